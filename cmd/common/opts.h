@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * opts.h - one table of options drives parsing and usage.
+ */
+#ifndef OPTS_H
+#define OPTS_H
+
+#include <stdio.h>
+
+struct opt {
+	int code;	  /* the letter, or a number from 256 for a long option only */
+	const char *name; /* the long option */
+	const char *arg;  /* what its argument is called; NULL: it has none */
+	const char *help;
+};
+
+/*
+ * getopt_long(3) over a table that ends with a zero code; stops at the first word
+ * that is no option.  '?' after an error, which is already reported; -1 at the end.
+ */
+int opts_next(int argc, char **argv, const struct opt *opts);
+
+/* Prints the options with their help, a line each. */
+void opts_print(FILE *f, const struct opt *opts);
+
+#endif /* OPTS_H */

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * out.c - rows of samples, written as the Solaris tables.
+ */
+#include "out.h"
+
+#include "util.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#define CYCLES "tsc"
+#else
+#define CYCLES "tick"
+#endif
+
+void out_header(const struct out *out)
+{
+	FILE *f = out->file;
+
+	fprintf(f, "%7s ", "time");
+	if (out->cpus) {
+		fprintf(f, "%3s %5s ", "cpu", "event");
+	} else {
+		if (out->pids)
+			fprintf(f, "%6s ", "pid");
+		fprintf(f, "%3s %10s ", "lwp", "event");
+	}
+	if (out->cycles)
+		fprintf(f, "%9s ", CYCLES);
+	for (unsigned i = 0; i < out->grp->ncols; i++)
+		fprintf(f, "%8s%-2u", "pic", out->grp->col[i]);
+	fputc('\n', f);
+}
+
+static void put_counts(const struct out *out, const struct row *row)
+{
+	const struct setgrp *grp = out->grp;
+	uint64_t val;
+
+	if (out->cycles && row->data == ROW_COUNTS)
+		fprintf(out->file, "%9" PRIu64 " ", cpc_buf_tick(out->cpc, row->buf));
+	else if (out->cycles)
+		fprintf(out->file, "%9s ", row->data == ROW_MISSING ? "-" : "");
+	for (unsigned i = 0; i < grp->ncols; i++) {
+		int req = -1;
+
+		if (row->data != ROW_BLANK)
+			req = setgrp_request(&grp->set[row->set], grp->col[i]);
+		if (req == -1)
+			fprintf(out->file, "%9s ", "");
+		else if (row->data == ROW_COUNTS &&
+			 cpc_buf_get(out->cpc, row->buf, req, &val) == 0)
+			fprintf(out->file, "%9" PRIu64 " ", val);
+		else
+			fprintf(out->file, "%9s ", "-");
+	}
+}
+
+void out_row(const struct out *out, const struct row *row)
+{
+	FILE *f = out->file;
+
+	fprintf(f, "%7.3f ", (double)row->time_ns / NSEC);
+	if (out->cpus) {
+		fprintf(f, "%3d %5s ", row->id, row->event);
+	} else {
+		if (out->pids)
+			fprintf(f, "%6d ", (int)row->pid);
+		fprintf(f, "%3d %10s ", row->id, row->event);
+	}
+	put_counts(out, row);
+	if (row->note != NULL)
+		fprintf(f, "# %s", row->note);
+	else if (out->grp->n > 1 && row->data != ROW_BLANK)
+		fprintf(f, "# %s", out->grp->set[row->set].text);
+	if (row->incomplete)
+		fprintf(f, "%s# incomplete",
+			out->grp->n > 1 && row->data != ROW_BLANK ? " " : "");
+	fputc('\n', f);
+}
+
+int out_flush(const struct out *out)
+{
+	errno = 0;
+	if (fflush(out->file) == 0 && !ferror(out->file))
+		return 0;
+	return errno != 0 ? errno : EIO;
+}

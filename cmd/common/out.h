@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * out.h - rows of samples, written as the Solaris tables.
+ */
+#ifndef OUT_H
+#define OUT_H
+
+#include "setgrp.h"
+
+#include <stdio.h>
+
+struct out {
+	FILE *file;
+	cpc_t *cpc;
+	const struct setgrp *grp;
+	bool cpus;   /* rows are of CPUs (cpustat), not of LWPs (cputrack) */
+	bool pids;   /* LWPs: with a column for the process */
+	bool cycles; /* with a column for the cycles */
+};
+
+enum row_data {
+	ROW_BLANK,   /* a row without counts */
+	ROW_COUNTS,  /* `buf` has them */
+	ROW_MISSING, /* there should be counts, but there are none */
+};
+
+struct row {
+	int64_t time_ns; /* since the start of the run */
+	pid_t pid;
+	int id; /* the LWP, or the CPU */
+	const char *event;
+	enum row_data data;
+	cpc_buf_t *buf;
+	size_t set;	  /* which set of the group counted */
+	bool incomplete;  /* a total that lacks somebody's counts */
+	const char *note; /* what follows the counters, or NULL */
+};
+
+void out_header(const struct out *out);
+void out_row(const struct out *out, const struct row *row);
+
+/* Writes what is buffered.  0, or an errno: output is lost from there on. */
+int out_flush(const struct out *out);
+
+#endif /* OUT_H */

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * setgrp.c - the sets of a run, one per -c, which take turns.
+ */
+#include "setgrp.h"
+
+#include "util.h"
+
+#include <err.h>
+#include <errno.h>
+#include <stdlib.h>
+
+/* Keeps the columns sorted. */
+static void add_column(struct setgrp *grp, unsigned slot)
+{
+	unsigned i = grp->ncols;
+
+	for (unsigned j = 0; j < grp->ncols; j++) {
+		if (grp->col[j] == slot)
+			return;
+	}
+	for (; i > 0 && grp->col[i - 1] > slot; i--)
+		grp->col[i] = grp->col[i - 1];
+	grp->col[i] = slot;
+	grp->ncols++;
+}
+
+static int add_request(cpc_t *cpc, cpc_set_t *set, const struct spec_req *req)
+{
+	cpc_attr_t *attrs = xcalloc(req->nattrs + 1, sizeof(*attrs));
+	uint_t n = 0, flags = 0;
+	char picnum[] = "picnum";
+	int rc;
+
+	for (size_t i = 0; i < req->nattrs; i++)
+		attrs[n++] = (cpc_attr_t){req->attr[i].name, req->attr[i].val};
+	if (req->placed)
+		attrs[n++] = (cpc_attr_t){picnum, req->slot};
+	if (!req->nouser)
+		flags |= CPC_COUNT_USER;
+	if (req->sys)
+		flags |= CPC_COUNT_SYSTEM;
+	rc = cpc_set_add_request(cpc, set, req->event, 0, flags, n, attrs);
+	free(attrs);
+	return rc;
+}
+
+int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text)
+{
+	struct setgrp_set set = {.text = text, .system_only = true};
+	char why[256];
+
+	if (spec_parse(text, &set.spec, why, sizeof(why)) == -1) {
+		warnx("bad event spec '%s': %s", text, why);
+		return STATUS_USAGE;
+	}
+	set.set = cpc_set_create(cpc);
+	if (set.set == NULL)
+		err(STATUS_FAILED, NULL);
+	for (size_t i = 0; i < set.spec.nreqs; i++) {
+		const struct spec_req *req = &set.spec.req[i];
+
+		if (add_request(cpc, set.set, req) == -1) {
+			warnx("%s", cpcerr_text());
+			spec_free(&set.spec);
+			return cpcerr_is_usage() ? STATUS_USAGE : STATUS_FAILED;
+		}
+		set.system_only = set.system_only && req->nouser && req->sys;
+		add_column(grp, req->slot);
+	}
+	grp->set = reallocarray(grp->set, grp->n + 1, sizeof(*grp->set));
+	if (grp->set == NULL)
+		err(STATUS_FAILED, NULL);
+	grp->set[grp->n++] = set;
+	return STATUS_OK;
+}
+
+int setgrp_request(const struct setgrp_set *set, unsigned slot)
+{
+	for (size_t i = 0; i < set->spec.nreqs; i++) {
+		if (set->spec.req[i].slot == slot)
+			return (int)i;
+	}
+	return -1;
+}
+
+void setgrp_free(struct setgrp *grp)
+{
+	for (size_t i = 0; i < grp->n; i++)
+		spec_free(&grp->set[i].spec);
+	free(grp->set);
+	*grp = (struct setgrp){0};
+}

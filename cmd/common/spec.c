@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * spec.c - the parser of event specs.  Pure: it knows no events.
+ */
+#include "spec.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct parser {
+	struct spec *spec;
+	char *why;
+	size_t why_size;
+};
+
+__attribute__((format(printf, 2, 3))) static int bad(const struct parser *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(p->why, p->why_size, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+static int no_memory(const struct parser *p)
+{
+	return bad(p, "%s", strerror(ENOMEM));
+}
+
+/* Ends at the next comma that is not between slashes ("cpu/event=1,umask=2/"). */
+static size_t token_length(const char *s)
+{
+	bool inside = false;
+	size_t n;
+
+	for (n = 0; s[n] != '\0' && (s[n] != ',' || inside); n++) {
+		if (s[n] == '/')
+			inside = !inside;
+	}
+	return n;
+}
+
+/* The number that `s` is: decimal, 0x hex, 0 octal. */
+static bool parse_number(const char *s, int base, uint64_t *val)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*s))
+		return false;
+	errno = 0;
+	*val = strtoull(s, &end, base);
+	return *end == '\0' && errno == 0;
+}
+
+/* "picN": the slot; SPEC_MAX_SLOT + 1 when N is too large. */
+static bool parse_pic(const char *s, size_t n, unsigned *slot)
+{
+	unsigned long val = 0;
+
+	if (n < 4 || strncmp(s, "pic", 3) != 0)
+		return false;
+	for (size_t i = 3; i < n; i++) {
+		if (!isdigit((unsigned char)s[i]))
+			return false;
+		val = val * 10 + (unsigned long)(s[i] - '0');
+		if (val > SPEC_MAX_SLOT)
+			val = SPEC_MAX_SLOT + 1;
+	}
+	*slot = (unsigned)val;
+	return true;
+}
+
+static struct spec_req *slot_user(const struct spec *spec, unsigned slot)
+{
+	for (size_t i = 0; i < spec->nreqs; i++) {
+		if (spec->req[i].slot == slot)
+			return &spec->req[i];
+	}
+	return NULL;
+}
+
+static int add_event(struct parser *p, const char *name, bool placed, unsigned slot)
+{
+	struct spec *spec = p->spec;
+	struct spec_req *req;
+
+	if (!placed) {
+		slot = 0;
+		for (size_t i = 0; i < spec->nreqs; i++) {
+			if (spec->req[i].slot >= slot)
+				slot = spec->req[i].slot + 1;
+		}
+	}
+	if (slot > SPEC_MAX_SLOT)
+		return bad(p, "event '%s' is past the last slot, pic%d", name, SPEC_MAX_SLOT);
+	req = slot_user(spec, slot);
+	if (req != NULL)
+		return bad(p, "pic%u is given twice, to '%s' and '%s'", slot, req->event, name);
+	req = reallocarray(spec->req, spec->nreqs + 1, sizeof(*req));
+	if (req == NULL)
+		return no_memory(p);
+	spec->req = req;
+	req += spec->nreqs;
+	*req = (struct spec_req){.event = strdup(name), .slot = slot, .placed = placed};
+	if (req->event == NULL)
+		return no_memory(p);
+	spec->nreqs++;
+	return 0;
+}
+
+static int set_attr(struct parser *p, struct spec_req *req, const char *name, uint64_t val)
+{
+	struct spec_attr *attr;
+
+	if (strcmp(name, "nouser") == 0) {
+		req->nouser = val != 0;
+		return 0;
+	}
+	if (strcmp(name, "sys") == 0) {
+		req->sys = val != 0;
+		return 0;
+	}
+	attr = reallocarray(req->attr, req->nattrs + 1, sizeof(*attr));
+	if (attr == NULL)
+		return no_memory(p);
+	req->attr = attr;
+	attr[req->nattrs] = (struct spec_attr){.name = strdup(name), .val = val};
+	if (attr[req->nattrs].name == NULL)
+		return no_memory(p);
+	req->nattrs++;
+	return 0;
+}
+
+/* "name" for all slots, or "nameN" for slot N. */
+static int apply_attr(struct parser *p, char *name, uint64_t val)
+{
+	size_t n = strlen(name), stem = n;
+	struct spec_req *req = NULL;
+	uint64_t slot;
+
+	while (stem > 0 && isdigit((unsigned char)name[stem - 1]))
+		stem--;
+	if (stem == 0)
+		return bad(p, "'%s' is not the name of an attribute", name);
+	if (stem < n) {
+		if (parse_number(name + stem, 10, &slot) && slot <= SPEC_MAX_SLOT)
+			req = slot_user(p->spec, (unsigned)slot);
+		if (req == NULL)
+			return bad(p, "attribute '%s': no event on pic%s", name, name + stem);
+		name[stem] = '\0';
+	}
+	if (strcmp(name, "picnum") == 0 || strncmp(name, "count_sibling_", 14) == 0)
+		return bad(p, "attribute '%s' cannot be given; write picN=event", name);
+	if (stem < n)
+		return set_attr(p, req, name, val);
+	for (size_t i = 0; i < p->spec->nreqs; i++) {
+		if (set_attr(p, &p->spec->req[i], name, val) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+/* Is the token, up to `eq` or its end, an attribute rather than an event? */
+static bool is_attr(const char *token, const char *eq)
+{
+	size_t n = strlen(token);
+
+	/* Names of libpfm4 and sysfs have '=' inside, after ':' or '/'. */
+	if (eq != NULL)
+		return memchr(token, ':', (size_t)(eq - token)) == NULL &&
+		       memchr(token, '/', (size_t)(eq - token)) == NULL;
+	while (n > 0 && isdigit((unsigned char)token[n - 1]))
+		n--;
+	return (n == 6 && strncmp(token, "nouser", n) == 0) ||
+	       (n == 3 && strncmp(token, "sys", n) == 0);
+}
+
+/*
+ * Attributes apply to events written after them, too, so the spec is gone through
+ * twice: for events, then for attributes.
+ */
+static int parse_token(struct parser *p, char *token, bool events)
+{
+	char *eq = strchr(token, '=');
+	uint64_t val = 1;
+	unsigned slot = 0;
+
+	if (eq != NULL && parse_pic(token, (size_t)(eq - token), &slot)) {
+		if (!events)
+			return 0;
+		if (eq[1] == '\0')
+			return bad(p, "no event after '%s'", token);
+		return add_event(p, eq + 1, true, slot);
+	}
+	if (!is_attr(token, eq))
+		return events ? add_event(p, token, false, 0) : 0;
+	if (events)
+		return 0;
+	if (eq != NULL) {
+		if (!parse_number(eq + 1, 0, &val))
+			return bad(p, "'%s': the value of an attribute is a number", token);
+		*eq = '\0';
+	}
+	return apply_attr(p, token, val);
+}
+
+static int parse_all(struct parser *p, const char *text, bool events)
+{
+	for (;;) {
+		size_t n = token_length(text);
+		char *token = strndup(text, n);
+		int rc;
+
+		if (token == NULL)
+			return no_memory(p);
+		rc = n == 0 ? bad(p, "an event is missing") : parse_token(p, token, events);
+		free(token);
+		if (rc == -1 || text[n] == '\0')
+			return rc;
+		text += n + 1;
+	}
+}
+
+static int check(const struct parser *p)
+{
+	if (p->spec->nreqs == 0)
+		return bad(p, "an event is missing");
+	for (size_t i = 0; i < p->spec->nreqs; i++) {
+		const struct spec_req *req = &p->spec->req[i];
+
+		if (req->nouser && !req->sys)
+			return bad(p,
+				   "'%s' would count nothing: nouser stops counting in user mode; "
+				   "add sys to count in kernel mode",
+				   req->event);
+	}
+	return 0;
+}
+
+int spec_parse(const char *text, struct spec *spec, char *why, size_t why_size)
+{
+	struct parser p = {.spec = spec, .why = why, .why_size = why_size};
+
+	*spec = (struct spec){0};
+	if (parse_all(&p, text, true) == 0 && parse_all(&p, text, false) == 0 && check(&p) == 0)
+		return 0;
+	spec_free(spec);
+	return -1;
+}
+
+void spec_free(struct spec *spec)
+{
+	for (size_t i = 0; i < spec->nreqs; i++) {
+		struct spec_req *req = &spec->req[i];
+
+		for (size_t j = 0; j < req->nattrs; j++)
+			free(req->attr[j].name);
+		free(req->attr);
+		free(req->event);
+	}
+	free(spec->req);
+	*spec = (struct spec){0};
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * util.c - small things that both programs need.
+ */
+#include "util.h"
+
+#include <err.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NSEC + ts.tv_nsec;
+}
+
+bool parse_seconds(const char *text, int64_t *ns)
+{
+	double s;
+	char *end;
+
+	/* strtod(3) takes more than a user would: "nan", "0x1p3", " 1". */
+	if (text[strspn(text, "0123456789.eE+-")] != '\0')
+		return false;
+	errno = 0;
+	s = strtod(text, &end);
+	if (end == text || *end != '\0' || errno != 0 || s < 0 || s > 1e6)
+		return false;
+	*ns = (int64_t)llround(s * 1e9);
+	return true;
+}
+
+/* The error handler of libcpc has no argument of its own, so this is per program. */
+static struct {
+	bool debug;
+	int subcode;
+	char text[512];
+} last;
+
+static void keep(const char *fn, int subcode, const char *fmt, va_list ap)
+{
+	int n = 0;
+
+	last.subcode = subcode;
+	if (last.debug)
+		n = snprintf(last.text, sizeof(last.text), "%s: ", fn);
+	vsnprintf(last.text + n, sizeof(last.text) - (size_t)n, fmt, ap);
+}
+
+void cpcerr_install(cpc_t *cpc, bool debug)
+{
+	last.debug = debug;
+	cpc_seterrhndlr(cpc, keep);
+}
+
+const char *cpcerr_text(void)
+{
+	return last.text[0] != '\0' ? last.text : strerror(errno);
+}
+
+bool cpcerr_is_usage(void)
+{
+	switch (last.subcode) {
+	case CPC_INVALID_EVENT:
+	case CPC_INVALID_PICNUM:
+	case CPC_INVALID_ATTRIBUTE:
+	case CPC_ATTRIBUTE_OUT_OF_RANGE:
+	case CPC_REQ_INVALID_FLAGS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void *xcalloc(size_t n, size_t size)
+{
+	void *p = calloc(n, size);
+
+	if (p == NULL)
+		err(STATUS_FAILED, NULL);
+	return p;
+}

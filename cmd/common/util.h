@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * util.h - small things that both programs need.
+ */
+#ifndef UTIL_H
+#define UTIL_H
+
+#include <libcpc.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Exit statuses, beside those of a tracked command. */
+enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+
+#define NSEC 1000000000LL
+
+int64_t now_ns(void); /* CLOCK_MONOTONIC */
+
+/*
+ * Seconds, with a fraction, in ns.  False: not a number, or not within 0 to
+ * a million.
+ */
+bool parse_seconds(const char *text, int64_t *ns);
+
+/*
+ * Keeps the last message of libcpc instead of printing it, for the program to
+ * report in its context.  With `debug` the failed function's name is part of it.
+ */
+void cpcerr_install(cpc_t *cpc, bool debug);
+const char *cpcerr_text(void); /* never NULL; errno's text when there was none */
+bool cpcerr_is_usage(void);    /* was it what the user wrote: exit with STATUS_USAGE? */
+
+/* calloc(3), but ends the program with a message when there is no memory. */
+void *xcalloc(size_t n, size_t size);
+
+#endif /* UTIL_H */

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * cputrack - count CPU events of a process, its LWPs and its children.
+ */
+#include "../common/caps.h"
+#include "../common/opts.h"
+#include "../common/util.h"
+#include "track.h"
+
+#include <bsd/stdlib.h>
+#include <err.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OPT_VERSION 256
+
+/* What a shell returns for a command that it cannot execute, and cannot find. */
+enum { STATUS_CANNOT_EXECUTE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
+
+static const struct opt opts[] = {
+	{'c', "events", "SPEC", "count these events; several -c take turns"},
+	{'e', "follow-exec", NULL, "go on after exec"},
+	{'f', "follow-fork", NULL, "follow children, too"},
+	{'T', "interval", "SECS", "seconds between samples (1); 0: none"},
+	{'N', "count", "COUNT", "stop after so many samples"},
+	{'o', "output", "FILE", "write the table to FILE"},
+	{'p', "pid", "PID", "track a running process"},
+	{'n', "no-header", NULL, "leave the header out"},
+	{'t', "cycles", NULL, "a column of CPU cycles"},
+	{'v', "verbose", NULL, "rows for init_lwp and fini_lwp, too"},
+	{'D', "debug", NULL, "name the failing library function in messages"},
+	{'h', "help", NULL, "this text, and what can be counted here"},
+	{OPT_VERSION, "version", NULL, "print the version"},
+	{0},
+};
+
+struct config {
+	struct track_config track;
+	struct setgrp grp;
+	const char **spec;
+	size_t nspecs;
+	const char *output;
+	char **command; /* NULL: -p */
+	pid_t pid;
+	bool header, cycles, debug, help;
+};
+
+/* What the signal handlers need. */
+static struct {
+	struct track *track;
+	pctx_t *pctx;
+	int pidfd; /* the command's, or -1 */
+} running = {.pidfd = -1};
+
+static void print_usage(FILE *f)
+{
+	fputs("usage: cputrack -c SPEC [-c SPEC]... [-efntvD] [-N COUNT] [-o FILE] [-T SECS]\n"
+	      "                COMMAND [ARG]...\n"
+	      "       cputrack -c SPEC [-c SPEC]... -p PID [-efntvD] [-N COUNT] [-o FILE]\n"
+	      "                [-T SECS]\n"
+	      "       cputrack -h\n\n",
+	      f);
+	opts_print(f, opts);
+}
+
+static int usage_error(const char *what)
+{
+	warnx("%s; cputrack -h tells more", what);
+	return STATUS_USAGE;
+}
+
+/* A whole number from an option's argument; 0 and a message when it is none. */
+static unsigned parse_count(const char *opt, const char *text, unsigned max)
+{
+	const char *bad;
+	long long n = strtonum(text, 1, max, &bad);
+
+	if (bad != NULL)
+		warnx("%s '%s': a number from 1 to %u is wanted", opt, text, max);
+	return (unsigned)n;
+}
+
+static int parse_interval(const char *text, uint_t *ms)
+{
+	int64_t ns;
+
+	if (!parse_seconds(text, &ns) || (ns > 0 && ns < 1000000) || ns / 1000000 > UINT_MAX) {
+		warnx("-T '%s': seconds are wanted, 0 or from 0.001 to 1000000", text);
+		return STATUS_USAGE;
+	}
+	*ms = (uint_t)((ns + 500000) / 1000000);
+	return STATUS_OK;
+}
+
+static int parse_option(struct config *cfg, int c)
+{
+	switch (c) {
+	case 'c':
+		cfg->spec[cfg->nspecs++] = optarg;
+		return STATUS_OK;
+	case 'e':
+		cfg->track.follow_exec = true;
+		return STATUS_OK;
+	case 'f':
+		cfg->track.follow_fork = true;
+		return STATUS_OK;
+	case 'T':
+		return parse_interval(optarg, &cfg->track.interval_ms);
+	case 'N':
+		cfg->track.count = parse_count("-N", optarg, INT_MAX);
+		return cfg->track.count != 0 ? STATUS_OK : STATUS_USAGE;
+	case 'o':
+		cfg->output = optarg;
+		return STATUS_OK;
+	case 'p':
+		if (cfg->pid != 0)
+			return usage_error("-p may be given once");
+		cfg->pid = (pid_t)parse_count("-p", optarg, INT_MAX);
+		return cfg->pid != 0 ? STATUS_OK : STATUS_USAGE;
+	case 'n':
+		cfg->header = false;
+		return STATUS_OK;
+	case 't':
+		cfg->cycles = true;
+		return STATUS_OK;
+	case 'v':
+		cfg->track.verbose = true;
+		return STATUS_OK;
+	case 'D':
+		cfg->debug = true;
+		return STATUS_OK;
+	case 'h':
+		cfg->help = true;
+		return STATUS_OK;
+	case OPT_VERSION:
+		puts("cputrack " CPC_VERSION);
+		exit(fflush(stdout) == 0 ? STATUS_OK : STATUS_FAILED);
+	default:
+		return usage_error("bad usage");
+	}
+}
+
+static int parse(struct config *cfg, int argc, char **argv)
+{
+	int c, status = STATUS_OK;
+
+	cfg->spec = xcalloc((size_t)argc, sizeof(*cfg->spec));
+	while (status == STATUS_OK && (c = opts_next(argc, argv, opts)) != -1)
+		status = parse_option(cfg, c);
+	if (status != STATUS_OK || cfg->help)
+		return status;
+	if (optind < argc)
+		cfg->command = argv + optind;
+	if (cfg->nspecs == 0)
+		return usage_error("no events: -c is missing");
+	if (cfg->command == NULL && cfg->pid == 0)
+		return usage_error("nothing to track: a command or -p is missing");
+	if (cfg->command != NULL && cfg->pid != 0)
+		return usage_error("either a command or -p, not both");
+	return STATUS_OK;
+}
+
+static int help(cpc_t *cpc)
+{
+	print_usage(stdout);
+	caps_print(stdout, cpc);
+	if (fflush(stdout) != 0) {
+		warn("write error");
+		return STATUS_FAILED;
+	}
+	return STATUS_OK;
+}
+
+/* Can these events be counted, here and now?  Better known before anything starts. */
+static int try_sets(const struct setgrp *grp, cpc_t *cpc)
+{
+	for (size_t i = 0; i < grp->n; i++) {
+		cpc_set_t *set = grp->set[i].set;
+
+		if (cpc_bind_curlwp(cpc, set, 0) == -1) {
+			warnx("%s", cpcerr_text());
+			return STATUS_FAILED;
+		}
+		cpc_unbind(cpc, set);
+	}
+	return STATUS_OK;
+}
+
+/* Each LWP takes a file per event; after the command was started with the old limit. */
+static void raise_file_limit(void)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < lim.rlim_max) {
+		lim.rlim_cur = lim.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &lim);
+	}
+}
+
+static void tell(const char *fn, const char *fmt, va_list ap)
+{
+	(void)fn;
+	vwarnx(fmt, ap);
+}
+
+static void tell_debug(const char *fn, const char *fmt, va_list ap)
+{
+	char text[512];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	warnx("pctx_%s: %s", fn, text);
+}
+
+/*
+ * From the terminal the command gets its signals itself; what is sent to us alone
+ * is meant for it.
+ */
+static void pass_on(int sig, siginfo_t *info, void *ctx)
+{
+	int saved = errno;
+
+	(void)ctx;
+	if (info->si_code <= 0)
+		syscall(SYS_pidfd_send_signal, running.pidfd, sig, NULL, 0);
+	errno = saved;
+}
+
+static void stop_tracking(int sig, siginfo_t *info, void *ctx)
+{
+	(void)sig;
+	(void)info;
+	(void)ctx;
+	track_stop(running.track, running.pctx);
+}
+
+static void catch_signals(const struct config *cfg)
+{
+	static const int sigs[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+	struct sigaction act = {.sa_flags = SA_SIGINFO | SA_RESTART}, old;
+
+	act.sa_sigaction = cfg->command != NULL ? pass_on : stop_tracking;
+	for (size_t i = 0; i < sizeof(sigs) / sizeof(*sigs); i++) {
+		/* What is ignored, as under nohup(1), stays so. */
+		if (sigaction(sigs[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(sigs[i], &act, NULL);
+	}
+	/* A closed pipe is to end the table, not the command. */
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int cannot_start(void)
+{
+	switch (errno) {
+	case ENOENT:
+		return STATUS_NOT_FOUND;
+	case EPERM:
+	case EAGAIN:
+	case ENOMEM:
+	case EMFILE:
+	case ENFILE:
+	case EINTR:
+		return STATUS_FAILED;
+	default:
+		return STATUS_CANNOT_EXECUTE;
+	}
+}
+
+/* The exit status when output failed; a closed pipe ends us as it does others. */
+static int output_failed(int error)
+{
+	if (error == EPIPE) {
+		signal(SIGPIPE, SIG_DFL);
+		raise(SIGPIPE);
+	}
+	errno = error;
+	warn("write error");
+	return STATUS_FAILED;
+}
+
+static int command_status(int status)
+{
+	return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* Tracks until the end and returns the exit status. */
+static int run(const struct config *cfg, struct track *track, const struct out *out)
+{
+	pctx_errfn_t *errfn = cfg->debug ? tell_debug : tell;
+	int status = STATUS_OK, rc, wstatus;
+	pctx_t *pctx;
+
+	if (cfg->command != NULL)
+		pctx = pctx_create(cfg->command[0], cfg->command, track, 0, errfn);
+	else
+		pctx = pctx_capture(cfg->pid, track, 0, errfn);
+	if (pctx == NULL)
+		return cfg->command != NULL ? cannot_start() : STATUS_FAILED;
+	raise_file_limit();
+	running.track = track;
+	running.pctx = pctx;
+	if (cfg->command != NULL)
+		running.pidfd = (int)syscall(SYS_pidfd_open, pctx_pid(pctx), 0);
+	catch_signals(cfg);
+	if (cfg->header)
+		out_header(out);
+
+	rc = track_watch(pctx, cfg->track.follow_fork);
+	if (rc == 0)
+		rc = track_run(track, pctx);
+	if (cfg->command != NULL && pctx_wait(pctx, &wstatus) == 0)
+		status = command_status(wstatus);
+	pctx_release(pctx);
+	if (rc == -1)
+		status = STATUS_FAILED;
+	if (track_output_error(track) != 0)
+		status = output_failed(track_output_error(track));
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct config cfg = {.track = {.interval_ms = 1000}, .header = true};
+	struct out out = {.file = stdout};
+	struct track *track;
+	int status;
+	cpc_t *cpc;
+
+	status = parse(&cfg, argc, argv);
+	if (status != STATUS_OK)
+		return status;
+	cpc = cpc_open(CPC_VER_CURRENT);
+	if (cpc == NULL)
+		err(STATUS_FAILED, "CPU performance counters are not available");
+	cpcerr_install(cpc, cfg.debug);
+	if (cfg.help)
+		return help(cpc);
+	for (size_t i = 0; status == STATUS_OK && i < cfg.nspecs; i++)
+		status = setgrp_add(&cfg.grp, cpc, cfg.spec[i]);
+	if (status == STATUS_OK)
+		status = try_sets(&cfg.grp, cpc);
+	if (status != STATUS_OK)
+		return status;
+
+	if (cfg.output != NULL) {
+		out.file = fopen(cfg.output, "we");
+		if (out.file == NULL)
+			err(STATUS_FAILED, "cannot write '%s'", cfg.output);
+	}
+	if (!isatty(fileno(out.file)))
+		setvbuf(out.file, NULL, _IOFBF, 1 << 16);
+	out.cpc = cpc;
+	out.grp = &cfg.grp;
+	out.pids = cfg.track.follow_fork;
+	out.cycles = cfg.cycles;
+	track = track_new(&cfg.track, cpc, &cfg.grp, &out);
+	status = run(&cfg, track, &out);
+	track_free(track);
+	setgrp_free(&cfg.grp);
+	cpc_close(cpc);
+	free(cfg.spec);
+	return status;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * track.h - counts for every LWP of a process tree, as rows.
+ */
+#ifndef TRACK_H
+#define TRACK_H
+
+#include "../common/out.h"
+#include "../common/setgrp.h"
+
+#include <libpctx.h>
+#include <stdbool.h>
+
+struct track_config {
+	bool follow_exec, follow_fork, verbose;
+	uint_t interval_ms; /* 0: rows of the life cycle only */
+	uint_t count;	    /* ticks; 0: no limit */
+};
+
+struct track;
+
+/* `out` and `grp` stay the caller's and must outlive it.  Never NULL. */
+struct track *track_new(const struct track_config *config, cpc_t *cpc, const struct setgrp *grp,
+			const struct out *out);
+
+/* Sets the handlers on a process whose argument is the track.  0, or -1 and errno. */
+int track_watch(pctx_t *pctx, bool follow_fork);
+
+/* Runs until there is nothing left to track, then writes the last rows.  0, or -1. */
+int track_run(struct track *track, pctx_t *pctx);
+
+/* In a signal handler: make track_run end, with a last tick of what is there. */
+void track_stop(struct track *track, pctx_t *pctx);
+
+/* The errno with which output failed, or 0; tracking ended there. */
+int track_output_error(const struct track *track);
+
+void track_free(struct track *track);
+
+#endif /* TRACK_H */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * cpc_types.h - the Solaris types that the public headers speak in.
+ */
+#ifndef CPC_TYPES_H
+#define CPC_TYPES_H
+
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef unsigned int uint_t;
+typedef long long hrtime_t; /* nanoseconds on CLOCK_MONOTONIC, gethrtime(3C) */
+typedef int processorid_t;  /* a logical CPU, as the kernel numbers them */
+
+/*
+ * The calling thread's id.  Threads of one process number from 1 on Solaris;
+ * here it is the kernel's thread id, unique in the whole system (gettid(2)).
+ */
+static inline id_t _lwp_self(void)
+{
+	return (id_t)syscall(SYS_gettid);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CPC_TYPES_H */

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * libcpc.h - CPU performance counters, for an LWP, a controlled process or a CPU.
+ *
+ * Open the library, put requests for events into a set, bind the set to what
+ * shall be counted, sample it into buffers.  A bound set counts all the time: it
+ * is never multiplexed and never scaled, or it is refused.
+ *
+ * Names, types and errors follow cpc(3CPC) and its pages of Solaris.  What
+ * Solaris does not have is marked Extension.
+ */
+#ifndef LIBCPC_H
+#define LIBCPC_H
+
+#include <cpc_types.h>
+#include <libpctx.h>
+#include <stdarg.h>
+
+#pragma GCC visibility push(default)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CPC_VER_CURRENT 2
+
+typedef struct cpc cpc_t;
+typedef struct cpc_set cpc_set_t;
+typedef struct cpc_buf cpc_buf_t;
+
+/* An attribute of a request; "picnum" puts it on that slot. */
+typedef struct {
+	char *ca_name;
+	uint64_t ca_val;
+} cpc_attr_t;
+
+/* Request flags.  One of the two CPC_COUNT flags is required. */
+#define CPC_COUNT_USER 0x2   /* count in user mode */
+#define CPC_COUNT_SYSTEM 0x4 /* count in kernel mode */
+
+/*
+ * What went wrong, beside errno, as the error handler is told.  0 stands for
+ * everything that errno says fully.
+ */
+#define CPC_INVALID_EVENT 1	     /* no such event */
+#define CPC_INVALID_PICNUM 2	     /* no such slot, or taken twice */
+#define CPC_INVALID_ATTRIBUTE 3	     /* no such attribute */
+#define CPC_ATTRIBUTE_OUT_OF_RANGE 4 /* its value does not fit */
+#define CPC_RESOURCE_UNAVAIL 5	     /* no counter for it here */
+#define CPC_PIC_NOT_CAPABLE 6	     /* that slot cannot count it */
+#define CPC_REQ_INVALID_FLAGS 7	     /* unknown flags, or none that counts */
+#define CPC_CONFLICTING_REQS 8	     /* requests exclude each other */
+#define CPC_ATTR_REQUIRES_PRIVILEGE 9
+#define CPC_PBIND_FAILED 10 /* the LWP could not be put on that CPU */
+#define CPC_HV_NO_ACCESS 11
+
+/*
+ * Receives the failed function's name, the subcode, and what happened as a
+ * printf format without newline and its arguments.  errno is already set and is
+ * kept.  cpc_seterrhndlr(3CPC).
+ */
+typedef void(cpc_errhndlr_t)(const char *fn, int subcode, const char *fmt, va_list ap);
+
+/*
+ * cpc_open(3CPC).  `ver` is CPC_VER_CURRENT.  The handle may be shared by
+ * threads.  Returns NULL and errno: EINVAL (another version), ENOSYS (a kernel
+ * without perf events), ENOMEM.  That counting is not permitted shows when a set
+ * is bound.
+ */
+cpc_t *cpc_open(int ver);
+
+/* Frees the handle with all its sets, bound or not, and buffers.  Returns 0. */
+int cpc_close(cpc_t *cpc);
+
+/* Replaces the error handler; NULL: the default one, which writes to stderr. */
+void cpc_seterrhndlr(cpc_t *cpc, cpc_errhndlr_t *errhndlr);
+
+/*
+ * cpc_npic(3CPC).  The number of slots: hardware counters of the core PMU, or 16
+ * virtual ones where there is no PMU.  Software events and tracepoints take a
+ * slot but no hardware counter.
+ */
+uint_t cpc_npic(cpc_t *cpc);
+
+/* The name of the counter interface, and where its events are documented. */
+const char *cpc_cciname(cpc_t *cpc);
+const char *cpc_cpuref(cpc_t *cpc);
+
+/*
+ * Call `action` for every event that can be counted here by its own name, and
+ * for every attribute a request may have.  cpc_npic(3CPC).
+ */
+void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *event));
+void cpc_walk_attrs(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *attr));
+
+/* An empty set, or NULL and errno: ENOMEM.  cpc_set_create(3CPC). */
+cpc_set_t *cpc_set_create(cpc_t *cpc);
+
+/* Unbinds and frees a set.  EINVAL: not a set of this handle. */
+int cpc_set_destroy(cpc_t *cpc, cpc_set_t *set);
+
+/*
+ * Extension.  A new, unbound set with the same requests, made without looking
+ * any event up again.  Buffers of the one serve the other, so that counts of
+ * many LWPs can be added up.  NULL and errno: EINVAL, ENOMEM.
+ */
+cpc_set_t *cpc_set_dup(cpc_t *cpc, const cpc_set_t *set);
+
+/*
+ * Adds a request for `event` that starts at `preset` when bound.  Returns its
+ * index in the set, from 0, or -1 and errno: EINVAL (set of another handle or
+ * bound; with subcodes CPC_INVALID_EVENT, CPC_INVALID_ATTRIBUTE,
+ * CPC_INVALID_PICNUM, CPC_REQ_INVALID_FLAGS, CPC_ATTRIBUTE_OUT_OF_RANGE), EACCES
+ * (the event's description may not be read), ENOMEM.  cpc_set_create(3CPC).
+ */
+int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t preset,
+			uint_t flags, uint_t nattrs, const cpc_attr_t *attrs);
+
+/* Changes the preset of a request, from the next bind on.  EINVAL. */
+int cpc_set_request_preset(cpc_t *cpc, cpc_set_t *set, int index, uint64_t preset);
+
+void cpc_walk_requests(cpc_t *cpc, cpc_set_t *set, void *arg,
+		       void (*action)(void *arg, int index, const char *event, uint64_t preset,
+				      uint_t flags, int nattrs, const cpc_attr_t *attrs));
+
+/*
+ * Bind a set to the calling LWP, to an LWP of a controlled process, or to a CPU,
+ * and start counting.  All requests count, or the set is refused.  A set that
+ * was bound is unbound first, and so is another set of the calling LWP.
+ * cpc_bind_curlwp(3CPC).
+ *
+ * Return 0, or -1 and errno:
+ *  EINVAL  no requests, a set of another handle, unknown flags, no such CPU;
+ *          CPC_RESOURCE_UNAVAIL: this machine has no counter for a request, or
+ *          too few; CPC_CONFLICTING_REQS
+ *  EACCES  not permitted to count this
+ *  EAGAIN  the counters are in use by others
+ *  ENOSYS  the CPU is offline
+ *  ESRCH   no such LWP
+ *  EMFILE, ENFILE, ENOMEM
+ */
+int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags);
+int cpc_bind_pctx(cpc_t *cpc, pctx_t *pctx, id_t id, cpc_set_t *set, uint_t flags);
+int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags);
+
+/*
+ * Extension, a flag of cpc_bind_cpu: leave the calling LWP where it is instead
+ * of putting it on that CPU, so that one LWP can hold and sample sets on many.
+ */
+#define CPC_BIND_CPU_REMOTE 0x10
+
+/* Stops counting and frees the counters.  EINVAL: the set is not bound. */
+int cpc_unbind(cpc_t *cpc, cpc_set_t *set);
+
+/*
+ * Buffers hold one sample of a set: a value per request, the time and the
+ * cycles.  cpc_buf_create(3CPC).  NULL or -1 and errno: EINVAL, ENOMEM.
+ */
+cpc_buf_t *cpc_buf_create(cpc_t *cpc, cpc_set_t *set);
+int cpc_buf_destroy(cpc_t *cpc, cpc_buf_t *buf);
+
+/*
+ * Takes one consistent snapshot of a bound set.  Values start at the presets and
+ * wrap at 2^64.  Safe in signal handlers.  An LWP of a controlled process can
+ * still be sampled after its death: these are its last values.
+ * cpc_set_sample(3CPC).
+ *
+ * Returns 0, or -1 and errno: EINVAL (not bound; a buffer of another set; bound
+ * to another LWP), EAGAIN (the set lost its counters to somebody else: what it
+ * counted since is lost, too; unbind it).
+ */
+int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
+
+/* Read and write the value of request `index`.  EINVAL: no such request. */
+int cpc_buf_get(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t *val);
+int cpc_buf_set(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t val);
+
+/* When the sample was taken, and the CPU cycles its set had been counting. */
+hrtime_t cpc_buf_hrtime(cpc_t *cpc, cpc_buf_t *buf);
+uint64_t cpc_buf_tick(cpc_t *cpc, cpc_buf_t *buf);
+
+/*
+ * result = left - right, left + right, per request and for the cycles; the time
+ * becomes the later of the two.  dest = src.  buf = 0.  All of one set (or of its
+ * duplicates), else EINVAL.  result may be left or right.
+ */
+int cpc_buf_sub(cpc_t *cpc, cpc_buf_t *result, cpc_buf_t *left, cpc_buf_t *right);
+int cpc_buf_add(cpc_t *cpc, cpc_buf_t *result, cpc_buf_t *left, cpc_buf_t *right);
+int cpc_buf_copy(cpc_t *cpc, cpc_buf_t *dest, cpc_buf_t *src);
+void cpc_buf_zero(cpc_t *cpc, cpc_buf_t *buf);
+
+#ifdef __cplusplus
+}
+#endif
+
+#pragma GCC visibility pop
+
+#endif /* LIBCPC_H */

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * libpctx.h - follow a process, its LWPs and its children through their life.
+ *
+ * A handle stands for one process.  The caller says which events of its life
+ * it wants to hear of (pctx_set_events) and hands the thread over to pctx_run,
+ * which calls the handlers as things happen.  The process is controlled with
+ * ptrace(2): all calls on a handle belong to the thread that made it, and that
+ * thread's other children are reaped by pctx_run.
+ *
+ * Names and types follow pctx_capture(3CPC), pctx_set_events(3CPC) and
+ * pctx_run(3CPC) of Solaris.  What Solaris does not have is marked Extension.
+ */
+#ifndef LIBPCTX_H
+#define LIBPCTX_H
+
+#include <cpc_types.h>
+#include <stdarg.h>
+
+#pragma GCC visibility push(default)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pctx pctx_t;
+
+/*
+ * Receives what went wrong: the function's name ("create", "capture", "run",
+ * "set_events"), a printf format without newline, and its arguments.  NULL in
+ * its place writes "libpctx: pctx_<fn>: <text>" to stderr.
+ */
+typedef void(pctx_errfn_t)(const char *fn, const char *fmt, va_list ap);
+
+/*
+ * Starts `filename` (looked up in PATH, as execvp(3) does) with `argv`, and
+ * stops it before the first instruction of the new program.  It is killed when
+ * the calling process ends.  `arg` goes to every handler; a non-zero `verbose`
+ * reports to `errfn` also what is no error.
+ *
+ * Returns the handle, or NULL and errno: ENOENT, EACCES, ENOEXEC and the other
+ * errors of execve(2); EAGAIN, ENOMEM (no process could be made); EPERM
+ * (ptrace(2) is not allowed here).
+ */
+pctx_t *pctx_create(const char *filename, char *const *argv, void *arg, int verbose,
+		    pctx_errfn_t *errfn);
+
+/*
+ * Takes control of all LWPs of a running process, without stopping them.  It
+ * runs on untouched when the calling process ends.
+ *
+ * Returns the handle, or NULL and errno: ESRCH (no such process, or a zombie),
+ * EPERM (somebody else's, or ptrace(2) is restricted), EBUSY (already traced),
+ * EINVAL (the caller itself, or a kernel thread), ENOMEM.
+ */
+pctx_t *pctx_capture(pid_t pid, void *arg, int verbose, pctx_errfn_t *errfn);
+
+/*
+ * The handlers.  `pid` and `lwp` tell where the event happened; LWPs of a
+ * process count from 1 in the order of their creation, and again after an exec.
+ * A handler that returns non-zero ends the control of its process, which runs
+ * on untouched.
+ *
+ *  exec        the process runs a new program, whose command line is `cmd`
+ *  fork        LWP `lwp` of `pid` made the process `child`; `pctx` is the
+ *              child's handle: call pctx_run() on it here to follow the child,
+ *              or it is let go.  It lives until the child's exit handler returns.
+ *  exit        the process ended with the wait(2) status `status`
+ *  lwp_create  a thread was born; its init_lwp came first
+ *  init_lwp    an LWP came under control and has not run yet (capture: it runs)
+ *  fini_lwp    an LWP runs no more: it died or its program was replaced.  Its
+ *              last values can still be sampled
+ *  lwp_exit    a thread died; its fini_lwp came first
+ */
+typedef int pctx_sysc_execfn_t(pctx_t *pctx, pid_t pid, id_t lwp, char *cmd, void *arg);
+typedef void pctx_sysc_forkfn_t(pctx_t *pctx, pid_t pid, id_t lwp, pid_t child, void *arg);
+typedef void pctx_sysc_exitfn_t(pctx_t *pctx, pid_t pid, id_t lwp, int status, void *arg);
+typedef int pctx_sysc_lwp_createfn_t(pctx_t *pctx, pid_t pid, id_t lwp, void *arg);
+typedef int pctx_init_lwpfn_t(pctx_t *pctx, pid_t pid, id_t lwp, void *arg);
+typedef int pctx_fini_lwpfn_t(pctx_t *pctx, pid_t pid, id_t lwp, void *arg);
+typedef int pctx_sysc_lwp_exitfn_t(pctx_t *pctx, pid_t pid, id_t lwp, void *arg);
+
+typedef enum {
+	PCTX_NULL_EVENT = 0,
+	PCTX_SYSC_EXEC_EVENT,
+	PCTX_SYSC_FORK_EVENT,
+	PCTX_SYSC_EXIT_EVENT,
+	PCTX_SYSC_LWP_CREATE_EVENT,
+	PCTX_INIT_LWP_EVENT,
+	PCTX_FINI_LWP_EVENT,
+	PCTX_SYSC_LWP_EXIT_EVENT
+} pctx_event_t;
+
+/*
+ * Sets handlers: pairs of an event and its function, ended by PCTX_NULL_EVENT.
+ * Events not named keep what they had.  Without an exec handler the control
+ * ends at the first exec; without a fork handler children are let go.
+ * Children inherit the handlers of their parent.
+ *
+ * Returns 0, or -1 and errno: EINVAL (unknown event).
+ */
+int pctx_set_events(pctx_t *pctx, ...);
+
+/*
+ * Runs the process and calls the handlers until it and all children that were
+ * followed have ended, `nsamples` samples are taken (0: no limit) or
+ * pctx_terminate() is called.  Every `msec` milliseconds `tick` is called for
+ * every LWP, none of which is stopped for it; 0 means never.  A tick that comes
+ * too late is left out, and the schedule does not drift.
+ *
+ * On the handle that a fork handler was given, called in that handler, it takes
+ * the child into the running loop, on the loop's schedule, and returns at once.
+ *
+ * SIGCHLD is blocked in the calling thread meanwhile; a program with several
+ * threads must block it in the others too.
+ *
+ * Returns 0, or -1 and errno: EINVAL (a handle of another thread, or already
+ * released), ENOMEM, ECHILD (control was lost).
+ */
+int pctx_run(pctx_t *pctx, uint_t msec, uint_t nsamples,
+	     int (*tick)(pctx_t *pctx, pid_t pid, id_t lwp, void *arg));
+
+/* Makes pctx_run return soon.  May be called in handlers and signal handlers. */
+void pctx_terminate(pctx_t *pctx);
+
+/*
+ * Extension.  Ends the control of a process made by pctx_create and of all its
+ * followed children, waits until that process has ended and stores its wait(2)
+ * status.  Returns 0, or -1 and errno: ECHILD (not made by pctx_create).
+ */
+int pctx_wait(pctx_t *pctx, int *status);
+
+/*
+ * Ends the control of the process and its followed children, all of which run
+ * on as if they had never been controlled, and frees the handle.  Not for the
+ * handles given to fork handlers.
+ */
+void pctx_release(pctx_t *pctx);
+
+/* Extension.  The process that the handle stands for. */
+pid_t pctx_pid(const pctx_t *pctx);
+
+/*
+ * Extension.  The kernel's thread id of LWP `lwp`; in the fini_lwp, lwp_exit
+ * and exit handlers also of LWPs that are gone.  -1 and errno: ESRCH.
+ */
+pid_t pctx_lwp_tid(const pctx_t *pctx, id_t lwp);
+
+#ifdef __cplusplus
+}
+#endif
+
+#pragma GCC visibility pop
+
+#endif /* LIBPCTX_H */

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * bind.c - bind, sample, unbind: the states of a set.
+ */
+#include "cpc_impl.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* What every bind checks first; a set that is bound starts anew. */
+static int check(cpc_t *cpc, const char *fn, cpc_set_t *set, uint_t flags, uint_t known)
+{
+	if (set->cpc != cpc)
+		return cpci_failf(cpc, fn, EINVAL, 0, "the set was made with another handle");
+	if (set->plan->nreqs == 0)
+		return cpci_failf(cpc, fn, EINVAL, 0, "the set has no requests");
+	if ((flags & ~known) != 0)
+		return cpci_failf(cpc, fn, EINVAL, 0, "unknown flags 0x%x", flags & ~known);
+	if (set->bound != CPCI_UNBOUND)
+		cpci_unbind(set);
+	return 0;
+}
+
+/* Opens the counters; all or nothing. */
+static int start(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target target)
+{
+	size_t n = set->plan->nreqs;
+	struct cpci_diag diag;
+	uint_t bad = 0;
+
+	if (set->fd == NULL)
+		set->fd = reallocarray(NULL, n, sizeof(*set->fd));
+	if (set->start == NULL)
+		set->start = reallocarray(NULL, n, sizeof(*set->start));
+	if (set->fd == NULL || set->start == NULL)
+		return cpci_failf(cpc, fn, ENOMEM, 0, "%s", strerror(ENOMEM));
+	if (cpci_group_open(set->plan, target, set->fd, &bad) == -1) {
+		cpci_why(&diag, errno, &set->plan->req[bad], target);
+		return cpci_fail(cpc, fn, &diag);
+	}
+	memcpy(set->start, set->preset, n * sizeof(*set->start));
+	return 0;
+}
+
+/* An LWP has one set: another one that it bound gives way. */
+static void unbind_others(cpc_t *cpc, const cpc_set_t *set)
+{
+	pid_t self = cpci_self();
+	cpc_set_t *other;
+
+	pthread_mutex_lock(&cpc->lock);
+	LIST_FOREACH(other, &cpc->sets, link) {
+		if (other != set && other->owner == self &&
+		    (other->bound == CPCI_LWP || other->bound == CPCI_CPU))
+			cpci_unbind(other);
+	}
+	pthread_mutex_unlock(&cpc->lock);
+}
+
+int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
+{
+	static const char fn[] = "cpc_bind_curlwp";
+	const struct cpci_target target = {.tid = 0, .cpu = -1};
+
+	if (check(cpc, fn, set, flags, 0) == -1)
+		return -1;
+	unbind_others(cpc, set);
+	if (start(cpc, fn, set, target) == -1)
+		return -1;
+	set->owner = cpci_self();
+	set->bound = CPCI_LWP;
+	return 0;
+}
+
+int cpc_bind_pctx(cpc_t *cpc, pctx_t *pctx, id_t id, cpc_set_t *set, uint_t flags)
+{
+	static const char fn[] = "cpc_bind_pctx";
+	struct cpci_target target = {.cpu = -1};
+
+	if (check(cpc, fn, set, flags, 0) == -1)
+		return -1;
+	target.tid = pctx_lwp_tid(pctx, id);
+	if (target.tid == -1)
+		return cpci_failf(cpc, fn, ESRCH, 0, "no LWP %d in process %d", (int)id,
+				  (int)pctx_pid(pctx));
+	cpci_group_keep(set->plan);
+	if (start(cpc, fn, set, target) == -1)
+		return -1;
+	set->bound = CPCI_PCTX;
+	return 0;
+}
+
+/* Where the calling thread may run; NULL and errno.  Any number of CPUs. */
+static cpu_set_t *get_affinity(size_t *size)
+{
+	cpu_set_t *mask;
+
+	for (int ncpus = 1024;; ncpus *= 2) {
+		mask = CPU_ALLOC((size_t)ncpus);
+		*size = CPU_ALLOC_SIZE((size_t)ncpus);
+		if (mask == NULL || sched_getaffinity(0, *size, mask) == 0)
+			return mask;
+		CPU_FREE(mask);
+		if (errno != EINVAL || ncpus > 1 << 20)
+			return NULL;
+	}
+}
+
+static int move_to(processorid_t cpu)
+{
+	size_t ncpus = (size_t)cpu + 1, size = CPU_ALLOC_SIZE(ncpus);
+	cpu_set_t *mask = CPU_ALLOC(ncpus);
+	int rc;
+
+	if (mask == NULL)
+		return -1;
+	CPU_ZERO_S(size, mask);
+	CPU_SET_S((size_t)cpu, size, mask);
+	rc = sched_setaffinity(0, size, mask);
+	CPU_FREE(mask);
+	return rc;
+}
+
+static void move_back(cpc_set_t *set)
+{
+	/* Fails only when its CPUs are gone; then it is where it can be. */
+	sched_setaffinity(0, set->affinity_size, set->affinity);
+	CPU_FREE(set->affinity);
+	set->affinity = NULL;
+}
+
+int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
+{
+	static const char fn[] = "cpc_bind_cpu";
+	const struct cpci_target target = {.tid = -1, .cpu = id};
+
+	if (check(cpc, fn, set, flags, CPC_BIND_CPU_REMOTE) == -1)
+		return -1;
+	if (id < 0)
+		return cpci_failf(cpc, fn, EINVAL, 0, "no CPU %d", id);
+	if ((flags & CPC_BIND_CPU_REMOTE) != 0) {
+		if (start(cpc, fn, set, target) == -1)
+			return -1;
+		set->bound = CPCI_CPU_REMOTE;
+		return 0;
+	}
+	unbind_others(cpc, set);
+	if (start(cpc, fn, set, target) == -1)
+		return -1;
+	set->affinity = get_affinity(&set->affinity_size);
+	if (set->affinity == NULL || move_to(id) == -1) {
+		int err = errno;
+
+		cpci_group_close(set->plan, set->fd);
+		CPU_FREE(set->affinity);
+		set->affinity = NULL;
+		return cpci_failf(cpc, fn, err, CPC_PBIND_FAILED,
+				  "the calling LWP cannot be put on CPU %d: %s", id, strerror(err));
+	}
+	set->owner = cpci_self();
+	set->bound = CPCI_CPU;
+	return 0;
+}
+
+void cpci_unbind(struct cpc_set *set)
+{
+	cpci_group_close(set->plan, set->fd);
+	if (set->bound == CPCI_CPU && set->owner == cpci_self())
+		move_back(set);
+	CPU_FREE(set->affinity);
+	set->affinity = NULL;
+	set->bound = CPCI_UNBOUND;
+}
+
+int cpc_unbind(cpc_t *cpc, cpc_set_t *set)
+{
+	if (set->cpc != cpc || set->bound == CPCI_UNBOUND)
+		return cpci_failf(cpc, "cpc_unbind", EINVAL, 0,
+				  set->cpc != cpc ? "the set was made with another handle"
+						  : "the set is not bound");
+	cpci_unbind(set);
+	return 0;
+}
+
+static hrtime_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
+{
+	const struct cpci_plan *plan = set->plan;
+	uint64_t *raw = buf->raw;
+
+	if (set->cpc != cpc || set->bound == CPCI_UNBOUND || buf->plan != plan ||
+	    ((set->bound == CPCI_LWP || set->bound == CPCI_CPU) && set->owner != cpci_self())) {
+		errno = EINVAL;
+		return -1;
+	}
+	for (uint_t g = 0; g < plan->ngroups; g++) {
+		const struct cpci_span *group = &plan->group[g];
+
+		if (cpci_group_read(set->fd[group->first], group->n, raw) == -1)
+			return -1;
+		for (uint_t i = 0; i < group->n; i++) {
+			uint_t req = plan->member[group->first + i].req;
+
+			buf->val[req] = set->start[req] + raw[CPCI_RAW_VALUES + i];
+		}
+		if (g == 0)
+			buf->ran_ns = raw[CPCI_RAW_RUNNING];
+	}
+	buf->hrtime = now();
+	return 0;
+}

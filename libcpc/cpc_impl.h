@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * cpc_impl.h - what the files of libcpc know of each other.
+ *
+ * A request names an event; the resolvers turn it into terms, each of which is
+ * one counter of the kernel.  The requests of a set are its plan, which also
+ * says which terms are opened together.  Binding opens a plan's terms for one
+ * target; sampling reads them.
+ */
+#ifndef CPC_IMPL_H
+#define CPC_IMPL_H
+
+#include <bsd/sys/queue.h>
+#include <libcpc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* One counter of the kernel, as perf_event_open(2) wants it. */
+struct cpci_term {
+	uint32_t type;
+	uint8_t precise_ip;
+	bool exclude_user, exclude_kernel, exclude_hv, exclude_host, exclude_guest;
+	uint64_t config, config1, config2;
+};
+
+/* Why something failed: the errno, the subcode, and the words. */
+struct cpci_diag {
+	int err;
+	int subcode;
+	char text[320];
+};
+
+struct cpci_req {
+	char *name;
+	uint64_t preset;
+	uint_t flags;
+	uint_t nattrs;
+	cpc_attr_t *attrs;
+	uint_t slot;
+	struct cpci_term term;
+};
+
+/* A term's place in the order in which the kernel reports them. */
+struct cpci_member {
+	uint_t req;
+};
+
+/* Members first..first + n - 1 are opened, and read, as one group. */
+struct cpci_span {
+	uint_t first, n;
+	bool hardware;
+};
+
+/* What a set counts.  Shared by a set, its duplicates and their buffers. */
+struct cpci_plan {
+	atomic_uint refs;
+	uint_t nreqs;
+	struct cpci_req *req;
+	struct cpci_member *member; /* nreqs of them, by group */
+	uint_t ngroups;
+	struct cpci_span *group;
+	bool fits; /* its hardware groups were found to fit the PMU */
+	int *spare; /* see cpci_group_keep */
+};
+
+enum cpci_bound {
+	CPCI_UNBOUND,
+	CPCI_LWP,
+	CPCI_PCTX,
+	CPCI_CPU,	 /* and the LWP that bound it is put on that CPU */
+	CPCI_CPU_REMOTE, /* the LWP is left where it is */
+};
+
+struct cpc_set {
+	cpc_t *cpc;
+	struct cpci_plan *plan;
+	uint64_t *preset; /* one per request, the values at the next bind */
+	uint64_t *start;  /* those of the last bind */
+	enum cpci_bound bound;
+	pid_t owner; /* CPCI_LWP, CPCI_CPU: the thread that bound it */
+	int *fd;     /* one per member while bound */
+	cpu_set_t *affinity; /* CPCI_CPU: where the owner ran before */
+	size_t affinity_size;
+	LIST_ENTRY(cpc_set) link;
+};
+
+struct cpc_buf {
+	cpc_t *cpc;
+	struct cpci_plan *plan;
+	uint_t nreqs;
+	hrtime_t hrtime;
+	uint64_t ran_ns; /* how long the set was on the hardware */
+	uint64_t *raw;	 /* room for one read(2) of the largest group */
+	LIST_ENTRY(cpc_buf) link;
+	uint64_t val[];
+};
+
+struct cpc {
+	pthread_mutex_t lock; /* the lists, and plans' reference counts */
+	cpc_errhndlr_t *errhndlr;
+	uint_t npic;
+	char cciname[128];
+	LIST_HEAD(, cpc_set) sets;
+	LIST_HEAD(, cpc_buf) bufs;
+};
+
+/* handle.c */
+pid_t cpci_self(void); /* the calling thread's id, without a system call */
+
+/* error.c */
+__attribute__((format(printf, 4, 5))) void cpci_diag(struct cpci_diag *diag, int err, int subcode,
+						     const char *fmt, ...);
+/* Tells the error handler, sets errno, returns -1. */
+int cpci_fail(cpc_t *cpc, const char *fn, const struct cpci_diag *diag);
+__attribute__((format(printf, 5, 6))) int cpci_failf(cpc_t *cpc, const char *fn, int err,
+						     int subcode, const char *fmt, ...);
+
+/* plan.c */
+struct cpci_plan *cpci_plan_new(void);
+struct cpci_plan *cpci_plan_hold(struct cpci_plan *plan);
+void cpci_plan_drop(struct cpci_plan *plan);
+/* A plan of its own with the same requests; NULL and errno. */
+struct cpci_plan *cpci_plan_copy(const struct cpci_plan *plan);
+int cpci_plan_add(struct cpci_plan *plan, const struct cpci_req *req);
+
+/* event.c */
+int cpci_event_resolve(const char *name, uint_t flags, struct cpci_term *term,
+		       struct cpci_diag *diag);
+void cpci_term_modes(struct cpci_term *term, uint_t flags);
+bool cpci_term_is_software(const struct cpci_term *term);
+
+/*
+ * The resolvers.  1: `term` is it; 0: not one of mine; -1: mine, but it cannot be
+ * had, and `diag` says why.
+ */
+typedef int cpci_resolver(const char *name, uint_t flags, struct cpci_term *term,
+			  struct cpci_diag *diag);
+cpci_resolver cpci_event_pfm;	/* event_pfm.c */
+cpci_resolver cpci_event_trace; /* event_trace.c */
+
+/* event_pfm.c */
+struct cpci_core_pmu {
+	const char *desc;
+	uint_t ncounters; /* general and fixed ones */
+};
+/* What libpfm4 takes this machine's core PMU for; false: none that it knows. */
+bool cpci_pfm_core(struct cpci_core_pmu *pmu);
+/* The generic events of the kernel by their short names, with their terms. */
+void cpci_pfm_walk(void *arg,
+		   void (*action)(void *arg, const char *name, const struct cpci_term *term));
+
+/* group.c: the only perf_event_open(2) */
+struct cpci_target {
+	pid_t tid; /* 0: the calling thread, -1: all */
+	int cpu;   /* -1: any */
+};
+/* Opens all members of a plan and starts them; -1, errno, and the refused member. */
+int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd, uint_t *bad);
+void cpci_group_close(const struct cpci_plan *plan, const int *fd);
+/* Keeps one throw-away event of each kind open, which makes opening more cheap. */
+void cpci_group_keep(struct cpci_plan *plan);
+/* Can the kernel count that at all, for the caller?  0, or an errno. */
+int cpci_group_probe(const struct cpci_term *term);
+/*
+ * One read(2) of the group with leader `fd` and `n` members into `raw`: the
+ * number of values, time enabled and running in ns, the values.  -1: EAGAIN.
+ */
+enum { CPCI_RAW_N, CPCI_RAW_ENABLED, CPCI_RAW_RUNNING, CPCI_RAW_VALUES };
+int cpci_group_read(int fd, uint_t n, uint64_t *raw);
+
+/* why.c: the reason in words for the errno that opening a request gave. */
+void cpci_why(struct cpci_diag *diag, int err, const struct cpci_req *req,
+	      struct cpci_target target);
+int cpci_paranoid(void); /* kernel.perf_event_paranoid; INT_MIN: no perf events */
+
+/* bind.c */
+void cpci_unbind(struct cpc_set *set);
+
+/* tick.c */
+uint64_t cpci_cycles(uint64_t ns); /* of the clock that counts CPU cycles */
+
+#endif /* CPC_IMPL_H */

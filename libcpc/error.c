@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * error.c - how a failure reaches the error handler: once, where it was found.
+ */
+#include "cpc_impl.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static void default_errhndlr(const char *fn, int subcode, const char *fmt, va_list ap)
+{
+	(void)subcode;
+	fprintf(stderr, "libcpc: %s: ", fn);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
+void cpc_seterrhndlr(cpc_t *cpc, cpc_errhndlr_t *errhndlr)
+{
+	cpc->errhndlr = errhndlr;
+}
+
+void cpci_diag(struct cpci_diag *diag, int err, int subcode, const char *fmt, ...)
+{
+	va_list ap;
+
+	diag->err = err;
+	diag->subcode = subcode;
+	va_start(ap, fmt);
+	vsnprintf(diag->text, sizeof(diag->text), fmt, ap);
+	va_end(ap);
+}
+
+/* Through here because the handler takes a va_list. */
+static void tell(cpc_t *cpc, const char *fn, int subcode, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	(cpc->errhndlr != NULL ? cpc->errhndlr : default_errhndlr)(fn, subcode, fmt, ap);
+	va_end(ap);
+}
+
+int cpci_fail(cpc_t *cpc, const char *fn, const struct cpci_diag *diag)
+{
+	errno = diag->err;
+	tell(cpc, fn, diag->subcode, "%s", diag->text);
+	errno = diag->err;
+	return -1;
+}
+
+int cpci_failf(cpc_t *cpc, const char *fn, int err, int subcode, const char *fmt, ...)
+{
+	struct cpci_diag diag = {.err = err, .subcode = subcode};
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(diag.text, sizeof(diag.text), fmt, ap);
+	va_end(ap);
+	return cpci_fail(cpc, fn, &diag);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * event_pfm.c - events by the names of libpfm4.
+ */
+#include "cpc_impl.h"
+
+#include <bsd/string.h>
+#include <ctype.h>
+#include <errno.h>
+#include <perfmon/pfmlib_perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int initialized; /* what pfm_initialize returned; set once */
+
+static void initialize(void)
+{
+	initialized = pfm_initialize();
+}
+
+/* Looking for tracepoints makes this slow where debugfs is mounted: only when needed. */
+static bool usable(void)
+{
+	pthread_once(&once, initialize);
+	return initialized == PFM_SUCCESS;
+}
+
+static int encode(const char *name, int modes, struct cpci_term *term)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr)};
+	pfm_perf_encode_arg_t arg = {.attr = &attr, .size = sizeof(arg)};
+	int rc = pfm_get_os_event_encoding(name, modes, PFM_OS_PERF_EVENT, &arg);
+
+	if (rc != PFM_SUCCESS)
+		return rc;
+	*term = (struct cpci_term){
+		.type = attr.type,
+		.precise_ip = attr.precise_ip,
+		.exclude_user = attr.exclude_user,
+		.exclude_kernel = attr.exclude_kernel,
+		.exclude_hv = attr.exclude_hv,
+		.exclude_host = attr.exclude_host,
+		.exclude_guest = attr.exclude_guest,
+		.config = attr.config,
+		.config1 = attr.config1,
+		.config2 = attr.config2,
+	};
+	return PFM_SUCCESS;
+}
+
+int cpci_event_pfm(const char *name, uint_t flags, struct cpci_term *term, struct cpci_diag *diag)
+{
+	int modes = 0, rc;
+
+	if (!usable())
+		return 0;
+	/* Modes in the name itself (":k") outrank these. */
+	if ((flags & CPC_COUNT_USER) != 0)
+		modes |= PFM_PLM3;
+	if ((flags & CPC_COUNT_SYSTEM) != 0)
+		modes |= PFM_PLM0;
+	rc = encode(name, modes, term);
+	if (rc == PFM_SUCCESS)
+		return 1;
+	if (rc == PFM_ERR_NOTFOUND)
+		return 0;
+	if (rc == PFM_ERR_NOMEM)
+		cpci_diag(diag, ENOMEM, 0, "%s", strerror(ENOMEM));
+	else
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "bad event '%s': %s", name,
+			  pfm_strerror(rc));
+	return -1;
+}
+
+bool cpci_pfm_core(struct cpci_core_pmu *core)
+{
+	pfm_pmu_info_t info;
+	pfm_pmu_t pmu;
+
+	if (!usable())
+		return false;
+	pfm_for_all_pmus(pmu)
+	{
+		info = (pfm_pmu_info_t){.size = sizeof(info)};
+		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || !info.is_present ||
+		    info.type != PFM_PMU_TYPE_CORE)
+			continue;
+		core->desc = info.desc;
+		core->ncounters = (uint_t)(info.num_cntrs + info.num_fixed_cntrs);
+		return true;
+	}
+	return false;
+}
+
+void cpci_pfm_walk(void *arg,
+		   void (*action)(void *arg, const char *name, const struct cpci_term *term))
+{
+	pfm_event_info_t event;
+	pfm_pmu_info_t perf = {.size = sizeof(perf)};
+	struct cpci_term term;
+	char name[64];
+
+	if (!usable() || pfm_get_pmu_info(PFM_PMU_PERF_EVENT, &perf) != PFM_SUCCESS)
+		return;
+	for (int i = perf.first_event; i != -1; i = pfm_get_event_next(i)) {
+		event = (pfm_event_info_t){.size = sizeof(event)};
+		/* Short names are those that stand for another one; tracepoints do not. */
+		if (pfm_get_event_info(i, PFM_OS_PERF_EVENT, &event) != PFM_SUCCESS ||
+		    event.equiv == NULL || strlcpy(name, event.name, sizeof(name)) >= sizeof(name))
+			continue;
+		for (char *c = name; *c != '\0'; c++)
+			*c = (char)tolower((unsigned char)*c);
+		if (encode(name, PFM_PLM3, &term) == PFM_SUCCESS)
+			action(arg, name, &term);
+	}
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * group.c - groups of kernel counters: open, start, read, close.
+ *
+ * A group is pinned: it counts all the time, or it is in the error state, where
+ * it reads as end of file.  It is never multiplexed (perf_event_open(2)).
+ */
+#include "cpc_impl.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static int open_term(const struct cpci_term *term, struct cpci_target target, int leader,
+		     bool disabled)
+{
+	struct perf_event_attr attr = {
+		.type = term->type,
+		.size = sizeof(attr),
+		.config = term->config,
+		.config1 = term->config1,
+		.config2 = term->config2,
+		.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
+			       PERF_FORMAT_TOTAL_TIME_RUNNING,
+		.pinned = leader == -1,
+		.disabled = disabled,
+		.exclude_user = term->exclude_user,
+		.exclude_kernel = term->exclude_kernel,
+		.exclude_hv = term->exclude_hv,
+		.exclude_host = term->exclude_host,
+		.exclude_guest = term->exclude_guest,
+	};
+
+	attr.precise_ip = term->precise_ip & 3U;
+	return (int)syscall(SYS_perf_event_open, &attr, target.tid, target.cpu, leader,
+			    PERF_FLAG_FD_CLOEXEC);
+}
+
+static void close_some(const int *fd, uint_t n)
+{
+	while (n-- > 0)
+		close(fd[n]);
+}
+
+/* Opens members first..first + n - 1; only the leader can be disabled. */
+static int open_span(const struct cpci_plan *plan, const struct cpci_span *group,
+		     struct cpci_target target, bool disabled, int *fd, uint_t *bad)
+{
+	for (uint_t i = 0; i < group->n; i++) {
+		uint_t req = plan->member[group->first + i].req;
+
+		fd[i] = open_term(&plan->req[req].term, target, i == 0 ? -1 : fd[0],
+				  disabled && i == 0);
+		if (fd[i] == -1) {
+			int err = errno;
+
+			close_some(fd, i);
+			*bad = req;
+			errno = err;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Does the PMU hold a group's members together?  The kernel does not look while
+ * the leader is disabled, so ask with one that is not.
+ */
+static int check_fit(struct cpci_plan *plan, struct cpci_target target, int *fd, uint_t *bad)
+{
+	for (uint_t g = 0; g < plan->ngroups; g++) {
+		const struct cpci_span *group = &plan->group[g];
+
+		if (!group->hardware || group->n == 1)
+			continue;
+		if (open_span(plan, group, target, false, fd, bad) == -1)
+			return -1;
+		close_some(fd, group->n);
+	}
+	plan->fits = true;
+	return 0;
+}
+
+int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd, uint_t *bad)
+{
+	/* A single counter starts as it is opened; more are started with one call. */
+	bool disabled = plan->nreqs > 1;
+
+	if (!plan->fits && check_fit(plan, target, fd, bad) == -1)
+		return -1;
+	for (uint_t g = 0; g < plan->ngroups; g++) {
+		const struct cpci_span *group = &plan->group[g];
+
+		if (open_span(plan, group, target, disabled, fd + group->first, bad) == -1) {
+			int err = errno;
+
+			close_some(fd, group->first);
+			errno = err;
+			return -1;
+		}
+	}
+	for (uint_t g = 0; disabled && g < plan->ngroups; g++) {
+		const struct cpci_span *group = &plan->group[g];
+
+		if (ioctl(fd[group->first], PERF_EVENT_IOC_ENABLE, 0) == -1) {
+			int err = errno;
+
+			close_some(fd, plan->nreqs);
+			*bad = plan->member[group->first].req;
+			errno = err;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+void cpci_group_close(const struct cpci_plan *plan, const int *fd)
+{
+	close_some(fd, plan->nreqs);
+}
+
+/*
+ * The first event of a kind makes the kernel patch its code, and the last one
+ * undoes it: 200 us and more, each time, unless one stays open.  It need not
+ * count.  Where it cannot be had, all else works as well, if slower.
+ */
+void cpci_group_keep(struct cpci_plan *plan)
+{
+	const struct cpci_target target = {.tid = 0, .cpu = -1};
+
+	if (plan->spare != NULL)
+		return;
+	plan->spare = calloc(plan->nreqs, sizeof(*plan->spare));
+	for (uint_t i = 0; plan->spare != NULL && i < plan->nreqs; i++)
+		plan->spare[i] = open_term(&plan->req[i].term, target, -1, true);
+}
+
+int cpci_group_probe(const struct cpci_term *term)
+{
+	const struct cpci_target target = {.tid = 0, .cpu = -1};
+	int fd = open_term(term, target, -1, true);
+
+	if (fd == -1)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+int cpci_group_read(int fd, uint_t n, uint64_t *raw)
+{
+	size_t want = (CPCI_RAW_VALUES + n) * sizeof(*raw);
+	ssize_t got = read(fd, raw, want);
+
+	if (got == (ssize_t)want)
+		return 0;
+	/* End of file: the group is in the error state, others have its counters. */
+	if (got >= 0)
+		errno = EAGAIN;
+	return -1;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * handle.c - open and close the library; what this machine has.
+ */
+#include "cpc_impl.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define VIRTUAL_SLOTS 16 /* where no hardware limits them */
+
+static _Thread_local pid_t self;
+
+static void forget_self(void)
+{
+	self = 0;
+}
+
+/* A forked child has the parent's thread-local variables, but another id. */
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, forget_self);
+}
+
+pid_t cpci_self(void)
+{
+	if (self == 0)
+		self = (pid_t)_lwp_self();
+	return self;
+}
+
+/* The core PMU is there when the kernel counts cycles, whatever CPUID says. */
+static void find_hardware(cpc_t *cpc)
+{
+	struct cpci_core_pmu pmu = {.desc = "unknown", .ncounters = VIRTUAL_SLOTS};
+	struct cpci_term cycles;
+	struct cpci_diag diag;
+	int err = ENOENT;
+
+	cpc->npic = VIRTUAL_SLOTS;
+	if (cpci_event_resolve("cycles", CPC_COUNT_USER, &cycles, &diag) == 0)
+		err = cpci_group_probe(&cycles);
+	if (err == ENOENT || err == EOPNOTSUPP || err == ENODEV) {
+		snprintf(cpc->cciname, sizeof(cpc->cciname),
+			 "Linux perf events (no hardware counters)");
+		return;
+	}
+	if (cpci_pfm_core(&pmu) && pmu.ncounters > 0)
+		cpc->npic = pmu.ncounters;
+	snprintf(cpc->cciname, sizeof(cpc->cciname), "%s (%u counters)", pmu.desc, cpc->npic);
+}
+
+cpc_t *cpc_open(int ver)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	cpc_t *cpc;
+
+	if (ver != CPC_VER_CURRENT) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (cpci_paranoid() == INT_MIN) {
+		errno = ENOSYS;
+		return NULL;
+	}
+	pthread_once(&once, watch_forks);
+	cpc = calloc(1, sizeof(*cpc));
+	if (cpc == NULL)
+		return NULL;
+	pthread_mutex_init(&cpc->lock, NULL);
+	LIST_INIT(&cpc->sets);
+	LIST_INIT(&cpc->bufs);
+	return cpc;
+}
+
+int cpc_close(cpc_t *cpc)
+{
+	cpc_set_t *set;
+	cpc_buf_t *buf;
+
+	while ((set = LIST_FIRST(&cpc->sets)) != NULL)
+		cpc_set_destroy(cpc, set);
+	while ((buf = LIST_FIRST(&cpc->bufs)) != NULL)
+		cpc_buf_destroy(cpc, buf);
+	pthread_mutex_destroy(&cpc->lock);
+	free(cpc);
+	return 0;
+}
+
+/* Found out when first asked for: most programs that count never ask. */
+static void know_hardware(cpc_t *cpc)
+{
+	pthread_mutex_lock(&cpc->lock);
+	if (cpc->npic == 0)
+		find_hardware(cpc);
+	pthread_mutex_unlock(&cpc->lock);
+}
+
+uint_t cpc_npic(cpc_t *cpc)
+{
+	know_hardware(cpc);
+	return cpc->npic;
+}
+
+const char *cpc_cciname(cpc_t *cpc)
+{
+	know_hardware(cpc);
+	return cpc->cciname;
+}
+
+const char *cpc_cpuref(cpc_t *cpc)
+{
+	(void)cpc;
+	return "See perf_event_open(2) for software events, and the manuals of the CPU's vendor "
+	       "for its hardware events.";
+}
+
+struct walk {
+	void *arg;
+	void (*action)(void *arg, const char *event);
+};
+
+static void walk_countable(void *arg, const char *name, const struct cpci_term *term)
+{
+	const struct walk *walk = arg;
+
+	if (cpci_group_probe(term) == 0)
+		walk->action(walk->arg, name);
+}
+
+void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *event))
+{
+	struct walk walk = {.arg = arg, .action = action};
+
+	(void)cpc;
+	cpci_pfm_walk(&walk, walk_countable);
+}
+
+void cpc_walk_attrs(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *attr))
+{
+	(void)cpc;
+	action(arg, "picnum");
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * set.c - sets and their requests.
+ */
+#include "cpc_impl.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_REQUESTS 64
+#define ALL_FLAGS (CPC_COUNT_USER | CPC_COUNT_SYSTEM)
+
+/* An unbound set of `plan`, whose reference it takes over also when it fails. */
+static cpc_set_t *new_set(cpc_t *cpc, struct cpci_plan *plan)
+{
+	cpc_set_t *set = calloc(1, sizeof(*set));
+
+	if (set == NULL) {
+		cpci_plan_drop(plan);
+		return NULL;
+	}
+	set->cpc = cpc;
+	set->plan = plan;
+	pthread_mutex_lock(&cpc->lock);
+	LIST_INSERT_HEAD(&cpc->sets, set, link);
+	pthread_mutex_unlock(&cpc->lock);
+	return set;
+}
+
+cpc_set_t *cpc_set_create(cpc_t *cpc)
+{
+	struct cpci_plan *plan = cpci_plan_new();
+
+	return plan != NULL ? new_set(cpc, plan) : NULL;
+}
+
+int cpc_set_destroy(cpc_t *cpc, cpc_set_t *set)
+{
+	if (set->cpc != cpc)
+		return cpci_failf(cpc, "cpc_set_destroy", EINVAL, 0,
+				  "the set was made with another handle");
+	if (set->bound != CPCI_UNBOUND)
+		cpci_unbind(set);
+	pthread_mutex_lock(&cpc->lock);
+	LIST_REMOVE(set, link);
+	pthread_mutex_unlock(&cpc->lock);
+	cpci_plan_drop(set->plan);
+	free(set->preset);
+	free(set->start);
+	free(set->fd);
+	free(set);
+	return 0;
+}
+
+cpc_set_t *cpc_set_dup(cpc_t *cpc, const cpc_set_t *set)
+{
+	cpc_set_t *dup;
+	size_t n;
+
+	if (set->cpc != cpc) {
+		cpci_failf(cpc, "cpc_set_dup", EINVAL, 0, "the set was made with another handle");
+		return NULL;
+	}
+	dup = new_set(cpc, cpci_plan_hold(set->plan));
+	if (dup == NULL)
+		return NULL;
+	n = set->plan->nreqs;
+	dup->preset = reallocarray(NULL, n + 1, sizeof(*dup->preset));
+	if (dup->preset == NULL) {
+		cpc_set_destroy(cpc, dup);
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (n > 0)
+		memcpy(dup->preset, set->preset, n * sizeof(*dup->preset));
+	return dup;
+}
+
+/* The slot that an attribute asks for, or the one after the highest taken. */
+static int choose_slot(cpc_t *cpc, const struct cpci_plan *plan, struct cpci_req *req,
+		       struct cpci_diag *diag)
+{
+	uint_t next = 0;
+	bool asked = false;
+
+	for (uint_t i = 0; i < plan->nreqs; i++) {
+		if (plan->req[i].slot >= next)
+			next = plan->req[i].slot + 1;
+	}
+	req->slot = next;
+	for (uint_t i = 0; i < req->nattrs; i++) {
+		const cpc_attr_t *attr = &req->attrs[i];
+
+		if (strcmp(attr->ca_name, "picnum") != 0) {
+			cpci_diag(diag, EINVAL, CPC_INVALID_ATTRIBUTE,
+				  "unknown attribute '%s' of event '%s'", attr->ca_name, req->name);
+			return -1;
+		}
+		if (attr->ca_val >= cpc_npic(cpc)) {
+			cpci_diag(diag, EINVAL, CPC_INVALID_PICNUM,
+				  "no pic%llu for event '%s': the slots here are pic0 to pic%u",
+				  (unsigned long long)attr->ca_val, req->name, cpc_npic(cpc) - 1);
+			return -1;
+		}
+		req->slot = (uint_t)attr->ca_val;
+		asked = true;
+	}
+	for (uint_t i = 0; asked && i < plan->nreqs; i++) {
+		if (plan->req[i].slot == req->slot) {
+			cpci_diag(diag, EINVAL, CPC_INVALID_PICNUM,
+				  "pic%u is asked for twice, by '%s' and '%s'", req->slot,
+				  plan->req[i].name, req->name);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* Makes the plan the set's own and adds to it.  -1: out of memory. */
+static int add(cpc_set_t *set, const struct cpci_req *req)
+{
+	struct cpci_plan *plan = set->plan;
+	size_t n = plan->nreqs + 1U;
+	uint64_t *preset;
+
+	preset = reallocarray(set->preset, n, sizeof(*preset));
+	if (preset == NULL)
+		return -1;
+	set->preset = preset;
+	preset[n - 1] = req->preset;
+
+	/* Duplicates and buffers go on with the plan as it was. */
+	plan = cpci_plan_copy(plan);
+	if (plan == NULL)
+		return -1;
+	if (cpci_plan_add(plan, req) == -1) {
+		cpci_plan_drop(plan);
+		errno = ENOMEM;
+		return -1;
+	}
+	cpci_plan_drop(set->plan);
+	set->plan = plan;
+	return 0;
+}
+
+int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t preset,
+			uint_t flags, uint_t nattrs, const cpc_attr_t *attrs)
+{
+	static const char fn[] = "cpc_set_add_request";
+	struct cpci_req req = {
+		/* Not changed: the plan makes copies. */
+		.name = (char *)(uintptr_t)event,
+		.attrs = (cpc_attr_t *)(uintptr_t)attrs,
+		.preset = preset,
+		.flags = flags,
+		.nattrs = nattrs,
+	};
+	struct cpci_diag diag;
+
+	if (set->cpc != cpc)
+		return cpci_failf(cpc, fn, EINVAL, 0, "the set was made with another handle");
+	if (set->bound != CPCI_UNBOUND)
+		return cpci_failf(cpc, fn, EINVAL, 0, "the set is bound");
+	if ((flags & ~(uint_t)ALL_FLAGS) != 0 || (flags & ALL_FLAGS) == 0)
+		return cpci_failf(cpc, fn, EINVAL, CPC_REQ_INVALID_FLAGS,
+				  (flags & ALL_FLAGS) == 0
+					  ? "event '%s' is to be counted neither in user nor in "
+					    "kernel mode"
+					  : "unknown flags for event '%s'",
+				  event);
+	if (set->plan->nreqs == MAX_REQUESTS)
+		return cpci_failf(cpc, fn, EINVAL, CPC_RESOURCE_UNAVAIL,
+				  "no room for event '%s': a set takes %d requests", event,
+				  MAX_REQUESTS);
+	if (cpci_event_resolve(event, flags, &req.term, &diag) == -1 ||
+	    choose_slot(cpc, set->plan, &req, &diag) == -1)
+		return cpci_fail(cpc, fn, &diag);
+	if (add(set, &req) == -1)
+		return -1;
+	return (int)set->plan->nreqs - 1;
+}
+
+int cpc_set_request_preset(cpc_t *cpc, cpc_set_t *set, int index, uint64_t preset)
+{
+	if (set->cpc != cpc || index < 0 || (uint_t)index >= set->plan->nreqs)
+		return cpci_failf(cpc, "cpc_set_request_preset", EINVAL, 0,
+				  set->cpc != cpc ? "the set was made with another handle"
+						  : "no request %d in the set",
+				  index);
+	set->preset[index] = preset;
+	return 0;
+}
+
+void cpc_walk_requests(cpc_t *cpc, cpc_set_t *set, void *arg,
+		       void (*action)(void *arg, int index, const char *event, uint64_t preset,
+				      uint_t flags, int nattrs, const cpc_attr_t *attrs))
+{
+	(void)cpc;
+	for (uint_t i = 0; i < set->plan->nreqs; i++) {
+		const struct cpci_req *req = &set->plan->req[i];
+
+		action(arg, (int)i, req->name, set->preset[i], req->flags, (int)req->nattrs,
+		       req->attrs);
+	}
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * why.c - why a request could not be counted, and what would help.
+ */
+#include "cpc_impl.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38 /* linux/capability.h since 5.8 */
+#endif
+
+int cpci_paranoid(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level = INT_MAX;
+
+	if (f == NULL)
+		return errno == ENOENT ? INT_MIN : INT_MAX;
+	if (fscanf(f, "%d", &level) != 1)
+		level = INT_MAX;
+	fclose(f);
+	return level;
+}
+
+static bool have_cap(int cap)
+{
+	struct __user_cap_header_struct hdr = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &hdr, data) == -1)
+		return false;
+	return (data[cap / 32].effective >> (cap % 32) & 1U) != 0;
+}
+
+static bool privileged(void)
+{
+	return have_cap(CAP_PERFMON) || have_cap(CAP_SYS_ADMIN);
+}
+
+/* EACCES, EPERM: is it the sysctl, and at which value would it be allowed? */
+static void why_denied(struct cpci_diag *diag, int err, const struct cpci_req *req,
+		       struct cpci_target target)
+{
+	int level = cpci_paranoid(), enough = INT_MAX;
+	const char *what = "";
+
+	/* Debian's 3 and Ubuntu's 4 are not upstream's: they deny everything. */
+	if (level >= 3) {
+		what = "";
+		enough = 2;
+	}
+	if (!req->term.exclude_kernel && level > 1) {
+		what = " in kernel mode";
+		enough = 1;
+	}
+	if (target.tid == -1 && level > 0) {
+		what = " on a whole CPU";
+		enough = 0;
+	}
+	if (enough != INT_MAX && !privileged()) {
+		cpci_diag(diag, EACCES, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s'%s: kernel.perf_event_paranoid is %d; root and "
+			  "CAP_PERFMON may, and everybody after: sysctl "
+			  "kernel.perf_event_paranoid=%d",
+			  req->name, what, level, enough);
+		return;
+	}
+	if (target.tid > 0 && !privileged()) {
+		cpci_diag(diag, EACCES, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': its process belongs to another user, or runs a "
+			  "set-id or unreadable program",
+			  req->name);
+		return;
+	}
+	cpci_diag(diag, EACCES, CPC_RESOURCE_UNAVAIL,
+		  "cannot count '%s': perf_event_open(2) is denied (%s): a container's seccomp "
+		  "profile, a security module or kernel lockdown forbids it",
+		  req->name, strerror(err));
+}
+
+static void why_no_files(struct cpci_diag *diag, int err, const struct cpci_req *req)
+{
+	struct rlimit lim;
+
+	if (err == EMFILE && getrlimit(RLIMIT_NOFILE, &lim) == 0)
+		cpci_diag(diag, err, 0,
+			  "cannot count '%s': this process may open %llu files only, and each "
+			  "counter takes one; raise RLIMIT_NOFILE (ulimit -n, at most %llu here)",
+			  req->name, (unsigned long long)lim.rlim_cur,
+			  (unsigned long long)lim.rlim_max);
+	else
+		cpci_diag(diag, err, 0,
+			  "cannot count '%s': the system's limit of open files is reached; raise "
+			  "it with sysctl fs.file-max",
+			  req->name);
+}
+
+static bool is_core(const struct cpci_term *term)
+{
+	return term->type == PERF_TYPE_HARDWARE || term->type == PERF_TYPE_HW_CACHE ||
+	       term->type == PERF_TYPE_RAW;
+}
+
+/* Is there a core PMU at all?  The kernel then counts cycles, or says why not. */
+static bool have_core_pmu(void)
+{
+	const struct cpci_term cycles = {.type = PERF_TYPE_HARDWARE,
+					 .config = PERF_COUNT_HW_CPU_CYCLES,
+					 .exclude_kernel = true,
+					 .exclude_hv = true};
+	int err = cpci_group_probe(&cycles);
+
+	return err != ENOENT && err != EOPNOTSUPP && err != ENODEV;
+}
+
+static void why_unsupported(struct cpci_diag *diag, const struct cpci_req *req)
+{
+	if (is_core(&req->term) && !have_core_pmu())
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': the kernel has no hardware counters on this machine "
+			  "(a virtual machine without a PMU, perhaps); software events and "
+			  "tracepoints can be counted",
+			  req->name);
+	else
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': the kernel does not support it on this machine",
+			  req->name);
+}
+
+static void why_invalid(struct cpci_diag *diag, const struct cpci_req *req,
+			struct cpci_target target)
+{
+	int alone = cpci_group_probe(&req->term);
+
+	if (alone == 0 && target.tid != -1)
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s' together with the other events: the PMU has too few "
+			  "counters for all of them; count some of them in a set of their own",
+			  req->name);
+	else if (target.tid == -1)
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s' on CPU %d: no such CPU, or not together with the "
+			  "other events",
+			  req->name, target.cpu);
+	else
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s' for an LWP: its PMU counts whole CPUs only, or does "
+			  "not know this code",
+			  req->name);
+}
+
+void cpci_why(struct cpci_diag *diag, int err, const struct cpci_req *req,
+	      struct cpci_target target)
+{
+	switch (err) {
+	case EACCES:
+	case EPERM:
+		why_denied(diag, err, req, target);
+		break;
+	case ENOSYS:
+		cpci_diag(diag, EACCES, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': perf_event_open(2) is not there: a container's "
+			  "seccomp profile hides it",
+			  req->name);
+		break;
+	case ENOENT:
+	case EOPNOTSUPP:
+		why_unsupported(diag, req);
+		break;
+	case EINVAL:
+		why_invalid(diag, req, target);
+		break;
+	case ENODEV:
+		if (target.tid == -1)
+			cpci_diag(diag, ENOSYS, 0, "CPU %d is offline", target.cpu);
+		else
+			why_unsupported(diag, req);
+		break;
+	case EBUSY:
+	case ENOSPC:
+		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': all counters for it are in use", req->name);
+		break;
+	case EMFILE:
+	case ENFILE:
+		why_no_files(diag, err, req);
+		break;
+	case ESRCH:
+		cpci_diag(diag, ESRCH, 0, "the LWP has ended");
+		break;
+	default:
+		cpci_diag(diag, err, 0, "cannot count '%s': %s", req->name, strerror(err));
+		break;
+	}
+}

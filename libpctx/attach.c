@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * attach.c - seize a running process with all its LWPs, or tell why not.
+ */
+#include "pctx_impl.h"
+
+#include <bsd/stdlib.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+
+#define PF_KTHREAD 0x00200000U /* linux/sched.h: field 9 of /proc/PID/stat */
+
+int pctxi_task_read(pid_t tid, struct pctxi_task *task)
+{
+	char path[64], line[512];
+	FILE *f;
+
+	*task = (struct pctxi_task){.state = '?'};
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return -1;
+	while (fgets(line, sizeof(line), f) != NULL) {
+		sscanf(line, "State: %c", &task->state);
+		sscanf(line, "Tgid: %d", &task->tgid);
+		sscanf(line, "PPid: %d", &task->ppid);
+		sscanf(line, "TracerPid: %d", &task->tracer);
+		sscanf(line, "Uid: %u", &task->uid);
+	}
+	fclose(f);
+	return 0;
+}
+
+static bool dead(const struct pctxi_task *task)
+{
+	return task->state == 'Z' || task->state == 'X';
+}
+
+bool pctxi_is_zombie(pid_t tid)
+{
+	struct pctxi_task task;
+
+	return pctxi_task_read(tid, &task) == 0 && dead(&task);
+}
+
+static bool is_kthread(pid_t pid)
+{
+	unsigned long flags = 0;
+	char path[64], line[512];
+	bool got;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return false;
+	got = fgets(line, sizeof(line), f) != NULL;
+	fclose(f);
+	/* The name in parentheses may contain anything. */
+	const char *p = got ? strrchr(line, ')') : NULL;
+
+	return p != NULL && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 &&
+	       (flags & PF_KTHREAD) != 0;
+}
+
+static int refuse(const struct pctx *ctx, int err, const char *why)
+{
+	pctxi_error(ctx->errfn, PCTXI_FN_CAPTURE, "cannot track process %d: %s", (int)ctx->pid,
+		    why);
+	errno = err;
+	return -1;
+}
+
+static int yama_scope(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+	int scope = 0;
+
+	if (f == NULL)
+		return 0;
+	if (fscanf(f, "%d", &scope) != 1)
+		scope = 0;
+	fclose(f);
+	return scope;
+}
+
+/* Says why PTRACE_SEIZE of the process failed with `err`. */
+static int why_not(const struct pctx *ctx, int err)
+{
+	char why[160];
+	struct pctxi_task st;
+
+	if (err == ESRCH || pctxi_task_read(ctx->pid, &st) == -1)
+		return refuse(ctx, ESRCH, "no such process");
+	if (dead(&st))
+		return refuse(ctx, ESRCH, "it has ended (a zombie)");
+	if (is_kthread(ctx->pid))
+		return refuse(ctx, EINVAL, "it is a kernel thread");
+	if (st.tracer != 0) {
+		snprintf(why, sizeof(why), "it is already traced, by process %d", (int)st.tracer);
+		return refuse(ctx, EBUSY, why);
+	}
+	if (err != EPERM && err != EACCES)
+		return refuse(ctx, err, strerror(err));
+	if (st.uid != getuid()) {
+		snprintf(why, sizeof(why),
+			 "it belongs to user %u; root or CAP_SYS_PTRACE may track it",
+			 (unsigned)st.uid);
+		return refuse(ctx, EPERM, why);
+	}
+	if (yama_scope() > 0)
+		return refuse(ctx, EPERM,
+			      "kernel.yama.ptrace_scope forbids it; root may, and after sysctl "
+			      "kernel.yama.ptrace_scope=0 everybody on own processes");
+	return refuse(ctx, EPERM,
+		      "not permitted (a set-id or unreadable program, or ptrace(2) is denied "
+		      "in this container)");
+}
+
+/*
+ * Seizes one LWP.  1: now ours; 0: it is gone, or ours already (born meanwhile
+ * to an LWP of ours); -1 and errno.
+ */
+static int seize(struct pctx *ctx, pid_t tid)
+{
+	struct pctxi_lwp *lwp;
+	struct pctxi_task st;
+
+	if (ptrace(PTRACE_SEIZE, tid, NULL, pctxi_ptrace_options) == -1) {
+		int err = errno;
+
+		if (tid != ctx->pid && err == ESRCH)
+			return 0;
+		if (pctxi_task_read(tid, &st) == 0 && st.tracer == ctx->loop->owner)
+			return 0;
+		/* A dead LWP cannot be seized: EPERM.  A dead leader may have live LWPs. */
+		if (err == EPERM && dead(&st))
+			return 0;
+		errno = err;
+		return -1;
+	}
+	lwp = pctxi_lwp_new(ctx->loop, tid, LWP_RUNNING);
+	if (lwp == NULL)
+		return -1;
+	pctxi_lwp_join(lwp, ctx);
+	return 1;
+}
+
+/* One pass over the LWPs.  The number of newly seized ones, or -1 and errno. */
+static int seize_pass(struct pctx *ctx, DIR *dir)
+{
+	struct dirent *de;
+	const char *bad;
+	int n = 0, got;
+	pid_t tid;
+
+	rewinddir(dir);
+	for (errno = 0; (de = readdir(dir)) != NULL; errno = 0) {
+		tid = (pid_t)strtonum(de->d_name, 1, INT_MAX, &bad);
+		if (bad != NULL || pctxi_lwp_find(ctx->loop, tid) != NULL)
+			continue;
+		got = seize(ctx, tid);
+		if (got == -1)
+			return -1;
+		n += got;
+	}
+	return errno == 0 || errno == ENOENT || errno == ESRCH ? n : -1;
+}
+
+int pctxi_attach(struct pctx *ctx)
+{
+	char path[64];
+	struct pctxi_task st;
+	int n, total = 0, err;
+	DIR *dir;
+
+	if (ctx->pid == getpid())
+		return refuse(ctx, EINVAL, "that is the tracking program itself");
+	if (pctxi_task_read(ctx->pid, &st) == 0 && st.tgid != ctx->pid) {
+		char why[96];
+
+		snprintf(why, sizeof(why), "it is an LWP of process %d; track that", (int)st.tgid);
+		return refuse(ctx, ESRCH, why);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)ctx->pid);
+	dir = opendir(path);
+	if (dir == NULL)
+		return why_not(ctx, errno == ENOENT ? ESRCH : errno);
+	/*
+	 * What an LWP of ours creates is seized with it.  So when a pass finds
+	 * none that is not ours, all are.
+	 */
+	do {
+		n = seize_pass(ctx, dir);
+		total += n;
+	} while (n > 0);
+	err = errno;
+	closedir(dir);
+	if (n == -1)
+		return why_not(ctx, err);
+	if (total == 0)
+		return why_not(ctx, EPERM);
+	return 0;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * pctx_impl.h - what the files of libpctx know of each other.
+ *
+ * A loop belongs to one thread and holds everything that thread controls:
+ * processes (pctx_t) and their LWPs, found by thread id when waitpid(2) names
+ * one and by LWP id when the caller does.
+ */
+#ifndef PCTX_IMPL_H
+#define PCTX_IMPL_H
+
+#include <bsd/sys/queue.h>
+#include <bsd/sys/tree.h>
+#include <libpctx.h>
+#include <signal.h>
+#include <stdbool.h>
+
+enum pctxi_lwp_state {
+	LWP_BORN,      /* named by its creator's event; its first stop is to come */
+	LWP_EARLY,     /* in its first stop; its creator's event is to come */
+	LWP_GONE,      /* died before its creator's event came */
+	LWP_RUNNING,   /* runs, or sleeps: it may report a stop at any time */
+	LWP_STOPPED,   /* in a stop that is being handled */
+	LWP_LISTENING, /* in a group-stop, until SIGCONT */
+};
+
+struct pctxi_lwp {
+	pid_t tid;
+	id_t id;	  /* from 1 in its process */
+	struct pctx *ctx; /* its process; NULL while early or gone */
+	enum pctxi_lwp_state state;
+	bool begun;	 /* its init_lwp handler was called */
+	bool group_stop; /* the stop it is in is a group-stop */
+	int status;	 /* LWP_GONE: how it died */
+	RB_ENTRY(pctxi_lwp) by_tid;
+	RB_ENTRY(pctxi_lwp) by_id;
+	LIST_ENTRY(pctxi_lwp) early; /* while LWP_EARLY or LWP_GONE */
+};
+RB_HEAD(pctxi_tids, pctxi_lwp);
+RB_HEAD(pctxi_ids, pctxi_lwp);
+
+enum pctxi_state {
+	PCTX_HELD,    /* created or captured; pctx_run has not been called */
+	PCTX_FOLLOWED, /* events go to the handlers */
+	PCTX_LEAVING, /* every LWP is detached as soon as it stops */
+	PCTX_LEFT,    /* no longer under control, or ended */
+};
+
+struct pctx {
+	struct pctxi_loop *loop;
+	pid_t pid;
+	enum pctxi_state state;
+	bool created;  /* by pctx_create: our child */
+	bool adopted;  /* given to a fork handler: the library frees it */
+	bool ended;    /* `status` is known */
+	int status;    /* of wait(2) */
+	struct pctxi_ids lwps;
+	id_t next_id;
+
+	void *arg;
+	int verbose;
+	pctx_errfn_t *errfn;
+	pctx_sysc_execfn_t *exec;
+	pctx_sysc_forkfn_t *fork;
+	pctx_sysc_exitfn_t *exit;
+	pctx_sysc_lwp_createfn_t *lwp_create;
+	pctx_init_lwpfn_t *init_lwp;
+	pctx_fini_lwpfn_t *fini_lwp;
+	pctx_sysc_lwp_exitfn_t *lwp_exit;
+	int (*tick)(pctx_t *, pid_t, id_t, void *);
+	TAILQ_ENTRY(pctx) link;
+};
+TAILQ_HEAD(pctxi_list, pctx);
+
+struct pctxi_loop {
+	pid_t owner;		  /* the thread it belongs to */
+	struct pctx *root;	  /* the handle that the caller holds */
+	struct pctxi_tids tids;   /* all LWPs */
+	struct pctxi_list procs;  /* all processes, oldest first */
+	LIST_HEAD(, pctxi_lwp) early;
+	struct sigaction old_chld; /* what SIGCHLD did before */
+	bool running;
+	bool litter; /* some process became PCTX_LEFT */
+	volatile sig_atomic_t terminate;
+	int64_t interval_ns; /* 0: no ticks */
+	int64_t next_tick_ns;
+	uint_t samples_left; /* 0: no limit */
+};
+
+/* pctx.c */
+__attribute__((format(printf, 3, 4))) void pctxi_error(pctx_errfn_t *errfn, const char *fn,
+							const char *fmt, ...);
+
+/* spawn.c: the new process, seized and stopped right after its exec; -1 and errno. */
+pid_t pctxi_spawn(const char *filename, char *const *argv, const struct sigaction *chld);
+
+/* attach.c: seize all LWPs of ctx->pid, or say why not; -1 and errno. */
+int pctxi_attach(struct pctx *ctx);
+
+/* What /proc/TID/status says. */
+struct pctxi_task {
+	char state; /* R, S, Z, ... */
+	pid_t tgid; /* the process it is an LWP of */
+	pid_t ppid;
+	pid_t tracer; /* thread id; 0: none */
+	uid_t uid;    /* real */
+};
+int pctxi_task_read(pid_t tid, struct pctxi_task *task); /* -1: no such task */
+bool pctxi_is_zombie(pid_t tid);
+
+/* tracee.c */
+struct pctxi_loop *pctxi_loop_new(void);
+void pctxi_loop_free(struct pctxi_loop *loop);
+struct pctx *pctxi_proc_new(struct pctxi_loop *loop, pid_t pid);
+void pctxi_proc_free(struct pctx *ctx);
+struct pctxi_lwp *pctxi_lwp_find(struct pctxi_loop *loop, pid_t tid);
+struct pctxi_lwp *pctxi_lwp_new(struct pctxi_loop *loop, pid_t tid, enum pctxi_lwp_state state);
+void pctxi_lwp_join(struct pctxi_lwp *lwp, struct pctx *ctx);
+void pctxi_lwp_free(struct pctxi_loop *loop, struct pctxi_lwp *lwp);
+void pctxi_lwp_sole(struct pctxi_lwp *lwp);
+void pctxi_lwp_rename(struct pctxi_loop *loop, struct pctxi_lwp *lwp, pid_t tid);
+struct pctxi_lwp *pctxi_lwp_first(struct pctx *ctx);
+struct pctxi_lwp *pctxi_lwp_next(struct pctxi_lwp *lwp);
+struct pctxi_lwp *pctxi_lwp_by_id(const struct pctx *ctx, id_t id);
+
+/*
+ * stop.c: what a status of waitpid(2) means, and what the loop owes the LWP.
+ */
+enum pctxi_what {
+	PCTXI_DIED,	  /* exited or killed; nothing: it is reaped */
+	PCTXI_BIRTH,	  /* it made a thread or process, its id is the event message; resume */
+	PCTXI_EXEC,	  /* it runs a new program, all other LWPs are gone; resume */
+	PCTXI_GROUP_STOP, /* its process is stopped by job control; listen */
+	PCTXI_SIGNAL,	  /* a signal is to be delivered; resume with it */
+	PCTXI_HELD,	  /* first stop, interrupted, or out of a group-stop; resume */
+};
+
+struct pctxi_stop {
+	enum pctxi_what what;
+	int sig; /* PCTXI_SIGNAL: to deliver */
+};
+
+struct pctxi_stop pctxi_stop_decode(int status);
+
+/* loop.c */
+#define PCTXI_FN_CREATE "create"
+#define PCTXI_FN_CAPTURE "capture"
+#define PCTXI_FN_RUN "run"
+
+/* The stops of the life cycle; never at system calls, never at exit. */
+extern const unsigned long pctxi_ptrace_options;
+
+int pctxi_loop_run(struct pctxi_loop *loop);
+/* Starts following: init_lwp for all LWPs that are there; resumes what is stopped. */
+void pctxi_follow(struct pctx *ctx);
+/* Begins the end of the control of a process; its LWPs leave as they stop. */
+void pctxi_leave(struct pctx *ctx);
+/* Waits until every process that is leaving has left. */
+void pctxi_leave_finish(struct pctxi_loop *loop);
+
+#endif /* PCTX_IMPL_H */

@@ -53,7 +53,7 @@ static void unbind_others(cpc_t *cpc, const cpc_set_t *set)
 	cpc_set_t *other;
 
 	pthread_mutex_lock(&cpc->lock);
-	LIST_FOREACH(other, &cpc->sets, link) {
+	LIST_FOREACH (other, &cpc->sets, link) {
 		if (other != set && other->owner == self &&
 		    (other->bound == CPCI_LWP || other->bound == CPCI_CPU))
 			cpci_unbind(other);

@@ -63,7 +63,7 @@ struct cpci_plan {
 	struct cpci_member *member; /* nreqs of them, by group */
 	uint_t ngroups;
 	struct cpci_span *group;
-	bool fits; /* its hardware groups were found to fit the PMU */
+	bool fits;  /* its hardware groups were found to fit the PMU */
 	int *spare; /* see cpci_group_keep */
 };
 
@@ -81,8 +81,8 @@ struct cpc_set {
 	uint64_t *preset; /* one per request, the values at the next bind */
 	uint64_t *start;  /* those of the last bind */
 	enum cpci_bound bound;
-	pid_t owner; /* CPCI_LWP, CPCI_CPU: the thread that bound it */
-	int *fd;     /* one per member while bound */
+	pid_t owner;	     /* CPCI_LWP, CPCI_CPU: the thread that bound it */
+	int *fd;	     /* one per member while bound */
 	cpu_set_t *affinity; /* CPCI_CPU: where the owner ran before */
 	size_t affinity_size;
 	LIST_ENTRY(cpc_set) link;

@@ -1,27 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * loop.c - wait for what happens next, call the handlers, let the LWP go on.
- *
- * Final values of counters can be read after the death of their LWP, so no LWP
- * is ever stopped at its exit: birth, exec, and the signals that the kernel shows
- * every tracer are the only stops.
+ * loop.c - wait for what happens next or for the next tick, until all is over.
  */
 #include "pctx_impl.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #define NSEC 1000000000LL
-
-const unsigned long pctxi_ptrace_options =
-	PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
 
 /* Only what this thread made or controls: other threads' children are theirs. */
 #define WAIT_FLAGS (__WALL | __WNOTHREAD)
@@ -34,429 +23,12 @@ static int64_t now_ns(void)
 	return ts.tv_sec * NSEC + ts.tv_nsec;
 }
 
-static void left_if_empty(struct pctx *ctx)
-{
-	if (RB_EMPTY(&ctx->lwps)) {
-		ctx->state = PCTX_LEFT;
-		ctx->loop->litter = true;
-	}
-}
-
-/*
- * Lets a stopped LWP go on: with the signal `sig`, or detached when its process
- * is leaving.  ESRCH means that it was killed in the stop; its death is reported
- * next.
- */
-static void go_on(struct pctxi_lwp *lwp, int sig)
-{
-	struct pctx *ctx = lwp->ctx;
-	void *data = (void *)(long)sig;
-
-	if (ctx->state == PCTX_LEAVING) {
-		if (ptrace(PTRACE_DETACH, lwp->tid, NULL, data) == 0) {
-			pctxi_lwp_free(ctx->loop, lwp);
-			left_if_empty(ctx);
-			return;
-		}
-		lwp->state = LWP_RUNNING;
-		return;
-	}
-	if (lwp->group_stop && ptrace(PTRACE_LISTEN, lwp->tid, NULL, NULL) == 0) {
-		lwp->state = LWP_LISTENING;
-		return;
-	}
-	lwp->state = LWP_RUNNING;
-	ptrace(PTRACE_CONT, lwp->tid, NULL, data);
-}
-
-/* Calls the handlers of an LWP's birth; it has not run yet. */
-static void begin(struct pctxi_lwp *lwp, bool thread)
-{
-	struct pctx *ctx = lwp->ctx;
-	int rc = 0;
-
-	lwp->begun = true;
-	if (ctx->init_lwp != NULL)
-		rc = ctx->init_lwp(ctx, ctx->pid, lwp->id, ctx->arg);
-	if (rc == 0 && thread && ctx->lwp_create != NULL)
-		rc = ctx->lwp_create(ctx, ctx->pid, lwp->id, ctx->arg);
-	if (rc != 0)
-		pctxi_leave(ctx);
-}
-
-/* An LWP of a known process is in its first stop. */
-static void first_stop(struct pctxi_lwp *lwp)
-{
-	lwp->state = LWP_STOPPED;
-	if (lwp->ctx->state == PCTX_FOLLOWED)
-		begin(lwp, lwp->id != 1);
-	go_on(lwp, 0);
-}
-
-void pctxi_follow(struct pctx *ctx)
-{
-	struct pctxi_lwp *lwp, *next;
-
-	ctx->state = PCTX_FOLLOWED;
-	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = next) {
-		next = pctxi_lwp_next(lwp);
-		if (ctx->state == PCTX_FOLLOWED)
-			begin(lwp, false);
-		if (lwp->state == LWP_STOPPED)
-			go_on(lwp, 0);
-	}
-}
-
-void pctxi_leave(struct pctx *ctx)
-{
-	struct pctxi_lwp *lwp, *next;
-
-	if (ctx->state == PCTX_LEFT || ctx->state == PCTX_LEAVING)
-		return;
-	bool held = ctx->state == PCTX_HELD;
-
-	ctx->state = PCTX_LEAVING;
-	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = next) {
-		next = pctxi_lwp_next(lwp);
-		if (lwp->tid == ctx->pid && next != NULL && pctxi_is_zombie(lwp->tid)) {
-			/*
-			 * A leader that ended before its LWPs never stops again,
-			 * nor can it be detached; the kernel does that at our exit.
-			 */
-			pctxi_lwp_free(ctx->loop, lwp);
-		} else if (lwp->state == LWP_RUNNING || lwp->state == LWP_LISTENING) {
-			ptrace(PTRACE_INTERRUPT, lwp->tid, NULL, NULL);
-		} else if (held && lwp->state == LWP_STOPPED) {
-			go_on(lwp, 0);
-		}
-	}
-	left_if_empty(ctx);
-}
-
-/* Calls fini_lwp for an LWP that runs no more. */
-static void finish(struct pctxi_lwp *lwp)
-{
-	struct pctx *ctx = lwp->ctx;
-
-	if (lwp->begun && ctx->fini_lwp != NULL)
-		ctx->fini_lwp(ctx, ctx->pid, lwp->id, ctx->arg);
-}
-
-static void finish_all(struct pctx *ctx)
-{
-	struct pctxi_lwp *lwp;
-
-	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp))
-		finish(lwp);
-}
-
-/* The process has ended: the last word to the handlers. */
-static void ended(struct pctx *ctx, int status)
-{
-	struct pctxi_loop *loop = ctx->loop;
-
-	ctx->ended = true;
-	ctx->status = status;
-	if (ctx->state == PCTX_FOLLOWED) {
-		finish_all(ctx);
-		if (ctx->exit != NULL)
-			ctx->exit(ctx, ctx->pid, 1, status, ctx->arg);
-	}
-	ctx->state = PCTX_LEFT;
-	while (!RB_EMPTY(&ctx->lwps))
-		pctxi_lwp_free(loop, pctxi_lwp_first(ctx));
-	if (ctx->adopted)
-		pctxi_proc_free(ctx);
-}
-
-static void died(struct pctxi_lwp *lwp, int status)
-{
-	struct pctx *ctx = lwp->ctx;
-	struct pctxi_loop *loop;
-	int rc = 0;
-
-	if (lwp->state == LWP_EARLY) {
-		lwp->state = LWP_GONE;
-		lwp->status = status;
-	}
-	if (ctx == NULL)
-		return;
-	loop = ctx->loop;
-	/* Killed before its first stop: it lived, though it never ran. */
-	if (!lwp->begun && ctx->state == PCTX_FOLLOWED)
-		begin(lwp, lwp->id != 1);
-	if (lwp->tid == ctx->pid) {
-		ended(ctx, status);
-		return;
-	}
-	if (ctx->state == PCTX_FOLLOWED) {
-		finish(lwp);
-		if (ctx->lwp_exit != NULL)
-			rc = ctx->lwp_exit(ctx, ctx->pid, lwp->id, ctx->arg);
-	}
-	pctxi_lwp_free(loop, lwp);
-	if (RB_EMPTY(&ctx->lwps)) /* its leader was dead when we came */
-		ended(ctx, status);
-	else if (rc != 0)
-		pctxi_leave(ctx);
-}
-
-/* A handle for a child that was just born; NULL: out of memory. */
-static struct pctx *child_of(struct pctx *parent, pid_t pid)
-{
-	struct pctx *ctx = pctxi_proc_new(parent->loop, pid);
-
-	if (ctx == NULL)
-		return NULL;
-	ctx->adopted = true;
-	ctx->arg = parent->arg;
-	ctx->verbose = parent->verbose;
-	ctx->errfn = parent->errfn;
-	ctx->exec = parent->exec;
-	ctx->fork = parent->fork;
-	ctx->exit = parent->exit;
-	ctx->lwp_create = parent->lwp_create;
-	ctx->init_lwp = parent->init_lwp;
-	ctx->fini_lwp = parent->fini_lwp;
-	ctx->lwp_exit = parent->lwp_exit;
-	return ctx;
-}
-
-/* Which process `lwp`, made by `maker`, is part of: a thread, or a new process. */
-static struct pctx *home_of(struct pctxi_lwp *lwp, const struct pctxi_lwp *maker)
-{
-	struct pctx *parent = maker->ctx;
-
-	/* Cheaper than /proc, and clone(2) makes every mixture of flags possible. */
-	if (syscall(SYS_tgkill, parent->pid, lwp->tid, 0) == 0 || errno == EPERM)
-		return parent;
-	return child_of(parent, lwp->tid);
-}
-
-/* `lwp`, made by `maker`, gets its process; whatever it reported before is due now. */
-static void claim(struct pctxi_lwp *lwp, const struct pctxi_lwp *maker)
-{
-	enum pctxi_lwp_state state = lwp->state;
-	struct pctx *parent = maker->ctx, *ctx = home_of(lwp, maker);
-
-	if (ctx == NULL) {
-		pctxi_error(parent->errfn, PCTXI_FN_RUN, "cannot follow process %d: %s",
-			    (int)lwp->tid, strerror(ENOMEM));
-		ptrace(PTRACE_DETACH, lwp->tid, NULL, NULL);
-		pctxi_lwp_free(parent->loop, lwp);
-		return;
-	}
-	pctxi_lwp_join(lwp, ctx);
-	if (ctx->state == PCTX_LEFT) /* its last LWP left just now */
-		ctx->state = PCTX_LEAVING;
-	if (ctx != parent) {
-		if (parent->state == PCTX_FOLLOWED && parent->fork != NULL)
-			parent->fork(ctx, parent->pid, maker->id, ctx->pid, ctx->arg);
-		if (ctx->state == PCTX_HELD)
-			ctx->state = PCTX_LEAVING;
-	}
-	if (state == LWP_EARLY)
-		first_stop(lwp);
-	else if (state == LWP_GONE)
-		died(lwp, lwp->status);
-}
-
-/* `lwp` made another LWP. */
-static void birth(struct pctxi_lwp *lwp)
-{
-	struct pctxi_loop *loop = lwp->ctx->loop;
-	struct pctxi_lwp maker = *lwp, *born;
-	unsigned long tid;
-
-	/* Fails when it was killed in this stop: see orphans(). */
-	if (ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &tid) == -1) {
-		go_on(lwp, 0);
-		return;
-	}
-	go_on(lwp, 0);
-	born = pctxi_lwp_find(loop, (pid_t)tid);
-	if (born == NULL)
-		born = pctxi_lwp_new(loop, (pid_t)tid, LWP_BORN);
-	if (born == NULL)
-		pctxi_error(maker.ctx->errfn, PCTXI_FN_RUN, "cannot follow LWP %lu: %s", tid,
-			    strerror(ENOMEM));
-	else if (born->ctx == NULL)
-		claim(born, &maker);
-}
-
-/*
- * A creator that is killed in its birth stop never names what it made.  So when
- * an LWP dies, those still waiting to be named whose creator is gone are taken
- * as made by it.
- */
-static void orphans(struct pctxi_loop *loop, const struct pctxi_lwp *dead)
-{
-	struct pctxi_lwp *lwp, *next;
-	struct pctxi_task task;
-
-	for (lwp = LIST_FIRST(&loop->early); lwp != NULL; lwp = next) {
-		next = LIST_NEXT(lwp, early);
-		if (lwp->state != LWP_EARLY || pctxi_task_read(lwp->tid, &task) == -1)
-			continue;
-		if (task.tgid == dead->ctx->pid || task.ppid == dead->tid ||
-		    pctxi_lwp_find(loop, task.ppid) == NULL)
-			claim(lwp, dead);
-	}
-}
-
-/* The command line, its arguments separated by spaces; cut where `buf` ends. */
-static void read_cmdline(pid_t pid, char *buf, size_t size)
-{
-	char path[64];
-	ssize_t n = -1;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd != -1) {
-		n = read(fd, buf, size - 1);
-		close(fd);
-	}
-	if (n <= 0)
-		n = 0;
-	else if (buf[n - 1] == '\0')
-		n--; /* the last argument's end */
-	for (ssize_t i = 0; i < n; i++) {
-		if (buf[i] == '\0')
-			buf[i] = ' ';
-	}
-	buf[n] = '\0';
-}
-
-/* All LWPs but the one that called exec are gone; it has the leader's thread id now. */
-static void exec(struct pctxi_lwp *lwp)
-{
-	struct pctx *ctx = lwp->ctx;
-	struct pctxi_lwp *caller;
-	unsigned long former = (unsigned long)lwp->tid;
-	char cmd[4096];
-	int rc = 1;
-
-	if (!LIST_EMPTY(&ctx->loop->early))
-		orphans(ctx->loop, lwp);
-	ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &former);
-	if (ctx->state == PCTX_FOLLOWED) {
-		caller = pctxi_lwp_find(ctx->loop, (pid_t)former);
-		finish_all(ctx);
-		if (ctx->exec != NULL) {
-			read_cmdline(ctx->pid, cmd, sizeof(cmd));
-			rc = ctx->exec(ctx, ctx->pid, caller != NULL ? caller->id : lwp->id, cmd,
-				       ctx->arg);
-		}
-	}
-	pctxi_lwp_sole(lwp);
-	if (rc != 0)
-		pctxi_leave(ctx);
-	else if (ctx->state == PCTX_FOLLOWED)
-		begin(lwp, false);
-	go_on(lwp, 0);
-}
-
-/* An LWP that nobody named yet reports something. */
-static void stranger(struct pctxi_loop *loop, pid_t tid, const struct pctxi_stop *stop, int status)
-{
-	struct pctxi_lwp *lwp;
-
-	if (stop->what == PCTXI_DIED) {
-		/* Either a child that we let go, or one that was never ours. */
-		if (loop->root->created && tid == loop->root->pid) {
-			loop->root->ended = true;
-			loop->root->status = status;
-		}
-		return;
-	}
-	lwp = pctxi_lwp_new(loop, tid, LWP_EARLY);
-	if (lwp != NULL)
-		lwp->group_stop = stop->what == PCTXI_GROUP_STOP;
-	else
-		ptrace(PTRACE_DETACH, tid, NULL, NULL);
-}
-
-/* An LWP took over the id of a leader that we never had (it was dead when we came). */
-static struct pctxi_lwp *renamed(struct pctxi_loop *loop, pid_t tid)
-{
-	struct pctxi_lwp *lwp = NULL;
-	unsigned long former;
-
-	if (ptrace(PTRACE_GETEVENTMSG, tid, NULL, &former) == 0)
-		lwp = pctxi_lwp_find(loop, (pid_t)former);
-	if (lwp != NULL)
-		pctxi_lwp_rename(loop, lwp, tid);
-	return lwp;
-}
-
-/* One status of waitpid(2). */
-static void dispatch(struct pctxi_loop *loop, pid_t tid, int status)
-{
-	struct pctxi_stop stop = pctxi_stop_decode(status);
-	struct pctxi_lwp *lwp = pctxi_lwp_find(loop, tid);
-
-	if (lwp == NULL && stop.what == PCTXI_EXEC)
-		lwp = renamed(loop, tid);
-	if (lwp == NULL || lwp->ctx == NULL) {
-		if (lwp == NULL)
-			stranger(loop, tid, &stop, status);
-		else if (stop.what == PCTXI_DIED)
-			died(lwp, status);
-		return;
-	}
-	if (stop.what == PCTXI_DIED) {
-		if (!LIST_EMPTY(&loop->early))
-			orphans(loop, lwp);
-		died(lwp, status);
-		return;
-	}
-	lwp->group_stop = stop.what == PCTXI_GROUP_STOP;
-	if (lwp->state == LWP_BORN) {
-		first_stop(lwp);
-		return;
-	}
-	lwp->state = LWP_STOPPED;
-	switch (stop.what) {
-	case PCTXI_BIRTH:
-		birth(lwp);
-		break;
-	case PCTXI_EXEC:
-		exec(lwp);
-		break;
-	case PCTXI_SIGNAL:
-	case PCTXI_GROUP_STOP:
-	case PCTXI_HELD:
-	case PCTXI_DIED:
-		go_on(lwp, stop.sig);
-		break;
-	}
-}
-
-/* Handles everything that is there to be waited for.  0, or -1: nothing ever will be. */
-static int drain(struct pctxi_loop *loop)
-{
-	int status;
-	pid_t tid;
-
-	while (!loop->terminate) {
-		tid = waitpid(-1, &status, WAIT_FLAGS | WNOHANG);
-		if (tid == 0)
-			return 0;
-		if (tid > 0)
-			dispatch(loop, tid, status);
-		else if (errno != EINTR)
-			return -1;
-	}
-	return 0;
-}
-
 static void tick_all(struct pctxi_loop *loop)
 {
 	struct pctxi_lwp *lwp;
 	struct pctx *ctx;
 
-	TAILQ_FOREACH(ctx, &loop->procs, link) {
+	TAILQ_FOREACH (ctx, &loop->procs, link) {
 		int rc = 0;
 
 		if (ctx->state != PCTX_FOLLOWED || ctx->tick == NULL)
@@ -509,7 +81,7 @@ static bool anyone_left(const struct pctxi_loop *loop)
 {
 	const struct pctx *ctx;
 
-	TAILQ_FOREACH(ctx, &loop->procs, link) {
+	TAILQ_FOREACH (ctx, &loop->procs, link) {
 		if (ctx->state != PCTX_LEFT)
 			return true;
 	}
@@ -530,39 +102,50 @@ static void forget_left(struct pctxi_loop *loop)
 	}
 }
 
-static void block_chld(sigset_t *chld, sigset_t *old)
+/* 0 when it is over for any reason, -1 when control was lost. */
+static int run(struct pctxi_loop *loop, const sigset_t *chld)
 {
-	sigemptyset(chld);
-	sigaddset(chld, SIGCHLD);
-	pthread_sigmask(SIG_BLOCK, chld, old);
+	int status;
+	pid_t tid;
+
+	while (!loop->terminate) {
+		tid = waitpid(-1, &status, WAIT_FLAGS | WNOHANG);
+		if (tid > 0)
+			pctxi_dispatch(loop, tid, status);
+		/* Here, so that a storm of events does not keep ticks from coming. */
+		if (!tick_if_due(loop))
+			return 0;
+		if (tid > 0)
+			continue;
+		forget_left(loop);
+		if (!anyone_left(loop))
+			return 0;
+		if (tid == -1 && errno != EINTR)
+			return -1;
+		nap(loop, chld);
+	}
+	return 0;
 }
 
 int pctxi_loop_run(struct pctxi_loop *loop)
 {
 	sigset_t chld, old;
-	int rc = 0;
+	int rc;
 
-	block_chld(&chld, &old);
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &chld, &old);
 	loop->running = true;
 	loop->next_tick_ns = now_ns() + loop->interval_ns;
-	while (!loop->terminate) {
-		rc = drain(loop);
-		forget_left(loop);
-		if (rc == -1 || !anyone_left(loop))
-			break;
-		if (!tick_if_due(loop))
-			break;
-		nap(loop, &chld);
-	}
+	rc = run(loop, &chld);
 	loop->running = false;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc == -1 && anyone_left(loop)) {
+	if (rc == -1) {
 		pctxi_error(loop->root->errfn, PCTXI_FN_RUN, "lost control of process %d",
 			    (int)loop->root->pid);
 		errno = ECHILD;
-		return -1;
 	}
-	return 0;
+	return rc;
 }
 
 void pctxi_leave_finish(struct pctxi_loop *loop)
@@ -580,7 +163,7 @@ void pctxi_leave_finish(struct pctxi_loop *loop)
 	while (anyone_left(loop)) {
 		tid = waitpid(-1, &status, WAIT_FLAGS);
 		if (tid > 0)
-			dispatch(loop, tid, status);
+			pctxi_dispatch(loop, tid, status);
 		else if (errno != EINTR)
 			break;
 		forget_left(loop);

@@ -177,8 +177,7 @@ int pctx_set_events(pctx_t *pctx, ...)
 	return 0;
 }
 
-int pctx_run(pctx_t *pctx, uint_t msec, uint_t nsamples,
-	     int (*tick)(pctx_t *, pid_t, id_t, void *))
+int pctx_run(pctx_t *pctx, uint_t msec, uint_t nsamples, int (*tick)(pctx_t *, pid_t, id_t, void *))
 {
 	struct pctxi_loop *loop = pctx->loop;
 
@@ -216,7 +215,7 @@ static void leave_all(struct pctxi_loop *loop)
 {
 	struct pctx *ctx;
 
-	TAILQ_FOREACH(ctx, &loop->procs, link)
+	TAILQ_FOREACH (ctx, &loop->procs, link)
 		pctxi_leave(ctx);
 	pctxi_leave_finish(loop);
 }

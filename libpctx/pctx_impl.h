@@ -41,20 +41,20 @@ RB_HEAD(pctxi_tids, pctxi_lwp);
 RB_HEAD(pctxi_ids, pctxi_lwp);
 
 enum pctxi_state {
-	PCTX_HELD,    /* created or captured; pctx_run has not been called */
+	PCTX_HELD,     /* created or captured; pctx_run has not been called */
 	PCTX_FOLLOWED, /* events go to the handlers */
-	PCTX_LEAVING, /* every LWP is detached as soon as it stops */
-	PCTX_LEFT,    /* no longer under control, or ended */
+	PCTX_LEAVING,  /* every LWP is detached as soon as it stops */
+	PCTX_LEFT,     /* no longer under control, or ended */
 };
 
 struct pctx {
 	struct pctxi_loop *loop;
 	pid_t pid;
 	enum pctxi_state state;
-	bool created;  /* by pctx_create: our child */
-	bool adopted;  /* given to a fork handler: the library frees it */
-	bool ended;    /* `status` is known */
-	int status;    /* of wait(2) */
+	bool created; /* by pctx_create: our child */
+	bool adopted; /* given to a fork handler: the library frees it */
+	bool ended;   /* `status` is known */
+	int status;   /* of wait(2) */
 	struct pctxi_ids lwps;
 	id_t next_id;
 
@@ -74,10 +74,10 @@ struct pctx {
 TAILQ_HEAD(pctxi_list, pctx);
 
 struct pctxi_loop {
-	pid_t owner;		  /* the thread it belongs to */
-	struct pctx *root;	  /* the handle that the caller holds */
-	struct pctxi_tids tids;   /* all LWPs */
-	struct pctxi_list procs;  /* all processes, oldest first */
+	pid_t owner;		 /* the thread it belongs to */
+	struct pctx *root;	 /* the handle that the caller holds */
+	struct pctxi_tids tids;	 /* all LWPs */
+	struct pctxi_list procs; /* all processes, oldest first */
 	LIST_HEAD(, pctxi_lwp) early;
 	struct sigaction old_chld; /* what SIGCHLD did before */
 	bool running;
@@ -90,7 +90,7 @@ struct pctxi_loop {
 
 /* pctx.c */
 __attribute__((format(printf, 3, 4))) void pctxi_error(pctx_errfn_t *errfn, const char *fn,
-							const char *fmt, ...);
+						       const char *fmt, ...);
 
 /* spawn.c: the new process, seized and stopped right after its exec; -1 and errno. */
 pid_t pctxi_spawn(const char *filename, char *const *argv, const struct sigaction *chld);
@@ -143,19 +143,23 @@ struct pctxi_stop {
 
 struct pctxi_stop pctxi_stop_decode(int status);
 
-/* loop.c */
 #define PCTXI_FN_CREATE "create"
 #define PCTXI_FN_CAPTURE "capture"
 #define PCTXI_FN_RUN "run"
 
+/* life.c */
 /* The stops of the life cycle; never at system calls, never at exit. */
 extern const unsigned long pctxi_ptrace_options;
 
-int pctxi_loop_run(struct pctxi_loop *loop);
+/* Acts on a status that waitpid(2) gave for thread `tid`. */
+void pctxi_dispatch(struct pctxi_loop *loop, pid_t tid, int status);
 /* Starts following: init_lwp for all LWPs that are there; resumes what is stopped. */
 void pctxi_follow(struct pctx *ctx);
 /* Begins the end of the control of a process; its LWPs leave as they stop. */
 void pctxi_leave(struct pctx *ctx);
+
+/* loop.c */
+int pctxi_loop_run(struct pctxi_loop *loop);
 /* Waits until every process that is leaving has left. */
 void pctxi_leave_finish(struct pctxi_loop *loop);
 

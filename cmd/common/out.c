@@ -51,8 +51,7 @@ static void put_counts(const struct out *out, const struct row *row)
 			req = setgrp_request(&grp->set[row->set], grp->col[i]);
 		if (req == -1)
 			fprintf(out->file, "%9s ", "");
-		else if (row->data == ROW_COUNTS &&
-			 cpc_buf_get(out->cpc, row->buf, req, &val) == 0)
+		else if (row->data == ROW_COUNTS && cpc_buf_get(out->cpc, row->buf, req, &val) == 0)
 			fprintf(out->file, "%9" PRIu64 " ", val);
 		else
 			fprintf(out->file, "%9s ", "-");
@@ -77,8 +76,7 @@ void out_row(const struct out *out, const struct row *row)
 	else if (out->grp->n > 1 && row->data != ROW_BLANK)
 		fprintf(f, "# %s", out->grp->set[row->set].text);
 	if (row->incomplete)
-		fprintf(f, "%s# incomplete",
-			out->grp->n > 1 && row->data != ROW_BLANK ? " " : "");
+		fprintf(f, "%s# incomplete", out->grp->n > 1 && row->data != ROW_BLANK ? " " : "");
 	fputc('\n', f);
 }
 

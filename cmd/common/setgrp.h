@@ -20,7 +20,7 @@ struct setgrp_set {
 struct setgrp {
 	size_t n;
 	struct setgrp_set *set;
-	unsigned ncols;			  /* columns: the slots of all sets together */
+	unsigned ncols;			 /* columns: the slots of all sets together */
 	unsigned col[SPEC_MAX_SLOT + 1]; /* their numbers, ascending */
 };
 

@@ -100,6 +100,9 @@ static void make_sets(struct sampler *s)
 		if (s->now[k] == NULL)
 			err(STATUS_FAILED, NULL);
 	}
+	/* Takes a while the first time: not between samples. */
+	if (s->out->cycles)
+		(void)cpc_buf_tick(s->cpc, s->now[0]);
 }
 
 static void free_sets(struct sampler *s)
@@ -142,8 +145,8 @@ static void bind_all(struct sampler *s, size_t k)
 	for (size_t i = 0; i < s->ncpus && !s->done; i++) {
 		struct cpu *cpu = &s->cpu[i];
 
-		if (!cpu->failed && cpc_bind_cpu(s->cpc, cpu->id, cpu->bound[k].set,
-						 CPC_BIND_CPU_REMOTE) == -1) {
+		if (!cpu->failed &&
+		    cpc_bind_cpu(s->cpc, cpu->id, cpu->bound[k].set, CPC_BIND_CPU_REMOTE) == -1) {
 			if (only_here(errno)) {
 				cpu_failed(s, cpu, cpcerr_text());
 			} else {

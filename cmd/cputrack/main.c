@@ -361,7 +361,7 @@ int main(int argc, char **argv)
 	out.grp = &cfg.grp;
 	out.pids = cfg.track.follow_fork;
 	out.cycles = cfg.cycles;
-	track = track_new(&cfg.track, cpc, &cfg.grp, &out);
+	track = track_new(&cfg.track, &out);
 	status = run(&cfg, track, &out);
 	track_free(track);
 	setgrp_free(&cfg.grp);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * track.h - counts for every LWP of a process tree, as rows.
+ * track.h - the events of a process tree, as rows.
  */
 #ifndef TRACK_H
 #define TRACK_H
@@ -20,9 +20,8 @@ struct track_config {
 
 struct track;
 
-/* `out` and `grp` stay the caller's and must outlive it.  Never NULL. */
-struct track *track_new(const struct track_config *config, cpc_t *cpc, const struct setgrp *grp,
-			const struct out *out);
+/* `out` stays the caller's and must outlive it.  Never NULL. */
+struct track *track_new(const struct track_config *config, const struct out *out);
 
 /* Sets the handlers on a process whose argument is the track.  0, or -1 and errno. */
 int track_watch(pctx_t *pctx, bool follow_fork);

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * tally.c - what the LWPs and processes of a tree counted.
+ */
+#include "tally.h"
+
+#include "../common/util.h"
+
+#include <err.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int cmp_lwp(const struct lwp *a, const struct lwp *b)
+{
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+static int cmp_proc(const struct proc *a, const struct proc *b)
+{
+	return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+RB_GENERATE(lwps, lwp, link, cmp_lwp)
+RB_GENERATE(procs, proc, link, cmp_proc)
+
+void tally_init(struct tally *tally, cpc_t *cpc, const struct setgrp *grp)
+{
+	*tally = (struct tally){.cpc = cpc, .grp = grp};
+	RB_INIT(&tally->procs);
+	tally->now = xcalloc(grp->n, sizeof(cpc_buf_t *));
+	tally->diff = xcalloc(grp->n, sizeof(cpc_buf_t *));
+	for (size_t i = 0; i < grp->n; i++) {
+		tally->now[i] = cpc_buf_create(cpc, grp->set[i].set);
+		tally->diff[i] = cpc_buf_create(cpc, grp->set[i].set);
+		if (tally->now[i] == NULL || tally->diff[i] == NULL)
+			err(STATUS_FAILED, NULL);
+	}
+}
+
+void tally_free(struct tally *tally)
+{
+	struct proc *proc;
+
+	while ((proc = RB_ROOT(&tally->procs)) != NULL)
+		tally_free_proc(tally, proc);
+	for (size_t i = 0; i < tally->grp->n; i++) {
+		cpc_buf_destroy(tally->cpc, tally->now[i]);
+		cpc_buf_destroy(tally->cpc, tally->diff[i]);
+	}
+	free(tally->now);
+	free(tally->diff);
+}
+
+struct proc *tally_proc(struct tally *tally, pid_t pid)
+{
+	struct proc key = {.pid = pid}, *proc = tally->last;
+
+	if (proc != NULL && proc->pid == pid)
+		return proc;
+	proc = RB_FIND(procs, &tally->procs, &key);
+	if (proc == NULL) {
+		proc = xcalloc(1, sizeof(*proc) + tally->grp->n * sizeof(cpc_buf_t *));
+		proc->pid = pid;
+		RB_INIT(&proc->lwps);
+		RB_INSERT(procs, &tally->procs, proc);
+	}
+	tally->last = proc;
+	return proc;
+}
+
+struct proc *tally_first_proc(struct tally *tally)
+{
+	return RB_MIN(procs, &tally->procs);
+}
+
+void tally_clear_proc(struct tally *tally, struct proc *proc)
+{
+	struct lwp *lwp;
+
+	while ((lwp = RB_ROOT(&proc->lwps)) != NULL)
+		tally_free_lwp(tally, proc, lwp);
+	for (size_t i = 0; i < tally->grp->n; i++) {
+		if (proc->total[i] != NULL)
+			cpc_buf_destroy(tally->cpc, proc->total[i]);
+		proc->total[i] = NULL;
+	}
+	proc->incomplete = false;
+}
+
+void tally_free_proc(struct tally *tally, struct proc *proc)
+{
+	tally_clear_proc(tally, proc);
+	RB_REMOVE(procs, &tally->procs, proc);
+	tally->last = NULL;
+	free(proc);
+}
+
+struct lwp *tally_new_lwp(struct tally *tally, struct proc *proc, id_t id)
+{
+	struct lwp *lwp = xcalloc(1, sizeof(*lwp) + tally->grp->n * sizeof(lwp->counted[0]));
+
+	lwp->id = id;
+	RB_INSERT(lwps, &proc->lwps, lwp);
+	tally->nlwps++;
+	return lwp;
+}
+
+struct lwp *tally_lwp(struct proc *proc, id_t id)
+{
+	struct lwp key = {.id = id};
+
+	return RB_FIND(lwps, &proc->lwps, &key);
+}
+
+struct lwp *tally_first_lwp(struct proc *proc)
+{
+	return RB_MIN(lwps, &proc->lwps);
+}
+
+struct lwp *tally_next_lwp(struct lwp *lwp)
+{
+	return RB_NEXT(lwps, NULL, lwp);
+}
+
+void tally_free_lwp(struct tally *tally, struct proc *proc, struct lwp *lwp)
+{
+	for (size_t i = 0; i < tally->grp->n; i++) {
+		if (lwp->counted[i].set == NULL)
+			continue;
+		cpc_buf_destroy(tally->cpc, lwp->counted[i].before);
+		cpc_buf_destroy(tally->cpc, lwp->counted[i].total);
+		cpc_set_destroy(tally->cpc, lwp->counted[i].set);
+	}
+	RB_REMOVE(lwps, &proc->lwps, lwp);
+	tally->nlwps--;
+	free(lwp);
+}
+
+/* Makes what an LWP needs for its turn with set `i`; false: out of memory. */
+static bool prepare(struct tally *tally, struct counted *c, size_t i)
+{
+	cpc_set_t *proto = tally->grp->set[i].set;
+
+	if (c->set != NULL) {
+		cpc_buf_zero(tally->cpc, c->before);
+		return true;
+	}
+	c->before = cpc_buf_create(tally->cpc, proto);
+	c->total = cpc_buf_create(tally->cpc, proto);
+	if (c->before != NULL && c->total != NULL)
+		c->set = cpc_set_dup(tally->cpc, proto);
+	if (c->set != NULL)
+		return true;
+	if (c->before != NULL)
+		cpc_buf_destroy(tally->cpc, c->before);
+	if (c->total != NULL)
+		cpc_buf_destroy(tally->cpc, c->total);
+	return false;
+}
+
+void tally_bind(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp *lwp,
+		const char *event)
+{
+	struct counted *c = &lwp->counted[lwp->turn];
+	bool ready = prepare(tally, c, lwp->turn);
+
+	if (ready && cpc_bind_pctx(tally->cpc, pctx, lwp->id, c->set, 0) == 0) {
+		lwp->state = COUNTING;
+	} else if (ready && errno == ESRCH) {
+		/* Killed in its stop: its death is the next thing to be heard of it. */
+		lwp->state = NEVER_RAN;
+	} else {
+		lwp->state = REFUSED;
+		proc->incomplete = true;
+		warnx("%s: can't bind perf counters to lwp%d of process %d - %s", event,
+		      (int)lwp->id, (int)proc->pid, ready ? cpcerr_text() : strerror(ENOMEM));
+	}
+}
+
+cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp)
+{
+	cpc_buf_t *now = tally->now[lwp->turn];
+
+	if (lwp->state == NEVER_RAN) {
+		cpc_buf_zero(tally->cpc, now);
+		return now;
+	}
+	if (lwp->state != COUNTING)
+		return NULL;
+	if (cpc_set_sample(tally->cpc, lwp->counted[lwp->turn].set, now) == 0)
+		return now;
+	warnx("lwp%d of process %d: %s", (int)lwp->id, (int)proc->pid,
+	      errno == EAGAIN ? "perf counter contents invalidated" : strerror(errno));
+	cpc_unbind(tally->cpc, lwp->counted[lwp->turn].set);
+	lwp->state = REFUSED;
+	proc->incomplete = true;
+	return NULL;
+}
+
+cpc_buf_t *tally_tick(struct tally *tally, struct proc *proc, struct lwp *lwp)
+{
+	cpc_buf_t *now = tally_sample(tally, proc, lwp), *diff = tally->diff[lwp->turn];
+	struct counted *c = &lwp->counted[lwp->turn];
+
+	if (now == NULL)
+		return NULL;
+	cpc_buf_sub(tally->cpc, diff, now, c->before);
+	cpc_buf_copy(tally->cpc, c->before, now);
+	return diff;
+}
+
+void tally_rotate(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp *lwp)
+{
+	struct counted *c = &lwp->counted[lwp->turn];
+
+	if (lwp->state != COUNTING)
+		return;
+	/* As of the tick, so that the rows add up to the total. */
+	cpc_buf_add(tally->cpc, c->total, c->total, c->before);
+	cpc_unbind(tally->cpc, c->set);
+	lwp->turn = (lwp->turn + 1) % tally->grp->n;
+	tally_bind(tally, pctx, proc, lwp, "tick");
+}
+
+void tally_finish(struct tally *tally, struct proc *proc, struct lwp *lwp)
+{
+	struct counted *c = &lwp->counted[lwp->turn];
+	cpc_buf_t *now = tally_sample(tally, proc, lwp);
+
+	if (now != NULL)
+		cpc_buf_add(tally->cpc, c->total, c->total, now);
+	if (lwp->state == COUNTING)
+		cpc_unbind(tally->cpc, c->set);
+	for (size_t i = 0; i < tally->grp->n; i++) {
+		c = &lwp->counted[i];
+		if (c->set == NULL)
+			continue;
+		if (proc->total[i] == NULL)
+			proc->total[i] = cpc_buf_create(tally->cpc, c->set);
+		if (proc->total[i] == NULL)
+			err(STATUS_FAILED, NULL);
+		cpc_buf_add(tally->cpc, proc->total[i], proc->total[i], c->total);
+	}
+	if (lwp->state != REFUSED)
+		lwp->state = DONE;
+}
+
+cpc_buf_t *tally_lwp_total(const struct lwp *lwp, size_t set)
+{
+	return lwp->state == DONE ? lwp->counted[set].total : NULL;
+}

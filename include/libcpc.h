@@ -16,6 +16,7 @@
 #include <cpc_types.h>
 #include <libpctx.h>
 #include <stdarg.h>
+#include <stddef.h>
 
 #pragma GCC visibility push(default)
 
@@ -58,7 +59,9 @@ typedef struct {
 /*
  * Receives the failed function's name, the subcode, and what happened as a
  * printf format without newline and its arguments.  errno is already set and is
- * kept.  cpc_seterrhndlr(3CPC).
+ * kept.  Functions that may be called in signal handlers (cpc_set_sample, cpc_buf_get
+ * and the arithmetic of buffers) leave it alone: errno says it all there, and so it
+ * does for cpc_open.  cpc_seterrhndlr(3CPC).
  */
 typedef void(cpc_errhndlr_t)(const char *fn, int subcode, const char *fmt, va_list ap);
 
@@ -112,7 +115,9 @@ cpc_set_t *cpc_set_dup(cpc_t *cpc, const cpc_set_t *set);
  * index in the set, from 0, or -1 and errno: EINVAL (set of another handle or
  * bound; with subcodes CPC_INVALID_EVENT, CPC_INVALID_ATTRIBUTE,
  * CPC_INVALID_PICNUM, CPC_REQ_INVALID_FLAGS, CPC_ATTRIBUTE_OUT_OF_RANGE), EACCES
- * (the event's description may not be read), ENOMEM.  cpc_set_create(3CPC).
+ * (the event's description may not be read), ENOENT (it is not there: tracefs is
+ * not mounted), ENOMEM.  A set takes 64 requests at most: EINVAL,
+ * CPC_RESOURCE_UNAVAIL.  cpc_set_create(3CPC).
  */
 int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t preset,
 			uint_t flags, uint_t nattrs, const cpc_attr_t *attrs);
@@ -125,13 +130,21 @@ void cpc_walk_requests(cpc_t *cpc, cpc_set_t *set, void *arg,
 				      uint_t flags, int nattrs, const cpc_attr_t *attrs));
 
 /*
+ * Extension.  Writes into `text` how request `index` was understood: who knew its
+ * name, and what the kernel is asked to count, in words of perf_event_open(2).
+ * Returns 0, or -1 and errno: EINVAL.
+ */
+int cpc_set_describe(cpc_t *cpc, const cpc_set_t *set, int index, char *text, size_t size);
+
+/*
  * Bind a set to the calling LWP, to an LWP of a controlled process, or to a CPU,
  * and start counting.  All requests count, or the set is refused.  A set that
  * was bound is unbound first, and so is another set of the calling LWP.
  * cpc_bind_curlwp(3CPC).
  *
  * Return 0, or -1 and errno:
- *  EINVAL  no requests, a set of another handle, unknown flags, no such CPU;
+ *  EINVAL  no requests, a set of another handle, unknown flags, no such CPU (also
+ *          CPC_PBIND_FAILED: one that the calling LWP may not run on);
  *          CPC_RESOURCE_UNAVAIL: this machine has no counter for a request, or
  *          too few; CPC_CONFLICTING_REQS
  *  EACCES  not permitted to count this
@@ -176,7 +189,10 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
 int cpc_buf_get(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t *val);
 int cpc_buf_set(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t val);
 
-/* When the sample was taken, and the CPU cycles its set had been counting. */
+/*
+ * When the sample was taken, and the CPU cycles for which its set had been counting:
+ * of the time-stamp counter on x86, nanoseconds where no such clock is known.
+ */
 hrtime_t cpc_buf_hrtime(cpc_t *cpc, cpc_buf_t *buf);
 uint64_t cpc_buf_tick(cpc_t *cpc, cpc_buf_t *buf);
 

@@ -43,6 +43,9 @@ static int start(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target 
 		return cpci_fail(cpc, fn, &diag);
 	}
 	memcpy(set->start, set->preset, n * sizeof(*set->start));
+	pthread_mutex_lock(&cpc->lock);
+	cpci_clock_stop(&cpc->clock);
+	pthread_mutex_unlock(&cpc->lock);
 	return 0;
 }
 
@@ -53,7 +56,7 @@ static void unbind_others(cpc_t *cpc, const cpc_set_t *set)
 	cpc_set_t *other;
 
 	pthread_mutex_lock(&cpc->lock);
-	LIST_FOREACH (other, &cpc->sets, link) {
+	LIST_FOREACH(other, &cpc->sets, link) {
 		if (other != set && other->owner == self &&
 		    (other->bound == CPCI_LWP || other->bound == CPCI_CPU))
 			cpci_unbind(other);
@@ -215,7 +218,7 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 			buf->val[req] = set->start[req] + raw[CPCI_RAW_VALUES + i];
 		}
 		if (g == 0)
-			buf->ran_ns = raw[CPCI_RAW_RUNNING];
+			buf->tick = cpci_cycles(&cpc->clock, raw[CPCI_RAW_RUNNING]);
 	}
 	buf->hrtime = now();
 	return 0;

@@ -90,7 +90,7 @@ hrtime_t cpc_buf_hrtime(cpc_t *cpc, cpc_buf_t *buf)
 uint64_t cpc_buf_tick(cpc_t *cpc, cpc_buf_t *buf)
 {
 	(void)cpc;
-	return cpci_cycles(buf->ran_ns);
+	return buf->tick;
 }
 
 static hrtime_t later(hrtime_t a, hrtime_t b)
@@ -104,7 +104,7 @@ int cpc_buf_sub(cpc_t *cpc, cpc_buf_t *result, cpc_buf_t *left, cpc_buf_t *right
 		return -1;
 	for (uint_t i = 0; i < result->nreqs; i++)
 		result->val[i] = left->val[i] - right->val[i];
-	result->ran_ns = left->ran_ns - right->ran_ns;
+	result->tick = left->tick - right->tick;
 	result->hrtime = later(left->hrtime, right->hrtime);
 	return 0;
 }
@@ -115,7 +115,7 @@ int cpc_buf_add(cpc_t *cpc, cpc_buf_t *result, cpc_buf_t *left, cpc_buf_t *right
 		return -1;
 	for (uint_t i = 0; i < result->nreqs; i++)
 		result->val[i] = left->val[i] + right->val[i];
-	result->ran_ns = left->ran_ns + right->ran_ns;
+	result->tick = left->tick + right->tick;
 	result->hrtime = later(left->hrtime, right->hrtime);
 	return 0;
 }
@@ -125,7 +125,7 @@ int cpc_buf_copy(cpc_t *cpc, cpc_buf_t *dest, cpc_buf_t *src)
 	if (!alike(cpc, dest, src))
 		return -1;
 	memmove(dest->val, src->val, src->nreqs * sizeof(*src->val));
-	dest->ran_ns = src->ran_ns;
+	dest->tick = src->tick;
 	dest->hrtime = src->hrtime;
 	return 0;
 }
@@ -134,6 +134,6 @@ void cpc_buf_zero(cpc_t *cpc, cpc_buf_t *buf)
 {
 	(void)cpc;
 	memset(buf->val, 0, buf->nreqs * sizeof(*buf->val));
-	buf->ran_ns = 0;
+	buf->tick = 0;
 	buf->hrtime = 0;
 }

@@ -42,6 +42,7 @@ struct cpci_req {
 	cpc_attr_t *attrs;
 	uint_t slot;
 	struct cpci_term term;
+	const char *resolver; /* who knew the name */
 };
 
 /* A term's place in the order in which the kernel reports them. */
@@ -93,10 +94,18 @@ struct cpc_buf {
 	struct cpci_plan *plan;
 	uint_t nreqs;
 	hrtime_t hrtime;
-	uint64_t ran_ns; /* how long the set was on the hardware */
-	uint64_t *raw;	 /* room for one read(2) of the largest group */
+	uint64_t tick; /* cycles that the set was on the hardware */
+	uint64_t *raw; /* room for one read(2) of the largest group */
 	LIST_ENTRY(cpc_buf) link;
 	uint64_t val[];
+};
+
+#define CPCI_RATE_SHIFT 32
+
+struct cpci_clock {
+	uint64_t rate; /* cycles per ns, times 2^CPCI_RATE_SHIFT; 0: not known yet */
+	int64_t ns;    /* when the measuring began, by both clocks */
+	uint64_t tsc;
 };
 
 struct cpc {
@@ -104,8 +113,9 @@ struct cpc {
 	cpc_errhndlr_t *errhndlr;
 	uint_t npic;
 	char cciname[128];
-	LIST_HEAD(, cpc_set) sets;
-	LIST_HEAD(, cpc_buf) bufs;
+	struct cpci_clock clock;
+	LIST_HEAD(cpci_sets, cpc_set) sets;
+	LIST_HEAD(cpci_bufs, cpc_buf) bufs;
 };
 
 /* handle.c */
@@ -128,8 +138,8 @@ struct cpci_plan *cpci_plan_copy(const struct cpci_plan *plan);
 int cpci_plan_add(struct cpci_plan *plan, const struct cpci_req *req);
 
 /* event.c */
-int cpci_event_resolve(const char *name, uint_t flags, struct cpci_term *term,
-		       struct cpci_diag *diag);
+/* Fills in the request's term and resolver by its name and flags.  -1: see `diag`. */
+int cpci_event_resolve(struct cpci_req *req, struct cpci_diag *diag);
 void cpci_term_modes(struct cpci_term *term, uint_t flags);
 bool cpci_term_is_software(const struct cpci_term *term);
 
@@ -175,12 +185,16 @@ int cpci_group_read(int fd, uint_t n, uint64_t *raw);
 /* why.c: the reason in words for the errno that opening a request gave. */
 void cpci_why(struct cpci_diag *diag, int err, const struct cpci_req *req,
 	      struct cpci_target target);
+bool cpci_have_core_pmu(void);
 int cpci_paranoid(void); /* kernel.perf_event_paranoid; INT_MIN: no perf events */
 
 /* bind.c */
 void cpci_unbind(struct cpc_set *set);
 
-/* tick.c */
-uint64_t cpci_cycles(uint64_t ns); /* of the clock that counts CPU cycles */
+/* tick.c: the clock that counts CPU cycles */
+/* Measures between start, when the library is opened, and stop, at the first bind. */
+void cpci_clock_start(struct cpci_clock *clock);
+void cpci_clock_stop(struct cpci_clock *clock);
+uint64_t cpci_cycles(const struct cpci_clock *clock, uint64_t ns);
 
 #endif /* CPC_IMPL_H */

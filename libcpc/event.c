@@ -29,10 +29,13 @@ static int resolve_raw(const char *name, uint_t flags, struct cpci_term *term,
 }
 
 /* The first that knows the name wins. */
-static cpci_resolver *const resolvers[] = {
-	cpci_event_pfm,
-	cpci_event_trace,
-	resolve_raw,
+static const struct {
+	const char *name;
+	cpci_resolver *resolve;
+} resolvers[] = {
+	{"libpfm4", cpci_event_pfm},
+	{"tracepoint", cpci_event_trace},
+	{"raw code", resolve_raw},
 };
 
 void cpci_term_modes(struct cpci_term *term, uint_t flags)
@@ -62,15 +65,17 @@ static bool happens_in_kernel_only(const struct cpci_term *term)
 		term->config == PERF_COUNT_SW_CGROUP_SWITCHES);
 }
 
-int cpci_event_resolve(const char *name, uint_t flags, struct cpci_term *term,
-		       struct cpci_diag *diag)
+int cpci_event_resolve(struct cpci_req *req, struct cpci_diag *diag)
 {
+	struct cpci_term *term = &req->term;
 	int known = 0;
 
-	for (size_t i = 0; known == 0 && i < sizeof(resolvers) / sizeof(*resolvers); i++)
-		known = resolvers[i](name, flags, term, diag);
+	for (size_t i = 0; known == 0 && i < sizeof(resolvers) / sizeof(*resolvers); i++) {
+		req->resolver = resolvers[i].name;
+		known = resolvers[i].resolve(req->name, req->flags, term, diag);
+	}
 	if (known == 0)
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "unknown event '%s'", name);
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "unknown event '%s'", req->name);
 	if (known != 1)
 		return -1;
 	if (cpci_term_is_software(term)) {

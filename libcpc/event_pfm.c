@@ -81,7 +81,7 @@ bool cpci_pfm_core(struct cpci_core_pmu *core)
 
 	if (!usable())
 		return false;
-	pfm_for_all_pmus (pmu) {
+	pfm_for_all_pmus(pmu) {
 		info = (pfm_pmu_info_t){.size = sizeof(info)};
 		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || !info.is_present ||
 		    info.type != PFM_PMU_TYPE_CORE)

@@ -32,18 +32,12 @@ pid_t cpci_self(void)
 	return self;
 }
 
-/* The core PMU is there when the kernel counts cycles, whatever CPUID says. */
 static void find_hardware(cpc_t *cpc)
 {
 	struct cpci_core_pmu pmu = {.desc = "unknown", .ncounters = VIRTUAL_SLOTS};
-	struct cpci_term cycles;
-	struct cpci_diag diag;
-	int err = ENOENT;
 
 	cpc->npic = VIRTUAL_SLOTS;
-	if (cpci_event_resolve("cycles", CPC_COUNT_USER, &cycles, &diag) == 0)
-		err = cpci_group_probe(&cycles);
-	if (err == ENOENT || err == EOPNOTSUPP || err == ENODEV) {
+	if (!cpci_have_core_pmu()) {
 		snprintf(cpc->cciname, sizeof(cpc->cciname),
 			 "Linux perf events (no hardware counters)");
 		return;
@@ -73,6 +67,7 @@ cpc_t *cpc_open(int ver)
 	pthread_mutex_init(&cpc->lock, NULL);
 	LIST_INIT(&cpc->sets);
 	LIST_INIT(&cpc->bufs);
+	cpci_clock_start(&cpc->clock);
 	return cpc;
 }
 

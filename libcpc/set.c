@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,8 +176,7 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 		return cpci_failf(cpc, fn, EINVAL, CPC_RESOURCE_UNAVAIL,
 				  "no room for event '%s': a set takes %d requests", event,
 				  MAX_REQUESTS);
-	if (cpci_event_resolve(event, flags, &req.term, &diag) == -1 ||
-	    choose_slot(cpc, set->plan, &req, &diag) == -1)
+	if (cpci_event_resolve(&req, &diag) == -1 || choose_slot(cpc, set->plan, &req, &diag) == -1)
 		return cpci_fail(cpc, fn, &diag);
 	if (add(set, &req) == -1)
 		return -1;
@@ -191,6 +191,26 @@ int cpc_set_request_preset(cpc_t *cpc, cpc_set_t *set, int index, uint64_t prese
 						  : "no request %d in the set",
 				  index);
 	set->preset[index] = preset;
+	return 0;
+}
+
+int cpc_set_describe(cpc_t *cpc, const cpc_set_t *set, int index, char *text, size_t size)
+{
+	const struct cpci_term *term;
+	const struct cpci_req *req;
+
+	if (set->cpc != cpc || index < 0 || (uint_t)index >= set->plan->nreqs)
+		return cpci_failf(cpc, "cpc_set_describe", EINVAL, 0,
+				  set->cpc != cpc ? "the set was made with another handle"
+						  : "no request %d in the set",
+				  index);
+	req = &set->plan->req[index];
+	term = &req->term;
+	snprintf(text, size, "pic%u %s: by %s, type %u, config 0x%llx, counts in %s mode",
+		 req->slot, req->name, req->resolver, term->type, (unsigned long long)term->config,
+		 term->exclude_user	? "kernel"
+		 : term->exclude_kernel ? "user"
+					: "user and kernel");
 	return 0;
 }
 

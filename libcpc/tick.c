@@ -8,46 +8,61 @@
 
 #include <time.h>
 
-#define NSEC 1000000000ULL
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static uint64_t hz = NSEC; /* where nothing is known a cycle is a nanosecond; set once */
+#define NSEC 1000000000LL
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <x86intrin.h>
 
-static uint64_t ns(void)
+/* The shortest time over which the two clocks are compared: good for 1 in 10,000. */
+#define MEASURE_NS 1000000
+
+static int64_t now_ns(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
-	return (uint64_t)ts.tv_sec * NSEC + (uint64_t)ts.tv_nsec;
+	return ts.tv_sec * NSEC + ts.tv_nsec;
+}
+
+void cpci_clock_start(struct cpci_clock *clock)
+{
+	clock->ns = now_ns();
+	clock->tsc = __rdtsc();
 }
 
 /*
- * The kernel's scale (perf_event_open(2), cap_user_time) is missing in most
- * virtual machines, and CPUID does not tell either, so measure: 20 ms suffice for
- * a few parts in 100,000.
+ * The kernel's own figure (perf_event_open(2), cap_user_time) is missing in most
+ * virtual machines, and CPUID does not tell there either, so it is measured.
  */
-static void measure(void)
+void cpci_clock_stop(struct cpci_clock *clock)
 {
-	const struct timespec pause = {.tv_nsec = 20000000};
-	uint64_t ns0 = ns(), tsc0 = __rdtsc(), ns1, tsc1;
+	int64_t ns = now_ns() - clock->ns;
+	uint64_t tsc;
 
-	nanosleep(&pause, NULL);
-	ns1 = ns();
-	tsc1 = __rdtsc();
-	if (ns1 > ns0 && tsc1 > tsc0)
-		hz = (uint64_t)((unsigned __int128)(tsc1 - tsc0) * NSEC / (ns1 - ns0));
+	if (clock->rate != 0)
+		return;
+	if (ns < MEASURE_NS) {
+		const struct timespec rest = {.tv_nsec = MEASURE_NS - ns};
+
+		nanosleep(&rest, NULL);
+	}
+	ns = now_ns() - clock->ns;
+	tsc = __rdtsc() - clock->tsc;
+	clock->rate = (uint64_t)(((unsigned __int128)tsc << CPCI_RATE_SHIFT) / (uint64_t)ns);
 }
 #else
-static void measure(void)
+void cpci_clock_start(struct cpci_clock *clock)
 {
+	clock->rate = 1ULL << CPCI_RATE_SHIFT; /* nothing better is known */
+}
+
+void cpci_clock_stop(struct cpci_clock *clock)
+{
+	(void)clock;
 }
 #endif
 
-uint64_t cpci_cycles(uint64_t time_ns)
+uint64_t cpci_cycles(const struct cpci_clock *clock, uint64_t ns)
 {
-	pthread_once(&once, measure);
-	return (uint64_t)((unsigned __int128)time_ns * hz / NSEC);
+	return (uint64_t)((unsigned __int128)ns * clock->rate >> CPCI_RATE_SHIFT);
 }

@@ -111,8 +111,8 @@ static bool is_core(const struct cpci_term *term)
 	       term->type == PERF_TYPE_RAW;
 }
 
-/* Is there a core PMU at all?  The kernel then counts cycles, or says why not. */
-static bool have_core_pmu(void)
+/* The kernel then counts cycles, or says why not, whatever CPUID says. */
+bool cpci_have_core_pmu(void)
 {
 	const struct cpci_term cycles = {.type = PERF_TYPE_HARDWARE,
 					 .config = PERF_COUNT_HW_CPU_CYCLES,
@@ -125,7 +125,7 @@ static bool have_core_pmu(void)
 
 static void why_unsupported(struct cpci_diag *diag, const struct cpci_req *req)
 {
-	if (is_core(&req->term) && !have_core_pmu())
+	if (is_core(&req->term) && !cpci_have_core_pmu())
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': the kernel has no hardware counters on this machine "
 			  "(a virtual machine without a PMU, perhaps); software events and "

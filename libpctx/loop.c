@@ -28,7 +28,7 @@ static void tick_all(struct pctxi_loop *loop)
 	struct pctxi_lwp *lwp;
 	struct pctx *ctx;
 
-	TAILQ_FOREACH (ctx, &loop->procs, link) {
+	TAILQ_FOREACH(ctx, &loop->procs, link) {
 		int rc = 0;
 
 		if (ctx->state != PCTX_FOLLOWED || ctx->tick == NULL)
@@ -81,7 +81,7 @@ static bool anyone_left(const struct pctxi_loop *loop)
 {
 	const struct pctx *ctx;
 
-	TAILQ_FOREACH (ctx, &loop->procs, link) {
+	TAILQ_FOREACH(ctx, &loop->procs, link) {
 		if (ctx->state != PCTX_LEFT)
 			return true;
 	}

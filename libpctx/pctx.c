@@ -215,7 +215,7 @@ static void leave_all(struct pctxi_loop *loop)
 {
 	struct pctx *ctx;
 
-	TAILQ_FOREACH (ctx, &loop->procs, link)
+	TAILQ_FOREACH(ctx, &loop->procs, link)
 		pctxi_leave(ctx);
 	pctxi_leave_finish(loop);
 }

@@ -78,7 +78,7 @@ struct pctxi_loop {
 	struct pctx *root;	 /* the handle that the caller holds */
 	struct pctxi_tids tids;	 /* all LWPs */
 	struct pctxi_list procs; /* all processes, oldest first */
-	LIST_HEAD(, pctxi_lwp) early;
+	LIST_HEAD(pctxi_early, pctxi_lwp) early;
 	struct sigaction old_chld; /* what SIGCHLD did before */
 	bool running;
 	bool litter; /* some process became PCTX_LEFT */

@@ -46,7 +46,15 @@ static int add_request(cpc_t *cpc, cpc_set_t *set, const struct spec_req *req)
 	return rc;
 }
 
-int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text)
+static void describe(cpc_t *cpc, const cpc_set_t *set, int index)
+{
+	char text[256];
+
+	if (cpc_set_describe(cpc, set, index, text, sizeof(text)) == 0)
+		warnx("%s", text);
+}
+
+int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug)
 {
 	struct setgrp_set set = {.text = text, .system_only = true};
 	char why[256];
@@ -66,6 +74,8 @@ int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text)
 			spec_free(&set.spec);
 			return cpcerr_is_usage() ? STATUS_USAGE : STATUS_FAILED;
 		}
+		if (debug)
+			describe(cpc, set.set, (int)i);
 		set.system_only = set.system_only && req->nouser && req->sys;
 		add_column(grp, req->slot);
 	}

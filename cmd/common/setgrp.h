@@ -25,9 +25,10 @@ struct setgrp {
 };
 
 /*
- * Adds the spec of a -c.  Returns 0, or the exit status after a message on stderr.
+ * Adds the spec of a -c; with `debug`, tells on stderr how its events were found.
+ * Returns 0, or the exit status after a message on stderr.
  */
-int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text);
+int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug);
 
 /* Which request of a set has slot `slot`, or -1. */
 int setgrp_request(const struct setgrp_set *set, unsigned slot);

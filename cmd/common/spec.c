@@ -99,9 +99,6 @@ static int add_event(struct parser *p, const char *name, bool placed, unsigned s
 	}
 	if (slot > SPEC_MAX_SLOT)
 		return bad(p, "event '%s' is past the last slot, pic%d", name, SPEC_MAX_SLOT);
-	req = slot_user(spec, slot);
-	if (req != NULL)
-		return bad(p, "pic%u is given twice, to '%s' and '%s'", slot, req->event, name);
 	req = reallocarray(spec->req, spec->nreqs + 1, sizeof(*req));
 	if (req == NULL)
 		return no_memory(p);

@@ -35,7 +35,7 @@ struct spec {
 
 /*
  * Parses a spec.  Returns 0, or -1 with the reason in `why`.  Whether the events
- * exist is not looked at.
+ * exist, or a slot is taken twice, is not looked at: libcpc does.
  */
 int spec_parse(const char *text, struct spec *spec, char *why, size_t why_size);
 void spec_free(struct spec *spec);

@@ -24,7 +24,7 @@ static const struct opt opts[] = {
 	{'s', "soak", NULL, "keep CPUs from idling while only kernel mode counts"},
 	{'n', "no-header", NULL, "leave the header out"},
 	{'t', "cycles", NULL, "a column of CPU cycles"},
-	{'D', "debug", NULL, "name the failing library function in messages"},
+	{'D', "debug", NULL, "tell how events are found; name functions in messages"},
 	{'h', "help", NULL, "this text, and what can be counted here"},
 	{OPT_VERSION, "version", NULL, "print the version"},
 	{0},
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
 	if (cfg.help)
 		return help(cpc);
 	for (size_t i = 0; status == STATUS_OK && i < cfg.nspecs; i++)
-		status = setgrp_add(&grp, cpc, cfg.spec[i]);
+		status = setgrp_add(&grp, cpc, cfg.spec[i], cfg.debug);
 	if (status != STATUS_OK)
 		return status;
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);

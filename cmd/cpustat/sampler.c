@@ -46,6 +46,7 @@ struct sampler {
 	struct soaker *soaker; /* NULL: none runs */
 	struct sampler_end end;
 	bool started; /* the header is out */
+	bool lost;    /* output failed */
 	bool done;
 };
 
@@ -100,9 +101,6 @@ static void make_sets(struct sampler *s)
 		if (s->now[k] == NULL)
 			err(STATUS_FAILED, NULL);
 	}
-	/* Takes a while the first time: not between samples. */
-	if (s->out->cycles)
-		(void)cpc_buf_tick(s->cpc, s->now[0]);
 }
 
 static void free_sets(struct sampler *s)
@@ -213,7 +211,7 @@ static void flush(struct sampler *s)
 	if (error != 0) {
 		errno = error;
 		warn("write error");
-		s->end.failed = s->done = true;
+		s->end.failed = s->done = s->lost = true;
 	}
 }
 
@@ -353,7 +351,7 @@ struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc,
 
 	s.start_ns = now_ns();
 	run(&s);
-	if (s.started)
+	if (s.started && !s.lost)
 		put_totals(&s);
 	free_sets(&s);
 	return s.end;

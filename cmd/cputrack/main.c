@@ -37,7 +37,7 @@ static const struct opt opts[] = {
 	{'n', "no-header", NULL, "leave the header out"},
 	{'t', "cycles", NULL, "a column of CPU cycles"},
 	{'v', "verbose", NULL, "rows for init_lwp and fini_lwp, too"},
-	{'D', "debug", NULL, "name the failing library function in messages"},
+	{'D', "debug", NULL, "tell how events are found; name functions in messages"},
 	{'h', "help", NULL, "this text, and what can be counted here"},
 	{OPT_VERSION, "version", NULL, "print the version"},
 	{0},
@@ -160,6 +160,7 @@ static int parse(struct config *cfg, int argc, char **argv)
 		return status;
 	if (optind < argc)
 		cfg->command = argv + optind;
+	cfg->track.created = cfg->command != NULL;
 	if (cfg->nspecs == 0)
 		return usage_error("no events: -c is missing");
 	if (cfg->command == NULL && cfg->pid == 0)
@@ -344,7 +345,7 @@ int main(int argc, char **argv)
 	if (cfg.help)
 		return help(cpc);
 	for (size_t i = 0; status == STATUS_OK && i < cfg.nspecs; i++)
-		status = setgrp_add(&cfg.grp, cpc, cfg.spec[i]);
+		status = setgrp_add(&cfg.grp, cpc, cfg.spec[i], cfg.debug);
 	if (status == STATUS_OK)
 		status = try_sets(&cfg.grp, cpc);
 	if (status != STATUS_OK)

@@ -168,9 +168,11 @@ void tally_bind(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp
 
 	if (ready && cpc_bind_pctx(tally->cpc, pctx, lwp->id, c->set, 0) == 0) {
 		lwp->state = COUNTING;
+		c->valid = true;
 	} else if (ready && errno == ESRCH) {
 		/* Killed in its stop: its death is the next thing to be heard of it. */
 		lwp->state = NEVER_RAN;
+		c->valid = true;
 	} else {
 		lwp->state = REFUSED;
 		proc->incomplete = true;
@@ -235,7 +237,7 @@ void tally_finish(struct tally *tally, struct proc *proc, struct lwp *lwp)
 		cpc_unbind(tally->cpc, c->set);
 	for (size_t i = 0; i < tally->grp->n; i++) {
 		c = &lwp->counted[i];
-		if (c->set == NULL)
+		if (!c->valid)
 			continue;
 		if (proc->total[i] == NULL)
 			proc->total[i] = cpc_buf_create(tally->cpc, c->set);
@@ -249,5 +251,7 @@ void tally_finish(struct tally *tally, struct proc *proc, struct lwp *lwp)
 
 cpc_buf_t *tally_lwp_total(const struct lwp *lwp, size_t set)
 {
-	return lwp->state == DONE ? lwp->counted[set].total : NULL;
+	const struct counted *c = &lwp->counted[set];
+
+	return lwp->state == DONE && c->valid ? c->total : NULL;
 }

@@ -18,6 +18,7 @@
 /* How an LWP stands with one of the sets. */
 struct counted {
 	cpc_set_t *set;	   /* NULL: it never had its turn */
+	bool valid;	   /* it did, and was not refused */
 	cpc_buf_t *before; /* the sample at the last tick of this turn */
 	cpc_buf_t *total;  /* of earlier turns */
 };

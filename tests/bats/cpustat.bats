@@ -1,0 +1,328 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# cpustat: rows, totals, times, refusals.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+setup() {
+	common_setup
+	CPUS=$(cpus | wc -l)
+}
+
+# sample [-N] ARGUMENT...: cpustat, its table in $ROWS.
+sample() {
+	local want=() bad=0
+	if [[ $1 =~ ^-[0-9]+$ ]]; then
+		want=("$1")
+		shift
+	fi
+	# shellcheck disable=SC2016 # for the inner shell
+	go "${want[@]}" sh -c 'rows=$1; shift; exec cpustat "$@" >"$rows"' sh "$ROWS" "$@" || bad=1
+	cat "$ROWS"
+	return $bad
+}
+
+ticks() {
+	grep -c ' tick ' "$ROWS" || true
+}
+
+# Every CPU of ours, and no other, has $1 tick rows, and in each sample they are sorted.
+check_cpus() {
+	diff <(cpus | awk -v n="$1" '{ print n, $1 }') \
+		<(awk '$3 == "tick" { print $2 }' "$ROWS" | sort -n | uniq -c | awk '{ print $1, $2 }')
+	diff <(for _ in $(seq "$1"); do cpus; done) <(awk '$3 == "tick" { print $2 }' "$ROWS")
+}
+
+@test "5 samples: a row for each CPU, totals exactly the sum" {
+	need cpu
+	sample -0 -c context-switches,cpu-migrations 0.2 5
+	[ "$(head -n1 "$ROWS")" = "   time cpu event      pic0      pic1 " ]
+	check_cpustat_format "$ROWS"
+	check_cpus 5
+	check_totals "$ROWS" "$CPUS"
+	[ "$(wc -l <"$ROWS")" -eq $((1 + 5 * CPUS + 1)) ]
+	[ "$(tail -n1 "$ROWS" | awk '{ print $2, $3 }')" = "$CPUS total" ]
+	[ "$(tail -n1 "$ROWS" | awk '{ print $4 }')" -gt 0 ]
+	[ -z "$stderr" ]
+}
+
+@test "samples are at their times, which never bunch up" {
+	need cpu
+	sample -0 -c page-faults 0.1 5
+	awk '$3 == "tick" && $2 == first || first == "" && $3 == "tick" {
+		first = $2
+		n++
+		if ($1 < n * 0.1 - 0.02 || n > 1 && $1 - last < 0.02) { print; failed = 1 }
+		last = $1
+	} END { exit failed || n != 5 }' "$ROWS"
+}
+
+@test "page faults of a whole machine include those of a program" {
+	need cpu
+	start cs cpustat -c page-faults 0.1
+	eventually grep -q ' tick ' "$T/cs.out"
+	"$WORK/fault" 5000
+	kill -INT "${PIDS[cs]}"
+	finish cs
+	mv "$T/cs.out" "$ROWS"
+	check_totals "$ROWS" "$CPUS"
+	[ "$(awk '$3 == "total" { print $4 }' "$ROWS")" -ge 5000 ]
+}
+
+@test "only the CPUs that we may use" {
+	need cpu
+	need_command taskset
+	cpu=$(cpus | tail -n1)
+	go -0 taskset -c "$cpu" cpustat -c page-faults 0.1 2
+	printf '%s\n' "$output" >"$ROWS"
+	[ "$(ticks)" -eq 2 ]
+	[ "$(awk '$3 == "tick" { print $2 }' "$ROWS" | sort -u)" = "$cpu" ]
+	check_totals "$ROWS" 1
+}
+
+@test "SIGINT and SIGTERM: a last sample, totals, and death of that signal" {
+	need cpu
+	for signal in 2 15; do
+		start cs "$WORK/how" "$T/how" cpustat -c page-faults,task-clock 0.1
+		eventually grep -q ' tick ' "$T/cs.out"
+		kill "-$signal" "$(sed -n 's/^pid //p' "$T/how")"
+		finish cs
+		[ "$(tail -n1 "$T/how")" = "signal $signal" ]
+		mv "$T/cs.out" "$ROWS"
+		cat "$ROWS"
+		check_cpustat_format "$ROWS"
+		check_totals "$ROWS" "$CPUS"
+		check_cpus $(($(ticks) / CPUS))
+		[ ! -s "$T/cs.err" ]
+	done
+}
+
+# Process $1 has an event on every CPU of ours.
+counts() {
+	[ "$(find "/proc/$1/fd" -lname '*perf_event*' | wc -l)" -ge "$CPUS" ]
+}
+
+@test "SIGINT in a long first interval: its part of it is sampled" {
+	need cpu
+	start cs "$WORK/how" "$T/how" cpustat -c page-faults 600
+	eventually grep -q '^pid' "$T/how"
+	eventually counts "$(sed -n 's/^pid //p' "$T/how")"
+	"$WORK/fault" 100
+	kill -INT "$(sed -n 's/^pid //p' "$T/how")"
+	finish cs
+	[ "$(tail -n1 "$T/how")" = "signal 2" ]
+	mv "$T/cs.out" "$ROWS"
+	check_cpus 1
+	check_totals "$ROWS" "$CPUS"
+}
+
+@test "-n: no header" {
+	need cpu
+	sample -0 -n -c page-faults 0.05 2
+	[ "$(wc -l <"$ROWS")" -eq $((2 * CPUS + 1)) ]
+	[ "$(grep -c time "$ROWS")" -eq 0 ]
+	check_cpustat_format "$ROWS"
+}
+
+@test "-t: a column of cycles" {
+	need cpu
+	sample -0 -t -c page-faults 0.05 2
+	case $(uname -m) in
+	x86_64 | i?86) head -n1 "$ROWS" | grep -q 'cpu event  *tsc      pic0 $' ;;
+	*) head -n1 "$ROWS" | grep -q 'cpu event  *tick      pic0 $' ;;
+	esac
+	check_cpustat_format "$ROWS"
+	check_totals "$ROWS" "$CPUS"
+	awk '$3 == "tick" { n++; if (NF != 5 || $4 <= 0) { print; failed = 1 } } END { exit failed || !n }' "$ROWS"
+}
+
+@test "-T u: the seconds since the Epoch before each sample" {
+	need cpu
+	before=$(date +%s)
+	sample -0 -T u -c page-faults 0.1 3
+	after=$(date +%s)
+	[ "$(grep -Ecx '[0-9]+' "$ROWS")" -eq 3 ]
+	grep -Ex '[0-9]+' "$ROWS" | awk -v a="$before" -v b="$after" \
+		'$1 < a || $1 > b { print; failed = 1 } END { exit failed }'
+	# each followed by the rows of its sample
+	awk '/^[0-9]+$/ { due = 1; next } $3 == "tick" { if (!due && $2 <= last) exit failed = 1; due = 0; last = $2 } END { exit failed }' "$ROWS"
+	check_cpustat_format "$ROWS"
+	check_totals "$ROWS" "$CPUS"
+}
+
+@test "-T d: the date before each sample, as date(1) writes it" {
+	need cpu
+	before=$(date +%s)
+	sample -0 -T d -c page-faults 0.1 3
+	after=$(date +%s)
+	dates=$(grep -Ex '[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} UTC [0-9]{4}' "$ROWS")
+	[ "$(wc -l <<<"$dates")" -eq 3 ]
+	while read -r line; do
+		seconds=$(date -d "$line" +%s)
+		[ "$seconds" -ge "$before" ]
+		[ "$seconds" -le "$after" ]
+	done <<<"$dates"
+	check_totals "$ROWS" "$CPUS"
+}
+
+@test "several -c: one spec per sample, a total for each" {
+	need cpu
+	sample -0 -c page-faults -c context-switches 0.05 4
+	[ "$(head -n1 "$ROWS")" = "   time cpu event      pic0 " ]
+	check_cpustat_format "$ROWS"
+	check_cpus 4
+	check_totals "$ROWS" "$CPUS"
+	for spec in page-faults context-switches; do
+		[ "$(grep -c " tick .* # $spec\$" "$ROWS")" -eq $((2 * CPUS)) ]
+		[ "$(grep -c " total .* # $spec\$" "$ROWS")" -eq 1 ]
+	done
+	[ "$(awk '$3 == "tick" { print $NF }' "$ROWS" | uniq | wc -l)" -eq 4 ]
+}
+
+@test "several -c: a spec leaves the columns blank that it does not have" {
+	need cpu
+	sample -0 -c pic0=page-faults -c pic1=context-switches 0.05 2
+	[ "$(head -n1 "$ROWS")" = "   time cpu event      pic0      pic1 " ]
+	grep -Eq '^ *[0-9.]+ +[0-9]+  tick +[0-9]+ {11}# pic0=page-faults$' "$ROWS"
+	grep -Eq '^ *[0-9.]+ +[0-9]+  tick {11} *[0-9]+ # pic1=context-switches$' "$ROWS"
+	[ "$(grep '#' "$ROWS" | sed 's/#.*//' | awk '{ print length($0) }' | sort -u | wc -l)" -eq 1 ]
+}
+
+@test "-p: all specs once per period, then rest; the count is of periods" {
+	need cpu
+	sample -0 -p 0.5 -c page-faults -c context-switches 0.05 2
+	check_cpus 4
+	check_totals "$ROWS" "$CPUS"
+	# between the samples of one spec lies a period
+	awk '$3 == "tick" && $NF == "page-faults" && $1 != last {
+		if (last != "" && $1 - last < 0.4) { print last, $1; failed = 1 }
+		last = $1
+	} END { exit failed }' "$ROWS"
+}
+
+@test "-p shorter than specs x interval: no rest" {
+	need cpu
+	sample -0 -p 0.01 -c page-faults -c context-switches 0.05 2
+	check_cpus 4
+	check_totals "$ROWS" "$CPUS"
+}
+
+# How many threads of process $1 have the scheduling policy SCHED_IDLE (5).
+idle_threads() {
+	local task n=0
+	for task in /proc/"$1"/task/*; do
+		if [ "$(sed 's/.*) //' "$task/stat" 2>/dev/null | cut -d' ' -f39)" = 5 ]; then
+			n=$((n + 1))
+		fi
+	done
+	[ "$n" -eq "$2" ]
+}
+
+@test "-s: a lowest-priority thread on each CPU while a system-only set is bound" {
+	need cpu
+	start cs cpustat -s -c page-faults,nouser,sys 0.1
+	eventually grep -q ' tick ' "$T/cs.out"
+	eventually idle_threads "${PIDS[cs]}" "$CPUS"
+	kill -INT "${PIDS[cs]}"
+	finish cs
+	check_totals "$T/cs.out" "$CPUS"
+	start cs cpustat -s -c page-faults 0.1
+	eventually grep -q ' tick ' "$T/cs.out"
+	idle_threads "${PIDS[cs]}" 0
+	kill -INT "${PIDS[cs]}"
+	finish cs
+}
+
+@test "a closed pipe ends it quietly, by SIGPIPE" {
+	need cpu
+	mkfifo "$T/pipe"
+	exec {both}<>"$T/pipe"
+	exec {write}>"$T/pipe"
+	exec {both}>&-
+	run --separate-stderr "${LIMIT[@]}" "$WORK/how" "$T/how" \
+		bash -c "exec cpustat -c page-faults 0.05 100000 >&$write"
+	exec {write}>&-
+	[ "$(tail -n1 "$T/how")" = "signal 13" ]
+	[ -z "$stderr" ]
+}
+
+@test "a full disk: one message, status 1" {
+	need cpu
+	[ -c /dev/full ] || skip "there is no /dev/full"
+	go -1 sh -c 'exec cpustat -c page-faults 0.05 100000 >/dev/full'
+	[ "$stderr" = "cpustat: write error: No space left on device" ]
+}
+
+@test "1: a closed standard output is an error, not silence" {
+	need cpu
+	go -1 sh -c 'exec cpustat -c page-faults 0.05 2 >&-'
+	[[ $stderr == cpustat:* ]]
+}
+
+@test "2: bad usage" {
+	refuses() {
+		go -2 cpustat "$@"
+		[ -z "$output" ]
+		[[ ${stderr_lines[0]} == cpustat:* ]]
+	}
+	refuses
+	refuses 1 1
+	refuses -c
+	refuses -Z
+	refuses -c page-faults -T x 1 1
+	refuses -c page-faults 1 1 1
+	for bad in abc '' -1 0 1x nan; do
+		refuses -c page-faults -- "$bad" 1
+		refuses -c page-faults -p "$bad" 1 1
+	done
+	for bad in abc '' -1 0 1.5 1x 99999999999999999999; do
+		refuses -c page-faults -- 1 "$bad"
+	done
+	refuses -c no_such_event 1 1
+	[[ $stderr == "cpustat: unknown event 'no_such_event'"* ]]
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	refuses -c page-faults,frobnicate 1 1
+	refuses -c page-faults,nouser 1 1
+}
+
+@test "1: a hardware event where there is no hardware counter" {
+	need cpu
+	if "$WORK/probe" pmu; then
+		skip "this machine has hardware counters"
+	fi
+	go -1 cpustat -c cycles 0.1 1
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ $stderr == "cpustat: "*cycles* ]]
+	[ "$(grep -c tick <<<"$output")" -eq 0 ]
+}
+
+@test "-h and --help: the usage on standard output, status 0; --version" {
+	go -0 cpustat -h
+	[[ ${output,,} == *cpustat*-c*interval*count* ]]
+	[ -z "$stderr" ]
+	usage=$output
+	go -0 cpustat --help
+	[ "$output" = "$usage" ]
+	go -0 cpustat --version
+	[[ $output == *cpustat* ]]
+	[ "${#lines[@]}" -eq 1 ]
+}
+
+@test "every short option has its long one" {
+	need cpu
+	sample -0 -c page-faults -n -t -T u -p 0.1 -s 0.05 2
+	awk '{ print NF, $3 }' "$ROWS" >"$T/short"
+	sample -0 --events page-faults --no-header --cycles --timestamp u --period 0.1 --soak 0.05 2
+	diff "$T/short" <(awk '{ print NF, $3 }' "$ROWS")
+}
+
+@test "-D says how an event was found" {
+	need cpu
+	sample -0 -D -c page-faults 0.05 1
+	grep -q 'page-faults' <<<"$stderr"
+	check_totals "$ROWS" "$CPUS"
+}

@@ -1,0 +1,304 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# cputrack -p: attaching to what runs, and leaving it as it was.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+# The first `g` warms stacks up; from then on a round is exactly PAGES * N faults.
+warm_crowd() {
+	start crowd "$WORK/crowd" "$@"
+	eventually said crowd ready
+	tell crowd g
+	eventually said crowd "done" 1
+}
+
+# Attach to the crowd; done when all of its $1 LWPs have been sampled.
+attach() {
+	local lwps=$1
+	shift
+	start ct cputrack -o "$ROWS" -T 0.1 -c page-faults "$@" -p "${PIDS[crowd]}"
+	eventually ticked "$lwps"
+}
+
+ticked() {
+	[ "$(rows_of tick | awk '{ print $2 }' | sort -u | wc -l)" -eq "$1" ]
+}
+
+# The ticks so far add up to $1 or more.
+ticks_reach() {
+	[ "$(sum_of tick)" -ge "$1" ]
+}
+
+# The crowd is as it was: not traced, not stopped, does its $1-th round and ends well.
+crowd_is_well() {
+	[ "$(state "${PIDS[crowd]}")" = S ]
+	untraced "${PIDS[crowd]}"
+	tell crowd g
+	eventually said crowd "done" "$1"
+	hang_up crowd
+	finish crowd
+	[ "$status" -eq 0 ]
+}
+
+@test "50 threads: ticks for all LWPs, exact counts; after ^C the program runs on" {
+	warm_crowd -p 10 50
+	attach 51
+	tell crowd g
+	eventually said crowd "done" 2
+	eventually ticks_reach 500
+	kill -INT "${PIDS[ct]}"
+	finish ct
+	[ "$status" -eq 0 ]
+	check_format
+	[ "$(sum_of tick)" -eq 500 ]
+	[ "$(sum_of tick 1)" -eq 0 ]
+	for lwp in 2 17 51; do
+		[ "$(sum_of tick "$lwp")" -eq 10 ]
+	done
+	[ "$(count_of detach)" -eq 1 ]
+	[ "$(sum_of detach)" -eq 500 ]
+	[ "$(table | tail -n1 | awk '{ print $3 }')" = detach ]
+	crowd_is_well 3
+}
+
+@test "^C without a tick before: last ticks still show what was counted" {
+	warm_crowd -p 10 5
+	start ct cputrack -o "$ROWS" -v -T 0 -c page-faults -p "${PIDS[crowd]}"
+	eventually has_rows init_lwp 6
+	[ "$(tracer "${PIDS[crowd]}")" = "${PIDS[ct]}" ]
+	tell crowd g
+	eventually said crowd "done" 2
+	kill -INT "${PIDS[ct]}"
+	finish ct
+	[ "$status" -eq 0 ]
+	for lwp in 1 2 3 4 5 6; do
+		[ "$(count_of tick "$lwp")" -eq 1 ]
+	done
+	[ "$(sum_of tick)" -eq "$(sum_of detach)" ]
+	[ "$(sum_of detach)" -eq 50 ]
+	crowd_is_well 3
+}
+
+has_rows() {
+	[ "$(count_of "$1")" -eq "$2" ]
+}
+
+@test "SIGTERM and SIGHUP end it as ^C does" {
+	warm_crowd -p 10 5
+	for signal in TERM HUP; do
+		: >"$ROWS"
+		attach 6
+		kill "-$signal" "${PIDS[ct]}"
+		finish ct
+		[ "$status" -eq 0 ]
+		[ "$(count_of detach)" -eq 1 ]
+		untraced "${PIDS[crowd]}"
+	done
+	crowd_is_well 2
+}
+
+@test "the process ends: the exit row, and exit status 0 whatever its own" {
+	warm_crowd -p 10 5
+	attach 6
+	tell crowd g
+	eventually said crowd "done" 2
+	tell crowd x
+	finish crowd
+	[ "$status" -eq 5 ]
+	finish ct
+	[ "$status" -eq 0 ]
+	check_format
+	[ "$(count_of exit)" -eq 1 ]
+	[ "$(count_of lwp_exit)" -eq 5 ]
+	[ "$(sum_of lwp_exit)" -ge 50 ]
+	[ "$(sum_of exit)" -ge 50 ]
+	[ "$(sum_of exit)" -lt 150 ]
+}
+
+@test "the process is killed: its parent sees it, cputrack gives the exit row" {
+	warm_crowd -p 10 5
+	attach 6
+	kill -KILL "${PIDS[crowd]}"
+	finish crowd
+	[ "$status" -eq 137 ]
+	finish ct
+	[ "$status" -eq 0 ]
+	[ "$(count_of exit)" -eq 1 ]
+	[ "$(count_of lwp_exit)" -eq 5 ]
+}
+
+@test "threads born later are followed; -f: children, too" {
+	warm_crowd -p 300 5
+	attach 6 -f
+	tell crowd tftf
+	eventually said crowd "done" 5
+	eventually exited 2
+	kill -INT "${PIDS[ct]}"
+	finish ct
+	[ "$status" -eq 0 ]
+	check_format
+	[ "$(count_of lwp_create)" -eq 2 ]
+	[ "$(count_of lwp_exit)" -eq 2 ]
+	rows_of lwp_exit | awk '$2 < 7 || $4 < 300 || $4 > 400 { print; failed = 1 } END { exit failed }'
+	[ "$(count_of fork)" -eq 2 ]
+	rows_of exit | awk '$4 < 300 || $4 > 400 { print; failed = 1 } END { exit failed }'
+	crowd_is_well 6
+}
+
+exited() {
+	[ "$(count_of exit)" -eq "$1" ]
+}
+
+@test "threads that live short are threads, not processes" {
+	warm_crowd 5
+	attach 6 -f
+	tell crowd "$(printf 't%.0s' {1..100})"
+	eventually said crowd "done" 101
+	hang_up crowd
+	finish crowd
+	finish ct
+	[ "$status" -eq 0 ]
+	check_format
+	[ "$(count_of fork)" -eq 0 ]
+	[ "$(count_of lwp_create)" -eq 100 ]
+	[ "$(count_of lwp_exit)" -eq 105 ]
+	[ "$(count_of exit)" -eq 1 ]
+}
+
+@test "-N: after so many samples cputrack ends, the program runs on" {
+	warm_crowd -p 10 5
+	track -0 -T 0.05 -N 3 -c page-faults -p "${PIDS[crowd]}"
+	check_format
+	[ "$(count_of tick)" -eq 18 ]
+	[ "$(count_of detach)" -eq 1 ]
+	[ "$(sum_of detach)" -eq 0 ]
+	crowd_is_well 2
+}
+
+@test "one after the other may attach" {
+	warm_crowd -p 10 20
+	for _ in 1 2 3 4 5; do
+		track -0 -T 0.01 -N 1 -c page-faults -p "${PIDS[crowd]}" >/dev/null
+		[ "$(count_of tick)" -eq 21 ]
+		untraced "${PIDS[crowd]}"
+	done
+	crowd_is_well 2
+}
+
+@test "a stopped process stays stopped, during and after" {
+	warm_crowd -p 10 5
+	kill -STOP "${PIDS[crowd]}"
+	eventually stopped "${PIDS[crowd]}"
+	attach 6
+	stopped "${PIDS[crowd]}"
+	kill -INT "${PIDS[ct]}"
+	finish ct
+	[ "$status" -eq 0 ]
+	untraced "${PIDS[crowd]}"
+	[ "$(state "${PIDS[crowd]}")" = T ]
+	kill -CONT "${PIDS[crowd]}"
+	eventually sleeping "${PIDS[crowd]}"
+	crowd_is_well 2
+}
+
+@test "a process stopped and continued while it is tracked" {
+	warm_crowd -p 10 5
+	attach 6
+	kill -STOP "${PIDS[crowd]}"
+	eventually stopped "${PIDS[crowd]}"
+	tell crowd g
+	kill -CONT "${PIDS[crowd]}"
+	eventually said crowd "done" 2
+	eventually ticks_reach 50
+	kill -INT "${PIDS[ct]}"
+	finish ct
+	[ "$status" -eq 0 ]
+	crowd_is_well 3
+}
+
+@test "a process whose leader has ended" {
+	start crowd "$WORK/leader-first" -w -p 200 3
+	eventually said crowd ready
+	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults -p "${PIDS[crowd]}"
+	eventually ticked_at_least 3
+	hang_up crowd
+	finish ct
+	[ "$status" -eq 0 ]
+	finish crowd
+	[ "$status" -eq 0 ]
+	[ "$(count_of exit)" -eq 1 ]
+	[ "$(sum_of exit)" -ge 600 ]
+	[ "$(sum_of exit)" -lt 900 ]
+}
+
+ticked_at_least() {
+	[ "$(rows_of tick | awk '{ print $2 }' | sort -u | wc -l)" -ge "$1" ]
+}
+
+@test "exec in an attached process: with -e its rows go on" {
+	start crowd sh -c "echo ready; read -r line; exec '$WORK/fault' 700"
+	eventually said crowd ready
+	start ct cputrack -o "$ROWS" -e -T 0.05 -c page-faults -p "${PIDS[crowd]}"
+	eventually ticked 1
+	tell crowd $'go\n'
+	finish ct
+	[ "$status" -eq 0 ]
+	finish crowd
+	[ "$status" -eq 0 ]
+	check_format
+	[ "$(count_of exec)" -eq 2 ]
+	[ "$(sum_of exit)" -ge 700 ]
+}
+
+# cputrack -p PID says why not, on one line that matches $2, with status 1.
+refused() {
+	go -1 cputrack -c page-faults -p "$1"
+	[ -z "$output" ]
+	# shellcheck disable=SC2154 # from run
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ ${stderr_lines[0]} == cputrack:* ]]
+	grep -Eiq -- "$2" <<<"$stderr"
+}
+
+@test "no such process" {
+	refused 2147483646 'no such process'
+}
+
+@test "a zombie" {
+	start zombie "$WORK/zombie"
+	eventually grep -q ready "$T/zombie.out"
+	refused "$(sed 's/ready //' "$T/zombie.out")" 'zombie|ended'
+}
+
+@test "a process that is already traced" {
+	start traced "$WORK/traced"
+	eventually grep -q ready "$T/traced.out"
+	refused "$(sed 's/ready //' "$T/traced.out")" 'traced'
+}
+
+@test "a kernel thread" {
+	need_root
+	[ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ] || skip "no kernel threads are seen here"
+	refused 2 'kernel thread'
+}
+
+@test "itself" {
+	# shellcheck disable=SC2016 # for the inner shell
+	go -1 sh -c 'exec cputrack -c page-faults -p $$'
+	[ -z "$output" ]
+	[[ ${stderr_lines[0]} == cputrack:* ]]
+	grep -iq 'itself' <<<"$stderr"
+}
+
+@test "a tracker that is killed leaves the program running" {
+	warm_crowd -p 10 20
+	attach 21
+	kill -KILL "${PIDS[ct]}"
+	finish ct
+	eventually untraced "${PIDS[crowd]}"
+	crowd_is_well 2
+}

@@ -1,0 +1,272 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# Following fork, vfork, clone and exec.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+# Every one of the rows with EVENT has at least LEAST page faults and at most MOST.
+all_between() {
+	rows_of "$1" | awk -v least="$2" -v most="$3" '
+		$4 == "#" { next }
+		$4 < least || $4 > most { print "not in " least ".." most ": " $0; failed = 1 }
+		{ seen = 1 }
+		END { exit failed || !seen }'
+}
+
+# Sum over exit rows and the exec rows with totals.
+life_sum() {
+	echo $(($(sum_of exit) + $(sum_of exec)))
+}
+
+# The median of the numbers in the arguments.
+median() {
+	printf '%s\n' "$@" | sort -n | sed -n "$((($# + 1) / 2))p"
+}
+
+@test "-f: one after the other, every child has its fork and exit row and its own count" {
+	track -0 -f -T 0 -c page-faults "$WORK/forks" -p 500 10
+	check_format
+	check_life
+	[ "$(count_of fork)" -eq 10 ]
+	[ "$(count_of exit)" -eq 11 ]
+	root=$(table | awk 'NR == 1 { print $1 }')
+	table | awk -v root="$root" '
+		$3 == "exit" && $1 != root && ($4 < 500 || $4 > 600) { print; failed = 1 }
+		$3 == "exit" && $1 == root && $4 >= 500 { print; failed = 1 }
+		$3 == "fork" && ($1 != root || $2 != 1) { print; failed = 1 }
+		END { exit failed }'
+}
+
+@test "-f: 50 children at once" {
+	track -0 -f -T 0 -c page-faults "$WORK/forks" -j -p 20 50
+	check_life
+	[ "$(count_of fork)" -eq 50 ]
+	[ "$(count_of exit)" -eq 51 ]
+	[ "$(sum_of exit)" -ge 1000 ]
+}
+
+@test "without -f children run untracked" {
+	track -0 -T 0 -c page-faults "$WORK/forks" -p 2000 5
+	check_format
+	[ "$(count_of exit)" -eq 1 ]
+	[ "$(sum_of exit)" -lt 2000 ]
+}
+
+@test "-fe of a shell pipeline: every process has its rows, perf stat counts the same" {
+	need_perf
+	still
+	events=page-faults
+	if "$WORK/probe" kernel; then
+		events=page-faults,context-switches
+	fi
+	ours=() theirs=()
+	for _ in 1 2 3; do
+		track -0 -fe -c "$events" sh -c 'ls | sort | wc -l'
+		check_format
+		check_life
+		ours+=("$(life_sum)")
+		"${STILL[@]}" perf stat -x, -e page-faults:u -o "$T/perf" \
+			sh -c 'ls | sort | wc -l' >/dev/null
+		theirs+=("$(perf_value "$T/perf")")
+	done
+	echo "cputrack ${ours[*]}, perf ${theirs[*]}"
+	for command in ls sort 'wc -l'; do
+		[ "$(rows_of exec | grep -c "# '$command'")" -eq 1 ]
+	done
+	within_1_percent "$(median "${ours[@]}")" "$(median "${theirs[@]}")"
+}
+
+@test "-fe of make -j2: every process has its rows, perf stat counts the same" {
+	need_command make gcc
+	need_perf
+	mkdir "$T/project"
+	cp "$BATS_TEST_DIRNAME"/../work/{fault,threads,forks,execs}.c \
+		"$BATS_TEST_DIRNAME/../work/work.h" "$T/project"
+	printf '%b' 'all: fault threads forks execs\n' \
+		'%.o: %.c work.h\n\tgcc -O1 -c -o $@ $<\n' \
+		'fault threads forks execs: %: %.o\n\tgcc -pthread -o $@ $<\n' \
+		>"$T/project/Makefile"
+	unset MAKEFLAGS MAKELEVEL
+	make -s -C "$T/project" -j2
+	make_clean
+	perf stat -x, -e page-faults:u -o "$T/perf" make -s -C "$T/project" -j2
+	make_clean
+	track -0 -fe -c page-faults make -s -C "$T/project" -j2
+	[ -x "$T/project/execs" ]
+	check_format
+	check_life
+	# gcc -c runs cc1 and as; a link runs collect2 and ld
+	[ "$(rows_of exec | grep -c "# '[^ ]*/cc1 ")" -eq 4 ]
+	[ "$(rows_of exec | grep -c "# 'as ")" -eq 4 ]
+	[ "$(rows_of exec | grep -c "# '[^ ]*ld ")" -eq 4 ]
+	echo "cputrack $(life_sum), perf $(perf_value "$T/perf")"
+	within_1_percent "$(life_sum)" "$(perf_value "$T/perf")"
+}
+
+make_clean() {
+	rm -f "$T"/project/*.o "$T"/project/{fault,threads,forks,execs}
+}
+
+@test "-f: vfork children work in their parent's memory, which waits" {
+	track -0 -f -T 0 -c page-faults "$WORK/vforks" -p 300 8
+	[ "$output" = PASS ]
+	check_life
+	[ "$(count_of fork)" -eq 8 ]
+	[ "$(count_of exit)" -eq 9 ]
+	root=$(table | awk 'NR == 1 { print $1 }')
+	table | awk -v root="$root" '
+		$3 == "exit" && $1 != root && ($4 < 300 || $4 > 400) { print; failed = 1 }
+		$3 == "exit" && $1 == root && $4 >= 300 { print; failed = 1 }
+		END { exit failed }'
+}
+
+@test "-fe: vfork children that execute: both images are counted" {
+	track -0 -fe -T 0 -c page-faults "$WORK/vforks" -x -p 300 8
+	[ "$output" = PASS ]
+	check_life
+	[ "$(count_of fork)" -eq 8 ]
+	[ "$(count_of exec)" -eq 16 ]
+	[ "$(count_of exit)" -eq 9 ]
+	all_between exec 300 400
+	root=$(table | awk 'NR == 1 { print $1 }')
+	table | awk -v root="$root" '
+		$3 == "exit" && $1 != root && ($4 < 300 || $4 > 450) { print; failed = 1 }
+		END { exit failed }'
+}
+
+@test "vfork children that are not followed: the parent waits all the same" {
+	track -0 -T 0 -c page-faults "$WORK/vforks" -x -p 300 8
+	[ "$output" = PASS ]
+	[ "$(count_of exit)" -eq 1 ]
+}
+
+@test "-f: processes made by clone in unusual ways" {
+	track -0 -f -T 0 -c page-faults "$WORK/clones" -p 300
+	[ "$output" = PASS ]
+	check_life
+	[ "$(count_of fork)" -eq 4 ]
+	[ "$(count_of exit)" -eq 5 ]
+	[ "$(sum_of exit)" -ge 1200 ]
+	[ "$(sum_of exit)" -lt 1700 ]
+}
+
+@test "-e: every exec has the totals of the old image, and counts start from 0 again" {
+	track -0 -e -T 0 -c page-faults "$WORK/execs" -p 300 6
+	check_format
+	[ "$(count_of exec)" -eq 12 ]
+	[ "$(count_of exit)" -eq 1 ]
+	all_between exec 300 400
+	all_between exit 300 400
+	[ "$(table | awk '{ print $3 }' | uniq -c | tr -s ' ' | tr '\n' ';')" = ' 12 exec; 1 exit;' ]
+}
+
+@test "-e: a failed exec changes nothing" {
+	track -0 -e -T 0 -c page-faults "$WORK/execs" -f -p 300 2
+	[ "$(count_of exec)" -eq 4 ]
+	all_between exec 300 400
+	track -0 -e -T 0 -c page-faults "$WORK/execs" -f -p 300 0
+	[ "$(count_of exec)" -eq 0 ]
+	all_between exit 300 400
+}
+
+@test "without -e tracking ends at the exec, the command's status counts" {
+	track -7 -T 0 -c page-faults sh -c "exec sh -c 'exit 7'"
+	check_format
+	[ "$(count_of exec)" -eq 2 ]
+	[ "$(count_of exit)" -eq 0 ]
+	track -0 -T 0 -c page-faults "$WORK/execs" -p 300 3
+	[ "$(count_of exec)" -eq 2 ]
+	[ "$(table | wc -l)" -eq 2 ]
+	all_between exec 300 400
+}
+
+@test "-f without -e: a child is followed up to its exec, its parent goes on" {
+	track -0 -f -T 0 -c page-faults sh -c "'$WORK/fault' 3000; '$WORK/fault' 3000; exit 0"
+	check_format
+	[ "$(count_of fork)" -eq 2 ]
+	[ "$(count_of exec)" -eq 4 ]
+	[ "$(count_of exit)" -eq 1 ]
+	[ "$(sum_of exit)" -lt 3000 ]
+	[ "$(sum_of exec)" -lt 3000 ]
+}
+
+@test "the exec that starts the command gives no row" {
+	track -0 -e -T 0 -c page-faults "$WORK/fault" 10
+	[ "$(count_of exec)" -eq 0 ]
+	[ "$(table | wc -l)" -eq 1 ]
+}
+
+@test "a thread that is not the leader executes: its image's totals, then LWP 1" {
+	track -0 -e -v -T 0 -c page-faults "$WORK/exec-thread" -p 300 4
+	[ "$output" = PASS ]
+	check_format
+	check_sums
+	[ "$(count_of exec)" -eq 2 ]
+	[ "$(count_of exit)" -eq 1 ]
+	[ "$(sum_of exec)" -ge 1500 ]
+	[ "$(sum_of exec)" -lt 1900 ]
+	all_between exit 300 400
+	# the sleepers, killed by the exec
+	for lwp in 2 3 4 5; do
+		[ "$(count_of lwp_exit "$lwp")" -eq 1 ]
+	done
+	[ "$(count_of init_lwp 1)" -eq 2 ]
+	[ "$(table | awk 'exec_seen == 2 { print $2 } $3 == "exec" { exec_seen++ }' | sort -u)" = 1 ]
+}
+
+@test "a thread executes, without -e and without others" {
+	track -0 -T 0 -c page-faults "$WORK/exec-thread" -p 300 0
+	[ "$output" = PASS ]
+	[ "$(count_of exec)" -eq 2 ]
+	[ "$(count_of exit)" -eq 0 ]
+}
+
+@test "-f: a daemon is followed to its end" {
+	track -0 -f -T 0 -c page-faults "$WORK/daemon" -p 700 "$T/pid"
+	check_life
+	[ "$(count_of fork)" -eq 2 ]
+	[ "$(count_of exit)" -eq 3 ]
+	daemon=$(cat "$T/pid")
+	table | awk -v pid="$daemon" '$1 == pid && $3 == "exit" { n = $4 } END { exit !(n >= 700 && n < 800) }'
+}
+
+@test "-f: a child forked by a program with many threads" {
+	start ct cputrack -o "$ROWS" -f -T 0 -c page-faults "$WORK/crowd" -p 300 5
+	eventually said ct ready
+	tell ct fft
+	eventually said ct "done" 3
+	hang_up ct
+	finish ct
+	[ "$status" -eq 0 ]
+	check_life
+	[ "$(count_of fork)" -eq 2 ]
+	[ "$(count_of exit)" -eq 3 ]
+	[ "$(count_of lwp_exit)" -eq 6 ]
+	root=$(table | awk 'NR == 1 { print $1 }')
+	table | awk -v root="$root" '
+		$1 != root && $3 == "exit" && ($4 < 300 || $4 > 400) { print; failed = 1 }
+		$1 != root && $2 != 1 { print; failed = 1 }
+		END { exit failed }'
+}
+
+@test "-fev: in every process and image the LWPs add up to the totals, exactly" {
+	track -0 -fev -T 0 -c page-faults,task-clock sh -c \
+		"'$WORK/threads' -p 5 20; '$WORK/execs' -p 5 3; '$WORK/vforks' -x 3; '$WORK/forks' -j 5; '$WORK/exec-thread' 3"
+	check_format
+	check_sums
+	check_life
+}
+
+@test "a shell that runs many programs: 200 children in turn" {
+	# shellcheck disable=SC2016 # for the inner shell
+	track -0 -fe -T 0 -c page-faults sh -c \
+		'i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i + 1)); done'
+	check_life
+	[ "$(count_of fork)" -eq 200 ]
+	[ "$(count_of exec)" -eq 400 ]
+	[ "$(count_of exit)" -eq 201 ]
+}

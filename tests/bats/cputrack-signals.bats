@@ -1,0 +1,241 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# The tracked program behaves as if untracked: signals, job control, its children.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+@test "signals, their senders and values, and wait statuses are as without tracking" {
+	for options in '' -f -fv; do
+		# shellcheck disable=SC2086 # none or one option
+		track -0 $options -T 0.01 -c page-faults "$WORK/signals"
+		[ "$output" = PASS ]
+	done
+	[ "$(count_of fork)" -eq 50 ]
+	check_life
+}
+
+@test "stops and continues of a child are seen by its parent as without tracking" {
+	for options in '' -f; do
+		# shellcheck disable=SC2086 # none or one option
+		track -0 $options -T 0.01 -c page-faults "$WORK/stops"
+		[ "$output" = PASS ]
+	done
+	[ "$(count_of exit)" -eq 2 ]
+}
+
+@test "what a program inherits: signals, descriptors, process group" {
+	# shellcheck disable=SC2016 # for the inner shell
+	show='grep -E "^(Sig(Blk|Ign|Cgt)|Seccomp|NoNewPrivs|Umask)" /proc/self/status
+		echo /proc/self/fd/*; ulimit -a; cut -d" " -f5,6,18,19,41 /proc/self/stat; env; pwd'
+	bare=$(sh -c "$show" </dev/null | sed 's/^_=.*//')
+	track -0 -T 0 -c page-faults sh -c "$show" </dev/null
+	diff <(printf '%s\n' "$bare") <(printf '%s\n' "$output" | sed 's/^_=.*//')
+}
+
+@test "ignored signals stay ignored in the command, and do not disturb cputrack" {
+	need_command env
+	env --ignore-signal=CHLD true 2>/dev/null || skip "env does not know --ignore-signal"
+	track -7 -T 0 -c page-faults sh -c 'exit 7'
+	for signals in CHLD USR1,TERM,PIPE,CHLD; do
+		bare=$(env --ignore-signal="$signals" grep SigIgn /proc/self/status)
+		rm -f "$ROWS"
+		go -0 env --ignore-signal="$signals" cputrack -o "$ROWS" -f -T 0.01 -c page-faults \
+			grep SigIgn /proc/self/status
+		[ "$output" = "$bare" ]
+		[ "$(count_of exit)" -eq 1 ]
+		go -7 env --ignore-signal="$signals" cputrack -o "$ROWS" -c page-faults \
+			sh -c '(exit 3); exit 7'
+	done
+}
+
+@test "blocked signals stay blocked in the command, and do not disturb cputrack" {
+	env --block-signal=USR2 true 2>/dev/null || skip "env does not know --block-signal"
+	for signals in USR2 CHLD,TERM,INT; do
+		bare=$(env --block-signal="$signals" grep SigBlk /proc/self/status)
+		go -0 env --block-signal="$signals" cputrack -o "$ROWS" -T 0.01 -c page-faults \
+			grep SigBlk /proc/self/status
+		[ "$output" = "$bare" ]
+		[ "$(count_of exit)" -eq 1 ]
+	done
+}
+
+@test "the command reads cputrack's standard input" {
+	go -0 sh -c "echo through | cputrack -o '$ROWS' -T 0 -c page-faults cat"
+	[ "$output" = through ]
+}
+
+@test "a signal sent to cputrack alone is passed on to the command" {
+	for signal in 15 1 2; do
+		start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/catch" 1 2 15 "$signal"
+		eventually said ct ready
+		kill "-$signal" "${PIDS[ct]}"
+		finish ct
+		[ "$status" -eq 3 ]
+		[ "$(grep caught "$T/ct.out")" = "caught $signal" ]
+		[ "$(count_of exit)" -eq 1 ]
+	done
+}
+
+@test "a signal passed on that kills the command: status 128 + n, totals printed" {
+	start ct cputrack -o "$ROWS" -T 0 -c page-faults "$WORK/crowd" 3
+	eventually said ct ready
+	kill -TERM "${PIDS[ct]}"
+	finish ct
+	[ "$status" -eq 143 ]
+	[ "$(count_of exit)" -eq 1 ]
+	[ "$(count_of lwp_exit)" -eq 3 ]
+}
+
+@test "^C on a terminal: the command gets it once, cputrack stays until it has ended" {
+	need_command script
+	# catch: SIGINT any number of times, SIGTERM ends it; passed on after any SIGINT would be
+	start tty script -q -e -c \
+		"exec cputrack -o '$ROWS' -T 0.05 -c page-faults '$WORK/catch' 2 15" /dev/null
+	eventually grep -q '^ready' "$T/tty.out"
+	tell tty $'\003'
+	eventually grep -q 'caught 2' "$T/tty.out"
+	tracked=$(pid_of_catch)
+	kill -TERM "$(tracer "$tracked")"
+	finish tty
+	[ "$status" -eq 3 ]
+	[ "$(grep -c 'caught 2' "$T/tty.out")" -eq 1 ]
+	[ "$(grep -c 'caught 15' "$T/tty.out")" -eq 1 ]
+	[ "$(count_of exit)" -eq 1 ]
+}
+
+# The process `catch` whose tracker writes our table.
+pid_of_catch() {
+	local link
+	for link in /proc/[0-9]*/fd/*; do
+		if [ "$(readlink "$link" 2>/dev/null)" = "$(realpath "$ROWS")" ]; then
+			find_child "$(cut -d/ -f3 <<<"$link")" && echo "$CHILD"
+			return
+		fi
+	done
+	return 1
+}
+
+@test "^C on a terminal that kills the command: its totals are printed" {
+	need_command script
+	start tty script -q -e -c \
+		"exec cputrack -o '$ROWS' -T 0.05 -c page-faults '$WORK/crowd' 3" /dev/null
+	eventually grep -q '^ready' "$T/tty.out"
+	tell tty $'\003'
+	finish tty
+	[ "$status" -eq 130 ]
+	[ "$(count_of exit)" -eq 1 ]
+	[ "$(count_of lwp_exit)" -eq 3 ]
+}
+
+@test "SIGSTOP and SIGCONT of the command: it stops, ticks go on, it continues" {
+	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/crowd" 3
+	eventually said ct ready
+	child_of "${PIDS[ct]}"
+	kill -STOP "$CHILD"
+	eventually stopped "$CHILD"
+	before=$(count_of tick 1)
+	eventually more_ticks $((before + 2))
+	stopped "$CHILD"
+	tell ct g
+	kill -CONT "$CHILD"
+	eventually said ct "done"
+	hang_up ct
+	finish ct
+	[ "$status" -eq 0 ]
+	[ "$(count_of exit)" -eq 1 ]
+}
+
+more_ticks() {
+	[ "$(count_of tick 1)" -ge "$1" ]
+}
+
+@test "^Z and fg: the whole job stops and goes on" {
+	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/crowd" 3
+	eventually said ct ready
+	child_of "${PIDS[ct]}"
+	for _ in 1 2 3; do
+		kill -TSTP -- "-${PIDS[ct]}"
+		eventually stopped "${PIDS[ct]}"
+		eventually stopped "$CHILD"
+		kill -CONT -- "-${PIDS[ct]}"
+		eventually sleeping "${PIDS[ct]}"
+		eventually sleeping "$CHILD"
+	done
+	tell ct g
+	eventually said ct "done"
+	hang_up ct
+	finish ct
+	[ "$status" -eq 0 ]
+	[ "$(count_of exit)" -eq 1 ]
+}
+
+@test "a command that is killed while stopped ends" {
+	start ct cputrack -o "$ROWS" -T 0 -c page-faults "$WORK/crowd" 3
+	eventually said ct ready
+	child_of "${PIDS[ct]}"
+	kill -STOP "$CHILD"
+	eventually stopped "$CHILD"
+	kill -KILL "$CHILD"
+	finish ct
+	[ "$status" -eq 137 ]
+	[ "$(count_of exit)" -eq 1 ]
+}
+
+@test "cputrack killed: the command that it started dies with it" {
+	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/crowd" 3
+	eventually said ct ready
+	child_of "${PIDS[ct]}"
+	kill -KILL "${PIDS[ct]}"
+	finish ct
+	[ "$status" -eq 137 ]
+	eventually ended "$CHILD"
+}
+
+@test "cputrack killed: an attached program goes on" {
+	start crowd "$WORK/crowd" 10
+	eventually said crowd ready
+	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults -p "${PIDS[crowd]}"
+	eventually more_ticks 2
+	kill -KILL "${PIDS[ct]}"
+	finish ct
+	eventually untraced "${PIDS[crowd]}"
+	tell crowd gtf
+	eventually said crowd "done" 3
+	hang_up crowd
+	finish crowd
+	[ "$status" -eq 0 ]
+}
+
+@test "cputrack killed while an attached program is being stopped: it can be continued" {
+	start crowd "$WORK/crowd" 10
+	eventually said crowd ready
+	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults -p "${PIDS[crowd]}"
+	eventually more_ticks 2
+	kill -STOP "${PIDS[crowd]}"
+	kill -KILL "${PIDS[ct]}"
+	finish ct
+	eventually stopped "${PIDS[crowd]}"
+	kill -CONT "${PIDS[crowd]}"
+	tell crowd g
+	eventually said crowd "done"
+	hang_up crowd
+	finish crowd
+	[ "$status" -eq 0 ]
+}
+
+@test "after -N the command is untracked and its signals are its own" {
+	start ct cputrack -o "$ROWS" -T 0.05 -N 1 -c page-faults "$WORK/catch" 10 15
+	eventually said ct ready
+	eventually grep -q ' detach ' "$ROWS"
+	child_of "${PIDS[ct]}"
+	eventually untraced "$CHILD"
+	kill -USR1 "$CHILD"
+	eventually said ct 'caught 10'
+	kill -TERM "${PIDS[ct]}"
+	finish ct
+	[ "$status" -eq 3 ]
+}

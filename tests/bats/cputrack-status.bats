@@ -1,0 +1,166 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# Exit statuses, and refusals of bad usage.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+# cputrack with these arguments and a command fails with status $1 before it runs it.
+refuses() {
+	local want=$1
+	shift
+	rm -f "$T/proof"
+	go "-$want" cputrack "$@" touch "$T/proof"
+	[ -z "$output" ]
+	[[ ${stderr_lines[0]} == cputrack:* ]]
+	[ ! -e "$T/proof" ]
+}
+
+@test "the command's own status" {
+	track -0 -c page-faults true
+	track -7 -c page-faults sh -c 'exit 7'
+	track -255 -c page-faults sh -c 'exit 255'
+}
+
+@test "128 + n when it died of signal n" {
+	for signal in 1 2 3 6 9 11 13 14 15; do
+		track "-$((128 + signal))" -c page-faults "$WORK/die" "$signal"
+		[ "$(count_of exit)" -eq 1 ]
+	done
+	# shellcheck disable=SC2016 # for the inner shell
+	track -137 -c page-faults sh -c 'kill -KILL $$'
+}
+
+@test "the status is the command's, not that of a child which ends later" {
+	track -0 -f -c page-faults "$WORK/daemon" "$T/pid"
+	[ -s "$T/pid" ]
+	track -3 -f -c page-faults sh -c '(exit 5); exit 3'
+}
+
+@test "without -e the status is that of the last image" {
+	track -7 -c page-faults sh -c "exec sh -c 'exit 7'"
+	# shellcheck disable=SC2016 # for the inner shell
+	track -143 -c page-faults sh -c 'exec sh -c '\''kill -TERM $$'\'
+}
+
+@test "127: not found" {
+	track -127 -c page-faults /nonexistent/command
+	grep -q "^cputrack: .*/nonexistent/command" <<<"$stderr"
+	track -127 -c page-faults no-such-command-in-the-path
+	grep -q "^cputrack: .*no-such-command-in-the-path" <<<"$stderr"
+	[ "${#stderr_lines[@]}" -eq 1 ]
+}
+
+@test "126: found, but not executable" {
+	echo 'exit 0' >"$T/script"
+	chmod 644 "$T/script"
+	track -126 -c page-faults "$T/script"
+	grep -q "^cputrack: .*$T/script" <<<"$stderr"
+	track -126 -c page-faults "$T"
+	[ "${#stderr_lines[@]}" -eq 1 ]
+}
+
+@test "a script is executed by its interpreter" {
+	printf '#!/bin/sh\nexit 9\n' >"$T/script"
+	chmod 755 "$T/script"
+	track -9 -c page-faults "$T/script"
+	[ "$(count_of exit)" -eq 1 ]
+}
+
+@test "2: bad usage" {
+	refuses 2
+	refuses 2 -c
+	refuses 2 -Z
+	refuses 2 --no-such-option
+	refuses 2 -c page-faults -T
+	go -2 cputrack
+	go -2 cputrack -c page-faults
+	go -2 cputrack -p 1
+}
+
+@test "2: numbers that are none" {
+	for bad in abc '' -1 1x 0.0001 nan inf; do
+		refuses 2 -c page-faults -T "$bad"
+	done
+	for bad in abc '' -1 1x 1.5 99999999999999999999; do
+		refuses 2 -c page-faults -N "$bad"
+	done
+	for bad in abc '' -1 0 1x 99999999999999999999; do
+		go -2 cputrack -c page-faults -p "$bad"
+		[[ ${stderr_lines[0]} == cputrack:* ]]
+	done
+}
+
+@test "2: -p and a command exclude each other" {
+	refuses 2 -c page-faults -p $$
+}
+
+@test "2: an event that nobody knows" {
+	refuses 2 -c no_such_event
+	[ "$stderr" = "cputrack: unknown event 'no_such_event'" ] ||
+		[[ $stderr == "cputrack: unknown event 'no_such_event' (did you mean "*"?)" ]]
+	refuses 2 -c page-faults,no_such_event
+	refuses 2 -c page-faults -c no_such_event
+	refuses 2 -c ''
+	refuses 2 -c ,
+	refuses 2 -c page-faults,
+	refuses 2 -c 0
+}
+
+@test "2: attributes that nobody knows, or that users may not give" {
+	refuses 2 -c page-faults,frobnicate=1
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	grep -q frobnicate <<<"$stderr"
+	refuses 2 -c page-faults,picnum=1
+	refuses 2 -c page-faults,sys7
+	refuses 2 -c page-faults,sys=x
+}
+
+@test "nouser without sys counts nothing, and that is said" {
+	refuses 2 -c page-faults,nouser
+	grep -Eq 'nouser|sys' <<<"$stderr"
+}
+
+@test "a slot cannot be taken twice" {
+	go cputrack -c pic1=page-faults,pic1=minor-faults true
+	[ "$status" -eq 1 ] || [ "$status" -eq 2 ]
+	[ -z "$output" ]
+	[[ ${stderr_lines[0]} == cputrack:* ]]
+}
+
+@test "1: a hardware event where there is no hardware counter" {
+	if "$WORK/probe" pmu; then
+		skip "this machine has hardware counters"
+	fi
+	go -1 cputrack -c cycles true
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ $stderr == "cputrack: cannot count 'cycles': "* ]]
+	go -1 cputrack -c 0xc0 true
+	[[ ${stderr_lines[0]} == "cputrack: cannot count '0xc0': "* ]]
+}
+
+@test "-h and --help: the usage on standard output, status 0" {
+	go -0 cputrack -h
+	[[ ${output,,} == *cputrack*-c*command* ]]
+	[ -z "$stderr" ]
+	usage=$output
+	go -0 cputrack --help
+	[ "$output" = "$usage" ]
+}
+
+@test "--version" {
+	go -0 cputrack --version
+	[[ $output == *cputrack* ]]
+	[ "${#lines[@]}" -eq 1 ]
+	[ -z "$stderr" ]
+}
+
+@test "-- ends the options, and options of the command are its own" {
+	track -7 -c page-faults -- sh -c 'exit 7'
+	track -0 -c page-faults sh -c 'exit 0' -T -N
+	track -0 -T 0 -c page-faults seq -s , 1 3
+	[ "$output" = 1,2,3 ]
+}

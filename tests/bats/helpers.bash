@@ -1,0 +1,472 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# helpers.bash - what the test files share.
+#
+# CPC_BUILD names the build directory (default: build at the top of the source tree);
+# the programs of tests/work are in $CPC_BUILD/tests/work.
+
+bats_require_minimum_version 1.5.0
+
+CPC_BUILD=$(realpath "${CPC_BUILD:-$BATS_TEST_DIRNAME/../../build}")
+WORK=$CPC_BUILD/tests/work
+TRACING=/sys/kernel/tracing
+export LC_ALL=C TZ=UTC
+PATH=$CPC_BUILD:$PATH
+
+# ------------------------------------------------------------------ needs
+
+# Skip the test where the machine or the user cannot do THING (see tests/work/probe.c).
+need() {
+	local thing why
+	for thing in "$@"; do
+		why=$("$WORK/probe" "$thing") || skip "this machine cannot do that here: $why"
+	done
+}
+
+need_root() {
+	[ "$(id -u)" = 0 ] || skip "only root can do this"
+}
+
+need_command() {
+	local name
+	for name in "$@"; do
+		command -v "$name" >/dev/null || skip "there is no command $name"
+	done
+}
+
+# perf(1) is there and counts.
+need_perf() {
+	need_command perf
+	perf stat -x, -e page-faults:u -o "$T/perf.probe" true 2>"$T/perf.err" ||
+		skip "perf stat does not work here: $(head -n1 "$T/perf.err")"
+}
+
+# The tracepoints SYSTEM/NAME... can be read, in a mount namespace of our own if need be.
+need_tracepoints() {
+	local name
+	need_root
+	need cpu
+	in_tracefs true 2>/dev/null || skip "tracefs is not mounted and cannot be"
+	for name in "$@"; do
+		in_tracefs test -r "$TRACING/events/$name/id" ||
+			skip "this kernel has no tracepoint $name"
+	done
+}
+
+# Run a command that finds tracefs mounted.
+in_tracefs() {
+	set_tracefs
+	"${TRACEFS[@]}" "$@"
+}
+
+# From here on track finds tracefs mounted, and so does what is run behind "${TRACEFS[@]}".
+set_tracefs() {
+	TRACEFS=()
+	if [ ! -r "$TRACING/events/header_page" ]; then
+		# shellcheck disable=SC2016 # for the inner shell
+		TRACEFS=(unshare -m sh -c 'mount -t tracefs nodev "$0" && exec "$@"' "$TRACING")
+	fi
+}
+
+# From here on track runs without address space randomization, which makes page faults
+# repeatable; so does what is run behind "${STILL[@]}".  No change where a container
+# forbids it.
+still() {
+	if setarch -R true 2>/dev/null; then
+		STILL=(setarch -R)
+	fi
+}
+
+# ------------------------------------------------------------------ running
+
+# Every test: a directory T, a file ROWS for a table, no processes.
+common_setup() {
+	T=$BATS_TEST_TMPDIR
+	ROWS=$T/rows
+	declare -gA PIDS=() CTL=()
+	STRAYS=()
+	STILL=()
+	TRACEFS=()
+	need soft ptrace
+}
+
+# Kill what a test left behind, by process group and by id.
+common_teardown() {
+	local name pid fd
+	for name in "${!CTL[@]}"; do
+		fd=${CTL[$name]}
+		exec {fd}>&-
+	done
+	for pid in "${PIDS[@]}"; do
+		kill -CONT -- "-$pid" 2>/dev/null || true
+		kill -KILL -- "-$pid" "$pid" 2>/dev/null || true
+	done
+	for pid in "${STRAYS[@]}"; do
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+	for pid in "${PIDS[@]}"; do
+		wait "$pid" 2>/dev/null || true
+	done
+}
+
+setup() {
+	common_setup
+}
+
+teardown() {
+	common_teardown
+}
+
+# A hang is an error: whatever runs longer is killed.
+LIMIT=(timeout --foreground -s KILL 240)
+
+# go [-N] COMMAND...: run with bats' run, standard error apart, with the limit; -N says
+# which exit status it must have.  What it said is shown when the test fails.
+go() {
+	local want=
+	if [[ $1 =~ ^-[0-9]+$ ]]; then
+		want=${1#-}
+		shift
+	fi
+	run --separate-stderr "${LIMIT[@]}" "$@"
+	# shellcheck disable=SC2154 # from run
+	printf 'status %s\nstdout: %s\nstderr: %s\n' "$status" "$output" "$stderr"
+	[ -z "$want" ] || [ "$status" -eq "$want" ]
+}
+
+# track [-N] ARGUMENT...: cputrack with its table in $ROWS, which is shown, too.
+track() {
+	local want=() bad=0
+	if [[ $1 =~ ^-[0-9]+$ ]]; then
+		want=("$1")
+		shift
+	fi
+	go "${want[@]}" "${STILL[@]}" "${TRACEFS[@]}" cputrack -o "$ROWS" "$@" || bad=1
+	if [ -e "$ROWS" ]; then
+		head -n 60 "$ROWS"
+	fi
+	return $bad
+}
+
+# start NAME COMMAND...: run in the background, in a process group of its own.  Its
+# standard input is a pipe that tell and hang_up write; its output goes to the files
+# $T/NAME.out and $T/NAME.err; its process id is ${PIDS[NAME]}.
+start() {
+	local name=$1 fd
+	shift
+	mkfifo "$T/$name.in"
+	exec {fd}<>"$T/$name.in"
+	: >"$T/$name.out"
+	: >"$T/$name.err"
+	set -m
+	(
+		trap - EXIT ERR DEBUG
+		for other in "${CTL[@]}"; do
+			exec {other}>&-
+		done
+		exec {fd}>&- 3>&-
+		exec "$@"
+	) <"$T/$name.in" >>"$T/$name.out" 2>>"$T/$name.err" &
+	PIDS[$name]=$!
+	set +m
+	CTL[$name]=$fd
+}
+
+tell() {
+	printf '%s' "$2" >&"${CTL[$1]}"
+}
+
+hang_up() {
+	local fd=${CTL[$1]}
+	exec {fd}>&-
+	unset "CTL[$1]"
+}
+
+# Wait for the end of a started command; its exit status becomes $status.
+finish() {
+	local name=$1
+	if ! eventually ended "${PIDS[$name]}"; then
+		cat "$T/$name.out" "$T/$name.err"
+		return 1
+	fi
+	status=0
+	wait "${PIDS[$name]}" || status=$?
+	unset "PIDS[$name]"
+	if [ -n "${CTL[$name]-}" ]; then
+		hang_up "$name"
+	fi
+	rm -f "$T/$name.in"
+	printf '%s ended with status %s\n' "$name" "$status"
+	cat "$T/$name.err"
+}
+
+# Poll until COMMAND succeeds.  The bound is for hangs only.
+eventually() {
+	local i
+	for ((i = 0; i < 1200; i++)); do
+		if "$@" >/dev/null 2>&1; then
+			return 0
+		fi
+		sleep 0.05
+	done
+	echo "never came true: $*"
+	return 1
+}
+
+# eventually its output NAME.out has N lines LINE
+said() {
+	[ "$(grep -cx -- "$2" "$T/$1.out")" -ge "${3:-1}" ]
+}
+
+# The kernel's word for the state of a process: R S D T t Z; nothing when it is gone.
+state() {
+	sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null || true
+}
+
+ended() {
+	[[ $(state "$1") =~ ^[ZX]?$ ]]
+}
+
+stopped() {
+	[[ $(state "$1") =~ ^[Tt]$ ]]
+}
+
+sleeping() {
+	[ "$(state "$1")" = S ]
+}
+
+untraced() {
+	local task
+	for task in /proc/"$1"/task/*; do
+		grep -q '^TracerPid:[[:space:]]*0$' "$task/status" || return 1
+	done
+}
+
+tracer() {
+	sed -n 's/^TracerPid:[[:space:]]*//p' "/proc/$1/status"
+}
+
+# The child of a process, once there is one, becomes $CHILD.
+child_of() {
+	eventually find_child "$1"
+}
+
+find_child() {
+	local status
+	for status in /proc/[0-9]*/status; do
+		if grep -q "^PPid:[[:space:]]*$1\$" "$status" 2>/dev/null; then
+			status=${status#/proc/}
+			# shellcheck disable=SC2034 # for the tests
+			CHILD=${status%/status}
+			return 0
+		fi
+	done
+	return 1
+}
+
+# ------------------------------------------------------------------ reading tables
+
+# A table of cputrack as plain words: "PID LWP EVENT COUNT... [# COMMENT]", PID 0
+# without -f; a row without counts has none.
+table() {
+	awk '
+	/^ *time +(pid +)?lwp / { f = $2 == "pid"; next }
+	{
+		words = $0; comment = ""
+		at = index($0, "#")
+		if (at) { words = substr($0, 1, at - 1); comment = " " substr($0, at) }
+		n = split(words, w, " ")
+		line = f ? w[2] : 0
+		for (i = 2 + f; i <= n; i++) line = line " " w[i]
+		print line comment
+	}' "${1:-$ROWS}"
+}
+
+# Lines of the table whose EVENT is $1, only of LWP $2 where given.
+rows_of() {
+	table | awk -v event="$1" -v lwp="$2" '$3 == event && (lwp == "" || $2 == lwp)'
+}
+
+count_of() {
+	rows_of "$@" | wc -l
+}
+
+# Sum of counter PIC (from 0) over the rows with EVENT: sum_of EVENT [LWP [PIC]].
+sum_of() {
+	rows_of "$1" "${2-}" | awk -v pic="${3:-0}" '$4 != "#" { s += $(4 + pic) } END { printf "%d\n", s }'
+}
+
+# Every row is, to the last blank, what its own words give when printed with the
+# formats of the specification; times never go back; the event is a known word.
+check_format() {
+	awk '
+	function bad(why) { print "bad row: " why ": \"" $0 "\" is not \"" want "\""; failed = 1 }
+	NR == 1 {
+		f = $2 == "pid"
+		want = sprintf("%7s ", "time") (f ? sprintf("%6s ", "pid") : "") \
+			sprintf("%3s %10s ", "lwp", "event")
+		columns = 0
+		for (i = 4 + f; i <= NF; i++) {
+			columns++
+			if ($i == "tsc" || $i == "tick") want = want sprintf("%9s ", $i)
+			else want = want sprintf("%8s%-2d", "pic", substr($i, 4))
+		}
+		if ($0 != want) bad("header")
+		next
+	}
+	{
+		words = $0; comment = ""
+		at = index($0, "#")
+		if (at) { words = substr($0, 1, at - 1); comment = substr($0, at) }
+		n = split(words, w, " ")
+		event = w[3 + f]
+		want = sprintf("%7.3f ", w[1]) (f ? sprintf("%6d ", w[2]) : "") \
+			sprintf("%3d %10s ", w[2 + f], event)
+		counts = n - 3 - f
+		for (i = 4 + f; i <= n; i++) want = want sprintf("%9s ", w[i])
+		if (counts == 0) for (i = 0; i < columns; i++) want = want sprintf("%10s", "")
+		else if (counts != columns) bad("number of counters")
+		if ($0 != want comment) bad("layout")
+		if (counts == 0 && comment == "") bad("nothing in it")
+		if (w[1] + 0 < last) bad("time")
+		last = w[1] + 0
+		if (event !~ /^(init_lwp|fini_lwp|tick|lwp_create|lwp_exit|fork|exec|exit|detach)$/)
+			bad("event")
+	}
+	END { exit failed }' "${1:-$ROWS}"
+}
+
+# With -v: for every process and image, the fini_lwp rows add up to its exec, exit or
+# detach row, exactly and in every counter; lwp_exit rows repeat their fini_lwp row.
+check_sums() {
+	table "$@" | awk '
+	{ n = 0; for (i = 4; i <= NF && $i != "#"; i++) n++ }
+	$3 == "fini_lwp" {
+		for (i = 0; i < n; i++) { sum[$1, i] += $(4 + i); own[$1, $2, i] = $(4 + i) }
+		lwps[$1]++
+	}
+	$3 == "lwp_exit" {
+		for (i = 0; i < n; i++) if (own[$1, $2, i] != $(4 + i)) {
+			print "lwp_exit differs from fini_lwp: " $0; failed = 1
+		}
+	}
+	($3 == "exec" || $3 == "exit") && n > 0 {
+		if (!lwps[$1]) { print "no fini_lwp before: " $0; failed = 1 }
+		for (i = 0; i < n; i++) {
+			if (sum[$1, i] != $(4 + i)) {
+				print "fini_lwp rows add up to " sum[$1, i] ": " $0; failed = 1
+			}
+			sum[$1, i] = 0
+		}
+		lwps[$1] = 0
+		checked++
+	}
+	END { if (!checked) print "no totals"; exit failed || !checked }'
+}
+
+# With -f: every process but the first was announced by one fork row before its
+# first own row, and has one exit row, its last; exec rows come in pairs, totals first, then the
+# command.  $1 -eq 1: -e was given, so that no process may end without an exit row.
+check_life() {
+	table | awk '
+	function bad(why) { print why ": " $0; failed = 1 }
+	NR == 1 { born[$1] = 1 }
+	{
+		if (!born[$1]) bad("a row of an unknown process")
+		if (gone[$1]) bad("a row after the exit row")
+		if (half[$1] && ($3 != "exec" || $4 != "#")) bad("the second exec row is missing")
+		half[$1] = 0
+	}
+	$3 == "fork" { if (born[$NF]++) bad("forked twice") }
+	$3 == "exec" && $4 != "#" { half[$1] = 1; execs[$1]++ }
+	$3 == "exec" && $4 == "#" { if (--execs[$1] != 0) bad("an exec row without totals") }
+	$3 == "exit" { gone[$1] = 1 }
+	END {
+		for (pid in born) if (!gone[pid]) { print "no exit row of " pid; failed = 1 }
+		exit failed
+	}'
+}
+
+# ------------------------------------------------------------------ cpustat
+
+# The CPUs that are online and that we may use, one per line.
+cpus() {
+	{
+		expand_list "$(cat /sys/devices/system/cpu/online)"
+		expand_list "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"
+	} | sort -n | uniq -d
+}
+
+expand_list() {
+	local part
+	for part in ${1//,/ }; do
+		seq "${part%-*}" "${part#*-}"
+	done
+}
+
+# Every row of a table of cpustat is what its words give when printed with the
+# formats; -T lines and the header are left out.
+check_cpustat_format() {
+	awk '
+	function bad(why) { print why ": \"" $0 "\" is not \"" want "\""; failed = 1 }
+	/^ *time cpu event / {
+		want = sprintf("%7s %3s %5s ", "time", "cpu", "event")
+		for (i = 4; i <= NF; i++)
+			if ($i == "tsc" || $i == "tick") want = want sprintf("%9s ", $i)
+			else want = want sprintf("%8s%-2d", "pic", substr($i, 4))
+		if ($0 != want) bad("header")
+		next
+	}
+	/^[0-9]+$/ || /^[A-Z]/ { next }
+	{
+		words = $0; comment = ""
+		at = index($0, "#")
+		if (at) { words = substr($0, 1, at - 1); comment = substr($0, at) }
+		n = split(words, w, " ")
+		want = sprintf("%7.3f %3d %5s ", w[1], w[2], w[3])
+		for (i = 4; i <= n; i++) want = want sprintf("%9d ", w[i])
+		if ($0 != want comment) bad("layout")
+		if (w[3] != "tick" && w[3] != "total") bad("event")
+		if (w[1] + 0 < last) bad("time")
+		last = w[1] + 0
+	}
+	END { exit failed }' "$1"
+}
+
+# The total rows of a table of cpustat are exactly the sums of its tick rows, per
+# spec and counter; their cpu column holds the number of CPUs, $2.
+check_totals() {
+	awk -v cpus="$2" '
+	$3 != "tick" && $3 != "total" { next }
+	{
+		spec = ""; n = NF
+		at = index($0, "#")
+		if (at) { spec = substr($0, at); n = split(substr($0, 1, at - 1), w, " ") }
+	}
+	$3 == "tick" { for (i = 4; i <= n; i++) sum[spec, i] += $i }
+	$3 == "total" {
+		totals[spec]++
+		if ($2 != cpus) { print "not the number of CPUs: " $0; failed = 1 }
+		for (i = 4; i <= n; i++) if ($i != sum[spec, i]) {
+			print "the ticks add up to " sum[spec, i] ": " $0; failed = 1
+		}
+	}
+	END {
+		for (spec in totals) { seen++; if (totals[spec] != 1) failed = 1 }
+		if (!seen) { print "no total row"; failed = 1 }
+		exit failed
+	}' "$1"
+}
+
+# ------------------------------------------------------------------ perf stat
+
+# The value of the first event in a file written by perf stat -x, -o.
+perf_value() {
+	awk -F, '!/^#/ && NF > 2 { print $1; exit }' "$1"
+}
+
+within_1_percent() {
+	awk -v a="$1" -v b="$2" 'BEGIN { d = a > b ? a - b : b - a; exit !(b > 0 && d <= b / 100) }'
+}

@@ -1,0 +1,244 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# Tracepoints: counts that are known to the last one, from the first instruction of an
+# LWP to its last.  getpriority(2) is called by the chores of tests/work only.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+CALL=syscalls:sys_enter_getpriority
+
+setup() {
+	common_setup
+	need_tracepoints "${CALL/://}"
+	set_tracefs
+}
+
+# The first process of the table.
+root_of() {
+	table | awk 'NR == 1 { print $1 }'
+}
+
+# Every row with EVENT has exactly COUNT, but those of the first process 0.
+all_exactly() {
+	rows_of "$1" | awk -v n="$2" -v root="$(root_of)" '
+		$4 == "#" { next }
+		$4 != ($1 == root ? 0 : n) { print "not " n ": " $0; failed = 1 }
+		END { exit failed || !NR }'
+}
+
+@test "system calls of a program, exactly" {
+	for n in 0 1 1000 123456; do
+		track -0 -T 0 -c "$CALL" "$WORK/fault" -s "$n" 0
+		[ "$(sum_of exit)" -eq "$n" ]
+	done
+}
+
+@test "writes of a program, exactly" {
+	need_tracepoints syscalls/sys_enter_write
+	track -0 -T 0 -c syscalls:sys_enter_write dd if=/dev/zero of=/dev/null bs=1 count=777 status=none
+	[ "$(sum_of exit)" -eq 777 ]
+}
+
+@test "the sum of the ticks and of the rest is the total" {
+	start ct "${TRACEFS[@]}" cputrack -o "$ROWS" -v -T 0.05 -c "$CALL" "$WORK/crowd" -s 100 10
+	eventually said ct ready
+	for round in 1 2 3 4 5; do
+		tell ct g
+		eventually said ct "done" "$round"
+	done
+	eventually reach 5000
+	hang_up ct
+	finish ct
+	[ "$status" -eq 0 ]
+	[ "$(sum_of tick)" -eq 5000 ]
+	[ "$(sum_of exit)" -eq 5000 ]
+	rows_of lwp_exit | awk '$4 != 500 { print; failed = 1 } END { exit failed || NR != 10 }'
+	[ "$(sum_of fini_lwp 1)" -eq 0 ]
+	check_sums
+}
+
+reach() {
+	[ "$(sum_of tick)" -ge "$1" ]
+}
+
+@test "attached: exactly what happens from then on" {
+	start crowd "$WORK/crowd" -s 100 10
+	eventually said crowd ready
+	tell crowd g
+	eventually said crowd "done"
+	start ct "${TRACEFS[@]}" cputrack -o "$ROWS" -f -T 0.05 -c "$CALL" -p "${PIDS[crowd]}"
+	eventually ticked 11
+	tell crowd gtf
+	eventually said crowd "done" 4
+	eventually exited
+	eventually lwp_exited
+	kill -INT "${PIDS[ct]}"
+	finish ct
+	[ "$status" -eq 0 ]
+	[ "$(sum_of lwp_exit)" -eq 100 ]
+	[ "$(sum_of exit)" -eq 100 ]
+	[ "$(sum_of detach)" -eq 1100 ]
+	hang_up crowd
+	finish crowd
+	[ "$status" -eq 0 ]
+}
+
+ticked() {
+	[ "$(rows_of tick | awk '{ print $2 }' | sort -u | wc -l)" -eq "$1" ]
+}
+
+exited() {
+	[ "$(count_of exit)" -eq 1 ]
+}
+
+lwp_exited() {
+	[ "$(count_of lwp_exit)" -eq 1 ]
+}
+
+@test "1000 threads: every one exactly, LWP numbers in the order of creation" {
+	track -0 -v -T 0 -c "$CALL" "$WORK/threads" -i -s 1 1000
+	rows_of lwp_exit | awk '$4 != $2 - 1 { print; failed = 1 } END { exit failed || NR != 1000 }'
+	[ "$(sum_of exit)" -eq 500500 ]
+	[ "$(sum_of fini_lwp 1)" -eq 0 ]
+	check_sums
+}
+
+@test "threads that die by exit_group: every one exactly" {
+	for by in '' -t; do
+		# shellcheck disable=SC2086 # none or one option
+		track -0 -T 0 -c "$CALL" "$WORK/exitgroup" $by -s 37 20
+		[ "$(rows_of lwp_exit | awk '$4 == 37' | wc -l)" -eq 20 ]
+		[ "$(sum_of exit)" -eq 740 ]
+	done
+}
+
+@test "threads that outlive the leader: every one exactly" {
+	track -0 -v -T 0 -c "$CALL" "$WORK/leader-first" -s 37 8
+	rows_of lwp_exit | awk '$4 != 37 { print; failed = 1 } END { exit failed || NR != 8 }'
+	[ "$(sum_of exit)" -eq 296 ]
+	check_sums
+}
+
+@test "children by fork: every one exactly, one by one and at once" {
+	track -0 -f -T 0 -c "$CALL" "$WORK/forks" -s 19 200
+	all_exactly exit 19
+	[ "$(count_of exit)" -eq 201 ]
+	check_life
+	track -0 -f -T 0 -c "$CALL" "$WORK/forks" -j -s 19 100
+	all_exactly exit 19
+	[ "$(count_of exit)" -eq 101 ]
+	check_life
+}
+
+@test "children by vfork and clone: every one exactly" {
+	track -0 -f -T 0 -c "$CALL" "$WORK/vforks" -s 19 20
+	[ "$output" = PASS ]
+	all_exactly exit 19
+	track -0 -fe -T 0 -c "$CALL" "$WORK/vforks" -x -s 19 20
+	[ "$output" = PASS ]
+	all_exactly exec 19
+	all_exactly exit 19
+	track -0 -f -T 0 -c "$CALL" "$WORK/clones" -s 19
+	[ "$output" = PASS ]
+	all_exactly exit 19
+	[ "$(count_of exit)" -eq 5 ]
+}
+
+@test "images: exactly, and from 0 again after each exec" {
+	track -0 -e -T 0 -c "$CALL" "$WORK/execs" -f -s 23 50
+	rows_of exec | awk '$4 != "#" && $4 != 23 { print; failed = 1 } END { exit failed || NR != 100 }'
+	[ "$(sum_of exit)" -eq 23 ]
+}
+
+@test "a thread that executes: the old image's LWPs, then the new image, exactly" {
+	track -0 -e -v -T 0 -c "$CALL" "$WORK/exec-thread" -s 11 6
+	[ "$output" = PASS ]
+	[ "$(sum_of exec)" -eq 77 ]
+	[ "$(sum_of exit)" -eq 11 ]
+	check_sums
+}
+
+@test "a daemon: exactly" {
+	track -0 -f -T 0 -c "$CALL" "$WORK/daemon" -s 41 "$T/pid"
+	daemon=$(cat "$T/pid")
+	table | awk -v pid="$daemon" '
+		$3 == "exit" && $4 != ($1 == pid ? 41 : 0) { print; failed = 1 }
+		END { exit failed }'
+	[ "$(count_of exit)" -eq 3 ]
+}
+
+@test "the last system call of an LWP and of a process is counted" {
+	need_tracepoints syscalls/sys_enter_exit syscalls/sys_enter_exit_group
+	track -0 -f -T 0 -c syscalls:sys_enter_exit,syscalls:sys_enter_exit_group "$WORK/forks" 50
+	rows_of exit | awk '$4 != 0 || $5 != 1 { print; failed = 1 } END { exit failed || NR != 51 }'
+	track -0 -T 0 -c syscalls:sys_enter_exit,syscalls:sys_enter_exit_group "$WORK/threads" 50
+	rows_of lwp_exit | awk '$4 != 1 || $5 != 0 { print; failed = 1 } END { exit failed || NR != 50 }'
+	rows_of exit | awk '$4 != 50 || $5 != 1 { print; failed = 1 } END { exit failed }'
+}
+
+@test "births as the kernel counts them are those of the table" {
+	need_tracepoints sched/sched_process_fork
+	track -0 -T 0 -c sched:sched_process_fork "$WORK/forks" 33
+	[ "$(sum_of exit)" -eq 33 ]
+	track -0 -f -T 0 -c sched:sched_process_fork "$WORK/crowd" 7 < <(printf tftf)
+	[ "$(sum_of exit)" -eq 11 ]
+	[ $(($(count_of fork) + $(count_of lwp_create))) -eq 11 ]
+	track -0 -fe -T 0 -c sched:sched_process_fork sh -c 'ls | sort | wc -l; /bin/true'
+	[ $(($(sum_of exit) + $(sum_of exec))) -eq \
+		$(($(count_of fork) + $(count_of lwp_create))) ]
+}
+
+@test "perf stat sees as many forks and execs as the table has, pipeline and make" {
+	need_tracepoints sched/sched_process_fork sched/sched_process_exec
+	need_command make gcc
+	need_perf
+	mkdir "$T/project"
+	cp "$BATS_TEST_DIRNAME"/../work/{fault,threads}.c "$BATS_TEST_DIRNAME/../work/work.h" \
+		"$T/project"
+	printf '%s: %s.c\n\tgcc -O1 -pthread -o $@ $<\n' fault fault threads threads \
+		>"$T/project/Makefile"
+	unset MAKEFLAGS MAKELEVEL
+	build="make -s -C '$T/project' -j2 fault threads && rm '$T/project/fault' '$T/project/threads'"
+	for command in 'ls | sort | wc -l' "$build"; do
+		in_tracefs perf stat -x, -e sched:sched_process_fork -e sched:sched_process_exec \
+			-o "$T/perf" sh -c "$command"
+		forks=$(awk -F, '/sched_process_fork/ { print $1 }' "$T/perf")
+		execs=$(awk -F, '/sched_process_exec/ { print $1 }' "$T/perf")
+		track -0 -fe -T 0 -c page-faults sh -c "$command"
+		check_life
+		echo "perf: $forks forks, $execs execs"
+		[ $(($(count_of fork) + $(count_of lwp_create))) -eq "$forks" ]
+		# the exec that starts the command has no rows, the others have two
+		[ $(($(count_of exec) / 2 + 1)) -eq "$execs" ]
+	done
+}
+
+@test "modes do not matter to what only happens in the kernel; several -c" {
+	track -0 -T 0 -c "$CALL,$CALL,nouser1,sys1,$CALL,sys2" "$WORK/fault" -s 50 0
+	rows_of exit | awk '{ exit !($4 == 50 && $5 == 50 && $6 == 50) }'
+	track -0 -T 0 -c "$CALL" -c page-faults "$WORK/fault" -s 50 0
+	[ "$(rows_of exit | awk -v spec="$CALL" '$NF == spec' | wc -l)" -eq 1 ]
+	[ "$(rows_of exit | awk '$NF == "page-faults"' | wc -l)" -eq 1 ]
+}
+
+@test "a tracepoint that does not exist is unknown" {
+	track -2 -T 0 -c syscalls:sys_enter_no_such_call true
+	[[ $stderr == "cputrack: unknown event 'syscalls:sys_enter_no_such_call'"* ]]
+	track -2 -T 0 -c no_such_system:no_such_event true
+	[[ ${stderr_lines[0]} == "cputrack: unknown event "* ]]
+}
+
+@test "cpustat: a whole machine's system calls, exactly" {
+	need_tracepoints syscalls/sys_enter_sched_rr_get_interval
+	start cs "${TRACEFS[@]}" cpustat -c syscalls:sys_enter_sched_rr_get_interval 0.05
+	eventually grep -q ' tick ' "$T/cs.out"
+	"$WORK/calls" 4321
+	kill -INT "${PIDS[cs]}"
+	finish cs
+	[ "$(awk '$3 == "total" { print $4 }' "$T/cs.out")" -eq 4321 ]
+	check_totals "$T/cs.out" "$(cpus | wc -l)"
+}

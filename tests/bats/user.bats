@@ -1,0 +1,187 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# An ordinary user: own programs in user mode, and clear refusals of the rest.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+setup() {
+	common_setup
+	UMASK=$(umask)
+	umask 022
+	# Where an ordinary user can reach the programs: a build directory may be private.
+	PLACE=$(mktemp -d "${TMPDIR:-/tmp}/cpc-user.XXXXXX")
+	chmod 755 "$PLACE"
+	cp "$CPC_BUILD/cputrack" "$CPC_BUILD/cpustat" "$WORK/fault" "$WORK/threads" \
+		"$WORK/crowd" "$WORK/forks" "$WORK/ids" "$WORK/probe" "$PLACE"
+	find "$CPC_BUILD" -name 'lib*.so*' -exec cp -P {} "$PLACE" \;
+	AS_USER=(env LD_LIBRARY_PATH="$PLACE" PATH="$PLACE:$PATH")
+	if [ "$(id -u)" = 0 ]; then
+		AS_USER=(setpriv --reuid=65534 --regid=65534 --clear-groups "${AS_USER[@]}")
+	fi
+	PARANOID=$(cat /proc/sys/kernel/perf_event_paranoid)
+	why=$(as_user "$PLACE/probe" soft) ||
+		skip "an ordinary user cannot count at all here (perf_event_paranoid $PARANOID): $why"
+	why=$(as_user "$PLACE/probe" ptrace) || skip "an ordinary user cannot trace: $why"
+}
+
+teardown() {
+	common_teardown
+	rm -rf "$PLACE"
+	umask "$UMASK"
+}
+
+# Run as nobody, without groups and privileges, unless we are an ordinary user already.
+as_user() {
+	"${AS_USER[@]}" "$@"
+}
+
+# user [-N] COMMAND...: the same with go; standard output is put into $ROWS, too.
+user() {
+	local want=() bad=0
+	if [[ $1 =~ ^-[0-9]+$ ]]; then
+		want=("$1")
+		shift
+	fi
+	cd /
+	go "${want[@]}" "${AS_USER[@]}" "$@" || bad=1
+	printf '%s\n' "$output" >"$ROWS"
+	return $bad
+}
+
+# The refusal names what is in the way and what would help.
+names_the_remedy() {
+	grep -Fq "perf_event_paranoid" <<<"$stderr"
+	grep -Eq -- "(^|[^0-9-])$PARANOID([^0-9]|\$)" <<<"$stderr"
+	grep -q 'CAP_PERFMON' <<<"$stderr"
+	grep -q 'sysctl' <<<"$stderr" || grep -q 'kernel[./]perf_event_paranoid' <<<"$stderr"
+}
+
+need_paranoid() {
+	if as_user "$PLACE/probe" "$1" >/dev/null; then
+		skip "ordinary users may do that here (perf_event_paranoid $PARANOID)"
+	fi
+}
+
+@test "page faults of one's own program, exactly as root sees them" {
+	user -0 cputrack -T 0 -c page-faults "$PLACE/fault" 5000
+	check_format
+	[ "$(sum_of exit)" -ge 5000 ]
+	[ "$(sum_of exit)" -lt 5500 ]
+	[ -z "$stderr" ]
+}
+
+@test "threads, children and images of one's own" {
+	user -0 cputrack -fev -T 0 -c page-faults,task-clock sh -c \
+		"$PLACE/threads -p 5 50; $PLACE/forks -p 5 10; exit 0"
+	check_format
+	check_sums
+	check_life
+	[ "$(count_of lwp_create)" -eq 50 ]
+	[ "$(count_of fork)" -eq 12 ]
+}
+
+@test "attaching to one's own process" {
+	start crowd "${AS_USER[@]}" "$PLACE/crowd" 5
+	eventually said crowd ready
+	user -0 cputrack -T 0.05 -N 2 -c page-faults -p "${PIDS[crowd]}"
+	[ "$(count_of tick)" -eq 12 ]
+	hang_up crowd
+	finish crowd
+	[ "$status" -eq 0 ]
+}
+
+@test "attaching to somebody else's process is refused" {
+	need_root
+	start crowd "$WORK/crowd" 1
+	eventually said crowd ready
+	user -1 cputrack -T 0.05 -N 2 -c page-faults -p "${PIDS[crowd]}"
+	[ -z "$output" ]
+	[[ ${stderr_lines[0]} == cputrack:* ]]
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	user -1 cputrack -c page-faults -p 1
+	[[ ${stderr_lines[0]} == cputrack:* ]]
+	untraced "${PIDS[crowd]}"
+	hang_up crowd
+	finish crowd
+	[ "$status" -eq 0 ]
+}
+
+@test "context switches are refused, with the reason and the remedy" {
+	need_paranoid kernel
+	user -1 cputrack -T 0 -c context-switches "$PLACE/fault" 1
+	[[ ${stderr_lines[0]} == "cputrack: "* ]]
+	names_the_remedy
+	grep -q 'context-switches' <<<"$stderr"
+	[ "$(count_of exit)" -eq 0 ]
+}
+
+@test "so is counting in kernel mode" {
+	need_paranoid kernel
+	user -1 cputrack -T 0 -c page-faults,sys "$PLACE/fault" 1
+	[[ ${stderr_lines[0]} == "cputrack: "* ]]
+	names_the_remedy
+}
+
+@test "so is one refused event in a set of others" {
+	need_paranoid kernel
+	user -1 cputrack -T 0 -c page-faults,cpu-migrations "$PLACE/fault" 1
+	names_the_remedy
+	grep -q 'cpu-migrations' <<<"$stderr"
+}
+
+@test "a tracepoint is refused, with a reason" {
+	need_paranoid kernel
+	user cputrack -T 0 -c sched:sched_switch "$PLACE/fault" 1
+	[ "$status" -eq 1 ]
+	[[ ${stderr_lines[0]} == "cputrack: "* ]]
+	grep -q 'sched:sched_switch' <<<"$stderr"
+	grep -Eq 'perf_event_paranoid|tracefs|/sys/kernel/tracing' <<<"$stderr"
+}
+
+@test "cpustat is refused, with the reason and the remedy" {
+	need_paranoid cpu
+	for event in page-faults context-switches; do
+		user -1 cpustat -c "$event" 0.1 1
+		[[ ${stderr_lines[0]} == "cpustat: "* ]]
+		names_the_remedy
+		[ "$(grep -c tick "$ROWS")" -eq 0 ]
+	done
+}
+
+@test "-h and bad usage need no privileges" {
+	user -0 cputrack -h
+	user -0 cpustat -h
+	user -2 cputrack -c no_such_event true
+	user -2 cpustat -c no_such_event 1 1
+}
+
+@test "a set-uid program runs without its privileges, and that is said" {
+	need_root
+	chown 0 "$PLACE/ids"
+	chmod 4755 "$PLACE/ids"
+	[ "$(as_user "$PLACE/ids")" = "uid 65534 euid 0" ] ||
+		skip "set-uid programs do not work on this file system"
+	user -0 cputrack -T 0 -c page-faults "$PLACE/ids" -p 500
+	[ "${lines[0]}" = "uid 65534 euid 65534" ] || grep -qx 'uid 65534 euid 65534' "$ROWS"
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ ${stderr_lines[0]} == cputrack:*ids* ]]
+	[ "$(grep -c ' exit ' "$ROWS")" -eq 1 ]
+}
+
+@test "an unreadable program's counts are never a frozen number" {
+	need_root
+	chmod 711 "$PLACE/fault"
+	chown 0 "$PLACE/fault"
+	# root watches; the program belongs to another and may not be read by its runner
+	go -0 cputrack -o "$ROWS" -e -T 0 -c page-faults \
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$PLACE/fault" 5000
+	cat "$ROWS"
+	# counted in full, or said to be incomplete
+	rows_of exit | awk '
+		$4 + 0 >= 5000 || $4 == "-" || /incomplete/ { good = 1 }
+		END { exit !good }'
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * Counting: what is known beforehand comes out exactly.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <libcpc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#define PAGES 500
+
+static cpc_t *cpc;
+static char heard[512];
+
+static void hear(const char *fn, int subcode, const char *fmt, va_list ap)
+{
+	(void)fn;
+	(void)subcode;
+	vsnprintf(heard, sizeof(heard), fmt, ap);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	cpc = cpc_open(CPC_VER_CURRENT);
+	if (cpc != NULL)
+		cpc_seterrhndlr(cpc, hear);
+	return cpc != NULL ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return cpc_close(cpc);
+}
+
+/* Touches fresh pages: exactly PAGES faults in user mode. */
+static void touch(void)
+{
+	size_t size = PAGES * 4096UL;
+	volatile char *p =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(p != MAP_FAILED);
+	madvise((void *)(uintptr_t)p, size, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < size; i += 4096)
+		p[i] = 1;
+	munmap((void *)(uintptr_t)p, size);
+}
+
+static cpc_set_t *faults(uint64_t preset)
+{
+	cpc_set_t *set = cpc_set_create(cpc);
+
+	assert_int_equal(
+		cpc_set_add_request(cpc, set, "page-faults", preset, CPC_COUNT_USER, 0, NULL), 0);
+	assert_int_equal(cpc_set_add_request(cpc, set, "minor-faults", 0, CPC_COUNT_USER, 0, NULL),
+			 1);
+	return set;
+}
+
+static uint64_t get(cpc_buf_t *buf, int index)
+{
+	uint64_t val = 0;
+
+	assert_int_equal(cpc_buf_get(cpc, buf, index, &val), 0);
+	return val;
+}
+
+static void own_lwp(void **state)
+{
+	cpc_set_t *set = faults(0);
+	cpc_buf_t *before = cpc_buf_create(cpc, set), *after = cpc_buf_create(cpc, set);
+	cpc_buf_t *diff = cpc_buf_create(cpc, set);
+
+	(void)state;
+	touch(); /* faults in what the measured code itself needs */
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(cpc_set_sample(cpc, set, before), 0);
+		touch();
+		assert_int_equal(cpc_set_sample(cpc, set, after), 0);
+		assert_int_equal(cpc_buf_sub(cpc, diff, after, before), 0);
+		if (i > 0) { /* the first round may fault in the buffers */
+			assert_int_equal(get(diff, 0), PAGES);
+			assert_int_equal(get(diff, 1), PAGES);
+		}
+		assert_true(cpc_buf_hrtime(cpc, after) > cpc_buf_hrtime(cpc, before));
+	}
+	assert_true(cpc_buf_tick(cpc, after) > 0);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+	assert_int_equal(cpc_set_sample(cpc, set, after), -1);
+	assert_int_equal(errno, EINVAL);
+}
+
+static void presets(void **state)
+{
+	cpc_set_t *set = faults(UINT64_MAX - 99);
+	cpc_buf_t *buf = cpc_buf_create(cpc, set);
+
+	(void)state;
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	touch();
+	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
+	/* Wraps at 2^64: what was counted, less 100. */
+	assert_int_equal(get(buf, 0), get(buf, 1) - 100);
+	assert_true(get(buf, 1) >= PAGES);
+
+	/* A new preset is for the next bind. */
+	assert_int_equal(cpc_set_request_preset(cpc, set, 0, 1000000), 0);
+	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
+	assert_true(get(buf, 0) < 1000000);
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0); /* starts anew */
+	touch();
+	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
+	assert_int_equal(get(buf, 0), get(buf, 1) + 1000000);
+	assert_true(get(buf, 1) >= PAGES && get(buf, 1) < 2 * PAGES);
+}
+
+static void one_set_per_lwp(void **state)
+{
+	cpc_set_t *first = faults(0), *second = faults(0);
+	cpc_buf_t *buf = cpc_buf_create(cpc, first), *buf2 = cpc_buf_create(cpc, second);
+
+	(void)state;
+	assert_int_equal(cpc_bind_curlwp(cpc, first, 0), 0);
+	assert_int_equal(cpc_bind_curlwp(cpc, second, 0), 0);
+	assert_int_equal(cpc_set_sample(cpc, first, buf), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(cpc_set_sample(cpc, second, buf2), 0);
+	assert_int_equal(cpc_unbind(cpc, first), -1);
+	assert_int_equal(cpc_unbind(cpc, second), 0);
+}
+
+struct job {
+	cpc_set_t *set;
+	cpc_buf_t *buf;
+	int rc, err;
+};
+
+static void *sample_in_thread(void *arg)
+{
+	struct job *job = arg;
+
+	job->rc = cpc_set_sample(cpc, job->set, job->buf);
+	job->err = errno;
+	return NULL;
+}
+
+static void *count_in_thread(void *arg)
+{
+	struct job *job = arg;
+
+	job->rc = cpc_bind_curlwp(cpc, job->set, 0);
+	touch();
+	job->rc |= cpc_set_sample(cpc, job->set, job->buf);
+	return NULL;
+}
+
+static void only_the_binder_samples(void **state)
+{
+	struct job job = {.set = faults(0)};
+	pthread_t thread;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	job.buf = cpc_buf_create(cpc, job.set);
+	assert_int_equal(cpc_bind_curlwp(cpc, job.set, 0), 0);
+	assert_int_equal(pthread_create(&thread, NULL, sample_in_thread, &job), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(job.rc, -1);
+	assert_int_equal(job.err, EINVAL);
+
+	/* A forked child is another LWP, though it looks like the same thread. */
+	pid = fork();
+	if (pid == 0) {
+		sample_in_thread(&job);
+		_exit(job.rc == -1 && job.err == EINVAL ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(cpc_unbind(cpc, job.set), 0);
+}
+
+static void threads_share_the_handle(void **state)
+{
+	struct job jobs[8];
+	pthread_t thread[8];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
+		jobs[i] = (struct job){.set = faults(0)};
+		jobs[i].buf = cpc_buf_create(cpc, jobs[i].set);
+		assert_int_equal(pthread_create(&thread[i], NULL, count_in_thread, &jobs[i]), 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
+		pthread_join(thread[i], NULL);
+		assert_int_equal(jobs[i].rc, 0);
+		/* Its own pages, and the first use of its stack. */
+		assert_in_range(get(jobs[i].buf, 0), PAGES, PAGES + 20);
+	}
+}
+
+static void no_hardware(void **state)
+{
+	cpc_set_t *set = cpc_set_create(cpc);
+
+	(void)state;
+	assert_int_equal(cpc_set_add_request(cpc, set, "cycles", 0, CPC_COUNT_USER, 0, NULL), 0);
+	if (cpc_bind_curlwp(cpc, set, 0) == 0) {
+		cpc_unbind(cpc, set);
+		skip(); /* this machine has counters */
+	}
+	assert_int_equal(errno, EINVAL);
+	assert_string_equal(heard, "cannot count 'cycles': the kernel has no hardware counters on "
+				   "this machine (a virtual machine without a PMU, perhaps); "
+				   "software events and tracepoints can be counted");
+}
+
+static int first_cpu(void)
+{
+	cpu_set_t mask;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(mask), &mask), 0);
+	for (size_t i = 0; i < CPU_SETSIZE; i++) {
+		if (CPU_ISSET(i, &mask))
+			return (int)i;
+	}
+	return -1;
+}
+
+static void cpus(void **state)
+{
+	cpc_set_t *set = cpc_set_create(cpc);
+	cpc_buf_t *buf;
+	cpu_set_t old, now;
+	int cpu = first_cpu();
+
+	(void)state;
+	assert_int_equal(
+		cpc_set_add_request(cpc, set, "context-switches", 0, CPC_COUNT_SYSTEM, 0, NULL), 0);
+	buf = cpc_buf_create(cpc, set);
+	assert_int_equal(cpc_bind_cpu(cpc, -1, set, 0), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(cpc_bind_cpu(cpc, cpu, set, 1), -1);
+	assert_int_equal(errno, EINVAL);
+	if (cpc_bind_cpu(cpc, cpu, set, 0) == -1 && errno == EACCES) {
+		print_message("skipped: whole CPUs may not be counted here: %s\n", heard);
+		skip();
+	}
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+	assert_int_equal(cpc_bind_cpu(cpc, 100000, set, 0), -1);
+	assert_true(errno == EINVAL || errno == ENOSYS);
+
+	assert_int_equal(sched_getaffinity(0, sizeof(old), &old), 0);
+	assert_int_equal(cpc_bind_cpu(cpc, cpu, set, 0), 0);
+	assert_int_equal(sched_getaffinity(0, sizeof(now), &now), 0);
+	assert_int_equal(CPU_COUNT(&now), 1);
+	assert_true(CPU_ISSET((size_t)cpu, &now));
+	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+	assert_int_equal(sched_getaffinity(0, sizeof(now), &now), 0);
+	assert_true(CPU_EQUAL(&old, &now));
+
+	assert_int_equal(cpc_bind_cpu(cpc, cpu, set, CPC_BIND_CPU_REMOTE), 0);
+	assert_int_equal(sched_getaffinity(0, sizeof(now), &now), 0);
+	assert_true(CPU_EQUAL(&old, &now));
+	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(own_lwp, setup, teardown),
+		cmocka_unit_test_setup_teardown(presets, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_set_per_lwp, setup, teardown),
+		cmocka_unit_test_setup_teardown(only_the_binder_samples, setup, teardown),
+		cmocka_unit_test_setup_teardown(threads_share_the_handle, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_hardware, setup, teardown),
+		cmocka_unit_test_setup_teardown(cpus, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * libpctx by its public header: which handlers are called, in which order.
+ *
+ * The tracked program is this one, told by its first argument what to do.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <libpctx.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static char self[] = "/proc/self/exe";
+static char errors[512];
+
+struct story {
+	char text[2048];
+	bool follow;	   /* children */
+	bool stop_at_exec; /* the exec handler returns 1 */
+	int terminate_at;  /* the tick at which to end; 0: never */
+	int ticks;
+	pid_t first;
+};
+
+/* ---- the tracked program ------------------------------------------------ */
+
+static void *do_nothing(void *arg)
+{
+	return arg;
+}
+
+static void *do_exec(void *arg)
+{
+	char *argv[] = {arg, NULL};
+
+	execvp("true", argv);
+	return NULL;
+}
+
+static void run_thread(void *(*start)(void *), void *arg)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, start, arg) != 0)
+		_exit(99);
+	pthread_join(thread, NULL);
+}
+
+static int act(const char *what)
+{
+	if (strcmp(what, "thread") == 0) {
+		run_thread(do_nothing, NULL);
+	} else if (strcmp(what, "exec") == 0) {
+		execlp("true", "true", "a  b", "", (char *)NULL);
+	} else if (strcmp(what, "exec-fails") == 0) {
+		execlp("/nonexistent", "nonexistent", (char *)NULL);
+	} else if (strcmp(what, "exec-thread") == 0) {
+		char name[] = "true";
+
+		run_thread(do_exec, name);
+	} else if (strcmp(what, "fork") == 0) {
+		int status;
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(5);
+		return waitpid(pid, &status, 0) == pid && status == 5 << 8 ? 0 : 98;
+	} else if (strcmp(what, "exit7") == 0) {
+		return 7;
+	} else if (strcmp(what, "kill") == 0) {
+		raise(SIGKILL);
+	} else if (strcmp(what, "sleep") == 0) {
+		for (;;)
+			pause();
+	}
+	return 0;
+}
+
+/* ---- the handlers ------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static void tell(struct story *s, const char *fmt, ...)
+{
+	size_t n = strlen(s->text);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(s->text + n, sizeof(s->text) - n, fmt, ap);
+	va_end(ap);
+}
+
+/* Processes are told apart by who came first. */
+static char who(const struct story *s, pid_t pid)
+{
+	return pid == s->first ? 'A' : 'B';
+}
+
+static int on_init(pctx_t *pctx, pid_t pid, id_t lwp, void *arg)
+{
+	struct story *s = arg;
+
+	if (s->first == 0)
+		s->first = pid;
+	assert_int_equal(pctx_pid(pctx), pid);
+	assert_true(pctx_lwp_tid(pctx, lwp) > 0);
+	tell(s, "%c init %d; ", who(s, pid), (int)lwp);
+	return 0;
+}
+
+static int on_fini(pctx_t *pctx, pid_t pid, id_t lwp, void *arg)
+{
+	assert_true(pctx_lwp_tid(pctx, lwp) > 0); /* gone, but known */
+	tell(arg, "%c fini %d; ", who(arg, pid), (int)lwp);
+	return 0;
+}
+
+static int on_create(pctx_t *pctx, pid_t pid, id_t lwp, void *arg)
+{
+	(void)pctx;
+	tell(arg, "%c create %d; ", who(arg, pid), (int)lwp);
+	return 0;
+}
+
+static int on_lwp_exit(pctx_t *pctx, pid_t pid, id_t lwp, void *arg)
+{
+	(void)pctx;
+	tell(arg, "%c lwp_exit %d; ", who(arg, pid), (int)lwp);
+	return 0;
+}
+
+static int on_exec(pctx_t *pctx, pid_t pid, id_t lwp, char *cmd, void *arg)
+{
+	const struct story *s = arg;
+
+	(void)pctx;
+	tell(arg, "%c exec %d '%s'; ", who(arg, pid), (int)lwp, cmd);
+	return s->stop_at_exec;
+}
+
+static void on_fork(pctx_t *pctx, pid_t pid, id_t lwp, pid_t child, void *arg)
+{
+	const struct story *s = arg;
+
+	assert_int_equal(pctx_pid(pctx), child);
+	tell(arg, "%c fork %d; ", who(arg, pid), (int)lwp);
+	if (s->follow)
+		assert_int_equal(pctx_run(pctx, 0, 0, NULL), 0);
+}
+
+static void on_exit_proc(pctx_t *pctx, pid_t pid, id_t lwp, int status, void *arg)
+{
+	(void)pctx;
+	(void)lwp;
+	if (WIFSIGNALED(status))
+		tell(arg, "%c killed %d; ", who(arg, pid), WTERMSIG(status));
+	else
+		tell(arg, "%c exit %d; ", who(arg, pid), WEXITSTATUS(status));
+}
+
+static int on_tick(pctx_t *pctx, pid_t pid, id_t lwp, void *arg)
+{
+	struct story *s = arg;
+
+	(void)pid;
+	assert_int_equal(lwp, 1);
+	if (++s->ticks == s->terminate_at)
+		pctx_terminate(pctx);
+	return 0;
+}
+
+static void keep_error(const char *fn, const char *fmt, va_list ap)
+{
+	(void)fn;
+	vsnprintf(errors, sizeof(errors), fmt, ap);
+}
+
+static void watch(pctx_t *pctx)
+{
+	assert_int_equal(
+		pctx_set_events(pctx, PCTX_INIT_LWP_EVENT, on_init, PCTX_FINI_LWP_EVENT, on_fini,
+				PCTX_SYSC_LWP_CREATE_EVENT, on_create, PCTX_SYSC_LWP_EXIT_EVENT,
+				on_lwp_exit, PCTX_SYSC_EXEC_EVENT, on_exec, PCTX_SYSC_FORK_EVENT,
+				on_fork, PCTX_SYSC_EXIT_EVENT, on_exit_proc, PCTX_NULL_EVENT),
+		0);
+}
+
+static pctx_t *create(char *what, struct story *s)
+{
+	char *argv[] = {self, what, NULL};
+	pctx_t *pctx = pctx_create(self, argv, s, 0, keep_error);
+
+	assert_non_null(pctx);
+	watch(pctx);
+	return pctx;
+}
+
+/* ---- the tests ---------------------------------------------------------- */
+
+static void orders(void **state)
+{
+	static const struct {
+		const char *what;
+		bool follow, stop_at_exec;
+		const char *story;
+		int status;
+	} cases[] = {
+		{"exit7", false, false, "A init 1; A fini 1; A exit 7; ", 7 << 8},
+		{"kill", false, false, "A init 1; A fini 1; A killed 9; ", SIGKILL},
+		{"thread", false, false,
+		 "A init 1; A init 2; A create 2; A fini 2; A lwp_exit 2; A fini 1; A exit 0; ", 0},
+		{"exec", false, false,
+		 "A init 1; A fini 1; A exec 1 'true a  b '; A init 1; A fini 1; A exit 0; ", 0},
+		{"exec", false, true, "A init 1; A fini 1; A exec 1 'true a  b '; ", 0},
+		{"exec-fails", false, false, "A init 1; A fini 1; A exit 0; ", 0},
+		{"exec-thread", false, false,
+		 "A init 1; A init 2; A create 2; A fini 1; A fini 2; A exec 2 'true'; A init 1; "
+		 "A fini 1; A exit 0; ",
+		 0},
+		{"fork", false, false, "A init 1; A fork 1; A fini 1; A exit 0; ", 0},
+		{"fork", true, false,
+		 "A init 1; A fork 1; B init 1; B fini 1; B exit 5; A fini 1; A exit 0; ", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct story s = {.follow = cases[i].follow, .stop_at_exec = cases[i].stop_at_exec};
+		char what[32];
+		int status = -1;
+		pctx_t *pctx;
+
+		snprintf(what, sizeof(what), "%s", cases[i].what);
+		pctx = create(what, &s);
+		assert_int_equal(pctx_run(pctx, 0, 0, NULL), 0);
+		assert_int_equal(pctx_wait(pctx, &status), 0);
+		pctx_release(pctx);
+		assert_string_equal(s.text, cases[i].story);
+		assert_int_equal(status, cases[i].status);
+	}
+}
+
+static void not_started(void **state)
+{
+	static char nowhere[] = "/nonexistent/program", dir[] = "/tmp";
+	char *argv[] = {nowhere, NULL};
+
+	(void)state;
+	assert_null(pctx_create(nowhere, argv, NULL, 0, keep_error));
+	assert_int_equal(errno, ENOENT);
+	assert_string_equal(errors, "cannot find program '/nonexistent/program'");
+	argv[0] = dir;
+	assert_null(pctx_create(dir, argv, NULL, 0, keep_error));
+	assert_int_equal(errno, EACCES);
+	assert_string_equal(errors, "cannot execute program '/tmp': Permission denied");
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left behind */
+	assert_int_equal(errno, ECHILD);
+}
+
+static pid_t start_sleeper(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		for (;;)
+			pause();
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+static void captured(void **state)
+{
+	struct story s = {.terminate_at = 3};
+	pid_t pid = start_sleeper();
+	pctx_t *pctx;
+	int status;
+
+	(void)state;
+	pctx = pctx_capture(pid, &s, 0, keep_error);
+	assert_non_null(pctx);
+	watch(pctx);
+	assert_int_equal(pctx_run(pctx, 1, 0, on_tick), 0);
+	assert_int_equal(s.ticks, 3);
+	assert_string_equal(s.text, "A init 1; ");
+	assert_int_equal(pctx_run(pctx, 1, 0, on_tick), -1); /* once only */
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(pctx_wait(pctx, &status), -1);
+	assert_int_equal(errno, ECHILD);
+	pctx_release(pctx);
+
+	/* Again, for a number of samples; it is alive and no longer traced. */
+	s = (struct story){0};
+	pctx = pctx_capture(pid, &s, 0, keep_error);
+	assert_non_null(pctx);
+	watch(pctx);
+	assert_int_equal(pctx_run(pctx, 1, 5, on_tick), 0);
+	assert_int_equal(s.ticks, 5);
+	pctx_release(pctx);
+	assert_int_equal(kill(pid, SIGTERM), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+}
+
+static void not_captured(void **state)
+{
+	siginfo_t info;
+	char want[256];
+	pid_t pid;
+
+	(void)state;
+	assert_null(pctx_capture(getpid(), NULL, 0, keep_error));
+	assert_int_equal(errno, EINVAL);
+	assert_non_null(strstr(errors, "the tracking program itself"));
+
+	pid = fork();
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_null(pctx_capture(pid, NULL, 0, keep_error));
+	assert_int_equal(errno, ESRCH);
+	snprintf(want, sizeof(want), "cannot track process %d: it has ended (a zombie)", (int)pid);
+	assert_string_equal(errors, want);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_null(pctx_capture(pid, NULL, 0, keep_error));
+	assert_int_equal(errno, ESRCH);
+	snprintf(want, sizeof(want), "cannot track process %d: no such process", (int)pid);
+	assert_string_equal(errors, want);
+}
+
+/* A handle that is never run is let go when released. */
+static void released_unrun(void **state)
+{
+	struct story s = {0};
+	char what[] = "exit7";
+	pctx_t *pctx = create(what, &s);
+	pid_t pid = pctx_pid(pctx);
+	int status;
+
+	(void)state;
+	pctx_release(pctx);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 7 << 8);
+	assert_string_equal(s.text, "");
+}
+
+static void unknown_event(void **state)
+{
+	struct story s = {0};
+	char what[] = "exit7";
+	pctx_t *pctx = create(what, &s);
+
+	(void)state;
+	assert_int_equal(pctx_set_events(pctx, 42, NULL, PCTX_NULL_EVENT), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_string_equal(errors, "unknown event 42");
+	errno = 0;
+	assert_int_equal(pctx_lwp_tid(pctx, 2), -1);
+	assert_int_equal(errno, ESRCH);
+	pctx_release(pctx);
+	assert_true(waitpid(-1, NULL, 0) > 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(orders),	  cmocka_unit_test(not_started),
+		cmocka_unit_test(captured),	  cmocka_unit_test(not_captured),
+		cmocka_unit_test(released_unrun), cmocka_unit_test(unknown_event),
+	};
+
+	if (argc > 1)
+		return act(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * Seconds as users write them.
+ */
+#include "unit.h"
+
+#include "../../cmd/common/util.h"
+
+static void seconds(void **state)
+{
+	static const struct {
+		const char *text;
+		bool ok;
+		int64_t ns;
+	} cases[] = {
+		{"0", true, 0},
+		{"1", true, 1000000000},
+		{"0.01", true, 10000000},
+		{".5", true, 500000000},
+		{"1e-3", true, 1000000},
+		{"0.000001", true, 1000},
+		{"1000000", true, 1000000000000000},
+		{"1000001", false, 0},
+		{"-1", false, 0},
+		{"", false, 0},
+		{".", false, 0},
+		{"1s", false, 0},
+		{" 1", false, 0},
+		{"1,5", false, 0},
+		{"nan", false, 0},
+		{"inf", false, 0},
+		{"0x10", false, 0},
+		{"1e999", false, 0},
+	};
+	int64_t ns;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (parse_seconds(cases[i].text, &ns) != cases[i].ok)
+			fail_msg("'%s' is %s", cases[i].text, cases[i].ok ? "refused" : "accepted");
+		if (cases[i].ok)
+			assert_int_equal(ns, cases[i].ns);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(seconds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

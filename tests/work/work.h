@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * work.h - what the workloads share: chores with a count that is known.
+ *
+ * A chore is -p PAGES and -s CALLS (both 0 unless given).  Whoever does it
+ *   touches exactly PAGES fresh pages, each one a page fault in user mode,
+ *   calls getpriority(2) exactly CALLS times: nothing else in these programs,
+ *   libc's start-up or a shell calls it.
+ * So syscalls:sys_enter_getpriority is CALLS to the last one, and page-faults is
+ * PAGES and the few that running any code costs: stack, first use of a function.
+ */
+#ifndef WORK_H
+#define WORK_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#define WORK_BROKEN 111 /* exit status: the workload itself could not do its work */
+#define WORK_STACK (256L * 1024)
+
+struct chore {
+	long pages;
+	long calls;
+};
+
+__attribute__((noreturn)) static inline void broken(const char *what)
+{
+	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, strerror(errno));
+	_exit(WORK_BROKEN);
+}
+
+static inline long number(const char *s)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(s, &end, 10);
+	if (end == s || *end != '\0' || n < 0)
+		errno = EINVAL;
+	if (errno != 0)
+		broken(s);
+	return n;
+}
+
+/* The operand that is left after the options. */
+static inline long operand(int argc, char *const argv[], int i)
+{
+	if (i != argc - 1) {
+		errno = EINVAL;
+		broken("one operand, please");
+	}
+	return number(argv[i]);
+}
+
+/* Options -p and -s; false: `opt` is not one of them. */
+static inline bool chore_option(struct chore *chore, int opt, const char *arg)
+{
+	if (opt == 'p')
+		chore->pages = number(arg);
+	else if (opt == 's')
+		chore->calls = number(arg);
+	else
+		return false;
+	return true;
+}
+
+/* One fault per page: no huge pages, nothing that was mapped before. */
+static inline void touch_pages(long pages)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (size_t)pages * page;
+	volatile char *mem;
+
+	if (pages == 0)
+		return;
+	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mem == MAP_FAILED)
+		broken("mmap");
+	madvise((void *)mem, size, MADV_NOHUGEPAGE); /* fails where there are none */
+	for (size_t at = 0; at < size; at += page)
+		mem[at] = 1;
+	munmap((void *)mem, size);
+}
+
+static inline void do_chore(const struct chore *chore)
+{
+	for (long i = 0; i < chore->calls; i++)
+		syscall(SYS_getpriority, PRIO_PROCESS, 0);
+	touch_pages(chore->pages);
+}
+
+static inline void *chore_thread(void *arg)
+{
+	do_chore(arg);
+	return NULL;
+}
+
+/* A thread with a small stack, so that thousands fit. */
+static inline pthread_t start_thread(void *(*fn)(void *), void *arg)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, WORK_STACK);
+	errno = pthread_create(&thread, &attr, fn, arg);
+	if (errno != 0)
+		broken("pthread_create");
+	pthread_attr_destroy(&attr);
+	return thread;
+}
+
+/* A line to whoever waits for it, at once. */
+static inline void say(const char *line)
+{
+	size_t len = strlen(line);
+
+	if (write(STDOUT_FILENO, line, len) != (ssize_t)len)
+		broken("stdout");
+}
+
+/* Until the test lets go of our standard input. */
+static inline void wait_eof(void)
+{
+	char c;
+	ssize_t n;
+
+	do
+		n = read(STDIN_FILENO, &c, 1);
+	while (n == 1 || (n == -1 && errno == EINTR));
+}
+
+#endif /* WORK_H */

@@ -208,22 +208,20 @@ static struct pctx *child_of(struct pctx *parent, pid_t pid)
 	return ctx;
 }
 
-/* Which process `lwp`, made by `maker`, is part of: a thread, or a new process. */
-static struct pctx *home_of(struct pctxi_lwp *lwp, const struct pctxi_lwp *maker)
+static bool exists(pid_t tgid, pid_t tid)
 {
-	struct pctx *parent = maker->ctx;
-
-	/* Cheaper than /proc, and clone(2) makes every mixture of flags possible. */
-	if (syscall(SYS_tgkill, parent->pid, lwp->tid, 0) == 0 || errno == EPERM)
-		return parent;
-	return child_of(parent, lwp->tid);
+	return syscall(SYS_tgkill, tgid, tid, 0) == 0 || errno == EPERM;
 }
 
-/* `lwp`, made by `maker`, gets its process; whatever it reported before is due now. */
-static void claim(struct pctxi_lwp *lwp, const struct pctxi_lwp *maker)
+/*
+ * `lwp` gets its process: that of its maker, or one of its own.  Whatever it
+ * reported before is due now.
+ */
+static void claim(struct pctxi_lwp *lwp, const struct pctxi_lwp *maker, bool thread)
 {
 	enum pctxi_lwp_state state = lwp->state;
-	struct pctx *parent = maker->ctx, *ctx = home_of(lwp, maker);
+	struct pctx *parent = maker->ctx;
+	struct pctx *ctx = thread ? parent : child_of(parent, lwp->tid);
 
 	if (ctx == NULL) {
 		pctxi_error(parent->errfn, PCTXI_FN_RUN, "cannot follow process %d: %s",
@@ -235,7 +233,7 @@ static void claim(struct pctxi_lwp *lwp, const struct pctxi_lwp *maker)
 	pctxi_lwp_join(lwp, ctx);
 	if (ctx->state == PCTX_LEFT) /* its last LWP left just now */
 		ctx->state = PCTX_LEAVING;
-	if (ctx != parent) {
+	if (!thread) {
 		if (parent->state == PCTX_FOLLOWED && parent->fork != NULL)
 			parent->fork(ctx, parent->pid, maker->id, ctx->pid, ctx->arg);
 		if (ctx->state == PCTX_HELD)
@@ -247,33 +245,50 @@ static void claim(struct pctxi_lwp *lwp, const struct pctxi_lwp *maker)
 		died(lwp, lwp->status);
 }
 
+/* `maker` made LWP `tid`: a thread, by the kind of its birth, or a process. */
+static void born(struct pctxi_loop *loop, const struct pctxi_lwp *maker, pid_t tid, bool thread)
+{
+	struct pctxi_lwp *lwp = pctxi_lwp_find(loop, tid);
+	/* Cheaper than /proc, and clone(2) makes every mixture of flags possible. */
+	bool is_thread = exists(maker->ctx->pid, tid), alive = is_thread || exists(tid, tid);
+
+	if (lwp != NULL && lwp->ctx != NULL)
+		return; /* an orphan, and claimed */
+	if (lwp != NULL && lwp->state == LWP_GONE && alive) {
+		pctxi_lwp_free(loop, lwp); /* somebody else, who had the same id */
+		lwp = NULL;
+	}
+	if (lwp == NULL) {
+		if (!alive)
+			return; /* an orphan that was claimed and has died since */
+		lwp = pctxi_lwp_new(loop, tid, LWP_BORN);
+	}
+	if (lwp == NULL)
+		pctxi_error(maker->ctx->errfn, PCTXI_FN_RUN, "cannot follow LWP %d: %s", (int)tid,
+			    strerror(ENOMEM));
+	else
+		claim(lwp, maker, alive ? is_thread : thread);
+}
+
 /* `lwp` made another LWP. */
-static void birth(struct pctxi_lwp *lwp)
+static void birth(struct pctxi_lwp *lwp, bool thread)
 {
 	struct pctxi_loop *loop = lwp->ctx->loop;
-	struct pctxi_lwp maker = *lwp, *born;
+	struct pctxi_lwp maker = *lwp;
 	unsigned long tid;
-
 	/* Fails when it was killed in this stop: see orphans(). */
-	if (ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &tid) == -1) {
-		go_on(lwp, 0);
-		return;
-	}
+	bool known = ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &tid) == 0;
+
 	go_on(lwp, 0);
-	born = pctxi_lwp_find(loop, (pid_t)tid);
-	if (born == NULL)
-		born = pctxi_lwp_new(loop, (pid_t)tid, LWP_BORN);
-	if (born == NULL)
-		pctxi_error(maker.ctx->errfn, PCTXI_FN_RUN, "cannot follow LWP %lu: %s", tid,
-			    strerror(ENOMEM));
-	else if (born->ctx == NULL)
-		claim(born, &maker);
+	if (known)
+		born(loop, &maker, (pid_t)tid, thread);
 }
 
 /*
- * A creator that is killed in its birth stop never names what it made.  So when
- * an LWP dies, those still waiting to be named whose creator is gone are taken
- * as made by it.
+ * A creator that dies in its birth stop never names what it made: a thread dies
+ * with it, but a process waits in its first stop.  So when a process ends or
+ * executes, the processes that were not named yet and are its children, or
+ * nobody's, are taken as made by it.
  */
 static void orphans(struct pctxi_loop *loop, const struct pctxi_lwp *dead)
 {
@@ -282,11 +297,10 @@ static void orphans(struct pctxi_loop *loop, const struct pctxi_lwp *dead)
 
 	for (lwp = LIST_FIRST(&loop->early); lwp != NULL; lwp = next) {
 		next = LIST_NEXT(lwp, early);
-		if (lwp->state != LWP_EARLY || pctxi_task_read(lwp->tid, &task) == -1)
-			continue;
-		if (task.tgid == dead->ctx->pid || task.ppid == dead->tid ||
-		    pctxi_lwp_find(loop, task.ppid) == NULL)
-			claim(lwp, dead);
+		if (lwp->state == LWP_EARLY && pctxi_task_read(lwp->tid, &task) == 0 &&
+		    task.tgid == lwp->tid &&
+		    (task.ppid == dead->ctx->pid || pctxi_lwp_find(loop, task.ppid) == NULL))
+			claim(lwp, dead, false);
 	}
 }
 
@@ -381,6 +395,10 @@ void pctxi_dispatch(struct pctxi_loop *loop, pid_t tid, int status)
 	struct pctxi_stop stop = pctxi_stop_decode(status);
 	struct pctxi_lwp *lwp = pctxi_lwp_find(loop, tid);
 
+	if (lwp != NULL && lwp->state == LWP_GONE) {
+		pctxi_lwp_free(loop, lwp); /* its id was given to somebody else */
+		lwp = NULL;
+	}
 	if (lwp == NULL && stop.what == PCTXI_EXEC)
 		lwp = renamed(loop, tid);
 	if (lwp == NULL || lwp->ctx == NULL) {
@@ -391,7 +409,7 @@ void pctxi_dispatch(struct pctxi_loop *loop, pid_t tid, int status)
 		return;
 	}
 	if (stop.what == PCTXI_DIED) {
-		if (!LIST_EMPTY(&loop->early))
+		if (lwp->tid == lwp->ctx->pid && !LIST_EMPTY(&loop->early))
 			orphans(loop, lwp);
 		died(lwp, status);
 		return;
@@ -404,7 +422,7 @@ void pctxi_dispatch(struct pctxi_loop *loop, pid_t tid, int status)
 	lwp->state = LWP_STOPPED;
 	switch (stop.what) {
 	case PCTXI_BIRTH:
-		birth(lwp);
+		birth(lwp, stop.thread);
 		break;
 	case PCTXI_EXEC:
 		exec(lwp);

@@ -138,7 +138,8 @@ enum pctxi_what {
 
 struct pctxi_stop {
 	enum pctxi_what what;
-	int sig; /* PCTXI_SIGNAL: to deliver */
+	int sig;     /* PCTXI_SIGNAL: to deliver */
+	bool thread; /* PCTXI_BIRTH: most likely a thread, not a process */
 };
 
 struct pctxi_stop pctxi_stop_decode(int status);

@@ -30,6 +30,7 @@ struct pctxi_stop pctxi_stop_decode(int status)
 	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_VFORK:
 		stop.what = PCTXI_BIRTH;
+		stop.thread = status >> 16 == PTRACE_EVENT_CLONE;
 		break;
 	case PTRACE_EVENT_EXEC:
 		stop.what = PCTXI_EXEC;

@@ -34,7 +34,7 @@ struct config {
 	struct sampler_config sampler;
 	const char **spec;
 	size_t nspecs;
-	bool cycles, debug, help;
+	bool cycles, debug, help, version;
 };
 
 static void print_usage(FILE *f)
@@ -90,8 +90,8 @@ static int parse_option(struct config *cfg, int c)
 		cfg->help = true;
 		return STATUS_OK;
 	case OPT_VERSION:
-		puts("cpustat " CPC_VERSION);
-		exit(fflush(stdout) == 0 ? STATUS_OK : STATUS_FAILED);
+		cfg->version = true;
+		return STATUS_OK;
 	default:
 		return usage_error("bad usage");
 	}
@@ -122,7 +122,7 @@ static int parse(struct config *cfg, int argc, char **argv)
 	cfg->spec = xcalloc((size_t)argc, sizeof(*cfg->spec));
 	while (status == STATUS_OK && (c = opts_next(argc, argv, opts)) != -1)
 		status = parse_option(cfg, c);
-	if (status != STATUS_OK || cfg->help)
+	if (status != STATUS_OK || cfg->help || cfg->version)
 		return status;
 	status = parse_operands(cfg, argc - optind, argv + optind);
 	if (status == STATUS_OK && cfg->nspecs == 0)
@@ -130,10 +130,15 @@ static int parse(struct config *cfg, int argc, char **argv)
 	return status;
 }
 
-static int help(cpc_t *cpc)
+/* What was asked for on stdout, instead of counting. */
+static int tell_about(const struct config *cfg, cpc_t *cpc)
 {
-	print_usage(stdout);
-	caps_print(stdout, cpc);
+	if (cfg->version) {
+		puts("cpustat " CPC_VERSION);
+	} else {
+		print_usage(stdout);
+		caps_print(stdout, cpc);
+	}
 	if (fflush(stdout) != 0) {
 		warn("write error");
 		return STATUS_FAILED;
@@ -141,45 +146,54 @@ static int help(cpc_t *cpc)
 	return STATUS_OK;
 }
 
+/* Dies of a signal, so that a shell knows; it is blocked until here. */
+static void die_of(int sig)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	signal(sig, SIG_DFL);
+	raise(sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static int count(const struct config *cfg, cpc_t *cpc, struct sampler_end *end)
+{
+	struct setgrp grp = {0};
+	struct out out = {
+		.file = stdout, .cpus = true, .cpc = cpc, .grp = &grp, .cycles = cfg->cycles};
+	int status = STATUS_OK;
+
+	for (size_t i = 0; status == STATUS_OK && i < cfg->nspecs; i++)
+		status = setgrp_add(&grp, cpc, cfg->spec[i], cfg->debug);
+	if (status == STATUS_OK) {
+		setvbuf(stdout, NULL, _IOFBF, 1 << 16);
+		*end = sampler_run(&cfg->sampler, cpc, &grp, &out);
+		status = end->failed ? STATUS_FAILED : STATUS_OK;
+	}
+	setgrp_free(&grp);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct config cfg = {.sampler = {.interval_ns = 5 * NSEC, .header = true}};
-	struct sampler_end end;
-	struct setgrp grp = {0};
-	struct out out = {.file = stdout, .cpus = true};
+	struct sampler_end end = {0};
 	int status;
 	cpc_t *cpc;
 
 	status = parse(&cfg, argc, argv);
-	if (status != STATUS_OK)
-		return status;
-	cpc = cpc_open(CPC_VER_CURRENT);
-	if (cpc == NULL)
-		err(STATUS_FAILED, "CPU performance counters are not available");
-	cpcerr_install(cpc, cfg.debug);
-	if (cfg.help)
-		return help(cpc);
-	for (size_t i = 0; status == STATUS_OK && i < cfg.nspecs; i++)
-		status = setgrp_add(&grp, cpc, cfg.spec[i], cfg.debug);
-	if (status != STATUS_OK)
-		return status;
-	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
-	out.cpc = cpc;
-	out.grp = &grp;
-	out.cycles = cfg.cycles;
-	end = sampler_run(&cfg.sampler, cpc, &grp, &out);
-	setgrp_free(&grp);
-	cpc_close(cpc);
-	free(cfg.spec);
-	if (end.signal != 0) {
-		/* Die of it, so that a shell knows; it is blocked until here. */
-		sigset_t set;
-
-		sigemptyset(&set);
-		sigaddset(&set, end.signal);
-		signal(end.signal, SIG_DFL);
-		raise(end.signal);
-		sigprocmask(SIG_UNBLOCK, &set, NULL);
+	if (status == STATUS_OK) {
+		cpc = cpc_open(CPC_VER_CURRENT);
+		if (cpc == NULL)
+			err(STATUS_FAILED, "CPU performance counters are not available");
+		cpcerr_install(cpc, cfg.debug);
+		status = cfg.help || cfg.version ? tell_about(&cfg, cpc) : count(&cfg, cpc, &end);
+		cpc_close(cpc);
 	}
-	return end.failed ? STATUS_FAILED : STATUS_OK;
+	free(cfg.spec);
+	if (end.signal != 0)
+		die_of(end.signal);
+	return status;
 }

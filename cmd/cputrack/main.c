@@ -51,7 +51,7 @@ struct config {
 	const char *output;
 	char **command; /* NULL: -p */
 	pid_t pid;
-	bool header, cycles, debug, help;
+	bool header, cycles, debug, help, version;
 };
 
 /* What the signal handlers need. */
@@ -142,8 +142,8 @@ static int parse_option(struct config *cfg, int c)
 		cfg->help = true;
 		return STATUS_OK;
 	case OPT_VERSION:
-		puts("cputrack " CPC_VERSION);
-		exit(fflush(stdout) == 0 ? STATUS_OK : STATUS_FAILED);
+		cfg->version = true;
+		return STATUS_OK;
 	default:
 		return usage_error("bad usage");
 	}
@@ -156,7 +156,7 @@ static int parse(struct config *cfg, int argc, char **argv)
 	cfg->spec = xcalloc((size_t)argc, sizeof(*cfg->spec));
 	while (status == STATUS_OK && (c = opts_next(argc, argv, opts)) != -1)
 		status = parse_option(cfg, c);
-	if (status != STATUS_OK || cfg->help)
+	if (status != STATUS_OK || cfg->help || cfg->version)
 		return status;
 	if (optind < argc)
 		cfg->command = argv + optind;
@@ -170,10 +170,15 @@ static int parse(struct config *cfg, int argc, char **argv)
 	return STATUS_OK;
 }
 
-static int help(cpc_t *cpc)
+/* What was asked for on stdout, instead of counting. */
+static int tell_about(const struct config *cfg, cpc_t *cpc)
 {
-	print_usage(stdout);
-	caps_print(stdout, cpc);
+	if (cfg->version) {
+		puts("cputrack " CPC_VERSION);
+	} else {
+		print_usage(stdout);
+		caps_print(stdout, cpc);
+	}
 	if (fflush(stdout) != 0) {
 		warn("write error");
 		return STATUS_FAILED;
@@ -327,46 +332,61 @@ static int run(const struct config *cfg, struct track *track, const struct out *
 	return status;
 }
 
+/* Opens the table and tracks.  Returns the exit status. */
+static int track(const struct config *cfg, cpc_t *cpc)
+{
+	struct out out = {.file = stdout, .cpc = cpc, .grp = &cfg->grp};
+	struct track *track;
+	int status;
+
+	if (cfg->output != NULL) {
+		out.file = fopen(cfg->output, "we");
+		if (out.file == NULL) {
+			warn("cannot write '%s'", cfg->output);
+			return STATUS_FAILED;
+		}
+	}
+	if (!isatty(fileno(out.file)))
+		setvbuf(out.file, NULL, _IOFBF, 1 << 16);
+	out.pids = cfg->track.follow_fork;
+	out.cycles = cfg->cycles;
+	track = track_new(&cfg->track, &out);
+	status = run(cfg, track, &out);
+	track_free(track);
+	if (cfg->output != NULL)
+		fclose(out.file); /* whatever there was is flushed */
+	return status;
+}
+
+static int count(struct config *cfg, cpc_t *cpc)
+{
+	int status = STATUS_OK;
+
+	for (size_t i = 0; status == STATUS_OK && i < cfg->nspecs; i++)
+		status = setgrp_add(&cfg->grp, cpc, cfg->spec[i], cfg->debug);
+	if (status == STATUS_OK)
+		status = try_sets(&cfg->grp, cpc);
+	if (status == STATUS_OK)
+		status = track(cfg, cpc);
+	setgrp_free(&cfg->grp);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct config cfg = {.track = {.interval_ms = 1000}, .header = true};
-	struct out out = {.file = stdout};
-	struct track *track;
 	int status;
 	cpc_t *cpc;
 
 	status = parse(&cfg, argc, argv);
-	if (status != STATUS_OK)
-		return status;
-	cpc = cpc_open(CPC_VER_CURRENT);
-	if (cpc == NULL)
-		err(STATUS_FAILED, "CPU performance counters are not available");
-	cpcerr_install(cpc, cfg.debug);
-	if (cfg.help)
-		return help(cpc);
-	for (size_t i = 0; status == STATUS_OK && i < cfg.nspecs; i++)
-		status = setgrp_add(&cfg.grp, cpc, cfg.spec[i], cfg.debug);
-	if (status == STATUS_OK)
-		status = try_sets(&cfg.grp, cpc);
-	if (status != STATUS_OK)
-		return status;
-
-	if (cfg.output != NULL) {
-		out.file = fopen(cfg.output, "we");
-		if (out.file == NULL)
-			err(STATUS_FAILED, "cannot write '%s'", cfg.output);
+	if (status == STATUS_OK) {
+		cpc = cpc_open(CPC_VER_CURRENT);
+		if (cpc == NULL)
+			err(STATUS_FAILED, "CPU performance counters are not available");
+		cpcerr_install(cpc, cfg.debug);
+		status = cfg.help || cfg.version ? tell_about(&cfg, cpc) : count(&cfg, cpc);
+		cpc_close(cpc);
 	}
-	if (!isatty(fileno(out.file)))
-		setvbuf(out.file, NULL, _IOFBF, 1 << 16);
-	out.cpc = cpc;
-	out.grp = &cfg.grp;
-	out.pids = cfg.track.follow_fork;
-	out.cycles = cfg.cycles;
-	track = track_new(&cfg.track, &out);
-	status = run(&cfg, track, &out);
-	track_free(track);
-	setgrp_free(&cfg.grp);
-	cpc_close(cpc);
 	free(cfg.spec);
 	return status;
 }

@@ -63,19 +63,20 @@ median() {
 	if "$WORK/probe" kernel; then
 		events=page-faults,context-switches
 	fi
+	# the same environment for both: its size decides about a page of every stack
+	command=(env -i PATH=/usr/bin:/bin sh -c 'ls | sort | wc -l')
 	ours=() theirs=()
 	for _ in 1 2 3; do
-		track -0 -fe -c "$events" sh -c 'ls | sort | wc -l'
+		track -0 -fe -c "$events" "${command[@]}"
 		check_format
 		check_life
 		ours+=("$(life_sum)")
-		"${STILL[@]}" perf stat -x, -e page-faults:u -o "$T/perf" \
-			sh -c 'ls | sort | wc -l' >/dev/null
+		"${STILL[@]}" perf stat -x, -e page-faults:u -o "$T/perf" "${command[@]}" >/dev/null
 		theirs+=("$(perf_value "$T/perf")")
 	done
 	echo "cputrack ${ours[*]}, perf ${theirs[*]}"
-	for command in ls sort 'wc -l'; do
-		[ "$(rows_of exec | grep -c "# '$command'")" -eq 1 ]
+	for program in ls sort 'wc -l'; do
+		[ "$(rows_of exec | grep -c "# '$program'")" -eq 1 ]
 	done
 	within_1_percent "$(median "${ours[@]}")" "$(median "${theirs[@]}")"
 }

@@ -31,9 +31,10 @@ load helpers
 	# shellcheck disable=SC2016 # for the inner shell
 	show='grep -E "^(Sig(Blk|Ign|Cgt)|Seccomp|NoNewPrivs|Umask)" /proc/self/status
 		echo /proc/self/fd/*; ulimit -a; cut -d" " -f5,6,18,19,41 /proc/self/stat; env; pwd'
-	bare=$(sh -c "$show" </dev/null | sed 's/^_=.*//')
+	go -0 sh -c "$show" </dev/null
+	bare=$output
 	track -0 -T 0 -c page-faults sh -c "$show" </dev/null
-	diff <(printf '%s\n' "$bare") <(printf '%s\n' "$output" | sed 's/^_=.*//')
+	diff <(grep -v '^_=' <<<"$bare") <(grep -v '^_=' <<<"$output")
 }
 
 @test "ignored signals stay ignored in the command, and do not disturb cputrack" {
@@ -41,7 +42,8 @@ load helpers
 	env --ignore-signal=CHLD true 2>/dev/null || skip "env does not know --ignore-signal"
 	track -7 -T 0 -c page-faults sh -c 'exit 7'
 	for signals in CHLD USR1,TERM,PIPE,CHLD; do
-		bare=$(env --ignore-signal="$signals" grep SigIgn /proc/self/status)
+		go -0 env --ignore-signal="$signals" grep SigIgn /proc/self/status
+		bare=$output
 		rm -f "$ROWS"
 		go -0 env --ignore-signal="$signals" cputrack -o "$ROWS" -f -T 0.01 -c page-faults \
 			grep SigIgn /proc/self/status
@@ -55,7 +57,8 @@ load helpers
 @test "blocked signals stay blocked in the command, and do not disturb cputrack" {
 	env --block-signal=USR2 true 2>/dev/null || skip "env does not know --block-signal"
 	for signals in USR2 CHLD,TERM,INT; do
-		bare=$(env --block-signal="$signals" grep SigBlk /proc/self/status)
+		go -0 env --block-signal="$signals" grep SigBlk /proc/self/status
+		bare=$output
 		go -0 env --block-signal="$signals" cputrack -o "$ROWS" -T 0.01 -c page-faults \
 			grep SigBlk /proc/self/status
 		[ "$output" = "$bare" ]

@@ -7,8 +7,6 @@
  */
 #include "work.h"
 
-#include <signal.h>
-
 int main(int argc, char *argv[])
 {
 	char line[32];

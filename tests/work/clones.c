@@ -14,7 +14,6 @@
 #include "work.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <sys/wait.h>
 
 static struct chore chore;

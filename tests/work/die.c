@@ -8,8 +8,6 @@
  */
 #include "work.h"
 
-#include <signal.h>
-
 static void *raise_it(void *sig)
 {
 	raise(*(int *)sig);

@@ -11,7 +11,6 @@
 #include "work.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/wait.h>
 
 static const int defaults[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE};

@@ -16,7 +16,6 @@
 
 #include <linux/perf_event.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -45,6 +44,7 @@ static int try_ptrace(void)
 	if (pid == -1)
 		return errno;
 	if (pid == 0) {
+		die_with_parent();
 		for (;;)
 			pause();
 	}

@@ -11,7 +11,6 @@
  */
 #include "work.h"
 
-#include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -48,6 +47,7 @@ static pid_t start_child(int value)
 	if (pid == -1)
 		broken("fork");
 	if (pid == 0) {
+		die_with_parent();
 		sigqueue(getppid(), SIGUSR1, v);
 		if (value % 2 == 0)
 			_exit(value % 128);

@@ -4,17 +4,17 @@
  * stops - a child is stopped and continued, and its parent watches with waitpid(2).
  *
  * The child has two LWPs.  It is stopped by SIGSTOP, by SIGTSTP, by SIGSTOP again,
- * continued each time, and at last killed while stopped.  Known: the parent sees each
- * stop with its signal and each continue, once; while the child is stopped it does not
- * run; SIGCHLD tells of 3 + 1 stops, 3 continues and 1 death, though it may merge
- * some.  Prints PASS, or FAIL and why (exit status 1).
+ * continued each time, and at last killed while stopped.  After each continue it waits
+ * until its parent has seen that.  Known: the parent sees each stop with its signal and
+ * each continue, once; while the child is stopped it does not run.  Prints PASS, or FAIL
+ * and why (exit status 1).
  */
 #include "work.h"
 
-#include <signal.h>
 #include <sys/wait.h>
 
 static volatile int *progress; /* shared with the child */
+static int seen[2];	       /* a byte from the parent for each continue */
 
 static void *idler(void *arg)
 {
@@ -23,16 +23,26 @@ static void *idler(void *arg)
 	return arg;
 }
 
+static void go_on(int to)
+{
+	char byte;
+
+	if (read(seen[0], &byte, 1) != 1)
+		broken("pipe");
+	*progress = to;
+}
+
 __attribute__((noreturn)) static void child(void)
 {
+	die_with_parent();
 	setpgid(0, 0); /* so that its group is no orphan, whose SIGTSTP is discarded */
 	start_thread(idler, NULL);
 	raise(SIGSTOP);
-	*progress = 1;
+	go_on(1);
 	raise(SIGTSTP);
-	*progress = 2;
+	go_on(2);
 	kill(getpid(), SIGSTOP);
-	*progress = 3;
+	go_on(3);
 	for (;;)
 		pause();
 }
@@ -67,6 +77,8 @@ static void continued(pid_t pid, int at)
 	kill(pid, SIGCONT);
 	if (waitpid(pid, &status, WCONTINUED) != pid || !WIFCONTINUED(status))
 		fail(pid, "no continue", at);
+	if (write(seen[1], "", 1) != 1)
+		broken("pipe");
 }
 
 int main(void)
@@ -76,8 +88,8 @@ int main(void)
 
 	progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			-1, 0);
-	if (progress == MAP_FAILED)
-		broken("mmap");
+	if (progress == MAP_FAILED || pipe(seen) == -1)
+		broken("mmap, pipe");
 	pid = fork();
 	if (pid == -1)
 		broken("fork");

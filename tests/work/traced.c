@@ -8,7 +8,6 @@
  */
 #include "work.h"
 
-#include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -18,6 +17,7 @@ int main(void)
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		die_with_parent();
 		for (;;)
 			pause();
 	}

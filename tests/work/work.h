@@ -19,11 +19,13 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -122,6 +124,12 @@ static inline pthread_t start_thread(void *(*fn)(void *), void *arg)
 		broken("pthread_create");
 	pthread_attr_destroy(&attr);
 	return thread;
+}
+
+/* For children that wait to be killed: nothing is left behind when a test is cut short. */
+static inline void die_with_parent(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
 /* A line to whoever waits for it, at once. */

@@ -210,3 +210,26 @@ all_ticked() {
 		done
 	done
 }
+
+@test "LWPs that cannot be counted lose none of the others" {
+	# each LWP takes two files
+	start ct bash -c "ulimit -n 40; exec cputrack -o '$ROWS' -v -T 0 \
+		-c page-faults,minor-faults '$WORK/crowd' -p 10 30"
+	eventually said ct ready
+	tell ct g
+	eventually said ct "done"
+	hang_up ct
+	finish ct
+	[ "$status" -eq 0 ]
+	cat "$ROWS"
+	check_format
+	check_sums
+	lost=$(rows_of lwp_exit | awk '$4 == "-" && $5 == "-"' | wc -l)
+	[ "$lost" -gt 5 ]
+	[ "$lost" -lt 25 ]
+	[ "$(count_of lwp_exit)" -eq 30 ]
+	[ "$(rows_of lwp_exit | awk '$4 >= 10' | wc -l)" -eq $((30 - lost)) ]
+	rows_of exit | grep -q '# incomplete$'
+	[ "$(grep -c "^cputrack: init_lwp: can't bind perf counters to lwp" "$T/ct.err")" -eq "$lost" ]
+	grep -q 'RLIMIT_NOFILE\|ulimit' "$T/ct.err"
+}

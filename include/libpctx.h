@@ -81,6 +81,13 @@ typedef int pctx_init_lwpfn_t(pctx_t *pctx, pid_t pid, id_t lwp, void *arg);
 typedef int pctx_fini_lwpfn_t(pctx_t *pctx, pid_t pid, id_t lwp, void *arg);
 typedef int pctx_sysc_lwp_exitfn_t(pctx_t *pctx, pid_t pid, id_t lwp, void *arg);
 
+/*
+ * Extension.  Called with the handle given to pctx_run when there is nothing to do for
+ * now: the time to write what was put off.  Returns after how many milliseconds to call
+ * it again if it still is so, or 0: not before something has happened.
+ */
+typedef uint_t pctx_idlefn_t(pctx_t *pctx, void *arg);
+
 typedef enum {
 	PCTX_NULL_EVENT = 0,
 	PCTX_SYSC_EXEC_EVENT,
@@ -89,7 +96,8 @@ typedef enum {
 	PCTX_SYSC_LWP_CREATE_EVENT,
 	PCTX_INIT_LWP_EVENT,
 	PCTX_FINI_LWP_EVENT,
-	PCTX_SYSC_LWP_EXIT_EVENT
+	PCTX_SYSC_LWP_EXIT_EVENT,
+	PCTX_IDLE_EVENT /* Extension */
 } pctx_event_t;
 
 /*

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #define NSEC 1000000000LL
+#define MSEC 1000000LL
 
 /* Only what this thread made or controls: other threads' children are theirs. */
 #define WAIT_FLAGS (__WALL | __WNOTHREAD)
@@ -58,22 +59,21 @@ static bool tick_if_due(struct pctxi_loop *loop)
 	return loop->samples_left == 0 || --loop->samples_left > 0;
 }
 
-/* Sleeps until something may have happened. */
-static void nap(const struct pctxi_loop *loop, const sigset_t *chld)
+/* Sleeps until something may have happened, a tick is due, or the idle handler is. */
+static void nap(struct pctxi_loop *loop, const sigset_t *chld)
 {
+	struct pctx *root = loop->root;
+	int64_t left = loop->interval_ns != 0 ? loop->next_tick_ns - now_ns() : INT64_MAX;
+	int64_t again = root->idle != NULL ? (int64_t)root->idle(root, root->arg) * MSEC : 0;
 	struct timespec ts;
-	int64_t left;
 
-	if (loop->interval_ns == 0) {
-		sigwaitinfo(chld, NULL);
-		return;
-	}
-	left = loop->next_tick_ns - now_ns();
-	if (left <= 0)
+	if (again != 0 && again < left)
+		left = again;
+	if (left <= 0 || loop->terminate)
 		return;
 	ts.tv_sec = left / NSEC;
 	ts.tv_nsec = left % NSEC;
-	sigtimedwait(chld, NULL, &ts);
+	sigtimedwait(chld, NULL, left != INT64_MAX ? &ts : NULL);
 }
 
 /* Does anything still happen to a process that we follow or are about to leave? */

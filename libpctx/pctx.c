@@ -162,6 +162,9 @@ int pctx_set_events(pctx_t *pctx, ...)
 		case PCTX_SYSC_LWP_EXIT_EVENT:
 			pctx->lwp_exit = va_arg(ap, pctx_sysc_lwp_exitfn_t *);
 			break;
+		case PCTX_IDLE_EVENT:
+			pctx->idle = va_arg(ap, pctx_idlefn_t *);
+			break;
 		case PCTX_NULL_EVENT:
 		default:
 			pctxi_error(pctx->errfn, "set_events", "unknown event %d", (int)event);

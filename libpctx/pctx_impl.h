@@ -68,6 +68,7 @@ struct pctx {
 	pctx_init_lwpfn_t *init_lwp;
 	pctx_fini_lwpfn_t *fini_lwp;
 	pctx_sysc_lwp_exitfn_t *lwp_exit;
+	pctx_idlefn_t *idle;
 	int (*tick)(pctx_t *, pid_t, id_t, void *);
 	TAILQ_ENTRY(pctx) link;
 };

@@ -5,15 +5,34 @@
  */
 #include "opts.h"
 
+#include <err.h>
 #include <getopt.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define MAX_OPTS 32
 
+/* Says what is wrong with the option that getopt_long(3) stopped at. */
+static void complain(char **argv, bool no_argument_given)
+{
+	char letter[3] = {'-', (char)optopt, '\0'};
+	/* Of a long option the word as it was written, of a letter just that. */
+	bool is_letter = optopt > 0 && optopt < 256 && strncmp(argv[optind - 1], "--", 2) != 0;
+	const char *what = is_letter ? letter : argv[optind - 1];
+
+	if (no_argument_given)
+		warnx("option '%s' takes an argument", what);
+	else if (!is_letter && optopt != 0)
+		warnx("option '%s' takes no argument", what);
+	else
+		warnx("unknown option '%s'", what);
+}
+
 int opts_next(int argc, char **argv, const struct opt *opts)
 {
 	struct option longs[MAX_OPTS + 1] = {0};
-	char shorts[2 + 2 * MAX_OPTS] = "+", *s = shorts + 1;
+	char shorts[3 + 2 * MAX_OPTS] = "+:", *s = shorts + 2;
+	int c;
 
 	for (int i = 0; i < MAX_OPTS && opts[i].code != 0; i++) {
 		longs[i].name = opts[i].name;
@@ -25,7 +44,11 @@ int opts_next(int argc, char **argv, const struct opt *opts)
 				*s++ = ':';
 		}
 	}
-	return getopt_long(argc, argv, shorts, longs, NULL);
+	c = getopt_long(argc, argv, shorts, longs, NULL);
+	if (c != '?' && c != ':')
+		return c;
+	complain(argv, c == ':');
+	return '?';
 }
 
 void opts_print(FILE *f, const struct opt *opts)

@@ -136,6 +136,17 @@ static bool only_here(int error)
 	return error == EAGAIN || error == ENOSYS;
 }
 
+static void flush(struct sampler *s)
+{
+	int error = out_flush(s->out);
+
+	if (error != 0) {
+		errno = error;
+		warn("write error");
+		s->end.failed = s->done = s->lost = true;
+	}
+}
+
 static void bind_all(struct sampler *s, size_t k)
 {
 	size_t nfailed = 0;
@@ -160,6 +171,7 @@ static void bind_all(struct sampler *s, size_t k)
 	s->started = true;
 	if (s->config->header)
 		out_header(s->out);
+	flush(s);
 }
 
 static void unbind_all(struct sampler *s, size_t k)
@@ -171,9 +183,10 @@ static void unbind_all(struct sampler *s, size_t k)
 }
 
 /* A row of what a set counted on a CPU since the last sample of this turn. */
-static void sample_cpu(struct sampler *s, struct cpu *cpu, size_t k)
+static void sample_cpu(struct sampler *s, struct cpu *cpu, size_t k, int64_t time_ns)
 {
-	struct row row = {.id = cpu->id, .event = "tick", .data = ROW_COUNTS, .set = k};
+	struct row row = {
+		.id = cpu->id, .event = "tick", .data = ROW_COUNTS, .set = k, .time_ns = time_ns};
 	cpc_buf_t *now = s->now[k], *before = cpu->bound[k].before;
 
 	if (cpc_set_sample(s->cpc, cpu->bound[k].set, now) == -1) {
@@ -182,7 +195,6 @@ static void sample_cpu(struct sampler *s, struct cpu *cpu, size_t k)
 			   errno == EAGAIN ? "perf counter contents invalidated" : strerror(errno));
 		return;
 	}
-	row.time_ns = cpc_buf_hrtime(s->cpc, now) - s->start_ns;
 	cpc_buf_sub(s->cpc, now, now, before);
 	cpc_buf_add(s->cpc, cpu->bound[k].total, cpu->bound[k].total, now);
 	cpc_buf_add(s->cpc, before, before, now);
@@ -201,17 +213,6 @@ static void put_stamp(const struct sampler *s)
 	} else if (s->config->stamp == 'd') {
 		strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Z %Y", localtime_r(&now, &tm));
 		fprintf(s->out->file, "%s\n", text);
-	}
-}
-
-static void flush(struct sampler *s)
-{
-	int error = out_flush(s->out);
-
-	if (error != 0) {
-		errno = error;
-		warn("write error");
-		s->end.failed = s->done = s->lost = true;
 	}
 }
 
@@ -291,12 +292,13 @@ static void end_turn(struct sampler *s, size_t k)
 
 static void sample_all(struct sampler *s, size_t k)
 {
+	int64_t time_ns = now_ns() - s->start_ns; /* one for all rows of a sample */
 	bool any = false;
 
 	put_stamp(s);
 	for (size_t i = 0; i < s->ncpus; i++) {
 		if (!s->cpu[i].failed)
-			sample_cpu(s, &s->cpu[i], k);
+			sample_cpu(s, &s->cpu[i], k, time_ns);
 		any |= !s->cpu[i].failed;
 	}
 	flush(s);

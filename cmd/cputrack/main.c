@@ -145,7 +145,7 @@ static int parse_option(struct config *cfg, int c)
 		cfg->version = true;
 		return STATUS_OK;
 	default:
-		return usage_error("bad usage");
+		return STATUS_USAGE;
 	}
 }
 

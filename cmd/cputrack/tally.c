@@ -103,7 +103,6 @@ struct lwp *tally_new_lwp(struct tally *tally, struct proc *proc, id_t id)
 
 	lwp->id = id;
 	RB_INSERT(lwps, &proc->lwps, lwp);
-	tally->nlwps++;
 	return lwp;
 }
 
@@ -134,7 +133,6 @@ void tally_free_lwp(struct tally *tally, struct proc *proc, struct lwp *lwp)
 		cpc_set_destroy(tally->cpc, lwp->counted[i].set);
 	}
 	RB_REMOVE(lwps, &proc->lwps, lwp);
-	tally->nlwps--;
 	free(lwp);
 }
 

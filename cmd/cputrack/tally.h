@@ -53,7 +53,6 @@ struct tally {
 	const struct setgrp *grp;
 	struct procs procs;
 	struct proc *last;	 /* the one looked up last */
-	size_t nlwps;		 /* of all processes */
 	cpc_buf_t **now, **diff; /* for each set, a sample and a difference in the making */
 };
 

@@ -18,12 +18,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define FLUSH_NS 20000000 /* how long a row may wait to be written */
+
 struct track {
 	struct track_config config;
 	const struct out *out;
 	struct tally tally;
-	size_t nticked; /* how many LWPs had this round's tick */
-	int64_t start_ns;
+	int64_t start_ns, flushed_ns;
+	bool unflushed; /* there are rows since */
 	int output_error;
 	volatile sig_atomic_t stopped;
 };
@@ -36,6 +38,7 @@ struct track *track_new(const struct track_config *config, const struct out *out
 	track->out = out;
 	tally_init(&track->tally, out->cpc, out->grp);
 	track->start_ns = now_ns();
+	track->unflushed = true; /* the header */
 	return track;
 }
 
@@ -52,6 +55,12 @@ static struct row new_row(const struct track *track, const struct proc *proc, id
 	};
 }
 
+static void put_row(struct track *track, const struct row *row)
+{
+	out_row(track->out, row);
+	track->unflushed = true;
+}
+
 /* Output that fails ends the tracking; the program runs on. */
 static void flush(struct track *track, pctx_t *pctx)
 {
@@ -60,60 +69,66 @@ static void flush(struct track *track, pctx_t *pctx)
 	track->output_error = out_flush(track->out);
 	if (track->output_error != 0)
 		pctx_terminate(pctx);
+	track->flushed_ns = now_ns();
+	track->unflushed = false;
 }
 
-/* Without ticks, which flush, every row is written as it comes. */
-static void put_row(struct track *track, pctx_t *pctx, const struct row *row)
+/* Rows are written soon after they were put, but not one by one in a storm of them. */
+static uint_t on_idle(pctx_t *pctx, void *arg)
 {
-	out_row(track->out, row);
-	if (track->config.interval_ms == 0)
-		flush(track, pctx);
+	struct track *track = arg;
+	int64_t wait = track->flushed_ns + FLUSH_NS - now_ns();
+
+	if (!track->unflushed)
+		return 0;
+	if (wait > 0)
+		return (uint_t)(wait / 1000000 + 1);
+	flush(track, pctx);
+	return 0;
 }
 
 /* A row of what one set counted; NULL: there should be counts, but there are none. */
-static void put_counts(struct track *track, pctx_t *pctx, struct row *row, size_t set,
-		       cpc_buf_t *buf)
+static void put_counts(struct track *track, struct row *row, size_t set, cpc_buf_t *buf)
 {
 	row->set = set;
 	row->buf = buf;
 	row->data = buf != NULL ? ROW_COUNTS : ROW_MISSING;
-	put_row(track, pctx, row);
+	put_row(track, row);
 }
 
-static void put_tick(struct track *track, pctx_t *pctx, struct proc *proc, struct lwp *lwp)
+static void put_tick(struct track *track, struct proc *proc, struct lwp *lwp)
 {
 	struct row row = new_row(track, proc, lwp->id, "tick");
 
-	put_counts(track, pctx, &row, lwp->turn, tally_tick(&track->tally, proc, lwp));
+	put_counts(track, &row, lwp->turn, tally_tick(&track->tally, proc, lwp));
 }
 
 /* An LWP as it stands now. */
-static void put_current(struct track *track, pctx_t *pctx, struct proc *proc, struct lwp *lwp,
-			const char *event)
+static void put_current(struct track *track, struct proc *proc, struct lwp *lwp, const char *event)
 {
 	struct row row = new_row(track, proc, lwp->id, event);
 
-	put_counts(track, pctx, &row, lwp->turn, tally_sample(&track->tally, proc, lwp));
+	put_counts(track, &row, lwp->turn, tally_sample(&track->tally, proc, lwp));
 }
 
 /* Totals: a row for each set. */
-static void put_lwp_totals(struct track *track, pctx_t *pctx, const struct proc *proc,
-			   const struct lwp *lwp, const char *event)
+static void put_lwp_totals(struct track *track, const struct proc *proc, const struct lwp *lwp,
+			   const char *event)
 {
 	struct row row = new_row(track, proc, lwp->id, event);
 
 	for (size_t i = 0; i < track->out->grp->n; i++)
-		put_counts(track, pctx, &row, i, tally_lwp_total(lwp, i));
+		put_counts(track, &row, i, tally_lwp_total(lwp, i));
 }
 
-static void put_proc_totals(struct track *track, pctx_t *pctx, const struct proc *proc, id_t lwp,
+static void put_proc_totals(struct track *track, const struct proc *proc, id_t lwp,
 			    const char *event)
 {
 	struct row row = new_row(track, proc, lwp, event);
 
 	row.incomplete = proc->incomplete;
 	for (size_t i = 0; i < track->out->grp->n; i++)
-		put_counts(track, pctx, &row, i, proc->total[i]);
+		put_counts(track, &row, i, proc->total[i]);
 }
 
 /* ---- handlers ----------------------------------------------------------- */
@@ -126,7 +141,7 @@ static int on_init_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 
 	tally_bind(&track->tally, pctx, proc, lwp, "init_lwp");
 	if (track->config.verbose)
-		put_current(track, pctx, proc, lwp, "init_lwp");
+		put_current(track, proc, lwp, "init_lwp");
 	return 0;
 }
 
@@ -135,7 +150,8 @@ static int on_lwp_create(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	struct track *track = arg;
 	struct proc *proc = tally_proc(&track->tally, pid);
 
-	put_current(track, pctx, proc, tally_lwp(proc, id), "lwp_create");
+	(void)pctx;
+	put_current(track, proc, tally_lwp(proc, id), "lwp_create");
 	return 0;
 }
 
@@ -145,9 +161,10 @@ static int on_fini_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	struct proc *proc = tally_proc(&track->tally, pid);
 	struct lwp *lwp = tally_lwp(proc, id);
 
+	(void)pctx;
 	tally_finish(&track->tally, proc, lwp);
 	if (track->config.verbose)
-		put_lwp_totals(track, pctx, proc, lwp, "fini_lwp");
+		put_lwp_totals(track, proc, lwp, "fini_lwp");
 	return 0;
 }
 
@@ -157,7 +174,8 @@ static int on_lwp_exit(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	struct proc *proc = tally_proc(&track->tally, pid);
 	struct lwp *lwp = tally_lwp(proc, id);
 
-	put_lwp_totals(track, pctx, proc, lwp, "lwp_exit");
+	(void)pctx;
+	put_lwp_totals(track, proc, lwp, "lwp_exit");
 	tally_free_lwp(&track->tally, proc, lwp);
 	return 0;
 }
@@ -168,14 +186,9 @@ static int on_tick(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	struct proc *proc = tally_proc(&track->tally, pid);
 	struct lwp *lwp = tally_lwp(proc, id);
 
-	put_tick(track, pctx, proc, lwp);
+	put_tick(track, proc, lwp);
 	if (track->out->grp->n > 1)
 		tally_rotate(&track->tally, pctx, proc, lwp);
-	/* One write for the rows of a round. */
-	if (++track->nticked >= track->tally.nlwps) {
-		track->nticked = 0;
-		flush(track, pctx);
-	}
 	return 0;
 }
 
@@ -187,7 +200,7 @@ static void on_fork(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
 
 	snprintf(note, sizeof(note), "%d", (int)child);
 	row.note = note;
-	put_row(track, pctx, &row);
+	put_row(track, &row);
 	pctx_run(pctx, track->config.interval_ms, track->config.count, on_tick);
 }
 
@@ -231,11 +244,12 @@ static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 	char *text = quote(cmd);
 	struct row row;
 
-	put_proc_totals(track, pctx, proc, id, "exec");
+	(void)pctx;
+	put_proc_totals(track, proc, id, "exec");
 	tally_clear_proc(&track->tally, proc);
 	row = new_row(track, proc, 1, "exec");
 	row.note = text;
-	put_row(track, pctx, &row);
+	put_row(track, &row);
 	free(text);
 	if (track->config.follow_exec) {
 		tell_setid(pid);
@@ -250,8 +264,9 @@ static void on_exit_proc(pctx_t *pctx, pid_t pid, id_t id, int status, void *arg
 	struct track *track = arg;
 	struct proc *proc = tally_proc(&track->tally, pid);
 
+	(void)pctx;
 	(void)status;
-	put_proc_totals(track, pctx, proc, id, "exit");
+	put_proc_totals(track, proc, id, "exit");
 	tally_free_proc(&track->tally, proc);
 }
 
@@ -259,15 +274,15 @@ static void on_exit_proc(pctx_t *pctx, pid_t pid, id_t id, int status, void *arg
 
 int track_watch(pctx_t *pctx, bool follow_fork)
 {
-	return pctx_set_events(pctx, PCTX_INIT_LWP_EVENT, on_init_lwp, PCTX_FINI_LWP_EVENT,
-			       on_fini_lwp, PCTX_SYSC_LWP_CREATE_EVENT, on_lwp_create,
-			       PCTX_SYSC_LWP_EXIT_EVENT, on_lwp_exit, PCTX_SYSC_EXEC_EVENT, on_exec,
-			       PCTX_SYSC_FORK_EVENT, follow_fork ? on_fork : NULL,
-			       PCTX_SYSC_EXIT_EVENT, on_exit_proc, PCTX_NULL_EVENT);
+	return pctx_set_events(
+		pctx, PCTX_INIT_LWP_EVENT, on_init_lwp, PCTX_FINI_LWP_EVENT, on_fini_lwp,
+		PCTX_SYSC_LWP_CREATE_EVENT, on_lwp_create, PCTX_SYSC_LWP_EXIT_EVENT, on_lwp_exit,
+		PCTX_SYSC_EXEC_EVENT, on_exec, PCTX_SYSC_FORK_EVENT, follow_fork ? on_fork : NULL,
+		PCTX_SYSC_EXIT_EVENT, on_exit_proc, PCTX_IDLE_EVENT, on_idle, PCTX_NULL_EVENT);
 }
 
 /* Tracking ends before these processes do. */
-static void put_last_rows(struct track *track, pctx_t *pctx)
+static void put_last_rows(struct track *track)
 {
 	struct proc *proc;
 	struct lwp *lwp;
@@ -275,12 +290,12 @@ static void put_last_rows(struct track *track, pctx_t *pctx)
 	while ((proc = tally_first_proc(&track->tally)) != NULL) {
 		for (lwp = tally_first_lwp(proc); lwp != NULL; lwp = tally_next_lwp(lwp)) {
 			if (track->stopped)
-				put_tick(track, pctx, proc, lwp);
+				put_tick(track, proc, lwp);
 			tally_finish(&track->tally, proc, lwp);
 			if (track->config.verbose)
-				put_lwp_totals(track, pctx, proc, lwp, "fini_lwp");
+				put_lwp_totals(track, proc, lwp, "fini_lwp");
 		}
-		put_proc_totals(track, pctx, proc, 1, "detach");
+		put_proc_totals(track, proc, 1, "detach");
 		tally_free_proc(&track->tally, proc);
 	}
 }
@@ -293,7 +308,7 @@ int track_run(struct track *track, pctx_t *pctx)
 		tell_setid(pctx_pid(pctx));
 	rc = pctx_run(pctx, track->config.interval_ms, track->config.count, on_tick);
 
-	put_last_rows(track, pctx);
+	put_last_rows(track);
 	flush(track, pctx);
 	return rc;
 }

@@ -195,6 +195,24 @@ with_closed_pipe() {
 	[ "$status" -eq 0 ]
 }
 
+@test "rows are there when they happen, however long an interval is" {
+	for interval in 0 600; do
+		start ct cputrack -T "$interval" -c page-faults "$WORK/crowd" 2
+		eventually grep -q ' lwp_create ' "$T/ct.out"
+		eventually said ct ready
+		hang_up ct
+		finish ct
+		[ "$status" -eq 0 ]
+		[ "$(grep -c ' tick ' "$T/ct.out")" -eq 0 ]
+	done
+	start crowd "$WORK/crowd" 1
+	eventually said crowd ready
+	start ct cputrack -T 600 -c page-faults -p "${PIDS[crowd]}"
+	eventually grep -q '^ *time' "$T/ct.out"
+	start cs cpustat -c page-faults 600
+	eventually grep -q '^ *time' "$T/cs.out"
+}
+
 @test "several -c: one spec per interval, and a total for each" {
 	track -0 -T 0.02 -c page-faults -c task-clock "$WORK/spin" 0.5
 	[ "$(header)" = "   time lwp      event      pic0 " ]

@@ -30,16 +30,17 @@ static int start(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target 
 {
 	size_t n = set->plan->nreqs;
 	struct cpci_diag diag;
-	uint_t bad = 0;
+	struct cpci_member bad = {0};
 
 	if (set->fd == NULL)
-		set->fd = reallocarray(NULL, n, sizeof(*set->fd));
+		set->fd = reallocarray(NULL, set->plan->nmembers, sizeof(*set->fd));
 	if (set->start == NULL)
 		set->start = reallocarray(NULL, n, sizeof(*set->start));
 	if (set->fd == NULL || set->start == NULL)
 		return cpci_failf(cpc, fn, ENOMEM, 0, "%s", strerror(ENOMEM));
 	if (cpci_group_open(set->plan, target, set->fd, &bad) == -1) {
-		cpci_why(&diag, errno, &set->plan->req[bad], target);
+		cpci_why(&diag, errno, set->plan->req[bad.req].name, cpci_plan_term(set->plan, bad),
+			 target);
 		return cpci_fail(cpc, fn, &diag);
 	}
 	memcpy(set->start, set->preset, n * sizeof(*set->start));
@@ -207,15 +208,20 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 		errno = EINVAL;
 		return -1;
 	}
+	memcpy(buf->val, set->start, plan->nreqs * sizeof(*buf->val));
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		const struct cpci_span *group = &plan->group[g];
 
 		if (cpci_group_read(set->fd[group->first], group->n, raw) == -1)
 			return -1;
 		for (uint_t i = 0; i < group->n; i++) {
-			uint_t req = plan->member[group->first + i].req;
+			struct cpci_member member = plan->member[group->first + i];
+			uint64_t count = raw[CPCI_RAW_VALUES + i];
 
-			buf->val[req] = set->start[req] + raw[CPCI_RAW_VALUES + i];
+			if (cpci_plan_term(plan, member)->minus)
+				buf->val[member.req] -= count;
+			else
+				buf->val[member.req] += count;
 		}
 		if (g == 0)
 			buf->tick = cpci_cycles(&cpc->clock, raw[CPCI_RAW_RUNNING]);

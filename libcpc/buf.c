@@ -11,7 +11,7 @@
 
 cpc_buf_t *cpc_buf_create(cpc_t *cpc, cpc_set_t *set)
 {
-	uint_t n = set->plan->nreqs;
+	uint_t n = set->plan->nreqs, nmembers = set->plan->nmembers;
 	cpc_buf_t *buf;
 
 	if (set->cpc != cpc) {
@@ -19,7 +19,7 @@ cpc_buf_t *cpc_buf_create(cpc_t *cpc, cpc_set_t *set)
 			   "the set was made with another handle");
 		return NULL;
 	}
-	buf = calloc(1, sizeof(*buf) + (n + CPCI_RAW_VALUES + n) * sizeof(uint64_t));
+	buf = calloc(1, sizeof(*buf) + (n + CPCI_RAW_VALUES + nmembers) * sizeof(uint64_t));
 	if (buf == NULL)
 		return NULL;
 	buf->cpc = cpc;

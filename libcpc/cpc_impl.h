@@ -21,7 +21,9 @@
 
 /* One counter of the kernel, as perf_event_open(2) wants it. */
 struct cpci_term {
+	bool minus; /* its count is taken away from the event's, not added to it */
 	uint32_t type;
+	uint32_t bp_type; /* breakpoints: HW_BREAKPOINT_* */
 	uint8_t precise_ip;
 	bool exclude_user, exclude_kernel, exclude_hv, exclude_host, exclude_guest;
 	uint64_t config, config1, config2;
@@ -34,6 +36,19 @@ struct cpci_diag {
 	char text[320];
 };
 
+#define CPCI_MAX_TERMS 8
+
+/* What a name stands for: a sum and difference of terms, mostly one. */
+struct cpci_event {
+	const struct cpci_defs *defs; /* given: the definitions to look in */
+	uint_t depth;		      /* given: how many led here, lest they go in circles */
+	const char *resolver;	      /* who knew the name */
+	double scale;		      /* what a count is to be multiplied with... */
+	char unit[16];		      /* ...to be in this unit; "": it is a number */
+	uint_t nterms;
+	struct cpci_term term[CPCI_MAX_TERMS];
+};
+
 struct cpci_req {
 	char *name;
 	uint64_t preset;
@@ -41,13 +56,12 @@ struct cpci_req {
 	uint_t nattrs;
 	cpc_attr_t *attrs;
 	uint_t slot;
-	struct cpci_term term;
-	const char *resolver; /* who knew the name */
+	struct cpci_event event;
 };
 
 /* A term's place in the order in which the kernel reports them. */
 struct cpci_member {
-	uint_t req;
+	uint_t req, term;
 };
 
 /* Members first..first + n - 1 are opened, and read, as one group. */
@@ -61,7 +75,8 @@ struct cpci_plan {
 	atomic_uint refs;
 	uint_t nreqs;
 	struct cpci_req *req;
-	struct cpci_member *member; /* nreqs of them, by group */
+	uint_t nmembers;
+	struct cpci_member *member; /* the terms of all requests, by group */
 	uint_t ngroups;
 	struct cpci_span *group;
 	bool fits;  /* its hardware groups were found to fit the PMU */
@@ -114,11 +129,14 @@ struct cpc {
 	uint_t npic;
 	char cciname[128];
 	struct cpci_clock clock;
+	struct cpci_defs *defs; /* NULL: not read yet */
 	LIST_HEAD(cpci_sets, cpc_set) sets;
 	LIST_HEAD(cpci_bufs, cpc_buf) bufs;
 };
 
 /* handle.c */
+/* The definitions of events, read when first asked for.  NULL: see `diag`. */
+const struct cpci_defs *cpci_defs(cpc_t *cpc, struct cpci_diag *diag);
 pid_t cpci_self(void); /* the calling thread's id, without a system call */
 
 /* error.c */
@@ -130,6 +148,7 @@ __attribute__((format(printf, 5, 6))) int cpci_failf(cpc_t *cpc, const char *fn,
 						     int subcode, const char *fmt, ...);
 
 /* plan.c */
+const struct cpci_term *cpci_plan_term(const struct cpci_plan *plan, struct cpci_member member);
 struct cpci_plan *cpci_plan_new(void);
 struct cpci_plan *cpci_plan_hold(struct cpci_plan *plan);
 void cpci_plan_drop(struct cpci_plan *plan);
@@ -138,23 +157,60 @@ struct cpci_plan *cpci_plan_copy(const struct cpci_plan *plan);
 int cpci_plan_add(struct cpci_plan *plan, const struct cpci_req *req);
 
 /* event.c */
-/* Fills in the request's term and resolver by its name and flags.  -1: see `diag`. */
-int cpci_event_resolve(struct cpci_req *req, struct cpci_diag *diag);
+/* Fills in `event`, whose defs and depth are given, by its name and CPC_COUNT flags.  -1: see
+ * `diag`. */
+int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
+		       struct cpci_diag *diag);
+bool cpci_parse_number(const char *s, uint64_t *val); /* decimal, 0x hex, 0 octal */
 void cpci_term_modes(struct cpci_term *term, uint_t flags);
 bool cpci_term_is_software(const struct cpci_term *term);
 
 /*
- * The resolvers.  1: `term` is it; 0: not one of mine; -1: mine, but it cannot be
- * had, and `diag` says why.
+ * The resolvers.  1: the terms of `event` are it; 0: not one of mine; -1: mine, but
+ * it cannot be had, and `diag` says why.
  */
-typedef int cpci_resolver(const char *name, uint_t flags, struct cpci_term *term,
+typedef int cpci_resolver(const char *name, uint_t flags, struct cpci_event *event,
 			  struct cpci_diag *diag);
-cpci_resolver cpci_event_pfm;	/* event_pfm.c */
-cpci_resolver cpci_event_trace; /* event_trace.c */
+cpci_resolver cpci_event_user, cpci_event_solaris, cpci_event_generic; /* event_defs.c */
+cpci_resolver cpci_event_pfm;					       /* event_pfm.c */
+cpci_resolver cpci_event_sysfs;					       /* event_sysfs.c */
+cpci_resolver cpci_event_trace;					       /* event_trace.c */
+cpci_resolver cpci_event_break;					       /* event_break.c */
+
+/* event_defs.c: definitions of events, those that fit this machine */
+enum cpci_source { CPCI_DEF_USER, CPCI_DEF_SOLARIS, CPCI_DEF_GENERIC };
+
+struct cpci_def {
+	enum cpci_source source;
+	char *file;
+	int line;
+	bool arch; /* its names are those of the core PMU */
+	char *name, *expr, *desc;
+};
+
+struct cpci_defs {
+	const char *pmu; /* the core PMU's name; NULL: unknown */
+	size_t n;
+	struct cpci_def *def;
+};
+
+/* Reads the user's files and the shipped definitions.  NULL: see `diag`. */
+struct cpci_defs *cpci_defs_new(struct cpci_diag *diag);
+void cpci_defs_free(struct cpci_defs *defs);
+
+/* nearest.c: which of the known names a misspelt one was meant to be */
+struct cpci_nearest {
+	const char *name;
+	unsigned distance; /* of the best so far */
+	char best[80];	   /* "": nothing is near */
+};
+
+void cpci_nearest_start(struct cpci_nearest *near, const char *name);
+void cpci_nearest_try(struct cpci_nearest *near, const char *candidate);
 
 /* event_pfm.c */
 struct cpci_core_pmu {
-	const char *desc;
+	const char *name, *desc;
 	uint_t ncounters; /* general and fixed ones */
 };
 /* What libpfm4 takes this machine's core PMU for; false: none that it knows. */
@@ -168,8 +224,9 @@ struct cpci_target {
 	pid_t tid; /* 0: the calling thread, -1: all */
 	int cpu;   /* -1: any */
 };
-/* Opens all members of a plan and starts them; -1, errno, and the refused member. */
-int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd, uint_t *bad);
+/* Opens all members of a plan and starts them; -1, errno, and which was refused. */
+int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd,
+		    struct cpci_member *bad);
 void cpci_group_close(const struct cpci_plan *plan, const int *fd);
 /* Keeps one throw-away event of each kind open, which makes opening more cheap. */
 void cpci_group_keep(struct cpci_plan *plan);
@@ -183,7 +240,7 @@ enum { CPCI_RAW_N, CPCI_RAW_ENABLED, CPCI_RAW_RUNNING, CPCI_RAW_VALUES };
 int cpci_group_read(int fd, uint_t n, uint64_t *raw);
 
 /* why.c: the reason in words for the errno that opening a request gave. */
-void cpci_why(struct cpci_diag *diag, int err, const struct cpci_req *req,
+void cpci_why(struct cpci_diag *diag, int err, const char *name, const struct cpci_term *term,
 	      struct cpci_target target);
 bool cpci_have_core_pmu(void);
 int cpci_paranoid(void); /* kernel.perf_event_paranoid; INT_MIN: no perf events */

@@ -5,26 +5,34 @@
  */
 #include "cpc_impl.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 
-/* A non-zero number is a code of the core PMU. */
-static int resolve_raw(const char *name, uint_t flags, struct cpci_term *term,
-		       struct cpci_diag *diag)
+bool cpci_parse_number(const char *s, uint64_t *val)
 {
-	unsigned long long code;
 	char *end;
 
-	(void)diag;
-	if (*name < '0' || *name > '9')
-		return 0;
+	if (!isdigit((unsigned char)*s)) /* strtoull(3) takes blanks and signs */
+		return false;
 	errno = 0;
-	code = strtoull(name, &end, 0);
-	if (*end != '\0' || code == 0 || errno != 0)
+	*val = strtoull(s, &end, 0);
+	return *end == '\0' && errno == 0;
+}
+
+/* A non-zero number is a code of the core PMU. */
+static int resolve_raw(const char *name, uint_t flags, struct cpci_event *event,
+		       struct cpci_diag *diag)
+{
+	uint64_t code;
+
+	(void)diag;
+	if (!cpci_parse_number(name, &code) || code == 0)
 		return 0;
-	*term = (struct cpci_term){.type = PERF_TYPE_RAW, .config = code};
-	cpci_term_modes(term, flags);
+	event->nterms = 1;
+	event->term[0] = (struct cpci_term){.type = PERF_TYPE_RAW, .config = code};
+	cpci_term_modes(&event->term[0], flags);
 	return 1;
 }
 
@@ -33,9 +41,10 @@ static const struct {
 	const char *name;
 	cpci_resolver *resolve;
 } resolvers[] = {
-	{"libpfm4", cpci_event_pfm},
-	{"tracepoint", cpci_event_trace},
-	{"raw code", resolve_raw},
+	{"user definition", cpci_event_user}, {"Solaris name", cpci_event_solaris},
+	{"generic name", cpci_event_generic}, {"libpfm4", cpci_event_pfm},
+	{"breakpoint", cpci_event_break},     {"sysfs", cpci_event_sysfs},
+	{"tracepoint", cpci_event_trace},     {"raw code", resolve_raw},
 };
 
 void cpci_term_modes(struct cpci_term *term, uint_t flags)
@@ -65,24 +74,55 @@ static bool happens_in_kernel_only(const struct cpci_term *term)
 		term->config == PERF_COUNT_SW_CGROUP_SWITCHES);
 }
 
-int cpci_event_resolve(struct cpci_req *req, struct cpci_diag *diag)
+/* What every term must be, whoever resolved it. */
+static void finish(struct cpci_term *term)
 {
-	struct cpci_term *term = &req->term;
-	int known = 0;
-
-	for (size_t i = 0; known == 0 && i < sizeof(resolvers) / sizeof(*resolvers); i++) {
-		req->resolver = resolvers[i].name;
-		known = resolvers[i].resolve(req->name, req->flags, term, diag);
-	}
-	if (known == 0)
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "unknown event '%s'", req->name);
-	if (known != 1)
-		return -1;
 	if (cpci_term_is_software(term)) {
 		/* Guests have kernels of their own; some kernels refuse to be told so. */
 		term->exclude_guest = term->exclude_host = false;
 	}
 	if (happens_in_kernel_only(term))
 		term->exclude_user = term->exclude_kernel = term->exclude_hv = false;
+}
+
+static void try_name(void *arg, const char *name, const struct cpci_term *term)
+{
+	(void)term;
+	cpci_nearest_try(arg, name);
+}
+
+static void unknown(const char *name, const struct cpci_defs *defs, struct cpci_diag *diag)
+{
+	struct cpci_nearest near;
+
+	cpci_nearest_start(&near, name);
+	for (size_t i = 0; defs != NULL && i < defs->n; i++)
+		cpci_nearest_try(&near, defs->def[i].name);
+	cpci_pfm_walk(&near, try_name);
+	if (near.best[0] != '\0')
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+			  "unknown event '%s' (did you mean '%s'?)", name, near.best);
+	else
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "unknown event '%s'", name);
+}
+
+int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
+		       struct cpci_diag *diag)
+{
+	int known = 0;
+
+	for (size_t i = 0; known == 0 && i < sizeof(resolvers) / sizeof(*resolvers); i++) {
+		event->nterms = 0;
+		event->scale = 1;
+		event->unit[0] = '\0';
+		event->resolver = resolvers[i].name;
+		known = resolvers[i].resolve(name, flags, event, diag);
+	}
+	if (known == 0)
+		unknown(name, event->defs, diag);
+	if (known != 1)
+		return -1;
+	for (uint_t i = 0; i < event->nterms; i++)
+		finish(&event->term[i]);
 	return 0;
 }

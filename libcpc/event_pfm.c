@@ -50,20 +50,23 @@ static int encode(const char *name, int modes, struct cpci_term *term)
 	return PFM_SUCCESS;
 }
 
-int cpci_event_pfm(const char *name, uint_t flags, struct cpci_term *term, struct cpci_diag *diag)
+int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, struct cpci_diag *diag)
 {
 	int modes = 0, rc;
 
-	if (!usable())
+	/* A slash is in the names of others, which libpfm4 takes for bad ones of its own. */
+	if (strchr(name, '/') != NULL || !usable())
 		return 0;
 	/* Modes in the name itself (":k") outrank these. */
 	if ((flags & CPC_COUNT_USER) != 0)
 		modes |= PFM_PLM3;
 	if ((flags & CPC_COUNT_SYSTEM) != 0)
 		modes |= PFM_PLM0;
-	rc = encode(name, modes, term);
-	if (rc == PFM_SUCCESS)
+	rc = encode(name, modes, &event->term[0]);
+	if (rc == PFM_SUCCESS) {
+		event->nterms = 1;
 		return 1;
+	}
 	if (rc == PFM_ERR_NOTFOUND)
 		return 0;
 	if (rc == PFM_ERR_NOMEM)
@@ -86,6 +89,7 @@ bool cpci_pfm_core(struct cpci_core_pmu *core)
 		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || !info.is_present ||
 		    info.type != PFM_PMU_TYPE_CORE)
 			continue;
+		core->name = info.name;
 		core->desc = info.desc;
 		core->ncounters = (uint_t)(info.num_cntrs + info.num_fixed_cntrs);
 		return true;

@@ -38,7 +38,8 @@ static long long read_id(const char *path)
 	return id;
 }
 
-int cpci_event_trace(const char *name, uint_t flags, struct cpci_term *term, struct cpci_diag *diag)
+int cpci_event_trace(const char *name, uint_t flags, struct cpci_event *event,
+		     struct cpci_diag *diag)
 {
 	const char *colon = strchr(name, ':');
 	bool mounted = false;
@@ -54,9 +55,10 @@ int cpci_event_trace(const char *name, uint_t flags, struct cpci_term *term, str
 			return 0;
 		id = read_id(path);
 		if (id >= 0) {
-			*term = (struct cpci_term){.type = PERF_TYPE_TRACEPOINT,
-						   .config = (uint64_t)id};
-			cpci_term_modes(term, flags);
+			event->nterms = 1;
+			event->term[0] = (struct cpci_term){.type = PERF_TYPE_TRACEPOINT,
+							    .config = (uint64_t)id};
+			cpci_term_modes(&event->term[0], flags);
 			return 1;
 		}
 		if (errno == EACCES || errno == EPERM) {

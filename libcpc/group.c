@@ -34,6 +34,8 @@ static int open_term(const struct cpci_term *term, struct cpci_target target, in
 		.exclude_guest = term->exclude_guest,
 	};
 
+	/* Address and length of a breakpoint share the places of config1 and config2. */
+	attr.bp_type = term->bp_type;
 	attr.precise_ip = term->precise_ip & 3U;
 	return (int)syscall(SYS_perf_event_open, &attr, target.tid, target.cpu, leader,
 			    PERF_FLAG_FD_CLOEXEC);
@@ -47,18 +49,18 @@ static void close_some(const int *fd, uint_t n)
 
 /* Opens members first..first + n - 1; only the leader can be disabled. */
 static int open_span(const struct cpci_plan *plan, const struct cpci_span *group,
-		     struct cpci_target target, bool disabled, int *fd, uint_t *bad)
+		     struct cpci_target target, bool disabled, int *fd, struct cpci_member *bad)
 {
 	for (uint_t i = 0; i < group->n; i++) {
-		uint_t req = plan->member[group->first + i].req;
+		struct cpci_member member = plan->member[group->first + i];
 
-		fd[i] = open_term(&plan->req[req].term, target, i == 0 ? -1 : fd[0],
+		fd[i] = open_term(cpci_plan_term(plan, member), target, i == 0 ? -1 : fd[0],
 				  disabled && i == 0);
 		if (fd[i] == -1) {
 			int err = errno;
 
 			close_some(fd, i);
-			*bad = req;
+			*bad = member;
 			errno = err;
 			return -1;
 		}
@@ -70,7 +72,8 @@ static int open_span(const struct cpci_plan *plan, const struct cpci_span *group
  * Does the PMU hold a group's members together?  The kernel does not look while
  * the leader is disabled, so ask with one that is not.
  */
-static int check_fit(struct cpci_plan *plan, struct cpci_target target, int *fd, uint_t *bad)
+static int check_fit(struct cpci_plan *plan, struct cpci_target target, int *fd,
+		     struct cpci_member *bad)
 {
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		const struct cpci_span *group = &plan->group[g];
@@ -85,10 +88,11 @@ static int check_fit(struct cpci_plan *plan, struct cpci_target target, int *fd,
 	return 0;
 }
 
-int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd, uint_t *bad)
+int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd,
+		    struct cpci_member *bad)
 {
 	/* A single counter starts as it is opened; more are started with one call. */
-	bool disabled = plan->nreqs > 1;
+	bool disabled = plan->nmembers > 1;
 
 	if (!plan->fits && check_fit(plan, target, fd, bad) == -1)
 		return -1;
@@ -109,8 +113,8 @@ int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd, 
 		if (ioctl(fd[group->first], PERF_EVENT_IOC_ENABLE, 0) == -1) {
 			int err = errno;
 
-			close_some(fd, plan->nreqs);
-			*bad = plan->member[group->first].req;
+			close_some(fd, plan->nmembers);
+			*bad = plan->member[group->first];
 			errno = err;
 			return -1;
 		}
@@ -120,7 +124,7 @@ int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd, 
 
 void cpci_group_close(const struct cpci_plan *plan, const int *fd)
 {
-	close_some(fd, plan->nreqs);
+	close_some(fd, plan->nmembers);
 }
 
 /*
@@ -134,9 +138,9 @@ void cpci_group_keep(struct cpci_plan *plan)
 
 	if (plan->spare != NULL)
 		return;
-	plan->spare = calloc(plan->nreqs, sizeof(*plan->spare));
-	for (uint_t i = 0; plan->spare != NULL && i < plan->nreqs; i++)
-		plan->spare[i] = open_term(&plan->req[i].term, target, -1, true);
+	plan->spare = calloc(plan->nmembers, sizeof(*plan->spare));
+	for (uint_t i = 0; plan->spare != NULL && i < plan->nmembers; i++)
+		plan->spare[i] = open_term(cpci_plan_term(plan, plan->member[i]), target, -1, true);
 }
 
 int cpci_group_probe(const struct cpci_term *term)

@@ -34,7 +34,7 @@ pid_t cpci_self(void)
 
 static void find_hardware(cpc_t *cpc)
 {
-	struct cpci_core_pmu pmu = {.desc = "unknown", .ncounters = VIRTUAL_SLOTS};
+	struct cpci_core_pmu pmu = {.desc = "unknown PMU", .ncounters = VIRTUAL_SLOTS};
 
 	cpc->npic = VIRTUAL_SLOTS;
 	if (!cpci_have_core_pmu()) {
@@ -80,9 +80,19 @@ int cpc_close(cpc_t *cpc)
 		cpc_set_destroy(cpc, set);
 	while ((buf = LIST_FIRST(&cpc->bufs)) != NULL)
 		cpc_buf_destroy(cpc, buf);
+	cpci_defs_free(cpc->defs);
 	pthread_mutex_destroy(&cpc->lock);
 	free(cpc);
 	return 0;
+}
+
+const struct cpci_defs *cpci_defs(cpc_t *cpc, struct cpci_diag *diag)
+{
+	pthread_mutex_lock(&cpc->lock);
+	if (cpc->defs == NULL)
+		cpc->defs = cpci_defs_new(diag);
+	pthread_mutex_unlock(&cpc->lock);
+	return cpc->defs;
 }
 
 /* Found out when first asked for: most programs that count never ask. */

@@ -38,11 +38,12 @@ void cpci_plan_drop(struct cpci_plan *plan)
 {
 	if (atomic_fetch_sub(&plan->refs, 1) != 1)
 		return;
-	for (uint_t i = 0; i < plan->nreqs; i++) {
-		free_req(&plan->req[i]);
-		if (plan->spare != NULL && plan->spare[i] != -1)
+	for (uint_t i = 0; plan->spare != NULL && i < plan->nmembers; i++) {
+		if (plan->spare[i] != -1)
 			close(plan->spare[i]);
 	}
+	for (uint_t i = 0; i < plan->nreqs; i++)
+		free_req(&plan->req[i]);
 	free(plan->spare);
 	free(plan->req);
 	free(plan->member);
@@ -93,58 +94,61 @@ static uint64_t domain_of(const struct cpci_term *term, bool have_core)
 	}
 }
 
+const struct cpci_term *cpci_plan_term(const struct cpci_plan *plan, struct cpci_member member)
+{
+	return &plan->req[member.req].event.term[member.term];
+}
+
 /* In a hardware group a hardware term leads: it takes software ones, not vice versa. */
 static void put_leader_first(struct cpci_plan *plan, struct cpci_span *group)
 {
+	struct cpci_member *member = &plan->member[group->first], leader;
+
 	for (uint_t i = 0; i < group->n; i++) {
-		struct cpci_member *m = &plan->member[group->first + i];
-
-		if (!cpci_term_is_software(&plan->req[m->req].term)) {
-			struct cpci_member leader = *m;
-
-			memmove(&plan->member[group->first + 1], &plan->member[group->first],
-				i * sizeof(leader));
-			plan->member[group->first] = leader;
+		if (!cpci_term_is_software(cpci_plan_term(plan, member[i]))) {
+			leader = member[i];
+			memmove(&member[1], &member[0], i * sizeof(leader));
+			member[0] = leader;
 			group->hardware = true;
 			return;
 		}
 	}
 }
 
+/* Sorts the members into groups: as many as there are domains, in order of first use. */
 static void lay_out(struct cpci_plan *plan)
 {
-	uint_t n = 0;
 	bool have_core = false;
+	uint_t done = 0;
 
-	for (uint_t i = 0; i < plan->nreqs; i++)
-		have_core |= domain_of(&plan->req[i].term, false) == DOMAIN_CORE;
-	plan->ngroups = 0;
-	for (uint_t i = 0; i < plan->nreqs; i++) {
-		uint64_t domain = domain_of(&plan->req[i].term, have_core);
+	for (uint_t i = 0; i < plan->nmembers; i++)
+		have_core |= domain_of(cpci_plan_term(plan, plan->member[i]), false) == DOMAIN_CORE;
+	for (plan->ngroups = 0; done < plan->nmembers; plan->ngroups++) {
 		struct cpci_span *group = &plan->group[plan->ngroups];
-		bool seen = false;
+		uint64_t domain = domain_of(cpci_plan_term(plan, plan->member[done]), have_core);
 
-		for (uint_t j = 0; j < i; j++)
-			seen |= domain_of(&plan->req[j].term, have_core) == domain;
-		if (seen)
-			continue;
-		*group = (struct cpci_span){.first = n};
-		for (uint_t j = i; j < plan->nreqs; j++) {
-			if (domain_of(&plan->req[j].term, have_core) == domain)
-				plan->member[n++].req = j;
+		*group = (struct cpci_span){.first = done};
+		for (uint_t i = done; i < plan->nmembers; i++) {
+			struct cpci_member m = plan->member[i];
+
+			if (domain_of(cpci_plan_term(plan, m), have_core) != domain)
+				continue;
+			/* Keeps the order of those that it passes. */
+			memmove(&plan->member[done + 1], &plan->member[done],
+				(i - done) * sizeof(m));
+			plan->member[done++] = m;
 		}
-		group->n = n - group->first;
+		group->n = done - group->first;
 		put_leader_first(plan, group);
-		plan->ngroups++;
 	}
 }
 
 int cpci_plan_add(struct cpci_plan *plan, const struct cpci_req *req)
 {
-	size_t n = plan->nreqs + 1U;
+	size_t n = plan->nmembers + req->event.nterms;
 	void *p;
 
-	p = reallocarray(plan->req, n, sizeof(*plan->req));
+	p = reallocarray(plan->req, plan->nreqs + 1U, sizeof(*plan->req));
 	if (p == NULL)
 		return -1;
 	plan->req = p;
@@ -158,6 +162,8 @@ int cpci_plan_add(struct cpci_plan *plan, const struct cpci_req *req)
 	plan->group = p;
 	if (copy_req(&plan->req[plan->nreqs], req) == -1)
 		return -1;
+	for (uint_t i = 0; i < req->event.nterms; i++)
+		plan->member[plan->nmembers++] = (struct cpci_member){plan->nreqs, i};
 	plan->nreqs++;
 	plan->fits = false;
 	lay_out(plan);

@@ -176,7 +176,9 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 		return cpci_failf(cpc, fn, EINVAL, CPC_RESOURCE_UNAVAIL,
 				  "no room for event '%s': a set takes %d requests", event,
 				  MAX_REQUESTS);
-	if (cpci_event_resolve(&req, &diag) == -1 || choose_slot(cpc, set->plan, &req, &diag) == -1)
+	req.event.defs = cpci_defs(cpc, &diag);
+	if (req.event.defs == NULL || cpci_event_resolve(event, flags, &req.event, &diag) == -1 ||
+	    choose_slot(cpc, set->plan, &req, &diag) == -1)
 		return cpci_fail(cpc, fn, &diag);
 	if (add(set, &req) == -1)
 		return -1;
@@ -194,10 +196,19 @@ int cpc_set_request_preset(cpc_t *cpc, cpc_set_t *set, int index, uint64_t prese
 	return 0;
 }
 
+static int describe_term(const struct cpci_term *term, char *text, size_t size)
+{
+	return snprintf(text, size, " %c type %u, config 0x%llx, counts in %s mode",
+			term->minus ? '-' : '+', term->type, (unsigned long long)term->config,
+			term->exclude_user     ? "kernel"
+			: term->exclude_kernel ? "user"
+					       : "user and kernel");
+}
+
 int cpc_set_describe(cpc_t *cpc, const cpc_set_t *set, int index, char *text, size_t size)
 {
-	const struct cpci_term *term;
 	const struct cpci_req *req;
+	size_t n;
 
 	if (set->cpc != cpc || index < 0 || (uint_t)index >= set->plan->nreqs)
 		return cpci_failf(cpc, "cpc_set_describe", EINVAL, 0,
@@ -205,12 +216,10 @@ int cpc_set_describe(cpc_t *cpc, const cpc_set_t *set, int index, char *text, si
 						  : "no request %d in the set",
 				  index);
 	req = &set->plan->req[index];
-	term = &req->term;
-	snprintf(text, size, "pic%u %s: by %s, type %u, config 0x%llx, counts in %s mode",
-		 req->slot, req->name, req->resolver, term->type, (unsigned long long)term->config,
-		 term->exclude_user	? "kernel"
-		 : term->exclude_kernel ? "user"
-					: "user and kernel");
+	n = (size_t)snprintf(text, size, "pic%u %s: %s:", req->slot, req->name,
+			     req->event.resolver);
+	for (uint_t i = 0; i < req->event.nterms && n < size; i++)
+		n += (size_t)describe_term(&req->event.term[i], text + n, size - n);
 	return 0;
 }
 

@@ -48,8 +48,8 @@ static bool privileged(void)
 }
 
 /* EACCES, EPERM: is it the sysctl, and at which value would it be allowed? */
-static void why_denied(struct cpci_diag *diag, int err, const struct cpci_req *req,
-		       struct cpci_target target)
+static void why_denied(struct cpci_diag *diag, int err, const char *name,
+		       const struct cpci_term *term, struct cpci_target target)
 {
 	int level = cpci_paranoid(), enough = INT_MAX;
 	const char *what = "";
@@ -59,7 +59,7 @@ static void why_denied(struct cpci_diag *diag, int err, const struct cpci_req *r
 		what = "";
 		enough = 2;
 	}
-	if (!req->term.exclude_kernel && level > 1) {
+	if (!term->exclude_kernel && level > 1) {
 		what = " in kernel mode";
 		enough = 1;
 	}
@@ -72,23 +72,23 @@ static void why_denied(struct cpci_diag *diag, int err, const struct cpci_req *r
 			  "cannot count '%s'%s: kernel.perf_event_paranoid is %d; root and "
 			  "CAP_PERFMON may, and everybody after: sysctl "
 			  "kernel.perf_event_paranoid=%d",
-			  req->name, what, level, enough);
+			  name, what, level, enough);
 		return;
 	}
 	if (target.tid > 0 && !privileged()) {
 		cpci_diag(diag, EACCES, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': its process belongs to another user, or runs a "
 			  "set-id or unreadable program",
-			  req->name);
+			  name);
 		return;
 	}
 	cpci_diag(diag, EACCES, CPC_RESOURCE_UNAVAIL,
 		  "cannot count '%s': perf_event_open(2) is denied (%s): a container's seccomp "
 		  "profile, a security module or kernel lockdown forbids it",
-		  req->name, strerror(err));
+		  name, strerror(err));
 }
 
-static void why_no_files(struct cpci_diag *diag, int err, const struct cpci_req *req)
+static void why_no_files(struct cpci_diag *diag, int err, const char *name)
 {
 	struct rlimit lim;
 
@@ -96,13 +96,12 @@ static void why_no_files(struct cpci_diag *diag, int err, const struct cpci_req 
 		cpci_diag(diag, err, 0,
 			  "cannot count '%s': this process may open %llu files only, and each "
 			  "counter takes one; raise RLIMIT_NOFILE (ulimit -n, at most %llu here)",
-			  req->name, (unsigned long long)lim.rlim_cur,
-			  (unsigned long long)lim.rlim_max);
+			  name, (unsigned long long)lim.rlim_cur, (unsigned long long)lim.rlim_max);
 	else
 		cpci_diag(diag, err, 0,
 			  "cannot count '%s': the system's limit of open files is reached; raise "
 			  "it with sysctl fs.file-max",
-			  req->name);
+			  name);
 }
 
 static bool is_core(const struct cpci_term *term)
@@ -123,83 +122,83 @@ bool cpci_have_core_pmu(void)
 	return err != ENOENT && err != EOPNOTSUPP && err != ENODEV;
 }
 
-static void why_unsupported(struct cpci_diag *diag, const struct cpci_req *req)
+static void why_unsupported(struct cpci_diag *diag, const char *name, const struct cpci_term *term)
 {
-	if (is_core(&req->term) && !cpci_have_core_pmu())
+	if (is_core(term) && !cpci_have_core_pmu())
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': the kernel has no hardware counters on this machine "
 			  "(a virtual machine without a PMU, perhaps); software events and "
 			  "tracepoints can be counted",
-			  req->name);
+			  name);
 	else
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': the kernel does not support it on this machine",
-			  req->name);
+			  name);
 }
 
-static void why_invalid(struct cpci_diag *diag, const struct cpci_req *req,
+static void why_invalid(struct cpci_diag *diag, const char *name, const struct cpci_term *term,
 			struct cpci_target target)
 {
-	int alone = cpci_group_probe(&req->term);
+	int alone = cpci_group_probe(term);
 
 	if (alone == 0 && target.tid != -1)
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s' together with the other events: the PMU has too few "
 			  "counters for all of them; count some of them in a set of their own",
-			  req->name);
+			  name);
 	else if (target.tid == -1)
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s' on CPU %d: no such CPU, or not together with the "
 			  "other events",
-			  req->name, target.cpu);
+			  name, target.cpu);
 	else
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s' for an LWP: its PMU counts whole CPUs only, or does "
 			  "not know this code",
-			  req->name);
+			  name);
 }
 
-void cpci_why(struct cpci_diag *diag, int err, const struct cpci_req *req,
+void cpci_why(struct cpci_diag *diag, int err, const char *name, const struct cpci_term *term,
 	      struct cpci_target target)
 {
 	switch (err) {
 	case EACCES:
 	case EPERM:
-		why_denied(diag, err, req, target);
+		why_denied(diag, err, name, term, target);
 		break;
 	case ENOSYS:
 		cpci_diag(diag, EACCES, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': perf_event_open(2) is not there: a container's "
 			  "seccomp profile hides it",
-			  req->name);
+			  name);
 		break;
 	case ENOENT:
 	case EOPNOTSUPP:
-		why_unsupported(diag, req);
+		why_unsupported(diag, name, term);
 		break;
 	case EINVAL:
-		why_invalid(diag, req, target);
+		why_invalid(diag, name, term, target);
 		break;
 	case ENODEV:
 		if (target.tid == -1)
 			cpci_diag(diag, ENOSYS, 0, "CPU %d is offline", target.cpu);
 		else
-			why_unsupported(diag, req);
+			why_unsupported(diag, name, term);
 		break;
 	case EBUSY:
 	case ENOSPC:
 		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': all counters for it are in use", req->name);
+			  "cannot count '%s': all counters for it are in use", name);
 		break;
 	case EMFILE:
 	case ENFILE:
-		why_no_files(diag, err, req);
+		why_no_files(diag, err, name);
 		break;
 	case ESRCH:
 		cpci_diag(diag, ESRCH, 0, "the LWP has ended");
 		break;
 	default:
-		cpci_diag(diag, err, 0, "cannot count '%s': %s", req->name, strerror(err));
+		cpci_diag(diag, err, 0, "cannot count '%s': %s", name, strerror(err));
 		break;
 	}
 }

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * event_sysfs.c - events of the PMUs that the kernel exports: "pmu/term[=val],.../".
+ *
+ * A term is an event of the PMU's events/ directory, or a field of its format/
+ * directory, which says where in config, config1 and config2 its bits go
+ * (Documentation/ABI/testing/sysfs-bus-event_source-devices-format and -events).
+ */
+#include "cpc_impl.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEVICES "/sys/bus/event_source/devices"
+#define MAX_TEXT 256
+
+struct lookup {
+	const char *name; /* as the user wrote it */
+	char pmu[64];
+	struct cpci_event *event;
+	struct cpci_diag *diag;
+};
+
+/* The first line of DEVICES/pmu/dir/file, without its end.  False: no such file. */
+static bool read_attr(const struct lookup *l, const char *dir, const char *file, char *text)
+{
+	char path[512];
+	bool got = false;
+	FILE *f;
+
+	if (strchr(file, '/') != NULL || *file == '.' ||
+	    (size_t)snprintf(path, sizeof(path), DEVICES "/%s/%s%s", l->pmu, dir, file) >=
+		    sizeof(path))
+		return false;
+	f = fopen(path, "re");
+	if (f == NULL)
+		return false;
+	if (fgets(text, MAX_TEXT, f) != NULL) {
+		text[strcspn(text, "\n")] = '\0';
+		got = true;
+	}
+	fclose(f);
+	return got;
+}
+
+static int bad(const struct lookup *l, int subcode, const char *fmt, const char *a, const char *b)
+{
+	char why[256];
+
+	snprintf(why, sizeof(why), fmt, a, b);
+	cpci_diag(l->diag, EINVAL, subcode, "bad event '%s': %s", l->name, why);
+	return -1;
+}
+
+/*
+ * Puts `val` into the bits of a format: "config1:0-7,32-35".  Bits are taken from
+ * the lowest on.  False: the value is larger than *max.
+ */
+static bool put_bits(struct cpci_term *term, const char *format, uint64_t val, uint64_t *max)
+{
+	uint64_t *word = &term->config, left = val;
+	unsigned bits = 0;
+	char *end;
+
+	if (strncmp(format, "config1:", 8) == 0)
+		word = &term->config1;
+	else if (strncmp(format, "config2:", 8) == 0)
+		word = &term->config2;
+	for (const char *p = strchr(format, ':'); p != NULL && *p != '\0'; p = end) {
+		unsigned long lo = strtoul(p + 1, &end, 10), hi = lo;
+
+		if (*end == '-')
+			hi = strtoul(end + 1, &end, 10);
+		if (end == p + 1 || hi < lo || hi > 63)
+			break;
+		for (unsigned long bit = lo; bit <= hi; bit++, bits++, left >>= 1)
+			*word = (*word & ~(1ULL << bit)) | (left & 1) << bit;
+	}
+	*max = bits >= 64 ? UINT64_MAX : (1ULL << bits) - 1;
+	return val <= *max;
+}
+
+static int put_field(const struct lookup *l, const char *field, const char *text)
+{
+	struct cpci_term *term = &l->event->term[0];
+	char format[MAX_TEXT], limit[32];
+	uint64_t val = 1, max;
+
+	if (text != NULL && !cpci_parse_number(text, &val))
+		return bad(l, CPC_INVALID_EVENT, "the value of '%s' is to be a number, not '%s'",
+			   field, text);
+	if (strcmp(field, "config") == 0)
+		strlcpy(format, "config:0-63", sizeof(format));
+	else if (strcmp(field, "config1") == 0)
+		strlcpy(format, "config1:0-63", sizeof(format));
+	else if (strcmp(field, "config2") == 0)
+		strlcpy(format, "config2:0-63", sizeof(format));
+	else if (!read_attr(l, "format/", field, format))
+		return bad(l, CPC_INVALID_EVENT, "PMU '%s' has neither an event nor a field '%s'",
+			   l->pmu, field);
+	if (put_bits(term, format, val, &max))
+		return 0;
+	snprintf(limit, sizeof(limit), "0x%llx", (unsigned long long)max);
+	return bad(l, CPC_ATTRIBUTE_OUT_OF_RANGE, "'%s' is at most %s", field, limit);
+}
+
+static int put_terms(const struct lookup *l, const char *terms, bool inside);
+
+/* An event of the PMU: its terms, scale and unit.  0: there is none of that name. */
+static int put_event(const struct lookup *l, const char *name)
+{
+	char text[MAX_TEXT], file[96];
+
+	if (!read_attr(l, "events/", name, text))
+		return 0;
+	if (put_terms(l, text, true) == -1)
+		return -1;
+	snprintf(file, sizeof(file), "%s.scale", name);
+	if (read_attr(l, "events/", file, text))
+		l->event->scale = strtod(text, NULL);
+	snprintf(file, sizeof(file), "%s.unit", name);
+	if (read_attr(l, "events/", file, text))
+		strlcpy(l->event->unit, text, sizeof(l->event->unit));
+	return 1;
+}
+
+/* Terms separated by commas; `inside` an event there are only fields. */
+static int put_terms(const struct lookup *l, const char *terms, bool inside)
+{
+	char term[80], *val;
+	size_t n;
+	int rc;
+
+	for (; *terms != '\0'; terms += n + (terms[n] == ',')) {
+		n = strcspn(terms, ",");
+		if (n == 0 || n >= sizeof(term))
+			return bad(l, CPC_INVALID_EVENT, "a term is missing, or too long%s%s", "",
+				   "");
+		snprintf(term, sizeof(term), "%.*s", (int)n, terms);
+		val = strchr(term, '=');
+		if (val != NULL)
+			*val++ = '\0';
+		rc = val == NULL && !inside ? put_event(l, term) : 0;
+		if (rc == 0)
+			rc = put_field(l, term, val);
+		if (rc == -1)
+			return -1;
+	}
+	return 0;
+}
+
+/* Those of CPU cores tell user from kernel mode; others count whatever happens. */
+static bool knows_modes(const struct lookup *l)
+{
+	char path[160];
+
+	if (strcmp(l->pmu, "cpu") == 0)
+		return true;
+	snprintf(path, sizeof(path), DEVICES "/%s/cpus", l->pmu); /* one of several core types */
+	return access(path, F_OK) == 0;
+}
+
+int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
+		     struct cpci_diag *diag)
+{
+	struct lookup l = {.name = name, .event = event, .diag = diag};
+	const char *slash = strchr(name, '/');
+	char text[MAX_TEXT];
+	uint64_t type;
+	size_t n;
+
+	if (slash == NULL || slash == name || (size_t)(slash - name) >= sizeof(l.pmu))
+		return 0;
+	snprintf(l.pmu, sizeof(l.pmu), "%.*s", (int)(slash - name), name);
+	if (l.pmu[0] == '.' || !read_attr(&l, "", "type", text) || !cpci_parse_number(text, &type))
+		return bad(&l, CPC_INVALID_EVENT, "the kernel has no PMU '%s' on this machine%s",
+			   l.pmu, "");
+	n = strlen(slash + 1);
+	if (n < 2 || slash[n] != '/' || n > sizeof(text))
+		return bad(&l, CPC_INVALID_EVENT, "write %s/term,.../%s", l.pmu, "");
+	snprintf(text, sizeof(text), "%.*s", (int)(n - 1), slash + 1);
+	event->nterms = 1;
+	event->term[0] = (struct cpci_term){.type = (uint32_t)type};
+	if (put_terms(&l, text, false) == -1)
+		return -1;
+	if (knows_modes(&l))
+		cpci_term_modes(&event->term[0], flags);
+	return 1;
+}

@@ -230,6 +230,8 @@ int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd,
 void cpci_group_close(const struct cpci_plan *plan, const int *fd);
 /* Keeps one throw-away event of each kind open, which makes opening more cheap. */
 void cpci_group_keep(struct cpci_plan *plan);
+/* A single event that does not count but takes its place; a file, or -1 and errno. */
+int cpci_group_reserve(const struct cpci_term *term, struct cpci_target target);
 /* Can the kernel count that at all, for the caller?  0, or an errno. */
 int cpci_group_probe(const struct cpci_term *term);
 /*

@@ -143,6 +143,11 @@ void cpci_group_keep(struct cpci_plan *plan)
 		plan->spare[i] = open_term(cpci_plan_term(plan, plan->member[i]), target, -1, true);
 }
 
+int cpci_group_reserve(const struct cpci_term *term, struct cpci_target target)
+{
+	return open_term(term, target, -1, true);
+}
+
 int cpci_group_probe(const struct cpci_term *term)
 {
 	const struct cpci_target target = {.tid = 0, .cpu = -1};

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38 /* linux/capability.h since 5.8 */
@@ -158,6 +159,33 @@ static void why_invalid(struct cpci_diag *diag, const char *name, const struct c
 			  name);
 }
 
+/* How many breakpoints of that kind an LWP of ours can have. */
+static uint_t count_breakpoints(const struct cpci_term *term)
+{
+	const struct cpci_target self = {.tid = 0, .cpu = -1};
+	uint_t n = 0;
+	int fd[16];
+
+	while (n < sizeof(fd) / sizeof(*fd) && (fd[n] = cpci_group_reserve(term, self)) != -1)
+		n++;
+	for (uint_t i = 0; i < n; i++)
+		close(fd[i]);
+	return n;
+}
+
+static void why_no_room(struct cpci_diag *diag, const char *name, const struct cpci_term *term)
+{
+	if (term->type == PERF_TYPE_BREAKPOINT)
+		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': this CPU has %u registers for breakpoints of this "
+			  "kind, and all are in use",
+			  name, count_breakpoints(term));
+	else
+		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': there is no room for another event of its kind",
+			  name);
+}
+
 void cpci_why(struct cpci_diag *diag, int err, const char *name, const struct cpci_term *term,
 	      struct cpci_target target)
 {
@@ -185,8 +213,10 @@ void cpci_why(struct cpci_diag *diag, int err, const char *name, const struct cp
 		else
 			why_unsupported(diag, name, term);
 		break;
-	case EBUSY:
 	case ENOSPC:
+		why_no_room(diag, name, term);
+		break;
+	case EBUSY:
 		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': all counters for it are in use", name);
 		break;

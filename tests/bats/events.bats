@@ -1,0 +1,175 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# Events by all their names: definitions, PMUs of the kernel, breakpoints.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+# Breakpoints can be had, and hit() and `stored` of hits are at $HIT and $STORED.
+need_breakpoints() {
+	[[ $(uname -m) == x86_64 || $(uname -m) == aarch64 ]] || skip "not tried on this CPU"
+	read -r HIT STORED < <("$WORK/hits")
+	if ! cputrack -c "breakpoint/addr=$HIT/" -o "$T/probe" true 2>"$T/probe.err"; then
+		skip "no breakpoints here: $(cat "$T/probe.err")"
+	fi
+}
+
+definitions() {
+	cat >"$T/events.def"
+	export CPC_EVENTS=$T/events.def
+}
+
+@test "a user definition counts what its expression says, on the same run" {
+	definitions <<-'EOF'
+		# faults that needed no input or output
+		soft = page-faults - major-faults  # the same as minor-faults
+		both = page-faults + minor-faults
+		SOFT2 = soft
+	EOF
+	track -0 -fe -T 0 -c soft,minor-faults,both,soft2 sh -c "'$WORK/fault' 500; '$WORK/fault' 20"
+	check_format
+	table | awk '
+		$3 ~ /^(exec|exit)$/ && $4 != "#" {
+			seen++
+			if ($4 != $5 || $6 != 2 * $5 || $7 != $4) { print; failed = 1 }
+		}
+		END { exit failed || seen < 3 }'
+}
+
+@test "a user definition comes before names that others know" {
+	definitions <<<'minor-faults = context-switches'
+	need kernel
+	track -0 -T 0 -D -c minor-faults true
+	grep -q 'minor-faults: user definition: + type 1, config 0x3,' <<<"$stderr"
+}
+
+@test "a bad definition file is told with its line; nothing is started" {
+	while IFS='|' read -r text why; do
+		printf '# a comment\n\n%b\n' "$text" >"$T/events.def"
+		CPC_EVENTS=$T/events.def go -2 cputrack -c page-faults touch "$T/started"
+		[ "$stderr" = "cputrack: $T/events.def:$why" ]
+	done <<-'EOF'
+		nonsense|3: a definition is: name = event [+|- event]...  # description
+		= cycles|3: the name of an event has no blanks, commas, colons and slashes
+		a b = cycles|3: the name of an event has no blanks, commas, colons and slashes
+		a =|3: an event is missing after '='
+		[skl|3: a section is [pmu,...] or [*]
+	EOF
+	[ ! -e "$T/started" ]
+	CPC_EVENTS=$T/nowhere go -1 cputrack -c page-faults touch "$T/started"
+	[ "$stderr" = "cputrack: cannot read event definitions '$T/nowhere': No such file or directory" ]
+	[ ! -e "$T/started" ]
+}
+
+@test "a definition that cannot be had says where it is and why" {
+	definitions <<-'EOF'
+		a = page-faults -
+		b = page-faults minor-faults
+		c = no-such-thing + cs
+		d = d
+		e = f + cs
+		f = e
+	EOF
+	while IFS='|' read -r name why; do
+		go -2 cputrack -c "$name" true
+		[ "$stderr" = "cputrack: $T/events.def:${why//@/$T/events.def:}" ]
+	done <<-'EOF'
+		a|1: 'page-faults -' is not event [+|- event]...
+		b|2: 'page-faults minor-faults' is not event [+|- event]...
+		c|3: 'c' cannot be had: unknown event 'no-such-thing'
+		d|4: 'd' cannot be had: @4: the definition of 'd' goes in circles
+	EOF
+}
+
+@test "a misspelt event: the nearest name that is known" {
+	while read -r wrong right; do
+		go -2 cputrack -c "$wrong" true
+		[ "$stderr" = "cputrack: unknown event '$wrong' (did you mean '$right'?)" ]
+	done <<-'EOF'
+		EC_rfe EC_ref
+		pagefaults page-faults
+		context_switches context-switches
+		Cycle_cn Cycle_cnt
+	EOF
+	go -2 cputrack -c completely_unheard_of_event true
+	[ "$stderr" = "cputrack: unknown event 'completely_unheard_of_event'" ]
+}
+
+@test "a Solaris name where there is no hardware counter: the reason" {
+	if cputrack -c cycles true >/dev/null 2>&1; then
+		skip "there are hardware counters here"
+	fi
+	for spec in pic0=EC_ref,pic1=EC_hit EC_ref,EC_hit pic0=Cycle_cnt,pic1=Instr_cnt; do
+		go -1 cputrack -c "$spec" true
+		[[ $stderr == "cputrack: cannot count '"*"': the kernel has no hardware counters"* ]]
+	done
+}
+
+@test "a breakpoint counts calls exactly, per LWP and in all" {
+	need_breakpoints
+	track -0 -v -T 0 -c "breakpoint/addr=$HIT/,breakpoint/addr=$STORED,len=4,rw=w/" \
+		"$WORK/hits" 1000 3
+	check_format
+	check_sums
+	for pic in 0 1; do
+		[ "$(sum_of exit '' "$pic")" -eq 4000 ]
+		for lwp in 2 3 4; do
+			[ "$(sum_of lwp_exit "$lwp" "$pic")" -eq 1000 ]
+		done
+	done
+}
+
+@test "a fifth breakpoint is one too many on x86, and that is said" {
+	[ "$(uname -m)" = x86_64 ] || skip "other CPUs have other numbers"
+	need_breakpoints
+	b="breakpoint/addr=$HIT/"
+	track -0 -T 0 -c "$b,$b,$b,$b" "$WORK/hits" 100
+	[ "$(table)" = "0 1 exit 100 100 100 100" ]
+	go -1 cputrack -c "$b,$b,$b,$b,$b" "$WORK/hits" 100
+	[[ $stderr == *"this CPU has 4 "* ]]
+	[ "$output" = "" ]
+}
+
+@test "bad breakpoints are told what is wrong" {
+	while IFS='|' read -r event why; do
+		go -2 cputrack -c "$event" true
+		[ "$stderr" = "cputrack: bad event '$event': $why" ]
+	done <<-'EOF'
+		breakpoint/addr=main/|addr is to be a number
+		breakpoint/addr=1|it is to end with a slash
+		breakpoint/len=1/|addr is missing
+		breakpoint/addr=1,len=3/|len is 1, 2, 4 or 8
+		breakpoint/addr=1,rw=q/|rw is x, r, w or rw
+		breakpoint/addr/|a breakpoint is breakpoint/addr=ADDRESS[,len=BYTES][,rw=x|r|w|rw]/
+		breakpoint/addr=1,foo=2/|its fields are addr, len and rw
+	EOF
+}
+
+@test "events of the kernel's PMUs: msr/tsc/ grows like the clock" {
+	need kernel
+	[ -e /sys/bus/event_source/devices/msr/events/tsc ] || skip "this kernel has no msr/tsc/"
+	track -0 -t -T 0 -c msr/tsc/,msr/event=0/ "$WORK/spin" 0.3
+	# The cycles of -t are made of the time that the LWP ran: the same within 1 %.
+	table | awk '
+		$3 == "exit" { a = $4; b = $5; c = $6; seen = 1 }
+		function near(x, y) { return x > 0.99 * y && x < 1.01 * y }
+		END { print a, b, c; exit !seen || !near(a, b) || !near(b, c) }'
+}
+
+@test "bad events of PMUs are told what is wrong" {
+	[ -e /sys/bus/event_source/devices/msr/events/tsc ] || skip "this kernel has no msr/tsc/"
+	while IFS='|' read -r event why; do
+		go -2 cputrack -c "$event" true
+		[ "$stderr" = "cputrack: bad event '$event': $why" ]
+	done <<-'EOF'
+		msr/tsk/|PMU 'msr' has neither an event nor a field 'tsk'
+		msr/event=x/|the value of 'event' is to be a number, not 'x'
+		msr/tsc|write msr/term,.../
+		msr//|write msr/term,.../
+		nopmu/tsc/|the kernel has no PMU 'nopmu' on this machine
+		../tsc/|the kernel has no PMU '..' on this machine
+	EOF
+}

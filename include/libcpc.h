@@ -137,6 +137,13 @@ void cpc_walk_requests(cpc_t *cpc, cpc_set_t *set, void *arg,
 int cpc_set_describe(cpc_t *cpc, const cpc_set_t *set, int index, char *text, size_t size);
 
 /*
+ * Extension.  What the values of request `index` are to be multiplied with to be in
+ * the unit that `*unit` is set to: 1 and "" for plain counts.  Energy counters of the
+ * kernel have others (Documentation/ABI/testing/sysfs-bus-event_source-devices-events).
+ */
+double cpc_request_scale(cpc_t *cpc, const cpc_set_t *set, int index, const char **unit);
+
+/*
  * Bind a set to the calling LWP, to an LWP of a controlled process, or to a CPU,
  * and start counting.  All requests count, or the set is refused.  A set that
  * was bound is unbound first, and so is another set of the calling LWP.

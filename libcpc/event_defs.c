@@ -10,7 +10,7 @@
  */
 #include "cpc_impl.h"
 
-#include <ctype.h>
+#include <bsd/string.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,12 +262,20 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 			  def->line, def->name, why.text);
 		return -1;
 	}
+	if (event->nterms > 0 && (sub.scale != event->scale)) {
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+			  "%s:%d: '%s' adds up events in different units", def->file, def->line,
+			  def->name);
+		return -1;
+	}
 	if (event->nterms + sub.nterms > CPCI_MAX_TERMS) {
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
 			  "%s:%d: '%s' is made of more than %d events", def->file, def->line,
 			  def->name, CPCI_MAX_TERMS);
 		return -1;
 	}
+	event->scale = sub.scale;
+	strlcpy(event->unit, sub.unit, sizeof(event->unit));
 	for (uint_t i = 0; i < sub.nterms; i++) {
 		event->term[event->nterms] = sub.term[i];
 		event->term[event->nterms++].minus = sub.term[i].minus != minus;

@@ -220,7 +220,21 @@ int cpc_set_describe(cpc_t *cpc, const cpc_set_t *set, int index, char *text, si
 			     req->event.resolver);
 	for (uint_t i = 0; i < req->event.nterms && n < size; i++)
 		n += (size_t)describe_term(&req->event.term[i], text + n, size - n);
+	if (req->event.scale != 1 && n < size)
+		snprintf(text + n, size - n, ", times %g %s", req->event.scale, req->event.unit);
 	return 0;
+}
+
+double cpc_request_scale(cpc_t *cpc, const cpc_set_t *set, int index, const char **unit)
+{
+	const struct cpci_event *event;
+
+	*unit = "";
+	if (set->cpc != cpc || index < 0 || (uint_t)index >= set->plan->nreqs)
+		return 1;
+	event = &set->plan->req[index].event;
+	*unit = event->unit;
+	return event->scale;
 }
 
 void cpc_walk_requests(cpc_t *cpc, cpc_set_t *set, void *arg,

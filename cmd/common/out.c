@@ -35,6 +35,18 @@ void out_header(const struct out *out)
 	fputc('\n', f);
 }
 
+/* A number, or what it is in its unit: Joules of an energy counter, say. */
+static void put_value(const struct out *out, const struct row *row, int req, uint64_t val)
+{
+	const char *unit;
+	double scale = cpc_request_scale(out->cpc, out->grp->set[row->set].set, req, &unit);
+
+	if (scale == 1) /* exactly: it was set so */
+		fprintf(out->file, "%9" PRId64 " ", (int64_t)val);
+	else
+		fprintf(out->file, "%9.2f ", (double)(int64_t)val * scale);
+}
+
 static void put_counts(const struct out *out, const struct row *row)
 {
 	const struct setgrp *grp = out->grp;
@@ -52,7 +64,7 @@ static void put_counts(const struct out *out, const struct row *row)
 		if (req == -1)
 			fprintf(out->file, "%9s ", "");
 		else if (row->data == ROW_COUNTS && cpc_buf_get(out->cpc, row->buf, req, &val) == 0)
-			fprintf(out->file, "%9" PRIu64 " ", val);
+			put_value(out, row, req, val);
 		else
 			fprintf(out->file, "%9s ", "-");
 	}

@@ -36,8 +36,8 @@ typedef void(pctx_errfn_t)(const char *fn, const char *fmt, va_list ap);
 /*
  * Starts `filename` (looked up in PATH, as execvp(3) does) with `argv`, and
  * stops it before the first instruction of the new program.  It is killed when
- * the calling process ends.  `arg` goes to every handler; a non-zero `verbose`
- * reports to `errfn` also what is no error.
+ * the calling process ends.  `arg` goes to every handler; `verbose` is taken for
+ * the sake of Solaris programs, and changes nothing.
  *
  * Returns the handle, or NULL and errno: ENOENT, EACCES, ENOEXEC and the other
  * errors of execve(2); EAGAIN, ENOMEM (no process could be made); EPERM
@@ -124,7 +124,8 @@ int pctx_set_events(pctx_t *pctx, ...);
  * threads must block it in the others too.
  *
  * Returns 0, or -1 and errno: EINVAL (a handle of another thread, or already
- * released), ENOMEM, ECHILD (control was lost).
+ * run), ECHILD (control was lost).  Out of memory, a child or thread is told to
+ * `errfn` and let go.
  */
 int pctx_run(pctx_t *pctx, uint_t msec, uint_t nsamples,
 	     int (*tick)(pctx_t *pctx, pid_t pid, id_t lwp, void *arg));

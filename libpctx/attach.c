@@ -101,7 +101,7 @@ static int why_not(const struct pctx *ctx, int err)
 		return refuse(ctx, ESRCH, "it has ended (a zombie)");
 	if (is_kthread(ctx->pid))
 		return refuse(ctx, EINVAL, "it is a kernel thread");
-	if (st.tracer != 0) {
+	if (st.tracer != 0 && st.tracer != ctx->loop->owner) {
 		snprintf(why, sizeof(why), "it is already traced, by process %d", (int)st.tracer);
 		return refuse(ctx, EBUSY, why);
 	}
@@ -134,13 +134,16 @@ static int seize(struct pctx *ctx, pid_t tid)
 	if (ptrace(PTRACE_SEIZE, tid, NULL, pctxi_ptrace_options) == -1) {
 		int err = errno;
 
-		if (tid != ctx->pid && err == ESRCH)
+		/*
+		 * EPERM, too, is for LWPs that are ours already or dead; a dead leader
+		 * may have live LWPs.  One that is no longer there was dying.
+		 */
+		if (pctxi_task_read(tid, &st) == -1) {
+			if (tid != ctx->pid)
+				return 0;
+		} else if (st.tracer == ctx->loop->owner || (err == EPERM && dead(&st))) {
 			return 0;
-		if (pctxi_task_read(tid, &st) == 0 && st.tracer == ctx->loop->owner)
-			return 0;
-		/* A dead LWP cannot be seized: EPERM.  A dead leader may have live LWPs. */
-		if (err == EPERM && dead(&st))
-			return 0;
+		}
 		errno = err;
 		return -1;
 	}

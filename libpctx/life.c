@@ -17,8 +17,9 @@
 #include <sys/ptrace.h>
 #include <unistd.h>
 
-const unsigned long pctxi_ptrace_options =
-	PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
+#define PTRACE_FORKS ((unsigned long)(PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK))
+
+const unsigned long pctxi_ptrace_options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_FORKS;
 
 static void left_if_empty(struct pctx *ctx)
 {
@@ -26,6 +27,21 @@ static void left_if_empty(struct pctx *ctx)
 		ctx->state = PCTX_LEFT;
 		ctx->loop->litter = true;
 	}
+}
+
+/*
+ * Nobody wants to hear of children: let them be born without us.  New threads get
+ * this from their maker.
+ */
+static void forget_forks(struct pctxi_lwp *lwp)
+{
+	unsigned long options = pctxi_ptrace_options & ~PTRACE_FORKS;
+
+	if (lwp->no_forks || lwp->ctx->fork != NULL)
+		return;
+	if (lwp->ctx->loop->root->created)
+		options |= PTRACE_O_EXITKILL;
+	lwp->no_forks = ptrace(PTRACE_SETOPTIONS, lwp->tid, NULL, options) == 0;
 }
 
 /*
@@ -47,6 +63,7 @@ static void go_on(struct pctxi_lwp *lwp, int sig)
 		lwp->state = LWP_RUNNING;
 		return;
 	}
+	forget_forks(lwp);
 	if (lwp->group_stop && ptrace(PTRACE_LISTEN, lwp->tid, NULL, NULL) == 0) {
 		lwp->state = LWP_LISTENING;
 		return;
@@ -196,7 +213,6 @@ static struct pctx *child_of(struct pctx *parent, pid_t pid)
 		return NULL;
 	ctx->adopted = true;
 	ctx->arg = parent->arg;
-	ctx->verbose = parent->verbose;
 	ctx->errfn = parent->errfn;
 	ctx->exec = parent->exec;
 	ctx->fork = parent->fork;
@@ -231,6 +247,7 @@ static void claim(struct pctxi_lwp *lwp, const struct pctxi_lwp *maker, bool thr
 		return;
 	}
 	pctxi_lwp_join(lwp, ctx);
+	lwp->no_forks = thread && maker->no_forks;
 	if (ctx->state == PCTX_LEFT) /* its last LWP left just now */
 		ctx->state = PCTX_LEAVING;
 	if (!thread) {

@@ -154,12 +154,6 @@ void pctxi_leave_finish(struct pctxi_loop *loop)
 	int status;
 	pid_t tid;
 
-	/* Whoever never got named leaves, too. */
-	while ((lwp = LIST_FIRST(&loop->early)) != NULL) {
-		if (lwp->state == LWP_EARLY)
-			ptrace(PTRACE_DETACH, lwp->tid, NULL, NULL);
-		pctxi_lwp_free(loop, lwp);
-	}
 	while (anyone_left(loop)) {
 		tid = waitpid(-1, &status, WAIT_FLAGS);
 		if (tid > 0)
@@ -167,5 +161,11 @@ void pctxi_leave_finish(struct pctxi_loop *loop)
 		else if (errno != EINTR)
 			break;
 		forget_left(loop);
+	}
+	/* Whoever never got named leaves, too. */
+	while ((lwp = LIST_FIRST(&loop->early)) != NULL) {
+		if (lwp->state == LWP_EARLY)
+			ptrace(PTRACE_DETACH, lwp->tid, NULL, NULL);
+		pctxi_lwp_free(loop, lwp);
 	}
 }

@@ -30,7 +30,7 @@ void pctxi_error(pctx_errfn_t *errfn, const char *fn, const char *fmt, ...)
 }
 
 /* A loop with its first process, or NULL. */
-static struct pctx *new_root(void *arg, int verbose, pctx_errfn_t *errfn)
+static struct pctx *new_root(void *arg, pctx_errfn_t *errfn)
 {
 	struct pctxi_loop *loop = pctxi_loop_new();
 	struct pctx *ctx;
@@ -44,7 +44,6 @@ static struct pctx *new_root(void *arg, int verbose, pctx_errfn_t *errfn)
 	}
 	loop->root = ctx;
 	ctx->arg = arg;
-	ctx->verbose = verbose;
 	ctx->errfn = errfn;
 	return ctx;
 }
@@ -79,9 +78,10 @@ pctx_t *pctx_create(const char *filename, char *const *argv, void *arg, int verb
 	struct pctx *ctx;
 	int saved;
 
+	(void)verbose;
 	if (errfn == NULL)
 		errfn = default_errfn;
-	ctx = new_root(arg, verbose, errfn);
+	ctx = new_root(arg, errfn);
 	if (ctx == NULL) {
 		say_why_not_started(errfn, filename);
 		return NULL;
@@ -114,9 +114,10 @@ pctx_t *pctx_capture(pid_t pid, void *arg, int verbose, pctx_errfn_t *errfn)
 	struct pctx *ctx;
 	int saved;
 
+	(void)verbose;
 	if (errfn == NULL)
 		errfn = default_errfn;
-	ctx = new_root(arg, verbose, errfn);
+	ctx = new_root(arg, errfn);
 	if (ctx == NULL) {
 		pctxi_error(errfn, PCTXI_FN_CAPTURE, "cannot track process %d: %s", (int)pid,
 			    strerror(errno));

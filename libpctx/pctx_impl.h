@@ -32,6 +32,7 @@ struct pctxi_lwp {
 	enum pctxi_lwp_state state;
 	bool begun;	 /* its init_lwp handler was called */
 	bool group_stop; /* the stop it is in is a group-stop */
+	bool no_forks;	 /* it does not stop at forks (any more) */
 	int status;	 /* LWP_GONE: how it died */
 	RB_ENTRY(pctxi_lwp) by_tid;
 	RB_ENTRY(pctxi_lwp) by_id;
@@ -59,7 +60,6 @@ struct pctx {
 	id_t next_id;
 
 	void *arg;
-	int verbose;
 	pctx_errfn_t *errfn;
 	pctx_sysc_execfn_t *exec;
 	pctx_sysc_forkfn_t *fork;

@@ -145,15 +145,16 @@ double cpc_request_scale(cpc_t *cpc, const cpc_set_t *set, int index, const char
 
 /*
  * Bind a set to the calling LWP, to an LWP of a controlled process, or to a CPU,
- * and start counting.  All requests count, or the set is refused.  A set that
- * was bound is unbound first, and so is another set of the calling LWP.
+ * and start counting.  All requests count, or the set is refused and all is as it
+ * was.  A set that was bound starts anew, and another set of the calling LWP is
+ * unbound.
  * cpc_bind_curlwp(3CPC).
  *
  * Return 0, or -1 and errno:
  *  EINVAL  no requests, a set of another handle, unknown flags, no such CPU (also
  *          CPC_PBIND_FAILED: one that the calling LWP may not run on);
  *          CPC_RESOURCE_UNAVAIL: this machine has no counter for a request, or
- *          too few; CPC_CONFLICTING_REQS
+ *          too few
  *  EACCES  not permitted to count this
  *  EAGAIN  the counters are in use by others
  *  ENOSYS  the CPU is offline
@@ -187,8 +188,8 @@ int cpc_buf_destroy(cpc_t *cpc, cpc_buf_t *buf);
  * cpc_set_sample(3CPC).
  *
  * Returns 0, or -1 and errno: EINVAL (not bound; a buffer of another set; bound
- * to another LWP), EAGAIN (the set lost its counters to somebody else: what it
- * counted since is lost, too; unbind it).
+ * to another LWP), ENOSYS (the CPU went offline), EAGAIN (the set lost its counters to somebody
+ * else: what it counted since is lost, too; unbind it).
  */
 int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
 

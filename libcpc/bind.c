@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-/* What every bind checks first; a set that is bound starts anew. */
-static int check(cpc_t *cpc, const char *fn, cpc_set_t *set, uint_t flags, uint_t known)
+/* What every bind checks first. */
+static int check(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t flags, uint_t known)
 {
 	if (set->cpc != cpc)
 		return cpci_failf(cpc, fn, EINVAL, 0, "the set was made with another handle");
@@ -20,49 +20,75 @@ static int check(cpc_t *cpc, const char *fn, cpc_set_t *set, uint_t flags, uint_
 		return cpci_failf(cpc, fn, EINVAL, 0, "the set has no requests");
 	if ((flags & ~known) != 0)
 		return cpci_failf(cpc, fn, EINVAL, 0, "unknown flags 0x%x", flags & ~known);
-	if (set->bound != CPCI_UNBOUND)
-		cpci_unbind(set);
 	return 0;
 }
 
-/* Opens the counters; all or nothing. */
-static int start(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target target)
-{
-	size_t n = set->plan->nreqs;
-	struct cpci_diag diag;
-	struct cpci_member bad = {0};
-
-	if (set->fd == NULL)
-		set->fd = reallocarray(NULL, set->plan->nmembers, sizeof(*set->fd));
-	if (set->start == NULL)
-		set->start = reallocarray(NULL, n, sizeof(*set->start));
-	if (set->fd == NULL || set->start == NULL)
-		return cpci_failf(cpc, fn, ENOMEM, 0, "%s", strerror(ENOMEM));
-	if (cpci_group_open(set->plan, target, set->fd, &bad) == -1) {
-		cpci_why(&diag, errno, set->plan->req[bad.req].name, cpci_plan_term(set->plan, bad),
-			 target);
-		return cpci_fail(cpc, fn, &diag);
-	}
-	memcpy(set->start, set->preset, n * sizeof(*set->start));
-	pthread_mutex_lock(&cpc->lock);
-	cpci_clock_stop(&cpc->clock);
-	pthread_mutex_unlock(&cpc->lock);
-	return 0;
-}
-
-/* An LWP has one set: another one that it bound gives way. */
+/* An LWP has one set: another one that it bound gives way.  With the lock held. */
 static void unbind_others(cpc_t *cpc, const cpc_set_t *set)
 {
 	pid_t self = cpci_self();
 	cpc_set_t *other;
 
-	pthread_mutex_lock(&cpc->lock);
 	LIST_FOREACH(other, &cpc->sets, link) {
 		if (other != set && other->owner == self &&
 		    (other->bound == CPCI_LWP || other->bound == CPCI_CPU))
 			cpci_unbind(other);
 	}
+}
+
+static int refused(cpc_t *cpc, const char *fn, const cpc_set_t *set, struct cpci_target target,
+		   struct cpci_member bad, int err)
+{
+	struct cpci_diag diag;
+
+	cpci_why(&diag, err, set->plan->req[bad.req].name, cpci_plan_term(set->plan, bad), target);
+	return cpci_fail(cpc, fn, &diag);
+}
+
+/*
+ * All or nothing: the new counters are opened before the old ones of the set, and of
+ * the LWP, are given up, so that a refusal changes nothing.
+ */
+static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target target,
+		enum cpci_bound bound)
+{
+	size_t n = set->plan->nreqs;
+	struct cpci_member bad = {0};
+	int *fd = reallocarray(NULL, set->plan->nmembers, sizeof(*fd)), err;
+	uint64_t *start = reallocarray(NULL, n, sizeof(*start));
+
+	if (fd == NULL || start == NULL) {
+		free(fd);
+		free(start);
+		return cpci_failf(cpc, fn, ENOMEM, 0, "%s", strerror(ENOMEM));
+	}
+	memcpy(start, set->preset, n * sizeof(*start));
+	pthread_mutex_lock(&cpc->lock);
+	if (bound == CPCI_PCTX)
+		cpci_group_keep(set->plan);
+	cpci_clock_stop(&cpc->clock);
+	if (cpci_group_open(set->plan, target, fd, &bad) == -1) {
+		err = errno;
+		pthread_mutex_unlock(&cpc->lock);
+		free(fd);
+		free(start);
+		return refused(cpc, fn, set, target, bad, err);
+	}
+	if (set->bound != CPCI_UNBOUND)
+		cpci_unbind(set);
+	if (bound == CPCI_LWP || bound == CPCI_CPU)
+		unbind_others(cpc, set);
+	free(set->start);
+	set->fd = fd;
+	set->start = start;
+	set->enabled_ns = 0;
+	set->owner = cpci_self();
+	set->bound = bound;
+	err = cpci_group_start(set->plan, fd) == -1 ? errno : 0;
+	if (err != 0)
+		cpci_unbind(set);
 	pthread_mutex_unlock(&cpc->lock);
+	return err != 0 ? refused(cpc, fn, set, target, bad, err) : 0;
 }
 
 int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
@@ -72,12 +98,7 @@ int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
 
 	if (check(cpc, fn, set, flags, 0) == -1)
 		return -1;
-	unbind_others(cpc, set);
-	if (start(cpc, fn, set, target) == -1)
-		return -1;
-	set->owner = cpci_self();
-	set->bound = CPCI_LWP;
-	return 0;
+	return bind(cpc, fn, set, target, CPCI_LWP);
 }
 
 int cpc_bind_pctx(cpc_t *cpc, pctx_t *pctx, id_t id, cpc_set_t *set, uint_t flags)
@@ -91,11 +112,7 @@ int cpc_bind_pctx(cpc_t *cpc, pctx_t *pctx, id_t id, cpc_set_t *set, uint_t flag
 	if (target.tid == -1)
 		return cpci_failf(cpc, fn, ESRCH, 0, "no LWP %d in process %d", (int)id,
 				  (int)pctx_pid(pctx));
-	cpci_group_keep(set->plan);
-	if (start(cpc, fn, set, target) == -1)
-		return -1;
-	set->bound = CPCI_PCTX;
-	return 0;
+	return bind(cpc, fn, set, target, CPCI_PCTX);
 }
 
 /* Where the calling thread may run; NULL and errno.  Any number of CPUs. */
@@ -141,39 +158,40 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
 {
 	static const char fn[] = "cpc_bind_cpu";
 	const struct cpci_target target = {.tid = -1, .cpu = id};
+	cpu_set_t *before;
+	size_t size;
 
 	if (check(cpc, fn, set, flags, CPC_BIND_CPU_REMOTE) == -1)
 		return -1;
 	if (id < 0)
 		return cpci_failf(cpc, fn, EINVAL, 0, "no CPU %d", id);
-	if ((flags & CPC_BIND_CPU_REMOTE) != 0) {
-		if (start(cpc, fn, set, target) == -1)
-			return -1;
-		set->bound = CPCI_CPU_REMOTE;
+	if ((flags & CPC_BIND_CPU_REMOTE) != 0)
+		return bind(cpc, fn, set, target, CPCI_CPU_REMOTE);
+	if (bind(cpc, fn, set, target, CPCI_CPU) == -1)
+		return -1;
+	/* After what the set had before is undone. */
+	before = get_affinity(&size);
+	if (before != NULL && move_to(id) == 0) {
+		set->affinity = before;
+		set->affinity_size = size;
 		return 0;
 	}
-	unbind_others(cpc, set);
-	if (start(cpc, fn, set, target) == -1)
-		return -1;
-	set->affinity = get_affinity(&set->affinity_size);
-	if (set->affinity == NULL || move_to(id) == -1) {
-		int err = errno;
+	int err = errno;
 
-		cpci_group_close(set->plan, set->fd);
-		CPU_FREE(set->affinity);
-		set->affinity = NULL;
-		return cpci_failf(cpc, fn, err, CPC_PBIND_FAILED,
-				  "the calling LWP cannot be put on CPU %d: %s", id, strerror(err));
-	}
-	set->owner = cpci_self();
-	set->bound = CPCI_CPU;
-	return 0;
+	CPU_FREE(before);
+	pthread_mutex_lock(&cpc->lock);
+	cpci_unbind(set);
+	pthread_mutex_unlock(&cpc->lock);
+	return cpci_failf(cpc, fn, err, CPC_PBIND_FAILED,
+			  "the calling LWP cannot be put on CPU %d: %s", id, strerror(err));
 }
 
 void cpci_unbind(struct cpc_set *set)
 {
 	cpci_group_close(set->plan, set->fd);
-	if (set->bound == CPCI_CPU && set->owner == cpci_self())
+	free(set->fd);
+	set->fd = NULL;
+	if (set->affinity != NULL && set->owner == cpci_self())
 		move_back(set);
 	CPU_FREE(set->affinity);
 	set->affinity = NULL;
@@ -186,7 +204,9 @@ int cpc_unbind(cpc_t *cpc, cpc_set_t *set)
 		return cpci_failf(cpc, "cpc_unbind", EINVAL, 0,
 				  set->cpc != cpc ? "the set was made with another handle"
 						  : "the set is not bound");
+	pthread_mutex_lock(&cpc->lock);
 	cpci_unbind(set);
+	pthread_mutex_unlock(&cpc->lock);
 	return 0;
 }
 
@@ -196,6 +216,18 @@ static hrtime_t now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+/*
+ * Counters of a CPU that went offline can be read, but their time stands still.  So
+ * what was counted up to there is known, and then that there is no more.
+ */
+static bool is_dead(cpc_set_t *set, uint64_t enabled_ns)
+{
+	bool stands_still = enabled_ns == set->enabled_ns;
+
+	set->enabled_ns = enabled_ns;
+	return stands_still && (set->bound == CPCI_CPU || set->bound == CPCI_CPU_REMOTE);
 }
 
 int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
@@ -223,8 +255,13 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 			else
 				buf->val[member.req] += count;
 		}
-		if (g == 0)
-			buf->tick = cpci_cycles(&cpc->clock, raw[CPCI_RAW_RUNNING]);
+		if (g > 0)
+			continue;
+		if (is_dead(set, raw[CPCI_RAW_ENABLED])) {
+			errno = ENOSYS;
+			return -1;
+		}
+		buf->tick = cpci_cycles(&cpc->clock, raw[CPCI_RAW_RUNNING]);
 	}
 	buf->hrtime = now();
 	return 0;

@@ -79,8 +79,8 @@ struct cpci_plan {
 	struct cpci_member *member; /* the terms of all requests, by group */
 	uint_t ngroups;
 	struct cpci_span *group;
-	bool fits;  /* its hardware groups were found to fit the PMU */
-	int *spare; /* see cpci_group_keep */
+	atomic_bool fits; /* its hardware groups were found to fit the PMU */
+	int *spare;	  /* see cpci_group_keep */
 };
 
 enum cpci_bound {
@@ -98,7 +98,8 @@ struct cpc_set {
 	uint64_t *start;  /* those of the last bind */
 	enum cpci_bound bound;
 	pid_t owner;	     /* CPCI_LWP, CPCI_CPU: the thread that bound it */
-	int *fd;	     /* one per member while bound */
+	int *fd;	     /* one per member while bound; NULL: not bound */
+	uint64_t enabled_ns; /* CPUs: the time enabled at the last sample */
 	cpu_set_t *affinity; /* CPCI_CPU: where the owner ran before */
 	size_t affinity_size;
 	LIST_ENTRY(cpc_set) link;
@@ -124,7 +125,7 @@ struct cpci_clock {
 };
 
 struct cpc {
-	pthread_mutex_t lock; /* the lists, and plans' reference counts */
+	pthread_mutex_t lock; /* the lists, who bound what, and what is made once */
 	cpc_errhndlr_t *errhndlr;
 	uint_t npic;
 	char cciname[128];
@@ -224,9 +225,10 @@ struct cpci_target {
 	pid_t tid; /* 0: the calling thread, -1: all */
 	int cpu;   /* -1: any */
 };
-/* Opens all members of a plan and starts them; -1, errno, and which was refused. */
+/* Opens all members of a plan, not counting yet; -1, errno, and which was refused. */
 int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd,
 		    struct cpci_member *bad);
+int cpci_group_start(const struct cpci_plan *plan, const int *fd); /* -1 and errno */
 void cpci_group_close(const struct cpci_plan *plan, const int *fd);
 /* Keeps one throw-away event of each kind open, which makes opening more cheap. */
 void cpci_group_keep(struct cpci_plan *plan);

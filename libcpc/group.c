@@ -91,15 +91,12 @@ static int check_fit(struct cpci_plan *plan, struct cpci_target target, int *fd,
 int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd,
 		    struct cpci_member *bad)
 {
-	/* A single counter starts as it is opened; more are started with one call. */
-	bool disabled = plan->nmembers > 1;
-
 	if (!plan->fits && check_fit(plan, target, fd, bad) == -1)
 		return -1;
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		const struct cpci_span *group = &plan->group[g];
 
-		if (open_span(plan, group, target, disabled, fd + group->first, bad) == -1) {
+		if (open_span(plan, group, target, true, fd + group->first, bad) == -1) {
 			int err = errno;
 
 			close_some(fd, group->first);
@@ -107,17 +104,14 @@ int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd,
 			return -1;
 		}
 	}
-	for (uint_t g = 0; disabled && g < plan->ngroups; g++) {
-		const struct cpci_span *group = &plan->group[g];
+	return 0;
+}
 
-		if (ioctl(fd[group->first], PERF_EVENT_IOC_ENABLE, 0) == -1) {
-			int err = errno;
-
-			close_some(fd, plan->nmembers);
-			*bad = plan->member[group->first];
-			errno = err;
+int cpci_group_start(const struct cpci_plan *plan, const int *fd)
+{
+	for (uint_t g = 0; g < plan->ngroups; g++) {
+		if (ioctl(fd[plan->group[g].first], PERF_EVENT_IOC_ENABLE, 0) == -1)
 			return -1;
-		}
 	}
 	return 0;
 }

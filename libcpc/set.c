@@ -43,15 +43,14 @@ int cpc_set_destroy(cpc_t *cpc, cpc_set_t *set)
 	if (set->cpc != cpc)
 		return cpci_failf(cpc, "cpc_set_destroy", EINVAL, 0,
 				  "the set was made with another handle");
+	pthread_mutex_lock(&cpc->lock);
 	if (set->bound != CPCI_UNBOUND)
 		cpci_unbind(set);
-	pthread_mutex_lock(&cpc->lock);
 	LIST_REMOVE(set, link);
 	pthread_mutex_unlock(&cpc->lock);
 	cpci_plan_drop(set->plan);
 	free(set->preset);
 	free(set->start);
-	free(set->fd);
 	free(set);
 	return 0;
 }
@@ -181,7 +180,7 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 	    choose_slot(cpc, set->plan, &req, &diag) == -1)
 		return cpci_fail(cpc, fn, &diag);
 	if (add(set, &req) == -1)
-		return -1;
+		return cpci_failf(cpc, fn, ENOMEM, 0, "%s", strerror(ENOMEM));
 	return (int)set->plan->nreqs - 1;
 }
 

@@ -56,10 +56,8 @@ static void why_denied(struct cpci_diag *diag, int err, const char *name,
 	const char *what = "";
 
 	/* Debian's 3 and Ubuntu's 4 are not upstream's: they deny everything. */
-	if (level >= 3) {
-		what = "";
+	if (level >= 3)
 		enough = 2;
-	}
 	if (!term->exclude_kernel && level > 1) {
 		what = " in kernel mode";
 		enough = 1;
@@ -137,20 +135,39 @@ static void why_unsupported(struct cpci_diag *diag, const char *name, const stru
 			  name);
 }
 
+static bool is_cpu(int cpu)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d", cpu);
+	return access(path, F_OK) == 0;
+}
+
+/* Would the target take that term alone? */
+static bool fits_alone(const struct cpci_term *term, struct cpci_target target)
+{
+	int fd = cpci_group_reserve(term, target);
+
+	if (fd == -1)
+		return false;
+	close(fd);
+	return true;
+}
+
 static void why_invalid(struct cpci_diag *diag, const char *name, const struct cpci_term *term,
 			struct cpci_target target)
 {
-	int alone = cpci_group_probe(term);
-
-	if (alone == 0 && target.tid != -1)
+	if (target.tid == -1 && !is_cpu(target.cpu))
+		cpci_diag(diag, EINVAL, 0, "no CPU %d", target.cpu);
+	else if (fits_alone(term, target))
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s' together with the other events: the PMU has too few "
 			  "counters for all of them; count some of them in a set of their own",
 			  name);
 	else if (target.tid == -1)
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s' on CPU %d: no such CPU, or not together with the "
-			  "other events",
+			  "cannot count '%s' on CPU %d: its PMU does not know this code, or does "
+			  "not count on that CPU",
 			  name, target.cpu);
 	else
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,

@@ -182,6 +182,18 @@ static void unbind_all(struct sampler *s, size_t k)
 	}
 }
 
+static const char *why_no_sample(int error)
+{
+	switch (error) {
+	case EAGAIN:
+		return "perf counter contents invalidated";
+	case ENOSYS:
+		return "the CPU went offline";
+	default:
+		return strerror(error);
+	}
+}
+
 /* A row of what a set counted on a CPU since the last sample of this turn. */
 static void sample_cpu(struct sampler *s, struct cpu *cpu, size_t k, int64_t time_ns)
 {
@@ -190,9 +202,10 @@ static void sample_cpu(struct sampler *s, struct cpu *cpu, size_t k, int64_t tim
 	cpc_buf_t *now = s->now[k], *before = cpu->bound[k].before;
 
 	if (cpc_set_sample(s->cpc, cpu->bound[k].set, now) == -1) {
+		int error = errno;
+
 		cpc_unbind(s->cpc, cpu->bound[k].set);
-		cpu_failed(s, cpu,
-			   errno == EAGAIN ? "perf counter contents invalidated" : strerror(errno));
+		cpu_failed(s, cpu, why_no_sample(error));
 		return;
 	}
 	cpc_buf_sub(s->cpc, now, now, before);

@@ -92,10 +92,12 @@ static void why_no_files(struct cpci_diag *diag, int err, const char *name)
 	struct rlimit lim;
 
 	if (err == EMFILE && getrlimit(RLIMIT_NOFILE, &lim) == 0)
-		cpci_diag(diag, err, 0,
-			  "cannot count '%s': this process may open %llu files only, and each "
-			  "counter takes one; raise RLIMIT_NOFILE (ulimit -n, at most %llu here)",
-			  name, (unsigned long long)lim.rlim_cur, (unsigned long long)lim.rlim_max);
+		cpci_diag(
+			diag, err, 0,
+			"cannot count '%s': each counter takes a file, and RLIMIT_NOFILE is %llu; "
+			"%s raise it (ulimit -n)",
+			name, (unsigned long long)lim.rlim_cur,
+			lim.rlim_cur < lim.rlim_max ? "you can" : "root can");
 	else
 		cpci_diag(diag, err, 0,
 			  "cannot count '%s': the system's limit of open files is reached; raise "

@@ -92,6 +92,15 @@ void out_row(const struct out *out, const struct row *row)
 	fputc('\n', f);
 }
 
+int out_close(const struct out *out)
+{
+	int error = out_flush(out);
+
+	if (fclose(out->file) != 0 && error == 0)
+		error = errno;
+	return error;
+}
+
 int out_flush(const struct out *out)
 {
 	errno = 0;

@@ -43,4 +43,7 @@ void out_row(const struct out *out, const struct row *row);
 /* Writes what is buffered.  0, or an errno: output is lost from there on. */
 int out_flush(const struct out *out);
 
+/* The last of it: delayed errors show when a file is closed.  0, or an errno. */
+int out_close(const struct out *out);
+
 #endif /* OUT_H */

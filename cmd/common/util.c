@@ -7,12 +7,24 @@
 
 #include <err.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+void guard_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) != -1)
+			continue;
+		/* The lowest free one is `fd`.  Reading and writing fail as they did. */
+		open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+	}
+}
 
 int64_t now_ns(void)
 {
@@ -35,7 +47,8 @@ bool parse_seconds(const char *text, int64_t *ns)
 	if (end == text || *end != '\0' || errno != 0 || s < 0 || s > 1e6)
 		return false;
 	*ns = (int64_t)llround(s * 1e9);
-	return true;
+	/* What is less than that is not none. */
+	return *ns > 0 || s == 0;
 }
 
 /* The error handler of libcpc has no argument of its own, so this is per program. */

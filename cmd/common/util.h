@@ -31,6 +31,12 @@ void cpcerr_install(cpc_t *cpc, bool debug);
 const char *cpcerr_text(void); /* never NULL; errno's text when there was none */
 bool cpcerr_is_usage(void);    /* was it what the user wrote: exit with STATUS_USAGE? */
 
+/*
+ * Makes sure that no file of ours takes the place of a closed standard stream; the
+ * programs that we start see them closed.
+ */
+void guard_streams(void);
+
 /* calloc(3), but ends the program with a message when there is no memory. */
 void *xcalloc(size_t n, size_t size);
 

@@ -183,6 +183,7 @@ int main(int argc, char **argv)
 	int status;
 	cpc_t *cpc;
 
+	guard_streams();
 	status = parse(&cfg, argc, argv);
 	if (status == STATUS_OK) {
 		cpc = cpc_open(CPC_VER_CURRENT);

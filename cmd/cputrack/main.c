@@ -58,7 +58,8 @@ struct config {
 static struct {
 	struct track *track;
 	pctx_t *pctx;
-	int pidfd; /* the command's, or -1 */
+	int pidfd;		     /* the command's, or -1 */
+	volatile sig_atomic_t early; /* a signal that came before there was anything to stop */
 } running = {.pidfd = -1};
 
 static void print_usage(FILE *f)
@@ -235,17 +236,23 @@ static void pass_on(int sig, siginfo_t *info, void *ctx)
 	int saved = errno;
 
 	(void)ctx;
-	if (info->si_code <= 0)
+	if (info->si_code > 0)
+		return;
+	if (running.pidfd == -1)
+		running.early = sig;
+	else
 		syscall(SYS_pidfd_send_signal, running.pidfd, sig, NULL, 0);
 	errno = saved;
 }
 
 static void stop_tracking(int sig, siginfo_t *info, void *ctx)
 {
-	(void)sig;
 	(void)info;
 	(void)ctx;
-	track_stop(running.track, running.pctx);
+	if (running.pctx == NULL)
+		running.early = sig;
+	else
+		track_stop(running.track, running.pctx);
 }
 
 static void catch_signals(const struct config *cfg)
@@ -259,8 +266,6 @@ static void catch_signals(const struct config *cfg)
 		if (sigaction(sigs[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			sigaction(sigs[i], &act, NULL);
 	}
-	/* A closed pipe is to end the table, not the command. */
-	signal(SIGPIPE, SIG_IGN);
 }
 
 static int cannot_start(void)
@@ -304,6 +309,8 @@ static int run(const struct config *cfg, struct track *track, const struct out *
 	int status = STATUS_OK, rc, wstatus;
 	pctx_t *pctx;
 
+	running.track = track;
+	catch_signals(cfg);
 	if (cfg->command != NULL)
 		pctx = pctx_create(cfg->command[0], cfg->command, track, 0, errfn);
 	else
@@ -311,24 +318,31 @@ static int run(const struct config *cfg, struct track *track, const struct out *
 	if (pctx == NULL)
 		return cfg->command != NULL ? cannot_start() : STATUS_FAILED;
 	raise_file_limit();
-	running.track = track;
 	running.pctx = pctx;
 	if (cfg->command != NULL)
 		running.pidfd = (int)syscall(SYS_pidfd_open, pctx_pid(pctx), 0);
-	catch_signals(cfg);
+	if (running.early != 0)
+		raise(running.early); /* its handler can act on it now */
+	/* A closed pipe is to end the table, not the command. */
+	signal(SIGPIPE, SIG_IGN);
 	if (cfg->header)
 		out_header(out);
 
 	rc = track_watch(pctx, cfg->track.follow_fork);
 	if (rc == 0)
 		rc = track_run(track, pctx);
-	if (cfg->command != NULL && pctx_wait(pctx, &wstatus) == 0)
-		status = command_status(wstatus);
-	pctx_release(pctx);
+	/*
+	 * An attached process is let go by the kernel when we exit, at once, while an LWP
+	 * in a long system call would keep pctx_release() waiting.
+	 */
+	if (cfg->command != NULL) {
+		if (pctx_wait(pctx, &wstatus) == 0)
+			status = command_status(wstatus);
+		pctx_release(pctx);
+		running.pctx = NULL;
+	}
 	if (rc == -1)
 		status = STATUS_FAILED;
-	if (track_output_error(track) != 0)
-		status = output_failed(track_output_error(track));
 	return status;
 }
 
@@ -337,7 +351,7 @@ static int track(const struct config *cfg, cpc_t *cpc)
 {
 	struct out out = {.file = stdout, .cpc = cpc, .grp = &cfg->grp};
 	struct track *track;
-	int status;
+	int status, error, closing;
 
 	if (cfg->output != NULL) {
 		out.file = fopen(cfg->output, "we");
@@ -352,10 +366,12 @@ static int track(const struct config *cfg, cpc_t *cpc)
 	out.cycles = cfg->cycles;
 	track = track_new(&cfg->track, &out);
 	status = run(cfg, track, &out);
+	error = track_output_error(track);
+	closing = out_close(&out);
+	if (error == 0)
+		error = closing;
 	track_free(track);
-	if (cfg->output != NULL)
-		fclose(out.file); /* whatever there was is flushed */
-	return status;
+	return error != 0 ? output_failed(error) : status;
 }
 
 static int count(struct config *cfg, cpc_t *cpc)
@@ -378,6 +394,7 @@ int main(int argc, char **argv)
 	int status;
 	cpc_t *cpc;
 
+	guard_streams();
 	status = parse(&cfg, argc, argv);
 	if (status == STATUS_OK) {
 		cpc = cpc_open(CPC_VER_CURRENT);

@@ -43,6 +43,8 @@ void tally_free(struct tally *tally)
 {
 	struct proc *proc;
 
+	if (tally->nrefused > 1)
+		warnx("%zu LWPs could not be counted", tally->nrefused);
 	while ((proc = RB_ROOT(&tally->procs)) != NULL)
 		tally_free_proc(tally, proc);
 	for (size_t i = 0; i < tally->grp->n; i++) {
@@ -158,6 +160,18 @@ static bool prepare(struct tally *tally, struct counted *c, size_t i)
 	return false;
 }
 
+/* A reason is told once, not for each of a thousand LWPs. */
+static void complain(struct tally *tally, const struct proc *proc, const struct lwp *lwp,
+		     const char *event, int error)
+{
+	tally->nrefused++;
+	if (error == tally->last_error)
+		return;
+	tally->last_error = error;
+	warnx("%s: can't bind perf counters to lwp%d - %s (process %d)", event, (int)lwp->id,
+	      error != ENOMEM ? cpcerr_text() : strerror(ENOMEM), (int)proc->pid);
+}
+
 void tally_bind(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp *lwp,
 		const char *event)
 {
@@ -174,8 +188,7 @@ void tally_bind(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp
 	} else {
 		lwp->state = REFUSED;
 		proc->incomplete = true;
-		warnx("%s: can't bind perf counters to lwp%d of process %d - %s", event,
-		      (int)lwp->id, (int)proc->pid, ready ? cpcerr_text() : strerror(ENOMEM));
+		complain(tally, proc, lwp, event, ready ? errno : ENOMEM);
 	}
 }
 

@@ -53,6 +53,8 @@ struct tally {
 	const struct setgrp *grp;
 	struct procs procs;
 	struct proc *last;	 /* the one looked up last */
+	size_t nrefused;	 /* LWPs that could not be counted */
+	int last_error;		 /* why, the last time */
 	cpc_buf_t **now, **diff; /* for each set, a sample and a difference in the making */
 };
 

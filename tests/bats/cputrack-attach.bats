@@ -360,3 +360,12 @@ switched_since() {
 		rm "$ROWS"
 	done
 }
+
+@test "attaching while threads are born and die, many times" {
+	start churn "$WORK/threads" 100000000
+	for _ in {1..60}; do
+		go -0 cputrack -n -T 0.002 -N 1 -c page-faults -p "${PIDS[churn]}"
+	done
+	untraced "${PIDS[churn]}"
+	! ended "${PIDS[churn]}"
+}

@@ -14,23 +14,15 @@ static void seconds(void **state)
 		bool ok;
 		int64_t ns;
 	} cases[] = {
-		{"0", true, 0},
-		{"1", true, 1000000000},
-		{"0.01", true, 10000000},
-		{".5", true, 500000000},
-		{"1e-3", true, 1000000},
-		{"0.000001", true, 1000},
-		{"1000000", true, 1000000000000000},
-		{"1000001", false, 0},
-		{"-1", false, 0},
-		{"", false, 0},
-		{".", false, 0},
-		{"1s", false, 0},
-		{" 1", false, 0},
-		{"1,5", false, 0},
-		{"nan", false, 0},
-		{"inf", false, 0},
-		{"0x10", false, 0},
+		{"0", true, 0},		  {"1", true, 1000000000},
+		{"0.01", true, 10000000}, {".5", true, 500000000},
+		{"1e-3", true, 1000000},  {"0.000001", true, 1000},
+		{"1e-10", false, 0},	  {"1000000", true, 1000000000000000},
+		{"1000001", false, 0},	  {"-1", false, 0},
+		{"", false, 0},		  {".", false, 0},
+		{"1s", false, 0},	  {" 1", false, 0},
+		{"1,5", false, 0},	  {"nan", false, 0},
+		{"inf", false, 0},	  {"0x10", false, 0},
 		{"1e999", false, 0},
 	};
 	int64_t ns;

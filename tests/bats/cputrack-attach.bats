@@ -366,6 +366,6 @@ switched_since() {
 	for _ in {1..60}; do
 		go -0 cputrack -n -T 0.002 -N 1 -c page-faults -p "${PIDS[churn]}"
 	done
-	untraced "${PIDS[churn]}"
-	! ended "${PIDS[churn]}"
+	[ "$(tracer "${PIDS[churn]}")" -eq 0 ]
+	[[ $(state "${PIDS[churn]}") =~ [RSD] ]]
 }

@@ -12,7 +12,7 @@
 
 static volatile int stored;
 
-__attribute__((noinline, noclone)) static void hit(void)
+__attribute__((noinline)) static void hit(void)
 {
 	stored = 1;
 	__asm__ volatile("" ::: "memory");

@@ -91,11 +91,37 @@ const char *cpc_cciname(cpc_t *cpc);
 const char *cpc_cpuref(cpc_t *cpc);
 
 /*
- * Call `action` for every event that can be counted here by its own name, and
+ * Call `action` for every event that can be counted here, for every generic one
+ * (generic_events(3CPC)), for those that slot `picno` can count, which is any, and
  * for every attribute a request may have.  cpc_npic(3CPC).
  */
 void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *event));
+void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
+			 void (*action)(void *arg, uint_t picno, const char *event));
+void cpc_walk_generic_events_all(cpc_t *cpc, void *arg,
+				 void (*action)(void *arg, const char *event));
+void cpc_walk_generic_events_pic(cpc_t *cpc, uint_t picno, void *arg,
+				 void (*action)(void *arg, uint_t picno, const char *event));
 void cpc_walk_attrs(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *attr));
+
+/* Where a name comes from. */
+enum cpc_event_group {
+	CPC_GROUP_USER,	    /* definitions of the user and the system */
+	CPC_GROUP_GENERIC,  /* generic_events(3CPC) */
+	CPC_GROUP_SOLARIS,  /* names of the Solaris manuals */
+	CPC_GROUP_PLATFORM, /* libpfm4, for this machine's cores */
+	CPC_GROUP_PMU,	    /* PMUs that the kernel exports */
+	CPC_GROUP_SOFTWARE  /* the kernel's own */
+};
+
+/*
+ * Extension.  All of them with their group and a description, which may be empty;
+ * group by group, in the order above.  Returns 0, or -1 and errno: a file of event
+ * definitions cannot be read (EINVAL and others), ENOMEM.
+ */
+typedef void(cpc_walk_groups_fn)(void *arg, enum cpc_event_group group, const char *event,
+				 const char *desc);
+int cpc_walk_groups(cpc_t *cpc, void *arg, cpc_walk_groups_fn *action);
 
 /* An empty set, or NULL and errno: ENOMEM.  cpc_set_create(3CPC). */
 cpc_set_t *cpc_set_create(cpc_t *cpc);

@@ -178,7 +178,7 @@ cpci_resolver cpci_event_sysfs;					       /* event_sysfs.c */
 cpci_resolver cpci_event_trace;					       /* event_trace.c */
 cpci_resolver cpci_event_break;					       /* event_break.c */
 
-/* event_defs.c: definitions of events, those that fit this machine */
+/* event_defs.c: definitions of events, in the order in which they are looked at */
 enum cpci_source { CPCI_DEF_USER, CPCI_DEF_SOLARIS, CPCI_DEF_GENERIC };
 
 struct cpci_def {
@@ -186,6 +186,7 @@ struct cpci_def {
 	char *file;
 	int line;
 	bool arch; /* its names are those of the core PMU */
+	bool here; /* it is for this machine */
 	char *name, *expr, *desc;
 };
 
@@ -216,9 +217,13 @@ struct cpci_core_pmu {
 };
 /* What libpfm4 takes this machine's core PMU for; false: none that it knows. */
 bool cpci_pfm_core(struct cpci_core_pmu *pmu);
-/* The generic events of the kernel by their short names, with their terms. */
-void cpci_pfm_walk(void *arg,
-		   void (*action)(void *arg, const char *name, const struct cpci_term *term));
+/* Names and descriptions: the kernel's generic events, short; those of the core PMU. */
+typedef void cpci_walk_fn(void *arg, const char *name, const char *desc);
+void cpci_pfm_walk(void *arg, cpci_walk_fn *action);
+void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action);
+
+/* event_sysfs.c: the events of the PMUs of the kernel */
+void cpci_sysfs_walk(void *arg, cpci_walk_fn *action);
 
 /* group.c: the only perf_event_open(2) */
 struct cpci_target {

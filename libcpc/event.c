@@ -85,9 +85,9 @@ static void finish(struct cpci_term *term)
 		term->exclude_user = term->exclude_kernel = term->exclude_hv = false;
 }
 
-static void try_name(void *arg, const char *name, const struct cpci_term *term)
+static void try_name(void *arg, const char *name, const char *desc)
 {
-	(void)term;
+	(void)desc;
 	cpci_nearest_try(arg, name);
 }
 

@@ -88,6 +88,7 @@ static int add(struct reader *r, const char *name, const char *expr, const char 
 	*def = (struct cpci_def){.source = r->source,
 				 .line = r->line,
 				 .arch = r->arch,
+				 .here = r->here,
 				 .file = strdup(r->file),
 				 .name = strdup(name),
 				 .expr = strdup(expr),
@@ -121,7 +122,7 @@ static int read_line(struct reader *r, char *line)
 		return bad(r, "the name of an event has no blanks, commas, colons and slashes");
 	if (*expr == '\0')
 		return bad(r, "an event is missing after '='");
-	return r->here ? add(r, name, expr, desc) : 0;
+	return add(r, name, expr, desc);
 }
 
 /* Reads a whole text, which it changes. */
@@ -244,14 +245,18 @@ void cpci_defs_free(struct cpci_defs *defs)
 static int add_part(const struct cpci_def *def, const char *part, bool minus, uint_t flags,
 		    struct cpci_event *event, struct cpci_diag *diag)
 {
-	struct cpci_event sub = {.defs = event->defs, .depth = event->depth + 1};
+	struct cpci_event sub = {.defs = event->defs, .depth = event->depth + 1, .scale = 1};
 	struct cpci_diag why;
 	char prefixed[256];
 	int known = 0;
 
-	/* In a section for some machines, names are those of their PMU. */
-	if (def->arch) {
-		snprintf(prefixed, sizeof(prefixed), "%s::%s", event->defs->pmu, part);
+	/*
+	 * In a section for some machines, names are those of their PMU; in the shipped
+	 * ones for all, those that the kernel has for all.
+	 */
+	if (def->arch || def->source != CPCI_DEF_USER) {
+		snprintf(prefixed, sizeof(prefixed), "%s::%s",
+			 def->arch ? event->defs->pmu : "perf", part);
 		known = cpci_event_pfm(prefixed, flags, &sub, &why);
 	}
 	if (known != 1 && cpci_event_resolve(part, flags, &sub, &why) == -1) {
@@ -322,14 +327,24 @@ static int lookup(enum cpci_source source, const char *name, uint_t flags, struc
 		  struct cpci_diag *diag)
 {
 	const struct cpci_defs *defs = event->defs;
+	bool elsewhere = false;
 
 	for (size_t i = 0; defs != NULL && i < defs->n; i++) {
 		const struct cpci_def *def = &defs->def[i];
 
-		if (def->source == source && strcasecmp(def->name, name) == 0)
+		if (def->source != source || strcasecmp(def->name, name) != 0)
+			continue;
+		if (def->here)
 			return evaluate(def, flags, event, diag);
+		elsewhere = true;
 	}
-	return 0;
+	if (!elsewhere)
+		return 0;
+	cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+		  "cannot count '%s': no event that is known for the CPU of this machine (%s) "
+		  "counts the same",
+		  name, defs->pmu != NULL ? defs->pmu : "not known to libpfm4");
+	return -1;
 }
 
 int cpci_event_user(const char *name, uint_t flags, struct cpci_event *event,

@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <perfmon/pfmlib_perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,25 +98,80 @@ bool cpci_pfm_core(struct cpci_core_pmu *core)
 	return false;
 }
 
-void cpci_pfm_walk(void *arg,
-		   void (*action)(void *arg, const char *name, const struct cpci_term *term))
+/* The events of one PMU, by libpfm4's numbering. */
+static void walk_pmu(pfm_pmu_t pmu, void *arg, void (*visit)(void *arg, const pfm_event_info_t *))
 {
+	pfm_pmu_info_t info = {.size = sizeof(info)};
 	pfm_event_info_t event;
-	pfm_pmu_info_t perf = {.size = sizeof(perf)};
-	struct cpci_term term;
+
+	if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS)
+		return;
+	for (int i = info.first_event; i != -1; i = pfm_get_event_next(i)) {
+		event = (pfm_event_info_t){.size = sizeof(event)};
+		if (pfm_get_event_info(i, PFM_OS_PERF_EVENT, &event) == PFM_SUCCESS)
+			visit(arg, &event);
+	}
+}
+
+struct visitor {
+	void *arg;
+	cpci_walk_fn *action;
+};
+
+/* Short names are those that stand for another one; tracepoints do not. */
+static void visit_generic(void *arg, const pfm_event_info_t *event)
+{
+	const struct visitor *v = arg;
 	char name[64];
 
-	if (!usable() || pfm_get_pmu_info(PFM_PMU_PERF_EVENT, &perf) != PFM_SUCCESS)
+	if (event->equiv == NULL || strlcpy(name, event->name, sizeof(name)) >= sizeof(name))
 		return;
-	for (int i = perf.first_event; i != -1; i = pfm_get_event_next(i)) {
-		event = (pfm_event_info_t){.size = sizeof(event)};
-		/* Short names are those that stand for another one; tracepoints do not. */
-		if (pfm_get_event_info(i, PFM_OS_PERF_EVENT, &event) != PFM_SUCCESS ||
-		    event.equiv == NULL || strlcpy(name, event.name, sizeof(name)) >= sizeof(name))
+	for (char *c = name; *c != '\0'; c++)
+		*c = (char)tolower((unsigned char)*c);
+	v->action(v->arg, name, "");
+}
+
+void cpci_pfm_walk(void *arg, cpci_walk_fn *action)
+{
+	struct visitor v = {.arg = arg, .action = action};
+
+	if (usable())
+		walk_pmu(PFM_PMU_PERF_EVENT, &v, visit_generic);
+}
+
+/* The event, and with each of its unit masks. */
+static void visit_core(void *arg, const pfm_event_info_t *event)
+{
+	pfm_event_attr_info_t attr;
+	const struct visitor *v = arg;
+	char name[256];
+	int i;
+
+	v->action(v->arg, event->name, event->desc);
+	pfm_for_each_event_attr(i, event)
+	{
+		attr = (pfm_event_attr_info_t){.size = sizeof(attr)};
+		if (pfm_get_event_attr_info(event->idx, i, PFM_OS_PERF_EVENT, &attr) !=
+			    PFM_SUCCESS ||
+		    attr.type != PFM_ATTR_UMASK)
 			continue;
-		for (char *c = name; *c != '\0'; c++)
-			*c = (char)tolower((unsigned char)*c);
-		if (encode(name, PFM_PLM3, &term) == PFM_SUCCESS)
-			action(arg, name, &term);
+		snprintf(name, sizeof(name), "%s:%s", event->name, attr.name);
+		v->action(v->arg, name, attr.desc);
+	}
+}
+
+void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action)
+{
+	struct visitor v = {.arg = arg, .action = action};
+	pfm_pmu_info_t info;
+	pfm_pmu_t pmu;
+
+	if (!usable())
+		return;
+	pfm_for_all_pmus(pmu) {
+		info = (pfm_pmu_info_t){.size = sizeof(info)};
+		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS && info.is_present &&
+		    info.type == PFM_PMU_TYPE_CORE)
+			walk_pmu(pmu, &v, visit_core);
 	}
 }

@@ -10,6 +10,7 @@
 #include "cpc_impl.h"
 
 #include <bsd/string.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,4 +192,54 @@ int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
 	if (knows_modes(&l))
 		cpci_term_modes(&event->term[0], flags);
 	return 1;
+}
+
+/* Visits the names in a directory that do not begin with a dot. */
+static void each_name(const char *path, void *arg, void (*visit)(void *arg, const char *name))
+{
+	DIR *dir = opendir(path);
+	struct dirent *de;
+
+	if (dir == NULL)
+		return;
+	while ((de = readdir(dir)) != NULL) {
+		if (de->d_name[0] != '.')
+			visit(arg, de->d_name);
+	}
+	closedir(dir);
+}
+
+struct visitor {
+	char pmu[64];
+	void *arg;
+	cpci_walk_fn *action;
+};
+
+static void visit_event(void *arg, const char *event)
+{
+	const struct visitor *v = arg;
+	char name[512];
+
+	if (strchr(event, '.') != NULL) /* an event's scale or unit */
+		return;
+	snprintf(name, sizeof(name), "%s/%s/", v->pmu, event);
+	v->action(v->arg, name, "");
+}
+
+static void visit_pmu(void *arg, const char *pmu)
+{
+	struct visitor *v = arg;
+	char path[512];
+
+	if (strlcpy(v->pmu, pmu, sizeof(v->pmu)) >= sizeof(v->pmu))
+		return;
+	snprintf(path, sizeof(path), DEVICES "/%s/events", pmu);
+	each_name(path, v, visit_event);
+}
+
+void cpci_sysfs_walk(void *arg, cpci_walk_fn *action)
+{
+	struct visitor v = {.arg = arg, .action = action};
+
+	each_name(DEVICES, &v, visit_pmu);
 }

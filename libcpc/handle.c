@@ -122,30 +122,3 @@ const char *cpc_cpuref(cpc_t *cpc)
 	return "See perf_event_open(2) for software events, and the manuals of the CPU's vendor "
 	       "for its hardware events.";
 }
-
-struct walk {
-	void *arg;
-	void (*action)(void *arg, const char *event);
-};
-
-static void walk_countable(void *arg, const char *name, const struct cpci_term *term)
-{
-	const struct walk *walk = arg;
-
-	if (cpci_group_probe(term) == 0)
-		walk->action(walk->arg, name);
-}
-
-void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *event))
-{
-	struct walk walk = {.arg = arg, .action = action};
-
-	(void)cpc;
-	cpci_pfm_walk(&walk, walk_countable);
-}
-
-void cpc_walk_attrs(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *attr))
-{
-	(void)cpc;
-	action(arg, "picnum");
-}

@@ -40,11 +40,6 @@ static void fill_end(struct fill *fill)
 	fill->column = 0;
 }
 
-static void list_event(void *arg, const char *event)
-{
-	fill_word(arg, event);
-}
-
 static void print_text(FILE *f, const char *label, const char *text)
 {
 	struct fill fill = {.f = f, .indent = strlen(label), .column = strlen(label)};
@@ -60,9 +55,40 @@ static void print_text(FILE *f, const char *label, const char *text)
 	fill_end(&fill);
 }
 
-void caps_print(FILE *f, cpc_t *cpc)
+static const char *const titles[] = {
+	[CPC_GROUP_USER] = "your event definitions",
+	[CPC_GROUP_GENERIC] = "generic events",
+	[CPC_GROUP_SOLARIS] = "Solaris names",
+	[CPC_GROUP_PLATFORM] = "platform events, by libpfm4",
+	[CPC_GROUP_PMU] = "events of other PMUs of the kernel",
+	[CPC_GROUP_SOFTWARE] = "software events",
+};
+
+/* The listing of names so far: groups without any are left out. */
+struct listing {
+	struct fill fill;
+	int group; /* of the last one; -1: none yet */
+};
+
+static void list_event(void *arg, enum cpc_event_group group, const char *event, const char *desc)
 {
-	struct fill fill = {.f = f, .indent = 8};
+	struct listing *l = arg;
+
+	(void)desc;
+	if (group == CPC_GROUP_PLATFORM && strchr(event, ':') != NULL)
+		return; /* unit masks are for caps_search */
+	if (l->group != (int)group) {
+		if (l->group != -1)
+			fill_end(&l->fill);
+		fprintf(l->fill.f, "\n%s:\n", titles[group]);
+		l->group = (int)group;
+	}
+	fill_word(&l->fill, event);
+}
+
+int caps_print(FILE *f, cpc_t *cpc)
+{
+	struct listing l = {.fill = {.f = f, .indent = 8}, .group = -1};
 	char slots[64];
 
 	fprintf(f, "\nCPU performance counter interface:\n");
@@ -71,13 +97,37 @@ void caps_print(FILE *f, cpc_t *cpc)
 	print_text(f, "  slots: ", slots);
 	fprintf(f, "\nevent specification syntax:\n"
 		   "  [picN=]event[,attr[N][=val]][,[picN=]event[,attr[N][=val]],...]\n");
-	fprintf(f, "\nevents of the kernel that can be counted here:\n");
-	cpc_walk_events_all(cpc, &fill, list_event);
-	fill_end(&fill);
+	if (cpc_walk_groups(cpc, &l, list_event) == -1)
+		return -1;
+	fill_end(&l.fill);
 	fprintf(f, "\nfurther events:\n");
 	print_text(f, "        ",
-		   "tracepoints (system:event, as under /sys/kernel/tracing/events), the events of "
-		   "libpfm4 and, as a number, codes of the CPU's counters");
+		   "tracepoints (system:event, as under /sys/kernel/tracing/events), breakpoints "
+		   "(breakpoint/addr=ADDRESS/) and, as a number, codes of the CPU's counters");
 	fprintf(f, "\nattributes:\n        nouser sys\n\n");
 	print_text(f, "", cpc_cpuref(cpc));
+	return 0;
+}
+
+struct search {
+	FILE *f;
+	const char *pattern;
+	size_t found;
+};
+
+static void match_event(void *arg, enum cpc_event_group group, const char *event, const char *desc)
+{
+	struct search *s = arg;
+
+	if (strcasestr(event, s->pattern) == NULL && strcasestr(desc, s->pattern) == NULL)
+		return;
+	fprintf(s->f, "%-32s %s\n", event, *desc != '\0' ? desc : titles[group]);
+	s->found++;
+}
+
+int caps_search(FILE *f, cpc_t *cpc, const char *pattern)
+{
+	struct search s = {.f = f, .pattern = pattern};
+
+	return cpc_walk_groups(cpc, &s, match_event) == 0 ? (int)s.found : -1;
 }

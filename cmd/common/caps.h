@@ -9,7 +9,13 @@
 #include <libcpc.h>
 #include <stdio.h>
 
-/* What this machine can count, and how to write it. */
-void caps_print(FILE *f, cpc_t *cpc);
+/* What this machine can count, and how to write it.  -1: libcpc has told why not. */
+int caps_print(FILE *f, cpc_t *cpc);
+
+/*
+ * The events that have `pattern` in their name or description, a line each.  How many
+ * there were, or -1: libcpc has told why.
+ */
+int caps_search(FILE *f, cpc_t *cpc, const char *pattern);
 
 #endif /* CAPS_H */

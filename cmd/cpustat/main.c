@@ -24,7 +24,7 @@ static const struct opt opts[] = {
 	{'s', "soak", NULL, "keep CPUs from idling while only kernel mode counts"},
 	{'n', "no-header", NULL, "leave the header out"},
 	{'t', "cycles", NULL, "a column of CPU cycles"},
-	{'D', "debug", NULL, "tell how events are found; name functions in messages"},
+	{'D', "debug", NULL, "tell how events are found, name failed calls"},
 	{'h', "help", NULL, "this text, and what can be counted here"},
 	{OPT_VERSION, "version", NULL, "print the version"},
 	{0},
@@ -35,13 +35,14 @@ struct config {
 	const char **spec;
 	size_t nspecs;
 	bool cycles, debug, help, version;
+	const char *pattern; /* -h: tell of events like this only */
 };
 
 static void print_usage(FILE *f)
 {
 	fputs("usage: cpustat -c SPEC [-c SPEC]... [-p PERIOD] [-T u|d] [-sntD]\n"
 	      "               [INTERVAL [COUNT]]\n"
-	      "       cpustat -h\n\n",
+	      "       cpustat -h [PATTERN]\n\n",
 	      f);
 	opts_print(f, opts);
 }
@@ -122,6 +123,8 @@ static int parse(struct config *cfg, int argc, char **argv)
 	cfg->spec = xcalloc((size_t)argc, sizeof(*cfg->spec));
 	while (status == STATUS_OK && (c = opts_next(argc, argv, opts)) != -1)
 		status = parse_option(cfg, c);
+	if (cfg->help && optind < argc)
+		cfg->pattern = argv[optind];
 	if (status != STATUS_OK || cfg->help || cfg->version)
 		return status;
 	status = parse_operands(cfg, argc - optind, argv + optind);
@@ -133,17 +136,28 @@ static int parse(struct config *cfg, int argc, char **argv)
 /* What was asked for on stdout, instead of counting. */
 static int tell_about(const struct config *cfg, cpc_t *cpc)
 {
+	int found = 1;
+
 	if (cfg->version) {
 		puts("cpustat " CPC_VERSION);
+	} else if (cfg->pattern != NULL) {
+		found = caps_search(stdout, cpc, cfg->pattern);
 	} else {
 		print_usage(stdout);
-		caps_print(stdout, cpc);
+		found = caps_print(stdout, cpc);
 	}
 	if (fflush(stdout) != 0) {
 		warn("write error");
 		return STATUS_FAILED;
 	}
-	return STATUS_OK;
+	if (found == -1)
+		warnx("%s", cpcerr_text());
+	else if (found == 0 && cfg->pattern != NULL)
+		warnx("no event that can be counted here has '%s' in its name or description",
+		      cfg->pattern);
+	else
+		return STATUS_OK;
+	return STATUS_FAILED;
 }
 
 /* Dies of a signal, so that a shell knows; it is blocked until here. */

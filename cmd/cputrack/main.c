@@ -37,7 +37,7 @@ static const struct opt opts[] = {
 	{'n', "no-header", NULL, "leave the header out"},
 	{'t', "cycles", NULL, "a column of CPU cycles"},
 	{'v', "verbose", NULL, "rows for init_lwp and fini_lwp, too"},
-	{'D', "debug", NULL, "tell how events are found; name functions in messages"},
+	{'D', "debug", NULL, "tell how events are found, name failed calls"},
 	{'h', "help", NULL, "this text, and what can be counted here"},
 	{OPT_VERSION, "version", NULL, "print the version"},
 	{0},
@@ -52,6 +52,7 @@ struct config {
 	char **command; /* NULL: -p */
 	pid_t pid;
 	bool header, cycles, debug, help, version;
+	const char *pattern; /* -h: tell of events like this only */
 };
 
 /* What the signal handlers need. */
@@ -64,11 +65,11 @@ static struct {
 
 static void print_usage(FILE *f)
 {
-	fputs("usage: cputrack -c SPEC [-c SPEC]... [-efntvD] [-N COUNT] [-o FILE] [-T SECS]\n"
-	      "                COMMAND [ARG]...\n"
+	fputs("usage: cputrack -c SPEC [-c SPEC]... [-efntvD] [-N COUNT] [-o FILE]\n"
+	      "                [-T SECS] COMMAND [ARG]...\n"
 	      "       cputrack -c SPEC [-c SPEC]... -p PID [-efntvD] [-N COUNT] [-o FILE]\n"
 	      "                [-T SECS]\n"
-	      "       cputrack -h\n\n",
+	      "       cputrack -h [PATTERN]\n\n",
 	      f);
 	opts_print(f, opts);
 }
@@ -157,6 +158,8 @@ static int parse(struct config *cfg, int argc, char **argv)
 	cfg->spec = xcalloc((size_t)argc, sizeof(*cfg->spec));
 	while (status == STATUS_OK && (c = opts_next(argc, argv, opts)) != -1)
 		status = parse_option(cfg, c);
+	if (cfg->help && optind < argc)
+		cfg->pattern = argv[optind];
 	if (status != STATUS_OK || cfg->help || cfg->version)
 		return status;
 	if (optind < argc)
@@ -174,17 +177,28 @@ static int parse(struct config *cfg, int argc, char **argv)
 /* What was asked for on stdout, instead of counting. */
 static int tell_about(const struct config *cfg, cpc_t *cpc)
 {
+	int found = 1;
+
 	if (cfg->version) {
 		puts("cputrack " CPC_VERSION);
+	} else if (cfg->pattern != NULL) {
+		found = caps_search(stdout, cpc, cfg->pattern);
 	} else {
 		print_usage(stdout);
-		caps_print(stdout, cpc);
+		found = caps_print(stdout, cpc);
 	}
 	if (fflush(stdout) != 0) {
 		warn("write error");
 		return STATUS_FAILED;
 	}
-	return STATUS_OK;
+	if (found == -1)
+		warnx("%s", cpcerr_text());
+	else if (found == 0 && cfg->pattern != NULL)
+		warnx("no event that can be counted here has '%s' in its name or description",
+		      cfg->pattern);
+	else
+		return STATUS_OK;
+	return STATUS_FAILED;
 }
 
 /* Can these events be counted, here and now?  Better known before anything starts. */

@@ -98,6 +98,32 @@ definitions() {
 	[ "$stderr" = "cputrack: unknown event 'completely_unheard_of_event'" ]
 }
 
+@test "shipped definitions are what the kernel has for all machines" {
+	run --separate-stderr cputrack -D -c EC_hit,PAPI_tot_ins,pic4=Cycle_cnt true
+	[[ ${stderr_lines[0]} == "cputrack: pic0 EC_hit: Solaris name: + type 0, config 0x2, counts in user mode - type 0, config 0x3, counts in user mode" ]]
+	[[ ${stderr_lines[1]} == "cputrack: pic1 PAPI_tot_ins: generic name: + type 0, config 0x1, counts in user mode" ]]
+	[[ ${stderr_lines[2]} == "cputrack: pic4 Cycle_cnt: Solaris name: + type 0, config 0x0, counts in user mode" ]]
+	run --separate-stderr cputrack -D -c inst_retired,inst_retired,nouser1,sys1 true
+	[[ ${stderr_lines[1]} == *"config 0x1, counts in kernel mode" ]]
+}
+
+@test "-h lists what can be opened here, wraps, and is quick to search" {
+	go -0 cputrack -h
+	awk 'length > 76 { print; failed = 1 } END { exit failed }' <<<"$output"
+	sed -n '/^software events:/,/^$/p' <<<"$output" | grep -qw page-faults
+	# Each name that is listed can be counted.
+	sed -n '/^software events:/,/^$/p; /^events of other PMUs/,/^$/p' <<<"$output" |
+		grep '^ ' | tr -s ' ' '\n' | grep . >"$T/events"
+	[ "$(wc -l <"$T/events")" -gt 5 ]
+	while read -r event; do
+		cputrack -c "$event" -o "$T/table" true
+	done <"$T/events"
+	go -0 cpustat -h major
+	[[ $output == major-faults* ]]
+	go -1 cputrack -h there_is_no_such_event
+	[[ $stderr == "cputrack: no event that can be counted here has 'there_is_no_such_event'"* ]]
+}
+
 @test "a Solaris name where there is no hardware counter: the reason" {
 	if cputrack -c cycles true >/dev/null 2>&1; then
 		skip "there are hardware counters here"

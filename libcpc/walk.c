@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * walk.c - which events can be counted here, found out by opening each of them once.
+ */
+#include "cpc_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct walk {
+	cpc_t *cpc;
+	const struct cpci_defs *defs;
+	enum cpc_event_group group;
+	void *arg;
+	cpc_walk_groups_fn *action;
+	/* What was opened already, and whether it could be. */
+	size_t n;
+	struct tried {
+		struct cpci_term term;
+		bool ok;
+	} * tried;
+};
+
+static bool same(const struct cpci_term *a, const struct cpci_term *b)
+{
+	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
+	       a->config2 == b->config2 && a->exclude_kernel == b->exclude_kernel;
+}
+
+static bool can_count(struct walk *walk, const struct cpci_term *term)
+{
+	struct tried *t;
+	bool ok;
+
+	for (size_t i = 0; i < walk->n; i++) {
+		if (same(&walk->tried[i].term, term))
+			return walk->tried[i].ok;
+	}
+	ok = cpci_group_probe(term) == 0;
+	t = reallocarray(walk->tried, walk->n + 1, sizeof(*t));
+	if (t != NULL) { /* else it is opened again, no more */
+		walk->tried = t;
+		t[walk->n++] = (struct tried){.term = *term, .ok = ok};
+	}
+	return ok;
+}
+
+/* Tells of an event if it can be counted. */
+static void offer(struct walk *walk, const char *name, const char *desc)
+{
+	struct cpci_event event = {.defs = walk->defs};
+	struct cpci_diag diag;
+
+	if (cpci_event_resolve(name, CPC_COUNT_USER, &event, &diag) == -1)
+		return;
+	for (uint_t i = 0; i < event.nterms; i++) {
+		if (!can_count(walk, &event.term[i]))
+			return;
+	}
+	walk->action(walk->arg, walk->group, name, desc != NULL ? desc : "");
+}
+
+static void offer_named(void *arg, const char *name, const char *desc)
+{
+	offer(arg, name, desc);
+}
+
+static void walk_defs(struct walk *walk, enum cpc_event_group group, enum cpci_source source)
+{
+	const struct cpci_defs *defs = walk->defs;
+
+	walk->group = group;
+	for (size_t i = 0; i < defs->n; i++) {
+		const struct cpci_def *def = &defs->def[i];
+		bool seen = false;
+
+		/* Of several with a name the first is meant. */
+		for (size_t j = 0; j < i; j++)
+			seen |= defs->def[j].here && strcasecmp(defs->def[j].name, def->name) == 0;
+		if (def->source == source && def->here && !seen)
+			offer(walk, def->name, def->desc);
+	}
+}
+
+int cpc_walk_groups(cpc_t *cpc, void *arg, cpc_walk_groups_fn *action)
+{
+	struct walk walk = {.cpc = cpc, .arg = arg, .action = action};
+	struct cpci_diag diag;
+
+	walk.defs = cpci_defs(cpc, &diag);
+	if (walk.defs == NULL)
+		return cpci_fail(cpc, "cpc_walk_groups", &diag);
+	walk_defs(&walk, CPC_GROUP_USER, CPCI_DEF_USER);
+	walk_defs(&walk, CPC_GROUP_GENERIC, CPCI_DEF_GENERIC);
+	walk_defs(&walk, CPC_GROUP_SOLARIS, CPCI_DEF_SOLARIS);
+	walk.group = CPC_GROUP_PLATFORM;
+	if (cpci_have_core_pmu())
+		cpci_pfm_walk_core(&walk, offer_named);
+	walk.group = CPC_GROUP_PMU;
+	cpci_sysfs_walk(&walk, offer_named);
+	walk.group = CPC_GROUP_SOFTWARE;
+	cpci_pfm_walk(&walk, offer_named);
+	free(walk.tried);
+	return 0;
+}
+
+/* The Solaris walkers are this, with less told. */
+struct plain {
+	void *arg;
+	bool generic;
+	uint_t picno;
+	void (*all)(void *arg, const char *event);
+	void (*pic)(void *arg, uint_t picno, const char *event);
+};
+
+static void tell_plain(void *arg, enum cpc_event_group group, const char *event, const char *desc)
+{
+	const struct plain *plain = arg;
+
+	(void)desc;
+	if ((group == CPC_GROUP_GENERIC) != plain->generic)
+		return;
+	if (plain->all != NULL)
+		plain->all(plain->arg, event);
+	else
+		plain->pic(plain->arg, plain->picno, event);
+}
+
+void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *event))
+{
+	struct plain plain = {.arg = arg, .all = action};
+
+	cpc_walk_groups(cpc, &plain, tell_plain);
+}
+
+void cpc_walk_generic_events_all(cpc_t *cpc, void *arg,
+				 void (*action)(void *arg, const char *event))
+{
+	struct plain plain = {.arg = arg, .all = action, .generic = true};
+
+	cpc_walk_groups(cpc, &plain, tell_plain);
+}
+
+void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
+			 void (*action)(void *arg, uint_t picno, const char *event))
+{
+	struct plain plain = {.arg = arg, .pic = action, .picno = picno};
+
+	if (picno < cpc_npic(cpc))
+		cpc_walk_groups(cpc, &plain, tell_plain);
+}
+
+void cpc_walk_generic_events_pic(cpc_t *cpc, uint_t picno, void *arg,
+				 void (*action)(void *arg, uint_t picno, const char *event))
+{
+	struct plain plain = {.arg = arg, .pic = action, .picno = picno, .generic = true};
+
+	if (picno < cpc_npic(cpc))
+		cpc_walk_groups(cpc, &plain, tell_plain);
+}
+
+void cpc_walk_attrs(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *attr))
+{
+	(void)cpc;
+	action(arg, "picnum");
+}

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * caps.c - the capability listing of -h.
+ * caps.c - what -h and --version print.
  */
 #include "caps.h"
 
+#include "util.h"
+
+#include <err.h>
 #include <string.h>
 
 #define WIDTH 75
@@ -86,7 +89,8 @@ static void list_event(void *arg, enum cpc_event_group group, const char *event,
 	fill_word(&l->fill, event);
 }
 
-int caps_print(FILE *f, cpc_t *cpc)
+/* What this machine can count, and how to write it.  -1: libcpc has told why not. */
+static int print_caps(FILE *f, cpc_t *cpc)
 {
 	struct listing l = {.fill = {.f = f, .indent = 8}, .group = -1};
 	char slots[64];
@@ -125,9 +129,38 @@ static void match_event(void *arg, enum cpc_event_group group, const char *event
 	s->found++;
 }
 
-int caps_search(FILE *f, cpc_t *cpc, const char *pattern)
+/* The number of events that match, or -1: libcpc has told why there is none. */
+static int search(FILE *f, cpc_t *cpc, const char *pattern)
 {
 	struct search s = {.f = f, .pattern = pattern};
 
 	return cpc_walk_groups(cpc, &s, match_event) == 0 ? (int)s.found : -1;
+}
+
+int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f))
+{
+	int rc = 0;
+
+	if (about->version) {
+		printf("%s %s\n", about->program, CPC_VERSION);
+	} else if (about->pattern != NULL) {
+		rc = search(stdout, cpc, about->pattern);
+	} else {
+		print_usage(stdout);
+		rc = print_caps(stdout, cpc);
+	}
+	if (fflush(stdout) != 0) {
+		warn("write error");
+		return STATUS_FAILED;
+	}
+	if (rc == -1) {
+		warnx("%s", cpcerr_text());
+		return STATUS_FAILED;
+	}
+	if (rc == 0 && about->pattern != NULL && !about->version) {
+		warnx("no event that can be counted here has '%s' in its name or description",
+		      about->pattern);
+		return STATUS_FAILED;
+	}
+	return STATUS_OK;
 }

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * caps.h - the capability listing of -h.
+ * caps.h - what -h and --version print.
  */
 #ifndef CAPS_H
 #define CAPS_H
 
 #include <libcpc.h>
+#include <stdbool.h>
 #include <stdio.h>
 
-/* What this machine can count, and how to write it.  -1: libcpc has told why not. */
-int caps_print(FILE *f, cpc_t *cpc);
+struct about {
+	const char *program;
+	bool version;	     /* only that */
+	const char *pattern; /* only events with this in their name or description; or NULL */
+};
 
 /*
- * The events that have `pattern` in their name or description, a line each.  How many
- * there were, or -1: libcpc has told why.
+ * Tells on stdout what was asked for instead of counting: the version, events like a
+ * pattern, or the usage and all that this machine can count.  Returns the exit status.
  */
-int caps_search(FILE *f, cpc_t *cpc, const char *pattern);
+int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f));
 
 #endif /* CAPS_H */

@@ -35,7 +35,7 @@ struct config {
 	const char **spec;
 	size_t nspecs;
 	bool cycles, debug, help, version;
-	const char *pattern; /* -h: tell of events like this only */
+	struct about about; /* -h and --version */
 };
 
 static void print_usage(FILE *f)
@@ -91,7 +91,7 @@ static int parse_option(struct config *cfg, int c)
 		cfg->help = true;
 		return STATUS_OK;
 	case OPT_VERSION:
-		cfg->version = true;
+		cfg->version = cfg->about.version = true;
 		return STATUS_OK;
 	default:
 		return STATUS_USAGE;
@@ -120,44 +120,18 @@ static int parse(struct config *cfg, int argc, char **argv)
 {
 	int c, status = STATUS_OK;
 
+	cfg->about.program = "cpustat";
 	cfg->spec = xcalloc((size_t)argc, sizeof(*cfg->spec));
 	while (status == STATUS_OK && (c = opts_next(argc, argv, opts)) != -1)
 		status = parse_option(cfg, c);
 	if (cfg->help && optind < argc)
-		cfg->pattern = argv[optind];
+		cfg->about.pattern = argv[optind];
 	if (status != STATUS_OK || cfg->help || cfg->version)
 		return status;
 	status = parse_operands(cfg, argc - optind, argv + optind);
 	if (status == STATUS_OK && cfg->nspecs == 0)
 		return usage_error("no events: -c is missing");
 	return status;
-}
-
-/* What was asked for on stdout, instead of counting. */
-static int tell_about(const struct config *cfg, cpc_t *cpc)
-{
-	int found = 1;
-
-	if (cfg->version) {
-		puts("cpustat " CPC_VERSION);
-	} else if (cfg->pattern != NULL) {
-		found = caps_search(stdout, cpc, cfg->pattern);
-	} else {
-		print_usage(stdout);
-		found = caps_print(stdout, cpc);
-	}
-	if (fflush(stdout) != 0) {
-		warn("write error");
-		return STATUS_FAILED;
-	}
-	if (found == -1)
-		warnx("%s", cpcerr_text());
-	else if (found == 0 && cfg->pattern != NULL)
-		warnx("no event that can be counted here has '%s' in its name or description",
-		      cfg->pattern);
-	else
-		return STATUS_OK;
-	return STATUS_FAILED;
 }
 
 /* Dies of a signal, so that a shell knows; it is blocked until here. */
@@ -204,7 +178,8 @@ int main(int argc, char **argv)
 		if (cpc == NULL)
 			err(STATUS_FAILED, "CPU performance counters are not available");
 		cpcerr_install(cpc, cfg.debug);
-		status = cfg.help || cfg.version ? tell_about(&cfg, cpc) : count(&cfg, cpc, &end);
+		status = cfg.version || cfg.help ? caps_tell(cpc, &cfg.about, print_usage)
+						 : count(&cfg, cpc, &end);
 		cpc_close(cpc);
 	}
 	free(cfg.spec);

@@ -150,6 +150,9 @@ void pctx_release(pctx_t *pctx);
 /* Extension.  The process that the handle stands for. */
 pid_t pctx_pid(const pctx_t *pctx);
 
+/* Extension.  Non-zero while the process is stopped by job control. */
+int pctx_stopped(const pctx_t *pctx);
+
 /*
  * Extension.  The kernel's thread id of LWP `lwp`; in the fini_lwp, lwp_exit
  * and exit handlers also of LWPs that are gone.  -1 and errno: ESRCH.

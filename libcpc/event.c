@@ -74,12 +74,23 @@ static bool happens_in_kernel_only(const struct cpci_term *term)
 		term->config == PERF_COUNT_SW_CGROUP_SWITCHES);
 }
 
+/* Clocks run in both modes whatever they are told; so ask for the one that is free. */
+static bool is_clock(const struct cpci_term *term)
+{
+	return term->type == PERF_TYPE_SOFTWARE && (term->config == PERF_COUNT_SW_CPU_CLOCK ||
+						    term->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
 /* What every term must be, whoever resolved it. */
 static void finish(struct cpci_term *term)
 {
 	if (cpci_term_is_software(term)) {
 		/* Guests have kernels of their own; some kernels refuse to be told so. */
 		term->exclude_guest = term->exclude_host = false;
+	}
+	if (is_clock(term)) {
+		term->exclude_user = false;
+		term->exclude_kernel = term->exclude_hv = true;
 	}
 	if (happens_in_kernel_only(term))
 		term->exclude_user = term->exclude_kernel = term->exclude_hv = false;

@@ -164,6 +164,8 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 		return cpci_failf(cpc, fn, EINVAL, 0, "the set was made with another handle");
 	if (set->bound != CPCI_UNBOUND)
 		return cpci_failf(cpc, fn, EINVAL, 0, "the set is bound");
+	if (event == NULL || (nattrs > 0 && attrs == NULL))
+		return cpci_failf(cpc, fn, EINVAL, 0, "no event, or no attributes, where some are");
 	if ((flags & ~(uint_t)ALL_FLAGS) != 0 || (flags & ALL_FLAGS) == 0)
 		return cpci_failf(cpc, fn, EINVAL, CPC_REQ_INVALID_FLAGS,
 				  (flags & ALL_FLAGS) == 0

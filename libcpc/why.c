@@ -67,7 +67,7 @@ static void why_denied(struct cpci_diag *diag, int err, const char *name,
 		enough = 0;
 	}
 	if (enough != INT_MAX && !privileged()) {
-		cpci_diag(diag, EACCES, CPC_RESOURCE_UNAVAIL,
+		cpci_diag(diag, EACCES, 0,
 			  "cannot count '%s'%s: kernel.perf_event_paranoid is %d; root and "
 			  "CAP_PERFMON may, and everybody after: sysctl "
 			  "kernel.perf_event_paranoid=%d",
@@ -75,13 +75,13 @@ static void why_denied(struct cpci_diag *diag, int err, const char *name,
 		return;
 	}
 	if (target.tid > 0 && !privileged()) {
-		cpci_diag(diag, EACCES, CPC_RESOURCE_UNAVAIL,
+		cpci_diag(diag, EACCES, 0,
 			  "cannot count '%s': its process belongs to another user, or runs a "
 			  "set-id or unreadable program",
 			  name);
 		return;
 	}
-	cpci_diag(diag, EACCES, CPC_RESOURCE_UNAVAIL,
+	cpci_diag(diag, EACCES, 0,
 		  "cannot count '%s': perf_event_open(2) is denied (%s): a container's seccomp "
 		  "profile, a security module or kernel lockdown forbids it",
 		  name, strerror(err));

@@ -50,11 +50,21 @@ static struct pctx *new_root(void *arg, pctx_errfn_t *errfn)
 
 static void say_why_not_started(pctx_errfn_t *errfn, const char *filename)
 {
+	struct pctxi_task self;
+
 	switch (errno) {
 	case ENOENT:
 		pctxi_error(errfn, PCTXI_FN_CREATE, "cannot find program '%s'", filename);
 		break;
 	case EPERM:
+		if (pctxi_task_read(getpid(), &self) == 0 && self.tracer != 0) {
+			pctxi_error(errfn, PCTXI_FN_CREATE,
+				    "cannot control program '%s': we are traced ourselves, by "
+				    "process %d, and so would it be",
+				    filename, (int)self.tracer);
+			errno = EPERM;
+			break;
+		}
 		pctxi_error(errfn, PCTXI_FN_CREATE,
 			    "cannot control program '%s': ptrace(2) is not permitted here (a "
 			    "container's seccomp profile, or kernel.yama.ptrace_scope)",
@@ -252,6 +262,13 @@ void pctx_release(pctx_t *pctx)
 pid_t pctx_pid(const pctx_t *pctx)
 {
 	return pctx->pid;
+}
+
+int pctx_stopped(const pctx_t *pctx)
+{
+	const struct pctxi_lwp *lwp = pctxi_lwp_by_id(pctx, 1);
+
+	return lwp != NULL && lwp->state == LWP_LISTENING;
 }
 
 pid_t pctx_lwp_tid(const pctx_t *pctx, id_t lwp)

@@ -158,7 +158,8 @@ int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f
 		return STATUS_FAILED;
 	}
 	if (rc == 0 && about->pattern != NULL && !about->version) {
-		warnx("no event that can be counted here has '%s' in its name or description",
+		warnx("no event that can be counted here has '%s' in its name or description; "
+		      "tracepoints are not searched",
 		      about->pattern);
 		return STATUS_FAILED;
 	}

@@ -40,8 +40,8 @@ struct sampler {
 	struct cpu *cpu;
 	int *cpu_id; /* for the soaker */
 	size_t ncpus;
-	cpc_buf_t **now; /* a sample in the making, per set */
-	int64_t start_ns;
+	cpc_buf_t **now;	   /* a sample in the making, per set */
+	int64_t start_ns, last_ns; /* of the run, and of its last sample */
 	sigset_t signals;
 	struct soaker *soaker; /* NULL: none runs */
 	struct sampler_end end;
@@ -243,7 +243,7 @@ static void put_totals(struct sampler *s)
 			row.id += !cpu->failed;
 			row.incomplete |= cpu->failed;
 		}
-		row.time_ns = now_ns() - s->start_ns;
+		row.time_ns = s->last_ns;
 		out_row(s->out, &row);
 	}
 	flush(s);
@@ -278,7 +278,7 @@ static int64_t next_deadline(int64_t last, int64_t step)
 {
 	int64_t late = now_ns() - (last + step);
 
-	return last + step + (late > 0 ? late / step * step : 0);
+	return last + step + (late > 0 ? (late / step + 1) * step : 0);
 }
 
 static void start_turn(struct sampler *s, size_t k)
@@ -308,6 +308,7 @@ static void sample_all(struct sampler *s, size_t k)
 	int64_t time_ns = now_ns() - s->start_ns; /* one for all rows of a sample */
 	bool any = false;
 
+	s->last_ns = time_ns;
 	put_stamp(s);
 	for (size_t i = 0; i < s->ncpus; i++) {
 		if (!s->cpu[i].failed)
@@ -362,6 +363,7 @@ struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc,
 	sigemptyset(&s.signals);
 	sigaddset(&s.signals, SIGINT);
 	sigaddset(&s.signals, SIGTERM);
+	sigaddset(&s.signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &s.signals, NULL);
 
 	s.start_ns = now_ns();

@@ -243,17 +243,34 @@ static void stop_tracking(int sig, siginfo_t *info, void *ctx)
 		track_stop(running.track, running.pctx);
 }
 
+static void suspend(int sig)
+{
+	(void)sig;
+	track_suspend(running.track);
+}
+
 static void catch_signals(const struct config *cfg)
 {
+	const struct sigaction tstp = {
+		/* Stopped, we would hold up an attached process. */
+		.sa_handler = cfg->command != NULL ? suspend : SIG_IGN,
+		.sa_flags = SA_RESTART,
+	};
 	static const int sigs[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 	struct sigaction act = {.sa_flags = SA_SIGINFO | SA_RESTART}, old;
 
 	act.sa_sigaction = cfg->command != NULL ? pass_on : stop_tracking;
 	for (size_t i = 0; i < sizeof(sigs) / sizeof(*sigs); i++) {
-		/* What is ignored, as under nohup(1), stays so. */
-		if (sigaction(sigs[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+		/*
+		 * What is ignored, as under nohup(1), stays so, also for the command.  But a
+		 * script's shell ignores SIGINT for what it starts with &.
+		 */
+		if (sigaction(sigs[i], NULL, &old) == 0 &&
+		    (old.sa_handler != SIG_IGN || (cfg->command == NULL && sigs[i] == SIGINT)))
 			sigaction(sigs[i], &act, NULL);
 	}
+	if (sigaction(SIGTSTP, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+		sigaction(SIGTSTP, &tstp, NULL);
 }
 
 static int cannot_start(void)

@@ -28,6 +28,7 @@ struct track {
 	bool unflushed; /* there are rows since */
 	int output_error;
 	volatile sig_atomic_t stopped;
+	volatile sig_atomic_t suspend; /* stop when the program does */
 };
 
 struct track *track_new(const struct track_config *config, const struct out *out)
@@ -79,6 +80,12 @@ static uint_t on_idle(pctx_t *pctx, void *arg)
 	struct track *track = arg;
 	int64_t wait = track->flushed_ns + FLUSH_NS - now_ns();
 
+	if (track->suspend && pctx_stopped(pctx)) {
+		track->suspend = 0;
+		flush(track, pctx);
+		raise(SIGSTOP); /* until the shell continues us, and the program with us */
+		return 0;
+	}
 	if (!track->unflushed)
 		return 0;
 	if (wait > 0)
@@ -317,6 +324,11 @@ void track_stop(struct track *track, pctx_t *pctx)
 {
 	track->stopped = 1;
 	pctx_terminate(pctx);
+}
+
+void track_suspend(struct track *track)
+{
+	track->suspend = 1;
 }
 
 int track_output_error(const struct track *track)

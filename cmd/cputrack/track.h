@@ -33,6 +33,12 @@ int track_run(struct track *track, pctx_t *pctx);
 /* In a signal handler: make track_run end, with a last tick of what is there. */
 void track_stop(struct track *track, pctx_t *pctx);
 
+/*
+ * In a signal handler: the terminal asks us to stop.  We do when the program that we
+ * started has stopped; it may have something to put in order first.
+ */
+void track_suspend(struct track *track);
+
 /* The errno with which output failed, or 0; tracking ended there. */
 int track_output_error(const struct track *track);
 

@@ -156,6 +156,36 @@ more_ticks() {
 	[ "$(count_of tick 1)" -ge "$1" ]
 }
 
+@test "^Z and fg: a program that has its own handler for it" {
+	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/tstp"
+	eventually said ct ready
+	child_of "${PIDS[ct]}"
+	for round in 1 2 3; do
+		kill -TSTP -- "-${PIDS[ct]}"
+		eventually stopped "${PIDS[ct]}"
+		said ct saved "$round" # before we stopped
+		stopped "$CHILD"
+		kill -CONT -- "-${PIDS[ct]}"
+		eventually said ct redrawn "$round"
+	done
+	hang_up ct
+	finish ct
+	[ "$status" -eq 5 ]
+	[ "$(count_of exit)" -eq 1 ]
+}
+
+@test "^Z does not stop a cputrack that is attached: its process would hang" {
+	start crowd "$WORK/crowd" 3
+	eventually said crowd ready
+	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults -p "${PIDS[crowd]}"
+	eventually more_ticks 1
+	kill -TSTP "${PIDS[ct]}"
+	eventually more_ticks $(($(count_of tick 1) + 2))
+	kill -INT "${PIDS[ct]}"
+	finish ct
+	[ "$status" -eq 0 ]
+}
+
 @test "^Z and fg: the whole job stops and goes on" {
 	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/crowd" 3
 	eventually said ct ready

@@ -357,13 +357,16 @@ struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc,
 			       const struct setgrp *grp, const struct out *out)
 {
 	struct sampler s = {.config = config, .cpc = cpc, .grp = grp, .out = out};
+	struct sigaction hup;
 
 	find_cpus(&s);
 	make_sets(&s);
 	sigemptyset(&s.signals);
 	sigaddset(&s.signals, SIGINT);
 	sigaddset(&s.signals, SIGTERM);
-	sigaddset(&s.signals, SIGHUP);
+	/* Blocked, it would come even when it is ignored, as under nohup(1). */
+	if (sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler != SIG_IGN)
+		sigaddset(&s.signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &s.signals, NULL);
 
 	s.start_ns = now_ns();

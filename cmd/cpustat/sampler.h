@@ -22,7 +22,7 @@ struct sampler_config {
 
 /* What ended the run. */
 struct sampler_end {
-	int signal;  /* SIGINT, SIGTERM, or 0 */
+	int signal;  /* SIGINT, SIGTERM, SIGHUP, or 0 */
 	bool failed; /* some CPU was not sampled to the end, or output failed */
 };
 

@@ -226,8 +226,10 @@ static void pass_on(int sig, siginfo_t *info, void *ctx)
 	(void)ctx;
 	if (info->si_code > 0)
 		return;
-	if (running.pidfd == -1)
+	if (running.pctx == NULL)
 		running.early = sig;
+	else if (running.pidfd == -1) /* before Linux 5.3 */
+		kill(pctx_pid(running.pctx), sig);
 	else
 		syscall(SYS_pidfd_send_signal, running.pidfd, sig, NULL, 0);
 	errno = saved;
@@ -239,14 +241,15 @@ static void stop_tracking(int sig, siginfo_t *info, void *ctx)
 	(void)ctx;
 	if (running.pctx == NULL)
 		running.early = sig;
-	else
+	else if (running.track != NULL)
 		track_stop(running.track, running.pctx);
 }
 
+/* The terminal's ^Z; a SIGCONT that comes before we have stopped takes it back. */
 static void suspend(int sig)
 {
-	(void)sig;
-	track_suspend(running.track);
+	if (running.track != NULL)
+		track_suspend(running.track, sig == SIGTSTP);
 }
 
 static void catch_signals(const struct config *cfg)
@@ -269,8 +272,10 @@ static void catch_signals(const struct config *cfg)
 		    (old.sa_handler != SIG_IGN || (cfg->command == NULL && sigs[i] == SIGINT)))
 			sigaction(sigs[i], &act, NULL);
 	}
-	if (sigaction(SIGTSTP, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+	if (sigaction(SIGTSTP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
 		sigaction(SIGTSTP, &tstp, NULL);
+		sigaction(SIGCONT, &tstp, NULL);
+	}
 }
 
 static int cannot_start(void)
@@ -343,9 +348,10 @@ static int run(const struct config *cfg, struct track *track, const struct out *
 	if (cfg->command != NULL) {
 		if (pctx_wait(pctx, &wstatus) == 0)
 			status = command_status(wstatus);
-		pctx_release(pctx);
 		running.pctx = NULL;
+		pctx_release(pctx);
 	}
+	running.track = NULL; /* signals find nothing to act on any more */
 	if (rc == -1)
 		status = STATUS_FAILED;
 	return status;

@@ -326,9 +326,9 @@ void track_stop(struct track *track, pctx_t *pctx)
 	pctx_terminate(pctx);
 }
 
-void track_suspend(struct track *track)
+void track_suspend(struct track *track, bool suspend)
 {
-	track->suspend = 1;
+	track->suspend = suspend;
 }
 
 int track_output_error(const struct track *track)

@@ -34,10 +34,10 @@ int track_run(struct track *track, pctx_t *pctx);
 void track_stop(struct track *track, pctx_t *pctx);
 
 /*
- * In a signal handler: the terminal asks us to stop.  We do when the program that we
- * started has stopped; it may have something to put in order first.
+ * In a signal handler: the terminal asks us to stop, or to go on after all.  We stop
+ * when the program that we started has; it may have something to put in order first.
  */
-void track_suspend(struct track *track);
+void track_suspend(struct track *track, bool suspend);
 
 /* The errno with which output failed, or 0; tracking ended there. */
 int track_output_error(const struct track *track);

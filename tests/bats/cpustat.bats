@@ -119,6 +119,22 @@ counts() {
 	check_totals "$ROWS" "$CPUS"
 }
 
+@test "under nohup a hangup does not end it; otherwise it does, with totals" {
+	need cpu
+	start cs cpustat -c page-faults 0.05
+	eventually grep -q ' tick ' "$T/cs.out"
+	kill -HUP "${PIDS[cs]}"
+	finish cs
+	[ "$status" -eq 129 ]
+	check_totals "$T/cs.out" "$CPUS"
+	start nh sh -c "trap '' HUP; exec cpustat -c page-faults 0.05 20"
+	eventually grep -q ' tick ' "$T/nh.out"
+	kill -HUP "${PIDS[nh]}"
+	finish nh
+	[ "$status" -eq 0 ]
+	[ "$(grep -c ' tick ' "$T/nh.out")" -eq $((20 * CPUS)) ]
+}
+
 @test "-n: no header" {
 	need cpu
 	sample -0 -n -c page-faults 0.05 2

@@ -30,7 +30,10 @@ typedef struct cpc cpc_t;
 typedef struct cpc_set cpc_set_t;
 typedef struct cpc_buf cpc_buf_t;
 
-/* An attribute of a request; "picnum" puts it on that slot. */
+/*
+ * An attribute of a request: "picnum" puts it on that slot; others are fields of the
+ * PMU that counts it (cpc_walk_attrs).
+ */
 typedef struct {
 	char *ca_name;
 	uint64_t ca_val;
@@ -104,6 +107,9 @@ void cpc_walk_generic_events_pic(cpc_t *cpc, uint_t picno, void *arg,
 				 void (*action)(void *arg, uint_t picno, const char *event));
 void cpc_walk_attrs(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *attr));
 
+/* Extension.  Is `name` the name of an attribute, on this machine or another one? */
+int cpc_is_attr(cpc_t *cpc, const char *name);
+
 /* Where a name comes from. */
 enum cpc_event_group {
 	CPC_GROUP_USER,	    /* definitions of the user and the system */
@@ -168,6 +174,13 @@ int cpc_set_describe(cpc_t *cpc, const cpc_set_t *set, int index, char *text, si
  * kernel have others (Documentation/ABI/testing/sysfs-bus-event_source-devices-events).
  */
 double cpc_request_scale(cpc_t *cpc, const cpc_set_t *set, int index, const char **unit);
+
+/*
+ * Extension.  Can the events of a set be counted on that CPU?  0 where one of them has a
+ * PMU that does not count there, or that counts on another CPU for this one, too (the
+ * files cpus and cpumask of Documentation/ABI/testing/sysfs-bus-event_source-devices).
+ */
+int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu);
 
 /*
  * Bind a set to the calling LWP, to an LWP of a controlled process, or to a CPU,

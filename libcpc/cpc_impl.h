@@ -217,13 +217,35 @@ struct cpci_core_pmu {
 };
 /* What libpfm4 takes this machine's core PMU for; false: none that it knows. */
 bool cpci_pfm_core(struct cpci_core_pmu *pmu);
+/* Is it an event of another CPU, and of which? */
+bool cpci_pfm_elsewhere(const char *name, const char **desc);
 /* Names and descriptions: the kernel's generic events, short; those of the core PMU. */
 typedef void cpci_walk_fn(void *arg, const char *name, const char *desc);
 void cpci_pfm_walk(void *arg, cpci_walk_fn *action);
 void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action);
 
-/* event_sysfs.c: the events of the PMUs of the kernel */
+/* event_sysfs.c: the PMUs that the kernel exports, their events and fields */
+#define CPCI_PMU_NAME 64
+#define CPCI_PMU_TEXT 4096 /* a file of a PMU, of which there is one line */
 void cpci_sysfs_walk(void *arg, cpci_walk_fn *action);
+/* The name of the PMU that counts terms of `type`; of PERF_TYPE_RAW: the core PMU. */
+bool cpci_sysfs_pmu(uint32_t type, char *name);
+/* Does the PMU of terms of `type` count on that CPU, and not on another one for it? */
+bool cpci_sysfs_counts_on(uint32_t type, int cpu);
+/* Where the PMU has that field: "config1:0-7,32-35".  False: it has none. */
+bool cpci_sysfs_format(const char *pmu, const char *field, char *format);
+void cpci_sysfs_walk_format(const char *pmu, void *arg,
+			    void (*action)(void *arg, const char *field));
+/*
+ * Puts `val` into the bits of a format, from the lowest on.  False: the value is larger
+ * than *max.
+ */
+bool cpci_put_bits(struct cpci_term *term, const char *format, uint64_t val, uint64_t *max);
+
+/* attr.c */
+/* Sets an attribute of a resolved event called `name`.  -1: see `diag`. */
+int cpci_attr_apply(struct cpci_event *event, const char *name, const cpc_attr_t *attr,
+		    struct cpci_diag *diag);
 
 /* group.c: the only perf_event_open(2) */
 struct cpci_target {

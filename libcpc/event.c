@@ -105,7 +105,13 @@ static void try_name(void *arg, const char *name, const char *desc)
 static void unknown(const char *name, const struct cpci_defs *defs, struct cpci_diag *diag)
 {
 	struct cpci_nearest near;
+	const char *cpu;
 
+	if (cpci_pfm_elsewhere(name, &cpu)) {
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': it is an event of another CPU (%s)", name, cpu);
+		return;
+	}
 	cpci_nearest_start(&near, name);
 	for (size_t i = 0; defs != NULL && i < defs->n; i++)
 		cpci_nearest_try(&near, defs->def[i].name);

@@ -51,6 +51,127 @@ static int encode(const char *name, int modes, struct cpci_term *term)
 	return PFM_SUCCESS;
 }
 
+/* The length of what comes before unit masks and modifiers, after a PMU's prefix. */
+static size_t event_length(const char *name)
+{
+	return strcspn(name, ":.");
+}
+
+static const char *skip_pmu(const char *name)
+{
+	const char *colons = strstr(name, "::");
+
+	return colons != NULL ? colons + 2 : name;
+}
+
+/* Does the PMU have an event of that name? */
+static bool has_event(const pfm_pmu_info_t *pmu, const char *name)
+{
+	size_t n = event_length(name);
+	pfm_event_info_t event;
+
+	for (int i = pmu->first_event; i != -1; i = pfm_get_event_next(i)) {
+		event = (pfm_event_info_t){.size = sizeof(event)};
+		if (pfm_get_event_info(i, PFM_OS_NONE, &event) == PFM_SUCCESS &&
+		    strlen(event.name) == n && strncasecmp(event.name, name, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool cpci_pfm_elsewhere(const char *name, const char **desc)
+{
+	const char *event = skip_pmu(name);
+	size_t n = event == name ? 0 : (size_t)(event - name) - 2;
+	pfm_pmu_info_t info;
+	pfm_pmu_t pmu;
+
+	if (!usable())
+		return false;
+	pfm_for_all_pmus(pmu) {
+		info = (pfm_pmu_info_t){.size = sizeof(info)};
+		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || info.is_present ||
+		    (n > 0 && (strlen(info.name) != n || strncasecmp(info.name, name, n) != 0)) ||
+		    !has_event(&info, event))
+			continue;
+		*desc = info.desc;
+		return true;
+	}
+	return false;
+}
+
+struct names {
+	pfm_event_info_t event;
+	const char *part; /* the unit mask or modifier that is looked for */
+	size_t n;
+	bool found;
+	char list[160]; /* all of them, as far as there is room */
+};
+
+static void list_name(struct names *names, const pfm_event_attr_info_t *attr)
+{
+	size_t used = strlen(names->list), room = sizeof(names->list) - used;
+
+	if (used + 8 < sizeof(names->list) &&
+	    (size_t)snprintf(names->list + used, room, "%s%s%s", used > 0 ? ", " : "", attr->name,
+			     attr->type == PFM_ATTR_MOD_INTEGER ? "=" : "") >= room)
+		snprintf(names->list + used, room, ", ...");
+}
+
+/* Looks one unit mask or modifier up among those of the event. */
+static void look_up(struct names *names)
+{
+	pfm_event_attr_info_t attr;
+	int i;
+
+	names->list[0] = '\0';
+	names->found = false;
+	pfm_for_each_event_attr(i, &names->event)
+	{
+		attr = (pfm_event_attr_info_t){.size = sizeof(attr)};
+		if (pfm_get_event_attr_info(names->event.idx, i, PFM_OS_PERF_EVENT, &attr) !=
+		    PFM_SUCCESS)
+			continue;
+		list_name(names, &attr);
+		names->found |= strlen(attr.name) == names->n &&
+				strncasecmp(attr.name, names->part, names->n) == 0;
+	}
+}
+
+/* libpfm4 only says that something is wrong with the unit masks and modifiers. */
+static void explain(const char *name, int rc, struct cpci_diag *diag)
+{
+	struct names names = {.event = {.size = sizeof(names.event)}};
+	const char *part = skip_pmu(name);
+	char base[200];
+	int idx;
+
+	part += event_length(part);
+	snprintf(base, sizeof(base), "%.*s", (int)(part - name), name);
+	idx = pfm_find_event(base);
+	if (idx < 0 || pfm_get_event_info(idx, PFM_OS_PERF_EVENT, &names.event) != PFM_SUCCESS) {
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "bad event '%s': %s", name,
+			  pfm_strerror(rc));
+		return;
+	}
+	for (; *part != '\0'; part += event_length(part)) {
+		names.part = ++part;
+		names.n = strcspn(part, ":.=");
+		look_up(&names);
+		if (!names.found) {
+			cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+				  "bad event '%s': '%s' has no unit mask or modifier '%.*s'; it "
+				  "has: %s",
+				  name, base, (int)names.n, names.part, names.list);
+			return;
+		}
+	}
+	look_up(&names);
+	cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+		  "bad event '%s': %s; unit masks and modifiers of '%s' are: %s", name,
+		  pfm_strerror(rc), base, names.list);
+}
+
 int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, struct cpci_diag *diag)
 {
 	int modes = 0, rc;
@@ -73,8 +194,7 @@ int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, str
 	if (rc == PFM_ERR_NOMEM)
 		cpci_diag(diag, ENOMEM, 0, "%s", strerror(ENOMEM));
 	else
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "bad event '%s': %s", name,
-			  pfm_strerror(rc));
+		explain(name, rc, diag);
 	return -1;
 }
 
@@ -118,6 +238,34 @@ struct visitor {
 	cpci_walk_fn *action;
 };
 
+/* libpfm4 describes these by the constants of the kernel. */
+static const char *describe(const char *name)
+{
+	static const struct {
+		const char *name, *desc;
+	} events[] = {
+		{"page-faults", "page faults of all kinds"},
+		{"faults", "page faults of all kinds"},
+		{"minor-faults", "page faults that needed no input or output"},
+		{"major-faults", "page faults that needed input or output"},
+		{"context-switches", "switches from one LWP to another"},
+		{"cs", "switches from one LWP to another"},
+		{"cpu-migrations", "moves of an LWP to another CPU"},
+		{"migrations", "moves of an LWP to another CPU"},
+		{"cgroup-switches", "switches to an LWP of another cgroup"},
+		{"task-clock", "nanoseconds during which the LWP ran"},
+		{"cpu-clock", "nanoseconds, by the clock of the CPU"},
+		{"alignment-faults", "misaligned accesses that the kernel carried out"},
+		{"emulation-faults", "instructions that the kernel emulated"},
+	};
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {
+		if (strcmp(events[i].name, name) == 0)
+			return events[i].desc;
+	}
+	return "";
+}
+
 /* Short names are those that stand for another one; tracepoints do not. */
 static void visit_generic(void *arg, const pfm_event_info_t *event)
 {
@@ -128,7 +276,7 @@ static void visit_generic(void *arg, const pfm_event_info_t *event)
 		return;
 	for (char *c = name; *c != '\0'; c++)
 		*c = (char)tolower((unsigned char)*c);
-	v->action(v->arg, name, "");
+	v->action(v->arg, name, describe(name));
 }
 
 void cpci_pfm_walk(void *arg, cpci_walk_fn *action)

@@ -12,41 +12,46 @@
 #include <bsd/string.h>
 #include <dirent.h>
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define DEVICES "/sys/bus/event_source/devices"
-#define MAX_TEXT 256
 
 struct lookup {
 	const char *name; /* as the user wrote it */
-	char pmu[64];
+	char pmu[CPCI_PMU_NAME];
 	struct cpci_event *event;
 	struct cpci_diag *diag;
 };
 
 /* The first line of DEVICES/pmu/dir/file, without its end.  False: no such file. */
-static bool read_attr(const struct lookup *l, const char *dir, const char *file, char *text)
+static bool read_attr(const char *pmu, const char *dir, const char *file, char *text)
 {
 	char path[512];
 	bool got = false;
 	FILE *f;
 
 	if (strchr(file, '/') != NULL || *file == '.' ||
-	    (size_t)snprintf(path, sizeof(path), DEVICES "/%s/%s%s", l->pmu, dir, file) >=
+	    (size_t)snprintf(path, sizeof(path), DEVICES "/%s/%s%s", pmu, dir, file) >=
 		    sizeof(path))
 		return false;
 	f = fopen(path, "re");
 	if (f == NULL)
 		return false;
-	if (fgets(text, MAX_TEXT, f) != NULL) {
+	if (fgets(text, CPCI_PMU_TEXT, f) != NULL) {
 		text[strcspn(text, "\n")] = '\0';
 		got = true;
 	}
 	fclose(f);
 	return got;
+}
+
+bool cpci_sysfs_format(const char *pmu, const char *field, char *format)
+{
+	return read_attr(pmu, "format/", field, format);
 }
 
 static int bad(const struct lookup *l, int subcode, const char *fmt, const char *a, const char *b)
@@ -58,11 +63,7 @@ static int bad(const struct lookup *l, int subcode, const char *fmt, const char 
 	return -1;
 }
 
-/*
- * Puts `val` into the bits of a format: "config1:0-7,32-35".  Bits are taken from
- * the lowest on.  False: the value is larger than *max.
- */
-static bool put_bits(struct cpci_term *term, const char *format, uint64_t val, uint64_t *max)
+bool cpci_put_bits(struct cpci_term *term, const char *format, uint64_t val, uint64_t *max)
 {
 	uint64_t *word = &term->config, left = val;
 	unsigned bits = 0;
@@ -89,7 +90,7 @@ static bool put_bits(struct cpci_term *term, const char *format, uint64_t val, u
 static int put_field(const struct lookup *l, const char *field, const char *text)
 {
 	struct cpci_term *term = &l->event->term[0];
-	char format[MAX_TEXT], limit[32];
+	char format[CPCI_PMU_TEXT], limit[32];
 	uint64_t val = 1, max;
 
 	if (text != NULL && !cpci_parse_number(text, &val))
@@ -101,10 +102,10 @@ static int put_field(const struct lookup *l, const char *field, const char *text
 		strlcpy(format, "config1:0-63", sizeof(format));
 	else if (strcmp(field, "config2") == 0)
 		strlcpy(format, "config2:0-63", sizeof(format));
-	else if (!read_attr(l, "format/", field, format))
+	else if (!cpci_sysfs_format(l->pmu, field, format))
 		return bad(l, CPC_INVALID_EVENT, "PMU '%s' has neither an event nor a field '%s'",
 			   l->pmu, field);
-	if (put_bits(term, format, val, &max))
+	if (cpci_put_bits(term, format, val, &max))
 		return 0;
 	snprintf(limit, sizeof(limit), "0x%llx", (unsigned long long)max);
 	return bad(l, CPC_ATTRIBUTE_OUT_OF_RANGE, "'%s' is at most %s", field, limit);
@@ -115,17 +116,17 @@ static int put_terms(const struct lookup *l, const char *terms, bool inside);
 /* An event of the PMU: its terms, scale and unit.  0: there is none of that name. */
 static int put_event(const struct lookup *l, const char *name)
 {
-	char text[MAX_TEXT], file[96];
+	char text[CPCI_PMU_TEXT], file[96];
 
-	if (!read_attr(l, "events/", name, text))
+	if (!read_attr(l->pmu, "events/", name, text))
 		return 0;
 	if (put_terms(l, text, true) == -1)
 		return -1;
 	snprintf(file, sizeof(file), "%s.scale", name);
-	if (read_attr(l, "events/", file, text))
+	if (read_attr(l->pmu, "events/", file, text))
 		l->event->scale = strtod(text, NULL);
 	snprintf(file, sizeof(file), "%s.unit", name);
-	if (read_attr(l, "events/", file, text))
+	if (read_attr(l->pmu, "events/", file, text))
 		strlcpy(l->event->unit, text, sizeof(l->event->unit));
 	return 1;
 }
@@ -171,14 +172,15 @@ int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
 {
 	struct lookup l = {.name = name, .event = event, .diag = diag};
 	const char *slash = strchr(name, '/');
-	char text[MAX_TEXT];
+	char text[CPCI_PMU_TEXT];
 	uint64_t type;
 	size_t n;
 
 	if (slash == NULL || slash == name || (size_t)(slash - name) >= sizeof(l.pmu))
 		return 0;
 	snprintf(l.pmu, sizeof(l.pmu), "%.*s", (int)(slash - name), name);
-	if (l.pmu[0] == '.' || !read_attr(&l, "", "type", text) || !cpci_parse_number(text, &type))
+	if (l.pmu[0] == '.' || !read_attr(l.pmu, "", "type", text) ||
+	    !cpci_parse_number(text, &type))
 		return bad(&l, CPC_INVALID_EVENT, "the kernel has no PMU '%s' on this machine%s",
 			   l.pmu, "");
 	n = strlen(slash + 1);
@@ -209,8 +211,80 @@ static void each_name(const char *path, void *arg, void (*visit)(void *arg, cons
 	closedir(dir);
 }
 
+struct find_pmu {
+	uint32_t type;
+	bool core; /* any PMU of CPU cores will do */
+	char *name;
+	bool found;
+};
+
+static void try_pmu(void *arg, const char *pmu)
+{
+	struct find_pmu *f = arg;
+	char text[CPCI_PMU_TEXT];
+	uint64_t type;
+
+	if (f->found || strlen(pmu) >= CPCI_PMU_NAME || !read_attr(pmu, "", "type", text) ||
+	    !cpci_parse_number(text, &type))
+		return;
+	if (type == f->type || (f->core && read_attr(pmu, "", "cpus", text))) {
+		strlcpy(f->name, pmu, CPCI_PMU_NAME);
+		f->found = true;
+	}
+}
+
+bool cpci_sysfs_pmu(uint32_t type, char *name)
+{
+	/* Codes of the core PMU are of this type, whatever the PMU's own is (Arm). */
+	struct find_pmu f = {.type = type, .core = type == PERF_TYPE_RAW, .name = name};
+
+	each_name(DEVICES, &f, try_pmu);
+	return f.found;
+}
+
+/* "0-3,8": is it one of them? */
+static bool lists(const char *list, int cpu)
+{
+	char *end;
+
+	for (const char *p = list;; p = end + 1) {
+		long first = strtol(p, &end, 10), last = first;
+
+		if (end == p)
+			return false;
+		if (*end == '-')
+			last = strtol(end + 1, &end, 10);
+		if (first <= cpu && cpu <= last)
+			return true;
+		if (*end != ',')
+			return false;
+	}
+}
+
+bool cpci_sysfs_counts_on(uint32_t type, int cpu)
+{
+	char pmu[CPCI_PMU_NAME], text[CPCI_PMU_TEXT];
+	struct find_pmu f = {.type = type, .name = pmu};
+
+	each_name(DEVICES, &f, try_pmu);
+	if (!f.found)
+		return true;
+	if (read_attr(pmu, "", "cpumask", text) || read_attr(pmu, "", "cpus", text))
+		return lists(text, cpu);
+	return true;
+}
+
+void cpci_sysfs_walk_format(const char *pmu, void *arg,
+			    void (*action)(void *arg, const char *field))
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), DEVICES "/%s/format", pmu);
+	each_name(path, arg, action);
+}
+
 struct visitor {
-	char pmu[64];
+	char pmu[CPCI_PMU_NAME];
 	void *arg;
 	cpci_walk_fn *action;
 };

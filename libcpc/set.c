@@ -94,11 +94,8 @@ static int choose_slot(cpc_t *cpc, const struct cpci_plan *plan, struct cpci_req
 	for (uint_t i = 0; i < req->nattrs; i++) {
 		const cpc_attr_t *attr = &req->attrs[i];
 
-		if (strcmp(attr->ca_name, "picnum") != 0) {
-			cpci_diag(diag, EINVAL, CPC_INVALID_ATTRIBUTE,
-				  "unknown attribute '%s' of event '%s'", attr->ca_name, req->name);
-			return -1;
-		}
+		if (strcmp(attr->ca_name, "picnum") != 0)
+			continue;
 		if (attr->ca_val >= cpc_npic(cpc)) {
 			cpci_diag(diag, EINVAL, CPC_INVALID_PICNUM,
 				  "no pic%llu for event '%s': the slots here are pic0 to pic%u",
@@ -108,6 +105,12 @@ static int choose_slot(cpc_t *cpc, const struct cpci_plan *plan, struct cpci_req
 		req->slot = (uint_t)attr->ca_val;
 		asked = true;
 	}
+	if (!asked && next >= MAX_REQUESTS) {
+		cpci_diag(diag, EINVAL, CPC_INVALID_PICNUM,
+			  "no slot for event '%s' after pic%d, the last one", req->name,
+			  MAX_REQUESTS - 1);
+		return -1;
+	}
 	for (uint_t i = 0; asked && i < plan->nreqs; i++) {
 		if (plan->req[i].slot == req->slot) {
 			cpci_diag(diag, EINVAL, CPC_INVALID_PICNUM,
@@ -115,6 +118,16 @@ static int choose_slot(cpc_t *cpc, const struct cpci_plan *plan, struct cpci_req
 				  plan->req[i].name, req->name);
 			return -1;
 		}
+	}
+	return 0;
+}
+
+static int apply_attrs(struct cpci_req *req, struct cpci_diag *diag)
+{
+	for (uint_t i = 0; i < req->nattrs; i++) {
+		if (strcmp(req->attrs[i].ca_name, "picnum") != 0 &&
+		    cpci_attr_apply(&req->event, req->name, &req->attrs[i], diag) == -1)
+			return -1;
 	}
 	return 0;
 }
@@ -179,7 +192,7 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 				  MAX_REQUESTS);
 	req.event.defs = cpci_defs(cpc, &diag);
 	if (req.event.defs == NULL || cpci_event_resolve(event, flags, &req.event, &diag) == -1 ||
-	    choose_slot(cpc, set->plan, &req, &diag) == -1)
+	    choose_slot(cpc, set->plan, &req, &diag) == -1 || apply_attrs(&req, &diag) == -1)
 		return cpci_fail(cpc, fn, &diag);
 	if (add(set, &req) == -1)
 		return cpci_failf(cpc, fn, ENOMEM, 0, "%s", strerror(ENOMEM));
@@ -199,8 +212,13 @@ int cpc_set_request_preset(cpc_t *cpc, cpc_set_t *set, int index, uint64_t prese
 
 static int describe_term(const struct cpci_term *term, char *text, size_t size)
 {
-	return snprintf(text, size, " %c type %u, config 0x%llx, counts in %s mode",
-			term->minus ? '-' : '+', term->type, (unsigned long long)term->config,
+	char more[64] = "";
+
+	if (term->config1 != 0 || term->config2 != 0)
+		snprintf(more, sizeof(more), ", 0x%llx, 0x%llx", (unsigned long long)term->config1,
+			 (unsigned long long)term->config2);
+	return snprintf(text, size, " %c type %u, config 0x%llx%s, counts in %s mode",
+			term->minus ? '-' : '+', term->type, (unsigned long long)term->config, more,
 			term->exclude_user     ? "kernel"
 			: term->exclude_kernel ? "user"
 					       : "user and kernel");
@@ -236,6 +254,20 @@ double cpc_request_scale(cpc_t *cpc, const cpc_set_t *set, int index, const char
 	event = &set->plan->req[index].event;
 	*unit = event->unit;
 	return event->scale;
+}
+
+int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu)
+{
+	const struct cpci_plan *plan = set->plan;
+
+	(void)cpc;
+	for (uint_t i = 0; i < plan->nmembers; i++) {
+		const struct cpci_term *term = cpci_plan_term(plan, plan->member[i]);
+
+		if (!cpci_term_is_software(term) && !cpci_sysfs_counts_on(term->type, cpu))
+			return 0;
+	}
+	return 1;
 }
 
 void cpc_walk_requests(cpc_t *cpc, cpc_set_t *set, void *arg,

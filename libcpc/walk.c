@@ -12,6 +12,7 @@ struct walk {
 	cpc_t *cpc;
 	const struct cpci_defs *defs;
 	enum cpc_event_group group;
+	bool only_hardware, only_software;
 	void *arg;
 	cpc_walk_groups_fn *action;
 	/* What was opened already, and whether it could be. */
@@ -54,6 +55,8 @@ static void offer(struct walk *walk, const char *name, const char *desc)
 
 	if (cpci_event_resolve(name, CPC_COUNT_USER, &event, &diag) == -1)
 		return;
+	if (cpci_term_is_software(&event.term[0]) ? walk->only_hardware : walk->only_software)
+		return;
 	for (uint_t i = 0; i < event.nterms; i++) {
 		if (!can_count(walk, &event.term[i]))
 			return;
@@ -95,11 +98,17 @@ int cpc_walk_groups(cpc_t *cpc, void *arg, cpc_walk_groups_fn *action)
 	walk_defs(&walk, CPC_GROUP_GENERIC, CPCI_DEF_GENERIC);
 	walk_defs(&walk, CPC_GROUP_SOLARIS, CPCI_DEF_SOLARIS);
 	walk.group = CPC_GROUP_PLATFORM;
-	if (cpci_have_core_pmu())
+	if (cpci_have_core_pmu()) {
+		/* The kernel's generic events, then those of the CPU. */
+		walk.only_hardware = true;
+		cpci_pfm_walk(&walk, offer_named);
 		cpci_pfm_walk_core(&walk, offer_named);
+		walk.only_hardware = false;
+	}
 	walk.group = CPC_GROUP_PMU;
 	cpci_sysfs_walk(&walk, offer_named);
 	walk.group = CPC_GROUP_SOFTWARE;
+	walk.only_software = true;
 	cpci_pfm_walk(&walk, offer_named);
 	free(walk.tried);
 	return 0;
@@ -158,10 +167,4 @@ void cpc_walk_generic_events_pic(cpc_t *cpc, uint_t picno, void *arg,
 
 	if (picno < cpc_npic(cpc))
 		cpc_walk_groups(cpc, &plain, tell_plain);
-}
-
-void cpc_walk_attrs(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *attr))
-{
-	(void)cpc;
-	action(arg, "picnum");
 }

@@ -89,6 +89,12 @@ static void list_event(void *arg, enum cpc_event_group group, const char *event,
 	fill_word(&l->fill, event);
 }
 
+static void list_attr(void *arg, const char *attr)
+{
+	if (strcmp(attr, "picnum") != 0) /* that is picN= in a spec */
+		fill_word(arg, attr);
+}
+
 /* What this machine can count, and how to write it.  -1: libcpc has told why not. */
 static int print_caps(FILE *f, cpc_t *cpc)
 {
@@ -108,7 +114,12 @@ static int print_caps(FILE *f, cpc_t *cpc)
 	print_text(f, "        ",
 		   "tracepoints (system:event, as under /sys/kernel/tracing/events), breakpoints "
 		   "(breakpoint/addr=ADDRESS/) and, as a number, codes of the CPU's counters");
-	fprintf(f, "\nattributes:\n        nouser sys\n\n");
+	fprintf(f, "\nattributes:\n");
+	fill_word(&l.fill, "nouser");
+	fill_word(&l.fill, "sys");
+	cpc_walk_attrs(cpc, &l.fill, list_attr);
+	fill_end(&l.fill);
+	fputc('\n', f);
 	print_text(f, "", cpc_cpuref(cpc));
 	return 0;
 }

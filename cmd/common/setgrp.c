@@ -54,12 +54,18 @@ static void describe(cpc_t *cpc, const cpc_set_t *set, int index)
 		warnx("%s", text);
 }
 
+static bool is_attr(void *arg, const char *name)
+{
+	return cpc_is_attr(arg, name) != 0;
+}
+
 int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug)
 {
 	struct setgrp_set set = {.text = text, .system_only = true};
+	const struct spec_names names = {.is_attr = is_attr, .arg = cpc};
 	char why[256];
 
-	if (spec_parse(text, &set.spec, why, sizeof(why)) == -1) {
+	if (spec_parse(text, &names, &set.spec, why, sizeof(why)) == -1) {
 		warnx("bad event spec '%s': %s", text, why);
 		return STATUS_USAGE;
 	}

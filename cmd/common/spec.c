@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ANY_SLOT 999999 /* stands for all that are larger */
+
 struct parser {
+	const struct spec_names *names;
 	struct spec *spec;
 	char *why;
 	size_t why_size;
@@ -58,21 +61,21 @@ static bool parse_number(const char *s, int base, uint64_t *val)
 	return *end == '\0' && errno == 0;
 }
 
-/* "picN": the slot; SPEC_MAX_SLOT + 1 when N is too large. */
+/* "picN": the slot. */
 static bool parse_pic(const char *s, size_t n, unsigned *slot)
 {
-	unsigned long val = 0;
+	unsigned val = 0;
 
 	if (n < 4 || strncmp(s, "pic", 3) != 0)
 		return false;
 	for (size_t i = 3; i < n; i++) {
 		if (!isdigit((unsigned char)s[i]))
 			return false;
-		val = val * 10 + (unsigned long)(s[i] - '0');
-		if (val > SPEC_MAX_SLOT)
-			val = SPEC_MAX_SLOT + 1;
+		val = val * 10 + (unsigned)(s[i] - '0');
+		if (val > ANY_SLOT)
+			val = ANY_SLOT;
 	}
-	*slot = (unsigned)val;
+	*slot = val;
 	return true;
 }
 
@@ -97,8 +100,6 @@ static int add_event(struct parser *p, const char *name, bool placed, unsigned s
 				slot = spec->req[i].slot + 1;
 		}
 	}
-	if (slot > SPEC_MAX_SLOT)
-		return bad(p, "event '%s' is past the last slot, pic%d", name, SPEC_MAX_SLOT);
 	req = reallocarray(spec->req, spec->nreqs + 1, sizeof(*req));
 	if (req == NULL)
 		return no_memory(p);
@@ -111,10 +112,17 @@ static int add_event(struct parser *p, const char *name, bool placed, unsigned s
 	return 0;
 }
 
+static bool is_mode(const char *name)
+{
+	return strcmp(name, "nouser") == 0 || strcmp(name, "sys") == 0;
+}
+
 static int set_attr(struct parser *p, struct spec_req *req, const char *name, uint64_t val)
 {
 	struct spec_attr *attr;
 
+	if (is_mode(name) && val > 1)
+		return bad(p, "attribute '%s' is 0 or 1", name);
 	if (strcmp(name, "nouser") == 0) {
 		req->nouser = val != 0;
 		return 0;
@@ -134,26 +142,52 @@ static int set_attr(struct parser *p, struct spec_req *req, const char *name, ui
 	return 0;
 }
 
+/*
+ * How much of a word is the name of an attribute: all, or up to the slot; 0: it is none.
+ * Names may end in digits, too.
+ */
+static size_t attr_length(const struct parser *p, char *word)
+{
+	bool is = false;
+
+	for (size_t n = strlen(word); n > 0; n--) {
+		char next = word[n];
+
+		word[n] = '\0';
+		is = is_mode(word) || p->names->is_attr(p->names->arg, word);
+		word[n] = next;
+		if (is)
+			return n;
+		if (!isdigit((unsigned char)word[n - 1]))
+			break;
+	}
+	return 0;
+}
+
 /* "name" for all slots, or "nameN" for slot N. */
 static int apply_attr(struct parser *p, char *name, uint64_t val)
 {
-	size_t n = strlen(name), stem = n;
+	size_t n = strlen(name), stem = attr_length(p, name);
 	struct spec_req *req = NULL;
 	uint64_t slot;
 
-	while (stem > 0 && isdigit((unsigned char)name[stem - 1]))
-		stem--;
+	for (size_t i = n; stem == 0 && i > 0; i--) {
+		if (!isdigit((unsigned char)name[i - 1]))
+			stem = i;
+	}
 	if (stem == 0)
 		return bad(p, "'%s' is not the name of an attribute", name);
 	if (stem < n) {
-		if (parse_number(name + stem, 10, &slot) && slot <= SPEC_MAX_SLOT)
+		if (parse_number(name + stem, 10, &slot) && slot < ANY_SLOT)
 			req = slot_user(p->spec, (unsigned)slot);
 		if (req == NULL)
 			return bad(p, "attribute '%s': no event on pic%s", name, name + stem);
 		name[stem] = '\0';
 	}
-	if (strcmp(name, "picnum") == 0 || strncmp(name, "count_sibling_", 14) == 0)
+	if (strcmp(name, "picnum") == 0)
 		return bad(p, "attribute '%s' cannot be given; write picN=event", name);
+	if (strncmp(name, "count_sibling_", 14) == 0)
+		return bad(p, "attribute '%s' cannot be given", name);
 	if (stem < n)
 		return set_attr(p, req, name, val);
 	for (size_t i = 0; i < p->spec->nreqs; i++) {
@@ -164,18 +198,22 @@ static int apply_attr(struct parser *p, char *name, uint64_t val)
 }
 
 /* Is the token, up to `eq` or its end, an attribute rather than an event? */
-static bool is_attr(const char *token, const char *eq)
+static bool is_attr(const struct parser *p, char *token, const char *eq)
 {
-	size_t n = strlen(token);
-
 	/* Names of libpfm4 and sysfs have '=' inside, after ':' or '/'. */
 	if (eq != NULL)
 		return memchr(token, ':', (size_t)(eq - token)) == NULL &&
 		       memchr(token, '/', (size_t)(eq - token)) == NULL;
-	while (n > 0 && isdigit((unsigned char)token[n - 1]))
-		n--;
-	return (n == 6 && strncmp(token, "nouser", n) == 0) ||
-	       (n == 3 && strncmp(token, "sys", n) == 0);
+	return attr_length(p, token) > 0;
+}
+
+/* "pic=", "PIC1=" and "pic-1=" are meant to be a slot. */
+static bool is_bad_pic(const char *token, const char *eq)
+{
+	size_t n = (size_t)(eq - token);
+
+	return n >= 3 && strncasecmp(token, "pic", 3) == 0 &&
+	       strspn(token + 3, "-+0123456789") == n - 3;
 }
 
 /*
@@ -188,6 +226,8 @@ static int parse_token(struct parser *p, char *token, bool events)
 	uint64_t val = 1;
 	unsigned slot = 0;
 
+	if (token[strcspn(token, " \t\r\n")] != '\0')
+		return bad(p, "there is a blank in '%s'", token);
 	if (eq != NULL && parse_pic(token, (size_t)(eq - token), &slot)) {
 		if (!events)
 			return 0;
@@ -195,7 +235,9 @@ static int parse_token(struct parser *p, char *token, bool events)
 			return bad(p, "no event after '%s'", token);
 		return add_event(p, eq + 1, true, slot);
 	}
-	if (!is_attr(token, eq))
+	if (eq != NULL && is_bad_pic(token, eq))
+		return bad(p, "'%s': a slot is written picN=event, N being its number", token);
+	if (!is_attr(p, token, eq))
 		return events ? add_event(p, token, false, 0) : 0;
 	if (events)
 		return 0;
@@ -240,9 +282,10 @@ static int check(const struct parser *p)
 	return 0;
 }
 
-int spec_parse(const char *text, struct spec *spec, char *why, size_t why_size)
+int spec_parse(const char *text, const struct spec_names *names, struct spec *spec, char *why,
+	       size_t why_size)
 {
-	struct parser p = {.spec = spec, .why = why, .why_size = why_size};
+	struct parser p = {.names = names, .spec = spec, .why = why, .why_size = why_size};
 
 	*spec = (struct spec){0};
 	if (parse_all(&p, text, true) == 0 && parse_all(&p, text, false) == 0 && check(&p) == 0)

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPEC_MAX_SLOT 63
+#define SPEC_MAX_SLOT 63 /* of those that are there; any number can be asked for */
 
 struct spec_attr {
 	char *name;
@@ -34,10 +34,20 @@ struct spec {
 };
 
 /*
- * Parses a spec.  Returns 0, or -1 with the reason in `why`.  Whether the events
+ * Is that the name of an attribute?  Asked about words without a value, which else are
+ * events.
+ */
+struct spec_names {
+	bool (*is_attr)(void *arg, const char *name);
+	void *arg;
+};
+
+/*
+ * Parses a spec.  Returns 0, or -1 with the reason in `why`.  Whether events and slots
  * exist, or a slot is taken twice, is not looked at: libcpc does.
  */
-int spec_parse(const char *text, struct spec *spec, char *why, size_t why_size);
+int spec_parse(const char *text, const struct spec_names *names, struct spec *spec, char *why,
+	       size_t why_size);
 void spec_free(struct spec *spec);
 
 #endif /* SPEC_H */

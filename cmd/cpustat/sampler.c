@@ -9,11 +9,11 @@
 #include "sampler.h"
 
 #include "../common/util.h"
+#include "cpus.h"
 #include "soaker.h"
 
 #include <err.h>
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +37,8 @@ struct sampler {
 	cpc_t *cpc;
 	const struct setgrp *grp;
 	const struct out *out;
-	struct cpu *cpu;
-	int *cpu_id; /* for the soaker */
-	size_t ncpus;
+	struct cpus cpus;
+	struct cpu *cpu;	   /* one for each of them */
 	cpc_buf_t **now;	   /* a sample in the making, per set */
 	int64_t start_ns, last_ns; /* of the run, and of its last sample */
 	sigset_t signals;
@@ -50,41 +49,15 @@ struct sampler {
 	bool done;
 };
 
-/* ---- which CPUs --------------------------------------------------------- */
-
-/* Those that are online and allowed to us, however many there are. */
-static void find_cpus(struct sampler *s)
-{
-	size_t size = 0, max;
-	cpu_set_t *mask;
-
-	for (max = 1024;; max *= 2) {
-		mask = CPU_ALLOC(max);
-		size = CPU_ALLOC_SIZE(max);
-		if (mask == NULL)
-			err(STATUS_FAILED, NULL);
-		if (sched_getaffinity(0, size, mask) == 0)
-			break;
-		if (errno != EINVAL || max > 1 << 20)
-			err(STATUS_FAILED, "cannot tell the CPUs");
-		CPU_FREE(mask);
-	}
-	s->cpu = xcalloc((size_t)CPU_COUNT_S(size, mask), sizeof(*s->cpu));
-	s->cpu_id = xcalloc((size_t)CPU_COUNT_S(size, mask), sizeof(*s->cpu_id));
-	for (size_t i = 0; i < max; i++) {
-		if (CPU_ISSET_S(i, size, mask)) {
-			s->cpu_id[s->ncpus] = (int)i;
-			s->cpu[s->ncpus++].id = (int)i;
-		}
-	}
-	CPU_FREE(mask);
-}
+/* ---- sets ---------------------------------------------------------------- */
 
 static void make_sets(struct sampler *s)
 {
-	for (size_t i = 0; i < s->ncpus; i++) {
+	s->cpu = xcalloc(s->cpus.n, sizeof(*s->cpu));
+	for (size_t i = 0; i < s->cpus.n; i++) {
 		struct cpu *cpu = &s->cpu[i];
 
+		cpu->id = s->cpus.id[i];
 		cpu->bound = xcalloc(s->grp->n, sizeof(*cpu->bound));
 		for (size_t k = 0; k < s->grp->n; k++) {
 			cpu->bound[k].set = cpc_set_dup(s->cpc, s->grp->set[k].set);
@@ -105,7 +78,7 @@ static void make_sets(struct sampler *s)
 
 static void free_sets(struct sampler *s)
 {
-	for (size_t i = 0; i < s->ncpus; i++) {
+	for (size_t i = 0; i < s->cpus.n; i++) {
 		for (size_t k = 0; k < s->grp->n; k++) {
 			cpc_set_destroy(s->cpc, s->cpu[i].bound[k].set);
 			cpc_buf_destroy(s->cpc, s->cpu[i].bound[k].before);
@@ -116,7 +89,7 @@ static void free_sets(struct sampler *s)
 	for (size_t k = 0; k < s->grp->n; k++)
 		cpc_buf_destroy(s->cpc, s->now[k]);
 	free(s->now);
-	free(s->cpu_id);
+	free(s->cpus.id);
 	free(s->cpu);
 }
 
@@ -151,7 +124,7 @@ static void bind_all(struct sampler *s, size_t k)
 {
 	size_t nfailed = 0;
 
-	for (size_t i = 0; i < s->ncpus && !s->done; i++) {
+	for (size_t i = 0; i < s->cpus.n && !s->done; i++) {
 		struct cpu *cpu = &s->cpu[i];
 
 		if (!cpu->failed &&
@@ -165,7 +138,7 @@ static void bind_all(struct sampler *s, size_t k)
 		}
 		nfailed += cpu->failed;
 	}
-	s->done |= nfailed == s->ncpus;
+	s->done |= nfailed == s->cpus.n;
 	if (s->done || s->started)
 		return;
 	s->started = true;
@@ -176,7 +149,7 @@ static void bind_all(struct sampler *s, size_t k)
 
 static void unbind_all(struct sampler *s, size_t k)
 {
-	for (size_t i = 0; i < s->ncpus; i++) {
+	for (size_t i = 0; i < s->cpus.n; i++) {
 		if (!s->cpu[i].failed)
 			cpc_unbind(s->cpc, s->cpu[i].bound[k].set);
 	}
@@ -236,7 +209,7 @@ static void put_totals(struct sampler *s)
 		struct row row = {.event = "total", .data = ROW_COUNTS, .set = k, .buf = s->now[k]};
 
 		cpc_buf_zero(s->cpc, row.buf);
-		for (size_t i = 0; i < s->ncpus; i++) {
+		for (size_t i = 0; i < s->cpus.n; i++) {
 			const struct cpu *cpu = &s->cpu[i];
 
 			cpc_buf_add(s->cpc, row.buf, row.buf, cpu->bound[k].total);
@@ -283,12 +256,12 @@ static int64_t next_deadline(int64_t last, int64_t step)
 
 static void start_turn(struct sampler *s, size_t k)
 {
-	for (size_t i = 0; i < s->ncpus; i++)
+	for (size_t i = 0; i < s->cpus.n; i++)
 		cpc_buf_zero(s->cpc, s->cpu[i].bound[k].before);
 	bind_all(s, k);
 	if (s->done || !s->config->soak || !s->grp->set[k].system_only)
 		return;
-	s->soaker = soaker_start(s->cpu_id, s->ncpus);
+	s->soaker = soaker_start(s->cpus.id, s->cpus.n);
 	if (s->soaker == NULL) {
 		warn("cannot keep the CPUs from idling (-s)");
 		s->end.failed = s->done = true;
@@ -310,7 +283,7 @@ static void sample_all(struct sampler *s, size_t k)
 
 	s->last_ns = time_ns;
 	put_stamp(s);
-	for (size_t i = 0; i < s->ncpus; i++) {
+	for (size_t i = 0; i < s->cpus.n; i++) {
 		if (!s->cpu[i].failed)
 			sample_cpu(s, &s->cpu[i], k, time_ns);
 		any |= !s->cpu[i].failed;
@@ -359,7 +332,7 @@ struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc,
 	struct sampler s = {.config = config, .cpc = cpc, .grp = grp, .out = out};
 	struct sigaction hup;
 
-	find_cpus(&s);
+	s.cpus = cpus_find(cpc, grp);
 	make_sets(&s);
 	sigemptyset(&s.signals);
 	sigaddset(&s.signals, SIGINT);

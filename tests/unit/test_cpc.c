@@ -83,7 +83,8 @@ static void refused_requests(void **state)
 		{"", CPC_COUNT_USER, NULL, CPC_INVALID_EVENT, "unknown event ''"},
 		{"0", CPC_COUNT_USER, NULL, CPC_INVALID_EVENT, "unknown event '0'"},
 		{"page-faults:nosuch", CPC_COUNT_USER, NULL, CPC_INVALID_EVENT,
-		 "bad event 'page-faults:nosuch': invalid event attribute"},
+		 "bad event 'page-faults:nosuch': 'page-faults' has no unit mask or "
+		 "modifier 'nosuch'; it has: u, k, mg, mh"},
 		{"page-faults", 0, NULL, CPC_REQ_INVALID_FLAGS,
 		 "event 'page-faults' is to be counted neither in user nor in kernel mode"},
 		{"page-faults", CPC_COUNT_USER | 0x100, NULL, CPC_REQ_INVALID_FLAGS,

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * cpus.c - which CPUs are counted.
+ */
+#include "cpus.h"
+
+#include "../common/util.h"
+
+#include <err.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+
+/* Where we may run: however many CPUs there are, and only those that are online. */
+static cpu_set_t *get_affinity(size_t *max)
+{
+	cpu_set_t *mask;
+
+	for (*max = 1024;; *max *= 2) {
+		mask = CPU_ALLOC(*max);
+		if (mask == NULL)
+			err(STATUS_FAILED, NULL);
+		if (sched_getaffinity(0, CPU_ALLOC_SIZE(*max), mask) == 0)
+			return mask;
+		if (errno != EINVAL || *max > 1 << 20)
+			err(STATUS_FAILED, "cannot tell the CPUs");
+		CPU_FREE(mask);
+	}
+}
+
+/* The first set that this CPU cannot count; NULL: it counts them all. */
+static const struct setgrp_set *cannot_count(cpc_t *cpc, const struct setgrp *grp, int cpu)
+{
+	for (size_t k = 0; k < grp->n; k++) {
+		if (!cpc_set_counts_on(cpc, grp->set[k].set, cpu))
+			return &grp->set[k];
+	}
+	return NULL;
+}
+
+struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
+{
+	const struct setgrp_set *set, *culprit = NULL;
+	struct cpus cpus = {0};
+	cpu_set_t *mask;
+	size_t max, left_out = 0;
+
+	mask = get_affinity(&max);
+	cpus.id = xcalloc((size_t)CPU_COUNT_S(CPU_ALLOC_SIZE(max), mask), sizeof(*cpus.id));
+	for (size_t i = 0; i < max; i++) {
+		if (!CPU_ISSET_S(i, CPU_ALLOC_SIZE(max), mask))
+			continue;
+		set = cannot_count(cpc, grp, (int)i);
+		if (set == NULL) {
+			cpus.id[cpus.n++] = (int)i;
+		} else {
+			culprit = set;
+			left_out++;
+		}
+	}
+	CPU_FREE(mask);
+	if (cpus.n == 0)
+		errx(STATUS_FAILED, "'%s' cannot be counted on any CPU that is allowed here",
+		     culprit->text);
+	if (left_out > 0)
+		warnx("'%s' is counted on some CPUs for all that share its PMU: %zu CPUs are left "
+		      "out",
+		      culprit->text, left_out);
+	return cpus;
+}

@@ -1,0 +1,58 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# check.sh - what the tests in the emulated machine share; to be read by a POSIX shell.
+# Each check has a name, a line of output, and no influence on the next one.
+
+checks=0 failed=0
+out=/tmp/out.$$ err=/tmp/err.$$
+
+# check NAME COMMAND...: the command must succeed.
+check() {
+	name=$1
+	shift
+	checks=$((checks + 1))
+	if "$@"; then
+		echo "ok   $name"
+	else
+		echo "FAIL $name: $*"
+		sed 's/^/     stdout: /' $out
+		sed 's/^/     stderr: /' $err
+		failed=$((failed + 1))
+	fi
+}
+
+# same NAME GOT WANT
+same() {
+	check "$1" [ "$2" = "$3" ]
+}
+
+# run COMMAND...: its output goes to $out and $err, its exit status to $status.
+run() {
+	status=0
+	"$@" >$out 2>$err || status=$?
+}
+
+# told NAME STATUS PATTERN: what was run ended with that status, and said one line, which
+# matches, to standard error.
+told() {
+	same "$1: exit status" "$status" "$2"
+	same "$1: one line" "$(wc -l <$err)" 1
+	check "$1: which says $3" grep -qE -- "$3" $err
+}
+
+# The counters of the last row with EVENT in a table without -f: counts EVENT [LWP]
+counts() {
+	awk -v event="$1" -v lwp="${2-}" '$3 == event && (lwp == "" || $2 == lwp) {
+		row = ""
+		for (i = 4; i <= NF; i++) row = row (i > 4 ? " " : "") $i
+	} END { print row }' $out
+}
+
+# To be called last.
+finish() {
+	rm -f $out $err
+	echo "$((checks - failed)) of $checks checks passed"
+	[ $failed = 0 ]
+}

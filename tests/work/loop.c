@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * loop [-f CHILDREN] [-t THREADS] N - a loop of N rounds: in the first LWP, then in each of
+ * THREADS threads, then in each of CHILDREN processes, one after the other.
+ *
+ * Known: each loop is 2 * N instructions in user mode, and none in kernel mode.  So two
+ * runs whose N is n and m, with equally many digits, differ by exactly
+ * 2 * (m - n) * (1 + THREADS + CHILDREN) instructions.
+ */
+#include "work.h"
+
+#include <sys/wait.h>
+
+static unsigned long rounds;
+
+static void loop(void)
+{
+	unsigned long n = rounds;
+
+#if defined(__aarch64__)
+	__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(n) : : "cc");
+#elif defined(__x86_64__) || defined(__i386__)
+	__asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(n) : : "cc");
+#else
+#error "a loop of two instructions, please"
+#endif
+}
+
+static void *loop_thread(void *arg)
+{
+	loop();
+	return arg;
+}
+
+int main(int argc, char *argv[])
+{
+	long threads = 0, children = 0;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "f:t:")) != -1) {
+		if (opt == 'f')
+			children = number(optarg);
+		else if (opt == 't')
+			threads = number(optarg);
+		else
+			return WORK_BROKEN;
+	}
+	rounds = (unsigned long)operand(argc, argv, optind);
+	if (rounds == 0) {
+		errno = EINVAL;
+		broken("no rounds");
+	}
+	loop();
+	for (long i = 0; i < threads; i++)
+		pthread_join(start_thread(loop_thread, NULL), NULL);
+	for (long i = 0; i < children; i++) {
+		pid_t pid = fork();
+
+		if (pid == -1)
+			broken("fork");
+		if (pid == 0) {
+			loop();
+			_exit(0);
+		}
+		if (waitpid(pid, NULL, 0) != pid)
+			broken("waitpid");
+	}
+	return 0;
+}

@@ -83,11 +83,18 @@ int cpc_close(cpc_t *cpc);
 void cpc_seterrhndlr(cpc_t *cpc, cpc_errhndlr_t *errhndlr);
 
 /*
- * cpc_npic(3CPC).  The number of slots: hardware counters of the core PMU, or 16
- * virtual ones where there is no PMU.  Software events and tracepoints take a
- * slot but no hardware counter.
+ * cpc_npic(3CPC).  The number of slots: as many counters of the core PMU as one set can
+ * have at once, or 16 virtual ones where there is no PMU.  Some of the counters may count
+ * cycles only.  Software events and tracepoints take a slot but no hardware counter.
  */
 uint_t cpc_npic(cpc_t *cpc);
+
+/* What cpc_caps() returns, or'ed. */
+#define CPC_CAP_OVERFLOW_INTERRUPT 0x1 /* counters interrupt when they overflow */
+#define CPC_CAP_OVERFLOW_PRECISE 0x2   /* and it is known which one did */
+
+/* cpc_caps(3CPC).  What the counters can do: of the core PMU, or of the kernel without one. */
+uint_t cpc_caps(cpc_t *cpc);
 
 /* The name of the counter interface, and where its events are documented. */
 const char *cpc_cciname(cpc_t *cpc);

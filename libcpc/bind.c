@@ -87,6 +87,8 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 	err = cpci_group_start(set->plan, fd) == -1 ? errno : 0;
 	if (err != 0)
 		cpci_unbind(set);
+	else if (bound == CPCI_LWP)
+		cpci_fast_map(set);
 	pthread_mutex_unlock(&cpc->lock);
 	return err != 0 ? refused(cpc, fn, set, target, bad, err) : 0;
 }
@@ -188,6 +190,7 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
 
 void cpci_unbind(struct cpc_set *set)
 {
+	cpci_fast_unmap(set);
 	cpci_group_close(set->plan, set->fd);
 	free(set->fd);
 	set->fd = NULL;
@@ -244,7 +247,8 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		const struct cpci_span *group = &plan->group[g];
 
-		if (cpci_group_read(set->fd[group->first], group->n, raw) == -1)
+		if (!(set->page != NULL && cpci_fast_read(set, raw)) &&
+		    cpci_group_read(set->fd[group->first], group->n, raw) == -1)
 			return -1;
 		for (uint_t i = 0; i < group->n; i++) {
 			struct cpci_member member = plan->member[group->first + i];

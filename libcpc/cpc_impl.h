@@ -99,6 +99,7 @@ struct cpc_set {
 	enum cpci_bound bound;
 	pid_t owner;	     /* CPCI_LWP, CPCI_CPU: the thread that bound it */
 	int *fd;	     /* one per member while bound; NULL: not bound */
+	void **page;	     /* what the kernel maps for each; NULL: only read(2) reads them */
 	uint64_t enabled_ns; /* CPUs: the time enabled at the last sample */
 	cpu_set_t *affinity; /* CPCI_CPU: where the owner ran before */
 	size_t affinity_size;
@@ -127,7 +128,7 @@ struct cpci_clock {
 struct cpc {
 	pthread_mutex_t lock; /* the lists, who bound what, and what is made once */
 	cpc_errhndlr_t *errhndlr;
-	uint_t npic;
+	uint_t npic, caps; /* npic 0: what the machine has is not known yet */
 	char cciname[128];
 	struct cpci_clock clock;
 	struct cpci_defs *defs; /* NULL: not read yet */
@@ -232,6 +233,8 @@ void cpci_sysfs_walk(void *arg, cpci_walk_fn *action);
 bool cpci_sysfs_pmu(uint32_t type, char *name);
 /* Does the PMU of terms of `type` count on that CPU, and not on another one for it? */
 bool cpci_sysfs_counts_on(uint32_t type, int cpu);
+/* False: the CPU is known not to have that event, whatever the kernel opens. */
+bool cpci_sysfs_implements(const struct cpci_term *term);
 /* Where the PMU has that field: "config1:0-7,32-35".  False: it has none. */
 bool cpci_sysfs_format(const char *pmu, const char *field, char *format);
 void cpci_sysfs_walk_format(const char *pmu, void *arg,
@@ -263,12 +266,25 @@ void cpci_group_keep(struct cpci_plan *plan);
 int cpci_group_reserve(const struct cpci_term *term, struct cpci_target target);
 /* Can the kernel count that at all, for the caller?  0, or an errno. */
 int cpci_group_probe(const struct cpci_term *term);
+/* How many counters of the core PMU a set can have at once, found out by taking them. */
+uint_t cpci_group_capacity(void);
+/* Does its counter interrupt when it overflows? */
+bool cpci_group_overflows(const struct cpci_term *term);
 /*
  * One read(2) of the group with leader `fd` and `n` members into `raw`: the
  * number of values, time enabled and running in ns, the values.  -1: EAGAIN.
  */
 enum { CPCI_RAW_N, CPCI_RAW_ENABLED, CPCI_RAW_RUNNING, CPCI_RAW_VALUES };
 int cpci_group_read(int fd, uint_t n, uint64_t *raw);
+
+/* fastread.c: counters of the calling LWP, read without a system call */
+/* What an event is to have in config1 to be readable that way. */
+uint64_t cpci_fast_config1(const struct cpci_term *term);
+/* Maps the pages of a set that was just bound, if all of it can be read that way. */
+void cpci_fast_map(struct cpc_set *set);
+void cpci_fast_unmap(struct cpc_set *set);
+/* Fills `raw` as cpci_group_read does; false: that is to be used.  Safe in signal handlers. */
+bool cpci_fast_read(const struct cpc_set *set, uint64_t *raw);
 
 /* why.c: the reason in words for the errno that opening a request gave. */
 void cpci_why(struct cpci_diag *diag, int err, const char *name, const struct cpci_term *term,

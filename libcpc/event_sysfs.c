@@ -283,6 +283,82 @@ void cpci_sysfs_walk_format(const char *pmu, void *arg,
 	each_name(path, arg, action);
 }
 
+#if defined(__aarch64__)
+
+/* The codes below 0x40, and from 0x4000 on, that the architecture gives to events. */
+struct common {
+	char pmu[CPCI_PMU_NAME];
+	uint64_t low, high; /* a bit for each that some PMU here implements */
+	bool any;
+};
+
+static void note_code(void *arg, const char *event)
+{
+	struct common *common = arg;
+	char text[CPCI_PMU_TEXT];
+	uint64_t code;
+
+	if (!read_attr(common->pmu, "events/", event, text) || strncmp(text, "event=", 6) != 0 ||
+	    !cpci_parse_number(text + 6, &code))
+		return;
+	common->any = true;
+	if (code < 64)
+		common->low |= 1ULL << code;
+	else if (code >= 0x4000 && code < 0x4040)
+		common->high |= 1ULL << (code - 0x4000);
+}
+
+static void note_pmu(void *arg, const char *pmu)
+{
+	struct common *common = arg;
+	char path[512], text[CPCI_PMU_TEXT];
+
+	if (!read_attr(pmu, "", "cpus", text) ||
+	    strlcpy(common->pmu, pmu, sizeof(common->pmu)) >= sizeof(common->pmu))
+		return;
+	snprintf(path, sizeof(path), DEVICES "/%s/events", pmu);
+	each_name(path, common, note_code);
+}
+
+static struct common common;
+
+static void note_all(void)
+{
+	each_name(DEVICES, &common, note_pmu);
+}
+
+/*
+ * A common event that the CPU does not have can be opened, and stays 0; but the kernel
+ * names only those that it has (PMCEID0_EL0 of the Arm Architecture Reference Manual).
+ */
+bool cpci_sysfs_implements(const struct cpci_term *term)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	uint64_t code = term->config & 0xffff;
+
+	if (cpci_term_is_software(term) || term->type == PERF_TYPE_HARDWARE ||
+	    term->type == PERF_TYPE_HW_CACHE)
+		return true; /* the kernel looks itself */
+	pthread_once(&once, note_all);
+	if (!common.any)
+		return true;
+	if (code < 64)
+		return (common.low >> code & 1) != 0;
+	if (code >= 0x4000 && code < 0x4040)
+		return (common.high >> (code - 0x4000) & 1) != 0;
+	return true;
+}
+
+#else
+
+bool cpci_sysfs_implements(const struct cpci_term *term)
+{
+	(void)term;
+	return true; /* nobody tells */
+}
+
+#endif
+
 struct visitor {
 	char pmu[CPCI_PMU_NAME];
 	void *arg;

@@ -14,8 +14,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static int open_term(const struct cpci_term *term, struct cpci_target target, int leader,
-		     bool disabled)
+static struct perf_event_attr make_attr(const struct cpci_term *term)
 {
 	struct perf_event_attr attr = {
 		.type = term->type,
@@ -25,8 +24,6 @@ static int open_term(const struct cpci_term *term, struct cpci_target target, in
 		.config2 = term->config2,
 		.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
 			       PERF_FORMAT_TOTAL_TIME_RUNNING,
-		.pinned = leader == -1,
-		.disabled = disabled,
 		.exclude_user = term->exclude_user,
 		.exclude_kernel = term->exclude_kernel,
 		.exclude_hv = term->exclude_hv,
@@ -37,8 +34,29 @@ static int open_term(const struct cpci_term *term, struct cpci_target target, in
 	/* Address and length of a breakpoint share the places of config1 and config2. */
 	attr.bp_type = term->bp_type;
 	attr.precise_ip = term->precise_ip & 3U;
-	return (int)syscall(SYS_perf_event_open, &attr, target.tid, target.cpu, leader,
+	return attr;
+}
+
+static int open_attr(struct perf_event_attr *attr, struct cpci_target target, int leader)
+{
+	return (int)syscall(SYS_perf_event_open, attr, target.tid, target.cpu, leader,
 			    PERF_FLAG_FD_CLOEXEC);
+}
+
+static int open_term(const struct cpci_term *term, struct cpci_target target, int leader,
+		     bool disabled)
+{
+	struct perf_event_attr attr = make_attr(term);
+
+	if (!cpci_sysfs_implements(term)) {
+		errno = ENOENT;
+		return -1;
+	}
+	attr.pinned = leader == -1;
+	attr.disabled = disabled;
+	if (target.tid == 0)
+		attr.config1 |= cpci_fast_config1(term);
+	return open_attr(&attr, target, leader);
 }
 
 static void close_some(const int *fd, uint_t n)
@@ -151,6 +169,52 @@ int cpci_group_probe(const struct cpci_term *term)
 		return errno;
 	close(fd);
 	return 0;
+}
+
+/* Adds events like `term` to a group until the PMU holds no more; how many it took. */
+static uint_t fill_group(const struct cpci_term *term, int *fd, uint_t n, uint_t max)
+{
+	const struct cpci_target self = {.tid = 0, .cpu = -1};
+	uint_t before = n;
+
+	while (n < max && (fd[n] = open_term(term, self, n > 0 ? fd[0] : -1, false)) != -1)
+		n++;
+	return n - before;
+}
+
+uint_t cpci_group_capacity(void)
+{
+	/* Some counters count these and nothing else; the others count instructions. */
+	static const uint64_t kinds[] = {PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_REF_CPU_CYCLES,
+					 PERF_COUNT_HW_INSTRUCTIONS};
+	struct cpci_term term = {
+		.type = PERF_TYPE_HARDWARE, .exclude_kernel = true, .exclude_hv = true};
+	uint_t n = 0;
+	int fd[64];
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		bool one = kinds[i] != PERF_COUNT_HW_INSTRUCTIONS;
+
+		term.config = kinds[i];
+		n += fill_group(&term, fd, n, one ? n + 1 : sizeof(fd) / sizeof(*fd));
+	}
+	close_some(fd, n);
+	return n;
+}
+
+bool cpci_group_overflows(const struct cpci_term *term)
+{
+	const struct cpci_target self = {.tid = 0, .cpu = -1};
+	struct perf_event_attr attr = make_attr(term);
+	int fd;
+
+	attr.disabled = 1;
+	attr.sample_period = 1U << 30;
+	fd = open_attr(&attr, self, -1);
+	if (fd == -1)
+		return false;
+	close(fd);
+	return true;
 }
 
 int cpci_group_read(int fd, uint_t n, uint64_t *raw)

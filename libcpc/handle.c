@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,19 +33,42 @@ pid_t cpci_self(void)
 	return self;
 }
 
+/* By the kernel: with a file for each counter, the one that overflows is known. */
+static uint_t find_caps(bool hardware)
+{
+	const struct cpci_term term = {
+		.type = hardware ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
+		.config = hardware ? (uint64_t)PERF_COUNT_HW_CPU_CYCLES
+				   : (uint64_t)PERF_COUNT_SW_PAGE_FAULTS,
+		.exclude_kernel = true,
+		.exclude_hv = true,
+	};
+
+	return cpci_group_overflows(&term) ? CPC_CAP_OVERFLOW_INTERRUPT | CPC_CAP_OVERFLOW_PRECISE
+					   : 0;
+}
+
 static void find_hardware(cpc_t *cpc)
 {
-	struct cpci_core_pmu pmu = {.desc = "unknown PMU", .ncounters = VIRTUAL_SLOTS};
+	struct cpci_core_pmu core = {.desc = "unknown CPU"};
+	char pmu[CPCI_PMU_NAME] = "cpu";
+	bool hardware = cpci_have_core_pmu();
 
+	cpc->caps = find_caps(hardware);
 	cpc->npic = VIRTUAL_SLOTS;
-	if (!cpci_have_core_pmu()) {
+	if (!hardware) {
 		snprintf(cpc->cciname, sizeof(cpc->cciname),
 			 "Linux perf events (no hardware counters)");
 		return;
 	}
-	if (cpci_pfm_core(&pmu) && pmu.ncounters > 0)
-		cpc->npic = pmu.ncounters;
-	snprintf(cpc->cciname, sizeof(cpc->cciname), "%s (%u counters)", pmu.desc, cpc->npic);
+	cpci_pfm_core(&core);
+	cpci_sysfs_pmu(PERF_TYPE_RAW, pmu);
+	cpc->npic = cpci_group_capacity();
+	if (cpc->npic == 0) { /* not permitted to count */
+		cpc->npic = core.ncounters > 0 ? core.ncounters : VIRTUAL_SLOTS;
+	}
+	snprintf(cpc->cciname, sizeof(cpc->cciname), "%s (PMU %s, %u counters)", core.desc, pmu,
+		 cpc->npic);
 }
 
 cpc_t *cpc_open(int ver)
@@ -108,6 +132,12 @@ uint_t cpc_npic(cpc_t *cpc)
 {
 	know_hardware(cpc);
 	return cpc->npic;
+}
+
+uint_t cpc_caps(cpc_t *cpc)
+{
+	know_hardware(cpc);
+	return cpc->caps;
 }
 
 const char *cpc_cciname(cpc_t *cpc)

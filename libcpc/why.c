@@ -131,6 +131,10 @@ static void why_unsupported(struct cpci_diag *diag, const char *name, const stru
 			  "(a virtual machine without a PMU, perhaps); software events and "
 			  "tracepoints can be counted",
 			  name);
+	else if (!cpci_sysfs_implements(term))
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': the CPU of this machine does not have this event",
+			  name);
 	else
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': the kernel does not support it on this machine",

@@ -63,7 +63,7 @@ static const char *const titles[] = {
 	[CPC_GROUP_GENERIC] = "generic events",
 	[CPC_GROUP_SOLARIS] = "Solaris names",
 	[CPC_GROUP_PLATFORM] = "platform events, by libpfm4",
-	[CPC_GROUP_PMU] = "events of other PMUs of the kernel",
+	[CPC_GROUP_PMU] = "events of PMUs, by the kernel",
 	[CPC_GROUP_SOFTWARE] = "software events",
 };
 

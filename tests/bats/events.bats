@@ -112,7 +112,7 @@ definitions() {
 	awk 'length > 76 { print; failed = 1 } END { exit failed }' <<<"$output"
 	sed -n '/^software events:/,/^$/p' <<<"$output" | grep -qw page-faults
 	# Each name that is listed can be counted.
-	sed -n '/^software events:/,/^$/p; /^events of other PMUs/,/^$/p' <<<"$output" |
+	sed -n '/^software events:/,/^$/p; /^events of PMUs/,/^$/p' <<<"$output" |
 		grep '^ ' | tr -s ' ' '\n' | grep . >"$T/events"
 	[ "$(wc -l <"$T/events")" -gt 5 ]
 	while read -r event; do

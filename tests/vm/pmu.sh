@@ -3,7 +3,7 @@
 # Copyright (c) 2026 The cpc authors
 #
 # pmu.sh - exact counts of a real PMU; run as root, on one CPU.
-# shellcheck disable=SC1091 # a file of its own
+# shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 . ./check.sh
 
 # ---- instructions of a program that is known to the last one -------------------
@@ -21,5 +21,41 @@ for i in 1 2; do
 	same "loop, time $i: 2 * 2000 more in thread 1" "$(counts lwp_exit 2)" $((first + 4000))
 	same "loop, time $i: 2 * 2000 more in thread 2" "$(counts lwp_exit 3)" $((second + 4000))
 done
+
+# ---- the counters of one's own, by read(2) and without a system call --------------
+# A loop of N rounds is 2 * N instructions, whatever a sample itself takes.
+for access in 0 1; do
+	echo $access >/proc/sys/kernel/perf_user_access
+	for n in 1000 1000000; do
+		run own $n instructions
+		same "own, $n rounds, user access $access" "$(awk '{ print $2 - $1 }' "$out")" \
+			$((2 * n + 3))
+	done
+	run own -s 0 instructions
+	eval "sample$access=$(awk '{ print $1 }' "$out")"
+done
+echo "a sample takes $sample0 instructions by read(2), $sample1 without"
+check "own: the user-space path is taken" [ "$((sample1 * 4))" -lt "$sample0" ]
+run own 1000 instructions page-faults
+same "own: software events are read by the kernel" \
+	"$(awk '{ printf "%s ", $2 - $1 } END { print "" }' "$out")" "2003 0 "
+echo 0 >/proc/sys/kernel/perf_user_access
+
+# ---- events that the CPU does not have open, and stay 0 -----------------------------
+run cputrack -c BRANCH_MISPRED true
+told "an event that the CPU lacks" 1 "^cputrack: cannot count 'BRANCH_MISPRED': the CPU of this machine does not have this event$"
+run cputrack -h
+check "-h leaves them out" [ -z "$(grep -w BRANCH_MISPRED "$out")" ]
+check "-h tells the counters" grep -q "^  name:  ARM Cortex A57 (PMU armv8_pmuv3, 7 counters)$" "$out"
+
+# ---- attributes are fields of the PMU ---------------------------------------------
+run cputrack -c 0x10,event=8 bare
+same "the field event" "$(counts exit)" 1000000
+run cputrack -c 8,event=0x10000 bare
+told "a value that does not fit" 2 "^cputrack: attribute 'event' of event '8' is at most 0xffff, not 0x10000$"
+run cputrack -c 8,edge bare
+told "a field that this PMU lacks" 1 "^cputrack: attribute 'edge' of event '8' cannot be set: PMU 'armv8_pmuv3' has no such field$"
+run cputrack -c cycles,event=8 bare
+told "a field of an event of the kernel" 2 "^cputrack: attribute 'event' does not go with event 'cycles'"
 
 finish

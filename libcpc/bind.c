@@ -39,10 +39,35 @@ static void unbind_others(cpc_t *cpc, const cpc_set_t *set)
 static int refused(cpc_t *cpc, const char *fn, const cpc_set_t *set, struct cpci_target target,
 		   struct cpci_member bad, int err)
 {
+	const struct cpci_req *req = set->plan->req;
+	struct cpci_member other;
 	struct cpci_diag diag;
 
-	cpci_why(&diag, err, set->plan->req[bad.req].name, cpci_plan_term(set->plan, bad), target);
+	cpci_why(&diag, err, req[bad.req].name, cpci_plan_term(set->plan, bad), target);
+	if (diag.subcode == CPC_RESOURCE_UNAVAIL && err == EINVAL &&
+	    cpci_group_conflict(set->plan, target, bad, &other))
+		cpci_diag(&diag, EINVAL, CPC_CONFLICTING_REQS,
+			  "cannot count '%s' together with '%s': they need the same counter; count "
+			  "them in sets of their own",
+			  req[bad.req].name, req[other.req].name);
 	return cpci_fail(cpc, fn, &diag);
+}
+
+/*
+ * What counts at once shows at once whether others hold the counters that it needs; an
+ * LWP that is stopped does when it is sampled.
+ */
+static int start_counting(struct cpc_set *set, struct cpci_member *bad)
+{
+	int lost;
+
+	if (cpci_group_start(set->plan, set->fd) == -1)
+		return errno;
+	lost = set->bound != CPCI_PCTX ? cpci_group_lost(set->plan, set->fd) : -1;
+	if (lost == -1)
+		return 0;
+	*bad = set->plan->member[set->plan->group[lost].first];
+	return EAGAIN;
 }
 
 /*
@@ -84,7 +109,7 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 	set->enabled_ns = 0;
 	set->owner = cpci_self();
 	set->bound = bound;
-	err = cpci_group_start(set->plan, fd) == -1 ? errno : 0;
+	err = start_counting(set, &bad);
 	if (err != 0)
 		cpci_unbind(set);
 	else if (bound == CPCI_LWP)

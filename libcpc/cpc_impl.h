@@ -259,6 +259,11 @@ struct cpci_target {
 int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd,
 		    struct cpci_member *bad);
 int cpci_group_start(const struct cpci_plan *plan, const int *fd); /* -1 and errno */
+/* A group that was started, but has no counters, since others hold them; -1: none. */
+int cpci_group_lost(const struct cpci_plan *plan, const int *fd);
+/* Does a member that was refused exclude one before it, whatever else is counted? */
+bool cpci_group_conflict(const struct cpci_plan *plan, struct cpci_target target,
+			 struct cpci_member bad, struct cpci_member *other);
 void cpci_group_close(const struct cpci_plan *plan, const int *fd);
 /* Keeps one throw-away event of each kind open, which makes opening more cheap. */
 void cpci_group_keep(struct cpci_plan *plan);

@@ -134,6 +134,49 @@ int cpci_group_start(const struct cpci_plan *plan, const int *fd)
 	return 0;
 }
 
+int cpci_group_lost(const struct cpci_plan *plan, const int *fd)
+{
+	uint64_t word;
+
+	for (uint_t g = 0; g < plan->ngroups; g++) {
+		const struct cpci_span *group = &plan->group[g];
+
+		/* Too small a buffer is an error, but first comes the end of file. */
+		if (group->hardware && read(fd[group->first], &word, sizeof(word)) == 0)
+			return (int)g;
+	}
+	return -1;
+}
+
+/* Does the PMU hold these two together? */
+static bool fits_pair(const struct cpci_term *a, const struct cpci_term *b,
+		      struct cpci_target target)
+{
+	int fd[2] = {open_term(a, target, -1, false), -1};
+
+	if (fd[0] == -1)
+		return true; /* that is another trouble */
+	fd[1] = open_term(b, target, fd[0], false);
+	close_some(fd, fd[1] == -1 ? 1 : 2);
+	return fd[1] != -1;
+}
+
+bool cpci_group_conflict(const struct cpci_plan *plan, struct cpci_target target,
+			 struct cpci_member bad, struct cpci_member *other)
+{
+	const struct cpci_term *term = cpci_plan_term(plan, bad);
+
+	for (uint_t i = 0; i < plan->nmembers; i++) {
+		*other = plan->member[i];
+		if (other->req == bad.req && other->term == bad.term)
+			return false;
+		if (!cpci_term_is_software(cpci_plan_term(plan, *other)) &&
+		    !fits_pair(cpci_plan_term(plan, *other), term, target))
+			return true;
+	}
+	return false;
+}
+
 void cpci_group_close(const struct cpci_plan *plan, const int *fd)
 {
 	close_some(fd, plan->nmembers);

@@ -209,6 +209,29 @@ static void why_no_room(struct cpci_diag *diag, const char *name, const struct c
 			  name);
 }
 
+static bool have_nmi_watchdog(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/nmi_watchdog", "re");
+	int on = 0;
+
+	if (f == NULL)
+		return false;
+	if (fscanf(f, "%d", &on) != 1)
+		on = 0;
+	fclose(f);
+	return on != 0;
+}
+
+static void why_held(struct cpci_diag *diag, const char *name)
+{
+	cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
+		  "cannot count '%s': others hold the counters that it needs%s", name,
+		  have_nmi_watchdog()
+			  ? ", the NMI watchdog one of them; root can stop that with: sysctl "
+			    "kernel.nmi_watchdog=0"
+			  : ": another program that counts on whole CPUs");
+}
+
 void cpci_why(struct cpci_diag *diag, int err, const char *name, const struct cpci_term *term,
 	      struct cpci_target target)
 {
@@ -239,9 +262,9 @@ void cpci_why(struct cpci_diag *diag, int err, const char *name, const struct cp
 	case ENOSPC:
 		why_no_room(diag, name, term);
 		break;
+	case EAGAIN:
 	case EBUSY:
-		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': all counters for it are in use", name);
+		why_held(diag, name);
 		break;
 	case EMFILE:
 	case ENFILE:

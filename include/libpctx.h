@@ -88,6 +88,12 @@ typedef int pctx_sysc_lwp_exitfn_t(pctx_t *pctx, pid_t pid, id_t lwp, void *arg)
  */
 typedef uint_t pctx_idlefn_t(pctx_t *pctx, void *arg);
 
+/*
+ * Extension.  LWP `lwp` called pctx_call() with `op`, and waits for the answer: 0, or
+ * an errno.
+ */
+typedef int pctx_callfn_t(pctx_t *pctx, pid_t pid, id_t lwp, int op, void *arg);
+
 typedef enum {
 	PCTX_NULL_EVENT = 0,
 	PCTX_SYSC_EXEC_EVENT,
@@ -97,7 +103,8 @@ typedef enum {
 	PCTX_INIT_LWP_EVENT,
 	PCTX_FINI_LWP_EVENT,
 	PCTX_SYSC_LWP_EXIT_EVENT,
-	PCTX_IDLE_EVENT /* Extension */
+	PCTX_IDLE_EVENT, /* Extension */
+	PCTX_CALL_EVENT	 /* Extension */
 } pctx_event_t;
 
 /*
@@ -158,6 +165,16 @@ int pctx_stopped(const pctx_t *pctx);
  * and exit handlers also of LWPs that are gone.  -1 and errno: ESRCH.
  */
 pid_t pctx_lwp_tid(const pctx_t *pctx, id_t lwp);
+
+/*
+ * Extension.  For the program that is controlled: the calling LWP asks for `op` by the
+ * PCTX_CALL_EVENT handler of whoever controls it, and goes on when it is done.  What
+ * `op` means is theirs to agree on.  The program's signals stay as they are.
+ *
+ * Returns 0, or -1 and errno: ESRCH (nobody controls it, or nobody listens), or what
+ * the handler answered.  Safe in signal handlers.
+ */
+int pctx_call(int op);
 
 #ifdef __cplusplus
 }

@@ -221,6 +221,7 @@ static struct pctx *child_of(struct pctx *parent, pid_t pid)
 	ctx->init_lwp = parent->init_lwp;
 	ctx->fini_lwp = parent->fini_lwp;
 	ctx->lwp_exit = parent->lwp_exit;
+	ctx->call = parent->call;
 	return ctx;
 }
 
@@ -445,6 +446,8 @@ void pctxi_dispatch(struct pctxi_loop *loop, pid_t tid, int status)
 		exec(lwp);
 		break;
 	case PCTXI_SIGNAL:
+		go_on(lwp, pctxi_call(lwp, stop.sig) ? 0 : stop.sig);
+		break;
 	case PCTXI_GROUP_STOP:
 	case PCTXI_HELD:
 	case PCTXI_DIED:

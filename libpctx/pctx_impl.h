@@ -69,6 +69,7 @@ struct pctx {
 	pctx_fini_lwpfn_t *fini_lwp;
 	pctx_sysc_lwp_exitfn_t *lwp_exit;
 	pctx_idlefn_t *idle;
+	pctx_callfn_t *call;
 	int (*tick)(pctx_t *, pid_t, id_t, void *);
 	TAILQ_ENTRY(pctx) link;
 };
@@ -159,6 +160,9 @@ void pctxi_dispatch(struct pctxi_loop *loop, pid_t tid, int status);
 void pctxi_follow(struct pctx *ctx);
 /* Begins the end of the control of a process; its LWPs leave as they stop. */
 void pctxi_leave(struct pctx *ctx);
+
+/* call.c: is the signal that an LWP stopped with a call?  Then it is answered now. */
+bool pctxi_call(struct pctxi_lwp *lwp, int sig);
 
 /* loop.c */
 int pctxi_loop_run(struct pctxi_loop *loop);

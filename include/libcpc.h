@@ -62,9 +62,9 @@ typedef struct {
 /*
  * Receives the failed function's name, the subcode, and what happened as a
  * printf format without newline and its arguments.  errno is already set and is
- * kept.  Functions that may be called in signal handlers (cpc_set_sample, cpc_buf_get
- * and the arithmetic of buffers) leave it alone: errno says it all there, and so it
- * does for cpc_open.  cpc_seterrhndlr(3CPC).
+ * kept.  Functions that may be called in signal handlers (cpc_set_sample, cpc_enable,
+ * cpc_disable, cpc_buf_get and the arithmetic of buffers) leave it alone: errno says it
+ * all there, and so it does for cpc_open.  cpc_seterrhndlr(3CPC).
  */
 typedef void(cpc_errhndlr_t)(const char *fn, int subcode, const char *fmt, va_list ap);
 
@@ -217,8 +217,41 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags);
  */
 #define CPC_BIND_CPU_REMOTE 0x10
 
+/*
+ * Extension, a flag of cpc_bind_curlwp and cpc_bind_pctx: do not start yet, but when
+ * cpc_enable, in the LWP, or cpc_set_enable says so.
+ */
+#define CPC_BIND_DISABLED 0x20
+
 /* Stops counting and frees the counters.  EINVAL: the set is not bound. */
 int cpc_unbind(cpc_t *cpc, cpc_set_t *set);
+
+/*
+ * Switch the calling LWP's counters on, from the values that they have, and off: those
+ * of the set that it bound to itself with this handle; if there is none, those that
+ * the controlling process (cputrack(1)) bound to it.  To switch on what is on, or off
+ * what is off, changes nothing.  Safe in signal handlers.  cpc_enable(3CPC).
+ *
+ * Return 0, or -1 and errno: EINVAL (the LWP has no counters), EAGAIN (they were lost
+ * to somebody else).
+ */
+int cpc_enable(cpc_t *cpc);
+int cpc_disable(cpc_t *cpc);
+
+/*
+ * Extension.  The same for a set bound by cpc_bind_pctx.  Off, its samples repeat the
+ * last values.  Return 0, or -1 and errno: EINVAL (not bound so), EAGAIN.
+ */
+int cpc_set_enable(cpc_t *cpc, cpc_set_t *set);
+int cpc_set_disable(cpc_t *cpc, cpc_set_t *set);
+
+/*
+ * Extension.  What an LWP that cpc_enable and cpc_disable find without a set of its own
+ * asks of whoever controls it, who answers in the handler of PCTX_CALL_EVENT: with 0,
+ * EAGAIN or EINVAL.  See pctx_call() in libpctx.h.
+ */
+#define CPC_CALL_ENABLE 0x63706301
+#define CPC_CALL_DISABLE 0x63706300
 
 /*
  * Buffers hold one sample of a set: a value per request, the time and the

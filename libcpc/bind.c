@@ -75,14 +75,16 @@ static int start_counting(struct cpc_set *set, struct cpci_member *bad)
  * the LWP, are given up, so that a refusal changes nothing.
  */
 static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target target,
-		enum cpci_bound bound)
+		enum cpci_bound bound, uint_t flags)
 {
+	struct cpci_own *own = bound == CPCI_LWP ? cpci_own_new() : NULL;
 	size_t n = set->plan->nreqs;
 	struct cpci_member bad = {0};
 	int *fd = reallocarray(NULL, set->plan->nmembers, sizeof(*fd)), err;
 	uint64_t *start = reallocarray(NULL, n, sizeof(*start));
 
-	if (fd == NULL || start == NULL) {
+	if (fd == NULL || start == NULL || (bound == CPCI_LWP && own == NULL)) {
+		free(own);
 		free(fd);
 		free(start);
 		return cpci_failf(cpc, fn, ENOMEM, 0, "%s", strerror(ENOMEM));
@@ -95,6 +97,7 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 	if (cpci_group_open(set->plan, target, fd, &bad) == -1) {
 		err = errno;
 		pthread_mutex_unlock(&cpc->lock);
+		free(own);
 		free(fd);
 		free(start);
 		return refused(cpc, fn, set, target, bad, err);
@@ -109,7 +112,9 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 	set->enabled_ns = 0;
 	set->owner = cpci_self();
 	set->bound = bound;
-	err = start_counting(set, &bad);
+	if (own != NULL)
+		cpci_own_add(own, set);
+	err = (flags & CPC_BIND_DISABLED) == 0 ? start_counting(set, &bad) : 0;
 	if (err != 0)
 		cpci_unbind(set);
 	else if (bound == CPCI_LWP)
@@ -123,9 +128,9 @@ int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
 	static const char fn[] = "cpc_bind_curlwp";
 	const struct cpci_target target = {.tid = 0, .cpu = -1};
 
-	if (check(cpc, fn, set, flags, 0) == -1)
+	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED) == -1)
 		return -1;
-	return bind(cpc, fn, set, target, CPCI_LWP);
+	return bind(cpc, fn, set, target, CPCI_LWP, flags);
 }
 
 int cpc_bind_pctx(cpc_t *cpc, pctx_t *pctx, id_t id, cpc_set_t *set, uint_t flags)
@@ -133,13 +138,13 @@ int cpc_bind_pctx(cpc_t *cpc, pctx_t *pctx, id_t id, cpc_set_t *set, uint_t flag
 	static const char fn[] = "cpc_bind_pctx";
 	struct cpci_target target = {.cpu = -1};
 
-	if (check(cpc, fn, set, flags, 0) == -1)
+	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED) == -1)
 		return -1;
 	target.tid = pctx_lwp_tid(pctx, id);
 	if (target.tid == -1)
 		return cpci_failf(cpc, fn, ESRCH, 0, "no LWP %d in process %d", (int)id,
 				  (int)pctx_pid(pctx));
-	return bind(cpc, fn, set, target, CPCI_PCTX);
+	return bind(cpc, fn, set, target, CPCI_PCTX, flags);
 }
 
 /* Where the calling thread may run; NULL and errno.  Any number of CPUs. */
@@ -193,8 +198,8 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
 	if (id < 0)
 		return cpci_failf(cpc, fn, EINVAL, 0, "no CPU %d", id);
 	if ((flags & CPC_BIND_CPU_REMOTE) != 0)
-		return bind(cpc, fn, set, target, CPCI_CPU_REMOTE);
-	if (bind(cpc, fn, set, target, CPCI_CPU) == -1)
+		return bind(cpc, fn, set, target, CPCI_CPU_REMOTE, flags);
+	if (bind(cpc, fn, set, target, CPCI_CPU, flags) == -1)
 		return -1;
 	/* After what the set had before is undone. */
 	before = get_affinity(&size);
@@ -216,6 +221,7 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
 void cpci_unbind(struct cpc_set *set)
 {
 	cpci_fast_unmap(set);
+	cpci_own_remove(set);
 	cpci_group_close(set->plan, set->fd);
 	free(set->fd);
 	set->fd = NULL;

@@ -97,11 +97,12 @@ struct cpc_set {
 	uint64_t *preset; /* one per request, the values at the next bind */
 	uint64_t *start;  /* those of the last bind */
 	enum cpci_bound bound;
-	pid_t owner;	     /* CPCI_LWP, CPCI_CPU: the thread that bound it */
-	int *fd;	     /* one per member while bound; NULL: not bound */
-	void **page;	     /* what the kernel maps for each; NULL: only read(2) reads them */
-	uint64_t enabled_ns; /* CPUs: the time enabled at the last sample */
-	cpu_set_t *affinity; /* CPCI_CPU: where the owner ran before */
+	pid_t owner;	      /* CPCI_LWP, CPCI_CPU: the thread that bound it */
+	struct cpci_own *own; /* CPCI_LWP: its place with that thread */
+	int *fd;	      /* one per member while bound; NULL: not bound */
+	void **page;	      /* what the kernel maps for each; NULL: only read(2) reads them */
+	uint64_t enabled_ns;  /* CPUs: the time enabled at the last sample */
+	cpu_set_t *affinity;  /* CPCI_CPU: where the owner ran before */
 	size_t affinity_size;
 	LIST_ENTRY(cpc_set) link;
 };
@@ -264,6 +265,8 @@ int cpci_group_lost(const struct cpci_plan *plan, const int *fd);
 /* Does a member that was refused exclude one before it, whatever else is counted? */
 bool cpci_group_conflict(const struct cpci_plan *plan, struct cpci_target target,
 			 struct cpci_member bad, struct cpci_member *other);
+/* Off, counters keep their values, and go on from there.  -1: EAGAIN, they were lost. */
+int cpci_group_switch(const struct cpci_plan *plan, const int *fd, bool on);
 void cpci_group_close(const struct cpci_plan *plan, const int *fd);
 /* Keeps one throw-away event of each kind open, which makes opening more cheap. */
 void cpci_group_keep(struct cpci_plan *plan);
@@ -299,6 +302,11 @@ int cpci_paranoid(void); /* kernel.perf_event_paranoid; INT_MIN: no perf events 
 
 /* bind.c */
 void cpci_unbind(struct cpc_set *set);
+
+/* control.c: the sets that LWPs bound to themselves */
+struct cpci_own *cpci_own_new(void); /* NULL: out of memory; not added, free(3) it */
+void cpci_own_add(struct cpci_own *own, struct cpc_set *set); /* to the calling LWP's */
+void cpci_own_remove(struct cpc_set *set);
 
 /* tick.c: the clock that counts CPU cycles */
 /* Measures between start, when the library is opened, and stop, at the first bind. */

@@ -134,17 +134,32 @@ int cpci_group_start(const struct cpci_plan *plan, const int *fd)
 	return 0;
 }
 
+/* Looked at without reading: a group in the error state is at its end of file. */
 int cpci_group_lost(const struct cpci_plan *plan, const int *fd)
 {
-	uint64_t word;
-
 	for (uint_t g = 0; g < plan->ngroups; g++) {
-		const struct cpci_span *group = &plan->group[g];
-
-		/* Too small a buffer is an error, but first comes the end of file. */
-		if (group->hardware && read(fd[group->first], &word, sizeof(word)) == 0)
+		if (read(fd[plan->group[g].first], NULL, 0) == 0)
 			return (int)g;
 	}
+	return -1;
+}
+
+/*
+ * Enabling would bring a lost group back, as if nothing had happened.  So that is
+ * found before the counters are on, or after they are off: it is not counted.
+ */
+int cpci_group_switch(const struct cpci_plan *plan, const int *fd, bool on)
+{
+	if (on && cpci_group_lost(plan, fd) != -1) {
+		errno = EAGAIN;
+		return -1;
+	}
+	for (uint_t g = 0; g < plan->ngroups; g++)
+		ioctl(fd[plan->group[g].first], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE,
+		      0);
+	if (on || cpci_group_lost(plan, fd) == -1)
+		return 0;
+	errno = EAGAIN;
 	return -1;
 }
 

@@ -110,8 +110,8 @@ _cputrack()
 	if [[ $cur == -* && ${words[cword - 1]} != -- ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '-c -D -e -f -h -N -n -o -p -T -t -v
 			--events= --debug --follow-exec --follow-fork --help --count=
-			--no-header --output= --pid= --interval= --cycles --verbose
-			--version' -- "$cur")
+			--no-header --output= --pid= --interval= --start-disabled --cycles
+			--verbose --version' -- "$cur")
 		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
 		return
 	fi

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define OPT_VERSION 256
+enum { OPT_VERSION = 256, OPT_START_DISABLED };
 
 /* What a shell returns for a command that it cannot execute, and cannot find. */
 enum { STATUS_CANNOT_EXECUTE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
@@ -34,6 +34,7 @@ static const struct opt opts[] = {
 	{'N', "count", "COUNT", "stop after so many samples"},
 	{'o', "output", "FILE", "write the table to FILE"},
 	{'p', "pid", "PID", "track a running process"},
+	{OPT_START_DISABLED, "start-disabled", NULL, "count only after cpc_enable(3)"},
 	{'n', "no-header", NULL, "leave the header out"},
 	{'t', "cycles", NULL, "a column of CPU cycles"},
 	{'v', "verbose", NULL, "rows for init_lwp and fini_lwp, too"},
@@ -139,6 +140,9 @@ static int parse_option(struct config *cfg, int c)
 		return STATUS_OK;
 	case 'D':
 		cfg->debug = true;
+		return STATUS_OK;
+	case OPT_START_DISABLED:
+		cfg->track.start_off = true;
 		return STATUS_OK;
 	case 'h':
 		cfg->help = true;

@@ -104,6 +104,7 @@ struct lwp *tally_new_lwp(struct tally *tally, struct proc *proc, id_t id)
 	struct lwp *lwp = xcalloc(1, sizeof(*lwp) + tally->grp->n * sizeof(lwp->counted[0]));
 
 	lwp->id = id;
+	lwp->off = tally->start_off;
 	RB_INSERT(lwps, &proc->lwps, lwp);
 	return lwp;
 }
@@ -177,8 +178,9 @@ void tally_bind(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp
 {
 	struct counted *c = &lwp->counted[lwp->turn];
 	bool ready = prepare(tally, c, lwp->turn);
+	uint_t flags = lwp->off ? CPC_BIND_DISABLED : 0;
 
-	if (ready && cpc_bind_pctx(tally->cpc, pctx, lwp->id, c->set, 0) == 0) {
+	if (ready && cpc_bind_pctx(tally->cpc, pctx, lwp->id, c->set, flags) == 0) {
 		lwp->state = COUNTING;
 		c->valid = true;
 	} else if (ready && errno == ESRCH) {
@@ -190,6 +192,18 @@ void tally_bind(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp
 		proc->incomplete = true;
 		complain(tally, proc, lwp, event, ready ? errno : ENOMEM);
 	}
+}
+
+int tally_switch(struct tally *tally, struct lwp *lwp, bool on)
+{
+	const struct counted *c = &lwp->counted[lwp->turn];
+
+	if (lwp->state != COUNTING)
+		return c->valid ? EAGAIN : EINVAL;
+	if ((on ? cpc_set_enable : cpc_set_disable)(tally->cpc, c->set) == -1)
+		return errno;
+	lwp->off = !on;
+	return 0;
 }
 
 cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp)

@@ -34,6 +34,7 @@ struct lwp {
 	id_t id;
 	enum lwp_state state;
 	size_t turn; /* which set counts */
+	bool off;    /* its counters are switched off, whosever turn it is */
 	RB_ENTRY(lwp) link;
 	struct counted counted[]; /* one per set */
 };
@@ -53,6 +54,7 @@ struct tally {
 	const struct setgrp *grp;
 	struct procs procs;
 	struct proc *last;	 /* the one looked up last */
+	bool start_off;		 /* new LWPs start with their counters off */
 	size_t nrefused;	 /* LWPs that could not be counted */
 	int last_error;		 /* why, the last time */
 	cpc_buf_t **now, **diff; /* for each set, a sample and a difference in the making */
@@ -78,6 +80,11 @@ void tally_free_lwp(struct tally *tally, struct proc *proc, struct lwp *lwp);
  */
 void tally_bind(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp *lwp,
 		const char *event);
+/*
+ * Switches an LWP's counters on or off, also for the turns to come.  0, or an errno:
+ * EINVAL (it has none), EAGAIN (it lost them).
+ */
+int tally_switch(struct tally *tally, struct lwp *lwp, bool on);
 /* What the current set has counted since it was bound; NULL: that is not known. */
 cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp);
 /* The same since the last time; NULL: that is not known. */

@@ -11,6 +11,7 @@
 #define LIBBSD_NETBSD_VIS /* of its two strnvis(3), of which none is used here */
 #include <bsd/vis.h>
 #include <err.h>
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ struct track *track_new(const struct track_config *config, const struct out *out
 	track->config = *config;
 	track->out = out;
 	tally_init(&track->tally, out->cpc, out->grp);
+	track->tally.start_off = config->start_off;
 	track->start_ns = now_ns();
 	track->unflushed = true; /* the header */
 	return track;
@@ -199,6 +201,18 @@ static int on_tick(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	return 0;
 }
 
+/* An LWP calls cpc_enable() or cpc_disable(). */
+static int on_call(pctx_t *pctx, pid_t pid, id_t id, int op, void *arg)
+{
+	struct track *track = arg;
+
+	(void)pctx;
+	if (op != CPC_CALL_ENABLE && op != CPC_CALL_DISABLE)
+		return ESRCH;
+	return tally_switch(&track->tally, tally_lwp(tally_proc(&track->tally, pid), id),
+			    op == CPC_CALL_ENABLE);
+}
+
 static void on_fork(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
 {
 	struct track *track = arg;
@@ -281,11 +295,12 @@ static void on_exit_proc(pctx_t *pctx, pid_t pid, id_t id, int status, void *arg
 
 int track_watch(pctx_t *pctx, bool follow_fork)
 {
-	return pctx_set_events(
-		pctx, PCTX_INIT_LWP_EVENT, on_init_lwp, PCTX_FINI_LWP_EVENT, on_fini_lwp,
-		PCTX_SYSC_LWP_CREATE_EVENT, on_lwp_create, PCTX_SYSC_LWP_EXIT_EVENT, on_lwp_exit,
-		PCTX_SYSC_EXEC_EVENT, on_exec, PCTX_SYSC_FORK_EVENT, follow_fork ? on_fork : NULL,
-		PCTX_SYSC_EXIT_EVENT, on_exit_proc, PCTX_IDLE_EVENT, on_idle, PCTX_NULL_EVENT);
+	return pctx_set_events(pctx, PCTX_INIT_LWP_EVENT, on_init_lwp, PCTX_FINI_LWP_EVENT,
+			       on_fini_lwp, PCTX_SYSC_LWP_CREATE_EVENT, on_lwp_create,
+			       PCTX_SYSC_LWP_EXIT_EVENT, on_lwp_exit, PCTX_SYSC_EXEC_EVENT, on_exec,
+			       PCTX_SYSC_FORK_EVENT, follow_fork ? on_fork : NULL,
+			       PCTX_SYSC_EXIT_EVENT, on_exit_proc, PCTX_IDLE_EVENT, on_idle,
+			       PCTX_CALL_EVENT, on_call, PCTX_NULL_EVENT);
 }
 
 /* Tracking ends before these processes do. */

@@ -14,6 +14,7 @@
 
 struct track_config {
 	bool follow_exec, follow_fork, verbose;
+	bool start_off;	    /* counters are off until the program switches them on */
 	bool created;	    /* the program was started, not attached to */
 	uint_t interval_ms; /* 0: rows of the life cycle only */
 	uint_t count;	    /* ticks; 0: no limit */

@@ -1,0 +1,152 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# cpc_enable() and cpc_disable() in the tracked program: what is between them is
+# counted, to the last event, and nothing else.
+
+# shellcheck disable=SC2030,SC2031,SC2153,SC2154 # run sets status, output, stderr
+
+load helpers
+
+# Sets $EVENTS: page faults, and calls of hit() where there are breakpoints.
+set_events() {
+	local spec
+	spec=page-faults,breakpoint/addr=$("$WORK/brackets")/
+	EVENTS=page-faults
+	PICS=(0)
+	if cputrack -c "$spec" -o "$T/probe" true 2>/dev/null; then
+		EVENTS=$spec
+		PICS+=(1)
+	else
+		echo "# page faults only: no breakpoints here" >&3
+	fi
+}
+
+@test "4 threads: the brackets of each, exactly" {
+	set_events
+	track -0 -T 0 --start-disabled -c "$EVENTS" "$WORK/brackets" -n 10 -t 4 50
+	check_format
+	for pic in "${PICS[@]}"; do
+		for lwp in 2 3 4 5; do
+			[ "$(sum_of lwp_exit "$lwp" "$pic")" -eq $((500 * (lwp - 1))) ]
+		done
+		[ "$(sum_of exit 1 "$pic")" -eq 5000 ]
+	done
+}
+
+@test "started on, threads count until they switch off" {
+	set_events
+	[ ${#PICS[@]} -eq 2 ] || skip "no breakpoints here"
+	track -0 -T 0 -c "$EVENTS" "$WORK/brackets" -n 10 -t 4 50
+	for lwp in 2 3 4 5; do
+		[ "$(sum_of lwp_exit "$lwp" 1)" -eq $((600 * (lwp - 1))) ]
+	done
+	[ "$(sum_of exit 1 1)" -eq 6000 ]
+}
+
+@test "10000 brackets" {
+	set_events
+	track -0 -T 0.1 --start-disabled -c "$EVENTS" "$WORK/brackets" -n 10000 3
+	for pic in "${PICS[@]}"; do
+		[ "$(sum_of exit 1 "$pic")" -eq 30000 ]
+	done
+	[ "$(sum_of tick)" -le 30000 ]
+}
+
+@test "children and new programs start off, too" {
+	set_events
+	track -0 -fe -T 0 --start-disabled -c "$EVENTS" \
+		sh -c "'$WORK/fault' 500; '$WORK/brackets' 20; exec '$WORK/brackets' 30"
+	check_life
+	for pic in "${PICS[@]}"; do
+		[ "$(sum_of exec '' "$pic")" -eq 0 ]
+		[ "$(sum_of exit '' "$pic")" -eq 50 ]
+	done
+}
+
+@test "attached with -p, off and on" {
+	set_events
+	for off in "" --start-disabled; do
+		rm -f "$ROWS"
+		start work "$WORK/brackets" -w -n 2 100
+		eventually said work ready
+		start ct cputrack ${off:+"$off"} -T 0.05 -c "$EVENTS" -o "$ROWS" -p "${PIDS[work]}"
+		eventually test -s "$ROWS"
+		tell work 1234
+		finish work
+		[ "$status" -eq 0 ]
+		finish ct
+		[ "$status" -eq 0 ]
+		check_format
+		if [ ${#PICS[@]} -eq 2 ]; then
+			[ "$(sum_of exit 1 1)" -eq $((off ? 200 : 400)) ]
+		fi
+		if [ -n "$off" ]; then
+			[ "$(sum_of exit)" -eq 200 ]
+		fi
+	done
+}
+
+turned() {
+	[ "$(count_of tick)" -ge "$1" ]
+}
+
+@test "sets that take turns: off stays off, and on stays on" {
+	start ct cputrack --start-disabled -T 0.02 -o "$ROWS" -c page-faults -c minor-faults \
+		"$WORK/brackets" -w 300
+	eventually said ct ready
+	eventually turned 4
+	tell ct 1 # 900 pages, not counted
+	eventually said ct ready 2
+	eventually turned $(($(count_of tick) + 4))
+	tell ct 2 # 300
+	eventually said ct ready 3
+	eventually turned $(($(count_of tick) + 4))
+	tell ct 3
+	finish ct
+	[ "$status" -eq 0 ]
+	check_format
+	# What falls between two turns is not counted.
+	sum=$(sum_of tick)
+	[ "$sum" -gt 0 ]
+	[ "$sum" -le 300 ]
+	[ "$(sum_of exit)" -eq "$sum" ]
+}
+
+@test "without cputrack there are no counters to switch" {
+	go -1 "$WORK/brackets" 10
+	[ "$output" = "cpc_disable: Invalid argument" ]
+	track -0 -fe -T 0 -c page-faults sh -c "'$WORK/brackets' 10; true"
+	[ "$output" = "" ]
+	# A child that is not followed has none, either.
+	track -0 -T 0 -c page-faults sh -c "'$WORK/brackets' 10; true"
+	[ "$output" = "cpc_disable: Invalid argument" ]
+}
+
+# rings MODE WANTED PREFIX...: its signals come as often as they should, and its brackets
+# are as wanted.
+rings() {
+	local mode=$1 want=$2 urg=500 winch=500
+	shift 2
+	case $mode in
+	threads) winch=0 ;;
+	blocked | waited | own) urg=1 winch=1 ;;
+	esac
+	go -0 "$@" "$WORK/rings" "$mode" 500
+	[ "$output" = "URG $urg, WINCH $winch, $want" ]
+}
+
+@test "the program's own signals come once each, whatever it has them for" {
+	for mode in threads process blocked waited own handler; do
+		rings "$mode" "all well" cputrack -T 0 -o "$ROWS" -c page-faults
+		rings "$mode" "Invalid argument"
+	done
+}
+
+@test "under strace the calls fail, and the program goes on undisturbed" {
+	need_command strace
+	for mode in threads handler; do
+		rings "$mode" "Invalid argument" strace -f -o "$T/strace"
+	done
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * Counters switched off and on: by the LWP itself, by whoever controls it, by asking them.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <libcpc.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#define PAGES 200
+
+static cpc_t *cpc;
+
+static void hear(const char *fn, int subcode, const char *fmt, va_list ap)
+{
+	(void)fn;
+	(void)subcode;
+	(void)fmt;
+	(void)ap;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	cpc = cpc_open(CPC_VER_CURRENT);
+	if (cpc != NULL)
+		cpc_seterrhndlr(cpc, hear);
+	return cpc != NULL ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return cpc_close(cpc);
+}
+
+/* Touches fresh pages: exactly PAGES faults in user mode, and none of a sanitizer's own. */
+__attribute__((no_sanitize("address"))) static void touch(void)
+{
+	size_t size = PAGES * 4096UL;
+	volatile char *p =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(p != MAP_FAILED);
+	madvise((void *)(uintptr_t)p, size, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < size; i += 4096)
+		p[i] = 1;
+	munmap((void *)(uintptr_t)p, size);
+}
+
+static cpc_set_t *faults(cpc_t *handle)
+{
+	cpc_set_t *set = cpc_set_create(handle);
+
+	assert_int_equal(
+		cpc_set_add_request(handle, set, "page-faults", 5, CPC_COUNT_USER, 0, NULL), 0);
+	return set;
+}
+
+static uint64_t counted(cpc_set_t *set)
+{
+	cpc_buf_t *buf = cpc_buf_create(cpc, set);
+	uint64_t val = 0;
+
+	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
+	assert_int_equal(cpc_buf_get(cpc, buf, 0, &val), 0);
+	cpc_buf_destroy(cpc, buf);
+	return val;
+}
+
+static void refused(int rc, int err)
+{
+	int saved = errno;
+
+	assert_int_equal(rc, -1);
+	assert_int_equal(saved, err);
+}
+
+static void own_set(void **state)
+{
+	cpc_set_t *set = faults(cpc);
+
+	(void)state;
+	touch(); /* faults in what is measured, and what is called */
+	refused(cpc_enable(cpc), EINVAL);
+	refused(cpc_disable(cpc), EINVAL);
+	assert_int_equal(cpc_bind_curlwp(cpc, set, CPC_BIND_DISABLED), 0);
+	touch();
+	assert_int_equal(counted(set), 5); /* the preset */
+	for (unsigned i = 1; i <= 10; i++) {
+		assert_int_equal(cpc_enable(cpc), 0);
+		assert_int_equal(cpc_enable(cpc), 0);
+		touch();
+		assert_int_equal(cpc_disable(cpc), 0);
+		touch();
+		assert_int_equal(cpc_disable(cpc), 0);
+		assert_int_equal(counted(set), 5 + i * PAGES);
+	}
+	refused(cpc_set_enable(cpc, set), EINVAL);
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0); /* starts anew, and on */
+	touch();
+	assert_int_equal(cpc_disable(cpc), 0);
+	assert_int_equal(counted(set), 5 + PAGES);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+	refused(cpc_enable(cpc), EINVAL);
+}
+
+/* Each handle switches its own. */
+static void handles(void **state)
+{
+	cpc_t *other = cpc_open(CPC_VER_CURRENT);
+	cpc_set_t *set = faults(cpc), *theirs = faults(other);
+
+	(void)state;
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	refused(cpc_enable(other), EINVAL);
+	assert_int_equal(cpc_bind_curlwp(other, theirs, 0), 0);
+	assert_int_equal(cpc_disable(cpc), 0);
+	uint64_t before = counted(set);
+
+	touch();
+	assert_int_equal(counted(set), before);
+	cpc_close(other);
+	assert_int_equal(cpc_enable(cpc), 0);
+	touch();
+	assert_int_equal(cpc_disable(cpc), 0);
+	assert_int_equal(counted(set), before + PAGES);
+}
+
+static void *switch_off(void *arg)
+{
+	(void)arg;
+	return cpc_disable(cpc) == -1 && errno == EINVAL ? NULL : cpc;
+}
+
+static void *bind_and_end(void *arg)
+{
+	return cpc_bind_curlwp(cpc, arg, 0) == 0 && cpc_disable(cpc) == 0 && cpc_enable(cpc) == 0
+		       ? NULL
+		       : cpc;
+}
+
+static void *unbind(void *arg)
+{
+	return cpc_unbind(cpc, arg) == 0 ? NULL : cpc;
+}
+
+static void in_thread(void *(*fn)(void *), void *arg)
+{
+	pthread_t thread;
+	void *wrong;
+
+	assert_int_equal(pthread_create(&thread, NULL, fn, arg), 0);
+	pthread_join(thread, &wrong);
+	assert_null(wrong);
+}
+
+static void lwps(void **state)
+{
+	cpc_set_t *set = faults(cpc), *gone = faults(cpc);
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	in_thread(switch_off, NULL);
+	in_thread(bind_and_end, gone);
+	assert_int_equal(cpc_set_destroy(cpc, gone), 0);
+	pid = fork(); /* has the set's files, but is another LWP */
+	if (pid == 0)
+		_exit(switch_off(NULL) == NULL ? 0 : 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	touch();
+	assert_true(counted(set) >= 5 + PAGES);
+	in_thread(unbind, set);
+	refused(cpc_disable(cpc), EINVAL);
+	assert_int_equal(cpc_set_destroy(cpc, set), 0);
+	refused(cpc_disable(cpc), EINVAL);
+}
+
+/* A CPU's counters are not those of the LWP. */
+static void cpus(void **state)
+{
+	cpc_set_t *set = faults(cpc);
+
+	(void)state;
+	refused(cpc_bind_cpu(cpc, 0, set, CPC_BIND_DISABLED), EINVAL);
+	if (cpc_bind_cpu(cpc, 0, set, 0) == -1) {
+		print_message("skipped: CPU 0 may not be counted here\n");
+		skip();
+	}
+	refused(cpc_enable(cpc), EINVAL);
+	refused(cpc_set_disable(cpc, set), EINVAL);
+}
+
+/* Somebody who takes all counters of a CPU, more than there are. */
+static void take_all(int cpu, int *fd, size_t n)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.pinned = 1,
+	};
+
+	for (size_t i = 0; i < n; i++) {
+		fd[i] = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0UL);
+		assert_true(fd[i] >= 0);
+	}
+}
+
+static void lost(void **state)
+{
+	cpc_set_t *set = cpc_set_create(cpc);
+	cpc_buf_t *buf;
+	cpu_set_t all, one;
+	int fd[40], cpu = sched_getcpu();
+
+	(void)state;
+	assert_int_equal(cpc_set_add_request(cpc, set, "INSTRUCTIONS", 0, CPC_COUNT_USER, 0, NULL),
+			 0);
+	buf = cpc_buf_create(cpc, set);
+	if (cpc_bind_curlwp(cpc, set, 0) == -1 || geteuid() != 0) {
+		print_message("skipped: no hardware counters here, or no right to take all\n");
+		skip();
+	}
+	sched_getaffinity(0, sizeof(all), &all);
+	CPU_ZERO(&one);
+	CPU_SET((size_t)cpu, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+
+	/* On when they are taken; what was lost does not come back by itself. */
+	take_all(cpu, fd, ARRAY_SIZE(fd));
+	refused(cpc_enable(cpc), EAGAIN);
+	for (size_t i = 0; i < ARRAY_SIZE(fd); i++)
+		close(fd[i]);
+	refused(cpc_disable(cpc), EAGAIN);
+	refused(cpc_set_sample(cpc, set, buf), EAGAIN);
+	assert_int_equal(cpc_bind_curlwp(cpc, set, CPC_BIND_DISABLED), 0);
+	assert_int_equal(cpc_enable(cpc), 0);
+	assert_int_equal(cpc_disable(cpc), 0);
+
+	/* Off, they are nobody's; it shows when they have been on. */
+	take_all(cpu, fd, ARRAY_SIZE(fd));
+	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
+	assert_int_equal(cpc_enable(cpc), 0);
+	refused(cpc_disable(cpc), EAGAIN);
+	for (size_t i = 0; i < ARRAY_SIZE(fd); i++)
+		close(fd[i]);
+	sched_setaffinity(0, sizeof(all), &all);
+}
+
+/* ---- a process that is controlled ---------------------------------------- */
+
+static cpc_set_t *pctx_set;
+static bool answering;
+static int asked, status;
+
+static int on_init(pctx_t *pctx, pid_t pid, id_t lwp, void *arg)
+{
+	(void)pid;
+	(void)arg;
+	assert_int_equal(cpc_bind_pctx(cpc, pctx, lwp, pctx_set, CPC_BIND_DISABLED), 0);
+	return 0;
+}
+
+static void on_exit_proc(pctx_t *pctx, pid_t pid, id_t lwp, int wstatus, void *arg)
+{
+	(void)pctx;
+	(void)pid;
+	(void)lwp;
+	(void)arg;
+	status = wstatus;
+}
+
+static int on_call(pctx_t *pctx, pid_t pid, id_t lwp, int op, void *arg)
+{
+	assert_ptr_equal(arg, &asked);
+	assert_int_equal(pctx_pid(pctx), pid);
+	assert_int_equal(lwp, 1);
+	asked++;
+	switch ((unsigned)op) {
+	case CPC_CALL_ENABLE:
+		return cpc_set_enable(cpc, pctx_set) == 0 ? 0 : errno;
+	case CPC_CALL_DISABLE:
+		return cpc_set_disable(cpc, pctx_set) == 0 ? 0 : errno;
+	default:
+		return op;
+	}
+}
+
+/* What the program does, as far as it went as it should. */
+static int program(void)
+{
+	if (!answering)
+		return pctx_call(1) == -1 && errno == ESRCH ? 0 : 1;
+	if (pctx_call(0) != 0 || pctx_call(EBUSY) != -1 || errno != EBUSY)
+		return 2;
+	if (pctx_call(EAGAIN) != -1 || errno != EAGAIN)
+		return 3;
+	touch();
+	for (int i = 0; i < 3; i++) {
+		if (cpc_enable(cpc) != 0)
+			return 4;
+		touch();
+		if (cpc_disable(cpc) != 0 || cpc_disable(cpc) != 0)
+			return 5;
+		touch();
+	}
+	return 0;
+}
+
+static void controlled(void **state)
+{
+	pctx_t *pctx;
+	int go[2];
+	char c;
+	pid_t pid;
+
+	(void)state;
+	refused(pctx_call(1), ESRCH);
+	for (int i = 0; i < 2; i++) {
+		answering = i == 1;
+		pctx_set = faults(cpc);
+		assert_int_equal(pipe(go), 0);
+		pid = fork();
+		if (pid == 0)
+			_exit(read(go[0], &c, 1) == 1 ? program() : 99);
+		pctx = pctx_capture(pid, &asked, 0, NULL);
+		assert_non_null(pctx);
+		pctx_set_events(pctx, PCTX_INIT_LWP_EVENT, on_init, PCTX_CALL_EVENT,
+				answering ? on_call : NULL, PCTX_SYSC_EXIT_EVENT, on_exit_proc,
+				PCTX_NULL_EVENT);
+		assert_int_equal(write(go[1], "g", 1), 1);
+		status = -1;
+		assert_int_equal(pctx_run(pctx, 0, 0, NULL), 0);
+		pctx_release(pctx);
+		assert_int_equal(status, 0);
+		close(go[0]);
+		close(go[1]);
+		assert_int_equal(asked, answering ? 12 : 0);
+		assert_int_equal(counted(pctx_set), answering ? 5 + 3 * PAGES : 5);
+	}
+}
+
+static void *forge(void *arg)
+{
+	siginfo_t info = {.si_signo = SIGWINCH, .si_code = 0x70637478};
+	long rc = syscall(SYS_rt_tgsigqueueinfo, getpid(), *(pid_t *)arg, SIGWINCH, &info);
+
+	return rc == -1 && errno == EPERM ? NULL : arg;
+}
+
+/* What makes the asking safe: the kernel takes such a signal from the LWP alone. */
+static void nobody_else_asks(void **state)
+{
+	pid_t self = getpid();
+
+	(void)state;
+	assert_non_null(forge(&self));
+	in_thread(forge, &self);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(own_set, setup, teardown),
+		cmocka_unit_test_setup_teardown(handles, setup, teardown),
+		cmocka_unit_test_setup_teardown(lwps, setup, teardown),
+		cmocka_unit_test_setup_teardown(cpus, setup, teardown),
+		cmocka_unit_test_setup_teardown(lost, setup, teardown),
+		cmocka_unit_test_setup_teardown(controlled, setup, teardown),
+		cmocka_unit_test(nobody_else_asks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -41,6 +41,20 @@ same "own: software events are read by the kernel" \
 	"$(awk '{ printf "%s ", $2 - $1 } END { print "" }' "$out")" "2003 0 "
 echo 0 >/proc/sys/kernel/perf_user_access
 
+# ---- a program marks the code of interest -----------------------------------------
+# Nothing but what is between its brackets: 12 times as many are 12 times as much, in
+# each of four threads.
+run cputrack -c Instr_cnt --start-disabled brackets -n 1 -t 4 10
+for lwp in 2 3 4 5; do
+	eval "once$lwp=$(counts lwp_exit $lwp)"
+done
+run cputrack -c Instr_cnt --start-disabled brackets -n 12 -t 4 10
+for lwp in 2 3 4 5; do
+	eval "once=\$once$lwp"
+	check "brackets: thread $((lwp - 1)) counted" [ "$once" -gt 0 ]
+	same "brackets: thread $((lwp - 1)), 12 brackets" "$(counts lwp_exit $lwp)" $((12 * once))
+done
+
 # ---- events that the CPU does not have open, and stay 0 -----------------------------
 run cputrack -c BRANCH_MISPRED true
 told "an event that the CPU lacks" 1 "^cputrack: cannot count 'BRANCH_MISPRED': the CPU of this machine does not have this event$"

@@ -62,7 +62,7 @@ static bool is_attr(const char *name)
 	char pmu[CPCI_PMU_NAME], format[CPCI_PMU_TEXT];
 
 	return find(name) != NULL ||
-	       (cpci_sysfs_pmu(PERF_TYPE_RAW, pmu) && cpci_sysfs_format(pmu, name, format));
+	       (cpci_pmu_name(PERF_TYPE_RAW, pmu) && cpci_pmu_format(pmu, name, format));
 }
 
 int cpc_is_attr(cpc_t *cpc, const char *name)
@@ -84,7 +84,7 @@ static int unknown(const char *event, const char *name, const char *pmu, struct 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		cpci_nearest_try(&near, known[i].name);
 	if (pmu != NULL)
-		cpci_sysfs_walk_format(pmu, &near, try_field);
+		cpci_pmu_walk_format(pmu, &near, try_field);
 	if (near.best[0] != '\0')
 		cpci_diag(diag, EINVAL, CPC_INVALID_ATTRIBUTE,
 			  "unknown attribute '%s' of event '%s' (did you mean '%s'?)", name, event,
@@ -132,14 +132,14 @@ static int set_field(struct cpci_term *term, const char *event, const cpc_attr_t
 		field = how->field;
 	/* What the kernel numbers itself has no fields. */
 	if (!cpci_term_is_software(term) && term->type != PERF_TYPE_HARDWARE &&
-	    term->type != PERF_TYPE_HW_CACHE && cpci_sysfs_pmu(term->type, buf))
+	    term->type != PERF_TYPE_HW_CACHE && cpci_pmu_name(term->type, buf))
 		pmu = buf;
-	if (pmu == NULL || !cpci_sysfs_format(pmu, field, format))
+	if (pmu == NULL || !cpci_pmu_format(pmu, field, format))
 		return is_attr(attr->ca_name) ? refuse(term, event, attr->ca_name, pmu, diag)
 					      : unknown(event, attr->ca_name, pmu, diag);
 	if (how != NULL && how->negated && val <= 1)
 		val = !val;
-	if (cpci_put_bits(term, format, val, &max))
+	if (cpci_pmu_put_bits(term, format, val, &max))
 		return 0;
 	cpci_diag(diag, EINVAL, CPC_ATTRIBUTE_OUT_OF_RANGE,
 		  "attribute '%s' of event '%s' is at most 0x%llx, not 0x%llx", attr->ca_name,
@@ -188,6 +188,6 @@ void cpc_walk_attrs(cpc_t *cpc, void *arg, void (*action)(void *arg, const char 
 
 	(void)cpc;
 	action(arg, "picnum");
-	if (cpci_sysfs_pmu(PERF_TYPE_RAW, pmu))
-		cpci_sysfs_walk_format(pmu, &v, visit_field);
+	if (cpci_pmu_name(PERF_TYPE_RAW, pmu))
+		cpci_pmu_walk_format(pmu, &v, visit_field);
 }

@@ -110,6 +110,8 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 	set->fd = fd;
 	set->start = start;
 	set->enabled_ns = 0;
+	/* Of several kinds of cores, one kind's group is on the hardware part of the time. */
+	set->tick_source = cpci_cores()->n > 1 ? CPCI_RAW_ENABLED : CPCI_RAW_RUNNING;
 	set->owner = cpci_self();
 	set->bound = bound;
 	if (own != NULL)
@@ -268,6 +270,7 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 {
 	const struct cpci_plan *plan = set->plan;
 	uint64_t *raw = buf->raw;
+	bool timed = false;
 
 	if (set->cpc != cpc || set->bound == CPCI_UNBOUND || buf->plan != plan ||
 	    ((set->bound == CPCI_LWP || set->bound == CPCI_CPU) && set->owner != cpci_self())) {
@@ -278,6 +281,8 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		const struct cpci_span *group = &plan->group[g];
 
+		if (set->fd[group->first] == -1)
+			continue; /* for cores of another kind */
 		if (!(set->page != NULL && cpci_fast_read(set, raw)) &&
 		    cpci_group_read(set->fd[group->first], group->n, raw) == -1)
 			return -1;
@@ -290,13 +295,17 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 			else
 				buf->val[member.req] += count;
 		}
-		if (g > 0)
+		if (timed)
 			continue;
+		timed = true;
 		if (is_dead(set, raw[CPCI_RAW_ENABLED])) {
 			errno = ENOSYS;
 			return -1;
 		}
-		buf->tick = cpci_cycles(&cpc->clock, raw[CPCI_RAW_RUNNING]);
+		/* Of several kinds of cores, one kind's group runs only part of the time. */
+		buf->tick =
+			cpci_cycles(&cpc->clock,
+				    raw[cpci_cores()->n > 1 ? CPCI_RAW_ENABLED : CPCI_RAW_RUNNING]);
 	}
 	buf->hrtime = now();
 	return 0;

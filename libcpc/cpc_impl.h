@@ -101,6 +101,7 @@ struct cpc_set {
 	struct cpci_own *own; /* CPCI_LWP: its place with that thread */
 	int *fd;	      /* one per member while bound; NULL: not bound */
 	void **page;	      /* what the kernel maps for each; NULL: only read(2) reads them */
+	uint_t tick_source;   /* CPCI_RAW_ENABLED or CPCI_RAW_RUNNING */
 	uint64_t enabled_ns;  /* CPUs: the time enabled at the last sample */
 	cpu_set_t *affinity;  /* CPCI_CPU: where the owner ran before */
 	size_t affinity_size;
@@ -226,25 +227,55 @@ typedef void cpci_walk_fn(void *arg, const char *name, const char *desc);
 void cpci_pfm_walk(void *arg, cpci_walk_fn *action);
 void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action);
 
-/* event_sysfs.c: the PMUs that the kernel exports, their events and fields */
+/* event_sysfs.c: the events of PMUs */
+void cpci_sysfs_walk(void *arg, cpci_walk_fn *action);
+
+/* pmu.c: the PMUs that the kernel exports */
 #define CPCI_PMU_NAME 64
 #define CPCI_PMU_TEXT 4096 /* a file of a PMU, of which there is one line */
-void cpci_sysfs_walk(void *arg, cpci_walk_fn *action);
+/* That line, without its end, of a file in `dir`, "" or "events/".  False: there is none. */
+bool cpci_pmu_read(const char *pmu, const char *dir, const char *file, char *text);
+void cpci_pmu_each(void *arg, void (*visit)(void *arg, const char *pmu));
+void cpci_pmu_each_file(const char *pmu, const char *dir, void *arg,
+			void (*visit)(void *arg, const char *file));
 /* The name of the PMU that counts terms of `type`; of PERF_TYPE_RAW: the core PMU. */
-bool cpci_sysfs_pmu(uint32_t type, char *name);
-/* Does the PMU of terms of `type` count on that CPU, and not on another one for it? */
-bool cpci_sysfs_counts_on(uint32_t type, int cpu);
-/* False: the CPU is known not to have that event, whatever the kernel opens. */
-bool cpci_sysfs_implements(const struct cpci_term *term);
+bool cpci_pmu_name(uint32_t type, char *name);
+/* Does a term's PMU count on that CPU, and not on another one for it? */
+bool cpci_pmu_counts_on(const struct cpci_term *term, int cpu);
 /* Where the PMU has that field: "config1:0-7,32-35".  False: it has none. */
-bool cpci_sysfs_format(const char *pmu, const char *field, char *format);
-void cpci_sysfs_walk_format(const char *pmu, void *arg,
-			    void (*action)(void *arg, const char *field));
+bool cpci_pmu_format(const char *pmu, const char *field, char *format);
+void cpci_pmu_walk_format(const char *pmu, void *arg, void (*action)(void *arg, const char *field));
 /*
  * Puts `val` into the bits of a format, from the lowest on.  False: the value is larger
  * than *max.
  */
-bool cpci_put_bits(struct cpci_term *term, const char *format, uint64_t val, uint64_t *max);
+bool cpci_pmu_put_bits(struct cpci_term *term, const char *format, uint64_t val, uint64_t *max);
+/*
+ * A common event of Arm that the CPU does not have can be opened, and stays 0; but the
+ * kernel names only those that it has (PMCEID0_EL0 of the Arm Architecture Reference
+ * Manual).  False: the CPU is known not to have that event.
+ */
+bool cpci_pmu_implements(const struct cpci_term *term);
+
+/* The PMUs of cores, if there are cores of several kinds, or they say so. */
+#define CPCI_MAX_CORES 8
+struct cpci_cores {
+	size_t n;
+	struct cpci_core {
+		uint32_t type;
+		char name[CPCI_PMU_NAME];
+		bool any;	    /* it names its events... */
+		uint64_t low, high; /* ...those with codes from 0 and from 0x4000 on */
+	} core[CPCI_MAX_CORES];
+};
+const struct cpci_cores *cpci_cores(void);
+/* Where the kernel takes the type of the core's PMU in codes of generic events. */
+#define CPCI_CORE_SHIFT 32
+/*
+ * An event of the core PMU counts on one kind of cores only: where there are several
+ * kinds, makes it the sum over them all.  -1: these are too many terms.
+ */
+int cpci_pmu_spread(struct cpci_event *event);
 
 /* attr.c */
 /* Sets an attribute of a resolved event called `name`.  -1: see `diag`. */

@@ -141,5 +141,12 @@ int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
 		return -1;
 	for (uint_t i = 0; i < event->nterms; i++)
 		finish(&event->term[i]);
+	if (event->depth == 0 && cpci_pmu_spread(event) == -1) {
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': for the %zu kinds of cores of this machine it takes "
+			  "more than %d counters",
+			  name, cpci_cores()->n, CPCI_MAX_TERMS);
+		return -1;
+	}
 	return 0;
 }

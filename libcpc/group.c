@@ -48,7 +48,7 @@ static int open_term(const struct cpci_term *term, struct cpci_target target, in
 {
 	struct perf_event_attr attr = make_attr(term);
 
-	if (!cpci_sysfs_implements(term)) {
+	if (!cpci_pmu_implements(term)) {
 		errno = ENOENT;
 		return -1;
 	}
@@ -61,8 +61,18 @@ static int open_term(const struct cpci_term *term, struct cpci_target target, in
 
 static void close_some(const int *fd, uint_t n)
 {
-	while (n-- > 0)
-		close(fd[n]);
+	while (n-- > 0) {
+		if (fd[n] != -1)
+			close(fd[n]);
+	}
+}
+
+/* Is it a group for cores of another kind than that CPU? */
+static bool is_elsewhere(const struct cpci_plan *plan, const struct cpci_span *group,
+			 struct cpci_target target)
+{
+	return target.cpu >= 0 && cpci_cores()->n > 1 &&
+	       !cpci_pmu_counts_on(cpci_plan_term(plan, plan->member[group->first]), target.cpu);
 }
 
 /* Opens members first..first + n - 1; only the leader can be disabled. */
@@ -96,24 +106,32 @@ static int check_fit(struct cpci_plan *plan, struct cpci_target target, int *fd,
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		const struct cpci_span *group = &plan->group[g];
 
-		if (!group->hardware || group->n == 1)
+		if (!group->hardware || group->n == 1 || is_elsewhere(plan, group, target))
 			continue;
 		if (open_span(plan, group, target, false, fd, bad) == -1)
 			return -1;
 		close_some(fd, group->n);
 	}
-	plan->fits = true;
+	plan->fits = target.cpu < 0 || cpci_cores()->n < 2;
 	return 0;
 }
 
 int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd,
 		    struct cpci_member *bad)
 {
+	bool any = false;
+
 	if (!plan->fits && check_fit(plan, target, fd, bad) == -1)
 		return -1;
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		const struct cpci_span *group = &plan->group[g];
 
+		if (is_elsewhere(plan, group, target)) {
+			for (uint_t i = 0; i < group->n; i++)
+				fd[group->first + i] = -1;
+			continue;
+		}
+		any = true;
 		if (open_span(plan, group, target, true, fd + group->first, bad) == -1) {
 			int err = errno;
 
@@ -122,13 +140,19 @@ int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd,
 			return -1;
 		}
 	}
-	return 0;
+	if (any)
+		return 0;
+	*bad = plan->member[0];
+	errno = EINVAL; /* as the kernel would say */
+	return -1;
 }
 
 int cpci_group_start(const struct cpci_plan *plan, const int *fd)
 {
 	for (uint_t g = 0; g < plan->ngroups; g++) {
-		if (ioctl(fd[plan->group[g].first], PERF_EVENT_IOC_ENABLE, 0) == -1)
+		int leader = fd[plan->group[g].first];
+
+		if (leader != -1 && ioctl(leader, PERF_EVENT_IOC_ENABLE, 0) == -1)
 			return -1;
 	}
 	return 0;
@@ -154,9 +178,12 @@ int cpci_group_switch(const struct cpci_plan *plan, const int *fd, bool on)
 		errno = EAGAIN;
 		return -1;
 	}
-	for (uint_t g = 0; g < plan->ngroups; g++)
-		ioctl(fd[plan->group[g].first], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE,
-		      0);
+	for (uint_t g = 0; g < plan->ngroups; g++) {
+		int leader = fd[plan->group[g].first];
+
+		if (leader != -1)
+			ioctl(leader, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+	}
 	if (on || cpci_group_lost(plan, fd) == -1)
 		return 0;
 	errno = EAGAIN;

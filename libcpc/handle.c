@@ -62,13 +62,17 @@ static void find_hardware(cpc_t *cpc)
 		return;
 	}
 	cpci_pfm_core(&core);
-	cpci_sysfs_pmu(PERF_TYPE_RAW, pmu);
+	cpci_pmu_name(PERF_TYPE_RAW, pmu);
 	cpc->npic = cpci_group_capacity();
-	if (cpc->npic == 0) { /* not permitted to count */
+	if (cpc->npic == 0) /* not permitted to count */
 		cpc->npic = core.ncounters > 0 ? core.ncounters : VIRTUAL_SLOTS;
-	}
-	snprintf(cpc->cciname, sizeof(cpc->cciname), "%s (PMU %s, %u counters)", core.desc, pmu,
-		 cpc->npic);
+	if (cpci_cores()->n > 1)
+		snprintf(cpc->cciname, sizeof(cpc->cciname),
+			 "%s (%zu kinds of cores, counts are sums over them; %u counters)",
+			 core.desc, cpci_cores()->n, cpc->npic);
+	else
+		snprintf(cpc->cciname, sizeof(cpc->cciname), "%s (PMU %s, %u counters)", core.desc,
+			 pmu, cpc->npic);
 }
 
 cpc_t *cpc_open(int ver)

@@ -76,20 +76,28 @@ static int copy_req(struct cpci_req *dst, const struct cpci_req *src)
 
 /*
  * Terms that can be scheduled together make a group: those of the core PMU, with
- * the kernel's own ones beside them, and those of each other PMU.
+ * the kernel's own ones beside them, and those of each other PMU.  With several kinds
+ * of cores each kind's is another PMU, and the kernel's own terms are apart: a group
+ * counts on its leader's cores only.
  */
 enum domain { DOMAIN_CORE, DOMAIN_SOFTWARE, DOMAIN_OTHER };
 
 static uint64_t domain_of(const struct cpci_term *term, bool have_core)
 {
+	const struct cpci_cores *cores = cpci_cores();
+	uint64_t kind = term->config >> CPCI_CORE_SHIFT;
+
 	if (cpci_term_is_software(term))
 		return have_core ? DOMAIN_CORE : DOMAIN_SOFTWARE;
 	switch (term->type) {
 	case PERF_TYPE_HARDWARE:
 	case PERF_TYPE_HW_CACHE:
+		return kind == 0 ? (uint64_t)DOMAIN_CORE : DOMAIN_OTHER + kind;
 	case PERF_TYPE_RAW:
 		return DOMAIN_CORE;
 	default:
+		if (cores->n == 1 && term->type == cores->core[0].type)
+			return DOMAIN_CORE;
 		return DOMAIN_OTHER + (uint64_t)term->type;
 	}
 }

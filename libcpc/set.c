@@ -261,10 +261,14 @@ int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu)
 	const struct cpci_plan *plan = set->plan;
 
 	(void)cpc;
-	for (uint_t i = 0; i < plan->nmembers; i++) {
-		const struct cpci_term *term = cpci_plan_term(plan, plan->member[i]);
+	/* Of an event that is a sum over kinds of cores, one term is enough. */
+	for (uint_t i = 0; i < plan->nreqs; i++) {
+		const struct cpci_event *event = &plan->req[i].event;
+		bool any = false;
 
-		if (!cpci_term_is_software(term) && !cpci_sysfs_counts_on(term->type, cpu))
+		for (uint_t k = 0; k < event->nterms; k++)
+			any |= cpci_pmu_counts_on(&event->term[k], cpu);
+		if (!any)
 			return 0;
 	}
 	return 1;

@@ -131,7 +131,7 @@ static void why_unsupported(struct cpci_diag *diag, const char *name, const stru
 			  "(a virtual machine without a PMU, perhaps); software events and "
 			  "tracepoints can be counted",
 			  name);
-	else if (!cpci_sysfs_implements(term))
+	else if (!cpci_pmu_implements(term))
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': the CPU of this machine does not have this event",
 			  name);

@@ -194,6 +194,9 @@ int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu);
  * and start counting.  All requests count, or the set is refused and all is as it
  * was.  A set that was bound starts anew, and another set of the calling LWP is
  * unbound.
+ *
+ * A CPU has one set at a time, over all processes.  While any CPU has one, no LWP can
+ * have one, and those that LWPs had are invalidated: they can no more be sampled.
  * cpc_bind_curlwp(3CPC).
  *
  * Return 0, or -1 and errno:
@@ -202,7 +205,8 @@ int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu);
  *          CPC_RESOURCE_UNAVAIL: this machine has no counter for a request, or
  *          too few
  *  EACCES  not permitted to count this
- *  EAGAIN  the counters are in use by others
+ *  EAGAIN  the counters are in use by others; that CPU is bound already; or any CPU
+ *          is, when the set is for an LWP
  *  ENOSYS  the CPU is offline
  *  ESRCH   no such LWP
  *  EMFILE, ENFILE, ENOMEM
@@ -222,6 +226,12 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags);
  * cpc_enable, in the LWP, or cpc_set_enable says so.
  */
 #define CPC_BIND_DISABLED 0x20
+
+/*
+ * Extension, a flag of cpc_bind_cpu: count beside others.  Such a set is not refused
+ * because of theirs, nor are theirs refused or invalidated because of it.
+ */
+#define CPC_BIND_CPU_SHARED 0x40
 
 /* Stops counting and frees the counters.  EINVAL: the set is not bound. */
 int cpc_unbind(cpc_t *cpc, cpc_set_t *set);
@@ -268,7 +278,7 @@ int cpc_buf_destroy(cpc_t *cpc, cpc_buf_t *buf);
  *
  * Returns 0, or -1 and errno: EINVAL (not bound; a buffer of another set; bound
  * to another LWP), ENOSYS (the CPU went offline), EAGAIN (the set lost its counters to somebody
- * else: what it counted since is lost, too; unbind it).
+ * else, or it was invalidated: what it counted since is lost, too; unbind it).
  */
 int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
 

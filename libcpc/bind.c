@@ -23,34 +23,45 @@ static int check(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t flags,
 	return 0;
 }
 
-/* An LWP has one set: another one that it bound gives way.  With the lock held. */
-static void unbind_others(cpc_t *cpc, const cpc_set_t *set)
+/* An LWP has one set: does `other`, bound by the caller, give way to `set`? */
+static bool gives_way(const cpc_set_t *other, const cpc_set_t *set, enum cpci_bound bound)
 {
-	pid_t self = cpci_self();
+	if (other == set)
+		return set->bound != CPCI_UNBOUND;
+	return (bound == CPCI_LWP || bound == CPCI_CPU) && other->owner == cpci_self() &&
+	       (other->bound == CPCI_LWP || other->bound == CPCI_CPU);
+}
+
+/* The claim of the CPU, which that of a set that is about to give way may serve as. */
+static struct cpci_claim *take_cpu(cpc_t *cpc, const cpc_set_t *set, int cpu, enum cpci_bound bound,
+				   struct cpci_diag *diag)
+{
+	struct cpci_claim *claim;
 	cpc_set_t *other;
 
 	LIST_FOREACH(other, &cpc->sets, link) {
-		if (other != set && other->owner == self &&
-		    (other->bound == CPCI_LWP || other->bound == CPCI_CPU))
-			cpci_unbind(other);
+		claim = other->claim;
+		if (gives_way(other, set, bound) && cpci_claim_is_for(claim, cpu)) {
+			other->claim = NULL;
+			return claim;
+		}
 	}
+	return cpci_claim(cpu, diag);
 }
 
-static int refused(cpc_t *cpc, const char *fn, const cpc_set_t *set, struct cpci_target target,
-		   struct cpci_member bad, int err)
+static void why(struct cpci_diag *diag, const cpc_set_t *set, struct cpci_target target,
+		struct cpci_member bad, int err)
 {
 	const struct cpci_req *req = set->plan->req;
 	struct cpci_member other;
-	struct cpci_diag diag;
 
-	cpci_why(&diag, err, req[bad.req].name, cpci_plan_term(set->plan, bad), target);
-	if (diag.subcode == CPC_RESOURCE_UNAVAIL && err == EINVAL &&
+	cpci_why(diag, err, req[bad.req].name, cpci_plan_term(set->plan, bad), target);
+	if (diag->subcode == CPC_RESOURCE_UNAVAIL && err == EINVAL &&
 	    cpci_group_conflict(set->plan, target, bad, &other))
-		cpci_diag(&diag, EINVAL, CPC_CONFLICTING_REQS,
+		cpci_diag(diag, EINVAL, CPC_CONFLICTING_REQS,
 			  "cannot count '%s' together with '%s': they need the same counter; count "
 			  "them in sets of their own",
 			  req[bad.req].name, req[other.req].name);
-	return cpci_fail(cpc, fn, &diag);
 }
 
 /*
@@ -70,59 +81,100 @@ static int start_counting(struct cpc_set *set, struct cpci_member *bad)
 	return EAGAIN;
 }
 
-/*
- * All or nothing: the new counters are opened before the old ones of the set, and of
- * the LWP, are given up, so that a refusal changes nothing.
- */
-static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target target,
-		enum cpci_bound bound, uint_t flags)
-{
-	struct cpci_own *own = bound == CPCI_LWP ? cpci_own_new() : NULL;
-	size_t n = set->plan->nreqs;
-	struct cpci_member bad = {0};
-	int *fd = reallocarray(NULL, set->plan->nmembers, sizeof(*fd)), err;
-	uint64_t *start = reallocarray(NULL, n, sizeof(*start));
+/* What a set gets when it is bound. */
+struct gains {
+	int *fd;
+	uint64_t *start;
+	struct cpci_own *own; /* CPCI_LWP */
+};
 
-	if (fd == NULL || start == NULL || (bound == CPCI_LWP && own == NULL)) {
-		free(own);
-		free(fd);
-		free(start);
-		return cpci_failf(cpc, fn, ENOMEM, 0, "%s", strerror(ENOMEM));
+static void free_gains(const struct gains *gains)
+{
+	free(gains->own);
+	free(gains->fd);
+	free(gains->start);
+}
+
+/*
+ * All or nothing: the new counters are opened, and the CPU claimed, before the old ones
+ * of the set, and of the LWP, are given up, so that a refusal changes nothing.  With the
+ * lock held.  If the set has not got the new `start`, all gains are still the caller's.
+ */
+static int bind_with(cpc_t *cpc, cpc_set_t *set, struct cpci_target target, enum cpci_bound bound,
+		     uint_t flags, const struct gains *gains, struct cpci_diag *diag)
+{
+	struct cpci_claim *claim = NULL;
+	struct cpci_member bad = {0};
+	struct cpci_pass pass = {0};
+	bool excluded = true;
+	cpc_set_t *other;
+	int err;
+
+	if (cpci_group_open(set->plan, target, gains->fd, &bad) == -1) {
+		why(diag, set, target, bad, errno);
+		return -1;
 	}
-	memcpy(start, set->preset, n * sizeof(*start));
-	pthread_mutex_lock(&cpc->lock);
-	if (bound == CPCI_PCTX)
-		cpci_group_keep(set->plan);
-	cpci_clock_stop(&cpc->clock);
-	if (cpci_group_open(set->plan, target, fd, &bad) == -1) {
-		err = errno;
-		pthread_mutex_unlock(&cpc->lock);
-		free(own);
-		free(fd);
-		free(start);
-		return refused(cpc, fn, set, target, bad, err);
+	if (target.cpu == -1)
+		excluded = cpci_pass_take(&pass, diag) == 0;
+	else if ((flags & CPC_BIND_CPU_SHARED) == 0)
+		excluded = (claim = take_cpu(cpc, set, target.cpu, bound, diag)) != NULL;
+	if (!excluded) {
+		cpci_group_close(set->plan, gains->fd);
+		return -1;
 	}
-	if (set->bound != CPCI_UNBOUND)
-		cpci_unbind(set);
-	if (bound == CPCI_LWP || bound == CPCI_CPU)
-		unbind_others(cpc, set);
+	LIST_FOREACH(other, &cpc->sets, link) {
+		if (gives_way(other, set, bound))
+			cpci_unbind(other);
+	}
 	free(set->start);
-	set->fd = fd;
-	set->start = start;
+	set->fd = gains->fd;
+	set->start = gains->start;
 	set->enabled_ns = 0;
 	/* Of several kinds of cores, one kind's group is on the hardware part of the time. */
 	set->tick_source = cpci_cores()->n > 1 ? CPCI_RAW_ENABLED : CPCI_RAW_RUNNING;
 	set->owner = cpci_self();
 	set->bound = bound;
-	if (own != NULL)
-		cpci_own_add(own, set);
+	set->claim = claim;
+	set->pass = pass;
+	if (gains->own != NULL)
+		cpci_own_add(gains->own, set);
 	err = (flags & CPC_BIND_DISABLED) == 0 ? start_counting(set, &bad) : 0;
-	if (err != 0)
+	if (err != 0) {
 		cpci_unbind(set);
-	else if (bound == CPCI_LWP)
+		why(diag, set, target, bad, err);
+		return -1;
+	}
+	if (bound == CPCI_LWP)
 		cpci_fast_map(set);
+	return 0;
+}
+
+static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target target,
+		enum cpci_bound bound, uint_t flags)
+{
+	const struct cpci_plan *plan = set->plan;
+	const struct gains gains = {
+		.fd = reallocarray(NULL, plan->nmembers, sizeof(int)),
+		.start = reallocarray(NULL, plan->nreqs, sizeof(uint64_t)),
+		.own = bound == CPCI_LWP ? cpci_own_new() : NULL,
+	};
+	struct cpci_diag diag;
+	int rc;
+
+	if (gains.fd == NULL || gains.start == NULL || (bound == CPCI_LWP && gains.own == NULL)) {
+		free_gains(&gains);
+		return cpci_failf(cpc, fn, ENOMEM, 0, "%s", strerror(ENOMEM));
+	}
+	memcpy(gains.start, set->preset, plan->nreqs * sizeof(*gains.start));
+	pthread_mutex_lock(&cpc->lock);
+	if (bound == CPCI_PCTX)
+		cpci_group_keep(set->plan);
+	cpci_clock_stop(&cpc->clock);
+	rc = bind_with(cpc, set, target, bound, flags, &gains, &diag);
+	if (set->start != gains.start)
+		free_gains(&gains);
 	pthread_mutex_unlock(&cpc->lock);
-	return err != 0 ? refused(cpc, fn, set, target, bad, err) : 0;
+	return rc == 0 ? 0 : cpci_fail(cpc, fn, &diag);
 }
 
 int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
@@ -195,7 +247,7 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
 	cpu_set_t *before;
 	size_t size;
 
-	if (check(cpc, fn, set, flags, CPC_BIND_CPU_REMOTE) == -1)
+	if (check(cpc, fn, set, flags, CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED) == -1)
 		return -1;
 	if (id < 0)
 		return cpci_failf(cpc, fn, EINVAL, 0, "no CPU %d", id);
@@ -227,6 +279,8 @@ void cpci_unbind(struct cpc_set *set)
 	cpci_group_close(set->plan, set->fd);
 	free(set->fd);
 	set->fd = NULL;
+	cpci_claim_drop(set->claim);
+	set->claim = NULL;
 	if (set->affinity != NULL && set->owner == cpci_self())
 		move_back(set);
 	CPU_FREE(set->affinity);
@@ -246,7 +300,7 @@ int cpc_unbind(cpc_t *cpc, cpc_set_t *set)
 	return 0;
 }
 
-static hrtime_t now(void)
+hrtime_t cpci_now(void)
 {
 	struct timespec ts;
 
@@ -307,6 +361,12 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 			cpci_cycles(&cpc->clock,
 				    raw[cpci_cores()->n > 1 ? CPCI_RAW_ENABLED : CPCI_RAW_RUNNING]);
 	}
-	buf->hrtime = now();
+	buf->hrtime = cpci_now();
+	/* After the counters were read, so that these values are from before any claim. */
+	if ((set->bound == CPCI_LWP || set->bound == CPCI_PCTX) &&
+	    !cpci_pass_holds(&set->pass, buf->hrtime)) {
+		errno = EAGAIN;
+		return -1;
+	}
 	return 0;
 }

@@ -91,6 +91,11 @@ enum cpci_bound {
 	CPCI_CPU_REMOTE, /* the LWP is left where it is */
 };
 
+/* What was known of claims of CPUs when a set was bound to an LWP. */
+struct cpci_pass {
+	uint64_t roots, others;
+};
+
 struct cpc_set {
 	cpc_t *cpc;
 	struct cpci_plan *plan;
@@ -105,6 +110,8 @@ struct cpc_set {
 	uint64_t enabled_ns;  /* CPUs: the time enabled at the last sample */
 	cpu_set_t *affinity;  /* CPCI_CPU: where the owner ran before */
 	size_t affinity_size;
+	struct cpci_claim *claim; /* CPUs; NULL: none, or shared */
+	struct cpci_pass pass;	  /* LWPs */
 	LIST_ENTRY(cpc_set) link;
 };
 
@@ -329,15 +336,53 @@ bool cpci_fast_read(const struct cpc_set *set, uint64_t *raw);
 void cpci_why(struct cpci_diag *diag, int err, const char *name, const struct cpci_term *term,
 	      struct cpci_target target);
 bool cpci_have_core_pmu(void);
-int cpci_paranoid(void); /* kernel.perf_event_paranoid; INT_MIN: no perf events */
+bool cpci_privileged(pid_t pid); /* CAP_PERFMON or CAP_SYS_ADMIN; 0: the calling process */
+int cpci_paranoid(void);	 /* kernel.perf_event_paranoid; INT_MIN: no perf events */
 
 /* bind.c */
 void cpci_unbind(struct cpc_set *set);
+hrtime_t cpci_now(void); /* CLOCK_MONOTONIC */
 
 /* control.c: the sets that LWPs bound to themselves */
 struct cpci_own *cpci_own_new(void); /* NULL: out of memory; not added, free(3) it */
 void cpci_own_add(struct cpci_own *own, struct cpc_set *set); /* to the calling LWP's */
 void cpci_own_remove(struct cpc_set *set);
+
+/* exclusive.c: one set per CPU, and none on LWPs meanwhile, over all processes */
+/* Once it is made, passes of LWPs hold no more.  NULL: another has that CPU, see `diag`. */
+struct cpci_claim *cpci_claim(int cpu, struct cpci_diag *diag);
+bool cpci_claim_is_for(const struct cpci_claim *claim, int cpu); /* ours; NULL: no */
+void cpci_claim_drop(struct cpci_claim *claim);			 /* NULL: nothing */
+void cpci_claims_forget(void); /* in a forked child: they are the parent's */
+/* To be taken before an LWP's set counts.  -1: a CPU is claimed, see `diag`. */
+int cpci_pass_take(struct cpci_pass *pass, struct cpci_diag *diag);
+/* Was no CPU claimed up to `ns`, the time now?  Safe in signal handlers. */
+bool cpci_pass_holds(const struct cpci_pass *pass, int64_t ns);
+
+/* place.c: where claims of CPUs are, one file for each */
+enum cpci_place { CPCI_ROOTS, CPCI_USERS, CPCI_NOWHERE };
+extern const char *const cpci_place_path[];
+#define CPCI_CLAIM_PREFIX "cpc-cpu" /* of a claim's name; then CPU-TOKEN-RANDOM */
+
+typedef _Atomic uint64_t cpci_token_t;
+
+struct cpci_found {
+	int cpu;
+	pid_t pid; /* 0: another PID namespace's */
+};
+
+/* The directory, if nobody can remove there what is another's; -1 and errno. */
+int cpci_place_open(enum cpci_place place);
+/* The mutex of our user's claims; closing it gives it back.  -1: it is not to be had. */
+int cpci_place_mutex(int dir);
+/*
+ * Finds a claim of another process on `cpu`, or on any (-1).  `own`: the token of our
+ * own ones.  `tidy`: where what dead processes left shall be removed; takes the mutex.
+ * Safe in signal handlers.
+ */
+bool cpci_place_find(int cpu, const cpci_token_t *own, enum cpci_place tidy,
+		     struct cpci_found *found);
+void cpci_place_who(const struct cpci_found *found, char *text, size_t size);
 
 /* tick.c: the clock that counts CPU cycles */
 /* Measures between start, when the library is opened, and stop, at the first bind. */

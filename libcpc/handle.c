@@ -15,15 +15,16 @@
 
 static _Thread_local pid_t self;
 
-static void forget_self(void)
+static void forget_parent(void)
 {
 	self = 0;
+	cpci_claims_forget();
 }
 
 /* A forked child has the parent's thread-local variables, but another id. */
 static void watch_forks(void)
 {
-	pthread_atfork(NULL, NULL, forget_self);
+	pthread_atfork(NULL, NULL, forget_parent);
 }
 
 pid_t cpci_self(void)

@@ -7,10 +7,12 @@
 
 #include <bsd/string.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -22,20 +24,23 @@
 
 int cpci_paranoid(void)
 {
-	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	int level = INT_MAX;
+	int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC);
+	char text[16], *end;
+	ssize_t n;
+	long level;
 
-	if (f == NULL)
+	if (fd == -1)
 		return errno == ENOENT ? INT_MIN : INT_MAX;
-	if (fscanf(f, "%d", &level) != 1)
-		level = INT_MAX;
-	fclose(f);
-	return level;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	level = strtol(text, &end, 10);
+	return end != text ? (int)level : INT_MAX;
 }
 
-static bool have_cap(int cap)
+static bool have_cap(pid_t pid, int cap)
 {
-	struct __user_cap_header_struct hdr = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_header_struct hdr = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = pid};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 
 	if (syscall(SYS_capget, &hdr, data) == -1)
@@ -43,9 +48,9 @@ static bool have_cap(int cap)
 	return (data[cap / 32].effective >> (cap % 32) & 1U) != 0;
 }
 
-static bool privileged(void)
+bool cpci_privileged(pid_t pid)
 {
-	return have_cap(CAP_PERFMON) || have_cap(CAP_SYS_ADMIN);
+	return have_cap(pid, CAP_PERFMON) || have_cap(pid, CAP_SYS_ADMIN);
 }
 
 /* EACCES, EPERM: is it the sysctl, and at which value would it be allowed? */
@@ -66,7 +71,7 @@ static void why_denied(struct cpci_diag *diag, int err, const char *name,
 		what = " on a whole CPU";
 		enough = 0;
 	}
-	if (enough != INT_MAX && !privileged()) {
+	if (enough != INT_MAX && !cpci_privileged(0)) {
 		cpci_diag(diag, EACCES, 0,
 			  "cannot count '%s'%s: kernel.perf_event_paranoid is %d; root and "
 			  "CAP_PERFMON may, and everybody after: sysctl "
@@ -74,7 +79,7 @@ static void why_denied(struct cpci_diag *diag, int err, const char *name,
 			  name, what, level, enough);
 		return;
 	}
-	if (target.tid > 0 && !privileged()) {
+	if (target.tid > 0 && !cpci_privileged(0)) {
 		cpci_diag(diag, EACCES, 0,
 			  "cannot count '%s': its process belongs to another user, or runs a "
 			  "set-id or unreadable program",

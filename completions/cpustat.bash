@@ -49,7 +49,7 @@ _cpustat()
 	$split && return
 	if [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '-c -D -h -n -p -s -T -t
-			--events= --debug --help --no-header --period= --soak
+			--events= --debug --help --no-header --period= --shared --soak
 			--timestamp= --cycles --version' -- "$cur")
 		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
 	fi

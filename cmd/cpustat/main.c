@@ -15,7 +15,7 @@
 #include <signal.h>
 #include <string.h>
 
-#define OPT_VERSION 256
+enum { OPT_VERSION = 256, OPT_SHARED };
 
 static const struct opt opts[] = {
 	{'c', "events", "SPEC", "count these events; several -c take turns"},
@@ -26,6 +26,7 @@ static const struct opt opts[] = {
 	{'t', "cycles", NULL, "a column of CPU cycles"},
 	{'D', "debug", NULL, "tell how events are found, name failed calls"},
 	{'h', "help", NULL, "this text, and what can be counted here"},
+	{OPT_SHARED, "shared", NULL, "count beside others; claim no CPU"},
 	{OPT_VERSION, "version", NULL, "print the version"},
 	{0},
 };
@@ -41,7 +42,7 @@ struct config {
 static void print_usage(FILE *f)
 {
 	fputs("usage: cpustat -c SPEC [-c SPEC]... [-p PERIOD] [-T u|d] [-sntD]\n"
-	      "               [INTERVAL [COUNT]]\n"
+	      "               [--shared] [INTERVAL [COUNT]]\n"
 	      "       cpustat -h [PATTERN]\n\n",
 	      f);
 	opts_print(f, opts);
@@ -89,6 +90,9 @@ static int parse_option(struct config *cfg, int c)
 		return STATUS_OK;
 	case 'h':
 		cfg->help = true;
+		return STATUS_OK;
+	case OPT_SHARED:
+		cfg->sampler.shared = true;
 		return STATUS_OK;
 	case OPT_VERSION:
 		cfg->version = cfg->about.version = true;

@@ -122,13 +122,13 @@ static void flush(struct sampler *s)
 
 static void bind_all(struct sampler *s, size_t k)
 {
+	uint_t flags = CPC_BIND_CPU_REMOTE | (s->config->shared ? CPC_BIND_CPU_SHARED : 0);
 	size_t nfailed = 0;
 
 	for (size_t i = 0; i < s->cpus.n && !s->done; i++) {
 		struct cpu *cpu = &s->cpu[i];
 
-		if (!cpu->failed &&
-		    cpc_bind_cpu(s->cpc, cpu->id, cpu->bound[k].set, CPC_BIND_CPU_REMOTE) == -1) {
+		if (!cpu->failed && cpc_bind_cpu(s->cpc, cpu->id, cpu->bound[k].set, flags) == -1) {
 			if (only_here(errno)) {
 				cpu_failed(s, cpu, cpcerr_text());
 			} else {

@@ -17,6 +17,7 @@ struct sampler_config {
 	unsigned count;	   /* samples, or rounds with a period; 0: no limit */
 	char stamp;	   /* a line of time before each sample: 'u', 'd' as date(1), or 0 */
 	bool soak;
+	bool shared; /* claims no CPU, and needs none that is free */
 	bool header;
 };
 

@@ -356,7 +356,7 @@ static int run(const struct config *cfg, struct track *track, const struct out *
 		pctx_release(pctx);
 	}
 	running.track = NULL; /* signals find nothing to act on any more */
-	if (rc == -1)
+	if (rc == -1 || track_lost(track))
 		status = STATUS_FAILED;
 	return status;
 }

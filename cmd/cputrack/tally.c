@@ -208,6 +208,7 @@ int tally_switch(struct tally *tally, struct lwp *lwp, bool on)
 
 cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp)
 {
+	struct counted *c = &lwp->counted[lwp->turn];
 	cpc_buf_t *now = tally->now[lwp->turn];
 
 	if (lwp->state == NEVER_RAN) {
@@ -216,11 +217,15 @@ cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp)
 	}
 	if (lwp->state != COUNTING)
 		return NULL;
-	if (cpc_set_sample(tally->cpc, lwp->counted[lwp->turn].set, now) == 0)
+	if (cpc_set_sample(tally->cpc, c->set, now) == 0)
 		return now;
-	warnx("lwp%d of process %d: %s", (int)lwp->id, (int)proc->pid,
+	tally->lost = true;
+	warnx("%d/%d: %s", (int)proc->pid, (int)lwp->id,
 	      errno == EAGAIN ? "perf counter contents invalidated" : strerror(errno));
-	cpc_unbind(tally->cpc, lwp->counted[lwp->turn].set);
+	cpc_unbind(tally->cpc, c->set);
+	/* What its rows told so far is in the total, if there were any. */
+	cpc_buf_add(tally->cpc, c->total, c->total, c->before);
+	c->valid = cpc_buf_hrtime(tally->cpc, c->total) != 0;
 	lwp->state = REFUSED;
 	proc->incomplete = true;
 	return NULL;

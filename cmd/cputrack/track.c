@@ -346,6 +346,11 @@ void track_suspend(struct track *track, bool suspend)
 	track->suspend = suspend;
 }
 
+bool track_lost(const struct track *track)
+{
+	return track->tally.lost;
+}
+
 int track_output_error(const struct track *track)
 {
 	return track->output_error;

@@ -40,6 +40,9 @@ void track_stop(struct track *track, pctx_t *pctx);
  */
 void track_suspend(struct track *track, bool suspend);
 
+/* Were there LWPs whose counters were lost while they ran? */
+bool track_lost(const struct track *track);
+
 /* The errno with which output failed, or 0; tracking ended there. */
 int track_output_error(const struct track *track);
 

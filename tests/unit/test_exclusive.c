@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * One set per CPU, and none on LWPs meanwhile: within a process, and between
+ * processes that fork and die.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <libcpc.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static cpc_t *cpc;
+static char heard[512];
+static int cpu = -1;
+
+static void hear(const char *fn, int subcode, const char *fmt, va_list ap)
+{
+	(void)fn;
+	(void)subcode;
+	vsnprintf(heard, sizeof(heard), fmt, ap);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	cpc = cpc_open(CPC_VER_CURRENT);
+	if (cpc != NULL)
+		cpc_seterrhndlr(cpc, hear);
+	return cpc != NULL ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return cpc_close(cpc);
+}
+
+static cpc_set_t *new_set(void)
+{
+	cpc_set_t *set = cpc_set_create(cpc);
+
+	if (cpc_set_add_request(cpc, set, "page-faults", 0, CPC_COUNT_USER, 0, NULL) != 0)
+		return NULL;
+	return set;
+}
+
+static int bind_remote(cpc_set_t *set)
+{
+	return cpc_bind_cpu(cpc, cpu, set, CPC_BIND_CPU_REMOTE);
+}
+
+/* The first CPU of ours; skips where whole CPUs may not be counted. */
+static void need_cpu(void)
+{
+	cpc_set_t *set = new_set();
+	cpu_set_t mask;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(mask), &mask), 0);
+	for (cpu = 0; !CPU_ISSET((size_t)cpu, &mask); cpu++)
+		;
+	if (bind_remote(set) == -1 && errno == EACCES) {
+		print_message("skipped: whole CPUs may not be counted here: %s\n", heard);
+		skip();
+	}
+	assert_int_equal(cpc_set_destroy(cpc, set), 0);
+}
+
+static void assert_again(int rc)
+{
+	assert_int_equal(rc, -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
+static void within_a_process(void **state)
+{
+	cpc_set_t *first = new_set(), *second = new_set();
+	char expected[128];
+
+	(void)state;
+	need_cpu();
+	assert_int_equal(bind_remote(first), 0);
+	assert_again(bind_remote(second));
+	snprintf(expected, sizeof(expected), "%s: this process counts on CPU %d;", strerror(EAGAIN),
+		 cpu);
+	assert_memory_equal(heard, expected, strlen(expected));
+	assert_again(cpc_bind_curlwp(cpc, second, 0));
+	assert_int_equal(cpc_bind_cpu(cpc, cpu, second, CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED),
+			 0);
+	assert_int_equal(bind_remote(first), 0); /* anew */
+	assert_int_equal(cpc_unbind(cpc, first), 0);
+	assert_int_equal(cpc_bind_curlwp(cpc, first, 0), 0); /* `second` claims nothing */
+
+	/* A set of the LWP gives way to another, also on the same CPU. */
+	assert_int_equal(cpc_bind_cpu(cpc, cpu, first, 0), 0);
+	assert_int_equal(cpc_bind_cpu(cpc, cpu, second, 0), 0);
+	assert_int_equal(cpc_unbind(cpc, first), -1);
+	assert_int_equal(cpc_unbind(cpc, second), 0);
+	assert_int_equal(bind_remote(first), 0);
+}
+
+/* A process, in a group of its own, that binds, says so, and waits to be killed. */
+static pid_t start_holder(bool with_child)
+{
+	int said[2];
+	char word = 0;
+	pid_t pid;
+
+	assert_int_equal(pipe(said), 0);
+	pid = fork();
+	if (pid == 0) {
+		setpgid(0, 0);
+		setup(NULL);
+		word = bind_remote(new_set()) == 0 ? 'y' : 'n';
+		if (with_child && fork() == 0)
+			close(said[1]);
+		else if (write(said[1], &word, 1) != 1)
+			_exit(1);
+		close(said[0]);
+		alarm(60);
+		for (;;)
+			pause();
+	}
+	close(said[1]);
+	assert_int_equal(read(said[0], &word, 1), 1);
+	assert_int_equal(word, 'y');
+	close(said[0]);
+	return pid;
+}
+
+static void stop_holder(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void lwps_are_invalidated(void **state)
+{
+	cpc_set_t *set = new_set();
+	cpc_buf_t *buf = cpc_buf_create(cpc, set);
+	pid_t pid;
+
+	(void)state;
+	need_cpu();
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
+		pid = start_holder(false);
+		if (geteuid() != 0)
+			usleep(100001); /* claims of others are looked for that often */
+		if (i == 0)
+			assert_again(cpc_set_sample(cpc, set, buf));
+		assert_again(cpc_bind_curlwp(cpc, set, 0));
+		stop_holder(pid);
+		/* For ever, also when it was not looked at meanwhile. */
+		assert_again(cpc_set_sample(cpc, set, buf));
+		assert_again(cpc_set_sample(cpc, set, buf));
+		assert_int_equal(cpc_unbind(cpc, set), 0);
+		assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	}
+	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
+}
+
+static void shared_leaves_lwps_alone(void **state)
+{
+	cpc_set_t *set = new_set(), *shared = new_set();
+	cpc_buf_t *buf = cpc_buf_create(cpc, set);
+
+	(void)state;
+	need_cpu();
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	assert_int_equal(cpc_bind_cpu(cpc, cpu, shared, CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED),
+			 0);
+	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
+}
+
+static void a_dead_process_holds_nothing(void **state)
+{
+	cpc_set_t *set = new_set();
+	char expected[128];
+	pid_t pid;
+
+	(void)state;
+	need_cpu();
+	pid = start_holder(true); /* whose child lives on */
+	assert_again(bind_remote(set));
+	snprintf(expected, sizeof(expected), "%s: process %d (test_exclusive) counts on CPU %d;",
+		 strerror(EAGAIN), (int)pid, cpu);
+	assert_memory_equal(heard, expected, strlen(expected));
+	stop_holder(pid);
+	assert_int_equal(bind_remote(set), 0);
+	kill(-pid, SIGKILL);
+}
+
+static void a_child_gives_nothing_up(void **state)
+{
+	cpc_set_t *set = new_set();
+	int status;
+	pid_t pid;
+
+	(void)state;
+	need_cpu();
+	assert_int_equal(bind_remote(set), 0);
+	pid = fork();
+	if (pid == 0) {
+		/* It is the parent's claim, not ours. */
+		if (bind_remote(set) == 0 || errno != EAGAIN)
+			_exit(1);
+		cpc_close(cpc);
+		setup(NULL);
+		_exit(bind_remote(new_set()) == -1 && errno == EAGAIN ? 0 : 2);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	pid = fork();
+	if (pid == 0) {
+		setup(NULL);
+		_exit(bind_remote(new_set()) == -1 && errno == EAGAIN ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* Of any number that begin at the same time, one wins. */
+static void one_wins(void **state)
+{
+	enum { RACERS = 4, ROUNDS = 25 };
+	int go[2], done[2], status;
+	pid_t pid[RACERS];
+
+	(void)state;
+	need_cpu();
+	for (int round = 0; round < ROUNDS; round++) {
+		int winners = 0;
+		char c;
+
+		assert_int_equal(pipe(go), 0);
+		assert_int_equal(pipe(done), 0);
+		for (int i = 0; i < RACERS; i++) {
+			pid[i] = fork();
+			if (pid[i] > 0)
+				continue;
+			setup(NULL);
+			cpc_set_t *set = new_set();
+
+			close(go[1]);
+			close(done[1]);
+			while (read(go[0], &c, 1) > 0) /* until all are there */
+				;
+			status = bind_remote(set) == 0 ? 1 : errno == EAGAIN ? 2 : 3;
+			if (status == 1) /* until all have tried */
+				while (read(done[0], &c, 1) > 0)
+					;
+			_exit(status);
+		}
+		close(go[1]);
+		for (int left = RACERS - 1; left > 0; left--) { /* the winner waits */
+			pid_t ended = wait(&status);
+
+			assert_true(ended > 0);
+			assert_int_equal(WEXITSTATUS(status), 2);
+		}
+		close(done[1]);
+		while (wait(&status) > 0)
+			winners += WEXITSTATUS(status) == 1;
+		assert_int_equal(winners, 1);
+		close(go[0]);
+		close(done[0]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(within_a_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(lwps_are_invalidated, setup, teardown),
+		cmocka_unit_test_setup_teardown(shared_leaves_lwps_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_dead_process_holds_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_child_gives_nothing_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_wins, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -113,13 +113,8 @@ load helpers
 # The process `catch` whose tracker writes our table.
 pid_of_catch() {
 	local link
-	for link in /proc/[0-9]*/fd/*; do
-		if [ "$(readlink "$link" 2>/dev/null)" = "$(realpath "$ROWS")" ]; then
-			find_child "$(cut -d/ -f3 <<<"$link")" && echo "$CHILD"
-			return
-		fi
-	done
-	return 1
+	link=$(find /proc/[0-9]*/fd -lname "$(realpath "$ROWS")" 2>/dev/null | head -n1)
+	find_child "$(cut -d/ -f3 <<<"$link")" && echo "$CHILD"
 }
 
 @test "^C on a terminal that kills the command: its totals are printed" {

@@ -243,7 +243,7 @@ int cpc_unbind(cpc_t *cpc, cpc_set_t *set);
  * what is off, changes nothing.  Safe in signal handlers.  cpc_enable(3CPC).
  *
  * Return 0, or -1 and errno: EINVAL (the LWP has no counters), EAGAIN (they were lost
- * to somebody else).
+ * to somebody else, or invalidated).
  */
 int cpc_enable(cpc_t *cpc);
 int cpc_disable(cpc_t *cpc);

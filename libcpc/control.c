@@ -100,12 +100,20 @@ static cpc_set_t *own_set(const cpc_t *cpc)
 	return NULL;
 }
 
+static int switch_counters(const cpc_set_t *set, bool on)
+{
+	if (cpci_pass_holds(&set->pass, cpci_now()))
+		return cpci_group_switch(set->plan, set->fd, on);
+	errno = EAGAIN;
+	return -1;
+}
+
 static int switch_lwp(const cpc_t *cpc, bool on)
 {
 	cpc_set_t *set = own_set(cpc);
 
 	if (set != NULL)
-		return cpci_group_switch(set->plan, set->fd, on);
+		return switch_counters(set, on);
 	if (pctx_call(on ? CPC_CALL_ENABLE : CPC_CALL_DISABLE) == 0)
 		return 0;
 	if (errno != EAGAIN)
@@ -129,8 +137,9 @@ static int switch_set(cpc_t *cpc, const char *fn, const cpc_set_t *set, bool on)
 		return cpci_failf(cpc, fn, EINVAL, 0,
 				  set->cpc != cpc ? "the set was made with another handle"
 						  : "the set is not bound by cpc_bind_pctx()");
-	if (cpci_group_switch(set->plan, set->fd, on) == -1)
-		return cpci_failf(cpc, fn, errno, 0, "the set lost its counters to others");
+	if (switch_counters(set, on) == -1)
+		return cpci_failf(cpc, fn, errno, 0,
+				  "the set lost its counters to others, or was invalidated");
 	return 0;
 }
 

@@ -199,7 +199,7 @@ int tally_switch(struct tally *tally, struct lwp *lwp, bool on)
 	const struct counted *c = &lwp->counted[lwp->turn];
 
 	if (lwp->state != COUNTING)
-		return c->valid ? EAGAIN : EINVAL;
+		return lwp->state == LOST ? EAGAIN : EINVAL;
 	if ((on ? cpc_set_enable : cpc_set_disable)(tally->cpc, c->set) == -1)
 		return errno;
 	lwp->off = !on;
@@ -226,7 +226,7 @@ cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp)
 	/* What its rows told so far is in the total, if there were any. */
 	cpc_buf_add(tally->cpc, c->total, c->total, c->before);
 	c->valid = cpc_buf_hrtime(tally->cpc, c->total) != 0;
-	lwp->state = REFUSED;
+	lwp->state = LOST;
 	proc->incomplete = true;
 	return NULL;
 }
@@ -275,7 +275,7 @@ void tally_finish(struct tally *tally, struct proc *proc, struct lwp *lwp)
 			err(STATUS_FAILED, NULL);
 		cpc_buf_add(tally->cpc, proc->total[i], proc->total[i], c->total);
 	}
-	if (lwp->state != REFUSED)
+	if (lwp->state != REFUSED && lwp->state != LOST)
 		lwp->state = DONE;
 }
 

@@ -26,7 +26,8 @@ struct counted {
 enum lwp_state {
 	COUNTING,  /* the current set is bound */
 	NEVER_RAN, /* killed before it could run: it counted nothing */
-	REFUSED,   /* it could not be counted, or no longer */
+	REFUSED,   /* it could not be counted */
+	LOST,	   /* it could, but no longer */
 	DONE,	   /* its counts are in its process's */
 };
 

@@ -156,10 +156,12 @@ static void lwps_are_invalidated(void **state)
 		if (i == 0)
 			assert_again(cpc_set_sample(cpc, set, buf));
 		assert_again(cpc_bind_curlwp(cpc, set, 0));
+		assert_again(cpc_enable(cpc));
 		stop_holder(pid);
 		/* For ever, also when it was not looked at meanwhile. */
 		assert_again(cpc_set_sample(cpc, set, buf));
 		assert_again(cpc_set_sample(cpc, set, buf));
+		assert_again(cpc_disable(cpc));
 		assert_int_equal(cpc_unbind(cpc, set), 0);
 		assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
 	}

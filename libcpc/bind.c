@@ -356,10 +356,7 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 			errno = ENOSYS;
 			return -1;
 		}
-		/* Of several kinds of cores, one kind's group runs only part of the time. */
-		buf->tick =
-			cpci_cycles(&cpc->clock,
-				    raw[cpci_cores()->n > 1 ? CPCI_RAW_ENABLED : CPCI_RAW_RUNNING]);
+		buf->tick = cpci_cycles(&cpc->clock, raw[set->tick_source]);
 	}
 	buf->hrtime = cpci_now();
 	/* After the counters were read, so that these values are from before any claim. */

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 enum state { FREE, EMPTY, OWN, OTHERS, CPU, CONTROLLED, FOREIGN, NSTATES };
@@ -163,10 +164,10 @@ static const struct {
 #define BAD EINVAL
 	/*                                               FREE EMPTY OWN OTHERS CPU CONTROLLED
 	   FOREIGN */
-	{"cpc_bind_curlwp", bind_curlwp, false, {0, BAD, 0, 0, 0, 0, BAD}},
+	{"cpc_bind_curlwp", bind_curlwp, false, {0, BAD, 0, 0, EAGAIN, 0, BAD}},
 	{"cpc_bind_curlwp, flags", bind_curlwp_flags, false, {BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
 	{"cpc_bind_cpu, no CPU", bind_no_cpu, false, {BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
-	{"cpc_bind_pctx", bind_pctx, false, {0, BAD, 0, 0, 0, 0, BAD}},
+	{"cpc_bind_pctx", bind_pctx, false, {0, BAD, 0, 0, EAGAIN, 0, BAD}},
 	{"cpc_bind_pctx, no LWP",
 	 bind_pctx_no_lwp,
 	 false,
@@ -207,6 +208,7 @@ static void make_child(struct world *w)
 {
 	w->child = fork();
 	if (w->child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails does not come back */
 		for (;;)
 			pause();
 	}

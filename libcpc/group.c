@@ -52,7 +52,7 @@ static int open_term(const struct cpci_term *term, struct cpci_target target, in
 		errno = ENOENT;
 		return -1;
 	}
-	attr.pinned = leader == -1;
+	attr.pinned = leader == -1 && disabled;
 	attr.disabled = disabled;
 	if (target.tid == 0)
 		attr.config1 |= cpci_fast_config1(term);
@@ -98,7 +98,9 @@ static int open_span(const struct cpci_plan *plan, const struct cpci_span *group
 
 /*
  * Does the PMU hold a group's members together?  The kernel does not look while
- * the leader is disabled, so ask with one that is not.
+ * the leader is disabled, so ask with one that is not.  Nor does it on some machines
+ * while a pinned leader is in the error state, so this one is not pinned either: what
+ * others hold, and be it a set of ours that is about to go, is another question.
  */
 static int check_fit(struct cpci_plan *plan, struct cpci_target target, int *fd,
 		     struct cpci_member *bad)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * loop [-f CHILDREN] [-t THREADS] N - a loop of N rounds: in the first LWP, then in each of
- * THREADS threads, then in each of CHILDREN processes, one after the other.
+ * loop [-w] [-f CHILDREN] [-t THREADS] N - a loop of N rounds: in the first LWP, then in each
+ * of THREADS threads, then in each of CHILDREN processes, one after the other.  With -w not
+ * before standard input ends.
  *
  * Known: each loop is 2 * N instructions in user mode, and none in kernel mode.  So two
  * runs whose N is n and m, with equally many digits, differ by exactly
@@ -36,10 +37,13 @@ static void *loop_thread(void *arg)
 int main(int argc, char *argv[])
 {
 	long threads = 0, children = 0;
+	bool waits = false;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "f:t:")) != -1) {
-		if (opt == 'f')
+	while ((opt = getopt(argc, argv, "f:t:w")) != -1) {
+		if (opt == 'w')
+			waits = true;
+		else if (opt == 'f')
 			children = number(optarg);
 		else if (opt == 't')
 			threads = number(optarg);
@@ -51,6 +55,8 @@ int main(int argc, char *argv[])
 		errno = EINVAL;
 		broken("no rounds");
 	}
+	if (waits)
+		wait_eof();
 	loop();
 	for (long i = 0; i < threads; i++)
 		pthread_join(start_thread(loop_thread, NULL), NULL);

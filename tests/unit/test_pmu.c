@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * Hardware counters, exactly: to be run in the emulated machine (tests/vm), where a loop
+ * has always the same number of instructions and nothing else runs beside.
+ *
+ * With the name of a test, only that is run.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <libcpc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROUNDS 100000
+#define INSTRUCTIONS "0x08" /* a general counter each */
+#define COUNTERS 6	    /* of them, and one more for cycles */
+
+static cpc_t *cpc;
+static struct {
+	int subcode;
+	char fn[64], text[512];
+} heard;
+
+static void hear(const char *fn, int subcode, const char *fmt, va_list ap)
+{
+	heard.subcode = subcode;
+	snprintf(heard.fn, sizeof(heard.fn), "%s", fn);
+	vsnprintf(heard.text, sizeof(heard.text), fmt, ap);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	cpc = cpc_open(CPC_VER_CURRENT);
+	if (cpc != NULL)
+		cpc_seterrhndlr(cpc, hear);
+	return cpc != NULL ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return cpc_close(cpc);
+}
+
+/* 2 * n instructions, and the few of the call. */
+__attribute__((noinline)) static void loop(unsigned long n)
+{
+#if defined(__aarch64__)
+	__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(n) : : "cc");
+#else
+	__asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(n) : : "cc");
+#endif
+}
+
+static void add(cpc_set_t *set, const char *event, uint_t flags)
+{
+	assert_true(cpc_set_add_request(cpc, set, event, 0, flags, 0, NULL) >= 0);
+}
+
+static cpc_set_t *new_set(const char *event, uint_t flags)
+{
+	cpc_set_t *set = cpc_set_create(cpc);
+
+	assert_non_null(set);
+	add(set, event, flags);
+	return set;
+}
+
+/* How often each request of a bound set counts from one sample to the next over a loop. */
+static void measure(cpc_set_t *set, unsigned long rounds, size_t n, uint64_t *count)
+{
+	cpc_buf_t *before = cpc_buf_create(cpc, set), *after = cpc_buf_create(cpc, set);
+
+	assert_int_equal(cpc_set_sample(cpc, set, before), 0);
+	assert_int_equal(cpc_set_sample(cpc, set, before), 0);
+	loop(rounds);
+	assert_int_equal(cpc_set_sample(cpc, set, after), 0);
+	assert_int_equal(cpc_buf_sub(cpc, after, after, before), 0);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(cpc_buf_get(cpc, after, (int)i, &count[i]), 0);
+	assert_int_equal(cpc_buf_destroy(cpc, before), 0);
+	assert_int_equal(cpc_buf_destroy(cpc, after), 0);
+}
+
+/* The first of the requests counts instructions in user mode: exactly, and each time. */
+static void assert_exact(cpc_set_t *set, size_t n)
+{
+	uint64_t once[16], twice[16];
+
+	assert_true(n <= ARRAY_SIZE(once));
+	measure(set, ROUNDS, n, once);
+	for (int i = 0; i < 2; i++) {
+		measure(set, 2 * ROUNDS, n, twice);
+		assert_int_equal(twice[0] - once[0], 2 * ROUNDS);
+		measure(set, ROUNDS, n, twice);
+		assert_int_equal(twice[0], once[0]);
+	}
+}
+
+static void own_lwp(void **state)
+{
+	cpc_set_t *set = new_set("Instr_cnt", CPC_COUNT_USER);
+
+	(void)state;
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	assert_exact(set, 1);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+}
+
+static void own_cpu(void **state)
+{
+	cpc_set_t *set = new_set("Instr_cnt", CPC_COUNT_USER);
+
+	(void)state;
+	assert_int_equal(cpc_bind_cpu(cpc, 0, set, 0), 0);
+	assert_exact(set, 1);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+}
+
+static void *count_in_thread(void *arg)
+{
+	cpc_set_t *set = arg;
+
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	assert_exact(set, 1);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+	return NULL;
+}
+
+/* Each its own, while the others count as well. */
+static void threads(void **state)
+{
+	pthread_t thread[4];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(thread); i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, count_in_thread,
+						new_set("Instr_cnt", CPC_COUNT_USER)),
+				 0);
+	for (size_t i = 0; i < ARRAY_SIZE(thread); i++)
+		pthread_join(thread[i], NULL);
+}
+
+/*
+ * The counters of a group are read one after the other in kernel mode, so that both are
+ * ahead of user and kernel by what that takes, but always by the same.
+ */
+static void modes(void **state)
+{
+	cpc_set_t *set = new_set("Instr_cnt", CPC_COUNT_USER);
+	uint64_t first[3], second[3];
+
+	(void)state;
+	add(set, "Instr_cnt", CPC_COUNT_SYSTEM);
+	add(set, "Instr_cnt", CPC_COUNT_USER | CPC_COUNT_SYSTEM);
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	measure(set, ROUNDS, 3, first);
+	measure(set, 2 * ROUNDS, 3, second);
+	assert_int_equal(second[0] - first[0], 2 * ROUNDS);
+	for (int i = 0; i < 2; i++) {
+		assert_true(first[1] > 0 && second[1] > 0);
+		assert_int_equal(first[0] + first[1], first[2]);
+		assert_int_equal(second[0] + second[1], second[2]);
+	}
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+}
+
+static void all_counters(void **state)
+{
+	cpc_set_t *set = new_set(INSTRUCTIONS, CPC_COUNT_USER);
+	uint64_t count[COUNTERS + 1];
+
+	(void)state;
+	for (int i = 1; i < COUNTERS; i++)
+		add(set, INSTRUCTIONS, CPC_COUNT_USER);
+	add(set, "Cycle_cnt", CPC_COUNT_USER);
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	assert_exact(set, ARRAY_SIZE(count));
+	measure(set, ROUNDS, ARRAY_SIZE(count), count);
+	for (size_t i = 1; i < ARRAY_SIZE(count); i++)
+		assert_int_equal(count[i], count[0]);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+}
+
+static void too_many(void **state)
+{
+	cpc_set_t *set = new_set(INSTRUCTIONS, CPC_COUNT_USER);
+	cpc_set_t *good = new_set(INSTRUCTIONS, CPC_COUNT_USER);
+
+	(void)state;
+	for (int i = 1; i < COUNTERS + 1; i++)
+		add(set, INSTRUCTIONS, CPC_COUNT_USER);
+	assert_int_equal(cpc_bind_curlwp(cpc, good, 0), 0);
+	for (int i = 0; i < 2; i++) {
+		memset(&heard, 0, sizeof(heard));
+		if (i == 0)
+			assert_int_equal(cpc_bind_curlwp(cpc, set, 0), -1);
+		else
+			assert_int_equal(cpc_bind_cpu(cpc, 0, set, 0), -1);
+		assert_int_equal(errno, EINVAL);
+		assert_int_equal(heard.subcode, CPC_RESOURCE_UNAVAIL);
+		assert_string_equal(heard.fn, i == 0 ? "cpc_bind_curlwp" : "cpc_bind_cpu");
+		assert_non_null(strstr(heard.text, "the PMU has too few counters"));
+	}
+	/* The set that was bound before is as it was. */
+	assert_exact(good, 1);
+	assert_int_equal(cpc_unbind(cpc, good), 0);
+}
+
+/* A shell under tests/work/holder says when all counters are held, and waits for us. */
+static pid_t start_holder(int *to, int *from)
+{
+	int in[2], out[2];
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe(in), 0);
+	assert_int_equal(pipe(out), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		dup2(in[0], STDIN_FILENO);
+		dup2(out[1], STDOUT_FILENO);
+		close(in[1]);
+		close(out[0]);
+		execlp("holder", "holder", "sh", "-c", "echo; read x", NULL);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	*to = in[1];
+	*from = out[0];
+	assert_int_equal(read(*from, &c, 1), 1);
+	return pid;
+}
+
+static void end_holder(pid_t pid, int to, int from)
+{
+	int status;
+
+	close(to);
+	close(from);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	/* The shell's read found no line; holder would have said that it was disturbed. */
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 1);
+}
+
+/* Bound, or refused with EAGAIN; then no sample can be had. */
+static void assert_held(cpc_set_t *set, int bound)
+{
+	cpc_buf_t *buf = cpc_buf_create(cpc, set);
+
+	if (bound == 0) {
+		assert_int_equal(cpc_set_sample(cpc, set, buf), -1);
+		assert_int_equal(errno, EAGAIN);
+		assert_int_equal(cpc_unbind(cpc, set), 0);
+	} else {
+		assert_int_equal(errno, EAGAIN);
+	}
+	assert_int_equal(cpc_buf_destroy(cpc, buf), 0);
+}
+
+static void held_by_others(void **state)
+{
+	cpc_set_t *before = new_set("Instr_cnt", CPC_COUNT_USER);
+	cpc_set_t *set = new_set("Instr_cnt", CPC_COUNT_USER);
+	cpc_set_t *faults = new_set("page-faults", CPC_COUNT_USER);
+	int to, from;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(cpc_bind_curlwp(cpc, before, 0), 0);
+	assert_exact(before, 1);
+	pid = start_holder(&to, &from);
+	assert_held(before, 0);
+	assert_held(set, cpc_bind_curlwp(cpc, set, 0));
+	assert_held(set, cpc_bind_cpu(cpc, 0, set, 0));
+	assert_held(set, cpc_bind_cpu(cpc, 0, set, CPC_BIND_CPU_REMOTE));
+	/* What needs no counter goes on. */
+	assert_int_equal(cpc_bind_curlwp(cpc, faults, 0), 0);
+	assert_int_equal(cpc_unbind(cpc, faults), 0);
+	end_holder(pid, to, from);
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	assert_exact(set, 1);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(own_lwp, setup, teardown),
+		cmocka_unit_test_setup_teardown(own_cpu, setup, teardown),
+		cmocka_unit_test_setup_teardown(threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(modes, setup, teardown),
+		cmocka_unit_test_setup_teardown(all_counters, setup, teardown),
+		cmocka_unit_test_setup_teardown(too_many, setup, teardown),
+		cmocka_unit_test_setup_teardown(held_by_others, setup, teardown),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -6,7 +6,7 @@
 # Each check has a name, a line of output, and no influence on the next one.
 
 checks=0 failed=0
-out=/tmp/out.$$ err=/tmp/err.$$
+out=/tmp/out err=/tmp/err
 
 # check NAME COMMAND...: the command must succeed.
 check() {
@@ -48,6 +48,26 @@ counts() {
 		row = ""
 		for (i = 4; i <= NF; i++) row = row (i > 4 ? " " : "") $i
 	} END { print row }' $out
+}
+
+# In a table with -fv the fini_lwp rows of each process add up to its exec and exit rows.
+sums() {
+	awk '
+	$4 == "fini_lwp" { for (i = 5; i <= NF; i++) sum[$2, i] += $i; rows++ }
+	($4 == "exec" || $4 == "exit") && $5 != "#" {
+		for (i = 5; i <= NF; i++) {
+			bad += sum[$2, i] != $i
+			sum[$2, i] = 0
+		}
+		totals++
+	}
+	END { exit bad || !totals || rows < totals }' $out
+}
+
+# In a table with -fe, the last counters of the exit rows of all processes that run bare.
+exits_of_bare() {
+	awk '$4 == "exec" && $5 == "#" { bare[$2] = $0 ~ /'\''bare'\''/ }
+	$4 == "exit" && bare[$2] { printf "%s%s", n++ ? " " : "", $NF }' $out
 }
 
 # To be called last.

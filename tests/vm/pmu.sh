@@ -12,6 +12,14 @@ for i in 1 2; do
 	same "bare, time $i: instructions and cycles" "$(counts exit)" "1000000 1000000"
 done
 
+for spec in PAPI_tot_ins PAPI_tot_cyc instructions 0x08 INST_RETIRED:u arm_ac57::CPU_CYCLES \
+	armv8_pmuv3/inst_retired/ armv8_pmuv3/event=0x08/ armv8_pmuv3/event=8,long/ 0x08,long=1; do
+	run cputrack -c "$spec" bare
+	same "bare by the name $spec" "$(counts exit)" 1000000
+done
+run cputrack -c Instr_cnt,page-faults,task-clock bare
+same "software events beside it" "$(counts exit | cut -d' ' -f 1,2)" "1000000 1"
+
 # The start of a program with libc differs by a few instructions from run to run;
 # threads do not.
 run cputrack -c Instr_cnt loop -t 2 1000
@@ -61,6 +69,14 @@ told "an event that the CPU lacks" 1 "^cputrack: cannot count 'BRANCH_MISPRED': 
 run cputrack -h
 check "-h leaves them out" [ -z "$(grep -w BRANCH_MISPRED "$out")" ]
 check "-h tells the counters" grep -q "^  name:  ARM Cortex A57 (PMU armv8_pmuv3, 7 counters)$" "$out"
+
+# ---- events by the PMU's own names and codes ----------------------------------------
+run cputrack -c armv8_pmuv3/event=0x10000/ bare
+told "a code that is too large" 2 "'event' is at most 0xffff"
+run cputrack -c armv8_pmuv3/nosuch/ bare
+told "a name that the PMU does not have" 2 "'armv8_pmuv3' has neither an event nor a field 'nosuch'"
+run cputrack -c IC_ref bare
+told "an event that this CPU does not count" 1 "cannot count 'IC_ref'"
 
 # ---- attributes are fields of the PMU ---------------------------------------------
 run cputrack -c 0x10,event=8 bare

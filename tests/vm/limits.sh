@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# limits.sh - all counters, one too many, and those that others hold; as root, on one CPU.
+# shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
+# shellcheck disable=SC2016 # for awk and other shells
+. ./check.sh
+
+# ---- all counters, and one more ----------------------------------------------------
+i=0x08
+run cputrack -c $i,$i,$i,$i,$i,$i,Cycle_cnt bare
+same "6 and cycles" "$(counts exit)" "1000000 1000000 1000000 1000000 1000000 1000000 1000000"
+run cputrack -c $i,$i,$i,$i,$i,$i,$i bare
+told "7" 1 "cannot count '0x08' together with .* the PMU has too few counters"
+run cpustat -c $i,$i,$i,$i,$i,$i,$i 0.1 1
+told "7 on a CPU" 1 "cannot count '0x08' together with .* the PMU has too few counters"
+
+# ---- counters that another program holds -------------------------------------------
+run holder cpustat -c Instr_cnt 0.1 2
+told "cpustat beside a holder" 1 "cpu0 - "
+run holder cputrack -T 0.1 -c page-faults,Instr_cnt sleep 1
+same "cputrack beside a holder: the command's status" "$status" 0
+check "cputrack beside a holder: it says so" grep -q 'perf counter contents invalidated' "$err"
+check "cputrack beside a holder: no count is shown" \
+	awk '$3 == "tick" { n++; bad += $4 != "-" || $5 != "-" } END { exit bad || !n }' "$out"
+run holder -n 1 cputrack -c $i,$i,$i,$i,$i,$i bare
+same "what is not held can be had" "$(counts exit)" \
+	"1000000 1000000 1000000 1000000 1000000 1000000"
+run holder cputrack -c page-faults bare
+same "a holder does not matter to software events" "$(counts exit)" 1
+
+# ---- by the library ---------------------------------------------------------------
+run test_pmu
+same "test_pmu" "$status" 0
+
+finish

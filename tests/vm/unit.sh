@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# unit.sh - the unit tests on Arm64, and the shipped event definitions against its libpfm4,
+# which has no tables of other CPUs.
+# shellcheck disable=SC1091,SC2154 # a file of its own, and its variables
+. ./check.sh
+
+for test in /cpc/tests/test_*; do
+	run "$test"
+	same "${test##*/}" "$status" 0
+done
+run defcheck events/*.def
+same "event definitions" "$status" 0
+
+finish

@@ -13,17 +13,22 @@ run cputrack -c $i,$i,$i,$i,$i,$i,Cycle_cnt bare
 same "6 and cycles" "$(counts exit)" "1000000 1000000 1000000 1000000 1000000 1000000 1000000"
 run cputrack -c $i,$i,$i,$i,$i,$i,$i bare
 told "7" 1 "cannot count '0x08' together with .* the PMU has too few counters"
+run cputrack -c $i,$i,$i,$i,$i,$i,armv8_pmuv3/inst_retired/ bare
+told "7, one by sysfs" 1 "cannot count 'armv8_pmuv3/inst_retired/' together with"
 run cpustat -c $i,$i,$i,$i,$i,$i,$i 0.1 1
 told "7 on a CPU" 1 "cannot count '0x08' together with .* the PMU has too few counters"
 
 # ---- counters that another program holds -------------------------------------------
 run holder cpustat -c Instr_cnt 0.1 2
-told "cpustat beside a holder" 1 "cpu0 - "
-run holder cputrack -T 0.1 -c page-faults,Instr_cnt sleep 1
-same "cputrack beside a holder: the command's status" "$status" 0
-check "cputrack beside a holder: it says so" grep -q 'perf counter contents invalidated' "$err"
-check "cputrack beside a holder: no count is shown" \
+told "cpustat beside a holder" 1 "^cpustat: cpu0 - cannot count 'Instr_cnt': others hold the counters"
+run holder cputrack -c page-faults,Instr_cnt bare
+told "cputrack beside a holder" 1 "^cputrack: cannot count 'Instr_cnt': others hold the counters"
+run cputrack -e -T 0.1 -c page-faults,Instr_cnt holder sleep 1
+same "held while tracking: the command's status" "$status" 0
+check "held while tracking: it is told" grep -q '^cputrack: lwp1 .*: perf counter contents invalidated' "$err"
+check "held while tracking: no count is shown" \
 	awk '$3 == "tick" { n++; bad += $4 != "-" || $5 != "-" } END { exit bad || !n }' "$out"
+check "held while tracking: the total says so" grep -q 'exit .*# incomplete$' "$out"
 run holder -n 1 cputrack -c $i,$i,$i,$i,$i,$i bare
 same "what is not held can be had" "$(counts exit)" \
 	"1000000 1000000 1000000 1000000 1000000 1000000"

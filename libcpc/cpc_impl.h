@@ -318,7 +318,7 @@ uint_t cpci_group_capacity(void);
 bool cpci_group_overflows(const struct cpci_term *term);
 /*
  * One read(2) of the group with leader `fd` and `n` members into `raw`: the
- * number of values, time enabled and running in ns, the values.  -1: EAGAIN.
+ * number of values, time enabled and running in ns, the values.  -1: EAGAIN, ENOSYS.
  */
 enum { CPCI_RAW_N, CPCI_RAW_ENABLED, CPCI_RAW_RUNNING, CPCI_RAW_VALUES };
 int cpci_group_read(int fd, uint_t n, uint64_t *raw);

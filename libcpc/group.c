@@ -311,8 +311,11 @@ int cpci_group_read(int fd, uint_t n, uint64_t *raw)
 
 	if (got == (ssize_t)want)
 		return 0;
-	/* End of file: the group is in the error state, others have its counters. */
+	/*
+	 * End of file: the group is in the error state, others have its counters.  Without
+	 * its members: its CPU went offline.
+	 */
 	if (got >= 0)
-		errno = EAGAIN;
+		errno = got == 0 ? EAGAIN : ENOSYS;
 	return -1;
 }

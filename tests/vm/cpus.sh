@@ -26,15 +26,18 @@ run cpustat -c Instr_cnt,sys,Cycle_cnt,sys 0.2 3
 same "two CPUs: exit status" "$status" 0
 check "two CPUs: they add up" rows 2
 
-(
-	sleep 1
-	online 0
-) &
-run cpustat -c Instr_cnt,sys 0.4 5
-wait
-told "a CPU goes offline" 1 "^cpustat: cpu1 - "
-same "a CPU goes offline: rows of the other" "$(grep -c ' 0 *tick' "$out")" 5
-check "a CPU goes offline: what there is adds up" rows 1
+for spec in Instr_cnt,sys Instr_cnt,sys,Cycle_cnt,sys; do
+	online 1
+	(
+		sleep 1
+		online 0
+	) &
+	run cpustat -c $spec 0.4 5
+	wait
+	told "$spec, a CPU goes offline" 1 "^cpustat: cpu1 - the CPU went offline"
+	same "$spec, a CPU goes offline: rows of the other" "$(grep -c ' 0 *tick' "$out")" 5
+	check "$spec, a CPU goes offline: what there is adds up" rows 1
+done
 run cpustat -c Instr_cnt,sys 0.2 2
 same "without it: exit status" "$status" 0
 check "without it: the other adds up" rows 1

@@ -35,8 +35,4 @@ same "what is not held can be had" "$(counts exit)" \
 run holder cputrack -c page-faults bare
 same "a holder does not matter to software events" "$(counts exit)" 1
 
-# ---- by the library ---------------------------------------------------------------
-run test_pmu
-same "test_pmu" "$status" 0
-
 finish

@@ -95,10 +95,24 @@ static void list_attr(void *arg, const char *attr)
 		fill_word(arg, attr);
 }
 
+/* The reason why nothing can be counted; NULL: this can. */
+static const char *why_none(cpc_t *cpc)
+{
+	cpc_set_t *set = cpc_set_create(cpc);
+
+	if (set == NULL ||
+	    cpc_set_add_request(cpc, set, "page-faults", 0, CPC_COUNT_USER, 0, NULL) == -1 ||
+	    cpc_bind_curlwp(cpc, set, 0) == -1)
+		return cpcerr_text();
+	cpc_set_destroy(cpc, set);
+	return NULL;
+}
+
 /* What this machine can count, and how to write it.  -1: libcpc has told why not. */
 static int print_caps(FILE *f, cpc_t *cpc)
 {
 	struct listing l = {.fill = {.f = f, .indent = 8}, .group = -1};
+	const char *none = NULL;
 	char slots[64];
 
 	fprintf(f, "\nCPU performance counter interface:\n");
@@ -110,6 +124,8 @@ static int print_caps(FILE *f, cpc_t *cpc)
 	if (cpc_walk_groups(cpc, &l, list_event) == -1)
 		return -1;
 	fill_end(&l.fill);
+	if (l.group == -1 && (none = why_none(cpc)) != NULL)
+		print_text(f, "no events: ", none);
 	fprintf(f, "\nfurther events:\n");
 	print_text(f, "        ",
 		   "tracepoints (system:event, as under /sys/kernel/tracing/events), breakpoints "
@@ -169,9 +185,14 @@ int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f
 		return STATUS_FAILED;
 	}
 	if (rc == 0 && about->pattern != NULL && !about->version) {
-		warnx("no event that can be counted here has '%s' in its name or description; "
-		      "tracepoints are not searched",
-		      about->pattern);
+		const char *none = why_none(cpc);
+
+		if (none != NULL)
+			warnx("%s", none);
+		else
+			warnx("no event that can be counted here has '%s' in its name or description; "
+			      "tracepoints are not searched",
+			      about->pattern);
 		return STATUS_FAILED;
 	}
 	return STATUS_OK;

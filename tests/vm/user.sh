@@ -37,7 +37,14 @@ level=3
 refused '' 2 cputrack -c Instr_cnt bare
 refused ' in kernel mode' 1 cputrack -c Instr_cnt,sys bare
 refused ' on a whole CPU' 0 cpustat -c Instr_cnt 0.1 1
+as_user cputrack -h
+check "level 3: -h tells why there are no events" \
+	grep -q "^no events: .*kernel.perf_event_paranoid is 3" "$out"
+as_user cputrack -h instr
+told "level 3: -h instr" 1 "^cputrack: .*kernel.perf_event_paranoid is 3"
 paranoid 2
+as_user cputrack -h
+check "level 2: -h has events" [ "$(grep -c '^no events\|^generic events' "$out")" = 1 ]
 counted Instr_cnt,armv8_pmuv3/cpu_cycles/,0x08 '1000000 1000000 1000000'
 refused ' in kernel mode' 1 cputrack -c Instr_cnt,sys bare
 refused ' on a whole CPU' 0 cpustat -c Instr_cnt 0.1 1

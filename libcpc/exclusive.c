@@ -125,14 +125,14 @@ static void make_generation(int dir)
 }
 
 /* LWPs' sets that were bound before now are so no more. */
-static void raise_generation(int dir)
+static void raise_generation(enum cpci_place place, int dir)
 {
 	generation_t *map;
 	struct stat st;
 	int fd;
 
 	registry.others++;
-	if (geteuid() != 0 || dir == -1)
+	if (place != CPCI_ROOTS || dir == -1)
 		return;
 	fd = openat(dir, GENERATION, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (fd == -1)
@@ -157,6 +157,10 @@ static int enter_place(enum cpci_place *place, int *mutex)
 	if (*place == CPCI_ROOTS && mkdir(cpci_place_path[CPCI_ROOTS], 0755) == 0)
 		chmod(cpci_place_path[CPCI_ROOTS], 0755); /* whatever the umask */
 	dir = cpci_place_open(*place);
+	if (dir == -1 && *place == CPCI_ROOTS) { /* no /run here: as if we were not root */
+		*place = CPCI_USERS;
+		dir = cpci_place_open(*place);
+	}
 	if (dir != -1)
 		*mutex = cpci_place_mutex(dir);
 	if (*place == CPCI_ROOTS && *mutex != -1)
@@ -212,7 +216,7 @@ static int claim_cpu(struct cpci_claim *claim, struct cpci_found *found)
 		rc = -1;
 	}
 	if (rc == 0)
-		raise_generation(dir);
+		raise_generation(place, dir);
 
 	int err = errno;
 

@@ -94,6 +94,13 @@ typedef uint_t pctx_idlefn_t(pctx_t *pctx, void *arg);
  */
 typedef int pctx_callfn_t(pctx_t *pctx, pid_t pid, id_t lwp, int op, void *arg);
 
+/*
+ * Extension.  The dynamic linker has mapped a library, none of whose code has run.  The
+ * last call has `done` not 0: all libraries that the program starts with are there.
+ * Only in processes for which pctx_watch_libraries asked for it.
+ */
+typedef int pctx_mappedfn_t(pctx_t *pctx, pid_t pid, id_t lwp, int done, void *arg);
+
 typedef enum {
 	PCTX_NULL_EVENT = 0,
 	PCTX_SYSC_EXEC_EVENT,
@@ -103,8 +110,9 @@ typedef enum {
 	PCTX_INIT_LWP_EVENT,
 	PCTX_FINI_LWP_EVENT,
 	PCTX_SYSC_LWP_EXIT_EVENT,
-	PCTX_IDLE_EVENT, /* Extension */
-	PCTX_CALL_EVENT	 /* Extension */
+	PCTX_IDLE_EVENT,  /* Extension */
+	PCTX_CALL_EVENT,  /* Extension */
+	PCTX_MAPPED_EVENT /* Extension */
 } pctx_event_t;
 
 /*
@@ -156,6 +164,15 @@ void pctx_release(pctx_t *pctx);
 
 /* Extension.  The process that the handle stands for. */
 pid_t pctx_pid(const pctx_t *pctx);
+
+/*
+ * Extension.  Called in the init_lwp handler of a new program: asks for mapped events
+ * until its libraries are there; the process also stops at system calls until then.
+ * With `on` 0, takes that back, also in the mapped handler.  Returns 1 if such events
+ * will come; 0 if not: they are all there, or this cannot be known, since the program
+ * has no dynamic linker, is not stopped, or is of another word size.
+ */
+int pctx_watch_libraries(pctx_t *pctx, int on);
 
 /* Extension.  Non-zero while the process is stopped by job control. */
 int pctx_stopped(const pctx_t *pctx);

@@ -19,7 +19,8 @@
 
 #define PTRACE_FORKS ((unsigned long)(PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK))
 
-const unsigned long pctxi_ptrace_options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_FORKS;
+const unsigned long pctxi_ptrace_options =
+	PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_FORKS;
 
 static void left_if_empty(struct pctx *ctx)
 {
@@ -69,7 +70,7 @@ static void go_on(struct pctxi_lwp *lwp, int sig)
 		return;
 	}
 	lwp->state = LWP_RUNNING;
-	ptrace(PTRACE_CONT, lwp->tid, NULL, data);
+	ptrace(ctx->linking ? PTRACE_SYSCALL : PTRACE_CONT, lwp->tid, NULL, data);
 }
 
 /* Calls the handlers of an LWP's birth; it has not run yet. */
@@ -222,6 +223,7 @@ static struct pctx *child_of(struct pctx *parent, pid_t pid)
 	ctx->fini_lwp = parent->fini_lwp;
 	ctx->lwp_exit = parent->lwp_exit;
 	ctx->call = parent->call;
+	ctx->mapped = parent->mapped;
 	return ctx;
 }
 
@@ -368,6 +370,7 @@ static void exec(struct pctxi_lwp *lwp)
 		}
 	}
 	pctxi_lwp_sole(lwp);
+	ctx->linking = false;
 	if (rc != 0)
 		pctxi_leave(ctx);
 	else if (ctx->state == PCTX_FOLLOWED)
@@ -444,6 +447,10 @@ void pctxi_dispatch(struct pctxi_loop *loop, pid_t tid, int status)
 		break;
 	case PCTXI_EXEC:
 		exec(lwp);
+		break;
+	case PCTXI_SYSCALL:
+		pctxi_syscall_stop(lwp);
+		go_on(lwp, 0);
 		break;
 	case PCTXI_SIGNAL:
 		go_on(lwp, pctxi_call(lwp, stop.sig) ? 0 : stop.sig);

@@ -179,6 +179,9 @@ int pctx_set_events(pctx_t *pctx, ...)
 		case PCTX_CALL_EVENT:
 			pctx->call = va_arg(ap, pctx_callfn_t *);
 			break;
+		case PCTX_MAPPED_EVENT:
+			pctx->mapped = va_arg(ap, pctx_mappedfn_t *);
+			break;
 		case PCTX_NULL_EVENT:
 		default:
 			pctxi_error(pctx->errfn, "set_events", "unknown event %d", (int)event);

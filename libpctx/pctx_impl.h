@@ -33,6 +33,7 @@ struct pctxi_lwp {
 	bool begun;	 /* its init_lwp handler was called */
 	bool group_stop; /* the stop it is in is a group-stop */
 	bool no_forks;	 /* it does not stop at forks (any more) */
+	bool maps;	 /* it is in a call that maps code; see mapped.c */
 	int status;	 /* LWP_GONE: how it died */
 	RB_ENTRY(pctxi_lwp) by_tid;
 	RB_ENTRY(pctxi_lwp) by_id;
@@ -58,6 +59,8 @@ struct pctx {
 	int status;   /* of wait(2) */
 	struct pctxi_ids lwps;
 	id_t next_id;
+	bool linking;	     /* its LWPs stop at system calls, too */
+	uint64_t debug_slot; /* while linking: see mapped.c */
 
 	void *arg;
 	pctx_errfn_t *errfn;
@@ -70,6 +73,7 @@ struct pctx {
 	pctx_sysc_lwp_exitfn_t *lwp_exit;
 	pctx_idlefn_t *idle;
 	pctx_callfn_t *call;
+	pctx_mappedfn_t *mapped;
 	int (*tick)(pctx_t *, pid_t, id_t, void *);
 	TAILQ_ENTRY(pctx) link;
 };
@@ -134,6 +138,7 @@ enum pctxi_what {
 	PCTXI_BIRTH,	  /* it made a thread or process, its id is the event message; resume */
 	PCTXI_EXEC,	  /* it runs a new program, all other LWPs are gone; resume */
 	PCTXI_GROUP_STOP, /* its process is stopped by job control; listen */
+	PCTXI_SYSCALL,	  /* a system call begins or ends; resume */
 	PCTXI_SIGNAL,	  /* a signal is to be delivered; resume with it */
 	PCTXI_HELD,	  /* first stop, interrupted, or out of a group-stop; resume */
 };
@@ -151,7 +156,7 @@ struct pctxi_stop pctxi_stop_decode(int status);
 #define PCTXI_FN_RUN "run"
 
 /* life.c */
-/* The stops of the life cycle; never at system calls, never at exit. */
+/* The stops of the life cycle, never at exit; and what tells those of mapped.c from signals. */
 extern const unsigned long pctxi_ptrace_options;
 
 /* Acts on a status that waitpid(2) gave for thread `tid`. */
@@ -163,6 +168,8 @@ void pctxi_leave(struct pctx *ctx);
 
 /* call.c: is the signal that an LWP stopped with a call?  Then it is answered now. */
 bool pctxi_call(struct pctxi_lwp *lwp, int sig);
+/* mapped.c: an LWP stopped at a system call, while libraries are waited for. */
+void pctxi_syscall_stop(struct pctxi_lwp *lwp);
 
 /* loop.c */
 int pctxi_loop_run(struct pctxi_loop *loop);

@@ -23,6 +23,10 @@ struct pctxi_stop pctxi_stop_decode(int status)
 	}
 	switch (status >> 16) {
 	case 0:
+		if (WSTOPSIG(status) == (SIGTRAP | 0x80)) { /* PTRACE_O_TRACESYSGOOD */
+			stop.what = PCTXI_SYSCALL;
+			break;
+		}
 		stop.what = PCTXI_SIGNAL;
 		stop.sig = WSTOPSIG(status);
 		break;

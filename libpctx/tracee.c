@@ -132,6 +132,7 @@ void pctxi_lwp_sole(struct pctxi_lwp *lwp)
 	RB_REMOVE(pctxi_ids, &ctx->lwps, lwp);
 	ctx->next_id = 1;
 	lwp->begun = false;
+	lwp->maps = false;
 	pctxi_lwp_join(lwp, ctx);
 }
 

@@ -233,6 +233,30 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags);
  */
 #define CPC_BIND_CPU_SHARED 0x40
 
+/*
+ * Breakpoints by symbol ("breakpoint/addr=function/") are looked up in the program that is
+ * bound, and in the libraries that it has by then: ENOENT when one is missing, EINVAL on
+ * CPUs, and for symbols that name no single address.
+ *
+ * Extension, a flag of cpc_bind_curlwp and cpc_bind_pctx: do not look symbols up yet; they
+ * count nothing until cpc_set_resolve finds them.
+ */
+#define CPC_BIND_LATE 0x80
+
+/*
+ * Extension.  Looks the symbols up that a set bound with CPC_BIND_LATE lacks; those that
+ * are found are counted from now on, without a gap for all others.  Returns how many it
+ * still lacks, or -1 and errno, as for binding.
+ */
+int cpc_set_resolve(cpc_t *cpc, cpc_set_t *set);
+
+/*
+ * Extension.  Calls `action` for each symbol that the requests of a set name, with the
+ * index of the request and, if the set is bound, with the address counted; 0: none yet.
+ */
+typedef void(cpc_walk_symbols_fn)(void *arg, int index, const char *symbol, uint64_t address);
+void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symbols_fn *action);
+
 /* Stops counting and frees the counters.  EINVAL: the set is not bound. */
 int cpc_unbind(cpc_t *cpc, cpc_set_t *set);
 

@@ -106,12 +106,18 @@ static int bind_with(cpc_t *cpc, cpc_set_t *set, struct cpci_target target, enum
 	struct cpci_claim *claim = NULL;
 	struct cpci_member bad = {0};
 	struct cpci_pass pass = {0};
+	struct cpci_site *site;
 	bool excluded = true;
 	cpc_set_t *other;
 	int err;
 
-	if (cpci_group_open(set->plan, target, gains->fd, &bad) == -1) {
-		why(diag, set, target, bad, errno);
+	if (cpci_sites_make(cpc, set, target, flags, &site, diag) == -1)
+		return -1;
+	if (cpci_group_open(set->plan, target, site, gains->fd, &bad) == -1) {
+		int error = errno;
+
+		free(site);
+		why(diag, set, target, bad, error);
 		return -1;
 	}
 	if (target.cpu == -1)
@@ -120,6 +126,7 @@ static int bind_with(cpc_t *cpc, cpc_set_t *set, struct cpci_target target, enum
 		excluded = (claim = take_cpu(cpc, set, target.cpu, bound, diag)) != NULL;
 	if (!excluded) {
 		cpci_group_close(set->plan, gains->fd);
+		free(site);
 		return -1;
 	}
 	LIST_FOREACH(other, &cpc->sets, link) {
@@ -129,16 +136,19 @@ static int bind_with(cpc_t *cpc, cpc_set_t *set, struct cpci_target target, enum
 	free(set->start);
 	set->fd = gains->fd;
 	set->start = gains->start;
+	set->site = site;
+	set->target = target.tid != 0 ? target.tid : cpci_self();
 	set->enabled_ns = 0;
 	/* Of several kinds of cores, one kind's group is on the hardware part of the time. */
 	set->tick_source = cpci_cores()->n > 1 ? CPCI_RAW_ENABLED : CPCI_RAW_RUNNING;
 	set->owner = cpci_self();
 	set->bound = bound;
+	set->off = (flags & CPC_BIND_DISABLED) != 0;
 	set->claim = claim;
 	set->pass = pass;
 	if (gains->own != NULL)
 		cpci_own_add(gains->own, set);
-	err = (flags & CPC_BIND_DISABLED) == 0 ? start_counting(set, &bad) : 0;
+	err = !set->off ? start_counting(set, &bad) : 0;
 	if (err != 0) {
 		cpci_unbind(set);
 		why(diag, set, target, bad, err);
@@ -182,7 +192,7 @@ int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
 	static const char fn[] = "cpc_bind_curlwp";
 	const struct cpci_target target = {.tid = 0, .cpu = -1};
 
-	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED) == -1)
+	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED | CPC_BIND_LATE) == -1)
 		return -1;
 	return bind(cpc, fn, set, target, CPCI_LWP, flags);
 }
@@ -192,7 +202,7 @@ int cpc_bind_pctx(cpc_t *cpc, pctx_t *pctx, id_t id, cpc_set_t *set, uint_t flag
 	static const char fn[] = "cpc_bind_pctx";
 	struct cpci_target target = {.cpu = -1};
 
-	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED) == -1)
+	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED | CPC_BIND_LATE) == -1)
 		return -1;
 	target.tid = pctx_lwp_tid(pctx, id);
 	if (target.tid == -1)
@@ -278,7 +288,9 @@ void cpci_unbind(struct cpc_set *set)
 	cpci_own_remove(set);
 	cpci_group_close(set->plan, set->fd);
 	free(set->fd);
+	free(set->site);
 	set->fd = NULL;
+	set->site = NULL;
 	cpci_claim_drop(set->claim);
 	set->claim = NULL;
 	if (set->affinity != NULL && set->owner == cpci_self())

@@ -100,8 +100,9 @@ static cpc_set_t *own_set(const cpc_t *cpc)
 	return NULL;
 }
 
-static int switch_counters(const cpc_set_t *set, bool on)
+static int switch_counters(cpc_set_t *set, bool on)
 {
+	set->off = !on;
 	if (cpci_pass_holds(&set->pass, cpci_now()))
 		return cpci_group_switch(set->plan, set->fd, on);
 	errno = EAGAIN;
@@ -131,7 +132,7 @@ int cpc_disable(cpc_t *cpc)
 	return switch_lwp(cpc, false);
 }
 
-static int switch_set(cpc_t *cpc, const char *fn, const cpc_set_t *set, bool on)
+static int switch_set(cpc_t *cpc, const char *fn, cpc_set_t *set, bool on)
 {
 	if (set->cpc != cpc || set->bound != CPCI_PCTX)
 		return cpci_failf(cpc, fn, EINVAL, 0,

@@ -27,6 +27,11 @@ struct cpci_term {
 	uint8_t precise_ip;
 	bool exclude_user, exclude_kernel, exclude_hv, exclude_host, exclude_guest;
 	uint64_t config, config1, config2;
+	/*
+	 * Breakpoints: "", or what config1 is an offset to.  config2, the length, may be 0
+	 * then: as long as the symbol.
+	 */
+	char symbol[256];
 };
 
 /* Why something failed: the errno, the subcode, and the words. */
@@ -102,13 +107,16 @@ struct cpc_set {
 	uint64_t *preset; /* one per request, the values at the next bind */
 	uint64_t *start;  /* those of the last bind */
 	enum cpci_bound bound;
-	pid_t owner;	      /* CPCI_LWP, CPCI_CPU: the thread that bound it */
-	struct cpci_own *own; /* CPCI_LWP: its place with that thread */
-	int *fd;	      /* one per member while bound; NULL: not bound */
-	void **page;	      /* what the kernel maps for each; NULL: only read(2) reads them */
-	uint_t tick_source;   /* CPCI_RAW_ENABLED or CPCI_RAW_RUNNING */
-	uint64_t enabled_ns;  /* CPUs: the time enabled at the last sample */
-	cpu_set_t *affinity;  /* CPCI_CPU: where the owner ran before */
+	bool off;		/* it does not count for now */
+	pid_t owner;		/* CPCI_LWP, CPCI_CPU: the thread that bound it */
+	struct cpci_own *own;	/* CPCI_LWP: its place with that thread */
+	int *fd;		/* one per member while bound; NULL: not bound */
+	void **page;		/* what the kernel maps for each; NULL: only read(2) reads them */
+	struct cpci_site *site; /* while bound, one per member; NULL: there are no symbols */
+	pid_t target;		/* the thread whose process they are in */
+	uint_t tick_source;	/* CPCI_RAW_ENABLED or CPCI_RAW_RUNNING */
+	uint64_t enabled_ns;	/* CPUs: the time enabled at the last sample */
+	cpu_set_t *affinity;	/* CPCI_CPU: where the owner ran before */
 	size_t affinity_size;
 	struct cpci_claim *claim; /* CPUs; NULL: none, or shared */
 	struct cpci_pass pass;	  /* LWPs */
@@ -140,7 +148,8 @@ struct cpc {
 	uint_t npic, caps; /* npic 0: what the machine has is not known yet */
 	char cciname[128];
 	struct cpci_clock clock;
-	struct cpci_defs *defs; /* NULL: not read yet */
+	struct cpci_defs *defs;				 /* NULL: not read yet */
+	LIST_HEAD(cpci_symfiles, cpci_symfile) symfiles; /* see symfile.c */
 	LIST_HEAD(cpci_sets, cpc_set) sets;
 	LIST_HEAD(cpci_bufs, cpc_buf) bufs;
 };
@@ -294,9 +303,23 @@ struct cpci_target {
 	pid_t tid; /* 0: the calling thread, -1: all */
 	int cpu;   /* -1: any */
 };
-/* Opens all members of a plan, not counting yet; -1, errno, and which was refused. */
-int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd,
-		    struct cpci_member *bad);
+/* Where the symbol of a member is, plus its offset. */
+struct cpci_site {
+	uint64_t addr; /* 0: not found yet; it counts nothing */
+	uint64_t len;  /* the size of what is there; 0: unknown */
+};
+/*
+ * Opens all members of a plan, not counting yet; -1, errno, and which was refused.
+ * `place` is per member, or NULL.
+ */
+int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, const struct cpci_site *site,
+		    int *fd, struct cpci_member *bad);
+/*
+ * Moves member `i` to where its symbol is; it goes on from its count, if the set is not
+ * `off`.  -1 and errno.
+ */
+int cpci_group_move(const struct cpci_plan *plan, uint_t i, const struct cpci_site *site, int fd,
+		    bool off);
 int cpci_group_start(const struct cpci_plan *plan, const int *fd); /* -1 and errno */
 /* A group that was started, but has no counters, since others hold them; -1: none. */
 int cpci_group_lost(const struct cpci_plan *plan, const int *fd);
@@ -331,6 +354,47 @@ void cpci_fast_map(struct cpc_set *set);
 void cpci_fast_unmap(struct cpc_set *set);
 /* Fills `raw` as cpci_group_read does; false: that is to be used.  Safe in signal handlers. */
 bool cpci_fast_read(const struct cpc_set *set, uint64_t *raw);
+
+/* symbol.c: where symbols are in a process */
+/*
+ * The sites of a set that is to be bound, allocated; NULL when it has no symbols.  With
+ * the lock held.  -1: see `diag`.
+ */
+int cpci_sites_make(cpc_t *cpc, const cpc_set_t *set, struct cpci_target target, uint_t flags,
+		    struct cpci_site **site, struct cpci_diag *diag);
+
+/* symfile.c: symbols in ELF files */
+enum cpci_symbol_kind {
+	CPCI_SYM_NONE,
+	CPCI_SYM_FOUND,
+	CPCI_SYM_AMBIGUOUS, /* `n` local ones */
+	CPCI_SYM_IFUNC,
+	CPCI_SYM_TLS,
+};
+
+/* A part of a file that is mapped as code, in whole pages. */
+struct cpci_segment {
+	uint64_t offset, addr;
+};
+#define CPCI_MAX_SEGMENTS 4
+
+struct cpci_symbol {
+	enum cpci_symbol_kind kind;
+	uint64_t value, size; /* as in the file; what is mapped elsewhere is elsewhere */
+	uint_t n;
+	/* Of its file. */
+	uint64_t entry;
+	uint_t nsegments;
+	const struct cpci_segment *segment;
+};
+
+/*
+ * What the file at `path` has by that name, with the lock held.  NULL and errno: it cannot
+ * be read, or is not the one with inode number `ino` (0: any).
+ */
+const struct cpci_symbol *cpci_symfile_find(cpc_t *cpc, const char *path, uint64_t ino,
+					    const char *name);
+void cpci_symfiles_free(cpc_t *cpc);
 
 /* why.c: the reason in words for the errno that opening a request gave. */
 void cpci_why(struct cpci_diag *diag, int err, const char *name, const struct cpci_term *term,

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * event_break.c - breakpoints as counters: "breakpoint/addr=0x401136,len=8,rw=x/".
+ * event_break.c - breakpoints as counters: "breakpoint/addr=0x401136,len=8,rw=x/",
+ * "breakpoint/addr=function+0x10/".
  *
  * The debug registers of the CPU are few (four on x86), and count exactly, in virtual
  * machines too (perf_event_open(2), PERF_TYPE_BREAKPOINT).
  */
 #include "cpc_impl.h"
 
+#include <bsd/string.h>
+#include <ctype.h>
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
@@ -41,17 +44,38 @@ struct fields {
 	uint64_t addr, len;
 	uint32_t access;
 	bool has_addr;
+	char symbol[sizeof(((struct cpci_term *)0)->symbol)]; /* what addr is an offset to */
 };
 
+/* A number, or a symbol with or without an offset. */
+static const char *parse_addr(struct fields *f, char *value)
+{
+	char *offset;
+
+	f->has_addr = true;
+	f->symbol[0] = '\0';
+	f->addr = 0;
+	if (isdigit((unsigned char)*value))
+		return cpci_parse_number(value, &f->addr) ? NULL : "addr is no number";
+	offset = strchr(value, '+');
+	if (offset != NULL)
+		*offset++ = '\0';
+	if (*value == '\0')
+		return "addr is a number, or a symbol with or without +offset";
+	if (strlcpy(f->symbol, value, sizeof(f->symbol)) >= sizeof(f->symbol))
+		return "the symbol is longer than 255 characters";
+	if (offset != NULL && !cpci_parse_number(offset, &f->addr))
+		return "the offset from the symbol is to be a number";
+	return NULL;
+}
+
 /* One "field=value"; NULL, or what is wrong with it. */
-static const char *parse_field(struct fields *f, const char *field, const char *value)
+static const char *parse_field(struct fields *f, const char *field, char *value)
 {
 	if (value == NULL)
 		return "a breakpoint is breakpoint/addr=ADDRESS[,len=BYTES][,rw=x|r|w|rw]/";
-	if (strcmp(field, "addr") == 0) {
-		f->has_addr = cpci_parse_number(value, &f->addr);
-		return f->has_addr ? NULL : "addr is to be a number";
-	}
+	if (strcmp(field, "addr") == 0)
+		return parse_addr(f, value);
 	if (strcmp(field, "len") == 0) {
 		if (cpci_parse_number(value, &f->len) &&
 		    (f->len == 1 || f->len == 2 || f->len == 4 || f->len == 8))
@@ -69,7 +93,7 @@ int cpci_event_break(const char *name, uint_t flags, struct cpci_event *event,
 		     struct cpci_diag *diag)
 {
 	struct fields f = {.access = HW_BREAKPOINT_X};
-	char text[256], *next;
+	char text[1024], *next;
 	size_t n = strlen(name);
 	const char *why = NULL;
 
@@ -96,7 +120,7 @@ int cpci_event_break(const char *name, uint_t flags, struct cpci_event *event,
 	/* The kernel wants the size of a long for instructions. */
 	if (f.access == HW_BREAKPOINT_X)
 		f.len = sizeof(long);
-	else if (f.len == 0)
+	else if (f.len == 0 && f.symbol[0] == '\0')
 		f.len = 4;
 	event->nterms = 1;
 	event->term[0] = (struct cpci_term){
@@ -105,6 +129,7 @@ int cpci_event_break(const char *name, uint_t flags, struct cpci_event *event,
 		.config1 = f.addr,
 		.config2 = f.len,
 	};
+	strlcpy(event->term[0].symbol, f.symbol, sizeof(event->term[0].symbol));
 	cpci_term_modes(&event->term[0], flags);
 	return 1;
 }

@@ -14,7 +14,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static struct perf_event_attr make_attr(const struct cpci_term *term)
+/*
+ * Where a breakpoint waits whose symbol is not known yet: nothing is ever mapped so low
+ * (vm.mmap_min_addr), and it is aligned for any length.
+ */
+#define NOWHERE 0xff8
+
+static struct perf_event_attr make_attr(const struct cpci_term *term, const struct cpci_site *site)
 {
 	struct perf_event_attr attr = {
 		.type = term->type,
@@ -34,6 +40,13 @@ static struct perf_event_attr make_attr(const struct cpci_term *term)
 	/* Address and length of a breakpoint share the places of config1 and config2. */
 	attr.bp_type = term->bp_type;
 	attr.precise_ip = term->precise_ip & 3U;
+	if (term->symbol[0] != '\0') {
+		uint64_t len = site != NULL ? site->len : 0;
+
+		attr.bp_addr = site != NULL && site->addr != 0 ? site->addr : NOWHERE;
+		if (attr.bp_len == 0)
+			attr.bp_len = len == 1 || len == 2 || len == 8 ? len : 4;
+	}
 	return attr;
 }
 
@@ -43,10 +56,10 @@ static int open_attr(struct perf_event_attr *attr, struct cpci_target target, in
 			    PERF_FLAG_FD_CLOEXEC);
 }
 
-static int open_term(const struct cpci_term *term, struct cpci_target target, int leader,
-		     bool disabled)
+static int open_at(const struct cpci_term *term, const struct cpci_site *site,
+		   struct cpci_target target, int leader, bool disabled)
 {
-	struct perf_event_attr attr = make_attr(term);
+	struct perf_event_attr attr = make_attr(term, site);
 
 	if (!cpci_pmu_implements(term)) {
 		errno = ENOENT;
@@ -57,6 +70,12 @@ static int open_term(const struct cpci_term *term, struct cpci_target target, in
 	if (target.tid == 0)
 		attr.config1 |= cpci_fast_config1(term);
 	return open_attr(&attr, target, leader);
+}
+
+static int open_term(const struct cpci_term *term, struct cpci_target target, int leader,
+		     bool disabled)
+{
+	return open_at(term, NULL, target, leader, disabled);
 }
 
 static void close_some(const int *fd, uint_t n)
@@ -77,13 +96,15 @@ static bool is_elsewhere(const struct cpci_plan *plan, const struct cpci_span *g
 
 /* Opens members first..first + n - 1; only the leader can be disabled. */
 static int open_span(const struct cpci_plan *plan, const struct cpci_span *group,
-		     struct cpci_target target, bool disabled, int *fd, struct cpci_member *bad)
+		     const struct cpci_site *site, struct cpci_target target, bool disabled,
+		     int *fd, struct cpci_member *bad)
 {
 	for (uint_t i = 0; i < group->n; i++) {
 		struct cpci_member member = plan->member[group->first + i];
 
-		fd[i] = open_term(cpci_plan_term(plan, member), target, i == 0 ? -1 : fd[0],
-				  disabled && i == 0);
+		fd[i] = open_at(cpci_plan_term(plan, member),
+				site != NULL ? &site[group->first + i] : NULL, target,
+				i == 0 ? -1 : fd[0], disabled && i == 0);
 		if (fd[i] == -1) {
 			int err = errno;
 
@@ -102,15 +123,15 @@ static int open_span(const struct cpci_plan *plan, const struct cpci_span *group
  * while a pinned leader is in the error state, so this one is not pinned either: what
  * others hold, and be it a set of ours that is about to go, is another question.
  */
-static int check_fit(struct cpci_plan *plan, struct cpci_target target, int *fd,
-		     struct cpci_member *bad)
+static int check_fit(struct cpci_plan *plan, struct cpci_target target,
+		     const struct cpci_site *site, int *fd, struct cpci_member *bad)
 {
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		const struct cpci_span *group = &plan->group[g];
 
 		if (!group->hardware || group->n == 1 || is_elsewhere(plan, group, target))
 			continue;
-		if (open_span(plan, group, target, false, fd, bad) == -1)
+		if (open_span(plan, group, site, target, false, fd, bad) == -1)
 			return -1;
 		close_some(fd, group->n);
 	}
@@ -118,12 +139,12 @@ static int check_fit(struct cpci_plan *plan, struct cpci_target target, int *fd,
 	return 0;
 }
 
-int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd,
-		    struct cpci_member *bad)
+int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, const struct cpci_site *site,
+		    int *fd, struct cpci_member *bad)
 {
 	bool any = false;
 
-	if (!plan->fits && check_fit(plan, target, fd, bad) == -1)
+	if (!plan->fits && check_fit(plan, target, site, fd, bad) == -1)
 		return -1;
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		const struct cpci_span *group = &plan->group[g];
@@ -134,7 +155,7 @@ int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd,
 			continue;
 		}
 		any = true;
-		if (open_span(plan, group, target, true, fd + group->first, bad) == -1) {
+		if (open_span(plan, group, site, target, true, fd + group->first, bad) == -1) {
 			int err = errno;
 
 			close_some(fd, group->first);
@@ -146,6 +167,25 @@ int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, int *fd,
 		return 0;
 	*bad = plan->member[0];
 	errno = EINVAL; /* as the kernel would say */
+	return -1;
+}
+
+int cpci_group_move(const struct cpci_plan *plan, uint_t i, const struct cpci_site *site, int fd,
+		    bool off)
+{
+	struct perf_event_attr attr = make_attr(cpci_plan_term(plan, plan->member[i]), site);
+
+	for (uint_t g = 0; g < plan->ngroups; g++) {
+		if (plan->group[g].first == i) {
+			attr.pinned = 1;
+			attr.disabled = off;
+		}
+	}
+	/* All but the place is to be as it was opened, and `disabled` as it is now. */
+	if (ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr) == 0)
+		return 0;
+	if (errno == ENOTTY) /* before Linux 4.17 */
+		errno = EOPNOTSUPP;
 	return -1;
 }
 
@@ -292,7 +332,7 @@ uint_t cpci_group_capacity(void)
 bool cpci_group_overflows(const struct cpci_term *term)
 {
 	const struct cpci_target self = {.tid = 0, .cpu = -1};
-	struct perf_event_attr attr = make_attr(term);
+	struct perf_event_attr attr = make_attr(term, NULL);
 	int fd;
 
 	attr.disabled = 1;

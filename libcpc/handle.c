@@ -96,6 +96,7 @@ cpc_t *cpc_open(int ver)
 	pthread_mutex_init(&cpc->lock, NULL);
 	LIST_INIT(&cpc->sets);
 	LIST_INIT(&cpc->bufs);
+	LIST_INIT(&cpc->symfiles);
 	cpci_clock_start(&cpc->clock);
 	return cpc;
 }
@@ -110,6 +111,7 @@ int cpc_close(cpc_t *cpc)
 	while ((buf = LIST_FIRST(&cpc->bufs)) != NULL)
 		cpc_buf_destroy(cpc, buf);
 	cpci_defs_free(cpc->defs);
+	cpci_symfiles_free(cpc);
 	pthread_mutex_destroy(&cpc->lock);
 	free(cpc);
 	return 0;

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,6 +171,11 @@ static void why_invalid(struct cpci_diag *diag, const char *name, const struct c
 {
 	if (target.tid == -1 && !is_cpu(target.cpu))
 		cpci_diag(diag, EINVAL, 0, "no CPU %d", target.cpu);
+	else if (term->type == PERF_TYPE_BREAKPOINT)
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': this CPU has no such breakpoint: is addr a multiple "
+			  "of len?%s",
+			  name, term->bp_type == HW_BREAKPOINT_R ? "  Try rw=rw" : "");
 	else if (fits_alone(term, target))
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s' together with the other events: the PMU has too few "

@@ -127,9 +127,10 @@ static int print_caps(FILE *f, cpc_t *cpc)
 	if (l.group == -1 && (none = why_none(cpc)) != NULL)
 		print_text(f, "no events: ", none);
 	fprintf(f, "\nfurther events:\n");
-	print_text(f, "        ",
-		   "tracepoints (system:event, as under /sys/kernel/tracing/events), breakpoints "
-		   "(breakpoint/addr=ADDRESS/) and, as a number, codes of the CPU's counters");
+	print_text(
+		f, "        ",
+		"tracepoints (system:event, as under /sys/kernel/tracing/events), breakpoints "
+		"(breakpoint/addr=ADDRESS or FUNCTION/) and, as a number, codes of the CPU's counters");
 	fprintf(f, "\nattributes:\n");
 	fill_word(&l.fill, "nouser");
 	fill_word(&l.fill, "sys");

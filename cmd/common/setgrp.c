@@ -59,6 +59,12 @@ static bool is_attr(void *arg, const char *name)
 	return cpc_is_attr(arg, name) != 0;
 }
 
+static void has_symbol(void *arg, int index, const char *symbol, uint64_t address)
+{
+	(void)index, (void)symbol, (void)address;
+	*(bool *)arg = true;
+}
+
 int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug)
 {
 	struct setgrp_set set = {.text = text, .system_only = true};
@@ -85,6 +91,7 @@ int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug)
 		set.system_only = set.system_only && req->nouser && req->sys;
 		add_column(grp, req->slot);
 	}
+	cpc_walk_symbols(cpc, set.set, &set.symbols, has_symbol);
 	grp->set = reallocarray(grp->set, grp->n + 1, sizeof(*grp->set));
 	if (grp->set == NULL)
 		err(STATUS_FAILED, NULL);

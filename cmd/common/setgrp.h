@@ -15,6 +15,7 @@ struct setgrp_set {
 	struct spec spec;
 	cpc_set_t *set;	  /* to be duplicated for whatever is counted */
 	bool system_only; /* all requests: nouser, sys */
+	bool symbols;	  /* some request names a symbol */
 };
 
 struct setgrp {

@@ -159,6 +159,13 @@ static int count(const struct config *cfg, cpc_t *cpc, struct sampler_end *end)
 
 	for (size_t i = 0; status == STATUS_OK && i < cfg->nspecs; i++)
 		status = setgrp_add(&grp, cpc, cfg->spec[i], cfg->debug);
+	for (size_t i = 0; status == STATUS_OK && i < grp.n; i++) {
+		if (grp.set[i].symbols) {
+			warnx("'%s': a symbol is one of a program; cputrack counts it",
+			      grp.set[i].text);
+			status = STATUS_FAILED;
+		}
+	}
 	if (status == STATUS_OK) {
 		setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 		*end = sampler_run(&cfg->sampler, cpc, &grp, &out);

@@ -139,7 +139,7 @@ static int parse_option(struct config *cfg, int c)
 		cfg->track.verbose = true;
 		return STATUS_OK;
 	case 'D':
-		cfg->debug = true;
+		cfg->debug = cfg->track.debug = true;
 		return STATUS_OK;
 	case OPT_START_DISABLED:
 		cfg->track.start_off = true;
@@ -185,11 +185,32 @@ static int try_sets(const struct setgrp *grp, cpc_t *cpc)
 	for (size_t i = 0; i < grp->n; i++) {
 		cpc_set_t *set = grp->set[i].set;
 
-		if (cpc_bind_curlwp(cpc, set, 0) == -1) {
+		if (cpc_bind_curlwp(cpc, set, CPC_BIND_LATE) == -1) {
 			warnx("%s", cpcerr_text());
 			return STATUS_FAILED;
 		}
 		cpc_unbind(cpc, set);
+	}
+	return STATUS_OK;
+}
+
+/*
+ * Does the program have the symbols of the sets?  One that was started may get them with
+ * its libraries, or another program may have them.
+ */
+static int try_symbols(const struct config *cfg, cpc_t *cpc, pctx_t *pctx)
+{
+	for (size_t i = 0; i < cfg->grp.n; i++) {
+		cpc_set_t *set = cfg->grp.set[i].set;
+
+		if (!cfg->grp.set[i].symbols)
+			continue;
+		if (cpc_bind_pctx(cpc, pctx, 1, set, 0) == 0) {
+			cpc_unbind(cpc, set);
+		} else if (errno != ESRCH && (errno != ENOENT || cfg->command == NULL)) {
+			warnx("%s", cpcerr_text());
+			return STATUS_FAILED;
+		}
 	}
 	return STATUS_OK;
 }
@@ -337,6 +358,13 @@ static int run(const struct config *cfg, struct track *track, const struct out *
 		running.pidfd = (int)syscall(SYS_pidfd_open, pctx_pid(pctx), 0);
 	if (running.early != 0)
 		raise(running.early); /* its handler can act on it now */
+	status = try_symbols(cfg, out->cpc, pctx);
+	if (status != STATUS_OK && cfg->command != NULL) {
+		kill(pctx_pid(pctx), SIGKILL); /* it has not run yet */
+		pctx_wait(pctx, &wstatus);
+	}
+	if (status != STATUS_OK)
+		return status;
 	/* A closed pipe is to end the table, not the command. */
 	signal(SIGPIPE, SIG_IGN);
 	if (cfg->header)
@@ -356,7 +384,7 @@ static int run(const struct config *cfg, struct track *track, const struct out *
 		pctx_release(pctx);
 	}
 	running.track = NULL; /* signals find nothing to act on any more */
-	if (rc == -1 || track_lost(track))
+	if (track_lacks_symbols(track) || track_lost(track) || rc == -1)
 		status = STATUS_FAILED;
 	return status;
 }

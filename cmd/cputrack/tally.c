@@ -25,9 +25,10 @@ static int cmp_proc(const struct proc *a, const struct proc *b)
 RB_GENERATE(lwps, lwp, link, cmp_lwp)
 RB_GENERATE(procs, proc, link, cmp_proc)
 
-void tally_init(struct tally *tally, cpc_t *cpc, const struct setgrp *grp)
+void tally_init(struct tally *tally, cpc_t *cpc, const struct setgrp *grp, bool debug)
 {
 	*tally = (struct tally){.cpc = cpc, .grp = grp};
+	tally->symbols = symbols_new(cpc, grp, debug);
 	RB_INIT(&tally->procs);
 	tally->now = xcalloc(grp->n, sizeof(cpc_buf_t *));
 	tally->diff = xcalloc(grp->n, sizeof(cpc_buf_t *));
@@ -51,6 +52,7 @@ void tally_free(struct tally *tally)
 		cpc_buf_destroy(tally->cpc, tally->now[i]);
 		cpc_buf_destroy(tally->cpc, tally->diff[i]);
 	}
+	symbols_free(tally->symbols);
 	free(tally->now);
 	free(tally->diff);
 }
@@ -88,7 +90,7 @@ void tally_clear_proc(struct tally *tally, struct proc *proc)
 			cpc_buf_destroy(tally->cpc, proc->total[i]);
 		proc->total[i] = NULL;
 	}
-	proc->incomplete = false;
+	proc->incomplete = proc->linking = false;
 }
 
 void tally_free_proc(struct tally *tally, struct proc *proc)
@@ -173,24 +175,68 @@ static void complain(struct tally *tally, const struct proc *proc, const struct 
 	      error != ENOMEM ? cpcerr_text() : strerror(ENOMEM), (int)proc->pid);
 }
 
+static void refuse(struct tally *tally, struct proc *proc, struct lwp *lwp, const char *event,
+		   int error)
+{
+	lwp->state = REFUSED;
+	proc->incomplete = true;
+	symbols_refused(tally->symbols, lwp->turn);
+	complain(tally, proc, lwp, event, error);
+}
+
+/* How many symbols the set lacks that was just bound; -1: it could not be. */
+static int bind(struct tally *tally, pctx_t *pctx, const struct lwp *lwp, cpc_set_t *set)
+{
+	uint_t flags = CPC_BIND_LATE | (lwp->off ? CPC_BIND_DISABLED : 0);
+	int n;
+
+	if (cpc_bind_pctx(tally->cpc, pctx, lwp->id, set, flags) == -1)
+		return -1;
+	n = cpc_set_resolve(tally->cpc, set);
+	if (n == -1) {
+		int error = errno;
+
+		cpc_unbind(tally->cpc, set);
+		errno = error;
+	}
+	return n;
+}
+
+/* A program lacks `n` symbols of the set that was bound: do its libraries have them? */
+static void settle(struct tally *tally, pctx_t *pctx, struct proc *proc, const struct lwp *lwp,
+		   int n, bool first)
+{
+	const struct counted *c = &lwp->counted[lwp->turn];
+	bool symbols = false;
+
+	for (size_t i = 0; i < tally->grp->n; i++)
+		symbols |= tally->grp->set[i].symbols;
+	if (!symbols)
+		return;
+	/* Those of the sets to come, too. */
+	if (!proc->linking && lwp->id == 1 && (n > 0 || tally->grp->n > 1))
+		proc->linking = pctx_watch_libraries(pctx, 1);
+	if (!proc->linking && (n > 0 || (first && lwp->id == 1)))
+		symbols_settled(tally->symbols, proc->pid, lwp->turn, c->set);
+}
+
 void tally_bind(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp *lwp,
 		const char *event)
 {
 	struct counted *c = &lwp->counted[lwp->turn];
-	bool ready = prepare(tally, c, lwp->turn);
-	uint_t flags = lwp->off ? CPC_BIND_DISABLED : 0;
+	bool ready = prepare(tally, c, lwp->turn), first = !c->valid;
+	int n = ready ? bind(tally, pctx, lwp, c->set) : -1;
 
-	if (ready && cpc_bind_pctx(tally->cpc, pctx, lwp->id, c->set, flags) == 0) {
+	if (n >= 0) {
 		lwp->state = COUNTING;
 		c->valid = true;
+		settle(tally, pctx, proc, lwp, n, first);
 	} else if (ready && errno == ESRCH) {
 		/* Killed in its stop: its death is the next thing to be heard of it. */
 		lwp->state = NEVER_RAN;
 		c->valid = true;
 	} else {
-		lwp->state = REFUSED;
-		proc->incomplete = true;
-		complain(tally, proc, lwp, event, ready ? errno : ENOMEM);
+		refuse(tally, proc, lwp, event, ready ? errno : ENOMEM);
 	}
 }
 
@@ -204,6 +250,37 @@ int tally_switch(struct tally *tally, struct lwp *lwp, bool on)
 		return errno;
 	lwp->off = !on;
 	return 0;
+}
+
+void tally_mapped(struct tally *tally, pctx_t *pctx, struct proc *proc, bool done)
+{
+	struct lwp *lwp;
+	int missing = 0;
+
+	for (lwp = tally_first_lwp(proc); lwp != NULL; lwp = tally_next_lwp(lwp)) {
+		cpc_set_t *set = lwp->counted[lwp->turn].set;
+		int n;
+
+		if (lwp->state != COUNTING)
+			continue;
+		n = cpc_set_resolve(tally->cpc, set);
+		if (n == -1 && errno != ESRCH) {
+			refuse(tally, proc, lwp, "init_lwp", errno);
+			lwp->counted[lwp->turn].valid = false;
+			cpc_unbind(tally->cpc, set);
+		} else if (n != -1) {
+			missing += n;
+		}
+	}
+	/* The sets to come may lack more. */
+	done |= missing == 0 && tally->grp->n == 1;
+	if (!done)
+		return;
+	proc->linking = false;
+	pctx_watch_libraries(pctx, 0);
+	lwp = tally_first_lwp(proc);
+	if (lwp->state == COUNTING)
+		symbols_settled(tally->symbols, proc->pid, lwp->turn, lwp->counted[lwp->turn].set);
 }
 
 cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp)

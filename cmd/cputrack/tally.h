@@ -10,6 +10,7 @@
 #define TALLY_H
 
 #include "../common/setgrp.h"
+#include "symbols.h"
 
 #include <bsd/sys/tree.h>
 #include <libcpc.h>
@@ -44,6 +45,7 @@ RB_HEAD(lwps, lwp);
 struct proc {
 	pid_t pid;
 	bool incomplete; /* some LWP was refused */
+	bool linking;	 /* its libraries are awaited */
 	struct lwps lwps;
 	RB_ENTRY(proc) link;
 	cpc_buf_t *total[]; /* one per set, over LWPs that are gone; NULL: none counted */
@@ -53,6 +55,7 @@ RB_HEAD(procs, proc);
 struct tally {
 	cpc_t *cpc;
 	const struct setgrp *grp;
+	struct symbols *symbols;
 	struct procs procs;
 	struct proc *last;	 /* the one looked up last */
 	bool start_off;		 /* new LWPs start with their counters off */
@@ -62,7 +65,7 @@ struct tally {
 	cpc_buf_t **now, **diff; /* for each set, a sample and a difference in the making */
 };
 
-void tally_init(struct tally *tally, cpc_t *cpc, const struct setgrp *grp);
+void tally_init(struct tally *tally, cpc_t *cpc, const struct setgrp *grp, bool debug);
 void tally_free(struct tally *tally);
 
 struct proc *tally_proc(struct tally *tally, pid_t pid); /* made when it is new */
@@ -87,6 +90,8 @@ void tally_bind(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp
  * EINVAL (it has none), EAGAIN (it lost them).
  */
 int tally_switch(struct tally *tally, struct lwp *lwp, bool on);
+/* The libraries of a process have come, or some of them: they may have its symbols. */
+void tally_mapped(struct tally *tally, pctx_t *pctx, struct proc *proc, bool done);
 /* What the current set has counted since it was bound; NULL: that is not known. */
 cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp);
 /* The same since the last time; NULL: that is not known. */

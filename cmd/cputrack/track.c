@@ -38,7 +38,7 @@ struct track *track_new(const struct track_config *config, const struct out *out
 
 	track->config = *config;
 	track->out = out;
-	tally_init(&track->tally, out->cpc, out->grp);
+	tally_init(&track->tally, out->cpc, out->grp, config->debug);
 	track->tally.start_off = config->start_off;
 	track->start_ns = now_ns();
 	track->unflushed = true; /* the header */
@@ -291,16 +291,25 @@ static void on_exit_proc(pctx_t *pctx, pid_t pid, id_t id, int status, void *arg
 	tally_free_proc(&track->tally, proc);
 }
 
+static int on_mapped(pctx_t *pctx, pid_t pid, id_t id, int done, void *arg)
+{
+	struct track *track = arg;
+
+	(void)id;
+	tally_mapped(&track->tally, pctx, tally_proc(&track->tally, pid), done != 0);
+	return 0;
+}
+
 /* ---- the run ------------------------------------------------------------ */
 
 int track_watch(pctx_t *pctx, bool follow_fork)
 {
-	return pctx_set_events(pctx, PCTX_INIT_LWP_EVENT, on_init_lwp, PCTX_FINI_LWP_EVENT,
-			       on_fini_lwp, PCTX_SYSC_LWP_CREATE_EVENT, on_lwp_create,
-			       PCTX_SYSC_LWP_EXIT_EVENT, on_lwp_exit, PCTX_SYSC_EXEC_EVENT, on_exec,
-			       PCTX_SYSC_FORK_EVENT, follow_fork ? on_fork : NULL,
-			       PCTX_SYSC_EXIT_EVENT, on_exit_proc, PCTX_IDLE_EVENT, on_idle,
-			       PCTX_CALL_EVENT, on_call, PCTX_NULL_EVENT);
+	return pctx_set_events(
+		pctx, PCTX_INIT_LWP_EVENT, on_init_lwp, PCTX_FINI_LWP_EVENT, on_fini_lwp,
+		PCTX_SYSC_LWP_CREATE_EVENT, on_lwp_create, PCTX_SYSC_LWP_EXIT_EVENT, on_lwp_exit,
+		PCTX_SYSC_EXEC_EVENT, on_exec, PCTX_SYSC_FORK_EVENT, follow_fork ? on_fork : NULL,
+		PCTX_SYSC_EXIT_EVENT, on_exit_proc, PCTX_IDLE_EVENT, on_idle, PCTX_CALL_EVENT,
+		on_call, PCTX_MAPPED_EVENT, on_mapped, PCTX_NULL_EVENT);
 }
 
 /* Tracking ends before these processes do. */
@@ -354,6 +363,14 @@ bool track_lost(const struct track *track)
 int track_output_error(const struct track *track)
 {
 	return track->output_error;
+}
+
+bool track_lacks_symbols(const struct track *track)
+{
+	bool all = track->config.follow_exec && track->config.follow_fork;
+
+	return symbols_missing(track->tally.symbols,
+			       all ? "" : " (-f tracks children, too, -e what they execute)");
 }
 
 void track_free(struct track *track)

@@ -16,6 +16,7 @@ struct track_config {
 	bool follow_exec, follow_fork, verbose;
 	bool start_off;	    /* counters are off until the program switches them on */
 	bool created;	    /* the program was started, not attached to */
+	bool debug;	    /* tell where symbols are */
 	uint_t interval_ms; /* 0: rows of the life cycle only */
 	uint_t count;	    /* ticks; 0: no limit */
 };
@@ -45,6 +46,9 @@ bool track_lost(const struct track *track);
 
 /* The errno with which output failed, or 0; tracking ended there. */
 int track_output_error(const struct track *track);
+
+/* Says which symbols none of the tracked programs had; true: there are some. */
+bool track_lacks_symbols(const struct track *track);
 
 void track_free(struct track *track);
 

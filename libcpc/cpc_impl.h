@@ -38,7 +38,7 @@ struct cpci_term {
 struct cpci_diag {
 	int err;
 	int subcode;
-	char text[320];
+	char text[1024]; /* symbols can be long */
 };
 
 #define CPCI_MAX_TERMS 8

@@ -55,7 +55,7 @@ bool parse_seconds(const char *text, int64_t *ns)
 static struct {
 	bool debug;
 	int subcode;
-	char text[512];
+	char text[1100];
 } last;
 
 static void keep(const char *fn, int subcode, const char *fmt, va_list ap)

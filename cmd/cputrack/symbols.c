@@ -167,6 +167,14 @@ void symbols_refused(struct symbols *symbols, size_t i)
 		symbol->told |= symbol->set == i;
 }
 
+void symbols_unknown(struct symbols *symbols)
+{
+	struct symbol *symbol;
+
+	LIST_FOREACH(symbol, &symbols->list, link)
+		symbol->seen = true;
+}
+
 bool symbols_missing(const struct symbols *symbols, const char *hint)
 {
 	const struct symbol *symbol;

@@ -25,6 +25,9 @@ void symbols_settled(struct symbols *symbols, pid_t pid, size_t i, const cpc_set
 /* The same, but could not be bound, for a reason that was told. */
 void symbols_refused(struct symbols *symbols, size_t i);
 
+/* Tracking ends while a program gets its libraries: it may have had any symbol. */
+void symbols_unknown(struct symbols *symbols);
+
 /* Says which symbols were never counted since no program had them; true: there are some. */
 bool symbols_missing(const struct symbols *symbols, const char *hint);
 

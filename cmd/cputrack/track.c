@@ -326,6 +326,8 @@ static void put_last_rows(struct track *track)
 			if (track->config.verbose)
 				put_lwp_totals(track, proc, lwp, "fini_lwp");
 		}
+		if (proc->linking)
+			symbols_unknown(track->tally.symbols);
 		put_proc_totals(track, proc, 1, "detach");
 		tally_free_proc(&track->tally, proc);
 	}

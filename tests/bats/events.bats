@@ -164,7 +164,6 @@ definitions() {
 		go -2 cputrack -c "$event" true
 		[ "$stderr" = "cputrack: bad event '$event': $why" ]
 	done <<-'EOF'
-		breakpoint/addr=main/|addr is to be a number
 		breakpoint/addr=1|it is to end with a slash
 		breakpoint/len=1/|addr is missing
 		breakpoint/addr=1,len=3/|len is 1, 2, 4 or 8

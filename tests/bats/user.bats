@@ -16,7 +16,7 @@ setup() {
 	PLACE=$(mktemp -d "${TMPDIR:-/tmp}/cpc-user.XXXXXX")
 	chmod 755 "$PLACE"
 	cp "$CPC_BUILD/cputrack" "$CPC_BUILD/cpustat" "$WORK/fault" "$WORK/threads" \
-		"$WORK/crowd" "$WORK/forks" "$WORK/ids" "$WORK/probe" "$PLACE"
+		"$WORK/crowd" "$WORK/forks" "$WORK/ids" "$WORK/probe" "$WORK/symbols" "$PLACE"
 	find "$CPC_BUILD" -name 'lib*.so*' -exec cp -P {} "$PLACE" \;
 	AS_USER=(env LD_LIBRARY_PATH="$PLACE" PATH="$PLACE:$PATH")
 	if [ "$(id -u)" = 0 ]; then
@@ -82,6 +82,13 @@ need_paranoid() {
 	check_life
 	[ "$(count_of lwp_create)" -eq 50 ]
 	[ "$(count_of fork)" -eq 12 ]
+}
+
+@test "breakpoints by symbol, of the program and of its libraries" {
+	b=breakpoint/addr
+	user -0 cputrack -T 0 -c "$b=called/,$b=lib_called/,$b=getppid/" "$PLACE/symbols" 10 1
+	[ "$(rows_of exit)" = "0 1 exit 20 27 20" ]
+	[ -z "$stderr" ]
 }
 
 @test "attaching to one's own process" {

@@ -1,0 +1,210 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# Breakpoints by symbol of the tracked program: what symbols.c says is known.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+setup() {
+	common_setup
+	[[ $(uname -m) == x86_64 || $(uname -m) == aarch64 ]] || skip "not tried on this CPU"
+	if ! cputrack -c "$(x main)" -o "$T/probe" "$WORK/symbols" 1 2>"$T/probe.err"; then
+		skip "no breakpoints here: $(cat "$T/probe.err")"
+	fi
+}
+
+# An event: calls of a function, writes to a variable.
+x() {
+	printf 'breakpoint/addr=%s/' "$1"
+}
+
+w() {
+	printf 'breakpoint/addr=%s,rw=w/' "$1"
+}
+
+# The counters of the rows with EVENT of LWP, one per line: counts EVENT [LWP]
+counts() {
+	rows_of "$@" | cut -d' ' -f4-
+}
+
+@test "per LWP and in all: position-independent, not so, and static programs" {
+	for program in symbols symbols-fixed symbols-static; do
+		track -0 -v -T 0 -c "$(x called),$(x lib_called),$(x getppid),$(w data)" \
+			"$WORK/$program" 100 3
+		check_format
+		check_sums
+		[ "$stderr" = "" ]
+		[ "$(counts fini_lwp 1)" = "100 107 100 100" ]
+		for lwp in 2 3 4; do
+			[ "$(counts lwp_exit $lwp)" = "100 100 100 100" ]
+		done
+		[ "$(counts exit)" = "400 407 400 400" ]
+	done
+}
+
+@test "variables in .data and .bss, offsets, and as many bytes as a variable has" {
+	for program in symbols symbols-fixed symbols-static; do
+		track -0 -T 0 -c "$(w data),$(w zeroed),$(w words),$(w words+8)" \
+			"$WORK/$program" 50 1
+		[ "$(counts exit)" = "100 100 200 100" ]
+		track -0 -T 0 -c "breakpoint/addr=words+010,len=4,rw=w/,breakpoint/addr=zeroed+4,len=4,rw=w/" \
+			"$WORK/$program" 50
+		[ "$(counts exit)" = "50 50" ]
+		track -0 -T 0 -c "breakpoint/addr=words,rw=rw/,$(w words+0x0)" "$WORK/$program" 50
+		[ "$(counts exit)" = "100 100" ]
+	done
+}
+
+@test "children, and the programs that they execute; who lacks the symbol is told once" {
+	track -0 -f -T 0 -c "$(x called),$(x lib_called),$(x getppid)" "$WORK/symbols" 20 1 5
+	[ "$(count_of exit)" -eq 6 ]
+	[ "$(counts exit | sort | uniq -c | xargs)" = "5 20 20 20 1 40 47 40" ]
+	[ "$stderr" = "" ]
+
+	track -0 -fe -T 0 -c "$(x called),$(x lib_called)" sh -c \
+		"'$WORK/symbols' 10; '$WORK/symbols-fixed' 20 1 1; env '$WORK/symbols-static' 30; :"
+	check_life
+	[ "$(counts exit | xargs -n2)" = $'10 17\n20 20\n40 47\n30 37\n0 0' ]
+	for symbol in called lib_called; do
+		[ "$(grep -c "^cputrack: 'sh' ([0-9]*) has no symbol '$symbol': $(x $symbol) counts 0 in it$" \
+			<<<"$stderr")" -eq 1 ]
+	done
+	# Of the programs that sh executes, of which env is one.
+	[ "$(grep -c "'env'" <<<"$stderr")" -eq 2 ]
+	[ "$(wc -l <<<"$stderr")" -eq 4 ]
+}
+
+@test "exec in a chain: each program is looked into anew" {
+	track -0 -e -T 0 -c "$(x called),$(x lib_called)" \
+		sh -c "exec env env '$WORK/symbols' 10"
+	[ "$(counts exec | grep -v '#' | xargs -n2)" = $'0 0\n0 0\n0 0' ]
+	[ "$(counts exit)" = "10 17" ]
+	[ "$(wc -l <<<"$stderr")" -eq 4 ] # sh and env once each, for two symbols
+}
+
+@test "several specs: a symbol of a set whose turn is later" {
+	start ct cputrack -o "$ROWS" -T 0.05 -c "$(x lib_called)" -c "$(x getppid)" \
+		"$WORK/symbols" -w 30
+	eventually said ct ready
+	eventually ticks_of "$(x getppid)"
+	tell ct g
+	finish ct
+	[ "$status" -eq 0 ]
+	[ ! -s "$T/ct.err" ]
+	# Each is counted in its turns only, and the constructor ran in the first.
+	a=$(rows_of exit | awk -v spec="$(x lib_called)" '$NF == spec { print $4 }')
+	b=$(rows_of exit | awk -v spec="$(x getppid)" '$NF == spec { print $4 + $5 }')
+	[ "$a" -ge 7 ] && [ "$a" -le 37 ] && [ "$b" -le 30 ]
+}
+
+ticks_of() {
+	rows_of tick | grep -qF "# $1"
+}
+
+@test "attached: counted from there on, also when the program was removed" {
+	for program in symbols symbols-fixed symbols-static; do
+		cp "$WORK/$program" "$T/gone"
+		cp "$WORK/libsymbols.so" "$T"
+		start prog "$T/gone" -w 100 2
+		eventually said prog ready
+		rm -f "$T/gone" "$ROWS"
+		# Only the kernel's own link leads there then.
+		[ "$(id -u)" != 0 ] || rm "$T/libsymbols.so"
+		start ct cputrack -v -T 0 -o "$ROWS" -c "$(x called),$(x lib_called),$(x getppid)" \
+			-p "${PIDS[prog]}"
+		eventually grep -q init_lwp "$ROWS"
+		tell prog g
+		finish prog
+		finish ct
+		[ "$status" -eq 0 ]
+		[ "$(counts lwp_exit 3)" = "100 100 100" ]
+		[ "$(counts exit)" = "300 300 300" ]
+	done
+}
+
+@test "attached, and the symbol is not there: an error at once, the program runs on" {
+	start prog "$WORK/symbols" -w 1
+	eventually said prog ready
+	go -1 cputrack -o "$ROWS" -c "$(x nowhere)" -p "${PIDS[prog]}"
+	[ "$stderr" = "cputrack: cannot count '$(x nowhere)': the program has no symbol 'nowhere'" ]
+	[ ! -s "$ROWS" ]
+	eventually untraced "${PIDS[prog]}"
+	tell prog g
+	finish prog
+	[ "$status" -eq 0 ]
+}
+
+@test "no program has the symbol: it counts 0, and the exit status is 1" {
+	for program in symbols symbols-static; do
+		track -1 -fe -T 0 -c "$(x nowhere),$(x called)" "$WORK/$program" 5
+		[ "$(counts exit)" = "0 5" ]
+		[[ ${stderr_lines[0]} == "cputrack: 'symbols"*"' ("*") has no symbol 'nowhere': $(x nowhere) counts 0 in it" ]]
+		[ "${stderr_lines[1]}" = "cputrack: no tracked program has the symbol 'nowhere'" ]
+		[ "${#stderr_lines[@]}" -eq 2 ]
+	done
+	track -1 -T 0 -c "$(x nowhere)" "$WORK/symbols" 5
+	[[ ${stderr_lines[1]} == *"'nowhere' (-f tracks children, too, -e what they execute)" ]]
+}
+
+@test "a stripped program has its dynamic symbols, and no others" {
+	strip -o "$T/stripped" "$WORK/symbols"
+	cp "$WORK/libsymbols.so" "$T"
+	track -0 -T 0 -c "$(x called),$(x lib_called),$(x twin)" "$T/stripped" 10
+	[ "$(counts exit)" = "10 17 17" ] # the library's twin()
+	strip "$T/libsymbols.so"
+	track -1 -T 0 -c "$(x called),$(x lib_called),$(x twin)" "$T/stripped" 10
+	[ "$(counts exit)" = "10 17 0" ]
+}
+
+@test "names that stand for no one address are refused; nothing is run" {
+	while IFS='|' read -r symbol why; do
+		go -1 cputrack -c "$(x "$symbol")" "$WORK/symbols-static" 1000000000
+		[[ $stderr == "cputrack: cannot count '$(x "$symbol")': "$why ]]
+		[ "$output" = "" ]
+	done <<-'EOF'
+		twin|the symbol 'twin' is ambiguous, 2 of that name are in '/*/symbols-static'; *
+		own|'own' of '/*/symbols-static' is thread-local, each thread has its own
+		chosen|'chosen' of '/*' is chosen among several functions when the program starts (IFUNC); *
+	EOF
+	# In a library this is found out when that is mapped.
+	track -1 -T 0 -c "$(x chosen)" "$WORK/symbols" 1
+	[[ $stderr == "cputrack: init_lwp: can't bind perf counters to lwp1 - "*"(IFUNC)"* ]]
+	[ "$(counts exit)" = "- # incomplete" ]
+}
+
+@test "-D tells where symbols are" {
+	go -0 cputrack -o "$ROWS" -D -c "$(x called+1)" "$WORK/symbols-fixed" 1
+	at=$(nm "$WORK/symbols-fixed" | awk '$3 == "called" { print $1 }')
+	[[ $stderr == *"cputrack: 'symbols-fixed' ("*") has the symbol 'called': counted at $(printf '%#x' $((0x$at + 1)))"* ]]
+}
+
+@test "a fifth one is one too many on x86; the command is not run" {
+	[ "$(uname -m)" = x86_64 ] || skip "other CPUs have other numbers"
+	b=$(x called)
+	track -0 -T 0 -c "$b,$b,$b,$b" "$WORK/symbols" 10
+	[ "$(counts exit)" = "10 10 10 10" ]
+	go -1 cputrack -c "$b,$b,$b,$b,$b" touch "$T/started"
+	[[ $stderr == *"this CPU has 4 registers"* ]]
+	[ ! -e "$T/started" ]
+}
+
+@test "bad ones are told what is wrong; cpustat has no program to look into" {
+	long=$(printf 's%.0s' {1..256})
+	while IFS='|' read -r addr why; do
+		go -2 cputrack -c "$(x "$addr")" true
+		[ "$stderr" = "cputrack: bad event '$(x "$addr")': $why" ]
+	done <<-EOF
+		$long|the symbol is longer than 255 characters
+		main+|the offset from the symbol is to be a number
+		main+x|the offset from the symbol is to be a number
+		+8|addr is a number, or a symbol with or without +offset
+		12main|addr is no number
+	EOF
+	go -1 cpustat -c "$(x main)" 1 1
+	[ "$stderr" = "cpustat: '$(x main)': a symbol is one of a program; cputrack counts it" ]
+	go -1 cputrack -c "breakpoint/addr=data+1,len=4,rw=w/" "$WORK/symbols" 1
+	[[ $stderr == *"is addr a multiple of len?" ]]
+}

@@ -58,6 +58,11 @@ counts() {
 	done
 }
 
+@test "counters that are off stay off when they move to their symbols" {
+	track -0 --start-disabled -T 0 -c "$(x lib_called),$(x called)" "$WORK/symbols" 50 1
+	[ "$(counts exit)" = "0 0" ]
+}
+
 @test "children, and the programs that they execute; who lacks the symbol is told once" {
 	track -0 -f -T 0 -c "$(x called),$(x lib_called),$(x getppid)" "$WORK/symbols" 20 1 5
 	[ "$(count_of exit)" -eq 6 ]

@@ -158,7 +158,7 @@ static void wrong_states(void **state)
 
 	more = three(cpc);
 	buf = cpc_buf_create(cpc, more);
-	assert_int_equal(cpc_bind_curlwp(cpc, more, 0x40), -1);
+	assert_int_equal(cpc_bind_curlwp(cpc, more, 0x4000), -1);
 	assert_int_equal(errno, EINVAL);
 	assert_int_equal(cpc_set_request_preset(cpc, more, 3, 0), -1);
 	assert_int_equal(cpc_set_request_preset(cpc, more, -1, 0), -1);

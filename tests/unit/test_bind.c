@@ -147,7 +147,7 @@ static void refusals_change_nothing(void **state)
 	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
 	assert_int_equal(cpc_bind_cpu(cpc, 100000, other, 0), -1);
 	assert_int_equal(cpc_bind_cpu(cpc, 100000, set, 0), -1);
-	assert_int_equal(cpc_bind_curlwp(cpc, set, 0x80), -1);
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0x4000), -1);
 	touch();
 	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
 	assert_true(get(buf, 0) >= PAGES);

@@ -76,13 +76,20 @@ static void try_field(void *arg, const char *field)
 	cpci_nearest_try(arg, field);
 }
 
+void cpci_attr_try(struct cpci_nearest *near)
+{
+	cpci_nearest_try(near, "nouser");
+	cpci_nearest_try(near, "sys");
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		cpci_nearest_try(near, known[i].name);
+}
+
 static int unknown(const char *event, const char *name, const char *pmu, struct cpci_diag *diag)
 {
 	struct cpci_nearest near;
 
 	cpci_nearest_start(&near, name);
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		cpci_nearest_try(&near, known[i].name);
+	cpci_attr_try(&near);
 	if (pmu != NULL)
 		cpci_pmu_walk_format(pmu, &near, try_field);
 	if (near.best[0] != '\0')

@@ -184,6 +184,10 @@ int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
 bool cpci_parse_number(const char *s, uint64_t *val); /* decimal, 0x hex, 0 octal */
 void cpci_term_modes(struct cpci_term *term, uint_t flags);
 bool cpci_term_is_software(const struct cpci_term *term);
+bool cpci_term_is_clock(const struct cpci_term *term); /* it runs in both modes */
+/* Names and descriptions of an event each. */
+typedef void cpci_walk_fn(void *arg, const char *name, const char *desc);
+void cpci_event_walk(void *arg, cpci_walk_fn *action); /* events that are nobody else's */
 
 /*
  * The resolvers.  1: the terms of `event` are it; 0: not one of mine; -1: mine, but
@@ -239,7 +243,6 @@ bool cpci_pfm_core(struct cpci_core_pmu *pmu);
 /* Is it an event of another CPU, and of which? */
 bool cpci_pfm_elsewhere(const char *name, const char **desc);
 /* Names and descriptions: the kernel's generic events, short; those of the core PMU. */
-typedef void cpci_walk_fn(void *arg, const char *name, const char *desc);
 void cpci_pfm_walk(void *arg, cpci_walk_fn *action);
 void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action);
 
@@ -297,6 +300,8 @@ int cpci_pmu_spread(struct cpci_event *event);
 /* Sets an attribute of a resolved event called `name`.  -1: see `diag`. */
 int cpci_attr_apply(struct cpci_event *event, const char *name, const cpc_attr_t *attr,
 		    struct cpci_diag *diag);
+
+void cpci_attr_try(struct cpci_nearest *near); /* their names, the programs' own too */
 
 /* group.c: the only perf_event_open(2) */
 struct cpci_target {

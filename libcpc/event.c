@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
+#include <strings.h>
 
 bool cpci_parse_number(const char *s, uint64_t *val)
 {
@@ -21,15 +22,54 @@ bool cpci_parse_number(const char *s, uint64_t *val)
 	return *end == '\0' && errno == 0;
 }
 
+/* What perf(1) knows and libpfm4 does not. */
+static const struct {
+	const char *name, *desc;
+	uint64_t config;
+} software[] = {
+	{"alignment-faults", "misaligned accesses that the kernel carried out",
+	 PERF_COUNT_SW_ALIGNMENT_FAULTS},
+	{"emulation-faults", "instructions that the kernel emulated",
+	 PERF_COUNT_SW_EMULATION_FAULTS},
+	{"dummy", "nothing, ever", PERF_COUNT_SW_DUMMY},
+};
+
+void cpci_event_walk(void *arg, cpci_walk_fn *action)
+{
+	for (size_t i = 0; i < sizeof(software) / sizeof(*software); i++)
+		action(arg, software[i].name, software[i].desc);
+}
+
+static int resolve_software(const char *name, uint_t flags, struct cpci_event *event,
+			    struct cpci_diag *diag)
+{
+	(void)diag;
+	for (size_t i = 0; i < sizeof(software) / sizeof(*software); i++) {
+		if (strcasecmp(software[i].name, name) != 0)
+			continue;
+		event->nterms = 1;
+		event->term[0] = (struct cpci_term){.type = PERF_TYPE_SOFTWARE,
+						    .config = software[i].config};
+		cpci_term_modes(&event->term[0], flags);
+		return 1;
+	}
+	return 0;
+}
+
 /* A non-zero number is a code of the core PMU. */
 static int resolve_raw(const char *name, uint_t flags, struct cpci_event *event,
 		       struct cpci_diag *diag)
 {
 	uint64_t code;
 
-	(void)diag;
-	if (!cpci_parse_number(name, &code) || code == 0)
+	if (!isdigit((unsigned char)*name))
 		return 0;
+	if (!cpci_parse_number(name, &code) || code == 0) {
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+			  "bad event '%s': a code of the CPU is a number from 1 to %#llx", name,
+			  (unsigned long long)UINT64_MAX);
+		return -1;
+	}
 	event->nterms = 1;
 	event->term[0] = (struct cpci_term){.type = PERF_TYPE_RAW, .config = code};
 	cpci_term_modes(&event->term[0], flags);
@@ -41,10 +81,15 @@ static const struct {
 	const char *name;
 	cpci_resolver *resolve;
 } resolvers[] = {
-	{"user definition", cpci_event_user}, {"Solaris name", cpci_event_solaris},
-	{"generic name", cpci_event_generic}, {"libpfm4", cpci_event_pfm},
-	{"breakpoint", cpci_event_break},     {"sysfs", cpci_event_sysfs},
-	{"tracepoint", cpci_event_trace},     {"raw code", resolve_raw},
+	{"user definition", cpci_event_user},
+	{"Solaris name", cpci_event_solaris},
+	{"generic name", cpci_event_generic},
+	{"libpfm4", cpci_event_pfm},
+	{"kernel", resolve_software},
+	{"breakpoint", cpci_event_break},
+	{"sysfs", cpci_event_sysfs},
+	{"tracepoint", cpci_event_trace},
+	{"raw code", resolve_raw}, /* the last: it takes all that begins with a digit */
 };
 
 void cpci_term_modes(struct cpci_term *term, uint_t flags)
@@ -75,7 +120,7 @@ static bool happens_in_kernel_only(const struct cpci_term *term)
 }
 
 /* Clocks run in both modes whatever they are told; so ask for the one that is free. */
-static bool is_clock(const struct cpci_term *term)
+bool cpci_term_is_clock(const struct cpci_term *term)
 {
 	return term->type == PERF_TYPE_SOFTWARE && (term->config == PERF_COUNT_SW_CPU_CLOCK ||
 						    term->config == PERF_COUNT_SW_TASK_CLOCK);
@@ -88,7 +133,7 @@ static void finish(struct cpci_term *term)
 		/* Guests have kernels of their own; some kernels refuse to be told so. */
 		term->exclude_guest = term->exclude_host = false;
 	}
-	if (is_clock(term)) {
+	if (cpci_term_is_clock(term)) {
 		term->exclude_user = false;
 		term->exclude_kernel = term->exclude_hv = true;
 	}
@@ -115,7 +160,10 @@ static void unknown(const char *name, const struct cpci_defs *defs, struct cpci_
 	cpci_nearest_start(&near, name);
 	for (size_t i = 0; defs != NULL && i < defs->n; i++)
 		cpci_nearest_try(&near, defs->def[i].name);
+	cpci_event_walk(&near, try_name);
 	cpci_pfm_walk(&near, try_name);
+	cpci_pfm_walk_core(&near, try_name);
+	cpci_attr_try(&near); /* written without a value, it is taken for an event */
 	if (near.best[0] != '\0')
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
 			  "unknown event '%s' (did you mean '%s'?)", name, near.best);

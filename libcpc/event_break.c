@@ -99,8 +99,12 @@ int cpci_event_break(const char *name, uint_t flags, struct cpci_event *event,
 
 	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
 		return 0;
-	if (n >= sizeof(text) || n < sizeof(prefix) + 1 || name[n - 1] != '/')
+	if (n >= sizeof(text))
+		return bad(name, diag, "it is too long");
+	if (name[n - 1] != '/')
 		return bad(name, diag, "it is to end with a slash");
+	if (n < sizeof(prefix) + 1)
+		return bad(name, diag, "addr is missing");
 	snprintf(text, sizeof(text), "%.*s", (int)(n - sizeof(prefix)), name + sizeof(prefix) - 1);
 	for (char *field = text; why == NULL && field != NULL; field = next) {
 		char *value;

@@ -255,8 +255,6 @@ static const char *describe(const char *name)
 		{"cgroup-switches", "switches to an LWP of another cgroup"},
 		{"task-clock", "nanoseconds during which the LWP ran"},
 		{"cpu-clock", "nanoseconds, by the clock of the CPU"},
-		{"alignment-faults", "misaligned accesses that the kernel carried out"},
-		{"emulation-faults", "instructions that the kernel emulated"},
 	};
 
 	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {

@@ -31,6 +31,29 @@ static int bad(const struct lookup *l, int subcode, const char *fmt, const char 
 	return -1;
 }
 
+static void try_term(void *arg, const char *term)
+{
+	if (strchr(term, '.') == NULL) /* an event's scale or unit */
+		cpci_nearest_try(arg, term);
+}
+
+/* Neither an event nor a field, or an event that was given a value. */
+static int unknown(const struct lookup *l, const char *term, bool has_value)
+{
+	struct cpci_nearest near;
+	char hint[120] = "";
+
+	cpci_nearest_start(&near, term);
+	cpci_pmu_each_file(l->pmu, "format", &near, try_term);
+	if (!has_value)
+		cpci_pmu_each_file(l->pmu, "events", &near, try_term);
+	if (near.best[0] != '\0')
+		snprintf(hint, sizeof(hint), " (did you mean '%s'?)", near.best);
+	cpci_diag(l->diag, EINVAL, CPC_INVALID_EVENT, "bad event '%s': PMU '%s' has no %s '%s'%s",
+		  l->name, l->pmu, has_value ? "field" : "event or field", term, hint);
+	return -1;
+}
+
 static int put_field(const struct lookup *l, const char *field, const char *text)
 {
 	struct cpci_term *term = &l->event->term[0];
@@ -47,8 +70,7 @@ static int put_field(const struct lookup *l, const char *field, const char *text
 	else if (strcmp(field, "config2") == 0)
 		strlcpy(format, "config2:0-63", sizeof(format));
 	else if (!cpci_pmu_format(l->pmu, field, format))
-		return bad(l, CPC_INVALID_EVENT, "PMU '%s' has neither an event nor a field '%s'",
-			   l->pmu, field);
+		return unknown(l, field, text != NULL);
 	if (cpci_pmu_put_bits(term, format, val, &max))
 		return 0;
 	snprintf(limit, sizeof(limit), "0x%llx", (unsigned long long)max);
@@ -112,6 +134,35 @@ static bool knows_modes(const struct lookup *l)
 	return strcmp(l->pmu, "cpu") == 0;
 }
 
+static void try_pmu(void *arg, const char *pmu)
+{
+	cpci_nearest_try(arg, pmu);
+}
+
+/* One that other machines have cannot be had here; else it is no PMU. */
+static int no_pmu(const struct lookup *l)
+{
+	static const char *const begin[] = {"amd_", "arm",    "cpu", "cstate_", "hisi_",
+					    "ibs_", "intel_", "msr", "power",	"uncore_"};
+	struct cpci_nearest near;
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(*begin); i++) {
+		if (strncmp(l->pmu, begin[i], strlen(begin[i])) != 0)
+			continue;
+		cpci_diag(l->diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': the kernel has no PMU '%s' on this machine%s",
+			  l->name, l->pmu,
+			  cpci_have_core_pmu() ? "" : ", nor any other hardware counters");
+		return -1;
+	}
+	cpci_nearest_start(&near, l->pmu);
+	cpci_pmu_each(&near, try_pmu);
+	return near.best[0] != '\0'
+		       ? bad(l, CPC_INVALID_EVENT, "unknown PMU '%s' (did you mean '%s'?)", l->pmu,
+			     near.best)
+		       : bad(l, CPC_INVALID_EVENT, "unknown PMU '%s'%s", l->pmu, "");
+}
+
 int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
 		     struct cpci_diag *diag)
 {
@@ -124,13 +175,12 @@ int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
 	if (slash == NULL || slash == name || (size_t)(slash - name) >= sizeof(l.pmu))
 		return 0;
 	snprintf(l.pmu, sizeof(l.pmu), "%.*s", (int)(slash - name), name);
-	if (l.pmu[0] == '.' || !cpci_pmu_read(l.pmu, "", "type", text) ||
-	    !cpci_parse_number(text, &type))
-		return bad(&l, CPC_INVALID_EVENT, "the kernel has no PMU '%s' on this machine%s",
-			   l.pmu, "");
 	n = strlen(slash + 1);
 	if (n < 2 || slash[n] != '/' || n > sizeof(text))
 		return bad(&l, CPC_INVALID_EVENT, "write %s/term,.../%s", l.pmu, "");
+	if (l.pmu[0] == '.' || !cpci_pmu_read(l.pmu, "", "type", text) ||
+	    !cpci_parse_number(text, &type))
+		return no_pmu(&l);
 	snprintf(text, sizeof(text), "%.*s", (int)(n - 1), slash + 1);
 	event->nterms = 1;
 	event->term[0] = (struct cpci_term){.type = (uint32_t)type};

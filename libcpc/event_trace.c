@@ -6,6 +6,7 @@
 #include "cpc_impl.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -38,6 +39,32 @@ static long long read_id(const char *path)
 	return id;
 }
 
+/* Which tracepoint of that system was meant?  -1: one that `diag` names; 0: who knows. */
+static int try_others(const char *mount, const char *name, struct cpci_diag *diag)
+{
+	const char *colon = strchr(name, ':');
+	struct cpci_nearest near;
+	struct dirent *de;
+	char path[512];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/events/%.*s", mount, (int)(colon - name), name);
+	dir = opendir(path);
+	if (dir == NULL)
+		return 0;
+	cpci_nearest_start(&near, colon + 1);
+	while ((de = readdir(dir)) != NULL) {
+		if (is_word(de->d_name, strlen(de->d_name)))
+			cpci_nearest_try(&near, de->d_name);
+	}
+	closedir(dir);
+	if (near.best[0] == '\0')
+		return 0;
+	cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "unknown event '%s' (did you mean '%.*s:%s'?)",
+		  name, (int)(colon - name), name, near.best);
+	return -1;
+}
+
 int cpci_event_trace(const char *name, uint_t flags, struct cpci_event *event,
 		     struct cpci_diag *diag)
 {
@@ -68,6 +95,8 @@ int cpci_event_trace(const char *name, uint_t flags, struct cpci_event *event,
 				  name, mounts[i], mounts[i]);
 			return -1;
 		}
+		if (try_others(mounts[i], name, diag) == -1)
+			return -1;
 		snprintf(path, sizeof(path), "%s/events", mounts[i]);
 		mounted |= access(path, F_OK) == 0;
 	}

@@ -219,9 +219,10 @@ static int describe_term(const struct cpci_term *term, char *text, size_t size)
 			 (unsigned long long)term->config2);
 	return snprintf(text, size, " %c type %u, config 0x%llx%s, counts in %s mode",
 			term->minus ? '-' : '+', term->type, (unsigned long long)term->config, more,
-			term->exclude_user     ? "kernel"
-			: term->exclude_kernel ? "user"
-					       : "user and kernel");
+			cpci_term_is_clock(term) ? "user and kernel"
+			: term->exclude_user	 ? "kernel"
+			: term->exclude_kernel	 ? "user"
+						 : "user and kernel");
 }
 
 int cpc_set_describe(cpc_t *cpc, const cpc_set_t *set, int index, char *text, size_t size)

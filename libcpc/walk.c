@@ -110,6 +110,7 @@ int cpc_walk_groups(cpc_t *cpc, void *arg, cpc_walk_groups_fn *action)
 	walk.group = CPC_GROUP_SOFTWARE;
 	walk.only_software = true;
 	cpci_pfm_walk(&walk, offer_named);
+	cpci_event_walk(&walk, offer_named);
 	free(walk.tried);
 	return 0;
 }

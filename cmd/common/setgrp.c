@@ -48,7 +48,7 @@ static int add_request(cpc_t *cpc, cpc_set_t *set, const struct spec_req *req)
 
 static void describe(cpc_t *cpc, const cpc_set_t *set, int index)
 {
-	char text[256];
+	char text[1024];
 
 	if (cpc_set_describe(cpc, set, index, text, sizeof(text)) == 0)
 		warnx("%s", text);

@@ -142,6 +142,12 @@ static int set_attr(struct parser *p, struct spec_req *req, const char *name, ui
 	return 0;
 }
 
+/* Solaris has them, for itself. */
+static bool is_sibling(const char *name)
+{
+	return strncmp(name, "count_sibling_", 14) == 0;
+}
+
 /*
  * How much of a word is the name of an attribute: all, or up to the slot; 0: it is none.
  * Names may end in digits, too.
@@ -186,7 +192,7 @@ static int apply_attr(struct parser *p, char *name, uint64_t val)
 	}
 	if (strcmp(name, "picnum") == 0)
 		return bad(p, "attribute '%s' cannot be given; write picN=event", name);
-	if (strncmp(name, "count_sibling_", 14) == 0)
+	if (is_sibling(name))
 		return bad(p, "attribute '%s' cannot be given", name);
 	if (stem < n)
 		return set_attr(p, req, name, val);
@@ -204,16 +210,14 @@ static bool is_attr(const struct parser *p, char *token, const char *eq)
 	if (eq != NULL)
 		return memchr(token, ':', (size_t)(eq - token)) == NULL &&
 		       memchr(token, '/', (size_t)(eq - token)) == NULL;
-	return attr_length(p, token) > 0;
+	return attr_length(p, token) > 0 || is_sibling(token);
 }
 
-/* "pic=", "PIC1=" and "pic-1=" are meant to be a slot. */
+/* "pic=", "PIC1=" and "pic1.5=" are meant to be a slot. */
 static bool is_bad_pic(const char *token, const char *eq)
 {
-	size_t n = (size_t)(eq - token);
-
-	return n >= 3 && strncasecmp(token, "pic", 3) == 0 &&
-	       strspn(token + 3, "-+0123456789") == n - 3;
+	return strncasecmp(token, "pic", 3) == 0 && !isalpha((unsigned char)token[3]) &&
+	       token[3] != '_' && token + strcspn(token, ":/=") == eq;
 }
 
 /*
@@ -233,6 +237,8 @@ static int parse_token(struct parser *p, char *token, bool events)
 			return 0;
 		if (eq[1] == '\0')
 			return bad(p, "no event after '%s'", token);
+		if (slot == ANY_SLOT)
+			return bad(p, "'%s': there is no slot of that number", token);
 		return add_event(p, eq + 1, true, slot);
 	}
 	if (eq != NULL && is_bad_pic(token, eq))
@@ -269,7 +275,7 @@ static int parse_all(struct parser *p, const char *text, bool events)
 static int check(const struct parser *p)
 {
 	if (p->spec->nreqs == 0)
-		return bad(p, "an event is missing");
+		return bad(p, "an event is missing: there are attributes only");
 	for (size_t i = 0; i < p->spec->nreqs; i++) {
 		const struct spec_req *req = &p->spec->req[i];
 

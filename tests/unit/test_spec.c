@@ -74,7 +74,8 @@ static void good_specs(void **state)
 		{"a,edge1x", "0:a; 1:edge1x"},
 		{"a,config1=7", "0:a config1=7"},
 		{"a,config10=7", "0:a config1=7"},
-		{"pic99999999999999999999=a", "999999=a"},
+		{"pic999998=a,b", "999998=a; 999999:b"},
+		{"pic1:x=2", "0:pic1:x=2"},
 		{"system,syscalls", "0:system; 1:syscalls"},
 	};
 	struct spec spec;
@@ -99,7 +100,12 @@ static void bad_specs(void **state)
 		{",", "an event is missing"},
 		{"a,", "an event is missing"},
 		{"a,,b", "an event is missing"},
-		{"sys", "an event is missing"},
+		{"sys", "an event is missing: there are attributes only"},
+		{"cycles=1", "an event is missing: there are attributes only"},
+		{"pic99999999999999999999=a",
+		 "'pic99999999999999999999=a': there is no slot of that number"},
+		{"pic1.5=a", "'pic1.5=a': a slot is written picN=event, N being its number"},
+		{"pic0x1=a", "'pic0x1=a': a slot is written picN=event, N being its number"},
 		{"pic0=", "no event after 'pic0='"},
 		{"pic=a", "'pic=a': a slot is written picN=event, N being its number"},
 		{"PIC0=a", "'PIC0=a': a slot is written picN=event, N being its number"},
@@ -120,6 +126,7 @@ static void bad_specs(void **state)
 		{"a,12=3", "'12' is not the name of an attribute"},
 		{"a,=3", "'' is not the name of an attribute"},
 		{"a,picnum=1", "attribute 'picnum' cannot be given; write picN=event"},
+		{"a,count_sibling_sys", "attribute 'count_sibling_sys' cannot be given"},
 		{"a,count_sibling_usr=1", "attribute 'count_sibling_usr' cannot be given"},
 	};
 	struct spec spec;

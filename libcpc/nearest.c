@@ -56,7 +56,8 @@ void cpci_nearest_try(struct cpci_nearest *near, const char *candidate)
 {
 	unsigned d;
 
-	if (strlen(candidate) > MAX_NAME || strlen(near->name) > MAX_NAME)
+	if (strcmp(candidate, near->name) == 0 || strlen(candidate) > MAX_NAME ||
+	    strlen(near->name) > MAX_NAME)
 		return;
 	d = distance(near->name, candidate);
 	if (d < near->distance) {

@@ -232,10 +232,10 @@ static int parse_token(struct parser *p, char *token, bool events)
 
 	if (token[strcspn(token, " \t\r\n")] != '\0')
 		return bad(p, "there is a blank in '%s'", token);
-	if (eq != NULL && parse_pic(token, (size_t)(eq - token), &slot)) {
+	if (parse_pic(token, eq != NULL ? (size_t)(eq - token) : strlen(token), &slot)) {
 		if (!events)
 			return 0;
-		if (eq[1] == '\0')
+		if (eq == NULL || eq[1] == '\0')
 			return bad(p, "no event after '%s'", token);
 		if (slot == ANY_SLOT)
 			return bad(p, "'%s': there is no slot of that number", token);

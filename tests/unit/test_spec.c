@@ -107,6 +107,7 @@ static void bad_specs(void **state)
 		{"pic1.5=a", "'pic1.5=a': a slot is written picN=event, N being its number"},
 		{"pic0x1=a", "'pic0x1=a': a slot is written picN=event, N being its number"},
 		{"pic0=", "no event after 'pic0='"},
+		{"pic0", "no event after 'pic0'"},
 		{"pic=a", "'pic=a': a slot is written picN=event, N being its number"},
 		{"PIC0=a", "'PIC0=a': a slot is written picN=event, N being its number"},
 		{"pic-1=a", "'pic-1=a': a slot is written picN=event, N being its number"},

@@ -1,0 +1,18 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# Event specs by a table, tests/specs/specs.txt: what they mean, how bad ones are refused.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+@test "every spec of the table means, and every bad one is refused, as it says" {
+	need kernel cpu
+	set_tracefs
+	# No definitions but those of the table.
+	go -0 "${TRACEFS[@]}" env -u CPC_EVENTS XDG_CONFIG_HOME="$T" PATH="$WORK:$PATH" \
+		"$BATS_TEST_DIRNAME/../specs/run"
+	[ "$(sed -n 's/ rows, 0 failed.*//p' <<<"$output")" -ge 150 ]
+}

@@ -342,3 +342,15 @@ idle_threads() {
 	grep -q 'page-faults' <<<"$stderr"
 	check_totals "$ROWS" "$CPUS"
 }
+
+@test "msr/tsc/ grows like the clock, on every CPU" {
+	need cpu
+	[ -e /sys/bus/event_source/devices/msr/events/tsc ] || skip "this kernel has no msr/tsc/"
+	sample -0 -t -c msr/tsc/ 0.3 2
+	check_cpus 2
+	# The column of -t is made of the time by CLOCK_MONOTONIC that the event was on.
+	awk '$3 == "tick" || $3 == "total" {
+		rows++
+		if ($5 < 0.99 * $4 || $5 > 1.01 * $4) { print; failed = 1 }
+	} END { exit failed || !rows }' "$ROWS"
+}

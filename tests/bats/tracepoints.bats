@@ -242,3 +242,27 @@ lwp_exited() {
 	[ "$(awk '$3 == "total" { print $4 }' "$T/cs.out")" -eq 4321 ]
 	check_totals "$T/cs.out" "$(cpus | wc -l)"
 }
+
+@test "sched:sched_switch on all CPUs: cpustat and perf stat agree within 1 %" {
+	need_tracepoints sched/sched_switch
+	need_perf
+	# perf counts before cpustat begins and after it ends, and both count all of the
+	# 2000000 switches; so what else happens in between may be 20000.
+	start perf "${TRACEFS[@]}" perf stat -x, -o "$T/perf" -a -e sched:sched_switch \
+		sh -c 'echo counting; exec cat'
+	eventually said perf counting
+	start cs "${TRACEFS[@]}" cpustat -c sched:sched_switch 0.1
+	eventually grep -q ' tick ' "$T/cs.out"
+	"$WORK/pingpong" 1000000
+	kill -INT "${PIDS[cs]}"
+	finish cs
+	hang_up perf
+	finish perf
+	[ "$status" -eq 0 ]
+	total=$(awk '$3 == "total" { print $4 }' "$T/cs.out")
+	reference=$(perf_value "$T/perf")
+	echo "cpustat $total, perf stat $reference"
+	[ "$total" -ge 2000000 ]
+	[ "$total" -le "$reference" ]
+	within_1_percent "$total" "$reference"
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * Files of event definitions: they are read, and every name in them is resolved.
+ */
+#include "fuzz.h"
+
+#include "../../libcpc/cpc_impl.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* In place of the shipped definitions, which take a while to read. */
+extern const char cpci_events_solaris[], cpci_events_generic[];
+const char cpci_events_solaris[] = "[skl,icl]\nEC_ref = INST_RETIRED:ANY_P\n"
+				   "[*]\nEC_ref = cache-references\n"
+				   "EC_hit = cache-references - cache-misses\n";
+const char cpci_events_generic[] = "[nosuch]\nPAPI_fp_ops = FP\n[*]\nPAPI_tot_ins = instructions\n";
+
+#define MAX_NAMES 16 /* that are resolved: a part that nobody knows takes a while */
+
+/* A file that CPC_EVENTS names. */
+static int file(void)
+{
+	static int fd = -1;
+	char path[64];
+
+	if (fd == -1) {
+		fd = memfd_create("events.def", 0);
+		if (fd == -1)
+			err(1, "memfd_create");
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		setenv("CPC_EVENTS", path, 1);
+		setenv("XDG_CONFIG_HOME", "/nowhere", 1);
+	}
+	return fd;
+}
+
+static void resolve(const struct cpci_defs *defs, const char *name)
+{
+	struct cpci_event event = {.defs = defs};
+	struct cpci_diag diag = {0};
+
+	if (cpci_event_resolve(name, CPC_COUNT_USER, &event, &diag) == -1)
+		must(diag.err != 0 && diag.text[0] != '\0');
+	else
+		must(event.nterms >= 1 && event.nterms <= CPCI_MAX_TERMS);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct cpci_diag diag = {0};
+	struct cpci_defs *defs;
+	int fd = file();
+
+	if (ftruncate(fd, 0) == -1 || pwrite(fd, data, size, 0) != (ssize_t)size)
+		err(1, "writing the definitions");
+	defs = cpci_defs_new(&diag);
+	if (defs == NULL) {
+		must(diag.err != 0 && diag.text[0] != '\0');
+		return 0;
+	}
+	for (size_t i = 0; i < defs->n && i < MAX_NAMES; i++) {
+		if (defs->def[i].source == CPCI_DEF_USER)
+			resolve(defs, defs->def[i].name);
+	}
+	cpci_defs_free(defs);
+	return 0;
+}

@@ -14,7 +14,7 @@ for event in Instr_cnt PAPI_tot_cyc EC_hit arm_ac57::CPU_CYCLES 0x11 cycles; do
 done
 check "no command is run without its counters" [ ! -e /tmp/was-run ]
 run cputrack -c armv8_pmuv3/cpu_cycles/ bare
-told "a PMU by name" 2 "the kernel has no PMU 'armv8_pmuv3' on this machine"
+told "a PMU by name" 1 "the kernel has no PMU 'armv8_pmuv3' on this machine"
 run cputrack -c INST_RETIRED,long=1 bare
 told "a field of a PMU" 1 "attribute 'long' .* the kernel has no hardware counters on"
 

@@ -74,7 +74,7 @@ check "-h tells the counters" grep -q "^  name:  ARM Cortex A57 (PMU armv8_pmuv3
 run cputrack -c armv8_pmuv3/event=0x10000/ bare
 told "a code that is too large" 2 "'event' is at most 0xffff"
 run cputrack -c armv8_pmuv3/nosuch/ bare
-told "a name that the PMU does not have" 2 "'armv8_pmuv3' has neither an event nor a field 'nosuch'"
+told "a name that the PMU does not have" 2 "'armv8_pmuv3' has no event or field 'nosuch'"
 run cputrack -c IC_ref bare
 told "an event that this CPU does not count" 1 "cannot count 'IC_ref'"
 

@@ -41,10 +41,23 @@ static void put_value(const struct out *out, const struct row *row, int req, uin
 	const char *unit;
 	double scale = cpc_request_scale(out->cpc, out->grp->set[row->set].set, req, &unit);
 
-	if (scale == 1) /* exactly: it was set so */
+	if (row->mean_of > 0)
+		scale /= row->mean_of;
+	if (scale == 1 && row->mean_of == 0) /* exactly: it was set so */
 		fprintf(out->file, "%9" PRId64 " ", (int64_t)val);
 	else
 		fprintf(out->file, "%9.2f ", (double)(int64_t)val * scale);
+}
+
+static void put_cycles(const struct out *out, const struct row *row)
+{
+	if (row->data != ROW_COUNTS)
+		fprintf(out->file, "%9s ", row->data == ROW_MISSING ? "-" : "");
+	else if (row->mean_of > 0)
+		fprintf(out->file, "%9.2f ",
+			(double)cpc_buf_tick(out->cpc, row->buf) / row->mean_of);
+	else
+		fprintf(out->file, "%9" PRIu64 " ", cpc_buf_tick(out->cpc, row->buf));
 }
 
 static void put_counts(const struct out *out, const struct row *row)
@@ -52,10 +65,8 @@ static void put_counts(const struct out *out, const struct row *row)
 	const struct setgrp *grp = out->grp;
 	uint64_t val;
 
-	if (out->cycles && row->data == ROW_COUNTS)
-		fprintf(out->file, "%9" PRIu64 " ", cpc_buf_tick(out->cpc, row->buf));
-	else if (out->cycles)
-		fprintf(out->file, "%9s ", row->data == ROW_MISSING ? "-" : "");
+	if (out->cycles)
+		put_cycles(out, row);
 	for (unsigned i = 0; i < grp->ncols; i++) {
 		int req = -1;
 
@@ -76,7 +87,10 @@ void out_row(const struct out *out, const struct row *row)
 
 	fprintf(f, "%7.3f ", (double)row->time_ns / NSEC);
 	if (out->cpus) {
-		fprintf(f, "%3d %5s ", row->id, row->event);
+		if (row->id == ROW_ALL)
+			fprintf(f, "all %5s ", row->event);
+		else
+			fprintf(f, "%3d %5s ", row->id, row->event);
 	} else {
 		if (out->pids)
 			fprintf(f, "%6d ", (int)row->pid);

@@ -19,6 +19,8 @@ struct out {
 	bool cycles; /* with a column for the cycles */
 };
 
+#define ROW_ALL -1 /* all CPUs; shown as "all" */
+
 enum row_data {
 	ROW_BLANK,   /* a row without counts */
 	ROW_COUNTS,  /* `buf` has them */
@@ -28,10 +30,11 @@ enum row_data {
 struct row {
 	int64_t time_ns; /* since the start of the run */
 	pid_t pid;
-	int id; /* the LWP, or the CPU */
+	int id; /* the LWP, or the CPU, or what CPUs are counted together: ROW_ALL */
 	const char *event;
 	enum row_data data;
 	cpc_buf_t *buf;
+	unsigned mean_of; /* show the mean of so many; 0: the counts */
 	size_t set;	  /* which set of the group counted */
 	bool incomplete;  /* a total that lacks somebody's counts */
 	const char *note; /* what follows the counters, or NULL */

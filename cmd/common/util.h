@@ -37,6 +37,12 @@ bool cpcerr_is_usage(void);    /* was it what the user wrote: exit with STATUS_U
  */
 void guard_streams(void);
 
+/*
+ * As many files as may be: each event takes one for each LWP or CPU.  Programs that we
+ * start later inherit that.
+ */
+void raise_file_limit(void);
+
 /* calloc(3), but ends the program with a message when there is no memory. */
 void *xcalloc(size_t n, size_t size);
 

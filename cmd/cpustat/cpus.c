@@ -64,8 +64,7 @@ struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
 		errx(STATUS_FAILED, "'%s' cannot be counted on any CPU that is allowed here",
 		     culprit->text);
 	if (left_out > 0)
-		warnx("'%s' is counted on some CPUs for all that share its PMU: %zu CPUs are left "
-		      "out",
+		warnx("'%s' has a PMU that counts on some CPUs only: %zu CPUs are left out",
 		      culprit->text, left_out);
 	return cpus;
 }

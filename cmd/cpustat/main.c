@@ -167,6 +167,7 @@ static int count(const struct config *cfg, cpc_t *cpc, struct sampler_end *end)
 		}
 	}
 	if (status == STATUS_OK) {
+		raise_file_limit();
 		setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 		*end = sampler_run(&cfg->sampler, cpc, &grp, &out);
 		status = end->failed ? STATUS_FAILED : STATUS_OK;

@@ -9,27 +9,26 @@
 #include "sampler.h"
 
 #include "../common/util.h"
+#include "counters.h"
 #include "cpus.h"
-#include "soaker.h"
 
 #include <err.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-/* A set on a CPU. */
-struct bound {
-	cpc_set_t *set;
-	cpc_buf_t *before; /* the last sample of this turn */
-	cpc_buf_t *total;  /* of all samples */
-};
+#define SYSFS "/sys/devices/system/cpu"
 
-struct cpu {
-	int id;
-	bool failed;
-	struct bound *bound; /* one per set */
+/* CPUs that are away are tried so often. */
+#define RETRY_NS (NSEC / 10)
+
+/* What one set counted. */
+struct turn {
+	cpc_buf_t **sum;  /* in the sample in the making, one per unit */
+	cpc_buf_t *total; /* in all of them */
+	bool incomplete;  /* some CPU was missing in one of them */
 };
 
 struct sampler {
@@ -37,155 +36,78 @@ struct sampler {
 	cpc_t *cpc;
 	const struct setgrp *grp;
 	const struct out *out;
-	struct cpus cpus;
-	struct cpu *cpu;	   /* one for each of them */
-	cpc_buf_t **now;	   /* a sample in the making, per set */
+	struct counters counters;
+	struct units units;
+	struct turn *turn;	   /* one per set */
 	int64_t start_ns, last_ns; /* of the run, and of its last sample */
-	sigset_t signals;
-	struct soaker *soaker; /* NULL: none runs */
+	int64_t retry_ns;	   /* when to try CPUs that are away */
+	sigset_t ours, open;	   /* signals to block, and what is blocked while they come in */
 	struct sampler_end end;
 	bool started; /* the header is out */
 	bool lost;    /* output failed */
 	bool done;
 };
 
-/* ---- sets ---------------------------------------------------------------- */
+/* ---- signals ------------------------------------------------------------- */
 
-static void make_sets(struct sampler *s)
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+static volatile sig_atomic_t caught;
+
+static void catch (int sig)
 {
-	s->cpu = xcalloc(s->cpus.n, sizeof(*s->cpu));
-	for (size_t i = 0; i < s->cpus.n; i++) {
-		struct cpu *cpu = &s->cpu[i];
+	caught = sig;
+}
 
-		cpu->id = s->cpus.id[i];
-		cpu->bound = xcalloc(s->grp->n, sizeof(*cpu->bound));
-		for (size_t k = 0; k < s->grp->n; k++) {
-			cpu->bound[k].set = cpc_set_dup(s->cpc, s->grp->set[k].set);
-			cpu->bound[k].before = cpc_buf_create(s->cpc, s->grp->set[k].set);
-			cpu->bound[k].total = cpc_buf_create(s->cpc, s->grp->set[k].set);
-			if (cpu->bound[k].set == NULL || cpu->bound[k].before == NULL ||
-			    cpu->bound[k].total == NULL)
-				err(STATUS_FAILED, NULL);
-		}
+/*
+ * Ours are let in while we wait and while we write, which a reader that has stopped can
+ * make last forever.  The second one kills.
+ */
+static void catch_signals(struct sampler *s)
+{
+	struct sigaction sa = {.sa_handler = catch, .sa_flags = (int)SA_RESETHAND}, old;
+
+	sigemptyset(&s->ours);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		/* A hangup that is ignored, as under nohup(1), stays so. */
+		if (signals[i] == SIGHUP && sigaction(SIGHUP, NULL, &old) == 0 &&
+		    old.sa_handler == SIG_IGN)
+			continue;
+		sigaddset(&s->ours, signals[i]);
+		sigaction(signals[i], &sa, NULL);
 	}
-	s->now = xcalloc(s->grp->n, sizeof(*s->now));
-	for (size_t k = 0; k < s->grp->n; k++) {
-		s->now[k] = cpc_buf_create(s->cpc, s->grp->set[k].set);
-		if (s->now[k] == NULL)
-			err(STATUS_FAILED, NULL);
-	}
+	sigprocmask(SIG_BLOCK, &s->ours, &s->open);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigdelset(&s->open, signals[i]);
 }
 
-static void free_sets(struct sampler *s)
+/* Ends the run, with a last sample. */
+static bool interrupted(struct sampler *s)
 {
-	for (size_t i = 0; i < s->cpus.n; i++) {
-		for (size_t k = 0; k < s->grp->n; k++) {
-			cpc_set_destroy(s->cpc, s->cpu[i].bound[k].set);
-			cpc_buf_destroy(s->cpc, s->cpu[i].bound[k].before);
-			cpc_buf_destroy(s->cpc, s->cpu[i].bound[k].total);
-		}
-		free(s->cpu[i].bound);
-	}
-	for (size_t k = 0; k < s->grp->n; k++)
-		cpc_buf_destroy(s->cpc, s->now[k]);
-	free(s->now);
-	free(s->cpus.id);
-	free(s->cpu);
+	if (caught == 0)
+		return false;
+	s->end.signal = caught;
+	s->done = true;
+	return true;
 }
 
-/* ---- binding and sampling ----------------------------------------------- */
-
-/* A CPU that fails is left out from now on. */
-static void cpu_failed(struct sampler *s, struct cpu *cpu, const char *why)
-{
-	warnx("cpu%d - %s", cpu->id, why);
-	cpu->failed = true;
-	s->end.failed = true;
-}
-
-/* What goes wrong on one CPU only, so that the others are worth going on with. */
-static bool only_here(int error)
-{
-	return error == EAGAIN || error == ENOSYS;
-}
+/* ---- rows ---------------------------------------------------------------- */
 
 static void flush(struct sampler *s)
 {
-	int error = out_flush(s->out);
+	int error;
 
-	if (error != 0) {
-		errno = error;
-		warn("write error");
-		s->end.failed = s->done = s->lost = true;
-	}
-}
-
-static void bind_all(struct sampler *s, size_t k)
-{
-	uint_t flags = CPC_BIND_CPU_REMOTE | (s->config->shared ? CPC_BIND_CPU_SHARED : 0);
-	size_t nfailed = 0;
-
-	for (size_t i = 0; i < s->cpus.n && !s->done; i++) {
-		struct cpu *cpu = &s->cpu[i];
-
-		if (!cpu->failed && cpc_bind_cpu(s->cpc, cpu->id, cpu->bound[k].set, flags) == -1) {
-			if (only_here(errno)) {
-				cpu_failed(s, cpu, cpcerr_text());
-			} else {
-				warnx("%s", cpcerr_text());
-				s->end.failed = s->done = true;
-			}
-		}
-		nfailed += cpu->failed;
-	}
-	s->done |= nfailed == s->cpus.n;
-	if (s->done || s->started)
+	sigprocmask(SIG_SETMASK, &s->open, NULL);
+	error = out_flush(s->out);
+	sigprocmask(SIG_BLOCK, &s->ours, NULL);
+	if (error == 0)
 		return;
-	s->started = true;
-	if (s->config->header)
-		out_header(s->out);
-	flush(s);
-}
-
-static void unbind_all(struct sampler *s, size_t k)
-{
-	for (size_t i = 0; i < s->cpus.n; i++) {
-		if (!s->cpu[i].failed)
-			cpc_unbind(s->cpc, s->cpu[i].bound[k].set);
-	}
-}
-
-static const char *why_no_sample(int error)
-{
-	switch (error) {
-	case EAGAIN:
-		return "perf counter contents invalidated";
-	case ENOSYS:
-		return "the CPU went offline";
-	default:
-		return strerror(error);
-	}
-}
-
-/* A row of what a set counted on a CPU since the last sample of this turn. */
-static void sample_cpu(struct sampler *s, struct cpu *cpu, size_t k, int64_t time_ns)
-{
-	struct row row = {
-		.id = cpu->id, .event = "tick", .data = ROW_COUNTS, .set = k, .time_ns = time_ns};
-	cpc_buf_t *now = s->now[k], *before = cpu->bound[k].before;
-
-	if (cpc_set_sample(s->cpc, cpu->bound[k].set, now) == -1) {
-		int error = errno;
-
-		cpc_unbind(s->cpc, cpu->bound[k].set);
-		cpu_failed(s, cpu, why_no_sample(error));
+	s->lost = s->done = true;
+	if (error == EINTR && interrupted(s))
 		return;
-	}
-	cpc_buf_sub(s->cpc, now, now, before);
-	cpc_buf_add(s->cpc, cpu->bound[k].total, cpu->bound[k].total, now);
-	cpc_buf_add(s->cpc, before, before, now);
-	row.buf = now;
-	out_row(s->out, &row);
+	errno = error;
+	warn("write error");
+	s->end.failed = true;
 }
 
 static void put_stamp(const struct sampler *s)
@@ -202,21 +124,41 @@ static void put_stamp(const struct sampler *s)
 	}
 }
 
-/* Rows of the totals: sums over the CPUs, whose number they give. */
+/* A row for each unit of which there are counts. */
+static void put_sample(struct sampler *s, size_t k)
+{
+	for (size_t u = 0; u < s->units.n; u++) {
+		const struct unit *unit = &s->units.unit[u];
+		struct row row = {
+			.time_ns = s->last_ns,
+			.id = unit->id,
+			.event = "tick",
+			.data = ROW_COUNTS,
+			.buf = s->turn[k].sum[u],
+			.set = k,
+			.mean_of = s->config->means ? unit->counted : 0,
+			.incomplete = unit->counted < unit->ncpus,
+		};
+
+		if (unit->counted > 0)
+			out_row(s->out, &row);
+	}
+}
+
+/* Rows of the totals: sums over the CPUs; those counted to the end have their number there. */
 static void put_totals(struct sampler *s)
 {
 	for (size_t k = 0; k < s->grp->n; k++) {
-		struct row row = {.event = "total", .data = ROW_COUNTS, .set = k, .buf = s->now[k]};
+		const struct row row = {
+			.time_ns = s->last_ns,
+			.id = (int)s->counters.nleft,
+			.event = "total",
+			.data = ROW_COUNTS,
+			.buf = s->turn[k].total,
+			.set = k,
+			.incomplete = s->turn[k].incomplete,
+		};
 
-		cpc_buf_zero(s->cpc, row.buf);
-		for (size_t i = 0; i < s->cpus.n; i++) {
-			const struct cpu *cpu = &s->cpu[i];
-
-			cpc_buf_add(s->cpc, row.buf, row.buf, cpu->bound[k].total);
-			row.id += !cpu->failed;
-			row.incomplete |= cpu->failed;
-		}
-		row.time_ns = s->last_ns;
 		out_row(s->out, &row);
 	}
 	flush(s);
@@ -229,21 +171,15 @@ static bool wait_until(struct sampler *s, int64_t when_ns)
 {
 	struct timespec ts;
 	int64_t left;
-	int sig;
 
-	for (;;) {
+	while (!interrupted(s)) {
 		left = when_ns - now_ns();
 		ts.tv_sec = left > 0 ? left / NSEC : 0;
 		ts.tv_nsec = left > 0 ? left % NSEC : 0;
-		sig = sigtimedwait(&s->signals, NULL, &ts);
-		if (sig > 0) {
-			s->end.signal = sig;
-			s->done = true;
-			return false;
-		}
-		if (errno == EAGAIN)
+		if (ppoll(NULL, 0, &ts, &s->open) == 0)
 			return true;
 	}
+	return false;
 }
 
 /* The first time on a schedule of `step` after `last` that is still to come. */
@@ -254,42 +190,70 @@ static int64_t next_deadline(int64_t last, int64_t step)
 	return last + step + (late > 0 ? (late / step + 1) * step : 0);
 }
 
-static void start_turn(struct sampler *s, size_t k)
+static bool start_turn(struct sampler *s, size_t k)
 {
-	for (size_t i = 0; i < s->cpus.n; i++)
-		cpc_buf_zero(s->cpc, s->cpu[i].bound[k].before);
-	bind_all(s, k);
-	if (s->done || !s->config->soak || !s->grp->set[k].system_only)
-		return;
-	s->soaker = soaker_start(s->cpus.id, s->cpus.n);
-	if (s->soaker == NULL) {
-		warn("cannot keep the CPUs from idling (-s)");
-		s->end.failed = s->done = true;
+	if (counters_bind(&s->counters, k) == -1) {
+		s->turn[k].incomplete = true;
+		return false;
 	}
+	if (!s->started && s->config->header)
+		out_header(s->out);
+	if (!s->started)
+		flush(s);
+	s->started = true;
+	return true;
 }
 
 static void end_turn(struct sampler *s, size_t k)
 {
-	if (s->soaker != NULL)
-		soaker_stop(s->soaker);
-	s->soaker = NULL;
-	unbind_all(s, k);
+	size_t nleft = s->counters.nleft;
+
+	counters_unbind(&s->counters, k);
+	s->turn[k].incomplete |= s->counters.nleft < nleft;
 }
 
+static void add(struct sampler *s, size_t i, size_t k)
+{
+	struct turn *turn = &s->turn[k];
+	size_t u = s->units.of[i];
+	cpc_buf_t *counts = counters_sample(&s->counters, &s->counters.cpu[i], k);
+
+	if (counts == NULL) {
+		turn->incomplete = true;
+		return;
+	}
+	cpc_buf_add(s->cpc, turn->sum[u], turn->sum[u], counts);
+	cpc_buf_add(s->cpc, turn->total, turn->total, counts);
+	s->units.unit[u].counted++;
+}
+
+/* All CPUs first, so that they are sampled at the same time; then their rows. */
 static void sample_all(struct sampler *s, size_t k)
 {
-	int64_t time_ns = now_ns() - s->start_ns; /* one for all rows of a sample */
-	bool any = false;
-
-	s->last_ns = time_ns;
-	put_stamp(s);
-	for (size_t i = 0; i < s->cpus.n; i++) {
-		if (!s->cpu[i].failed)
-			sample_cpu(s, &s->cpu[i], k, time_ns);
-		any |= !s->cpu[i].failed;
+	s->last_ns = now_ns() - s->start_ns;
+	for (size_t u = 0; u < s->units.n; u++) {
+		cpc_buf_zero(s->cpc, s->turn[k].sum[u]);
+		s->units.unit[u].counted = 0;
 	}
-	flush(s);
-	s->done |= !any;
+	for (size_t i = 0; i < s->counters.n; i++)
+		add(s, i, k);
+	if (s->counters.nleft > 0) {
+		put_stamp(s);
+		put_sample(s, k);
+		flush(s);
+	}
+}
+
+/* Goes on with the same set. */
+static void go_on(struct sampler *s, size_t k)
+{
+	if (s->counters.nleft == s->counters.n)
+		return;
+	if (s->last_ns >= s->retry_ns) {
+		s->retry_ns = s->last_ns + RETRY_NS;
+		counters_retry(&s->counters, k);
+	}
+	s->done = s->counters.nleft == 0;
 }
 
 static void run(struct sampler *s)
@@ -302,7 +266,8 @@ static void run(struct sampler *s)
 	unsigned left = config->count;
 	size_t k = 0;
 
-	start_turn(s, k);
+	if (!start_turn(s, k))
+		return;
 	while (!s->done) {
 		bool round_over = k + 1 == s->grp->n;
 
@@ -311,8 +276,12 @@ static void run(struct sampler *s)
 		sample_all(s, k);
 		if (left > 0 && (round_over || config->period_ns == 0) && --left == 0)
 			break;
-		if (s->done || !rotates)
+		if (s->done)
+			break;
+		if (!rotates) {
+			go_on(s, k);
 			continue;
+		}
 		end_turn(s, k);
 		k = round_over ? 0 : k + 1;
 		if (round_over && rests) {
@@ -321,31 +290,69 @@ static void run(struct sampler *s)
 				return;
 			deadline = round;
 		}
-		start_turn(s, k);
+		if (!start_turn(s, k))
+			return;
 	}
 	end_turn(s, k);
+}
+
+/* ---- the whole ----------------------------------------------------------- */
+
+static cpc_buf_t *make_sum(const struct sampler *s, size_t k)
+{
+	cpc_buf_t *buf = cpc_buf_create(s->cpc, s->grp->set[k].set);
+
+	if (buf == NULL)
+		err(STATUS_FAILED, NULL);
+	return buf;
+}
+
+static void make_turns(struct sampler *s)
+{
+	s->turn = xcalloc(s->grp->n, sizeof(*s->turn));
+	for (size_t k = 0; k < s->grp->n; k++) {
+		struct turn *turn = &s->turn[k];
+
+		turn->total = make_sum(s, k);
+		turn->sum = xcalloc(s->units.n, sizeof(cpc_buf_t *));
+		for (size_t u = 0; u < s->units.n; u++)
+			turn->sum[u] = make_sum(s, k);
+	}
+}
+
+static void free_turns(struct sampler *s)
+{
+	for (size_t k = 0; k < s->grp->n; k++) {
+		cpc_buf_destroy(s->cpc, s->turn[k].total);
+		for (size_t u = 0; u < s->units.n; u++)
+			cpc_buf_destroy(s->cpc, s->turn[k].sum[u]);
+		free(s->turn[k].sum);
+	}
+	free(s->turn);
 }
 
 struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc,
 			       const struct setgrp *grp, const struct out *out)
 {
 	struct sampler s = {.config = config, .cpc = cpc, .grp = grp, .out = out};
-	struct sigaction hup;
+	struct cpus cpus = cpus_find(cpc, grp);
+	uint_t flags = CPC_BIND_CPU_REMOTE | (config->shared ? CPC_BIND_CPU_SHARED : 0);
 
-	s.cpus = cpus_find(cpc, grp);
-	make_sets(&s);
-	sigemptyset(&s.signals);
-	sigaddset(&s.signals, SIGINT);
-	sigaddset(&s.signals, SIGTERM);
-	/* Blocked, it would come even when it is ignored, as under nohup(1). */
-	if (sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler != SIG_IGN)
-		sigaddset(&s.signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, &s.signals, NULL);
+	s.counters =
+		(struct counters){.cpc = cpc, .grp = grp, .flags = flags, .soak = config->soak};
+	counters_make(&s.counters, &cpus);
+	s.units = units_find(SYSFS, config->unit, &cpus);
+	make_turns(&s);
+	catch_signals(&s);
 
 	s.start_ns = now_ns();
 	run(&s);
 	if (s.started && !s.lost)
 		put_totals(&s);
-	free_sets(&s);
+	s.end.failed |= s.counters.failed;
+	free_turns(&s);
+	units_free(&s.units);
+	counters_free(&s.counters);
+	free(cpus.id);
 	return s.end;
 }

@@ -8,6 +8,7 @@
 
 #include "../common/out.h"
 #include "../common/setgrp.h"
+#include "units.h"
 
 #include <stdbool.h>
 
@@ -17,7 +18,9 @@ struct sampler_config {
 	unsigned count;	   /* samples, or rounds with a period; 0: no limit */
 	char stamp;	   /* a line of time before each sample: 'u', 'd' as date(1), or 0 */
 	bool soak;
-	bool shared; /* claims no CPU, and needs none that is free */
+	bool shared;	     /* claims no CPU, and needs none that is free */
+	enum unit_kind unit; /* a row for each */
+	bool means;	     /* of the CPUs of a unit, instead of sums */
 	bool header;
 };
 

@@ -6,15 +6,19 @@
 #ifndef SOAKER_H
 #define SOAKER_H
 
-#include <stddef.h>
-
 struct soaker;
 
 /*
- * Starts a spinning thread of the lowest priority (SCHED_IDLE) on each of the
- * CPUs.  NULL and errno when that is not possible.
+ * Has a thread of the lowest priority (SCHED_IDLE) spin on that CPU; `*soaker`, NULL at
+ * first, is made once and used again.  Returns 0, or an errno: EINVAL where the CPU is
+ * offline or not allowed to us.
  */
-struct soaker *soaker_start(const int *cpu, size_t n);
+int soaker_start(struct soaker **soaker, int cpu);
+
+/*
+ * Lets it rest.  Does not wait for that: on a busy CPU it may take long until such a
+ * thread runs at all, but there it does no harm either.
+ */
 void soaker_stop(struct soaker *soaker);
 
 #endif /* SOAKER_H */

@@ -16,7 +16,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -215,17 +214,6 @@ static int try_symbols(const struct config *cfg, cpc_t *cpc, pctx_t *pctx)
 	return STATUS_OK;
 }
 
-/* Each LWP takes a file per event; after the command was started with the old limit. */
-static void raise_file_limit(void)
-{
-	struct rlimit lim;
-
-	if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < lim.rlim_max) {
-		lim.rlim_cur = lim.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &lim);
-	}
-}
-
 static void tell(const char *fn, const char *fmt, va_list ap)
 {
 	(void)fn;
@@ -352,7 +340,7 @@ static int run(const struct config *cfg, struct track *track, const struct out *
 		pctx = pctx_capture(cfg->pid, track, 0, errfn);
 	if (pctx == NULL)
 		return cfg->command != NULL ? cannot_start() : STATUS_FAILED;
-	raise_file_limit();
+	raise_file_limit(); /* not for the command, which has started */
 	running.pctx = pctx;
 	if (cfg->command != NULL)
 		running.pidfd = (int)syscall(SYS_pidfd_open, pctx_pid(pctx), 0);

@@ -38,6 +38,10 @@ _cpustat()
 		_cpustat_spec
 		return
 		;;
+	--aggregate | -A | -[!-]*A)
+		mapfile -t COMPREPLY < <(compgen -W 'core socket node all' -- "$cur")
+		return
+		;;
 	--timestamp | -T | -[!-]*T)
 		mapfile -t COMPREPLY < <(compgen -W 'u d' -- "$cur")
 		return
@@ -48,8 +52,8 @@ _cpustat()
 	esac
 	$split && return
 	if [[ $cur == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '-c -D -h -n -p -s -T -t
-			--events= --debug --help --no-header --period= --shared --soak
+		mapfile -t COMPREPLY < <(compgen -W '-A -c -D -h -m -n -p -s -T -t
+			--aggregate= --events= --debug --help --mean --no-header --period= --shared --soak
 			--timestamp= --cycles --version' -- "$cur")
 		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
 	fi

@@ -22,6 +22,8 @@ static const struct opt opts[] = {
 	{'p', "period", "SECS", "go through all specs once in so many seconds"},
 	{'T', "timestamp", "u|d", "a line with the time before each sample"},
 	{'s', "soak", NULL, "keep CPUs from idling while only kernel mode counts"},
+	{'A', "aggregate", "UNIT", "a row per core, socket, node; one for all"},
+	{'m', "mean", NULL, "with -A: the mean of a CPU, not the sum"},
 	{'n', "no-header", NULL, "leave the header out"},
 	{'t', "cycles", NULL, "a column of CPU cycles"},
 	{'D', "debug", NULL, "tell how events are found, name failed calls"},
@@ -42,7 +44,8 @@ struct config {
 static void print_usage(FILE *f)
 {
 	fputs("usage: cpustat -c SPEC [-c SPEC]... [-p PERIOD] [-T u|d] [-sntD]\n"
-	      "               [--shared] [INTERVAL [COUNT]]\n"
+	      "               [-A core|socket|node|all [-m]] [--shared]\n"
+	      "               [INTERVAL [COUNT]]\n"
 	      "       cpustat -h [PATTERN]\n\n",
 	      f);
 	opts_print(f, opts);
@@ -75,6 +78,13 @@ static int parse_option(struct config *cfg, int c)
 		if (strcmp(optarg, "u") != 0 && strcmp(optarg, "d") != 0)
 			return usage_error("-T takes u or d");
 		cfg->sampler.stamp = *optarg;
+		return STATUS_OK;
+	case 'A':
+		if (!unit_parse(optarg, &cfg->sampler.unit))
+			return usage_error("-A takes core, socket, node or all");
+		return STATUS_OK;
+	case 'm':
+		cfg->sampler.means = true;
 		return STATUS_OK;
 	case 's':
 		cfg->sampler.soak = true;
@@ -135,6 +145,8 @@ static int parse(struct config *cfg, int argc, char **argv)
 	status = parse_operands(cfg, argc - optind, argv + optind);
 	if (status == STATUS_OK && cfg->nspecs == 0)
 		return usage_error("no events: -c is missing");
+	if (status == STATUS_OK && cfg->sampler.means && cfg->sampler.unit == UNIT_CPU)
+		return usage_error("-m is the mean of what -A puts together: -A is missing");
 	return status;
 }
 

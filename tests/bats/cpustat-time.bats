@@ -1,0 +1,140 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# cpustat: the schedule, soakers, a reader that does not read.  On a machine where nothing
+# disturbs it, tests/vm/hotplug.sh asks for more.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+setup() {
+	common_setup
+	need cpu
+	CPUS=$(cpus | wc -l)
+}
+
+# check_schedule FILE INTERVAL COUNT: so many samples of each CPU, none before its time, one
+# at most in each interval: what is late is left out, never made good for by several at
+# once.  So between two samples lie as many intervals as there are samples between them.
+check_schedule() {
+	awk -v step="$2" -v count="$3" -v cpu="$(cpus | head -n1)" '
+	function bad(why) { print why ": " $0; failed = 1 }
+	$3 == "tick" { rows[$2]++ }
+	$3 == "tick" && $2 == cpu {
+		n++
+		if ($1 < n * step - 0.001) bad("too early")
+		if (n > 1 && $1 - n * step < latest - step - 0.002) bad("bunched")
+		if (n == 1 || $1 - n * step > latest) latest = $1 - n * step
+	}
+	END {
+		for (cpu in rows) if (rows[cpu] != count) { print rows[cpu] " of CPU " cpu; failed = 1 }
+		exit failed || !n
+	}' "$1"
+}
+
+@test "500 samples in 5 seconds, which add up" {
+	need_tracepoints sched/sched_switch
+	set_tracefs
+	go -0 "${TRACEFS[@]}" cpustat -c sched:sched_switch 0.01 500
+	check_schedule - 0.01 500 <<<"$output"
+	check_totals - "$CPUS" <<<"$output"
+	[ "$(awk '$3 == "total" { print $4 }' <<<"$output")" -ge 500 ] # it switches itself
+}
+
+@test "fractions of a millisecond" {
+	go -0 cpustat -c context-switches 0.0005 300
+	check_schedule - 0.0005 300 <<<"$output"
+	check_totals - "$CPUS" <<<"$output"
+}
+
+@test "stopped for a while: samples are left out, not bunched" {
+	start cs cpustat -c page-faults 0.02 30
+	eventually grep -q ' tick ' "$T/cs.out"
+	kill -STOP "${PIDS[cs]}"
+	eventually stopped "${PIDS[cs]}"
+	sleep 0.5
+	kill -CONT "${PIDS[cs]}"
+	finish cs
+	[ "$status" -eq 0 ]
+	check_schedule "$T/cs.out" 0.02 30
+	check_totals "$T/cs.out" "$CPUS"
+	awk -v cpu="$(cpus | head -n1)" '$3 == "tick" && $2 == cpu {
+		if ($1 - last > gap) gap = $1 - last
+		last = $1
+	} END { exit gap < 0.5 }' "$T/cs.out"
+}
+
+# The time that our CPUs were idle, each, in ticks.
+idle() {
+	local cpu
+	for cpu in $(cpus); do
+		awk -v name="cpu$cpu" '$1 == name { print $5 + $6 }' /proc/stat
+	done
+}
+
+@test "-s: no CPU idles while a system-only set is bound; afterwards they do" {
+	start cs cpustat -s -c context-switches,nouser,sys 0.1
+	eventually grep -q ' tick ' "$T/cs.out"
+	before=$(idle)
+	sleep 0.5
+	after=$(idle)
+	# A tick may have begun before.
+	paste <(echo "$before") <(echo "$after") | awk '$2 - $1 > 1 { print; exit failed = 1 }
+		END { exit failed }'
+	kill -INT "${PIDS[cs]}"
+	finish cs
+	[ "$status" -eq 130 ]
+	check_totals "$T/cs.out" "$CPUS"
+}
+
+# Threads of process $1 with the policy SCHED_IDLE (5) and the state $2.
+soakers() {
+	local stat n=0
+	for stat in /proc/"$1"/task/*/stat; do
+		if [[ $(sed 's/.*) //' "$stat" 2>/dev/null | cut -d' ' -f1,39) == "$2 5" ]]; then
+			n=$((n + 1))
+		fi
+	done
+	[ "$n" -eq "$CPUS" ]
+}
+
+@test "-s: the threads rest while another set is bound, and between the rounds" {
+	start cs cpustat -s -c context-switches,nouser,sys -c page-faults 0.5
+	eventually soakers "${PIDS[cs]}" R
+	eventually soakers "${PIDS[cs]}" S
+	eventually soakers "${PIDS[cs]}" R
+	kill -INT "${PIDS[cs]}"
+	finish cs
+	start cs cpustat -s -p 2 -c context-switches,nouser,sys 0.2
+	eventually soakers "${PIDS[cs]}" R
+	eventually soakers "${PIDS[cs]}" S
+	eventually soakers "${PIDS[cs]}" R
+	kill -INT "${PIDS[cs]}"
+	finish cs
+}
+
+# Process $1 waits until its output is read.
+stuck() {
+	read -r call _ <"/proc/$1/syscall" && [ "$call" = "$WRITE" ] && sleeping "$1"
+}
+
+@test "a reader that does not read: a signal ends it at once" {
+	case $(uname -m) in
+	x86_64) WRITE=1 ;;
+	aarch64) WRITE=64 ;;
+	*) skip "the number of write(2) is not known here" ;;
+	esac
+	[ -r "/proc/$$/syscall" ] || skip "there is no /proc/PID/syscall"
+	mkfifo "$T/pipe"
+	exec {both}<>"$T/pipe"
+	start cs "$WORK/how" "$T/how" bash -c "exec cpustat -t -c page-faults 0.0005 >'$T/pipe'"
+	eventually grep -q '^pid' "$T/how"
+	eventually stuck "$(sed -n 's/^pid //p' "$T/how")"
+	kill -TERM "$(sed -n 's/^pid //p' "$T/how")"
+	finish cs
+	exec {both}>&-
+	[ "$(tail -n1 "$T/how")" = "signal 15" ]
+	[ ! -s "$T/cs.err" ]
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * test_units.c - which CPUs have a row together, by trees like that of the kernel.
+ */
+#include "unit.h"
+
+#include "../../cmd/common/out.h"
+#include "../../cmd/cpustat/units.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static char tree[] = "/tmp/test_units.XXXXXX"; /* a new one for each test */
+
+/* Makes the directories above a file of the tree, and the file. */
+static void put(const char *text, const char *fmt, ...)
+{
+	char name[200], path[PATH_MAX];
+	va_list ap;
+	FILE *f;
+
+	va_start(ap, fmt);
+	vsnprintf(name, sizeof(name), fmt, ap);
+	va_end(ap);
+	snprintf(path, sizeof(path), "%s/%s", tree, name);
+	for (char *p = path + sizeof(tree); (p = strchr(p, '/')) != NULL; *p++ = '/') {
+		*p = '\0';
+		mkdir(path, 0700);
+	}
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(tree + strlen(tree) - 6, "XXXXXX");
+	return mkdtemp(tree) == NULL ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	char command[100];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", tree);
+	return system(command);
+}
+
+/* Units of CPUs 0..n-1: their numbers, and how many CPUs they have. */
+static void expect(enum unit_kind kind, int n, const int *of, const int *ids, size_t nids)
+{
+	int id[2000];
+	const struct cpus cpus = {.n = (size_t)n, .id = id};
+	struct units units;
+	size_t total = 0;
+
+	for (int i = 0; i < n; i++)
+		id[i] = i;
+	units = units_find(tree, kind, &cpus);
+	assert_int_equal(units.n, nids);
+	for (size_t u = 0; u < nids; u++) {
+		assert_int_equal(units.unit[u].id, ids[u]);
+		total += units.unit[u].ncpus;
+	}
+	assert_int_equal(total, n);
+	for (int i = 0; i < n; i++)
+		assert_int_equal(units.unit[units.of[i]].id, of[i]);
+	units_free(&units);
+}
+
+/* Two sockets of two cores of two threads, numbered as on most servers. */
+static void server(void **state)
+{
+	static const char *const core[] = {"0,4", "1,5", "2,6", "3,7"};
+	static const int cores[] = {0, 1, 2, 3, 0, 1, 2, 3}, core_ids[] = {0, 1, 2, 3};
+	static const int sockets[] = {0, 36, 0, 36, 0, 36, 0, 36}, socket_ids[] = {0, 36};
+	static const int nodes[] = {0, 2, 0, 2, 0, 2, 0, 2}, node_ids[] = {0, 2};
+	static const int all[] = {ROW_ALL, ROW_ALL, ROW_ALL, ROW_ALL,
+				  ROW_ALL, ROW_ALL, ROW_ALL, ROW_ALL};
+	static const int cpus[] = {0, 1, 2, 3, 4, 5, 6, 7};
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		put(core[i % 4], "cpu%d/topology/%s", i,
+		    i < 4 ? "core_cpus_list" : "thread_siblings_list");
+		put(i % 2 ? "36\n" : "0\n", "cpu%d/topology/physical_package_id", i);
+		put(i % 2 ? "0\n" : "1\n", "cpu%d/topology/core_id", i);
+		put("", "cpu%d/node%d/cpulist", i, i % 2 ? 2 : 0);
+		put("", "cpu%d/nodes", i);
+	}
+	expect(UNIT_CPU, 8, cpus, cpus, 8);
+	expect(UNIT_CORE, 8, cores, core_ids, ARRAY_SIZE(core_ids));
+	expect(UNIT_SOCKET, 8, sockets, socket_ids, ARRAY_SIZE(socket_ids));
+	expect(UNIT_NODE, 8, nodes, node_ids, ARRAY_SIZE(node_ids));
+	expect(UNIT_ALL, 8, all, all, 1);
+}
+
+/* A machine that tells nothing, or that its sockets are not known. */
+static void unknown(void **state)
+{
+	static const int cpus[] = {0, 1}, zeros[] = {0, 0};
+
+	(void)state;
+	expect(UNIT_CORE, 2, cpus, cpus, 2);
+	expect(UNIT_SOCKET, 2, zeros, zeros, 1);
+	expect(UNIT_NODE, 2, zeros, zeros, 1);
+	put("-1\n", "cpu0/topology/physical_package_id");
+	put("-1\n", "cpu1/topology/physical_package_id");
+	expect(UNIT_SOCKET, 2, zeros, zeros, 1);
+}
+
+/* More CPUs than a cpu_set_t or a page of text has room for. */
+static void many(void **state)
+{
+	static int of[2000], ids[1000];
+
+	(void)state;
+	for (int i = 0; i < 2000; i++) {
+		char text[16];
+
+		of[i] = i % 1000;
+		ids[i % 1000] = i % 1000;
+		snprintf(text, sizeof(text), "%d,%d\n", i % 1000, i % 1000 + 1000);
+		put(text, "cpu%d/topology/core_cpus_list", i);
+	}
+	expect(UNIT_CORE, 2000, of, ids, 1000);
+}
+
+static void parse(void **state)
+{
+	enum unit_kind kind = UNIT_CPU;
+
+	(void)state;
+	assert_true(unit_parse("core", &kind) && kind == UNIT_CORE);
+	assert_true(unit_parse("socket", &kind) && kind == UNIT_SOCKET);
+	assert_true(unit_parse("node", &kind) && kind == UNIT_NODE);
+	assert_true(unit_parse("all", &kind) && kind == UNIT_ALL);
+	assert_false(unit_parse("cpu", &kind));
+	assert_false(unit_parse("", &kind));
+	assert_int_equal(kind, UNIT_ALL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(server, setup, teardown),
+		cmocka_unit_test_setup_teardown(unknown, setup, teardown),
+		cmocka_unit_test_setup_teardown(many, setup, teardown),
+		cmocka_unit_test(parse),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

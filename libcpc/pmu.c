@@ -20,17 +20,22 @@
 
 #define DEVICES "/sys/bus/event_source/devices"
 
-bool cpci_pmu_read(const char *pmu, const char *dir, const char *file, char *text)
+static FILE *open_file(const char *pmu, const char *dir, const char *file)
 {
 	char path[512];
-	bool got = false;
-	FILE *f;
 
 	if (strchr(file, '/') != NULL || *file == '.' ||
 	    (size_t)snprintf(path, sizeof(path), DEVICES "/%s/%s%s", pmu, dir, file) >=
 		    sizeof(path))
-		return false;
-	f = fopen(path, "re");
+		return NULL;
+	return fopen(path, "re");
+}
+
+bool cpci_pmu_read(const char *pmu, const char *dir, const char *file, char *text)
+{
+	FILE *f = open_file(pmu, dir, file);
+	bool got = false;
+
 	if (f == NULL)
 		return false;
 	if (fgets(text, CPCI_PMU_TEXT, f) != NULL) {
@@ -144,29 +149,28 @@ bool cpci_pmu_name(uint32_t type, char *name)
 	return f.found;
 }
 
-/* "0-3,8": is it one of them? */
-static bool lists(const char *list, int cpu)
+/* "0-3,8", of any length: is it one of them? */
+static bool lists(FILE *f, int cpu)
 {
-	char *end;
+	int first, last, c = ',';
 
-	for (const char *p = list;; p = end + 1) {
-		long first = strtol(p, &end, 10), last = first;
-
-		if (end == p)
-			return false;
-		if (*end == '-')
-			last = strtol(end + 1, &end, 10);
+	while (c == ',' && fscanf(f, "%d", &first) == 1) {
+		last = first;
+		c = getc(f);
+		if (c == '-' && fscanf(f, "%d", &last) == 1)
+			c = getc(f);
 		if (first <= cpu && cpu <= last)
 			return true;
-		if (*end != ',')
-			return false;
 	}
+	return false;
 }
 
 bool cpci_pmu_counts_on(const struct cpci_term *term, int cpu)
 {
-	char pmu[CPCI_PMU_NAME], text[CPCI_PMU_TEXT];
+	char pmu[CPCI_PMU_NAME];
 	uint32_t type = term->type;
+	bool listed;
+	FILE *f;
 
 	/* The kernel's generic events may say which kind of core they are for. */
 	if (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE)
@@ -174,9 +178,14 @@ bool cpci_pmu_counts_on(const struct cpci_term *term, int cpu)
 	if (cpci_term_is_software(term) || type == 0 || type == PERF_TYPE_RAW ||
 	    !cpci_pmu_name(type, pmu))
 		return true;
-	if (cpci_pmu_read(pmu, "", "cpumask", text) || cpci_pmu_read(pmu, "", "cpus", text))
-		return lists(text, cpu);
-	return true;
+	f = open_file(pmu, "", "cpumask");
+	if (f == NULL)
+		f = open_file(pmu, "", "cpus");
+	if (f == NULL)
+		return true;
+	listed = lists(f, cpu);
+	fclose(f);
+	return listed;
 }
 
 /* ---- the PMUs of CPU cores -------------------------------------------------- */

@@ -164,7 +164,7 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 {
 	const struct cpci_plan *plan = set->plan;
 	const struct gains gains = {
-		.fd = reallocarray(NULL, plan->nmembers, sizeof(int)),
+		.fd = reallocarray(NULL, plan->nmembers + 1U, sizeof(int)),
 		.start = reallocarray(NULL, plan->nreqs, sizeof(uint64_t)),
 		.own = bound == CPCI_LWP ? cpci_own_new() : NULL,
 	};
@@ -335,7 +335,7 @@ static bool is_dead(cpc_set_t *set, uint64_t enabled_ns)
 int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 {
 	const struct cpci_plan *plan = set->plan;
-	uint64_t *raw = buf->raw;
+	uint64_t *raw = buf->raw, least_ns;
 	bool timed = false;
 
 	if (set->cpc != cpc || set->bound == CPCI_UNBOUND || buf->plan != plan ||
@@ -344,6 +344,7 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 		return -1;
 	}
 	memcpy(buf->val, set->start, plan->nreqs * sizeof(*buf->val));
+	least_ns = set->bound == CPCI_PCTX ? cpci_group_least_ns(plan, set->fd) : 0;
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		const struct cpci_span *group = &plan->group[g];
 
@@ -352,6 +353,10 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 		if (!(set->page != NULL && cpci_fast_read(set, raw)) &&
 		    cpci_group_read(set->fd[group->first], group->n, raw) == -1)
 			return -1;
+		if (group->hardware && raw[CPCI_RAW_ENABLED] < least_ns) {
+			errno = EAGAIN; /* it lost its counters, and then the LWP died */
+			return -1;
+		}
 		for (uint_t i = 0; i < group->n; i++) {
 			struct cpci_member member = plan->member[group->first + i];
 			uint64_t count = raw[CPCI_RAW_VALUES + i];

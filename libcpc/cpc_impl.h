@@ -110,7 +110,7 @@ struct cpc_set {
 	bool off;		/* it does not count for now */
 	pid_t owner;		/* CPCI_LWP, CPCI_CPU: the thread that bound it */
 	struct cpci_own *own;	/* CPCI_LWP: its place with that thread */
-	int *fd;		/* one per member while bound; NULL: not bound */
+	int *fd;		/* one per member and a witness while bound, or NULL */
 	void **page;		/* what the kernel maps for each; NULL: only read(2) reads them */
 	struct cpci_site *site; /* while bound, one per member; NULL: there are no symbols */
 	pid_t target;		/* the thread whose process they are in */
@@ -350,6 +350,11 @@ bool cpci_group_overflows(const struct cpci_term *term);
  */
 enum { CPCI_RAW_N, CPCI_RAW_ENABLED, CPCI_RAW_RUNNING, CPCI_RAW_VALUES };
 int cpci_group_read(int fd, uint_t n, uint64_t *raw);
+/*
+ * How long hardware groups of an LWP have been enabled at least, unless they lost their
+ * counters.  To be asked before they are read.
+ */
+uint64_t cpci_group_least_ns(const struct cpci_plan *plan, const int *fd);
 
 /* fastread.c: counters of the calling LWP, read without a system call */
 /* What an event is to have in config1 to be readable that way. */

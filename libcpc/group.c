@@ -10,8 +10,10 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 /*
@@ -139,6 +141,58 @@ static int check_fit(struct cpci_plan *plan, struct cpci_target target,
 	return 0;
 }
 
+/*
+ * When an LWP dies, the kernel forgets that its group was in the error state, and what is
+ * read then looks like a count.  So beside the hardware of an LWP that may die goes an
+ * event that nobody can take its counter from, and that so shows how long the group is
+ * to have been enabled.
+ */
+static bool open_witness(const struct cpci_plan *plan, struct cpci_target target, int *fd)
+{
+	const struct cpci_term dummy = {.type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_DUMMY,
+					.exclude_kernel = true,
+					.exclude_hv = true};
+	bool hardware = false;
+
+	for (uint_t g = 0; g < plan->ngroups; g++)
+		hardware |= plan->group[g].hardware;
+	*fd = -1;
+	if (!hardware || target.tid <= 0)
+		return true;
+	*fd = open_term(&dummy, target, -1, true);
+	return *fd != -1;
+}
+
+/*
+ * Before Linux 6.2 hardware and software events have clocks of their own, which part by
+ * some microseconds at each switch.  There only a gross difference tells.
+ */
+static uint64_t tolerance(uint64_t ns)
+{
+	static atomic_int exact = -1;
+	struct utsname name;
+	int major = 0, minor = 0;
+
+	if (exact == -1) {
+		if (uname(&name) == -1 || sscanf(name.release, "%d.%d", &major, &minor) != 2)
+			major = 0;
+		exact = major > 6 || (major == 6 && minor >= 2);
+	}
+	return exact == 1 ? 0 : ns / 4 + 1000000;
+}
+
+uint64_t cpci_group_least_ns(const struct cpci_plan *plan, const int *fd)
+{
+	uint64_t raw[CPCI_RAW_VALUES + 1], ns;
+	int witness = fd[plan->nmembers];
+
+	if (witness == -1 || cpci_group_read(witness, 1, raw) == -1)
+		return 0;
+	ns = raw[CPCI_RAW_ENABLED];
+	return ns - (tolerance(ns) < ns ? tolerance(ns) : ns);
+}
+
 int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, const struct cpci_site *site,
 		    int *fd, struct cpci_member *bad)
 {
@@ -163,10 +217,16 @@ int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, const str
 			return -1;
 		}
 	}
-	if (any)
+	if (any && open_witness(plan, target, &fd[plan->nmembers]))
 		return 0;
+	if (!any)
+		errno = EINVAL; /* as the kernel would say */
+
+	int err = errno;
+
 	*bad = plan->member[0];
-	errno = EINVAL; /* as the kernel would say */
+	close_some(fd, plan->nmembers);
+	errno = err;
 	return -1;
 }
 
@@ -197,6 +257,9 @@ int cpci_group_start(const struct cpci_plan *plan, const int *fd)
 		if (leader != -1 && ioctl(leader, PERF_EVENT_IOC_ENABLE, 0) == -1)
 			return -1;
 	}
+	/* After the groups, lest they seem to have been enabled for too short a time. */
+	if (fd[plan->nmembers] != -1)
+		return ioctl(fd[plan->nmembers], PERF_EVENT_IOC_ENABLE, 0);
 	return 0;
 }
 
@@ -220,12 +283,16 @@ int cpci_group_switch(const struct cpci_plan *plan, const int *fd, bool on)
 		errno = EAGAIN;
 		return -1;
 	}
+	if (!on && fd[plan->nmembers] != -1)
+		ioctl(fd[plan->nmembers], PERF_EVENT_IOC_DISABLE, 0);
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		int leader = fd[plan->group[g].first];
 
 		if (leader != -1)
 			ioctl(leader, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 	}
+	if (on && fd[plan->nmembers] != -1)
+		ioctl(fd[plan->nmembers], PERF_EVENT_IOC_ENABLE, 0);
 	if (on || cpci_group_lost(plan, fd) == -1)
 		return 0;
 	errno = EAGAIN;
@@ -263,7 +330,7 @@ bool cpci_group_conflict(const struct cpci_plan *plan, struct cpci_target target
 
 void cpci_group_close(const struct cpci_plan *plan, const int *fd)
 {
-	close_some(fd, plan->nmembers);
+	close_some(fd, plan->nmembers + 1);
 }
 
 /*

@@ -30,12 +30,12 @@ definitions() {
 		both = page-faults + minor-faults
 		SOFT2 = soft
 	EOF
-	track -0 -fe -T 0 -c soft,minor-faults,both,soft2 sh -c "'$WORK/fault' 500; '$WORK/fault' 20"
+	track -0 -fe -T 0 -c soft,minor-faults,both,soft2,major-faults sh -c "'$WORK/fault' 500; '$WORK/fault' 20"
 	check_format
 	table | awk '
 		$3 ~ /^(exec|exit)$/ && $4 != "#" {
 			seen++
-			if ($4 != $5 || $6 != 2 * $5 || $7 != $4) { print; failed = 1 }
+			if ($4 != $5 || $6 != 2 * $5 + $8 || $7 != $4) { print; failed = 1 }
 		}
 		END { exit failed || seen < 3 }'
 }

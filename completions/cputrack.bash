@@ -110,7 +110,7 @@ _cputrack()
 	if [[ $cur == -* && ${words[cword - 1]} != -- ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '-c -D -e -f -h -N -n -o -p -T -t -v
 			--events= --debug --follow-exec --follow-fork --help --count=
-			--no-header --output= --pid= --interval= --start-disabled --cycles
+			--no-header --output= --pid= --interval= --start-disabled --tid --cycles
 			--verbose --version' -- "$cur")
 		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
 		return

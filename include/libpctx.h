@@ -57,6 +57,25 @@ pctx_t *pctx_create(const char *filename, char *const *argv, void *arg, int verb
 pctx_t *pctx_capture(pid_t pid, void *arg, int verbose, pctx_errfn_t *errfn);
 
 /*
+ * Extension.  A handle without a process, for pctx_add().  Its handlers and its `arg` are
+ * those of the processes that are added later.
+ *
+ * Returns the handle, or NULL and errno: ENOMEM.
+ */
+pctx_t *pctx_open(void *arg, pctx_errfn_t *errfn);
+
+/*
+ * Extension.  Takes control of one more running process, as pctx_capture() does, with the
+ * handlers that `pctx` has by now; pctx_run() on `pctx` runs them all.  A process that was
+ * added before stays as it is.
+ *
+ * Returns its handle, which is not to be released and lives until its exit handler returns;
+ * or NULL and the errno of pctx_capture(): the others are still there.  EINVAL, too:
+ * `pctx` is running, or belongs to another thread.
+ */
+pctx_t *pctx_add(pctx_t *pctx, pid_t pid);
+
+/*
  * The handlers.  `pid` and `lwp` tell where the event happened; LWPs of a
  * process count from 1 in the order of their creation, and again after an exec.
  * A handler that returns non-zero ends the control of its process, which runs
@@ -162,7 +181,7 @@ int pctx_wait(pctx_t *pctx, int *status);
  */
 void pctx_release(pctx_t *pctx);
 
-/* Extension.  The process that the handle stands for. */
+/* Extension.  The process that the handle stands for; 0: that of pctx_open(). */
 pid_t pctx_pid(const pctx_t *pctx);
 
 /*

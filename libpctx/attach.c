@@ -13,7 +13,10 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
-#define PF_KTHREAD 0x00200000U /* linux/sched.h: field 9 of /proc/PID/stat */
+/* proc(5) */
+enum { STAT_FLAGS = 9, STAT_EXIT_CODE = 52 };
+
+#define PF_KTHREAD 0x00200000U /* linux/sched.h */
 
 int pctxi_task_read(pid_t tid, struct pctxi_task *task)
 {
@@ -48,24 +51,35 @@ bool pctxi_is_zombie(pid_t tid)
 	return pctxi_task_read(tid, &task) == 0 && dead(&task);
 }
 
-static bool is_kthread(pid_t pid)
+/* A number from /proc/TID/stat, by its place in proc(5), from 4 on; `none` when it is not there. */
+static long stat_field(pid_t tid, int place, long none)
 {
-	unsigned long flags = 0;
-	char path[64], line[512];
+	char path[64], line[1024];
 	bool got;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
 	f = fopen(path, "re");
 	if (f == NULL)
-		return false;
+		return none;
 	got = fgets(line, sizeof(line), f) != NULL;
 	fclose(f);
-	/* The name in parentheses may contain anything. */
+	/* The name in parentheses, which is the second, may contain anything. */
 	const char *p = got ? strrchr(line, ')') : NULL;
 
-	return p != NULL && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 &&
-	       (flags & PF_KTHREAD) != 0;
+	for (int at = 2; p != NULL && at < place; at++)
+		p = strchr(p + 1, ' ');
+	return p != NULL ? strtol(p, NULL, 10) : none;
+}
+
+static bool is_kthread(pid_t pid)
+{
+	return ((unsigned)stat_field(pid, STAT_FLAGS, 0) & PF_KTHREAD) != 0;
+}
+
+int pctxi_exit_status(pid_t pid, int status)
+{
+	return (int)stat_field(pid, STAT_EXIT_CODE, status);
 }
 
 static int refuse(const struct pctx *ctx, int err, const char *why)
@@ -128,10 +142,12 @@ static int why_not(const struct pctx *ctx, int err)
  */
 static int seize(struct pctx *ctx, pid_t tid)
 {
+	bool no_forks = ctx->adopted && ctx->fork == NULL;
+	unsigned long options = pctxi_ptrace_options & ~(no_forks ? PCTXI_TRACE_FORKS : 0);
 	struct pctxi_lwp *lwp;
 	struct pctxi_task st;
 
-	if (ptrace(PTRACE_SEIZE, tid, NULL, pctxi_ptrace_options) == -1) {
+	if (ptrace(PTRACE_SEIZE, tid, NULL, options) == -1) {
 		int err = errno;
 
 		/*
@@ -142,6 +158,8 @@ static int seize(struct pctx *ctx, pid_t tid)
 			if (tid != ctx->pid)
 				return 0;
 		} else if (st.tracer == ctx->loop->owner || (err == EPERM && dead(&st))) {
+			if (tid == ctx->pid)
+				ctx->status = pctxi_exit_status(tid, 0);
 			return 0;
 		}
 		errno = err;
@@ -150,6 +168,7 @@ static int seize(struct pctx *ctx, pid_t tid)
 	lwp = pctxi_lwp_new(ctx->loop, tid, LWP_RUNNING);
 	if (lwp == NULL)
 		return -1;
+	lwp->no_forks = no_forks;
 	pctxi_lwp_join(lwp, ctx);
 	return 1;
 }

@@ -17,10 +17,8 @@
 #include <sys/ptrace.h>
 #include <unistd.h>
 
-#define PTRACE_FORKS ((unsigned long)(PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK))
-
 const unsigned long pctxi_ptrace_options =
-	PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_FORKS;
+	PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PCTXI_TRACE_FORKS;
 
 static void left_if_empty(struct pctx *ctx)
 {
@@ -36,7 +34,7 @@ static void left_if_empty(struct pctx *ctx)
  */
 static void forget_forks(struct pctxi_lwp *lwp)
 {
-	unsigned long options = pctxi_ptrace_options & ~PTRACE_FORKS;
+	unsigned long options = pctxi_ptrace_options & ~PCTXI_TRACE_FORKS;
 
 	if (lwp->no_forks || lwp->ctx->fork != NULL)
 		return;
@@ -109,6 +107,7 @@ void pctxi_follow(struct pctx *ctx)
 		if (lwp->state == LWP_STOPPED)
 			go_on(lwp, 0);
 	}
+	left_if_empty(ctx); /* the handle that pctx_open made has no process */
 }
 
 void pctxi_leave(struct pctx *ctx)
@@ -161,6 +160,7 @@ static void ended(struct pctx *ctx, int status)
 
 	ctx->ended = true;
 	ctx->status = status;
+	loop->last = *ctx;
 	if (ctx->state == PCTX_FOLLOWED) {
 		finish_all(ctx);
 		if (ctx->exit != NULL)
@@ -200,13 +200,12 @@ static void died(struct pctxi_lwp *lwp, int status)
 	}
 	pctxi_lwp_free(loop, lwp);
 	if (RB_EMPTY(&ctx->lwps)) /* its leader was dead when we came */
-		ended(ctx, status);
+		ended(ctx, pctxi_exit_status(ctx->pid, status != 0 ? status : ctx->status));
 	else if (rc != 0)
 		pctxi_leave(ctx);
 }
 
-/* A handle for a child that was just born; NULL: out of memory. */
-static struct pctx *child_of(struct pctx *parent, pid_t pid)
+struct pctx *pctxi_child_of(struct pctx *parent, pid_t pid)
 {
 	struct pctx *ctx = pctxi_proc_new(parent->loop, pid);
 
@@ -236,11 +235,11 @@ static bool exists(pid_t tgid, pid_t tid)
  * `lwp` gets its process: that of its maker, or one of its own.  Whatever it
  * reported before is due now.
  */
-static void claim(struct pctxi_lwp *lwp, const struct pctxi_lwp *maker, bool thread)
+void pctxi_claim(struct pctxi_lwp *lwp, const struct pctxi_lwp *maker, bool thread)
 {
 	enum pctxi_lwp_state state = lwp->state;
 	struct pctx *parent = maker->ctx;
-	struct pctx *ctx = thread ? parent : child_of(parent, lwp->tid);
+	struct pctx *ctx = thread ? parent : pctxi_child_of(parent, lwp->tid);
 
 	if (ctx == NULL) {
 		pctxi_error(parent->errfn, PCTXI_FN_RUN, "cannot follow process %d: %s",
@@ -287,7 +286,7 @@ static void born(struct pctxi_loop *loop, const struct pctxi_lwp *maker, pid_t t
 		pctxi_error(maker->ctx->errfn, PCTXI_FN_RUN, "cannot follow LWP %d: %s", (int)tid,
 			    strerror(ENOMEM));
 	else
-		claim(lwp, maker, alive ? is_thread : thread);
+		pctxi_claim(lwp, maker, alive ? is_thread : thread);
 }
 
 /* `lwp` made another LWP. */
@@ -296,32 +295,12 @@ static void birth(struct pctxi_lwp *lwp, bool thread)
 	struct pctxi_loop *loop = lwp->ctx->loop;
 	struct pctxi_lwp maker = *lwp;
 	unsigned long tid;
-	/* Fails when it was killed in this stop: see orphans(). */
+	/* Fails when it was killed in this stop: see orphan.c. */
 	bool known = ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &tid) == 0;
 
 	go_on(lwp, 0);
 	if (known)
 		born(loop, &maker, (pid_t)tid, thread);
-}
-
-/*
- * A creator that dies in its birth stop never names what it made: a thread dies
- * with it, but a process waits in its first stop.  So when a process ends or
- * executes, the processes that were not named yet and are its children, or
- * nobody's, are taken as made by it.
- */
-static void orphans(struct pctxi_loop *loop, const struct pctxi_lwp *dead)
-{
-	struct pctxi_lwp *lwp, *next;
-	struct pctxi_task task;
-
-	for (lwp = LIST_FIRST(&loop->early); lwp != NULL; lwp = next) {
-		next = LIST_NEXT(lwp, early);
-		if (lwp->state == LWP_EARLY && pctxi_task_read(lwp->tid, &task) == 0 &&
-		    task.tgid == lwp->tid &&
-		    (task.ppid == dead->ctx->pid || pctxi_lwp_find(loop, task.ppid) == NULL))
-			claim(lwp, dead, false);
-	}
 }
 
 /* The command line, its arguments separated by spaces; cut where `buf` ends. */
@@ -357,8 +336,9 @@ static void exec(struct pctxi_lwp *lwp)
 	char cmd[4096];
 	int rc = 1;
 
+	ctx->cut = ctx->cut || pctxi_lwp_next(pctxi_lwp_first(ctx)) != NULL;
 	if (!LIST_EMPTY(&ctx->loop->early))
-		orphans(ctx->loop, lwp);
+		pctxi_orphans(lwp, false);
 	ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &former);
 	if (ctx->state == PCTX_FOLLOWED) {
 		caller = pctxi_lwp_find(ctx->loop, (pid_t)former);
@@ -392,10 +372,12 @@ static void stranger(struct pctxi_loop *loop, pid_t tid, const struct pctxi_stop
 		return;
 	}
 	lwp = pctxi_lwp_new(loop, tid, LWP_EARLY);
-	if (lwp != NULL)
-		lwp->group_stop = stop->what == PCTXI_GROUP_STOP;
-	else
+	if (lwp == NULL) {
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
+		return;
+	}
+	lwp->group_stop = stop->what == PCTXI_GROUP_STOP;
+	lwp->since_ns = pctxi_now_ns();
 }
 
 /* An LWP took over the id of a leader that we never had (it was dead when we came). */
@@ -431,7 +413,7 @@ void pctxi_dispatch(struct pctxi_loop *loop, pid_t tid, int status)
 	}
 	if (stop.what == PCTXI_DIED) {
 		if (lwp->tid == lwp->ctx->pid && !LIST_EMPTY(&loop->early))
-			orphans(loop, lwp);
+			pctxi_orphans(lwp, true);
 		died(lwp, status);
 		return;
 	}

@@ -12,11 +12,12 @@
 
 #define NSEC 1000000000LL
 #define MSEC 1000000LL
+#define EARLY_NAP (5 * MSEC) /* while somebody waits to be named */
 
 /* Only what this thread made or controls: other threads' children are theirs. */
 #define WAIT_FLAGS (__WALL | __WNOTHREAD)
 
-static int64_t now_ns(void)
+int64_t pctxi_now_ns(void)
 {
 	struct timespec ts;
 
@@ -50,7 +51,7 @@ static bool tick_if_due(struct pctxi_loop *loop)
 
 	if (loop->interval_ns == 0)
 		return true;
-	late = now_ns() - loop->next_tick_ns;
+	late = pctxi_now_ns() - loop->next_tick_ns;
 	if (late < 0)
 		return true;
 	tick_all(loop);
@@ -63,12 +64,14 @@ static bool tick_if_due(struct pctxi_loop *loop)
 static void nap(struct pctxi_loop *loop, const sigset_t *chld)
 {
 	struct pctx *root = loop->root;
-	int64_t left = loop->interval_ns != 0 ? loop->next_tick_ns - now_ns() : INT64_MAX;
+	int64_t left = loop->interval_ns != 0 ? loop->next_tick_ns - pctxi_now_ns() : INT64_MAX;
 	int64_t again = root->idle != NULL ? (int64_t)root->idle(root, root->arg) * MSEC : 0;
 	struct timespec ts;
 
 	if (again != 0 && again < left)
 		left = again;
+	if (!LIST_EMPTY(&loop->early) && left > EARLY_NAP)
+		left = EARLY_NAP;
 	if (left <= 0 || loop->terminate)
 		return;
 	ts.tv_sec = left / NSEC;
@@ -77,7 +80,7 @@ static void nap(struct pctxi_loop *loop, const sigset_t *chld)
 }
 
 /* Does anything still happen to a process that we follow or are about to leave? */
-static bool anyone_left(const struct pctxi_loop *loop)
+static bool any_process_left(const struct pctxi_loop *loop)
 {
 	const struct pctx *ctx;
 
@@ -86,6 +89,31 @@ static bool anyone_left(const struct pctxi_loop *loop)
 			return true;
 	}
 	return false;
+}
+
+/* Does somebody wait to be named? */
+static bool any_early(const struct pctxi_loop *loop)
+{
+	const struct pctxi_lwp *lwp;
+
+	LIST_FOREACH(lwp, &loop->early, early) {
+		if (lwp->state == LWP_EARLY)
+			return true;
+	}
+	return false;
+}
+
+/* Is somebody there who belongs to us, but is not in our tables yet? */
+static bool any_unnamed(struct pctxi_loop *loop)
+{
+	siginfo_t info;
+
+	if (any_early(loop))
+		return true;
+	/* Cheaper than to look for them, and mostly there is nobody at all. */
+	return loop->root->fork != NULL &&
+	       waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | WAIT_FLAGS) == 0 &&
+	       pctxi_orphans_to_come(loop);
 }
 
 static void forget_left(struct pctxi_loop *loop)
@@ -105,22 +133,25 @@ static void forget_left(struct pctxi_loop *loop)
 /* 0 when it is over for any reason, -1 when control was lost. */
 static int run(struct pctxi_loop *loop, const sigset_t *chld)
 {
-	int status;
+	int status, error;
 	pid_t tid;
 
 	while (!loop->terminate) {
 		tid = waitpid(-1, &status, WAIT_FLAGS | WNOHANG);
 		if (tid > 0)
 			pctxi_dispatch(loop, tid, status);
-		/* Here, so that a storm of events does not keep ticks from coming. */
+		error = errno;
+		/* Here, so that a storm of events does not keep these from coming. */
+		if (!LIST_EMPTY(&loop->early))
+			pctxi_orphans_late(loop, pctxi_now_ns());
 		if (!tick_if_due(loop))
 			return 0;
 		if (tid > 0)
 			continue;
 		forget_left(loop);
-		if (!anyone_left(loop))
+		if (!any_process_left(loop) && !any_unnamed(loop))
 			return 0;
-		if (tid == -1 && errno != EINTR)
+		if (tid == -1 && error != EINTR)
 			return -1;
 		nap(loop, chld);
 	}
@@ -136,7 +167,7 @@ int pctxi_loop_run(struct pctxi_loop *loop)
 	sigaddset(&chld, SIGCHLD);
 	pthread_sigmask(SIG_BLOCK, &chld, &old);
 	loop->running = true;
-	loop->next_tick_ns = now_ns() + loop->interval_ns;
+	loop->next_tick_ns = pctxi_now_ns() + loop->interval_ns;
 	rc = run(loop, &chld);
 	loop->running = false;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -148,24 +179,43 @@ int pctxi_loop_run(struct pctxi_loop *loop)
 	return rc;
 }
 
-void pctxi_leave_finish(struct pctxi_loop *loop)
+/* Waits for the next report and acts on it; false: there is nobody to report. */
+static bool wait_one(struct pctxi_loop *loop, int flags)
 {
-	struct pctxi_lwp *lwp;
 	int status;
 	pid_t tid;
 
-	while (anyone_left(loop)) {
-		tid = waitpid(-1, &status, WAIT_FLAGS);
-		if (tid > 0)
-			pctxi_dispatch(loop, tid, status);
-		else if (errno != EINTR)
-			break;
-		forget_left(loop);
-	}
-	/* Whoever never got named leaves, too. */
+	do
+		tid = waitpid(-1, &status, WAIT_FLAGS | flags);
+	while (tid == -1 && errno == EINTR);
+	if (tid > 0)
+		pctxi_dispatch(loop, tid, status);
+	return tid != -1;
+}
+
+void pctxi_leave_wait(struct pctx *ctx)
+{
+	while (ctx->state != PCTX_LEFT && wait_one(ctx->loop, 0))
+		;
+}
+
+/* Whoever never got named leaves, too. */
+static void leave_unnamed(struct pctxi_loop *loop)
+{
+	struct pctxi_lwp *lwp;
+
 	while ((lwp = LIST_FIRST(&loop->early)) != NULL) {
 		if (lwp->state == LWP_EARLY)
 			ptrace(PTRACE_DETACH, lwp->tid, NULL, NULL);
 		pctxi_lwp_free(loop, lwp);
 	}
+}
+
+void pctxi_leave_finish(struct pctxi_loop *loop)
+{
+	do {
+		while (any_process_left(loop) && wait_one(loop, 0))
+			forget_left(loop);
+		leave_unnamed(loop);
+	} while (any_unnamed(loop) && wait_one(loop, 0));
 }

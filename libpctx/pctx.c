@@ -119,20 +119,29 @@ fail:
 	return NULL;
 }
 
+static pctx_t *capture_root(void *arg, pctx_errfn_t *errfn, const char *what)
+{
+	struct pctx *ctx;
+
+	if (errfn == NULL)
+		errfn = default_errfn;
+	ctx = new_root(arg, errfn);
+	if (ctx == NULL)
+		pctxi_error(errfn, PCTXI_FN_CAPTURE, "cannot track %s: %s", what, strerror(errno));
+	return ctx;
+}
+
 pctx_t *pctx_capture(pid_t pid, void *arg, int verbose, pctx_errfn_t *errfn)
 {
+	char what[32];
 	struct pctx *ctx;
 	int saved;
 
 	(void)verbose;
-	if (errfn == NULL)
-		errfn = default_errfn;
-	ctx = new_root(arg, errfn);
-	if (ctx == NULL) {
-		pctxi_error(errfn, PCTXI_FN_CAPTURE, "cannot track process %d: %s", (int)pid,
-			    strerror(errno));
+	snprintf(what, sizeof(what), "process %d", (int)pid);
+	ctx = capture_root(arg, errfn, what);
+	if (ctx == NULL)
 		return NULL;
-	}
 	ctx->pid = pid;
 	if (pctxi_attach(ctx) == -1) {
 		saved = errno;
@@ -141,6 +150,40 @@ pctx_t *pctx_capture(pid_t pid, void *arg, int verbose, pctx_errfn_t *errfn)
 		return NULL;
 	}
 	return ctx;
+}
+
+pctx_t *pctx_open(void *arg, pctx_errfn_t *errfn)
+{
+	return capture_root(arg, errfn, "processes");
+}
+
+pctx_t *pctx_add(pctx_t *pctx, pid_t pid)
+{
+	struct pctx *ctx;
+	int saved;
+
+	if (pctx->state != PCTX_HELD || pctx->loop->owner != (pid_t)_lwp_self()) {
+		errno = EINVAL;
+		return NULL;
+	}
+	TAILQ_FOREACH(ctx, &pctx->loop->procs, link) {
+		if (ctx->pid == pid && ctx->state == PCTX_HELD)
+			return ctx;
+	}
+	ctx = pctxi_child_of(pctx, pid);
+	if (ctx == NULL) {
+		pctxi_error(pctx->errfn, PCTXI_FN_CAPTURE, "cannot track process %d: %s", (int)pid,
+			    strerror(errno));
+		return NULL;
+	}
+	if (pctxi_attach(ctx) == 0)
+		return ctx;
+	saved = errno;
+	pctxi_leave(ctx);
+	pctxi_leave_wait(ctx);
+	pctxi_proc_free(ctx);
+	errno = saved;
+	return NULL;
 }
 
 int pctx_set_events(pctx_t *pctx, ...)
@@ -200,6 +243,7 @@ int pctx_set_events(pctx_t *pctx, ...)
 int pctx_run(pctx_t *pctx, uint_t msec, uint_t nsamples, int (*tick)(pctx_t *, pid_t, id_t, void *))
 {
 	struct pctxi_loop *loop = pctx->loop;
+	struct pctx *ctx;
 
 	if (pctx->state != PCTX_HELD || loop->owner != (pid_t)_lwp_self()) {
 		pctxi_error(pctx->errfn, PCTXI_FN_RUN,
@@ -217,7 +261,10 @@ int pctx_run(pctx_t *pctx, uint_t msec, uint_t nsamples, int (*tick)(pctx_t *, p
 	}
 	loop->interval_ns = (int64_t)msec * 1000000;
 	loop->samples_left = msec != 0 ? nsamples : 0;
-	pctxi_follow(pctx);
+	TAILQ_FOREACH(ctx, &loop->procs, link) {
+		ctx->tick = tick;
+		pctxi_follow(ctx);
+	}
 	return pctxi_loop_run(loop);
 }
 

@@ -30,11 +30,12 @@ struct pctxi_lwp {
 	id_t id;	  /* from 1 in its process */
 	struct pctx *ctx; /* its process; NULL while early or gone */
 	enum pctxi_lwp_state state;
-	bool begun;	 /* its init_lwp handler was called */
-	bool group_stop; /* the stop it is in is a group-stop */
-	bool no_forks;	 /* it does not stop at forks (any more) */
-	bool maps;	 /* it is in a call that maps code; see mapped.c */
-	int status;	 /* LWP_GONE: how it died */
+	bool begun;	  /* its init_lwp handler was called */
+	bool group_stop;  /* the stop it is in is a group-stop */
+	bool no_forks;	  /* it does not stop at forks (any more) */
+	bool maps;	  /* it is in a call that maps code; see mapped.c */
+	int status;	  /* LWP_GONE: how it died */
+	int64_t since_ns; /* LWP_EARLY and LWP_GONE: when it reported */
 	RB_ENTRY(pctxi_lwp) by_tid;
 	RB_ENTRY(pctxi_lwp) by_id;
 	LIST_ENTRY(pctxi_lwp) early; /* while LWP_EARLY or LWP_GONE */
@@ -54,7 +55,8 @@ struct pctx {
 	pid_t pid;
 	enum pctxi_state state;
 	bool created; /* by pctx_create: our child */
-	bool adopted; /* given to a fork handler: the library frees it */
+	bool adopted; /* given to a fork handler, or by pctx_add: the library frees it */
+	bool cut;     /* an exec ended LWPs of it, perhaps while they made others */
 	bool ended;   /* `status` is known */
 	int status;   /* of wait(2) */
 	struct pctxi_ids lwps;
@@ -82,6 +84,7 @@ TAILQ_HEAD(pctxi_list, pctx);
 struct pctxi_loop {
 	pid_t owner;		 /* the thread it belongs to */
 	struct pctx *root;	 /* the handle that the caller holds */
+	struct pctx last;	 /* who ended last, for what it left behind; pid 0: nobody did */
 	struct pctxi_tids tids;	 /* all LWPs */
 	struct pctxi_list procs; /* all processes, oldest first */
 	LIST_HEAD(pctxi_early, pctxi_lwp) early;
@@ -114,6 +117,8 @@ struct pctxi_task {
 };
 int pctxi_task_read(pid_t tid, struct pctxi_task *task); /* -1: no such task */
 bool pctxi_is_zombie(pid_t tid);
+/* With which wait(2) status a zombie ended, by /proc; `status` when it is gone already. */
+int pctxi_exit_status(pid_t pid, int status);
 
 /* tracee.c */
 struct pctxi_loop *pctxi_loop_new(void);
@@ -158,6 +163,8 @@ struct pctxi_stop pctxi_stop_decode(int status);
 /* life.c */
 /* The stops of the life cycle, never at exit; and what tells those of mapped.c from signals. */
 extern const unsigned long pctxi_ptrace_options;
+/* Those of them that nobody needs who does not follow children. */
+#define PCTXI_TRACE_FORKS ((unsigned long)(PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK))
 
 /* Acts on a status that waitpid(2) gave for thread `tid`. */
 void pctxi_dispatch(struct pctxi_loop *loop, pid_t tid, int status);
@@ -166,14 +173,30 @@ void pctxi_follow(struct pctx *ctx);
 /* Begins the end of the control of a process; its LWPs leave as they stop. */
 void pctxi_leave(struct pctx *ctx);
 
+/* A handle with the handlers of another; NULL: out of memory. */
+struct pctx *pctxi_child_of(struct pctx *parent, pid_t pid);
+/* `lwp` gets its process: that of its maker, or one of its own; what it reported is due now. */
+void pctxi_claim(struct pctxi_lwp *lwp, const struct pctxi_lwp *maker, bool thread);
+
+/* orphan.c */
+/* Before it is told that a process ends, or executes: it made what nobody else can name. */
+void pctxi_orphans(const struct pctxi_lwp *maker, bool ends);
+/* Takes in who has waited too long for the word of its maker. */
+void pctxi_orphans_late(struct pctxi_loop *loop, int64_t now_ns);
+/* Is somebody under control who has not reported yet? */
+bool pctxi_orphans_to_come(struct pctxi_loop *loop);
+
 /* call.c: is the signal that an LWP stopped with a call?  Then it is answered now. */
 bool pctxi_call(struct pctxi_lwp *lwp, int sig);
 /* mapped.c: an LWP stopped at a system call, while libraries are waited for. */
 void pctxi_syscall_stop(struct pctxi_lwp *lwp);
 
 /* loop.c */
+int64_t pctxi_now_ns(void); /* CLOCK_MONOTONIC */
 int pctxi_loop_run(struct pctxi_loop *loop);
-/* Waits until every process that is leaving has left. */
+/* Waits until this process, which is leaving, has left. */
+void pctxi_leave_wait(struct pctx *ctx);
+/* Waits until all have. */
 void pctxi_leave_finish(struct pctxi_loop *loop);
 
 #endif /* PCTX_IMPL_H */

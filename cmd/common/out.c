@@ -94,7 +94,7 @@ void out_row(const struct out *out, const struct row *row)
 	} else {
 		if (out->pids)
 			fprintf(f, "%6d ", (int)row->pid);
-		fprintf(f, "%3d %10s ", row->id, row->event);
+		fprintf(f, "%3d %10s ", out->tids ? (int)row->tid : row->id, row->event);
 	}
 	put_counts(out, row);
 	if (row->note != NULL)

@@ -16,6 +16,7 @@ struct out {
 	const struct setgrp *grp;
 	bool cpus;   /* rows are of CPUs (cpustat), not of LWPs (cputrack) */
 	bool pids;   /* LWPs: with a column for the process */
+	bool tids;   /* LWPs: by the kernel's thread ids */
 	bool cycles; /* with a column for the cycles */
 };
 
@@ -30,7 +31,8 @@ enum row_data {
 struct row {
 	int64_t time_ns; /* since the start of the run */
 	pid_t pid;
-	int id; /* the LWP, or the CPU, or what CPUs are counted together: ROW_ALL */
+	int id;	   /* the LWP, or the CPU, or what CPUs are counted together: ROW_ALL */
+	pid_t tid; /* the LWP's thread id */
 	const char *event;
 	enum row_data data;
 	cpc_buf_t *buf;

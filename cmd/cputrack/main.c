@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { OPT_VERSION = 256, OPT_START_DISABLED };
+enum { OPT_VERSION = 256, OPT_START_DISABLED, OPT_TID };
 
 /* What a shell returns for a command that it cannot execute, and cannot find. */
 enum { STATUS_CANNOT_EXECUTE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
@@ -32,7 +32,8 @@ static const struct opt opts[] = {
 	{'T', "interval", "SECS", "seconds between samples (1); 0: none"},
 	{'N', "count", "COUNT", "stop after so many samples"},
 	{'o', "output", "FILE", "write the table to FILE"},
-	{'p', "pid", "PID", "track a running process"},
+	{'p', "pid", "PID", "track a running process; may be repeated"},
+	{OPT_TID, "tid", NULL, "name LWPs by the kernel's thread ids"},
 	{OPT_START_DISABLED, "start-disabled", NULL, "count only after cpc_enable(3)"},
 	{'n', "no-header", NULL, "leave the header out"},
 	{'t', "cycles", NULL, "a column of CPU cycles"},
@@ -50,8 +51,9 @@ struct config {
 	size_t nspecs;
 	const char *output;
 	char **command; /* NULL: -p */
-	pid_t pid;
-	bool header, cycles, debug, help, version;
+	pid_t *pid;	/* of -p */
+	size_t npids;
+	bool header, tids, cycles, debug, help, version;
 	struct about about; /* -h and --version */
 };
 
@@ -67,8 +69,8 @@ static void print_usage(FILE *f)
 {
 	fputs("usage: cputrack -c SPEC [-c SPEC]... [-efntvD] [-N COUNT] [-o FILE]\n"
 	      "                [-T SECS] COMMAND [ARG]...\n"
-	      "       cputrack -c SPEC [-c SPEC]... -p PID [-efntvD] [-N COUNT] [-o FILE]\n"
-	      "                [-T SECS]\n"
+	      "       cputrack -c SPEC [-c SPEC]... -p PID [-p PID]... [-efntvD] [-N COUNT]\n"
+	      "                [-o FILE] [-T SECS]\n"
 	      "       cputrack -h [PATTERN]\n\n",
 	      f);
 	opts_print(f, opts);
@@ -124,10 +126,11 @@ static int parse_option(struct config *cfg, int c)
 		cfg->output = optarg;
 		return STATUS_OK;
 	case 'p':
-		if (cfg->pid != 0)
-			return usage_error("-p may be given once");
-		cfg->pid = (pid_t)parse_count("-p", optarg, INT_MAX);
-		return cfg->pid != 0 ? STATUS_OK : STATUS_USAGE;
+		cfg->pid[cfg->npids] = (pid_t)parse_count("-p", optarg, INT_MAX);
+		return cfg->pid[cfg->npids++] != 0 ? STATUS_OK : STATUS_USAGE;
+	case OPT_TID:
+		cfg->tids = true;
+		return STATUS_OK;
 	case 'n':
 		cfg->header = false;
 		return STATUS_OK;
@@ -160,6 +163,7 @@ static int parse(struct config *cfg, int argc, char **argv)
 
 	cfg->about.program = "cputrack";
 	cfg->spec = xcalloc((size_t)argc, sizeof(*cfg->spec));
+	cfg->pid = xcalloc((size_t)argc, sizeof(*cfg->pid));
 	while (status == STATUS_OK && (c = opts_next(argc, argv, opts)) != -1)
 		status = parse_option(cfg, c);
 	if (cfg->help && optind < argc)
@@ -171,9 +175,9 @@ static int parse(struct config *cfg, int argc, char **argv)
 	cfg->track.created = cfg->command != NULL;
 	if (cfg->nspecs == 0)
 		return usage_error("no events: -c is missing");
-	if (cfg->command == NULL && cfg->pid == 0)
+	if (cfg->command == NULL && cfg->npids == 0)
 		return usage_error("nothing to track: a command or -p is missing");
-	if (cfg->command != NULL && cfg->pid != 0)
+	if (cfg->command != NULL && cfg->npids != 0)
 		return usage_error("either a command or -p, not both");
 	return STATUS_OK;
 }
@@ -325,6 +329,52 @@ static int command_status(int status)
 	return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Takes all processes of -p that can be had; NULL: none.  *status tells of the others. */
+static pctx_t *attach(const struct config *cfg, struct track *track, cpc_t *cpc,
+		      pctx_errfn_t *errfn, int *status)
+{
+	pctx_t *pctx = pctx_open(track, errfn), *added;
+	size_t n = 0;
+
+	if (pctx == NULL || track_watch(pctx, cfg->track.follow_fork) == -1)
+		return NULL;
+	for (size_t i = 0; i < cfg->npids; i++) {
+		added = pctx_add(pctx, cfg->pid[i]);
+		n += added != NULL;
+		if (added != NULL && try_symbols(cfg, cpc, added) != STATUS_OK) {
+			n = 0;
+			break;
+		}
+	}
+	if (n < cfg->npids)
+		*status = STATUS_FAILED;
+	if (n > 0)
+		return pctx;
+	pctx_release(pctx);
+	return NULL;
+}
+
+static pctx_t *start(const struct config *cfg, struct track *track, cpc_t *cpc, pctx_errfn_t *errfn,
+		     int *status)
+{
+	pctx_t *pctx = pctx_create(cfg->command[0], cfg->command, track, 0, errfn);
+	int wstatus;
+
+	if (pctx == NULL) {
+		*status = cannot_start();
+		return NULL;
+	}
+	running.pidfd = (int)syscall(SYS_pidfd_open, pctx_pid(pctx), 0);
+	track_watch(pctx, cfg->track.follow_fork); /* events that there are */
+	if (try_symbols(cfg, cpc, pctx) == STATUS_OK)
+		return pctx;
+	*status = STATUS_FAILED;
+	kill(pctx_pid(pctx), SIGKILL); /* it has not run yet */
+	pctx_wait(pctx, &wstatus);
+	pctx_release(pctx);
+	return NULL;
+}
+
 /* Tracks until the end and returns the exit status. */
 static int run(const struct config *cfg, struct track *track, const struct out *out)
 {
@@ -334,33 +384,19 @@ static int run(const struct config *cfg, struct track *track, const struct out *
 
 	running.track = track;
 	catch_signals(cfg);
-	if (cfg->command != NULL)
-		pctx = pctx_create(cfg->command[0], cfg->command, track, 0, errfn);
-	else
-		pctx = pctx_capture(cfg->pid, track, 0, errfn);
+	pctx = (cfg->command != NULL ? start : attach)(cfg, track, out->cpc, errfn, &status);
 	if (pctx == NULL)
-		return cfg->command != NULL ? cannot_start() : STATUS_FAILED;
+		return status != STATUS_OK ? status : STATUS_FAILED;
 	raise_file_limit(); /* not for the command, which has started */
 	running.pctx = pctx;
-	if (cfg->command != NULL)
-		running.pidfd = (int)syscall(SYS_pidfd_open, pctx_pid(pctx), 0);
 	if (running.early != 0)
 		raise(running.early); /* its handler can act on it now */
-	status = try_symbols(cfg, out->cpc, pctx);
-	if (status != STATUS_OK && cfg->command != NULL) {
-		kill(pctx_pid(pctx), SIGKILL); /* it has not run yet */
-		pctx_wait(pctx, &wstatus);
-	}
-	if (status != STATUS_OK)
-		return status;
 	/* A closed pipe is to end the table, not the command. */
 	signal(SIGPIPE, SIG_IGN);
 	if (cfg->header)
 		out_header(out);
 
-	rc = track_watch(pctx, cfg->track.follow_fork);
-	if (rc == 0)
-		rc = track_run(track, pctx);
+	rc = track_run(track, pctx);
 	/*
 	 * An attached process is let go by the kernel when we exit, at once, while an LWP
 	 * in a long system call would keep pctx_release() waiting.
@@ -393,7 +429,8 @@ static int track(const struct config *cfg, cpc_t *cpc)
 	}
 	if (!isatty(fileno(out.file)))
 		setvbuf(out.file, NULL, _IOFBF, 1 << 16);
-	out.pids = cfg->track.follow_fork;
+	out.pids = cfg->track.follow_fork || cfg->npids > 1;
+	out.tids = cfg->tids;
 	out.cycles = cfg->cycles;
 	track = track_new(&cfg->track, &out);
 	status = run(cfg, track, &out);
@@ -437,5 +474,6 @@ int main(int argc, char **argv)
 		cpc_close(cpc);
 	}
 	free(cfg.spec);
+	free(cfg.pid);
 	return status;
 }

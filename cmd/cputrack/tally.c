@@ -57,13 +57,19 @@ void tally_free(struct tally *tally)
 	free(tally->diff);
 }
 
+struct proc *tally_find_proc(struct tally *tally, pid_t pid)
+{
+	struct proc key = {.pid = pid};
+
+	if (tally->last == NULL || tally->last->pid != pid)
+		tally->last = RB_FIND(procs, &tally->procs, &key);
+	return tally->last;
+}
+
 struct proc *tally_proc(struct tally *tally, pid_t pid)
 {
-	struct proc key = {.pid = pid}, *proc = tally->last;
+	struct proc *proc = tally_find_proc(tally, pid);
 
-	if (proc != NULL && proc->pid == pid)
-		return proc;
-	proc = RB_FIND(procs, &tally->procs, &key);
 	if (proc == NULL) {
 		proc = xcalloc(1, sizeof(*proc) + tally->grp->n * sizeof(cpc_buf_t *));
 		proc->pid = pid;
@@ -101,11 +107,12 @@ void tally_free_proc(struct tally *tally, struct proc *proc)
 	free(proc);
 }
 
-struct lwp *tally_new_lwp(struct tally *tally, struct proc *proc, id_t id)
+struct lwp *tally_new_lwp(struct tally *tally, struct proc *proc, id_t id, pid_t tid)
 {
 	struct lwp *lwp = xcalloc(1, sizeof(*lwp) + tally->grp->n * sizeof(lwp->counted[0]));
 
 	lwp->id = id;
+	lwp->tid = tid;
 	lwp->off = tally->start_off;
 	RB_INSERT(lwps, &proc->lwps, lwp);
 	return lwp;

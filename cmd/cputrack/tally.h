@@ -34,6 +34,7 @@ enum lwp_state {
 
 struct lwp {
 	id_t id;
+	pid_t tid; /* the kernel's number */
 	enum lwp_state state;
 	size_t turn; /* which set counts */
 	bool off;    /* its counters are switched off, whosever turn it is */
@@ -68,12 +69,13 @@ struct tally {
 void tally_init(struct tally *tally, cpc_t *cpc, const struct setgrp *grp, bool debug);
 void tally_free(struct tally *tally);
 
-struct proc *tally_proc(struct tally *tally, pid_t pid); /* made when it is new */
+struct proc *tally_proc(struct tally *tally, pid_t pid);      /* made when it is new */
+struct proc *tally_find_proc(struct tally *tally, pid_t pid); /* NULL: there is none */
 struct proc *tally_first_proc(struct tally *tally);
 void tally_clear_proc(struct tally *tally, struct proc *proc); /* it starts anew, at an exec */
 void tally_free_proc(struct tally *tally, struct proc *proc);
 
-struct lwp *tally_new_lwp(struct tally *tally, struct proc *proc, id_t id);
+struct lwp *tally_new_lwp(struct tally *tally, struct proc *proc, id_t id, pid_t tid);
 struct lwp *tally_lwp(struct proc *proc, id_t id); /* NULL: there is none */
 struct lwp *tally_first_lwp(struct proc *proc);
 struct lwp *tally_next_lwp(struct lwp *lwp);

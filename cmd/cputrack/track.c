@@ -47,15 +47,22 @@ struct track *track_new(const struct track_config *config, const struct out *out
 
 /* ---- rows --------------------------------------------------------------- */
 
-static struct row new_row(const struct track *track, const struct proc *proc, id_t lwp,
+static struct row new_row(const struct track *track, pid_t pid, id_t id, pid_t tid,
 			  const char *event)
 {
 	return (struct row){
 		.time_ns = now_ns() - track->start_ns,
-		.pid = proc->pid,
-		.id = (int)lwp,
+		.pid = pid,
+		.id = (int)id,
+		.tid = tid,
 		.event = event,
 	};
+}
+
+static struct row lwp_row(const struct track *track, const struct proc *proc, const struct lwp *lwp,
+			  const char *event)
+{
+	return new_row(track, proc->pid, lwp->id, lwp->tid, event);
 }
 
 static void put_row(struct track *track, const struct row *row)
@@ -107,7 +114,7 @@ static void put_counts(struct track *track, struct row *row, size_t set, cpc_buf
 
 static void put_tick(struct track *track, struct proc *proc, struct lwp *lwp)
 {
-	struct row row = new_row(track, proc, lwp->id, "tick");
+	struct row row = lwp_row(track, proc, lwp, "tick");
 
 	put_counts(track, &row, lwp->turn, tally_tick(&track->tally, proc, lwp));
 }
@@ -115,7 +122,7 @@ static void put_tick(struct track *track, struct proc *proc, struct lwp *lwp)
 /* An LWP as it stands now. */
 static void put_current(struct track *track, struct proc *proc, struct lwp *lwp, const char *event)
 {
-	struct row row = new_row(track, proc, lwp->id, event);
+	struct row row = lwp_row(track, proc, lwp, event);
 
 	put_counts(track, &row, lwp->turn, tally_sample(&track->tally, proc, lwp));
 }
@@ -124,16 +131,18 @@ static void put_current(struct track *track, struct proc *proc, struct lwp *lwp,
 static void put_lwp_totals(struct track *track, const struct proc *proc, const struct lwp *lwp,
 			   const char *event)
 {
-	struct row row = new_row(track, proc, lwp->id, event);
+	struct row row = lwp_row(track, proc, lwp, event);
 
 	for (size_t i = 0; i < track->out->grp->n; i++)
 		put_counts(track, &row, i, tally_lwp_total(lwp, i));
 }
 
-static void put_proc_totals(struct track *track, const struct proc *proc, id_t lwp,
-			    const char *event)
+/* `lwp` is the first, unless it is the one that executed a program. */
+static void put_proc_totals(struct track *track, struct proc *proc, id_t id, const char *event)
 {
-	struct row row = new_row(track, proc, lwp, event);
+	const struct lwp *lwp = tally_lwp(proc, id);
+	pid_t tid = lwp != NULL ? lwp->tid : proc->pid;
+	struct row row = new_row(track, proc->pid, id, tid, event);
 
 	row.incomplete = proc->incomplete;
 	for (size_t i = 0; i < track->out->grp->n; i++)
@@ -146,7 +155,7 @@ static int on_init_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 {
 	struct track *track = arg;
 	struct proc *proc = tally_proc(&track->tally, pid);
-	struct lwp *lwp = tally_new_lwp(&track->tally, proc, id);
+	struct lwp *lwp = tally_new_lwp(&track->tally, proc, id, pctx_lwp_tid(pctx, id));
 
 	tally_bind(&track->tally, pctx, proc, lwp, "init_lwp");
 	if (track->config.verbose)
@@ -216,7 +225,10 @@ static int on_call(pctx_t *pctx, pid_t pid, id_t id, int op, void *arg)
 static void on_fork(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
 {
 	struct track *track = arg;
-	struct row row = new_row(track, tally_proc(&track->tally, pid), id, "fork");
+	/* Its maker may be gone, unseen, and then is not to come back. */
+	struct proc *proc = tally_find_proc(&track->tally, pid);
+	const struct lwp *lwp = proc != NULL ? tally_lwp(proc, id) : NULL;
+	struct row row = new_row(track, pid, id, lwp != NULL ? lwp->tid : pid, "fork");
 	char note[16];
 
 	snprintf(note, sizeof(note), "%d", (int)child);
@@ -268,7 +280,7 @@ static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 	(void)pctx;
 	put_proc_totals(track, proc, id, "exec");
 	tally_clear_proc(&track->tally, proc);
-	row = new_row(track, proc, 1, "exec");
+	row = new_row(track, pid, 1, pid, "exec");
 	row.note = text;
 	put_row(track, &row);
 	free(text);

@@ -179,6 +179,87 @@ exited() {
 	crowd_is_well 2
 }
 
+@test "several -p: one table with the pids, each process has its rows and its end" {
+	start one "$WORK/crowd" -p 10 3
+	start two "$WORK/crowd" -p 10 5
+	eventually said one ready
+	eventually said two ready
+	tell one g
+	tell two g
+	eventually said one "done"
+	eventually said two "done"
+	start ct cputrack -o "$ROWS" -T 0.1 -c page-faults -p "${PIDS[one]}" -p "${PIDS[two]}" \
+		-p "${PIDS[one]}"
+	eventually both_ticked
+	tell one gg
+	tell two g
+	eventually said one "done" 3
+	eventually said two "done" 2
+	eventually ticks_reach 110
+	hang_up one
+	finish one
+	[ "$status" -eq 0 ]
+	[ "$(state "${PIDS[two]}")" = S ]
+	kill -INT "${PIDS[ct]}"
+	pid=${PIDS[two]}
+	finish ct
+	[ "$status" -eq 0 ]
+	check_format
+	[ "$(sum_of tick)" -ge 110 ]
+	[ "$(rows_of detach)" = "$pid 1 detach 50" ]
+	[ "$(count_of exit)" -eq 1 ]
+	[ "$(count_of lwp_exit)" -eq 3 ]
+	untraced "$pid"
+	tell two g
+	eventually said two "done" 3
+	hang_up two
+	finish two
+	[ "$status" -eq 0 ]
+}
+
+both_ticked() {
+	[ "$(rows_of tick | awk '{ print $1, $2 }' | sort -u | wc -l)" -eq 10 ]
+}
+
+@test "several -p, one of which cannot be tracked: told, the others are, status 1" {
+	warm_crowd -p 10 5
+	track -1 -T 0.02 -N 2 -c page-faults -p 2147483646 -p "${PIDS[crowd]}"
+	[ "$stderr" = "cputrack: cannot track process 2147483646: no such process" ]
+	[ "$(count_of tick)" -eq 12 ]
+	crowd_is_well 2
+}
+
+@test "--tid: the kernel's thread ids in place of LWP numbers" {
+	warm_crowd -p 10 3
+	track -0 --tid -v -T 0.02 -N 1 -c page-faults -p "${PIDS[crowd]}"
+	[ "$(rows_of tick | awk '{ print $2 }' | sort -n)" = \
+		"$(ls "/proc/${PIDS[crowd]}/task")" ]
+	rows_of detach | awk -v pid="${PIDS[crowd]}" '$2 != pid { exit 1 }'
+	crowd_is_well 2
+	track -0 --tid -fe -T 0 -c page-faults sh -c "'$WORK/threads' 2; '$WORK/exec-thread' 0"
+	# of each process the first LWP has the id of the process
+	rows_of exit | awk '$1 != $2 { exit 1 }'
+	rows_of fork | awk '$1 != $2 { exit 1 }'
+	rows_of lwp_exit | awk '$1 == $2 { exit 1 }'
+	# the thread that executed is named as it was
+	[ "$(rows_of exec | awk '$1 != $2' | wc -l)" -eq 1 ]
+}
+
+@test "io_uring: a thread that the kernel made for itself counts nothing" {
+	start ring "$WORK/uring"
+	eventually grep -q . "$T/ring.out"
+	if grep -q '^SKIP' "$T/ring.out"; then
+		skip "$(cat "$T/ring.out")"
+	fi
+	track -0 -T 0.02 -N 1 -c page-faults -p "${PIDS[ring]}"
+	[ "$(count_of tick)" -ge 1 ]
+	[ "$(sum_of detach)" -eq 0 ]
+	eventually untraced "${PIDS[ring]}"
+	hang_up ring
+	finish ring
+	[ "$status" -eq 0 ]
+}
+
 @test "one after the other may attach" {
 	warm_crowd -p 10 20
 	for _ in 1 2 3 4 5; do

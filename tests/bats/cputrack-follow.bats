@@ -262,6 +262,20 @@ make_clean() {
 	check_life
 }
 
+@test "-fe: what a process made that was killed meanwhile is followed to its end" {
+	for kind in forks threads execs; do
+		for how in '' -g; do
+			# shellcheck disable=SC2086 # none or one option
+			track -0 -fev -T 0.01 -c page-faults "$WORK/killed" -c 500 $how 40 "$kind" >"$T/log" ||
+				{ tail -n 30 "$T/log" && false; }
+			[ "$output" = PASS ]
+			[ -z "$stderr" ]
+			check_sums
+			check_life
+		done
+	done
+}
+
 @test "a shell that runs many programs: 200 children in turn" {
 	# shellcheck disable=SC2016 # for the inner shell
 	track -0 -fe -T 0 -c page-faults sh -c \

@@ -378,11 +378,16 @@ check_life() {
 	NR == 1 { born[$1] = 1 }
 	{
 		if (!born[$1]) bad("a row of an unknown process")
-		if (gone[$1]) bad("a row after the exit row")
+		# a maker that was killed could not say in time what it made
+		if (gone[$1] && $3 != "fork") bad("a row after the exit row")
 		if (half[$1] && ($3 != "exec" || $4 != "#")) bad("the second exec row is missing")
 		half[$1] = 0
 	}
-	$3 == "fork" { if (born[$NF]++) bad("forked twice") }
+	$3 == "fork" {
+		if (born[$NF] && !gone[$NF]) bad("forked twice")
+		born[$NF] = 1
+		delete gone[$NF] # the id is used again
+	}
 	$3 == "exec" && $4 != "#" { half[$1] = 1; execs[$1]++ }
 	$3 == "exec" && $4 == "#" { if (--execs[$1] != 0) bad("an exec row without totals") }
 	$3 == "exit" { gone[$1] = 1 }

@@ -192,7 +192,8 @@ int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu);
 /*
  * Bind a set to the calling LWP, to an LWP of a controlled process, or to a CPU,
  * and start counting.  All requests count, or the set is refused and all is as it
- * was.  A set that was bound starts anew, and another set of the calling LWP is
+ * was; only where others hold counters (EAGAIN), what was to give way may be unbound
+ * already.  A set that was bound starts anew, and another set of the calling LWP is
  * unbound.
  *
  * A CPU has one set at a time, over all processes.  While any CPU has one, no LWP can

@@ -6,6 +6,7 @@
 #include "cpc_impl.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,9 +54,14 @@ static void why(struct cpci_diag *diag, const cpc_set_t *set, struct cpci_target
 		struct cpci_member bad, int err)
 {
 	const struct cpci_req *req = set->plan->req;
+	const struct cpci_term *term = cpci_plan_term(set->plan, bad);
 	struct cpci_member other;
 
-	cpci_why(diag, err, req[bad.req].name, cpci_plan_term(set->plan, bad), target);
+	if (err == ENOSPC && term->type == PERF_TYPE_BREAKPOINT) {
+		cpci_why_no_register(diag, req[bad.req].name, set->plan, term);
+		return;
+	}
+	cpci_why(diag, err, req[bad.req].name, term, target);
 	if (diag->subcode == CPC_RESOURCE_UNAVAIL && err == EINVAL &&
 	    cpci_group_conflict(set->plan, target, bad, &other))
 		cpci_diag(diag, EINVAL, CPC_CONFLICTING_REQS,
@@ -95,6 +101,39 @@ static void free_gains(const struct gains *gains)
 	free(gains->start);
 }
 
+static void make_way(cpc_t *cpc, const cpc_set_t *set, enum cpci_bound bound)
+{
+	cpc_set_t *other;
+
+	LIST_FOREACH(other, &cpc->sets, link) {
+		if (gives_way(other, set, bound))
+			cpci_unbind(other);
+	}
+}
+
+/*
+ * Opens the counters of a set, before those that give way to it are closed; unless these
+ * hold the registers that it needs for its breakpoints.
+ */
+static int open_beside(cpc_t *cpc, cpc_set_t *set, struct cpci_target target, enum cpci_bound bound,
+		       const struct cpci_site *site, int *fd, struct cpci_member *bad)
+{
+	const struct cpci_term *term;
+	uint_t n;
+
+	if (cpci_group_open(set->plan, target, site, fd, bad) == 0)
+		return 0;
+	term = cpci_plan_term(set->plan, *bad);
+	if (errno == ENOSPC && term->type == PERF_TYPE_BREAKPOINT) {
+		if (cpci_registers_suffice(set->plan, term, &n)) {
+			make_way(cpc, set, bound);
+			return cpci_group_open(set->plan, target, site, fd, bad);
+		}
+		errno = ENOSPC;
+	}
+	return -1;
+}
+
 /*
  * All or nothing: the new counters are opened, and the CPU claimed, before the old ones
  * of the set, and of the LWP, are given up, so that a refusal changes nothing.  With the
@@ -108,16 +147,14 @@ static int bind_with(cpc_t *cpc, cpc_set_t *set, struct cpci_target target, enum
 	struct cpci_pass pass = {0};
 	struct cpci_site *site;
 	bool excluded = true;
-	cpc_set_t *other;
 	int err;
 
 	if (cpci_sites_make(cpc, set, target, flags, &site, diag) == -1)
 		return -1;
-	if (cpci_group_open(set->plan, target, site, gains->fd, &bad) == -1) {
-		int error = errno;
-
+	if (open_beside(cpc, set, target, bound, site, gains->fd, &bad) == -1) {
+		err = errno;
 		free(site);
-		why(diag, set, target, bad, error);
+		why(diag, set, target, bad, err);
 		return -1;
 	}
 	if (target.cpu == -1)
@@ -129,10 +166,7 @@ static int bind_with(cpc_t *cpc, cpc_set_t *set, struct cpci_target target, enum
 		free(site);
 		return -1;
 	}
-	LIST_FOREACH(other, &cpc->sets, link) {
-		if (gives_way(other, set, bound))
-			cpci_unbind(other);
-	}
+	make_way(cpc, set, bound);
 	free(set->start);
 	set->fd = gains->fd;
 	set->start = gains->start;

@@ -406,9 +406,20 @@ const struct cpci_symbol *cpci_symfile_find(cpc_t *cpc, const char *path, uint64
 					    const char *name);
 void cpci_symfiles_free(cpc_t *cpc);
 
+/* registers.c: the registers for breakpoints */
+/*
+ * Would an LWP that has none taken have them for all breakpoints of a plan?  And how many
+ * that are good for `term`.
+ */
+bool cpci_registers_suffice(const struct cpci_plan *plan, const struct cpci_term *term,
+			    uint_t *number);
+
 /* why.c: the reason in words for the errno that opening a request gave. */
 void cpci_why(struct cpci_diag *diag, int err, const char *name, const struct cpci_term *term,
 	      struct cpci_target target);
+/* A breakpoint of a plan had no register. */
+void cpci_why_no_register(struct cpci_diag *diag, const char *name, const struct cpci_plan *plan,
+			  const struct cpci_term *term);
 bool cpci_have_core_pmu(void);
 bool cpci_privileged(pid_t pid); /* CAP_PERFMON or CAP_SYS_ADMIN; 0: the calling process */
 int cpci_paranoid(void);	 /* kernel.perf_event_paranoid; INT_MIN: no perf events */

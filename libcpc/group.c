@@ -336,17 +336,26 @@ void cpci_group_close(const struct cpci_plan *plan, const int *fd)
 /*
  * The first event of a kind makes the kernel patch its code, and the last one
  * undoes it: 200 us and more, each time, unless one stays open.  It need not
- * count.  Where it cannot be had, all else works as well, if slower.
+ * count.  Where it cannot be had, all else works as well, if slower.  For a breakpoint
+ * there is another one, which takes no register.
  */
 void cpci_group_keep(struct cpci_plan *plan)
 {
+	const struct cpci_term dummy = {.type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_DUMMY,
+					.exclude_kernel = true,
+					.exclude_hv = true};
 	const struct cpci_target target = {.tid = 0, .cpu = -1};
 
 	if (plan->spare != NULL)
 		return;
 	plan->spare = calloc(plan->nmembers, sizeof(*plan->spare));
-	for (uint_t i = 0; plan->spare != NULL && i < plan->nmembers; i++)
-		plan->spare[i] = open_term(cpci_plan_term(plan, plan->member[i]), target, -1, true);
+	for (uint_t i = 0; plan->spare != NULL && i < plan->nmembers; i++) {
+		const struct cpci_term *term = cpci_plan_term(plan, plan->member[i]);
+
+		plan->spare[i] = open_term(term->type == PERF_TYPE_BREAKPOINT ? &dummy : term,
+					   target, -1, true);
+	}
 }
 
 int cpci_group_reserve(const struct cpci_term *term, struct cpci_target target)

@@ -193,31 +193,22 @@ static void why_invalid(struct cpci_diag *diag, const char *name, const struct c
 			  name);
 }
 
-/* How many breakpoints of that kind an LWP of ours can have. */
-static uint_t count_breakpoints(const struct cpci_term *term)
+void cpci_why_no_register(struct cpci_diag *diag, const char *name, const struct cpci_plan *plan,
+			  const struct cpci_term *term)
 {
-	const struct cpci_target self = {.tid = 0, .cpu = -1};
-	uint_t n = 0;
-	int fd[16];
+	uint_t n;
 
-	while (n < sizeof(fd) / sizeof(*fd) && (fd[n] = cpci_group_reserve(term, self)) != -1)
-		n++;
-	for (uint_t i = 0; i < n; i++)
-		close(fd[i]);
-	return n;
-}
-
-static void why_no_room(struct cpci_diag *diag, const char *name, const struct cpci_term *term)
-{
-	if (term->type == PERF_TYPE_BREAKPOINT)
+	if (cpci_registers_suffice(plan, term, &n))
 		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': this CPU has %u registers for breakpoints of this "
-			  "kind, and all are in use",
-			  name, count_breakpoints(term));
+			  "kind, and others, a debugger perhaps, have taken some of them",
+			  name, n);
 	else
-		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': there is no room for another event of its kind",
-			  name);
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s' together with the other events: this CPU has %u "
+			  "registers for breakpoints of this kind; count some of them in a set of "
+			  "their own",
+			  name, n);
 }
 
 static bool have_nmi_watchdog(void)
@@ -271,7 +262,9 @@ void cpci_why(struct cpci_diag *diag, int err, const char *name, const struct cp
 			why_unsupported(diag, name, term);
 		break;
 	case ENOSPC:
-		why_no_room(diag, name, term);
+		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': there is no room for another event of its kind",
+			  name);
 		break;
 	case EAGAIN:
 	case EBUSY:

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -153,6 +154,71 @@ static void refusals_change_nothing(void **state)
 	assert_true(get(buf, 0) >= PAGES);
 	assert_int_equal(cpc_unbind(cpc, set), 0);
 	assert_int_equal(cpc_unbind(cpc, other), -1);
+}
+
+/* A set that counts writes to `n` of these, and one of them. */
+static volatile uint64_t watched[8];
+
+static cpc_set_t *writes(cpc_t *handle, size_t n)
+{
+	cpc_set_t *set = cpc_set_create(handle);
+	char event[64];
+
+	for (size_t i = 0; i < n; i++) {
+		snprintf(event, sizeof(event), "breakpoint/addr=%p,len=8,rw=w/",
+			 (void *)(uintptr_t)&watched[i]);
+		assert_int_equal(
+			cpc_set_add_request(handle, set, event, 0, CPC_COUNT_USER, 0, NULL), i);
+	}
+	return set;
+}
+
+static void assert_written_once(cpc_set_t *set)
+{
+	cpc_buf_t *buf = cpc_buf_create(cpc, set);
+
+	watched[0] = 1;
+	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
+	assert_int_equal(get(buf, 0), 1);
+}
+
+/* A counter of which there are few is free again when its set gives way. */
+static void breakpoints(void **state)
+{
+	cpc_t *another = cpc_open(CPC_VER_CURRENT);
+	cpc_set_t *set = NULL, *more;
+	char number[32];
+	size_t n = 0;
+
+	(void)state;
+	while (n < ARRAY_SIZE(watched) && cpc_bind_curlwp(cpc, more = writes(cpc, n + 1), 0) == 0) {
+		set = more;
+		n++;
+	}
+	if (n == 0 || n == ARRAY_SIZE(watched)) {
+		print_message("skipped: %zu breakpoints are free here\n", n);
+		skip();
+	}
+	/* The last one is too many, whoever had which. */
+	assert_int_equal(errno, EINVAL);
+	snprintf(number, sizeof(number), "this CPU has %zu registers", n);
+	assert_non_null(strstr(heard, number));
+	assert_written_once(set);
+
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0); /* starts anew */
+	assert_written_once(set);
+	more = writes(cpc, n);
+	assert_int_equal(cpc_bind_curlwp(cpc, more, 0), 0);
+	assert_written_once(more);
+
+	/* A set of another handle does not give way. */
+	cpc_seterrhndlr(another, hear);
+	assert_int_equal(cpc_bind_curlwp(another, writes(another, 1), 0), -1);
+	assert_int_equal(errno, EAGAIN);
+	assert_non_null(strstr(heard, number));
+	assert_int_equal(cpc_unbind(cpc, more), 0);
+	assert_int_equal(cpc_bind_curlwp(another, writes(another, n), 0), 0);
+	cpc_close(another);
 }
 
 struct job {
@@ -305,6 +371,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(presets, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_set_per_lwp, setup, teardown),
 		cmocka_unit_test_setup_teardown(refusals_change_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(breakpoints, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_the_binder_samples, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads_share_the_handle, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_hardware, setup, teardown),

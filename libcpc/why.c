@@ -6,6 +6,7 @@
 #include "cpc_impl.h"
 
 #include <bsd/string.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -224,14 +225,59 @@ static bool have_nmi_watchdog(void)
 	return on != 0;
 }
 
+static bool has_counters(const char *pid)
+{
+	static const char counter[] = "anon_inode:[perf_event]";
+	char path[300], link[sizeof(counter)];
+	struct dirent *de;
+	bool has = false;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%s/fd", pid);
+	dir = opendir(path);
+	while (!has && dir != NULL && (de = readdir(dir)) != NULL)
+		has = readlinkat(dirfd(dir), de->d_name, link, sizeof(link)) ==
+			      (ssize_t)sizeof(counter) - 1 &&
+		      memcmp(link, counter, sizeof(counter) - 1) == 0;
+	if (dir != NULL)
+		closedir(dir);
+	return has;
+}
+
+/* Another process that has counters open, among those whose files we may see. */
+static bool find_holder(struct cpci_found *found)
+{
+	struct dirent *de;
+	DIR *dir = opendir("/proc");
+
+	*found = (struct cpci_found){0};
+	while (found->pid == 0 && dir != NULL && (de = readdir(dir)) != NULL) {
+		pid_t pid = (pid_t)strtol(de->d_name, NULL, 10);
+
+		if (pid > 0 && pid != getpid() && has_counters(de->d_name))
+			found->pid = pid;
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return found->pid != 0;
+}
+
 static void why_held(struct cpci_diag *diag, const char *name)
 {
+	bool watched = have_nmi_watchdog();
+	struct cpci_found found;
+	char seen[96] = "", who[64];
+
+	if (find_holder(&found)) {
+		cpci_place_who(&found, who, sizeof(who));
+		snprintf(seen, sizeof(seen), "; %s has counters open", who);
+	}
 	cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
-		  "cannot count '%s': others hold the counters that it needs%s", name,
-		  have_nmi_watchdog()
-			  ? ", the NMI watchdog one of them; root can stop that with: sysctl "
+		  "cannot count '%s': others hold the counters that it needs%s%s%s", name, seen,
+		  watched ? "; the NMI watchdog has one, root can stop it with: sysctl "
 			    "kernel.nmi_watchdog=0"
-			  : ": another program that counts on whole CPUs");
+			  : "",
+		  !watched && *seen == '\0' ? "; who they are cannot be seen from here" : "");
 }
 
 void cpci_why(struct cpci_diag *diag, int err, const char *name, const struct cpci_term *term,

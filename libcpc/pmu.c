@@ -77,7 +77,15 @@ void cpci_pmu_each_file(const char *pmu, const char *dir, void *arg,
 
 bool cpci_pmu_format(const char *pmu, const char *field, char *format)
 {
-	return cpci_pmu_read(pmu, "format/", field, format);
+	static const char *const words[] = {"config:", "config1:", "config2:"};
+
+	if (!cpci_pmu_read(pmu, "format/", field, format))
+		return false;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (strncmp(format, words[i], strlen(words[i])) == 0)
+			return true;
+	}
+	return false; /* of what can only be sampled */
 }
 
 bool cpci_pmu_put_bits(struct cpci_term *term, const char *format, uint64_t val, uint64_t *max)

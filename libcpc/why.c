@@ -55,6 +55,13 @@ bool cpci_privileged(pid_t pid)
 	return have_cap(pid, CAP_PERFMON) || have_cap(pid, CAP_SYS_ADMIN);
 }
 
+/* A breakpoint on an address of the kernel: the upper half is its own. */
+static bool is_in_kernel(const struct cpci_term *term)
+{
+	return term->type == PERF_TYPE_BREAKPOINT && term->symbol[0] == '\0' &&
+	       (term->config1 >> 63) != 0;
+}
+
 /* EACCES, EPERM: is it the sysctl, and at which value would it be allowed? */
 static void why_denied(struct cpci_diag *diag, int err, const char *name,
 		       const struct cpci_term *term, struct cpci_target target)
@@ -85,6 +92,12 @@ static void why_denied(struct cpci_diag *diag, int err, const char *name,
 		cpci_diag(diag, EACCES, 0,
 			  "cannot count '%s': its process belongs to another user, or runs a "
 			  "set-id or unreadable program",
+			  name);
+		return;
+	}
+	if (is_in_kernel(term) && !have_cap(0, CAP_SYS_ADMIN)) {
+		cpci_diag(diag, EACCES, 0,
+			  "cannot count '%s': a breakpoint in the kernel takes CAP_SYS_ADMIN",
 			  name);
 		return;
 	}
@@ -172,6 +185,16 @@ static void why_invalid(struct cpci_diag *diag, const char *name, const struct c
 {
 	if (target.tid == -1 && !is_cpu(target.cpu))
 		cpci_diag(diag, EINVAL, 0, "no CPU %d", target.cpu);
+	else if (is_in_kernel(term) && term->exclude_kernel)
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': addr is in the kernel, where nothing is counted "
+			  "without sys",
+			  name);
+	else if (is_in_kernel(term))
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': the kernel takes no such breakpoint there: only on "
+			  "code that may be probed, and only where addr is a multiple of len",
+			  name);
 	else if (term->type == PERF_TYPE_BREAKPOINT)
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': this CPU has no such breakpoint: is addr a multiple "

@@ -176,10 +176,12 @@ static int bind_with(cpc_t *cpc, cpc_set_t *set, struct cpci_target target, enum
 	/* Of several kinds of cores, one kind's group is on the hardware part of the time. */
 	set->tick_source = cpci_cores()->n > 1 ? CPCI_RAW_ENABLED : CPCI_RAW_RUNNING;
 	set->owner = cpci_self();
-	set->bound = bound;
 	set->off = (flags & CPC_BIND_DISABLED) != 0;
 	set->claim = claim;
 	set->pass = pass;
+	/* Now a signal handler that interrupts us may sample it. */
+	atomic_signal_fence(memory_order_release);
+	set->bound = bound;
 	if (gains->own != NULL)
 		cpci_own_add(gains->own, set);
 	err = !set->off ? start_counting(set, &bad) : 0;
@@ -318,6 +320,9 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
 
 void cpci_unbind(struct cpc_set *set)
 {
+	/* A signal handler that interrupts us shall not sample it any more. */
+	set->bound = CPCI_UNBOUND;
+	atomic_signal_fence(memory_order_release);
 	cpci_fast_unmap(set);
 	cpci_own_remove(set);
 	cpci_group_close(set->plan, set->fd);
@@ -331,19 +336,23 @@ void cpci_unbind(struct cpc_set *set)
 		move_back(set);
 	CPU_FREE(set->affinity);
 	set->affinity = NULL;
-	set->bound = CPCI_UNBOUND;
 }
 
 int cpc_unbind(cpc_t *cpc, cpc_set_t *set)
 {
-	if (set->cpc != cpc || set->bound == CPCI_UNBOUND)
-		return cpci_failf(cpc, "cpc_unbind", EINVAL, 0,
-				  set->cpc != cpc ? "the set was made with another handle"
-						  : "the set is not bound");
-	pthread_mutex_lock(&cpc->lock);
-	cpci_unbind(set);
-	pthread_mutex_unlock(&cpc->lock);
-	return 0;
+	bool ours = set->cpc == cpc, bound = false;
+
+	if (ours) {
+		pthread_mutex_lock(&cpc->lock);
+		bound = set->bound != CPCI_UNBOUND;
+		if (bound)
+			cpci_unbind(set);
+		pthread_mutex_unlock(&cpc->lock);
+	}
+	if (bound)
+		return 0;
+	return cpci_failf(cpc, "cpc_unbind", EINVAL, 0,
+			  ours ? "the set is not bound" : "the set was made with another handle");
 }
 
 hrtime_t cpci_now(void)

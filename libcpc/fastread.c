@@ -137,19 +137,24 @@ static void *map(int fd)
 	return NULL;
 }
 
+static void unmap(void **page, uint_t n)
+{
+	while (n-- > 0)
+		munmap(page[n], (size_t)sysconf(_SC_PAGESIZE));
+	free(page);
+}
+
 void cpci_fast_unmap(struct cpc_set *set)
 {
-	for (uint_t i = 0; set->page != NULL && i < set->plan->nmembers; i++) {
-		if (set->page[i] != NULL)
-			munmap(set->page[i], (size_t)sysconf(_SC_PAGESIZE));
-	}
-	free(set->page);
+	if (set->page != NULL)
+		unmap(set->page, set->plan->nmembers);
 	set->page = NULL;
 }
 
 void cpci_fast_map(struct cpc_set *set)
 {
 	const struct cpci_plan *plan = set->plan;
+	void **page;
 
 	if (plan->ngroups != 1)
 		return;
@@ -157,12 +162,17 @@ void cpci_fast_map(struct cpc_set *set)
 		if (cpci_term_is_software(cpci_plan_term(plan, plan->member[i])))
 			return;
 	}
-	set->page = calloc(plan->nmembers, sizeof(*set->page));
-	for (uint_t i = 0; set->page != NULL && i < plan->nmembers; i++) {
-		set->page[i] = map(set->fd[i]);
-		if (set->page[i] == NULL)
-			cpci_fast_unmap(set); /* read(2) then reads them all */
+	page = calloc(plan->nmembers, sizeof(*page));
+	for (uint_t i = 0; page != NULL && i < plan->nmembers; i++) {
+		page[i] = map(set->fd[i]);
+		if (page[i] == NULL) {
+			unmap(page, i); /* read(2) then reads them all */
+			page = NULL;
+		}
 	}
+	/* The set is bound: a signal handler that interrupts us may look for all of them. */
+	atomic_signal_fence(memory_order_release);
+	set->page = page;
 }
 
 /* The time for which an event has been on the hardware. */

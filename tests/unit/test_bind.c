@@ -9,9 +9,11 @@
 #include <libcpc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #define PAGES 500
@@ -221,6 +223,45 @@ static void breakpoints(void **state)
 	cpc_close(another);
 }
 
+static cpc_set_t *handled;
+static cpc_buf_t *sample;
+static volatile sig_atomic_t sampled, unbound, wrong;
+
+static void on_alarm(int sig)
+{
+	int err = errno;
+
+	(void)sig;
+	if (cpc_set_sample(cpc, handled, sample) == 0)
+		sampled++;
+	else if (errno == EINVAL)
+		unbound++;
+	else
+		wrong++;
+	errno = err;
+}
+
+/* A signal may come at any moment of binding and unbinding. */
+static void samples_in_a_handler(void **state)
+{
+	const struct sigaction act = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+	const struct itimerval often = {.it_interval.tv_usec = 50, .it_value.tv_usec = 50};
+	const struct itimerval never = {0};
+
+	(void)state;
+	handled = faults(0);
+	sample = cpc_buf_create(cpc, handled);
+	assert_int_equal(sigaction(SIGALRM, &act, NULL), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	while (sampled < 1000 || unbound < 1000) {
+		assert_int_equal(cpc_bind_curlwp(cpc, handled, 0), 0);
+		assert_int_equal(cpc_bind_curlwp(cpc, handled, 0), 0);
+		assert_int_equal(cpc_unbind(cpc, handled), 0);
+	}
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+	assert_int_equal(wrong, 0);
+}
+
 struct job {
 	cpc_set_t *set;
 	cpc_buf_t *buf, *before;
@@ -372,6 +413,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_set_per_lwp, setup, teardown),
 		cmocka_unit_test_setup_teardown(refusals_change_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(breakpoints, setup, teardown),
+		cmocka_unit_test_setup_teardown(samples_in_a_handler, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_the_binder_samples, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads_share_the_handle, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_hardware, setup, teardown),

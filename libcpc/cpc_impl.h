@@ -264,6 +264,8 @@ bool cpci_pmu_counts_on(const struct cpci_term *term, int cpu);
 /* Where the PMU has that field: "config1:0-7,32-35".  False: it has none. */
 bool cpci_pmu_format(const char *pmu, const char *field, char *format);
 void cpci_pmu_walk_format(const char *pmu, void *arg, void (*action)(void *arg, const char *field));
+/* The bits of config that are some field's: the kernel ignores the others. */
+uint64_t cpci_pmu_mask(const char *pmu);
 /*
  * Puts `val` into the bits of a format, from the lowest on.  False: the value is larger
  * than *max.

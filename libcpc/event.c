@@ -60,6 +60,7 @@ static int resolve_software(const char *name, uint_t flags, struct cpci_event *e
 static int resolve_raw(const char *name, uint_t flags, struct cpci_event *event,
 		       struct cpci_diag *diag)
 {
+	char pmu[CPCI_PMU_NAME];
 	uint64_t code;
 
 	if (!isdigit((unsigned char)*name))
@@ -68,6 +69,12 @@ static int resolve_raw(const char *name, uint_t flags, struct cpci_event *event,
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
 			  "bad event '%s': a code of the CPU is a number from 1 to %#llx", name,
 			  (unsigned long long)UINT64_MAX);
+		return -1;
+	}
+	if (cpci_pmu_name(PERF_TYPE_RAW, pmu) && (code & ~cpci_pmu_mask(pmu)) != 0) {
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+			  "bad event '%s': no field of PMU '%s' has the bits 0x%llx", name, pmu,
+			  (unsigned long long)(code & ~cpci_pmu_mask(pmu)));
 		return -1;
 	}
 	event->nterms = 1;

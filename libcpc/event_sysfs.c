@@ -71,6 +71,12 @@ static int put_field(const struct lookup *l, const char *field, const char *text
 		strlcpy(format, "config2:0-63", sizeof(format));
 	else if (!cpci_pmu_format(l->pmu, field, format))
 		return unknown(l, field, text != NULL);
+	if (strcmp(field, "config") == 0 && (val & ~cpci_pmu_mask(l->pmu)) != 0) {
+		snprintf(limit, sizeof(limit), "0x%llx",
+			 (unsigned long long)(val & ~cpci_pmu_mask(l->pmu)));
+		return bad(l, CPC_ATTRIBUTE_OUT_OF_RANGE, "no field of PMU '%s' has the bits %s",
+			   l->pmu, limit);
+	}
 	if (cpci_pmu_put_bits(term, format, val, &max))
 		return 0;
 	snprintf(limit, sizeof(limit), "0x%llx", (unsigned long long)max);

@@ -117,6 +117,29 @@ void cpci_pmu_walk_format(const char *pmu, void *arg, void (*action)(void *arg, 
 	cpci_pmu_each_file(pmu, "format", arg, action);
 }
 
+struct mask {
+	const char *pmu;
+	struct cpci_term ones;
+};
+
+static void add_field(void *arg, const char *field)
+{
+	struct mask *mask = arg;
+	char format[CPCI_PMU_TEXT];
+	uint64_t max;
+
+	if (cpci_pmu_format(mask->pmu, field, format))
+		cpci_pmu_put_bits(&mask->ones, format, UINT64_MAX, &max);
+}
+
+uint64_t cpci_pmu_mask(const char *pmu)
+{
+	struct mask mask = {.pmu = pmu};
+
+	cpci_pmu_walk_format(pmu, &mask, add_field);
+	return mask.ones.config != 0 ? mask.ones.config : UINT64_MAX;
+}
+
 struct find_pmu {
 	uint32_t type;
 	char *name;

@@ -71,6 +71,7 @@ static const char *const titles[] = {
 struct listing {
 	struct fill fill;
 	int group; /* of the last one; -1: none yet */
+	bool cpu;  /* some are the CPU's own */
 };
 
 static void list_event(void *arg, enum cpc_event_group group, const char *event, const char *desc)
@@ -78,6 +79,7 @@ static void list_event(void *arg, enum cpc_event_group group, const char *event,
 	struct listing *l = arg;
 
 	(void)desc;
+	l->cpu |= group == CPC_GROUP_PLATFORM;
 	if (group == CPC_GROUP_PLATFORM && strchr(event, ':') != NULL)
 		return; /* unit masks are for caps_search */
 	if (l->group != (int)group) {
@@ -129,8 +131,10 @@ static int print_caps(FILE *f, cpc_t *cpc)
 	fprintf(f, "\nfurther events:\n");
 	print_text(
 		f, "        ",
-		"tracepoints (system:event, as under /sys/kernel/tracing/events), breakpoints "
-		"(breakpoint/addr=ADDRESS or FUNCTION/) and, as a number, codes of the CPU's counters");
+		"tracepoints (system:event, as under /sys/kernel/tracing/events) and breakpoints "
+		"(breakpoint/addr=ADDRESS or FUNCTION/)");
+	if (l.cpu)
+		print_text(f, "        ", "as a number, a code of the CPU's counters");
 	fprintf(f, "\nattributes:\n");
 	fill_word(&l.fill, "nouser");
 	fill_word(&l.fill, "sys");

@@ -307,6 +307,13 @@ int cpc_buf_destroy(cpc_t *cpc, cpc_buf_t *buf);
  */
 int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
 
+/*
+ * Extension.  After cpc_set_sample gave EAGAIN: why?  Returns 1 if others took the
+ * counters of the bound set, and writes into `text` what can be known of that, a line
+ * without its end; 0 if it was invalidated since a CPU was bound.  -1 and errno: EINVAL.
+ */
+int cpc_set_lost(cpc_t *cpc, const cpc_set_t *set, char *text, size_t size);
+
 /* Read and write the value of request `index`.  EINVAL: no such request. */
 int cpc_buf_get(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t *val);
 int cpc_buf_set(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t val);

@@ -303,6 +303,29 @@ static void why_held(struct cpci_diag *diag, const char *name)
 		  !watched && *seen == '\0' ? "; who they are cannot be seen from here" : "");
 }
 
+int cpc_set_lost(cpc_t *cpc, const cpc_set_t *set, char *text, size_t size)
+{
+	const struct cpci_plan *plan = set->plan;
+	struct cpci_diag diag;
+	int group;
+
+	if (set->cpc != cpc || set->bound == CPCI_UNBOUND)
+		return cpci_failf(cpc, "cpc_set_lost", EINVAL, 0,
+				  set->cpc != cpc ? "the set was made with another handle"
+						  : "the set is not bound");
+	group = cpci_group_lost(plan, set->fd);
+	if (group == -1 && !cpci_pass_holds(&set->pass, cpci_now()))
+		return 0;
+	/* Of a dead LWP it is not known which one it was. */
+	for (group = group != -1 ? group : 0; !plan->group[group].hardware; group++) {
+		if ((uint_t)group + 1 == plan->ngroups)
+			return 0;
+	}
+	why_held(&diag, plan->req[plan->member[plan->group[group].first].req].name);
+	strlcpy(text, diag.text, size);
+	return 1;
+}
+
 void cpci_why(struct cpci_diag *diag, int err, const char *name, const struct cpci_term *term,
 	      struct cpci_target target)
 {

@@ -290,6 +290,19 @@ void tally_mapped(struct tally *tally, pctx_t *pctx, struct proc *proc, bool don
 		symbols_settled(tally->symbols, proc->pid, lwp->turn, lwp->counted[lwp->turn].set);
 }
 
+static void tell_lost(struct tally *tally, const struct proc *proc, const struct lwp *lwp,
+		      cpc_set_t *set, int error)
+{
+	char why[1024];
+
+	if (error == EAGAIN && cpc_set_lost(tally->cpc, set, why, sizeof(why)) == 1)
+		warnx("%d/%d: perf counter contents invalidated: %s", (int)proc->pid, (int)lwp->id,
+		      why);
+	else
+		warnx("%d/%d: %s", (int)proc->pid, (int)lwp->id,
+		      error == EAGAIN ? "perf counter contents invalidated" : strerror(error));
+}
+
 cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp)
 {
 	struct counted *c = &lwp->counted[lwp->turn];
@@ -304,8 +317,7 @@ cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp)
 	if (cpc_set_sample(tally->cpc, c->set, now) == 0)
 		return now;
 	tally->lost = true;
-	warnx("%d/%d: %s", (int)proc->pid, (int)lwp->id,
-	      errno == EAGAIN ? "perf counter contents invalidated" : strerror(errno));
+	tell_lost(tally, proc, lwp, c->set, errno);
 	cpc_unbind(tally->cpc, c->set);
 	/* What its rows told so far is in the total, if there were any. */
 	cpc_buf_add(tally->cpc, c->total, c->total, c->before);

@@ -123,6 +123,13 @@ static int create_buf(struct world *w)
 	return cpc_buf_create(w->cpc, w->set) != NULL ? 0 : -1;
 }
 
+static int lost(struct world *w)
+{
+	char text[128];
+
+	return cpc_set_lost(w->cpc, w->set, text, sizeof(text));
+}
+
 static int buf_sub(struct world *w)
 {
 	return cpc_buf_sub(w->cpc, w->buf, w->buf, w->buf);
@@ -174,6 +181,7 @@ static const struct {
 	 {ESRCH, BAD, ESRCH, ESRCH, ESRCH, ESRCH, BAD}},
 	{"cpc_unbind", unbind, false, {BAD, BAD, 0, 0, 0, 0, BAD}},
 	{"cpc_set_sample", sample, true, {BAD, BAD, 0, BAD, 0, 0, BAD}},
+	{"cpc_set_lost", lost, false, {BAD, BAD, 0, 0, 0, 0, BAD}},
 	{"cpc_set_sample, alien", sample_alien, true, {BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
 	{"cpc_set_add_request", add_request, false, {0, 0, BAD, BAD, BAD, BAD, BAD}},
 	{"cpc_set_request_preset", preset, false, {0, BAD, 0, 0, 0, 0, BAD}},

@@ -23,9 +23,11 @@ run holder cpustat -c Instr_cnt 0.1 2
 told "cpustat beside a holder" 1 "^cpustat: cpu0 - cannot count 'Instr_cnt': others hold the counters that it needs; process [0-9]* \\(holder\\) has counters open"
 run holder cputrack -c page-faults,Instr_cnt bare
 told "cputrack beside a holder" 1 "^cputrack: cannot count 'Instr_cnt': others hold the counters that it needs; process [0-9]* \\(holder\\) has counters open"
+level=$(cat /proc/sys/kernel/perf_event_paranoid)
 echo 2 >/proc/sys/kernel/perf_event_paranoid
 run holder su -s /bin/sh nobody -c 'cputrack -c Instr_cnt bare'
 told "beside a holder that one may not see" 1 "others hold the counters that it needs; (who they are cannot be seen|the NMI watchdog)"
+echo "$level" >/proc/sys/kernel/perf_event_paranoid
 run cputrack -e -T 0.1 -c page-faults,Instr_cnt holder sleep 1
 same "held while tracking: the exit status" "$status" 1
 check "held while tracking: it is told" grep -q '^cputrack: [0-9]*/1: perf counter contents invalidated: .*Instr_cnt.*; process [0-9]* (holder) has counters open' "$err"

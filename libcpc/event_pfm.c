@@ -51,6 +51,43 @@ static int encode(const char *name, int modes, struct cpci_term *term)
 	return PFM_SUCCESS;
 }
 
+/*
+ * CPUs without tables in libpfm4 4.13 whose events are those of one that has them: Linux's
+ * own tables are for both, too (tools/perf/pmu-events/arch/arm64/mapfile.csv).
+ */
+static const struct standin {
+	uint64_t midr; /* implementer and part */
+	const char *desc, *pmu;
+} standins[] = {
+	{0x4100d080, "ARM Cortex A72", "arm_ac57"},
+	{0x4100d0b0, "ARM Cortex A76", "arm_n1"},
+};
+
+/* That of this machine, and libpfm4's PMU; NULL: none, or it is not needed. */
+static const struct standin *find_standin(pfm_pmu_info_t *info)
+{
+	FILE *f = fopen("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", "re");
+	unsigned long long midr = 0;
+	pfm_pmu_t pmu;
+
+	if (f == NULL)
+		return NULL;
+	if (fscanf(f, "%llx", &midr) != 1)
+		midr = 0;
+	fclose(f);
+	for (size_t i = 0; i < sizeof(standins) / sizeof(*standins); i++) {
+		if ((midr & 0xff00fff0) != standins[i].midr)
+			continue;
+		pfm_for_all_pmus(pmu) {
+			*info = (pfm_pmu_info_t){.size = sizeof(*info)};
+			if (pfm_get_pmu_info(pmu, info) == PFM_SUCCESS &&
+			    strcmp(info->name, standins[i].pmu) == 0)
+				return info->is_present ? NULL : &standins[i];
+		}
+	}
+	return NULL;
+}
+
 /* The length of what comes before unit masks and modifiers, after a PMU's prefix. */
 static size_t event_length(const char *name)
 {
@@ -65,7 +102,7 @@ static const char *skip_pmu(const char *name)
 }
 
 /* Does the PMU have an event of that name? */
-static bool has_event(const pfm_pmu_info_t *pmu, const char *name)
+static bool has_event(const pfm_pmu_info_t *pmu, const char *name, uint64_t *code)
 {
 	size_t n = event_length(name);
 	pfm_event_info_t event;
@@ -73,10 +110,49 @@ static bool has_event(const pfm_pmu_info_t *pmu, const char *name)
 	for (int i = pmu->first_event; i != -1; i = pfm_get_event_next(i)) {
 		event = (pfm_event_info_t){.size = sizeof(event)};
 		if (pfm_get_event_info(i, PFM_OS_NONE, &event) == PFM_SUCCESS &&
-		    strlen(event.name) == n && strncasecmp(event.name, name, n) == 0)
+		    strlen(event.name) == n && strncasecmp(event.name, name, n) == 0) {
+			*code = event.code;
 			return true;
+		}
 	}
 	return false;
+}
+
+/* ":u:k" after a name takes the place of the flags. */
+static bool parse_modes(const char *mods, uint_t *flags)
+{
+	uint_t modes = 0;
+
+	for (; *mods != '\0'; mods += 2) {
+		if (mods[1] == 'u')
+			modes |= CPC_COUNT_USER;
+		else if (mods[1] == 'k')
+			modes |= CPC_COUNT_SYSTEM;
+		else
+			return false;
+		if (mods[2] != '\0' && mods[2] != ':' && mods[2] != '.')
+			return false;
+	}
+	if (modes != 0)
+		*flags = modes;
+	return true;
+}
+
+/* An event of the CPU by the tables of its stand-in: these have no unit masks. */
+static bool encode_standin(const char *name, uint_t flags, struct cpci_term *term)
+{
+	const char *event = skip_pmu(name);
+	size_t n = event == name ? 0 : (size_t)(event - name) - 2;
+	pfm_pmu_info_t info;
+	uint64_t code;
+
+	if (find_standin(&info) == NULL || !parse_modes(event + event_length(event), &flags) ||
+	    (n > 0 && (strlen(info.name) != n || strncasecmp(info.name, name, n) != 0)) ||
+	    !has_event(&info, event, &code))
+		return false;
+	*term = (struct cpci_term){.type = PERF_TYPE_RAW, .config = code};
+	cpci_term_modes(term, flags);
+	return true;
 }
 
 bool cpci_pfm_elsewhere(const char *name, const char **desc)
@@ -84,6 +160,7 @@ bool cpci_pfm_elsewhere(const char *name, const char **desc)
 	const char *event = skip_pmu(name);
 	size_t n = event == name ? 0 : (size_t)(event - name) - 2;
 	pfm_pmu_info_t info;
+	uint64_t code;
 	pfm_pmu_t pmu;
 
 	if (!usable())
@@ -92,7 +169,7 @@ bool cpci_pfm_elsewhere(const char *name, const char **desc)
 		info = (pfm_pmu_info_t){.size = sizeof(info)};
 		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || info.is_present ||
 		    (n > 0 && (strlen(info.name) != n || strncasecmp(info.name, name, n) != 0)) ||
-		    !has_event(&info, event))
+		    !has_event(&info, event, &code))
 			continue;
 		*desc = info.desc;
 		return true;
@@ -189,8 +266,10 @@ int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, str
 		event->nterms = 1;
 		return 1;
 	}
-	if (rc == PFM_ERR_NOTFOUND)
-		return 0;
+	if (rc == PFM_ERR_NOTFOUND) {
+		event->nterms = 1;
+		return encode_standin(name, flags, &event->term[0]);
+	}
 	if (rc == PFM_ERR_NOMEM)
 		cpci_diag(diag, ENOMEM, 0, "%s", strerror(ENOMEM));
 	else
@@ -200,6 +279,7 @@ int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, str
 
 bool cpci_pfm_core(struct cpci_core_pmu *core)
 {
+	const struct standin *standin;
 	pfm_pmu_info_t info;
 	pfm_pmu_t pmu;
 
@@ -215,7 +295,13 @@ bool cpci_pfm_core(struct cpci_core_pmu *core)
 		core->ncounters = (uint_t)(info.num_cntrs + info.num_fixed_cntrs);
 		return true;
 	}
-	return false;
+	standin = find_standin(&info);
+	if (standin == NULL)
+		return false;
+	core->name = standin->pmu;
+	core->desc = standin->desc;
+	core->ncounters = (uint_t)(info.num_cntrs + info.num_fixed_cntrs);
+	return true;
 }
 
 /* The events of one PMU, by libpfm4's numbering. */
@@ -320,4 +406,6 @@ void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action)
 		    info.type == PFM_PMU_TYPE_CORE)
 			walk_pmu(pmu, &v, visit_core);
 	}
+	if (find_standin(&info) != NULL)
+		walk_pmu(info.pmu, &v, visit_core);
 }

@@ -1,0 +1,19 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# like.sh NAME PMU - a CPU that libpfm4 has no tables for, called NAME, whose events are
+# those of another one, PMU.
+# shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
+. ./check.sh
+
+run cputrack -h
+check "the CPU is known" grep -q "^  name:  $1 (PMU armv8_pmuv3, 7 counters)$" "$out"
+run cputrack -c "INST_RETIRED:u,$2::CPU_CYCLES,$2::INST_RETIRED:u:k" bare
+same "events by name" "$(counts exit | cut -d' ' -f1,2)" "1000000 1000000"
+check "user and kernel mode" [ "$(counts exit | cut -d' ' -f3)" -gt 1000000 ]
+run cputrack -c hw_int_rx,PAPI_lst_ins bare
+same "definitions" "$status" 0
+run cputrack -c INST_RETIRED:frob bare
+told "a modifier that is none" 1 "cannot count 'INST_RETIRED:frob'"
+finish

@@ -47,6 +47,25 @@ static bool can_count(struct walk *walk, const struct cpci_term *term)
 	return ok;
 }
 
+/* Has the PMU counters enough for all terms of a sum? */
+static bool fits(const char *name, const struct cpci_event *event)
+{
+	const struct cpci_target self = {.tid = 0, .cpu = -1};
+	struct cpci_req req = {.name = (char *)(uintptr_t)name, .event = *event};
+	struct cpci_plan *plan = cpci_plan_new();
+	int fd[CPCI_MAX_TERMS + 1];
+	struct cpci_member bad;
+	bool ok;
+
+	if (plan == NULL)
+		return false;
+	ok = cpci_plan_add(plan, &req) == 0 && cpci_group_open(plan, self, NULL, fd, &bad) == 0;
+	if (ok)
+		cpci_group_close(plan, fd);
+	cpci_plan_drop(plan);
+	return ok;
+}
+
 /* Tells of an event if it can be counted. */
 static void offer(struct walk *walk, const char *name, const char *desc)
 {
@@ -61,6 +80,8 @@ static void offer(struct walk *walk, const char *name, const char *desc)
 		if (!can_count(walk, &event.term[i]))
 			return;
 	}
+	if (event.nterms > 1 && !fits(name, &event))
+		return;
 	walk->action(walk->arg, walk->group, name, desc != NULL ? desc : "");
 }
 

@@ -71,6 +71,12 @@ int cpc_is_attr(cpc_t *cpc, const char *name)
 	return strcmp(name, "picnum") == 0 || is_attr(name);
 }
 
+bool cpci_attr_is(const char *name)
+{
+	return strcmp(name, "nouser") == 0 || strcmp(name, "sys") == 0 ||
+	       cpc_is_attr(NULL, name) != 0;
+}
+
 static void try_field(void *arg, const char *field)
 {
 	cpci_nearest_try(arg, field);

@@ -303,6 +303,7 @@ int cpci_pmu_spread(struct cpci_event *event);
 int cpci_attr_apply(struct cpci_event *event, const char *name, const cpc_attr_t *attr,
 		    struct cpci_diag *diag);
 
+bool cpci_attr_is(const char *name);	       /* one of the programs' own, too */
 void cpci_attr_try(struct cpci_nearest *near); /* their names, the programs' own too */
 
 /* group.c: the only perf_event_open(2) */

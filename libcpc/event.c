@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 bool cpci_parse_number(const char *s, uint64_t *val)
@@ -65,6 +66,14 @@ static int resolve_raw(const char *name, uint_t flags, struct cpci_event *event,
 
 	if (!isdigit((unsigned char)*name))
 		return 0;
+	if (name[strspn(name, "0123456789xabcdefABCDEF")] == ':') {
+		cpci_diag(
+			diag, EINVAL, CPC_INVALID_EVENT,
+			"bad event '%s': a code of the CPU has no modifiers; the attributes sys and "
+			"nouser tell the mode",
+			name);
+		return -1;
+	}
 	if (!cpci_parse_number(name, &code) || code == 0) {
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
 			  "bad event '%s': a code of the CPU is a number from 1 to %#llx", name,

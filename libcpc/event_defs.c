@@ -11,6 +11,7 @@
 #include "cpc_impl.h"
 
 #include <bsd/string.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,8 +121,14 @@ static int read_line(struct reader *r, char *line)
 	expr = trim(eq + 1);
 	if (*name == '\0' || strpbrk(name, " \t,:/") != NULL)
 		return bad(r, "the name of an event has no blanks, commas, colons and slashes");
+	if (r->source == CPCI_DEF_USER && (cpci_attr_is(name) || isdigit((unsigned char)*name)))
+		return bad(r, "the name of an event is not that of an attribute, nor a number");
 	if (*expr == '\0')
 		return bad(r, "an event is missing after '='");
+	if (strchr(expr, ',') != NULL && strchr(expr, '/') == NULL)
+		return bad(r,
+			   "a definition has no attributes: \":k\" after a name of libpfm4 is for "
+			   "kernel mode");
 	return add(r, name, expr, desc);
 }
 

@@ -235,6 +235,12 @@ static void explain(const char *name, int rc, struct cpci_diag *diag)
 		names.part = ++part;
 		names.n = strcspn(part, ":.=");
 		look_up(&names);
+		if (!names.found && names.n > 1 && strspn(names.part, "uk") == names.n) {
+			cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+				  "bad event '%s': each modifier has its colon, as in '%s:u:k'",
+				  name, base);
+			return;
+		}
 		if (!names.found) {
 			cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
 				  "bad event '%s': '%s' has no unit mask or modifier '%.*s'; it "

@@ -131,15 +131,21 @@ static bool is_core(const struct cpci_term *term)
 	       term->type == PERF_TYPE_RAW;
 }
 
-/* The kernel then counts cycles, or says why not, whatever CPUID says. */
+/*
+ * The kernel then counts cycles, or says why not, whatever CPUID says.  Whom it does not
+ * permit to count it does not tell; what it exports does.
+ */
 bool cpci_have_core_pmu(void)
 {
+	char pmu[CPCI_PMU_NAME];
 	const struct cpci_term cycles = {.type = PERF_TYPE_HARDWARE,
 					 .config = PERF_COUNT_HW_CPU_CYCLES,
 					 .exclude_kernel = true,
 					 .exclude_hv = true};
 	int err = cpci_group_probe(&cycles);
 
+	if (err == EACCES || err == EPERM)
+		return cpci_pmu_name(PERF_TYPE_RAW, pmu);
 	return err != ENOENT && err != EOPNOTSUPP && err != ENODEV;
 }
 
@@ -227,6 +233,11 @@ void cpci_why_no_register(struct cpci_diag *diag, const char *name, const struct
 			  "cannot count '%s': this CPU has %u registers for breakpoints of this "
 			  "kind, and others, a debugger perhaps, have taken some of them",
 			  name, n);
+	else if (n == 0)
+		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': others, who count on whole CPUs or debug, have taken "
+			  "this CPU's registers for breakpoints of this kind",
+			  name);
 	else
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s' together with the other events: this CPU has %u "

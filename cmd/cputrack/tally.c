@@ -175,6 +175,7 @@ static void complain(struct tally *tally, const struct proc *proc, const struct 
 		     const char *event, int error)
 {
 	tally->nrefused++;
+	tally->lost = true;
 	if (error == tally->last_error)
 		return;
 	tally->last_error = error;

@@ -60,7 +60,7 @@ struct tally {
 	struct procs procs;
 	struct proc *last;	 /* the one looked up last */
 	bool start_off;		 /* new LWPs start with their counters off */
-	bool lost;		 /* LWPs were counted, but not to their end */
+	bool lost;		 /* LWPs were not counted, or not to their end */
 	size_t nrefused;	 /* LWPs that could not be counted */
 	int last_error;		 /* why, the last time */
 	cpc_buf_t **now, **diff; /* for each set, a sample and a difference in the making */

@@ -41,7 +41,7 @@ void track_stop(struct track *track, pctx_t *pctx);
  */
 void track_suspend(struct track *track, bool suspend);
 
-/* Were there LWPs whose counters were lost while they ran? */
+/* Were there LWPs that were not counted, or not to their end? */
 bool track_lost(const struct track *track);
 
 /* The errno with which output failed, or 0; tracking ended there. */

@@ -220,7 +220,7 @@ all_ticked() {
 	eventually said ct "done"
 	hang_up ct
 	finish ct
-	[ "$status" -eq 0 ]
+	[ "$status" -eq 1 ]
 	cat "$ROWS"
 	check_format
 	check_sums

@@ -57,6 +57,9 @@ definitions() {
 		= cycles|3: the name of an event has no blanks, commas, colons and slashes
 		a b = cycles|3: the name of an event has no blanks, commas, colons and slashes
 		a =|3: an event is missing after '='
+		any = cs|3: the name of an event is not that of an attribute, nor a number
+		12 = cs|3: the name of an event is not that of an attribute, nor a number
+		a = cs,sys|3: a definition has no attributes: ":k" after a name of libpfm4 is for kernel mode
 		[skl|3: a section is [pmu,...] or [*]
 	EOF
 	[ ! -e "$T/started" ]

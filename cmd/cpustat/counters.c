@@ -72,16 +72,22 @@ static void leave_out(struct counters *c, struct cpu *cpu, enum cpu_state state,
 	c->failed = true;
 }
 
-static const char *why_lost(int error)
+#define GONE "the CPU went offline"
+
+/* By the error of a sample. */
+static void lose(struct counters *c, struct cpu *cpu, cpc_set_t *set, int error)
 {
-	switch (error) {
-	case EAGAIN:
-		return "perf counter contents invalidated";
-	case ENOSYS:
-		return "the CPU went offline";
-	default:
-		return strerror(error);
-	}
+	static const char invalidated[] = "perf counter contents invalidated";
+	char others[1024], why[sizeof(invalidated) + 2 + sizeof(others)];
+
+	if (error == EAGAIN && cpc_set_lost(c->cpc, set, others, sizeof(others)) == 1)
+		snprintf(why, sizeof(why), "%s: %s", invalidated, others);
+	else
+		snprintf(why, sizeof(why), "%s",
+			 error == EAGAIN   ? invalidated
+			 : error == ENOSYS ? GONE
+					   : strerror(error));
+	leave_out(c, cpu, CPU_AWAY, why);
 }
 
 static void let_go(struct counters *c, struct cpu *cpu, size_t k)
@@ -97,7 +103,7 @@ static int refused(struct counters *c, struct cpu *cpu, int error)
 	if (cpu->state == CPU_AWAY)
 		return 0; /* so it was before */
 	if (error == ENOSYS) {
-		leave_out(c, cpu, CPU_AWAY, why_lost(error));
+		leave_out(c, cpu, CPU_AWAY, GONE);
 	} else if (error == EAGAIN) {
 		leave_out(c, cpu, CPU_FAILED, cpcerr_text());
 	} else {
@@ -162,7 +168,7 @@ cpc_buf_t *counters_sample(struct counters *c, struct cpu *cpu, size_t k)
 	if (cpu->state != CPU_COUNTED)
 		return NULL;
 	if (cpc_set_sample(c->cpc, cpu->set[k].set, now) == -1) {
-		leave_out(c, cpu, CPU_AWAY, why_lost(errno));
+		lose(c, cpu, cpu->set[k].set, errno);
 		let_go(c, cpu, k);
 		return NULL;
 	}

@@ -96,6 +96,19 @@ static bool is_elsewhere(const struct cpci_plan *plan, const struct cpci_span *g
 	       !cpci_pmu_counts_on(cpci_plan_term(plan, plan->member[group->first]), target.cpu);
 }
 
+/*
+ * Of an LWP that dies meanwhile, the kernel says of the leader that it is gone, and of the
+ * others what comes to its mind.
+ */
+static bool has_died(const struct cpci_term *term, struct cpci_target target)
+{
+	int fd = target.tid > 0 ? open_term(term, target, -1, true) : -1;
+
+	if (fd != -1)
+		close(fd);
+	return target.tid > 0 && fd == -1 && errno == ESRCH;
+}
+
 /* Opens members first..first + n - 1; only the leader can be disabled. */
 static int open_span(const struct cpci_plan *plan, const struct cpci_span *group,
 		     const struct cpci_site *site, struct cpci_target target, bool disabled,
@@ -112,6 +125,9 @@ static int open_span(const struct cpci_plan *plan, const struct cpci_span *group
 
 			close_some(fd, i);
 			*bad = member;
+			if (i > 0 &&
+			    has_died(cpci_plan_term(plan, plan->member[group->first]), target))
+				err = ESRCH;
 			errno = err;
 			return -1;
 		}

@@ -16,6 +16,8 @@
 /* proc(5) */
 enum { STAT_FLAGS = 9, STAT_EXIT_CODE = 52 };
 
+#define MAX_TRIES 1000 /* to catch a process that does nothing but execute */
+#define MAX_REFUSED 10
 #define PF_KTHREAD 0x00200000U /* linux/sched.h */
 
 int pctxi_task_read(pid_t tid, struct pctxi_task *task)
@@ -194,11 +196,29 @@ static int seize_pass(struct pctx *ctx, DIR *dir)
 	return errno == 0 || errno == ENOENT || errno == ESRCH ? n : -1;
 }
 
+/*
+ * An LWP that executes a program while we come takes the leader's id, and is not ours,
+ * whoever had that id before.
+ */
+static bool settled(struct pctx *ctx)
+{
+	struct pctxi_lwp *leader = pctxi_lwp_find(ctx->loop, ctx->pid);
+	struct pctxi_task st;
+
+	if (pctxi_task_read(ctx->pid, &st) == -1 || dead(&st))
+		return true;
+	if (leader != NULL && st.tracer != ctx->loop->owner) {
+		pctxi_lwp_free(ctx->loop, leader);
+		return false;
+	}
+	return !RB_EMPTY(&ctx->lwps);
+}
+
 int pctxi_attach(struct pctx *ctx)
 {
 	char path[64];
 	struct pctxi_task st;
-	int n, total = 0, err;
+	int n, err, tries = 0, refused = 0;
 	DIR *dir;
 
 	if (ctx->pid == getpid())
@@ -219,13 +239,14 @@ int pctxi_attach(struct pctx *ctx)
 	 */
 	do {
 		n = seize_pass(ctx, dir);
-		total += n;
-	} while (n > 0);
-	err = errno;
+		err = errno;
+		/* Whoever was refused may have been dying, and somebody else have its id. */
+	} while (n > 0 || (n == -1 && err == EPERM && ++refused < MAX_REFUSED) ||
+		 (n == 0 && !settled(ctx) && ++tries < MAX_TRIES));
 	closedir(dir);
 	if (n == -1)
 		return why_not(ctx, err);
-	if (total == 0)
+	if (RB_EMPTY(&ctx->lwps))
 		return why_not(ctx, EPERM);
 	return 0;
 }

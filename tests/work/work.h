@@ -126,6 +126,37 @@ static inline pthread_t start_thread(void *(*fn)(void *), void *arg)
 	return thread;
 }
 
+/* What a workload expects of its world; the first thing that is not so ends it, status 1. */
+static inline void must(bool good, const char *what)
+{
+	if (good)
+		return;
+	dprintf(STDOUT_FILENO, "FAIL: %s\n", what);
+	_exit(1);
+}
+
+/* A way for a workload to go about it, by its name. */
+struct mode {
+	const char *name;
+	void (*run)(void);
+};
+
+/* Runs the mode that the only argument names; prints PASS, or FAIL and why. */
+static inline int run_mode(const struct mode *mode, size_t n, int argc, char *const argv[])
+{
+	for (size_t i = 0; argc == 2 && i < n; i++) {
+		if (strcmp(mode[i].name, argv[1]) == 0) {
+			mode[i].run();
+			dprintf(STDOUT_FILENO, "PASS\n");
+			return 0;
+		}
+	}
+	errno = EINVAL;
+	broken("no such mode");
+}
+
+#define RUN_MODE(modes, argc, argv) run_mode(modes, sizeof(modes) / sizeof((modes)[0]), argc, argv)
+
 /* For children that wait to be killed: nothing is left behind when a test is cut short. */
 static inline void die_with_parent(void)
 {

@@ -110,7 +110,9 @@ static enum look look_at(int dir, const char *name, enum cpci_place place, uid_t
 
 	if (fd == -1)
 		return WORTHLESS;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_uid == 0 || place == CPCI_USERS)) {
+	/* What others may write they may lock, and then execute a program of the owner's. */
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+	    (st.st_uid == 0 || place == CPCI_USERS)) {
 		*owner = st.st_uid;
 		if (!is_locked(fd, pid))
 			look = DEAD;

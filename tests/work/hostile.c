@@ -6,7 +6,8 @@
  * Tries to change everything in /run/cpc, and says "did WHAT" when it could; locks
  * whatever it can open, in every way; and puts into /dev/shm what looks like claims and
  * locks of others: locked files, also locked with the capabilities of a user namespace,
- * and by a process that executes SETUID-PROGRAM, FIFOs, links, directories, leases, and FILES
+ * and by a process that executes SETUID-PROGRAM, its owner's file cpc-open among them if that is
+ * there and may be written, FIFOs, links, directories, leases, and FILES
  * (5000) more of them.  Says "ready" and keeps it all up until standard input ends.
  */
 #include "work.h"
@@ -120,6 +121,8 @@ static void forge_privileges(const char *setuid_program)
 	if (setuid_program != NULL && fork() == 0) {
 		forge(own("cpc-cpu0-3-3-"));
 		forge(own("cpc-cpu1-3-4-"));
+		if (link("cpc-open", own("cpc-cpu0-3-14-")) == 0)
+			lock(open(own("cpc-cpu0-3-14-"), O_RDWR), F_WRLCK, F_SETLK);
 		execl(setuid_program, setuid_program, NULL);
 		broken(setuid_program);
 	}

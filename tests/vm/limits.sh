@@ -21,6 +21,9 @@ told "7 on a CPU" 1 "cannot count '0x08' together with .* the PMU has too few co
 # ---- counters that another program holds -------------------------------------------
 run holder cpustat -c Instr_cnt 0.1 2
 told "cpustat beside a holder" 1 "^cpustat: cpu0 - cannot count 'Instr_cnt': others hold the counters that it needs; process [0-9]* \\(holder\\) has counters open"
+run holder -d 1 cpustat -c Instr_cnt 0.2 20
+told "held while cpustat counts" 1 "^cpustat: cpu0 - perf counter contents invalidated: .*'Instr_cnt'.*; process [0-9]* \\(holder\\) has counters open"
+check "held while cpustat counts: rows up to there" grep -q ' 0  tick' "$out"
 run holder cputrack -c page-faults,Instr_cnt bare
 told "cputrack beside a holder" 1 "^cputrack: cannot count 'Instr_cnt': others hold the counters that it needs; process [0-9]* \\(holder\\) has counters open"
 level=$(cat /proc/sys/kernel/perf_event_paranoid)

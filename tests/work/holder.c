@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * holder [-n N] COMMAND [ARGUMENT...] - run a command while all hardware counters of all
- * CPUs are held, or N of each: a foreign program, without libcpc, that others must live
- * with and must not disturb.
+ * holder [-n N] [-d SECONDS] COMMAND [ARGUMENT...] - run a command while all hardware counters
+ * of all CPUs are held, or N of each, -d: only after so long, but before those it has then: a
+ * foreign program, without libcpc, that others must live with and must not disturb.
  *
  * Known: the counters are pinned and CPU-wide, cycles and, on all but one, instructions.
  * Exit status: the command's; 112 when counters of ours did not count all the time, or not
@@ -36,13 +36,14 @@ static int open_counter(int cpu, int leader, uint64_t config)
 		.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
 			       PERF_FORMAT_TOTAL_TIME_RUNNING,
 		.pinned = leader == -1,
+		.disabled = leader == -1,
 		.exclude_kernel = 1,
 	};
 
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* As many as the kernel takes for a group that counts; then all begin at once. */
+/* As many as the kernel takes for a group. */
 static void hold(struct cpu *cpu, int id)
 {
 	cpu->fd[0] = open_counter(id, -1, PERF_COUNT_HW_CPU_CYCLES);
@@ -53,9 +54,11 @@ static void hold(struct cpu *cpu, int id)
 		if (cpu->fd[cpu->n] == -1)
 			break;
 	}
-	if (ioctl(cpu->fd[0], PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP) == -1 ||
-	    ioctl(cpu->fd[0], PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP) == -1 ||
-	    ioctl(cpu->fd[0], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP) == -1)
+}
+
+static void begin(const struct cpu *cpu)
+{
+	if (ioctl(cpu->fd[0], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP) == -1)
 		broken("ioctl");
 }
 
@@ -78,18 +81,24 @@ int main(int argc, char *argv[])
 {
 	struct cpu cpus[MAX_CPUS];
 	int ncpus = (int)sysconf(_SC_NPROCESSORS_ONLN), status, opt;
+	unsigned delay = 0;
 	bool good = true;
 	pid_t pid;
 
-	while ((opt = getopt(argc, argv, "+n:")) != -1) {
-		if (opt != 'n')
+	while ((opt = getopt(argc, argv, "+n:d:")) != -1) {
+		if (opt == 'n')
+			limit = (unsigned long)number(optarg);
+		else if (opt == 'd')
+			delay = (unsigned)number(optarg);
+		else
 			return WORK_BROKEN;
-		limit = (unsigned long)number(optarg);
 	}
 	if (optind == argc || ncpus > MAX_CPUS)
 		return WORK_BROKEN;
 	for (int i = 0; i < ncpus; i++)
 		hold(&cpus[i], i);
+	for (int i = 0; delay == 0 && i < ncpus; i++)
+		begin(&cpus[i]);
 	pid = fork();
 	if (pid == -1)
 		broken("fork");
@@ -97,6 +106,9 @@ int main(int argc, char *argv[])
 		execvp(argv[optind], argv + optind);
 		broken(argv[optind]);
 	}
+	sleep(delay);
+	for (int i = 0; delay != 0 && i < ncpus; i++)
+		begin(&cpus[i]);
 	if (waitpid(pid, &status, 0) != pid)
 		broken("waitpid");
 	for (int i = 0; i < ncpus; i++)

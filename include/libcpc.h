@@ -320,7 +320,8 @@ int cpc_buf_set(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t val);
 
 /*
  * When the sample was taken, and the CPU cycles for which its set had been counting:
- * of the time-stamp counter on x86, nanoseconds where no such clock is known.
+ * of the time-stamp counter on x86, else at the nominal frequency that the kernel tells,
+ * or nanoseconds where it tells none.
  */
 hrtime_t cpc_buf_hrtime(cpc_t *cpc, cpc_buf_t *buf);
 uint64_t cpc_buf_tick(cpc_t *cpc, cpc_buf_t *buf);

@@ -51,9 +51,45 @@ void cpci_clock_stop(struct cpci_clock *clock)
 	clock->rate = (uint64_t)(((unsigned __int128)tsc << CPCI_RATE_SHIFT) / (uint64_t)ns);
 }
 #else
+#include <stdio.h>
+
+/*
+ * The CPU's nominal frequency, as the time-stamp counter of x86 has it, in kHz
+ * (Documentation/ABI/testing/sysfs-devices-system-cpu).  0: the kernel does not tell.
+ */
+static uint64_t nominal_khz(void)
+{
+	static const struct {
+		const char *path;
+		uint64_t khz; /* of its unit */
+	} files[] = {
+		{"/sys/devices/system/cpu/cpu0/acpi_cppc/nominal_freq", 1000},
+		{"/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", 1},
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		FILE *f = fopen(files[i].path, "re");
+		unsigned long long val = 0;
+
+		if (f == NULL)
+			continue;
+		if (fscanf(f, "%llu", &val) != 1)
+			val = 0;
+		fclose(f);
+		if (val != 0)
+			return val * files[i].khz;
+	}
+	return 0;
+}
+
 void cpci_clock_start(struct cpci_clock *clock)
 {
-	clock->rate = 1ULL << CPCI_RATE_SHIFT; /* nothing better is known */
+	uint64_t khz = nominal_khz();
+
+	/* Else nothing better is known than nanoseconds. */
+	if (khz == 0)
+		khz = 1000000;
+	clock->rate = (uint64_t)(((unsigned __int128)khz << CPCI_RATE_SHIFT) / 1000000);
 }
 
 void cpci_clock_stop(struct cpci_clock *clock)

@@ -11,6 +11,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+
+#define FILES_BESIDE 32 /* those that are not counters of LWPs */
 
 static int cmp_lwp(const struct lwp *a, const struct lwp *b)
 {
@@ -44,7 +47,11 @@ void tally_free(struct tally *tally)
 {
 	struct proc *proc;
 
-	if (tally->nrefused > 1)
+	if (tally->files_each != 0)
+		warnx("%zu LWPs could not be counted; all could, with a limit of %zu files "
+		      "(ulimit -n)",
+		      tally->nrefused, tally->peak * tally->files_each + FILES_BESIDE);
+	else if (tally->nrefused > 1)
 		warnx("%zu LWPs could not be counted", tally->nrefused);
 	while ((proc = RB_ROOT(&tally->procs)) != NULL)
 		tally_free_proc(tally, proc);
@@ -113,6 +120,8 @@ struct lwp *tally_new_lwp(struct tally *tally, struct proc *proc, id_t id, pid_t
 
 	lwp->id = id;
 	lwp->tid = tid;
+	if (++tally->alive > tally->peak)
+		tally->peak = tally->alive;
 	lwp->off = tally->start_off;
 	RB_INSERT(lwps, &proc->lwps, lwp);
 	return lwp;
@@ -145,6 +154,7 @@ void tally_free_lwp(struct tally *tally, struct proc *proc, struct lwp *lwp)
 		cpc_set_destroy(tally->cpc, lwp->counted[i].set);
 	}
 	RB_REMOVE(lwps, &proc->lwps, lwp);
+	tally->alive--;
 	free(lwp);
 }
 
@@ -170,6 +180,16 @@ static bool prepare(struct tally *tally, struct counted *c, size_t i)
 	return false;
 }
 
+/* How many files an LWP takes, when they are used up: all but this one have theirs. */
+static size_t files_each(const struct tally *tally)
+{
+	struct rlimit lim;
+
+	if (tally->alive < 2 || getrlimit(RLIMIT_NOFILE, &lim) == -1)
+		return 0;
+	return ((size_t)lim.rlim_cur + tally->alive - 2) / (tally->alive - 1);
+}
+
 /* A reason is told once, not for each of a thousand LWPs. */
 static void complain(struct tally *tally, const struct proc *proc, const struct lwp *lwp,
 		     const char *event, int error)
@@ -179,6 +199,8 @@ static void complain(struct tally *tally, const struct proc *proc, const struct 
 	if (error == tally->last_error)
 		return;
 	tally->last_error = error;
+	if (error == EMFILE && tally->files_each == 0)
+		tally->files_each = files_each(tally);
 	warnx("%s: can't bind perf counters to lwp%d - %s (process %d)", event, (int)lwp->id,
 	      error != ENOMEM ? cpcerr_text() : strerror(ENOMEM), (int)proc->pid);
 }

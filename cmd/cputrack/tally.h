@@ -63,6 +63,8 @@ struct tally {
 	bool lost;		 /* LWPs were not counted, or not to their end */
 	size_t nrefused;	 /* LWPs that could not be counted */
 	int last_error;		 /* why, the last time */
+	size_t alive, peak;	 /* LWPs that there are, and that there were at most */
+	size_t files_each;	 /* that an LWP takes; 0: there were enough for all */
 	cpc_buf_t **now, **diff; /* for each set, a sample and a difference in the making */
 };
 

@@ -1,0 +1,236 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# Real programs, very many LWPs, and the sudden end of cputrack.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+# same COMMAND...: what it writes and returns is the same, to the byte, when it is tracked.
+same() {
+	mkdir -p "$T/place"
+	cd "$T/place"
+	go "$@"
+	printf '%s\n' "$status" "$output" "$stderr" >"$T/alone"
+	rm -rf "$T/place"
+	mkdir "$T/place"
+	cd "$T/place"
+	track "${OPTIONS[@]}" -T 0.01 -c page-faults "$@"
+	printf '%s\n' "$status" "$output" "$stderr" >"$T/tracked"
+	cmp "$T/alone" "$T/tracked"
+	check_format
+	[ "${OPTIONS[0]}" != -fe ] || check_life
+}
+
+setup() {
+	common_setup
+	OPTIONS=(-fe)
+}
+
+@test "python: processes and threads" {
+	need_command python3
+	cat >"$T/script.py" <<'END'
+import multiprocessing as mp, os, subprocess, sys, threading
+
+def square(x):
+    return x * x
+
+def fail(n):
+    sys.exit(n)
+
+if __name__ == "__main__":
+    for how in "fork", "spawn", "forkserver":
+        ctx = mp.get_context(how)
+        with ctx.Pool(3) as pool:
+            print(how, sum(pool.map(square, range(1000))), flush=True)
+        queue = ctx.Queue()
+        child = ctx.Process(target=queue.put, args=(how,))
+        child.start()
+        print(queue.get(), flush=True)
+        child.join()
+        child = ctx.Process(target=fail, args=(7,))
+        child.start()
+        child.join()
+        print(child.exitcode, flush=True)
+    done = []
+    threads = [threading.Thread(target=done.append, args=(i,)) for i in range(50)]
+    for t in threads: t.start()
+    for t in threads: t.join()
+    print(len(done), subprocess.run("kill -9 $$", shell=True).returncode, flush=True)
+    os._exit(3)
+END
+	same python3 "$T/script.py"
+	grep -qx 3 "$T/tracked"
+}
+
+@test "node: worker threads and children" {
+	need_command node
+	cat >"$T/script.js" <<'END'
+const { Worker, isMainThread, parentPort, workerData } = require('worker_threads');
+const { execFileSync, spawnSync } = require('child_process');
+if (isMainThread) {
+	const sums = [];
+	for (let i = 0; i < 4; i++) {
+		const w = new Worker(__filename, { workerData: i });
+		w.on('message', (sum) => {
+			sums.push(sum);
+			if (sums.length === 4) {
+				console.log(sums.sort((a, b) => a - b).join(' '));
+				console.log(execFileSync('echo', ['child']).toString().trim());
+				console.log(spawnSync('sh', ['-c', 'kill -TERM $$']).signal);
+				process.exitCode = 5;
+			}
+		});
+	}
+} else {
+	let sum = 0;
+	for (let i = 0; i < 100000; i++)
+		sum += i % (workerData + 2);
+	parentPort.postMessage(sum);
+}
+END
+	same node "$T/script.js"
+	grep -qx 5 "$T/tracked"
+}
+
+@test "git: a repository is made, packed, checked and cloned" {
+	need_command git
+	# shellcheck disable=SC2016 # for the inner shell
+	same env -i HOME="$T" PATH="$PATH" GIT_CONFIG_NOSYSTEM=1 sh -c '
+		export GIT_AUTHOR_DATE="2001-01-01 00:00:00 +0000" \
+			GIT_COMMITTER_DATE="2001-01-01 00:00:00 +0000" \
+			GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+		git init -q -b main r && cd r && for i in 1 2 3 4 5; do
+			seq $i 1000 >file && git add . && git commit -q -m "number $i" || exit 1
+		done
+		git repack -a -d -q && git gc -q && git fsck 2>&1 && git log --stat | tail -n 20
+		git clone -q . ../copy && git -C ../copy rev-parse HEAD
+		git bisect start -q HEAD HEAD~4 && git bisect run sh -c "test \$(head -n1 file) -lt 3" | tail -n 3
+		git diff --exit-code HEAD HEAD~1 >/dev/null'
+}
+
+@test "a shell's test suite: pipes, traps, jobs, here-documents" {
+	cat >"$T/suite" <<'END'
+n=0
+ok() { n=$((n + 1)); [ "$1" = "$2" ] && echo "ok $n" || { echo "not ok $n: $1, not $2"; bad=1; }; }
+ok "$(seq 100 | sort -rn | head -n 1)" 100
+ok "$(sh -c 'kill -TERM $$' 2>/dev/null; echo $?)" 143
+ok "$(sh -c 'trap "echo usr1" USR1; kill -USR1 $$')" usr1
+ok "$(sh -c 'trap "echo end" EXIT; exit 4'; echo $?)" "end
+4"
+sleep 0.05 & a=$!
+(exit 9) & b=$!
+wait $b; ok $? 9
+wait $a; ok $? 0
+sh -c 'kill -STOP $$; exit 6' & c=$!
+while ! grep -q '^State:.*[Tt]' /proc/$c/status; do sleep 0.01; done
+kill -CONT $c; wait $c; ok $? 6
+ok "$(cat <<EOT
+here $(echo there)
+EOT
+)" "here there"
+ok "$(yes | head -n 3 | tr '\n' ,)" y,y,y,
+ok "$(timeout 0.05 sleep 10; echo $?)" 124
+ok "$(echo a b c | xargs -n 1 -P 3 echo | sort | tr '\n' ' ')" "a b c "
+ok "$(find /nonexistent 2>/dev/null | wc -l)" 0
+exit ${bad-2}
+END
+	for shell in sh bash; do
+		same "$shell" "$T/suite"
+		grep -qx 2 "$T/tracked"
+		! grep "not ok" "$T/tracked"
+	done
+}
+
+@test "gdb, tracked without -f, runs and stops a program" {
+	need_command gdb
+	OPTIONS=(-e)
+	same gdb -nx -q -batch -ex 'set print inferior-events off' -ex 'break _exit' -ex run \
+		-ex 'print status' -ex kill --args "$WORK/fault" 10
+}
+
+@test "what a copy of the program may not tell is counted from its start, to the last call" {
+	need_tracepoints syscalls/sys_enter_getpriority
+	set_tracefs
+	cd "$T"
+	for kind in plain unreadable setuid setgid; do
+		track -0 -fe -T 0.005 -c page-faults,syscalls:sys_enter_getpriority "$WORK/copies" "$kind"
+		[ -z "$stderr" ]
+		[ "$(rows_of exit | awk '$5 == 11 && $4 >= 5' | wc -l)" -eq 3 ]
+	done
+}
+
+@test "10000 LWPs at once: all are attached to, counted, and let go" {
+	lwps=10000
+	for limit in $((($(cat /proc/sys/kernel/pid_max) - 2000) / 2)) $(($(ulimit -Hn) - 100)) \
+		$(($(ulimit -Hu) - 1000)) $(($(cat /proc/sys/vm/max_map_count) / 2 - 500)); do
+		[ "$lwps" -le "$limit" ] || lwps=$limit
+	done
+	echo "$lwps"
+	start crowd "$WORK/crowd" -p 3 "$lwps"
+	eventually said crowd ready
+	tell crowd g
+	eventually said crowd "done"
+	start ct cputrack -o "$ROWS" -v -T 0.5 -c page-faults -p "${PIDS[crowd]}"
+	eventually has_rows tick $((lwps + 1))
+	tell crowd g
+	eventually said crowd "done" 2
+	tell crowd x
+	finish crowd
+	[ "$status" -eq 5 ]
+	finish ct
+	[ "$status" -eq 0 ]
+	[ ! -s "$T/ct.err" ]
+	check_sums
+	[ "$(count_of lwp_exit)" -eq "$lwps" ]
+	[ "$(rows_of lwp_exit | awk '$4 == 3' | wc -l)" -eq "$lwps" ]
+	[ "$(sum_of exit)" -ge $((3 * lwps)) ]
+	[ "$(sum_of exit)" -le $((3 * lwps + 50)) ]
+}
+
+has_rows() {
+	[ "$(grep -c " $1 " "$ROWS")" -ge "$2" ]
+}
+
+# cputrack is killed at any moment: nothing of COMMAND may be left, whether it was started
+# or attached to.  CPC_KILLS says how often.  (run changes i.)
+killed_at_any_moment() {
+	local nth
+	for ((nth = 0; nth < ${CPC_KILLS:-4}; nth++)); do
+		moment=0.0$(printf %02d $((RANDOM % 100)))
+		# shellcheck disable=SC2016 # for the inner shell
+		go -0 "$WORK/ward" 60 sh -c \
+			'cputrack -fe -T 0.005 -c page-faults -o /dev/null "$@" >/dev/null & sleep '$moment'
+			kill -9 $!; wait $! 2>/dev/null; :' sh "$@" >/dev/null
+		[ -z "$stderr" ] || [[ $stderr == *Killed* ]]
+	done
+}
+
+killed_attached() {
+	local nth
+	for ((nth = 0; nth < ${CPC_KILLS:-4}; nth++)); do
+		moment=0.0$(printf %02d $((RANDOM % 100)))
+		go -0 "$WORK/ward" -a $((RANDOM % 20000)) \
+			"cputrack -fe -T 0.005 -c page-faults -o /dev/null -p \$PID 2>/dev/null &
+			sleep $moment; kill -9 \$! 2>/dev/null" 60 "$@" >/dev/null
+		[ -z "$stderr" ]
+		[[ $output =~ ^(PASS)?$ ]]
+	done
+}
+
+@test "cputrack is killed in storms that it started: they are gone with it" {
+	for storm in 'forks 100000' 'threads 100000' 'vforks -x 100000' 'killed 100000 forks'; do
+		# shellcheck disable=SC2086 # words
+		killed_at_any_moment "$WORK/"$storm
+	done
+}
+
+@test "cputrack is killed in storms that it attached to: they end well" {
+	for storm in 'forks 1000' 'threads 2000' 'vforks -x 200' 'killed -c 500 60 threads' \
+		'races many'; do
+		# shellcheck disable=SC2086 # words
+		killed_attached "$WORK/"$storm
+	done
+}

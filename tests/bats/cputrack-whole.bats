@@ -11,12 +11,12 @@ load helpers
 # same COMMAND...: what it writes and returns is the same, to the byte, when it is tracked.
 same() {
 	mkdir -p "$T/place"
-	cd "$T/place"
+	cd "$T/place" || return 1
 	go "$@"
 	printf '%s\n' "$status" "$output" "$stderr" >"$T/alone"
 	rm -rf "$T/place"
 	mkdir "$T/place"
-	cd "$T/place"
+	cd "$T/place" || return 1
 	track "${OPTIONS[@]}" -T 0.01 -c page-faults "$@"
 	printf '%s\n' "$status" "$output" "$stderr" >"$T/tracked"
 	cmp "$T/alone" "$T/tracked"
@@ -202,7 +202,7 @@ killed_at_any_moment() {
 		moment=0.0$(printf %02d $((RANDOM % 100)))
 		# shellcheck disable=SC2016 # for the inner shell
 		go -0 "$WORK/ward" 60 sh -c \
-			'cputrack -fe -T 0.005 -c page-faults -o /dev/null "$@" >/dev/null & sleep '$moment'
+			'cputrack -fe -T 0.005 -c page-faults -o /dev/null "$@" >/dev/null & sleep '"$moment"'
 			kill -9 $!; wait $! 2>/dev/null; :' sh "$@" >/dev/null
 		[ -z "$stderr" ] || [[ $stderr == *Killed* ]]
 	done

@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static char self[] = "/proc/self/exe";
 static char errors[512];
@@ -331,6 +333,112 @@ static void not_captured(void **state)
 	assert_string_equal(errors, want);
 }
 
+/* Several processes in one loop. */
+static void added(void **state)
+{
+	struct story s = {0};
+	pctx_t *pctx = pctx_open(&s, keep_error), *first;
+	pid_t pid[2];
+
+	(void)state;
+	assert_non_null(pctx);
+	assert_int_equal(pctx_pid(pctx), 0);
+	watch(pctx);
+	for (int i = 0; i < 2; i++) {
+		pid[i] = fork();
+		if (pid[i] == 0) {
+			for (;;)
+				pause();
+		}
+	}
+	first = pctx_add(pctx, pid[0]);
+	assert_non_null(first);
+	assert_int_equal(pctx_pid(first), pid[0]);
+	assert_ptr_equal(pctx_add(pctx, pid[0]), first);
+	assert_null(pctx_add(pctx, getpid()));
+	assert_int_equal(errno, EINVAL);
+	assert_non_null(pctx_add(pctx, pid[1]));
+	for (int i = 0; i < 2; i++)
+		kill(pid[i], SIGKILL);
+	assert_int_equal(pctx_run(pctx, 0, 0, NULL), 0);
+	assert_int_equal(strncmp(s.text, "A init 1; B init 1; ", 20), 0);
+	assert_non_null(strstr(s.text, "A fini 1; A killed 9; "));
+	assert_non_null(strstr(s.text, "B fini 1; B killed 9; "));
+	assert_null(pctx_add(pctx, getppid()));
+	assert_int_equal(errno, EINVAL);
+	pctx_release(pctx);
+}
+
+static void *end_late(void *hold)
+{
+	char byte;
+
+	syscall(SYS_exit, read(*(int *)hold, &byte, 1) == 0 ? 7 : 9);
+	return NULL;
+}
+
+static void start_leaderless(int hold[2])
+{
+	pthread_t thread;
+
+	close(hold[1]);
+	if (pthread_create(&thread, NULL, end_late, hold) == 0)
+		syscall(SYS_exit, 5);
+	_exit(9);
+}
+
+static void await_zombie(pid_t pid)
+{
+	char name[64];
+	char word = 0;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
+	while (word != 'Z') {
+		FILE *f = fopen(name, "re");
+
+		assert_non_null(f);
+		assert_int_equal(fscanf(f, "%*d (%*[^)]) %c", &word), 1);
+		fclose(f);
+	}
+}
+
+/* A process whose leader has ended when we come: its status is what its parent is told. */
+static void dead_leader(void **state)
+{
+	struct story s = {0};
+	int hold[2], said[2], status[2];
+	char want[64];
+	pctx_t *pctx;
+
+	(void)state;
+	assert_int_equal(pipe(hold) | pipe(said), 0);
+	if (fork() == 0) {
+		status[0] = fork();
+		if (status[0] == 0)
+			start_leaderless(hold);
+		close(hold[1]);
+		if (write(said[1], status, sizeof(int)) != sizeof(int))
+			_exit(1);
+		waitpid(status[0], &status[1], 0);
+		_exit(write(said[1], &status[1], sizeof(int)) != sizeof(int));
+	}
+	assert_int_equal(read(said[0], &status[0], sizeof(int)), sizeof(int));
+	await_zombie(status[0]);
+	pctx = pctx_capture(status[0], &s, 0, keep_error);
+	assert_non_null(pctx);
+	watch(pctx);
+	close(hold[0]);
+	close(hold[1]);
+	assert_int_equal(pctx_run(pctx, 0, 0, NULL), 0);
+	assert_int_equal(read(said[0], &status[1], sizeof(int)), sizeof(int));
+	snprintf(want, sizeof(want), "A init 1; A fini 1; A lwp_exit 1; A exit %d; ",
+		 WEXITSTATUS(status[1]));
+	assert_string_equal(s.text, want);
+	pctx_release(pctx);
+	while (wait(NULL) > 0)
+		;
+}
+
 /* A handle that is never run is let go when released. */
 static void released_unrun(void **state)
 {
@@ -369,6 +477,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(orders),	  cmocka_unit_test(not_started),
 		cmocka_unit_test(captured),	  cmocka_unit_test(not_captured),
+		cmocka_unit_test(added),	  cmocka_unit_test(dead_leader),
 		cmocka_unit_test(released_unrun), cmocka_unit_test(unknown_event),
 	};
 

@@ -6,17 +6,16 @@
 #include "track.h"
 
 #include "../common/util.h"
+#include "setid.h"
 #include "tally.h"
 
 #define LIBBSD_NETBSD_VIS /* of its two strnvis(3), of which none is used here */
 #include <bsd/vis.h>
 #include <err.h>
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define FLUSH_NS 20000000 /* how long a row may wait to be written */
@@ -237,28 +236,6 @@ static void on_fork(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
 	pctx_run(pctx, track->config.interval_ms, track->config.count, on_tick);
 }
 
-/*
- * A process traced by an ordinary user gets no privileges from its program
- * (execve(2)), which it or the user may wonder about.
- */
-static void tell_setid(pid_t pid)
-{
-	char link[32], path[PATH_MAX];
-	struct stat st;
-	ssize_t n;
-
-	if (geteuid() == 0)
-		return;
-	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
-	if (stat(link, &st) == -1 ||
-	    (((st.st_mode & S_ISUID) == 0 || st.st_uid == geteuid()) &&
-	     ((st.st_mode & (S_ISGID | S_IXGRP)) != (S_ISGID | S_IXGRP) || st.st_gid == getegid())))
-		return;
-	n = readlink(link, path, sizeof(path));
-	warnx("process %d runs %.*s without its set-id privileges, because it is tracked", (int)pid,
-	      n > 0 ? (int)n : 0, path);
-}
-
 /* The command line in quotes; what cannot be printed is escaped. */
 static char *quote(const char *cmd)
 {
@@ -285,7 +262,7 @@ static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 	put_row(track, &row);
 	free(text);
 	if (track->config.follow_exec) {
-		tell_setid(pid);
+		setid_tell(pid);
 		return 0;
 	}
 	tally_free_proc(&track->tally, proc);
@@ -350,7 +327,7 @@ int track_run(struct track *track, pctx_t *pctx)
 	int rc;
 
 	if (track->config.created)
-		tell_setid(pctx_pid(pctx));
+		setid_tell(pctx_pid(pctx));
 	rc = pctx_run(pctx, track->config.interval_ms, track->config.count, on_tick);
 
 	put_last_rows(track);

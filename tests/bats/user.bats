@@ -179,6 +179,17 @@ need_paranoid() {
 	[ "$(grep -c ' exit ' "$ROWS")" -eq 1 ]
 }
 
+@test "a program with capabilities runs without them, and that is said" {
+	need_root
+	need_command setcap
+	setcap cap_net_raw=ep "$PLACE/ids" || skip "this file system has no capabilities"
+	user -0 cputrack -T 0 -c page-faults "$PLACE/ids"
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ ${stderr_lines[0]} == cputrack:*ids\ without\ its\ capabilities,* ]]
+	go -0 cputrack -T 0 -o "$ROWS" -c page-faults "$PLACE/ids"
+	[ -z "$stderr" ]
+}
+
 @test "an unreadable program's counts are never a frozen number" {
 	need_root
 	chmod 711 "$PLACE/fault"

@@ -21,8 +21,8 @@
 
 #define SYSFS "/sys/devices/system/cpu"
 
-/* CPUs that are away are tried so often. */
-#define RETRY_NS (NSEC / 10)
+/* CPUs that are away are tried so often: to learn who holds counters takes a while. */
+#define RETRY_NS NSEC
 
 /* What one set counted. */
 struct turn {

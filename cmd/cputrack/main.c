@@ -408,6 +408,8 @@ static int run(const struct config *cfg, struct track *track, const struct out *
 		pctx_release(pctx);
 	}
 	running.track = NULL; /* signals find nothing to act on any more */
+	if (track_never_on(track))
+		warnx("the counters were never on: no tracked LWP called cpc_enable(3)");
 	if (track_lacks_symbols(track) || track_lost(track) || rc == -1)
 		status = STATUS_FAILED;
 	return status;

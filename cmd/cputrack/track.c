@@ -26,6 +26,7 @@ struct track {
 	struct tally tally;
 	int64_t start_ns, flushed_ns;
 	bool unflushed; /* there are rows since */
+	bool enabled;	/* some LWP called cpc_enable() */
 	int output_error;
 	volatile sig_atomic_t stopped;
 	volatile sig_atomic_t suspend; /* stop when the program does */
@@ -217,6 +218,8 @@ static int on_call(pctx_t *pctx, pid_t pid, id_t id, int op, void *arg)
 	(void)pctx;
 	if (op != CPC_CALL_ENABLE && op != CPC_CALL_DISABLE)
 		return ESRCH;
+	if (op == CPC_CALL_ENABLE)
+		track->enabled = true;
 	return tally_switch(&track->tally, tally_lwp(tally_proc(&track->tally, pid), id),
 			    op == CPC_CALL_ENABLE);
 }
@@ -349,6 +352,11 @@ void track_suspend(struct track *track, bool suspend)
 bool track_lost(const struct track *track)
 {
 	return track->tally.lost;
+}
+
+bool track_never_on(const struct track *track)
+{
+	return track->config.start_off && !track->enabled;
 }
 
 int track_output_error(const struct track *track)

@@ -44,6 +44,9 @@ void track_suspend(struct track *track, bool suspend);
 /* Were there LWPs that were not counted, or not to their end? */
 bool track_lost(const struct track *track);
 
+/* Were all counters off all the time, since no LWP called cpc_enable()? */
+bool track_never_on(const struct track *track);
+
 /* The errno with which output failed, or 0; tracking ended there. */
 int track_output_error(const struct track *track);
 

@@ -150,3 +150,9 @@ rings() {
 		rings "$mode" "Invalid argument" strace -f -o "$T/strace"
 	done
 }
+
+@test "counters that nobody switched on: 0, and that is said" {
+	track -0 --start-disabled -T 0 -c page-faults true
+	[ "$(sum_of exit)" -eq 0 ]
+	[[ $stderr == *"never on: no tracked LWP called cpc_enable(3)" ]]
+}

@@ -94,7 +94,7 @@ load helpers
 }
 
 @test "^C on a terminal: the command gets it once, cputrack stays until it has ended" {
-	need_command script
+	need_terminal
 	# catch: SIGINT any number of times, SIGTERM ends it; passed on after any SIGINT would be
 	start tty script -q -e -c \
 		"exec cputrack -o '$ROWS' -T 0.05 -c page-faults '$WORK/catch' 2 15" /dev/null
@@ -118,7 +118,7 @@ pid_of_catch() {
 }
 
 @test "^C on a terminal that kills the command: its totals are printed" {
-	need_command script
+	need_terminal
 	start tty script -q -e -c \
 		"exec cputrack -o '$ROWS' -T 0.05 -c page-faults '$WORK/crowd' 3" /dev/null
 	eventually grep -q '^ready' "$T/tty.out"

@@ -36,6 +36,13 @@ need_command() {
 	done
 }
 
+# script(1) can have a terminal.
+need_terminal() {
+	need_command script
+	script -q -e -c true /dev/null >"$T/script.out" 2>&1 </dev/null ||
+		skip "script(1) gets no terminal: $(head -n1 "$T/script.out")"
+}
+
 # perf(1) is there and counts.
 need_perf() {
 	need_command perf

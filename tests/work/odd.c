@@ -237,8 +237,10 @@ static void *late(void *arg)
 
 static void detached(void)
 {
+	pthread_t thread;
+
 	for (int i = 0; i < 20; i++)
-		pthread_detach(start_thread(late, NULL));
+		must(try_thread(&thread, PTHREAD_CREATE_DETACHED, late, NULL) == 0, "a thread");
 	pthread_exit(NULL);
 }
 

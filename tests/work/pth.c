@@ -167,10 +167,9 @@ static void *make_on(void *arg)
 {
 	pthread_t thread;
 
+	/* Not by pthread_detach(3), which looks at the thread after it may be gone. */
 	for (;;) {
-		if (pthread_create(&thread, NULL, use_key, NULL) == 0)
-			pthread_detach(thread);
-		else
+		if (try_thread(&thread, PTHREAD_CREATE_DETACHED, use_key, NULL) != 0)
 			usleep(100);
 	}
 	return arg;
@@ -183,6 +182,8 @@ static void early(void)
 	for (int i = 0; i < 10; i++) {
 		pid_t pid = fork();
 
+		if (pid == -1)
+			broken("fork");
 		if (pid == 0) {
 			start_thread(make_on, NULL);
 			start_thread(make_on, NULL);

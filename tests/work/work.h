@@ -112,17 +112,27 @@ static inline void *chore_thread(void *arg)
 }
 
 /* A thread with a small stack, so that thousands fit. */
-static inline pthread_t start_thread(void *(*fn)(void *), void *arg)
+/* 0, or an errno. */
+static inline int try_thread(pthread_t *thread, int detached, void *(*fn)(void *), void *arg)
 {
 	pthread_attr_t attr;
-	pthread_t thread;
+	int error;
 
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, WORK_STACK);
-	errno = pthread_create(&thread, &attr, fn, arg);
+	pthread_attr_setdetachstate(&attr, detached);
+	error = pthread_create(thread, &attr, fn, arg);
+	pthread_attr_destroy(&attr);
+	return error;
+}
+
+static inline pthread_t start_thread(void *(*fn)(void *), void *arg)
+{
+	pthread_t thread;
+
+	errno = try_thread(&thread, PTHREAD_CREATE_JOINABLE, fn, arg);
 	if (errno != 0)
 		broken("pthread_create");
-	pthread_attr_destroy(&attr);
 	return thread;
 }
 

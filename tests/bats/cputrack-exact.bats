@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# The page faults of each life that tests/work/exact.rows tells of, to the last one.
+
+# shellcheck disable=SC2030,SC2031,SC2153,SC2154 # run sets status, output, stderr
+
+load helpers
+
+setup() {
+	common_setup
+	TABLE=$BATS_TEST_DIRNAME/../work/exact
+	mapfile -t SCENARIOS < <(awk '!/^#/ { print $1 }' "$TABLE.rows")
+	[ ${#SCENARIOS[@]} -gt 10 ]
+	PROGRAMS=("$WORK/exact")
+	if [ -x "$WORK/exact32" ]; then
+		PROGRAMS+=("$WORK/exact32")
+	fi
+	SPEC=page-faults
+	SECOND=
+	if "$WORK/probe" kernel; then
+		SPEC=page-faults,page-faults,nouser1,sys1
+		SECOND=kernel
+	fi
+}
+
+# exactly SCENARIO [-OPTIONS [VARIABLE=VALUE...]]: the table is as it has to be.
+exactly() {
+	local variable set=()
+	for variable in "${@:3}" "${SECOND:+second=$SECOND}"; do
+		set+=(-v "${variable:-second=}")
+	done
+	awk -f "$TABLE.awk" -v scenario="$1" -v options="${2-}" "${set[@]}" "$TABLE.rows" "$ROWS" &&
+		check_sums
+}
+
+# Quiet unless something is wrong.
+quietly() {
+	"$@" >"$T/log" 2>&1 || { cat "$T/log" && false; }
+}
+
+@test "from the start to the end, with ticks and without, 64 bits and 32" {
+	for program in "${PROGRAMS[@]}"; do
+		for scenario in "${SCENARIOS[@]}"; do
+			for secs in 0 0.001; do
+				quietly track -0 -fev -T $secs -c "$SPEC" "$program" "$scenario"
+				exactly "$scenario" -fe
+			done
+		done
+	done
+}
+
+@test "without -f, without -e, without both" {
+	for scenario in "${SCENARIOS[@]}"; do
+		for options in -f -e ''; do
+			quietly track -0 -v ${options:+"$options"} -T 0 -c "$SPEC" "$WORK/exact" "$scenario"
+			exactly "$scenario" "$options"
+		done
+	done
+}
+
+@test "attached: from there on" {
+	for scenario in "${SCENARIOS[@]}"; do
+		rm -f "$ROWS"
+		start work "$WORK/exact" "$scenario" 1000 wait
+		eventually said work ready
+		start ct cputrack -fev -T 0 -c "$SPEC" -o "$ROWS" -p "${PIDS[work]}"
+		eventually grep -q init_lwp "$ROWS"
+		hang_up work
+		quietly finish work
+		[ "$status" -eq 0 ]
+		quietly finish ct
+		[ "$status" -eq 0 ]
+		exactly "$scenario" -fe attached=1
+	done
+}
+
+@test "detached: up to there" {
+	# Its second half is nobody's.
+	start ct cputrack -T 1 -N 1 -c "$SPEC" -o "$ROWS" "$WORK/exact" halves
+	eventually grep -q detach "$ROWS"
+	hang_up ct
+	finish ct
+	[ "$status" -eq 0 ]
+	[ "$(sum_of tick)" -eq 9 ]
+	[ "$(sum_of detach)" -eq 9 ]
+	[ "$(count_of exit)" -eq 0 ]
+}
+
+@test "sets that take turns have no more together than there is" {
+	for scenario in "${SCENARIOS[@]}"; do
+		quietly track -0 -fe -T 0.001 -c page-faults -c page-faults,minor-faults \
+			"$WORK/exact" "$scenario"
+		awk -v scenario="$scenario" '
+			NR == FNR && $1 == scenario {
+				for (i = 2; i <= NF; i++) {
+					split($i, w, /[:=+]/)
+					if (w[2] != "lwp_exit") want += 7 * w[3] + w[4]
+				}
+			}
+			NR != FNR && $4 ~ /^ex/ && $5 ~ /^[0-9]+$/ { got += $5 }
+			END { if (!got || got > want) { print scenario, got, want; exit 1 } }
+			' "$TABLE.rows" "$ROWS"
+	done
+}
+
+@test "programs that are not readable, or set-id" {
+	need_root
+	need_command setpriv
+	chmod 711 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR"/test "$T"
+	for mode in 711 4755 2755 6711; do
+		cp "$WORK/exact" "$T/copy"
+		chmod $mode "$T/copy"
+		for scenario in "${SCENARIOS[@]}"; do
+			quietly track -0 -fev -T 0 -c "$SPEC" setpriv --reuid 65534 --regid 65534 \
+				--clear-groups "$T/copy" "$scenario"
+			exactly "$scenario" -fe skip=1
+		done
+	done
+}
+
+# The totals of all images together, counter $1.
+total() {
+	echo $(($(sum_of exit '' "$1") + $(sum_of exec '' "$1")))
+}
+
+@test "perf stat has the same; in kernel mode and the exec of the command" {
+	need_perf
+	still
+	first=
+	for scenario in "${SCENARIOS[@]}"; do
+		[ "$scenario" != daemon ] || continue # for which perf does not wait
+		quietly track -0 -fe -T 0 -c "$SPEC" "$WORK/exact" "$scenario"
+		"${STILL[@]}" perf stat -x, -e "page-faults:u${SECOND:+,page-faults:k}" -o "$T/perf" \
+			"$WORK/exact" "$scenario"
+		mapfile -t theirs < <(awk -F, '!/^#/ && NF > 2 { print $1 }' "$T/perf")
+		echo "$scenario: cputrack $(total 0) $(total 1), perf ${theirs[*]}"
+		[ "$(total 0)" -eq "${theirs[0]}" ]
+		# Where the stack is, which without randomization is the same for all, decides how many.
+		if [ -n "$SECOND" ] && [ ${#STILL[@]} -gt 0 ]; then
+			: "${first:=$((theirs[1] - $(total 1)))}"
+			[ $((theirs[1] - $(total 1))) -eq "$first" ]
+		fi
+	done
+}

@@ -22,13 +22,27 @@ static ssize_t read_all(int fd, void *buf, size_t n)
 	return got;
 }
 
+/* Our handlers are not the child's: a signal meant for it does what it did after the exec. */
+static void drop_handlers(void)
+{
+	struct sigaction act;
+
+	for (int sig = 1; sig < NSIG; sig++) {
+		if (sigaction(sig, NULL, &act) == 0 && act.sa_handler != SIG_DFL &&
+		    act.sa_handler != SIG_IGN)
+			signal(sig, SIG_DFL);
+	}
+}
+
 /* The child: wait to be seized, then become the program or say why not. */
 static _Noreturn void child(int go, int fail, const char *filename, char *const *argv,
-			    const struct sigaction *chld)
+			    const struct sigaction *chld, const sigset_t *mask)
 {
 	char byte;
 	int err;
 
+	drop_handlers();
+	pthread_sigmask(SIG_SETMASK, mask, NULL);
 	if (read_all(go, &byte, 1) != 1)
 		_exit(127); /* our parent gave up */
 	sigaction(SIGCHLD, chld, NULL);
@@ -64,15 +78,20 @@ static int run_to_exec(pid_t pid)
 	}
 }
 
-static void reap(pid_t pid)
+/* Waits for its end.  Did a signal kill it? */
+static bool was_killed(pid_t pid)
 {
-	while (waitpid(pid, NULL, __WALL) == -1 && errno == EINTR)
+	int status = 0;
+
+	while (waitpid(pid, &status, __WALL) == -1 && errno == EINTR)
 		;
+	return WIFSIGNALED(status);
 }
 
 pid_t pctxi_spawn(const char *filename, char *const *argv, const struct sigaction *chld)
 {
 	int go[2], fail[2], err = 0;
+	sigset_t all, mask;
 	pid_t pid = -1;
 
 	if (pipe2(go, O_CLOEXEC) == -1)
@@ -81,16 +100,19 @@ pid_t pctxi_spawn(const char *filename, char *const *argv, const struct sigactio
 		err = errno;
 		goto out_go;
 	}
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &mask);
 	pid = fork();
-	if (pid == -1) {
-		err = errno;
-		goto out_fail;
-	}
 	if (pid == 0) {
 		close(go[1]);
 		close(fail[0]);
-		child(go[0], fail[1], filename, argv, chld);
+		child(go[0], fail[1], filename, argv, chld, &mask);
 	}
+	err = errno;
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	if (pid == -1)
+		goto out_fail;
+	err = 0;
 	close(fail[1]);
 	fail[1] = -1;
 
@@ -98,7 +120,8 @@ pid_t pctxi_spawn(const char *filename, char *const *argv, const struct sigactio
 		err = errno;
 		close(go[1]); /* the child reads end of file, and leaves */
 		go[1] = -1;
-		reap(pid);
+		if (was_killed(pid))
+			err = EINTR;
 		goto out_fail;
 	}
 	if (write(go[1], "", 1) != 1 || run_to_exec(pid) == -1) {

@@ -101,10 +101,16 @@ static void free_gains(const struct gains *gains)
 	free(gains->start);
 }
 
-static void make_way(cpc_t *cpc, const cpc_set_t *set, enum cpci_bound bound)
+static void make_way(cpc_t *cpc, cpc_set_t *set, enum cpci_bound bound)
 {
 	cpc_set_t *other;
 
+	if (bound != CPCI_LWP && bound != CPCI_CPU) {
+		/* The only one that does; there may be one for each of 10,000 other LWPs. */
+		if (gives_way(set, set, bound))
+			cpci_unbind(set);
+		return;
+	}
 	LIST_FOREACH(other, &cpc->sets, link) {
 		if (gives_way(other, set, bound))
 			cpci_unbind(other);

@@ -22,9 +22,12 @@ const unsigned long pctxi_ptrace_options =
 
 static void left_if_empty(struct pctx *ctx)
 {
-	if (RB_EMPTY(&ctx->lwps)) {
-		ctx->state = PCTX_LEFT;
-		ctx->loop->litter = true;
+	if (!RB_EMPTY(&ctx->lwps))
+		return;
+	ctx->state = PCTX_LEFT;
+	if (ctx->adopted && !ctx->forgettable) {
+		ctx->forgettable = true;
+		LIST_INSERT_HEAD(&ctx->loop->left, ctx, left);
 	}
 }
 
@@ -268,8 +271,13 @@ void pctxi_claim(struct pctxi_lwp *lwp, const struct pctxi_lwp *maker, bool thre
 static void born(struct pctxi_loop *loop, const struct pctxi_lwp *maker, pid_t tid, bool thread)
 {
 	struct pctxi_lwp *lwp = pctxi_lwp_find(loop, tid);
-	/* Cheaper than /proc, and clone(2) makes every mixture of flags possible. */
-	bool is_thread = exists(maker->ctx->pid, tid), alive = is_thread || exists(tid, tid);
+	/*
+	 * Cheaper than /proc, and clone(2) makes every mixture of flags possible.  What it
+	 * most likely is comes first.
+	 */
+	bool is_process = !thread && exists(tid, tid);
+	bool is_thread = !is_process && exists(maker->ctx->pid, tid);
+	bool alive = is_process || is_thread || (thread && exists(tid, tid));
 
 	if (lwp != NULL && lwp->ctx != NULL)
 		return; /* an orphan, and claimed */

@@ -118,15 +118,15 @@ static bool any_unnamed(struct pctxi_loop *loop)
 
 static void forget_left(struct pctxi_loop *loop)
 {
-	struct pctx *ctx, *next;
+	struct pctx *ctx;
 
-	if (!loop->litter)
-		return;
-	loop->litter = false;
-	for (ctx = TAILQ_FIRST(&loop->procs); ctx != NULL; ctx = next) {
-		next = TAILQ_NEXT(ctx, link);
-		if (ctx->state == PCTX_LEFT && ctx->adopted)
+	while ((ctx = LIST_FIRST(&loop->left)) != NULL) {
+		if (ctx->state == PCTX_LEFT) {
 			pctxi_proc_free(ctx);
+			continue;
+		}
+		ctx->forgettable = false; /* an LWP of it was named after all */
+		LIST_REMOVE(ctx, left);
 	}
 }
 

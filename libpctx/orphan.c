@@ -42,14 +42,14 @@ static struct pctx *find_proc(struct pctxi_loop *loop, pid_t pid)
  */
 static bool may_be_named(struct pctxi_loop *loop, pid_t parent, const struct pctx *except)
 {
+	struct pctx *ctx = find_proc(loop, parent);
 	struct pctxi_task task;
-	struct pctx *ctx;
 
+	if (ctx != NULL && ctx != except)
+		return true;
 	TAILQ_FOREACH(ctx, &loop->procs, link) {
-		if (ctx == except || RB_EMPTY(&ctx->lwps))
-			continue;
-		if (ctx->pid == parent ||
-		    (pctxi_task_read(ctx->pid, &task) == 0 && task.ppid == parent))
+		if (ctx != except && !RB_EMPTY(&ctx->lwps) &&
+		    pctxi_task_read(ctx->pid, &task) == 0 && task.ppid == parent)
 			return true;
 	}
 	return false;

@@ -78,6 +78,8 @@ struct pctx {
 	pctx_mappedfn_t *mapped;
 	int (*tick)(pctx_t *, pid_t, id_t, void *);
 	TAILQ_ENTRY(pctx) link;
+	bool forgettable;      /* it became PCTX_LEFT, and waits to be freed */
+	LIST_ENTRY(pctx) left; /* while forgettable */
 };
 TAILQ_HEAD(pctxi_list, pctx);
 
@@ -87,10 +89,10 @@ struct pctxi_loop {
 	struct pctx last;	 /* who ended last, for what it left behind; pid 0: nobody did */
 	struct pctxi_tids tids;	 /* all LWPs */
 	struct pctxi_list procs; /* all processes, oldest first */
+	LIST_HEAD(pctxi_left, pctx) left;
 	LIST_HEAD(pctxi_early, pctxi_lwp) early;
 	struct sigaction old_chld; /* what SIGCHLD did before */
 	bool running;
-	bool litter; /* some process became PCTX_LEFT */
 	volatile sig_atomic_t terminate;
 	int64_t interval_ns; /* 0: no ticks */
 	int64_t next_tick_ns;

@@ -29,6 +29,7 @@ struct pctxi_loop *pctxi_loop_new(void)
 	loop->owner = (pid_t)_lwp_self();
 	RB_INIT(&loop->tids);
 	TAILQ_INIT(&loop->procs);
+	LIST_INIT(&loop->left);
 	LIST_INIT(&loop->early);
 
 	/* Ignored or with SA_NOCLDSTOP set, SIGCHLD would never tell of a stop. */
@@ -72,6 +73,8 @@ void pctxi_proc_free(struct pctx *ctx)
 
 	while ((lwp = RB_ROOT(&ctx->lwps)) != NULL)
 		pctxi_lwp_free(ctx->loop, lwp);
+	if (ctx->forgettable)
+		LIST_REMOVE(ctx, left);
 	TAILQ_REMOVE(&ctx->loop->procs, ctx, link);
 	free(ctx);
 }

@@ -342,12 +342,14 @@ static void exec(struct pctxi_lwp *lwp)
 	struct pctxi_lwp *caller;
 	unsigned long former = (unsigned long)lwp->tid;
 	char cmd[4096];
+	bool alone = pctxi_lwp_next(pctxi_lwp_first(ctx)) == NULL;
 	int rc = 1;
 
-	ctx->cut = ctx->cut || pctxi_lwp_next(pctxi_lwp_first(ctx)) != NULL;
+	ctx->cut = ctx->cut || !alone;
 	if (!LIST_EMPTY(&ctx->loop->early))
 		pctxi_orphans(lwp, false);
-	ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &former);
+	if (!alone)
+		ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &former);
 	if (ctx->state == PCTX_FOLLOWED) {
 		caller = pctxi_lwp_find(ctx->loop, (pid_t)former);
 		finish_all(ctx);

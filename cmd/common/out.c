@@ -84,18 +84,20 @@ static void put_counts(const struct out *out, const struct row *row)
 void out_row(const struct out *out, const struct row *row)
 {
 	FILE *f = out->file;
+	/* %7.3f of seconds, at less than half its cost. */
+	int64_t ms = (row->time_ns + NSEC / 2000) / (NSEC / 1000);
+	long s = (long)(ms / 1000);
+	int id = out->tids ? (int)row->tid : row->id;
 
-	fprintf(f, "%7.3f ", (double)row->time_ns / NSEC);
-	if (out->cpus) {
-		if (row->id == ROW_ALL)
-			fprintf(f, "all %5s ", row->event);
-		else
-			fprintf(f, "%3d %5s ", row->id, row->event);
-	} else {
-		if (out->pids)
-			fprintf(f, "%6d ", (int)row->pid);
-		fprintf(f, "%3d %10s ", out->tids ? (int)row->tid : row->id, row->event);
-	}
+	if (out->cpus && row->id == ROW_ALL)
+		fprintf(f, "%3ld.%03d all %5s ", s, (int)(ms % 1000), row->event);
+	else if (out->cpus)
+		fprintf(f, "%3ld.%03d %3d %5s ", s, (int)(ms % 1000), row->id, row->event);
+	else if (out->pids)
+		fprintf(f, "%3ld.%03d %6d %3d %10s ", s, (int)(ms % 1000), (int)row->pid, id,
+			row->event);
+	else
+		fprintf(f, "%3ld.%03d %3d %10s ", s, (int)(ms % 1000), id, row->event);
 	put_counts(out, row);
 	if (row->note != NULL)
 		fprintf(f, "# %s", row->note);

@@ -243,9 +243,16 @@ static void on_fork(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
 static char *quote(const char *cmd)
 {
 	char *text = xcalloc(1, 4 * strlen(cmd) + sizeof("''"));
+	const char *at = cmd;
 
 	text[0] = '\'';
-	strvis(text + 1, cmd, VIS_CSTYLE | VIS_NL | VIS_TAB);
+	/* Mostly there is nothing to escape, and strvis(3) takes its time. */
+	while (*at >= ' ' && *at <= '~' && *at != '\\')
+		at++;
+	if (*at == '\0')
+		strcpy(text + 1, cmd);
+	else
+		strvis(text + 1, cmd, VIS_CSTYLE | VIS_NL | VIS_TAB);
 	strcat(text, "'");
 	return text;
 }

@@ -190,6 +190,25 @@ END
 	[ "$(sum_of exit)" -le $((3 * lwps + 50)) ]
 }
 
+# instructions N: those that cputrack takes for N threads that are all there at once.
+instructions() {
+	go -0 valgrind --tool=callgrind --callgrind-out-file=/dev/null "$CPC_BUILD/cputrack" \
+		-fe -T 0 -c page-faults -o "$ROWS" "$WORK/crowd" "$1" </dev/null >/dev/null
+	[ "$(count_of lwp_exit)" -eq "$1" ] || return 1
+	[[ $stderr =~ Collected\ :\ ([0-9]+) ]] && n=${BASH_REMATCH[1]}
+}
+
+@test "an LWP costs the same, however many there are" {
+	need_command valgrind
+	instructions 500
+	few=$n
+	instructions 1000
+	more=$n
+	instructions 3000
+	echo "$few $more $n"
+	[ $(((n - more) / 4)) -le $(((more - few) * 6 / 5)) ]
+}
+
 has_rows() {
 	[ "$(grep -c " $1 " "$ROWS")" -ge "$2" ]
 }

@@ -271,10 +271,10 @@ static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 	row.note = text;
 	put_row(track, &row);
 	free(text);
-	if (track->config.follow_exec) {
-		setid_tell(pid);
+	/* It has no privileges either when it is let go now. */
+	setid_tell(pid);
+	if (track->config.follow_exec)
 		return 0;
-	}
 	tally_free_proc(&track->tally, proc);
 	return 1;
 }

@@ -177,6 +177,11 @@ need_paranoid() {
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	[[ ${stderr_lines[0]} == cputrack:*ids* ]]
 	[ "$(grep -c ' exit ' "$ROWS")" -eq 1 ]
+	# Without -e it is let go at its exec: too late.
+	# shellcheck disable=SC2016 # for the inner shell
+	user -0 cputrack -T 0 -c page-faults sh -c 'exec "$0"' "$PLACE/ids"
+	grep -qx 'uid 65534 euid 65534' "$ROWS"
+	[[ $stderr == cputrack:*ids* ]]
 }
 
 @test "a program with capabilities runs without them, and that is said" {

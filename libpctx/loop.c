@@ -179,6 +179,36 @@ int pctxi_loop_run(struct pctxi_loop *loop)
 	return rc;
 }
 
+/* No longer controlled, it is a child like others; the idle handler is called as before. */
+int pctxi_loop_wait(struct pctxi_loop *loop)
+{
+	struct pctx *root = loop->root;
+	sigset_t chld, old;
+	int status;
+	pid_t pid;
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &chld, &old);
+	loop->interval_ns = 0;
+	while (!root->ended) {
+		pid = waitpid(root->pid, &status, WUNTRACED | WCONTINUED | WNOHANG);
+		if (pid == -1 && errno != EINTR)
+			break;
+		loop->terminate = 0; /* there is nothing more to end */
+		if (pid != root->pid)
+			nap(loop, &chld);
+		else if (WIFSTOPPED(status) || WIFCONTINUED(status))
+			root->stopped = WIFSTOPPED(status);
+		else {
+			root->ended = true;
+			root->status = status;
+		}
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return root->ended ? 0 : -1;
+}
+
 /* Waits for the next report and acts on it; false: there is nobody to report. */
 static bool wait_one(struct pctxi_loop *loop, int flags)
 {

@@ -294,12 +294,8 @@ int pctx_wait(pctx_t *pctx, int *status)
 		return -1;
 	}
 	leave_all(pctx->loop);
-	while (!pctx->ended) {
-		if (waitpid(pctx->pid, &pctx->status, 0) == pctx->pid)
-			pctx->ended = true;
-		else if (errno != EINTR)
-			return -1;
-	}
+	if (!pctx->ended && pctxi_loop_wait(pctx->loop) == -1)
+		return -1;
 	*status = pctx->status;
 	return 0;
 }
@@ -321,7 +317,7 @@ int pctx_stopped(const pctx_t *pctx)
 {
 	const struct pctxi_lwp *lwp = pctxi_lwp_by_id(pctx, 1);
 
-	return lwp != NULL && lwp->state == LWP_LISTENING;
+	return pctx->stopped || (lwp != NULL && lwp->state == LWP_LISTENING);
 }
 
 pid_t pctx_lwp_tid(const pctx_t *pctx, id_t lwp)

@@ -57,6 +57,7 @@ struct pctx {
 	bool created; /* by pctx_create: our child */
 	bool adopted; /* given to a fork handler, or by pctx_add: the library frees it */
 	bool cut;     /* an exec ended LWPs of it, perhaps while they made others */
+	bool stopped; /* by job control, after it was left */
 	bool ended;   /* `status` is known */
 	int status;   /* of wait(2) */
 	struct pctxi_ids lwps;
@@ -196,6 +197,8 @@ void pctxi_syscall_stop(struct pctxi_lwp *lwp);
 /* loop.c */
 int64_t pctxi_now_ns(void); /* CLOCK_MONOTONIC */
 int pctxi_loop_run(struct pctxi_loop *loop);
+/* Waits for the end of the root, which was created and left; -1 and errno. */
+int pctxi_loop_wait(struct pctxi_loop *loop);
 /* Waits until this process, which is leaving, has left. */
 void pctxi_leave_wait(struct pctx *ctx);
 /* Waits until all have. */

@@ -201,6 +201,28 @@ more_ticks() {
 	[ "$(count_of exit)" -eq 1 ]
 }
 
+untracked() {
+	[ "$(tracer "$1")" -eq 0 ]
+}
+
+@test "^Z and fg: also when the tracking has ended before" {
+	start ct cputrack -o "$ROWS" -T 0.01 -N 1 -c page-faults "$WORK/crowd" 3
+	eventually said ct ready
+	child_of "${PIDS[ct]}"
+	eventually untracked "$CHILD"
+	for _ in 1 2 3; do
+		kill -TSTP -- "-${PIDS[ct]}"
+		eventually stopped "${PIDS[ct]}"
+		stopped "$CHILD"
+		kill -CONT -- "-${PIDS[ct]}"
+		eventually sleeping "${PIDS[ct]}"
+		eventually sleeping "$CHILD"
+	done
+	hang_up ct
+	finish ct
+	[ "$status" -eq 0 ]
+}
+
 @test "a command that is killed while stopped ends" {
 	start ct cputrack -o "$ROWS" -T 0 -c page-faults "$WORK/crowd" 3
 	eventually said ct ready

@@ -267,6 +267,14 @@ void pctxi_claim(struct pctxi_lwp *lwp, const struct pctxi_lwp *maker, bool thre
 		died(lwp, lwp->status);
 }
 
+/* Is it under control?  A zombie is not that was reported, and is its parent's now. */
+static bool is_ours(const struct pctxi_loop *loop, pid_t tid)
+{
+	struct pctxi_task task;
+
+	return pctxi_task_read(tid, &task) == 0 && task.tracer == loop->owner;
+}
+
 /* `maker` made LWP `tid`: a thread, by the kind of its birth, or a process. */
 static void born(struct pctxi_loop *loop, const struct pctxi_lwp *maker, pid_t tid, bool thread)
 {
@@ -281,12 +289,12 @@ static void born(struct pctxi_loop *loop, const struct pctxi_lwp *maker, pid_t t
 
 	if (lwp != NULL && lwp->ctx != NULL)
 		return; /* an orphan, and claimed */
-	if (lwp != NULL && lwp->state == LWP_GONE && alive) {
+	if (lwp != NULL && lwp->state == LWP_GONE && alive && is_ours(loop, tid)) {
 		pctxi_lwp_free(loop, lwp); /* somebody else, who had the same id */
 		lwp = NULL;
 	}
 	if (lwp == NULL) {
-		if (!alive)
+		if (!alive || (loop->took_in && !is_ours(loop, tid)))
 			return; /* an orphan that was claimed and has died since */
 		lwp = pctxi_lwp_new(loop, tid, LWP_BORN);
 	}
@@ -388,6 +396,7 @@ static void stranger(struct pctxi_loop *loop, pid_t tid, const struct pctxi_stop
 	}
 	lwp->group_stop = stop->what == PCTXI_GROUP_STOP;
 	lwp->since_ns = pctxi_now_ns();
+	lwp->due_ns = lwp->since_ns + PCTXI_EARLY_NS;
 }
 
 /* An LWP took over the id of a leader that we never had (it was dead when we came). */

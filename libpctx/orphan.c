@@ -17,8 +17,7 @@
 #include <sys/ptrace.h>
 
 #define MSEC 1000000LL
-/* How long a maker may take to its stop: none that is known to have been killed. */
-#define SOON (10 * MSEC)
+/* How long a maker that lives may take to its stop. */
 #define LATE (1000 * MSEC)
 
 /* A process that we control, by its id; its leader may be gone. */
@@ -55,20 +54,35 @@ static bool may_be_named(struct pctxi_loop *loop, pid_t parent, const struct pct
 	return false;
 }
 
+/*
+ * Reads once what an LWP in its first stop is: a process that ended is not to cost a look
+ * at each.  Its parent stays what it is until that ends, which is told us.
+ */
+static bool know(struct pctxi_lwp *lwp)
+{
+	struct pctxi_task task;
+
+	if (lwp->tgid == 0 && pctxi_task_read(lwp->tid, &task) == 0) {
+		lwp->tgid = task.tgid;
+		lwp->ppid = task.ppid;
+	}
+	return lwp->tgid != 0;
+}
+
 /* Before the end or exec of a process is told: what did it make that nobody named? */
 void pctxi_orphans(const struct pctxi_lwp *maker, bool ends)
 {
 	struct pctxi_loop *loop = maker->ctx->loop;
 	struct pctxi_lwp *lwp, *next;
-	struct pctxi_task task;
 
 	for (lwp = LIST_FIRST(&loop->early); lwp != NULL; lwp = next) {
 		next = LIST_NEXT(lwp, early);
-		if (lwp->state == LWP_EARLY && pctxi_task_read(lwp->tid, &task) == 0 &&
-		    task.tgid == lwp->tid &&
-		    (task.ppid == maker->ctx->pid ||
-		     (ends && !may_be_named(loop, task.ppid, maker->ctx))))
+		if (lwp->state == LWP_EARLY && know(lwp) && lwp->tgid == lwp->tid &&
+		    (lwp->ppid == maker->ctx->pid ||
+		     (ends && !may_be_named(loop, lwp->ppid, maker->ctx)))) {
+			loop->took_in = true;
 			pctxi_claim(lwp, maker, false);
+		}
 	}
 }
 
@@ -76,26 +90,29 @@ void pctxi_orphans(const struct pctxi_lwp *maker, bool ends)
 static void take_in(struct pctxi_loop *loop, struct pctxi_lwp *lwp, int64_t age)
 {
 	struct pctxi_lwp ghost = {.id = 1, .ctx = &loop->last}, *maker;
-	struct pctxi_task task;
 	struct pctx *ctx;
 	bool thread;
 
-	if (lwp->state == LWP_GONE || pctxi_task_read(lwp->tid, &task) == -1) {
+	if (lwp->state == LWP_GONE || !know(lwp)) {
 		if (age > LATE)
 			pctxi_lwp_free(loop, lwp);
 		return;
 	}
-	thread = task.tgid != lwp->tid;
-	ctx = find_proc(loop, thread ? task.tgid : task.ppid);
+	thread = lwp->tgid != lwp->tid;
+	ctx = find_proc(loop, thread ? lwp->tgid : lwp->ppid);
 	if (!thread && age < LATE && !(ctx != NULL && ctx->cut) &&
-	    may_be_named(loop, task.ppid, NULL))
+	    may_be_named(loop, lwp->ppid, NULL)) {
+		/* Should the maker end or execute before, we are asked: see above. */
+		lwp->due_ns = lwp->since_ns + LATE;
 		return;
+	}
 	if (ctx == NULL && (thread || loop->last.pid == 0)) { /* nobody of ours can be its maker */
 		ptrace(PTRACE_DETACH, lwp->tid, NULL, NULL);
 		pctxi_lwp_free(loop, lwp);
 		return;
 	}
 	maker = ctx != NULL ? pctxi_lwp_first(ctx) : &ghost;
+	loop->took_in = true;
 	pctxi_claim(lwp, maker, thread);
 }
 
@@ -105,7 +122,7 @@ void pctxi_orphans_late(struct pctxi_loop *loop, int64_t now_ns)
 
 	for (lwp = LIST_FIRST(&loop->early); lwp != NULL; lwp = next) {
 		next = LIST_NEXT(lwp, early);
-		if (now_ns - lwp->since_ns > SOON)
+		if (now_ns > lwp->due_ns)
 			take_in(loop, lwp, now_ns - lwp->since_ns);
 	}
 }

@@ -36,6 +36,8 @@ struct pctxi_lwp {
 	bool maps;	  /* it is in a call that maps code; see mapped.c */
 	int status;	  /* LWP_GONE: how it died */
 	int64_t since_ns; /* LWP_EARLY and LWP_GONE: when it reported */
+	int64_t due_ns;	  /* and when to look again whether its maker can still name it */
+	pid_t tgid, ppid; /* of an early one, once they were read */
 	RB_ENTRY(pctxi_lwp) by_tid;
 	RB_ENTRY(pctxi_lwp) by_id;
 	LIST_ENTRY(pctxi_lwp) early; /* while LWP_EARLY or LWP_GONE */
@@ -92,6 +94,7 @@ struct pctxi_loop {
 	struct pctxi_list procs; /* all processes, oldest first */
 	LIST_HEAD(pctxi_left, pctx) left;
 	LIST_HEAD(pctxi_early, pctxi_lwp) early;
+	bool took_in; /* some process is known before its maker named it, see orphan.c */
 	struct sigaction old_chld; /* what SIGCHLD did before */
 	bool running;
 	volatile sig_atomic_t terminate;
@@ -184,6 +187,8 @@ void pctxi_claim(struct pctxi_lwp *lwp, const struct pctxi_lwp *maker, bool thre
 /* orphan.c */
 /* Before it is told that a process ends, or executes: it made what nobody else can name. */
 void pctxi_orphans(const struct pctxi_lwp *maker, bool ends);
+/* When an LWP that reports before its maker named it is looked at first. */
+#define PCTXI_EARLY_NS (10 * 1000000LL)
 /* Takes in who has waited too long for the word of its maker. */
 void pctxi_orphans_late(struct pctxi_loop *loop, int64_t now_ns);
 /* Is somebody under control who has not reported yet? */

@@ -49,6 +49,17 @@ median() {
 	[ "$(sum_of exit)" -ge 1000 ]
 }
 
+@test "-f: 200 processes that fork at the same time, and rows of processes that end as they fork" {
+	track -0 -f -T 0 -c page-faults "$WORK/odd" crowd
+	check_life
+	[ "$(count_of fork)" -eq 800 ]
+	[ "$(count_of exit)" -eq 801 ]
+	track -0 -f -T 0 -c page-faults "$WORK/odd" chains
+	check_life
+	[ "$(count_of fork)" -eq 400 ]
+	[ "$(count_of exit)" -eq 401 ]
+}
+
 @test "without -f children run untracked" {
 	track -0 -T 0 -c page-faults "$WORK/forks" -p 2000 5
 	check_format

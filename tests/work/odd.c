@@ -15,6 +15,8 @@
  *   detached  detached threads that outlive the main one
  *   nested    a child of a child of a child
  *   busy      500 threads at once
+ *   crowd     200 processes that make three children each, all at the same time
+ *   chains    8 rows of 50 processes, each of which makes the next and ends
  *
  * Known: every child and every thread does a chore of 7 calls.  PASS, or FAIL and why.
  */
@@ -269,6 +271,50 @@ static void busy(void)
 		pthread_join(thread[i], NULL);
 }
 
+static void crowd(void)
+{
+	int go[2], status;
+	char byte;
+
+	must(pipe(go) == 0, "pipe");
+	for (int i = 0; i < 200; i++) {
+		if (fork() != 0)
+			continue;
+		close(go[1]);
+		must(read(go[0], &byte, 1) == 0, "the start");
+		for (int k = 0; k < 3; k++) {
+			pid_t pid = fork();
+
+			if (pid == 0)
+				_exit(child((void *)4L));
+			reap(pid, 4 << 8, "a child in the crowd");
+		}
+		_exit(0);
+	}
+	close(go[1]);
+	for (int i = 0; i < 200; i++)
+		must(wait(&status) > 0 && status == 0, "one of the crowd");
+}
+
+static void chains(void)
+{
+	int status, n = 0;
+
+	must(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0, "prctl");
+	for (int i = 0; i < 8; i++) {
+		if (fork() != 0)
+			continue;
+		for (int k = 1; k < 50 && fork() == 0;)
+			k++;
+		_exit(child((void *)5L));
+	}
+	while (wait(&status) > 0) {
+		must(status == 5 << 8, "a link");
+		n++;
+	}
+	must(n == 400, "400 links");
+}
+
 int main(int argc, char *argv[])
 {
 	static const struct mode modes[] = {
@@ -276,6 +322,7 @@ int main(int argc, char *argv[])
 		{"spawned", spawned},	{"clone3", clone_3}, {"ids", ids},
 		{"raw", raw},		{"tree", tree},	     {"forkers", forkers},
 		{"detached", detached}, {"nested", nested},  {"busy", busy},
+		{"crowd", crowd},	{"chains", chains},
 	};
 
 	return RUN_MODE(modes, argc, argv);

@@ -6,6 +6,7 @@
 #include "pctx_impl.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -13,6 +14,7 @@
 #define NSEC 1000000000LL
 #define MSEC 1000000LL
 #define EARLY_NAP (5 * MSEC) /* while somebody waits to be named */
+#define STREAK 64	     /* so many reports in a row are a storm */
 
 /* Only what this thread made or controls: other threads' children are theirs. */
 #define WAIT_FLAGS (__WALL | __WNOTHREAD)
@@ -130,28 +132,117 @@ static void forget_left(struct pctxi_loop *loop)
 	}
 }
 
+/*
+ * The next report: its thread, 0 when there is none, or -1.  It is acted on, too, when
+ * its LWP is stopped and goes on then: not waited for, the LWP keeps the signal that it
+ * stopped with, which the kernel delivers should we be killed.
+ */
+static pid_t next_report(struct pctxi_loop *loop, int flags, bool *acted, int *status)
+{
+	siginfo_t info = {.si_pid = 0};
+	const struct pctxi_lwp *lwp;
+
+	*acted = false;
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT | WAIT_FLAGS | flags) == -1)
+		return -1;
+	if (info.si_pid == 0)
+		return 0;
+	lwp = pctxi_lwp_find(loop, info.si_pid);
+	/* A stop at exec can only be ended once it was waited for. */
+	if (info.si_code != CLD_TRAPPED || info.si_status >> 8 == PTRACE_EVENT_EXEC ||
+	    lwp == NULL || lwp->ctx == NULL)
+		return waitpid(info.si_pid, status, WAIT_FLAGS | WNOHANG);
+	*acted = true;
+	pctxi_dispatch(loop, info.si_pid, W_STOPCODE(info.si_status));
+	return info.si_pid;
+}
+
+/* Acts on the next report: 1.  0: there is none now; -1: nobody is there to report. */
+static int act(struct pctxi_loop *loop, int flags)
+{
+	bool acted;
+	int status;
+	pid_t tid;
+
+	do
+		tid = next_report(loop, flags, &acted, &status);
+	while (tid == -1 && errno == EINTR);
+	if (tid > 0 && !acted)
+		pctxi_dispatch(loop, tid, status);
+	return tid > 0 ? 1 : tid;
+}
+
+/* Keeps a report to be acted on later; false: out of memory. */
+static bool keep_report(struct pctxi_loop *loop, pid_t tid, int status)
+{
+	size_t max = loop->max_reports != 0 ? 2 * loop->max_reports : 64;
+	void *p;
+
+	if (loop->nreports == loop->max_reports) {
+		p = reallocarray(loop->report, max, sizeof(*loop->report));
+		if (p == NULL)
+			return false;
+		loop->report = p;
+		loop->max_reports = max;
+	}
+	loop->report[loop->nreports++] = (struct pctxi_report){tid, status};
+	return true;
+}
+
+bool pctxi_reports_keep(struct pctxi_loop *loop, struct pctxi_report *last)
+{
+	while ((last->tid = waitpid(-1, &last->status, WAIT_FLAGS | WNOHANG)) > 0) {
+		if (!keep_report(loop, last->tid, last->status))
+			return false;
+	}
+	return true;
+}
+
+static void act_on_kept(struct pctxi_loop *loop)
+{
+	for (size_t i = 0; i < loop->nreports; i++)
+		pctxi_dispatch(loop, loop->report[i].tid, loop->report[i].status);
+	loop->nreports = 0;
+}
+
+/*
+ * The kernel names the youngest LWP first: in a storm, old ones would wait for ever.  So
+ * now and then all reports that there are are taken before any is acted on.
+ */
+static void act_on_all(struct pctxi_loop *loop)
+{
+	struct pctxi_report last;
+	bool all = pctxi_reports_keep(loop, &last);
+
+	act_on_kept(loop);
+	if (!all)
+		pctxi_dispatch(loop, last.tid, last.status);
+}
+
 /* 0 when it is over for any reason, -1 when control was lost. */
 static int run(struct pctxi_loop *loop, const sigset_t *chld)
 {
-	int status, error;
-	pid_t tid;
+	int got, streak = 0;
 
+	act_on_kept(loop);
 	while (!loop->terminate) {
-		tid = waitpid(-1, &status, WAIT_FLAGS | WNOHANG);
-		if (tid > 0)
-			pctxi_dispatch(loop, tid, status);
-		error = errno;
+		got = act(loop, WNOHANG);
+		streak = got > 0 ? streak + 1 : 0;
+		if (streak == STREAK) {
+			streak = 0;
+			act_on_all(loop);
+		}
 		/* Here, so that a storm of events does not keep these from coming. */
-		if (!LIST_EMPTY(&loop->early))
+		if (streak == 0 && !LIST_EMPTY(&loop->early))
 			pctxi_orphans_late(loop, pctxi_now_ns());
 		if (!tick_if_due(loop))
 			return 0;
-		if (tid > 0)
+		if (got > 0)
 			continue;
 		forget_left(loop);
 		if (!any_process_left(loop) && !any_unnamed(loop))
 			return 0;
-		if (tid == -1 && error != EINTR)
+		if (got == -1)
 			return -1;
 		nap(loop, chld);
 	}
@@ -209,23 +300,10 @@ int pctxi_loop_wait(struct pctxi_loop *loop)
 	return root->ended ? 0 : -1;
 }
 
-/* Waits for the next report and acts on it; false: there is nobody to report. */
-static bool wait_one(struct pctxi_loop *loop, int flags)
-{
-	int status;
-	pid_t tid;
-
-	do
-		tid = waitpid(-1, &status, WAIT_FLAGS | flags);
-	while (tid == -1 && errno == EINTR);
-	if (tid > 0)
-		pctxi_dispatch(loop, tid, status);
-	return tid != -1;
-}
-
 void pctxi_leave_wait(struct pctx *ctx)
 {
-	while (ctx->state != PCTX_LEFT && wait_one(ctx->loop, 0))
+	act_on_kept(ctx->loop);
+	while (ctx->state != PCTX_LEFT && act(ctx->loop, 0) == 1)
 		;
 }
 
@@ -243,9 +321,10 @@ static void leave_unnamed(struct pctxi_loop *loop)
 
 void pctxi_leave_finish(struct pctxi_loop *loop)
 {
+	act_on_kept(loop);
 	do {
-		while (any_process_left(loop) && wait_one(loop, 0))
+		while (any_process_left(loop) && act(loop, 0) == 1)
 			forget_left(loop);
 		leave_unnamed(loop);
-	} while (any_unnamed(loop) && wait_one(loop, 0));
+	} while (any_unnamed(loop) && act(loop, 0) == 1);
 }

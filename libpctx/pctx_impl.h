@@ -86,6 +86,12 @@ struct pctx {
 };
 TAILQ_HEAD(pctxi_list, pctx);
 
+/* What waitpid(2) said. */
+struct pctxi_report {
+	pid_t tid;
+	int status;
+};
+
 struct pctxi_loop {
 	pid_t owner;		 /* the thread it belongs to */
 	struct pctx *root;	 /* the handle that the caller holds */
@@ -95,6 +101,8 @@ struct pctxi_loop {
 	LIST_HEAD(pctxi_left, pctx) left;
 	LIST_HEAD(pctxi_early, pctxi_lwp) early;
 	bool took_in; /* some process is known before its maker named it, see orphan.c */
+	struct pctxi_report *report; /* those that are still to be acted on */
+	size_t nreports, max_reports;
 	struct sigaction old_chld; /* what SIGCHLD did before */
 	bool running;
 	volatile sig_atomic_t terminate;
@@ -202,6 +210,8 @@ void pctxi_syscall_stop(struct pctxi_lwp *lwp);
 /* loop.c */
 int64_t pctxi_now_ns(void); /* CLOCK_MONOTONIC */
 int pctxi_loop_run(struct pctxi_loop *loop);
+/* Takes all reports that there are, to be acted on later; false: no memory for the last. */
+bool pctxi_reports_keep(struct pctxi_loop *loop, struct pctxi_report *last);
 /* Waits for the end of the root, which was created and left; -1 and errno. */
 int pctxi_loop_wait(struct pctxi_loop *loop);
 /* Waits until this process, which is leaving, has left. */

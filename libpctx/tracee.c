@@ -49,6 +49,7 @@ void pctxi_loop_free(struct pctxi_loop *loop)
 	while ((lwp = RB_ROOT(&loop->tids)) != NULL)
 		pctxi_lwp_free(loop, lwp);
 	sigaction(SIGCHLD, &loop->old_chld, NULL);
+	free(loop->report);
 	free(loop);
 }
 

@@ -253,7 +253,7 @@ killed_attached() {
 
 @test "cputrack is killed in storms that it attached to: they end well" {
 	for storm in 'forks 1000' 'threads 2000' 'vforks -x 200' 'killed -c 500 60 threads' \
-		'races many'; do
+		'races many' 'sigs raised'; do
 		# shellcheck disable=SC2086 # words
 		killed_attached "$WORK/"$storm
 	done

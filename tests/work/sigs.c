@@ -18,6 +18,7 @@
  *   nested    a handler that is interrupted by another
  *   cont      SIGCONT with a handler, without a stop
  *   ignored   signals that are ignored, and that are by default
+ *   raised    raise(3), for 0.4 s: a handler hears each
  *   sleep     sleeps that nothing disturbs last to their end, and not longer
  *
  * Known: PASS, or FAIL and why.
@@ -358,6 +359,17 @@ static void ignored(void)
 	}
 }
 
+static void raised(void)
+{
+	int64_t end = now_ms() + 400;
+
+	handle(SIGUSR1, hear, 0);
+	for (int i = 1; now_ms() < end; i++) {
+		raise(SIGUSR1);
+		must(came == i, "each");
+	}
+}
+
 static void sleeps(void)
 {
 	struct timespec nap = {.tv_nsec = 30000000};
@@ -378,7 +390,7 @@ int main(int argc, char *argv[])
 		{"timer", timer},   {"alarm", alarm_once}, {"restart", go_on},
 		{"eintr", eintr},   {"fault", fault},	   {"trap", trap},
 		{"nested", nested}, {"cont", cont},	   {"ignored", ignored},
-		{"sleep", sleeps},
+		{"sleep", sleeps},  {"raised", raised},	   {"raised", raised},
 	};
 
 	sent_to = SIGRTMIN + 1;

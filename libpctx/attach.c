@@ -138,6 +138,44 @@ static int why_not(const struct pctx *ctx, int err)
 		      "in this container)");
 }
 
+/* Who is in PTRACE_SEIZE; volatile, as the compiler is told that ptrace() calls nobody here. */
+static _Thread_local struct pctxi_loop *volatile seizing;
+
+/* Nothing is interrupted by it but that call: see seize_one(). */
+static void reap(int sig)
+{
+	struct pctxi_report last;
+	int saved = errno;
+
+	(void)sig;
+	if (seizing != NULL)
+		pctxi_reports_keep(seizing, &last);
+	errno = saved;
+}
+
+/*
+ * While an LWP executes a program, nobody can seize it nor the others of its process; but
+ * it waits until the others are dead, and those that are ours until we know of it.  So
+ * that we do not wait for each other, reports are taken meanwhile.
+ */
+static long seize_one(struct pctxi_loop *loop, pid_t tid, unsigned long options)
+{
+	sigset_t chld, old;
+	long rc;
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	seizing = loop;
+	pthread_sigmask(SIG_UNBLOCK, &chld, &old);
+	rc = ptrace(PTRACE_SEIZE, tid, NULL, options);
+	int err = errno;
+
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	seizing = NULL;
+	errno = err;
+	return rc;
+}
+
 /*
  * Seizes one LWP.  1: now ours; 0: it is gone, or ours already (born meanwhile
  * to an LWP of ours); -1 and errno.
@@ -149,7 +187,7 @@ static int seize(struct pctx *ctx, pid_t tid)
 	struct pctxi_lwp *lwp;
 	struct pctxi_task st;
 
-	if (ptrace(PTRACE_SEIZE, tid, NULL, options) == -1) {
+	if (seize_one(ctx->loop, tid, options) == -1) {
 		int err = errno;
 
 		/*
@@ -216,9 +254,12 @@ static bool settled(struct pctx *ctx)
 
 int pctxi_attach(struct pctx *ctx)
 {
+	const struct sigaction act = {.sa_handler = reap, .sa_flags = SA_RESTART};
 	char path[64];
 	struct pctxi_task st;
 	int n, err, tries = 0, refused = 0;
+	struct sigaction dfl;
+	sigset_t chld, old;
 	DIR *dir;
 
 	if (ctx->pid == getpid())
@@ -233,6 +274,10 @@ int pctxi_attach(struct pctx *ctx)
 	dir = opendir(path);
 	if (dir == NULL)
 		return why_not(ctx, errno == ENOENT ? ESRCH : errno);
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &chld, &old);
+	sigaction(SIGCHLD, &act, &dfl);
 	/*
 	 * What an LWP of ours creates is seized with it.  So when a pass finds
 	 * none that is not ours, all are.
@@ -243,6 +288,8 @@ int pctxi_attach(struct pctx *ctx)
 		/* Whoever was refused may have been dying, and somebody else have its id. */
 	} while (n > 0 || (n == -1 && err == EPERM && ++refused < MAX_REFUSED) ||
 		 (n == 0 && !settled(ctx) && ++tries < MAX_TRIES));
+	sigaction(SIGCHLD, &dfl, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	closedir(dir);
 	if (n == -1)
 		return why_not(ctx, err);

@@ -12,7 +12,7 @@
  *   gone     a thread executes after the leader has ended
  *   ending   a thread executes while another ends the process: the one or the other
  *   script   a script, and the interpreter of its interpreter
- *   many     30 images in a row, each with threads
+ *   many     30 images in a row, each with threads (RACES_LEFT, RACES_THREADS: other numbers)
  *
  * Known: one process to its end, and what it forked.  PASS, or FAIL and why.
  */
@@ -236,8 +236,8 @@ static void script(void)
 
 static void many(void)
 {
-	const char *left = getenv("RACES_LEFT");
-	long n = left != NULL ? number(left) : 30;
+	const char *left = getenv("RACES_LEFT"), *threads = getenv("RACES_THREADS");
+	long n = left != NULL ? number(left) : 30, nthreads = threads != NULL ? number(threads) : 3;
 	char text[24];
 
 	must(alone(), "the only LWP");
@@ -245,7 +245,7 @@ static void many(void)
 		return;
 	snprintf(text, sizeof(text), "%ld", n - 1);
 	setenv("RACES_LEFT", text, 1);
-	for (int i = 0; i < 3; i++)
+	for (long i = 0; i < nthreads; i++)
 		start_thread(nothing, NULL);
 	execl("/proc/thread-self/exe", "races", "many", (char *)NULL);
 	must(false, "exec");

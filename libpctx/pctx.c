@@ -179,6 +179,7 @@ pctx_t *pctx_add(pctx_t *pctx, pid_t pid)
 	if (pctxi_attach(ctx) == 0)
 		return ctx;
 	saved = errno;
+	ctx->adopted = false; /* it is freed here, also when it ends meanwhile */
 	pctxi_leave(ctx);
 	pctxi_leave_wait(ctx);
 	pctxi_proc_free(ctx);

@@ -144,12 +144,11 @@ static _Thread_local struct pctxi_loop *volatile seizing;
 /* Nothing is interrupted by it but that call: see seize_one(). */
 static void reap(int sig)
 {
-	struct pctxi_report last;
 	int saved = errno;
 
 	(void)sig;
 	if (seizing != NULL)
-		pctxi_reports_keep(seizing, &last);
+		pctxi_reports_keep(seizing);
 	errno = saved;
 }
 

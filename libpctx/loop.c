@@ -133,69 +133,62 @@ static void forget_left(struct pctxi_loop *loop)
 }
 
 /*
- * The next report: its thread, 0 when there is none, or -1.  It is acted on, too, when
- * its LWP is stopped and goes on then: not waited for, the LWP keeps the signal that it
- * stopped with, which the kernel delivers should we be killed.
+ * Is this the stop of an LWP that goes on when it is acted on?  Not waited for, it keeps
+ * the signal that it stopped with, which the kernel delivers should we be killed.  A stop
+ * at exec can only be ended once it was waited for.
  */
-static pid_t next_report(struct pctxi_loop *loop, int flags, bool *acted, int *status)
+static bool goes_on(struct pctxi_loop *loop, const siginfo_t *info)
 {
-	siginfo_t info = {.si_pid = 0};
-	const struct pctxi_lwp *lwp;
+	const struct pctxi_lwp *lwp = pctxi_lwp_find(loop, info->si_pid);
 
-	*acted = false;
-	if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT | WAIT_FLAGS | flags) == -1)
-		return -1;
-	if (info.si_pid == 0)
-		return 0;
-	lwp = pctxi_lwp_find(loop, info.si_pid);
-	/* A stop at exec can only be ended once it was waited for. */
-	if (info.si_code != CLD_TRAPPED || info.si_status >> 8 == PTRACE_EVENT_EXEC ||
-	    lwp == NULL || lwp->ctx == NULL)
-		return waitpid(info.si_pid, status, WAIT_FLAGS | WNOHANG);
-	*acted = true;
-	pctxi_dispatch(loop, info.si_pid, W_STOPCODE(info.si_status));
-	return info.si_pid;
+	return info->si_code == CLD_TRAPPED && info->si_status >> 8 != PTRACE_EVENT_EXEC &&
+	       lwp != NULL && lwp->ctx != NULL;
 }
 
 /* Acts on the next report: 1.  0: there is none now; -1: nobody is there to report. */
 static int act(struct pctxi_loop *loop, int flags)
 {
-	bool acted;
+	siginfo_t info;
 	int status;
-	pid_t tid;
 
-	do
-		tid = next_report(loop, flags, &acted, &status);
-	while (tid == -1 && errno == EINTR);
-	if (tid > 0 && !acted)
-		pctxi_dispatch(loop, tid, status);
-	return tid > 0 ? 1 : tid;
+	for (;;) {
+		info.si_pid = 0;
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT | WAIT_FLAGS | flags) == -1) {
+			if (errno == EINTR)
+				continue;
+			return -1;
+		}
+		if (info.si_pid == 0)
+			return 0;
+		if (goes_on(loop, &info))
+			status = W_STOPCODE(info.si_status);
+		else if (waitpid(info.si_pid, &status, WAIT_FLAGS | WNOHANG) <= 0)
+			continue; /* killed in its stop: that is reported next */
+		pctxi_dispatch(loop, info.si_pid, status);
+		return 1;
+	}
 }
 
-/* Keeps a report to be acted on later; false: out of memory. */
-static bool keep_report(struct pctxi_loop *loop, pid_t tid, int status)
+void pctxi_reports_keep(struct pctxi_loop *loop)
 {
-	size_t max = loop->max_reports != 0 ? 2 * loop->max_reports : 64;
-	void *p;
+	struct pctxi_report *report = loop->report;
+	size_t max = loop->max_reports;
 
-	if (loop->nreports == loop->max_reports) {
-		p = reallocarray(loop->report, max, sizeof(*loop->report));
-		if (p == NULL)
-			return false;
-		loop->report = p;
-		loop->max_reports = max;
+	for (;;) {
+		if (loop->nreports == max) {
+			max = max != 0 ? 2 * max : 64;
+			report = reallocarray(report, max, sizeof(*report));
+			if (report == NULL)
+				return;
+			loop->report = report;
+			loop->max_reports = max;
+		}
+		report[loop->nreports].tid =
+			waitpid(-1, &report[loop->nreports].status, WAIT_FLAGS | WNOHANG);
+		if (report[loop->nreports].tid <= 0)
+			return;
+		loop->nreports++;
 	}
-	loop->report[loop->nreports++] = (struct pctxi_report){tid, status};
-	return true;
-}
-
-bool pctxi_reports_keep(struct pctxi_loop *loop, struct pctxi_report *last)
-{
-	while ((last->tid = waitpid(-1, &last->status, WAIT_FLAGS | WNOHANG)) > 0) {
-		if (!keep_report(loop, last->tid, last->status))
-			return false;
-	}
-	return true;
 }
 
 static void act_on_kept(struct pctxi_loop *loop)
@@ -203,20 +196,6 @@ static void act_on_kept(struct pctxi_loop *loop)
 	for (size_t i = 0; i < loop->nreports; i++)
 		pctxi_dispatch(loop, loop->report[i].tid, loop->report[i].status);
 	loop->nreports = 0;
-}
-
-/*
- * The kernel names the youngest LWP first: in a storm, old ones would wait for ever.  So
- * now and then all reports that there are are taken before any is acted on.
- */
-static void act_on_all(struct pctxi_loop *loop)
-{
-	struct pctxi_report last;
-	bool all = pctxi_reports_keep(loop, &last);
-
-	act_on_kept(loop);
-	if (!all)
-		pctxi_dispatch(loop, last.tid, last.status);
 }
 
 /* 0 when it is over for any reason, -1 when control was lost. */
@@ -229,8 +208,13 @@ static int run(struct pctxi_loop *loop, const sigset_t *chld)
 		got = act(loop, WNOHANG);
 		streak = got > 0 ? streak + 1 : 0;
 		if (streak == STREAK) {
+			/*
+			 * The kernel names the youngest LWP first, so old ones would wait for
+			 * ever.  But all that report now have their turn before others do.
+			 */
 			streak = 0;
-			act_on_all(loop);
+			pctxi_reports_keep(loop);
+			act_on_kept(loop);
 		}
 		/* Here, so that a storm of events does not keep these from coming. */
 		if (streak == 0 && !LIST_EMPTY(&loop->early))

@@ -210,8 +210,8 @@ void pctxi_syscall_stop(struct pctxi_lwp *lwp);
 /* loop.c */
 int64_t pctxi_now_ns(void); /* CLOCK_MONOTONIC */
 int pctxi_loop_run(struct pctxi_loop *loop);
-/* Takes all reports that there are, to be acted on later; false: no memory for the last. */
-bool pctxi_reports_keep(struct pctxi_loop *loop, struct pctxi_report *last);
+/* Takes all reports that there are, or that there is memory for, to be acted on later. */
+void pctxi_reports_keep(struct pctxi_loop *loop);
 /* Waits for the end of the root, which was created and left; -1 and errno. */
 int pctxi_loop_wait(struct pctxi_loop *loop);
 /* Waits until this process, which is leaving, has left. */

@@ -90,8 +90,8 @@ static void why_denied(struct cpci_diag *diag, int err, const char *name,
 	}
 	if (target.tid > 0 && !cpci_privileged(0)) {
 		cpci_diag(diag, EACCES, 0,
-			  "cannot count '%s': its process belongs to another user, or runs a "
-			  "set-id or unreadable program",
+			  "cannot count '%s': its process belongs to another user, runs a "
+			  "set-id or unreadable program, or made itself undumpable (prctl(2))",
 			  name);
 		return;
 	}

@@ -196,9 +196,9 @@ static void complain(struct tally *tally, const struct proc *proc, const struct 
 {
 	tally->nrefused++;
 	tally->lost = true;
-	if (error == tally->last_error)
+	if (tally->told[(unsigned)error % NTOLD])
 		return;
-	tally->last_error = error;
+	tally->told[(unsigned)error % NTOLD] = true;
 	if (error == EMFILE && tally->files_each == 0)
 		tally->files_each = files_each(tally);
 	warnx("%s: can't bind perf counters to lwp%d - %s (process %d)", event, (int)lwp->id,

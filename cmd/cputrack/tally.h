@@ -53,6 +53,8 @@ struct proc {
 };
 RB_HEAD(procs, proc);
 
+#define NTOLD 256
+
 struct tally {
 	cpc_t *cpc;
 	const struct setgrp *grp;
@@ -62,7 +64,7 @@ struct tally {
 	bool start_off;		 /* new LWPs start with their counters off */
 	bool lost;		 /* LWPs were not counted, or not to their end */
 	size_t nrefused;	 /* LWPs that could not be counted */
-	int last_error;		 /* why, the last time */
+	bool told[NTOLD];	 /* by errno: that reason was given */
 	size_t alive, peak;	 /* LWPs that there are, and that there were at most */
 	size_t files_each;	 /* that an LWP takes; 0: there were enough for all */
 	cpc_buf_t **now, **diff; /* for each set, a sample and a difference in the making */

@@ -55,6 +55,20 @@ bool cpci_privileged(pid_t pid)
 	return have_cap(pid, CAP_PERFMON) || have_cap(pid, CAP_SYS_ADMIN);
 }
 
+/* For perf_event_open(2), capabilities in a user namespace of one's own are none. */
+static bool privileged(void)
+{
+	unsigned long first = 0, outside = 0, n = UINT32_MAX;
+	FILE *f = fopen("/proc/self/uid_map", "re");
+
+	if (f != NULL) {
+		if (fscanf(f, "%lu %lu %lu", &first, &outside, &n) != 3)
+			n = 0;
+		fclose(f);
+	}
+	return first == 0 && outside == 0 && n == UINT32_MAX && cpci_privileged(0);
+}
+
 /* A breakpoint on an address of the kernel: the upper half is its own. */
 static bool is_in_kernel(const struct cpci_term *term)
 {
@@ -80,7 +94,7 @@ static void why_denied(struct cpci_diag *diag, int err, const char *name,
 		what = " on a whole CPU";
 		enough = 0;
 	}
-	if (enough != INT_MAX && !cpci_privileged(0)) {
+	if (enough != INT_MAX && !privileged()) {
 		cpci_diag(diag, EACCES, 0,
 			  "cannot count '%s'%s: kernel.perf_event_paranoid is %d; root and "
 			  "CAP_PERFMON may, and everybody after: sysctl "
@@ -88,11 +102,12 @@ static void why_denied(struct cpci_diag *diag, int err, const char *name,
 			  name, what, level, enough);
 		return;
 	}
-	if (target.tid > 0 && !cpci_privileged(0)) {
-		cpci_diag(diag, EACCES, 0,
-			  "cannot count '%s': its process belongs to another user, runs a "
-			  "set-id or unreadable program, or made itself undumpable (prctl(2))",
-			  name);
+	if (target.tid > 0 && !privileged()) {
+		cpci_diag(
+			diag, EACCES, 0,
+			"cannot count '%s': its process belongs to another user, runs a "
+			"set-id or unreadable program, or made itself undumpable (prctl(2)); root may",
+			name);
 		return;
 	}
 	if (is_in_kernel(term) && !have_cap(0, CAP_SYS_ADMIN)) {

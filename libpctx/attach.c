@@ -134,8 +134,10 @@ static int why_not(const struct pctx *ctx, int err)
 			      "kernel.yama.ptrace_scope forbids it; root may, and after sysctl "
 			      "kernel.yama.ptrace_scope=0 everybody on own processes");
 	return refuse(ctx, EPERM,
-		      "not permitted (a set-id or unreadable program, or ptrace(2) is denied "
-		      "in this container)");
+		      geteuid() == 0
+			      ? "not permitted: this container or a security module forbids it"
+			      : "not permitted: it runs a set-id or unreadable program, which root "
+				"may track, or this container forbids ptrace(2)");
 }
 
 /* Who is in PTRACE_SEIZE; volatile, as the compiler is told that ptrace() calls nobody here. */

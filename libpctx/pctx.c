@@ -54,13 +54,19 @@ static void say_why_not_started(pctx_errfn_t *errfn, const char *filename)
 
 	switch (errno) {
 	case ENOENT:
-		pctxi_error(errfn, PCTXI_FN_CREATE, "cannot find program '%s'", filename);
+		/* A script's interpreter, or a program's dynamic linker. */
+		if (strchr(filename, '/') != NULL && access(filename, F_OK) == 0)
+			pctxi_error(errfn, PCTXI_FN_CREATE,
+				    "cannot find the interpreter of program '%s'", filename);
+		else
+			pctxi_error(errfn, PCTXI_FN_CREATE, "cannot find program '%s'", filename);
+		errno = ENOENT;
 		break;
 	case EPERM:
 		if (pctxi_task_read(getpid(), &self) == 0 && self.tracer != 0) {
 			pctxi_error(errfn, PCTXI_FN_CREATE,
-				    "cannot control program '%s': we are traced ourselves, by "
-				    "process %d, and so would it be",
+				    "cannot control program '%s': process %d, which traces "
+				    "us, would trace it, too",
 				    filename, (int)self.tracer);
 			errno = EPERM;
 			break;

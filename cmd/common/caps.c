@@ -97,24 +97,31 @@ static void list_attr(void *arg, const char *attr)
 		fill_word(arg, attr);
 }
 
-/* The reason why nothing can be counted; NULL: this can. */
-static const char *why_none(cpc_t *cpc)
+/* The reason why an event that all machines have cannot be counted; NULL: it can. */
+static const char *why_not(cpc_t *cpc, const char *event)
 {
 	cpc_set_t *set = cpc_set_create(cpc);
 
-	if (set == NULL ||
-	    cpc_set_add_request(cpc, set, "page-faults", 0, CPC_COUNT_USER, 0, NULL) == -1 ||
+	if (set == NULL || cpc_set_add_request(cpc, set, event, 0, CPC_COUNT_USER, 0, NULL) == -1 ||
 	    cpc_bind_curlwp(cpc, set, 0) == -1)
 		return cpcerr_text();
 	cpc_set_destroy(cpc, set);
 	return NULL;
 }
 
+/* The reason why nothing can be counted, or not all that this machine can; NULL: all can. */
+static const char *why_not_all(cpc_t *cpc)
+{
+	const char *why = why_not(cpc, "page-faults");
+
+	return why != NULL ? why : why_not(cpc, "context-switches");
+}
+
 /* What this machine can count, and how to write it.  -1: libcpc has told why not. */
 static int print_caps(FILE *f, cpc_t *cpc)
 {
 	struct listing l = {.fill = {.f = f, .indent = 8}, .group = -1};
-	const char *none = NULL;
+	const char *why;
 	char slots[64];
 
 	fprintf(f, "\nCPU performance counter interface:\n");
@@ -126,8 +133,13 @@ static int print_caps(FILE *f, cpc_t *cpc)
 	if (cpc_walk_groups(cpc, &l, list_event) == -1)
 		return -1;
 	fill_end(&l.fill);
-	if (l.group == -1 && (none = why_none(cpc)) != NULL)
-		print_text(f, "no events: ", none);
+	why = why_not_all(cpc);
+	if (why != NULL && l.group == -1) {
+		print_text(f, "no events: ", why);
+	} else if (why != NULL) {
+		fprintf(f, "\nnot listed:\n");
+		print_text(f, "        ", why);
+	}
 	fprintf(f, "\nfurther events:\n");
 	print_text(
 		f, "        ",
@@ -190,10 +202,11 @@ int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f
 		return STATUS_FAILED;
 	}
 	if (rc == 0 && about->pattern != NULL && !about->version) {
-		const char *none = why_none(cpc);
+		const char *why = why_not_all(cpc);
 
-		if (none != NULL)
-			warnx("%s", none);
+		if (why != NULL)
+			warnx("no event that you may count has '%s' in its name or description; %s",
+			      about->pattern, why);
 		else
 			warnx("no event that can be counted here has '%s' in its name or description; "
 			      "tracepoints are not searched",

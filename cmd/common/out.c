@@ -7,8 +7,15 @@
 
 #include "util.h"
 
+#include <bsd/stdlib.h>
+#include <err.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #if defined(__x86_64__) || defined(__i386__)
 #define CYCLES "tsc"
@@ -81,6 +88,46 @@ static void put_counts(const struct out *out, const struct row *row)
 	}
 }
 
+/* The descriptor that a path stands for; -1: none. */
+static int descriptor(const char *path)
+{
+	const char *bad;
+	int fd;
+
+	if (strcmp(path, "/dev/stdout") == 0)
+		return STDOUT_FILENO;
+	if (strcmp(path, "/dev/stderr") == 0)
+		return STDERR_FILENO;
+	if (strncmp(path, "/dev/fd/", strlen("/dev/fd/")) != 0)
+		return -1;
+	fd = (int)strtonum(path + strlen("/dev/fd/"), 0, INT_MAX, &bad);
+	return bad == NULL ? fd : -1;
+}
+
+int out_open(struct out *out, const char *path)
+{
+	int fd = descriptor(path);
+
+	out->named = fd == -1;
+	if (fd != -1)
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	else
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (fd == -1)
+		return -1;
+	out->file = fdopen(fd, "w");
+	return out->file != NULL ? 0 : -1;
+}
+
+void out_begin(const struct out *out)
+{
+	struct stat st;
+	int fd = fileno(out->file);
+
+	if (out->named && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && ftruncate(fd, 0) == -1)
+		warn("cannot empty the table's file");
+}
+
 void out_row(const struct out *out, const struct row *row)
 {
 	FILE *f = out->file;
@@ -115,6 +162,12 @@ int out_close(const struct out *out)
 	if (fclose(out->file) != 0 && error == 0)
 		error = errno;
 	return error;
+}
+
+void out_tell(int error)
+{
+	if (error != EPIPE)
+		warnx("write error: %s", strerror(error));
 }
 
 int out_flush(const struct out *out)

@@ -18,6 +18,7 @@ struct out {
 	bool pids;   /* LWPs: with a column for the process */
 	bool tids;   /* LWPs: by the kernel's thread ids */
 	bool cycles; /* with a column for the cycles */
+	bool named;  /* `file` was opened by out_open() */
 };
 
 #define ROW_ALL -1 /* all CPUs; shown as "all" */
@@ -42,6 +43,14 @@ struct row {
 	const char *note; /* what follows the counters, or NULL */
 };
 
+/*
+ * Opens `path`, or, for /dev/stdout, /dev/stderr and /dev/fd/N, shares what is open there
+ * with the others that write to it.  0, or -1 and errno.
+ */
+int out_open(struct out *out, const char *path);
+/* The table begins: what was in the file before goes. */
+void out_begin(const struct out *out);
+
 void out_header(const struct out *out);
 void out_row(const struct out *out, const struct row *row);
 
@@ -50,5 +59,8 @@ int out_flush(const struct out *out);
 
 /* The last of it: delayed errors show when a file is closed.  0, or an errno. */
 int out_close(const struct out *out);
+
+/* Says why output failed; that the reader of a pipe has gone is no news. */
+void out_tell(int error);
 
 #endif /* OUT_H */

@@ -62,6 +62,7 @@ static struct {
 	struct track *track;
 	pctx_t *pctx;
 	int pidfd;		     /* the command's, or -1 */
+	bool interrupted;	     /* the command died of SIGINT */
 	volatile sig_atomic_t early; /* a signal that came before there was anything to stop */
 } running = {.pidfd = -1};
 
@@ -312,16 +313,11 @@ static int cannot_start(void)
 	}
 }
 
-/* The exit status when output failed; a closed pipe ends us as it does others. */
-static int output_failed(int error)
+/* Ends as others do whom this signal ends. */
+static void die_of(int sig)
 {
-	if (error == EPIPE) {
-		signal(SIGPIPE, SIG_DFL);
-		raise(SIGPIPE);
-	}
-	errno = error;
-	warn("write error");
-	return STATUS_FAILED;
+	signal(sig, SIG_DFL);
+	raise(sig);
 }
 
 static int command_status(int status)
@@ -387,12 +383,15 @@ static int run(const struct config *cfg, struct track *track, const struct out *
 	pctx = (cfg->command != NULL ? start : attach)(cfg, track, out->cpc, errfn, &status);
 	if (pctx == NULL)
 		return status != STATUS_OK ? status : STATUS_FAILED;
-	raise_file_limit(); /* not for the command, which has started */
+	/* What follows is not for the command, which has started. */
+	raise_file_limit();
 	running.pctx = pctx;
 	if (running.early != 0)
 		raise(running.early); /* its handler can act on it now */
-	/* A closed pipe is to end the table, not the command. */
+	/* A table that cannot be written is to end, not the command. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	out_begin(out);
 	if (cfg->header)
 		out_header(out);
 
@@ -402,8 +401,10 @@ static int run(const struct config *cfg, struct track *track, const struct out *
 	 * in a long system call would keep pctx_release() waiting.
 	 */
 	if (cfg->command != NULL) {
-		if (pctx_wait(pctx, &wstatus) == 0)
+		if (pctx_wait(pctx, &wstatus) == 0) {
 			status = command_status(wstatus);
+			running.interrupted = WIFSIGNALED(wstatus) && WTERMSIG(wstatus) == SIGINT;
+		}
 		running.pctx = NULL;
 		pctx_release(pctx);
 	}
@@ -422,12 +423,9 @@ static int track(const struct config *cfg, cpc_t *cpc)
 	struct track *track;
 	int status, error, closing;
 
-	if (cfg->output != NULL) {
-		out.file = fopen(cfg->output, "we");
-		if (out.file == NULL) {
-			warn("cannot write '%s'", cfg->output);
-			return STATUS_FAILED;
-		}
+	if (cfg->output != NULL && out_open(&out, cfg->output) == -1) {
+		warn("cannot write '%s'", cfg->output);
+		return STATUS_FAILED;
 	}
 	if (!isatty(fileno(out.file)))
 		setvbuf(out.file, NULL, _IOFBF, 1 << 16);
@@ -438,10 +436,14 @@ static int track(const struct config *cfg, cpc_t *cpc)
 	status = run(cfg, track, &out);
 	error = track_output_error(track);
 	closing = out_close(&out);
-	if (error == 0)
-		error = closing;
 	track_free(track);
-	return error != 0 ? output_failed(error) : status;
+	if (error == 0 && closing != 0)
+		out_tell(error = closing);
+	if (error == EPIPE)
+		die_of(SIGPIPE); /* as it ends others that write there */
+	if (error == 0 && status != STATUS_FAILED && running.interrupted)
+		die_of(SIGINT); /* a shell ends its loop only when its child ended so */
+	return error != 0 ? STATUS_FAILED : status;
 }
 
 static int count(struct config *cfg, cpc_t *cpc)

@@ -77,8 +77,10 @@ static void flush(struct track *track, pctx_t *pctx)
 	if (track->output_error != 0)
 		return;
 	track->output_error = out_flush(track->out);
-	if (track->output_error != 0)
+	if (track->output_error != 0) {
+		out_tell(track->output_error);
 		pctx_terminate(pctx);
+	}
 	track->flushed_ns = now_ns();
 	track->unflushed = false;
 }

@@ -119,6 +119,41 @@ header() {
 	done
 }
 
+@test "-o: an old file is kept when there is nothing to track" {
+	echo old >"$ROWS"
+	go -127 cputrack -o "$ROWS" -c page-faults /nonexistent/program
+	go -1 cputrack -o "$ROWS" -c page-faults -p 2147483647
+	[ "$(cat "$ROWS")" = old ]
+}
+
+@test "-o: /dev/stderr and /dev/fd/N are shared with others that write there" {
+	for name in stderr fd/2; do
+		echo old >"$T/log"
+		sh -c "cputrack -o /dev/$name -T 0 -c page-faults sh -c 'echo said >&2'; echo after >&2" \
+			2>>"$T/log"
+		awk 'NR == 1 { ok = $1 == "old" } { n[$1]++ } $3 == "exit" { n["row"]++ }
+			END { exit !(ok && NR == 5 && n["said"] && n["time"] && n["row"] && $1 == "after") }' \
+			"$T/log"
+	done
+}
+
+@test "a full disk is told when it is full, not when the command has ended" {
+	start ct cputrack -o /dev/full -T 0.05 -c page-faults "$WORK/crowd" 3
+	eventually grep -qx 'cputrack: write error: No space left on device' "$T/ct.err"
+	tell ct gx
+	finish ct
+	[ "$status" -eq 1 ]
+	[ "$(wc -l <"$T/ct.err")" -eq 1 ]
+}
+
+@test "a limit of the size of files ends the table, not the command" {
+	# shellcheck disable=SC2016 # for the inner shell
+	go -1 bash -c 'ulimit -f 1; exec cputrack -fe -T 0 -o "$0" -c page-faults \
+		sh -c "\$0 100; echo ended" "$1"' "$ROWS" "$WORK/threads"
+	[ "$stderr" = "cputrack: write error: File too large" ]
+	[ "$output" = ended ]
+}
+
 @test "a full disk: one message, the command runs to its end, status 1" {
 	[ -c /dev/full ] || skip "there is no /dev/full"
 	# shellcheck disable=SC2016 # for the inner shell

@@ -71,6 +71,23 @@ refuses() {
 	[ "$(count_of exit)" -eq 1 ]
 }
 
+@test "127: a script whose interpreter is missing" {
+	printf '#!/nonexistent/sh\n' >"$T/script"
+	chmod 755 "$T/script"
+	track -127 -c page-faults "$T/script"
+	[ "$stderr" = "cputrack: cannot find the interpreter of program '$T/script'" ]
+}
+
+@test "a command that dies of SIGINT: so does cputrack, and a shell's loop ends" {
+	need_command python3
+	# The status is the same by either way; but a shell goes on with its loop by the other.
+	go -0 python3 -c 'import subprocess, sys
+for command in "kill -INT $$", "kill -TERM $$", "exit 130":
+    print(subprocess.run(["cputrack", "-T", "0", "-o", sys.argv[1], "-c", "page-faults",
+                          "sh", "-c", command]).returncode)' "$ROWS"
+	[ "$output" = $'-2\n143\n130' ]
+}
+
 @test "2: bad usage" {
 	refuses 2
 	refuses 2 -c

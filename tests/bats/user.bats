@@ -126,6 +126,22 @@ need_paranoid() {
 	[ "$(count_of exit)" -eq 0 ]
 }
 
+@test "also as root in a user namespace of one's own" {
+	need_paranoid kernel
+	as_user unshare -Ur true 2>/dev/null || skip "an ordinary user may not make a namespace"
+	user -1 unshare -Ur cputrack -c context-switches true
+	names_the_remedy
+}
+
+@test "-h tells why they are not listed" {
+	need_paranoid kernel
+	user -0 cputrack -h
+	[ "$(grep -cw cgroup-switches "$ROWS")" -eq 0 ]
+	grep -A4 '^not listed:' "$ROWS" | grep -q perf_event_paranoid
+	user -1 cputrack -h context
+	names_the_remedy
+}
+
 @test "so is counting in kernel mode" {
 	need_paranoid kernel
 	user -1 cputrack -T 0 -c page-faults,sys "$PLACE/fault" 1

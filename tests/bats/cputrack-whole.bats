@@ -111,6 +111,23 @@ END
 		git diff --exit-code HEAD HEAD~1 >/dev/null'
 }
 
+# Its libraries, whose bytes do not depend on who is looking; make's own words come in any order.
+@test "a real package, configured and made with make -j2: this one" {
+	need_command cmake make
+	# shellcheck disable=SC2016 # for the inner shell
+	build=(sh -c 'rm -rf "$0" && cmake -S "$1" -B "$0" -G "Unix Makefiles" -DBUILD_TESTING=OFF &&
+		make -C "$0" -j2 cputrack' "$T/make" "$BATS_TEST_DIRNAME/../..")
+	unset MAKEFLAGS MAKELEVEL
+	go -0 "${build[@]}"
+	sha256sum "$T"/make/lib*.so "$T/make/cputrack" >"$T/alone"
+	track -0 -fe -c page-faults "${build[@]}"
+	[ -z "$stderr" ]
+	sha256sum -c "$T/alone"
+	check_format
+	check_life
+	[ "$(count_of fork)" -ge 100 ]
+}
+
 @test "a shell's test suite: pipes, traps, jobs, here-documents" {
 	cat >"$T/suite" <<'END'
 n=0

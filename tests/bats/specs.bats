@@ -10,7 +10,8 @@ load helpers
 
 @test "every spec of the table means, and every bad one is refused, as it says" {
 	need kernel cpu
-	set_tracefs
+	# Without them its rows of tracepoints are left out, and it says so.
+	in_tracefs true 2>/dev/null || TRACEFS=()
 	# No definitions but those of the table.
 	go -0 "${TRACEFS[@]}" env -u CPC_EVENTS XDG_CONFIG_HOME="$T" PATH="$WORK:$PATH" \
 		"$BATS_TEST_DIRNAME/../specs/run"

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 const unsigned long pctxi_ptrace_options =
@@ -378,6 +379,18 @@ static void exec(struct pctxi_lwp *lwp)
 
 /* An LWP that nobody named yet reports something. */
 static void stranger(struct pctxi_loop *loop, pid_t tid, const struct pctxi_stop *stop, int status)
+/*
+ * A child of ours, which we let go, may have itself traced by its parent (PTRACE_TRACEME),
+ * as some do so that nobody else can.  Then it stops at each signal, and at its exec with a
+ * SIGTRAP, as nobody does who is born under control.
+ */
+bool pctxi_disown(pid_t tid, int status)
+{
+	long sig = WSTOPSIG(status) != SIGTRAP ? WSTOPSIG(status) : 0;
+
+	return ptrace(PTRACE_DETACH, tid, NULL, (void *)sig) == 0;
+}
+
 {
 	struct pctxi_lwp *lwp;
 
@@ -391,6 +404,8 @@ static void stranger(struct pctxi_loop *loop, pid_t tid, const struct pctxi_stop
 	}
 	lwp = pctxi_lwp_new(loop, tid, LWP_EARLY);
 	if (lwp == NULL) {
+	if (stop->what == PCTXI_SIGNAL && pctxi_disown(tid, status))
+		return;
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
 		return;
 	}

@@ -274,7 +274,7 @@ int pctxi_loop_wait(struct pctxi_loop *loop)
 		if (pid != root->pid)
 			nap(loop, &chld);
 		else if (WIFSTOPPED(status) || WIFCONTINUED(status))
-			root->stopped = WIFSTOPPED(status);
+			root->stopped = WIFSTOPPED(status) && !pctxi_disown(pid, status);
 		else {
 			root->ended = true;
 			root->status = status;

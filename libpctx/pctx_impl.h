@@ -184,6 +184,8 @@ extern const unsigned long pctxi_ptrace_options;
 void pctxi_dispatch(struct pctxi_loop *loop, pid_t tid, int status);
 /* Starts following: init_lwp for all LWPs that are there; resumes what is stopped. */
 void pctxi_follow(struct pctx *ctx);
+/* Lets go a stranger who stopped with `status`, since he had himself traced: did he? */
+bool pctxi_disown(pid_t tid, int status);
 /* Begins the end of the control of a process; its LWPs leave as they stop. */
 void pctxi_leave(struct pctx *ctx);
 

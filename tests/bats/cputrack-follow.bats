@@ -196,6 +196,14 @@ make_clean() {
 	all_between exec 300 400
 }
 
+@test "without -e: a program that then has itself traced by its parent runs to its end" {
+	go -0 timeout 20 cputrack -o "$ROWS" -T 0 -c page-faults sh -c "exec '$WORK/tracer' itself"
+	[ "$output" = PASS ]
+	go -0 timeout 20 cputrack -fe -o "$ROWS" -T 0.01 -N 2 -c page-faults \
+		sh -c "sleep 0.2; exec '$WORK/tracer' itself"
+	[ "$output" = PASS ]
+}
+
 @test "-f without -e: a child is followed up to its exec, its parent goes on" {
 	track -0 -f -T 0 -c page-faults sh -c "'$WORK/fault' 3000; '$WORK/fault' 3000; exit 0"
 	check_format

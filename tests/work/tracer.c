@@ -7,6 +7,7 @@
  *   seize    PTRACE_SEIZE, an interrupt, and its exit
  *   attach   PTRACE_ATTACH and PTRACE_DETACH
  *   calls    every system call of a child, in and out
+ *   itself   no child: PTRACE_TRACEME, a signal and an exec, whoever the parent is
  *
  * Known: PASS, or FAIL and why.
  */
@@ -109,10 +110,20 @@ static void calls(void)
 	must(status == 3 << 8 && n >= 201 && n < 210, "100 calls, in and out, and its end");
 }
 
+static void itself(void)
+{
+	must(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0, "PTRACE_TRACEME");
+	raise(SIGWINCH);
+	execlp("echo", "echo", "PASS", (char *)NULL);
+}
+
 int main(int argc, char *argv[])
 {
-	static const struct mode modes[] = {
-		{"traceme", traceme}, {"seize", seize}, {"attach", attach}, {"calls", calls}};
+	static const struct mode modes[] = {{"traceme", traceme},
+					    {"seize", seize},
+					    {"attach", attach},
+					    {"calls", calls},
+					    {"itself", itself}};
 
 	return RUN_MODE(modes, argc, argv);
 }

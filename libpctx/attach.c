@@ -94,6 +94,28 @@ static int refuse(const struct pctx *ctx, int err, const char *why)
 
 static int yama_scope(void)
 {
+/*
+ * Is a stopped process frozen by its cgroup, too?  Where the kernel's freezer does that
+ * (cgroup v1), it looks like one that waits for a disk, and whoever seizes it waits with
+ * it, and heeds no signal.
+ */
+static bool is_stopped_and_frozen(pid_t pid, char state)
+{
+	char path[64], where[32] = "";
+	FILE *f;
+
+	if (state != 'D')
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/wchan", (int)pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return false;
+	if (fgets(where, sizeof(where), f) == NULL)
+		where[0] = '\0';
+	fclose(f);
+	return strcmp(where, "do_signal_stop") == 0;
+}
+
 	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
 	int scope = 0;
 
@@ -288,6 +310,9 @@ int pctxi_attach(struct pctx *ctx)
 		err = errno;
 		/* Whoever was refused may have been dying, and somebody else have its id. */
 	} while (n > 0 || (n == -1 && err == EPERM && ++refused < MAX_REFUSED) ||
+	if (is_stopped_and_frozen(ctx->pid, st.state))
+		return refuse(ctx, EBUSY,
+			      "it is stopped, and its cgroup is frozen: thaw that first");
 		 (n == 0 && !settled(ctx) && ++tries < MAX_TRIES));
 	sigaction(SIGCHLD, &dfl, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

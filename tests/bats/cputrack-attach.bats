@@ -8,6 +8,12 @@
 
 load helpers
 
+teardown() {
+	[ -z "${FREEZER-}" ] || echo THAWED >"$FREEZER/freezer.state"
+	common_teardown
+	[ -z "${FREEZER-}" ] || rmdir "$FREEZER"
+}
+
 # The first `g` warms stacks up; from then on a round is exactly PAGES * N faults.
 warm_crowd() {
 	start crowd "$WORK/crowd" "$@"
@@ -353,6 +359,23 @@ refused() {
 	start zombie "$WORK/zombie"
 	eventually grep -q ready "$T/zombie.out"
 	refused "$(sed 's/ready //' "$T/zombie.out")" 'zombie|ended'
+}
+
+@test "a process that is stopped and then frozen: nobody can attach, and nobody is kept waiting" {
+	local group=/sys/fs/cgroup/freezer/cpc-$$
+	need_root
+	mkdir "$group" 2>/dev/null || skip "no freezer of cgroup v1 here"
+	FREEZER=$group
+	start program "$WORK/crowd" 3
+	eventually said program ready
+	echo "${PIDS[program]}" >"$group/cgroup.procs"
+	kill -STOP "${PIDS[program]}"
+	eventually stopped "${PIDS[program]}"
+	echo FROZEN >"$group/freezer.state"
+	eventually grep -qx FROZEN "$group/freezer.state"
+	refused "${PIDS[program]}" 'stopped, and its cgroup is frozen'
+	echo THAWED >"$group/freezer.state"
+	go -0 cputrack -T 0.01 -N 1 -c page-faults -p "${PIDS[program]}"
 }
 
 @test "a process that is already traced" {

@@ -51,8 +51,9 @@ pctx_t *pctx_create(const char *filename, char *const *argv, void *arg, int verb
  * runs on untouched when the calling process ends.
  *
  * Returns the handle, or NULL and errno: ESRCH (no such process, or a zombie),
- * EPERM (somebody else's, or ptrace(2) is restricted), EBUSY (already traced),
- * EINVAL (the caller itself, or a kernel thread), ENOMEM.
+ * EPERM (somebody else's, or ptrace(2) is restricted), EBUSY (already traced, or
+ * stopped and then frozen), EINVAL (the caller itself, or a kernel thread), ENOENT
+ * (no /proc of this PID namespace), ENOMEM.
  */
 pctx_t *pctx_capture(pid_t pid, void *arg, int verbose, pctx_errfn_t *errfn);
 

@@ -52,6 +52,16 @@ static struct auxv parse_auxv(const unsigned char *p, size_t n, size_t width)
 	return auxv;
 }
 
+/* Is /proc there, and does it speak of our PID namespace? */
+static bool own_proc(void)
+{
+	char self[16];
+	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	return strtol(self, NULL, 10) == getpid();
+}
+
 static struct auxv read_auxv(pid_t tid)
 {
 	unsigned char buf[1024];
@@ -240,6 +250,13 @@ static int find(cpc_t *cpc, pid_t tid, const struct cpci_req *req, const struct 
 	ssize_t n;
 	int rc;
 
+	if (!own_proc()) {
+		cpci_diag(diag, EACCES, 0,
+			  "cannot count '%s': symbols are looked up in /proc, which is not mounted "
+			  "or is that of another PID namespace",
+			  req->name);
+		return -1;
+	}
 	errno = ENOENT;
 	auxv = read_auxv(tid);
 	snprintf(exe, sizeof(exe), "/proc/%d/exe", (int)tid);

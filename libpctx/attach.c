@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <unistd.h>
 
 /* proc(5) */
 enum { STAT_FLAGS = 9, STAT_EXIT_CODE = 52 };
@@ -19,6 +20,15 @@ enum { STAT_FLAGS = 9, STAT_EXIT_CODE = 52 };
 #define MAX_TRIES 1000 /* to catch a process that does nothing but execute */
 #define MAX_REFUSED 10
 #define PF_KTHREAD 0x00200000U /* linux/sched.h */
+
+bool pctxi_own_proc(void)
+{
+	char self[16];
+	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	return strtol(self, NULL, 10) == getpid();
+}
 
 int pctxi_task_read(pid_t tid, struct pctxi_task *task)
 {
@@ -84,16 +94,6 @@ int pctxi_exit_status(pid_t pid, int status)
 	return (int)stat_field(pid, STAT_EXIT_CODE, status);
 }
 
-static int refuse(const struct pctx *ctx, int err, const char *why)
-{
-	pctxi_error(ctx->errfn, PCTXI_FN_CAPTURE, "cannot track process %d: %s", (int)ctx->pid,
-		    why);
-	errno = err;
-	return -1;
-}
-
-static int yama_scope(void)
-{
 /*
  * Is a stopped process frozen by its cgroup, too?  Where the kernel's freezer does that
  * (cgroup v1), it looks like one that waits for a disk, and whoever seizes it waits with
@@ -116,6 +116,16 @@ static bool is_stopped_and_frozen(pid_t pid, char state)
 	return strcmp(where, "do_signal_stop") == 0;
 }
 
+static int refuse(const struct pctx *ctx, int err, const char *why)
+{
+	pctxi_error(ctx->errfn, PCTXI_FN_CAPTURE, "cannot track process %d: %s", (int)ctx->pid,
+		    why);
+	errno = err;
+	return -1;
+}
+
+static int yama_scope(void)
+{
 	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
 	int scope = 0;
 
@@ -134,7 +144,10 @@ static int why_not(const struct pctx *ctx, int err)
 	struct pctxi_task st;
 
 	if (err == ESRCH || pctxi_task_read(ctx->pid, &st) == -1)
-		return refuse(ctx, ESRCH, "no such process");
+		return refuse(ctx, ESRCH,
+			      kill(ctx->pid, 0) == -1 && errno == ESRCH
+				      ? "no such process"
+				      : "/proc hides it (hidepid); root may track it");
 	if (dead(&st))
 		return refuse(ctx, ESRCH, "it has ended (a zombie)");
 	if (is_kthread(ctx->pid))
@@ -158,8 +171,9 @@ static int why_not(const struct pctx *ctx, int err)
 	return refuse(ctx, EPERM,
 		      geteuid() == 0
 			      ? "not permitted: this container or a security module forbids it"
-			      : "not permitted: it runs a set-id or unreadable program, which root "
-				"may track, or this container forbids ptrace(2)");
+			      : "not permitted: it runs a set-id or unreadable program or made "
+				"itself undumpable (prctl(2)), which root may track, or this "
+				"container forbids ptrace(2)");
 }
 
 /* Who is in PTRACE_SEIZE; volatile, as the compiler is told that ptrace() calls nobody here. */
@@ -287,12 +301,18 @@ int pctxi_attach(struct pctx *ctx)
 
 	if (ctx->pid == getpid())
 		return refuse(ctx, EINVAL, "that is the tracking program itself");
+	if (!ctx->loop->own_proc)
+		return refuse(ctx, ENOENT,
+			      "/proc is not mounted, or it is that of another PID namespace");
 	if (pctxi_task_read(ctx->pid, &st) == 0 && st.tgid != ctx->pid) {
 		char why[96];
 
 		snprintf(why, sizeof(why), "it is an LWP of process %d; track that", (int)st.tgid);
 		return refuse(ctx, ESRCH, why);
 	}
+	if (is_stopped_and_frozen(ctx->pid, st.state))
+		return refuse(ctx, EBUSY,
+			      "it is stopped, and its cgroup is frozen: thaw that first");
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)ctx->pid);
 	dir = opendir(path);
 	if (dir == NULL)
@@ -310,9 +330,6 @@ int pctxi_attach(struct pctx *ctx)
 		err = errno;
 		/* Whoever was refused may have been dying, and somebody else have its id. */
 	} while (n > 0 || (n == -1 && err == EPERM && ++refused < MAX_REFUSED) ||
-	if (is_stopped_and_frozen(ctx->pid, st.state))
-		return refuse(ctx, EBUSY,
-			      "it is stopped, and its cgroup is frozen: thaw that first");
 		 (n == 0 && !settled(ctx) && ++tries < MAX_TRIES));
 	sigaction(SIGCHLD, &dfl, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -363,7 +363,9 @@ static void exec(struct pctxi_lwp *lwp)
 		caller = pctxi_lwp_find(ctx->loop, (pid_t)former);
 		finish_all(ctx);
 		if (ctx->exec != NULL) {
-			read_cmdline(ctx->pid, cmd, sizeof(cmd));
+			cmd[0] = '\0';
+			if (ctx->loop->own_proc)
+				read_cmdline(ctx->pid, cmd, sizeof(cmd));
 			rc = ctx->exec(ctx, ctx->pid, caller != NULL ? caller->id : lwp->id, cmd,
 				       ctx->arg);
 		}
@@ -377,8 +379,6 @@ static void exec(struct pctxi_lwp *lwp)
 	go_on(lwp, 0);
 }
 
-/* An LWP that nobody named yet reports something. */
-static void stranger(struct pctxi_loop *loop, pid_t tid, const struct pctxi_stop *stop, int status)
 /*
  * A child of ours, which we let go, may have itself traced by its parent (PTRACE_TRACEME),
  * as some do so that nobody else can.  Then it stops at each signal, and at its exec with a
@@ -391,6 +391,8 @@ bool pctxi_disown(pid_t tid, int status)
 	return ptrace(PTRACE_DETACH, tid, NULL, (void *)sig) == 0;
 }
 
+/* An LWP that nobody named yet reports something. */
+static void stranger(struct pctxi_loop *loop, pid_t tid, const struct pctxi_stop *stop, int status)
 {
 	struct pctxi_lwp *lwp;
 
@@ -402,10 +404,10 @@ bool pctxi_disown(pid_t tid, int status)
 		}
 		return;
 	}
-	lwp = pctxi_lwp_new(loop, tid, LWP_EARLY);
-	if (lwp == NULL) {
 	if (stop->what == PCTXI_SIGNAL && pctxi_disown(tid, status))
 		return;
+	lwp = pctxi_lwp_new(loop, tid, LWP_EARLY);
+	if (lwp == NULL) {
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
 		return;
 	}

@@ -58,11 +58,11 @@ static bool may_be_named(struct pctxi_loop *loop, pid_t parent, const struct pct
  * Reads once what an LWP in its first stop is: a process that ended is not to cost a look
  * at each.  Its parent stays what it is until that ends, which is told us.
  */
-static bool know(struct pctxi_lwp *lwp)
+static bool know(const struct pctxi_loop *loop, struct pctxi_lwp *lwp)
 {
 	struct pctxi_task task;
 
-	if (lwp->tgid == 0 && pctxi_task_read(lwp->tid, &task) == 0) {
+	if (lwp->tgid == 0 && loop->own_proc && pctxi_task_read(lwp->tid, &task) == 0) {
 		lwp->tgid = task.tgid;
 		lwp->ppid = task.ppid;
 	}
@@ -77,7 +77,7 @@ void pctxi_orphans(const struct pctxi_lwp *maker, bool ends)
 
 	for (lwp = LIST_FIRST(&loop->early); lwp != NULL; lwp = next) {
 		next = LIST_NEXT(lwp, early);
-		if (lwp->state == LWP_EARLY && know(lwp) && lwp->tgid == lwp->tid &&
+		if (lwp->state == LWP_EARLY && know(loop, lwp) && lwp->tgid == lwp->tid &&
 		    (lwp->ppid == maker->ctx->pid ||
 		     (ends && !may_be_named(loop, lwp->ppid, maker->ctx)))) {
 			loop->took_in = true;
@@ -93,9 +93,13 @@ static void take_in(struct pctxi_loop *loop, struct pctxi_lwp *lwp, int64_t age)
 	struct pctx *ctx;
 	bool thread;
 
-	if (lwp->state == LWP_GONE || !know(lwp)) {
-		if (age > LATE)
-			pctxi_lwp_free(loop, lwp);
+	if (lwp->state == LWP_GONE || !know(loop, lwp)) {
+		if (age < LATE)
+			return;
+		/* Without /proc we never know, and it is not to wait for ever. */
+		if (lwp->state == LWP_EARLY)
+			ptrace(PTRACE_DETACH, lwp->tid, NULL, NULL);
+		pctxi_lwp_free(loop, lwp);
 		return;
 	}
 	thread = lwp->tgid != lwp->tid;
@@ -129,7 +133,7 @@ void pctxi_orphans_late(struct pctxi_loop *loop, int64_t now_ns)
 
 bool pctxi_orphans_to_come(struct pctxi_loop *loop)
 {
-	DIR *dir = opendir("/proc");
+	DIR *dir = loop->own_proc ? opendir("/proc") : NULL;
 	struct pctxi_task task;
 	struct dirent *de;
 	bool found = false;

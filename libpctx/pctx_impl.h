@@ -94,6 +94,7 @@ struct pctxi_report {
 
 struct pctxi_loop {
 	pid_t owner;		 /* the thread it belongs to */
+	bool own_proc;		 /* /proc is there, and speaks of our PID namespace */
 	struct pctx *root;	 /* the handle that the caller holds */
 	struct pctx last;	 /* who ended last, for what it left behind; pid 0: nobody did */
 	struct pctxi_tids tids;	 /* all LWPs */
@@ -131,6 +132,7 @@ struct pctxi_task {
 };
 int pctxi_task_read(pid_t tid, struct pctxi_task *task); /* -1: no such task */
 bool pctxi_is_zombie(pid_t tid);
+bool pctxi_own_proc(void); /* is /proc there, and that of our PID namespace? */
 /* With which wait(2) status a zombie ended, by /proc; `status` when it is gone already. */
 int pctxi_exit_status(pid_t pid, int status);
 
@@ -182,10 +184,10 @@ extern const unsigned long pctxi_ptrace_options;
 
 /* Acts on a status that waitpid(2) gave for thread `tid`. */
 void pctxi_dispatch(struct pctxi_loop *loop, pid_t tid, int status);
-/* Starts following: init_lwp for all LWPs that are there; resumes what is stopped. */
-void pctxi_follow(struct pctx *ctx);
 /* Lets go a stranger who stopped with `status`, since he had himself traced: did he? */
 bool pctxi_disown(pid_t tid, int status);
+/* Starts following: init_lwp for all LWPs that are there; resumes what is stopped. */
+void pctxi_follow(struct pctx *ctx);
 /* Begins the end of the control of a process; its LWPs leave as they stop. */
 void pctxi_leave(struct pctx *ctx);
 

@@ -27,6 +27,7 @@ struct pctxi_loop *pctxi_loop_new(void)
 	if (loop == NULL)
 		return NULL;
 	loop->owner = (pid_t)_lwp_self();
+	loop->own_proc = pctxi_own_proc();
 	RB_INIT(&loop->tids);
 	TAILQ_INIT(&loop->procs);
 	LIST_INIT(&loop->left);

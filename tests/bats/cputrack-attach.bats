@@ -378,6 +378,17 @@ refused() {
 	go -0 cputrack -T 0.01 -N 1 -c page-faults -p "${PIDS[program]}"
 }
 
+@test "/proc of another PID namespace: told, and nothing of it is taken for ours" {
+	need_root
+	unshare -pf true || skip "no PID namespaces here"
+	go -1 unshare -pf sh -c "sleep 60 & exec cputrack -c page-faults -p \$!"
+	[ "$stderr" = "cputrack: cannot track process 2: /proc is not mounted, or it is that of another PID namespace" ]
+	go -1 unshare -pf cputrack -c breakpoint/addr=main/ "$WORK/fault" 1
+	[[ $stderr == *"symbols are looked up in /proc, which is not mounted"* ]]
+	go -3 unshare -pf cputrack -e -o "$ROWS" -c page-faults sh -c 'exec sh -c "exit 3"'
+	rows_of exec | grep -q "# ''\$"
+}
+
 @test "a process that is already traced" {
 	start traced "$WORK/traced"
 	eventually grep -q ready "$T/traced.out"

@@ -133,6 +133,15 @@ need_paranoid() {
 	names_the_remedy
 }
 
+@test "a process that /proc hides" {
+	need_root
+	unshare -pf --mount-proc true || skip "no PID namespaces here"
+	# shellcheck disable=SC2016 # for the inner shell
+	go -1 unshare -pf --mount-proc sh -c 'mount -t proc -o hidepid=2 proc /proc; "$@"; exit $?' \
+		sh "${AS_USER[@]}" cputrack -c page-faults -p 1
+	[[ $stderr == "cputrack: cannot track process 1: /proc hides it (hidepid); root may"* ]]
+}
+
 @test "-h tells why they are not listed" {
 	need_paranoid kernel
 	user -0 cputrack -h

@@ -71,8 +71,8 @@ typedef void(cpc_errhndlr_t)(const char *fn, int subcode, const char *fmt, va_li
 /*
  * cpc_open(3CPC).  `ver` is CPC_VER_CURRENT.  The handle may be shared by
  * threads.  Returns NULL and errno: EINVAL (another version), ENOSYS (a kernel
- * without perf events), ENOMEM.  That counting is not permitted shows when a set
- * is bound.
+ * without perf events, or no /proc), ENOMEM.  That counting is not permitted
+ * shows when a set is bound.
  */
 cpc_t *cpc_open(int ver);
 

@@ -103,6 +103,21 @@ bool cpcerr_is_usage(void)
 	}
 }
 
+cpc_t *xcpc_open(void)
+{
+	cpc_t *cpc = cpc_open(CPC_VER_CURRENT);
+	const char *why;
+
+	if (cpc == NULL) {
+		why = strerror(errno);
+		if (errno == ENOSYS)
+			why = access("/proc/self", F_OK) == 0 ? "this kernel has none"
+							      : "/proc is not mounted";
+		errx(STATUS_FAILED, "CPU performance counters are not available: %s", why);
+	}
+	return cpc;
+}
+
 void *xcalloc(size_t n, size_t size)
 {
 	void *p = calloc(n, size);

@@ -43,6 +43,9 @@ void guard_streams(void);
  */
 void raise_file_limit(void);
 
+/* cpc_open(3), but ends the program with a message when there is nothing to count with. */
+cpc_t *xcpc_open(void);
+
 /* calloc(3), but ends the program with a message when there is no memory. */
 void *xcalloc(size_t n, size_t size);
 

@@ -469,9 +469,7 @@ int main(int argc, char **argv)
 	guard_streams();
 	status = parse(&cfg, argc, argv);
 	if (status == STATUS_OK) {
-		cpc = cpc_open(CPC_VER_CURRENT);
-		if (cpc == NULL)
-			err(STATUS_FAILED, "CPU performance counters are not available");
+		cpc = xcpc_open();
 		cpcerr_install(cpc, cfg.debug);
 		status = cfg.version || cfg.help ? caps_tell(cpc, &cfg.about, print_usage)
 						 : count(&cfg, cpc);

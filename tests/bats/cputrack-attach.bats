@@ -389,6 +389,14 @@ refused() {
 	rows_of exec | grep -q "# ''\$"
 }
 
+@test "without /proc: told" {
+	need_root
+	export LD_LIBRARY_PATH=$CPC_BUILD
+	# shellcheck disable=SC2016 # for the inner shell
+	go -1 unshare -m sh -c 'umount -l /proc && exec "$@"' sh cputrack -c page-faults true
+	[ "$stderr" = "cputrack: CPU performance counters are not available: /proc is not mounted" ]
+}
+
 @test "a process that is already traced" {
 	start traced "$WORK/traced"
 	eventually grep -q ready "$T/traced.out"

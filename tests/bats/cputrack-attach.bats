@@ -391,6 +391,7 @@ refused() {
 
 @test "without /proc: told" {
 	need_root
+	need_unsanitized "sanitized programs need /proc themselves"
 	export LD_LIBRARY_PATH=$CPC_BUILD
 	# shellcheck disable=SC2016 # for the inner shell
 	go -1 unshare -m sh -c 'umount -l /proc && exec "$@"' sh cputrack -c page-faults true

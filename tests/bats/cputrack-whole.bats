@@ -219,7 +219,7 @@ instructions() {
 
 @test "an LWP costs the same, however many there are" {
 	need_command valgrind
-	! grep -q __asan_init "$CPC_BUILD/cputrack" || skip "valgrind does not run sanitized programs"
+	need_unsanitized "valgrind does not run sanitized programs"
 	instructions 500
 	few=$n
 	instructions 1000

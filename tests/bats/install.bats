@@ -23,9 +23,7 @@ setup() {
 }
 
 @test "a program of one's own is built with what pkg-config says" {
-	[ ! -e "$CPC_BUILD/CMakeCache.txt" ] ||
-		! grep -q '^CPC_SANITIZE:BOOL=ON' "$CPC_BUILD/CMakeCache.txt" ||
-		skip "sanitized libraries want a sanitized program"
+	need_unsanitized "sanitized libraries want a sanitized program"
 	export PKG_CONFIG_PATH
 	PKG_CONFIG_PATH=$(dirname "$(find "$T/at" -name libcpc.pc)")
 	cat >"$T/own.c" <<'END_C'

@@ -402,7 +402,7 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 		if (!(set->page != NULL && cpci_fast_read(set, raw)) &&
 		    cpci_group_read(set->fd[group->first], group->n, raw) == -1)
 			return -1;
-		if (group->hardware && raw[CPCI_RAW_ENABLED] < least_ns) {
+		if (group->core && raw[CPCI_RAW_ENABLED] < least_ns) {
 			errno = EAGAIN; /* it lost its counters, and then the LWP died */
 			return -1;
 		}

@@ -73,6 +73,7 @@ struct cpci_member {
 struct cpci_span {
 	uint_t first, n;
 	bool hardware;
+	bool core; /* of a core PMU: others may take its counters */
 };
 
 /* What a set counts.  Shared by a set, its duplicates and their buffers. */
@@ -354,7 +355,7 @@ bool cpci_group_overflows(const struct cpci_term *term);
 enum { CPCI_RAW_N, CPCI_RAW_ENABLED, CPCI_RAW_RUNNING, CPCI_RAW_VALUES };
 int cpci_group_read(int fd, uint_t n, uint64_t *raw);
 /*
- * How long hardware groups of an LWP have been enabled at least, unless they lost their
+ * How long core groups of an LWP have been enabled at least, unless they lost their
  * counters.  To be asked before they are read.
  */
 uint64_t cpci_group_least_ns(const struct cpci_plan *plan, const int *fd);

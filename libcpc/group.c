@@ -157,11 +157,26 @@ static int check_fit(struct cpci_plan *plan, struct cpci_target target,
 	return 0;
 }
 
+/* Before Linux 6.2 software events of an LWP have a clock that is not that of the hardware. */
+static bool have_one_clock(void)
+{
+	static atomic_int one = -1;
+	struct utsname name;
+	int major = 0, minor = 0;
+
+	if (one == -1) {
+		if (uname(&name) == -1 || sscanf(name.release, "%d.%d", &major, &minor) != 2)
+			major = 0;
+		one = major > 6 || (major == 6 && minor >= 2);
+	}
+	return one == 1;
+}
+
 /*
  * When an LWP dies, the kernel forgets that its group was in the error state, and what is
  * read then looks like a count.  So beside the hardware of an LWP that may die goes an
  * event that nobody can take its counter from, and that so shows how long the group is
- * to have been enabled.
+ * to have been enabled.  It stays on the clock of the hardware that it was opened with.
  */
 static bool open_witness(const struct cpci_plan *plan, struct cpci_target target, int *fd)
 {
@@ -169,44 +184,36 @@ static bool open_witness(const struct cpci_plan *plan, struct cpci_target target
 					.config = PERF_COUNT_SW_DUMMY,
 					.exclude_kernel = true,
 					.exclude_hv = true};
-	bool hardware = false;
+	int leader = -1, err;
+	uint_t g = 0;
 
-	for (uint_t g = 0; g < plan->ngroups; g++)
-		hardware |= plan->group[g].hardware;
+	while (g < plan->ngroups && !plan->group[g].core)
+		g++;
 	*fd = -1;
-	if (!hardware || target.tid <= 0)
+	if (g == plan->ngroups || target.tid <= 0)
 		return true;
-	*fd = open_term(&dummy, target, -1, true);
-	return *fd != -1;
-}
-
-/*
- * Before Linux 6.2 hardware and software events have clocks of their own, which part by
- * some microseconds at each switch.  There only a gross difference tells.
- */
-static uint64_t tolerance(uint64_t ns)
-{
-	static atomic_int exact = -1;
-	struct utsname name;
-	int major = 0, minor = 0;
-
-	if (exact == -1) {
-		if (uname(&name) == -1 || sscanf(name.release, "%d.%d", &major, &minor) != 2)
-			major = 0;
-		exact = major > 6 || (major == 6 && minor >= 2);
+	if (!have_one_clock()) {
+		leader = open_term(cpci_plan_term(plan, plan->member[plan->group[g].first]), target,
+				   -1, true);
+		if (leader == -1)
+			return false;
 	}
-	return exact == 1 ? 0 : ns / 4 + 1000000;
+	*fd = open_term(&dummy, target, leader, true);
+	err = errno;
+	if (leader != -1)
+		close(leader);
+	errno = err;
+	return *fd != -1;
 }
 
 uint64_t cpci_group_least_ns(const struct cpci_plan *plan, const int *fd)
 {
-	uint64_t raw[CPCI_RAW_VALUES + 1], ns;
+	uint64_t raw[CPCI_RAW_VALUES + 1];
 	int witness = fd[plan->nmembers];
 
 	if (witness == -1 || cpci_group_read(witness, 1, raw) == -1)
 		return 0;
-	ns = raw[CPCI_RAW_ENABLED];
-	return ns - (tolerance(ns) < ns ? tolerance(ns) : ns);
+	return raw[CPCI_RAW_ENABLED];
 }
 
 int cpci_group_open(struct cpci_plan *plan, struct cpci_target target, const struct cpci_site *site,

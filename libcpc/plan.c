@@ -102,6 +102,17 @@ static uint64_t domain_of(const struct cpci_term *term, bool have_core)
 	}
 }
 
+static bool is_core(uint64_t domain)
+{
+	const struct cpci_cores *cores = cpci_cores();
+
+	for (size_t k = 0; k < cores->n; k++) {
+		if (domain == DOMAIN_OTHER + (uint64_t)cores->core[k].type)
+			return true;
+	}
+	return domain == DOMAIN_CORE;
+}
+
 const struct cpci_term *cpci_plan_term(const struct cpci_plan *plan, struct cpci_member member)
 {
 	return &plan->req[member.req].event.term[member.term];
@@ -148,6 +159,7 @@ static void lay_out(struct cpci_plan *plan)
 		}
 		group->n = done - group->first;
 		put_leader_first(plan, group);
+		group->core = group->hardware && is_core(domain);
 	}
 }
 

@@ -109,6 +109,12 @@ __attribute__((noreturn)) static void overflow(void)
 	}
 }
 
+#ifdef __aarch64__
+#define TRAP SIGTRAP /* of __builtin_trap() */
+#else
+#define TRAP SIGILL
+#endif
+
 static void aborts(void)
 {
 	for (int i = 0; i < 3; i++) {
@@ -124,7 +130,7 @@ static void aborts(void)
 				__builtin_trap();
 			_exit(99);
 		}
-		reap(pid, i == 0 ? SIGABRT : i == 1 ? SIGSEGV : SIGILL, "an abort");
+		reap(pid, i == 0 ? SIGABRT : i == 1 ? SIGSEGV : TRAP, "an abort");
 	}
 }
 

@@ -5,8 +5,10 @@
  * nothing behind.
  *
  * -a: after USEC microseconds, runs the shell command TRACKER, which finds the process id
- * in $PID.  All that the command leaves becomes our child and must have ended SECONDS
- * after the beginning; what has not is told on standard error, and killed.
+ * in $PID.  When USEC is negative, the command begins that long after the tracker, which
+ * needs a while until it attaches; its process waits.  All that the command leaves becomes our
+ * child and must have ended SECONDS after the beginning; what has not is told on standard error,
+ * and killed.
  *
  * Known: the exit status of the command, 128 + n if it died of signal n; 124 when
  * something was left, stopped or not, or the command did not end.
@@ -14,6 +16,8 @@
 #include "work.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <stdint.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -27,13 +31,20 @@ static int64_t now_us(void)
 	return ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
-static pid_t run(char *const argv[], const sigset_t *mask)
+/* It begins when `gate` ends, if there is one. */
+static pid_t run(char *const argv[], const sigset_t *mask, const int gate[2])
 {
 	pid_t pid = fork();
+	char c;
 
 	if (pid == -1)
 		broken("fork");
 	if (pid == 0) {
+		if (gate != NULL) {
+			close(gate[1]);
+			while (read(gate[0], &c, 1) == -1)
+				;
+		}
 		sigprocmask(SIG_SETMASK, mask, NULL);
 		execvp(argv[0], argv);
 		broken(argv[0]);
@@ -71,15 +82,16 @@ static void tell_and_kill(void)
 int main(int argc, char *argv[])
 {
 	char *tracker[] = {(char[]){"sh"}, (char[]){"-c"}, NULL, NULL}, id[24];
-	int at = 1, status, result = LEFT;
-	int64_t attach = -1, start = now_us(), end;
+	int at = 1, status, result = LEFT, gate[2];
+	int64_t attach = INT64_MAX, begin = 0, start = now_us(), end;
 	struct timespec nap = {.tv_nsec = 5000000};
 	sigset_t chld, before;
 	bool left = false;
 	pid_t command, pid;
 
 	if (argc > 3 && strcmp(argv[1], "-a") == 0) {
-		attach = start + number(argv[2]);
+		attach = start + atoi(argv[2]);
+		begin = start - atoi(argv[2]);
 		tracker[2] = argv[3];
 		at = 4;
 	}
@@ -90,13 +102,20 @@ int main(int argc, char *argv[])
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &chld, &before);
-	command = run(argv + at + 1, &before);
+	if (pipe2(gate, O_CLOEXEC) == -1)
+		broken("pipe2");
+	command = run(argv + at + 1, &before, gate);
+	close(gate[0]);
 	snprintf(id, sizeof(id), "%d", (int)command);
 	setenv("PID", id, 1);
 	for (;;) {
-		if (attach != -1 && now_us() >= attach) {
-			run(tracker, &before);
-			attach = -1;
+		if (now_us() >= attach) {
+			run(tracker, &before, NULL);
+			attach = INT64_MAX;
+		}
+		if (gate[1] != -1 && now_us() >= begin) {
+			close(gate[1]);
+			gate[1] = -1;
 		}
 		pid = waitpid(-1, &status, WNOHANG | __WALL);
 		if (pid == -1)
@@ -109,7 +128,7 @@ int main(int argc, char *argv[])
 			left = true;
 			tell_and_kill();
 		}
-		nap.tv_nsec = attach != -1 ? 100000 : 5000000;
+		nap.tv_nsec = attach != INT64_MAX || gate[1] != -1 ? 100000 : 5000000;
 		sigtimedwait(&chld, NULL, &nap);
 	}
 	return left ? LEFT : result;

@@ -1,0 +1,170 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# battery.sh [-n TIMES] [-s SEED] [PATTERN] - does the tracked program never notice, and is no
+# count lost, on this kernel and with hardware counters?  As root.
+#
+# Each workload of tests/work/battery, or those that match PATTERN, is run TIMES times (1)
+# alone, followed from its start, and with cputrack attached in its midst, at moments that
+# SEED draws.  scripts/stress does the same on the host.  By hand, from the top:
+#
+#   tests/vm/vm -k 6.12 -n 2 -m 1024 -t 3000 -f tests/work/battery -f tests/bats/tables.sh battery.sh
+#
+# All of it takes 5 minutes, and with -i none, where the CPUs run at the same time, a multiple.
+# shellcheck disable=SC1091,SC2154 # files of their own, and what they set
+# shellcheck disable=SC2016,SC2086 # for awk; a line of the battery is words
+. ./check.sh
+. ./tables.sh
+
+times=1 seed=1
+while getopts n:s: opt; do
+	case $opt in
+	n) times=$OPTARG ;;
+	s) seed=$OPTARG ;;
+	*) exit 2 ;;
+	esac
+done
+shift $((OPTIND - 1))
+events=page-faults,Cycle_cnt,Instr_cnt
+cputrack -c $events true >/dev/null 2>&1 || events=${events%,*} # in real time
+T=/tmp/battery ROWS=/tmp/battery/rows
+mkdir -p $T
+
+# What this machine lacks for it, if anything.
+lacks() {
+	case $1 in
+	bits32) echo "x86-64" ;;
+	esac
+}
+
+# complain WHY [FILE]...: with the files' contents.
+complain() {
+	echo "$way: $1"
+	shift
+	for file; do
+		[ ! -s "$file" ] || tail -n 25 "$file" | sed "s,^,    ${file##*/}: ,"
+	done
+	bad=1
+}
+
+# Runs COMMAND in a directory of its own; what it says, returns and leaves is in $T.
+run_in() {
+	rm -rf $T/dir
+	mkdir $T/dir
+	(cd $T/dir && printf %s "$input" | "$@" >$T/stdout 2>$T/stderr)
+	echo $? >$T/status
+	ls -A $T/dir >$T/files
+}
+
+same_as_alone() {
+	for what in status stdout stderr files; do
+		cmp -s $T/$what $T/alone.$what ||
+			complain "its $what differs" $T/alone.$what $T/$what
+	done
+}
+
+# right FUNCTION: of tables.sh, on the table.
+right() {
+	"$1" >$T/check 2>&1 || complain "$1" $T/check $ROWS
+}
+
+# Every count was read.
+check_read() {
+	! table | awk '{ for (i = 4; i <= NF && $i != "#"; i++) if ($i == "-") { print; next } }' | grep .
+}
+
+# The last two: no instruction takes less than a cycle, or more while one CPU is at work.
+check_cycles() {
+	[ "${events##*,}" = Instr_cnt ] || return 0
+	table | sed 's/ *#.*//' | awk -v cpus="$(nproc)" '
+	NF > 3 { d = $(NF - 1) - $NF; if (d < -100 || (cpus == 1 && d > 100)) { print; failed = 1 } }
+	END { exit failed }'
+}
+
+counted() {
+	table | awk '($3 == "exec" || $3 == "exit") && $4 != "#" { n += $4 } END { print n + 0 }'
+}
+
+alone() {
+	way=alone
+	run_in ward 60 "$@"
+	[ "$(cat $T/status)" != 124 ] || complain "something is left" $T/stderr
+	! grep -q FAIL $T/stdout || complain "it failed" $T/stdout
+	for what in status stdout stderr files; do
+		cp $T/$what $T/alone.$what
+	done
+}
+
+followed() {
+	way=followed
+	run_in ward 60 cputrack -fev -T 0.01 -c syscalls:sys_enter_getpriority,$events -o $ROWS "$@"
+	same_as_alone
+	for function in format sums life read cycles; do
+		right check_$function
+	done
+	[ "$calls" = - ] || [ "$(counted)" = "$calls" ] ||
+		complain "$(counted) calls, not $calls" $ROWS
+}
+
+# attached OPTIONS COMMAND...
+attached() {
+	options=$1
+	way="attached $1"
+	shift
+	rm -f $ROWS $T/left
+	: >$T/said
+	seed=$((seed + 1))
+	# It takes about 20 ms until it attaches: the command may begin after it.
+	run_in ward -a "$(awk -v s=$seed 'BEGIN { srand(s); print int((rand() * rand() - rand()) * 30000) }')" \
+		"cputrack $options -T 0.01 -c $events -o $ROWS -p \$PID 2>$T/said ||
+			echo \$? >$T/left" 60 "$@"
+	same_as_alone
+	# It may have ended before, or be ending.
+	if grep -qvE ': (no such process|it has ended \(a zombie\))$' $T/said; then
+		complain words $T/said
+	elif [ ! -s $T/said ] && [ -e $T/left ]; then
+		complain status $T/left
+	fi
+	[ -s $ROWS ] || return
+	midst=$((midst + 1))
+	right check_format
+	right check_read
+	right check_cycles
+	! grep -q ' exit ' $ROWS || right check_sums
+}
+
+# workload COMMAND...: with its $flags, $calls and $input.
+workload() {
+	bad=0
+	alone "$@"
+	[ $flags = f ] || followed "$@"
+	for options in $attach; do
+		[ $flags != f ] || options=${options#-f}
+		attached "-${options#-}" "$@"
+	done
+	return $bad
+}
+
+midst=0 attaches=0
+grep -v '^#' battery | grep -E -- "${1-}" >$T/lines
+while [ $times -gt 0 ]; do
+	times=$((times - 1))
+	while read -r flags calls command <&3; do
+		reason=$(lacks $command)
+		if [ -n "$reason" ]; then
+			echo "     $command is left out: it needs $reason"
+			continue
+		fi
+		input=
+		case $flags in i=*) input=${flags#i=} ;; esac
+		attach='-fev -v'
+		attaches=$((attaches + 2))
+		: >$err
+		workload $command >$out
+		check "$command" [ $? = 0 ]
+	done 3<$T/lines
+done
+rm -rf $T
+check "attached to $midst of $attaches before their ends" [ $midst -gt 0 ]
+finish

@@ -59,6 +59,11 @@ typedef struct {
 #define CPC_PBIND_FAILED 10 /* the LWP could not be put on that CPU */
 #define CPC_HV_NO_ACCESS 11
 
+/* Extensions. */
+#define CPC_WARNING 0x100      /* the call does not fail for it */
+#define CPC_CPU_CLAIMED 0x101  /* EAGAIN: a set of somebody else is bound to a CPU */
+#define CPC_NEEDS_SYSTEM 0x102 /* EINVAL: it happens in kernel mode, which is not counted */
+
 /*
  * Receives the failed function's name, the subcode, and what happened as a
  * printf format without newline and its arguments.  errno is already set and is
@@ -117,6 +122,12 @@ void cpc_walk_attrs(cpc_t *cpc, void *arg, void (*action)(void *arg, const char 
 /* Extension.  Is `name` the name of an attribute, on this machine or another one? */
 int cpc_is_attr(cpc_t *cpc, const char *name);
 
+/*
+ * Extension.  Which of `n` known words was a misspelt one meant to be, with a third of its
+ * letters wrong at most (by Levenshtein's distance, without regard to case)?  NULL: none.
+ */
+const char *cpc_nearest(const char *word, const char *const *known, size_t n);
+
 /* Where a name comes from. */
 enum cpc_event_group {
 	CPC_GROUP_USER,	    /* definitions of the user and the system */
@@ -132,9 +143,9 @@ enum cpc_event_group {
  * group by group, in the order above.  Returns 0, or -1 and errno: a file of event
  * definitions cannot be read (EINVAL and others), ENOMEM.
  */
-typedef void(cpc_walk_groups_fn)(void *arg, enum cpc_event_group group, const char *event,
-				 const char *desc);
-int cpc_walk_groups(cpc_t *cpc, void *arg, cpc_walk_groups_fn *action);
+typedef void(cpc_walk_desc_fn)(void *arg, enum cpc_event_group group, const char *event,
+			       const char *desc);
+int cpc_walk_events_desc(cpc_t *cpc, void *arg, cpc_walk_desc_fn *action);
 
 /* An empty set, or NULL and errno: ENOMEM.  cpc_set_create(3CPC). */
 cpc_set_t *cpc_set_create(cpc_t *cpc);
@@ -161,6 +172,14 @@ cpc_set_t *cpc_set_dup(cpc_t *cpc, const cpc_set_t *set);
 int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t preset,
 			uint_t flags, uint_t nattrs, const cpc_attr_t *attrs);
 
+/*
+ * Extension.  Which slots do `n` requests of a set get, in the order in which they are
+ * added?  `slot` has for each the one that its attribute "picnum" asks for, or -1, and then
+ * the one it gets: a request that asks for none takes the next one after the highest before
+ * it that nobody asks for.
+ */
+void cpc_choose_slots(size_t n, int *slot);
+
 /* Changes the preset of a request, from the next bind on.  EINVAL. */
 int cpc_set_request_preset(cpc_t *cpc, cpc_set_t *set, int index, uint64_t preset);
 
@@ -179,13 +198,16 @@ int cpc_set_describe(cpc_t *cpc, const cpc_set_t *set, int index, char *text, si
  * Extension.  What the values of request `index` are to be multiplied with to be in
  * the unit that `*unit` is set to: 1 and "" for plain counts.  Energy counters of the
  * kernel have others (Documentation/ABI/testing/sysfs-bus-event_source-devices-events).
+ * Returns 0, or -1 and errno: EINVAL.
  */
-double cpc_request_scale(cpc_t *cpc, const cpc_set_t *set, int index, const char **unit);
+int cpc_set_request_scale(cpc_t *cpc, const cpc_set_t *set, int index, double *scale,
+			  const char **unit);
 
 /*
  * Extension.  Can the events of a set be counted on that CPU?  0 where one of them has a
  * PMU that does not count there, or that counts on another CPU for this one, too (the
- * files cpus and cpumask of Documentation/ABI/testing/sysfs-bus-event_source-devices).
+ * files cpus and cpumask of Documentation/ABI/testing/sysfs-bus-event_source-devices), else 1.
+ * -1 and errno: EINVAL.
  */
 int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu);
 

@@ -130,7 +130,7 @@ static int print_caps(FILE *f, cpc_t *cpc)
 	print_text(f, "  slots: ", slots);
 	fprintf(f, "\nevent specification syntax:\n"
 		   "  [picN=]event[,attr[N][=val]][,[picN=]event[,attr[N][=val]],...]\n");
-	if (cpc_walk_groups(cpc, &l, list_event) == -1)
+	if (cpc_walk_events_desc(cpc, &l, list_event) == -1)
 		return -1;
 	fill_end(&l.fill);
 	why = why_not_all(cpc);
@@ -178,7 +178,7 @@ static int search(FILE *f, cpc_t *cpc, const char *pattern)
 {
 	struct search s = {.f = f, .pattern = pattern};
 
-	return cpc_walk_groups(cpc, &s, match_event) == 0 ? (int)s.found : -1;
+	return cpc_walk_events_desc(cpc, &s, match_event) == 0 ? (int)s.found : -1;
 }
 
 int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f))

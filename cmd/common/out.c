@@ -46,8 +46,9 @@ void out_header(const struct out *out)
 static void put_value(const struct out *out, const struct row *row, int req, uint64_t val)
 {
 	const char *unit;
-	double scale = cpc_request_scale(out->cpc, out->grp->set[row->set].set, req, &unit);
+	double scale = 1;
 
+	cpc_set_request_scale(out->cpc, out->grp->set[row->set].set, req, &scale, &unit);
 	if (row->mean_of > 0)
 		scale /= row->mean_of;
 	if (scale == 1 && row->mean_of == 0) /* exactly: it was set so */

@@ -9,6 +9,7 @@
 
 #include <err.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Keeps the columns sorted. */
@@ -65,6 +66,19 @@ static void has_symbol(void *arg, int index, const char *symbol, uint64_t addres
 	*(bool *)arg = true;
 }
 
+/* The library's words, unless an attribute that only specs have was meant for an event. */
+static const char *why_refused(const char *event)
+{
+	static const char *const modes[] = {"nouser", "sys"};
+	static char text[256];
+	const char *meant = cpc_nearest(event, modes, sizeof(modes) / sizeof(*modes));
+
+	if (cpcerr_subcode() != CPC_INVALID_EVENT || meant == NULL)
+		return cpcerr_text();
+	snprintf(text, sizeof(text), "unknown event '%s' (did you mean '%s'?)", event, meant);
+	return text;
+}
+
 int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug)
 {
 	struct setgrp_set set = {.text = text, .system_only = true};
@@ -82,15 +96,16 @@ int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug)
 		const struct spec_req *req = &set.spec.req[i];
 
 		if (add_request(cpc, set.set, req) == -1) {
-			warnx("%s", cpcerr_text());
+			warnx("%s", why_refused(req->event));
 			spec_free(&set.spec);
 			return cpcerr_is_usage() ? STATUS_USAGE : STATUS_FAILED;
 		}
-		if (debug)
-			describe(cpc, set.set, (int)i);
 		set.system_only = set.system_only && req->nouser && req->sys;
 		add_column(grp, req->slot);
 	}
+	/* Later requests may take the slots of earlier ones. */
+	for (size_t i = 0; debug && i < set.spec.nreqs; i++)
+		describe(cpc, set.set, (int)i);
 	cpc_walk_symbols(cpc, set.set, &set.symbols, has_symbol);
 	grp->set = reallocarray(grp->set, grp->n + 1, sizeof(*grp->set));
 	if (grp->set == NULL)

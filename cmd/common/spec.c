@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <libcpc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,13 +94,6 @@ static int add_event(struct parser *p, const char *name, bool placed, unsigned s
 	struct spec *spec = p->spec;
 	struct spec_req *req;
 
-	if (!placed) {
-		slot = 0;
-		for (size_t i = 0; i < spec->nreqs; i++) {
-			if (spec->req[i].slot >= slot)
-				slot = spec->req[i].slot + 1;
-		}
-	}
 	req = reallocarray(spec->req, spec->nreqs + 1, sizeof(*req));
 	if (req == NULL)
 		return no_memory(p);
@@ -272,6 +266,23 @@ static int parse_all(struct parser *p, const char *text, bool events)
 	}
 }
 
+/* Slots are known when all events are. */
+static int choose_slots(const struct parser *p)
+{
+	struct spec *spec = p->spec;
+	int *slot = reallocarray(NULL, spec->nreqs + 1, sizeof(*slot));
+
+	if (slot == NULL)
+		return no_memory(p);
+	for (size_t i = 0; i < spec->nreqs; i++)
+		slot[i] = spec->req[i].placed ? (int)spec->req[i].slot : -1;
+	cpc_choose_slots(spec->nreqs, slot);
+	for (size_t i = 0; i < spec->nreqs; i++)
+		spec->req[i].slot = (unsigned)slot[i];
+	free(slot);
+	return 0;
+}
+
 static int check(const struct parser *p)
 {
 	if (p->spec->nreqs == 0)
@@ -294,7 +305,8 @@ int spec_parse(const char *text, const struct spec_names *names, struct spec *sp
 	struct parser p = {.names = names, .spec = spec, .why = why, .why_size = why_size};
 
 	*spec = (struct spec){0};
-	if (parse_all(&p, text, true) == 0 && parse_all(&p, text, false) == 0 && check(&p) == 0)
+	if (parse_all(&p, text, true) == 0 && choose_slots(&p) == 0 &&
+	    parse_all(&p, text, false) == 0 && check(&p) == 0)
 		return 0;
 	spec_free(spec);
 	return -1;

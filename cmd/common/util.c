@@ -5,6 +5,7 @@
  */
 #include "util.h"
 
+#include <bsd/string.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -69,14 +70,34 @@ static struct {
 	char text[1100];
 } last;
 
+/* The library tells facts; what to do about them with these programs is told here. */
+static const char *hint(int subcode)
+{
+	switch (subcode) {
+	case CPC_CPU_CLAIMED:
+		return "; cpustat --shared would count beside it";
+	case CPC_NEEDS_SYSTEM:
+		return "; the attribute sys counts it";
+	default:
+		return "";
+	}
+}
+
 static void keep(const char *fn, int subcode, const char *fmt, va_list ap)
 {
 	int n = 0;
 
+	if (subcode == CPC_WARNING) {
+		vsnprintf(last.text, sizeof(last.text), fmt, ap);
+		warnx("warning: %s", last.text);
+		last.text[0] = '\0';
+		return;
+	}
 	last.subcode = subcode;
 	if (last.debug)
 		n = snprintf(last.text, sizeof(last.text), "%s: ", fn);
 	vsnprintf(last.text + n, sizeof(last.text) - (size_t)n, fmt, ap);
+	strlcat(last.text, hint(subcode), sizeof(last.text));
 }
 
 void cpcerr_install(cpc_t *cpc, bool debug)
@@ -88,6 +109,11 @@ void cpcerr_install(cpc_t *cpc, bool debug)
 const char *cpcerr_text(void)
 {
 	return last.text[0] != '\0' ? last.text : strerror(errno);
+}
+
+int cpcerr_subcode(void)
+{
+	return last.subcode;
 }
 
 bool cpcerr_is_usage(void)

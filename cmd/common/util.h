@@ -29,6 +29,7 @@ bool parse_seconds(const char *text, int64_t *ns);
  */
 void cpcerr_install(cpc_t *cpc, bool debug);
 const char *cpcerr_text(void); /* never NULL; errno's text when there was none */
+int cpcerr_subcode(void);      /* of that message; 0: none */
 bool cpcerr_is_usage(void);    /* was it what the user wrote: exit with STATUS_USAGE? */
 
 /*

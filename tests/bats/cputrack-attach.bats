@@ -392,7 +392,6 @@ refused() {
 @test "without /proc: told" {
 	need_root
 	need_unsanitized "sanitized programs need /proc themselves"
-	export LD_LIBRARY_PATH=$CPC_BUILD
 	# shellcheck disable=SC2016 # for the inner shell
 	go -1 unshare -m sh -c 'umount -l /proc && exec "$@"' sh cputrack -c page-faults true
 	[ "$stderr" = "cputrack: CPU performance counters are not available: /proc is not mounted" ]

@@ -119,7 +119,7 @@ END
 		make -C "$0" -j2 cputrack' "$T/make" "$BATS_TEST_DIRNAME/../..")
 	unset MAKEFLAGS MAKELEVEL
 	go -0 "${build[@]}"
-	sha256sum "$T"/make/lib*.so "$T/make/cputrack" >"$T/alone"
+	sha256sum "$T"/make/lib*.a "$T/make/cputrack" >"$T/alone"
 	track -0 -fe -c page-faults "${build[@]}"
 	[ -z "$stderr" ]
 	sha256sum -c "$T/alone"

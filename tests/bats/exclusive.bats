@@ -39,7 +39,7 @@ need_users() {
 	chmod -R a+rX "$PLACE"
 	chmod 4755 "$PLACE/setuid"
 	NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups
-		env "LD_LIBRARY_PATH=$PLACE" "PATH=$PLACE:$PATH")
+		env "PATH=$PLACE:$PATH")
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 0 ]; then
 		skip "everybody may count whole CPUs here"
 	fi
@@ -48,7 +48,7 @@ need_users() {
 # The user 1000 with CAP_PERFMON.
 need_perfmon() {
 	PERFMON=(setpriv --reuid=1000 --regid=1000 --clear-groups --inh-caps=+perfmon
-		--ambient-caps=+perfmon env "LD_LIBRARY_PATH=$PLACE" "PATH=$PLACE:$PATH")
+		--ambient-caps=+perfmon env "PATH=$PLACE:$PATH")
 	"${PERFMON[@]}" probe cpu >/dev/null || skip "no CAP_PERFMON to give"
 }
 

@@ -17,7 +17,7 @@ setup() {
 	track -0 -T 0 -c page-faults "$WORK/fault" 100
 	here=$(sum_of exit)
 	PATH=$T/at/bin:/usr/bin:/bin
-	go -0 env -u LD_LIBRARY_PATH cputrack -T 0 -c page-faults -o "$ROWS" "$WORK/fault" 100
+	go -0 cputrack -T 0 -c page-faults -o "$ROWS" "$WORK/fault" 100
 	[ "$(sum_of exit)" -ge 100 ]
 	[ $(($(sum_of exit) - here)) -le 10 ]
 }
@@ -55,6 +55,6 @@ int main(void)
 END_C
 	# shellcheck disable=SC2046 # words
 	"${CC:-cc}" -Wall -Wextra -Werror -o "$T/own" "$T/own.c" $(pkg-config --cflags --libs libcpc)
-	go -0 env LD_LIBRARY_PATH="$(pkg-config --variable=libdir libcpc)" "$T/own"
+	go -0 "$T/own"
 	[ "$output" = 100 ]
 }

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "../../libcpc/cpc_impl.h"
+#include "../../libcpc/event/event.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -5,9 +5,9 @@
  */
 #include "fuzz.h"
 
-#include "../../libcpc/cpc_impl.h"
+#include "../../libcpc/perf/perf.h"
 
-static int count_bits(const struct cpci_term *t, uint64_t invert)
+static int count_bits(const struct perf_event_attr *t, uint64_t invert)
 {
 	return __builtin_popcountll(t->config ^ invert) +
 	       __builtin_popcountll(t->config1 ^ invert) +
@@ -16,9 +16,9 @@ static int count_bits(const struct cpci_term *t, uint64_t invert)
 
 static void put(const char *format, uint64_t val)
 {
-	struct cpci_term zero = {0}, ones = {.config = UINT64_MAX,
-					     .config1 = UINT64_MAX,
-					     .config2 = UINT64_MAX};
+	struct perf_event_attr zero = {0}, ones = {.config = UINT64_MAX,
+						   .config1 = UINT64_MAX,
+						   .config2 = UINT64_MAX};
 	uint64_t max, max_again;
 	bool fits = cpci_pmu_put_bits(&zero, format, val, &max);
 	int width;

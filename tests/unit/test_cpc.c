@@ -100,7 +100,8 @@ static void refused_requests(void **state)
 	cpc_set_t *set = cpc_set_create(cpc);
 
 	(void)state;
-	assert_int_equal(cpc_set_add_request(cpc, set, "cpu-clock", 0, CPC_COUNT_USER, 0, NULL), 0);
+	assert_int_equal(cpc_set_add_request(cpc, set, "cpu-clock", 0, CPC_COUNT_USER, 1, &taken),
+			 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		memset(&heard, 0, sizeof(heard));
 		assert_int_equal(cpc_set_add_request(cpc, set, cases[i].event, 0, cases[i].flags,
@@ -271,6 +272,16 @@ static void arithmetic(void **state)
 	cpc_close(cpc);
 }
 
+/* What a request says of itself begins with its slot. */
+static void assert_slot(cpc_t *cpc, const cpc_set_t *set, int index, int slot)
+{
+	char text[256], pic[16];
+
+	snprintf(pic, sizeof(pic), "pic%d ", slot);
+	assert_int_equal(cpc_set_describe(cpc, set, index, text, sizeof(text)), 0);
+	assert_memory_equal(text, pic, strlen(pic));
+}
+
 static void slots(void **state)
 {
 	static char picnum[] = "picnum";
@@ -284,6 +295,11 @@ static void slots(void **state)
 	assert_int_equal(cpc_set_add_request(cpc, set, "faults", 0, CPC_COUNT_USER, 1, &two), 0);
 	/* The next after the highest one, which is 3. */
 	assert_int_equal(cpc_set_add_request(cpc, set, "faults", 0, CPC_COUNT_USER, 0, NULL), 1);
+	assert_slot(cpc, set, 1, 3);
+	/* It makes room for one that asks for that slot. */
+	assert_int_equal(cpc_set_add_request(cpc, set, "faults", 0, CPC_COUNT_USER, 1, &three_), 2);
+	assert_slot(cpc, set, 1, 4);
+	assert_slot(cpc, set, 2, 3);
 	assert_int_equal(cpc_set_add_request(cpc, set, "faults", 0, CPC_COUNT_USER, 1, &three_),
 			 -1);
 	assert_int_equal(heard.subcode, CPC_INVALID_PICNUM);

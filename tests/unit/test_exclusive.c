@@ -86,9 +86,9 @@ static void within_a_process(void **state)
 	need_cpu();
 	assert_int_equal(bind_remote(first), 0);
 	assert_again(bind_remote(second));
-	snprintf(expected, sizeof(expected), "%s: this process counts on CPU %d;", strerror(EAGAIN),
+	snprintf(expected, sizeof(expected), "%s: this process counts on CPU %d", strerror(EAGAIN),
 		 cpu);
-	assert_memory_equal(heard, expected, strlen(expected));
+	assert_string_equal(heard, expected);
 	assert_again(cpc_bind_curlwp(cpc, second, 0));
 	assert_int_equal(cpc_bind_cpu(cpc, cpu, second, CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED),
 			 0);
@@ -191,9 +191,9 @@ static void a_dead_process_holds_nothing(void **state)
 	need_cpu();
 	pid = start_holder(true); /* whose child lives on */
 	assert_again(bind_remote(set));
-	snprintf(expected, sizeof(expected), "%s: process %d (test_exclusive) counts on CPU %d;",
+	snprintf(expected, sizeof(expected), "%s: process %d (test_exclusive) counts on CPU %d",
 		 strerror(EAGAIN), (int)pid, cpu);
-	assert_memory_equal(heard, expected, strlen(expected));
+	assert_string_equal(heard, expected);
 	stop_holder(pid);
 	assert_int_equal(bind_remote(set), 0);
 	kill(-pid, SIGKILL);

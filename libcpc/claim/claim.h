@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * claim.h - one set per CPU, and none on LWPs meanwhile, over all processes.
+ */
+#ifndef CPCI_CLAIM_H
+#define CPCI_CLAIM_H
+
+#include "../diag/diag.h"
+#include "../sys/sys.h"
+
+/* ---- claim.c ------------------------------------------------------------------- */
+
+/* Once it is made, epochs of LWPs hold no more.  NULL: another has that CPU, see `diag`. */
+struct cpci_claim *cpci_claim(int cpu, struct cpci_diag *diag);
+bool cpci_claim_is_for(const struct cpci_claim *claim, int cpu); /* ours; NULL: no */
+void cpci_claim_drop(struct cpci_claim *claim);			 /* NULL: nothing */
+void cpci_claims_forget(void); /* in a forked child: they are the parent's */
+
+/* What was known of claims when a set was bound to an LWP: how many had been made. */
+struct cpci_epoch {
+	uint64_t root, others;
+};
+/* To be taken before an LWP's set counts.  -1: a CPU is claimed, see `diag`. */
+int cpci_epoch_take(struct cpci_epoch *epoch, struct cpci_diag *diag);
+/* Was no CPU claimed up to `ns`, the time now?  Safe in signal handlers. */
+bool cpci_epoch_holds(const struct cpci_epoch *epoch, int64_t ns);
+
+/* ---- claim_dir.c: where claims are, one file for each ------------------------------ */
+
+enum cpci_claim_dir { CPCI_DIR_ROOT, CPCI_DIR_USERS, CPCI_DIR_NONE };
+extern const char *const cpci_claim_path[];
+#define CPCI_CLAIM_PREFIX "cpc-cpu" /* of a claim's name; then CPU-TOKEN-RANDOM */
+
+typedef _Atomic uint64_t cpci_token_t;
+
+struct cpci_holder {
+	int cpu;
+	pid_t pid; /* 0: another PID namespace's */
+};
+
+/* The directory, if nobody can remove there what is another's; -1 and errno. */
+int cpci_claim_dir_open(enum cpci_claim_dir which);
+/* The mutex of our user's claims; closing it gives it back.  -1: it is not to be had. */
+int cpci_claim_mutex(int dir);
+/*
+ * Finds a claim of another process on `cpu`, or on any (-1).  `own`: the token of our
+ * own ones.  `tidy`: where what dead processes left shall be removed; takes the mutex.
+ * Safe in signal handlers.
+ */
+bool cpci_claim_find(int cpu, const cpci_token_t *own, enum cpci_claim_dir tidy,
+		     struct cpci_holder *holder);
+
+#endif /* CPCI_CLAIM_H */

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * attr.c - attributes of requests: fields of the PMU that counts the event, by the
+ * names that the kernel or Solaris gives them.
+ */
+#include "event.h"
+
+#include <errno.h>
+#include <string.h>
+
+/*
+ * Those that some machine has: what this one has is found out.  Without a field the
+ * field has the same name.
+ */
+static const struct known {
+	const char *name;
+	const char *field;
+	bool negated;	 /* it clears its field */
+	const char *why; /* why it cannot be had anywhere */
+} known[] = {
+	/* of Linux on x86 */
+	{.name = "event"},
+	{.name = "umask"},
+	{.name = "edge"},
+	{.name = "inv"},
+	{.name = "cmask"},
+	{.name = "any"},
+	{.name = "in_tx"},
+	{.name = "in_tx_cp"},
+	{.name = "ldlat"},
+	{.name = "offcore_rsp"},
+	{.name = "frontend"},
+	/* and on Arm */
+	{.name = "long"},
+	{.name = "rdpmc"},
+	{.name = "threshold"},
+	{.name = "threshold_compare"},
+	{.name = "threshold_count"},
+	/* of Solaris */
+	{.name = "pc"},
+	{.name = "noedge", .field = "edge", .negated = true},
+	{.name = "emask", .field = "umask"},
+	{.name = "compl"},
+	{.name = "tag"},
+	{.name = "cascade"},
+	{.name = "int", .why = "the kernel keeps the interrupts of the counters to itself"},
+};
+
+static const struct known *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (strcmp(known[i].name, name) == 0)
+			return &known[i];
+	}
+	return NULL;
+}
+
+bool cpci_attr_is(const char *name)
+{
+	char pmu[CPCI_PMU_NAME], format[CPCI_PMU_TEXT];
+
+	return find(name) != NULL ||
+	       (cpci_pmu_name(PERF_TYPE_RAW, pmu) && cpci_pmu_format(pmu, name, format));
+}
+
+static void try_field(void *arg, const char *field)
+{
+	cpci_suggest_try(arg, field);
+}
+
+void cpci_attr_try(struct cpci_suggest *suggest)
+{
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		cpci_suggest_try(suggest, known[i].name);
+}
+
+static int unknown(const char *event, const char *name, const char *pmu, struct cpci_diag *diag)
+{
+	struct cpci_suggest suggest;
+
+	cpci_suggest_start(&suggest, name);
+	cpci_attr_try(&suggest);
+	if (pmu != NULL)
+		cpci_pmu_walk_format(pmu, &suggest, try_field);
+	if (suggest.best[0] != '\0')
+		cpci_diag(diag, EINVAL, CPC_INVALID_ATTRIBUTE,
+			  "unknown attribute '%s' of event '%s' (did you mean '%s'?)", name, event,
+			  suggest.best);
+	else
+		cpci_diag(diag, EINVAL, CPC_INVALID_ATTRIBUTE,
+			  "unknown attribute '%s' of event '%s'", name, event);
+	return -1;
+}
+
+/* A known attribute, but not of that term. */
+static int refuse(const struct cpci_term *term, const char *event, const char *name,
+		  const char *pmu, struct cpci_diag *diag)
+{
+	if (cpci_perf_is_software(&term->attr))
+		cpci_diag(diag, EINVAL, CPC_INVALID_ATTRIBUTE,
+			  "event '%s' has no attribute '%s': it is not counted by a PMU", event,
+			  name);
+	else if (pmu != NULL)
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "attribute '%s' of event '%s' cannot be set: PMU '%s' has no such field",
+			  name, event, pmu);
+	else if (cpci_perf_have_core_pmu())
+		cpci_diag(diag, EINVAL, CPC_INVALID_ATTRIBUTE,
+			  "attribute '%s' does not go with event '%s', whose code the kernel "
+			  "chooses; name an event of the CPU, or give its code",
+			  name, event);
+	else
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "attribute '%s' of event '%s' cannot be set: the kernel has no hardware "
+			  "counters on this machine",
+			  name, event);
+	return -1;
+}
+
+static int set_field(struct cpci_term *term, const char *event, const cpc_attr_t *attr,
+		     struct cpci_diag *diag)
+{
+	const struct known *how = find(attr->ca_name);
+	const char *field = attr->ca_name, *pmu = NULL;
+	char buf[CPCI_PMU_NAME], format[CPCI_PMU_TEXT];
+	uint64_t val = attr->ca_val, max;
+
+	if (how != NULL && how->field != NULL)
+		field = how->field;
+	/* What the kernel numbers itself has no fields. */
+	if (!cpci_perf_is_software(&term->attr) && term->attr.type != PERF_TYPE_HARDWARE &&
+	    term->attr.type != PERF_TYPE_HW_CACHE && cpci_pmu_name(term->attr.type, buf))
+		pmu = buf;
+	if (pmu == NULL || !cpci_pmu_format(pmu, field, format))
+		return cpci_attr_is(attr->ca_name) ? refuse(term, event, attr->ca_name, pmu, diag)
+						   : unknown(event, attr->ca_name, pmu, diag);
+	if (how != NULL && how->negated && val <= 1)
+		val = !val;
+	if (cpci_pmu_put_bits(&term->attr, format, val, &max))
+		return 0;
+	cpci_diag(diag, EINVAL, CPC_ATTRIBUTE_OUT_OF_RANGE,
+		  "attribute '%s' of event '%s' is at most 0x%llx, not 0x%llx", attr->ca_name,
+		  event, (unsigned long long)max, (unsigned long long)attr->ca_val);
+	return -1;
+}
+
+int cpci_attr_apply(struct cpci_event *event, const char *name, const cpc_attr_t *attr,
+		    struct cpci_diag *diag)
+{
+	const struct known *how = find(attr->ca_name);
+
+	if (how != NULL && how->why != NULL) {
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "attribute '%s' of event '%s' cannot be set: %s", attr->ca_name, name,
+			  how->why);
+		return -1;
+	}
+	for (uint_t i = 0; i < event->nterms; i++) {
+		if (set_field(&event->term[i], name, attr, diag) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+struct visitor {
+	void *arg;
+	void (*action)(void *arg, const char *attr);
+};
+
+static void visit_field(void *arg, const char *field)
+{
+	const struct visitor *v = arg;
+
+	v->action(v->arg, field);
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (known[i].field != NULL && strcmp(known[i].field, field) == 0)
+			v->action(v->arg, known[i].name);
+	}
+}
+
+void cpci_attr_walk(void *arg, void (*action)(void *arg, const char *attr))
+{
+	struct visitor v = {.arg = arg, .action = action};
+	char pmu[CPCI_PMU_NAME];
+
+	if (cpci_pmu_name(PERF_TYPE_RAW, pmu))
+		cpci_pmu_walk_format(pmu, &v, visit_field);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * definition.c - events that are defined as sums and differences of other events.
+ */
+#include "event.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define MAX_DEPTH 8 /* definitions in terms of definitions */
+
+/* One event of an expression, added to `event` with its sign. */
+static int add_part(const struct cpci_def *def, const char *part, bool minus, uint_t flags,
+		    struct cpci_event *event, struct cpci_diag *diag)
+{
+	struct cpci_event sub = {.defs = event->defs, .depth = event->depth + 1, .scale = 1};
+	struct cpci_diag why;
+	char prefixed[256];
+	int known = 0;
+
+	/*
+	 * In a section for some machines, names are those of their PMU; in the shipped
+	 * ones for all, those that the kernel has for all.
+	 */
+	if (def->arch || def->source != CPCI_DEF_USER) {
+		snprintf(prefixed, sizeof(prefixed), "%s::%s",
+			 def->arch ? event->defs->pmu : "perf", part);
+		known = cpci_event_pfm(prefixed, flags, &sub, &why);
+	}
+	if (known != 1 && cpci_event_resolve(part, flags, &sub, &why) == -1) {
+		*diag = why;
+		if (event->depth > 0)
+			return -1; /* the definition that the user named tells where */
+		cpci_diag(diag, why.err, why.subcode, "%s:%d: '%s' cannot be had: %s", def->file,
+			  def->line, def->name, why.text);
+		return -1;
+	}
+	if (event->nterms > 0 && (sub.scale != event->scale)) {
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+			  "%s:%d: '%s' adds up events in different units", def->file, def->line,
+			  def->name);
+		return -1;
+	}
+	if (event->nterms + sub.nterms > CPCI_MAX_TERMS) {
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+			  "%s:%d: '%s' is made of more than %d events", def->file, def->line,
+			  def->name, CPCI_MAX_TERMS);
+		return -1;
+	}
+	event->scale = sub.scale;
+	strlcpy(event->unit, sub.unit, sizeof(event->unit));
+	for (uint_t i = 0; i < sub.nterms; i++) {
+		event->term[event->nterms] = sub.term[i];
+		event->term[event->nterms++].minus = sub.term[i].minus != minus;
+	}
+	return 0;
+}
+
+/* An expression of which check_expr() finds nothing wrong. */
+static int evaluate(const struct cpci_def *def, uint_t flags, struct cpci_event *event,
+		    struct cpci_diag *diag)
+{
+	bool minus = false;
+	char part[CPCI_MAX_PART];
+	size_t n;
+
+	if (def->error != NULL) {
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "%s:%d: '%s' is not an event: %s",
+			  def->file, def->line, def->name, def->error);
+		return -1;
+	}
+	if (event->depth >= MAX_DEPTH) {
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+			  "%s:%d: the definition of '%s' goes in circles", def->file, def->line,
+			  def->name);
+		return -1;
+	}
+	for (const char *p = def->expr; *p != '\0'; p += n + strspn(p + n, " \t")) {
+		n = strcspn(p, " \t");
+		if (n == 1 && (*p == '+' || *p == '-')) {
+			minus = *p == '-';
+			continue;
+		}
+		snprintf(part, sizeof(part), "%.*s", (int)n, p);
+		if (add_part(def, part, minus, flags, event, diag) == -1)
+			return -1;
+	}
+	return 1;
+}
+
+static int lookup(enum cpci_source source, const char *name, uint_t flags, struct cpci_event *event,
+		  struct cpci_diag *diag)
+{
+	const struct cpci_defs *defs = event->defs;
+	bool elsewhere = false;
+
+	for (size_t i = 0; defs != NULL && i < defs->n; i++) {
+		const struct cpci_def *def = &defs->def[i];
+
+		if (def->source != source || strcasecmp(def->name, name) != 0)
+			continue;
+		if (def->here)
+			return evaluate(def, flags, event, diag);
+		elsewhere = true;
+	}
+	if (!elsewhere)
+		return 0;
+	cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+		  "cannot count '%s': no event that is known for the CPU of this machine (%s) "
+		  "counts the same",
+		  name, defs->pmu != NULL ? defs->pmu : "not known to libpfm4");
+	return -1;
+}
+
+int cpci_event_user(const char *name, uint_t flags, struct cpci_event *event,
+		    struct cpci_diag *diag)
+{
+	return lookup(CPCI_DEF_USER, name, flags, event, diag);
+}
+
+int cpci_event_solaris(const char *name, uint_t flags, struct cpci_event *event,
+		       struct cpci_diag *diag)
+{
+	return lookup(CPCI_DEF_SOLARIS, name, flags, event, diag);
+}
+
+int cpci_event_generic(const char *name, uint_t flags, struct cpci_event *event,
+		       struct cpci_diag *diag)
+{
+	return lookup(CPCI_DEF_GENERIC, name, flags, event, diag);
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * defs.c - files of event definitions: names that stand for other events.
+ *
+ *     name = event [+|- event]...  # description
+ *
+ * A line "[pmu,pmu]" begins a section for machines whose core PMU has one of these
+ * libpfm4 names, "[*]" one for all.  The first definition that fits the machine wins.
+ */
+#include "event.h"
+
+#include <bsd/string.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* The shipped definitions, made of libcpc/events/ by the build. */
+extern const char cpci_events_solaris[], cpci_events_generic[];
+
+/* A line of a definition file, as it is read. */
+struct reader {
+	struct cpci_defs *defs;
+	enum cpci_source source;
+	const char *file;
+	int line;
+	bool here; /* the section is for this machine */
+	bool arch; /* it is for some machines only */
+	struct cpci_diag *diag;
+};
+
+static char *trim(char *s)
+{
+	char *end;
+
+	s += strspn(s, " \t\r");
+	end = s + strlen(s);
+	while (end > s && strchr(" \t\r", end[-1]) != NULL)
+		*--end = '\0';
+	return s;
+}
+
+static int nomem(const struct reader *r)
+{
+	cpci_diag_nomem(r->diag);
+	return -1;
+}
+
+/* A malformed line spoils nothing but what it defines.  -1: out of memory. */
+static int warn(const struct reader *r, const char *what)
+{
+	struct cpci_defs *defs = r->defs;
+	char **warning = reallocarray(defs->warning, defs->nwarnings + 1, sizeof(*warning));
+
+	if (warning == NULL)
+		return nomem(r);
+	defs->warning = warning;
+	if (asprintf(&warning[defs->nwarnings], "%s:%d: %s", r->file, r->line, what) == -1)
+		return nomem(r);
+	defs->nwarnings++;
+	return 0;
+}
+
+/* "skl,skx": is this machine's core PMU among them? */
+static bool lists(const char *pmus, const char *mine)
+{
+	size_t n;
+
+	for (const char *p = pmus; *p != '\0'; p += n + (p[n] == ',')) {
+		n = strcspn(p, ",");
+		if (mine != NULL && strlen(mine) == n && strncasecmp(p, mine, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int read_section(struct reader *r, char *line)
+{
+	size_t n = strlen(line);
+
+	if (n < 3 || line[n - 1] != ']') {
+		/* Whom the definitions that follow are for is not known: for nobody. */
+		r->here = false;
+		r->arch = true;
+		return warn(r, "a section is [pmu,...] or [*]");
+	}
+	line[n - 1] = '\0';
+	r->arch = strcmp(line + 1, "*") != 0;
+	r->here = !r->arch || lists(line + 1, r->defs->pmu);
+	return 0;
+}
+
+/* `error` is NULL, or what is wrong with the expression.  -1: out of memory. */
+static int add(struct reader *r, const char *name, const char *expr, const char *desc,
+	       const char *error)
+{
+	struct cpci_defs *defs = r->defs;
+	struct cpci_def *def;
+
+	def = reallocarray(defs->def, defs->n + 1, sizeof(*def));
+	if (def == NULL)
+		return nomem(r);
+	defs->def = def;
+	def += defs->n;
+	*def = (struct cpci_def){.source = r->source,
+				 .line = r->line,
+				 .arch = r->arch,
+				 .here = r->here,
+				 .file = strdup(r->file),
+				 .name = strdup(name),
+				 .expr = strdup(expr),
+				 .desc = strdup(desc),
+				 .error = error != NULL ? strdup(error) : NULL};
+	defs->n++;
+	if (def->file == NULL || def->name == NULL || def->expr == NULL || def->desc == NULL ||
+	    (error != NULL && def->error == NULL))
+		return nomem(r);
+	return 0;
+}
+
+/* What is wrong with the name that a line defines; NULL: nothing. */
+static const char *check_name(const struct reader *r, const char *name)
+{
+	if (*name == '\0' || strpbrk(name, " \t,:/") != NULL)
+		return "the name of an event has no blanks, commas, colons and slashes";
+	if (r->source == CPCI_DEF_USER && (cpci_attr_is(name) || isdigit((unsigned char)*name)))
+		return "the name of an event is not that of an attribute, nor a number";
+	return NULL;
+}
+
+/* "a - b + c": operators stand alone, since names contain them.  NULL: it is well formed. */
+static const char *check_expr(const char *expr)
+{
+	bool want_event = true;
+	size_t n;
+
+	if (*expr == '\0')
+		return "an event is missing after '='";
+	if (strchr(expr, ',') != NULL && strchr(expr, '/') == NULL)
+		return "a definition has no attributes: \":k\" after a name of libpfm4 is for "
+		       "kernel mode";
+	for (const char *p = expr; *p != '\0'; p += n + strspn(p + n, " \t")) {
+		bool is_operator;
+
+		n = strcspn(p, " \t");
+		is_operator = n == 1 && (*p == '+' || *p == '-');
+		if (is_operator == want_event || n >= CPCI_MAX_PART)
+			return "an expression is event [+|- event]...";
+		want_event = is_operator;
+	}
+	return want_event ? "an expression is event [+|- event]..." : NULL;
+}
+
+static int read_line(struct reader *r, char *line)
+{
+	char *hash = strchr(line, '#'), *desc = hash != NULL ? hash + 1 : line + strlen(line);
+	char *eq, *name, *expr;
+	const char *error;
+
+	if (hash != NULL)
+		*hash = '\0';
+	desc = trim(desc);
+	line = trim(line);
+	if (*line == '\0')
+		return 0;
+	if (*line == '[')
+		return read_section(r, line);
+	eq = strchr(line, '=');
+	if (eq == NULL)
+		return warn(r, "a definition is: name = event [+|- event]...  # description");
+	*eq = '\0';
+	name = trim(line);
+	expr = trim(eq + 1);
+	error = check_name(r, name);
+	if (error != NULL)
+		return warn(r, error);
+	error = check_expr(expr);
+	if (error != NULL && warn(r, error) == -1)
+		return -1;
+	return add(r, name, expr, desc, error);
+}
+
+/* Reads a whole text, which it changes. */
+static int read_text(struct reader *r, char *text)
+{
+	char *next;
+
+	r->here = true;
+	r->arch = false;
+	for (r->line = 1; text != NULL; r->line++, text = next) {
+		next = strchr(text, '\n');
+		if (next != NULL)
+			*next++ = '\0';
+		if (read_line(r, text) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+static int read_builtin(struct reader *r, const char *file, enum cpci_source source,
+			const char *text)
+{
+	char *copy = strdup(text);
+	int rc;
+
+	if (copy == NULL)
+		return nomem(r);
+	r->file = file;
+	r->source = source;
+	rc = read_text(r, copy);
+	free(copy);
+	return rc;
+}
+
+static int unreadable(const struct reader *r, const char *path)
+{
+	cpci_diag(r->diag, errno, 0, "cannot read event definitions '%s': %s", path,
+		  strerror(errno));
+	return -1;
+}
+
+/* A file of the user's; one that is not there is no error unless it `must` be. */
+static int read_file(struct reader *r, const char *path, bool must)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = fopen(path, "re");
+	int rc = 0;
+
+	r->file = path;
+	r->line = 0;
+	r->source = CPCI_DEF_USER;
+	if (f == NULL) {
+		/* HOME may be another user's, as after setpriv(1). */
+		if (!must && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
+			return 0;
+		return unreadable(r, path);
+	}
+	/* No text has a NUL byte, so this is all of it. */
+	if (getdelim(&text, &size, '\0', f) > 0)
+		rc = read_text(r, text);
+	else if (ferror(f))
+		rc = unreadable(r, path);
+	free(text);
+	fclose(f);
+	return rc;
+}
+
+/* What CPC_EVENTS names, and the configuration of the user and of the system. */
+static int read_files(struct reader *r)
+{
+	const char *env = getenv("CPC_EVENTS"), *dir = getenv("XDG_CONFIG_HOME");
+	const char *home = getenv("HOME");
+	char path[4096];
+
+	if (env != NULL && *env != '\0' && read_file(r, env, true) == -1)
+		return -1;
+	path[0] = '\0';
+	if (dir != NULL && *dir == '/')
+		snprintf(path, sizeof(path), "%s/cpc/events.def", dir);
+	else if (home != NULL && *home == '/')
+		snprintf(path, sizeof(path), "%s/.config/cpc/events.def", home);
+	if (*path != '\0' && read_file(r, path, false) == -1)
+		return -1;
+	return read_file(r, "/etc/cpc/events.def", false);
+}
+
+struct cpci_defs *cpci_defs_new(struct cpci_diag *diag)
+{
+	struct cpci_defs *defs = calloc(1, sizeof(*defs));
+	struct reader r = {.defs = defs, .file = "", .diag = diag};
+	struct cpci_core_pmu core;
+
+	if (defs == NULL) {
+		cpci_diag_nomem(diag);
+		return NULL;
+	}
+	if (cpci_pfm_core(&core))
+		defs->pmu = core.name;
+	if (read_files(&r) == 0 &&
+	    read_builtin(&r, "solaris.def", CPCI_DEF_SOLARIS, cpci_events_solaris) == 0 &&
+	    read_builtin(&r, "generic.def", CPCI_DEF_GENERIC, cpci_events_generic) == 0)
+		return defs;
+	cpci_defs_free(defs);
+	return NULL;
+}
+
+void cpci_defs_free(struct cpci_defs *defs)
+{
+	if (defs == NULL)
+		return;
+	for (size_t i = 0; i < defs->n; i++) {
+		free(defs->def[i].file);
+		free(defs->def[i].name);
+		free(defs->def[i].expr);
+		free(defs->def[i].desc);
+		free(defs->def[i].error);
+	}
+	for (size_t i = 0; i < defs->nwarnings; i++)
+		free(defs->warning[i]);
+	free(defs->warning);
+	free(defs->def);
+	free(defs);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * event.c - from the name of an event to the counter of the kernel.
+ */
+#include "event.h"
+
+#include <errno.h>
+
+/* The first that knows the name wins. */
+static const struct {
+	const char *name;
+	cpci_resolver *resolve;
+} resolvers[] = {
+	{"user definition", cpci_event_user}, {"Solaris name", cpci_event_solaris},
+	{"generic name", cpci_event_generic}, {"libpfm4", cpci_event_pfm},
+	{"kernel", cpci_event_software},      {"breakpoint", cpci_event_breakpoint},
+	{"sysfs", cpci_event_sysfs},	      {"tracepoint", cpci_event_tracepoint},
+	{"raw code", cpci_event_raw}, /* the last: it takes all that begins with a digit */
+};
+
+static void try_name(void *arg, const char *name, const char *desc)
+{
+	(void)desc;
+	cpci_suggest_try(arg, name);
+}
+
+static void unknown(const char *name, const struct cpci_defs *defs, struct cpci_diag *diag)
+{
+	struct cpci_suggest suggest;
+	const char *cpu;
+
+	if (cpci_pfm_elsewhere(name, &cpu)) {
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': it is an event of another CPU (%s)", name, cpu);
+		return;
+	}
+	cpci_suggest_start(&suggest, name);
+	for (size_t i = 0; defs != NULL && i < defs->n; i++)
+		cpci_suggest_try(&suggest, defs->def[i].name);
+	cpci_software_walk(&suggest, try_name);
+	cpci_pfm_walk(&suggest, try_name);
+	cpci_pfm_walk_core(&suggest, try_name);
+	cpci_attr_try(&suggest); /* written without a value, it is taken for an event */
+	if (suggest.best[0] != '\0')
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+			  "unknown event '%s' (did you mean '%s'?)", name, suggest.best);
+	else
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "unknown event '%s'", name);
+}
+
+/*
+ * An event of the core PMU counts on one kind of cores only: where there are several
+ * kinds, makes it the sum over them all.  -1: these are too many terms.
+ */
+static int spread(struct cpci_event *event)
+{
+	const struct cpci_cores *all = cpci_cores();
+	const struct cpci_event one = *event;
+
+	if (all->n < 2)
+		return 0;
+	event->nterms = 0;
+	for (uint_t i = 0; i < one.nterms; i++) {
+		const struct cpci_term *term = &one.term[i];
+		uint32_t type = term->attr.type;
+		bool generic = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE;
+		size_t n = generic || type == PERF_TYPE_RAW ? all->n : 1;
+
+		if (event->nterms + n > CPCI_MAX_TERMS)
+			return -1;
+		for (size_t k = 0; k < n; k++) {
+			struct cpci_term *copy = &event->term[event->nterms++];
+
+			*copy = *term;
+			if (generic)
+				copy->attr.config |= (uint64_t)all->core[k].type << CPCI_CORE_SHIFT;
+			else if (n > 1)
+				copy->attr.type = all->core[k].type;
+		}
+	}
+	return 0;
+}
+
+int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
+		       struct cpci_diag *diag)
+{
+	int known = 0;
+
+	for (size_t i = 0; known == 0 && i < sizeof(resolvers) / sizeof(*resolvers); i++) {
+		event->nterms = 0;
+		event->scale = 1;
+		event->unit[0] = '\0';
+		event->resolver = resolvers[i].name;
+		known = resolvers[i].resolve(name, flags, event, diag);
+	}
+	if (known == 0)
+		unknown(name, event->defs, diag);
+	if (known != 1)
+		return -1;
+	for (uint_t i = 0; i < event->nterms; i++)
+		cpci_perf_finish(&event->term[i].attr);
+	if (event->depth == 0 && spread(event) == -1) {
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': for the %zu kinds of cores of this machine it takes "
+			  "more than %d counters",
+			  name, cpci_cores()->n, CPCI_MAX_TERMS);
+		return -1;
+	}
+	return 0;
+}

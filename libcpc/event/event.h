@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * event.h - from the name of an event to counters of the kernel.
+ *
+ * A resolver for each kind of name turns it into terms, each of which is one counter.
+ */
+#ifndef CPCI_EVENT_H
+#define CPCI_EVENT_H
+
+#include "../perf/perf.h"
+
+#include <libcpc.h>
+
+/* One counter of the kernel. */
+struct cpci_term {
+	bool minus; /* its count is taken away from the event's, not added to it */
+	struct perf_event_attr attr;
+	/*
+	 * Breakpoints: "", or what attr.bp_addr is an offset to.  attr.bp_len may be 0 then:
+	 * as long as the symbol.
+	 */
+	char symbol[256];
+};
+
+#define CPCI_MAX_TERMS 8
+
+/* What a name stands for: a sum and difference of terms, mostly one. */
+struct cpci_event {
+	const struct cpci_defs *defs; /* given: the definitions to look in */
+	uint_t depth;		      /* given: how many led here, lest they go in circles */
+	const char *resolver;	      /* who knew the name */
+	double scale;		      /* what a count is to be multiplied with... */
+	char unit[16];		      /* ...to be in this unit; "": it is a number */
+	uint_t nterms;
+	struct cpci_term term[CPCI_MAX_TERMS];
+};
+
+/* ---- event.c ------------------------------------------------------------------ */
+
+/*
+ * Fills in `event`, whose defs and depth are given, by its name and CPC_COUNT flags.
+ * -1: see `diag`.
+ */
+int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
+		       struct cpci_diag *diag);
+
+/*
+ * The resolvers.  1: the terms of `event` are it; 0: not one of mine; -1: mine, but
+ * it cannot be had, and `diag` says why.
+ */
+typedef int cpci_resolver(const char *name, uint_t flags, struct cpci_event *event,
+			  struct cpci_diag *diag);
+cpci_resolver cpci_event_user, cpci_event_solaris, cpci_event_generic; /* definition.c */
+cpci_resolver cpci_event_pfm;					       /* pfm.c */
+cpci_resolver cpci_event_software, cpci_event_raw;		       /* kernel.c */
+cpci_resolver cpci_event_breakpoint;				       /* breakpoint.c */
+cpci_resolver cpci_event_sysfs;					       /* sysfs.c */
+cpci_resolver cpci_event_tracepoint;				       /* tracepoint.c */
+
+/* single.c: makes `event` the one term `attr`, in the modes of `flags`. */
+void cpci_event_single(struct cpci_event *event, const struct perf_event_attr *attr, uint_t flags);
+
+/* Names and descriptions of an event each. */
+typedef void cpci_walk_fn(void *arg, const char *name, const char *desc);
+void cpci_software_walk(void *arg, cpci_walk_fn *action); /* those that libpfm4 does not know */
+void cpci_pfm_walk(void *arg, cpci_walk_fn *action);	  /* the kernel's generic ones, short */
+void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action); /* those of the core PMU */
+void cpci_sysfs_walk(void *arg, cpci_walk_fn *action);	  /* those of all other PMUs */
+
+/* ---- defs.c: definitions of events, in the order in which they are looked at ----- */
+
+#define CPCI_MAX_PART 200 /* the name of an event in an expression */
+
+enum cpci_source { CPCI_DEF_USER, CPCI_DEF_SOLARIS, CPCI_DEF_GENERIC };
+
+struct cpci_def {
+	enum cpci_source source;
+	char *file;
+	int line;
+	bool arch; /* its names are those of the core PMU */
+	bool here; /* it is for this machine */
+	char *name, *expr, *desc;
+	char *error; /* NULL, or what is wrong with it: only who uses it fails */
+};
+
+struct cpci_defs {
+	const char *pmu; /* the core PMU's name; NULL: unknown */
+	size_t n;
+	struct cpci_def *def;
+	size_t nwarnings;
+	char **warning; /* "FILE:LINE: what is wrong", for each malformed line */
+};
+
+/* Reads the user's files and the shipped definitions.  NULL: see `diag`. */
+struct cpci_defs *cpci_defs_new(struct cpci_diag *diag);
+void cpci_defs_free(struct cpci_defs *defs);
+
+/* ---- pfm.c ----------------------------------------------------------------------- */
+
+struct cpci_core_pmu {
+	const char *name, *desc;
+	uint_t ncounters; /* general and fixed ones */
+};
+/* What libpfm4 takes this machine's core PMU for; false: none that it knows. */
+bool cpci_pfm_core(struct cpci_core_pmu *pmu);
+/* Is it an event of another CPU, and of which? */
+bool cpci_pfm_elsewhere(const char *name, const char **desc);
+
+/* ---- attr.c: attributes of requests ------------------------------------------------ */
+
+/* Sets an attribute of a resolved event called `name`.  -1: see `diag`. */
+int cpci_attr_apply(struct cpci_event *event, const char *name, const cpc_attr_t *attr,
+		    struct cpci_diag *diag);
+bool cpci_attr_is(const char *name);		  /* on some machine */
+void cpci_attr_try(struct cpci_suggest *suggest); /* their names */
+/* Those that the core PMU has here. */
+void cpci_attr_walk(void *arg, void (*action)(void *arg, const char *attr));
+
+#endif /* CPCI_EVENT_H */

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * pfm.c - events by the names of libpfm4.
+ */
+#include "event.h"
+
+#include <bsd/string.h>
+#include <ctype.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Its copy of linux/perf_event.h cannot be included beside the original. */
+#define __PERFMON_PERF_EVENT_H__
+#include <perfmon/pfmlib_perf_event.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int initialized; /* what pfm_initialize returned; set once */
+
+static void initialize(void)
+{
+	initialized = pfm_initialize();
+}
+
+/* Looking for tracepoints makes this slow where debugfs is mounted: only when needed. */
+static bool usable(void)
+{
+	pthread_once(&once, initialize);
+	return initialized == PFM_SUCCESS;
+}
+
+static int encode(const char *name, int modes, struct cpci_term *term)
+{
+	/* No larger than what libpfm4 knows, which is copied as a whole. */
+	struct perf_event_attr attr = {.size = PERF_ATTR_SIZE_VER1};
+	pfm_perf_encode_arg_t arg = {.attr = &attr, .size = sizeof(arg)};
+	int rc = pfm_get_os_event_encoding(name, modes, PFM_OS_PERF_EVENT, &arg);
+
+	if (rc == PFM_SUCCESS)
+		*term = (struct cpci_term){.attr = attr};
+	return rc;
+}
+
+/*
+ * CPUs without tables in libpfm4 4.13 whose events are those of one that has them: Linux's
+ * own tables are for both, too (tools/perf/pmu-events/arch/arm64/mapfile.csv).
+ */
+static const struct standin {
+	uint64_t midr; /* implementer and part */
+	const char *desc, *pmu;
+} standins[] = {
+	{0x4100d080, "ARM Cortex A72", "arm_ac57"},
+	{0x4100d0b0, "ARM Cortex A76", "arm_n1"},
+};
+
+/* That of this machine, and libpfm4's PMU; NULL: none, or it is not needed. */
+static const struct standin *find_standin(pfm_pmu_info_t *info)
+{
+	FILE *f = fopen("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", "re");
+	unsigned long long midr = 0;
+	pfm_pmu_t pmu;
+
+	if (f == NULL)
+		return NULL;
+	if (fscanf(f, "%llx", &midr) != 1)
+		midr = 0;
+	fclose(f);
+	for (size_t i = 0; i < sizeof(standins) / sizeof(*standins); i++) {
+		if ((midr & 0xff00fff0) != standins[i].midr)
+			continue;
+		pfm_for_all_pmus(pmu) {
+			*info = (pfm_pmu_info_t){.size = sizeof(*info)};
+			if (pfm_get_pmu_info(pmu, info) == PFM_SUCCESS &&
+			    strcmp(info->name, standins[i].pmu) == 0)
+				return info->is_present ? NULL : &standins[i];
+		}
+	}
+	return NULL;
+}
+
+/* The length of what comes before unit masks and modifiers, after a PMU's prefix. */
+static size_t event_length(const char *name)
+{
+	return strcspn(name, ":.");
+}
+
+static const char *skip_pmu(const char *name)
+{
+	const char *colons = strstr(name, "::");
+
+	return colons != NULL ? colons + 2 : name;
+}
+
+/* Does the PMU have an event of that name? */
+static bool has_event(const pfm_pmu_info_t *pmu, const char *name, uint64_t *code)
+{
+	size_t n = event_length(name);
+	pfm_event_info_t event;
+
+	for (int i = pmu->first_event; i != -1; i = pfm_get_event_next(i)) {
+		event = (pfm_event_info_t){.size = sizeof(event)};
+		if (pfm_get_event_info(i, PFM_OS_NONE, &event) == PFM_SUCCESS &&
+		    strlen(event.name) == n && strncasecmp(event.name, name, n) == 0) {
+			*code = event.code;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ":u:k" after a name takes the place of the flags. */
+static bool parse_modes(const char *mods, uint_t *flags)
+{
+	uint_t modes = 0;
+
+	for (; *mods != '\0'; mods += 2) {
+		if (mods[1] == 'u')
+			modes |= CPC_COUNT_USER;
+		else if (mods[1] == 'k')
+			modes |= CPC_COUNT_SYSTEM;
+		else
+			return false;
+		if (mods[2] != '\0' && mods[2] != ':' && mods[2] != '.')
+			return false;
+	}
+	if (modes != 0)
+		*flags = modes;
+	return true;
+}
+
+/* An event of the CPU by the tables of its stand-in: these have no unit masks. */
+static bool encode_standin(const char *name, uint_t flags, struct cpci_term *term)
+{
+	const char *event = skip_pmu(name);
+	size_t n = event == name ? 0 : (size_t)(event - name) - 2;
+	pfm_pmu_info_t info;
+	uint64_t code;
+
+	if (find_standin(&info) == NULL || !parse_modes(event + event_length(event), &flags) ||
+	    (n > 0 && (strlen(info.name) != n || strncasecmp(info.name, name, n) != 0)) ||
+	    !has_event(&info, event, &code))
+		return false;
+	*term = (struct cpci_term){.attr = {.type = PERF_TYPE_RAW, .config = code}};
+	cpci_perf_set_modes(&term->attr, flags);
+	return true;
+}
+
+bool cpci_pfm_elsewhere(const char *name, const char **desc)
+{
+	const char *event = skip_pmu(name);
+	size_t n = event == name ? 0 : (size_t)(event - name) - 2;
+	pfm_pmu_info_t info;
+	uint64_t code;
+	pfm_pmu_t pmu;
+
+	if (!usable())
+		return false;
+	pfm_for_all_pmus(pmu) {
+		info = (pfm_pmu_info_t){.size = sizeof(info)};
+		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || info.is_present ||
+		    (n > 0 && (strlen(info.name) != n || strncasecmp(info.name, name, n) != 0)) ||
+		    !has_event(&info, event, &code))
+			continue;
+		*desc = info.desc;
+		return true;
+	}
+	return false;
+}
+
+struct names {
+	pfm_event_info_t event;
+	const char *part; /* the unit mask or modifier that is looked for */
+	size_t n;
+	bool found;
+	char list[160]; /* all of them, as far as there is room */
+};
+
+static void list_name(struct names *names, const pfm_event_attr_info_t *attr)
+{
+	size_t used = strlen(names->list), room = sizeof(names->list) - used;
+
+	if (used + 8 < sizeof(names->list) &&
+	    (size_t)snprintf(names->list + used, room, "%s%s%s", used > 0 ? ", " : "", attr->name,
+			     attr->type == PFM_ATTR_MOD_INTEGER ? "=" : "") >= room)
+		snprintf(names->list + used, room, ", ...");
+}
+
+/* Looks one unit mask or modifier up among those of the event. */
+static void look_up(struct names *names)
+{
+	pfm_event_attr_info_t attr;
+	int i;
+
+	names->list[0] = '\0';
+	names->found = false;
+	pfm_for_each_event_attr(i, &names->event)
+	{
+		attr = (pfm_event_attr_info_t){.size = sizeof(attr)};
+		if (pfm_get_event_attr_info(names->event.idx, i, PFM_OS_PERF_EVENT, &attr) !=
+		    PFM_SUCCESS)
+			continue;
+		list_name(names, &attr);
+		names->found |= strlen(attr.name) == names->n &&
+				strncasecmp(attr.name, names->part, names->n) == 0;
+	}
+}
+
+/* libpfm4 only says that something is wrong with the unit masks and modifiers. */
+static void explain(const char *name, int rc, struct cpci_diag *diag)
+{
+	struct names names = {.event = {.size = sizeof(names.event)}};
+	const char *part = skip_pmu(name);
+	char base[200];
+	int idx;
+
+	part += event_length(part);
+	snprintf(base, sizeof(base), "%.*s", (int)(part - name), name);
+	idx = pfm_find_event(base);
+	if (idx < 0 || pfm_get_event_info(idx, PFM_OS_PERF_EVENT, &names.event) != PFM_SUCCESS) {
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "bad event '%s': %s", name,
+			  pfm_strerror(rc));
+		return;
+	}
+	for (; *part != '\0'; part += event_length(part)) {
+		names.part = ++part;
+		names.n = strcspn(part, ":.=");
+		look_up(&names);
+		if (!names.found && names.n > 1 && strspn(names.part, "uk") == names.n) {
+			cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+				  "bad event '%s': each modifier has its colon, as in '%s:u:k'",
+				  name, base);
+			return;
+		}
+		if (!names.found) {
+			cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+				  "bad event '%s': '%s' has no unit mask or modifier '%.*s'; it "
+				  "has: %s",
+				  name, base, (int)names.n, names.part, names.list);
+			return;
+		}
+	}
+	look_up(&names);
+	cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+		  "bad event '%s': %s; unit masks and modifiers of '%s' are: %s", name,
+		  pfm_strerror(rc), base, names.list);
+}
+
+int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, struct cpci_diag *diag)
+{
+	int modes = 0, rc;
+
+	/* A slash is in the names of others, which libpfm4 takes for bad ones of its own. */
+	if (strchr(name, '/') != NULL || !usable())
+		return 0;
+	/* Modes in the name itself (":k") outrank these. */
+	if ((flags & CPC_COUNT_USER) != 0)
+		modes |= PFM_PLM3;
+	if ((flags & CPC_COUNT_SYSTEM) != 0)
+		modes |= PFM_PLM0;
+	rc = encode(name, modes, &event->term[0]);
+	if (rc == PFM_SUCCESS) {
+		event->nterms = 1;
+		return 1;
+	}
+	if (rc == PFM_ERR_NOTFOUND) {
+		event->nterms = 1;
+		return encode_standin(name, flags, &event->term[0]);
+	}
+	if (rc == PFM_ERR_NOMEM)
+		cpci_diag(diag, ENOMEM, 0, "%s", strerror(ENOMEM));
+	else
+		explain(name, rc, diag);
+	return -1;
+}
+
+bool cpci_pfm_core(struct cpci_core_pmu *core)
+{
+	const struct standin *standin;
+	pfm_pmu_info_t info;
+	pfm_pmu_t pmu;
+
+	if (!usable())
+		return false;
+	pfm_for_all_pmus(pmu) {
+		info = (pfm_pmu_info_t){.size = sizeof(info)};
+		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || !info.is_present ||
+		    info.type != PFM_PMU_TYPE_CORE)
+			continue;
+		core->name = info.name;
+		core->desc = info.desc;
+		core->ncounters = (uint_t)(info.num_cntrs + info.num_fixed_cntrs);
+		return true;
+	}
+	standin = find_standin(&info);
+	if (standin == NULL)
+		return false;
+	core->name = standin->pmu;
+	core->desc = standin->desc;
+	core->ncounters = (uint_t)(info.num_cntrs + info.num_fixed_cntrs);
+	return true;
+}
+
+/* The events of one PMU, by libpfm4's numbering. */
+static void walk_pmu(pfm_pmu_t pmu, void *arg, void (*visit)(void *arg, const pfm_event_info_t *))
+{
+	pfm_pmu_info_t info = {.size = sizeof(info)};
+	pfm_event_info_t event;
+
+	if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS)
+		return;
+	for (int i = info.first_event; i != -1; i = pfm_get_event_next(i)) {
+		event = (pfm_event_info_t){.size = sizeof(event)};
+		if (pfm_get_event_info(i, PFM_OS_PERF_EVENT, &event) == PFM_SUCCESS)
+			visit(arg, &event);
+	}
+}
+
+struct visitor {
+	void *arg;
+	cpci_walk_fn *action;
+};
+
+/* libpfm4 describes these by the constants of the kernel. */
+static const char *describe(const char *name)
+{
+	static const struct {
+		const char *name, *desc;
+	} events[] = {
+		{"page-faults", "page faults of all kinds"},
+		{"faults", "page faults of all kinds"},
+		{"minor-faults", "page faults that needed no input or output"},
+		{"major-faults", "page faults that needed input or output"},
+		{"context-switches", "switches from one LWP to another"},
+		{"cs", "switches from one LWP to another"},
+		{"cpu-migrations", "moves of an LWP to another CPU"},
+		{"migrations", "moves of an LWP to another CPU"},
+		{"cgroup-switches", "switches to an LWP of another cgroup"},
+		{"task-clock", "nanoseconds during which the LWP ran"},
+		{"cpu-clock", "nanoseconds, by the clock of the CPU"},
+	};
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {
+		if (strcmp(events[i].name, name) == 0)
+			return events[i].desc;
+	}
+	return "";
+}
+
+/* Short names are those that stand for another one; tracepoints do not. */
+static void visit_generic(void *arg, const pfm_event_info_t *event)
+{
+	const struct visitor *v = arg;
+	char name[64];
+
+	if (event->equiv == NULL || strlcpy(name, event->name, sizeof(name)) >= sizeof(name))
+		return;
+	for (char *c = name; *c != '\0'; c++)
+		*c = (char)tolower((unsigned char)*c);
+	v->action(v->arg, name, describe(name));
+}
+
+void cpci_pfm_walk(void *arg, cpci_walk_fn *action)
+{
+	struct visitor v = {.arg = arg, .action = action};
+
+	if (usable())
+		walk_pmu(PFM_PMU_PERF_EVENT, &v, visit_generic);
+}
+
+/* The event, and with each of its unit masks. */
+static void visit_core(void *arg, const pfm_event_info_t *event)
+{
+	pfm_event_attr_info_t attr;
+	const struct visitor *v = arg;
+	char name[256];
+	int i;
+
+	v->action(v->arg, event->name, event->desc);
+	pfm_for_each_event_attr(i, event)
+	{
+		attr = (pfm_event_attr_info_t){.size = sizeof(attr)};
+		if (pfm_get_event_attr_info(event->idx, i, PFM_OS_PERF_EVENT, &attr) !=
+			    PFM_SUCCESS ||
+		    attr.type != PFM_ATTR_UMASK)
+			continue;
+		snprintf(name, sizeof(name), "%s:%s", event->name, attr.name);
+		v->action(v->arg, name, attr.desc);
+	}
+}
+
+void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action)
+{
+	struct visitor v = {.arg = arg, .action = action};
+	pfm_pmu_info_t info;
+	pfm_pmu_t pmu;
+
+	if (!usable())
+		return;
+	pfm_for_all_pmus(pmu) {
+		info = (pfm_pmu_info_t){.size = sizeof(info)};
+		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS && info.is_present &&
+		    info.type == PFM_PMU_TYPE_CORE)
+			walk_pmu(pmu, &v, visit_core);
+	}
+	if (find_standin(&info) != NULL)
+		walk_pmu(info.pmu, &v, visit_core);
+}

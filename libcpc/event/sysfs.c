@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * sysfs.c - events of the PMUs that the kernel exports: "pmu/term[=val],.../".
+ *
+ * A term is an event of the PMU's events/ directory, or a field of its format/
+ * directory, which says where in config, config1 and config2 its bits go
+ * (Documentation/ABI/testing/sysfs-bus-event_source-devices-format and -events).
+ */
+#include "event.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct lookup {
+	const char *name; /* as the user wrote it */
+	char pmu[CPCI_PMU_NAME];
+	struct cpci_event *event;
+	struct cpci_diag *diag;
+};
+
+static int bad(const struct lookup *l, int subcode, const char *fmt, const char *a, const char *b)
+{
+	char why[256];
+
+	snprintf(why, sizeof(why), fmt, a, b);
+	cpci_diag(l->diag, EINVAL, subcode, "bad event '%s': %s", l->name, why);
+	return -1;
+}
+
+static void try_term(void *arg, const char *term)
+{
+	if (strchr(term, '.') == NULL) /* an event's scale or unit */
+		cpci_suggest_try(arg, term);
+}
+
+/* Neither an event nor a field, or an event that was given a value. */
+static int unknown(const struct lookup *l, const char *term, bool has_value)
+{
+	struct cpci_suggest suggest;
+	char hint[120] = "";
+
+	cpci_suggest_start(&suggest, term);
+	cpci_pmu_each_file(l->pmu, "format", &suggest, try_term);
+	if (!has_value)
+		cpci_pmu_each_file(l->pmu, "events", &suggest, try_term);
+	if (suggest.best[0] != '\0')
+		snprintf(hint, sizeof(hint), " (did you mean '%s'?)", suggest.best);
+	cpci_diag(l->diag, EINVAL, CPC_INVALID_EVENT, "bad event '%s': PMU '%s' has no %s '%s'%s",
+		  l->name, l->pmu, has_value ? "field" : "event or field", term, hint);
+	return -1;
+}
+
+static int put_field(const struct lookup *l, const char *field, const char *text)
+{
+	struct perf_event_attr *attr = &l->event->term[0].attr;
+	char format[CPCI_PMU_TEXT], limit[32];
+	uint64_t val = 1, max;
+
+	if (text != NULL && !cpci_parse_number(text, &val))
+		return bad(l, CPC_INVALID_EVENT, "the value of '%s' is to be a number, not '%s'",
+			   field, text);
+	if (strcmp(field, "config") == 0)
+		strlcpy(format, "config:0-63", sizeof(format));
+	else if (strcmp(field, "config1") == 0)
+		strlcpy(format, "config1:0-63", sizeof(format));
+	else if (strcmp(field, "config2") == 0)
+		strlcpy(format, "config2:0-63", sizeof(format));
+	else if (!cpci_pmu_format(l->pmu, field, format))
+		return unknown(l, field, text != NULL);
+	if (strcmp(field, "config") == 0 && (val & ~cpci_pmu_mask(l->pmu)) != 0) {
+		snprintf(limit, sizeof(limit), "0x%llx",
+			 (unsigned long long)(val & ~cpci_pmu_mask(l->pmu)));
+		return bad(l, CPC_ATTRIBUTE_OUT_OF_RANGE, "no field of PMU '%s' has the bits %s",
+			   l->pmu, limit);
+	}
+	if (cpci_pmu_put_bits(attr, format, val, &max))
+		return 0;
+	snprintf(limit, sizeof(limit), "0x%llx", (unsigned long long)max);
+	return bad(l, CPC_ATTRIBUTE_OUT_OF_RANGE, "'%s' is at most %s", field, limit);
+}
+
+static int put_terms(const struct lookup *l, const char *terms, bool inside);
+
+/* An event of the PMU: its terms, scale and unit.  0: there is none of that name. */
+static int put_event(const struct lookup *l, const char *name)
+{
+	char text[CPCI_PMU_TEXT], file[96];
+
+	if (!cpci_pmu_read(l->pmu, "events/", name, text))
+		return 0;
+	if (put_terms(l, text, true) == -1)
+		return -1;
+	snprintf(file, sizeof(file), "%s.scale", name);
+	if (cpci_pmu_read(l->pmu, "events/", file, text))
+		l->event->scale = strtod(text, NULL);
+	snprintf(file, sizeof(file), "%s.unit", name);
+	if (cpci_pmu_read(l->pmu, "events/", file, text))
+		strlcpy(l->event->unit, text, sizeof(l->event->unit));
+	return 1;
+}
+
+/* Terms separated by commas; `inside` an event there are only fields. */
+static int put_terms(const struct lookup *l, const char *terms, bool inside)
+{
+	char term[80], *val;
+	size_t n;
+	int rc;
+
+	for (; *terms != '\0'; terms += n + (terms[n] == ',')) {
+		n = strcspn(terms, ",");
+		if (n == 0 || n >= sizeof(term))
+			return bad(l, CPC_INVALID_EVENT, "a term is missing, or too long%s%s", "",
+				   "");
+		snprintf(term, sizeof(term), "%.*s", (int)n, terms);
+		val = strchr(term, '=');
+		if (val != NULL)
+			*val++ = '\0';
+		rc = val == NULL && !inside ? put_event(l, term) : 0;
+		if (rc == 0)
+			rc = put_field(l, term, val);
+		if (rc == -1)
+			return -1;
+	}
+	return 0;
+}
+
+/* Those of CPU cores tell user from kernel mode; others count whatever happens. */
+static bool knows_modes(const struct lookup *l)
+{
+	const struct cpci_cores *cores = cpci_cores();
+
+	for (size_t i = 0; i < cores->n; i++) {
+		if (strcmp(cores->core[i].name, l->pmu) == 0)
+			return true;
+	}
+	return strcmp(l->pmu, "cpu") == 0;
+}
+
+static void try_pmu(void *arg, const char *pmu)
+{
+	cpci_suggest_try(arg, pmu);
+}
+
+/* One that other machines have cannot be had here; else it is no PMU. */
+static int no_pmu(const struct lookup *l)
+{
+	static const char *const begin[] = {"amd_", "arm",    "cpu", "cstate_", "hisi_",
+					    "ibs_", "intel_", "msr", "power",	"uncore_"};
+	struct cpci_suggest suggest;
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(*begin); i++) {
+		if (strncmp(l->pmu, begin[i], strlen(begin[i])) != 0)
+			continue;
+		cpci_diag(l->diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': the kernel has no PMU '%s' on this machine%s",
+			  l->name, l->pmu,
+			  cpci_perf_have_core_pmu() ? "" : ", nor any other hardware counters");
+		return -1;
+	}
+	cpci_suggest_start(&suggest, l->pmu);
+	cpci_pmu_each(&suggest, try_pmu);
+	return suggest.best[0] != '\0'
+		       ? bad(l, CPC_INVALID_EVENT, "unknown PMU '%s' (did you mean '%s'?)", l->pmu,
+			     suggest.best)
+		       : bad(l, CPC_INVALID_EVENT, "unknown PMU '%s'%s", l->pmu, "");
+}
+
+int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
+		     struct cpci_diag *diag)
+{
+	struct lookup l = {.name = name, .event = event, .diag = diag};
+	const char *slash = strchr(name, '/');
+	char text[CPCI_PMU_TEXT];
+	uint32_t type;
+	size_t n;
+
+	if (slash == NULL || slash == name || (size_t)(slash - name) >= sizeof(l.pmu))
+		return 0;
+	snprintf(l.pmu, sizeof(l.pmu), "%.*s", (int)(slash - name), name);
+	n = strlen(slash + 1);
+	if (n < 2 || slash[n] != '/' || n > sizeof(text))
+		return bad(&l, CPC_INVALID_EVENT, "write %s/term,.../%s", l.pmu, "");
+	if (l.pmu[0] == '.' || !cpci_pmu_type(l.pmu, &type))
+		return no_pmu(&l);
+	snprintf(text, sizeof(text), "%.*s", (int)(n - 1), slash + 1);
+	event->nterms = 1;
+	event->term[0] = (struct cpci_term){.attr.type = type};
+	if (put_terms(&l, text, false) == -1)
+		return -1;
+	if (knows_modes(&l))
+		cpci_perf_set_modes(&event->term[0].attr, flags);
+	return 1;
+}
+
+struct visitor {
+	char pmu[CPCI_PMU_NAME];
+	void *arg;
+	cpci_walk_fn *action;
+};
+
+static void visit_event(void *arg, const char *event)
+{
+	const struct visitor *v = arg;
+	char name[512];
+
+	if (strchr(event, '.') != NULL) /* an event's scale or unit */
+		return;
+	snprintf(name, sizeof(name), "%s/%s/", v->pmu, event);
+	v->action(v->arg, name, "");
+}
+
+static void visit_pmu(void *arg, const char *pmu)
+{
+	struct visitor *v = arg;
+
+	if (strlcpy(v->pmu, pmu, sizeof(v->pmu)) < sizeof(v->pmu))
+		cpci_pmu_each_file(pmu, "events", v, visit_event);
+}
+
+void cpci_sysfs_walk(void *arg, cpci_walk_fn *action)
+{
+	struct visitor v = {.arg = arg, .action = action};
+
+	cpci_pmu_each(&v, visit_pmu);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * explain.c - why a request could not be counted, and what would help.
+ */
+#include "explain.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/hw_breakpoint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A breakpoint on an address of the kernel: the upper half is its own. */
+static bool is_in_kernel(const struct cpci_term *term)
+{
+	return term->attr.type == PERF_TYPE_BREAKPOINT && term->symbol[0] == '\0' &&
+	       (term->attr.bp_addr >> 63) != 0;
+}
+
+/* EACCES, EPERM: is it the sysctl, and at which value would it be allowed? */
+static void explain_denied(struct cpci_diag *diag, int err, const char *name,
+			   const struct cpci_term *term, struct cpci_target target)
+{
+	int level = cpci_paranoid(), enough = INT_MAX;
+	const char *what = "";
+
+	/* Debian's 3 and Ubuntu's 4 are not upstream's: they deny everything. */
+	if (level >= 3)
+		enough = 2;
+	if (!term->attr.exclude_kernel && level > 1) {
+		what = " in kernel mode";
+		enough = 1;
+	}
+	if (target.tid == -1 && level > 0) {
+		what = " on a whole CPU";
+		enough = 0;
+	}
+	if (enough != INT_MAX && !cpci_privileged_here()) {
+		cpci_diag(diag, EACCES, 0,
+			  "cannot count '%s'%s: kernel.perf_event_paranoid is %d; root and "
+			  "CAP_PERFMON may, and everybody after: sysctl "
+			  "kernel.perf_event_paranoid=%d",
+			  name, what, level, enough);
+		return;
+	}
+	if (target.tid > 0 && !cpci_privileged_here()) {
+		cpci_diag(
+			diag, EACCES, 0,
+			"cannot count '%s': its process belongs to another user, runs a "
+			"set-id or unreadable program, or made itself undumpable (prctl(2)); root may",
+			name);
+		return;
+	}
+	if (is_in_kernel(term) && !cpci_have_cap(0, CAP_SYS_ADMIN)) {
+		cpci_diag(diag, EACCES, 0,
+			  "cannot count '%s': a breakpoint in the kernel takes CAP_SYS_ADMIN",
+			  name);
+		return;
+	}
+	cpci_diag(diag, EACCES, 0,
+		  "cannot count '%s': perf_event_open(2) is denied (%s): a container's seccomp "
+		  "profile, a security module or kernel lockdown forbids it",
+		  name, strerror(err));
+}
+
+static void explain_no_files(struct cpci_diag *diag, int err, const char *name)
+{
+	struct rlimit lim;
+
+	if (err == EMFILE && getrlimit(RLIMIT_NOFILE, &lim) == 0)
+		cpci_diag(
+			diag, err, 0,
+			"cannot count '%s': each counter takes a file, and RLIMIT_NOFILE is %llu; "
+			"%s raise it (ulimit -n)",
+			name, (unsigned long long)lim.rlim_cur,
+			lim.rlim_cur < lim.rlim_max ? "you can" : "root can");
+	else
+		cpci_diag(diag, err, 0,
+			  "cannot count '%s': the system's limit of open files is reached; raise "
+			  "it with sysctl fs.file-max",
+			  name);
+}
+
+static void explain_unsupported(struct cpci_diag *diag, const char *name,
+				const struct cpci_term *term)
+{
+	if (cpci_perf_is_core(&term->attr) && !cpci_perf_have_core_pmu())
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': the kernel has no hardware counters on this machine "
+			  "(a virtual machine without a PMU, perhaps); software events and "
+			  "tracepoints can be counted",
+			  name);
+	else if (!cpci_pmu_implements(&term->attr))
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': the CPU of this machine does not have this event",
+			  name);
+	else
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': the kernel does not support it on this machine",
+			  name);
+}
+
+static bool is_cpu(int cpu)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d", cpu);
+	return access(path, F_OK) == 0;
+}
+
+/* Would the target take that term alone? */
+static bool fits_alone(const struct cpci_term *term, struct cpci_target target)
+{
+	int fd = cpci_term_open(term, target, -1, true);
+
+	if (fd == -1)
+		return false;
+	close(fd);
+	return true;
+}
+
+static void explain_invalid(struct cpci_diag *diag, const char *name, const struct cpci_term *term,
+			    struct cpci_target target)
+{
+	if (target.tid == -1 && !is_cpu(target.cpu))
+		cpci_diag(diag, EINVAL, 0, "no CPU %d", target.cpu);
+	else if (is_in_kernel(term) && term->attr.exclude_kernel)
+		cpci_diag(diag, EINVAL, CPC_NEEDS_SYSTEM,
+			  "cannot count '%s': addr is in the kernel, whose mode is not counted",
+			  name);
+	else if (is_in_kernel(term))
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': the kernel takes no such breakpoint there: only on "
+			  "code that may be probed, and only where addr is a multiple of len",
+			  name);
+	else if (term->attr.type == PERF_TYPE_BREAKPOINT)
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': this CPU has no such breakpoint: is addr a multiple "
+			  "of len?%s",
+			  name, term->attr.bp_type == HW_BREAKPOINT_R ? "  Try rw=rw" : "");
+	else if (fits_alone(term, target))
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s' together with the other events: the PMU has too few "
+			  "counters for all of them; count some of them in a set of their own",
+			  name);
+	else if (target.tid == -1)
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s' on CPU %d: its PMU does not know this code, or does "
+			  "not count on that CPU",
+			  name, target.cpu);
+	else
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s' for an LWP: its PMU counts whole CPUs only, or does "
+			  "not know this code",
+			  name);
+}
+
+static void explain_no_debugreg(struct cpci_diag *diag, const char *name,
+				const struct cpci_plan *plan, const struct cpci_term *term)
+{
+	uint_t n;
+
+	if (cpci_debugreg_suffice(plan, term, &n))
+		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': this CPU has %u registers for breakpoints of this "
+			  "kind, and others, a debugger perhaps, have taken some of them",
+			  name, n);
+	else if (n == 0)
+		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': others, who count on whole CPUs or debug, have taken "
+			  "this CPU's registers for breakpoints of this kind",
+			  name);
+	else
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s' together with the other events: this CPU has %u "
+			  "registers for breakpoints of this kind; count some of them in a set of "
+			  "their own",
+			  name, n);
+}
+
+static bool has_counters(const char *pid)
+{
+	static const char counter[] = "anon_inode:[perf_event]";
+	char path[300], link[sizeof(counter)];
+	struct dirent *de;
+	bool has = false;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%s/fd", pid);
+	dir = opendir(path);
+	while (!has && dir != NULL && (de = readdir(dir)) != NULL)
+		has = readlinkat(dirfd(dir), de->d_name, link, sizeof(link)) ==
+			      (ssize_t)sizeof(counter) - 1 &&
+		      memcmp(link, counter, sizeof(counter) - 1) == 0;
+	if (dir != NULL)
+		closedir(dir);
+	return has;
+}
+
+/* Another process that has counters open, among those whose files we may see; 0: none. */
+static pid_t find_holder(void)
+{
+	struct dirent *de;
+	DIR *dir = opendir("/proc");
+	pid_t holder = 0;
+
+	while (holder == 0 && dir != NULL && (de = readdir(dir)) != NULL) {
+		pid_t pid = (pid_t)strtol(de->d_name, NULL, 10);
+
+		if (pid > 0 && pid != getpid() && has_counters(de->d_name))
+			holder = pid;
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return holder;
+}
+
+void cpci_explain_held(struct cpci_diag *diag, const char *name)
+{
+	bool watched = cpci_read_number("/proc/sys/kernel/nmi_watchdog", 0) != 0;
+	pid_t holder = find_holder();
+	char seen[96] = "", who[64];
+
+	if (holder != 0) {
+		cpci_process_name(holder, who, sizeof(who));
+		snprintf(seen, sizeof(seen), "; %s has counters open", who);
+	}
+	cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
+		  "cannot count '%s': others hold the counters that it needs%s%s%s", name, seen,
+		  watched ? "; the NMI watchdog has one, root can stop it with: sysctl "
+			    "kernel.nmi_watchdog=0"
+			  : "",
+		  !watched && *seen == '\0' ? "; who they are cannot be seen from here" : "");
+}
+
+void cpci_explain(struct cpci_diag *diag, int err, const char *name, const struct cpci_term *term,
+		  struct cpci_target target)
+{
+	switch (err) {
+	case EACCES:
+	case EPERM:
+		explain_denied(diag, err, name, term, target);
+		break;
+	case ENOSYS:
+		cpci_diag(diag, EACCES, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': perf_event_open(2) is not there: a container's "
+			  "seccomp profile hides it",
+			  name);
+		break;
+	case ENOENT:
+	case EOPNOTSUPP:
+		explain_unsupported(diag, name, term);
+		break;
+	case EINVAL:
+		explain_invalid(diag, name, term, target);
+		break;
+	case ENODEV:
+		if (target.tid == -1)
+			cpci_diag(diag, ENOSYS, 0, "CPU %d is offline", target.cpu);
+		else
+			explain_unsupported(diag, name, term);
+		break;
+	case ENOSPC:
+		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': there is no room for another event of its kind",
+			  name);
+		break;
+	case EAGAIN:
+	case EBUSY:
+		cpci_explain_held(diag, name);
+		break;
+	case EMFILE:
+	case ENFILE:
+		explain_no_files(diag, err, name);
+		break;
+	case ESRCH:
+		cpci_diag(diag, ESRCH, 0, "the LWP has ended");
+		break;
+	default:
+		cpci_diag(diag, err, 0, "cannot count '%s': %s", name, strerror(err));
+		break;
+	}
+}
+
+void cpci_explain_plan(struct cpci_diag *diag, int err, const struct cpci_plan *plan,
+		       struct cpci_term_ref bad, struct cpci_target target)
+{
+	const struct cpci_term *term = cpci_plan_term(plan, bad);
+	const char *name = plan->req[bad.req].name;
+	struct cpci_term_ref other;
+
+	if (err == ENOSPC && term->attr.type == PERF_TYPE_BREAKPOINT) {
+		explain_no_debugreg(diag, name, plan, term);
+		return;
+	}
+	cpci_explain(diag, err, name, term, target);
+	if (diag->subcode == CPC_RESOURCE_UNAVAIL && err == EINVAL &&
+	    cpci_group_conflict(plan, target, bad, &other))
+		cpci_diag(diag, EINVAL, CPC_CONFLICTING_REQS,
+			  "cannot count '%s' together with '%s': they need the same counter; count "
+			  "them in sets of their own",
+			  name, plan->req[other.req].name);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * debugreg.c - the debug registers, of which an LWP has a few.
+ *
+ * An event takes its register when it is opened, whether it counts or not.  How many
+ * there are is found out in a thread that has none of them yet: what the caller, or
+ * whom it counts, has taken is not missing there.
+ */
+#include "group.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#define MAX_REGISTERS 64
+
+struct probe {
+	const struct cpci_plan *plan;
+	const struct cpci_term *term;
+	bool all;      /* there is one for each breakpoint of the plan */
+	uint_t number; /* of those that are good for `term` */
+};
+
+static bool take(const struct cpci_term *term, int *fd, uint_t *n)
+{
+	const struct cpci_target self = {.tid = 0, .cpu = -1};
+
+	if (*n == MAX_REGISTERS || (fd[*n] = cpci_term_open(term, self, -1, true)) == -1)
+		return false;
+	++*n;
+	return true;
+}
+
+static void give_back(const int *fd, uint_t n)
+{
+	while (n-- > 0)
+		close(fd[n]);
+}
+
+static void *look(void *arg)
+{
+	struct probe *probe = arg;
+	const struct cpci_plan *plan = probe->plan;
+	int fd[MAX_REGISTERS];
+	uint_t n = 0;
+
+	probe->all = true;
+	for (uint_t i = 0; probe->all && i < plan->nterms; i++) {
+		const struct cpci_term *term = cpci_plan_nth(plan, i);
+
+		if (term->attr.type == PERF_TYPE_BREAKPOINT)
+			probe->all = take(term, fd, &n);
+	}
+	give_back(fd, n);
+	for (n = 0; take(probe->term, fd, &n);)
+		;
+	give_back(fd, n);
+	probe->number = n;
+	return NULL;
+}
+
+bool cpci_debugreg_suffice(const struct cpci_plan *plan, const struct cpci_term *term,
+			   uint_t *number)
+{
+	struct probe probe = {.plan = plan, .term = term};
+	sigset_t all, old;
+	pthread_t thread;
+	int err;
+
+	/* The program's signals are not for this thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&thread, NULL, look, &probe);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (err == 0)
+		pthread_join(thread, NULL);
+	else
+		look(&probe);
+	*number = probe.number;
+	return probe.all;
+}

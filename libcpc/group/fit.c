@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * fit.c - what the PMU holds together, and what makes opening events cheap.
+ */
+#include "group.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Does the PMU hold these two together? */
+static bool fits_pair(const struct cpci_term *a, const struct cpci_term *b,
+		      struct cpci_target target)
+{
+	int fd[2] = {cpci_term_open(a, target, -1, false), -1};
+
+	if (fd[0] == -1)
+		return true; /* that is another trouble */
+	fd[1] = cpci_term_open(b, target, fd[0], false);
+	close(fd[0]);
+	if (fd[1] != -1)
+		close(fd[1]);
+	return fd[1] != -1;
+}
+
+bool cpci_group_conflict(const struct cpci_plan *plan, struct cpci_target target,
+			 struct cpci_term_ref bad, struct cpci_term_ref *other)
+{
+	const struct cpci_term *term = cpci_plan_term(plan, bad);
+
+	for (uint_t i = 0; i < plan->nterms; i++) {
+		*other = plan->ref[i];
+		if (other->req == bad.req && other->term == bad.term)
+			return false;
+		if (!cpci_perf_is_software(&cpci_plan_term(plan, *other)->attr) &&
+		    !fits_pair(cpci_plan_term(plan, *other), term, target))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The first event of a kind makes the kernel patch its code, and the last one
+ * undoes it: 200 us and more, each time, unless one stays open.  It need not
+ * count.  Where it cannot be had, all else works as well, if slower.  For a breakpoint
+ * there is another one, which takes no register.
+ */
+void cpci_group_keep(struct cpci_plan *plan)
+{
+	const struct cpci_target target = {.tid = 0, .cpu = -1};
+
+	if (plan->spare != NULL)
+		return;
+	plan->spare = calloc(plan->nterms, sizeof(*plan->spare));
+	for (uint_t i = 0; plan->spare != NULL && i < plan->nterms; i++) {
+		const struct perf_event_attr *attr = &cpci_plan_nth(plan, i)->attr;
+
+		if (attr->type == PERF_TYPE_BREAKPOINT)
+			attr = &cpci_perf_dummy;
+		plan->spare[i] = cpci_perf_open(attr, target, -1, true);
+	}
+}
+
+/* Adds events like `attr` to a group until the PMU holds no more; how many it took. */
+static uint_t fill_group(const struct perf_event_attr *attr, int *fd, uint_t n, uint_t max)
+{
+	const struct cpci_target self = {.tid = 0, .cpu = -1};
+	uint_t before = n;
+
+	while (n < max && (fd[n] = cpci_perf_open(attr, self, n > 0 ? fd[0] : -1, false)) != -1)
+		n++;
+	return n - before;
+}
+
+uint_t cpci_group_capacity(void)
+{
+	/* Some counters count these and nothing else; the others count instructions. */
+	static const uint64_t kinds[] = {PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_REF_CPU_CYCLES,
+					 PERF_COUNT_HW_INSTRUCTIONS};
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE, .exclude_kernel = 1, .exclude_hv = 1};
+	uint_t n = 0;
+	int fd[64];
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		bool one = kinds[i] != PERF_COUNT_HW_INSTRUCTIONS;
+
+		attr.config = kinds[i];
+		n += fill_group(&attr, fd, n, one ? n + 1 : sizeof(fd) / sizeof(*fd));
+	}
+	for (uint_t i = 0; i < n; i++)
+		close(fd[i]);
+	return n;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * group.c - groups of kernel counters: open, start, read, close.
+ *
+ * A group is pinned: it counts all the time, or it is in the error state, where
+ * it reads as end of file.  It is never multiplexed (perf_event_open(2)).
+ */
+#include "group.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static void close_some(const int *fd, uint_t n)
+{
+	while (n-- > 0) {
+		if (fd[n] != -1)
+			close(fd[n]);
+	}
+}
+
+/* Is it a group for cores of another kind than that CPU? */
+static bool is_elsewhere(const struct cpci_plan *plan, const struct cpci_group *group,
+			 struct cpci_target target)
+{
+	return target.cpu >= 0 && cpci_cores()->n > 1 &&
+	       !cpci_pmu_counts_on(&cpci_plan_nth(plan, group->first)->attr, target.cpu);
+}
+
+/*
+ * When an LWP dies while its group is opened, the error for a member of the group need not
+ * say so; that for another leader does.
+ */
+static bool has_died(const struct cpci_term *leader, struct cpci_target target)
+{
+	int fd = target.tid > 0 ? cpci_term_open(leader, target, -1, true) : -1;
+
+	if (fd != -1)
+		close(fd);
+	return target.tid > 0 && fd == -1 && errno == ESRCH;
+}
+
+/* Opens one group; only its leader can be disabled. */
+static int open_one(const struct cpci_plan *plan, const struct cpci_group *group,
+		    const struct cpci_bp_addr *bp, struct cpci_target target, bool disabled,
+		    int *fd, struct cpci_term_ref *bad)
+{
+	for (uint_t i = 0; i < group->n; i++) {
+		uint_t at = group->first + i;
+		struct perf_event_attr attr =
+			cpci_term_event(cpci_plan_nth(plan, at), bp != NULL ? &bp[at] : NULL);
+
+		fd[i] = cpci_perf_open(&attr, target, i == 0 ? -1 : fd[0], disabled && i == 0);
+		if (fd[i] == -1) {
+			int err = errno;
+
+			close_some(fd, i);
+			*bad = plan->ref[at];
+			if (i > 0 && has_died(cpci_plan_nth(plan, group->first), target))
+				err = ESRCH;
+			errno = err;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Does the PMU hold a group's members together?  The kernel does not look while
+ * the leader is disabled, so ask with one that is not.  Nor does it on some machines
+ * while a pinned leader is in the error state, so this one is not pinned either: what
+ * others hold, and be it a set of ours that is about to go, is another question.
+ */
+static int check_fit(struct cpci_plan *plan, struct cpci_target target,
+		     const struct cpci_bp_addr *bp, int *fd, struct cpci_term_ref *bad)
+{
+	for (uint_t g = 0; g < plan->ngroups; g++) {
+		const struct cpci_group *group = &plan->group[g];
+
+		if (!group->hardware || group->n == 1 || is_elsewhere(plan, group, target))
+			continue;
+		if (open_one(plan, group, bp, target, false, fd, bad) == -1)
+			return -1;
+		close_some(fd, group->n);
+	}
+	plan->fits = target.cpu < 0 || cpci_cores()->n < 2;
+	return 0;
+}
+
+/* Before Linux 6.2 software events of an LWP have a clock that is not that of the hardware. */
+static bool have_one_clock(void)
+{
+	static atomic_int one = -1;
+	struct utsname name;
+	int major = 0, minor = 0;
+
+	if (one == -1) {
+		if (uname(&name) == -1 || sscanf(name.release, "%d.%d", &major, &minor) != 2)
+			major = 0;
+		one = major > 6 || (major == 6 && minor >= 2);
+	}
+	return one == 1;
+}
+
+/*
+ * When an LWP dies, the kernel forgets that its group was in the error state, and what is
+ * read then looks like a count.  So beside the hardware of an LWP that may die goes an
+ * event that nobody can take its counter from, and that so shows how long the group is
+ * to have been enabled.  It stays on the clock of the hardware that it was opened with.
+ */
+static bool open_witness(const struct cpci_plan *plan, struct cpci_target target, int *fd)
+{
+	int leader = -1, err;
+	uint_t g = 0;
+
+	while (g < plan->ngroups && !plan->group[g].core)
+		g++;
+	*fd = -1;
+	if (g == plan->ngroups || target.tid <= 0)
+		return true;
+	if (!have_one_clock()) {
+		leader =
+			cpci_term_open(cpci_plan_nth(plan, plan->group[g].first), target, -1, true);
+		if (leader == -1)
+			return false;
+	}
+	*fd = cpci_perf_open(&cpci_perf_dummy, target, leader, true);
+	err = errno;
+	if (leader != -1)
+		close(leader);
+	errno = err;
+	return *fd != -1;
+}
+
+uint64_t cpci_group_least_ns(const struct cpci_plan *plan, const int *fd)
+{
+	uint64_t raw[CPCI_RAW_VALUES + 1];
+	int witness = fd[plan->nterms];
+
+	if (witness == -1 || cpci_group_read(witness, 1, raw) == -1)
+		return 0;
+	return raw[CPCI_RAW_ENABLED];
+}
+
+int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
+		    const struct cpci_bp_addr *bp, int *fd, struct cpci_term_ref *bad)
+{
+	bool any = false;
+
+	if (!plan->fits && check_fit(plan, target, bp, fd, bad) == -1)
+		return -1;
+	for (uint_t g = 0; g < plan->ngroups; g++) {
+		const struct cpci_group *group = &plan->group[g];
+
+		if (is_elsewhere(plan, group, target)) {
+			for (uint_t i = 0; i < group->n; i++)
+				fd[group->first + i] = -1;
+			continue;
+		}
+		any = true;
+		if (open_one(plan, group, bp, target, true, fd + group->first, bad) == -1) {
+			int err = errno;
+
+			close_some(fd, group->first);
+			errno = err;
+			return -1;
+		}
+	}
+	if (any && open_witness(plan, target, &fd[plan->nterms]))
+		return 0;
+	if (!any)
+		errno = EINVAL; /* as the kernel would say */
+
+	int err = errno;
+
+	*bad = plan->ref[0];
+	close_some(fd, plan->nterms);
+	errno = err;
+	return -1;
+}
+
+int cpci_group_move(const struct cpci_plan *plan, uint_t i, const struct cpci_bp_addr *bp, int fd,
+		    bool off)
+{
+	struct perf_event_attr attr = cpci_term_event(cpci_plan_nth(plan, i), bp);
+	bool leads = false;
+
+	for (uint_t g = 0; g < plan->ngroups; g++)
+		leads |= plan->group[g].first == i;
+	return cpci_perf_modify(fd, &attr, leads, off);
+}
+
+int cpci_group_start(const struct cpci_plan *plan, const int *fd)
+{
+	for (uint_t g = 0; g < plan->ngroups; g++) {
+		int leader = fd[plan->group[g].first];
+
+		if (leader != -1 && ioctl(leader, PERF_EVENT_IOC_ENABLE, 0) == -1)
+			return -1;
+	}
+	/* After the groups, lest they seem to have been enabled for too short a time. */
+	if (fd[plan->nterms] != -1)
+		return ioctl(fd[plan->nterms], PERF_EVENT_IOC_ENABLE, 0);
+	return 0;
+}
+
+/* Looked at without reading: a group in the error state is at its end of file. */
+int cpci_group_lost(const struct cpci_plan *plan, const int *fd)
+{
+	for (uint_t g = 0; g < plan->ngroups; g++) {
+		if (read(fd[plan->group[g].first], NULL, 0) == 0)
+			return (int)g;
+	}
+	return -1;
+}
+
+/*
+ * Enabling would bring a lost group back, as if nothing had happened.  So that is
+ * found before the counters are on, or after they are off: it is not counted.
+ */
+int cpci_group_switch(const struct cpci_plan *plan, const int *fd, bool on)
+{
+	if (on && cpci_group_lost(plan, fd) != -1) {
+		errno = EAGAIN;
+		return -1;
+	}
+	if (!on && fd[plan->nterms] != -1)
+		ioctl(fd[plan->nterms], PERF_EVENT_IOC_DISABLE, 0);
+	for (uint_t g = 0; g < plan->ngroups; g++) {
+		int leader = fd[plan->group[g].first];
+
+		if (leader != -1)
+			ioctl(leader, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+	}
+	if (on && fd[plan->nterms] != -1)
+		ioctl(fd[plan->nterms], PERF_EVENT_IOC_ENABLE, 0);
+	if (on || cpci_group_lost(plan, fd) == -1)
+		return 0;
+	errno = EAGAIN;
+	return -1;
+}
+
+void cpci_group_stop(const struct cpci_plan *plan, const int *fd)
+{
+	for (uint_t g = 0; g < plan->ngroups; g++) {
+		int leader = fd[plan->group[g].first];
+
+		if (leader != -1)
+			ioctl(leader, PERF_EVENT_IOC_DISABLE, 0);
+	}
+}
+
+void cpci_group_close(const struct cpci_plan *plan, const int *fd)
+{
+	close_some(fd, plan->nterms + 1);
+}
+
+int cpci_group_read(int fd, uint_t n, uint64_t *raw)
+{
+	size_t want = (CPCI_RAW_VALUES + n) * sizeof(*raw);
+	ssize_t got = read(fd, raw, want);
+
+	if (got == (ssize_t)want)
+		return 0;
+	/*
+	 * End of file: the group is in the error state, others have its counters.  Without
+	 * its members: its CPU went offline.
+	 */
+	if (got >= 0)
+		errno = got == 0 ? EAGAIN : ENOSYS;
+	return -1;
+}
+
+void **cpci_group_map(const struct cpci_plan *plan, const int *fd)
+{
+	void **page;
+
+	if (plan->ngroups != 1)
+		return NULL;
+	for (uint_t i = 0; i < plan->nterms; i++) {
+		if (cpci_perf_is_software(&cpci_plan_nth(plan, i)->attr))
+			return NULL;
+	}
+	page = calloc(plan->nterms, sizeof(*page));
+	for (uint_t i = 0; page != NULL && i < plan->nterms; i++) {
+		page[i] = cpci_user_map(fd[i]);
+		if (page[i] == NULL) {
+			/* read(2) then reads them all. */
+			cpci_group_unmap(plan, page);
+			return NULL;
+		}
+	}
+	return page;
+}
+
+void cpci_group_unmap(const struct cpci_plan *plan, void **page)
+{
+	for (uint_t i = 0; page != NULL && i < plan->nterms && page[i] != NULL; i++)
+		cpci_user_unmap(page[i]);
+	free(page);
+}

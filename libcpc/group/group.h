@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * group.h - the requests of a set as a plan of groups, and such groups in the kernel.
+ */
+#ifndef CPCI_GROUP_H
+#define CPCI_GROUP_H
+
+#include "../event/event.h"
+
+#include <stdatomic.h>
+
+/* ---- plan.c ------------------------------------------------------------------- */
+
+struct cpci_req {
+	char *name;
+	uint64_t preset;
+	uint_t flags;
+	uint_t nattrs;
+	cpc_attr_t *attrs;
+	int placed; /* the slot that it asks for, or -1 */
+	uint_t slot;
+	struct cpci_event event;
+};
+
+/* A term of a request.  The kernel reports them in the order of the plan. */
+struct cpci_term_ref {
+	uint_t req, term;
+};
+
+/* Terms first..first + n - 1 of the plan are opened, and read, together. */
+struct cpci_group {
+	uint_t first, n;
+	bool hardware;
+	bool core; /* of a core PMU: others may take its counters */
+};
+
+/* What a set counts.  Shared by a set, its duplicates and their buffers. */
+struct cpci_plan {
+	atomic_uint refs;
+	uint_t nreqs;
+	struct cpci_req *req;
+	uint_t nterms;
+	struct cpci_term_ref *ref; /* the terms of all requests, by group */
+	uint_t ngroups;
+	struct cpci_group *group;
+	atomic_bool fits; /* its hardware groups were found to fit the PMU */
+	int *spare;	  /* see cpci_group_keep() */
+};
+
+struct cpci_plan *cpci_plan_new(void); /* NULL: out of memory */
+struct cpci_plan *cpci_plan_hold(struct cpci_plan *plan);
+void cpci_plan_drop(struct cpci_plan *plan);
+/* A plan of its own with the same requests; NULL and errno. */
+struct cpci_plan *cpci_plan_copy(const struct cpci_plan *plan);
+int cpci_plan_add(struct cpci_plan *plan, const struct cpci_req *req); /* -1: out of memory */
+const struct cpci_term *cpci_plan_term(const struct cpci_plan *plan, struct cpci_term_ref ref);
+/* Term `i` in the order of the groups. */
+const struct cpci_term *cpci_plan_nth(const struct cpci_plan *plan, uint_t i);
+
+/* Of `n` requests in their order: the slot that one asks for, or -1; then that it gets. */
+void cpci_choose_slots(size_t n, int *slot);
+
+/* ---- term.c --------------------------------------------------------------------- */
+
+/* Where the symbol of a breakpoint is, plus its offset. */
+struct cpci_bp_addr {
+	uint64_t addr; /* 0: not found yet; it counts nothing */
+	uint64_t len;  /* the size of what is there; 0: unknown */
+};
+
+/* The event of a term; of a breakpoint by symbol at the address `bp`, or at none yet. */
+struct perf_event_attr cpci_term_event(const struct cpci_term *term, const struct cpci_bp_addr *bp);
+/* cpci_perf_open() of a term alone, whose symbol need not be known. */
+int cpci_term_open(const struct cpci_term *term, struct cpci_target target, int leader,
+		   bool disabled);
+
+/* ---- group.c: all groups of a plan, for one target.  Files are in the plan's order --- */
+
+/*
+ * Opens all terms of a plan and a witness after them, not counting yet.  `bp` is per term,
+ * or NULL.  -1, errno, and which was refused.
+ */
+int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
+		    const struct cpci_bp_addr *bp, int *fd, struct cpci_term_ref *bad);
+/*
+ * Gives the counters back also where somebody else, a forked child, has the files; before
+ * they are closed.
+ */
+void cpci_group_stop(const struct cpci_plan *plan, const int *fd);
+void cpci_group_close(const struct cpci_plan *plan, const int *fd);
+int cpci_group_start(const struct cpci_plan *plan, const int *fd); /* -1 and errno */
+/* Off, counters keep their values, and go on from there.  -1: EAGAIN, they were lost. */
+int cpci_group_switch(const struct cpci_plan *plan, const int *fd, bool on);
+/*
+ * Moves breakpoint `i` to where its symbol is; it goes on from its count, if the set is not
+ * `off`.  -1 and errno.
+ */
+int cpci_group_move(const struct cpci_plan *plan, uint_t i, const struct cpci_bp_addr *bp, int fd,
+		    bool off);
+/* A group that was started, but has no counters, since others hold them; -1: none. */
+int cpci_group_lost(const struct cpci_plan *plan, const int *fd);
+/*
+ * One read(2) of the group with leader `fd` and `n` terms into `raw`: the
+ * number of values, time enabled and running in ns, the values.  -1: EAGAIN, ENOSYS.
+ */
+enum { CPCI_RAW_N, CPCI_RAW_ENABLED, CPCI_RAW_RUNNING, CPCI_RAW_VALUES };
+int cpci_group_read(int fd, uint_t n, uint64_t *raw);
+/*
+ * How long core groups of an LWP have been enabled at least, unless they lost their
+ * counters.  To be asked before they are read.
+ */
+uint64_t cpci_group_least_ns(const struct cpci_plan *plan, const int *fd);
+/* The pages of a plan's events, if all of them can be read without a system call; or NULL. */
+void **cpci_group_map(const struct cpci_plan *plan, const int *fd);
+void cpci_group_unmap(const struct cpci_plan *plan, void **page); /* NULL: nothing */
+
+/* ---- fit.c: what the PMU holds -------------------------------------------------- */
+
+/* Does a term that was refused exclude one before it, whatever else is counted? */
+bool cpci_group_conflict(const struct cpci_plan *plan, struct cpci_target target,
+			 struct cpci_term_ref bad, struct cpci_term_ref *other);
+/* How many counters of the core PMU a set can have at once, found out by taking them. */
+uint_t cpci_group_capacity(void);
+/* Keeps one throw-away event of each kind open, which makes opening more cheap. */
+void cpci_group_keep(struct cpci_plan *plan);
+
+/* ---- debugreg.c: the debug registers, which breakpoints take ---------------------- */
+
+/*
+ * Would an LWP that has none taken have them for all breakpoints of a plan?  And how many
+ * that are good for `term`.
+ */
+bool cpci_debugreg_suffice(const struct cpci_plan *plan, const struct cpci_term *term,
+			   uint_t *number);
+
+#endif /* CPCI_GROUP_H */

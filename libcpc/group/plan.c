@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * plan.c - the requests of a set, and which of them are opened as one group.
+ */
+#include "group.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct cpci_plan *cpci_plan_new(void)
+{
+	struct cpci_plan *plan = calloc(1, sizeof(*plan));
+
+	if (plan != NULL)
+		atomic_init(&plan->refs, 1);
+	return plan;
+}
+
+struct cpci_plan *cpci_plan_hold(struct cpci_plan *plan)
+{
+	atomic_fetch_add(&plan->refs, 1);
+	return plan;
+}
+
+static void free_req(struct cpci_req *req)
+{
+	for (uint_t i = 0; i < req->nattrs; i++)
+		free(req->attrs[i].ca_name);
+	free(req->attrs);
+	free(req->name);
+}
+
+void cpci_plan_drop(struct cpci_plan *plan)
+{
+	if (atomic_fetch_sub(&plan->refs, 1) != 1)
+		return;
+	for (uint_t i = 0; plan->spare != NULL && i < plan->nterms; i++) {
+		if (plan->spare[i] != -1)
+			close(plan->spare[i]);
+	}
+	for (uint_t i = 0; i < plan->nreqs; i++)
+		free_req(&plan->req[i]);
+	free(plan->spare);
+	free(plan->req);
+	free(plan->ref);
+	free(plan->group);
+	free(plan);
+}
+
+/* `dst` with strings of its own.  -1: out of memory, `dst` is freed. */
+static int copy_req(struct cpci_req *dst, const struct cpci_req *src)
+{
+	*dst = *src;
+	dst->nattrs = 0;
+	dst->attrs = calloc(src->nattrs + 1, sizeof(*dst->attrs));
+	dst->name = strdup(src->name);
+	if (dst->name == NULL || dst->attrs == NULL) {
+		free_req(dst);
+		return -1;
+	}
+	for (uint_t i = 0; i < src->nattrs; i++) {
+		dst->attrs[i] = src->attrs[i];
+		dst->attrs[i].ca_name = strdup(src->attrs[i].ca_name);
+		dst->nattrs++;
+		if (dst->attrs[i].ca_name == NULL) {
+			free_req(dst);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Terms that can be scheduled together make a group: those of the core PMU, with
+ * the kernel's own ones beside them, and those of each other PMU.  With several kinds
+ * of cores each kind's is another PMU, and the kernel's own terms are apart: a group
+ * counts on its leader's cores only.
+ */
+enum domain { DOMAIN_CORE, DOMAIN_SOFTWARE, DOMAIN_OTHER };
+
+static uint64_t domain_of(const struct perf_event_attr *attr, bool have_core)
+{
+	const struct cpci_cores *cores = cpci_cores();
+	uint64_t kind = attr->config >> CPCI_CORE_SHIFT;
+
+	if (cpci_perf_is_software(attr))
+		return have_core ? DOMAIN_CORE : DOMAIN_SOFTWARE;
+	switch (attr->type) {
+	case PERF_TYPE_HARDWARE:
+	case PERF_TYPE_HW_CACHE:
+		return kind == 0 ? (uint64_t)DOMAIN_CORE : DOMAIN_OTHER + kind;
+	case PERF_TYPE_RAW:
+		return DOMAIN_CORE;
+	default:
+		if (cores->n == 1 && attr->type == cores->core[0].type)
+			return DOMAIN_CORE;
+		return DOMAIN_OTHER + (uint64_t)attr->type;
+	}
+}
+
+static bool is_core(uint64_t domain)
+{
+	const struct cpci_cores *cores = cpci_cores();
+
+	for (size_t k = 0; k < cores->n; k++) {
+		if (domain == DOMAIN_OTHER + (uint64_t)cores->core[k].type)
+			return true;
+	}
+	return domain == DOMAIN_CORE;
+}
+
+const struct cpci_term *cpci_plan_term(const struct cpci_plan *plan, struct cpci_term_ref ref)
+{
+	return &plan->req[ref.req].event.term[ref.term];
+}
+
+const struct cpci_term *cpci_plan_nth(const struct cpci_plan *plan, uint_t i)
+{
+	return cpci_plan_term(plan, plan->ref[i]);
+}
+
+/* In a hardware group a hardware term leads: it takes software ones, not vice versa. */
+static void put_leader_first(struct cpci_plan *plan, struct cpci_group *group)
+{
+	struct cpci_term_ref *ref = &plan->ref[group->first], leader;
+
+	for (uint_t i = 0; i < group->n; i++) {
+		if (!cpci_perf_is_software(&cpci_plan_term(plan, ref[i])->attr)) {
+			leader = ref[i];
+			memmove(&ref[1], &ref[0], i * sizeof(leader));
+			ref[0] = leader;
+			group->hardware = true;
+			return;
+		}
+	}
+}
+
+/* Sorts the terms into groups: as many as there are domains, in order of first use. */
+static void lay_out(struct cpci_plan *plan)
+{
+	bool have_core = false;
+	uint_t done = 0;
+
+	for (uint_t i = 0; i < plan->nterms; i++)
+		have_core |= domain_of(&cpci_plan_nth(plan, i)->attr, false) == DOMAIN_CORE;
+	for (plan->ngroups = 0; done < plan->nterms; plan->ngroups++) {
+		struct cpci_group *group = &plan->group[plan->ngroups];
+		uint64_t domain = domain_of(&cpci_plan_nth(plan, done)->attr, have_core);
+
+		*group = (struct cpci_group){.first = done};
+		for (uint_t i = done; i < plan->nterms; i++) {
+			struct cpci_term_ref m = plan->ref[i];
+
+			if (domain_of(&cpci_plan_term(plan, m)->attr, have_core) != domain)
+				continue;
+			/* Keeps the order of those that it passes. */
+			memmove(&plan->ref[done + 1], &plan->ref[done], (i - done) * sizeof(m));
+			plan->ref[done++] = m;
+		}
+		group->n = done - group->first;
+		put_leader_first(plan, group);
+		group->core = group->hardware && is_core(domain);
+	}
+}
+
+/*
+ * A placed request has its slot.  The others take, in their order, the next one after the
+ * highest before them that no placed request has, wherever that stands.
+ */
+void cpci_choose_slots(size_t n, int *slot)
+{
+	int next = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (slot[i] < 0) {
+			bool taken = true;
+
+			while (taken) {
+				taken = false;
+				for (size_t j = i + 1; j < n; j++)
+					taken |= slot[j] == next;
+				next += taken;
+			}
+			slot[i] = next;
+		}
+		if (slot[i] >= next)
+			next = slot[i] + 1;
+	}
+}
+
+static int assign_slots(struct cpci_plan *plan)
+{
+	int *slot = reallocarray(NULL, plan->nreqs, sizeof(*slot));
+
+	if (slot == NULL)
+		return -1;
+	for (uint_t i = 0; i < plan->nreqs; i++)
+		slot[i] = plan->req[i].placed;
+	cpci_choose_slots(plan->nreqs, slot);
+	for (uint_t i = 0; i < plan->nreqs; i++)
+		plan->req[i].slot = (uint_t)slot[i];
+	free(slot);
+	return 0;
+}
+
+int cpci_plan_add(struct cpci_plan *plan, const struct cpci_req *req)
+{
+	size_t n = plan->nterms + req->event.nterms;
+	void *p;
+
+	p = reallocarray(plan->req, plan->nreqs + 1U, sizeof(*plan->req));
+	if (p == NULL)
+		return -1;
+	plan->req = p;
+	p = reallocarray(plan->ref, n, sizeof(*plan->ref));
+	if (p == NULL)
+		return -1;
+	plan->ref = p;
+	p = reallocarray(plan->group, n, sizeof(*plan->group));
+	if (p == NULL)
+		return -1;
+	plan->group = p;
+	if (copy_req(&plan->req[plan->nreqs], req) == -1)
+		return -1;
+	for (uint_t i = 0; i < req->event.nterms; i++)
+		plan->ref[plan->nterms++] = (struct cpci_term_ref){plan->nreqs, i};
+	plan->nreqs++;
+	plan->fits = false;
+	lay_out(plan);
+	return assign_slots(plan);
+}
+
+struct cpci_plan *cpci_plan_copy(const struct cpci_plan *plan)
+{
+	struct cpci_plan *copy = cpci_plan_new();
+
+	for (uint_t i = 0; copy != NULL && i < plan->nreqs; i++) {
+		if (cpci_plan_add(copy, &plan->req[i]) == -1) {
+			cpci_plan_drop(copy);
+			errno = ENOMEM;
+			return NULL;
+		}
+	}
+	return copy;
+}

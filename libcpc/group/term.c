@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * term.c - a term as an event of the kernel.
+ */
+#include "group.h"
+
+/*
+ * Where a breakpoint waits whose symbol is not known yet: nothing is ever mapped so low
+ * (vm.mmap_min_addr), and it is aligned for any length.
+ */
+#define NOWHERE 0xff8
+
+struct perf_event_attr cpci_term_event(const struct cpci_term *term, const struct cpci_bp_addr *bp)
+{
+	struct perf_event_attr attr = term->attr;
+
+	if (term->symbol[0] != '\0') {
+		uint64_t len = bp != NULL ? bp->len : 0;
+
+		attr.bp_addr = bp != NULL && bp->addr != 0 ? bp->addr : NOWHERE;
+		if (attr.bp_len == 0)
+			attr.bp_len = len == 1 || len == 2 || len == 8 ? len : 4;
+	}
+	return attr;
+}
+
+int cpci_term_open(const struct cpci_term *term, struct cpci_target target, int leader,
+		   bool disabled)
+{
+	struct perf_event_attr attr = cpci_term_event(term, NULL);
+
+	return cpci_perf_open(&attr, target, leader, disabled);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * kind.c - what an event is, and in which modes it counts.
+ */
+#include "perf.h"
+
+#include <libcpc.h>
+
+bool cpci_perf_is_software(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE || attr->type == PERF_TYPE_TRACEPOINT ||
+	       attr->type == PERF_TYPE_BREAKPOINT;
+}
+
+bool cpci_perf_is_clock(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE && (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
+						    attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+bool cpci_perf_is_core(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE ||
+	       attr->type == PERF_TYPE_RAW;
+}
+
+void cpci_perf_set_modes(struct perf_event_attr *attr, uint_t flags)
+{
+	attr->exclude_user = (flags & CPC_COUNT_USER) == 0;
+	attr->exclude_kernel = (flags & CPC_COUNT_SYSTEM) == 0;
+	attr->exclude_hv = attr->exclude_kernel;
+}
+
+/*
+ * The kernel raises these with its own registers: leaving out kernel mode makes
+ * them count nothing, ever.
+ */
+static bool happens_in_kernel_only(const struct perf_event_attr *attr)
+{
+	if (attr->type == PERF_TYPE_TRACEPOINT)
+		return true;
+	return attr->type == PERF_TYPE_SOFTWARE &&
+	       (attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+		attr->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
+		attr->config == PERF_COUNT_SW_CGROUP_SWITCHES);
+}
+
+void cpci_perf_finish(struct perf_event_attr *attr)
+{
+	/* Guests have kernels of their own; some kernels refuse to be told so. */
+	if (cpci_perf_is_software(attr))
+		attr->exclude_guest = attr->exclude_host = 0;
+	/* Clocks run in both modes whatever they are told; user mode takes no privilege. */
+	if (cpci_perf_is_clock(attr)) {
+		attr->exclude_user = 0;
+		attr->exclude_kernel = attr->exclude_hv = 1;
+	}
+	if (happens_in_kernel_only(attr))
+		attr->exclude_user = attr->exclude_kernel = attr->exclude_hv = 0;
+}

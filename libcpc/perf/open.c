@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * open.c - the only perf_event_open(2).
+ */
+#include "perf.h"
+
+#include <errno.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+const struct perf_event_attr cpci_perf_dummy = {
+	.type = PERF_TYPE_SOFTWARE,
+	.config = PERF_COUNT_SW_DUMMY,
+	.exclude_kernel = 1,
+	.exclude_hv = 1,
+};
+
+/* All that is the same for every event. */
+static struct perf_event_attr complete(const struct perf_event_attr *attr, bool pinned,
+				       bool disabled)
+{
+	struct perf_event_attr whole = *attr;
+
+	whole.size = sizeof(whole);
+	whole.read_format =
+		PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	whole.pinned = pinned;
+	whole.disabled = disabled;
+	return whole;
+}
+
+int cpci_perf_open(const struct perf_event_attr *attr, struct cpci_target target, int leader,
+		   bool disabled)
+{
+	struct perf_event_attr whole = complete(attr, leader == -1 && disabled, disabled);
+
+	if (!cpci_pmu_implements(attr)) {
+		errno = ENOENT;
+		return -1;
+	}
+	if (target.tid == 0)
+		whole.config1 |= cpci_user_config1(attr);
+	return (int)syscall(SYS_perf_event_open, &whole, target.tid, target.cpu, leader,
+			    PERF_FLAG_FD_CLOEXEC);
+}
+
+int cpci_perf_modify(int fd, const struct perf_event_attr *attr, bool leader, bool disabled)
+{
+	struct perf_event_attr whole = complete(attr, leader, leader && disabled);
+
+	if (ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &whole) == 0)
+		return 0;
+	if (errno == ENOTTY) /* before Linux 4.17 */
+		errno = EOPNOTSUPP;
+	return -1;
+}
+
+int cpci_perf_probe(const struct perf_event_attr *attr)
+{
+	const struct cpci_target self = {.tid = 0, .cpu = -1};
+	int fd = cpci_perf_open(attr, self, -1, true);
+
+	if (fd == -1)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+/*
+ * Where there are, the kernel counts cycles, or says why not, whatever CPUID says.  To
+ * those whom it does not permit to count it does not tell; what it exports does.
+ */
+bool cpci_perf_have_core_pmu(void)
+{
+	const struct perf_event_attr cycles = {
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	char pmu[CPCI_PMU_NAME];
+	int err = cpci_perf_probe(&cycles);
+
+	if (err == EACCES || err == EPERM)
+		return cpci_pmu_name(PERF_TYPE_RAW, pmu);
+	return err != ENOENT && err != EOPNOTSUPP && err != ENODEV;
+}

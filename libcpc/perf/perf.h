@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * perf.h - single events of the kernel, the PMUs that it exports, and the clock that
+ * counts cycles.  perf_event_open(2) is called here only.
+ */
+#ifndef CPCI_PERF_H
+#define CPCI_PERF_H
+
+#include "../diag/diag.h"
+#include "../sys/sys.h"
+
+#include <linux/perf_event.h>
+
+/* ---- open.c: events ---------------------------------------------------------- */
+
+struct cpci_target {
+	pid_t tid; /* 0: the calling thread, -1: all */
+	int cpu;   /* -1: any */
+};
+
+/*
+ * Opens an event, into the group of `leader` unless that is -1.  `disabled` is for leaders,
+ * which are pinned then.  Returns a file, or -1 and errno.
+ */
+int cpci_perf_open(const struct perf_event_attr *attr, struct cpci_target target, int leader,
+		   bool disabled);
+/*
+ * Gives an open event another address (PERF_EVENT_IOC_MODIFY_ATTRIBUTES); all else is to be
+ * as it was opened, and `disabled` as it is now.  -1 and errno.
+ */
+int cpci_perf_modify(int fd, const struct perf_event_attr *attr, bool leader, bool disabled);
+/* The event that never counts and that nobody can take a counter from. */
+extern const struct perf_event_attr cpci_perf_dummy;
+/* Can the kernel count that at all, for the caller?  0, or an errno. */
+int cpci_perf_probe(const struct perf_event_attr *attr);
+/* Does the machine have hardware counters that the kernel drives? */
+bool cpci_perf_have_core_pmu(void);
+
+/* ---- kind.c: what an event is ------------------------------------------------- */
+
+bool cpci_perf_is_software(const struct perf_event_attr *attr); /* it takes no counter of a PMU */
+bool cpci_perf_is_clock(const struct perf_event_attr *attr);	/* it runs in both modes */
+bool cpci_perf_is_core(const struct perf_event_attr *attr);	/* of the core PMU, by its type */
+/* Leaves out the modes that CPC_COUNT flags do not name. */
+void cpci_perf_set_modes(struct perf_event_attr *attr, uint_t flags);
+/* What holds for every event, however it was named. */
+void cpci_perf_finish(struct perf_event_attr *attr);
+
+/* ---- pmu.c: what /sys/bus/event_source/devices says ----------------------------- */
+
+#define CPCI_PMU_NAME 64
+#define CPCI_PMU_TEXT 4096 /* a file of a PMU, of which there is one line */
+
+/* That line, without its end, of a file in `dir`, "" or "events/".  False: there is none. */
+bool cpci_pmu_read(const char *pmu, const char *dir, const char *file, char *text);
+/* Its type, as in perf_event_attr.  False: no such PMU, or its name is too long. */
+bool cpci_pmu_type(const char *pmu, uint32_t *type);
+void cpci_pmu_each(void *arg, void (*visit)(void *arg, const char *pmu));
+void cpci_pmu_each_file(const char *pmu, const char *dir, void *arg,
+			void (*visit)(void *arg, const char *file));
+/* Is `cpu` in its file cpumask or cpus?  True also when there is none. */
+bool cpci_pmu_lists_cpu(const char *pmu, int cpu);
+/* Where the PMU has that field: "config1:0-7,32-35".  False: it has none. */
+bool cpci_pmu_format(const char *pmu, const char *field, char *format);
+void cpci_pmu_walk_format(const char *pmu, void *arg, void (*action)(void *arg, const char *field));
+/* The bits of config that are some field's: the kernel ignores the others. */
+uint64_t cpci_pmu_mask(const char *pmu);
+/* Puts `val` into the bits of a format, from the lowest on.  False: it is larger than *max. */
+bool cpci_pmu_put_bits(struct perf_event_attr *attr, const char *format, uint64_t val,
+		       uint64_t *max);
+
+/* ---- cores.c: the PMUs of cores, if there are several kinds, or they say so ------ */
+
+#define CPCI_MAX_CORES 8
+struct cpci_cores {
+	size_t n;
+	struct cpci_core {
+		uint32_t type;
+		char name[CPCI_PMU_NAME];
+		bool any;	    /* it names its events... */
+		uint64_t low, high; /* ...those with codes from 0 and from 0x4000 on */
+	} core[CPCI_MAX_CORES];
+};
+const struct cpci_cores *cpci_cores(void);
+/* Where the kernel takes the type of the core's PMU in codes of generic events. */
+#define CPCI_CORE_SHIFT 32
+
+/* The name of the PMU that counts events of `type`; of PERF_TYPE_RAW: the core PMU. */
+bool cpci_pmu_name(uint32_t type, char *name);
+/* Does an event's PMU count on that CPU, and not on another one for it? */
+bool cpci_pmu_counts_on(const struct perf_event_attr *attr, int cpu);
+/*
+ * A common event of Arm that the CPU does not have can be opened, and stays 0; but the
+ * kernel names only those that it has (PMCEID0_EL0 of the Arm Architecture Reference
+ * Manual).  False: the CPU is known not to have that event.
+ */
+bool cpci_pmu_implements(const struct perf_event_attr *attr);
+
+/* ---- userspace.c: counters read without a system call --------------------------- */
+
+/* What an event of the calling thread is to have in config1 to be readable that way. */
+uint64_t cpci_user_config1(const struct perf_event_attr *attr);
+/* Maps an event's page if its counter can be read that way; NULL: it cannot. */
+void *cpci_user_map(int fd);
+void cpci_user_unmap(void *page);
+/*
+ * The values of `n` events and the time for which the first has been on the hardware, all
+ * at one instant.  False: read(2) is to be used.  Safe in signal handlers.
+ */
+bool cpci_user_read(void *const *page, uint_t n, uint64_t *value, uint64_t *running_ns);
+
+/* ---- cycles.c: the clock that counts CPU cycles ----------------------------------- */
+
+#define CPCI_RATE_SHIFT 32
+
+struct cpci_clock {
+	uint64_t rate; /* cycles per ns, times 2^CPCI_RATE_SHIFT; 0: not known yet */
+	int64_t ns;    /* when the measuring began, by both clocks */
+	uint64_t tsc;
+};
+
+/* Measures between start, when the library is opened, and stop, at the first bind. */
+void cpci_clock_start(struct cpci_clock *clock);
+void cpci_clock_stop(struct cpci_clock *clock);
+uint64_t cpci_cycles(const struct cpci_clock *clock, uint64_t ns);
+
+#endif /* CPCI_PERF_H */

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * userspace.c - reads the counters of the calling LWP without a system call.
+ *
+ * The kernel maps a page per event that says which register counts it and what to add,
+ * and changes that page's lock whenever it touches them (perf_event_open(2), "MMAP
+ * layout").  Only hardware counters are there: pages of software events are stale.
+ */
+#include "perf.h"
+
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+
+static uint64_t read_counter(uint32_t i)
+{
+	return (uint64_t)__rdpmc((int)i);
+}
+
+static uint64_t read_clock(void)
+{
+	return __rdtsc();
+}
+
+uint64_t cpci_user_config1(const struct perf_event_attr *attr)
+{
+	(void)attr;
+	return 0; /* all events can be read, if one can */
+}
+
+#elif defined(__aarch64__)
+
+/* clang-format off */
+#define EACH_COUNTER(X)                                                        \
+	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12)    \
+	X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23)      \
+	X(24) X(25) X(26) X(27) X(28) X(29) X(30)
+/* clang-format on */
+
+#define READ_COUNTER(n)                                                     \
+	case n:                                                             \
+		__asm__ volatile("mrs %0, pmevcntr" #n "_el0" : "=r"(val)); \
+		break;
+
+/* The register's number is part of the instruction. */
+static uint64_t read_counter(uint32_t i)
+{
+	uint64_t val = 0;
+
+	switch (i) {
+		EACH_COUNTER(READ_COUNTER)
+	default:
+		__asm__ volatile("mrs %0, pmccntr_el0" : "=r"(val));
+	}
+	return val;
+}
+
+static uint64_t read_clock(void)
+{
+	uint64_t val;
+
+	__asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(val));
+	return val;
+}
+
+/* An event has to be opened for it (Documentation/arch/arm64/perf.rst). */
+uint64_t cpci_user_config1(const struct perf_event_attr *attr)
+{
+	/* Has the administrator given programs the counters? */
+	static atomic_int allowed = -1;
+
+	if (cpci_perf_is_software(attr))
+		return 0;
+	if (allowed == -1)
+		allowed = cpci_read_number("/proc/sys/kernel/perf_user_access", 0) == 1;
+	return allowed == 1 ? 2 : 0;
+}
+
+#else
+
+static uint64_t read_counter(uint32_t i)
+{
+	(void)i;
+	return 0;
+}
+
+static uint64_t read_clock(void)
+{
+	return 0;
+}
+
+uint64_t cpci_user_config1(const struct perf_event_attr *attr)
+{
+	(void)attr;
+	return 0;
+}
+
+#endif
+
+static uint32_t get_lock(const volatile struct perf_event_mmap_page *page)
+{
+	return page->lock;
+}
+
+void *cpci_user_map(int fd)
+{
+	struct perf_event_mmap_page *page;
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+
+	page = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		return NULL;
+	/* The clock is for the cycles that a sample tells. */
+	if (page->cap_user_rdpmc && page->cap_user_time)
+		return page;
+	munmap(page, size);
+	return NULL;
+}
+
+void cpci_user_unmap(void *page)
+{
+	munmap(page, (size_t)sysconf(_SC_PAGESIZE));
+}
+
+/* The time for which an event has been on the hardware. */
+static uint64_t running_ns(const volatile struct perf_event_mmap_page *page)
+{
+	uint64_t cycles = read_clock(), mult = page->time_mult, rest;
+	uint16_t shift = page->time_shift;
+
+	if (page->cap_user_time_short)
+		cycles = page->time_cycles + ((cycles - page->time_cycles) & page->time_mask);
+	rest = cycles & ((1ULL << shift) - 1);
+	return page->time_running + page->time_offset + (cycles >> shift) * mult +
+	       (rest * mult >> shift);
+}
+
+/* The value of an event whose page's lock is even; false: it is not on the hardware. */
+static bool read_value(const volatile struct perf_event_mmap_page *page, uint64_t *val)
+{
+	uint32_t index = page->index;
+	unsigned unused = 64U - page->pmc_width;
+
+	if (index == 0 || !page->cap_user_rdpmc)
+		return false;
+	/* Its sign continues: the kernel starts counters below 0. */
+	*val = (uint64_t)page->offset +
+	       (uint64_t)((int64_t)(read_counter(index - 1) << unused) >> unused);
+	return true;
+}
+
+#define TRIES 8 /* no more than bad luck needs: the kernel is always right */
+
+/*
+ * All counters are read between two looks at all locks: if those are the same, the kernel
+ * did not touch any in between, and the values belong together.  Locks only grow, so their
+ * sum stands for all.
+ */
+bool cpci_user_read(void *const *page, uint_t n, uint64_t *value, uint64_t *running)
+{
+	for (int tries = 0; tries < TRIES; tries++) {
+		uint64_t before = 0, after = 0;
+		uint32_t busy = 0;
+
+		for (uint_t i = 0; i < n; i++) {
+			uint32_t lock = get_lock(page[i]);
+
+			before += lock;
+			busy |= lock & 1;
+		}
+		atomic_signal_fence(memory_order_acquire);
+		for (uint_t i = 0; i < n; i++) {
+			if (!read_value(page[i], &value[i]))
+				return false;
+		}
+		*running = running_ns(page[0]);
+		atomic_signal_fence(memory_order_acquire);
+		for (uint_t i = 0; i < n; i++)
+			after += get_lock(page[i]);
+		if (before == after && busy == 0)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * bind.c - bind a set, all of it or not at all.
+ */
+#include "set.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What every bind checks first. */
+static int check(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t flags, uint_t known)
+{
+	if (set->cpc != cpc)
+		return cpci_failf(cpc, fn, EINVAL, 0, "the set was made with another handle");
+	if (set->plan->nreqs == 0)
+		return cpci_failf(cpc, fn, EINVAL, 0, "the set has no requests");
+	if ((flags & ~known) != 0)
+		return cpci_failf(cpc, fn, EINVAL, 0, "unknown flags 0x%x", flags & ~known);
+	return 0;
+}
+
+/* The set of the calling LWP that gives way to one that it binds; NULL: none. */
+static cpc_set_t *own_before(const cpc_set_t *set, enum cpci_bound bound)
+{
+	cpc_set_t *own = bound == CPCI_LWP || bound == CPCI_CPU ? cpci_link_own() : NULL;
+
+	return own != set ? own : NULL;
+}
+
+/* The claim of the CPU, which that of a set that is about to give way may serve as. */
+static struct cpci_claim *take_cpu(cpc_set_t *set, int cpu, enum cpci_bound bound,
+				   struct cpci_diag *diag)
+{
+	cpc_set_t *const before[] = {set, own_before(set, bound)};
+
+	for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++) {
+		struct cpci_claim *claim = before[i] != NULL ? before[i]->claim : NULL;
+
+		if (cpci_claim_is_for(claim, cpu)) {
+			before[i]->claim = NULL;
+			return claim;
+		}
+	}
+	return cpci_claim(cpu, diag);
+}
+
+/*
+ * What counts at once shows at once whether others hold the counters that it needs; an
+ * LWP that is stopped does when it is sampled.
+ */
+static int start_counting(struct cpc_set *set, struct cpci_term_ref *bad)
+{
+	int lost;
+
+	if (cpci_group_start(set->plan, set->fd) == -1)
+		return errno;
+	lost = set->bound != CPCI_PCTX ? cpci_group_lost(set->plan, set->fd) : -1;
+	if (lost == -1)
+		return 0;
+	*bad = set->plan->ref[set->plan->group[lost].first];
+	return EAGAIN;
+}
+
+/* What a set holds while it is bound; allocated before anything changes. */
+struct holdings {
+	int *fd;
+	uint64_t *start;
+	struct cpci_link *link; /* NULL: CPCI_CPU_REMOTE */
+};
+
+static void free_holdings(const struct holdings *hold)
+{
+	free(hold->link);
+	free(hold->fd);
+	free(hold->start);
+}
+
+static int make_holdings(struct holdings *hold, const struct cpci_plan *plan, enum cpci_bound bound)
+{
+	*hold = (struct holdings){
+		.fd = reallocarray(NULL, plan->nterms + 1U, sizeof(int)),
+		.start = reallocarray(NULL, plan->nreqs, sizeof(uint64_t)),
+		.link = bound != CPCI_CPU_REMOTE ? cpci_link_new() : NULL,
+	};
+	if (hold->fd != NULL && hold->start != NULL &&
+	    (hold->link != NULL || bound == CPCI_CPU_REMOTE))
+		return 0;
+	free_holdings(hold);
+	return -1;
+}
+
+static void make_way(cpc_set_t *set, enum cpci_bound bound)
+{
+	cpc_set_t *own = own_before(set, bound);
+
+	if (own != NULL)
+		cpci_unbind(own);
+	if (set->bound != CPCI_UNBOUND)
+		cpci_unbind(set);
+}
+
+/*
+ * Opens the counters of a set, before those that give way to it are closed; unless these
+ * hold the registers that it needs for its breakpoints.
+ */
+static int open_beside(cpc_set_t *set, struct cpci_target target, enum cpci_bound bound,
+		       const struct cpci_bp_addr *bp, int *fd, struct cpci_term_ref *bad)
+{
+	const struct cpci_term *term;
+	uint_t n;
+
+	if (cpci_group_open(set->plan, target, bp, fd, bad) == 0)
+		return 0;
+	term = cpci_plan_term(set->plan, *bad);
+	if (errno == ENOSPC && term->attr.type == PERF_TYPE_BREAKPOINT) {
+		if (cpci_debugreg_suffice(set->plan, term, &n)) {
+			make_way(set, bound);
+			return cpci_group_open(set->plan, target, bp, fd, bad);
+		}
+		errno = ENOSPC;
+	}
+	return -1;
+}
+
+/* The claim of a CPU, or the epoch of an LWP's set.  -1: a CPU is claimed, see `diag`. */
+static int exclude_others(cpc_set_t *set, struct cpci_target target, enum cpci_bound bound,
+			  uint_t flags, struct cpci_claim **claim, struct cpci_epoch *epoch,
+			  struct cpci_diag *diag)
+{
+	if (target.cpu == -1)
+		return cpci_epoch_take(epoch, diag);
+	if ((flags & CPC_BIND_CPU_SHARED) != 0)
+		return 0;
+	*claim = take_cpu(set, target.cpu, bound, diag);
+	return *claim != NULL ? 0 : -1;
+}
+
+static void set_link(cpc_set_t *set, struct cpci_link *link, enum cpci_bound bound)
+{
+	set->link = link;
+	if (link == NULL)
+		return;
+	link->set = set;
+	if (bound == CPCI_LWP || bound == CPCI_CPU)
+		cpci_link_set_own(link);
+}
+
+/*
+ * All or nothing: the new counters are opened, and the CPU claimed, before the old ones
+ * of the set, and of the LWP, are given up, so that a refusal changes nothing.  With the
+ * lock held.  If the set has not got the new `start`, all holdings are still the caller's.
+ */
+static int bind_with(cpc_set_t *set, struct cpci_target target, enum cpci_bound bound, uint_t flags,
+		     const struct holdings *hold, struct cpci_diag *diag)
+{
+	struct cpci_claim *claim = NULL;
+	struct cpci_term_ref bad = {0};
+	struct cpci_epoch epoch = {0};
+	struct cpci_bp_addr *bp;
+	int err;
+
+	if (cpci_symbols_make(set, target, flags, &bp, diag) == -1)
+		return -1;
+	if (open_beside(set, target, bound, bp, hold->fd, &bad) == -1) {
+		err = errno;
+		free(bp);
+		cpci_explain_plan(diag, err, set->plan, bad, target);
+		return -1;
+	}
+	if (exclude_others(set, target, bound, flags, &claim, &epoch, diag) == -1) {
+		cpci_group_close(set->plan, hold->fd);
+		free(bp);
+		return -1;
+	}
+	make_way(set, bound);
+	free(set->start);
+	set->fd = hold->fd;
+	set->start = hold->start;
+	set->bp = bp;
+	set->target = target.tid != 0 ? target.tid : cpci_self();
+	set->enabled_ns = 0;
+	/* Of several kinds of cores, one kind's group is on the hardware part of the time. */
+	set->tick_source = cpci_cores()->n > 1 ? CPCI_RAW_ENABLED : CPCI_RAW_RUNNING;
+	set->owner = cpci_self();
+	set->off = (flags & CPC_BIND_DISABLED) != 0;
+	set->claim = claim;
+	set->epoch = epoch;
+	/* Now a signal handler that interrupts us may sample it. */
+	atomic_signal_fence(memory_order_release);
+	set->bound = bound;
+	set_link(set, hold->link, bound);
+	err = !set->off ? start_counting(set, &bad) : 0;
+	if (err != 0) {
+		cpci_unbind(set);
+		cpci_explain_plan(diag, err, set->plan, bad, target);
+		return -1;
+	}
+	if (bound == CPCI_LWP) {
+		void **page = cpci_group_map(set->plan, set->fd);
+
+		/* A signal handler that interrupts us may look for all pages. */
+		atomic_signal_fence(memory_order_release);
+		set->page = page;
+	}
+	return 0;
+}
+
+static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target target,
+		enum cpci_bound bound, uint_t flags)
+{
+	const struct cpci_plan *plan = set->plan;
+	struct cpci_diag diag;
+	struct holdings hold;
+	int rc;
+
+	if (make_holdings(&hold, plan, bound) == -1)
+		return cpci_fail_nomem(cpc, fn);
+	memcpy(hold.start, set->preset, plan->nreqs * sizeof(*hold.start));
+	pthread_mutex_lock(&cpci_lock);
+	if (bound == CPCI_PCTX)
+		cpci_group_keep(set->plan);
+	cpci_clock_stop(&cpc->clock);
+	rc = bind_with(set, target, bound, flags, &hold, &diag);
+	if (set->start != hold.start)
+		free_holdings(&hold);
+	pthread_mutex_unlock(&cpci_lock);
+	return rc == 0 ? 0 : cpci_fail(cpc, fn, &diag);
+}
+
+int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
+{
+	static const char fn[] = "cpc_bind_curlwp";
+	const struct cpci_target target = {.tid = 0, .cpu = -1};
+
+	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED | CPC_BIND_LATE) == -1)
+		return -1;
+	return bind(cpc, fn, set, target, CPCI_LWP, flags);
+}
+
+int cpc_bind_pctx(cpc_t *cpc, pctx_t *pctx, id_t id, cpc_set_t *set, uint_t flags)
+{
+	static const char fn[] = "cpc_bind_pctx";
+	struct cpci_target target = {.cpu = -1};
+
+	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED | CPC_BIND_LATE) == -1)
+		return -1;
+	target.tid = pctx_lwp_tid(pctx, id);
+	if (target.tid == -1)
+		return cpci_failf(cpc, fn, ESRCH, 0, "no LWP %d in process %d", (int)id,
+				  (int)pctx_pid(pctx));
+	return bind(cpc, fn, set, target, CPCI_PCTX, flags);
+}
+
+/* Where the calling thread may run; NULL and errno.  Any number of CPUs. */
+static cpu_set_t *get_affinity(size_t *size)
+{
+	cpu_set_t *mask;
+
+	for (int ncpus = 1024;; ncpus *= 2) {
+		mask = CPU_ALLOC((size_t)ncpus);
+		*size = CPU_ALLOC_SIZE((size_t)ncpus);
+		if (mask == NULL || sched_getaffinity(0, *size, mask) == 0)
+			return mask;
+		CPU_FREE(mask);
+		if (errno != EINVAL || ncpus > 1 << 20)
+			return NULL;
+	}
+}
+
+static int move_to(processorid_t cpu)
+{
+	size_t ncpus = (size_t)cpu + 1, size = CPU_ALLOC_SIZE(ncpus);
+	cpu_set_t *mask = CPU_ALLOC(ncpus);
+	int rc;
+
+	if (mask == NULL)
+		return -1;
+	CPU_ZERO_S(size, mask);
+	CPU_SET_S((size_t)cpu, size, mask);
+	rc = sched_setaffinity(0, size, mask);
+	CPU_FREE(mask);
+	return rc;
+}
+
+int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
+{
+	static const char fn[] = "cpc_bind_cpu";
+	const struct cpci_target target = {.tid = -1, .cpu = id};
+	cpu_set_t *before;
+	size_t size;
+
+	if (check(cpc, fn, set, flags, CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED) == -1)
+		return -1;
+	if (id < 0)
+		return cpci_failf(cpc, fn, EINVAL, 0, "no CPU %d", id);
+	if ((flags & CPC_BIND_CPU_REMOTE) != 0)
+		return bind(cpc, fn, set, target, CPCI_CPU_REMOTE, flags);
+	if (bind(cpc, fn, set, target, CPCI_CPU, flags) == -1)
+		return -1;
+	/* After what the set had before is undone. */
+	before = get_affinity(&size);
+	if (before != NULL && move_to(id) == 0) {
+		set->affinity = before;
+		set->affinity_size = size;
+		return 0;
+	}
+	int err = errno;
+
+	CPU_FREE(before);
+	pthread_mutex_lock(&cpci_lock);
+	cpci_unbind(set);
+	pthread_mutex_unlock(&cpci_lock);
+	return cpci_failf(cpc, fn, err, CPC_PBIND_FAILED,
+			  "the calling LWP cannot be put on CPU %d: %s", id, strerror(err));
+}

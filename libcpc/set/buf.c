@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * buf.c - buffers and their arithmetic.
+ */
+#include "set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+cpc_buf_t *cpc_buf_create(cpc_t *cpc, cpc_set_t *set)
+{
+	uint_t n = set->plan->nreqs, nterms = set->plan->nterms;
+	cpc_buf_t *buf;
+
+	if (set->cpc != cpc) {
+		cpci_failf(cpc, "cpc_buf_create", EINVAL, 0,
+			   "the set was made with another handle");
+		return NULL;
+	}
+	buf = calloc(1, sizeof(*buf) + (n + CPCI_RAW_VALUES + nterms) * sizeof(uint64_t));
+	if (buf == NULL) {
+		cpci_fail_nomem(cpc, "cpc_buf_create");
+		return NULL;
+	}
+	buf->cpc = cpc;
+	buf->plan = cpci_plan_hold(set->plan);
+	buf->nreqs = n;
+	buf->raw = buf->val + n;
+	pthread_mutex_lock(&cpci_lock);
+	LIST_INSERT_HEAD(&cpc->bufs, buf, entry);
+	pthread_mutex_unlock(&cpci_lock);
+	return buf;
+}
+
+int cpc_buf_destroy(cpc_t *cpc, cpc_buf_t *buf)
+{
+	if (buf->cpc != cpc)
+		return cpci_failf(cpc, "cpc_buf_destroy", EINVAL, 0,
+				  "the buffer was made with another handle");
+	pthread_mutex_lock(&cpci_lock);
+	LIST_REMOVE(buf, entry);
+	pthread_mutex_unlock(&cpci_lock);
+	cpci_plan_drop(buf->plan);
+	free(buf);
+	return 0;
+}
+
+/*
+ * From here on no error handler is called: all of this may be done in signal
+ * handlers, and errno says it all.
+ */
+static bool has_request(const cpc_t *cpc, const cpc_buf_t *buf, int index)
+{
+	if (buf->cpc == cpc && index >= 0 && (uint_t)index < buf->nreqs)
+		return true;
+	errno = EINVAL;
+	return false;
+}
+
+static bool alike(const cpc_t *cpc, const cpc_buf_t *a, const cpc_buf_t *b)
+{
+	if (a->cpc == cpc && b->cpc == cpc && a->plan == b->plan)
+		return true;
+	errno = EINVAL;
+	return false;
+}
+
+int cpc_buf_get(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t *val)
+{
+	if (!has_request(cpc, buf, index))
+		return -1;
+	*val = buf->val[index];
+	return 0;
+}
+
+int cpc_buf_set(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t val)
+{
+	if (!has_request(cpc, buf, index))
+		return -1;
+	buf->val[index] = val;
+	return 0;
+}
+
+hrtime_t cpc_buf_hrtime(cpc_t *cpc, cpc_buf_t *buf)
+{
+	(void)cpc;
+	return buf->hrtime;
+}
+
+uint64_t cpc_buf_tick(cpc_t *cpc, cpc_buf_t *buf)
+{
+	(void)cpc;
+	return buf->tick;
+}
+
+static hrtime_t later(hrtime_t a, hrtime_t b)
+{
+	return a > b ? a : b;
+}
+
+int cpc_buf_sub(cpc_t *cpc, cpc_buf_t *result, cpc_buf_t *left, cpc_buf_t *right)
+{
+	if (!alike(cpc, result, left) || !alike(cpc, left, right))
+		return -1;
+	for (uint_t i = 0; i < result->nreqs; i++)
+		result->val[i] = left->val[i] - right->val[i];
+	result->tick = left->tick - right->tick;
+	result->hrtime = later(left->hrtime, right->hrtime);
+	return 0;
+}
+
+int cpc_buf_add(cpc_t *cpc, cpc_buf_t *result, cpc_buf_t *left, cpc_buf_t *right)
+{
+	if (!alike(cpc, result, left) || !alike(cpc, left, right))
+		return -1;
+	for (uint_t i = 0; i < result->nreqs; i++)
+		result->val[i] = left->val[i] + right->val[i];
+	result->tick = left->tick + right->tick;
+	result->hrtime = later(left->hrtime, right->hrtime);
+	return 0;
+}
+
+int cpc_buf_copy(cpc_t *cpc, cpc_buf_t *dest, cpc_buf_t *src)
+{
+	if (!alike(cpc, dest, src))
+		return -1;
+	memmove(dest->val, src->val, src->nreqs * sizeof(*src->val));
+	dest->tick = src->tick;
+	dest->hrtime = src->hrtime;
+	return 0;
+}
+
+void cpc_buf_zero(cpc_t *cpc, cpc_buf_t *buf)
+{
+	(void)cpc;
+	memset(buf->val, 0, buf->nreqs * sizeof(*buf->val));
+	buf->tick = 0;
+	buf->hrtime = 0;
+}

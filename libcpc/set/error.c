@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * error.c - how a failure reaches the error handler.
+ */
+#include "set.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static void default_errhndlr(const char *fn, int subcode, const char *fmt, va_list ap)
+{
+	(void)subcode;
+	fprintf(stderr, "libcpc: %s: ", fn);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
+void cpc_seterrhndlr(cpc_t *cpc, cpc_errhndlr_t *errhndlr)
+{
+	cpc->errhndlr = errhndlr;
+}
+
+/* Through here because the handler takes a va_list. */
+static void tell(cpc_t *cpc, const char *fn, int subcode, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	(cpc->errhndlr != NULL ? cpc->errhndlr : default_errhndlr)(fn, subcode, fmt, ap);
+	va_end(ap);
+}
+
+int cpci_fail(cpc_t *cpc, const char *fn, const struct cpci_diag *diag)
+{
+	errno = diag->err;
+	tell(cpc, fn, diag->subcode, "%s", diag->text);
+	errno = diag->err;
+	return -1;
+}
+
+int cpci_failf(cpc_t *cpc, const char *fn, int err, int subcode, const char *fmt, ...)
+{
+	struct cpci_diag diag = {.err = err, .subcode = subcode};
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(diag.text, sizeof(diag.text), fmt, ap);
+	va_end(ap);
+	return cpci_fail(cpc, fn, &diag);
+}
+
+int cpci_fail_nomem(cpc_t *cpc, const char *fn)
+{
+	return cpci_failf(cpc, fn, ENOMEM, 0, "%s", strerror(ENOMEM));
+}
+
+void cpci_warn(cpc_t *cpc, const char *fn, const char *text)
+{
+	int err = errno;
+
+	tell(cpc, fn, CPC_WARNING, "%s", text);
+	errno = err;
+}

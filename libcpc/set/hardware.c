@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * hardware.c - what this machine has to count with.
+ */
+#include "set.h"
+
+#include <stdio.h>
+
+#define VIRTUAL_SLOTS 16 /* where no hardware limits them */
+
+static void find_hardware(cpc_t *cpc)
+{
+	struct cpci_core_pmu core = {.desc = "unknown CPU"};
+	char pmu[CPCI_PMU_NAME] = "cpu";
+
+	cpc->npic = VIRTUAL_SLOTS;
+	if (!cpci_perf_have_core_pmu()) {
+		snprintf(cpc->cciname, sizeof(cpc->cciname),
+			 "Linux perf events (no hardware counters)");
+		return;
+	}
+	cpci_pfm_core(&core);
+	cpci_pmu_name(PERF_TYPE_RAW, pmu);
+	cpc->npic = cpci_group_capacity();
+	if (cpc->npic == 0) /* not permitted to count */
+		cpc->npic = core.ncounters > 0 ? core.ncounters : VIRTUAL_SLOTS;
+	if (cpci_cores()->n > 1)
+		snprintf(cpc->cciname, sizeof(cpc->cciname),
+			 "%s (%zu kinds of cores, counts are sums over them; %u counters)",
+			 core.desc, cpci_cores()->n, cpc->npic);
+	else
+		snprintf(cpc->cciname, sizeof(cpc->cciname), "%s (PMU %s, %u counters)", core.desc,
+			 pmu, cpc->npic);
+}
+
+/* Found out when first asked for: most programs that count never ask. */
+static void know_hardware(cpc_t *cpc)
+{
+	pthread_mutex_lock(&cpci_lock);
+	if (cpc->npic == 0)
+		find_hardware(cpc);
+	pthread_mutex_unlock(&cpci_lock);
+}
+
+uint_t cpc_npic(cpc_t *cpc)
+{
+	know_hardware(cpc);
+	return cpc->npic;
+}
+
+uint_t cpc_caps(cpc_t *cpc)
+{
+	(void)cpc;
+	return 0; /* there is no overflow yet */
+}
+
+const char *cpc_cciname(cpc_t *cpc)
+{
+	know_hardware(cpc);
+	return cpc->cciname;
+}
+
+const char *cpc_cpuref(cpc_t *cpc)
+{
+	(void)cpc;
+	return "See perf_event_open(2) for software events, and the manuals of the CPU's vendor "
+	       "for its hardware events.";
+}

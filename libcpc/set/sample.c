@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * sample.c - the counts of a bound set, and who took its counters when there are none.
+ */
+#include "set.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <string.h>
+
+/*
+ * Counters of a CPU that went offline can be read, but their time stands still.  So
+ * what was counted up to there is known, and then that there is no more.
+ */
+static bool is_dead(cpc_set_t *set, uint64_t enabled_ns)
+{
+	bool stands_still = enabled_ns == set->enabled_ns;
+
+	set->enabled_ns = enabled_ns;
+	return stands_still && (set->bound == CPCI_CPU || set->bound == CPCI_CPU_REMOTE);
+}
+
+/* Without a system call, where that can be. */
+static bool read_in_user_space(const cpc_set_t *set, uint64_t *raw)
+{
+	if (set->page == NULL || !cpci_user_read(set->page, set->plan->nterms,
+						 &raw[CPCI_RAW_VALUES], &raw[CPCI_RAW_RUNNING]))
+		return false;
+	raw[CPCI_RAW_ENABLED] = raw[CPCI_RAW_RUNNING];
+	return true;
+}
+
+int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
+{
+	const struct cpci_plan *plan = set->plan;
+	uint64_t *raw = buf->raw, least_ns;
+	bool timed = false;
+
+	if (set->cpc != cpc || set->bound == CPCI_UNBOUND || buf->plan != plan ||
+	    ((set->bound == CPCI_LWP || set->bound == CPCI_CPU) && set->owner != cpci_self())) {
+		errno = EINVAL;
+		return -1;
+	}
+	memcpy(buf->val, set->start, plan->nreqs * sizeof(*buf->val));
+	least_ns = set->bound == CPCI_PCTX ? cpci_group_least_ns(plan, set->fd) : 0;
+	for (uint_t g = 0; g < plan->ngroups; g++) {
+		const struct cpci_group *group = &plan->group[g];
+
+		if (set->fd[group->first] == -1)
+			continue; /* for cores of another kind */
+		if (!read_in_user_space(set, raw) &&
+		    cpci_group_read(set->fd[group->first], group->n, raw) == -1)
+			return -1;
+		if (group->core && raw[CPCI_RAW_ENABLED] < least_ns) {
+			errno = EAGAIN; /* it lost its counters, and then the LWP died */
+			return -1;
+		}
+		for (uint_t i = 0; i < group->n; i++) {
+			struct cpci_term_ref ref = plan->ref[group->first + i];
+			uint64_t count = raw[CPCI_RAW_VALUES + i];
+
+			if (cpci_plan_term(plan, ref)->minus)
+				buf->val[ref.req] -= count;
+			else
+				buf->val[ref.req] += count;
+		}
+		if (timed)
+			continue;
+		timed = true;
+		if (is_dead(set, raw[CPCI_RAW_ENABLED])) {
+			errno = ENOSYS;
+			return -1;
+		}
+		buf->tick = cpci_cycles(&cpc->clock, raw[set->tick_source]);
+	}
+	buf->hrtime = cpci_now();
+	/* After the counters were read, so that these values are from before any claim. */
+	if ((set->bound == CPCI_LWP || set->bound == CPCI_PCTX) &&
+	    !cpci_epoch_holds(&set->epoch, buf->hrtime)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return 0;
+}
+
+int cpc_set_lost(cpc_t *cpc, const cpc_set_t *set, char *text, size_t size)
+{
+	const struct cpci_plan *plan = set->plan;
+	struct cpci_diag diag;
+	int group;
+
+	if (set->cpc != cpc || set->bound == CPCI_UNBOUND)
+		return cpci_failf(cpc, "cpc_set_lost", EINVAL, 0,
+				  set->cpc != cpc ? "the set was made with another handle"
+						  : "the set is not bound");
+	group = cpci_group_lost(plan, set->fd);
+	if (group == -1 && !cpci_epoch_holds(&set->epoch, cpci_now()))
+		return 0;
+	/* Of a dead LWP it is not known which one it was. */
+	for (group = group != -1 ? group : 0; !plan->group[group].hardware; group++) {
+		if ((uint_t)group + 1 == plan->ngroups)
+			return 0;
+	}
+	cpci_explain_held(&diag, plan->req[plan->ref[plan->group[group].first].req].name);
+	strlcpy(text, diag.text, size);
+	return 1;
+}

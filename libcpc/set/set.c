@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * set.c - sets and their requests.
+ */
+#include "set.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_REQUESTS 64
+#define ALL_FLAGS (CPC_COUNT_USER | CPC_COUNT_SYSTEM)
+
+/* An unbound set of `plan`, whose reference it takes over also when it fails. */
+static cpc_set_t *new_set(cpc_t *cpc, const char *fn, struct cpci_plan *plan)
+{
+	cpc_set_t *set = plan != NULL ? calloc(1, sizeof(*set)) : NULL;
+
+	if (set == NULL) {
+		if (plan != NULL)
+			cpci_plan_drop(plan);
+		cpci_fail_nomem(cpc, fn);
+		return NULL;
+	}
+	set->cpc = cpc;
+	set->plan = plan;
+	pthread_mutex_lock(&cpci_lock);
+	LIST_INSERT_HEAD(&cpc->sets, set, entry);
+	pthread_mutex_unlock(&cpci_lock);
+	return set;
+}
+
+cpc_set_t *cpc_set_create(cpc_t *cpc)
+{
+	return new_set(cpc, "cpc_set_create", cpci_plan_new());
+}
+
+int cpc_set_destroy(cpc_t *cpc, cpc_set_t *set)
+{
+	if (set->cpc != cpc)
+		return cpci_failf(cpc, "cpc_set_destroy", EINVAL, 0,
+				  "the set was made with another handle");
+	pthread_mutex_lock(&cpci_lock);
+	if (set->bound != CPCI_UNBOUND)
+		cpci_unbind(set);
+	LIST_REMOVE(set, entry);
+	pthread_mutex_unlock(&cpci_lock);
+	cpci_plan_drop(set->plan);
+	free(set->preset);
+	free(set->start);
+	free(set);
+	return 0;
+}
+
+cpc_set_t *cpc_set_dup(cpc_t *cpc, const cpc_set_t *set)
+{
+	static const char fn[] = "cpc_set_dup";
+	uint64_t *preset;
+	cpc_set_t *dup;
+	size_t n;
+
+	if (set->cpc != cpc) {
+		cpci_failf(cpc, fn, EINVAL, 0, "the set was made with another handle");
+		return NULL;
+	}
+	n = set->plan->nreqs;
+	preset = reallocarray(NULL, n + 1, sizeof(*preset));
+	if (preset == NULL) {
+		cpci_fail_nomem(cpc, fn);
+		return NULL;
+	}
+	dup = new_set(cpc, fn, cpci_plan_hold(set->plan));
+	if (dup == NULL) {
+		free(preset);
+		return NULL;
+	}
+	if (n > 0)
+		memcpy(preset, set->preset, n * sizeof(*preset));
+	dup->preset = preset;
+	return dup;
+}
+
+void cpc_choose_slots(size_t n, int *slot)
+{
+	cpci_choose_slots(n, slot);
+}
+
+/* The slot that an attribute asks for. */
+static int place(cpc_t *cpc, const struct cpci_plan *plan, struct cpci_req *req,
+		 struct cpci_diag *diag)
+{
+	for (uint_t i = 0; i < req->nattrs; i++) {
+		const cpc_attr_t *attr = &req->attrs[i];
+
+		if (strcmp(attr->ca_name, "picnum") != 0)
+			continue;
+		if (attr->ca_val >= cpc_npic(cpc)) {
+			cpci_diag(diag, EINVAL, CPC_INVALID_PICNUM,
+				  "no pic%llu for event '%s': the slots here are pic0 to pic%u",
+				  (unsigned long long)attr->ca_val, req->name, cpc_npic(cpc) - 1);
+			return -1;
+		}
+		req->placed = (int)attr->ca_val;
+	}
+	for (uint_t i = 0; req->placed >= 0 && i < plan->nreqs; i++) {
+		if (plan->req[i].placed == req->placed) {
+			cpci_diag(diag, EINVAL, CPC_INVALID_PICNUM,
+				  "pic%d is asked for twice, by '%s' and '%s'", req->placed,
+				  plan->req[i].name, req->name);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* Slots have numbers below MAX_REQUESTS, whatever the others ask for. */
+static int check_slots(const struct cpci_plan *plan, struct cpci_diag *diag)
+{
+	for (uint_t i = 0; i < plan->nreqs; i++) {
+		if (plan->req[i].slot < MAX_REQUESTS)
+			continue;
+		cpci_diag(diag, EINVAL, CPC_INVALID_PICNUM,
+			  "no slot for event '%s' after pic%d, the last one", plan->req[i].name,
+			  MAX_REQUESTS - 1);
+		return -1;
+	}
+	return 0;
+}
+
+static int apply_attrs(struct cpci_req *req, struct cpci_diag *diag)
+{
+	for (uint_t i = 0; i < req->nattrs; i++) {
+		if (strcmp(req->attrs[i].ca_name, "picnum") != 0 &&
+		    cpci_attr_apply(&req->event, req->name, &req->attrs[i], diag) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+/* Makes the plan the set's own and adds to it.  -1: see `diag`. */
+static int add(cpc_set_t *set, const struct cpci_req *req, struct cpci_diag *diag)
+{
+	/* Duplicates and buffers go on with the plan as it was. */
+	struct cpci_plan *plan = cpci_plan_copy(set->plan);
+	size_t n = set->plan->nreqs + 1U;
+	uint64_t *preset = reallocarray(set->preset, n, sizeof(*preset));
+
+	if (preset != NULL)
+		set->preset = preset;
+	if (plan == NULL || preset == NULL || cpci_plan_add(plan, req) == -1) {
+		cpci_diag_nomem(diag);
+	} else if (check_slots(plan, diag) == 0) {
+		preset[n - 1] = req->preset;
+		cpci_plan_drop(set->plan);
+		set->plan = plan;
+		return 0;
+	}
+	if (plan != NULL)
+		cpci_plan_drop(plan);
+	return -1;
+}
+
+int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t preset,
+			uint_t flags, uint_t nattrs, const cpc_attr_t *attrs)
+{
+	static const char fn[] = "cpc_set_add_request";
+	struct cpci_req req = {
+		/* Not changed: the plan makes copies. */
+		.name = (char *)(uintptr_t)event,
+		.attrs = (cpc_attr_t *)(uintptr_t)attrs,
+		.preset = preset,
+		.flags = flags,
+		.nattrs = nattrs,
+		.placed = -1,
+	};
+	struct cpci_diag diag;
+
+	if (set->cpc != cpc)
+		return cpci_failf(cpc, fn, EINVAL, 0, "the set was made with another handle");
+	if (set->bound != CPCI_UNBOUND)
+		return cpci_failf(cpc, fn, EINVAL, 0, "the set is bound");
+	if (event == NULL || (nattrs > 0 && attrs == NULL))
+		return cpci_failf(cpc, fn, EINVAL, 0, "no event, or no attributes, where some are");
+	if ((flags & ~(uint_t)ALL_FLAGS) != 0 || (flags & ALL_FLAGS) == 0)
+		return cpci_failf(cpc, fn, EINVAL, CPC_REQ_INVALID_FLAGS,
+				  (flags & ALL_FLAGS) == 0
+					  ? "event '%s' is to be counted neither in user nor in "
+					    "kernel mode"
+					  : "unknown flags for event '%s'",
+				  event);
+	if (set->plan->nreqs == MAX_REQUESTS)
+		return cpci_failf(cpc, fn, EINVAL, CPC_RESOURCE_UNAVAIL,
+				  "no room for event '%s': a set takes %d requests", event,
+				  MAX_REQUESTS);
+	req.event.defs = cpci_defs(cpc, fn, &diag);
+	if (req.event.defs == NULL || cpci_event_resolve(event, flags, &req.event, &diag) == -1 ||
+	    place(cpc, set->plan, &req, &diag) == -1 || apply_attrs(&req, &diag) == -1 ||
+	    add(set, &req, &diag) == -1)
+		return cpci_fail(cpc, fn, &diag);
+	return (int)set->plan->nreqs - 1;
+}
+
+int cpc_set_request_preset(cpc_t *cpc, cpc_set_t *set, int index, uint64_t preset)
+{
+	if (set->cpc != cpc || index < 0 || (uint_t)index >= set->plan->nreqs)
+		return cpci_failf(cpc, "cpc_set_request_preset", EINVAL, 0,
+				  set->cpc != cpc ? "the set was made with another handle"
+						  : "no request %d in the set",
+				  index);
+	set->preset[index] = preset;
+	return 0;
+}

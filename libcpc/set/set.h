@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * set.h - handles, sets and buffers: what the public calls work on.
+ */
+#ifndef CPCI_SET_H
+#define CPCI_SET_H
+
+#include "../claim/claim.h"
+#include "../explain/explain.h"
+#include "../symbol/symbol.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+enum cpci_bound {
+	CPCI_UNBOUND,
+	CPCI_LWP,
+	CPCI_PCTX,
+	CPCI_CPU,	 /* and the LWP that bound it is put on that CPU */
+	CPCI_CPU_REMOTE, /* the LWP is left where it is */
+};
+
+struct cpc_set {
+	cpc_t *cpc;
+	struct cpci_plan *plan;
+	uint64_t *preset; /* one per request, the values at the next bind */
+	uint64_t *start;  /* those of the last bind */
+	enum cpci_bound bound;
+	bool off;		 /* it does not count for now */
+	pid_t owner;		 /* CPCI_LWP, CPCI_CPU: the thread that bound it */
+	struct cpci_link *link;	 /* to who can switch it or unbind it: see link.c */
+	int *fd;		 /* one per term and a witness while bound, or NULL */
+	void **page;		 /* what the kernel maps for each; NULL: only read(2) reads them */
+	struct cpci_bp_addr *bp; /* while bound, one per term; NULL: there are no symbols */
+	pid_t target;		 /* the thread whose process they are in */
+	uint_t tick_source;	 /* CPCI_RAW_ENABLED or CPCI_RAW_RUNNING */
+	uint64_t enabled_ns;	 /* CPUs: the time enabled at the last sample */
+	cpu_set_t *affinity;	 /* CPCI_CPU: where the owner ran before */
+	size_t affinity_size;
+	struct cpci_claim *claim; /* CPUs; NULL: none, or shared */
+	struct cpci_epoch epoch;  /* LWPs */
+	LIST_ENTRY(cpc_set) entry;
+};
+
+struct cpc_buf {
+	cpc_t *cpc;
+	struct cpci_plan *plan;
+	uint_t nreqs;
+	hrtime_t hrtime;
+	uint64_t tick; /* cycles that the set was on the hardware */
+	uint64_t *raw; /* room for one read(2) of the largest group */
+	LIST_ENTRY(cpc_buf) entry;
+	uint64_t val[];
+};
+
+struct cpc {
+	cpc_errhndlr_t *errhndlr;
+	uint_t npic; /* 0: what the machine has is not known yet */
+	char cciname[128];
+	struct cpci_clock clock;
+	_Atomic(struct cpci_defs *) defs; /* NULL: not read yet */
+	struct cpci_symfiles symfiles;
+	LIST_HEAD(cpci_sets, cpc_set) sets;
+	LIST_HEAD(cpci_bufs, cpc_buf) bufs;
+	LIST_ENTRY(cpc) entry;
+};
+
+/* ---- common.c ----------------------------------------------------------------- */
+
+/*
+ * Of all handles, their lists, and who bound what: an LWP has one set, whichever handle it
+ * is of.
+ */
+extern pthread_mutex_t cpci_lock;
+/* The definitions of events, read when first asked for.  NULL: see `diag`. */
+const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *diag);
+
+/* ---- error.c ------------------------------------------------------------------ */
+
+/* Tells the error handler, sets errno, returns -1. */
+int cpci_fail(cpc_t *cpc, const char *fn, const struct cpci_diag *diag);
+__attribute__((format(printf, 5, 6))) int cpci_failf(cpc_t *cpc, const char *fn, int err,
+						     int subcode, const char *fmt, ...);
+int cpci_fail_nomem(cpc_t *cpc, const char *fn);
+/* Tells the error handler of what does not make the call fail. */
+void cpci_warn(cpc_t *cpc, const char *fn, const char *text);
+
+/* ---- symbols.c ------------------------------------------------------------------ */
+
+/*
+ * The addresses of the breakpoints of a set that is to be bound, allocated; NULL when no
+ * request names a symbol.  With the lock held.  -1: see `diag`.
+ */
+int cpci_symbols_make(cpc_set_t *set, struct cpci_target target, uint_t flags,
+		      struct cpci_bp_addr **bp, struct cpci_diag *diag);
+
+/* ---- unbind.c ------------------------------------------------------------------- */
+
+/* With the lock held, of a set that is bound. */
+void cpci_unbind(struct cpc_set *set);
+/* In a forked child: the parent's counters are its alone. */
+void cpci_unbind_inherited(struct cpc_set *set);
+
+/* ---- link.c: who else knows a set ------------------------------------------------- */
+
+/*
+ * A set that is bound, as its LWP or its LWP's controller knows it.  Both share it, and it
+ * goes with the later of the two.
+ */
+struct cpci_link {
+	_Atomic(cpc_set_t *) set; /* NULL: unbound */
+	atomic_uint refs;
+};
+
+struct cpci_link *cpci_link_new(void); /* NULL: out of memory */
+void cpci_link_drop(struct cpci_link *link);
+/* Unbound, a set is known to nobody any more. */
+void cpci_link_cut(struct cpc_set *set);
+/* The set that the calling LWP bound to itself or to a CPU, or NULL. */
+cpc_set_t *cpci_link_own(void);
+/* Takes the place of the one before. */
+void cpci_link_set_own(struct cpci_link *link);
+
+#endif /* CPCI_SET_H */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * unbind.c - give up what a bound set holds.
+ */
+#include "set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void move_back(cpc_set_t *set)
+{
+	/* Fails only when its CPUs are gone; then it is where it can be. */
+	sched_setaffinity(0, set->affinity_size, set->affinity);
+	CPU_FREE(set->affinity);
+	set->affinity = NULL;
+}
+
+/* All but the counters. */
+static void release(struct cpc_set *set)
+{
+	cpci_group_unmap(set->plan, set->page);
+	set->page = NULL;
+	cpci_link_cut(set);
+	cpci_group_close(set->plan, set->fd);
+	free(set->fd);
+	free(set->bp);
+	set->fd = NULL;
+	set->bp = NULL;
+	cpci_claim_drop(set->claim);
+	set->claim = NULL;
+}
+
+void cpci_unbind(struct cpc_set *set)
+{
+	bool controlled = set->bound == CPCI_PCTX;
+
+	/* A signal handler that interrupts us shall not sample it any more. */
+	set->bound = CPCI_UNBOUND;
+	atomic_signal_fence(memory_order_release);
+	/* A child made by vfork(2) or clone(2) has the files, too, and may live long. */
+	if (!controlled)
+		cpci_group_stop(set->plan, set->fd);
+	release(set);
+	if (set->affinity != NULL && set->owner == cpci_self())
+		move_back(set);
+	CPU_FREE(set->affinity);
+	set->affinity = NULL;
+}
+
+void cpci_unbind_inherited(struct cpc_set *set)
+{
+	set->bound = CPCI_UNBOUND;
+	release(set);
+	CPU_FREE(set->affinity); /* the child stays where its parent was put */
+	set->affinity = NULL;
+}
+
+int cpc_unbind(cpc_t *cpc, cpc_set_t *set)
+{
+	bool ours = set->cpc == cpc, bound = false;
+
+	if (ours) {
+		pthread_mutex_lock(&cpci_lock);
+		bound = set->bound != CPCI_UNBOUND;
+		if (bound)
+			cpci_unbind(set);
+		pthread_mutex_unlock(&cpci_lock);
+	}
+	if (bound)
+		return 0;
+	return cpci_failf(cpc, "cpc_unbind", EINVAL, 0,
+			  ours ? "the set is not bound" : "the set was made with another handle");
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * walk.c - which events can be counted here, found out by opening each of them once.
+ */
+#include "set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct walk {
+	cpc_t *cpc;
+	const struct cpci_defs *defs;
+	enum cpc_event_group group;
+	bool only_hardware, only_software;
+	void *arg;
+	cpc_walk_desc_fn *action;
+	/* What was opened already, and whether it could be. */
+	size_t n;
+	struct tried {
+		struct perf_event_attr attr;
+		bool ok;
+	} * tried;
+};
+
+static bool same(const struct perf_event_attr *a, const struct perf_event_attr *b)
+{
+	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
+	       a->config2 == b->config2 && a->exclude_kernel == b->exclude_kernel;
+}
+
+static bool can_count(struct walk *walk, const struct perf_event_attr *attr)
+{
+	struct tried *t;
+	bool ok;
+
+	for (size_t i = 0; i < walk->n; i++) {
+		if (same(&walk->tried[i].attr, attr))
+			return walk->tried[i].ok;
+	}
+	ok = cpci_perf_probe(attr) == 0;
+	t = reallocarray(walk->tried, walk->n + 1, sizeof(*t));
+	if (t != NULL) { /* else it is opened again, no more */
+		walk->tried = t;
+		t[walk->n++] = (struct tried){.attr = *attr, .ok = ok};
+	}
+	return ok;
+}
+
+/* Has the PMU counters enough for all terms of a sum? */
+static bool fits(const char *name, const struct cpci_event *event)
+{
+	const struct cpci_target self = {.tid = 0, .cpu = -1};
+	struct cpci_req req = {.name = (char *)(uintptr_t)name, .placed = -1, .event = *event};
+	struct cpci_plan *plan = cpci_plan_new();
+	int fd[CPCI_MAX_TERMS + 1];
+	struct cpci_term_ref bad;
+	bool ok;
+
+	if (plan == NULL)
+		return false;
+	ok = cpci_plan_add(plan, &req) == 0 && cpci_group_open(plan, self, NULL, fd, &bad) == 0;
+	if (ok)
+		cpci_group_close(plan, fd);
+	cpci_plan_drop(plan);
+	return ok;
+}
+
+/* Tells of an event if it can be counted. */
+static void offer(struct walk *walk, const char *name, const char *desc)
+{
+	struct cpci_event event = {.defs = walk->defs};
+	struct cpci_diag diag;
+
+	if (cpci_event_resolve(name, CPC_COUNT_USER, &event, &diag) == -1)
+		return;
+	if (cpci_perf_is_software(&event.term[0].attr) ? walk->only_hardware : walk->only_software)
+		return;
+	for (uint_t i = 0; i < event.nterms; i++) {
+		if (!can_count(walk, &event.term[i].attr))
+			return;
+	}
+	if (event.nterms > 1 && !fits(name, &event))
+		return;
+	walk->action(walk->arg, walk->group, name, desc != NULL ? desc : "");
+}
+
+static void offer_named(void *arg, const char *name, const char *desc)
+{
+	offer(arg, name, desc);
+}
+
+static void walk_defs(struct walk *walk, enum cpc_event_group group, enum cpci_source source)
+{
+	const struct cpci_defs *defs = walk->defs;
+
+	walk->group = group;
+	for (size_t i = 0; i < defs->n; i++) {
+		const struct cpci_def *def = &defs->def[i];
+		bool seen = false;
+
+		/* Of several with a name the first is meant. */
+		for (size_t j = 0; j < i; j++)
+			seen |= defs->def[j].here && strcasecmp(defs->def[j].name, def->name) == 0;
+		if (def->source == source && def->here && !seen)
+			offer(walk, def->name, def->desc);
+	}
+}
+
+static int walk_all(cpc_t *cpc, const char *fn, void *arg, cpc_walk_desc_fn *action)
+{
+	struct walk walk = {.cpc = cpc, .arg = arg, .action = action};
+	struct cpci_diag diag;
+
+	walk.defs = cpci_defs(cpc, fn, &diag);
+	if (walk.defs == NULL)
+		return cpci_fail(cpc, fn, &diag);
+	walk_defs(&walk, CPC_GROUP_USER, CPCI_DEF_USER);
+	walk_defs(&walk, CPC_GROUP_GENERIC, CPCI_DEF_GENERIC);
+	walk_defs(&walk, CPC_GROUP_SOLARIS, CPCI_DEF_SOLARIS);
+	walk.group = CPC_GROUP_PLATFORM;
+	if (cpci_perf_have_core_pmu()) {
+		/* The kernel's generic events, then those of the CPU. */
+		walk.only_hardware = true;
+		cpci_pfm_walk(&walk, offer_named);
+		cpci_pfm_walk_core(&walk, offer_named);
+		walk.only_hardware = false;
+	}
+	walk.group = CPC_GROUP_PMU;
+	cpci_sysfs_walk(&walk, offer_named);
+	walk.group = CPC_GROUP_SOFTWARE;
+	walk.only_software = true;
+	cpci_pfm_walk(&walk, offer_named);
+	cpci_software_walk(&walk, offer_named);
+	free(walk.tried);
+	return 0;
+}
+
+int cpc_walk_events_desc(cpc_t *cpc, void *arg, cpc_walk_desc_fn *action)
+{
+	return walk_all(cpc, "cpc_walk_events_desc", arg, action);
+}
+
+/* The Solaris walkers are this, with less told. */
+struct plain {
+	void *arg;
+	bool generic;
+	uint_t picno;
+	void (*all)(void *arg, const char *event);
+	void (*pic)(void *arg, uint_t picno, const char *event);
+};
+
+static void tell_plain(void *arg, enum cpc_event_group group, const char *event, const char *desc)
+{
+	const struct plain *plain = arg;
+
+	(void)desc;
+	if ((group == CPC_GROUP_GENERIC) != plain->generic)
+		return;
+	if (plain->all != NULL)
+		plain->all(plain->arg, event);
+	else
+		plain->pic(plain->arg, plain->picno, event);
+}
+
+void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *event))
+{
+	struct plain plain = {.arg = arg, .all = action};
+
+	walk_all(cpc, "cpc_walk_events_all", &plain, tell_plain);
+}
+
+void cpc_walk_generic_events_all(cpc_t *cpc, void *arg,
+				 void (*action)(void *arg, const char *event))
+{
+	struct plain plain = {.arg = arg, .all = action, .generic = true};
+
+	walk_all(cpc, "cpc_walk_generic_events_all", &plain, tell_plain);
+}
+
+void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
+			 void (*action)(void *arg, uint_t picno, const char *event))
+{
+	struct plain plain = {.arg = arg, .pic = action, .picno = picno};
+
+	if (picno < cpc_npic(cpc))
+		walk_all(cpc, "cpc_walk_events_pic", &plain, tell_plain);
+}
+
+void cpc_walk_generic_events_pic(cpc_t *cpc, uint_t picno, void *arg,
+				 void (*action)(void *arg, uint_t picno, const char *event))
+{
+	struct plain plain = {.arg = arg, .pic = action, .picno = picno, .generic = true};
+
+	if (picno < cpc_npic(cpc))
+		walk_all(cpc, "cpc_walk_generic_events_pic", &plain, tell_plain);
+}
+
+int cpc_is_attr(cpc_t *cpc, const char *name)
+{
+	(void)cpc;
+	return strcmp(name, "picnum") == 0 || cpci_attr_is(name);
+}
+
+void cpc_walk_attrs(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *attr))
+{
+	(void)cpc;
+	action(arg, "picnum");
+	cpci_attr_walk(arg, action);
+}
+
+const char *cpc_nearest(const char *word, const char *const *known, size_t n)
+{
+	struct cpci_suggest suggest;
+	const char *best = NULL;
+
+	cpci_suggest_start(&suggest, word);
+	for (size_t i = 0; i < n; i++) {
+		unsigned before = suggest.distance;
+
+		cpci_suggest_try(&suggest, known[i]);
+		if (suggest.distance < before)
+			best = known[i];
+	}
+	return best;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * proc.c - small files of /proc and /sys.
+ */
+#include "sys.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Reads the beginning of a file, in one read(2), and ends it with a NUL byte. */
+static bool read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd == -1)
+		return false;
+	n = read(fd, text, size - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+long cpci_read_number(const char *path, long none)
+{
+	char text[32], *end;
+	long val;
+
+	if (!read_file(path, text, sizeof(text)))
+		return none;
+	val = strtol(text, &end, 10);
+	return end != text ? val : none;
+}
+
+/* Without snprintf(3), which is not safe in signal handlers. */
+bool cpci_read_proc(pid_t pid, const char *name, char *text, size_t size)
+{
+	char path[64] = "/proc/self/", digits[16], *p = digits + sizeof(digits) - 1;
+
+	if (pid != 0) {
+		for (*p = '\0'; pid > 0; pid /= 10)
+			*--p = (char)('0' + pid % 10);
+		strcpy(path, "/proc/");
+		strcat(path, p);
+		strcat(path, "/");
+	}
+	strcat(path, name);
+	return read_file(path, text, size);
+}
+
+bool cpci_own_proc(void)
+{
+	char self[16];
+	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	return strtol(self, NULL, 10) == getpid();
+}
+
+void cpci_process_name(pid_t pid, char *text, size_t size)
+{
+	char name[32];
+	size_t n;
+
+	if (pid == getpid()) {
+		snprintf(text, size, "this process");
+		return;
+	}
+	if (pid == 0 || !cpci_read_proc(pid, "comm", name, sizeof(name))) {
+		snprintf(text, size, "a process that cannot be seen from here");
+		return;
+	}
+	n = strcspn(name, "\n");
+	name[n] = '\0';
+	for (size_t i = 0; i < n; i++) {
+		if (name[i] < ' ' || name[i] > '~')
+			name[i] = '?';
+	}
+	snprintf(text, size, "process %d (%s)", (int)pid, name);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * sys.c - the calling thread, time, numbers.
+ */
+#include "sys.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+static _Thread_local pid_t self;
+
+pid_t cpci_self(void)
+{
+	if (self == 0)
+		self = (pid_t)_lwp_self();
+	return self;
+}
+
+void cpci_self_forget(void)
+{
+	self = 0;
+}
+
+hrtime_t cpci_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+bool cpci_parse_number(const char *s, uint64_t *val)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*s)) /* strtoull(3) takes blanks and signs */
+		return false;
+	errno = 0;
+	*val = strtoull(s, &end, 0);
+	return *end == '\0' && errno == 0;
+}

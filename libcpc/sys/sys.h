@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * sys.h - the bottom layer: the calling thread, time, privileges, /proc and /sys.
+ */
+#ifndef CPCI_SYS_H
+#define CPCI_SYS_H
+
+#include <cpc_types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The calling thread's id, without a system call. */
+pid_t cpci_self(void);
+/* To be called in a forked child: its thread has another id. */
+void cpci_self_forget(void);
+
+hrtime_t cpci_now(void); /* CLOCK_MONOTONIC */
+
+/* Decimal, 0x hex or 0 octal, without blanks and signs. */
+bool cpci_parse_number(const char *s, uint64_t *val);
+
+/* The number that a file begins with; `none`: it cannot be read, or begins with none. */
+long cpci_read_number(const char *path, long none);
+
+/*
+ * The beginning of /proc/PID/NAME, or of /proc/self/NAME for pid 0.  False: it cannot be
+ * read or is empty.  Safe in signal handlers.
+ */
+bool cpci_read_proc(pid_t pid, const char *name, char *text, size_t size);
+
+/* Is /proc there, and does it speak of our PID namespace? */
+bool cpci_own_proc(void);
+
+/* "process 1234 (cpustat)".  What cannot be printed of its name becomes '?'. */
+void cpci_process_name(pid_t pid, char *text, size_t size);
+
+/* kernel.perf_event_paranoid.  INT_MIN: the kernel has no perf events; INT_MAX: unknown. */
+int cpci_paranoid(void);
+
+/* capabilities(7) of a process; 0: the calling one. */
+bool cpci_have_cap(pid_t pid, int cap);
+/* CAP_PERFMON or CAP_SYS_ADMIN.  Safe in signal handlers. */
+bool cpci_privileged(pid_t pid);
+/* The same of the caller, but only in the first user namespace, as the kernel asks for. */
+bool cpci_privileged_here(void);
+
+#endif /* CPCI_SYS_H */

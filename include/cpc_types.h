@@ -7,12 +7,16 @@
 #define CPC_TYPES_H
 
 #include <stdint.h>
-#include <sys/syscall.h>
 #include <sys/types.h>
-#include <unistd.h>
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+/* Under strict ISO C, sys/types.h of glibc leaves it out. */
+#if defined(__GLIBC__) && !defined(__id_t_defined)
+typedef __id_t id_t;
+#define __id_t_defined
 #endif
 
 typedef unsigned int uint_t;
@@ -22,11 +26,9 @@ typedef int processorid_t;  /* a logical CPU, as the kernel numbers them */
 /*
  * The calling thread's id.  Threads of one process number from 1 on Solaris;
  * here it is the kernel's thread id, unique in the whole system (gettid(2)).
+ * Of libpctx.
  */
-static inline id_t _lwp_self(void)
-{
-	return (id_t)syscall(SYS_gettid);
-}
+__attribute__((visibility("default"))) id_t _lwp_self(void);
 
 #ifdef __cplusplus
 }

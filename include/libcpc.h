@@ -18,6 +18,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+/* As on Solaris, programs get these, too. */
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <ucontext.h>
+
 #pragma GCC visibility push(default)
 
 #ifdef __cplusplus
@@ -98,7 +104,7 @@ uint_t cpc_npic(cpc_t *cpc);
 #define CPC_CAP_OVERFLOW_INTERRUPT 0x1 /* counters interrupt when they overflow */
 #define CPC_CAP_OVERFLOW_PRECISE 0x2   /* and it is known which one did */
 
-/* cpc_caps(3CPC).  What the counters can do: of the core PMU, or of the kernel without one. */
+/* cpc_caps(3CPC).  What the counters can do: 0, since there is no overflow notification yet. */
 uint_t cpc_caps(cpc_t *cpc);
 
 /* The name of the counter interface, and where its events are documented. */

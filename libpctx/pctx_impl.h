@@ -15,6 +15,8 @@
 #include <libpctx.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum pctxi_lwp_state {
 	LWP_BORN,      /* named by its creator's event; its first stop is to come */

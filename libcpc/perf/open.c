@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 const struct perf_event_attr cpci_perf_dummy = {

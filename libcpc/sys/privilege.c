@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef CAP_PERFMON

@@ -35,7 +35,6 @@ need_users() {
 	cp "$CPC_BUILD/cputrack" "$CPC_BUILD/cpustat" "$CPC_BUILD/tests/test_exclusive" \
 		"$WORK/hostile" "$WORK/probe" "$PLACE"
 	cp "$(command -v cat)" "$PLACE/setuid"
-	find "$CPC_BUILD" -name 'lib*.so*' -exec cp -P {} "$PLACE" \;
 	chmod -R a+rX "$PLACE"
 	chmod 4755 "$PLACE/setuid"
 	NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups

@@ -17,7 +17,6 @@ setup() {
 	chmod 755 "$PLACE"
 	cp "$CPC_BUILD/cputrack" "$CPC_BUILD/cpustat" "$WORK/fault" "$WORK/threads" \
 		"$WORK/crowd" "$WORK/forks" "$WORK/ids" "$WORK/probe" "$WORK/symbols" "$PLACE"
-	find "$CPC_BUILD" -name 'lib*.so*' -exec cp -P {} "$PLACE" \;
 	AS_USER=(env PATH="$PLACE:$PATH")
 	if [ "$(id -u)" = 0 ]; then
 		AS_USER=(setpriv --reuid=65534 --regid=65534 --clear-groups "${AS_USER[@]}")

@@ -11,8 +11,10 @@
 #include <errno.h>
 #include <libcpc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -292,6 +294,38 @@ static void held_by_others(void **state)
 	assert_int_equal(cpc_unbind(cpc, set), 0);
 }
 
+/*
+ * A child that has the files, since it was made behind the library's back, keeps no
+ * counters that its parent unbinds.
+ */
+static void children(void **state)
+{
+	cpc_set_t *set = cpc_set_create(cpc);
+	int end[2], status;
+	pid_t pid;
+	char c;
+
+	(void)state;
+	for (int i = 0; i < COUNTERS; i++)
+		add(set, INSTRUCTIONS, CPC_COUNT_USER);
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	assert_int_equal(pipe(end), 0);
+	pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (pid == 0) {
+		close(end[1]);
+		while (read(end[0], &c, 1) > 0)
+			;
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	close(end[0]);
+	close(end[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +336,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(all_counters, setup, teardown),
 		cmocka_unit_test_setup_teardown(too_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(held_by_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(children, setup, teardown),
 	};
 
 	if (argc > 1)

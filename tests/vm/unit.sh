@@ -11,7 +11,7 @@ for test in /cpc/tests/test_*; do
 	run "$test"
 	same "${test##*/}" "$status" 0
 done
-run defcheck events/*.def
+run defcheck defs/*.def
 same "event definitions" "$status" 0
 
 finish

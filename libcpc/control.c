@@ -115,7 +115,7 @@ static int switch_lwp(const cpc_t *cpc, bool on)
 
 	if (set != NULL)
 		return switch_counters(set, on);
-	if (pctx_call(on ? CPC_CALL_ENABLE : CPC_CALL_DISABLE) == 0)
+	if (pctx_request(on ? CPC_CALL_ENABLE : CPC_CALL_DISABLE) == 0)
 		return 0;
 	if (errno != EAGAIN)
 		errno = EINVAL;

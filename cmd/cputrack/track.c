@@ -153,6 +153,36 @@ static void put_proc_totals(struct track *track, struct proc *proc, id_t id, con
 
 /* ---- handlers ----------------------------------------------------------- */
 
+/* Whose request it is. */
+struct asker {
+	struct track *track;
+	pid_t pid;
+	id_t id;
+};
+
+/* An LWP calls cpc_enable() or cpc_disable(). */
+static int answer(int op, void *arg)
+{
+	const struct asker *asker = arg;
+	struct tally *tally = &asker->track->tally;
+
+	if (op != CPC_CALL_ENABLE && op != CPC_CALL_DISABLE)
+		return ESRCH;
+	if (op == CPC_CALL_ENABLE)
+		asker->track->enabled = true;
+	return tally_switch(tally, tally_lwp(tally_proc(tally, asker->pid), asker->id),
+			    op == CPC_CALL_ENABLE);
+}
+
+static void answer_requests(struct track *track, pctx_t *pctx, pid_t pid, id_t id)
+{
+	struct asker *asker = xcalloc(1, sizeof(*asker));
+
+	*asker = (struct asker){track, pid, id};
+	if (pctx_lwp_answer(pctx, id, answer, asker, free) == -1)
+		free(asker);
+}
+
 static int on_init_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 {
 	struct track *track = arg;
@@ -160,6 +190,7 @@ static int on_init_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	struct lwp *lwp = tally_new_lwp(&track->tally, proc, id, pctx_lwp_tid(pctx, id));
 
 	tally_bind(&track->tally, pctx, proc, lwp, "init_lwp");
+	answer_requests(track, pctx, pid, id);
 	if (track->config.verbose)
 		put_current(track, proc, lwp, "init_lwp");
 	return 0;
@@ -210,20 +241,6 @@ static int on_tick(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	if (track->out->grp->n > 1)
 		tally_rotate(&track->tally, pctx, proc, lwp);
 	return 0;
-}
-
-/* An LWP calls cpc_enable() or cpc_disable(). */
-static int on_call(pctx_t *pctx, pid_t pid, id_t id, int op, void *arg)
-{
-	struct track *track = arg;
-
-	(void)pctx;
-	if (op != CPC_CALL_ENABLE && op != CPC_CALL_DISABLE)
-		return ESRCH;
-	if (op == CPC_CALL_ENABLE)
-		track->enabled = true;
-	return tally_switch(&track->tally, tally_lwp(tally_proc(&track->tally, pid), id),
-			    op == CPC_CALL_ENABLE);
 }
 
 static void on_fork(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
@@ -301,6 +318,19 @@ static int on_mapped(pctx_t *pctx, pid_t pid, id_t id, int done, void *arg)
 	return 0;
 }
 
+/* Out of memory, an LWP or a new process could not be followed. */
+static void on_lost(pctx_t *pctx, pid_t pid, pid_t tid, void *arg)
+{
+	struct track *track = arg;
+	struct proc *proc = tally_find_proc(&track->tally, pid);
+
+	(void)pctx;
+	(void)tid;
+	track->tally.lost = true;
+	if (proc != NULL) /* not a new one */
+		proc->incomplete = true;
+}
+
 /* ---- the run ------------------------------------------------------------ */
 
 int track_watch(pctx_t *pctx, bool follow_fork)
@@ -309,8 +339,8 @@ int track_watch(pctx_t *pctx, bool follow_fork)
 		pctx, PCTX_INIT_LWP_EVENT, on_init_lwp, PCTX_FINI_LWP_EVENT, on_fini_lwp,
 		PCTX_SYSC_LWP_CREATE_EVENT, on_lwp_create, PCTX_SYSC_LWP_EXIT_EVENT, on_lwp_exit,
 		PCTX_SYSC_EXEC_EVENT, on_exec, PCTX_SYSC_FORK_EVENT, follow_fork ? on_fork : NULL,
-		PCTX_SYSC_EXIT_EVENT, on_exit_proc, PCTX_IDLE_EVENT, on_idle, PCTX_CALL_EVENT,
-		on_call, PCTX_MAPPED_EVENT, on_mapped, PCTX_NULL_EVENT);
+		PCTX_SYSC_EXIT_EVENT, on_exit_proc, PCTX_IDLE_EVENT, on_idle, PCTX_MAPPED_EVENT,
+		on_mapped, PCTX_LOST_EVENT, on_lost, PCTX_NULL_EVENT);
 }
 
 /* Tracking ends before these processes do. */

@@ -282,8 +282,8 @@ int cpc_set_disable(cpc_t *cpc, cpc_set_t *set);
 
 /*
  * Extension.  What an LWP that cpc_enable and cpc_disable find without a set of its own
- * asks of whoever controls it, who answers in the handler of PCTX_CALL_EVENT: with 0,
- * EAGAIN or EINVAL.  See pctx_call() in libpctx.h.
+ * asks of whoever controls it, who answers in the function of pctx_lwp_answer(): with 0,
+ * EAGAIN or EINVAL.  See pctx_request() in libpctx.h.
  */
 #define CPC_CALL_ENABLE 0x63706301
 #define CPC_CALL_DISABLE 0x63706300

@@ -292,7 +292,8 @@ int cpc_unbind(cpc_t *cpc, cpc_set_t *set);
 /*
  * Switch the calling LWP's counters on, from the values that they have, and off: those
  * of the set that it bound to itself with this handle; if there is none, those that
- * the controlling process (cputrack(1)) bound to it.  To switch on what is on, or off
+ * the controlling process (cputrack(1)) bound to it by cpc_bind_pctx(), whose library
+ * does that without its program.  To switch on what is on, or off
  * what is off, changes nothing.  Safe in signal handlers.  cpc_enable(3CPC).
  *
  * Return 0, or -1 and errno: EINVAL (the LWP has no counters), EAGAIN (they were lost
@@ -308,13 +309,8 @@ int cpc_disable(cpc_t *cpc);
 int cpc_set_enable(cpc_t *cpc, cpc_set_t *set);
 int cpc_set_disable(cpc_t *cpc, cpc_set_t *set);
 
-/*
- * Extension.  What an LWP that cpc_enable and cpc_disable find without a set of its own
- * asks of whoever controls it, who answers in the handler of PCTX_CALL_EVENT: with 0,
- * EAGAIN or EINVAL.  See pctx_call() in libpctx.h.
- */
-#define CPC_CALL_ENABLE 0x63706301
-#define CPC_CALL_DISABLE 0x63706300
+/* Extension.  Is a bound set switched on?  1, 0, or -1 and errno: EINVAL (it is not bound). */
+int cpc_set_enabled(cpc_t *cpc, const cpc_set_t *set);
 
 /*
  * Buffers hold one sample of a set: a value per request, the time and the

@@ -7,7 +7,8 @@
  * it wants to hear of (pctx_set_events) and hands the thread over to pctx_run,
  * which calls the handlers as things happen.  The process is controlled with
  * ptrace(2): all calls on a handle belong to the thread that made it, and that
- * thread's other children are reaped by pctx_run.
+ * thread's other children are reaped by pctx_run.  A thread has one handle at a
+ * time; pctx_add() takes further processes into it.
  *
  * Names and types follow pctx_capture(3CPC), pctx_set_events(3CPC) and
  * pctx_run(3CPC) of Solaris.  What Solaris does not have is marked Extension.
@@ -34,26 +35,27 @@ typedef struct pctx pctx_t;
 typedef void(pctx_errfn_t)(const char *fn, const char *fmt, va_list ap);
 
 /*
- * Starts `filename` (looked up in PATH, as execvp(3) does) with `argv`, and
- * stops it before the first instruction of the new program.  It is killed when
- * the calling process ends.  `arg` goes to every handler; `verbose` is taken for
- * the sake of Solaris programs, and changes nothing.
+ * Starts `filename` with `argv`, and stops it before the first instruction of the
+ * new program.  PATH is searched as execvp(3) does, but a file that is no program
+ * is not given to a shell.  The process is killed when the calling thread ends.  `arg` goes to
+ * every handler; `verbose` is taken for the sake of Solaris programs, and changes nothing.
  *
  * Returns the handle, or NULL and errno: ENOENT, EACCES, ENOEXEC and the other
- * errors of execve(2); EAGAIN, ENOMEM (no process could be made); EPERM
- * (ptrace(2) is not allowed here).
+ * errors of execve(2); EAGAIN, ENOMEM (no process could be made); EBUSY (this
+ * thread has another handle); EPERM (ptrace(2) is not allowed here).
  */
 pctx_t *pctx_create(const char *filename, char *const *argv, void *arg, int verbose,
 		    pctx_errfn_t *errfn);
 
 /*
  * Takes control of all LWPs of a running process, without stopping them.  It
- * runs on untouched when the calling process ends.
+ * runs on untouched when the calling thread ends.
  *
  * Returns the handle, or NULL and errno: ESRCH (no such process, or a zombie),
- * EPERM (somebody else's, or ptrace(2) is restricted), EBUSY (already traced, or
- * stopped and then frozen), EINVAL (the caller itself, or a kernel thread), ENOENT
- * (no /proc of this PID namespace), ENOMEM.
+ * EPERM (somebody else's, or ptrace(2) is restricted), EBUSY (already traced, also
+ * by the caller; stopped and then frozen; or this thread has another handle), EINVAL
+ * (the caller itself, a kernel thread, or no process id), ENOENT (no /proc of this
+ * PID namespace), ENOMEM.
  */
 pctx_t *pctx_capture(pid_t pid, void *arg, int verbose, pctx_errfn_t *errfn);
 
@@ -61,7 +63,7 @@ pctx_t *pctx_capture(pid_t pid, void *arg, int verbose, pctx_errfn_t *errfn);
  * Extension.  A handle without a process, for pctx_add().  Its handlers and its `arg` are
  * those of the processes that are added later.
  *
- * Returns the handle, or NULL and errno: ENOMEM.
+ * Returns the handle, or NULL and errno: EBUSY (this thread has another handle), ENOMEM.
  */
 pctx_t *pctx_open(void *arg, pctx_errfn_t *errfn);
 
@@ -109,17 +111,18 @@ typedef int pctx_sysc_lwp_exitfn_t(pctx_t *pctx, pid_t pid, id_t lwp, void *arg)
 typedef uint_t pctx_idlefn_t(pctx_t *pctx, void *arg);
 
 /*
- * Extension.  LWP `lwp` called pctx_call() with `op`, and waits for the answer: 0, or
- * an errno.
- */
-typedef int pctx_callfn_t(pctx_t *pctx, pid_t pid, id_t lwp, int op, void *arg);
-
-/*
  * Extension.  The dynamic linker has mapped a library, none of whose code has run.  The
  * last call has `done` not 0: all libraries that the program starts with are there.
  * Only in processes for which pctx_watch_libraries asked for it.
  */
 typedef int pctx_mappedfn_t(pctx_t *pctx, pid_t pid, id_t lwp, int done, void *arg);
+
+/*
+ * Extension.  Out of memory, LWP `tid` (the kernel's number) of process `pid` was let go
+ * uncontrolled; `errfn` was told the reason.  `pctx` is the handle of `pid`; or, when that
+ * is a new process, of the one that made it, as far as that is known.
+ */
+typedef void pctx_lostfn_t(pctx_t *pctx, pid_t pid, pid_t tid, void *arg);
 
 typedef enum {
 	PCTX_NULL_EVENT = 0,
@@ -130,9 +133,9 @@ typedef enum {
 	PCTX_INIT_LWP_EVENT,
 	PCTX_FINI_LWP_EVENT,
 	PCTX_SYSC_LWP_EXIT_EVENT,
-	PCTX_IDLE_EVENT,  /* Extension */
-	PCTX_CALL_EVENT,  /* Extension */
-	PCTX_MAPPED_EVENT /* Extension */
+	PCTX_IDLE_EVENT,   /* Extension */
+	PCTX_MAPPED_EVENT, /* Extension */
+	PCTX_LOST_EVENT	   /* Extension */
 } pctx_event_t;
 
 /*
@@ -160,7 +163,7 @@ int pctx_set_events(pctx_t *pctx, ...);
  *
  * Returns 0, or -1 and errno: EINVAL (a handle of another thread, or already
  * run), ECHILD (control was lost).  Out of memory, a child or thread is told to
- * `errfn` and let go.
+ * `errfn` and by PCTX_LOST_EVENT, and let go.
  */
 int pctx_run(pctx_t *pctx, uint_t msec, uint_t nsamples,
 	     int (*tick)(pctx_t *pctx, pid_t pid, id_t lwp, void *arg));
@@ -181,6 +184,15 @@ int pctx_wait(pctx_t *pctx, int *status);
  * handles given to fork handlers.
  */
 void pctx_release(pctx_t *pctx);
+
+/*
+ * Extension.  Ends the control and frees the handle without waiting, for a caller that is
+ * about to end: pctx_release() waits for each LWP to stop, which one in an uninterruptible
+ * sleep does late.  LWPs that are stopped are let go now, the others by the kernel when the
+ * calling thread ends; one that gets a signal before waits until then.  Such processes
+ * cannot be captured again by this thread.  A process of pctx_create() is killed then.
+ */
+void pctx_abandon(pctx_t *pctx);
 
 /* Extension.  The process that the handle stands for; 0: that of pctx_open(). */
 pid_t pctx_pid(const pctx_t *pctx);
@@ -204,14 +216,51 @@ int pctx_stopped(const pctx_t *pctx);
 pid_t pctx_lwp_tid(const pctx_t *pctx, id_t lwp);
 
 /*
- * Extension.  For the program that is controlled: the calling LWP asks for `op` by the
- * PCTX_CALL_EVENT handler of whoever controls it, and goes on when it is done.  What
- * `op` means is theirs to agree on.  The program's signals stay as they are.
- *
- * Returns 0, or -1 and errno: ESRCH (nobody controls it, or nobody listens), or what
- * the handler answered.  Safe in signal handlers.
+ * Extension.  In a fork handler, the handle of the process that made the child; NULL if it
+ * has ended by now, and otherwise.
  */
-int pctx_call(int op);
+pctx_t *pctx_parent(const pctx_t *pctx);
+
+/*
+ * Extension.  Pointers of the caller's, NULL until they are set, which the library only
+ * keeps: one for each process, also through its execs, and one for each LWP.  They can be
+ * asked for in all handlers, and of LWPs that are gone as pctx_lwp_tid() can; for the LWP
+ * that a handler is called for this takes no search.
+ *
+ * pctx_lwp_set_data() returns 0, or -1 and errno: ESRCH.  pctx_lwp_data() returns NULL and
+ * errno ESRCH when there is no such LWP.
+ */
+void pctx_set_data(pctx_t *pctx, void *data);
+void *pctx_data(const pctx_t *pctx);
+int pctx_lwp_set_data(pctx_t *pctx, id_t lwp, void *data);
+void *pctx_lwp_data(const pctx_t *pctx, id_t lwp);
+
+/*
+ * Extension.  Called when an LWP asks for `op` by pctx_request(), and waits: returns 0, or
+ * an errno.
+ */
+typedef int pctx_answerfn_t(int op, void *arg);
+
+/*
+ * Extension.  Sets who answers the requests of an LWP, in place of who did; with `answer`
+ * NULL, nobody does.  `release`, if not NULL, is called once with `arg` when another
+ * takes its place or the LWP is no longer controlled: after the handlers of its end or
+ * its exec, when it is let go, or when the handle is freed.
+ *
+ * Returns 0, or -1 and errno: ESRCH (no such LWP; nothing will be released).
+ */
+int pctx_lwp_answer(pctx_t *pctx, id_t lwp, pctx_answerfn_t *answer, void *arg,
+		    void (*release)(void *arg));
+
+/*
+ * Extension.  For the program that is controlled: the calling LWP asks whoever answers it
+ * (pctx_lwp_answer) for `op`, and goes on when it is answered.  What `op` means is theirs
+ * to agree on.  The program's signals stay as they are.
+ *
+ * Returns 0, or -1 and errno: ESRCH (nobody controls it, or nobody answers), or what the
+ * answer was.  Safe in signal handlers.
+ */
+int pctx_request(int op);
 
 #ifdef __cplusplus
 }

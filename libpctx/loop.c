@@ -3,46 +3,41 @@
 /*
  * loop.c - wait for what happens next or for the next tick, until all is over.
  */
-#include "pctx_impl.h"
+#include "loop.h"
+
+#include "base.h"
+#include "dispatch.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#define NSEC 1000000000LL
-#define MSEC 1000000LL
-#define EARLY_NAP (5 * MSEC) /* while somebody waits to be named */
-#define STREAK 64	     /* so many reports in a row are a storm */
+#define EARLY_NAP_NS (5 * PCTXI_MSEC) /* while an LWP waits for its maker's stop */
+#define STREAK 64		      /* so many reports in a row are a storm */
 
-/* Only what this thread made or controls: other threads' children are theirs. */
-#define WAIT_FLAGS (__WALL | __WNOTHREAD)
-
-int64_t pctxi_now_ns(void)
+static void tick_process(struct pctx *ctx)
 {
-	struct timespec ts;
+	const struct pctxi_handlers *h = &ctx->handlers;
+	struct pctxi_lwp *lwp;
+	int rc = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC + ts.tv_nsec;
+	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp)) {
+		if (!lwp->begun)
+			continue;
+		ctx->recent = lwp;
+		rc |= h->tick(ctx, ctx->pid, lwp->id, h->arg);
+	}
+	if (rc != 0)
+		pctxi_leave(ctx);
 }
 
 static void tick_all(struct pctxi_loop *loop)
 {
-	struct pctxi_lwp *lwp;
 	struct pctx *ctx;
 
 	TAILQ_FOREACH(ctx, &loop->procs, link) {
-		int rc = 0;
-
-		if (ctx->state != PCTX_FOLLOWED || ctx->tick == NULL)
-			continue;
-		for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp)) {
-			if (lwp->begun)
-				rc |= ctx->tick(ctx, ctx->pid, lwp->id, ctx->arg);
-		}
-		if (rc != 0)
-			pctxi_leave(ctx);
+		if (ctx->state == PCTXI_PROC_FOLLOWED && ctx->handlers.tick != NULL)
+			tick_process(ctx);
 	}
 }
 
@@ -57,7 +52,7 @@ static bool tick_if_due(struct pctxi_loop *loop)
 	if (late < 0)
 		return true;
 	tick_all(loop);
-	/* The next on the schedule that is not over yet. */
+	/* Those of the schedule that are over by now are left out. */
 	loop->next_tick_ns += (late / loop->interval_ns + 1) * loop->interval_ns;
 	return loop->samples_left == 0 || --loop->samples_left > 0;
 }
@@ -65,136 +60,67 @@ static bool tick_if_due(struct pctxi_loop *loop)
 /* Sleeps until something may have happened, a tick is due, or the idle handler is. */
 static void nap(struct pctxi_loop *loop, const sigset_t *chld)
 {
-	struct pctx *root = loop->root;
+	const struct pctxi_handlers *h = &loop->root->handlers;
 	int64_t left = loop->interval_ns != 0 ? loop->next_tick_ns - pctxi_now_ns() : INT64_MAX;
-	int64_t again = root->idle != NULL ? (int64_t)root->idle(root, root->arg) * MSEC : 0;
+	int64_t again = h->idle != NULL ? h->idle(loop->root, h->arg) * PCTXI_MSEC : 0;
 	struct timespec ts;
 
 	if (again != 0 && again < left)
 		left = again;
-	if (!LIST_EMPTY(&loop->early) && left > EARLY_NAP)
-		left = EARLY_NAP;
+	if (!LIST_EMPTY(&loop->early) && left > EARLY_NAP_NS)
+		left = EARLY_NAP_NS;
 	if (left <= 0 || loop->terminate)
 		return;
-	ts.tv_sec = left / NSEC;
-	ts.tv_nsec = left % NSEC;
+	ts.tv_sec = left / PCTXI_NSEC;
+	ts.tv_nsec = left % PCTXI_NSEC;
 	sigtimedwait(chld, NULL, left != INT64_MAX ? &ts : NULL);
 }
 
-/* Does anything still happen to a process that we follow or are about to leave? */
-static bool any_process_left(const struct pctxi_loop *loop)
+/* Is there a process that is followed, or has not left yet? */
+static bool any_controlled(const struct pctxi_loop *loop)
 {
 	const struct pctx *ctx;
 
 	TAILQ_FOREACH(ctx, &loop->procs, link) {
-		if (ctx->state != PCTX_LEFT)
+		if (!pctxi_proc_is_left(ctx))
 			return true;
 	}
 	return false;
 }
 
-/* Does somebody wait to be named? */
-static bool any_early(const struct pctxi_loop *loop)
-{
-	const struct pctxi_lwp *lwp;
-
-	LIST_FOREACH(lwp, &loop->early, early) {
-		if (lwp->state == LWP_EARLY)
-			return true;
-	}
-	return false;
-}
-
-/* Is somebody there who belongs to us, but is not in our tables yet? */
+/* Is there an LWP that belongs to us, but to no process in our tables yet? */
 static bool any_unnamed(struct pctxi_loop *loop)
 {
-	siginfo_t info;
-
-	if (any_early(loop))
+	if (pctxi_early_any(loop))
 		return true;
-	/* Cheaper than to look for them, and mostly there is nobody at all. */
-	return loop->root->fork != NULL &&
-	       waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | WAIT_FLAGS) == 0 &&
-	       pctxi_orphans_to_come(loop);
+	/* Reading all of /proc is expensive, and mostly there is nobody at all. */
+	return loop->root->handlers.fork != NULL && pctxi_report_pending() &&
+	       pctxi_early_to_come(loop);
 }
 
-static void forget_left(struct pctxi_loop *loop)
+static void free_left(struct pctxi_loop *loop)
 {
 	struct pctx *ctx;
 
-	while ((ctx = LIST_FIRST(&loop->left)) != NULL) {
-		if (ctx->state == PCTX_LEFT) {
-			pctxi_proc_free(ctx);
-			continue;
-		}
-		ctx->forgettable = false; /* an LWP of it was named after all */
-		LIST_REMOVE(ctx, left);
-	}
+	while ((ctx = LIST_FIRST(&loop->left)) != NULL)
+		pctxi_proc_free(ctx);
 }
 
-/*
- * Is this the stop of an LWP that goes on when it is acted on?  Not waited for, it keeps
- * the signal that it stopped with, which the kernel delivers should we be killed.  A stop
- * at exec can only be ended once it was waited for.
- */
-static bool goes_on(struct pctxi_loop *loop, const siginfo_t *info)
-{
-	const struct pctxi_lwp *lwp = pctxi_lwp_find(loop, info->si_pid);
-
-	return info->si_code == CLD_TRAPPED && info->si_status >> 8 != PTRACE_EVENT_EXEC &&
-	       lwp != NULL && lwp->ctx != NULL;
-}
-
-/* Acts on the next report: 1.  0: there is none now; -1: nobody is there to report. */
+/* Acts on the next report: 1; 0: there is none now (WNOHANG); -1: nobody can report. */
 static int act(struct pctxi_loop *loop, int flags)
 {
-	siginfo_t info;
-	int status;
+	struct pctxi_report report;
+	int got = pctxi_report_next(loop, &report, flags);
 
-	for (;;) {
-		info.si_pid = 0;
-		if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT | WAIT_FLAGS | flags) == -1) {
-			if (errno == EINTR)
-				continue;
-			return -1;
-		}
-		if (info.si_pid == 0)
-			return 0;
-		if (goes_on(loop, &info))
-			status = W_STOPCODE(info.si_status);
-		else if (waitpid(info.si_pid, &status, WAIT_FLAGS | WNOHANG) <= 0)
-			continue; /* killed in its stop: that is reported next */
-		pctxi_dispatch(loop, info.si_pid, status);
-		return 1;
-	}
-}
-
-void pctxi_reports_keep(struct pctxi_loop *loop)
-{
-	struct pctxi_report *report = loop->report;
-	size_t max = loop->max_reports;
-
-	for (;;) {
-		if (loop->nreports == max) {
-			max = max != 0 ? 2 * max : 64;
-			report = reallocarray(report, max, sizeof(*report));
-			if (report == NULL)
-				return;
-			loop->report = report;
-			loop->max_reports = max;
-		}
-		report[loop->nreports].tid =
-			waitpid(-1, &report[loop->nreports].status, WAIT_FLAGS | WNOHANG);
-		if (report[loop->nreports].tid <= 0)
-			return;
-		loop->nreports++;
-	}
+	if (got == 1)
+		pctxi_dispatch(loop, &report);
+	return got;
 }
 
 static void act_on_kept(struct pctxi_loop *loop)
 {
 	for (size_t i = 0; i < loop->nreports; i++)
-		pctxi_dispatch(loop, loop->report[i].tid, loop->report[i].status);
+		pctxi_dispatch(loop, &loop->report[i]);
 	loop->nreports = 0;
 }
 
@@ -209,22 +135,23 @@ static int run(struct pctxi_loop *loop, const sigset_t *chld)
 		streak = got > 0 ? streak + 1 : 0;
 		if (streak == STREAK) {
 			/*
-			 * The kernel names the youngest LWP first, so old ones would wait for
-			 * ever.  But all that report now have their turn before others do.
+			 * waitid(2) names the youngest LWP first, so that in a storm of births
+			 * the old ones would starve.  All that can report now take their turn
+			 * before new ones do.
 			 */
 			streak = 0;
 			pctxi_reports_keep(loop);
 			act_on_kept(loop);
 		}
-		/* Here, so that a storm of events does not keep these from coming. */
+		/* Also during a storm of reports. */
 		if (streak == 0 && !LIST_EMPTY(&loop->early))
-			pctxi_orphans_late(loop, pctxi_now_ns());
+			pctxi_claim_late(loop, pctxi_now_ns());
 		if (!tick_if_due(loop))
 			return 0;
 		if (got > 0)
 			continue;
-		forget_left(loop);
-		if (!any_process_left(loop) && !any_unnamed(loop))
+		free_left(loop);
+		if (!any_controlled(loop) && !any_unnamed(loop))
 			return 0;
 		if (got == -1)
 			return -1;
@@ -247,18 +174,19 @@ int pctxi_loop_run(struct pctxi_loop *loop)
 	loop->running = false;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (rc == -1) {
-		pctxi_error(loop->root->errfn, PCTXI_FN_RUN, "lost control of process %d",
+		pctxi_error(loop->root->handlers.errfn, PCTXI_FN_RUN, "lost control of process %d",
 			    (int)loop->root->pid);
 		errno = ECHILD;
 	}
 	return rc;
 }
 
-/* No longer controlled, it is a child like others; the idle handler is called as before. */
+/* It is a child like others by now.  The idle handler is called as before. */
 int pctxi_loop_wait(struct pctxi_loop *loop)
 {
 	struct pctx *root = loop->root;
 	sigset_t chld, old;
+	bool paused;
 	int status;
 	pid_t pid;
 
@@ -266,49 +194,54 @@ int pctxi_loop_wait(struct pctxi_loop *loop)
 	sigaddset(&chld, SIGCHLD);
 	pthread_sigmask(SIG_BLOCK, &chld, &old);
 	loop->interval_ns = 0;
-	while (!root->ended) {
+	while (root->state != PCTXI_PROC_ENDED) {
 		pid = waitpid(root->pid, &status, WUNTRACED | WCONTINUED | WNOHANG);
 		if (pid == -1 && errno != EINTR)
 			break;
 		loop->terminate = 0; /* there is nothing more to end */
-		if (pid != root->pid)
+		if (pid != root->pid) {
 			nap(loop, &chld);
-		else if (WIFSTOPPED(status) || WIFCONTINUED(status))
-			root->stopped = WIFSTOPPED(status) && !pctxi_disown(pid, status);
-		else {
-			root->ended = true;
+		} else if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
+			paused = WIFSTOPPED(status) && !pctxi_disown(pid, status);
+			root->state = paused ? PCTXI_PROC_PAUSED : PCTXI_PROC_LEFT;
+		} else {
+			root->state = PCTXI_PROC_ENDED;
 			root->status = status;
 		}
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return root->ended ? 0 : -1;
+	return root->state == PCTXI_PROC_ENDED ? 0 : -1;
 }
 
 void pctxi_leave_wait(struct pctx *ctx)
 {
 	act_on_kept(ctx->loop);
-	while (ctx->state != PCTX_LEFT && act(ctx->loop, 0) == 1)
+	while (!pctxi_proc_is_left(ctx) && act(ctx->loop, 0) == 1)
 		;
 }
 
-/* Whoever never got named leaves, too. */
-static void leave_unnamed(struct pctxi_loop *loop)
+static void drop_early(struct pctxi_loop *loop)
 {
 	struct pctxi_lwp *lwp;
 
-	while ((lwp = LIST_FIRST(&loop->early)) != NULL) {
-		if (lwp->state == LWP_EARLY)
-			ptrace(PTRACE_DETACH, lwp->tid, NULL, NULL);
-		pctxi_lwp_free(loop, lwp);
-	}
+	while ((lwp = LIST_FIRST(&loop->early)) != NULL)
+		pctxi_drop(loop, lwp);
 }
 
-void pctxi_leave_finish(struct pctxi_loop *loop)
+void pctxi_leave_wait_all(struct pctxi_loop *loop)
 {
 	act_on_kept(loop);
 	do {
-		while (any_process_left(loop) && act(loop, 0) == 1)
-			forget_left(loop);
-		leave_unnamed(loop);
+		while (any_controlled(loop) && act(loop, 0) == 1)
+			free_left(loop);
+		drop_early(loop);
 	} while (any_unnamed(loop) && act(loop, 0) == 1);
+}
+
+void pctxi_leave_now(struct pctxi_loop *loop)
+{
+	act_on_kept(loop);
+	while (act(loop, WNOHANG) == 1)
+		;
+	drop_early(loop);
 }

@@ -3,26 +3,36 @@
 /*
  * spawn.c - start a program and stop it before its first instruction.
  */
-#include "pctx_impl.h"
+#include "base.h"
+#include "control.h"
+#include "procfs.h"
+#include "stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/ptrace.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Returns when the other end is closed (0) or has written `n` bytes (n); -1. */
-static ssize_t read_all(int fd, void *buf, size_t n)
-{
-	ssize_t got;
+/* Where the start of a program failed. */
+enum step {
+	STEP_CALL, /* a system call that prepares it */
+	STEP_SEIZE,
+	STEP_EXEC,
+	STEP_KILLED, /* somebody killed it before its exec */
+};
 
-	do
-		got = read(fd, buf, n);
-	while (got == -1 && errno == EINTR);
-	return got;
-}
+struct failure {
+	enum step step;
+	int err;
+	const char *call; /* STEP_CALL: its name */
+};
 
-/* Our handlers are not the child's: a signal meant for it does what it did after the exec. */
+/* ---- the child, which allocates no memory ----------------------------------- */
+
+/* Our handlers are not for the child: a signal that has one takes its default action. */
 static void drop_handlers(void)
 {
 	struct sigaction act;
@@ -34,27 +44,95 @@ static void drop_handlers(void)
 	}
 }
 
-/* The child: wait to be seized, then become the program or say why not. */
+/* Does execvp(3) try the next directory after this error? */
+static bool try_next(int err)
+{
+	return err == ENOENT || err == ENOTDIR || err == EACCES || err == ESTALE || err == ENODEV ||
+	       err == ETIMEDOUT;
+}
+
+/*
+ * execvp(3), but a file that is no program is an error: execvp() runs it with sh, and sh
+ * says what is wrong with it, or does whatever its contents happen to mean.
+ */
+static void exec_in_path(const char *file, char *const *argv)
+{
+	size_t size = strlen(file) + 1, n;
+	const char *path = getenv("PATH"), *end;
+	char full[PATH_MAX];
+	bool denied = false;
+
+	if (size == 1) {
+		errno = ENOENT;
+		return;
+	}
+	if (strchr(file, '/') != NULL) {
+		execve(file, argv, environ);
+		return;
+	}
+	if (path == NULL)
+		path = "/bin:/usr/bin";
+	for (;; path = end + 1) {
+		end = strchrnul(path, ':');
+		n = (size_t)(end - path);
+		if (n + 1 + size > sizeof(full)) {
+			errno = ENAMETOOLONG;
+		} else {
+			/* An empty element is the current directory. */
+			memcpy(full, path, n);
+			full[n] = '/';
+			memcpy(full + n + (n > 0), file, size);
+			execve(full, argv, environ);
+			if (!try_next(errno))
+				return;
+			denied |= errno == EACCES;
+		}
+		if (*end == '\0')
+			break;
+	}
+	if (denied)
+		errno = EACCES;
+}
+
+/* Waits to be seized, then becomes the program or sends the errno. */
 static _Noreturn void child(int go, int fail, const char *filename, char *const *argv,
 			    const struct sigaction *chld, const sigset_t *mask)
 {
+	ssize_t n;
 	char byte;
 	int err;
 
 	drop_handlers();
 	pthread_sigmask(SIG_SETMASK, mask, NULL);
-	if (read_all(go, &byte, 1) != 1)
+	do
+		n = read(go, &byte, 1);
+	while (n == -1 && errno == EINTR);
+	if (n != 1)
 		_exit(127); /* our parent gave up */
 	sigaction(SIGCHLD, chld, NULL);
-	execvp(filename, argv);
+	exec_in_path(filename, argv);
 	err = errno;
 	while (write(fail, &err, sizeof(err)) == -1 && errno == EINTR)
 		;
 	_exit(127);
 }
 
-/* Lets the seized child run up to its exec.  0, or -1 when it died before. */
-static int run_to_exec(pid_t pid)
+/* ---- the parent -------------------------------------------------------------- */
+
+/* The errno of the child's exec; 0: it sent none. */
+static int read_errno(int fd)
+{
+	ssize_t n;
+	int err;
+
+	do
+		n = read(fd, &err, sizeof(err));
+	while (n == -1 && errno == EINTR);
+	return n == sizeof(err) ? err : 0;
+}
+
+/* Lets the seized child run up to its exec.  false: it died before. */
+static bool run_to_exec(pid_t pid)
 {
 	struct pctxi_stop stop;
 	int status;
@@ -63,22 +141,22 @@ static int run_to_exec(pid_t pid)
 		if (waitpid(pid, &status, __WALL) == -1) {
 			if (errno == EINTR)
 				continue;
-			return -1;
+			return false;
 		}
 		stop = pctxi_stop_decode(status);
-		if (stop.what == PCTXI_EXEC)
-			return 0;
-		if (stop.what == PCTXI_DIED)
-			return -1;
-		/* The child may be killed meanwhile: the next waitpid tells. */
-		if (stop.what == PCTXI_GROUP_STOP)
+		if (stop.kind == PCTXI_STOP_EXEC)
+			return true;
+		if (stop.kind == PCTXI_STOP_DEATH)
+			return false;
+		/* These fail if the child was killed: the next waitpid tells. */
+		if (stop.kind == PCTXI_STOP_GROUP)
 			ptrace(PTRACE_LISTEN, pid, NULL, NULL);
 		else
 			ptrace(PTRACE_CONT, pid, NULL, (void *)(long)stop.sig);
 	}
 }
 
-/* Waits for its end.  Did a signal kill it? */
+/* Waits for the end of a child.  Did a signal kill it? */
 static bool was_killed(pid_t pid)
 {
 	int status = 0;
@@ -88,55 +166,140 @@ static bool was_killed(pid_t pid)
 	return WIFSIGNALED(status);
 }
 
-pid_t pctxi_spawn(const char *filename, char *const *argv, const struct sigaction *chld)
+static void close_end(int *fd)
 {
-	int go[2], fail[2], err = 0;
-	sigset_t all, mask;
-	pid_t pid = -1;
+	if (*fd != -1)
+		close(*fd);
+	*fd = -1;
+}
 
-	if (pipe2(go, O_CLOEXEC) == -1)
-		return -1;
-	if (pipe2(fail, O_CLOEXEC) == -1) {
-		err = errno;
-		goto out_go;
+/* Seizes the child, which waits for `go`, and lets it run up to its exec. */
+static struct failure start(pid_t pid, int *go, int fail)
+{
+	struct failure failure = {.step = STEP_SEIZE};
+
+	if (ptrace(PTRACE_SEIZE, pid, NULL, PCTXI_TRACE_OPTIONS | PTRACE_O_EXITKILL) == -1) {
+		failure.err = errno;
+		close_end(go); /* the child reads end of file, and exits */
+		if (was_killed(pid))
+			failure = (struct failure){STEP_KILLED, EINTR, NULL};
+		return failure;
+	}
+	failure.step = STEP_EXEC;
+	if (write(*go, "", 1) != 1) {
+		failure = (struct failure){STEP_CALL, errno, "write(2)"};
+		close_end(go);
+		run_to_exec(pid); /* to its end */
+	} else if (!run_to_exec(pid)) {
+		failure.err = read_errno(fail);
+		if (failure.err == 0)
+			failure = (struct failure){STEP_KILLED, EINTR, NULL};
+	}
+	return failure;
+}
+
+static struct failure spawn(pid_t *pid, const char *filename, char *const *argv,
+			    const struct sigaction *chld)
+{
+	struct failure failure = {.call = "pipe2(2)"};
+	int go[2] = {-1, -1}, fail[2] = {-1, -1};
+	sigset_t all, mask;
+
+	if (pipe2(go, O_CLOEXEC) == -1 || pipe2(fail, O_CLOEXEC) == -1) {
+		failure.err = errno;
+		goto out;
 	}
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &mask);
-	pid = fork();
-	if (pid == 0) {
+	*pid = fork();
+	if (*pid == 0) {
 		close(go[1]);
 		close(fail[0]);
 		child(go[0], fail[1], filename, argv, chld, &mask);
 	}
-	err = errno;
+	failure = (struct failure){STEP_CALL, *pid == -1 ? errno : 0, "fork(2)"};
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
-	if (pid == -1)
-		goto out_fail;
-	err = 0;
-	close(fail[1]);
-	fail[1] = -1;
+	if (failure.err == 0) {
+		close_end(&fail[1]);
+		failure = start(*pid, &go[1], fail[0]);
+	}
+out:
+	for (int i = 0; i < 2; i++) {
+		close_end(&go[i]);
+		close_end(&fail[i]);
+	}
+	return failure;
+}
 
-	if (ptrace(PTRACE_SEIZE, pid, NULL, pctxi_ptrace_options | PTRACE_O_EXITKILL) == -1) {
-		err = errno;
-		close(go[1]); /* the child reads end of file, and leaves */
-		go[1] = -1;
-		if (was_killed(pid))
-			err = EINTR;
-		goto out_fail;
+/* ---- why a program was not started --------------------------------------------- */
+
+static void tell_exec(pctx_errfn_t *errfn, const char *filename, int err)
+{
+	if (err == ENOENT && strchr(filename, '/') != NULL && access(filename, F_OK) == 0)
+		/* Of a script, or the dynamic linker of a program. */
+		pctxi_error(errfn, PCTXI_FN_CREATE, "cannot find the interpreter of program '%s'",
+			    filename);
+	else if (err == ENOENT)
+		pctxi_error(errfn, PCTXI_FN_CREATE, "cannot find program '%s'", filename);
+	else if (err == ENOEXEC)
+		pctxi_error(errfn, PCTXI_FN_CREATE,
+			    "cannot execute program '%s': %s (neither a program for this machine "
+			    "nor a script that begins with #!)",
+			    filename, strerror(err));
+	else
+		pctxi_error(errfn, PCTXI_FN_CREATE, "cannot execute program '%s': %s", filename,
+			    strerror(err));
+}
+
+static void tell_seize(pctx_errfn_t *errfn, const char *filename, int err)
+{
+	struct pctxi_task self;
+
+	if (err != EPERM)
+		pctxi_error(errfn, PCTXI_FN_CREATE, "cannot control program '%s': %s", filename,
+			    strerror(err));
+	else if (pctxi_task_read(getpid(), &self) == 0 && self.tracer != 0)
+		pctxi_error(errfn, PCTXI_FN_CREATE,
+			    "cannot control program '%s': process %d, which traces us, would "
+			    "trace it, too",
+			    filename, (int)self.tracer);
+	else
+		pctxi_error(errfn, PCTXI_FN_CREATE,
+			    "cannot control program '%s': ptrace(2) is not permitted here (a "
+			    "container's seccomp profile, or kernel.yama.ptrace_scope)",
+			    filename);
+}
+
+static void tell(pctx_errfn_t *errfn, const char *filename, const struct failure *failure)
+{
+	switch (failure->step) {
+	case STEP_CALL:
+		pctxi_error(errfn, PCTXI_FN_CREATE, "cannot start program '%s': %s: %s", filename,
+			    failure->call, strerror(failure->err));
+		break;
+	case STEP_SEIZE:
+		tell_seize(errfn, filename, failure->err);
+		break;
+	case STEP_EXEC:
+		tell_exec(errfn, filename, failure->err);
+		break;
+	case STEP_KILLED:
+		pctxi_error(errfn, PCTXI_FN_CREATE, "program '%s' was killed before it started",
+			    filename);
+		break;
 	}
-	if (write(go[1], "", 1) != 1 || run_to_exec(pid) == -1) {
-		/* Without a word from the child it was killed by somebody. */
-		if (read_all(fail[0], &err, sizeof(err)) != sizeof(err))
-			err = EINTR;
-	}
-out_fail:
-	close(fail[0]);
-	if (fail[1] != -1)
-		close(fail[1]);
-out_go:
-	close(go[0]);
-	if (go[1] != -1)
-		close(go[1]);
-	errno = err;
-	return err != 0 ? -1 : pid;
+}
+
+pid_t pctxi_spawn(pctx_errfn_t *errfn, const char *filename, char *const *argv,
+		  const struct sigaction *chld)
+{
+	struct failure failure;
+	pid_t pid = -1;
+
+	failure = spawn(&pid, filename, argv, chld);
+	if (failure.err == 0)
+		return pid;
+	tell(errfn, filename, &failure);
+	errno = failure.err;
+	return -1;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * stop.c - from wait status to what happened (ptrace(2), "Stopped states").
+ * stop.c - decodes wait statuses (ptrace(2), "Stopped states").
  */
-#include "pctx_impl.h"
+#include "stop.h"
 
+#include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -15,34 +16,34 @@ static bool stops_group(int sig)
 
 struct pctxi_stop pctxi_stop_decode(int status)
 {
-	struct pctxi_stop stop = {.what = PCTXI_HELD};
+	struct pctxi_stop stop = {.kind = PCTXI_STOP_OTHER};
 
 	if (!WIFSTOPPED(status)) {
-		stop.what = PCTXI_DIED;
+		stop.kind = PCTXI_STOP_DEATH;
 		return stop;
 	}
 	switch (status >> 16) {
 	case 0:
 		if (WSTOPSIG(status) == (SIGTRAP | 0x80)) { /* PTRACE_O_TRACESYSGOOD */
-			stop.what = PCTXI_SYSCALL;
+			stop.kind = PCTXI_STOP_SYSCALL;
 			break;
 		}
-		stop.what = PCTXI_SIGNAL;
+		stop.kind = PCTXI_STOP_SIGNAL;
 		stop.sig = WSTOPSIG(status);
 		break;
 	case PTRACE_EVENT_CLONE:
 	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_VFORK:
-		stop.what = PCTXI_BIRTH;
+		stop.kind = PCTXI_STOP_BIRTH;
 		stop.thread = status >> 16 == PTRACE_EVENT_CLONE;
 		break;
 	case PTRACE_EVENT_EXEC:
-		stop.what = PCTXI_EXEC;
+		stop.kind = PCTXI_STOP_EXEC;
 		break;
 	case PTRACE_EVENT_STOP:
-		/* SIGTRAP here means any other reason than job control. */
+		/* With SIGTRAP it is no group-stop: PTRACE_INTERRUPT or a first stop. */
 		if (stops_group(WSTOPSIG(status)))
-			stop.what = PCTXI_GROUP_STOP;
+			stop.kind = PCTXI_STOP_GROUP;
 		break;
 	default:
 		break;

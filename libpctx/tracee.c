@@ -3,9 +3,15 @@
 /*
  * tracee.c - the tables: loops, processes, and LWPs by thread id and LWP id.
  */
-#include "pctx_impl.h"
+#include "tracee.h"
 
+#include "procfs.h"
+
+#include <errno.h>
 #include <stdlib.h>
+
+/* waitpid(2) does not tell the tracees of two loops apart, so a thread has one. */
+static _Thread_local struct pctxi_loop *current;
 
 static int cmp_tid(const struct pctxi_lwp *a, const struct pctxi_lwp *b)
 {
@@ -20,10 +26,20 @@ static int cmp_id(const struct pctxi_lwp *a, const struct pctxi_lwp *b)
 RB_GENERATE(pctxi_tids, pctxi_lwp, by_tid, cmp_tid)
 RB_GENERATE(pctxi_ids, pctxi_lwp, by_id, cmp_id)
 
+/* ---- loops ----------------------------------------------------------------- */
+
 struct pctxi_loop *pctxi_loop_new(void)
 {
-	struct pctxi_loop *loop = calloc(1, sizeof(*loop));
+	/* Ignored or with SA_NOCLDSTOP set, SIGCHLD would not tell of stops. */
+	const struct sigaction dfl = {.sa_handler = SIG_DFL};
+	struct pctxi_loop *loop;
 
+	/* A forked child inherits the pointer, but not the tracees. */
+	if (current != NULL && current->owner == (pid_t)_lwp_self()) {
+		errno = EBUSY;
+		return NULL;
+	}
+	loop = calloc(1, sizeof(*loop));
 	if (loop == NULL)
 		return NULL;
 	loop->owner = (pid_t)_lwp_self();
@@ -32,11 +48,8 @@ struct pctxi_loop *pctxi_loop_new(void)
 	TAILQ_INIT(&loop->procs);
 	LIST_INIT(&loop->left);
 	LIST_INIT(&loop->early);
-
-	/* Ignored or with SA_NOCLDSTOP set, SIGCHLD would never tell of a stop. */
-	struct sigaction dfl = {.sa_handler = SIG_DFL};
-
 	sigaction(SIGCHLD, &dfl, &loop->old_chld);
+	current = loop;
 	return loop;
 }
 
@@ -50,11 +63,16 @@ void pctxi_loop_free(struct pctxi_loop *loop)
 	while ((lwp = RB_ROOT(&loop->tids)) != NULL)
 		pctxi_lwp_free(loop, lwp);
 	sigaction(SIGCHLD, &loop->old_chld, NULL);
+	if (current == loop)
+		current = NULL;
 	free(loop->report);
 	free(loop);
 }
 
-struct pctx *pctxi_proc_new(struct pctxi_loop *loop, pid_t pid)
+/* ---- processes --------------------------------------------------------------- */
+
+struct pctx *pctxi_proc_new(struct pctxi_loop *loop, pid_t pid, enum pctxi_origin origin,
+			    const struct pctxi_handlers *handlers)
 {
 	struct pctx *ctx = calloc(1, sizeof(*ctx));
 
@@ -62,11 +80,19 @@ struct pctx *pctxi_proc_new(struct pctxi_loop *loop, pid_t pid)
 		return NULL;
 	ctx->loop = loop;
 	ctx->pid = pid;
-	ctx->state = PCTX_HELD;
+	ctx->origin = origin;
+	ctx->state = PCTXI_PROC_HELD;
+	ctx->handlers = *handlers;
 	ctx->next_id = 1;
 	RB_INIT(&ctx->lwps);
 	TAILQ_INSERT_TAIL(&loop->procs, ctx, link);
 	return ctx;
+}
+
+/* Is it on the loop's list of those to be freed? */
+static bool is_listed(const struct pctx *ctx)
+{
+	return ctx->state == PCTXI_PROC_LEFT && pctxi_proc_is_own(ctx);
 }
 
 void pctxi_proc_free(struct pctx *ctx)
@@ -75,20 +101,59 @@ void pctxi_proc_free(struct pctx *ctx)
 
 	while ((lwp = RB_ROOT(&ctx->lwps)) != NULL)
 		pctxi_lwp_free(ctx->loop, lwp);
-	if (ctx->forgettable)
+	if (is_listed(ctx))
 		LIST_REMOVE(ctx, left);
 	TAILQ_REMOVE(&ctx->loop->procs, ctx, link);
 	free(ctx);
 }
 
-struct pctxi_lwp *pctxi_lwp_find(struct pctxi_loop *loop, pid_t tid)
+struct pctx *pctxi_proc_find(struct pctxi_loop *loop, pid_t pid)
 {
-	struct pctxi_lwp key = {.tid = tid};
+	struct pctxi_lwp *lwp = pctxi_lwp_find(loop, pid);
+	struct pctx *ctx;
 
-	return RB_FIND(pctxi_tids, &loop->tids, &key);
+	if (lwp != NULL && lwp->ctx != NULL && lwp->ctx->pid == pid)
+		return lwp->ctx;
+	TAILQ_FOREACH(ctx, &loop->procs, link) {
+		if (ctx->pid == pid && !RB_EMPTY(&ctx->lwps))
+			return ctx;
+	}
+	return NULL;
 }
 
-/* An LWP of no process yet.  NULL: out of memory. */
+bool pctxi_proc_is_left(const struct pctx *ctx)
+{
+	return ctx->state >= PCTXI_PROC_LEFT;
+}
+
+bool pctxi_proc_is_own(const struct pctx *ctx)
+{
+	return ctx->origin == PCTXI_ADDED || ctx->origin == PCTXI_FORKED;
+}
+
+void pctxi_proc_left_if_empty(struct pctx *ctx)
+{
+	if (!RB_EMPTY(&ctx->lwps) || pctxi_proc_is_left(ctx))
+		return;
+	ctx->state = PCTXI_PROC_LEFT;
+	if (is_listed(ctx))
+		LIST_INSERT_HEAD(&ctx->loop->left, ctx, left);
+}
+
+void pctxi_proc_unleave(struct pctx *ctx)
+{
+	if (is_listed(ctx))
+		LIST_REMOVE(ctx, left);
+	ctx->state = PCTXI_PROC_LEAVING;
+}
+
+/* ---- LWPs -------------------------------------------------------------------- */
+
+static bool is_early(const struct pctxi_lwp *lwp)
+{
+	return lwp->state == PCTXI_LWP_EARLY || lwp->state == PCTXI_LWP_GONE;
+}
+
 struct pctxi_lwp *pctxi_lwp_new(struct pctxi_loop *loop, pid_t tid, enum pctxi_lwp_state state)
 {
 	struct pctxi_lwp *lwp = calloc(1, sizeof(*lwp));
@@ -98,32 +163,50 @@ struct pctxi_lwp *pctxi_lwp_new(struct pctxi_loop *loop, pid_t tid, enum pctxi_l
 	lwp->tid = tid;
 	lwp->state = state;
 	RB_INSERT(pctxi_tids, &loop->tids, lwp);
-	if (state == LWP_EARLY)
+	if (is_early(lwp))
 		LIST_INSERT_HEAD(&loop->early, lwp, early);
 	return lwp;
 }
 
-/* Makes it the next LWP of a process. */
+void pctxi_lwp_answerer(struct pctxi_lwp *lwp, const struct pctxi_answerer *answerer)
+{
+	const struct pctxi_answerer old = lwp->answerer;
+
+	lwp->answerer = *answerer;
+	if (old.release != NULL)
+		old.release(old.arg);
+}
+
+static void drop_answerer(struct pctxi_lwp *lwp)
+{
+	static const struct pctxi_answerer nobody;
+
+	pctxi_lwp_answerer(lwp, &nobody);
+}
+
+void pctxi_lwp_free(struct pctxi_loop *loop, struct pctxi_lwp *lwp)
+{
+	if (lwp->ctx != NULL) {
+		RB_REMOVE(pctxi_ids, &lwp->ctx->lwps, lwp);
+		if (lwp->ctx->recent == lwp)
+			lwp->ctx->recent = NULL;
+	} else if (is_early(lwp)) {
+		LIST_REMOVE(lwp, early);
+	}
+	RB_REMOVE(pctxi_tids, &loop->tids, lwp);
+	drop_answerer(lwp);
+	free(lwp);
+}
+
 void pctxi_lwp_join(struct pctxi_lwp *lwp, struct pctx *ctx)
 {
-	if (lwp->state == LWP_EARLY || lwp->state == LWP_GONE)
+	if (lwp->ctx == NULL && is_early(lwp))
 		LIST_REMOVE(lwp, early);
 	lwp->ctx = ctx;
 	lwp->id = ctx->next_id++;
 	RB_INSERT(pctxi_ids, &ctx->lwps, lwp);
 }
 
-void pctxi_lwp_free(struct pctxi_loop *loop, struct pctxi_lwp *lwp)
-{
-	if (lwp->ctx != NULL)
-		RB_REMOVE(pctxi_ids, &lwp->ctx->lwps, lwp);
-	else if (lwp->state == LWP_EARLY || lwp->state == LWP_GONE)
-		LIST_REMOVE(lwp, early);
-	RB_REMOVE(pctxi_tids, &loop->tids, lwp);
-	free(lwp);
-}
-
-/* After an exec: all other LWPs of its process go, and it becomes LWP 1. */
 void pctxi_lwp_sole(struct pctxi_lwp *lwp)
 {
 	struct pctx *ctx = lwp->ctx;
@@ -135,9 +218,11 @@ void pctxi_lwp_sole(struct pctxi_lwp *lwp)
 			pctxi_lwp_free(ctx->loop, other);
 	}
 	RB_REMOVE(pctxi_ids, &ctx->lwps, lwp);
-	ctx->next_id = 1;
+	drop_answerer(lwp);
 	lwp->begun = false;
-	lwp->maps = false;
+	lwp->maps_code = false;
+	lwp->data = NULL;
+	ctx->next_id = 1;
 	pctxi_lwp_join(lwp, ctx);
 }
 
@@ -146,6 +231,13 @@ void pctxi_lwp_rename(struct pctxi_loop *loop, struct pctxi_lwp *lwp, pid_t tid)
 	RB_REMOVE(pctxi_tids, &loop->tids, lwp);
 	lwp->tid = tid;
 	RB_INSERT(pctxi_tids, &loop->tids, lwp);
+}
+
+struct pctxi_lwp *pctxi_lwp_find(struct pctxi_loop *loop, pid_t tid)
+{
+	struct pctxi_lwp key = {.tid = tid};
+
+	return RB_FIND(pctxi_tids, &loop->tids, &key);
 }
 
 struct pctxi_lwp *pctxi_lwp_first(struct pctx *ctx)
@@ -162,6 +254,8 @@ struct pctxi_lwp *pctxi_lwp_by_id(const struct pctx *ctx, id_t id)
 {
 	struct pctxi_lwp key = {.id = id};
 
-	/* Looking does not change the tree; the macro just takes no const. */
+	if (ctx->recent != NULL && ctx->recent->id == id)
+		return ctx->recent;
+	/* The lookup changes nothing, but the macro takes no const. */
 	return RB_FIND(pctxi_ids, (struct pctxi_ids *)(uintptr_t)&ctx->lwps, &key);
 }

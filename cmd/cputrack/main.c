@@ -396,10 +396,6 @@ static int run(const struct config *cfg, struct track *track, const struct out *
 		out_header(out);
 
 	rc = track_run(track, pctx);
-	/*
-	 * An attached process is let go by the kernel when we exit, at once, while an LWP
-	 * in a long system call would keep pctx_release() waiting.
-	 */
 	if (cfg->command != NULL) {
 		if (pctx_wait(pctx, &wstatus) == 0) {
 			status = command_status(wstatus);
@@ -407,6 +403,9 @@ static int run(const struct config *cfg, struct track *track, const struct out *
 		}
 		running.pctx = NULL;
 		pctx_release(pctx);
+	} else {
+		running.pctx = NULL;
+		pctx_abandon(pctx); /* an LWP in a long system call is not waited for */
 	}
 	running.track = NULL; /* signals find nothing to act on any more */
 	if (track_never_on(track))

@@ -270,18 +270,6 @@ void tally_bind(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp
 	}
 }
 
-int tally_switch(struct tally *tally, struct lwp *lwp, bool on)
-{
-	const struct counted *c = &lwp->counted[lwp->turn];
-
-	if (lwp->state != COUNTING)
-		return lwp->state == LOST ? EAGAIN : EINVAL;
-	if ((on ? cpc_set_enable : cpc_set_disable)(tally->cpc, c->set) == -1)
-		return errno;
-	lwp->off = !on;
-	return 0;
-}
-
 void tally_mapped(struct tally *tally, pctx_t *pctx, struct proc *proc, bool done)
 {
 	struct lwp *lwp;
@@ -370,6 +358,8 @@ void tally_rotate(struct tally *tally, pctx_t *pctx, struct proc *proc, struct l
 		return;
 	/* As of the tick, so that the rows add up to the total. */
 	cpc_buf_add(tally->cpc, c->total, c->total, c->before);
+	/* The LWP may have switched them off, or on. */
+	lwp->off = cpc_set_enabled(tally->cpc, c->set) == 0;
 	cpc_unbind(tally->cpc, c->set);
 	lwp->turn = (lwp->turn + 1) % tally->grp->n;
 	tally_bind(tally, pctx, proc, lwp, "tick");
@@ -393,6 +383,7 @@ void tally_finish(struct tally *tally, struct proc *proc, struct lwp *lwp)
 		if (proc->total[i] == NULL)
 			err(STATUS_FAILED, NULL);
 		cpc_buf_add(tally->cpc, proc->total[i], proc->total[i], c->total);
+		tally->ever_on |= cpc_buf_tick(tally->cpc, c->total) != 0;
 	}
 	if (lwp->state != REFUSED && lwp->state != LOST)
 		lwp->state = DONE;

@@ -37,7 +37,7 @@ struct lwp {
 	pid_t tid; /* the kernel's number */
 	enum lwp_state state;
 	size_t turn; /* which set counts */
-	bool off;    /* its counters are switched off, whosever turn it is */
+	bool off;    /* the set of its next turn is to be off, too */
 	RB_ENTRY(lwp) link;
 	struct counted counted[]; /* one per set */
 };
@@ -63,6 +63,7 @@ struct tally {
 	struct proc *last;	 /* the one looked up last */
 	bool start_off;		 /* new LWPs start with their counters off */
 	bool lost;		 /* LWPs were not counted, or not to their end */
+	bool ever_on;		 /* the counters of some LWP were */
 	size_t nrefused;	 /* LWPs that could not be counted */
 	bool told[NTOLD];	 /* by errno: that reason was given */
 	size_t alive, peak;	 /* LWPs that there are, and that there were at most */
@@ -91,11 +92,6 @@ void tally_free_lwp(struct tally *tally, struct proc *proc, struct lwp *lwp);
  */
 void tally_bind(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp *lwp,
 		const char *event);
-/*
- * Switches an LWP's counters on or off, also for the turns to come.  0, or an errno:
- * EINVAL (it has none), EAGAIN (it lost them).
- */
-int tally_switch(struct tally *tally, struct lwp *lwp, bool on);
 /* The libraries of a process have come, or some of them: they may have its symbols. */
 void tally_mapped(struct tally *tally, pctx_t *pctx, struct proc *proc, bool done);
 /* What the current set has counted since it was bound; NULL: that is not known. */

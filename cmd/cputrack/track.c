@@ -26,7 +26,6 @@ struct track {
 	struct tally tally;
 	int64_t start_ns, flushed_ns;
 	bool unflushed; /* there are rows since */
-	bool enabled;	/* some LWP called cpc_enable() */
 	int output_error;
 	volatile sig_atomic_t stopped;
 	volatile sig_atomic_t suspend; /* stop when the program does */
@@ -212,20 +211,6 @@ static int on_tick(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	return 0;
 }
 
-/* An LWP calls cpc_enable() or cpc_disable(). */
-static int on_call(pctx_t *pctx, pid_t pid, id_t id, int op, void *arg)
-{
-	struct track *track = arg;
-
-	(void)pctx;
-	if (op != CPC_CALL_ENABLE && op != CPC_CALL_DISABLE)
-		return ESRCH;
-	if (op == CPC_CALL_ENABLE)
-		track->enabled = true;
-	return tally_switch(&track->tally, tally_lwp(tally_proc(&track->tally, pid), id),
-			    op == CPC_CALL_ENABLE);
-}
-
 static void on_fork(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
 {
 	struct track *track = arg;
@@ -301,6 +286,19 @@ static int on_mapped(pctx_t *pctx, pid_t pid, id_t id, int done, void *arg)
 	return 0;
 }
 
+/* Out of memory, an LWP or a new process could not be followed. */
+static void on_lost(pctx_t *pctx, pid_t pid, pid_t tid, void *arg)
+{
+	struct track *track = arg;
+	struct proc *proc = tally_find_proc(&track->tally, pid);
+
+	(void)pctx;
+	(void)tid;
+	track->tally.lost = true;
+	if (proc != NULL) /* not a new one */
+		proc->incomplete = true;
+}
+
 /* ---- the run ------------------------------------------------------------ */
 
 int track_watch(pctx_t *pctx, bool follow_fork)
@@ -309,8 +307,8 @@ int track_watch(pctx_t *pctx, bool follow_fork)
 		pctx, PCTX_INIT_LWP_EVENT, on_init_lwp, PCTX_FINI_LWP_EVENT, on_fini_lwp,
 		PCTX_SYSC_LWP_CREATE_EVENT, on_lwp_create, PCTX_SYSC_LWP_EXIT_EVENT, on_lwp_exit,
 		PCTX_SYSC_EXEC_EVENT, on_exec, PCTX_SYSC_FORK_EVENT, follow_fork ? on_fork : NULL,
-		PCTX_SYSC_EXIT_EVENT, on_exit_proc, PCTX_IDLE_EVENT, on_idle, PCTX_CALL_EVENT,
-		on_call, PCTX_MAPPED_EVENT, on_mapped, PCTX_NULL_EVENT);
+		PCTX_SYSC_EXIT_EVENT, on_exit_proc, PCTX_IDLE_EVENT, on_idle, PCTX_MAPPED_EVENT,
+		on_mapped, PCTX_LOST_EVENT, on_lost, PCTX_NULL_EVENT);
 }
 
 /* Tracking ends before these processes do. */
@@ -365,7 +363,7 @@ bool track_lost(const struct track *track)
 
 bool track_never_on(const struct track *track)
 {
-	return track->config.start_off && !track->enabled;
+	return track->config.start_off && !track->tally.ever_on;
 }
 
 int track_output_error(const struct track *track)

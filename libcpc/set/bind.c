@@ -64,6 +64,12 @@ static int start_counting(struct cpc_set *set, struct cpci_term_ref *bad)
 	return EAGAIN;
 }
 
+/* The LWP of a controlled process that a set is bound to. */
+struct controlled {
+	pctx_t *pctx; /* NULL: none */
+	id_t lwp;
+};
+
 /* What a set holds while it is bound; allocated before anything changes. */
 struct holdings {
 	int *fd;
@@ -138,14 +144,17 @@ static int exclude_others(cpc_set_t *set, struct cpci_target target, enum cpci_b
 	return *claim != NULL ? 0 : -1;
 }
 
-static void set_link(cpc_set_t *set, struct cpci_link *link, enum cpci_bound bound)
+/* Makes the set known to those who may switch it, or bind another one. */
+static int make_known(cpc_set_t *set, struct cpci_link *link, const struct controlled *who)
 {
 	set->link = link;
 	if (link == NULL)
-		return;
+		return 0;
 	link->set = set;
-	if (bound == CPCI_LWP || bound == CPCI_CPU)
-		cpci_link_set_own(link);
+	if (who->pctx != NULL)
+		return cpci_answer_lwp(who->pctx, who->lwp, link);
+	cpci_link_set_own(link);
+	return 0;
 }
 
 /*
@@ -153,8 +162,9 @@ static void set_link(cpc_set_t *set, struct cpci_link *link, enum cpci_bound bou
  * of the set, and of the LWP, are given up, so that a refusal changes nothing.  With the
  * lock held.  If the set has not got the new `start`, all holdings are still the caller's.
  */
-static int bind_with(cpc_set_t *set, struct cpci_target target, enum cpci_bound bound, uint_t flags,
-		     const struct holdings *hold, struct cpci_diag *diag)
+static int bind_with(cpc_set_t *set, struct cpci_target target, const struct controlled *who,
+		     enum cpci_bound bound, uint_t flags, const struct holdings *hold,
+		     struct cpci_diag *diag)
 {
 	struct cpci_claim *claim = NULL;
 	struct cpci_term_ref bad = {0};
@@ -191,8 +201,9 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, enum cpci_bound 
 	/* Now a signal handler that interrupts us may sample it. */
 	atomic_signal_fence(memory_order_release);
 	set->bound = bound;
-	set_link(set, hold->link, bound);
-	err = !set->off ? start_counting(set, &bad) : 0;
+	err = make_known(set, hold->link, who) == -1 ? errno : 0;
+	if (err == 0 && !set->off)
+		err = start_counting(set, &bad);
 	if (err != 0) {
 		cpci_unbind(set);
 		cpci_explain_plan(diag, err, set->plan, bad, target);
@@ -209,7 +220,7 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, enum cpci_bound 
 }
 
 static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target target,
-		enum cpci_bound bound, uint_t flags)
+		const struct controlled *who, enum cpci_bound bound, uint_t flags)
 {
 	const struct cpci_plan *plan = set->plan;
 	struct cpci_diag diag;
@@ -223,12 +234,14 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 	if (bound == CPCI_PCTX)
 		cpci_group_keep(set->plan);
 	cpci_clock_stop(&cpc->clock);
-	rc = bind_with(set, target, bound, flags, &hold, &diag);
+	rc = bind_with(set, target, who, bound, flags, &hold, &diag);
 	if (set->start != hold.start)
 		free_holdings(&hold);
 	pthread_mutex_unlock(&cpci_lock);
 	return rc == 0 ? 0 : cpci_fail(cpc, fn, &diag);
 }
+
+static const struct controlled nobody;
 
 int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
 {
@@ -237,12 +250,13 @@ int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
 
 	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED | CPC_BIND_LATE) == -1)
 		return -1;
-	return bind(cpc, fn, set, target, CPCI_LWP, flags);
+	return bind(cpc, fn, set, target, &nobody, CPCI_LWP, flags);
 }
 
 int cpc_bind_pctx(cpc_t *cpc, pctx_t *pctx, id_t id, cpc_set_t *set, uint_t flags)
 {
 	static const char fn[] = "cpc_bind_pctx";
+	const struct controlled who = {.pctx = pctx, .lwp = id};
 	struct cpci_target target = {.cpu = -1};
 
 	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED | CPC_BIND_LATE) == -1)
@@ -251,7 +265,7 @@ int cpc_bind_pctx(cpc_t *cpc, pctx_t *pctx, id_t id, cpc_set_t *set, uint_t flag
 	if (target.tid == -1)
 		return cpci_failf(cpc, fn, ESRCH, 0, "no LWP %d in process %d", (int)id,
 				  (int)pctx_pid(pctx));
-	return bind(cpc, fn, set, target, CPCI_PCTX, flags);
+	return bind(cpc, fn, set, target, &who, CPCI_PCTX, flags);
 }
 
 /* Where the calling thread may run; NULL and errno.  Any number of CPUs. */
@@ -297,8 +311,8 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
 	if (id < 0)
 		return cpci_failf(cpc, fn, EINVAL, 0, "no CPU %d", id);
 	if ((flags & CPC_BIND_CPU_REMOTE) != 0)
-		return bind(cpc, fn, set, target, CPCI_CPU_REMOTE, flags);
-	if (bind(cpc, fn, set, target, CPCI_CPU, flags) == -1)
+		return bind(cpc, fn, set, target, &nobody, CPCI_CPU_REMOTE, flags);
+	if (bind(cpc, fn, set, target, &nobody, CPCI_CPU, flags) == -1)
 		return -1;
 	/* After what the set had before is undone. */
 	before = get_affinity(&size);

@@ -8,6 +8,9 @@
 
 #include <errno.h>
 
+/* What an LWP asks for by pctx_request(). */
+enum { REQUEST_DISABLE = 0x63706300, REQUEST_ENABLE };
+
 static int switch_counters(cpc_set_t *set, bool on)
 {
 	set->off = !on;
@@ -23,10 +26,37 @@ static int switch_lwp(const cpc_t *cpc, bool on)
 
 	if (set != NULL && set->cpc == cpc && set->bound == CPCI_LWP)
 		return switch_counters(set, on);
-	if (pctx_call(on ? CPC_CALL_ENABLE : CPC_CALL_DISABLE) == 0)
+	if (pctx_request(on ? REQUEST_ENABLE : REQUEST_DISABLE) == 0)
 		return 0;
 	if (errno != EAGAIN)
 		errno = EINVAL;
+	return -1;
+}
+
+/* In the process that controls the LWP. */
+static int answer(int op, void *arg)
+{
+	struct cpci_link *link = arg;
+	cpc_set_t *set = link->set;
+
+	if (op != REQUEST_ENABLE && op != REQUEST_DISABLE)
+		return ESRCH;
+	if (set == NULL)
+		return link->lost ? EAGAIN : ESRCH;
+	return switch_counters(set, op == REQUEST_ENABLE) == 0 ? 0 : errno;
+}
+
+static void release(void *arg)
+{
+	cpci_link_drop(arg);
+}
+
+int cpci_answer_lwp(pctx_t *pctx, id_t lwp, struct cpci_link *link)
+{
+	link->refs++;
+	if (pctx_lwp_answer(pctx, lwp, answer, link, release) == 0)
+		return 0;
+	link->refs--;
 	return -1;
 }
 
@@ -60,4 +90,13 @@ int cpc_set_enable(cpc_t *cpc, cpc_set_t *set)
 int cpc_set_disable(cpc_t *cpc, cpc_set_t *set)
 {
 	return switch_set(cpc, "cpc_set_disable", set, false);
+}
+
+int cpc_set_enabled(cpc_t *cpc, const cpc_set_t *set)
+{
+	if (set->cpc == cpc && set->bound != CPCI_UNBOUND)
+		return !set->off;
+	return cpci_failf(cpc, "cpc_set_enabled", EINVAL, 0,
+			  set->cpc != cpc ? "the set was made with another handle"
+					  : "the set is not bound");
 }

@@ -31,6 +31,14 @@ static bool read_in_user_space(const cpc_set_t *set, uint64_t *raw)
 	return true;
 }
 
+static int lost(const cpc_set_t *set)
+{
+	if (set->link != NULL)
+		set->link->lost = true;
+	errno = EAGAIN;
+	return -1;
+}
+
 int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 {
 	const struct cpci_plan *plan = set->plan;
@@ -51,11 +59,9 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 			continue; /* for cores of another kind */
 		if (!read_in_user_space(set, raw) &&
 		    cpci_group_read(set->fd[group->first], group->n, raw) == -1)
-			return -1;
-		if (group->core && raw[CPCI_RAW_ENABLED] < least_ns) {
-			errno = EAGAIN; /* it lost its counters, and then the LWP died */
-			return -1;
-		}
+			return errno == EAGAIN ? lost(set) : -1;
+		if (group->core && raw[CPCI_RAW_ENABLED] < least_ns)
+			return lost(set); /* and then the LWP died */
 		for (uint_t i = 0; i < group->n; i++) {
 			struct cpci_term_ref ref = plan->ref[group->first + i];
 			uint64_t count = raw[CPCI_RAW_VALUES + i];
@@ -77,10 +83,8 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 	buf->hrtime = cpci_now();
 	/* After the counters were read, so that these values are from before any claim. */
 	if ((set->bound == CPCI_LWP || set->bound == CPCI_PCTX) &&
-	    !cpci_epoch_holds(&set->epoch, buf->hrtime)) {
-		errno = EAGAIN;
-		return -1;
-	}
+	    !cpci_epoch_holds(&set->epoch, buf->hrtime))
+		return lost(set);
 	return 0;
 }
 

@@ -110,6 +110,7 @@ void cpci_unbind_inherited(struct cpc_set *set);
  */
 struct cpci_link {
 	_Atomic(cpc_set_t *) set; /* NULL: unbound */
+	atomic_bool lost;	  /* before that, it lost its counters or was invalidated */
 	atomic_uint refs;
 };
 
@@ -121,5 +122,13 @@ void cpci_link_cut(struct cpc_set *set);
 cpc_set_t *cpci_link_own(void);
 /* Takes the place of the one before. */
 void cpci_link_set_own(struct cpci_link *link);
+
+/* ---- enable.c -------------------------------------------------------------------- */
+
+/*
+ * From now on, the LWP that a set was bound to by cpc_bind_pctx() may switch it with
+ * cpc_enable() and cpc_disable().  -1 and errno.
+ */
+int cpci_answer_lwp(pctx_t *pctx, id_t lwp, struct cpci_link *link);
 
 #endif /* CPCI_SET_H */

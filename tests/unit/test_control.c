@@ -259,15 +259,40 @@ static void lost(void **state)
 
 /* ---- a process that is controlled ---------------------------------------- */
 
+static enum {
+	NOBODY,	 /* answers */
+	ANSWERS, /* a function of ours does */
+	SET,	 /* libcpc does, for the set that is bound to the LWP */
+	UNBOUND, /* no longer */
+	MODES
+} mode;
 static cpc_set_t *pctx_set;
-static bool answering;
-static int asked, status;
+static int asked, released, status;
+
+static int answer(int op, void *arg)
+{
+	assert_ptr_equal(arg, &asked);
+	asked++;
+	return op;
+}
+
+static void release(void *arg)
+{
+	assert_ptr_equal(arg, &asked);
+	released++;
+}
 
 static int on_init(pctx_t *pctx, pid_t pid, id_t lwp, void *arg)
 {
 	(void)pid;
-	(void)arg;
-	assert_int_equal(cpc_bind_pctx(cpc, pctx, lwp, pctx_set, CPC_BIND_DISABLED), 0);
+	if (mode == ANSWERS)
+		assert_int_equal(pctx_lwp_answer(pctx, lwp, answer, arg, release), 0);
+	if (mode == SET || mode == UNBOUND) {
+		assert_int_equal(cpc_bind_pctx(cpc, pctx, lwp, pctx_set, CPC_BIND_DISABLED), 0);
+		assert_int_equal(cpc_set_enabled(cpc, pctx_set), 0);
+	}
+	if (mode == UNBOUND)
+		assert_int_equal(cpc_unbind(cpc, pctx_set), 0);
 	return 0;
 }
 
@@ -280,43 +305,35 @@ static void on_exit_proc(pctx_t *pctx, pid_t pid, id_t lwp, int wstatus, void *a
 	status = wstatus;
 }
 
-static int on_call(pctx_t *pctx, pid_t pid, id_t lwp, int op, void *arg)
-{
-	assert_ptr_equal(arg, &asked);
-	assert_int_equal(pctx_pid(pctx), pid);
-	assert_int_equal(lwp, 1);
-	asked++;
-	switch ((unsigned)op) {
-	case CPC_CALL_ENABLE:
-		return cpc_set_enable(cpc, pctx_set) == 0 ? 0 : errno;
-	case CPC_CALL_DISABLE:
-		return cpc_set_disable(cpc, pctx_set) == 0 ? 0 : errno;
-	default:
-		return op;
-	}
-}
-
 /* What the program does, as far as it went as it should. */
 static int program(void)
 {
-	if (!answering)
-		return pctx_call(1) == -1 && errno == ESRCH ? 0 : 1;
-	if (pctx_call(0) != 0 || pctx_call(EBUSY) != -1 || errno != EBUSY)
-		return 2;
-	if (pctx_call(EAGAIN) != -1 || errno != EAGAIN)
-		return 3;
-	touch();
-	for (int i = 0; i < 3; i++) {
-		if (cpc_enable(cpc) != 0)
-			return 4;
+	switch (mode) {
+	case ANSWERS:
+		if (pctx_request(0) != 0 || pctx_request(EBUSY) != -1 || errno != EBUSY)
+			return 1;
+		return pctx_request(EAGAIN) == -1 && errno == EAGAIN ? 0 : 2;
+	case SET:
+		if (pctx_request(1) != -1 || errno != ESRCH)
+			return 3;
 		touch();
-		if (cpc_disable(cpc) != 0 || cpc_disable(cpc) != 0)
-			return 5;
-		touch();
+		for (int i = 0; i < 3; i++) {
+			if (cpc_enable(cpc) != 0)
+				return 4;
+			touch();
+			if (cpc_disable(cpc) != 0 || cpc_disable(cpc) != 0)
+				return 5;
+			touch();
+		}
+		return 0;
+	default:
+		if (cpc_enable(cpc) != -1 || errno != EINVAL)
+			return 6;
+		return pctx_request(1) == -1 && errno == ESRCH ? 0 : 7;
 	}
-	return 0;
 }
 
+/* In one process after the other, controlled by us. */
 static void controlled(void **state)
 {
 	pctx_t *pctx;
@@ -325,9 +342,8 @@ static void controlled(void **state)
 	pid_t pid;
 
 	(void)state;
-	refused(pctx_call(1), ESRCH);
-	for (int i = 0; i < 2; i++) {
-		answering = i == 1;
+	refused(pctx_request(1), ESRCH);
+	for (mode = NOBODY; mode < MODES; mode++) {
 		pctx_set = faults(cpc);
 		assert_int_equal(pipe(go), 0);
 		pid = fork();
@@ -335,9 +351,8 @@ static void controlled(void **state)
 			_exit(read(go[0], &c, 1) == 1 ? program() : 99);
 		pctx = pctx_capture(pid, &asked, 0, NULL);
 		assert_non_null(pctx);
-		pctx_set_events(pctx, PCTX_INIT_LWP_EVENT, on_init, PCTX_CALL_EVENT,
-				answering ? on_call : NULL, PCTX_SYSC_EXIT_EVENT, on_exit_proc,
-				PCTX_NULL_EVENT);
+		pctx_set_events(pctx, PCTX_INIT_LWP_EVENT, on_init, PCTX_SYSC_EXIT_EVENT,
+				on_exit_proc, PCTX_NULL_EVENT);
 		assert_int_equal(write(go[1], "g", 1), 1);
 		status = -1;
 		assert_int_equal(pctx_run(pctx, 0, 0, NULL), 0);
@@ -345,8 +360,12 @@ static void controlled(void **state)
 		assert_int_equal(status, 0);
 		close(go[0]);
 		close(go[1]);
-		assert_int_equal(asked, answering ? 12 : 0);
-		assert_int_equal(counted(pctx_set), answering ? 5 + 3 * PAGES : 5);
+		assert_int_equal(asked, mode >= ANSWERS ? 3 : 0);
+		assert_int_equal(released, mode >= ANSWERS);
+		if (mode == SET) {
+			assert_int_equal(cpc_set_enabled(cpc, pctx_set), 0);
+			assert_int_equal(counted(pctx_set), 5 + 3 * PAGES);
+		}
 	}
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * mapped.c - the libraries of a program, as its dynamic linker maps them.
+ * solib.c - the libraries of a program, as its dynamic linker maps them.
  *
- * Who asks for it is told of each library before any code of it can run.  For that
- * the LWPs stop at system calls, too, from the exec until the linker says that all
- * libraries are there: a library comes by mmap(2).  Nothing is changed in the process,
- * so it may fork, execute, be let go or lose us at any moment.
+ * Each library is told before any code of it can run.  For that the LWPs stop at system
+ * calls, too, from the exec until the linker says that all libraries are there: a library
+ * is mapped by mmap(2).  No breakpoint is set and nothing else is changed in the process,
+ * so it may fork, execute, or be let go at any moment.
  */
-#include "pctx_impl.h"
+#include "control.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ static bool peek(pid_t tid, uint64_t addr, void *buf, size_t size)
 	return process_vm_readv(tid, &to, 1, &from, 1, 0) == (ssize_t)size;
 }
 
-/* Where the kernel has put the program, as it tells the dynamic linker. */
+/* The auxiliary vector: where the kernel has mapped the program. */
 struct image {
 	uint64_t phdr, phnum, phent, base;
 };
@@ -87,10 +87,11 @@ static uint64_t find_dynamic(pid_t tid, const struct image *image)
 }
 
 /*
- * Where the dynamic linker leaves the address of its r_debug (link.h), or 0: there is
- * no dynamic linker, or it leaves no such thing, or the program is of another word size.
+ * The address of the DT_DEBUG entry, where the dynamic linker stores the address of its
+ * r_debug (link.h).  0: there is no linker or no such entry, or the program is of another
+ * word size.
  */
-static uint64_t find_debug_slot(pid_t tid)
+static uint64_t find_debug_entry(pid_t tid)
 {
 	struct image image = read_auxv(tid);
 	uint64_t at;
@@ -107,15 +108,15 @@ static uint64_t find_debug_slot(pid_t tid)
 	return 0;
 }
 
-/* Are libraries still to come, those that the program starts with? */
-static bool is_linking(pid_t tid, uint64_t debug_slot)
+/* Are libraries still to come, of those that the program starts with? */
+static bool is_linking(pid_t tid, uint64_t entry)
 {
 	struct r_debug debug;
 	uintptr_t at;
 
-	if (!peek(tid, debug_slot, &at, sizeof(at)))
+	if (!peek(tid, entry, &at, sizeof(at)))
 		return false;
-	/* Not set yet, or the linker has not said anything there. */
+	/* Not set yet, or not initialized by the linker. */
 	if (at == 0 || !peek(tid, at, &debug, sizeof(debug)) || debug.r_version == 0)
 		return true;
 	return debug.r_state != RT_CONSISTENT;
@@ -124,43 +125,46 @@ static bool is_linking(pid_t tid, uint64_t debug_slot)
 int pctx_watch_libraries(pctx_t *pctx, int on)
 {
 	const struct pctxi_lwp *lwp = pctxi_lwp_first(pctx);
+	uint64_t entry;
 
-	pctx->linking = false;
-	if (on == 0 || pctx->mapped == NULL || lwp == NULL || lwp->state != LWP_STOPPED)
+	pctx->r_debug = 0;
+	if (on == 0 || pctx->handlers.mapped == NULL || lwp == NULL ||
+	    lwp->state != PCTXI_LWP_STOPPED)
 		return 0;
-	pctx->debug_slot = find_debug_slot(lwp->tid);
-	pctx->linking = pctx->debug_slot != 0 && is_linking(lwp->tid, pctx->debug_slot);
-	return pctx->linking;
+	entry = find_debug_entry(lwp->tid);
+	if (entry != 0 && is_linking(lwp->tid, entry))
+		pctx->r_debug = entry;
+	return pctx->r_debug != 0;
 }
 
 /* Has the LWP, in a stop at a system call, mapped code?  `entry`: the call begins. */
 static bool has_mapped(struct pctxi_lwp *lwp, bool *entry)
 {
 	struct __ptrace_syscall_info call;
-	bool maps = lwp->maps;
+	bool maps = lwp->maps_code;
 
 	*entry = true;
-	lwp->maps = false;
+	lwp->maps_code = false;
 	if (ptrace(PTRACE_GET_SYSCALL_INFO, lwp->tid, (void *)sizeof(call), &call) < 0)
 		return true; /* before Linux 5.3: perhaps */
 	*entry = call.op == PTRACE_SYSCALL_INFO_ENTRY;
 	if (!*entry)
 		return maps;
-	lwp->maps = call.entry.nr == SYS_mmap && (call.entry.args[2] & PROT_EXEC) != 0;
+	lwp->maps_code = call.entry.nr == SYS_mmap && (call.entry.args[2] & PROT_EXEC) != 0;
 	return false;
 }
 
-void pctxi_syscall_stop(struct pctxi_lwp *lwp)
+enum pctxi_solib pctxi_solib_stop(struct pctxi_lwp *lwp)
 {
 	struct pctx *ctx = lwp->ctx;
-	bool entry, mapped, done;
+	bool entry, mapped;
 
-	if (!ctx->linking || ctx->state != PCTX_FOLLOWED)
-		return;
+	if (ctx->r_debug == 0 || ctx->state != PCTXI_PROC_FOLLOWED)
+		return PCTXI_SOLIB_NOTHING;
 	mapped = has_mapped(lwp, &entry);
-	done = entry && !is_linking(lwp->tid, ctx->debug_slot);
-	if (done)
-		ctx->linking = false;
-	if ((mapped || done) && ctx->mapped(ctx, ctx->pid, lwp->id, done, ctx->arg) != 0)
-		pctxi_leave(ctx);
+	if (entry && !is_linking(lwp->tid, ctx->r_debug)) {
+		ctx->r_debug = 0;
+		return PCTXI_SOLIB_DONE;
+	}
+	return mapped ? PCTXI_SOLIB_MAPPED : PCTXI_SOLIB_NOTHING;
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * base.c - error messages and the clock.
+ */
+#include "base.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+void pctxi_default_errfn(const char *fn, const char *fmt, va_list ap)
+{
+	fprintf(stderr, "libpctx: pctx_%s: ", fn);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
+void pctxi_error(pctx_errfn_t *errfn, const char *fn, const char *fmt, ...)
+{
+	int saved = errno;
+	va_list ap;
+
+	va_start(ap, fmt);
+	errfn(fn, fmt, ap);
+	va_end(ap);
+	errno = saved;
+}
+
+int64_t pctxi_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * PCTXI_NSEC + ts.tv_nsec;
+}

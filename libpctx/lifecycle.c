@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * lifecycle.c - calls the handlers as LWPs and processes begin, execute and end.
+ *
+ * Counters can be read after the death of their LWP, so no LWP is stopped at its exit.
+ */
+#include "base.h"
+#include "dispatch.h"
+#include "procfs.h"
+
+/* Calls the handlers of an LWP's birth; it has not run yet. */
+static void begin(struct pctxi_lwp *lwp, bool thread)
+{
+	struct pctx *ctx = lwp->ctx;
+	const struct pctxi_handlers *h = &ctx->handlers;
+	int rc = 0;
+
+	lwp->begun = true;
+	ctx->recent = lwp;
+	if (h->init_lwp != NULL)
+		rc = h->init_lwp(ctx, ctx->pid, lwp->id, h->arg);
+	if (rc == 0 && thread && h->lwp_create != NULL)
+		rc = h->lwp_create(ctx, ctx->pid, lwp->id, h->arg);
+	if (rc != 0)
+		pctxi_leave(ctx);
+}
+
+/* Calls fini_lwp for an LWP that runs no more. */
+static void finish(struct pctxi_lwp *lwp)
+{
+	struct pctx *ctx = lwp->ctx;
+	const struct pctxi_handlers *h = &ctx->handlers;
+
+	ctx->recent = lwp;
+	if (lwp->begun && h->fini_lwp != NULL)
+		h->fini_lwp(ctx, ctx->pid, lwp->id, h->arg);
+}
+
+static void finish_all(struct pctx *ctx)
+{
+	struct pctxi_lwp *lwp;
+
+	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp))
+		finish(lwp);
+}
+
+void pctxi_follow(struct pctx *ctx)
+{
+	struct pctxi_lwp *lwp, *next;
+
+	ctx->state = PCTXI_PROC_FOLLOWED;
+	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = next) {
+		next = pctxi_lwp_next(lwp);
+		if (ctx->state == PCTXI_PROC_FOLLOWED)
+			begin(lwp, false);
+		if (lwp->state == PCTXI_LWP_STOPPED)
+			pctxi_resume(lwp, 0);
+	}
+	pctxi_proc_left_if_empty(ctx); /* the handle of pctx_open() has no process */
+}
+
+void pctxi_on_first_stop(struct pctxi_lwp *lwp)
+{
+	lwp->state = PCTXI_LWP_STOPPED;
+	if (lwp->ctx->state == PCTXI_PROC_FOLLOWED)
+		begin(lwp, lwp->id != 1);
+	pctxi_resume(lwp, 0);
+}
+
+static void remember_ended(struct pctx *ctx)
+{
+	ctx->loop->last_ended = (struct pctxi_maker){
+		.pid = ctx->pid,
+		.lwp = 1,
+		.followed = ctx->state == PCTXI_PROC_FOLLOWED,
+		.handlers = ctx->handlers,
+	};
+}
+
+/* The process has ended. */
+static void on_end(struct pctx *ctx, int status)
+{
+	const struct pctxi_handlers *h = &ctx->handlers;
+
+	ctx->status = status;
+	remember_ended(ctx);
+	if (ctx->state == PCTXI_PROC_FOLLOWED) {
+		finish_all(ctx);
+		if (h->exit != NULL)
+			h->exit(ctx, ctx->pid, 1, status, h->arg);
+	}
+	ctx->state = PCTXI_PROC_ENDED;
+	while (!RB_EMPTY(&ctx->lwps))
+		pctxi_lwp_free(ctx->loop, pctxi_lwp_first(ctx));
+	if (pctxi_proc_is_own(ctx))
+		pctxi_proc_free(ctx);
+}
+
+void pctxi_on_death(struct pctxi_lwp *lwp, int status)
+{
+	struct pctx *ctx = lwp->ctx;
+	const struct pctxi_handlers *h = &ctx->handlers;
+	int rc = 0;
+
+	/* Killed before its first stop: it never ran, but its birth was told. */
+	if (!lwp->begun && ctx->state == PCTXI_PROC_FOLLOWED)
+		begin(lwp, lwp->id != 1);
+	if (lwp->tid == ctx->pid) {
+		on_end(ctx, status);
+		return;
+	}
+	if (ctx->state == PCTXI_PROC_FOLLOWED) {
+		finish(lwp);
+		if (h->lwp_exit != NULL)
+			rc = h->lwp_exit(ctx, ctx->pid, lwp->id, h->arg);
+	}
+	pctxi_lwp_free(ctx->loop, lwp);
+	if (RB_EMPTY(&ctx->lwps)) /* its leader was dead when we came */
+		on_end(ctx, pctxi_exit_status(ctx->pid, status != 0 ? status : ctx->status));
+	else if (rc != 0)
+		pctxi_leave(ctx);
+}
+
+/* Calls fini_lwp for all and exec, whose answer it returns. */
+static int tell_exec(struct pctxi_lwp *lwp, pid_t former)
+{
+	struct pctx *ctx = lwp->ctx;
+	const struct pctxi_handlers *h = &ctx->handlers;
+	struct pctxi_lwp *caller = pctxi_lwp_find(ctx->loop, former);
+	char cmd[4096] = "";
+
+	if (caller == NULL || caller->ctx != ctx)
+		caller = lwp;
+	finish_all(ctx);
+	if (h->exec == NULL)
+		return 1;
+	ctx->recent = caller;
+	if (ctx->loop->own_proc)
+		pctxi_cmdline(ctx->pid, cmd, sizeof(cmd));
+	return h->exec(ctx, ctx->pid, caller->id, cmd, h->arg);
+}
+
+void pctxi_on_exec(struct pctxi_lwp *lwp)
+{
+	struct pctx *ctx = lwp->ctx;
+	unsigned long former = (unsigned long)lwp->tid;
+	int rc = 1;
+
+	if (pctxi_lwp_next(pctxi_lwp_first(ctx)) != NULL) {
+		ctx->exec_killed = true;
+		ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &former);
+	}
+	if (ctx->state == PCTXI_PROC_FOLLOWED)
+		rc = tell_exec(lwp, (pid_t)former);
+	pctxi_lwp_sole(lwp);
+	ctx->r_debug = 0;
+	if (rc != 0)
+		pctxi_leave(ctx);
+	else if (ctx->state == PCTXI_PROC_FOLLOWED)
+		begin(lwp, false);
+	pctxi_resume(lwp, 0);
+}
+
+void pctxi_on_mapped(struct pctxi_lwp *lwp, bool done)
+{
+	struct pctx *ctx = lwp->ctx;
+	const struct pctxi_handlers *h = &ctx->handlers;
+
+	if (h->mapped(ctx, ctx->pid, lwp->id, done, h->arg) != 0)
+		pctxi_leave(ctx);
+}
+
+void pctxi_on_lost(struct pctx *ctx, pid_t pid, pid_t tid, const char *reason)
+{
+	const struct pctxi_handlers *h = &ctx->handlers;
+
+	if (pid == tid)
+		pctxi_error(h->errfn, PCTXI_FN_RUN, "cannot follow process %d: %s", (int)pid,
+			    reason);
+	else
+		pctxi_error(h->errfn, PCTXI_FN_RUN, "cannot follow LWP %d of process %d: %s",
+			    (int)tid, (int)pid, reason);
+	if (h->lost != NULL)
+		h->lost(ctx, pid, tid, h->arg);
+}

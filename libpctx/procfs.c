@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * procfs.c - what /proc says of tasks.
+ */
+#include "procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Fields of /proc/TID/stat, as proc(5) numbers them. */
+enum { STAT_FLAGS = 9, STAT_EXIT_CODE = 52 };
+
+#define PF_KTHREAD 0x00200000U /* linux/sched.h */
+
+/* Reads the start of a file as a string.  Its length, or -1. */
+static ssize_t read_file(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = -1;
+
+	if (fd != -1) {
+		n = read(fd, buf, size - 1);
+		close(fd);
+	}
+	buf[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+static ssize_t read_task_file(pid_t tid, const char *name, char *buf, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)tid, name);
+	return read_file(path, buf, size);
+}
+
+/*
+ * What follows the label of a line, or "".  The kernel escapes newlines in the name of
+ * the task, so a label after a newline is one.
+ */
+static const char *find_line(const char *text, const char *label)
+{
+	const char *at = strstr(text, label);
+
+	return at != NULL ? at + strlen(label) : "";
+}
+
+static int number(const char *text, const char *label)
+{
+	return (int)strtol(find_line(text, label), NULL, 10);
+}
+
+int pctxi_task_read(pid_t tid, struct pctxi_task *task)
+{
+	char text[1024]; /* the lines that are looked for come early */
+	char state;
+
+	*task = (struct pctxi_task){.state = '?'};
+	if (read_task_file(tid, "status", text, sizeof(text)) <= 0)
+		return -1;
+	state = *find_line(text, "\nState:\t");
+	task->state = state != '\0' ? state : '?';
+	task->tgid = number(text, "\nTgid:\t");
+	task->ppid = number(text, "\nPPid:\t");
+	task->tracer = number(text, "\nTracerPid:\t");
+	task->uid = (uid_t)strtoul(find_line(text, "\nUid:\t"), NULL, 10);
+	return 0;
+}
+
+bool pctxi_task_is_dead(const struct pctxi_task *task)
+{
+	return task->state == 'Z' || task->state == 'X';
+}
+
+bool pctxi_is_zombie(pid_t tid)
+{
+	struct pctxi_task task;
+
+	return pctxi_task_read(tid, &task) == 0 && pctxi_task_is_dead(&task);
+}
+
+bool pctxi_own_proc(void)
+{
+	char self[16];
+	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	return strtol(self, NULL, 10) == getpid();
+}
+
+/* A number from /proc/TID/stat, field 4 or later; `none` when it is not there. */
+static long stat_field(pid_t tid, int field, long none)
+{
+	char line[1024];
+	const char *p;
+
+	if (read_task_file(tid, "stat", line, sizeof(line)) <= 0)
+		return none;
+	/* Field 2, the name in parentheses, may contain anything. */
+	p = strrchr(line, ')');
+	for (int at = 2; p != NULL && at < field; at++)
+		p = strchr(p + 1, ' ');
+	return p != NULL ? strtol(p, NULL, 10) : none;
+}
+
+bool pctxi_is_kthread(pid_t pid)
+{
+	return ((unsigned)stat_field(pid, STAT_FLAGS, 0) & PF_KTHREAD) != 0;
+}
+
+int pctxi_exit_status(pid_t pid, int status)
+{
+	return (int)stat_field(pid, STAT_EXIT_CODE, status);
+}
+
+bool pctxi_is_stopped_and_frozen(pid_t pid, const struct pctxi_task *task)
+{
+	char where[64];
+
+	if (task->state != 'D')
+		return false;
+	read_task_file(pid, "wchan", where, sizeof(where));
+	return strcmp(where, "do_signal_stop") == 0;
+}
+
+void pctxi_cmdline(pid_t pid, char *buf, size_t size)
+{
+	ssize_t n = read_task_file(pid, "cmdline", buf, size);
+
+	if (n > 0 && buf[n - 1] == '\0')
+		n--; /* the last argument's end */
+	for (ssize_t i = 0; i < n; i++) {
+		if (buf[i] == '\0')
+			buf[i] = ' ';
+	}
+}
+
+int pctxi_yama_scope(void)
+{
+	char text[16];
+
+	read_file("/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text));
+	return (int)strtol(text, NULL, 10);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * procfs.h - what /proc says of tasks.  Nothing here allocates memory.
+ */
+#ifndef PCTXI_PROCFS_H
+#define PCTXI_PROCFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* From /proc/TID/status. */
+struct pctxi_task {
+	char state; /* R, S, Z, ... */
+	pid_t tgid; /* the process that it is an LWP of */
+	pid_t ppid;
+	pid_t tracer; /* thread id; 0: not traced */
+	uid_t uid;    /* real */
+};
+
+int pctxi_task_read(pid_t tid, struct pctxi_task *task); /* -1: no such task */
+bool pctxi_task_is_dead(const struct pctxi_task *task);
+bool pctxi_is_zombie(pid_t tid);
+
+/* Is /proc mounted, and for our PID namespace? */
+bool pctxi_own_proc(void);
+
+/* The wait(2) status that a zombie ended with; `status` when it is gone already. */
+int pctxi_exit_status(pid_t pid, int status);
+
+bool pctxi_is_kthread(pid_t pid);
+
+/*
+ * Is a stopped process frozen by its cgroup, too?  With the freezer of cgroup v1 it is in
+ * an uninterruptible sleep, and so is whoever calls PTRACE_SEIZE for it.
+ */
+bool pctxi_is_stopped_and_frozen(pid_t pid, const struct pctxi_task *task);
+
+/* The command line, its arguments separated by spaces; cut where `buf` ends. */
+void pctxi_cmdline(pid_t pid, char *buf, size_t size);
+
+/* kernel.yama.ptrace_scope; 0 without Yama. */
+int pctxi_yama_scope(void);
+
+#endif /* PCTXI_PROCFS_H */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * report.c - what waitpid(2) tells of the LWPs under control.
+ */
+#include "control.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+/*
+ * Is this the stop of an LWP that is resumed as soon as it is handled?  Then it is not
+ * waited for: so it keeps its signal, which the kernel delivers if we are killed.  A stop
+ * at exec can only be resumed once it was waited for.
+ */
+static bool need_not_wait(struct pctxi_loop *loop, const siginfo_t *info)
+{
+	const struct pctxi_lwp *lwp = pctxi_lwp_find(loop, info->si_pid);
+
+	return info->si_code == CLD_TRAPPED && info->si_status >> 8 != PTRACE_EVENT_EXEC &&
+	       lwp != NULL && lwp->ctx != NULL;
+}
+
+int pctxi_report_next(struct pctxi_loop *loop, struct pctxi_report *report, int flags)
+{
+	siginfo_t info;
+
+	for (;;) {
+		info.si_pid = 0;
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT | PCTXI_WAIT_FLAGS | flags) == -1) {
+			if (errno == EINTR)
+				continue;
+			return -1;
+		}
+		if (info.si_pid == 0)
+			return 0;
+		report->tid = info.si_pid;
+		if (need_not_wait(loop, &info))
+			report->status = W_STOPCODE(info.si_status);
+		else if (waitpid(info.si_pid, &report->status, PCTXI_WAIT_FLAGS | WNOHANG) <= 0)
+			continue; /* killed in its stop: that is reported next */
+		return 1;
+	}
+}
+
+bool pctxi_report_pending(void)
+{
+	siginfo_t info;
+
+	return waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | PCTXI_WAIT_FLAGS) ==
+	       0;
+}
+
+void pctxi_reports_keep(struct pctxi_loop *loop)
+{
+	struct pctxi_report *report = loop->report;
+	size_t max = loop->max_reports;
+
+	for (;;) {
+		if (loop->nreports == max) {
+			max = max != 0 ? 2 * max : 64;
+			report = reallocarray(report, max, sizeof(*report));
+			if (report == NULL)
+				return;
+			loop->report = report;
+			loop->max_reports = max;
+		}
+		report[loop->nreports].tid =
+			waitpid(-1, &report[loop->nreports].status, PCTXI_WAIT_FLAGS | WNOHANG);
+		if (report[loop->nreports].tid <= 0)
+			return;
+		loop->nreports++;
+	}
+}

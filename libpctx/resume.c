@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * resume.c - LWPs go on after a stop, or are let go.
+ */
+#include "control.h"
+#include "procfs.h"
+
+#include <sys/wait.h>
+
+/*
+ * Nobody wants to hear of children: switches the stops at forks off.  A new thread
+ * inherits the options of its maker.
+ */
+static void disable_forks(struct pctxi_lwp *lwp)
+{
+	unsigned long options = PCTXI_TRACE_OPTIONS & ~PCTXI_TRACE_FORKS;
+
+	if (lwp->no_forks || lwp->ctx->handlers.fork != NULL)
+		return;
+	if (lwp->ctx->loop->root->origin == PCTXI_CREATED)
+		options |= PTRACE_O_EXITKILL;
+	lwp->no_forks = ptrace(PTRACE_SETOPTIONS, lwp->tid, NULL, options) == 0;
+}
+
+/* Any of these calls fails with ESRCH if the LWP was killed; its death is reported next. */
+void pctxi_resume(struct pctxi_lwp *lwp, int sig)
+{
+	struct pctx *ctx = lwp->ctx;
+	void *data = (void *)(long)sig;
+
+	if (ctx->state == PCTXI_PROC_LEAVING) {
+		if (ptrace(PTRACE_DETACH, lwp->tid, NULL, data) == 0) {
+			pctxi_lwp_free(ctx->loop, lwp);
+			pctxi_proc_left_if_empty(ctx);
+			return;
+		}
+		lwp->state = PCTXI_LWP_RUNNING;
+		return;
+	}
+	disable_forks(lwp);
+	if (lwp->group_stop && ptrace(PTRACE_LISTEN, lwp->tid, NULL, NULL) == 0) {
+		lwp->state = PCTXI_LWP_LISTENING;
+		return;
+	}
+	lwp->state = PCTXI_LWP_RUNNING;
+	ptrace(ctx->r_debug != 0 ? PTRACE_SYSCALL : PTRACE_CONT, lwp->tid, NULL, data);
+}
+
+static void leave(struct pctx *ctx, bool interrupt)
+{
+	bool held = ctx->state == PCTXI_PROC_HELD;
+	struct pctxi_lwp *lwp, *next;
+
+	if (pctxi_proc_is_left(ctx) || ctx->state == PCTXI_PROC_LEAVING)
+		return;
+	ctx->state = PCTXI_PROC_LEAVING;
+	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = next) {
+		next = pctxi_lwp_next(lwp);
+		if (lwp->tid == ctx->pid && next != NULL && pctxi_is_zombie(lwp->tid)) {
+			/*
+			 * A leader that ended before its LWPs neither stops nor can it be
+			 * detached: the kernel does that when we exit.
+			 */
+			pctxi_lwp_free(ctx->loop, lwp);
+		} else if (lwp->state == PCTXI_LWP_RUNNING || lwp->state == PCTXI_LWP_LISTENING) {
+			if (interrupt)
+				ptrace(PTRACE_INTERRUPT, lwp->tid, NULL, NULL);
+		} else if (held && lwp->state == PCTXI_LWP_STOPPED) {
+			pctxi_resume(lwp, 0);
+		}
+	}
+	pctxi_proc_left_if_empty(ctx);
+}
+
+void pctxi_leave(struct pctx *ctx)
+{
+	leave(ctx, true);
+}
+
+void pctxi_leave_running(struct pctx *ctx)
+{
+	leave(ctx, false);
+}
+
+void pctxi_drop(struct pctxi_loop *loop, struct pctxi_lwp *lwp)
+{
+	if (lwp->state == PCTXI_LWP_EARLY)
+		ptrace(PTRACE_DETACH, lwp->tid, NULL, NULL);
+	pctxi_lwp_free(loop, lwp);
+}
+
+/*
+ * A child that we let go may call PTRACE_TRACEME, as some programs do so that nobody else
+ * can trace them.  Then it stops at each signal, and at an exec with SIGTRAP.  An LWP that
+ * is born under control starts with an event stop instead.
+ */
+bool pctxi_disown(pid_t tid, int status)
+{
+	long sig = WSTOPSIG(status) != SIGTRAP ? WSTOPSIG(status) : 0;
+
+	return ptrace(PTRACE_DETACH, tid, NULL, (void *)sig) == 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * stop.h - what a status of waitpid(2) means.
+ */
+#ifndef PCTXI_STOP_H
+#define PCTXI_STOP_H
+
+#include <stdbool.h>
+
+/* What happened, and what has to be done next. */
+enum pctxi_stop_kind {
+	PCTXI_STOP_DEATH,   /* exited or killed; nothing: it is reaped */
+	PCTXI_STOP_BIRTH,   /* it made a thread or process; get the event message, resume */
+	PCTXI_STOP_EXEC,    /* it runs a new program, all other LWPs are gone; resume */
+	PCTXI_STOP_GROUP,   /* its process is stopped by job control; listen */
+	PCTXI_STOP_SYSCALL, /* a system call begins or ends; resume */
+	PCTXI_STOP_SIGNAL,  /* a signal is to be delivered; resume with it */
+	PCTXI_STOP_OTHER,   /* first stop, interrupted, or after a group-stop; resume */
+};
+
+struct pctxi_stop {
+	enum pctxi_stop_kind kind;
+	int sig;     /* PCTXI_STOP_SIGNAL: the one to deliver; 0: none */
+	bool thread; /* PCTXI_STOP_BIRTH: most likely a thread, not a process */
+};
+
+struct pctxi_stop pctxi_stop_decode(int status);
+
+#endif /* PCTXI_STOP_H */

@@ -12,7 +12,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-/* Where we may run: however many CPUs there are, and only those that are online. */
+/* Our affinity mask, which has online CPUs only.  The kernel says how large it must be. */
 static cpu_set_t *get_affinity(size_t *max)
 {
 	cpu_set_t *mask;
@@ -29,7 +29,7 @@ static cpu_set_t *get_affinity(size_t *max)
 	}
 }
 
-/* The first set that this CPU cannot count; NULL: it counts them all. */
+/* The first set that this CPU cannot count, or NULL. */
 static const struct setgrp_set *cannot_count(cpc_t *cpc, const struct setgrp *grp, int cpu)
 {
 	for (size_t k = 0; k < grp->n; k++) {
@@ -41,7 +41,7 @@ static const struct setgrp_set *cannot_count(cpc_t *cpc, const struct setgrp *gr
 
 struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
 {
-	const struct setgrp_set *set, *culprit = NULL;
+	const struct setgrp_set *set, *refused = NULL;
 	struct cpus cpus = {0};
 	cpu_set_t *mask;
 	size_t max, left_out = 0;
@@ -55,16 +55,16 @@ struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
 		if (set == NULL) {
 			cpus.id[cpus.n++] = (int)i;
 		} else {
-			culprit = set;
+			refused = set;
 			left_out++;
 		}
 	}
 	CPU_FREE(mask);
 	if (cpus.n == 0)
 		errx(STATUS_FAILED, "'%s' cannot be counted on any CPU that is allowed here",
-		     culprit->text);
+		     refused->text);
 	if (left_out > 0)
 		warnx("'%s' has a PMU that counts on some CPUs only: %zu CPUs are left out",
-		      culprit->text, left_out);
+		      refused->text, left_out);
 	return cpus;
 }

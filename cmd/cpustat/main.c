@@ -47,7 +47,7 @@ static void print_usage(FILE *f)
 	opts_print(f, opts);
 }
 
-/* Seconds that are more than none. */
+/* A time of at least a microsecond. */
 static int parse_time(const char *what, const char *text, int64_t *ns)
 {
 	if (parse_seconds(text, ns) && *ns >= 1000)

@@ -42,7 +42,7 @@ void out_header(const struct out *out)
 	fputc('\n', f);
 }
 
-/* A number, or what it is in its unit: Joules of an energy counter, say. */
+/* Prints a count, scaled to its unit, such as the Joules of an energy counter. */
 static void put_value(const struct out *out, const struct row *row, int req, uint64_t val)
 {
 	const char *unit;
@@ -51,7 +51,7 @@ static void put_value(const struct out *out, const struct row *row, int req, uin
 	cpc_set_request_scale(out->cpc, out->grp->set[row->set].set, req, &scale, &unit);
 	if (row->mean_of > 0)
 		scale /= row->mean_of;
-	if (scale == 1 && row->mean_of == 0) /* exactly: it was set so */
+	if (scale == 1 && row->mean_of == 0) /* exactly 1: an event without a unit */
 		fprintf(out->file, "%9" PRId64 " ", (int64_t)val);
 	else
 		fprintf(out->file, "%9.2f ", (double)(int64_t)val * scale);
@@ -89,7 +89,7 @@ static void put_counts(const struct out *out, const struct row *row)
 	}
 }
 
-/* The descriptor that a path stands for; -1: none. */
+/* The descriptor that /dev/stdout and its like stand for; -1: another path. */
 static int descriptor(const char *path)
 {
 	const char *bad;
@@ -132,7 +132,7 @@ void out_begin(const struct out *out)
 void out_row(const struct out *out, const struct row *row)
 {
 	FILE *f = out->file;
-	/* %7.3f of seconds, at less than half its cost. */
+	/* As %7.3f of seconds, which would take more than twice as long. */
 	int64_t ms = (row->time_ns + NSEC / 2000) / (NSEC / 1000);
 	long s = (long)(ms / 1000);
 	int id = out->tids ? (int)row->tid : row->id;

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Keeps the columns sorted. */
+/* Inserts a column in order of its slot. */
 static void add_column(struct setgrp *grp, unsigned slot)
 {
 	unsigned i = grp->ncols;

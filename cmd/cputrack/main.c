@@ -44,7 +44,7 @@ static void print_usage(FILE *f)
 	opts_print(f, opts);
 }
 
-/* A whole number from an option's argument; 0 and a message when it is none. */
+/* Parses an option's argument from 1 to `max`; 0 after a message. */
 static unsigned parse_count(const char *opt, const char *text, unsigned max)
 {
 	const char *bad;

@@ -24,11 +24,11 @@ struct run {
 	cpc_t *cpc;
 	struct setgrp grp;
 	struct track *track;
-	int status;	  /* to exit with */
+	int status;	  /* exit status */
 	bool interrupted; /* the command died of SIGINT */
 };
 
-/* Can these events be counted, here and now?  Better known before anything starts. */
+/* Binds each set once, so that events that cannot be counted are refused before the start. */
 static int try_sets(const struct setgrp *grp, cpc_t *cpc)
 {
 	for (size_t i = 0; i < grp->n; i++) {
@@ -44,8 +44,8 @@ static int try_sets(const struct setgrp *grp, cpc_t *cpc)
 }
 
 /*
- * Does the program have the symbols of the sets?  One that was started may get them with
- * its libraries, or another program may have them.
+ * Refuses symbols that the process does not have.  One that is being started may still get
+ * them from its libraries, and so may what it executes; there ENOENT is not an error yet.
  */
 static int try_symbols(const struct run *run, pctx_t *pctx)
 {
@@ -105,7 +105,7 @@ static pctx_errfn_t *error_handler(const struct run *run)
 	return run->cfg->common.debug ? tell_debug : tell;
 }
 
-/* Takes all processes of -p that can be had; NULL: none. */
+/* Attaches to all processes of -p that allow it.  NULL: none did, or a symbol is missing. */
 static pctx_t *attach(struct run *run)
 {
 	const struct config *cfg = run->cfg;
@@ -143,7 +143,7 @@ static pctx_t *start(struct run *run)
 		return NULL;
 	}
 	signals_command(pctx_pid(pctx));
-	track_watch(pctx, run->cfg->track.follow_fork); /* events that there are */
+	track_watch(pctx, run->cfg->track.follow_fork); /* cannot fail: all events are known */
 	if (try_symbols(run, pctx) == STATUS_OK)
 		return pctx;
 	run->status = STATUS_FAILED;
@@ -153,7 +153,7 @@ static pctx_t *start(struct run *run)
 	return NULL;
 }
 
-/* Tracks until the end. */
+/* Starts or attaches, and tracks until the end. */
 static void track_all(struct run *run, const struct out *out)
 {
 	const struct config *cfg = run->cfg;
@@ -164,10 +164,10 @@ static void track_all(struct run *run, const struct out *out)
 	pctx = cfg->command != NULL ? start(run) : attach(run);
 	if (pctx == NULL)
 		return;
-	/* What follows is not for the command, which has started. */
+	/* After the start, so that the command does not inherit this. */
 	raise_file_limit();
 	signals_act_on(pctx);
-	/* A table that cannot be written is to end, not the command. */
+	/* A failing write shall end the table, not us: the command needs its tracer. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	out_begin(out);
@@ -176,8 +176,8 @@ static void track_all(struct run *run, const struct out *out)
 
 	rc = track_run(run->track, pctx);
 	/*
-	 * An attached process is let go by the kernel when we exit, at once, while an LWP
-	 * in a long system call would keep pctx_release() waiting.
+	 * Attached processes are not released: the kernel detaches them when we exit, while
+	 * pctx_release() would wait for LWPs in uninterruptible system calls.
 	 */
 	if (cfg->command != NULL) {
 		if (pctx_wait(pctx, &wstatus) == 0) {
@@ -219,9 +219,9 @@ static void track(struct run *run)
 	if (error == 0 && closing != 0)
 		out_tell(error = closing);
 	if (error == EPIPE)
-		die_of(SIGPIPE); /* as it ends others that write there */
+		die_of(SIGPIPE); /* as other writers to the pipe end */
 	if (error == 0 && run->status != STATUS_FAILED && run->interrupted)
-		die_of(SIGINT); /* a shell ends its loop only when its child ended so */
+		die_of(SIGINT); /* else the shell would go on with its loop */
 	if (error != 0)
 		run->status = STATUS_FAILED;
 }

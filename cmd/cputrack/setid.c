@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * setid.c - programs whose privileges get lost because they are tracked.
+ * setid.c - set-id programs, which lose their privileges when they are tracked.
  */
 #include "setid.h"
 
@@ -15,7 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* The kernel leaves its privileges to what such a tracer tracks. */
+/* With CAP_SYS_PTRACE in the tracer, the kernel keeps the privileges. */
 static bool may_track_all(void)
 {
 	struct __user_cap_header_struct hdr = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -25,7 +25,7 @@ static bool may_track_all(void)
 	       (data[0].effective >> CAP_SYS_PTRACE & 1U) != 0;
 }
 
-/* Which privileges a program has to give to somebody like us; NULL: none. */
+/* The privileges that the program would give to our user; NULL: none. */
 static const char *privileges(const char *path)
 {
 	struct stat st;

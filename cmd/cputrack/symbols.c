@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A program that lacks a symbol. */
+/* A program file that does not have a symbol. */
 struct lack {
 	dev_t dev;
 	ino_t ino;
@@ -26,7 +26,7 @@ struct symbol {
 	int req;
 	char *name;
 	bool seen; /* some program had it */
-	bool told; /* some program could not be counted, and that was told */
+	bool told; /* some program could not be counted, which was reported */
 	LIST_HEAD(lacks, lack) lacks;
 	LIST_ENTRY(symbol) link;
 };
@@ -86,7 +86,7 @@ void symbols_free(struct symbols *symbols)
 	free(symbols);
 }
 
-/* The name of a process, as the kernel shows it. */
+/* The comm of a process, or "". */
 static void read_name(pid_t pid, char *name, size_t size)
 {
 	char path[32];
@@ -101,7 +101,7 @@ static void read_name(pid_t pid, char *name, size_t size)
 		fclose(f);
 }
 
-/* Is that the first time for its program? */
+/* Is this the first process of its program that lacks the symbol? */
 static bool is_news(struct symbol *symbol, pid_t pid)
 {
 	char path[32];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * track.c - the events of a process tree, as rows.
+ * track.c - turns what happens in a tree of processes into rows.
  */
 #include "track.h"
 
@@ -25,11 +25,11 @@ struct track {
 	const struct out *out;
 	struct tally tally;
 	int64_t start_ns, flushed_ns;
-	bool unflushed; /* there are rows since */
+	bool unflushed; /* rows were put since the last flush */
 	bool enabled;	/* some LWP called cpc_enable() */
 	int output_error;
 	volatile sig_atomic_t stopped;
-	volatile sig_atomic_t suspend; /* stop when the program does */
+	volatile sig_atomic_t suspend; /* stop once the command has stopped */
 };
 
 struct track *track_new(const struct track_config *config, const struct out *out)
@@ -71,7 +71,7 @@ static void put_row(struct track *track, const struct row *row)
 	track->unflushed = true;
 }
 
-/* Output that fails ends the tracking; the program runs on. */
+/* When output fails, tracking ends and the processes run on. */
 static void flush(struct track *track, pctx_t *pctx)
 {
 	if (track->output_error != 0)
@@ -85,7 +85,7 @@ static void flush(struct track *track, pctx_t *pctx)
 	track->unflushed = false;
 }
 
-/* Rows are written soon after they were put, but not one by one in a storm of them. */
+/* Flushes when rows have waited for FLUSH_NS: one write(2) for many rows that come at once. */
 static uint_t on_idle(pctx_t *pctx, void *arg)
 {
 	struct track *track = arg;
@@ -94,7 +94,7 @@ static uint_t on_idle(pctx_t *pctx, void *arg)
 	if (track->suspend && pctx_stopped(pctx)) {
 		track->suspend = 0;
 		flush(track, pctx);
-		raise(SIGSTOP); /* until the shell continues us, and the program with us */
+		raise(SIGSTOP); /* until the shell continues the job: us and the command */
 		return 0;
 	}
 	if (!track->unflushed)
@@ -105,7 +105,7 @@ static uint_t on_idle(pctx_t *pctx, void *arg)
 	return 0;
 }
 
-/* A row of what one set counted; NULL: there should be counts, but there are none. */
+/* A row with the counts of one set; `buf` NULL: they are not known. */
 static void put_counts(struct track *track, struct row *row, size_t set, cpc_buf_t *buf)
 {
 	row->set = set;
@@ -121,7 +121,7 @@ static void put_tick(struct track *track, struct proc *proc, struct lwp *lwp)
 	put_counts(track, &row, lwp->turn, tally_tick(&track->tally, proc, lwp));
 }
 
-/* An LWP as it stands now. */
+/* A row with what an LWP has counted so far. */
 static void put_current(struct track *track, struct proc *proc, struct lwp *lwp, const char *event)
 {
 	struct row row = lwp_row(track, proc, lwp, event);
@@ -129,7 +129,7 @@ static void put_current(struct track *track, struct proc *proc, struct lwp *lwp,
 	put_counts(track, &row, lwp->turn, tally_sample(&track->tally, proc, lwp));
 }
 
-/* Totals: a row for each set. */
+/* A row with the totals of each set. */
 static void put_lwp_totals(struct track *track, const struct proc *proc, const struct lwp *lwp,
 			   const char *event)
 {
@@ -139,7 +139,7 @@ static void put_lwp_totals(struct track *track, const struct proc *proc, const s
 		put_counts(track, &row, i, tally_lwp_total(lwp, i));
 }
 
-/* `lwp` is the first, unless it is the one that executed a program. */
+/* `id` is LWP 1, or the LWP that called execve(2). */
 static void put_proc_totals(struct track *track, struct proc *proc, id_t id, const char *event)
 {
 	const struct lwp *lwp = tally_lwp(proc, id);
@@ -229,7 +229,7 @@ static int on_call(pctx_t *pctx, pid_t pid, id_t id, int op, void *arg)
 static void on_fork(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
 {
 	struct track *track = arg;
-	/* Its maker may be gone, unseen, and then is not to come back. */
+	/* The parent may have ended already; tally_proc() would make it again. */
 	struct proc *proc = tally_find_proc(&track->tally, pid);
 	const struct lwp *lwp = proc != NULL ? tally_lwp(proc, id) : NULL;
 	struct row row = new_row(track, pid, id, lwp != NULL ? lwp->tid : pid, "fork");
@@ -273,7 +273,7 @@ static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 	row.note = text;
 	put_row(track, &row);
 	free(text);
-	/* It has no privileges either when it is let go now. */
+	/* Also without -e: detached now, it still runs without them. */
 	setid_tell(pid);
 	if (track->config.follow_exec)
 		return 0;
@@ -313,7 +313,7 @@ int track_watch(pctx_t *pctx, bool follow_fork)
 		on_call, PCTX_MAPPED_EVENT, on_mapped, PCTX_NULL_EVENT);
 }
 
-/* Tracking ends before these processes do. */
+/* Rows of the processes that are still there when tracking ends. */
 static void put_last_rows(struct track *track)
 {
 	struct proc *proc;

@@ -5,9 +5,10 @@
  */
 #include "caps.h"
 
+#include "say.h"
 #include "util.h"
 
-#include <err.h>
+#include <errno.h>
 #include <string.h>
 
 #define WIDTH 75
@@ -33,7 +34,7 @@ static void fill_word(struct fill *fill, const char *word)
 		fputc(' ', fill->f);
 		fill->column++;
 	}
-	fputs(word, fill->f);
+	put_escaped(fill->f, word);
 	fill->column += n;
 }
 
@@ -172,7 +173,10 @@ static void match_event(void *arg, enum cpc_event_group group, const char *event
 
 	if (strcasestr(event, s->pattern) == NULL && strcasestr(desc, s->pattern) == NULL)
 		return;
-	fprintf(s->f, "%-32s %s\n", event, *desc != '\0' ? desc : titles[group]);
+	put_escaped(s->f, event);
+	fprintf(s->f, "%*s", strlen(event) < 33 ? 33 - (int)strlen(event) : 1, "");
+	put_escaped(s->f, *desc != '\0' ? desc : titles[group]);
+	fputc('\n', s->f);
 	s->found++;
 }
 
@@ -197,23 +201,23 @@ int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f
 		rc = print_caps(stdout, cpc);
 	}
 	if (fflush(stdout) != 0) {
-		warn("write error");
+		say("write error: %s", strerror(errno));
 		return STATUS_FAILED;
 	}
 	if (rc == -1) {
-		warnx("%s", cpcerr_text());
+		say("%s", cpcerr_text());
 		return STATUS_FAILED;
 	}
 	if (rc == 0 && about->pattern != NULL && !about->version) {
 		const char *reason = any_refusal(cpc);
 
 		if (reason != NULL)
-			warnx("no event that you may count has '%s' in its name or description; %s",
-			      about->pattern, reason);
+			say("no event that you may count has '%s' in its name or description; %s",
+			    about->pattern, reason);
 		else
-			warnx("no event that can be counted here has '%s' in its name or description; "
-			      "tracepoints are not searched",
-			      about->pattern);
+			say("no event that can be counted here has '%s' in its name or description; "
+			    "tracepoints are not searched",
+			    about->pattern);
 		return STATUS_FAILED;
 	}
 	return STATUS_OK;

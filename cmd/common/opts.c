@@ -5,7 +5,8 @@
  */
 #include "opts.h"
 
-#include <err.h>
+#include "say.h"
+
 #include <getopt.h>
 #include <stdbool.h>
 #include <string.h>
@@ -21,11 +22,11 @@ static void complain(char **argv, bool no_argument_given)
 	const char *what = is_letter ? letter : argv[optind - 1];
 
 	if (no_argument_given)
-		warnx("option '%s' takes an argument", what);
+		say("option '%s' takes an argument", what);
 	else if (!is_letter && optopt != 0)
-		warnx("option '%s' takes no argument", what);
+		say("option '%s' takes no argument", what);
 	else
-		warnx("unknown option '%s'", what);
+		say("unknown option '%s'", what);
 }
 
 int opts_next(int argc, char **argv, const struct opt *opts)

@@ -5,10 +5,10 @@
  */
 #include "out.h"
 
+#include "say.h"
 #include "util.h"
 
 #include <bsd/stdlib.h>
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -126,7 +126,14 @@ void out_begin(const struct out *out)
 	int fd = fileno(out->file);
 
 	if (out->named && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && ftruncate(fd, 0) == -1)
-		warn("cannot empty the table's file");
+		say("cannot empty the table's file: %s", strerror(errno));
+}
+
+static void put_note(FILE *f, const char *note, const char *quote)
+{
+	fprintf(f, "# %s", quote);
+	put_escaped(f, note);
+	fputs(quote, f);
 }
 
 void out_row(const struct out *out, const struct row *row)
@@ -148,9 +155,9 @@ void out_row(const struct out *out, const struct row *row)
 		fprintf(f, "%3ld.%03d %3d %10s ", s, (int)(ms % 1000), id, row->event);
 	put_counts(out, row);
 	if (row->note != NULL)
-		fprintf(f, "# %s", row->note);
+		put_note(f, row->note, row->quoted ? "'" : "");
 	else if (out->grp->n > 1 && row->data != ROW_BLANK)
-		fprintf(f, "# %s", out->grp->set[row->set].text);
+		put_note(f, out->grp->set[row->set].text, "");
 	if (row->incomplete)
 		fprintf(f, "%s# incomplete", out->grp->n > 1 && row->data != ROW_BLANK ? " " : "");
 	fputc('\n', f);
@@ -168,7 +175,7 @@ int out_close(const struct out *out)
 void out_tell(int error)
 {
 	if (error != EPIPE)
-		warnx("write error: %s", strerror(error));
+		say("write error: %s", strerror(error));
 }
 
 int out_flush(const struct out *out)

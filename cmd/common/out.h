@@ -40,7 +40,8 @@ struct row {
 	unsigned mean_of; /* divide the counts by this; 0: do not */
 	size_t set;	  /* index in the group of the set that counted */
 	bool incomplete;  /* a total without the counts of some LWP or CPU */
-	const char *note; /* what follows the counters, or NULL */
+	const char *note; /* what follows the counters, or NULL; written escaped */
+	bool quoted;	  /* put the note between quotes */
 };
 
 /*

@@ -6,9 +6,9 @@
 #include "program.h"
 
 #include "caps.h"
+#include "say.h"
 #include "util.h"
 
-#include <err.h>
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 
 int usage_error(const char *what)
 {
-	warnx("%s; %s -h tells more", what, program_invocation_short_name);
+	say("%s; %s -h tells more", what, program_invocation_short_name);
 	return STATUS_USAGE;
 }
 

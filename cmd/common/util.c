@@ -5,8 +5,9 @@
  */
 #include "util.h"
 
+#include "say.h"
+
 #include <bsd/string.h>
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -23,8 +24,7 @@ void guard_streams(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) != -1)
 			continue;
-		/* open(2) returns `fd`, the lowest that is free; I/O on it still fails with EBADF.
-		 */
+		/* open(2) returns `fd`, the lowest that is free; I/O on it still fails. */
 		open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 	}
 }
@@ -90,7 +90,7 @@ static void keep(const char *fn, int subcode, const char *fmt, va_list ap)
 
 	if (subcode == CPC_WARNING) {
 		vsnprintf(last.text, sizeof(last.text), fmt, ap);
-		warnx("warning: %s", last.text);
+		say("warning: %s", last.text);
 		last.text[0] = '\0';
 		return;
 	}
@@ -140,7 +140,7 @@ cpc_t *xcpc_open(void)
 		if (errno == ENOSYS)
 			why = access("/proc/self", F_OK) == 0 ? "this kernel has none"
 							      : "/proc is not mounted";
-		errx(STATUS_FAILED, "CPU performance counters are not available: %s", why);
+		die("CPU performance counters are not available: %s", why);
 	}
 	return cpc;
 }
@@ -150,6 +150,6 @@ void *xcalloc(size_t n, size_t size)
 	void *p = calloc(n, size);
 
 	if (p == NULL)
-		err(STATUS_FAILED, NULL);
+		die("%s", strerror(errno));
 	return p;
 }

@@ -5,9 +5,9 @@
  */
 #include "counters.h"
 
+#include "../common/say.h"
 #include "../common/util.h"
 
-#include <err.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static cpc_buf_t *make_buf(const struct counters *c, size_t k)
 	cpc_buf_t *buf = cpc_buf_create(c->cpc, c->grp->set[k].set);
 
 	if (buf == NULL)
-		err(STATUS_FAILED, NULL);
+		die("%s", strerror(errno));
 	return buf;
 }
 
@@ -39,7 +39,7 @@ void counters_make(struct counters *c, const struct cpus *cpus)
 		for (size_t k = 0; k < c->grp->n; k++) {
 			cpu->set[k].set = cpc_set_dup(c->cpc, c->grp->set[k].set);
 			if (cpu->set[k].set == NULL)
-				err(STATUS_FAILED, NULL);
+				die("%s", strerror(errno));
 			cpu->set[k].before = make_buf(c, k);
 		}
 	}
@@ -66,7 +66,7 @@ void counters_free(struct counters *c)
 
 static void drop(struct counters *c, struct cpu *cpu, enum cpu_state state, const char *reason)
 {
-	warnx("cpu%d - %s", cpu->id, reason);
+	say("cpu%d - %s", cpu->id, reason);
 	cpu->state = state;
 	c->nleft--;
 	c->failed = true;
@@ -107,7 +107,7 @@ static int bind_failed(struct counters *c, struct cpu *cpu, int error)
 	} else if (error == EAGAIN) {
 		drop(c, cpu, CPU_FAILED, cpcerr_text());
 	} else {
-		warnx("%s", cpcerr_text());
+		say("%s", cpcerr_text());
 		c->failed = true;
 		return -1;
 	}
@@ -129,7 +129,7 @@ static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 		return bind_failed(c, cpu, error);
 	}
 	if (cpu->state == CPU_AWAY) {
-		warnx("cpu%d - counted again", cpu->id);
+		say("cpu%d - counted again", cpu->id);
 		cpu->state = CPU_COUNTED;
 		c->nleft++;
 	}

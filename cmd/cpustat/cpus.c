@@ -5,12 +5,13 @@
  */
 #include "cpus.h"
 
+#include "../common/say.h"
 #include "../common/util.h"
 
-#include <err.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Our affinity mask, which has online CPUs only.  The kernel says how large it must be. */
 static cpu_set_t *get_affinity(size_t *max)
@@ -20,11 +21,11 @@ static cpu_set_t *get_affinity(size_t *max)
 	for (*max = 1024;; *max *= 2) {
 		mask = CPU_ALLOC(*max);
 		if (mask == NULL)
-			err(STATUS_FAILED, NULL);
+			die("%s", strerror(errno));
 		if (sched_getaffinity(0, CPU_ALLOC_SIZE(*max), mask) == 0)
 			return mask;
 		if (errno != EINVAL || *max > 1 << 20)
-			err(STATUS_FAILED, "cannot tell the CPUs");
+			die("cannot tell the CPUs: %s", strerror(errno));
 		CPU_FREE(mask);
 	}
 }
@@ -61,10 +62,9 @@ struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
 	}
 	CPU_FREE(mask);
 	if (cpus.n == 0)
-		errx(STATUS_FAILED, "'%s' cannot be counted on any CPU that is allowed here",
-		     refused->text);
+		die("'%s' cannot be counted on any CPU that is allowed here", refused->text);
 	if (left_out > 0)
-		warnx("'%s' has a PMU that counts on some CPUs only: %zu CPUs are left out",
-		      refused->text, left_out);
+		say("'%s' has a PMU that counts on some CPUs only: %zu CPUs are left out",
+		    refused->text, left_out);
 	return cpus;
 }

@@ -4,11 +4,11 @@
  * cpustat - count CPU events per CPU.
  */
 #include "../common/program.h"
+#include "../common/say.h"
 #include "../common/util.h"
 #include "sampler.h"
 
 #include <bsd/stdlib.h>
-#include <err.h>
 #include <getopt.h>
 #include <limits.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static int parse_time(const char *what, const char *text, int64_t *ns)
 {
 	if (parse_seconds(text, ns) && *ns >= 1000)
 		return STATUS_OK;
-	warnx("%s '%s': seconds are wanted, from 0.000001 to 1000000", what, text);
+	say("%s '%s': seconds are wanted, from 0.000001 to 1000000", what, text);
 	return STATUS_USAGE;
 }
 
@@ -98,7 +98,7 @@ static int parse_operands(void *config, int n, char **arg)
 	if (n > 1) {
 		cfg->sampler.count = (unsigned)strtonum(arg[1], 1, UINT_MAX, &bad);
 		if (bad != NULL) {
-			warnx("count '%s': a number from 1 to %u is wanted", arg[1], UINT_MAX);
+			say("count '%s': a number from 1 to %u is wanted", arg[1], UINT_MAX);
 			return STATUS_USAGE;
 		}
 	}
@@ -120,8 +120,8 @@ static int count(void *config, cpc_t *cpc)
 
 	for (size_t i = 0; status == STATUS_OK && i < grp.n; i++) {
 		if (grp.set[i].symbols) {
-			warnx("'%s': a symbol is one of a program; cputrack counts it",
-			      grp.set[i].text);
+			say("'%s': a symbol is one of a program; cputrack counts it",
+			    grp.set[i].text);
 			status = STATUS_FAILED;
 		}
 	}

@@ -8,15 +8,16 @@
  */
 #include "sampler.h"
 
+#include "../common/say.h"
 #include "../common/util.h"
 #include "counters.h"
 #include "cpus.h"
 
-#include <err.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define SYSFS "/sys/devices/system/cpu"
@@ -105,8 +106,7 @@ static void flush(struct sampler *s)
 	s->lost = s->done = true;
 	if (error == EINTR && interrupted(s))
 		return;
-	errno = error;
-	warn("write error");
+	say("write error: %s", strerror(error));
 	s->end.failed = true;
 }
 
@@ -303,7 +303,7 @@ static cpc_buf_t *make_sum(const struct sampler *s, size_t k)
 	cpc_buf_t *buf = cpc_buf_create(s->cpc, s->grp->set[k].set);
 
 	if (buf == NULL)
-		err(STATUS_FAILED, NULL);
+		die("%s", strerror(errno));
 	return buf;
 }
 

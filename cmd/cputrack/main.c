@@ -3,11 +3,11 @@
 /*
  * cputrack - count CPU events of a process, its LWPs and its children.
  */
+#include "../common/say.h"
 #include "../common/util.h"
 #include "run.h"
 
 #include <bsd/stdlib.h>
-#include <err.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static unsigned parse_count(const char *opt, const char *text, unsigned max)
 	long long n = strtonum(text, 1, max, &bad);
 
 	if (bad != NULL)
-		warnx("%s '%s': a number from 1 to %u is wanted", opt, text, max);
+		say("%s '%s': a number from 1 to %u is wanted", opt, text, max);
 	return (unsigned)n;
 }
 
@@ -60,7 +60,7 @@ static int parse_interval(const char *text, uint_t *ms)
 	int64_t ns;
 
 	if (!parse_seconds(text, &ns) || (ns > 0 && ns < 1000000) || ns / 1000000 > UINT_MAX) {
-		warnx("-T '%s': seconds are wanted, 0 or from 0.001 to 1000000", text);
+		say("-T '%s': seconds are wanted, 0 or from 0.001 to 1000000", text);
 		return STATUS_USAGE;
 	}
 	*ms = (uint_t)((ns + 500000) / 1000000);

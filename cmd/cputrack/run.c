@@ -5,10 +5,10 @@
  */
 #include "run.h"
 
+#include "../common/say.h"
 #include "../common/util.h"
 #include "signals.h"
 
-#include <err.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static int try_sets(const struct setgrp *grp, cpc_t *cpc)
 		cpc_set_t *set = grp->set[i].set;
 
 		if (cpc_bind_curlwp(cpc, set, CPC_BIND_LATE) == -1) {
-			warnx("%s", cpcerr_text());
+			say("%s", cpcerr_text());
 			return STATUS_FAILED;
 		}
 		cpc_unbind(cpc, set);
@@ -57,7 +57,7 @@ static int try_symbols(const struct run *run, pctx_t *pctx)
 		if (cpc_bind_pctx(run->cpc, pctx, 1, set, 0) == 0) {
 			cpc_unbind(run->cpc, set);
 		} else if (errno != ESRCH && (errno != ENOENT || run->cfg->command == NULL)) {
-			warnx("%s", cpcerr_text());
+			say("%s", cpcerr_text());
 			return STATUS_FAILED;
 		}
 	}
@@ -67,15 +67,15 @@ static int try_symbols(const struct run *run, pctx_t *pctx)
 static void tell(const char *fn, const char *fmt, va_list ap)
 {
 	(void)fn;
-	vwarnx(fmt, ap);
+	vsay(fmt, ap);
 }
 
 static void tell_debug(const char *fn, const char *fmt, va_list ap)
 {
-	char text[512];
+	char text[SAY_MAX];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	warnx("pctx_%s: %s", fn, text);
+	say("pctx_%s: %s", fn, text);
 }
 
 static int cannot_start(void)
@@ -189,7 +189,7 @@ static void track_all(struct run *run, const struct out *out)
 	if (cfg->command != NULL)
 		pctx_release(pctx);
 	if (track_never_on(run->track))
-		warnx("the counters were never on: no tracked LWP called cpc_enable(3)");
+		say("the counters were never on: no tracked LWP called cpc_enable(3)");
 	if (track_lacks_symbols(run->track) || track_lost(run->track) || rc == -1)
 		run->status = STATUS_FAILED;
 }
@@ -202,7 +202,7 @@ static void track(struct run *run)
 	int error, closing;
 
 	if (cfg->output != NULL && out_open(&out, cfg->output) == -1) {
-		warn("cannot write '%s'", cfg->output);
+		say("cannot write '%s': %s", cfg->output, strerror(errno));
 		run->status = STATUS_FAILED;
 		return;
 	}

@@ -5,7 +5,8 @@
  */
 #include "setid.h"
 
-#include <err.h>
+#include "../common/say.h"
+
 #include <limits.h>
 #include <linux/capability.h>
 #include <stdbool.h>
@@ -52,6 +53,6 @@ void setid_tell(pid_t pid)
 	if (lost == NULL)
 		return;
 	n = readlink(link, path, sizeof(path));
-	warnx("process %d runs %.*s without its %s, because it is tracked", (int)pid,
-	      n > 0 ? (int)n : 0, path, lost);
+	say("process %d runs %.*s without its %s, because it is tracked", (int)pid,
+	    n > 0 ? (int)n : 0, path, lost);
 }

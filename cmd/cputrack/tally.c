@@ -5,9 +5,9 @@
  */
 #include "tally.h"
 
+#include "../common/say.h"
 #include "../common/util.h"
 
-#include <err.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ void tally_init(struct tally *tally, cpc_t *cpc, const struct setgrp *grp, bool 
 		tally->now[i] = cpc_buf_create(cpc, grp->set[i].set);
 		tally->diff[i] = cpc_buf_create(cpc, grp->set[i].set);
 		if (tally->now[i] == NULL || tally->diff[i] == NULL)
-			err(STATUS_FAILED, NULL);
+			die("%s", strerror(errno));
 	}
 }
 
@@ -48,11 +48,11 @@ void tally_free(struct tally *tally)
 	struct proc *proc;
 
 	if (tally->files_each != 0)
-		warnx("%zu LWPs could not be counted; all could, with a limit of %zu files "
-		      "(ulimit -n)",
-		      tally->nrefused, tally->peak * tally->files_each + FILES_BESIDE);
+		say("%zu LWPs could not be counted; all could, with a limit of %zu files "
+		    "(ulimit -n)",
+		    tally->nrefused, tally->peak * tally->files_each + FILES_BESIDE);
 	else if (tally->nrefused > 1)
-		warnx("%zu LWPs could not be counted", tally->nrefused);
+		say("%zu LWPs could not be counted", tally->nrefused);
 	while ((proc = RB_ROOT(&tally->procs)) != NULL)
 		tally_free_proc(tally, proc);
 	for (size_t i = 0; i < tally->grp->n; i++) {
@@ -201,8 +201,8 @@ static void complain(struct tally *tally, const struct proc *proc, const struct 
 	tally->told[(unsigned)error % NTOLD] = true;
 	if (error == EMFILE && tally->files_each == 0)
 		tally->files_each = files_each(tally);
-	warnx("%s: can't bind perf counters to lwp%d - %s (process %d)", event, (int)lwp->id,
-	      error != ENOMEM ? cpcerr_text() : strerror(ENOMEM), (int)proc->pid);
+	say("%s: can't bind perf counters to lwp%d - %s (process %d)", event, (int)lwp->id,
+	    error != ENOMEM ? cpcerr_text() : strerror(ENOMEM), (int)proc->pid);
 }
 
 static void refuse(struct tally *tally, struct proc *proc, struct lwp *lwp, const char *event,
@@ -319,11 +319,11 @@ static void tell_lost(struct tally *tally, const struct proc *proc, const struct
 	char why[1024];
 
 	if (error == EAGAIN && cpc_set_lost(tally->cpc, set, why, sizeof(why)) == 1)
-		warnx("%d/%d: perf counter contents invalidated: %s", (int)proc->pid, (int)lwp->id,
-		      why);
+		say("%d/%d: perf counter contents invalidated: %s", (int)proc->pid, (int)lwp->id,
+		    why);
 	else
-		warnx("%d/%d: %s", (int)proc->pid, (int)lwp->id,
-		      error == EAGAIN ? "perf counter contents invalidated" : strerror(error));
+		say("%d/%d: %s", (int)proc->pid, (int)lwp->id,
+		    error == EAGAIN ? "perf counter contents invalidated" : strerror(error));
 }
 
 cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp)
@@ -391,7 +391,7 @@ void tally_finish(struct tally *tally, struct proc *proc, struct lwp *lwp)
 		if (proc->total[i] == NULL)
 			proc->total[i] = cpc_buf_create(tally->cpc, c->set);
 		if (proc->total[i] == NULL)
-			err(STATUS_FAILED, NULL);
+			die("%s", strerror(errno));
 		cpc_buf_add(tally->cpc, proc->total[i], proc->total[i], c->total);
 	}
 	if (lwp->state != REFUSED && lwp->state != LOST)

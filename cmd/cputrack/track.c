@@ -9,13 +9,9 @@
 #include "setid.h"
 #include "tally.h"
 
-#define LIBBSD_NETBSD_VIS /* of its two strnvis(3), of which none is used here */
-#include <bsd/vis.h>
-#include <err.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define FLUSH_NS 20000000 /* how long a row may wait to be written */
@@ -241,38 +237,19 @@ static void on_fork(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
 	pctx_run(pctx, track->config.interval_ms, track->config.count, on_tick);
 }
 
-/* The command line in quotes; what cannot be printed is escaped. */
-static char *quote(const char *cmd)
-{
-	char *text = xcalloc(1, 4 * strlen(cmd) + sizeof("''"));
-	const char *at = cmd;
-
-	text[0] = '\'';
-	/* Mostly there is nothing to escape, and strvis(3) takes its time. */
-	while (*at >= ' ' && *at <= '~' && *at != '\\')
-		at++;
-	if (*at == '\0')
-		strcpy(text + 1, cmd);
-	else
-		strvis(text + 1, cmd, VIS_CSTYLE | VIS_NL | VIS_TAB);
-	strcat(text, "'");
-	return text;
-}
-
 static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 {
 	struct track *track = arg;
 	struct proc *proc = tally_proc(&track->tally, pid);
-	char *text = quote(cmd);
 	struct row row;
 
 	(void)pctx;
 	put_proc_totals(track, proc, id, "exec");
 	tally_clear_proc(&track->tally, proc);
 	row = new_row(track, pid, 1, pid, "exec");
-	row.note = text;
+	row.note = cmd;
+	row.quoted = true;
 	put_row(track, &row);
-	free(text);
 	/* Also without -e: detached now, it still runs without them. */
 	setid_tell(pid);
 	if (track->config.follow_exec)

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -170,6 +171,23 @@ int out_close(const struct out *out)
 	if (fclose(out->file) != 0 && error == 0)
 		error = errno;
 	return error;
+}
+
+bool out_has_reader(const struct out *out)
+{
+	struct stat st;
+
+	return fstat(fileno(out->file), &st) == 0 &&
+	       (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || isatty(fileno(out->file)));
+}
+
+int out_poll(const struct out *out)
+{
+	struct pollfd fd = {.fd = fileno(out->file)};
+
+	if (poll(&fd, 1, 0) < 1 || (fd.revents & (POLLERR | POLLHUP)) == 0)
+		return 0;
+	return isatty(fd.fd) ? EIO : EPIPE;
 }
 
 void out_tell(int error)

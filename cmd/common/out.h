@@ -61,6 +61,12 @@ int out_flush(const struct out *out);
 /* Flushes and closes; some file systems report errors only then.  0, or an errno. */
 int out_close(const struct out *out);
 
+/* Is the table read by others as it is written: a pipe, a socket or a terminal? */
+bool out_has_reader(const struct out *out);
+
+/* Whether such a reader has gone, without writing.  0, or the errno a write would have. */
+int out_poll(const struct out *out);
+
 /* Reports why output failed; nothing for EPIPE, which is how a reader ends a pipeline. */
 void out_tell(int error);
 

@@ -109,7 +109,6 @@ static int parse_operands(void *config, int n, char **arg)
 
 	if (n > 0)
 		cfg->command = arg;
-	cfg->track.created = cfg->command != NULL;
 	cfg->track.debug = cfg->common.debug;
 	if (cfg->command == NULL && cfg->npids == 0)
 		return usage_error("nothing to track: a command or -p is missing");

@@ -24,6 +24,7 @@ struct run {
 	cpc_t *cpc;
 	struct setgrp grp;
 	struct track *track;
+	struct command command;
 	int status;	  /* exit status */
 	bool interrupted; /* the command died of SIGINT */
 };
@@ -142,7 +143,7 @@ static pctx_t *start(struct run *run)
 		run->status = cannot_start();
 		return NULL;
 	}
-	signals_command(pctx_pid(pctx));
+	command_started(&run->command, pctx_pid(pctx));
 	track_watch(pctx, run->cfg->track.follow_fork); /* cannot fail: all events are known */
 	if (try_symbols(run, pctx) == STATUS_OK)
 		return pctx;
@@ -160,7 +161,7 @@ static void track_all(struct run *run, const struct out *out)
 	pctx_t *pctx;
 	int rc, wstatus;
 
-	signals_catch(run->track, cfg->command != NULL);
+	signals_catch(run->track, cfg->command != NULL ? &run->command : NULL);
 	pctx = cfg->command != NULL ? start(run) : attach(run);
 	if (pctx == NULL)
 		return;
@@ -211,7 +212,7 @@ static void track(struct run *run)
 	out.pids = cfg->track.follow_fork || cfg->npids > 1;
 	out.tids = cfg->tids;
 	out.cycles = cfg->common.cycles;
-	run->track = track_new(&cfg->track, &out);
+	run->track = track_new(&cfg->track, &out, cfg->command != NULL ? &run->command : NULL);
 	track_all(run, &out);
 	error = track_output_error(run->track);
 	closing = out_close(&out);

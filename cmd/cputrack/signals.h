@@ -6,21 +6,18 @@
 #ifndef SIGNALS_H
 #define SIGNALS_H
 
+#include "command.h"
 #include "track.h"
 
 #include <libpctx.h>
-#include <stdbool.h>
 
 /*
- * Installs the handlers: for a command, signals are passed on to it; without one they
- * end the tracking.  Until signals_act_on() they are only kept.
+ * Installs the handlers: signals go to the command and, when it has ended or is NULL, stop
+ * the tracking.  Until signals_act_on() they are only kept.
  */
-void signals_catch(struct track *track, bool command);
+void signals_catch(struct track *track, struct command *command);
 
-/* The command was started as process `pid`; it must still be our child, alive or not. */
-void signals_command(pid_t pid);
-
-/* Signals act on `pctx` from now on, also one that came before. */
+/* Signals act from now on, also one that came before.  The command has been started. */
 void signals_act_on(pctx_t *pctx);
 
 /* The run is over; signals that still come do nothing. */

@@ -12,28 +12,35 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define FLUSH_NS 20000000 /* how long a row may wait to be written */
+#define READER_MS 1000	  /* how often to look for the reader of an idle table */
 
 struct track {
 	struct track_config config;
 	const struct out *out;
+	struct command *command; /* NULL: attached */
 	struct tally tally;
 	int64_t start_ns, flushed_ns;
-	bool unflushed; /* rows were put since the last flush */
-	bool enabled;	/* some LWP called cpc_enable() */
+	bool has_reader; /* the table is a pipe or the like, and is not complete */
+	bool unflushed;	 /* rows were put since the last flush */
+	bool enabled;	 /* some LWP called cpc_enable() */
 	int output_error;
 	volatile sig_atomic_t stopped;
 	volatile sig_atomic_t suspend; /* stop once the command has stopped */
 };
 
-struct track *track_new(const struct track_config *config, const struct out *out)
+struct track *track_new(const struct track_config *config, const struct out *out,
+			struct command *command)
 {
 	struct track *track = xcalloc(1, sizeof(*track));
 
 	track->config = *config;
 	track->out = out;
+	track->command = command;
+	track->has_reader = out_has_reader(out);
 	tally_init(&track->tally, out->cpc, out->grp, config->debug);
 	track->tally.start_off = config->start_off;
 	track->start_ns = now_ns();
@@ -67,18 +74,37 @@ static void put_row(struct track *track, const struct row *row)
 	track->unflushed = true;
 }
 
-/* When output fails, tracking ends and the processes run on. */
+/* `error` is of writing the table: if it is not 0, tracking ends and the processes run on. */
+static void check_output(struct track *track, pctx_t *pctx, int error)
+{
+	track->output_error = error;
+	if (error == 0)
+		return;
+	out_tell(error);
+	pctx_terminate(pctx);
+}
+
 static void flush(struct track *track, pctx_t *pctx)
 {
 	if (track->output_error != 0)
 		return;
-	track->output_error = out_flush(track->out);
-	if (track->output_error != 0) {
-		out_tell(track->output_error);
-		pctx_terminate(pctx);
-	}
+	check_output(track, pctx, out_flush(track->out));
 	track->flushed_ns = now_ns();
 	track->unflushed = false;
+}
+
+/*
+ * Processes that are attached to, or that the command left behind, may be idle without a
+ * row to write: look from time to time whether somebody still reads the table.  While the
+ * command is tracked, its end is the end anyway.  Returns when to look again.
+ */
+static uint_t watch_reader(struct track *track, pctx_t *pctx)
+{
+	if (!track->has_reader || track->output_error != 0 ||
+	    (track->command != NULL && !track->command->left))
+		return 0;
+	check_output(track, pctx, out_poll(track->out));
+	return READER_MS;
 }
 
 /* Flushes when rows have waited for FLUSH_NS: one write(2) for many rows that come at once. */
@@ -93,12 +119,11 @@ static uint_t on_idle(pctx_t *pctx, void *arg)
 		raise(SIGSTOP); /* until the shell continues the job: us and the command */
 		return 0;
 	}
-	if (!track->unflushed)
-		return 0;
-	if (wait > 0)
+	if (track->unflushed && wait > 0)
 		return (uint_t)(wait / 1000000 + 1);
-	flush(track, pctx);
-	return 0;
+	if (track->unflushed)
+		flush(track, pctx);
+	return watch_reader(track, pctx);
 }
 
 /* A row with the counts of one set; `buf` NULL: they are not known. */
@@ -237,13 +262,20 @@ static void on_fork(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
 	pctx_run(pctx, track->config.interval_ms, track->config.count, on_tick);
 }
 
+/* The command is not tracked any more.  A signal may have asked to stop then. */
+static void on_command_left(struct track *track, pctx_t *pctx)
+{
+	track->command->left = true;
+	if (track->command->stop_at)
+		track_stop(track, pctx);
+}
+
 static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 {
 	struct track *track = arg;
 	struct proc *proc = tally_proc(&track->tally, pid);
 	struct row row;
 
-	(void)pctx;
 	put_proc_totals(track, proc, id, "exec");
 	tally_clear_proc(&track->tally, proc);
 	row = new_row(track, pid, 1, pid, "exec");
@@ -255,6 +287,8 @@ static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 	if (track->config.follow_exec)
 		return 0;
 	tally_free_proc(&track->tally, proc);
+	if (track->command != NULL && pid == track->command->pid)
+		on_command_left(track, pctx);
 	return 1;
 }
 
@@ -263,10 +297,15 @@ static void on_exit_proc(pctx_t *pctx, pid_t pid, id_t id, int status, void *arg
 	struct track *track = arg;
 	struct proc *proc = tally_proc(&track->tally, pid);
 
-	(void)pctx;
-	(void)status;
 	put_proc_totals(track, proc, id, "exit");
 	tally_free_proc(&track->tally, proc);
+	if (track->command == NULL || pid != track->command->pid)
+		return;
+	track->command->reaped = true;
+	/* The terminal was closed: nobody can type ^C to stop the tracking of a daemon. */
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGHUP)
+		track->command->stop_at = true;
+	on_command_left(track, pctx);
 }
 
 static int on_mapped(pctx_t *pctx, pid_t pid, id_t id, int done, void *arg)
@@ -315,12 +354,13 @@ int track_run(struct track *track, pctx_t *pctx)
 {
 	int rc;
 
-	if (track->config.created)
-		setid_tell(pctx_pid(pctx));
+	if (track->command != NULL)
+		setid_tell(track->command->pid);
 	rc = pctx_run(pctx, track->config.interval_ms, track->config.count, on_tick);
 
 	put_last_rows(track);
 	flush(track, pctx);
+	track->has_reader = false; /* the table is complete; it may have gone by now */
 	return rc;
 }
 

@@ -8,6 +8,7 @@
 
 #include "../common/out.h"
 #include "../common/setgrp.h"
+#include "command.h"
 
 #include <libpctx.h>
 #include <stdbool.h>
@@ -15,7 +16,6 @@
 struct track_config {
 	bool follow_exec, follow_fork, verbose;
 	bool start_off;	    /* counters are off until the program calls cpc_enable(3) */
-	bool created;	    /* the program was started, not attached to */
 	bool debug;	    /* report where symbols were found */
 	uint_t interval_ms; /* 0: no ticks */
 	uint_t count;	    /* ticks; 0: no limit */
@@ -23,8 +23,12 @@ struct track_config {
 
 struct track;
 
-/* `out` must live as long as the track.  Never NULL. */
-struct track *track_new(const struct track_config *config, const struct out *out);
+/*
+ * `out` and `command` must live as long as the track; `command` is what is to be started,
+ * or NULL.  Never NULL.
+ */
+struct track *track_new(const struct track_config *config, const struct out *out,
+			struct command *command);
 
 /* Sets the handlers of a handle whose argument is the track.  0, or -1 and errno. */
 int track_watch(pctx_t *pctx, bool follow_fork);

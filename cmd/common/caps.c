@@ -130,7 +130,10 @@ static int print_caps(FILE *f, cpc_t *cpc)
 
 	fprintf(f, "\nCPU performance counter interface:\n");
 	print_text(f, "  name:  ", cpc_cciname(cpc));
-	snprintf(slots, sizeof(slots), "pic0 to pic%u", cpc_npic(cpc) - 1);
+	if (cpc_npic(cpc) == 1)
+		snprintf(slots, sizeof(slots), "pic0");
+	else
+		snprintf(slots, sizeof(slots), "pic0 to pic%u", cpc_npic(cpc) - 1);
 	print_text(f, "  slots: ", slots);
 	fprintf(f, "\nevent specification syntax:\n"
 		   "  [picN=]event[,attr[N][=val]][,[picN=]event[,attr[N][=val]],...]\n");

@@ -64,7 +64,7 @@ struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
 	if (cpus.n == 0)
 		die("'%s' cannot be counted on any CPU that is allowed here", refused->text);
 	if (left_out > 0)
-		say("'%s' has a PMU that counts on some CPUs only: %zu CPUs are left out",
-		    refused->text, left_out);
+		say("'%s' has a PMU that counts on some CPUs only: %zu CPU%s left out",
+		    refused->text, left_out, left_out == 1 ? " is" : "s are");
 	return cpus;
 }

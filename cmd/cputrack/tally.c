@@ -48,9 +48,10 @@ void tally_free(struct tally *tally)
 	struct proc *proc;
 
 	if (tally->files_each != 0)
-		say("%zu LWPs could not be counted; all could, with a limit of %zu files "
+		say("%zu LWP%s could not be counted; all could, with a limit of %zu files "
 		    "(ulimit -n)",
-		    tally->nrefused, tally->peak * tally->files_each + FILES_BESIDE);
+		    tally->nrefused, tally->nrefused == 1 ? "" : "s",
+		    tally->peak * tally->files_each + FILES_BESIDE);
 	else if (tally->nrefused > 1)
 		say("%zu LWPs could not be counted", tally->nrefused);
 	while ((proc = RB_ROOT(&tally->procs)) != NULL)

@@ -5,14 +5,15 @@
  */
 #include "caps.h"
 
+#include "say.h"
 #include "util.h"
 
-#include <err.h>
+#include <errno.h>
 #include <string.h>
 
 #define WIDTH 75
 
-/* Writes words into lines, a column in from the margin. */
+/* Fills lines of WIDTH columns with words, indented. */
 struct fill {
 	FILE *f;
 	size_t indent, column;
@@ -33,7 +34,7 @@ static void fill_word(struct fill *fill, const char *word)
 		fputc(' ', fill->f);
 		fill->column++;
 	}
-	fputs(word, fill->f);
+	put_escaped(fill->f, word);
 	fill->column += n;
 }
 
@@ -67,11 +68,11 @@ static const char *const titles[] = {
 	[CPC_GROUP_SOFTWARE] = "software events",
 };
 
-/* The listing of names so far: groups without any are left out. */
+/* State of the listing of events; a group without events gets no title. */
 struct listing {
 	struct fill fill;
-	int group; /* of the last one; -1: none yet */
-	bool cpu;  /* some are the CPU's own */
+	int group; /* of the last event; -1: none yet */
+	bool cpu;  /* there are hardware events of this CPU */
 };
 
 static void list_event(void *arg, enum cpc_event_group group, const char *event, const char *desc)
@@ -81,7 +82,7 @@ static void list_event(void *arg, enum cpc_event_group group, const char *event,
 	(void)desc;
 	l->cpu |= group == CPC_GROUP_PLATFORM;
 	if (group == CPC_GROUP_PLATFORM && strchr(event, ':') != NULL)
-		return; /* unit masks are for caps_search */
+		return; /* names with unit masks would be too many; -h PATTERN has them */
 	if (l->group != (int)group) {
 		if (l->group != -1)
 			fill_end(&l->fill);
@@ -93,12 +94,12 @@ static void list_event(void *arg, enum cpc_event_group group, const char *event,
 
 static void list_attr(void *arg, const char *attr)
 {
-	if (strcmp(attr, "picnum") != 0) /* that is picN= in a spec */
+	if (strcmp(attr, "picnum") != 0) /* a spec has picN= for it */
 		fill_word(arg, attr);
 }
 
-/* The reason why an event that all machines have cannot be counted; NULL: it can. */
-static const char *why_not(cpc_t *cpc, const char *event)
+/* Why `event`, which all machines have, cannot be counted; NULL: it can be. */
+static const char *refusal(cpc_t *cpc, const char *event)
 {
 	cpc_set_t *set = cpc_set_create(cpc);
 
@@ -109,36 +110,42 @@ static const char *why_not(cpc_t *cpc, const char *event)
 	return NULL;
 }
 
-/* The reason why nothing can be counted, or not all that this machine can; NULL: all can. */
-static const char *why_not_all(cpc_t *cpc)
+/*
+ * Why this user can count nothing, or nothing that happens in the kernel; NULL: all can
+ * be counted.
+ */
+static const char *any_refusal(cpc_t *cpc)
 {
-	const char *why = why_not(cpc, "page-faults");
+	const char *reason = refusal(cpc, "page-faults");
 
-	return why != NULL ? why : why_not(cpc, "context-switches");
+	return reason != NULL ? reason : refusal(cpc, "context-switches");
 }
 
-/* What this machine can count, and how to write it.  -1: libcpc has told why not. */
+/* Prints what can be counted here, and how to write it.  -1: cpcerr_text() has the reason. */
 static int print_caps(FILE *f, cpc_t *cpc)
 {
 	struct listing l = {.fill = {.f = f, .indent = 8}, .group = -1};
-	const char *why;
+	const char *reason;
 	char slots[64];
 
 	fprintf(f, "\nCPU performance counter interface:\n");
 	print_text(f, "  name:  ", cpc_cciname(cpc));
-	snprintf(slots, sizeof(slots), "pic0 to pic%u", cpc_npic(cpc) - 1);
+	if (cpc_npic(cpc) == 1)
+		snprintf(slots, sizeof(slots), "pic0");
+	else
+		snprintf(slots, sizeof(slots), "pic0 to pic%u", cpc_npic(cpc) - 1);
 	print_text(f, "  slots: ", slots);
 	fprintf(f, "\nevent specification syntax:\n"
 		   "  [picN=]event[,attr[N][=val]][,[picN=]event[,attr[N][=val]],...]\n");
 	if (cpc_walk_events_desc(cpc, &l, list_event) == -1)
 		return -1;
 	fill_end(&l.fill);
-	why = why_not_all(cpc);
-	if (why != NULL && l.group == -1) {
-		print_text(f, "no events: ", why);
-	} else if (why != NULL) {
+	reason = any_refusal(cpc);
+	if (reason != NULL && l.group == -1) {
+		print_text(f, "no events: ", reason);
+	} else if (reason != NULL) {
 		fprintf(f, "\nnot listed:\n");
-		print_text(f, "        ", why);
+		print_text(f, "        ", reason);
 	}
 	fprintf(f, "\nfurther events:\n");
 	print_text(
@@ -169,11 +176,14 @@ static void match_event(void *arg, enum cpc_event_group group, const char *event
 
 	if (strcasestr(event, s->pattern) == NULL && strcasestr(desc, s->pattern) == NULL)
 		return;
-	fprintf(s->f, "%-32s %s\n", event, *desc != '\0' ? desc : titles[group]);
+	put_escaped(s->f, event);
+	fprintf(s->f, "%*s", strlen(event) < 33 ? 33 - (int)strlen(event) : 1, "");
+	put_escaped(s->f, *desc != '\0' ? desc : titles[group]);
+	fputc('\n', s->f);
 	s->found++;
 }
 
-/* The number of events that match, or -1: libcpc has told why there is none. */
+/* Returns the number of events that match, or -1: cpcerr_text() has the reason. */
 static int search(FILE *f, cpc_t *cpc, const char *pattern)
 {
 	struct search s = {.f = f, .pattern = pattern};
@@ -194,23 +204,23 @@ int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f
 		rc = print_caps(stdout, cpc);
 	}
 	if (fflush(stdout) != 0) {
-		warn("write error");
+		say("write error: %s", strerror(errno));
 		return STATUS_FAILED;
 	}
 	if (rc == -1) {
-		warnx("%s", cpcerr_text());
+		say("%s", cpcerr_text());
 		return STATUS_FAILED;
 	}
 	if (rc == 0 && about->pattern != NULL && !about->version) {
-		const char *why = why_not_all(cpc);
+		const char *reason = any_refusal(cpc);
 
-		if (why != NULL)
-			warnx("no event that you may count has '%s' in its name or description; %s",
-			      about->pattern, why);
+		if (reason != NULL)
+			say("no event that you may count has '%s' in its name or description; %s",
+			    about->pattern, reason);
 		else
-			warnx("no event that can be counted here has '%s' in its name or description; "
-			      "tracepoints are not searched",
-			      about->pattern);
+			say("no event that can be counted here has '%s' in its name or description; "
+			    "tracepoints are not searched",
+			    about->pattern);
 		return STATUS_FAILED;
 	}
 	return STATUS_OK;

@@ -12,13 +12,13 @@
 
 struct about {
 	const char *program;
-	bool version;	     /* only that */
-	const char *pattern; /* only events with this in their name or description; or NULL */
+	bool version;	     /* print the version only */
+	const char *pattern; /* print only events whose name or description has this; or NULL */
 };
 
 /*
- * Tells on stdout what was asked for instead of counting: the version, events like a
- * pattern, or the usage and all that this machine can count.  Returns the exit status.
+ * Prints to stdout what -h or --version asked for: the version, the events that match a
+ * pattern, or the usage and all that can be counted here.  Returns the exit status.
  */
 int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f));
 

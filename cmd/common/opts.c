@@ -5,27 +5,28 @@
  */
 #include "opts.h"
 
-#include <err.h>
+#include "say.h"
+
 #include <getopt.h>
 #include <stdbool.h>
 #include <string.h>
 
 #define MAX_OPTS 32
 
-/* Says what is wrong with the option that getopt_long(3) stopped at. */
+/* Reports the option at which getopt_long(3) failed. */
 static void complain(char **argv, bool no_argument_given)
 {
 	char letter[3] = {'-', (char)optopt, '\0'};
-	/* Of a long option the word as it was written, of a letter just that. */
+	/* A long option is shown as it was written, a short one as its letter. */
 	bool is_letter = optopt > 0 && optopt < 256 && strncmp(argv[optind - 1], "--", 2) != 0;
 	const char *what = is_letter ? letter : argv[optind - 1];
 
 	if (no_argument_given)
-		warnx("option '%s' takes an argument", what);
+		say("option '%s' takes an argument", what);
 	else if (!is_letter && optopt != 0)
-		warnx("option '%s' takes no argument", what);
+		say("option '%s' takes no argument", what);
 	else
-		warnx("unknown option '%s'", what);
+		say("unknown option '%s'", what);
 }
 
 int opts_next(int argc, char **argv, const struct opt *opts)

@@ -16,12 +16,12 @@ struct opt {
 };
 
 /*
- * getopt_long(3) over a table that ends with a zero code; stops at the first word
- * that is no option.  '?' after an error, which is already reported; -1 at the end.
+ * Like getopt_long(3), for a table that ends with a zero code; stops at the first word
+ * that is not an option.  Returns '?' after an error, which was reported; -1 at the end.
  */
 int opts_next(int argc, char **argv, const struct opt *opts);
 
-/* Prints the options with their help, a line each. */
+/* Prints a line of help for each option. */
 void opts_print(FILE *f, const struct opt *opts);
 
 #endif /* OPTS_H */

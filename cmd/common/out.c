@@ -5,14 +5,15 @@
  */
 #include "out.h"
 
+#include "say.h"
 #include "util.h"
 
 #include <bsd/stdlib.h>
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,7 +43,7 @@ void out_header(const struct out *out)
 	fputc('\n', f);
 }
 
-/* A number, or what it is in its unit: Joules of an energy counter, say. */
+/* Prints a count, scaled to its unit, such as the Joules of an energy counter. */
 static void put_value(const struct out *out, const struct row *row, int req, uint64_t val)
 {
 	const char *unit;
@@ -51,7 +52,7 @@ static void put_value(const struct out *out, const struct row *row, int req, uin
 	cpc_set_request_scale(out->cpc, out->grp->set[row->set].set, req, &scale, &unit);
 	if (row->mean_of > 0)
 		scale /= row->mean_of;
-	if (scale == 1 && row->mean_of == 0) /* exactly: it was set so */
+	if (scale == 1 && row->mean_of == 0) /* exactly 1: an event without a unit */
 		fprintf(out->file, "%9" PRId64 " ", (int64_t)val);
 	else
 		fprintf(out->file, "%9.2f ", (double)(int64_t)val * scale);
@@ -89,7 +90,7 @@ static void put_counts(const struct out *out, const struct row *row)
 	}
 }
 
-/* The descriptor that a path stands for; -1: none. */
+/* The descriptor that /dev/stdout and its like stand for; -1: another path. */
 static int descriptor(const char *path)
 {
 	const char *bad;
@@ -126,13 +127,20 @@ void out_begin(const struct out *out)
 	int fd = fileno(out->file);
 
 	if (out->named && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && ftruncate(fd, 0) == -1)
-		warn("cannot empty the table's file");
+		say("cannot empty the table's file: %s", strerror(errno));
+}
+
+static void put_note(FILE *f, const char *note, const char *quote)
+{
+	fprintf(f, "# %s", quote);
+	put_escaped(f, note);
+	fputs(quote, f);
 }
 
 void out_row(const struct out *out, const struct row *row)
 {
 	FILE *f = out->file;
-	/* %7.3f of seconds, at less than half its cost. */
+	/* As %7.3f of seconds, which would take more than twice as long. */
 	int64_t ms = (row->time_ns + NSEC / 2000) / (NSEC / 1000);
 	long s = (long)(ms / 1000);
 	int id = out->tids ? (int)row->tid : row->id;
@@ -148,9 +156,9 @@ void out_row(const struct out *out, const struct row *row)
 		fprintf(f, "%3ld.%03d %3d %10s ", s, (int)(ms % 1000), id, row->event);
 	put_counts(out, row);
 	if (row->note != NULL)
-		fprintf(f, "# %s", row->note);
+		put_note(f, row->note, row->quoted ? "'" : "");
 	else if (out->grp->n > 1 && row->data != ROW_BLANK)
-		fprintf(f, "# %s", out->grp->set[row->set].text);
+		put_note(f, out->grp->set[row->set].text, "");
 	if (row->incomplete)
 		fprintf(f, "%s# incomplete", out->grp->n > 1 && row->data != ROW_BLANK ? " " : "");
 	fputc('\n', f);
@@ -165,10 +173,27 @@ int out_close(const struct out *out)
 	return error;
 }
 
+bool out_has_reader(const struct out *out)
+{
+	struct stat st;
+
+	return fstat(fileno(out->file), &st) == 0 &&
+	       (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || isatty(fileno(out->file)));
+}
+
+int out_poll(const struct out *out)
+{
+	struct pollfd fd = {.fd = fileno(out->file)};
+
+	if (poll(&fd, 1, 0) < 1 || (fd.revents & (POLLERR | POLLHUP)) == 0)
+		return 0;
+	return isatty(fd.fd) ? EIO : EPIPE;
+}
+
 void out_tell(int error)
 {
 	if (error != EPIPE)
-		warnx("write error: %s", strerror(error));
+		say("write error: %s", strerror(error));
 }
 
 int out_flush(const struct out *out)

@@ -15,8 +15,8 @@ struct out {
 	cpc_t *cpc;
 	const struct setgrp *grp;
 	bool cpus;   /* rows are of CPUs (cpustat), not of LWPs (cputrack) */
-	bool pids;   /* LWPs: with a column for the process */
-	bool tids;   /* LWPs: by the kernel's thread ids */
+	bool pids;   /* with a column for the process */
+	bool tids;   /* show LWPs by the kernel's thread ids */
 	bool cycles; /* with a column for the cycles */
 	bool named;  /* `file` was opened by out_open() */
 };
@@ -24,43 +24,50 @@ struct out {
 #define ROW_ALL -1 /* all CPUs; shown as "all" */
 
 enum row_data {
-	ROW_BLANK,   /* a row without counts */
+	ROW_BLANK,   /* the row has no counts: the columns stay blank */
 	ROW_COUNTS,  /* `buf` has them */
-	ROW_MISSING, /* there should be counts, but there are none */
+	ROW_MISSING, /* the counts are not known: "-" */
 };
 
 struct row {
 	int64_t time_ns; /* since the start of the run */
 	pid_t pid;
-	int id;	   /* the LWP, or the CPU, or what CPUs are counted together: ROW_ALL */
+	int id;	   /* the LWP, or the CPU, core, socket or node, or ROW_ALL */
 	pid_t tid; /* the LWP's thread id */
 	const char *event;
 	enum row_data data;
 	cpc_buf_t *buf;
-	unsigned mean_of; /* show the mean of so many; 0: the counts */
-	size_t set;	  /* which set of the group counted */
-	bool incomplete;  /* a total that lacks somebody's counts */
-	const char *note; /* what follows the counters, or NULL */
+	unsigned mean_of; /* divide the counts by this; 0: do not */
+	size_t set;	  /* index in the group of the set that counted */
+	bool incomplete;  /* a total without the counts of some LWP or CPU */
+	const char *note; /* what follows the counters, or NULL; written escaped */
+	bool quoted;	  /* put the note between quotes */
 };
 
 /*
- * Opens `path`, or, for /dev/stdout, /dev/stderr and /dev/fd/N, shares what is open there
- * with the others that write to it.  0, or -1 and errno.
+ * Opens `path`; /dev/stdout, /dev/stderr and /dev/fd/N are duplicated, since others may
+ * write there, too.  0, or -1 and errno.
  */
 int out_open(struct out *out, const char *path);
-/* The table begins: what was in the file before goes. */
+/* The table begins: truncates the file. */
 void out_begin(const struct out *out);
 
 void out_header(const struct out *out);
 void out_row(const struct out *out, const struct row *row);
 
-/* Writes what is buffered.  0, or an errno: output is lost from there on. */
+/* Writes what is buffered.  0, or an errno: some output is lost. */
 int out_flush(const struct out *out);
 
-/* The last of it: delayed errors show when a file is closed.  0, or an errno. */
+/* Flushes and closes; some file systems report errors only then.  0, or an errno. */
 int out_close(const struct out *out);
 
-/* Says why output failed; that the reader of a pipe has gone is no news. */
+/* Is the table read by others as it is written: a pipe, a socket or a terminal? */
+bool out_has_reader(const struct out *out);
+
+/* Whether such a reader has gone, without writing.  0, or the errno a write would have. */
+int out_poll(const struct out *out);
+
+/* Reports why output failed; nothing for EPIPE, which is how a reader ends a pipeline. */
 void out_tell(int error);
 
 #endif /* OUT_H */

@@ -5,14 +5,15 @@
  */
 #include "setgrp.h"
 
+#include "say.h"
 #include "util.h"
 
-#include <err.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* Keeps the columns sorted. */
+/* Inserts a column in order of its slot. */
 static void add_column(struct setgrp *grp, unsigned slot)
 {
 	unsigned i = grp->ncols;
@@ -52,7 +53,7 @@ static void describe(cpc_t *cpc, const cpc_set_t *set, int index)
 	char text[1024];
 
 	if (cpc_set_describe(cpc, set, index, text, sizeof(text)) == 0)
-		warnx("%s", text);
+		say("%s", text);
 }
 
 static bool is_attr(void *arg, const char *name)
@@ -86,17 +87,17 @@ int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug)
 	char why[256];
 
 	if (spec_parse(text, &names, &set.spec, why, sizeof(why)) == -1) {
-		warnx("bad event spec '%s': %s", text, why);
+		say("bad event spec '%s': %s", text, why);
 		return STATUS_USAGE;
 	}
 	set.set = cpc_set_create(cpc);
 	if (set.set == NULL)
-		err(STATUS_FAILED, NULL);
+		die("%s", strerror(errno));
 	for (size_t i = 0; i < set.spec.nreqs; i++) {
 		const struct spec_req *req = &set.spec.req[i];
 
 		if (add_request(cpc, set.set, req) == -1) {
-			warnx("%s", why_refused(req->event));
+			say("%s", why_refused(req->event));
 			spec_free(&set.spec);
 			return cpcerr_is_usage() ? STATUS_USAGE : STATUS_FAILED;
 		}
@@ -109,7 +110,7 @@ int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug)
 	cpc_walk_symbols(cpc, set.set, &set.symbols, has_symbol);
 	grp->set = reallocarray(grp->set, grp->n + 1, sizeof(*grp->set));
 	if (grp->set == NULL)
-		err(STATUS_FAILED, NULL);
+		die("%s", strerror(errno));
 	grp->set[grp->n++] = set;
 	return STATUS_OK;
 }

@@ -11,27 +11,27 @@
 #include <libcpc.h>
 
 struct setgrp_set {
-	const char *text; /* as the user wrote it */
+	const char *text; /* the argument of -c */
 	struct spec spec;
-	cpc_set_t *set;	  /* to be duplicated for whatever is counted */
-	bool system_only; /* all requests: nouser, sys */
+	cpc_set_t *set;	  /* duplicated for each LWP or CPU */
+	bool system_only; /* all requests count kernel mode only */
 	bool symbols;	  /* some request names a symbol */
 };
 
 struct setgrp {
 	size_t n;
 	struct setgrp_set *set;
-	unsigned ncols;			 /* columns: the slots of all sets together */
-	unsigned col[SPEC_MAX_SLOT + 1]; /* their numbers, ascending */
+	unsigned ncols;			 /* one column per slot that some set uses */
+	unsigned col[SPEC_MAX_SLOT + 1]; /* the numbers of the slots, ascending */
 };
 
 /*
- * Adds the spec of a -c; with `debug`, tells on stderr how its events were found.
+ * Adds the set of a -c; with `debug`, prints how its events were found to stderr.
  * Returns 0, or the exit status after a message on stderr.
  */
 int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug);
 
-/* Which request of a set has slot `slot`, or -1. */
+/* Index of the request of a set that has the slot, or -1. */
 int setgrp_request(const struct setgrp_set *set, unsigned slot);
 
 void setgrp_free(struct setgrp *grp);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * spec.c - the parser of event specs.  Pure: it knows no events.
+ * spec.c - the parser of event specs.  It knows the syntax only, no events.
  */
 #include "spec.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ANY_SLOT 999999 /* stands for all that are larger */
+#define ANY_SLOT 999999 /* larger numbers become this one, which no slot has */
 
 struct parser {
 	const struct spec_names *names;
@@ -37,7 +37,7 @@ static int no_memory(const struct parser *p)
 	return bad(p, "%s", strerror(ENOMEM));
 }
 
-/* Ends at the next comma that is not between slashes ("cpu/event=1,umask=2/"). */
+/* A token ends at a comma, but not at one between slashes ("cpu/event=1,umask=2/"). */
 static size_t token_length(const char *s)
 {
 	bool inside = false;
@@ -50,7 +50,7 @@ static size_t token_length(const char *s)
 	return n;
 }
 
-/* The number that `s` is: decimal, 0x hex, 0 octal. */
+/* Parses all of `s` as a number; base 0 also takes 0x and 0 prefixes. */
 static bool parse_number(const char *s, int base, uint64_t *val)
 {
 	char *end;
@@ -62,7 +62,7 @@ static bool parse_number(const char *s, int base, uint64_t *val)
 	return *end == '\0' && errno == 0;
 }
 
-/* "picN": the slot. */
+/* Parses "picN" into N. */
 static bool parse_pic(const char *s, size_t n, unsigned *slot)
 {
 	unsigned val = 0;
@@ -136,15 +136,15 @@ static int set_attr(struct parser *p, struct spec_req *req, const char *name, ui
 	return 0;
 }
 
-/* Solaris has them, for itself. */
+/* Attributes that Solaris uses internally. */
 static bool is_sibling(const char *name)
 {
 	return strncmp(name, "count_sibling_", 14) == 0;
 }
 
 /*
- * How much of a word is the name of an attribute: all, or up to the slot; 0: it is none.
- * Names may end in digits, too.
+ * Length of the attribute name that the word begins with: all of it, or without the slot's
+ * digits, as names may end in digits, too; 0: it is no attribute.
  */
 static size_t attr_length(const struct parser *p, char *word)
 {
@@ -164,7 +164,7 @@ static size_t attr_length(const struct parser *p, char *word)
 	return 0;
 }
 
-/* "name" for all slots, or "nameN" for slot N. */
+/* "name" sets the attribute for all slots, "nameN" for slot N. */
 static int apply_attr(struct parser *p, char *name, uint64_t val)
 {
 	size_t n = strlen(name), stem = attr_length(p, name);
@@ -215,8 +215,8 @@ static bool is_bad_pic(const char *token, const char *eq)
 }
 
 /*
- * Attributes apply to events written after them, too, so the spec is gone through
- * twice: for events, then for attributes.
+ * Attributes also apply to events that follow them, so there are two passes: one for
+ * events, one for attributes.
  */
 static int parse_token(struct parser *p, char *token, bool events)
 {

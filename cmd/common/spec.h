@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPEC_MAX_SLOT 63 /* of those that are there; any number can be asked for */
+#define SPEC_MAX_SLOT 63 /* highest slot there is; a spec may ask for any number */
 
 struct spec_attr {
 	char *name;
@@ -22,10 +22,10 @@ struct spec_attr {
 struct spec_req {
 	char *event;
 	unsigned slot;
-	bool placed; /* by picN=, not in the order written */
+	bool placed; /* written with picN= */
 	bool nouser, sys;
 	size_t nattrs;
-	struct spec_attr *attr; /* those that the library is to look at */
+	struct spec_attr *attr; /* passed to libcpc: all but nouser and sys */
 };
 
 struct spec {
@@ -34,8 +34,7 @@ struct spec {
 };
 
 /*
- * Is that the name of an attribute?  Asked about words without a value, which else are
- * events.
+ * Is `name` an attribute?  A word without a value may be an attribute or an event.
  */
 struct spec_names {
 	bool (*is_attr)(void *arg, const char *name);
@@ -43,8 +42,8 @@ struct spec_names {
 };
 
 /*
- * Parses a spec.  Returns 0, or -1 with the reason in `why`.  Whether events and slots
- * exist, or a slot is taken twice, is not looked at: libcpc does.
+ * Parses a spec.  Returns 0, or -1 with the reason in `why`.  libcpc checks later whether
+ * events and slots exist, and whether a slot is taken twice.
  */
 int spec_parse(const char *text, const struct spec_names *names, struct spec *spec, char *why,
 	       size_t why_size);

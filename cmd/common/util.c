@@ -5,8 +5,9 @@
  */
 #include "util.h"
 
+#include "say.h"
+
 #include <bsd/string.h>
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -23,7 +24,7 @@ void guard_streams(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) != -1)
 			continue;
-		/* The lowest free one is `fd`.  Reading and writing fail as they did. */
+		/* open(2) returns `fd`, the lowest that is free; I/O on it still fails. */
 		open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 	}
 }
@@ -51,7 +52,7 @@ bool parse_seconds(const char *text, int64_t *ns)
 	double s;
 	char *end;
 
-	/* strtod(3) takes more than a user would: "nan", "0x1p3", " 1". */
+	/* strtod(3) would also take "nan", "0x1p3" and " 1". */
 	if (text[strspn(text, "0123456789.eE+-")] != '\0')
 		return false;
 	errno = 0;
@@ -59,11 +60,11 @@ bool parse_seconds(const char *text, int64_t *ns)
 	if (end == text || *end != '\0' || errno != 0 || s < 0 || s > 1e6)
 		return false;
 	*ns = (int64_t)llround(s * 1e9);
-	/* What is less than that is not none. */
+	/* Less than a nanosecond must not become 0, which has a meaning of its own. */
 	return *ns > 0 || s == 0;
 }
 
-/* The error handler of libcpc has no argument of its own, so this is per program. */
+/* Global, since the error handler of libcpc gets no argument of ours. */
 static struct {
 	bool debug;
 	int subcode;
@@ -89,7 +90,7 @@ static void keep(const char *fn, int subcode, const char *fmt, va_list ap)
 
 	if (subcode == CPC_WARNING) {
 		vsnprintf(last.text, sizeof(last.text), fmt, ap);
-		warnx("warning: %s", last.text);
+		say("warning: %s", last.text);
 		last.text[0] = '\0';
 		return;
 	}
@@ -139,7 +140,7 @@ cpc_t *xcpc_open(void)
 		if (errno == ENOSYS)
 			why = access("/proc/self", F_OK) == 0 ? "this kernel has none"
 							      : "/proc is not mounted";
-		errx(STATUS_FAILED, "CPU performance counters are not available: %s", why);
+		die("CPU performance counters are not available: %s", why);
 	}
 	return cpc;
 }
@@ -149,6 +150,6 @@ void *xcalloc(size_t n, size_t size)
 	void *p = calloc(n, size);
 
 	if (p == NULL)
-		err(STATUS_FAILED, NULL);
+		die("%s", strerror(errno));
 	return p;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * counters.c - sets on CPUs, and what becomes of them.
+ * counters.c - binds sets to CPUs, samples them, and notices when a CPU is lost.
  */
 #include "counters.h"
 
+#include "../common/say.h"
 #include "../common/util.h"
 
-#include <err.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static cpc_buf_t *make_buf(const struct counters *c, size_t k)
 	cpc_buf_t *buf = cpc_buf_create(c->cpc, c->grp->set[k].set);
 
 	if (buf == NULL)
-		err(STATUS_FAILED, NULL);
+		die("%s", strerror(errno));
 	return buf;
 }
 
@@ -39,7 +39,7 @@ void counters_make(struct counters *c, const struct cpus *cpus)
 		for (size_t k = 0; k < c->grp->n; k++) {
 			cpu->set[k].set = cpc_set_dup(c->cpc, c->grp->set[k].set);
 			if (cpu->set[k].set == NULL)
-				err(STATUS_FAILED, NULL);
+				die("%s", strerror(errno));
 			cpu->set[k].before = make_buf(c, k);
 		}
 	}
@@ -48,7 +48,7 @@ void counters_make(struct counters *c, const struct cpus *cpus)
 		c->now[k] = make_buf(c, k);
 }
 
-/* Soakers stay: their threads rest until the end. */
+/* Soaker threads cannot be freed: they sleep until the program ends. */
 void counters_free(struct counters *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
@@ -64,9 +64,9 @@ void counters_free(struct counters *c)
 	free(c->cpu);
 }
 
-static void leave_out(struct counters *c, struct cpu *cpu, enum cpu_state state, const char *why)
+static void drop(struct counters *c, struct cpu *cpu, enum cpu_state state, const char *reason)
 {
-	warnx("cpu%d - %s", cpu->id, why);
+	say("cpu%d - %s", cpu->id, reason);
 	cpu->state = state;
 	c->nleft--;
 	c->failed = true;
@@ -74,47 +74,47 @@ static void leave_out(struct counters *c, struct cpu *cpu, enum cpu_state state,
 
 #define GONE "the CPU went offline"
 
-/* By the error of a sample. */
-static void lose(struct counters *c, struct cpu *cpu, cpc_set_t *set, int error)
+/* A sample of the CPU failed with `error`. */
+static void drop_lost(struct counters *c, struct cpu *cpu, cpc_set_t *set, int error)
 {
 	static const char invalidated[] = "perf counter contents invalidated";
-	char others[1024], why[sizeof(invalidated) + 2 + sizeof(others)];
+	char others[1024], reason[sizeof(invalidated) + 2 + sizeof(others)];
 
 	if (error == EAGAIN && cpc_set_lost(c->cpc, set, others, sizeof(others)) == 1)
-		snprintf(why, sizeof(why), "%s: %s", invalidated, others);
+		snprintf(reason, sizeof(reason), "%s: %s", invalidated, others);
 	else
-		snprintf(why, sizeof(why), "%s",
+		snprintf(reason, sizeof(reason), "%s",
 			 error == EAGAIN   ? invalidated
 			 : error == ENOSYS ? GONE
 					   : strerror(error));
-	leave_out(c, cpu, CPU_AWAY, why);
+	drop(c, cpu, CPU_AWAY, reason);
 }
 
-static void let_go(struct counters *c, struct cpu *cpu, size_t k)
+static void unbind_one(struct counters *c, struct cpu *cpu, size_t k)
 {
 	if (cpu->soaker != NULL)
 		soaker_stop(cpu->soaker);
 	cpc_unbind(c->cpc, cpu->set[k].set);
 }
 
-/* -1: what is wrong is so on all CPUs. */
-static int refused(struct counters *c, struct cpu *cpu, int error)
+/* A bind failed with `error`.  -1: it would fail on all CPUs, so the run ends. */
+static int bind_failed(struct counters *c, struct cpu *cpu, int error)
 {
 	if (cpu->state == CPU_AWAY)
-		return 0; /* so it was before */
+		return 0; /* that was already reported */
 	if (error == ENOSYS) {
-		leave_out(c, cpu, CPU_AWAY, GONE);
+		drop(c, cpu, CPU_AWAY, GONE);
 	} else if (error == EAGAIN) {
-		leave_out(c, cpu, CPU_FAILED, cpcerr_text());
+		drop(c, cpu, CPU_FAILED, cpcerr_text());
 	} else {
-		warnx("%s", cpcerr_text());
+		say("%s", cpcerr_text());
 		c->failed = true;
 		return -1;
 	}
 	return 0;
 }
 
-/* The soaker runs before anything is counted, and not after that. */
+/* The soaker is started before the counters, so that no idle time is counted. */
 static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 {
 	bool soak = c->soak && c->grp->set[k].system_only;
@@ -126,20 +126,20 @@ static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 
 		if (soak && no_soaker == 0)
 			soaker_stop(cpu->soaker);
-		return refused(c, cpu, error);
+		return bind_failed(c, cpu, error);
 	}
 	if (cpu->state == CPU_AWAY) {
-		warnx("cpu%d - counted again", cpu->id);
+		say("cpu%d - counted again", cpu->id);
 		cpu->state = CPU_COUNTED;
 		c->nleft++;
 	}
 	if (no_soaker != 0) {
-		char why[128];
+		char reason[128];
 
-		snprintf(why, sizeof(why), "cannot be kept from idling (-s): %s",
+		snprintf(reason, sizeof(reason), "cannot be kept from idling (-s): %s",
 			 strerror(no_soaker));
 		cpc_unbind(c->cpc, cpu->set[k].set);
-		leave_out(c, cpu, CPU_FAILED, why);
+		drop(c, cpu, CPU_FAILED, reason);
 	}
 	return 0;
 }
@@ -168,8 +168,8 @@ cpc_buf_t *counters_sample(struct counters *c, struct cpu *cpu, size_t k)
 	if (cpu->state != CPU_COUNTED)
 		return NULL;
 	if (cpc_set_sample(c->cpc, cpu->set[k].set, now) == -1) {
-		lose(c, cpu, cpu->set[k].set, errno);
-		let_go(c, cpu, k);
+		drop_lost(c, cpu, cpu->set[k].set, errno);
+		unbind_one(c, cpu, k);
 		return NULL;
 	}
 	cpc_buf_sub(c->cpc, now, now, before);
@@ -180,8 +180,8 @@ cpc_buf_t *counters_sample(struct counters *c, struct cpu *cpu, size_t k)
 void counters_unbind(struct counters *c, size_t k)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		/* Loss shows in the sample that follows it. */
+		/* Only a sample shows that the counters were lost since the last one. */
 		if (counters_sample(c, &c->cpu[i], k) != NULL)
-			let_go(c, &c->cpu[i], k);
+			unbind_one(c, &c->cpu[i], k);
 	}
 }

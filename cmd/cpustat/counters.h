@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * counters.h - sets on CPUs, and what becomes of them.
+ * counters.h - binds sets to CPUs, samples them, and notices when a CPU is lost.
  */
 #ifndef COUNTERS_H
 #define COUNTERS_H
@@ -13,9 +13,9 @@
 #include <stdbool.h>
 
 enum cpu_state {
-	CPU_COUNTED, /* whenever a set is bound */
-	CPU_AWAY,    /* it went offline, or its counters were lost: it is tried again */
-	CPU_FAILED,  /* left out from now on */
+	CPU_COUNTED, /* it is counted whenever a set is bound */
+	CPU_AWAY,    /* it went offline or lost its counters; it is tried again */
+	CPU_FAILED,  /* it is not tried again */
 };
 
 struct cpu {
@@ -25,37 +25,37 @@ struct cpu {
 	struct soaker *soaker;
 };
 
-/* One set of the group is bound at a time, on all CPUs that can be counted. */
+/* One set of the group at a time is bound on all CPUs that can be counted. */
 struct counters {
 	cpc_t *cpc;
 	const struct setgrp *grp;
 	uint_t flags;	 /* of cpc_bind_cpu */
-	bool soak;	 /* while system-only sets are bound */
-	bool failed;	 /* some CPU was not counted all the time */
-	size_t n, nleft; /* CPUs; those among them that are counted */
+	bool soak;	 /* run soakers while a set that counts kernel mode only is bound */
+	bool failed;	 /* some CPU was not counted during the whole run */
+	size_t n, nleft; /* number of CPUs, and of those that are counted now */
 	struct cpu *cpu; /* ascending */
 	cpc_buf_t **now; /* one per set, for samples */
 };
 
-/* To be called on a structure whose members up to `soak` are set. */
+/* The caller sets the members up to `soak`. */
 void counters_make(struct counters *counters, const struct cpus *cpus);
 void counters_free(struct counters *counters);
 
 /*
- * Binds set `k` of the group wherever it can be; messages tell where not.  -1: there is
- * no point in going on.
+ * Binds set `k` of the group on each CPU; a message reports each failure.  -1: no CPU
+ * is left, or all would fail.
  */
 int counters_bind(struct counters *counters, size_t k);
-/* Notices, too, what was lost after the last sample. */
+/* Takes a last sample, which shows counters that were lost since the one before. */
 void counters_unbind(struct counters *counters, size_t k);
 
 /*
- * What the bound set `k` counted on a CPU since it was bound there or sampled, valid up
- * to the next sample.  NULL: that CPU is not counted, as a message told.
+ * Returns what set `k` counted on a CPU since it was bound or last sampled; the buffer is
+ * valid until the next call.  NULL: the CPU is not counted, which was reported.
  */
 cpc_buf_t *counters_sample(struct counters *counters, struct cpu *cpu, size_t k);
 
-/* Tries CPUs that are away: a message tells of those that are counted again. */
+/* Tries to bind set `k` on CPUs that are away, and reports those that are back. */
 void counters_retry(struct counters *counters, size_t k);
 
 #endif /* COUNTERS_H */

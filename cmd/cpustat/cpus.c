@@ -5,14 +5,15 @@
  */
 #include "cpus.h"
 
+#include "../common/say.h"
 #include "../common/util.h"
 
-#include <err.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* Where we may run: however many CPUs there are, and only those that are online. */
+/* Our affinity mask, which has online CPUs only.  The kernel says how large it must be. */
 static cpu_set_t *get_affinity(size_t *max)
 {
 	cpu_set_t *mask;
@@ -20,16 +21,16 @@ static cpu_set_t *get_affinity(size_t *max)
 	for (*max = 1024;; *max *= 2) {
 		mask = CPU_ALLOC(*max);
 		if (mask == NULL)
-			err(STATUS_FAILED, NULL);
+			die("%s", strerror(errno));
 		if (sched_getaffinity(0, CPU_ALLOC_SIZE(*max), mask) == 0)
 			return mask;
 		if (errno != EINVAL || *max > 1 << 20)
-			err(STATUS_FAILED, "cannot tell the CPUs");
+			die("cannot tell the CPUs: %s", strerror(errno));
 		CPU_FREE(mask);
 	}
 }
 
-/* The first set that this CPU cannot count; NULL: it counts them all. */
+/* The first set that this CPU cannot count, or NULL. */
 static const struct setgrp_set *cannot_count(cpc_t *cpc, const struct setgrp *grp, int cpu)
 {
 	for (size_t k = 0; k < grp->n; k++) {
@@ -41,7 +42,7 @@ static const struct setgrp_set *cannot_count(cpc_t *cpc, const struct setgrp *gr
 
 struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
 {
-	const struct setgrp_set *set, *culprit = NULL;
+	const struct setgrp_set *set, *refused = NULL;
 	struct cpus cpus = {0};
 	cpu_set_t *mask;
 	size_t max, left_out = 0;
@@ -55,16 +56,15 @@ struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
 		if (set == NULL) {
 			cpus.id[cpus.n++] = (int)i;
 		} else {
-			culprit = set;
+			refused = set;
 			left_out++;
 		}
 	}
 	CPU_FREE(mask);
 	if (cpus.n == 0)
-		errx(STATUS_FAILED, "'%s' cannot be counted on any CPU that is allowed here",
-		     culprit->text);
+		die("'%s' cannot be counted on any CPU that is allowed here", refused->text);
 	if (left_out > 0)
-		warnx("'%s' has a PMU that counts on some CPUs only: %zu CPUs are left out",
-		      culprit->text, left_out);
+		say("'%s' has a PMU that counts on some CPUs only: %zu CPU%s left out",
+		    refused->text, left_out, left_out == 1 ? " is" : "s are");
 	return cpus;
 }

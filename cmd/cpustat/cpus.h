@@ -14,9 +14,8 @@ struct cpus {
 };
 
 /*
- * Those that are online, allowed to us and able to count all sets; says which ones are
- * left out for the last reason.  Ends the program when it cannot tell, or when there is
- * none.
+ * Finds the CPUs that are online, in our affinity mask and able to count all sets, and
+ * reports how many cannot count them.  Exits when there is none or the mask is unknown.
  */
 struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp);
 

@@ -3,19 +3,17 @@
 /*
  * cpustat - count CPU events per CPU.
  */
-#include "../common/caps.h"
-#include "../common/opts.h"
+#include "../common/program.h"
+#include "../common/say.h"
 #include "../common/util.h"
 #include "sampler.h"
 
 #include <bsd/stdlib.h>
-#include <err.h>
 #include <getopt.h>
 #include <limits.h>
-#include <signal.h>
 #include <string.h>
 
-enum { OPT_VERSION = 256, OPT_SHARED };
+enum { OPT_SHARED = OPT_OWN };
 
 static const struct opt opts[] = {
 	{'c', "events", "SPEC", "count these events; several -c take turns"},
@@ -34,11 +32,9 @@ static const struct opt opts[] = {
 };
 
 struct config {
+	struct common common;
 	struct sampler_config sampler;
-	const char **spec;
-	size_t nspecs;
-	bool cycles, debug, help, version;
-	struct about about; /* -h and --version */
+	struct sampler_end end;
 };
 
 static void print_usage(FILE *f)
@@ -51,27 +47,20 @@ static void print_usage(FILE *f)
 	opts_print(f, opts);
 }
 
-static int usage_error(const char *what)
-{
-	warnx("%s; cpustat -h tells more", what);
-	return STATUS_USAGE;
-}
-
-/* Seconds that are more than none. */
+/* A time of at least a microsecond. */
 static int parse_time(const char *what, const char *text, int64_t *ns)
 {
 	if (parse_seconds(text, ns) && *ns >= 1000)
 		return STATUS_OK;
-	warnx("%s '%s': seconds are wanted, from 0.000001 to 1000000", what, text);
+	say("%s '%s': seconds are wanted, from 0.000001 to 1000000", what, text);
 	return STATUS_USAGE;
 }
 
-static int parse_option(struct config *cfg, int c)
+static int parse_option(void *config, int c)
 {
+	struct config *cfg = config;
+
 	switch (c) {
-	case 'c':
-		cfg->spec[cfg->nspecs++] = optarg;
-		return STATUS_OK;
 	case 'p':
 		return parse_time("-p", optarg, &cfg->sampler.period_ns);
 	case 'T':
@@ -89,31 +78,17 @@ static int parse_option(struct config *cfg, int c)
 	case 's':
 		cfg->sampler.soak = true;
 		return STATUS_OK;
-	case 'n':
-		cfg->sampler.header = false;
-		return STATUS_OK;
-	case 't':
-		cfg->cycles = true;
-		return STATUS_OK;
-	case 'D':
-		cfg->debug = true;
-		return STATUS_OK;
-	case 'h':
-		cfg->help = true;
-		return STATUS_OK;
 	case OPT_SHARED:
 		cfg->sampler.shared = true;
-		return STATUS_OK;
-	case OPT_VERSION:
-		cfg->version = cfg->about.version = true;
 		return STATUS_OK;
 	default:
 		return STATUS_USAGE;
 	}
 }
 
-static int parse_operands(struct config *cfg, int n, char **arg)
+static int parse_operands(void *config, int n, char **arg)
 {
+	struct config *cfg = config;
 	const char *bad;
 
 	if (n > 2)
@@ -123,89 +98,59 @@ static int parse_operands(struct config *cfg, int n, char **arg)
 	if (n > 1) {
 		cfg->sampler.count = (unsigned)strtonum(arg[1], 1, UINT_MAX, &bad);
 		if (bad != NULL) {
-			warnx("count '%s': a number from 1 to %u is wanted", arg[1], UINT_MAX);
+			say("count '%s': a number from 1 to %u is wanted", arg[1], UINT_MAX);
 			return STATUS_USAGE;
 		}
 	}
+	if (cfg->sampler.means && cfg->sampler.unit == UNIT_CPU)
+		return usage_error("-m is the mean of what -A puts together: -A is missing");
 	return STATUS_OK;
 }
 
-static int parse(struct config *cfg, int argc, char **argv)
+static int count(void *config, cpc_t *cpc)
 {
-	int c, status = STATUS_OK;
-
-	cfg->about.program = "cpustat";
-	cfg->spec = xcalloc((size_t)argc, sizeof(*cfg->spec));
-	while (status == STATUS_OK && (c = opts_next(argc, argv, opts)) != -1)
-		status = parse_option(cfg, c);
-	if (cfg->help && optind < argc)
-		cfg->about.pattern = argv[optind];
-	if (status != STATUS_OK || cfg->help || cfg->version)
-		return status;
-	status = parse_operands(cfg, argc - optind, argv + optind);
-	if (status == STATUS_OK && cfg->nspecs == 0)
-		return usage_error("no events: -c is missing");
-	if (status == STATUS_OK && cfg->sampler.means && cfg->sampler.unit == UNIT_CPU)
-		return usage_error("-m is the mean of what -A puts together: -A is missing");
-	return status;
-}
-
-/* Dies of a signal, so that a shell knows; it is blocked until here. */
-static void die_of(int sig)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, sig);
-	signal(sig, SIG_DFL);
-	raise(sig);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
-}
-
-static int count(const struct config *cfg, cpc_t *cpc, struct sampler_end *end)
-{
+	struct config *cfg = config;
 	struct setgrp grp = {0};
-	struct out out = {
-		.file = stdout, .cpus = true, .cpc = cpc, .grp = &grp, .cycles = cfg->cycles};
-	int status = STATUS_OK;
+	struct out out = {.file = stdout,
+			  .cpus = true,
+			  .cpc = cpc,
+			  .grp = &grp,
+			  .cycles = cfg->common.cycles};
+	int status = program_sets(&cfg->common, cpc, &grp);
 
-	for (size_t i = 0; status == STATUS_OK && i < cfg->nspecs; i++)
-		status = setgrp_add(&grp, cpc, cfg->spec[i], cfg->debug);
 	for (size_t i = 0; status == STATUS_OK && i < grp.n; i++) {
 		if (grp.set[i].symbols) {
-			warnx("'%s': a symbol is one of a program; cputrack counts it",
-			      grp.set[i].text);
+			say("'%s': a symbol is one of a program; cputrack counts it",
+			    grp.set[i].text);
 			status = STATUS_FAILED;
 		}
 	}
 	if (status == STATUS_OK) {
 		raise_file_limit();
 		setvbuf(stdout, NULL, _IOFBF, 1 << 16);
-		*end = sampler_run(&cfg->sampler, cpc, &grp, &out);
-		status = end->failed ? STATUS_FAILED : STATUS_OK;
+		cfg->sampler.header = !cfg->common.no_header;
+		cfg->end = sampler_run(&cfg->sampler, cpc, &grp, &out);
+		status = cfg->end.failed ? STATUS_FAILED : STATUS_OK;
 	}
 	setgrp_free(&grp);
 	return status;
 }
 
+static const struct program cpustat = {
+	.name = "cpustat",
+	.opts = opts,
+	.print_usage = print_usage,
+	.parse_option = parse_option,
+	.parse_operands = parse_operands,
+	.count = count,
+};
+
 int main(int argc, char **argv)
 {
-	struct config cfg = {.sampler = {.interval_ns = 5 * NSEC, .header = true}};
-	struct sampler_end end = {0};
-	int status;
-	cpc_t *cpc;
+	struct config cfg = {.sampler = {.interval_ns = 5 * NSEC}};
+	int status = program_main(&cpustat, &cfg.common, &cfg, argc, argv);
 
-	guard_streams();
-	status = parse(&cfg, argc, argv);
-	if (status == STATUS_OK) {
-		cpc = xcpc_open();
-		cpcerr_install(cpc, cfg.debug);
-		status = cfg.version || cfg.help ? caps_tell(cpc, &cfg.about, print_usage)
-						 : count(&cfg, cpc, &end);
-		cpc_close(cpc);
-	}
-	free(cfg.spec);
-	if (end.signal != 0)
-		die_of(end.signal);
+	if (cfg.end.signal != 0)
+		die_of(cfg.end.signal);
 	return status;
 }

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * sampler.c - samples sets on many CPUs by one schedule.
+ * sampler.c - samples sets on many CPUs on one schedule.
  *
- * One thread reads all CPUs: the kernel fetches the values of another CPU faster
- * than a thread of ours could be woken there.
+ * One thread reads all CPUs: read(2) of a counter sends an interrupt to its CPU, which is
+ * faster than waking a thread there.
  */
 #include "sampler.h"
 
+#include "../common/say.h"
 #include "../common/util.h"
 #include "counters.h"
 #include "cpus.h"
 
-#include <err.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define SYSFS "/sys/devices/system/cpu"
 
-/* CPUs that are away are tried so often: to learn who holds counters takes a while. */
+/* How often CPUs that are away are tried: looking for who holds the counters is slow. */
 #define RETRY_NS NSEC
 
-/* What one set counted. */
+/* The counts of one set. */
 struct turn {
-	cpc_buf_t **sum;  /* in the sample in the making, one per unit */
-	cpc_buf_t *total; /* in all of them */
-	bool incomplete;  /* some CPU was missing in one of them */
+	cpc_buf_t **sum;  /* of the current sample, one per unit */
+	cpc_buf_t *total; /* of all samples */
+	bool incomplete;  /* some CPU was not counted in one of them */
 };
 
 struct sampler {
@@ -39,9 +40,9 @@ struct sampler {
 	struct counters counters;
 	struct units units;
 	struct turn *turn;	   /* one per set */
-	int64_t start_ns, last_ns; /* of the run, and of its last sample */
-	int64_t retry_ns;	   /* when to try CPUs that are away */
-	sigset_t ours, open;	   /* signals to block, and what is blocked while they come in */
+	int64_t start_ns, last_ns; /* start of the run, time of the last sample since then */
+	int64_t retry_ns;	   /* next time to try CPUs that are away */
+	sigset_t ours, open;	   /* our signals; the mask while they may arrive */
 	struct sampler_end end;
 	bool started; /* the header is out */
 	bool lost;    /* output failed */
@@ -60,8 +61,8 @@ static void catch (int sig)
 }
 
 /*
- * Ours are let in while we wait and while we write, which a reader that has stopped can
- * make last forever.  The second one kills.
+ * Our signals arrive only while we wait or write; a write can block for ever when the
+ * reader has stopped.  SA_RESETHAND: a second signal kills us.
  */
 static void catch_signals(struct sampler *s)
 {
@@ -69,7 +70,7 @@ static void catch_signals(struct sampler *s)
 
 	sigemptyset(&s->ours);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
-		/* A hangup that is ignored, as under nohup(1), stays so. */
+		/* If SIGHUP is ignored, as under nohup(1), keep it ignored. */
 		if (signals[i] == SIGHUP && sigaction(SIGHUP, NULL, &old) == 0 &&
 		    old.sa_handler == SIG_IGN)
 			continue;
@@ -81,7 +82,7 @@ static void catch_signals(struct sampler *s)
 		sigdelset(&s->open, signals[i]);
 }
 
-/* Ends the run, with a last sample. */
+/* A signal ends the run after a last sample. */
 static bool interrupted(struct sampler *s)
 {
 	if (caught == 0)
@@ -105,8 +106,7 @@ static void flush(struct sampler *s)
 	s->lost = s->done = true;
 	if (error == EINTR && interrupted(s))
 		return;
-	errno = error;
-	warn("write error");
+	say("write error: %s", strerror(error));
 	s->end.failed = true;
 }
 
@@ -124,7 +124,7 @@ static void put_stamp(const struct sampler *s)
 	}
 }
 
-/* A row for each unit of which there are counts. */
+/* A row for each unit that has counts. */
 static void put_sample(struct sampler *s, size_t k)
 {
 	for (size_t u = 0; u < s->units.n; u++) {
@@ -145,7 +145,7 @@ static void put_sample(struct sampler *s, size_t k)
 	}
 }
 
-/* Rows of the totals: sums over the CPUs; those counted to the end have their number there. */
+/* Totals over all CPUs; the cpu column has the number of those counted to the end. */
 static void put_totals(struct sampler *s)
 {
 	for (size_t k = 0; k < s->grp->n; k++) {
@@ -166,7 +166,7 @@ static void put_totals(struct sampler *s)
 
 /* ---- the schedule ------------------------------------------------------- */
 
-/* Waits until a time, or for a signal that ends the run; false then. */
+/* Waits until `when_ns`.  False: a signal ended the wait. */
 static bool wait_until(struct sampler *s, int64_t when_ns)
 {
 	struct timespec ts;
@@ -182,7 +182,7 @@ static bool wait_until(struct sampler *s, int64_t when_ns)
 	return false;
 }
 
-/* The first time on a schedule of `step` after `last` that is still to come. */
+/* The next time last + n * step that is not over yet. */
 static int64_t next_deadline(int64_t last, int64_t step)
 {
 	int64_t late = now_ns() - (last + step);
@@ -227,7 +227,7 @@ static void add(struct sampler *s, size_t i, size_t k)
 	s->units.unit[u].counted++;
 }
 
-/* All CPUs first, so that they are sampled at the same time; then their rows. */
+/* Samples all CPUs before any row is written, so that the samples are close together. */
 static void sample_all(struct sampler *s, size_t k)
 {
 	s->last_ns = now_ns() - s->start_ns;
@@ -244,8 +244,8 @@ static void sample_all(struct sampler *s, size_t k)
 	}
 }
 
-/* Goes on with the same set. */
-static void go_on(struct sampler *s, size_t k)
+/* There is only one set: keep it bound, but try CPUs that are away. */
+static void keep_bound(struct sampler *s, size_t k)
 {
 	if (s->counters.nleft == s->counters.n)
 		return;
@@ -279,7 +279,7 @@ static void run(struct sampler *s)
 		if (s->done)
 			break;
 		if (!rotates) {
-			go_on(s, k);
+			keep_bound(s, k);
 			continue;
 		}
 		end_turn(s, k);
@@ -296,14 +296,14 @@ static void run(struct sampler *s)
 	end_turn(s, k);
 }
 
-/* ---- the whole ----------------------------------------------------------- */
+/* ---- the run ------------------------------------------------------------- */
 
 static cpc_buf_t *make_sum(const struct sampler *s, size_t k)
 {
 	cpc_buf_t *buf = cpc_buf_create(s->cpc, s->grp->set[k].set);
 
 	if (buf == NULL)
-		err(STATUS_FAILED, NULL);
+		die("%s", strerror(errno));
 	return buf;
 }
 

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * sampler.h - samples sets on many CPUs by one schedule.
+ * sampler.h - samples sets on many CPUs on one schedule.
  */
 #ifndef SAMPLER_H
 #define SAMPLER_H
 
 #include "../common/out.h"
 #include "../common/setgrp.h"
-#include "units.h"
+#include "topology.h"
 
 #include <stdbool.h>
 
 struct sampler_config {
 	int64_t interval_ns;
-	int64_t period_ns; /* 0: no rest between the rounds through the sets */
+	int64_t period_ns; /* from one round through all sets to the next; 0: without a pause */
 	unsigned count;	   /* samples, or rounds with a period; 0: no limit */
-	char stamp;	   /* a line of time before each sample: 'u', 'd' as date(1), or 0 */
+	char stamp; /* line with the time before each sample: 'u' seconds, 'd' as date(1), 0 none */
 	bool soak;
-	bool shared;	     /* claims no CPU, and needs none that is free */
-	enum unit_kind unit; /* a row for each */
-	bool means;	     /* of the CPUs of a unit, instead of sums */
+	bool shared;	     /* count without claims, beside whoever has one */
+	enum unit_kind unit; /* what a row stands for */
+	bool means;	     /* print means over the CPUs of a unit, not sums */
 	bool header;
 };
 

@@ -20,7 +20,7 @@ struct soaker {
 	sem_t wake; /* posted after `on` was set */
 };
 
-/* Ends with the process. */
+/* The thread is never joined; it ends with the process. */
 static void *spin(void *arg)
 {
 	struct soaker *soaker = arg;
@@ -43,7 +43,7 @@ static struct soaker *make(void)
 	if (soaker == NULL)
 		return NULL;
 	sem_init(&soaker->wake, 0, 0);
-	/* Signals are the main thread's. */
+	/* The thread inherits this mask: signals go to the main thread. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = pthread_create(&soaker->thread, NULL, spin, soaker);
@@ -54,12 +54,12 @@ static struct soaker *make(void)
 		return NULL;
 	}
 	pthread_detach(soaker->thread);
-	/* Attributes of threads take the three policies of POSIX only. */
+	/* glibc refuses SCHED_IDLE in thread attributes, so set it afterwards. */
 	pthread_setschedparam(soaker->thread, SCHED_IDLE, &param);
 	return soaker;
 }
 
-/* Each time anew: a CPU that went offline lost its threads to others. */
+/* Done at each start: a CPU that goes offline loses its threads to other CPUs. */
 static int move_to(pthread_t thread, int cpu)
 {
 	size_t ncpus = (size_t)cpu + 1, size = CPU_ALLOC_SIZE(ncpus);

@@ -9,15 +9,15 @@
 struct soaker;
 
 /*
- * Has a thread of the lowest priority (SCHED_IDLE) spin on that CPU; `*soaker`, NULL at
- * first, is made once and used again.  Returns 0, or an errno: EINVAL where the CPU is
- * offline or not allowed to us.
+ * Makes a thread of the lowest priority (SCHED_IDLE) spin on the CPU.  `*soaker` is NULL
+ * before the first call, and is reused later.  Returns 0, or an errno: EINVAL when the CPU
+ * is offline or not in our cpuset.
  */
 int soaker_start(struct soaker **soaker, int cpu);
 
 /*
- * Lets it rest.  Does not wait for that: on a busy CPU it may take long until such a
- * thread runs at all, but there it does no harm either.
+ * Makes the thread sleep.  Does not wait for it: on a busy CPU it may not be scheduled
+ * for a long time, but then it does not disturb anything either.
  */
 void soaker_stop(struct soaker *soaker);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * setid.c - programs whose privileges get lost because they are tracked.
+ * setid.c - set-id programs, which lose their privileges when they are tracked.
  */
 #include "setid.h"
 
-#include <err.h>
+#include "../common/say.h"
+
 #include <limits.h>
 #include <linux/capability.h>
 #include <stdbool.h>
@@ -15,7 +16,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* The kernel leaves its privileges to what such a tracer tracks. */
+/* With CAP_SYS_PTRACE in the tracer, the kernel keeps the privileges. */
 static bool may_track_all(void)
 {
 	struct __user_cap_header_struct hdr = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -25,7 +26,7 @@ static bool may_track_all(void)
 	       (data[0].effective >> CAP_SYS_PTRACE & 1U) != 0;
 }
 
-/* Which privileges a program has to give to somebody like us; NULL: none. */
+/* The privileges that the program would give to our user; NULL: none. */
 static const char *privileges(const char *path)
 {
 	struct stat st;
@@ -52,6 +53,6 @@ void setid_tell(pid_t pid)
 	if (lost == NULL)
 		return;
 	n = readlink(link, path, sizeof(path));
-	warnx("process %d runs %.*s without its %s, because it is tracked", (int)pid,
-	      n > 0 ? (int)n : 0, path, lost);
+	say("process %d runs %.*s without its %s, because it is tracked", (int)pid,
+	    n > 0 ? (int)n : 0, path, lost);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * setid.h - programs whose privileges get lost because they are tracked.
+ * setid.h - set-id programs, which lose their privileges when they are tracked.
  */
 #ifndef SETID_H
 #define SETID_H
@@ -9,8 +9,8 @@
 #include <sys/types.h>
 
 /*
- * Says so when process `pid`, which has just executed its program, would have got
- * privileges from it if it were not tracked by us (execve(2)).
+ * Reports it when process `pid`, which has just executed a program, did not get the
+ * program's privileges because we track it; see execve(2).
  */
 void setid_tell(pid_t pid);
 

@@ -5,16 +5,17 @@
  */
 #include "symbols.h"
 
+#include "../common/say.h"
 #include "../common/util.h"
 
 #include <bsd/sys/queue.h>
-#include <err.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* A program that lacks a symbol. */
+/* A program file that does not have a symbol. */
 struct lack {
 	dev_t dev;
 	ino_t ino;
@@ -26,7 +27,7 @@ struct symbol {
 	int req;
 	char *name;
 	bool seen; /* some program had it */
-	bool told; /* some program could not be counted, and that was told */
+	bool told; /* some program could not be counted, which was reported */
 	LIST_HEAD(lacks, lack) lacks;
 	LIST_ENTRY(symbol) link;
 };
@@ -49,7 +50,7 @@ static void add(void *arg, int req, const char *name, uint64_t address)
 	symbol->req = req;
 	symbol->name = strdup(name);
 	if (symbol->name == NULL)
-		err(STATUS_FAILED, NULL);
+		die("%s", strerror(errno));
 	LIST_INIT(&symbol->lacks);
 	LIST_INSERT_HEAD(&symbols->list, symbol, link);
 }
@@ -86,22 +87,24 @@ void symbols_free(struct symbols *symbols)
 	free(symbols);
 }
 
-/* The name of a process, as the kernel shows it. */
+/* The comm of a process, or "". */
 static void read_name(pid_t pid, char *name, size_t size)
 {
 	char path[32];
+	size_t n;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
 	f = fopen(path, "re");
-	if (f == NULL || fgets(name, (int)size, f) == NULL)
-		name[0] = '\0';
-	name[strcspn(name, "\n")] = '\0';
+	n = f != NULL ? fread(name, 1, size - 1, f) : 0;
+	if (n > 0 && name[n - 1] == '\n') /* the kernel's; the name may have others */
+		n--;
+	name[n] = '\0';
 	if (f != NULL)
 		fclose(f);
 }
 
-/* Is that the first time for its program? */
+/* Is this the first process of its program that lacks the symbol? */
 static bool is_news(struct symbol *symbol, pid_t pid)
 {
 	char path[32];
@@ -143,12 +146,12 @@ static void settle(void *arg, int req, const char *name, uint64_t address)
 	symbol->seen |= address != 0;
 	if (address != 0 && s->symbols->debug) {
 		read_name(s->pid, program, sizeof(program));
-		warnx("'%s' (%d) has the symbol '%s': counted at %#llx", program, (int)s->pid, name,
-		      (unsigned long long)address);
+		say("'%s' (%d) has the symbol '%s': counted at %#llx", program, (int)s->pid, name,
+		    (unsigned long long)address);
 	} else if (address == 0 && is_news(symbol, s->pid)) {
 		read_name(s->pid, program, sizeof(program));
-		warnx("'%s' (%d) has no symbol '%s': %s counts 0 in it", program, (int)s->pid, name,
-		      s->symbols->grp->set[s->set].spec.req[req].event);
+		say("'%s' (%d) has no symbol '%s': %s counts 0 in it", program, (int)s->pid, name,
+		    s->symbols->grp->set[s->set].spec.req[req].event);
 	}
 }
 
@@ -184,7 +187,7 @@ bool symbols_missing(const struct symbols *symbols, const char *hint)
 		if (symbol->seen)
 			continue;
 		if (!symbol->told)
-			warnx("no tracked program has the symbol '%s'%s", symbol->name, hint);
+			say("no tracked program has the symbol '%s'%s", symbol->name, hint);
 		missing = true;
 	}
 	return missing;

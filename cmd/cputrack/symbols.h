@@ -13,22 +13,22 @@
 
 struct symbols;
 
-/* With `debug`, tells the addresses of symbols.  Never NULL. */
+/* With `debug`, the addresses of symbols are reported.  Never NULL. */
 struct symbols *symbols_new(cpc_t *cpc, const struct setgrp *grp, bool debug);
 void symbols_free(struct symbols *symbols);
 
 /*
- * `set`, a duplicate of set `i` of the group, is bound in process `pid`, and has all
- * symbols that it will ever have; says what is missing, once for each program.
+ * `set`, a duplicate of set `i` of the group, is bound in process `pid`, whose libraries
+ * are all mapped: reports the symbols that are missing, once for each program.
  */
 void symbols_settled(struct symbols *symbols, pid_t pid, size_t i, const cpc_set_t *set);
-/* The same, but could not be bound, for a reason that was told. */
+/* A set `i` could not be bound, which was reported. */
 void symbols_refused(struct symbols *symbols, size_t i);
 
-/* Tracking ends while a program gets its libraries: it may have had any symbol. */
+/* Tracking ends before the libraries are mapped: no symbol can be called missing. */
 void symbols_unknown(struct symbols *symbols);
 
-/* Says which symbols were never counted since no program had them; true: there are some. */
+/* Reports the symbols that no program had.  True: there are some. */
 bool symbols_missing(const struct symbols *symbols, const char *hint);
 
 #endif /* SYMBOLS_H */

@@ -5,15 +5,15 @@
  */
 #include "tally.h"
 
+#include "../common/say.h"
 #include "../common/util.h"
 
-#include <err.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#define FILES_BESIDE 32 /* those that are not counters of LWPs */
+#define FILES_BESIDE 32 /* open files that are not counters */
 
 static int cmp_lwp(const struct lwp *a, const struct lwp *b)
 {
@@ -39,7 +39,7 @@ void tally_init(struct tally *tally, cpc_t *cpc, const struct setgrp *grp, bool 
 		tally->now[i] = cpc_buf_create(cpc, grp->set[i].set);
 		tally->diff[i] = cpc_buf_create(cpc, grp->set[i].set);
 		if (tally->now[i] == NULL || tally->diff[i] == NULL)
-			err(STATUS_FAILED, NULL);
+			die("%s", strerror(errno));
 	}
 }
 
@@ -48,11 +48,12 @@ void tally_free(struct tally *tally)
 	struct proc *proc;
 
 	if (tally->files_each != 0)
-		warnx("%zu LWPs could not be counted; all could, with a limit of %zu files "
-		      "(ulimit -n)",
-		      tally->nrefused, tally->peak * tally->files_each + FILES_BESIDE);
+		say("%zu LWP%s could not be counted; all could, with a limit of %zu files "
+		    "(ulimit -n)",
+		    tally->nrefused, tally->nrefused == 1 ? "" : "s",
+		    tally->peak * tally->files_each + FILES_BESIDE);
 	else if (tally->nrefused > 1)
-		warnx("%zu LWPs could not be counted", tally->nrefused);
+		say("%zu LWPs could not be counted", tally->nrefused);
 	while ((proc = RB_ROOT(&tally->procs)) != NULL)
 		tally_free_proc(tally, proc);
 	for (size_t i = 0; i < tally->grp->n; i++) {
@@ -158,7 +159,7 @@ void tally_free_lwp(struct tally *tally, struct proc *proc, struct lwp *lwp)
 	free(lwp);
 }
 
-/* Makes what an LWP needs for its turn with set `i`; false: out of memory. */
+/* Makes the set and buffers for an LWP's turn with set `i`.  False: out of memory. */
 static bool prepare(struct tally *tally, struct counted *c, size_t i)
 {
 	cpc_set_t *proto = tally->grp->set[i].set;
@@ -180,7 +181,7 @@ static bool prepare(struct tally *tally, struct counted *c, size_t i)
 	return false;
 }
 
-/* How many files an LWP takes, when they are used up: all but this one have theirs. */
+/* Files per LWP, called when none is left: all LWPs but one have theirs open. */
 static size_t files_each(const struct tally *tally)
 {
 	struct rlimit lim;
@@ -190,7 +191,7 @@ static size_t files_each(const struct tally *tally)
 	return ((size_t)lim.rlim_cur + tally->alive - 2) / (tally->alive - 1);
 }
 
-/* A reason is told once, not for each of a thousand LWPs. */
+/* Each errno is reported once, not for each of a thousand LWPs. */
 static void complain(struct tally *tally, const struct proc *proc, const struct lwp *lwp,
 		     const char *event, int error)
 {
@@ -201,8 +202,8 @@ static void complain(struct tally *tally, const struct proc *proc, const struct 
 	tally->told[(unsigned)error % NTOLD] = true;
 	if (error == EMFILE && tally->files_each == 0)
 		tally->files_each = files_each(tally);
-	warnx("%s: can't bind perf counters to lwp%d - %s (process %d)", event, (int)lwp->id,
-	      error != ENOMEM ? cpcerr_text() : strerror(ENOMEM), (int)proc->pid);
+	say("%s: can't bind perf counters to lwp%d - %s (process %d)", event, (int)lwp->id,
+	    error != ENOMEM ? cpcerr_text() : strerror(ENOMEM), (int)proc->pid);
 }
 
 static void refuse(struct tally *tally, struct proc *proc, struct lwp *lwp, const char *event,
@@ -214,7 +215,7 @@ static void refuse(struct tally *tally, struct proc *proc, struct lwp *lwp, cons
 	complain(tally, proc, lwp, event, error);
 }
 
-/* How many symbols the set lacks that was just bound; -1: it could not be. */
+/* Binds a set.  Returns the number of its symbols that the program lacks, or -1. */
 static int bind(struct tally *tally, pctx_t *pctx, const struct lwp *lwp, cpc_set_t *set)
 {
 	uint_t flags = CPC_BIND_LATE | (lwp->off ? CPC_BIND_DISABLED : 0);
@@ -232,7 +233,7 @@ static int bind(struct tally *tally, pctx_t *pctx, const struct lwp *lwp, cpc_se
 	return n;
 }
 
-/* A program lacks `n` symbols of the set that was bound: do its libraries have them? */
+/* The program lacks `n` symbols of the set that was bound: its libraries may have them. */
 static void settle(struct tally *tally, pctx_t *pctx, struct proc *proc, const struct lwp *lwp,
 		   int n, bool first)
 {
@@ -243,7 +244,7 @@ static void settle(struct tally *tally, pctx_t *pctx, struct proc *proc, const s
 		symbols |= tally->grp->set[i].symbols;
 	if (!symbols)
 		return;
-	/* Those of the sets to come, too. */
+	/* Also with n == 0: later sets may need the libraries. */
 	if (!proc->linking && lwp->id == 1 && (n > 0 || tally->grp->n > 1))
 		proc->linking = pctx_watch_libraries(pctx, 1);
 	if (!proc->linking && (n > 0 || (first && lwp->id == 1)))
@@ -262,7 +263,7 @@ void tally_bind(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp
 		c->valid = true;
 		settle(tally, pctx, proc, lwp, n, first);
 	} else if (ready && errno == ESRCH) {
-		/* Killed in its stop: its death is the next thing to be heard of it. */
+		/* Killed while it was stopped: its death is reported next. */
 		lwp->state = NEVER_RAN;
 		c->valid = true;
 	} else {
@@ -290,7 +291,7 @@ void tally_mapped(struct tally *tally, pctx_t *pctx, struct proc *proc, bool don
 			missing += n;
 		}
 	}
-	/* The sets to come may lack more. */
+	/* With several sets, a later one may still need libraries. */
 	done |= missing == 0 && tally->grp->n == 1;
 	if (!done)
 		return;
@@ -307,11 +308,11 @@ static void tell_lost(struct tally *tally, const struct proc *proc, const struct
 	char why[1024];
 
 	if (error == EAGAIN && cpc_set_lost(tally->cpc, set, why, sizeof(why)) == 1)
-		warnx("%d/%d: perf counter contents invalidated: %s", (int)proc->pid, (int)lwp->id,
-		      why);
+		say("%d/%d: perf counter contents invalidated: %s", (int)proc->pid, (int)lwp->id,
+		    why);
 	else
-		warnx("%d/%d: %s", (int)proc->pid, (int)lwp->id,
-		      error == EAGAIN ? "perf counter contents invalidated" : strerror(error));
+		say("%d/%d: %s", (int)proc->pid, (int)lwp->id,
+		    error == EAGAIN ? "perf counter contents invalidated" : strerror(error));
 }
 
 cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp)
@@ -330,7 +331,7 @@ cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp)
 	tally->lost = true;
 	tell_lost(tally, proc, lwp, c->set, errno);
 	cpc_unbind(tally->cpc, c->set);
-	/* What its rows told so far is in the total, if there were any. */
+	/* The total keeps what the tick rows showed, if there were any. */
 	cpc_buf_add(tally->cpc, c->total, c->total, c->before);
 	c->valid = cpc_buf_hrtime(tally->cpc, c->total) != 0;
 	lwp->state = LOST;
@@ -356,7 +357,7 @@ void tally_rotate(struct tally *tally, pctx_t *pctx, struct proc *proc, struct l
 
 	if (lwp->state != COUNTING)
 		return;
-	/* As of the tick, so that the rows add up to the total. */
+	/* The values of the tick, so that the tick rows add up to the total. */
 	cpc_buf_add(tally->cpc, c->total, c->total, c->before);
 	/* The LWP may have switched them off, or on. */
 	lwp->off = cpc_set_enabled(tally->cpc, c->set) == 0;
@@ -381,7 +382,7 @@ void tally_finish(struct tally *tally, struct proc *proc, struct lwp *lwp)
 		if (proc->total[i] == NULL)
 			proc->total[i] = cpc_buf_create(tally->cpc, c->set);
 		if (proc->total[i] == NULL)
-			err(STATUS_FAILED, NULL);
+			die("%s", strerror(errno));
 		cpc_buf_add(tally->cpc, proc->total[i], proc->total[i], c->total);
 		tally->ever_on |= cpc_buf_tick(tally->cpc, c->total) != 0;
 	}

@@ -16,10 +16,10 @@
 #include <libcpc.h>
 #include <stdbool.h>
 
-/* How an LWP stands with one of the sets. */
+/* What an LWP has for each set. */
 struct counted {
-	cpc_set_t *set;	   /* NULL: it never had its turn */
-	bool valid;	   /* it did, and was not refused */
+	cpc_set_t *set;	   /* NULL: the set never had its turn */
+	bool valid;	   /* it had its turn, and was bound */
 	cpc_buf_t *before; /* the sample at the last tick of this turn */
 	cpc_buf_t *total;  /* of earlier turns */
 };
@@ -28,15 +28,15 @@ enum lwp_state {
 	COUNTING,  /* the current set is bound */
 	NEVER_RAN, /* killed before it could run: it counted nothing */
 	REFUSED,   /* it could not be counted */
-	LOST,	   /* it could, but no longer */
-	DONE,	   /* its counts are in its process's */
+	LOST,	   /* its counters were lost */
+	DONE,	   /* it ended; its counts are part of its process's */
 };
 
 struct lwp {
 	id_t id;
-	pid_t tid; /* the kernel's number */
+	pid_t tid; /* the kernel's thread id */
 	enum lwp_state state;
-	size_t turn; /* which set counts */
+	size_t turn; /* index of the set that counts */
 	bool off;    /* the set of its next turn is to be off, too */
 	RB_ENTRY(lwp) link;
 	struct counted counted[]; /* one per set */
@@ -46,10 +46,10 @@ RB_HEAD(lwps, lwp);
 struct proc {
 	pid_t pid;
 	bool incomplete; /* some LWP was refused */
-	bool linking;	 /* its libraries are awaited */
+	bool linking;	 /* its libraries are not all mapped yet */
 	struct lwps lwps;
 	RB_ENTRY(proc) link;
-	cpc_buf_t *total[]; /* one per set, over LWPs that are gone; NULL: none counted */
+	cpc_buf_t *total[]; /* one per set, over LWPs that ended; NULL: none was counted */
 };
 RB_HEAD(procs, proc);
 
@@ -60,15 +60,15 @@ struct tally {
 	const struct setgrp *grp;
 	struct symbols *symbols;
 	struct procs procs;
-	struct proc *last;	 /* the one looked up last */
+	struct proc *last;	 /* the last one found, as a cache */
 	bool start_off;		 /* new LWPs start with their counters off */
 	bool lost;		 /* LWPs were not counted, or not to their end */
 	bool ever_on;		 /* the counters of some LWP were */
 	size_t nrefused;	 /* LWPs that could not be counted */
-	bool told[NTOLD];	 /* by errno: that reason was given */
-	size_t alive, peak;	 /* LWPs that there are, and that there were at most */
-	size_t files_each;	 /* that an LWP takes; 0: there were enough for all */
-	cpc_buf_t **now, **diff; /* for each set, a sample and a difference in the making */
+	bool told[NTOLD];	 /* by errno: it was reported */
+	size_t alive, peak;	 /* number of LWPs, now and at most */
+	size_t files_each;	 /* files per LWP; 0: the limit was not reached */
+	cpc_buf_t **now, **diff; /* scratch buffers, one of each per set */
 };
 
 void tally_init(struct tally *tally, cpc_t *cpc, const struct setgrp *grp, bool debug);
@@ -77,7 +77,7 @@ void tally_free(struct tally *tally);
 struct proc *tally_proc(struct tally *tally, pid_t pid);      /* made when it is new */
 struct proc *tally_find_proc(struct tally *tally, pid_t pid); /* NULL: there is none */
 struct proc *tally_first_proc(struct tally *tally);
-void tally_clear_proc(struct tally *tally, struct proc *proc); /* it starts anew, at an exec */
+void tally_clear_proc(struct tally *tally, struct proc *proc); /* at an exec */
 void tally_free_proc(struct tally *tally, struct proc *proc);
 
 struct lwp *tally_new_lwp(struct tally *tally, struct proc *proc, id_t id, pid_t tid);
@@ -87,22 +87,22 @@ struct lwp *tally_next_lwp(struct lwp *lwp);
 void tally_free_lwp(struct tally *tally, struct proc *proc, struct lwp *lwp);
 
 /*
- * Binds the set whose turn it is.  When that is refused, it says so with the name
- * of the `event` it happened at, and the LWP goes on uncounted.
+ * Binds the set whose turn it is.  If that fails, it is reported with the name of the
+ * `event` at which it happened, and the LWP runs on uncounted.
  */
 void tally_bind(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp *lwp,
 		const char *event);
-/* The libraries of a process have come, or some of them: they may have its symbols. */
+/* Libraries were mapped into a process, with `done` the last: looks for symbols there. */
 void tally_mapped(struct tally *tally, pctx_t *pctx, struct proc *proc, bool done);
-/* What the current set has counted since it was bound; NULL: that is not known. */
+/* What the current set has counted since it was bound; NULL: not known. */
 cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp);
-/* The same since the last time; NULL: that is not known. */
+/* What it has counted since the last tally_tick(); NULL: not known. */
 cpc_buf_t *tally_tick(struct tally *tally, struct proc *proc, struct lwp *lwp);
-/* The next set takes its turn; right after tally_tick. */
+/* Binds the next set in turn; to be called right after tally_tick(). */
 void tally_rotate(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp *lwp);
-/* The LWP counts no more: its totals are complete, and part of its process's. */
+/* The LWP ended: takes its last counts, and adds its totals to its process's. */
 void tally_finish(struct tally *tally, struct proc *proc, struct lwp *lwp);
-/* The total of a set, once finished; NULL: it was never counted. */
+/* The total of a set after tally_finish(); NULL: it was never counted. */
 cpc_buf_t *tally_lwp_total(const struct lwp *lwp, size_t set);
 
 #endif /* TALLY_H */

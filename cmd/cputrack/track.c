@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * track.c - the events of a process tree, as rows.
+ * track.c - turns what happens in a tree of processes into rows.
  */
 #include "track.h"
 
@@ -9,34 +9,37 @@
 #include "setid.h"
 #include "tally.h"
 
-#define LIBBSD_NETBSD_VIS /* of its two strnvis(3), of which none is used here */
-#include <bsd/vis.h>
-#include <err.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define FLUSH_NS 20000000 /* how long a row may wait to be written */
+#define READER_MS 1000	  /* how often to look for the reader of an idle table */
 
 struct track {
 	struct track_config config;
 	const struct out *out;
+	struct command *command; /* NULL: attached */
 	struct tally tally;
 	int64_t start_ns, flushed_ns;
-	bool unflushed; /* there are rows since */
+	bool has_reader; /* the table is a pipe or the like, and is not complete */
+	bool unflushed;	 /* rows were put since the last flush */
 	int output_error;
 	volatile sig_atomic_t stopped;
-	volatile sig_atomic_t suspend; /* stop when the program does */
+	volatile sig_atomic_t suspend; /* stop once the command has stopped */
 };
 
-struct track *track_new(const struct track_config *config, const struct out *out)
+struct track *track_new(const struct track_config *config, const struct out *out,
+			struct command *command)
 {
 	struct track *track = xcalloc(1, sizeof(*track));
 
 	track->config = *config;
 	track->out = out;
+	track->command = command;
+	track->has_reader = out_has_reader(out);
 	tally_init(&track->tally, out->cpc, out->grp, config->debug);
 	track->tally.start_off = config->start_off;
 	track->start_ns = now_ns();
@@ -70,21 +73,40 @@ static void put_row(struct track *track, const struct row *row)
 	track->unflushed = true;
 }
 
-/* Output that fails ends the tracking; the program runs on. */
+/* `error` is of writing the table: if it is not 0, tracking ends and the processes run on. */
+static void check_output(struct track *track, pctx_t *pctx, int error)
+{
+	track->output_error = error;
+	if (error == 0)
+		return;
+	out_tell(error);
+	pctx_terminate(pctx);
+}
+
 static void flush(struct track *track, pctx_t *pctx)
 {
 	if (track->output_error != 0)
 		return;
-	track->output_error = out_flush(track->out);
-	if (track->output_error != 0) {
-		out_tell(track->output_error);
-		pctx_terminate(pctx);
-	}
+	check_output(track, pctx, out_flush(track->out));
 	track->flushed_ns = now_ns();
 	track->unflushed = false;
 }
 
-/* Rows are written soon after they were put, but not one by one in a storm of them. */
+/*
+ * Processes that are attached to, or that the command left behind, may be idle without a
+ * row to write: look from time to time whether somebody still reads the table.  While the
+ * command is tracked, its end is the end anyway.  Returns when to look again.
+ */
+static uint_t watch_reader(struct track *track, pctx_t *pctx)
+{
+	if (!track->has_reader || track->output_error != 0 ||
+	    (track->command != NULL && !track->command->left))
+		return 0;
+	check_output(track, pctx, out_poll(track->out));
+	return READER_MS;
+}
+
+/* Flushes when rows have waited for FLUSH_NS: one write(2) for many rows that come at once. */
 static uint_t on_idle(pctx_t *pctx, void *arg)
 {
 	struct track *track = arg;
@@ -93,18 +115,17 @@ static uint_t on_idle(pctx_t *pctx, void *arg)
 	if (track->suspend && pctx_stopped(pctx)) {
 		track->suspend = 0;
 		flush(track, pctx);
-		raise(SIGSTOP); /* until the shell continues us, and the program with us */
+		raise(SIGSTOP); /* until the shell continues the job: us and the command */
 		return 0;
 	}
-	if (!track->unflushed)
-		return 0;
-	if (wait > 0)
+	if (track->unflushed && wait > 0)
 		return (uint_t)(wait / 1000000 + 1);
-	flush(track, pctx);
-	return 0;
+	if (track->unflushed)
+		flush(track, pctx);
+	return watch_reader(track, pctx);
 }
 
-/* A row of what one set counted; NULL: there should be counts, but there are none. */
+/* A row with the counts of one set; `buf` NULL: they are not known. */
 static void put_counts(struct track *track, struct row *row, size_t set, cpc_buf_t *buf)
 {
 	row->set = set;
@@ -120,7 +141,7 @@ static void put_tick(struct track *track, struct proc *proc, struct lwp *lwp)
 	put_counts(track, &row, lwp->turn, tally_tick(&track->tally, proc, lwp));
 }
 
-/* An LWP as it stands now. */
+/* A row with what an LWP has counted so far. */
 static void put_current(struct track *track, struct proc *proc, struct lwp *lwp, const char *event)
 {
 	struct row row = lwp_row(track, proc, lwp, event);
@@ -128,7 +149,7 @@ static void put_current(struct track *track, struct proc *proc, struct lwp *lwp,
 	put_counts(track, &row, lwp->turn, tally_sample(&track->tally, proc, lwp));
 }
 
-/* Totals: a row for each set. */
+/* A row with the totals of each set. */
 static void put_lwp_totals(struct track *track, const struct proc *proc, const struct lwp *lwp,
 			   const char *event)
 {
@@ -138,7 +159,7 @@ static void put_lwp_totals(struct track *track, const struct proc *proc, const s
 		put_counts(track, &row, i, tally_lwp_total(lwp, i));
 }
 
-/* `lwp` is the first, unless it is the one that executed a program. */
+/* `id` is LWP 1, or the LWP that called execve(2). */
 static void put_proc_totals(struct track *track, struct proc *proc, id_t id, const char *event)
 {
 	const struct lwp *lwp = tally_lwp(proc, id);
@@ -214,7 +235,7 @@ static int on_tick(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 static void on_fork(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
 {
 	struct track *track = arg;
-	/* Its maker may be gone, unseen, and then is not to come back. */
+	/* The parent may have ended already; tally_proc() would make it again. */
 	struct proc *proc = tally_find_proc(&track->tally, pid);
 	const struct lwp *lwp = proc != NULL ? tally_lwp(proc, id) : NULL;
 	struct row row = new_row(track, pid, id, lwp != NULL ? lwp->tid : pid, "fork");
@@ -226,43 +247,33 @@ static void on_fork(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
 	pctx_run(pctx, track->config.interval_ms, track->config.count, on_tick);
 }
 
-/* The command line in quotes; what cannot be printed is escaped. */
-static char *quote(const char *cmd)
+/* The command is not tracked any more.  A signal may have asked to stop then. */
+static void on_command_left(struct track *track, pctx_t *pctx)
 {
-	char *text = xcalloc(1, 4 * strlen(cmd) + sizeof("''"));
-	const char *at = cmd;
-
-	text[0] = '\'';
-	/* Mostly there is nothing to escape, and strvis(3) takes its time. */
-	while (*at >= ' ' && *at <= '~' && *at != '\\')
-		at++;
-	if (*at == '\0')
-		strcpy(text + 1, cmd);
-	else
-		strvis(text + 1, cmd, VIS_CSTYLE | VIS_NL | VIS_TAB);
-	strcat(text, "'");
-	return text;
+	track->command->left = true;
+	if (track->command->stop_at)
+		track_stop(track, pctx);
 }
 
 static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 {
 	struct track *track = arg;
 	struct proc *proc = tally_proc(&track->tally, pid);
-	char *text = quote(cmd);
 	struct row row;
 
-	(void)pctx;
 	put_proc_totals(track, proc, id, "exec");
 	tally_clear_proc(&track->tally, proc);
 	row = new_row(track, pid, 1, pid, "exec");
-	row.note = text;
+	row.note = cmd;
+	row.quoted = true;
 	put_row(track, &row);
-	free(text);
-	/* It has no privileges either when it is let go now. */
+	/* Also without -e: detached now, it still runs without them. */
 	setid_tell(pid);
 	if (track->config.follow_exec)
 		return 0;
 	tally_free_proc(&track->tally, proc);
+	if (track->command != NULL && pid == track->command->pid)
+		on_command_left(track, pctx);
 	return 1;
 }
 
@@ -271,10 +282,15 @@ static void on_exit_proc(pctx_t *pctx, pid_t pid, id_t id, int status, void *arg
 	struct track *track = arg;
 	struct proc *proc = tally_proc(&track->tally, pid);
 
-	(void)pctx;
-	(void)status;
 	put_proc_totals(track, proc, id, "exit");
 	tally_free_proc(&track->tally, proc);
+	if (track->command == NULL || pid != track->command->pid)
+		return;
+	track->command->reaped = true;
+	/* The terminal was closed: nobody can type ^C to stop the tracking of a daemon. */
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGHUP)
+		track->command->stop_at = true;
+	on_command_left(track, pctx);
 }
 
 static int on_mapped(pctx_t *pctx, pid_t pid, id_t id, int done, void *arg)
@@ -311,7 +327,7 @@ int track_watch(pctx_t *pctx, bool follow_fork)
 		on_mapped, PCTX_LOST_EVENT, on_lost, PCTX_NULL_EVENT);
 }
 
-/* Tracking ends before these processes do. */
+/* Rows of the processes that are still there when tracking ends. */
 static void put_last_rows(struct track *track)
 {
 	struct proc *proc;
@@ -336,12 +352,13 @@ int track_run(struct track *track, pctx_t *pctx)
 {
 	int rc;
 
-	if (track->config.created)
-		setid_tell(pctx_pid(pctx));
+	if (track->command != NULL)
+		setid_tell(track->command->pid);
 	rc = pctx_run(pctx, track->config.interval_ms, track->config.count, on_tick);
 
 	put_last_rows(track);
 	flush(track, pctx);
+	track->has_reader = false; /* the table is complete; it may have gone by now */
 	return rc;
 }
 

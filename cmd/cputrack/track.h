@@ -1,56 +1,60 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * track.h - the events of a process tree, as rows.
+ * track.h - turns what happens in a tree of processes into rows.
  */
 #ifndef TRACK_H
 #define TRACK_H
 
 #include "../common/out.h"
 #include "../common/setgrp.h"
+#include "command.h"
 
 #include <libpctx.h>
 #include <stdbool.h>
 
 struct track_config {
 	bool follow_exec, follow_fork, verbose;
-	bool start_off;	    /* counters are off until the program switches them on */
-	bool created;	    /* the program was started, not attached to */
-	bool debug;	    /* tell where symbols are */
-	uint_t interval_ms; /* 0: rows of the life cycle only */
+	bool start_off;	    /* counters are off until the program calls cpc_enable(3) */
+	bool debug;	    /* report where symbols were found */
+	uint_t interval_ms; /* 0: no ticks */
 	uint_t count;	    /* ticks; 0: no limit */
 };
 
 struct track;
 
-/* `out` stays the caller's and must outlive it.  Never NULL. */
-struct track *track_new(const struct track_config *config, const struct out *out);
+/*
+ * `out` and `command` must live as long as the track; `command` is what is to be started,
+ * or NULL.  Never NULL.
+ */
+struct track *track_new(const struct track_config *config, const struct out *out,
+			struct command *command);
 
-/* Sets the handlers on a process whose argument is the track.  0, or -1 and errno. */
+/* Sets the handlers of a handle whose argument is the track.  0, or -1 and errno. */
 int track_watch(pctx_t *pctx, bool follow_fork);
 
-/* Runs until there is nothing left to track, then writes the last rows.  0, or -1. */
+/* Runs until nothing is left to track or track_stop(), then writes the last rows.  0, or -1. */
 int track_run(struct track *track, pctx_t *pctx);
 
-/* In a signal handler: make track_run end, with a last tick of what is there. */
+/* For signal handlers: makes track_run() return after a last tick of all LWPs. */
 void track_stop(struct track *track, pctx_t *pctx);
 
 /*
- * In a signal handler: the terminal asks us to stop, or to go on after all.  We stop
- * when the program that we started has; it may have something to put in order first.
+ * For signal handlers: ^Z asks us to stop, or SIGCONT takes that back.  We stop after the
+ * command has stopped, since its own handler may have work to do before.
  */
 void track_suspend(struct track *track, bool suspend);
 
-/* Were there LWPs that were not counted, or not to their end? */
+/* True: some LWPs were not counted, or not to their end. */
 bool track_lost(const struct track *track);
 
-/* Were all counters off all the time, since no LWP called cpc_enable()? */
+/* True: --start-disabled, and no LWP called cpc_enable(3). */
 bool track_never_on(const struct track *track);
 
 /* The errno with which output failed, or 0; tracking ended there. */
 int track_output_error(const struct track *track);
 
-/* Says which symbols none of the tracked programs had; true: there are some. */
+/* Reports the symbols that no tracked program had.  True: there are some. */
 bool track_lacks_symbols(const struct track *track);
 
 void track_free(struct track *track);

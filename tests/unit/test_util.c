@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * Seconds as users write them.
+ * Seconds as users write them, and text of others in output.
  */
 #include "unit.h"
 
+#include "../../cmd/common/say.h"
 #include "../../cmd/common/util.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static void seconds(void **state)
 {
@@ -36,10 +42,42 @@ static void seconds(void **state)
 	}
 }
 
+static void expect_escaped(const char *text, const char *want)
+{
+	char *got;
+	size_t size;
+	FILE *f = open_memstream(&got, &size);
+
+	assert_non_null(f);
+	put_escaped(f, text);
+	fclose(f);
+	for (size_t i = 0; i < size; i++)
+		assert_true(isprint((unsigned char)got[i]));
+	if (want != NULL)
+		assert_string_equal(got, want);
+	free(got);
+}
+
+static void escapes(void **state)
+{
+	char all[256];
+
+	(void)state;
+	expect_escaped("", "");
+	expect_escaped("sh -c 'exit 0' ~", "sh -c 'exit 0' ~");
+	expect_escaped("a\nb\tc\\d", "a\\nb\\tc\\\\d");
+	expect_escaped("\033[31m\177\233\303\251", "\\^[[31m\\^?\\M^[\\M-C\\M-)");
+	for (int i = 0; i < 255; i++)
+		all[i] = (char)(i + 1);
+	all[255] = '\0';
+	expect_escaped(all, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(seconds),
+		cmocka_unit_test(escapes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

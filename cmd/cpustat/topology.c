@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * units.c - which CPUs have a row together.
+ * topology.c - which CPUs form a core, a socket or a NUMA node.
  */
-#include "units.h"
+#include "topology.h"
 
 #include "../common/out.h"
 #include "../common/util.h"
@@ -32,7 +32,7 @@ bool unit_parse(const char *text, enum unit_kind *kind)
 	return false;
 }
 
-/* The number that a file about the topology of a CPU begins with, or -1. */
+/* The first number in a topology file of a CPU, or -1. */
 static int first_number(const char *sysfs, int cpu, const char *file)
 {
 	char path[PATH_MAX];
@@ -49,12 +49,12 @@ static int first_number(const char *sysfs, int cpu, const char *file)
 	return number;
 }
 
-/* core_id would not do: it is unique within a socket only, or a die. */
+/* The first CPU of the core; core_id is unique only within a socket or die. */
 static int core_of(const char *sysfs, int cpu)
 {
 	int first = first_number(sysfs, cpu, "core_cpus_list");
 
-	if (first == -1) /* its name before Linux 5.3 */
+	if (first == -1) /* the name of the file before Linux 5.3 */
 		first = first_number(sysfs, cpu, "thread_siblings_list");
 	return first != -1 ? first : cpu;
 }
@@ -66,7 +66,7 @@ static int socket_of(const char *sysfs, int cpu)
 	return id != -1 ? id : 0;
 }
 
-/* There is a link to the node, which has its name. */
+/* The directory of a CPU has a link nodeN to its node. */
 static int node_of(const char *sysfs, int cpu)
 {
 	char path[PATH_MAX], rest;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * test_units.c - which CPUs have a row together, by trees like that of the kernel.
+ * test_topology.c - which CPUs have a row together, by trees like that of the kernel.
  */
 #include "unit.h"
 
 #include "../../cmd/common/out.h"
-#include "../../cmd/cpustat/units.h"
+#include "../../cmd/cpustat/topology.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static char tree[] = "/tmp/test_units.XXXXXX"; /* a new one for each test */
+static char tree[] = "/tmp/test_topology.XXXXXX"; /* a new one for each test */
 
 /* Makes the directories above a file of the tree, and the file. */
 static void put(const char *text, const char *fmt, ...)

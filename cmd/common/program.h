@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * program.h - what cputrack and cpustat do alike: options, start and end.
+ */
+#ifndef PROGRAM_H
+#define PROGRAM_H
+
+#include "opts.h"
+#include "setgrp.h"
+
+#include <libcpc.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Codes of long options without a letter; a program's own begin at OPT_OWN. */
+enum { OPT_VERSION = 256, OPT_OWN };
+
+/* The options that both have: -c, -n, -t, -D, -h and --version. */
+struct common {
+	const char **spec; /* one per -c */
+	size_t nspecs;
+	bool no_header, cycles, debug, help, version;
+};
+
+/* A program; its functions get the `config` that program_main() was given. */
+struct program {
+	const char *name;
+	const struct opt *opts; /* ends with a zero code */
+	void (*print_usage)(FILE *f);
+	/* Takes an option that is not one of struct common, with its argument in optarg. */
+	int (*parse_option)(void *config, int c);
+	/* Takes what follows the options, and checks that all fits together. */
+	int (*parse_operands)(void *config, int n, char **arg);
+	int (*count)(void *config, cpc_t *cpc);
+};
+
+/* Parses the command line and does what it asks for.  Returns the exit status. */
+int program_main(const struct program *prog, struct common *common, void *config, int argc,
+		 char **argv);
+
+/* A message about a wrong command line.  Returns STATUS_USAGE. */
+int usage_error(const char *what);
+
+/* Makes a set of each -c.  Returns the exit status, after a message if it is not 0. */
+int program_sets(const struct common *common, cpc_t *cpc, struct setgrp *grp);
+
+/* Ends the program by a signal, so that a shell sees what ended it. */
+void die_of(int sig);
+
+#endif /* PROGRAM_H */

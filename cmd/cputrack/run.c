@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * run.c - a run of cputrack, from the sets of events to the exit status.
+ */
+#include "run.h"
+
+#include "../common/say.h"
+#include "../common/util.h"
+#include "signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What a shell returns for a command that it cannot execute, and cannot find. */
+enum { STATUS_CANNOT_EXECUTE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
+
+struct run {
+	const struct config *cfg;
+	cpc_t *cpc;
+	struct setgrp grp;
+	struct track *track;
+	struct command command;
+	int status;	  /* exit status */
+	bool interrupted; /* the command died of SIGINT */
+};
+
+/* Binds each set once, so that events that cannot be counted are refused before the start. */
+static int try_sets(const struct setgrp *grp, cpc_t *cpc)
+{
+	for (size_t i = 0; i < grp->n; i++) {
+		cpc_set_t *set = grp->set[i].set;
+
+		if (cpc_bind_curlwp(cpc, set, CPC_BIND_LATE) == -1) {
+			say("%s", cpcerr_text());
+			return STATUS_FAILED;
+		}
+		cpc_unbind(cpc, set);
+	}
+	return STATUS_OK;
+}
+
+/*
+ * Refuses symbols that the process does not have.  One that is being started may still get
+ * them from its libraries, and so may what it executes; there ENOENT is not an error yet.
+ */
+static int try_symbols(const struct run *run, pctx_t *pctx)
+{
+	for (size_t i = 0; i < run->grp.n; i++) {
+		cpc_set_t *set = run->grp.set[i].set;
+
+		if (!run->grp.set[i].symbols)
+			continue;
+		if (cpc_bind_pctx(run->cpc, pctx, 1, set, 0) == 0) {
+			cpc_unbind(run->cpc, set);
+		} else if (errno != ESRCH && (errno != ENOENT || run->cfg->command == NULL)) {
+			say("%s", cpcerr_text());
+			return STATUS_FAILED;
+		}
+	}
+	return STATUS_OK;
+}
+
+static void tell(const char *fn, const char *fmt, va_list ap)
+{
+	(void)fn;
+	vsay(fmt, ap);
+}
+
+static void tell_debug(const char *fn, const char *fmt, va_list ap)
+{
+	char text[SAY_MAX];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	say("pctx_%s: %s", fn, text);
+}
+
+static int cannot_start(void)
+{
+	switch (errno) {
+	case ENOENT:
+		return STATUS_NOT_FOUND;
+	case EPERM:
+	case EAGAIN:
+	case ENOMEM:
+	case EMFILE:
+	case ENFILE:
+	case EINTR:
+		return STATUS_FAILED;
+	default:
+		return STATUS_CANNOT_EXECUTE;
+	}
+}
+
+static int command_status(int status)
+{
+	return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static pctx_errfn_t *error_handler(const struct run *run)
+{
+	return run->cfg->common.debug ? tell_debug : tell;
+}
+
+/* Attaches to all processes of -p that allow it.  NULL: none did, or a symbol is missing. */
+static pctx_t *attach(struct run *run)
+{
+	const struct config *cfg = run->cfg;
+	pctx_t *pctx = pctx_open(run->track, error_handler(run)), *added;
+	size_t n = 0;
+
+	if (pctx == NULL || track_watch(pctx, cfg->track.follow_fork) == -1) {
+		run->status = STATUS_FAILED;
+		return NULL;
+	}
+	for (size_t i = 0; i < cfg->npids; i++) {
+		added = pctx_add(pctx, cfg->pid[i]);
+		n += added != NULL;
+		if (added != NULL && try_symbols(run, added) != STATUS_OK) {
+			n = 0;
+			break;
+		}
+	}
+	if (n < cfg->npids)
+		run->status = STATUS_FAILED;
+	if (n > 0)
+		return pctx;
+	pctx_release(pctx);
+	return NULL;
+}
+
+static pctx_t *start(struct run *run)
+{
+	char **command = run->cfg->command;
+	pctx_t *pctx = pctx_create(command[0], command, run->track, 0, error_handler(run));
+	int wstatus;
+
+	if (pctx == NULL) {
+		run->status = cannot_start();
+		return NULL;
+	}
+	command_started(&run->command, pctx_pid(pctx));
+	track_watch(pctx, run->cfg->track.follow_fork); /* cannot fail: all events are known */
+	if (try_symbols(run, pctx) == STATUS_OK)
+		return pctx;
+	run->status = STATUS_FAILED;
+	kill(pctx_pid(pctx), SIGKILL); /* it has not run yet */
+	pctx_wait(pctx, &wstatus);
+	pctx_release(pctx);
+	return NULL;
+}
+
+/* Starts or attaches, and tracks until the end. */
+static void track_all(struct run *run, const struct out *out)
+{
+	const struct config *cfg = run->cfg;
+	pctx_t *pctx;
+	int rc, wstatus;
+
+	signals_catch(run->track, cfg->command != NULL ? &run->command : NULL);
+	pctx = cfg->command != NULL ? start(run) : attach(run);
+	if (pctx == NULL)
+		return;
+	/* After the start, so that the command does not inherit this. */
+	raise_file_limit();
+	signals_act_on(pctx);
+	/* A failing write shall end the table, not us: the command needs its tracer. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	out_begin(out);
+	if (!cfg->common.no_header)
+		out_header(out);
+
+	rc = track_run(run->track, pctx);
+	if (cfg->command != NULL) {
+		if (pctx_wait(pctx, &wstatus) == 0) {
+			run->status = command_status(wstatus);
+			run->interrupted = WIFSIGNALED(wstatus) && WTERMSIG(wstatus) == SIGINT;
+		}
+	}
+	signals_forget();
+	if (cfg->command != NULL)
+		pctx_release(pctx);
+	else
+		pctx_abandon(pctx); /* an LWP in a long system call is not waited for */
+	if (track_never_on(run->track))
+		say("the counters were never on: no tracked LWP called cpc_enable(3)");
+	if (track_lacks_symbols(run->track) || track_lost(run->track) || rc == -1)
+		run->status = STATUS_FAILED;
+}
+
+/* Opens the table and tracks. */
+static void track(struct run *run)
+{
+	const struct config *cfg = run->cfg;
+	struct out out = {.file = stdout, .cpc = run->cpc, .grp = &run->grp};
+	int error, closing;
+
+	if (cfg->output != NULL && out_open(&out, cfg->output) == -1) {
+		say("cannot write '%s': %s", cfg->output, strerror(errno));
+		run->status = STATUS_FAILED;
+		return;
+	}
+	if (!isatty(fileno(out.file)))
+		setvbuf(out.file, NULL, _IOFBF, 1 << 16);
+	out.pids = cfg->track.follow_fork || cfg->npids > 1;
+	out.tids = cfg->tids;
+	out.cycles = cfg->common.cycles;
+	run->track = track_new(&cfg->track, &out, cfg->command != NULL ? &run->command : NULL);
+	track_all(run, &out);
+	error = track_output_error(run->track);
+	closing = out_close(&out);
+	track_free(run->track);
+	if (error == 0 && closing != 0)
+		out_tell(error = closing);
+	if (error == EPIPE)
+		die_of(SIGPIPE); /* as other writers to the pipe end */
+	if (error == 0 && run->status != STATUS_FAILED && run->interrupted)
+		die_of(SIGINT); /* else the shell would go on with its loop */
+	if (error != 0)
+		run->status = STATUS_FAILED;
+}
+
+int run_count(const struct config *cfg, cpc_t *cpc)
+{
+	struct run run = {.cfg = cfg, .cpc = cpc};
+
+	run.status = program_sets(&cfg->common, cpc, &run.grp);
+	if (run.status == STATUS_OK)
+		run.status = try_sets(&run.grp, cpc);
+	if (run.status == STATUS_OK)
+		track(&run);
+	setgrp_free(&run.grp);
+	return run.status;
+}

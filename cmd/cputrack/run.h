@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * run.h - a run of cputrack, from the sets of events to the exit status.
+ */
+#ifndef RUN_H
+#define RUN_H
+
+#include "../common/program.h"
+#include "track.h"
+
+/* What the command line says. */
+struct config {
+	struct common common;
+	struct track_config track;
+	const char *output;
+	char **command; /* NULL: -p */
+	pid_t *pid;	/* of -p */
+	size_t npids;
+	bool tids;
+};
+
+/* Counts the command, or the processes of -p, to the end.  Returns the exit status. */
+int run_count(const struct config *cfg, cpc_t *cpc);
+
+#endif /* RUN_H */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * signals.c - what SIGINT, SIGQUIT, SIGTERM, SIGHUP and the terminal's ^Z do to a run.
+ */
+#include "signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+/* Handlers read these; only lock-free atomics may be read there. */
+_Static_assert(ATOMIC_POINTER_LOCK_FREE == 2, "pointers need a lock");
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "integers need a lock");
+
+static struct track *_Atomic tracked;	/* NULL: no run yet, or none any more */
+static pctx_t *_Atomic handle;		/* NULL: nothing to act on yet */
+static struct command *_Atomic started; /* NULL: -p */
+static atomic_int early;		/* a signal that came before `handle` was set */
+
+/*
+ * The command has ended.  If that was not reported yet, its exit row is still to come, so
+ * leave the stop to the exit handler; but do not rely on that a second time.
+ */
+static void stop_without(struct command *command, struct track *track, pctx_t *pctx)
+{
+	if (atomic_load(&command->left) || atomic_exchange(&command->stop_at, true))
+		track_stop(track, pctx);
+}
+
+/*
+ * Signals are the command's as long as it lives.  Those of the terminal reach it anyway
+ * (si_code is positive then); those that a process sent to us alone are passed on.  After
+ * its end they stop the tracking of the processes that it has left.
+ */
+static void on_command_signal(int sig, siginfo_t *info, void *context)
+{
+	struct command *command = atomic_load(&started);
+	struct track *track = atomic_load(&tracked);
+	pctx_t *pctx = atomic_load(&handle);
+	int saved = errno;
+
+	(void)context;
+	if (track == NULL)
+		return;
+	if (pctx != NULL && command_ended(command))
+		stop_without(command, track, pctx);
+	else if (pctx != NULL && info->si_code <= 0)
+		command_signal(command, sig);
+	else if (info->si_code <= 0)
+		atomic_store(&early, sig);
+	errno = saved;
+}
+
+static void on_end_signal(int sig, siginfo_t *info, void *context)
+{
+	struct track *track = atomic_load(&tracked);
+	pctx_t *pctx = atomic_load(&handle);
+
+	(void)info;
+	(void)context;
+	if (pctx == NULL)
+		atomic_store(&early, sig);
+	else if (track != NULL)
+		track_stop(track, pctx);
+}
+
+/* ^Z; a SIGCONT that comes before we have stopped takes it back. */
+static void on_suspend(int sig)
+{
+	struct track *track = atomic_load(&tracked);
+
+	if (track != NULL)
+		track_suspend(track, sig == SIGTSTP);
+}
+
+void signals_catch(struct track *track, struct command *command)
+{
+	static const int sigs[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+	const struct sigaction tstp = {
+		/* If we stopped, an attached process would soon wait for us. */
+		.sa_handler = command != NULL ? on_suspend : SIG_IGN,
+		.sa_flags = SA_RESTART,
+	};
+	const struct sigaction act = {
+		.sa_sigaction = command != NULL ? on_command_signal : on_end_signal,
+		.sa_flags = SA_SIGINFO | SA_RESTART,
+	};
+	struct sigaction old;
+
+	atomic_store(&started, command);
+	atomic_store(&tracked, track);
+	for (size_t i = 0; i < sizeof(sigs) / sizeof(*sigs); i++) {
+		/*
+		 * What is ignored, as under nohup(1), stays so, also for the command.  But a
+		 * script's shell ignores SIGINT for what it starts with &.
+		 */
+		if (sigaction(sigs[i], NULL, &old) == 0 &&
+		    (old.sa_handler != SIG_IGN || (command == NULL && sigs[i] == SIGINT)))
+			sigaction(sigs[i], &act, NULL);
+	}
+	if (sigaction(SIGTSTP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
+		sigaction(SIGTSTP, &tstp, NULL);
+		sigaction(SIGCONT, &tstp, NULL);
+	}
+}
+
+void signals_act_on(pctx_t *pctx)
+{
+	int sig;
+
+	atomic_store(&handle, pctx);
+	sig = atomic_load(&early);
+	if (sig != 0)
+		raise(sig); /* its handler can act on it now */
+}
+
+void signals_forget(void)
+{
+	atomic_store(&tracked, NULL);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * signals.h - what SIGINT, SIGQUIT, SIGTERM, SIGHUP and the terminal's ^Z do to a run.
+ */
+#ifndef SIGNALS_H
+#define SIGNALS_H
+
+#include "command.h"
+#include "track.h"
+
+#include <libpctx.h>
+
+/*
+ * Installs the handlers: signals go to the command and, when it has ended or is NULL, stop
+ * the tracking.  Until signals_act_on() they are only kept.
+ */
+void signals_catch(struct track *track, struct command *command);
+
+/* Signals act from now on, also one that came before.  The command has been started. */
+void signals_act_on(pctx_t *pctx);
+
+/* The run is over; signals that still come do nothing. */
+void signals_forget(void);
+
+#endif /* SIGNALS_H */

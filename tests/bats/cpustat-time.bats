@@ -129,12 +129,12 @@ stuck() {
 	[ -r "/proc/$$/syscall" ] || skip "there is no /proc/PID/syscall"
 	mkfifo "$T/pipe"
 	exec {both}<>"$T/pipe"
-	start cs "$WORK/how" "$T/how" bash -c "exec cpustat -t -c page-faults 0.0005 >'$T/pipe'"
-	eventually grep -q '^pid' "$T/how"
-	eventually stuck "$(sed -n 's/^pid //p' "$T/how")"
-	kill -TERM "$(sed -n 's/^pid //p' "$T/how")"
+	start cs "$WORK/record-exit" "$T/ending" bash -c "exec cpustat -t -c page-faults 0.0005 >'$T/pipe'"
+	eventually grep -q '^pid' "$T/ending"
+	eventually stuck "$(sed -n 's/^pid //p' "$T/ending")"
+	kill -TERM "$(sed -n 's/^pid //p' "$T/ending")"
 	finish cs
 	exec {both}>&-
-	[ "$(tail -n1 "$T/how")" = "signal 15" ]
+	[ "$(tail -n1 "$T/ending")" = "signal 15" ]
 	[ ! -s "$T/cs.err" ]
 }

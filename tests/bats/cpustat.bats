@@ -64,7 +64,7 @@ check_cpus() {
 	need cpu
 	start cs cpustat -c page-faults 0.1
 	eventually grep -q ' tick ' "$T/cs.out"
-	"$WORK/fault" 5000
+	"$WORK/touch-pages" 5000
 	kill -INT "${PIDS[cs]}"
 	finish cs
 	mv "$T/cs.out" "$ROWS"
@@ -86,11 +86,11 @@ check_cpus() {
 @test "SIGINT and SIGTERM: a last sample, totals, and death of that signal" {
 	need cpu
 	for signal in 2 15; do
-		start cs "$WORK/how" "$T/how" cpustat -c page-faults,task-clock 0.1
+		start cs "$WORK/record-exit" "$T/ending" cpustat -c page-faults,task-clock 0.1
 		eventually grep -q ' tick ' "$T/cs.out"
-		kill "-$signal" "$(sed -n 's/^pid //p' "$T/how")"
+		kill "-$signal" "$(sed -n 's/^pid //p' "$T/ending")"
 		finish cs
-		[ "$(tail -n1 "$T/how")" = "signal $signal" ]
+		[ "$(tail -n1 "$T/ending")" = "signal $signal" ]
 		mv "$T/cs.out" "$ROWS"
 		cat "$ROWS"
 		check_cpustat_format "$ROWS"
@@ -107,13 +107,13 @@ counts() {
 
 @test "SIGINT in a long first interval: its part of it is sampled" {
 	need cpu
-	start cs "$WORK/how" "$T/how" cpustat -c page-faults 600
-	eventually grep -q '^pid' "$T/how"
-	eventually counts "$(sed -n 's/^pid //p' "$T/how")"
-	"$WORK/fault" 100
-	kill -INT "$(sed -n 's/^pid //p' "$T/how")"
+	start cs "$WORK/record-exit" "$T/ending" cpustat -c page-faults 600
+	eventually grep -q '^pid' "$T/ending"
+	eventually counts "$(sed -n 's/^pid //p' "$T/ending")"
+	"$WORK/touch-pages" 100
+	kill -INT "$(sed -n 's/^pid //p' "$T/ending")"
 	finish cs
-	[ "$(tail -n1 "$T/how")" = "signal 2" ]
+	[ "$(tail -n1 "$T/ending")" = "signal 2" ]
 	mv "$T/cs.out" "$ROWS"
 	check_cpus 1
 	check_totals "$ROWS" "$CPUS"
@@ -259,10 +259,10 @@ idle_threads() {
 	exec {both}<>"$T/pipe"
 	exec {write}>"$T/pipe"
 	exec {both}>&-
-	run --separate-stderr "${LIMIT[@]}" "$WORK/how" "$T/how" \
+	run --separate-stderr "${LIMIT[@]}" "$WORK/record-exit" "$T/ending" \
 		bash -c "exec cpustat -c page-faults 0.05 100000 >&$write"
 	exec {write}>&-
-	[ "$(tail -n1 "$T/how")" = "signal 13" ]
+	[ "$(tail -n1 "$T/ending")" = "signal 13" ]
 	[ -z "$stderr" ]
 }
 

@@ -16,7 +16,7 @@ teardown() {
 
 # The first `g` warms stacks up; from then on a round is exactly PAGES * N faults.
 warm_crowd() {
-	start crowd "$WORK/crowd" "$@"
+	start crowd "$WORK/thread-pool" "$@"
 	eventually said crowd ready
 	tell crowd g
 	eventually said crowd "done" 1
@@ -186,8 +186,8 @@ exited() {
 }
 
 @test "several -p: one table with the pids, each process has its rows and its end" {
-	start one "$WORK/crowd" -p 10 3
-	start two "$WORK/crowd" -p 10 5
+	start one "$WORK/thread-pool" -p 10 3
+	start two "$WORK/thread-pool" -p 10 5
 	eventually said one ready
 	eventually said two ready
 	tell one g
@@ -252,7 +252,7 @@ both_ticked() {
 }
 
 @test "io_uring: a thread that the kernel made for itself counts nothing" {
-	start ring "$WORK/uring"
+	start ring "$WORK/io-uring"
 	eventually grep -q . "$T/ring.out"
 	if grep -q '^SKIP' "$T/ring.out"; then
 		skip "$(cat "$T/ring.out")"
@@ -327,7 +327,7 @@ ticked_at_least() {
 }
 
 @test "exec in an attached process: with -e its rows go on" {
-	start crowd sh -c "echo ready; read -r line; exec '$WORK/fault' 700"
+	start crowd sh -c "echo ready; read -r line; exec '$WORK/touch-pages' 700"
 	eventually said crowd ready
 	start ct cputrack -o "$ROWS" -e -T 0.05 -c page-faults -p "${PIDS[crowd]}"
 	eventually ticked 1
@@ -366,7 +366,7 @@ refused() {
 	need_root
 	mkdir "$group" 2>/dev/null || skip "no freezer of cgroup v1 here"
 	FREEZER=$group
-	start program "$WORK/crowd" 3
+	start program "$WORK/thread-pool" 3
 	eventually said program ready
 	echo "${PIDS[program]}" >"$group/cgroup.procs"
 	kill -STOP "${PIDS[program]}"
@@ -383,7 +383,7 @@ refused() {
 	unshare -pf true || skip "no PID namespaces here"
 	go -1 unshare -pf sh -c "sleep 60 & exec cputrack -c page-faults -p \$!"
 	[ "$stderr" = "cputrack: cannot track process 2: /proc is not mounted, or it is that of another PID namespace" ]
-	go -1 unshare -pf cputrack -c breakpoint/addr=main/ "$WORK/fault" 1
+	go -1 unshare -pf cputrack -c breakpoint/addr=main/ "$WORK/touch-pages" 1
 	[[ $stderr == *"symbols are looked up in /proc, which is not mounted"* ]]
 	go -3 unshare -pf cputrack -e -o "$ROWS" -c page-faults sh -c 'exec sh -c "exit 3"'
 	rows_of exec | grep -q "# ''\$"
@@ -398,7 +398,7 @@ refused() {
 }
 
 @test "a process that is already traced" {
-	start traced "$WORK/traced"
+	start traced "$WORK/traced-process"
 	eventually grep -q ready "$T/traced.out"
 	refused "$(sed 's/ready //' "$T/traced.out")" 'traced'
 }
@@ -494,7 +494,7 @@ switched_since() {
 }
 
 @test "attaching while threads end by exec: neither waits for the other" {
-	RACES_LEFT=100000000 RACES_THREADS=300 start churn "$WORK/races" many
+	RACES_LEFT=100000000 RACES_THREADS=300 start churn "$WORK/exec-races" many
 	for _ in {1..60}; do
 		go -0 timeout 20 cputrack -n -T 0.002 -N 1 -c page-faults -p "${PIDS[churn]}"
 	done

@@ -27,7 +27,7 @@ refuses() {
 
 @test "128 + n when it died of signal n" {
 	for signal in 1 2 3 6 9 11 13 14 15; do
-		track "-$((128 + signal))" -c page-faults "$WORK/die" "$signal"
+		track "-$((128 + signal))" -c page-faults "$WORK/die-by-signal" "$signal"
 		[ "$(count_of exit)" -eq 1 ]
 	done
 	# shellcheck disable=SC2016 # for the inner shell

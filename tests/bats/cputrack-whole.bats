@@ -167,7 +167,7 @@ END
 	need_command gdb
 	OPTIONS=(-e)
 	same gdb -nx -q -batch -ex 'set print inferior-events off' -ex 'break _exit' -ex run \
-		-ex 'print status' -ex kill --args "$WORK/fault" 10
+		-ex 'print status' -ex kill --args "$WORK/touch-pages" 10
 }
 
 @test "what a copy of the program may not tell is counted from its start, to the last call" {
@@ -175,7 +175,7 @@ END
 	set_tracefs
 	cd "$T"
 	for kind in plain unreadable setuid setgid; do
-		track -0 -fe -T 0.005 -c page-faults,syscalls:sys_enter_getpriority "$WORK/copies" "$kind"
+		track -0 -fe -T 0.005 -c page-faults,syscalls:sys_enter_getpriority "$WORK/exec-special" "$kind"
 		[ -z "$stderr" ]
 		[ "$(rows_of exit | awk '$5 == 11 && $4 >= 5' | wc -l)" -eq 3 ]
 	done
@@ -188,7 +188,7 @@ END
 		[ "$lwps" -le "$limit" ] || lwps=$limit
 	done
 	echo "$lwps"
-	start crowd "$WORK/crowd" -p 3 "$lwps"
+	start crowd "$WORK/thread-pool" -p 3 "$lwps"
 	eventually said crowd ready
 	tell crowd g
 	eventually said crowd "done"
@@ -212,7 +212,7 @@ END
 # instructions N: those that cputrack takes for N threads that are all there at once.
 instructions() {
 	go -0 valgrind --tool=callgrind --callgrind-out-file=/dev/null "$CPC_BUILD/cputrack" \
-		-fe -T 0 -c page-faults -o "$ROWS" "$WORK/crowd" "$1" </dev/null >/dev/null
+		-fe -T 0 -c page-faults -o "$ROWS" "$WORK/thread-pool" "$1" </dev/null >/dev/null
 	[ "$(count_of lwp_exit)" -eq "$1" ] || return 1
 	[[ $stderr =~ Collected\ :\ ([0-9]+) ]] && n=${BASH_REMATCH[1]}
 }
@@ -240,7 +240,7 @@ killed_at_any_moment() {
 	for ((nth = 0; nth < ${CPC_KILLS:-4}; nth++)); do
 		moment=0.0$(printf %02d $((RANDOM % 100)))
 		# shellcheck disable=SC2016 # for the inner shell
-		go -0 "$WORK/ward" 60 sh -c \
+		go -0 "$WORK/check-leftovers" 60 sh -c \
 			'cputrack -fe -T 0.005 -c page-faults -o /dev/null "$@" >/dev/null & sleep '"$moment"'
 			kill -9 $!; wait $! 2>/dev/null; :' sh "$@" >/dev/null
 		[ -z "$stderr" ] || [[ $stderr == *Killed* ]]
@@ -251,7 +251,7 @@ killed_attached() {
 	local nth
 	for ((nth = 0; nth < ${CPC_KILLS:-4}; nth++)); do
 		moment=0.0$(printf %02d $((RANDOM % 100)))
-		go -0 "$WORK/ward" -a $((RANDOM % 20000)) \
+		go -0 "$WORK/check-leftovers" -a $((RANDOM % 20000)) \
 			"cputrack -fe -T 0.005 -c page-faults -o /dev/null -p \$PID 2>/dev/null &
 			sleep $moment; kill -9 \$! 2>/dev/null" 60 "$@" >/dev/null
 		[ -z "$stderr" ]
@@ -260,17 +260,17 @@ killed_attached() {
 }
 
 @test "cputrack is killed in storms that it started: they are gone with it" {
-	# None of them ends by itself while ward looks.
+	# None of them ends by itself while check-leftovers looks.
 	for storm in 'forks 10000000' 'threads 10000000' 'vforks -x 10000000' \
-		'killed 10000000 forks' 'brood 300'; do
+		'killed-parents 10000000 forks' 'process-tree 300'; do
 		# shellcheck disable=SC2086 # words
 		killed_at_any_moment "$WORK/"$storm
 	done
 }
 
 @test "cputrack is killed in storms that it attached to: they end well" {
-	for storm in 'forks 1000' 'threads 2000' 'vforks -x 200' 'killed -c 500 60 threads' \
-		'races many' 'sigs raised'; do
+	for storm in 'forks 1000' 'threads 2000' 'vforks -x 200' 'killed-parents -c 500 60 threads' \
+		'exec-races many' 'signal-kinds raised'; do
 		# shellcheck disable=SC2086 # words
 		killed_attached "$WORK/"$storm
 	done

@@ -12,7 +12,7 @@ load helpers
 # Breakpoints can be had, and hit() and `stored` of hits are at $HIT and $STORED.
 need_breakpoints() {
 	[[ $(uname -m) == x86_64 || $(uname -m) == aarch64 ]] || skip "not tried on this CPU"
-	read -r HIT STORED < <("$WORK/hits")
+	read -r HIT STORED < <("$WORK/function-calls")
 	if ! cputrack -c "breakpoint/addr=$HIT/" -o "$T/probe" true 2>"$T/probe.err"; then
 		skip "no breakpoints here: $(cat "$T/probe.err")"
 	fi
@@ -30,7 +30,7 @@ definitions() {
 		both = page-faults + minor-faults
 		SOFT2 = soft
 	EOF
-	track -0 -fe -T 0 -c soft,minor-faults,both,soft2,major-faults sh -c "'$WORK/fault' 500; '$WORK/fault' 20"
+	track -0 -fe -T 0 -c soft,minor-faults,both,soft2,major-faults sh -c "'$WORK/touch-pages' 500; '$WORK/touch-pages' 20"
 	check_format
 	table | awk '
 		$3 ~ /^(exec|exit)$/ && $4 != "#" {
@@ -139,7 +139,7 @@ definitions() {
 @test "a breakpoint counts calls exactly, per LWP and in all" {
 	need_breakpoints
 	track -0 -v -T 0 -c "breakpoint/addr=$HIT/,breakpoint/addr=$STORED,len=4,rw=w/" \
-		"$WORK/hits" 1000 3
+		"$WORK/function-calls" 1000 3
 	check_format
 	check_sums
 	for pic in 0 1; do
@@ -154,9 +154,9 @@ definitions() {
 	[ "$(uname -m)" = x86_64 ] || skip "other CPUs have other numbers"
 	need_breakpoints
 	b="breakpoint/addr=$HIT/"
-	track -0 -T 0 -c "$b,$b,$b,$b" "$WORK/hits" 100
+	track -0 -T 0 -c "$b,$b,$b,$b" "$WORK/function-calls" 100
 	[ "$(table)" = "0 1 exit 100 100 100 100" ]
-	go -1 cputrack -c "$b,$b,$b,$b,$b" "$WORK/hits" 100
+	go -1 cputrack -c "$b,$b,$b,$b,$b" "$WORK/function-calls" 100
 	[[ $stderr == *"this CPU has 4 "* ]]
 	[ "$output" = "" ]
 }

@@ -33,7 +33,7 @@ need_users() {
 	PLACE=$(mktemp -d "${TMPDIR:-/tmp}/cpc-excl.XXXXXX")
 	chmod 755 "$PLACE"
 	cp "$CPC_BUILD/cputrack" "$CPC_BUILD/cpustat" "$CPC_BUILD/tests/test_exclusive" \
-		"$WORK/hostile" "$WORK/probe" "$PLACE"
+		"$WORK/forge-claims" "$WORK/probe" "$PLACE"
 	cp "$(command -v cat)" "$PLACE/setuid"
 	chmod -R a+rX "$PLACE"
 	chmod 4755 "$PLACE/setuid"
@@ -125,7 +125,7 @@ refused_by() {
 }
 
 @test "a running cputrack is invalidated, says so for each LWP, and goes on to the end" {
-	start crowd "$WORK/crowd" 3
+	start crowd "$WORK/thread-pool" 3
 	eventually said crowd ready
 	pid=${PIDS[crowd]}
 	start ct cputrack -v -T 0.05 -c page-faults -p "$pid"
@@ -235,11 +235,11 @@ all_is_free() {
 	need_users
 	go -0 cpustat -c page-faults 0.01 1
 	(umask 0 && : >/dev/shm/cpc-open) # a file of root's that anybody may write, and so link
-	start forger "${NOBODY[@]}" hostile 0 "$PLACE/setuid"
+	start forger "${NOBODY[@]}" forge-claims 0 "$PLACE/setuid"
 	eventually said forger ready
 	all_is_free
 	holds cs cpustat -c page-faults 0.05
-	start filler "${NOBODY[@]}" hostile 5000
+	start filler "${NOBODY[@]}" forge-claims 5000
 	eventually said filler ready
 	go -1 cpustat -c page-faults 0.05 1
 	refused_by "${PIDS[cs]}"

@@ -215,7 +215,7 @@ static void too_many(void **state)
 	assert_int_equal(cpc_unbind(cpc, good), 0);
 }
 
-/* A shell under tests/work/holder says when all counters are held, and waits for us. */
+/* A shell under tests/work/hold-counters says when all counters are held, and waits for us. */
 static pid_t start_holder(int *to, int *from)
 {
 	int in[2], out[2];
@@ -231,7 +231,7 @@ static pid_t start_holder(int *to, int *from)
 		dup2(out[1], STDOUT_FILENO);
 		close(in[1]);
 		close(out[0]);
-		execlp("holder", "holder", "sh", "-c", "echo; read x", NULL);
+		execlp("hold-counters", "hold-counters", "sh", "-c", "echo; read x", NULL);
 		_exit(127);
 	}
 	close(in[0]);
@@ -249,7 +249,7 @@ static void end_holder(pid_t pid, int to, int from)
 	close(to);
 	close(from);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	/* The shell's read found no line; holder would have said that it was disturbed. */
+	/* The shell's read found no line; hold-counters would have said that it was disturbed. */
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 1);
 }

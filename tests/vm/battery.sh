@@ -34,7 +34,7 @@ mkdir -p $T
 # What this machine lacks for it, if anything.
 lacks() {
 	case $1 in
-	bits32) echo "x86-64" ;;
+	fork-exec32) echo "x86-64" ;;
 	esac
 }
 
@@ -88,7 +88,7 @@ counted() {
 
 alone() {
 	way=alone
-	run_in ward 60 "$@"
+	run_in check-leftovers 60 "$@"
 	[ "$(cat $T/status)" != 124 ] || complain "something is left" $T/stderr
 	! grep -q FAIL $T/stdout || complain "it failed" $T/stdout
 	for what in status stdout stderr files; do
@@ -98,7 +98,7 @@ alone() {
 
 followed() {
 	way=followed
-	run_in ward 60 cputrack -fev -T 0.01 -c syscalls:sys_enter_getpriority,$events -o $ROWS "$@"
+	run_in check-leftovers 60 cputrack -fev -T 0.01 -c syscalls:sys_enter_getpriority,$events -o $ROWS "$@"
 	same_as_alone
 	for function in format sums life read cycles; do
 		right check_$function
@@ -116,7 +116,7 @@ attached() {
 	: >$T/said
 	seed=$((seed + 1))
 	# It takes about 20 ms until it attaches: the command may begin after it.
-	run_in ward -a "$(awk -v s=$seed 'BEGIN { srand(s); print int((rand() * rand() - rand()) * 30000) }')" \
+	run_in check-leftovers -a "$(awk -v s=$seed 'BEGIN { srand(s); print int((rand() * rand() - rand()) * 30000) }')" \
 		"cputrack $options -T 0.01 -c $events -o $ROWS -p \$PID 2>$T/said ||
 			echo \$? >$T/left" 60 "$@"
 	same_as_alone

@@ -46,7 +46,7 @@ run cpustat -c Instr_cnt,sys 0.2 2
 same "it is back: exit status" "$status" 0
 check "it is back: they add up" rows 2
 
-run holder cpustat -c Instr_cnt 0.1 2
+run hold-counters cpustat -c Instr_cnt 0.1 2
 same "counters held on both: exit status" "$status" 1
 same "counters held on both: one line each" "$(grep -c '^cpustat: cpu[01] - ' "$err")" 2
 

@@ -24,7 +24,7 @@ for scenario in $scenarios; do
 	cputrack -fev -T 0 -c $spec exact "$scenario" 1000 >/tmp/1000 2>"$err"
 	cputrack -fev -T 0.001 -c $spec exact "$scenario" 3000 >/tmp/3000 2>"$err"
 	check "$scenario: each LWP, image and process" right "$scenario"
-	run sum exact "$scenario" 1000
+	run inherited-count exact "$scenario" 1000
 	same "$scenario: all of them, as inherited events count" "$(cat "$out")" "$(totals)"
 done
 

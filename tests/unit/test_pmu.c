@@ -23,18 +23,6 @@
 #define COUNTERS 6	    /* of them, and one more for cycles */
 
 static cpc_t *cpc;
-static struct {
-	int subcode;
-	char fn[64], text[512];
-} heard;
-
-static void hear(const char *fn, int subcode, const char *fmt, va_list ap)
-{
-	heard.subcode = subcode;
-	snprintf(heard.fn, sizeof(heard.fn), "%s", fn);
-	vsnprintf(heard.text, sizeof(heard.text), fmt, ap);
-}
-
 static int setup(void **state)
 {
 	(void)state;
@@ -200,15 +188,15 @@ static void too_many(void **state)
 		add(set, INSTRUCTIONS, CPC_COUNT_USER);
 	assert_int_equal(cpc_bind_curlwp(cpc, good, 0), 0);
 	for (int i = 0; i < 2; i++) {
-		memset(&heard, 0, sizeof(heard));
+		memset(&last_error, 0, sizeof(last_error));
 		if (i == 0)
 			assert_int_equal(cpc_bind_curlwp(cpc, set, 0), -1);
 		else
 			assert_int_equal(cpc_bind_cpu(cpc, 0, set, 0), -1);
 		assert_int_equal(errno, EINVAL);
-		assert_int_equal(heard.subcode, CPC_RESOURCE_UNAVAIL);
-		assert_string_equal(heard.fn, i == 0 ? "cpc_bind_curlwp" : "cpc_bind_cpu");
-		assert_non_null(strstr(heard.text, "the PMU has too few counters"));
+		assert_int_equal(last_error.subcode, CPC_RESOURCE_UNAVAIL);
+		assert_string_equal(last_error.fn, i == 0 ? "cpc_bind_curlwp" : "cpc_bind_cpu");
+		assert_non_null(strstr(last_error.text, "the PMU has too few counters"));
 	}
 	/* The set that was bound before is as it was. */
 	assert_exact(good, 1);

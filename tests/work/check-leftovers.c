@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * check-leftovers [-a USEC TRACKER] SECONDS COMMAND [ARG]... - run a command, and see that it leaves
- * nothing behind.
+ * check-leftovers [-a USEC TRACKER] SECONDS COMMAND [ARG]... - run a command, and see
+ * that it leaves nothing behind.
  *
  * -a: after USEC microseconds, runs the shell command TRACKER, which finds the process id
  * in $PID.  When USEC is negative, the command begins that long after the tracker, which

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * hold-counters [-n N] [-d SECONDS] COMMAND [ARGUMENT...] - run a command while all hardware counters
- * of all CPUs are held, or N of each, -d: only after so long, but before those it has then: a
- * foreign program, without libcpc, that others must live with and must not disturb.
+ * hold-counters [-n N] [-d SECONDS] COMMAND [ARGUMENT...] - run a command while all
+ * hardware counters of all CPUs are held, with -n only N of each.  With -d they are taken
+ * only after so long, but before the command can have them.  This is a program without
+ * libcpc, which others must live with and must not disturb.
  *
  * Known: the counters are pinned and CPU-wide, cycles and, on all but one, instructions.
  * Exit status: the command's; 112 when counters of ours did not count all the time, or not

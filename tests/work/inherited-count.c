@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * inherited-count COMMAND [ARGUMENT...] - what a command and all that it makes count together, by an event
- * that they inherit, without following them: instructions and page faults in user mode.
+ * inherited-count COMMAND [ARGUMENT...] - count instructions and page faults of a command
+ * and its descendants together, in user mode, by events that they inherit.
  *
  * Known: two numbers on standard output, the first 0 where there is no PMU, when all of them
  * have ended.  Exit status 0.

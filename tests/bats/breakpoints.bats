@@ -10,10 +10,7 @@ load helpers
 
 setup() {
 	common_setup
-	[[ $(uname -m) == x86_64 || $(uname -m) == aarch64 ]] || skip "not tried on this CPU"
-	if ! cputrack -c "$(x main)" -o "$T/probe" "$WORK/symbols" 1 2>"$T/probe.err"; then
-		skip "no breakpoints here: $(cat "$T/probe.err")"
-	fi
+	need breakpoint
 }
 
 # An event: calls of a function, writes to a variable.
@@ -110,6 +107,7 @@ ticks_of() {
 }
 
 @test "attached: counted from there on, also when the program was removed" {
+	need attach
 	for program in symbols symbols-fixed symbols-static; do
 		cp "$WORK/$program" "$T/gone"
 		cp "$WORK/libsymbols.so" "$T"
@@ -131,6 +129,7 @@ ticks_of() {
 }
 
 @test "attached, and the symbol is not there: an error at once, the program runs on" {
+	need attach
 	start prog "$WORK/symbols" -w 1
 	eventually said prog ready
 	go -1 cputrack -o "$ROWS" -c "$(x nowhere)" -p "${PIDS[prog]}"

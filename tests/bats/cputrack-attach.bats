@@ -8,6 +8,11 @@
 
 load helpers
 
+setup() {
+	common_setup
+	need attach
+}
+
 teardown() {
 	[ -z "${FREEZER-}" ] || echo THAWED >"$FREEZER/freezer.state"
 	common_teardown

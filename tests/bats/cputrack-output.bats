@@ -88,8 +88,8 @@ header() {
 
 @test "-t: cycles are those in which the LWP ran" {
 	track -0 -T 0 -t -c task-clock "$WORK/spin" 0.2
-	# between 100 MHz and 20 GHz
-	rows_of exit | awk '{ exit !($4 > $5 / 10 && $4 < $5 * 20) }'
+	# between 1 MHz, as a timer of Arm may have, and 20 GHz
+	rows_of exit | awk '{ exit !($4 > $5 / 1000 && $4 < $5 * 20) }'
 }
 
 @test "the table goes to standard output unless -o says where" {
@@ -169,6 +169,7 @@ header() {
 }
 
 @test "a full disk while attached: cputrack ends with status 1, the program runs on" {
+	need attach
 	[ -c /dev/full ] || skip "there is no /dev/full"
 	start crowd "$WORK/thread-pool" 3
 	eventually said crowd ready
@@ -203,6 +204,7 @@ with_closed_pipe() {
 }
 
 @test "a closed pipe while attached: the program runs on" {
+	need attach
 	start crowd "$WORK/thread-pool" 3
 	eventually said crowd ready
 	with_closed_pipe cputrack -T 0.05 -c page-faults -p "${PIDS[crowd]}"
@@ -231,6 +233,7 @@ with_closed_pipe() {
 }
 
 @test "rows are there when they happen, however long an interval is" {
+	need attach
 	for interval in 0 600; do
 		start ct cputrack -T "$interval" -c page-faults "$WORK/thread-pool" 2
 		eventually grep -q ' lwp_create ' "$T/ct.out"

@@ -170,6 +170,7 @@ more_ticks() {
 }
 
 @test "^Z does not stop a cputrack that is attached: its process would hang" {
+	need attach
 	start crowd "$WORK/thread-pool" 3
 	eventually said crowd ready
 	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults -p "${PIDS[crowd]}"
@@ -246,6 +247,7 @@ untracked() {
 }
 
 @test "cputrack killed: an attached program goes on" {
+	need attach
 	start crowd "$WORK/thread-pool" 10
 	eventually said crowd ready
 	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults -p "${PIDS[crowd]}"
@@ -261,6 +263,7 @@ untracked() {
 }
 
 @test "cputrack killed while an attached program is being stopped: it can be continued" {
+	need attach
 	start crowd "$WORK/thread-pool" 10
 	eventually said crowd ready
 	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults -p "${PIDS[crowd]}"

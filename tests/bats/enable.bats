@@ -11,15 +11,13 @@ load helpers
 
 # Sets $EVENTS: page faults, and calls of hit() where there are breakpoints.
 set_events() {
-	local spec
-	spec=page-faults,breakpoint/addr=$("$WORK/enable-disable")/
 	EVENTS=page-faults
 	PICS=(0)
-	if cputrack -c "$spec" -o "$T/probe" true 2>/dev/null; then
-		EVENTS=$spec
+	if "$WORK/probe" breakpoint; then
+		EVENTS+=,breakpoint/addr=$("$WORK/enable-disable")/
 		PICS+=(1)
 	else
-		echo "# page faults only: no breakpoints here" >&3
+		echo "# skipped: calls of hit(): no breakpoints here" >&3
 	fi
 }
 
@@ -37,7 +35,7 @@ set_events() {
 
 @test "started on, threads count until they switch off" {
 	set_events
-	[ ${#PICS[@]} -eq 2 ] || skip "no breakpoints here"
+	need breakpoint
 	track -0 -T 0 -c "$EVENTS" "$WORK/enable-disable" -n 10 -t 4 50
 	for lwp in 2 3 4 5; do
 		[ "$(sum_of lwp_exit "$lwp" 1)" -eq $((600 * (lwp - 1))) ]
@@ -66,6 +64,7 @@ set_events() {
 }
 
 @test "attached with -p, off and on" {
+	need attach
 	set_events
 	for off in "" --start-disabled; do
 		rm -f "$ROWS"

@@ -32,6 +32,7 @@ need_users() {
 	need_root
 	PLACE=$(mktemp -d "${TMPDIR:-/tmp}/cpc-excl.XXXXXX")
 	chmod 755 "$PLACE"
+	need_reachable "$PLACE"
 	cp "$CPC_BUILD/cputrack" "$CPC_BUILD/cpustat" "$CPC_BUILD/tests/test_exclusive" \
 		"$WORK/forge-claims" "$WORK/probe" "$PLACE"
 	cp "$(command -v cat)" "$PLACE/setuid"
@@ -125,6 +126,7 @@ refused_by() {
 }
 
 @test "a running cputrack is invalidated, says so for each LWP, and goes on to the end" {
+	need attach
 	start crowd "$WORK/thread-pool" 3
 	eventually said crowd ready
 	pid=${PIDS[crowd]}

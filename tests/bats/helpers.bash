@@ -12,8 +12,10 @@ bats_require_minimum_version 1.5.0
 CPC_BUILD=$(realpath "${CPC_BUILD:-$BATS_TEST_DIRNAME/../../build}")
 WORK=$CPC_BUILD/tests/work
 TRACING=/sys/kernel/tracing
-export LC_ALL=C TZ=UTC
-PATH=$CPC_BUILD:$PATH
+# What is tested depends neither on settings of the user, nor on a PATH without sbin.
+export LC_ALL=C TZ=UTC XDG_CONFIG_HOME=/nonexistent
+unset CPC_EVENTS LIBPFM_FORCE_PMU LIBPFM_ENCODE_INACTIVE DEBUGINFOD_URLS MAKEFLAGS MAKELEVEL
+PATH=$CPC_BUILD:$PATH:/usr/sbin:/sbin
 # shellcheck source=tests/bats/tables.sh
 . "$BATS_TEST_DIRNAME/tables.sh"
 
@@ -29,6 +31,12 @@ need() {
 
 need_root() {
 	[ "$(id -u)" = 0 ] || skip "only root can do this"
+}
+
+# Directory $1 can be reached by other users; TMPDIR says where it is.
+need_reachable() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$1" ||
+		skip "other users cannot reach $1"
 }
 
 need_command() {

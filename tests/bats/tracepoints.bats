@@ -66,6 +66,7 @@ reach() {
 }
 
 @test "attached: exactly what happens from then on" {
+	need attach
 	start crowd "$WORK/thread-pool" -s 100 10
 	eventually said crowd ready
 	tell crowd g

@@ -15,6 +15,7 @@ setup() {
 	# Where an ordinary user can reach the programs: a build directory may be private.
 	PLACE=$(mktemp -d "${TMPDIR:-/tmp}/cpc-user.XXXXXX")
 	chmod 755 "$PLACE"
+	[ "$(id -u)" != 0 ] || need_reachable "$PLACE"
 	cp "$CPC_BUILD/cputrack" "$CPC_BUILD/cpustat" "$WORK/touch-pages" "$WORK/threads" \
 		"$WORK/thread-pool" "$WORK/forks" "$WORK/print-ids" "$WORK/probe" "$WORK/symbols" "$PLACE"
 	AS_USER=(env PATH="$PLACE:$PATH")
@@ -59,6 +60,11 @@ names_the_remedy() {
 	grep -q 'sysctl' <<<"$stderr" || grep -q 'kernel[./]perf_event_paranoid' <<<"$stderr"
 }
 
+user_needs() {
+	why=$(as_user "$PLACE/probe" "$1") || skip "an ordinary user cannot do that here: $why"
+}
+
+# For tests of refusals: an ordinary user may not do THING.
 need_paranoid() {
 	if as_user "$PLACE/probe" "$1" >/dev/null; then
 		skip "ordinary users may do that here (perf_event_paranoid $PARANOID)"
@@ -84,6 +90,7 @@ need_paranoid() {
 }
 
 @test "breakpoints by symbol, of the program and of its libraries" {
+	user_needs breakpoint
 	b=breakpoint/addr
 	user -0 cputrack -T 0 -c "$b=called/,$b=lib_called/,$b=getppid/" "$PLACE/symbols" 10 1
 	[ "$(rows_of exit)" = "0 1 exit 20 27 20" ]
@@ -91,6 +98,7 @@ need_paranoid() {
 }
 
 @test "attaching to one's own process" {
+	user_needs attach
 	start crowd "${AS_USER[@]}" "$PLACE/thread-pool" 5
 	eventually said crowd ready
 	user -0 cputrack -T 0.05 -N 2 -c page-faults -p "${PIDS[crowd]}"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * enable-signals MODE N - have SIGURG and SIGWINCH to do with while calling cpc_enable() and
- * cpc_disable(), which ring with one of the two.
+ * enable-signals MODE N - use SIGURG and SIGWINCH while calling cpc_enable() and
+ * cpc_disable(), which send one of the two to the calling thread.
  *
  *   threads  another thread sends this one N times SIGURG, which has a handler
  *   process  another thread sends this process N times both, and both have handlers
@@ -141,15 +141,23 @@ static void pending(bool handlers, bool own)
 	n = 1; /* is to come */
 }
 
+/*
+ * One alarm at a time: where a bracket takes longer than the interval, as under strace, an
+ * interval timer would leave no time for anything but its handler.
+ */
 static void in_handler(void)
 {
-	struct itimerval every = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
+	struct itimerval once = {.it_value = {0, 200}};
+	long seen = -1;
 
 	handle(SIGALRM, count_bracket);
-	setitimer(ITIMER_REAL, &every, NULL);
-	while (came[SIGALRM] < n)
+	while (came[SIGALRM] < n) {
+		if (came[SIGALRM] != seen) {
+			seen = came[SIGALRM];
+			setitimer(ITIMER_REAL, &once, NULL);
+		}
 		bracket();
-	setitimer(ITIMER_REAL, &never, NULL);
+	}
 	came[SIGURG] = came[SIGWINCH] = n;
 }
 

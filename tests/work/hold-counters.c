@@ -3,8 +3,8 @@
 /*
  * hold-counters [-n N] [-d SECONDS] COMMAND [ARGUMENT...] - run a command while all
  * hardware counters of all CPUs are held, with -n only N of each.  With -d they are taken
- * only after so long, but before the command can have them.  This is a program without
- * libcpc, which others must live with and must not disturb.
+ * after so long: those of a CPU go before those of LWPs, which the command may have by
+ * then.  This program does without libcpc, as others that count on the same machine.
  *
  * Known: the counters are pinned and CPU-wide, cycles and, on all but one, instructions.
  * Exit status: the command's; 112 when counters of ours did not count all the time, or not
@@ -74,7 +74,7 @@ static bool undisturbed(const struct cpu *cpu, int id)
 	for (unsigned i = 2; good && i < cpu->n; i++)
 		good = got.value[i] == got.value[1];
 	if (!good)
-		fprintf(stderr, "holder: disturbed on CPU %d\n", id);
+		fprintf(stderr, "hold-counters: disturbed on CPU %d\n", id);
 	return good;
 }
 

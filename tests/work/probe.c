@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * probe soft|kernel|cpu|pmu|breakpoint|ptrace - can this machine, and this user, do that?
+ * probe soft|kernel|cpu|pmu|breakpoint|ptrace|attach - can this machine, and this user, do that?
  *
  *   soft        count one's own page faults in user mode
  *   kernel      count one's own context switches, which happen in the kernel
@@ -9,6 +9,7 @@
  *   pmu         count one's own cycles on a hardware counter
  *   breakpoint  count execution of an address, and writes to a variable
  *   ptrace      trace a child
+ *   attach      trace another process of the same user, which is no descendant
  *
  * Known: exit status 0 when it can; else 1 and the reason on standard output.  Tests
  * that need the thing are skipped with that reason.
@@ -69,10 +70,16 @@ static int try_breakpoints(void)
 	return error != 0 ? error : try_breakpoint(HW_BREAKPOINT_W, &variable, sizeof(variable));
 }
 
-static int try_ptrace(void)
+static int seize(pid_t pid)
 {
-	int error = 0;
-	pid_t pid = fork();
+	return ptrace(PTRACE_SEIZE, pid, NULL, NULL) == -1 ? errno : 0;
+}
+
+/* Trace a child; or, for `attach`, have another child trace it. */
+static int try_ptrace(bool attach)
+{
+	int error, status;
+	pid_t pid = fork(), tracer;
 
 	if (pid == -1)
 		return errno;
@@ -81,8 +88,16 @@ static int try_ptrace(void)
 		for (;;)
 			pause();
 	}
-	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) == -1)
-		error = errno;
+	if (attach) {
+		tracer = fork();
+		if (tracer == 0)
+			_exit(seize(pid));
+		if (tracer == -1 || waitpid(tracer, &status, 0) != tracer)
+			broken("fork");
+		error = WEXITSTATUS(status);
+	} else {
+		error = seize(pid);
+	}
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return error;
@@ -105,7 +120,9 @@ int main(int argc, char *argv[])
 	} else if (strcmp(what, "breakpoint") == 0) {
 		error = try_breakpoints();
 	} else if (strcmp(what, "ptrace") == 0) {
-		error = try_ptrace();
+		error = try_ptrace(false);
+	} else if (strcmp(what, "attach") == 0) {
+		error = try_ptrace(true);
 	} else {
 		errno = EINVAL;
 		broken(what);

@@ -339,31 +339,6 @@ check_cpustat_format() {
 	END { exit failed }' "$1"
 }
 
-# The total rows of a table of cpustat are exactly the sums of its tick rows, per
-# spec and counter; their cpu column holds the number of CPUs, $2.
-check_totals() {
-	awk -v cpus="$2" '
-	$3 != "tick" && $3 != "total" { next }
-	{
-		spec = ""; n = NF
-		at = index($0, "#")
-		if (at) { spec = substr($0, at); n = split(substr($0, 1, at - 1), w, " ") }
-	}
-	$3 == "tick" { for (i = 4; i <= n; i++) sum[spec, i] += $i }
-	$3 == "total" {
-		totals[spec]++
-		if ($2 != cpus) { print "not the number of CPUs: " $0; failed = 1 }
-		for (i = 4; i <= n; i++) if ($i != sum[spec, i]) {
-			print "the ticks add up to " sum[spec, i] ": " $0; failed = 1
-		}
-	}
-	END {
-		for (spec in totals) { seen++; if (totals[spec] != 1) failed = 1 }
-		if (!seen) { print "no total row"; failed = 1 }
-		exit failed
-	}' "$1"
-}
-
 # ------------------------------------------------------------------ perf stat
 
 # The value of the first event in a file written by perf stat -x, -o.

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# tables.sh - is a table of cputrack right?  For a POSIX shell, so that the emulated machine
-# asks the same.  $ROWS names the table unless it is an argument.
+# tables.sh - is a table of cputrack or cpustat right?  For a POSIX shell, so that the emulated
+# machine asks the same.  $ROWS names the table of cputrack unless it is an argument.
 
 # A table of cputrack as plain words: "PID LWP EVENT COUNT... [# COMMENT]", PID 0
 # without -f; a row without counts has none.
@@ -129,4 +129,30 @@ check_life() {
 		for (pid in born) if (!gone[pid]) { print "no exit row of " pid; failed = 1 }
 		exit failed
 	}'
+}
+
+# The total rows of a table of cpustat, $1, are exactly the sums of its tick rows, per spec
+# and counter; their cpu column holds the number of CPUs, $2.
+check_totals() {
+	awk -v cpus="$2" '
+	$3 != "tick" && $3 != "total" { next }
+	{
+		at = index($0, "#")
+		spec = at ? substr($0, at) : ""
+		sub(/ *# incomplete$/, "", spec)
+		n = split(at ? substr($0, 1, at - 1) : $0, w, " ")
+	}
+	$3 == "tick" { for (i = 4; i <= n; i++) sum[spec, i] += $i }
+	$3 == "total" {
+		totals[spec]++
+		if ($2 != cpus) { print "not " cpus " CPUs: " $0; failed = 1 }
+		for (i = 4; i <= n; i++) if ($i != sum[spec, i] + 0) {
+			print "the ticks add up to " sum[spec, i] ": " $0; failed = 1
+		}
+	}
+	END {
+		for (spec in totals) { seen++; if (totals[spec] != 1) failed = 1 }
+		if (!seen) { print "no total row"; failed = 1 }
+		exit failed
+	}' "$1"
 }

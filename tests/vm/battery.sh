@@ -9,13 +9,12 @@
 # alone, followed from its start, and with cputrack attached in its midst, at moments that
 # SEED draws.  scripts/stress does the same on the host.  By hand, from the top:
 #
-#   tests/vm/vm -k 6.12 -n 2 -m 1024 -t 3000 -f tests/work/battery -f tests/bats/tables.sh battery.sh
+#   tests/vm/vm -k 6.12 -n 2 -m 1024 -t 3000 -f tests/work/battery battery.sh
 #
 # All of it takes 5 minutes, and with -i none, where the CPUs run at the same time, a multiple.
 # shellcheck disable=SC1091,SC2154 # files of their own, and what they set
 # shellcheck disable=SC2016,SC2086 # for awk; a line of the battery is words
 . ./check.sh
-. ./tables.sh
 
 times=1 seed=1
 while getopts n:s: opt; do
@@ -153,7 +152,7 @@ while [ $times -gt 0 ]; do
 	while read -r flags calls command <&3; do
 		reason=$(lacks $command)
 		if [ -n "$reason" ]; then
-			echo "     $command is left out: it needs $reason"
+			echo "skipped: $command needs $reason"
 			continue
 		fi
 		input=

@@ -15,5 +15,6 @@ load helpers
 	# No definitions but those of the table.
 	go -0 "${TRACEFS[@]}" env -u CPC_EVENTS XDG_CONFIG_HOME="$T" PATH="$WORK:$PATH" \
 		"$BATS_TEST_DIRNAME/../specs/run"
+	sed -n 's/^skipped: /# &/p' <<<"$output" >&3
 	[ "$(sed -n 's/ rows, 0 failed.*//p' <<<"$output")" -ge 150 ]
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Breakpoints by symbol of the tracked program: what symbols.c says is known.
+# Breakpoints at symbols of the tracked program; tests/work/symbols.c tells the known counts.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -114,7 +114,7 @@ ticks_of() {
 		start prog "$T/gone" -w 100 2
 		eventually said prog ready
 		rm -f "$T/gone" "$ROWS"
-		# Only the kernel's own link leads there then.
+		# The files can then be opened by /proc/PID/map_files only, which takes root.
 		[ "$(id -u)" != 0 ] || rm "$T/libsymbols.so"
 		start ct cputrack -v -T 0 -o "$ROWS" -c "$(x called),$(x lib_called),$(x getppid)" \
 			-p "${PIDS[prog]}"
@@ -173,7 +173,7 @@ ticks_of() {
 		own|'own' of '/*/symbols-static' is thread-local, each thread has its own
 		chosen|'chosen' of '/*' is chosen among several functions when the program starts (IFUNC); *
 	EOF
-	# In a library this is found out when that is mapped.
+	# In a library that shows when it is mapped.
 	track -1 -T 0 -c "$(x chosen)" "$WORK/symbols" 1
 	[[ $stderr == "cputrack: init_lwp: can't bind perf counters to lwp1 - "*"(IFUNC)"* ]]
 	[ "$(counts exit)" = "- # incomplete" ]

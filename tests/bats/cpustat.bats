@@ -30,7 +30,7 @@ ticks() {
 	grep -c ' tick ' "$ROWS" || true
 }
 
-# Every CPU of ours, and no other, has $1 tick rows, and in each sample they are sorted.
+# Exactly our CPUs have tick rows, $1 each, and each sample is sorted by CPU.
 check_cpus() {
 	diff <(cpus | awk -v n="$1" '{ print n, $1 }') \
 		<(awk '$3 == "tick" { print $2 }' "$ROWS" | sort -n | uniq -c | awk '{ print $1, $2 }')
@@ -163,7 +163,7 @@ counts() {
 	[ "$(grep -Ecx '[0-9]+' "$ROWS")" -eq 3 ]
 	grep -Ex '[0-9]+' "$ROWS" | awk -v a="$before" -v b="$after" \
 		'$1 < a || $1 > b { print; failed = 1 } END { exit failed }'
-	# each followed by the rows of its sample
+	# each before the rows of its sample
 	awk '/^[0-9]+$/ { due = 1; next } $3 == "tick" { if (!due && $2 <= last) exit failed = 1; due = 0; last = $2 } END { exit failed }' "$ROWS"
 	check_cpustat_format "$ROWS"
 	check_totals "$ROWS" "$CPUS"
@@ -212,7 +212,7 @@ counts() {
 	sample -0 -p 0.5 -c page-faults -c context-switches 0.05 2
 	check_cpus 4
 	check_totals "$ROWS" "$CPUS"
-	# between the samples of one spec lies a period
+	# the samples of one spec are a period apart
 	awk -v cpu="$(cpus | head -n1)" '$3 == "tick" && $2 == cpu && $NF == "page-faults" {
 		if (last != "" && $1 - last < 0.4) { print last, $1; failed = 1 }
 		last = $1
@@ -348,7 +348,7 @@ idle_threads() {
 	[ -e /sys/bus/event_source/devices/msr/events/tsc ] || skip "this kernel has no msr/tsc/"
 	sample -0 -t -c msr/tsc/ 0.3 2
 	check_cpus 2
-	# The column of -t is made of the time by CLOCK_MONOTONIC that the event was on.
+	# The column of -t is computed from the time for which the event was on.
 	awk '$3 == "tick" || $3 == "total" {
 		rows++
 		if ($5 < 0.99 * $4 || $5 > 1.01 * $4) { print; failed = 1 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# cputrack -p: attaching to what runs, and leaving it as it was.
+# cputrack -p: attaching to running processes, and detaching without a trace.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -19,7 +19,7 @@ teardown() {
 	[ -z "${FREEZER-}" ] || rmdir "$FREEZER"
 }
 
-# The first `g` warms stacks up; from then on a round is exactly PAGES * N faults.
+# The first `g` touches the stacks; each later one is exactly PAGES * N faults.
 warm_crowd() {
 	start crowd "$WORK/thread-pool" "$@"
 	eventually said crowd ready
@@ -44,7 +44,7 @@ ticks_reach() {
 	[ "$(sum_of tick)" -ge "$1" ]
 }
 
-# The crowd is as it was: not traced, not stopped, does its $1-th round and ends well.
+# The program is not traced and not stopped, does its $1-th round, and ends with status 0.
 crowd_is_well() {
 	[ "$(state "${PIDS[crowd]}")" = S ]
 	untraced "${PIDS[crowd]}"
@@ -248,11 +248,11 @@ both_ticked() {
 	rows_of detach | awk -v pid="${PIDS[crowd]}" '$2 != pid { exit 1 }'
 	crowd_is_well 2
 	track -0 --tid -fe -T 0 -c page-faults sh -c "'$WORK/threads' 2; '$WORK/exec-thread' 0"
-	# of each process the first LWP has the id of the process
+	# the first LWP of a process has the process id
 	rows_of exit | awk '$1 != $2 { exit 1 }'
 	rows_of fork | awk '$1 != $2 { exit 1 }'
 	rows_of lwp_exit | awk '$1 == $2 { exit 1 }'
-	# the thread that executed is named as it was
+	# the thread that executed keeps its id up to the exec
 	[ "$(rows_of exec | awk '$1 != $2' | wc -l)" -eq 1 ]
 }
 
@@ -346,7 +346,7 @@ ticked_at_least() {
 	[ "$(sum_of exit)" -ge 700 ]
 }
 
-# cputrack -p PID says why not, on one line that matches $2, with status 1.
+# cputrack -p $1 is refused: status 1, and one line that matches $2.
 refused() {
 	go -1 cputrack -c page-faults -p "$1"
 	[ -z "$output" ]
@@ -435,7 +435,7 @@ switches() {
 	awk '/_ctxt_switches/ { s += $2 } END { print s }' "/proc/$1/status"
 }
 
-# Process $1 still runs: not traced, none of its LWPs stopped, and it gets on.
+# Process $1 is not traced and makes progress.
 gets_on() {
 	local before
 	eventually untraced "$1"

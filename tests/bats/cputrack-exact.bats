@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# The page faults of each life that tests/work/exact.rows tells of, to the last one.
+# Exact page faults of each LWP and image in the scenarios of tests/work/exact.rows.
 
 # shellcheck disable=SC2030,SC2031,SC2153,SC2154 # run sets status, output, stderr
 
@@ -39,7 +39,7 @@ exactly() {
 		check_sums
 }
 
-# Quiet unless something is wrong.
+# Runs a command; its output is shown only when it fails.
 quietly() {
 	"$@" >"$T/log" 2>&1 || { cat "$T/log" && false; }
 }
@@ -82,7 +82,7 @@ quietly() {
 }
 
 @test "detached: up to there" {
-	# Its second half is nobody's.
+	# Its second half happens after the detach.
 	start ct cputrack -T 1 -N 1 -c "$SPEC" -o "$ROWS" "$WORK/exact" halves
 	eventually grep -q detach "$ROWS"
 	hang_up ct
@@ -143,7 +143,7 @@ total() {
 		mapfile -t theirs < <(awk -F, '!/^#/ && NF > 2 { print $1 }' "$T/perf")
 		echo "$scenario: cputrack $(total 0) $(total 1), perf ${theirs[*]}"
 		[ "$(total 0)" -eq "${theirs[0]}" ]
-		# Where the stack is, which without randomization is the same for all, decides how many.
+		# How many depends on the address of the stack, the same for all without randomization.
 		if [ -n "$SECOND" ] && [ ${#STILL[@]} -gt 0 ]; then
 			: "${first:=$((theirs[1] - $(total 1)))}"
 			[ $((theirs[1] - $(total 1))) -eq "$first" ]

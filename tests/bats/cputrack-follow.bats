@@ -74,7 +74,7 @@ median() {
 	if "$WORK/probe" kernel; then
 		events=page-faults,context-switches
 	fi
-	# the same environment for both: its size decides about a page of every stack
+	# the same environment for both: its size may take another page of each stack
 	command=(env -i PATH=/usr/bin:/bin sh -c 'ls | sort | wc -l')
 	ours=() theirs=()
 	for _ in 1 2 3; do
@@ -103,8 +103,8 @@ median() {
 		'touch-pages threads forks execs: %: %.o\n\tgcc -pthread -o $@ $<\n' \
 		>"$T/project/Makefile"
 	still
-	# On one CPU: on two, compilers find pages of their file locked by each other, and take
-	# a fault more for each.  The same environment for both: as above.
+	# On one CPU: two compilers lock pages of the same file, and each page that one finds
+	# locked is another fault.  The same environment for both: as above.
 	command=(taskset -c "$(cpus | head -n 1)" env -i PATH=/usr/bin:/bin
 		make -s -C "$T/project" -j2)
 	"${STILL[@]}" "${command[@]}"

@@ -182,7 +182,7 @@ header() {
 	[ "$status" -eq 0 ]
 }
 
-# Run with a standard output that is a pipe without a reader.
+# Run with a pipe without a reader as standard output.
 with_closed_pipe() {
 	local both write
 	mkfifo "$T/pipe"

@@ -110,7 +110,7 @@ load helpers
 	[ "$(count_of exit)" -eq 1 ]
 }
 
-# The process `catch` whose tracker writes our table.
+# The catch-signals process whose tracer writes our table.
 pid_of_catch() {
 	local link
 	link=$(find /proc/[0-9]*/fd -lname "$(realpath "$ROWS")" 2>/dev/null | head -n1)

@@ -146,7 +146,7 @@ more_ticks_of() {
 	check_exit
 	check_sums
 	[ "$(sum_of lwp_exit)" -ge 4000 ]
-	# what an LWP did in its intervals is part of what it did in all
+	# the ticks of an LWP are part of its total
 	table | awk '
 		$3 == "tick" { t[$2] += $4 }
 		$3 == "fini_lwp" && t[$2] > $4 { print t[$2] " in ticks: " $0; failed = 1 }

@@ -8,7 +8,7 @@
 
 load helpers
 
-# same COMMAND...: what it writes and returns is the same, to the byte, when it is tracked.
+# same COMMAND...: tracked, it writes and returns exactly the same.
 same() {
 	mkdir -p "$T/place"
 	cd "$T/place" || return 1
@@ -111,7 +111,7 @@ END
 		git diff --exit-code HEAD HEAD~1 >/dev/null'
 }
 
-# Its libraries, whose bytes do not depend on who is looking; make's own words come in any order.
+# The binaries are compared, not the output: make prints in any order.
 @test "a real package, configured and made with make -j2: this one" {
 	need_command cmake make
 	# shellcheck disable=SC2016 # for the inner shell
@@ -142,7 +142,7 @@ sleep 0.05 & a=$!
 wait $b; ok $? 9
 wait $a; ok $? 0
 sh -c 'kill -STOP $$; exit 6' & c=$!
-# Whether it is stopped yet cannot be seen: tracked, it also is at its birth and its exec.
+# A loop: whether it has stopped itself cannot be seen, since ptrace stops look the same.
 >going; while [ -e going ]; do kill -CONT $c; sleep 0.02; done & d=$!
 wait $c; ok $? 6
 rm going; wait $d
@@ -181,7 +181,7 @@ END
 	done
 }
 
-# Of a limit that may be "unlimited" or "max".
+# The number of a limit that may be "unlimited" or "max".
 number_or_million() {
 	if [[ $1 =~ ^[0-9]+$ ]]; then
 		echo "$1"
@@ -228,7 +228,7 @@ at_most() {
 	[ "$(sum_of exit)" -le $((3 * lwps + 50)) ]
 }
 
-# instructions N: those that cputrack takes for N threads that are all there at once.
+# instructions N: sets $n to the instructions that cputrack takes for N threads at once.
 instructions() {
 	go -0 valgrind --tool=callgrind --callgrind-out-file=/dev/null "$CPC_BUILD/cputrack" \
 		-fe -T 0 -c page-faults -o "$ROWS" "$WORK/thread-pool" "$1" </dev/null >/dev/null
@@ -252,8 +252,8 @@ has_rows() {
 	[ "$(grep -c " $1 " "$ROWS")" -ge "$2" ]
 }
 
-# cputrack is killed at any moment: nothing of COMMAND may be left, whether it was started
-# or attached to.  CPC_KILLS says how often.  (run changes i.)
+# cputrack is killed at a random moment, CPC_KILLS times: nothing of COMMAND is left behind,
+# whether started or attached to.  (The loop variable is not i, which run changes.)
 killed_at_any_moment() {
 	local nth
 	for ((nth = 0; nth < ${CPC_KILLS:-4}; nth++)); do

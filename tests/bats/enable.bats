@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# cpc_enable() and cpc_disable() in the tracked program: what is between them is
-# counted, to the last event, and nothing else.
+# cpc_enable() and cpc_disable() in the tracked program: exactly the events between them are
+# counted.
 
 # shellcheck disable=SC2030,SC2031,SC2153,SC2154 # run sets status, output, stderr
 
@@ -106,7 +106,7 @@ turned() {
 	finish ct
 	[ "$status" -eq 0 ]
 	check_format
-	# What falls between two turns is not counted.
+	# Events between two turns are not counted.
 	sum=$(sum_of tick)
 	[ "$sum" -gt 0 ]
 	[ "$sum" -le 300 ]
@@ -123,8 +123,8 @@ turned() {
 	[ "$output" = "cpc_disable: Invalid argument" ]
 }
 
-# signals_meet_brackets MODE WANTED PREFIX...: its signals come as often as they should, and its brackets
-# are as wanted.
+# signals_meet_brackets MODE RESULT PREFIX...: each signal is delivered as often as it was sent,
+# and RESULT is told of the brackets.
 signals_meet_brackets() {
 	local mode=$1 want=$2 urg=500 winch=500
 	shift 2

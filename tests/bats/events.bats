@@ -9,7 +9,7 @@
 
 load helpers
 
-# Breakpoints can be had, and hit() and `stored` of hits are at $HIT and $STORED.
+# Sets $HIT and $STORED, the addresses of hit() and `stored` in function-calls.
 need_breakpoints() {
 	need breakpoint
 	read -r HIT STORED < <("$WORK/function-calls")
@@ -177,7 +177,7 @@ definitions() {
 	need kernel
 	[ -e /sys/bus/event_source/devices/msr/events/tsc ] || skip "this kernel has no msr/tsc/"
 	track -0 -t -T 0 -c msr/tsc/,msr/event=0/ "$WORK/spin" 0.3
-	# The cycles of -t are made of the time that the LWP ran: the same within 1 %.
+	# The cycles of -t are computed from the time that the LWP ran: the same within 1 %.
 	table | awk '
 		$3 == "exit" { a = $4; b = $5; c = $6; seen = 1 }
 		function near(x, y) { return x > 0.99 * y && x < 1.01 * y }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Who counts a CPU does so alone: cpustats of root and of others, cputrack beside them,
-# processes that are killed, and users who want to harm.
+# One program at a time counts a CPU: cpustat by root and by others, cputrack beside it,
+# owners that are killed, and users who attack the claims.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -27,7 +27,7 @@ teardown() {
 	fi
 }
 
-# Where users other than root can reach the programs, and how they are run there.
+# Copies the programs to where other users can reach them, and sets how they are run there.
 need_users() {
 	need_root
 	PLACE=$(mktemp -d "${TMPDIR:-/tmp}/cpc-excl.XXXXXX")
@@ -145,7 +145,7 @@ refused_by() {
 		grep -qx "cputrack: $pid/$lwp: perf counter contents invalidated" "$T/ct.err"
 	done
 	[ "$(wc -l <"$T/ct.err")" -eq 4 ]
-	# what was told before is in the total
+	# counts that were shown before are in the total
 	cp "$T/ct.out" "$ROWS"
 	check_format
 	[ "$(rows_of exit | awk '{ print $NF }')" = incomplete ]

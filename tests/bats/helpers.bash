@@ -12,7 +12,7 @@ bats_require_minimum_version 1.5.0
 CPC_BUILD=$(realpath "${CPC_BUILD:-$BATS_TEST_DIRNAME/../../build}")
 WORK=$CPC_BUILD/tests/work
 TRACING=/sys/kernel/tracing
-# What is tested depends neither on settings of the user, nor on a PATH without sbin.
+# Settings of the user do not matter; sbin may be missing in the PATH.
 export LC_ALL=C TZ=UTC XDG_CONFIG_HOME=/nonexistent
 unset CPC_EVENTS LIBPFM_FORCE_PMU LIBPFM_ENCODE_INACTIVE DEBUGINFOD_URLS MAKEFLAGS MAKELEVEL
 PATH=$CPC_BUILD:$PATH:/usr/sbin:/sbin
@@ -46,21 +46,21 @@ need_command() {
 	done
 }
 
-# need_unsanitized WHY: our programs and libraries are as users have them.
+# need_unsanitized WHY: skip in a sanitized build.
 need_unsanitized() {
 	if grep -q __asan_init "$CPC_BUILD/cputrack"; then
 		skip "$1"
 	fi
 }
 
-# script(1) can have a terminal.
+# script(1) can open a terminal.
 need_terminal() {
 	need_command script
 	script -q -e -c true /dev/null >"$T/script.out" 2>&1 </dev/null ||
 		skip "script(1) gets no terminal: $(head -n1 "$T/script.out")"
 }
 
-# perf(1) is there and counts.
+# perf(1) is installed and can count.
 need_perf() {
 	need_command perf
 	perf stat -x, -e page-faults:u -o "$T/perf.probe" true 2>"$T/perf.err" ||
@@ -105,7 +105,7 @@ still() {
 
 # ------------------------------------------------------------------ running
 
-# Every test: a directory T, a file ROWS for a table, no processes.
+# For every test: a directory T, and a name for a table, ROWS.
 common_setup() {
 	T=$BATS_TEST_TMPDIR
 	ROWS=$T/rows
@@ -247,7 +247,7 @@ said() {
 	[ "$(grep -cx -- "$2" "$T/$1.out")" -ge "${3:-1}" ]
 }
 
-# The kernel's word for the state of a process: R S D T t Z; nothing when it is gone.
+# The state letter of a process: R S D T t Z; nothing when there is no such process.
 state() {
 	sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null || true
 }
@@ -310,8 +310,8 @@ expand_list() {
 	done
 }
 
-# Every row of a table of cpustat is what its words give when printed with the
-# formats; -T lines and the header are left out.
+# Every row of a table of cpustat is exactly what its words give when printed with the
+# formats; -T lines are left out.
 check_cpustat_format() {
 	awk '
 	function bad(why) { print why ": \"" $0 "\" is not \"" want "\""; failed = 1 }

@@ -35,8 +35,8 @@ sum_of() {
 	rows_of "$1" "${2-}" | awk -v pic="${3:-0}" '$4 != "#" { s += $(4 + pic) } END { printf "%d\n", s }'
 }
 
-# Every row is, to the last blank, what its own words give when printed with the
-# formats of the specification; times never go back; the event is a known word.
+# Every row is exactly what its words give when printed with the specified formats; times
+# never go back; the event is a known word.
 check_format() {
 	awk '
 	function bad(why) { print "bad row: " why ": \"" $0 "\" is not \"" want "\""; failed = 1 }
@@ -112,7 +112,7 @@ check_life() {
 	NR == 1 { born[$1] = 1 }
 	{
 		if (!born[$1]) bad("a row of an unknown process")
-		# a maker that was killed could not say in time what it made
+		# the fork row of a parent that was killed may come late
 		if (gone[$1] && $3 != "fork") bad("a row after the exit row")
 		if (half[$1] && ($3 != "exec" || $4 != "#")) bad("the second exec row is missing")
 		half[$1] = 0

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Tracepoints: counts that are known to the last one, from the first instruction of an
-# LWP to its last.  getpriority(2) is called by the chores of tests/work only.
+# Tracepoints: exact counts from the first instruction of an LWP to its last.  getpriority(2) is called by the chores of tests/work only.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -248,7 +247,7 @@ lwp_exited() {
 	need_tracepoints sched/sched_switch
 	need_perf
 	# perf counts before cpustat begins and after it ends, and both count all of the
-	# 2000000 switches; what else happens meanwhile is up to the machine.
+	# 2000000 switches; other programs switch meanwhile, too.
 	start perf "${TRACEFS[@]}" perf stat -x, -o "$T/perf" -a -e sched:sched_switch \
 		sh -c 'echo counting; exec cat'
 	eventually said perf counting

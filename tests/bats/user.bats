@@ -52,7 +52,7 @@ user() {
 	return $bad
 }
 
-# The refusal names what is in the way and what would help.
+# The refusal names perf_event_paranoid, its value, and what to change.
 names_the_remedy() {
 	grep -Fq "perf_event_paranoid" <<<"$stderr"
 	grep -Eq -- "(^|[^0-9-])$PARANOID([^0-9]|\$)" <<<"$stderr"
@@ -209,7 +209,7 @@ need_paranoid() {
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	[[ ${stderr_lines[0]} == cputrack:*ids* ]]
 	[ "$(grep -c ' exit ' "$ROWS")" -eq 1 ]
-	# Without -e it is let go at its exec: too late.
+	# Without -e tracking ends at the exec, when the kernel has dropped the privileges.
 	# shellcheck disable=SC2016 # for the inner shell
 	user -0 cputrack -T 0 -c page-faults sh -c 'exec "$0"' "$PLACE/print-ids"
 	grep -qx 'uid 65534 euid 65534' "$ROWS"
@@ -231,7 +231,7 @@ need_paranoid() {
 	need_root
 	chmod 711 "$PLACE/touch-pages"
 	chown 0 "$PLACE/touch-pages"
-	# root watches; the program belongs to another and may not be read by its runner
+	# root tracks it; the user who runs it may not read it
 	go -0 cputrack -o "$ROWS" -e -T 0 -c page-faults \
 		setpriv --reuid=65534 --regid=65534 --clear-groups "$PLACE/touch-pages" 5000
 	cat "$ROWS"

@@ -111,7 +111,7 @@ static void presets(void **state)
 	assert_int_equal(cpc_set_request_preset(cpc, set, 0, 1000000), 0);
 	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
 	assert_true(get(buf, 0) < 1000000);
-	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0); /* starts anew */
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0); /* counts from 0 again */
 	touch();
 	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
 	assert_int_equal(get(buf, 0), get(buf, 1) + 1000000);
@@ -176,7 +176,7 @@ static void assert_written_once(cpc_set_t *set)
 	assert_int_equal(get(buf, 0), 1);
 }
 
-/* A counter of which there are few is free again when its set gives way. */
+/* When another set replaces one, its counters are free again. */
 static void breakpoints(void **state)
 {
 	cpc_t *another = cpc_open(CPC_VER_CURRENT);
@@ -193,13 +193,13 @@ static void breakpoints(void **state)
 		skip_because("no breakpoints here: %s", last_error.text);
 	if (n == ARRAY_SIZE(watched))
 		skip_because("this CPU has %zu breakpoints or more", n);
-	/* The last one is too many, whoever had which. */
+	/* The last one was too many. */
 	assert_int_equal(errno, EINVAL);
 	snprintf(number, sizeof(number), "this CPU has %zu registers", n);
 	assert_non_null(strstr(last_error.text, number));
 	assert_written_once(set);
 
-	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0); /* starts anew */
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0); /* counts from 0 again */
 	assert_written_once(set);
 	more = writes(cpc, n);
 	assert_int_equal(cpc_bind_curlwp(cpc, more, 0), 0);

@@ -99,7 +99,7 @@ static void own_set(void **state)
 		assert_int_equal(counted(set), 5 + i * PAGES);
 	}
 	refused(cpc_set_enable(cpc, set), EINVAL);
-	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0); /* starts anew, and on */
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0); /* counts from 0 again, and is on */
 	touch();
 	assert_int_equal(cpc_disable(cpc), 0);
 	assert_int_equal(counted(set), 5 + PAGES);
@@ -192,7 +192,7 @@ static void cpus(void **state)
 	refused(cpc_set_disable(cpc, set), EINVAL);
 }
 
-/* Somebody who takes all counters of a CPU, more than there are. */
+/* Take all counters of a CPU: pinned events, more than there are counters. */
 static void take_all(int cpu, int *fd, size_t n)
 {
 	struct perf_event_attr attr = {
@@ -228,7 +228,7 @@ static void lost(void **state)
 	CPU_SET((size_t)cpu, &one);
 	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
 
-	/* On when they are taken; what was lost does not come back by itself. */
+	/* Taken while the set is on: its counts stay invalid after the counters are free again. */
 	take_all(cpu, fd, ARRAY_SIZE(fd));
 	refused(cpc_enable(cpc), EAGAIN);
 	for (size_t i = 0; i < ARRAY_SIZE(fd); i++)
@@ -239,7 +239,7 @@ static void lost(void **state)
 	assert_int_equal(cpc_enable(cpc), 0);
 	assert_int_equal(cpc_disable(cpc), 0);
 
-	/* Off, they are nobody's; it shows when they have been on. */
+	/* Taken while the set is off: that shows after it was on. */
 	take_all(cpu, fd, ARRAY_SIZE(fd));
 	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
 	assert_int_equal(cpc_enable(cpc), 0);
@@ -288,7 +288,7 @@ static int on_call(pctx_t *pctx, pid_t pid, id_t lwp, int op, void *arg)
 	}
 }
 
-/* What the program does, as far as it went as it should. */
+/* The program's side; returns at the first call that does not do as it should. */
 static int program(void)
 {
 	if (!answering)
@@ -350,7 +350,7 @@ static void *forge(void *arg)
 	return rc == -1 && errno == EPERM ? NULL : arg;
 }
 
-/* What makes the asking safe: the kernel takes such a signal from the LWP alone. */
+/* Requests are safe: the kernel accepts such a signal from the LWP itself only. */
 static void nobody_else_asks(void **state)
 {
 	pid_t self = getpid();

@@ -194,7 +194,7 @@ static void walking(void **state)
 	assert_true(w.preset[2] == UINT64_MAX);
 	assert_int_equal(w.flags[2], CPC_COUNT_USER);
 
-	/* The original has its own presets, and goes its own way. */
+	/* The original has presets of its own, and can be bound without the copy. */
 	assert_int_equal(cpc_set_add_request(cpc, set, "cs", 0, CPC_COUNT_SYSTEM, 0, NULL), 3);
 	w = (struct walked){0};
 	cpc_walk_requests(cpc, dup, &w, walk);

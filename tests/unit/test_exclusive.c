@@ -82,11 +82,11 @@ static void within_a_process(void **state)
 	assert_again(cpc_bind_curlwp(cpc, second, 0));
 	assert_int_equal(cpc_bind_cpu(cpc, cpu, second, CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED),
 			 0);
-	assert_int_equal(bind_remote(first), 0); /* anew */
+	assert_int_equal(bind_remote(first), 0); /* again */
 	assert_int_equal(cpc_unbind(cpc, first), 0);
 	assert_int_equal(cpc_bind_curlwp(cpc, first, 0), 0); /* `second` claims nothing */
 
-	/* A set of the LWP gives way to another, also on the same CPU. */
+	/* Binding replaces the set that the LWP had, also on the same CPU. */
 	assert_int_equal(cpc_bind_cpu(cpc, cpu, first, 0), 0);
 	assert_int_equal(cpc_bind_cpu(cpc, cpu, second, 0), 0);
 	assert_int_equal(cpc_unbind(cpc, first), -1);
@@ -148,7 +148,7 @@ static void lwps_are_invalidated(void **state)
 		assert_again(cpc_bind_curlwp(cpc, set, 0));
 		assert_again(cpc_enable(cpc));
 		stop_holder(pid);
-		/* For ever, also when it was not looked at meanwhile. */
+		/* It stays so, also when nobody sampled meanwhile. */
 		assert_again(cpc_set_sample(cpc, set, buf));
 		assert_again(cpc_set_sample(cpc, set, buf));
 		assert_again(cpc_disable(cpc));
@@ -218,7 +218,7 @@ static void a_child_gives_nothing_up(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* Of any number that begin at the same time, one wins. */
+/* When several bind at the same time, exactly one succeeds. */
 static void one_wins(void **state)
 {
 	enum { RACERS = 4, ROUNDS = 25 };

@@ -123,7 +123,7 @@ static void *count_in_thread(void *arg)
 	return NULL;
 }
 
-/* Each its own, while the others count as well. */
+/* Threads count at the same time, each its own instructions. */
 static void threads(void **state)
 {
 	pthread_t thread[4];
@@ -198,7 +198,7 @@ static void too_many(void **state)
 		assert_string_equal(last_error.fn, i == 0 ? "cpc_bind_curlwp" : "cpc_bind_cpu");
 		assert_non_null(strstr(last_error.text, "the PMU has too few counters"));
 	}
-	/* The set that was bound before is as it was. */
+	/* The set that was bound before still counts. */
 	assert_exact(good, 1);
 	assert_int_equal(cpc_unbind(cpc, good), 0);
 }
@@ -273,7 +273,7 @@ static void held_by_others(void **state)
 	assert_held(set, cpc_bind_curlwp(cpc, set, 0));
 	assert_held(set, cpc_bind_cpu(cpc, 0, set, 0));
 	assert_held(set, cpc_bind_cpu(cpc, 0, set, CPC_BIND_CPU_REMOTE));
-	/* What needs no counter goes on. */
+	/* Software events go on. */
 	assert_int_equal(cpc_bind_curlwp(cpc, faults, 0), 0);
 	assert_int_equal(cpc_unbind(cpc, faults), 0);
 	end_holder(pid, to, from);

@@ -205,7 +205,7 @@ static void make_child(struct world *w)
 {
 	w->child = fork();
 	if (w->child == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails does not come back */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* the parent may end by a failed assertion */
 		for (;;)
 			pause();
 	}

@@ -44,7 +44,7 @@ static cpc_set_t *set_of(const char *event)
 	return set;
 }
 
-/* Where breakpoints cannot be had, as in some virtual machines. */
+/* Some virtual machines have no breakpoints. */
 static void need_breakpoints(void)
 {
 	cpc_set_t *set = set_of("breakpoint/addr=counted_function/");

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# battery.sh [-n TIMES] [-s SEED] [PATTERN] - does the tracked program never notice, and is no
-# count lost, on this kernel and with hardware counters?  As root.
+# battery.sh [-n TIMES] [-s SEED] [PATTERN] - tracked workloads behave as if untracked, and no
+# count is lost, on this kernel and with hardware counters; as root.
 #
 # Each workload of tests/work/battery, or those that match PATTERN, is run TIMES times (1)
 # alone, followed from its start, and with cputrack attached in its midst, at moments that
@@ -11,7 +11,7 @@
 #
 #   tests/vm/vm -k 6.12 -n 2 -m 1024 -t 3000 -f tests/work/battery battery.sh
 #
-# All of it takes 5 minutes, and with -i none, where the CPUs run at the same time, a multiple.
+# All of it takes 5 minutes, and several times as long with -i none, in real time.
 # shellcheck disable=SC1091,SC2154 # files of their own, and what they set
 # shellcheck disable=SC2016,SC2086 # for awk; a line of the battery is words
 . ./check.sh
@@ -30,7 +30,7 @@ cputrack -c $events true >/dev/null 2>&1 || events=${events%,*} # in real time
 T=/tmp/battery ROWS=/tmp/battery/rows
 mkdir -p $T
 
-# What this machine lacks for it, if anything.
+# What a workload needs that this machine lacks, if anything.
 lacks() {
 	case $1 in
 	fork-exec32) echo "x86-64" ;;
@@ -73,7 +73,7 @@ check_read() {
 	! table | awk '{ for (i = 4; i <= NF && $i != "#"; i++) if ($i == "-") { print; next } }' | grep .
 }
 
-# The last two: no instruction takes less than a cycle, or more while one CPU is at work.
+# The last two counters: no fewer cycles than instructions, and as many on one CPU.
 check_cycles() {
 	[ "${events##*,}" = Instr_cnt ] || return 0
 	table | sed 's/ *#.*//' | awk -v cpus="$(nproc)" '
@@ -114,7 +114,7 @@ attached() {
 	rm -f $ROWS $T/left
 	: >$T/said
 	seed=$((seed + 1))
-	# It takes about 20 ms until it attaches: the command may begin after it.
+	# cputrack takes about 20 ms to attach: the command may start after it.
 	run_in check-leftovers -a "$(awk -v s=$seed 'BEGIN { srand(s); print int((rand() * rand() - rand()) * 30000) }')" \
 		"cputrack $options -T 0.01 -c $events -o $ROWS -p \$PID 2>$T/said ||
 			echo \$? >$T/left" 60 "$@"

@@ -4,9 +4,9 @@
 #
 # check.sh - what the tests in the emulated machine share; to be read by a POSIX shell.
 # shellcheck disable=SC1091 # a file of tests/bats
-# Each check has a name, a line of output, and no influence on the next one.
+# Each check has a name and a line of output; a failure does not stop the next one.
 
-# What the tests know of tables.
+# Checks of tables.
 . ./tables.sh
 
 checks=0 failed=0

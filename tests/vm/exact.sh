@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# exact.sh - page faults and instructions of each life that exact.rows tells of; as root, on
-# one CPU.
+# exact.sh - exact page faults and instructions in the scenarios of exact.rows; as root, on one
+# CPU.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 . ./check.sh
 spec=page-faults,Instr_cnt

@@ -14,7 +14,7 @@ online() {
 	echo "$2" >"/sys/devices/system/cpu/cpu$1/online"
 }
 
-# The table has N rows of CPU at least: rows CPU N
+# The table has at least N rows of CPU: rows CPU N
 rows() {
 	[ "$(awk -v cpu="$1" '$3 == "tick" && $2 == cpu' "$out" | wc -l)" -ge "$2" ]
 }
@@ -25,7 +25,7 @@ until_rows() {
 	done
 }
 
-# There are so many rows of the CPU now.
+# The number of rows of CPU so far: n_rows CPU
 n_rows() {
 	awk -v cpu="$1" '$3 == "tick" && $2 == cpu' "$out" | wc -l
 }
@@ -61,13 +61,13 @@ begin() {
 	until_rows "$first" 2
 }
 
-# Its end by itself.
+# Wait until it ends by itself.
 await() {
 	status=0
 	wait $pid || status=$?
 }
 
-# The end, by a signal.
+# End it by a signal.
 end() {
 	kill -INT $pid
 	await
@@ -87,7 +87,7 @@ check "offline: rows are sorted" sorted
 check "offline: totals are of the others, and of what was counted" check_totals "$out" $((all - 1))
 same "offline: one total, incomplete" "$(grep -c 'total.*# incomplete$' "$out")" 1
 
-# ---- it is not there at the start, and comes later: not one of ours ---------------
+# ---- offline at the start, online later: it is not counted ---------------
 cpustat -c page-faults 0.1 10 >"$out" 2>"$err" &
 pid=$!
 until_rows 0 2

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# limits.sh - all counters, one too many, and those that others hold; as root, on one CPU.
+# limits.sh - all counters, one more than all, and counters that another program holds; as
+# root, on one CPU.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 # shellcheck disable=SC2016 # for awk and other shells
 . ./check.sh
@@ -37,7 +38,7 @@ check "held while tracking: it is told" grep -q '^cputrack: [0-9]*/1: perf count
 check "held while tracking: no count is shown" \
 	awk '$3 == "tick" { n++; bad += $4 != "-" || $5 != "-" } END { exit bad || !n }' "$out"
 check "held while tracking: the total says so" grep -q 'exit .*# incomplete$' "$out"
-# It dies before the next sample, and soon.
+# It ends before the next sample.
 run cputrack -fe -T 0 -c page-faults,Instr_cnt hold-counters loop 1000
 same "held until death: the exit status" "$status" 1
 check "held until death: it is told" grep -q "invalidated: .*Instr_cnt.*; process [0-9]* (hold-counters) has counters open" "$err"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# many.sh - more CPUs than a word has bits; as root.  By hand, since it takes long:
+# many.sh - more than 64 CPUs; as root.  Run by hand, since it takes long:
 # tests/vm/vm -n 72 -m 2048 many.sh
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 # shellcheck disable=SC2016,SC3045 # for awk; busybox has these limits

@@ -50,8 +50,8 @@ same "self-count: software events are read by the kernel" \
 echo 0 >/proc/sys/kernel/perf_user_access
 
 # ---- a program marks the code of interest -----------------------------------------
-# Nothing but what is between its brackets: 12 times as many are 12 times as much, in
-# each of four threads.
+# Only events between cpc_enable() and cpc_disable() count: 12 such pairs count 12 times as
+# much as one, in each of four threads.
 run cputrack -c Instr_cnt --start-disabled enable-disable -n 1 -t 4 10
 for lwp in 2 3 4 5; do
 	eval "once$lwp=$(counts lwp_exit $lwp)"

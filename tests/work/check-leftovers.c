@@ -31,7 +31,7 @@ static int64_t now_us(void)
 	return ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
-/* It begins when `gate` ends, if there is one. */
+/* The command starts when `gate` is closed, if there is one. */
 static pid_t run(char *const argv[], const sigset_t *mask, const int gate[2])
 {
 	pid_t pid = fork();
@@ -52,7 +52,7 @@ static pid_t run(char *const argv[], const sigset_t *mask, const int gate[2])
 	return pid;
 }
 
-/* Tells of every child and kills it; their children are ours next. */
+/* Reports every child and kills it; its children then become ours. */
 static void tell_and_kill(void)
 {
 	DIR *dir = opendir("/proc");

@@ -28,7 +28,7 @@ int main(int argc, char *argv[])
 	}
 	sig = (int)operand(argc, argv, optind);
 	setrlimit(RLIMIT_CORE, &none);
-	signal(sig, SIG_DFL); /* fails for SIGKILL, which needs none */
+	signal(sig, SIG_DFL); /* fails for SIGKILL, whose action is the default anyway */
 	sigemptyset(&nothing);
 	sigprocmask(SIG_SETMASK, &nothing, NULL);
 	if (by_thread)

@@ -8,13 +8,13 @@
  *   process  another thread sends this process N times both, and both have handlers
  *   blocked  both are blocked and pending for the process and have handlers, during
  *            N brackets
- *   waited   the same without handlers; sigtimedwait(2) takes them afterwards
+ *   waited   as blocked, without handlers; sigtimedwait(2) takes them afterwards
  *   own      as blocked, SIGURG pending for the thread
  *   handler  N times SIGALRM, whose handler calls cpc_enable() and cpc_disable(), also
  *            when it interrupts them
  *
- * Known: says of each signal how often it came, and why brackets failed.  What came too
- * often or not at all, or a mask that a bracket changed: status not 0.
+ * Known: prints how often each signal came, and why brackets failed.  The status is not 0
+ * when one came too often or not at all, or when a bracket changed the signal mask.
  */
 #include "work.h"
 
@@ -95,7 +95,7 @@ static sigset_t both(void)
 	return set;
 }
 
-/* Brackets until the sender, with both signals blocked in its thread, is done. */
+/* Brackets while a thread, which has both signals blocked, sends them. */
 static void meanwhile(void *(*sender)(void *), bool two)
 {
 	sigset_t set = both();
@@ -138,7 +138,7 @@ static void pending(bool handlers, bool own)
 	else
 		while ((sig = sigtimedwait(&set, NULL, &now)) > 0)
 			came[sig]++;
-	n = 1; /* is to come */
+	n = 1; /* expected, of each */
 }
 
 /*

@@ -32,7 +32,7 @@ static bool alone(void)
 	return gettid() == getpid() && access(path, F_OK) == 0;
 }
 
-/* The image that a mode ends as. */
+/* The image with which a mode ends. */
 static void has_won(void)
 {
 	must(alone(), "the only LWP");

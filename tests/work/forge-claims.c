@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * forge-claims [FILES [SETUID-PROGRAM]] - an ordinary user against the registry of claims.
+ * forge-claims [FILES [SETUID-PROGRAM]] - an ordinary user attacks the claims of CPUs.
  *
  * Tries to change everything in /run/cpc, and says "did WHAT" when it could; locks
  * whatever it can open, in every way; and puts into /dev/shm what looks like claims and
@@ -76,7 +76,7 @@ static void attack_roots(void)
 	did("make it writable again", chmod(ROOTS "/generation", 0666));
 }
 
-/* Another name for each process. */
+/* A name that differs by process. */
 static const char *own(const char *name)
 {
 	static char text[64];
@@ -96,7 +96,7 @@ static int forge(const char *name)
 	return fd;
 }
 
-/* Claims held by processes that look privileged. */
+/* Claims of processes that look privileged. */
 static void forge_privileges(const char *setuid_program)
 {
 	int done[2], fd;
@@ -163,7 +163,7 @@ int main(int argc, char *argv[])
 {
 	char c;
 
-	signal(SIGIO, SIG_IGN); /* whoever opens a file with a lease of ours breaks it */
+	signal(SIGIO, SIG_IGN); /* opening a file that has our lease breaks the lease */
 	umask(0);
 	attack_roots();
 	if (chdir(USERS) == -1)

@@ -44,7 +44,7 @@ static int open_counter(int cpu, int leader, uint64_t config)
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* As many as the kernel takes for a group. */
+/* Take as many as the kernel allows in a group. */
 static void hold(struct cpu *cpu, int id)
 {
 	cpu->fd[0] = open_counter(id, -1, PERF_COUNT_HW_CPU_CYCLES);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * id-reuse MODE - the ids of the dead are given to the living; root only.
+ * id-reuse MODE - process and thread ids that are used again; root only.
  *
  *   fork    a child's id, given to the next child as soon as it is free
  *   thread  a thread's id, given to the next thread, then to a child
  *   exec    a child with the id of a thread that an exec ended
  *
- * Known: every child and thread does a chore of 3 calls.  PASS, or FAIL and why; the
- * ids may be others where somebody else was quicker.
+ * Known: every child and thread does a chore of 3 calls.  PASS, or FAIL and why.  Another
+ * program may have taken an id first; that is no failure.
  */
 #include "work.h"
 
@@ -18,7 +18,7 @@
 static struct chore chore = {.pages = 2, .calls = 3};
 static pid_t thread_id;
 
-/* The next id that is given is `id`, if it is free. */
+/* Have the kernel give `id` to the next process or thread, if it is free. */
 static void next_id(pid_t id)
 {
 	int fd = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);

@@ -3,11 +3,12 @@
 /*
  * job-control MODE - job control on a terminal of its own, as a shell sees it.
  *
- *   ttin    a job in the background that reads is stopped by SIGTTIN; in front it reads
+ *   ttin    a job in the background that reads is stopped by SIGTTIN; in the foreground it
+ *           reads
  *   ttou    the same for writing, with TOSTOP
  *   ctrl-z  ^Z stops a job of two processes with threads; it is continued
  *   ctrl-c  ^C kills it
- *   hangup  the session ends while it is in front: SIGHUP
+ *   hangup  the session ends while the job is in the foreground: SIGHUP
  *   stop    SIGSTOP and SIGCONT, ten times; while stopped nothing runs
  *
  * Known: PASS, or FAIL and why.
@@ -135,7 +136,7 @@ static void both_count(void)
 		usleep(500);
 }
 
-/* The other process stops at its own time, which on a busy machine is not soon. */
+/* On a busy machine it may take long until the other process is stopped. */
 static void nobody_counts(void)
 {
 	for (int tries = 0; tries < 500; tries++) {
@@ -182,8 +183,8 @@ static void hangup(void)
 	pid_t pid = start_job(two_processes);
 
 	in_front(pid);
-	both_count(); /* it is left behind when we end, who lead the session, and the kernel ends it
-		       */
+	both_count();
+	/* We lead the session: when we end, the kernel sends SIGHUP to the job. */
 }
 
 static void stop(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * print-inherited - print what a program inherits from whoever started it.
+ * print-inherited - print what a program inherits: limits, signals, descriptors, environment.
  *
  * Known: the same lines whether it is tracked or not.
  */
@@ -93,7 +93,7 @@ int main(int argc, char *argv[])
 	for (int i = 0; i < argc; i++)
 		printf("argument %d: %s\n", i, argv[i]);
 	for (char **e = environ; *e != NULL; e++) {
-		if (strncmp(*e, "_=", 2) != 0) /* a shell's word for what it runs */
+		if (strncmp(*e, "_=", 2) != 0) /* set by shells to the program's path */
 			printf("environment: %s\n", *e);
 	}
 	limits();

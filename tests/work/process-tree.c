@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * process-tree N - N processes and threads, made in every way, of which none ever ends.
+ * process-tree N - N processes and threads, made in every way, that never end.
  *
  * Each of them makes more, until there are N: children, orphans in sessions of their own,
- * siblings, children that share the memory of a maker who waits for them, executed
- * programs, threads, stopped processes, and as root those of a process id namespace.
+ * siblings, vfork children, executed programs, threads, stopped processes, and as root
+ * processes of a PID namespace.
  *
- * Known: it is there until it is killed, and so is each of the others, from the first to
- * the last: whoever is not killed with its tracer is left behind.
+ * Known: each of them lives until it is killed.  What is not killed with its tracer is left
+ * behind.
  */
 #include "work.h"
 
@@ -67,7 +67,7 @@ static void orphan(void)
 	waitpid(pid, NULL, 0);
 }
 
-/* Its maker is held up until it executes, which it does not. */
+/* Its parent is suspended until it executes, which it never does. */
 static void *held_up(void *arg)
 {
 	if (vfork() == 0)
@@ -87,7 +87,7 @@ static void another(long kind)
 		child(SIGCHLD | CLONE_PARENT);
 		break;
 	case 2:
-		child(0); /* its end would be told to nobody */
+		child(0); /* nobody waits for it */
 		break;
 	case 3:
 		orphan();

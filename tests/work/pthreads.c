@@ -167,7 +167,7 @@ static void *make_on(void *arg)
 {
 	pthread_t thread;
 
-	/* Not by pthread_detach(3), which looks at the thread after it may be gone. */
+	/* pthread_detach(3) would access the thread, which may have ended. */
 	for (;;) {
 		if (try_thread(&thread, PTHREAD_CREATE_DETACHED, use_key, NULL) != 0)
 			usleep(100);

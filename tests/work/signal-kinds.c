@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * signal-kinds MODE - signals, and what they come with.
+ * signal-kinds MODE - signals of all kinds, and the siginfo that comes with them.
  *
  *   queue     100 real-time signals with values, queued while blocked: all, in order
  *   process   the same, sent to the process by a child

@@ -35,7 +35,7 @@ static void go_on(int to)
 __attribute__((noreturn)) static void child(void)
 {
 	die_with_parent();
-	setpgid(0, 0); /* so that its group is no orphan, whose SIGTSTP is discarded */
+	setpgid(0, 0); /* the kernel discards SIGTSTP of an orphaned process group */
 	start_thread(idler, NULL);
 	raise(SIGSTOP);
 	go_on(1);

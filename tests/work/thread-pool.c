@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * thread-pool [-p PAGES] [-s CALLS] N - N threads alive at once, told what to do.
+ * thread-pool [-p PAGES] [-s CALLS] N - N threads at once that obey standard input.
  *
  * Says "ready" when all N are there, then obeys characters on standard input,
  * each answered by "done":
@@ -50,7 +50,7 @@ static void *member(void *arg)
 	return NULL;
 }
 
-/* Until all threads wait for the next round. */
+/* Wait until all threads wait for the next round. */
 static void settle(void)
 {
 	pthread_mutex_lock(&crowd.lock);

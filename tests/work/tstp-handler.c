@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * tstp-handler - puts things in order before it stops, as editors do: its handler of SIGTSTP
+ * tstp-handler - handles SIGTSTP as editors do, which restore the terminal: the handler
  * prints "saved", stops by the default action, and prints "redrawn" when continued.
  * Ends with status 5 at the end of its input.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * wait-kinds MODE - how a parent hears of its children.
+ * wait-kinds MODE - every way to wait for children.
  *
  *   ignored     SIGCHLD ignored: children vanish, waiting finds none
  *   nocldwait   the same by SA_NOCLDWAIT, with a handler that is called for each
@@ -67,7 +67,7 @@ static void reap(pid_t pid, int status)
 	must(waitpid(pid, &got, 0) == pid && got == status << 8, "a wait status");
 }
 
-/* The child is gone for good when nobody has the other end any more. */
+/* EOF when the child has ended: nobody else has the other end. */
 static void vanish(void)
 {
 	int ends[2], status;

@@ -98,6 +98,8 @@ definitions() {
 }
 
 @test "shipped definitions are what the kernel has for all machines" {
+	[ "$(find /sys/bus/event_source/devices/*/ -maxdepth 1 -name cpus | wc -l)" -le 1 ] ||
+		skip "several kinds of cores: each event is encoded for each"
 	export LIBPFM_FORCE_PMU=perf # a CPU without definitions of its own
 	run --separate-stderr cputrack -D -c EC_hit,PAPI_tot_ins,pic4=Cycle_cnt true
 	[[ ${stderr_lines[0]} == "cputrack: pic0 EC_hit: Solaris name: + type 0, config 0x2, counts in user mode - type 0, config 0x3, counts in user mode" ]]

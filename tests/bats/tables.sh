@@ -103,9 +103,8 @@ check_sums() {
 	END { if (!checked) print "no totals"; exit failed || !checked }'
 }
 
-# With -f: every process but the first was announced by one fork row before its
-# first own row, and has one exit row, its last; exec rows come in pairs, totals first, then the
-# command.  $1 -eq 1: -e was given, so that no process may end without an exit row.
+# With -f: every process but the first was announced by one fork row before its first own
+# row, and has one exit row, its last; exec rows come in pairs, totals first, then the command.
 check_life() {
 	table | awk '
 	function bad(why) { print why ": " $0; failed = 1 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Breakpoints by symbol of the tracked program: what symbols.c says is known.
+# Breakpoints at symbols of the tracked program; tests/work/symbols.c tells the known counts.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -10,10 +10,7 @@ load helpers
 
 setup() {
 	common_setup
-	[[ $(uname -m) == x86_64 || $(uname -m) == aarch64 ]] || skip "not tried on this CPU"
-	if ! cputrack -c "$(x main)" -o "$T/probe" "$WORK/symbols" 1 2>"$T/probe.err"; then
-		skip "no breakpoints here: $(cat "$T/probe.err")"
-	fi
+	need breakpoint
 }
 
 # An event: calls of a function, writes to a variable.
@@ -110,13 +107,14 @@ ticks_of() {
 }
 
 @test "attached: counted from there on, also when the program was removed" {
+	need attach
 	for program in symbols symbols-fixed symbols-static; do
 		cp "$WORK/$program" "$T/gone"
 		cp "$WORK/libsymbols.so" "$T"
 		start prog "$T/gone" -w 100 2
 		eventually said prog ready
 		rm -f "$T/gone" "$ROWS"
-		# Only the kernel's own link leads there then.
+		# The files can then be opened by /proc/PID/map_files only, which takes root.
 		[ "$(id -u)" != 0 ] || rm "$T/libsymbols.so"
 		start ct cputrack -v -T 0 -o "$ROWS" -c "$(x called),$(x lib_called),$(x getppid)" \
 			-p "${PIDS[prog]}"
@@ -131,6 +129,7 @@ ticks_of() {
 }
 
 @test "attached, and the symbol is not there: an error at once, the program runs on" {
+	need attach
 	start prog "$WORK/symbols" -w 1
 	eventually said prog ready
 	go -1 cputrack -o "$ROWS" -c "$(x nowhere)" -p "${PIDS[prog]}"
@@ -174,7 +173,7 @@ ticks_of() {
 		own|'own' of '/*/symbols-static' is thread-local, each thread has its own
 		chosen|'chosen' of '/*' is chosen among several functions when the program starts (IFUNC); *
 	EOF
-	# In a library this is found out when that is mapped.
+	# In a library that shows when it is mapped.
 	track -1 -T 0 -c "$(x chosen)" "$WORK/symbols" 1
 	[[ $stderr == "cputrack: init_lwp: can't bind perf counters to lwp1 - "*"(IFUNC)"* ]]
 	[ "$(counts exit)" = "- # incomplete" ]

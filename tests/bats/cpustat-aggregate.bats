@@ -53,7 +53,7 @@ units() {
 	go -0 cpustat -m -A all -t -c context-switches,page-faults 0.05 3
 	head -n2 <<<"$output" | tail -n1 |
 		grep -qE '^ +0\.[0-9]{3} all  tick +[0-9]+\.[0-9]{2} +[0-9]+\.[0-9]{2} +[0-9]+\.[0-9]{2} $'
-	# The totals are sums all the same.
+	# The totals are sums, also with -m.
 	awk -v cpus="$CPUS" '
 		$3 == "tick" { for (i = 4; i <= 6; i++) sum[i] += $i * cpus }
 		$3 == "total" { for (i = 4; i <= 6; i++) if ($i - sum[i] > cpus || sum[i] - $i > cpus) bad = 1

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# cpustat: the schedule, soakers, a reader that does not read.  On a machine where nothing
-# disturbs it, tests/vm/hotplug.sh asks for more.
+# cpustat: sampling times, soakers, a pipe that nobody reads.  tests/vm/hotplug.sh is stricter,
+# on a machine where nothing else runs.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -15,9 +15,8 @@ setup() {
 	CPUS=$(cpus | wc -l)
 }
 
-# check_schedule FILE INTERVAL COUNT: so many samples of each CPU, none before its time, one
-# at most in each interval: what is late is left out, never made good for by several at
-# once.  So between two samples lie as many intervals as there are samples between them.
+# check_schedule FILE INTERVAL COUNT: each CPU has COUNT samples, none early, and at most one in
+# each interval: late samples are left out, and not followed by several at once.
 check_schedule() {
 	awk -v step="$2" -v count="$3" -v cpu="$(cpus | head -n1)" '
 	function bad(why) { print why ": " $0; failed = 1 }
@@ -66,7 +65,7 @@ check_schedule() {
 	} END { exit gap < 0.5 }' "$T/cs.out"
 }
 
-# The time that our CPUs were idle, each, in ticks.
+# The idle time of each of our CPUs, in clock ticks.
 idle() {
 	local cpu
 	for cpu in $(cpus); do
@@ -80,7 +79,7 @@ idle() {
 	before=$(idle)
 	sleep 0.5
 	after=$(idle)
-	# A tick may have begun before.
+	# A clock tick may have begun before.
 	paste <(echo "$before") <(echo "$after") | awk '$2 - $1 > 1 { print; exit failed = 1 }
 		END { exit failed }'
 	kill -INT "${PIDS[cs]}"
@@ -115,7 +114,7 @@ soakers() {
 	finish cs
 }
 
-# Process $1 waits until its output is read.
+# Process $1 is blocked in write(2).
 stuck() {
 	read -r call _ <"/proc/$1/syscall" && [ "$call" = "$WRITE" ] && sleeping "$1"
 }
@@ -129,12 +128,12 @@ stuck() {
 	[ -r "/proc/$$/syscall" ] || skip "there is no /proc/PID/syscall"
 	mkfifo "$T/pipe"
 	exec {both}<>"$T/pipe"
-	start cs "$WORK/how" "$T/how" bash -c "exec cpustat -t -c page-faults 0.0005 >'$T/pipe'"
-	eventually grep -q '^pid' "$T/how"
-	eventually stuck "$(sed -n 's/^pid //p' "$T/how")"
-	kill -TERM "$(sed -n 's/^pid //p' "$T/how")"
+	start cs "$WORK/record-exit" "$T/ending" bash -c "exec cpustat -t -c page-faults 0.0005 >'$T/pipe'"
+	eventually grep -q '^pid' "$T/ending"
+	eventually stuck "$(sed -n 's/^pid //p' "$T/ending")"
+	kill -TERM "$(sed -n 's/^pid //p' "$T/ending")"
 	finish cs
 	exec {both}>&-
-	[ "$(tail -n1 "$T/how")" = "signal 15" ]
+	[ "$(tail -n1 "$T/ending")" = "signal 15" ]
 	[ ! -s "$T/cs.err" ]
 }

@@ -30,7 +30,7 @@ ticks() {
 	grep -c ' tick ' "$ROWS" || true
 }
 
-# Every CPU of ours, and no other, has $1 tick rows, and in each sample they are sorted.
+# Exactly our CPUs have tick rows, $1 each, and each sample is sorted by CPU.
 check_cpus() {
 	diff <(cpus | awk -v n="$1" '{ print n, $1 }') \
 		<(awk '$3 == "tick" { print $2 }' "$ROWS" | sort -n | uniq -c | awk '{ print $1, $2 }')
@@ -64,7 +64,7 @@ check_cpus() {
 	need cpu
 	start cs cpustat -c page-faults 0.1
 	eventually grep -q ' tick ' "$T/cs.out"
-	"$WORK/fault" 5000
+	"$WORK/touch-pages" 5000
 	kill -INT "${PIDS[cs]}"
 	finish cs
 	mv "$T/cs.out" "$ROWS"
@@ -86,11 +86,11 @@ check_cpus() {
 @test "SIGINT and SIGTERM: a last sample, totals, and death of that signal" {
 	need cpu
 	for signal in 2 15; do
-		start cs "$WORK/how" "$T/how" cpustat -c page-faults,task-clock 0.1
+		start cs "$WORK/record-exit" "$T/ending" cpustat -c page-faults,task-clock 0.1
 		eventually grep -q ' tick ' "$T/cs.out"
-		kill "-$signal" "$(sed -n 's/^pid //p' "$T/how")"
+		kill "-$signal" "$(sed -n 's/^pid //p' "$T/ending")"
 		finish cs
-		[ "$(tail -n1 "$T/how")" = "signal $signal" ]
+		[ "$(tail -n1 "$T/ending")" = "signal $signal" ]
 		mv "$T/cs.out" "$ROWS"
 		cat "$ROWS"
 		check_cpustat_format "$ROWS"
@@ -107,13 +107,13 @@ counts() {
 
 @test "SIGINT in a long first interval: its part of it is sampled" {
 	need cpu
-	start cs "$WORK/how" "$T/how" cpustat -c page-faults 600
-	eventually grep -q '^pid' "$T/how"
-	eventually counts "$(sed -n 's/^pid //p' "$T/how")"
-	"$WORK/fault" 100
-	kill -INT "$(sed -n 's/^pid //p' "$T/how")"
+	start cs "$WORK/record-exit" "$T/ending" cpustat -c page-faults 600
+	eventually grep -q '^pid' "$T/ending"
+	eventually counts "$(sed -n 's/^pid //p' "$T/ending")"
+	"$WORK/touch-pages" 100
+	kill -INT "$(sed -n 's/^pid //p' "$T/ending")"
 	finish cs
-	[ "$(tail -n1 "$T/how")" = "signal 2" ]
+	[ "$(tail -n1 "$T/ending")" = "signal 2" ]
 	mv "$T/cs.out" "$ROWS"
 	check_cpus 1
 	check_totals "$ROWS" "$CPUS"
@@ -163,7 +163,7 @@ counts() {
 	[ "$(grep -Ecx '[0-9]+' "$ROWS")" -eq 3 ]
 	grep -Ex '[0-9]+' "$ROWS" | awk -v a="$before" -v b="$after" \
 		'$1 < a || $1 > b { print; failed = 1 } END { exit failed }'
-	# each followed by the rows of its sample
+	# each before the rows of its sample
 	awk '/^[0-9]+$/ { due = 1; next } $3 == "tick" { if (!due && $2 <= last) exit failed = 1; due = 0; last = $2 } END { exit failed }' "$ROWS"
 	check_cpustat_format "$ROWS"
 	check_totals "$ROWS" "$CPUS"
@@ -212,7 +212,7 @@ counts() {
 	sample -0 -p 0.5 -c page-faults -c context-switches 0.05 2
 	check_cpus 4
 	check_totals "$ROWS" "$CPUS"
-	# between the samples of one spec lies a period
+	# the samples of one spec are a period apart
 	awk -v cpu="$(cpus | head -n1)" '$3 == "tick" && $2 == cpu && $NF == "page-faults" {
 		if (last != "" && $1 - last < 0.4) { print last, $1; failed = 1 }
 		last = $1
@@ -259,10 +259,10 @@ idle_threads() {
 	exec {both}<>"$T/pipe"
 	exec {write}>"$T/pipe"
 	exec {both}>&-
-	run --separate-stderr "${LIMIT[@]}" "$WORK/how" "$T/how" \
+	run --separate-stderr "${LIMIT[@]}" "$WORK/record-exit" "$T/ending" \
 		bash -c "exec cpustat -c page-faults 0.05 100000 >&$write"
 	exec {write}>&-
-	[ "$(tail -n1 "$T/how")" = "signal 13" ]
+	[ "$(tail -n1 "$T/ending")" = "signal 13" ]
 	[ -z "$stderr" ]
 }
 
@@ -348,7 +348,7 @@ idle_threads() {
 	[ -e /sys/bus/event_source/devices/msr/events/tsc ] || skip "this kernel has no msr/tsc/"
 	sample -0 -t -c msr/tsc/ 0.3 2
 	check_cpus 2
-	# The column of -t is made of the time by CLOCK_MONOTONIC that the event was on.
+	# The column of -t is computed from the time for which the event was on.
 	awk '$3 == "tick" || $3 == "total" {
 		rows++
 		if ($5 < 0.99 * $4 || $5 > 1.01 * $4) { print; failed = 1 }

@@ -2,11 +2,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# cputrack -p: attaching to what runs, and leaving it as it was.
+# cputrack -p: attaching to running processes, and detaching without a trace.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
 load helpers
+
+setup() {
+	common_setup
+	need attach
+}
 
 teardown() {
 	[ -z "${FREEZER-}" ] || echo THAWED >"$FREEZER/freezer.state"
@@ -14,9 +19,9 @@ teardown() {
 	[ -z "${FREEZER-}" ] || rmdir "$FREEZER"
 }
 
-# The first `g` warms stacks up; from then on a round is exactly PAGES * N faults.
+# The first `g` touches the stacks; each later one is exactly PAGES * N faults.
 warm_crowd() {
-	start crowd "$WORK/crowd" "$@"
+	start crowd "$WORK/thread-pool" "$@"
 	eventually said crowd ready
 	tell crowd g
 	eventually said crowd "done" 1
@@ -39,7 +44,7 @@ ticks_reach() {
 	[ "$(sum_of tick)" -ge "$1" ]
 }
 
-# The crowd is as it was: not traced, not stopped, does its $1-th round and ends well.
+# The program is not traced and not stopped, does its $1-th round, and ends with status 0.
 crowd_is_well() {
 	[ "$(state "${PIDS[crowd]}")" = S ]
 	untraced "${PIDS[crowd]}"
@@ -186,8 +191,8 @@ exited() {
 }
 
 @test "several -p: one table with the pids, each process has its rows and its end" {
-	start one "$WORK/crowd" -p 10 3
-	start two "$WORK/crowd" -p 10 5
+	start one "$WORK/thread-pool" -p 10 3
+	start two "$WORK/thread-pool" -p 10 5
 	eventually said one ready
 	eventually said two ready
 	tell one g
@@ -243,16 +248,16 @@ both_ticked() {
 	rows_of detach | awk -v pid="${PIDS[crowd]}" '$2 != pid { exit 1 }'
 	crowd_is_well 2
 	track -0 --tid -fe -T 0 -c page-faults sh -c "'$WORK/threads' 2; '$WORK/exec-thread' 0"
-	# of each process the first LWP has the id of the process
+	# the first LWP of a process has the process id
 	rows_of exit | awk '$1 != $2 { exit 1 }'
 	rows_of fork | awk '$1 != $2 { exit 1 }'
 	rows_of lwp_exit | awk '$1 == $2 { exit 1 }'
-	# the thread that executed is named as it was
+	# the thread that executed keeps its id up to the exec
 	[ "$(rows_of exec | awk '$1 != $2' | wc -l)" -eq 1 ]
 }
 
 @test "io_uring: a thread that the kernel made for itself counts nothing" {
-	start ring "$WORK/uring"
+	start ring "$WORK/io-uring"
 	eventually grep -q . "$T/ring.out"
 	if grep -q '^SKIP' "$T/ring.out"; then
 		skip "$(cat "$T/ring.out")"
@@ -327,7 +332,7 @@ ticked_at_least() {
 }
 
 @test "exec in an attached process: with -e its rows go on" {
-	start crowd sh -c "echo ready; read -r line; exec '$WORK/fault' 700"
+	start crowd sh -c "echo ready; read -r line; exec '$WORK/touch-pages' 700"
 	eventually said crowd ready
 	start ct cputrack -o "$ROWS" -e -T 0.05 -c page-faults -p "${PIDS[crowd]}"
 	eventually ticked 1
@@ -341,7 +346,7 @@ ticked_at_least() {
 	[ "$(sum_of exit)" -ge 700 ]
 }
 
-# cputrack -p PID says why not, on one line that matches $2, with status 1.
+# cputrack -p $1 is refused: status 1, and one line that matches $2.
 refused() {
 	go -1 cputrack -c page-faults -p "$1"
 	[ -z "$output" ]
@@ -366,7 +371,7 @@ refused() {
 	need_root
 	mkdir "$group" 2>/dev/null || skip "no freezer of cgroup v1 here"
 	FREEZER=$group
-	start program "$WORK/crowd" 3
+	start program "$WORK/thread-pool" 3
 	eventually said program ready
 	echo "${PIDS[program]}" >"$group/cgroup.procs"
 	kill -STOP "${PIDS[program]}"
@@ -383,7 +388,7 @@ refused() {
 	unshare -pf true || skip "no PID namespaces here"
 	go -1 unshare -pf sh -c "sleep 60 & exec cputrack -c page-faults -p \$!"
 	[ "$stderr" = "cputrack: cannot track process 2: /proc is not mounted, or it is that of another PID namespace" ]
-	go -1 unshare -pf cputrack -c breakpoint/addr=main/ "$WORK/fault" 1
+	go -1 unshare -pf cputrack -c breakpoint/addr=main/ "$WORK/touch-pages" 1
 	[[ $stderr == *"symbols are looked up in /proc, which is not mounted"* ]]
 	go -3 unshare -pf cputrack -e -o "$ROWS" -c page-faults sh -c 'exec sh -c "exit 3"'
 	rows_of exec | grep -q "# ''\$"
@@ -398,7 +403,7 @@ refused() {
 }
 
 @test "a process that is already traced" {
-	start traced "$WORK/traced"
+	start traced "$WORK/traced-process"
 	eventually grep -q ready "$T/traced.out"
 	refused "$(sed 's/ready //' "$T/traced.out")" 'traced'
 }
@@ -430,7 +435,7 @@ switches() {
 	awk '/_ctxt_switches/ { s += $2 } END { print s }' "/proc/$1/status"
 }
 
-# Process $1 still runs: not traced, none of its LWPs stopped, and it gets on.
+# Process $1 is not traced and makes progress.
 gets_on() {
 	local before
 	eventually untraced "$1"
@@ -494,7 +499,7 @@ switched_since() {
 }
 
 @test "attaching while threads end by exec: neither waits for the other" {
-	RACES_LEFT=100000000 RACES_THREADS=300 start churn "$WORK/races" many
+	RACES_LEFT=100000000 RACES_THREADS=300 start churn "$WORK/exec-races" many
 	for _ in {1..60}; do
 		go -0 timeout 20 cputrack -n -T 0.002 -N 1 -c page-faults -p "${PIDS[churn]}"
 	done

@@ -16,8 +16,8 @@ faults_of() {
 
 @test "5000 fresh pages are 5000 faults and the start-up of the program" {
 	still
-	touched=$(faults_of "$WORK/fault" 5000)
-	nothing=$(faults_of "$WORK/fault" 0)
+	touched=$(faults_of "$WORK/touch-pages" 5000)
+	nothing=$(faults_of "$WORK/touch-pages" 0)
 	echo "5000 pages: $touched, none: $nothing"
 	[ "$touched" -ge 5000 ]
 	[ "$nothing" -gt 0 ]
@@ -29,8 +29,8 @@ faults_of() {
 @test "perf stat counts the same, within 1 %" {
 	need_perf
 	still
-	ours=$(faults_of "$WORK/fault" 5000)
-	"${STILL[@]}" perf stat -x, -e page-faults:u -o "$T/perf" "$WORK/fault" 5000
+	ours=$(faults_of "$WORK/touch-pages" 5000)
+	"${STILL[@]}" perf stat -x, -e page-faults:u -o "$T/perf" "$WORK/touch-pages" 5000
 	theirs=$(perf_value "$T/perf")
 	echo "cputrack $ours, perf $theirs"
 	within_1_percent "$ours" "$theirs"
@@ -38,37 +38,37 @@ faults_of() {
 
 @test "the same again gives the same again, within a few faults" {
 	still
-	first=$(faults_of "$WORK/fault" 5000)
-	second=$(faults_of "$WORK/fault" 5000)
+	first=$(faults_of "$WORK/touch-pages" 5000)
+	second=$(faults_of "$WORK/touch-pages" 5000)
 	echo "$first, $second"
 	[ $((first - second)) -le 10 ]
 	[ $((second - first)) -le 10 ]
 }
 
 @test "a set is one snapshot: minor and major faults add up to all faults" {
-	track -0 -c page-faults,minor-faults,major-faults "$WORK/fault" 1000
+	track -0 -c page-faults,minor-faults,major-faults "$WORK/touch-pages" 1000
 	rows_of exit | awk '{ exit !($4 == $5 + $6 && $4 >= 1000) }'
 }
 
 @test "user mode, kernel mode and both: nouser and sys, by slot" {
 	need kernel
-	track -0 -c page-faults,page-faults,page-faults,nouser1,sys1,sys2 "$WORK/fault" 1000
+	track -0 -c page-faults,page-faults,page-faults,nouser1,sys1,sys2 "$WORK/touch-pages" 1000
 	rows_of exit | awk '{ exit !($4 >= 1000 && $5 < 1000 && $6 == $4 + $5) }'
 }
 
 @test "attributes without a number go to every request" {
 	need kernel
-	track -0 -c page-faults,minor-faults,nouser,sys "$WORK/fault" 1000
+	track -0 -c page-faults,minor-faults,nouser,sys "$WORK/touch-pages" 1000
 	rows_of exit | awk '{ exit !($4 < 1000 && $5 <= $4) }'
 }
 
 @test "an attribute whose value is 0 is off" {
-	track -0 -c page-faults,nouser=0,sys=0x0 "$WORK/fault" 1000
+	track -0 -c page-faults,nouser=0,sys=0x0 "$WORK/touch-pages" 1000
 	[ "$(sum_of exit)" -ge 1000 ]
 }
 
 @test "libpfm4's full names count as the short ones do" {
-	track -0 -c page-faults,perf::PERF_COUNT_SW_PAGE_FAULTS "$WORK/fault" 300
+	track -0 -c page-faults,perf::PERF_COUNT_SW_PAGE_FAULTS "$WORK/touch-pages" 300
 	rows_of exit | awk '{ exit !($4 == $5 && $4 >= 300) }'
 }
 
@@ -113,7 +113,7 @@ faults_of() {
 }
 
 @test "-N: so many ticks, a detach row, and the command runs on untracked" {
-	start ct cputrack -o "$ROWS" -T 0.05 -N 3 -c page-faults "$WORK/crowd" -p 50 2
+	start ct cputrack -o "$ROWS" -T 0.05 -N 3 -c page-faults "$WORK/thread-pool" -p 50 2
 	eventually said ct ready
 	eventually grep -q ' detach ' "$ROWS"
 	for lwp in 1 2 3; do
@@ -133,14 +133,14 @@ faults_of() {
 }
 
 @test "-N that is never reached changes nothing" {
-	track -0 -T 60 -N 2 -c page-faults "$WORK/fault" 100
+	track -0 -T 60 -N 2 -c page-faults "$WORK/touch-pages" 100
 	[ "$(count_of detach)" -eq 0 ]
 	[ "$(sum_of exit)" -ge 100 ]
 }
 
 @test "a program that ends at once is counted" {
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		track -0 -c page-faults "$WORK/fault" 0 >/dev/null
+		track -0 -c page-faults "$WORK/touch-pages" 0 >/dev/null
 		[ "$(count_of exit)" -eq 1 ]
 		[ "$(sum_of exit)" -ge 20 ]
 	done

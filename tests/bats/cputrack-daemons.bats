@@ -71,7 +71,7 @@ have_rows() {
 @test "without -e: the command is let go at its exec, and the signals are its own up to its end" {
 	# shellcheck disable=SC2016 # for the inner shell
 	start ct cputrack -f -T 0 -o "$ROWS" -c page-faults sh -c \
-		'while :; do sleep 1; done & echo $! >"$0"; exec "$1" 10 15' "$T/daemon" "$WORK/catch"
+		'while :; do sleep 1; done & echo $! >"$0"; exec "$1" 10 15' "$T/daemon" "$WORK/catch-signals"
 	eventually said ct ready
 	DAEMON=$(<"$T/daemon")
 	STRAYS+=("$DAEMON")
@@ -161,7 +161,7 @@ have_rows() {
 	mkfifo "$T/table"
 	start reader head -n 3 "$T/table"
 	start ct cputrack -T 0 -o "$T/table" -c page-faults \
-		sh -c 'exec "$@"' sh "$WORK/catch" 15
+		sh -c 'exec "$@"' sh "$WORK/catch-signals" 15
 	finish reader
 	[ "$(wc -l <"$T/reader.out")" -eq 3 ]
 	eventually said ct ready

@@ -50,11 +50,11 @@ median() {
 }
 
 @test "-f: 200 processes that fork at the same time, and rows of processes that end as they fork" {
-	track -0 -f -T 0 -c page-faults "$WORK/odd" crowd
+	track -0 -f -T 0 -c page-faults "$WORK/births" crowd
 	check_life
 	[ "$(count_of fork)" -eq 800 ]
 	[ "$(count_of exit)" -eq 801 ]
-	track -0 -f -T 0 -c page-faults "$WORK/odd" chains
+	track -0 -f -T 0 -c page-faults "$WORK/births" chains
 	check_life
 	[ "$(count_of fork)" -eq 400 ]
 	[ "$(count_of exit)" -eq 401 ]
@@ -74,7 +74,7 @@ median() {
 	if "$WORK/probe" kernel; then
 		events=page-faults,context-switches
 	fi
-	# the same environment for both: its size decides about a page of every stack
+	# the same environment for both: its size may take another page of each stack
 	command=(env -i PATH=/usr/bin:/bin sh -c 'ls | sort | wc -l')
 	ours=() theirs=()
 	for _ in 1 2 3; do
@@ -96,15 +96,15 @@ median() {
 	need_command make gcc
 	need_perf
 	mkdir "$T/project"
-	cp "$BATS_TEST_DIRNAME"/../work/{fault,threads,forks,execs}.c \
+	cp "$BATS_TEST_DIRNAME"/../work/{touch-pages,threads,forks,execs}.c \
 		"$BATS_TEST_DIRNAME/../work/work.h" "$T/project"
-	printf '%b' 'all: fault threads forks execs\n' \
+	printf '%b' 'all: touch-pages threads forks execs\n' \
 		'%.o: %.c work.h\n\tgcc -O1 -c -o $@ $<\n' \
-		'fault threads forks execs: %: %.o\n\tgcc -pthread -o $@ $<\n' \
+		'touch-pages threads forks execs: %: %.o\n\tgcc -pthread -o $@ $<\n' \
 		>"$T/project/Makefile"
 	still
-	# On one CPU: on two, compilers find pages of their file locked by each other, and take
-	# a fault more for each.  The same environment for both: as above.
+	# On one CPU: two compilers lock pages of the same file, and each page that one finds
+	# locked is another fault.  The same environment for both: as above.
 	command=(taskset -c "$(cpus | head -n 1)" env -i PATH=/usr/bin:/bin
 		make -s -C "$T/project" -j2)
 	"${STILL[@]}" "${command[@]}"
@@ -124,7 +124,7 @@ median() {
 }
 
 make_clean() {
-	rm -f "$T"/project/*.o "$T"/project/{fault,threads,forks,execs}
+	rm -f "$T"/project/*.o "$T"/project/{touch-pages,threads,forks,execs}
 }
 
 @test "-f: vfork children work in their parent's memory, which waits" {
@@ -201,15 +201,15 @@ make_clean() {
 }
 
 @test "without -e: a program that then has itself traced by its parent runs to its end" {
-	go -0 timeout 20 cputrack -o "$ROWS" -T 0 -c page-faults sh -c "exec '$WORK/tracer' itself"
+	go -0 timeout 20 cputrack -o "$ROWS" -T 0 -c page-faults sh -c "exec '$WORK/ptrace-child' itself"
 	[ "$output" = PASS ]
 	go -0 timeout 20 cputrack -fe -o "$ROWS" -T 0.01 -N 2 -c page-faults \
-		sh -c "sleep 0.2; exec '$WORK/tracer' itself"
+		sh -c "sleep 0.2; exec '$WORK/ptrace-child' itself"
 	[ "$output" = PASS ]
 }
 
 @test "-f without -e: a child is followed up to its exec, its parent goes on" {
-	track -0 -f -T 0 -c page-faults sh -c "'$WORK/fault' 3000; '$WORK/fault' 3000; exit 0"
+	track -0 -f -T 0 -c page-faults sh -c "'$WORK/touch-pages' 3000; '$WORK/touch-pages' 3000; exit 0"
 	check_format
 	[ "$(count_of fork)" -eq 2 ]
 	[ "$(count_of exec)" -eq 4 ]
@@ -219,7 +219,7 @@ make_clean() {
 }
 
 @test "the exec that starts the command gives no row" {
-	track -0 -e -T 0 -c page-faults "$WORK/fault" 10
+	track -0 -e -T 0 -c page-faults "$WORK/touch-pages" 10
 	[ "$(count_of exec)" -eq 0 ]
 	[ "$(table | wc -l)" -eq 1 ]
 }
@@ -259,7 +259,7 @@ make_clean() {
 }
 
 @test "-f: a child forked by a program with many threads" {
-	start ct cputrack -o "$ROWS" -f -T 0 -c page-faults "$WORK/crowd" -p 300 5
+	start ct cputrack -o "$ROWS" -f -T 0 -c page-faults "$WORK/thread-pool" -p 300 5
 	eventually said ct ready
 	tell ct fft
 	eventually said ct "done" 3
@@ -289,7 +289,7 @@ make_clean() {
 	for kind in forks threads execs; do
 		for how in '' -g; do
 			# shellcheck disable=SC2086 # none or one option
-			track -0 -fev -T 0.01 -c page-faults "$WORK/killed" -c 500 $how 40 "$kind" >"$T/log" ||
+			track -0 -fev -T 0.01 -c page-faults "$WORK/killed-parents" -c 500 $how 40 "$kind" >"$T/log" ||
 				{ tail -n 30 "$T/log" && false; }
 			[ "$output" = PASS ]
 			[ -z "$stderr" ]

@@ -88,12 +88,12 @@ header() {
 
 @test "-t: cycles are those in which the LWP ran" {
 	track -0 -T 0 -t -c task-clock "$WORK/spin" 0.2
-	# between 100 MHz and 20 GHz
-	rows_of exit | awk '{ exit !($4 > $5 / 10 && $4 < $5 * 20) }'
+	# between 1 MHz, as a timer of Arm may have, and 20 GHz
+	rows_of exit | awk '{ exit !($4 > $5 / 1000 && $4 < $5 * 20) }'
 }
 
 @test "the table goes to standard output unless -o says where" {
-	go -0 cputrack -T 0 -c page-faults "$WORK/fault" 100
+	go -0 cputrack -T 0 -c page-faults "$WORK/touch-pages" 100
 	[ "${lines[0]}" = "   time lwp      event      pic0 " ]
 	[ "${#lines[@]}" -eq 2 ]
 	go -0 cputrack -T 0 -o "$ROWS" -c page-faults echo hello
@@ -138,7 +138,7 @@ header() {
 }
 
 @test "a full disk is told when it is full, not when the command has ended" {
-	start ct cputrack -o /dev/full -T 0.05 -c page-faults "$WORK/crowd" 3
+	start ct cputrack -o /dev/full -T 0.05 -c page-faults "$WORK/thread-pool" 3
 	eventually grep -qx 'cputrack: write error: No space left on device' "$T/ct.err"
 	tell ct gx
 	finish ct
@@ -169,8 +169,9 @@ header() {
 }
 
 @test "a full disk while attached: cputrack ends with status 1, the program runs on" {
+	need attach
 	[ -c /dev/full ] || skip "there is no /dev/full"
-	start crowd "$WORK/crowd" 3
+	start crowd "$WORK/thread-pool" 3
 	eventually said crowd ready
 	go -1 cputrack -o /dev/full -T 0.05 -c page-faults -p "${PIDS[crowd]}"
 	[ "${#stderr_lines[@]}" -eq 1 ]
@@ -181,32 +182,33 @@ header() {
 	[ "$status" -eq 0 ]
 }
 
-# Run with a standard output that is a pipe without a reader.
+# Run with a pipe without a reader as standard output.
 with_closed_pipe() {
 	local both write
 	mkfifo "$T/pipe"
 	exec {both}<>"$T/pipe"
 	exec {write}>"$T/pipe"
 	exec {both}>&-
-	run --separate-stderr "${LIMIT[@]}" "$WORK/how" "$T/how" bash -c "exec \"\$@\" >&$write" bash "$@"
+	run --separate-stderr "${LIMIT[@]}" "$WORK/record-exit" "$T/ending" bash -c "exec \"\$@\" >&$write" bash "$@"
 	exec {write}>&-
-	cat "$T/how"
+	cat "$T/ending"
 	echo "stderr: $stderr"
 }
 
 @test "a closed pipe: the command runs to its end, then cputrack dies of SIGPIPE, quietly" {
 	with_closed_pipe cputrack -fe -T 0 -c page-faults \
 		sh -c "'$WORK/threads' 100; touch '$T/proof'"
-	[ "$(tail -n1 "$T/how")" = "signal 13" ]
+	[ "$(tail -n1 "$T/ending")" = "signal 13" ]
 	[ -z "$stderr" ]
 	[ -e "$T/proof" ]
 }
 
 @test "a closed pipe while attached: the program runs on" {
-	start crowd "$WORK/crowd" 3
+	need attach
+	start crowd "$WORK/thread-pool" 3
 	eventually said crowd ready
 	with_closed_pipe cputrack -T 0.05 -c page-faults -p "${PIDS[crowd]}"
-	[ "$(tail -n1 "$T/how")" = "signal 13" ]
+	[ "$(tail -n1 "$T/ending")" = "signal 13" ]
 	[ -z "$stderr" ]
 	untraced "${PIDS[crowd]}"
 	hang_up crowd
@@ -221,7 +223,7 @@ with_closed_pipe() {
 }
 
 @test "rows are there when they happen, not only at the end" {
-	start ct cputrack -T 0.05 -c page-faults -o "$ROWS" "$WORK/crowd" 2
+	start ct cputrack -T 0.05 -c page-faults -o "$ROWS" "$WORK/thread-pool" 2
 	eventually said ct ready
 	eventually grep -q ' lwp_create ' "$ROWS"
 	eventually grep -q ' tick ' "$ROWS"
@@ -231,8 +233,9 @@ with_closed_pipe() {
 }
 
 @test "rows are there when they happen, however long an interval is" {
+	need attach
 	for interval in 0 600; do
-		start ct cputrack -T "$interval" -c page-faults "$WORK/crowd" 2
+		start ct cputrack -T "$interval" -c page-faults "$WORK/thread-pool" 2
 		eventually grep -q ' lwp_create ' "$T/ct.out"
 		eventually said ct ready
 		hang_up ct
@@ -240,7 +243,7 @@ with_closed_pipe() {
 		[ "$status" -eq 0 ]
 		[ "$(grep -c ' tick ' "$T/ct.out")" -eq 0 ]
 	done
-	start crowd "$WORK/crowd" 1
+	start crowd "$WORK/thread-pool" 1
 	eventually said crowd ready
 	start ct cputrack -T 600 -c page-faults -p "${PIDS[crowd]}"
 	eventually grep -q '^ *time' "$T/ct.out"
@@ -278,15 +281,15 @@ with_closed_pipe() {
 }
 
 @test "picN= puts an event on its slot; columns are the slots in use" {
-	track -0 -T 0 -c pic1=page-faults,minor-faults "$WORK/fault" 100
+	track -0 -T 0 -c pic1=page-faults,minor-faults "$WORK/touch-pages" 100
 	[ "$(header)" = "   time lwp      event      pic1      pic2 " ]
 	check_format
-	track -0 -T 0 -c pic2=page-faults,pic0=minor-faults "$WORK/fault" 100
+	track -0 -T 0 -c pic2=page-faults,pic0=minor-faults "$WORK/touch-pages" 100
 	[ "$(header)" = "   time lwp      event      pic0      pic2 " ]
 }
 
 @test "picN=: columns stay in order, whatever the order written" {
-	track -0 -T 0 -c pic1=task-clock,pic0=page-faults "$WORK/fault" 100
+	track -0 -T 0 -c pic1=task-clock,pic0=page-faults "$WORK/touch-pages" 100
 	[ "$(header)" = "   time lwp      event      pic0      pic1 " ]
 	rows_of exit | awk '{ exit !($4 >= 100 && $4 < 1000 && $5 > 1000) }'
 }
@@ -310,7 +313,7 @@ with_closed_pipe() {
 	[ "$(shape "$T/short")" = "$(shape "$T/long")" ]
 	go -0 cputrack --events=page-faults --no-header --interval=0 --output="$T/long" true
 	[ "$(wc -l <"$T/long")" -eq 1 ]
-	start crowd "$WORK/crowd" 1
+	start crowd "$WORK/thread-pool" 1
 	eventually said crowd ready
 	go -0 cputrack --events=page-faults --interval=0.05 --count=1 --pid="${PIDS[crowd]}"
 	[ "$(grep -c ' tick ' <<<"$output")" -eq 2 ]

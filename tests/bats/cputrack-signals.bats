@@ -11,7 +11,7 @@ load helpers
 @test "signals, their senders and values, and wait statuses are as without tracking" {
 	for options in '' -f -fv; do
 		# shellcheck disable=SC2086 # none or one option
-		track -0 $options -T 0.01 -c page-faults "$WORK/signals"
+		track -0 $options -T 0.01 -c page-faults "$WORK/signal-rounds"
 		[ "$output" = PASS ]
 	done
 	[ "$(count_of fork)" -eq 50 ]
@@ -21,7 +21,7 @@ load helpers
 @test "stops and continues of a child are seen by its parent as without tracking" {
 	for options in '' -f; do
 		# shellcheck disable=SC2086 # none or one option
-		track -0 $options -T 0.01 -c page-faults "$WORK/stops"
+		track -0 $options -T 0.01 -c page-faults "$WORK/stop-continue"
 		[ "$output" = PASS ]
 	done
 	[ "$(count_of exit)" -eq 2 ]
@@ -73,7 +73,7 @@ load helpers
 
 @test "a signal sent to cputrack alone is passed on to the command" {
 	for signal in 15 1 2; do
-		start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/catch" 1 2 15 "$signal"
+		start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/catch-signals" 1 2 15 "$signal"
 		eventually said ct ready
 		kill "-$signal" "${PIDS[ct]}"
 		finish ct
@@ -84,7 +84,7 @@ load helpers
 }
 
 @test "a signal passed on that kills the command: status 128 + n, totals printed" {
-	start ct cputrack -o "$ROWS" -T 0 -c page-faults "$WORK/crowd" 3
+	start ct cputrack -o "$ROWS" -T 0 -c page-faults "$WORK/thread-pool" 3
 	eventually said ct ready
 	kill -TERM "${PIDS[ct]}"
 	finish ct
@@ -97,7 +97,7 @@ load helpers
 	need_terminal
 	# catch: SIGINT any number of times, SIGTERM ends it; passed on after any SIGINT would be
 	start tty script -q -e -c \
-		"exec cputrack -o '$ROWS' -T 0.05 -c page-faults '$WORK/catch' 2 15" /dev/null
+		"exec cputrack -o '$ROWS' -T 0.05 -c page-faults '$WORK/catch-signals' 2 15" /dev/null
 	eventually grep -q '^ready' "$T/tty.out"
 	tell tty $'\003'
 	eventually grep -q 'caught 2' "$T/tty.out"
@@ -110,7 +110,7 @@ load helpers
 	[ "$(count_of exit)" -eq 1 ]
 }
 
-# The process `catch` whose tracker writes our table.
+# The catch-signals process whose tracer writes our table.
 pid_of_catch() {
 	local link
 	link=$(find /proc/[0-9]*/fd -lname "$(realpath "$ROWS")" 2>/dev/null | head -n1)
@@ -120,7 +120,7 @@ pid_of_catch() {
 @test "^C on a terminal that kills the command: its totals are printed" {
 	need_terminal
 	start tty script -q -e -c \
-		"exec cputrack -o '$ROWS' -T 0.05 -c page-faults '$WORK/crowd' 3" /dev/null
+		"exec cputrack -o '$ROWS' -T 0.05 -c page-faults '$WORK/thread-pool' 3" /dev/null
 	eventually grep -q '^ready' "$T/tty.out"
 	tell tty $'\003'
 	finish tty
@@ -130,7 +130,7 @@ pid_of_catch() {
 }
 
 @test "SIGSTOP and SIGCONT of the command: it stops, ticks go on, it continues" {
-	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/crowd" 3
+	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/thread-pool" 3
 	eventually said ct ready
 	child_of "${PIDS[ct]}"
 	kill -STOP "$CHILD"
@@ -152,7 +152,7 @@ more_ticks() {
 }
 
 @test "^Z and fg: a program that has its own handler for it" {
-	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/tstp"
+	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/tstp-handler"
 	eventually said ct ready
 	child_of "${PIDS[ct]}"
 	for round in 1 2 3; do
@@ -170,7 +170,8 @@ more_ticks() {
 }
 
 @test "^Z does not stop a cputrack that is attached: its process would hang" {
-	start crowd "$WORK/crowd" 3
+	need attach
+	start crowd "$WORK/thread-pool" 3
 	eventually said crowd ready
 	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults -p "${PIDS[crowd]}"
 	eventually more_ticks 1
@@ -182,7 +183,7 @@ more_ticks() {
 }
 
 @test "^Z and fg: the whole job stops and goes on" {
-	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/crowd" 3
+	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/thread-pool" 3
 	eventually said ct ready
 	child_of "${PIDS[ct]}"
 	for _ in 1 2 3; do
@@ -206,7 +207,7 @@ untracked() {
 }
 
 @test "^Z and fg: also when the tracking has ended before" {
-	start ct cputrack -o "$ROWS" -T 0.01 -N 1 -c page-faults "$WORK/crowd" 3
+	start ct cputrack -o "$ROWS" -T 0.01 -N 1 -c page-faults "$WORK/thread-pool" 3
 	eventually said ct ready
 	child_of "${PIDS[ct]}"
 	eventually untracked "$CHILD"
@@ -224,7 +225,7 @@ untracked() {
 }
 
 @test "a command that is killed while stopped ends" {
-	start ct cputrack -o "$ROWS" -T 0 -c page-faults "$WORK/crowd" 3
+	start ct cputrack -o "$ROWS" -T 0 -c page-faults "$WORK/thread-pool" 3
 	eventually said ct ready
 	child_of "${PIDS[ct]}"
 	kill -STOP "$CHILD"
@@ -236,7 +237,7 @@ untracked() {
 }
 
 @test "cputrack killed: the command that it started dies with it" {
-	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/crowd" 3
+	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/thread-pool" 3
 	eventually said ct ready
 	child_of "${PIDS[ct]}"
 	kill -KILL "${PIDS[ct]}"
@@ -246,7 +247,8 @@ untracked() {
 }
 
 @test "cputrack killed: an attached program goes on" {
-	start crowd "$WORK/crowd" 10
+	need attach
+	start crowd "$WORK/thread-pool" 10
 	eventually said crowd ready
 	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults -p "${PIDS[crowd]}"
 	eventually more_ticks 2
@@ -261,7 +263,8 @@ untracked() {
 }
 
 @test "cputrack killed while an attached program is being stopped: it can be continued" {
-	start crowd "$WORK/crowd" 10
+	need attach
+	start crowd "$WORK/thread-pool" 10
 	eventually said crowd ready
 	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults -p "${PIDS[crowd]}"
 	eventually more_ticks 2
@@ -278,7 +281,7 @@ untracked() {
 }
 
 @test "after -N the command is untracked and its signals are its own" {
-	start ct cputrack -o "$ROWS" -T 0.05 -N 1 -c page-faults "$WORK/catch" 10 15
+	start ct cputrack -o "$ROWS" -T 0.05 -N 1 -c page-faults "$WORK/catch-signals" 10 15
 	eventually said ct ready
 	eventually grep -q ' detach ' "$ROWS"
 	child_of "${PIDS[ct]}"

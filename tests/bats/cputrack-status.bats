@@ -27,7 +27,7 @@ refuses() {
 
 @test "128 + n when it died of signal n" {
 	for signal in 1 2 3 6 9 11 13 14 15; do
-		track "-$((128 + signal))" -c page-faults "$WORK/die" "$signal"
+		track "-$((128 + signal))" -c page-faults "$WORK/die-by-signal" "$signal"
 		[ "$(count_of exit)" -eq 1 ]
 	done
 	# shellcheck disable=SC2016 # for the inner shell
@@ -49,7 +49,7 @@ refuses() {
 @test "127: not found" {
 	track -127 -c page-faults /nonexistent/command
 	grep -q "^cputrack: .*/nonexistent/command" <<<"$stderr"
-	# where a directory of PATH may not be searched, nobody knows: execvp(3) says 126 then
+	# our own PATH: with a directory that may not be searched execvp(3) fails with EACCES, 126
 	PATH=$CPC_BUILD:/usr/bin:/bin track -127 -c page-faults no-such-command-in-the-path
 	grep -q "^cputrack: .*no-such-command-in-the-path" <<<"$stderr"
 	[ "${#stderr_lines[@]}" -eq 1 ]
@@ -80,7 +80,7 @@ refuses() {
 
 @test "a command that dies of SIGINT: so does cputrack, and a shell's loop ends" {
 	need_command python3
-	# The status is the same by either way; but a shell goes on with its loop by the other.
+	# A shell sees 130 both for an exit and for SIGINT, but ends a loop for SIGINT only.
 	go -0 python3 -c 'import subprocess, sys
 for command in "kill -INT $$", "kill -TERM $$", "exit 130":
     print(subprocess.run(["cputrack", "-T", "0", "-o", sys.argv[1], "-c", "page-faults",

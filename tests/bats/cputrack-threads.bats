@@ -76,7 +76,7 @@ check_exit() {
 }
 
 @test "exit_group by the leader while 20 threads live: every one has its lwp_exit row" {
-	track -4 -v -T 0 -c page-faults "$WORK/exitgroup" -x 4 -p 50 20
+	track -4 -v -T 0 -c page-faults "$WORK/exit-group" -x 4 -p 50 20
 	check_format
 	check_lwps 21
 	check_exit
@@ -85,7 +85,7 @@ check_exit() {
 }
 
 @test "exit_group by a thread while 20 others live" {
-	track -4 -v -T 0 -c page-faults "$WORK/exitgroup" -t -x 4 -p 50 20
+	track -4 -v -T 0 -c page-faults "$WORK/exit-group" -t -x 4 -p 50 20
 	check_format
 	check_lwps 22
 	check_exit
@@ -126,14 +126,14 @@ more_ticks_of() {
 }
 
 @test "a process killed by a thread's signal: all LWPs have their totals" {
-	track -137 -v -T 0 -c page-faults "$WORK/die" -t 9
+	track -137 -v -T 0 -c page-faults "$WORK/die-by-signal" -t 9
 	check_lwps 2
 	check_exit
 	check_sums
 }
 
 @test "a crowd of 200 threads: ticks for every LWP, and the sum is exact" {
-	start ct cputrack -o "$ROWS" -v -T 0.2 -c page-faults "$WORK/crowd" -p 10 200
+	start ct cputrack -o "$ROWS" -v -T 0.2 -c page-faults "$WORK/thread-pool" -p 10 200
 	eventually said ct ready
 	tell ct gg
 	eventually said ct "done" 2
@@ -146,7 +146,7 @@ more_ticks_of() {
 	check_exit
 	check_sums
 	[ "$(sum_of lwp_exit)" -ge 4000 ]
-	# what an LWP did in its intervals is part of what it did in all
+	# the ticks of an LWP are part of its total
 	table | awk '
 		$3 == "tick" { t[$2] += $4 }
 		$3 == "fini_lwp" && t[$2] > $4 { print t[$2] " in ticks: " $0; failed = 1 }
@@ -168,7 +168,7 @@ all_ticked() {
 }
 
 @test "threads and processes are born and die on all sides" {
-	start ct cputrack -o "$ROWS" -fv -T 0.05 -c page-faults,task-clock "$WORK/crowd" -p 5 20
+	start ct cputrack -o "$ROWS" -fv -T 0.05 -c page-faults,task-clock "$WORK/thread-pool" -p 5 20
 	eventually said ct ready
 	tell ct gtftftftftgtftftftftfgfff
 	eventually said ct "done" 25
@@ -214,7 +214,7 @@ all_ticked() {
 @test "LWPs that cannot be counted lose none of the others" {
 	# each LWP takes two files
 	start ct bash -c "ulimit -n 40; exec cputrack -o '$ROWS' -v -T 0 \
-		-c page-faults,minor-faults '$WORK/crowd' -p 10 30"
+		-c page-faults,minor-faults '$WORK/thread-pool' -p 10 30"
 	eventually said ct ready
 	tell ct g
 	eventually said ct "done"
@@ -235,11 +235,11 @@ all_ticked() {
 	grep -q "^cputrack: $lost LWPs could not be counted; all could, with a limit of" "$T/ct.err"
 	enough=$(sed -n 's/.* a limit of \([0-9]*\) files .*/\1/p' "$T/ct.err")
 	go -0 bash -c "ulimit -n $enough; cputrack -o '$ROWS' -c page-faults,minor-faults \
-		'$WORK/crowd' 30 </dev/null"
+		'$WORK/thread-pool' 30 </dev/null"
 	[ -z "$stderr" ]
 	grep -q 'RLIMIT_NOFILE\|ulimit' "$T/ct.err"
 	# Just one of them.
 	go -1 bash -c "ulimit -n $((40 + 2 * (lost - 1))); cputrack -o '$ROWS' \
-		-c page-faults,minor-faults '$WORK/crowd' -p 10 30 </dev/null"
+		-c page-faults,minor-faults '$WORK/thread-pool' -p 10 30 </dev/null"
 	grep -q '^cputrack: 1 LWP could not be counted; all could, with a limit of' <<<"$stderr"
 }

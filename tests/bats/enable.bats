@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# cpc_enable() and cpc_disable() in the tracked program: what is between them is
-# counted, to the last event, and nothing else.
+# cpc_enable() and cpc_disable() in the tracked program: exactly the events between them are
+# counted.
 
 # shellcheck disable=SC2030,SC2031,SC2153,SC2154 # run sets status, output, stderr
 
@@ -11,21 +11,19 @@ load helpers
 
 # Sets $EVENTS: page faults, and calls of hit() where there are breakpoints.
 set_events() {
-	local spec
-	spec=page-faults,breakpoint/addr=$("$WORK/brackets")/
 	EVENTS=page-faults
 	PICS=(0)
-	if cputrack -c "$spec" -o "$T/probe" true 2>/dev/null; then
-		EVENTS=$spec
+	if "$WORK/probe" breakpoint; then
+		EVENTS+=,breakpoint/addr=$("$WORK/enable-disable")/
 		PICS+=(1)
 	else
-		echo "# page faults only: no breakpoints here" >&3
+		echo "# skipped: calls of hit(): no breakpoints here" >&3
 	fi
 }
 
 @test "4 threads: the brackets of each, exactly" {
 	set_events
-	track -0 -T 0 --start-disabled -c "$EVENTS" "$WORK/brackets" -n 10 -t 4 50
+	track -0 -T 0 --start-disabled -c "$EVENTS" "$WORK/enable-disable" -n 10 -t 4 50
 	check_format
 	for pic in "${PICS[@]}"; do
 		for lwp in 2 3 4 5; do
@@ -37,8 +35,8 @@ set_events() {
 
 @test "started on, threads count until they switch off" {
 	set_events
-	[ ${#PICS[@]} -eq 2 ] || skip "no breakpoints here"
-	track -0 -T 0 -c "$EVENTS" "$WORK/brackets" -n 10 -t 4 50
+	need breakpoint
+	track -0 -T 0 -c "$EVENTS" "$WORK/enable-disable" -n 10 -t 4 50
 	for lwp in 2 3 4 5; do
 		[ "$(sum_of lwp_exit "$lwp" 1)" -eq $((600 * (lwp - 1))) ]
 	done
@@ -47,7 +45,7 @@ set_events() {
 
 @test "10000 brackets" {
 	set_events
-	track -0 -T 0.1 --start-disabled -c "$EVENTS" "$WORK/brackets" -n 10000 3
+	track -0 -T 0.1 --start-disabled -c "$EVENTS" "$WORK/enable-disable" -n 10000 3
 	for pic in "${PICS[@]}"; do
 		[ "$(sum_of exit 1 "$pic")" -eq 30000 ]
 	done
@@ -57,7 +55,7 @@ set_events() {
 @test "children and new programs start off, too" {
 	set_events
 	track -0 -fe -T 0 --start-disabled -c "$EVENTS" \
-		sh -c "'$WORK/fault' 500; '$WORK/brackets' 20; exec '$WORK/brackets' 30"
+		sh -c "'$WORK/touch-pages' 500; '$WORK/enable-disable' 20; exec '$WORK/enable-disable' 30"
 	check_life
 	for pic in "${PICS[@]}"; do
 		[ "$(sum_of exec '' "$pic")" -eq 0 ]
@@ -66,10 +64,11 @@ set_events() {
 }
 
 @test "attached with -p, off and on" {
+	need attach
 	set_events
 	for off in "" --start-disabled; do
 		rm -f "$ROWS"
-		start work "$WORK/brackets" -w -n 2 100
+		start work "$WORK/enable-disable" -w -n 2 100
 		eventually said work ready
 		start ct cputrack ${off:+"$off"} -T 0.05 -c "$EVENTS" -o "$ROWS" -p "${PIDS[work]}"
 		eventually test -s "$ROWS"
@@ -94,7 +93,7 @@ turned() {
 
 @test "sets that take turns: off stays off, and on stays on" {
 	start ct cputrack --start-disabled -T 0.02 -o "$ROWS" -c page-faults -c minor-faults \
-		"$WORK/brackets" -w 300
+		"$WORK/enable-disable" -w 300
 	eventually said ct ready
 	eventually turned 4
 	tell ct 1 # 900 pages, not counted
@@ -107,7 +106,7 @@ turned() {
 	finish ct
 	[ "$status" -eq 0 ]
 	check_format
-	# What falls between two turns is not counted.
+	# Events between two turns are not counted.
 	sum=$(sum_of tick)
 	[ "$sum" -gt 0 ]
 	[ "$sum" -le 300 ]
@@ -115,39 +114,39 @@ turned() {
 }
 
 @test "without cputrack there are no counters to switch" {
-	go -1 "$WORK/brackets" 10
+	go -1 "$WORK/enable-disable" 10
 	[ "$output" = "cpc_disable: Invalid argument" ]
-	track -0 -fe -T 0 -c page-faults sh -c "'$WORK/brackets' 10; true"
+	track -0 -fe -T 0 -c page-faults sh -c "'$WORK/enable-disable' 10; true"
 	[ "$output" = "" ]
 	# A child that is not followed has none, either.
-	track -0 -T 0 -c page-faults sh -c "'$WORK/brackets' 10; true"
+	track -0 -T 0 -c page-faults sh -c "'$WORK/enable-disable' 10; true"
 	[ "$output" = "cpc_disable: Invalid argument" ]
 }
 
-# rings MODE WANTED PREFIX...: its signals come as often as they should, and its brackets
-# are as wanted.
-rings() {
+# signals_meet_brackets MODE RESULT PREFIX...: each signal is delivered as often as it was sent,
+# and RESULT is told of the brackets.
+signals_meet_brackets() {
 	local mode=$1 want=$2 urg=500 winch=500
 	shift 2
 	case $mode in
 	threads) winch=0 ;;
 	blocked | waited | own) urg=1 winch=1 ;;
 	esac
-	go -0 "$@" "$WORK/rings" "$mode" 500
+	go -0 "$@" "$WORK/enable-signals" "$mode" 500
 	[ "$output" = "URG $urg, WINCH $winch, $want" ]
 }
 
 @test "the program's own signals come once each, whatever it has them for" {
 	for mode in threads process blocked waited own handler; do
-		rings "$mode" "all well" cputrack -T 0 -o "$ROWS" -c page-faults
-		rings "$mode" "Invalid argument"
+		signals_meet_brackets "$mode" "all well" cputrack -T 0 -o "$ROWS" -c page-faults
+		signals_meet_brackets "$mode" "Invalid argument"
 	done
 }
 
 @test "under strace the calls fail, and the program goes on undisturbed" {
 	need_command strace
 	for mode in threads handler; do
-		rings "$mode" "Invalid argument" strace -f -o "$T/strace"
+		signals_meet_brackets "$mode" "Invalid argument" strace -f -o "$T/strace"
 	done
 }
 

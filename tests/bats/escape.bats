@@ -48,7 +48,7 @@ told() {
 
 @test "a name that a tracked program gives itself" {
 	need_breakpoints
-	start named "$WORK/named" $'x\n\033]0;y'
+	start named "$WORK/set-comm" $'x\n\033]0;y'
 	eventually said named ready
 	pid=${PIDS[named]}
 	start ct cputrack -D -o "$ROWS" -c breakpoint/addr=main/ -p "$pid"

@@ -9,13 +9,10 @@
 
 load helpers
 
-# Breakpoints can be had, and hit() and `stored` of hits are at $HIT and $STORED.
+# Sets $HIT and $STORED, the addresses of hit() and `stored` in function-calls.
 need_breakpoints() {
-	[[ $(uname -m) == x86_64 || $(uname -m) == aarch64 ]] || skip "not tried on this CPU"
-	read -r HIT STORED < <("$WORK/hits")
-	if ! cputrack -c "breakpoint/addr=$HIT/" -o "$T/probe" true 2>"$T/probe.err"; then
-		skip "no breakpoints here: $(cat "$T/probe.err")"
-	fi
+	need breakpoint
+	read -r HIT STORED < <("$WORK/function-calls")
 }
 
 definitions() {
@@ -30,7 +27,7 @@ definitions() {
 		both = page-faults + minor-faults
 		SOFT2 = soft
 	EOF
-	track -0 -fe -T 0 -c soft,minor-faults,both,soft2,major-faults sh -c "'$WORK/fault' 500; '$WORK/fault' 20"
+	track -0 -fe -T 0 -c soft,minor-faults,both,soft2,major-faults sh -c "'$WORK/touch-pages' 500; '$WORK/touch-pages' 20"
 	check_format
 	table | awk '
 		$3 ~ /^(exec|exit)$/ && $4 != "#" {
@@ -101,6 +98,9 @@ definitions() {
 }
 
 @test "shipped definitions are what the kernel has for all machines" {
+	[ "$(find /sys/bus/event_source/devices/*/ -maxdepth 1 -name cpus | wc -l)" -le 1 ] ||
+		skip "several kinds of cores: each event is encoded for each"
+	export LIBPFM_FORCE_PMU=perf # a CPU without definitions of its own
 	run --separate-stderr cputrack -D -c EC_hit,PAPI_tot_ins,pic4=Cycle_cnt true
 	[[ ${stderr_lines[0]} == "cputrack: pic0 EC_hit: Solaris name: + type 0, config 0x2, counts in user mode - type 0, config 0x3, counts in user mode" ]]
 	[[ ${stderr_lines[1]} == "cputrack: pic1 PAPI_tot_ins: generic name: + type 0, config 0x1, counts in user mode" ]]
@@ -123,12 +123,12 @@ definitions() {
 	go -0 cpustat -h major
 	[[ $output == major-faults* ]]
 	go -1 cputrack -h there_is_no_such_event
-	[[ $stderr == "cputrack: no event that can be counted here has 'there_is_no_such_event'"* ]]
+	[[ $stderr == "cputrack: no event that "*" has 'there_is_no_such_event'"* ]]
 }
 
 @test "a Solaris name where there is no hardware counter: the reason" {
-	if cputrack -c cycles true >/dev/null 2>&1; then
-		skip "there are hardware counters here"
+	if "$WORK/probe" pmu; then
+		skip "this machine has hardware counters"
 	fi
 	for spec in pic0=EC_ref,pic1=EC_hit EC_ref,EC_hit pic0=Cycle_cnt,pic1=Instr_cnt; do
 		go -1 cputrack -c "$spec" true
@@ -139,7 +139,7 @@ definitions() {
 @test "a breakpoint counts calls exactly, per LWP and in all" {
 	need_breakpoints
 	track -0 -v -T 0 -c "breakpoint/addr=$HIT/,breakpoint/addr=$STORED,len=4,rw=w/" \
-		"$WORK/hits" 1000 3
+		"$WORK/function-calls" 1000 3
 	check_format
 	check_sums
 	for pic in 0 1; do
@@ -154,9 +154,9 @@ definitions() {
 	[ "$(uname -m)" = x86_64 ] || skip "other CPUs have other numbers"
 	need_breakpoints
 	b="breakpoint/addr=$HIT/"
-	track -0 -T 0 -c "$b,$b,$b,$b" "$WORK/hits" 100
+	track -0 -T 0 -c "$b,$b,$b,$b" "$WORK/function-calls" 100
 	[ "$(table)" = "0 1 exit 100 100 100 100" ]
-	go -1 cputrack -c "$b,$b,$b,$b,$b" "$WORK/hits" 100
+	go -1 cputrack -c "$b,$b,$b,$b,$b" "$WORK/function-calls" 100
 	[[ $stderr == *"this CPU has 4 "* ]]
 	[ "$output" = "" ]
 }
@@ -179,7 +179,7 @@ definitions() {
 	need kernel
 	[ -e /sys/bus/event_source/devices/msr/events/tsc ] || skip "this kernel has no msr/tsc/"
 	track -0 -t -T 0 -c msr/tsc/,msr/event=0/ "$WORK/spin" 0.3
-	# The cycles of -t are made of the time that the LWP ran: the same within 1 %.
+	# The cycles of -t are computed from the time that the LWP ran: the same within 1 %.
 	table | awk '
 		$3 == "exit" { a = $4; b = $5; c = $6; seen = 1 }
 		function near(x, y) { return x > 0.99 * y && x < 1.01 * y }

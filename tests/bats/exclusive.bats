@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Who counts a CPU does so alone: cpustats of root and of others, cputrack beside them,
-# processes that are killed, and users who want to harm.
+# One program at a time counts a CPU: cpustat by root and by others, cputrack beside it,
+# owners that are killed, and users who attack the claims.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -27,13 +27,14 @@ teardown() {
 	fi
 }
 
-# Where users other than root can reach the programs, and how they are run there.
+# Copies the programs to where other users can reach them, and sets how they are run there.
 need_users() {
 	need_root
 	PLACE=$(mktemp -d "${TMPDIR:-/tmp}/cpc-excl.XXXXXX")
 	chmod 755 "$PLACE"
+	need_reachable "$PLACE"
 	cp "$CPC_BUILD/cputrack" "$CPC_BUILD/cpustat" "$CPC_BUILD/tests/test_exclusive" \
-		"$WORK/hostile" "$WORK/probe" "$PLACE"
+		"$WORK/forge-claims" "$WORK/probe" "$PLACE"
 	cp "$(command -v cat)" "$PLACE/setuid"
 	chmod -R a+rX "$PLACE"
 	chmod 4755 "$PLACE/setuid"
@@ -125,7 +126,8 @@ refused_by() {
 }
 
 @test "a running cputrack is invalidated, says so for each LWP, and goes on to the end" {
-	start crowd "$WORK/crowd" 3
+	need attach
+	start crowd "$WORK/thread-pool" 3
 	eventually said crowd ready
 	pid=${PIDS[crowd]}
 	start ct cputrack -v -T 0.05 -c page-faults -p "$pid"
@@ -143,7 +145,7 @@ refused_by() {
 		grep -qx "cputrack: $pid/$lwp: perf counter contents invalidated" "$T/ct.err"
 	done
 	[ "$(wc -l <"$T/ct.err")" -eq 4 ]
-	# what was told before is in the total
+	# counts that were shown before are in the total
 	cp "$T/ct.out" "$ROWS"
 	check_format
 	[ "$(rows_of exit | awk '{ print $NF }')" = incomplete ]
@@ -235,11 +237,11 @@ all_is_free() {
 	need_users
 	go -0 cpustat -c page-faults 0.01 1
 	(umask 0 && : >/dev/shm/cpc-open) # a file of root's that anybody may write, and so link
-	start forger "${NOBODY[@]}" hostile 0 "$PLACE/setuid"
+	start forger "${NOBODY[@]}" forge-claims 0 "$PLACE/setuid"
 	eventually said forger ready
 	all_is_free
 	holds cs cpustat -c page-faults 0.05
-	start filler "${NOBODY[@]}" hostile 5000
+	start filler "${NOBODY[@]}" forge-claims 5000
 	eventually said filler ready
 	go -1 cpustat -c page-faults 0.05 1
 	refused_by "${PIDS[cs]}"

@@ -14,10 +14,10 @@ setup() {
 }
 
 @test "the programs find their libraries" {
-	track -0 -T 0 -c page-faults "$WORK/fault" 100
+	track -0 -T 0 -c page-faults "$WORK/touch-pages" 100
 	here=$(sum_of exit)
 	PATH=$T/at/bin:/usr/bin:/bin
-	go -0 cputrack -T 0 -c page-faults -o "$ROWS" "$WORK/fault" 100
+	go -0 cputrack -T 0 -c page-faults -o "$ROWS" "$WORK/touch-pages" 100
 	[ "$(sum_of exit)" -ge 100 ]
 	[ $(($(sum_of exit) - here)) -le 10 ]
 }

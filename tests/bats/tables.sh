@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# tables.sh - is a table of cputrack right?  For a POSIX shell, so that the emulated machine
-# asks the same.  $ROWS names the table unless it is an argument.
+# tables.sh - is a table of cputrack or cpustat right?  For a POSIX shell, so that the emulated
+# machine asks the same.  $ROWS names the table of cputrack unless it is an argument.
 
 # A table of cputrack as plain words: "PID LWP EVENT COUNT... [# COMMENT]", PID 0
 # without -f; a row without counts has none.
@@ -35,8 +35,8 @@ sum_of() {
 	rows_of "$1" "${2-}" | awk -v pic="${3:-0}" '$4 != "#" { s += $(4 + pic) } END { printf "%d\n", s }'
 }
 
-# Every row is, to the last blank, what its own words give when printed with the
-# formats of the specification; times never go back; the event is a known word.
+# Every row is exactly what its words give when printed with the specified formats; times
+# never go back; the event is a known word.
 check_format() {
 	awk '
 	function bad(why) { print "bad row: " why ": \"" $0 "\" is not \"" want "\""; failed = 1 }
@@ -103,16 +103,15 @@ check_sums() {
 	END { if (!checked) print "no totals"; exit failed || !checked }'
 }
 
-# With -f: every process but the first was announced by one fork row before its
-# first own row, and has one exit row, its last; exec rows come in pairs, totals first, then the
-# command.  $1 -eq 1: -e was given, so that no process may end without an exit row.
+# With -f: every process but the first was announced by one fork row before its first own
+# row, and has one exit row, its last; exec rows come in pairs, totals first, then the command.
 check_life() {
 	table | awk '
 	function bad(why) { print why ": " $0; failed = 1 }
 	NR == 1 { born[$1] = 1 }
 	{
 		if (!born[$1]) bad("a row of an unknown process")
-		# a maker that was killed could not say in time what it made
+		# the fork row of a parent that was killed may come late
 		if (gone[$1] && $3 != "fork") bad("a row after the exit row")
 		if (half[$1] && ($3 != "exec" || $4 != "#")) bad("the second exec row is missing")
 		half[$1] = 0
@@ -129,4 +128,30 @@ check_life() {
 		for (pid in born) if (!gone[pid]) { print "no exit row of " pid; failed = 1 }
 		exit failed
 	}'
+}
+
+# The total rows of a table of cpustat, $1, are exactly the sums of its tick rows, per spec
+# and counter; their cpu column holds the number of CPUs, $2.
+check_totals() {
+	awk -v cpus="$2" '
+	$3 != "tick" && $3 != "total" { next }
+	{
+		at = index($0, "#")
+		spec = at ? substr($0, at) : ""
+		sub(/ *# incomplete$/, "", spec)
+		n = split(at ? substr($0, 1, at - 1) : $0, w, " ")
+	}
+	$3 == "tick" { for (i = 4; i <= n; i++) sum[spec, i] += $i }
+	$3 == "total" {
+		totals[spec]++
+		if ($2 != cpus) { print "not " cpus " CPUs: " $0; failed = 1 }
+		for (i = 4; i <= n; i++) if ($i != sum[spec, i] + 0) {
+			print "the ticks add up to " sum[spec, i] ": " $0; failed = 1
+		}
+	}
+	END {
+		for (spec in totals) { seen++; if (totals[spec] != 1) failed = 1 }
+		if (!seen) { print "no total row"; failed = 1 }
+		exit failed
+	}' "$1"
 }

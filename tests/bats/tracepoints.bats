@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Tracepoints: counts that are known to the last one, from the first instruction of an
-# LWP to its last.  getpriority(2) is called by the chores of tests/work only.
+# Tracepoints: exact counts from the first instruction of an LWP to its last.  getpriority(2) is called by the chores of tests/work only.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -32,7 +31,7 @@ all_exactly() {
 
 @test "system calls of a program, exactly" {
 	for n in 0 1 1000 123456; do
-		track -0 -T 0 -c "$CALL" "$WORK/fault" -s "$n" 0
+		track -0 -T 0 -c "$CALL" "$WORK/touch-pages" -s "$n" 0
 		[ "$(sum_of exit)" -eq "$n" ]
 	done
 }
@@ -44,7 +43,7 @@ all_exactly() {
 }
 
 @test "the sum of the ticks and of the rest is the total" {
-	start ct "${TRACEFS[@]}" cputrack -o "$ROWS" -v -T 0.05 -c "$CALL" "$WORK/crowd" -s 100 10
+	start ct "${TRACEFS[@]}" cputrack -o "$ROWS" -v -T 0.05 -c "$CALL" "$WORK/thread-pool" -s 100 10
 	eventually said ct ready
 	for round in 1 2 3 4 5; do
 		tell ct g
@@ -66,7 +65,8 @@ reach() {
 }
 
 @test "attached: exactly what happens from then on" {
-	start crowd "$WORK/crowd" -s 100 10
+	need attach
+	start crowd "$WORK/thread-pool" -s 100 10
 	eventually said crowd ready
 	tell crowd g
 	eventually said crowd "done"
@@ -110,7 +110,7 @@ lwp_exited() {
 @test "threads that die by exit_group: every one exactly" {
 	for by in '' -t; do
 		# shellcheck disable=SC2086 # none or one option
-		track -0 -T 0 -c "$CALL" "$WORK/exitgroup" $by -s 37 20
+		track -0 -T 0 -c "$CALL" "$WORK/exit-group" $by -s 37 20
 		[ "$(rows_of lwp_exit | awk '$4 == 37' | wc -l)" -eq 20 ]
 		[ "$(sum_of exit)" -eq 740 ]
 	done
@@ -184,7 +184,7 @@ lwp_exited() {
 	need_tracepoints sched/sched_process_fork
 	track -0 -T 0 -c sched:sched_process_fork "$WORK/forks" 33
 	[ "$(sum_of exit)" -eq 33 ]
-	track -0 -f -T 0 -c sched:sched_process_fork "$WORK/crowd" 7 < <(printf tftf)
+	track -0 -f -T 0 -c sched:sched_process_fork "$WORK/thread-pool" 7 < <(printf tftf)
 	[ "$(sum_of exit)" -eq 11 ]
 	[ $(($(count_of fork) + $(count_of lwp_create))) -eq 11 ]
 	track -0 -fe -T 0 -c sched:sched_process_fork sh -c 'ls | sort | wc -l; /bin/true'
@@ -197,12 +197,12 @@ lwp_exited() {
 	need_command make gcc
 	need_perf
 	mkdir "$T/project"
-	cp "$BATS_TEST_DIRNAME"/../work/{fault,threads}.c "$BATS_TEST_DIRNAME/../work/work.h" \
+	cp "$BATS_TEST_DIRNAME"/../work/{touch-pages,threads}.c "$BATS_TEST_DIRNAME/../work/work.h" \
 		"$T/project"
-	printf '%s: %s.c\n\tgcc -O1 -pthread -o $@ $<\n' fault fault threads threads \
+	printf '%s: %s.c\n\tgcc -O1 -pthread -o $@ $<\n' touch-pages touch-pages threads threads \
 		>"$T/project/Makefile"
 	unset MAKEFLAGS MAKELEVEL
-	build="make -s -C '$T/project' -j2 fault threads && rm '$T/project/fault' '$T/project/threads'"
+	build="make -s -C '$T/project' -j2 touch-pages threads && rm '$T/project/touch-pages' '$T/project/threads'"
 	for command in 'ls | sort | wc -l' "$build"; do
 		in_tracefs perf stat -x, -e sched:sched_process_fork -e sched:sched_process_exec \
 			-o "$T/perf" sh -c "$command"
@@ -218,9 +218,9 @@ lwp_exited() {
 }
 
 @test "modes do not matter to what only happens in the kernel; several -c" {
-	track -0 -T 0 -c "$CALL,$CALL,nouser1,sys1,$CALL,sys2" "$WORK/fault" -s 50 0
+	track -0 -T 0 -c "$CALL,$CALL,nouser1,sys1,$CALL,sys2" "$WORK/touch-pages" -s 50 0
 	rows_of exit | awk '{ exit !($4 == 50 && $5 == 50 && $6 == 50) }'
-	track -0 -T 0 -c "$CALL" -c page-faults "$WORK/fault" -s 50 0
+	track -0 -T 0 -c "$CALL" -c page-faults "$WORK/touch-pages" -s 50 0
 	[ "$(rows_of exit | awk -v spec="$CALL" '$NF == spec' | wc -l)" -eq 1 ]
 	[ "$(rows_of exit | awk '$NF == "page-faults"' | wc -l)" -eq 1 ]
 }
@@ -236,7 +236,7 @@ lwp_exited() {
 	need_tracepoints syscalls/sys_enter_sched_rr_get_interval
 	start cs "${TRACEFS[@]}" cpustat -c syscalls:sys_enter_sched_rr_get_interval 0.05
 	eventually grep -q ' tick ' "$T/cs.out"
-	"$WORK/calls" 4321
+	"$WORK/syscalls" 4321
 	kill -INT "${PIDS[cs]}"
 	finish cs
 	[ "$(awk '$3 == "total" { print $4 }' "$T/cs.out")" -eq 4321 ]
@@ -247,7 +247,7 @@ lwp_exited() {
 	need_tracepoints sched/sched_switch
 	need_perf
 	# perf counts before cpustat begins and after it ends, and both count all of the
-	# 2000000 switches; what else happens meanwhile is up to the machine.
+	# 2000000 switches; other programs switch meanwhile, too.
 	start perf "${TRACEFS[@]}" perf stat -x, -o "$T/perf" -a -e sched:sched_switch \
 		sh -c 'echo counting; exec cat'
 	eventually said perf counting

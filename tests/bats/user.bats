@@ -15,8 +15,9 @@ setup() {
 	# Where an ordinary user can reach the programs: a build directory may be private.
 	PLACE=$(mktemp -d "${TMPDIR:-/tmp}/cpc-user.XXXXXX")
 	chmod 755 "$PLACE"
-	cp "$CPC_BUILD/cputrack" "$CPC_BUILD/cpustat" "$WORK/fault" "$WORK/threads" \
-		"$WORK/crowd" "$WORK/forks" "$WORK/ids" "$WORK/probe" "$WORK/symbols" "$PLACE"
+	[ "$(id -u)" != 0 ] || need_reachable "$PLACE"
+	cp "$CPC_BUILD/cputrack" "$CPC_BUILD/cpustat" "$WORK/touch-pages" "$WORK/threads" \
+		"$WORK/thread-pool" "$WORK/forks" "$WORK/print-ids" "$WORK/probe" "$WORK/symbols" "$PLACE"
 	AS_USER=(env PATH="$PLACE:$PATH")
 	if [ "$(id -u)" = 0 ]; then
 		AS_USER=(setpriv --reuid=65534 --regid=65534 --clear-groups "${AS_USER[@]}")
@@ -51,7 +52,7 @@ user() {
 	return $bad
 }
 
-# The refusal names what is in the way and what would help.
+# The refusal names perf_event_paranoid, its value, and what to change.
 names_the_remedy() {
 	grep -Fq "perf_event_paranoid" <<<"$stderr"
 	grep -Eq -- "(^|[^0-9-])$PARANOID([^0-9]|\$)" <<<"$stderr"
@@ -59,6 +60,11 @@ names_the_remedy() {
 	grep -q 'sysctl' <<<"$stderr" || grep -q 'kernel[./]perf_event_paranoid' <<<"$stderr"
 }
 
+user_needs() {
+	why=$(as_user "$PLACE/probe" "$1") || skip "an ordinary user cannot do that here: $why"
+}
+
+# For tests of refusals: an ordinary user may not do THING.
 need_paranoid() {
 	if as_user "$PLACE/probe" "$1" >/dev/null; then
 		skip "ordinary users may do that here (perf_event_paranoid $PARANOID)"
@@ -66,7 +72,7 @@ need_paranoid() {
 }
 
 @test "page faults of one's own program, exactly as root sees them" {
-	user -0 cputrack -T 0 -c page-faults "$PLACE/fault" 5000
+	user -0 cputrack -T 0 -c page-faults "$PLACE/touch-pages" 5000
 	check_format
 	[ "$(sum_of exit)" -ge 5000 ]
 	[ "$(sum_of exit)" -lt 5500 ]
@@ -84,6 +90,7 @@ need_paranoid() {
 }
 
 @test "breakpoints by symbol, of the program and of its libraries" {
+	user_needs breakpoint
 	b=breakpoint/addr
 	user -0 cputrack -T 0 -c "$b=called/,$b=lib_called/,$b=getppid/" "$PLACE/symbols" 10 1
 	[ "$(rows_of exit)" = "0 1 exit 20 27 20" ]
@@ -91,7 +98,8 @@ need_paranoid() {
 }
 
 @test "attaching to one's own process" {
-	start crowd "${AS_USER[@]}" "$PLACE/crowd" 5
+	user_needs attach
+	start crowd "${AS_USER[@]}" "$PLACE/thread-pool" 5
 	eventually said crowd ready
 	user -0 cputrack -T 0.05 -N 2 -c page-faults -p "${PIDS[crowd]}"
 	[ "$(count_of tick)" -eq 12 ]
@@ -102,7 +110,7 @@ need_paranoid() {
 
 @test "attaching to somebody else's process is refused" {
 	need_root
-	start crowd "$WORK/crowd" 1
+	start crowd "$WORK/thread-pool" 1
 	eventually said crowd ready
 	user -1 cputrack -T 0.05 -N 2 -c page-faults -p "${PIDS[crowd]}"
 	[ -z "$output" ]
@@ -118,7 +126,7 @@ need_paranoid() {
 
 @test "context switches are refused, with the reason and the remedy" {
 	need_paranoid kernel
-	user -1 cputrack -T 0 -c context-switches "$PLACE/fault" 1
+	user -1 cputrack -T 0 -c context-switches "$PLACE/touch-pages" 1
 	[[ ${stderr_lines[0]} == "cputrack: "* ]]
 	names_the_remedy
 	grep -q 'context-switches' <<<"$stderr"
@@ -152,21 +160,21 @@ need_paranoid() {
 
 @test "so is counting in kernel mode" {
 	need_paranoid kernel
-	user -1 cputrack -T 0 -c page-faults,sys "$PLACE/fault" 1
+	user -1 cputrack -T 0 -c page-faults,sys "$PLACE/touch-pages" 1
 	[[ ${stderr_lines[0]} == "cputrack: "* ]]
 	names_the_remedy
 }
 
 @test "so is one refused event in a set of others" {
 	need_paranoid kernel
-	user -1 cputrack -T 0 -c page-faults,cpu-migrations "$PLACE/fault" 1
+	user -1 cputrack -T 0 -c page-faults,cpu-migrations "$PLACE/touch-pages" 1
 	names_the_remedy
 	grep -q 'cpu-migrations' <<<"$stderr"
 }
 
 @test "a tracepoint is refused, with a reason" {
 	need_paranoid kernel
-	user cputrack -T 0 -c sched:sched_switch "$PLACE/fault" 1
+	user cputrack -T 0 -c sched:sched_switch "$PLACE/touch-pages" 1
 	[ "$status" -eq 1 ]
 	[[ ${stderr_lines[0]} == "cputrack: "* ]]
 	grep -q 'sched:sched_switch' <<<"$stderr"
@@ -192,18 +200,18 @@ need_paranoid() {
 
 @test "a set-uid program runs without its privileges, and that is said" {
 	need_root
-	chown 0 "$PLACE/ids"
-	chmod 4755 "$PLACE/ids"
-	[ "$(as_user "$PLACE/ids")" = "uid 65534 euid 0" ] ||
+	chown 0 "$PLACE/print-ids"
+	chmod 4755 "$PLACE/print-ids"
+	[ "$(as_user "$PLACE/print-ids")" = "uid 65534 euid 0" ] ||
 		skip "set-uid programs do not work on this file system"
-	user -0 cputrack -T 0 -c page-faults "$PLACE/ids" -p 500
+	user -0 cputrack -T 0 -c page-faults "$PLACE/print-ids" -p 500
 	[ "${lines[0]}" = "uid 65534 euid 65534" ] || grep -qx 'uid 65534 euid 65534' "$ROWS"
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	[[ ${stderr_lines[0]} == cputrack:*ids* ]]
 	[ "$(grep -c ' exit ' "$ROWS")" -eq 1 ]
-	# Without -e it is let go at its exec: too late.
+	# Without -e tracking ends at the exec, when the kernel has dropped the privileges.
 	# shellcheck disable=SC2016 # for the inner shell
-	user -0 cputrack -T 0 -c page-faults sh -c 'exec "$0"' "$PLACE/ids"
+	user -0 cputrack -T 0 -c page-faults sh -c 'exec "$0"' "$PLACE/print-ids"
 	grep -qx 'uid 65534 euid 65534' "$ROWS"
 	[[ $stderr == cputrack:*ids* ]]
 }
@@ -211,21 +219,21 @@ need_paranoid() {
 @test "a program with capabilities runs without them, and that is said" {
 	need_root
 	need_command setcap
-	setcap cap_net_raw=ep "$PLACE/ids" || skip "this file system has no capabilities"
-	user -0 cputrack -T 0 -c page-faults "$PLACE/ids"
+	setcap cap_net_raw=ep "$PLACE/print-ids" || skip "this file system has no capabilities"
+	user -0 cputrack -T 0 -c page-faults "$PLACE/print-ids"
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	[[ ${stderr_lines[0]} == cputrack:*ids\ without\ its\ capabilities,* ]]
-	go -0 cputrack -T 0 -o "$ROWS" -c page-faults "$PLACE/ids"
+	go -0 cputrack -T 0 -o "$ROWS" -c page-faults "$PLACE/print-ids"
 	[ -z "$stderr" ]
 }
 
 @test "an unreadable program's counts are never a frozen number" {
 	need_root
-	chmod 711 "$PLACE/fault"
-	chown 0 "$PLACE/fault"
-	# root watches; the program belongs to another and may not be read by its runner
+	chmod 711 "$PLACE/touch-pages"
+	chown 0 "$PLACE/touch-pages"
+	# root tracks it; the user who runs it may not read it
 	go -0 cputrack -o "$ROWS" -e -T 0 -c page-faults \
-		setpriv --reuid=65534 --regid=65534 --clear-groups "$PLACE/fault" 5000
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$PLACE/touch-pages" 5000
 	cat "$ROWS"
 	# counted in full, or said to be incomplete
 	rows_of exit | awk '

@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The cpc authors */
 /*
  * fuzz.h - what the fuzzers share: each defines LLVMFuzzerTestOneInput, which aborts
- * when something holds not that has to hold for every input.
+ * when a property that holds for every input is violated.
  */
 #ifndef FUZZ_H
 #define FUZZ_H

@@ -113,7 +113,7 @@ static void check_term(const struct section *sec, const char *term)
 			bad("'%s': %s", event, pfm_strerror(rc));
 		} else {
 			encoded++;
-			/* Short names stand for others: "perf::" is what they end as. */
+			/* libpfm4 resolves short names to names that begin with "perf::". */
 			if (sec->general && strncmp(full, "perf::", 6) != 0)
 				bad("'%s' is '%s', not of the generic PMU", event, full);
 			if (verbose)

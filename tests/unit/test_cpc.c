@@ -10,28 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the error handler heard last. */
-static struct {
-	unsigned calls;
-	int subcode;
-	char fn[64], text[512];
-} heard;
-
-static void hear(const char *fn, int subcode, const char *fmt, va_list ap)
-{
-	heard.calls++;
-	heard.subcode = subcode;
-	snprintf(heard.fn, sizeof(heard.fn), "%s", fn);
-	vsnprintf(heard.text, sizeof(heard.text), fmt, ap);
-	errno = 0; /* the library keeps its own */
-}
-
 static cpc_t *open_cpc(void)
 {
 	cpc_t *cpc = cpc_open(CPC_VER_CURRENT);
 
 	assert_non_null(cpc);
-	memset(&heard, 0, sizeof(heard));
+	memset(&last_error, 0, sizeof(last_error));
 	cpc_seterrhndlr(cpc, hear);
 	return cpc;
 }
@@ -103,16 +87,16 @@ static void refused_requests(void **state)
 	assert_int_equal(cpc_set_add_request(cpc, set, "cpu-clock", 0, CPC_COUNT_USER, 1, &taken),
 			 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		memset(&heard, 0, sizeof(heard));
+		memset(&last_error, 0, sizeof(last_error));
 		assert_int_equal(cpc_set_add_request(cpc, set, cases[i].event, 0, cases[i].flags,
 						     cases[i].attr != NULL, cases[i].attr),
 				 -1);
 		assert_int_equal(errno, EINVAL);
-		assert_int_equal(heard.calls, 1);
-		assert_int_equal(heard.subcode, cases[i].subcode);
-		assert_string_equal(heard.fn, "cpc_set_add_request");
+		assert_int_equal(last_error.calls, 1);
+		assert_int_equal(last_error.subcode, cases[i].subcode);
+		assert_string_equal(last_error.fn, "cpc_set_add_request");
 		if (cases[i].text != NULL)
-			assert_string_equal(heard.text, cases[i].text);
+			assert_string_equal(last_error.text, cases[i].text);
 	}
 	cpc_close(cpc);
 }
@@ -152,7 +136,7 @@ static void wrong_states(void **state)
 	(void)state;
 	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), -1);
 	assert_int_equal(errno, EINVAL);
-	assert_string_equal(heard.text, "the set has no requests");
+	assert_string_equal(last_error.text, "the set has no requests");
 	assert_int_equal(cpc_unbind(cpc, set), -1);
 	assert_int_equal(errno, EINVAL);
 	assert_int_equal(cpc_set_sample(cpc, set, small), -1);
@@ -166,7 +150,7 @@ static void wrong_states(void **state)
 	assert_int_equal(cpc_set_request_preset(cpc, more, -1, 0), -1);
 	assert_int_equal(cpc_bind_curlwp(cpc, more, 0), 0);
 	assert_int_equal(cpc_set_add_request(cpc, more, "faults", 0, CPC_COUNT_USER, 0, NULL), -1);
-	assert_string_equal(heard.text, "the set is bound");
+	assert_string_equal(last_error.text, "the set is bound");
 	assert_int_equal(cpc_set_sample(cpc, more, small), -1); /* a buffer of another set */
 	assert_int_equal(errno, EINVAL);
 	assert_int_equal(cpc_set_sample(cpc, more, buf), 0);
@@ -210,7 +194,7 @@ static void walking(void **state)
 	assert_true(w.preset[2] == UINT64_MAX);
 	assert_int_equal(w.flags[2], CPC_COUNT_USER);
 
-	/* The original has its own presets, and goes its own way. */
+	/* The original has presets of its own, and can be bound without the copy. */
 	assert_int_equal(cpc_set_add_request(cpc, set, "cs", 0, CPC_COUNT_SYSTEM, 0, NULL), 3);
 	w = (struct walked){0};
 	cpc_walk_requests(cpc, dup, &w, walk);
@@ -291,7 +275,7 @@ static void slots(void **state)
 
 	(void)state;
 	if (cpc_npic(cpc) < 4)
-		skip();
+		skip_because("there are %u slots only", cpc_npic(cpc));
 	assert_int_equal(cpc_set_add_request(cpc, set, "faults", 0, CPC_COUNT_USER, 1, &two), 0);
 	/* The next after the highest one, which is 3. */
 	assert_int_equal(cpc_set_add_request(cpc, set, "faults", 0, CPC_COUNT_USER, 0, NULL), 1);
@@ -302,7 +286,7 @@ static void slots(void **state)
 	assert_slot(cpc, set, 2, 3);
 	assert_int_equal(cpc_set_add_request(cpc, set, "faults", 0, CPC_COUNT_USER, 1, &three_),
 			 -1);
-	assert_int_equal(heard.subcode, CPC_INVALID_PICNUM);
+	assert_int_equal(last_error.subcode, CPC_INVALID_PICNUM);
 	cpc_close(cpc);
 }
 

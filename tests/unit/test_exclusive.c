@@ -16,15 +16,7 @@
 #include <unistd.h>
 
 static cpc_t *cpc;
-static char heard[512];
 static int cpu = -1;
-
-static void hear(const char *fn, int subcode, const char *fmt, va_list ap)
-{
-	(void)fn;
-	(void)subcode;
-	vsnprintf(heard, sizeof(heard), fmt, ap);
-}
 
 static int setup(void **state)
 {
@@ -64,10 +56,8 @@ static void need_cpu(void)
 	assert_int_equal(sched_getaffinity(0, sizeof(mask), &mask), 0);
 	for (cpu = 0; !CPU_ISSET((size_t)cpu, &mask); cpu++)
 		;
-	if (bind_remote(set) == -1 && errno == EACCES) {
-		print_message("skipped: whole CPUs may not be counted here: %s\n", heard);
-		skip();
-	}
+	if (bind_remote(set) == -1 && errno == EACCES)
+		skip_because("whole CPUs may not be counted here: %s", last_error.text);
 	assert_int_equal(cpc_set_destroy(cpc, set), 0);
 }
 
@@ -88,15 +78,15 @@ static void within_a_process(void **state)
 	assert_again(bind_remote(second));
 	snprintf(expected, sizeof(expected), "%s: this process counts on CPU %d", strerror(EAGAIN),
 		 cpu);
-	assert_string_equal(heard, expected);
+	assert_string_equal(last_error.text, expected);
 	assert_again(cpc_bind_curlwp(cpc, second, 0));
 	assert_int_equal(cpc_bind_cpu(cpc, cpu, second, CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED),
 			 0);
-	assert_int_equal(bind_remote(first), 0); /* anew */
+	assert_int_equal(bind_remote(first), 0); /* again */
 	assert_int_equal(cpc_unbind(cpc, first), 0);
 	assert_int_equal(cpc_bind_curlwp(cpc, first, 0), 0); /* `second` claims nothing */
 
-	/* A set of the LWP gives way to another, also on the same CPU. */
+	/* Binding replaces the set that the LWP had, also on the same CPU. */
 	assert_int_equal(cpc_bind_cpu(cpc, cpu, first, 0), 0);
 	assert_int_equal(cpc_bind_cpu(cpc, cpu, second, 0), 0);
 	assert_int_equal(cpc_unbind(cpc, first), -1);
@@ -158,7 +148,7 @@ static void lwps_are_invalidated(void **state)
 		assert_again(cpc_bind_curlwp(cpc, set, 0));
 		assert_again(cpc_enable(cpc));
 		stop_holder(pid);
-		/* For ever, also when it was not looked at meanwhile. */
+		/* It stays so, also when nobody sampled meanwhile. */
 		assert_again(cpc_set_sample(cpc, set, buf));
 		assert_again(cpc_set_sample(cpc, set, buf));
 		assert_again(cpc_disable(cpc));
@@ -193,7 +183,7 @@ static void a_dead_process_holds_nothing(void **state)
 	assert_again(bind_remote(set));
 	snprintf(expected, sizeof(expected), "%s: process %d (test_exclusive) counts on CPU %d",
 		 strerror(EAGAIN), (int)pid, cpu);
-	assert_string_equal(heard, expected);
+	assert_string_equal(last_error.text, expected);
 	stop_holder(pid);
 	assert_int_equal(bind_remote(set), 0);
 	kill(-pid, SIGKILL);
@@ -228,7 +218,7 @@ static void a_child_gives_nothing_up(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* Of any number that begin at the same time, one wins. */
+/* When several bind at the same time, exactly one succeeds. */
 static void one_wins(void **state)
 {
 	enum { RACERS = 4, ROUNDS = 25 };

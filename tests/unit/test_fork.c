@@ -14,18 +14,13 @@
 static cpc_t *cpc;
 static volatile uint64_t watched[16];
 
-static void ignore(const char *fn, int subcode, const char *fmt, va_list ap)
-{
-	(void)fn, (void)subcode, (void)fmt, (void)ap;
-}
-
 static int setup(void **state)
 {
 	(void)state;
 	cpc = cpc_open(CPC_VER_CURRENT);
 	if (cpc == NULL)
 		return -1;
-	cpc_seterrhndlr(cpc, ignore);
+	cpc_seterrhndlr(cpc, hear);
 	return 0;
 }
 
@@ -61,10 +56,10 @@ static cpc_set_t *all_registers(size_t *n)
 			break;
 		set = more;
 	}
-	if (*n == 0 || *n == ARRAY_SIZE(watched)) {
-		print_message("skipped: %zu breakpoints are free here\n", *n);
-		skip();
-	}
+	if (*n == 0)
+		skip_because("no breakpoints here: %s", last_error.text);
+	if (*n == ARRAY_SIZE(watched))
+		skip_because("this CPU has %zu breakpoints or more", *n);
 	return set;
 }
 
@@ -160,10 +155,8 @@ static void starts_unbound(void **state)
 	pid_t pid;
 
 	(void)state;
-	if (cpc_bind_curlwp(cpc, set, 0) == -1) {
-		print_message("skipped: no breakpoint is free here\n");
-		skip();
-	}
+	if (cpc_bind_curlwp(cpc, set, 0) == -1)
+		skip_because("no breakpoints here: %s", last_error.text);
 	watched[0] = 1;
 	pid = fork();
 	if (pid == 0) {

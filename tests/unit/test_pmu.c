@@ -23,18 +23,6 @@
 #define COUNTERS 6	    /* of them, and one more for cycles */
 
 static cpc_t *cpc;
-static struct {
-	int subcode;
-	char fn[64], text[512];
-} heard;
-
-static void hear(const char *fn, int subcode, const char *fmt, va_list ap)
-{
-	heard.subcode = subcode;
-	snprintf(heard.fn, sizeof(heard.fn), "%s", fn);
-	vsnprintf(heard.text, sizeof(heard.text), fmt, ap);
-}
-
 static int setup(void **state)
 {
 	(void)state;
@@ -135,7 +123,7 @@ static void *count_in_thread(void *arg)
 	return NULL;
 }
 
-/* Each its own, while the others count as well. */
+/* Threads count at the same time, each its own instructions. */
 static void threads(void **state)
 {
 	pthread_t thread[4];
@@ -200,22 +188,22 @@ static void too_many(void **state)
 		add(set, INSTRUCTIONS, CPC_COUNT_USER);
 	assert_int_equal(cpc_bind_curlwp(cpc, good, 0), 0);
 	for (int i = 0; i < 2; i++) {
-		memset(&heard, 0, sizeof(heard));
+		memset(&last_error, 0, sizeof(last_error));
 		if (i == 0)
 			assert_int_equal(cpc_bind_curlwp(cpc, set, 0), -1);
 		else
 			assert_int_equal(cpc_bind_cpu(cpc, 0, set, 0), -1);
 		assert_int_equal(errno, EINVAL);
-		assert_int_equal(heard.subcode, CPC_RESOURCE_UNAVAIL);
-		assert_string_equal(heard.fn, i == 0 ? "cpc_bind_curlwp" : "cpc_bind_cpu");
-		assert_non_null(strstr(heard.text, "the PMU has too few counters"));
+		assert_int_equal(last_error.subcode, CPC_RESOURCE_UNAVAIL);
+		assert_string_equal(last_error.fn, i == 0 ? "cpc_bind_curlwp" : "cpc_bind_cpu");
+		assert_non_null(strstr(last_error.text, "the PMU has too few counters"));
 	}
-	/* The set that was bound before is as it was. */
+	/* The set that was bound before still counts. */
 	assert_exact(good, 1);
 	assert_int_equal(cpc_unbind(cpc, good), 0);
 }
 
-/* A shell under tests/work/holder says when all counters are held, and waits for us. */
+/* A shell under tests/work/hold-counters says when all counters are held, and waits for us. */
 static pid_t start_holder(int *to, int *from)
 {
 	int in[2], out[2];
@@ -231,7 +219,7 @@ static pid_t start_holder(int *to, int *from)
 		dup2(out[1], STDOUT_FILENO);
 		close(in[1]);
 		close(out[0]);
-		execlp("holder", "holder", "sh", "-c", "echo; read x", NULL);
+		execlp("hold-counters", "hold-counters", "sh", "-c", "echo; read x", NULL);
 		_exit(127);
 	}
 	close(in[0]);
@@ -249,7 +237,7 @@ static void end_holder(pid_t pid, int to, int from)
 	close(to);
 	close(from);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	/* The shell's read found no line; holder would have said that it was disturbed. */
+	/* The shell's read found no line; hold-counters would have said that it was disturbed. */
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 1);
 }
@@ -285,7 +273,7 @@ static void held_by_others(void **state)
 	assert_held(set, cpc_bind_curlwp(cpc, set, 0));
 	assert_held(set, cpc_bind_cpu(cpc, 0, set, 0));
 	assert_held(set, cpc_bind_cpu(cpc, 0, set, CPC_BIND_CPU_REMOTE));
-	/* What needs no counter goes on. */
+	/* Software events go on. */
 	assert_int_equal(cpc_bind_curlwp(cpc, faults, 0), 0);
 	assert_int_equal(cpc_unbind(cpc, faults), 0);
 	end_holder(pid, to, from);

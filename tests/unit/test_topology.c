@@ -102,7 +102,7 @@ static void server(void **state)
 	expect(UNIT_ALL, 8, all, all, 1);
 }
 
-/* A machine that tells nothing, or that its sockets are not known. */
+/* No topology in sysfs, or one whose sockets are unknown (-1). */
 static void unknown(void **state)
 {
 	static const int cpus[] = {0, 1}, zeros[] = {0, 0};

@@ -2,20 +2,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# battery.sh [-n TIMES] [-s SEED] [PATTERN] - does the tracked program never notice, and is no
-# count lost, on this kernel and with hardware counters?  As root.
+# battery.sh [-n TIMES] [-s SEED] [PATTERN] - tracked workloads behave as if untracked, and no
+# count is lost, on this kernel and with hardware counters; as root.
 #
 # Each workload of tests/work/battery, or those that match PATTERN, is run TIMES times (1)
 # alone, followed from its start, and with cputrack attached in its midst, at moments that
 # SEED draws.  scripts/stress does the same on the host.  By hand, from the top:
 #
-#   tests/vm/vm -k 6.12 -n 2 -m 1024 -t 3000 -f tests/work/battery -f tests/bats/tables.sh battery.sh
+#   tests/vm/vm -k 6.12 -n 2 -m 1024 -t 3000 -f tests/work/battery battery.sh
 #
-# All of it takes 5 minutes, and with -i none, where the CPUs run at the same time, a multiple.
+# All of it takes 5 minutes, and several times as long with -i none, in real time.
 # shellcheck disable=SC1091,SC2154 # files of their own, and what they set
 # shellcheck disable=SC2016,SC2086 # for awk; a line of the battery is words
 . ./check.sh
-. ./tables.sh
 
 times=1 seed=1
 while getopts n:s: opt; do
@@ -31,10 +30,10 @@ cputrack -c $events true >/dev/null 2>&1 || events=${events%,*} # in real time
 T=/tmp/battery ROWS=/tmp/battery/rows
 mkdir -p $T
 
-# What this machine lacks for it, if anything.
+# What a workload needs that this machine lacks, if anything.
 lacks() {
 	case $1 in
-	bits32) echo "x86-64" ;;
+	fork-exec32) echo "x86-64" ;;
 	esac
 }
 
@@ -74,7 +73,7 @@ check_read() {
 	! table | awk '{ for (i = 4; i <= NF && $i != "#"; i++) if ($i == "-") { print; next } }' | grep .
 }
 
-# The last two: no instruction takes less than a cycle, or more while one CPU is at work.
+# The last two counters: no fewer cycles than instructions, and as many on one CPU.
 check_cycles() {
 	[ "${events##*,}" = Instr_cnt ] || return 0
 	table | sed 's/ *#.*//' | awk -v cpus="$(nproc)" '
@@ -88,7 +87,7 @@ counted() {
 
 alone() {
 	way=alone
-	run_in ward 60 "$@"
+	run_in check-leftovers 60 "$@"
 	[ "$(cat $T/status)" != 124 ] || complain "something is left" $T/stderr
 	! grep -q FAIL $T/stdout || complain "it failed" $T/stdout
 	for what in status stdout stderr files; do
@@ -98,7 +97,7 @@ alone() {
 
 followed() {
 	way=followed
-	run_in ward 60 cputrack -fev -T 0.01 -c syscalls:sys_enter_getpriority,$events -o $ROWS "$@"
+	run_in check-leftovers 60 cputrack -fev -T 0.01 -c syscalls:sys_enter_getpriority,$events -o $ROWS "$@"
 	same_as_alone
 	for function in format sums life read cycles; do
 		right check_$function
@@ -115,8 +114,8 @@ attached() {
 	rm -f $ROWS $T/left
 	: >$T/said
 	seed=$((seed + 1))
-	# It takes about 20 ms until it attaches: the command may begin after it.
-	run_in ward -a "$(awk -v s=$seed 'BEGIN { srand(s); print int((rand() * rand() - rand()) * 30000) }')" \
+	# cputrack takes about 20 ms to attach: the command may start after it.
+	run_in check-leftovers -a "$(awk -v s=$seed 'BEGIN { srand(s); print int((rand() * rand() - rand()) * 30000) }')" \
 		"cputrack $options -T 0.01 -c $events -o $ROWS -p \$PID 2>$T/said ||
 			echo \$? >$T/left" 60 "$@"
 	same_as_alone
@@ -153,7 +152,7 @@ while [ $times -gt 0 ]; do
 	while read -r flags calls command <&3; do
 		reason=$(lacks $command)
 		if [ -n "$reason" ]; then
-			echo "     $command is left out: it needs $reason"
+			echo "skipped: $command needs $reason"
 			continue
 		fi
 		input=

@@ -3,7 +3,11 @@
 # Copyright (c) 2026 The cpc authors
 #
 # check.sh - what the tests in the emulated machine share; to be read by a POSIX shell.
-# Each check has a name, a line of output, and no influence on the next one.
+# shellcheck disable=SC1091 # a file of tests/bats
+# Each check has a name and a line of output; a failure does not stop the next one.
+
+# Checks of tables.
+. ./tables.sh
 
 checks=0 failed=0
 out=/tmp/out err=/tmp/err
@@ -48,20 +52,6 @@ counts() {
 		row = ""
 		for (i = 4; i <= NF; i++) row = row (i > 4 ? " " : "") $i
 	} END { print row }' $out
-}
-
-# In a table with -fv the fini_lwp rows of each process add up to its exec and exit rows.
-sums() {
-	awk '
-	$4 == "fini_lwp" { for (i = 5; i <= NF; i++) sum[$2, i] += $i; rows++ }
-	($4 == "exec" || $4 == "exit") && $5 != "#" {
-		for (i = 5; i <= NF; i++) {
-			bad += sum[$2, i] != $i
-			sum[$2, i] = 0
-		}
-		totals++
-	}
-	END { exit bad || !totals || rows < totals }' $out
 }
 
 # In a table with -fe, the last counters of the exit rows of all processes that run bare.

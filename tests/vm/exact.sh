@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# exact.sh - page faults and instructions of each life that exact.rows tells of; as root, on
-# one CPU.
+# exact.sh - exact page faults and instructions in the scenarios of exact.rows; as root, on one
+# CPU.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 . ./check.sh
 spec=page-faults,Instr_cnt
@@ -24,7 +24,7 @@ for scenario in $scenarios; do
 	cputrack -fev -T 0 -c $spec exact "$scenario" 1000 >/tmp/1000 2>"$err"
 	cputrack -fev -T 0.001 -c $spec exact "$scenario" 3000 >/tmp/3000 2>"$err"
 	check "$scenario: each LWP, image and process" right "$scenario"
-	run sum exact "$scenario" 1000
+	run inherited-count exact "$scenario" 1000
 	same "$scenario: all of them, as inherited events count" "$(cat "$out")" "$(totals)"
 done
 

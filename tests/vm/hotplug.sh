@@ -14,7 +14,7 @@ online() {
 	echo "$2" >"/sys/devices/system/cpu/cpu$1/online"
 }
 
-# The table has N rows of CPU at least: rows CPU N
+# The table has at least N rows of CPU: rows CPU N
 rows() {
 	[ "$(awk -v cpu="$1" '$3 == "tick" && $2 == cpu' "$out" | wc -l)" -ge "$2" ]
 }
@@ -25,7 +25,7 @@ until_rows() {
 	done
 }
 
-# There are so many rows of the CPU now.
+# The number of rows of CPU so far: n_rows CPU
 n_rows() {
 	awk -v cpu="$1" '$3 == "tick" && $2 == cpu' "$out" | wc -l
 }
@@ -36,26 +36,6 @@ sorted() {
 		if ($1 == time && $2 <= cpu) { print; bad = 1 }
 		time = $1; cpu = $2
 	} END { exit bad }' "$out"
-}
-
-# Total rows are sums of the tick rows, by spec, over so many CPUs: sums N
-sums() {
-	awk -v cpus="$1" '
-	{
-		at = index($0, "#")
-		spec = at ? substr($0, at) : ""
-		sub(/ *# incomplete$/, "", spec)
-		n = split(at ? substr($0, 1, at - 1) : $0, w, " ")
-	}
-	$3 == "tick" { for (i = 4; i <= n; i++) sum[spec, i] += $i }
-	$3 == "total" {
-		totals++
-		if ($2 != cpus) { print "not " cpus " CPUs: " $0; bad = 1 }
-		for (i = 4; i <= n; i++) if ($i != sum[spec, i] + 0) {
-			print "the sum is " sum[spec, i] ": " $0; bad = 1
-		}
-	}
-	END { exit bad || !totals }' "$out"
 }
 
 said() {
@@ -81,13 +61,13 @@ begin() {
 	until_rows "$first" 2
 }
 
-# Its end by itself.
+# Wait until it ends by itself.
 await() {
 	status=0
 	wait $pid || status=$?
 }
 
-# The end, by a signal.
+# End it by a signal.
 end() {
 	kill -INT $pid
 	await
@@ -104,10 +84,10 @@ end
 same "offline: it ends by the signal" $status 130
 same "offline: one message" "$(cat "$err")" "cpustat: $gone"
 check "offline: rows are sorted" sorted
-check "offline: totals are of the others, and of what was counted" sums $((all - 1))
+check "offline: totals are of the others, and of what was counted" check_totals "$out" $((all - 1))
 same "offline: one total, incomplete" "$(grep -c 'total.*# incomplete$' "$out")" 1
 
-# ---- it is not there at the start, and comes later: not one of ours ---------------
+# ---- offline at the start, online later: it is not counted ---------------
 cpustat -c page-faults 0.1 10 >"$out" 2>"$err" &
 pid=$!
 until_rows 0 2
@@ -116,7 +96,7 @@ await
 same "late: status" $status 0
 same "late: no message" "$(cat "$err")" ""
 same "late: no rows" "$(n_rows $last)" 0
-check "late: totals" sums $((all - 1))
+check "late: totals" check_totals "$out" $((all - 1))
 
 # ---- gone and back, to the end ------------------------------------------------------
 begin $last -c page-faults,context-switches 0.1 40
@@ -133,7 +113,7 @@ same "back: messages" "$(cat "$err")" "cpustat: $gone
 cpustat: $back"
 same "back: as many samples as asked for" "$(n_rows 0)" 40
 check "back: rows are sorted" sorted
-check "back: totals are of all, and of what was counted" sums "$all"
+check "back: totals are of all, and of what was counted" check_totals "$out" "$all"
 same "back: incomplete" "$(grep -c 'total.*# incomplete$' "$out")" 1
 # Its counts start from 0: it was online for at most the interval when it was bound.
 check "back: counts of an interval only" \
@@ -153,7 +133,7 @@ await
 same "turns: status" $status 1
 same "turns: messages" "$(cat "$err")" "cpustat: $gone
 cpustat: $back"
-check "turns: totals" sums "$all"
+check "turns: totals" check_totals "$out" "$all"
 same "turns: rows" "$(n_rows 0)" 60
 check "turns: counts" awk '$3 == "total" { n += $4 > 0 } END { exit n != 2 }' "$out"
 
@@ -191,6 +171,6 @@ check "500 samples: none is missing, none drifts" awk -v cpus="$all" '$3 == "tic
 	n = int(rows++ / cpus) + 1
 	if ($1 < n / 100 - 0.0005 || $1 >= (n + 1) / 100) exit bad = 1
 } END { exit bad }' "$out"
-check "500 samples: totals" sums "$all"
+check "500 samples: totals" check_totals "$out" "$all"
 
 finish

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# limits.sh - all counters, one too many, and those that others hold; as root, on one CPU.
+# limits.sh - all counters, one more than all, and counters that another program holds; as
+# root, on one CPU.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 # shellcheck disable=SC2016 # for awk and other shells
 . ./check.sh
@@ -19,34 +20,34 @@ run cpustat -c $i,$i,$i,$i,$i,$i,$i 0.1 1
 told "7 on a CPU" 1 "cannot count '0x08' together with .* the PMU has too few counters"
 
 # ---- counters that another program holds -------------------------------------------
-run holder cpustat -c Instr_cnt 0.1 2
-told "cpustat beside a holder" 1 "^cpustat: cpu0 - cannot count 'Instr_cnt': others hold the counters that it needs; process [0-9]* \\(holder\\) has counters open"
-run holder -d 1 cpustat -c Instr_cnt 0.2 20
-told "held while cpustat counts" 1 "^cpustat: cpu0 - perf counter contents invalidated: .*'Instr_cnt'.*; process [0-9]* \\(holder\\) has counters open"
+run hold-counters cpustat -c Instr_cnt 0.1 2
+told "cpustat beside a holder" 1 "^cpustat: cpu0 - cannot count 'Instr_cnt': others hold the counters that it needs; process [0-9]* \\(hold-counters\\) has counters open"
+run hold-counters -d 1 cpustat -c Instr_cnt 0.2 20
+told "held while cpustat counts" 1 "^cpustat: cpu0 - perf counter contents invalidated: .*'Instr_cnt'.*; process [0-9]* \\(hold-counters\\) has counters open"
 check "held while cpustat counts: rows up to there" grep -q ' 0  tick' "$out"
-run holder cputrack -c page-faults,Instr_cnt bare
-told "cputrack beside a holder" 1 "^cputrack: cannot count 'Instr_cnt': others hold the counters that it needs; process [0-9]* \\(holder\\) has counters open"
+run hold-counters cputrack -c page-faults,Instr_cnt bare
+told "cputrack beside a holder" 1 "^cputrack: cannot count 'Instr_cnt': others hold the counters that it needs; process [0-9]* \\(hold-counters\\) has counters open"
 level=$(cat /proc/sys/kernel/perf_event_paranoid)
 echo 2 >/proc/sys/kernel/perf_event_paranoid
-run holder su -s /bin/sh nobody -c 'cputrack -c Instr_cnt bare'
+run hold-counters su -s /bin/sh nobody -c 'cputrack -c Instr_cnt bare'
 told "beside a holder that one may not see" 1 "others hold the counters that it needs; (who they are cannot be seen|the NMI watchdog)"
 echo "$level" >/proc/sys/kernel/perf_event_paranoid
-run cputrack -e -T 0.1 -c page-faults,Instr_cnt holder sleep 1
+run cputrack -e -T 0.1 -c page-faults,Instr_cnt hold-counters sleep 1
 same "held while tracking: the exit status" "$status" 1
-check "held while tracking: it is told" grep -q '^cputrack: [0-9]*/1: perf counter contents invalidated: .*Instr_cnt.*; process [0-9]* (holder) has counters open' "$err"
+check "held while tracking: it is told" grep -q '^cputrack: [0-9]*/1: perf counter contents invalidated: .*Instr_cnt.*; process [0-9]* (hold-counters) has counters open' "$err"
 check "held while tracking: no count is shown" \
 	awk '$3 == "tick" { n++; bad += $4 != "-" || $5 != "-" } END { exit bad || !n }' "$out"
 check "held while tracking: the total says so" grep -q 'exit .*# incomplete$' "$out"
-# It dies before the next sample, and soon.
-run cputrack -fe -T 0 -c page-faults,Instr_cnt holder loop 1000
+# It ends before the next sample.
+run cputrack -fe -T 0 -c page-faults,Instr_cnt hold-counters loop 1000
 same "held until death: the exit status" "$status" 1
-check "held until death: it is told" grep -q "invalidated: .*Instr_cnt.*; process [0-9]* (holder) has counters open" "$err"
+check "held until death: it is told" grep -q "invalidated: .*Instr_cnt.*; process [0-9]* (hold-counters) has counters open" "$err"
 check "held until death: no count is shown for the held one" \
 	awk '$4 == "exit" && !n++ { bad = $5 != "-" || $6 != "-" } END { exit bad || n != 2 }' "$out"
-run holder -n 1 cputrack -c $i,$i,$i,$i,$i,$i bare
+run hold-counters -n 1 cputrack -c $i,$i,$i,$i,$i,$i bare
 same "what is not held can be had" "$(counts exit)" \
 	"1000000 1000000 1000000 1000000 1000000 1000000"
-run holder cputrack -c page-faults bare
+run hold-counters cputrack -c page-faults bare
 same "a holder does not matter to software events" "$(counts exit)" 1
 
 finish

@@ -35,28 +35,28 @@ done
 for access in 0 1; do
 	echo $access >/proc/sys/kernel/perf_user_access
 	for n in 1000 1000000; do
-		run own $n instructions
-		same "own, $n rounds, user access $access" "$(awk '{ print $2 - $1 }' "$out")" \
+		run self-count $n instructions
+		same "self-count, $n rounds, user access $access" "$(awk '{ print $2 - $1 }' "$out")" \
 			$((2 * n + 3))
 	done
-	run own -s 0 instructions
+	run self-count -s 0 instructions
 	eval "sample$access=$(awk '{ print $1 }' "$out")"
 done
 echo "a sample takes $sample0 instructions by read(2), $sample1 without"
-check "own: the user-space path is taken" [ "$((sample1 * 4))" -lt "$sample0" ]
-run own 1000 instructions page-faults
-same "own: software events are read by the kernel" \
+check "self-count: the user-space path is taken" [ "$((sample1 * 4))" -lt "$sample0" ]
+run self-count 1000 instructions page-faults
+same "self-count: software events are read by the kernel" \
 	"$(awk '{ printf "%s ", $2 - $1 } END { print "" }' "$out")" "2003 0 "
 echo 0 >/proc/sys/kernel/perf_user_access
 
 # ---- a program marks the code of interest -----------------------------------------
-# Nothing but what is between its brackets: 12 times as many are 12 times as much, in
-# each of four threads.
-run cputrack -c Instr_cnt --start-disabled brackets -n 1 -t 4 10
+# Only events between cpc_enable() and cpc_disable() count: 12 such pairs count 12 times as
+# much as one, in each of four threads.
+run cputrack -c Instr_cnt --start-disabled enable-disable -n 1 -t 4 10
 for lwp in 2 3 4 5; do
 	eval "once$lwp=$(counts lwp_exit $lwp)"
 done
-run cputrack -c Instr_cnt --start-disabled brackets -n 12 -t 4 10
+run cputrack -c Instr_cnt --start-disabled enable-disable -n 12 -t 4 10
 for lwp in 2 3 4 5; do
 	eval "once=\$once$lwp"
 	check "brackets: thread $((lwp - 1)) counted" [ "$once" -gt 0 ]

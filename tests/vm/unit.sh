@@ -10,6 +10,7 @@
 for test in /cpc/tests/test_*; do
 	run "$test"
 	same "${test##*/}" "$status" 0
+	sed -n "s/^skipped: /skipped: ${test##*/}: /p" "$out"
 done
 run defcheck defs/*.def
 same "event definitions" "$status" 0

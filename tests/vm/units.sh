@@ -19,9 +19,7 @@ for words in "core:0 2 4 6 " "socket:0 1 " "node:0 " "all:all "; do
 	run cpustat -A "$unit" -c Instr_cnt,sys,page-faults 0.2 2
 	same "-A $unit: status" "$status" 0
 	same "-A $unit: rows" "$(names)" "${words#*:}${words#*:}"
-	check "-A $unit: they add up to the total of 8 CPUs" awk '
-		$3 == "tick" { sum += $4 }
-		$3 == "total" { exit !($2 == 8 && $4 == sum) }' "$out"
+	check "-A $unit: they add up to the total of 8 CPUs" check_totals "$out" 8
 done
 
 # A core of two threads, one of which goes and comes back.

@@ -27,7 +27,7 @@ static int child(void *arg)
 
 static const struct {
 	int flags;
-	bool sibling; /* not ours to wait for */
+	bool sibling; /* a sibling: our parent waits for it */
 } kinds[] = {
 	{.flags = CLONE_VM | SIGCHLD},
 	{.flags = 0},
@@ -55,7 +55,7 @@ int main(int argc, char *argv[])
 			broken("clone");
 		close(ends[1]);
 		if (kinds[i].sibling)
-			good &= read(ends[0], &byte, 1) == 0; /* it is gone when its end is */
+			good &= read(ends[0], &byte, 1) == 0; /* EOF when the child has ended */
 		else
 			good &= waitpid(pid, &status, __WALL) == pid && WIFEXITED(status) &&
 				WEXITSTATUS(status) == (int)(i + 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * exact SCENARIO [ROUNDS [WAIT]] - a life without libc whose counts are known, to the last one.
+ * exact SCENARIO [ROUNDS [WAIT]] - processes and threads without libc whose counts are known
+ * exactly.
  *
  * Work comes in units.  A unit is 7 fresh pages written by the program, that is 7 page
  * faults in user mode, 3 by the kernel, 3 in kernel mode, and a loop of ROUNDS (1000; always
@@ -11,9 +12,9 @@
  *   a process by fork, the use of its code, and the first write to its stack;
  *   the one that forked, its next write to its stack;
  *   a thread, and a child in its parent's memory, the first use of a stack of its own.
- * Who ends another LWP, or waits for its end, does so when that has executed its last
- * instruction.  So nothing depends on who is faster, and exact.rows tells what each LWP,
- * image and process has, scenario by scenario.
+ * An LWP ends another, or waits for its end, only after that one has executed its last
+ * instruction.  So counts do not depend on scheduling; exact.rows has those of each LWP,
+ * image and process, by scenario.
  *
  * With WAIT, it says "ready" and waits for the end of standard input before anything else
  * than the 2 faults of its image.
@@ -24,7 +25,7 @@ enum { PAGE = 4096, USER_PAGES = 7, KERNEL_PAGES = 3, UNITS = 3, SLICES = 16 };
 enum { SIG_KILL = 9, SIG_TERM = 15, SIG_CHLD = 17, SET_PIPE_SIZE = 1031, NO_HUGE_PAGES = 41 };
 enum { THREAD = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM };
 
-/* What an LWP has for itself: the first one its stack and these, others no more than a stack. */
+/* Memory of one LWP: the first one has this and its stack, others only a stack. */
 struct slice {
 	union {
 		char stack[PAGE];
@@ -40,7 +41,7 @@ struct slice {
 	char pages[UNITS][USER_PAGES + KERNEL_PAGES][PAGE];
 };
 
-/* Never initialized: a slice is fresh until its LWP uses it.  The program starts on the first. */
+/* In .bss: the pages of a slice are fresh until its LWP uses it.  The first LWP has the first. */
 __attribute__((aligned(PAGE), used)) struct slice slices[SLICES];
 #define own (slices[0].of)
 
@@ -53,7 +54,7 @@ __attribute__((noreturn)) static void leave(int nr, long status)
 		call(nr, status, 0, 0, 0);
 }
 
-/* What cannot be is told by the exit status. */
+/* Failures show in the exit status. */
 static void must(int good)
 {
 	if (!good)
@@ -71,7 +72,7 @@ static void work(long slice, int units)
 	}
 }
 
-/* 2, 3, 1, 2, 3, ... units, so that nobody is taken for another. */
+/* 2, 3, 1, 2, 3, ... units, so that counts tell LWPs apart. */
 static int units_of(long slice)
 {
 	return 1 + (int)(slice % UNITS);
@@ -95,19 +96,19 @@ static void new_pipe(void)
 	must(call(__NR_fcntl, own.pipe[1], SET_PIPE_SIZE, PAGE, 0) == PAGE);
 }
 
-/* Tells whoever reads from the pipe, and stays in this system call for ever. */
+/* Tells the reader of the pipe, and stays in this system call. */
 static void stay(long slice)
 {
 	call(__NR_write, own.pipe[1], (long)slices[slice].pages, PAGE + 1, 0);
 }
 
-/* Until an LWP stays. */
+/* Wait until an LWP is in stay(). */
 static void wait_stay(void)
 {
 	must(call(__NR_read, own.pipe[0], (long)&own.byte, 1, 0) == 1);
 }
 
-/* Until all others that have the pipe are gone: threads, too, do not share their files. */
+/* Wait until all others that have the pipe ended; threads have descriptors of their own. */
 static void wait_gone(void)
 {
 	call(__NR_close, own.pipe[1], 0, 0, 0);
@@ -145,7 +146,7 @@ static void thread(void (*fn)(long))
 	must(spawn(THREAD, slices[i].pages[0][0], fn, i) > 0);
 }
 
-/* One that stays is waited for. */
+/* Waits for one that stays. */
 static void staying_thread(void (*fn)(long))
 {
 	new_pipe();
@@ -220,7 +221,7 @@ static void exit_group(void)
 		staying_thread(stayer);
 }
 
-/* The first LWP stays, and this one ends all. */
+/* The first LWP stays, and this one ends the process. */
 static void ender(long slice)
 {
 	wait_stay();
@@ -306,7 +307,7 @@ static void suicide(long slice)
 	call(__NR_kill, call(__NR_getpid, 0, 0, 0, 0), SIG_TERM, 0, 0);
 }
 
-/* With a pipe of its maker's to stay at. */
+/* It stays at a pipe of its parent. */
 static void group(long slice)
 {
 	int ends[2] = {own.pipe[0], own.pipe[1]};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * exact.h - the machine that exact runs on: where it starts, system calls, births, a loop.
+ * exact.h - the code of exact that is specific to a machine: entry, system calls, clone, loop.
  */
 #ifndef WORK_EXACT_H
 #define WORK_EXACT_H

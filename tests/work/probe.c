@@ -1,45 +1,85 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * probe soft|kernel|cpu|pmu|ptrace - can this machine, and this user, do that?
+ * probe soft|kernel|cpu|pmu|breakpoint|ptrace|attach - can this machine, and this user, do that?
  *
- *   soft    count one's own page faults in user mode
- *   kernel  count one's own context switches, which happen in the kernel
- *   cpu     count page faults of a whole CPU
- *   pmu     count one's own cycles on a hardware counter
- *   ptrace  trace a child
+ *   soft        count one's own page faults in user mode
+ *   kernel      count one's own context switches, which happen in the kernel
+ *   cpu         count page faults of a whole CPU
+ *   pmu         count one's own cycles on a hardware counter
+ *   breakpoint  count execution of an address, and writes to a variable
+ *   ptrace      trace a child
+ *   attach      trace another process of the same user, which is no descendant
  *
  * Known: exit status 0 when it can; else 1 and the reason on standard output.  Tests
  * that need the thing are skipped with that reason.
  */
 #include "work.h"
 
+#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <sched.h>
+#include <stdint.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-static int try_event(unsigned int type, unsigned long config, bool user_only, pid_t pid, int cpu)
+static int try_attr(struct perf_event_attr *attr, pid_t pid, int cpu)
 {
-	struct perf_event_attr attr = {
-		.type = type,
-		.size = sizeof(attr),
-		.config = config,
-		.exclude_kernel = user_only,
-		.exclude_hv = user_only,
-	};
-	long fd = syscall(SYS_perf_event_open, &attr, pid, cpu, -1, 0UL);
+	long fd;
 
+	attr->size = sizeof(*attr);
+	fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, 0UL);
 	if (fd == -1)
 		return errno;
 	close((int)fd);
 	return 0;
 }
 
-static int try_ptrace(void)
+static int try_event(unsigned int type, unsigned long config, bool user_only, pid_t pid, int cpu)
 {
-	int error = 0;
-	pid_t pid = fork();
+	struct perf_event_attr attr = {
+		.type = type,
+		.config = config,
+		.exclude_kernel = user_only,
+		.exclude_hv = user_only,
+	};
+
+	return try_attr(&attr, pid, cpu);
+}
+
+static int try_breakpoint(unsigned int kind, const void *addr, unsigned int len)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT,
+		.bp_type = kind,
+		.bp_addr = (uintptr_t)addr,
+		.bp_len = len,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+
+	return try_attr(&attr, 0, -1);
+}
+
+static int try_breakpoints(void)
+{
+	static int variable;
+	int error =
+		try_breakpoint(HW_BREAKPOINT_X, (const void *)(uintptr_t)0x401138, sizeof(long));
+
+	return error != 0 ? error : try_breakpoint(HW_BREAKPOINT_W, &variable, sizeof(variable));
+}
+
+static int seize(pid_t pid)
+{
+	return ptrace(PTRACE_SEIZE, pid, NULL, NULL) == -1 ? errno : 0;
+}
+
+/* Trace a child; or, for `attach`, have another child trace it. */
+static int try_ptrace(bool attach)
+{
+	int error, status;
+	pid_t pid = fork(), tracer;
 
 	if (pid == -1)
 		return errno;
@@ -48,8 +88,16 @@ static int try_ptrace(void)
 		for (;;)
 			pause();
 	}
-	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) == -1)
-		error = errno;
+	if (attach) {
+		tracer = fork();
+		if (tracer == 0)
+			_exit(seize(pid));
+		if (tracer == -1 || waitpid(tracer, &status, 0) != tracer)
+			broken("fork");
+		error = WEXITSTATUS(status);
+	} else {
+		error = seize(pid);
+	}
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return error;
@@ -69,8 +117,12 @@ int main(int argc, char *argv[])
 				  sched_getcpu());
 	} else if (strcmp(what, "pmu") == 0) {
 		error = try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true, 0, -1);
+	} else if (strcmp(what, "breakpoint") == 0) {
+		error = try_breakpoints();
 	} else if (strcmp(what, "ptrace") == 0) {
-		error = try_ptrace();
+		error = try_ptrace(false);
+	} else if (strcmp(what, "attach") == 0) {
+		error = try_ptrace(true);
 	} else {
 		errno = EINVAL;
 		broken(what);

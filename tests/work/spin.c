@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * spin SECONDS - compute until so much CPU time is used (a fraction will do).
+ * spin SECONDS - compute for so much CPU time (a fraction will do).
  *
- * Known: task-clock is SECONDS * 1e9 ns, and the little that starting and one look
- * at the clock cost, however busy the machine is.
+ * Known: task-clock is SECONDS * 1e9 ns and a little for start-up and one look at the
+ * clock, however busy the machine is.
  */
 #include "work.h"
 
 #include <time.h>
 
-int main(int argc, char *argv[])
+static double cpu_time(void)
 {
 	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+int main(int argc, char *argv[])
+{
+	double start = cpu_time(); /* not 0: the process had some before its exec */
 	double seconds;
 	char *end;
 
@@ -21,8 +29,7 @@ int main(int argc, char *argv[])
 	seconds = strtod(argv[1], &end);
 	if (*end != '\0')
 		return WORK_BROKEN;
-	do
-		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	while ((double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec < seconds);
+	while (cpu_time() - start < seconds)
+		;
 	return 0;
 }

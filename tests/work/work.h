@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * work.h - what the workloads share: chores with a count that is known.
+ * work.h - what the workloads share: chores with a known count, threads, modes.
  *
- * A chore is -p PAGES and -s CALLS (both 0 unless given).  Whoever does it
- *   touches exactly PAGES fresh pages, each one a page fault in user mode,
- *   calls getpriority(2) exactly CALLS times: nothing else in these programs,
- *   libc's start-up or a shell calls it.
+ * A chore is -p PAGES and -s CALLS (both 0 unless given).  An LWP that does it
+ *   touches exactly PAGES fresh pages, each one a page fault in user mode;
+ *   calls getpriority(2) exactly CALLS times.  Nothing else in these programs, in
+ *   libc's start-up or in a shell calls it.
  * So syscalls:sys_enter_getpriority is CALLS to the last one, and page-faults is
  * PAGES and the few that running any code costs: stack, first use of a function.
  */
@@ -111,8 +111,7 @@ static inline void *chore_thread(void *arg)
 	return NULL;
 }
 
-/* A thread with a small stack, so that thousands fit. */
-/* 0, or an errno. */
+/* A thread with a small stack, so that thousands fit.  Returns 0 or an errno. */
 static inline int try_thread(pthread_t *thread, int detached, void *(*fn)(void *), void *arg)
 {
 	pthread_attr_t attr;
@@ -136,7 +135,7 @@ static inline pthread_t start_thread(void *(*fn)(void *), void *arg)
 	return thread;
 }
 
-/* What a workload expects of its world; the first thing that is not so ends it, status 1. */
+/* An expectation of the workload.  The first one that fails ends it with status 1. */
 static inline void must(bool good, const char *what)
 {
 	if (good)
@@ -145,13 +144,13 @@ static inline void must(bool good, const char *what)
 	_exit(1);
 }
 
-/* A way for a workload to go about it, by its name. */
+/* A mode of a workload, by its name. */
 struct mode {
 	const char *name;
 	void (*run)(void);
 };
 
-/* Runs the mode that the only argument names; prints PASS, or FAIL and why. */
+/* Runs the mode that the only argument names.  Prints PASS; must() prints FAIL and why. */
 static inline int run_mode(const struct mode *mode, size_t n, int argc, char *const argv[])
 {
 	for (size_t i = 0; argc == 2 && i < n; i++) {
@@ -167,13 +166,13 @@ static inline int run_mode(const struct mode *mode, size_t n, int argc, char *co
 
 #define RUN_MODE(modes, argc, argv) run_mode(modes, sizeof(modes) / sizeof((modes)[0]), argc, argv)
 
-/* For children that wait to be killed: nothing is left behind when a test is cut short. */
+/* For children that wait to be killed: they do not outlive a test that is interrupted. */
 static inline void die_with_parent(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-/* A line to whoever waits for it, at once. */
+/* Writes a line without buffering: a test waits for it. */
 static inline void say(const char *line)
 {
 	size_t len = strlen(line);
@@ -182,7 +181,7 @@ static inline void say(const char *line)
 		broken("stdout");
 }
 
-/* Until the test lets go of our standard input. */
+/* Wait until the test closes our standard input. */
 static inline void wait_eof(void)
 {
 	char c;

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * forge-claims [FILES [SETUID-PROGRAM]] - an ordinary user attacks the claims of CPUs.
+ *
+ * Tries to change everything in /run/cpc, and says "did WHAT" when it could; locks
+ * whatever it can open, in every way; and puts into /dev/shm what looks like claims and
+ * locks of others: locked files, also locked with the capabilities of a user namespace,
+ * and by a process that executes SETUID-PROGRAM, its owner's file cpc-open among them if that is
+ * there and may be written, FIFOs, links, directories, leases, and FILES
+ * (5000) more of them.  Says "ready" and keeps it all up until standard input ends.
+ */
+#include "work.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#define ROOTS "/run/cpc"
+#define USERS "/dev/shm"
+
+static void did(const char *what, int rc)
+{
+	if (rc != -1)
+		printf("did %s\n", what);
+}
+
+static void lock(int fd, short type, int cmd)
+{
+	struct flock l = {.l_type = type, .l_whence = SEEK_SET};
+
+	fcntl(fd, cmd, &l);
+}
+
+static void attack(const char *name)
+{
+	int fd;
+
+	did("open for writing", open(name, O_WRONLY | O_CLOEXEC));
+	did("truncate", truncate(name, 0));
+	did("change the mode", chmod(name, 0666));
+	did("rename", rename(name, USERS "/cpc-stolen"));
+	did("link", link(name, USERS "/cpc-linked"));
+	did("remove", unlink(name));
+	fd = open(name, O_RDONLY); /* and kept */
+	if (fd == -1)
+		return;
+	lock(fd, F_RDLCK, F_SETLK);
+	lock(fd, F_RDLCK, F_OFD_SETLK);
+	flock(fd, LOCK_SH | LOCK_NB);
+	did("lock for writing", fcntl(fd, F_SETLK, &(struct flock){.l_type = F_WRLCK}));
+	flock(fd, LOCK_EX | LOCK_NB);
+	did("lease", fcntl(fd, F_SETLEASE, F_WRLCK));
+}
+
+static void attack_roots(void)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir(ROOTS);
+
+	if (dir == NULL || chdir(ROOTS) == -1)
+		broken(ROOTS);
+	while ((entry = readdir(dir)) != NULL) {
+		if (entry->d_name[0] != '.')
+			attack(entry->d_name);
+	}
+	closedir(dir);
+	did("make a file", creat("cpc-cpu0-1-1", 0644));
+	did("make a directory", mkdir("cpc-cpu0-1-2", 0755));
+	did("make a link", symlink("/dev/zero", "cpc-cpu0-1-3"));
+	did("make a FIFO", mkfifo("cpc-cpu0-1-4", 0666));
+	did("change the directory", chmod(".", 0777));
+	did("rename the directory", rename(ROOTS, "/run/cpc-gone"));
+	did("make it writable again", chmod(ROOTS "/generation", 0666));
+}
+
+/* A name that differs by process. */
+static const char *own(const char *name)
+{
+	static char text[64];
+
+	snprintf(text, sizeof(text), "%s%d", name, (int)getpid());
+	return text;
+}
+
+/* A locked file, as a claim is; stays open. */
+static int forge(const char *name)
+{
+	int fd = open(name, O_RDWR | O_CREAT, 0644);
+
+	if (fd == -1)
+		broken(name);
+	lock(fd, F_WRLCK, F_SETLK);
+	return fd;
+}
+
+/* Claims of processes that look privileged. */
+static void forge_privileges(const char *setuid_program)
+{
+	int done[2], fd;
+	char map[32], c;
+
+	if (pipe2(done, O_CLOEXEC) == -1)
+		broken("pipe");
+	if (fork() == 0) {
+		die_with_parent();
+		snprintf(map, sizeof(map), "0 %d 1", (int)geteuid());
+		if (unshare(CLONE_NEWUSER) == -1)
+			_exit(0);
+		fd = open("/proc/self/uid_map", O_WRONLY);
+		if (fd == -1 || write(fd, map, strlen(map)) == -1)
+			broken("uid_map");
+		forge(own("cpc-cpu0-2-1-"));
+		forge(own("cpc-cpu1-2-2-"));
+		close(done[1]);
+		for (;;)
+			pause();
+	}
+	if (setuid_program != NULL && fork() == 0) {
+		forge(own("cpc-cpu0-3-3-"));
+		forge(own("cpc-cpu1-3-4-"));
+		if (link("cpc-open", own("cpc-cpu0-3-14-")) == 0)
+			lock(open(own("cpc-cpu0-3-14-"), O_RDWR), F_WRLCK, F_SETLK);
+		execl(setuid_program, setuid_program, NULL);
+		broken(setuid_program);
+	}
+	close(done[1]);
+	if (read(done[0], &c, 1) == -1) /* until both are there */
+		broken("read");
+	close(done[0]);
+}
+
+static void squat(long files)
+{
+	char name[64];
+
+	mkfifo(own("cpc-cpu0-4-5-"), 0666);
+	mkdir(own("cpc-cpu0-4-6-"), 0755);
+	if (symlink("/nowhere", own("cpc-cpu0-4-7-")) == -1 ||
+	    symlink("/dev/zero", own("cpc-cpu1-4-8-")) == -1)
+		broken("symlink");
+	fcntl(forge(own("cpc-cpu0-4-9-")), F_SETLEASE, F_WRLCK);
+	if (ftruncate(forge(own("cpc-cpu0-4-10-")), 1L << 40) == -1)
+		broken("ftruncate");
+	lock(open(own("cpc-cpu0-4-11-"), O_RDWR | O_CREAT, 0644), F_WRLCK, F_OFD_SETLK);
+	forge("cpc-lock-0");
+	forge("cpc-lock-1000");
+	forge(own("cpc-cpu-1-0-12-"));
+	forge(own("cpc-cpu99999999999999999999-1-13-"));
+	for (long i = 0; i < files; i++) {
+		int fd;
+
+		snprintf(name, sizeof(name), "cpc-cpu%ld-%d-%ld", i % 2, (int)getpid(), i);
+		fd = forge(name);
+		if (i >= 500) /* not more files than we may have open */
+			close(fd);
+	}
+}
+
+int main(int argc, char *argv[])
+{
+	char c;
+
+	signal(SIGIO, SIG_IGN); /* opening a file that has our lease breaks the lease */
+	umask(0);
+	attack_roots();
+	if (chdir(USERS) == -1)
+		broken(USERS);
+	forge_privileges(argc > 2 ? argv[2] : NULL);
+	squat(argc > 1 ? number(argv[1]) : 5000);
+	puts("ready");
+	fflush(stdout);
+	while (read(STDIN_FILENO, &c, 1) > 0)
+		;
+	return 0;
+}

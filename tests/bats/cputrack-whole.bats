@@ -115,14 +115,23 @@ END
 @test "a real package, configured and made with make -j2: this one" {
 	need_command cmake make
 	# shellcheck disable=SC2016 # for the inner shell
-	build=(sh -c 'rm -rf "$0" && cmake -S "$1" -B "$0" -G "Unix Makefiles" -DBUILD_TESTING=OFF &&
+	build=(sh -c 'rm -rf "$0" && cmake -S "$1" -B "$0" -G "Unix Makefiles" -DBUILD_TESTING=OFF -DBUILD_SHARED_LIBS=ON &&
 		make -C "$0" -j2 cputrack' "$T/make" "$BATS_TEST_DIRNAME/../..")
 	unset MAKEFLAGS MAKELEVEL
 	go -0 "${build[@]}"
-	sha256sum "$T"/make/lib*.a "$T/make/cputrack" >"$T/alone"
+	sha256sum "$T"/make/lib*.so "$T/make/cputrack" >"$T/alone"
 	track -0 -fe -c page-faults "${build[@]}"
 	[ -z "$stderr" ]
 	sha256sum -c "$T/alone"
+	# The shared libraries that it made work, and export what the headers declare.
+	go -0 "$T/make/cputrack" -c page-faults true
+	for lib in cpc pctx; do
+		exported=$(nm -D --defined-only "$T/make/lib$lib.so" | awk -v prefix="${lib}_" '
+			$2 == "T" { sub(/@.*/, "", $3); if (index($3, prefix) == 1) print $3 }' | sort)
+		declared=$(grep -oE "^[a-z][A-Za-z_0-9 *]*[ *]${lib}_[a-z_]+\(" \
+			"$BATS_TEST_DIRNAME/../../include/lib$lib.h" | grep -oE "${lib}_[a-z_]+" | sort)
+		[ "$exported" = "$declared" ]
+	done
 	check_format
 	check_life
 	[ "$(count_of fork)" -ge 100 ]

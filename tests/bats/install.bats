@@ -22,6 +22,18 @@ setup() {
 	[ $(($(sum_of exit) - here)) -le 10 ]
 }
 
+@test "setcap cap_perfmon=ep lets ordinary users run an installed cpustat" {
+	need_unsanitized "LeakSanitizer does not work in privileged programs"
+	[ "$(id -u)" = 0 ] || skip "giving capabilities takes root"
+	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$BATS_TEST_TMPDIR" 2>/dev/null || :
+	setcap cap_perfmon=ep "$T/at/bin/cpustat" || skip "no file capabilities on this file system"
+	AS_USER=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	"${AS_USER[@]}" test -x "$T/at/bin/cpustat" || skip "other users cannot reach $T"
+	setpriv --bounding-set=-perfmon true || skip "no CAP_PERFMON to give"
+	go -0 "${AS_USER[@]}" "$T/at/bin/cpustat" -c context-switches 0.05 1
+	[[ $output == *total* ]]
+}
+
 @test "a program of one's own is built with what pkg-config says" {
 	need_unsanitized "sanitized libraries want a sanitized program"
 	export PKG_CONFIG_PATH

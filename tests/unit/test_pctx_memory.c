@@ -23,9 +23,10 @@
 static int ncalls, fail_from, fail_to; /* which calls of calloc(3) fail, from 1 */
 
 void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
 
-/* Linked in place of calloc(3), see CMakeLists.txt. */
+/* The linker puts it in place of calloc(3), see CMakeLists.txt; it wants it visible. */
+__attribute__((visibility("default"))) void *__wrap_calloc(size_t n, size_t size);
+
 void *__wrap_calloc(size_t n, size_t size)
 {
 	ncalls++;

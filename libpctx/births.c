@@ -23,7 +23,7 @@ static struct pctxi_maker maker_of(const struct pctxi_lwp *lwp)
 		.lwp = lwp->id,
 		.followed = lwp->ctx->state == PCTXI_PROC_FOLLOWED,
 		.no_forks = lwp->no_forks,
-		.handlers = lwp->ctx->handlers,
+		.handlers = &lwp->ctx->handlers,
 	};
 }
 
@@ -62,7 +62,7 @@ static void lose_unnamed(struct pctxi_loop *loop, pid_t tid, const char *reason)
 /* Tells the caller of a new process, which it may take into the loop. */
 static void offer(struct pctx *child, const struct pctxi_maker *maker)
 {
-	const struct pctxi_handlers *h = &maker->handlers;
+	const struct pctxi_handlers *h = maker->handlers;
 
 	if (maker->followed && h->fork != NULL) {
 		child->parent = maker->ctx;
@@ -97,7 +97,7 @@ static void claim(struct pctxi_loop *loop, struct pctxi_lwp *lwp, const struct p
 	struct pctx *ctx = maker->ctx;
 
 	if (!thread)
-		ctx = pctxi_proc_new(loop, lwp->tid, PCTXI_FORKED, &maker->handlers);
+		ctx = pctxi_proc_new(loop, lwp->tid, PCTXI_FORKED, maker->handlers);
 	if (ctx == NULL) {
 		not_claimed(loop, lwp, maker);
 		return;

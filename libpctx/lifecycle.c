@@ -70,11 +70,14 @@ void pctxi_on_first_stop(struct pctxi_lwp *lwp)
 
 static void remember_ended(struct pctx *ctx)
 {
-	ctx->loop->last_ended = (struct pctxi_maker){
+	struct pctxi_loop *loop = ctx->loop;
+
+	loop->last_handlers = ctx->handlers;
+	loop->last_ended = (struct pctxi_maker){
 		.pid = ctx->pid,
 		.lwp = 1,
 		.followed = ctx->state == PCTXI_PROC_FOLLOWED,
-		.handlers = ctx->handlers,
+		.handlers = &loop->last_handlers,
 	};
 }
 
@@ -128,7 +131,7 @@ static int tell_exec(struct pctxi_lwp *lwp, pid_t former)
 	struct pctx *ctx = lwp->ctx;
 	const struct pctxi_handlers *h = &ctx->handlers;
 	struct pctxi_lwp *caller = pctxi_lwp_find(ctx->loop, former);
-	char cmd[4096] = "";
+	char cmd[4096];
 
 	if (caller == NULL || caller->ctx != ctx)
 		caller = lwp;
@@ -136,6 +139,7 @@ static int tell_exec(struct pctxi_lwp *lwp, pid_t former)
 	if (h->exec == NULL)
 		return 1;
 	ctx->recent = caller;
+	cmd[0] = '\0';
 	if (ctx->loop->own_proc)
 		pctxi_cmdline(ctx->pid, cmd, sizeof(cmd));
 	return h->exec(ctx, ctx->pid, caller->id, cmd, h->arg);

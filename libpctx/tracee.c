@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* waitpid(2) does not tell the tracees of two loops apart, so a thread has one. */
 static _Thread_local struct pctxi_loop *current;
@@ -26,6 +27,16 @@ static int cmp_id(const struct pctxi_lwp *a, const struct pctxi_lwp *b)
 RB_GENERATE(pctxi_tids, pctxi_lwp, by_tid, cmp_tid)
 RB_GENERATE(pctxi_ids, pctxi_lwp, by_id, cmp_id)
 
+/* malloc(3) has a cache for each thread, which calloc(3) of most glibc versions passes by. */
+static void *zalloc(size_t size)
+{
+	void *p = malloc(size);
+
+	if (p != NULL)
+		memset(p, 0, size);
+	return p;
+}
+
 /* ---- loops ----------------------------------------------------------------- */
 
 struct pctxi_loop *pctxi_loop_new(void)
@@ -39,7 +50,7 @@ struct pctxi_loop *pctxi_loop_new(void)
 		errno = EBUSY;
 		return NULL;
 	}
-	loop = calloc(1, sizeof(*loop));
+	loop = zalloc(sizeof(*loop));
 	if (loop == NULL)
 		return NULL;
 	loop->owner = (pid_t)_lwp_self();
@@ -74,7 +85,7 @@ void pctxi_loop_free(struct pctxi_loop *loop)
 struct pctx *pctxi_proc_new(struct pctxi_loop *loop, pid_t pid, enum pctxi_origin origin,
 			    const struct pctxi_handlers *handlers)
 {
-	struct pctx *ctx = calloc(1, sizeof(*ctx));
+	struct pctx *ctx = zalloc(sizeof(*ctx));
 
 	if (ctx == NULL)
 		return NULL;
@@ -156,7 +167,7 @@ static bool is_early(const struct pctxi_lwp *lwp)
 
 struct pctxi_lwp *pctxi_lwp_new(struct pctxi_loop *loop, pid_t tid, enum pctxi_lwp_state state)
 {
-	struct pctxi_lwp *lwp = calloc(1, sizeof(*lwp));
+	struct pctxi_lwp *lwp = zalloc(sizeof(*lwp));
 
 	if (lwp == NULL)
 		return NULL;

@@ -121,16 +121,17 @@ struct pctxi_maker {
 	id_t lwp;
 	bool followed; /* its events go to the handlers */
 	bool no_forks;
-	struct pctxi_handlers handlers;
+	const struct pctxi_handlers *handlers;
 };
 
 struct pctxi_loop {
-	pid_t owner;		       /* the thread that it belongs to */
-	bool own_proc;		       /* /proc is there, and speaks of our PID namespace */
-	struct pctx *root;	       /* the handle that the caller holds */
-	struct pctxi_maker last_ended; /* the process that ended last; pid 0: none has */
-	struct pctxi_tids tids;	       /* all LWPs */
-	struct pctxi_procs procs;      /* all processes, oldest first */
+	pid_t owner;			     /* the thread that it belongs to */
+	bool own_proc;			     /* /proc is there, and speaks of our PID namespace */
+	struct pctx *root;		     /* the handle that the caller holds */
+	struct pctxi_maker last_ended;	     /* the process that ended last; pid 0: none has */
+	struct pctxi_handlers last_handlers; /* its */
+	struct pctxi_tids tids;		     /* all LWPs */
+	struct pctxi_procs procs;	     /* all processes, oldest first */
 	LIST_HEAD(pctxi_left, pctx) left;
 	LIST_HEAD(pctxi_early, pctxi_lwp) early;
 	/*

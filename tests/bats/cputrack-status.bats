@@ -62,6 +62,11 @@ refuses() {
 	grep -q "^cputrack: .*$T/script" <<<"$stderr"
 	track -126 -c page-faults "$T"
 	[ "${#stderr_lines[@]}" -eq 1 ]
+	# No shell is asked what it makes of it.
+	echo 'exit 3' >"$T/garbage"
+	chmod +x "$T/garbage"
+	PATH=$T:$PATH track -126 -c page-faults garbage
+	grep -q "^cputrack: .*'garbage': Exec format error" <<<"$stderr"
 }
 
 @test "a script is executed by its interpreter" {

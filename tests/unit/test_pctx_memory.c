@@ -20,20 +20,21 @@
 #define NTHREADS 3
 #define NCHILDREN 3
 
-static int ncalls, fail_from, fail_to; /* which calls of calloc(3) fail, from 1 */
+static int ncalls, fail_from, fail_to; /* which calls of malloc(3) fail, from 1 */
 
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
+void *__real_malloc(size_t size);
 
-/* Linked in place of calloc(3), see CMakeLists.txt. */
-void *__wrap_calloc(size_t n, size_t size)
+/* The linker puts it in place of malloc(3), see CMakeLists.txt; it wants it visible. */
+__attribute__((visibility("default"))) void *__wrap_malloc(size_t size);
+
+void *__wrap_malloc(size_t size)
 {
 	ncalls++;
 	if (ncalls >= fail_from && ncalls < fail_to) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	return __real_calloc(n, size);
+	return __real_malloc(size);
 }
 
 /* ---- the tracked program -------------------------------------------------- */

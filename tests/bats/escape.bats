@@ -11,12 +11,6 @@ load helpers
 
 ESC=$'\033'
 
-# Messages about symbols have the names of programs.
-need_breakpoints() {
-	cputrack -T 0 -c breakpoint/addr=main/ -o "$T/probe" "$WORK/loop" 1 2>"$T/probe.err" ||
-		skip "no breakpoints here: $(cat "$T/probe.err")"
-}
-
 # Standard error has exactly these lines, each a pattern, and nothing unprintable.
 told() {
 	local i
@@ -31,7 +25,7 @@ told() {
 }
 
 @test "the name of a program, in messages and rows" {
-	need_breakpoints
+	need breakpoint
 	# The first 15 bytes are its comm.
 	name=$'a\ncputrack: b\033[31m'
 	cp "$(type -P true)" "$T/$name"
@@ -47,7 +41,7 @@ told() {
 }
 
 @test "a name that a tracked program gives itself" {
-	need_breakpoints
+	need breakpoint
 	start named "$WORK/set-comm" $'x\n\033]0;y'
 	eventually said named ready
 	pid=${PIDS[named]}

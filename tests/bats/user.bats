@@ -17,7 +17,7 @@ setup() {
 	chmod 755 "$PLACE"
 	[ "$(id -u)" != 0 ] || need_reachable "$PLACE"
 	cp "$CPC_BUILD/cputrack" "$CPC_BUILD/cpustat" "$WORK/touch-pages" "$WORK/threads" \
-		"$WORK/thread-pool" "$WORK/forks" "$WORK/print-ids" "$WORK/probe" "$WORK/symbols" "$PLACE"
+		"$WORK/thread-pool" "$WORK/forks" "$WORK/print-ids" "$WORK/probe" "$WORK/symbols" "$WORK/libsymbols.so" "$PLACE"
 	AS_USER=(env PATH="$PLACE:$PATH")
 	if [ "$(id -u)" = 0 ]; then
 		AS_USER=(setpriv --reuid=65534 --regid=65534 --clear-groups "${AS_USER[@]}")

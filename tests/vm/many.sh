@@ -10,7 +10,8 @@
 
 ncpus=$(nproc)
 
-ulimit -Sn 64 # there is to be a file per CPU and event all the same
+# Fewer files than a file per CPU and event.
+ulimit -Sn "$ncpus"
 run cpustat -c page-faults,context-switches 0.1 3
 same "rows: status" "$status" 0
 check "rows: of each CPU in each sample" awk -v cpus="$ncpus" '
@@ -21,8 +22,8 @@ check "rows: their sum" check_totals "$out" "$ncpus"
 run cpustat -A all -m -c task-clock 0.1 2
 check "the mean of all" awk '$2 == "all" { n += $4 > 0.09e9 && $4 < 0.11e9 } END { exit n != 2 }' "$out"
 
-ulimit -Hn 64
+ulimit -Hn "$ncpus"
 run cpustat -c page-faults,context-switches 0.1 1
-told "too few files" 1 "RLIMIT_NOFILE is 64"
+told "too few files" 1 "RLIMIT_NOFILE is $ncpus"
 
 finish

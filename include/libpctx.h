@@ -216,8 +216,9 @@ int pctx_stopped(const pctx_t *pctx);
 pid_t pctx_lwp_tid(const pctx_t *pctx, id_t lwp);
 
 /*
- * Extension.  In a fork handler, the handle of the process that made the child; NULL if it
- * has ended by now, and otherwise.
+ * Extension.  In a fork handler, the handle of the process that made the child, which knows
+ * the LWP that the handler is called for (pctx_lwp_tid(), pctx_lwp_data()); NULL if it has
+ * ended by now, and otherwise.
  */
 pctx_t *pctx_parent(const pctx_t *pctx);
 

@@ -405,6 +405,7 @@ static void data_fork(pctx_t *pctx, pid_t pid, id_t lwp, pid_t child, void *arg)
 	assert_int_equal(pctx_pid(pctx_parent(pctx)), pid);
 	assert_null(pctx_parent(pctx_parent(pctx)));
 	check_data(pctx_parent(pctx), lwp);
+	assert_true(pctx_lwp_tid(pctx_parent(pctx), lwp) > 0);
 	assert_int_equal(pctx_run(pctx, 0, 0, NULL), 0);
 }
 

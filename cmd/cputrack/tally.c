@@ -15,24 +15,11 @@
 
 #define FILES_BESIDE 32 /* open files that are not counters */
 
-static int cmp_lwp(const struct lwp *a, const struct lwp *b)
-{
-	return (a->id > b->id) - (a->id < b->id);
-}
-
-static int cmp_proc(const struct proc *a, const struct proc *b)
-{
-	return (a->pid > b->pid) - (a->pid < b->pid);
-}
-
-RB_GENERATE(lwps, lwp, link, cmp_lwp)
-RB_GENERATE(procs, proc, link, cmp_proc)
-
 void tally_init(struct tally *tally, cpc_t *cpc, const struct setgrp *grp, bool debug)
 {
 	*tally = (struct tally){.cpc = cpc, .grp = grp};
 	tally->symbols = symbols_new(cpc, grp, debug);
-	RB_INIT(&tally->procs);
+	LIST_INIT(&tally->procs);
 	tally->now = xcalloc(grp->n, sizeof(cpc_buf_t *));
 	tally->diff = xcalloc(grp->n, sizeof(cpc_buf_t *));
 	for (size_t i = 0; i < grp->n; i++) {
@@ -54,7 +41,7 @@ void tally_free(struct tally *tally)
 		    tally->peak * tally->files_each + FILES_BESIDE);
 	else if (tally->nrefused > 1)
 		say("%zu LWPs could not be counted", tally->nrefused);
-	while ((proc = RB_ROOT(&tally->procs)) != NULL)
+	while ((proc = LIST_FIRST(&tally->procs)) != NULL)
 		tally_free_proc(tally, proc);
 	for (size_t i = 0; i < tally->grp->n; i++) {
 		cpc_buf_destroy(tally->cpc, tally->now[i]);
@@ -65,40 +52,24 @@ void tally_free(struct tally *tally)
 	free(tally->diff);
 }
 
-struct proc *tally_find_proc(struct tally *tally, pid_t pid)
+struct proc *tally_new_proc(struct tally *tally, pctx_t *pctx)
 {
-	struct proc key = {.pid = pid};
+	struct proc *proc = xcalloc(1, sizeof(*proc) + tally->grp->n * sizeof(cpc_buf_t *));
 
-	if (tally->last == NULL || tally->last->pid != pid)
-		tally->last = RB_FIND(procs, &tally->procs, &key);
-	return tally->last;
-}
-
-struct proc *tally_proc(struct tally *tally, pid_t pid)
-{
-	struct proc *proc = tally_find_proc(tally, pid);
-
-	if (proc == NULL) {
-		proc = xcalloc(1, sizeof(*proc) + tally->grp->n * sizeof(cpc_buf_t *));
-		proc->pid = pid;
-		RB_INIT(&proc->lwps);
-		RB_INSERT(procs, &tally->procs, proc);
-	}
-	tally->last = proc;
+	proc->pctx = pctx;
+	proc->pid = pctx_pid(pctx);
+	LIST_INIT(&proc->lwps);
+	LIST_INSERT_HEAD(&tally->procs, proc, link);
+	pctx_set_data(pctx, proc);
 	return proc;
-}
-
-struct proc *tally_first_proc(struct tally *tally)
-{
-	return RB_MIN(procs, &tally->procs);
 }
 
 void tally_clear_proc(struct tally *tally, struct proc *proc)
 {
 	struct lwp *lwp;
 
-	while ((lwp = RB_ROOT(&proc->lwps)) != NULL)
-		tally_free_lwp(tally, proc, lwp);
+	while ((lwp = LIST_FIRST(&proc->lwps)) != NULL)
+		tally_free_lwp(tally, lwp);
 	for (size_t i = 0; i < tally->grp->n; i++) {
 		if (proc->total[i] != NULL)
 			cpc_buf_destroy(tally->cpc, proc->total[i]);
@@ -110,42 +81,26 @@ void tally_clear_proc(struct tally *tally, struct proc *proc)
 void tally_free_proc(struct tally *tally, struct proc *proc)
 {
 	tally_clear_proc(tally, proc);
-	RB_REMOVE(procs, &tally->procs, proc);
-	tally->last = NULL;
+	LIST_REMOVE(proc, link);
+	pctx_set_data(proc->pctx, NULL);
 	free(proc);
 }
 
-struct lwp *tally_new_lwp(struct tally *tally, struct proc *proc, id_t id, pid_t tid)
+struct lwp *tally_new_lwp(struct tally *tally, struct proc *proc, id_t id)
 {
 	struct lwp *lwp = xcalloc(1, sizeof(*lwp) + tally->grp->n * sizeof(lwp->counted[0]));
 
 	lwp->id = id;
-	lwp->tid = tid;
+	lwp->tid = pctx_lwp_tid(proc->pctx, id);
 	if (++tally->alive > tally->peak)
 		tally->peak = tally->alive;
 	lwp->off = tally->start_off;
-	RB_INSERT(lwps, &proc->lwps, lwp);
+	LIST_INSERT_HEAD(&proc->lwps, lwp, link);
+	pctx_lwp_set_data(proc->pctx, id, lwp);
 	return lwp;
 }
 
-struct lwp *tally_lwp(struct proc *proc, id_t id)
-{
-	struct lwp key = {.id = id};
-
-	return RB_FIND(lwps, &proc->lwps, &key);
-}
-
-struct lwp *tally_first_lwp(struct proc *proc)
-{
-	return RB_MIN(lwps, &proc->lwps);
-}
-
-struct lwp *tally_next_lwp(struct lwp *lwp)
-{
-	return RB_NEXT(lwps, NULL, lwp);
-}
-
-void tally_free_lwp(struct tally *tally, struct proc *proc, struct lwp *lwp)
+void tally_free_lwp(struct tally *tally, struct lwp *lwp)
 {
 	for (size_t i = 0; i < tally->grp->n; i++) {
 		if (lwp->counted[i].set == NULL)
@@ -154,9 +109,53 @@ void tally_free_lwp(struct tally *tally, struct proc *proc, struct lwp *lwp)
 		cpc_buf_destroy(tally->cpc, lwp->counted[i].total);
 		cpc_set_destroy(tally->cpc, lwp->counted[i].set);
 	}
-	RB_REMOVE(lwps, &proc->lwps, lwp);
+	LIST_REMOVE(lwp, link);
 	tally->alive--;
 	free(lwp);
+}
+
+static int cmp_procs(const void *a, const void *b)
+{
+	const struct proc *const *x = a, *const *y = b;
+
+	return ((*x)->pid > (*y)->pid) - ((*x)->pid < (*y)->pid);
+}
+
+struct proc **tally_sort_procs(const struct tally *tally, size_t *n)
+{
+	struct proc **all, *proc;
+	size_t i = 0;
+
+	LIST_FOREACH(proc, &tally->procs, link)
+		i++;
+	all = xcalloc(i + 1, sizeof(struct proc *));
+	*n = i;
+	LIST_FOREACH(proc, &tally->procs, link)
+		all[--i] = proc;
+	qsort(all, *n, sizeof(struct proc *), cmp_procs);
+	return all;
+}
+
+static int cmp_lwps(const void *a, const void *b)
+{
+	const struct lwp *const *x = a, *const *y = b;
+
+	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+struct lwp **tally_sort_lwps(const struct proc *proc, size_t *n)
+{
+	struct lwp **all, *lwp;
+	size_t i = 0;
+
+	LIST_FOREACH(lwp, &proc->lwps, link)
+		i++;
+	all = xcalloc(i + 1, sizeof(struct lwp *));
+	*n = i;
+	LIST_FOREACH(lwp, &proc->lwps, link)
+		all[--i] = lwp;
+	qsort(all, *n, sizeof(struct lwp *), cmp_lwps);
+	return all;
 }
 
 /* Makes the set and buffers for an LWP's turn with set `i`.  False: out of memory. */
@@ -216,12 +215,12 @@ static void refuse(struct tally *tally, struct proc *proc, struct lwp *lwp, cons
 }
 
 /* Binds a set.  Returns the number of its symbols that the program lacks, or -1. */
-static int bind(struct tally *tally, pctx_t *pctx, const struct lwp *lwp, cpc_set_t *set)
+static int bind(struct tally *tally, const struct proc *proc, const struct lwp *lwp, cpc_set_t *set)
 {
 	uint_t flags = CPC_BIND_LATE | (lwp->off ? CPC_BIND_DISABLED : 0);
 	int n;
 
-	if (cpc_bind_pctx(tally->cpc, pctx, lwp->id, set, flags) == -1)
+	if (cpc_bind_pctx(tally->cpc, proc->pctx, lwp->id, set, flags) == -1)
 		return -1;
 	n = cpc_set_resolve(tally->cpc, set);
 	if (n == -1) {
@@ -234,8 +233,7 @@ static int bind(struct tally *tally, pctx_t *pctx, const struct lwp *lwp, cpc_se
 }
 
 /* The program lacks `n` symbols of the set that was bound: its libraries may have them. */
-static void settle(struct tally *tally, pctx_t *pctx, struct proc *proc, const struct lwp *lwp,
-		   int n, bool first)
+static void settle(struct tally *tally, struct proc *proc, const struct lwp *lwp, int n, bool first)
 {
 	const struct counted *c = &lwp->counted[lwp->turn];
 	bool symbols = false;
@@ -246,22 +244,21 @@ static void settle(struct tally *tally, pctx_t *pctx, struct proc *proc, const s
 		return;
 	/* Also with n == 0: later sets may need the libraries. */
 	if (!proc->linking && lwp->id == 1 && (n > 0 || tally->grp->n > 1))
-		proc->linking = pctx_watch_libraries(pctx, 1);
+		proc->linking = pctx_watch_libraries(proc->pctx, 1);
 	if (!proc->linking && (n > 0 || (first && lwp->id == 1)))
 		symbols_settled(tally->symbols, proc->pid, lwp->turn, c->set);
 }
 
-void tally_bind(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp *lwp,
-		const char *event)
+void tally_bind(struct tally *tally, struct proc *proc, struct lwp *lwp, const char *event)
 {
 	struct counted *c = &lwp->counted[lwp->turn];
 	bool ready = prepare(tally, c, lwp->turn), first = !c->valid;
-	int n = ready ? bind(tally, pctx, lwp, c->set) : -1;
+	int n = ready ? bind(tally, proc, lwp, c->set) : -1;
 
 	if (n >= 0) {
 		lwp->state = COUNTING;
 		c->valid = true;
-		settle(tally, pctx, proc, lwp, n, first);
+		settle(tally, proc, lwp, n, first);
 	} else if (ready && errno == ESRCH) {
 		/* Killed while it was stopped: its death is reported next. */
 		lwp->state = NEVER_RAN;
@@ -271,12 +268,12 @@ void tally_bind(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp
 	}
 }
 
-void tally_mapped(struct tally *tally, pctx_t *pctx, struct proc *proc, bool done)
+void tally_mapped(struct tally *tally, struct proc *proc, bool done)
 {
 	struct lwp *lwp;
 	int missing = 0;
 
-	for (lwp = tally_first_lwp(proc); lwp != NULL; lwp = tally_next_lwp(lwp)) {
+	LIST_FOREACH(lwp, &proc->lwps, link) {
 		cpc_set_t *set = lwp->counted[lwp->turn].set;
 		int n;
 
@@ -296,8 +293,8 @@ void tally_mapped(struct tally *tally, pctx_t *pctx, struct proc *proc, bool don
 	if (!done)
 		return;
 	proc->linking = false;
-	pctx_watch_libraries(pctx, 0);
-	lwp = tally_first_lwp(proc);
+	pctx_watch_libraries(proc->pctx, 0);
+	lwp = pctx_lwp_data(proc->pctx, 1);
 	if (lwp->state == COUNTING)
 		symbols_settled(tally->symbols, proc->pid, lwp->turn, lwp->counted[lwp->turn].set);
 }
@@ -351,7 +348,7 @@ cpc_buf_t *tally_tick(struct tally *tally, struct proc *proc, struct lwp *lwp)
 	return diff;
 }
 
-void tally_rotate(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp *lwp)
+void tally_rotate(struct tally *tally, struct proc *proc, struct lwp *lwp)
 {
 	struct counted *c = &lwp->counted[lwp->turn];
 
@@ -363,7 +360,7 @@ void tally_rotate(struct tally *tally, pctx_t *pctx, struct proc *proc, struct l
 	lwp->off = cpc_set_enabled(tally->cpc, c->set) == 0;
 	cpc_unbind(tally->cpc, c->set);
 	lwp->turn = (lwp->turn + 1) % tally->grp->n;
-	tally_bind(tally, pctx, proc, lwp, "tick");
+	tally_bind(tally, proc, lwp, "tick");
 }
 
 void tally_finish(struct tally *tally, struct proc *proc, struct lwp *lwp)

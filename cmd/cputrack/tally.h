@@ -4,7 +4,8 @@
  * tally.h - what the LWPs and processes of a tree counted.
  *
  * An LWP has a duplicate of each set of the group; one of them is bound at a time.
- * When the LWP goes, what it counted is added to its process.
+ * When the LWP goes, what it counted is added to its process.  Both are the data of their
+ * libpctx objects (pctx_lwp_data(), pctx_data()); the lists here are for the walk at the end.
  */
 #ifndef TALLY_H
 #define TALLY_H
@@ -12,8 +13,9 @@
 #include "../common/setgrp.h"
 #include "symbols.h"
 
-#include <bsd/sys/tree.h>
+#include <bsd/sys/queue.h>
 #include <libcpc.h>
+#include <libpctx.h>
 #include <stdbool.h>
 
 /* What an LWP has for each set. */
@@ -38,20 +40,19 @@ struct lwp {
 	enum lwp_state state;
 	size_t turn; /* index of the set that counts */
 	bool off;    /* the set of its next turn is to be off, too */
-	RB_ENTRY(lwp) link;
+	LIST_ENTRY(lwp) link;
 	struct counted counted[]; /* one per set */
 };
-RB_HEAD(lwps, lwp);
 
 struct proc {
+	pctx_t *pctx;
 	pid_t pid;
-	bool incomplete; /* some LWP was refused */
-	bool linking;	 /* its libraries are not all mapped yet */
-	struct lwps lwps;
-	RB_ENTRY(proc) link;
+	bool incomplete;       /* some LWP was refused */
+	bool linking;	       /* its libraries are not all mapped yet */
+	LIST_HEAD(, lwp) lwps; /* in no order */
+	LIST_ENTRY(proc) link;
 	cpc_buf_t *total[]; /* one per set, over LWPs that ended; NULL: none was counted */
 };
-RB_HEAD(procs, proc);
 
 #define NTOLD 256
 
@@ -59,8 +60,7 @@ struct tally {
 	cpc_t *cpc;
 	const struct setgrp *grp;
 	struct symbols *symbols;
-	struct procs procs;
-	struct proc *last;	 /* the last one found, as a cache */
+	LIST_HEAD(, proc) procs; /* in no order */
 	bool start_off;		 /* new LWPs start with their counters off */
 	bool lost;		 /* LWPs were not counted, or not to their end */
 	bool ever_on;		 /* the counters of some LWP were */
@@ -74,32 +74,32 @@ struct tally {
 void tally_init(struct tally *tally, cpc_t *cpc, const struct setgrp *grp, bool debug);
 void tally_free(struct tally *tally);
 
-struct proc *tally_proc(struct tally *tally, pid_t pid);      /* made when it is new */
-struct proc *tally_find_proc(struct tally *tally, pid_t pid); /* NULL: there is none */
-struct proc *tally_first_proc(struct tally *tally);
+/* Becomes the data of `pctx`. */
+struct proc *tally_new_proc(struct tally *tally, pctx_t *pctx);
 void tally_clear_proc(struct tally *tally, struct proc *proc); /* at an exec */
 void tally_free_proc(struct tally *tally, struct proc *proc);
 
-struct lwp *tally_new_lwp(struct tally *tally, struct proc *proc, id_t id, pid_t tid);
-struct lwp *tally_lwp(struct proc *proc, id_t id); /* NULL: there is none */
-struct lwp *tally_first_lwp(struct proc *proc);
-struct lwp *tally_next_lwp(struct lwp *lwp);
-void tally_free_lwp(struct tally *tally, struct proc *proc, struct lwp *lwp);
+/* For init_lwp handlers.  Becomes the data of LWP `id`. */
+struct lwp *tally_new_lwp(struct tally *tally, struct proc *proc, id_t id);
+void tally_free_lwp(struct tally *tally, struct lwp *lwp);
+
+/* All of them, `*n`, in the order of their ids; to be freed.  Never NULL. */
+struct proc **tally_sort_procs(const struct tally *tally, size_t *n);
+struct lwp **tally_sort_lwps(const struct proc *proc, size_t *n);
 
 /*
  * Binds the set whose turn it is.  If that fails, it is reported with the name of the
  * `event` at which it happened, and the LWP runs on uncounted.
  */
-void tally_bind(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp *lwp,
-		const char *event);
+void tally_bind(struct tally *tally, struct proc *proc, struct lwp *lwp, const char *event);
 /* Libraries were mapped into a process, with `done` the last: looks for symbols there. */
-void tally_mapped(struct tally *tally, pctx_t *pctx, struct proc *proc, bool done);
+void tally_mapped(struct tally *tally, struct proc *proc, bool done);
 /* What the current set has counted since it was bound; NULL: not known. */
 cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp);
 /* What it has counted since the last tally_tick(); NULL: not known. */
 cpc_buf_t *tally_tick(struct tally *tally, struct proc *proc, struct lwp *lwp);
 /* Binds the next set in turn; to be called right after tally_tick(). */
-void tally_rotate(struct tally *tally, pctx_t *pctx, struct proc *proc, struct lwp *lwp);
+void tally_rotate(struct tally *tally, struct proc *proc, struct lwp *lwp);
 /* The LWP ended: takes its last counts, and adds its totals to its process's. */
 void tally_finish(struct tally *tally, struct proc *proc, struct lwp *lwp);
 /* The total of a set after tally_finish(); NULL: it was never counted. */

@@ -162,7 +162,7 @@ static void put_lwp_totals(struct track *track, const struct proc *proc, const s
 /* `id` is LWP 1, or the LWP that called execve(2). */
 static void put_proc_totals(struct track *track, struct proc *proc, id_t id, const char *event)
 {
-	const struct lwp *lwp = tally_lwp(proc, id);
+	const struct lwp *lwp = pctx_lwp_data(proc->pctx, id);
 	pid_t tid = lwp != NULL ? lwp->tid : proc->pid;
 	struct row row = new_row(track, proc->pid, id, tid, event);
 
@@ -173,13 +173,21 @@ static void put_proc_totals(struct track *track, struct proc *proc, id_t id, con
 
 /* ---- handlers ----------------------------------------------------------- */
 
+static struct proc *proc_of(struct track *track, pctx_t *pctx)
+{
+	struct proc *proc = pctx_data(pctx);
+
+	return proc != NULL ? proc : tally_new_proc(&track->tally, pctx);
+}
+
 static int on_init_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 {
 	struct track *track = arg;
-	struct proc *proc = tally_proc(&track->tally, pid);
-	struct lwp *lwp = tally_new_lwp(&track->tally, proc, id, pctx_lwp_tid(pctx, id));
+	struct proc *proc = proc_of(track, pctx);
+	struct lwp *lwp = tally_new_lwp(&track->tally, proc, id);
 
-	tally_bind(&track->tally, pctx, proc, lwp, "init_lwp");
+	(void)pid;
+	tally_bind(&track->tally, proc, lwp, "init_lwp");
 	if (track->config.verbose)
 		put_current(track, proc, lwp, "init_lwp");
 	return 0;
@@ -188,20 +196,19 @@ static int on_init_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 static int on_lwp_create(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 {
 	struct track *track = arg;
-	struct proc *proc = tally_proc(&track->tally, pid);
 
-	(void)pctx;
-	put_current(track, proc, tally_lwp(proc, id), "lwp_create");
+	(void)pid;
+	put_current(track, pctx_data(pctx), pctx_lwp_data(pctx, id), "lwp_create");
 	return 0;
 }
 
 static int on_fini_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 {
 	struct track *track = arg;
-	struct proc *proc = tally_proc(&track->tally, pid);
-	struct lwp *lwp = tally_lwp(proc, id);
+	struct proc *proc = pctx_data(pctx);
+	struct lwp *lwp = pctx_lwp_data(pctx, id);
 
-	(void)pctx;
+	(void)pid;
 	tally_finish(&track->tally, proc, lwp);
 	if (track->config.verbose)
 		put_lwp_totals(track, proc, lwp, "fini_lwp");
@@ -211,34 +218,34 @@ static int on_fini_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 static int on_lwp_exit(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 {
 	struct track *track = arg;
-	struct proc *proc = tally_proc(&track->tally, pid);
-	struct lwp *lwp = tally_lwp(proc, id);
+	struct proc *proc = pctx_data(pctx);
+	struct lwp *lwp = pctx_lwp_data(pctx, id);
 
-	(void)pctx;
+	(void)pid;
 	put_lwp_totals(track, proc, lwp, "lwp_exit");
-	tally_free_lwp(&track->tally, proc, lwp);
+	tally_free_lwp(&track->tally, lwp);
 	return 0;
 }
 
 static int on_tick(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 {
 	struct track *track = arg;
-	struct proc *proc = tally_proc(&track->tally, pid);
-	struct lwp *lwp = tally_lwp(proc, id);
+	struct proc *proc = pctx_data(pctx);
+	struct lwp *lwp = pctx_lwp_data(pctx, id);
 
+	(void)pid;
 	put_tick(track, proc, lwp);
 	if (track->out->grp->n > 1)
-		tally_rotate(&track->tally, pctx, proc, lwp);
+		tally_rotate(&track->tally, proc, lwp);
 	return 0;
 }
 
 static void on_fork(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
 {
 	struct track *track = arg;
-	/* The parent may have ended already; tally_proc() would make it again. */
-	struct proc *proc = tally_find_proc(&track->tally, pid);
-	const struct lwp *lwp = proc != NULL ? tally_lwp(proc, id) : NULL;
-	struct row row = new_row(track, pid, id, lwp != NULL ? lwp->tid : pid, "fork");
+	const pctx_t *maker = pctx_parent(pctx); /* NULL: it has ended already */
+	pid_t tid = maker != NULL ? pctx_lwp_tid(maker, id) : pid;
+	struct row row = new_row(track, pid, id, tid, "fork");
 	char note[16];
 
 	snprintf(note, sizeof(note), "%d", (int)child);
@@ -258,7 +265,7 @@ static void on_command_left(struct track *track, pctx_t *pctx)
 static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 {
 	struct track *track = arg;
-	struct proc *proc = tally_proc(&track->tally, pid);
+	struct proc *proc = proc_of(track, pctx);
 	struct row row;
 
 	put_proc_totals(track, proc, id, "exec");
@@ -280,7 +287,7 @@ static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 static void on_exit_proc(pctx_t *pctx, pid_t pid, id_t id, int status, void *arg)
 {
 	struct track *track = arg;
-	struct proc *proc = tally_proc(&track->tally, pid);
+	struct proc *proc = proc_of(track, pctx);
 
 	put_proc_totals(track, proc, id, "exit");
 	tally_free_proc(&track->tally, proc);
@@ -297,8 +304,9 @@ static int on_mapped(pctx_t *pctx, pid_t pid, id_t id, int done, void *arg)
 {
 	struct track *track = arg;
 
+	(void)pid;
 	(void)id;
-	tally_mapped(&track->tally, pctx, tally_proc(&track->tally, pid), done != 0);
+	tally_mapped(&track->tally, pctx_data(pctx), done != 0);
 	return 0;
 }
 
@@ -306,12 +314,12 @@ static int on_mapped(pctx_t *pctx, pid_t pid, id_t id, int done, void *arg)
 static void on_lost(pctx_t *pctx, pid_t pid, pid_t tid, void *arg)
 {
 	struct track *track = arg;
-	struct proc *proc = tally_find_proc(&track->tally, pid);
+	/* Of a new process, pctx is its maker. */
+	struct proc *proc = pctx_pid(pctx) == pid ? pctx_data(pctx) : NULL;
 
-	(void)pctx;
 	(void)tid;
 	track->tally.lost = true;
-	if (proc != NULL) /* not a new one */
+	if (proc != NULL)
 		proc->incomplete = true;
 }
 
@@ -327,25 +335,35 @@ int track_watch(pctx_t *pctx, bool follow_fork)
 		on_mapped, PCTX_LOST_EVENT, on_lost, PCTX_NULL_EVENT);
 }
 
-/* Rows of the processes that are still there when tracking ends. */
+/* Rows of a process that is still there when tracking ends. */
+static void put_last_rows_of(struct track *track, struct proc *proc)
+{
+	size_t n;
+	struct lwp **lwp = tally_sort_lwps(proc, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (track->stopped)
+			put_tick(track, proc, lwp[i]);
+		tally_finish(&track->tally, proc, lwp[i]);
+		if (track->config.verbose)
+			put_lwp_totals(track, proc, lwp[i], "fini_lwp");
+	}
+	free(lwp);
+	if (proc->linking)
+		symbols_unknown(track->tally.symbols);
+	put_proc_totals(track, proc, 1, "detach");
+}
+
 static void put_last_rows(struct track *track)
 {
-	struct proc *proc;
-	struct lwp *lwp;
+	size_t n;
+	struct proc **proc = tally_sort_procs(&track->tally, &n);
 
-	while ((proc = tally_first_proc(&track->tally)) != NULL) {
-		for (lwp = tally_first_lwp(proc); lwp != NULL; lwp = tally_next_lwp(lwp)) {
-			if (track->stopped)
-				put_tick(track, proc, lwp);
-			tally_finish(&track->tally, proc, lwp);
-			if (track->config.verbose)
-				put_lwp_totals(track, proc, lwp, "fini_lwp");
-		}
-		if (proc->linking)
-			symbols_unknown(track->tally.symbols);
-		put_proc_totals(track, proc, 1, "detach");
-		tally_free_proc(&track->tally, proc);
+	for (size_t i = 0; i < n; i++) {
+		put_last_rows_of(track, proc[i]);
+		tally_free_proc(&track->tally, proc[i]);
 	}
+	free(proc);
 }
 
 int track_run(struct track *track, pctx_t *pctx)

@@ -105,7 +105,8 @@ void tally_free_lwp(struct tally *tally, struct lwp *lwp)
 	for (size_t i = 0; i < tally->grp->n; i++) {
 		if (lwp->counted[i].set == NULL)
 			continue;
-		cpc_buf_destroy(tally->cpc, lwp->counted[i].before);
+		if (lwp->counted[i].before != NULL)
+			cpc_buf_destroy(tally->cpc, lwp->counted[i].before);
 		cpc_buf_destroy(tally->cpc, lwp->counted[i].total);
 		cpc_set_destroy(tally->cpc, lwp->counted[i].set);
 	}
@@ -158,23 +159,21 @@ struct lwp **tally_sort_lwps(const struct proc *proc, size_t *n)
 	return all;
 }
 
-/* Makes the set and buffers for an LWP's turn with set `i`.  False: out of memory. */
+/* Makes the set and the total for an LWP's turn with set `i`.  False: out of memory. */
 static bool prepare(struct tally *tally, struct counted *c, size_t i)
 {
 	cpc_set_t *proto = tally->grp->set[i].set;
 
 	if (c->set != NULL) {
-		cpc_buf_zero(tally->cpc, c->before);
+		if (c->before != NULL)
+			cpc_buf_zero(tally->cpc, c->before);
 		return true;
 	}
-	c->before = cpc_buf_create(tally->cpc, proto);
 	c->total = cpc_buf_create(tally->cpc, proto);
-	if (c->before != NULL && c->total != NULL)
+	if (c->total != NULL)
 		c->set = cpc_set_dup(tally->cpc, proto);
 	if (c->set != NULL)
 		return true;
-	if (c->before != NULL)
-		cpc_buf_destroy(tally->cpc, c->before);
 	if (c->total != NULL)
 		cpc_buf_destroy(tally->cpc, c->total);
 	return false;
@@ -329,7 +328,8 @@ cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp)
 	tell_lost(tally, proc, lwp, c->set, errno);
 	cpc_unbind(tally->cpc, c->set);
 	/* The total keeps what the tick rows showed, if there were any. */
-	cpc_buf_add(tally->cpc, c->total, c->total, c->before);
+	if (c->before != NULL)
+		cpc_buf_add(tally->cpc, c->total, c->total, c->before);
 	c->valid = cpc_buf_hrtime(tally->cpc, c->total) != 0;
 	lwp->state = LOST;
 	proc->incomplete = true;
@@ -343,6 +343,11 @@ cpc_buf_t *tally_tick(struct tally *tally, struct proc *proc, struct lwp *lwp)
 
 	if (now == NULL)
 		return NULL;
+	/* Only now: most LWPs of a storm end before their first tick. */
+	if (c->before == NULL)
+		c->before = cpc_buf_create(tally->cpc, c->set);
+	if (c->before == NULL)
+		die("%s", strerror(errno));
 	cpc_buf_sub(tally->cpc, diff, now, c->before);
 	cpc_buf_copy(tally->cpc, c->before, now);
 	return diff;

@@ -24,6 +24,15 @@ typedef long long hrtime_t; /* nanoseconds on CLOCK_MONOTONIC, gethrtime(3C) */
 typedef int processorid_t;  /* a logical CPU, as the kernel numbers them */
 
 /*
+ * The signal of an overflow, and its si_code: siginfo.h(3HEAD).  Linux has no SIGEMT on most
+ * machines; there it is the number of SIGSTKFLT, which nothing sends.
+ */
+#ifndef SIGEMT
+#define SIGEMT 16
+#endif
+#define EMT_CPCOVF 2
+
+/*
  * The calling thread's id.  Threads of one process number from 1 on Solaris;
  * here it is the kernel's thread id, unique in the whole system (gettid(2)).
  * Of libpctx.

@@ -46,8 +46,9 @@ typedef struct {
 } cpc_attr_t;
 
 /* Request flags.  One of the two CPC_COUNT flags is required. */
-#define CPC_COUNT_USER 0x2   /* count in user mode */
-#define CPC_COUNT_SYSTEM 0x4 /* count in kernel mode */
+#define CPC_OVF_NOTIFY_EMT 0x1 /* tell of overflows; see cpc_set_restart() */
+#define CPC_COUNT_USER 0x2     /* count in user mode */
+#define CPC_COUNT_SYSTEM 0x4   /* count in kernel mode */
 
 /*
  * What went wrong, beside errno, as the error handler is told.  0 stands for
@@ -104,7 +105,7 @@ uint_t cpc_npic(cpc_t *cpc);
 #define CPC_CAP_OVERFLOW_INTERRUPT 0x1 /* counters interrupt when they overflow */
 #define CPC_CAP_OVERFLOW_PRECISE 0x2   /* and it is known which one did */
 
-/* cpc_caps(3CPC).  What the counters can do: 0, since there is no overflow notification yet. */
+/* cpc_caps(3CPC).  What the counters can do: of the core PMU, or of the kernel without one. */
 uint_t cpc_caps(cpc_t *cpc);
 
 /* The name of the counter interface, and where its events are documented. */
@@ -237,6 +238,7 @@ int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu);
  *  EAGAIN  the counters are in use by others; that CPU is bound already; or any CPU
  *          is, when the set is for an LWP
  *  ENOSYS  the CPU is offline
+ *  ENOTSUP the overflow of a request cannot be noticed
  *  ESRCH   no such LWP
  *  EMFILE, ENFILE, ENOMEM
  */
@@ -288,6 +290,27 @@ void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symb
 
 /* Stops counting and frees the counters.  EINVAL: the set is not bound. */
 int cpc_unbind(cpc_t *cpc, cpc_set_t *set);
+
+/*
+ * Overflow.  A request with CPC_OVF_NOTIFY_EMT and preset P overflows when it has counted
+ * 2^64 - P events.  Then all counters of the set, which must be bound to the calling LWP,
+ * are frozen, and that LWP gets SIGEMT with si_code EMT_CPCOVF and si_addr the interrupted
+ * PC, once, until cpc_set_restart() starts them anew: from the presets, or from what
+ * cpc_request_preset() set since.  All of these may be called in the handler of the signal.
+ * A program's signal SIGRTMAX - 2, or the next lower one that is free, is used by the
+ * library then.  cpc_bind_curlwp(3CPC).
+ *
+ * Return 0, or -1 and errno: EINVAL (the calling LWP has no bound set, or another one; no
+ * such request), EAGAIN (the set lost its counters, or was invalidated).
+ */
+int cpc_set_restart(cpc_t *cpc, cpc_set_t *set);
+int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset);
+
+/*
+ * Extension.  Which requests of the calling LWP's frozen set have overflowed: bit `index` of
+ * `*requests` for each; 0: the set is not frozen.  Returns 0, or -1 and errno: EINVAL.
+ */
+int cpc_set_overflowed(cpc_t *cpc, const cpc_set_t *set, uint64_t *requests);
 
 /*
  * Switch the calling LWP's counters on, from the values that they have, and off: those

@@ -300,6 +300,13 @@ void cpci_explain_plan(struct cpci_diag *diag, int err, const struct cpci_plan *
 		explain_no_debugreg(diag, name, plan, term);
 		return;
 	}
+	if ((plan->req[bad.req].flags & CPC_OVF_NOTIFY_EMT) != 0 &&
+	    (err == EINVAL || err == EOPNOTSUPP) && cpci_perf_probe(&term->attr) == 0 &&
+	    !cpci_perf_overflows(&term->attr)) {
+		cpci_diag(diag, ENOTSUP, CPC_RESOURCE_UNAVAIL,
+			  "cannot tell overflows of '%s': its counter does not interrupt", name);
+		return;
+	}
 	cpci_explain(diag, err, name, term, target);
 	if (diag->subcode == CPC_RESOURCE_UNAVAIL && err == EINVAL &&
 	    cpci_group_conflict(plan, target, bad, &other))

@@ -46,13 +46,16 @@ static bool has_died(const struct cpci_term *leader, struct cpci_target target)
 
 /* Opens one group; only its leader can be disabled. */
 static int open_one(const struct cpci_plan *plan, const struct cpci_group *group,
-		    const struct cpci_bp_addr *bp, struct cpci_target target, bool disabled,
+		    const struct cpci_opening *opening, struct cpci_target target, bool disabled,
 		    int *fd, struct cpci_term_ref *bad)
 {
 	for (uint_t i = 0; i < group->n; i++) {
 		uint_t at = group->first + i;
-		struct perf_event_attr attr =
-			cpci_term_event(cpci_plan_nth(plan, at), bp != NULL ? &bp[at] : NULL);
+		struct perf_event_attr attr = cpci_term_event(
+			cpci_plan_nth(plan, at), opening->bp != NULL ? &opening->bp[at] : NULL);
+
+		if (opening->preset != NULL && cpci_plan_overflows(plan, at))
+			cpci_perf_set_period(&attr, 0 - opening->preset[plan->ref[at].req]);
 
 		fd[i] = cpci_perf_open(&attr, target, i == 0 ? -1 : fd[0], disabled && i == 0);
 		if (fd[i] == -1) {
@@ -76,14 +79,14 @@ static int open_one(const struct cpci_plan *plan, const struct cpci_group *group
  * others hold, and be it a set of ours that is about to go, is another question.
  */
 static int check_fit(struct cpci_plan *plan, struct cpci_target target,
-		     const struct cpci_bp_addr *bp, int *fd, struct cpci_term_ref *bad)
+		     const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad)
 {
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		const struct cpci_group *group = &plan->group[g];
 
 		if (!group->hardware || group->n == 1 || is_elsewhere(plan, group, target))
 			continue;
-		if (open_one(plan, group, bp, target, false, fd, bad) == -1)
+		if (open_one(plan, group, opening, target, false, fd, bad) == -1)
 			return -1;
 		close_some(fd, group->n);
 	}
@@ -147,11 +150,11 @@ uint64_t cpci_group_least_ns(const struct cpci_plan *plan, const int *fd)
 }
 
 int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
-		    const struct cpci_bp_addr *bp, int *fd, struct cpci_term_ref *bad)
+		    const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad)
 {
 	bool any = false;
 
-	if (!plan->fits && check_fit(plan, target, bp, fd, bad) == -1)
+	if (!plan->fits && check_fit(plan, target, opening, fd, bad) == -1)
 		return -1;
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		const struct cpci_group *group = &plan->group[g];
@@ -162,7 +165,7 @@ int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
 			continue;
 		}
 		any = true;
-		if (open_one(plan, group, bp, target, true, fd + group->first, bad) == -1) {
+		if (open_one(plan, group, opening, target, true, fd + group->first, bad) == -1) {
 			int err = errno;
 
 			close_some(fd, group->first);
@@ -257,6 +260,11 @@ void cpci_group_stop(const struct cpci_plan *plan, const int *fd)
 void cpci_group_close(const struct cpci_plan *plan, const int *fd)
 {
 	close_some(fd, plan->nterms + 1);
+}
+
+void cpci_group_reset(int leader)
+{
+	ioctl(leader, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
 }
 
 int cpci_group_read(int fd, uint_t n, uint64_t *raw)

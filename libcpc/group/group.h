@@ -44,8 +44,9 @@ struct cpci_plan {
 	struct cpci_term_ref *ref; /* the terms of all requests, by group */
 	uint_t ngroups;
 	struct cpci_group *group;
-	atomic_bool fits; /* its hardware groups were found to fit the PMU */
-	int *spare;	  /* see cpci_group_keep() */
+	uint_t noverflows; /* requests with CPC_OVF_NOTIFY_EMT */
+	atomic_bool fits;  /* its hardware groups were found to fit the PMU */
+	int *spare;	   /* see cpci_group_keep() */
 };
 
 struct cpci_plan *cpci_plan_new(void); /* NULL: out of memory */
@@ -55,6 +56,8 @@ void cpci_plan_drop(struct cpci_plan *plan);
 struct cpci_plan *cpci_plan_copy(const struct cpci_plan *plan);
 int cpci_plan_add(struct cpci_plan *plan, const struct cpci_req *req); /* -1: out of memory */
 const struct cpci_term *cpci_plan_term(const struct cpci_plan *plan, struct cpci_term_ref ref);
+/* Is it of a request that tells its overflows? */
+bool cpci_plan_overflows(const struct cpci_plan *plan, uint_t i);
 /* Term `i` in the order of the groups. */
 const struct cpci_term *cpci_plan_nth(const struct cpci_plan *plan, uint_t i);
 
@@ -77,12 +80,18 @@ int cpci_term_open(const struct cpci_term *term, struct cpci_target target, int 
 
 /* ---- group.c: all groups of a plan, for one target.  Files are in the plan's order --- */
 
+/* What is to be known of terms beside the plan, to open them. */
+struct cpci_opening {
+	const struct cpci_bp_addr *bp; /* per term; NULL: no symbols */
+	const uint64_t *preset;	       /* per request, of those that tell overflows; NULL: 0 */
+};
+
 /*
- * Opens all terms of a plan and a witness after them, not counting yet.  `bp` is per term,
- * or NULL.  -1, errno, and which was refused.
+ * Opens all terms of a plan and a witness after them, not counting yet.  -1, errno, and
+ * which was refused.
  */
 int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
-		    const struct cpci_bp_addr *bp, int *fd, struct cpci_term_ref *bad);
+		    const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad);
 /*
  * Gives the counters back also where somebody else, a forked child, has the files; before
  * they are closed.
@@ -111,6 +120,8 @@ int cpci_group_read(int fd, uint_t n, uint64_t *raw);
  * counters.  To be asked before they are read.
  */
 uint64_t cpci_group_least_ns(const struct cpci_plan *plan, const int *fd);
+/* Sets the counts of a group to 0.  Safe in signal handlers. */
+void cpci_group_reset(int leader);
 /* The pages of a plan's events, if all of them can be read without a system call; or NULL. */
 void **cpci_group_map(const struct cpci_plan *plan, const int *fd);
 void cpci_group_unmap(const struct cpci_plan *plan, void **page); /* NULL: nothing */

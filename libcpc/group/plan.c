@@ -117,25 +117,44 @@ const struct cpci_term *cpci_plan_term(const struct cpci_plan *plan, struct cpci
 	return &plan->req[ref.req].event.term[ref.term];
 }
 
+bool cpci_plan_overflows(const struct cpci_plan *plan, uint_t i)
+{
+	return (plan->req[plan->ref[i].req].flags & CPC_OVF_NOTIFY_EMT) != 0;
+}
+
 const struct cpci_term *cpci_plan_nth(const struct cpci_plan *plan, uint_t i)
 {
 	return cpci_plan_term(plan, plan->ref[i]);
 }
 
-/* In a hardware group a hardware term leads: it takes software ones, not vice versa. */
+static void move_to_front(struct cpci_term_ref *ref, uint_t i)
+{
+	struct cpci_term_ref first = ref[i];
+
+	memmove(&ref[1], &ref[0], i * sizeof(first));
+	ref[0] = first;
+}
+
+/*
+ * In a hardware group a hardware term leads: it takes software ones, not vice versa.  But
+ * one that tells its overflows leads before all: when it is switched off by its overflow,
+ * so are the others, at that instant.  (The kernel makes that a hardware group, too.)
+ */
 static void put_leader_first(struct cpci_plan *plan, struct cpci_group *group)
 {
-	struct cpci_term_ref *ref = &plan->ref[group->first], leader;
+	uint_t hardware = group->n, overflows = group->n;
 
-	for (uint_t i = 0; i < group->n; i++) {
-		if (!cpci_perf_is_software(&cpci_plan_term(plan, ref[i])->attr)) {
-			leader = ref[i];
-			memmove(&ref[1], &ref[0], i * sizeof(leader));
-			ref[0] = leader;
-			group->hardware = true;
-			return;
-		}
+	for (uint_t i = group->n; i-- > 0;) {
+		if (!cpci_perf_is_software(&cpci_plan_nth(plan, group->first + i)->attr))
+			hardware = i;
+		if (cpci_plan_overflows(plan, group->first + i))
+			overflows = i;
 	}
+	group->hardware = hardware < group->n;
+	if (overflows < group->n)
+		move_to_front(&plan->ref[group->first], overflows);
+	else if (group->hardware)
+		move_to_front(&plan->ref[group->first], hardware);
 }
 
 /* Sorts the terms into groups: as many as there are domains, in order of first use. */
@@ -228,6 +247,7 @@ int cpci_plan_add(struct cpci_plan *plan, const struct cpci_req *req)
 	for (uint_t i = 0; i < req->event.nterms; i++)
 		plan->ref[plan->nterms++] = (struct cpci_term_ref){plan->nreqs, i};
 	plan->nreqs++;
+	plan->noverflows += (req->flags & CPC_OVF_NOTIFY_EMT) != 0;
 	plan->fits = false;
 	lay_out(plan);
 	return assign_slots(plan);

@@ -37,6 +37,22 @@ int cpci_perf_probe(const struct perf_event_attr *attr);
 /* Does the machine have hardware counters that the kernel drives? */
 bool cpci_perf_have_core_pmu(void);
 
+/* ---- overflow.c: events that tell when they overflow ---------------------------- */
+
+/*
+ * The event overflows each time that it has counted `period`.  The kernel takes less than
+ * 2^63; more than that never happens.
+ */
+void cpci_perf_set_period(struct perf_event_attr *attr, uint64_t period);
+/* The same of an open event, from now on; safe in signal handlers.  -1 and errno. */
+int cpci_perf_change_period(int fd, uint64_t period);
+/* Overflows of an open event send signal `sig` to thread `tid`.  -1 and errno. */
+int cpci_perf_notify(int fd, pid_t tid, int sig);
+/* Switches it on up to its next overflow, which switches it off.  -1 and errno. */
+int cpci_perf_arm(int fd);
+/* Can the kernel notice that such an event overflows? */
+bool cpci_perf_overflows(const struct perf_event_attr *attr);
+
 /* ---- kind.c: what an event is ------------------------------------------------- */
 
 bool cpci_perf_is_software(const struct perf_event_attr *attr); /* it takes no counter of a PMU */

@@ -22,6 +22,15 @@ static int check(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t flags,
 	return 0;
 }
 
+/* Only the LWP that counts can be told of overflows. */
+static int check_overflows(cpc_t *cpc, const char *fn, const cpc_set_t *set)
+{
+	if (set->plan->noverflows == 0)
+		return 0;
+	return cpci_failf(cpc, fn, EINVAL, CPC_REQ_INVALID_FLAGS,
+			  "a set with CPC_OVF_NOTIFY_EMT is for the calling LWP alone");
+}
+
 /* The set of the calling LWP that gives way to one that it binds; NULL: none. */
 static cpc_set_t *own_before(const cpc_set_t *set, enum cpci_bound bound)
 {
@@ -55,7 +64,8 @@ static int start_counting(struct cpc_set *set, struct cpci_term_ref *bad)
 {
 	int lost;
 
-	if (cpci_group_start(set->plan, set->fd) == -1)
+	if ((set->overflow != NULL ? cpci_overflow_start(set)
+				   : cpci_group_start(set->plan, set->fd)) == -1)
 		return errno;
 	lost = set->bound != CPCI_PCTX ? cpci_group_lost(set->plan, set->fd) : -1;
 	if (lost == -1)
@@ -74,11 +84,13 @@ struct controlled {
 struct holdings {
 	int *fd;
 	uint64_t *start;
-	struct cpci_link *link; /* NULL: CPCI_CPU_REMOTE */
+	struct cpci_link *link;		/* NULL: CPCI_CPU_REMOTE */
+	struct cpci_overflow *overflow; /* NULL: no request tells */
 };
 
 static void free_holdings(const struct holdings *hold)
 {
+	cpci_overflow_free(hold->overflow);
 	free(hold->link);
 	free(hold->fd);
 	free(hold->start);
@@ -91,8 +103,11 @@ static int make_holdings(struct holdings *hold, const struct cpci_plan *plan, en
 		.start = reallocarray(NULL, plan->nreqs, sizeof(uint64_t)),
 		.link = bound != CPCI_CPU_REMOTE ? cpci_link_new() : NULL,
 	};
+	if (plan->noverflows > 0)
+		hold->overflow = cpci_overflow_new(plan);
 	if (hold->fd != NULL && hold->start != NULL &&
-	    (hold->link != NULL || bound == CPCI_CPU_REMOTE))
+	    (hold->link != NULL || bound == CPCI_CPU_REMOTE) &&
+	    (hold->overflow != NULL || plan->noverflows == 0))
 		return 0;
 	free_holdings(hold);
 	return -1;
@@ -115,16 +130,18 @@ static void make_way(cpc_set_t *set, enum cpci_bound bound)
 static int open_beside(cpc_set_t *set, struct cpci_target target, enum cpci_bound bound,
 		       const struct cpci_bp_addr *bp, int *fd, struct cpci_term_ref *bad)
 {
+	const struct cpci_opening opening = {.bp = bp,
+					     .preset = bound == CPCI_LWP ? set->preset : NULL};
 	const struct cpci_term *term;
 	uint_t n;
 
-	if (cpci_group_open(set->plan, target, bp, fd, bad) == 0)
+	if (cpci_group_open(set->plan, target, &opening, fd, bad) == 0)
 		return 0;
 	term = cpci_plan_term(set->plan, *bad);
 	if (errno == ENOSPC && term->attr.type == PERF_TYPE_BREAKPOINT) {
 		if (cpci_debugreg_suffice(set->plan, term, &n)) {
 			make_way(set, bound);
-			return cpci_group_open(set->plan, target, bp, fd, bad);
+			return cpci_group_open(set->plan, target, &opening, fd, bad);
 		}
 		errno = ENOSPC;
 	}
@@ -189,6 +206,7 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 	free(set->start);
 	set->fd = hold->fd;
 	set->start = hold->start;
+	set->overflow = hold->overflow;
 	set->bp = bp;
 	set->target = target.tid != 0 ? target.tid : cpci_self();
 	set->enabled_ns = 0;
@@ -202,6 +220,8 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 	atomic_signal_fence(memory_order_release);
 	set->bound = bound;
 	err = make_known(set, hold->link, who) == -1 ? errno : 0;
+	if (err == 0 && set->overflow != NULL)
+		err = cpci_overflow_notify(set) == -1 ? errno : 0;
 	if (err == 0 && !set->off)
 		err = start_counting(set, &bad);
 	if (err != 0) {
@@ -241,6 +261,21 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 	return rc == 0 ? 0 : cpci_fail(cpc, fn, &diag);
 }
 
+/* Can the calling LWP be told?  A sum of counters does not overflow when one of them does. */
+static int check_own(cpc_t *cpc, const char *fn, const cpc_set_t *set)
+{
+	for (uint_t i = 0; i < set->plan->nreqs; i++) {
+		const struct cpci_req *req = &set->plan->req[i];
+
+		if ((req->flags & CPC_OVF_NOTIFY_EMT) != 0 && req->event.nterms > 1)
+			return cpci_failf(
+				cpc, fn, ENOTSUP, CPC_RESOURCE_UNAVAIL,
+				"cannot tell overflows of '%s': it is made of %u counters",
+				req->name, req->event.nterms);
+	}
+	return 0;
+}
+
 static const struct controlled nobody;
 
 int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
@@ -248,7 +283,8 @@ int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
 	static const char fn[] = "cpc_bind_curlwp";
 	const struct cpci_target target = {.tid = 0, .cpu = -1};
 
-	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED | CPC_BIND_LATE) == -1)
+	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED | CPC_BIND_LATE) == -1 ||
+	    check_own(cpc, fn, set) == -1)
 		return -1;
 	return bind(cpc, fn, set, target, &nobody, CPCI_LWP, flags);
 }
@@ -259,7 +295,8 @@ int cpc_bind_pctx(cpc_t *cpc, pctx_t *pctx, id_t id, cpc_set_t *set, uint_t flag
 	const struct controlled who = {.pctx = pctx, .lwp = id};
 	struct cpci_target target = {.cpu = -1};
 
-	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED | CPC_BIND_LATE) == -1)
+	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED | CPC_BIND_LATE) == -1 ||
+	    check_overflows(cpc, fn, set) == -1)
 		return -1;
 	target.tid = pctx_lwp_tid(pctx, id);
 	if (target.tid == -1)
@@ -306,7 +343,8 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
 	cpu_set_t *before;
 	size_t size;
 
-	if (check(cpc, fn, set, flags, CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED) == -1)
+	if (check(cpc, fn, set, flags, CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED) == -1 ||
+	    check_overflows(cpc, fn, set) == -1)
 		return -1;
 	if (id < 0)
 		return cpci_failf(cpc, fn, EINVAL, 0, "no CPU %d", id);

@@ -15,7 +15,8 @@ static int switch_counters(cpc_set_t *set, bool on)
 {
 	set->off = !on;
 	if (cpci_epoch_holds(&set->epoch, cpci_now()))
-		return cpci_group_switch(set->plan, set->fd, on);
+		return set->overflow != NULL ? cpci_overflow_switch(set, on)
+					     : cpci_group_switch(set->plan, set->fd, on);
 	errno = EAGAIN;
 	return -1;
 }

@@ -9,13 +9,31 @@
 
 #define VIRTUAL_SLOTS 16 /* where no hardware limits them */
 
+/* With a file for each counter, the one that overflows is known. */
+static uint_t find_caps(bool hardware)
+{
+	const struct perf_event_attr attr = {
+		.type = hardware ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
+		.config = hardware ? (uint64_t)PERF_COUNT_HW_CPU_CYCLES
+				   : (uint64_t)PERF_COUNT_SW_PAGE_FAULTS,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+
+	return cpci_perf_overflows(&attr) ? CPC_CAP_OVERFLOW_INTERRUPT | CPC_CAP_OVERFLOW_PRECISE
+					  : 0;
+}
+
 static void find_hardware(cpc_t *cpc)
 {
 	struct cpci_core_pmu core = {.desc = "unknown CPU"};
 	char pmu[CPCI_PMU_NAME] = "cpu";
 
+	bool hardware = cpci_perf_have_core_pmu();
+
+	cpc->caps = find_caps(hardware);
 	cpc->npic = VIRTUAL_SLOTS;
-	if (!cpci_perf_have_core_pmu()) {
+	if (!hardware) {
 		snprintf(cpc->cciname, sizeof(cpc->cciname),
 			 "Linux perf events (no hardware counters)");
 		return;
@@ -51,8 +69,8 @@ uint_t cpc_npic(cpc_t *cpc)
 
 uint_t cpc_caps(cpc_t *cpc)
 {
-	(void)cpc;
-	return 0; /* there is no overflow yet */
+	know_hardware(cpc);
+	return cpc->caps;
 }
 
 const char *cpc_cciname(cpc_t *cpc)

@@ -12,7 +12,8 @@
 #include <string.h>
 
 #define MAX_REQUESTS 64
-#define ALL_FLAGS (CPC_COUNT_USER | CPC_COUNT_SYSTEM)
+#define MODES (CPC_COUNT_USER | CPC_COUNT_SYSTEM)
+#define ALL_FLAGS (MODES | CPC_OVF_NOTIFY_EMT)
 
 /* An unbound set of `plan`, whose reference it takes over also when it fails. */
 static cpc_set_t *new_set(cpc_t *cpc, const char *fn, struct cpci_plan *plan)
@@ -184,9 +185,9 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 		return cpci_failf(cpc, fn, EINVAL, 0, "the set is bound");
 	if (event == NULL || (nattrs > 0 && attrs == NULL))
 		return cpci_failf(cpc, fn, EINVAL, 0, "no event, or no attributes, where some are");
-	if ((flags & ~(uint_t)ALL_FLAGS) != 0 || (flags & ALL_FLAGS) == 0)
+	if ((flags & ~(uint_t)ALL_FLAGS) != 0 || (flags & MODES) == 0)
 		return cpci_failf(cpc, fn, EINVAL, CPC_REQ_INVALID_FLAGS,
-				  (flags & ALL_FLAGS) == 0
+				  (flags & MODES) == 0
 					  ? "event '%s' is to be counted neither in user nor in "
 					    "kernel mode"
 					  : "unknown flags for event '%s'",

@@ -27,10 +27,11 @@ struct cpc_set {
 	uint64_t *preset; /* one per request, the values at the next bind */
 	uint64_t *start;  /* those of the last bind */
 	enum cpci_bound bound;
-	bool off;		 /* it does not count for now */
-	pid_t owner;		 /* CPCI_LWP, CPCI_CPU: the thread that bound it */
-	struct cpci_link *link;	 /* to who can switch it or unbind it: see link.c */
-	int *fd;		 /* one per term and a witness while bound, or NULL */
+	bool off;			/* it does not count for now */
+	pid_t owner;			/* CPCI_LWP, CPCI_CPU: the thread that bound it */
+	struct cpci_link *link;		/* to who can switch it or unbind it: see link.c */
+	struct cpci_overflow *overflow; /* while bound; NULL: no request tells */
+	int *fd;			/* one per term and a witness while bound, or NULL */
 	void **page;		 /* what the kernel maps for each; NULL: only read(2) reads them */
 	struct cpci_bp_addr *bp; /* while bound, one per term; NULL: there are no symbols */
 	pid_t target;		 /* the thread whose process they are in */
@@ -56,7 +57,7 @@ struct cpc_buf {
 
 struct cpc {
 	cpc_errhndlr_t *errhndlr;
-	uint_t npic; /* 0: what the machine has is not known yet */
+	uint_t npic, caps; /* npic 0: what the machine has is not known yet */
 	char cciname[128];
 	struct cpci_clock clock;
 	_Atomic(struct cpci_defs *) defs; /* NULL: not read yet */
@@ -122,6 +123,22 @@ void cpci_link_cut(struct cpc_set *set);
 cpc_set_t *cpci_link_own(void);
 /* Takes the place of the one before. */
 void cpci_link_set_own(struct cpci_link *link);
+
+/* ---- overflow.c ------------------------------------------------------------------ */
+
+/* How a bound set stands with the overflows that it tells. */
+struct cpci_overflow *cpci_overflow_new(const struct cpci_plan *plan); /* NULL: out of memory */
+void cpci_overflow_free(struct cpci_overflow *overflow);	       /* NULL: nothing */
+/* Takes a signal for the kernel's use.  -1: none is free. */
+int cpci_overflow_prepare(void);
+/* Has the counters of a set that is being bound send signals.  -1 and errno. */
+int cpci_overflow_notify(cpc_set_t *set);
+/* Starts counting, up to the first overflow.  -1 and errno. */
+int cpci_overflow_start(cpc_set_t *set);
+/* cpci_group_switch() of a set that tells overflows; frozen, it stays so. */
+int cpci_overflow_switch(cpc_set_t *set, bool on);
+/* No signal of it comes any more, if its LWP is the caller. */
+void cpci_overflow_end(cpc_set_t *set);
 
 /* ---- enable.c -------------------------------------------------------------------- */
 

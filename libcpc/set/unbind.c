@@ -23,8 +23,10 @@ static void release(struct cpc_set *set)
 	set->page = NULL;
 	cpci_link_cut(set);
 	cpci_group_close(set->plan, set->fd);
+	cpci_overflow_free(set->overflow);
 	free(set->fd);
 	free(set->bp);
+	set->overflow = NULL;
 	set->fd = NULL;
 	set->bp = NULL;
 	cpci_claim_drop(set->claim);
@@ -41,6 +43,8 @@ void cpci_unbind(struct cpc_set *set)
 	/* A child made by vfork(2) or clone(2) has the files, too, and may live long. */
 	if (!controlled)
 		cpci_group_stop(set->plan, set->fd);
+	if (set->overflow != NULL)
+		cpci_overflow_end(set);
 	release(set);
 	if (set->affinity != NULL && set->owner == cpci_self())
 		move_back(set);

@@ -54,12 +54,13 @@ static bool fits(const char *name, const struct cpci_event *event)
 	struct cpci_req req = {.name = (char *)(uintptr_t)name, .placed = -1, .event = *event};
 	struct cpci_plan *plan = cpci_plan_new();
 	int fd[CPCI_MAX_TERMS + 1];
+	const struct cpci_opening nothing = {0};
 	struct cpci_term_ref bad;
 	bool ok;
 
 	if (plan == NULL)
 		return false;
-	ok = cpci_plan_add(plan, &req) == 0 && cpci_group_open(plan, self, NULL, fd, &bad) == 0;
+	ok = cpci_plan_add(plan, &req) == 0 && cpci_group_open(plan, self, &nothing, fd, &bad) == 0;
 	if (ok)
 		cpci_group_close(plan, fd);
 	cpci_plan_drop(plan);

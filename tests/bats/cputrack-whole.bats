@@ -128,8 +128,9 @@ END
 	for lib in cpc pctx; do
 		exported=$(nm -D --defined-only "$T/make/lib$lib.so" | awk -v prefix="${lib}_" '
 			$2 == "T" { sub(/@.*/, "", $3); if (index($3, prefix) == 1) print $3 }' | sort)
-		declared=$(grep -oE "^[a-z][A-Za-z_0-9 *]*[ *]${lib}_[a-z_]+\(" \
-			"$BATS_TEST_DIRNAME/../../include/lib$lib.h" | grep -oE "${lib}_[a-z_]+" | sort)
+		declared=$(gcc -E -P -xc "$BATS_TEST_DIRNAME/../../include/lib$lib.h" \
+			-I "$BATS_TEST_DIRNAME/../../include" | tr '\n' ' ' | grep -oE "\<${lib}_[a-z_]+\(" |
+			tr -d '(' | grep -v '_t$' | sort -u)
 		[ "$exported" = "$declared" ]
 	done
 	check_format

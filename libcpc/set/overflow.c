@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * overflow.c - counters that overflow freeze their set, and their LWP gets SIGEMT.
+ *
+ * The kernel switches the event that overflows off, and all of its group with it if it leads
+ * the group, and sends a signal.  It cannot send what a program expects, a SIGEMT with
+ * si_code EMT_CPCOVF and the PC in si_addr; but a process may send any siginfo to itself.
+ * So the kernel's signal is one of the library's own, whose handler freezes what still
+ * counts and queues the SIGEMT, which is delivered on return, with the context that was
+ * interrupted.
+ */
+#include "set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+struct cpci_overflow {
+	bool rewound;	     /* restarted while off: it is armed when it is switched on */
+	bool frozen;	     /* SIGEMT was sent; until cpc_set_restart() */
+	uint64_t overflowed; /* requests that have, while frozen */
+	uint64_t *preset;    /* per request, for the next restart */
+	bool *armed;	     /* per term: its next overflow switches it off */
+};
+
+/* The kernel's signal, once there is one; from then on its handler stays. */
+static _Atomic int ring;
+
+struct cpci_overflow *cpci_overflow_new(const struct cpci_plan *plan)
+{
+	struct cpci_overflow *o = calloc(1, sizeof(*o));
+
+	if (o == NULL)
+		return NULL;
+	o->preset = reallocarray(NULL, plan->nreqs, sizeof(*o->preset));
+	o->armed = calloc(plan->nterms, sizeof(*o->armed));
+	if (o->preset != NULL && o->armed != NULL)
+		return o;
+	cpci_overflow_free(o);
+	return NULL;
+}
+
+void cpci_overflow_free(struct cpci_overflow *o)
+{
+	if (o == NULL)
+		return;
+	free(o->preset);
+	free(o->armed);
+	free(o);
+}
+
+/* ---- the signals ------------------------------------------------------------------- */
+
+static void *interrupted_pc(const void *context)
+{
+	const ucontext_t *uc = context;
+
+#if defined(__x86_64__)
+	return (void *)(uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+#elif defined(__i386__)
+	return (void *)(uintptr_t)uc->uc_mcontext.gregs[REG_EIP];
+#elif defined(__aarch64__)
+	return (void *)(uintptr_t)uc->uc_mcontext.pc;
+#else
+#error "where does this machine have the interrupted PC?"
+#endif
+}
+
+/* The set of the calling LWP, if it is one that tells overflows. */
+static cpc_set_t *own_set(void)
+{
+	cpc_set_t *set = cpci_link_own();
+
+	return set != NULL && set->bound == CPCI_LWP && set->overflow != NULL ? set : NULL;
+}
+
+/* The kernel switched off the event that is `fd`.  False: that is none of the set. */
+static bool note(cpc_set_t *set, int fd)
+{
+	struct cpci_overflow *o = set->overflow;
+
+	for (uint_t i = 0; i < set->plan->nterms; i++) {
+		if (set->fd[i] != fd || !o->armed[i])
+			continue;
+		o->armed[i] = false;
+		o->overflowed |= 1ULL << set->plan->ref[i].req;
+		return true;
+	}
+	return false;
+}
+
+static void send_emt(void *pc)
+{
+	siginfo_t info = {.si_signo = SIGEMT, .si_code = EMT_CPCOVF};
+
+	info.si_addr = pc;
+	syscall(SYS_rt_tgsigqueueinfo, getpid(), cpci_self(), SIGEMT, &info);
+}
+
+static void on_ring(int sig, siginfo_t *info, void *context)
+{
+	cpc_set_t *set = own_set();
+	int err = errno;
+
+	(void)sig;
+	if (set != NULL && info->si_code == POLL_HUP && note(set, info->si_fd) &&
+	    !set->overflow->frozen) {
+		/* Of several groups, and of those that it does not lead, the rest counts on. */
+		if (set->plan->ngroups > 1 || set->fd[0] != info->si_fd)
+			cpci_group_stop(set->plan, set->fd);
+		set->overflow->frozen = true;
+		send_emt(interrupted_pc(context));
+	}
+	errno = err;
+}
+
+/* Takes what the kernel sent and the program has blocked. */
+static void take_rings(cpc_set_t *set)
+{
+	const struct timespec now = {0};
+	siginfo_t info;
+	sigset_t rings;
+
+	sigemptyset(&rings);
+	sigaddset(&rings, ring);
+	while (sigtimedwait(&rings, &info, &now) != -1) {
+		if (info.si_code == POLL_HUP)
+			note(set, info.si_fd);
+	}
+}
+
+/* The first real-time signal from above that nobody uses; 0: there is none. */
+static int find_free(void)
+{
+	struct sigaction old;
+
+	for (int sig = SIGRTMAX - 2; sig >= SIGRTMIN; sig--) {
+		if (sigaction(sig, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+			return sig;
+	}
+	return 0;
+}
+
+int cpci_overflow_prepare(void)
+{
+	struct sigaction act = {.sa_sigaction = on_ring,
+				.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+	int sig;
+
+	pthread_mutex_lock(&cpci_lock);
+	sig = ring != 0 ? ring : find_free();
+	sigfillset(&act.sa_mask);
+	if (ring == 0 && sig != 0 && sigaction(sig, &act, NULL) == 0)
+		ring = sig;
+	pthread_mutex_unlock(&cpci_lock);
+	/* The page of the vDSO is to be there: with period 1, each fault in a handler overflows. */
+	cpci_now();
+	return ring != 0 ? 0 : -1;
+}
+
+/* ---- a set that is bound --------------------------------------------------------------- */
+
+int cpci_overflow_notify(cpc_set_t *set)
+{
+	const struct cpci_plan *plan = set->plan;
+
+	set->overflow->rewound = set->off;
+	for (uint_t i = 0; i < plan->nreqs; i++)
+		set->overflow->preset[i] = set->start[i];
+	for (uint_t i = 0; i < plan->nterms; i++) {
+		if (cpci_plan_overflows(plan, i) &&
+		    cpci_perf_notify(set->fd[i], cpci_self(), ring) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * Since Linux 6.16 the overflow that switches an event off also stops it, and breakpoints and
+ * tracepoints are not started when they are switched on again, but when their period is set
+ * while they are on.  After that their period begins when they are switched on once more.
+ */
+static int start_stopped(cpc_set_t *set)
+{
+	bool any = false;
+
+	for (uint_t i = 0; i < set->plan->nterms; i++) {
+		uint32_t type = cpci_plan_nth(set->plan, i)->attr.type;
+		uint64_t preset = set->start[set->plan->ref[i].req];
+
+		if (!cpci_plan_overflows(set->plan, i) ||
+		    (type != PERF_TYPE_BREAKPOINT && type != PERF_TYPE_TRACEPOINT))
+			continue;
+		any = true;
+		if (cpci_perf_change_period(set->fd[i], 0 - preset) == -1)
+			return -1;
+	}
+	if (!any)
+		return 0;
+	cpci_group_stop(set->plan, set->fd);
+	return cpci_group_start(set->plan, set->fd);
+}
+
+/* Leaders last: all of a group begins to count when its leader is switched on. */
+int cpci_overflow_start(cpc_set_t *set)
+{
+	const struct cpci_plan *plan = set->plan;
+	struct cpci_overflow *o = set->overflow;
+
+	for (uint_t i = plan->nterms; i-- > 0;) {
+		if (!cpci_plan_overflows(plan, i) || o->armed[i])
+			continue;
+		o->armed[i] = true; /* it may overflow at once */
+		if (cpci_perf_arm(set->fd[i]) == -1)
+			return -1;
+	}
+	return cpci_group_start(plan, set->fd);
+}
+
+int cpci_overflow_switch(cpc_set_t *set, bool on)
+{
+	if (set->overflow->frozen)
+		return 0;
+	if (!on || cpci_group_lost(set->plan, set->fd) != -1)
+		return cpci_group_switch(set->plan, set->fd, on);
+	if (set->overflow->rewound) {
+		set->overflow->rewound = false;
+		return cpci_overflow_start(set) == 0 ? start_stopped(set) : -1;
+	}
+	return cpci_group_switch(set->plan, set->fd, on);
+}
+
+void cpci_overflow_end(cpc_set_t *set)
+{
+	const struct timespec now = {0};
+	siginfo_t info;
+	sigset_t emt;
+
+	if (set->owner != cpci_self())
+		return;
+	take_rings(set);
+	if (!set->overflow->frozen)
+		return;
+	sigemptyset(&emt);
+	sigaddset(&emt, SIGEMT);
+	/* One of the program's own stays. */
+	if (sigtimedwait(&emt, &info, &now) == SIGEMT && info.si_code != EMT_CPCOVF)
+		syscall(SYS_rt_tgsigqueueinfo, getpid(), cpci_self(), SIGEMT, &info);
+}
+
+/* ---- the public calls, which are safe in signal handlers ---------------------------------- */
+
+static int invalid(void)
+{
+	errno = EINVAL;
+	return -1;
+}
+
+int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset)
+{
+	cpc_set_t *set = own_set();
+
+	if (set == NULL || set->cpc != cpc || index < 0 || (uint_t)index >= set->plan->nreqs)
+		return invalid();
+	set->overflow->preset[index] = preset;
+	return 0;
+}
+
+/*
+ * Does the kernel go on with another period than the one that is to begin?  After an
+ * overflow, software events begin anew; hardware has counted some more.
+ */
+static bool needs_period(const cpc_set_t *set, uint_t i)
+{
+	uint_t req = set->plan->ref[i].req;
+
+	return cpci_plan_overflows(set->plan, i) &&
+	       (!set->overflow->frozen || set->overflow->preset[req] != set->start[req] ||
+		(set->overflow->overflowed >> req & 1) == 0 ||
+		!cpci_perf_is_software(&cpci_plan_nth(set->plan, i)->attr));
+}
+
+/* Stopped, all counts and periods begin anew. */
+static int rewind_counts(cpc_set_t *set)
+{
+	const struct cpci_plan *plan = set->plan;
+
+	for (uint_t g = 0; g < plan->ngroups; g++)
+		cpci_group_reset(set->fd[plan->group[g].first]);
+	for (uint_t i = 0; i < plan->nterms; i++) {
+		uint64_t preset = set->overflow->preset[plan->ref[i].req];
+
+		if (needs_period(set, i) && cpci_perf_change_period(set->fd[i], 0 - preset) == -1)
+			return -1;
+	}
+	for (uint_t i = 0; i < plan->nreqs; i++)
+		set->start[i] = set->overflow->preset[i];
+	return 0;
+}
+
+int cpc_set_restart(cpc_t *cpc, cpc_set_t *set)
+{
+	struct cpci_overflow *o = set->overflow;
+
+	if (set != own_set() || set->cpc != cpc)
+		return invalid();
+	if (!cpci_epoch_holds(&set->epoch, cpci_now()) ||
+	    cpci_group_lost(set->plan, set->fd) != -1) {
+		errno = EAGAIN;
+		return -1;
+	}
+	if (!o->frozen)
+		cpci_group_stop(set->plan, set->fd);
+	if (!o->frozen || set->plan->noverflows > 1)
+		take_rings(set);
+	if (rewind_counts(set) == -1)
+		return -1;
+	o->overflowed = 0;
+	o->frozen = false;
+	o->rewound = set->off;
+	if (set->off)
+		return 0;
+	return cpci_overflow_start(set) == 0 ? start_stopped(set) : -1;
+}
+
+int cpc_set_overflowed(cpc_t *cpc, const cpc_set_t *set, uint64_t *requests)
+{
+	if (set != own_set() || set->cpc != cpc)
+		return invalid();
+	*requests = set->overflow->frozen ? set->overflow->overflowed : 0;
+	return 0;
+}

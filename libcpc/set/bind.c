@@ -273,6 +273,10 @@ static int check_own(cpc_t *cpc, const char *fn, const cpc_set_t *set)
 				"cannot tell overflows of '%s': it is made of %u counters",
 				req->name, req->event.nterms);
 	}
+	if (set->plan->noverflows > 0 && cpci_overflow_prepare() == -1)
+		return cpci_failf(cpc, fn, ENOTSUP, 0,
+				  "the program uses all real-time signals: none is left to tell "
+				  "overflows with");
 	return 0;
 }
 

@@ -178,7 +178,7 @@ static int raise_generation(enum cpci_claim_dir which, int dir)
 	fd = openat(dir, GENERATION, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (fd == -1)
 		return -1;
-	/* enter_dir() has made sure of its size. */
+	/* enter() has made sure of its size. */
 	map = mmap(NULL, sizeof(*map), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		return close_and(fd, -1);

@@ -70,6 +70,7 @@ typedef struct {
 #define CPC_WARNING 0x100      /* the call does not fail for it */
 #define CPC_CPU_CLAIMED 0x101  /* EAGAIN: a set of somebody else is bound to a CPU */
 #define CPC_NEEDS_SYSTEM 0x102 /* EINVAL: it happens in kernel mode, which is not counted */
+#define CPC_CLAIM_FAILED 0x103 /* the CPU cannot be claimed, so that others would not see it */
 
 /*
  * Receives the failed function's name, the subcode, and what happened as a

@@ -77,6 +77,8 @@ static const char *hint(int subcode)
 	switch (subcode) {
 	case CPC_CPU_CLAIMED:
 		return "; cpustat --shared would count beside it";
+	case CPC_CLAIM_FAILED:
+		return "; cpustat --shared would count without a claim";
 	case CPC_NEEDS_SYSTEM:
 		return "; the attribute sys counts it";
 	default:

@@ -12,6 +12,7 @@
 #include <getopt.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 enum { OPT_SHARED = OPT_OWN };
 
@@ -148,8 +149,14 @@ static const struct program cpustat = {
 int main(int argc, char **argv)
 {
 	struct config cfg = {.sampler = {.interval_ns = 5 * NSEC}};
-	int status = program_main(&cpustat, &cfg.common, &cfg, argc, argv);
+	int status;
 
+	/*
+	 * File capabilities make us not dumpable.  Others believe claims of CPUs only of dumpable
+	 * processes: see cpc_bind_cpu(3).
+	 */
+	prctl(PR_SET_DUMPABLE, 1);
+	status = program_main(&cpustat, &cfg.common, &cfg, argc, argv);
 	if (cfg.end.signal != 0)
 		die_of(cfg.end.signal);
 	return status;

@@ -11,7 +11,10 @@
 
 /* ---- claim.c ------------------------------------------------------------------- */
 
-/* Once it is made, epochs of LWPs hold no more.  NULL: another has that CPU, see `diag`. */
+/*
+ * Once it is made, epochs of LWPs hold no more.  NULL: another has that CPU, or it cannot be
+ * claimed: see `diag`.  Made, but with a CPC_WARNING in `diag`: others cannot see it.
+ */
 struct cpci_claim *cpci_claim(int cpu, struct cpci_diag *diag);
 bool cpci_claim_is_for(const struct cpci_claim *claim, int cpu); /* ours; NULL: no */
 void cpci_claim_drop(struct cpci_claim *claim);			 /* NULL: nothing */
@@ -30,25 +33,26 @@ bool cpci_epoch_holds(const struct cpci_epoch *epoch, int64_t ns);
 
 enum cpci_claim_dir { CPCI_DIR_ROOT, CPCI_DIR_USERS, CPCI_DIR_NONE };
 extern const char *const cpci_claim_path[];
-#define CPCI_CLAIM_PREFIX "cpc-cpu" /* of a claim's name; then CPU-TOKEN-RANDOM */
-
-typedef _Atomic uint64_t cpci_token_t;
 
 struct cpci_holder {
 	int cpu;
-	pid_t pid; /* 0: another PID namespace's */
+	pid_t pid;		 /* 0: another PID namespace's */
+	enum cpci_claim_dir dir; /* where it was found, or could not be looked for */
 };
 
+/* Does an errno say that there is no such thing for us, rather than that it is not known? */
+bool cpci_claim_is_absence(int err);
 /* The directory, if nobody can remove there what is another's; -1 and errno. */
 int cpci_claim_dir_open(enum cpci_claim_dir which);
+/* A name for a new claim of ours. */
+void cpci_claim_name(int cpu, char *name, size_t size);
 /* The mutex of our user's claims; closing it gives it back.  -1: it is not to be had. */
 int cpci_claim_mutex(int dir);
 /*
- * Finds a claim of another process on `cpu`, or on any (-1).  `own`: the token of our
- * own ones.  `tidy`: where what dead processes left shall be removed; takes the mutex.
- * Safe in signal handlers.
+ * Looks for a claim of another process on `cpu`, or on any (-1).  `tidy`: where what dead
+ * processes left shall be removed; takes the mutex.  1: see `holder`; 0: there is none; -1
+ * and errno: it cannot be found out.  Safe in signal handlers.
  */
-bool cpci_claim_find(int cpu, const cpci_token_t *own, enum cpci_claim_dir tidy,
-		     struct cpci_holder *holder);
+int cpci_claim_find(int cpu, enum cpci_claim_dir tidy, struct cpci_holder *holder);
 
 #endif /* CPCI_CLAIM_H */

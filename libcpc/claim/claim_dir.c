@@ -9,6 +9,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +19,39 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_ENTRIES 10000 /* how many names are read in a directory that is not root's, ... */
-#define LOOK_FILES 256	   /* ...and how many claims examined */
+#define LOOK_ENTRIES 10000 /* how many names are read in a directory that is not root's */
 #define MUTEX_TRIES 2000   /* of a millisecond; it is held for less */
 
+#define PREFIX "cpc-cpu" /* of a claim's name */
+
 const char *const cpci_claim_path[] = {[CPCI_DIR_ROOT] = "/run/cpc", [CPCI_DIR_USERS] = "/dev/shm"};
+
+/* Not to be kept waiting by a FIFO or a lease. */
+static const int look_flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+
+bool cpci_claim_is_absence(int err)
+{
+	switch (err) {
+	case ENOENT:
+	case ENOTDIR:
+	case ESRCH:
+	case EACCES:
+	case EPERM:
+	case ELOOP:
+	case ENXIO:
+	case ENODEV:
+	case EWOULDBLOCK:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What a failed call says about a claim: 0, that it is none, or -1, that it is not known. */
+static int absent(void)
+{
+	return cpci_claim_is_absence(errno) ? 0 : -1;
+}
 
 /* Only where nobody can remove what is another's. */
 int cpci_claim_dir_open(enum cpci_claim_dir which)
@@ -38,130 +69,256 @@ int cpci_claim_dir_open(enum cpci_claim_dir which)
 	return -1;
 }
 
-/*
- * May that process count whole CPUs, and is it that user's?  One that locks a file and
- * then executes a set-user-id program is not; one that has made itself a user namespace
- * has all capabilities, but only in there.
- */
-static bool may_claim(pid_t pid, uid_t uid)
+/* ---- names ------------------------------------------------------------------ */
+
+/* CPU, PID namespace, process; and the time in ns, so that nobody can take the name before. */
+struct name {
+	int cpu;
+	uint64_t pidns;
+	pid_t pid;
+};
+
+/* The namespace of our process id; 0: not known. */
+static uint64_t pid_namespace(void)
 {
-	char text[512], ours[512], *field;
-	unsigned long effective;
-
-	if (!cpci_read_proc(pid, "status", text, sizeof(text)))
-		return false;
-	field = strstr(text, "\nUid:");
-	if (field == NULL)
-		return false;
-	strtoul(field + strlen("\nUid:"), &field, 10); /* the real one */
-	effective = strtoul(field, NULL, 10);
-	if (effective != uid)
-		return false;
-	if (cpci_paranoid() <= 0)
-		return true;
-	return cpci_privileged(pid) && cpci_read_proc(pid, "uid_map", text, sizeof(text)) &&
-	       cpci_read_proc(0, "uid_map", ours, sizeof(ours)) && strcmp(text, ours) == 0;
-}
-
-/* Does somebody have that file locked?  A lock that shares it is nothing. */
-static bool is_locked(int fd, pid_t *pid)
-{
-	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-
-	if (fcntl(fd, F_GETLK, &lock) == -1 || lock.l_type == F_UNLCK)
-		return false;
-	*pid = lock.l_pid > 0 ? lock.l_pid : 0;
-	return true;
-}
-
-enum look { DEAD, LIVE, WORTHLESS };
-
-static enum look look_at(int dir, const char *name, enum cpci_claim_dir which, uid_t *owner,
-			 pid_t *pid)
-{
-	/* Not to be kept waiting by a FIFO or a lease. */
-	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	enum look look = WORTHLESS;
 	struct stat st;
-	pid_t again;
 
-	if (fd == -1)
-		return WORTHLESS;
-	/* What others may write they may lock, and then execute a program of the owner's. */
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
-	    (st.st_uid == 0 || which == CPCI_DIR_USERS)) {
-		*owner = st.st_uid;
-		if (!is_locked(fd, pid))
-			look = DEAD;
-		/* Asked again, lest it was another process that has this id now. */
-		else if (which == CPCI_DIR_ROOT || (*pid != 0 && may_claim(*pid, st.st_uid) &&
-						    is_locked(fd, &again) && again == *pid))
-			look = LIVE;
-	}
-	close(fd);
-	return look;
+	return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
 }
 
-/* Whose claim is it, and on which CPU? */
-static bool parse_name(const char *name, int *cpu, uint64_t *token)
+void cpci_claim_name(int cpu, char *name, size_t size)
 {
+	snprintf(name, size, PREFIX "%d-%" PRIx64 "-%d-%" PRIx64, cpu, pid_namespace(),
+		 (int)getpid(), (uint64_t)cpci_now());
+}
+
+static bool parse_name(const char *text, struct name *name)
+{
+	long cpu, pid;
 	char *end;
 
-	if (strncmp(name, CPCI_CLAIM_PREFIX, strlen(CPCI_CLAIM_PREFIX)) != 0)
+	if (strncmp(text, PREFIX, strlen(PREFIX)) != 0)
 		return false;
-	*cpu = (int)strtol(name + strlen(CPCI_CLAIM_PREFIX), &end, 10);
+	cpu = strtol(text + strlen(PREFIX), &end, 10);
+	if (cpu < 0 || cpu > INT_MAX || *end != '-')
+		return false;
+	name->pidns = strtoull(end + 1, &end, 16);
 	if (*end != '-')
 		return false;
-	*token = strtoull(end + 1, NULL, 16);
+	pid = strtol(end + 1, &end, 10);
+	if (pid <= 0 || pid > INT_MAX || *end != '-')
+		return false;
+	name->cpu = (int)cpu;
+	name->pid = (pid_t)pid;
 	return true;
 }
 
-/*
- * In one directory.  `tidy`: with the mutex, so that what is not locked is not in the making
- * but left by a dead process.  Our own claims must not even be opened, and the first of them
- * may be made in the meantime.
- */
-static bool find_in(enum cpci_claim_dir which, int cpu, const cpci_token_t *own, bool tidy,
-		    struct cpci_holder *holder)
+/* ---- belief ------------------------------------------------------------------- */
+
+/* A look at one directory. */
+struct look {
+	enum cpci_claim_dir which;
+	int dir;
+	bool ready;	/* what follows is known */
+	uint64_t pidns; /* ours */
+	bool proc;	/* process ids of that namespace are those of /proc */
+	bool everybody; /* may count whole CPUs */
+};
+
+/* What it takes to judge a claim, once there is one.  -1: it cannot be found out. */
+static int prepare(struct look *look)
 {
-	_Alignas(struct dirent64) char buf[2048];
-	unsigned nentries = 0, nfiles = 0;
-	int dir = cpci_claim_dir_open(which);
-	bool live = false;
-	ssize_t n;
-
-	if (dir == -1)
-		return false;
-	while (!live && (n = getdents64(dir, buf, sizeof(buf))) > 0) {
-		for (ssize_t at = 0; at < n && !live;) {
-			const struct dirent64 *entry = (const void *)(buf + at);
-			enum look look;
-			uint64_t token;
-			uid_t owner;
-
-			at += entry->d_reclen;
-			nentries++;
-			if (!parse_name(entry->d_name, &holder->cpu, &token) ||
-			    (cpu != -1 && holder->cpu != cpu) || token == *own)
-				continue;
-			nfiles++;
-			look = look_at(dir, entry->d_name, which, &owner, &holder->pid);
-			live = look == LIVE;
-			if (look == DEAD && tidy && owner == geteuid())
-				unlinkat(dir, entry->d_name, 0);
-		}
-		if (which != CPCI_DIR_ROOT && (nentries >= LOOK_ENTRIES || nfiles >= LOOK_FILES))
-			break;
-	}
-	close(dir);
-	return live;
+	if (look->ready)
+		return 0;
+	errno = 0;
+	look->everybody = cpci_paranoid() <= 0;
+	if (!look->everybody && errno != 0 && absent() == -1)
+		return -1;
+	look->pidns = pid_namespace();
+	look->proc = look->pidns != 0 && cpci_own_proc();
+	look->ready = true;
+	return 0;
 }
 
-bool cpci_claim_find(int cpu, const cpci_token_t *own, enum cpci_claim_dir tidy,
-		     struct cpci_holder *holder)
+static bool same_users(pid_t pid)
 {
-	return find_in(CPCI_DIR_ROOT, cpu, own, tidy == CPCI_DIR_ROOT, holder) ||
-	       find_in(CPCI_DIR_USERS, cpu, own, tidy == CPCI_DIR_USERS, holder);
+	char theirs[512], ours[512];
+
+	return cpci_read_proc(pid, "uid_map", theirs, sizeof(theirs)) &&
+	       cpci_read_proc(0, "uid_map", ours, sizeof(ours)) && strcmp(theirs, ours) == 0;
+}
+
+/*
+ * May that process count whole CPUs, by capabilities that it had when it took its locks?
+ * Then it is `uid`'s.  One that has made itself a user namespace has all capabilities, but
+ * only in there.  One that an exec has given capabilities is known by its files in /proc: they
+ * are root's, until the program makes itself dumpable.  1: yes, 0: no, -1: not known.
+ */
+static int may_claim(const struct look *look, pid_t pid, uid_t *uid)
+{
+	int fd, rc = 0;
+	char text[512], *field;
+	struct stat st;
+	ssize_t n;
+
+	if (!look->everybody && !cpci_privileged(pid))
+		return 0;
+	fd = cpci_open_proc(pid, "status");
+	if (fd == -1)
+		return absent();
+	n = fstat(fd, &st) == 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	if (n == -1)
+		rc = absent();
+	close(fd);
+	if (n <= 0)
+		return rc;
+	text[n] = '\0';
+	field = strstr(text, "\nUid:");
+	if (field == NULL)
+		return 0;
+	strtoul(field + strlen("\nUid:"), &field, 10); /* the real one */
+	*uid = (uid_t)strtoul(field, NULL, 10);
+	if (look->everybody)
+		return 1;
+	if (st.st_uid != *uid)
+		return 0;
+	errno = EPERM;
+	return same_users(pid) ? 1 : absent();
+}
+
+/* Has a process that file locked?  A lock that shares it is nothing.  Closes it. */
+static int is_locked(int fd, pid_t *pid)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	int rc = fcntl(fd, F_GETLK, &lock), err = errno;
+
+	close(fd);
+	errno = err;
+	if (rc == -1)
+		return -1;
+	*pid = lock.l_type != F_UNLCK && lock.l_pid > 0 ? lock.l_pid : 0;
+	return lock.l_type != F_UNLCK;
+}
+
+/* Of root's claims the names are true; those who made them may live in another namespace. */
+static int judge_roots(const struct look *look, const char *text, const struct name *name,
+		       pid_t *pid)
+{
+	struct stat st;
+	int fd;
+
+	/* What the dead left, others can lock for reading as often as they like: not looked at. */
+	if (look->pidns != 0 && name->pidns == look->pidns && kill(name->pid, 0) == -1 &&
+	    errno == ESRCH)
+		return 0;
+	fd = openat(look->dir, text, look_flags);
+	if (fd == -1)
+		return absent();
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == 0 &&
+	    (st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+		return is_locked(fd, pid);
+	close(fd);
+	return 0;
+}
+
+/* The file is only asked for its lock once its owner is found to be who may claim. */
+static int judge_users(const struct look *look, const char *text, const struct name *name,
+		       pid_t *pid)
+{
+	struct stat st;
+	uid_t uid;
+	int fd, rc;
+
+	if (!look->proc || name->pidns != look->pidns)
+		return 0;
+	rc = may_claim(look, name->pid, &uid);
+	if (rc != 1)
+		return rc;
+	fd = openat(look->dir, text, look_flags);
+	if (fd == -1)
+		return absent();
+	/* What others may write they may lock, and what has another name says another CPU. */
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == uid && st.st_nlink == 1 &&
+	    (st.st_mode & (S_IWGRP | S_IWOTH)) == 0) {
+		rc = is_locked(fd, pid);
+		return rc == 1 ? *pid == name->pid : rc;
+	}
+	close(fd);
+	return 0;
+}
+
+/* With the mutex, so that what is not locked is not in the making but left by the dead. */
+static void remove_dead(int dir, const char *text)
+{
+	int fd = openat(dir, text, look_flags);
+	struct stat st;
+	pid_t pid;
+
+	if (fd == -1)
+		return;
+	if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		close(fd);
+	else if (is_locked(fd, &pid) == 0)
+		unlinkat(dir, text, 0);
+}
+
+/* Our own claims must not even be opened: see claim.c. */
+static int judge(struct look *look, const char *text, int cpu, bool tidy,
+		 struct cpci_holder *holder)
+{
+	struct name name;
+	int rc;
+
+	if (!parse_name(text, &name) || (cpu != -1 && name.cpu != cpu))
+		return 0;
+	if (prepare(look) == -1)
+		return -1;
+	if (name.pidns == look->pidns && name.pid == getpid())
+		return 0;
+	rc = (look->which == CPCI_DIR_ROOT ? judge_roots : judge_users)(look, text, &name,
+									&holder->pid);
+	if (rc == 1)
+		holder->cpu = name.cpu;
+	else if (rc == 0 && tidy)
+		remove_dead(look->dir, text);
+	return rc;
+}
+
+static int find_in(enum cpci_claim_dir which, int cpu, bool tidy, struct cpci_holder *holder)
+{
+	struct look look = {.which = which, .dir = cpci_claim_dir_open(which)};
+	_Alignas(struct dirent64) char buf[2048];
+	unsigned nentries = 0;
+	int rc = 0, err;
+	ssize_t n;
+
+	holder->dir = which;
+	if (look.dir == -1)
+		return absent();
+	while (rc == 0 && (which == CPCI_DIR_ROOT || nentries < LOOK_ENTRIES)) {
+		n = getdents64(look.dir, buf, sizeof(buf));
+		if (n <= 0) {
+			rc = n == 0 ? 0 : -1;
+			break;
+		}
+		for (ssize_t at = 0; at < n && rc == 0; nentries++) {
+			const struct dirent64 *entry = (const void *)(buf + at);
+
+			at += entry->d_reclen;
+			rc = judge(&look, entry->d_name, cpu, tidy, holder);
+		}
+	}
+	err = errno;
+	close(look.dir);
+	errno = err;
+	return rc;
+}
+
+int cpci_claim_find(int cpu, enum cpci_claim_dir tidy, struct cpci_holder *holder)
+{
+	int rc = find_in(CPCI_DIR_ROOT, cpu, tidy == CPCI_DIR_ROOT, holder);
+
+	return rc != 0 ? rc : find_in(CPCI_DIR_USERS, cpu, tidy == CPCI_DIR_USERS, holder);
 }
 
 /* The mutex of our user's claims; closing it gives it back.  -1: it is not to be had. */

@@ -51,6 +51,10 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 			  def->name, CPCI_MAX_TERMS);
 		return -1;
 	}
+	if (event->redefined == NULL) {
+		event->redefined = sub.redefined;
+		event->known_as = sub.known_as;
+	}
 	event->scale = sub.scale;
 	strlcpy(event->unit, sub.unit, sizeof(event->unit));
 	for (uint_t i = 0; i < sub.nterms; i++) {
@@ -92,6 +96,23 @@ static int evaluate(const struct cpci_def *def, uint_t flags, struct cpci_event 
 	return 1;
 }
 
+/* What a name stands for that a user defines; NULL: for nothing else. */
+static const char *known_as(const char *name, uint_t flags, const struct cpci_defs *defs)
+{
+	struct cpci_event other = {.defs = defs, .scale = 1};
+	struct cpci_diag why;
+
+	for (size_t i = 0; i < defs->n; i++) {
+		const struct cpci_def *def = &defs->def[i];
+
+		if (def->source != CPCI_DEF_USER && def->here && strcasecmp(def->name, name) == 0)
+			return def->source == CPCI_DEF_SOLARIS ? "Solaris event" : "generic event";
+	}
+	if (cpci_event_pfm(name, flags, &other, &why) != 0)
+		return "event of libpfm4";
+	return cpci_event_software(name, flags, &other, &why) != 0 ? "event of the kernel" : NULL;
+}
+
 static int lookup(enum cpci_source source, const char *name, uint_t flags, struct cpci_event *event,
 		  struct cpci_diag *diag)
 {
@@ -99,10 +120,14 @@ static int lookup(enum cpci_source source, const char *name, uint_t flags, struc
 	bool elsewhere = false;
 
 	for (size_t i = 0; defs != NULL && i < defs->n; i++) {
-		const struct cpci_def *def = &defs->def[i];
+		struct cpci_def *def = &defs->def[i];
 
 		if (def->source != source || strcasecmp(def->name, name) != 0)
 			continue;
+		if (def->here && source == CPCI_DEF_USER && !def->told) {
+			event->known_as = known_as(name, flags, defs);
+			event->redefined = event->known_as != NULL ? def : NULL;
+		}
 		if (def->here)
 			return evaluate(def, flags, event, diag);
 		elsewhere = true;

@@ -13,10 +13,13 @@
 #include <bsd/string.h>
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* The shipped definitions, made of libcpc/events/ by the build. */
 extern const char cpci_events_solaris[], cpci_events_generic[];
@@ -49,8 +52,8 @@ static int nomem(const struct reader *r)
 	return -1;
 }
 
-/* A malformed line spoils nothing but what it defines.  -1: out of memory. */
-static int warn(const struct reader *r, const char *what)
+/* Told once the definitions are read.  -1: out of memory. */
+static int add_warning(const struct reader *r, const char *text)
 {
 	struct cpci_defs *defs = r->defs;
 	char **warning = reallocarray(defs->warning, defs->nwarnings + 1, sizeof(*warning));
@@ -58,10 +61,24 @@ static int warn(const struct reader *r, const char *what)
 	if (warning == NULL)
 		return nomem(r);
 	defs->warning = warning;
-	if (asprintf(&warning[defs->nwarnings], "%s:%d: %s", r->file, r->line, what) == -1)
+	warning[defs->nwarnings] = strdup(text);
+	if (warning[defs->nwarnings] == NULL)
 		return nomem(r);
 	defs->nwarnings++;
 	return 0;
+}
+
+/* A malformed line spoils nothing but what it defines.  -1: out of memory. */
+static int warn(const struct reader *r, const char *what)
+{
+	char *text;
+	int rc;
+
+	if (asprintf(&text, "%s:%d: %s", r->file, r->line, what) == -1)
+		return nomem(r);
+	rc = add_warning(r, text);
+	free(text);
+	return rc;
 }
 
 /* "skl,skx": is this machine's core PMU among them? */
@@ -217,34 +234,99 @@ static int read_builtin(struct reader *r, const char *file, enum cpci_source sou
 
 static int unreadable(const struct reader *r, const char *path)
 {
-	cpci_diag(r->diag, errno, 0, "cannot read event definitions '%s': %s", path,
-		  strerror(errno));
+	int err = errno;
+
+	cpci_diag(r->diag, err, 0, "cannot read event definitions '%s': %s", path,
+		  err == EINVAL ? "not a regular file" : strerror(err));
 	return -1;
+}
+
+/*
+ * Opens a file that is one, and that nobody but us and root could write.  1: `fd` is it; 0:
+ * it is not to be believed, and `diag` says why; -1: it cannot be read.  Devices are not
+ * even opened: that can do something.
+ */
+static int open_trusted(const struct reader *r, const char *path, int *fd)
+{
+	int place = open(path, O_PATH | O_CLOEXEC), rc = 0;
+	char link[32];
+	struct stat st;
+
+	*fd = -1;
+	if (place == -1)
+		return -1;
+	if (fstat(place, &st) == -1) {
+		rc = -1;
+	} else if (st.st_uid != 0 && st.st_uid != geteuid()) {
+		cpci_diag(
+			r->diag, EPERM, 0,
+			"event definitions '%s' are not read: the file is another user's (uid %u)",
+			path, st.st_uid);
+	} else if (S_ISREG(st.st_mode) && (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+		cpci_diag(r->diag, EPERM, 0,
+			  "event definitions '%s' are not read: others may write the file (mode "
+			  "%04o)",
+			  path, st.st_mode & 07777);
+	} else if (!S_ISREG(st.st_mode)) {
+		errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+		rc = -1;
+	} else {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
+		*fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		rc = *fd != -1 ? 1 : -1;
+	}
+
+	int err = errno;
+
+	close(place);
+	errno = err;
+	return rc;
+}
+
+static int read_stream(struct reader *r, FILE *f)
+{
+	char *text = NULL;
+	size_t size = 0;
+	ssize_t n = getdelim(&text, &size, '\0', f);
+	int rc = 0;
+
+	if ((n == -1 && !feof(f)) || ferror(f)) {
+		rc = unreadable(r, r->file);
+	} else if (n > 0 && text[n - 1] == '\0') {
+		cpci_diag(r->diag, EINVAL, 0, "event definitions '%s' are no text: a NUL byte",
+			  r->file);
+		rc = -1;
+	} else if (n > 0) {
+		rc = read_text(r, text);
+	}
+	free(text);
+	return rc;
 }
 
 /* A file of the user's; one that is not there is no error unless it `must` be. */
 static int read_file(struct reader *r, const char *path, bool must)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f = fopen(path, "re");
-	int rc = 0;
+	int fd, rc = open_trusted(r, path, &fd);
+	FILE *f;
 
 	r->file = path;
 	r->line = 0;
 	r->source = CPCI_DEF_USER;
-	if (f == NULL) {
+	if (rc == 0)
+		return must ? -1 : add_warning(r, r->diag->text);
+	if (rc == -1) {
 		/* HOME may be another user's, as after setpriv(1). */
 		if (!must && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
 			return 0;
 		return unreadable(r, path);
 	}
-	/* No text has a NUL byte, so this is all of it. */
-	if (getdelim(&text, &size, '\0', f) > 0)
-		rc = read_text(r, text);
-	else if (ferror(f))
+	f = fdopen(fd, "r");
+	if (f == NULL) {
 		rc = unreadable(r, path);
-	free(text);
+		close(fd);
+		return rc;
+	}
+	rc = read_stream(r, f);
 	fclose(f);
 	return rc;
 }

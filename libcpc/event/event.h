@@ -32,6 +32,8 @@ struct cpci_event {
 	const char *resolver;	      /* who knew the name */
 	double scale;		      /* what a count is to be multiplied with... */
 	char unit[16];		      /* ...to be in this unit; "": it is a number */
+	struct cpci_def *redefined;   /* NULL, or the user's definition of a name that... */
+	const char *known_as;	      /* ...others know, too */
 	uint_t nterms;
 	struct cpci_term term[CPCI_MAX_TERMS];
 };
@@ -81,7 +83,8 @@ struct cpci_def {
 	bool arch; /* its names are those of the core PMU */
 	bool here; /* it is for this machine */
 	char *name, *expr, *desc;
-	char *error; /* NULL, or what is wrong with it: only who uses it fails */
+	char *error;	   /* NULL, or what is wrong with it: only who uses it fails */
+	_Atomic bool told; /* that it redefines another's name, once */
 };
 
 struct cpci_defs {

@@ -243,7 +243,7 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 		const struct controlled *who, enum cpci_bound bound, uint_t flags)
 {
 	const struct cpci_plan *plan = set->plan;
-	struct cpci_diag diag;
+	struct cpci_diag diag = {0};
 	struct holdings hold;
 	int rc;
 
@@ -258,6 +258,8 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 	if (set->start != hold.start)
 		free_holdings(&hold);
 	pthread_mutex_unlock(&cpci_lock);
+	if (rc == 0 && diag.subcode == CPC_WARNING)
+		cpci_warn(cpc, fn, diag.text);
 	return rc == 0 ? 0 : cpci_fail(cpc, fn, &diag);
 }
 

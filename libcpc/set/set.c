@@ -164,6 +164,19 @@ static int add(cpc_set_t *set, const struct cpci_req *req, struct cpci_diag *dia
 	return -1;
 }
 
+/* A definition of the user's that took the place of another event is told when it is used. */
+static void tell_redefined(cpc_t *cpc, const char *fn, const struct cpci_event *event)
+{
+	struct cpci_def *def = event->redefined;
+	struct cpci_diag diag;
+
+	if (def == NULL || atomic_exchange(&def->told, true))
+		return;
+	cpci_diag(&diag, 0, CPC_WARNING, "'%s' is the definition of %s:%d, not the %s of that name",
+		  def->name, def->file, def->line, event->known_as);
+	cpci_warn(cpc, fn, diag.text);
+}
+
 int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t preset,
 			uint_t flags, uint_t nattrs, const cpc_attr_t *attrs)
 {
@@ -201,6 +214,7 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 	    place(cpc, set->plan, &req, &diag) == -1 || apply_attrs(&req, &diag) == -1 ||
 	    add(set, &req, &diag) == -1)
 		return cpci_fail(cpc, fn, &diag);
+	tell_redefined(cpc, fn, &req.event);
 	return (int)set->plan->nreqs - 1;
 }
 

@@ -11,10 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads the beginning of a file, in one read(2), and ends it with a NUL byte. */
-static bool read_file(const char *path, char *text, size_t size)
+/* Reads the beginning of a file, in one read(2), and ends it with a NUL byte.  Closes it. */
+static bool read_fd(int fd, char *text, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
 
 	if (fd == -1)
@@ -30,14 +29,14 @@ long cpci_read_number(const char *path, long none)
 	char text[32], *end;
 	long val;
 
-	if (!read_file(path, text, sizeof(text)))
+	if (!read_fd(open(path, O_RDONLY | O_CLOEXEC), text, sizeof(text)))
 		return none;
 	val = strtol(text, &end, 10);
 	return end != text ? val : none;
 }
 
 /* Without snprintf(3), which is not safe in signal handlers. */
-bool cpci_read_proc(pid_t pid, const char *name, char *text, size_t size)
+int cpci_open_proc(pid_t pid, const char *name)
 {
 	char path[64] = "/proc/self/", digits[16], *p = digits + sizeof(digits) - 1;
 
@@ -49,7 +48,12 @@ bool cpci_read_proc(pid_t pid, const char *name, char *text, size_t size)
 		strcat(path, "/");
 	}
 	strcat(path, name);
-	return read_file(path, text, size);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+bool cpci_read_proc(pid_t pid, const char *name, char *text, size_t size)
+{
+	return read_fd(cpci_open_proc(pid, name), text, size);
 }
 
 bool cpci_own_proc(void)

@@ -23,6 +23,9 @@ bool cpci_parse_number(const char *s, uint64_t *val);
 /* The number that a file begins with; `none`: it cannot be read, or begins with none. */
 long cpci_read_number(const char *path, long none);
 
+/* Opens /proc/PID/NAME, or /proc/self/NAME for pid 0.  Safe in signal handlers. */
+int cpci_open_proc(pid_t pid, const char *name);
+
 /*
  * The beginning of /proc/PID/NAME, or of /proc/self/NAME for pid 0.  False: it cannot be
  * read or is empty.  Safe in signal handlers.

@@ -44,6 +44,104 @@ definitions() {
 	grep -q 'minor-faults: user definition: + type 1, config 0x3,' <<<"$stderr"
 }
 
+@test "a definition in place of a name that others know is told when it is used" {
+	while IFS='|' read -r text spec what; do
+		printf '\n%b\n' "$text" >"$T/events.def"
+		CPC_EVENTS=$T/events.def go cputrack -o "$ROWS" -c "$spec" -c "$spec" true
+		[ "${stderr_lines[0]}" = "cputrack: warning: '${text%% *}' is the definition of $T/events.def:2, not the $what of that name" ]
+		[ "$(grep -c warning: <<<"$stderr")" -eq 1 ]
+	done <<-'EOF'
+		minor-faults = major-faults|minor-faults|event of libpfm4
+		MINOR-faults = major-faults|minor-faults|event of libpfm4
+		minor-faults = major-faults\nmine = minor-faults + task-clock|mine|event of libpfm4
+		EC_ref = major-faults|EC_ref|Solaris event
+		PAPI_tot_ins = major-faults|PAPI_tot_ins|generic event
+	EOF
+	printf 'minor-faults = major-faults\nmine = page-faults\n' >"$T/events.def"
+	CPC_EVENTS=$T/events.def go -0 cputrack -o "$ROWS" -c mine,page-faults true
+	[ -z "$stderr" ]
+}
+
+# The configuration of $T/home, with definitions from standard input, is the user's.
+own_definitions() {
+	mkdir -p "$T/home/.config/cpc"
+	cat >"$T/home/.config/cpc/events.def"
+	unset XDG_CONFIG_HOME
+	export HOME=$T/home
+}
+
+# not_read WHY: the definitions of own_definitions() count for nothing, and that is told.
+not_read() {
+	local file=$HOME/.config/cpc/events.def
+	go -0 cputrack -o "$ROWS" -c page-faults true
+	[ "$stderr" = "cputrack: warning: event definitions '$file' are not read: $1" ]
+	go -2 cputrack -c mine true
+	[[ ${stderr_lines[1]} == "cputrack: unknown event 'mine'"* ]]
+	CPC_EVENTS=$file go -1 cputrack -c page-faults touch "$T/started"
+	[ "$stderr" = "cputrack: event definitions '$file' are not read: $1" ]
+	[ ! -e "$T/started" ]
+}
+
+@test "definitions that others may write are not read, and that is told" {
+	own_definitions <<<'mine = page-faults'
+	go -0 cputrack -o "$ROWS" -c mine true
+	[ -z "$stderr" ]
+	chmod 664 "$HOME/.config/cpc/events.def"
+	not_read "others may write the file (mode 0664)"
+	chmod 606 "$HOME/.config/cpc/events.def"
+	not_read "others may write the file (mode 0606)"
+}
+
+@test "definitions of another user are not read, and that is told" {
+	need_root
+	own_definitions <<<'mine = page-faults'
+	chown 1000 "$HOME/.config/cpc/events.def"
+	not_read "the file is another user's (uid 1000)"
+	chown 0 "$HOME/.config/cpc/events.def"
+	go -0 cputrack -o "$ROWS" -c mine true
+	[ -z "$stderr" ]
+	# an ordinary user believes root, and itself
+	PLACE=$(mktemp -d "${TMPDIR:-/tmp}/cpc-defs.XXXXXX")
+	chmod 755 "$PLACE"
+	need_reachable "$PLACE"
+	cp "$CPC_BUILD/cputrack" "$PLACE"
+	echo 'mine = page-faults' >"$PLACE/events.def"
+	for owner in 0:0 65534:0 1000:1; do
+		chown "${owner%:*}" "$PLACE/events.def"
+		go "-${owner#*:}" setpriv --reuid=65534 --regid=65534 --clear-groups env CPC_EVENTS="$PLACE/events.def" \
+			"$PLACE/cputrack" -c mine true
+	done
+	rm -r "$PLACE"
+}
+
+@test "what is no text is no definitions, which is the fault of no event: status 1" {
+	mkfifo "$T/fifo"
+	mkdir "$T/directory"
+	printf 'a = cs\n\0b = cs\n' >"$T/nul"
+	echo 'a = cs' >"$T/text"
+	while IFS='|' read -r file why; do
+		CPC_EVENTS=$T/$file go -1 cputrack -c a touch "$T/started"
+		[ "$stderr" = "cputrack: ${why/@/\'$T/$file\'}" ]
+		[ ! -e "$T/started" ]
+	done <<-'EOF'
+		fifo|cannot read event definitions @: not a regular file
+		directory|cannot read event definitions @: Is a directory
+		nul|event definitions @ are no text: a NUL byte
+	EOF
+	CPC_EVENTS=/dev/null go -1 cputrack -c page-faults true
+	own_definitions <<<''
+	rm "$HOME/.config/cpc/events.def"
+	mkfifo "$HOME/.config/cpc/events.def"
+	go -1 cputrack -c page-faults true
+	[[ $stderr == *": not a regular file" ]]
+	need_command strace
+	for error in ENOMEM EMFILE EIO; do
+		CPC_EVENTS=$T/text go -1 strace -qq -o "$T/trace" -P "$T/text" -e trace=openat \
+			-e "inject=openat:error=$error" cputrack -c a true
+		[[ $stderr == "cputrack: cannot read event definitions '$T/text': "* ]]
+	done
+}
+
 @test "a malformed definition is told with its line, and spoils nothing else" {
 	while IFS='|' read -r text why; do
 		printf '# a comment\n\n%b\n' "$text" >"$T/events.def"

@@ -257,3 +257,159 @@ all_is_free() {
 		[ "$(cat "$T/$name.out")" = ready ]
 	done
 }
+
+# Gives the copy NAME of a program a file capability.
+give_perfmon() {
+	need_command setcap
+	setcap cap_perfmon=ep "$PLACE/$1" || skip "no file capabilities on this file system"
+}
+
+@test "a claim made before an exec that gives the capability is worth nothing" {
+	need_users
+	need_perfmon
+	cp "$(command -v cat)" "$PLACE/capable"
+	give_perfmon capable
+	go -0 cpustat -c page-faults 0.01 1
+	start forger "${NOBODY[@]}" forge-claims 0 "$PLACE/capable"
+	eventually said forger ready
+	# It is that program by now, and has the locks.
+	eventually pgrep -x capable -P "${PIDS[forger]}"
+	grep -q "^CapEff:.*[1-9a-f]" "/proc/$(pgrep -x capable -P "${PIDS[forger]}")/status"
+	all_is_free
+	go -0 "${PERFMON[@]}" cpustat -c page-faults 0.01 1
+	hang_up forger
+	finish forger
+}
+
+@test "cpustat with a file capability claims as root does" {
+	need_users
+	need_perfmon
+	give_perfmon cpustat
+	holds cs "${NOBODY[@]}" "$PLACE/cpustat" -c page-faults 0.05
+	go -1 cpustat -c page-faults 0.05 1
+	refused_by "${PIDS[cs]}"
+	go -1 "${PERFMON[@]}" "$CPC_BUILD/cpustat" -c page-faults 0.05 1
+	refused_by "${PIDS[cs]}"
+	go -1 "${NOBODY[@]}" cputrack -c page-faults true
+	[[ $stderr == "cputrack: $AGAIN: process ${PIDS[cs]} (cpustat) counts on CPU "* ]]
+	interrupt cs
+}
+
+# The time on the CPU that COMMAND takes, in ms, becomes $cost.
+cost_of() {
+	local TIMEFORMAT='%U %S' user system
+	read -r user system < <({ time "$@" >"$T/cost.out" 2>&1; } 2>&1)
+	cost=$((10#${user/./} + 10#${system/./}))
+}
+
+@test "thousands of locks on a file make no look slow" {
+	need_users
+	holds cs cpustat -c page-faults 0.05
+	kill -KILL "${PIDS[cs]}"
+	finish cs
+	start locker "${NOBODY[@]}" forge-claims 0 "$PLACE/setuid" 20000
+	eventually said locker ready
+	# one that root's cpustat left when it was killed is among them
+	grep -q '^locked cpc-cpu' "$T/locker.out"
+	cost_of "${NOBODY[@]}" cputrack -T 0.1 -c page-faults sleep 1
+	cat "$T/cost.out"
+	grep -q ' exit ' "$T/cost.out"
+	[ "$cost" -lt 1000 ]
+	cost_of cpustat -c page-faults 0.01 1
+	grep -q ' total ' "$T/cost.out"
+	[ "$cost" -lt 1000 ]
+	hang_up locker
+	finish locker
+}
+
+@test "not to be able to look for claims is not that there are none" {
+	need attach
+	start victim cat
+	holds cs cpustat -c page-faults 0.05
+	seen=0
+	# shellcheck disable=SC2016 # for the inner shell
+	scarce='exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n "$1" && shift && exec "$@"'
+	for files in 4 5 6 7 8 9 10 12; do
+		go -1 bash -c "$scarce" sh "$files" \
+			cputrack -T 0 -N 1 -c page-faults -p "${PIDS[victim]}"
+		[[ $output != *exit* ]]
+		[[ $stderr == "cputrack: $AGAIN: "* || $stderr == *"Too many open files"* ]]
+		if [[ $stderr == "cputrack: whether others count CPUs cannot be found out from /"*": Too many open files" ]]; then
+			seen=1
+		fi
+		go -1 bash -c "$scarce" sh "$files" \
+			cpustat -c page-faults 0.01 1
+		[[ $stderr == *"$AGAIN: "* || $stderr == *"Too many open files"* ]]
+		[ -z "$output" ]
+	done
+	[ "$seen" = 1 ]
+	untraced "${PIDS[victim]}"
+	interrupt cs
+	hang_up victim
+	finish victim
+}
+
+# in_mounts COMMANDS COMMAND...: in a mount namespace that the shell COMMANDS prepare.
+in_mounts() {
+	local commands=$1
+	shift
+	# shellcheck disable=SC2016 # for the inner shell
+	go unshare -m sh -c 'eval "$1" && shift && exec "$@"' sh "$commands" "$@"
+}
+
+need_mounts() {
+	need_root
+	mkdir -p /run/cpc
+	unshare -m mount -t tmpfs cpc /run/cpc || skip "nothing can be mounted here"
+}
+
+no_claim() {
+	[ "$status" -eq 1 ]
+	[ "${stderr_lines[0]}" = "cpustat: CPU ${CPUS[0]} cannot be claimed in $1: $2; cpustat --shared would count without a claim" ]
+	[[ $output != *tick* ]]
+}
+
+@test "who cannot claim does not count, unless with --shared" {
+	need_mounts
+	full='mount -t tmpfs -o nr_inodes=3,mode=1777 cpc'
+	for prepare in 'mount -t tmpfs -o ro cpc /run/cpc|Read-only file system' \
+		"$full /run/cpc|No space left on device"; do
+		in_mounts "${prepare%|*}" cpustat -c page-faults 0.01 1
+		no_claim /run/cpc "${prepare#*|}"
+		in_mounts "${prepare%|*}" cpustat --shared -c page-faults 0.01 1
+		[ "$status" -eq 0 ]
+		in_mounts "${prepare%|*}" cputrack -c page-faults true
+		[ "$status" -eq 0 ]
+	done
+	need_users
+	need_perfmon
+	for prepare in 'mount -t tmpfs -o ro,mode=1777 cpc /dev/shm|Read-only file system' \
+		'mount -t tmpfs -o nr_inodes=1,mode=1777 cpc /dev/shm|No space left on device'; do
+		in_mounts "${prepare%|*}" "${PERFMON[@]}" "$PLACE/cpustat" -c page-faults 0.01 1
+		no_claim /dev/shm "${prepare#*|}"
+		in_mounts "${prepare%|*}" "${PERFMON[@]}" "$PLACE/cpustat" --shared -c page-faults 0.01 1
+		[ "$status" -eq 0 ]
+	done
+}
+
+@test "where there is no place for claims, that is told once" {
+	need_mounts
+	# directories of somebody else
+	alien='mount -t tmpfs -o uid=1,mode=1777 cpc'
+	in_mounts "$alien /run/cpc && $alien /dev/shm" cpustat -c page-faults 0.01 1
+	[ "$status" -eq 0 ]
+	[ "$stderr" = "cpustat: warning: others cannot see which CPUs are counted here: neither /run/cpc nor /dev/shm is a place for claims" ]
+	[[ $output == *total* ]]
+	# root without the first of them claims in the second
+	in_mounts "$alien /run/cpc" cpustat -c page-faults 0.01 1
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+}
+
+@test "without random numbers CPUs are claimed all the same" {
+	need_command strace
+	go -0 strace -f -qq -o "$T/trace" -e trace=getrandom -e inject=getrandom:error=ENOSYS \
+		cpustat -c page-faults 0.01 1
+	[[ $output == *total* ]]
+	[ -z "$stderr" ]
+}

@@ -16,6 +16,8 @@ TRACING=/sys/kernel/tracing
 export LC_ALL=C TZ=UTC XDG_CONFIG_HOME=/nonexistent
 unset CPC_EVENTS LIBPFM_FORCE_PMU LIBPFM_ENCODE_INACTIVE DEBUGINFOD_URLS MAKEFLAGS MAKELEVEL
 PATH=$CPC_BUILD:$PATH:/usr/sbin:/sbin
+# Definitions that others may write are not read.
+umask 022
 # shellcheck source=tests/bats/tables.sh
 . "$BATS_TEST_DIRNAME/tables.sh"
 

@@ -8,6 +8,7 @@
 #include "../../libcpc/event/event.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* In place of the shipped definitions, which take a while to read. */
@@ -27,7 +28,8 @@ static int file(void)
 
 	if (fd == -1) {
 		fd = memfd_create("events.def", 0);
-		if (fd == -1)
+		/* What others may write is not read. */
+		if (fd == -1 || fchmod(fd, 0600) == -1)
 			err(1, "memfd_create");
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 		setenv("CPC_EVENTS", path, 1);

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,6 +159,30 @@ static void lwps_are_invalidated(void **state)
 	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
 }
 
+/* Who has no file left to look for claims with was alone when it bound. */
+static void a_look_that_fails_while_sampling_changes_nothing(void **state)
+{
+	cpc_set_t *set = new_set();
+	cpc_buf_t *buf = cpc_buf_create(cpc, set);
+	struct rlimit all, none;
+
+	(void)state;
+	need_cpu();
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	usleep(100001); /* claims are looked for that often */
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = all.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	int sampled = cpc_set_sample(cpc, set, buf);
+	int bound = bind_remote(set), err = errno;
+
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+	assert_int_equal(sampled, 0);
+	assert_int_equal(bound, -1);
+	assert_int_equal(err, EMFILE);
+	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
+}
+
 static void shared_leaves_lwps_alone(void **state)
 {
 	cpc_set_t *set = new_set(), *shared = new_set();
@@ -271,6 +296,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(within_a_process, setup, teardown),
 		cmocka_unit_test_setup_teardown(lwps_are_invalidated, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_look_that_fails_while_sampling_changes_nothing,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(shared_leaves_lwps_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_dead_process_holds_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_child_gives_nothing_up, setup, teardown),

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * forge-claims [FILES [SETUID-PROGRAM]] - an ordinary user attacks the claims of CPUs.
+ * forge-claims [FILES [PROGRAM [LOCKS]]] - an ordinary user attacks the claims of CPUs.
  *
  * Tries to change everything in /run/cpc, and says "did WHAT" when it could; locks
  * whatever it can open, in every way; and puts into /dev/shm what looks like claims and
  * locks of others: locked files, also locked with the capabilities of a user namespace,
- * and by a process that executes SETUID-PROGRAM, its owner's file cpc-open among them if that is
- * there and may be written, FIFOs, links, directories, leases, and FILES
- * (5000) more of them.  Says "ready" and keeps it all up until standard input ends.
+ * and by a process that executes PROGRAM, which gains by its mode or by its capabilities (its
+ * owner's file cpc-open among them if that is there and may be written), FIFOs, links,
+ * directories, leases, and FILES (5000) more of them.  LOCKS: so many read locks on the first
+ * file of /run/cpc that is a claim, and on one with 256 names of claims.  Says "ready" and
+ * keeps it all up until standard input ends.
  */
 #include "work.h"
 
@@ -76,12 +78,16 @@ static void attack_roots(void)
 	did("make it writable again", chmod(ROOTS "/generation", 0666));
 }
 
-/* A name that differs by process. */
-static const char *own(const char *name)
+/* The name that a claim of ours would have, with `cpu` and its number as given. */
+static const char *own(const char *cpu, const char *number)
 {
-	static char text[64];
+	static char text[96];
+	struct stat st;
 
-	snprintf(text, sizeof(text), "%s%d", name, (int)getpid());
+	if (stat("/proc/self/ns/pid", &st) == -1)
+		broken("/proc/self/ns/pid");
+	snprintf(text, sizeof(text), "cpc-cpu%s-%lx-%d-%s", cpu, (unsigned long)st.st_ino,
+		 (int)getpid(), number);
 	return text;
 }
 
@@ -96,8 +102,49 @@ static int forge(const char *name)
 	return fd;
 }
 
+/* Locks every other byte of a file, for reading, instead of all that attack() locked. */
+static void lock_bytes(int fd, long locks)
+{
+	lock(fd, F_UNLCK, F_SETLK);
+	for (long i = 0; i < locks; i++) {
+		struct flock l = {.l_type = F_RDLCK, .l_start = 2 * i, .l_len = 1};
+
+		if (fcntl(fd, F_SETLK, &l) == -1)
+			broken("locking a byte");
+	}
+}
+
+static void lock_much(long locks)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir(ROOTS);
+	char number[32], first[128];
+	int fd;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		if (strncmp(entry->d_name, "cpc-cpu", 7) != 0)
+			continue;
+		fd = openat(dirfd(dir), entry->d_name, O_RDONLY);
+		if (fd == -1)
+			broken(entry->d_name);
+		lock_bytes(fd, locks);
+		printf("locked %s\n", entry->d_name);
+		break;
+	}
+	snprintf(first, sizeof(first), "%s", own("0", "60"));
+	fd = open(first, O_RDWR | O_CREAT, 0644);
+	if (fd == -1)
+		broken(first);
+	lock_bytes(fd, locks);
+	for (int i = 1; i < 256; i++) {
+		snprintf(number, sizeof(number), "6%d", i);
+		if (link(first, own("0", number)) == -1)
+			broken("link");
+	}
+}
+
 /* Claims of processes that look privileged. */
-static void forge_privileges(const char *setuid_program)
+static void forge_privileges(const char *program)
 {
 	int done[2], fd;
 	char map[32], c;
@@ -112,19 +159,19 @@ static void forge_privileges(const char *setuid_program)
 		fd = open("/proc/self/uid_map", O_WRONLY);
 		if (fd == -1 || write(fd, map, strlen(map)) == -1)
 			broken("uid_map");
-		forge(own("cpc-cpu0-2-1-"));
-		forge(own("cpc-cpu1-2-2-"));
+		forge(own("0", "21"));
+		forge(own("1", "22"));
 		close(done[1]);
 		for (;;)
 			pause();
 	}
-	if (setuid_program != NULL && fork() == 0) {
-		forge(own("cpc-cpu0-3-3-"));
-		forge(own("cpc-cpu1-3-4-"));
-		if (link("cpc-open", own("cpc-cpu0-3-14-")) == 0)
-			lock(open(own("cpc-cpu0-3-14-"), O_RDWR), F_WRLCK, F_SETLK);
-		execl(setuid_program, setuid_program, NULL);
-		broken(setuid_program);
+	if (program != NULL && fork() == 0) {
+		forge(own("0", "33"));
+		forge(own("1", "34"));
+		if (link("cpc-open", own("0", "314")) == 0)
+			lock(open(own("0", "314"), O_RDWR), F_WRLCK, F_SETLK);
+		execl(program, program, NULL);
+		broken(program);
 	}
 	close(done[1]);
 	if (read(done[0], &c, 1) == -1) /* until both are there */
@@ -134,26 +181,25 @@ static void forge_privileges(const char *setuid_program)
 
 static void squat(long files)
 {
-	char name[64];
+	char number[32];
 
-	mkfifo(own("cpc-cpu0-4-5-"), 0666);
-	mkdir(own("cpc-cpu0-4-6-"), 0755);
-	if (symlink("/nowhere", own("cpc-cpu0-4-7-")) == -1 ||
-	    symlink("/dev/zero", own("cpc-cpu1-4-8-")) == -1)
+	mkfifo(own("0", "45"), 0666);
+	mkdir(own("0", "46"), 0755);
+	if (symlink("/nowhere", own("0", "47")) == -1 || symlink("/dev/zero", own("1", "48")) == -1)
 		broken("symlink");
-	fcntl(forge(own("cpc-cpu0-4-9-")), F_SETLEASE, F_WRLCK);
-	if (ftruncate(forge(own("cpc-cpu0-4-10-")), 1L << 40) == -1)
+	fcntl(forge(own("0", "49")), F_SETLEASE, F_WRLCK);
+	if (ftruncate(forge(own("0", "410")), 1L << 40) == -1)
 		broken("ftruncate");
-	lock(open(own("cpc-cpu0-4-11-"), O_RDWR | O_CREAT, 0644), F_WRLCK, F_OFD_SETLK);
+	lock(open(own("0", "411"), O_RDWR | O_CREAT, 0644), F_WRLCK, F_OFD_SETLK);
 	forge("cpc-lock-0");
 	forge("cpc-lock-1000");
-	forge(own("cpc-cpu-1-0-12-"));
-	forge(own("cpc-cpu99999999999999999999-1-13-"));
+	forge(own("-1", "012"));
+	forge(own("99999999999999999999", "113"));
 	for (long i = 0; i < files; i++) {
 		int fd;
 
-		snprintf(name, sizeof(name), "cpc-cpu%ld-%d-%ld", i % 2, (int)getpid(), i);
-		fd = forge(name);
+		snprintf(number, sizeof(number), "5%ld", i);
+		fd = forge(own(i % 2 == 0 ? "0" : "1", number));
 		if (i >= 500) /* not more files than we may have open */
 			close(fd);
 	}
@@ -170,6 +216,8 @@ int main(int argc, char *argv[])
 		broken(USERS);
 	forge_privileges(argc > 2 ? argv[2] : NULL);
 	squat(argc > 1 ? number(argv[1]) : 5000);
+	if (argc > 3)
+		lock_much(number(argv[3]));
 	puts("ready");
 	fflush(stdout);
 	while (read(STDIN_FILENO, &c, 1) > 0)

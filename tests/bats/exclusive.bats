@@ -407,6 +407,7 @@ no_claim() {
 }
 
 @test "without random numbers CPUs are claimed all the same" {
+	need_unsanitized "LeakSanitizer does not work under strace"
 	need_command strace
 	go -0 strace -f -qq -o "$T/trace" -e trace=getrandom -e inject=getrandom:error=ENOSYS \
 		cpustat -c page-faults 0.01 1

@@ -14,6 +14,7 @@
 #define MAX_OBJECTS 16384
 #define MAX_SPACES 64 /* glibc has 16 */
 #define MAX_DYNAMIC 65536
+#define MAX_WORDS 64 /* that are read at once */
 
 /* The words of struct r_debug: r_version and r_state are ints, with room behind them. */
 enum { R_VERSION, R_MAP, R_BRK, R_STATE, R_LDBASE, R_WORDS, R_NEXT = R_WORDS, R_WORDS_2 };
@@ -23,7 +24,7 @@ enum { L_ADDR, L_NAME, L_LD, L_NEXT, L_PREV, L_WORDS };
 /* Words of the process as ours. */
 static bool read_words(const struct cpci_memory *memory, uint64_t addr, uint64_t *word, size_t n)
 {
-	uint32_t narrow[R_WORDS_2];
+	uint32_t narrow[MAX_WORDS];
 
 	if (addr > UINT64_MAX - n * sizeof(*word)) {
 		errno = EFAULT;
@@ -154,20 +155,24 @@ void cpci_linkmap_free(struct cpci_linkmap *map)
 int cpci_linkmap_find(const struct cpci_memory *memory, uint64_t dynamic, uint64_t size,
 		      uint64_t *addr)
 {
-	uint64_t step = 2ULL * memory->width, word[2];
+	uint64_t word[MAX_WORDS];
 
 	*addr = 0;
 	if (size > MAX_DYNAMIC)
 		size = MAX_DYNAMIC;
-	for (uint64_t at = 0; size - at >= step; at += step) {
-		if (!read_words(memory, dynamic + at, word, 2))
+	for (uint64_t left = size / memory->width & ~1ULL; left > 0;) {
+		size_t n = left < MAX_WORDS ? (size_t)left : MAX_WORDS;
+
+		if (!read_words(memory, dynamic, word, n))
 			return broken();
-		if (word[0] == DT_NULL)
-			break;
-		if (word[0] == DT_DEBUG) {
-			*addr = word[1];
-			break;
+		for (size_t i = 0; i < n; i += 2) {
+			if (word[i] == DT_DEBUG)
+				*addr = word[i + 1];
+			if (word[i] == DT_DEBUG || word[i] == DT_NULL)
+				return 0;
 		}
+		dynamic += n * memory->width;
+		left -= n;
 	}
 	return 0;
 }

@@ -158,9 +158,9 @@ enum cpci_process_error cpci_process_open(struct cpci_process *process, struct c
 	process->files = files;
 	process->exe = NULL;
 	process->exe_fd = -1;
-	process->by_hand = process->have_objects = false;
+	process->by_hand = process->have_listed = process->have_unlisted = false;
 	process->state = CPCI_LINKMAP_NONE;
-	process->n = process->room = 0;
+	process->nlisted = process->n = process->room = 0;
 	process->object = NULL;
 	process->deadline = cpci_now() + MAX_NS;
 	if (cpci_maps_open(&process->maps, tid) == -1)
@@ -388,17 +388,52 @@ static enum cpci_process_error add_unlisted(struct cpci_process *process)
 	return rc == -1 ? CPCI_PROCESS_MAPS : CPCI_PROCESS_OK;
 }
 
-enum cpci_process_error cpci_process_objects(struct cpci_process *process)
+enum cpci_process_error cpci_process_listed(struct cpci_process *process)
 {
-	enum cpci_process_error error;
+	enum cpci_process_error error = CPCI_PROCESS_OK;
 
-	if (process->have_objects)
-		return CPCI_PROCESS_OK;
-	error = add_list(process);
+	if (!process->have_listed)
+		error = add_list(process);
 	if (error == CPCI_PROCESS_OK && process->by_hand && process->state == CPCI_LINKMAP_NONE)
 		return CPCI_PROCESS_BY_HAND;
-	if (error == CPCI_PROCESS_OK)
-		error = add_unlisted(process);
-	process->have_objects = error == CPCI_PROCESS_OK;
+	if (error == CPCI_PROCESS_OK && !process->have_listed) {
+		process->nlisted = process->n;
+		process->have_listed = true;
+	}
 	return error;
+}
+
+enum cpci_process_error cpci_process_unlisted(struct cpci_process *process)
+{
+	enum cpci_process_error error = CPCI_PROCESS_OK;
+
+	if (!process->have_unlisted)
+		error = add_unlisted(process);
+	process->have_unlisted |= error == CPCI_PROCESS_OK;
+	return error;
+}
+
+/* FNV-1a. */
+static uint64_t sum_of(uint64_t sum, const void *p, size_t n)
+{
+	const unsigned char *byte = p;
+
+	while (n-- > 0)
+		sum = (sum ^ *byte++) * 0x100000001b3;
+	return sum;
+}
+
+uint64_t cpci_process_sum(const struct cpci_process *process, const char *name)
+{
+	uint64_t sum = sum_of(0xcbf29ce484222325, name, strlen(name));
+
+	sum = sum_of(sum, &process->exe->id, sizeof(process->exe->id));
+	sum = sum_of(sum, &process->exe_bias, sizeof(process->exe_bias));
+	for (size_t i = 0; i < process->nlisted; i++) {
+		const struct cpci_object *object = &process->object[i];
+
+		sum = sum_of(sum, &object->file, sizeof(object->file));
+		sum = sum_of(sum, &object->at, sizeof(object->at));
+	}
+	return sum;
 }

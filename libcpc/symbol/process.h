@@ -29,9 +29,9 @@ struct cpci_process {
 	uint64_t exe_bias;
 	bool by_hand; /* it is a dynamic linker, which was told to run another */
 	/* Its libraries, once they were asked for. */
-	bool have_objects;
+	bool have_listed, have_unlisted;
 	enum cpci_linkmap_state state;
-	size_t n, room;
+	size_t nlisted, n, room;
 	struct cpci_object *object;
 	hrtime_t deadline; /* for all of it */
 };
@@ -50,8 +50,12 @@ enum cpci_process_error cpci_process_open(struct cpci_process *process, struct c
 					  pid_t tid);
 void cpci_process_close(struct cpci_process *process);
 
-/* Finds the libraries. */
-enum cpci_process_error cpci_process_objects(struct cpci_process *process);
+/* Finds the libraries that the dynamic linker lists; once. */
+enum cpci_process_error cpci_process_listed(struct cpci_process *process);
+/* Adds, behind those, the files with code that it does not list; once. */
+enum cpci_process_error cpci_process_unlisted(struct cpci_process *process);
+/* A sum of what is listed, and where. */
+uint64_t cpci_process_sum(const struct cpci_process *process, const char *name);
 
 /*
  * Opens the file that is mapped at `addr`, with its mapping.  NULL and errno: ESTALE, the

@@ -295,48 +295,79 @@ static int ambiguous(const struct lookup *look, const struct found *a, const str
 	return -1;
 }
 
+/* What was found so far, in which kind of files. */
+struct search {
+	struct found found, linker;
+	bool have, have_linker;
+};
+
 /*
- * In the libraries, in the order of the list; a file that the list has not must be the
- * only one.  While libraries are still being mapped, it is the next one of the list, and
- * the dynamic linker itself comes last: what others cannot see of it, a library may have.
+ * In some of the libraries.  1: go on, -1: see diag.  Of those in the list the first one
+ * counts; of others there must be only one, since nobody knows their order.
  */
-static int find_in_libraries(const struct lookup *look, struct cpci_bp_addr *bp)
+static int search(const struct lookup *look, size_t from, size_t to, struct search *s)
 {
-	struct cpci_process *process = look->process;
-	struct found found, linkers;
-	bool have = false, listed = false, linker_has = false, linker, done;
-	enum cpci_process_error error = cpci_process_objects(process);
+	bool done = look->process->state == CPCI_LINKMAP_DONE, is_linker;
 
-	if (error != CPCI_PROCESS_OK)
-		return cannot_look(look, error);
-	done = process->state == CPCI_LINKMAP_DONE;
-	for (size_t i = 0; i < process->n; i++) {
-		const struct cpci_object *object = &process->object[i];
+	for (size_t i = from; i < to; i++) {
+		const struct cpci_object *object = &look->process->object[i];
 		struct found one;
-		int rc;
+		int rc = look_into(look, object, &one, &is_linker);
 
-		if (have && (object->listed || (listed && !done)))
-			continue;
-		rc = look_into(look, object, &one, &linker);
 		if (rc == -1)
 			return -1;
 		if (rc == 0)
 			continue;
-		if (linker && !done) {
-			linkers = one;
-			linker_has = true;
-		} else if (have) {
-			return ambiguous(look, &found, &one);
-		} else {
-			found = one;
-			have = true;
-			listed = object->listed;
+		if (is_linker && !done) {
+			s->linker = one;
+			s->have_linker = true;
+			continue;
 		}
+		if (s->have)
+			return ambiguous(look, &s->found, &one);
+		s->found = one;
+		s->have = true;
+		if (object->listed)
+			break;
 	}
-	if (have)
-		return settle(look, &found, bp);
-	if (linker_has && (!linkers.symbol.local || !process->exe->elf.interpreted))
-		return settle(look, &linkers, bp);
+	return 1;
+}
+
+/*
+ * In the libraries that the dynamic linker lists, in that order, and others.  While it
+ * still maps libraries, the one that it has not listed yet is the next one; and it comes
+ * itself last, since libraries take its place where they have the same symbol.
+ */
+static int find_in_libraries(const struct lookup *look, struct cpci_bp_addr *bp)
+{
+	struct cpci_process *process = look->process;
+	enum cpci_process_error error = cpci_process_listed(process);
+	bool done = process->state == CPCI_LINKMAP_DONE;
+	struct search s = {0};
+	uint64_t sum, *seen;
+
+	if (error != CPCI_PROCESS_OK)
+		return cannot_look(look, error);
+	if (search(look, 0, process->nlisted, &s) == -1)
+		return -1;
+	sum = cpci_process_sum(process, look->term->symbol);
+	seen = &process->files->seen[sum % (sizeof(process->files->seen) / sizeof(*seen))];
+	if (done ? *seen != sum : !s.have) {
+		bool listed = s.have;
+
+		error = cpci_process_unlisted(process);
+		if (error != CPCI_PROCESS_OK)
+			return cannot_look(look, error);
+		if (search(look, process->nlisted, process->n, &s) == -1)
+			return -1;
+		/* What only an unlisted one has is to be found again. */
+		if (done && s.have == listed)
+			*seen = sum;
+	}
+	if (s.have)
+		return settle(look, &s.found, bp);
+	if (s.have_linker && (!s.linker.symbol.local || !process->exe->elf.interpreted))
+		return settle(look, &s.linker, bp);
 	return 0;
 }
 

@@ -57,7 +57,7 @@ static struct cpci_symfile *add_file(struct cpci_symfiles *files, int fd, const 
 		}
 	}
 	LIST_INIT(&file->answers);
-	LIST_INSERT_HEAD(files, file, link);
+	LIST_INSERT_HEAD(&files->list, file, link);
 	return file;
 }
 
@@ -72,10 +72,10 @@ static struct cpci_symfile *get_file(struct cpci_symfiles *files, int fd)
 		errno = ENOEXEC;
 		return NULL;
 	}
-	LIST_FOREACH(file, files, link) {
+	LIST_FOREACH(file, &files->list, link) {
 		if (same_file(&file->st, &st)) {
 			LIST_REMOVE(file, link);
-			LIST_INSERT_HEAD(files, file, link);
+			LIST_INSERT_HEAD(&files->list, file, link);
 			return file;
 		}
 	}
@@ -99,7 +99,7 @@ struct cpci_symfile *cpci_symfile_open(struct cpci_symfiles *files, const char *
 	}
 	if (file != NULL && file->err != 0) {
 		file = NULL;
-		err = LIST_FIRST(files)->err;
+		err = LIST_FIRST(&files->list)->err;
 	}
 	if (file == NULL) {
 		close(*fd);
@@ -195,7 +195,7 @@ void cpci_symfiles_trim(struct cpci_symfiles *files)
 	struct cpci_symfile *file, *next;
 	size_t n = 0;
 
-	LIST_FOREACH_SAFE(file, files, link, next)
+	LIST_FOREACH_SAFE(file, &files->list, link, next)
 	{
 		if (++n > MAX_FILES)
 			free_file(file);
@@ -204,6 +204,6 @@ void cpci_symfiles_trim(struct cpci_symfiles *files)
 
 void cpci_symfiles_free(struct cpci_symfiles *files)
 {
-	while (!LIST_EMPTY(files))
-		free_file(LIST_FIRST(files));
+	while (!LIST_EMPTY(&files->list))
+		free_file(LIST_FIRST(&files->list));
 }

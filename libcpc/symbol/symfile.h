@@ -19,7 +19,16 @@ struct cpci_symfile {
 	LIST_HEAD(cpci_answers, cpci_answer) answers;
 	LIST_ENTRY(cpci_symfile) link;
 };
-LIST_HEAD(cpci_symfiles, cpci_symfile);
+
+/* Zeroed, it is empty. */
+struct cpci_symfiles {
+	LIST_HEAD(cpci_symfile_list, cpci_symfile) list;
+	/*
+	 * Sums of what was asked of libraries that were looked through, and of these, so that
+	 * not each thread of a process does it again.
+	 */
+	uint64_t seen[64];
+};
 
 /*
  * Opens a file, which must be the one that is mapped as `id`, if that is not NULL.  It is

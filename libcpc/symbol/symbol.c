@@ -48,8 +48,7 @@ static const char *reason(int err)
 	switch (err) {
 	case ESTALE:
 	case ENOENT:
-		return "it was removed or replaced since it was mapped, and only root can read it "
-		       "still";
+		return "it was removed or replaced since it was mapped";
 	case ENOEXEC:
 		return "it is not an ELF file of this machine";
 	case EIO:

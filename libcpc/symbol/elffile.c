@@ -175,7 +175,8 @@ void cpci_elf_free(struct cpci_elf *elf)
 
 const struct cpci_segment *cpci_elf_segment(const struct cpci_elf *elf, uint64_t addr)
 {
-	for (size_t i = 0; i < elf->nsegments; i++) {
+	/* Where segments overlap, the last one was mapped over the others. */
+	for (size_t i = elf->nsegments; i-- > 0;) {
 		const struct cpci_segment *s = &elf->segment[i];
 
 		if (addr >= s->addr && addr - s->addr < s->memsz)

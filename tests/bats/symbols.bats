@@ -134,7 +134,7 @@ right() {
 refused() {
 	[ "$status" -eq 1 ]
 	[[ $stderr == "cputrack: cannot count '$EVENT': "$1 ]]
-	! grep -q . "$ROWS"
+	[ ! -s "$ROWS" ]
 }
 
 @test "the first library in the dynamic linker's order, not the nearest: started and attached" {
@@ -269,6 +269,42 @@ refused() {
 	right
 	go -1 cputrack -o "$ROWS" -c "$EVENT" "$linker" "$P/main"
 	[[ $stderr == *"the program of a dynamic linker that was called as a command is not known before it runs" ]]
+}
+
+# injected FAULT: count it while strace makes system calls of cputrack fail.
+injected() {
+	: >"$ROWS"
+	go strace -o "$T/strace" -e trace="${1%%:*}" -e inject="$1" "$CPC_BUILD/cputrack" -v -T 0 \
+		-o "$ROWS" -c "$EVENT" "$P/main" <<<g
+	cat "$ROWS"
+}
+
+@test "ESRCH for an LWP that lives is not the end of it" {
+	need_command strace
+	need_unsanitized "LeakSanitizer does not work under strace"
+	faults=0
+	for ((nth = 1; nth <= 8; nth++)); do
+		injected "perf_event_open:error=ESRCH:when=$nth"
+		grep -q INJECTED "$T/strace" || break
+		if [ "$status" -eq 0 ]; then
+			right
+			continue
+		fi
+		[ "$status" -eq 1 ]
+		[[ $stderr == *"cannot count '$EVENT': the kernel says that the LWP has ended, which it has not"* ]]
+		faults=$((faults + 1))
+		[ "$(rows_of exit | grep -cv '# incomplete')" -eq 0 ]
+	done
+	[ "$nth" -gt 3 ]
+	[ "$faults" -ge 2 ] # at least for either LWP
+}
+
+@test "where process_vm_readv(2) is forbidden the libraries are found" {
+	need_command strace
+	need_unsanitized "LeakSanitizer does not work under strace"
+	injected process_vm_readv:error=EPERM
+	grep -q INJECTED "$T/strace"
+	right
 }
 
 @test "files with tables that would take long, or much memory" {

@@ -371,6 +371,8 @@ injected() {
 	gcc -m32 -O1 -fno-stack-protector -nostdlib -fno-pie -no-pie -o "$P/32/main" \
 		"$P/32/main.c" -L"$P/32" -Wl,--no-as-needed -la -lb -Wl,-rpath,"\$ORIGIN" \
 		-Wl,--dynamic-linker="$linker"
+	go -0 cputrack -T 0 -o "$ROWS" -c "$EVENT" "$P/32/main" <<<g
+	[ "$(rows_of exit | awk '{ print $4 }')" = 110 ]
 	launch "$P/32/main"
 	attach
 	[ "$status" -eq 0 ]

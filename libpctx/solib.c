@@ -14,53 +14,98 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+/* The words of struct r_debug, of which some are ints with room behind them. */
+enum { R_VERSION, R_MAP, R_BRK, R_STATE, R_WORDS };
+#define MAX_WORDS 8
+
+/* mmap2(2) of 32-bit x86 and Arm, and the old mmap(2) of x86, whose operands are in memory. */
+enum { MMAP2_32 = 192, OLD_MMAP_32 = 90 };
+
+/* Of a thread that is stopped.  Where process_vm_readv(2) is forbidden, ptrace(2) is not. */
 static bool peek(pid_t tid, uint64_t addr, void *buf, size_t size)
 {
 	struct iovec to = {.iov_base = buf, .iov_len = size};
 	struct iovec from = {.iov_base = (void *)(uintptr_t)addr, .iov_len = size};
 
-	return process_vm_readv(tid, &to, 1, &from, 1, 0) == (ssize_t)size;
+	if (process_vm_readv(tid, &to, 1, &from, 1, 0) == (ssize_t)size)
+		return true;
+	for (size_t at = 0; at < size; at += sizeof(long)) {
+		size_t n = size - at < sizeof(long) ? size - at : sizeof(long);
+		long word;
+
+		errno = 0;
+		word = ptrace(PTRACE_PEEKDATA, tid, (void *)(uintptr_t)(addr + at), NULL);
+		if (errno != 0)
+			return false;
+		memcpy((char *)buf + at, &word, n);
+	}
+	return true;
+}
+
+/* One or more words of a process, whose width is 4 or 8 bytes. */
+static bool peek_words(pid_t tid, uint64_t addr, unsigned width, uint64_t *word, size_t n)
+{
+	uint32_t narrow[MAX_WORDS];
+
+	if (width == sizeof(*word))
+		return peek(tid, addr, word, n * sizeof(*word));
+	if (n > MAX_WORDS || !peek(tid, addr, narrow, n * sizeof(*narrow)))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		word[i] = narrow[i];
+	return true;
+}
+
+/* An int at the address of a word. */
+static int as_int(uint64_t word, unsigned width)
+{
+	int val[2];
+
+	if (width == 4)
+		return (int)(uint32_t)word;
+	memcpy(val, &word, sizeof(val));
+	return val[0];
 }
 
 /* The auxiliary vector: where the kernel has mapped the program. */
 struct image {
+	unsigned width; /* of its words */
 	uint64_t phdr, phnum, phent, base;
 };
 
-static struct image read_auxv(pid_t tid)
+static struct image parse_auxv(const unsigned char *p, size_t n, unsigned width)
 {
-	struct image image = {0};
-	ElfW(auxv_t) auxv[64];
-	char path[64];
-	ssize_t n = -1;
-	int fd;
+	struct image image = {.width = width};
 
-	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd != -1) {
-		n = read(fd, auxv, sizeof(auxv));
-		close(fd);
-	}
-	for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(auxv[0]); i++) {
-		switch (auxv[i].a_type) {
+	for (; n >= 2UL * width; p += 2UL * width, n -= 2UL * width) {
+		uint64_t wide[2];
+		uint32_t narrow[2];
+
+		memcpy(wide, p, width == sizeof(*wide) ? sizeof(wide) : 0);
+		if (width == sizeof(*narrow)) {
+			memcpy(narrow, p, sizeof(narrow));
+			wide[0] = narrow[0];
+			wide[1] = narrow[1];
+		}
+		switch (wide[0]) {
 		case AT_PHDR:
-			image.phdr = auxv[i].a_un.a_val;
+			image.phdr = wide[1];
 			break;
 		case AT_PHNUM:
-			image.phnum = auxv[i].a_un.a_val;
+			image.phnum = wide[1];
 			break;
 		case AT_PHENT:
-			image.phent = auxv[i].a_un.a_val;
+			image.phent = wide[1];
 			break;
 		case AT_BASE:
-			image.base = auxv[i].a_un.a_val;
+			image.base = wide[1];
 			break;
 		default:
 			break;
@@ -69,14 +114,49 @@ static struct image read_auxv(pid_t tid)
 	return image;
 }
 
+/* The size of its program headers tells the width of its words. */
+static struct image read_auxv(pid_t tid)
+{
+	struct image image;
+	unsigned char buf[1024];
+	char path[64];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd != -1) {
+		n = read(fd, buf, sizeof(buf));
+		close(fd);
+	}
+	image = parse_auxv(buf, n > 0 ? (size_t)n : 0, 8);
+	if (image.phent == sizeof(Elf64_Phdr))
+		return image;
+	image = parse_auxv(buf, n > 0 ? (size_t)n : 0, 4);
+	return image.phent == sizeof(Elf32_Phdr) ? image : (struct image){0};
+}
+
+static bool peek_phdr(pid_t tid, const struct image *image, uint64_t i, Elf64_Phdr *phdr)
+{
+	uint64_t at = image->phdr + i * image->phent;
+	Elf32_Phdr narrow;
+
+	if (image->width == 8)
+		return peek(tid, at, phdr, sizeof(*phdr));
+	if (!peek(tid, at, &narrow, sizeof(narrow)))
+		return false;
+	*phdr = (Elf64_Phdr){.p_type = narrow.p_type, .p_vaddr = narrow.p_vaddr};
+	return true;
+}
+
 /* The address of the program's dynamic section, or 0. */
 static uint64_t find_dynamic(pid_t tid, const struct image *image)
 {
 	uint64_t bias = 0, dynamic = 0;
-	ElfW(Phdr) phdr;
+	Elf64_Phdr phdr;
 
 	for (uint64_t i = 0; i < image->phnum; i++) {
-		if (!peek(tid, image->phdr + i * sizeof(phdr), &phdr, sizeof(phdr)))
+		if (!peek_phdr(tid, image, i, &phdr))
 			return 0;
 		if (phdr.p_type == PT_PHDR)
 			bias = image->phdr - phdr.p_vaddr;
@@ -88,38 +168,37 @@ static uint64_t find_dynamic(pid_t tid, const struct image *image)
 
 /*
  * The address of the DT_DEBUG entry, where the dynamic linker stores the address of its
- * r_debug (link.h).  0: there is no linker or no such entry, or the program is of another
- * word size.
+ * r_debug (link.h).  0: there is no linker or no such entry.
  */
-static uint64_t find_debug_entry(pid_t tid)
+static uint64_t find_debug_entry(pid_t tid, unsigned *width)
 {
 	struct image image = read_auxv(tid);
-	uint64_t at;
-	ElfW(Dyn) dyn;
+	uint64_t at, dyn[2];
 
-	if (image.base == 0 || image.phent != sizeof(ElfW(Phdr)))
+	*width = image.width;
+	if (image.base == 0)
 		return 0;
 	at = find_dynamic(tid, &image);
-	for (; at != 0 && peek(tid, at, &dyn, sizeof(dyn)) && dyn.d_tag != DT_NULL;
-	     at += sizeof(dyn)) {
-		if (dyn.d_tag == DT_DEBUG)
-			return at + offsetof(ElfW(Dyn), d_un);
+	for (; at != 0 && peek_words(tid, at, image.width, dyn, 2) && dyn[0] != DT_NULL;
+	     at += 2UL * image.width) {
+		if (dyn[0] == DT_DEBUG)
+			return at + image.width;
 	}
 	return 0;
 }
 
 /* Are libraries still to come, of those that the program starts with? */
-static bool is_linking(pid_t tid, uint64_t entry)
+static bool is_linking(pid_t tid, uint64_t entry, unsigned width)
 {
-	struct r_debug debug;
-	uintptr_t at;
+	uint64_t at, word[R_WORDS];
 
-	if (!peek(tid, entry, &at, sizeof(at)))
+	if (!peek_words(tid, entry, width, &at, 1))
 		return false;
 	/* Not set yet, or not initialized by the linker. */
-	if (at == 0 || !peek(tid, at, &debug, sizeof(debug)) || debug.r_version == 0)
+	if (at == 0 || !peek_words(tid, at, width, word, R_WORDS) ||
+	    as_int(word[R_VERSION], width) == 0)
 		return true;
-	return debug.r_state != RT_CONSISTENT;
+	return as_int(word[R_STATE], width) != RT_CONSISTENT;
 }
 
 int pctx_watch_libraries(pctx_t *pctx, int on)
@@ -131,8 +210,8 @@ int pctx_watch_libraries(pctx_t *pctx, int on)
 	if (on == 0 || pctx->handlers.mapped == NULL || lwp == NULL ||
 	    lwp->state != PCTXI_LWP_STOPPED)
 		return 0;
-	entry = find_debug_entry(lwp->tid);
-	if (entry != 0 && is_linking(lwp->tid, entry))
+	entry = find_debug_entry(lwp->tid, &pctx->r_debug_width);
+	if (entry != 0 && is_linking(lwp->tid, entry, pctx->r_debug_width))
 		pctx->r_debug = entry;
 	return pctx->r_debug != 0;
 }
@@ -150,7 +229,12 @@ static bool has_mapped(struct pctxi_lwp *lwp, bool *entry)
 	*entry = call.op == PTRACE_SYSCALL_INFO_ENTRY;
 	if (!*entry)
 		return maps;
-	lwp->maps_code = call.entry.nr == SYS_mmap && (call.entry.args[2] & PROT_EXEC) != 0;
+	if (lwp->ctx->r_debug_width == 8)
+		lwp->maps_code = call.entry.nr == SYS_mmap && (call.entry.args[2] & PROT_EXEC) != 0;
+	else
+		lwp->maps_code =
+			call.entry.nr == OLD_MMAP_32 ||
+			(call.entry.nr == MMAP2_32 && (call.entry.args[2] & PROT_EXEC) != 0);
 	return false;
 }
 
@@ -162,7 +246,7 @@ enum pctxi_solib pctxi_solib_stop(struct pctxi_lwp *lwp)
 	if (ctx->r_debug == 0 || ctx->state != PCTXI_PROC_FOLLOWED)
 		return PCTXI_SOLIB_NOTHING;
 	mapped = has_mapped(lwp, &entry);
-	if (entry && !is_linking(lwp->tid, ctx->r_debug)) {
+	if (entry && !is_linking(lwp->tid, ctx->r_debug, ctx->r_debug_width)) {
 		ctx->r_debug = 0;
 		return PCTXI_SOLIB_DONE;
 	}

@@ -100,9 +100,10 @@ struct pctx {
 	struct pctxi_ids lwps;
 	struct pctxi_lwp *recent; /* the LWP being handled: mostly the next to be looked up */
 	id_t next_id;
-	bool exec_killed;    /* an exec ended LWPs of it, which may have made others unseen */
-	uint64_t r_debug;    /* while its libraries are watched for, see solib.c; else 0 */
-	struct pctx *parent; /* while its fork handler runs */
+	bool exec_killed;	/* an exec ended LWPs of it, which may have made others unseen */
+	uint64_t r_debug;	/* while its libraries are watched for, see solib.c; else 0 */
+	unsigned r_debug_width; /* of its words */
+	struct pctx *parent;	/* while its fork handler runs */
 	TAILQ_ENTRY(pctx) link;
 	LIST_ENTRY(pctx) left; /* while PCTXI_PROC_LEFT, if the library frees it */
 };

@@ -281,7 +281,15 @@ void cpci_explain(struct cpci_diag *diag, int err, const char *name, const struc
 		explain_no_files(diag, err, name);
 		break;
 	case ESRCH:
-		cpci_diag(diag, ESRCH, 0, "the LWP has ended");
+		/* A caller takes ESRCH for the end of it, and its counts for complete. */
+		if (target.tid > 0 && cpci_lwp_ended(target.tid))
+			cpci_diag(diag, ESRCH, 0, "the LWP has ended");
+		else
+			cpci_diag(
+				diag, EIO, 0,
+				"cannot count '%s': the kernel says that the LWP has ended, which "
+				"it has not",
+				name);
 		break;
 	default:
 		cpci_diag(diag, err, 0, "cannot count '%s': %s", name, strerror(err));

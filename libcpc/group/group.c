@@ -31,19 +31,6 @@ static bool is_elsewhere(const struct cpci_plan *plan, const struct cpci_group *
 	       !cpci_pmu_counts_on(&cpci_plan_nth(plan, group->first)->attr, target.cpu);
 }
 
-/*
- * When an LWP dies while its group is opened, the error for a member of the group need not
- * say so; that for another leader does.
- */
-static bool has_died(const struct cpci_term *leader, struct cpci_target target)
-{
-	int fd = target.tid > 0 ? cpci_term_open(leader, target, -1, true) : -1;
-
-	if (fd != -1)
-		close(fd);
-	return target.tid > 0 && fd == -1 && errno == ESRCH;
-}
-
 /* Opens one group; only its leader can be disabled. */
 static int open_one(const struct cpci_plan *plan, const struct cpci_group *group,
 		    const struct cpci_opening *opening, struct cpci_target target, bool disabled,
@@ -63,7 +50,8 @@ static int open_one(const struct cpci_plan *plan, const struct cpci_group *group
 
 			close_some(fd, i);
 			*bad = plan->ref[at];
-			if (i > 0 && has_died(cpci_plan_nth(plan, group->first), target))
+			/* The error for a member of a group need not say so. */
+			if (i > 0 && target.tid > 0 && cpci_lwp_ended(target.tid))
 				err = ESRCH;
 			errno = err;
 			return -1;

@@ -55,7 +55,6 @@ cpc_t *cpc_open(int ver)
 		return NULL;
 	LIST_INIT(&cpc->sets);
 	LIST_INIT(&cpc->bufs);
-	LIST_INIT(&cpc->symfiles);
 	cpci_clock_start(&cpc->clock);
 	pthread_mutex_lock(&cpci_lock);
 	LIST_INSERT_HEAD(&handles, cpc, entry);

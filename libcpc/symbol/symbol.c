@@ -1,286 +1,413 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * symbol.c - where the symbols of a set are in a process: in its program, or in the
- * first of its libraries that has them.
+ * symbol.c - where the symbols of a set are in a process: in its program, or in the first
+ * of its libraries that has them.
+ *
+ * No file is passed over: if one that comes first cannot be read, nobody knows which one
+ * has the symbol.
  */
 #include "symbol.h"
 
-#include <elf.h>
+#include "process.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* Code of a file that is mapped. */
-struct mapping {
-	uint64_t start, end, offset, ino;
-	uint64_t distance; /* from the dynamic linker, which was the first */
-	char *path;
+/* What is looked for, and who asks. */
+struct lookup {
+	struct cpci_process *process;
+	const struct cpci_req *req;
+	const struct cpci_term *term;
+	struct cpci_diag *diag;
 };
 
-struct mappings {
-	size_t n, room;
-	struct mapping *m;
+/* A file that has the symbol. */
+struct found {
+	struct cpci_symbol symbol;
+	uint64_t bias;
+	bool moved; /* its code is not where it is to be */
+	char path[256];
 };
 
-/* What the kernel told the program at its start; 0: nothing. */
-struct auxv {
-	uint64_t entry, base;
-};
-
-/* Words are as wide as the program's; the wrong width finds no end of the vector. */
-static struct auxv parse_auxv(const unsigned char *p, size_t n, size_t width)
+/* A path for a message: of a long one the end. */
+static void tell_path(char *to, size_t size, const char *path)
 {
-	struct auxv auxv = {0};
+	size_t n = strlen(path);
 
-	for (; n >= 2 * width; p += 2 * width, n -= 2 * width) {
-		uint64_t type = 0, val = 0;
+	if (n < size)
+		snprintf(to, size, "%s", path);
+	else
+		snprintf(to, size, "...%s", path + n - (size - 4));
+}
 
-		/* Of a 32-bit program on a little-endian machine, too. */
-		memcpy(&type, p, width);
-		memcpy(&val, p + width, width);
-		if (type == AT_ENTRY)
-			auxv.entry = val;
-		else if (type == AT_BASE)
-			auxv.base = val;
+static const char *reason(int err)
+{
+	switch (err) {
+	case ESTALE:
+	case ENOENT:
+		return "it was removed or replaced since it was mapped";
+	case ENOEXEC:
+		return "it is not an ELF file of this machine";
+	case EIO:
+		return "it is damaged, or ends too early";
+	case EFBIG:
+		return "reading its symbols takes too much memory";
+	case ETIME:
+		return "reading its symbols takes too long";
+	case ENODATA:
+		return "it has no section headers, which tell where its symbols are";
+	case ENOTSUP:
+		return "its symbols are compressed, or their names are not there";
+	case EBUSY:
+		return "it is being written";
+	default:
+		return strerror(err);
 	}
-	return auxv;
 }
 
-static struct auxv read_auxv(pid_t tid)
+/* ENOENT and ESRCH have meanings of their own. */
+static int errno_for(int err)
 {
-	unsigned char buf[1024];
-	struct auxv auxv;
-	char path[64];
-	ssize_t n = -1;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd != -1) {
-		n = read(fd, buf, sizeof(buf));
-		close(fd);
+	switch (err) {
+	case EPERM:
+		return EACCES;
+	case ENOENT:
+	case ESRCH:
+		return ESTALE;
+	default:
+		return err;
 	}
-	if (n <= 0)
-		return (struct auxv){0};
-	auxv = parse_auxv(buf, (size_t)n, sizeof(uint64_t));
-	return auxv.entry != 0 ? auxv : parse_auxv(buf, (size_t)n, sizeof(uint32_t));
 }
 
-static int add_mapping(struct mappings *maps, const struct mapping *m)
+static int cannot_read(const struct lookup *look, const char *path, int err)
 {
-	if (maps->n == maps->room) {
-		size_t room = maps->room != 0 ? 2 * maps->room : 64;
-		struct mapping *p = reallocarray(maps->m, room, sizeof(*p));
+	char text[256];
 
-		if (p == NULL)
-			return -1;
-		maps->m = p;
-		maps->room = room;
+	tell_path(text, sizeof(text), path);
+	cpci_diag(look->diag, errno_for(err), 0,
+		  "cannot count '%s': '%s', which may have the symbol, cannot be read: %s",
+		  look->req->name, text, reason(err));
+	return -1;
+}
+
+static void exe_path(const struct lookup *look, char *path, size_t size)
+{
+	char link[64], target[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)look->process->tid);
+	n = readlink(link, target, sizeof(target) - 1);
+	target[n > 0 ? n : 0] = '\0';
+	tell_path(path, size, target);
+}
+
+/* What is wrong with the whole process, with errno. */
+static int cannot_look(const struct lookup *look, enum cpci_process_error error)
+{
+	const char *name = look->req->name;
+	int err = errno;
+
+	switch (error) {
+	case CPCI_PROCESS_MAPS:
+		cpci_diag(look->diag, errno_for(err), 0,
+			  "cannot count '%s': what its program has mapped cannot be read: %s", name,
+			  err == EFBIG ? "these are too many mappings" : strerror(err));
+		break;
+	case CPCI_PROCESS_PROGRAM:
+		cpci_diag(look->diag, errno_for(err), 0,
+			  "cannot count '%s': its program cannot be read: %s", name, reason(err));
+		break;
+	case CPCI_PROCESS_PLACE:
+		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
+			  "cannot count '%s': where its program is mapped cannot be known, since "
+			  "that was changed",
+			  name);
+		break;
+	case CPCI_PROCESS_LIST:
+		cpci_diag(look->diag, errno_for(err), 0,
+			  "cannot count '%s': the dynamic linker's list of libraries, in the "
+			  "memory of the program, cannot be read: %s",
+			  name,
+			  err == EBADMSG ? "it is damaged"
+			  : err == EFBIG ? "it is too long"
+					 : strerror(err));
+		break;
+	case CPCI_PROCESS_BY_HAND:
+		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
+			  "cannot count '%s': the program of a dynamic linker that was called as a "
+			  "command is not known before it runs",
+			  name);
+		break;
+	case CPCI_PROCESS_OK:
+		break;
 	}
-	maps->m[maps->n] = *m;
-	maps->m[maps->n].path = strdup(m->path);
-	return maps->m[maps->n].path != NULL ? (int)maps->n++ : -1;
+	return -1;
 }
 
-static void free_mappings(struct mappings *maps)
+/* What a found symbol is good for: 1, or -1. */
+static int judge(const struct lookup *look, const struct found *found)
 {
-	for (size_t i = 0; i < maps->n; i++)
-		free(maps->m[i].path);
-	free(maps->m);
-}
+	const char *name = look->req->name, *symbol = look->term->symbol;
 
-static int by_distance(const void *a, const void *b)
-{
-	const struct mapping *x = a, *y = b;
-
-	return (x->distance > y->distance) - (x->distance < y->distance);
-}
-
-/*
- * The code that is mapped, in the order of mapping: the kernel maps the dynamic linker
- * first, and then everything next to what is there already.  The linker itself counts
- * as the last, since libraries take its place where they have the same symbol.
- */
-static int read_mappings(pid_t tid, uint64_t base, struct mappings *maps)
-{
-	char path[64], perms[8], *line = NULL;
-	uint64_t linker = 0;
-	size_t size = 0;
-	int at, rc = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)tid);
-	f = fopen(path, "re");
-	if (f == NULL)
-		return 0;
-	while (rc != -1 && getline(&line, &size, f) > 0) {
-		struct mapping m = {0};
-
-		if (sscanf(line, "%lx-%lx %7s %lx %*s %lu %n", &m.start, &m.end, perms, &m.offset,
-			   &m.ino, &at) != 5 ||
-		    line[at] != '/')
-			continue;
-		if (m.start == base)
-			linker = m.ino;
-		m.path = line + at;
-		m.path[strcspn(m.path, "\n")] = '\0';
-		m.distance = m.start > base ? m.start - base : base - m.start;
-		if (perms[2] == 'x')
-			rc = add_mapping(maps, &m);
-	}
-	free(line);
-	fclose(f);
-	for (size_t i = 0; i < maps->n; i++) {
-		if (maps->m[i].ino == linker)
-			maps->m[i].distance = UINT64_MAX;
-	}
-	qsort(maps->m, maps->n, sizeof(*maps->m), by_distance);
-	return rc == -1 ? -1 : 0;
-}
-
-/*
- * Looks into a mapped file.  The kernel's own link to it, which not everybody may follow,
- * is right also when the file was removed; or else it is what has its name, in the
- * process's view or in ours.
- */
-static const struct cpci_symbol *look_into(struct cpci_symfiles *files, pid_t tid,
-					   const struct mapping *m, const char *name)
-{
-	char path[PATH_MAX + 64];
-	const struct cpci_symbol *symbol;
-
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", (int)tid, m->start, m->end);
-	symbol = cpci_symfile_find(files, path, m->ino, name);
-	if (symbol != NULL)
-		return symbol;
-	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)tid, m->path);
-	symbol = cpci_symfile_find(files, path, m->ino, name);
-	return symbol != NULL ? symbol : cpci_symfile_find(files, m->path, m->ino, name);
-}
-
-/* What a found symbol is good for: 1, 0 or -1 as below. */
-static int judge(const struct cpci_symbol *symbol, const struct cpci_req *req, const char *name,
-		 const char *file, struct cpci_diag *diag)
-{
-	switch (symbol->kind) {
-	case CPCI_SYM_FOUND:
-		return 1;
+	switch (found->symbol.kind) {
 	case CPCI_SYM_AMBIGUOUS:
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-			  "cannot count '%s': the symbol '%s' is ambiguous, %u of that name are in "
-			  "'%s'; write another one near by, with +offset",
-			  req->name, name, symbol->n, file);
+		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
+			  "cannot count '%s': the symbol '%s' is ambiguous, %llu of that name are "
+			  "in '%s'; write another one near by, with +offset",
+			  name, symbol, (unsigned long long)found->symbol.n, found->path);
 		return -1;
 	case CPCI_SYM_IFUNC:
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
 			  "cannot count '%s': '%s' of '%s' is chosen among several functions when "
 			  "the program starts (IFUNC); write the one that this CPU uses",
-			  req->name, name, file);
+			  name, symbol, found->path);
 		return -1;
 	case CPCI_SYM_TLS:
 		cpci_diag(
-			diag, EINVAL, CPC_INVALID_EVENT,
+			look->diag, EINVAL, CPC_INVALID_EVENT,
 			"cannot count '%s': '%s' of '%s' is thread-local, each thread has its own",
-			req->name, name, file);
+			name, symbol, found->path);
 		return -1;
+	case CPCI_SYM_FOUND:
 	case CPCI_SYM_NONE:
 		break;
 	}
+	if (found->moved) {
+		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
+			  "cannot count '%s': '%s' of '%s' is not mapped where it is to be", name,
+			  symbol, found->path);
+		return -1;
+	}
+	return 1;
+}
+
+static int settle(const struct lookup *look, const struct found *found, struct cpci_bp_addr *bp)
+{
+	if (judge(look, found) == -1)
+		return -1;
+	bp->addr = found->bias + found->symbol.value + look->term->attr.bp_addr;
+	bp->len = look->term->attr.bp_addr == 0 ? found->symbol.size : 0;
+	return 1;
+}
+
+/* Is the code of a symbol mapped where it is to be?  Data may be anywhere, in .bss. */
+static int check_code(const struct lookup *look, const struct cpci_symfile *file,
+		      struct found *found)
+{
+	const struct cpci_segment *s = cpci_elf_segment(&file->elf, found->symbol.value);
+	int rc = 1;
+
+	if (found->symbol.kind == CPCI_SYM_FOUND && s != NULL && s->exec)
+		rc = cpci_process_has_code(look->process, file, found->bias,
+					   found->bias + found->symbol.value);
+	found->moved = rc == 0;
+	return rc == -1 ? -1 : 0;
+}
+
+/* Is the dynamic section of a listed library where the list says? */
+static bool is_true(const struct cpci_symfile *file, const struct cpci_object *object,
+		    const struct cpci_mapping *m)
+{
+	uint64_t offset;
+
+	return file->elf.dynamic != 0 && object->at - file->elf.dynamic == object->bias &&
+	       cpci_elf_offset(&file->elf, file->elf.dynamic, &offset) &&
+	       m->offset + (object->at - m->start) == offset;
+}
+
+/* What is mapped as code, and is no library. */
+static bool is_no_library(const struct cpci_mapping *m, int err)
+{
+	return err == ENOEXEC || strncmp(m->path, "/memfd:", 7) == 0 ||
+	       strncmp(m->path, "/dev/", 5) == 0 || strncmp(m->path, "/SYSV", 5) == 0 ||
+	       m->path[0] != '/';
+}
+
+/* Where the file is that was opened: by the list, or by its only mapping. */
+static int find_bias(const struct lookup *look, const struct cpci_symfile *file,
+		     const struct cpci_object *object, const struct cpci_mapping *m,
+		     struct found *found)
+{
+	int rc;
+
+	if (object->listed) {
+		found->bias = object->bias;
+		if (is_true(file, object, m))
+			return 0;
+		errno = EBADMSG;
+		return cannot_look(look, CPCI_PROCESS_LIST);
+	}
+	rc = cpci_process_bias(look->process, file, &found->bias);
+	if (rc == -1)
+		return cannot_look(look, CPCI_PROCESS_MAPS);
+	found->moved = rc == 0;
 	return 0;
 }
 
-static void set_address(struct cpci_bp_addr *bp, const struct cpci_term *term,
-			const struct cpci_symbol *symbol, uint64_t bias)
+/*
+ * Looks into a library.  1: it has the symbol, 0: it has not, -1: see diag.  `linker` is
+ * set if it is a dynamic linker.
+ */
+static int look_into(const struct lookup *look, const struct cpci_object *object,
+		     struct found *found, bool *linker)
 {
-	bp->addr = bias + symbol->value + term->attr.bp_addr;
-	bp->len = term->attr.bp_addr == 0 ? symbol->size : 0;
+	struct cpci_symfile *file;
+	struct cpci_mapping m;
+	int fd, rc = -1;
+
+	*found = (struct found){0};
+	*linker = false;
+	file = cpci_process_file(look->process, object->at, &m, &fd);
+	if (file == NULL && errno == EBADMSG) /* it went meanwhile */
+		return cannot_look(look, CPCI_PROCESS_LIST);
+	if (file == NULL)
+		return !object->listed && is_no_library(&m, errno)
+			       ? 0
+			       : cannot_read(look, m.path, errno);
+	if (cpci_symfile_find(file, fd, CPCI_ELF_ALL, look->term->symbol, &found->symbol) == 0)
+		rc = cpci_symfile_is_linker(file, fd);
+	if (rc == -1) {
+		rc = cannot_read(look, m.path, errno);
+	} else {
+		*linker = rc == 1;
+		tell_path(found->path, sizeof(found->path), m.path);
+		rc = found->symbol.kind != CPCI_SYM_NONE;
+		if (find_bias(look, file, object, &m, found) == -1)
+			rc = -1;
+		else if (rc == 1 && !found->moved && check_code(look, file, found) == -1)
+			rc = cannot_look(look, CPCI_PROCESS_MAPS);
+	}
+	close(fd);
+	return rc;
 }
 
-/* In the libraries: 1 found, 0 not there, -1 see `diag`. */
-static int find_in_libraries(struct cpci_symfiles *files, pid_t tid, uint64_t base,
-			     const struct cpci_req *req, const struct cpci_term *term,
-			     struct cpci_bp_addr *bp, struct cpci_diag *diag)
+static int ambiguous(const struct lookup *look, const struct found *a, const struct found *b)
 {
-	struct mappings maps = {0};
-	int rc = read_mappings(tid, base, &maps);
+	cpci_diag(
+		look->diag, EINVAL, CPC_INVALID_EVENT,
+		"cannot count '%s': '%s' and '%s' both have the symbol '%s', and which comes first "
+		"cannot be known",
+		look->req->name, a->path, b->path, look->term->symbol);
+	return -1;
+}
 
-	if (rc == -1)
-		cpci_diag_nomem(diag);
-	for (size_t i = 0; rc == 0 && i < maps.n; i++) {
-		const struct mapping *m = &maps.m[i];
-		const struct cpci_symbol *symbol = look_into(files, tid, m, term->symbol);
+/* What was found so far, in which kind of files. */
+struct search {
+	struct found found, linker;
+	bool have, have_linker;
+};
 
-		if (symbol == NULL)
+/*
+ * In some of the libraries.  1: go on, -1: see diag.  Of those in the list the first one
+ * counts; of others there must be only one, since nobody knows their order.
+ */
+static int search(const struct lookup *look, size_t from, size_t to, struct search *s)
+{
+	bool done = look->process->state == CPCI_LINKMAP_DONE, is_linker;
+
+	for (size_t i = from; i < to; i++) {
+		const struct cpci_object *object = &look->process->object[i];
+		struct found one;
+		int rc = look_into(look, object, &one, &is_linker);
+
+		if (rc == -1)
+			return -1;
+		if (rc == 0)
 			continue;
-		for (uint_t s = 0; rc == 0 && s < symbol->nsegments; s++) {
-			if (symbol->segment[s].offset != m->offset)
-				continue;
-			rc = judge(symbol, req, term->symbol, m->path, diag);
-			if (rc == 1)
-				set_address(bp, term, symbol, m->start - symbol->segment[s].addr);
+		if (is_linker && !done) {
+			s->linker = one;
+			s->have_linker = true;
+			continue;
 		}
+		if (s->have)
+			return ambiguous(look, &s->found, &one);
+		s->found = one;
+		s->have = true;
+		if (object->listed)
+			break;
 	}
-	free_mappings(&maps);
-	return rc;
+	return 1;
 }
 
-/* Anywhere in the process: 1 found, 0 not there, -1 see `diag`. */
-static int find(struct cpci_symfiles *files, pid_t tid, const struct cpci_req *req,
-		const struct cpci_term *term, struct cpci_bp_addr *bp, struct cpci_diag *diag)
+/*
+ * In the libraries that the dynamic linker lists, in that order, and others.  While it
+ * still maps libraries, the one that it has not listed yet is the next one; and it comes
+ * itself last, since libraries take its place where they have the same symbol.
+ */
+static int find_in_libraries(const struct lookup *look, struct cpci_bp_addr *bp)
 {
-	char exe[64], file[PATH_MAX];
-	const struct cpci_symbol *symbol;
-	struct auxv auxv;
-	ssize_t n;
-	int rc;
+	struct cpci_process *process = look->process;
+	enum cpci_process_error error = cpci_process_listed(process);
+	bool done = process->state == CPCI_LINKMAP_DONE;
+	struct search s = {0};
+	uint64_t sum, *seen;
 
-	if (!cpci_own_proc()) {
-		cpci_diag(diag, EACCES, 0,
-			  "cannot count '%s': symbols are looked up in /proc, which is not mounted "
-			  "or is that of another PID namespace",
-			  req->name);
+	if (error != CPCI_PROCESS_OK)
+		return cannot_look(look, error);
+	if (search(look, 0, process->nlisted, &s) == -1)
 		return -1;
+	sum = cpci_process_sum(process, look->term->symbol);
+	seen = &process->files->seen[sum % (sizeof(process->files->seen) / sizeof(*seen))];
+	if (done ? *seen != sum : !s.have) {
+		bool listed = s.have;
+
+		error = cpci_process_unlisted(process);
+		if (error != CPCI_PROCESS_OK)
+			return cannot_look(look, error);
+		if (search(look, process->nlisted, process->n, &s) == -1)
+			return -1;
+		/* What only an unlisted one has is to be found again. */
+		if (done && s.have == listed)
+			*seen = sum;
 	}
-	errno = ENOENT;
-	auxv = read_auxv(tid);
-	snprintf(exe, sizeof(exe), "/proc/%d/exe", (int)tid);
-	symbol = auxv.entry != 0 ? cpci_symfile_find(files, exe, 0, term->symbol) : NULL;
-	if (symbol == NULL) {
-		if (errno == ENOENT || errno == ESRCH)
-			cpci_diag(diag, ESRCH, 0, "the LWP has ended");
-		else
-			cpci_diag(diag, errno == EPERM ? EACCES : errno, 0,
-				  "cannot count '%s': its program cannot be read: %s", req->name,
-				  strerror(errno));
-		return -1;
-	}
-	if (symbol->kind == CPCI_SYM_NONE)
-		return find_in_libraries(files, tid, auxv.base, req, term, bp, diag);
-	n = readlink(exe, file, sizeof(file) - 1);
-	file[n > 0 ? n : 0] = '\0';
-	rc = judge(symbol, req, term->symbol, file, diag);
-	if (rc == 1)
-		set_address(bp, term, symbol, auxv.entry - symbol->entry);
-	return rc;
+	if (s.have)
+		return settle(look, &s.found, bp);
+	if (s.have_linker && (!s.linker.symbol.local || !process->exe->elf.interpreted))
+		return settle(look, &s.linker, bp);
+	return 0;
 }
 
-int cpci_symbols_find(struct cpci_symfiles *files, const struct cpci_plan *plan, pid_t tid,
-		      struct cpci_bp_addr *bp, uint_t *missing, struct cpci_diag *diag)
+/* Anywhere in the process: 1 found, 0 not there, -1 see diag. */
+static int find(const struct lookup *look, struct cpci_bp_addr *bp)
+{
+	struct cpci_process *process = look->process;
+	struct cpci_symfile *exe = process->exe;
+	struct found found = {0};
+
+	if (process->by_hand)
+		return find_in_libraries(look, bp);
+	if (cpci_symfile_find(exe, process->exe_fd, CPCI_ELF_ALL, look->term->symbol,
+			      &found.symbol) == -1)
+		return cannot_look(look, CPCI_PROCESS_PROGRAM);
+	if (found.symbol.kind == CPCI_SYM_NONE)
+		return find_in_libraries(look, bp);
+	found.bias = process->exe_bias;
+	if (check_code(look, exe, &found) == -1)
+		return cannot_look(look, CPCI_PROCESS_MAPS);
+	exe_path(look, found.path, sizeof(found.path));
+	return settle(look, &found, bp);
+}
+
+/* All that are not found yet, in an open process: as cpci_symbols_find(). */
+static int find_all(struct cpci_process *process, const struct cpci_plan *plan,
+		    struct cpci_bp_addr *bp, uint_t *missing, struct cpci_diag *diag)
 {
 	int n = 0;
 
 	for (uint_t i = 0; i < plan->nterms; i++) {
-		const struct cpci_term *term = cpci_plan_nth(plan, i);
+		const struct lookup look = {
+			.process = process,
+			.req = &plan->req[plan->ref[i].req],
+			.term = cpci_plan_nth(plan, i),
+			.diag = diag,
+		};
 
-		if (term->symbol[0] == '\0' || bp[i].addr != 0)
+		if (look.term->symbol[0] == '\0' || bp[i].addr != 0)
 			continue;
-		switch (find(files, tid, &plan->req[plan->ref[i].req], term, &bp[i], diag)) {
+		switch (find(&look, &bp[i])) {
 		case -1:
 			return -1;
 		case 0:
@@ -291,6 +418,46 @@ int cpci_symbols_find(struct cpci_symfiles *files, const struct cpci_plan *plan,
 			break;
 		}
 	}
+	return n;
+}
+
+/* The first term whose symbol is to be found, or nterms. */
+static uint_t first_open(const struct cpci_plan *plan, const struct cpci_bp_addr *bp)
+{
+	uint_t i = 0;
+
+	while (i < plan->nterms && (cpci_plan_nth(plan, i)->symbol[0] == '\0' || bp[i].addr != 0))
+		i++;
+	return i;
+}
+
+int cpci_symbols_find(struct cpci_symfiles *files, const struct cpci_plan *plan, pid_t tid,
+		      struct cpci_bp_addr *bp, uint_t *missing, struct cpci_diag *diag)
+{
+	uint_t first = first_open(plan, bp);
+	struct cpci_process process;
+	enum cpci_process_error error;
+	struct lookup look = {.process = &process, .diag = diag};
+	int n;
+
+	if (first == plan->nterms)
+		return 0;
+	look.req = &plan->req[plan->ref[first].req];
+	if (!cpci_own_proc()) {
+		cpci_diag(diag, EACCES, 0,
+			  "cannot count '%s': symbols are looked up in /proc, which is not mounted "
+			  "or is that of another PID namespace",
+			  look.req->name);
+		return -1;
+	}
+	cpci_symfiles_trim(files);
+	error = cpci_process_open(&process, files, tid);
+	n = error == CPCI_PROCESS_OK ? find_all(&process, plan, bp, missing, diag)
+				     : cannot_look(&look, error);
+	cpci_process_close(&process);
+	/* What has ended has no memory any more, and no program. */
+	if (n == -1 && cpci_lwp_ended(tid))
+		cpci_diag(diag, ESRCH, 0, "the LWP has ended");
 	return n;
 }
 

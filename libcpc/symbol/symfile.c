@@ -3,34 +3,22 @@
 /*
  * symfile.c - the symbols of programs and libraries, looked up once per file.
  */
-#include "symbol.h"
+#include "symfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define VERSYM_HIDDEN 0x8000U /* of elf.h's Versym: not the default version */
+#define MAX_FILES 1024
 
-/* The better kind of symbol wins over others of the same name. */
-enum rank { NONE, LOCAL, OLD_VERSION, GLOBAL };
-
-struct answer {
+struct cpci_answer {
 	char *name;
+	enum cpci_elf_table which;
+	int err;
 	struct cpci_symbol symbol;
-	LIST_ENTRY(answer) link;
-};
-
-struct cpci_symfile {
-	struct stat st;
-	uint64_t entry;
-	uint_t nsegments;
-	struct cpci_segment segment[CPCI_MAX_SEGMENTS];
-	LIST_HEAD(answers, answer) answers;
-	LIST_ENTRY(cpci_symfile) link;
+	LIST_ENTRY(cpci_answer) link;
 };
 
 static bool same_time(const struct timespec *a, const struct timespec *b)
@@ -38,210 +26,184 @@ static bool same_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
+static bool same_contents(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       same_time(&a->st_mtim, &b->st_mtim);
+}
+
 /* An inode that was removed may be another file's by now; the times tell. */
 static bool same_file(const struct stat *a, const struct stat *b)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       same_time(&a->st_mtim, &b->st_mtim) && same_time(&a->st_ctim, &b->st_ctim);
+	return same_contents(a, b) && same_time(&a->st_ctim, &b->st_ctim);
 }
 
-static void read_segments(Elf *elf, struct cpci_symfile *file)
+static struct cpci_symfile *add_file(struct cpci_symfiles *files, int fd, const struct stat *st)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	size_t n = 0;
-	GElf_Ehdr ehdr;
-	GElf_Phdr phdr;
+	struct cpci_symfile *file = calloc(1, sizeof(*file));
 
-	if (gelf_getehdr(elf, &ehdr) == NULL || elf_getphdrnum(elf, &n) == -1)
-		return;
-	file->entry = ehdr.e_entry;
-	for (int i = 0; i < (int)n && file->nsegments < CPCI_MAX_SEGMENTS; i++) {
-		if (gelf_getphdr(elf, i, &phdr) == NULL || phdr.p_type != PT_LOAD ||
-		    (phdr.p_flags & PF_X) == 0)
-			continue;
-		file->segment[file->nsegments++] = (struct cpci_segment){
-			.offset = phdr.p_offset & ~(page - 1), .addr = phdr.p_vaddr & ~(page - 1)};
-	}
-}
-
-/* The table of all symbols, if there is one, or else that of the dynamic ones. */
-static Elf_Scn *find_table(Elf *elf, GElf_Shdr *table, Elf_Data **versions)
-{
-	Elf_Scn *scn = NULL, *found = NULL;
-	GElf_Shdr shdr;
-
-	*versions = NULL;
-	while ((scn = elf_nextscn(elf, scn)) != NULL) {
-		if (gelf_getshdr(scn, &shdr) == NULL)
-			continue;
-		if (shdr.sh_type == SHT_SYMTAB || (shdr.sh_type == SHT_DYNSYM && found == NULL)) {
-			found = scn;
-			*table = shdr;
-		} else if (shdr.sh_type == SHT_GNU_versym) {
-			*versions = elf_getdata(scn, NULL);
+	if (file == NULL)
+		return NULL;
+	file->st = *st;
+	/* Where a file cannot be mapped, or has no name there, that is the best guess. */
+	if (cpci_maps_identify(fd, &file->id) == -1)
+		file->id = (struct cpci_file_id){st->st_dev, st->st_ino};
+	if (cpci_elf_read(&file->elf, fd) == -1) {
+		file->err = errno;
+		if (file->err == ENOMEM) {
+			free(file);
+			errno = ENOMEM;
+			return NULL;
 		}
 	}
-	if (found != NULL && table->sh_type == SHT_SYMTAB)
-		*versions = NULL; /* there the names tell */
-	return found;
+	LIST_INIT(&file->answers);
+	LIST_INSERT_HEAD(&files->list, file, link);
+	return file;
 }
 
-/* Is it `name`, or one of its versions? */
-static enum rank match(const char *name, const char *s, const GElf_Sym *sym, const GElf_Versym *v)
-{
-	size_t n = strlen(name);
-	bool old;
-
-	if (s == NULL || strncmp(s, name, n) != 0 || (s[n] != '\0' && s[n] != '@'))
-		return NONE;
-	if (GELF_ST_BIND(sym->st_info) == STB_LOCAL)
-		return LOCAL;
-	old = v != NULL ? (*v & VERSYM_HIDDEN) != 0 : s[n] == '@' && s[n + 1] != '@';
-	return old ? OLD_VERSION : GLOBAL;
-}
-
-static enum cpci_symbol_kind kind_of(const GElf_Sym *sym)
-{
-	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || sym->st_shndx == SHN_COMMON)
-		return CPCI_SYM_NONE;
-	switch (GELF_ST_TYPE(sym->st_info)) {
-	case STT_FUNC:
-	case STT_OBJECT:
-	case STT_NOTYPE:
-		return CPCI_SYM_FOUND;
-	case STT_GNU_IFUNC:
-		return CPCI_SYM_IFUNC;
-	case STT_TLS:
-		return CPCI_SYM_TLS;
-	default:
-		return CPCI_SYM_NONE;
-	}
-}
-
-static void search(Elf *elf, const char *name, struct cpci_symbol *symbol)
-{
-	enum rank best = NONE, rank;
-	Elf_Data *data, *versions;
-	GElf_Shdr table = {0};
-	Elf_Scn *scn = find_table(elf, &table, &versions);
-	GElf_Versym version;
-	GElf_Sym sym;
-
-	data = scn != NULL ? elf_getdata(scn, NULL) : NULL;
-	for (int i = 0; data != NULL && gelf_getsym(data, i, &sym) != NULL; i++) {
-		const GElf_Versym *v =
-			versions != NULL ? gelf_getversym(versions, i, &version) : NULL;
-
-		if (kind_of(&sym) == CPCI_SYM_NONE)
-			continue;
-		rank = match(name, elf_strptr(elf, table.sh_link, sym.st_name), &sym, v);
-		if (rank == NONE || rank < best || (rank == best && sym.st_value == symbol->value))
-			continue;
-		symbol->n = rank == best ? symbol->n + 1 : 1;
-		symbol->kind = kind_of(&sym);
-		symbol->value = sym.st_value;
-		symbol->size = sym.st_size;
-		best = rank;
-	}
-	if (symbol->n > 1)
-		symbol->kind = CPCI_SYM_AMBIGUOUS;
-}
-
-/* A file, if it still is the known one; -1 and errno. */
-static int open_known(const char *path, const struct stat *known)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-
-	if (fd != -1 && (fstat(fd, &st) == -1 || !same_file(&st, known))) {
-		close(fd);
-		errno = ENOENT;
-		return -1;
-	}
-	return fd;
-}
-
-/* The file at `path`, among those that are known.  NULL and errno. */
-static struct cpci_symfile *get_file(struct cpci_symfiles *files, const char *path, uint64_t ino)
+static struct cpci_symfile *get_file(struct cpci_symfiles *files, int fd)
 {
 	struct cpci_symfile *file;
 	struct stat st;
 
-	if (stat(path, &st) == -1)
+	if (fstat(fd, &st) == -1)
 		return NULL;
-	if (!S_ISREG(st.st_mode) || (ino != 0 && st.st_ino != ino)) {
-		errno = ENOENT;
+	if (!S_ISREG(st.st_mode)) {
+		errno = ENOEXEC;
 		return NULL;
 	}
-	LIST_FOREACH(file, files, link) {
-		if (same_file(&file->st, &st))
+	LIST_FOREACH(file, &files->list, link) {
+		if (same_file(&file->st, &st)) {
+			LIST_REMOVE(file, link);
+			LIST_INSERT_HEAD(&files->list, file, link);
 			return file;
+		}
 	}
-	file = calloc(1, sizeof(*file));
-	if (file == NULL)
+	return add_file(files, fd, &st);
+}
+
+struct cpci_symfile *cpci_symfile_open(struct cpci_symfiles *files, const char *path,
+				       const struct cpci_file_id *id, int *fd)
+{
+	struct cpci_symfile *file;
+	int err;
+
+	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (*fd == -1)
 		return NULL;
-	file->st = st;
-	LIST_INIT(&file->answers);
-	LIST_INSERT_HEAD(files, file, link);
+	file = get_file(files, *fd);
+	err = errno;
+	if (file != NULL && id != NULL && !cpci_same_file_id(file->id, *id)) {
+		file = NULL;
+		err = ESTALE;
+	}
+	if (file != NULL && file->err != 0) {
+		file = NULL;
+		err = LIST_FIRST(&files->list)->err;
+	}
+	if (file == NULL) {
+		close(*fd);
+		*fd = -1;
+		errno = err;
+	}
 	return file;
 }
 
-static const struct cpci_symbol *ask(struct cpci_symfile *file, const char *path, const char *name)
+/* What will be the same when asked again. */
+static bool is_lasting(int err)
 {
-	int fd = open_known(path, &file->st);
-	struct answer *answer;
-	Elf *elf;
-
-	if (fd == -1)
-		return NULL;
-	answer = calloc(1, sizeof(*answer));
-	if (answer == NULL || (answer->name = strdup(name)) == NULL) {
-		free(answer);
-		close(fd);
-		return NULL;
-	}
-	LIST_INSERT_HEAD(&file->answers, answer, link);
-	elf = elf_version(EV_CURRENT) != EV_NONE ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
-	if (elf != NULL && elf_kind(elf) == ELF_K_ELF) {
-		if (file->nsegments == 0)
-			read_segments(elf, file);
-		search(elf, name, &answer->symbol);
-	}
-	elf_end(elf);
-	close(fd);
-	answer->symbol.entry = file->entry;
-	answer->symbol.nsegments = file->nsegments;
-	answer->symbol.segment = file->segment;
-	return &answer->symbol;
+	return err == 0 || err == ENOEXEC || err == EFBIG || err == ETIME || err == ENODATA ||
+	       err == ENOTSUP || err == EIO;
 }
 
-const struct cpci_symbol *cpci_symfile_find(struct cpci_symfiles *files, const char *path,
-					    uint64_t ino, const char *name)
+static int search(const struct cpci_symfile *file, int fd, enum cpci_elf_table which,
+		  const char *name, struct cpci_symbol *symbol)
 {
-	struct cpci_symfile *file = get_file(files, path, ino);
-	const struct answer *answer;
+	struct stat st;
 
-	if (file == NULL)
-		return NULL;
+	if (cpci_elf_search(&file->elf, fd, which, name, symbol) == -1)
+		return errno;
+	if (fstat(fd, &st) == -1)
+		return errno;
+	return same_contents(&file->st, &st) ? 0 : EBUSY;
+}
+
+int cpci_symfile_find(struct cpci_symfile *file, int fd, enum cpci_elf_table which,
+		      const char *name, struct cpci_symbol *symbol)
+{
+	struct cpci_answer *answer;
+
 	LIST_FOREACH(answer, &file->answers, link) {
-		if (strcmp(answer->name, name) == 0)
-			return &answer->symbol;
+		if (answer->which == which && strcmp(answer->name, name) == 0)
+			break;
 	}
-	return ask(file, path, name);
+	if (answer == NULL) {
+		int err = search(file, fd, which, name, symbol);
+
+		if (!is_lasting(err)) {
+			errno = err;
+			return -1;
+		}
+		answer = calloc(1, sizeof(*answer));
+		if (answer == NULL || (answer->name = strdup(name)) == NULL) {
+			free(answer);
+			return -1;
+		}
+		answer->which = which;
+		answer->err = err;
+		answer->symbol = *symbol;
+		LIST_INSERT_HEAD(&file->answers, answer, link);
+	}
+	*symbol = answer->symbol;
+	errno = answer->err;
+	return answer->err == 0 ? 0 : -1;
+}
+
+/* By what debuggers know them by: glibc's, and musl's. */
+int cpci_symfile_is_linker(struct cpci_symfile *file, int fd)
+{
+	static const char *const name[] = {"_r_debug", "_dl_debug_addr"};
+	struct cpci_symbol symbol;
+
+	if (file->elf.interpreted || !file->elf.shared || file->elf.dynamic == 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++) {
+		if (cpci_symfile_find(file, fd, CPCI_ELF_DYNAMIC, name[i], &symbol) == -1)
+			return -1;
+		if (symbol.kind == CPCI_SYM_FOUND && !symbol.local)
+			return 1;
+	}
+	return 0;
+}
+
+static void free_file(struct cpci_symfile *file)
+{
+	struct cpci_answer *answer;
+
+	while ((answer = LIST_FIRST(&file->answers)) != NULL) {
+		LIST_REMOVE(answer, link);
+		free(answer->name);
+		free(answer);
+	}
+	LIST_REMOVE(file, link);
+	cpci_elf_free(&file->elf);
+	free(file);
+}
+
+void cpci_symfiles_trim(struct cpci_symfiles *files)
+{
+	struct cpci_symfile *file, *next;
+	size_t n = 0;
+
+	LIST_FOREACH_SAFE(file, &files->list, link, next)
+	{
+		if (++n > MAX_FILES)
+			free_file(file);
+	}
 }
 
 void cpci_symfiles_free(struct cpci_symfiles *files)
 {
-	struct cpci_symfile *file;
-	struct answer *answer;
-
-	while ((file = LIST_FIRST(files)) != NULL) {
-		while ((answer = LIST_FIRST(&file->answers)) != NULL) {
-			LIST_REMOVE(answer, link);
-			free(answer->name);
-			free(answer);
-		}
-		LIST_REMOVE(file, link);
-		free(file);
-	}
+	while (!LIST_EMPTY(&files->list))
+		free_file(LIST_FIRST(&files->list));
 }

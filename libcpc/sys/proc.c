@@ -5,7 +5,9 @@
  */
 #include "sys.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +65,25 @@ bool cpci_own_proc(void)
 
 	self[n > 0 ? n : 0] = '\0';
 	return strtol(self, NULL, 10) == getpid();
+}
+
+#define PF_EXITING 0x4 /* of the kernel's linux/sched.h */
+
+bool cpci_lwp_ended(pid_t tid)
+{
+	char stat[512], state = '\0';
+	unsigned flags = 0;
+	const char *p;
+
+	if (!cpci_own_proc())
+		return kill(tid, 0) == -1 && errno == ESRCH;
+	errno = 0;
+	if (!cpci_read_proc(tid, "stat", stat, sizeof(stat)))
+		return errno == ENOENT || errno == ESRCH;
+	p = strrchr(stat, ')'); /* the name may have others */
+	if (p == NULL || sscanf(p + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) != 2)
+		return false;
+	return state == 'Z' || state == 'X' || (flags & PF_EXITING) != 0;
 }
 
 void cpci_process_name(pid_t pid, char *text, size_t size)

@@ -35,6 +35,12 @@ bool cpci_read_proc(pid_t pid, const char *name, char *text, size_t size);
 /* Is /proc there, and does it speak of our PID namespace? */
 bool cpci_own_proc(void);
 
+/*
+ * Has it ended, or is it about to and runs no more of its program?  Only where that cannot
+ * be doubted: what cannot be looked at lives.
+ */
+bool cpci_lwp_ended(pid_t tid);
+
 /* "process 1234 (cpustat)".  What cannot be printed of its name becomes '?'. */
 void cpci_process_name(pid_t pid, char *text, size_t size);
 

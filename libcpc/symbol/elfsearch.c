@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * elfsearch.c - a symbol in the tables of an ELF file.
+ */
+#include "elffile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * What one search may take.  The largest programs, browsers with all their symbols, have
+ * some 100 MB of them, and take 50 ms.
+ */
+#define MAX_BYTES (256ULL << 20)
+#define MAX_NS 500000000LL
+#define CHUNK 65536U /* bytes of the table that are read at once */
+
+/* Sparse files, as compressed ones, have more bytes than they take; sound ones not by much. */
+#define MAX_SPARSE 32
+#define SPARSE_ROOM (1ULL << 20)
+#define STAT_BLOCK 512ULL
+#define MAX_SECTIONS 65280U /* SHN_LORESERVE */
+
+#define VERSYM_HIDDEN 0x8000U /* not the default version */
+
+/* The better kind of symbol wins over others of the same name. */
+enum rank { NONE, LOCAL, OLD_VERSION, GLOBAL };
+
+struct search {
+	const char *name;
+	size_t length; /* of the name */
+	char *strings;
+	size_t nstrings;
+	uint16_t *version; /* per symbol, or NULL */
+	size_t nversions;
+	enum rank best;
+	struct cpci_symbol *symbol;
+};
+
+struct section {
+	uint32_t type, link;
+	uint64_t flags, offset, size;
+};
+
+/* The sections of a file, and how much of it may still be read. */
+struct tables {
+	int fd;
+	unsigned width;
+	uint64_t room, file_size;
+	size_t n;
+	void *header;
+};
+
+static struct section nth_section(const struct tables *t, size_t i)
+{
+	const Elf64_Shdr *wide = t->header;
+	const Elf32_Shdr *narrow = t->header;
+
+	if (t->width == 8)
+		return (struct section){wide[i].sh_type, wide[i].sh_link, wide[i].sh_flags,
+					wide[i].sh_offset, wide[i].sh_size};
+	return (struct section){narrow[i].sh_type, narrow[i].sh_link, narrow[i].sh_flags,
+				narrow[i].sh_offset, narrow[i].sh_size};
+}
+
+/* Takes a part of the file out of what may be read.  False and errno. */
+static bool afford(struct tables *t, uint64_t offset, uint64_t size)
+{
+	if (offset > t->file_size || size > t->file_size - offset) {
+		errno = EIO;
+		return false;
+	}
+	if (size > t->room) {
+		errno = EFBIG;
+		return false;
+	}
+	t->room -= size;
+	return true;
+}
+
+/* A part of the file in memory, to be freed.  NULL and errno. */
+static void *load(struct tables *t, uint64_t offset, uint64_t size)
+{
+	void *p = afford(t, offset, size) ? malloc(size + 1) : NULL;
+
+	if (p != NULL && !cpci_elf_pread(t->fd, p, size, offset)) {
+		int err = errno;
+
+		free(p);
+		errno = err;
+		return NULL;
+	}
+	return p;
+}
+
+static int read_sections(struct tables *t, int fd)
+{
+	Elf64_Ehdr ehdr;
+	struct stat st;
+	uint64_t size;
+
+	*t = (struct tables){.fd = fd};
+	if (fstat(fd, &st) == -1 || cpci_elf_header(fd, &t->width, &ehdr) == -1)
+		return -1;
+	t->file_size = (uint64_t)st.st_size;
+	t->room = (uint64_t)st.st_blocks * STAT_BLOCK * MAX_SPARSE + SPARSE_ROOM;
+	if (t->room > MAX_BYTES)
+		t->room = MAX_BYTES;
+	size = t->width == 8 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+	if (ehdr.e_shoff == 0 || ehdr.e_shnum == 0 || ehdr.e_shentsize != size) {
+		errno = ehdr.e_shoff != 0 && ehdr.e_shnum == 0 ? EFBIG : ENODATA;
+		return -1;
+	}
+	if (ehdr.e_shnum >= MAX_SECTIONS) {
+		errno = EFBIG;
+		return -1;
+	}
+	t->n = ehdr.e_shnum;
+	t->header = load(t, ehdr.e_shoff, t->n * size);
+	return t->header != NULL ? 0 : -1;
+}
+
+/* The section with the symbols; -1: there is none. */
+static ssize_t find_table(const struct tables *t, enum cpci_elf_table which, ssize_t *versions)
+{
+	ssize_t found = -1;
+	bool whole = false;
+
+	*versions = -1;
+	for (size_t i = 0; i < t->n; i++) {
+		uint32_t type = nth_section(t, i).type;
+
+		if (type == SHT_SYMTAB && which == CPCI_ELF_ALL) {
+			found = (ssize_t)i;
+			whole = true;
+		} else if (type == SHT_DYNSYM && !whole) {
+			found = (ssize_t)i;
+		} else if (type == SHT_GNU_versym) {
+			*versions = (ssize_t)i;
+		}
+	}
+	if (whole)
+		*versions = -1; /* there the names tell */
+	return found;
+}
+
+/* Is it the name, or one of its versions? */
+static enum rank match(const struct search *search, const Elf64_Sym *sym, size_t at)
+{
+	const char *s = search->strings + sym->st_name;
+	bool old;
+
+	/* Behind the strings there is a NUL byte. */
+	if (sym->st_name >= search->nstrings || strncmp(s, search->name, search->length) != 0)
+		return NONE;
+	s += search->length;
+	if (*s != '\0' && *s != '@')
+		return NONE;
+	if (ELF64_ST_BIND(sym->st_info) == STB_LOCAL)
+		return LOCAL;
+	if (search->version != NULL && at < search->nversions)
+		old = (search->version[at] & VERSYM_HIDDEN) != 0;
+	else
+		old = s[0] == '@' && s[1] != '@';
+	return old ? OLD_VERSION : GLOBAL;
+}
+
+static enum cpci_symbol_kind kind_of(const Elf64_Sym *sym)
+{
+	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || sym->st_shndx == SHN_COMMON)
+		return CPCI_SYM_NONE;
+	switch (ELF64_ST_TYPE(sym->st_info)) {
+	case STT_FUNC:
+	case STT_OBJECT:
+	case STT_NOTYPE:
+		return CPCI_SYM_FOUND;
+	case STT_GNU_IFUNC:
+		return CPCI_SYM_IFUNC;
+	case STT_TLS:
+		return CPCI_SYM_TLS;
+	default:
+		return CPCI_SYM_NONE;
+	}
+}
+
+static void consider(struct search *search, const Elf64_Sym *sym, size_t at)
+{
+	struct cpci_symbol *symbol = search->symbol;
+	enum cpci_symbol_kind kind = kind_of(sym);
+	enum rank rank;
+
+	if (kind == CPCI_SYM_NONE)
+		return;
+	rank = match(search, sym, at);
+	if (rank == NONE || rank < search->best ||
+	    (rank == search->best && sym->st_value == symbol->value))
+		return;
+	symbol->n = rank == search->best ? symbol->n + 1 : 1;
+	symbol->kind = kind;
+	symbol->value = sym->st_value;
+	symbol->size = sym->st_size;
+	symbol->local = rank == LOCAL;
+	search->best = rank;
+}
+
+static Elf64_Sym nth_symbol(const void *chunk, unsigned width, size_t i)
+{
+	const Elf32_Sym *narrow = (const Elf32_Sym *)chunk + i;
+
+	if (width == 8)
+		return ((const Elf64_Sym *)chunk)[i];
+	return (Elf64_Sym){
+		.st_name = narrow->st_name,
+		.st_info = narrow->st_info,
+		.st_shndx = narrow->st_shndx,
+		.st_value = narrow->st_value,
+		.st_size = narrow->st_size,
+	};
+}
+
+/* All symbols of a table, a chunk at a time. */
+static int look_through(const struct tables *t, const struct section *table, struct search *search)
+{
+	size_t width = t->width == 8 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), at = 0;
+	uint64_t n = table->size / width;
+	hrtime_t end = cpci_now() + MAX_NS;
+	void *chunk = malloc(CHUNK);
+	int err = chunk != NULL ? 0 : ENOMEM;
+
+	while (err == 0 && at < n) {
+		size_t some = n - at < CHUNK / width ? (size_t)(n - at) : CHUNK / width;
+
+		if (!cpci_elf_pread(t->fd, chunk, some * width, table->offset + at * width)) {
+			err = errno;
+			break;
+		}
+		for (size_t i = 0; i < some; i++) {
+			Elf64_Sym sym = nth_symbol(chunk, t->width, i);
+
+			consider(search, &sym, at + i);
+		}
+		at += some;
+		if (at < n && cpci_now() > end)
+			err = ETIME;
+	}
+	free(chunk);
+	errno = err;
+	return err == 0 ? 0 : -1;
+}
+
+static int load_strings(struct tables *t, const struct section *table, struct search *search)
+{
+	struct section strings;
+
+	if (table->link >= t->n) {
+		errno = EIO;
+		return -1;
+	}
+	strings = nth_section(t, table->link);
+	if (strings.type != SHT_STRTAB || ((strings.flags | table->flags) & SHF_COMPRESSED) != 0) {
+		errno = ENOTSUP;
+		return -1;
+	}
+	search->strings = load(t, strings.offset, strings.size);
+	if (search->strings == NULL)
+		return -1;
+	search->nstrings = strings.size;
+	search->strings[strings.size] = '\0';
+	return 0;
+}
+
+static int load_versions(struct tables *t, ssize_t at, struct search *search)
+{
+	struct section versions;
+
+	if (at == -1)
+		return 0;
+	versions = nth_section(t, (size_t)at);
+	search->version = load(t, versions.offset, versions.size);
+	search->nversions = versions.size / sizeof(*search->version);
+	return search->version != NULL ? 0 : -1;
+}
+
+int cpci_elf_search(const struct cpci_elf *elf, int fd, enum cpci_elf_table which, const char *name,
+		    struct cpci_symbol *symbol)
+{
+	struct search search = {.name = name, .length = strlen(name), .symbol = symbol};
+	struct section table;
+	struct tables tables;
+	ssize_t at, versions;
+	int err = 0;
+
+	*symbol = (struct cpci_symbol){0};
+	if (read_sections(&tables, fd) == -1) {
+		/* A static program that was stripped of everything has no symbols. */
+		return errno == ENODATA && elf->dynamic == 0 ? 0 : -1;
+	}
+	at = find_table(&tables, which, &versions);
+	if (at != -1) {
+		table = nth_section(&tables, (size_t)at);
+		if (!afford(&tables, table.offset, table.size) ||
+		    load_strings(&tables, &table, &search) == -1 ||
+		    load_versions(&tables, versions, &search) == -1 ||
+		    look_through(&tables, &table, &search) == -1)
+			err = errno;
+	}
+	free(search.strings);
+	free(search.version);
+	free(tables.header);
+	if (symbol->n > 1)
+		symbol->kind = CPCI_SYM_AMBIGUOUS;
+	errno = err;
+	return err == 0 ? 0 : -1;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * process.h - the program of a process and its libraries, in the order in which symbols
+ * are looked up.
+ */
+#ifndef CPCI_PROCESS_H
+#define CPCI_PROCESS_H
+
+#include "linkmap.h"
+#include "symfile.h"
+
+/* A library, or another file whose code is mapped. */
+struct cpci_object {
+	struct cpci_file_id file;
+	uint64_t at;   /* an address in a mapping of it */
+	uint64_t bias; /* if it is listed */
+	bool listed;   /* by the dynamic linker, in this order */
+};
+
+struct cpci_process {
+	pid_t tid;
+	struct cpci_symfiles *files;
+	struct cpci_maps maps;
+	struct cpci_memory memory;
+	/* The program. */
+	struct cpci_symfile *exe;
+	int exe_fd;
+	uint64_t exe_bias;
+	bool by_hand; /* it is a dynamic linker, which was told to run another */
+	/* Its libraries, once they were asked for. */
+	bool have_listed, have_unlisted;
+	enum cpci_linkmap_state state;
+	size_t nlisted, n, room;
+	struct cpci_object *object;
+	hrtime_t deadline; /* for all of it */
+};
+
+/* What could not be done, for a message; with errno. */
+enum cpci_process_error {
+	CPCI_PROCESS_OK,
+	CPCI_PROCESS_MAPS,    /* its mappings cannot be read */
+	CPCI_PROCESS_PROGRAM, /* its program cannot be read */
+	CPCI_PROCESS_PLACE,   /* where its program is mapped cannot be known */
+	CPCI_PROCESS_LIST,    /* the list of its libraries cannot be read, or is not true */
+	CPCI_PROCESS_BY_HAND, /* the program that the linker is to run is not known yet */
+};
+
+enum cpci_process_error cpci_process_open(struct cpci_process *process, struct cpci_symfiles *files,
+					  pid_t tid);
+void cpci_process_close(struct cpci_process *process);
+
+/* Finds the libraries that the dynamic linker lists; once. */
+enum cpci_process_error cpci_process_listed(struct cpci_process *process);
+/* Adds, behind those, the files with code that it does not list; once. */
+enum cpci_process_error cpci_process_unlisted(struct cpci_process *process);
+/* A sum of what is listed, and where. */
+uint64_t cpci_process_sum(const struct cpci_process *process, const char *name);
+
+/*
+ * Opens the file that is mapped at `addr`, with its mapping.  NULL and errno: ESTALE, the
+ * file cannot be had any more.
+ */
+struct cpci_symfile *cpci_process_file(struct cpci_process *process, uint64_t addr,
+				       struct cpci_mapping *m, int *fd);
+/* Is code of this file mapped with this bias at `addr`?  -1 and errno. */
+int cpci_process_has_code(struct cpci_process *process, const struct cpci_symfile *file,
+			  uint64_t bias, uint64_t addr);
+/* The bias with which the code of a file is mapped.  1; 0: none or several; -1 and errno. */
+int cpci_process_bias(struct cpci_process *process, const struct cpci_symfile *file,
+		      uint64_t *bias);
+
+#endif /* CPCI_PROCESS_H */

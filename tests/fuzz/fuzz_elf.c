@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * ELF files, their headers and symbols.
+ */
+#include "fuzz.h"
+
+#include "../../libcpc/symbol/elffile.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static bool is_known(int err)
+{
+	return err == ENOEXEC || err == EFBIG || err == EIO || err == ENODATA || err == ENOTSUP ||
+	       err == ETIME;
+}
+
+static void search(const struct cpci_elf *elf, int fd, enum cpci_elf_table which)
+{
+	struct cpci_symbol symbol;
+
+	if (cpci_elf_search(elf, fd, which, "hit", &symbol) == -1)
+		must(is_known(errno));
+	else
+		must((symbol.kind == CPCI_SYM_NONE) == (symbol.n == 0) &&
+		     (symbol.kind == CPCI_SYM_AMBIGUOUS) == (symbol.n > 1));
+}
+
+static void check_segments(const struct cpci_elf *elf)
+{
+	uint64_t offset, addr;
+
+	for (size_t i = 0; i < elf->nsegments; i++) {
+		const struct cpci_segment *s = &elf->segment[i];
+
+		/* The last one is mapped over the others. */
+		if (s->filesz > 0 && i + 1 == elf->nsegments)
+			must(cpci_elf_offset(elf, s->addr, &offset));
+		if (s->exec && s->filesz > 0)
+			must(cpci_elf_code(elf, s->offset, &addr));
+		must(s->memsz == 0 || cpci_elf_segment(elf, s->addr) != NULL);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static int fd = -1;
+	struct cpci_elf elf;
+
+	if (fd == -1)
+		fd = memfd_create("fuzz", MFD_CLOEXEC);
+	must(fd != -1 && ftruncate(fd, 0) == 0);
+	must(pwrite(fd, data, size, 0) == (ssize_t)size);
+	if (cpci_elf_read(&elf, fd) == -1) {
+		must(is_known(errno));
+		return 0;
+	}
+	check_segments(&elf);
+	search(&elf, fd, CPCI_ELF_ALL);
+	search(&elf, fd, CPCI_ELF_DYNAMIC);
+	cpci_elf_free(&elf);
+	return 0;
+}

@@ -85,7 +85,7 @@ static struct image parse_auxv(const unsigned char *p, size_t n, unsigned width)
 	struct image image = {.width = width};
 
 	for (; n >= 2UL * width; p += 2UL * width, n -= 2UL * width) {
-		uint64_t wide[2];
+		uint64_t wide[2] = {0};
 		uint32_t narrow[2];
 
 		memcpy(wide, p, width == sizeof(*wide) ? sizeof(wide) : 0);

@@ -223,12 +223,12 @@ static void abandoned_unrun(void **state)
 
 /* ---- what cannot be executed ------------------------------------------------------ */
 
-static void write_file(const char *path, mode_t mode)
+static void write_file(const char *path, mode_t mode, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
 
 	assert_true(fd >= 0);
-	assert_int_equal(write(fd, "exit 3\n", 7), 7);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
 }
 
@@ -257,10 +257,10 @@ static void path_search(void **state)
 	assert_non_null(getcwd(back, sizeof(back)));
 	assert_int_equal(chdir(dir), 0);
 	assert_int_equal(mkdir("a", 0755) | mkdir("b", 0755), 0);
-	write_file("a/garbage", 0755);
-	write_file("a/closed", 0644);
-	write_file("a/true", 0644);
-	assert_int_equal(symlink("/bin/false", "here"), 0);
+	write_file("a/garbage", 0755, "exit 3\n");
+	write_file("a/closed", 0644, "");
+	write_file("a/true", 0644, "");
+	write_file("here", 0755, "#!/bin/sh\nexit 1\n");
 
 	snprintf(path, sizeof(path), "/nonexistent:%s/here:%s/a:%s/b:/bin:/usr/bin", dir, dir, dir);
 	setenv("PATH", path, 1);

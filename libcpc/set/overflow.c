@@ -103,6 +103,7 @@ static void send_emt(void *pc)
 
 static void on_ring(int sig, siginfo_t *info, void *context)
 {
+	struct cpci_link *link = cpci_link_enter();
 	cpc_set_t *set = own_set();
 	int err = errno;
 
@@ -115,6 +116,8 @@ static void on_ring(int sig, siginfo_t *info, void *context)
 		set->overflow->frozen = true;
 		send_emt(interrupted_pc(context));
 	}
+	if (link != NULL)
+		cpci_link_leave(link);
 	errno = err;
 }
 
@@ -168,6 +171,8 @@ int cpci_overflow_notify(cpc_set_t *set)
 {
 	const struct cpci_plan *plan = set->plan;
 
+	/* Those of a set that another LWP unbound: its files had the numbers of ours. */
+	take_rings(set);
 	set->overflow->rewound = set->off;
 	for (uint_t i = 0; i < plan->nreqs; i++)
 		set->overflow->preset[i] = set->start[i];

@@ -71,8 +71,10 @@ struct cpc {
 
 /*
  * Of all handles, their lists, and who bound what: an LWP has one set, whichever handle it
- * is of.
+ * is of.  Recursive because fork(2) takes it, which a signal handler may call while the
+ * thread has it.
  */
+#define CPCI_LOCK_INITIALIZER PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP
 extern pthread_mutex_t cpci_lock;
 /* The definitions of events, read when first asked for.  NULL: see `diag`. */
 const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *diag);

@@ -76,8 +76,9 @@ typedef struct {
  * Receives the failed function's name, the subcode, and what happened as a
  * printf format without newline and its arguments.  errno is already set and is
  * kept.  Functions that may be called in signal handlers (cpc_set_sample, cpc_enable,
- * cpc_disable, cpc_buf_get and the arithmetic of buffers) leave it alone: errno says it
- * all there, and so it does for cpc_open.  cpc_seterrhndlr(3CPC).
+ * cpc_disable, cpc_set_restart, cpc_request_preset, cpc_set_overflowed, cpc_buf_get and the
+ * arithmetic of buffers) leave it alone: errno says it all there, and so it does for cpc_open.
+ * cpc_seterrhndlr(3CPC).
  */
 typedef void(cpc_errhndlr_t)(const char *fn, int subcode, const char *fmt, va_list ap);
 
@@ -148,8 +149,8 @@ enum cpc_event_group {
 
 /*
  * Extension.  All of them with their group and a description, which may be empty;
- * group by group, in the order above.  Returns 0, or -1 and errno: a file of event
- * definitions cannot be read (EINVAL and others), ENOMEM.
+ * group by group, in the order above.  Returns 0, or -1 and errno: those of open(2), for a
+ * file of event definitions that cannot be read; ENOMEM.
  */
 typedef void(cpc_walk_desc_fn)(void *arg, enum cpc_event_group group, const char *event,
 			       const char *desc);
@@ -289,7 +290,10 @@ int cpc_set_resolve(cpc_t *cpc, cpc_set_t *set);
 typedef void(cpc_walk_symbols_fn)(void *arg, int index, const char *symbol, uint64_t address);
 void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symbols_fn *action);
 
-/* Stops counting and frees the counters.  EINVAL: the set is not bound. */
+/*
+ * Stops counting and frees the counters.  Any LWP may do that, but not while another one is
+ * in a call on the set.  -1 and errno: EINVAL (not bound, or a set of another handle).
+ */
 int cpc_unbind(cpc_t *cpc, cpc_set_t *set);
 
 /*
@@ -301,8 +305,8 @@ int cpc_unbind(cpc_t *cpc, cpc_set_t *set);
  * A program's signal SIGRTMAX - 2, or the next lower one that is free, is used by the
  * library then.  cpc_bind_curlwp(3CPC).
  *
- * Return 0, or -1 and errno: EINVAL (the calling LWP has no bound set, or another one; no
- * such request), EAGAIN (the set lost its counters, or was invalidated).
+ * Return 0, or -1 and errno: EINVAL (the calling LWP has no bound set that tells overflows,
+ * or another one; no such request), EAGAIN (the set lost its counters, or was invalidated).
  */
 int cpc_set_restart(cpc_t *cpc, cpc_set_t *set);
 int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset);

@@ -171,7 +171,7 @@ void pctxi_on_mapped(struct pctxi_lwp *lwp, bool done)
 	struct pctx *ctx = lwp->ctx;
 	const struct pctxi_handlers *h = &ctx->handlers;
 
-	if (h->mapped(ctx, ctx->pid, lwp->id, done, h->arg) != 0)
+	if (h->mapped != NULL && h->mapped(ctx, ctx->pid, lwp->id, done, h->arg) != 0)
 		pctxi_leave(ctx);
 }
 

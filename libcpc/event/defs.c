@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The shipped definitions, made of libcpc/events/ by the build. */
+/* The shipped definitions, made of libcpc/event/defs/ by the build. */
 extern const char cpci_events_solaris[], cpci_events_generic[];
 
 /* A line of a definition file, as it is read. */

@@ -5,7 +5,7 @@
  */
 #include "set.h"
 
-pthread_mutex_t cpci_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t cpci_lock = CPCI_LOCK_INITIALIZER;
 
 const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *diag)
 {

@@ -11,6 +11,17 @@
 
 static LIST_HEAD(handles, cpc) handles = LIST_HEAD_INITIALIZER(handles);
 
+/* Not in the middle of a bind of another thread: the child would have files of no set. */
+static void before_fork(void)
+{
+	pthread_mutex_lock(&cpci_lock);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&cpci_lock);
+}
+
 /*
  * A forked child has its parent's memory, but counts nothing.  The files would keep the
  * parent's counters from being free when it unbinds.
@@ -20,7 +31,7 @@ static void forked(void)
 	cpc_t *cpc;
 	cpc_set_t *set;
 
-	pthread_mutex_init(&cpci_lock, NULL); /* another thread may have had it */
+	cpci_lock = (pthread_mutex_t)CPCI_LOCK_INITIALIZER; /* its owner was another thread */
 	cpci_self_forget();
 	cpci_claims_forget();
 	LIST_FOREACH(cpc, &handles, entry) {
@@ -33,7 +44,7 @@ static void forked(void)
 
 static void watch_forks(void)
 {
-	pthread_atfork(NULL, NULL, forked);
+	pthread_atfork(before_fork, after_fork, forked);
 }
 
 cpc_t *cpc_open(int ver)

@@ -29,6 +29,34 @@ void cpci_link_drop(struct cpci_link *link)
 		free(link);
 }
 
+/*
+ * Another LWP's handler may have found the set just before.  It has all signals blocked and
+ * waits for nobody, so it is soon over.  Either it finds no set, or we see it at work: both
+ * sides write first and then look, in one order for all (memory_order_seq_cst).
+ */
+void cpci_link_hide(struct cpci_link *link)
+{
+	if (link == NULL)
+		return;
+	link->set = NULL;
+	while (link != mine && link->in_use)
+		sched_yield();
+}
+
+struct cpci_link *cpci_link_enter(void)
+{
+	struct cpci_link *link = mine;
+
+	if (link != NULL)
+		link->in_use = true;
+	return link;
+}
+
+void cpci_link_leave(struct cpci_link *link)
+{
+	link->in_use = false;
+}
+
 void cpci_link_cut(struct cpc_set *set)
 {
 	if (set->link == NULL)

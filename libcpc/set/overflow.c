@@ -27,8 +27,8 @@ struct cpci_overflow {
 	bool *armed;	     /* per term: its next overflow switches it off */
 };
 
-/* The kernel's signal, once there is one; from then on its handler stays. */
-static _Atomic int ring;
+/* The signal of the kernel's notices, once there is one; from then on its handler stays. */
+static _Atomic int notice_sig;
 
 struct cpci_overflow *cpci_overflow_new(const struct cpci_plan *plan)
 {
@@ -79,7 +79,7 @@ static cpc_set_t *own_set(void)
 }
 
 /* The kernel switched off the event that is `fd`.  False: that is none of the set. */
-static bool note(cpc_set_t *set, int fd)
+static bool note_overflow(cpc_set_t *set, int fd)
 {
 	struct cpci_overflow *o = set->overflow;
 
@@ -101,13 +101,14 @@ static void send_emt(void *pc)
 	syscall(SYS_rt_tgsigqueueinfo, getpid(), cpci_self(), SIGEMT, &info);
 }
 
-static void on_ring(int sig, siginfo_t *info, void *context)
+static void on_notice(int sig, siginfo_t *info, void *context)
 {
+	struct cpci_link *link = cpci_link_enter();
 	cpc_set_t *set = own_set();
 	int err = errno;
 
 	(void)sig;
-	if (set != NULL && info->si_code == POLL_HUP && note(set, info->si_fd) &&
+	if (set != NULL && info->si_code == POLL_HUP && note_overflow(set, info->si_fd) &&
 	    !set->overflow->frozen) {
 		/* Of several groups, and of those that it does not lead, the rest counts on. */
 		if (set->plan->ngroups > 1 || set->fd[0] != info->si_fd)
@@ -115,21 +116,23 @@ static void on_ring(int sig, siginfo_t *info, void *context)
 		set->overflow->frozen = true;
 		send_emt(interrupted_pc(context));
 	}
+	if (link != NULL)
+		cpci_link_leave(link);
 	errno = err;
 }
 
 /* Takes what the kernel sent and the program has blocked. */
-static void take_rings(cpc_set_t *set)
+static void drain_notices(cpc_set_t *set)
 {
 	const struct timespec now = {0};
 	siginfo_t info;
-	sigset_t rings;
+	sigset_t notices;
 
-	sigemptyset(&rings);
-	sigaddset(&rings, ring);
-	while (sigtimedwait(&rings, &info, &now) != -1) {
+	sigemptyset(&notices);
+	sigaddset(&notices, notice_sig);
+	while (sigtimedwait(&notices, &info, &now) != -1) {
 		if (info.si_code == POLL_HUP)
-			note(set, info.si_fd);
+			note_overflow(set, info.si_fd);
 	}
 }
 
@@ -147,19 +150,19 @@ static int find_free(void)
 
 int cpci_overflow_prepare(void)
 {
-	struct sigaction act = {.sa_sigaction = on_ring,
+	struct sigaction act = {.sa_sigaction = on_notice,
 				.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
 	int sig;
 
 	pthread_mutex_lock(&cpci_lock);
-	sig = ring != 0 ? ring : find_free();
+	sig = notice_sig != 0 ? notice_sig : find_free();
 	sigfillset(&act.sa_mask);
-	if (ring == 0 && sig != 0 && sigaction(sig, &act, NULL) == 0)
-		ring = sig;
+	if (notice_sig == 0 && sig != 0 && sigaction(sig, &act, NULL) == 0)
+		notice_sig = sig;
 	pthread_mutex_unlock(&cpci_lock);
 	/* The page of the vDSO is to be there: with period 1, each fault in a handler overflows. */
 	cpci_now();
-	return ring != 0 ? 0 : -1;
+	return notice_sig != 0 ? 0 : -1;
 }
 
 /* ---- a set that is bound --------------------------------------------------------------- */
@@ -168,12 +171,14 @@ int cpci_overflow_notify(cpc_set_t *set)
 {
 	const struct cpci_plan *plan = set->plan;
 
+	/* Those of a set that another LWP unbound: its files had the numbers of ours. */
+	drain_notices(set);
 	set->overflow->rewound = set->off;
 	for (uint_t i = 0; i < plan->nreqs; i++)
 		set->overflow->preset[i] = set->start[i];
 	for (uint_t i = 0; i < plan->nterms; i++) {
 		if (cpci_plan_overflows(plan, i) &&
-		    cpci_perf_notify(set->fd[i], cpci_self(), ring) == -1)
+		    cpci_perf_notify(set->fd[i], cpci_self(), notice_sig) == -1)
 			return -1;
 	}
 	return 0;
@@ -242,7 +247,7 @@ void cpci_overflow_end(cpc_set_t *set)
 
 	if (set->owner != cpci_self())
 		return;
-	take_rings(set);
+	drain_notices(set);
 	if (!set->overflow->frozen)
 		return;
 	sigemptyset(&emt);
@@ -316,7 +321,7 @@ int cpc_set_restart(cpc_t *cpc, cpc_set_t *set)
 	if (!o->frozen)
 		cpci_group_stop(set->plan, set->fd);
 	if (!o->frozen || set->plan->noverflows > 1)
-		take_rings(set);
+		drain_notices(set);
 	if (rewind_counts(set) == -1)
 		return -1;
 	o->overflowed = 0;

@@ -90,8 +90,8 @@ void cpc_choose_slots(size_t n, int *slot)
 }
 
 /* The slot that an attribute asks for. */
-static int place(cpc_t *cpc, const struct cpci_plan *plan, struct cpci_req *req,
-		 struct cpci_diag *diag)
+static int read_picnum(cpc_t *cpc, const struct cpci_plan *plan, struct cpci_req *req,
+		       struct cpci_diag *diag)
 {
 	for (uint_t i = 0; i < req->nattrs; i++) {
 		const cpc_attr_t *attr = &req->attrs[i];
@@ -211,7 +211,7 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 				  MAX_REQUESTS);
 	req.event.defs = cpci_defs(cpc, fn, &diag);
 	if (req.event.defs == NULL || cpci_event_resolve(event, flags, &req.event, &diag) == -1 ||
-	    place(cpc, set->plan, &req, &diag) == -1 || apply_attrs(&req, &diag) == -1 ||
+	    read_picnum(cpc, set->plan, &req, &diag) == -1 || apply_attrs(&req, &diag) == -1 ||
 	    add(set, &req, &diag) == -1)
 		return cpci_fail(cpc, fn, &diag);
 	tell_redefined(cpc, fn, &req.event);

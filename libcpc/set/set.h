@@ -24,9 +24,9 @@ enum cpci_bound {
 struct cpc_set {
 	cpc_t *cpc;
 	struct cpci_plan *plan;
-	uint64_t *preset; /* one per request, the values at the next bind */
-	uint64_t *start;  /* those of the last bind */
-	enum cpci_bound bound;
+	uint64_t *preset;		/* one per request, the values at the next bind */
+	uint64_t *start;		/* those of the last bind */
+	_Atomic(enum cpci_bound) bound; /* its LWP looks without the lock */
 	bool off;			/* it does not count for now */
 	pid_t owner;			/* CPCI_LWP, CPCI_CPU: the thread that bound it */
 	struct cpci_link *link;		/* to who can switch it or unbind it: see link.c */
@@ -71,8 +71,10 @@ struct cpc {
 
 /*
  * Of all handles, their lists, and who bound what: an LWP has one set, whichever handle it
- * is of.
+ * is of.  Recursive because fork(2) takes it, which a signal handler may call while the
+ * thread has it.
  */
+#define CPCI_LOCK_INITIALIZER PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP
 extern pthread_mutex_t cpci_lock;
 /* The definitions of events, read when first asked for.  NULL: see `diag`. */
 const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *diag);
@@ -112,15 +114,24 @@ void cpci_unbind_inherited(struct cpc_set *set);
 struct cpci_link {
 	_Atomic(cpc_set_t *) set; /* NULL: unbound */
 	atomic_bool lost;	  /* before that, it lost its counters or was invalidated */
+	atomic_bool in_use;	  /* a signal handler of the library is at work on the set */
 	atomic_uint refs;
 };
 
 struct cpci_link *cpci_link_new(void); /* NULL: out of memory */
 void cpci_link_drop(struct cpci_link *link);
+/* Its LWP no longer finds the set, and its signal handler is out of it; NULL: nothing. */
+void cpci_link_hide(struct cpci_link *link);
 /* Unbound, a set is known to nobody any more. */
 void cpci_link_cut(struct cpc_set *set);
 /* The set that the calling LWP bound to itself or to a CPU, or NULL. */
 cpc_set_t *cpci_link_own(void);
+/*
+ * The same in a signal handler that nothing interrupts: until the link is left, no other LWP
+ * takes the set apart.  NULL: the LWP has no link.
+ */
+struct cpci_link *cpci_link_enter(void);
+void cpci_link_leave(struct cpci_link *link);
 /* Takes the place of the one before. */
 void cpci_link_set_own(struct cpci_link *link);
 

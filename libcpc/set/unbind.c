@@ -40,6 +40,7 @@ void cpci_unbind(struct cpc_set *set)
 	/* A signal handler that interrupts us shall not sample it any more. */
 	set->bound = CPCI_UNBOUND;
 	atomic_signal_fence(memory_order_release);
+	cpci_link_hide(set->link);
 	/* A child made by vfork(2) or clone(2) has the files, too, and may live long. */
 	if (!controlled)
 		cpci_group_stop(set->plan, set->fd);

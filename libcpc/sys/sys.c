@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-static _Thread_local pid_t self;
+/* Others are allocated at their first use, which may be in a signal handler. */
+static _Thread_local pid_t self __attribute__((tls_model("initial-exec")));
 
 pid_t cpci_self(void)
 {

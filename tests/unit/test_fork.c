@@ -5,9 +5,13 @@
  */
 #include "unit.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <libcpc.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -176,6 +180,64 @@ static void starts_unbound(void **state)
 	assert_int_equal(count(set, buf), 2);
 }
 
+static atomic_bool ends;
+
+static void *bind_often(void *failed)
+{
+	cpc_set_t *set = cpc_set_create(cpc);
+
+	if (cpc_set_add_request(cpc, set, "page-faults", 0, CPC_COUNT_USER, 0, NULL) != 0)
+		return failed;
+	while (!ends) {
+		if (cpc_bind_curlwp(cpc, set, 0) == -1 || cpc_unbind(cpc, set) == -1)
+			return failed;
+	}
+	return NULL;
+}
+
+/* How many files of counters does the process have?  -1: it is not known. */
+static int count_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+	char target[64];
+	int n = 0;
+
+	if (dir == NULL)
+		return -1;
+	while ((entry = readdir(dir)) != NULL) {
+		ssize_t len = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+
+		target[len > 0 ? len : 0] = '\0';
+		n += strstr(target, "[perf_event]") != NULL;
+	}
+	closedir(dir);
+	return n;
+}
+
+/* Made at any instant of a bind, a child has none of its files. */
+static void made_while_another_binds(void **state)
+{
+	pthread_t thread;
+	void *failed;
+	int status;
+
+	(void)state;
+	ends = false;
+	assert_int_equal(pthread_create(&thread, NULL, bind_often, &failed), 0);
+	for (int i = 0; i < 100; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(count_files());
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+	ends = true;
+	assert_int_equal(pthread_join(thread, &failed), 0);
+	assert_null(failed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +245,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(keeps_no_counters_of_a_closed_handle, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(starts_unbound, setup, teardown),
+		cmocka_unit_test_setup_teardown(made_while_another_binds, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * Sets that tell overflows, unbound by another LWP than the one that they count.
+ */
+#include "unit.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#define PERIOD 10
+#define PRESET (UINT64_MAX - PERIOD + 1)
+#define PAGES 64
+#define ROUNDS 2000
+
+static cpc_t *cpc;
+static cpc_set_t *set;
+static volatile sig_atomic_t signals;
+static atomic_bool bound, ends;
+
+static void on_emt(int sig)
+{
+	(void)sig;
+	signals++;
+}
+
+static int setup(void **state)
+{
+	const struct sigaction act = {.sa_handler = on_emt};
+
+	(void)state;
+	cpc = cpc_open(CPC_VER_CURRENT);
+	if (cpc == NULL)
+		return -1;
+	cpc_seterrhndlr(cpc, hear);
+	set = cpc_set_create(cpc);
+	signals = 0;
+	if (cpc_set_add_request(cpc, set, "page-faults", PRESET,
+				CPC_COUNT_USER | CPC_OVF_NOTIFY_EMT, 0, NULL) != 0)
+		return -1;
+	return sigaction(SIGEMT, &act, NULL);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return cpc_close(cpc);
+}
+
+/* Several overflows, if the set is restarted; else one. */
+static void touch(void)
+{
+	size_t size = PAGES * 4096;
+	volatile char *p =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(p != MAP_FAILED);
+	madvise((void *)(uintptr_t)p, size, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < PAGES; i++)
+		p[4096 * i] = 1;
+	munmap((void *)(uintptr_t)p, size);
+}
+
+static void *unbind_once(void *failed)
+{
+	return cpc_unbind(cpc, set) == 0 ? NULL : failed;
+}
+
+/* What the kernel sent, and the LWP had blocked, is not of the set that it binds next. */
+static void pending(void **state)
+{
+	uint64_t requests = 1;
+	sigset_t all, old;
+	pthread_t thread;
+	void *failed;
+
+	(void)state;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	touch();
+	assert_int_equal(pthread_create(&thread, NULL, unbind_once, &failed), 0);
+	assert_int_equal(pthread_join(thread, &failed), 0);
+	assert_null(failed);
+	cpc_set_request_preset(cpc, set, 0, 0); /* it does not overflow now */
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	assert_int_equal(cpc_set_overflowed(cpc, set, &requests), 0);
+	assert_int_equal(requests, 0);
+	assert_int_equal(signals, 0);
+}
+
+static void *unbind_often(void *arg)
+{
+	unsigned delay = 0;
+	void *failed = NULL;
+
+	while (!ends) {
+		if (!bound) {
+			sched_yield();
+			continue;
+		}
+		delay = (delay * 5 + 3) % 4096; /* another instant each time */
+		for (volatile unsigned i = 0; i < delay; i++)
+			;
+		if (cpc_unbind(cpc, set) == -1)
+			failed = arg;
+		bound = false;
+	}
+	return failed;
+}
+
+/* At any instant, also while the library handles an overflow: what sanitizers would tell. */
+static void any_instant(void **state)
+{
+	pthread_t thread;
+	void *failed;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, unbind_often, &failed), 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+		bound = true;
+		touch();
+		while (bound)
+			sched_yield();
+		assert_int_equal(cpc_unbind(cpc, set), -1);
+	}
+	ends = true;
+	assert_int_equal(pthread_join(thread, &failed), 0);
+	assert_null(failed);
+	assert_in_range(signals, 1, ROUNDS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(pending, setup, teardown),
+		cmocka_unit_test_setup_teardown(any_instant, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -42,16 +42,17 @@ static int lost(const cpc_set_t *set)
 int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 {
 	const struct cpci_plan *plan = set->plan;
+	const enum cpci_bound bound = set->bound;
 	uint64_t *raw = buf->raw, least_ns;
 	bool timed = false;
 
-	if (set->cpc != cpc || set->bound == CPCI_UNBOUND || buf->plan != plan ||
-	    ((set->bound == CPCI_LWP || set->bound == CPCI_CPU) && set->owner != cpci_self())) {
+	if (set->cpc != cpc || bound == CPCI_UNBOUND || buf->plan != plan ||
+	    ((bound == CPCI_LWP || bound == CPCI_CPU) && set->owner != cpci_self())) {
 		errno = EINVAL;
 		return -1;
 	}
 	memcpy(buf->val, set->start, plan->nreqs * sizeof(*buf->val));
-	least_ns = set->bound == CPCI_PCTX ? cpci_group_least_ns(plan, set->fd) : 0;
+	least_ns = bound == CPCI_PCTX ? cpci_group_least_ns(plan, set->fd) : 0;
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		const struct cpci_group *group = &plan->group[g];
 
@@ -82,7 +83,7 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 	}
 	buf->hrtime = cpci_now();
 	/* After the counters were read, so that these values are from before any claim. */
-	if ((set->bound == CPCI_LWP || set->bound == CPCI_PCTX) &&
+	if ((bound == CPCI_LWP || bound == CPCI_PCTX) &&
 	    !cpci_epoch_holds(&set->epoch, buf->hrtime))
 		return lost(set);
 	return 0;

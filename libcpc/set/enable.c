@@ -13,12 +13,18 @@ enum { REQUEST_DISABLE = 0x63706300, REQUEST_ENABLE };
 
 static int switch_counters(cpc_set_t *set, bool on)
 {
-	set->off = !on;
-	if (cpci_epoch_holds(&set->epoch, cpci_now()))
-		return set->overflow != NULL ? cpci_overflow_switch(set, on)
-					     : cpci_group_switch(set->plan, set->fd, on);
-	errno = EAGAIN;
-	return -1;
+	int rc;
+
+	if (!cpci_epoch_holds(&set->epoch, cpci_now())) {
+		errno = EAGAIN;
+		return -1;
+	}
+	rc = set->overflow != NULL ? cpci_overflow_switch(set, on)
+				   : cpci_group_switch(set->plan, set->fd, on);
+	/* Lost counters are switched off all the same, but not on. */
+	if (rc == 0 || !on)
+		set->off = !on;
+	return rc;
 }
 
 static int switch_lwp(const cpc_t *cpc, bool on)

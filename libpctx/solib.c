@@ -114,26 +114,33 @@ static struct image parse_auxv(const unsigned char *p, size_t n, unsigned width)
 	return image;
 }
 
-/* The size of its program headers tells the width of its words. */
-static struct image read_auxv(pid_t tid)
+/*
+ * The size of its program headers tells the width of its words.  -1: it cannot be read, see
+ * errno.
+ */
+static int read_auxv(pid_t tid, struct image *image)
 {
-	struct image image;
 	unsigned char buf[1024];
 	char path[64];
 	ssize_t n = -1;
-	int fd;
+	int fd, err;
 
 	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd != -1) {
 		n = read(fd, buf, sizeof(buf));
+		err = errno;
 		close(fd);
+		errno = err;
 	}
-	image = parse_auxv(buf, n > 0 ? (size_t)n : 0, 8);
-	if (image.phent == sizeof(Elf64_Phdr))
-		return image;
-	image = parse_auxv(buf, n > 0 ? (size_t)n : 0, 4);
-	return image.phent == sizeof(Elf32_Phdr) ? image : (struct image){0};
+	if (n == -1)
+		return -1;
+	*image = parse_auxv(buf, (size_t)n, 8);
+	if (image->phent != sizeof(Elf64_Phdr))
+		*image = parse_auxv(buf, (size_t)n, 4);
+	if (image->phent != sizeof(Elf64_Phdr) && image->phent != sizeof(Elf32_Phdr))
+		*image = (struct image){0};
+	return 0;
 }
 
 static bool peek_phdr(pid_t tid, const struct image *image, uint64_t i, Elf64_Phdr *phdr)
@@ -170,19 +177,18 @@ static uint64_t find_dynamic(pid_t tid, const struct image *image)
  * The address of the DT_DEBUG entry, where the dynamic linker stores the address of its
  * r_debug (link.h).  0: there is no linker or no such entry.
  */
-static uint64_t find_debug_entry(pid_t tid, unsigned *width)
+static uint64_t find_debug_entry(pid_t tid, const struct image *image, unsigned *width)
 {
-	struct image image = read_auxv(tid);
 	uint64_t at, dyn[2];
 
-	*width = image.width;
-	if (image.base == 0)
+	*width = image->width;
+	if (image->base == 0)
 		return 0;
-	at = find_dynamic(tid, &image);
-	for (; at != 0 && peek_words(tid, at, image.width, dyn, 2) && dyn[0] != DT_NULL;
-	     at += 2UL * image.width) {
+	at = find_dynamic(tid, image);
+	for (; at != 0 && peek_words(tid, at, image->width, dyn, 2) && dyn[0] != DT_NULL;
+	     at += 2UL * image->width) {
 		if (dyn[0] == DT_DEBUG)
-			return at + image.width;
+			return at + image->width;
 	}
 	return 0;
 }
@@ -204,13 +210,24 @@ static bool is_linking(pid_t tid, uint64_t entry, unsigned width)
 int pctx_watch_libraries(pctx_t *pctx, int on)
 {
 	const struct pctxi_lwp *lwp = pctxi_lwp_first(pctx);
+	unsigned long msg;
+	struct image image;
 	uint64_t entry;
+	int err;
 
 	pctx->r_debug = 0;
 	if (on == 0 || pctx->handlers.mapped == NULL || lwp == NULL ||
 	    lwp->state != PCTXI_LWP_STOPPED)
 		return 0;
-	entry = find_debug_entry(lwp->tid, &pctx->r_debug_width);
+	if (read_auxv(lwp->tid, &image) == -1) {
+		err = errno;
+		/* No matter if it was killed, which leaves no stop. */
+		if (ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &msg) == -1)
+			return 0;
+		errno = err;
+		return -1;
+	}
+	entry = find_debug_entry(lwp->tid, &image, &pctx->r_debug_width);
 	if (entry != 0 && is_linking(lwp->tid, entry, pctx->r_debug_width))
 		pctx->r_debug = entry;
 	return pctx->r_debug != 0;

@@ -204,12 +204,17 @@ static void complain(struct tally *tally, const struct proc *proc, const struct 
 	    error != ENOMEM ? cpcerr_text() : strerror(ENOMEM), (int)proc->pid);
 }
 
-static void refuse(struct tally *tally, struct proc *proc, struct lwp *lwp, const char *event,
-		   int error)
+static void set_refused(struct tally *tally, struct proc *proc, struct lwp *lwp)
 {
 	lwp->state = REFUSED;
 	proc->incomplete = true;
 	symbols_refused(tally->symbols, lwp->turn);
+}
+
+static void refuse(struct tally *tally, struct proc *proc, struct lwp *lwp, const char *event,
+		   int error)
+{
+	set_refused(tally, proc, lwp);
 	complain(tally, proc, lwp, event, error);
 }
 
@@ -232,18 +237,33 @@ static int bind(struct tally *tally, const struct proc *proc, const struct lwp *
 }
 
 /* The program lacks `n` symbols of the set that was bound: its libraries may have them. */
-static void settle(struct tally *tally, struct proc *proc, const struct lwp *lwp, int n, bool first)
+static void settle(struct tally *tally, struct proc *proc, struct lwp *lwp, int n, bool first)
 {
-	const struct counted *c = &lwp->counted[lwp->turn];
+	struct counted *c = &lwp->counted[lwp->turn];
 	bool symbols = false;
+	int linking;
 
 	for (size_t i = 0; i < tally->grp->n; i++)
 		symbols |= tally->grp->set[i].symbols;
 	if (!symbols)
 		return;
 	/* Also with n == 0: later sets may need the libraries. */
-	if (!proc->linking && lwp->id == 1 && (n > 0 || tally->grp->n > 1))
-		proc->linking = pctx_watch_libraries(proc->pctx, 1);
+	if (!proc->linking && lwp->id == 1 && (n > 0 || tally->grp->n > 1)) {
+		linking = pctx_watch_libraries(proc->pctx, 1);
+		if (linking == -1) {
+			int error = errno;
+
+			c->valid = false;
+			cpc_unbind(tally->cpc, c->set);
+			say("init_lwp: can't watch libraries of process %d: %s", (int)proc->pid,
+			    strerror(error));
+			tally->nrefused++;
+			tally->lost = true;
+			set_refused(tally, proc, lwp);
+			return;
+		}
+		proc->linking = linking;
+	}
 	if (!proc->linking && (n > 0 || (first && lwp->id == 1)))
 		symbols_settled(tally->symbols, proc->pid, lwp->turn, c->set);
 }

@@ -216,3 +216,21 @@ ticked() {
 	go -1 cputrack -c "breakpoint/addr=data+1,len=4,rw=w/" "$WORK/symbols" 1
 	[[ $stderr == *"is addr a multiple of len?" ]]
 }
+
+@test "where the libraries of a program cannot be watched, it does not count as without the symbol" {
+	need_unsanitized "LeakSanitizer does not work under strace(1)"
+	need_command strace
+	local trace=(strace -e trace=openat -e signal=none) n refused=0
+	"${trace[@]}" -o "$T/trace" cputrack -c breakpoint/addr=lib_called/ -o "$ROWS" "$WORK/symbols" 3
+	# It is read for several purposes; for some there is another way.
+	# shellcheck disable=SC2013 # words
+	for n in $(grep '^openat' "$T/trace" | grep -n '/auxv"' | cut -d: -f1); do
+		run "${trace[@]}" -o "$T/trace" -e inject=openat:error=EACCES:when="$n" \
+			cputrack -c breakpoint/addr=lib_called/ -o "$ROWS" "$WORK/symbols" 3
+		[[ $output != *"has no symbol"* ]]
+		[ "$status" != 0 ] || grep -qE ' exit +10 *$' "$ROWS"
+		[ "$status" = 0 ] || grep -q '# incomplete$' "$ROWS"
+		[[ $output != *"can't watch libraries of process "*": Permission denied"* ]] || refused=1
+	done
+	[ "$refused" = 1 ]
+}

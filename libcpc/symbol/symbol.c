@@ -255,7 +255,7 @@ static int look_into(const struct lookup *look, const struct cpci_object *object
 		     struct found *found, bool *linker)
 {
 	struct cpci_symfile *file;
-	struct cpci_mapping m;
+	struct cpci_mapping m = {0};
 	int fd, rc = -1;
 
 	*found = (struct found){0};
@@ -263,6 +263,8 @@ static int look_into(const struct lookup *look, const struct cpci_object *object
 	file = cpci_process_file(look->process, object->at, &m, &fd);
 	if (file == NULL && errno == EBADMSG) /* it went meanwhile */
 		return cannot_look(look, CPCI_PROCESS_LIST);
+	if (file == NULL && m.end == 0) /* nobody says what is mapped there */
+		return cannot_look(look, CPCI_PROCESS_MAPS);
 	if (file == NULL)
 		return !object->listed && is_no_library(&m, errno)
 			       ? 0

@@ -93,11 +93,13 @@ quietly() {
 	[ "$(count_of exit)" -eq 0 ]
 }
 
+# A scenario that is over between two turns has nothing at all.
 @test "sets that take turns have no more together than there is" {
+	all=0
 	for scenario in "${SCENARIOS[@]}"; do
 		quietly track -0 -fe -T 0.001 -c page-faults -c page-faults,minor-faults \
 			"$WORK/exact" "$scenario"
-		awk -v scenario="$scenario" '
+		got=$(awk -v scenario="$scenario" '
 			NR == FNR && $1 == scenario {
 				for (i = 2; i <= NF; i++) {
 					split($i, w, /[:=+]/)
@@ -105,9 +107,11 @@ quietly() {
 				}
 			}
 			NR != FNR && $4 ~ /^ex/ && $5 ~ /^[0-9]+$/ { got += $5 }
-			END { if (!got || got > want) { print scenario, got, want; exit 1 } }
-			' "$TABLE.rows" "$ROWS"
+			END { print got + 0; exit got > want }
+			' "$TABLE.rows" "$ROWS")
+		all=$((all + got))
 	done
+	[ "$all" -gt 0 ]
 }
 
 @test "programs that are not readable, or set-id" {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * symbols [-w] N [THREADS [CHILDREN]] - do the work N times, and again in each of THREADS
+ * symbols [-w | -e] N [THREADS [CHILDREN]] - do the work N times, and again in each of THREADS
  * threads and CHILDREN child processes, one after the other.  With -w say "ready" and
- * wait for a byte first.
+ * wait for a byte first; with -e begin anew at each byte, until there are no more.
  *
  * Known: doing it once calls called(), which calls twin(); lib_called() of the library,
  * which calls another local function twin(); and getppid(2), each once.  It writes
@@ -62,18 +62,20 @@ static void make_child(long *n)
 
 int main(int argc, char *argv[])
 {
-	bool wait = getopt(argc, argv, "w") == 'w';
+	int opt = getopt(argc, argv, "we");
 	long n = number(optind < argc ? argv[optind] : "");
 	long threads = optind + 1 < argc ? number(argv[optind + 1]) : 0;
 	long children = optind + 2 < argc ? number(argv[optind + 2]) : 0;
 	char byte;
 
-	if (wait) {
+	if (opt != -1)
 		say("ready\n");
-		if (read(STDIN_FILENO, &byte, 1) == -1)
-			broken("read");
-	}
-	work(&n);
+	if (opt == 'w' && read(STDIN_FILENO, &byte, 1) == -1)
+		broken("read");
+	while (opt == 'e' && read(STDIN_FILENO, &byte, 1) == 1)
+		work(&n);
+	if (opt != 'e')
+		work(&n);
 	for (; threads > 0; threads--)
 		pthread_join(start_thread(work, &n), NULL);
 	for (; children > 0; children--)

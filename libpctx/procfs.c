@@ -77,6 +77,11 @@ bool pctxi_task_is_dead(const struct pctxi_task *task)
 	return task->state == 'Z' || task->state == 'X';
 }
 
+bool pctxi_task_sleeps(const struct pctxi_task *task)
+{
+	return task->state == 'S' || task->state == 'D';
+}
+
 bool pctxi_is_zombie(pid_t tid)
 {
 	struct pctxi_task task;

@@ -21,6 +21,7 @@ struct pctxi_task {
 
 int pctxi_task_read(pid_t tid, struct pctxi_task *task); /* -1: no such task */
 bool pctxi_task_is_dead(const struct pctxi_task *task);
+bool pctxi_task_sleeps(const struct pctxi_task *task);
 bool pctxi_is_zombie(pid_t tid);
 
 /* Is /proc mounted, and for our PID namespace? */

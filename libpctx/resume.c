@@ -91,13 +91,27 @@ void pctxi_drop(struct pctxi_loop *loop, struct pctxi_lwp *lwp)
 }
 
 /*
+ * The SIGSTOP with which children of a tracee begin that was not seized: it is queued
+ * without a sender.
+ */
+static bool is_first_stop(pid_t tid)
+{
+	siginfo_t info;
+
+	return ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code == SI_USER &&
+	       info.si_pid == 0;
+}
+
+/*
  * A child that we let go may call PTRACE_TRACEME, as some programs do so that nobody else
  * can trace them.  Then it stops at each signal, and at an exec with SIGTRAP.  An LWP that
  * is born under control starts with an event stop instead.
  */
 bool pctxi_disown(pid_t tid, int status)
 {
-	long sig = WSTOPSIG(status) != SIGTRAP ? WSTOPSIG(status) : 0;
+	int sig = WSTOPSIG(status);
 
-	return ptrace(PTRACE_DETACH, tid, NULL, (void *)sig) == 0;
+	if (sig == SIGTRAP || (sig == SIGSTOP && is_first_stop(tid)))
+		sig = 0;
+	return ptrace(PTRACE_DETACH, tid, NULL, (void *)(long)sig) == 0;
 }

@@ -9,7 +9,8 @@
 
 bats_require_minimum_version 1.5.0
 
-CPC_BUILD=$(realpath "${CPC_BUILD:-$BATS_TEST_DIRNAME/../../build}")
+BATS_DIR=$(dirname "${BASH_SOURCE[0]}")
+CPC_BUILD=$(realpath "${CPC_BUILD:-$BATS_DIR/../../build}")
 WORK=$CPC_BUILD/tests/work
 TRACING=/sys/kernel/tracing
 # Settings of the user do not matter; sbin may be missing in the PATH.
@@ -19,7 +20,7 @@ PATH=$CPC_BUILD:$PATH:/usr/sbin:/sbin
 # Definitions that others may write are not read.
 umask 022
 # shellcheck source=tests/bats/tables.sh
-. "$BATS_TEST_DIRNAME/tables.sh"
+. "$BATS_DIR/tables.sh"
 
 # ------------------------------------------------------------------ needs
 

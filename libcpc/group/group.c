@@ -185,12 +185,17 @@ int cpci_group_move(const struct cpci_plan *plan, uint_t i, const struct cpci_bp
 	return cpci_perf_modify(fd, &attr, leads, off);
 }
 
+int cpci_group_enable(int leader)
+{
+	return ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
+}
+
 int cpci_group_start(const struct cpci_plan *plan, const int *fd)
 {
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		int leader = fd[plan->group[g].first];
 
-		if (leader != -1 && ioctl(leader, PERF_EVENT_IOC_ENABLE, 0) == -1)
+		if (leader != -1 && cpci_group_enable(leader) == -1)
 			return -1;
 	}
 	/* After the groups, lest they seem to have been enabled for too short a time. */

@@ -99,6 +99,8 @@ int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
 void cpci_group_stop(const struct cpci_plan *plan, const int *fd);
 void cpci_group_close(const struct cpci_plan *plan, const int *fd);
 int cpci_group_start(const struct cpci_plan *plan, const int *fd); /* -1 and errno */
+/* One of them, by its leader.  Safe in signal handlers. */
+int cpci_group_enable(int leader);
 /* Off, counters keep their values, and go on from there.  -1: EAGAIN, they were lost. */
 int cpci_group_switch(const struct cpci_plan *plan, const int *fd, bool on);
 /*

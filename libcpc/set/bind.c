@@ -245,11 +245,15 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 	const struct cpci_plan *plan = set->plan;
 	struct cpci_diag diag = {0};
 	struct holdings hold;
+	sigset_t old;
 	int rc;
 
 	if (make_holdings(&hold, plan, bound) == -1)
 		return cpci_fail_nomem(cpc, fn);
 	memcpy(hold.start, set->preset, plan->nreqs * sizeof(*hold.start));
+	/* What overflows at once is told when the set is bound. */
+	if (plan->noverflows > 0)
+		cpci_block_signals(&old);
 	pthread_mutex_lock(&cpci_lock);
 	if (bound == CPCI_PCTX)
 		cpci_group_keep(set->plan);
@@ -258,6 +262,8 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 	if (set->start != hold.start)
 		free_holdings(&hold);
 	pthread_mutex_unlock(&cpci_lock);
+	if (plan->noverflows > 0)
+		cpci_unblock_signals(&old);
 	if (rc == 0 && diag.subcode == CPC_WARNING)
 		cpci_warn(cpc, fn, diag.text);
 	return rc == 0 ? 0 : cpci_fail(cpc, fn, &diag);

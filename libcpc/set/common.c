@@ -7,6 +7,19 @@
 
 pthread_mutex_t cpci_lock = CPCI_LOCK_INITIALIZER;
 
+void cpci_block_signals(sigset_t *old)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, old);
+}
+
+void cpci_unblock_signals(const sigset_t *old)
+{
+	pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
 const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *diag)
 {
 	struct cpci_defs *defs;

@@ -78,19 +78,26 @@ static cpc_set_t *own_set(void)
 	return set != NULL && set->bound == CPCI_LWP && set->overflow != NULL ? set : NULL;
 }
 
+/* The term whose overflow switches off the event that is `fd`; -1: none of the set. */
+static int find_armed(const cpc_set_t *set, int fd)
+{
+	for (uint_t i = 0; i < set->plan->nterms; i++) {
+		if (set->fd[i] == fd && set->overflow->armed[i])
+			return (int)i;
+	}
+	return -1;
+}
+
 /* The kernel switched off the event that is `fd`.  False: that is none of the set. */
 static bool note_overflow(cpc_set_t *set, int fd)
 {
-	struct cpci_overflow *o = set->overflow;
+	int i = find_armed(set, fd);
 
-	for (uint_t i = 0; i < set->plan->nterms; i++) {
-		if (set->fd[i] != fd || !o->armed[i])
-			continue;
-		o->armed[i] = false;
-		o->overflowed |= 1ULL << set->plan->ref[i].req;
-		return true;
-	}
-	return false;
+	if (i == -1)
+		return false;
+	set->overflow->armed[i] = false;
+	set->overflow->overflowed |= 1ULL << set->plan->ref[i].req;
+	return true;
 }
 
 static void send_emt(void *pc)
@@ -185,58 +192,64 @@ int cpci_overflow_notify(cpc_set_t *set)
 }
 
 /*
- * Since Linux 6.16 the overflow that switches an event off also stops it, and breakpoints and
- * tracepoints are not started when they are switched on again, but when their period is set
- * while they are on.  After that their period begins when they are switched on once more.
+ * Switches a group on, leader last and once: that may overflow at once, and switched on again
+ * the group would count while it is frozen.
  */
-static int start_stopped(cpc_set_t *set)
+static int start_group(cpc_set_t *set, const struct cpci_group *group)
 {
-	bool any = false;
+	for (uint_t i = group->first + group->n; i-- > group->first;) {
+		bool arms = cpci_plan_overflows(set->plan, i) && !set->overflow->armed[i];
 
-	for (uint_t i = 0; i < set->plan->nterms; i++) {
-		uint32_t type = cpci_plan_nth(set->plan, i)->attr.type;
-		uint64_t preset = set->start[set->plan->ref[i].req];
-
-		if (!cpci_plan_overflows(set->plan, i) ||
-		    (type != PERF_TYPE_BREAKPOINT && type != PERF_TYPE_TRACEPOINT))
-			continue;
-		any = true;
-		if (cpci_perf_change_period(set->fd[i], 0 - preset) == -1)
+		if (arms)
+			set->overflow->armed[i] = true;
+		if ((arms && cpci_perf_arm(set->fd[i]) == -1) ||
+		    (!arms && i == group->first && cpci_group_enable(set->fd[i]) == -1))
 			return -1;
 	}
-	if (!any)
-		return 0;
-	cpci_group_stop(set->plan, set->fd);
-	return cpci_group_start(set->plan, set->fd);
+	return 0;
 }
 
-/* Leaders last: all of a group begins to count when its leader is switched on. */
 int cpci_overflow_start(cpc_set_t *set)
 {
 	const struct cpci_plan *plan = set->plan;
-	struct cpci_overflow *o = set->overflow;
+	sigset_t old;
+	int rc = 0;
 
-	for (uint_t i = plan->nterms; i-- > 0;) {
-		if (!cpci_plan_overflows(plan, i) || o->armed[i])
-			continue;
-		o->armed[i] = true; /* it may overflow at once */
-		if (cpci_perf_arm(set->fd[i]) == -1)
-			return -1;
-	}
-	return cpci_group_start(plan, set->fd);
+	/* A handler that is called for the first group shall find all of them on. */
+	if (plan->ngroups > 1)
+		cpci_block_signals(&old);
+	for (uint_t g = 0; rc == 0 && g < plan->ngroups; g++)
+		rc = start_group(set, &plan->group[g]);
+	if (plan->ngroups > 1)
+		cpci_unblock_signals(&old);
+	return rc;
+}
+
+/* Has it overflowed, and the notice of that is blocked?  Then it stays so. */
+static bool is_notice_pending(cpc_set_t *set)
+{
+	const struct timespec now = {0};
+	bool pending = false;
+	siginfo_t info;
+	sigset_t notices;
+
+	sigemptyset(&notices);
+	sigaddset(&notices, notice_sig);
+	while (!pending && sigtimedwait(&notices, &info, &now) != -1)
+		pending = info.si_code == POLL_HUP && find_armed(set, info.si_fd) != -1;
+	if (pending)
+		syscall(SYS_rt_tgsigqueueinfo, getpid(), cpci_self(), notice_sig, &info);
+	return pending;
 }
 
 int cpci_overflow_switch(cpc_set_t *set, bool on)
 {
-	if (set->overflow->frozen)
+	if (set->overflow->frozen || (on && is_notice_pending(set)))
 		return 0;
-	if (!on || cpci_group_lost(set->plan, set->fd) != -1)
+	if (!on || cpci_group_lost(set->plan, set->fd) != -1 || !set->overflow->rewound)
 		return cpci_group_switch(set->plan, set->fd, on);
-	if (set->overflow->rewound) {
-		set->overflow->rewound = false;
-		return cpci_overflow_start(set) == 0 ? start_stopped(set) : -1;
-	}
-	return cpci_group_switch(set->plan, set->fd, on);
+	set->overflow->rewound = false;
+	return cpci_overflow_start(set);
 }
 
 void cpci_overflow_end(cpc_set_t *set)
@@ -277,16 +290,76 @@ int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset)
 
 /*
  * Does the kernel go on with another period than the one that is to begin?  After an
- * overflow, software events begin anew; hardware has counted some more.
+ * overflow, software events begin anew; hardware has counted some more, and clocks go on with
+ * what was left on their timer.
  */
 static bool needs_period(const cpc_set_t *set, uint_t i)
 {
+	const struct perf_event_attr *attr = &cpci_plan_nth(set->plan, i)->attr;
 	uint_t req = set->plan->ref[i].req;
 
 	return cpci_plan_overflows(set->plan, i) &&
 	       (!set->overflow->frozen || set->overflow->preset[req] != set->start[req] ||
-		(set->overflow->overflowed >> req & 1) == 0 ||
-		!cpci_perf_is_software(&cpci_plan_nth(set->plan, i)->attr));
+		(set->overflow->overflowed >> req & 1) == 0 || !cpci_perf_is_software(attr) ||
+		cpci_perf_is_clock(attr));
+}
+
+/*
+ * Since Linux 6.16 the overflow that switches an event off also stops it, and breakpoints and
+ * tracepoints are not started when they are switched on again, but when their period is set
+ * while they are on.  What they and others count meanwhile is none of the set.
+ */
+static bool is_stopped(const cpc_set_t *set, uint_t i)
+{
+	uint32_t type = cpci_plan_nth(set->plan, i)->attr.type;
+
+	return cpci_plan_overflows(set->plan, i) && !set->overflow->armed[i] &&
+	       (type == PERF_TYPE_BREAKPOINT || type == PERF_TYPE_TRACEPOINT);
+}
+
+static uint_t count_stopped(const cpc_set_t *set)
+{
+	uint_t n = 0;
+
+	for (uint_t i = 0; i < set->plan->nterms; i++)
+		n += is_stopped(set, i);
+	return n;
+}
+
+static int set_periods_of_stopped(cpc_set_t *set)
+{
+	const struct cpci_plan *plan = set->plan;
+
+	if (cpci_group_start(plan, set->fd) == -1)
+		return -1;
+	for (uint_t i = 0; i < plan->nterms; i++) {
+		uint64_t preset = set->overflow->preset[plan->ref[i].req];
+
+		if (is_stopped(set, i) && cpci_perf_change_period(set->fd[i], 0 - preset) == -1)
+			return -1;
+	}
+	cpci_group_stop(plan, set->fd);
+	drain_notices(set);
+	return 0;
+}
+
+static int start_stopped(cpc_set_t *set)
+{
+	uint_t stopped = count_stopped(set), before = 0;
+	sigset_t old;
+	int rc = 0;
+
+	if (stopped == 0)
+		return 0;
+	cpci_block_signals(&old);
+	/* Again, if one that was still armed has overflowed meanwhile. */
+	while (rc == 0 && stopped != before) {
+		before = stopped;
+		rc = set_periods_of_stopped(set);
+		stopped = count_stopped(set);
+	}
+	cpci_unblock_signals(&old);
+	return rc;
 }
 
 /* Stopped, all counts and periods begin anew. */
@@ -322,14 +395,12 @@ int cpc_set_restart(cpc_t *cpc, cpc_set_t *set)
 		cpci_group_stop(set->plan, set->fd);
 	if (!o->frozen || set->plan->noverflows > 1)
 		drain_notices(set);
-	if (rewind_counts(set) == -1)
+	if (start_stopped(set) == -1 || rewind_counts(set) == -1)
 		return -1;
 	o->overflowed = 0;
 	o->frozen = false;
 	o->rewound = set->off;
-	if (set->off)
-		return 0;
-	return cpci_overflow_start(set) == 0 ? start_stopped(set) : -1;
+	return set->off ? 0 : cpci_overflow_start(set);
 }
 
 int cpc_set_overflowed(cpc_t *cpc, const cpc_set_t *set, uint64_t *requests)

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 
 enum cpci_bound {
 	CPCI_UNBOUND,
@@ -76,6 +77,9 @@ struct cpc {
  */
 #define CPCI_LOCK_INITIALIZER PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP
 extern pthread_mutex_t cpci_lock;
+/* No signal handler interrupts the calling LWP in between.  Safe in signal handlers. */
+void cpci_block_signals(sigset_t *old);
+void cpci_unblock_signals(const sigset_t *old);
 /* The definitions of events, read when first asked for.  NULL: see `diag`. */
 const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *diag);
 

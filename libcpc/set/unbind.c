@@ -36,7 +36,11 @@ static void release(struct cpc_set *set)
 void cpci_unbind(struct cpc_set *set)
 {
 	bool controlled = set->bound == CPCI_PCTX;
+	sigset_t old;
 
+	/* A handler would be told of an overflow of a set that is half unbound. */
+	if (set->overflow != NULL)
+		cpci_block_signals(&old);
 	/* A signal handler that interrupts us shall not sample it any more. */
 	set->bound = CPCI_UNBOUND;
 	atomic_signal_fence(memory_order_release);
@@ -44,8 +48,10 @@ void cpci_unbind(struct cpc_set *set)
 	/* A child made by vfork(2) or clone(2) has the files, too, and may live long. */
 	if (!controlled)
 		cpci_group_stop(set->plan, set->fd);
-	if (set->overflow != NULL)
+	if (set->overflow != NULL) {
 		cpci_overflow_end(set);
+		cpci_unblock_signals(&old);
+	}
 	release(set);
 	if (set->affinity != NULL && set->owner == cpci_self())
 		move_back(set);

@@ -99,7 +99,7 @@ int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
 	if (known != 1)
 		return -1;
 	for (uint_t i = 0; i < event->nterms; i++)
-		cpci_perf_finish(&event->term[i].attr);
+		cpci_perf_finish(&event->term[i].attr, flags);
 	if (event->depth == 0 && spread(event) == -1) {
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': for the %zu kinds of cores of this machine it takes "

@@ -9,10 +9,8 @@
 #include "group.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 static void close_some(const int *fd, uint_t n)
@@ -82,21 +80,6 @@ static int check_fit(struct cpci_plan *plan, struct cpci_target target,
 	return 0;
 }
 
-/* Before Linux 6.2 software events of an LWP have a clock that is not that of the hardware. */
-static bool have_one_clock(void)
-{
-	static atomic_int one = -1;
-	struct utsname name;
-	int major = 0, minor = 0;
-
-	if (one == -1) {
-		if (uname(&name) == -1 || sscanf(name.release, "%d.%d", &major, &minor) != 2)
-			major = 0;
-		one = major > 6 || (major == 6 && minor >= 2);
-	}
-	return one == 1;
-}
-
 /*
  * When an LWP dies, the kernel forgets that its group was in the error state, and what is
  * read then looks like a count.  So beside the hardware of an LWP that may die goes an
@@ -113,7 +96,8 @@ static bool open_witness(const struct cpci_plan *plan, struct cpci_target target
 	*fd = -1;
 	if (g == plan->ngroups || target.tid <= 0)
 		return true;
-	if (!have_one_clock()) {
+	/* Before Linux 6.2 software events of an LWP have a clock of their own. */
+	if (cpci_kernel() < CPCI_KERNEL(6, 2, 0)) {
 		leader =
 			cpci_term_open(cpci_plan_nth(plan, plan->group[g].first), target, -1, true);
 		if (leader == -1)

@@ -46,13 +46,16 @@ static bool happens_in_kernel_only(const struct perf_event_attr *attr)
 		attr->config == PERF_COUNT_SW_CGROUP_SWITCHES);
 }
 
-void cpci_perf_finish(struct perf_event_attr *attr)
+void cpci_perf_finish(struct perf_event_attr *attr, uint_t flags)
 {
 	/* Guests have kernels of their own; some kernels refuse to be told so. */
 	if (cpci_perf_is_software(attr))
 		attr->exclude_guest = attr->exclude_host = 0;
-	/* Clocks run in both modes whatever they are told; user mode takes no privilege. */
-	if (cpci_perf_is_clock(attr)) {
+	/*
+	 * Clocks run in both modes whatever they are told; user mode takes no privilege.  But they
+	 * overflow in the modes that they are told.
+	 */
+	if (cpci_perf_is_clock(attr) && (flags & CPC_OVF_NOTIFY_EMT) == 0) {
 		attr->exclude_user = 0;
 		attr->exclude_kernel = attr->exclude_hv = 1;
 	}

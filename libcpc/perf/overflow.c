@@ -48,3 +48,11 @@ bool cpci_perf_overflows(const struct perf_event_attr *attr)
 	cpci_perf_set_period(&sampling, 1U << 30);
 	return cpci_perf_probe(&sampling) == 0;
 }
+
+bool cpci_perf_overflow_hangs(const struct perf_event_attr *attr)
+{
+	long kernel = cpci_kernel();
+
+	return cpci_perf_is_clock(attr) && kernel >= CPCI_KERNEL(6, 16, 0) &&
+	       kernel < CPCI_KERNEL(6, 17, 8);
+}

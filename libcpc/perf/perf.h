@@ -50,6 +50,11 @@ int cpci_perf_change_period(int fd, uint64_t period);
 int cpci_perf_notify(int fd, pid_t tid, int sig);
 /* Switches it on up to its next overflow, which switches it off.  -1 and errno. */
 int cpci_perf_arm(int fd);
+/*
+ * Would that bring the machine down?  From Linux 6.16 to 6.17.7 a clock that is switched off
+ * by its overflow waits for its own timer to end, in that timer.
+ */
+bool cpci_perf_overflow_hangs(const struct perf_event_attr *attr);
 /* Can the kernel notice that such an event overflows? */
 bool cpci_perf_overflows(const struct perf_event_attr *attr);
 
@@ -60,8 +65,8 @@ bool cpci_perf_is_clock(const struct perf_event_attr *attr);	/* it runs in both 
 bool cpci_perf_is_core(const struct perf_event_attr *attr);	/* of the core PMU, by its type */
 /* Leaves out the modes that CPC_COUNT flags do not name. */
 void cpci_perf_set_modes(struct perf_event_attr *attr, uint_t flags);
-/* What holds for every event, however it was named. */
-void cpci_perf_finish(struct perf_event_attr *attr);
+/* What holds for every event, however it was named; `flags` of its request. */
+void cpci_perf_finish(struct perf_event_attr *attr, uint_t flags);
 
 /* ---- pmu.c: what /sys/bus/event_source/devices says ----------------------------- */
 

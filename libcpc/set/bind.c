@@ -269,17 +269,29 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 	return rc == 0 ? 0 : cpci_fail(cpc, fn, &diag);
 }
 
-/* Can the calling LWP be told?  A sum of counters does not overflow when one of them does. */
+/* A sum of counters does not overflow when one of them does. */
+static int check_request(cpc_t *cpc, const char *fn, const struct cpci_req *req)
+{
+	if ((req->flags & CPC_OVF_NOTIFY_EMT) == 0)
+		return 0;
+	if (req->event.nterms > 1)
+		return cpci_failf(cpc, fn, ENOTSUP, CPC_RESOURCE_UNAVAIL,
+				  "cannot tell overflows of '%s': it is made of %u counters",
+				  req->name, req->event.nterms);
+	if (cpci_perf_overflow_hangs(&req->event.term[0].attr))
+		return cpci_failf(cpc, fn, ENOTSUP, CPC_RESOURCE_UNAVAIL,
+				  "cannot tell overflows of '%s': they would hang this kernel; "
+				  "clocks can overflow before Linux 6.16 and from 6.17.8 on",
+				  req->name);
+	return 0;
+}
+
+/* Can the calling LWP be told? */
 static int check_own(cpc_t *cpc, const char *fn, const cpc_set_t *set)
 {
 	for (uint_t i = 0; i < set->plan->nreqs; i++) {
-		const struct cpci_req *req = &set->plan->req[i];
-
-		if ((req->flags & CPC_OVF_NOTIFY_EMT) != 0 && req->event.nterms > 1)
-			return cpci_failf(
-				cpc, fn, ENOTSUP, CPC_RESOURCE_UNAVAIL,
-				"cannot tell overflows of '%s': it is made of %u counters",
-				req->name, req->event.nterms);
+		if (check_request(cpc, fn, &set->plan->req[i]) == -1)
+			return -1;
 	}
 	if (set->plan->noverflows > 0 && cpci_overflow_prepare() == -1)
 		return cpci_failf(cpc, fn, ENOTSUP, 0,

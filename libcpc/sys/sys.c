@@ -7,7 +7,10 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 /* Others are allocated at their first use, which may be in a signal handler. */
@@ -31,6 +34,20 @@ hrtime_t cpci_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+long cpci_kernel(void)
+{
+	static atomic_long version = -1;
+	int major, minor, patch = 0;
+	struct utsname name;
+
+	if (version == -1)
+		version = uname(&name) == 0 &&
+					  sscanf(name.release, "%d.%d.%d", &major, &minor, &patch) >= 2
+				  ? CPCI_KERNEL(major, minor, patch)
+				  : 0;
+	return version;
 }
 
 bool cpci_parse_number(const char *s, uint64_t *val)

@@ -8,6 +8,7 @@
 #include "say.h"
 #include "util.h"
 
+#include <cpc_version.h>
 #include <errno.h>
 #include <string.h>
 

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Debian packages: cmake --preset package && cmake --build --preset package.
+#
+# Same sources and tools, same bytes: times in them are that of the version in CHANGELOG.md, or
+# SOURCE_DATE_EPOCH.
+file(STRINGS CHANGELOG.md entry REGEX "^## " LIMIT_COUNT 1)
+if(NOT entry MATCHES "^## ([0-9.]+) - ([0-9]+-[0-9]+-[0-9]+)$" OR
+   NOT CMAKE_MATCH_1 STREQUAL PROJECT_VERSION)
+	message(FATAL_ERROR "CHANGELOG.md: its first entry is not of version ${PROJECT_VERSION}")
+endif()
+set(date "${CMAKE_MATCH_2} 12:00 UTC")
+execute_process(COMMAND date -u -d ${date} +%s
+	OUTPUT_VARIABLE CPC_EPOCH OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C date -u -R -d ${date}
+	OUTPUT_VARIABLE CPC_DATE OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_PACKAGE_CONTACT "The cpc authors <cpc@example.org>" CACHE STRING
+	"Who makes the packages")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each has one of its own
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_COMPONENTS_ALL tools dev)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
+	GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+foreach(file config finish)
+	configure_file(packaging/${file}.cmake.in packaging/${file}.cmake @ONLY)
+endforeach()
+set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_BINARY_DIR}/packaging/config.cmake)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_BINARY_DIR}/packaging/finish.cmake)
+
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+if(CMAKE_CROSSCOMPILING)
+	execute_process(COMMAND dpkg-architecture --host-type ${CMAKE_LIBRARY_ARCHITECTURE}
+		-qDEB_HOST_ARCH OUTPUT_VARIABLE CPACK_DEBIAN_PACKAGE_ARCHITECTURE
+		OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+	# dpkg-shlibdeps knows this machine's libraries only.
+	file(STRINGS ${CMAKE_SYSROOT}/usr/include/features.h glibc REGEX "define.*__GLIBC_MINOR__")
+	string(REGEX REPLACE ".*[^0-9]" "" glibc "${glibc}")
+	set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libc6 (>= 2.${glibc})")
+else()
+	set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
+endif()
+
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME cpc-tools)
+set(CPACK_DEBIAN_TOOLS_DESCRIPTION
+"count performance events of processes and CPUs
+cputrack runs a program, or attaches to one, and counts events in each of its
+threads, through fork and exec, up to the last instruction of each.  cpustat
+counts them on each CPU.  Both print plain tables, as on Solaris.
+
+Nothing is multiplexed or scaled: what cannot be counted is refused with the
+reason.  Without hardware counters there are software events, tracepoints and
+breakpoints.")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION admin)
+# It owns /usr/sbin/cpustat and completions of that name.
+set(CPACK_DEBIAN_TOOLS_PACKAGE_CONFLICTS cpustat)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_CONTROL_EXTRA
+	${PROJECT_SOURCE_DIR}/packaging/postinst ${PROJECT_SOURCE_DIR}/packaging/postrm)
+
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libcpc-dev)
+set(CPACK_DEBIAN_DEV_DESCRIPTION
+"CPU performance counters for programs - development files
+libcpc counts performance events of threads, processes and CPUs, libpctx
+follows processes through fork and exec.  Both have the interface of their
+namesakes on Solaris.
+
+These are the static libraries, headers and manual pages, and what pkg-config
+and CMake need to find them.")
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libc6-dev | libc-dev, libpfm4-dev, libbsd-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS cpc-tools)
+
+include(CPack)

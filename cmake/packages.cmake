@@ -8,7 +8,7 @@ if(NOT entry MATCHES "^## ([0-9.]+) - ([0-9]+-[0-9]+-[0-9]+)$" OR
    NOT CMAKE_MATCH_1 STREQUAL PROJECT_VERSION)
 	message(FATAL_ERROR "CHANGELOG.md: its first entry is not of version ${PROJECT_VERSION}")
 endif()
-set(date "${CMAKE_MATCH_2} 12:00 UTC")
+set(date "${CMAKE_MATCH_2} 00:00 UTC")
 execute_process(COMMAND date -u -d ${date} +%s
 	OUTPUT_VARIABLE CPC_EPOCH OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C date -u -R -d ${date}
@@ -22,8 +22,6 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each has one of its own
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_COMPONENTS_ALL tools dev)
-set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
-	GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 foreach(file config finish)
 	configure_file(packaging/${file}.cmake.in packaging/${file}.cmake @ONLY)
 endforeach()

@@ -49,6 +49,7 @@ typedef struct {
 #define CPC_OVF_NOTIFY_EMT 0x1 /* tell of overflows; see cpc_set_restart() */
 #define CPC_COUNT_USER 0x2     /* count in user mode */
 #define CPC_COUNT_SYSTEM 0x4   /* count in kernel mode */
+#define CPC_COUNT_HV 0x8       /* and in that of the hypervisor, which is refused on Linux */
 
 /*
  * What went wrong, beside errno, as the error handler is told.  0 stands for
@@ -64,7 +65,7 @@ typedef struct {
 #define CPC_CONFLICTING_REQS 8	     /* requests exclude each other */
 #define CPC_ATTR_REQUIRES_PRIVILEGE 9
 #define CPC_PBIND_FAILED 10 /* the LWP could not be put on that CPU */
-#define CPC_HV_NO_ACCESS 11
+#define CPC_HV_NO_ACCESS 11 /* the hypervisor is not counted */
 
 /* Extensions. */
 #define CPC_WARNING 0x100      /* the call does not fail for it */

@@ -113,6 +113,37 @@ static const char *known_as(const char *name, uint_t flags, const struct cpci_de
 	return cpci_event_software(name, flags, &other, &why) != 0 ? "event of the kernel" : NULL;
 }
 
+/* The first of the events that a definition lists which is known for this machine; "": none. */
+static void find_nearest(const struct cpci_def *def, uint_t flags, const struct cpci_event *event,
+			 char *name, size_t size)
+{
+	size_t n;
+
+	for (const char *p = def->expr; *p != '\0'; p += n + strspn(p + n, " \t")) {
+		struct cpci_event near = {.defs = event->defs, .depth = event->depth + 1};
+		struct cpci_diag why;
+
+		n = strcspn(p, " \t");
+		snprintf(name, size, "%.*s", (int)n, p);
+		if (strcmp(name, "none") != 0 && cpci_event_resolve(name, flags, &near, &why) == 0)
+			return;
+	}
+	*name = '\0';
+}
+
+static void refuse_past(const struct cpci_def *def, uint_t flags, const struct cpci_event *event,
+			struct cpci_diag *diag)
+{
+	char nearest[CPCI_MAX_PART];
+
+	find_nearest(def, flags, event, nearest, sizeof(nearest));
+	cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+		  "cannot count '%s': it is an event of the UltraSPARC (%s), and there is nothing "
+		  "like it on this machine%s%s%s",
+		  def->name, def->desc, *nearest != '\0' ? "; the nearest is '" : "", nearest,
+		  *nearest != '\0' ? "'" : "");
+}
+
 static int lookup(enum cpci_source source, const char *name, uint_t flags, struct cpci_event *event,
 		  struct cpci_diag *diag)
 {
@@ -130,6 +161,10 @@ static int lookup(enum cpci_source source, const char *name, uint_t flags, struc
 		}
 		if (def->here)
 			return evaluate(def, flags, event, diag);
+		if (def->past) {
+			refuse_past(def, flags, event, diag);
+			return -1;
+		}
 		elsewhere = true;
 	}
 	if (!elsewhere)

@@ -7,6 +7,11 @@
  *
  * A line "[pmu,pmu]" begins a section for machines whose core PMU has one of these
  * libpfm4 names, "[*]" one for all.  The first definition that fits the machine wins.
+ * In the shipped ones, "[UltraSPARC]" begins names that nothing counts today:
+ *
+ *     name = event...  # description
+ *
+ * where the events are near to it, or "none" is.
  */
 #include "event.h"
 
@@ -32,6 +37,7 @@ struct reader {
 	int line;
 	bool here; /* the section is for this machine */
 	bool arch; /* it is for some machines only */
+	bool past; /* it is for a CPU of the past */
 	struct cpci_diag *diag;
 };
 
@@ -105,6 +111,7 @@ static int read_section(struct reader *r, char *line)
 		return warn(r, "a section is [pmu,...] or [*]");
 	}
 	line[n - 1] = '\0';
+	r->past = r->source == CPCI_DEF_SOLARIS && strcmp(line + 1, "UltraSPARC") == 0;
 	r->arch = strcmp(line + 1, "*") != 0;
 	r->here = !r->arch || lists(line + 1, r->defs->pmu);
 	return 0;
@@ -126,6 +133,7 @@ static int add(struct reader *r, const char *name, const char *expr, const char 
 				 .line = r->line,
 				 .arch = r->arch,
 				 .here = r->here,
+				 .past = r->past,
 				 .file = strdup(r->file),
 				 .name = strdup(name),
 				 .expr = strdup(expr),
@@ -194,7 +202,7 @@ static int read_line(struct reader *r, char *line)
 	error = check_name(r, name);
 	if (error != NULL)
 		return warn(r, error);
-	error = check_expr(expr);
+	error = r->past ? NULL : check_expr(expr);
 	if (error != NULL && warn(r, error) == -1)
 		return -1;
 	return add(r, name, expr, desc, error);
@@ -207,6 +215,7 @@ static int read_text(struct reader *r, char *text)
 
 	r->here = true;
 	r->arch = false;
+	r->past = false;
 	for (r->line = 1; text != NULL; r->line++, text = next) {
 		next = strchr(text, '\n');
 		if (next != NULL)

@@ -82,6 +82,7 @@ struct cpci_def {
 	int line;
 	bool arch; /* its names are those of the core PMU */
 	bool here; /* it is for this machine */
+	bool past; /* of a CPU of the past: `expr` lists what is nearest to it today, or "none" */
 	char *name, *expr, *desc;
 	char *error;	   /* NULL, or what is wrong with it: only who uses it fails */
 	_Atomic bool told; /* that it redefines another's name, once */

@@ -19,6 +19,13 @@ static int check(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t flags,
 		return cpci_failf(cpc, fn, EINVAL, 0, "the set has no requests");
 	if ((flags & ~known) != 0)
 		return cpci_failf(cpc, fn, EINVAL, 0, "unknown flags 0x%x", flags & ~known);
+	for (uint_t i = 0; i < set->plan->nreqs; i++) {
+		if ((set->plan->req[i].flags & CPC_COUNT_HV) != 0)
+			return cpci_failf(cpc, fn, EACCES, CPC_HV_NO_ACCESS,
+					  "cannot count '%s' in the mode of the hypervisor: the "
+					  "kernel gives no access to it",
+					  set->plan->req[i].name);
+	}
 	return 0;
 }
 

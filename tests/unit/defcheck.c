@@ -10,6 +10,9 @@
  * too: the form of each line, at most 6 terms, no mode in a name (:u, :k, :h),
  * no name twice (in whatever case) for one PMU, [*] once and last, the first two lines of the file.
  *
+ * In [UltraSPARC], where nothing is defined, each event must be the name of a definition of
+ * the files or of an event of the generic PMU, or look like a breakpoint.
+ *
  * A libpfm4 has only its own machine's tables.  PMUs that it does not know are
  * counted as skipped, unless it knows none of an arch section's: x86 and Arm take
  * turns.  With -a every PMU must be known.
@@ -36,11 +39,12 @@ struct section {
 	char head[160];
 	char pmu[MAX_PMUS][40];
 	unsigned npmus, line, names;
-	bool general;
+	bool general, past;
 };
 
 static struct seen seen[MAX_NAMES];
 static size_t nseen;
+static char **files; /* all of them */
 static const char *file;
 static unsigned line, errors, encoded, skipped;
 static bool verbose, all;
@@ -125,12 +129,55 @@ static void check_term(const struct section *sec, const char *term)
 	}
 }
 
+/* Is it defined in a file, for all machines or for some? */
+static bool is_defined(const char *path, const char *name)
+{
+	char *buf = NULL;
+	size_t cap = 0, n = strlen(name);
+	FILE *f = fopen(path, "r");
+	bool found = false;
+
+	while (f != NULL && !found && getline(&buf, &cap, f) != -1)
+		found = strncmp(buf, name, n) == 0 && strncmp(buf + n, " = ", 3) == 0;
+	free(buf);
+	if (f != NULL)
+		fclose(f);
+	return found;
+}
+
+/* What is near to an event of the past: a list of names. */
+static void check_nearest(char *expr)
+{
+	struct perf_event_attr attr;
+	char *save, *full;
+
+	if (strcmp(expr, "none") == 0)
+		return;
+	for (char *name = strtok_r(expr, " \t", &save); name != NULL;
+	     name = strtok_r(NULL, " \t", &save)) {
+		bool known = strncmp(name, "breakpoint/addr=", 16) == 0;
+
+		for (size_t i = 0; !known && files[i] != NULL; i++)
+			known = is_defined(files[i], name);
+		if (!known) {
+			known = encode(name, &attr, &full) == PFM_SUCCESS;
+			free(full);
+		}
+		if (!known)
+			bad("'%s' is no event", name);
+	}
+}
+
 static void check_expression(const struct section *sec, char *expr)
 {
 	unsigned nterms = 0;
 	bool want_term = true;
 	char *save, *word;
 
+	if (sec->past) {
+		check_nearest(expr);
+		return;
+	}
 	for (word = strtok_r(expr, " \t", &save); word != NULL;
 	     word = strtok_r(NULL, " \t", &save)) {
 		bool op = strcmp(word, "+") == 0 || strcmp(word, "-") == 0;
@@ -157,7 +204,7 @@ static void check_name(const struct section *sec, const char *name)
 	if (strlen(name) >= sizeof(seen->name))
 		bad("name too long");
 	for (const char *c = name; *c != '\0'; c++)
-		if (!isalnum((unsigned char)*c) && *c != '_' && *c != '.')
+		if (!isalnum((unsigned char)*c) && strchr("_-.", *c) == NULL)
 			bad("'%c' in the name '%s'", *c, name);
 	for (unsigned i = 0; i < sec->npmus; i++) {
 		for (size_t j = 0; j < nseen; j++)
@@ -196,6 +243,8 @@ static void begin_section(struct section *sec, char *head)
 		snprintf(sec->pmu[sec->npmus++], sizeof(sec->pmu[0]), "%s", word);
 		if (strcmp(word, "*") == 0)
 			sec->general = true;
+		else if (strcmp(word, "UltraSPARC") == 0)
+			sec->past = true;
 		else if (all && !pmu_known(word))
 			bad("libpfm4 has no core PMU '%s'", word);
 	}
@@ -310,6 +359,7 @@ int main(int argc, char **argv)
 		verbose |= strchr(argv[i], 'v') != NULL;
 		all |= strchr(argv[i], 'a') != NULL;
 	}
+	files = argv + i; /* up to argv[argc], NULL */
 	for (; i < argc; i++)
 		check_file(argv[i]);
 	printf("%u terms encode, %u skipped (PMU not in this libpfm4), %u errors\n", encoded,

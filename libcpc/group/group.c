@@ -272,7 +272,7 @@ void **cpci_group_map(const struct cpci_plan *plan, const int *fd)
 	}
 	page = calloc(plan->nterms, sizeof(*page));
 	for (uint_t i = 0; page != NULL && i < plan->nterms; i++) {
-		page[i] = cpci_user_map(fd[i]);
+		page[i] = cpci_user_map(fd[i], true);
 		if (page[i] == NULL) {
 			/* read(2) then reads them all. */
 			cpci_group_unmap(plan, page);

@@ -122,8 +122,8 @@ bool cpci_pmu_implements(const struct perf_event_attr *attr);
 
 /* What an event of the calling thread is to have in config1 to be readable that way. */
 uint64_t cpci_user_config1(const struct perf_event_attr *attr);
-/* Maps an event's page if its counter can be read that way; NULL: it cannot. */
-void *cpci_user_map(int fd);
+/* Maps an event's page if its counter, and if need be its clock, can be read that way, or NULL. */
+void *cpci_user_map(int fd, bool timed);
 void cpci_user_unmap(void *page);
 /*
  * The values of `n` events and the time for which the first has been on the hardware, all

@@ -9,17 +9,16 @@
  */
 #include "perf.h"
 
+#include <cpc_pic.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
 #if defined(__x86_64__)
 #include <x86intrin.h>
+#endif
 
-static uint64_t read_counter(uint32_t i)
-{
-	return (uint64_t)__rdpmc((int)i);
-}
+#if defined(__x86_64__)
 
 static uint64_t read_clock(void)
 {
@@ -33,31 +32,6 @@ uint64_t cpci_user_config1(const struct perf_event_attr *attr)
 }
 
 #elif defined(__aarch64__)
-
-/* clang-format off */
-#define EACH_COUNTER(X)                                                        \
-	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12)    \
-	X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23)      \
-	X(24) X(25) X(26) X(27) X(28) X(29) X(30)
-/* clang-format on */
-
-#define READ_COUNTER(n)                                                     \
-	case n:                                                             \
-		__asm__ volatile("mrs %0, pmevcntr" #n "_el0" : "=r"(val)); \
-		break;
-
-/* The register's number is part of the instruction. */
-static uint64_t read_counter(uint32_t i)
-{
-	uint64_t val = 0;
-
-	switch (i) {
-		EACH_COUNTER(READ_COUNTER)
-	default:
-		__asm__ volatile("mrs %0, pmccntr_el0" : "=r"(val));
-	}
-	return val;
-}
 
 static uint64_t read_clock(void)
 {
@@ -82,12 +56,6 @@ uint64_t cpci_user_config1(const struct perf_event_attr *attr)
 
 #else
 
-static uint64_t read_counter(uint32_t i)
-{
-	(void)i;
-	return 0;
-}
-
 static uint64_t read_clock(void)
 {
 	return 0;
@@ -101,12 +69,24 @@ uint64_t cpci_user_config1(const struct perf_event_attr *attr)
 
 #endif
 
+/* What programs read by the public header. */
+#define SAME(ours, theirs)                                                    \
+	_Static_assert(offsetof(struct cpc_pic_page, ours) ==                 \
+			       offsetof(struct perf_event_mmap_page, theirs), \
+		       #ours)
+SAME(lock, lock);
+SAME(index, index);
+SAME(offset, offset);
+SAME(time_running, time_running);
+SAME(capabilities, capabilities);
+SAME(pmc_width, pmc_width);
+
 static uint32_t get_lock(const volatile struct perf_event_mmap_page *page)
 {
 	return page->lock;
 }
 
-void *cpci_user_map(int fd)
+void *cpci_user_map(int fd, bool timed)
 {
 	struct perf_event_mmap_page *page;
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -115,7 +95,7 @@ void *cpci_user_map(int fd)
 	if (page == MAP_FAILED)
 		return NULL;
 	/* The clock is for the cycles that a sample tells. */
-	if (page->cap_user_rdpmc && page->cap_user_time)
+	if (page->cap_user_rdpmc && (page->cap_user_time || !timed))
 		return page;
 	munmap(page, size);
 	return NULL;
@@ -140,17 +120,14 @@ static uint64_t running_ns(const volatile struct perf_event_mmap_page *page)
 }
 
 /* The value of an event whose page's lock is even; false: it is not on the hardware. */
-static bool read_value(const volatile struct perf_event_mmap_page *page, uint64_t *val)
+static bool read_value(const void *page, uint64_t *val)
 {
-	uint32_t index = page->index;
-	unsigned unused = 64U - page->pmc_width;
-
-	if (index == 0 || !page->cap_user_rdpmc)
-		return false;
-	/* Its sign continues: the kernel starts counters below 0. */
-	*val = (uint64_t)page->offset +
-	       (uint64_t)((int64_t)(read_counter(index - 1) << unused) >> unused);
-	return true;
+#ifdef CPC_PIC_INLINE
+	return cpc_pic_count(page, val);
+#else
+	(void)page, (void)val;
+	return false;
+#endif
 }
 
 #define TRIES 8 /* no more than bad luck needs: the kernel is always right */

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-static int check_request(cpc_t *cpc, const char *fn, const cpc_set_t *set, int index)
+int cpci_check_request(cpc_t *cpc, const char *fn, const cpc_set_t *set, int index)
 {
 	if (set->cpc == cpc && index >= 0 && (uint_t)index < set->plan->nreqs)
 		return 0;
@@ -39,7 +39,7 @@ int cpc_set_describe(cpc_t *cpc, const cpc_set_t *set, int index, char *text, si
 	const struct cpci_req *req;
 	size_t n;
 
-	if (check_request(cpc, "cpc_set_describe", set, index) == -1)
+	if (cpci_check_request(cpc, "cpc_set_describe", set, index) == -1)
 		return -1;
 	req = &set->plan->req[index];
 	n = (size_t)snprintf(text, size, "pic%u %s: %s:", req->slot, req->name,
@@ -56,7 +56,7 @@ int cpc_set_request_scale(cpc_t *cpc, const cpc_set_t *set, int index, double *s
 {
 	const struct cpci_event *event;
 
-	if (check_request(cpc, "cpc_set_request_scale", set, index) == -1)
+	if (cpci_check_request(cpc, "cpc_set_request_scale", set, index) == -1)
 		return -1;
 	event = &set->plan->req[index].event;
 	*scale = event->scale;

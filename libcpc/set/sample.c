@@ -39,19 +39,19 @@ static int lost(const cpc_set_t *set)
 	return -1;
 }
 
-int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
+int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 {
 	const struct cpci_plan *plan = set->plan;
 	const enum cpci_bound bound = set->bound;
-	uint64_t *raw = buf->raw, least_ns;
+	uint64_t *raw = sample->raw, *val = sample->val, least_ns;
 	bool timed = false;
 
-	if (set->cpc != cpc || bound == CPCI_UNBOUND || buf->plan != plan ||
+	if (bound == CPCI_UNBOUND ||
 	    ((bound == CPCI_LWP || bound == CPCI_CPU) && set->owner != cpci_self())) {
 		errno = EINVAL;
 		return -1;
 	}
-	memcpy(buf->val, set->start, plan->nreqs * sizeof(*buf->val));
+	memcpy(val, set->start, plan->nreqs * sizeof(*val));
 	least_ns = bound == CPCI_PCTX ? cpci_group_least_ns(plan, set->fd) : 0;
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		const struct cpci_group *group = &plan->group[g];
@@ -68,9 +68,9 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 			uint64_t count = raw[CPCI_RAW_VALUES + i];
 
 			if (cpci_plan_term(plan, ref)->minus)
-				buf->val[ref.req] -= count;
+				val[ref.req] -= count;
 			else
-				buf->val[ref.req] += count;
+				val[ref.req] += count;
 		}
 		if (timed)
 			continue;
@@ -79,13 +79,28 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 			errno = ENOSYS;
 			return -1;
 		}
-		buf->tick = cpci_cycles(&cpc->clock, raw[set->tick_source]);
+		sample->tick = cpci_cycles(&set->cpc->clock, raw[set->tick_source]);
 	}
-	buf->hrtime = cpci_now();
+	sample->hrtime = cpci_now();
 	/* After the counters were read, so that these values are from before any claim. */
 	if ((bound == CPCI_LWP || bound == CPCI_PCTX) &&
-	    !cpci_epoch_holds(&set->epoch, buf->hrtime))
+	    !cpci_epoch_holds(&set->epoch, sample->hrtime))
 		return lost(set);
+	return 0;
+}
+
+int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
+{
+	struct cpci_values sample = {.raw = buf->raw, .val = buf->val, .tick = buf->tick};
+
+	if (set->cpc != cpc || buf->plan != set->plan) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (cpci_sample(set, &sample) == -1)
+		return -1;
+	buf->tick = sample.tick;
+	buf->hrtime = sample.hrtime;
 	return 0;
 }
 

@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_REQUESTS 64
 #define MODES (CPC_COUNT_USER | CPC_COUNT_SYSTEM)
-#define ALL_FLAGS (MODES | CPC_OVF_NOTIFY_EMT)
+#define ALL_FLAGS (MODES | CPC_COUNT_HV | CPC_OVF_NOTIFY_EMT)
 
 /* An unbound set of `plan`, whose reference it takes over also when it fails. */
 static cpc_set_t *new_set(cpc_t *cpc, const char *fn, struct cpci_plan *plan)
@@ -52,6 +51,7 @@ int cpc_set_destroy(cpc_t *cpc, cpc_set_t *set)
 	cpci_plan_drop(set->plan);
 	free(set->preset);
 	free(set->start);
+	free(set->pic);
 	free(set);
 	return 0;
 }
@@ -117,15 +117,15 @@ static int read_picnum(cpc_t *cpc, const struct cpci_plan *plan, struct cpci_req
 	return 0;
 }
 
-/* Slots have numbers below MAX_REQUESTS, whatever the others ask for. */
+/* Slots have numbers below CPCI_MAX_REQUESTS, whatever the others ask for. */
 static int check_slots(const struct cpci_plan *plan, struct cpci_diag *diag)
 {
 	for (uint_t i = 0; i < plan->nreqs; i++) {
-		if (plan->req[i].slot < MAX_REQUESTS)
+		if (plan->req[i].slot < CPCI_MAX_REQUESTS)
 			continue;
 		cpci_diag(diag, EINVAL, CPC_INVALID_PICNUM,
 			  "no slot for event '%s' after pic%d, the last one", plan->req[i].name,
-			  MAX_REQUESTS - 1);
+			  CPCI_MAX_REQUESTS - 1);
 		return -1;
 	}
 	return 0;
@@ -205,10 +205,10 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 					    "kernel mode"
 					  : "unknown flags for event '%s'",
 				  event);
-	if (set->plan->nreqs == MAX_REQUESTS)
+	if (set->plan->nreqs == CPCI_MAX_REQUESTS)
 		return cpci_failf(cpc, fn, EINVAL, CPC_RESOURCE_UNAVAIL,
 				  "no room for event '%s': a set takes %d requests", event,
-				  MAX_REQUESTS);
+				  CPCI_MAX_REQUESTS);
 	req.event.defs = cpci_defs(cpc, fn, &diag);
 	if (req.event.defs == NULL || cpci_event_resolve(event, flags, &req.event, &diag) == -1 ||
 	    read_picnum(cpc, set->plan, &req, &diag) == -1 || apply_attrs(&req, &diag) == -1 ||

@@ -10,6 +10,7 @@
 #include "../explain/explain.h"
 #include "../symbol/symbol.h"
 
+#include <cpc_pic.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -21,6 +22,8 @@ enum cpci_bound {
 	CPCI_CPU,	 /* and the LWP that bound it is put on that CPU */
 	CPCI_CPU_REMOTE, /* the LWP is left where it is */
 };
+
+#define CPCI_MAX_REQUESTS 64 /* of a set */
 
 struct cpc_set {
 	cpc_t *cpc;
@@ -34,6 +37,7 @@ struct cpc_set {
 	struct cpci_overflow *overflow; /* while bound; NULL: no request tells */
 	int *fd;			/* one per term and a witness while bound, or NULL */
 	void **page;		 /* what the kernel maps for each; NULL: only read(2) reads them */
+	struct cpc_pic *pic;	 /* CPCI_MAX_REQUESTS, read one by one; NULL: nobody asked */
 	struct cpci_bp_addr *bp; /* while bound, one per term; NULL: there are no symbols */
 	pid_t target;		 /* the thread whose process they are in */
 	uint_t tick_source;	 /* CPCI_RAW_ENABLED or CPCI_RAW_RUNNING */
@@ -92,6 +96,28 @@ __attribute__((format(printf, 5, 6))) int cpci_failf(cpc_t *cpc, const char *fn,
 int cpci_fail_nomem(cpc_t *cpc, const char *fn);
 /* Tells the error handler of what does not make the call fail. */
 void cpci_warn(cpc_t *cpc, const char *fn, const char *text);
+
+/* ---- sample.c ------------------------------------------------------------------- */
+
+/* A sample of a set: room for one read(2) of its largest group, a value per request, ... */
+struct cpci_values {
+	uint64_t *raw, *val;
+	uint64_t tick;
+	hrtime_t hrtime;
+};
+
+/* Of a bound set.  -1 and the errno of cpc_set_sample().  Safe in signal handlers. */
+int cpci_sample(cpc_set_t *set, struct cpci_values *sample);
+
+/* ---- info.c --------------------------------------------------------------------- */
+
+/* -1, and the error handler was told: not a request of that set, or not of that handle. */
+int cpci_check_request(cpc_t *cpc, const char *fn, const cpc_set_t *set, int index);
+
+/* ---- pic.c ---------------------------------------------------------------------- */
+
+/* Of a set that is being unbound: they are read by a system call from now on, which fails. */
+void cpci_pics_cut(cpc_set_t *set);
 
 /* ---- symbols.c ------------------------------------------------------------------ */
 

@@ -21,6 +21,7 @@ static void release(struct cpc_set *set)
 {
 	cpci_group_unmap(set->plan, set->page);
 	set->page = NULL;
+	cpci_pics_cut(set);
 	cpci_link_cut(set);
 	cpci_group_close(set->plan, set->fd);
 	cpci_overflow_free(set->overflow);

@@ -44,10 +44,31 @@ for access in 0 1; do
 done
 echo "a sample takes $sample0 instructions by read(2), $sample1 without"
 check "self-count: the user-space path is taken" [ "$((sample1 * 4))" -lt "$sample0" ]
+# One request by cpc_read_pic(): by the register alone, also beside software events.
+# by_pic NAME STATUS EVENT...: 2000 rounds more are 4000 instructions more
+by_pic() {
+	name=$1 want=$2
+	shift 2
+	run self-count -p 1000 "$@"
+	few=$(awk '{ print $2 }' "$out")
+	run self-count -p 3000 "$@"
+	same "cpc_read_pic: $name" "$status $(($(awk '{ print $2 }' "$out") - few))" "$want 4000"
+}
+by_pic "instructions" 0 instructions
+by_pic "beside a software event" 0 page-faults instructions
+by_pic "the register of cycles" 0 instructions cycles
+run self-count -p 0 instructions
+pic=$(awk '{ print $1 }' "$out")
+run self-count -sp 0 instructions
+echo "cpc_read_pic takes $pic instructions in user mode, $(awk '{ print $1 }' "$out") in both"
+same "cpc_read_pic: none is in kernel mode" "$(awk '{ print $1 }' "$out")" "$pic"
+run self-count -p 1000 instructions page-faults
+same "cpc_read_pic: software events are read by the kernel" "$status" 3
 run self-count 1000 instructions page-faults
 same "self-count: software events are read by the kernel" \
 	"$(awk '{ printf "%s ", $2 - $1 } END { print "" }' "$out")" "2003 0 "
 echo 0 >/proc/sys/kernel/perf_user_access
+by_pic "without user access" 3 instructions
 
 # ---- a program marks the code of interest -----------------------------------------
 # Only events between cpc_enable() and cpc_disable() count: 12 such pairs count 12 times as

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * Single requests, read by cpc_read_pic(): here by the system call, since their events are
+ * software ones.  The registers of hardware ones are in tests/vm/pmu.sh.
+ */
+#include "unit.h"
+
+#include <cpc_pic.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PRESET (UINT64_MAX - 9)
+
+static cpc_t *cpc;
+static cpc_set_t *set;
+static int faults;
+static const cpc_pic_t *pic;
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&last_error, 0, sizeof(last_error));
+	cpc = cpc_open(CPC_VER_CURRENT);
+	if (cpc == NULL)
+		return -1;
+	cpc_seterrhndlr(cpc, hear);
+	set = cpc_set_create(cpc);
+	if (cpc_set_add_request(cpc, set, "task-clock", 0, CPC_COUNT_USER, 0, NULL) == -1)
+		return -1;
+	faults = cpc_set_add_request(cpc, set, "page-faults", PRESET, CPC_COUNT_USER, 0, NULL);
+	if (cpc_bind_curlwp(cpc, set, 0) == -1)
+		return -1;
+	pic = cpc_set_pic(cpc, set, faults);
+	return pic != NULL ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return cpc_close(cpc);
+}
+
+static void touch(size_t n)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *mem =
+		mmap(NULL, n * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(mem, MAP_FAILED);
+	madvise(mem, n * page, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < n; i++)
+		((volatile char *)mem)[i * page] = 1;
+	munmap(mem, n * page);
+}
+
+static void exact(void **state)
+{
+	uint64_t before, after, sampled;
+	cpc_buf_t *buf = cpc_buf_create(cpc, set);
+
+	(void)state;
+	touch(1);
+	assert_int_equal(cpc_read_pic(pic, &before), 0);
+	assert_int_equal(cpc_read_pic(pic, &before), 0);
+	touch(1000);
+	assert_int_equal(cpc_read_pic(pic, &after), 0);
+	assert_int_equal(after - before, 1000);
+	/* The value is that of a sample, from the preset on. */
+	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
+	assert_int_equal(cpc_read_pic(pic, &after), 0);
+	assert_int_equal(cpc_buf_get(cpc, buf, faults, &sampled), 0);
+	assert_int_equal(sampled, after);
+	assert_true(after < PRESET);
+}
+
+/* It goes with the set, through all that happens to it. */
+static void states(void **state)
+{
+	uint64_t value, again;
+
+	(void)state;
+	assert_int_equal(cpc_disable(cpc), 0);
+	assert_int_equal(cpc_read_pic(pic, &value), 0);
+	touch(10);
+	assert_int_equal(cpc_read_pic(pic, &again), 0);
+	assert_int_equal(again, value);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+	assert_int_equal(cpc_read_pic(pic, &value), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_null(cpc_set_pic(cpc, set, faults));
+	assert_int_equal(errno, EINVAL);
+	assert_string_equal(last_error.fn, "cpc_set_pic");
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	assert_int_equal(cpc_read_pic(pic, &value), 0);
+	assert_ptr_equal(cpc_set_pic(cpc, set, faults), pic);
+	assert_null(cpc_set_pic(cpc, set, faults + 1));
+	assert_int_equal(errno, EINVAL);
+}
+
+static void *read_of_another(void *arg)
+{
+	uint64_t value;
+
+	(void)arg;
+	errno = 0;
+	if (cpc_read_pic(pic, &value) == 0 || errno != EINVAL)
+		return "read";
+	return cpc_set_pic(cpc, set, faults) == NULL && errno == EINVAL ? NULL : "got it";
+}
+
+static void others(void **state)
+{
+	pthread_t thread;
+	void *what;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, read_of_another, NULL), 0);
+	pthread_join(thread, &what);
+	assert_null(what);
+	pid = fork();
+	if (pid == 0)
+		_exit(read_of_another(NULL) == NULL ? 0 : 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* A page that the kernel never finishes to change, or whose event has no register. */
+static void not_to_be_read(void **state)
+{
+	struct cpc_pic_page page = {
+		.lock = 1, .index = 1, .capabilities = CPC_PIC_CAP_RDPMC, .pmc_width = 48};
+	cpc_pic_t fake = *pic;
+	uint64_t value, again;
+
+	(void)state;
+#ifdef CPC_PIC_INLINE
+	fake.thread = cpc_pic_thread();
+#endif
+	fake.page = &page;
+	assert_int_equal(cpc_read_pic(pic, &value), 0);
+	assert_int_equal(cpc_read_pic(&fake, &again), 0);
+	assert_int_equal(again, value);
+	page.lock = 2;
+	page.index = 0;
+	assert_int_equal(cpc_read_pic(&fake, &again), 0);
+	assert_int_equal(again, value);
+	page.index = 1;
+	page.capabilities = 0;
+	assert_int_equal(cpc_read_pic(&fake, &again), 0);
+	assert_int_equal(again, value);
+}
+
+/* The mode of the hypervisor is known, and refused when the set is bound. */
+static void hypervisor(void **state)
+{
+	cpc_set_t *hv = cpc_set_create(cpc);
+
+	(void)state;
+	assert_int_equal(cpc_set_add_request(cpc, hv, "page-faults", 0,
+					     CPC_COUNT_USER | CPC_COUNT_HV, 0, NULL),
+			 0);
+	assert_int_equal(cpc_bind_curlwp(cpc, hv, 0), -1);
+	assert_int_equal(errno, EACCES);
+	assert_int_equal(last_error.subcode, CPC_HV_NO_ACCESS);
+	assert_string_equal(last_error.text, "cannot count 'page-faults' in the mode of the "
+					     "hypervisor: the kernel gives no access to it");
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(exact, setup, teardown),
+		cmocka_unit_test_setup_teardown(states, setup, teardown),
+		cmocka_unit_test_setup_teardown(others, setup, teardown),
+		cmocka_unit_test_setup_teardown(not_to_be_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(hypervisor, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

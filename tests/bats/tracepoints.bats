@@ -265,3 +265,8 @@ lwp_exited() {
 	[ "$total" -ge 2000000 ]
 	[ "$total" -le "$reference" ]
 }
+
+@test "overflows of a tracepoint, exactly" {
+	go -0 "${TRACEFS[@]}" "$WORK/overflows" calls
+	[ "$output" = PASS ]
+}

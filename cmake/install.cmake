@@ -17,6 +17,14 @@ install(TARGETS cpc pctx EXPORT cpcTargets
 install(DIRECTORY include/ ${PROJECT_BINARY_DIR}/include/
 	TYPE INCLUDE COMPONENT dev FILES_MATCHING PATTERN "*.h")
 
+# ---- the Python module, and its library beside it ------------------------------
+set(CPC_PYTHON_DIR lib/python3/dist-packages CACHE STRING
+	"Where modules of Python are installed")
+if(TARGET cpc_python)
+	install(TARGETS cpc_python DESTINATION ${CPC_PYTHON_DIR} COMPONENT python)
+	install(FILES python/cpc.py DESTINATION ${CPC_PYTHON_DIR} COMPONENT python)
+endif()
+
 # ---- pkg-config and CMake; both find the rest from where they are ---------------
 file(RELATIVE_PATH CPC_PREFIX_FROM_PC
 	${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+"""Count performance events of the calling thread, by libcpc.
+
+    import cpc
+
+    with cpc.counting("page-faults,task-clock") as c:
+        work()
+    print(c["page-faults"], c)
+
+The names of events are those of cputrack(1); cpc.events() lists what can be counted here.
+Errors are cpc.Error, with the text of libcpc.
+"""
+
+import collections.abc
+import ctypes
+import ctypes.util
+import errno
+import os
+import threading
+
+__all__ = ["Counting", "Error", "Event", "counting", "events", "interface", "npic"]
+
+_VERSION = 2  # CPC_VER_CURRENT
+_USER, _SYSTEM, _WARNING = 0x2, 0x4, 0x100
+_GROUPS = ("user", "generic", "solaris", "platform", "pmu", "software")
+_MASK = (1 << 64) - 1
+
+Event = collections.namedtuple("Event", "group name description")
+
+
+class Error(OSError):
+    """What libcpc refused: errno and strerror, the function and the subcode.
+
+    Subcodes are those of cpc_seterrhndlr(3); 0 means that errno says it all."""
+
+    def __init__(self, err, text, function=None, subcode=0):
+        super().__init__(err, text)
+        self.function = function
+        self.subcode = subcode
+
+
+class _Told(threading.local):
+    """What the error handler heard last in this thread."""
+
+    last = None
+
+
+_told = _Told()
+_VOID, _INT, _STR, _U64 = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint64
+_UINT, _SIZE = ctypes.c_uint, ctypes.c_size_t
+# A va_list is an array on x86-64, and on Arm64 too large for registers: a pointer comes.
+_HANDLER = ctypes.CFUNCTYPE(None, _STR, _INT, _STR, _VOID)
+_ACTION = ctypes.CFUNCTYPE(None, _VOID, _INT, _STR, _STR)
+
+_vsnprintf = ctypes.CDLL(None).vsnprintf
+_vsnprintf.argtypes = [_STR, _SIZE, _STR, _VOID]
+
+
+@_HANDLER
+def _hear(function, subcode, fmt, args):
+    if subcode == _WARNING:
+        return
+    text = ctypes.create_string_buffer(1200)
+    _vsnprintf(text, len(text), fmt, args)
+    _told.last = (function.decode(), subcode, text.value.decode(errors="replace"))
+
+
+def _find():
+    """The library: that of the environment, the one beside this file, or the system's."""
+    path = os.environ.get("CPC_LIBRARY")
+    if path:
+        return path
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_cpc.so")
+    return path if os.path.exists(path) else ctypes.util.find_library("cpc")
+
+
+class _Library:
+    """libcpc, with one handle for all threads."""
+
+    _PROTOTYPES = {
+        "cpc_open": (_VOID, _INT),
+        "cpc_seterrhndlr": (None, _VOID, _HANDLER),
+        "cpc_npic": (_UINT, _VOID),
+        "cpc_cciname": (_STR, _VOID),
+        "cpc_walk_events_desc": (_INT, _VOID, _VOID, _ACTION),
+        "cpc_set_create": (_VOID, _VOID),
+        "cpc_set_destroy": (_INT, _VOID, _VOID),
+        "cpc_set_add_request": (_INT, _VOID, _VOID, _STR, _U64, _UINT, _UINT, _VOID),
+        "cpc_set_request_scale": (
+            _INT, _VOID, _VOID, _INT, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(_STR)),
+        "cpc_bind_curlwp": (_INT, _VOID, _VOID, _UINT),
+        "cpc_buf_create": (_VOID, _VOID, _VOID),
+        "cpc_buf_destroy": (_INT, _VOID, _VOID),
+        "cpc_set_sample": (_INT, _VOID, _VOID, _VOID),
+        "cpc_buf_get": (_INT, _VOID, _VOID, _INT, ctypes.POINTER(_U64)),
+        "cpc_buf_hrtime": (ctypes.c_longlong, _VOID, _VOID),
+        "cpc_buf_tick": (_U64, _VOID, _VOID),
+    }
+
+    def __init__(self):
+        path = _find()
+        if path is None:
+            raise Error(errno.ENOENT, "libcpc is not installed")
+        library = ctypes.CDLL(path, use_errno=True)
+        for name, (result, *arguments) in self._PROTOTYPES.items():
+            function = getattr(library, name)
+            function.restype = result
+            function.argtypes = arguments
+            setattr(self, name, function)
+        self.handle = self.cpc_open(_VERSION)
+        if not self.handle:
+            err = ctypes.get_errno()
+            raise Error(err, os.strerror(err), "cpc_open")
+        self.cpc_seterrhndlr(self.handle, _hear)
+
+    def call(self, name, *args):
+        """Calls a function with the handle; -1 and NULL are an Error."""
+        _told.last = None
+        result = getattr(self, name)(self.handle, *args)
+        if result is not None and result != -1:
+            return result
+        err = ctypes.get_errno()
+        function, subcode, text = _told.last or (name, 0, os.strerror(err))
+        raise Error(err, text, function, subcode)
+
+
+_library = None
+_lock = threading.Lock()
+
+
+def _cpc():
+    global _library
+    with _lock:
+        if _library is None:
+            _library = _Library()
+    return _library
+
+
+class _Set:
+    """A set that the calling thread has bound to itself."""
+
+    def __init__(self, events):
+        """All of `events`, pairs of a name and flags, are counted, or an Error says why not."""
+        self.cpc = _cpc()
+        self.index = {}
+        self.scale = {}
+        self.buf = None
+        self.set = self.cpc.call("cpc_set_create")
+        try:
+            for event in events:
+                self._add(event)
+            self.buf = self.cpc.call("cpc_buf_create", self.set)
+            self.cpc.call("cpc_bind_curlwp", self.set, 0)
+        except BaseException:
+            self.close()
+            raise
+
+    def _add(self, event):
+        scale, unit = ctypes.c_double(), _STR()
+        name, flags = event
+        if "\0" in name:
+            raise Error(errno.EINVAL, "the name of an event has a NUL character")
+        index = self.cpc.call(
+            "cpc_set_add_request", self.set, name.encode(), 0, flags, 0, None)
+        self.cpc.call("cpc_set_request_scale", self.set, index,
+                      ctypes.byref(scale), ctypes.byref(unit))
+        self.index[event] = index
+        self.scale[event] = (scale.value, unit.value.decode())
+
+    def sample(self):
+        """The values of all events, the time in nanoseconds, and the cycles."""
+        cpc, value = self.cpc, _U64()
+        cpc.call("cpc_set_sample", self.set, self.buf)
+        values = {}
+        for event, index in self.index.items():
+            cpc.call("cpc_buf_get", self.buf, index, ctypes.byref(value))
+            values[event] = value.value
+        values["time"] = cpc.cpc_buf_hrtime(cpc.handle, self.buf)
+        values["cycles"] = cpc.cpc_buf_tick(cpc.handle, self.buf)
+        return values
+
+    def close(self):
+        if self.buf is not None:
+            self.cpc.cpc_buf_destroy(self.cpc.handle, self.buf)
+        self.cpc.cpc_set_destroy(self.cpc.handle, self.set)
+
+
+class _Thread(threading.local):
+    """What counts in this thread: a thread has one set, for all that are in each other."""
+
+    def __init__(self):
+        self.active = []
+        self.set = None
+
+    def sample(self):
+        """All that are active get what was counted since they were started last."""
+        values = self.set.sample()
+        for c in self.active:
+            c._take(values)
+
+    def start(self):
+        values = self.set.sample()
+        for c in self.active:
+            c._start = values
+
+    def enter(self, new):
+        wanted = [event for c in self.active for event in c._events] + new._events
+        if self.set is None or any(event not in self.set.index for event in new._events):
+            if self.active:
+                self.sample()
+            bound = _Set(dict.fromkeys(wanted))  # if it is refused, the one before counts on
+            if self.set is not None:
+                self.set.close()
+            self.set = bound
+            new._scale = bound.scale
+            self.active.append(new)
+            self.start()
+            return
+        new._scale = self.set.scale
+        self.active.append(new)
+        new._start = self.set.sample()
+
+    def leave(self, c):
+        """Returns the Error of the last sample, or None."""
+        error = None
+        try:
+            c._take(self.set.sample())
+        except Error as e:
+            error = e
+        self.active.remove(c)
+        if not self.active:
+            self.set.close()
+            self.set = None
+        return error
+
+    def forked(self):
+        """The counters are those of the parent alone."""
+        for c in self.active:
+            c._error = Error(errno.EINVAL, "it was counting in the parent process")
+            c._thread = None
+        self.active = []
+        if self.set is not None:
+            self.set.close()
+            self.set = None
+
+
+_thread = _Thread()
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release,
+                    after_in_child=lambda: (_lock.release(), _thread.forked()))
+
+
+def _split(spec):
+    """The words of an event spec: a comma between slashes does not end one."""
+    word, slashes = "", 0
+    for ch in spec:
+        if ch == "," and slashes % 2 == 0:
+            yield word
+            word = ""
+            continue
+        slashes += ch == "/"
+        word += ch
+    yield word
+
+
+def _read(specs):
+    words = [word for spec in specs for word in _split(spec)]
+    flags = _USER
+    if "sys" in words:
+        flags |= _SYSTEM
+    if "nouser" in words:
+        flags &= ~_USER
+    names = dict.fromkeys(word for word in words if word not in ("sys", "nouser"))
+    if not names:
+        raise Error(errno.EINVAL, "no events to be counted")
+    return [(name, flags) for name in names]
+
+
+class Counting(collections.abc.Mapping):
+    """What is counted in a with statement: a mapping from the events' names to their counts.
+
+    In the statement these are the counts so far, after it those of the whole of it.  It may be
+    entered again, and then counts on.  Statements in each other count each their own events;
+    each thread counts itself."""
+
+    def __init__(self, *events):
+        self._events = _read(events)
+        self._names = {event[0]: event for event in self._events}
+        self._count = {event: 0 for event in self._events}
+        self._count.update(time=0, cycles=0)
+        self._scale = {}
+        self._start = None
+        self._thread = None  # while it counts, the thread that does
+        self._error = None
+
+    def __enter__(self):
+        if self._thread is not None:
+            raise Error(errno.EBUSY, "it is counting already")
+        self._error = None
+        _thread.enter(self)
+        self._thread = threading.get_ident()
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        if self._thread is None:
+            return  # in a child process
+        if self._thread != threading.get_ident():
+            raise Error(errno.EINVAL, "it was counting in another thread")
+        self._error = _thread.leave(self)
+        self._thread = None
+        if self._error is not None and kind is None:
+            raise self._error
+
+    def _take(self, values):
+        for key in self._count:
+            self._count[key] += (values[key] - self._start[key]) & _MASK
+        self._start = values
+
+    def _now(self, key):
+        if self._error is not None:
+            raise self._error
+        if self._thread is not None and self._thread == threading.get_ident():
+            self._take(_thread.set.sample())
+        return self._count[key]
+
+    def __getitem__(self, name):
+        return self._now(self._names[name])
+
+    def __iter__(self):
+        return iter(self._names)
+
+    def __len__(self):
+        return len(self._names)
+
+    @property
+    def time(self):
+        """Nanoseconds."""
+        return self._now("time")
+
+    @property
+    def cycles(self):
+        """CPU cycles while the thread was running, as cpc_buf_tick(3) tells them."""
+        return self._now("cycles")
+
+    def scaled(self, name):
+        """A count in its unit, and that unit: Joules, for example; "" for plain counts."""
+        scale, unit = self._scale[self._names[name]]
+        return self[name] * scale, unit
+
+    def __repr__(self):
+        try:
+            text = ", ".join(f"{name}: {count}" for name, count in self.items())
+            return f"<cpc.Counting {text}; {self._count['time'] / 1e9:.6f} s>"
+        except Error as e:
+            return f"<cpc.Counting {', '.join(self)}: {e.strerror}>"
+
+
+def counting(*events):
+    """Counts events in a with statement: names, or lists of them with commas between.
+
+    "sys" among them counts kernel mode, too, and "nouser" leaves user mode out."""
+    return Counting(*events)
+
+
+def events():
+    """All events that can be counted here, as Events of group, name and description."""
+    found = []
+
+    @_ACTION
+    def add(_, group, name, description):
+        found.append(Event(_GROUPS[group], name.decode(), description.decode()))
+
+    _cpc().call("cpc_walk_events_desc", None, add)
+    return found
+
+
+def npic():
+    """The number of counters that can be used at once."""
+    cpc = _cpc()
+    return cpc.cpc_npic(cpc.handle)
+
+
+def interface():
+    """The name of the counters."""
+    cpc = _cpc()
+    return cpc.cpc_cciname(cpc.handle).decode()

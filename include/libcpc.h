@@ -214,6 +214,12 @@ int cpc_set_request_scale(cpc_t *cpc, const cpc_set_t *set, int index, double *s
 			  const char **unit);
 
 /*
+ * Extension.  Is request `index` defined with a difference of events, so that its values are
+ * to be read as int64_t?  1, 0, or -1 and errno: EINVAL.
+ */
+int cpc_set_request_signed(cpc_t *cpc, const cpc_set_t *set, int index);
+
+/*
  * Extension.  Can the events of a set be counted on that CPU?  0 where one of them has a
  * PMU that does not count there, or that counts on another CPU for this one, too (the
  * files cpus and cpumask of Documentation/ABI/testing/sysfs-bus-event_source-devices), else 1.

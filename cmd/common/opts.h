@@ -8,11 +8,15 @@
 
 #include <stdio.h>
 
+/* When an option makes sense. */
+enum opt_use { ALWAYS, TO_COUNT };
+
 struct opt {
 	int code;	  /* the letter, or a number from 256 for a long option only */
 	const char *name; /* the long option */
 	const char *arg;  /* what its argument is called; NULL: it has none */
 	const char *help;
+	enum opt_use use;
 };
 
 /*

@@ -5,6 +5,7 @@
  */
 #include "program.h"
 
+#include "../out/replay.h"
 #include "caps.h"
 #include "say.h"
 #include "util.h"
@@ -20,18 +21,29 @@ int usage_error(const char *what)
 	return STATUS_USAGE;
 }
 
-/* False: that option is not one of both programs. */
-static bool parse_common(struct common *common, int c)
+static int parse_format(struct common *common, const char *name)
 {
+	common->output.format = format_find(name);
+	if (common->output.format != NULL)
+		return STATUS_OK;
+	say("--format '%s': %s is wanted", name, format_names());
+	return STATUS_USAGE;
+}
+
+/* An option of both programs; -1: it is not one. */
+static int parse_common(struct common *common, int c)
+{
+	struct output_config *output = &common->output;
+
 	switch (c) {
 	case 'c':
 		common->spec[common->nspecs++] = optarg;
 		break;
 	case 'n':
-		common->no_header = true;
+		output->style.no_header = true;
 		break;
 	case 't':
-		common->cycles = true;
+		output->style.cycles = true;
 		break;
 	case 'D':
 		common->debug = true;
@@ -42,29 +54,128 @@ static bool parse_common(struct common *common, int c)
 	case OPT_VERSION:
 		common->version = true;
 		break;
+	case 'o':
+		output->path = optarg;
+		break;
+	case 'O':
+		output->record = optarg;
+		break;
+	case 'I':
+		common->replay = optarg;
+		break;
+	case OPT_APPEND:
+		output->append = true;
+		break;
+	case OPT_NAMES:
+		output->style.names = true;
+		break;
+	case OPT_FORMAT:
+		return parse_format(common, optarg);
 	default:
-		return false;
+		return -1;
 	}
-	return true;
+	return STATUS_OK;
+}
+
+static bool is_counting(const struct opt *opts, int c)
+{
+	while (opts->code != 0 && opts->code != c)
+		opts++;
+	return opts->use == TO_COUNT;
+}
+
+/* What the options of output say together. */
+static int check_output(const struct program *prog, const struct common *common, const void *config,
+			bool counts)
+{
+	const struct output_config *output = &common->output;
+
+	if (common->replay != NULL && counts)
+		return usage_error("-I shows what was counted: no option of counting goes with it");
+	if (output->append && output->path == NULL && output->record == NULL)
+		return usage_error("--append is for the file of -o or -O");
+	if (output->style.names && output->format != NULL && output->format != format_find("table"))
+		return usage_error("--names is for tables");
+	return prog->check_output != NULL ? prog->check_output(config) : STATUS_OK;
 }
 
 static int parse(const struct program *prog, struct common *common, void *config, int argc,
 		 char **argv)
 {
 	int c, status = STATUS_OK;
+	bool counts = false;
 
+	common->argv = argv;
 	common->spec = xcalloc((size_t)argc, sizeof(*common->spec));
 	while (status == STATUS_OK && (c = opts_next(argc, argv, prog->opts)) != -1) {
-		if (c == '?')
-			status = STATUS_USAGE;
-		else if (!parse_common(common, c))
+		counts |= is_counting(prog->opts, c);
+		status = c == '?' ? STATUS_USAGE : parse_common(common, c);
+		if (status == -1)
 			status = prog->parse_option(config, c);
 	}
 	if (status != STATUS_OK || common->help || common->version)
 		return status;
+	status = check_output(prog, common, config, counts);
+	if (status != STATUS_OK)
+		return status;
+	if (common->replay != NULL)
+		return optind < argc ? usage_error("-I shows what was counted: nothing follows it")
+				     : STATUS_OK;
 	if (common->nspecs == 0)
 		return usage_error("no events: -c is missing");
 	return prog->parse_operands(config, argc - optind, argv + optind);
+}
+
+struct replayed {
+	const struct common *common;
+	struct output *output;
+	int error; /* of writing */
+};
+
+/* What was put together cannot be taken apart. */
+static bool can_show(void *arg, const char *where, const struct run *run)
+{
+	const struct common *common = ((const struct replayed *)arg)->common;
+
+	if (!run->of_cpus || run->unit == UNIT_CPU ||
+	    (common->output.unit == UNIT_CPU && common->output.cpus == NULL))
+		return true;
+	say("%s:%s: the rows are not of CPUs, but already put together by -A %s", common->replay,
+	    where, row_unit_name(run->unit));
+	return false;
+}
+
+static int flush_replayed(void *arg)
+{
+	struct replayed *r = arg;
+
+	r->error = output_flush(r->output);
+	return r->error;
+}
+
+/* Shows a record. */
+static int show(const struct program *prog, const struct common *common)
+{
+	struct replayed r = {.common = common, .output = output_open(&common->output)};
+	const struct replay_config config = {
+		.path = common->replay,
+		.tool = prog->name,
+		.check = can_show,
+		.flush = flush_replayed,
+		.arg = &r,
+	};
+	int closing;
+	bool whole;
+
+	if (r.output == NULL)
+		return STATUS_FAILED;
+	whole = replay(&config, output_sink(r.output));
+	closing = output_close(r.output);
+	if (r.error == 0)
+		r.error = closing;
+	if (r.error != 0)
+		output_tell(r.error);
+	return whole && r.error == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
 int program_main(const struct program *prog, struct common *common, void *config, int argc,
@@ -75,7 +186,9 @@ int program_main(const struct program *prog, struct common *common, void *config
 
 	guard_streams();
 	status = parse(prog, common, config, argc, argv);
-	if (status == STATUS_OK) {
+	if (status == STATUS_OK && common->replay != NULL && !common->help && !common->version) {
+		status = show(prog, common);
+	} else if (status == STATUS_OK) {
 		cpc = xcpc_open();
 		cpcerr_install(cpc, common->debug);
 		if (common->version || common->help) {

@@ -6,6 +6,7 @@
 #ifndef PROGRAM_H
 #define PROGRAM_H
 
+#include "../out/output.h"
 #include "opts.h"
 #include "setgrp.h"
 
@@ -14,13 +15,27 @@
 #include <stdio.h>
 
 /* Codes of long options without a letter; a program's own begin at OPT_OWN. */
-enum { OPT_VERSION = 256, OPT_OWN };
+enum { OPT_VERSION = 256, OPT_APPEND, OPT_FORMAT, OPT_NAMES, OPT_OWN };
 
-/* The options that both have: -c, -n, -t, -D, -h and --version. */
+/* The options of output that both have. */
+/* clang-format off */
+#define OUTPUT_OPTS \
+	{'o', "output", "FILE", "write to FILE", ALWAYS}, \
+	{OPT_APPEND, "append", NULL, "with -o and -O: keep what is there", ALWAYS}, \
+	{OPT_FORMAT, "format", "FORMAT", "table, csv or json", ALWAYS}, \
+	{OPT_NAMES, "names", NULL, "tables with events under their names", ALWAYS}, \
+	{'O', "record", "FILE", "write a record to FILE, too", TO_COUNT}, \
+	{'I', "replay", "FILE", "show a record, and count nothing", ALWAYS}
+/* clang-format on */
+
+/* The options that both have: -c, -n, -t, -D, -h, --version and those of output. */
 struct common {
+	char **argv;	   /* the whole command line */
 	const char **spec; /* one per -c */
 	size_t nspecs;
-	bool no_header, cycles, debug, help, version;
+	bool debug, help, version;
+	struct output_config output;
+	const char *replay; /* NULL: count */
 };
 
 /* A program; its functions get the `config` that program_main() was given. */
@@ -30,6 +45,8 @@ struct program {
 	void (*print_usage)(FILE *f);
 	/* Takes an option that is not one of struct common, with its argument in optarg. */
 	int (*parse_option)(void *config, int c);
+	/* Checks that the options of output fit together; or NULL. */
+	int (*check_output)(const void *config);
 	/* Takes what follows the options, and checks that all fits together. */
 	int (*parse_operands)(void *config, int n, char **arg);
 	int (*count)(void *config, cpc_t *cpc);

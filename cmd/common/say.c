@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define ESCAPED_MAX 4 /* bytes that a byte can become: \M^[ */
+_Static_assert(ESCAPED_SIZE(1) == ESCAPED_MAX + 1, "as say.h promises");
 
 static bool is_plain(char c)
 {
@@ -53,6 +54,25 @@ void put_escaped(FILE *f, const char *text)
 			fwrite(c, 1, n, f);
 		}
 	}
+}
+
+size_t escape_text(char *to, size_t size, const char *text, enum escape how)
+{
+	char c[ESCAPED_MAX];
+	size_t n = 0;
+
+	for (; *text != '\0'; text++) {
+		size_t len = how == ESCAPE_WORD && *text == ' ' ? 2 : escape(c, *text);
+
+		if (how == ESCAPE_WORD && *text == ' ')
+			memcpy(c, "\\s", len);
+		if (n + len >= size)
+			break;
+		memcpy(to + n, c, len);
+		n += len;
+	}
+	to[n] = '\0';
+	return n;
 }
 
 /* In one piece, so that lines of several programs do not mix. */

@@ -11,6 +11,7 @@
 #define SAY_H
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 
 /* The longest message, in bytes before escaping; what is longer is cut. */
@@ -22,6 +23,15 @@ __attribute__((format(printf, 1, 0))) void vsay(const char *fmt, va_list ap);
 
 /* The same, then exits with STATUS_FAILED. */
 __attribute__((format(printf, 1, 2), noreturn)) void die(const char *fmt, ...);
+
+/* Escape all but printable ASCII; a word has no blanks, either. */
+enum escape { ESCAPE_LINE, ESCAPE_WORD };
+
+/* The most that `n` bytes become, with a NUL. */
+#define ESCAPED_SIZE(n) (4 * (n) + 1)
+
+/* Returns the length; what does not fit is cut before the character. */
+size_t escape_text(char *to, size_t size, const char *text, enum escape how);
 
 /* Writes `text` with all but printable ASCII and blanks escaped as vis(3) does. */
 void put_escaped(FILE *f, const char *text);

@@ -39,12 +39,22 @@ void raise_file_limit(void)
 	}
 }
 
-int64_t now_ns(void)
+static int64_t clock_ns(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return ts.tv_sec * NSEC + ts.tv_nsec;
+}
+
+int64_t now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+int64_t wall_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
 }
 
 bool parse_seconds(const char *text, int64_t *ns)
@@ -154,4 +164,35 @@ void *xcalloc(size_t n, size_t size)
 	if (p == NULL)
 		die("%s", strerror(errno));
 	return p;
+}
+
+void *xrealloc(void *p, size_t size)
+{
+	p = realloc(p, size);
+	if (p == NULL)
+		die("%s", strerror(errno));
+	return p;
+}
+
+char *xstrdup(const char *text)
+{
+	char *copy = strdup(text);
+
+	if (copy == NULL)
+		die("%s", strerror(errno));
+	return copy;
+}
+
+char *xasprintf(const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n == -1)
+		die("%s", strerror(ENOMEM));
+	return text;
 }

@@ -15,7 +15,8 @@ enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
 #define NSEC 1000000000LL
 
-int64_t now_ns(void); /* CLOCK_MONOTONIC */
+int64_t now_ns(void);  /* CLOCK_MONOTONIC */
+int64_t wall_ns(void); /* since the Epoch */
 
 /*
  * Parses seconds with a fraction into ns.  False: not a number, or not from 0 to a
@@ -47,7 +48,10 @@ void raise_file_limit(void);
 /* Like cpc_open(3), but exits with a message when it fails. */
 cpc_t *xcpc_open(void);
 
-/* Like calloc(3), but exits with a message when there is no memory. */
+/* Like their namesakes, but exit with a message when there is no memory. */
 void *xcalloc(size_t n, size_t size);
+void *xrealloc(void *p, size_t size);
+char *xstrdup(const char *text);
+__attribute__((format(printf, 1, 2))) char *xasprintf(const char *fmt, ...);
 
 #endif /* UTIL_H */

@@ -14,21 +14,23 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-enum { OPT_SHARED = OPT_OWN };
+enum { OPT_SHARED = OPT_OWN, OPT_CPUS };
 
 static const struct opt opts[] = {
-	{'c', "events", "SPEC", "count these events; several -c take turns"},
-	{'p', "period", "SECS", "go through all specs once in so many seconds"},
-	{'T', "timestamp", "u|d", "a line with the time before each sample"},
-	{'s', "soak", NULL, "keep CPUs from idling while only kernel mode counts"},
-	{'A', "aggregate", "UNIT", "a row per core, socket, node; one for all"},
-	{'m', "mean", NULL, "with -A: the mean of a CPU, not the sum"},
-	{'n', "no-header", NULL, "leave the header out"},
-	{'t', "cycles", NULL, "a column of CPU cycles"},
-	{'D', "debug", NULL, "tell how events are found, name failed calls"},
-	{'h', "help", NULL, "this text, and what can be counted here"},
-	{OPT_SHARED, "shared", NULL, "count beside others; claim no CPU"},
-	{OPT_VERSION, "version", NULL, "print the version"},
+	{'c', "events", "SPEC", "count these events; several -c take turns", TO_COUNT},
+	{'p', "period", "SECS", "go through all specs once in so many seconds", TO_COUNT},
+	{'T', "timestamp", "u|d", "a line with the time before each sample", ALWAYS},
+	{'s', "soak", NULL, "keep CPUs from idling while only kernel mode counts", TO_COUNT},
+	{'A', "aggregate", "UNIT", "a row per core, socket, node; one for all", ALWAYS},
+	{'m', "mean", NULL, "with -A: the mean of a CPU, not the sum", ALWAYS},
+	{'n', "no-header", NULL, "leave the header out", ALWAYS},
+	{'t', "cycles", NULL, "a column of CPU cycles", ALWAYS},
+	{'D', "debug", NULL, "tell how events are found, name failed calls", TO_COUNT},
+	{'h', "help", NULL, "this text, and what can be counted here", ALWAYS},
+	{OPT_SHARED, "shared", NULL, "count beside others; claim no CPU", TO_COUNT},
+	{OPT_CPUS, "cpus", "LIST", "with -I: only these CPUs", ALWAYS},
+	OUTPUT_OPTS,
+	{OPT_VERSION, "version", NULL, "print the version", ALWAYS},
 	{0},
 };
 
@@ -43,6 +45,7 @@ static void print_usage(FILE *f)
 	fputs("usage: cpustat -c SPEC [-c SPEC]... [-p PERIOD] [-T u|d] [-sntD]\n"
 	      "               [-A core|socket|node|all [-m]] [--shared]\n"
 	      "               [INTERVAL [COUNT]]\n"
+	      "       cpustat -I FILE [-nt] [-A UNIT [-m]] [-o FILE] [--format FORMAT]\n"
 	      "       cpustat -h [PATTERN]\n\n",
 	      f);
 	opts_print(f, opts);
@@ -60,6 +63,7 @@ static int parse_time(const char *what, const char *text, int64_t *ns)
 static int parse_option(void *config, int c)
 {
 	struct config *cfg = config;
+	int unit;
 
 	switch (c) {
 	case 'p':
@@ -67,20 +71,25 @@ static int parse_option(void *config, int c)
 	case 'T':
 		if (strcmp(optarg, "u") != 0 && strcmp(optarg, "d") != 0)
 			return usage_error("-T takes u or d");
-		cfg->sampler.stamp = *optarg;
+		cfg->common.output.style.stamp = *optarg;
 		return STATUS_OK;
 	case 'A':
-		if (!unit_parse(optarg, &cfg->sampler.unit))
+		unit = row_unit_parse(optarg);
+		if (unit < UNIT_CORE)
 			return usage_error("-A takes core, socket, node or all");
+		cfg->common.output.unit = (enum row_unit)unit;
 		return STATUS_OK;
 	case 'm':
-		cfg->sampler.means = true;
+		cfg->common.output.style.means = true;
 		return STATUS_OK;
 	case 's':
 		cfg->sampler.soak = true;
 		return STATUS_OK;
 	case OPT_SHARED:
 		cfg->sampler.shared = true;
+		return STATUS_OK;
+	case OPT_CPUS:
+		cfg->common.output.cpus = optarg;
 		return STATUS_OK;
 	default:
 		return STATUS_USAGE;
@@ -103,20 +112,36 @@ static int parse_operands(void *config, int n, char **arg)
 			return STATUS_USAGE;
 		}
 	}
-	if (cfg->sampler.means && cfg->sampler.unit == UNIT_CPU)
-		return usage_error("-m is the mean of what -A puts together: -A is missing");
 	return STATUS_OK;
+}
+
+static int check_output(const void *config)
+{
+	const struct config *cfg = config;
+
+	if (cfg->common.output.style.means && cfg->common.output.unit == UNIT_CPU)
+		return usage_error("-m is the mean of what -A puts together: -A is missing");
+	if (cfg->common.output.cpus != NULL && cfg->common.replay == NULL)
+		return usage_error("--cpus chooses from a record: -I is missing; "
+				   "taskset(1) says what is counted");
+	return STATUS_OK;
+}
+
+/* Some file systems report errors only when a file is closed. */
+static int close_output(struct output *output, const struct sampler_end *end)
+{
+	int error = output_close(output);
+
+	if (error != 0 && !end->lost)
+		output_tell(error);
+	return error != 0 || end->failed ? STATUS_FAILED : STATUS_OK;
 }
 
 static int count(void *config, cpc_t *cpc)
 {
 	struct config *cfg = config;
 	struct setgrp grp = {0};
-	struct out out = {.file = stdout,
-			  .cpus = true,
-			  .cpc = cpc,
-			  .grp = &grp,
-			  .cycles = cfg->common.cycles};
+	struct output *output = NULL;
 	int status = program_sets(&cfg->common, cpc, &grp);
 
 	for (size_t i = 0; status == STATUS_OK && i < grp.n; i++) {
@@ -128,10 +153,13 @@ static int count(void *config, cpc_t *cpc)
 	}
 	if (status == STATUS_OK) {
 		raise_file_limit();
-		setvbuf(stdout, NULL, _IOFBF, 1 << 16);
-		cfg->sampler.header = !cfg->common.no_header;
-		cfg->end = sampler_run(&cfg->sampler, cpc, &grp, &out);
-		status = cfg->end.failed ? STATUS_FAILED : STATUS_OK;
+		output = output_open(&cfg->common.output);
+		status = output != NULL ? STATUS_OK : STATUS_FAILED;
+	}
+	if (output != NULL) {
+		cfg->sampler.argv = cfg->common.argv;
+		cfg->end = sampler_run(&cfg->sampler, cpc, &grp, output);
+		status = close_output(output, &cfg->end);
 	}
 	setgrp_free(&grp);
 	return status;
@@ -142,6 +170,7 @@ static const struct program cpustat = {
 	.opts = opts,
 	.print_usage = print_usage,
 	.parse_option = parse_option,
+	.check_output = check_output,
 	.parse_operands = parse_operands,
 	.count = count,
 };

@@ -10,8 +10,10 @@
 
 #include "../common/say.h"
 #include "../common/util.h"
+#include "../out/source.h"
 #include "counters.h"
 #include "cpus.h"
+#include "topology.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -27,25 +29,27 @@
 
 /* The counts of one set. */
 struct turn {
-	cpc_buf_t **sum;  /* of the current sample, one per unit */
-	cpc_buf_t *total; /* of all samples */
-	bool incomplete;  /* some CPU was not counted in one of them */
+	cpc_buf_t **sample; /* the current one, by CPU */
+	cpc_buf_t *total;   /* of all samples */
+	bool incomplete;    /* some CPU was not counted in one of them */
 };
 
 struct sampler {
 	const struct sampler_config *config;
 	cpc_t *cpc;
 	const struct setgrp *grp;
-	const struct out *out;
+	struct output *output;
+	struct sink *sink; /* of the output */
+	struct run run;
 	struct counters counters;
-	struct units units;
 	struct turn *turn;	   /* one per set */
 	int64_t start_ns, last_ns; /* start of the run, time of the last sample since then */
+	int64_t last_wall_ns;	   /* the same since the Epoch */
+	bool *known;		   /* by CPU: it was counted in this sample */
 	int64_t retry_ns;	   /* next time to try CPUs that are away */
 	sigset_t ours, open;	   /* our signals; the mask while they may arrive */
 	struct sampler_end end;
 	bool started; /* the header is out */
-	bool lost;    /* output failed */
 	bool done;
 };
 
@@ -99,68 +103,43 @@ static void flush(struct sampler *s)
 	int error;
 
 	sigprocmask(SIG_SETMASK, &s->open, NULL);
-	error = out_flush(s->out);
+	error = output_flush(s->output);
 	sigprocmask(SIG_BLOCK, &s->ours, NULL);
 	if (error == 0)
 		return;
-	s->lost = s->done = true;
+	s->end.lost = s->done = true;
 	if (error == EINTR && interrupted(s))
 		return;
 	say("write error: %s", strerror(error));
 	s->end.failed = true;
 }
 
-static void put_stamp(const struct sampler *s)
+/* A row with counts of a set; `buf` NULL: they are not known. */
+static void put_row(struct sampler *s, struct row *row, size_t k, cpc_buf_t *buf)
 {
-	time_t now = time(NULL);
-	char text[64];
-	struct tm tm;
+	uint64_t val[RUN_MAX_EVENTS];
 
-	if (s->config->stamp == 'u') {
-		fprintf(s->out->file, "%lld\n", (long long)now);
-	} else if (s->config->stamp == 'd') {
-		strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Z %Y", localtime_r(&now, &tm));
-		fprintf(s->out->file, "%s\n", text);
-	}
-}
-
-/* A row for each unit that has counts. */
-static void put_sample(struct sampler *s, size_t k)
-{
-	for (size_t u = 0; u < s->units.n; u++) {
-		const struct unit *unit = &s->units.unit[u];
-		struct row row = {
-			.time_ns = s->last_ns,
-			.id = unit->id,
-			.event = "tick",
-			.data = ROW_COUNTS,
-			.buf = s->turn[k].sum[u],
-			.set = k,
-			.mean_of = s->config->means ? unit->counted : 0,
-			.incomplete = unit->counted < unit->ncpus,
-		};
-
-		if (unit->counted > 0)
-			out_row(s->out, &row);
-	}
+	row->time_ns = s->last_ns;
+	row->wall_ns = s->last_wall_ns;
+	row->set = k;
+	source_counts(s->cpc, &s->run, row, buf, val);
+	sink_row(s->sink, row);
 }
 
 /* Totals over all CPUs; the cpu column has the number of those counted to the end. */
 static void put_totals(struct sampler *s)
 {
 	for (size_t k = 0; k < s->grp->n; k++) {
-		const struct row row = {
-			.time_ns = s->last_ns,
-			.id = (int)s->counters.nleft,
-			.event = "total",
-			.data = ROW_COUNTS,
-			.buf = s->turn[k].total,
-			.set = k,
+		struct row row = {
+			.kind = ROW_TOTAL,
+			.unit = UNIT_ALL,
+			.ncpus = (unsigned)s->counters.nleft,
 			.incomplete = s->turn[k].incomplete,
 		};
 
-		out_row(s->out, &row);
+		put_row(s, &row, k, s->turn[k].total);
 	}
+	sink_end(s->sink);
 	flush(s);
 }
 
@@ -196,10 +175,10 @@ static bool start_turn(struct sampler *s, size_t k)
 		s->turn[k].incomplete = true;
 		return false;
 	}
-	if (!s->started && s->config->header)
-		out_header(s->out);
-	if (!s->started)
+	if (!s->started) {
+		sink_begin(s->sink, &s->run);
 		flush(s);
+	}
 	s->started = true;
 	return true;
 }
@@ -212,36 +191,31 @@ static void end_turn(struct sampler *s, size_t k)
 	s->turn[k].incomplete |= s->counters.nleft < nleft;
 }
 
-static void add(struct sampler *s, size_t i, size_t k)
-{
-	struct turn *turn = &s->turn[k];
-	size_t u = s->units.of[i];
-	cpc_buf_t *counts = counters_sample(&s->counters, &s->counters.cpu[i], k);
-
-	if (counts == NULL) {
-		turn->incomplete = true;
-		return;
-	}
-	cpc_buf_add(s->cpc, turn->sum[u], turn->sum[u], counts);
-	cpc_buf_add(s->cpc, turn->total, turn->total, counts);
-	s->units.unit[u].counted++;
-}
-
 /* Samples all CPUs before any row is written, so that the samples are close together. */
 static void sample_all(struct sampler *s, size_t k)
 {
+	struct turn *turn = &s->turn[k];
+
 	s->last_ns = now_ns() - s->start_ns;
-	for (size_t u = 0; u < s->units.n; u++) {
-		cpc_buf_zero(s->cpc, s->turn[k].sum[u]);
-		s->units.unit[u].counted = 0;
+	s->last_wall_ns = wall_ns();
+	for (size_t i = 0; i < s->counters.n; i++) {
+		cpc_buf_t *counts = counters_sample(&s->counters, &s->counters.cpu[i], k);
+
+		s->known[i] = counts != NULL;
+		turn->incomplete |= counts == NULL;
+		if (counts == NULL)
+			continue;
+		cpc_buf_copy(s->cpc, turn->sample[i], counts);
+		cpc_buf_add(s->cpc, turn->total, turn->total, counts);
 	}
-	for (size_t i = 0; i < s->counters.n; i++)
-		add(s, i, k);
-	if (s->counters.nleft > 0) {
-		put_stamp(s);
-		put_sample(s, k);
-		flush(s);
+	for (size_t i = 0; i < s->counters.n; i++) {
+		struct row row = {.kind = ROW_TICK, .id = s->counters.cpu[i].id};
+
+		row.ncpus = s->known[i];
+		put_row(s, &row, k, s->known[i] ? turn->sample[i] : NULL);
 	}
+	sink_sampled(s->sink);
+	flush(s);
 }
 
 /* There is only one set: keep it bound, but try CPUs that are away. */
@@ -298,7 +272,7 @@ static void run(struct sampler *s)
 
 /* ---- the run ------------------------------------------------------------- */
 
-static cpc_buf_t *make_sum(const struct sampler *s, size_t k)
+static cpc_buf_t *make_buf(const struct sampler *s, size_t k)
 {
 	cpc_buf_t *buf = cpc_buf_create(s->cpc, s->grp->set[k].set);
 
@@ -309,14 +283,15 @@ static cpc_buf_t *make_sum(const struct sampler *s, size_t k)
 
 static void make_turns(struct sampler *s)
 {
+	s->known = xcalloc(s->counters.n, sizeof(*s->known));
 	s->turn = xcalloc(s->grp->n, sizeof(*s->turn));
 	for (size_t k = 0; k < s->grp->n; k++) {
 		struct turn *turn = &s->turn[k];
 
-		turn->total = make_sum(s, k);
-		turn->sum = xcalloc(s->units.n, sizeof(cpc_buf_t *));
-		for (size_t u = 0; u < s->units.n; u++)
-			turn->sum[u] = make_sum(s, k);
+		turn->total = make_buf(s, k);
+		turn->sample = xcalloc(s->counters.n, sizeof(cpc_buf_t *));
+		for (size_t i = 0; i < s->counters.n; i++)
+			turn->sample[i] = make_buf(s, k);
 	}
 }
 
@@ -324,34 +299,39 @@ static void free_turns(struct sampler *s)
 {
 	for (size_t k = 0; k < s->grp->n; k++) {
 		cpc_buf_destroy(s->cpc, s->turn[k].total);
-		for (size_t u = 0; u < s->units.n; u++)
-			cpc_buf_destroy(s->cpc, s->turn[k].sum[u]);
-		free(s->turn[k].sum);
+		for (size_t i = 0; i < s->counters.n; i++)
+			cpc_buf_destroy(s->cpc, s->turn[k].sample[i]);
+		free(s->turn[k].sample);
 	}
 	free(s->turn);
+	free(s->known);
 }
 
 struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc,
-			       const struct setgrp *grp, const struct out *out)
+			       const struct setgrp *grp, struct output *output)
 {
-	struct sampler s = {.config = config, .cpc = cpc, .grp = grp, .out = out};
+	struct sampler s = {.config = config, .cpc = cpc, .grp = grp, .output = output};
 	struct cpus cpus = cpus_find(cpc, grp);
 	uint_t flags = CPC_BIND_CPU_REMOTE | (config->shared ? CPC_BIND_CPU_SHARED : 0);
 
 	s.counters =
 		(struct counters){.cpc = cpc, .grp = grp, .flags = flags, .soak = config->soak};
 	counters_make(&s.counters, &cpus);
-	s.units = units_find(SYSFS, config->unit, &cpus);
+	s.sink = output_sink(output);
+	s.run = source_run(cpc, grp, "cpustat", config->argv);
+	s.run.of_cpus = true;
+	s.run.ncpus = cpus.n;
+	s.run.cpu = topology_find(SYSFS, &cpus);
 	make_turns(&s);
 	catch_signals(&s);
 
 	s.start_ns = now_ns();
 	run(&s);
-	if (s.started && !s.lost)
+	if (s.started && !s.end.lost)
 		put_totals(&s);
 	s.end.failed |= s.counters.failed;
 	free_turns(&s);
-	units_free(&s.units);
+	run_free(&s.run);
 	counters_free(&s.counters);
 	free(cpus.id);
 	return s.end;

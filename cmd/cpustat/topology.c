@@ -5,32 +5,11 @@
  */
 #include "topology.h"
 
-#include "../common/out.h"
 #include "../common/util.h"
 
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-bool unit_parse(const char *text, enum unit_kind *kind)
-{
-	static const char *const name[] = {
-		[UNIT_CORE] = "core",
-		[UNIT_SOCKET] = "socket",
-		[UNIT_NODE] = "node",
-		[UNIT_ALL] = "all",
-	};
-
-	for (enum unit_kind i = UNIT_CORE; i <= UNIT_ALL; i++) {
-		if (strcmp(text, name[i]) == 0) {
-			*kind = i;
-			return true;
-		}
-	}
-	return false;
-}
 
 /* The first number in a topology file of a CPU, or -1. */
 static int first_number(const char *sysfs, int cpu, const char *file)
@@ -86,57 +65,17 @@ static int node_of(const char *sysfs, int cpu)
 	return node;
 }
 
-static int unit_of(const char *sysfs, enum unit_kind kind, int cpu)
+struct run_cpu *topology_find(const char *sysfs, const struct cpus *cpus)
 {
-	switch (kind) {
-	case UNIT_CORE:
-		return core_of(sysfs, cpu);
-	case UNIT_SOCKET:
-		return socket_of(sysfs, cpu);
-	case UNIT_NODE:
-		return node_of(sysfs, cpu);
-	case UNIT_ALL:
-		return ROW_ALL;
-	default:
-		return cpu;
-	}
-}
+	struct run_cpu *cpu = xcalloc(cpus->n, sizeof(*cpu));
 
-static int by_id(const void *a, const void *b)
-{
-	const struct unit *x = a, *y = b;
-
-	return (x->id > y->id) - (x->id < y->id);
-}
-
-struct units units_find(const char *sysfs, enum unit_kind kind, const struct cpus *cpus)
-{
-	struct unit *own = xcalloc(cpus->n, sizeof(*own)); /* of each CPU */
-	struct units units = {0};
-
-	units.unit = xcalloc(cpus->n, sizeof(*units.unit));
-	units.of = xcalloc(cpus->n, sizeof(*units.of));
-	for (size_t i = 0; i < cpus->n; i++)
-		units.unit[i].id = own[i].id = unit_of(sysfs, kind, cpus->id[i]);
-	qsort(units.unit, cpus->n, sizeof(*units.unit), by_id);
 	for (size_t i = 0; i < cpus->n; i++) {
-		if (i == 0 || units.unit[units.n - 1].id != units.unit[i].id)
-			units.unit[units.n++] = units.unit[i];
+		cpu[i] = (struct run_cpu){
+			.id = cpus->id[i],
+			.core = core_of(sysfs, cpus->id[i]),
+			.socket = socket_of(sysfs, cpus->id[i]),
+			.node = node_of(sysfs, cpus->id[i]),
+		};
 	}
-	for (size_t i = 0; i < cpus->n; i++) {
-		struct unit *unit =
-			bsearch(&own[i], units.unit, units.n, sizeof(*units.unit), by_id);
-
-		unit->ncpus++;
-		units.of[i] = (size_t)(unit - units.unit);
-	}
-	free(own);
-	return units;
-}
-
-void units_free(struct units *units)
-{
-	free(units->unit);
-	free(units->of);
-	*units = (struct units){0};
+	return cpu;
 }

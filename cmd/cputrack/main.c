@@ -12,24 +12,25 @@
 #include <limits.h>
 #include <stdlib.h>
 
-enum { OPT_START_DISABLED = OPT_OWN, OPT_TID };
+enum { OPT_START_DISABLED = OPT_OWN, OPT_TID, OPT_COMM };
 
 static const struct opt opts[] = {
-	{'c', "events", "SPEC", "count these events; several -c take turns"},
-	{'e', "follow-exec", NULL, "go on after exec"},
-	{'f', "follow-fork", NULL, "follow children, too"},
-	{'T', "interval", "SECS", "seconds between samples (1); 0: none"},
-	{'N', "count", "COUNT", "stop after so many samples"},
-	{'o', "output", "FILE", "write the table to FILE"},
-	{'p', "pid", "PID", "track a running process; may be repeated"},
-	{OPT_TID, "tid", NULL, "name LWPs by the kernel's thread ids"},
-	{OPT_START_DISABLED, "start-disabled", NULL, "count only after cpc_enable(3)"},
-	{'n', "no-header", NULL, "leave the header out"},
-	{'t', "cycles", NULL, "a column of CPU cycles"},
-	{'v', "verbose", NULL, "rows for init_lwp and fini_lwp, too"},
-	{'D', "debug", NULL, "tell how events are found, name failed calls"},
-	{'h', "help", NULL, "this text, and what can be counted here"},
-	{OPT_VERSION, "version", NULL, "print the version"},
+	{'c', "events", "SPEC", "count these events; several -c take turns", TO_COUNT},
+	{'e', "follow-exec", NULL, "go on after exec", TO_COUNT},
+	{'f', "follow-fork", NULL, "follow children, too", TO_COUNT},
+	{'T', "interval", "SECS", "seconds between samples (1); 0: none", TO_COUNT},
+	{'N', "count", "COUNT", "stop after so many samples", TO_COUNT},
+	{'p', "pid", "PID", "track a running process; may be repeated", TO_COUNT},
+	{OPT_TID, "tid", NULL, "name LWPs by the kernel's thread ids", ALWAYS},
+	{OPT_COMM, "comm", NULL, "name LWPs, and tell how processes end", ALWAYS},
+	{OPT_START_DISABLED, "start-disabled", NULL, "count only after cpc_enable(3)", TO_COUNT},
+	OUTPUT_OPTS,
+	{'n', "no-header", NULL, "leave the header out", ALWAYS},
+	{'t', "cycles", NULL, "a column of CPU cycles", ALWAYS},
+	{'v', "verbose", NULL, "rows for init_lwp and fini_lwp, too", TO_COUNT},
+	{'D', "debug", NULL, "tell how events are found, name failed calls", TO_COUNT},
+	{'h', "help", NULL, "this text, and what can be counted here", ALWAYS},
+	{OPT_VERSION, "version", NULL, "print the version", ALWAYS},
 	{0},
 };
 
@@ -39,6 +40,7 @@ static void print_usage(FILE *f)
 	      "                [-T SECS] COMMAND [ARG]...\n"
 	      "       cputrack -c SPEC [-c SPEC]... -p PID [-p PID]... [-efntvD] [-N COUNT]\n"
 	      "                [-o FILE] [-T SECS]\n"
+	      "       cputrack -I FILE [-nt] [-o FILE] [--format FORMAT]\n"
 	      "       cputrack -h [PATTERN]\n\n",
 	      f);
 	opts_print(f, opts);
@@ -83,14 +85,14 @@ static int parse_option(void *config, int c)
 	case 'N':
 		cfg->track.count = parse_count("-N", optarg, INT_MAX);
 		return cfg->track.count != 0 ? STATUS_OK : STATUS_USAGE;
-	case 'o':
-		cfg->output = optarg;
-		return STATUS_OK;
 	case 'p':
 		cfg->pid[cfg->npids] = (pid_t)parse_count("-p", optarg, INT_MAX);
 		return cfg->pid[cfg->npids++] != 0 ? STATUS_OK : STATUS_USAGE;
 	case OPT_TID:
-		cfg->tids = true;
+		cfg->common.output.style.tids = true;
+		return STATUS_OK;
+	case OPT_COMM:
+		cfg->common.output.style.comm = true;
 		return STATUS_OK;
 	case 'v':
 		cfg->track.verbose = true;

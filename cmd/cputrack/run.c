@@ -7,6 +7,7 @@
 
 #include "../common/say.h"
 #include "../common/util.h"
+#include "../out/source.h"
 #include "signals.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 /* What a shell returns for a command that it cannot execute, and cannot find. */
 enum { STATUS_CANNOT_EXECUTE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
 
-struct run {
+struct session {
 	const struct config *cfg;
 	cpc_t *cpc;
 	struct setgrp grp;
@@ -48,7 +49,7 @@ static int try_sets(const struct setgrp *grp, cpc_t *cpc)
  * Refuses symbols that the process does not have.  One that is being started may still get
  * them from its libraries, and so may what it executes; there ENOENT is not an error yet.
  */
-static int try_symbols(const struct run *run, pctx_t *pctx)
+static int try_symbols(const struct session *run, pctx_t *pctx)
 {
 	for (size_t i = 0; i < run->grp.n; i++) {
 		cpc_set_t *set = run->grp.set[i].set;
@@ -101,13 +102,13 @@ static int command_status(int status)
 	return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static pctx_errfn_t *error_handler(const struct run *run)
+static pctx_errfn_t *error_handler(const struct session *run)
 {
 	return run->cfg->common.debug ? tell_debug : tell;
 }
 
 /* Attaches to all processes of -p that allow it.  NULL: none did, or a symbol is missing. */
-static pctx_t *attach(struct run *run)
+static pctx_t *attach(struct session *run)
 {
 	const struct config *cfg = run->cfg;
 	pctx_t *pctx = pctx_open(run->track, error_handler(run)), *added;
@@ -133,7 +134,7 @@ static pctx_t *attach(struct run *run)
 	return NULL;
 }
 
-static pctx_t *start(struct run *run)
+static pctx_t *start(struct session *run)
 {
 	char **command = run->cfg->command;
 	pctx_t *pctx = pctx_create(command[0], command, run->track, 0, error_handler(run));
@@ -155,7 +156,7 @@ static pctx_t *start(struct run *run)
 }
 
 /* Starts or attaches, and tracks until the end. */
-static void track_all(struct run *run, const struct out *out)
+static void track_all(struct session *run, const struct run *about)
 {
 	const struct config *cfg = run->cfg;
 	pctx_t *pctx;
@@ -171,10 +172,7 @@ static void track_all(struct run *run, const struct out *out)
 	/* A failing write shall end the table, not us: the command needs its tracer. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	out_begin(out);
-	if (!cfg->common.no_header)
-		out_header(out);
-
+	track_begin(run->track, about);
 	rc = track_run(run->track, pctx);
 	if (cfg->command != NULL) {
 		if (pctx_wait(pctx, &wstatus) == 0) {
@@ -193,30 +191,32 @@ static void track_all(struct run *run, const struct out *out)
 		run->status = STATUS_FAILED;
 }
 
-/* Opens the table and tracks. */
-static void track(struct run *run)
+/* Opens the output and tracks. */
+static void track(struct session *run)
 {
 	const struct config *cfg = run->cfg;
-	struct out out = {.file = stdout, .cpc = run->cpc, .grp = &run->grp};
+	struct output_config config = cfg->common.output;
+	struct output *output;
+	struct run about;
 	int error, closing;
 
-	if (cfg->output != NULL && out_open(&out, cfg->output) == -1) {
-		say("cannot write '%s': %s", cfg->output, strerror(errno));
+	config.by_line = true;
+	output = output_open(&config);
+	if (output == NULL) {
 		run->status = STATUS_FAILED;
 		return;
 	}
-	if (!isatty(fileno(out.file)))
-		setvbuf(out.file, NULL, _IOFBF, 1 << 16);
-	out.pids = cfg->track.follow_fork || cfg->npids > 1;
-	out.tids = cfg->tids;
-	out.cycles = cfg->common.cycles;
-	run->track = track_new(&cfg->track, &out, cfg->command != NULL ? &run->command : NULL);
-	track_all(run, &out);
+	about = source_run(run->cpc, &run->grp, "cputrack", cfg->common.argv);
+	about.many = cfg->track.follow_fork || cfg->npids > 1;
+	run->track = track_new(&cfg->track, run->cpc, &run->grp, output,
+			       cfg->command != NULL ? &run->command : NULL);
+	track_all(run, &about);
 	error = track_output_error(run->track);
-	closing = out_close(&out);
+	closing = output_close(output);
 	track_free(run->track);
+	run_free(&about);
 	if (error == 0 && closing != 0)
-		out_tell(error = closing);
+		output_tell(error = closing);
 	if (error == EPIPE)
 		die_of(SIGPIPE); /* as other writers to the pipe end */
 	if (error == 0 && run->status != STATUS_FAILED && run->interrupted)
@@ -227,7 +227,7 @@ static void track(struct run *run)
 
 int run_count(const struct config *cfg, cpc_t *cpc)
 {
-	struct run run = {.cfg = cfg, .cpc = cpc};
+	struct session run = {.cfg = cfg, .cpc = cpc};
 
 	run.status = program_sets(&cfg->common, cpc, &run.grp);
 	if (run.status == STATUS_OK)

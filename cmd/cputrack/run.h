@@ -13,11 +13,9 @@
 struct config {
 	struct common common;
 	struct track_config track;
-	const char *output;
 	char **command; /* NULL: -p */
 	pid_t *pid;	/* of -p */
 	size_t npids;
-	bool tids;
 };
 
 /* Counts the command, or the processes of -p, to the end.  Returns the exit status. */

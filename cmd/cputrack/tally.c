@@ -41,6 +41,8 @@ void tally_free(struct tally *tally)
 		    tally->peak * tally->files_each + FILES_BESIDE);
 	else if (tally->nrefused > 1)
 		say("%zu LWPs could not be counted", tally->nrefused);
+	if (tally->nlost > 1)
+		say("the counters of %zu LWPs were lost", tally->nlost);
 	while ((proc = LIST_FIRST(&tally->procs)) != NULL)
 		tally_free_proc(tally, proc);
 	for (size_t i = 0; i < tally->grp->n; i++) {
@@ -323,6 +325,9 @@ static void tell_lost(struct tally *tally, const struct proc *proc, const struct
 {
 	char why[1024];
 
+	/* Those of all LWPs go at once. */
+	if (tally->nlost++ > 0)
+		return;
 	if (error == EAGAIN && cpc_set_lost(tally->cpc, set, why, sizeof(why)) == 1)
 		say("%d/%d: perf counter contents invalidated: %s", (int)proc->pid, (int)lwp->id,
 		    why);

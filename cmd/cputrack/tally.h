@@ -11,6 +11,7 @@
 #define TALLY_H
 
 #include "../common/setgrp.h"
+#include "comm.h"
 #include "symbols.h"
 
 #include <bsd/sys/queue.h>
@@ -38,8 +39,10 @@ struct lwp {
 	id_t id;
 	pid_t tid; /* the kernel's thread id */
 	enum lwp_state state;
-	size_t turn; /* index of the set that counts */
-	bool off;    /* the set of its next turn is to be off, too */
+	size_t turn;	      /* index of the set that counts */
+	bool off;	      /* the set of its next turn is to be off, too */
+	uint64_t tick;	      /* number of the last sample that it was in */
+	char comm[COMM_SIZE]; /* its name when it was last looked at; "": never */
 	LIST_ENTRY(lwp) link;
 	struct counted counted[]; /* one per set */
 };
@@ -65,6 +68,7 @@ struct tally {
 	bool lost;		 /* LWPs were not counted, or not to their end */
 	bool ever_on;		 /* the counters of some LWP were */
 	size_t nrefused;	 /* LWPs that could not be counted */
+	size_t nlost;		 /* LWPs whose counters were lost; the first was reported */
 	bool told[NTOLD];	 /* by errno: it was reported */
 	size_t alive, peak;	 /* number of LWPs, now and at most */
 	size_t files_each;	 /* files per LWP; 0: the limit was not reached */

@@ -6,6 +6,7 @@
 #include "track.h"
 
 #include "../common/util.h"
+#include "../out/source.h"
 #include "setid.h"
 #include "tally.h"
 
@@ -20,56 +21,116 @@
 
 struct track {
 	struct track_config config;
-	const struct out *out;
+	cpc_t *cpc;
+	const struct setgrp *grp;
+	const struct run *run;
+	struct output *output;
+	struct sink *sink;	 /* of the output */
 	struct command *command; /* NULL: attached */
 	struct tally tally;
 	int64_t start_ns, flushed_ns;
-	bool has_reader; /* the table is a pipe or the like, and is not complete */
-	bool unflushed;	 /* rows were put since the last flush */
+	int64_t tick_ns, tick_wall_ns; /* time of the sample that is being taken; 0: none is */
+	uint64_t tick;		       /* its number, or that of the last one */
+	bool ending;		       /* the last rows have one time, too */
+	bool comm;		       /* names of LWPs are wanted */
+	uint64_t val[RUN_MAX_EVENTS];  /* of the row that is being told */
+	bool has_reader;	       /* the table is a pipe or the like, and is not complete */
+	bool unflushed;		       /* rows were put since the last flush */
 	int output_error;
 	volatile sig_atomic_t stopped;
 	volatile sig_atomic_t suspend; /* stop once the command has stopped */
 };
 
-struct track *track_new(const struct track_config *config, const struct out *out,
-			struct command *command)
+struct track *track_new(const struct track_config *config, cpc_t *cpc, const struct setgrp *grp,
+			struct output *output, struct command *command)
 {
 	struct track *track = xcalloc(1, sizeof(*track));
 
 	track->config = *config;
-	track->out = out;
+	track->cpc = cpc;
+	track->grp = grp;
+	track->output = output;
+	track->sink = output_sink(output);
 	track->command = command;
-	track->has_reader = out_has_reader(out);
-	tally_init(&track->tally, out->cpc, out->grp, config->debug);
+	track->comm = output_wants_comm(output);
+	track->has_reader = output_has_reader(output);
+	tally_init(&track->tally, cpc, grp, config->debug);
 	track->tally.start_off = config->start_off;
 	track->start_ns = now_ns();
 	track->unflushed = true; /* the header */
 	return track;
 }
 
+void track_begin(struct track *track, const struct run *run)
+{
+	track->run = run;
+	sink_begin(track->sink, run);
+}
+
 /* ---- rows --------------------------------------------------------------- */
 
-static struct row new_row(const struct track *track, pid_t pid, id_t id, pid_t tid,
-			  const char *event)
+static struct row new_row(struct track *track, pid_t pid, id_t id, pid_t tid, enum row_kind kind)
 {
+	if (!track->ending)
+		track->tick_ns = 0;
 	return (struct row){
-		.time_ns = now_ns() - track->start_ns,
+		.kind = kind,
+		.time_ns = (track->ending ? track->tick_ns : now_ns()) - track->start_ns,
+		.wall_ns = track->ending ? track->tick_wall_ns : wall_ns(),
 		.pid = pid,
-		.id = (int)id,
+		.lwp = (int)id,
 		.tid = tid,
-		.event = event,
 	};
 }
 
-static struct row lwp_row(const struct track *track, const struct proc *proc, const struct lwp *lwp,
-			  const char *event)
+static void look_at_comm(const struct track *track, struct lwp *lwp)
 {
-	return new_row(track, proc->pid, lwp->id, lwp->tid, event);
+	if (track->comm)
+		comm_read(lwp->tid, lwp->comm);
+}
+
+static const char *comm_of(const struct lwp *lwp)
+{
+	return lwp != NULL && lwp->comm[0] != '\0' ? lwp->comm : NULL;
+}
+
+static struct row lwp_row(struct track *track, const struct proc *proc, const struct lwp *lwp,
+			  enum row_kind kind)
+{
+	struct row row = new_row(track, proc->pid, lwp->id, lwp->tid, kind);
+
+	row.comm = comm_of(lwp);
+	return row;
+}
+
+/* A sample of all LWPs begins. */
+static void begin_tick(struct track *track)
+{
+	track->tick_ns = now_ns();
+	track->tick_wall_ns = wall_ns();
+	track->tick++;
+}
+
+/* All LWPs are in a sample once, and its rows have one time. */
+static struct row tick_row(struct track *track, const struct proc *proc, struct lwp *lwp)
+{
+	bool begins = track->tick_ns == 0 || (!track->ending && lwp->tick == track->tick);
+	bool ending = track->ending;
+	struct row row;
+
+	if (begins)
+		begin_tick(track);
+	lwp->tick = track->tick;
+	look_at_comm(track, lwp);
+	track->ending = true; /* keeps the time */
+	row = lwp_row(track, proc, lwp, ROW_TICK);
+	track->ending = ending;
+	return row;
 }
 
 static void put_row(struct track *track, const struct row *row)
 {
-	out_row(track->out, row);
+	sink_row(track->sink, row);
 	track->unflushed = true;
 }
 
@@ -79,7 +140,7 @@ static void check_output(struct track *track, pctx_t *pctx, int error)
 	track->output_error = error;
 	if (error == 0)
 		return;
-	out_tell(error);
+	output_tell(error);
 	pctx_terminate(pctx);
 }
 
@@ -87,7 +148,7 @@ static void flush(struct track *track, pctx_t *pctx)
 {
 	if (track->output_error != 0)
 		return;
-	check_output(track, pctx, out_flush(track->out));
+	check_output(track, pctx, output_flush(track->output));
 	track->flushed_ns = now_ns();
 	track->unflushed = false;
 }
@@ -102,7 +163,7 @@ static uint_t watch_reader(struct track *track, pctx_t *pctx)
 	if (!track->has_reader || track->output_error != 0 ||
 	    (track->command != NULL && !track->command->left))
 		return 0;
-	check_output(track, pctx, out_poll(track->out));
+	check_output(track, pctx, output_poll(track->output));
 	return READER_MS;
 }
 
@@ -129,45 +190,48 @@ static uint_t on_idle(pctx_t *pctx, void *arg)
 static void put_counts(struct track *track, struct row *row, size_t set, cpc_buf_t *buf)
 {
 	row->set = set;
-	row->buf = buf;
-	row->data = buf != NULL ? ROW_COUNTS : ROW_MISSING;
+	source_counts(track->cpc, track->run, row, buf, track->val);
 	put_row(track, row);
 }
 
 static void put_tick(struct track *track, struct proc *proc, struct lwp *lwp)
 {
-	struct row row = lwp_row(track, proc, lwp, "tick");
+	struct row row = tick_row(track, proc, lwp);
 
 	put_counts(track, &row, lwp->turn, tally_tick(&track->tally, proc, lwp));
 }
 
 /* A row with what an LWP has counted so far. */
-static void put_current(struct track *track, struct proc *proc, struct lwp *lwp, const char *event)
+static void put_current(struct track *track, struct proc *proc, struct lwp *lwp, enum row_kind kind)
 {
-	struct row row = lwp_row(track, proc, lwp, event);
+	struct row row = lwp_row(track, proc, lwp, kind);
 
 	put_counts(track, &row, lwp->turn, tally_sample(&track->tally, proc, lwp));
 }
 
 /* A row with the totals of each set. */
 static void put_lwp_totals(struct track *track, const struct proc *proc, const struct lwp *lwp,
-			   const char *event)
+			   enum row_kind kind)
 {
-	struct row row = lwp_row(track, proc, lwp, event);
+	struct row row = lwp_row(track, proc, lwp, kind);
 
-	for (size_t i = 0; i < track->out->grp->n; i++)
+	for (size_t i = 0; i < track->grp->n; i++)
 		put_counts(track, &row, i, tally_lwp_total(lwp, i));
 }
 
-/* `id` is LWP 1, or the LWP that called execve(2). */
-static void put_proc_totals(struct track *track, struct proc *proc, id_t id, const char *event)
+/* `id` is LWP 1, or the LWP that called execve(2); `status` that of waitpid(2), or NULL. */
+static void put_proc_totals(struct track *track, struct proc *proc, id_t id, enum row_kind kind,
+			    const int *status)
 {
 	const struct lwp *lwp = pctx_lwp_data(proc->pctx, id);
 	pid_t tid = lwp != NULL ? lwp->tid : proc->pid;
-	struct row row = new_row(track, proc->pid, id, tid, event);
+	struct row row = new_row(track, proc->pid, id, tid, kind);
 
+	row.comm = comm_of(lwp);
+	row.ended = status != NULL;
+	row.status = status != NULL ? *status : 0;
 	row.incomplete = proc->incomplete;
-	for (size_t i = 0; i < track->out->grp->n; i++)
+	for (size_t i = 0; i < track->grp->n; i++)
 		put_counts(track, &row, i, proc->total[i]);
 }
 
@@ -187,9 +251,10 @@ static int on_init_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	struct lwp *lwp = tally_new_lwp(&track->tally, proc, id);
 
 	(void)pid;
+	look_at_comm(track, lwp);
 	tally_bind(&track->tally, proc, lwp, "init_lwp");
 	if (track->config.verbose)
-		put_current(track, proc, lwp, "init_lwp");
+		put_current(track, proc, lwp, ROW_INIT_LWP);
 	return 0;
 }
 
@@ -198,7 +263,7 @@ static int on_lwp_create(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	struct track *track = arg;
 
 	(void)pid;
-	put_current(track, pctx_data(pctx), pctx_lwp_data(pctx, id), "lwp_create");
+	put_current(track, pctx_data(pctx), pctx_lwp_data(pctx, id), ROW_LWP_CREATE);
 	return 0;
 }
 
@@ -211,7 +276,7 @@ static int on_fini_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	(void)pid;
 	tally_finish(&track->tally, proc, lwp);
 	if (track->config.verbose)
-		put_lwp_totals(track, proc, lwp, "fini_lwp");
+		put_lwp_totals(track, proc, lwp, ROW_FINI_LWP);
 	return 0;
 }
 
@@ -222,7 +287,7 @@ static int on_lwp_exit(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	struct lwp *lwp = pctx_lwp_data(pctx, id);
 
 	(void)pid;
-	put_lwp_totals(track, proc, lwp, "lwp_exit");
+	put_lwp_totals(track, proc, lwp, ROW_LWP_EXIT);
 	tally_free_lwp(&track->tally, lwp);
 	return 0;
 }
@@ -235,7 +300,7 @@ static int on_tick(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 
 	(void)pid;
 	put_tick(track, proc, lwp);
-	if (track->out->grp->n > 1)
+	if (track->grp->n > 1)
 		tally_rotate(&track->tally, proc, lwp);
 	return 0;
 }
@@ -245,11 +310,13 @@ static void on_fork(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
 	struct track *track = arg;
 	const pctx_t *maker = pctx_parent(pctx); /* NULL: it has ended already */
 	pid_t tid = maker != NULL ? pctx_lwp_tid(maker, id) : pid;
-	struct row row = new_row(track, pid, id, tid, "fork");
-	char note[16];
+	struct lwp *lwp = maker != NULL ? pctx_lwp_data(maker, id) : NULL;
+	struct row row = new_row(track, pid, id, tid, ROW_FORK);
 
-	snprintf(note, sizeof(note), "%d", (int)child);
-	row.note = note;
+	if (lwp != NULL)
+		look_at_comm(track, lwp);
+	row.comm = comm_of(lwp);
+	row.child = child;
 	put_row(track, &row);
 	pctx_run(pctx, track->config.interval_ms, track->config.count, on_tick);
 }
@@ -266,13 +333,16 @@ static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 {
 	struct track *track = arg;
 	struct proc *proc = proc_of(track, pctx);
+	char comm[COMM_SIZE] = "";
 	struct row row;
 
-	put_proc_totals(track, proc, id, "exec");
+	put_proc_totals(track, proc, id, ROW_EXEC, NULL);
 	tally_clear_proc(&track->tally, proc);
-	row = new_row(track, pid, 1, pid, "exec");
-	row.note = cmd;
-	row.quoted = true;
+	row = new_row(track, pid, 1, pid, ROW_IMAGE);
+	if (track->comm)
+		comm_read(pid, comm);
+	row.comm = comm[0] != '\0' ? comm : NULL;
+	row.command = cmd;
 	put_row(track, &row);
 	/* Also without -e: detached now, it still runs without them. */
 	setid_tell(pid);
@@ -289,7 +359,7 @@ static void on_exit_proc(pctx_t *pctx, pid_t pid, id_t id, int status, void *arg
 	struct track *track = arg;
 	struct proc *proc = proc_of(track, pctx);
 
-	put_proc_totals(track, proc, id, "exit");
+	put_proc_totals(track, proc, id, ROW_EXIT, &status);
 	tally_free_proc(&track->tally, proc);
 	if (track->command == NULL || pid != track->command->pid)
 		return;
@@ -346,12 +416,12 @@ static void put_last_rows_of(struct track *track, struct proc *proc)
 			put_tick(track, proc, lwp[i]);
 		tally_finish(&track->tally, proc, lwp[i]);
 		if (track->config.verbose)
-			put_lwp_totals(track, proc, lwp[i], "fini_lwp");
+			put_lwp_totals(track, proc, lwp[i], ROW_FINI_LWP);
 	}
 	free(lwp);
 	if (proc->linking)
 		symbols_unknown(track->tally.symbols);
-	put_proc_totals(track, proc, 1, "detach");
+	put_proc_totals(track, proc, 1, ROW_DETACH, NULL);
 }
 
 static void put_last_rows(struct track *track)
@@ -359,6 +429,8 @@ static void put_last_rows(struct track *track)
 	size_t n;
 	struct proc **proc = tally_sort_procs(&track->tally, &n);
 
+	begin_tick(track);
+	track->ending = true;
 	for (size_t i = 0; i < n; i++) {
 		put_last_rows_of(track, proc[i]);
 		tally_free_proc(&track->tally, proc[i]);
@@ -375,6 +447,7 @@ int track_run(struct track *track, pctx_t *pctx)
 	rc = pctx_run(pctx, track->config.interval_ms, track->config.count, on_tick);
 
 	put_last_rows(track);
+	sink_end(track->sink);
 	flush(track, pctx);
 	track->has_reader = false; /* the table is complete; it may have gone by now */
 	return rc;

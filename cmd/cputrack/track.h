@@ -6,8 +6,8 @@
 #ifndef TRACK_H
 #define TRACK_H
 
-#include "../common/out.h"
 #include "../common/setgrp.h"
+#include "../out/output.h"
 #include "command.h"
 
 #include <libpctx.h>
@@ -24,14 +24,17 @@ struct track_config {
 struct track;
 
 /*
- * `out` and `command` must live as long as the track; `command` is what is to be started,
- * or NULL.  Never NULL.
+ * All that is passed must live as long as the track, which tells what happens to `output`;
+ * `command` is what is to be started, or NULL.  Never NULL.
  */
-struct track *track_new(const struct track_config *config, const struct out *out,
-			struct command *command);
+struct track *track_new(const struct track_config *config, cpc_t *cpc, const struct setgrp *grp,
+			struct output *output, struct command *command);
 
 /* Sets the handlers of a handle whose argument is the track.  0, or -1 and errno. */
 int track_watch(pctx_t *pctx, bool follow_fork);
+
+/* Tells the output that `run` begins, which must live as long as the track. */
+void track_begin(struct track *track, const struct run *run);
 
 /* Runs until nothing is left to track or track_stop(), then writes the last rows.  0, or -1. */
 int track_run(struct track *track, pctx_t *pctx);

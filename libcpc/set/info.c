@@ -64,6 +64,20 @@ int cpc_set_request_scale(cpc_t *cpc, const cpc_set_t *set, int index, double *s
 	return 0;
 }
 
+int cpc_set_request_signed(cpc_t *cpc, const cpc_set_t *set, int index)
+{
+	const struct cpci_event *event;
+
+	if (cpci_check_request(cpc, "cpc_set_request_signed", set, index) == -1)
+		return -1;
+	event = &set->plan->req[index].event;
+	for (uint_t i = 0; i < event->nterms; i++) {
+		if (event->term[i].minus)
+			return 1;
+	}
+	return 0;
+}
+
 int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu)
 {
 	const struct cpci_plan *plan = set->plan;

@@ -5,8 +5,8 @@
  */
 #include "unit.h"
 
-#include "../../cmd/common/out.h"
 #include "../../cmd/cpustat/topology.h"
+#include "../../cmd/out/units.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -54,16 +54,18 @@ static int teardown(void **state)
 }
 
 /* Units of CPUs 0..n-1: their numbers, and how many CPUs they have. */
-static void expect(enum unit_kind kind, int n, const int *of, const int *ids, size_t nids)
+static void expect(enum row_unit kind, int n, const int *of, const int *ids, size_t nids)
 {
 	int id[2000];
 	const struct cpus cpus = {.n = (size_t)n, .id = id};
+	struct run_cpu *cpu;
 	struct units units;
 	size_t total = 0;
 
 	for (int i = 0; i < n; i++)
 		id[i] = i;
-	units = units_find(tree, kind, &cpus);
+	cpu = topology_find(tree, &cpus);
+	units = units_find(kind, cpu, cpus.n);
 	assert_int_equal(units.n, nids);
 	for (size_t u = 0; u < nids; u++) {
 		assert_int_equal(units.unit[u].id, ids[u]);
@@ -73,6 +75,7 @@ static void expect(enum unit_kind kind, int n, const int *of, const int *ids, si
 	for (int i = 0; i < n; i++)
 		assert_int_equal(units.unit[units.of[i]].id, of[i]);
 	units_free(&units);
+	free(cpu);
 }
 
 /* Two sockets of two cores of two threads, numbered as on most servers. */
@@ -82,8 +85,7 @@ static void server(void **state)
 	static const int cores[] = {0, 1, 2, 3, 0, 1, 2, 3}, core_ids[] = {0, 1, 2, 3};
 	static const int sockets[] = {0, 36, 0, 36, 0, 36, 0, 36}, socket_ids[] = {0, 36};
 	static const int nodes[] = {0, 2, 0, 2, 0, 2, 0, 2}, node_ids[] = {0, 2};
-	static const int all[] = {ROW_ALL, ROW_ALL, ROW_ALL, ROW_ALL,
-				  ROW_ALL, ROW_ALL, ROW_ALL, ROW_ALL};
+	static const int all[8] = {0};
 	static const int cpus[] = {0, 1, 2, 3, 4, 5, 6, 7};
 
 	(void)state;
@@ -133,18 +135,13 @@ static void many(void **state)
 	expect(UNIT_CORE, 2000, of, ids, 1000);
 }
 
-static void parse(void **state)
+static void words(void **state)
 {
-	enum unit_kind kind = UNIT_CPU;
-
 	(void)state;
-	assert_true(unit_parse("core", &kind) && kind == UNIT_CORE);
-	assert_true(unit_parse("socket", &kind) && kind == UNIT_SOCKET);
-	assert_true(unit_parse("node", &kind) && kind == UNIT_NODE);
-	assert_true(unit_parse("all", &kind) && kind == UNIT_ALL);
-	assert_false(unit_parse("cpu", &kind));
-	assert_false(unit_parse("", &kind));
-	assert_int_equal(kind, UNIT_ALL);
+	for (enum row_unit unit = UNIT_CPU; unit < ROW_UNITS; unit++)
+		assert_int_equal(row_unit_parse(row_unit_name(unit)), unit);
+	assert_int_equal(row_unit_parse(""), -1);
+	assert_int_equal(row_unit_parse("Core"), -1);
 }
 
 int main(void)
@@ -153,7 +150,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(server, setup, teardown),
 		cmocka_unit_test_setup_teardown(unknown, setup, teardown),
 		cmocka_unit_test_setup_teardown(many, setup, teardown),
-		cmocka_unit_test(parse),
+		cmocka_unit_test(words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * format.c - the table of formats.
+ */
+#include "format.h"
+
+#include <bsd/string.h>
+#include <string.h>
+
+static struct sink *open_table(FILE *file, const struct style *style)
+{
+	return style->names ? named_open(file, style) : table_open(file, style);
+}
+
+static const struct format formats[] = {
+	{.name = "table", .open = open_table},
+	{.name = "csv", .open = csv_open, .comm = true},
+	{.name = "json", .open = json_open, .comm = true},
+};
+
+#define NFORMATS (sizeof(formats) / sizeof(*formats))
+
+const struct format *format_find(const char *name)
+{
+	for (size_t i = 0; i < NFORMATS; i++) {
+		if (strcmp(formats[i].name, name) == 0)
+			return &formats[i];
+	}
+	return NULL;
+}
+
+const char *format_names(void)
+{
+	static char text[128];
+
+	text[0] = '\0';
+	for (size_t i = 0; i < NFORMATS; i++) {
+		if (i > 0)
+			strlcat(text, i + 1 < NFORMATS ? ", " : " or ", sizeof(text));
+		strlcat(text, formats[i].name, sizeof(text));
+	}
+	return text;
+}

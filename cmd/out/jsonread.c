@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * jsonread.c - JSON Lines, read strictly.
+ */
+#include "jsonread.h"
+
+#include "../common/say.h"
+#include "row.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_DEPTH 16
+
+void jsonread_bad(struct jsonread *in, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	if (in->failed)
+		return;
+	in->failed = true;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	say("%s:%zu: %s", in->path, in->line, text);
+}
+
+bool jsonread_open(struct jsonread *in, const char *path)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+
+	*in = (struct jsonread){.path = is_stdin ? "standard input" : path};
+	in->file = is_stdin ? stdin : fopen(path, "re");
+	if (in->file == NULL) {
+		say("cannot read '%s': %s", path, strerror(errno));
+		return false;
+	}
+	in->tok = json_tokener_new_ex(MAX_DEPTH);
+	if (in->tok == NULL)
+		die("%s", strerror(ENOMEM));
+	json_tokener_set_flags(in->tok, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	return true;
+}
+
+void jsonread_close(struct jsonread *in)
+{
+	json_tokener_free(in->tok);
+	free(in->text);
+	if (in->file != stdin)
+		fclose(in->file);
+}
+
+static json_object *parse(struct jsonread *in, size_t n)
+{
+	json_object *object;
+	enum json_tokener_error error;
+
+	json_tokener_reset(in->tok);
+	object = json_tokener_parse_ex(in->tok, in->text, (int)n);
+	error = json_tokener_get_error(in->tok);
+	if (error == json_tokener_continue)
+		jsonread_bad(in, "no JSON: the line ends too early");
+	else if (error != json_tokener_success)
+		jsonread_bad(in, "no JSON: %s", json_tokener_error_desc(error));
+	else if (json_tokener_get_parse_end(in->tok) != n)
+		jsonread_bad(in, "no JSON: something follows the object");
+	else if (!json_object_is_type(object, json_type_object))
+		jsonread_bad(in, "an object is wanted on each line");
+	if (!in->failed)
+		return object;
+	json_object_put(object);
+	return NULL;
+}
+
+json_object *jsonread_next(struct jsonread *in)
+{
+	ssize_t n;
+
+	errno = 0;
+	n = getline(&in->text, &in->size, in->file);
+	if (n == -1) {
+		if (ferror(in->file))
+			jsonread_bad(in, "cannot read: %s", strerror(errno));
+		else if (!feof(in->file))
+			die("%s", strerror(ENOMEM));
+		return NULL;
+	}
+	in->line++;
+	if (in->text[n - 1] == '\n')
+		n--;
+	if (n > INT_MAX) {
+		jsonread_bad(in, "the line is too long");
+		return NULL;
+	}
+	return parse(in, (size_t)n);
+}
+
+/* The value of a key, which may be null. */
+static bool find(struct jsonread *in, json_object *object, const char *key, json_object **value)
+{
+	*value = NULL;
+	if (in->failed)
+		return false;
+	if (!json_object_is_type(object, json_type_object)) {
+		jsonread_bad(in, "an object with '%s' is wanted", key);
+		return false;
+	}
+	if (json_object_object_get_ex(object, key, value))
+		return true;
+	jsonread_bad(in, "'%s' is missing", key);
+	return false;
+}
+
+/* The value of a key if it is of a type, else NULL. */
+static json_object *get(struct jsonread *in, json_object *object, const char *key, json_type type)
+{
+	json_object *value;
+
+	if (!find(in, object, key, &value))
+		return NULL;
+	if (json_object_is_type(value, type))
+		return value;
+	jsonread_bad(in, "'%s' is not %s", key,
+		     type == json_type_int	 ? "an integer"
+		     : type == json_type_boolean ? "true or false"
+		     : type == json_type_array	 ? "an array"
+		     : type == json_type_object	 ? "an object"
+						 : "text");
+	return NULL;
+}
+
+bool jsonread_has(json_object *object, const char *key)
+{
+	return json_object_object_get_ex(object, key, NULL);
+}
+
+const char *jsonread_word(struct jsonread *in, json_object *value)
+{
+	const char *text;
+
+	if (in->failed)
+		return "";
+	if (!json_object_is_type(value, json_type_string)) {
+		jsonread_bad(in, "text is wanted");
+		return "";
+	}
+	text = json_object_get_string(value);
+	if (strlen(text) != (size_t)json_object_get_string_len(value)) {
+		jsonread_bad(in, "text with a NUL");
+		return "";
+	}
+	return text;
+}
+
+const char *jsonread_text(struct jsonread *in, json_object *object, const char *key)
+{
+	json_object *value = get(in, object, key, json_type_string);
+
+	return value != NULL ? jsonread_word(in, value) : "";
+}
+
+int64_t jsonread_int(struct jsonread *in, json_object *object, const char *key, int64_t min,
+		     int64_t max)
+{
+	json_object *value = get(in, object, key, json_type_int);
+	int64_t val = value != NULL ? json_object_get_int64(value) : 0;
+
+	if (value == NULL || (val >= min && val <= max))
+		return val;
+	jsonread_bad(in, "'%s' is out of range", key);
+	return 0;
+}
+
+double jsonread_real(struct jsonread *in, json_object *object, const char *key)
+{
+	json_object *value;
+
+	if (!find(in, object, key, &value))
+		return 0;
+	if (json_object_is_type(value, json_type_double) ||
+	    json_object_is_type(value, json_type_int))
+		return json_object_get_double(value);
+	jsonread_bad(in, "'%s' is not a number", key);
+	return 0;
+}
+
+bool jsonread_flag(struct jsonread *in, json_object *object, const char *key)
+{
+	json_object *value = get(in, object, key, json_type_boolean);
+
+	return value != NULL && json_object_get_boolean(value);
+}
+
+int64_t jsonread_time(struct jsonread *in, json_object *object, const char *key)
+{
+	const char *text = jsonread_text(in, object, key);
+	int64_t ns = 0;
+
+	if (!in->failed && !iso_time_parse(text, &ns))
+		jsonread_bad(in, "'%s' is not a time", key);
+	return ns;
+}
+
+json_object *jsonread_object(struct jsonread *in, json_object *object, const char *key)
+{
+	return get(in, object, key, json_type_object);
+}
+
+json_object *jsonread_array(struct jsonread *in, json_object *object, const char *key, size_t max)
+{
+	json_object *value = get(in, object, key, json_type_array);
+
+	if (jsonread_length(value) <= max)
+		return value;
+	jsonread_bad(in, "'%s' is too long", key);
+	return NULL;
+}
+
+size_t jsonread_length(json_object *array)
+{
+	return array != NULL ? json_object_array_length(array) : 0;
+}
+
+bool jsonread_count(struct jsonread *in, json_object *object, const char *key, bool is_signed,
+		    uint64_t *val)
+{
+	json_object *value;
+
+	if (!find(in, object, key, &value) || value == NULL)
+		return false;
+	if (!json_object_is_type(value, json_type_int)) {
+		jsonread_bad(in, "'%s' is not an integer", key);
+		return false;
+	}
+	errno = 0;
+	*val = is_signed ? (uint64_t)json_object_get_int64(value) : json_object_get_uint64(value);
+	if (errno == 0)
+		return true;
+	jsonread_bad(in, "'%s' is out of range", key);
+	return false;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * output.c - where a run is told to.
+ */
+#include "output.h"
+
+#include "../common/say.h"
+#include "../common/util.h"
+#include "file.h"
+#include "units.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFER_SIZE (1 << 16)
+
+/* The writer first, then the record. */
+enum { WRITER, RECORD, NBRANCHES };
+
+struct output {
+	struct sink sink; /* tells all branches */
+	size_t n;
+	struct {
+		struct outfile out;
+		struct sink *sink;
+	} branch[NBRANCHES];
+	bool comm;
+};
+
+static void begin(struct sink *sink, const struct run *run)
+{
+	struct output *o = (struct output *)sink;
+
+	for (size_t i = 0; i < o->n; i++) {
+		outfile_begin(&o->branch[i].out);
+		/* Further runs, of a record that has several, go after this one. */
+		o->branch[i].out.append = true;
+		sink_begin(o->branch[i].sink, run);
+	}
+}
+
+static void put_row(struct sink *sink, const struct row *row)
+{
+	struct output *o = (struct output *)sink;
+
+	for (size_t i = 0; i < o->n; i++)
+		sink_row(o->branch[i].sink, row);
+}
+
+static void sampled(struct sink *sink)
+{
+	struct output *o = (struct output *)sink;
+
+	for (size_t i = 0; i < o->n; i++)
+		sink_sampled(o->branch[i].sink);
+}
+
+static void end(struct sink *sink)
+{
+	struct output *o = (struct output *)sink;
+
+	for (size_t i = 0; i < o->n; i++)
+		sink_end(o->branch[i].sink);
+}
+
+static void output_free(struct sink *sink)
+{
+	struct output *o = (struct output *)sink;
+
+	for (size_t i = 0; i < o->n; i++)
+		sink_free(o->branch[i].sink);
+	free(o);
+}
+
+/* The next branch goes to `path`. */
+static int add_file(struct output *o, const char *path, bool append, bool by_line)
+{
+	struct outfile *out = &o->branch[o->n].out;
+
+	if (outfile_open(out, path, append) == -1)
+		return -1;
+	o->n++;
+	if (!by_line || !isatty(fileno(out->file)))
+		setvbuf(out->file, NULL, _IOFBF, BUFFER_SIZE);
+	return 0;
+}
+
+static int add_writer(struct output *o, const struct output_config *config)
+{
+	const struct format *format =
+		config->format != NULL ? config->format : format_find("table");
+	struct style style = config->style;
+	struct sink *sink, *filter;
+
+	if (add_file(o, config->path, config->append, config->by_line) == -1)
+		return -1;
+	style.terminal = isatty(fileno(o->branch[WRITER].out.file));
+	style.names |= style.terminal;
+	o->comm |= format->comm || style.comm;
+	sink = format->open(o->branch[WRITER].out.file, &style);
+	o->branch[WRITER].sink = sink;
+	if (config->unit == UNIT_CPU && config->cpus == NULL)
+		return 0;
+	filter = units_open(sink, config->unit, config->cpus);
+	if (filter == NULL)
+		return -1;
+	o->branch[WRITER].sink = filter;
+	return 0;
+}
+
+static int add_record(struct output *o, const struct output_config *config)
+{
+	const struct style style = {0};
+
+	if (config->record == NULL)
+		return 0;
+	if (add_file(o, config->record, config->append, false) == -1)
+		return -1;
+	o->branch[RECORD].sink = json_open(o->branch[RECORD].out.file, &style);
+	o->comm = true;
+	return 0;
+}
+
+struct output *output_open(const struct output_config *config)
+{
+	static const struct sink_ops ops = {.begin = begin,
+					    .row = put_row,
+					    .sampled = sampled,
+					    .end = end,
+					    .free = output_free};
+	struct output *o = xcalloc(1, sizeof(*o));
+
+	o->sink.ops = &ops;
+	if (add_writer(o, config) == 0 && add_record(o, config) == 0)
+		return o;
+	output_close(o);
+	return NULL;
+}
+
+struct sink *output_sink(struct output *o)
+{
+	return &o->sink;
+}
+
+bool output_wants_comm(const struct output *o)
+{
+	return o->comm;
+}
+
+int output_flush(struct output *o)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < o->n && error == 0; i++)
+		error = outfile_flush(&o->branch[i].out);
+	return error;
+}
+
+bool output_has_reader(const struct output *o)
+{
+	return outfile_has_reader(&o->branch[WRITER].out);
+}
+
+int output_poll(const struct output *o)
+{
+	return outfile_poll(&o->branch[WRITER].out);
+}
+
+int output_close(struct output *o)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < o->n; i++) {
+		int own = outfile_close(&o->branch[i].out);
+
+		if (error == 0)
+			error = own;
+	}
+	sink_free(&o->sink);
+	return error;
+}
+
+void output_tell(int error)
+{
+	if (error != EPIPE)
+		say("write error: %s", strerror(error));
+}

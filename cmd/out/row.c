@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * row.c - words and times of the row model.
+ */
+#include "row.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NSEC 1000000000LL
+
+static const char *const kinds[ROW_KINDS] = {
+	[ROW_TICK] = "tick",	     [ROW_INIT_LWP] = "init_lwp",
+	[ROW_FINI_LWP] = "fini_lwp", [ROW_LWP_CREATE] = "lwp_create",
+	[ROW_LWP_EXIT] = "lwp_exit", [ROW_FORK] = "fork",
+	[ROW_EXEC] = "exec",	     [ROW_IMAGE] = "image",
+	[ROW_EXIT] = "exit",	     [ROW_DETACH] = "detach",
+	[ROW_TOTAL] = "total",
+};
+
+static const char *const units[ROW_UNITS] = {
+	[UNIT_CPU] = "cpu",   [UNIT_CORE] = "core", [UNIT_SOCKET] = "socket",
+	[UNIT_NODE] = "node", [UNIT_ALL] = "all",
+};
+
+static int find(const char *const *names, int n, const char *name)
+{
+	for (int i = 0; i < n; i++) {
+		if (strcmp(names[i], name) == 0)
+			return i;
+	}
+	return -1;
+}
+
+const char *row_kind_name(enum row_kind kind)
+{
+	return kinds[kind];
+}
+
+int row_kind_parse(const char *name)
+{
+	return find(kinds, ROW_KINDS, name);
+}
+
+const char *row_unit_name(enum row_unit unit)
+{
+	return units[unit];
+}
+
+int row_unit_parse(const char *name)
+{
+	return find(units, ROW_UNITS, name);
+}
+
+void iso_time(char text[ISO_TIME_SIZE], int64_t ns)
+{
+	time_t s = (time_t)(ns / NSEC - (ns % NSEC < 0));
+	struct tm tm;
+	size_t n;
+
+	gmtime_r(&s, &tm);
+	n = strftime(text, ISO_TIME_SIZE, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text + n, ISO_TIME_SIZE - n, ".%09dZ", (int)(ns - s * NSEC));
+}
+
+bool iso_time_parse(const char *text, int64_t *ns)
+{
+	static const char shape[] = "dddd-dd-ddTdd:dd:dd.dddddddddZ";
+	char again[ISO_TIME_SIZE];
+	struct tm tm = {0};
+	size_t i;
+
+	for (i = 0; shape[i] != '\0'; i++) {
+		if (shape[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != shape[i])
+			return false;
+	}
+	if (text[i] != '\0' || strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) == NULL)
+		return false;
+	/* Years beyond 2200 are not in the range of 64 bits. */
+	if (tm.tm_year < 0 || tm.tm_year > 300)
+		return false;
+	*ns = timegm(&tm) * NSEC + strtol(text + strlen("dddd-dd-ddTdd:dd:dd."), NULL, 10);
+	iso_time(again, *ns);
+	return strcmp(again, text) == 0; /* no 31st of February */
+}
+
+void run_free(struct run *run)
+{
+	for (size_t i = 0; i < run->nsets; i++) {
+		struct run_set *set = &run->set[i];
+
+		for (unsigned j = 0; j < set->nevents; j++) {
+			free(set->event[j].name);
+			free(set->event[j].label);
+			free(set->event[j].unit);
+		}
+		free(set->event);
+		free(set->spec);
+	}
+	for (char **arg = run->argv; arg != NULL && *arg != NULL; arg++)
+		free(*arg);
+	free(run->argv);
+	free(run->set);
+	free(run->cpu);
+	free(run->tool);
+	free(run->host);
+	free(run->cycles);
+	*run = (struct run){0};
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * row.h - the model of all output: a run, and the rows that tell what happened in it.
+ *
+ * A run is told to a sink (sink.h): its description, its rows, its end.  Counts are exact
+ * 64-bit numbers, neither scaled nor rounded; how they are shown is the writers' affair.
+ * Strings are those of the teller, valid until the call returns.
+ */
+#ifndef ROW_H
+#define ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define RUN_MAX_EVENTS 64 /* of a set: valid counts are bits of a word */
+
+/* What is counted on a slot of a set. */
+struct run_event {
+	char *name;  /* as in the spec, without attributes */
+	char *label; /* the name with the mode, ":k" or ":uk"; unique in its set */
+	unsigned slot;
+	bool is_signed; /* a difference of events: its counts are int64_t */
+	double scale;	/* a count times this is in `unit` */
+	char *unit;	/* "": a plain number */
+};
+
+/* Events that are counted together: a -c. */
+struct run_set {
+	char *spec;
+	unsigned nevents;
+	struct run_event *event; /* in the order of the spec */
+};
+
+/* A CPU, and what it is part of. */
+struct run_cpu {
+	int id, core, socket, node; /* a core has the number of its first CPU */
+};
+
+/* What rows of CPUs are about. */
+enum row_unit { UNIT_CPU, UNIT_CORE, UNIT_SOCKET, UNIT_NODE, UNIT_ALL, ROW_UNITS };
+
+struct run {
+	char *tool;  /* "cputrack" or "cpustat" */
+	char **argv; /* its command line; NULL at the end */
+	char *host;
+	int64_t start_ns;   /* since the Epoch */
+	bool of_cpus;	    /* rows are of CPUs, not of LWPs */
+	enum row_unit unit; /* what the rows of CPUs are of, all but totals */
+	bool many;	    /* there may be several processes */
+	char *cycles;	    /* what the cycles of rows are: "tsc" or "tick" */
+	size_t nsets, ncpus;
+	struct run_set *set;
+	struct run_cpu *cpu; /* ascending; of a run of CPUs only */
+};
+
+enum row_kind {
+	ROW_TICK,
+	ROW_INIT_LWP,
+	ROW_FINI_LWP,
+	ROW_LWP_CREATE,
+	ROW_LWP_EXIT,
+	ROW_FORK,  /* of `child`; no counts */
+	ROW_EXEC,  /* totals of the program that was replaced */
+	ROW_IMAGE, /* an exec, too: `command` is what runs now; no counts */
+	ROW_EXIT,
+	ROW_DETACH,
+	ROW_TOTAL,
+	ROW_KINDS
+};
+
+struct row {
+	enum row_kind kind;
+	int64_t time_ns;  /* since the start; the same for all rows of a sample */
+	int64_t wall_ns;  /* since the Epoch */
+	pid_t pid, tid;	  /* 0: a row of CPUs */
+	int lwp;	  /* from 1 in each process */
+	const char *comm; /* the LWP's name when it was last looked at; NULL: not known */
+	enum row_unit unit;
+	int id;		     /* of the unit; UNIT_ALL: 0 */
+	unsigned ncpus;	     /* CPUs that the counts are of; 0: a row of an LWP */
+	size_t set;	     /* whose counts these are */
+	const uint64_t *val; /* one per event of the set; NULL: a kind without counts */
+	uint64_t valid;	     /* bit i: val[i] is known */
+	uint64_t cycles;     /* known if any count is */
+	bool incomplete;     /* a total without the counts of some LWP or CPU */
+	pid_t child;
+	const char *command;
+	bool ended; /* ROW_EXIT: `status` is that of waitpid(2) */
+	int status;
+};
+
+/* Words for kinds, as in tables, and for units.  -1: it is none of them. */
+const char *row_kind_name(enum row_kind kind);
+int row_kind_parse(const char *name);
+const char *row_unit_name(enum row_unit unit);
+int row_unit_parse(const char *name);
+
+/* ISO 8601 in UTC with nanoseconds: 2026-01-31T23:59:59.123456789Z. */
+#define ISO_TIME_SIZE 40
+void iso_time(char text[ISO_TIME_SIZE], int64_t ns);
+/* False: it is no such time. */
+bool iso_time_parse(const char *text, int64_t *ns);
+
+/* Frees what a run has; all of it was allocated by malloc(3). */
+void run_free(struct run *run);
+
+#endif /* ROW_H */

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * text.c - what both forms of the table print alike.
+ */
+#include "text.h"
+
+#include "../common/say.h"
+#include "../common/util.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define NUMBER_MAX 32 /* characters of a number */
+
+/* Room for `n` more characters. */
+static char *room(struct line *line, size_t n)
+{
+	if (line->size - line->n < n) {
+		line->size = (line->n + n) * 2;
+		line->text = xrealloc(line->text, line->size);
+	}
+	return line->text + line->n;
+}
+
+static void put(struct line *line, const char *text, size_t n, size_t width)
+{
+	size_t pad = n < width ? width - n : 0;
+	char *to = room(line, pad + n);
+
+	memset(to, ' ', pad);
+	memcpy(to + pad, text, n);
+	line->n += pad + n;
+}
+
+void line_free(struct line *line)
+{
+	free(line->text);
+	*line = (struct line){0};
+}
+
+void line_write(struct line *line, FILE *f)
+{
+	fwrite(line->text, 1, line->n, f);
+	line->n = 0;
+}
+
+void line_escaped(struct line *line, const char *text)
+{
+	size_t size = ESCAPED_SIZE(strlen(text));
+
+	line->n += escape_text(room(line, size), size, text, ESCAPE_LINE);
+}
+
+void line_word(struct line *line, const char *word, size_t width)
+{
+	put(line, word, strlen(word), width);
+}
+
+void line_number(struct line *line, uint64_t val, bool minus, size_t width)
+{
+	char text[NUMBER_MAX], *at = text + sizeof(text);
+
+	do
+		*--at = (char)('0' + val % 10);
+	while ((val /= 10) != 0);
+	if (minus)
+		*--at = '-';
+	put(line, at, (size_t)(text + sizeof(text) - at), width);
+}
+
+void line_time(struct line *line, int64_t ns)
+{
+	uint64_t ms = ((uint64_t)ns + NSEC / 2000) / (NSEC / 1000);
+	unsigned rest = (unsigned)(ms % 1000);
+	const char text[] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
+			     (char)('0' + rest % 10)};
+
+	line_number(line, ms / 1000, false, 3);
+	put(line, text, sizeof(text), 0);
+}
+
+void line_blank(struct line *line)
+{
+	put(line, " ", 1, 0);
+}
+
+static void put_real(struct line *line, double val, size_t width)
+{
+	char text[400]; /* the largest double has 309 digits */
+
+	snprintf(text, sizeof(text), "%.2f", val);
+	line_word(line, text, width);
+}
+
+/* What the counts of a row are to be divided by. */
+static unsigned divisor(const struct style *style, const struct row *row)
+{
+	return style->means && row->kind == ROW_TICK && row->unit != UNIT_CPU ? row->ncpus : 0;
+}
+
+void line_count(struct line *line, const struct style *style, const struct run *run,
+		const struct row *row, unsigned i, size_t width)
+{
+	const struct run_event *event = &run->set[row->set].event[i];
+	unsigned n = divisor(style, row);
+	uint64_t val = row->val[i];
+	bool minus = event->is_signed && (int64_t)val < 0;
+
+	if ((row->valid >> i & 1) == 0)
+		line_word(line, "-", width);
+	else if (event->scale != 1 || n > 0) /* exactly 1: an event without a unit */
+		put_real(line,
+			 (minus ? (double)(int64_t)val : (double)val) * event->scale /
+				 (n > 0 ? n : 1),
+			 width);
+	else
+		line_number(line, minus ? -val : val, minus, width);
+}
+
+void line_cycles(struct line *line, const struct style *style, const struct row *row, size_t width)
+{
+	unsigned n = divisor(style, row);
+
+	if (row->valid == 0)
+		line_word(line, "-", width);
+	else if (n > 0)
+		put_real(line, (double)row->cycles / n, width);
+	else
+		line_number(line, row->cycles, false, width);
+}
+
+void line_comm(struct line *line, const char *comm, size_t width)
+{
+	char text[ESCAPED_SIZE(COMM_WIDTH)];
+
+	escape_text(text, sizeof(text), comm != NULL && *comm != '\0' ? comm : "-", ESCAPE_WORD);
+	line_word(line, text, width);
+}
+
+const char *row_word(enum row_kind kind)
+{
+	return row_kind_name(kind == ROW_IMAGE ? ROW_EXEC : kind);
+}
+
+/* How the process of an exit row ended, in words. */
+static void ending(const struct row *row, char *text, size_t size)
+{
+	if (WIFSIGNALED(row->status))
+		snprintf(text, size, "signal %d: %s", WTERMSIG(row->status),
+			 strsignal(WTERMSIG(row->status)));
+	else
+		snprintf(text, size, "status %d", WEXITSTATUS(row->status));
+}
+
+static void put_note(struct line *line, bool *first, const char *quote, const char *note)
+{
+	line_word(line, *first ? "# " : " # ", 0);
+	line_word(line, quote, 0);
+	line_escaped(line, note);
+	line_word(line, quote, 0);
+	*first = false;
+}
+
+void line_notes(struct line *line, const struct run *run, const struct row *row,
+		const struct style *style, bool specs)
+{
+	bool first = true;
+	char text[128];
+
+	if (row->kind == ROW_FORK) {
+		snprintf(text, sizeof(text), "%d", (int)row->child);
+		put_note(line, &first, "", text);
+	}
+	if (row->kind == ROW_IMAGE)
+		put_note(line, &first, "'", row->command);
+	if (specs && row->val != NULL)
+		put_note(line, &first, "", run->set[row->set].spec);
+	if (row->ended && style->comm) {
+		ending(row, text, sizeof(text));
+		put_note(line, &first, "", text);
+	}
+	if (row->incomplete)
+		put_note(line, &first, "", "incomplete");
+}
+
+void put_stamp(FILE *f, const struct style *style, int64_t wall_time)
+{
+	time_t s = (time_t)(wall_time / NSEC);
+	char text[64];
+	struct tm tm;
+
+	if (style->stamp == 'u') {
+		fprintf(f, "%lld\n", (long long)s);
+	} else if (style->stamp == 'd') {
+		strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Z %Y", localtime_r(&s, &tm));
+		fprintf(f, "%s\n", text);
+	}
+}

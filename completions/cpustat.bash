@@ -46,14 +46,23 @@ _cpustat()
 		mapfile -t COMPREPLY < <(compgen -W 'u d' -- "$cur")
 		return
 		;;
-	--period | -p | -[!-]*p)
+	--output | -o | -[!-]*o | --record | -O | -[!-]*O | --replay | -I | -[!-]*I)
+		_filedir
+		return
+		;;
+	--format)
+		mapfile -t COMPREPLY < <(compgen -W 'table csv json' -- "$cur")
+		return
+		;;
+	--period | -p | -[!-]*p | --cpus)
 		return
 		;;
 	esac
 	$split && return
 	if [[ $cur == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '-A -c -D -h -m -n -p -s -T -t
-			--aggregate= --events= --debug --help --mean --no-header --period= --shared --soak
+		mapfile -t COMPREPLY < <(compgen -W '-A -c -D -h -I -m -n -O -o -p -s -T -t
+			--aggregate= --append --cpus= --events= --debug --format= --help --mean --names --no-header
+			--output= --period= --record= --replay= --shared --soak
 			--timestamp= --cycles --version' -- "$cur")
 		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
 	fi

@@ -47,13 +47,13 @@ _cputrack_find_command()
 		--pid=*)
 			attached=1
 			;;
-		--events | --count | --output | --interval)
+		--events | --count | --output | --interval | --format | --record | --replay)
 			((command++))
 			;;
 		--*) ;;
 		-?*)
 			for ((letter = 1; letter < ${#word}; letter++)); do
-				[[ ${word:letter:1} == [cNopT] ]] || continue
+				[[ ${word:letter:1} == [cINoOpT] ]] || continue
 				[[ ${word:letter:1} == p ]] && attached=1
 				((letter + 1 == ${#word})) && ((command++))
 				break
@@ -98,8 +98,11 @@ _cputrack()
 		--events | -c | -[!-]*c)
 			_cputrack_spec
 			;;
-		--output | -o | -[!-]*o)
+		--output | -o | -[!-]*o | --record | -O | -[!-]*O | --replay | -I | -[!-]*I)
 			_filedir
+			;;
+		--format)
+			mapfile -t COMPREPLY < <(compgen -W 'table csv json' -- "$cur")
 			;;
 		--pid | -p | -[!-]*p)
 			_pids
@@ -108,9 +111,9 @@ _cputrack()
 		return
 	fi
 	if [[ $cur == -* && ${words[cword - 1]} != -- ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '-c -D -e -f -h -N -n -o -p -T -t -v
-			--events= --debug --follow-exec --follow-fork --help --count=
-			--no-header --output= --pid= --interval= --start-disabled --tid --cycles
+		mapfile -t COMPREPLY < <(compgen -W '-c -D -e -f -h -I -N -n -O -o -p -T -t -v
+			--append --comm --events= --debug --follow-exec --follow-fork --format= --help --count= --names
+			--no-header --output= --pid= --record= --replay= --interval= --start-disabled --tid --cycles
 			--verbose --version' -- "$cur")
 		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
 		return

@@ -91,10 +91,8 @@ static void put_line(const struct csv *csv, const struct row *row, const struct 
 	put_number(csv, lwp, row->tid);
 	put_cpu(csv, row);
 	put_number(csv, !lwp, row->ncpus);
-	if (known && event->is_signed)
-		fprintf(f, "%" PRId64, (int64_t)val);
-	else if (known)
-		fprintf(f, "%" PRIu64, val);
+	if (event != NULL && known)
+		fprintf(f, event->is_signed ? "%" PRId64 : "%" PRIu64, val);
 	if (event != NULL)
 		fprintf(f, ",%.17g,", event->scale);
 	else

@@ -27,7 +27,10 @@ void jsonread_bad(struct jsonread *in, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	say("%s:%zu: %s", in->path, in->line, text);
+	if (in->line > 0)
+		say("%s:%zu: %s", in->path, in->line, text);
+	else
+		say("%s: %s", in->path, text);
 }
 
 bool jsonread_open(struct jsonread *in, const char *path)
@@ -55,6 +58,33 @@ void jsonread_close(struct jsonread *in)
 		fclose(in->file);
 }
 
+/*
+ * json-c makes the nearest number that it has of an integer that does not fit.  Is there one
+ * outside of the strings of the line, which is JSON?
+ */
+static bool fits(const char *text)
+{
+	static const char most[] = "18446744073709551615", least[] = "9223372036854775808";
+	bool inside = false;
+	size_t n = 1;
+
+	for (; *text != '\0'; text += n) {
+		const char *limit = text[0] == '-' ? least : most;
+		const char *digit = text[0] == '-' ? text + 1 : text;
+		size_t digits = inside ? 0 : strspn(digit, "0123456789");
+
+		n = inside && text[0] == '\\' && text[1] != '\0' ? 2 : 1;
+		inside ^= text[0] == '"';
+		if (digits == 0)
+			continue;
+		n = (size_t)(digit - text) + digits;
+		if (digits > strlen(limit) ||
+		    (digits == strlen(limit) && strncmp(digit, limit, digits) > 0))
+			return false;
+	}
+	return true;
+}
+
 static json_object *parse(struct jsonread *in, size_t n)
 {
 	json_object *object;
@@ -69,6 +99,8 @@ static json_object *parse(struct jsonread *in, size_t n)
 		jsonread_bad(in, "no JSON: %s", json_tokener_error_desc(error));
 	else if (json_tokener_get_parse_end(in->tok) != n)
 		jsonread_bad(in, "no JSON: something follows the object");
+	else if (!fits(in->text))
+		jsonread_bad(in, "a number is out of range");
 	else if (!json_object_is_type(object, json_type_object))
 		jsonread_bad(in, "an object is wanted on each line");
 	if (!in->failed)
@@ -237,9 +269,11 @@ bool jsonread_count(struct jsonread *in, json_object *object, const char *key, b
 		jsonread_bad(in, "'%s' is not an integer", key);
 		return false;
 	}
-	errno = 0;
 	*val = is_signed ? (uint64_t)json_object_get_int64(value) : json_object_get_uint64(value);
-	if (errno == 0)
+	/* Of the other kind: a number that is too large, or a negative one. */
+	if (is_signed ? json_object_get_int64(value) != INT64_MAX ||
+				json_object_get_uint64(value) == INT64_MAX
+		      : json_object_get_int64(value) >= 0)
 		return true;
 	jsonread_bad(in, "'%s' is out of range", key);
 	return false;

@@ -1,0 +1,315 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# Output for programs: csv, json, records and their replay; tables for eyes.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+setup() {
+	common_setup
+	R=$T/run.json
+}
+
+# Sums by kind and event of the counts of a record's csv, as "KIND EVENT SUM", sorted.
+csv_sums() {
+	python3 -c '
+import csv, collections, sys
+sums = collections.Counter()
+for row in csv.DictReader(sys.stdin):
+    if row["count"]:
+        sums[row["kind"] + " " + row["event"]] += int(row["count"])
+print("\n".join(f"{k} {v}" for k, v in sorted(sums.items())))'
+}
+
+json_sums() {
+	python3 -c '
+import json, collections, sys
+sums = collections.Counter()
+for line in sys.stdin:
+    for event, count in json.loads(line).get("counts", {}).items():
+        if count is not None:
+            sums[json.loads(line)["kind"] + " " + event] += count
+print("\n".join(f"{k} {v}" for k, v in sorted(sums.items())))'
+}
+
+# The same of a table whose first count is word $1, of the events $2...
+table_sums() {
+	local at=$1
+	shift
+	awk -v at="$at" -v names="$*" '
+		BEGIN { n = split(names, name, " ") }
+		$(at - 1) ~ /^(exec|exit|lwp_exit|tick|total|detach)$/ && $at != "#" {
+			for (i = 1; i <= n; i++)
+				if ($(at + i - 1) != "-") sum[$(at - 1) " " name[i]] += $(at + i - 1)
+		}
+		END { for (key in sum) printf "%s %.0f\n", key, sum[key] }' | sort
+}
+
+# A record of cpustat with the counts $1 and $2 of the events a and b, b a difference.
+record() {
+	cat <<-EOF
+	{"kind":"run","schema":1,"tool":"cpustat","command":["cpustat"],"host":"h","start":"2026-01-31T23:59:58.000000000Z","cycles":"tsc","sets":[{"spec":"a,b","events":[{"event":"a","name":"a","pic":0,"unit":"","scale":1,"signed":false},{"event":"b","name":"b","pic":1,"unit":"","scale":1,"signed":true}]}],"unit":"cpu","cpus":[{"cpu":0,"core":0,"socket":0,"node":0},{"cpu":1,"core":0,"socket":0,"node":0}]}
+	{"kind":"tick","ns":1000000000,"time":"2026-01-31T23:59:59.000000000Z","cpu":0,"ncpus":1,"set":0,"counts":{"a":$1,"b":$2},"cycles":7}
+	{"kind":"tick","ns":1000000000,"time":"2026-01-31T23:59:59.000000000Z","cpu":1,"ncpus":0,"set":0,"counts":{"a":null,"b":null},"cycles":null,"incomplete":true}
+	{"kind":"total","ns":1000000000,"time":"2026-01-31T23:59:59.000000000Z","all":0,"ncpus":1,"set":0,"counts":{"a":$1,"b":$2},"cycles":7,"incomplete":true}
+	{"kind":"end","rows":3}
+	EOF
+}
+
+@test "a run of cputrack: table, csv and json have the same sums, and the replay is the table" {
+	track -0 -fe -T 0.02 -O "$R" -c page-faults,task-clock sh -c "'$WORK/threads' 3; '$WORK/execs' 2; exit 0"
+	check_format
+	check_life
+	go -0 cputrack -I "$R" -o "$T/again"
+	cmp "$ROWS" "$T/again"
+	go -0 cputrack -I "$R" --format=json -o "$T/json"
+	cmp "$R" "$T/json"
+	table_sums 5 page-faults task-clock <"$ROWS" >"$T/sums"
+	[ "$(wc -l <"$T/sums")" -ge 6 ]
+	cputrack -I "$R" --format=csv | csv_sums | diff "$T/sums" -
+	json_sums <"$R" | diff "$T/sums" -
+}
+
+@test "a run of cpustat: the same, with -A and -m from the record of its CPUs" {
+	need cpu
+	go -0 cpustat -O "$R" -c context-switches,page-faults -c task-clock 0.05 4 -o "$ROWS"
+	[ -z "$stderr" ]
+	cpustat -I "$R" | cmp - "$ROWS"
+	table_sums 4 context-switches page-faults <<<"$(grep -v 'task-clock$' "$ROWS")" >"$T/sums"
+	cpustat -I "$R" --format=csv | csv_sums | grep -v task-clock | diff "$T/sums" -
+	json_sums <"$R" | grep -v task-clock | diff "$T/sums" -
+	for unit in core socket node all; do
+		go -0 cpustat -A "$unit" -O "$R" -c context-switches,page-faults 0.05 2
+		[ "$(cpustat -I "$R" -A "$unit")" = "$output" ]
+		check_totals - "$(cpus | wc -l)" < <(cpustat -I "$R")
+		go -0 cpustat -A "$unit" -m -t -T u -O "$R" -c context-switches,page-faults 0.05 2
+		[ "$(cpustat -I "$R" -A "$unit" -m -t -T u)" = "$output" ]
+	done
+}
+
+@test "json: integers, and null where nothing was counted; csv is empty there" {
+	record 18446744073709551615 -9223372036854775808 >"$R"
+	cpustat -I "$R" | grep -qE '^  1\.000   0  tick 18446744073709551615 -9223372036854775808 $'
+	[ "$(cpustat -I "$R" | grep -c tick)" -eq 1 ]
+	go -0 cpustat -I "$R" --format=csv
+	[[ ${lines[1]} == *,tick,,,,0,1,18446744073709551615,1,0,*,a,* ]]
+	[[ ${lines[2]} == *,tick,,,,0,1,-9223372036854775808,1,0,*,b,* ]]
+	[[ ${lines[3]} == *,tick,,,,1,0,,1,1,*,a,* ]]
+	cpustat -I "$R" --format=json | python3 -c '
+import json, sys
+rows = [json.loads(line) for line in sys.stdin]
+assert rows[1]["counts"] == {"a": 2**64 - 1, "b": -2**63} and rows[2]["counts"] == {"a": None, "b": None}
+assert rows[0]["kind"] == "run" and rows[-1] == {"kind": "end", "rows": 3}'
+	# it is the same record, also after a second replay
+	cpustat -I "$R" --format=json >"$T/2"
+	cpustat -I "$T/2" --format=json | cmp - "$T/2"
+}
+
+@test "damaged and foreign records: one error with the line, and status 1" {
+	local bad
+	for bad in 18446744073709551616 99999999999999999999999 -1 1.5 1e3 '"1"' true '[]' 01; do
+		record "$bad" 0 >"$R"
+		go -1 cpustat -I "$R"
+		[ "${#stderr_lines[@]}" -eq 1 ]
+		[[ $stderr == "cpustat: $R:2: "* ]]
+	done
+	for bad in 9223372036854775808 -9223372036854775809 18446744073709551615; do
+		record 0 "$bad" >"$R"
+		go -1 cpustat -I "$R"
+		[[ $stderr == "cpustat: $R:2: "*"out of range" ]]
+	done
+	record 1 2 >"$T/good"
+	sed '$d' "$T/good" >"$R"
+	go -1 cpustat -I "$R"
+	[ "$stderr" = "cpustat: $R:4: the record is cut: its end is missing" ]
+	grep -q total <<<"$output"
+	sed 2d "$T/good" >"$R"
+	go -1 cpustat -I "$R"
+	[[ $stderr == "cpustat: $R:4: "* ]]
+	sed 1d "$T/good" >"$R"
+	go -1 cpustat -I "$R"
+	[ "$stderr" = "cpustat: $R:1: no record begins here" ]
+	sed 's/"schema":1/"schema":2/' "$T/good" >"$R"
+	go -1 cpustat -I "$R"
+	[[ $stderr == "cpustat: $R:1: "*version* ]]
+	go -1 cputrack -I "$T/good"
+	[ "$stderr" = "cputrack: $T/good:1: a record of cpustat, which is to replay it" ]
+	for bad in /dev/null "$T" "$T/nothing" "$BATS_TEST_FILENAME"; do
+		go -1 cpustat -I "$bad"
+		[ "${#stderr_lines[@]}" -eq 1 ]
+	done
+	# cut or changed anywhere: no crash, and an error or another record
+	python3 - "$T/good" "$T/cut" <<-'EOF'
+	import sys
+	data = open(sys.argv[1], "rb").read()
+	for i in range(0, len(data), 7):
+	    open(f"{sys.argv[2]}{i}", "wb").write(data[:i])
+	    open(f"{sys.argv[2]}x{i}", "wb").write(data[:i] + b"\xff" + data[i + 1:])
+	EOF
+	for bad in "$T"/cut*; do
+		run cpustat -I "$bad" --format=csv
+		[ "$status" -eq 1 ]
+	done
+}
+
+@test "names with newlines, escapes and bytes that are not UTF-8 are never raw, in no format" {
+	local format
+	go -0 cputrack -fe -T 0 -O "$R" -o "$ROWS" -c page-faults \
+		"$WORK/set-comm" $'a\n\033[31m,"' </dev/null
+	# shellcheck disable=SC2016 # for the inner shell
+	go -0 cputrack -fe -T 0 -O "$R" -o "$ROWS" -c page-faults sh -c \
+		'exec "$0" "$@" </dev/null' "$WORK/set-comm" $'b\n\033\xff\x7f\xc3\xa9' $'c\x9b,"'
+	[ "$status" -ne 0 ] || true
+	for format in table csv json; do
+		cputrack -I "$R" --format=$format --comm >"$T/$format" 2>"$T/err" ||
+			cputrack -I "$R" --format=$format >"$T/$format"
+		if LC_ALL=C grep -n '[^ -~]' "$T/$format"; then
+			false
+		fi
+	done
+	python3 - "$T/json" "$T/csv" <<-'EOF'
+	import csv, json, sys
+	rows = [json.loads(line) for line in open(sys.argv[1])]
+	command = [r["command"] for r in rows if r["kind"] == "image"][0]
+	assert command.count("\\n") or command.count("\n"), command
+	assert len({len(row) for row in csv.reader(open(sys.argv[2]))}) == 1
+	EOF
+}
+
+@test "csv: python, sqlite3 and awk read the same" {
+	need_command sqlite3
+	go -0 cputrack -fe -T 0 -O "$R" -o "$ROWS" -c page-faults,task-clock sh -c "'$WORK/forks' 5; exit 3"
+	cputrack -I "$R" --format=csv -o "$T/csv"
+	want=$(csv_sums <"$T/csv" | awk '$1 == "exit" && $2 == "page-faults" { print $3 }')
+	[ "$want" -gt 0 ]
+	[ "$(sqlite3 :memory: ".import --csv $T/csv run" \
+		"SELECT sum(count) FROM run WHERE kind = 'exit' AND event = 'page-faults'")" = "$want" ]
+	[ "$(awk -F, '$3 == "exit" && $16 == "page-faults" { n += $9 } END { print n }' "$T/csv")" = "$want" ]
+	[ "$(awk -F, '$3 == "exit" { print $12 }' "$T/csv" | sort -u | tr '\n' ' ')" = "0 3 " ]
+	go -0 cputrack -I "$R" --format csv -n
+	[[ $output != *time,seconds* ]]
+}
+
+@test "json: jq reads it, and each row stands for itself" {
+	need_command jq
+	go -0 cputrack -fe -T 0 --format=json -c page-faults,page-faults,nouser1,sys1 sh -c "kill -9 \$\$"
+	printf '%s\n' "$output" >"$R"
+	[ "$(jq -r 'select(.kind == "exit") | [.signal, .comm, (.counts | keys_unsorted[])] | join(" ")' "$R")" = \
+		"9 sh page-faults page-faults:k" ] || [ "$status" -eq 137 ]
+}
+
+@test "exit rows tell how a process ended: in json, csv, and tables with --comm" {
+	go -7 cputrack -fe -T 0 -O "$R" -c page-faults sh -c '(kill -9 $$; :) & "$0"; exit 7' true || true
+	go -7 cputrack -fe -T 0 -O "$R" -o "$ROWS" -c page-faults sh -c 'sh -c "kill -9 \$\$"; exit 7'
+	go -0 cputrack -I "$R" --comm
+	grep -qE ' sh +exit +[0-9]+ # signal 9: Killed$' <<<"$output"
+	grep -qE ' sh +exit +[0-9]+ # status 7$' <<<"$output"
+	[ "$(grep -c '"signal":9' "$R")" -eq 1 ]
+	[ "$(grep -c '"status":7' "$R")" -eq 1 ]
+	[ "$(cputrack -I "$R" --format=csv | awk -F, '$3 == "exit" { printf "%s/%s ", $12, $13 }')" = "/9 7/ " ]
+}
+
+@test "all rows of a sample have one time" {
+	start crowd "$WORK/thread-pool" 50
+	eventually said crowd ready
+	go -0 cputrack -T 0.02 -N 5 --format=json -p "${PIDS[crowd]}" -c page-faults
+	python3 -c '
+import json, sys, collections
+ticks = collections.Counter(json.loads(l)["ns"] for l in sys.stdin if json.loads(l)["kind"] == "tick")
+assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
+}
+
+@test "--names: events over columns as wide as what is in them, and no blanks at line ends" {
+	record 123456789012345 -1 >"$R"
+	[ "$(cpustat -I "$R" --names)" = "$(printf '%s\n' \
+		'   time    cpu      event a b' \
+		'  1.000      0       tick 123456789012345 -1' \
+		'  1.000    all      total 123456789012345 -1 # incomplete')" ]
+	track -0 -fe --names -T 0 -c page-faults,page-faults,nouser1,sys1 sh -c 'true & wait; exit 0'
+	[ "$(head -n1 "$ROWS")" = '   time     pid lwp      event page-faults page-faults:k' ]
+	! grep -n ' $' "$ROWS"
+}
+
+@test "--tid: the columns stay in line" {
+	track -0 --tid -T 0 -c page-faults "$WORK/threads" 3
+	[ "$(awk '{ print length($0) }' "$ROWS" | sort -u | wc -l)" -eq 1 ]
+}
+
+@test "a terminal gets names, lines no longer than it, and the header on each screen" {
+	need_terminal
+	script -q -e -c "stty cols 60 rows 10; cputrack -fe -T 0 -c page-faults sh -c \
+		'for i in 1 2 3 4 5; do /bin/echo $(printf 'x%.0s' {1..100}) >/dev/null; done; exit 0'" \
+		/dev/null </dev/null | tr -d '\r' >"$T/out"
+	cat "$T/out"
+	[ "$(grep -c '^   time' "$T/out")" -ge 2 ]
+	awk 'length($0) > 60 || / $/ { print; bad = 1 } END { exit bad }' "$T/out"
+}
+
+@test "200 columns" {
+	python3 - >"$R" <<-'EOF'
+	import json
+	events = lambda k: [{"event": f"e{k}_{i}", "name": "e", "pic": i, "unit": "", "scale": 1, "signed": False}
+	                    for i in range(50)]
+	put = lambda **o: print(json.dumps(o))
+	put(kind="run", schema=1, tool="cputrack", command=[], host="", start="2026-01-01T00:00:00.000000000Z",
+	    cycles="tsc", many=False, sets=[{"spec": f"s{k}", "events": events(k)} for k in range(4)])
+	for k in range(4):
+	    put(kind="exit", ns=1, time="2026-01-01T00:00:00.000000001Z", pid=1, lwp=1, tid=1, set=k,
+	        counts={f"e{k}_{i}": 10**18 + i for i in range(50)}, cycles=1)
+	put(kind="end", rows=4)
+	EOF
+	cputrack -I "$R" --names >"$T/names"
+	[ "$(head -n1 "$T/names" | wc -w)" -eq 203 ]
+	[ "$(tail -n1 "$T/names" | wc -w)" -eq 53 ]
+	[ "$(cputrack -I "$R" | awk 'NR > 1 { n += NF - 5 } END { print n }')" -eq 200 ]
+	[ "$(cputrack -I "$R" --format=csv | wc -l)" -eq 201 ]
+}
+
+@test "--append: several runs in one file, also of records" {
+	for _ in 1 2; do
+		go -0 cputrack --append -O "$R" -o "$ROWS" -T 0 -c page-faults true
+	done
+	[ "$(grep -c time "$ROWS")" -eq 2 ]
+	cputrack -I "$R" | cmp - "$ROWS"
+	go -0 cputrack -O "$R" -o "$ROWS" -T 0 -c page-faults true
+	[ "$(wc -l <"$R")" -eq 3 ]
+}
+
+@test "a full disk under a record, a csv or a replay is told" {
+	for format in csv json; do
+		go -1 cputrack --format=$format -o /dev/full -T 0 -c page-faults true
+		[ "$stderr" = "cputrack: write error: No space left on device" ]
+	done
+	go -1 cputrack -O /dev/full -T 0 -c page-faults true
+	[ "$stderr" = "cputrack: write error: No space left on device" ]
+	record 1 2 >"$R"
+	go -1 cpustat -I "$R" -o /dev/full
+	[ "$stderr" = "cpustat: write error: No space left on device" ]
+	go -1 cpustat -I "$R" -o "$T/no/such"
+	[ "$stderr" = "cpustat: cannot write '$T/no/such': No such file or directory" ]
+}
+
+@test "a locale with a decimal comma changes nothing" {
+	record 5 2 | sed 's/"unit":"","scale":1,"signed":false/"unit":"Joules","scale":0.5,"signed":false/' >"$R"
+	for format in table csv json; do
+		cpustat -I "$R" --format=$format >"$T/C"
+		LC_ALL=de_DE.UTF-8 LANG=de_DE.UTF-8 cpustat -I "$R" --format=$format | cmp - "$T/C"
+	done
+	cpustat -I "$R" | grep -q ' 2\.50 '
+}
+
+@test "options that do not fit together are refused" {
+	record 1 2 >"$R"
+	for bad in "-c page-faults" "-s" "-O $T/o" "1" "--names --format=csv" "--append" "-m" "--cpus x" \
+		"--format=xml"; do
+		# shellcheck disable=SC2086 # words
+		run --separate-stderr cpustat -I "$R" $bad
+		[ "$status" -ne 0 ]
+		[ "${#stderr_lines[@]}" -eq 1 ]
+	done
+	go -2 cpustat --cpus 0 -c page-faults 1 1
+	[ "$(cpustat -I "$R" --cpus 0 | awk '$3 == "total" { print $2, $4, $5, NF }')" = "1 1 2 5" ]
+}

@@ -24,7 +24,7 @@ struct named {
 	const struct run *run;
 	size_t ncols;
 	struct column *col;
-	size_t **of; /* by set and event: the index of its column */
+	size_t nsets, **of; /* by set and event: the index of its column */
 	size_t cycles_width, who_width;
 	unsigned rows_left; /* until the next header; 0: there is no other */
 	bool stamped;
@@ -53,11 +53,12 @@ static void forget_columns(struct named *t)
 	for (size_t c = 0; c < t->ncols; c++)
 		free(t->col[c].title);
 	free(t->col);
-	for (size_t k = 0; t->of != NULL && k < t->run->nsets; k++)
+	for (size_t k = 0; k < t->nsets; k++)
 		free(t->of[k]);
 	free(t->of);
 	t->col = NULL;
 	t->of = NULL;
+	t->nsets = 0;
 	t->ncols = 0;
 }
 
@@ -129,6 +130,7 @@ static void begin(struct sink *sink, const struct run *run)
 	for (size_t k = 0; k < run->nsets; k++) {
 		const struct run_set *set = &run->set[k];
 
+		t->nsets++;
 		t->of[k] = xcalloc(set->nevents + 1, sizeof(**t->of));
 		for (unsigned i = 0; i < set->nevents; i++)
 			t->of[k][i] = find_column(t, &set->event[i]);

@@ -14,7 +14,7 @@
 struct sink;
 
 struct sink_ops {
-	/* The run lives until end or free; each may be NULL but row and free. */
+	/* The run lives until end, or free if there is none; all but row and free may be NULL. */
 	void (*begin)(struct sink *sink, const struct run *run);
 	void (*row)(struct sink *sink, const struct row *row);
 	void (*sampled)(struct sink *sink);

@@ -22,9 +22,6 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each has one of its own
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_COMPONENTS_ALL tools dev)
-foreach(file config finish)
-	configure_file(packaging/${file}.cmake.in packaging/${file}.cmake @ONLY)
-endforeach()
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_BINARY_DIR}/packaging/config.cmake)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_BINARY_DIR}/packaging/finish.cmake)
 
@@ -73,4 +70,8 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libc6-dev | libc-dev, libpfm4-dev, libbsd-dev")
 set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS cpc-tools)
 
+# Last: they are told what is set above.
+foreach(file config finish)
+	configure_file(packaging/${file}.cmake.in packaging/${file}.cmake @ONLY)
+endforeach()
 include(CPack)

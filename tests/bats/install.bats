@@ -2,71 +2,155 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# What is installed works where it was put.
+# What is installed works where it was put, and goes without a trace.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
 load helpers
+load packages
 
 setup() {
 	common_setup
-	go -0 cmake --install "$CPC_BUILD" --prefix "$T/at"
+	find_packages
 }
 
-@test "the programs find their libraries" {
+# The files below a directory, without it.
+files_in() {
+	(cd "$1" && find . ! -type d | sort)
+}
+
+@test "the programs count where they were put" {
 	track -0 -T 0 -c page-faults "$WORK/touch-pages" 100
 	here=$(sum_of exit)
-	PATH=$T/at/bin:/usr/bin:/bin
-	go -0 cputrack -T 0 -c page-faults -o "$ROWS" "$WORK/touch-pages" 100
+	go -0 cmake --install "$BUILT" --prefix "$T/at"
+	mv "$T/at" "$T/elsewhere"
+	go -0 "$T/elsewhere/bin/cputrack" -T 0 -c page-faults -o "$ROWS" "$WORK/touch-pages" 100
 	[ "$(sum_of exit)" -ge 100 ]
 	[ $(($(sum_of exit) - here)) -le 10 ]
 }
 
+@test "DESTDIR is honoured, and uninstall leaves what others put there" {
+	export DESTDIR=$T/root
+	go -0 cmake --install "$BUILT"
+	for file in bin/cputrack bin/cpustat include/libcpc.h include/libpctx.h include/cpc_types.h \
+		include/cpc_version.h share/man/man1/cputrack.1 share/man/man1/cpustat.1 \
+		share/man/man3/cpc_open.3 share/man/man3/cpc_close.3 \
+		share/bash-completion/completions/cputrack share/bash-completion/completions/cpustat \
+		share/zsh/vendor-completions/_cputrack share/zsh/vendor-completions/_cpustat \
+		share/cpc/solaris.def share/cpc/generic.def lib/tmpfiles.d/cpc.conf \
+		share/doc/cpc-tools/LICENSE share/doc/cpc-tools/README.md share/doc/cpc-tools/CHANGELOG.md; do
+		[ -s "$DESTDIR/usr/$file" ] || { echo "no $file"; false; }
+	done
+	for file in libcpc.a libpctx.a pkgconfig/libcpc.pc pkgconfig/libpctx.pc cmake/cpc/cpcConfig.cmake; do
+		[ -s "$(echo "$DESTDIR"/usr/lib/*-linux-gnu)/$file" ] || { echo "no $file"; false; }
+	done
+	# Nothing knows where it was built, or is beside the prefix.
+	run grep -rlF -e "$PACKAGES" -e "$DESTDIR" "$DESTDIR"
+	[ "$output" = "" ]
+	[ "$(ls "$DESTDIR")" = usr ]
+	# What root's claims are kept in is what the programs look for.
+	grep -qx 'd /run/cpc 0755 root root -' "$DESTDIR/usr/lib/tmpfiles.d/cpc.conf"
+	grep -qaF /run/cpc "$DESTDIR/usr/bin/cpustat"
+
+	touch "$DESTDIR/usr/share/cpc/mine.def" "$DESTDIR/usr/bin/mine"
+	go -0 cmake --build "$BUILT" --target uninstall
+	[ "$(files_in "$DESTDIR/usr")" = "$(printf '%s\n' ./bin/mine ./share/cpc/mine.def)" ]
+	run find "$DESTDIR" -depth -path '*/cpc*' -type d
+	[ "$output" = "$DESTDIR/usr/share/cpc" ]
+}
+
+@test "an install_manifest.txt that is missing is told" {
+	run cmake -DMANIFEST="$T/install_manifest.txt" -P "$BATS_TEST_DIRNAME/../../cmake/uninstall.cmake"
+	[ "$status" = 1 ]
+	[[ $output == *"nothing is known to be installed"* ]]
+}
+
+@test "every function has a manual page of its name, and all tell the version" {
+	go -0 cmake --install "$BUILT" --prefix "$T/at"
+	man=$T/at/share/man
+	for page in "$man"/man[13]/*; do
+		if [[ $(head -n 1 "$page") == ".so "* ]]; then
+			real=$man/$(sed 's/^\.so //' "$page")
+			name=$(basename "$page" .3)
+			grep -qE "^\.Nm $name( |\$)" "$real" || { echo "$page is not in $real"; false; }
+			continue
+		fi
+		grep -qx "\.Os cpc $VERSION" "$page" || { echo "$page: no version"; false; }
+		while read -r name; do
+			[ -e "$man/man${page##*.}/$name.${page##*.}" ] || { echo "no page $name"; false; }
+		done < <(sed -n '/^\.Sh NAME/,/^\.Nd/s/^\.Nm \([a-z0-9_]*\).*/\1/p' "$page")
+	done
+}
+
+@test "there is one version" {
+	go -0 cmake --install "$BUILT" --prefix "$T/at"
+	go -0 "$T/at/bin/cputrack" --version
+	[ "$output" = "cputrack $VERSION" ]
+	go -0 "$T/at/bin/cpustat" --version
+	[ "$output" = "cpustat $VERSION" ]
+	[ "$(sed -n 's/^#define CPC_VERSION //p' "$T/at/include/cpc_version.h")" = "\"$VERSION\"" ]
+	IFS=. read -r major minor patch <<<"$VERSION"
+	grep -qx "#define CPC_VERSION_MAJOR $major" "$T/at/include/cpc_version.h"
+	grep -qx "#define CPC_VERSION_MINOR $minor" "$T/at/include/cpc_version.h"
+	grep -qx "#define CPC_VERSION_PATCH $patch" "$T/at/include/cpc_version.h"
+	for name in libcpc libpctx; do
+		[ "$(PKG_CONFIG_PATH=$(echo "$T"/at/lib/*/pkgconfig) pkg-config --modversion $name)" = "$VERSION" ]
+	done
+	grep -q "set(PACKAGE_VERSION \"$VERSION\")" "$T"/at/lib/*/cmake/cpc/cpcConfigVersion.cmake
+	for deb in "${DEBS[@]}"; do
+		[ "$(dpkg-deb -f "$deb" Version)" = "$VERSION-1" ]
+	done
+	[ -e "$PACKAGES/cpc-$VERSION.tar.gz" ]
+	[[ $(grep -m 1 '^## ' "$T/at/share/doc/cpc-tools/CHANGELOG.md") == "## $VERSION - "* ]]
+	# It is nowhere else.
+	tar -xf "$PACKAGES/cpc-$VERSION.tar.gz" -C "$T"
+	cd "$T/cpc-$VERSION"
+	grep -rlF "$VERSION" . --include=CMakeLists.txt --include='*.in' --include='*.cmake' \
+		--include='*.[ch13]' --include='*.md' --include='*.json' | sort >"$T/places"
+	diff "$T/places" <(printf './%s\n' CHANGELOG.md CMakeLists.txt)
+}
+
 @test "setcap cap_perfmon=ep lets ordinary users run an installed cpustat" {
-	need_unsanitized "LeakSanitizer does not work in privileged programs"
 	[ "$(id -u)" = 0 ] || skip "giving capabilities takes root"
+	cp "$BUILT/cpustat" "$T"
+	chmod 755 "$T/cpustat"
 	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$BATS_TEST_TMPDIR" 2>/dev/null || :
-	setcap cap_perfmon=ep "$T/at/bin/cpustat" || skip "no file capabilities on this file system"
+	setcap cap_perfmon=ep "$T/cpustat" || skip "no file capabilities on this file system"
 	AS_USER=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-	"${AS_USER[@]}" test -x "$T/at/bin/cpustat" || skip "other users cannot reach $T"
+	"${AS_USER[@]}" test -x "$T/cpustat" || skip "other users cannot reach $T"
 	setpriv --bounding-set=-perfmon true || skip "no CAP_PERFMON to give"
-	go -0 "${AS_USER[@]}" "$T/at/bin/cpustat" -c context-switches 0.05 1
+	go -0 "${AS_USER[@]}" "$T/cpustat" -c context-switches 0.05 1
 	[[ $output == *total* ]]
 }
 
-@test "a program of one's own is built with what pkg-config says" {
-	need_unsanitized "sanitized libraries want a sanitized program"
-	export PKG_CONFIG_PATH
-	PKG_CONFIG_PATH=$(dirname "$(find "$T/at" -name libcpc.pc)")
-	cat >"$T/own.c" <<'END_C'
-#include <inttypes.h>
-#include <libcpc.h>
-#include <stdio.h>
-#include <sys/mman.h>
-
-int main(void)
-{
-	cpc_t *cpc = cpc_open(CPC_VER_CURRENT);
-	cpc_set_t *set = cpc_set_create(cpc);
-	int faults = cpc_set_add_request(cpc, set, "page-faults", 0, CPC_COUNT_USER, 0, NULL);
-	cpc_buf_t *before = cpc_buf_create(cpc, set), *after = cpc_buf_create(cpc, set);
-	volatile char *p = mmap(NULL, 4096 * 100, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint64_t count;
-
-	madvise((void *)p, 4096 * 100, MADV_NOHUGEPAGE);
-	cpc_bind_curlwp(cpc, set, 0);
-	cpc_set_sample(cpc, set, before);
-	for (int i = 0; i < 100; i++)
-		p[4096 * i] = 1;
-	cpc_set_sample(cpc, set, after);
-	cpc_buf_sub(cpc, after, after, before);
-	cpc_buf_get(cpc, after, faults, &count);
-	printf("%" PRIu64 "\n", count);
-	return cpc_close(cpc);
+# hardened FILE: a program with all that compiler and linker have against exploits.
+hardened() {
+	local header=$T/header
+	readelf -hldWs "$1" >"$header"
+	grep -qE 'Type: +DYN' "$header"
+	grep -q INTERP "$header" # so a program
+	grep -q GNU_RELRO "$header"
+	grep -qE 'FLAGS.*BIND_NOW|FLAGS_1.*NOW' "$header"
+	grep -qE 'GNU_STACK.* RW +0x' "$header"
+	grep -q __stack_chk_fail "$header"
+	grep -q __fprintf_chk "$header"
+	! grep -qE 'RPATH|RUNPATH' "$header"
 }
-END_C
-	# shellcheck disable=SC2046 # words
-	"${CC:-cc}" -Wall -Wextra -Werror -o "$T/own" "$T/own.c" $(pkg-config --cflags --libs libcpc)
-	go -0 "$T/own"
-	[ "$output" = 100 ]
+
+@test "programs and libraries are hardened" {
+	for dir in "$BUILT" "$PACKAGES"-arm64/arm64/cpc-*/build-package-arm64; do
+		[ -d "$dir" ] || continue # the one for Arm64 is only made where there is a compiler
+		case $(readelf -hW "$dir/cputrack") in
+		*X86-64*) property='x86 feature: IBT, SHSTK' ;;
+		*AArch64*) property='AArch64 feature: BTI, PAC' ;;
+		esac
+		for program in cputrack cpustat; do
+			hardened "$dir/$program" || { echo "$dir/$program"; cat "$T/header"; false; }
+		done
+		# A program has it only if all that it contains has it, also libpfm and libbsd.
+		for lib in libcpc libpctx; do
+			objects=$(ar t "$dir/$lib.a" | wc -l)
+			[ "$(readelf -nW "$dir/$lib.a" | grep -c "$property")" = "$objects" ]
+		done
+	done
 }

@@ -1,0 +1,69 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# The source tarball and the Debian packages, as tests/packages made them.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+load packages
+
+setup() {
+	T=$BATS_TEST_TMPDIR
+	find_packages
+}
+
+# What a package holds, with modes, owners and times.
+contents() {
+	dpkg-deb -c "$1"
+	dpkg-deb --ctrl-tarfile "$1" | tar -tv
+}
+
+@test "two builds, in other folders and environments, are the same bytes" {
+	there=$(echo "$PACKAGES"/else/where/cpc-*/build-package)
+	[ "$there" != "$BUILT" ]
+	for file in cputrack cpustat libcpc.a libpctx.a; do
+		cmp "$BUILT/$file" "$there/$file"
+	done
+	[ ${#DEBS[@]} -ge 2 ]
+	for deb in "${DEBS[@]}"; do
+		cmp "$deb" "$there/${deb##*/}"
+		# No file is closed to others because the umask was.
+		diff <(contents "$deb") <(contents "$PACKAGES/umask077/${deb##*/}")
+	done
+}
+
+@test "lintian finds no errors" {
+	need_command lintian
+	go lintian --allow-root --fail-on error --no-tag-display-limit "${DEBS[@]}"
+	[ "$status" = 0 ]
+	[[ $output != *E:* ]]
+}
+
+@test "a package's texts: description, licences of what it contains, changes" {
+	tools=$(deb cpc-tools)
+	[ "$(dpkg-deb -f "$tools" Conflicts)" = cpustat ]
+	[[ $(dpkg-deb -f "$tools" Depends) =~ ^libc6\ \(\>=\ 2\.[0-9]+\)$ ]]
+	[ "$(dpkg-deb -f "$(deb libcpc-dev)" Depends)" = "libc6-dev | libc-dev, libpfm4-dev, libbsd-dev" ]
+	for deb in "${DEBS[@]}"; do
+		name=$(dpkg-deb -f "$deb" Package)
+		dpkg-deb -x "$deb" "$T/$name"
+		doc=$T/$name/usr/share/doc/$name
+		[ "$(wc -l < <(dpkg-deb -f "$deb" Description))" -ge 4 ]
+		grep -q '^BSD 2-Clause License' "$doc/copyright"
+		[[ $(zcat "$doc/changelog.gz") == *"## $VERSION - "* ]]
+		[[ $(zcat "$doc/changelog.Debian.gz") == *"($VERSION-1) "* ]]
+	done
+	for library in libpfm4 libbsd libmd; do
+		grep -q "^The programs contain code of $library:" "$T/cpc-tools/usr/share/doc/cpc-tools/copyright"
+	done
+}
+
+@test "the tarball has the files that git knows, and names its folder" {
+	tar -tzf "$PACKAGES/cpc-$VERSION.tar.gz" >"$T/names"
+	[ "$(grep -cv "^cpc-$VERSION/" "$T/names")" = 0 ]
+	cd "$BATS_TEST_DIRNAME/../.."
+	diff <(sed "s,^cpc-$VERSION/,," "$T/names") \
+		<(git -c safe.directory='*' ls-files | LC_ALL=C sort)
+}

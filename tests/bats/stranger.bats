@@ -1,0 +1,123 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# tests/stranger finds the libraries where somebody put them, as an ordinary user, and counts.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+load packages
+
+setup() {
+	common_setup
+	find_packages
+	# Where an ordinary user can reach it; dpkg-deb keeps the modes of the package.
+	PLACE=$(mktemp -d "${TMPDIR:-/tmp}/cpc-stranger.XXXXXX")
+	chmod 1777 "$PLACE"
+	dpkg-deb -x "$(deb libcpc-dev)" "$PLACE/some where"
+	mv "$PLACE/some where/usr" "$PLACE/opt"
+	cp -r "$BATS_TEST_DIRNAME/../stranger" "$WORK/probe" "$PLACE"
+	chmod -R a+rX "$PLACE/stranger" "$PLACE/probe"
+	AS_USER=(env HOME="$PLACE" TMPDIR="$PLACE")
+	if [ "$(id -u)" = 0 ]; then
+		need_reachable "$PLACE"
+		AS_USER=(setpriv --reuid=65534 --regid=65534 --clear-groups "${AS_USER[@]}")
+	fi
+	why=$("${AS_USER[@]}" "$PLACE/probe" soft) || skip "an ordinary user cannot count at all here: $why"
+	why=$("${AS_USER[@]}" "$PLACE/probe" ptrace) || skip "an ordinary user cannot trace: $why"
+	cd "$PLACE" || return
+}
+
+teardown() {
+	common_teardown
+	rm -rf "${PLACE:?}"
+}
+
+user() {
+	go -0 "${AS_USER[@]}" "$@"
+}
+
+STRICT=(-Wall -Wextra -Wshadow -Werror -pedantic)
+
+# compile COMPILER OPTION...: faults, by what pkg-config says of libcpc, counts 100.
+compile() {
+	local flags
+	read -ra flags < <("${PKG_CONFIG[@]}" --cflags --libs libcpc)
+	user "$@" "${STRICT[@]}" stranger/faults.c -x none -o faults "${flags[@]}"
+	user ./faults
+	[ "$output" = 100 ]
+}
+
+pkg_config() {
+	PKG_CONFIG=(env PKG_CONFIG_PATH="$(echo "$PLACE"/opt/lib/*/pkgconfig)" pkg-config "$@")
+}
+
+@test "pkg-config: C99 to C23 and C++11 to C++20, gcc and clang" {
+	pkg_config
+	for std in c99 c11 c17 c2x; do
+		compile gcc -std=$std
+		compile clang -std=$std
+	done
+	for std in c++11 c++14 c++17 c++20; do
+		compile g++ -x c++ -std=$std
+		compile clang++ -x c++ -std=$std
+	done
+}
+
+@test "pkg-config: libpctx alone, and programs that are static all through" {
+	pkg_config
+	read -ra flags < <("${PKG_CONFIG[@]}" --cflags --libs libpctx)
+	user gcc -std=c99 "${STRICT[@]}" stranger/forks.c -o forks "${flags[@]}"
+	user ./forks sh -c 'true & true & (true); wait'
+	[ "$output" = 3 ]
+	pkg_config --static
+	compile gcc -std=c99 -static
+	go -0 readelf -lW faults
+	[[ $output != *INTERP* ]]
+}
+
+@test "find_package: the same" {
+	while read -r cc cxx; do
+		user cmake -S stranger -B "$cc" -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" \
+			-DCMAKE_PREFIX_PATH="$PLACE/opt"
+		user cmake --build "$cc" -j 2
+		programs=("$cc"/faults-c*)
+		[ ${#programs[@]} = 8 ]
+		for program in "${programs[@]}"; do
+			user "$program"
+			[ "$output" = 100 ]
+		done
+		user "$cc/forks" sh -c 'true & true & (true); wait'
+		[ "$output" = 3 ]
+	done <<<'gcc g++
+clang clang++'
+	# What was found is what was put there, and has what it needs in itself.
+	grep -qF "cpc_DIR:PATH=$PLACE/opt/lib/" gcc/CMakeCache.txt
+	go -0 readelf -dW gcc/faults-c99
+	[[ $output != *libpfm* && $output != *libbsd* ]]
+}
+
+@test "find_package: a library that is missing is told" {
+	libraries=$(dirname "$(realpath "$(gcc -print-file-name=libpfm.a)")")
+	run "${AS_USER[@]}" cmake -S stranger -B missing -DCMAKE_PREFIX_PATH="$PLACE/opt" \
+		-DCMAKE_IGNORE_PATH="$libraries;${libraries#/usr}"
+	[ "$status" = 1 ]
+	[[ $(tr -s ' \n' ' ' <<<"$output") == *"it needs libpfm, libbsd, libmd"* ]]
+	# So is a version that may have another interface.
+	sed -i 's/find_package(cpc 0.1 /find_package(cpc 99 /' stranger/CMakeLists.txt
+	run "${AS_USER[@]}" cmake -S stranger -B version -DCMAKE_PREFIX_PATH="$PLACE/opt"
+	[ "$status" = 1 ]
+	[[ $(tr -s ' \n' ' ' <<<"$output") == *'compatible with requested version "99"'* ]]
+}
+
+@test "installed headers compile alone, without feature macros" {
+	echo 'extern int unit;' >unit
+	for header in opt/include/*.h; do
+		for lang in 'gcc -x c -std=c99' 'gcc -x c -std=c2x' 'clang -x c -std=c99' \
+			'g++ -x c++ -std=c++11' 'clang++ -x c++ -std=c++20'; do
+			# shellcheck disable=SC2086 # words
+			user $lang "${STRICT[@]}" -fsyntax-only -Iopt/include -include "$header" unit
+		done
+	done
+}

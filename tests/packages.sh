@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# packages.sh - install, upgrade, use and purge the packages in debs; as root, in tests/debian.
+# shellcheck disable=SC1091,SC2154 # a file of its own, and its variables
+. ./check.sh
+
+# All files, but for what dpkg notes of its own work.
+files() {
+	find / -xdev \( -path /w -o -path /tmp -o -path /var/log/dpkg.log -o -path '/var/lib/dpkg/*-old' \) \
+		-prune -o -print | sort
+}
+
+files >/tmp/before
+tools=$(echo debs/cpc-tools_*.deb) dev=$(echo debs/libcpc-dev_*.deb)
+version=$(dpkg-deb -f "$tools" Version)
+
+# An older version, with a file that went since.
+mkdir -p /tmp/old/usr/share/cpc
+dpkg-deb -R "$tools" /tmp/old
+sed -i 's/^Version: .*/Version: 0.0.1-1/' /tmp/old/DEBIAN/control
+echo old >/tmp/old/usr/share/cpc/gone.def
+dpkg-deb -b /tmp/old /tmp/old.deb >/dev/null
+run dpkg -i /tmp/old.deb
+same "an older version is installed" "$status" 0
+check "with its file" [ -e /usr/share/cpc/gone.def ]
+
+run dpkg -i "$tools" "$dev"
+same "it is upgraded, and libcpc-dev installed" "$status" 0
+same "the version is the new one" "$(dpkg-query -W -f '${Version} ${Status}' cpc-tools)" \
+	"$version install ok installed"
+check "the file went" [ ! -e /usr/share/cpc/gone.def ]
+run dpkg -V cpc-tools libcpc-dev
+same "files are as packed" "$(cat "$out")" ""
+
+run cputrack --version
+same "cputrack tells its version" "$(cat "$out")" "cputrack ${version%-*}"
+run cputrack -T 0 -c page-faults true
+same "cputrack counts" "$status" 0
+check "page faults" [ "$(counts exit)" -gt 0 ]
+run cpustat -c page-faults 0.01 1
+same "cpustat counts" "$status" 0
+check "root's claims are kept in /run/cpc" [ -d /run/cpc ]
+
+# shellcheck disable=SC2046 # words
+run gcc -Wall -Wextra -Werror -o /tmp/faults stranger/faults.c $(pkg-config --cflags --libs libcpc)
+same "a program is built with libcpc-dev" "$status" 0
+run /tmp/faults
+same "and counts" "$(cat "$out")" 100
+
+# Debian's other cpustat.
+mkdir -p /tmp/cpustat/DEBIAN
+printf '%s\n' 'Package: cpustat' 'Version: 1' 'Architecture: all' 'Maintainer: nobody <n@example.org>' \
+	'Description: another tool' >/tmp/cpustat/DEBIAN/control
+dpkg-deb -b /tmp/cpustat /tmp/cpustat.deb >/dev/null
+run dpkg -i /tmp/cpustat.deb
+same "the other cpustat is refused" "$status" 1
+check "with the reason" grep -q 'cpc-tools conflicts with cpustat' "$err"
+
+run dpkg -P cpc-tools libcpc-dev
+same "the packages are purged" "$status" 0
+same "nothing is told" "$(cat "$err")" ""
+files >/tmp/after
+run diff /tmp/before /tmp/after
+same "nothing is left" "$(cat "$out")" ""
+finish

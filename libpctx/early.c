@@ -38,7 +38,7 @@ static struct pctx *find_maker(struct pctxi_loop *loop, pid_t parent, const stru
 	ctx = from != NULL && from->pid != parent ? TAILQ_NEXT(from, link)
 						  : TAILQ_FIRST(&loop->procs);
 	for (; ctx != NULL; ctx = TAILQ_NEXT(ctx, link)) {
-		if (ctx != except && !RB_EMPTY(&ctx->lwps) &&
+		if (ctx != except && ctx->pid != parent && !RB_EMPTY(&ctx->lwps) &&
 		    pctxi_task_read(ctx->pid, &task) == 0 && task.ppid == parent)
 			return ctx;
 	}

@@ -11,13 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* In place of the shipped definitions, which take a while to read. */
-extern const char cpci_events_solaris[], cpci_events_generic[];
-const char cpci_events_solaris[] = "[skl,icl]\nEC_ref = INST_RETIRED:ANY_P\n"
-				   "[*]\nEC_ref = cache-references\n"
-				   "EC_hit = cache-references - cache-misses\n";
-const char cpci_events_generic[] = "[nosuch]\nPAPI_fp_ops = FP\n[*]\nPAPI_tot_ins = instructions\n";
-
 #define MAX_NAMES 16 /* that are resolved: a part that nobody knows takes a while */
 
 /* A file that CPC_EVENTS names. */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * The command line of cputrack.
+ */
+#define main cputrack_main
+#include "../../cmd/cputrack/main.c"
+#undef main
+
+#include "options.h"
+
+static void check_config(const struct config *cfg)
+{
+	must(cfg->track.interval_ms <= 1000000000 && cfg->track.count <= INT_MAX);
+	must((cfg->command == NULL) == (cfg->npids > 0));
+	must(cfg->command == NULL || cfg->command[0] != NULL);
+	for (size_t i = 0; i < cfg->npids; i++)
+		must(cfg->pid[i] > 0);
+}
+
+int run_count(const struct config *cfg, cpc_t *cpc)
+{
+	(void)cfg;
+	(void)cpc;
+	abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct config cfg = {.track = {.interval_ms = 1000}};
+	char *text = fuzz_text(data, size), *argv[MAX_ARGS + 1];
+	pid_t pid[MAX_ARGS];
+
+	cfg.pid = pid;
+	run(cputrack, &cfg, split(text, argv), argv);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * options.h - the command line of a program, of which main.c was included: each line of the input
+ * is an argument.  Nothing is counted: the program's function for that checks what it gets.
+ */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include "fuzz.h"
+
+#include "../../cmd/common/caps.h"
+
+#include <getopt.h>
+
+#define MAX_ARGS 40
+
+static int said; /* how many messages */
+
+static void check_config(const struct config *cfg);
+
+/* In place of those that main.c calls; see --wrap of ld(1). */
+int __wrap_caps_tell(cpc_t *cpc, const struct about *about, void (*usage)(FILE *f));
+void __wrap_say(const char *fmt, ...);
+cpc_t *__wrap_xcpc_open(void);
+int __wrap_cpc_close(cpc_t *cpc);
+
+int __wrap_caps_tell(cpc_t *cpc, const struct about *about, void (*usage)(FILE *f))
+{
+	(void)cpc;
+	(void)usage;
+	must(about->program != NULL);
+	return 0;
+}
+
+__attribute__((format(printf, 1, 2))) void __wrap_say(const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	must(vsnprintf(text, sizeof(text), fmt, ap) > 0);
+	va_end(ap);
+	said++;
+}
+
+/* Opening takes a while. */
+cpc_t *__wrap_xcpc_open(void)
+{
+	static cpc_t *cpc;
+
+	if (cpc == NULL)
+		cpc = cpc_open(CPC_VER_CURRENT);
+	must(cpc != NULL);
+	return cpc;
+}
+
+int __wrap_cpc_close(cpc_t *cpc)
+{
+	(void)cpc;
+	return 0;
+}
+
+static int check(void *config, cpc_t *cpc)
+{
+	const struct config *cfg = config;
+
+	must(cpc != NULL && cfg->common.nspecs > 0);
+	for (size_t i = 0; i < cfg->common.nspecs; i++)
+		must(cfg->common.spec[i] != NULL);
+	check_config(cfg);
+	return 0;
+}
+
+static int run(struct program prog, struct config *cfg, int argc, char **argv)
+{
+	int status;
+
+	prog.count = check;
+	optind = 0; /* begin anew */
+	said = 0;
+	status = program_main(&prog, &cfg->common, cfg, argc, argv);
+	must(status == 0 || status == 2);
+	must(said == (status == 2));
+	return status;
+}
+
+/* The arguments, which point into `text`. */
+static int split(char *text, char **argv)
+{
+	static char name[] = "program";
+	int argc = 0;
+
+	argv[argc++] = name;
+	for (char *line; argc < MAX_ARGS && (line = strsep(&text, "\n")) != NULL;)
+		argv[argc++] = line;
+	argv[argc] = NULL;
+	return argc;
+}
+
+#endif /* OPTIONS_H */

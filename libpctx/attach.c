@@ -66,7 +66,7 @@ static int refuse_seize(const struct pctx *ctx, int err)
 		return refuse(ctx, EINVAL, "it is a kernel thread");
 	if (task.tracer != 0 && task.tracer != ctx->loop->owner)
 		return refuse_traced(ctx, task.tracer);
-	if (err != EPERM && err != EACCES)
+	if (err != EPERM && err != EACCES && err != ENOSYS)
 		return refuse(ctx, err, strerror(err));
 	if (task.uid != getuid()) {
 		snprintf(reason, sizeof(reason),

@@ -179,7 +179,8 @@ static struct failure start(pid_t pid, int *go, int fail)
 	struct failure failure = {.step = STEP_SEIZE};
 
 	if (ptrace(PTRACE_SEIZE, pid, NULL, PCTXI_TRACE_OPTIONS | PTRACE_O_EXITKILL) == -1) {
-		failure.err = errno;
+		/* Who denies the call altogether chooses the errno. */
+		failure.err = errno == EACCES || errno == ENOSYS ? EPERM : errno;
 		close_end(go); /* the child reads end of file, and exits */
 		if (was_killed(pid))
 			failure = (struct failure){STEP_KILLED, EINTR, NULL};

@@ -1,0 +1,85 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# System calls that a seccomp(2) profile denies, by any errno: counts are right, or the reason is
+# told, and nothing was started.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load ../bats/helpers
+
+# For root and for an ordinary user: AS is how to become it.
+each_user() {
+	AS=()
+	"$@"
+	[ "$(id -u)" = 0 ] || return 0
+	need_reachable "$WORK"
+	AS=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	"${AS[@]}" "$WORK/probe" soft || return 0
+	"$@"
+}
+
+# denied CALL ERRNO COMMAND...: with status 1 and one line, which becomes $stderr.
+denied() {
+	go -1 "${AS[@]}" "$WORK/deny" "$@"
+	[[ $stderr != *$'\n'* ]]
+	[ -z "$output" ]
+}
+
+without_perf() {
+	local error
+	for error in EPERM EACCES ENOSYS; do
+		denied perf_event_open $error cputrack -c page-faults echo started
+		[[ $stderr =~ perf_event_open\(2\)\ is\ (denied|not\ there) ]]
+		denied perf_event_open $error cpustat -c page-faults 0.01 1
+		[[ $stderr =~ perf_event_open\(2\)\ is\ (denied|not\ there) || ${#AS[@]} -gt 0 ]]
+	done
+}
+
+@test "perf_event_open(2): the reason, and nothing starts" {
+	each_user without_perf
+}
+
+without_ptrace() {
+	local error
+	for error in EPERM EACCES ENOSYS; do
+		denied ptrace $error cputrack -c page-faults echo started
+		[[ $stderr == *"ptrace(2) is not permitted here"* ]]
+		denied ptrace $error cputrack -c page-faults -p "${PIDS[program]}"
+		[[ $stderr == *"cannot track process ${PIDS[program]}:"* ]]
+		sleeping "${PIDS[program]}"
+	done
+}
+
+@test "ptrace(2): the reason, and nothing starts, nor is anything harmed" {
+	start program "$WORK/thread-pool" 3
+	eventually said program ready
+	each_user without_ptrace
+}
+
+with_less() {
+	local call error
+	for call in process_vm_readv pidfd_open sched_getaffinity sched_setaffinity; do
+		for error in EPERM EACCES ENOSYS; do
+			go -0 "${AS[@]}" "$WORK/deny" $call $error cputrack -fe -T 0 \
+				-c breakpoint/addr=lib_called/ "$WORK/symbols" 7 2
+			[ -z "$stderr" ]
+			[ "$(table <(echo "$output") | awk '$3 == "exit" { print $4 }')" = 28 ]
+		done
+	done
+}
+
+@test "what there is another way for: exact counts" {
+	need breakpoint
+	each_user with_less
+}
+
+@test "cpustat that cannot know its CPUs says so" {
+	need cpu
+	AS=()
+	for error in EPERM EACCES ENOSYS; do
+		denied sched_getaffinity $error cpustat -c page-faults 0.01 1
+		[[ $stderr == "cpustat: cannot tell the CPUs: "* ]]
+	done
+}

@@ -203,7 +203,7 @@ pid_t pctx_pid(const pctx_t *pctx);
  * With `on` 0, takes that back, also in the mapped handler.  Returns 1 if such events
  * will come; 0 if not: they are all there, or this cannot be known, since the program
  * has no dynamic linker, is not stopped, or is of another word size; -1 with errno: its
- * auxiliary vector cannot be read.
+ * auxiliary vector or its dynamic section cannot be read.
  */
 int pctx_watch_libraries(pctx_t *pctx, int on);
 

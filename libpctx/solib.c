@@ -25,6 +25,9 @@
 enum { R_VERSION, R_MAP, R_BRK, R_STATE, R_WORDS };
 #define MAX_WORDS 8
 
+/* Linkers write some 30 entries into a dynamic section. */
+#define MAX_DYNAMIC 10000
+
 /* mmap2(2) of 32-bit x86 and Arm, and the old mmap(2) of x86, whose operands are in memory. */
 enum { MMAP2_32 = 192, OLD_MMAP_32 = 90 };
 
@@ -156,41 +159,52 @@ static bool peek_phdr(pid_t tid, const struct image *image, uint64_t i, Elf64_Ph
 	return true;
 }
 
-/* The address of the program's dynamic section, or 0. */
-static uint64_t find_dynamic(pid_t tid, const struct image *image)
+/* The address of the program's dynamic section; 0: it has none.  false: it cannot be read. */
+static bool find_dynamic(pid_t tid, const struct image *image, uint64_t *dynamic)
 {
-	uint64_t bias = 0, dynamic = 0;
+	uint64_t bias = 0;
 	Elf64_Phdr phdr;
 
+	*dynamic = 0;
 	for (uint64_t i = 0; i < image->phnum; i++) {
 		if (!peek_phdr(tid, image, i, &phdr))
-			return 0;
+			return false;
 		if (phdr.p_type == PT_PHDR)
 			bias = image->phdr - phdr.p_vaddr;
 		else if (phdr.p_type == PT_DYNAMIC)
-			dynamic = phdr.p_vaddr;
+			*dynamic = phdr.p_vaddr;
 	}
-	return dynamic != 0 ? dynamic + bias : 0;
+	if (*dynamic != 0)
+		*dynamic += bias;
+	return true;
 }
 
 /*
  * The address of the DT_DEBUG entry, where the dynamic linker stores the address of its
- * r_debug (link.h).  0: there is no linker or no such entry.
+ * r_debug (link.h); 0: there is no linker or no such entry.  false and errno: the sections
+ * cannot be read.
  */
-static uint64_t find_debug_entry(pid_t tid, const struct image *image, unsigned *width)
+static bool find_debug_entry(pid_t tid, const struct image *image, uint64_t *entry)
 {
 	uint64_t at, dyn[2];
 
-	*width = image->width;
+	*entry = 0;
 	if (image->base == 0)
-		return 0;
-	at = find_dynamic(tid, image);
-	for (; at != 0 && peek_words(tid, at, image->width, dyn, 2) && dyn[0] != DT_NULL;
-	     at += 2UL * image->width) {
-		if (dyn[0] == DT_DEBUG)
-			return at + image->width;
+		return true;
+	if (!find_dynamic(tid, image, &at))
+		return false;
+	for (unsigned i = 0; at != 0; i++, at += 2UL * image->width) {
+		errno = EFBIG;
+		if (i == MAX_DYNAMIC || !peek_words(tid, at, image->width, dyn, 2))
+			return false;
+		if (dyn[0] == DT_NULL)
+			break;
+		if (dyn[0] == DT_DEBUG) {
+			*entry = at + image->width;
+			break;
+		}
 	}
-	return 0;
+	return true;
 }
 
 /* Are libraries still to come, of those that the program starts with? */
@@ -219,7 +233,7 @@ int pctx_watch_libraries(pctx_t *pctx, int on)
 	if (on == 0 || pctx->handlers.mapped == NULL || lwp == NULL ||
 	    lwp->state != PCTXI_LWP_STOPPED)
 		return 0;
-	if (read_auxv(lwp->tid, &image) == -1) {
+	if (read_auxv(lwp->tid, &image) == -1 || !find_debug_entry(lwp->tid, &image, &entry)) {
 		err = errno;
 		/* No matter if it was killed, which leaves no stop. */
 		if (ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &msg) == -1)
@@ -227,7 +241,7 @@ int pctx_watch_libraries(pctx_t *pctx, int on)
 		errno = err;
 		return -1;
 	}
-	entry = find_debug_entry(lwp->tid, &image, &pctx->r_debug_width);
+	pctx->r_debug_width = image.width;
 	if (entry != 0 && is_linking(lwp->tid, entry, pctx->r_debug_width))
 		pctx->r_debug = entry;
 	return pctx->r_debug != 0;

@@ -9,10 +9,7 @@
 load ../bats/helpers
 
 teardown() {
-	if [ -n "${GROUP-}" ]; then
-		echo 0 >"$GROUP/cgroup.freeze" || true
-		echo $$ >"${GROUP%/*}/cgroup.procs" || true
-	fi
+	[ -z "${GROUP-}" ] || echo 0 >"$GROUP/cgroup.freeze" || true
 	common_teardown
 	[ -z "${GROUP-}" ] || eventually rmdir "$GROUP"
 }
@@ -32,6 +29,7 @@ without() {
 		rm -f "$ROWS" "$T/exit" "$T/alone"
 		echo "without $streams"
 		status=0
+		# shellcheck disable=SC2016 # for the inner shell
 		without "$streams" cputrack -fe -T 0 -o "$ROWS" -c page-faults sh -c \
 			'ls -l /proc/$$/fd | sed "s/.* \([0-2]\) -> /\1 /" >"$0"; exit 7' "$T/exit" || status=$?
 		[ "$status" -eq 7 ]
@@ -41,7 +39,7 @@ without() {
 		status=0
 		without "$streams" cputrack -T 0 -c page-faults true >"$T/out" 2>"$T/err" || status=$?
 		[[ $streams == *1* ]] && want=1 || want=0
-		[ "$status" -eq $want ]
+		[ "$status" -eq "$want" ]
 	done
 }
 
@@ -60,13 +58,21 @@ without() {
 	[ "$(sum_of exit)" -eq 18 ]
 }
 
-# A cgroup of version 2 for a process.
+# Puts a process into a cgroup of version 2.
 put_into_group() {
 	local top
 	top=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-	[ -n "$top" ] && mkdir "$top/cpc-$$" 2>/dev/null || skip "no freezer of cgroup v2 here"
+	if [ -z "$top" ] || ! mkdir "$top/cpc-$$" 2>/dev/null; then
+		skip "no freezer of cgroup v2 here"
+	fi
 	GROUP=$top/cpc-$$
-	[ -e "$GROUP/cgroup.freeze" ] && echo "$1" >"$GROUP/cgroup.procs" || skip "no freezer of cgroup v2 here"
+	if [ ! -e "$GROUP/cgroup.freeze" ] || ! echo "$1" >"$GROUP/cgroup.procs"; then
+		skip "no freezer of cgroup v2 here"
+	fi
+}
+
+has_ticks() {
+	[ "$(count_of tick)" -ge "$1" ]
 }
 
 freeze() {
@@ -81,8 +87,7 @@ freeze() {
 	put_into_group "${PIDS[program]}"
 	freeze 1
 	start ct cputrack -v -T 0.05 -o "$ROWS" -c page-faults -p "${PIDS[program]}"
-	eventually test -s "$ROWS"
-	eventually eval '[ "$(count_of tick)" -ge 8 ]'
+	eventually has_ticks 8
 	kill -INT "${PIDS[ct]}"
 	finish ct
 	[ "$status" -eq 0 ]

@@ -18,13 +18,6 @@ static void check_config(const struct config *cfg)
 		must(cfg->pid[i] > 0);
 }
 
-int run_count(const struct config *cfg, cpc_t *cpc)
-{
-	(void)cfg;
-	(void)cpc;
-	abort();
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct config cfg = {.track = {.interval_ms = 1000}};

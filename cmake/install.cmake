@@ -29,7 +29,7 @@ endif()
 file(RELATIVE_PATH CPC_PREFIX_FROM_PC
 	${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 if(NOT BUILD_SHARED_LIBS)
-	set(CPC_PC_LIBS "-lpfm -lbsd -pthread")
+	set(CPC_PC_LIBS "-lpfm -lbsd -pthread -ldl")
 	set(PCTX_PC_LIBS "-lbsd")
 	set(CPC_PC_PRIVATE "-lmd") # of libbsd, for programs that are static all through
 endif()

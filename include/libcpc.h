@@ -274,6 +274,31 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags);
 #define CPC_BIND_CPU_SHARED 0x40
 
 /*
+ * A flag of cpc_bind_curlwp: LWPs that the calling one creates from now on inherit the set,
+ * and so do those that they create.  Each counts with a copy of its own, from the presets of
+ * the bind, and from the first instruction of its start routine to its destructors of
+ * thread-specific data, the first two rounds of them included.
+ * It is on or off as that of the LWP that creates it is then.
+ *
+ * In such an LWP, cpc_set_sample, cpc_unbind, cpc_set_enabled, cpc_enable, cpc_disable,
+ * cpc_set_restart, cpc_request_preset and cpc_set_overflowed work on its own copy.  It ends
+ * with cpc_unbind in it, when it binds another set, and with the unbinding of the set by any
+ * LWP that has no copy.
+ *
+ * If a request has CPC_OVF_NOTIFY_EMT, a new LWP gets SIGEMT (si_code EMT_CPCOVF, si_addr its
+ * start routine) before that runs.  Its set is frozen then, cpc_set_overflowed names no
+ * request, and those that tell overflows have the value UINT64_MAX, until cpc_set_restart:
+ * it begins with what cpc_request_preset has set, or else with the presets of the bind.
+ *
+ * These are LWPs made by pthread_create(3) and thrd_create(3), also by way of libraries, such
+ * as those of C++ and OpenMP; but not by clone(2), nor by the C library for its own ends, as
+ * for timer_create(2) with SIGEV_THREAD.  ENOTSUP: the library cannot see which are
+ * created, because dlopen(3) opened it.  EINVAL: together with CPC_BIND_LATE.  An LWP whose
+ * counters cannot be had runs without: in it, all calls on the set fail with EAGAIN.
+ */
+#define CPC_BIND_LWP_INHERIT 0x2
+
+/*
  * Breakpoints by symbol ("breakpoint/addr=function/") are looked up in the program that is
  * bound, and in the libraries that it has by then: ENOENT when one is missing, EINVAL on
  * CPUs, and for symbols that name no single address.
@@ -367,9 +392,23 @@ int cpc_buf_destroy(cpc_t *cpc, cpc_buf_t *buf);
 int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
 
 /*
+ * Extension.  Of a set bound with CPC_BIND_LWP_INHERIT, what was counted in all: by the LWP
+ * that bound it, by those that inherited it, and by those that did and have ended or unbound
+ * it.  Values are the presets of the bind, once, plus the counts of all of them; those that
+ * are restarted count from there.  The cycles are the sum of all.  Each LWP is sampled at
+ * its own instant.  Any LWP may call it, but no signal handler.
+ *
+ * Returns 0, or -1 and errno: EINVAL (not bound so; a buffer of another set), EAGAIN (the
+ * counts of some LWP were lost, or are not known because it had no counters; the set was
+ * invalidated).
+ */
+int cpc_set_sample_all(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
+
+/*
  * Extension.  After cpc_set_sample gave EAGAIN: why?  Returns 1 if others took the
- * counters of the bound set, and writes into `text` what can be known of that, a line
- * without its end; 0 if it was invalidated since a CPU was bound.  -1 and errno: EINVAL.
+ * counters of the bound set, or those of an LWP that inherited it could not be had, and
+ * writes into `text` what can be known of that, a line without its end; 0 if it was invalidated
+ * since a CPU was bound.  -1 and errno: EINVAL.
  */
 int cpc_set_lost(cpc_t *cpc, const cpc_set_t *set, char *text, size_t size);
 

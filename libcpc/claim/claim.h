@@ -24,6 +24,8 @@ void cpci_claims_forget(void); /* in a forked child: they are the parent's */
 struct cpci_epoch {
 	uint64_t root, others;
 };
+/* One that never holds. */
+#define CPCI_EPOCH_OVER ((struct cpci_epoch){.root = UINT64_MAX, .others = UINT64_MAX})
 /* To be taken before an LWP's set counts.  -1: a CPU is claimed, see `diag`. */
 int cpci_epoch_take(struct cpci_epoch *epoch, struct cpci_diag *diag);
 /* Was no CPU claimed up to `ns`, the time now?  Safe in signal handlers. */

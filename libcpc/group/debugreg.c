@@ -72,7 +72,7 @@ bool cpci_debugreg_suffice(const struct cpci_plan *plan, const struct cpci_term 
 	/* The program's signals are not for this thread. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&thread, NULL, look, &probe);
+	err = cpci_thread_create(&thread, look, &probe);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (err == 0)
 		pthread_join(thread, NULL);

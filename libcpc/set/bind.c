@@ -89,34 +89,47 @@ struct controlled {
 
 /* What a set holds while it is bound; allocated before anything changes. */
 struct holdings {
-	int *fd;
-	uint64_t *start;
+	uint64_t *start;		/* the files are behind it */
 	struct cpci_link *link;		/* NULL: CPCI_CPU_REMOTE */
 	struct cpci_overflow *overflow; /* NULL: no request tells */
+	struct cpci_family *family;	/* NULL: nobody inherits it */
 };
 
 static void free_holdings(const struct holdings *hold)
 {
+	cpci_family_drop(hold->family);
 	cpci_overflow_free(hold->overflow);
 	free(hold->link);
-	free(hold->fd);
 	free(hold->start);
 }
 
-static int make_holdings(struct holdings *hold, const struct cpci_plan *plan, enum cpci_bound bound)
+/* -1 and errno: ENOMEM, EMFILE, or that of a thread that cannot have one more value. */
+static int make_holdings(struct holdings *hold, cpc_set_t *set, enum cpci_bound bound, uint_t flags)
 {
+	const struct cpci_plan *plan = set->plan;
+
+	if ((bound == CPCI_LWP || bound == CPCI_CPU) && cpci_link_prepare() == -1)
+		return -1;
 	*hold = (struct holdings){
-		.fd = reallocarray(NULL, plan->nterms + 1U, sizeof(int)),
-		.start = reallocarray(NULL, plan->nreqs, sizeof(uint64_t)),
+		.start = malloc(cpci_set_room(plan)),
 		.link = bound != CPCI_CPU_REMOTE ? cpci_link_new() : NULL,
 	};
 	if (plan->noverflows > 0)
 		hold->overflow = cpci_overflow_new(plan);
-	if (hold->fd != NULL && hold->start != NULL &&
-	    (hold->link != NULL || bound == CPCI_CPU_REMOTE) &&
-	    (hold->overflow != NULL || plan->noverflows == 0))
-		return 0;
+	if (hold->start != NULL && (hold->link != NULL || bound == CPCI_CPU_REMOTE) &&
+	    (hold->overflow != NULL || plan->noverflows == 0)) {
+		memcpy(hold->start, set->preset, plan->nreqs * sizeof(*hold->start));
+		if ((flags & CPC_BIND_LWP_INHERIT) == 0)
+			return 0;
+		hold->family = cpci_family_new(set, hold->start);
+		if (hold->family != NULL)
+			return 0;
+	}
+
+	int err = errno;
+
 	free_holdings(hold);
+	errno = err;
 	return -1;
 }
 
@@ -194,26 +207,27 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 	struct cpci_term_ref bad = {0};
 	struct cpci_epoch epoch = {0};
 	struct cpci_bp_addr *bp;
-	int err;
+	int *fd = (int *)&hold->start[set->plan->nreqs], err;
 
 	if (cpci_symbols_make(set, target, flags, &bp, diag) == -1)
 		return -1;
-	if (open_beside(set, target, bound, bp, hold->fd, &bad) == -1) {
+	if (open_beside(set, target, bound, bp, fd, &bad) == -1) {
 		err = errno;
 		free(bp);
 		cpci_explain_plan(diag, err, set->plan, bad, target);
 		return -1;
 	}
 	if (exclude_others(set, target, bound, flags, &claim, &epoch, diag) == -1) {
-		cpci_group_close(set->plan, hold->fd);
+		cpci_group_close(set->plan, fd);
 		free(bp);
 		return -1;
 	}
 	make_way(set, bound);
 	free(set->start);
-	set->fd = hold->fd;
+	set->fd = fd;
 	set->start = hold->start;
 	set->overflow = hold->overflow;
+	set->family = hold->family;
 	set->bp = bp;
 	set->target = target.tid != 0 ? target.tid : cpci_self();
 	set->enabled_ns = 0;
@@ -246,30 +260,77 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 	return 0;
 }
 
+/* Where the calling thread may run; NULL and errno.  Any number of CPUs. */
+static cpu_set_t *get_affinity(size_t *size)
+{
+	cpu_set_t *mask;
+
+	for (int ncpus = 1024;; ncpus *= 2) {
+		mask = CPU_ALLOC((size_t)ncpus);
+		*size = CPU_ALLOC_SIZE((size_t)ncpus);
+		if (mask == NULL || sched_getaffinity(0, *size, mask) == 0)
+			return mask;
+		CPU_FREE(mask);
+		if (errno != EINVAL || ncpus > 1 << 20)
+			return NULL;
+	}
+}
+
+static int move_to(processorid_t cpu)
+{
+	size_t ncpus = (size_t)cpu + 1, size = CPU_ALLOC_SIZE(ncpus);
+	cpu_set_t *mask = CPU_ALLOC(ncpus);
+	int rc;
+
+	if (mask == NULL)
+		return -1;
+	CPU_ZERO_S(size, mask);
+	CPU_SET_S((size_t)cpu, size, mask);
+	rc = sched_setaffinity(0, size, mask);
+	CPU_FREE(mask);
+	return rc;
+}
+
+/* Puts the calling LWP on the CPU that its set is bound to, or unbinds it.  -1: see `diag`. */
+static int stay_on_cpu(cpc_set_t *set, processorid_t cpu, struct cpci_diag *diag)
+{
+	set->affinity = get_affinity(&set->affinity_size);
+	if (set->affinity != NULL && move_to(cpu) == 0)
+		return 0;
+
+	int err = errno;
+
+	cpci_unbind(set);
+	cpci_diag(diag, err, CPC_PBIND_FAILED, "the calling LWP cannot be put on CPU %d: %s", cpu,
+		  strerror(err));
+	return -1;
+}
+
 static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target target,
 		const struct controlled *who, enum cpci_bound bound, uint_t flags)
 {
-	const struct cpci_plan *plan = set->plan;
 	struct cpci_diag diag = {0};
 	struct holdings hold;
 	sigset_t old;
 	int rc;
 
-	if (make_holdings(&hold, plan, bound) == -1)
-		return cpci_fail_nomem(cpc, fn);
-	memcpy(hold.start, set->preset, plan->nreqs * sizeof(*hold.start));
+	if (make_holdings(&hold, set, bound, flags) == -1)
+		return cpci_failf(cpc, fn, errno, 0, "%s", strerror(errno));
 	/* What overflows at once is told when the set is bound. */
-	if (plan->noverflows > 0)
+	if (set->plan->noverflows > 0)
 		cpci_block_signals(&old);
 	pthread_mutex_lock(&cpci_lock);
 	if (bound == CPCI_PCTX)
 		cpci_group_keep(set->plan);
 	cpci_clock_stop(&cpc->clock);
 	rc = bind_with(set, target, who, bound, flags, &hold, &diag);
+	/* After what the set had before is undone. */
+	if (rc == 0 && bound == CPCI_CPU)
+		rc = stay_on_cpu(set, target.cpu, &diag);
 	if (set->start != hold.start)
 		free_holdings(&hold);
 	pthread_mutex_unlock(&cpci_lock);
-	if (plan->noverflows > 0)
+	if (set->plan->noverflows > 0)
 		cpci_unblock_signals(&old);
 	if (rc == 0 && diag.subcode == CPC_WARNING)
 		cpci_warn(cpc, fn, diag.text);
@@ -307,6 +368,21 @@ static int check_own(cpc_t *cpc, const char *fn, const cpc_set_t *set)
 	return 0;
 }
 
+/* Can it be seen which LWPs inherit? */
+static int check_inherit(cpc_t *cpc, const char *fn, uint_t flags)
+{
+	if ((flags & CPC_BIND_LWP_INHERIT) == 0)
+		return 0;
+	if ((flags & CPC_BIND_LATE) != 0)
+		return cpci_failf(cpc, fn, EINVAL, 0,
+				  "symbols are to be known when a set is to be inherited");
+	if (!cpci_births_seen())
+		return cpci_failf(cpc, fn, ENOTSUP, 0,
+				  "cannot see which threads the program creates: it is not "
+				  "linked with this library");
+	return 0;
+}
+
 static const struct controlled nobody;
 
 int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
@@ -314,8 +390,9 @@ int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
 	static const char fn[] = "cpc_bind_curlwp";
 	const struct cpci_target target = {.tid = 0, .cpu = -1};
 
-	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED | CPC_BIND_LATE) == -1 ||
-	    check_own(cpc, fn, set) == -1)
+	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED | CPC_BIND_LATE | CPC_BIND_LWP_INHERIT) ==
+		    -1 ||
+	    check_own(cpc, fn, set) == -1 || check_inherit(cpc, fn, flags) == -1)
 		return -1;
 	return bind(cpc, fn, set, target, &nobody, CPCI_LWP, flags);
 }
@@ -336,66 +413,16 @@ int cpc_bind_pctx(cpc_t *cpc, pctx_t *pctx, id_t id, cpc_set_t *set, uint_t flag
 	return bind(cpc, fn, set, target, &who, CPCI_PCTX, flags);
 }
 
-/* Where the calling thread may run; NULL and errno.  Any number of CPUs. */
-static cpu_set_t *get_affinity(size_t *size)
-{
-	cpu_set_t *mask;
-
-	for (int ncpus = 1024;; ncpus *= 2) {
-		mask = CPU_ALLOC((size_t)ncpus);
-		*size = CPU_ALLOC_SIZE((size_t)ncpus);
-		if (mask == NULL || sched_getaffinity(0, *size, mask) == 0)
-			return mask;
-		CPU_FREE(mask);
-		if (errno != EINVAL || ncpus > 1 << 20)
-			return NULL;
-	}
-}
-
-static int move_to(processorid_t cpu)
-{
-	size_t ncpus = (size_t)cpu + 1, size = CPU_ALLOC_SIZE(ncpus);
-	cpu_set_t *mask = CPU_ALLOC(ncpus);
-	int rc;
-
-	if (mask == NULL)
-		return -1;
-	CPU_ZERO_S(size, mask);
-	CPU_SET_S((size_t)cpu, size, mask);
-	rc = sched_setaffinity(0, size, mask);
-	CPU_FREE(mask);
-	return rc;
-}
-
 int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
 {
 	static const char fn[] = "cpc_bind_cpu";
 	const struct cpci_target target = {.tid = -1, .cpu = id};
-	cpu_set_t *before;
-	size_t size;
 
 	if (check(cpc, fn, set, flags, CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED) == -1 ||
 	    check_overflows(cpc, fn, set) == -1)
 		return -1;
 	if (id < 0)
 		return cpci_failf(cpc, fn, EINVAL, 0, "no CPU %d", id);
-	if ((flags & CPC_BIND_CPU_REMOTE) != 0)
-		return bind(cpc, fn, set, target, &nobody, CPCI_CPU_REMOTE, flags);
-	if (bind(cpc, fn, set, target, &nobody, CPCI_CPU, flags) == -1)
-		return -1;
-	/* After what the set had before is undone. */
-	before = get_affinity(&size);
-	if (before != NULL && move_to(id) == 0) {
-		set->affinity = before;
-		set->affinity_size = size;
-		return 0;
-	}
-	int err = errno;
-
-	CPU_FREE(before);
-	pthread_mutex_lock(&cpci_lock);
-	cpci_unbind(set);
-	pthread_mutex_unlock(&cpci_lock);
-	return cpci_failf(cpc, fn, err, CPC_PBIND_FAILED,
-			  "the calling LWP cannot be put on CPU %d: %s", id, strerror(err));
+	return bind(cpc, fn, set, target, &nobody,
+		    (flags & CPC_BIND_CPU_REMOTE) != 0 ? CPCI_CPU_REMOTE : CPCI_CPU, flags);
 }

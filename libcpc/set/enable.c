@@ -101,6 +101,7 @@ int cpc_set_disable(cpc_t *cpc, cpc_set_t *set)
 
 int cpc_set_enabled(cpc_t *cpc, const cpc_set_t *set)
 {
+	set = cpci_link_copy(set);
 	if (set->cpc == cpc && set->bound != CPCI_UNBOUND)
 		return !set->off;
 	return cpci_failf(cpc, "cpc_set_enabled", EINVAL, 0,

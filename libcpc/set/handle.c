@@ -34,6 +34,7 @@ static void forked(void)
 	cpci_lock = (pthread_mutex_t)CPCI_LOCK_INITIALIZER; /* its owner was another thread */
 	cpci_self_forget();
 	cpci_claims_forget();
+	cpci_copies_forget();
 	LIST_FOREACH(cpc, &handles, entry) {
 		LIST_FOREACH(set, &cpc->sets, entry) {
 			if (set->bound != CPCI_UNBOUND)

@@ -8,11 +8,14 @@
  */
 #include "set.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
 /* Of this model because others are allocated at their first use, if in a signal handler. */
 static _Thread_local _Atomic(struct cpci_link *) mine __attribute__((tls_model("initial-exec")));
 static pthread_key_t key; /* calls us when an LWP ends */
+static int no_key;	  /* why there is none */
 
 struct cpci_link *cpci_link_new(void)
 {
@@ -23,10 +26,15 @@ struct cpci_link *cpci_link_new(void)
 	return link;
 }
 
+static void free_alone(struct cpci_link *link)
+{
+	free(link);
+}
+
 void cpci_link_drop(struct cpci_link *link)
 {
 	if (atomic_fetch_sub(&link->refs, 1) == 1)
-		free(link);
+		(link->free != NULL ? link->free : free_alone)(link);
 }
 
 /*
@@ -73,11 +81,34 @@ cpc_set_t *cpci_link_own(void)
 	return link != NULL ? link->set : NULL;
 }
 
+cpc_set_t *cpci_link_copy(const cpc_set_t *set)
+{
+	cpc_set_t *own = cpci_link_own();
+
+	return own != NULL && own->origin == set ? own : (cpc_set_t *)(uintptr_t)set;
+}
+
+bool cpci_link_is_own(const struct cpci_link *link)
+{
+	return link == mine;
+}
+
+/* ---- the end of an LWP ---------------------------------------------------------------- */
+
+/*
+ * Destructors are called in rounds until none is left, in PTHREAD_DESTRUCTOR_ITERATIONS rounds
+ * at most.  Ours waits, so that what those of the program do is counted, but not for the last
+ * round: in that the sanitizers' runtimes end the thread, perhaps before ours is called.
+ */
+#define ROUNDS (PTHREAD_DESTRUCTOR_ITERATIONS - 1)
+
 static void lwp_ends(void *arg)
 {
 	struct cpci_link *link = mine;
+	uintptr_t round = (uintptr_t)arg;
 
-	(void)arg;
+	if (round < ROUNDS && pthread_setspecific(key, (void *)(round + 1)) == 0)
+		return;
 	mine = NULL;
 	if (link != NULL)
 		cpci_link_drop(link);
@@ -85,16 +116,24 @@ static void lwp_ends(void *arg)
 
 static void make_key(void)
 {
-	pthread_key_create(&key, lwp_ends);
+	no_key = pthread_key_create(&key, lwp_ends);
+}
+
+int cpci_link_prepare(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, make_key);
+	if (no_key == 0 && pthread_getspecific(key) != NULL)
+		return 0;
+	errno = no_key != 0 ? no_key : pthread_setspecific(key, (void *)1);
+	return errno == 0 ? 0 : -1;
 }
 
 void cpci_link_set_own(struct cpci_link *link)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct cpci_link *before = mine;
 
-	pthread_once(&once, make_key);
-	pthread_setspecific(key, &mine); /* any value but NULL: then it is called */
 	link->refs++;
 	mine = link;
 	if (before != NULL)

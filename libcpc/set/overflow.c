@@ -252,6 +252,20 @@ int cpci_overflow_switch(cpc_set_t *set, bool on)
 	return cpci_overflow_start(set);
 }
 
+void cpci_overflow_hold(cpc_set_t *set)
+{
+	set->overflow->frozen = true;
+	for (uint_t i = 0; i < set->plan->nreqs; i++) {
+		if ((set->plan->req[i].flags & CPC_OVF_NOTIFY_EMT) != 0)
+			set->start[i] = UINT64_MAX;
+	}
+}
+
+void cpci_overflow_tell(void *pc)
+{
+	send_emt(pc);
+}
+
 void cpci_overflow_end(cpc_set_t *set)
 {
 	const struct timespec now = {0};
@@ -380,12 +394,10 @@ static int rewind_counts(cpc_set_t *set)
 	return 0;
 }
 
-int cpc_set_restart(cpc_t *cpc, cpc_set_t *set)
+static int restart(cpc_set_t *set)
 {
 	struct cpci_overflow *o = set->overflow;
 
-	if (set != own_set() || set->cpc != cpc)
-		return invalid();
 	if (!cpci_epoch_holds(&set->epoch, cpci_now()) ||
 	    cpci_group_lost(set->plan, set->fd) != -1) {
 		errno = EAGAIN;
@@ -403,9 +415,24 @@ int cpc_set_restart(cpc_t *cpc, cpc_set_t *set)
 	return set->off ? 0 : cpci_overflow_start(set);
 }
 
-int cpc_set_overflowed(cpc_t *cpc, const cpc_set_t *set, uint64_t *requests)
+int cpc_set_restart(cpc_t *cpc, cpc_set_t *origin)
 {
-	if (set != own_set() || set->cpc != cpc)
+	cpc_set_t *set = own_set();
+
+	if (set == NULL || set->origin != origin || set->cpc != cpc)
+		return invalid();
+	if (restart(set) == 0)
+		return 0;
+	if (errno == ENOTTY) /* an inherited set was taken away meanwhile */
+		errno = EAGAIN;
+	return -1;
+}
+
+int cpc_set_overflowed(cpc_t *cpc, const cpc_set_t *origin, uint64_t *requests)
+{
+	cpc_set_t *set = own_set();
+
+	if (set == NULL || set->origin != origin || set->cpc != cpc)
 		return invalid();
 	*requests = set->overflow->frozen ? set->overflow->overflowed : 0;
 	return 0;

@@ -51,7 +51,8 @@ const cpc_pic_t *cpc_set_pic(cpc_t *cpc, cpc_set_t *set, int index)
 
 	if (cpci_check_request(cpc, fn, set, index) == -1)
 		return NULL;
-	if (set->bound != CPCI_LWP || set->owner != cpci_self()) {
+	set = cpci_link_copy(set);
+	if (set->bound != CPCI_LWP || set != cpci_link_own()) {
 		cpci_failf(cpc, fn, EINVAL, 0, "the set is not bound to the calling LWP");
 		return NULL;
 	}

@@ -33,10 +33,43 @@ static bool read_in_user_space(const cpc_set_t *set, uint64_t *raw)
 
 static int lost(const cpc_set_t *set)
 {
-	if (set->link != NULL)
+	if (set->bound == CPCI_PCTX)
 		set->link->lost = true;
 	errno = EAGAIN;
 	return -1;
+}
+
+/* Adds what was read of a group to the values of the requests. */
+static void add_counts(const struct cpci_plan *plan, const struct cpci_group *group,
+		       const uint64_t *raw, uint64_t *val)
+{
+	for (uint_t i = 0; i < group->n; i++) {
+		struct cpci_term_ref ref = plan->ref[group->first + i];
+		uint64_t count = raw[CPCI_RAW_VALUES + i];
+
+		if (cpci_plan_term(plan, ref)->minus)
+			val[ref.req] -= count;
+		else
+			val[ref.req] += count;
+	}
+}
+
+int cpci_set_count(const cpc_set_t *set, uint64_t *raw, uint64_t *val, uint64_t *ns)
+{
+	const struct cpci_plan *plan = set->plan;
+	bool timed = false;
+
+	for (uint_t g = 0; g < plan->ngroups; g++) {
+		const struct cpci_group *group = &plan->group[g];
+
+		if (cpci_group_read(set->fd[group->first], group->n, raw) == -1)
+			return -1;
+		add_counts(plan, group, raw, val);
+		if (!timed)
+			*ns += raw[set->tick_source];
+		timed = true;
+	}
+	return 0;
 }
 
 int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
@@ -47,7 +80,7 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 	bool timed = false;
 
 	if (bound == CPCI_UNBOUND ||
-	    ((bound == CPCI_LWP || bound == CPCI_CPU) && set->owner != cpci_self())) {
+	    ((bound == CPCI_LWP || bound == CPCI_CPU) && set != cpci_link_own())) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -63,15 +96,7 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 			return errno == EAGAIN ? lost(set) : -1;
 		if (group->core && raw[CPCI_RAW_ENABLED] < least_ns)
 			return lost(set); /* and then the LWP died */
-		for (uint_t i = 0; i < group->n; i++) {
-			struct cpci_term_ref ref = plan->ref[group->first + i];
-			uint64_t count = raw[CPCI_RAW_VALUES + i];
-
-			if (cpci_plan_term(plan, ref)->minus)
-				val[ref.req] -= count;
-			else
-				val[ref.req] += count;
-		}
+		add_counts(plan, group, raw, val);
 		if (timed)
 			continue;
 		timed = true;
@@ -93,6 +118,7 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 {
 	struct cpci_values sample = {.raw = buf->raw, .val = buf->val, .tick = buf->tick};
 
+	set = cpci_link_copy(set);
 	if (set->cpc != cpc || buf->plan != set->plan) {
 		errno = EINVAL;
 		return -1;
@@ -104,8 +130,9 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 	return 0;
 }
 
-int cpc_set_lost(cpc_t *cpc, const cpc_set_t *set, char *text, size_t size)
+int cpc_set_lost(cpc_t *cpc, const cpc_set_t *origin, char *text, size_t size)
 {
+	const cpc_set_t *set = cpci_link_copy(origin);
 	const struct cpci_plan *plan = set->plan;
 	struct cpci_diag diag;
 	int group;
@@ -114,6 +141,10 @@ int cpc_set_lost(cpc_t *cpc, const cpc_set_t *set, char *text, size_t size)
 		return cpci_failf(cpc, "cpc_set_lost", EINVAL, 0,
 				  set->cpc != cpc ? "the set was made with another handle"
 						  : "the set is not bound");
+	if (set->err != 0) {
+		strlcpy(text, strerror(set->err), size);
+		return 1;
+	}
 	group = cpci_group_lost(plan, set->fd);
 	if (group == -1 && !cpci_epoch_holds(&set->epoch, cpci_now()))
 		return 0;

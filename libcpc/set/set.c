@@ -26,6 +26,7 @@ static cpc_set_t *new_set(cpc_t *cpc, const char *fn, struct cpci_plan *plan)
 		return NULL;
 	}
 	set->cpc = cpc;
+	set->origin = set;
 	set->plan = plan;
 	pthread_mutex_lock(&cpci_lock);
 	LIST_INSERT_HEAD(&cpc->sets, set, entry);

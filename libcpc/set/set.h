@@ -27,14 +27,17 @@ enum cpci_bound {
 
 struct cpc_set {
 	cpc_t *cpc;
+	cpc_set_t *origin; /* of which it is an inherited copy; itself: none */
 	struct cpci_plan *plan;
 	uint64_t *preset;		/* one per request, the values at the next bind */
-	uint64_t *start;		/* those of the last bind */
+	uint64_t *start;		/* those of the last bind; the files are behind them */
 	_Atomic(enum cpci_bound) bound; /* its LWP looks without the lock */
 	bool off;			/* it does not count for now */
 	pid_t owner;			/* CPCI_LWP, CPCI_CPU: the thread that bound it */
 	struct cpci_link *link;		/* to who can switch it or unbind it: see link.c */
 	struct cpci_overflow *overflow; /* while bound; NULL: no request tells */
+	struct cpci_family *family;	/* while bound; NULL: nobody inherits it */
+	int err;			/* why it could have no counters, if it is a copy */
 	int *fd;			/* one per term and a witness while bound, or NULL */
 	void **page;		 /* what the kernel maps for each; NULL: only read(2) reads them */
 	struct cpc_pic *pic;	 /* CPCI_MAX_REQUESTS, read one by one; NULL: nobody asked */
@@ -71,6 +74,12 @@ struct cpc {
 	LIST_HEAD(cpci_bufs, cpc_buf) bufs;
 	LIST_ENTRY(cpc) entry;
 };
+
+/* What a bound set has in one piece: a value per request, a file per term and a witness. */
+static inline size_t cpci_set_room(const struct cpci_plan *plan)
+{
+	return plan->nreqs * sizeof(uint64_t) + (plan->nterms + 1U) * sizeof(int);
+}
 
 /* ---- common.c ----------------------------------------------------------------- */
 
@@ -109,6 +118,12 @@ struct cpci_values {
 /* Of a bound set.  -1 and the errno of cpc_set_sample().  Safe in signal handlers. */
 int cpci_sample(cpc_set_t *set, struct cpci_values *sample);
 
+/*
+ * Adds the counts of a bound set to `val`, and the time for which it counted to `*ns`; `raw`
+ * has room for the largest group.  By any LWP, with the lock held.  -1 and errno.
+ */
+int cpci_set_count(const cpc_set_t *set, uint64_t *raw, uint64_t *val, uint64_t *ns);
+
 /* ---- info.c --------------------------------------------------------------------- */
 
 /* -1, and the error handler was told: not a request of that set, or not of that handle. */
@@ -146,23 +161,30 @@ struct cpci_link {
 	atomic_bool lost;	  /* before that, it lost its counters or was invalidated */
 	atomic_bool in_use;	  /* a signal handler of the library is at work on the set */
 	atomic_uint refs;
+	void (*free)(struct cpci_link *); /* NULL: free(3) */
 };
 
 struct cpci_link *cpci_link_new(void); /* NULL: out of memory */
+/* Has the library see the end of the calling LWP, which is to have a link.  -1 and errno. */
+int cpci_link_prepare(void);
 void cpci_link_drop(struct cpci_link *link);
 /* Its LWP no longer finds the set, and its signal handler is out of it; NULL: nothing. */
 void cpci_link_hide(struct cpci_link *link);
 /* Unbound, a set is known to nobody any more. */
 void cpci_link_cut(struct cpc_set *set);
-/* The set that the calling LWP bound to itself or to a CPU, or NULL. */
+/* The set that the calling LWP bound to itself or to a CPU, or inherited; or NULL. */
 cpc_set_t *cpci_link_own(void);
+/* The calling LWP's copy of a set, or the set itself. */
+cpc_set_t *cpci_link_copy(const cpc_set_t *set);
+/* Is it the calling LWP's link? */
+bool cpci_link_is_own(const struct cpci_link *link);
 /*
  * The same in a signal handler that nothing interrupts: until the link is left, no other LWP
  * takes the set apart.  NULL: the LWP has no link.
  */
 struct cpci_link *cpci_link_enter(void);
 void cpci_link_leave(struct cpci_link *link);
-/* Takes the place of the one before. */
+/* Takes the place of the one before, after cpci_link_prepare(). */
 void cpci_link_set_own(struct cpci_link *link);
 
 /* ---- overflow.c ------------------------------------------------------------------ */
@@ -178,8 +200,42 @@ int cpci_overflow_notify(cpc_set_t *set);
 int cpci_overflow_start(cpc_set_t *set);
 /* cpci_group_switch() of a set that tells overflows; frozen, it stays so. */
 int cpci_overflow_switch(cpc_set_t *set, bool on);
+/*
+ * An inherited set does not start: it is frozen, and its requests that tell have the value
+ * UINT64_MAX, until cpc_set_restart().
+ */
+void cpci_overflow_hold(cpc_set_t *set);
+/* Sends the calling LWP SIGEMT as if code at `pc` had been interrupted. */
+void cpci_overflow_tell(void *pc);
 /* No signal of it comes any more, if its LWP is the caller. */
 void cpci_overflow_end(cpc_set_t *set);
+
+/* ---- inherit.c -------------------------------------------------------------------- */
+
+/* For a set that is to be bound, with presets `start`.  NULL and errno. */
+struct cpci_family *cpci_family_new(cpc_set_t *set, const uint64_t *start);
+/* With the lock held; NULL: nothing. */
+void cpci_family_drop(struct cpci_family *family);
+/* With the lock held: nobody has copies of the set any more. */
+void cpci_family_end(cpc_set_t *set);
+/* With the lock held, of a copy, by its LWP: it ends, and what it counted stays in the sum. */
+void cpci_copy_unbind(cpc_set_t *copy);
+/* In a forked child: the copies are its parent's. */
+void cpci_copies_forget(void);
+
+/* A copy for an LWP that the calling one is about to create; NULL: it inherits none. */
+struct cpci_copy *cpci_copy_new(void);
+/* There will be no such LWP. */
+void cpci_copy_cancel(struct cpci_copy *copy);
+/* Or it is there, but cannot be told of its copy. */
+void cpci_copy_lose(struct cpci_copy *copy);
+/* It is the caller, and about to run the program's function at `pc`. */
+void cpci_copy_begin(struct cpci_copy *copy, void *pc);
+
+/* ---- births.c ---------------------------------------------------------------------- */
+
+/* Does the library see the threads that the program creates? */
+bool cpci_births_seen(void);
 
 /* ---- enable.c -------------------------------------------------------------------- */
 

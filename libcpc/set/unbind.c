@@ -25,8 +25,9 @@ static void release(struct cpc_set *set)
 	cpci_link_cut(set);
 	cpci_group_close(set->plan, set->fd);
 	cpci_overflow_free(set->overflow);
-	free(set->fd);
 	free(set->bp);
+	cpci_family_drop(set->family);
+	set->family = NULL;
 	set->overflow = NULL;
 	set->fd = NULL;
 	set->bp = NULL;
@@ -39,6 +40,10 @@ void cpci_unbind(struct cpc_set *set)
 	bool controlled = set->bound == CPCI_PCTX;
 	sigset_t old;
 
+	if (set->origin != set) {
+		cpci_copy_unbind(set);
+		return;
+	}
 	/* A handler would be told of an overflow of a set that is half unbound. */
 	if (set->overflow != NULL)
 		cpci_block_signals(&old);
@@ -46,6 +51,7 @@ void cpci_unbind(struct cpc_set *set)
 	set->bound = CPCI_UNBOUND;
 	atomic_signal_fence(memory_order_release);
 	cpci_link_hide(set->link);
+	cpci_family_end(set);
 	/* A child made by vfork(2) or clone(2) has the files, too, and may live long. */
 	if (!controlled)
 		cpci_group_stop(set->plan, set->fd);
@@ -63,6 +69,7 @@ void cpci_unbind(struct cpc_set *set)
 void cpci_unbind_inherited(struct cpc_set *set)
 {
 	set->bound = CPCI_UNBOUND;
+	cpci_family_end(set);
 	release(set);
 	CPU_FREE(set->affinity); /* the child stays where its parent was put */
 	set->affinity = NULL;
@@ -74,6 +81,7 @@ int cpc_unbind(cpc_t *cpc, cpc_set_t *set)
 
 	if (ours) {
 		pthread_mutex_lock(&cpci_lock);
+		set = cpci_link_copy(set);
 		bound = set->bound != CPCI_UNBOUND;
 		if (bound)
 			cpci_unbind(set);

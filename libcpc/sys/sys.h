@@ -7,6 +7,7 @@
 #define CPCI_SYS_H
 
 #include <cpc_types.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -57,5 +58,15 @@ bool cpci_have_cap(pid_t pid, int cap);
 bool cpci_privileged(pid_t pid);
 /* The same of the caller, but only in the first user namespace, as the kernel asks for. */
 bool cpci_privileged_here(void);
+
+/* ---- thread.c ------------------------------------------------------------------ */
+
+typedef __typeof__(pthread_create) cpci_create_fn;
+/* pthread_create(3) of the C library, or of a sanitizer in front of it; NULL: it has none. */
+cpci_create_fn *cpci_next_create(void);
+/* The next function of that name after the one that is defined here; NULL: there is none. */
+void *cpci_next(const char *name);
+/* pthread_create(3) for a thread of the library's own, which inherits no counters. */
+int cpci_thread_create(pthread_t *thread, void *(*start)(void *), void *arg);
 
 #endif /* CPCI_SYS_H */

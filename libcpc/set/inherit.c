@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * inherit.c - LWPs count with copies of the set of the LWP that created them.
+ *
+ * A copy is a set that the program does not see: given the set that it bound, the library
+ * takes the copy of the calling LWP for it.  A family is a set that is bound with all of its
+ * copies.  Only its own LWP works with a copy, and nobody waits for it; so when the set is
+ * unbound, the files of the copies are replaced by one that is at its end, as the counters are
+ * that somebody else took, and each LWP frees what it has when it ends, or binds another set.
+ */
+#include "set.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of all this, if nothing else is said, with the lock held. */
+struct cpci_family {
+	cpc_set_t *set;	  /* NULL: it is unbound */
+	uint_t refs;	  /* the set, and each copy */
+	int file;	  /* which is at its end; -1: closed */
+	atomic_bool lost; /* counts of some LWP are missing */
+	uint64_t *preset; /* per request, as at the bind */
+	uint64_t *sum;	  /* and all that was counted by copies that ended */
+	uint64_t *raw;	  /* room to read a group */
+	uint64_t ns;	  /* for which they counted */
+};
+
+struct cpci_copy {
+	cpc_set_t set; /* its fd is NULL before it begins, and after it is over */
+	struct cpci_link link;
+	LIST_ENTRY(cpci_copy) entry;
+};
+
+/* Those that have files, of all families. */
+static LIST_HEAD(, cpci_copy) copies = LIST_HEAD_INITIALIZER(copies);
+
+/* ---- families ------------------------------------------------------------------------- */
+
+struct cpci_family *cpci_family_new(cpc_set_t *set, const uint64_t *start)
+{
+	size_t n = set->plan->nreqs;
+	struct cpci_family *family;
+	int end[2];
+
+	family = calloc(1, sizeof(*family) + (2 * n + CPCI_RAW_VALUES + set->plan->nterms) *
+						     sizeof(uint64_t));
+	if (family == NULL)
+		return NULL;
+	if (pipe2(end, O_CLOEXEC) == -1) {
+		free(family);
+		return NULL;
+	}
+	close(end[1]);
+	family->file = end[0];
+	family->set = set;
+	family->refs = 1;
+	family->preset = (uint64_t *)(family + 1);
+	family->sum = family->preset + n;
+	family->raw = family->sum + n;
+	memcpy(family->preset, start, n * sizeof(*start));
+	memcpy(family->sum, start, n * sizeof(*start));
+	return family;
+}
+
+static void close_file(struct cpci_family *family)
+{
+	if (family->file != -1)
+		close(family->file);
+	family->file = -1;
+}
+
+void cpci_family_drop(struct cpci_family *family)
+{
+	if (family == NULL || --family->refs > 0)
+		return;
+	close_file(family);
+	free(family);
+}
+
+/* The counters are given up, but not the numbers of the files, which their LWP may be using. */
+static void take_away(struct cpci_copy *copy)
+{
+	const cpc_set_t *set = &copy->set;
+
+	copy->link.set = NULL;
+	copy->set.bound = CPCI_UNBOUND;
+	cpci_group_stop(set->plan, set->fd);
+	for (uint_t i = 0; i <= set->plan->nterms; i++) {
+		if (set->fd[i] != -1)
+			dup3(set->family->file, set->fd[i], O_CLOEXEC);
+	}
+}
+
+void cpci_family_end(cpc_set_t *set)
+{
+	struct cpci_copy *copy;
+
+	if (set->family == NULL)
+		return;
+	LIST_FOREACH(copy, &copies, entry) {
+		if (copy->set.family == set->family && copy->set.bound != CPCI_UNBOUND)
+			take_away(copy);
+	}
+	close_file(set->family);
+	set->family->set = NULL;
+}
+
+/* ---- the end of a copy ---------------------------------------------------------------- */
+
+static void close_files(struct cpci_copy *copy)
+{
+	cpc_set_t *set = &copy->set;
+
+	if (set->fd == NULL)
+		return;
+	LIST_REMOVE(copy, entry);
+	cpci_pics_cut(set);
+	cpci_group_unmap(set->plan, set->page);
+	cpci_group_close(set->plan, set->fd);
+	set->page = NULL;
+	set->fd = NULL;
+}
+
+void cpci_copy_unbind(cpc_set_t *set)
+{
+	struct cpci_copy *copy = (struct cpci_copy *)set;
+	struct cpci_family *family = set->family;
+	sigset_t old;
+
+	/* As cpci_unbind(). */
+	if (set->overflow != NULL)
+		cpci_block_signals(&old);
+	set->bound = CPCI_UNBOUND;
+	copy->link.set = NULL;
+	atomic_signal_fence(memory_order_release);
+	cpci_group_stop(set->plan, set->fd);
+	if (set->overflow != NULL) {
+		cpci_overflow_end(set);
+		cpci_unblock_signals(&old);
+	}
+	if (cpci_set_count(set, family->raw, family->sum, &family->ns) == -1)
+		family->lost = true;
+	close_files(copy);
+}
+
+static void free_copy(struct cpci_copy *copy)
+{
+	pthread_mutex_lock(&cpci_lock);
+	if (copy->set.bound != CPCI_UNBOUND)
+		cpci_copy_unbind(&copy->set);
+	close_files(copy);
+	cpci_family_drop(copy->set.family);
+	pthread_mutex_unlock(&cpci_lock);
+	cpci_overflow_free(copy->set.overflow);
+	cpci_plan_drop(copy->set.plan);
+	free(copy->set.pic);
+	free(copy);
+}
+
+/* Its LWP ends, or has another set. */
+static void on_last_use(struct cpci_link *link)
+{
+	free_copy((struct cpci_copy *)((char *)link - offsetof(struct cpci_copy, link)));
+}
+
+void cpci_copies_forget(void)
+{
+	struct cpci_copy *copy;
+
+	while ((copy = LIST_FIRST(&copies)) != NULL) {
+		copy->link.set = NULL;
+		copy->set.bound = CPCI_UNBOUND;
+		close_files(copy);
+		if (!cpci_link_is_own(&copy->link))
+			free_copy(copy); /* its LWP is not in this process */
+	}
+}
+
+/* ---- its beginning ---------------------------------------------------------------------- */
+
+static struct cpci_copy *copy_of(const cpc_set_t *own)
+{
+	struct cpci_copy *copy = calloc(1, sizeof(*copy) + cpci_set_room(own->plan));
+	cpc_set_t *set;
+
+	if (copy == NULL)
+		return NULL;
+	set = &copy->set;
+	set->cpc = own->cpc;
+	set->origin = own->origin;
+	set->off = own->off;
+	set->epoch = own->epoch;
+	set->tick_source = own->tick_source;
+	set->start = (uint64_t *)(copy + 1);
+	memcpy(set->start, own->family->preset, own->plan->nreqs * sizeof(*set->start));
+	if (own->plan->noverflows > 0) {
+		set->overflow = cpci_overflow_new(own->plan);
+		if (set->overflow == NULL) {
+			free(copy);
+			return NULL;
+		}
+	}
+	set->plan = cpci_plan_hold(own->plan);
+	set->family = own->family;
+	set->family->refs++;
+	copy->link.free = on_last_use;
+	return copy;
+}
+
+struct cpci_copy *cpci_copy_new(void)
+{
+	struct cpci_copy *copy = NULL;
+	cpc_set_t *own;
+
+	if (cpci_link_own() == NULL)
+		return NULL;
+	pthread_mutex_lock(&cpci_lock);
+	own = cpci_link_own();
+	if (own != NULL && own->family != NULL) {
+		copy = copy_of(own);
+		if (copy == NULL)
+			own->family->lost = true;
+	}
+	pthread_mutex_unlock(&cpci_lock);
+	return copy;
+}
+
+void cpci_copy_cancel(struct cpci_copy *copy)
+{
+	free_copy(copy);
+}
+
+void cpci_copy_lose(struct cpci_copy *copy)
+{
+	copy->set.family->lost = true;
+	free_copy(copy);
+}
+
+/* Without its counters it stays, to say so when it is sampled. */
+static void lose(cpc_set_t *set, int err)
+{
+	set->err = err;
+	set->epoch = CPCI_EPOCH_OVER;
+	set->family->lost = true;
+}
+
+static int open_counters(cpc_set_t *set)
+{
+	const struct cpci_opening opening = {.bp = set->origin->bp, .preset = set->family->preset};
+	const struct cpci_target target = {.tid = 0, .cpu = -1};
+	struct cpci_term_ref bad;
+
+	set->fd = (int *)&set->start[set->plan->nreqs];
+	if (cpci_group_open(set->plan, target, &opening, set->fd, &bad) == 0) {
+		set->page = cpci_group_map(set->plan, set->fd);
+		if (set->overflow == NULL)
+			return 0;
+		if (cpci_overflow_notify(set) == 0) {
+			cpci_overflow_hold(set);
+			return 0;
+		}
+
+		int err = errno;
+
+		cpci_group_unmap(set->plan, set->page);
+		cpci_group_close(set->plan, set->fd);
+		set->page = NULL;
+		errno = err;
+	}
+	for (uint_t i = 0; i <= set->plan->nterms; i++)
+		set->fd[i] = -1;
+	return -1;
+}
+
+/* All but to start.  False: there is nothing to start. */
+static bool attach(struct cpci_copy *copy)
+{
+	cpc_set_t *set = &copy->set;
+	int err;
+
+	if (set->family->set == NULL) { /* unbound meanwhile */
+		free_copy(copy);
+		return false;
+	}
+	set->owner = cpci_self();
+	set->target = set->owner;
+	/* First: if its end is not seen, it leaves files behind. */
+	err = cpci_link_prepare() == -1 ? errno : 0;
+	if (open_counters(set) == -1)
+		err = errno;
+	if (err != 0)
+		lose(set, err);
+	LIST_INSERT_HEAD(&copies, copy, entry);
+	set->bound = CPCI_LWP;
+	copy->link.set = set;
+	cpci_link_set_own(&copy->link);
+	return err == 0;
+}
+
+/* The last thing before the program's function is to start: all that follows is counted. */
+void cpci_copy_begin(struct cpci_copy *copy, void *pc)
+{
+	cpc_set_t *set = &copy->set;
+	bool counts, tells;
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&cpci_lock);
+	counts = attach(copy);
+	pthread_mutex_unlock(&cpci_lock);
+	tells = counts && set->overflow != NULL;
+	if (counts && !tells && !set->off) {
+		if (cpci_group_start(set->plan, set->fd) == -1)
+			lose(set, errno);
+		else if (cpci_group_lost(set->plan, set->fd) != -1)
+			set->family->lost = true;
+	}
+	pthread_setcancelstate(cancel, NULL);
+	if (tells)
+		cpci_overflow_tell(pc);
+}
+
+/* ---- the sum ------------------------------------------------------------------------------ */
+
+static int count_all(cpc_t *cpc, const cpc_set_t *set, cpc_buf_t *buf)
+{
+	const struct cpci_family *family = set->family;
+	const struct cpci_copy *copy;
+	uint64_t ns = family->ns;
+
+	memcpy(buf->val, family->sum, set->plan->nreqs * sizeof(*buf->val));
+	if (cpci_set_count(set, buf->raw, buf->val, &ns) == -1)
+		return -1;
+	LIST_FOREACH(copy, &copies, entry) {
+		if (copy->set.family == family && copy->set.bound != CPCI_UNBOUND &&
+		    cpci_set_count(&copy->set, buf->raw, buf->val, &ns) == -1)
+			return -1;
+	}
+	buf->hrtime = cpci_now();
+	buf->tick = cpci_cycles(&cpc->clock, ns);
+	if (!family->lost && cpci_epoch_holds(&set->epoch, buf->hrtime))
+		return 0;
+	errno = EAGAIN;
+	return -1;
+}
+
+int cpc_set_sample_all(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
+{
+	int rc = -1, cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&cpci_lock);
+	if (set->cpc == cpc && set->bound == CPCI_LWP && set->family != NULL &&
+	    buf->plan == set->plan)
+		rc = count_all(cpc, set, buf);
+	else
+		errno = EINVAL;
+	pthread_mutex_unlock(&cpci_lock);
+	pthread_setcancelstate(cancel, NULL);
+	return rc;
+}

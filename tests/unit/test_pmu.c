@@ -137,6 +137,64 @@ static void threads(void **state)
 		pthread_join(thread[i], NULL);
 }
 
+struct heir {
+	cpc_set_t *set;
+	cpc_buf_t *buf[2];
+	unsigned long rounds;
+	uint64_t first, count;
+};
+
+static void *loop_and_sample(void *arg)
+{
+	struct heir *heir = arg;
+
+	if (cpc_set_sample(cpc, heir->set, heir->buf[0]) == -1)
+		return arg;
+	loop(heir->rounds);
+	if (cpc_set_sample(cpc, heir->set, heir->buf[1]) == -1 ||
+	    cpc_buf_get(cpc, heir->buf[0], 0, &heir->first) == -1 ||
+	    cpc_buf_get(cpc, heir->buf[1], 0, &heir->count) == -1)
+		return arg;
+	heir->count -= heir->first;
+	return NULL;
+}
+
+/* Of a thread that inherits, its own instructions are counted, and all of them in the sum. */
+static void inherited(void **state)
+{
+	struct heir heir[4] = {0};
+	cpc_set_t *set = new_set("Instr_cnt", CPC_COUNT_USER);
+	cpc_buf_t *buf = cpc_buf_create(cpc, set);
+	uint64_t own, all, parts = 0;
+	pthread_t thread;
+	void *failed;
+
+	(void)state;
+	assert_int_equal(cpc_bind_curlwp(cpc, set, CPC_BIND_LWP_INHERIT), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(heir); i++) {
+		heir[i].set = set;
+		heir[i].rounds = ROUNDS * (i + 1);
+		for (int j = 0; j < 2; j++)
+			heir[i].buf[j] = cpc_buf_create(cpc, set);
+		assert_int_equal(pthread_create(&thread, NULL, loop_and_sample, &heir[i]), 0);
+		assert_int_equal(pthread_join(thread, &failed), 0);
+		assert_null(failed);
+		parts += heir[i].first + heir[i].count;
+	}
+	for (size_t i = 1; i < ARRAY_SIZE(heir); i++) {
+		assert_int_equal(heir[i].count - heir[i - 1].count, 2 * ROUNDS);
+		/* What the library does after the counter is on, and to sample it. */
+		assert_int_equal(heir[i].first, heir[i - 1].first);
+		assert_in_range(heir[i].first, 1, 1000);
+	}
+	assert_int_equal(cpc_set_sample_all(cpc, set, buf), 0);
+	assert_int_equal(cpc_buf_get(cpc, buf, 0, &all), 0);
+	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
+	assert_int_equal(cpc_buf_get(cpc, buf, 0, &own), 0);
+	/* And how the threads end, which is less than any of the loops. */
+	assert_in_range(all, parts, own + parts + 2 * ROUNDS);
+}
+
 /*
  * The counters of a group are read one after the other in kernel mode, so that both are
  * ahead of user and kernel by what that takes, but always by the same.
@@ -367,6 +425,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(own_lwp, setup, teardown),
 		cmocka_unit_test_setup_teardown(own_cpu, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(inherited, setup, teardown),
 		cmocka_unit_test_setup_teardown(modes, setup, teardown),
 		cmocka_unit_test_setup_teardown(all_counters, setup, teardown),
 		cmocka_unit_test_setup_teardown(too_many, setup, teardown),

@@ -15,7 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-enum state { FREE, EMPTY, OWN, OTHERS, CPU, CONTROLLED, FOREIGN, NSTATES };
+enum state { FREE, EMPTY, OWN, OTHERS, CPU, CONTROLLED, FOREIGN, INHERITED, NSTATES };
 
 static const char *const names[] = {
 	[FREE] = "unbound",
@@ -25,6 +25,7 @@ static const char *const names[] = {
 	[CPU] = "bound to a CPU",
 	[CONTROLLED] = "bound to an LWP of another process",
 	[FOREIGN] = "of another handle",
+	[INHERITED] = "bound to the calling LWP, and to be inherited",
 };
 
 struct world {
@@ -76,6 +77,11 @@ static int sample(struct world *w)
 static int sample_alien(struct world *w)
 {
 	return cpc_set_sample(w->cpc, w->set, w->alien);
+}
+
+static int sample_all(struct world *w)
+{
+	return cpc_set_sample_all(w->cpc, w->set, w->buf);
 }
 
 static int add_request(struct world *w)
@@ -158,32 +164,38 @@ static const struct {
 	int err[NSTATES];
 } calls[] = {
 #define BAD EINVAL
-	/*                                               FREE EMPTY OWN OTHERS CPU CONTROLLED
-	   FOREIGN */
-	{"cpc_bind_curlwp", bind_curlwp, false, {0, BAD, 0, 0, EAGAIN, 0, BAD}},
-	{"cpc_bind_curlwp, flags", bind_curlwp_flags, false, {BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
-	{"cpc_bind_cpu, no CPU", bind_no_cpu, false, {BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
-	{"cpc_bind_pctx", bind_pctx, false, {0, BAD, 0, 0, EAGAIN, 0, BAD}},
+	/*	FREE EMPTY OWN OTHERS CPU CONTROLLED FOREIGN INHERITED */
+	{"cpc_bind_curlwp", bind_curlwp, false, {0, BAD, 0, 0, EAGAIN, 0, BAD, 0}},
+	{"cpc_bind_curlwp, flags",
+	 bind_curlwp_flags,
+	 false,
+	 {BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
+	{"cpc_bind_cpu, no CPU", bind_no_cpu, false, {BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
+	{"cpc_bind_pctx", bind_pctx, false, {0, BAD, 0, 0, EAGAIN, 0, BAD, 0}},
 	{"cpc_bind_pctx, no LWP",
 	 bind_pctx_no_lwp,
 	 false,
-	 {ESRCH, BAD, ESRCH, ESRCH, ESRCH, ESRCH, BAD}},
-	{"cpc_unbind", unbind, false, {BAD, BAD, 0, 0, 0, 0, BAD}},
-	{"cpc_set_sample", sample, true, {BAD, BAD, 0, BAD, 0, 0, BAD}},
-	{"cpc_set_lost", lost, false, {BAD, BAD, 0, 0, 0, 0, BAD}},
-	{"cpc_set_sample, alien", sample_alien, true, {BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
-	{"cpc_set_add_request", add_request, false, {0, 0, BAD, BAD, BAD, BAD, BAD}},
-	{"cpc_set_request_preset", preset, false, {0, BAD, 0, 0, 0, 0, BAD}},
-	{"cpc_set_request_preset, none", preset_none, false, {BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
-	{"cpc_set_describe", describe, false, {0, BAD, 0, 0, 0, 0, BAD}},
-	{"cpc_set_dup", dup_set, false, {0, 0, 0, 0, 0, 0, BAD}},
-	{"cpc_buf_create", create_buf, false, {0, 0, 0, 0, 0, 0, BAD}},
-	{"cpc_buf_sub", buf_sub, true, {0, 0, 0, 0, 0, 0, BAD}},
-	{"cpc_buf_sub, alien", buf_sub_alien, true, {BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
-	{"cpc_buf_get", buf_get, true, {0, BAD, 0, 0, 0, 0, BAD}},
-	{"cpc_enable", enable, true, {BAD, BAD, 0, BAD, BAD, BAD, BAD}},
-	{"cpc_set_disable", set_disable, false, {BAD, BAD, BAD, BAD, BAD, 0, BAD}},
-	{"cpc_set_destroy", destroy, false, {0, 0, 0, 0, 0, 0, BAD}},
+	 {ESRCH, BAD, ESRCH, ESRCH, ESRCH, ESRCH, BAD, ESRCH}},
+	{"cpc_unbind", unbind, false, {BAD, BAD, 0, 0, 0, 0, BAD, 0}},
+	{"cpc_set_sample", sample, true, {BAD, BAD, 0, BAD, 0, 0, BAD, 0}},
+	{"cpc_set_sample_all", sample_all, true, {BAD, BAD, BAD, BAD, BAD, BAD, BAD, 0}},
+	{"cpc_set_lost", lost, false, {BAD, BAD, 0, 0, 0, 0, BAD, 0}},
+	{"cpc_set_sample, alien", sample_alien, true, {BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
+	{"cpc_set_add_request", add_request, false, {0, 0, BAD, BAD, BAD, BAD, BAD, BAD}},
+	{"cpc_set_request_preset", preset, false, {0, BAD, 0, 0, 0, 0, BAD, 0}},
+	{"cpc_set_request_preset, none",
+	 preset_none,
+	 false,
+	 {BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
+	{"cpc_set_describe", describe, false, {0, BAD, 0, 0, 0, 0, BAD, 0}},
+	{"cpc_set_dup", dup_set, false, {0, 0, 0, 0, 0, 0, BAD, 0}},
+	{"cpc_buf_create", create_buf, false, {0, 0, 0, 0, 0, 0, BAD, 0}},
+	{"cpc_buf_sub", buf_sub, true, {0, 0, 0, 0, 0, 0, BAD, 0}},
+	{"cpc_buf_sub, alien", buf_sub_alien, true, {BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
+	{"cpc_buf_get", buf_get, true, {0, BAD, 0, 0, 0, 0, BAD, 0}},
+	{"cpc_enable", enable, true, {BAD, BAD, 0, BAD, BAD, BAD, BAD, 0}},
+	{"cpc_set_disable", set_disable, false, {BAD, BAD, BAD, BAD, BAD, 0, BAD, BAD}},
+	{"cpc_set_destroy", destroy, false, {0, 0, 0, 0, 0, 0, BAD, 0}},
 };
 
 /* ---- the states ------------------------------------------------------------------ */
@@ -232,6 +244,9 @@ static bool enter(struct world *w, enum state state)
 	switch (state) {
 	case OWN:
 		assert_int_equal(cpc_bind_curlwp(w->cpc, w->set, 0), 0);
+		break;
+	case INHERITED:
+		assert_int_equal(cpc_bind_curlwp(w->cpc, w->set, CPC_BIND_LWP_INHERIT), 0);
 		break;
 	case CPU:
 		if (cpc_bind_cpu(w->cpc, sched_getcpu(), w->set, CPC_BIND_CPU_REMOTE) == -1) {

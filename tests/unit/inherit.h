@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * inherit.h - a set that threads inherit, and threads with known counts.
+ */
+#ifndef INHERIT_H
+#define INHERIT_H
+
+#include "unit.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE 4096UL
+#define MAX_PAGES 512
+
+static cpc_t *cpc;
+static cpc_set_t *set;
+
+/* What a thread does, and what it saw. */
+struct job {
+	pthread_t thread;
+	cpc_buf_t *buf;
+	unsigned long pages;  /* that it touches */
+	uint64_t first, last; /* its counts before and after that */
+	int rc, err;	      /* of the last sample */
+	char lost[80];	      /* why there was none */
+	struct job *child;    /* it creates this one and waits for it */
+	atomic_int *wait;     /* it does not end before this is 0 */
+};
+
+/*
+ * ThreadSanitizer is there for the races.  Its memory faults as well, signals come when it
+ * likes, and it knows no threads of C11.
+ */
+#if defined(__SANITIZE_THREAD__)
+#define NO_C11 1
+#define assert_count(count, expected) assert_true((count) >= (expected))
+#else
+#define NO_C11 0
+#define assert_count(count, expected) assert_int_equal(count, expected)
+#endif
+
+static inline int setup(void **state)
+{
+	(void)state;
+	cpc = cpc_open(CPC_VER_CURRENT);
+	if (cpc == NULL)
+		return -1;
+	cpc_seterrhndlr(cpc, hear);
+	set = cpc_set_create(cpc);
+	return set != NULL ? 0 : -1;
+}
+
+static inline int teardown(void **state)
+{
+	(void)state;
+	return cpc_close(cpc);
+}
+
+static inline void add(const char *event, uint64_t preset, uint_t flags)
+{
+	assert_true(cpc_set_add_request(cpc, set, event, preset, CPC_COUNT_USER | flags, 0, NULL) >=
+		    0);
+}
+
+static inline void bind(uint_t flags)
+{
+	assert_int_equal(cpc_bind_curlwp(cpc, set, CPC_BIND_LWP_INHERIT | flags), 0);
+}
+
+/* Touches `n` fresh pages, one fault in user mode each. */
+__attribute__((noinline, no_sanitize("address"))) static void touch(unsigned long n)
+{
+	size_t size = MAX_PAGES * PAGE;
+	volatile char *p;
+
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		_exit(99);
+	madvise((void *)(uintptr_t)p, size, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < n; i++)
+		p[PAGE * i] = 1;
+	munmap((void *)(uintptr_t)p, size);
+}
+
+/* The value of the first request for the calling thread; UINT64_MAX and errno. */
+static inline uint64_t sample(cpc_buf_t *buf)
+{
+	uint64_t val;
+
+	if (cpc_set_sample(cpc, set, buf) == -1 || cpc_buf_get(cpc, buf, 0, &val) == -1)
+		return UINT64_MAX;
+	return val;
+}
+
+static inline uint64_t sample_all(cpc_buf_t *buf)
+{
+	uint64_t val;
+
+	if (cpc_set_sample_all(cpc, set, buf) == -1 || cpc_buf_get(cpc, buf, 0, &val) == -1)
+		return UINT64_MAX;
+	return val;
+}
+
+static inline void *work(void *arg)
+{
+	struct job *job = arg;
+
+	sample(job->buf);
+	job->first = sample(job->buf);
+	touch(job->pages);
+	job->last = sample(job->buf);
+	if (job->child != NULL) {
+		if (pthread_create(&job->child->thread, NULL, work, job->child) != 0)
+			return arg;
+		pthread_join(job->child->thread, NULL);
+		job->last = sample(job->buf);
+	}
+	job->rc = cpc_set_sample(cpc, set, job->buf);
+	job->err = errno;
+	if (job->rc == -1 && cpc_set_lost(cpc, set, job->lost, sizeof(job->lost)) != 1)
+		job->lost[0] = '\0';
+	do
+		sched_yield();
+	while (job->wait != NULL && *job->wait != 0);
+	return NULL;
+}
+
+static inline void start(struct job *job)
+{
+	job->buf = cpc_buf_create(cpc, set);
+	assert_non_null(job->buf);
+	assert_int_equal(pthread_create(&job->thread, NULL, work, job), 0);
+}
+
+static inline void finish(struct job *job)
+{
+	void *failed;
+
+	assert_int_equal(pthread_join(job->thread, &failed), 0);
+	assert_null(failed);
+}
+
+/* One thread after the other, so that what the library does first for a thread is done. */
+static inline void warm_up(void)
+{
+	struct job job = {.pages = 1};
+	cpc_buf_t *buf = cpc_buf_create(cpc, set);
+
+	for (int i = 0; i < 2; i++) {
+		start(&job);
+		finish(&job);
+		assert_int_equal(job.rc, 0);
+		assert_true(sample(buf) != UINT64_MAX && sample_all(buf) != UINT64_MAX);
+	}
+}
+
+/* How many files does the process have open?  -1: it is not known. */
+static inline int count_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	if (dir == NULL)
+		return -1;
+	while (readdir(dir) != NULL)
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static struct job jobs[100];
+
+#endif /* INHERIT_H */

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * objects.c - from an address of a process to a function of a program or library, by libdw.
+ */
+#include "ovfprof.h"
+
+#include <elfutils/libdwfl.h>
+#include <err.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A program or library, as it is on disk. */
+struct object {
+	char *path;
+	Dwfl *dwfl;
+	Dwfl_Module *module; /* NULL: it cannot be read, or is none */
+	struct object *next;
+};
+
+static struct object *objects;
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+static struct object *find_object(const char *path)
+{
+	struct object *o;
+
+	for (o = objects; o != NULL; o = o->next) {
+		if (strcmp(o->path, path) == 0)
+			return o;
+	}
+	o = calloc(1, sizeof(*o));
+	if (o == NULL || (o->path = strdup(path)) == NULL)
+		err(1, NULL);
+	o->next = objects;
+	objects = o;
+	if (path[0] != '/' || (o->dwfl = dwfl_begin(&callbacks)) == NULL)
+		return o;
+	dwfl_report_begin(o->dwfl);
+	o->module = dwfl_report_offline(o->dwfl, path, path, -1);
+	dwfl_report_end(o->dwfl, NULL, NULL);
+	return o;
+}
+
+void read_maps(const char *path, struct maps *maps)
+{
+	FILE *f = fopen(path, "re");
+	uint64_t time = 0;
+	char *line = NULL;
+	size_t room = 0;
+
+	*maps = (struct maps){0};
+	while (f != NULL && getline(&line, &room, f) != -1) {
+		struct map m = {.time = time};
+		int at = 0;
+
+		line[strcspn(line, "\n")] = '\0';
+		if (sscanf(line, "= %" SCNu64, &time) == 1)
+			continue;
+		/* A line may be cut off, if the process died then. */
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &m.start,
+			   &m.end, &m.offset, &at) != 3 ||
+		    at == 0)
+			continue;
+		m.path = strdup(line[at] != '\0' ? line + at : "[anon]");
+		maps->map = reallocarray(maps->map, maps->n + 1, sizeof(m));
+		if (m.path == NULL || maps->map == NULL)
+			err(1, NULL);
+		maps->map[maps->n++] = m;
+	}
+	free(line);
+	if (f != NULL)
+		fclose(f);
+}
+
+void free_maps(struct maps *maps)
+{
+	for (size_t i = 0; i < maps->n; i++)
+		free(maps->map[i].path);
+	free(maps->map);
+}
+
+static const struct map *find_map(const struct maps *maps, uint64_t time, uint64_t pc)
+{
+	for (size_t i = 0; i < maps->n; i++) {
+		const struct map *m = &maps->map[i];
+
+		if (m->time == time && pc >= m->start && pc < m->end)
+			return m;
+	}
+	return NULL;
+}
+
+/* Where a place of a file is when the program headers have their way; false: nowhere. */
+static bool to_address(Elf *elf, uint64_t offset, uint64_t *address)
+{
+	size_t n;
+
+	if (elf_getphdrnum(elf, &n) != 0)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr ph;
+
+		if (gelf_getphdr(elf, (int)i, &ph) == NULL || ph.p_type != PT_LOAD ||
+		    offset < ph.p_offset || offset >= ph.p_offset + ph.p_filesz)
+			continue;
+		*address = offset - ph.p_offset + ph.p_vaddr;
+		return true;
+	}
+	return false;
+}
+
+void find_function(const struct maps *maps, uint64_t time, uint64_t pc, struct function *fn)
+{
+	const struct map *m = find_map(maps, time, pc);
+	const struct object *object;
+	const char *name = NULL, *slash;
+	uint64_t address, where;
+	GElf_Addr bias;
+	GElf_Off off = 0;
+	GElf_Sym sym;
+	Elf *elf;
+
+	if (m == NULL) {
+		snprintf(fn->object, sizeof(fn->object), "?");
+		snprintf(fn->name, sizeof(fn->name), "0x%" PRIx64, pc);
+		return;
+	}
+	slash = strrchr(m->path, '/');
+	snprintf(fn->object, sizeof(fn->object), "%s", slash != NULL ? slash + 1 : m->path);
+	where = pc - m->start + m->offset;
+	object = find_object(m->path);
+	elf = object->module != NULL ? dwfl_module_getelf(object->module, &bias) : NULL;
+	if (elf != NULL && to_address(elf, where, &address)) {
+		where = address;
+		name = dwfl_module_addrinfo(object->module, address + bias, &off, &sym, NULL, NULL,
+					    NULL);
+	}
+	/* Of a stripped file the nearest symbol may be that of another function. */
+	if (name != NULL && (sym.st_size == 0 || off < sym.st_size))
+		snprintf(fn->name, sizeof(fn->name), "%.*s", (int)strcspn(name, "@"), name);
+	else
+		snprintf(fn->name, sizeof(fn->name), "0x%" PRIx64, where);
+}
+
+void free_objects(void)
+{
+	while (objects != NULL) {
+		struct object *o = objects;
+
+		objects = o->next;
+		if (o->dwfl != NULL)
+			dwfl_end(o->dwfl);
+		free(o->path);
+		free(o);
+	}
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * ovfprof - runs a program and prints in which functions its events happened, by overflows of
+ * the counters of libcpc(3).  See README.md.
+ */
+#include "ovfprof.h"
+
+#include <bsd/stdlib.h>
+#include <err.h>
+#include <errno.h>
+#include <ftw.h>
+#include <libcpc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char usage[] =
+	"usage: ovfprof [-cls] [-e EVENT] [-p PERIOD] [-m PERCENT] [-o FILE] COMMAND...\n"
+	"  -e EVENT    what to profile by (CPC_PROF_EVENT; cycles, or else task-clock)\n"
+	"  -p PERIOD   events between two samples\n"
+	"  -c          callers, too\n"
+	"  -l          a profile of each LWP, too\n"
+	"  -s          kernel mode, too\n"
+	"  -m PERCENT  leave out what is less (0.1)\n"
+	"  -o FILE     write there, not to standard error\n";
+
+static char dir[4096];
+
+/* Binds it once, so that what the machine cannot count is refused before the program runs. */
+static bool try_event(const struct options *o, const char *event, cpc_errhndlr_t *errhndlr)
+{
+	uint_t flags = CPC_COUNT_USER | CPC_OVF_NOTIFY_EMT | (o->system ? CPC_COUNT_SYSTEM : 0);
+	cpc_t *cpc = cpc_open(CPC_VER_CURRENT);
+	cpc_set_t *set;
+	bool good;
+
+	if (cpc == NULL)
+		err(1, "cannot count");
+	if (errhndlr != NULL)
+		cpc_seterrhndlr(cpc, errhndlr);
+	set = cpc_set_create(cpc);
+	good = set != NULL && cpc_set_add_request(cpc, set, event, 1, flags, 0, NULL) == 0 &&
+	       cpc_bind_curlwp(cpc, set, 0) == 0;
+	cpc_close(cpc);
+	return good;
+}
+
+static void quiet(const char *fn, int subcode, const char *fmt, va_list ap)
+{
+	(void)fn;
+	(void)subcode;
+	(void)fmt;
+	(void)ap;
+}
+
+/* Some thousand samples per second of computing, at most. */
+static uint64_t default_period(const char *event)
+{
+	if (strstr(event, "clock") != NULL || strstr(event, "cycles") != NULL ||
+	    strstr(event, "instructions") != NULL)
+		return 1000000;
+	return 100;
+}
+
+static uint64_t to_period(const char *s)
+{
+	const char *wrong;
+	long long n = strtonum(s, 1, INT64_MAX, &wrong);
+
+	if (wrong != NULL)
+		errx(2, "period '%s' is %s", s, wrong);
+	return (uint64_t)n;
+}
+
+static void read_options(int argc, char *argv[], struct options *o)
+{
+	int opt;
+	char *end;
+
+	while ((opt = getopt(argc, argv, "+e:p:clsm:o:h")) != -1) {
+		switch (opt) {
+		case 'e':
+			o->event = optarg;
+			break;
+		case 'p':
+			o->period = to_period(optarg);
+			break;
+		case 'c':
+			o->callers = true;
+			break;
+		case 'l':
+			o->per_lwp = true;
+			break;
+		case 's':
+			o->system = true;
+			break;
+		case 'm':
+			o->least = strtod(optarg, &end);
+			if (end == optarg || *end != '\0' || !(o->least >= 0))
+				errx(2, "'%s' is no number of percent", optarg);
+			break;
+		case 'o':
+			o->output = optarg;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(0);
+		default:
+			fputs(usage, stderr);
+			exit(2);
+		}
+	}
+	if (optind == argc) {
+		fputs(usage, stderr);
+		exit(2);
+	}
+}
+
+/* The object to be loaded into the program, beside this one. */
+static void set_environment(const struct options *o)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char path[4096], preload[16384], period[32];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
+
+	if (n == -1)
+		err(1, "/proc/self/exe");
+	path[n] = '\0';
+	strcpy(strrchr(path, '/') + 1, "ovfprof-preload.so");
+	if (access(path, R_OK) == -1)
+		err(1, "%s", path);
+	snprintf(preload, sizeof(preload), "%s%s%s", path, before != NULL ? ":" : "",
+		 before != NULL ? before : "");
+	snprintf(period, sizeof(period), "%llu", (unsigned long long)o->period);
+	setenv("OVFPROF_DIR", dir, 1);
+	setenv("OVFPROF_PERIOD", period, 1);
+	setenv("CPC_PROF_EVENT", o->event, 1);
+	if (o->callers)
+		setenv("OVFPROF_CALLERS", "1", 1);
+	if (o->system)
+		setenv("OVFPROF_SYS", "1", 1);
+	setenv("LD_PRELOAD", preload, 1);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+/* Runs it like a shell: signals of the terminal are for the program. */
+static int run(char *argv[], const struct options *o)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == -1)
+		err(1, "fork");
+	if (pid == 0) {
+		set_environment(o);
+		execvp(argv[0], argv);
+		warn("%s", argv[0]);
+		_exit(errno == ENOENT ? 127 : 126);
+	}
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	while (waitpid(pid, &status, 0) == -1) {
+		if (errno != EINTR)
+			err(1, "waitpid");
+	}
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* Programs leave their samples there. */
+static void make_directory(void)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(dir, sizeof(dir), "%s/ovfprof.XXXXXX", tmp != NULL ? tmp : "/tmp");
+	if (mkdtemp(dir) == NULL)
+		err(1, "%s", dir);
+}
+
+/* Its exit status is the program's. */
+static int profile(char *argv[], const struct options *o, FILE *out)
+{
+	int status;
+
+	make_directory();
+	status = run(argv, o);
+	if (report(dir, o, out) == 0)
+		warnx("nothing was profiled: programs that are linked statically, or have "
+		      "privileges of their own, load nothing into them");
+	if (fflush(out) == EOF || ferror(out))
+		err(1, "%s", o->output != NULL ? o->output : "standard error");
+	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return status;
+}
+
+int main(int argc, char *argv[])
+{
+	struct options o = {.event = getenv("CPC_PROF_EVENT"), .least = 0.1};
+	const char *period = getenv("CPC_PROF_PERIOD");
+	FILE *out = stderr;
+
+	if (period != NULL)
+		o.period = to_period(period);
+
+	read_options(argc, argv, &o);
+	if (o.event == NULL)
+		o.event = try_event(&o, "cycles", quiet) ? "cycles" : "task-clock";
+	if (!try_event(&o, o.event, NULL))
+		return 1;
+	if (o.period == 0)
+		o.period = default_period(o.event);
+	if (o.output != NULL && (out = fopen(o.output, "we")) == NULL)
+		err(1, "%s", o.output);
+	return profile(argv + optind, &o, out);
+}

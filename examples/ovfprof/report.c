@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * report.c - the flat profile.
+ */
+#include "ovfprof.h"
+
+#include <dirent.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What a function counted, or a caller of one in it. */
+struct row {
+	struct function fn, caller; /* caller.name "": the function alone */
+	uint64_t count, samples;
+};
+
+struct table {
+	size_t n;
+	struct row *row;
+	uint64_t count, samples;
+};
+
+static void add(struct table *table, const struct function *fn, const struct function *caller,
+		const struct slot *slot)
+{
+	struct row *r = NULL;
+
+	for (size_t i = 0; r == NULL && i < table->n; i++) {
+		const struct row *k = &table->row[i];
+
+		if (strcmp(k->fn.name, fn->name) == 0 && strcmp(k->fn.object, fn->object) == 0 &&
+		    strcmp(k->caller.name, caller->name) == 0 &&
+		    strcmp(k->caller.object, caller->object) == 0)
+			r = &table->row[i];
+	}
+	if (r == NULL) {
+		table->row = reallocarray(table->row, table->n + 1, sizeof(*r));
+		if (table->row == NULL)
+			err(1, NULL);
+		r = &table->row[table->n++];
+		*r = (struct row){.fn = *fn, .caller = *caller};
+	}
+	r->count += slot->count;
+	r->samples += slot->samples;
+}
+
+static void add_lwp(struct table *table, const struct lwp *lwp, const struct maps *maps,
+		    const struct options *options)
+{
+	static const struct function none;
+
+	for (size_t i = 0; i < SLOTS; i++) {
+		const struct slot *slot = &lwp->slot[i];
+		struct function fn, caller = {.name = "?", .object = "?"};
+
+		if (slot->pc == 0 || slot->samples == 0)
+			continue;
+		find_function(maps, slot->time, slot->pc, &fn);
+		add(table, &fn, &none, slot);
+		table->count += slot->count;
+		table->samples += slot->samples;
+		if (!options->callers)
+			continue;
+		if (slot->caller != 0)
+			find_function(maps, slot->time, slot->caller - 1, &caller);
+		add(table, &fn, &caller, slot);
+	}
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return strcmp(x->fn.name, y->fn.name);
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void print_callers(const struct table *table, const struct row *of, FILE *out)
+{
+	for (size_t i = 0; i < table->n; i++) {
+		const struct row *r = &table->row[i];
+
+		if (r->caller.name[0] != '\0' && strcmp(r->fn.name, of->fn.name) == 0 &&
+		    strcmp(r->fn.object, of->fn.object) == 0)
+			fprintf(out, "%28s %6.2f%%  from %s (%s)\n", "",
+				percent(r->count, of->count), r->caller.name, r->caller.object);
+	}
+}
+
+static void print_table(struct table *table, const struct options *options, FILE *out)
+{
+	qsort(table->row, table->n, sizeof(*table->row), by_count);
+	fprintf(out, "%7s %14s %9s  %-20s %s\n", "share", options->event, "samples", "object",
+		"function");
+	for (size_t i = 0; i < table->n; i++) {
+		const struct row *r = &table->row[i];
+		double share = percent(r->count, table->count);
+
+		if (r->caller.name[0] != '\0' || share < options->least)
+			continue;
+		fprintf(out, "%6.2f%% %14" PRIu64 " %9" PRIu64 "  %-20s %s\n", share, r->count,
+			r->samples, r->fn.object, r->fn.name);
+		if (options->callers)
+			print_callers(table, r, out);
+	}
+	free(table->row);
+	*table = (struct table){0};
+}
+
+/* What went wrong in an LWP is told, lest its share seems to be none. */
+static void tell_losses(const char *pid, const struct lwp *lwp)
+{
+	if (lwp->error != 0)
+		fprintf(stderr,
+			"ovfprof: process %s, LWP %" PRIu64 ": %s: its profile is not whole\n", pid,
+			lwp->tid, strerror((int)lwp->error));
+	if (lwp->no_room != 0)
+		fprintf(stderr,
+			"ovfprof: process %s, LWP %" PRIu64 ": no room for %" PRIu64
+			" samples at too many places\n",
+			pid, lwp->tid, lwp->no_room);
+}
+
+/* One process; how many LWPs. */
+static size_t report_process(const char *dir, const char *name, struct table *all,
+			     const struct options *options, FILE *out)
+{
+	int len = (int)strcspn(name, ".");
+	char path[4096], pid[32];
+	struct table own = {0};
+	struct maps maps;
+	struct stat st;
+	size_t n = 0;
+	void *mem;
+	int fd;
+
+	snprintf(pid, sizeof(pid), "%.*s", len, name);
+	snprintf(path, sizeof(path), "%s/%.*smaps", dir, (int)strlen(name) - 4, name);
+	read_maps(path, &maps);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1 || fstat(fd, &st) == -1)
+		err(1, "%s", path);
+	mem = st.st_size > 0 ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0) : NULL;
+	if (mem == MAP_FAILED)
+		err(1, "%s", path);
+	for (; mem != NULL && n < (size_t)st.st_size / sizeof(struct lwp); n++) {
+		const struct lwp *lwp = (const struct lwp *)mem + n;
+
+		tell_losses(pid, lwp);
+		add_lwp(all, lwp, &maps, options);
+		if (!options->per_lwp || lwp->samples == 0)
+			continue;
+		add_lwp(&own, lwp, &maps, options);
+		fprintf(out, "process %s, LWP %" PRIu64 "\n", pid, lwp->tid);
+		print_table(&own, options, out);
+		fprintf(out, "\n");
+	}
+	if (mem != NULL)
+		munmap(mem, (size_t)st.st_size);
+	close(fd);
+	free_maps(&maps);
+	return n;
+}
+
+size_t report(const char *dir, const struct options *options, FILE *out)
+{
+	struct table all = {0};
+	struct dirent **file;
+	size_t lwps = 0, processes = 0;
+	int n = scandir(dir, &file, NULL, versionsort);
+
+	if (n == -1)
+		err(1, "%s", dir);
+	for (int i = 0; i < n; i++) {
+		size_t len = strlen(file[i]->d_name);
+
+		if (len > 5 && strcmp(file[i]->d_name + len - 5, ".lwps") == 0) {
+			lwps += report_process(dir, file[i]->d_name, &all, options, out);
+			processes++;
+		}
+		free(file[i]);
+	}
+	free(file);
+	fprintf(out, "# %" PRIu64 " %s in %" PRIu64 " samples of %zu LWPs of %zu programs\n",
+		all.count, options->event, all.samples, lwps, processes);
+	print_table(&all, options, out);
+	free_objects();
+	return lwps;
+}

@@ -1,0 +1,163 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# examples/ovfprof: the functions, their shares, all LWPs, whatever ends them.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+setup() {
+	common_setup
+	need_unsanitized "a sanitized object is loaded into sanitized programs only"
+	PROF=$CPC_BUILD/examples/ovfprof/ovfprof
+	[ -x "$PROF" ] || skip "no libdw here, so no ovfprof"
+	export CPC_PROF_EVENT=page-faults TMPDIR=$T
+}
+
+# The profile of all LWPs is the last table: lines of FUNCTION.
+row() {
+	awk -v name="$1" '/^#/ { line = "" } $5 == name { line = $0 } END { print line }' "$T/prof"
+}
+
+# share FUNCTION N: it has N faults at 3 of 4, or 1 of 4.
+has() {
+	[ "$(row "$1" | awk '{ print $2 }')" = "$2" ]
+}
+
+prof() {
+	go "$1" "$PROF" -m 0 -o "$T/prof" "${@:2}"
+	cat "$T/prof"
+	# Nothing is left.
+	[ -z "$(find "$T" -name 'ovfprof.*')" ]
+}
+
+@test "the hot function is the first one, with its share" {
+	prof -0 "$WORK/hot-functions" 100000
+	[[ $(sed -n 3p "$T/prof") == *" hot-functions "*" touch_three" ]]
+	[[ $(sed -n 4p "$T/prof") == *" hot-functions "*" touch_one" ]]
+	three=$(row touch_three | awk '{ print $2 }') one=$(row touch_one | awk '{ print $2 }')
+	[ "$three" -ge 299900 ]
+	[ "$three" -le 300100 ]
+	[ "$one" -ge 99900 ]
+	[ "$one" -le 100100 ]
+}
+
+@test "with a sample each, every event is there" {
+	prof -0 -p 1 "$WORK/hot-functions" 500
+	has touch_three 1500
+	has touch_one 500
+}
+
+@test "all threads, and each of them by itself" {
+	prof -0 -l -p 1 "$WORK/hot-functions" -t 7 200
+	has touch_three 4800
+	has touch_one 1600
+	[ "$(grep -c '^process .*, LWP' "$T/prof")" -eq 8 ]
+	[ "$(awk '$5 == "touch_three" && $2 == 600' "$T/prof" | wc -l)" -eq 8 ]
+	[[ $(cat "$T/prof") == *" of 8 LWPs of 1 programs"* ]]
+}
+
+@test "children and new programs" {
+	prof -0 -p 1 "$WORK/hot-functions" -f 300
+	has touch_three 1800
+	prof -0 -p 1 "$WORK/hot-functions" -x 300
+	has touch_three 1800
+	[[ $(cat "$T/prof") == *" of 3 LWPs of 3 programs"* ]]
+}
+
+@test "a program that is killed has its profile" {
+	prof -137 -p 1 "$WORK/hot-functions" -k 500
+	has touch_three 1500
+	has touch_one 500
+}
+
+@test "callers" {
+	cat >"$T/calls.c" <<'END_C'
+#include <sys/mman.h>
+__attribute__((noinline)) void touch(volatile char *p) { for (int i = 0; i < 100; i++) p[4096 * i] = 1; }
+__attribute__((noinline)) int thrice(char *p) { touch(p); return 1; }
+__attribute__((noinline)) int once(char *p) { touch(p); return 1; }
+int main(void)
+{
+	char *p = mmap(0, 4096 * 100, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(p, 4096 * 100, MADV_NOHUGEPAGE);
+	for (int i = 0; i < 4; i++) {
+		int sum = i < 3 ? thrice(p) : once(p);
+		madvise(p, 4096 * 100 * sum, MADV_DONTNEED);
+	}
+}
+END_C
+	"${CC:-cc}" -O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
+		-fno-optimize-sibling-calls -o "$T/calls" "$T/calls.c"
+	[ "$(getconf PAGESIZE)" = 4096 ] || skip "it is written for pages of 4096 bytes"
+	prof -0 -c -p 1 "$T/calls"
+	has touch 400
+	grep -qE '^ +75.00%  from thrice \(calls\)$' "$T/prof"
+	grep -qE '^ +25.00%  from once \(calls\)$' "$T/prof"
+	# Of a stripped one the addresses are told, and they are those of its file.
+	address=$(nm "$T/calls" | awk '$3 == "touch" { print $1 }')
+	strip "$T/calls"
+	prof -0 -p 1 "$T/calls"
+	[ "$(awk '$4 == "calls" && $5 ~ /^0x/ { n += $2 } END { print n }' "$T/prof")" -ge 400 ]
+	hot=$(awk '$2 == 400 { print $5 }' "$T/prof")
+	[ $((hot - 0x$address)) -ge 0 ]
+	[ $((hot - 0x$address)) -lt 64 ]
+}
+
+@test "functions of libraries that are loaded and unloaded" {
+	for lib in a b; do
+		sed "s/NAME/in_$lib/" >"$T/$lib.c" <<'END_C'
+void NAME(volatile char *p, int n);
+void NAME(volatile char *p, int n) { for (int i = 0; i < n; i++) p[4096 * i] = 1; }
+END_C
+		"${CC:-cc}" -O1 -shared -fPIC -o "$T/$lib.so" "$T/$lib.c"
+	done
+	cat >"$T/loads.c" <<'END_C'
+#include <dlfcn.h>
+#include <sys/mman.h>
+static void run(char *p, const char *file, const char *name, int n)
+{
+	void *lib = dlopen(file, RTLD_NOW);
+	((void (*)(char *, int))dlsym(lib, name))(p, n);
+	madvise(p, 4096 * 1000, MADV_DONTNEED);
+	dlclose(lib);
+}
+int main(int argc, char **argv)
+{
+	char *p = mmap(0, 4096 * 1000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(p, 4096 * 1000, MADV_NOHUGEPAGE);
+	for (int i = 0; argc > 2 && i < 3; i++) {
+		run(p, argv[1], "in_a", 100);
+		run(p, argv[2], "in_b", 200);
+	}
+}
+END_C
+	"${CC:-cc}" -O1 -o "$T/loads" "$T/loads.c" -ldl
+	[ "$(getconf PAGESIZE)" = 4096 ] || skip "it is written for pages of 4096 bytes"
+	prof -0 -p 1 "$T/loads" "$T/a.so" "$T/b.so"
+	# Running a function costs a fault for its code as well, at most.
+	a=$(row in_a | awk '{ print $2 }') b=$(row in_b | awk '{ print $2 }')
+	[ "$a" -ge 300 ]
+	[ "$a" -le 303 ]
+	[ "$b" -ge 600 ]
+	[ "$b" -le 603 ]
+}
+
+@test "what cannot be profiled is refused, and what was not is told" {
+	go -1 "$PROF" -e no-such-event true
+	[[ $stderr == *"unknown event 'no-such-event'"* ]]
+	go -2 "$PROF" -p 0 true
+	[[ $stderr == *"period '0' is too small"* ]]
+	go -2 "$PROF"
+	[[ $stderr == "usage: "* ]]
+	go -127 "$PROF" "$T/none"
+	go -0 "$PROF" -o "$T/prof" "$WORK/symbols-static" 1
+	[[ $stderr == *"nothing was profiled: programs that are linked statically"* ]]
+}
+
+@test "the CPU time" {
+	prof -0 -e task-clock -p 1000000 "$WORK/spin" 0.2
+	[ "$(awk '/^#/ { print ($2 > 150000000 && $2 < 400000000) }' "$T/prof")" = 1 ]
+}

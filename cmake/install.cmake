@@ -89,6 +89,8 @@ install(DIRECTORY libcpc/event/defs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/cpc
 install(FILES packaging/cpc.conf DESTINATION ${CPC_TMPFILES_DIR} COMPONENT tools)
 install(FILES README.md CHANGELOG.md SECURITY.md LICENSE TYPE DOC COMPONENT tools)
 
+install(DIRECTORY examples TYPE DOC COMPONENT dev)
+
 # ---- uninstall -----------------------------------------------------------------
 if(PROJECT_IS_TOP_LEVEL)
 	add_custom_target(uninstall COMMAND ${CMAKE_COMMAND}

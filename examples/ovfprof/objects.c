@@ -5,6 +5,7 @@
  */
 #include "ovfprof.h"
 
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <err.h>
 #include <gelf.h>
@@ -149,6 +150,58 @@ void find_function(const struct maps *maps, uint64_t time, uint64_t pc, struct f
 		snprintf(fn->name, sizeof(fn->name), "%.*s", (int)strcspn(name, "@"), name);
 	else
 		snprintf(fn->name, sizeof(fn->name), "0x%" PRIx64, where);
+}
+
+/* Registers of the unwinding tables (the ABIs of x86-64 and AArch64, DWARF). */
+#if defined(__x86_64__)
+enum { FRAME_POINTER = 6, STACK_POINTER = 7, ON_ENTRY = 8 };
+#else
+enum { FRAME_POINTER = 29, STACK_POINTER = 31, ON_ENTRY = 0 };
+#endif
+
+/* Where the frame of the function begins at that place: a register and an offset. */
+static bool find_frame(const struct maps *maps, uint64_t time, uint64_t pc, unsigned *reg,
+		       uint64_t *offset)
+{
+	const struct map *m = find_map(maps, time, pc);
+	const struct object *object = m != NULL ? find_object(m->path) : NULL;
+	Dwarf_Frame *frame = NULL;
+	uint64_t address;
+	Dwarf_Addr bias;
+	Dwarf_CFI *cfi;
+	Dwarf_Op *op;
+	GElf_Addr elf_bias;
+	bool found;
+	size_t n;
+
+	if (object == NULL || object->module == NULL ||
+	    !to_address(dwfl_module_getelf(object->module, &elf_bias), pc - m->start + m->offset,
+			&address))
+		return false;
+	cfi = dwfl_module_eh_cfi(object->module, &bias);
+	if (cfi == NULL || dwarf_cfi_addrframe(cfi, address + elf_bias - bias, &frame) != 0)
+		return false;
+	found = dwarf_frame_cfa(frame, &op, &n) == 0 && n == 1 &&
+		((op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31) || op->atom == DW_OP_bregx);
+	if (found) {
+		*reg = op->atom == DW_OP_bregx ? (unsigned)op->number
+					       : (unsigned)op->atom - DW_OP_breg0;
+		*offset = op->atom == DW_OP_bregx ? op->number2 : op->number;
+	}
+	free(frame);
+	return found;
+}
+
+uint64_t find_caller(const struct maps *maps, const struct slot *slot)
+{
+	unsigned reg;
+	uint64_t offset;
+
+	if (!find_frame(maps, slot->time, slot->pc, &reg, &offset))
+		return 0;
+	if (reg == FRAME_POINTER)
+		return slot->caller;
+	return reg == STACK_POINTER && offset == ON_ENTRY ? slot->top : 0;
 }
 
 void free_objects(void)

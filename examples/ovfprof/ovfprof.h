@@ -28,6 +28,8 @@ struct function {
 void read_maps(const char *path, struct maps *maps);
 void free_maps(struct maps *maps);
 void find_function(const struct maps *maps, uint64_t time, uint64_t pc, struct function *fn);
+/* The return address of the function that a sample is in; 0: unknown. */
+uint64_t find_caller(const struct maps *maps, const struct slot *slot);
 void free_objects(void);
 
 /* ---- report.c ------------------------------------------------------------------------ */

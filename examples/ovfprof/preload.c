@@ -113,8 +113,11 @@ static bool is_known(uint64_t pc)
 	return false;
 }
 
-/* Which entry has the address; what is new, a library that was loaded, makes another one. */
-static uint64_t find_time(uint64_t pc)
+/*
+ * Which entry has the address; what is new, a library that was loaded, makes another one.
+ * What is no code is no return address.
+ */
+static uint64_t find_time(uint64_t pc, uint64_t *caller)
 {
 	uint64_t time;
 
@@ -122,6 +125,8 @@ static uint64_t find_time(uint64_t pc)
 		sched_yield();
 	if (!is_known(pc))
 		write_maps();
+	if (!is_known(*caller))
+		*caller = 0;
 	time = known.time;
 	atomic_flag_clear(&known.busy);
 	return time;
@@ -150,34 +155,37 @@ EXPORTED int dlclose(void *lib)
 /* ---- samples -------------------------------------------------------------------------- */
 
 /*
- * By the frame pointer.  Code that keeps none has something else there, which is mostly no
- * place of the stack above the stack pointer.
+ * Return addresses: which one holds, the unwinding tables of the program tell later.  Code that
+ * keeps no frame pointer has something else there, mostly no place of the stack.
  */
-static uint64_t find_caller(const ucontext_t *uc)
+static void find_callers(const ucontext_t *uc, struct slot *at)
 {
 #if defined(__x86_64__)
 	uintptr_t fp = (uintptr_t)uc->uc_mcontext.gregs[REG_RBP];
 	uintptr_t sp = (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
+
+	at->top = sp + sizeof(sp) <= me.stack_end ? *(const uint64_t *)sp : 0;
 #else
 	uintptr_t fp = uc->uc_mcontext.regs[29], sp = uc->uc_mcontext.sp;
+
+	at->top = uc->uc_mcontext.regs[30];
 #endif
-	if (fp < sp || fp % sizeof(fp) != 0 || fp + 2 * sizeof(fp) > me.stack_end)
-		return 0;
-	return ((const uint64_t *)fp)[1];
+	if (fp >= sp && fp % sizeof(fp) == 0 && fp + 2 * sizeof(fp) <= me.stack_end)
+		at->caller = ((const uint64_t *)fp)[1];
 }
 
-static void record(struct lwp *lwp, uint64_t pc, uint64_t caller, uint64_t count)
+static void record(struct lwp *lwp, struct slot at, uint64_t count)
 {
-	uint64_t now = find_time(pc),
-		 at = (pc * 0x9e3779b97f4a7c15) ^ (caller * 0xc2b2ae3d27d4eb4f);
+	uint64_t hash = (at.pc * 0x9e3779b97f4a7c15) ^ (at.caller * 0xc2b2ae3d27d4eb4f) ^ at.top;
 
 	lwp->samples++;
-	for (unsigned tries = 0; tries < 64; tries++, at++) {
-		struct slot *slot = &lwp->slot[(at ^ at >> 32) % SLOTS];
+	for (unsigned tries = 0; tries < 64; tries++, hash += 1ULL << 32) {
+		struct slot *slot = &lwp->slot[(hash >> 32) % SLOTS];
 
 		if (slot->pc == 0)
-			*slot = (struct slot){.pc = pc, .caller = caller, .time = now};
-		if (slot->pc == pc && slot->caller == caller && slot->time == now) {
+			*slot = at;
+		if (slot->pc == at.pc && slot->caller == at.caller && slot->top == at.top &&
+		    slot->time == at.time) {
 			slot->count += count;
 			slot->samples++;
 			return;
@@ -188,6 +196,7 @@ static void record(struct lwp *lwp, uint64_t pc, uint64_t caller, uint64_t count
 
 static void on_emt(int sig, siginfo_t *info, void *context)
 {
+	struct slot at = {.pc = (uintptr_t)info->si_addr};
 	int saved = errno;
 	uint64_t val;
 
@@ -195,8 +204,10 @@ static void on_emt(int sig, siginfo_t *info, void *context)
 	if (me.lwp == NULL || info->si_code != EMT_CPCOVF)
 		return;
 	if (cpc_set_sample(cpc, me.set, me.buf) == 0 && cpc_buf_get(cpc, me.buf, 0, &val) == 0) {
-		record(me.lwp, (uintptr_t)info->si_addr, with_callers ? find_caller(context) : 0,
-		       val - preset);
+		if (with_callers)
+			find_callers(context, &at);
+		at.time = find_time(at.pc, &at.top);
+		record(me.lwp, at, val - preset);
 		if (cpc_set_restart(cpc, me.set) == 0) {
 			errno = saved;
 			return;

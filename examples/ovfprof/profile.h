@@ -18,7 +18,8 @@
 /* What overflowed at a place of the program. */
 struct slot {
 	uint64_t pc;	 /* 0: free */
-	uint64_t caller; /* the return address; 0: unknown */
+	uint64_t caller; /* the return address by the frame pointer; 0: unknown */
+	uint64_t top;	 /* that of a function without a frame; 0: unknown */
 	uint64_t time;	 /* which maps hold */
 	uint64_t count;	 /* of events */
 	uint64_t samples;

@@ -61,6 +61,7 @@ static void add_lwp(struct table *table, const struct lwp *lwp, const struct map
 	for (size_t i = 0; i < SLOTS; i++) {
 		const struct slot *slot = &lwp->slot[i];
 		struct function fn, caller = {.name = "?", .object = "?"};
+		uint64_t from;
 
 		if (slot->pc == 0 || slot->samples == 0)
 			continue;
@@ -70,8 +71,9 @@ static void add_lwp(struct table *table, const struct lwp *lwp, const struct map
 		table->samples += slot->samples;
 		if (!options->callers)
 			continue;
-		if (slot->caller != 0)
-			find_function(maps, slot->time, slot->caller - 1, &caller);
+		from = find_caller(maps, slot);
+		if (from != 0) /* the call is before it */
+			find_function(maps, slot->time, from - 1, &caller);
 		add(table, &fn, &caller, slot);
 	}
 }

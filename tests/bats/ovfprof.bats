@@ -89,8 +89,8 @@ int main(void)
 	}
 }
 END_C
-	"${CC:-cc}" -O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
-		-fno-optimize-sibling-calls -o "$T/calls" "$T/calls.c"
+	"${CC:-cc}" -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls \
+		-o "$T/calls" "$T/calls.c"
 	[ "$(getconf PAGESIZE)" = 4096 ] || skip "it is written for pages of 4096 bytes"
 	prof -0 -c -p 1 "$T/calls"
 	has touch 400

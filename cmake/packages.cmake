@@ -22,6 +22,11 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each has one of its own
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_COMPONENTS_ALL tools dev)
+set(CPC_PACKAGES tools cpc-tools dev libcpc-dev)
+if(TARGET cpc_python)
+	list(APPEND CPACK_COMPONENTS_ALL python)
+	list(APPEND CPC_PACKAGES python python3-cpc)
+endif()
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_BINARY_DIR}/packaging/config.cmake)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_BINARY_DIR}/packaging/finish.cmake)
 
@@ -36,9 +41,13 @@ if(CMAKE_CROSSCOMPILING)
 	# dpkg-shlibdeps knows this machine's libraries only.
 	file(STRINGS ${CMAKE_SYSROOT}/usr/include/features.h glibc REGEX "define.*__GLIBC_MINOR__")
 	string(REGEX REPLACE ".*[^0-9]" "" glibc "${glibc}")
-	set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libc6 (>= 2.${glibc})")
+	set(libc "libc6 (>= 2.${glibc})")
+	set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${libc}")
+	set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3, ${libc}, libpfm4, libbsd0")
 else()
 	set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
+	set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
+	set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS python3)
 endif()
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME cpc-tools)
@@ -55,7 +64,7 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION admin)
 # It owns /usr/sbin/cpustat and completions of that name.
 set(CPACK_DEBIAN_TOOLS_PACKAGE_CONFLICTS cpustat)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_CONTROL_EXTRA
-	${PROJECT_SOURCE_DIR}/packaging/postinst ${PROJECT_SOURCE_DIR}/packaging/postrm)
+	${PROJECT_SOURCE_DIR}/packaging/tools/postinst ${PROJECT_SOURCE_DIR}/packaging/tools/postrm)
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libcpc-dev)
 set(CPACK_DEBIAN_DEV_DESCRIPTION
@@ -69,6 +78,16 @@ and CMake need to find them.")
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libc6-dev | libc-dev, libpfm4-dev, libbsd-dev")
 set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS cpc-tools)
+
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-cpc)
+set(CPACK_DEBIAN_PYTHON_DESCRIPTION
+"CPU performance counters for Python programs
+The module cpc counts performance events of the calling thread in a with
+statement: page faults, cycles, tracepoints, and whatever else cputrack counts.")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS cpc-tools)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA
+	${PROJECT_SOURCE_DIR}/packaging/python/postinst ${PROJECT_SOURCE_DIR}/packaging/python/prerm)
 
 # Last: they are told what is set above.
 foreach(file config finish)

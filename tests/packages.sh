@@ -13,7 +13,7 @@ files() {
 }
 
 files >/tmp/before
-tools=$(echo debs/cpc-tools_*.deb) dev=$(echo debs/libcpc-dev_*.deb)
+tools=$(echo debs/cpc-tools_*.deb)
 version=$(dpkg-deb -f "$tools" Version)
 
 # An older version, with a file that went since.
@@ -26,12 +26,12 @@ run dpkg -i /tmp/old.deb
 same "an older version is installed" "$status" 0
 check "with its file" [ -e /usr/share/cpc/gone.def ]
 
-run dpkg -i "$tools" "$dev"
-same "it is upgraded, and libcpc-dev installed" "$status" 0
+run dpkg -i debs/*.deb
+same "it is upgraded, and the others installed" "$status" 0
 same "the version is the new one" "$(dpkg-query -W -f '${Version} ${Status}' cpc-tools)" \
 	"$version install ok installed"
 check "the file went" [ ! -e /usr/share/cpc/gone.def ]
-run dpkg -V cpc-tools libcpc-dev
+run dpkg -V cpc-tools libcpc-dev python3-cpc
 same "files are as packed" "$(cat "$out")" ""
 
 run cputrack --version
@@ -49,6 +49,23 @@ same "a program is built with libcpc-dev" "$status" 0
 run /tmp/faults
 same "and counts" "$(cat "$out")" 100
 
+cat >/tmp/faults.py <<'END_PY'
+import cpc, mmap
+
+def touch():
+    pages = mmap.mmap(-1, 100 * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE)
+    pages.madvise(mmap.MADV_NOHUGEPAGE)
+    with cpc.counting("page-faults") as c:
+        for i in range(0, len(pages), mmap.PAGESIZE):
+            pages[i] = 1
+    return c["page-faults"]
+
+touch() # Python itself touches pages when it does something for the first time
+print(touch(), cpc.__file__)
+END_PY
+run python3 /tmp/faults.py
+same "Python counts" "$(cat "$out")" "100 /usr/lib/python3/dist-packages/cpc.py"
+
 # Debian's other cpustat.
 mkdir -p /tmp/cpustat/DEBIAN
 printf '%s\n' 'Package: cpustat' 'Version: 1' 'Architecture: all' 'Maintainer: nobody <n@example.org>' \
@@ -58,7 +75,7 @@ run dpkg -i /tmp/cpustat.deb
 same "the other cpustat is refused" "$status" 1
 check "with the reason" grep -q 'cpc-tools conflicts with cpustat' "$err"
 
-run dpkg -P cpc-tools libcpc-dev
+run dpkg -P cpc-tools libcpc-dev python3-cpc
 same "the packages are purged" "$status" 0
 same "nothing is told" "$(cat "$err")" ""
 files >/tmp/after

@@ -37,6 +37,7 @@ files_in() {
 		share/man/man3/cpc_open.3 share/man/man3/cpc_close.3 \
 		share/bash-completion/completions/cputrack share/bash-completion/completions/cpustat \
 		share/zsh/vendor-completions/_cputrack share/zsh/vendor-completions/_cpustat \
+		lib/python3/dist-packages/cpc.py lib/python3/dist-packages/_cpc.so \
 		share/cpc/solaris.def share/cpc/generic.def lib/tmpfiles.d/cpc.conf \
 		share/doc/cpc-tools/LICENSE share/doc/cpc-tools/README.md share/doc/cpc-tools/CHANGELOG.md; do
 		[ -s "$DESTDIR/usr/$file" ] || { echo "no $file"; false; }

@@ -23,10 +23,10 @@ contents() {
 @test "two builds, in other folders and environments, are the same bytes" {
 	there=$(echo "$PACKAGES"/else/where/cpc-*/build-package)
 	[ "$there" != "$BUILT" ]
-	for file in cputrack cpustat libcpc.a libpctx.a; do
+	for file in cputrack cpustat libcpc.a libpctx.a python/_cpc.so; do
 		cmp "$BUILT/$file" "$there/$file"
 	done
-	[ ${#DEBS[@]} -ge 2 ]
+	[ ${#DEBS[@]} = 3 ]
 	for deb in "${DEBS[@]}"; do
 		cmp "$deb" "$there/${deb##*/}"
 		# No file is closed to others because the umask was.
@@ -44,6 +44,7 @@ contents() {
 @test "a package's texts: description, licences of what it contains, changes" {
 	tools=$(deb cpc-tools)
 	[ "$(dpkg-deb -f "$tools" Conflicts)" = cpustat ]
+	[[ $(dpkg-deb -f "$(deb python3-cpc)" Depends) =~ ^python3,\ .*libpfm4 ]]
 	[[ $(dpkg-deb -f "$tools" Depends) =~ ^libc6\ \(\>=\ 2\.[0-9]+\)$ ]]
 	[ "$(dpkg-deb -f "$(deb libcpc-dev)" Depends)" = "libc6-dev | libc-dev, libpfm4-dev, libbsd-dev" ]
 	for deb in "${DEBS[@]}"; do

@@ -51,7 +51,7 @@ contents() {
 		name=$(dpkg-deb -f "$deb" Package)
 		dpkg-deb -x "$deb" "$T/$name"
 		doc=$T/$name/usr/share/doc/$name
-		[ "$(wc -l < <(dpkg-deb -f "$deb" Description))" -ge 4 ]
+		[ "$(wc -l < <(dpkg-deb -f "$deb" Description))" -ge 3 ]
 		grep -q '^BSD 2-Clause License' "$doc/copyright"
 		[[ $(zcat "$doc/changelog.gz") == *"## $VERSION - "* ]]
 		[[ $(zcat "$doc/changelog.Debian.gz") == *"($VERSION-1) "* ]]

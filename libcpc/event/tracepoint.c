@@ -23,6 +23,13 @@ static bool is_word(const char *s, size_t n)
 	return n > 0;
 }
 
+/* A code of the CPU with a modifier, as in "0x8:k", is no tracepoint; "9p" is a system. */
+static bool is_code(const char *name)
+{
+	return isdigit((unsigned char)*name) &&
+	       name[strspn(name, "0123456789xXabcdefABCDEF")] == ':';
+}
+
 /* The id in `path`, or -1 and errno. */
 static long long read_id(const char *path)
 {
@@ -73,7 +80,7 @@ int cpci_event_tracepoint(const char *name, uint_t flags, struct cpci_event *eve
 	long long id;
 
 	if (colon == NULL || !is_word(name, (size_t)(colon - name)) ||
-	    !is_word(colon + 1, strlen(colon + 1)))
+	    !is_word(colon + 1, strlen(colon + 1)) || is_code(name))
 		return 0;
 	for (size_t i = 0; i < sizeof(mounts) / sizeof(*mounts); i++) {
 		if ((size_t)snprintf(path, sizeof(path), "%s/events/%.*s/%s/id", mounts[i],

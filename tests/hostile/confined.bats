@@ -53,6 +53,7 @@ without_ptrace() {
 }
 
 @test "ptrace(2): the reason, and nothing starts, nor is anything harmed" {
+	need_unsanitized "LeakSanitizer needs ptrace(2) itself"
 	start program "$WORK/thread-pool" 3
 	eventually said program ready
 	each_user without_ptrace

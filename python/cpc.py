@@ -205,21 +205,31 @@ class _Thread(threading.local):
             c._start = values
 
     def enter(self, new):
-        wanted = [event for c in self.active for event in c._events] + new._events
+        bound = None
         if self.set is None or any(event not in self.set.index for event in new._events):
             if self.active:
                 self.sample()
+            wanted = [event for c in self.active + [new] for event in c._events]
             bound = _Set(dict.fromkeys(wanted))  # if it is refused, the one before counts on
             if self.set is not None:
                 self.set.close()
             self.set = bound
-            new._scale = bound.scale
-            self.active.append(new)
-            self.start()
-            return
         new._scale = self.set.scale
         self.active.append(new)
-        new._start = self.set.sample()
+        try:
+            if bound is not None:
+                self.start()
+            else:
+                new._start = self.set.sample()
+        except Error:
+            self.drop(new)
+            raise
+
+    def drop(self, c):
+        self.active.remove(c)
+        if not self.active:
+            self.set.close()
+            self.set = None
 
     def leave(self, c):
         """Returns the Error of the last sample, or None."""
@@ -228,10 +238,7 @@ class _Thread(threading.local):
             c._take(self.set.sample())
         except Error as e:
             error = e
-        self.active.remove(c)
-        if not self.active:
-            self.set.close()
-            self.set = None
+        self.drop(c)
         return error
 
     def forked(self):

@@ -23,9 +23,13 @@ CPC_REGION_ONE_ void cpc_region_after_fork(void)
 	pthread_mutex_unlock(&cpc_region_lock);
 }
 
-/* The child begins with nothing counted, and in no region. */
+/* The child begins with nothing counted, and in no region; what was is its parent's. */
 CPC_REGION_ONE_ void cpc_region_forked(void)
 {
+	if (cpc_region_last != NULL) {
+		cpc_region_last->next = cpc_region_parents;
+		cpc_region_parents = cpc_region_lwps;
+	}
 	cpc_region_lwps = cpc_region_last = NULL;
 	cpc_region_self = NULL;
 	pthread_setspecific(cpc_region_key, NULL);

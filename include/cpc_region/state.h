@@ -94,6 +94,8 @@ CPC_REGION_ONE_ struct cpc_region_event cpc_region_event[CPC_REGION_MAX_EVENTS] 
 CPC_REGION_ONE_ unsigned cpc_region_events = 0, cpc_region_infos = 0;
 CPC_REGION_ONE_ struct cpc_region_info *cpc_region_first = 0;
 CPC_REGION_ONE_ struct cpc_region_lwp *cpc_region_lwps = 0, *cpc_region_last = 0;
+/* Those of the processes before a fork, of no use but to leak checkers. */
+CPC_REGION_ONE_ struct cpc_region_lwp *cpc_region_parents = 0;
 CPC_REGION_ONE_ __thread struct cpc_region_lwp *cpc_region_self = 0;
 /* What libcpc told this thread last. */
 CPC_REGION_ONE_ __thread char cpc_region_why[256] = {0};

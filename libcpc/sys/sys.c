@@ -42,11 +42,11 @@ long cpci_kernel(void)
 	int major, minor, patch = 0;
 	struct utsname name;
 
-	if (version == -1)
-		version = uname(&name) == 0 &&
-					  sscanf(name.release, "%d.%d.%d", &major, &minor, &patch) >= 2
-				  ? CPCI_KERNEL(major, minor, patch)
-				  : 0;
+	if (version == -1 && uname(&name) == 0 &&
+	    sscanf(name.release, "%d.%d.%d", &major, &minor, &patch) >= 2)
+		version = CPCI_KERNEL(major, minor, patch);
+	else if (version == -1)
+		version = 0;
 	return version;
 }
 

@@ -19,7 +19,7 @@ void cpci_self_forget(void);
 hrtime_t cpci_now(void); /* CLOCK_MONOTONIC */
 
 /* The version of the kernel, to compare with CPCI_KERNEL(); 0: it cannot be told. */
-#define CPCI_KERNEL(major, minor, patch) ((major) * 1000000L + (minor) * 1000L + (patch))
+#define CPCI_KERNEL(major, minor, patch) ((major)*1000000L + (minor)*1000L + (patch))
 long cpci_kernel(void);
 
 /* Decimal, 0x hex or 0 octal, without blanks and signs. */

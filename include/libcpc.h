@@ -50,6 +50,12 @@ typedef struct {
 #define CPC_COUNT_USER 0x2     /* count in user mode */
 #define CPC_COUNT_SYSTEM 0x4   /* count in kernel mode */
 #define CPC_COUNT_HV 0x8       /* and in that of the hypervisor, which is refused on Linux */
+#define CPC_OVF_BUFFERED 0x10  /* with CPC_OVF_NOTIFY_EMT: see cpc_set_sample_pcbuf() */
+/*
+ * Extension, with CPC_OVF_BUFFERED: keep the call stack and the physical address of each
+ * overflow, too, which costs more; see cpc_set_sample_ovf().
+ */
+#define CPC_OVF_RECORD 0x20
 
 /*
  * What went wrong, beside errno, as the error handler is told.  0 stands for
@@ -77,9 +83,9 @@ typedef struct {
  * Receives the failed function's name, the subcode, and what happened as a
  * printf format without newline and its arguments.  errno is already set and is
  * kept.  Functions that may be called in signal handlers (cpc_set_sample, cpc_enable,
- * cpc_disable, cpc_set_restart, cpc_request_preset, cpc_set_overflowed, cpc_buf_get and the
- * arithmetic of buffers) leave it alone: errno says it all there, and so it does for cpc_open.
- * cpc_seterrhndlr(3CPC).
+ * cpc_disable, cpc_set_restart, cpc_request_preset, cpc_set_overflowed, cpc_set_sample_pcbuf,
+ * cpc_set_sample_ovf, cpc_buf_get and the arithmetic of buffers) leave it alone: errno says it all
+ * there, and so it does for cpc_open. cpc_seterrhndlr(3CPC).
  */
 typedef void(cpc_errhndlr_t)(const char *fn, int subcode, const char *fmt, va_list ap);
 
@@ -329,16 +335,18 @@ void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symb
 int cpc_unbind(cpc_t *cpc, cpc_set_t *set);
 
 /*
- * Overflow.  A request with CPC_OVF_NOTIFY_EMT and preset P overflows when it has counted
- * 2^64 - P events.  Then all counters of the set, which must be bound to the calling LWP,
- * are frozen, and that LWP gets SIGEMT with si_code EMT_CPCOVF and si_addr the interrupted
- * PC, once, until cpc_set_restart() starts them anew: from the presets, or from what
+ * Overflow.  A request with CPC_OVF_NOTIFY_EMT, without CPC_OVF_BUFFERED, and preset P overflows
+ * when it has counted 2^64 - P events.  Then all counters of the set, which must be bound to the
+ * calling LWP, are frozen, and that LWP gets SIGEMT with si_code EMT_CPCOVF and si_addr the
+ * interrupted PC, once, until cpc_set_restart() starts them anew: from the presets, or from what
  * cpc_request_preset() set since.  All of these may be called in the handler of the signal.
  * A program's signal SIGRTMAX - 2, or the next lower one that is free, is used by the
  * library then.  cpc_bind_curlwp(3CPC).
  *
- * Return 0, or -1 and errno: EINVAL (the calling LWP has no bound set that tells overflows,
- * or another one; no such request), EAGAIN (the set lost its counters, or was invalidated).
+ * A set that tells no overflows can be restarted as well.
+ *
+ * Return 0, or -1 and errno: EINVAL (the calling LWP has not bound a set to itself, or another
+ * one; no such request), EAGAIN (the set lost its counters, or was invalidated).
  */
 int cpc_set_restart(cpc_t *cpc, cpc_set_t *set);
 int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset);
@@ -348,6 +356,52 @@ int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset);
  * `*requests` for each; 0: the set is not frozen.  Returns 0, or -1 and errno: EINVAL.
  */
 int cpc_set_overflowed(cpc_t *cpc, const cpc_set_t *set, uint64_t *requests);
+
+/* The overflows that are buffered before SIGEMT comes. */
+#define CPC_PCBUF_SIZE 256
+
+/*
+ * Buffered overflow.  A request with CPC_OVF_BUFFERED as well counts on from its preset when
+ * it overflows, and the kernel keeps a record of it.  The LWP gets SIGEMT after each
+ * CPC_PCBUF_SIZE records of its set, with the PC of the last one in si_addr; the context is
+ * that of wherever the LWP was by then.
+ *
+ * Samples a set as cpc_set_sample() does, and moves the oldest overflows, CPC_PCBUF_SIZE at
+ * most, into `pcbuf`, which has room for that many: the PC of each, and 0 for those that there
+ * are not.  If there were more than that, they are left, and SIGEMT comes again.  Safe in
+ * signal handlers.  From the proposal of in-kernel buffering for Solaris.
+ *
+ * Returns 0, or -1 and errno: those of cpc_set_sample(); EINVAL also if the set has no request
+ * that is buffered; EBADMSG (the program wrote over the buffer).
+ */
+int cpc_set_sample_pcbuf(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf, uint64_t *pcbuf);
+
+/* What is known of an overflow, or'ed in `co_valid`.  What is not known is 0. */
+#define CPC_OVF_HAS_PC 0x1	   /* where the LWP was interrupted */
+#define CPC_OVF_HAS_TRIGGER_PC 0x2 /* the instruction that made the counter overflow */
+#define CPC_OVF_HAS_VADDR 0x4	   /* the address that it referred to */
+#define CPC_OVF_HAS_PADDR 0x8	   /* the same in physical memory */
+#define CPC_OVF_HAS_STACK 0x10	   /* the call stack */
+
+#define CPC_OVF_MAX_FRAMES 127
+
+typedef struct {
+	uint_t co_valid;
+	int co_index; /* of the request */
+	id_t co_lwp;  /* as _lwp_self() returns it there */
+	hrtime_t co_hrtime;
+	uint64_t co_pc, co_trigger_pc, co_vaddr, co_paddr;
+	uint_t co_nframes;	  /* CPC_OVF_MAX_FRAMES at most */
+	uint_t co_nkernel;	  /* the first of them are in the kernel */
+	const uint64_t *co_frame; /* innermost first */
+} cpc_ovf_t;
+
+/*
+ * Extension.  The same with all that is known of each overflow: calls `action` for each that
+ * there was when it was called, oldest first.  The record is gone when `action` returns.
+ */
+int cpc_set_sample_ovf(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf, void *arg,
+		       void (*action)(void *arg, const cpc_ovf_t *ovf));
 
 /*
  * Switch the calling LWP's counters on, from the values that they have, and off: those
@@ -423,6 +477,16 @@ int cpc_buf_set(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t val);
  */
 hrtime_t cpc_buf_hrtime(cpc_t *cpc, cpc_buf_t *buf);
 uint64_t cpc_buf_tick(cpc_t *cpc, cpc_buf_t *buf);
+
+/*
+ * Extension.  How many overflows came with a sample of cpc_set_sample_pcbuf() or
+ * cpc_set_sample_ovf(); and since the set was bound, how many were lost because the buffer was
+ * full, and how often the kernel stopped the counters for a while, because they overflowed too
+ * often: these then count nothing (/proc/sys/kernel/perf_event_max_sample_rate).
+ */
+uint_t cpc_buf_npcs(cpc_t *cpc, cpc_buf_t *buf);
+uint64_t cpc_buf_nlost(cpc_t *cpc, cpc_buf_t *buf);
+uint64_t cpc_buf_nthrottled(cpc_t *cpc, cpc_buf_t *buf);
 
 /*
  * result = left - right, left + right, per request and for the cycles; the time

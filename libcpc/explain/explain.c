@@ -323,3 +323,37 @@ void cpci_explain_plan(struct cpci_diag *diag, int err, const struct cpci_plan *
 			  "them in sets of their own",
 			  name, plan->req[other.req].name);
 }
+
+/* The kernel locks the memory of rings, and counts it for the user and the process. */
+static void explain_locked(struct cpci_diag *diag)
+{
+	struct rlimit lim = {0};
+
+	getrlimit(RLIMIT_MEMLOCK, &lim);
+	cpci_diag(
+		diag, ENOMEM, 0,
+		"no memory to buffer overflows in: of all rings of a user, the kernel locks %ld kB "
+		"for each CPU (sysctl kernel.perf_event_mlock_kb), and %llu kB more for each "
+		"process (ulimit -l)",
+		cpci_read_number("/proc/sys/kernel/perf_event_mlock_kb", 0),
+		(unsigned long long)lim.rlim_cur / 1024);
+}
+
+void cpci_explain_pcbuf(struct cpci_diag *diag, int err, enum cpci_pcbuf_step step)
+{
+	static const char *const doing[] = {
+		[CPCI_PCBUF_OPEN] = "no ring buffer for overflows",
+		[CPCI_PCBUF_MAP] = "the ring buffer of overflows cannot be mapped",
+		[CPCI_PCBUF_SHARE] = "overflows cannot be written into one ring buffer",
+		[CPCI_PCBUF_POLLER] = "no thread that waits for buffered overflows",
+	};
+
+	if (step == CPCI_PCBUF_MAP && err == EPERM)
+		explain_locked(diag);
+	else if (step == CPCI_PCBUF_SHARE && err == EINVAL)
+		cpci_diag(diag, ENOTSUP, CPC_CONFLICTING_REQS,
+			  "this kernel cannot buffer overflows of hardware counters and of its own "
+			  "events together; count them in sets of their own");
+	else
+		cpci_diag(diag, err, 0, "%s: %s", doing[step], strerror(err));
+}

@@ -15,6 +15,9 @@ void cpci_explain(struct cpci_diag *diag, int err, const char *name, const struc
 /* The same of a term of a plan, which may not fit beside the others. */
 void cpci_explain_plan(struct cpci_diag *diag, int err, const struct cpci_plan *plan,
 		       struct cpci_term_ref bad, struct cpci_target target);
+/* The step of making room for buffered overflows that gave `err`. */
+enum cpci_pcbuf_step { CPCI_PCBUF_OPEN, CPCI_PCBUF_MAP, CPCI_PCBUF_SHARE, CPCI_PCBUF_POLLER };
+void cpci_explain_pcbuf(struct cpci_diag *diag, int err, enum cpci_pcbuf_step step);
 /* Others have the counters that request `name` needs: who are they? */
 void cpci_explain_held(struct cpci_diag *diag, const char *name);
 

@@ -29,6 +29,25 @@ static bool is_elsewhere(const struct cpci_plan *plan, const struct cpci_group *
 	       !cpci_pmu_counts_on(&cpci_plan_nth(plan, group->first)->attr, target.cpu);
 }
 
+/* The event of term `i`, as it is to be opened. */
+static struct perf_event_attr opened_as(const struct cpci_plan *plan, uint_t i,
+					const struct cpci_opening *opening)
+{
+	struct perf_event_attr attr = cpci_term_event(cpci_plan_nth(plan, i),
+						      opening->bp != NULL ? &opening->bp[i] : NULL);
+	const struct cpci_req *req = &plan->req[plan->ref[i].req];
+
+	if (opening->sample_type != 0)
+		cpci_ring_clock(&attr);
+	if (opening->preset != NULL && cpci_plan_overflows(plan, i))
+		cpci_perf_set_period(&attr, 0 - opening->preset[plan->ref[i].req]);
+	if (opening->preset != NULL && cpci_plan_buffers(plan, i)) {
+		attr.exclude_callchain_kernel = (req->flags & CPC_COUNT_SYSTEM) == 0;
+		cpci_ring_record(&attr, opening->sample_type, CPC_PCBUF_SIZE, opening->precise);
+	}
+	return attr;
+}
+
 /* Opens one group; only its leader can be disabled. */
 static int open_one(const struct cpci_plan *plan, const struct cpci_group *group,
 		    const struct cpci_opening *opening, struct cpci_target target, bool disabled,
@@ -36,11 +55,7 @@ static int open_one(const struct cpci_plan *plan, const struct cpci_group *group
 {
 	for (uint_t i = 0; i < group->n; i++) {
 		uint_t at = group->first + i;
-		struct perf_event_attr attr = cpci_term_event(
-			cpci_plan_nth(plan, at), opening->bp != NULL ? &opening->bp[at] : NULL);
-
-		if (opening->preset != NULL && cpci_plan_overflows(plan, at))
-			cpci_perf_set_period(&attr, 0 - opening->preset[plan->ref[at].req]);
+		struct perf_event_attr attr = opened_as(plan, at, opening);
 
 		fd[i] = cpci_perf_open(&attr, target, i == 0 ? -1 : fd[0], disabled && i == 0);
 		if (fd[i] == -1) {
@@ -81,6 +96,32 @@ static int check_fit(struct cpci_plan *plan, struct cpci_target target,
 }
 
 /*
+ * Opens an event of the kernel's own beside `hardware`; NULL: anywhere.  Before Linux 6.2 those
+ * of an LWP are kept apart, with a clock of their own.
+ */
+static int open_beside(const struct perf_event_attr *attr, const struct cpci_term *hardware,
+		       struct cpci_target target, bool disabled)
+{
+	int leader = -1, fd, err;
+
+	if (hardware != NULL && cpci_kernel() < CPCI_KERNEL(6, 2, 0)) {
+		struct perf_event_attr first = cpci_term_event(hardware, NULL);
+
+		first.use_clockid = attr->use_clockid;
+		first.clockid = attr->clockid;
+		leader = cpci_perf_open(&first, target, -1, true);
+		if (leader == -1)
+			return -1;
+	}
+	fd = cpci_perf_open(attr, target, leader, disabled);
+	err = errno;
+	if (leader != -1)
+		close(leader);
+	errno = err;
+	return fd;
+}
+
+/*
  * When an LWP dies, the kernel forgets that its group was in the error state, and what is
  * read then looks like a count.  So beside the hardware of an LWP that may die goes an
  * event that nobody can take its counter from, and that so shows how long the group is
@@ -88,7 +129,6 @@ static int check_fit(struct cpci_plan *plan, struct cpci_target target,
  */
 static bool open_witness(const struct cpci_plan *plan, struct cpci_target target, int *fd)
 {
-	int leader = -1, err;
 	uint_t g = 0;
 
 	while (g < plan->ngroups && !plan->group[g].core)
@@ -96,19 +136,30 @@ static bool open_witness(const struct cpci_plan *plan, struct cpci_target target
 	*fd = -1;
 	if (g == plan->ngroups || target.tid <= 0)
 		return true;
-	/* Before Linux 6.2 software events of an LWP have a clock of their own. */
-	if (cpci_kernel() < CPCI_KERNEL(6, 2, 0)) {
-		leader =
-			cpci_term_open(cpci_plan_nth(plan, plan->group[g].first), target, -1, true);
-		if (leader == -1)
-			return false;
-	}
-	*fd = cpci_perf_open(&cpci_perf_dummy, target, leader, true);
-	err = errno;
-	if (leader != -1)
-		close(leader);
-	errno = err;
+	*fd = open_beside(&cpci_perf_dummy, cpci_plan_nth(plan, plan->group[g].first), target,
+			  true);
 	return *fd != -1;
+}
+
+int cpci_group_open_owner(const struct cpci_plan *plan, uint64_t sample_type)
+{
+	const struct cpci_target target = {.tid = 0, .cpu = -1};
+	const struct perf_event_attr attr = cpci_ring_owner(sample_type);
+	const struct cpci_term *beside = NULL;
+
+	bool buffers = false;
+
+	for (uint_t g = 0; g < plan->ngroups && !buffers; g++) {
+		const struct cpci_group *group = &plan->group[g];
+
+		beside = NULL;
+		for (uint_t i = group->first; i < group->first + group->n; i++) {
+			buffers |= cpci_plan_buffers(plan, i);
+			if (!cpci_perf_is_software(&cpci_plan_nth(plan, i)->attr))
+				beside = cpci_plan_nth(plan, i);
+		}
+	}
+	return open_beside(&attr, beside, target, false);
 }
 
 uint64_t cpci_group_least_ns(const struct cpci_plan *plan, const int *fd)
@@ -264,7 +315,8 @@ void **cpci_group_map(const struct cpci_plan *plan, const int *fd)
 {
 	void **page;
 
-	if (plan->ngroups != 1)
+	/* What writes into a ring has no page of its own. */
+	if (plan->ngroups != 1 || plan->nbuffered > 0)
 		return NULL;
 	for (uint_t i = 0; i < plan->nterms; i++) {
 		if (cpci_perf_is_software(&cpci_plan_nth(plan, i)->attr))

@@ -45,6 +45,7 @@ struct cpci_plan {
 	uint_t ngroups;
 	struct cpci_group *group;
 	uint_t noverflows; /* requests with CPC_OVF_NOTIFY_EMT */
+	uint_t nbuffered;  /* those of them with CPC_OVF_BUFFERED */
 	atomic_bool fits;  /* its hardware groups were found to fit the PMU */
 	int *spare;	   /* see cpci_group_keep() */
 };
@@ -56,8 +57,11 @@ void cpci_plan_drop(struct cpci_plan *plan);
 struct cpci_plan *cpci_plan_copy(const struct cpci_plan *plan);
 int cpci_plan_add(struct cpci_plan *plan, const struct cpci_req *req); /* -1: out of memory */
 const struct cpci_term *cpci_plan_term(const struct cpci_plan *plan, struct cpci_term_ref ref);
-/* Is it of a request that tells its overflows? */
+/* Is it of a request that tells its overflows, and are these buffered? */
 bool cpci_plan_overflows(const struct cpci_plan *plan, uint_t i);
+bool cpci_plan_buffers(const struct cpci_plan *plan, uint_t i);
+/* Of a request that is frozen by its overflow: it tells, and is not buffered. */
+bool cpci_plan_freezes(const struct cpci_plan *plan, uint_t i);
 /* Term `i` in the order of the groups. */
 const struct cpci_term *cpci_plan_nth(const struct cpci_plan *plan, uint_t i);
 
@@ -84,6 +88,8 @@ int cpci_term_open(const struct cpci_term *term, struct cpci_target target, int 
 struct cpci_opening {
 	const struct cpci_bp_addr *bp; /* per term; NULL: no symbols */
 	const uint64_t *preset;	       /* per request, of those that tell overflows; NULL: 0 */
+	uint64_t sample_type;	       /* of those that are buffered; 0: none is */
+	bool precise;		       /* their PC, where the PMU can; it may have less room then */
 };
 
 /*
@@ -92,6 +98,11 @@ struct cpci_opening {
  */
 int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
 		    const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad);
+/*
+ * Opens the event that counts nothing and owns the ring of the first buffered term, for the
+ * calling LWP, so that this can write there.  A file, or -1 and errno.
+ */
+int cpci_group_open_owner(const struct cpci_plan *plan, uint64_t sample_type);
 /*
  * Gives the counters back also where somebody else, a forked child, has the files; before
  * they are closed.

@@ -122,6 +122,16 @@ bool cpci_plan_overflows(const struct cpci_plan *plan, uint_t i)
 	return (plan->req[plan->ref[i].req].flags & CPC_OVF_NOTIFY_EMT) != 0;
 }
 
+bool cpci_plan_buffers(const struct cpci_plan *plan, uint_t i)
+{
+	return (plan->req[plan->ref[i].req].flags & CPC_OVF_BUFFERED) != 0;
+}
+
+bool cpci_plan_freezes(const struct cpci_plan *plan, uint_t i)
+{
+	return cpci_plan_overflows(plan, i) && !cpci_plan_buffers(plan, i);
+}
+
 const struct cpci_term *cpci_plan_nth(const struct cpci_plan *plan, uint_t i)
 {
 	return cpci_plan_term(plan, plan->ref[i]);
@@ -137,22 +147,22 @@ static void move_to_front(struct cpci_term_ref *ref, uint_t i)
 
 /*
  * In a hardware group a hardware term leads: it takes software ones, not vice versa.  But
- * one that tells its overflows leads before all: when it is switched off by its overflow,
+ * one that is frozen by its overflow leads before all: when it is switched off by its overflow,
  * so are the others, at that instant.  (The kernel makes that a hardware group, too.)
  */
 static void put_leader_first(struct cpci_plan *plan, struct cpci_group *group)
 {
-	uint_t hardware = group->n, overflows = group->n;
+	uint_t hardware = group->n, freezes = group->n;
 
 	for (uint_t i = group->n; i-- > 0;) {
 		if (!cpci_perf_is_software(&cpci_plan_nth(plan, group->first + i)->attr))
 			hardware = i;
-		if (cpci_plan_overflows(plan, group->first + i))
-			overflows = i;
+		if (cpci_plan_freezes(plan, group->first + i))
+			freezes = i;
 	}
 	group->hardware = hardware < group->n;
-	if (overflows < group->n)
-		move_to_front(&plan->ref[group->first], overflows);
+	if (freezes < group->n)
+		move_to_front(&plan->ref[group->first], freezes);
 	else if (group->hardware)
 		move_to_front(&plan->ref[group->first], hardware);
 }
@@ -248,6 +258,7 @@ int cpci_plan_add(struct cpci_plan *plan, const struct cpci_req *req)
 		plan->ref[plan->nterms++] = (struct cpci_term_ref){plan->nreqs, i};
 	plan->nreqs++;
 	plan->noverflows += (req->flags & CPC_OVF_NOTIFY_EMT) != 0;
+	plan->nbuffered += (req->flags & CPC_OVF_BUFFERED) != 0;
 	plan->fits = false;
 	lay_out(plan);
 	return assign_slots(plan);

@@ -6,6 +6,7 @@
 #include "perf.h"
 
 #include <libcpc.h>
+#include <linux/hw_breakpoint.h>
 
 bool cpci_perf_is_software(const struct perf_event_attr *attr)
 {
@@ -23,6 +24,26 @@ bool cpci_perf_is_core(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE ||
 	       attr->type == PERF_TYPE_RAW;
+}
+
+bool cpci_perf_has_address(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_BREAKPOINT ||
+	       (attr->type == PERF_TYPE_SOFTWARE &&
+		(attr->config == PERF_COUNT_SW_PAGE_FAULTS ||
+		 attr->config == PERF_COUNT_SW_PAGE_FAULTS_MIN ||
+		 attr->config == PERF_COUNT_SW_PAGE_FAULTS_MAJ ||
+		 attr->config == PERF_COUNT_SW_ALIGNMENT_FAULTS));
+}
+
+/* On x86, data breakpoints trap after the access. */
+bool cpci_perf_is_fault(const struct perf_event_attr *attr)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	if (attr->type == PERF_TYPE_BREAKPOINT && attr->bp_type != HW_BREAKPOINT_X)
+		return false;
+#endif
+	return cpci_perf_has_address(attr);
 }
 
 void cpci_perf_set_modes(struct perf_event_attr *attr, uint_t flags)

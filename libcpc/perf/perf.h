@@ -58,11 +58,80 @@ bool cpci_perf_overflow_hangs(const struct perf_event_attr *attr);
 /* Can the kernel notice that such an event overflows? */
 bool cpci_perf_overflows(const struct perf_event_attr *attr);
 
+/* ---- ring.c: overflows that the kernel keeps records of -------------------------- */
+
+/* What each record is to tell, as in perf_event_attr: call stacks and addresses, or not. */
+uint64_t cpci_ring_sample_type(bool all);
+/* The clock of records, which all events of a group are to have if one has it. */
+void cpci_ring_clock(struct perf_event_attr *attr);
+/*
+ * Each overflow of the event is to be recorded, as precisely as its PMU can if `precise`;
+ * files poll readable after each `wakeup` records of a ring.
+ */
+void cpci_ring_record(struct perf_event_attr *attr, uint64_t sample_type, uint32_t wakeup,
+		      bool precise);
+/*
+ * The event that owns a ring.  It counts nothing; but if the calling thread is its target, it
+ * records when cpci_ring_flush() is called, and with that what was lost before.
+ */
+struct perf_event_attr cpci_ring_owner(uint64_t sample_type);
+void cpci_ring_flush(void);
+
+/*
+ * What the kernel shares with us.  Positions in it are those of 64-bit words, modulo 2^32,
+ * which grow for ever.
+ */
+struct cpci_ring {
+	struct perf_event_mmap_page *page;
+	const volatile uint64_t *word; /* `nwords` of them, a power of 2 */
+	uint32_t nwords;
+	uint64_t sample_type;
+};
+
+/*
+ * Maps the ring of its owner, as large as the kernel permits, from `most` down to `least` bytes
+ * of records.  -1 and errno.
+ */
+int cpci_ring_map(struct cpci_ring *ring, int fd, size_t most, size_t least);
+void cpci_ring_unmap(struct cpci_ring *ring);
+/* Has an open event write into the ring of another one.  -1 and errno. */
+int cpci_ring_share(int fd, int owner, uint64_t *id);
+
+struct cpci_record {
+	enum { CPCI_RECORD_OTHER, CPCI_RECORD_SAMPLE, CPCI_RECORD_LOST, CPCI_RECORD_THROTTLE } kind;
+	uint32_t nwords; /* its size */
+	uint64_t lost;	 /* of CPCI_RECORD_LOST: how many records were */
+	uint64_t id;	 /* of samples, as all that follows: whose, by cpci_ring_share() */
+	uint64_t pc;
+	bool exact; /* it is that of the instruction that made the event overflow */
+	pid_t tid;
+	uint64_t time_ns;	/* CLOCK_MONOTONIC */
+	uint64_t addr, phys;	/* 0: unknown */
+	uint32_t chain, nchain; /* where the call stack is, and its length with marks */
+};
+
+/* The end of what the kernel has written. */
+uint32_t cpci_ring_head(const struct cpci_ring *ring);
+/* All before that may be overwritten. */
+void cpci_ring_release(struct cpci_ring *ring, uint32_t at);
+/* Reads the record at `at`, before `head`.  False: there is none, but something else. */
+bool cpci_ring_parse(const struct cpci_ring *ring, uint32_t at, uint32_t head,
+		     struct cpci_record *rec);
+/*
+ * The call stack of a record, innermost first, of which the first `*nkernel` frames are in the
+ * kernel.  Returns how many there are, `max` at most.
+ */
+uint32_t cpci_ring_stack(const struct cpci_ring *ring, const struct cpci_record *rec,
+			 uint64_t *frame, uint32_t max, uint32_t *nkernel);
+
 /* ---- kind.c: what an event is ------------------------------------------------- */
 
 bool cpci_perf_is_software(const struct perf_event_attr *attr); /* it takes no counter of a PMU */
 bool cpci_perf_is_clock(const struct perf_event_attr *attr);	/* it runs in both modes */
 bool cpci_perf_is_core(const struct perf_event_attr *attr);	/* of the core PMU, by its type */
+bool cpci_perf_has_address(const struct perf_event_attr *attr); /* its samples always have one */
+/* Is the PC of its samples that of the instruction that makes it count? */
+bool cpci_perf_is_fault(const struct perf_event_attr *attr);
 /* Leaves out the modes that CPC_COUNT flags do not name. */
 void cpci_perf_set_modes(struct perf_event_attr *attr, uint_t flags);
 /* What holds for every event, however it was named; `flags` of its request. */

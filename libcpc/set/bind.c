@@ -91,13 +91,15 @@ struct controlled {
 struct holdings {
 	uint64_t *start;		/* the files are behind it */
 	struct cpci_link *link;		/* NULL: CPCI_CPU_REMOTE */
-	struct cpci_overflow *overflow; /* NULL: no request tells */
+	struct cpci_overflow *overflow; /* NULL: not CPCI_LWP */
+	struct cpci_pcbuf *pcbuf;	/* NULL: nothing is buffered */
 	struct cpci_family *family;	/* NULL: nobody inherits it */
 };
 
 static void free_holdings(const struct holdings *hold)
 {
 	cpci_family_drop(hold->family);
+	cpci_pcbuf_close(hold->pcbuf);
 	cpci_overflow_free(hold->overflow);
 	free(hold->link);
 	free(hold->start);
@@ -114,10 +116,10 @@ static int make_holdings(struct holdings *hold, cpc_set_t *set, enum cpci_bound 
 		.start = malloc(cpci_set_room(plan)),
 		.link = bound != CPCI_CPU_REMOTE ? cpci_link_new() : NULL,
 	};
-	if (plan->noverflows > 0)
+	if (bound == CPCI_LWP)
 		hold->overflow = cpci_overflow_new(plan);
 	if (hold->start != NULL && (hold->link != NULL || bound == CPCI_CPU_REMOTE) &&
-	    (hold->overflow != NULL || plan->noverflows == 0)) {
+	    (hold->overflow != NULL || bound != CPCI_LWP)) {
 		memcpy(hold->start, set->preset, plan->nreqs * sizeof(*hold->start));
 		if ((flags & CPC_BIND_LWP_INHERIT) == 0)
 			return 0;
@@ -148,20 +150,23 @@ static void make_way(cpc_set_t *set, enum cpci_bound bound)
  * hold the registers that it needs for its breakpoints.
  */
 static int open_beside(cpc_set_t *set, struct cpci_target target, enum cpci_bound bound,
-		       const struct cpci_bp_addr *bp, int *fd, struct cpci_term_ref *bad)
+		       struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad)
 {
-	const struct cpci_opening opening = {.bp = bp,
-					     .preset = bound == CPCI_LWP ? set->preset : NULL};
 	const struct cpci_term *term;
 	uint_t n;
 
-	if (cpci_group_open(set->plan, target, &opening, fd, bad) == 0)
+	if (cpci_group_open(set->plan, target, opening, fd, bad) == 0)
+		return 0;
+	/* Fewer counters of a PMU may be precise. */
+	opening->precise = false;
+	if (errno == EINVAL && set->plan->nbuffered > 0 &&
+	    cpci_group_open(set->plan, target, opening, fd, bad) == 0)
 		return 0;
 	term = cpci_plan_term(set->plan, *bad);
 	if (errno == ENOSPC && term->attr.type == PERF_TYPE_BREAKPOINT) {
 		if (cpci_debugreg_suffice(set->plan, term, &n)) {
 			make_way(set, bound);
-			return cpci_group_open(set->plan, target, &opening, fd, bad);
+			return cpci_group_open(set->plan, target, opening, fd, bad);
 		}
 		errno = ENOSPC;
 	}
@@ -194,15 +199,28 @@ static int make_known(cpc_set_t *set, struct cpci_link *link, const struct contr
 	return 0;
 }
 
+/* What is to be told of overflows that are buffered. */
+static uint64_t sample_type(const struct cpci_plan *plan)
+{
+	bool all = false;
+
+	for (uint_t i = 0; i < plan->nreqs; i++)
+		all |= (plan->req[i].flags & CPC_OVF_RECORD) != 0;
+	return plan->nbuffered > 0 ? cpci_ring_sample_type(all) : 0;
+}
+
 /*
  * All or nothing: the new counters are opened, and the CPU claimed, before the old ones
  * of the set, and of the LWP, are given up, so that a refusal changes nothing.  With the
  * lock held.  If the set has not got the new `start`, all holdings are still the caller's.
  */
 static int bind_with(cpc_set_t *set, struct cpci_target target, const struct controlled *who,
-		     enum cpci_bound bound, uint_t flags, const struct holdings *hold,
+		     enum cpci_bound bound, uint_t flags, struct holdings *hold,
 		     struct cpci_diag *diag)
 {
+	struct cpci_opening opening = {.preset = bound == CPCI_LWP ? set->preset : NULL,
+				       .sample_type = sample_type(set->plan),
+				       .precise = true};
 	struct cpci_claim *claim = NULL;
 	struct cpci_term_ref bad = {0};
 	struct cpci_epoch epoch = {0};
@@ -211,13 +229,18 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 
 	if (cpci_symbols_make(set, target, flags, &bp, diag) == -1)
 		return -1;
-	if (open_beside(set, target, bound, bp, fd, &bad) == -1) {
+	opening.bp = bp;
+	if (open_beside(set, target, bound, &opening, fd, &bad) == -1) {
 		err = errno;
 		free(bp);
 		cpci_explain_plan(diag, err, set->plan, bad, target);
 		return -1;
 	}
-	if (exclude_others(set, target, bound, flags, &claim, &epoch, diag) == -1) {
+	if (set->plan->nbuffered > 0)
+		hold->pcbuf = cpci_pcbuf_open(set->plan, opening.sample_type, fd,
+					      cpci_overflow_prepare(), diag);
+	if ((set->plan->nbuffered > 0 && hold->pcbuf == NULL) ||
+	    exclude_others(set, target, bound, flags, &claim, &epoch, diag) == -1) {
 		cpci_group_close(set->plan, fd);
 		free(bp);
 		return -1;
@@ -228,6 +251,7 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 	set->start = hold->start;
 	set->overflow = hold->overflow;
 	set->family = hold->family;
+	set->pcbuf = hold->pcbuf;
 	set->bp = bp;
 	set->target = target.tid != 0 ? target.tid : cpci_self();
 	set->enabled_ns = 0;
@@ -361,7 +385,7 @@ static int check_own(cpc_t *cpc, const char *fn, const cpc_set_t *set)
 		if (check_request(cpc, fn, &set->plan->req[i]) == -1)
 			return -1;
 	}
-	if (set->plan->noverflows > 0 && cpci_overflow_prepare() == -1)
+	if (set->plan->noverflows > 0 && cpci_overflow_prepare() == 0)
 		return cpci_failf(cpc, fn, ENOTSUP, 0,
 				  "the program uses all real-time signals: none is left to tell "
 				  "overflows with");
@@ -369,13 +393,16 @@ static int check_own(cpc_t *cpc, const char *fn, const cpc_set_t *set)
 }
 
 /* Can it be seen which LWPs inherit? */
-static int check_inherit(cpc_t *cpc, const char *fn, uint_t flags)
+static int check_inherit(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t flags)
 {
 	if ((flags & CPC_BIND_LWP_INHERIT) == 0)
 		return 0;
 	if ((flags & CPC_BIND_LATE) != 0)
 		return cpci_failf(cpc, fn, EINVAL, 0,
 				  "symbols are to be known when a set is to be inherited");
+	if (set->plan->nbuffered > 0)
+		return cpci_failf(cpc, fn, ENOTSUP, CPC_REQ_INVALID_FLAGS,
+				  "LWPs cannot inherit a set with CPC_OVF_BUFFERED");
 	if (!cpci_births_seen())
 		return cpci_failf(cpc, fn, ENOTSUP, 0,
 				  "cannot see which threads the program creates: it is not "
@@ -392,7 +419,7 @@ int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
 
 	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED | CPC_BIND_LATE | CPC_BIND_LWP_INHERIT) ==
 		    -1 ||
-	    check_own(cpc, fn, set) == -1 || check_inherit(cpc, fn, flags) == -1)
+	    check_own(cpc, fn, set) == -1 || check_inherit(cpc, fn, set, flags) == -1)
 		return -1;
 	return bind(cpc, fn, set, target, &nobody, CPCI_LWP, flags);
 }

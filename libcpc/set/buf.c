@@ -106,6 +106,9 @@ int cpc_buf_sub(cpc_t *cpc, cpc_buf_t *result, cpc_buf_t *left, cpc_buf_t *right
 		return -1;
 	for (uint_t i = 0; i < result->nreqs; i++)
 		result->val[i] = left->val[i] - right->val[i];
+	result->nlost = left->nlost - right->nlost;
+	result->nthrottled = left->nthrottled - right->nthrottled;
+	result->npcs = 0;
 	result->tick = left->tick - right->tick;
 	result->hrtime = later(left->hrtime, right->hrtime);
 	return 0;
@@ -117,6 +120,9 @@ int cpc_buf_add(cpc_t *cpc, cpc_buf_t *result, cpc_buf_t *left, cpc_buf_t *right
 		return -1;
 	for (uint_t i = 0; i < result->nreqs; i++)
 		result->val[i] = left->val[i] + right->val[i];
+	result->nlost = left->nlost + right->nlost;
+	result->nthrottled = left->nthrottled + right->nthrottled;
+	result->npcs = 0;
 	result->tick = left->tick + right->tick;
 	result->hrtime = later(left->hrtime, right->hrtime);
 	return 0;
@@ -127,6 +133,9 @@ int cpc_buf_copy(cpc_t *cpc, cpc_buf_t *dest, cpc_buf_t *src)
 	if (!alike(cpc, dest, src))
 		return -1;
 	memmove(dest->val, src->val, src->nreqs * sizeof(*src->val));
+	dest->npcs = src->npcs;
+	dest->nlost = src->nlost;
+	dest->nthrottled = src->nthrottled;
 	dest->tick = src->tick;
 	dest->hrtime = src->hrtime;
 	return 0;
@@ -136,6 +145,8 @@ void cpc_buf_zero(cpc_t *cpc, cpc_buf_t *buf)
 {
 	(void)cpc;
 	memset(buf->val, 0, buf->nreqs * sizeof(*buf->val));
+	buf->npcs = 0;
+	buf->nlost = buf->nthrottled = 0;
 	buf->tick = 0;
 	buf->hrtime = 0;
 }

@@ -35,6 +35,7 @@ static void forked(void)
 	cpci_self_forget();
 	cpci_claims_forget();
 	cpci_copies_forget();
+	cpci_poller_forked();
 	LIST_FOREACH(cpc, &handles, entry) {
 		LIST_FOREACH(set, &cpc->sets, entry) {
 			if (set->bound != CPCI_UNBOUND)

@@ -132,16 +132,15 @@ void cpci_copy_unbind(cpc_set_t *set)
 	sigset_t old;
 
 	/* As cpci_unbind(). */
-	if (set->overflow != NULL)
+	if (set->plan->noverflows > 0)
 		cpci_block_signals(&old);
 	set->bound = CPCI_UNBOUND;
 	copy->link.set = NULL;
 	atomic_signal_fence(memory_order_release);
 	cpci_group_stop(set->plan, set->fd);
-	if (set->overflow != NULL) {
-		cpci_overflow_end(set);
+	cpci_overflow_end(set);
+	if (set->plan->noverflows > 0)
 		cpci_unblock_signals(&old);
-	}
 	if (cpci_set_count(set, family->raw, family->sum, &family->ns) == -1)
 		family->lost = true;
 	close_files(copy);
@@ -197,12 +196,10 @@ static struct cpci_copy *copy_of(const cpc_set_t *own)
 	set->tick_source = own->tick_source;
 	set->start = (uint64_t *)(copy + 1);
 	memcpy(set->start, own->family->preset, own->plan->nreqs * sizeof(*set->start));
-	if (own->plan->noverflows > 0) {
-		set->overflow = cpci_overflow_new(own->plan);
-		if (set->overflow == NULL) {
-			free(copy);
-			return NULL;
-		}
+	set->overflow = cpci_overflow_new(own->plan);
+	if (set->overflow == NULL) {
+		free(copy);
+		return NULL;
 	}
 	set->plan = cpci_plan_hold(own->plan);
 	set->family = own->family;
@@ -257,10 +254,9 @@ static int open_counters(cpc_set_t *set)
 	set->fd = (int *)&set->start[set->plan->nreqs];
 	if (cpci_group_open(set->plan, target, &opening, set->fd, &bad) == 0) {
 		set->page = cpci_group_map(set->plan, set->fd);
-		if (set->overflow == NULL)
-			return 0;
 		if (cpci_overflow_notify(set) == 0) {
-			cpci_overflow_hold(set);
+			if (set->plan->noverflows > 0)
+				cpci_overflow_hold(set);
 			return 0;
 		}
 
@@ -312,7 +308,7 @@ void cpci_copy_begin(struct cpci_copy *copy, void *pc)
 	pthread_mutex_lock(&cpci_lock);
 	counts = attach(copy);
 	pthread_mutex_unlock(&cpci_lock);
-	tells = counts && set->overflow != NULL;
+	tells = counts && set->plan->noverflows > 0;
 	if (counts && !tells && !set->off) {
 		if (cpci_group_start(set->plan, set->fd) == -1)
 			lose(set, errno);

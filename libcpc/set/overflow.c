@@ -9,6 +9,9 @@
  * So the kernel's signal is one of the library's own, whose handler freezes what still
  * counts and queues the SIGEMT, which is delivered on return, with the context that was
  * interrupted.
+ *
+ * Requests whose overflows are buffered do not freeze: pcbuf.c.  The poller, who cannot send
+ * such a siginfo to another thread either, sends the same signal of the library's own.
  */
 #include "set.h"
 
@@ -55,27 +58,27 @@ void cpci_overflow_free(struct cpci_overflow *o)
 
 /* ---- the signals ------------------------------------------------------------------- */
 
-static void *interrupted_pc(const void *context)
+static uint64_t interrupted_pc(const void *context)
 {
 	const ucontext_t *uc = context;
 
 #if defined(__x86_64__)
-	return (void *)(uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+	return (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
 #elif defined(__i386__)
-	return (void *)(uintptr_t)uc->uc_mcontext.gregs[REG_EIP];
+	return (uint32_t)uc->uc_mcontext.gregs[REG_EIP];
 #elif defined(__aarch64__)
-	return (void *)(uintptr_t)uc->uc_mcontext.pc;
+	return uc->uc_mcontext.pc;
 #else
 #error "where does this machine have the interrupted PC?"
 #endif
 }
 
-/* The set of the calling LWP, if it is one that tells overflows. */
+/* The set that the calling LWP has bound to itself. */
 static cpc_set_t *own_set(void)
 {
 	cpc_set_t *set = cpci_link_own();
 
-	return set != NULL && set->bound == CPCI_LWP && set->overflow != NULL ? set : NULL;
+	return set != NULL && set->bound == CPCI_LWP ? set : NULL;
 }
 
 /* The term whose overflow switches off the event that is `fd`; -1: none of the set. */
@@ -100,14 +103,6 @@ static bool note_overflow(cpc_set_t *set, int fd)
 	return true;
 }
 
-static void send_emt(void *pc)
-{
-	siginfo_t info = {.si_signo = SIGEMT, .si_code = EMT_CPCOVF};
-
-	info.si_addr = pc;
-	syscall(SYS_rt_tgsigqueueinfo, getpid(), cpci_self(), SIGEMT, &info);
-}
-
 static void on_notice(int sig, siginfo_t *info, void *context)
 {
 	struct cpci_link *link = cpci_link_enter();
@@ -121,8 +116,10 @@ static void on_notice(int sig, siginfo_t *info, void *context)
 		if (set->plan->ngroups > 1 || set->fd[0] != info->si_fd)
 			cpci_group_stop(set->plan, set->fd);
 		set->overflow->frozen = true;
-		send_emt(interrupted_pc(context));
+		cpci_send_emt(interrupted_pc(context));
 	}
+	if (set != NULL && info->si_code != POLL_HUP && set->pcbuf != NULL)
+		cpci_pcbuf_notice(set->pcbuf);
 	if (link != NULL)
 		cpci_link_leave(link);
 	errno = err;
@@ -135,11 +132,15 @@ static void drain_notices(cpc_set_t *set)
 	siginfo_t info;
 	sigset_t notices;
 
+	if (set->plan->noverflows == 0)
+		return;
 	sigemptyset(&notices);
 	sigaddset(&notices, notice_sig);
 	while (sigtimedwait(&notices, &info, &now) != -1) {
 		if (info.si_code == POLL_HUP)
 			note_overflow(set, info.si_fd);
+		else if (set->pcbuf != NULL)
+			cpci_pcbuf_notice(set->pcbuf);
 	}
 }
 
@@ -169,7 +170,7 @@ int cpci_overflow_prepare(void)
 	pthread_mutex_unlock(&cpci_lock);
 	/* The page of the vDSO is to be there: with period 1, each fault in a handler overflows. */
 	cpci_now();
-	return notice_sig != 0 ? 0 : -1;
+	return notice_sig;
 }
 
 /* ---- a set that is bound --------------------------------------------------------------- */
@@ -184,7 +185,7 @@ int cpci_overflow_notify(cpc_set_t *set)
 	for (uint_t i = 0; i < plan->nreqs; i++)
 		set->overflow->preset[i] = set->start[i];
 	for (uint_t i = 0; i < plan->nterms; i++) {
-		if (cpci_plan_overflows(plan, i) &&
+		if (cpci_plan_freezes(plan, i) &&
 		    cpci_perf_notify(set->fd[i], cpci_self(), notice_sig) == -1)
 			return -1;
 	}
@@ -198,7 +199,7 @@ int cpci_overflow_notify(cpc_set_t *set)
 static int start_group(cpc_set_t *set, const struct cpci_group *group)
 {
 	for (uint_t i = group->first + group->n; i-- > group->first;) {
-		bool arms = cpci_plan_overflows(set->plan, i) && !set->overflow->armed[i];
+		bool arms = cpci_plan_freezes(set->plan, i) && !set->overflow->armed[i];
 
 		if (arms)
 			set->overflow->armed[i] = true;
@@ -233,10 +234,15 @@ static bool is_notice_pending(cpc_set_t *set)
 	siginfo_t info;
 	sigset_t notices;
 
+	if (set->plan->noverflows == 0)
+		return false;
 	sigemptyset(&notices);
 	sigaddset(&notices, notice_sig);
-	while (!pending && sigtimedwait(&notices, &info, &now) != -1)
+	while (!pending && sigtimedwait(&notices, &info, &now) != -1) {
 		pending = info.si_code == POLL_HUP && find_armed(set, info.si_fd) != -1;
+		if (info.si_code != POLL_HUP && set->pcbuf != NULL)
+			cpci_pcbuf_notice(set->pcbuf);
+	}
 	if (pending)
 		syscall(SYS_rt_tgsigqueueinfo, getpid(), cpci_self(), notice_sig, &info);
 	return pending;
@@ -263,7 +269,7 @@ void cpci_overflow_hold(cpc_set_t *set)
 
 void cpci_overflow_tell(void *pc)
 {
-	send_emt(pc);
+	cpci_send_emt((uintptr_t)pc);
 }
 
 void cpci_overflow_end(cpc_set_t *set)
@@ -272,10 +278,12 @@ void cpci_overflow_end(cpc_set_t *set)
 	siginfo_t info;
 	sigset_t emt;
 
+	if (set->pcbuf != NULL)
+		cpci_pcbuf_stop(set->pcbuf);
 	if (set->owner != cpci_self())
 		return;
 	drain_notices(set);
-	if (!set->overflow->frozen)
+	if (!set->overflow->frozen && (set->pcbuf == NULL || !cpci_pcbuf_told(set->pcbuf)))
 		return;
 	sigemptyset(&emt);
 	sigaddset(&emt, SIGEMT);
@@ -303,9 +311,9 @@ int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset)
 }
 
 /*
- * Does the kernel go on with another period than the one that is to begin?  After an
- * overflow, software events begin anew; hardware has counted some more, and clocks go on with
- * what was left on their timer.
+ * Does the kernel go on with another period than the one that is to begin?  After the overflow
+ * that froze it, a software event begins anew; hardware has counted some more, and clocks go on
+ * with what was left on their timer.
  */
 static bool needs_period(const cpc_set_t *set, uint_t i)
 {
@@ -313,7 +321,8 @@ static bool needs_period(const cpc_set_t *set, uint_t i)
 	uint_t req = set->plan->ref[i].req;
 
 	return cpci_plan_overflows(set->plan, i) &&
-	       (!set->overflow->frozen || set->overflow->preset[req] != set->start[req] ||
+	       (cpci_plan_buffers(set->plan, i) || !set->overflow->frozen ||
+		set->overflow->preset[req] != set->start[req] ||
 		(set->overflow->overflowed >> req & 1) == 0 || !cpci_perf_is_software(attr) ||
 		cpci_perf_is_clock(attr));
 }
@@ -327,7 +336,7 @@ static bool is_stopped(const cpc_set_t *set, uint_t i)
 {
 	uint32_t type = cpci_plan_nth(set->plan, i)->attr.type;
 
-	return cpci_plan_overflows(set->plan, i) && !set->overflow->armed[i] &&
+	return cpci_plan_freezes(set->plan, i) && !set->overflow->armed[i] &&
 	       (type == PERF_TYPE_BREAKPOINT || type == PERF_TYPE_TRACEPOINT);
 }
 
@@ -405,7 +414,7 @@ static int restart(cpc_set_t *set)
 	}
 	if (!o->frozen)
 		cpci_group_stop(set->plan, set->fd);
-	if (!o->frozen || set->plan->noverflows > 1)
+	if (!o->frozen || set->plan->noverflows - set->plan->nbuffered > 1)
 		drain_notices(set);
 	if (start_stopped(set) == -1 || rewind_counts(set) == -1)
 		return -1;

@@ -39,19 +39,26 @@ static int lost(const cpc_set_t *set)
 	return -1;
 }
 
-/* Adds what was read of a group to the values of the requests. */
-static void add_counts(const struct cpci_plan *plan, const struct cpci_group *group,
-		       const uint64_t *raw, uint64_t *val)
+/*
+ * What a term adds to the value of its request.  If its overflows are buffered, it counts on
+ * from the preset after each.
+ */
+static uint64_t counted(const cpc_set_t *set, uint_t i, uint64_t count)
 {
-	for (uint_t i = 0; i < group->n; i++) {
-		struct cpci_term_ref ref = plan->ref[group->first + i];
-		uint64_t count = raw[CPCI_RAW_VALUES + i];
+	uint64_t period = 0 - set->start[set->plan->ref[i].req];
 
-		if (cpci_plan_term(plan, ref)->minus)
-			val[ref.req] -= count;
-		else
-			val[ref.req] += count;
-	}
+	if (cpci_plan_buffers(set->plan, i) && period != 0)
+		return count % period;
+	return cpci_plan_nth(set->plan, i)->minus ? 0 - count : count;
+}
+
+/* Adds what was read of a group to the values of the requests. */
+static void add_counts(const cpc_set_t *set, const struct cpci_group *group, const uint64_t *raw,
+		       uint64_t *val)
+{
+	for (uint_t i = group->first; i < group->first + group->n; i++)
+		val[set->plan->ref[i].req] +=
+			counted(set, i, raw[CPCI_RAW_VALUES + i - group->first]);
 }
 
 int cpci_set_count(const cpc_set_t *set, uint64_t *raw, uint64_t *val, uint64_t *ns)
@@ -64,7 +71,7 @@ int cpci_set_count(const cpc_set_t *set, uint64_t *raw, uint64_t *val, uint64_t 
 
 		if (cpci_group_read(set->fd[group->first], group->n, raw) == -1)
 			return -1;
-		add_counts(plan, group, raw, val);
+		add_counts(set, group, raw, val);
 		if (!timed)
 			*ns += raw[set->tick_source];
 		timed = true;
@@ -96,7 +103,7 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 			return errno == EAGAIN ? lost(set) : -1;
 		if (group->core && raw[CPCI_RAW_ENABLED] < least_ns)
 			return lost(set); /* and then the LWP died */
-		add_counts(plan, group, raw, val);
+		add_counts(set, group, raw, val);
 		if (timed)
 			continue;
 		timed = true;
@@ -127,6 +134,9 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 		return -1;
 	buf->tick = sample.tick;
 	buf->hrtime = sample.hrtime;
+	buf->npcs = 0;
+	buf->nlost = set->pcbuf != NULL ? cpci_pcbuf_lost(set->pcbuf) : 0;
+	buf->nthrottled = set->pcbuf != NULL ? cpci_pcbuf_throttled(set->pcbuf) : 0;
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define MODES (CPC_COUNT_USER | CPC_COUNT_SYSTEM)
-#define ALL_FLAGS (MODES | CPC_COUNT_HV | CPC_OVF_NOTIFY_EMT)
+#define ALL_FLAGS (MODES | CPC_COUNT_HV | CPC_OVF_NOTIFY_EMT | CPC_OVF_BUFFERED | CPC_OVF_RECORD)
 
 /* An unbound set of `plan`, whose reference it takes over also when it fails. */
 static cpc_set_t *new_set(cpc_t *cpc, const char *fn, struct cpci_plan *plan)
@@ -178,6 +178,20 @@ static void tell_redefined(cpc_t *cpc, const char *fn, const struct cpci_event *
 	cpci_warn(cpc, fn, diag.text);
 }
 
+/* What is wrong with the flags of an event, as a format; NULL: nothing. */
+static const char *wrong_flags(uint_t flags)
+{
+	if ((flags & MODES) == 0)
+		return "event '%s' is to be counted neither in user nor in kernel mode";
+	if ((flags & ~(uint_t)ALL_FLAGS) != 0)
+		return "unknown flags for event '%s'";
+	if ((flags & CPC_OVF_BUFFERED) != 0 && (flags & CPC_OVF_NOTIFY_EMT) == 0)
+		return "event '%s' has CPC_OVF_BUFFERED without CPC_OVF_NOTIFY_EMT";
+	if ((flags & CPC_OVF_RECORD) != 0 && (flags & CPC_OVF_BUFFERED) == 0)
+		return "event '%s' has CPC_OVF_RECORD without CPC_OVF_BUFFERED";
+	return NULL;
+}
+
 int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t preset,
 			uint_t flags, uint_t nattrs, const cpc_attr_t *attrs)
 {
@@ -192,6 +206,7 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 		.placed = -1,
 	};
 	struct cpci_diag diag;
+	const char *wrong;
 
 	if (set->cpc != cpc)
 		return cpci_failf(cpc, fn, EINVAL, 0, "the set was made with another handle");
@@ -199,13 +214,9 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 		return cpci_failf(cpc, fn, EINVAL, 0, "the set is bound");
 	if (event == NULL || (nattrs > 0 && attrs == NULL))
 		return cpci_failf(cpc, fn, EINVAL, 0, "no event, or no attributes, where some are");
-	if ((flags & ~(uint_t)ALL_FLAGS) != 0 || (flags & MODES) == 0)
-		return cpci_failf(cpc, fn, EINVAL, CPC_REQ_INVALID_FLAGS,
-				  (flags & MODES) == 0
-					  ? "event '%s' is to be counted neither in user nor in "
-					    "kernel mode"
-					  : "unknown flags for event '%s'",
-				  event);
+	wrong = wrong_flags(flags);
+	if (wrong != NULL)
+		return cpci_failf(cpc, fn, EINVAL, CPC_REQ_INVALID_FLAGS, wrong, event);
 	if (set->plan->nreqs == CPCI_MAX_REQUESTS)
 		return cpci_failf(cpc, fn, EINVAL, CPC_RESOURCE_UNAVAIL,
 				  "no room for event '%s': a set takes %d requests", event,

@@ -35,7 +35,8 @@ struct cpc_set {
 	bool off;			/* it does not count for now */
 	pid_t owner;			/* CPCI_LWP, CPCI_CPU: the thread that bound it */
 	struct cpci_link *link;		/* to who can switch it or unbind it: see link.c */
-	struct cpci_overflow *overflow; /* while bound; NULL: no request tells */
+	struct cpci_overflow *overflow; /* while bound; NULL: not CPCI_LWP */
+	struct cpci_pcbuf *pcbuf;	/* while bound; NULL: no overflows are buffered */
 	struct cpci_family *family;	/* while bound; NULL: nobody inherits it */
 	int err;			/* why it could have no counters, if it is a copy */
 	int *fd;			/* one per term and a witness while bound, or NULL */
@@ -57,8 +58,10 @@ struct cpc_buf {
 	struct cpci_plan *plan;
 	uint_t nreqs;
 	hrtime_t hrtime;
-	uint64_t tick; /* cycles that the set was on the hardware */
-	uint64_t *raw; /* room for one read(2) of the largest group */
+	uint64_t tick;		    /* cycles that the set was on the hardware */
+	uint64_t *raw;		    /* room for one read(2) of the largest group */
+	uint_t npcs;		    /* overflows that came with the sample */
+	uint64_t nlost, nthrottled; /* since the set was bound */
 	LIST_ENTRY(cpc_buf) entry;
 	uint64_t val[];
 };
@@ -189,10 +192,10 @@ void cpci_link_set_own(struct cpci_link *link);
 
 /* ---- overflow.c ------------------------------------------------------------------ */
 
-/* How a bound set stands with the overflows that it tells. */
+/* How a set that is bound to its LWP is restarted, and how it stands with its overflows. */
 struct cpci_overflow *cpci_overflow_new(const struct cpci_plan *plan); /* NULL: out of memory */
 void cpci_overflow_free(struct cpci_overflow *overflow);	       /* NULL: nothing */
-/* Takes a signal for the kernel's use.  -1: none is free. */
+/* Takes a signal for the library's own use, and returns it.  0: none is free. */
 int cpci_overflow_prepare(void);
 /* Has the counters of a set that is being bound send signals.  -1 and errno. */
 int cpci_overflow_notify(cpc_set_t *set);
@@ -236,6 +239,55 @@ void cpci_copy_begin(struct cpci_copy *copy, void *pc);
 
 /* Does the library see the threads that the program creates? */
 bool cpci_births_seen(void);
+/* ---- poller.c: the library's own thread ------------------------------------------- */
+
+/*
+ * From now on the poller calls `ready` each time that a ring's file becomes readable.  Starts
+ * the poller if need be.  With the lock held.  NULL and errno.
+ */
+struct cpci_watch *cpci_poller_watch(int fd, void (*ready)(void *arg), void *arg);
+/* Not any more, also not right now; ends the poller after the last one. */
+void cpci_poller_forget(struct cpci_watch *watch);
+/* In a forked child, which has no poller. */
+void cpci_poller_forked(void);
+
+/* ---- pcbuf.c: buffered overflows of a bound set ------------------------------------ */
+
+/* SIGEMT for the calling LWP.  Safe in signal handlers. */
+void cpci_send_emt(uint64_t pc);
+/*
+ * Has counters of the calling LWP that are open write `sample_type` of their overflows; it
+ * gets signal `sig` when it is to look at them.  With the lock held.  NULL: see `diag`.
+ */
+struct cpci_pcbuf *cpci_pcbuf_open(const struct cpci_plan *plan, uint64_t sample_type,
+				   const int *fd, int sig, struct cpci_diag *diag);
+/* In the LWP, which got the signal: sends SIGEMT if that is due.  Safe in signal handlers. */
+void cpci_pcbuf_notice(struct cpci_pcbuf *b);
+/* Has SIGEMT been sent? */
+bool cpci_pcbuf_told(const struct cpci_pcbuf *b);
+/* The poller looks at it no more. */
+void cpci_pcbuf_stop(struct cpci_pcbuf *b);
+void cpci_pcbuf_close(struct cpci_pcbuf *b); /* NULL: nothing */
+/* In a forked child, which has neither ring nor poller. */
+void cpci_pcbuf_forked(struct cpci_pcbuf *b);
+
+/* An overflow, of a term of the plan. */
+struct cpci_overflow_record {
+	struct cpci_record rec;
+	uint_t term;
+	uint64_t *frame; /* to hold the call stack */
+	uint32_t max_frames, nframes, nkernel;
+};
+
+/* All of these in the LWP of the set, safe in signal handlers: the end of what is there... */
+uint32_t cpci_pcbuf_begin(struct cpci_pcbuf *b);
+/* ...the oldest overflow before that; false: there is none... */
+bool cpci_pcbuf_take(struct cpci_pcbuf *b, uint32_t end, struct cpci_overflow_record *ovf);
+/* ...and after the last one.  -1: EBADMSG, the program wrote into the ring. */
+int cpci_pcbuf_end(struct cpci_pcbuf *b);
+uint64_t cpci_pcbuf_lost(const struct cpci_pcbuf *b);
+uint64_t cpci_pcbuf_throttled(const struct cpci_pcbuf *b);
+bool cpci_pcbuf_has_stacks(const struct cpci_pcbuf *b);
 
 /* ---- enable.c -------------------------------------------------------------------- */
 

@@ -24,11 +24,13 @@ static void release(struct cpc_set *set)
 	cpci_pics_cut(set);
 	cpci_link_cut(set);
 	cpci_group_close(set->plan, set->fd);
+	cpci_pcbuf_close(set->pcbuf);
 	cpci_overflow_free(set->overflow);
 	free(set->bp);
 	cpci_family_drop(set->family);
 	set->family = NULL;
 	set->overflow = NULL;
+	set->pcbuf = NULL;
 	set->fd = NULL;
 	set->bp = NULL;
 	cpci_claim_drop(set->claim);
@@ -45,7 +47,7 @@ void cpci_unbind(struct cpc_set *set)
 		return;
 	}
 	/* A handler would be told of an overflow of a set that is half unbound. */
-	if (set->overflow != NULL)
+	if (set->plan->noverflows > 0)
 		cpci_block_signals(&old);
 	/* A signal handler that interrupts us shall not sample it any more. */
 	set->bound = CPCI_UNBOUND;
@@ -55,10 +57,10 @@ void cpci_unbind(struct cpc_set *set)
 	/* A child made by vfork(2) or clone(2) has the files, too, and may live long. */
 	if (!controlled)
 		cpci_group_stop(set->plan, set->fd);
-	if (set->overflow != NULL) {
+	if (set->overflow != NULL)
 		cpci_overflow_end(set);
+	if (set->plan->noverflows > 0)
 		cpci_unblock_signals(&old);
-	}
 	release(set);
 	if (set->affinity != NULL && set->owner == cpci_self())
 		move_back(set);
@@ -70,6 +72,8 @@ void cpci_unbind_inherited(struct cpc_set *set)
 {
 	set->bound = CPCI_UNBOUND;
 	cpci_family_end(set);
+	if (set->pcbuf != NULL)
+		cpci_pcbuf_forked(set->pcbuf);
 	release(set);
 	CPU_FREE(set->affinity); /* the child stays where its parent was put */
 	set->affinity = NULL;

@@ -419,6 +419,38 @@ static void overflows(void **state)
 	assert_int_equal(overflow.signals, 10000000 / PERIOD);
 }
 
+/*
+ * The same, buffered: the counters go on, and each period has its record.  In the kernel, which
+ * is not counted, the PC is still that of the loop.
+ */
+static void buffered_overflows(void **state)
+{
+	cpc_set_t *set = cpc_set_create(cpc);
+	uint64_t pc[CPC_PCBUF_SIZE], cycles, instructions;
+	cpc_buf_t *buf;
+
+	(void)state;
+	assert_int_equal(cpc_set_add_request(cpc, set, "0x11", UINT64_MAX - PERIOD + 1,
+					     CPC_COUNT_USER | CPC_OVF_NOTIFY_EMT | CPC_OVF_BUFFERED,
+					     0, NULL),
+			 0);
+	add(set, INSTRUCTIONS, CPC_COUNT_USER);
+	buf = cpc_buf_create(cpc, set);
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	loop(5000000);
+	assert_int_equal(cpc_set_sample_pcbuf(cpc, set, buf, pc), 0);
+	assert_int_equal(cpc_buf_npcs(cpc, buf), 10000000 / PERIOD);
+	assert_int_equal(cpc_buf_nlost(cpc, buf), 0);
+	assert_int_equal(cpc_buf_nthrottled(cpc, buf), 0);
+	for (size_t i = 0; i < 10000000 / PERIOD; i++)
+		assert_in_range(pc[i], (uintptr_t)loop, (uintptr_t)loop + 64);
+	assert_int_equal(cpc_buf_get(cpc, buf, 0, &cycles), 0);
+	assert_int_equal(cpc_buf_get(cpc, buf, 1, &instructions), 0);
+	assert_in_range(instructions, 10000000, 10000000 + PERIOD / 2);
+	assert_int_equal(cycles, UINT64_MAX - PERIOD + 1 + instructions % PERIOD);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -432,6 +464,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(held_by_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(children, setup, teardown),
 		cmocka_unit_test_setup_teardown(overflows, setup, teardown),
+		cmocka_unit_test_setup_teardown(buffered_overflows, setup, teardown),
 	};
 
 	if (argc > 1)

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * ovf.h - what tests of buffered overflows share: page faults that overflow, and a handler
+ * that takes them.
+ */
+#ifndef OVF_H
+#define OVF_H
+
+#include "unit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FLAGS (CPC_COUNT_USER | CPC_OVF_NOTIFY_EMT | CPC_OVF_BUFFERED)
+#define EVERY(n) (UINT64_MAX - (n) + 1) /* the preset that overflows after `n` */
+#define PAGES 4096			/* that are mapped at a time */
+#define PAGE 4096UL
+
+static cpc_t *cpc;
+
+/* Of each thread: its set, and what its handler took. */
+static _Thread_local struct {
+	cpc_set_t *set;
+	cpc_buf_t *buf;
+	unsigned long signals, taken, wrong;
+	bool exactly; /* so many as there are in a buffer, each time */
+} self;
+
+static inline int setup(void **state)
+{
+	(void)state;
+	cpc = cpc_open(CPC_VER_CURRENT);
+	if (cpc == NULL)
+		return -1;
+	cpc_seterrhndlr(cpc, hear);
+	memset(&self, 0, sizeof(self));
+	return 0;
+}
+
+/* LWPs of this process: the poller is gone with the last set. */
+static inline unsigned count_lwps(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *de;
+	unsigned n = 0;
+
+	while (dir != NULL && (de = readdir(dir)) != NULL)
+		n += de->d_name[0] != '.';
+	if (dir != NULL)
+		closedir(dir);
+	return n;
+}
+
+/* Are there so many?  One that was joined may take a moment to go. */
+static inline bool are_lwps(unsigned n)
+{
+	struct timespec now, start;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do {
+		if (count_lwps() == n)
+			return true;
+		sched_yield();
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec - start.tv_sec < 20);
+	return false;
+}
+
+static inline int teardown(void **state)
+{
+	(void)state;
+	signal(SIGEMT, SIG_DFL);
+	return cpc_close(cpc) == 0 && are_lwps(1) ? 0 : -1;
+}
+
+static inline void on_emt(int sig, siginfo_t *info, void *context)
+{
+	uint64_t pc[CPC_PCBUF_SIZE];
+
+	(void)context;
+	self.signals++;
+	if (sig != SIGEMT || info->si_code != EMT_CPCOVF || info->si_addr == NULL ||
+	    cpc_set_sample_pcbuf(cpc, self.set, self.buf, pc) == -1 ||
+	    (self.exactly && cpc_buf_npcs(cpc, self.buf) != CPC_PCBUF_SIZE)) {
+		self.wrong++;
+		return;
+	}
+	self.taken += cpc_buf_npcs(cpc, self.buf);
+	for (uint_t i = 0; i < cpc_buf_npcs(cpc, self.buf); i++)
+		self.wrong += pc[i] == 0;
+}
+
+static inline void catch_emt(void)
+{
+	const struct sigaction act = {.sa_sigaction = on_emt, .sa_flags = SA_SIGINFO | SA_RESTART};
+
+	assert_int_equal(sigaction(SIGEMT, &act, NULL), 0);
+}
+
+static inline sigset_t block(void)
+{
+	sigset_t all, old;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	return old;
+}
+
+static inline void unblock(sigset_t old)
+{
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* The set of the calling thread: page faults that overflow, and the same counted beside. */
+static inline void use_faults(uint64_t preset, uint_t flags)
+{
+	self.set = cpc_set_create(cpc);
+	assert_int_equal(cpc_set_add_request(cpc, self.set, "page-faults", preset, flags, 0, NULL),
+			 0);
+	assert_int_equal(cpc_set_add_request(cpc, self.set, "faults", 0, CPC_COUNT_USER, 0, NULL),
+			 1);
+	self.buf = cpc_buf_create(cpc, self.set);
+}
+
+static inline void bind_set(void)
+{
+	if (cpc_bind_curlwp(cpc, self.set, 0) == -1)
+		fail_msg("%s: %s", strerror(errno), last_error.text);
+}
+
+/* Touches `n` fresh pages, one fault in user mode each. */
+__attribute__((noinline, unused, no_sanitize("address"))) static void touch(volatile char *p,
+									    unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++)
+		p[PAGE * i] = 1;
+}
+
+static inline char *map_pages(void)
+{
+	char *p = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
+
+	assert_true(p != MAP_FAILED);
+	madvise(p, PAGES * PAGE, MADV_NOHUGEPAGE);
+	return p;
+}
+
+static inline void fault(unsigned long n)
+{
+	for (unsigned long done = 0; done < n; done += PAGES) {
+		char *p = map_pages();
+
+		touch(p, n - done < PAGES ? n - done : PAGES);
+		munmap(p, PAGES * PAGE);
+	}
+}
+
+/* Fewer on a machine with one CPU, which may be an emulated one. */
+static inline unsigned long many(unsigned long n)
+{
+	return sysconf(_SC_NPROCESSORS_ONLN) == 1 ? n / 10 : n;
+}
+
+static inline uint64_t value(int index)
+{
+	uint64_t val = 0;
+
+	assert_int_equal(cpc_set_sample(cpc, self.set, self.buf), 0);
+	assert_int_equal(cpc_buf_get(cpc, self.buf, index, &val), 0);
+	return val;
+}
+
+/* What the handler has not taken. */
+static inline void take_rest(void)
+{
+	uint64_t pc[CPC_PCBUF_SIZE];
+
+	do {
+		assert_int_equal(cpc_set_sample_pcbuf(cpc, self.set, self.buf, pc), 0);
+		self.taken += cpc_buf_npcs(cpc, self.buf);
+	} while (cpc_buf_npcs(cpc, self.buf) > 0);
+}
+
+#endif /* OVF_H */

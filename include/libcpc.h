@@ -51,11 +51,7 @@ typedef struct {
 #define CPC_COUNT_SYSTEM 0x4   /* count in kernel mode */
 #define CPC_COUNT_HV 0x8       /* and in that of the hypervisor, which is refused on Linux */
 #define CPC_OVF_BUFFERED 0x10  /* with CPC_OVF_NOTIFY_EMT: see cpc_set_sample_pcbuf() */
-/*
- * Extension, with CPC_OVF_BUFFERED: keep the call stack and the physical address of each
- * overflow, too, which costs more; see cpc_set_sample_ovf().
- */
-#define CPC_OVF_RECORD 0x20
+#define CPC_OVF_RECORD 0x20    /* Extension: with call stacks, too; see cpc_set_sample_ovf() */
 
 /*
  * What went wrong, beside errno, as the error handler is told.  0 stands for
@@ -366,13 +362,11 @@ int cpc_set_overflowed(cpc_t *cpc, const cpc_set_t *set, uint64_t *requests);
  * CPC_PCBUF_SIZE records of its set, with the PC of the last one in si_addr; the context is
  * that of wherever the LWP was by then.
  *
- * Samples a set as cpc_set_sample() does, and moves the oldest overflows, CPC_PCBUF_SIZE at
- * most, into `pcbuf`, which has room for that many: the PC of each, and 0 for those that there
- * are not.  If there were more than that, they are left, and SIGEMT comes again.  Safe in
- * signal handlers.  From the proposal of in-kernel buffering for Solaris.
- *
- * Returns 0, or -1 and errno: those of cpc_set_sample(); EINVAL also if the set has no request
- * that is buffered; EBADMSG (the program wrote over the buffer).
+ * Samples a set as cpc_set_sample() does, and moves the PCs of the oldest overflows into
+ * `pcbuf`, which has room for CPC_PCBUF_SIZE; 0 for those that there are not.  If there were
+ * more, they are left, and SIGEMT comes again.  Safe in signal handlers.  Returns 0, or -1 and
+ * errno: those of cpc_set_sample(); EINVAL also if the set has no request that is buffered;
+ * EBADMSG (the program wrote over the buffer).  cpc_set_sample_pcbuf(3).
  */
 int cpc_set_sample_pcbuf(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf, uint64_t *pcbuf);
 
@@ -479,10 +473,9 @@ hrtime_t cpc_buf_hrtime(cpc_t *cpc, cpc_buf_t *buf);
 uint64_t cpc_buf_tick(cpc_t *cpc, cpc_buf_t *buf);
 
 /*
- * Extension.  How many overflows came with a sample of cpc_set_sample_pcbuf() or
- * cpc_set_sample_ovf(); and since the set was bound, how many were lost because the buffer was
- * full, and how often the kernel stopped the counters for a while, because they overflowed too
- * often: these then count nothing (/proc/sys/kernel/perf_event_max_sample_rate).
+ * Extension.  How many overflows came with a sample of cpc_set_sample_pcbuf() or _ovf(); and
+ * since the set was bound, how many were lost as the buffer was full, and how often the kernel
+ * stopped the counters for a while, since they overflowed too often: then they count nothing.
  */
 uint_t cpc_buf_npcs(cpc_t *cpc, cpc_buf_t *buf);
 uint64_t cpc_buf_nlost(cpc_t *cpc, cpc_buf_t *buf);

@@ -47,7 +47,8 @@ typedef struct cpc_pic {
 
 /*
  * For request `index` of a set that the calling LWP has bound to itself, what
- * cpc_read_pic() wants.  It belongs to the set, and lives as long.  Returns NULL and errno:
+ * cpc_read_pic() wants.  It belongs to the set, and lives as long; in an LWP that inherited
+ * the set, to that LWP's copy, which it has until it binds another set.  Returns NULL and errno:
  * EINVAL (no such request, a set of another handle, or not bound to the calling LWP),
  * ENOMEM.
  */

@@ -131,6 +131,40 @@ static void others(void **state)
 	assert_int_equal(status, 0);
 }
 
+static void *read_inherited(void *arg)
+{
+	const cpc_pic_t *own = cpc_set_pic(cpc, set, faults);
+	uint64_t before, after;
+
+	(void)arg;
+	if (own == NULL || own == pic)
+		return "another LWP's";
+	if (cpc_read_pic(pic, &before) == 0 || errno != EINVAL)
+		return "it was read";
+	touch(1);
+	if (cpc_read_pic(own, &before) == -1)
+		return "not read";
+	touch(70);
+	if (cpc_read_pic(own, &after) == -1)
+		return "not read again";
+	return after - before == 70 ? NULL : "not 70";
+}
+
+/* An LWP that inherits the set has its own. */
+static void inherited(void **state)
+{
+	pthread_t thread;
+	void *what;
+
+	(void)state;
+	assert_int_equal(cpc_bind_curlwp(cpc, set, CPC_BIND_LWP_INHERIT), 0);
+	assert_ptr_equal(cpc_set_pic(cpc, set, faults), pic);
+	assert_int_equal(pthread_create(&thread, NULL, read_inherited, NULL), 0);
+	pthread_join(thread, &what);
+	if (what != NULL)
+		fail_msg("%s", (const char *)what);
+}
+
 /* A page that the kernel never finishes to change, or whose event has no register. */
 static void not_to_be_read(void **state)
 {
@@ -179,6 +213,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(exact, setup, teardown),
 		cmocka_unit_test_setup_teardown(states, setup, teardown),
 		cmocka_unit_test_setup_teardown(others, setup, teardown),
+		cmocka_unit_test_setup_teardown(inherited, setup, teardown),
 		cmocka_unit_test_setup_teardown(not_to_be_read, setup, teardown),
 		cmocka_unit_test_setup_teardown(hypervisor, setup, teardown),
 	};

@@ -55,6 +55,15 @@ setup() {
 	done
 }
 
+@test "cpc_event: the page faults of a loop, or what PERFEVENTS says" {
+	go -0 "$P/cpc_event"
+	[[ $output =~ ^10[0-9]" in pic0"$ ]]
+	PERFEVENTS=context-switches,sys go -0 "$P/cpc_event"
+	[[ $output =~ ^[0-9]" in pic0"$ ]]
+	PERFEVENTS=EC_rfe go -1 "$P/cpc_event"
+	[ "$stderr" = "libcpc: cpc_strtoevent: unknown event 'EC_rfe' (did you mean 'EC_ref'?)" ]
+}
+
 @test "cpc_open, cpc_npic, generic_events: what the machine is and can" {
 	for page in cpc_open cpc_npic generic_events; do
 		go -0 "$P/$page"

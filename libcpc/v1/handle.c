@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * handle.c - the handle that the obsolete interface hides, and what it tells of the machine.
+ */
+#include "v1.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+
+static cpc_t *handle;
+static int no_handle; /* why there is none */
+static cpc_errfn_t *errfn;
+/* What the error handler of this thread was told last. */
+static _Thread_local char told[1024];
+
+__attribute__((format(printf, 3, 0))) static void hear(const char *fn, int subcode, const char *fmt,
+						       va_list ap)
+{
+	(void)fn;
+	if (subcode != CPC_WARNING)
+		vsnprintf(told, sizeof(told), fmt, ap);
+}
+
+static void open_handle(void)
+{
+	handle = cpc_open(CPC_VER_CURRENT);
+	if (handle != NULL)
+		cpc_seterrhndlr(handle, hear);
+	else
+		no_handle = errno;
+}
+
+cpc_t *cpci_v1_handle(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, open_handle);
+	if (handle == NULL)
+		errno = no_handle;
+	return handle;
+}
+
+__attribute__((format(printf, 2, 0))) static void default_errfn(const char *fn, const char *fmt,
+								va_list ap)
+{
+	fprintf(stderr, "libcpc: %s: ", fn);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
+int cpci_v1_tell(const char *fn, const char *fmt, ...)
+{
+	int err = errno;
+	va_list ap;
+
+	va_start(ap, fmt);
+	(errfn != NULL ? errfn : default_errfn)(fn, fmt, ap);
+	va_end(ap);
+	errno = err;
+	return -1;
+}
+
+int cpci_v1_told(const char *fn)
+{
+	return cpci_v1_tell(fn, "%s", told);
+}
+
+void cpc_seterrfn(cpc_errfn_t *fn)
+{
+	errfn = fn;
+}
+
+uint_t cpc_version(uint_t ver)
+{
+	switch (ver) {
+	case CPC_VER_NONE:
+		return CPC_VER_CURRENT;
+	case CPC_VER_1:
+	case CPC_VER_CURRENT:
+		return ver;
+	default:
+		return CPC_VER_NONE;
+	}
+}
+
+int cpc_getcpuver(void)
+{
+	return cpci_v1_handle() != NULL ? CPCI_V1_CPU : -1;
+}
+
+/* The handle, if that is this machine. */
+static cpc_t *machine(int cpuver)
+{
+	return cpuver == CPCI_V1_CPU ? cpci_v1_handle() : NULL;
+}
+
+const char *cpc_getcciname(int cpuver)
+{
+	cpc_t *cpc = machine(cpuver);
+
+	return cpc != NULL ? cpc_cciname(cpc) : NULL;
+}
+
+const char *cpc_getcpuref(int cpuver)
+{
+	cpc_t *cpc = machine(cpuver);
+
+	return cpc != NULL ? cpc_cpuref(cpc) : NULL;
+}
+
+uint_t cpc_getnpic(int cpuver)
+{
+	cpc_t *cpc = machine(cpuver);
+	uint_t n = cpc != NULL ? cpc_npic(cpc) : 0;
+
+	return n < CPC_EVENT_PICS ? n : CPC_EVENT_PICS;
+}
+
+const char *cpc_getusage(int cpuver)
+{
+	return machine(cpuver) == NULL
+		       ? NULL
+		       : "[picn=]event[,[picn=]event]...[,nouser][,sys][,attribute[=value]]...";
+}
+
+struct walk {
+	void *arg;
+	void (*action)(void *arg, int regno, const char *name, uint8_t bits);
+};
+
+static void visit(void *arg, uint_t picno, const char *event)
+{
+	const struct walk *walk = arg;
+
+	walk->action(walk->arg, (int)picno, event, 0);
+}
+
+void cpc_walk_names(int cpuver, int regno, void *arg,
+		    void (*action)(void *arg, int regno, const char *name, uint8_t bits))
+{
+	struct walk walk = {.arg = arg, .action = action};
+	cpc_t *cpc = machine(cpuver);
+
+	if (cpc != NULL && regno >= 0)
+		cpc_walk_events_pic(cpc, (uint_t)regno, &walk, visit);
+}

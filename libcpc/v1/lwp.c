@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * lwp.c - the event of the calling LWP.
+ */
+#include "v1.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/*
+ * What is counted for the calling LWP.  Other LWPs may have inherited the set, and use it at
+ * any time; so such a set stays when it is released, and serves the next LWP that binds the
+ * same with the same flags.
+ */
+struct set {
+	struct set *next; /* of those that may be inherited */
+	cpc_set_t *set;
+	uint_t spec;
+	int flags;
+	bool taken;
+};
+
+static _Thread_local struct lwp {
+	struct set *set; /* NULL: nothing is bound */
+	cpc_buf_t *buf;
+	bool heir;	/* another LWP has bound it */
+	uint_t on, off; /* modes that were switched since */
+	uint64_t tick;	/* what it had counted then */
+} self __attribute__((tls_model("initial-exec")));
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(struct set *) inherited; /* only made longer */
+static pthread_key_t key;		/* calls us when an LWP ends */
+static int no_key;
+
+/* ---- sets ----------------------------------------------------------------------- */
+
+static void set_presets(struct set *set, const cpc_event_t *event)
+{
+	const struct cpci_v1_spec *spec = cpci_v1_spec(event);
+
+	for (uint_t i = 0; i < spec->nreqs; i++)
+		cpc_set_request_preset(cpci_v1_handle(), set->set, (int)i,
+				       event->ce_pic[spec->req[i].slot]);
+}
+
+/* One that was released. */
+static struct set *find_old(const cpc_event_t *event, int flags)
+{
+	struct set *set;
+
+	pthread_mutex_lock(&lock);
+	for (set = inherited; set != NULL; set = set->next) {
+		if (!set->taken && set->spec == event->ce_spec && set->flags == flags)
+			break;
+	}
+	if (set != NULL)
+		set->taken = true;
+	pthread_mutex_unlock(&lock);
+	return set;
+}
+
+/* A set for an event with its presets, unbound.  NULL and errno. */
+static struct set *take_set(const cpc_event_t *event, int flags, uint_t on, uint_t off)
+{
+	struct set *set = (flags & CPC_BIND_LWP_INHERIT) != 0 ? find_old(event, flags) : NULL;
+
+	if (set != NULL) {
+		set_presets(set, event);
+		return set;
+	}
+	set = calloc(1, sizeof(*set));
+	if (set == NULL)
+		return NULL;
+	*set = (struct set){.spec = event->ce_spec, .flags = flags, .taken = true};
+	if ((flags & CPC_BIND_EMT_OVF) != 0)
+		on |= CPC_OVF_NOTIFY_EMT;
+	set->set = cpci_v1_set(cpci_v1_spec(event), on, off, event);
+	if (set->set == NULL) {
+		free(set);
+		return NULL;
+	}
+	if ((flags & CPC_BIND_LWP_INHERIT) != 0) {
+		pthread_mutex_lock(&lock);
+		set->next = inherited;
+		inherited = set;
+		pthread_mutex_unlock(&lock);
+	}
+	return set;
+}
+
+static void give_back(struct set *set)
+{
+	if ((set->flags & CPC_BIND_LWP_INHERIT) == 0) {
+		cpc_set_destroy(cpci_v1_handle(), set->set);
+		free(set);
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	set->taken = false;
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- the calling LWP -------------------------------------------------------------- */
+
+/* What others inherited counts on. */
+static void lwp_ends(void *arg)
+{
+	struct lwp *lwp = arg;
+
+	if (lwp->set == NULL)
+		return;
+	if (!lwp->heir && (lwp->set->flags & CPC_BIND_LWP_INHERIT) == 0)
+		give_back(lwp->set);
+	cpc_buf_destroy(cpci_v1_handle(), lwp->buf);
+	lwp->set = NULL;
+}
+
+static void make_key(void)
+{
+	no_key = pthread_key_create(&key, lwp_ends);
+}
+
+static int watch_end(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, make_key);
+	errno = no_key != 0 ? no_key : pthread_setspecific(key, &self);
+	return errno == 0 ? 0 : -1;
+}
+
+/* The set that the calling LWP has, or inherited.  NULL and errno: EINVAL, it has none. */
+static struct set *own_set(void)
+{
+	cpc_t *cpc = cpci_v1_handle();
+	cpc_buf_t *buf;
+
+	for (struct set *set = inherited; self.set == NULL && set != NULL; set = set->next) {
+		buf = cpc_buf_create(cpc, set->set);
+		if (buf == NULL)
+			return NULL;
+		if ((cpc_set_sample(cpc, set->set, buf) == 0 || errno != EINVAL) &&
+		    watch_end() == 0)
+			self = (struct lwp){.set = set, .buf = buf, .heir = true};
+		else
+			cpc_buf_destroy(cpc, buf);
+	}
+	if (self.set == NULL)
+		errno = EINVAL;
+	return self.set;
+}
+
+/* Has it a new set instead of that it had, whose counters the new one took. */
+static void replace(struct set *set, cpc_buf_t *buf)
+{
+	struct lwp before = self;
+
+	self = (struct lwp){.set = set, .buf = buf};
+	if (before.set == NULL)
+		return;
+	cpc_buf_destroy(cpci_v1_handle(), before.buf);
+	if (!before.heir && before.set != set)
+		give_back(before.set);
+}
+
+static int bind(const char *fn, const cpc_event_t *event, int flags, uint_t on, uint_t off)
+{
+	cpc_t *cpc = cpci_v1_handle();
+	uint_t inherit = (flags & CPC_BIND_LWP_INHERIT) != 0 ? CPC_BIND_LWP_INHERIT : 0;
+	struct set *set;
+	cpc_buf_t *buf;
+	int err;
+
+	if (watch_end() == -1)
+		return cpci_v1_tell(fn, "%s", strerror(errno));
+	set = take_set(event, flags, on, off);
+	buf = set != NULL ? cpc_buf_create(cpc, set->set) : NULL;
+	if (buf != NULL && cpc_bind_curlwp(cpc, set->set, inherit) == 0) {
+		replace(set, buf);
+		return 0;
+	}
+	err = errno;
+	if (buf != NULL)
+		cpc_buf_destroy(cpc, buf);
+	if (set != NULL)
+		give_back(set);
+	errno = err;
+	return cpci_v1_told(fn);
+}
+
+/* From new presets, in the handler of an overflow. */
+static int restart(const struct set *set, const cpc_event_t *event)
+{
+	const struct cpci_v1_spec *spec = cpci_v1_spec(event);
+	cpc_t *cpc = cpci_v1_handle();
+
+	for (uint_t i = 0; i < spec->nreqs; i++) {
+		if (cpc_request_preset(cpc, (int)i, event->ce_pic[spec->req[i].slot]) == -1)
+			return -1;
+	}
+	return cpc_set_restart(cpc, set->set);
+}
+
+int cpc_bind_event(cpc_event_t *event, int flags)
+{
+	struct set *set;
+
+	if (event == NULL)
+		return cpc_rele();
+	if ((flags & ~(CPC_BIND_EMT_OVF | CPC_BIND_LWP_INHERIT)) != 0) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (cpci_v1_spec(event) == NULL)
+		return -1;
+	if ((flags & CPC_BIND_EMT_OVF) != 0) {
+		set = own_set();
+		if (set != NULL && set->spec == event->ce_spec &&
+		    (set->flags & CPC_BIND_EMT_OVF) != 0)
+			return restart(set, event);
+	}
+	return bind("cpc_bind_event", event, flags, 0, 0);
+}
+
+int cpc_take_sample(cpc_event_t *event)
+{
+	struct set *set = own_set();
+
+	if (set == NULL || cpci_v1_sample(set->set, self.buf, set->spec, event) == -1)
+		return -1;
+	event->ce_tick += self.tick;
+	return 0;
+}
+
+int cpc_rele(void)
+{
+	struct set *set = own_set();
+	bool heir = self.heir;
+	cpc_buf_t *buf = self.buf;
+
+	if (set == NULL)
+		return 0;
+	self = (struct lwp){0};
+	cpc_unbind(cpci_v1_handle(), set->set);
+	cpc_buf_destroy(cpci_v1_handle(), buf);
+	if (!heir)
+		give_back(set);
+	return 0;
+}
+
+/* ---- modes ------------------------------------------------------------------------- */
+
+/* What an event counts with them; 0: at least one request counts nothing. */
+static uint_t some_modes(const struct cpci_v1_spec *spec, uint_t on, uint_t off)
+{
+	uint_t all = CPC_COUNT_USER | CPC_COUNT_SYSTEM;
+
+	for (uint_t i = 0; i < spec->nreqs && all != 0; i++) {
+		if (((spec->req[i].modes | on) & ~off) == 0)
+			all = 0;
+	}
+	return all;
+}
+
+/* With other modes it is another set, that goes on from the values of the one before. */
+static int switch_mode(const char *fn, uint_t mode, bool enable)
+{
+	struct set *set = own_set();
+	uint_t on, off;
+	cpc_event_t now;
+
+	if (set == NULL)
+		return -1;
+	if (set->flags != 0) {
+		errno = ENOTSUP;
+		return cpci_v1_tell(fn, "an event that was bound with flags keeps its modes");
+	}
+	if (cpc_take_sample(&now) == -1)
+		return -1;
+	on = enable ? self.on | mode : self.on & ~mode;
+	off = enable ? self.off & ~mode : self.off | mode;
+	if (some_modes(cpci_v1_spec(&now), on, off) != 0) {
+		if (bind(fn, &now, 0, on, off) == -1)
+			return -1;
+		self.tick = now.ce_tick;
+	} else if (cpc_disable(cpci_v1_handle()) == -1) {
+		return -1;
+	}
+	self.on = on;
+	self.off = off;
+	return 0;
+}
+
+int cpc_count_usr_events(int enable)
+{
+	return switch_mode("cpc_count_usr_events", CPC_COUNT_USER, enable != 0);
+}
+
+int cpc_count_sys_events(int enable)
+{
+	return switch_mode("cpc_count_sys_events", CPC_COUNT_SYSTEM, enable != 0);
+}
+
+int cpc_access(void)
+{
+	static const char fn[] = "cpc_access";
+	cpc_t *cpc = cpci_v1_handle();
+	cpc_set_t *set;
+	int rc = -1, err;
+
+	if (cpc == NULL)
+		return cpci_v1_tell(fn, "%s", strerror(errno));
+	if (own_set() != NULL)
+		return 0;
+	set = cpc_set_create(cpc);
+	if (set != NULL &&
+	    cpc_set_add_request(cpc, set, "page-faults", 0, CPC_COUNT_USER, 0, NULL) != -1)
+		rc = cpc_bind_curlwp(cpc, set, 0);
+	err = errno;
+	if (set != NULL)
+		cpc_set_destroy(cpc, set);
+	errno = err;
+	return rc == 0 ? 0 : cpci_v1_told(fn);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * others.c - events of LWPs of controlled processes, and of CPUs.
+ */
+#include "v1.h"
+
+#include <bsd/sys/queue.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct binding {
+	LIST_ENTRY(binding) entry;
+	pctx_t *pctx; /* NULL: a CPU */
+	int id;	      /* the LWP's, or the file that stands for the CPU */
+	uint_t spec;
+	cpc_set_t *set;
+	cpc_buf_t *buf;
+};
+
+static LIST_HEAD(, binding) bindings = LIST_HEAD_INITIALIZER(bindings);
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* NULL and errno: EINVAL. */
+static struct binding *find(const pctx_t *pctx, int id)
+{
+	struct binding *b;
+
+	pthread_mutex_lock(&lock);
+	LIST_FOREACH(b, &bindings, entry) {
+		if (b->pctx == pctx && b->id == id)
+			break;
+	}
+	pthread_mutex_unlock(&lock);
+	if (b == NULL)
+		errno = EINVAL;
+	return b;
+}
+
+static void free_binding(struct binding *b)
+{
+	int err = errno;
+
+	if (b->buf != NULL)
+		cpc_buf_destroy(cpci_v1_handle(), b->buf);
+	if (b->set != NULL)
+		cpc_set_destroy(cpci_v1_handle(), b->set);
+	free(b);
+	errno = err;
+}
+
+static int release(const pctx_t *pctx, int id)
+{
+	struct binding *b = find(pctx, id);
+
+	if (b == NULL)
+		return -1;
+	pthread_mutex_lock(&lock);
+	LIST_REMOVE(b, entry);
+	pthread_mutex_unlock(&lock);
+	free_binding(b);
+	return 0;
+}
+
+static int sample(const pctx_t *pctx, int id, cpc_event_t *event)
+{
+	struct binding *b = find(pctx, id);
+
+	return b != NULL ? cpci_v1_sample(b->set, b->buf, b->spec, event) : -1;
+}
+
+/* A set for an event, which is not bound yet.  NULL: the error function was told. */
+static struct binding *prepare(const char *fn, pctx_t *pctx, int id, const cpc_event_t *event,
+			       int flags)
+{
+	const struct cpci_v1_spec *spec = cpci_v1_spec(event);
+	struct binding *b;
+
+	if (spec == NULL || flags != 0) {
+		errno = EINVAL;
+		cpci_v1_tell(fn, spec == NULL ? "not an event of cpc_strtoevent()"
+					      : "there are no flags");
+		return NULL;
+	}
+	b = calloc(1, sizeof(*b));
+	if (b == NULL) {
+		cpci_v1_tell(fn, "%s", strerror(errno));
+		return NULL;
+	}
+	*b = (struct binding){.pctx = pctx, .id = id, .spec = event->ce_spec};
+	b->set = cpci_v1_set(spec, 0, 0, event);
+	b->buf = b->set != NULL ? cpc_buf_create(cpci_v1_handle(), b->set) : NULL;
+	if (b->buf != NULL)
+		return b;
+	cpci_v1_told(fn);
+	free_binding(b);
+	return NULL;
+}
+
+/* Once it is bound, in place of what was; or not. */
+static int keep(const char *fn, struct binding *b, int rc)
+{
+	if (rc == -1) {
+		cpci_v1_told(fn);
+		free_binding(b);
+		return -1;
+	}
+	release(b->pctx, b->id);
+	pthread_mutex_lock(&lock);
+	LIST_INSERT_HEAD(&bindings, b, entry);
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+/* ---- LWPs of controlled processes ---------------------------------------------------- */
+
+int cpc_pctx_bind_event(pctx_t *pctx, id_t lwpid, cpc_event_t *event, int flags)
+{
+	static const char fn[] = "cpc_pctx_bind_event";
+	struct binding *b = prepare(fn, pctx, (int)lwpid, event, flags);
+
+	if (b == NULL)
+		return -1;
+	return keep(fn, b, cpc_bind_pctx(cpci_v1_handle(), pctx, lwpid, b->set, 0));
+}
+
+int cpc_pctx_take_sample(pctx_t *pctx, id_t lwpid, cpc_event_t *event)
+{
+	struct binding *b = find(pctx, (int)lwpid);
+
+	if (b != NULL && cpc_set_enabled(cpci_v1_handle(), b->set) == -1) {
+		errno = EAGAIN; /* it was invalidated */
+		return -1;
+	}
+	return sample(pctx, (int)lwpid, event);
+}
+
+int cpc_pctx_rele(pctx_t *pctx, id_t lwpid)
+{
+	return release(pctx, (int)lwpid);
+}
+
+int cpc_pctx_invalidate(pctx_t *pctx, id_t lwpid)
+{
+	struct binding *b = find(pctx, (int)lwpid);
+
+	if (b == NULL)
+		return -1;
+	cpc_unbind(cpci_v1_handle(), b->set); /* or it was already */
+	return 0;
+}
+
+/* ---- CPUs ------------------------------------------------------------------------------ */
+
+/* The only CPU that the calling LWP may run on; -1 and errno: there are others. */
+static int only_cpu(void)
+{
+	unsigned long mask[65536 / 8 / sizeof(long)] = {0};
+
+	if (sched_getaffinity(0, sizeof(mask), (cpu_set_t *)mask) == -1)
+		return -1;
+	if (CPU_COUNT_S(sizeof(mask), (cpu_set_t *)mask) == 1)
+		return sched_getcpu();
+	errno = EINVAL;
+	return -1;
+}
+
+int cpc_shared_open(void)
+{
+	if (cpci_v1_handle() == NULL || only_cpu() == -1)
+		return -1;
+	return eventfd(0, EFD_CLOEXEC);
+}
+
+int cpc_shared_bind_event(int fd, cpc_event_t *event, int flags)
+{
+	static const char fn[] = "cpc_shared_bind_event";
+	struct binding *b;
+	int cpu = only_cpu();
+
+	if (cpu == -1 || fcntl(fd, F_GETFD) == -1)
+		return cpci_v1_tell(fn, "%s",
+				    cpu == -1 ? "the calling LWP is not bound to a CPU"
+					      : strerror(errno));
+	b = prepare(fn, NULL, fd, event, flags);
+	if (b == NULL)
+		return -1;
+	return keep(fn, b, cpc_bind_cpu(cpci_v1_handle(), cpu, b->set, 0));
+}
+
+int cpc_shared_take_sample(int fd, cpc_event_t *event)
+{
+	return sample(NULL, fd, event);
+}
+
+int cpc_shared_rele(int fd)
+{
+	return release(NULL, fd);
+}
+
+void cpc_shared_close(int fd)
+{
+	release(NULL, fd);
+	close(fd);
+}

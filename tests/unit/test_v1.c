@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * The obsolete interface: events from specs, and back, bound to LWPs, processes and CPUs.
+ */
+#include "unit.h"
+
+#include <libcpc_v1.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FAULTS "pic0=page-faults,pic1=minor-faults"
+
+static char told_fn[64], told[1024];
+
+__attribute__((format(printf, 2, 0))) static void hear_v1(const char *fn, const char *fmt,
+							  va_list ap)
+{
+	snprintf(told_fn, sizeof(told_fn), "%s", fn);
+	vsnprintf(told, sizeof(told), fmt, ap);
+	errno = 0;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	cpc_seterrfn(hear_v1);
+	told[0] = '\0';
+	return cpc_getcpuver() > 0 ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return cpc_rele();
+}
+
+/* Touches `n` fresh pages, one fault in user mode each. */
+__attribute__((noinline, no_sanitize("address"))) static void touch(unsigned long n)
+{
+	size_t size = (n + 1) * 4096;
+	volatile char *p;
+
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		_exit(99);
+	madvise((void *)(uintptr_t)p, size, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < n; i++)
+		p[4096 * i] = 1;
+	munmap((void *)(uintptr_t)p, size);
+}
+
+static cpc_event_t event_of(const char *spec)
+{
+	cpc_event_t event;
+
+	assert_int_equal(cpc_strtoevent(cpc_getcpuver(), spec, &event), 0);
+	return event;
+}
+
+static void count_names(void *arg, int regno, const char *name, uint8_t bits)
+{
+	assert_int_equal(regno, 1);
+	assert_int_equal(bits, 0);
+	*(int *)arg += strcmp(name, "page-faults") == 0;
+}
+
+static void machine(void **state)
+{
+	int cpuver = cpc_getcpuver(), n = 0;
+
+	(void)state;
+	assert_int_equal(cpc_version(CPC_VER_NONE), CPC_VER_CURRENT);
+	assert_int_equal(cpc_version(CPC_VER_CURRENT), CPC_VER_CURRENT);
+	assert_int_equal(cpc_version(CPC_VER_1), CPC_VER_1);
+	assert_int_equal(cpc_version(77), CPC_VER_NONE);
+	assert_in_range(cpc_getnpic(cpuver), 2, CPC_EVENT_PICS);
+	assert_true(strlen(cpc_getcciname(cpuver)) > 0 && strlen(cpc_getcpuref(cpuver)) > 0);
+	assert_non_null(strstr(cpc_getusage(cpuver), "[picn=]"));
+	assert_null(cpc_getcciname(cpuver + 1));
+	assert_int_equal(cpc_getnpic(cpuver + 1), 0);
+	cpc_walk_names(cpuver, 1, &n, count_names);
+	assert_int_equal(n, 1);
+	assert_int_equal(cpc_access(), 0);
+}
+
+static void specs(void **state)
+{
+	static const struct {
+		const char *spec, *why;
+	} bad[] = {
+		{"", "an event is missing"},
+		{"pic0=", "an event is missing"},
+		{"page-faults,,faults", "an event is missing"},
+		{"pic0=EC_rfe", "unknown event 'EC_rfe' (did you mean 'EC_ref'?)"},
+		{"pic0=page-faults,pic0=faults", "the slot of 'faults' is taken"},
+		{"pic16=page-faults", "no slot for 'page-faults'"},
+		{"page-faults,sys=x", "the value of attribute 'sys' is no number"},
+		{"page-faults,sys3", "attribute 'sys' is for a slot without an event"},
+		{"sys", "no event"},
+		{"page-faults,nouser", "neither in user nor in kernel mode"},
+	};
+	cpc_event_t event = event_of(FAULTS), none = {0};
+	char *text = cpc_eventtostr(&event);
+
+	(void)state;
+	assert_string_equal(text, FAULTS);
+	free(text);
+	for (int i = 0; i < CPC_EVENT_PICS; i++)
+		assert_int_equal(event.ce_pic[i], 0);
+	assert_null(cpc_eventtostr(&none));
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(cpc_bind_event(&none, 0), -1);
+	assert_int_equal(errno, EINVAL);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		assert_int_equal(cpc_strtoevent(cpc_getcpuver(), bad[i].spec, &event), -1);
+		assert_string_equal(told_fn, "cpc_strtoevent");
+		if (strstr(told, bad[i].why) == NULL)
+			fail_msg("'%s': %s", bad[i].spec, told);
+	}
+	assert_int_equal(cpc_strtoevent(99, FAULTS, &event), -1);
+}
+
+static void own_lwp(void **state)
+{
+	cpc_event_t event = event_of("pic3=page-faults,minor-faults,sys=0"), before, after, sum;
+
+	(void)state;
+	assert_int_equal(cpc_take_sample(&before), -1);
+	assert_int_equal(errno, EINVAL);
+	event.ce_pic[3] = 1000000;
+	assert_int_equal(cpc_bind_event(&event, 0), 0);
+	assert_int_equal(cpc_take_sample(&before), 0);
+	assert_int_equal(cpc_take_sample(&before), 0);
+	touch(100);
+	assert_int_equal(cpc_take_sample(&after), 0);
+	assert_int_equal(after.ce_pic[3] - before.ce_pic[3], 100);
+	assert_in_range(after.ce_pic[3], 1000100, 1000200);
+	sum = before;
+	cpc_event_diff(&event, &after, &before);
+	assert_int_equal(event.ce_pic[3], 100);
+	assert_int_equal(event.ce_pic[4], 100);
+	assert_int_equal(event.ce_pic[0], 0);
+	assert_true(event.ce_tick > 0 && event.ce_hrt == after.ce_hrt);
+	cpc_event_accum(&sum, &event);
+	assert_memory_equal(&sum, &after, sizeof(sum));
+	/* A sample can be bound as well. */
+	assert_int_equal(cpc_bind_event(&after, 0), 0);
+	assert_int_equal(cpc_take_sample(&before), 0);
+	assert_true(before.ce_pic[3] >= after.ce_pic[3]);
+	assert_int_equal(cpc_bind_event(&after, 0x40), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(cpc_bind_event(NULL, 0), 0);
+	assert_int_equal(cpc_take_sample(&before), -1);
+	assert_int_equal(cpc_rele(), 0);
+}
+
+static void modes(void **state)
+{
+	cpc_event_t event = event_of("page-faults"), before, after;
+
+	(void)state;
+	assert_int_equal(cpc_count_usr_events(0), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(cpc_bind_event(&event, 0), 0);
+	touch(10);
+	assert_int_equal(cpc_count_usr_events(0), 0);
+	assert_int_equal(cpc_take_sample(&before), 0);
+	touch(100);
+	assert_int_equal(cpc_take_sample(&after), 0);
+	assert_true(before.ce_pic[0] >= 10);
+	assert_int_equal(after.ce_pic[0], before.ce_pic[0]);
+	assert_int_equal(cpc_count_usr_events(1), 0);
+	touch(100);
+	assert_int_equal(cpc_take_sample(&after), 0);
+	assert_true(after.ce_pic[0] >= before.ce_pic[0] + 100);
+	assert_true(after.ce_tick >= before.ce_tick);
+}
+
+/* ---- overflow, and inheritance ---------------------------------------------------------- */
+
+#define PRESET0 (UINT64_MAX - 99)
+
+static _Thread_local struct {
+	int births, overflows, wrong;
+} seen;
+
+static void on_emt(int sig, siginfo_t *info, void *context)
+{
+	int err = errno;
+	cpc_event_t event;
+
+	(void)context;
+	if (sig != SIGEMT || info->si_code != EMT_CPCOVF || cpc_take_sample(&event) == -1) {
+		seen.wrong++;
+		return;
+	}
+	if (event.ce_pic[0] == UINT64_MAX && event.ce_pic[1] == UINT64_MAX)
+		seen.births++;
+	else if (event.ce_pic[0] == 0 && event.ce_pic[1] == 100)
+		seen.overflows++;
+	else
+		seen.wrong++;
+	event.ce_pic[0] = PRESET0;
+	event.ce_pic[1] = 0;
+	if (cpc_bind_event(&event, CPC_BIND_EMT_OVF) == -1)
+		seen.wrong++;
+	errno = err;
+}
+
+static cpc_event_t overflowing(void)
+{
+	const struct sigaction act = {.sa_sigaction = on_emt, .sa_flags = SA_SIGINFO};
+	cpc_event_t event = event_of("pic0=page-faults,pic1=faults");
+
+	assert_int_equal(sigaction(SIGEMT, &act, NULL), 0);
+	raise(SIGEMT); /* from now on, the handler is there */
+	memset(&seen, 0, sizeof(seen));
+	event.ce_pic[0] = PRESET0;
+	event.ce_pic[1] = 0;
+	return event;
+}
+
+static void emt(void **state)
+{
+	cpc_event_t event = overflowing();
+
+	(void)state;
+	assert_int_equal(cpc_bind_event(&event, CPC_BIND_EMT_OVF), 0);
+	touch(50);
+	assert_int_equal(cpc_bind_event(&event, CPC_BIND_EMT_OVF), 0); /* it begins anew */
+	touch(1050);
+	assert_int_equal(seen.overflows, 10);
+	assert_int_equal(seen.births + seen.wrong, 0);
+	assert_int_equal(cpc_count_sys_events(1), -1);
+	assert_int_equal(errno, ENOTSUP);
+}
+
+static void *heir(void *arg)
+{
+	cpc_event_t event;
+	bool born = seen.births == 1 && seen.overflows == 0;
+	int before;
+
+	if (cpc_take_sample(&event) == -1)
+		return arg;
+	event.ce_pic[0] = PRESET0;
+	event.ce_pic[1] = 0;
+	if (cpc_bind_event(&event, CPC_BIND_EMT_OVF) == -1)
+		return arg;
+	before = seen.overflows;
+	touch(550);
+	return born && seen.overflows - before == 5 && seen.wrong == 0 ? NULL : arg;
+}
+
+static void emt_at_birth(void **state)
+{
+	cpc_event_t event = overflowing();
+	pthread_t thread[8];
+	void *failed;
+
+	(void)state;
+	event.ce_pic[0] = UINT64_MAX - INT32_MAX;
+	for (int round = 0; round < 2; round++) {
+		assert_int_equal(cpc_bind_event(&event, CPC_BIND_EMT_OVF | CPC_BIND_LWP_INHERIT),
+				 0);
+		for (size_t i = 0; i < ARRAY_SIZE(thread); i++)
+			assert_int_equal(pthread_create(&thread[i], NULL, heir, &event), 0);
+		for (size_t i = 0; i < ARRAY_SIZE(thread); i++) {
+			assert_int_equal(pthread_join(thread[i], &failed), 0);
+			assert_null(failed);
+		}
+		assert_int_equal(cpc_rele(), 0);
+	}
+}
+
+static void *touch_and_sample(void *arg)
+{
+	cpc_event_t before, after, *result = arg;
+
+	if (cpc_take_sample(&before) == -1 || cpc_take_sample(&before) == -1)
+		return arg;
+	touch(30);
+	if (cpc_take_sample(&after) == -1)
+		return arg;
+	cpc_event_diff(result, &after, &before);
+	if (cpc_rele() == -1 || cpc_take_sample(&after) == 0 || errno != EINVAL)
+		return arg;
+	return NULL;
+}
+
+static void inherited(void **state)
+{
+	cpc_event_t event = event_of(FAULTS), result;
+	pthread_t thread;
+	void *failed;
+
+	(void)state;
+	assert_int_equal(cpc_bind_event(&event, CPC_BIND_LWP_INHERIT), 0);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(pthread_create(&thread, NULL, touch_and_sample, &result), 0);
+		assert_int_equal(pthread_join(thread, &failed), 0);
+		assert_null(failed);
+		assert_int_equal(result.ce_pic[0], 30);
+		assert_int_equal(result.ce_pic[1], 30);
+		assert_int_equal(cpc_take_sample(&event), 0);
+	}
+}
+
+/* ---- others ------------------------------------------------------------------------------- */
+
+static void shared(void **state)
+{
+	cpc_event_t event = event_of("page-faults"), before, after;
+	cpu_set_t all, one;
+	int fd;
+
+	(void)state;
+	sched_getaffinity(0, sizeof(all), &all);
+	CPU_ZERO(&one);
+	CPU_SET((size_t)sched_getcpu(), &one);
+	if (CPU_COUNT(&all) > 1) {
+		assert_int_equal(cpc_shared_open(), -1);
+		assert_int_equal(errno, EINVAL);
+	}
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	fd = cpc_shared_open();
+	assert_true(fd >= 0);
+	assert_int_equal(cpc_shared_take_sample(fd, &event), -1);
+	assert_int_equal(errno, EINVAL);
+	if (cpc_shared_bind_event(fd, &event, 0) == -1) {
+		int err = errno;
+
+		cpc_shared_close(fd);
+		sched_setaffinity(0, sizeof(all), &all);
+		assert_int_equal(err, EACCES);
+		skip_because("whole CPUs may not be counted here: %s", told);
+	}
+	assert_int_equal(cpc_shared_take_sample(fd, &before), 0);
+	touch(200);
+	assert_int_equal(cpc_shared_take_sample(fd, &after), 0);
+	assert_true(after.ce_pic[0] - before.ce_pic[0] >= 200);
+	/* No LWP is counted meanwhile. */
+	assert_int_equal(cpc_access(), -1);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(cpc_shared_rele(fd), 0);
+	assert_int_equal(cpc_shared_take_sample(fd, &after), -1);
+	cpc_shared_close(fd);
+	sched_setaffinity(0, sizeof(all), &all);
+	assert_int_equal(cpc_access(), 0);
+}
+
+static struct {
+	cpc_event_t event, last;
+	int inits, wrong;
+} child;
+
+static int on_init(pctx_t *pctx, pid_t pid, id_t lwp, void *arg)
+{
+	(void)pid;
+	(void)arg;
+	child.inits++;
+	if (cpc_pctx_bind_event(pctx, lwp, &child.event, 0) == -1)
+		child.wrong++;
+	return 0;
+}
+
+static int on_fini(pctx_t *pctx, pid_t pid, id_t lwp, void *arg)
+{
+	cpc_event_t event;
+
+	(void)pid;
+	(void)arg;
+	if (cpc_pctx_take_sample(pctx, lwp, &child.last) == -1 ||
+	    cpc_pctx_invalidate(pctx, lwp) == -1 || cpc_pctx_take_sample(pctx, lwp, &event) != -1 ||
+	    errno != EAGAIN || cpc_pctx_rele(pctx, lwp) == -1 || cpc_pctx_rele(pctx, lwp) != -1 ||
+	    errno != EINVAL)
+		child.wrong++;
+	return 0;
+}
+
+static void controlled(void **state)
+{
+	char *args[] = {"true", NULL};
+	pctx_t *pctx;
+
+	(void)state;
+	child.event = event_of(FAULTS);
+	pctx = pctx_create("/bin/true", args, NULL, 0, NULL);
+	if (pctx == NULL)
+		skip_because("processes cannot be controlled here: %s", strerror(errno));
+	pctx_set_events(pctx, PCTX_INIT_LWP_EVENT, on_init, PCTX_FINI_LWP_EVENT, on_fini,
+			PCTX_NULL_EVENT);
+	assert_int_equal(pctx_run(pctx, 0, 0, NULL), 0);
+	pctx_release(pctx);
+	assert_int_equal(child.inits, 1);
+	assert_int_equal(child.wrong, 0);
+	assert_true(child.last.ce_pic[0] >= child.last.ce_pic[1] && child.last.ce_pic[1] > 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(machine, setup, teardown),
+		cmocka_unit_test_setup_teardown(specs, setup, teardown),
+		cmocka_unit_test_setup_teardown(own_lwp, setup, teardown),
+		cmocka_unit_test_setup_teardown(modes, setup, teardown),
+		cmocka_unit_test_setup_teardown(emt, setup, teardown),
+		cmocka_unit_test_setup_teardown(emt_at_birth, setup, teardown),
+		cmocka_unit_test_setup_teardown(inherited, setup, teardown),
+		cmocka_unit_test_setup_teardown(shared, setup, teardown),
+		cmocka_unit_test_setup_teardown(controlled, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

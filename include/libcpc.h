@@ -295,8 +295,9 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags);
  * These are LWPs made by pthread_create(3) and thrd_create(3), also by way of libraries, such
  * as those of C++ and OpenMP; but not by clone(2), nor by the C library for its own ends, as
  * for timer_create(2) with SIGEV_THREAD.  ENOTSUP: the library cannot see which are
- * created, because dlopen(3) opened it.  EINVAL: together with CPC_BIND_LATE.  An LWP whose
- * counters cannot be had runs without: in it, all calls on the set fail with EAGAIN.
+ * created, because dlopen(3) opened it, or the program has such functions of its own.  EINVAL:
+ * together with CPC_BIND_LATE.  An LWP whose counters cannot be had runs without: in it, all calls
+ * on the set fail with EAGAIN.
  */
 #define CPC_BIND_LWP_INHERIT 0x2
 

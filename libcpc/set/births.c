@@ -15,6 +15,9 @@
  * next definition does the rest; it may be that of a sanitizer's runtime, which in turn may
  * have been found first, and calls this one.
  *
+ * The definitions are weak, for programs that have their own, which may not know of these: the
+ * library then does not see threads, and says so.
+ *
  * What clone(2) makes is not seen, nor are threads that the C library makes for itself.
  */
 #include "set.h"
@@ -96,34 +99,51 @@ static void *nothing(void *arg)
 	return arg;
 }
 
+static int nothing_c11(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+/* By who is called instead of creating a thread. */
+static bool is_asked(void)
+{
+	if (asked != ASKED)
+		return false;
+	asked = SEEN;
+	return true;
+}
+
 bool cpci_births_seen(void)
 {
 	/* What everybody calls, which need not be what is defined here. */
-	cpci_create_fn *volatile called = pthread_create;
+	cpci_create_fn *volatile create = pthread_create;
+	create_c11_fn *volatile create_too = thrd_create;
 	pthread_t thread;
+	thrd_t c11;
+	bool seen;
 
 	asked = ASKED;
-	if (called(&thread, NULL, nothing, NULL) == 0)
+	if (create(&thread, NULL, nothing, NULL) == 0)
 		pthread_join(thread, NULL);
-	bool seen = asked == SEEN;
-
+	seen = asked == SEEN;
+	asked = ASKED;
+	if (seen && create_too(&c11, nothing_c11, NULL) == thrd_success)
+		thrd_join(c11, NULL);
+	seen = seen && asked == SEEN;
 	asked = NOT_ASKED;
 	return seen;
 }
 
 /* ---- the C library's functions ------------------------------------------------------- */
 
-__attribute__((visibility("default"))) int
+__attribute__((weak, visibility("default"))) int
 pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
 	cpci_create_fn *next = cpci_next_create();
 	struct birth birth = {.start = start, .arg = arg}, *new;
 
-	if (asked == ASKED) {
-		asked = SEEN;
-		return EAGAIN;
-	}
-	if (next == NULL)
+	if (is_asked() || next == NULL)
 		return EAGAIN;
 	birth.copy = cpci_copy_new();
 	if (birth.copy == NULL)
@@ -157,13 +177,16 @@ static int create_c11(thrd_t *thread, struct birth *birth)
 }
 
 /* The C library's does not call what is defined above. */
-__attribute__((visibility("default"))) int thrd_create(thrd_t *thread, thrd_start_t start,
-						       void *arg)
+__attribute__((weak, visibility("default"))) int thrd_create(thrd_t *thread, thrd_start_t start,
+							     void *arg)
 {
 	create_c11_fn *next = (create_c11_fn *)(uintptr_t)cpci_next("thrd_create");
-	struct birth birth = {.start_c11 = start, .arg = arg, .copy = cpci_copy_new()}, *new;
+	struct birth birth = {.start_c11 = start, .arg = arg}, *new;
 	int rc;
 
+	if (is_asked())
+		return thrd_error;
+	birth.copy = cpci_copy_new();
 	if (birth.copy == NULL && next != NULL)
 		return next(thread, start, arg);
 	new = new_birth(&birth);

@@ -222,11 +222,47 @@ build_shared() {
 	[ -e "$(cc -print-file-name=libasan.so)" ] || skip "no sanitizers for this compiler"
 	build a.out posix.c -fsanitize=address
 	counts "$T/a.out"
+	# Its functions are weak, too, and before those of the library.
 	build a.out posix.c -fsanitize=address -static-libasan
-	counts "$T/a.out"
+	go -1 "$T/a.out"
+	[[ $stderr == *"cannot see which threads the program creates"* ]]
 	build_shared
 	build a.out posix.c
 	counts env LD_PRELOAD="$(cc -print-file-name=libasan.so)" "$T/a.out"
+}
+
+@test "a program may have a pthread_create() of its own" {
+	cat >"$T/own.c" <<'END_C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include "inherit.h"
+
+static int calls;
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+{
+	__typeof__(pthread_create) *next = (__typeof__(next))dlsym(RTLD_NEXT, "pthread_create");
+
+	calls++;
+	return next(thread, attr, start, arg);
+}
+
+int main(void)
+{
+	pthread_t thread;
+	uint64_t own;
+
+	if (begin() == 0 || errno != ENOTSUP || cpc_bind_curlwp(cpc, set, 0) == -1)
+		return 1;
+	calls = 0;
+	if (pthread_create(&thread, NULL, touch, NULL) != 0 || pthread_join(thread, NULL) != 0)
+		return 2;
+	return calls == 1 && cpc_set_sample(cpc, set, buf) == 0 &&
+	       cpc_buf_get(cpc, buf, 0, &own) == 0 && own < PAGES ? 0 : 3;
+}
+END_C
+	build a.out own.c
+	go -0 "$T/a.out"
 }
 
 @test "a library that was opened too late says that it cannot see threads" {

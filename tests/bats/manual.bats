@@ -57,7 +57,7 @@ setup() {
 
 @test "cpc_event: the page faults of a loop, or what PERFEVENTS says" {
 	go -0 "$P/cpc_event"
-	[[ $output =~ ^10[0-9]" in pic0"$ ]]
+	[[ $output =~ ^(99|10[0-9])" in pic0"$ ]]
 	PERFEVENTS=context-switches,sys go -0 "$P/cpc_event"
 	[[ $output =~ ^[0-9]" in pic0"$ ]]
 	PERFEVENTS=EC_rfe go -1 "$P/cpc_event"

@@ -120,7 +120,7 @@ static void destroy(void *arg)
 
 enum end { RETURN, EXIT, CANCEL, C11_RETURN, NENDS };
 
-static void *call_and_end(void *arg)
+__attribute__((noinline)) static void *call_and_end(void *arg)
 {
 	call();
 	if (pthread_setspecific(in_rounds, (void *)2) != 0)

@@ -56,9 +56,14 @@ contents() {
 		[[ $(zcat "$doc/changelog.gz") == *"## $VERSION - "* ]]
 		[[ $(zcat "$doc/changelog.Debian.gz") == *"($VERSION-1) "* ]]
 	done
-	for library in libpfm4 libbsd libmd; do
-		grep -q "^The programs contain code of $library:" "$T/cpc-tools/usr/share/doc/cpc-tools/copyright"
-	done
+	# Archives of others that the programs are linked with.
+	ninja -C "$BUILT" -t commands cputrack cpustat | grep -oE ' /[^ ]*/lib[^ /]*\.a' |
+		sed -E 's,.*/(.*)\.a,\1,' | sort -u >"$T/archives"
+	[ "$(wc -l <"$T/archives")" -ge 3 ]
+	while read -r library; do
+		grep -q "^The programs contain code of $library" "$T/cpc-tools/usr/share/doc/cpc-tools/copyright" ||
+			{ echo "the licence of $library is missing"; false; }
+	done <"$T/archives"
 }
 
 @test "the tarball has the files that git knows, and names its folder" {

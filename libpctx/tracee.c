@@ -8,8 +8,10 @@
 #include "procfs.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* waitpid(2) does not tell the tracees of two loops apart, so a thread has one. */
 static _Thread_local struct pctxi_loop *current;
@@ -39,10 +41,41 @@ static void *zalloc(size_t size)
 
 /* ---- loops ----------------------------------------------------------------- */
 
+/* What SIGCHLD does belongs to the process, whose threads each may have a loop. */
+static struct {
+	pthread_mutex_t mutex;
+	pid_t pid; /* a forked child has none of the loops */
+	unsigned nloops;
+	struct sigaction old;
+} chld = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+/* Ignored or with SA_NOCLDSTOP set, SIGCHLD would not tell of stops.  What it did before. */
+static struct sigaction hold_chld(void)
+{
+	const struct sigaction dfl = {.sa_handler = SIG_DFL};
+	struct sigaction old;
+
+	pthread_mutex_lock(&chld.mutex);
+	if (chld.pid != getpid())
+		chld.nloops = 0;
+	chld.pid = getpid();
+	if (chld.nloops++ == 0)
+		sigaction(SIGCHLD, &dfl, &chld.old);
+	old = chld.old;
+	pthread_mutex_unlock(&chld.mutex);
+	return old;
+}
+
+static void release_chld(void)
+{
+	pthread_mutex_lock(&chld.mutex);
+	if (chld.pid == getpid() && --chld.nloops == 0)
+		sigaction(SIGCHLD, &chld.old, NULL);
+	pthread_mutex_unlock(&chld.mutex);
+}
+
 struct pctxi_loop *pctxi_loop_new(void)
 {
-	/* Ignored or with SA_NOCLDSTOP set, SIGCHLD would not tell of stops. */
-	const struct sigaction dfl = {.sa_handler = SIG_DFL};
 	struct pctxi_loop *loop;
 
 	/* A forked child inherits the pointer, but not the tracees. */
@@ -59,7 +92,7 @@ struct pctxi_loop *pctxi_loop_new(void)
 	TAILQ_INIT(&loop->procs);
 	LIST_INIT(&loop->left);
 	LIST_INIT(&loop->early);
-	sigaction(SIGCHLD, &dfl, &loop->old_chld);
+	loop->old_chld = hold_chld();
 	current = loop;
 	return loop;
 }
@@ -73,7 +106,7 @@ void pctxi_loop_free(struct pctxi_loop *loop)
 		pctxi_proc_free(ctx);
 	while ((lwp = RB_ROOT(&loop->tids)) != NULL)
 		pctxi_lwp_free(loop, lwp);
-	sigaction(SIGCHLD, &loop->old_chld, NULL);
+	release_chld();
 	if (current == loop)
 		current = NULL;
 	free(loop->report);

@@ -461,57 +461,14 @@ static void released_alive(void **state)
 	end(pid);
 }
 
-static bool chld_is(void (*handler)(int))
-{
-	struct sigaction act;
-
-	return sigaction(SIGCHLD, NULL, &act) == 0 && act.sa_handler == handler;
-}
-
-static void *hold_handle(void *arg)
-{
-	pthread_barrier_t *barrier = arg;
-	pctx_t *pctx = pctx_open(NULL, NULL);
-
-	assert_non_null(pctx);
-	pthread_barrier_wait(barrier); /* both have one */
-	pthread_barrier_wait(barrier); /* the other one's is released */
-	pctx_release(pctx);
-	return NULL;
-}
-
-/* SIGCHLD is as it was once the handles of all threads are gone, and not before. */
-static void sigchld_of_two(void **state)
-{
-	pthread_barrier_t barrier;
-	pthread_t thread;
-	pctx_t *pctx;
-
-	(void)state;
-	signal(SIGCHLD, SIG_IGN);
-	pthread_barrier_init(&barrier, NULL, 2);
-	assert_int_equal(pthread_create(&thread, NULL, hold_handle, &barrier), 0);
-	pctx = pctx_open(NULL, NULL);
-	assert_non_null(pctx);
-	pthread_barrier_wait(&barrier);
-	pctx_release(pctx);
-	assert_true(chld_is(SIG_DFL));
-	pthread_barrier_wait(&barrier);
-	pthread_join(thread, NULL);
-	assert_true(chld_is(SIG_IGN));
-	pthread_barrier_destroy(&barrier);
-	signal(SIGCHLD, SIG_DFL);
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_per_thread),     cmocka_unit_test(no_such_ids),
-		cmocka_unit_test(traced_by_us),	      cmocka_unit_test(abandoned),
-		cmocka_unit_test(abandoned_unrun),    cmocka_unit_test(path_search),
-		cmocka_unit_test(no_files),	      cmocka_unit_test(data_and_answers),
-		cmocka_unit_test(released_alive),     cmocka_unit_test(sigchld_of_two),
-		cmocka_unit_test(abandoned_in_vfork),
+		cmocka_unit_test(one_per_thread),  cmocka_unit_test(no_such_ids),
+		cmocka_unit_test(traced_by_us),	   cmocka_unit_test(abandoned),
+		cmocka_unit_test(abandoned_unrun), cmocka_unit_test(path_search),
+		cmocka_unit_test(no_files),	   cmocka_unit_test(data_and_answers),
+		cmocka_unit_test(released_alive),  cmocka_unit_test(abandoned_in_vfork),
 	};
 
 	if (argc > 1) /* without what sanitizers do at exit: it is traced */

@@ -47,7 +47,7 @@ _cputrack_find_command()
 		--pid=*)
 			attached=1
 			;;
-		--events | --count | --output | --interval | --format | --record | --replay)
+		--by | --events | --count | --output | --interval | --format | --record | --replay)
 			((command++))
 			;;
 		--*) ;;
@@ -101,6 +101,9 @@ _cputrack()
 		--output | -o | -[!-]*o | --record | -O | -[!-]*O | --replay | -I | -[!-]*I)
 			_filedir
 			;;
+		--by)
+			mapfile -t COMPREPLY < <(compgen -W 'lwp process command' -- "$cur")
+			;;
 		--format)
 			mapfile -t COMPREPLY < <(compgen -W 'table csv json' -- "$cur")
 			;;
@@ -112,7 +115,7 @@ _cputrack()
 	fi
 	if [[ $cur == -* && ${words[cword - 1]} != -- ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '-c -D -e -f -h -I -N -n -O -o -p -T -t -v
-			--append --comm --events= --debug --follow-exec --follow-fork --format= --help --count= --names
+			--append --by= --comm --events= --debug --follow-exec --follow-fork --format= --help --count= --names
 			--no-header --output= --pid= --record= --replay= --interval= --start-disabled --tid --cycles
 			--verbose --version' -- "$cur")
 		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define MAX_OPTS 32
+#define MAX_OPTS 64
 
 /* Reports the option at which getopt_long(3) failed. */
 static void complain(char **argv, bool no_argument_given)

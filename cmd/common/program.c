@@ -30,6 +30,18 @@ static int parse_format(struct common *common, const char *name)
 	return STATUS_USAGE;
 }
 
+static int parse_by(struct common *common, const char *name)
+{
+	int by = row_by_parse(name);
+
+	if (by == -1) {
+		say("--by '%s': lwp, process, command or cpu is wanted", name);
+		return STATUS_USAGE;
+	}
+	common->output.by = (enum row_by)by;
+	return STATUS_OK;
+}
+
 /* An option of both programs; -1: it is not one. */
 static int parse_common(struct common *common, int c)
 {
@@ -71,6 +83,8 @@ static int parse_common(struct common *common, int c)
 		break;
 	case OPT_FORMAT:
 		return parse_format(common, optarg);
+	case OPT_BY:
+		return parse_by(common, optarg);
 	default:
 		return -1;
 	}

@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 /* Codes of long options without a letter; a program's own begin at OPT_OWN. */
-enum { OPT_VERSION = 256, OPT_APPEND, OPT_FORMAT, OPT_NAMES, OPT_OWN };
+enum { OPT_VERSION = 256, OPT_APPEND, OPT_FORMAT, OPT_NAMES, OPT_BY, OPT_OWN };
 
 /* The options of output that both have. */
 /* clang-format off */
@@ -23,6 +23,7 @@ enum { OPT_VERSION = 256, OPT_APPEND, OPT_FORMAT, OPT_NAMES, OPT_OWN };
 	{'o', "output", "FILE", "write to FILE", ALWAYS}, \
 	{OPT_APPEND, "append", NULL, "with -o and -O: keep what is there", ALWAYS}, \
 	{OPT_FORMAT, "format", "FORMAT", "table, csv or json", ALWAYS}, \
+	{OPT_BY, "by", "WHAT", "a sorted summary by lwp, process, command; by cpu", ALWAYS}, \
 	{OPT_NAMES, "names", NULL, "tables with events under their names", ALWAYS}, \
 	{'O', "record", "FILE", "write a record to FILE, too", TO_COUNT}, \
 	{'I', "replay", "FILE", "show a record, and count nothing", ALWAYS}

@@ -121,6 +121,8 @@ static int check_output(const void *config)
 
 	if (cfg->common.output.style.means && cfg->common.output.unit == UNIT_CPU)
 		return usage_error("-m is the mean of what -A puts together: -A is missing");
+	if (cfg->common.output.by != BY_NOTHING && cfg->common.output.by != BY_CPU)
+		return usage_error("--by=cpu is the summary of cpustat; cputrack has the others");
 	if (cfg->common.output.cpus != NULL && cfg->common.replay == NULL)
 		return usage_error("--cpus chooses from a record: -I is missing; "
 				   "taskset(1) says what is counted");

@@ -81,6 +81,7 @@ static int parse_option(void *config, int c)
 		cfg->track.follow_fork = true;
 		return STATUS_OK;
 	case 'T':
+		cfg->interval_given = true;
 		return parse_interval(optarg, &cfg->track.interval_ms);
 	case 'N':
 		cfg->track.count = parse_count("-N", optarg, INT_MAX);
@@ -105,12 +106,37 @@ static int parse_option(void *config, int c)
 	}
 }
 
+static int check_output(const void *config)
+{
+	const struct config *cfg = config;
+
+	if (cfg->common.output.by == BY_CPU)
+		return usage_error("--by=cpu is for cpustat: LWPs are not counted by CPU");
+	return STATUS_OK;
+}
+
+/* A summary is of the whole tree, and needs samples only for specs that take turns. */
+static void choose_for_summary(struct config *cfg)
+{
+	enum row_by by = cfg->common.output.by;
+
+	if (by != BY_NOTHING) {
+		cfg->track.follow_exec = cfg->track.follow_fork = true;
+		cfg->track.fini_rows = by == BY_LWP || by == BY_PROCESS;
+	}
+	if (cfg->interval_given)
+		return;
+	cfg->track.interval_ms =
+		by != BY_NOTHING && cfg->common.nspecs < 2 && cfg->track.count == 0 ? 0 : 1000;
+}
+
 static int parse_operands(void *config, int n, char **arg)
 {
 	struct config *cfg = config;
 
 	if (n > 0)
 		cfg->command = arg;
+	choose_for_summary(cfg);
 	cfg->track.debug = cfg->common.debug;
 	if (cfg->command == NULL && cfg->npids == 0)
 		return usage_error("nothing to track: a command or -p is missing");
@@ -129,13 +155,14 @@ static const struct program cputrack = {
 	.opts = opts,
 	.print_usage = print_usage,
 	.parse_option = parse_option,
+	.check_output = check_output,
 	.parse_operands = parse_operands,
 	.count = count,
 };
 
 int main(int argc, char **argv)
 {
-	struct config cfg = {.track = {.interval_ms = 1000}};
+	struct config cfg = {0};
 	int status;
 
 	cfg.pid = xcalloc((size_t)argc, sizeof(*cfg.pid));

@@ -13,8 +13,9 @@
 struct config {
 	struct common common;
 	struct track_config track;
-	char **command; /* NULL: -p */
-	pid_t *pid;	/* of -p */
+	bool interval_given; /* by -T */
+	char **command;	     /* NULL: -p */
+	pid_t *pid;	     /* of -p */
 	size_t npids;
 };
 

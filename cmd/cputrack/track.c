@@ -47,6 +47,7 @@ struct track *track_new(const struct track_config *config, cpc_t *cpc, const str
 	struct track *track = xcalloc(1, sizeof(*track));
 
 	track->config = *config;
+	track->config.fini_rows |= config->verbose;
 	track->cpc = cpc;
 	track->grp = grp;
 	track->output = output;
@@ -275,7 +276,7 @@ static int on_fini_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 
 	(void)pid;
 	tally_finish(&track->tally, proc, lwp);
-	if (track->config.verbose)
+	if (track->config.fini_rows)
 		put_lwp_totals(track, proc, lwp, ROW_FINI_LWP);
 	return 0;
 }
@@ -415,7 +416,7 @@ static void put_last_rows_of(struct track *track, struct proc *proc)
 		if (track->stopped)
 			put_tick(track, proc, lwp[i]);
 		tally_finish(&track->tally, proc, lwp[i]);
-		if (track->config.verbose)
+		if (track->config.fini_rows)
 			put_lwp_totals(track, proc, lwp[i], ROW_FINI_LWP);
 	}
 	free(lwp);

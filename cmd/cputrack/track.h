@@ -15,6 +15,7 @@
 
 struct track_config {
 	bool follow_exec, follow_fork, verbose;
+	bool fini_rows;	    /* rows for fini_lwp, also if not verbose */
 	bool start_off;	    /* counters are off until the program calls cpc_enable(3) */
 	bool debug;	    /* report where symbols were found */
 	uint_t interval_ms; /* 0: no ticks */

@@ -25,7 +25,7 @@ struct csv {
 };
 
 static const char header[] = "time,seconds,kind,pid,lwp,tid,cpu,cpus,count,scale,incomplete,"
-			     "status,signal,child,unit,event,spec,comm,command";
+			     "status,signal,child,runs,share,unit,event,spec,comm,command";
 
 static void begin(struct sink *sink, const struct run *run)
 {
@@ -86,9 +86,9 @@ static void put_line(const struct csv *csv, const struct row *row, const struct 
 	iso_time(time, row->wall_ns);
 	fprintf(f, "%s,%" PRId64 ".%09d,%s,", time, (int64_t)(row->time_ns / NSEC),
 		(int)(row->time_ns % NSEC), row_kind_name(row->kind));
-	put_number(csv, lwp, row->pid);
-	put_number(csv, lwp, row->lwp);
-	put_number(csv, lwp, row->tid);
+	put_number(csv, row->pid > 0, row->pid);
+	put_number(csv, row->lwp > 0, row->lwp);
+	put_number(csv, row->tid > 0, row->tid);
 	put_cpu(csv, row);
 	put_number(csv, !lwp, row->ncpus);
 	if (event != NULL && known)
@@ -101,6 +101,10 @@ static void put_line(const struct csv *csv, const struct row *row, const struct 
 	put_number(csv, row->ended && !killed, WEXITSTATUS(row->status));
 	put_number(csv, killed, WTERMSIG(row->status));
 	put_number(csv, row->kind == ROW_FORK, row->child);
+	put_number(csv, row->runs > 0, (int64_t)row->runs);
+	if (row->shared)
+		fprintf(f, "%.6f", row->share);
+	fputc(',', f);
 	put_text(csv, event != NULL ? event->unit : "");
 	fputc(',', f);
 	put_text(csv, event != NULL ? event->label : "");

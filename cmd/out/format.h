@@ -18,6 +18,7 @@ struct style {
 	bool tids;     /* tables: LWPs by the kernel's thread ids */
 	bool comm;     /* tables: names of LWPs, and how processes ended */
 	bool means;    /* tables: means over the CPUs of a unit, not sums */
+	bool sums;     /* what is told is a summary (by.h) */
 	bool terminal; /* `file` is one: its size matters */
 	char stamp;    /* tables: a line with the time before each sample: 'u', 'd', or 0 */
 };
@@ -36,6 +37,7 @@ const char *format_names(void);
 
 struct sink *table_open(FILE *file, const struct style *style);
 struct sink *named_open(FILE *file, const struct style *style);
+struct sink *sums_open(FILE *file, const struct style *style);
 struct sink *csv_open(FILE *file, const struct style *style);
 struct sink *json_open(FILE *file, const struct style *style);
 

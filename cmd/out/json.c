@@ -212,20 +212,28 @@ static void put_row(struct sink *sink, const struct row *row)
 	json_object *object = made(json_object_new_object());
 
 	add_text(object, "kind", row_kind_name(row->kind));
+	if (row->kind == ROW_SUM)
+		add_text(object, "by", row_by_name(json->run->by));
 	add_int(object, "ns", row->time_ns);
 	add_time(object, "time", row->wall_ns);
 	if (json->run->of_cpus) {
 		add_int(object, row_unit_name(row->unit), row->id);
 		add_int(object, "ncpus", row->ncpus);
-	} else {
-		add_int(object, "pid", row->pid);
-		add_int(object, "lwp", row->lwp);
-		add_int(object, "tid", row->tid);
 	}
+	if (row->pid > 0)
+		add_int(object, "pid", row->pid);
+	if (row->lwp > 0)
+		add_int(object, "lwp", row->lwp);
+	if (row->tid > 0)
+		add_int(object, "tid", row->tid);
+	if (row->runs > 0)
+		add_int(object, "runs", (int64_t)row->runs);
 	if (row->comm != NULL)
 		add_text(object, "comm", row->comm);
 	if (row->val != NULL)
 		add_counts(object, json->run, row);
+	if (row->shared)
+		add(object, "share", made(json_object_new_double(row->share)));
 	if (row->kind == ROW_FORK)
 		add_int(object, "child", row->child);
 	if (row->kind == ROW_IMAGE)

@@ -7,6 +7,7 @@
 
 #include "../common/say.h"
 #include "../common/util.h"
+#include "by.h"
 #include "file.h"
 #include "units.h"
 
@@ -99,8 +100,11 @@ static int add_writer(struct output *o, const struct output_config *config)
 		return -1;
 	style.terminal = isatty(fileno(o->branch[WRITER].out.file));
 	style.names |= style.terminal;
-	o->comm |= format->comm || style.comm;
+	style.sums = config->by != BY_NOTHING;
+	o->comm |= format->comm || style.comm || style.sums;
 	sink = format->open(o->branch[WRITER].out.file, &style);
+	if (style.sums)
+		sink = by_open(sink, config->by);
 	o->branch[WRITER].sink = sink;
 	if (config->unit == UNIT_CPU && config->cpus == NULL)
 		return 0;

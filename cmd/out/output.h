@@ -17,6 +17,7 @@ struct output_config {
 	const struct format *format; /* NULL: tables */
 	struct style style;
 	enum row_unit unit; /* CPUs are put together to these */
+	enum row_by by;	    /* a summary, and not the rows; the record has those */
 	const char *cpus;   /* only these; NULL: all */
 	bool by_line;	    /* a terminal gets each row at once, and not with output_flush() */
 };

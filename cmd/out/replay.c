@@ -206,6 +206,10 @@ static void read_lwp_row(struct replay *r, struct row *row, json_object *object)
 {
 	struct jsonread *in = &r->in;
 
+	if (row->kind == ROW_TOTAL) {
+		row->runs = (uint64_t)jsonread_int(in, object, "runs", 0, INT64_MAX);
+		return;
+	}
 	row->pid = (pid_t)jsonread_int(in, object, "pid", 1, INT_MAX);
 	row->lwp = (int)jsonread_int(in, object, "lwp", 1, INT_MAX);
 	row->tid = (pid_t)jsonread_int(in, object, "tid", 1, INT_MAX);
@@ -215,8 +219,6 @@ static void read_lwp_row(struct replay *r, struct row *row, json_object *object)
 		row->child = (pid_t)jsonread_int(in, object, "child", 1, INT_MAX);
 	if (row->kind == ROW_IMAGE)
 		row->command = jsonread_text(in, object, "command");
-	if (row->kind == ROW_TOTAL)
-		jsonread_bad(in, "LWPs have no rows '%s'", row_kind_name(row->kind));
 	row->ended = jsonread_has(object, "signal") || jsonread_has(object, "status");
 	if (jsonread_has(object, "signal"))
 		row->status = (int)jsonread_int(in, object, "signal", 1, 126);
@@ -241,6 +243,10 @@ static void tell_row(struct replay *r, json_object *object, int kind)
 	struct jsonread *in = &r->in;
 	struct row row = {.kind = (enum row_kind)kind};
 
+	if (row.kind == ROW_SUM) {
+		jsonread_bad(in, "a summary (--by), and no record of the run, which -O writes");
+		return;
+	}
 	row.time_ns = jsonread_int(in, object, "ns", 0, INT64_MAX / 2);
 	row.wall_ns = jsonread_time(in, object, "time");
 	if (r->run.of_cpus)

@@ -19,12 +19,17 @@ static const char *const kinds[ROW_KINDS] = {
 	[ROW_LWP_EXIT] = "lwp_exit", [ROW_FORK] = "fork",
 	[ROW_EXEC] = "exec",	     [ROW_IMAGE] = "image",
 	[ROW_EXIT] = "exit",	     [ROW_DETACH] = "detach",
-	[ROW_TOTAL] = "total",
+	[ROW_TOTAL] = "total",	     [ROW_SUM] = "sum",
 };
 
 static const char *const units[ROW_UNITS] = {
 	[UNIT_CPU] = "cpu",   [UNIT_CORE] = "core", [UNIT_SOCKET] = "socket",
 	[UNIT_NODE] = "node", [UNIT_ALL] = "all",
+};
+
+static const char *const bys[ROW_BYS] = {
+	[BY_NOTHING] = "",	  [BY_LWP] = "lwp", [BY_PROCESS] = "process",
+	[BY_COMMAND] = "command", [BY_CPU] = "cpu",
 };
 
 static int find(const char *const *names, int n, const char *name)
@@ -54,6 +59,18 @@ const char *row_unit_name(enum row_unit unit)
 int row_unit_parse(const char *name)
 {
 	return find(units, ROW_UNITS, name);
+}
+
+const char *row_by_name(enum row_by by)
+{
+	return bys[by];
+}
+
+int row_by_parse(const char *name)
+{
+	int by = find(bys, ROW_BYS, name);
+
+	return by == BY_NOTHING ? -1 : by;
 }
 
 void iso_time(char text[ISO_TIME_SIZE], int64_t ns)

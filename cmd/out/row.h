@@ -42,6 +42,9 @@ struct run_cpu {
 /* What rows of CPUs are about. */
 enum row_unit { UNIT_CPU, UNIT_CORE, UNIT_SOCKET, UNIT_NODE, UNIT_ALL, ROW_UNITS };
 
+/* What the rows of a summary are about. */
+enum row_by { BY_NOTHING, BY_LWP, BY_PROCESS, BY_COMMAND, BY_CPU, ROW_BYS };
+
 struct run {
 	char *tool;  /* "cputrack" or "cpustat" */
 	char **argv; /* its command line; NULL at the end */
@@ -50,6 +53,7 @@ struct run {
 	bool of_cpus;	    /* rows are of CPUs, not of LWPs */
 	enum row_unit unit; /* what the rows of CPUs are of, all but totals */
 	bool many;	    /* there may be several processes */
+	enum row_by by;	    /* the rows are a summary, and their total */
 	char *cycles;	    /* what the cycles of rows are: "tsc" or "tick" */
 	size_t nsets, ncpus;
 	struct run_set *set;
@@ -67,7 +71,8 @@ enum row_kind {
 	ROW_IMAGE, /* an exec, too: `command` is what runs now; no counts */
 	ROW_EXIT,
 	ROW_DETACH,
-	ROW_TOTAL,
+	ROW_TOTAL, /* of all CPUs, or of all processes */
+	ROW_SUM,   /* of a summary */
 	ROW_KINDS
 };
 
@@ -81,6 +86,9 @@ struct row {
 	enum row_unit unit;
 	int id;		     /* of the unit; UNIT_ALL: 0 */
 	unsigned ncpus;	     /* CPUs that the counts are of; 0: a row of an LWP */
+	uint64_t runs;	     /* of a summary or total: LWPs or processes in it */
+	bool shared;	     /* `share` is known: */
+	double share;	     /* of a row of a summary in the total of the first event */
 	size_t set;	     /* whose counts these are */
 	const uint64_t *val; /* one per event of the set; NULL: a kind without counts */
 	uint64_t valid;	     /* bit i: val[i] is known */
@@ -97,6 +105,8 @@ const char *row_kind_name(enum row_kind kind);
 int row_kind_parse(const char *name);
 const char *row_unit_name(enum row_unit unit);
 int row_unit_parse(const char *name);
+const char *row_by_name(enum row_by by);
+int row_by_parse(const char *name);
 
 /* ISO 8601 in UTC with nanoseconds: 2026-01-31T23:59:59.123456789Z. */
 #define ISO_TIME_SIZE 40

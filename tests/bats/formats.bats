@@ -187,7 +187,7 @@ assert rows[0]["kind"] == "run" and rows[-1] == {"kind": "end", "rows": 3}'
 	[ "$want" -gt 0 ]
 	[ "$(sqlite3 :memory: ".import --csv $T/csv run" \
 		"SELECT sum(count) FROM run WHERE kind = 'exit' AND event = 'page-faults'")" = "$want" ]
-	[ "$(awk -F, '$3 == "exit" && $16 == "page-faults" { n += $9 } END { print n }' "$T/csv")" = "$want" ]
+	[ "$(awk -F, '$3 == "exit" && $18 == "page-faults" { n += $9 } END { print n }' "$T/csv")" = "$want" ]
 	[ "$(awk -F, '$3 == "exit" { print $12 }' "$T/csv" | sort -u | tr "\n" " ")" = "0 1 2 3 4 5 " ]
 	go -0 cputrack -I "$R" --format csv -n
 	[[ $output != *time,seconds* ]]

@@ -1,0 +1,120 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# Questions in one short line, and their answers.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+setup() {
+	common_setup
+	R=$T/run.json
+}
+
+# Word $2 of the lines of $output whose word $1 is $3.
+words() {
+	awk -v at="$1" -v want="$3" -v word="$2" '$at == want { print $word }' <<<"$output"
+}
+
+# The sum of the counts of the exec, exit and detach rows of a record.
+whole() {
+	python3 -c '
+import json, sys
+rows = [json.loads(line) for line in open(sys.argv[1])]
+print(sum(row["counts"][sys.argv[2]] for row in rows
+    if row["kind"] in ("exec", "exit", "detach") and row["counts"][sys.argv[2]] is not None))' "$@"
+}
+
+@test "--by: LWPs, processes and commands, largest first, and their total is that of all rows" {
+	local by
+	go -0 cputrack --by=lwp -O "$R" -c page-faults,task-clock \
+		sh -c "'$WORK/threads' -i -p 100 3; '$WORK/execs' 2; true"
+	[ -z "$stderr" ]
+	cp "$R" "$T/record"
+	for by in lwp process command; do
+		go -0 cputrack -I "$T/record" --by="$by"
+		awk 'NR > 1 && $NF != "100.0%" { print $(NF - 2) }' <<<"$output" >"$T/counts"
+		[ "$(wc -l <"$T/counts")" -ge 3 ]
+		sort -rnc "$T/counts"
+		[ "$(tail -n1 <<<"$output" | awk '{ print $(NF - 2), $(NF - 1), $NF }')" = \
+			"$(whole "$R" page-faults) $(whole "$R" task-clock) 100.0%" ]
+	done
+	go -0 cputrack -I "$T/record" --by=command
+	# the program executes itself as /proc/self/exe
+	[ "$(words 2 1 execs) $(words 2 1 exe) $(words 2 1 threads)" = "1 2 1" ]
+	go -0 cputrack -I "$T/record" --by=process
+	[ "$(words 3 2 threads)" = 4 ]
+}
+
+@test "--by=lwp: what each thread counted, also of a record without fini_lwp rows" {
+	local base
+	go -0 cputrack --by=lwp -O "$R" -c page-faults "$WORK/threads" -i -p 100 3
+	[ -z "$stderr" ]
+	[ "${lines[0]}" = "$(awk 'NR == 1' <<<"$output")" ]
+	[[ ${lines[0]} =~ ^\ *pid\ +lwp\ +comm\ +page-faults\ +share$ ]]
+	# the k-th thread touches 100 k pages, and some more as all do
+	base=$(($(words 2 4 2) - 100))
+	[ "$base" -ge 0 ] && [ "$base" -lt 100 ]
+	[ $(($(words 2 4 3) / 100)) = 2 ]
+	[ $(($(words 2 4 4) / 100)) = 3 ]
+	go -0 cputrack -I "$R" --by=lwp
+	echo "$output" >"$T/with"
+	grep -v fini_lwp "$R" | sed 's/"rows":[0-9]*}/"rows":7}/' >"$T/without"
+	cputrack -I "$T/without" --by=lwp | diff "$T/with" -
+}
+
+@test "--by in csv and json: rows of kind sum, a total, and no others" {
+	local want
+	go -0 cputrack --by=command --format=csv -O "$R" -c page-faults sh -c "'$WORK/execs' 1; true"
+	want=$(whole "$R" page-faults)
+	[ "$(awk -F, '{ print $3 }' <<<"$output" | uniq | tr '\n' ' ')" = "kind sum total " ]
+	[ "$(awk -F, '$3 == "sum" { n += $9; s += $16 } END { printf "%d %.3f", n, s }' <<<"$output")" = "$want 1.000" ]
+	[ "$(awk -F, '$3 == "total" { print $9 }' <<<"$output")" = "$want" ]
+	go -0 cputrack --by=command --format=json -I "$R"
+	python3 -c '
+import json, sys
+rows = [json.loads(line) for line in sys.stdin]
+sums = [row for row in rows if row["kind"] == "sum"]
+assert {row["comm"]: row["runs"] for row in sums}["exe"] == 1
+assert sum(row["counts"]["page-faults"] for row in sums) == int(sys.argv[1])
+assert rows[-2]["kind"] == "total" and rows[-2]["counts"]["page-faults"] == int(sys.argv[1])
+assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
+	# it is no record
+	echo "$output" >"$T/sum"
+	go -1 cputrack -I "$T/sum"
+	[[ $stderr == "cputrack: $T/sum:2: a summary (--by), and no record"* ]]
+}
+
+@test "--by: LWPs that live when tracking ends, and what is not known is marked" {
+	start pool "$WORK/thread-pool" -p 50 3
+	tell pool g
+	go -0 cputrack --by=lwp -O "$R" -N 1 -T 0.1 -c page-faults -p "${PIDS[pool]}"
+	[ "$(awk '$2 ~ /^[1-4]$/' <<<"$output" | wc -l)" -eq 4 ]
+	[ "$(words 1 4 -)" = "$(whole "$R" page-faults)" ]
+	# without their rows, nobody knows which of them counted what
+	grep -v fini_lwp "$R" >"$T/cut"
+	sed -i "s/\"rows\":[0-9]*}/\"rows\":$(grep -c '"ns"' "$T/cut")}/" "$T/cut"
+	go -0 cputrack -I "$T/cut" --by=lwp
+	[ "$(words 2 4 1)" = - ]
+	[[ ${lines[1]} == *"# incomplete" && ${lines[2]} == *"total"*"# incomplete" ]]
+}
+
+@test "--by=cpu: a row for each CPU, and the total of cpustat" {
+	need cpu
+	go -0 cpustat --by=cpu -O "$R" -c page-faults,context-switches 0.05 3
+	[ "$(awk 'NR > 1 && $1 != "total" { print $1 }' <<<"$output" | sort -n)" = "$(cpus)" ]
+	[ "$(words 1 2 total)" = "$(cpustat -I "$R" | awk '$3 == "total" { print $4 }')" ]
+	cpustat -I "$R" --by=cpu | diff - <(echo "$output")
+	cpustat -I "$R" --by=cpu -A all | awk '{ print $1 }' | tr '\n' ' ' | grep -x "cpu all total "
+}
+
+@test "--by: wrong ones are refused" {
+	go -2 cputrack --by=cpu -c page-faults true
+	[[ $stderr == *"--by=cpu is for cpustat"* ]]
+	go -2 cpustat --by=lwp -c page-faults
+	[[ $stderr == *"--by=cpu is the summary of cpustat"* ]]
+	go -2 cputrack --by=thread -c page-faults true
+	[ "$stderr" = "cputrack: --by 'thread': lwp, process, command or cpu is wanted" ]
+}

@@ -124,6 +124,13 @@ typedef int pctx_mappedfn_t(pctx_t *pctx, pid_t pid, id_t lwp, int done, void *a
  */
 typedef void pctx_lostfn_t(pctx_t *pctx, pid_t pid, pid_t tid, void *arg);
 
+/*
+ * Extension.  LWP `lwp` has ended, and what is left of it is about to be waited for: the last
+ * moment at which /proc tells of it.  Its fini_lwp, lwp_exit and exit come later.  LWPs that an
+ * exec or the end of control removes are not told.
+ */
+typedef void pctx_endingfn_t(pctx_t *pctx, pid_t pid, id_t lwp, void *arg);
+
 typedef enum {
 	PCTX_NULL_EVENT = 0,
 	PCTX_SYSC_EXEC_EVENT,
@@ -135,7 +142,8 @@ typedef enum {
 	PCTX_SYSC_LWP_EXIT_EVENT,
 	PCTX_IDLE_EVENT,   /* Extension */
 	PCTX_MAPPED_EVENT, /* Extension */
-	PCTX_LOST_EVENT	   /* Extension */
+	PCTX_LOST_EVENT,   /* Extension */
+	PCTX_ENDING_EVENT  /* Extension */
 } pctx_event_t;
 
 /*

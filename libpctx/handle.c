@@ -194,6 +194,9 @@ int pctx_set_events(pctx_t *pctx, ...)
 		case PCTX_LOST_EVENT:
 			h->lost = va_arg(ap, pctx_lostfn_t *);
 			break;
+		case PCTX_ENDING_EVENT:
+			h->ending = va_arg(ap, pctx_endingfn_t *);
+			break;
 		case PCTX_NULL_EVENT:
 		default:
 			pctxi_error(h->errfn, PCTXI_FN_SET_EVENTS, "unknown event %d", (int)event);

@@ -22,6 +22,24 @@ static bool need_not_wait(struct pctxi_loop *loop, const siginfo_t *info)
 	       lwp != NULL && lwp->ctx != NULL;
 }
 
+/* It is a zombie until it is waited for. */
+static void tell_ending(struct pctxi_loop *loop, const siginfo_t *info)
+{
+	struct pctxi_lwp *lwp;
+	struct pctx *ctx;
+
+	if (info->si_code != CLD_EXITED && info->si_code != CLD_KILLED &&
+	    info->si_code != CLD_DUMPED)
+		return;
+	lwp = pctxi_lwp_find(loop, info->si_pid);
+	ctx = lwp != NULL ? lwp->ctx : NULL;
+	if (ctx == NULL || !lwp->begun || ctx->state != PCTXI_PROC_FOLLOWED ||
+	    ctx->handlers.ending == NULL)
+		return;
+	ctx->recent = lwp;
+	ctx->handlers.ending(ctx, ctx->pid, lwp->id, ctx->handlers.arg);
+}
+
 int pctxi_report_next(struct pctxi_loop *loop, struct pctxi_report *report, int flags)
 {
 	siginfo_t info;
@@ -36,6 +54,7 @@ int pctxi_report_next(struct pctxi_loop *loop, struct pctxi_report *report, int 
 		if (info.si_pid == 0)
 			return 0;
 		report->tid = info.si_pid;
+		tell_ending(loop, &info);
 		if (need_not_wait(loop, &info))
 			report->status = W_STOPCODE(info.si_status);
 		else if (waitpid(info.si_pid, &report->status, PCTXI_WAIT_FLAGS | WNOHANG) <= 0)
@@ -52,6 +71,23 @@ bool pctxi_report_pending(void)
 	       0;
 }
 
+/* As waitpid(2) of any LWP does; where somebody wants to know who ends, after it is told. */
+static pid_t wait_any(struct pctxi_loop *loop, int *status)
+{
+	siginfo_t info = {0};
+	pid_t pid = -1;
+
+	if (loop->root->handlers.ending != NULL) {
+		if (waitid(P_ALL, 0, &info,
+			   WEXITED | WSTOPPED | WNOHANG | WNOWAIT | PCTXI_WAIT_FLAGS) == -1 ||
+		    info.si_pid == 0)
+			return 0;
+		tell_ending(loop, &info);
+		pid = info.si_pid;
+	}
+	return waitpid(pid, status, PCTXI_WAIT_FLAGS | WNOHANG);
+}
+
 void pctxi_reports_keep(struct pctxi_loop *loop)
 {
 	struct pctxi_report *report = loop->report;
@@ -66,8 +102,7 @@ void pctxi_reports_keep(struct pctxi_loop *loop)
 			loop->report = report;
 			loop->max_reports = max;
 		}
-		report[loop->nreports].tid =
-			waitpid(-1, &report[loop->nreports].status, PCTXI_WAIT_FLAGS | WNOHANG);
+		report[loop->nreports].tid = wait_any(loop, &report[loop->nreports].status);
 		if (report[loop->nreports].tid <= 0)
 			return;
 		loop->nreports++;

@@ -86,6 +86,7 @@ struct pctxi_handlers {
 	pctx_idlefn_t *idle;
 	pctx_mappedfn_t *mapped;
 	pctx_lostfn_t *lost;
+	pctx_endingfn_t *ending;
 	int (*tick)(pctx_t *, pid_t, id_t, void *);
 };
 

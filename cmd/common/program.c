@@ -7,6 +7,7 @@
 
 #include "../out/replay.h"
 #include "caps.h"
+#include "defaults.h"
 #include "say.h"
 #include "util.h"
 
@@ -83,6 +84,9 @@ static int parse_common(struct common *common, int c)
 		break;
 	case OPT_FORMAT:
 		return parse_format(common, optarg);
+	case OPT_CHANGED:
+		output->changed = true;
+		break;
 	case OPT_BY:
 		return parse_by(common, optarg);
 	default:
@@ -135,8 +139,6 @@ static int parse(const struct program *prog, struct common *common, void *config
 	if (common->replay != NULL)
 		return optind < argc ? usage_error("-I shows what was counted: nothing follows it")
 				     : STATUS_OK;
-	if (common->nspecs == 0)
-		return usage_error("no events: -c is missing");
 	return prog->parse_operands(config, argc - optind, argv + optind);
 }
 
@@ -192,6 +194,19 @@ static int show(const struct program *prog, const struct common *common)
 	return whole && r.error == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
+/* Without -c, events that are told by their names. */
+static int count(const struct program *prog, struct common *common, void *config, cpc_t *cpc)
+{
+	char spec[DEFAULTS_SIZE];
+
+	if (common->nspecs == 0) {
+		defaults_find(cpc, prog->of_cpus, spec, sizeof(spec));
+		common->spec[common->nspecs++] = spec;
+		common->output.style.names = true;
+	}
+	return prog->count(config, cpc);
+}
+
 int program_main(const struct program *prog, struct common *common, void *config, int argc,
 		 char **argv)
 {
@@ -214,7 +229,7 @@ int program_main(const struct program *prog, struct common *common, void *config
 
 			status = caps_tell(cpc, &about, prog->print_usage);
 		} else {
-			status = prog->count(config, cpc);
+			status = count(prog, common, config, cpc);
 		}
 		cpc_close(cpc);
 	}

@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 /* Codes of long options without a letter; a program's own begin at OPT_OWN. */
-enum { OPT_VERSION = 256, OPT_APPEND, OPT_FORMAT, OPT_NAMES, OPT_BY, OPT_OWN };
+enum { OPT_VERSION = 256, OPT_APPEND, OPT_FORMAT, OPT_NAMES, OPT_BY, OPT_CHANGED, OPT_OWN };
 
 /* The options of output that both have. */
 /* clang-format off */
@@ -24,6 +24,7 @@ enum { OPT_VERSION = 256, OPT_APPEND, OPT_FORMAT, OPT_NAMES, OPT_BY, OPT_OWN };
 	{OPT_APPEND, "append", NULL, "with -o and -O: keep what is there", ALWAYS}, \
 	{OPT_FORMAT, "format", "FORMAT", "table, csv or json", ALWAYS}, \
 	{OPT_BY, "by", "WHAT", "a sorted summary by lwp, process, command; by cpu", ALWAYS}, \
+	{OPT_CHANGED, "changed", NULL, "no rows of samples that counted nothing", ALWAYS}, \
 	{OPT_NAMES, "names", NULL, "tables with events under their names", ALWAYS}, \
 	{'O', "record", "FILE", "write a record to FILE, too", TO_COUNT}, \
 	{'I', "replay", "FILE", "show a record, and count nothing", ALWAYS}
@@ -42,6 +43,7 @@ struct common {
 /* A program; its functions get the `config` that program_main() was given. */
 struct program {
 	const char *name;
+	bool of_cpus;		/* it counts CPUs, not LWPs */
 	const struct opt *opts; /* ends with a zero code */
 	void (*print_usage)(FILE *f);
 	/* Takes an option that is not one of struct common, with its argument in optarg. */

@@ -42,7 +42,7 @@ struct config {
 
 static void print_usage(FILE *f)
 {
-	fputs("usage: cpustat -c SPEC [-c SPEC]... [-p PERIOD] [-T u|d] [-sntD]\n"
+	fputs("usage: cpustat [-c SPEC]... [-p PERIOD] [-T u|d] [-sntD]\n"
 	      "               [-A core|socket|node|all [-m]] [--shared]\n"
 	      "               [INTERVAL [COUNT]]\n"
 	      "       cpustat -I FILE [-nt] [-A UNIT [-m]] [-o FILE] [--format FORMAT]\n"
@@ -169,6 +169,7 @@ static int count(void *config, cpc_t *cpc)
 
 static const struct program cpustat = {
 	.name = "cpustat",
+	.of_cpus = true,
 	.opts = opts,
 	.print_usage = print_usage,
 	.parse_option = parse_option,

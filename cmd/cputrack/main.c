@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-enum { OPT_START_DISABLED = OPT_OWN, OPT_TID, OPT_COMM };
+enum { OPT_START_DISABLED = OPT_OWN, OPT_TID, OPT_COMM, OPT_TOTAL };
 
 static const struct opt opts[] = {
 	{'c', "events", "SPEC", "count these events; several -c take turns", TO_COUNT},
@@ -23,6 +23,7 @@ static const struct opt opts[] = {
 	{'p', "pid", "PID", "track a running process; may be repeated", TO_COUNT},
 	{OPT_TID, "tid", NULL, "name LWPs by the kernel's thread ids", ALWAYS},
 	{OPT_COMM, "comm", NULL, "name LWPs, and tell how processes end", ALWAYS},
+	{OPT_TOTAL, "total", NULL, "a last row with the total of all processes", ALWAYS},
 	{OPT_START_DISABLED, "start-disabled", NULL, "count only after cpc_enable(3)", TO_COUNT},
 	OUTPUT_OPTS,
 	{'n', "no-header", NULL, "leave the header out", ALWAYS},
@@ -36,9 +37,9 @@ static const struct opt opts[] = {
 
 static void print_usage(FILE *f)
 {
-	fputs("usage: cputrack -c SPEC [-c SPEC]... [-efntvD] [-N COUNT] [-o FILE]\n"
+	fputs("usage: cputrack [-c SPEC]... [-efntvD] [-N COUNT] [-o FILE]\n"
 	      "                [-T SECS] COMMAND [ARG]...\n"
-	      "       cputrack -c SPEC [-c SPEC]... -p PID [-p PID]... [-efntvD] [-N COUNT]\n"
+	      "       cputrack [-c SPEC]... -p PID [-p PID]... [-efntvD] [-N COUNT]\n"
 	      "                [-o FILE] [-T SECS]\n"
 	      "       cputrack -I FILE [-nt] [-o FILE] [--format FORMAT]\n"
 	      "       cputrack -h [PATTERN]\n\n",
@@ -94,6 +95,9 @@ static int parse_option(void *config, int c)
 		return STATUS_OK;
 	case OPT_COMM:
 		cfg->common.output.style.comm = true;
+		return STATUS_OK;
+	case OPT_TOTAL:
+		cfg->common.output.total = true;
 		return STATUS_OK;
 	case 'v':
 		cfg->track.verbose = true;

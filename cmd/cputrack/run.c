@@ -114,7 +114,7 @@ static pctx_t *attach(struct session *run)
 	pctx_t *pctx = pctx_open(run->track, error_handler(run)), *added;
 	size_t n = 0;
 
-	if (pctx == NULL || track_watch(pctx, cfg->track.follow_fork) == -1) {
+	if (pctx == NULL || track_watch(run->track, pctx, cfg->track.follow_fork) == -1) {
 		run->status = STATUS_FAILED;
 		return NULL;
 	}
@@ -145,7 +145,8 @@ static pctx_t *start(struct session *run)
 		return NULL;
 	}
 	command_started(&run->command, pctx_pid(pctx));
-	track_watch(pctx, run->cfg->track.follow_fork); /* cannot fail: all events are known */
+	track_watch(run->track, pctx,
+		    run->cfg->track.follow_fork); /* cannot fail: all events are known */
 	if (try_symbols(run, pctx) == STATUS_OK)
 		return pctx;
 	run->status = STATUS_FAILED;

@@ -7,6 +7,7 @@
 
 #include "../common/util.h"
 #include "../out/source.h"
+#include "feed.h"
 #include "setid.h"
 #include "tally.h"
 
@@ -16,27 +17,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FLUSH_NS 20000000 /* how long a row may wait to be written */
-#define READER_MS 1000	  /* how often to look for the reader of an idle table */
-
 struct track {
 	struct track_config config;
 	cpc_t *cpc;
 	const struct setgrp *grp;
 	const struct run *run;
-	struct output *output;
+	struct feed feed;	 /* of the output */
 	struct sink *sink;	 /* of the output */
 	struct command *command; /* NULL: attached */
 	struct tally tally;
-	int64_t start_ns, flushed_ns;
+	int64_t start_ns;
 	int64_t tick_ns, tick_wall_ns; /* time of the sample that is being taken; 0: none is */
 	uint64_t tick;		       /* its number, or that of the last one */
 	bool ending;		       /* the last rows have one time, too */
 	bool comm;		       /* names of LWPs are wanted */
 	uint64_t val[RUN_MAX_EVENTS];  /* of the row that is being told */
-	bool has_reader;	       /* the table is a pipe or the like, and is not complete */
-	bool unflushed;		       /* rows were put since the last flush */
-	int output_error;
 	volatile sig_atomic_t stopped;
 	volatile sig_atomic_t suspend; /* stop once the command has stopped */
 };
@@ -50,15 +45,13 @@ struct track *track_new(const struct track_config *config, cpc_t *cpc, const str
 	track->config.fini_rows |= config->verbose;
 	track->cpc = cpc;
 	track->grp = grp;
-	track->output = output;
+	track->feed = feed_new(output);
 	track->sink = output_sink(output);
 	track->command = command;
 	track->comm = output_wants_comm(output);
-	track->has_reader = output_has_reader(output);
 	tally_init(&track->tally, cpc, grp, config->debug);
 	track->tally.start_off = config->start_off;
 	track->start_ns = now_ns();
-	track->unflushed = true; /* the header */
 	return track;
 }
 
@@ -132,59 +125,21 @@ static struct row tick_row(struct track *track, const struct proc *proc, struct 
 static void put_row(struct track *track, const struct row *row)
 {
 	sink_row(track->sink, row);
-	track->unflushed = true;
+	track->feed.unflushed = true;
 }
 
-/* `error` is of writing the table: if it is not 0, tracking ends and the processes run on. */
-static void check_output(struct track *track, pctx_t *pctx, int error)
-{
-	track->output_error = error;
-	if (error == 0)
-		return;
-	output_tell(error);
-	pctx_terminate(pctx);
-}
-
-static void flush(struct track *track, pctx_t *pctx)
-{
-	if (track->output_error != 0)
-		return;
-	check_output(track, pctx, output_flush(track->output));
-	track->flushed_ns = now_ns();
-	track->unflushed = false;
-}
-
-/*
- * Processes that are attached to, or that the command left behind, may be idle without a
- * row to write: look from time to time whether somebody still reads the table.  While the
- * command is tracked, its end is the end anyway.  Returns when to look again.
- */
-static uint_t watch_reader(struct track *track, pctx_t *pctx)
-{
-	if (!track->has_reader || track->output_error != 0 ||
-	    (track->command != NULL && !track->command->left))
-		return 0;
-	check_output(track, pctx, output_poll(track->output));
-	return READER_MS;
-}
-
-/* Flushes when rows have waited for FLUSH_NS: one write(2) for many rows that come at once. */
+/* While the command is tracked, its end is the end, whether or not somebody still reads. */
 static uint_t on_idle(pctx_t *pctx, void *arg)
 {
 	struct track *track = arg;
-	int64_t wait = track->flushed_ns + FLUSH_NS - now_ns();
 
 	if (track->suspend && pctx_stopped(pctx)) {
 		track->suspend = 0;
-		flush(track, pctx);
+		feed_flush(&track->feed, pctx);
 		raise(SIGSTOP); /* until the shell continues the job: us and the command */
 		return 0;
 	}
-	if (track->unflushed && wait > 0)
-		return (uint_t)(wait / 1000000 + 1);
-	if (track->unflushed)
-		flush(track, pctx);
-	return watch_reader(track, pctx);
+	return feed_idle(&track->feed, pctx, track->command == NULL || track->command->left);
 }
 
 /* A row with the counts of one set; `buf` NULL: they are not known. */
@@ -381,6 +336,16 @@ static int on_mapped(pctx_t *pctx, pid_t pid, id_t id, int done, void *arg)
 	return 0;
 }
 
+/* Its name as it ended, which nobody can read later. */
+static void on_ending(pctx_t *pctx, pid_t pid, id_t id, void *arg)
+{
+	struct lwp *lwp = pctx_lwp_data(pctx, id);
+
+	(void)pid;
+	if (lwp != NULL)
+		look_at_comm(arg, lwp);
+}
+
 /* Out of memory, an LWP or a new process could not be followed. */
 static void on_lost(pctx_t *pctx, pid_t pid, pid_t tid, void *arg)
 {
@@ -396,14 +361,15 @@ static void on_lost(pctx_t *pctx, pid_t pid, pid_t tid, void *arg)
 
 /* ---- the run ------------------------------------------------------------ */
 
-int track_watch(pctx_t *pctx, bool follow_fork)
+int track_watch(const struct track *track, pctx_t *pctx, bool follow_fork)
 {
-	return pctx_set_events(
-		pctx, PCTX_INIT_LWP_EVENT, on_init_lwp, PCTX_FINI_LWP_EVENT, on_fini_lwp,
-		PCTX_SYSC_LWP_CREATE_EVENT, on_lwp_create, PCTX_SYSC_LWP_EXIT_EVENT, on_lwp_exit,
-		PCTX_SYSC_EXEC_EVENT, on_exec, PCTX_SYSC_FORK_EVENT, follow_fork ? on_fork : NULL,
-		PCTX_SYSC_EXIT_EVENT, on_exit_proc, PCTX_IDLE_EVENT, on_idle, PCTX_MAPPED_EVENT,
-		on_mapped, PCTX_LOST_EVENT, on_lost, PCTX_NULL_EVENT);
+	return pctx_set_events(pctx, PCTX_INIT_LWP_EVENT, on_init_lwp, PCTX_FINI_LWP_EVENT,
+			       on_fini_lwp, PCTX_SYSC_LWP_CREATE_EVENT, on_lwp_create,
+			       PCTX_SYSC_LWP_EXIT_EVENT, on_lwp_exit, PCTX_SYSC_EXEC_EVENT, on_exec,
+			       PCTX_SYSC_FORK_EVENT, follow_fork ? on_fork : NULL,
+			       PCTX_SYSC_EXIT_EVENT, on_exit_proc, PCTX_IDLE_EVENT, on_idle,
+			       PCTX_MAPPED_EVENT, on_mapped, PCTX_LOST_EVENT, on_lost,
+			       PCTX_ENDING_EVENT, track->comm ? on_ending : NULL, PCTX_NULL_EVENT);
 }
 
 /* Rows of a process that is still there when tracking ends. */
@@ -449,8 +415,8 @@ int track_run(struct track *track, pctx_t *pctx)
 
 	put_last_rows(track);
 	sink_end(track->sink);
-	flush(track, pctx);
-	track->has_reader = false; /* the table is complete; it may have gone by now */
+	feed_flush(&track->feed, pctx);
+	track->feed.has_reader = false; /* the table is complete; it may have gone by now */
 	return rc;
 }
 
@@ -477,7 +443,7 @@ bool track_never_on(const struct track *track)
 
 int track_output_error(const struct track *track)
 {
-	return track->output_error;
+	return track->feed.error;
 }
 
 bool track_lacks_symbols(const struct track *track)

@@ -32,7 +32,7 @@ struct track *track_new(const struct track_config *config, cpc_t *cpc, const str
 			struct output *output, struct command *command);
 
 /* Sets the handlers of a handle whose argument is the track.  0, or -1 and errno. */
-int track_watch(pctx_t *pctx, bool follow_fork);
+int track_watch(const struct track *track, pctx_t *pctx, bool follow_fork);
 
 /* Tells the output that `run` begins, which must live as long as the track. */
 void track_begin(struct track *track, const struct run *run);

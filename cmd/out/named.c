@@ -142,20 +142,26 @@ static void begin(struct sink *sink, const struct run *run)
 static void put_who(struct named *t, const struct row *row)
 {
 	struct line *line = &t->line;
+	bool total = row->kind == ROW_TOTAL;
 
 	if (t->run->of_cpus) {
-		if (row->kind == ROW_TOTAL || row->unit == UNIT_ALL)
+		if (total || row->unit == UNIT_ALL)
 			line_word(line, "all", 6);
 		else
 			line_number(line, (uint64_t)row->id, false, 6);
 		line_blank(line);
 	} else {
-		if (t->run->many) {
+		if (t->run->many && total)
+			line_word(line, "all", 7);
+		else if (t->run->many)
 			line_number(line, (uint64_t)row->pid, false, 7);
+		if (t->run->many)
 			line_blank(line);
-		}
-		line_number(line, (uint64_t)(t->style.tids ? row->tid : row->lwp), false,
-			    t->who_width);
+		if (total)
+			line_word(line, "-", t->who_width);
+		else
+			line_number(line, (uint64_t)(t->style.tids ? row->tid : row->lwp), false,
+				    t->who_width);
 		line_blank(line);
 		if (t->style.comm) {
 			line_comm(line, row->comm, COMM_WIDTH);

@@ -9,6 +9,7 @@
 #include "../common/util.h"
 #include "by.h"
 #include "file.h"
+#include "total.h"
 #include "units.h"
 
 #include <errno.h>
@@ -105,6 +106,10 @@ static int add_writer(struct output *o, const struct output_config *config)
 	sink = format->open(o->branch[WRITER].out.file, &style);
 	if (style.sums)
 		sink = by_open(sink, config->by);
+	if (config->total && !style.sums)
+		sink = total_open(sink);
+	if (config->changed && !style.sums)
+		sink = changed_open(sink);
 	o->branch[WRITER].sink = sink;
 	if (config->unit == UNIT_CPU && config->cpus == NULL)
 		return 0;

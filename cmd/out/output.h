@@ -18,6 +18,8 @@ struct output_config {
 	struct style style;
 	enum row_unit unit; /* CPUs are put together to these */
 	enum row_by by;	    /* a summary, and not the rows; the record has those */
+	bool total;	    /* a last row for all processes */
+	bool changed;	    /* no rows of samples in which nothing was counted */
 	const char *cpus;   /* only these; NULL: all */
 	bool by_line;	    /* a terminal gets each row at once, and not with output_flush() */
 };

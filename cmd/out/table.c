@@ -79,9 +79,10 @@ static void begin(struct sink *sink, const struct run *run)
 static void put_who(struct table *t, const struct row *row)
 {
 	struct line *line = &t->line;
+	bool total = row->kind == ROW_TOTAL;
 
 	if (t->run->of_cpus) {
-		if (row->kind == ROW_TOTAL)
+		if (total)
 			line_number(line, row->ncpus, false, 3);
 		else if (row->unit == UNIT_ALL)
 			line_word(line, row_unit_name(UNIT_ALL), 3);
@@ -91,10 +92,12 @@ static void put_who(struct table *t, const struct row *row)
 		line_word(line, row_word(row->kind), 5);
 	} else {
 		if (t->run->many) {
-			line_number(line, (uint64_t)row->pid, false, 6);
+			line_number(line, total ? row->runs : (uint64_t)row->pid, false, 6);
 			line_blank(line);
 		}
-		if (t->style.tids)
+		if (total)
+			line_word(line, "-", t->style.tids ? TID_WIDTH : 3);
+		else if (t->style.tids)
 			line_number(line, (uint64_t)row->tid, false, TID_WIDTH);
 		else
 			line_number(line, (uint64_t)row->lwp, false, 3);

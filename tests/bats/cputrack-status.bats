@@ -94,7 +94,6 @@ for command in "kill -INT $$", "kill -TERM $$", "exit 130":
 }
 
 @test "2: bad usage" {
-	refuses 2
 	refuses 2 -c
 	refuses 2 -Z
 	refuses 2 --no-such-option

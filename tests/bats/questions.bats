@@ -118,3 +118,61 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 	go -2 cputrack --by=thread -c page-faults true
 	[ "$stderr" = "cputrack: --by 'thread': lwp, process, command or cpu is wanted" ]
 }
+
+@test "without -c: what this machine and user can count, under its names" {
+	need kernel
+	go -0 cputrack -o "$ROWS" "$WORK/touch-pages" 300
+	[ -z "$stderr" ]
+	[[ $(head -n1 "$ROWS") =~ ^\ *time\ lwp\ +event\ +task-clock\ context-switches\ page-faults(\ cycles\ instructions)?$ ]]
+	[ "$(awk '$3 == "exit" && $6 >= 300 && $6 < 500' "$ROWS" | wc -l)" -eq 1 ]
+	go -0 cputrack --format=csv -O "$R" true
+	grep -q ',exit,.*,page-faults,"task-clock,context-switches,page-faults' <<<"$output"
+	go -0 cputrack -I "$R"
+	need cpu
+	go -0 cpustat 0.05 1
+	[[ ${lines[0]} =~ ^\ *time\ +cpu\ +event\ +task-clock\ context-switches\ page-faults ]]
+	[ "$(grep -c tick <<<"$output")" = "$(cpus | wc -l)" ]
+}
+
+@test "without -c: an ordinary user counts what it may" {
+	need_root
+	need_reachable "$CPC_BUILD"
+	[ "$(cat /proc/sys/kernel/perf_event_paranoid)" -eq 2 ] || skip "other settings of perf_event_paranoid allow more or less"
+	go -0 setpriv --reuid=65534 --regid=65534 --clear-groups cputrack --names true
+	[[ ${lines[0]} =~ ^\ *time\ lwp\ +event\ +task-clock\ page-faults ]]
+	go -1 setpriv --reuid=65534 --regid=65534 --clear-groups cpustat 0.05 1
+	[[ $stderr == *"cannot count 'task-clock' on a whole CPU: kernel.perf_event_paranoid is"* ]]
+}
+
+@test "names of LWPs and processes are those with which they ended" {
+	go -0 cputrack --by=process -c page-faults sh -c 'printf "new name" >/proc/$$/comm'
+	[ "$(words 3 2 'new\sname')" = 1 ]
+	# also of many that end at once, and of those that are killed
+	go -0 cputrack -fe -T 0 --format=csv -c page-faults sh -c '
+		for i in $(seq 100); do
+			sh -c "printf n$i >/proc/\$\$/comm; kill -9 \$\$" &
+		done
+		wait'
+	[ "$(awk -F, '$3 == "exit" && $13 == 9 { print $20 }' <<<"$output" | sort -u | wc -l)" -eq 100 ]
+}
+
+@test "--total: a last row for the whole tree" {
+	track -0 -fe -T 0 --total -O "$R" -c page-faults,task-clock sh -c "'$WORK/execs' 3; true"
+	[ "$(tail -n1 "$ROWS" | awk '{ print $2, $3, $4, $5, $6 }')" = \
+		"2 - total $(whole "$R" page-faults) $(whole "$R" task-clock)" ]
+	cputrack -I "$R" | diff - <(head -n -1 "$ROWS")
+	cputrack -I "$R" --total --format=json >"$T/again"
+	cputrack -I "$T/again" | cmp - "$ROWS"
+	cputrack -I "$T/again" --total | cmp - "$ROWS"
+	go -0 cputrack -I "$R" --total --names
+	[[ ${lines[-1]} =~ ^\ +[0-9.]+\ +all\ +-\ +total\ +$(whole "$R" page-faults)\ +[0-9]+$ ]]
+}
+
+@test "--changed: no tick rows of LWPs that counted nothing" {
+	start pool "$WORK/thread-pool" 20
+	eventually said pool ready
+	go -0 cputrack --changed -O "$R" -T 0.02 -N 5 -c page-faults -p "${PIDS[pool]}"
+	[ "$(grep -c tick <<<"$output" || true)" -eq 0 ]
+	grep -q detach <<<"$output"
+	[ "$(cputrack -I "$R" | grep -c tick)" -eq 105 ]
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * feed.h - writes rows in good time, and ends the tracking when nobody reads them.
+ */
+#ifndef FEED_H
+#define FEED_H
+
+#include "../out/output.h"
+
+#include <libpctx.h>
+
+struct feed {
+	struct output *output;
+	int64_t flushed_ns;
+	bool has_reader; /* the table is a pipe or the like, and is not complete */
+	bool unflushed;	 /* rows were put since the last flush */
+	int error;	 /* of writing: tracking ends, and the processes run on */
+};
+
+struct feed feed_new(struct output *output);
+
+/* Writes what was told. */
+void feed_flush(struct feed *feed, pctx_t *pctx);
+
+/*
+ * For idle handlers: flushes when rows have waited long enough, so that one write(2) does for
+ * many that come at once.  With `watch`, looks whether somebody still reads the table, since
+ * idle processes have no row to write.  Returns when to be called again, in ms; 0: not.
+ */
+uint_t feed_idle(struct feed *feed, pctx_t *pctx, bool watch);
+
+#endif /* FEED_H */

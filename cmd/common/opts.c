@@ -6,15 +6,43 @@
 #include "opts.h"
 
 #include "say.h"
+#include "util.h"
 
+#include <bsd/string.h>
 #include <getopt.h>
+#include <libcpc.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_OPTS 64
 
+/* A long option that is none: several begin with it, or one is meant. */
+static void complain_long(const char *word, const struct opt *opts)
+{
+	size_t n = strcspn(word + 2, "="), nnames = 0;
+	const char *name[MAX_OPTS], *meant;
+	char text[256] = "", *given = xasprintf("%.*s", (int)n, word + 2);
+
+	for (; nnames < MAX_OPTS && opts[nnames].code != 0; nnames++) {
+		name[nnames] = opts[nnames].name;
+		if (n == 0 || strncmp(name[nnames], given, n) != 0)
+			continue;
+		strlcat(text, *text != '\0' ? ", --" : "--", sizeof(text));
+		strlcat(text, name[nnames], sizeof(text));
+	}
+	meant = cpc_nearest(given, name, nnames);
+	if (*text != '\0')
+		say("option '%s' may be any of %s", word, text);
+	else if (meant != NULL)
+		say("unknown option '%s' (did you mean '--%s'?)", word, meant);
+	else
+		say("unknown option '%s'", word);
+	free(given);
+}
+
 /* Reports the option at which getopt_long(3) failed. */
-static void complain(char **argv, bool no_argument_given)
+static void complain(char **argv, const struct opt *opts, bool no_argument_given)
 {
 	char letter[3] = {'-', (char)optopt, '\0'};
 	/* A long option is shown as it was written, a short one as its letter. */
@@ -25,6 +53,8 @@ static void complain(char **argv, bool no_argument_given)
 		say("option '%s' takes an argument", what);
 	else if (!is_letter && optopt != 0)
 		say("option '%s' takes no argument", what);
+	else if (!is_letter)
+		complain_long(what, opts);
 	else
 		say("unknown option '%s'", what);
 }
@@ -48,7 +78,7 @@ int opts_next(int argc, char **argv, const struct opt *opts)
 	c = getopt_long(argc, argv, shorts, longs, NULL);
 	if (c != '?' && c != ':')
 		return c;
-	complain(argv, c == ':');
+	complain(argv, opts, c == ':');
 	return '?';
 }
 

@@ -202,6 +202,7 @@ static int count(const struct program *prog, struct common *common, void *config
 	if (common->nspecs == 0) {
 		defaults_find(cpc, prog->of_cpus, spec, sizeof(spec));
 		common->spec[common->nspecs++] = spec;
+		common->by_default = true;
 		common->output.style.names = true;
 	}
 	return prog->count(config, cpc);

@@ -35,6 +35,7 @@ struct common {
 	char **argv;	   /* the whole command line */
 	const char **spec; /* one per -c */
 	size_t nspecs;
+	bool by_default; /* there was none: events were chosen */
 	bool debug, help, version;
 	struct output_config output;
 	const char *replay; /* NULL: count */

@@ -8,6 +8,7 @@
 #include "say.h"
 #include "util.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,17 +68,49 @@ static void has_symbol(void *arg, int index, const char *symbol, uint64_t addres
 	*(bool *)arg = true;
 }
 
-/* The library's words, unless an attribute that only specs have was meant for an event. */
-static const char *why_refused(const char *event)
+/* The function that an event seems to be named after; NULL: it does not. */
+static const char *function_of(const char *event)
+{
+	static const char *const prefixes[] = {"breakpoint:", "uprobe:", "probe:", "func:"};
+	const char *name = event;
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+		if (strncmp(event, prefixes[i], strlen(prefixes[i])) == 0)
+			name = event + strlen(prefixes[i]);
+	}
+	for (const char *c = name; *c != '\0'; c++) {
+		if (!isalpha((unsigned char)*c) && *c != '_' &&
+		    (c == name || !isdigit((unsigned char)*c)))
+			return NULL;
+	}
+	return *name != '\0' ? name : NULL;
+}
+
+/*
+ * Tells why: in the library's words, unless an attribute that only specs have was meant for
+ * an event, or with `functions` a function of a program.  Returns the exit status.
+ */
+static int refuse(const char *event, bool functions)
 {
 	static const char *const modes[] = {"nouser", "sys"};
-	static char text[256];
 	const char *meant = cpc_nearest(event, modes, sizeof(modes) / sizeof(*modes));
+	const char *function = functions ? function_of(event) : NULL;
+	const char *why = cpcerr_text();
+	bool unknown = strncmp(why, "unknown event", strlen("unknown event")) == 0 &&
+		       strcmp(event, modes[0]) != 0 && strcmp(event, modes[1]) != 0;
+	int status = cpcerr_is_usage() ? STATUS_USAGE : STATUS_FAILED;
 
-	if (cpcerr_subcode() != CPC_INVALID_EVENT || meant == NULL)
-		return cpcerr_text();
-	snprintf(text, sizeof(text), "unknown event '%s' (did you mean '%s'?)", event, meant);
-	return text;
+	if (cpcerr_subcode() == CPC_INVALID_EVENT && meant != NULL) {
+		say("unknown event '%s' (did you mean '%s'?)", event, meant);
+	} else if (function != NULL && function != event) {
+		say("unknown event '%s' (did you mean 'breakpoint/addr=%s/'?)", event, function);
+		status = STATUS_USAGE;
+	} else if (function != NULL && unknown && strstr(why, "did you mean") == NULL) {
+		say("%s; calls of a function: breakpoint/addr=%s/", why, function);
+	} else {
+		say("%s", why);
+	}
+	return status;
 }
 
 int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug)
@@ -97,9 +130,10 @@ int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug)
 		const struct spec_req *req = &set.spec.req[i];
 
 		if (add_request(cpc, set.set, req) == -1) {
-			say("%s", why_refused(req->event));
+			int status = refuse(req->event, grp->functions);
+
 			spec_free(&set.spec);
-			return cpcerr_is_usage() ? STATUS_USAGE : STATUS_FAILED;
+			return status;
 		}
 		set.system_only = set.system_only && req->nouser && req->sys;
 		add_column(grp, req->slot);

@@ -19,6 +19,7 @@ struct setgrp_set {
 };
 
 struct setgrp {
+	bool functions; /* calls of functions of programs can be counted */
 	size_t n;
 	struct setgrp_set *set;
 	unsigned ncols;			 /* one column per slot that some set uses */

@@ -101,6 +101,11 @@ static int parse_operands(void *config, int n, char **arg)
 	struct config *cfg = config;
 	const char *bad;
 
+	if (n > 0 && strchr("0123456789.+-", *arg[0]) == NULL) {
+		say("'%s' is no interval; cpustat counts whole CPUs, and cputrack a command",
+		    arg[0]);
+		return STATUS_USAGE;
+	}
 	if (n > 2)
 		return usage_error("too many arguments: only an interval and a count are wanted");
 	if (n > 0 && parse_time("interval", arg[0], &cfg->sampler.interval_ns) != STATUS_OK)

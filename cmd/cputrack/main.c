@@ -142,6 +142,8 @@ static int parse_operands(void *config, int n, char **arg)
 		cfg->command = arg;
 	choose_for_summary(cfg);
 	cfg->track.debug = cfg->common.debug;
+	if (cfg->track.count > 0 && cfg->track.interval_ms == 0)
+		say("-N counts samples, of which -T 0 takes none: tracking does not end by it");
 	if (cfg->command == NULL && cfg->npids == 0)
 		return usage_error("nothing to track: a command or -p is missing");
 	if (cfg->command != NULL && cfg->npids != 0)

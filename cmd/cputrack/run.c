@@ -8,6 +8,7 @@
 #include "../common/say.h"
 #include "../common/util.h"
 #include "../out/source.h"
+#include "mistakes.h"
 #include "signals.h"
 
 #include <errno.h>
@@ -230,7 +231,11 @@ int run_count(const struct config *cfg, cpc_t *cpc)
 {
 	struct session run = {.cfg = cfg, .cpc = cpc};
 
-	run.status = program_sets(&cfg->common, cpc, &run.grp);
+	if (cfg->command != NULL)
+		run.status = mistakes_of_command(cpc, cfg->command, cfg->common.by_default);
+	run.grp.functions = true;
+	if (run.status == STATUS_OK)
+		run.status = program_sets(&cfg->common, cpc, &run.grp);
 	if (run.status == STATUS_OK)
 		run.status = try_sets(&run.grp, cpc);
 	if (run.status == STATUS_OK)

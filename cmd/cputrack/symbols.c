@@ -187,7 +187,9 @@ bool symbols_missing(const struct symbols *symbols, const char *hint)
 		if (symbol->seen)
 			continue;
 		if (!symbol->told)
-			say("no tracked program has the symbol '%s'%s", symbol->name, hint);
+			say("no tracked program has the symbol '%s', nor a library that it starts "
+			    "with%s; those of dlopen(3) are not looked at",
+			    symbol->name, hint);
 		missing = true;
 	}
 	return missing;

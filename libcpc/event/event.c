@@ -28,11 +28,21 @@ static void try_name(void *arg, const char *name, const char *desc)
 static void unknown(const char *name, const struct cpci_defs *defs, struct cpci_diag *diag)
 {
 	struct cpci_suggest suggest;
+	char tracepoint[256];
 	const char *cpu;
 
 	if (cpci_pfm_elsewhere(name, &cpu)) {
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': it is an event of another CPU (%s)", name, cpu);
+			  "cannot count '%s': it is an event of another CPU (%s)%s", name, cpu,
+			  cpci_perf_have_core_pmu()
+				  ? ""
+				  : ", and the kernel has no hardware counters on this machine");
+		return;
+	}
+	if (cpci_tracepoint_meant(name, tracepoint, sizeof(tracepoint))) {
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+			  "unknown event '%s' (did you mean the tracepoint '%s'?)", name,
+			  tracepoint);
 		return;
 	}
 	cpci_suggest_start(&suggest, name);

@@ -111,6 +111,11 @@ bool cpci_pfm_core(struct cpci_core_pmu *pmu);
 /* Is it an event of another CPU, and of which? */
 bool cpci_pfm_elsewhere(const char *name, const char **desc);
 
+/* ---- tracepoint.c ---------------------------------------------------------------- */
+
+/* A tracepoint, or the entry of a system call, that is called `word` without its system. */
+bool cpci_tracepoint_meant(const char *word, char *name, size_t size);
+
 /* ---- attr.c: attributes of requests ------------------------------------------------ */
 
 /* Sets an attribute of a resolved event called `name`.  -1: see `diag`. */

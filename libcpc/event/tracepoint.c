@@ -45,6 +45,16 @@ static long long read_id(const char *path)
 	return id;
 }
 
+static bool exists(const char *mount, const char *name)
+{
+	const char *colon = strchr(name, ':');
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/events/%.*s/%s/id", mount, (int)(colon - name), name,
+		 colon + 1);
+	return access(path, F_OK) == 0;
+}
+
 /* Which tracepoint of that system was meant?  -1: one that `diag` names; 0: who knows. */
 static int try_others(const char *mount, const char *name, struct cpci_diag *diag)
 {
@@ -69,6 +79,34 @@ static int try_others(const char *mount, const char *name, struct cpci_diag *dia
 	cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "unknown event '%s' (did you mean '%.*s:%s'?)",
 		  name, (int)(colon - name), name, suggest.best);
 	return -1;
+}
+
+bool cpci_tracepoint_meant(const char *word, char *name, size_t size)
+{
+	bool found = false;
+	struct dirent *de;
+	char path[512];
+	DIR *dir;
+
+	for (size_t i = 0; is_word(word, strlen(word)) && i < sizeof(mounts) / sizeof(*mounts);
+	     i++) {
+		snprintf(path, sizeof(path), "%s/events", mounts[i]);
+		dir = opendir(path);
+		while (dir != NULL && !found && (de = readdir(dir)) != NULL) {
+			bool calls = strcmp(de->d_name, "syscalls") == 0;
+
+			for (int entry = 0; entry <= calls && !found; entry++) {
+				snprintf(name, size, "%s:%s%s", de->d_name,
+					 entry ? "sys_enter_" : "", word);
+				found = exists(mounts[i], name);
+			}
+		}
+		if (dir != NULL)
+			closedir(dir);
+		if (found)
+			return true;
+	}
+	return false;
 }
 
 int cpci_event_tracepoint(const char *name, uint_t flags, struct cpci_event *event,

@@ -31,7 +31,7 @@ told() {
 	cp "$(type -P true)" "$T/$name"
 	track -1 -T 0 -c breakpoint/addr=nowhere/ "$T/$name"
 	told "cputrack: 'a\\\\ncputrack: b\\\\^\[[[]' (*) has no symbol 'nowhere': breakpoint/addr=nowhere/ counts 0 in it" \
-		"cputrack: no tracked program has the symbol 'nowhere' (-f tracks children, too, -e what they execute)"
+		"cputrack: no tracked program has the symbol 'nowhere', nor a library that it starts with (-f tracks children, too, -e what they execute); those of dlopen(3) are not looked at"
 
 	# shellcheck disable=SC2016 # for the inner shell
 	track -0 -T 0 -e -c page-faults sh -c 'exec "$0"' "$T/$name"
@@ -81,8 +81,8 @@ told() {
 		go -1 "$program" -h "x$ESC"
 		told "$program: no event *'x\\\\^[[]'*"
 		# shellcheck disable=SC2016 # for the inner shell
-		go -2 bash -c 'exec -a "$0" "$1"' $'a\nb' "$(command -v "$program")"
-		told 'a\\nb: no events: *'
+		go -2 bash -c 'exec -a "$0" "$1" --append' $'a\nb' "$(command -v "$program")"
+		told 'a\\nb: --append is *'
 	done
 }
 

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * mistakes.c - command lines that mean something else than they say.
+ */
+#include "mistakes.h"
+
+#include "../common/say.h"
+#include "../common/util.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Is there a file of that name where execvp(3) looks? */
+static bool is_program(const char *name)
+{
+	const char *path = getenv("PATH");
+	bool found = strchr(name, '/') != NULL || path == NULL;
+	size_t n;
+
+	for (; !found && *path != '\0'; path += n + (path[n] == ':')) {
+		char *file;
+
+		n = strcspn(path, ":");
+		file = xasprintf("%.*s%s%s", (int)n, path, n > 0 ? "/" : "", name);
+		found = access(file, F_OK) == 0;
+		free(file);
+	}
+	return found;
+}
+
+/* Is it an event, or a list of events, that could be counted? */
+static bool is_events(cpc_t *cpc, const char *text)
+{
+	char *list = xstrdup(text), *rest = list, *event;
+	bool known = *text != '\0' && strchr("0123456789-", *text) == NULL;
+
+	while (known && (event = strsep(&rest, ",")) != NULL) {
+		cpc_set_t *set = cpc_set_create(cpc);
+
+		known = set != NULL &&
+			cpc_set_add_request(cpc, set, event, 0, CPC_COUNT_USER, 0, NULL) != -1;
+		if (set != NULL)
+			cpc_set_destroy(cpc, set);
+	}
+	free(list);
+	return known;
+}
+
+int mistakes_of_command(cpc_t *cpc, char **command, bool no_events)
+{
+	const char *name = command[0];
+
+	if (!is_program(name) && is_events(cpc, name)) {
+		say("'%s' is an event, and no program; events are given by -c: cputrack -c %s "
+		    "COMMAND (-e follows an exec)",
+		    name, name);
+		return STATUS_USAGE;
+	}
+	if (!is_program(name) && name[strcspn(name, " \t|<>;&")] != '\0') {
+		say("there is no program '%s'; a command line of several words takes a shell: "
+		    "sh -c '%s'",
+		    name, name);
+		return STATUS_USAGE;
+	}
+	for (char **arg = command + 1; no_events && arg[0] != NULL && arg[1] != NULL; arg++) {
+		if (strcmp(arg[0], "-c") != 0 || !is_events(cpc, arg[1]))
+			continue;
+		say("'-c %s' is an option of '%s' here: those of cputrack come before the command",
+		    arg[1], name);
+		break;
+	}
+	return STATUS_OK;
+}

@@ -30,7 +30,7 @@ struct job {
 	int rc, err;	      /* of the last sample */
 	char lost[80];	      /* why there was none */
 	struct job *child;    /* it creates this one and waits for it */
-	atomic_int *wait;     /* it does not end before this is 0 */
+	int wait;	      /* the end of a pipe: it does not end before that is closed */
 };
 
 /*
@@ -110,6 +110,7 @@ static inline uint64_t sample_all(cpc_buf_t *buf)
 static inline void *work(void *arg)
 {
 	struct job *job = arg;
+	char c;
 
 	sample(job->buf);
 	job->first = sample(job->buf);
@@ -125,9 +126,8 @@ static inline void *work(void *arg)
 	job->err = errno;
 	if (job->rc == -1 && cpc_set_lost(cpc, set, job->lost, sizeof(job->lost)) != 1)
 		job->lost[0] = '\0';
-	do
-		sched_yield();
-	while (job->wait != NULL && *job->wait != 0);
+	while (read(job->wait, &c, 1) > 0)
+		;
 	return NULL;
 }
 
@@ -149,7 +149,7 @@ static inline void finish(struct job *job)
 /* One thread after the other, so that what the library does first for a thread is done. */
 static inline void warm_up(void)
 {
-	struct job job = {.pages = 1};
+	struct job job = {.pages = 1, .wait = -1};
 	cpc_buf_t *buf = cpc_buf_create(cpc, set);
 
 	for (int i = 0; i < 2; i++) {

@@ -17,11 +17,12 @@ static int rounds = 100;
 
 static void hundred(void **state)
 {
-	atomic_int wait = 1;
 	uint64_t parts = 0, own;
 	cpc_buf_t *buf;
+	int wait[2];
 
 	(void)state;
+	assert_int_equal(pipe(wait), 0);
 	add("page-faults", 0, 0);
 	buf = cpc_buf_create(cpc, set);
 	bind(0);
@@ -29,16 +30,17 @@ static void hundred(void **state)
 	own = sample(buf);
 	parts = sample_all(buf) - own; /* those of the threads that are gone */
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
-		jobs[i] = (struct job){.pages = i + 1, .wait = &wait, .rc = 1};
+		jobs[i] = (struct job){.pages = i + 1, .wait = wait[0], .rc = 1};
 		start(&jobs[i]);
 	}
-	wait = 0;
+	close(wait[1]);
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
 		finish(&jobs[i]);
 		assert_int_equal(jobs[i].rc, 0);
 		assert_count(jobs[i].last - jobs[i].first, i + 1);
 		parts += jobs[i].last;
 	}
+	close(wait[0]);
 	own = sample(buf);
 	assert_count(sample_all(buf), own + parts);
 	assert_int_equal(cpc_unbind(cpc, set), 0);
@@ -61,6 +63,7 @@ static void nested(void **state)
 	parts = sample_all(buf) - sample(buf);
 	for (size_t i = 0; i < 5; i++)
 		jobs[i] = (struct job){.pages = 10 * (i + 1),
+				       .wait = -1,
 				       .buf = cpc_buf_create(cpc, set),
 				       .child = i < 4 ? &jobs[i + 1] : NULL};
 	start(&jobs[0]);
@@ -76,7 +79,7 @@ static void nested(void **state)
 /* Values begin at the preset, and the sum has it once. */
 static void presets(void **state)
 {
-	struct job job = {.pages = 7};
+	struct job job = {.pages = 7, .wait = -1};
 	cpc_buf_t *buf;
 	uint64_t faults, val;
 
@@ -210,7 +213,7 @@ static void *switch_and_unbind(void *arg)
 
 static void own_copy(void **state)
 {
-	struct job job = {0};
+	struct job job = {.wait = -1};
 	cpc_buf_t *buf;
 
 	(void)state;
@@ -231,7 +234,7 @@ static void own_copy(void **state)
 /* As many threads as there are, nothing of them remains. */
 static void short_threads(void **state)
 {
-	struct job job = {0};
+	struct job job = {.wait = -1};
 	int files = count_files();
 	cpc_buf_t *buf;
 	uint64_t before;
@@ -264,7 +267,7 @@ static void short_threads(void **state)
 static void no_files(void **state)
 {
 	struct rlimit limit, few;
-	struct job job = {0};
+	struct job job = {.wait = -1};
 	cpc_buf_t *buf;
 
 	(void)state;
@@ -379,19 +382,22 @@ static void *fork_it(void *arg)
 
 static void forked(void **state)
 {
-	struct job job = {.rc = count_files()};
-	atomic_int wait = 1;
+	struct job job = {.wait = -1};
+	int wait[2];
 
 	(void)state;
+	assert_int_equal(pipe(wait), 0);
+	job.rc = count_files();
 	add("page-faults", 0, 0);
 	bind(0);
 	job.buf = cpc_buf_create(cpc, set);
-	jobs[0] = (struct job){.wait = &wait};
+	jobs[0] = (struct job){.wait = wait[0]};
 	start(&jobs[0]);
 	assert_int_equal(pthread_create(&job.thread, NULL, fork_it, &job), 0);
 	finish(&job);
-	wait = 0;
+	close(wait[1]);
 	finish(&jobs[0]);
+	close(wait[0]);
 }
 
 /* ---- what is refused --------------------------------------------------------------------- */
@@ -418,7 +424,7 @@ static void *stranger(void *arg)
 static void refused(void **state)
 {
 	cpc_set_t *other = cpc_set_create(cpc);
-	struct job job = {0};
+	struct job job = {.wait = -1};
 	cpc_buf_t *buf;
 
 	(void)state;

@@ -461,6 +461,11 @@ int cpci_epoch_take(struct cpci_epoch *epoch, struct cpci_diag *diag)
 	return rc == 0 ? 0 : -1;
 }
 
+bool cpci_epoch_held(const struct cpci_epoch *epoch)
+{
+	return *registry.roots == epoch->root && registry.others == epoch->others;
+}
+
 bool cpci_epoch_holds(const struct cpci_epoch *epoch, int64_t ns)
 {
 	if (ns - registry.looked_ns >= LOOK_NS) {
@@ -470,5 +475,5 @@ bool cpci_epoch_holds(const struct cpci_epoch *epoch, int64_t ns)
 		look_around(&holder);
 		errno = err;
 	}
-	return *registry.roots == epoch->root && registry.others == epoch->others;
+	return cpci_epoch_held(epoch);
 }

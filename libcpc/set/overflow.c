@@ -26,6 +26,8 @@ struct cpci_overflow {
 	bool rewound;	     /* restarted while off: it is armed when it is switched on */
 	bool frozen;	     /* SIGEMT was sent; until cpc_set_restart() */
 	uint64_t overflowed; /* requests that have, while frozen */
+	bool simple;	     /* one software event tells: a restart only resets and arms it... */
+	bool again;	     /* ...if no preset has changed since the last one */
 	uint64_t *preset;    /* per request, for the next restart */
 	bool *armed;	     /* per term: its next overflow switches it off */
 };
@@ -175,6 +177,15 @@ int cpci_overflow_prepare(void)
 
 /* ---- a set that is bound --------------------------------------------------------------- */
 
+/* Of such an event the kernel begins a new period after each, and nobody takes its counter. */
+static bool is_simple(const struct cpci_plan *plan)
+{
+	const struct perf_event_attr *attr = &cpci_plan_nth(plan, 0)->attr;
+
+	return plan->ngroups == 1 && plan->noverflows == 1 && plan->nbuffered == 0 && attr->type == PERF_TYPE_SOFTWARE &&
+	       !plan->group[0].hardware && !cpci_perf_is_clock(attr);
+}
+
 int cpci_overflow_notify(cpc_set_t *set)
 {
 	const struct cpci_plan *plan = set->plan;
@@ -182,6 +193,8 @@ int cpci_overflow_notify(cpc_set_t *set)
 	/* Those of a set that another LWP unbound: its files had the numbers of ours. */
 	drain_notices(set);
 	set->overflow->rewound = set->off;
+	set->overflow->simple = is_simple(plan);
+	set->overflow->again = true;
 	for (uint_t i = 0; i < plan->nreqs; i++)
 		set->overflow->preset[i] = set->start[i];
 	for (uint_t i = 0; i < plan->nterms; i++) {
@@ -306,6 +319,7 @@ int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset)
 
 	if (set == NULL || set->cpc != cpc || index < 0 || (uint_t)index >= set->plan->nreqs)
 		return invalid();
+	set->overflow->again &= preset == set->overflow->preset[index];
 	set->overflow->preset[index] = preset;
 	return 0;
 }
@@ -400,6 +414,7 @@ static int rewind_counts(cpc_set_t *set)
 	}
 	for (uint_t i = 0; i < plan->nreqs; i++)
 		set->start[i] = set->overflow->preset[i];
+	set->overflow->again = true;
 	return 0;
 }
 
@@ -407,10 +422,18 @@ static int restart(cpc_set_t *set)
 {
 	struct cpci_overflow *o = set->overflow;
 
-	if (!cpci_epoch_holds(&set->epoch, cpci_now()) ||
-	    cpci_group_lost(set->plan, set->fd) != -1) {
+	/* Others' claims are looked for when it is sampled. */
+	if (!cpci_epoch_held(&set->epoch) ||
+	    (!o->simple && cpci_group_lost(set->plan, set->fd) != -1)) {
 		errno = EAGAIN;
 		return -1;
+	}
+	if (o->simple && o->again && o->frozen && !set->off) {
+		cpci_group_reset(set->fd[0]);
+		o->overflowed = 0;
+		o->frozen = false;
+		o->armed[0] = true;
+		return cpci_perf_arm(set->fd[0]);
 	}
 	if (!o->frozen)
 		cpci_group_stop(set->plan, set->fd);

@@ -249,7 +249,7 @@ int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu);
  *  EAGAIN  the counters are in use by others; that CPU is bound already; or any CPU
  *          is, when the set is for an LWP
  *  ENOSYS  the CPU is offline
- *  ENOTSUP the overflow of a request cannot be noticed
+ *  ENOTSUP the overflow of a request cannot be noticed, or would hang this kernel
  *  ESRCH   no such LWP
  *  EMFILE, ENFILE, ENOMEM
  */

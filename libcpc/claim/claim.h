@@ -29,9 +29,9 @@ struct cpci_epoch {
 /* To be taken before an LWP's set counts.  -1: a CPU is claimed, see `diag`. */
 int cpci_epoch_take(struct cpci_epoch *epoch, struct cpci_diag *diag);
 /* Was no CPU claimed up to `ns`, the time now?  Safe in signal handlers. */
-/* When claims were looked for last, did it? */
-bool cpci_epoch_held(const struct cpci_epoch *epoch);
 bool cpci_epoch_holds(const struct cpci_epoch *epoch, int64_t ns);
+/* The same, as far as it is known without looking for claims. */
+bool cpci_epoch_held(const struct cpci_epoch *epoch);
 
 /* ---- claim_dir.c: where claims are, one file for each ------------------------------ */
 

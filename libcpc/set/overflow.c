@@ -428,7 +428,7 @@ static int restart(cpc_set_t *set)
 		errno = EAGAIN;
 		return -1;
 	}
-	if (o->simple && o->again && o->frozen && !set->off) {
+	if (o->simple && o->again && o->frozen && o->overflowed != 0 && !set->off) {
 		cpci_group_reset(set->fd[0]);
 		o->overflowed = 0;
 		o->frozen = false;

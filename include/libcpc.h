@@ -119,8 +119,8 @@ const char *cpc_cpuref(cpc_t *cpc);
 
 /*
  * Call `action` for every event that can be counted here, for every generic one
- * (generic_events(3CPC)), for those that slot `picno` can count, which is any, and
- * for every attribute a request may have.  cpc_npic(3CPC).
+ * (generic_events(3CPC)), for those that slot `picno` can count, which are all but on counters
+ * of cycles and the like, and for every attribute a request may have.  cpc_npic(3CPC).
  */
 void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *event));
 void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
@@ -176,10 +176,10 @@ cpc_set_t *cpc_set_dup(cpc_t *cpc, const cpc_set_t *set);
  * Adds a request for `event` that starts at `preset` when bound.  Returns its
  * index in the set, from 0, or -1 and errno: EINVAL (set of another handle or
  * bound; with subcodes CPC_INVALID_EVENT, CPC_INVALID_ATTRIBUTE,
- * CPC_INVALID_PICNUM, CPC_REQ_INVALID_FLAGS, CPC_ATTRIBUTE_OUT_OF_RANGE), EACCES
- * (the event's description may not be read), ENOENT (it is not there: tracefs is
- * not mounted), ENOMEM.  A set takes 64 requests at most: EINVAL,
- * CPC_RESOURCE_UNAVAIL.  cpc_set_create(3CPC).
+ * CPC_INVALID_PICNUM, CPC_PIC_NOT_CAPABLE, CPC_REQ_INVALID_FLAGS, CPC_ATTRIBUTE_OUT_OF_RANGE),
+ * EACCES (the event's description may not be read), ENOENT (it is not there: tracefs is not
+ * mounted), ENOMEM.  A set takes 64 requests at most: EINVAL, CPC_RESOURCE_UNAVAIL.
+ * cpc_set_create(3CPC).
  */
 int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t preset,
 			uint_t flags, uint_t nattrs, const cpc_attr_t *attrs);
@@ -245,7 +245,7 @@ int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu);
  *          CPC_PBIND_FAILED: one that the calling LWP may not run on);
  *          CPC_RESOURCE_UNAVAIL: this machine has no counter for a request, or
  *          too few
- *  EACCES  not permitted to count this
+ *  EACCES  not permitted to count this; CPC_ATTR_REQUIRES_PRIVILEGE: with an attribute
  *  EAGAIN  the counters are in use by others; that CPU is bound already; or any CPU
  *          is, when the set is for an LWP
  *  ENOSYS  the CPU is offline

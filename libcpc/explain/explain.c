@@ -297,6 +297,25 @@ void cpci_explain(struct cpci_diag *diag, int err, const char *name, const struc
 	}
 }
 
+/* Could the term be had without an attribute of its request?  NULL: without none. */
+static const char *find_privileged(const struct cpci_req *req, uint_t term,
+				   struct cpci_target target)
+{
+	for (uint_t i = 0; i < req->nattrs; i++) {
+		struct cpci_event event = {.defs = req->event.defs};
+		struct cpci_diag diag;
+		bool good = strcmp(req->attrs[i].ca_name, "picnum") != 0 &&
+			    cpci_event_resolve(req->name, req->flags, &event, &diag) == 0;
+
+		for (uint_t k = 0; good && k < req->nattrs; k++)
+			good = k == i || strcmp(req->attrs[k].ca_name, "picnum") == 0 ||
+			       cpci_attr_apply(&event, req->name, &req->attrs[k], &diag) == 0;
+		if (good && fits_alone(&event.term[term], target))
+			return req->attrs[i].ca_name;
+	}
+	return NULL;
+}
+
 void cpci_explain_plan(struct cpci_diag *diag, int err, const struct cpci_plan *plan,
 		       struct cpci_term_ref bad, struct cpci_target target)
 {
@@ -314,6 +333,18 @@ void cpci_explain_plan(struct cpci_diag *diag, int err, const struct cpci_plan *
 		cpci_diag(diag, ENOTSUP, CPC_RESOURCE_UNAVAIL,
 			  "cannot tell overflows of '%s': its counter does not interrupt", name);
 		return;
+	}
+	if (err == EACCES || err == EPERM) {
+		const char *attr = find_privileged(&plan->req[bad.req], bad.term, target);
+
+		if (attr != NULL) {
+			cpci_diag(
+				diag, EACCES, CPC_ATTR_REQUIRES_PRIVILEGE,
+				"cannot count '%s' with the attribute '%s': root and CAP_PERFMON may; "
+				"kernel.perf_event_paranoid is %d",
+				name, attr, cpci_paranoid());
+			return;
+		}
 	}
 	cpci_explain(diag, err, name, term, target);
 	if (diag->subcode == CPC_RESOURCE_UNAVAIL && err == EINVAL &&

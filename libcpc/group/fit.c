@@ -92,3 +92,23 @@ uint_t cpci_group_capacity(void)
 		close(fd[i]);
 	return n;
 }
+
+/*
+ * Instructions take all counters that count anything; what there is room for beside them has
+ * one of its own kind.
+ */
+bool cpci_group_slot_counts(uint_t slot, const struct perf_event_attr *attr)
+{
+	static const struct perf_event_attr instructions = {.type = PERF_TYPE_HARDWARE,
+							    .config = PERF_COUNT_HW_INSTRUCTIONS,
+							    .exclude_kernel = 1,
+							    .exclude_hv = 1};
+	int fd[64];
+	uint_t n = fill_group(&instructions, fd, 0, 63), all = n;
+
+	if (n > 0 && slot >= n)
+		all += fill_group(attr, fd, n, n + 1);
+	for (uint_t i = 0; i < all; i++)
+		close(fd[i]);
+	return n == 0 || slot < n || all > n;
+}

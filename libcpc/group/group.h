@@ -146,6 +146,8 @@ bool cpci_group_conflict(const struct cpci_plan *plan, struct cpci_target target
 			 struct cpci_term_ref bad, struct cpci_term_ref *other);
 /* How many counters of the core PMU a set can have at once, found out by taking them. */
 uint_t cpci_group_capacity(void);
+/* Can a counter of that number count it?  True also where that cannot be found out. */
+bool cpci_group_slot_counts(uint_t slot, const struct perf_event_attr *attr);
 /* Keeps one throw-away event of each kind open, which makes opening more cheap. */
 void cpci_group_keep(struct cpci_plan *plan);
 

@@ -132,6 +132,21 @@ static int check_slots(const struct cpci_plan *plan, struct cpci_diag *diag)
 	return 0;
 }
 
+/* Some counters count cycles and the like, and nothing else. */
+static int check_picnum(const struct cpci_req *req, struct cpci_diag *diag)
+{
+	const struct perf_event_attr *attr = &req->event.term[0].attr;
+
+	if (req->placed < 0 || req->event.nterms > 1 || !cpci_perf_is_core(attr) ||
+	    cpci_group_slot_counts((uint_t)req->placed, attr))
+		return 0;
+	cpci_diag(diag, EINVAL, CPC_PIC_NOT_CAPABLE,
+		  "pic%d cannot count '%s': it is a counter of cycles or the like only; give a "
+		  "lower number, or none",
+		  req->placed, req->name);
+	return -1;
+}
+
 static int apply_attrs(struct cpci_req *req, struct cpci_diag *diag)
 {
 	for (uint_t i = 0; i < req->nattrs; i++) {
@@ -224,7 +239,7 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 	req.event.defs = cpci_defs(cpc, fn, &diag);
 	if (req.event.defs == NULL || cpci_event_resolve(event, flags, &req.event, &diag) == -1 ||
 	    read_picnum(cpc, set->plan, &req, &diag) == -1 || apply_attrs(&req, &diag) == -1 ||
-	    add(set, &req, &diag) == -1)
+	    check_picnum(&req, &diag) == -1 || add(set, &req, &diag) == -1)
 		return cpci_fail(cpc, fn, &diag);
 	tell_redefined(cpc, fn, &req.event);
 	return (int)set->plan->nreqs - 1;

@@ -13,6 +13,7 @@ struct walk {
 	const struct cpci_defs *defs;
 	enum cpc_event_group group;
 	bool only_hardware, only_software;
+	int slot; /* -1, or one of those that cannot count everything */
 	void *arg;
 	cpc_walk_desc_fn *action;
 	/* What was opened already, and whether it could be. */
@@ -83,6 +84,9 @@ static void offer(struct walk *walk, const char *name, const char *desc)
 	}
 	if (event.nterms > 1 && !fits(name, &event))
 		return;
+	if (walk->slot != -1 && event.nterms == 1 && cpci_perf_is_core(&event.term[0].attr) &&
+	    !cpci_group_slot_counts((uint_t)walk->slot, &event.term[0].attr))
+		return;
 	walk->action(walk->arg, walk->group, name, desc != NULL ? desc : "");
 }
 
@@ -108,9 +112,9 @@ static void walk_defs(struct walk *walk, enum cpc_event_group group, enum cpci_s
 	}
 }
 
-static int walk_all(cpc_t *cpc, const char *fn, void *arg, cpc_walk_desc_fn *action)
+static int walk_all(cpc_t *cpc, const char *fn, int slot, void *arg, cpc_walk_desc_fn *action)
 {
-	struct walk walk = {.cpc = cpc, .arg = arg, .action = action};
+	struct walk walk = {.cpc = cpc, .arg = arg, .action = action, .slot = slot};
 	struct cpci_diag diag;
 
 	walk.defs = cpci_defs(cpc, fn, &diag);
@@ -139,7 +143,7 @@ static int walk_all(cpc_t *cpc, const char *fn, void *arg, cpc_walk_desc_fn *act
 
 int cpc_walk_events_desc(cpc_t *cpc, void *arg, cpc_walk_desc_fn *action)
 {
-	return walk_all(cpc, "cpc_walk_events_desc", arg, action);
+	return walk_all(cpc, "cpc_walk_events_desc", -1, arg, action);
 }
 
 /* The Solaris walkers are this, with less told. */
@@ -168,7 +172,7 @@ void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const 
 {
 	struct plain plain = {.arg = arg, .all = action};
 
-	walk_all(cpc, "cpc_walk_events_all", &plain, tell_plain);
+	walk_all(cpc, "cpc_walk_events_all", -1, &plain, tell_plain);
 }
 
 void cpc_walk_generic_events_all(cpc_t *cpc, void *arg,
@@ -176,7 +180,18 @@ void cpc_walk_generic_events_all(cpc_t *cpc, void *arg,
 {
 	struct plain plain = {.arg = arg, .all = action, .generic = true};
 
-	walk_all(cpc, "cpc_walk_generic_events_all", &plain, tell_plain);
+	walk_all(cpc, "cpc_walk_generic_events_all", -1, &plain, tell_plain);
+}
+
+/* The slot, if it does not count instructions, as most do; else -1. */
+static int special(uint_t picno)
+{
+	static const struct perf_event_attr instructions = {.type = PERF_TYPE_HARDWARE,
+							    .config = PERF_COUNT_HW_INSTRUCTIONS,
+							    .exclude_kernel = 1,
+							    .exclude_hv = 1};
+
+	return cpci_group_slot_counts(picno, &instructions) ? -1 : (int)picno;
 }
 
 void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
@@ -185,7 +200,7 @@ void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
 	struct plain plain = {.arg = arg, .pic = action, .picno = picno};
 
 	if (picno < cpc_npic(cpc))
-		walk_all(cpc, "cpc_walk_events_pic", &plain, tell_plain);
+		walk_all(cpc, "cpc_walk_events_pic", special(picno), &plain, tell_plain);
 }
 
 void cpc_walk_generic_events_pic(cpc_t *cpc, uint_t picno, void *arg,
@@ -194,7 +209,7 @@ void cpc_walk_generic_events_pic(cpc_t *cpc, uint_t picno, void *arg,
 	struct plain plain = {.arg = arg, .pic = action, .picno = picno, .generic = true};
 
 	if (picno < cpc_npic(cpc))
-		walk_all(cpc, "cpc_walk_generic_events_pic", &plain, tell_plain);
+		walk_all(cpc, "cpc_walk_generic_events_pic", special(picno), &plain, tell_plain);
 }
 
 int cpc_is_attr(cpc_t *cpc, const char *name)

@@ -267,6 +267,6 @@ lwp_exited() {
 }
 
 @test "overflows of a tracepoint, exactly" {
-	go -0 "${TRACEFS[@]}" "$WORK/overflows" calls
+	go -0 "${TRACEFS[@]}" "$WORK/overflow-kinds" calls
 	[ "$output" = PASS ]
 }

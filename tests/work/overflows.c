@@ -15,169 +15,15 @@
  *   sample    the handler samples sets of others
  *   stack     alternate stacks, of each thread
  *   handlers  the program's own handlers, timers and real-time signals
- *   several   two requests, each of which overflows
- *   clock     the CPU time
- *   calls     system calls, by their tracepoint
  *
  * Known: PASS; each overflow is one signal, and its values are exact.
  */
-#include "work.h"
+#include "overflows.h"
 
 #include <dlfcn.h>
-#include <libcpc.h>
 #include <setjmp.h>
 #include <stdatomic.h>
 #include <sys/time.h>
-#include <sys/wait.h>
-
-#define PERIOD(n) (UINT64_MAX - (n) + 1)
-
-/* Of each thread. */
-static _Thread_local struct {
-	cpc_t *cpc;
-	cpc_set_t *set, *other;
-	cpc_buf_t *buf, *other_buf;
-	uint64_t period; /* of the first request; 0: not looked at */
-	volatile long signals, wrong;
-	bool stay, forks;
-} self;
-
-#define AREA 512L /* pages */
-
-/*
- * So many page faults in user mode.  Not touch_pages(): a fault whose overflow sends a signal
- * begins anew, and counts again, if it is the first of its mapping and another thread happens
- * to change the address space.
- */
-static void fault(long pages)
-{
-	static _Thread_local volatile char *area;
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	if (area == NULL) {
-		area = mmap(NULL, AREA * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			    -1, 0);
-		if (area == MAP_FAILED)
-			broken("mmap");
-		madvise((void *)area, AREA * page, MADV_NOHUGEPAGE);
-		area[0] = 1;
-	}
-	while (pages > 0) {
-		long n = pages < AREA ? pages : AREA - 1;
-
-		madvise((void *)(area + page), (AREA - 1) * page, MADV_DONTNEED);
-		for (long i = 1; i <= n; i++)
-			area[(size_t)i * page] = 1;
-		pages -= n;
-	}
-}
-
-static void fork_in_handler(void)
-{
-	int status;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		fault(10); /* nothing is bound here */
-		_exit(cpc_set_restart(self.cpc, self.set) == -1 ? 0 : 1);
-	}
-	self.wrong += pid == -1 || waitpid(pid, &status, 0) != pid || status != 0;
-}
-
-static void on_emt(int sig, siginfo_t *info, void *context)
-{
-	int saved = errno;
-	uint64_t val = 0;
-
-	(void)context;
-	self.signals++;
-	self.wrong += sig != SIGEMT || info->si_code != EMT_CPCOVF || info->si_addr == NULL;
-	if (cpc_set_sample(self.cpc, self.set, self.buf) == -1 ||
-	    cpc_buf_get(self.cpc, self.buf, 1, &val) == -1 ||
-	    (self.period != 0 && val != self.period))
-		self.wrong++;
-	if (self.other != NULL)
-		self.wrong += cpc_set_sample(self.cpc, self.other, self.other_buf) == -1;
-	if (self.forks)
-		fork_in_handler();
-	if (!self.stay)
-		self.wrong += cpc_set_restart(self.cpc, self.set) == -1;
-	errno = saved;
-}
-
-static void catch_emt(void (*handler)(int, siginfo_t *, void *), int flags)
-{
-	struct sigaction act = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | flags};
-
-	must(sigaction(SIGEMT, &act, NULL) == 0, "sigaction");
-}
-
-static int add(const char *event, uint64_t preset, uint_t flags)
-{
-	int index = cpc_set_add_request(self.cpc, self.set, event, preset, CPC_COUNT_USER | flags,
-					0, NULL);
-
-	must(index != -1, "cpc_set_add_request");
-	return index;
-}
-
-/* Page faults that overflow, and the same counted beside; all that runs later is there. */
-static void prepare(uint64_t period)
-{
-	self.cpc = cpc_open(CPC_VER_CURRENT);
-	must(self.cpc != NULL, "cpc_open");
-	self.set = cpc_set_create(self.cpc);
-	add("page-faults", PERIOD(period), CPC_OVF_NOTIFY_EMT);
-	add("faults", 0, 0);
-	self.buf = cpc_buf_create(self.cpc, self.set);
-	self.period = period;
-	fault(1);
-	raise(SIGEMT);
-	self.signals = self.wrong = 0;
-}
-
-static void bind_set(void)
-{
-	must(cpc_bind_curlwp(self.cpc, self.set, 0) == 0, "cpc_bind_curlwp");
-}
-
-static uint64_t value(int index)
-{
-	uint64_t val = 0;
-
-	must(cpc_set_sample(self.cpc, self.set, self.buf) == 0, "cpc_set_sample");
-	must(cpc_buf_get(self.cpc, self.buf, index, &val) == 0, "cpc_buf_get");
-	return val;
-}
-
-/*
- * An expectation of numbers.  ThreadSanitizer gives signals to their handlers when the program
- * calls something next, so that there is more or less of each then; what else it finds counts.
- */
-static void must_count(bool good, const char *what)
-{
-#ifndef __SANITIZE_THREAD__
-	must(good, what);
-#else
-	(void)good;
-	(void)what;
-#endif
-}
-
-static void must_have(long signals)
-{
-#ifndef __SANITIZE_THREAD__
-	if (self.signals != signals || self.wrong != 0)
-		dprintf(STDOUT_FILENO, "%ld signals, not %ld, %ld wrong\n", self.signals, signals,
-			self.wrong);
-#endif
-	must_count(self.signals == signals && self.wrong == 0, "signals");
-}
-
-static void finish(void)
-{
-	must(cpc_close(self.cpc) == 0, "cpc_close");
-}
 
 static void *storm_thread(void *arg)
 {
@@ -576,119 +422,6 @@ static void handlers(void)
 	finish();
 }
 
-/* By turns, as their periods will have it, and both at once. */
-static void several(void)
-{
-	uint64_t which, told[4] = {0};
-
-	catch_emt(on_emt, 0);
-	prepare(70);
-	self.set = cpc_set_create(self.cpc);
-	add("page-faults", PERIOD(70), CPC_OVF_NOTIFY_EMT);
-	add("faults", PERIOD(100), CPC_OVF_NOTIFY_EMT);
-	self.buf = cpc_buf_create(self.cpc, self.set);
-	self.period = 0;
-	self.stay = true;
-	bind_set();
-	for (int i = 0; i < 60; i++) {
-		uint64_t first = (uint64_t)(i % 3 == 0 ? 30 : i % 3 == 1 ? 50 : 40);
-
-		must(cpc_request_preset(self.cpc, 0, PERIOD(first)) == 0 &&
-			     cpc_request_preset(self.cpc, 1, PERIOD(40)) == 0 &&
-			     cpc_set_restart(self.cpc, self.set) == 0,
-		     "cpc_set_restart");
-		fault(60);
-		must(cpc_set_overflowed(self.cpc, self.set, &which) == 0, "cpc_set_overflowed");
-		told[which & 3]++;
-		must_count((which & (first <= 40 ? 1 : 2)) != 0, "the nearer one");
-		must_count(value(0) - PERIOD(first) == value(1) - PERIOD(40), "both are frozen");
-	}
-	must_have(60);
-	must_count(told[0] == 0 && told[1] >= 20 && told[2] == 20, "which overflowed");
-	finish();
-}
-
-static volatile uint64_t least = UINT64_MAX;
-
-static void on_clock(int sig, siginfo_t *info, void *context)
-{
-	int saved = errno;
-	uint64_t val = 0;
-
-	(void)sig;
-	(void)info;
-	(void)context;
-	cpc_set_sample(self.cpc, self.set, self.buf);
-	cpc_buf_get(self.cpc, self.buf, 0, &val);
-	if (val < least)
-		least = val;
-	self.signals++;
-	self.wrong += cpc_set_restart(self.cpc, self.set) == -1;
-	errno = saved;
-}
-
-static void clocks(void)
-{
-	struct timespec spent;
-
-	catch_emt(on_clock, 0);
-	prepare(1000000);
-	for (uint64_t period = 1; period <= 1000000; period *= 1000) {
-		self.set = cpc_set_create(self.cpc);
-		add("task-clock", PERIOD(period), CPC_OVF_NOTIFY_EMT);
-		self.buf = cpc_buf_create(self.cpc, self.set);
-		if (cpc_bind_curlwp(self.cpc, self.set, 0) == -1) {
-			must(errno == ENOTSUP, "only some kernels cannot");
-			return;
-		}
-		self.signals = 0;
-		do {
-			for (volatile int i = 0; i < 100000; i++)
-				;
-			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-		} while (self.signals < 5);
-		/* Never too early: it has counted so many, and wrapped. */
-		must_count(self.wrong == 0 && least < UINT64_MAX / 2, "values");
-		must(cpc_unbind(self.cpc, self.set) == 0, "cpc_unbind");
-	}
-	finish();
-}
-
-static void on_call(int sig, siginfo_t *info, void *context)
-{
-	uint64_t val = 1;
-
-	(void)sig;
-	(void)info;
-	(void)context;
-	self.signals++;
-	if (cpc_set_sample(self.cpc, self.set, self.buf) == -1 ||
-	    cpc_buf_get(self.cpc, self.buf, 0, &val) == -1 || val != 0 ||
-	    cpc_set_restart(self.cpc, self.set) == -1)
-		self.wrong++;
-	do_chore(&(struct chore){.calls = 3}); /* counted, if it does not overflow now */
-}
-
-static void calls(void)
-{
-	catch_emt(on_call, 0);
-	for (uint64_t period = 1; period <= 1000; period *= 10) {
-		self.cpc = cpc_open(CPC_VER_CURRENT);
-		self.set = cpc_set_create(self.cpc);
-		self.buf = NULL;
-		add("syscalls:sys_enter_getpriority", PERIOD(period), CPC_OVF_NOTIFY_EMT);
-		self.buf = cpc_buf_create(self.cpc, self.set);
-		bind_set();
-		self.signals = self.wrong = 0;
-		if (period > 3) {
-			/* After the first, the handler makes three of each period itself. */
-			do_chore(&(struct chore){.calls = (long)(period + 49 * (period - 3))});
-			must_have(50);
-		}
-		finish();
-	}
-}
-
 int main(int argc, char *argv[])
 {
 	static const struct mode modes[] = {
@@ -696,8 +429,7 @@ int main(int argc, char *argv[])
 		{"close", close_handle}, {"fork", children},	    {"exec", exec_itself},
 		{"execed", execed},	 {"exit", exits},	    {"dlopen", load_library},
 		{"longjmp", longjmps},	 {"sample", sample_others}, {"stack", stacks},
-		{"handlers", handlers},	 {"several", several},	    {"clock", clocks},
-		{"calls", calls},
+		{"handlers", handlers},
 	};
 
 	return RUN_MODE(modes, argc, argv);

@@ -182,8 +182,9 @@ static bool is_simple(const struct cpci_plan *plan)
 {
 	const struct perf_event_attr *attr = &cpci_plan_nth(plan, 0)->attr;
 
-	return plan->ngroups == 1 && plan->noverflows == 1 && plan->nbuffered == 0 && attr->type == PERF_TYPE_SOFTWARE &&
-	       !plan->group[0].hardware && !cpci_perf_is_clock(attr);
+	return plan->ngroups == 1 && plan->noverflows == 1 && plan->nbuffered == 0 &&
+	       attr->type == PERF_TYPE_SOFTWARE && !plan->group[0].hardware &&
+	       !cpci_perf_is_clock(attr);
 }
 
 int cpci_overflow_notify(cpc_set_t *set)

@@ -299,9 +299,10 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags);
 #define CPC_BIND_LWP_INHERIT 0x2
 
 /*
- * Breakpoints by symbol ("breakpoint/addr=function/") are looked up in the program that is
- * bound, and in the libraries that it has by then: ENOENT when one is missing, EINVAL on
- * CPUs, and for symbols that name no single address.
+ * Breakpoints and uprobes by symbol ("breakpoint/addr=function/", "uprobe/func=function/")
+ * are looked up in the program that is bound, and in the libraries that it has by then:
+ * ENOENT when one is missing, EINVAL on CPUs, and for symbols that name no single address.
+ * A uprobe that names its file by its path is looked up there, on CPUs, too.
  *
  * Extension, a flag of cpc_bind_curlwp and cpc_bind_pctx: do not look symbols up yet; they
  * count nothing until cpc_set_resolve finds them.
@@ -318,6 +319,7 @@ int cpc_set_resolve(cpc_t *cpc, cpc_set_t *set);
 /*
  * Extension.  Calls `action` for each symbol that the requests of a set name, with the
  * index of the request and, if the set is bound, with the address counted; 0: none yet.
+ * Of a uprobe with a file it is "file:symbol", and with a path, where it is in the file.
  */
 typedef void(cpc_walk_symbols_fn)(void *arg, int index, const char *symbol, uint64_t address);
 void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symbols_fn *action);

@@ -149,10 +149,9 @@ static int print_caps(FILE *f, cpc_t *cpc)
 		print_text(f, "        ", reason);
 	}
 	fprintf(f, "\nfurther events:\n");
-	print_text(
-		f, "        ",
-		"tracepoints (system:event, as under /sys/kernel/tracing/events) and breakpoints "
-		"(breakpoint/addr=ADDRESS or FUNCTION/)");
+	print_text(f, "        ",
+		   "tracepoints (system:event, as under /sys/kernel/tracing/events), breakpoints "
+		   "(breakpoint/addr=ADDRESS or FUNCTION/) and functions (uprobe/func=FUNCTION/)");
 	if (l.cpu)
 		print_text(f, "        ", "as a number, a code of the CPU's counters");
 	fprintf(f, "\nattributes:\n");

@@ -12,15 +12,22 @@
 
 #include <libcpc.h>
 
+#define CPCI_MAX_SYMBOL 256
+
 /* One counter of the kernel. */
 struct cpci_term {
 	bool minus; /* its count is taken away from the event's, not added to it */
 	struct perf_event_attr attr;
 	/*
 	 * Breakpoints: "", or what attr.bp_addr is an offset to.  attr.bp_len may be 0 then:
-	 * as long as the symbol.
+	 * as long as the symbol.  Uprobes: the function that attr.probe_offset is an offset to.
 	 */
-	char symbol[256];
+	char symbol[CPCI_MAX_SYMBOL];
+	/*
+	 * Uprobes: "", or the file that has it: a path, which begins with a slash, or the name
+	 * of a program or a library that the process has mapped.
+	 */
+	char file[CPCI_MAX_SYMBOL];
 };
 
 #define CPCI_MAX_TERMS 8
@@ -57,11 +64,25 @@ cpci_resolver cpci_event_user, cpci_event_solaris, cpci_event_generic; /* defini
 cpci_resolver cpci_event_pfm;					       /* pfm.c */
 cpci_resolver cpci_event_software, cpci_event_raw;		       /* kernel.c */
 cpci_resolver cpci_event_breakpoint;				       /* breakpoint.c */
+cpci_resolver cpci_event_uprobe;				       /* uprobe.c */
 cpci_resolver cpci_event_sysfs;					       /* sysfs.c */
 cpci_resolver cpci_event_tracepoint;				       /* tracepoint.c */
 
 /* single.c: makes `event` the one term `attr`, in the modes of `flags`. */
 void cpci_event_single(struct cpci_event *event, const struct perf_event_attr *attr, uint_t flags);
+
+/* ---- fields.c: names of the form "kind/field=value,field/" --------------------------- */
+
+/*
+ * One field, whose value may be NULL, in the order of the name, and NULL at their end.
+ * Returns NULL, or what is wrong with it.
+ */
+typedef const char *cpci_field_fn(void *arg, const char *field, char *value);
+/* 1: all are parsed; 0: the name is not of that kind; -1: see `diag`. */
+int cpci_event_fields(const char *name, const char *kind, void *arg, cpci_field_fn *parse,
+		      struct cpci_diag *diag);
+/* "symbol+offset", which is changed.  NULL, or what is wrong with it. */
+const char *cpci_event_symbol(char *text, char *symbol, uint64_t *offset);
 
 /* Names and descriptions of an event each. */
 typedef void cpci_walk_fn(void *arg, const char *name, const char *desc);

@@ -42,7 +42,11 @@ static int open_one(const struct cpci_plan *plan, const struct cpci_group *group
 		if (opening->preset != NULL && cpci_plan_overflows(plan, at))
 			cpci_perf_set_period(&attr, 0 - opening->preset[plan->ref[at].req]);
 
-		fd[i] = cpci_perf_open(&attr, target, i == 0 ? -1 : fd[0], disabled && i == 0);
+		fd[i] = cpci_perf_is_uprobe(&attr)
+				? cpci_uprobe_open(&attr, opening->bp[at].file,
+						   opening->bp[at].offset, target, disabled)
+				: cpci_perf_open(&attr, target, i == 0 ? -1 : fd[0],
+						 disabled && i == 0);
 		if (fd[i] == -1) {
 			int err = errno;
 
@@ -80,11 +84,18 @@ static int check_fit(struct cpci_plan *plan, struct cpci_target target,
 	return 0;
 }
 
+/* These may all be opened later. */
+static bool only_uprobes(const struct cpci_plan *plan)
+{
+	return cpci_perf_is_uprobe(&cpci_plan_nth(plan, 0)->attr);
+}
+
 /*
  * When an LWP dies, the kernel forgets that its group was in the error state, and what is
  * read then looks like a count.  So beside the hardware of an LWP that may die goes an
  * event that nobody can take its counter from, and that so shows how long the group is
  * to have been enabled.  It stays on the clock of the hardware that it was opened with.
+ * It also has the time where there are uprobes only.
  */
 static bool open_witness(const struct cpci_plan *plan, struct cpci_target target, int *fd)
 {
@@ -94,10 +105,11 @@ static bool open_witness(const struct cpci_plan *plan, struct cpci_target target
 	while (g < plan->ngroups && !plan->group[g].core)
 		g++;
 	*fd = -1;
-	if (g == plan->ngroups || target.tid <= 0)
+	if (target.cpu >= 0 || (g == plan->ngroups && !only_uprobes(plan)) ||
+	    (g < plan->ngroups && target.tid == 0))
 		return true;
 	/* Before Linux 6.2 software events of an LWP have a clock of their own. */
-	if (cpci_kernel() < CPCI_KERNEL(6, 2, 0)) {
+	if (g < plan->ngroups && cpci_kernel() < CPCI_KERNEL(6, 2, 0)) {
 		leader =
 			cpci_term_open(cpci_plan_nth(plan, plan->group[g].first), target, -1, true);
 		if (leader == -1)
@@ -121,10 +133,27 @@ uint64_t cpci_group_least_ns(const struct cpci_plan *plan, const int *fd)
 	return raw[CPCI_RAW_ENABLED];
 }
 
+/*
+ * A uprobe whose function is not found yet, or not asked for, is opened later; but who may
+ * not is told now.  1: it is; -1 and errno.
+ */
+static int is_later(const struct cpci_plan *plan, const struct cpci_group *group,
+		    const struct cpci_opening *opening)
+{
+	const struct perf_event_attr *attr = &cpci_plan_nth(plan, group->first)->attr;
+
+	if (!cpci_perf_is_uprobe(attr) ||
+	    (opening->bp != NULL && opening->bp[group->first].addr != 0))
+		return 0;
+	errno = cpci_uprobe_permitted(attr);
+	return errno == 0 ? 1 : -1;
+}
+
 int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
 		    const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad)
 {
 	bool any = false;
+	int rc;
 
 	if (!plan->fits && check_fit(plan, target, opening, fd, bad) == -1)
 		return -1;
@@ -137,7 +166,15 @@ int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
 			continue;
 		}
 		any = true;
-		if (open_one(plan, group, opening, target, true, fd + group->first, bad) == -1) {
+		rc = is_later(plan, group, opening);
+		if (rc == 1) {
+			fd[group->first] = -1;
+			continue;
+		}
+		*bad = plan->ref[group->first];
+		if (rc == 0)
+			rc = open_one(plan, group, opening, target, true, fd + group->first, bad);
+		if (rc == -1) {
 			int err = errno;
 
 			close_some(fd, group->first);
@@ -158,15 +195,20 @@ int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
 	return -1;
 }
 
-int cpci_group_move(const struct cpci_plan *plan, uint_t i, const struct cpci_bp_addr *bp, int fd,
-		    bool off)
+int cpci_group_settle(const struct cpci_plan *plan, uint_t i, const struct cpci_symbol_addr *at,
+		      struct cpci_target target, int *fd, bool off)
 {
-	struct perf_event_attr attr = cpci_term_event(cpci_plan_nth(plan, i), bp);
+	const struct cpci_term *term = cpci_plan_nth(plan, i);
+	struct perf_event_attr attr = cpci_term_event(term, at);
 	bool leads = false;
 
+	if (cpci_perf_is_uprobe(&term->attr)) {
+		*fd = cpci_uprobe_open(&attr, at->file, at->offset, target, true);
+		return *fd == -1 || off ? *fd : ioctl(*fd, PERF_EVENT_IOC_ENABLE, 0);
+	}
 	for (uint_t g = 0; g < plan->ngroups; g++)
 		leads |= plan->group[g].first == i;
-	return cpci_perf_modify(fd, &attr, leads, off);
+	return cpci_perf_modify(*fd, &attr, leads, off);
 }
 
 int cpci_group_enable(int leader)

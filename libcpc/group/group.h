@@ -30,7 +30,7 @@ struct cpci_term_ref {
 
 /* Terms first..first + n - 1 of the plan are opened, and read, together. */
 struct cpci_group {
-	uint_t first, n;
+	uint_t first, n; /* not open: for cores of another kind, or without its symbol yet */
 	bool hardware;
 	bool core; /* of a core PMU: others may take its counters */
 };
@@ -66,14 +66,22 @@ void cpci_choose_slots(size_t n, int *slot);
 
 /* ---- term.c --------------------------------------------------------------------- */
 
-/* Where the symbol of a breakpoint is, plus its offset. */
-struct cpci_bp_addr {
-	uint64_t addr; /* 0: not found yet; it counts nothing */
-	uint64_t len;  /* the size of what is there; 0: unknown */
+/* Where the symbol of a term is, plus its offset. */
+struct cpci_symbol_addr {
+	uint64_t addr;	 /* 0: not found yet; it counts nothing */
+	uint64_t len;	 /* the size of what is there; 0: unknown */
+	int file;	 /* uprobes: the file that has it, to be opened; -1: none */
+	uint64_t offset; /* and where in that file */
 };
 
+struct cpci_symbol_addr *cpci_symbol_addrs_new(uint_t n); /* NULL: out of memory */
+/* Closes their files, which open events do not need. */
+void cpci_symbol_addrs_close(struct cpci_symbol_addr *at, uint_t n);
+void cpci_symbol_addrs_free(struct cpci_symbol_addr *at, uint_t n); /* NULL: nothing */
+
 /* The event of a term; of a breakpoint by symbol at the address `bp`, or at none yet. */
-struct perf_event_attr cpci_term_event(const struct cpci_term *term, const struct cpci_bp_addr *bp);
+struct perf_event_attr cpci_term_event(const struct cpci_term *term,
+				       const struct cpci_symbol_addr *bp);
 /* cpci_perf_open() of a term alone, whose symbol need not be known. */
 int cpci_term_open(const struct cpci_term *term, struct cpci_target target, int leader,
 		   bool disabled);
@@ -82,8 +90,8 @@ int cpci_term_open(const struct cpci_term *term, struct cpci_target target, int 
 
 /* What is to be known of terms beside the plan, to open them. */
 struct cpci_opening {
-	const struct cpci_bp_addr *bp; /* per term; NULL: no symbols */
-	const uint64_t *preset;	       /* per request, of those that tell overflows; NULL: 0 */
+	const struct cpci_symbol_addr *bp; /* per term; NULL: no symbols */
+	const uint64_t *preset;		   /* per request, of those that tell overflows; NULL: 0 */
 };
 
 /*
@@ -104,11 +112,11 @@ int cpci_group_enable(int leader);
 /* Off, counters keep their values, and go on from there.  -1: EAGAIN, they were lost. */
 int cpci_group_switch(const struct cpci_plan *plan, const int *fd, bool on);
 /*
- * Moves breakpoint `i` to where its symbol is; it goes on from its count, if the set is not
- * `off`.  -1 and errno.
+ * Term `i`, whose symbol is found now: moves the breakpoint there, which goes on from its
+ * count, or opens the uprobe; and that counts, if the set is not `off`.  -1 and errno.
  */
-int cpci_group_move(const struct cpci_plan *plan, uint_t i, const struct cpci_bp_addr *bp, int fd,
-		    bool off);
+int cpci_group_settle(const struct cpci_plan *plan, uint_t i, const struct cpci_symbol_addr *at,
+		      struct cpci_target target, int *fd, bool off);
 /* A group that was started, but has no counters, since others hold them; -1: none. */
 int cpci_group_lost(const struct cpci_plan *plan, const int *fd);
 /*

@@ -148,7 +148,7 @@ static void make_way(cpc_set_t *set, enum cpci_bound bound)
  * hold the registers that it needs for its breakpoints.
  */
 static int open_beside(cpc_set_t *set, struct cpci_target target, enum cpci_bound bound,
-		       const struct cpci_bp_addr *bp, int *fd, struct cpci_term_ref *bad)
+		       const struct cpci_symbol_addr *bp, int *fd, struct cpci_term_ref *bad)
 {
 	const struct cpci_opening opening = {.bp = bp,
 					     .preset = bound == CPCI_LWP ? set->preset : NULL};
@@ -206,22 +206,23 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 	struct cpci_claim *claim = NULL;
 	struct cpci_term_ref bad = {0};
 	struct cpci_epoch epoch = {0};
-	struct cpci_bp_addr *bp;
+	struct cpci_symbol_addr *bp;
 	int *fd = (int *)&hold->start[set->plan->nreqs], err;
 
 	if (cpci_symbols_make(set, target, flags, &bp, diag) == -1)
 		return -1;
 	if (open_beside(set, target, bound, bp, fd, &bad) == -1) {
 		err = errno;
-		free(bp);
+		cpci_symbol_addrs_free(bp, set->plan->nterms);
 		cpci_explain_plan(diag, err, set->plan, bad, target);
 		return -1;
 	}
 	if (exclude_others(set, target, bound, flags, &claim, &epoch, diag) == -1) {
 		cpci_group_close(set->plan, fd);
-		free(bp);
+		cpci_symbol_addrs_free(bp, set->plan->nterms);
 		return -1;
 	}
+	cpci_symbol_addrs_close(bp, set->plan->nterms);
 	make_way(set, bound);
 	free(set->start);
 	set->fd = fd;

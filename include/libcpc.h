@@ -118,7 +118,8 @@ const char *cpc_cpuref(cpc_t *cpc);
 /*
  * Call `action` for every event that can be counted here, for every generic one
  * (generic_events(3CPC)), for those that slot `picno` can count, which is any, and
- * for every attribute a request may have.  cpc_npic(3CPC).
+ * for every attribute a request may have.  Of tracepoints only cpc_walk_events_desc tells.
+ * cpc_npic(3CPC).
  */
 void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *event));
 void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
@@ -140,12 +141,13 @@ const char *cpc_nearest(const char *word, const char *const *known, size_t n);
 
 /* Where a name comes from. */
 enum cpc_event_group {
-	CPC_GROUP_USER,	    /* definitions of the user and the system */
-	CPC_GROUP_GENERIC,  /* generic_events(3CPC) */
-	CPC_GROUP_SOLARIS,  /* names of the Solaris manuals */
-	CPC_GROUP_PLATFORM, /* libpfm4, for this machine's cores */
-	CPC_GROUP_PMU,	    /* PMUs that the kernel exports */
-	CPC_GROUP_SOFTWARE  /* the kernel's own */
+	CPC_GROUP_USER,	     /* definitions of the user and the system */
+	CPC_GROUP_GENERIC,   /* generic_events(3CPC) */
+	CPC_GROUP_SOLARIS,   /* names of the Solaris manuals */
+	CPC_GROUP_PLATFORM,  /* libpfm4, for this machine's cores */
+	CPC_GROUP_PMU,	     /* PMUs that the kernel exports */
+	CPC_GROUP_SOFTWARE,  /* the kernel's own */
+	CPC_GROUP_TRACEPOINT /* the kernel's tracepoints, where they can be looked up */
 };
 
 /*

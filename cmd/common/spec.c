@@ -234,7 +234,8 @@ static int parse_token(struct parser *p, char *token, bool events)
 	uint64_t val = 1;
 	unsigned slot = 0;
 
-	if (token[strcspn(token, " \t\r\n")] != '\0')
+	/* Between slashes they are for the library to judge: filters may have some. */
+	if (strcspn(token, " \t\r\n") < strcspn(token, "/"))
 		return bad(p, "there is a blank in '%s'", token);
 	if (parse_pic(token, eq != NULL ? (size_t)(eq - token) : strlen(token), &slot)) {
 		if (!events)

@@ -85,14 +85,15 @@ int cpci_event_breakpoint(const char *name, uint_t flags, struct cpci_event *eve
 		f.len = sizeof(long);
 	else if (f.len == 0 && f.symbol[0] == '\0')
 		f.len = 4;
-	cpci_event_single(event,
-			  &(struct perf_event_attr){
-				  .type = PERF_TYPE_BREAKPOINT,
-				  .bp_type = f.access,
-				  .bp_addr = f.addr,
-				  .bp_len = f.len,
-			  },
-			  flags);
-	strlcpy(event->term[0].symbol, f.symbol, sizeof(event->term[0].symbol));
-	return 1;
+	rc = cpci_event_single(event,
+			       &(struct perf_event_attr){
+				       .type = PERF_TYPE_BREAKPOINT,
+				       .bp_type = f.access,
+				       .bp_addr = f.addr,
+				       .bp_len = f.len,
+			       },
+			       flags, diag);
+	if (rc == 1)
+		strlcpy(event->term[0].symbol, f.symbol, sizeof(event->term[0].symbol));
+	return rc;
 }

@@ -20,7 +20,7 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 	struct cpci_event sub = {.defs = event->defs, .depth = event->depth + 1, .scale = 1};
 	struct cpci_diag why;
 	char prefixed[256];
-	int known = 0;
+	int known = 0, rc = 0;
 
 	/*
 	 * In a section for some machines, names are those of their PMU; in the shipped
@@ -40,12 +40,14 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 		return -1;
 	}
 	if (event->nterms > 0 && (sub.scale != event->scale)) {
+		cpci_event_free(&sub);
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
 			  "%s:%d: '%s' adds up events in different units", def->file, def->line,
 			  def->name);
 		return -1;
 	}
 	if (event->nterms + sub.nterms > CPCI_MAX_TERMS) {
+		cpci_event_free(&sub);
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
 			  "%s:%d: '%s' is made of more than %d events", def->file, def->line,
 			  def->name, CPCI_MAX_TERMS);
@@ -57,11 +59,12 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 	}
 	event->scale = sub.scale;
 	strlcpy(event->unit, sub.unit, sizeof(event->unit));
-	for (uint_t i = 0; i < sub.nterms; i++) {
-		event->term[event->nterms] = sub.term[i];
-		event->term[event->nterms++].minus = sub.term[i].minus != minus;
+	for (uint_t i = 0; rc == 0 && i < sub.nterms; i++) {
+		sub.term[i].minus = sub.term[i].minus != minus;
+		rc = cpci_event_add(event, &sub.term[i], diag);
 	}
-	return 0;
+	cpci_event_free(&sub);
+	return rc;
 }
 
 /* An expression of which check_expr() finds nothing wrong. */
@@ -100,6 +103,7 @@ static int evaluate(const struct cpci_def *def, uint_t flags, struct cpci_event 
 static const char *known_as(const char *name, uint_t flags, const struct cpci_defs *defs)
 {
 	struct cpci_event other = {.defs = defs, .scale = 1};
+	const char *what = NULL;
 	struct cpci_diag why;
 
 	for (size_t i = 0; i < defs->n; i++) {
@@ -109,8 +113,11 @@ static const char *known_as(const char *name, uint_t flags, const struct cpci_de
 			return def->source == CPCI_DEF_SOLARIS ? "Solaris event" : "generic event";
 	}
 	if (cpci_event_pfm(name, flags, &other, &why) != 0)
-		return "event of libpfm4";
-	return cpci_event_software(name, flags, &other, &why) != 0 ? "event of the kernel" : NULL;
+		what = "event of libpfm4";
+	else if (cpci_event_software(name, flags, &other, &why) != 0)
+		what = "event of the kernel";
+	cpci_event_free(&other);
+	return what;
 }
 
 /* The first of the events that a definition lists which is known for this machine; "": none. */

@@ -27,10 +27,13 @@ struct cpci_term {
 	 * Uprobes: "", or the file that has it: a path, which begins with a slash, or the name
 	 * of a program or a library that the process has mapped.
 	 */
-	char file[CPCI_MAX_SYMBOL];
+	union {
+		char file[CPCI_MAX_SYMBOL];
+		char filter[CPCI_MAX_SYMBOL]; /* tracepoints: "", or which of them count */
+	};
 };
 
-#define CPCI_MAX_TERMS 8
+#define CPCI_MAX_TERMS 1024
 
 /* What a name stands for: a sum and difference of terms, mostly one. */
 struct cpci_event {
@@ -42,14 +45,14 @@ struct cpci_event {
 	struct cpci_def *redefined;   /* NULL, or the user's definition of a name that... */
 	const char *known_as;	      /* ...others know, too */
 	uint_t nterms;
-	struct cpci_term term[CPCI_MAX_TERMS];
+	struct cpci_term *term; /* see cpci_event_free() */
 };
 
 /* ---- event.c ------------------------------------------------------------------ */
 
 /*
  * Fills in `event`, whose defs and depth are given, by its name and CPC_COUNT flags.
- * -1: see `diag`.
+ * -1: see `diag`; there is nothing to free.
  */
 int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
 		       struct cpci_diag *diag);
@@ -68,8 +71,14 @@ cpci_resolver cpci_event_uprobe;				       /* uprobe.c */
 cpci_resolver cpci_event_sysfs;					       /* sysfs.c */
 cpci_resolver cpci_event_tracepoint;				       /* tracepoint.c */
 
-/* single.c: makes `event` the one term `attr`, in the modes of `flags`. */
-void cpci_event_single(struct cpci_event *event, const struct perf_event_attr *attr, uint_t flags);
+/* ---- terms.c: the terms of an event -------------------------------------------------- */
+
+/* Adds a term.  -1: no memory, or too many, see `diag`. */
+int cpci_event_add(struct cpci_event *event, const struct cpci_term *term, struct cpci_diag *diag);
+/* Makes `event` the one term `attr`, in the modes of `flags`.  1, or -1: see `diag`. */
+int cpci_event_single(struct cpci_event *event, const struct perf_event_attr *attr, uint_t flags,
+		      struct cpci_diag *diag);
+void cpci_event_free(struct cpci_event *event); /* its terms */
 
 /* ---- fields.c: names of the form "kind/field=value,field/" --------------------------- */
 
@@ -86,10 +95,11 @@ const char *cpci_event_symbol(char *text, char *symbol, uint64_t *offset);
 
 /* Names and descriptions of an event each. */
 typedef void cpci_walk_fn(void *arg, const char *name, const char *desc);
-void cpci_software_walk(void *arg, cpci_walk_fn *action); /* those that libpfm4 does not know */
-void cpci_pfm_walk(void *arg, cpci_walk_fn *action);	  /* the kernel's generic ones, short */
-void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action); /* those of the core PMU */
-void cpci_sysfs_walk(void *arg, cpci_walk_fn *action);	  /* those of all other PMUs */
+void cpci_software_walk(void *arg, cpci_walk_fn *action);   /* those that libpfm4 does not know */
+void cpci_pfm_walk(void *arg, cpci_walk_fn *action);	    /* the kernel's generic ones, short */
+void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action);   /* those of the core PMU */
+void cpci_sysfs_walk(void *arg, cpci_walk_fn *action);	    /* those of all other PMUs */
+void cpci_tracepoint_walk(void *arg, cpci_walk_fn *action); /* all of them */
 
 /* ---- defs.c: definitions of events, in the order in which they are looked at ----- */
 

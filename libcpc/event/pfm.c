@@ -250,6 +250,7 @@ static void explain(const char *name, int rc, struct cpci_diag *diag)
 
 int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, struct cpci_diag *diag)
 {
+	struct cpci_term term;
 	int modes = 0, rc;
 
 	/* A slash is in the names of others, which libpfm4 takes for bad ones of its own. */
@@ -260,15 +261,11 @@ int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, str
 		modes |= PFM_PLM3;
 	if ((flags & CPC_COUNT_SYSTEM) != 0)
 		modes |= PFM_PLM0;
-	rc = encode(name, modes, &event->term[0]);
-	if (rc == PFM_SUCCESS) {
-		event->nterms = 1;
-		return 1;
-	}
-	if (rc == PFM_ERR_NOTFOUND) {
-		event->nterms = 1;
-		return encode_standin(name, flags, &event->term[0]);
-	}
+	rc = encode(name, modes, &term);
+	if (rc == PFM_SUCCESS || (rc == PFM_ERR_NOTFOUND && encode_standin(name, flags, &term)))
+		return cpci_event_add(event, &term, diag) == 0 ? 1 : -1;
+	if (rc == PFM_ERR_NOTFOUND)
+		return 0;
 	if (rc == PFM_ERR_NOMEM)
 		cpci_diag(diag, ENOMEM, 0, "%s", strerror(ENOMEM));
 	else

@@ -187,8 +187,8 @@ int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
 	if (l.pmu[0] == '.' || !cpci_pmu_type(l.pmu, &type))
 		return no_pmu(&l);
 	snprintf(text, sizeof(text), "%.*s", (int)(n - 1), slash + 1);
-	event->nterms = 1;
-	event->term[0] = (struct cpci_term){.attr.type = type};
+	if (cpci_event_add(event, &(struct cpci_term){.attr.type = type}, diag) == -1)
+		return -1;
 	if (put_terms(&l, text, false) == -1)
 		return -1;
 	if (knows_modes(&l))

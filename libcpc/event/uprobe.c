@@ -82,7 +82,8 @@ int cpci_event_uprobe(const char *name, uint_t flags, struct cpci_event *event,
 		return -1;
 	}
 	attr.probe_offset = f.offset;
-	cpci_event_single(event, &attr, flags);
+	if (cpci_event_single(event, &attr, flags, diag) == -1)
+		return -1;
 	strlcpy(event->term[0].symbol, f.symbol, sizeof(event->term[0].symbol));
 	strlcpy(event->term[0].file, f.file, sizeof(event->term[0].file));
 	return 1;

@@ -148,6 +148,11 @@ static void explain_invalid(struct cpci_diag *diag, const char *name, const stru
 {
 	if (target.tid == -1 && !is_cpu(target.cpu))
 		cpci_diag(diag, EINVAL, 0, "no CPU %d", target.cpu);
+	else if (cpci_term_is_filtered(term) && fits_alone(term, target))
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+			  "cannot count '%s': the kernel does not take the filter '%s': is it made "
+			  "of fields of this tracepoint, which its file format names?",
+			  name, term->filter);
 	else if (cpci_perf_is_uprobe(&term->attr))
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': the kernel cannot probe this instruction, or files "

@@ -29,6 +29,24 @@ static bool is_elsewhere(const struct cpci_plan *plan, const struct cpci_group *
 	       !cpci_pmu_counts_on(&cpci_plan_nth(plan, group->first)->attr, target.cpu);
 }
 
+/* Opens a term at its place in a group.  -1 and errno. */
+static int open_term(const struct cpci_term *term, const struct perf_event_attr *attr,
+		     const struct cpci_symbol_addr *at, struct cpci_target target, int leader,
+		     bool disabled)
+{
+	int fd, err;
+
+	if (cpci_perf_is_uprobe(attr))
+		return cpci_uprobe_open(attr, at->file, at->offset, target, disabled);
+	fd = cpci_perf_open(attr, target, leader, disabled);
+	if (fd == -1 || !cpci_term_is_filtered(term) || cpci_perf_filter(fd, term->filter) == 0)
+		return fd;
+	err = errno;
+	close(fd);
+	errno = err;
+	return -1;
+}
+
 /* Opens one group; only its leader can be disabled. */
 static int open_one(const struct cpci_plan *plan, const struct cpci_group *group,
 		    const struct cpci_opening *opening, struct cpci_target target, bool disabled,
@@ -42,11 +60,9 @@ static int open_one(const struct cpci_plan *plan, const struct cpci_group *group
 		if (opening->preset != NULL && cpci_plan_overflows(plan, at))
 			cpci_perf_set_period(&attr, 0 - opening->preset[plan->ref[at].req]);
 
-		fd[i] = cpci_perf_is_uprobe(&attr)
-				? cpci_uprobe_open(&attr, opening->bp[at].file,
-						   opening->bp[at].offset, target, disabled)
-				: cpci_perf_open(&attr, target, i == 0 ? -1 : fd[0],
-						 disabled && i == 0);
+		fd[i] = open_term(cpci_plan_nth(plan, at), &attr,
+				  opening->bp != NULL ? &opening->bp[at] : NULL, target,
+				  i == 0 ? -1 : fd[0], disabled && i == 0);
 		if (fd[i] == -1) {
 			int err = errno;
 

@@ -82,6 +82,8 @@ void cpci_symbol_addrs_free(struct cpci_symbol_addr *at, uint_t n); /* NULL: not
 /* The event of a term; of a breakpoint by symbol at the address `bp`, or at none yet. */
 struct perf_event_attr cpci_term_event(const struct cpci_term *term,
 				       const struct cpci_symbol_addr *bp);
+/* Is it a tracepoint of which not all count? */
+bool cpci_term_is_filtered(const struct cpci_term *term);
 /* cpci_perf_open() of a term alone, whose symbol need not be known. */
 int cpci_term_open(const struct cpci_term *term, struct cpci_target target, int leader,
 		   bool disabled);

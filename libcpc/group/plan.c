@@ -31,6 +31,7 @@ static void free_req(struct cpci_req *req)
 		free(req->attrs[i].ca_name);
 	free(req->attrs);
 	free(req->name);
+	cpci_event_free(&req->event);
 }
 
 void cpci_plan_drop(struct cpci_plan *plan)
@@ -57,10 +58,12 @@ static int copy_req(struct cpci_req *dst, const struct cpci_req *src)
 	dst->nattrs = 0;
 	dst->attrs = calloc(src->nattrs + 1, sizeof(*dst->attrs));
 	dst->name = strdup(src->name);
-	if (dst->name == NULL || dst->attrs == NULL) {
+	dst->event.term = reallocarray(NULL, src->event.nterms, sizeof(*dst->event.term));
+	if (dst->name == NULL || dst->attrs == NULL || dst->event.term == NULL) {
 		free_req(dst);
 		return -1;
 	}
+	memcpy(dst->event.term, src->event.term, src->event.nterms * sizeof(*dst->event.term));
 	for (uint_t i = 0; i < src->nattrs; i++) {
 		dst->attrs[i] = src->attrs[i];
 		dst->attrs[i].ca_name = strdup(src->attrs[i].ca_name);

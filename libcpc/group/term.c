@@ -29,6 +29,11 @@ struct perf_event_attr cpci_term_event(const struct cpci_term *term,
 	return attr;
 }
 
+bool cpci_term_is_filtered(const struct cpci_term *term)
+{
+	return term->attr.type == PERF_TYPE_TRACEPOINT && term->filter[0] != '\0';
+}
+
 int cpci_term_open(const struct cpci_term *term, struct cpci_target target, int leader,
 		   bool disabled)
 {

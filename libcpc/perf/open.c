@@ -83,6 +83,11 @@ int cpci_perf_probe(const struct perf_event_attr *attr)
 	return 0;
 }
 
+int cpci_perf_filter(int fd, const char *filter)
+{
+	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter);
+}
+
 /* Without a path, what the kernel looks at next is whether the caller may. */
 int cpci_uprobe_permitted(const struct perf_event_attr *attr)
 {

@@ -35,6 +35,8 @@ int cpci_uprobe_open(const struct perf_event_attr *attr, int file, uint64_t offs
 		     struct cpci_target target, bool disabled);
 /* May the caller count such events?  0, or an errno. */
 int cpci_uprobe_permitted(const struct perf_event_attr *attr);
+/* Has a tracepoint count only what the filter lets through.  -1 and errno: EINVAL. */
+int cpci_perf_filter(int fd, const char *filter);
 /* The event that never counts and that nobody can take a counter from. */
 extern const struct perf_event_attr cpci_perf_dummy;
 /* Can the kernel count that at all, for the caller?  0, or an errno. */

@@ -21,13 +21,15 @@ int cpci_check_request(cpc_t *cpc, const char *fn, const cpc_set_t *set, int ind
 static int describe_term(const struct cpci_term *term, char *text, size_t size)
 {
 	const struct perf_event_attr *attr = &term->attr;
+	bool filtered = cpci_term_is_filtered(term);
 	char more[64] = "";
 
 	if (attr->config1 != 0 || attr->config2 != 0)
 		snprintf(more, sizeof(more), ", 0x%llx, 0x%llx", (unsigned long long)attr->config1,
 			 (unsigned long long)attr->config2);
-	return snprintf(text, size, " %c type %u, config 0x%llx%s, counts in %s mode",
+	return snprintf(text, size, " %c type %u, config 0x%llx%s%s%s, counts in %s mode",
 			term->minus ? '-' : '+', attr->type, (unsigned long long)attr->config, more,
+			filtered ? ", filter " : "", filtered ? term->filter : "",
 			cpci_perf_is_clock(attr) ? "user and kernel"
 			: attr->exclude_user	 ? "kernel"
 			: attr->exclude_kernel	 ? "user"

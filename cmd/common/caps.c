@@ -152,9 +152,10 @@ static int print_caps(FILE *f, cpc_t *cpc)
 		print_text(f, "        ", reason);
 	}
 	fprintf(f, "\nfurther events:\n");
-	print_text(f, "        ",
-		   "tracepoints (system:event; -h PATTERN finds them), breakpoints "
-		   "(breakpoint/addr=ADDRESS or FUNCTION/) and functions (uprobe/func=FUNCTION/)");
+	print_text(
+		f, "        ",
+		"tracepoints (system:event; -h PATTERN finds them), breakpoints "
+		"(breakpoint/addr=ADDRESS or FUNCTION/) and functions (uprobe/func=FUNCTION/, sdt/PROVIDER:NAME/)");
 	if (l.cpu)
 		print_text(f, "        ", "as a number, a code of the CPU's counters");
 	fprintf(f, "\nattributes:\n");

@@ -49,7 +49,7 @@ static const char *parse_addr(struct fields *f, char *value)
 }
 
 /* One "field=value", or the end of them; NULL, or what is wrong. */
-static const char *parse_field(void *arg, const char *field, char *value)
+static const char *parse_field(void *arg, char *field, char *value)
 {
 	struct fields *f = arg;
 

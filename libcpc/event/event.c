@@ -12,15 +12,11 @@ static const struct {
 	const char *name;
 	cpci_resolver *resolve;
 } resolvers[] = {
-	{"user definition", cpci_event_user},
-	{"Solaris name", cpci_event_solaris},
-	{"generic name", cpci_event_generic},
-	{"libpfm4", cpci_event_pfm},
-	{"kernel", cpci_event_software},
-	{"breakpoint", cpci_event_breakpoint},
-	{"function", cpci_event_uprobe},
-	{"tracepoint", cpci_event_tracepoint},
-	{"sysfs", cpci_event_sysfs},
+	{"user definition", cpci_event_user},  {"Solaris name", cpci_event_solaris},
+	{"generic name", cpci_event_generic},  {"libpfm4", cpci_event_pfm},
+	{"kernel", cpci_event_software},       {"breakpoint", cpci_event_breakpoint},
+	{"function", cpci_event_uprobe},       {"probe", cpci_event_sdt},
+	{"tracepoint", cpci_event_tracepoint}, {"sysfs", cpci_event_sysfs},
 	{"raw code", cpci_event_raw}, /* the last: it takes all that begins with a digit */
 };
 

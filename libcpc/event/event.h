@@ -31,7 +31,10 @@ struct cpci_term {
 		char file[CPCI_MAX_SYMBOL];
 		char filter[CPCI_MAX_SYMBOL]; /* tracepoints: "", or which of them count */
 	};
+	uint_t site; /* uprobes: 0, or of the probe that `symbol` names, which of its sites */
 };
+
+#define CPCI_MAX_SITES 16 /* of a probe in a file */
 
 #define CPCI_MAX_TERMS 1024
 
@@ -67,7 +70,7 @@ cpci_resolver cpci_event_user, cpci_event_solaris, cpci_event_generic; /* defini
 cpci_resolver cpci_event_pfm;					       /* pfm.c */
 cpci_resolver cpci_event_software, cpci_event_raw;		       /* kernel.c */
 cpci_resolver cpci_event_breakpoint;				       /* breakpoint.c */
-cpci_resolver cpci_event_uprobe;				       /* uprobe.c */
+cpci_resolver cpci_event_uprobe, cpci_event_sdt;		       /* uprobe.c */
 cpci_resolver cpci_event_sysfs;					       /* sysfs.c */
 cpci_resolver cpci_event_tracepoint;				       /* tracepoint.c */
 
@@ -86,7 +89,7 @@ void cpci_event_free(struct cpci_event *event); /* its terms */
  * One field, whose value may be NULL, in the order of the name, and NULL at their end.
  * Returns NULL, or what is wrong with it.
  */
-typedef const char *cpci_field_fn(void *arg, const char *field, char *value);
+typedef const char *cpci_field_fn(void *arg, char *field, char *value);
 /* 1: all are parsed; 0: the name is not of that kind; -1: see `diag`. */
 int cpci_event_fields(const char *name, const char *kind, void *arg, cpci_field_fn *parse,
 		      struct cpci_diag *diag);

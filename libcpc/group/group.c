@@ -159,7 +159,7 @@ static int is_later(const struct cpci_plan *plan, const struct cpci_group *group
 	const struct perf_event_attr *attr = &cpci_plan_nth(plan, group->first)->attr;
 
 	if (!cpci_perf_is_uprobe(attr) ||
-	    (opening->bp != NULL && opening->bp[group->first].addr != 0))
+	    (opening->bp != NULL && opening->bp[group->first].file != -1))
 		return 0;
 	errno = cpci_uprobe_permitted(attr);
 	return errno == 0 ? 1 : -1;
@@ -218,6 +218,8 @@ int cpci_group_settle(const struct cpci_plan *plan, uint_t i, const struct cpci_
 	struct perf_event_attr attr = cpci_term_event(term, at);
 	bool leads = false;
 
+	if (cpci_perf_is_uprobe(&term->attr) && at->file == -1)
+		return 0; /* it is not there, but another site of it is */
 	if (cpci_perf_is_uprobe(&term->attr)) {
 		*fd = cpci_uprobe_open(&attr, at->file, at->offset, target, true);
 		return *fd == -1 || off ? *fd : ioctl(*fd, PERF_EVENT_IOC_ENABLE, 0);

@@ -68,10 +68,11 @@ void cpci_choose_slots(size_t n, int *slot);
 
 /* Where the symbol of a term is, plus its offset. */
 struct cpci_symbol_addr {
-	uint64_t addr;	 /* 0: not found yet; it counts nothing */
-	uint64_t len;	 /* the size of what is there; 0: unknown */
-	int file;	 /* uprobes: the file that has it, to be opened; -1: none */
-	uint64_t offset; /* and where in that file */
+	uint64_t addr;	  /* 0: not found yet; it counts nothing */
+	uint64_t len;	  /* the size of what is there; 0: unknown */
+	int file;	  /* uprobes: the file that has it, to be opened; -1: none */
+	uint64_t offset;  /* and where in that file */
+	uint64_t counter; /* where its semaphore is; 0: it has none */
 };
 
 struct cpci_symbol_addr *cpci_symbol_addrs_new(uint_t n); /* NULL: out of memory */

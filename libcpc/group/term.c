@@ -26,6 +26,8 @@ struct perf_event_attr cpci_term_event(const struct cpci_term *term,
 		if (attr.bp_len == 0)
 			attr.bp_len = len == 1 || len == 2 || len == 8 ? len : 4;
 	}
+	if (bp != NULL && bp->counter != 0 && cpci_perf_is_uprobe(&attr))
+		cpci_uprobe_counter(&attr, bp->counter); /* looked at when it was found */
 	return attr;
 }
 

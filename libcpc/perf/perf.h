@@ -77,11 +77,13 @@ void cpci_perf_finish(struct perf_event_attr *attr, uint_t flags);
 
 /* ---- uprobe.c: instructions of files ------------------------------------------- */
 
+/* `ret`: returns of the function that begins there, not calls.  False: the kernel cannot. */
+bool cpci_uprobe_attr(struct perf_event_attr *attr, bool ret);
 /*
- * `ret`: returns of the function that begins there, not calls.  `counter`: 0, or where in the
- * file the semaphore is that is above 0 while somebody counts.  False: the kernel cannot.
+ * Where in the file the semaphore is that is above 0 while somebody counts.  False: before
+ * Linux 4.20, or the file is too large.
  */
-bool cpci_uprobe_attr(struct perf_event_attr *attr, bool ret, uint64_t counter);
+bool cpci_uprobe_counter(struct perf_event_attr *attr, uint64_t counter);
 bool cpci_perf_is_uprobe(const struct perf_event_attr *attr);
 
 /* ---- pmu.c: what /sys/bus/event_source/devices says ----------------------------- */

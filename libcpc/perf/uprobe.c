@@ -30,16 +30,23 @@ static bool have_uprobes(void)
 	return uprobe.there;
 }
 
-bool cpci_uprobe_attr(struct perf_event_attr *attr, bool ret, uint64_t counter)
+bool cpci_uprobe_attr(struct perf_event_attr *attr, bool ret)
 {
 	uint64_t max;
 
 	*attr = (struct perf_event_attr){0};
-	if (!have_uprobes() || (counter != 0 && uprobe.counter[0] == '\0'))
+	if (!have_uprobes())
 		return false;
 	attr->type = uprobe.type;
-	return cpci_pmu_put_bits(attr, uprobe.ret, ret, &max) &&
-	       (counter == 0 || cpci_pmu_put_bits(attr, uprobe.counter, counter, &max));
+	return cpci_pmu_put_bits(attr, uprobe.ret, ret, &max);
+}
+
+bool cpci_uprobe_counter(struct perf_event_attr *attr, uint64_t counter)
+{
+	uint64_t max;
+
+	return have_uprobes() && uprobe.counter[0] != '\0' &&
+	       cpci_pmu_put_bits(attr, uprobe.counter, counter, &max);
 }
 
 bool cpci_perf_is_uprobe(const struct perf_event_attr *attr)

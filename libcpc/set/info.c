@@ -46,8 +46,11 @@ int cpc_set_describe(cpc_t *cpc, const cpc_set_t *set, int index, char *text, si
 	req = &set->plan->req[index];
 	n = (size_t)snprintf(text, size, "pic%u %s: %s:", req->slot, req->name,
 			     req->event.resolver);
-	for (uint_t i = 0; i < req->event.nterms && n < size; i++)
+	for (uint_t i = 0; i < req->event.nterms && n < size; i++) {
+		if (req->event.term[i].site > 1) /* of a probe, which may be in one place only */
+			continue;
 		n += (size_t)describe_term(&req->event.term[i], text + n, size - n);
+	}
 	if (req->event.scale != 1 && n < size)
 		snprintf(text + n, size - n, ", times %g %s", req->event.scale, req->event.unit);
 	return 0;

@@ -125,7 +125,7 @@ void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symb
 		const struct cpci_term *term = cpci_plan_nth(plan, i);
 		char name[CPCI_SYMBOL_NAME];
 
-		if (term->symbol[0] == '\0')
+		if (term->symbol[0] == '\0' || term->site > 1)
 			continue;
 		cpci_symbol_name(term, name);
 		action(arg, (int)plan->ref[i].req, name, set->bp != NULL ? set->bp[i].addr : 0);

@@ -13,6 +13,36 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Probes have a table of their own, and places that are numbered. */
+int cpci_function_find(const struct cpci_term *term, struct cpci_symfile *file, int fd,
+		       struct cpci_symbol *symbol)
+{
+	char name[CPCI_MAX_SYMBOL + 16];
+
+	if (term->site == 0)
+		return cpci_symfile_find(file, fd, CPCI_ELF_ALL, term->symbol, symbol);
+	snprintf(name, sizeof(name), "%u:%s", term->site, term->symbol);
+	return cpci_symfile_find(file, fd, CPCI_ELF_PROBES, name, symbol);
+}
+
+/* The semaphore of a probe, by where it is in the file.  False: see diag. */
+static bool take_counter(const struct cpci_lookup *look, const struct cpci_found *found,
+			 const struct cpci_symfile *file, struct cpci_symbol_addr *at)
+{
+	struct perf_event_attr attr = look->term->attr;
+
+	at->counter = 0;
+	if (found->symbol.counter == 0 ||
+	    (cpci_elf_offset(&file->elf, found->symbol.counter, &at->counter) &&
+	     cpci_uprobe_counter(&attr, at->counter)))
+		return true;
+	cpci_diag(look->diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+		  "cannot count '%s': the kernel cannot switch on the probe of '%s' by its "
+		  "semaphore",
+		  look->req->name, found->path);
+	return false;
+}
+
 /* Takes the file, unless what was found is no code of it.  1, or -1 and it is closed. */
 static int take(const struct cpci_lookup *look, const struct cpci_found *found,
 		const struct cpci_symfile *file, int fd, struct cpci_symbol_addr *at)
@@ -20,17 +50,23 @@ static int take(const struct cpci_lookup *look, const struct cpci_found *found,
 	const struct cpci_segment *segment = cpci_elf_segment(&file->elf, found->symbol.value);
 	uint64_t value = found->symbol.value + look->term->attr.probe_offset;
 
-	if (segment != NULL && segment->exec && cpci_elf_segment(&file->elf, value) == segment &&
-	    cpci_elf_offset(&file->elf, value, &at->offset)) {
+	at->len = 0;
+	at->file = -1;
+	if (found->symbol.kind == CPCI_SYM_NO_SITE) {
+		close(fd);
+		return 1;
+	}
+	if (segment == NULL || !segment->exec || cpci_elf_segment(&file->elf, value) != segment ||
+	    !cpci_elf_offset(&file->elf, value, &at->offset)) {
+		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
+			  "cannot count '%s': '%s' of '%s' is no function, or the offset leads "
+			  "out of the code",
+			  look->req->name, look->term->symbol, found->path);
+	} else if (take_counter(look, found, file, at)) {
 		at->file = fd;
-		at->len = 0;
 		return 1;
 	}
 	close(fd);
-	cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
-		  "cannot count '%s': '%s' of '%s' is no function, or the offset leads out of the "
-		  "code",
-		  look->req->name, look->term->symbol, found->path);
 	return -1;
 }
 
@@ -50,7 +86,9 @@ int cpci_function_settle(const struct cpci_lookup *look, const struct cpci_found
 		return cpci_lookup_cannot_read(look, found->path, errno);
 	if (take(look, found, file, fd, at) == -1)
 		return -1;
-	at->addr = found->bias + found->symbol.value + look->term->attr.probe_offset;
+	at->addr = at->file != -1
+			   ? found->bias + found->symbol.value + look->term->attr.probe_offset
+			   : 1; /* known not to be there */
 	return 1;
 }
 
@@ -83,7 +121,7 @@ int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *
 	}
 	if (file == NULL)
 		return cpci_lookup_cannot_read(look, term->file, errno);
-	if (cpci_symfile_find(file, fd, CPCI_ELF_ALL, term->symbol, &found.symbol) == -1) {
+	if (cpci_function_find(term, file, fd, &found.symbol) == -1) {
 		int err = errno;
 
 		close(fd);
@@ -95,7 +133,8 @@ int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *
 	}
 	if (take(look, &found, file, fd, at) == -1)
 		return -1;
-	at->addr = at->offset; /* never 0, where the ELF header is */
+	/* Never 0, where the ELF header is; what is not there has one, too. */
+	at->addr = at->file != -1 ? at->offset : 1;
 	return 1;
 }
 

@@ -45,6 +45,9 @@ int cpci_function_settle(const struct cpci_lookup *look, const struct cpci_found
 /* Looks a symbol up in the file that the term names by its path: 1 found, 0 not there, -1. */
 int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *files, pid_t tid,
 			  struct cpci_symbol_addr *at);
+/* As cpci_symfile_find(), what the term names. */
+int cpci_function_find(const struct cpci_term *term, struct cpci_symfile *file, int fd,
+		       struct cpci_symbol *symbol);
 /* Is it a file that the term does not name? */
 bool cpci_function_is_elsewhere(const struct cpci_term *term, const char *path);
 

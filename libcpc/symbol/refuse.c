@@ -137,8 +137,15 @@ int cpci_lookup_judge(const struct cpci_lookup *look, const struct cpci_found *f
 			name, symbol, found->path);
 		return -1;
 	case CPCI_SYM_FOUND:
+	case CPCI_SYM_NO_SITE:
 	case CPCI_SYM_NONE:
 		break;
+	}
+	if (look->term->site != 0 && found->symbol.n > CPCI_MAX_SITES) {
+		cpci_diag(look->diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': it stands in %llu places of '%s', more than %d", name,
+			  (unsigned long long)found->symbol.n, found->path, CPCI_MAX_SITES);
+		return -1;
 	}
 	if (found->moved) {
 		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,

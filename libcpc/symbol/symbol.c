@@ -133,7 +133,7 @@ static int look_into(const struct cpci_lookup *look, const struct cpci_object *o
 		return !object->listed && is_no_library(&m, errno)
 			       ? 0
 			       : cpci_lookup_cannot_read(look, m.path, errno);
-	if (cpci_symfile_find(file, fd, CPCI_ELF_ALL, look->term->symbol, &found->symbol) == 0)
+	if (cpci_function_find(look->term, file, fd, &found->symbol) == 0)
 		rc = cpci_symfile_is_linker(file, fd);
 	if (rc == -1) {
 		rc = cpci_lookup_cannot_read(look, m.path, errno);
@@ -249,8 +249,7 @@ static int find(const struct cpci_lookup *look, struct cpci_symbol_addr *bp)
 	exe_path(look, found.path, sizeof(found.path));
 	if (process->by_hand || cpci_function_is_elsewhere(look->term, found.path))
 		return find_in_libraries(look, bp);
-	if (cpci_symfile_find(exe, process->exe_fd, CPCI_ELF_ALL, look->term->symbol,
-			      &found.symbol) == -1)
+	if (cpci_function_find(look->term, exe, process->exe_fd, &found.symbol) == -1)
 		return cpci_lookup_cannot_look(look, CPCI_PROCESS_PROGRAM);
 	if (found.symbol.kind == CPCI_SYM_NONE)
 		return find_in_libraries(look, bp);

@@ -123,6 +123,23 @@ has_counters() {
 	[ "$(find "/proc/$1/fd" -lname '*perf_event*' | wc -l)" -ge "$(($(cpus | wc -l) * 2))" ]
 }
 
+@test "probes of sys/sdt.h: several places, semaphores, by name and by path" {
+	go -0 "$WORK/probes" 1000 # nobody counts: the semaphore is 0
+	probe() {
+		printf 'sdt/%s/' "$1"
+	}
+	track -0 -v -T 0 -c "$(probe cpc:twice),$(probe cpc:guarded),$(probe probes:cpc:never)" \
+		"$WORK/probes" 1000 2
+	[ "$stderr" = "" ]
+	[ "$(counts fini_lwp 1)" = "2000 1000 0" ]
+	[ "$(counts exit)" = "6000 3000 0" ]
+	track -0 -fe -T 0 -c "$(probe "$WORK/probes:cpc:twice"),$(probe "$WORK/probes:cpc:guarded")" \
+		sh -c "'$WORK/probes' 10; '$WORK/probes' 20"
+	[ "$(counts exit | xargs -n2)" = $'20 10\n40 20\n0 0' ]
+	go -1 cputrack -T 0 -c "$(probe cpc:nosuch)" "$WORK/probes" 1
+	[[ $stderr == *"no tracked program has the symbol 'cpc:nosuch'"* ]]
+}
+
 @test "what is no function, or not there, is told" {
 	while IFS='|' read -r status want; do
 		read -r event why <<<"$want"

@@ -134,6 +134,20 @@ struct cpci_defs {
 struct cpci_defs *cpci_defs_new(struct cpci_diag *diag);
 void cpci_defs_free(struct cpci_defs *defs);
 
+/* ---- cpuid.c: which CPU this is --------------------------------------------------------- */
+
+/* As perf(1) names it; "": nobody says.  CPC_CPUID in the environment is another one. */
+const char *cpci_cpuid(void);
+/* Is it one of a pattern of fnmatch(3), with or without its stepping? */
+bool cpci_cpuid_matches(const char *pattern);
+
+struct cpci_standin {
+	const char *cpu; /* a pattern */
+	const char *desc, *pmu;
+};
+/* The PMU of libpfm4 with the same events as this CPU, should it not know it; or NULL. */
+const struct cpci_standin *cpci_find_standin(void);
+
 /* ---- pfm.c ----------------------------------------------------------------------- */
 
 struct cpci_core_pmu {

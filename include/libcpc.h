@@ -147,6 +147,7 @@ enum cpc_event_group {
 	CPC_GROUP_PLATFORM,  /* libpfm4, for this machine's cores */
 	CPC_GROUP_PMU,	     /* PMUs that the kernel exports */
 	CPC_GROUP_SOFTWARE,  /* the kernel's own */
+	CPC_GROUP_VENDOR,    /* event files of vendors */
 	CPC_GROUP_TRACEPOINT /* the kernel's tracepoints, where they can be looked up */
 };
 

@@ -67,6 +67,7 @@ static const char *const titles[] = {
 	[CPC_GROUP_PLATFORM] = "platform events, by libpfm4",
 	[CPC_GROUP_PMU] = "events of PMUs, by the kernel",
 	[CPC_GROUP_SOFTWARE] = "software events",
+	[CPC_GROUP_VENDOR] = "event of an event file",
 	[CPC_GROUP_TRACEPOINT] = "tracepoint of the kernel",
 };
 
@@ -84,7 +85,7 @@ static void list_event(void *arg, enum cpc_event_group group, const char *event,
 	(void)desc;
 	l->cpu |= group == CPC_GROUP_PLATFORM;
 	/* These would be too many; -h PATTERN has them. */
-	if (group == CPC_GROUP_TRACEPOINT ||
+	if (group == CPC_GROUP_TRACEPOINT || group == CPC_GROUP_VENDOR ||
 	    (group == CPC_GROUP_PLATFORM && strchr(event, ':') != NULL))
 		return;
 	if (l->group != (int)group) {

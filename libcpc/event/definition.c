@@ -6,6 +6,7 @@
 #include "event.h"
 
 #include <bsd/string.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +27,8 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 	 * In a section for some machines, names are those of their PMU; in the shipped
 	 * ones for all, those that the kernel has for all.
 	 */
-	if (def->arch || def->source != CPCI_DEF_USER) {
+	if (def->arch ? event->defs->pmu != NULL && strchr(part, '/') == NULL
+		      : def->source != CPCI_DEF_USER && def->source != CPCI_DEF_VENDOR) {
 		snprintf(prefixed, sizeof(prefixed), "%s::%s",
 			 def->arch ? event->defs->pmu : "perf", part);
 		known = cpci_event_pfm(prefixed, flags, &sub, &why);
@@ -132,8 +134,11 @@ static void find_nearest(const struct cpci_def *def, uint_t flags, const struct 
 
 		n = strcspn(p, " \t");
 		snprintf(name, size, "%.*s", (int)n, p);
-		if (strcmp(name, "none") != 0 && cpci_event_resolve(name, flags, &near, &why) == 0)
+		if (strcmp(name, "none") != 0 &&
+		    cpci_event_resolve(name, flags, &near, &why) == 0) {
+			cpci_event_free(&near);
 			return;
+		}
 	}
 	*name = '\0';
 }
@@ -181,6 +186,21 @@ static int lookup(enum cpci_source source, const char *name, uint_t flags, struc
 		  "counts the same",
 		  name, defs->pmu != NULL ? defs->pmu : "not known to libpfm4");
 	return -1;
+}
+
+int cpci_event_vendor(const char *name, uint_t flags, struct cpci_event *event,
+		      struct cpci_diag *diag)
+{
+	const struct cpci_defs *vendor;
+	const struct cpci_def *def;
+
+	if (isdigit((unsigned char)*name)) /* a code, not a name */
+		return 0;
+	vendor = cpci_vendor_defs(diag);
+	if (vendor == NULL)
+		return -1;
+	def = cpci_vendor_find(vendor, name);
+	return def != NULL ? evaluate(def, flags, event, diag) : 0;
 }
 
 int cpci_event_user(const char *name, uint_t flags, struct cpci_event *event,

@@ -6,17 +6,24 @@
 #include "event.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* The first that knows the name wins. */
 static const struct {
 	const char *name;
 	cpci_resolver *resolve;
 } resolvers[] = {
-	{"user definition", cpci_event_user},  {"Solaris name", cpci_event_solaris},
-	{"generic name", cpci_event_generic},  {"libpfm4", cpci_event_pfm},
-	{"kernel", cpci_event_software},       {"breakpoint", cpci_event_breakpoint},
-	{"function", cpci_event_uprobe},       {"probe", cpci_event_sdt},
-	{"tracepoint", cpci_event_tracepoint}, {"sysfs", cpci_event_sysfs},
+	{"user definition", cpci_event_user},
+	{"Solaris name", cpci_event_solaris},
+	{"generic name", cpci_event_generic},
+	{"libpfm4", cpci_event_pfm},
+	{"kernel", cpci_event_software},
+	{"breakpoint", cpci_event_breakpoint},
+	{"function", cpci_event_uprobe},
+	{"probe", cpci_event_sdt},
+	{"tracepoint", cpci_event_tracepoint},
+	{"sysfs", cpci_event_sysfs},
+	{"event file", cpci_event_vendor},
 	{"raw code", cpci_event_raw}, /* the last: it takes all that begins with a digit */
 };
 
@@ -39,6 +46,7 @@ static void unknown(const char *name, const struct cpci_defs *defs, struct cpci_
 	cpci_suggest_start(&suggest, name);
 	for (size_t i = 0; defs != NULL && i < defs->n; i++)
 		cpci_suggest_try(&suggest, defs->def[i].name);
+	cpci_vendor_walk(&suggest, try_name);
 	cpci_software_walk(&suggest, try_name);
 	cpci_pfm_walk(&suggest, try_name);
 	cpci_pfm_walk_core(&suggest, try_name);
@@ -84,6 +92,18 @@ static int spread(struct cpci_event *event, struct cpci_diag *diag)
 	return rc;
 }
 
+static bool is_new(const char *name, uint_t flags, struct cpci_event *event,
+		   const struct cpci_diag *diag)
+{
+	struct cpci_diag why;
+
+	if (diag->subcode != CPC_INVALID_EVENT || strcmp(event->resolver, "libpfm4") != 0)
+		return false;
+	cpci_event_free(event);
+	event->resolver = "event file";
+	return cpci_event_vendor(name, flags, event, &why) == 1;
+}
+
 int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
 		       struct cpci_diag *diag)
 {
@@ -96,6 +116,9 @@ int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
 		event->resolver = resolvers[i].name;
 		known = resolvers[i].resolve(name, flags, event, diag);
 	}
+	/* What libpfm4 takes for a bad unit mask may be a new one, which the vendor knows. */
+	if (known == -1 && is_new(name, flags, event, diag))
+		known = 1;
 	if (known == 0)
 		unknown(name, event->defs, diag);
 	if (known != 1) {

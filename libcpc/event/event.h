@@ -67,12 +67,13 @@ int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
 typedef int cpci_resolver(const char *name, uint_t flags, struct cpci_event *event,
 			  struct cpci_diag *diag);
 cpci_resolver cpci_event_user, cpci_event_solaris, cpci_event_generic; /* definition.c */
-cpci_resolver cpci_event_pfm;					       /* pfm.c */
-cpci_resolver cpci_event_software, cpci_event_raw;		       /* kernel.c */
-cpci_resolver cpci_event_breakpoint;				       /* breakpoint.c */
-cpci_resolver cpci_event_uprobe, cpci_event_sdt;		       /* uprobe.c */
-cpci_resolver cpci_event_sysfs;					       /* sysfs.c */
-cpci_resolver cpci_event_tracepoint;				       /* tracepoint.c */
+cpci_resolver cpci_event_vendor;
+cpci_resolver cpci_event_pfm;			   /* pfm.c */
+cpci_resolver cpci_event_software, cpci_event_raw; /* kernel.c */
+cpci_resolver cpci_event_breakpoint;		   /* breakpoint.c */
+cpci_resolver cpci_event_uprobe, cpci_event_sdt;   /* uprobe.c */
+cpci_resolver cpci_event_sysfs;			   /* sysfs.c */
+cpci_resolver cpci_event_tracepoint;		   /* tracepoint.c */
 
 /* ---- terms.c: the terms of an event -------------------------------------------------- */
 
@@ -101,6 +102,7 @@ typedef void cpci_walk_fn(void *arg, const char *name, const char *desc);
 void cpci_software_walk(void *arg, cpci_walk_fn *action);   /* those that libpfm4 does not know */
 void cpci_pfm_walk(void *arg, cpci_walk_fn *action);	    /* the kernel's generic ones, short */
 void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action);   /* those of the core PMU */
+void cpci_vendor_walk(void *arg, cpci_walk_fn *action);	    /* of event files */
 void cpci_sysfs_walk(void *arg, cpci_walk_fn *action);	    /* those of all other PMUs */
 void cpci_tracepoint_walk(void *arg, cpci_walk_fn *action); /* all of them */
 
@@ -108,7 +110,7 @@ void cpci_tracepoint_walk(void *arg, cpci_walk_fn *action); /* all of them */
 
 #define CPCI_MAX_PART 200 /* the name of an event in an expression */
 
-enum cpci_source { CPCI_DEF_USER, CPCI_DEF_SOLARIS, CPCI_DEF_GENERIC };
+enum cpci_source { CPCI_DEF_USER, CPCI_DEF_SOLARIS, CPCI_DEF_GENERIC, CPCI_DEF_VENDOR };
 
 struct cpci_def {
 	enum cpci_source source;
@@ -117,6 +119,7 @@ struct cpci_def {
 	bool arch; /* its names are those of the core PMU */
 	bool here; /* it is for this machine */
 	bool past; /* of a CPU of the past: `expr` lists what is nearest to it today, or "none" */
+	size_t order; /* among those of vendors */
 	char *name, *expr, *desc;
 	char *error;	   /* NULL, or what is wrong with it: only who uses it fails */
 	_Atomic bool told; /* that it redefines another's name, once */
@@ -133,6 +136,20 @@ struct cpci_defs {
 /* Reads the user's files and the shipped definitions.  NULL: see `diag`. */
 struct cpci_defs *cpci_defs_new(struct cpci_diag *diag);
 void cpci_defs_free(struct cpci_defs *defs);
+/* The files *.def of a directory, which need not be there: what is for this machine. */
+struct cpci_defs *cpci_defs_read_dir(const char *const *dirs, size_t n, struct cpci_diag *diag);
+
+/*
+ * ---- vendor.c: the event files of vendors, read when a name is not known without them -----
+ *
+ * Sorted by their names, of which the first of each is there.
+ */
+
+/* NULL: see `diag`. */
+const struct cpci_defs *cpci_vendor_defs(struct cpci_diag *diag);
+const struct cpci_def *cpci_vendor_find(const struct cpci_defs *vendor, const char *name);
+/* Those that were read, or NULL: nobody has asked. */
+const struct cpci_defs *cpci_vendor_loaded(void);
 
 /* ---- cpuid.c: which CPU this is --------------------------------------------------------- */
 

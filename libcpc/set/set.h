@@ -96,6 +96,9 @@ void cpci_unblock_signals(const sigset_t *old);
 /* The definitions of events, read when first asked for.  NULL: see `diag`. */
 const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *diag);
 
+/* What is wrong in the event files of vendors, if they were read; once. */
+void cpci_tell_vendor(cpc_t *cpc, const char *fn);
+
 /* ---- error.c ------------------------------------------------------------------ */
 
 /* Tells the error handler, sets errno, returns -1. */

@@ -99,6 +99,13 @@ static void offer_named(void *arg, const char *name, const char *desc)
 	offer(arg, name, desc);
 }
 
+static void tell_named(void *arg, const char *name, const char *desc)
+{
+	struct walk *walk = arg;
+
+	walk->action(walk->arg, walk->group, name, desc);
+}
+
 /* There are thousands, and who may count one may count all: only the first is opened. */
 static void offer_tracepoint(void *arg, const char *name, const char *desc)
 {
@@ -157,6 +164,10 @@ static int walk_all(cpc_t *cpc, const char *fn, void *arg, cpc_walk_desc_fn *act
 	walk.only_software = true;
 	cpci_pfm_walk(&walk, offer_named);
 	cpci_software_walk(&walk, offer_named);
+	/* Too many to open each. */
+	walk.group = CPC_GROUP_VENDOR;
+	if (cpci_perf_have_core_pmu())
+		cpci_vendor_walk(&walk, tell_named);
 	walk.group = CPC_GROUP_TRACEPOINT;
 	cpci_tracepoint_walk(&walk, offer_tracepoint);
 	free(walk.tried);
@@ -182,7 +193,8 @@ static void tell_plain(void *arg, enum cpc_event_group group, const char *event,
 	const struct plain *plain = arg;
 
 	(void)desc;
-	if ((group == CPC_GROUP_GENERIC) != plain->generic || group == CPC_GROUP_TRACEPOINT)
+	if ((group == CPC_GROUP_GENERIC) != plain->generic || group == CPC_GROUP_TRACEPOINT ||
+	    group == CPC_GROUP_VENDOR)
 		return;
 	if (plain->all != NULL)
 		plain->all(plain->arg, event);

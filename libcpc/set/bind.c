@@ -222,7 +222,8 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 		cpci_symbol_addrs_free(bp, set->plan->nterms);
 		return -1;
 	}
-	cpci_symbol_addrs_close(bp, set->plan->nterms);
+	if (hold->family == NULL) /* else those that inherit the set open them again */
+		cpci_symbol_addrs_close(bp, set->plan->nterms);
 	make_way(set, bound);
 	free(set->start);
 	set->fd = fd;

@@ -9,7 +9,7 @@ set(CPC_TMPFILES_DIR lib/tmpfiles.d CACHE STRING
 	"Where systemd-tmpfiles(8) looks for what to make in /run")
 
 # ---- programs, libraries, headers ----------------------------------------------
-install(TARGETS cputrack cpustat COMPONENT tools)
+install(TARGETS cputrack cpustat cpc-events COMPONENT tools)
 install(TARGETS cpc pctx EXPORT cpcTargets
 	ARCHIVE COMPONENT dev
 	LIBRARY COMPONENT tools NAMELINK_COMPONENT dev
@@ -79,7 +79,7 @@ cpc_man(1 tools)
 cpc_man(3 dev)
 
 # ---- completions, definitions, documents ---------------------------------------
-foreach(program cputrack cpustat)
+foreach(program cputrack cpustat cpc-events)
 	install(FILES completions/${program}.bash RENAME ${program}
 		DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT tools)
 	install(FILES completions/_${program} DESTINATION ${CPC_ZSH_DIR} COMPONENT tools)

@@ -120,7 +120,8 @@ const char *cpc_cpuref(cpc_t *cpc);
 /*
  * Call `action` for every event that can be counted here, for every generic one
  * (generic_events(3CPC)), for those that slot `picno` can count, which are all but on counters
- * of cycles and the like, and for every attribute a request may have.  cpc_npic(3CPC).
+ * of cycles and the like, and for every attribute a request may have.  Of tracepoints only
+ * cpc_walk_events_desc tells.  cpc_npic(3CPC).
  */
 void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *event));
 void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
@@ -142,12 +143,14 @@ const char *cpc_nearest(const char *word, const char *const *known, size_t n);
 
 /* Where a name comes from. */
 enum cpc_event_group {
-	CPC_GROUP_USER,	    /* definitions of the user and the system */
-	CPC_GROUP_GENERIC,  /* generic_events(3CPC) */
-	CPC_GROUP_SOLARIS,  /* names of the Solaris manuals */
-	CPC_GROUP_PLATFORM, /* libpfm4, for this machine's cores */
-	CPC_GROUP_PMU,	    /* PMUs that the kernel exports */
-	CPC_GROUP_SOFTWARE  /* the kernel's own */
+	CPC_GROUP_USER,	     /* definitions of the user and the system */
+	CPC_GROUP_GENERIC,   /* generic_events(3CPC) */
+	CPC_GROUP_SOLARIS,   /* names of the Solaris manuals */
+	CPC_GROUP_PLATFORM,  /* libpfm4, for this machine's cores */
+	CPC_GROUP_PMU,	     /* PMUs that the kernel exports */
+	CPC_GROUP_SOFTWARE,  /* the kernel's own */
+	CPC_GROUP_VENDOR,    /* event files of vendors */
+	CPC_GROUP_TRACEPOINT /* the kernel's tracepoints, where they can be looked up */
 };
 
 /*
@@ -302,9 +305,10 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags);
 #define CPC_BIND_LWP_INHERIT 0x2
 
 /*
- * Breakpoints by symbol ("breakpoint/addr=function/") are looked up in the program that is
- * bound, and in the libraries that it has by then: ENOENT when one is missing, EINVAL on
- * CPUs, and for symbols that name no single address.
+ * Breakpoints and uprobes by symbol ("breakpoint/addr=function/", "uprobe/func=function/")
+ * are looked up in the program that is bound, and in the libraries that it has by then:
+ * ENOENT when one is missing, EINVAL on CPUs, and for symbols that name no single address.
+ * A uprobe that names its file by its path is looked up there, on CPUs, too.
  *
  * Extension, a flag of cpc_bind_curlwp and cpc_bind_pctx: do not look symbols up yet; they
  * count nothing until cpc_set_resolve finds them.
@@ -321,6 +325,7 @@ int cpc_set_resolve(cpc_t *cpc, cpc_set_t *set);
 /*
  * Extension.  Calls `action` for each symbol that the requests of a set name, with the
  * index of the request and, if the set is bound, with the address counted; 0: none yet.
+ * Of a uprobe with a file it is "file:symbol", and with a path, where it is in the file.
  */
 typedef void(cpc_walk_symbols_fn)(void *arg, int index, const char *symbol, uint64_t address);
 void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symbols_fn *action);

@@ -67,6 +67,8 @@ static const char *const titles[] = {
 	[CPC_GROUP_PLATFORM] = "platform events, by libpfm4",
 	[CPC_GROUP_PMU] = "events of PMUs, by the kernel",
 	[CPC_GROUP_SOFTWARE] = "software events",
+	[CPC_GROUP_VENDOR] = "event of an event file",
+	[CPC_GROUP_TRACEPOINT] = "tracepoint of the kernel",
 };
 
 /* State of the listing of events; a group without events gets no title. */
@@ -82,8 +84,10 @@ static void list_event(void *arg, enum cpc_event_group group, const char *event,
 
 	(void)desc;
 	l->cpu |= group == CPC_GROUP_PLATFORM;
-	if (group == CPC_GROUP_PLATFORM && strchr(event, ':') != NULL)
-		return; /* names with unit masks would be too many; -h PATTERN has them */
+	/* These would be too many; -h PATTERN has them. */
+	if (group == CPC_GROUP_TRACEPOINT || group == CPC_GROUP_VENDOR ||
+	    (group == CPC_GROUP_PLATFORM && strchr(event, ':') != NULL))
+		return;
 	if (l->group != (int)group) {
 		if (l->group != -1)
 			fill_end(&l->fill);
@@ -151,8 +155,8 @@ static int print_caps(FILE *f, cpc_t *cpc)
 	fprintf(f, "\nfurther events:\n");
 	print_text(
 		f, "        ",
-		"tracepoints (system:event, as under /sys/kernel/tracing/events) and breakpoints "
-		"(breakpoint/addr=ADDRESS or FUNCTION/)");
+		"tracepoints (system:event; -h PATTERN finds them), breakpoints "
+		"(breakpoint/addr=ADDRESS or FUNCTION/) and functions (uprobe/func=FUNCTION/, sdt/PROVIDER:NAME/)");
 	if (l.cpu)
 		print_text(f, "        ", "as a number, a code of the CPU's counters");
 	fprintf(f, "\nattributes:\n");
@@ -219,8 +223,7 @@ int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f
 			say("no event that you may count has '%s' in its name or description; %s",
 			    about->pattern, reason);
 		else
-			say("no event that can be counted here has '%s' in its name or description; "
-			    "tracepoints are not searched",
+			say("no event that can be counted here has '%s' in its name or description",
 			    about->pattern);
 		return STATUS_FAILED;
 	}

@@ -23,7 +23,7 @@ enum { OPT_VERSION = 256, OPT_APPEND, OPT_FORMAT, OPT_NAMES, OPT_BY, OPT_CHANGED
 	{'o', "output", "FILE", "write to FILE", ALWAYS}, \
 	{OPT_APPEND, "append", NULL, "with -o and -O: keep what is there", ALWAYS}, \
 	{OPT_FORMAT, "format", "FORMAT", "table, csv or json", ALWAYS}, \
-	{OPT_BY, "by", "WHAT", "a sorted summary by lwp, process, command; by cpu", ALWAYS}, \
+	{OPT_BY, "by", "WHAT", "a sorted summary by lwp, process, command, cpu", ALWAYS}, \
 	{OPT_CHANGED, "changed", NULL, "no rows of samples that counted nothing", ALWAYS}, \
 	{OPT_NAMES, "names", NULL, "tables with events under their names", ALWAYS}, \
 	{'O', "record", "FILE", "write a record to FILE, too", TO_COUNT}, \

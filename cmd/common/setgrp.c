@@ -62,10 +62,15 @@ static bool is_attr(void *arg, const char *name)
 	return cpc_is_attr(arg, name) != 0;
 }
 
+bool names_file(const char *symbol)
+{
+	return *symbol == '/';
+}
+
 static void has_symbol(void *arg, int index, const char *symbol, uint64_t address)
 {
-	(void)index, (void)symbol, (void)address;
-	*(bool *)arg = true;
+	(void)index, (void)address;
+	*(bool *)arg |= !names_file(symbol);
 }
 
 /* The function that an event seems to be named after; NULL: it does not. */

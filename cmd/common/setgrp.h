@@ -15,7 +15,7 @@ struct setgrp_set {
 	struct spec spec;
 	cpc_set_t *set;	  /* duplicated for each LWP or CPU */
 	bool system_only; /* all requests count kernel mode only */
-	bool symbols;	  /* some request names a symbol */
+	bool symbols;	  /* some request names a symbol of a process */
 };
 
 struct setgrp {
@@ -31,6 +31,9 @@ struct setgrp {
  * Returns 0, or the exit status after a message on stderr.
  */
 int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug);
+
+/* Is the symbol that of a file, "/path:symbol", whoever has it mapped? */
+bool names_file(const char *symbol);
 
 /* Index of the request of a set that has the slot, or -1. */
 int setgrp_request(const struct setgrp_set *set, unsigned slot);

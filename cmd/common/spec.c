@@ -37,17 +37,27 @@ static int no_memory(const struct parser *p)
 	return bad(p, "%s", strerror(ENOMEM));
 }
 
-/* A token ends at a comma, but not at one between slashes ("cpu/event=1,umask=2/"). */
-static size_t token_length(const char *s)
+/*
+ * The length of what the first slash begins, up to and with the slash that ends it, which a
+ * comma or nothing follows: "cpu/event=1,umask=2/", "uprobe/func=/bin/sh:main,ret/".
+ */
+static size_t slashed_length(const char *s)
 {
-	bool inside = false;
 	size_t n;
 
-	for (n = 0; s[n] != '\0' && (s[n] != ',' || inside); n++) {
-		if (s[n] == '/')
-			inside = !inside;
+	for (n = 1; s[n] != '\0'; n++) {
+		if (s[n] == '/' && (s[n + 1] == ',' || s[n + 1] == '\0'))
+			return n + 1;
 	}
 	return n;
+}
+
+/* A token ends at a comma, but not at one between slashes. */
+static size_t token_length(const char *s)
+{
+	size_t n = strcspn(s, ",/");
+
+	return s[n] == '/' ? n + slashed_length(s + n) : n;
 }
 
 /* Parses all of `s` as a number; base 0 also takes 0x and 0 prefixes. */
@@ -224,7 +234,8 @@ static int parse_token(struct parser *p, char *token, bool events)
 	uint64_t val = 1;
 	unsigned slot = 0;
 
-	if (token[strcspn(token, " \t\r\n")] != '\0')
+	/* Between slashes they are for the library to judge: filters may have some. */
+	if (strcspn(token, " \t\r\n") < strcspn(token, "/"))
 		return bad(p, "there is a blank in '%s'", token);
 	if (parse_pic(token, eq != NULL ? (size_t)(eq - token) : strlen(token), &slot)) {
 		if (!events)

@@ -43,9 +43,12 @@ struct symbols {
 static void add(void *arg, int req, const char *name, uint64_t address)
 {
 	struct symbols *symbols = arg;
-	struct symbol *symbol = xcalloc(1, sizeof(*symbol));
+	struct symbol *symbol;
 
 	(void)address;
+	if (names_file(name)) /* refused where it is missing */
+		return;
+	symbol = xcalloc(1, sizeof(*symbol));
 	symbol->set = symbols->adding;
 	symbol->req = req;
 	symbol->name = strdup(name);

@@ -7,6 +7,7 @@
 #include "event.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /*
@@ -19,7 +20,10 @@ static const struct known {
 	bool negated;	 /* it clears its field */
 	const char *why; /* why it cannot be had anywhere */
 } known[] = {
-	/* of Linux on x86 */
+	/* of Linux: all bits of a word, as perf_event_open(2) has it */
+	{.name = "config1"},
+	{.name = "config2"},
+	/* and on x86 */
 	{.name = "event"},
 	{.name = "umask"},
 	{.name = "edge"},
@@ -118,6 +122,14 @@ static int refuse(const struct cpci_term *term, const char *event, const char *n
 	return -1;
 }
 
+static bool find_format(const char *pmu, const char *field, char *format)
+{
+	if (strcmp(field, "config1") != 0 && strcmp(field, "config2") != 0)
+		return cpci_pmu_format(pmu, field, format);
+	snprintf(format, CPCI_PMU_TEXT, "%s:0-63", field);
+	return true;
+}
+
 static int set_field(struct cpci_term *term, const char *event, const cpc_attr_t *attr,
 		     struct cpci_diag *diag)
 {
@@ -132,7 +144,7 @@ static int set_field(struct cpci_term *term, const char *event, const cpc_attr_t
 	if (!cpci_perf_is_software(&term->attr) && term->attr.type != PERF_TYPE_HARDWARE &&
 	    term->attr.type != PERF_TYPE_HW_CACHE && cpci_pmu_name(term->attr.type, buf))
 		pmu = buf;
-	if (pmu == NULL || !cpci_pmu_format(pmu, field, format))
+	if (pmu == NULL || !find_format(pmu, field, format))
 		return cpci_attr_is(attr->ca_name) ? refuse(term, event, attr->ca_name, pmu, diag)
 						   : unknown(event, attr->ca_name, pmu, diag);
 	if (how != NULL && how->negated && val <= 1)

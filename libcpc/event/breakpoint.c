@@ -11,19 +11,8 @@
 
 #include <bsd/string.h>
 #include <ctype.h>
-#include <errno.h>
 #include <linux/hw_breakpoint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static const char prefix[] = "breakpoint/";
-
-static int bad(const char *name, struct cpci_diag *diag, const char *why)
-{
-	cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "bad event '%s': %s", name, why);
-	return -1;
-}
 
 /* "x", or "r", "w" and both.  0: something else. */
 static uint32_t parse_access(const char *s)
@@ -43,34 +32,29 @@ struct fields {
 	uint64_t addr, len;
 	uint32_t access;
 	bool has_addr;
-	char symbol[sizeof(((struct cpci_term *)0)->symbol)]; /* what addr is an offset to */
+	char symbol[CPCI_MAX_SYMBOL]; /* what addr is an offset to */
 };
 
 /* A number, or a symbol with or without an offset. */
 static const char *parse_addr(struct fields *f, char *value)
 {
-	char *offset;
-
 	f->has_addr = true;
 	f->symbol[0] = '\0';
 	f->addr = 0;
 	if (isdigit((unsigned char)*value))
 		return cpci_parse_number(value, &f->addr) ? NULL : "addr is no number";
-	offset = strchr(value, '+');
-	if (offset != NULL)
-		*offset++ = '\0';
-	if (*value == '\0')
+	if (*value == '\0' || *value == '+')
 		return "addr is a number, or a symbol with or without +offset";
-	if (strlcpy(f->symbol, value, sizeof(f->symbol)) >= sizeof(f->symbol))
-		return "the symbol is longer than 255 characters";
-	if (offset != NULL && !cpci_parse_number(offset, &f->addr))
-		return "the offset from the symbol is to be a number";
-	return NULL;
+	return cpci_event_symbol(value, f->symbol, &f->addr);
 }
 
-/* One "field=value"; NULL, or what is wrong with it. */
-static const char *parse_field(struct fields *f, const char *field, char *value)
+/* One "field=value", or the end of them; NULL, or what is wrong. */
+static const char *parse_field(void *arg, char *field, char *value)
 {
+	struct fields *f = arg;
+
+	if (field == NULL)
+		return f->has_addr ? NULL : "addr is missing";
 	if (value == NULL)
 		return "a breakpoint is breakpoint/addr=ADDRESS[,len=BYTES][,rw=x|r|w|rw]/";
 	if (strcmp(field, "addr") == 0)
@@ -92,47 +76,24 @@ int cpci_event_breakpoint(const char *name, uint_t flags, struct cpci_event *eve
 			  struct cpci_diag *diag)
 {
 	struct fields f = {.access = HW_BREAKPOINT_X};
-	char text[1024], *next;
-	size_t n = strlen(name);
-	const char *why = NULL;
+	int rc = cpci_event_fields(name, "breakpoint", &f, parse_field, diag);
 
-	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
-		return 0;
-	if (n >= sizeof(text))
-		return bad(name, diag, "it is too long");
-	if (name[n - 1] != '/')
-		return bad(name, diag, "it is to end with a slash");
-	if (n < sizeof(prefix) + 1)
-		return bad(name, diag, "addr is missing");
-	snprintf(text, sizeof(text), "%.*s", (int)(n - sizeof(prefix)), name + sizeof(prefix) - 1);
-	for (char *field = text; why == NULL && field != NULL; field = next) {
-		char *value;
-
-		next = strchr(field, ',');
-		if (next != NULL)
-			*next++ = '\0';
-		value = strchr(field, '=');
-		if (value != NULL)
-			*value++ = '\0';
-		why = parse_field(&f, field, value);
-	}
-	if (why == NULL && !f.has_addr)
-		why = "addr is missing";
-	if (why != NULL)
-		return bad(name, diag, why);
+	if (rc != 1)
+		return rc;
 	/* The kernel wants the size of a long for instructions. */
 	if (f.access == HW_BREAKPOINT_X)
 		f.len = sizeof(long);
 	else if (f.len == 0 && f.symbol[0] == '\0')
 		f.len = 4;
-	cpci_event_single(event,
-			  &(struct perf_event_attr){
-				  .type = PERF_TYPE_BREAKPOINT,
-				  .bp_type = f.access,
-				  .bp_addr = f.addr,
-				  .bp_len = f.len,
-			  },
-			  flags);
-	strlcpy(event->term[0].symbol, f.symbol, sizeof(event->term[0].symbol));
-	return 1;
+	rc = cpci_event_single(event,
+			       &(struct perf_event_attr){
+				       .type = PERF_TYPE_BREAKPOINT,
+				       .bp_type = f.access,
+				       .bp_addr = f.addr,
+				       .bp_len = f.len,
+			       },
+			       flags, diag);
+	if (rc == 1)
+		strlcpy(event->term[0].symbol, f.symbol, sizeof(event->term[0].symbol));
+	return rc;
 }

@@ -6,6 +6,7 @@
 #include "event.h"
 
 #include <bsd/string.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,13 +21,14 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 	struct cpci_event sub = {.defs = event->defs, .depth = event->depth + 1, .scale = 1};
 	struct cpci_diag why;
 	char prefixed[256];
-	int known = 0;
+	int known = 0, rc = 0;
 
 	/*
 	 * In a section for some machines, names are those of their PMU; in the shipped
 	 * ones for all, those that the kernel has for all.
 	 */
-	if (def->arch || def->source != CPCI_DEF_USER) {
+	if (def->arch ? event->defs->pmu != NULL && strchr(part, '/') == NULL
+		      : def->source != CPCI_DEF_USER && def->source != CPCI_DEF_VENDOR) {
 		snprintf(prefixed, sizeof(prefixed), "%s::%s",
 			 def->arch ? event->defs->pmu : "perf", part);
 		known = cpci_event_pfm(prefixed, flags, &sub, &why);
@@ -40,12 +42,14 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 		return -1;
 	}
 	if (event->nterms > 0 && (sub.scale != event->scale)) {
+		cpci_event_free(&sub);
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
 			  "%s:%d: '%s' adds up events in different units", def->file, def->line,
 			  def->name);
 		return -1;
 	}
 	if (event->nterms + sub.nterms > CPCI_MAX_TERMS) {
+		cpci_event_free(&sub);
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
 			  "%s:%d: '%s' is made of more than %d events", def->file, def->line,
 			  def->name, CPCI_MAX_TERMS);
@@ -57,11 +61,12 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 	}
 	event->scale = sub.scale;
 	strlcpy(event->unit, sub.unit, sizeof(event->unit));
-	for (uint_t i = 0; i < sub.nterms; i++) {
-		event->term[event->nterms] = sub.term[i];
-		event->term[event->nterms++].minus = sub.term[i].minus != minus;
+	for (uint_t i = 0; rc == 0 && i < sub.nterms; i++) {
+		sub.term[i].minus = sub.term[i].minus != minus;
+		rc = cpci_event_add(event, &sub.term[i], diag);
 	}
-	return 0;
+	cpci_event_free(&sub);
+	return rc;
 }
 
 /* An expression of which check_expr() finds nothing wrong. */
@@ -100,6 +105,7 @@ static int evaluate(const struct cpci_def *def, uint_t flags, struct cpci_event 
 static const char *known_as(const char *name, uint_t flags, const struct cpci_defs *defs)
 {
 	struct cpci_event other = {.defs = defs, .scale = 1};
+	const char *what = NULL;
 	struct cpci_diag why;
 
 	for (size_t i = 0; i < defs->n; i++) {
@@ -109,8 +115,11 @@ static const char *known_as(const char *name, uint_t flags, const struct cpci_de
 			return def->source == CPCI_DEF_SOLARIS ? "Solaris event" : "generic event";
 	}
 	if (cpci_event_pfm(name, flags, &other, &why) != 0)
-		return "event of libpfm4";
-	return cpci_event_software(name, flags, &other, &why) != 0 ? "event of the kernel" : NULL;
+		what = "event of libpfm4";
+	else if (cpci_event_software(name, flags, &other, &why) != 0)
+		what = "event of the kernel";
+	cpci_event_free(&other);
+	return what;
 }
 
 /* The first of the events that a definition lists which is known for this machine; "": none. */
@@ -125,8 +134,11 @@ static void find_nearest(const struct cpci_def *def, uint_t flags, const struct 
 
 		n = strcspn(p, " \t");
 		snprintf(name, size, "%.*s", (int)n, p);
-		if (strcmp(name, "none") != 0 && cpci_event_resolve(name, flags, &near, &why) == 0)
+		if (strcmp(name, "none") != 0 &&
+		    cpci_event_resolve(name, flags, &near, &why) == 0) {
+			cpci_event_free(&near);
 			return;
+		}
 	}
 	*name = '\0';
 }
@@ -174,6 +186,21 @@ static int lookup(enum cpci_source source, const char *name, uint_t flags, struc
 		  "counts the same",
 		  name, defs->pmu != NULL ? defs->pmu : "not known to libpfm4");
 	return -1;
+}
+
+int cpci_event_vendor(const char *name, uint_t flags, struct cpci_event *event,
+		      struct cpci_diag *diag)
+{
+	const struct cpci_defs *vendor;
+	const struct cpci_def *def;
+
+	if (isdigit((unsigned char)*name)) /* a code, not a name */
+		return 0;
+	vendor = cpci_vendor_defs(diag);
+	if (vendor == NULL)
+		return -1;
+	def = cpci_vendor_find(vendor, name);
+	return def != NULL ? evaluate(def, flags, event, diag) : 0;
 }
 
 int cpci_event_user(const char *name, uint_t flags, struct cpci_event *event,

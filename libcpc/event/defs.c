@@ -6,7 +6,9 @@
  *     name = event [+|- event]...  # description
  *
  * A line "[pmu,pmu]" begins a section for machines whose core PMU has one of these
- * libpfm4 names, "[*]" one for all.  The first definition that fits the machine wins.
+ * libpfm4 names, or whose CPU has one of the vendor's ("[GenuineIntel-6-CF]", by MIDR
+ * "[0x00000000410fd0c0]"), "[*]" one for all.  The first definition that fits the machine
+ * wins.
  * In the shipped ones, "[UltraSPARC]" begins names that nothing counts today:
  *
  *     name = event...  # description
@@ -17,6 +19,7 @@
 
 #include <bsd/string.h>
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -87,14 +90,19 @@ static int warn(const struct reader *r, const char *what)
 	return rc;
 }
 
-/* "skl,skx": is this machine's core PMU among them? */
+/* "skl,GenuineIntel-6-CF": is this machine's core PMU, or its CPU, among them? */
 static bool lists(const char *pmus, const char *mine)
 {
+	char cpu[64];
 	size_t n;
 
 	for (const char *p = pmus; *p != '\0'; p += n + (p[n] == ',')) {
 		n = strcspn(p, ",");
 		if (mine != NULL && strlen(mine) == n && strncasecmp(p, mine, n) == 0)
+			return true;
+		snprintf(cpu, sizeof(cpu), "%.*s", (int)n, p);
+		if ((strchr(cpu, '-') != NULL || strncmp(cpu, "0x", 2) == 0) &&
+		    cpci_cpuid_matches(cpu))
 			return true;
 	}
 	return false;
@@ -124,6 +132,8 @@ static int add(struct reader *r, const char *name, const char *expr, const char 
 	struct cpci_defs *defs = r->defs;
 	struct cpci_def *def;
 
+	if (!r->here && r->source == CPCI_DEF_VENDOR) /* nobody asks for what others have */
+		return 0;
 	def = reallocarray(defs->def, defs->n + 1, sizeof(*def));
 	if (def == NULL)
 		return nomem(r);
@@ -151,7 +161,10 @@ static const char *check_name(const struct reader *r, const char *name)
 {
 	if (*name == '\0' || strpbrk(name, " \t,:/") != NULL)
 		return "the name of an event has no blanks, commas, colons and slashes";
-	if (r->source == CPCI_DEF_USER && (cpci_attr_is(name) || isdigit((unsigned char)*name)))
+	/* Of the vendors' names, thousands, none is asked for that an attribute has. */
+	if ((r->source == CPCI_DEF_USER && cpci_attr_is(name)) ||
+	    ((r->source == CPCI_DEF_USER || r->source == CPCI_DEF_VENDOR) &&
+	     isdigit((unsigned char)*name)))
 		return "the name of an event is not that of an attribute, nor a number";
 	return NULL;
 }
@@ -320,7 +333,6 @@ static int read_file(struct reader *r, const char *path, bool must)
 
 	r->file = path;
 	r->line = 0;
-	r->source = CPCI_DEF_USER;
 	if (rc == 0)
 		return must ? -1 : add_warning(r, r->diag->text);
 	if (rc == -1) {
@@ -359,24 +371,68 @@ static int read_files(struct reader *r)
 	return read_file(r, "/etc/cpc/events.def", false);
 }
 
-struct cpci_defs *cpci_defs_new(struct cpci_diag *diag)
+static struct cpci_defs *new_defs(struct cpci_diag *diag)
 {
 	struct cpci_defs *defs = calloc(1, sizeof(*defs));
-	struct reader r = {.defs = defs, .file = "", .diag = diag};
 	struct cpci_core_pmu core;
 
-	if (defs == NULL) {
+	if (defs == NULL)
 		cpci_diag_nomem(diag);
-		return NULL;
-	}
-	if (cpci_pfm_core(&core))
+	else if (cpci_pfm_core(&core))
 		defs->pmu = core.name;
+	return defs;
+}
+
+struct cpci_defs *cpci_defs_new(struct cpci_diag *diag)
+{
+	struct cpci_defs *defs = new_defs(diag);
+	struct reader r = {.defs = defs, .file = "", .source = CPCI_DEF_USER, .diag = diag};
+
+	if (defs == NULL)
+		return NULL;
 	if (read_files(&r) == 0 &&
 	    read_builtin(&r, "solaris.def", CPCI_DEF_SOLARIS, cpci_events_solaris) == 0 &&
 	    read_builtin(&r, "generic.def", CPCI_DEF_GENERIC, cpci_events_generic) == 0)
 		return defs;
 	cpci_defs_free(defs);
 	return NULL;
+}
+
+static int is_def_file(const struct dirent *de)
+{
+	size_t n = strlen(de->d_name);
+
+	return de->d_name[0] != '.' && n > 4 && strcmp(de->d_name + n - 4, ".def") == 0;
+}
+
+static int read_dir(struct reader *r, const char *dir)
+{
+	struct dirent **names;
+	int n = scandir(dir, &names, is_def_file, alphasort), rc = 0;
+	char path[4096];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);
+		if (rc == 0)
+			rc = read_file(r, path, false);
+		free(names[i]);
+	}
+	if (n != -1)
+		free(names);
+	return rc;
+}
+
+struct cpci_defs *cpci_defs_read_dir(const char *const *dirs, size_t n, struct cpci_diag *diag)
+{
+	struct reader r = {.defs = new_defs(diag), .source = CPCI_DEF_VENDOR, .diag = diag};
+
+	for (size_t i = 0; r.defs != NULL && i < n; i++) {
+		if (read_dir(&r, dirs[i]) == -1) {
+			cpci_defs_free(r.defs);
+			return NULL;
+		}
+	}
+	return r.defs;
 }
 
 void cpci_defs_free(struct cpci_defs *defs)

@@ -6,16 +6,24 @@
 #include "event.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* The first that knows the name wins. */
 static const struct {
 	const char *name;
 	cpci_resolver *resolve;
 } resolvers[] = {
-	{"user definition", cpci_event_user}, {"Solaris name", cpci_event_solaris},
-	{"generic name", cpci_event_generic}, {"libpfm4", cpci_event_pfm},
-	{"kernel", cpci_event_software},      {"breakpoint", cpci_event_breakpoint},
-	{"sysfs", cpci_event_sysfs},	      {"tracepoint", cpci_event_tracepoint},
+	{"user definition", cpci_event_user},
+	{"Solaris name", cpci_event_solaris},
+	{"generic name", cpci_event_generic},
+	{"libpfm4", cpci_event_pfm},
+	{"kernel", cpci_event_software},
+	{"breakpoint", cpci_event_breakpoint},
+	{"function", cpci_event_uprobe},
+	{"probe", cpci_event_sdt},
+	{"tracepoint", cpci_event_tracepoint},
+	{"sysfs", cpci_event_sysfs},
+	{"event file", cpci_event_vendor},
 	{"raw code", cpci_event_raw}, /* the last: it takes all that begins with a digit */
 };
 
@@ -48,6 +56,7 @@ static void unknown(const char *name, const struct cpci_defs *defs, struct cpci_
 	cpci_suggest_start(&suggest, name);
 	for (size_t i = 0; defs != NULL && i < defs->n; i++)
 		cpci_suggest_try(&suggest, defs->def[i].name);
+	cpci_vendor_walk(&suggest, try_name);
 	cpci_software_walk(&suggest, try_name);
 	cpci_pfm_walk(&suggest, try_name);
 	cpci_pfm_walk_core(&suggest, try_name);
@@ -61,35 +70,48 @@ static void unknown(const char *name, const struct cpci_defs *defs, struct cpci_
 
 /*
  * An event of the core PMU counts on one kind of cores only: where there are several
- * kinds, makes it the sum over them all.  -1: these are too many terms.
+ * kinds, makes it the sum over them all.  -1: see `diag`.
  */
-static int spread(struct cpci_event *event)
+static int spread(struct cpci_event *event, struct cpci_diag *diag)
 {
 	const struct cpci_cores *all = cpci_cores();
-	const struct cpci_event one = *event;
+	struct cpci_event one = *event;
+	int rc = 0;
 
 	if (all->n < 2)
 		return 0;
 	event->nterms = 0;
+	event->term = NULL;
 	for (uint_t i = 0; i < one.nterms; i++) {
 		const struct cpci_term *term = &one.term[i];
 		uint32_t type = term->attr.type;
 		bool generic = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE;
 		size_t n = generic || type == PERF_TYPE_RAW ? all->n : 1;
 
-		if (event->nterms + n > CPCI_MAX_TERMS)
-			return -1;
-		for (size_t k = 0; k < n; k++) {
-			struct cpci_term *copy = &event->term[event->nterms++];
+		for (size_t k = 0; rc == 0 && k < n; k++) {
+			struct cpci_term copy = *term;
 
-			*copy = *term;
 			if (generic)
-				copy->attr.config |= (uint64_t)all->core[k].type << CPCI_CORE_SHIFT;
+				copy.attr.config |= (uint64_t)all->core[k].type << CPCI_CORE_SHIFT;
 			else if (n > 1)
-				copy->attr.type = all->core[k].type;
+				copy.attr.type = all->core[k].type;
+			rc = cpci_event_add(event, &copy, diag);
 		}
 	}
-	return 0;
+	cpci_event_free(&one);
+	return rc;
+}
+
+static bool is_new(const char *name, uint_t flags, struct cpci_event *event,
+		   const struct cpci_diag *diag)
+{
+	struct cpci_diag why;
+
+	if (diag->subcode != CPC_INVALID_EVENT || strcmp(event->resolver, "libpfm4") != 0)
+		return false;
+	cpci_event_free(event);
+	event->resolver = "event file";
+	return cpci_event_vendor(name, flags, event, &why) == 1;
 }
 
 int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
@@ -98,24 +120,25 @@ int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
 	int known = 0;
 
 	for (size_t i = 0; known == 0 && i < sizeof(resolvers) / sizeof(*resolvers); i++) {
-		event->nterms = 0;
+		cpci_event_free(event);
 		event->scale = 1;
 		event->unit[0] = '\0';
 		event->resolver = resolvers[i].name;
 		known = resolvers[i].resolve(name, flags, event, diag);
 	}
+	/* What libpfm4 takes for a bad unit mask may be a new one, which the vendor knows. */
+	if (known == -1 && is_new(name, flags, event, diag))
+		known = 1;
 	if (known == 0)
 		unknown(name, event->defs, diag);
-	if (known != 1)
-		return -1;
-	for (uint_t i = 0; i < event->nterms; i++)
-		cpci_perf_finish(&event->term[i].attr, flags);
-	if (event->depth == 0 && spread(event) == -1) {
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': for the %zu kinds of cores of this machine it takes "
-			  "more than %d counters",
-			  name, cpci_cores()->n, CPCI_MAX_TERMS);
+	if (known != 1) {
+		cpci_event_free(event);
 		return -1;
 	}
-	return 0;
+	for (uint_t i = 0; i < event->nterms; i++)
+		cpci_perf_finish(&event->term[i].attr, flags);
+	if (event->depth > 0 || spread(event, diag) == 0)
+		return 0;
+	cpci_event_free(event);
+	return -1;
 }

@@ -12,18 +12,31 @@
 
 #include <libcpc.h>
 
+#define CPCI_MAX_SYMBOL 256
+
 /* One counter of the kernel. */
 struct cpci_term {
 	bool minus; /* its count is taken away from the event's, not added to it */
 	struct perf_event_attr attr;
 	/*
 	 * Breakpoints: "", or what attr.bp_addr is an offset to.  attr.bp_len may be 0 then:
-	 * as long as the symbol.
+	 * as long as the symbol.  Uprobes: the function that attr.probe_offset is an offset to.
 	 */
-	char symbol[256];
+	char symbol[CPCI_MAX_SYMBOL];
+	/*
+	 * Uprobes: "", or the file that has it: a path, which begins with a slash, or the name
+	 * of a program or a library that the process has mapped.
+	 */
+	union {
+		char file[CPCI_MAX_SYMBOL];
+		char filter[CPCI_MAX_SYMBOL]; /* tracepoints: "", or which of them count */
+	};
+	uint_t site; /* uprobes: 0, or of the probe that `symbol` names, which of its sites */
 };
 
-#define CPCI_MAX_TERMS 8
+#define CPCI_MAX_SITES 16 /* of a probe in a file */
+
+#define CPCI_MAX_TERMS 1024
 
 /* What a name stands for: a sum and difference of terms, mostly one. */
 struct cpci_event {
@@ -35,14 +48,14 @@ struct cpci_event {
 	struct cpci_def *redefined;   /* NULL, or the user's definition of a name that... */
 	const char *known_as;	      /* ...others know, too */
 	uint_t nterms;
-	struct cpci_term term[CPCI_MAX_TERMS];
+	struct cpci_term *term; /* see cpci_event_free() */
 };
 
 /* ---- event.c ------------------------------------------------------------------ */
 
 /*
  * Fills in `event`, whose defs and depth are given, by its name and CPC_COUNT flags.
- * -1: see `diag`.
+ * -1: see `diag`; there is nothing to free.
  */
 int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
 		       struct cpci_diag *diag);
@@ -54,27 +67,50 @@ int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
 typedef int cpci_resolver(const char *name, uint_t flags, struct cpci_event *event,
 			  struct cpci_diag *diag);
 cpci_resolver cpci_event_user, cpci_event_solaris, cpci_event_generic; /* definition.c */
-cpci_resolver cpci_event_pfm;					       /* pfm.c */
-cpci_resolver cpci_event_software, cpci_event_raw;		       /* kernel.c */
-cpci_resolver cpci_event_breakpoint;				       /* breakpoint.c */
-cpci_resolver cpci_event_sysfs;					       /* sysfs.c */
-cpci_resolver cpci_event_tracepoint;				       /* tracepoint.c */
+cpci_resolver cpci_event_vendor;
+cpci_resolver cpci_event_pfm;			   /* pfm.c */
+cpci_resolver cpci_event_software, cpci_event_raw; /* kernel.c */
+cpci_resolver cpci_event_breakpoint;		   /* breakpoint.c */
+cpci_resolver cpci_event_uprobe, cpci_event_sdt;   /* uprobe.c */
+cpci_resolver cpci_event_sysfs;			   /* sysfs.c */
+cpci_resolver cpci_event_tracepoint;		   /* tracepoint.c */
 
-/* single.c: makes `event` the one term `attr`, in the modes of `flags`. */
-void cpci_event_single(struct cpci_event *event, const struct perf_event_attr *attr, uint_t flags);
+/* ---- terms.c: the terms of an event -------------------------------------------------- */
+
+/* Adds a term.  -1: no memory, or too many, see `diag`. */
+int cpci_event_add(struct cpci_event *event, const struct cpci_term *term, struct cpci_diag *diag);
+/* Makes `event` the one term `attr`, in the modes of `flags`.  1, or -1: see `diag`. */
+int cpci_event_single(struct cpci_event *event, const struct perf_event_attr *attr, uint_t flags,
+		      struct cpci_diag *diag);
+void cpci_event_free(struct cpci_event *event); /* its terms */
+
+/* ---- fields.c: names of the form "kind/field=value,field/" --------------------------- */
+
+/*
+ * One field, whose value may be NULL, in the order of the name, and NULL at their end.
+ * Returns NULL, or what is wrong with it.
+ */
+typedef const char *cpci_field_fn(void *arg, char *field, char *value);
+/* 1: all are parsed; 0: the name is not of that kind; -1: see `diag`. */
+int cpci_event_fields(const char *name, const char *kind, void *arg, cpci_field_fn *parse,
+		      struct cpci_diag *diag);
+/* "symbol+offset", which is changed.  NULL, or what is wrong with it. */
+const char *cpci_event_symbol(char *text, char *symbol, uint64_t *offset);
 
 /* Names and descriptions of an event each. */
 typedef void cpci_walk_fn(void *arg, const char *name, const char *desc);
-void cpci_software_walk(void *arg, cpci_walk_fn *action); /* those that libpfm4 does not know */
-void cpci_pfm_walk(void *arg, cpci_walk_fn *action);	  /* the kernel's generic ones, short */
-void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action); /* those of the core PMU */
-void cpci_sysfs_walk(void *arg, cpci_walk_fn *action);	  /* those of all other PMUs */
+void cpci_software_walk(void *arg, cpci_walk_fn *action);   /* those that libpfm4 does not know */
+void cpci_pfm_walk(void *arg, cpci_walk_fn *action);	    /* the kernel's generic ones, short */
+void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action);   /* those of the core PMU */
+void cpci_vendor_walk(void *arg, cpci_walk_fn *action);	    /* of event files */
+void cpci_sysfs_walk(void *arg, cpci_walk_fn *action);	    /* those of all other PMUs */
+void cpci_tracepoint_walk(void *arg, cpci_walk_fn *action); /* all of them */
 
 /* ---- defs.c: definitions of events, in the order in which they are looked at ----- */
 
 #define CPCI_MAX_PART 200 /* the name of an event in an expression */
 
-enum cpci_source { CPCI_DEF_USER, CPCI_DEF_SOLARIS, CPCI_DEF_GENERIC };
+enum cpci_source { CPCI_DEF_USER, CPCI_DEF_SOLARIS, CPCI_DEF_GENERIC, CPCI_DEF_VENDOR };
 
 struct cpci_def {
 	enum cpci_source source;
@@ -83,6 +119,7 @@ struct cpci_def {
 	bool arch; /* its names are those of the core PMU */
 	bool here; /* it is for this machine */
 	bool past; /* of a CPU of the past: `expr` lists what is nearest to it today, or "none" */
+	size_t order; /* among those of vendors */
 	char *name, *expr, *desc;
 	char *error;	   /* NULL, or what is wrong with it: only who uses it fails */
 	_Atomic bool told; /* that it redefines another's name, once */
@@ -99,6 +136,34 @@ struct cpci_defs {
 /* Reads the user's files and the shipped definitions.  NULL: see `diag`. */
 struct cpci_defs *cpci_defs_new(struct cpci_diag *diag);
 void cpci_defs_free(struct cpci_defs *defs);
+/* The files *.def of a directory, which need not be there: what is for this machine. */
+struct cpci_defs *cpci_defs_read_dir(const char *const *dirs, size_t n, struct cpci_diag *diag);
+
+/*
+ * ---- vendor.c: the event files of vendors, read when a name is not known without them -----
+ *
+ * Sorted by their names, of which the first of each is there.
+ */
+
+/* NULL: see `diag`. */
+const struct cpci_defs *cpci_vendor_defs(struct cpci_diag *diag);
+const struct cpci_def *cpci_vendor_find(const struct cpci_defs *vendor, const char *name);
+/* Those that were read, or NULL: nobody has asked. */
+const struct cpci_defs *cpci_vendor_loaded(void);
+
+/* ---- cpuid.c: which CPU this is --------------------------------------------------------- */
+
+/* As perf(1) names it; "": nobody says.  CPC_CPUID in the environment is another one. */
+const char *cpci_cpuid(void);
+/* Is it one of a pattern of fnmatch(3), with or without its stepping? */
+bool cpci_cpuid_matches(const char *pattern);
+
+struct cpci_standin {
+	const char *cpu; /* a pattern */
+	const char *desc, *pmu;
+};
+/* The PMU of libpfm4 with the same events as this CPU, should it not know it; or NULL. */
+const struct cpci_standin *cpci_find_standin(void);
 
 /* ---- pfm.c ----------------------------------------------------------------------- */
 

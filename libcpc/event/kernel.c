@@ -32,15 +32,13 @@ void cpci_software_walk(void *arg, cpci_walk_fn *action)
 int cpci_event_software(const char *name, uint_t flags, struct cpci_event *event,
 			struct cpci_diag *diag)
 {
-	(void)diag;
 	for (size_t i = 0; i < sizeof(software) / sizeof(*software); i++) {
 		if (strcasecmp(software[i].name, name) != 0)
 			continue;
-		cpci_event_single(event,
-				  &(struct perf_event_attr){.type = PERF_TYPE_SOFTWARE,
-							    .config = software[i].config},
-				  flags);
-		return 1;
+		return cpci_event_single(event,
+					 &(struct perf_event_attr){.type = PERF_TYPE_SOFTWARE,
+								   .config = software[i].config},
+					 flags, diag);
 	}
 	return 0;
 }
@@ -72,7 +70,7 @@ int cpci_event_raw(const char *name, uint_t flags, struct cpci_event *event, str
 			  (unsigned long long)(code & ~cpci_pmu_mask(pmu)));
 		return -1;
 	}
-	cpci_event_single(event, &(struct perf_event_attr){.type = PERF_TYPE_RAW, .config = code},
-			  flags);
-	return 1;
+	return cpci_event_single(event,
+				 &(struct perf_event_attr){.type = PERF_TYPE_RAW, .config = code},
+				 flags, diag);
 }

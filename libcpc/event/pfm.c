@@ -20,9 +20,39 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int initialized; /* what pfm_initialize returned; set once */
 
+/* What stands in for the tables that it has not of this CPU; set once. */
+static const struct cpci_standin *standin;
+
+static bool knows_cpu(void)
+{
+	pfm_pmu_info_t info;
+	pfm_pmu_t pmu;
+
+	pfm_for_all_pmus(pmu) {
+		info = (pfm_pmu_info_t){.size = sizeof(info)};
+		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS && info.is_present &&
+		    info.type == PFM_PMU_TYPE_CORE)
+			return true;
+	}
+	return false;
+}
+
+/* The tables of other CPUs are used only if the environment says so while it is started. */
 static void initialize(void)
 {
+	static const char variable[] = "LIBPFM_ENCODE_INACTIVE";
+	bool given = getenv(variable) != NULL || getenv("LIBPFM_FORCE_PMU") != NULL;
+	bool other = getenv("CPC_CPUID") != NULL;
+
 	initialized = pfm_initialize();
+	if (initialized != PFM_SUCCESS || given || (knows_cpu() && !other))
+		return;
+	standin = cpci_find_standin();
+	if (standin == NULL || setenv(variable, "1", 1) == -1)
+		return;
+	pfm_terminate();
+	initialized = pfm_initialize();
+	unsetenv(variable);
 }
 
 /* Looking for tracepoints makes this slow where debugfs is mounted: only when needed. */
@@ -44,41 +74,20 @@ static int encode(const char *name, int modes, struct cpci_term *term)
 	return rc;
 }
 
-/*
- * CPUs without tables in libpfm4 4.13 whose events are those of one that has them: Linux's
- * own tables are for both, too (tools/perf/pmu-events/arch/arm64/mapfile.csv).
- */
-static const struct standin {
-	uint64_t midr; /* implementer and part */
-	const char *desc, *pmu;
-} standins[] = {
-	{0x4100d080, "ARM Cortex A72", "arm_ac57"},
-	{0x4100d0b0, "ARM Cortex A76", "arm_n1"},
-};
-
-/* That of this machine, and libpfm4's PMU; NULL: none, or it is not needed. */
-static const struct standin *find_standin(pfm_pmu_info_t *info)
+/* libpfm4's PMU of the stand-in.  False: there is none. */
+static bool standin_pmu(pfm_pmu_info_t *info)
 {
-	FILE *f = fopen("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", "re");
-	unsigned long long midr = 0;
 	pfm_pmu_t pmu;
 
-	if (f == NULL)
-		return NULL;
-	if (fscanf(f, "%llx", &midr) != 1)
-		midr = 0;
-	fclose(f);
-	for (size_t i = 0; i < sizeof(standins) / sizeof(*standins); i++) {
-		if ((midr & 0xff00fff0) != standins[i].midr)
-			continue;
-		pfm_for_all_pmus(pmu) {
-			*info = (pfm_pmu_info_t){.size = sizeof(*info)};
-			if (pfm_get_pmu_info(pmu, info) == PFM_SUCCESS &&
-			    strcmp(info->name, standins[i].pmu) == 0)
-				return info->is_present ? NULL : &standins[i];
-		}
+	if (standin == NULL)
+		return false;
+	pfm_for_all_pmus(pmu) {
+		*info = (pfm_pmu_info_t){.size = sizeof(*info)};
+		if (pfm_get_pmu_info(pmu, info) == PFM_SUCCESS &&
+		    strcmp(info->name, standin->pmu) == 0)
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 /* The length of what comes before unit masks and modifiers, after a PMU's prefix. */
@@ -111,40 +120,34 @@ static bool has_event(const pfm_pmu_info_t *pmu, const char *name, uint64_t *cod
 	return false;
 }
 
-/* ":u:k" after a name takes the place of the flags. */
-static bool parse_modes(const char *mods, uint_t *flags)
-{
-	uint_t modes = 0;
-
-	for (; *mods != '\0'; mods += 2) {
-		if (mods[1] == 'u')
-			modes |= CPC_COUNT_USER;
-		else if (mods[1] == 'k')
-			modes |= CPC_COUNT_SYSTEM;
-		else
-			return false;
-		if (mods[2] != '\0' && mods[2] != ':' && mods[2] != '.')
-			return false;
-	}
-	if (modes != 0)
-		*flags = modes;
-	return true;
-}
-
-/* An event of the CPU by the tables of its stand-in: these have no unit masks. */
-static bool encode_standin(const char *name, uint_t flags, struct cpci_term *term)
+/*
+ * With a stand-in libpfm4 has the events of all CPUs, if a PMU is named: it is to be the
+ * stand-in, or one that is here.  An event of the stand-in gets its prefix in `full`.  False:
+ * it is another CPU's.
+ */
+static bool is_of_here(const char *name, char *full, size_t size)
 {
 	const char *event = skip_pmu(name);
 	size_t n = event == name ? 0 : (size_t)(event - name) - 2;
 	pfm_pmu_info_t info;
 	uint64_t code;
+	pfm_pmu_t pmu;
 
-	if (find_standin(&info) == NULL || !parse_modes(event + event_length(event), &flags) ||
-	    (n > 0 && (strlen(info.name) != n || strncasecmp(info.name, name, n) != 0)) ||
-	    !has_event(&info, event, &code))
-		return false;
-	*term = (struct cpci_term){.attr = {.type = PERF_TYPE_RAW, .config = code}};
-	cpci_perf_set_modes(&term->attr, flags);
+	if (strlcpy(full, name, size) >= size || !standin_pmu(&info))
+		return true;
+	if (n == 0) {
+		if (has_event(&info, event, &code))
+			snprintf(full, size, "%s::%s", standin->pmu, event);
+		return true;
+	}
+	if (strlen(info.name) == n && strncasecmp(info.name, name, n) == 0)
+		return true;
+	pfm_for_all_pmus(pmu) {
+		info = (pfm_pmu_info_t){.size = sizeof(info)};
+		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS && strlen(info.name) == n &&
+		    strncasecmp(info.name, name, n) == 0)
+			return info.is_present;
+	}
 	return true;
 }
 
@@ -161,6 +164,7 @@ bool cpci_pfm_elsewhere(const char *name, const char **desc)
 	pfm_for_all_pmus(pmu) {
 		info = (pfm_pmu_info_t){.size = sizeof(info)};
 		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || info.is_present ||
+		    (standin != NULL && strcmp(info.name, standin->pmu) == 0) ||
 		    (n > 0 && (strlen(info.name) != n || strncasecmp(info.name, name, n) != 0)) ||
 		    !has_event(&info, event, &code))
 			continue;
@@ -228,6 +232,15 @@ static void explain(const char *name, int rc, struct cpci_diag *diag)
 		names.part = ++part;
 		names.n = strcspn(part, ":.=");
 		look_up(&names);
+		if (!names.found && names.n > 0 &&
+		    (strspn(names.part, "p") == names.n ||
+		     strncmp(names.part, "precise", names.n) == 0)) {
+			cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+				  "bad event '%s': '%.*s' is for samples, which it makes precise; "
+				  "a count has none, and is exact without",
+				  name, (int)names.n, names.part);
+			return;
+		}
 		if (!names.found && names.n > 1 && strspn(names.part, "uk") == names.n) {
 			cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
 				  "bad event '%s': each modifier has its colon, as in '%s:u:k'",
@@ -250,7 +263,9 @@ static void explain(const char *name, int rc, struct cpci_diag *diag)
 
 int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, struct cpci_diag *diag)
 {
+	struct cpci_term term;
 	int modes = 0, rc;
+	char full[256];
 
 	/* A slash is in the names of others, which libpfm4 takes for bad ones of its own. */
 	if (strchr(name, '/') != NULL || !usable())
@@ -260,25 +275,22 @@ int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, str
 		modes |= PFM_PLM3;
 	if ((flags & CPC_COUNT_SYSTEM) != 0)
 		modes |= PFM_PLM0;
-	rc = encode(name, modes, &event->term[0]);
-	if (rc == PFM_SUCCESS) {
-		event->nterms = 1;
-		return 1;
-	}
-	if (rc == PFM_ERR_NOTFOUND) {
-		event->nterms = 1;
-		return encode_standin(name, flags, &event->term[0]);
-	}
+	if (!is_of_here(name, full, sizeof(full)))
+		return 0;
+	rc = encode(full, modes, &term);
+	if (rc == PFM_SUCCESS)
+		return cpci_event_add(event, &term, diag) == 0 ? 1 : -1;
+	if (rc == PFM_ERR_NOTFOUND)
+		return 0;
 	if (rc == PFM_ERR_NOMEM)
 		cpci_diag(diag, ENOMEM, 0, "%s", strerror(ENOMEM));
 	else
-		explain(name, rc, diag);
+		explain(full, rc, diag);
 	return -1;
 }
 
 bool cpci_pfm_core(struct cpci_core_pmu *core)
 {
-	const struct standin *standin;
 	pfm_pmu_info_t info;
 	pfm_pmu_t pmu;
 
@@ -294,8 +306,7 @@ bool cpci_pfm_core(struct cpci_core_pmu *core)
 		core->ncounters = (uint_t)(info.num_cntrs + info.num_fixed_cntrs);
 		return true;
 	}
-	standin = find_standin(&info);
-	if (standin == NULL)
+	if (!standin_pmu(&info))
 		return false;
 	core->name = standin->pmu;
 	core->desc = standin->desc;
@@ -405,6 +416,6 @@ void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action)
 		    info.type == PFM_PMU_TYPE_CORE)
 			walk_pmu(pmu, &v, visit_core);
 	}
-	if (find_standin(&info) != NULL)
+	if (standin_pmu(&info))
 		walk_pmu(info.pmu, &v, visit_core);
 }

@@ -56,7 +56,7 @@ static int unknown(const struct lookup *l, const char *term, bool has_value)
 
 static int put_field(const struct lookup *l, const char *field, const char *text)
 {
-	struct perf_event_attr *attr = &l->event->term[0].attr;
+	struct perf_event_attr *attr = &l->event->term[l->event->nterms - 1].attr;
 	char format[CPCI_PMU_TEXT], limit[32];
 	uint64_t val = 1, max;
 
@@ -169,12 +169,46 @@ static int no_pmu(const struct lookup *l)
 		       : bad(l, CPC_INVALID_EVENT, "unknown PMU '%s'%s", l->pmu, "");
 }
 
+/* Adds the term of the PMU.  -1: see diag. */
+static int add_term(const struct lookup *l, uint32_t type, const char *terms, uint_t flags)
+{
+	if (cpci_event_add(l->event, &(struct cpci_term){.attr.type = type}, l->diag) == -1 ||
+	    put_terms(l, terms, false) == -1)
+		return -1;
+	if (knows_modes(l))
+		cpci_perf_set_modes(&l->event->term[l->event->nterms - 1].attr, flags);
+	return 0;
+}
+
+/* Boxes of a kind are a PMU each: "uncore_cha" is the sum of uncore_cha_0 and so on. */
+struct boxes {
+	const struct lookup *one;
+	const char *terms;
+	uint_t flags;
+	int rc;
+};
+
+static void add_box(void *arg, const char *pmu)
+{
+	struct boxes *boxes = arg;
+	struct lookup l = *boxes->one;
+	size_t n = strlen(l.pmu);
+	uint32_t type;
+
+	if (boxes->rc == -1 || strncmp(pmu, l.pmu, n) != 0 || pmu[n] != '_' || pmu[n + 1] == '\0' ||
+	    pmu[n + 1 + strspn(pmu + n + 1, "0123456789")] != '\0' || !cpci_pmu_type(pmu, &type))
+		return;
+	strlcpy(l.pmu, pmu, sizeof(l.pmu));
+	boxes->rc = add_term(&l, type, boxes->terms, boxes->flags);
+}
+
 int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
 		     struct cpci_diag *diag)
 {
 	struct lookup l = {.name = name, .event = event, .diag = diag};
 	const char *slash = strchr(name, '/');
 	char text[CPCI_PMU_TEXT];
+	struct boxes boxes = {.one = &l, .terms = text, .flags = flags};
 	uint32_t type;
 	size_t n;
 
@@ -184,16 +218,12 @@ int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
 	n = strlen(slash + 1);
 	if (n < 2 || slash[n] != '/' || n > sizeof(text))
 		return bad(&l, CPC_INVALID_EVENT, "write %s/term,.../%s", l.pmu, "");
-	if (l.pmu[0] == '.' || !cpci_pmu_type(l.pmu, &type))
-		return no_pmu(&l);
 	snprintf(text, sizeof(text), "%.*s", (int)(n - 1), slash + 1);
-	event->nterms = 1;
-	event->term[0] = (struct cpci_term){.attr.type = type};
-	if (put_terms(&l, text, false) == -1)
-		return -1;
-	if (knows_modes(&l))
-		cpci_perf_set_modes(&event->term[0].attr, flags);
-	return 1;
+	if (l.pmu[0] == '.' || !cpci_pmu_type(l.pmu, &type)) {
+		cpci_pmu_each(&boxes, add_box);
+		return boxes.rc == -1 ? -1 : event->nterms > 0 ? 1 : no_pmu(&l);
+	}
+	return add_term(&l, type, text, flags) == 0 ? 1 : -1;
 }
 
 struct visitor {

@@ -1,26 +1,40 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * tracepoint.c - tracepoints of the kernel, "system:event", by tracefs.
+ * tracepoint.c - tracepoints of the kernel by tracefs: "system:event", those that match a
+ * pattern as a sum, "system:ev*", and with a filter, "system:event/field<100/"
+ * (Documentation/trace/events.rst).
  */
 #include "event.h"
 
+#include <bsd/string.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char *const mounts[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+#define MAX_WORD 128
 
-static bool is_word(const char *s, size_t n)
+struct lookup {
+	const char *name; /* as the user wrote it */
+	char system[MAX_WORD], event[MAX_WORD], filter[CPCI_MAX_SYMBOL];
+	uint_t flags;
+	struct cpci_event *to;
+	struct cpci_diag *diag;
+};
+
+static bool is_word(const char *s, const char *others)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (!isalnum((unsigned char)s[i]) && s[i] != '_' && s[i] != '-')
-			return false;
-	}
-	return n > 0;
+	const char *first = s;
+
+	while (isalnum((unsigned char)*s) || (*s != '\0' && strchr(others, *s) != NULL))
+		s++;
+	return *s == '\0' && s > first;
 }
 
 /* A code of the CPU with a modifier, as in "0x8:k", is no tracepoint; "9p" is a system. */
@@ -30,125 +44,291 @@ static bool is_code(const char *name)
 	       name[strspn(name, "0123456789xXabcdefABCDEF")] == ':';
 }
 
-/* The id in `path`, or -1 and errno. */
-static long long read_id(const char *path)
+/* "system:event" or "system:event/filter/".  False: it is neither. */
+static bool split(struct lookup *look)
 {
-	long long id = -1;
-	FILE *f = fopen(path, "re");
+	const char *colon = strchr(look->name, ':'), *slash = strchr(look->name, '/');
+	size_t n = slash != NULL ? (size_t)(slash - look->name) : strlen(look->name);
+	size_t filter = slash != NULL ? strlen(slash + 1) : 0;
 
-	if (f == NULL)
+	if (colon == NULL || (slash != NULL && slash < colon) ||
+	    (size_t)(colon - look->name) >= sizeof(look->system) ||
+	    n - (size_t)(colon - look->name) > sizeof(look->event))
+		return false;
+	snprintf(look->system, sizeof(look->system), "%.*s", (int)(colon - look->name), look->name);
+	snprintf(look->event, sizeof(look->event), "%.*s", (int)(look->name + n - colon - 1),
+		 colon + 1);
+	look->filter[0] = '\0';
+	if (filter > 1 && slash[filter] == '/' && filter <= sizeof(look->filter))
+		snprintf(look->filter, sizeof(look->filter), "%.*s", (int)filter - 1, slash + 1);
+	return is_word(look->system, "_-") && is_word(look->event, "_-*?[]!") &&
+	       (slash == NULL || look->filter[0] != '\0');
+}
+
+/*
+ * Where tracefs cannot be read: is it to be called a tracepoint all the same?  Not what is
+ * the name of another CPU's event, or a name or a number with ":u" or ":k".
+ */
+static bool looks_like_one(const struct lookup *look)
+{
+	for (const char *c = look->system; *c != '\0'; c++) {
+		if (isupper((unsigned char)*c))
+			return false;
+	}
+	return look->event[1] != '\0';
+}
+
+static int open_dir(int tracefs, const char *system)
+{
+	char path[MAX_WORD + 16];
+
+	snprintf(path, sizeof(path), "events/%s", system);
+	return openat(tracefs, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* The id of an event in the directory of its system.  -1: it has none. */
+static long long read_id(int system, const char *event)
+{
+	char path[MAX_WORD + 16];
+	long long id = -1;
+	FILE *f = NULL;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/id", event);
+	fd = openat(system, path, O_RDONLY | O_CLOEXEC);
+	if (fd != -1)
+		f = fdopen(fd, "r");
+	if (f == NULL) {
+		if (fd != -1)
+			close(fd);
 		return -1;
-	errno = EIO;
+	}
 	if (fscanf(f, "%lld", &id) != 1)
 		id = -1;
 	fclose(f);
 	return id;
 }
 
-static bool exists(const char *mount, const char *name)
+/* 1: it is added; 0: there is none of that name; -1: see diag. */
+static int add(const struct lookup *look, int system, const char *event)
 {
-	const char *colon = strchr(name, ':');
-	char path[512];
+	struct cpci_term term = {.attr.type = PERF_TYPE_TRACEPOINT};
+	long long id = read_id(system, event);
 
-	snprintf(path, sizeof(path), "%s/events/%.*s/%s/id", mount, (int)(colon - name), name,
-		 colon + 1);
-	return access(path, F_OK) == 0;
+	if (id < 0)
+		return 0;
+	term.attr.config = (uint64_t)id;
+	strlcpy(term.filter, look->filter, sizeof(term.filter));
+	cpci_perf_set_modes(&term.attr, look->flags);
+	return cpci_event_add(look->to, &term, look->diag) == 0 ? 1 : -1;
 }
 
-/* Which tracepoint of that system was meant?  -1: one that `diag` names; 0: who knows. */
-static int try_others(const char *mount, const char *name, struct cpci_diag *diag)
+static int by_name(const struct dirent **a, const struct dirent **b)
 {
-	const char *colon = strchr(name, ':');
-	struct cpci_suggest suggest;
-	struct dirent *de;
-	char path[512];
-	DIR *dir;
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
 
-	snprintf(path, sizeof(path), "%s/events/%.*s", mount, (int)(colon - name), name);
-	dir = opendir(path);
-	if (dir == NULL)
-		return 0;
-	cpci_suggest_start(&suggest, colon + 1);
-	while ((de = readdir(dir)) != NULL) {
-		if (is_word(de->d_name, strlen(de->d_name)))
-			cpci_suggest_try(&suggest, de->d_name);
+/* Visits the names in a directory, sorted, until one visit does not return 0. */
+static int each_name(int dir, int (*visit)(void *arg, const char *name), void *arg)
+{
+	struct dirent **names;
+	int n = scandirat(dir, ".", &names, NULL, by_name), rc = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (rc == 0 && is_word(names[i]->d_name, "_-"))
+			rc = visit(arg, names[i]->d_name);
+		free(names[i]);
 	}
-	closedir(dir);
-	if (suggest.best[0] == '\0')
+	if (n != -1)
+		free(names);
+	return rc;
+}
+
+struct match {
+	const struct lookup *look;
+	int system;
+};
+
+static int add_match(void *arg, const char *event)
+{
+	const struct match *match = arg;
+
+	if (fnmatch(match->look->event, event, 0) != 0)
 		return 0;
-	cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "unknown event '%s' (did you mean '%.*s:%s'?)",
-		  name, (int)(colon - name), name, suggest.best);
+	return add(match->look, match->system, event) == -1 ? -1 : 0;
+}
+
+static int try_name(void *arg, const char *name)
+{
+	cpci_suggest_try(arg, name);
+	return 0;
+}
+
+/* The nearest name in a directory, or `name` itself. */
+static const char *nearest(int dir, const char *name, struct cpci_suggest *suggest)
+{
+	cpci_suggest_start(suggest, name);
+	each_name(dir, try_name, suggest);
+	return suggest->best[0] != '\0' ? suggest->best : name;
+}
+
+/* Which tracepoint was meant?  -1: one that `diag` names; 0: who knows. */
+static int suggest_other(const struct lookup *look, int tracefs)
+{
+	struct cpci_suggest system, event;
+	const char *in = look->system, *name = look->event;
+	int dir = open_dir(tracefs, in), events;
+	bool there;
+
+	if (dir == -1) {
+		events = openat(tracefs, "events", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (events == -1)
+			return 0;
+		in = nearest(events, look->system, &system);
+		close(events);
+		dir = open_dir(tracefs, in);
+	}
+	if (dir == -1)
+		return 0;
+	if (read_id(dir, name) == -1)
+		name = nearest(dir, look->event, &event);
+	there = read_id(dir, name) != -1;
+	close(dir);
+	if (!there || (name == look->event && in == look->system))
+		return 0;
+	cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
+		  "unknown event '%s' (did you mean '%s:%s'?)", look->name, in, name);
 	return -1;
+}
+
+static int cannot_read(const struct lookup *look, int err)
+{
+	if (err == EACCES)
+		cpci_diag(look->diag, EACCES, CPC_RESOURCE_UNAVAIL,
+			  "cannot look up tracepoint '%s': %s may be read by root only; "
+			  "root can open it with: mount -o remount,mode=755 %s",
+			  look->name, CPCI_TRACEFS, CPCI_TRACEFS);
+	else
+		cpci_diag(look->diag, ENOENT, CPC_RESOURCE_UNAVAIL,
+			  "cannot look up tracepoint '%s': tracefs is not mounted; root can mount "
+			  "it with: mount -t tracefs tracefs %s",
+			  look->name, CPCI_TRACEFS);
+	return -1;
+}
+
+struct meant {
+	int tracefs;
+	const char *word;
+	char *name;
+	size_t size;
+};
+
+static int try_system(void *arg, const char *system)
+{
+	const struct meant *meant = arg;
+	int dir = open_dir(meant->tracefs, system);
+	const char *prefix = "";
+	bool found;
+
+	if (dir == -1) /* a file */
+		return 0;
+	snprintf(meant->name, meant->size, "sys_enter_%s", meant->word);
+	found = read_id(dir, meant->word) != -1;
+	if (!found && strcmp(system, "syscalls") == 0 && read_id(dir, meant->name) != -1) {
+		prefix = "sys_enter_";
+		found = true;
+	}
+	close(dir);
+	snprintf(meant->name, meant->size, "%s:%s%s", system, prefix, meant->word);
+	return found;
 }
 
 bool cpci_tracepoint_meant(const char *word, char *name, size_t size)
 {
-	bool found = false;
-	struct dirent *de;
-	char path[512];
-	DIR *dir;
+	struct meant meant = {.tracefs = -1, .word = word, .name = name, .size = size};
+	int events;
+	bool found;
 
-	for (size_t i = 0; is_word(word, strlen(word)) && i < sizeof(mounts) / sizeof(*mounts);
-	     i++) {
-		snprintf(path, sizeof(path), "%s/events", mounts[i]);
-		dir = opendir(path);
-		while (dir != NULL && !found && (de = readdir(dir)) != NULL) {
-			bool calls = strcmp(de->d_name, "syscalls") == 0;
-
-			for (int entry = 0; entry <= calls && !found; entry++) {
-				snprintf(name, size, "%s:%s%s", de->d_name,
-					 entry ? "sys_enter_" : "", word);
-				found = exists(mounts[i], name);
-			}
-		}
-		if (dir != NULL)
-			closedir(dir);
-		if (found)
-			return true;
-	}
-	return false;
+	if (is_word(word, "_-") && strlen(word) < MAX_WORD)
+		meant.tracefs = cpci_tracefs();
+	if (meant.tracefs == -1)
+		return false;
+	events = openat(meant.tracefs, "events", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (events == -1)
+		return false;
+	found = each_name(events, try_system, &meant) == 1;
+	close(events);
+	return found;
 }
 
 int cpci_event_tracepoint(const char *name, uint_t flags, struct cpci_event *event,
 			  struct cpci_diag *diag)
 {
-	const char *colon = strchr(name, ':');
-	bool mounted = false;
-	char path[512];
-	long long id;
+	struct lookup look = {.name = name, .flags = flags, .to = event, .diag = diag};
+	struct match match = {.look = &look};
+	int tracefs, rc = 0;
 
-	if (colon == NULL || !is_word(name, (size_t)(colon - name)) ||
-	    !is_word(colon + 1, strlen(colon + 1)) || is_code(name))
+	if (is_code(name) || !split(&look))
 		return 0;
-	for (size_t i = 0; i < sizeof(mounts) / sizeof(*mounts); i++) {
-		if ((size_t)snprintf(path, sizeof(path), "%s/events/%.*s/%s/id", mounts[i],
-				     (int)(colon - name), name, colon + 1) >= sizeof(path))
-			return 0;
-		id = read_id(path);
-		if (id >= 0) {
-			cpci_event_single(event,
-					  &(struct perf_event_attr){.type = PERF_TYPE_TRACEPOINT,
-								    .config = (uint64_t)id},
-					  flags);
-			return 1;
-		}
-		if (errno == EACCES || errno == EPERM) {
-			cpci_diag(diag, EACCES, CPC_RESOURCE_UNAVAIL,
-				  "cannot look up tracepoint '%s': %s may be read by root only; "
-				  "root can open it with: mount -o remount,mode=755 %s",
-				  name, mounts[i], mounts[i]);
-			return -1;
-		}
-		if (try_others(mounts[i], name, diag) == -1)
-			return -1;
-		snprintf(path, sizeof(path), "%s/events", mounts[i]);
-		mounted |= access(path, F_OK) == 0;
+	tracefs = cpci_tracefs();
+	if (tracefs == -1)
+		return looks_like_one(&look) ? cannot_read(&look, errno) : 0;
+	match.system = open_dir(tracefs, look.system);
+	if (match.system != -1) {
+		rc = strpbrk(look.event, "*?[") != NULL ? each_name(match.system, add_match, &match)
+							: add(&look, match.system, look.event);
+		close(match.system);
 	}
-	if (mounted)
+	if (rc == 0 && event->nterms == 0)
+		return suggest_other(&look, tracefs);
+	return rc == -1 ? -1 : 1;
+}
+
+struct visitor {
+	int events, system;
+	const char *name;
+	void *arg;
+	cpci_walk_fn *action;
+};
+
+static int visit_event(void *arg, const char *event)
+{
+	const struct visitor *v = arg;
+	char name[2 * MAX_WORD + 2], path[MAX_WORD + 16];
+
+	snprintf(path, sizeof(path), "%s/id", event);
+	if (strlen(event) >= MAX_WORD || faccessat(v->system, path, F_OK, 0) == -1)
 		return 0;
-	cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
-		  "cannot look up tracepoint '%s': tracefs is not mounted; root can mount it with: "
-		  "mount -t tracefs tracefs %s",
-		  name, mounts[0]);
-	return -1;
+	snprintf(name, sizeof(name), "%s:%s", v->name, event);
+	v->action(v->arg, name, "");
+	return 0;
+}
+
+static int visit_system(void *arg, const char *system)
+{
+	struct visitor *v = arg;
+
+	v->name = system;
+	v->system = strlen(system) < MAX_WORD
+			    ? openat(v->events, system, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+			    : -1;
+	if (v->system == -1) /* a file */
+		return 0;
+	each_name(v->system, visit_event, v);
+	close(v->system);
+	return 0;
+}
+
+void cpci_tracepoint_walk(void *arg, cpci_walk_fn *action)
+{
+	struct visitor v = {.arg = arg, .action = action};
+	int tracefs = cpci_tracefs();
+
+	if (tracefs == -1)
+		return;
+	v.events = openat(tracefs, "events", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (v.events == -1)
+		return;
+	each_name(v.events, visit_system, &v);
+	close(v.events);
 }

@@ -17,11 +17,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define ENOTSUP_KERNEL 524 /* ENOTSUPP of the kernel, for uprobes on what it cannot step */
+
 /* A breakpoint on an address of the kernel: the upper half is its own. */
 static bool is_in_kernel(const struct cpci_term *term)
 {
 	return term->attr.type == PERF_TYPE_BREAKPOINT && term->symbol[0] == '\0' &&
 	       (term->attr.bp_addr >> 63) != 0;
+}
+
+/* EACCES, EPERM of a uprobe, which no sysctl permits. */
+static bool explain_denied_function(struct cpci_diag *diag, const char *name,
+				    const struct cpci_term *term)
+{
+	if (!cpci_perf_is_uprobe(&term->attr) || cpci_privileged_here())
+		return false;
+	cpci_diag(diag, EACCES, 0,
+		  "cannot count '%s': the kernel sets probes of functions for root and "
+		  "CAP_PERFMON only; a breakpoint on the function takes no privilege",
+		  name);
+	return true;
 }
 
 /* EACCES, EPERM: is it the sysctl, and at which value would it be allowed? */
@@ -31,6 +46,8 @@ static void explain_denied(struct cpci_diag *diag, int err, const char *name,
 	int level = cpci_paranoid(), enough = INT_MAX;
 	const char *what = "";
 
+	if (explain_denied_function(diag, name, term))
+		return;
 	/* Debian's 3 and Ubuntu's 4 are not upstream's: they deny everything. */
 	if (level >= 3)
 		enough = 2;
@@ -131,6 +148,16 @@ static void explain_invalid(struct cpci_diag *diag, const char *name, const stru
 {
 	if (target.tid == -1 && !is_cpu(target.cpu))
 		cpci_diag(diag, EINVAL, 0, "no CPU %d", target.cpu);
+	else if (cpci_term_is_filtered(term) && fits_alone(term, target))
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+			  "cannot count '%s': the kernel does not take the filter '%s': is it made "
+			  "of fields of this tracepoint, which its file format names?",
+			  name, term->filter);
+	else if (cpci_perf_is_uprobe(&term->attr))
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': the kernel cannot probe this instruction, or files "
+			  "of this file system",
+			  name);
 	else if (is_in_kernel(term) && term->attr.exclude_kernel)
 		cpci_diag(diag, EINVAL, CPC_NEEDS_SYSTEM,
 			  "cannot count '%s': addr is in the kernel, whose mode is not counted",
@@ -258,6 +285,7 @@ void cpci_explain(struct cpci_diag *diag, int err, const char *name, const struc
 	case EOPNOTSUPP:
 		explain_unsupported(diag, name, term);
 		break;
+	case ENOTSUP_KERNEL:
 	case EINVAL:
 		explain_invalid(diag, name, term, target);
 		break;
@@ -310,7 +338,9 @@ static const char *find_privileged(const struct cpci_req *req, uint_t term,
 		for (uint_t k = 0; good && k < req->nattrs; k++)
 			good = k == i || strcmp(req->attrs[k].ca_name, "picnum") == 0 ||
 			       cpci_attr_apply(&event, req->name, &req->attrs[k], &diag) == 0;
-		if (good && fits_alone(&event.term[term], target))
+		good = good && fits_alone(&event.term[term], target);
+		cpci_event_free(&event);
+		if (good)
 			return req->attrs[i].ca_name;
 	}
 	return NULL;

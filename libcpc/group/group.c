@@ -48,6 +48,24 @@ static struct perf_event_attr opened_as(const struct cpci_plan *plan, uint_t i,
 	return attr;
 }
 
+/* Opens a term at its place in a group.  -1 and errno. */
+static int open_term(const struct cpci_term *term, const struct perf_event_attr *attr,
+		     const struct cpci_symbol_addr *at, struct cpci_target target, int leader,
+		     bool disabled)
+{
+	int fd, err;
+
+	if (cpci_perf_is_uprobe(attr))
+		return cpci_uprobe_open(attr, at->file, at->offset, target, disabled);
+	fd = cpci_perf_open(attr, target, leader, disabled);
+	if (fd == -1 || !cpci_term_is_filtered(term) || cpci_perf_filter(fd, term->filter) == 0)
+		return fd;
+	err = errno;
+	close(fd);
+	errno = err;
+	return -1;
+}
+
 /* Opens one group; only its leader can be disabled. */
 static int open_one(const struct cpci_plan *plan, const struct cpci_group *group,
 		    const struct cpci_opening *opening, struct cpci_target target, bool disabled,
@@ -57,7 +75,9 @@ static int open_one(const struct cpci_plan *plan, const struct cpci_group *group
 		uint_t at = group->first + i;
 		struct perf_event_attr attr = opened_as(plan, at, opening);
 
-		fd[i] = cpci_perf_open(&attr, target, i == 0 ? -1 : fd[0], disabled && i == 0);
+		fd[i] = open_term(cpci_plan_nth(plan, at), &attr,
+				  opening->bp != NULL ? &opening->bp[at] : NULL, target,
+				  i == 0 ? -1 : fd[0], disabled && i == 0);
 		if (fd[i] == -1) {
 			int err = errno;
 
@@ -95,6 +115,12 @@ static int check_fit(struct cpci_plan *plan, struct cpci_target target,
 	return 0;
 }
 
+/* These may all be opened later. */
+static bool only_uprobes(const struct cpci_plan *plan)
+{
+	return cpci_perf_is_uprobe(&cpci_plan_nth(plan, 0)->attr);
+}
+
 /*
  * Opens an event of the kernel's own beside `hardware`; NULL: anywhere.  Before Linux 6.2 those
  * of an LWP are kept apart, with a clock of their own.
@@ -126,6 +152,7 @@ static int open_beside(const struct perf_event_attr *attr, const struct cpci_ter
  * read then looks like a count.  So beside the hardware of an LWP that may die goes an
  * event that nobody can take its counter from, and that so shows how long the group is
  * to have been enabled.  It stays on the clock of the hardware that it was opened with.
+ * It also has the time where there are uprobes only.
  */
 static bool open_witness(const struct cpci_plan *plan, struct cpci_target target, int *fd)
 {
@@ -134,10 +161,12 @@ static bool open_witness(const struct cpci_plan *plan, struct cpci_target target
 	while (g < plan->ngroups && !plan->group[g].core)
 		g++;
 	*fd = -1;
-	if (g == plan->ngroups || target.tid <= 0)
+	if (target.cpu >= 0 || (g == plan->ngroups && !only_uprobes(plan)) ||
+	    (g < plan->ngroups && target.tid == 0))
 		return true;
-	*fd = open_beside(&cpci_perf_dummy, cpci_plan_nth(plan, plan->group[g].first), target,
-			  true);
+	*fd = open_beside(&cpci_perf_dummy,
+			  g < plan->ngroups ? cpci_plan_nth(plan, plan->group[g].first) : NULL,
+			  target, true);
 	return *fd != -1;
 }
 
@@ -172,10 +201,27 @@ uint64_t cpci_group_least_ns(const struct cpci_plan *plan, const int *fd)
 	return raw[CPCI_RAW_ENABLED];
 }
 
+/*
+ * A uprobe whose function is not found yet, or not asked for, is opened later; but who may
+ * not is told now.  1: it is; -1 and errno.
+ */
+static int is_later(const struct cpci_plan *plan, const struct cpci_group *group,
+		    const struct cpci_opening *opening)
+{
+	const struct perf_event_attr *attr = &cpci_plan_nth(plan, group->first)->attr;
+
+	if (!cpci_perf_is_uprobe(attr) ||
+	    (opening->bp != NULL && opening->bp[group->first].file != -1))
+		return 0;
+	errno = cpci_uprobe_permitted(attr);
+	return errno == 0 ? 1 : -1;
+}
+
 int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
 		    const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad)
 {
 	bool any = false;
+	int rc;
 
 	if (!plan->fits && check_fit(plan, target, opening, fd, bad) == -1)
 		return -1;
@@ -188,7 +234,15 @@ int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
 			continue;
 		}
 		any = true;
-		if (open_one(plan, group, opening, target, true, fd + group->first, bad) == -1) {
+		rc = is_later(plan, group, opening);
+		if (rc == 1) {
+			fd[group->first] = -1;
+			continue;
+		}
+		*bad = plan->ref[group->first];
+		if (rc == 0)
+			rc = open_one(plan, group, opening, target, true, fd + group->first, bad);
+		if (rc == -1) {
 			int err = errno;
 
 			close_some(fd, group->first);
@@ -209,15 +263,22 @@ int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
 	return -1;
 }
 
-int cpci_group_move(const struct cpci_plan *plan, uint_t i, const struct cpci_bp_addr *bp, int fd,
-		    bool off)
+int cpci_group_settle(const struct cpci_plan *plan, uint_t i, const struct cpci_symbol_addr *at,
+		      struct cpci_target target, int *fd, bool off)
 {
-	struct perf_event_attr attr = cpci_term_event(cpci_plan_nth(plan, i), bp);
+	const struct cpci_term *term = cpci_plan_nth(plan, i);
+	struct perf_event_attr attr = cpci_term_event(term, at);
 	bool leads = false;
 
+	if (cpci_perf_is_uprobe(&term->attr) && at->file == -1)
+		return 0; /* it is not there, but another site of it is */
+	if (cpci_perf_is_uprobe(&term->attr)) {
+		*fd = cpci_uprobe_open(&attr, at->file, at->offset, target, true);
+		return *fd == -1 || off ? *fd : ioctl(*fd, PERF_EVENT_IOC_ENABLE, 0);
+	}
 	for (uint_t g = 0; g < plan->ngroups; g++)
 		leads |= plan->group[g].first == i;
-	return cpci_perf_modify(fd, &attr, leads, off);
+	return cpci_perf_modify(*fd, &attr, leads, off);
 }
 
 int cpci_group_enable(int leader)

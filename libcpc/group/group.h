@@ -30,7 +30,7 @@ struct cpci_term_ref {
 
 /* Terms first..first + n - 1 of the plan are opened, and read, together. */
 struct cpci_group {
-	uint_t first, n;
+	uint_t first, n; /* not open: for cores of another kind, or without its symbol yet */
 	bool hardware;
 	bool core; /* of a core PMU: others may take its counters */
 };
@@ -70,14 +70,25 @@ void cpci_choose_slots(size_t n, int *slot);
 
 /* ---- term.c --------------------------------------------------------------------- */
 
-/* Where the symbol of a breakpoint is, plus its offset. */
-struct cpci_bp_addr {
-	uint64_t addr; /* 0: not found yet; it counts nothing */
-	uint64_t len;  /* the size of what is there; 0: unknown */
+/* Where the symbol of a term is, plus its offset. */
+struct cpci_symbol_addr {
+	uint64_t addr;	  /* 0: not found yet; it counts nothing */
+	uint64_t len;	  /* the size of what is there; 0: unknown */
+	int file;	  /* uprobes: the file that has it, to be opened; -1: none */
+	uint64_t offset;  /* and where in that file */
+	uint64_t counter; /* where its semaphore is; 0: it has none */
 };
 
+struct cpci_symbol_addr *cpci_symbol_addrs_new(uint_t n); /* NULL: out of memory */
+/* Closes their files, which open events do not need. */
+void cpci_symbol_addrs_close(struct cpci_symbol_addr *at, uint_t n);
+void cpci_symbol_addrs_free(struct cpci_symbol_addr *at, uint_t n); /* NULL: nothing */
+
 /* The event of a term; of a breakpoint by symbol at the address `bp`, or at none yet. */
-struct perf_event_attr cpci_term_event(const struct cpci_term *term, const struct cpci_bp_addr *bp);
+struct perf_event_attr cpci_term_event(const struct cpci_term *term,
+				       const struct cpci_symbol_addr *bp);
+/* Is it a tracepoint of which not all count? */
+bool cpci_term_is_filtered(const struct cpci_term *term);
 /* cpci_perf_open() of a term alone, whose symbol need not be known. */
 int cpci_term_open(const struct cpci_term *term, struct cpci_target target, int leader,
 		   bool disabled);
@@ -86,10 +97,10 @@ int cpci_term_open(const struct cpci_term *term, struct cpci_target target, int 
 
 /* What is to be known of terms beside the plan, to open them. */
 struct cpci_opening {
-	const struct cpci_bp_addr *bp; /* per term; NULL: no symbols */
-	const uint64_t *preset;	       /* per request, of those that tell overflows; NULL: 0 */
-	uint64_t sample_type;	       /* of those that are buffered; 0: none is */
-	bool precise;		       /* their PC, where the PMU can; it may have less room then */
+	const struct cpci_symbol_addr *bp; /* per term; NULL: no symbols */
+	const uint64_t *preset;		   /* per request, of those that tell overflows; NULL: 0 */
+	uint64_t sample_type;		   /* of those that are buffered; 0: none is */
+	bool precise; /* their PC, where the PMU can; it may have less room then */
 };
 
 /*
@@ -115,11 +126,11 @@ int cpci_group_enable(int leader);
 /* Off, counters keep their values, and go on from there.  -1: EAGAIN, they were lost. */
 int cpci_group_switch(const struct cpci_plan *plan, const int *fd, bool on);
 /*
- * Moves breakpoint `i` to where its symbol is; it goes on from its count, if the set is not
- * `off`.  -1 and errno.
+ * Term `i`, whose symbol is found now: moves the breakpoint there, which goes on from its
+ * count, or opens the uprobe; and that counts, if the set is not `off`.  -1 and errno.
  */
-int cpci_group_move(const struct cpci_plan *plan, uint_t i, const struct cpci_bp_addr *bp, int fd,
-		    bool off);
+int cpci_group_settle(const struct cpci_plan *plan, uint_t i, const struct cpci_symbol_addr *at,
+		      struct cpci_target target, int *fd, bool off);
 /* A group that was started, but has no counters, since others hold them; -1: none. */
 int cpci_group_lost(const struct cpci_plan *plan, const int *fd);
 /*

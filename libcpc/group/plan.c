@@ -31,6 +31,7 @@ static void free_req(struct cpci_req *req)
 		free(req->attrs[i].ca_name);
 	free(req->attrs);
 	free(req->name);
+	cpci_event_free(&req->event);
 }
 
 void cpci_plan_drop(struct cpci_plan *plan)
@@ -57,10 +58,12 @@ static int copy_req(struct cpci_req *dst, const struct cpci_req *src)
 	dst->nattrs = 0;
 	dst->attrs = calloc(src->nattrs + 1, sizeof(*dst->attrs));
 	dst->name = strdup(src->name);
-	if (dst->name == NULL || dst->attrs == NULL) {
+	dst->event.term = reallocarray(NULL, src->event.nterms, sizeof(*dst->event.term));
+	if (dst->name == NULL || dst->attrs == NULL || dst->event.term == NULL) {
 		free_req(dst);
 		return -1;
 	}
+	memcpy(dst->event.term, src->event.term, src->event.nterms * sizeof(*dst->event.term));
 	for (uint_t i = 0; i < src->nattrs; i++) {
 		dst->attrs[i] = src->attrs[i];
 		dst->attrs[i].ca_name = strdup(src->attrs[i].ca_name);
@@ -77,15 +80,18 @@ static int copy_req(struct cpci_req *dst, const struct cpci_req *src)
  * Terms that can be scheduled together make a group: those of the core PMU, with
  * the kernel's own ones beside them, and those of each other PMU.  With several kinds
  * of cores each kind's is another PMU, and the kernel's own terms are apart: a group
- * counts on its leader's cores only.
+ * counts on its leader's cores only.  A uprobe is apart, since it may be opened later than
+ * others.
  */
-enum domain { DOMAIN_CORE, DOMAIN_SOFTWARE, DOMAIN_OTHER };
+enum domain { DOMAIN_CORE, DOMAIN_SOFTWARE, DOMAIN_UPROBE, DOMAIN_OTHER };
 
 static uint64_t domain_of(const struct perf_event_attr *attr, bool have_core)
 {
 	const struct cpci_cores *cores = cpci_cores();
 	uint64_t kind = attr->config >> CPCI_CORE_SHIFT;
 
+	if (cpci_perf_is_uprobe(attr))
+		return DOMAIN_UPROBE;
 	if (cpci_perf_is_software(attr))
 		return have_core ? DOMAIN_CORE : DOMAIN_SOFTWARE;
 	switch (attr->type) {
@@ -167,12 +173,31 @@ static void put_leader_first(struct cpci_plan *plan, struct cpci_group *group)
 		move_to_front(&plan->ref[group->first], hardware);
 }
 
+/* Uprobes come last, so that what is open always comes first. */
+static void put_uprobes_last(struct cpci_plan *plan)
+{
+	uint_t n = plan->nterms;
+
+	for (uint_t i = 0; i < n;) {
+		struct cpci_term_ref ref = plan->ref[i];
+
+		if (!cpci_perf_is_uprobe(&cpci_plan_term(plan, ref)->attr)) {
+			i++;
+			continue;
+		}
+		memmove(&plan->ref[i], &plan->ref[i + 1], (plan->nterms - i - 1) * sizeof(ref));
+		plan->ref[plan->nterms - 1] = ref;
+		n--;
+	}
+}
+
 /* Sorts the terms into groups: as many as there are domains, in order of first use. */
 static void lay_out(struct cpci_plan *plan)
 {
 	bool have_core = false;
 	uint_t done = 0;
 
+	put_uprobes_last(plan);
 	for (uint_t i = 0; i < plan->nterms; i++)
 		have_core |= domain_of(&cpci_plan_nth(plan, i)->attr, false) == DOMAIN_CORE;
 	for (plan->ngroups = 0; done < plan->nterms; plan->ngroups++) {
@@ -183,6 +208,8 @@ static void lay_out(struct cpci_plan *plan)
 		for (uint_t i = done; i < plan->nterms; i++) {
 			struct cpci_term_ref m = plan->ref[i];
 
+			if (domain == DOMAIN_UPROBE && done > group->first)
+				break;
 			if (domain_of(&cpci_plan_term(plan, m)->attr, have_core) != domain)
 				continue;
 			/* Keeps the order of those that it passes. */

@@ -11,7 +11,7 @@
 bool cpci_perf_is_software(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE || attr->type == PERF_TYPE_TRACEPOINT ||
-	       attr->type == PERF_TYPE_BREAKPOINT;
+	       attr->type == PERF_TYPE_BREAKPOINT || cpci_perf_is_uprobe(attr);
 }
 
 bool cpci_perf_is_clock(const struct perf_event_attr *attr)
@@ -73,10 +73,11 @@ void cpci_perf_finish(struct perf_event_attr *attr, uint_t flags)
 	if (cpci_perf_is_software(attr))
 		attr->exclude_guest = attr->exclude_host = 0;
 	/*
-	 * Clocks run in both modes whatever they are told; user mode takes no privilege.  But they
-	 * overflow in the modes that they are told.
+	 * Clocks run in both modes whatever they are told, and functions are called in user
+	 * mode; that takes no privilege.  But clocks overflow in the modes that they are told.
 	 */
-	if (cpci_perf_is_clock(attr) && (flags & CPC_OVF_NOTIFY_EMT) == 0) {
+	if (cpci_perf_is_uprobe(attr) ||
+	    (cpci_perf_is_clock(attr) && (flags & CPC_OVF_NOTIFY_EMT) == 0)) {
 		attr->exclude_user = 0;
 		attr->exclude_kernel = attr->exclude_hv = 1;
 	}

@@ -6,6 +6,8 @@
 #include "perf.h"
 
 #include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -46,6 +48,19 @@ int cpci_perf_open(const struct perf_event_attr *attr, struct cpci_target target
 			    PERF_FLAG_FD_CLOEXEC);
 }
 
+int cpci_uprobe_open(const struct perf_event_attr *attr, int file, uint64_t offset,
+		     struct cpci_target target, bool disabled)
+{
+	struct perf_event_attr whole = *attr;
+	char path[32];
+
+	/* A path could be another file's by now. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	whole.uprobe_path = (uintptr_t)path;
+	whole.probe_offset = offset;
+	return cpci_perf_open(&whole, target, -1, disabled);
+}
+
 int cpci_perf_modify(int fd, const struct perf_event_attr *attr, bool leader, bool disabled)
 {
 	struct perf_event_attr whole = complete(attr, leader, leader && disabled);
@@ -66,6 +81,22 @@ int cpci_perf_probe(const struct perf_event_attr *attr)
 		return errno;
 	close(fd);
 	return 0;
+}
+
+int cpci_perf_filter(int fd, const char *filter)
+{
+	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter);
+}
+
+/* Without a path, what the kernel looks at next is whether the caller may. */
+int cpci_uprobe_permitted(const struct perf_event_attr *attr)
+{
+	struct perf_event_attr whole = *attr;
+	int err;
+
+	whole.uprobe_path = 0;
+	err = cpci_perf_probe(&whole);
+	return err == EACCES || err == EPERM || err == ENOSYS ? err : 0;
 }
 
 /*

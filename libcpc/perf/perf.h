@@ -30,6 +30,13 @@ int cpci_perf_open(const struct perf_event_attr *attr, struct cpci_target target
  * as it was opened, and `disabled` as it is now.  -1 and errno.
  */
 int cpci_perf_modify(int fd, const struct perf_event_attr *attr, bool leader, bool disabled);
+/* cpci_perf_open() of the instruction at `offset` of an open file. */
+int cpci_uprobe_open(const struct perf_event_attr *attr, int file, uint64_t offset,
+		     struct cpci_target target, bool disabled);
+/* May the caller count such events?  0, or an errno. */
+int cpci_uprobe_permitted(const struct perf_event_attr *attr);
+/* Has a tracepoint count only what the filter lets through.  -1 and errno: EINVAL. */
+int cpci_perf_filter(int fd, const char *filter);
 /* The event that never counts and that nobody can take a counter from. */
 extern const struct perf_event_attr cpci_perf_dummy;
 /* Can the kernel count that at all, for the caller?  0, or an errno. */
@@ -136,6 +143,17 @@ bool cpci_perf_is_fault(const struct perf_event_attr *attr);
 void cpci_perf_set_modes(struct perf_event_attr *attr, uint_t flags);
 /* What holds for every event, however it was named; `flags` of its request. */
 void cpci_perf_finish(struct perf_event_attr *attr, uint_t flags);
+
+/* ---- uprobe.c: instructions of files ------------------------------------------- */
+
+/* `ret`: returns of the function that begins there, not calls.  False: the kernel cannot. */
+bool cpci_uprobe_attr(struct perf_event_attr *attr, bool ret);
+/*
+ * Where in the file the semaphore is that is above 0 while somebody counts.  False: before
+ * Linux 4.20, or the file is too large.
+ */
+bool cpci_uprobe_counter(struct perf_event_attr *attr, uint64_t counter);
+bool cpci_perf_is_uprobe(const struct perf_event_attr *attr);
 
 /* ---- pmu.c: what /sys/bus/event_source/devices says ----------------------------- */
 

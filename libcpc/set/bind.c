@@ -224,7 +224,7 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 	struct cpci_claim *claim = NULL;
 	struct cpci_term_ref bad = {0};
 	struct cpci_epoch epoch = {0};
-	struct cpci_bp_addr *bp;
+	struct cpci_symbol_addr *bp;
 	int *fd = (int *)&hold->start[set->plan->nreqs], err;
 
 	if (cpci_symbols_make(set, target, flags, &bp, diag) == -1)
@@ -232,7 +232,7 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 	opening.bp = bp;
 	if (open_beside(set, target, bound, &opening, fd, &bad) == -1) {
 		err = errno;
-		free(bp);
+		cpci_symbol_addrs_free(bp, set->plan->nterms);
 		cpci_explain_plan(diag, err, set->plan, bad, target);
 		return -1;
 	}
@@ -242,9 +242,11 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 	if ((set->plan->nbuffered > 0 && hold->pcbuf == NULL) ||
 	    exclude_others(set, target, bound, flags, &claim, &epoch, diag) == -1) {
 		cpci_group_close(set->plan, fd);
-		free(bp);
+		cpci_symbol_addrs_free(bp, set->plan->nterms);
 		return -1;
 	}
+	if (hold->family == NULL) /* else those that inherit the set open them again */
+		cpci_symbol_addrs_close(bp, set->plan->nterms);
 	make_way(set, bound);
 	free(set->start);
 	set->fd = fd;
@@ -379,8 +381,11 @@ static int check_request(cpc_t *cpc, const char *fn, const struct cpci_req *req)
 }
 
 /* Can the calling LWP be told? */
-static int check_own(cpc_t *cpc, const char *fn, const cpc_set_t *set)
+static int check_own(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t flags)
 {
+	if (set->plan->noverflows > 0 && (flags & CPC_BIND_LATE) != 0)
+		return cpci_failf(cpc, fn, EINVAL, 0,
+				  "symbols are to be known when overflows are to be told");
 	for (uint_t i = 0; i < set->plan->nreqs; i++) {
 		if (check_request(cpc, fn, &set->plan->req[i]) == -1)
 			return -1;
@@ -419,7 +424,7 @@ int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
 
 	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED | CPC_BIND_LATE | CPC_BIND_LWP_INHERIT) ==
 		    -1 ||
-	    check_own(cpc, fn, set) == -1 || check_inherit(cpc, fn, set, flags) == -1)
+	    check_own(cpc, fn, set, flags) == -1 || check_inherit(cpc, fn, set, flags) == -1)
 		return -1;
 	return bind(cpc, fn, set, target, &nobody, CPCI_LWP, flags);
 }

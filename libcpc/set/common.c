@@ -42,3 +42,14 @@ const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *
 		cpci_defs_free(defs);
 	return cpc->defs;
 }
+
+void cpci_tell_vendor(cpc_t *cpc, const char *fn)
+{
+	static atomic_bool told;
+	const struct cpci_defs *vendor = cpci_vendor_loaded();
+
+	if (vendor == NULL || atomic_exchange(&told, true))
+		return;
+	for (size_t i = 0; i < vendor->nwarnings; i++)
+		cpci_warn(cpc, fn, vendor->warning[i]);
+}

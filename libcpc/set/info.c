@@ -21,13 +21,15 @@ int cpci_check_request(cpc_t *cpc, const char *fn, const cpc_set_t *set, int ind
 static int describe_term(const struct cpci_term *term, char *text, size_t size)
 {
 	const struct perf_event_attr *attr = &term->attr;
+	bool filtered = cpci_term_is_filtered(term);
 	char more[64] = "";
 
 	if (attr->config1 != 0 || attr->config2 != 0)
 		snprintf(more, sizeof(more), ", 0x%llx, 0x%llx", (unsigned long long)attr->config1,
 			 (unsigned long long)attr->config2);
-	return snprintf(text, size, " %c type %u, config 0x%llx%s, counts in %s mode",
+	return snprintf(text, size, " %c type %u, config 0x%llx%s%s%s, counts in %s mode",
 			term->minus ? '-' : '+', attr->type, (unsigned long long)attr->config, more,
+			filtered ? ", filter " : "", filtered ? term->filter : "",
 			cpci_perf_is_clock(attr) ? "user and kernel"
 			: attr->exclude_user	 ? "kernel"
 			: attr->exclude_kernel	 ? "user"
@@ -44,8 +46,11 @@ int cpc_set_describe(cpc_t *cpc, const cpc_set_t *set, int index, char *text, si
 	req = &set->plan->req[index];
 	n = (size_t)snprintf(text, size, "pic%u %s: %s:", req->slot, req->name,
 			     req->event.resolver);
-	for (uint_t i = 0; i < req->event.nterms && n < size; i++)
+	for (uint_t i = 0; i < req->event.nterms && n < size; i++) {
+		if (req->event.term[i].site > 1) /* of a probe, which may be in one place only */
+			continue;
 		n += (size_t)describe_term(&req->event.term[i], text + n, size - n);
+	}
 	if (req->event.scale != 1 && n < size)
 		snprintf(text + n, size - n, ", times %g %s", req->event.scale, req->event.unit);
 	return 0;

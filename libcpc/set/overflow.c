@@ -230,6 +230,8 @@ int cpci_overflow_start(cpc_set_t *set)
 	sigset_t old;
 	int rc = 0;
 
+	if (plan->noverflows == 0)
+		return cpci_group_start(plan, set->fd);
 	/* A handler that is called for the first group shall find all of them on. */
 	if (plan->ngroups > 1)
 		cpci_block_signals(&old);

@@ -97,14 +97,16 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 		const struct cpci_group *group = &plan->group[g];
 
 		if (set->fd[group->first] == -1)
-			continue; /* for cores of another kind */
+			continue; /* for cores of another kind, or it is not known where */
 		if (!read_in_user_space(set, raw) &&
 		    cpci_group_read(set->fd[group->first], group->n, raw) == -1)
 			return errno == EAGAIN ? lost(set) : -1;
 		if (group->core && raw[CPCI_RAW_ENABLED] < least_ns)
 			return lost(set); /* and then the LWP died */
 		add_counts(set, group, raw, val);
-		if (timed)
+		/* Uprobes are open for some of the time only. */
+		if (timed || (set->fd[plan->nterms] != -1 &&
+			      cpci_perf_is_uprobe(&cpci_plan_nth(plan, group->first)->attr)))
 			continue;
 		timed = true;
 		if (is_dead(set, raw[CPCI_RAW_ENABLED])) {
@@ -113,6 +115,8 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 		}
 		sample->tick = cpci_cycles(&set->cpc->clock, raw[set->tick_source]);
 	}
+	if (!timed)
+		sample->tick = cpci_cycles(&set->cpc->clock, cpci_group_least_ns(plan, set->fd));
 	sample->hrtime = cpci_now();
 	/* After the counters were read, so that these values are from before any claim. */
 	if ((bound == CPCI_LWP || bound == CPCI_PCTX) &&

@@ -222,6 +222,7 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 	};
 	struct cpci_diag diag;
 	const char *wrong;
+	int rc = -1;
 
 	if (set->cpc != cpc)
 		return cpci_failf(cpc, fn, EINVAL, 0, "the set was made with another handle");
@@ -237,9 +238,17 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 				  "no room for event '%s': a set takes %d requests", event,
 				  CPCI_MAX_REQUESTS);
 	req.event.defs = cpci_defs(cpc, fn, &diag);
-	if (req.event.defs == NULL || cpci_event_resolve(event, flags, &req.event, &diag) == -1 ||
-	    read_picnum(cpc, set->plan, &req, &diag) == -1 || apply_attrs(&req, &diag) == -1 ||
-	    check_picnum(&req, &diag) == -1 || add(set, &req, &diag) == -1)
+	if (req.event.defs != NULL)
+		rc = cpci_event_resolve(event, flags, &req.event, &diag);
+	cpci_tell_vendor(cpc, fn);
+	if (rc == -1)
+		return cpci_fail(cpc, fn, &diag);
+	rc = -1;
+	if (read_picnum(cpc, set->plan, &req, &diag) == 0 && apply_attrs(&req, &diag) == 0 &&
+	    check_picnum(&req, &diag) == 0)
+		rc = add(set, &req, &diag);
+	cpci_event_free(&req.event); /* the plan has a copy */
+	if (rc == -1)
 		return cpci_fail(cpc, fn, &diag);
 	tell_redefined(cpc, fn, &req.event);
 	return (int)set->plan->nreqs - 1;

@@ -40,13 +40,13 @@ struct cpc_set {
 	struct cpci_family *family;	/* while bound; NULL: nobody inherits it */
 	int err;			/* why it could have no counters, if it is a copy */
 	int *fd;			/* one per term and a witness while bound, or NULL */
-	void **page;		 /* what the kernel maps for each; NULL: only read(2) reads them */
-	struct cpc_pic *pic;	 /* CPCI_MAX_REQUESTS, read one by one; NULL: nobody asked */
-	struct cpci_bp_addr *bp; /* while bound, one per term; NULL: there are no symbols */
-	pid_t target;		 /* the thread whose process they are in */
-	uint_t tick_source;	 /* CPCI_RAW_ENABLED or CPCI_RAW_RUNNING */
-	uint64_t enabled_ns;	 /* CPUs: the time enabled at the last sample */
-	cpu_set_t *affinity;	 /* CPCI_CPU: where the owner ran before */
+	void **page;	     /* what the kernel maps for each; NULL: only read(2) reads them */
+	struct cpc_pic *pic; /* CPCI_MAX_REQUESTS, read one by one; NULL: nobody asked */
+	struct cpci_symbol_addr *bp; /* while bound, one per term; NULL: there are no symbols */
+	pid_t target;		     /* the thread whose process they are in */
+	uint_t tick_source;	     /* CPCI_RAW_ENABLED or CPCI_RAW_RUNNING */
+	uint64_t enabled_ns;	     /* CPUs: the time enabled at the last sample */
+	cpu_set_t *affinity;	     /* CPCI_CPU: where the owner ran before */
 	size_t affinity_size;
 	struct cpci_claim *claim; /* CPUs; NULL: none, or shared */
 	struct cpci_epoch epoch;  /* LWPs */
@@ -99,6 +99,9 @@ void cpci_unblock_signals(const sigset_t *old);
 /* The definitions of events, read when first asked for.  NULL: see `diag`. */
 const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *diag);
 
+/* What is wrong in the event files of vendors, if they were read; once. */
+void cpci_tell_vendor(cpc_t *cpc, const char *fn);
+
 /* ---- error.c ------------------------------------------------------------------ */
 
 /* Tells the error handler, sets errno, returns -1. */
@@ -140,11 +143,11 @@ void cpci_pics_cut(cpc_set_t *set);
 /* ---- symbols.c ------------------------------------------------------------------ */
 
 /*
- * The addresses of the breakpoints of a set that is to be bound, allocated; NULL when no
+ * The addresses of the symbols of a set that is to be bound, allocated; NULL when no
  * request names a symbol.  With the lock held.  -1: see `diag`.
  */
 int cpci_symbols_make(cpc_set_t *set, struct cpci_target target, uint_t flags,
-		      struct cpci_bp_addr **bp, struct cpci_diag *diag);
+		      struct cpci_symbol_addr **bp, struct cpci_diag *diag);
 
 /* ---- unbind.c ------------------------------------------------------------------- */
 

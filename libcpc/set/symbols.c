@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * symbols.c - the symbols that the breakpoints of a set name.
+ * symbols.c - the symbols that the events of a set name.
  */
 #include "set.h"
 
@@ -9,44 +9,66 @@
 #include <stdlib.h>
 #include <string.h>
 
-int cpci_symbols_make(cpc_set_t *set, struct cpci_target target, uint_t flags,
-		      struct cpci_bp_addr **bp, struct cpci_diag *diag)
+/* A set on a CPU has no process to look in. */
+static int refuse_on_cpu(const struct cpci_plan *plan, uint_t i, struct cpci_diag *diag)
 {
-	const struct cpci_plan *plan = set->plan;
-	uint_t first = cpci_symbols_first(plan), missing;
-	int n = 0;
+	bool function = cpci_perf_is_uprobe(&cpci_plan_nth(plan, i)->attr);
 
-	*bp = NULL;
-	if (first == plan->nterms)
-		return 0;
-	if (target.tid == -1) {
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s' on a CPU: a symbol is one of a program",
-			  plan->req[plan->ref[first].req].name);
-		return -1;
-	}
-	*bp = calloc(plan->nterms, sizeof(**bp));
-	if (*bp == NULL) {
-		cpci_diag_nomem(diag);
-		return -1;
-	}
-	if ((flags & CPC_BIND_LATE) == 0)
-		n = cpci_symbols_find(&set->cpc->symfiles, plan,
-				      target.tid != 0 ? target.tid : cpci_self(), *bp, &missing,
-				      diag);
-	if (n == 0)
-		return 0;
-	free(*bp);
-	if (n > 0)
-		cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': the program has no symbol '%s'",
-			  plan->req[plan->ref[missing].req].name,
-			  cpci_plan_nth(plan, missing)->symbol);
+	cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+		  "cannot count '%s' on a CPU: a symbol is one of a program%s",
+		  plan->req[plan->ref[i].req].name,
+		  function ? "; name its file by its path, func=/PATH:SYMBOL" : "");
 	return -1;
 }
 
-/* Moves what is found now and was not before.  With the lock held. */
-static int resolve(cpc_set_t *set, struct cpci_bp_addr *found, struct cpci_diag *diag)
+/* Looks up what can be known now.  -1: see `diag`. */
+static int look_up(cpc_set_t *set, struct cpci_target target, uint_t flags,
+		   struct cpci_symbol_addr *at, struct cpci_diag *diag)
+{
+	const struct cpci_plan *plan = set->plan;
+	struct cpci_symfiles *files = &set->cpc->symfiles;
+	char name[CPCI_SYMBOL_NAME];
+	uint_t first, missing;
+	int n = 0;
+
+	if (cpci_symbols_in_files(files, plan, target.tid, at, diag) == -1)
+		return -1;
+	first = cpci_symbols_first(plan, at);
+	if (target.tid == -1 && first < plan->nterms)
+		return refuse_on_cpu(plan, first, diag);
+	if ((flags & CPC_BIND_LATE) == 0)
+		n = cpci_symbols_find(files, plan, target.tid != 0 ? target.tid : cpci_self(), at,
+				      &missing, diag);
+	if (n <= 0)
+		return n;
+	cpci_symbol_name(cpci_plan_nth(plan, missing), name);
+	cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
+		  "cannot count '%s': the program has no symbol '%s'",
+		  plan->req[plan->ref[missing].req].name, name);
+	return -1;
+}
+
+int cpci_symbols_make(cpc_set_t *set, struct cpci_target target, uint_t flags,
+		      struct cpci_symbol_addr **at, struct cpci_diag *diag)
+{
+	const struct cpci_plan *plan = set->plan;
+
+	*at = NULL;
+	if (cpci_symbols_first(plan, NULL) == plan->nterms)
+		return 0;
+	*at = cpci_symbol_addrs_new(plan->nterms);
+	if (*at == NULL) {
+		cpci_diag_nomem(diag);
+		return -1;
+	}
+	if (look_up(set, target, flags, *at, diag) == 0)
+		return 0;
+	cpci_symbol_addrs_free(*at, plan->nterms);
+	return -1;
+}
+
+/* Counts what is found now and was not before.  With the lock held. */
+static int resolve(cpc_set_t *set, struct cpci_symbol_addr *found, struct cpci_diag *diag)
 {
 	const struct cpci_target target = {.tid = set->target, .cpu = -1};
 	const struct cpci_plan *plan = set->plan;
@@ -55,25 +77,26 @@ static int resolve(cpc_set_t *set, struct cpci_bp_addr *found, struct cpci_diag 
 
 	memcpy(found, set->bp, plan->nterms * sizeof(*found));
 	n = cpci_symbols_find(&set->cpc->symfiles, plan, set->target, found, &missing, diag);
-	if (n == -1)
-		return -1;
-	for (uint_t i = 0; i < plan->nterms; i++) {
+	for (uint_t i = 0; n != -1 && i < plan->nterms; i++) {
 		if (found[i].addr == set->bp[i].addr)
 			continue;
-		if (cpci_group_move(plan, i, &found[i], set->fd[i], set->off) == -1) {
+		if (cpci_group_settle(plan, i, &found[i], target, &set->fd[i], set->off) == -1) {
 			cpci_explain(diag, errno, plan->req[plan->ref[i].req].name,
 				     cpci_plan_nth(plan, i), target);
-			return -1;
+			n = -1;
+			break;
 		}
 		set->bp[i] = found[i];
+		set->bp[i].file = -1;
 	}
+	cpci_symbol_addrs_close(found, plan->nterms);
 	return n;
 }
 
 int cpc_set_resolve(cpc_t *cpc, cpc_set_t *set)
 {
 	static const char fn[] = "cpc_set_resolve";
-	struct cpci_bp_addr *found;
+	struct cpci_symbol_addr *found;
 	struct cpci_diag diag;
 	int n;
 
@@ -100,9 +123,11 @@ void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symb
 	(void)cpc;
 	for (uint_t i = 0; i < plan->nterms; i++) {
 		const struct cpci_term *term = cpci_plan_nth(plan, i);
+		char name[CPCI_SYMBOL_NAME];
 
-		if (term->symbol[0] != '\0')
-			action(arg, (int)plan->ref[i].req, term->symbol,
-			       set->bp != NULL ? set->bp[i].addr : 0);
+		if (term->symbol[0] == '\0' || term->site > 1)
+			continue;
+		cpci_symbol_name(term, name);
+		action(arg, (int)plan->ref[i].req, name, set->bp != NULL ? set->bp[i].addr : 0);
 	}
 }

@@ -26,7 +26,7 @@ static void release(struct cpc_set *set)
 	cpci_group_close(set->plan, set->fd);
 	cpci_pcbuf_close(set->pcbuf);
 	cpci_overflow_free(set->overflow);
-	free(set->bp);
+	cpci_symbol_addrs_free(set->bp, set->plan->nterms);
 	cpci_family_drop(set->family);
 	set->family = NULL;
 	set->overflow = NULL;

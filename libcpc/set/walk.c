@@ -13,7 +13,8 @@ struct walk {
 	const struct cpci_defs *defs;
 	enum cpc_event_group group;
 	bool only_hardware, only_software;
-	int slot; /* -1, or one of those that cannot count everything */
+	bool asked, allowed; /* whether tracepoints may be counted */
+	int slot;	     /* -1, or one of those that cannot count everything */
 	void *arg;
 	cpc_walk_desc_fn *action;
 	/* What was opened already, and whether it could be. */
@@ -54,18 +55,34 @@ static bool fits(const char *name, const struct cpci_event *event)
 	const struct cpci_target self = {.tid = 0, .cpu = -1};
 	struct cpci_req req = {.name = (char *)(uintptr_t)name, .placed = -1, .event = *event};
 	struct cpci_plan *plan = cpci_plan_new();
-	int fd[CPCI_MAX_TERMS + 1];
+	int *fd = reallocarray(NULL, event->nterms + 1U, sizeof(*fd));
 	const struct cpci_opening nothing = {0};
 	struct cpci_term_ref bad;
 	bool ok;
 
-	if (plan == NULL)
-		return false;
-	ok = cpci_plan_add(plan, &req) == 0 && cpci_group_open(plan, self, &nothing, fd, &bad) == 0;
+	ok = plan != NULL && fd != NULL && cpci_plan_add(plan, &req) == 0 &&
+	     cpci_group_open(plan, self, &nothing, fd, &bad) == 0;
 	if (ok)
 		cpci_group_close(plan, fd);
-	cpci_plan_drop(plan);
+	if (plan != NULL)
+		cpci_plan_drop(plan);
+	free(fd);
 	return ok;
+}
+
+/* Can it be counted, and is it one of those that are looked for? */
+static bool is_offered(struct walk *walk, const char *name, const struct cpci_event *event)
+{
+	if (cpci_perf_is_software(&event->term[0].attr) ? walk->only_hardware : walk->only_software)
+		return false;
+	for (uint_t i = 0; i < event->nterms; i++) {
+		if (!can_count(walk, &event->term[i].attr))
+			return false;
+	}
+	if (event->nterms > 1)
+		return fits(name, event);
+	return walk->slot == -1 || !cpci_perf_is_core(&event->term[0].attr) ||
+	       cpci_group_slot_counts((uint_t)walk->slot, &event->term[0].attr);
 }
 
 /* Tells of an event if it can be counted. */
@@ -76,23 +93,37 @@ static void offer(struct walk *walk, const char *name, const char *desc)
 
 	if (cpci_event_resolve(name, CPC_COUNT_USER, &event, &diag) == -1)
 		return;
-	if (cpci_perf_is_software(&event.term[0].attr) ? walk->only_hardware : walk->only_software)
-		return;
-	for (uint_t i = 0; i < event.nterms; i++) {
-		if (!can_count(walk, &event.term[i].attr))
-			return;
-	}
-	if (event.nterms > 1 && !fits(name, &event))
-		return;
-	if (walk->slot != -1 && event.nterms == 1 && cpci_perf_is_core(&event.term[0].attr) &&
-	    !cpci_group_slot_counts((uint_t)walk->slot, &event.term[0].attr))
-		return;
-	walk->action(walk->arg, walk->group, name, desc != NULL ? desc : "");
+	if (is_offered(walk, name, &event))
+		walk->action(walk->arg, walk->group, name, desc != NULL ? desc : "");
+	cpci_event_free(&event);
 }
 
 static void offer_named(void *arg, const char *name, const char *desc)
 {
 	offer(arg, name, desc);
+}
+
+static void tell_named(void *arg, const char *name, const char *desc)
+{
+	struct walk *walk = arg;
+
+	walk->action(walk->arg, walk->group, name, desc);
+}
+
+/* There are thousands, and who may count one may count all: only the first is opened. */
+static void offer_tracepoint(void *arg, const char *name, const char *desc)
+{
+	struct walk *walk = arg;
+	struct cpci_event event = {.defs = walk->defs};
+	struct cpci_diag diag;
+
+	if (!walk->asked && cpci_event_resolve(name, CPC_COUNT_USER, &event, &diag) == 0) {
+		walk->asked = true;
+		walk->allowed = cpci_perf_probe(&event.term[0].attr) == 0;
+		cpci_event_free(&event);
+	}
+	if (walk->allowed)
+		walk->action(walk->arg, walk->group, name, desc);
 }
 
 static void walk_defs(struct walk *walk, enum cpc_event_group group, enum cpci_source source)
@@ -137,6 +168,12 @@ static int walk_all(cpc_t *cpc, const char *fn, int slot, void *arg, cpc_walk_de
 	walk.only_software = true;
 	cpci_pfm_walk(&walk, offer_named);
 	cpci_software_walk(&walk, offer_named);
+	/* Too many to open each. */
+	walk.group = CPC_GROUP_VENDOR;
+	if (cpci_perf_have_core_pmu())
+		cpci_vendor_walk(&walk, tell_named);
+	walk.group = CPC_GROUP_TRACEPOINT;
+	cpci_tracepoint_walk(&walk, offer_tracepoint);
 	free(walk.tried);
 	return 0;
 }
@@ -160,7 +197,8 @@ static void tell_plain(void *arg, enum cpc_event_group group, const char *event,
 	const struct plain *plain = arg;
 
 	(void)desc;
-	if ((group == CPC_GROUP_GENERIC) != plain->generic)
+	if ((group == CPC_GROUP_GENERIC) != plain->generic || group == CPC_GROUP_TRACEPOINT ||
+	    group == CPC_GROUP_VENDOR)
 		return;
 	if (plain->all != NULL)
 		plain->all(plain->arg, event);

@@ -21,13 +21,15 @@ enum cpci_symbol_kind {
 	CPCI_SYM_AMBIGUOUS, /* `n` local ones */
 	CPCI_SYM_IFUNC,
 	CPCI_SYM_TLS,
+	CPCI_SYM_NO_SITE, /* a probe that has fewer sites: `n` */
 };
 
 struct cpci_symbol {
 	enum cpci_symbol_kind kind;
 	uint64_t value, size; /* as in the file; what is mapped elsewhere is elsewhere */
 	uint64_t n;
-	bool local; /* other files cannot see it */
+	bool local;	  /* other files cannot see it */
+	uint64_t counter; /* probes: where their semaphore is; 0: they have none */
 };
 
 /* A part of the file that is to be mapped, from `addr` on. */
@@ -65,6 +67,11 @@ bool cpci_elf_code(const struct cpci_elf *elf, uint64_t offset, uint64_t *addr);
 enum cpci_elf_table {
 	CPCI_ELF_ALL,	  /* the table of all symbols or, if there is none, the dynamic ones */
 	CPCI_ELF_DYNAMIC, /* only those */
+	/*
+	 * Probes of sys/sdt.h, in notes: "3:provider:name" is the third site of those that have
+	 * the name.
+	 */
+	CPCI_ELF_PROBES,
 };
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * elfsearch.c - a symbol in the tables of an ELF file.
+ * elfsearch.c - a symbol in the tables of an ELF file, or a probe in its notes.
  */
 #include "elffile.h"
 
@@ -283,6 +283,100 @@ static int load_versions(struct tables *t, ssize_t at, struct search *search)
 	return search->version != NULL ? 0 : -1;
 }
 
+/* A word of a note, which need not be aligned. */
+static uint64_t note_word(const struct tables *t, const unsigned char *p)
+{
+	uint64_t wide;
+	uint32_t narrow;
+
+	if (t->width == 8) {
+		memcpy(&wide, p, sizeof(wide));
+		return wide;
+	}
+	memcpy(&narrow, p, sizeof(narrow));
+	return narrow;
+}
+
+/* Does `text`, of `n` bytes, begin with the two strings of "provider:name"? */
+static bool is_probe(const char *text, size_t n, const char *name)
+{
+	size_t provider = strcspn(name, ":"), length = strlen(name + provider + 1);
+
+	return n > provider + 1 + length && memcmp(text, name, provider) == 0 &&
+	       text[provider] == '\0' &&
+	       memcmp(text + provider + 1, name + provider + 1, length + 1) == 0;
+}
+
+/*
+ * The note of a probe: its address, that of a section, and that of its semaphore; provider,
+ * name and operands as strings.
+ */
+static void note_probe(const struct tables *t, const unsigned char *desc, size_t n, uint64_t site,
+		       struct search *search)
+{
+	struct cpci_symbol *symbol = search->symbol;
+	size_t words = 3UL * t->width;
+
+	if (n <= words || !is_probe((const char *)desc + words, n - words, search->name))
+		return;
+	if (++symbol->n == site) {
+		symbol->kind = CPCI_SYM_FOUND;
+		symbol->value = note_word(t, desc);
+		symbol->counter = note_word(t, desc + 2UL * t->width);
+	} else if (symbol->kind == CPCI_SYM_NONE) {
+		symbol->kind = CPCI_SYM_NO_SITE;
+	}
+}
+
+static void look_through_notes(const struct tables *t, const unsigned char *p, size_t n,
+			       uint64_t site, struct search *search)
+{
+	static const char owner[] = "stapsdt";
+	const uint32_t type = 3;
+	Elf64_Nhdr note; /* the same of both widths */
+
+	while (n >= sizeof(note)) {
+		uint64_t name, desc;
+
+		memcpy(&note, p, sizeof(note));
+		p += sizeof(note);
+		n -= sizeof(note);
+		name = (note.n_namesz + 3ULL) & ~3ULL;
+		desc = (note.n_descsz + 3ULL) & ~3ULL;
+		if (name > n || note.n_descsz > n - name)
+			return;
+		if (note.n_type == type && note.n_namesz == sizeof(owner) &&
+		    memcmp(p, owner, sizeof(owner)) == 0)
+			note_probe(t, p + name, note.n_descsz, site, search);
+		if (desc > n - name)
+			return;
+		p += name + desc;
+		n -= name + desc;
+	}
+}
+
+/* `name` is "SITE:provider:name". */
+static int search_probes(struct tables *t, const char *name, struct search *search)
+{
+	char *colon;
+	uint64_t site = strtoull(name, &colon, 10);
+
+	search->name = colon + 1;
+	for (size_t i = 0; i < t->n; i++) {
+		struct section s = nth_section(t, i);
+		unsigned char *notes;
+
+		if (s.type != SHT_NOTE)
+			continue;
+		notes = load(t, s.offset, s.size);
+		if (notes == NULL)
+			return -1;
+		look_through_notes(t, notes, s.size, site, search);
+		free(notes);
+	}
+	return 0;
+}
+
 int cpci_elf_search(const struct cpci_elf *elf, int fd, enum cpci_elf_table which, const char *name,
 		    struct cpci_symbol *symbol)
 {
@@ -297,8 +391,10 @@ int cpci_elf_search(const struct cpci_elf *elf, int fd, enum cpci_elf_table whic
 		/* A static program that was stripped of everything has no symbols. */
 		return errno == ENODATA && elf->dynamic == 0 ? 0 : -1;
 	}
-	at = find_table(&tables, which, &versions);
-	if (at != -1) {
+	at = which != CPCI_ELF_PROBES ? find_table(&tables, which, &versions) : -1;
+	if (which == CPCI_ELF_PROBES) {
+		err = search_probes(&tables, name, &search) == -1 ? errno : 0;
+	} else if (at != -1) {
 		table = nth_section(&tables, (size_t)at);
 		if (!afford(&tables, table.offset, table.size) ||
 		    load_strings(&tables, &table, &search) == -1 ||
@@ -309,7 +405,7 @@ int cpci_elf_search(const struct cpci_elf *elf, int fd, enum cpci_elf_table whic
 	free(search.strings);
 	free(search.version);
 	free(tables.header);
-	if (symbol->n > 1)
+	if (symbol->n > 1 && which != CPCI_ELF_PROBES)
 		symbol->kind = CPCI_SYM_AMBIGUOUS;
 	errno = err;
 	return err == 0 ? 0 : -1;

@@ -7,93 +7,14 @@
  * No file is passed over: if one that comes first cannot be read, nobody knows which one
  * has the symbol.
  */
-#include "symbol.h"
-
-#include "process.h"
+#include "lookup.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* What is looked for, and who asks. */
-struct lookup {
-	struct cpci_process *process;
-	const struct cpci_req *req;
-	const struct cpci_term *term;
-	struct cpci_diag *diag;
-};
-
-/* A file that has the symbol. */
-struct found {
-	struct cpci_symbol symbol;
-	uint64_t bias;
-	bool moved; /* its code is not where it is to be */
-	char path[256];
-};
-
-/* A path for a message: of a long one the end. */
-static void tell_path(char *to, size_t size, const char *path)
-{
-	size_t n = strlen(path);
-
-	if (n < size)
-		snprintf(to, size, "%s", path);
-	else
-		snprintf(to, size, "...%s", path + n - (size - 4));
-}
-
-static const char *reason(int err)
-{
-	switch (err) {
-	case ESTALE:
-	case ENOENT:
-		return "it was removed or replaced since it was mapped";
-	case ENOEXEC:
-		return "it is not an ELF file of this machine";
-	case EIO:
-		return "it is damaged, or ends too early";
-	case EFBIG:
-		return "reading its symbols takes too much memory";
-	case ETIME:
-		return "reading its symbols takes too long";
-	case ENODATA:
-		return "it has no section headers, which tell where its symbols are";
-	case ENOTSUP:
-		return "its symbols are compressed, or their names are not there";
-	case EBUSY:
-		return "it is being written";
-	default:
-		return strerror(err);
-	}
-}
-
-/* ENOENT and ESRCH have meanings of their own. */
-static int errno_for(int err)
-{
-	switch (err) {
-	case EPERM:
-		return EACCES;
-	case ENOENT:
-	case ESRCH:
-		return ESTALE;
-	default:
-		return err;
-	}
-}
-
-static int cannot_read(const struct lookup *look, const char *path, int err)
-{
-	char text[256];
-
-	tell_path(text, sizeof(text), path);
-	cpci_diag(look->diag, errno_for(err), 0,
-		  "cannot count '%s': '%s', which may have the symbol, cannot be read: %s",
-		  look->req->name, text, reason(err));
-	return -1;
-}
-
-static void exe_path(const struct lookup *look, char *path, size_t size)
+static void exe_path(const struct cpci_lookup *look, char *path, size_t size)
 {
 	char link[64], target[PATH_MAX];
 	ssize_t n;
@@ -101,101 +22,32 @@ static void exe_path(const struct lookup *look, char *path, size_t size)
 	snprintf(link, sizeof(link), "/proc/%d/exe", (int)look->process->tid);
 	n = readlink(link, target, sizeof(target) - 1);
 	target[n > 0 ? n : 0] = '\0';
-	tell_path(path, size, target);
+	cpci_lookup_tell_path(path, size, target);
 }
 
-/* What is wrong with the whole process, with errno. */
-static int cannot_look(const struct lookup *look, enum cpci_process_error error)
+static int settle(const struct cpci_lookup *look, const struct cpci_found *found,
+		  struct cpci_symbol_addr *bp)
 {
-	const char *name = look->req->name;
-	int err = errno;
-
-	switch (error) {
-	case CPCI_PROCESS_MAPS:
-		cpci_diag(look->diag, errno_for(err), 0,
-			  "cannot count '%s': what its program has mapped cannot be read: %s", name,
-			  err == EFBIG ? "these are too many mappings" : strerror(err));
-		break;
-	case CPCI_PROCESS_PROGRAM:
-		cpci_diag(look->diag, errno_for(err), 0,
-			  "cannot count '%s': its program cannot be read: %s", name, reason(err));
-		break;
-	case CPCI_PROCESS_PLACE:
-		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
-			  "cannot count '%s': where its program is mapped cannot be known, since "
-			  "that was changed",
-			  name);
-		break;
-	case CPCI_PROCESS_LIST:
-		cpci_diag(look->diag, errno_for(err), 0,
-			  "cannot count '%s': the dynamic linker's list of libraries, in the "
-			  "memory of the program, cannot be read: %s",
-			  name,
-			  err == EBADMSG ? "it is damaged"
-			  : err == EFBIG ? "it is too long"
-					 : strerror(err));
-		break;
-	case CPCI_PROCESS_BY_HAND:
-		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
-			  "cannot count '%s': the program of a dynamic linker that was called as a "
-			  "command is not known before it runs",
-			  name);
-		break;
-	case CPCI_PROCESS_OK:
-		break;
-	}
-	return -1;
-}
-
-/* What a found symbol is good for: 1, or -1. */
-static int judge(const struct lookup *look, const struct found *found)
-{
-	const char *name = look->req->name, *symbol = look->term->symbol;
-
-	switch (found->symbol.kind) {
-	case CPCI_SYM_AMBIGUOUS:
-		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
-			  "cannot count '%s': the symbol '%s' is ambiguous, %llu of that name are "
-			  "in '%s'; write another one near by, with +offset",
-			  name, symbol, (unsigned long long)found->symbol.n, found->path);
+	if (cpci_lookup_judge(look, found) == -1)
 		return -1;
-	case CPCI_SYM_IFUNC:
-		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
-			  "cannot count '%s': '%s' of '%s' is chosen among several functions when "
-			  "the program starts (IFUNC); write the one that this CPU uses",
-			  name, symbol, found->path);
-		return -1;
-	case CPCI_SYM_TLS:
-		cpci_diag(
-			look->diag, EINVAL, CPC_INVALID_EVENT,
-			"cannot count '%s': '%s' of '%s' is thread-local, each thread has its own",
-			name, symbol, found->path);
-		return -1;
-	case CPCI_SYM_FOUND:
-	case CPCI_SYM_NONE:
-		break;
-	}
-	if (found->moved) {
-		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
-			  "cannot count '%s': '%s' of '%s' is not mapped where it is to be", name,
-			  symbol, found->path);
-		return -1;
-	}
-	return 1;
-}
-
-static int settle(const struct lookup *look, const struct found *found, struct cpci_bp_addr *bp)
-{
-	if (judge(look, found) == -1)
-		return -1;
+	if (cpci_perf_is_uprobe(&look->term->attr))
+		return cpci_function_settle(look, found, bp);
 	bp->addr = found->bias + found->symbol.value + look->term->attr.bp_addr;
 	bp->len = look->term->attr.bp_addr == 0 ? found->symbol.size : 0;
 	return 1;
 }
 
+static int is_of_file(const struct cpci_lookup *look, const struct cpci_found *found)
+{
+	struct cpci_mapping m;
+	int rc = cpci_maps_at(&look->process->maps, found->bias + found->symbol.value, &m);
+
+	return rc == 1 ? m.file.ino != 0 : rc;
+}
+
 /* Is the code of a symbol mapped where it is to be?  Data may be anywhere, in .bss. */
-static int check_code(const struct lookup *look, const struct cpci_symfile *file,
-		      struct found *found)
+static int check_code(const struct cpci_lookup *look, const struct cpci_symfile *file,
+		      struct cpci_found *found)
 {
 	const struct cpci_segment *s = cpci_elf_segment(&file->elf, found->symbol.value);
 	int rc = 1;
@@ -203,6 +55,9 @@ static int check_code(const struct lookup *look, const struct cpci_symfile *file
 	if (found->symbol.kind == CPCI_SYM_FOUND && s != NULL && s->exec)
 		rc = cpci_process_has_code(look->process, file, found->bias,
 					   found->bias + found->symbol.value);
+	/* A breakpoint is where it runs, a uprobe in the file. */
+	if (rc == 1 && cpci_perf_is_uprobe(&look->term->attr))
+		rc = is_of_file(look, found);
 	found->moved = rc == 0;
 	return rc == -1 ? -1 : 0;
 }
@@ -227,9 +82,9 @@ static bool is_no_library(const struct cpci_mapping *m, int err)
 }
 
 /* Where the file is that was opened: by the list, or by its only mapping. */
-static int find_bias(const struct lookup *look, const struct cpci_symfile *file,
+static int find_bias(const struct cpci_lookup *look, const struct cpci_symfile *file,
 		     const struct cpci_object *object, const struct cpci_mapping *m,
-		     struct found *found)
+		     struct cpci_found *found)
 {
 	int rc;
 
@@ -238,11 +93,11 @@ static int find_bias(const struct lookup *look, const struct cpci_symfile *file,
 		if (is_true(file, object, m))
 			return 0;
 		errno = EBADMSG;
-		return cannot_look(look, CPCI_PROCESS_LIST);
+		return cpci_lookup_cannot_look(look, CPCI_PROCESS_LIST);
 	}
 	rc = cpci_process_bias(look->process, file, &found->bias);
 	if (rc == -1)
-		return cannot_look(look, CPCI_PROCESS_MAPS);
+		return cpci_lookup_cannot_look(look, CPCI_PROCESS_MAPS);
 	found->moved = rc == 0;
 	return 0;
 }
@@ -251,42 +106,52 @@ static int find_bias(const struct lookup *look, const struct cpci_symfile *file,
  * Looks into a library.  1: it has the symbol, 0: it has not, -1: see diag.  `linker` is
  * set if it is a dynamic linker.
  */
-static int look_into(const struct lookup *look, const struct cpci_object *object,
-		     struct found *found, bool *linker)
+static int look_into(const struct cpci_lookup *look, const struct cpci_object *object,
+		     struct cpci_found *found, bool *linker)
 {
 	struct cpci_symfile *file;
 	struct cpci_mapping m = {0};
 	int fd, rc = -1;
 
-	*found = (struct found){0};
+	*found = (struct cpci_found){0};
 	*linker = false;
+	if (look->term->file[0] != '\0') {
+		rc = cpci_maps_at(&look->process->maps, object->at, &m);
+		if (rc == -1)
+			return cpci_lookup_cannot_look(look, CPCI_PROCESS_MAPS);
+		if (rc == 1 && cpci_function_is_elsewhere(look->term, m.path))
+			return 0;
+		rc = -1;
+	}
+	found->at = object->at;
 	file = cpci_process_file(look->process, object->at, &m, &fd);
 	if (file == NULL && errno == EBADMSG) /* it went meanwhile */
-		return cannot_look(look, CPCI_PROCESS_LIST);
+		return cpci_lookup_cannot_look(look, CPCI_PROCESS_LIST);
 	if (file == NULL && m.end == 0) /* nobody says what is mapped there */
-		return cannot_look(look, CPCI_PROCESS_MAPS);
+		return cpci_lookup_cannot_look(look, CPCI_PROCESS_MAPS);
 	if (file == NULL)
 		return !object->listed && is_no_library(&m, errno)
 			       ? 0
-			       : cannot_read(look, m.path, errno);
-	if (cpci_symfile_find(file, fd, CPCI_ELF_ALL, look->term->symbol, &found->symbol) == 0)
+			       : cpci_lookup_cannot_read(look, m.path, errno);
+	if (cpci_function_find(look->term, file, fd, &found->symbol) == 0)
 		rc = cpci_symfile_is_linker(file, fd);
 	if (rc == -1) {
-		rc = cannot_read(look, m.path, errno);
+		rc = cpci_lookup_cannot_read(look, m.path, errno);
 	} else {
 		*linker = rc == 1;
-		tell_path(found->path, sizeof(found->path), m.path);
+		cpci_lookup_tell_path(found->path, sizeof(found->path), m.path);
 		rc = found->symbol.kind != CPCI_SYM_NONE;
 		if (find_bias(look, file, object, &m, found) == -1)
 			rc = -1;
 		else if (rc == 1 && !found->moved && check_code(look, file, found) == -1)
-			rc = cannot_look(look, CPCI_PROCESS_MAPS);
+			rc = cpci_lookup_cannot_look(look, CPCI_PROCESS_MAPS);
 	}
 	close(fd);
 	return rc;
 }
 
-static int ambiguous(const struct lookup *look, const struct found *a, const struct found *b)
+static int ambiguous(const struct cpci_lookup *look, const struct cpci_found *a,
+		     const struct cpci_found *b)
 {
 	cpci_diag(
 		look->diag, EINVAL, CPC_INVALID_EVENT,
@@ -298,7 +163,7 @@ static int ambiguous(const struct lookup *look, const struct found *a, const str
 
 /* What was found so far, in which kind of files. */
 struct search {
-	struct found found, linker;
+	struct cpci_found found, linker;
 	bool have, have_linker;
 };
 
@@ -306,13 +171,13 @@ struct search {
  * In some of the libraries.  1: go on, -1: see diag.  Of those in the list the first one
  * counts; of others there must be only one, since nobody knows their order.
  */
-static int search(const struct lookup *look, size_t from, size_t to, struct search *s)
+static int search(const struct cpci_lookup *look, size_t from, size_t to, struct search *s)
 {
 	bool done = look->process->state == CPCI_LINKMAP_DONE, is_linker;
 
 	for (size_t i = from; i < to; i++) {
 		const struct cpci_object *object = &look->process->object[i];
-		struct found one;
+		struct cpci_found one;
 		int rc = look_into(look, object, &one, &is_linker);
 
 		if (rc == -1)
@@ -339,26 +204,28 @@ static int search(const struct lookup *look, size_t from, size_t to, struct sear
  * still maps libraries, the one that it has not listed yet is the next one; and it comes
  * itself last, since libraries take its place where they have the same symbol.
  */
-static int find_in_libraries(const struct lookup *look, struct cpci_bp_addr *bp)
+static int find_in_libraries(const struct cpci_lookup *look, struct cpci_symbol_addr *bp)
 {
 	struct cpci_process *process = look->process;
 	enum cpci_process_error error = cpci_process_listed(process);
 	bool done = process->state == CPCI_LINKMAP_DONE;
+	char name[CPCI_SYMBOL_NAME];
 	struct search s = {0};
 	uint64_t sum, *seen;
 
 	if (error != CPCI_PROCESS_OK)
-		return cannot_look(look, error);
+		return cpci_lookup_cannot_look(look, error);
 	if (search(look, 0, process->nlisted, &s) == -1)
 		return -1;
-	sum = cpci_process_sum(process, look->term->symbol);
+	cpci_symbol_name(look->term, name);
+	sum = cpci_process_sum(process, name);
 	seen = &process->files->seen[sum % (sizeof(process->files->seen) / sizeof(*seen))];
 	if (done ? *seen != sum : !s.have) {
 		bool listed = s.have;
 
 		error = cpci_process_unlisted(process);
 		if (error != CPCI_PROCESS_OK)
-			return cannot_look(look, error);
+			return cpci_lookup_cannot_look(look, error);
 		if (search(look, process->nlisted, process->n, &s) == -1)
 			return -1;
 		/* What only an unlisted one has is to be found again. */
@@ -373,34 +240,33 @@ static int find_in_libraries(const struct lookup *look, struct cpci_bp_addr *bp)
 }
 
 /* Anywhere in the process: 1 found, 0 not there, -1 see diag. */
-static int find(const struct lookup *look, struct cpci_bp_addr *bp)
+static int find(const struct cpci_lookup *look, struct cpci_symbol_addr *bp)
 {
 	struct cpci_process *process = look->process;
 	struct cpci_symfile *exe = process->exe;
-	struct found found = {0};
+	struct cpci_found found = {0};
 
-	if (process->by_hand)
+	exe_path(look, found.path, sizeof(found.path));
+	if (process->by_hand || cpci_function_is_elsewhere(look->term, found.path))
 		return find_in_libraries(look, bp);
-	if (cpci_symfile_find(exe, process->exe_fd, CPCI_ELF_ALL, look->term->symbol,
-			      &found.symbol) == -1)
-		return cannot_look(look, CPCI_PROCESS_PROGRAM);
+	if (cpci_function_find(look->term, exe, process->exe_fd, &found.symbol) == -1)
+		return cpci_lookup_cannot_look(look, CPCI_PROCESS_PROGRAM);
 	if (found.symbol.kind == CPCI_SYM_NONE)
 		return find_in_libraries(look, bp);
 	found.bias = process->exe_bias;
 	if (check_code(look, exe, &found) == -1)
-		return cannot_look(look, CPCI_PROCESS_MAPS);
-	exe_path(look, found.path, sizeof(found.path));
+		return cpci_lookup_cannot_look(look, CPCI_PROCESS_MAPS);
 	return settle(look, &found, bp);
 }
 
 /* All that are not found yet, in an open process: as cpci_symbols_find(). */
 static int find_all(struct cpci_process *process, const struct cpci_plan *plan,
-		    struct cpci_bp_addr *bp, uint_t *missing, struct cpci_diag *diag)
+		    struct cpci_symbol_addr *bp, uint_t *missing, struct cpci_diag *diag)
 {
 	int n = 0;
 
 	for (uint_t i = 0; i < plan->nterms; i++) {
-		const struct lookup look = {
+		const struct cpci_lookup look = {
 			.process = process,
 			.req = &plan->req[plan->ref[i].req],
 			.term = cpci_plan_nth(plan, i),
@@ -423,23 +289,23 @@ static int find_all(struct cpci_process *process, const struct cpci_plan *plan,
 	return n;
 }
 
-/* The first term whose symbol is to be found, or nterms. */
-static uint_t first_open(const struct cpci_plan *plan, const struct cpci_bp_addr *bp)
+uint_t cpci_symbols_first(const struct cpci_plan *plan, const struct cpci_symbol_addr *bp)
 {
 	uint_t i = 0;
 
-	while (i < plan->nterms && (cpci_plan_nth(plan, i)->symbol[0] == '\0' || bp[i].addr != 0))
+	while (i < plan->nterms &&
+	       (cpci_plan_nth(plan, i)->symbol[0] == '\0' || (bp != NULL && bp[i].addr != 0)))
 		i++;
 	return i;
 }
 
 int cpci_symbols_find(struct cpci_symfiles *files, const struct cpci_plan *plan, pid_t tid,
-		      struct cpci_bp_addr *bp, uint_t *missing, struct cpci_diag *diag)
+		      struct cpci_symbol_addr *bp, uint_t *missing, struct cpci_diag *diag)
 {
-	uint_t first = first_open(plan, bp);
+	uint_t first = cpci_symbols_first(plan, bp);
 	struct cpci_process process;
 	enum cpci_process_error error;
-	struct lookup look = {.process = &process, .diag = diag};
+	struct cpci_lookup look = {.process = &process, .diag = diag};
 	int n;
 
 	if (first == plan->nterms)
@@ -455,7 +321,7 @@ int cpci_symbols_find(struct cpci_symfiles *files, const struct cpci_plan *plan,
 	cpci_symfiles_trim(files);
 	error = cpci_process_open(&process, files, tid);
 	n = error == CPCI_PROCESS_OK ? find_all(&process, plan, bp, missing, diag)
-				     : cannot_look(&look, error);
+				     : cpci_lookup_cannot_look(&look, error);
 	cpci_process_close(&process);
 	/* What has ended has no memory any more, and no program. */
 	if (n == -1 && cpci_lwp_ended(tid))
@@ -463,11 +329,35 @@ int cpci_symbols_find(struct cpci_symfiles *files, const struct cpci_plan *plan,
 	return n;
 }
 
-uint_t cpci_symbols_first(const struct cpci_plan *plan)
+int cpci_symbols_in_files(struct cpci_symfiles *files, const struct cpci_plan *plan, pid_t tid,
+			  struct cpci_symbol_addr *at, struct cpci_diag *diag)
 {
-	uint_t i = 0;
+	for (uint_t i = 0; i < plan->nterms; i++) {
+		const struct cpci_lookup look = {
+			.req = &plan->req[plan->ref[i].req],
+			.term = cpci_plan_nth(plan, i),
+			.diag = diag,
+		};
 
-	while (i < plan->nterms && cpci_plan_nth(plan, i)->symbol[0] == '\0')
-		i++;
-	return i;
+		if (look.term->file[0] != '/' || at[i].addr != 0)
+			continue;
+		switch (cpci_function_in_file(&look, files, tid, &at[i])) {
+		case -1:
+			return -1;
+		case 0:
+			cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
+				  "cannot count '%s': '%s' has no symbol '%s'", look.req->name,
+				  look.term->file, look.term->symbol);
+			return -1;
+		default:
+			break;
+		}
+	}
+	return 0;
+}
+
+void cpci_symbol_name(const struct cpci_term *term, char *name)
+{
+	snprintf(name, CPCI_SYMBOL_NAME, "%s%s%s", term->file, term->file[0] != '\0' ? ":" : "",
+		 term->symbol);
 }

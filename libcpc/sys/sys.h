@@ -49,6 +49,13 @@ bool cpci_lwp_ended(pid_t tid);
 /* "process 1234 (cpustat)".  What cannot be printed of its name becomes '?'. */
 void cpci_process_name(pid_t pid, char *text, size_t size);
 
+/*
+ * The root directory of tracefs, which stays open: where it is mounted, or else a mount of
+ * our own.  -1 and errno: EACCES, it may not be read; others, it is not there.
+ */
+#define CPCI_TRACEFS "/sys/kernel/tracing"
+int cpci_tracefs(void);
+
 /* kernel.perf_event_paranoid.  INT_MIN: the kernel has no perf events; INT_MAX: unknown. */
 int cpci_paranoid(void);
 

@@ -222,7 +222,7 @@ both_counted() {
 		12main|addr is no number
 	EOF
 	go -1 cpustat -c "$(x main)" 1 1
-	[ "$stderr" = "cpustat: '$(x main)': a symbol is one of a program; cputrack counts it" ]
+	[ "$stderr" = "cpustat: '$(x main)': a symbol is one of a program; cputrack counts it, and functions of a file are counted here: uprobe/func=/PATH:FUNCTION/" ]
 	go -1 cputrack -c "breakpoint/addr=data+1,len=4,rw=w/" "$WORK/symbols" 1
 	[[ $stderr == *"is addr a multiple of len?" ]]
 }

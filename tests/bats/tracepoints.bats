@@ -36,6 +36,33 @@ all_exactly() {
 	done
 }
 
+@test "tracefs that is mounted nowhere is found, and what others see does not change" {
+	# shellcheck disable=SC2016 # for the inner shell
+	go unshare -m sh -c 'umount -a -t tracefs; umount -a -t debugfs; ! test -e "$0/events" || exit 77
+		"$@" && ! grep -w tracefs /proc/mounts' "$TRACING" \
+		cputrack -o "$ROWS" -T 0 -c "$CALL" "$WORK/touch-pages" -s 123 0
+	[ "$status" -ne 77 ] || skip "tracefs is not mounted and cannot be unmounted"
+	[ "$status" -eq 0 ]
+	[ "$output" = "" ]
+	[ "$(sum_of exit)" -eq 123 ]
+}
+
+@test "sums of those that match, and filters, exactly" {
+	track -0 -T 0 -c "syscalls:sys_enter_getp[r]i*,$CALL/which==0/,$CALL/which==1/,syscalls:sys_enter_*,raw_syscalls:sys_enter" \
+		"$WORK/touch-pages" -s 1000 0
+	read -r a b c all raw <<<"$(rows_of exit | cut -d' ' -f4-)"
+	[ "$a $b $c" = "1000 1000 0" ]
+	[ "$all" -ge 1000 ]
+	[ "$all" -eq "$raw" ] # it makes no calls without a name
+}
+
+@test "-h PATTERN finds them" {
+	go -0 "${TRACEFS[@]}" cputrack -h getpriority
+	[[ $output == *"$CALL "*"tracepoint of the kernel" ]]
+	go -0 "${TRACEFS[@]}" cputrack -h
+	[[ $output != *sys_enter_getpriority* ]]
+}
+
 @test "writes of a program, exactly" {
 	need_tracepoints syscalls/sys_enter_write
 	track -0 -T 0 -c syscalls:sys_enter_write dd if=/dev/zero of=/dev/null bs=1 count=777 status=none

@@ -40,6 +40,7 @@ static void resolve(const struct cpci_defs *defs, const char *name)
 		must(diag.err != 0 && diag.text[0] != '\0');
 	else
 		must(event.nterms >= 1 && event.nterms <= CPCI_MAX_TERMS);
+	cpci_event_free(&event);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

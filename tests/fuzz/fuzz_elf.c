@@ -28,6 +28,17 @@ static void search(const struct cpci_elf *elf, int fd, enum cpci_elf_table which
 		     (symbol.kind == CPCI_SYM_AMBIGUOUS) == (symbol.n > 1));
 }
 
+static void search_probes(const struct cpci_elf *elf, int fd)
+{
+	struct cpci_symbol symbol;
+
+	if (cpci_elf_search(elf, fd, CPCI_ELF_PROBES, "2:cpc:twice", &symbol) == -1)
+		must(is_known(errno));
+	else
+		must((symbol.kind == CPCI_SYM_NONE) == (symbol.n == 0) &&
+		     (symbol.kind == CPCI_SYM_FOUND) == (symbol.n >= 2));
+}
+
 static void check_segments(const struct cpci_elf *elf)
 {
 	uint64_t offset, addr;
@@ -60,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_segments(&elf);
 	search(&elf, fd, CPCI_ELF_ALL);
 	search(&elf, fd, CPCI_ELF_DYNAMIC);
+	search_probes(&elf, fd);
 	cpci_elf_free(&elf);
 	return 0;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * probe soft|kernel|cpu|pmu|breakpoint|ptrace|attach - can this machine, and this user, do that?
+ * probe soft|kernel|cpu|pmu|breakpoint|uprobe|ptrace|attach - can this machine, and this user, do
+ * that?
  *
  *   soft        count one's own page faults in user mode
  *   kernel      count one's own context switches, which happen in the kernel
  *   cpu         count page faults of a whole CPU
  *   pmu         count one's own cycles on a hardware counter
  *   breakpoint  count execution of an address, and writes to a variable
+ *   uprobe      count calls of a function of a file
  *   ptrace      trace a child
  *   attach      trace another process of the same user, which is no descendant
  *
@@ -75,6 +77,26 @@ static int seize(pid_t pid)
 	return ptrace(PTRACE_SEIZE, pid, NULL, NULL) == -1 ? errno : 0;
 }
 
+/* A function of ours; it is where the file has it, from the ELF header on. */
+static int try_uprobe(void)
+{
+	extern const char __executable_start[];
+	struct perf_event_attr attr = {
+		.uprobe_path = (uintptr_t) "/proc/self/exe",
+		.probe_offset = (uintptr_t)seize - (uintptr_t)__executable_start,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	FILE *f = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+	int n;
+
+	if (f == NULL)
+		return errno;
+	n = fscanf(f, "%u", &attr.type);
+	fclose(f);
+	return n == 1 ? try_attr(&attr, 0, -1) : EIO;
+}
+
 /* Trace a child; or, for `attach`, have another child trace it. */
 static int try_ptrace(bool attach)
 {
@@ -119,6 +141,8 @@ int main(int argc, char *argv[])
 		error = try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true, 0, -1);
 	} else if (strcmp(what, "breakpoint") == 0) {
 		error = try_breakpoints();
+	} else if (strcmp(what, "uprobe") == 0) {
+		error = try_uprobe();
 	} else if (strcmp(what, "ptrace") == 0) {
 		error = try_ptrace(false);
 	} else if (strcmp(what, "attach") == 0) {

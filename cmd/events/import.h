@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * import.h - event files of vendors as event definitions.
+ */
+#ifndef IMPORT_H
+#define IMPORT_H
+
+#include <stdio.h>
+
+struct import {
+	const char *file;
+	const char *cpu; /* whom it is for; NULL: the file says it */
+	FILE *out;
+	/* What was found in it. */
+	size_t events, metrics, skipped_events, skipped_metrics;
+};
+
+/* Writes the definitions of a file.  Returns 0, or -1 after a message. */
+int import_file(struct import *import);
+
+#endif /* IMPORT_H */

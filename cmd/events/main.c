@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * cpc-events - event definitions from the event files of vendors.
+ */
+#include "../common/opts.h"
+#include "../common/say.h"
+#include "../common/util.h"
+#include "import.h"
+
+#include <cpc_version.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_VERSION = 256 };
+
+static const struct opt opts[] = {
+	{'C', "cpu", "NAME", "the CPU that the events are for", ALWAYS},
+	{'h', "help", NULL, "print this", ALWAYS},
+	{'o', "output", "FILE", "write to FILE", ALWAYS},
+	{OPT_VERSION, "version", NULL, "print the version", ALWAYS},
+	{0},
+};
+
+struct config {
+	const char *cpu, *output;
+	bool help, version;
+};
+
+static void print_usage(FILE *f)
+{
+	fputs("usage: cpc-events [-C cpu] [-o file] import file.json ...\n", f);
+	opts_print(f, opts);
+}
+
+/* A name in brackets: neither can it end them nor begin another line. */
+static bool is_cpu(const char *name)
+{
+	return *name != '\0' && name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
+						  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+						  "0123456789-_*?,[]")] == '\0';
+}
+
+static int parse(struct config *cfg, int argc, char **argv)
+{
+	int c;
+
+	while ((c = opts_next(argc, argv, opts)) != -1) {
+		switch (c) {
+		case 'C':
+			cfg->cpu = optarg;
+			break;
+		case 'h':
+			cfg->help = true;
+			break;
+		case 'o':
+			cfg->output = optarg;
+			break;
+		case OPT_VERSION:
+			cfg->version = true;
+			break;
+		default:
+			return STATUS_USAGE;
+		}
+	}
+	if (cfg->help || cfg->version)
+		return STATUS_OK;
+	if (cfg->cpu != NULL && !is_cpu(cfg->cpu)) {
+		say("-C: '%s' is not the name of a CPU, such as GenuineIntel-6-AD", cfg->cpu);
+		return STATUS_USAGE;
+	}
+	if (argc - optind < 2 || strcmp(argv[optind], "import") != 0) {
+		say("write: import FILE...; -h tells more");
+		return STATUS_USAGE;
+	}
+	return STATUS_OK;
+}
+
+static int import_all(const struct config *cfg, FILE *out, char **files)
+{
+	fputs("# Made by cpc-events import.\n", out);
+	for (; *files != NULL; files++) {
+		struct import import = {.file = *files, .cpu = cfg->cpu, .out = out};
+
+		if (import_file(&import) == -1)
+			return STATUS_FAILED;
+		if (import.skipped_events + import.skipped_metrics > 0)
+			say("'%s': %zu events and %zu metrics; left out: %zu that cannot be "
+			    "written as definitions, and %zu metrics that are more than sums",
+			    *files, import.events, import.metrics, import.skipped_events,
+			    import.skipped_metrics);
+	}
+	return STATUS_OK;
+}
+
+/* All or nothing: half a file of definitions would be read as the whole. */
+static int import(const struct config *cfg, char **files)
+{
+	FILE *out = stdout, *text;
+	size_t n;
+	char *p;
+	int status;
+
+	text = open_memstream(&p, &n);
+	if (text == NULL)
+		die("%s", strerror(errno));
+	status = import_all(cfg, text, files);
+	if (fclose(text) != 0)
+		die("%s", strerror(errno));
+	if (status == STATUS_OK && cfg->output != NULL && (out = fopen(cfg->output, "we")) == NULL)
+		die("cannot write '%s': %s", cfg->output, strerror(errno));
+	if (status == STATUS_OK &&
+	    (fwrite(p, 1, n, out) != n || fflush(out) != 0 || (out != stdout && fclose(out) != 0)))
+		die("write error: %s", strerror(errno));
+	free(p);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct config cfg = {0};
+	int status;
+
+	guard_streams();
+	status = parse(&cfg, argc, argv);
+	if (status != STATUS_OK)
+		return status;
+	if (!cfg.version && !cfg.help)
+		return import(&cfg, argv + optind + 1);
+	if (cfg.version)
+		printf("cpc-events %s\n", CPC_VERSION);
+	else
+		print_usage(stdout);
+	if (fflush(stdout) != 0)
+		die("write error: %s", strerror(errno));
+	return STATUS_OK;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * uprobe.c - calls of functions: "uprobe/func=malloc/", "uprobe/func=libm.so.6:sin,ret/",
+ * "uprobe/func=/usr/bin/prog:main+0x10/".
+ *
+ * The kernel's uprobes are set in a file rather than in a process: who executes that
+ * instruction of that file is counted, however and whenever it was mapped
+ * (Documentation/trace/uprobetracer.rst, perf_event_open(2)).
+ *
+ * And the probes that programs declare with sys/sdt.h: "sdt/provider:name/".  A probe can
+ * stand in several places of a file, as where functions are put in line: it is the sum.
+ */
+#include "event.h"
+
+#include <bsd/string.h>
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+struct fields {
+	bool has_func, ret;
+	uint64_t offset;
+	char symbol[CPCI_MAX_SYMBOL], file[CPCI_MAX_SYMBOL];
+};
+
+static const char *parse_file(struct fields *f, const char *file)
+{
+	if (*file == '\0' || strlcpy(f->file, file, sizeof(f->file)) >= sizeof(f->file))
+		return "the file before the colon is missing, or longer than 255 characters";
+	if (*file != '/' && strchr(file, '/') != NULL)
+		return "the path of a file begins with a slash; a library may be named without "
+		       "its path";
+	return NULL;
+}
+
+/* "[file:]symbol[+offset]" */
+static const char *parse_func(struct fields *f, char *value)
+{
+	char *colon = strrchr(value, ':');
+	const char *why;
+
+	f->has_func = true;
+	f->file[0] = '\0';
+	if (colon != NULL) {
+		*colon = '\0';
+		if (*value == '\0' || strlcpy(f->file, value, sizeof(f->file)) >= sizeof(f->file))
+			return "the file before the colon is missing, or longer than 255 "
+			       "characters";
+		if (*value != '/' && strchr(value, '/') != NULL)
+			return "the path of a file begins with a slash; a library may be named "
+			       "without its path";
+		value = colon + 1;
+	}
+	why = cpci_event_symbol(value, f->symbol, &f->offset);
+	if (why == NULL && isdigit((unsigned char)f->symbol[0]))
+		return "a function is named by its symbol";
+	return why;
+}
+
+static const char *parse_field(void *arg, char *field, char *value)
+{
+	static const char syntax[] =
+		"a function event is uprobe/func=[FILE:]SYMBOL[+OFFSET][,ret]/";
+	struct fields *f = arg;
+
+	if (field == NULL && !f->has_func)
+		return syntax;
+	if (field == NULL)
+		return f->ret && f->offset != 0 ? "a function returns from its beginning: ret "
+						  "takes no offset"
+						: NULL;
+	if (strcmp(field, "func") == 0 && value != NULL)
+		return parse_func(f, value);
+	if (strcmp(field, "ret") == 0 && value == NULL) {
+		f->ret = true;
+		return NULL;
+	}
+	return syntax;
+}
+
+static int no_uprobes(const char *name, struct cpci_diag *diag)
+{
+	cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+		  "cannot count '%s': the kernel has no uprobes (CONFIG_UPROBE_EVENTS)", name);
+	return -1;
+}
+
+int cpci_event_uprobe(const char *name, uint_t flags, struct cpci_event *event,
+		      struct cpci_diag *diag)
+{
+	struct fields f = {0};
+	struct perf_event_attr attr;
+	int rc = cpci_event_fields(name, "uprobe", &f, parse_field, diag);
+
+	if (rc != 1)
+		return rc;
+	if (!cpci_uprobe_attr(&attr, f.ret))
+		return no_uprobes(name, diag);
+	attr.probe_offset = f.offset;
+	if (cpci_event_single(event, &attr, flags, diag) == -1)
+		return -1;
+	strlcpy(event->term[0].symbol, f.symbol, sizeof(event->term[0].symbol));
+	strlcpy(event->term[0].file, f.file, sizeof(event->term[0].file));
+	return 1;
+}
+
+/* "[file:]provider:name" */
+static const char *parse_probe(void *arg, char *field, char *value)
+{
+	static const char syntax[] = "a probe is sdt/[FILE:]PROVIDER:NAME/";
+	struct fields *f = arg;
+	char *name;
+
+	if (field == NULL)
+		return f->has_func ? NULL : syntax;
+	name = strrchr(field, ':');
+	if (value != NULL || f->has_func || name == NULL || name == field || name[1] == '\0')
+		return syntax;
+	f->has_func = true;
+	while (name > field && name[-1] != ':')
+		name--;
+	if (strlcpy(f->symbol, name, sizeof(f->symbol)) >= sizeof(f->symbol))
+		return "the probe is longer than 255 characters";
+	if (name == field)
+		return NULL;
+	name[-1] = '\0';
+	return parse_file(f, field);
+}
+
+int cpci_event_sdt(const char *name, uint_t flags, struct cpci_event *event, struct cpci_diag *diag)
+{
+	struct cpci_term term = {0};
+	struct fields f = {0};
+	int rc = cpci_event_fields(name, "sdt", &f, parse_probe, diag);
+
+	if (rc != 1)
+		return rc;
+	if (!cpci_uprobe_attr(&term.attr, false))
+		return no_uprobes(name, diag);
+	cpci_perf_set_modes(&term.attr, flags);
+	strlcpy(term.symbol, f.symbol, sizeof(term.symbol));
+	strlcpy(term.file, f.file, sizeof(term.file));
+	for (term.site = 1; term.site <= CPCI_MAX_SITES; term.site++) {
+		if (cpci_event_add(event, &term, diag) == -1)
+			return -1;
+	}
+	return 1;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * uprobe.c - the kernel's PMU of instructions of files, which is "uprobe" in sysfs
+ * (Documentation/ABI/testing/sysfs-bus-event_source-devices-format).
+ */
+#include "perf.h"
+
+#include <pthread.h>
+
+static struct {
+	bool there;
+	uint32_t type;
+	char ret[CPCI_PMU_TEXT], counter[CPCI_PMU_TEXT]; /* where config has these */
+} uprobe;
+
+static void look(void)
+{
+	uprobe.there = cpci_pmu_type("uprobe", &uprobe.type) &&
+		       cpci_pmu_format("uprobe", "retprobe", uprobe.ret);
+	if (!uprobe.there || !cpci_pmu_format("uprobe", "ref_ctr_offset", uprobe.counter))
+		uprobe.counter[0] = '\0'; /* before Linux 4.20 */
+}
+
+static bool have_uprobes(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, look);
+	return uprobe.there;
+}
+
+bool cpci_uprobe_attr(struct perf_event_attr *attr, bool ret)
+{
+	uint64_t max;
+
+	*attr = (struct perf_event_attr){0};
+	if (!have_uprobes())
+		return false;
+	attr->type = uprobe.type;
+	return cpci_pmu_put_bits(attr, uprobe.ret, ret, &max);
+}
+
+bool cpci_uprobe_counter(struct perf_event_attr *attr, uint64_t counter)
+{
+	uint64_t max;
+
+	return have_uprobes() && uprobe.counter[0] != '\0' &&
+	       cpci_pmu_put_bits(attr, uprobe.counter, counter, &max);
+}
+
+bool cpci_perf_is_uprobe(const struct perf_event_attr *attr)
+{
+	/* Dynamic types come after the fixed ones. */
+	return attr->type >= PERF_TYPE_MAX && have_uprobes() && attr->type == uprobe.type;
+}

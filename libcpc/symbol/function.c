@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * function.c - functions as the kernel's uprobes want them: an open file, and where in it.
+ *
+ * The file is the one whose symbols were read, by its descriptor: a path could be another
+ * one's by the time that the kernel looks.
+ */
+#include "lookup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Probes have a table of their own, and places that are numbered. */
+int cpci_function_find(const struct cpci_term *term, struct cpci_symfile *file, int fd,
+		       struct cpci_symbol *symbol)
+{
+	char name[CPCI_MAX_SYMBOL + 16];
+
+	if (term->site == 0)
+		return cpci_symfile_find(file, fd, CPCI_ELF_ALL, term->symbol, symbol);
+	snprintf(name, sizeof(name), "%u:%s", term->site, term->symbol);
+	return cpci_symfile_find(file, fd, CPCI_ELF_PROBES, name, symbol);
+}
+
+/* The semaphore of a probe, by where it is in the file.  False: see diag. */
+static bool take_counter(const struct cpci_lookup *look, const struct cpci_found *found,
+			 const struct cpci_symfile *file, struct cpci_symbol_addr *at)
+{
+	struct perf_event_attr attr = look->term->attr;
+
+	at->counter = 0;
+	if (found->symbol.counter == 0 ||
+	    (cpci_elf_offset(&file->elf, found->symbol.counter, &at->counter) &&
+	     cpci_uprobe_counter(&attr, at->counter)))
+		return true;
+	cpci_diag(look->diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+		  "cannot count '%s': the kernel cannot switch on the probe of '%s' by its "
+		  "semaphore",
+		  look->req->name, found->path);
+	return false;
+}
+
+/* Takes the file, unless what was found is no code of it.  1, or -1 and it is closed. */
+static int take(const struct cpci_lookup *look, const struct cpci_found *found,
+		const struct cpci_symfile *file, int fd, struct cpci_symbol_addr *at)
+{
+	const struct cpci_segment *segment = cpci_elf_segment(&file->elf, found->symbol.value);
+	uint64_t value = found->symbol.value + look->term->attr.probe_offset;
+
+	at->len = 0;
+	at->file = -1;
+	if (found->symbol.kind == CPCI_SYM_NO_SITE) {
+		close(fd);
+		return 1;
+	}
+	if (segment == NULL || !segment->exec || cpci_elf_segment(&file->elf, value) != segment ||
+	    !cpci_elf_offset(&file->elf, value, &at->offset)) {
+		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
+			  "cannot count '%s': '%s' of '%s' is no function, or the offset leads "
+			  "out of the code",
+			  look->req->name, look->term->symbol, found->path);
+	} else if (take_counter(look, found, file, at)) {
+		at->file = fd;
+		return 1;
+	}
+	close(fd);
+	return -1;
+}
+
+int cpci_function_settle(const struct cpci_lookup *look, const struct cpci_found *found,
+			 struct cpci_symbol_addr *at)
+{
+	struct cpci_process *process = look->process;
+	const struct cpci_symfile *file = process->exe;
+	struct cpci_mapping m;
+	int fd;
+
+	if (found->at == 0)
+		fd = fcntl(process->exe_fd, F_DUPFD_CLOEXEC, 0);
+	else
+		file = cpci_process_file(process, found->at, &m, &fd);
+	if (fd == -1)
+		return cpci_lookup_cannot_read(look, found->path, errno);
+	if (take(look, found, file, fd, at) == -1)
+		return -1;
+	at->addr = at->file != -1
+			   ? found->bias + found->symbol.value + look->term->attr.probe_offset
+			   : 1; /* known not to be there */
+	return 1;
+}
+
+/* The process's own root directory, which may be another one than ours. */
+static struct cpci_symfile *open_file(struct cpci_symfiles *files, const char *path, pid_t tid,
+				      int *fd)
+{
+	char inside[PATH_MAX];
+
+	if (tid <= 0 || tid == cpci_self())
+		return cpci_symfile_open(files, path, NULL, fd);
+	snprintf(inside, sizeof(inside), "/proc/%d/root%s", (int)tid, path);
+	return cpci_symfile_open(files, inside, NULL, fd);
+}
+
+int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *files, pid_t tid,
+			  struct cpci_symbol_addr *at)
+{
+	const struct cpci_term *term = look->term;
+	struct cpci_found found = {0};
+	struct cpci_symfile *file;
+	int fd;
+
+	cpci_lookup_tell_path(found.path, sizeof(found.path), term->file);
+	file = open_file(files, term->file, tid, &fd);
+	if (file == NULL && errno == ENOENT) {
+		cpci_diag(look->diag, ESTALE, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': there is no file '%s'", look->req->name, term->file);
+		return -1;
+	}
+	if (file == NULL)
+		return cpci_lookup_cannot_read(look, term->file, errno);
+	if (cpci_function_find(term, file, fd, &found.symbol) == -1) {
+		int err = errno;
+
+		close(fd);
+		return cpci_lookup_cannot_read(look, term->file, err);
+	}
+	if (found.symbol.kind == CPCI_SYM_NONE || cpci_lookup_judge(look, &found) == -1) {
+		close(fd);
+		return found.symbol.kind == CPCI_SYM_NONE ? 0 : -1;
+	}
+	if (take(look, &found, file, fd, at) == -1)
+		return -1;
+	/* Never 0, where the ELF header is; what is not there has one, too. */
+	at->addr = at->file != -1 ? at->offset : 1;
+	return 1;
+}
+
+/* Version numbers may follow a name: libm.so.6 is also libm.so.6.1. */
+bool cpci_function_is_elsewhere(const struct cpci_term *term, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+	size_t n = strlen(term->file);
+
+	return n != 0 && (strncmp(base, term->file, n) != 0 ||
+			  (base[n] != '\0' && base[n] != '.' && base[n] != ' '));
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * refuse.c - why a symbol cannot be counted.
+ */
+#include "lookup.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A path for a message: of a long one the end. */
+void cpci_lookup_tell_path(char *to, size_t size, const char *path)
+{
+	size_t n = strlen(path);
+
+	if (n < size)
+		snprintf(to, size, "%s", path);
+	else
+		snprintf(to, size, "...%s", path + n - (size - 4));
+}
+
+static const char *reason(int err)
+{
+	switch (err) {
+	case ESTALE:
+	case ENOENT:
+		return "it was removed or replaced since it was mapped";
+	case ENOEXEC:
+		return "it is not an ELF file of this machine";
+	case EIO:
+		return "it is damaged, or ends too early";
+	case EFBIG:
+		return "reading its symbols takes too much memory";
+	case ETIME:
+		return "reading its symbols takes too long";
+	case ENODATA:
+		return "it has no section headers, which tell where its symbols are";
+	case ENOTSUP:
+		return "its symbols are compressed, or their names are not there";
+	case EBUSY:
+		return "it is being written";
+	default:
+		return strerror(err);
+	}
+}
+
+/* ENOENT and ESRCH have meanings of their own. */
+static int errno_for(int err)
+{
+	switch (err) {
+	case EPERM:
+		return EACCES;
+	case ENOENT:
+	case ESRCH:
+		return ESTALE;
+	default:
+		return err;
+	}
+}
+
+int cpci_lookup_cannot_read(const struct cpci_lookup *look, const char *path, int err)
+{
+	char text[256];
+
+	cpci_lookup_tell_path(text, sizeof(text), path);
+	cpci_diag(look->diag, errno_for(err), 0,
+		  "cannot count '%s': '%s', which may have the symbol, cannot be read: %s",
+		  look->req->name, text, reason(err));
+	return -1;
+}
+
+/* What is wrong with the whole process, with errno. */
+int cpci_lookup_cannot_look(const struct cpci_lookup *look, enum cpci_process_error error)
+{
+	const char *name = look->req->name;
+	int err = errno;
+
+	switch (error) {
+	case CPCI_PROCESS_MAPS:
+		cpci_diag(look->diag, errno_for(err), 0,
+			  "cannot count '%s': what its program has mapped cannot be read: %s", name,
+			  err == EFBIG ? "these are too many mappings" : strerror(err));
+		break;
+	case CPCI_PROCESS_PROGRAM:
+		cpci_diag(look->diag, errno_for(err), 0,
+			  "cannot count '%s': its program cannot be read: %s", name, reason(err));
+		break;
+	case CPCI_PROCESS_PLACE:
+		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
+			  "cannot count '%s': where its program is mapped cannot be known, since "
+			  "that was changed",
+			  name);
+		break;
+	case CPCI_PROCESS_LIST:
+		cpci_diag(look->diag, errno_for(err), 0,
+			  "cannot count '%s': the dynamic linker's list of libraries, in the "
+			  "memory of the program, cannot be read: %s",
+			  name,
+			  err == EBADMSG ? "it is damaged"
+			  : err == EFBIG ? "it is too long"
+					 : strerror(err));
+		break;
+	case CPCI_PROCESS_BY_HAND:
+		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
+			  "cannot count '%s': the program of a dynamic linker that was called as a "
+			  "command is not known before it runs",
+			  name);
+		break;
+	case CPCI_PROCESS_OK:
+		break;
+	}
+	return -1;
+}
+
+/* What a found symbol is good for: 1, or -1. */
+int cpci_lookup_judge(const struct cpci_lookup *look, const struct cpci_found *found)
+{
+	const char *name = look->req->name, *symbol = look->term->symbol;
+
+	switch (found->symbol.kind) {
+	case CPCI_SYM_AMBIGUOUS:
+		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
+			  "cannot count '%s': the symbol '%s' is ambiguous, %llu of that name are "
+			  "in '%s'; write another one near by, with +offset",
+			  name, symbol, (unsigned long long)found->symbol.n, found->path);
+		return -1;
+	case CPCI_SYM_IFUNC:
+		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
+			  "cannot count '%s': '%s' of '%s' is chosen among several functions when "
+			  "the program starts (IFUNC); write the one that this CPU uses",
+			  name, symbol, found->path);
+		return -1;
+	case CPCI_SYM_TLS:
+		cpci_diag(
+			look->diag, EINVAL, CPC_INVALID_EVENT,
+			"cannot count '%s': '%s' of '%s' is thread-local, each thread has its own",
+			name, symbol, found->path);
+		return -1;
+	case CPCI_SYM_FOUND:
+	case CPCI_SYM_NO_SITE:
+	case CPCI_SYM_NONE:
+		break;
+	}
+	if (look->term->site != 0 && found->symbol.n > CPCI_MAX_SITES) {
+		cpci_diag(look->diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': it stands in %llu places of '%s', more than %d", name,
+			  (unsigned long long)found->symbol.n, found->path, CPCI_MAX_SITES);
+		return -1;
+	}
+	if (found->moved) {
+		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
+			  "cannot count '%s': '%s' of '%s' is not mapped where it is to be", name,
+			  symbol, found->path);
+		return -1;
+	}
+	return 1;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * tracefs.c - the file system of tracepoints, also where it is not mounted.
+ */
+#include "sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int root = -1, root_errno; /* set once */
+
+/* -1 and errno: ENOENT, it is not mounted there. */
+static int open_mounted(const char *path)
+{
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), err;
+
+	if (fd == -1 || faccessat(fd, "events/header_page", R_OK, AT_EACCESS) == 0)
+		return fd;
+	err = errno;
+	close(fd);
+	errno = err;
+	return -1;
+}
+
+/* Mounted nowhere, seen by nobody else, and gone with the last who has it open. */
+static int mount_detached(void)
+{
+	int fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC), fd = -1, err;
+
+	if (fs == -1)
+		return -1;
+	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		fd = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, 0);
+	err = errno;
+	close(fs);
+	errno = err;
+	return fd;
+}
+
+static void open_root(void)
+{
+	static const char *const mounts[] = {CPCI_TRACEFS, "/sys/kernel/debug/tracing"};
+
+	for (size_t i = 0; root == -1 && i < sizeof(mounts) / sizeof(*mounts); i++) {
+		root = open_mounted(mounts[i]);
+		if (root == -1 && root_errno != EACCES)
+			root_errno = errno;
+	}
+	if (root == -1)
+		root = mount_detached();
+}
+
+int cpci_tracefs(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, open_root);
+	errno = root_errno;
+	return root;
+}

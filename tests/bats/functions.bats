@@ -1,0 +1,174 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# Function events, which are set in files: tests/work/symbols.c and calls.c tell the known
+# counts.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+setup() {
+	common_setup
+	need uprobe
+}
+
+# An event: calls of a function, returns from it.
+f() {
+	printf 'uprobe/func=%s/' "$1"
+}
+
+ret() {
+	printf 'uprobe/func=%s,ret/' "$1"
+}
+
+# The counters of the rows with EVENT of LWP, one per line: counts EVENT [LWP]
+counts() {
+	rows_of "$@" | cut -d' ' -f4-
+}
+
+@test "per LWP and in all, in the program and in its library, from the first call on" {
+	for program in symbols symbols-fixed symbols-static; do
+		track -0 -v -T 0 -c "$(f called),$(f lib_called),$(ret lib_called),$(f getppid)" \
+			"$WORK/$program" 100 2
+		check_format
+		check_sums
+		[ "$stderr" = "" ]
+		[ "$(counts fini_lwp 1)" = "100 107 107 100" ]
+		[ "$(counts lwp_exit 2)" = "100 100 100 100" ]
+		[ "$(counts lwp_exit 3)" = "100 100 100 100" ]
+		[ "$(counts exit)" = "300 307 307 300" ]
+	done
+}
+
+@test "a million calls, and 8 threads at once" {
+	track -0 -T 0 -c "$(f hit)" "$WORK/calls" 1000000
+	[ "$(counts exit)" = 1000000 ]
+	track -0 -T 0 -c "$(f hit)" "$WORK/calls" 20000 8
+	[ "$(rows_of lwp_exit | awk '$4 == 20000' | wc -l)" -eq 8 ]
+	[ "$(counts exit)" = 180000 ]
+}
+
+@test "more than the breakpoints that a CPU has, and beside other events" {
+	events=$(f called),$(f lib_called),$(f getppid),$(f symbols:called),page-faults
+	events+=,$(f libsymbols.so:lib_called),$(ret called),$(f main),$(ret main)
+	track -0 -T 0 -c "$events" "$WORK/symbols" 50
+	read -r -a n <<<"$(counts exit)"
+	[ "${n[*]:0:4} ${n[*]:5}" = "50 57 50 50 57 50 1 1" ]
+	[ "${n[4]}" -gt 0 ]
+}
+
+@test "a library that is loaded by dlopen(3), by its path, from its constructor on" {
+	lib=$WORK/libsymbols.so
+	track -0 -v -T 0 -c "$(f "$lib:lib_called"),$(ret "$lib:lib_called"),$(f hit)" \
+		"$WORK/calls" -l "$lib" 1000 2
+	[ "$stderr" = "" ]
+	[ "$(counts fini_lwp 1)" = "1007 1007 1000" ]
+	[ "$(counts exit)" = "3007 3007 3000" ]
+}
+
+@test "children and the programs that they execute; others that run the same file are not counted" {
+	"$WORK/symbols" 100000 &
+	other=$!
+	STRAYS+=("$other")
+	track -0 -f -T 0 -c "$(f called),$(f lib_called)" "$WORK/symbols" 20 1 3
+	[ "$(count_of exit)" -eq 4 ]
+	[ "$(counts exit | sort | uniq -c | xargs)" = "3 20 20 1 40 47" ]
+	wait "$other"
+
+	track -0 -fe -T 0 -c "$(f "$WORK/symbols:called"),$(f called)" \
+		sh -c "'$WORK/symbols' 10; '$WORK/symbols-static' 20; exec '$WORK/symbols' 30 1"
+	[ "$(counts exit | sort -n | xargs -n2)" = $'0 20\n10 10\n60 60' ]
+}
+
+@test "counters that are off stay off" {
+	track -0 --start-disabled -T 0 -c "$(f lib_called),$(f called)" "$WORK/symbols" 50 1
+	[ "$(counts exit)" = "0 0" ]
+	[ "$stderr" = "cputrack: the counters were never on: no tracked LWP called cpc_enable(3)" ]
+}
+
+@test "attached: from there on, also when the program and its library were removed" {
+	need attach
+	cp "$WORK/symbols" "$WORK/libsymbols.so" "$T"
+	start prog "$T/symbols" -w 100 2
+	eventually said prog ready
+	rm "$T/symbols" "$T/libsymbols.so"
+	start ct cputrack -v -T 0 -c "$(f called),$(f lib_called)" -p "${PIDS[prog]}"
+	eventually grep -q init_lwp "$T/ct.out"
+	tell prog g
+	finish prog
+	finish ct
+	[ "$status" -eq 0 ]
+	cp "$T/ct.out" "$ROWS"
+	[ "$(counts exit)" = "300 300" ]
+}
+
+@test "functions of a file on all CPUs" {
+	need cpu
+	cp "$WORK/symbols" "$WORK/libsymbols.so" "$T"
+	go -0 cpustat -c "$(f "$T/symbols:called"),$(ret "$T/libsymbols.so:lib_called")" --shared 0.1 1
+	[[ ${lines[-1]} =~ " 0         0 "$ ]]
+	start cs cpustat --shared -c "$(f "$T/symbols:called"),$(f "$T/libsymbols.so:lib_called")" 600 1
+	eventually has_counters "${PIDS[cs]}"
+	eventually sleeping "${PIDS[cs]}" # until the end of the interval
+	"$T/symbols" 100 3 2
+	kill -INT "${PIDS[cs]}"
+	finish cs
+	[ "$(awk '$3 == "total" { print $4, $5 }' "$T/cs.out")" = "600 607" ]
+}
+
+# All its counters are open.
+has_counters() {
+	[ "$(find "/proc/$1/fd" -lname '*perf_event*' | wc -l)" -ge "$(($(cpus | wc -l) * 2))" ]
+}
+
+@test "probes of sys/sdt.h: several places, semaphores, by name and by path" {
+	go -0 "$WORK/probes" 1000 # nobody counts: the semaphore is 0
+	probe() {
+		printf 'sdt/%s/' "$1"
+	}
+	track -0 -v -T 0 -c "$(probe cpc:twice),$(probe cpc:guarded),$(probe probes:cpc:never)" \
+		"$WORK/probes" 1000 2
+	[ "$stderr" = "" ]
+	[ "$(counts fini_lwp 1)" = "2000 1000 0" ]
+	[ "$(counts exit)" = "6000 3000 0" ]
+	track -0 -fe -T 0 -c "$(probe "$WORK/probes:cpc:twice"),$(probe "$WORK/probes:cpc:guarded")" \
+		sh -c "'$WORK/probes' 10; '$WORK/probes' 20"
+	[ "$(counts exit | xargs -n2)" = $'20 10\n40 20\n0 0' ]
+	go -1 cputrack -T 0 -c "$(probe cpc:nosuch)" "$WORK/probes" 1
+	[[ $stderr == *"no tracked program has the symbol 'cpc:nosuch'"* ]]
+}
+
+@test "what is no function, or not there, is told" {
+	while IFS='|' read -r status want; do
+		read -r event why <<<"$want"
+		go "-$status" cputrack -T 0 -c "$(f "$event")" "$WORK/symbols" 1
+		[[ $stderr == *"cannot count '$(f "$event")': "$why* ]]
+	done <<-EOF
+		1|data 'data' of '$WORK/symbols' is no function
+		1|/nosuch:main there is no file '/nosuch'
+		1|$WORK/symbols:nosuch '$WORK/symbols' has no symbol 'nosuch'
+		1|$WORK/libsymbols.so:chosen 'chosen' of '$WORK/libsymbols.so' is chosen among several functions
+		1|called+0x100000 'called' of '$WORK/symbols' is no function, or the offset leads out of the code
+	EOF
+	go -1 cputrack -T 0 -c "$(f nosuch)" "$WORK/symbols" 1
+	[[ $stderr == *"no tracked program has the symbol 'nosuch'"* ]]
+	go -1 cputrack -T 0 -c "$(f libnone.so:main)" "$WORK/symbols" 1
+	[[ $stderr == *"no tracked program has the symbol 'libnone.so:main'"* ]]
+	go -1 cpustat -c "$(f main)" 1 1
+	[[ $stderr == *"uprobe/func=/PATH:FUNCTION/" ]]
+}
+
+@test "an ordinary user is told what it takes" {
+	need_root
+	need_command setpriv
+	dir=$(mktemp -d "${TMPDIR:-/tmp}/cpc-functions.XXXXXX")
+	chmod 755 "$dir"
+	cp "$CPC_BUILD/cputrack" "$dir"
+	need_reachable "$dir"
+	go setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/cputrack" -c "$(f malloc)" true
+	[ "$stderr" = "cputrack: cannot count '$(f malloc)': the kernel sets probes of functions for root and CAP_PERFMON only; a breakpoint on the function takes no privilege" ]
+	[ "$status" -eq 1 ]
+	rm -r "$dir"
+}

@@ -1,0 +1,115 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# Event files of vendors: tests/import has small ones of our own in their shapes.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+setup() {
+	common_setup
+	FILES=$BATS_TEST_DIRNAME/../import
+	export CPC_EVENTS_DIR=$T/events.d
+	mkdir "$CPC_EVENTS_DIR"
+}
+
+# import CPU NAME: the definitions of a file, in the folder.
+import() {
+	go -0 cpc-events -C "$1" -o "$CPC_EVENTS_DIR/$2.def" import "$FILES/$2.json"
+}
+
+@test "each shape becomes definitions, and what cannot is told" {
+	import GenuineIntel-6-AD intel
+	[ "$stderr" = "cpc-events: '$FILES/intel.json': 4 events and 0 metrics; left out: 5 that cannot be written as definitions, and 0 metrics that are more than sums" ]
+	diff - "$CPC_EVENTS_DIR/intel.def" <<-'END'
+		# Made by cpc-events import.
+		[GenuineIntel-6-AD]
+		INST_RETIRED.ANY = cpu/event=0xc0/  # Instructions retired
+		OUR_UOPS.STALLS = cpu/event=0xe,umask=0x1,cmask=0x1,inv=0x1/  # Cycles in which # nothing (counters 0,1,2,3)
+		OUR_OFFCORE.READS = cpu/event=0x2a,umask=0x1,offcore_rsp=0x10001/  # (deprecated) Reads (counters 0,1)
+		OUR_LOADS.SLOW = cpu/event=0xcd,umask=0x1,ldlat=0x80/  # Slow loads
+	END
+	import GenuineIntel-6-AD kernel
+	diff - "$CPC_EVENTS_DIR/kernel.def" <<-'END'
+		# Made by cpc-events import.
+		[GenuineIntel-6-AD]
+		OUR_LLC_LOOKUP = uncore_cha/event=0x34,umask=0x11/  # Lookups in a slice of the cache
+		OUR_MEM.LOADS = cpu_atom/event=0xd0,umask=0x81/  # Atom's loads
+		OUR_CYCLES = cpu/event=0x3c/  # Cycles
+		our_both = OUR_CYCLES + INST_RETIRED.ANY - OUR_CYCLES  # Both
+	END
+	go -0 cpc-events import "$FILES/arm.json"
+	diff - <(echo "$output") <<-'END'
+		# Made by cpc-events import.
+		[0x00000000410fd070]
+		OUR_INST = 0x8  # Counts instructions that were executed.
+		OUR_CYCLES = 0x11  # Cycles
+		our_sum = OUR_INST + OUR_CYCLES  # Both
+	END
+}
+
+@test "sections by CPUID: those of this CPU, in the folder, after all other names" {
+	cat >"$CPC_EVENTS_DIR/a.def" <<-'END'
+		[GenuineIntel-6-AD]
+		our_name = page-faults + page-faults
+		page-faults = task-clock
+		[GenuineIntel-6-A[DE],skl]
+		other_name = minor-faults
+		[0x00000000410fd070]
+		arm_name = cs
+	END
+	echo 'our_name = cs' >"$CPC_EVENTS_DIR/b.def"
+	echo 'our_name = dummy' >"$CPC_EVENTS_DIR/c.txt"
+	export CPC_CPUID=GenuineIntel-6-AD-1
+	go -0 cputrack -D -T 0 -c our_name,other_name,page-faults true
+	[[ $stderr == *"our_name: event file: + type 1, config 0x2, counts in user mode + type 1, config 0x2"* ]]
+	[[ $stderr == *"other_name: event file: + type 1, config 0x5"* ]]
+	[[ $stderr == *"page-faults: libpfm4: + type 1, config 0x2"* ]]
+	go -2 cputrack -T 0 -c arm_name true
+	go -2 cputrack -T 0 -c our_nam true
+	[ "$stderr" = "cputrack: unknown event 'our_nam' (did you mean 'our_name'?)" ]
+	CPC_CPUID=GenuineIntel-6-AF-1 go -0 cputrack -D -T 0 -c our_name true
+	[[ $stderr == *"our_name: event file: + type 1, config 0x3"* ]]
+	CPC_CPUID=0x00000000410fd070 go -0 cputrack -D -T 0 -c arm_name true
+}
+
+@test "ten thousand definitions cost nothing where no name needs them" {
+	need_command strace
+	need_unsanitized "LeakSanitizer does not work under strace"
+	{
+		echo '[*]'
+		seq 10000 | sed 's/.*/OUR_EVENT_&.ANY = page-faults  # number &/'
+	} >"$CPC_EVENTS_DIR/many.def"
+	# Without hardware counters 0xc0 is refused, but not looked for.
+	go strace -o "$T/strace" "$CPC_BUILD/cputrack" -T 0 -c page-faults,0xc0 true
+	grep -q perf_event_open "$T/strace"
+	run ! grep -q many.def "$T/strace"
+	go -0 strace -o "$T/strace" "$CPC_BUILD/cputrack" -T 0 -c OUR_EVENT_9999.any true
+	grep -q many.def "$T/strace"
+}
+
+@test "bad files are told, and write nothing" {
+	for text in '' '{' '[1,' '{"Events": 5}' '17' 'null' '{"Events"'; do
+		printf '%s' "$text" >"$T/bad.json"
+		go -1 cpc-events -C GenuineIntel-6-AD -o "$T/bad.def" import "$T/bad.json"
+		[[ $stderr == "cpc-events: '$T/bad.json' is no "* ]]
+		[ "$(wc -l <<<"$stderr")" -eq 1 ]
+		[ ! -e "$T/bad.def" ]
+	done
+	go -1 cpc-events -C GenuineIntel-6-AD import "$T/none.json"
+	[ "$stderr" = "cpc-events: cannot read '$T/none.json': No such file or directory" ]
+	go -1 cpc-events import "$FILES/kernel.json"
+	[[ $stderr == *"does not say which CPU it is for; give its name with --cpu"* ]]
+	go -2 cpc-events -C 'a b' import "$FILES/kernel.json"
+	go -2 cpc-events frob
+	go -1 cpc-events -C x -o /nonexistent/x import "$FILES/kernel.json"
+	# Deep ones, and all prefixes of a good one.
+	printf '[%.0s' {1..10000} >"$T/bad.json"
+	go -1 cpc-events -C x import "$T/bad.json"
+	for ((n = 1; n < 400; n += 7)); do
+		head -c "$n" "$FILES/arm.json" >"$T/bad.json"
+		go -1 cpc-events import "$T/bad.json"
+	done
+}

@@ -47,7 +47,7 @@ _cputrack_find_command()
 		--pid=*)
 			attached=1
 			;;
-		--by | --events | --count | --output | --interval | --format | --record | --replay)
+		--by | --delay | --for | --events | --count | --output | --interval | --format | --record | --replay)
 			((command++))
 			;;
 		--*) ;;
@@ -115,8 +115,8 @@ _cputrack()
 	fi
 	if [[ $cur == -* && ${words[cword - 1]} != -- ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '-c -D -e -f -h -I -N -n -O -o -p -T -t -v
-			--append --by= --changed --comm --events= --debug --follow-exec --follow-fork --format= --help --count= --names
-			--no-header --output= --pid= --record= --replay= --interval= --start-disabled --tid --total --cycles
+			--append --by= --changed --delay= --for= --comm --events= --debug --follow-exec --follow-fork --format= --help --count= --names
+			--no-header --output= --pid= --record= --replay= --interval= --start-disabled --tid --total --tree --cycles
 			--verbose --version' -- "$cur")
 		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
 		return

@@ -22,6 +22,14 @@ int usage_error(const char *what)
 	return STATUS_USAGE;
 }
 
+int parse_span(const char *opt, const char *text, int64_t *ns)
+{
+	if (parse_seconds(text, ns) && *ns >= 1000000)
+		return STATUS_OK;
+	say("%s '%s': seconds are wanted, from 0.001 to 1000000", opt, text);
+	return STATUS_USAGE;
+}
+
 static int parse_format(struct common *common, const char *name)
 {
 	common->output.format = format_find(name);

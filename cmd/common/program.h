@@ -15,7 +15,17 @@
 #include <stdio.h>
 
 /* Codes of long options without a letter; a program's own begin at OPT_OWN. */
-enum { OPT_VERSION = 256, OPT_APPEND, OPT_FORMAT, OPT_NAMES, OPT_BY, OPT_CHANGED, OPT_OWN };
+enum {
+	OPT_VERSION = 256,
+	OPT_APPEND,
+	OPT_FORMAT,
+	OPT_NAMES,
+	OPT_BY,
+	OPT_CHANGED,
+	OPT_DELAY,
+	OPT_FOR,
+	OPT_OWN
+};
 
 /* The options of output that both have. */
 /* clang-format off */
@@ -28,6 +38,10 @@ enum { OPT_VERSION = 256, OPT_APPEND, OPT_FORMAT, OPT_NAMES, OPT_BY, OPT_CHANGED
 	{OPT_NAMES, "names", NULL, "tables with events under their names", ALWAYS}, \
 	{'O', "record", "FILE", "write a record to FILE, too", TO_COUNT}, \
 	{'I', "replay", "FILE", "show a record, and count nothing", ALWAYS}
+
+#define SPAN_OPTS \
+	{OPT_DELAY, "delay", "SECS", "count nothing for so long", TO_COUNT}, \
+	{OPT_FOR, "for", "SECS", "end counting after so long", TO_COUNT}
 /* clang-format on */
 
 /* The options that both have: -c, -n, -t, -D, -h, --version and those of output. */
@@ -59,6 +73,9 @@ struct program {
 /* Parses the command line and does what it asks for.  Returns the exit status. */
 int program_main(const struct program *prog, struct common *common, void *config, int argc,
 		 char **argv);
+
+/* Parses the seconds of an option, at least a millisecond.  Returns the exit status. */
+int parse_span(const char *opt, const char *text, int64_t *ns);
 
 /* A message about a wrong command line.  Returns STATUS_USAGE. */
 int usage_error(const char *what);

@@ -29,6 +29,7 @@ static const struct opt opts[] = {
 	{'h', "help", NULL, "this text, and what can be counted here", ALWAYS},
 	{OPT_SHARED, "shared", NULL, "count beside others; claim no CPU", TO_COUNT},
 	{OPT_CPUS, "cpus", "LIST", "with -I: only these CPUs", ALWAYS},
+	SPAN_OPTS,
 	OUTPUT_OPTS,
 	{OPT_VERSION, "version", NULL, "print the version", ALWAYS},
 	{0},
@@ -88,6 +89,10 @@ static int parse_option(void *config, int c)
 	case OPT_SHARED:
 		cfg->sampler.shared = true;
 		return STATUS_OK;
+	case OPT_FOR:
+		return parse_span("--for", optarg, &cfg->sampler.for_ns);
+	case OPT_DELAY:
+		return parse_span("--delay", optarg, &cfg->sampler.delay_ns);
 	case OPT_CPUS:
 		cfg->common.output.cpus = optarg;
 		return STATUS_OK;

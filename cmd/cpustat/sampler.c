@@ -236,6 +236,7 @@ static void run(struct sampler *s)
 	int64_t round_ns = (int64_t)s->grp->n * config->interval_ns;
 	bool rests = config->period_ns > round_ns;
 	bool rotates = rests || s->grp->n > 1;
+	int64_t end_ns = config->for_ns > 0 ? s->start_ns + config->for_ns : INT64_MAX;
 	int64_t round = s->start_ns, deadline = round;
 	unsigned left = config->count;
 	size_t k = 0;
@@ -246,8 +247,9 @@ static void run(struct sampler *s)
 		bool round_over = k + 1 == s->grp->n;
 
 		deadline = next_deadline(deadline, config->interval_ns);
-		wait_until(s, deadline);
+		wait_until(s, deadline < end_ns ? deadline : end_ns);
 		sample_all(s, k);
+		s->done |= deadline >= end_ns;
 		if (left > 0 && (round_over || config->period_ns == 0) && --left == 0)
 			break;
 		if (s->done)
@@ -260,7 +262,7 @@ static void run(struct sampler *s)
 		k = round_over ? 0 : k + 1;
 		if (round_over && rests) {
 			round = next_deadline(round, config->period_ns);
-			if (!wait_until(s, round))
+			if (!wait_until(s, round < end_ns ? round : end_ns) || round >= end_ns)
 				return;
 			deadline = round;
 		}
@@ -325,8 +327,10 @@ struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc,
 	make_turns(&s);
 	catch_signals(&s);
 
-	s.start_ns = now_ns();
-	run(&s);
+	if (config->delay_ns == 0 || wait_until(&s, now_ns() + config->delay_ns)) {
+		s.start_ns = now_ns();
+		run(&s);
+	}
 	if (s.started && !s.end.lost)
 		put_totals(&s);
 	s.end.failed |= s.counters.failed;

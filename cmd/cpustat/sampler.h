@@ -14,6 +14,8 @@
 struct sampler_config {
 	int64_t interval_ns;
 	int64_t period_ns; /* from one round through all sets to the next; 0: without a pause */
+	int64_t delay_ns;  /* from the start until CPUs are counted */
+	int64_t for_ns;	   /* from then to the end, where a last sample is taken; 0: no limit */
 	unsigned count;	   /* samples, or rounds with a period; 0: no limit */
 	bool soak;
 	bool shared; /* count without claims, beside whoever has one */

@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-enum { OPT_START_DISABLED = OPT_OWN, OPT_TID, OPT_COMM, OPT_TOTAL };
+enum { OPT_START_DISABLED = OPT_OWN, OPT_TID, OPT_COMM, OPT_TOTAL, OPT_TREE };
 
 static const struct opt opts[] = {
 	{'c', "events", "SPEC", "count these events; several -c take turns", TO_COUNT},
@@ -20,11 +20,13 @@ static const struct opt opts[] = {
 	{'f', "follow-fork", NULL, "follow children, too", TO_COUNT},
 	{'T', "interval", "SECS", "seconds between samples (1); 0: none", TO_COUNT},
 	{'N', "count", "COUNT", "stop after so many samples", TO_COUNT},
-	{'p', "pid", "PID", "track a running process; may be repeated", TO_COUNT},
+	{'p', "pid", "PID", "track running processes, by ids or names", TO_COUNT},
+	{OPT_TREE, "tree", NULL, "with -p: and their children", TO_COUNT},
 	{OPT_TID, "tid", NULL, "name LWPs by the kernel's thread ids", ALWAYS},
 	{OPT_COMM, "comm", NULL, "name LWPs, and tell how processes end", ALWAYS},
 	{OPT_TOTAL, "total", NULL, "a last row with the total of all processes", ALWAYS},
 	{OPT_START_DISABLED, "start-disabled", NULL, "count only after cpc_enable(3)", TO_COUNT},
+	SPAN_OPTS,
 	OUTPUT_OPTS,
 	{'n', "no-header", NULL, "leave the header out", ALWAYS},
 	{'t', "cycles", NULL, "a column of CPU cycles", ALWAYS},
@@ -88,8 +90,10 @@ static int parse_option(void *config, int c)
 		cfg->track.count = parse_count("-N", optarg, INT_MAX);
 		return cfg->track.count != 0 ? STATUS_OK : STATUS_USAGE;
 	case 'p':
-		cfg->pid[cfg->npids] = (pid_t)parse_count("-p", optarg, INT_MAX);
-		return cfg->pid[cfg->npids++] != 0 ? STATUS_OK : STATUS_USAGE;
+		return pids_parse(&cfg->pids, optarg) ? STATUS_OK : STATUS_USAGE;
+	case OPT_TREE:
+		cfg->tree = cfg->track.follow_fork = true;
+		return STATUS_OK;
 	case OPT_TID:
 		cfg->common.output.style.tids = true;
 		return STATUS_OK;
@@ -99,6 +103,10 @@ static int parse_option(void *config, int c)
 	case OPT_TOTAL:
 		cfg->common.output.total = true;
 		return STATUS_OK;
+	case OPT_FOR:
+		return parse_span("--for", optarg, &cfg->track.for_ns);
+	case OPT_DELAY:
+		return parse_span("--delay", optarg, &cfg->track.delay_ns);
 	case 'v':
 		cfg->track.verbose = true;
 		return STATUS_OK;
@@ -144,9 +152,11 @@ static int parse_operands(void *config, int n, char **arg)
 	cfg->track.debug = cfg->common.debug;
 	if (cfg->track.count > 0 && cfg->track.interval_ms == 0)
 		say("-N counts samples, of which -T 0 takes none: tracking does not end by it");
-	if (cfg->command == NULL && cfg->npids == 0)
+	if (cfg->command == NULL && cfg->pids.n == 0)
 		return usage_error("nothing to track: a command or -p is missing");
-	if (cfg->command != NULL && cfg->npids != 0)
+	if (cfg->tree && cfg->pids.n == 0)
+		return usage_error("--tree is for -p; -f follows the children of a command");
+	if (cfg->command != NULL && cfg->pids.n != 0)
 		return usage_error("either a command or -p, not both");
 	return STATUS_OK;
 }
@@ -171,8 +181,7 @@ int main(int argc, char **argv)
 	struct config cfg = {0};
 	int status;
 
-	cfg.pid = xcalloc((size_t)argc, sizeof(*cfg.pid));
 	status = program_main(&cputrack, &cfg.common, &cfg, argc, argv);
-	free(cfg.pid);
+	free(cfg.pids.id);
 	return status;
 }

@@ -108,30 +108,47 @@ static pctx_errfn_t *error_handler(const struct session *run)
 	return run->cfg->common.debug ? tell_debug : tell;
 }
 
-/* Attaches to all processes of -p that allow it.  NULL: none did, or a symbol is missing. */
-static pctx_t *attach(struct session *run)
+/*
+ * Attaches to all processes of -p that allow it, with `tree` to their children, too: those
+ * that they make from then on are followed, so no descendant is missed.  The number of them,
+ * or 0 if a symbol is missing.
+ */
+static size_t attach_all(struct session *run, pctx_t *pctx)
 {
 	const struct config *cfg = run->cfg;
-	pctx_t *pctx = pctx_open(run->track, error_handler(run)), *added;
+	struct pids pids = {.n = cfg->pids.n};
 	size_t n = 0;
 
-	if (pctx == NULL || track_watch(run->track, pctx, cfg->track.follow_fork) == -1) {
-		run->status = STATUS_FAILED;
-		return NULL;
-	}
-	for (size_t i = 0; i < cfg->npids; i++) {
-		added = pctx_add(pctx, cfg->pid[i]);
+	pids.id = xcalloc(pids.n, sizeof(*pids.id));
+	memcpy(pids.id, cfg->pids.id, pids.n * sizeof(*pids.id));
+	for (size_t i = 0; i < pids.n; i++) {
+		pctx_t *added = pctx_add(pctx, pids.id[i]);
+
 		n += added != NULL;
+		if (added == NULL)
+			run->status = STATUS_FAILED;
 		if (added != NULL && try_symbols(run, added) != STATUS_OK) {
 			n = 0;
 			break;
 		}
+		if (added != NULL && cfg->tree)
+			pids_add_children(&pids, pids.id[i]);
 	}
-	if (n < cfg->npids)
-		run->status = STATUS_FAILED;
-	if (n > 0)
+	free(pids.id);
+	return n;
+}
+
+/* NULL: no process could be attached to, or a symbol is missing. */
+static pctx_t *attach(struct session *run)
+{
+	pctx_t *pctx = pctx_open(run->track, error_handler(run));
+
+	if (pctx != NULL && track_watch(run->track, pctx, run->cfg->track.follow_fork) == 0 &&
+	    attach_all(run, pctx) > 0)
 		return pctx;
-	pctx_release(pctx);
+	run->status = STATUS_FAILED;
+	if (pctx != NULL)
+		pctx_release(pctx);
 	return NULL;
 }
 
@@ -209,7 +226,7 @@ static void track(struct session *run)
 		return;
 	}
 	about = source_run(run->cpc, &run->grp, "cputrack", cfg->common.argv);
-	about.many = cfg->track.follow_fork || cfg->npids > 1;
+	about.many = cfg->track.follow_fork || cfg->pids.n > 1;
 	run->track = track_new(&cfg->track, run->cpc, &run->grp, output,
 			       cfg->command != NULL ? &run->command : NULL);
 	track_all(run, &about);

@@ -7,6 +7,7 @@
 #define RUN_H
 
 #include "../common/program.h"
+#include "pids.h"
 #include "track.h"
 
 /* What the command line says. */
@@ -15,8 +16,8 @@ struct config {
 	struct track_config track;
 	bool interval_given; /* by -T */
 	char **command;	     /* NULL: -p */
-	pid_t *pid;	     /* of -p */
-	size_t npids;
+	struct pids pids;    /* of -p */
+	bool tree;	     /* and their children */
 };
 
 /* Counts the command, or the processes of -p, to the end.  Returns the exit status. */

@@ -273,9 +273,15 @@ static void settle(struct tally *tally, struct proc *proc, struct lwp *lwp, int 
 void tally_bind(struct tally *tally, struct proc *proc, struct lwp *lwp, const char *event)
 {
 	struct counted *c = &lwp->counted[lwp->turn];
-	bool ready = prepare(tally, c, lwp->turn), first = !c->valid;
-	int n = ready ? bind(tally, proc, lwp, c->set) : -1;
+	bool ready, first = !c->valid;
+	int n;
 
+	if (tally->waiting) {
+		lwp->state = WAITING;
+		return;
+	}
+	ready = prepare(tally, c, lwp->turn);
+	n = ready ? bind(tally, proc, lwp, c->set) : -1;
 	if (n >= 0) {
 		lwp->state = COUNTING;
 		c->valid = true;
@@ -286,6 +292,20 @@ void tally_bind(struct tally *tally, struct proc *proc, struct lwp *lwp, const c
 		c->valid = true;
 	} else {
 		refuse(tally, proc, lwp, event, ready ? errno : ENOMEM);
+	}
+}
+
+void tally_begin(struct tally *tally)
+{
+	struct proc *proc;
+	struct lwp *lwp;
+
+	tally->waiting = false;
+	LIST_FOREACH(proc, &tally->procs, link) {
+		LIST_FOREACH(lwp, &proc->lwps, link) {
+			if (lwp->state == WAITING)
+				tally_bind(tally, proc, lwp, "delay");
+		}
 	}
 }
 

@@ -28,6 +28,7 @@ struct counted {
 };
 
 enum lwp_state {
+	WAITING,   /* it is not to be counted yet */
 	COUNTING,  /* the current set is bound */
 	NEVER_RAN, /* killed before it could run: it counted nothing */
 	REFUSED,   /* it could not be counted */
@@ -64,6 +65,7 @@ struct tally {
 	const struct setgrp *grp;
 	struct symbols *symbols;
 	LIST_HEAD(, proc) procs; /* in no order */
+	bool waiting;		 /* LWPs are not counted yet; see tally_begin() */
 	bool start_off;		 /* new LWPs start with their counters off */
 	bool lost;		 /* LWPs were not counted, or not to their end */
 	bool ever_on;		 /* the counters of some LWP were */
@@ -96,6 +98,8 @@ struct lwp **tally_sort_lwps(const struct proc *proc, size_t *n);
  * `event` at which it happened, and the LWP runs on uncounted.
  */
 void tally_bind(struct tally *tally, struct proc *proc, struct lwp *lwp, const char *event);
+/* The wait is over: binds the sets of all LWPs. */
+void tally_begin(struct tally *tally);
 /* Libraries were mapped into a process, with `done` the last: looks for symbols there. */
 void tally_mapped(struct tally *tally, struct proc *proc, bool done);
 /* What the current set has counted since it was bound; NULL: not known. */

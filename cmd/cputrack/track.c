@@ -51,6 +51,7 @@ struct track *track_new(const struct track_config *config, cpc_t *cpc, const str
 	track->comm = output_wants_comm(output);
 	tally_init(&track->tally, cpc, grp, config->debug);
 	track->tally.start_off = config->start_off;
+	track->tally.waiting = config->delay_ns > 0;
 	track->start_ns = now_ns();
 	return track;
 }
@@ -128,18 +129,38 @@ static void put_row(struct track *track, const struct row *row)
 	track->feed.unflushed = true;
 }
 
+/* Begins or ends counting when that is due.  Returns when it is, in ms; 0: never. */
+static uint_t keep_time(struct track *track, pctx_t *pctx)
+{
+	int64_t begin_ns = track->start_ns + track->config.delay_ns, now = now_ns();
+	int64_t end_ns = begin_ns + track->config.for_ns;
+
+	if (track->tally.waiting && now >= begin_ns)
+		tally_begin(&track->tally);
+	if (track->tally.waiting)
+		return (uint_t)((begin_ns - now) / 1000000 + 1);
+	if (track->config.for_ns == 0)
+		return 0;
+	if (now < end_ns)
+		return (uint_t)((end_ns - now) / 1000000 + 1);
+	track_stop(track, pctx);
+	return 0;
+}
+
 /* While the command is tracked, its end is the end, whether or not somebody still reads. */
 static uint_t on_idle(pctx_t *pctx, void *arg)
 {
 	struct track *track = arg;
+	uint_t due = keep_time(track, pctx), wait;
 
 	if (track->suspend && pctx_stopped(pctx)) {
 		track->suspend = 0;
 		feed_flush(&track->feed, pctx);
 		raise(SIGSTOP); /* until the shell continues the job: us and the command */
-		return 0;
+		return due;
 	}
-	return feed_idle(&track->feed, pctx, track->command == NULL || track->command->left);
+	wait = feed_idle(&track->feed, pctx, track->command == NULL || track->command->left);
+	return due == 0 || (wait != 0 && wait < due) ? wait : due;
 }
 
 /* A row with the counts of one set; `buf` NULL: they are not known. */

@@ -20,6 +20,8 @@ struct track_config {
 	bool debug;	    /* report where symbols were found */
 	uint_t interval_ms; /* 0: no ticks */
 	uint_t count;	    /* ticks; 0: no limit */
+	int64_t delay_ns;   /* from the start until LWPs are counted */
+	int64_t for_ns;	    /* from then to the end of tracking; 0: no limit */
 };
 
 struct track;

@@ -231,3 +231,99 @@ mistake() {
 	done
 	mistake 2 "did you mean the tracepoint 'sched:sched_switch'?" "${TRACEFS[@]}" cputrack -c sched_switch true
 }
+
+# The rows that COMMAND has in $ROWS for the first LWP: counts of the word $1 of `kind` $2.
+counts_of() {
+	awk -v at="$1" -v kind="$2" '$(at - 1) == kind { print $at }' "$ROWS"
+}
+
+some_counted() {
+	counts_of 5 tick | grep -q '^[0-9]'
+}
+
+@test "--delay: what happens before is not counted, all that comes later is" {
+	start pool "$WORK/thread-pool" -p 50 3
+	eventually said pool ready
+	start ct cputrack --delay 0.3 -T 0.05 -o "$ROWS" -c page-faults -p "${PIDS[pool]}" -f
+	eventually some_counted
+	tell pool g
+	finish_after ct pool
+	[ "$(counts_of 5 exit)" -ge 150 ]
+	go -0 cputrack --delay 1000 -o "$ROWS" -c page-faults "$WORK/touch-pages" 100
+	[ "$(awk '$3 == "exit" { print $4 }' "$ROWS")" = - ]
+}
+
+# The program $2 ends, and then the tracking $1.
+finish_after() {
+	tell "$2" x
+	hang_up "$2"
+	finish "$2"
+	finish "$1"
+	[ "$status" -eq 0 ]
+}
+
+@test "--for: tracking ends, and the processes run on" {
+	start pool "$WORK/thread-pool" -p 50 3
+	eventually said pool ready
+	go -0 cputrack --for 0.2 -T 0 -c page-faults -p "${PIDS[pool]}"
+	[ "$(grep -c detach <<<"$output")" -eq 1 ]
+	eventually untraced "${PIDS[pool]}"
+	track -7 --for 0.1 -T 0.02 -c page-faults sh -c 'sleep 0.5; exit 7'
+	grep -q detach "$ROWS"
+	need cpu
+	go -0 cpustat --delay 0.1 --for 0.12 -c page-faults 0.05
+	check_totals - "$(cpus | wc -l)" <<<"$output"
+	awk '$3 == "tick" && $1 < 0.12 { next } $3 == "tick" { found = 1 } END { exit !found }' <<<"$output"
+	# the interval is longer
+	go -0 cpustat --for 0.1 -c page-faults
+	[ "$(grep -c tick <<<"$output")" = "$(cpus | wc -l)" ]
+}
+
+@test "-p: lists and names" {
+	start one "$WORK/set-comm" ask-one
+	start two "$WORK/set-comm" ask-two
+	eventually said one ready
+	eventually said two ready
+	go -0 cputrack -c page-faults -T 0.02 -N 1 -p "${PIDS[one]},${PIDS[two]}"
+	[ "$(awk '$4 == "detach" { print $2 }' <<<"$output" | sort -n)" = \
+		"$(printf '%s\n' "${PIDS[one]}" "${PIDS[two]}" | sort -n)" ]
+	go -0 cputrack -c page-faults -T 0.02 -N 1 -p "ask-one,${PIDS[two]}"
+	[ "$stderr" = "cputrack: -p 'ask-one': process ${PIDS[one]}" ]
+	[ "$(grep -c detach <<<"$output")" -eq 2 ]
+	# each once
+	go -0 cputrack -c page-faults -T 0.02 -N 1 -p "${PIDS[one]}" -p ask-one
+	[ "$(grep -c detach <<<"$output")" -eq 1 ]
+	mistake 2 "-p 'ask-three': no process has this name" cputrack -c page-faults -p ask-three
+	mistake 2 "process ids, from 1 to" cputrack -c page-faults -p 1,0
+	mistake 2 "process ids, from 1 to" cputrack -c page-faults -p ''
+}
+
+@test "--tree: children, theirs, and those that are made meanwhile" {
+	local tree
+	start tree "$WORK/process-tree" 30
+	tree=${PIDS[tree]}
+	eventually tree_has "$tree" 8
+	go -0 cputrack --tree -c page-faults -T 0 --for 0.3 -p "$tree"
+	descendants "$tree" | sort >"$T/want"
+	awk '$4 == "detach" { print $2 }' <<<"$output" | sort >"$T/got"
+	[ -z "$(comm -23 "$T/want" "$T/got")" ]
+	mapfile -t STRAYS <"$T/want"
+	go -2 cputrack --tree -c page-faults true
+	[[ $stderr == *"--tree is for -p"* ]]
+}
+
+# The process and its descendants.
+descendants() {
+	ps -e -o pid= -o ppid= -o comm= | awk -v root="$1" '
+		{ parent[$1] = $2; name[$1] = $3 }
+		END {
+			for (p in parent) {
+				for (q = p; q != root && q > 1; q = parent[q]) ;
+				if (q == root && name[p] != "ps") print p
+			}
+		}'
+}
+
+tree_has() {
+	[ "$(descendants "$1" | wc -l)" -ge "$2" ]
+}

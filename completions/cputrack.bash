@@ -47,13 +47,13 @@ _cputrack_find_command()
 		--pid=*)
 			attached=1
 			;;
-		--by | --delay | --for | --events | --count | --output | --interval | --format | --record | --replay)
+		--by | --compare | --repeat | --delay | --for | --events | --count | --output | --interval | --format | --record | --replay)
 			((command++))
 			;;
 		--*) ;;
 		-?*)
 			for ((letter = 1; letter < ${#word}; letter++)); do
-				[[ ${word:letter:1} == [cINoOpT] ]] || continue
+				[[ ${word:letter:1} == [cINoOprT] ]] || continue
 				[[ ${word:letter:1} == p ]] && attached=1
 				((letter + 1 == ${#word})) && ((command++))
 				break
@@ -98,7 +98,7 @@ _cputrack()
 		--events | -c | -[!-]*c)
 			_cputrack_spec
 			;;
-		--output | -o | -[!-]*o | --record | -O | -[!-]*O | --replay | -I | -[!-]*I)
+		--output | -o | -[!-]*o | --compare | --record | -O | -[!-]*O | --replay | -I | -[!-]*I)
 			_filedir
 			;;
 		--by)
@@ -114,8 +114,8 @@ _cputrack()
 		return
 	fi
 	if [[ $cur == -* && ${words[cword - 1]} != -- ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '-c -D -e -f -h -I -N -n -O -o -p -T -t -v
-			--append --by= --changed --delay= --for= --comm --events= --debug --follow-exec --follow-fork --format= --help --count= --names
+		mapfile -t COMPREPLY < <(compgen -W '-c -D -e -f -h -I -N -n -O -o -p -r -T -t -v
+			--append --by= --changed --compare= --delay= --for= --repeat= --comm --events= --debug --follow-exec --follow-fork --format= --help --count= --names
 			--no-header --output= --pid= --record= --replay= --interval= --start-disabled --tid --total --tree --cycles
 			--verbose --version' -- "$cur")
 		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace

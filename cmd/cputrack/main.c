@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-enum { OPT_START_DISABLED = OPT_OWN, OPT_TID, OPT_COMM, OPT_TOTAL, OPT_TREE };
+enum { OPT_START_DISABLED = OPT_OWN, OPT_TID, OPT_COMM, OPT_TOTAL, OPT_TREE, OPT_COMPARE };
 
 static const struct opt opts[] = {
 	{'c', "events", "SPEC", "count these events; several -c take turns", TO_COUNT},
@@ -22,6 +22,8 @@ static const struct opt opts[] = {
 	{'N', "count", "COUNT", "stop after so many samples", TO_COUNT},
 	{'p', "pid", "PID", "track running processes, by ids or names", TO_COUNT},
 	{OPT_TREE, "tree", NULL, "with -p: and their children", TO_COUNT},
+	{'r', "repeat", "RUNS", "run the command so often: means and deviations", TO_COUNT},
+	{OPT_COMPARE, "compare", "FILE", "compare with the runs of a record", ALWAYS},
 	{OPT_TID, "tid", NULL, "name LWPs by the kernel's thread ids", ALWAYS},
 	{OPT_COMM, "comm", NULL, "name LWPs, and tell how processes end", ALWAYS},
 	{OPT_TOTAL, "total", NULL, "a last row with the total of all processes", ALWAYS},
@@ -100,6 +102,14 @@ static int parse_option(void *config, int c)
 	case OPT_COMM:
 		cfg->common.output.style.comm = true;
 		return STATUS_OK;
+	case 'r':
+		cfg->repeat = parse_count("-r", optarg, 1000000);
+		cfg->common.output.stats = true;
+		return cfg->repeat != 0 ? STATUS_OK : STATUS_USAGE;
+	case OPT_COMPARE:
+		cfg->common.output.compare = optarg;
+		cfg->common.output.stats = true;
+		return STATUS_OK;
 	case OPT_TOTAL:
 		cfg->common.output.total = true;
 		return STATUS_OK;
@@ -124,6 +134,9 @@ static int check_output(const void *config)
 
 	if (cfg->common.output.by == BY_CPU)
 		return usage_error("--by=cpu is for cpustat: LWPs are not counted by CPU");
+	if (cfg->common.output.stats &&
+	    (cfg->common.output.by != BY_NOTHING || cfg->common.output.format != NULL))
+		return usage_error("-r and --compare make a table of their own; -O keeps a record");
 	return STATUS_OK;
 }
 
@@ -131,15 +144,16 @@ static int check_output(const void *config)
 static void choose_for_summary(struct config *cfg)
 {
 	enum row_by by = cfg->common.output.by;
+	bool whole = by != BY_NOTHING || cfg->common.output.stats;
 
-	if (by != BY_NOTHING) {
+	if (whole) {
 		cfg->track.follow_exec = cfg->track.follow_fork = true;
 		cfg->track.fini_rows = by == BY_LWP || by == BY_PROCESS;
 	}
 	if (cfg->interval_given)
 		return;
 	cfg->track.interval_ms =
-		by != BY_NOTHING && cfg->common.nspecs < 2 && cfg->track.count == 0 ? 0 : 1000;
+		whole && cfg->common.nspecs < 2 && cfg->track.count == 0 ? 0 : 1000;
 }
 
 static int parse_operands(void *config, int n, char **arg)
@@ -154,6 +168,8 @@ static int parse_operands(void *config, int n, char **arg)
 		say("-N counts samples, of which -T 0 takes none: tracking does not end by it");
 	if (cfg->command == NULL && cfg->pids.n == 0)
 		return usage_error("nothing to track: a command or -p is missing");
+	if (cfg->repeat > 0 && cfg->pids.n != 0)
+		return usage_error("-r runs a command again; -p cannot");
 	if (cfg->tree && cfg->pids.n == 0)
 		return usage_error("--tree is for -p; -f follows the children of a command");
 	if (cfg->command != NULL && cfg->pids.n != 0)

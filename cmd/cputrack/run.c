@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -175,7 +176,7 @@ static pctx_t *start(struct session *run)
 }
 
 /* Starts or attaches, and tracks until the end. */
-static void track_all(struct session *run, const struct run *about)
+static void track_once(struct session *run, const struct run *about)
 {
 	const struct config *cfg = run->cfg;
 	pctx_t *pctx;
@@ -210,14 +211,47 @@ static void track_all(struct session *run, const struct run *about)
 		run->status = STATUS_FAILED;
 }
 
+/* As track_once(), but leaves what the next command inherits as it was. */
+static void track_run_of(struct session *run, struct output *output, int *error)
+{
+	const struct config *cfg = run->cfg;
+	struct sigaction pipe, size;
+	struct rlimit files;
+	struct run about;
+
+	sigaction(SIGPIPE, NULL, &pipe);
+	sigaction(SIGXFSZ, NULL, &size);
+	getrlimit(RLIMIT_NOFILE, &files);
+	run->command = (struct command){0};
+	run->status = STATUS_OK;
+	about = source_run(run->cpc, &run->grp, "cputrack", cfg->common.argv);
+	about.many = cfg->track.follow_fork || cfg->pids.n > 1;
+	run->track = track_new(&cfg->track, run->cpc, &run->grp, output,
+			       cfg->command != NULL ? &run->command : NULL);
+	track_once(run, &about);
+	*error = track_output_error(run->track);
+	track_free(run->track);
+	run_free(&about);
+	sigaction(SIGPIPE, &pipe, NULL);
+	sigaction(SIGXFSZ, &size, NULL);
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/* Could it be started, and did nobody ask for the end? */
+static bool goes_on(const struct session *run, int error)
+{
+	return error == 0 && !run->interrupted && run->command.pid != 0 &&
+	       run->status != STATUS_CANNOT_EXECUTE && run->status != STATUS_NOT_FOUND;
+}
+
 /* Opens the output and tracks. */
 static void track(struct session *run)
 {
 	const struct config *cfg = run->cfg;
 	struct output_config config = cfg->common.output;
 	struct output *output;
-	struct run about;
-	int error, closing;
+	int error = 0, closing;
+	unsigned n = 0;
 
 	config.by_line = true;
 	output = output_open(&config);
@@ -225,15 +259,10 @@ static void track(struct session *run)
 		run->status = STATUS_FAILED;
 		return;
 	}
-	about = source_run(run->cpc, &run->grp, "cputrack", cfg->common.argv);
-	about.many = cfg->track.follow_fork || cfg->pids.n > 1;
-	run->track = track_new(&cfg->track, run->cpc, &run->grp, output,
-			       cfg->command != NULL ? &run->command : NULL);
-	track_all(run, &about);
-	error = track_output_error(run->track);
+	do
+		track_run_of(run, output, &error);
+	while (++n < cfg->repeat && goes_on(run, error));
 	closing = output_close(output);
-	track_free(run->track);
-	run_free(&about);
 	if (error == 0 && closing != 0)
 		output_tell(error = closing);
 	if (error == EPIPE)

@@ -15,6 +15,7 @@ struct config {
 	struct common common;
 	struct track_config track;
 	bool interval_given; /* by -T */
+	unsigned repeat;     /* runs of the command; 0: one, whose rows are shown */
 	char **command;	     /* NULL: -p */
 	struct pids pids;    /* of -p */
 	bool tree;	     /* and their children */

@@ -118,4 +118,6 @@ void signals_act_on(pctx_t *pctx)
 void signals_forget(void)
 {
 	atomic_store(&tracked, NULL);
+	atomic_store(&handle, NULL);
+	atomic_store(&early, 0);
 }

@@ -9,6 +9,7 @@
 #include "../common/util.h"
 #include "by.h"
 #include "file.h"
+#include "stats.h"
 #include "total.h"
 #include "units.h"
 
@@ -103,7 +104,12 @@ static int add_writer(struct output *o, const struct output_config *config)
 	style.names |= style.terminal;
 	style.sums = config->by != BY_NOTHING;
 	o->comm |= format->comm || style.comm || style.sums;
-	sink = format->open(o->branch[WRITER].out.file, &style);
+	if (config->stats)
+		sink = stats_open(o->branch[WRITER].out.file, &style, config->compare);
+	else
+		sink = format->open(o->branch[WRITER].out.file, &style);
+	if (sink == NULL)
+		return -1;
 	if (style.sums)
 		sink = by_open(sink, config->by);
 	if (config->total && !style.sums)
@@ -183,8 +189,11 @@ int output_close(struct output *o)
 	int error = 0;
 
 	for (size_t i = 0; i < o->n; i++) {
-		int own = outfile_close(&o->branch[i].out);
+		int own;
 
+		sink_free(o->branch[i].sink); /* which may write something yet */
+		o->branch[i].sink = NULL;
+		own = outfile_close(&o->branch[i].out);
 		if (error == 0)
 			error = own;
 	}

@@ -16,12 +16,14 @@ struct output_config {
 	const char *record;	     /* write a record there, too; or NULL */
 	const struct format *format; /* NULL: tables */
 	struct style style;
-	enum row_unit unit; /* CPUs are put together to these */
-	enum row_by by;	    /* a summary, and not the rows; the record has those */
-	bool total;	    /* a last row for all processes */
-	bool changed;	    /* no rows of samples in which nothing was counted */
-	const char *cpus;   /* only these; NULL: all */
-	bool by_line;	    /* a terminal gets each row at once, and not with output_flush() */
+	enum row_unit unit;  /* CPUs are put together to these */
+	enum row_by by;	     /* a summary, and not the rows; the record has those */
+	bool stats;	     /* of all runs, and not the rows: mean and deviation */
+	const char *compare; /* with the runs of this record; or NULL */
+	bool total;	     /* a last row for all processes */
+	bool changed;	     /* no rows of samples in which nothing was counted */
+	const char *cpus;    /* only these; NULL: all */
+	bool by_line;	     /* a terminal gets each row at once, and not with output_flush() */
 };
 
 struct output;

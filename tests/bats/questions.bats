@@ -327,3 +327,62 @@ descendants() {
 tree_has() {
 	[ "$(descendants "$1" | wc -l)" -ge "$2" ]
 }
+
+# A record of cputrack with a run of each of these page faults.
+runs_of() {
+	local n
+	for n in "$@"; do
+		cat <<-EOF
+		{"kind":"run","schema":1,"tool":"cputrack","command":["x"],"host":"h","start":"2026-01-31T23:59:58.000000000Z","cycles":"tsc","sets":[{"spec":"a","events":[{"event":"a","name":"a","pic":0,"unit":"","scale":1,"signed":false}]}],"many":true}
+		{"kind":"exec","ns":500000000,"time":"2026-01-31T23:59:58.500000000Z","pid":2,"lwp":1,"tid":2,"set":0,"counts":{"a":1},"cycles":7}
+		{"kind":"exit","ns":2000000000,"time":"2026-01-31T23:59:59.000000000Z","pid":2,"lwp":1,"tid":2,"set":0,"counts":{"a":$((n - 1))},"cycles":7,"status":0}
+		{"kind":"end","rows":2}
+		EOF
+	done
+}
+
+@test "-r: mean, deviation and range over the runs of a command" {
+	local counts
+	go -0 cputrack -r 4 -O "$R" -c page-faults -o "$ROWS" sh -c "'$WORK/touch-pages' 300; echo run"
+	[ "$output" = $'run\nrun\nrun\nrun' ]
+	mapfile -t counts < <(python3 -c '
+import json, statistics, sys
+runs, n = [], 0
+for row in map(json.loads, open(sys.argv[1])):
+    n = 0 if row["kind"] == "run" else n
+    n += row["counts"]["page-faults"] if row["kind"] in ("exec", "exit") else 0
+    runs += [n] if row["kind"] == "end" else []
+print("%d %.1f %.1f %.1f %.1f" % (len(runs), statistics.mean(runs), statistics.stdev(runs), min(runs), max(runs)))' "$R")
+	[ "$(awk '$1 == "page-faults" { print $2, $3, $4, $6, $7 }' "$ROWS")" = "${counts[0]}" ]
+	# what we set for ourselves is not for later runs
+	go -0 cputrack -r 3 -o "$ROWS" sh -c 'ulimit -Sn; trap | cat; grep SigIgn /proc/self/status'
+	[ "$(sort -u <<<"$output" | wc -l)" -eq 2 ]
+	go -7 cputrack -r 2 -o "$ROWS" sh -c 'exit 7'
+	go -127 cputrack -r 5 no-such-program
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	mistake 2 "-r runs a command again" cputrack -r 2 -p $$
+	mistake 2 "-r '0'" cputrack -r 0 true
+}
+
+@test "--compare: ratio, and Welch's t-test" {
+	runs_of 20 22 24 >"$T/before"
+	runs_of 10 12 14 >"$R"
+	go -0 cputrack -I "$R" --compare "$T/before"
+	[[ ${lines[1]} =~ ^\ +a\ +3\ +12\.0\ +2\.0\ +16\.67\ +10\.0\ +14\.0\ +22\.0\ +0\.545\ +differs\ \(t\ 6\.12\ \>\ 2\.78\)$ ]]
+	[[ ${lines[2]} == *seconds*2.000*1.000*"noise (t 0.00 <="* ]]
+	runs_of 10 20 30 >"$R"
+	go -0 cputrack -I "$R" --compare "$T/before"
+	[[ ${lines[1]} == *0.909*"noise (t 0.34 <= 4.30)" ]]
+	runs_of 10 >"$R"
+	go -0 cputrack -I "$R" --compare "$T/before"
+	[[ ${lines[1]} == *"it takes 2 runs of each" ]]
+	runs_of 10 10 >"$R"
+	runs_of 11 11 11 >"$T/before"
+	go -0 cputrack -I "$R" --compare "$T/before"
+	[[ ${lines[1]} == *"differs (t inf"* ]]
+	go -0 cputrack -r 2 --compare "$T/before" -c page-faults true
+	[[ ${lines[1]} == *"not counted before" ]]
+	go -1 cputrack --compare /dev/null true
+	[[ $stderr == *"an empty file is no record"* ]]
+	mistake 2 "make a table of their own" cputrack -r 2 --by=lwp true
+}

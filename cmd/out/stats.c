@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * stats.c - what several runs of a command have in common.
+ *
+ * Two series of runs differ if Welch's t-test says so at a level of 5%, two-sided: it allows
+ * for different variances and numbers of runs.
+ */
+#include "stats.h"
+
+#include "../common/say.h"
+#include "../common/util.h"
+#include "replay.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What an event counted in each run. */
+struct series {
+	char *label;
+	size_t n;
+	double *val;
+	bool incomplete;
+};
+
+struct stats {
+	struct sink sink;
+	FILE *file; /* NULL: it only collects */
+	struct style style;
+	const struct run *run;
+	size_t nseries;
+	struct series *series;
+	struct stats *before; /* what it is compared with; or NULL */
+	/* Of the run that is told, by set: */
+	struct sum {
+		uint64_t valid, val[RUN_MAX_EVENTS];
+		bool incomplete;
+	} * sum;
+	int64_t time_ns;
+};
+
+/* ---- runs ------------------------------------------------------------------------ */
+
+static struct series *find(const struct stats *s, const char *label)
+{
+	for (size_t i = 0; i < s->nseries; i++) {
+		if (strcmp(s->series[i].label, label) == 0)
+			return &s->series[i];
+	}
+	return NULL;
+}
+
+static void add(struct stats *s, const char *label, double val, bool incomplete)
+{
+	struct series *series = find(s, label);
+
+	if (series == NULL) {
+		s->series = xrealloc(s->series, (s->nseries + 1) * sizeof(*s->series));
+		series = &s->series[s->nseries++];
+		*series = (struct series){.label = xstrdup(label)};
+	}
+	series->val = xrealloc(series->val, (series->n + 1) * sizeof(*series->val));
+	series->val[series->n++] = val;
+	series->incomplete |= incomplete;
+}
+
+static void begin(struct sink *sink, const struct run *run)
+{
+	struct stats *s = (struct stats *)sink;
+
+	s->run = run;
+	s->time_ns = 0;
+	free(s->sum);
+	s->sum = xcalloc(run->nsets, sizeof(*s->sum));
+}
+
+static void put_row(struct sink *sink, const struct row *row)
+{
+	struct stats *s = (struct stats *)sink;
+	struct sum *sum = &s->sum[row->set];
+
+	s->time_ns = row->time_ns;
+	if (row->kind != ROW_EXEC && row->kind != ROW_EXIT && row->kind != ROW_DETACH)
+		return;
+	sum->incomplete |= row->incomplete;
+	sum->valid |= row->valid;
+	for (unsigned i = 0; i < s->run->set[row->set].nevents; i++)
+		sum->val[i] += row->valid >> i & 1 ? row->val[i] : 0;
+}
+
+static void end(struct sink *sink)
+{
+	struct stats *s = (struct stats *)sink;
+
+	for (size_t k = 0; k < s->run->nsets; k++) {
+		const struct run_set *set = &s->run->set[k];
+		const struct sum *sum = &s->sum[k];
+
+		for (unsigned i = 0; i < set->nevents; i++) {
+			const struct run_event *event = &set->event[i];
+			double val = event->is_signed ? (double)(int64_t)sum->val[i]
+						      : (double)sum->val[i];
+
+			if (sum->valid >> i & 1)
+				add(s, event->label, val * event->scale, sum->incomplete);
+		}
+	}
+	add(s, "seconds", (double)s->time_ns / NSEC, false);
+}
+
+/* ---- statistics -------------------------------------------------------------------- */
+
+static double mean(const struct series *series)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < series->n; i++)
+		sum += series->val[i];
+	return sum / (double)series->n;
+}
+
+/* Of a sample: with n - 1. */
+static double variance(const struct series *series)
+{
+	double m = mean(series), sum = 0;
+
+	for (size_t i = 0; i < series->n; i++)
+		sum += (series->val[i] - m) * (series->val[i] - m);
+	return series->n > 1 ? sum / (double)(series->n - 1) : 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The 97.5% quantile of Student's t; of degrees in between, that of the next lower one. */
+static double student(double degrees)
+{
+	static const struct {
+		double degrees, t;
+	} table[] = {
+		{1, 12.706}, {2, 4.303},   {3, 3.182},	  {4, 2.776},  {5, 2.571},  {6, 2.447},
+		{7, 2.365},  {8, 2.306},   {9, 2.262},	  {10, 2.228}, {12, 2.179}, {14, 2.145},
+		{16, 2.120}, {18, 2.101},  {20, 2.086},	  {25, 2.060}, {30, 2.042}, {40, 2.021},
+		{60, 2.000}, {120, 1.980}, {1000, 1.962},
+	};
+	size_t i = 0;
+
+	while (i + 1 < sizeof(table) / sizeof(*table) && table[i + 1].degrees <= degrees)
+		i++;
+	return table[i].t;
+}
+
+/* Welch's t and the value beyond which it tells a difference; false: there are too few runs. */
+static bool welch(const struct series *a, const struct series *b, double *t, double *limit)
+{
+	double na = (double)a->n, nb = (double)b->n;
+	double va = variance(a) / na, vb = variance(b) / nb, difference = mean(a) - mean(b);
+
+	if (a->n < 2 || b->n < 2)
+		return false;
+	if (va + vb == 0) {
+		*t = difference == 0 ? 0 : (double)INFINITY;
+		*limit = student(1);
+		return true;
+	}
+	*t = fabs(difference) / sqrt(va + vb);
+	*limit = student((va + vb) * (va + vb) / (va * va / (na - 1) + vb * vb / (nb - 1)));
+	return true;
+}
+
+/* ---- the table ----------------------------------------------------------------------- */
+
+/* Seconds are few, counts are many. */
+static int digits(const struct series *series)
+{
+	return strcmp(series->label, "seconds") == 0 ? 3 : 1;
+}
+
+static void print_comparison(FILE *f, const struct series *now, const struct series *before)
+{
+	double t, limit, was;
+
+	if (before == NULL) {
+		fprintf(f, " %15s %7s  not counted before", "-", "-");
+		return;
+	}
+	was = mean(before);
+	fprintf(f, " %15.*f", digits(now), was);
+	if (was != 0)
+		fprintf(f, " %7.3f", mean(now) / was);
+	else
+		fprintf(f, " %7s", "-");
+	if (!welch(now, before, &t, &limit))
+		fprintf(f, "  who knows: it takes 2 runs of each");
+	else if (t > limit)
+		fprintf(f, "  differs (t %.2f > %.2f)", t, limit);
+	else
+		fprintf(f, "  noise (t %.2f <= %.2f)", t, limit);
+}
+
+static void print(const struct stats *s)
+{
+	FILE *f = s->file;
+
+	if (s->nseries > 0 && !s->style.no_header) {
+		fprintf(f, "%20s %5s %15s %13s %7s %15s %15s", "event", "runs", "mean", "deviation",
+			"%", "least", "most");
+		fprintf(f, s->before != NULL ? " %15s %7s\n" : "\n", "before", "ratio");
+	}
+	for (size_t i = 0; i < s->nseries; i++) {
+		const struct series *series = &s->series[i];
+		double m = mean(series), deviation = sqrt(variance(series));
+		int n = digits(series);
+		char label[256];
+
+		qsort(series->val, series->n, sizeof(*series->val), by_value);
+		escape_text(label, sizeof(label), series->label, ESCAPE_WORD);
+		fprintf(f, "%20s %5zu %15.*f %13.*f %7.2f %15.*f %15.*f", label, series->n, n, m, n,
+			deviation, m != 0 ? fabs(100 * deviation / m) : 0, n, series->val[0], n,
+			series->val[series->n - 1]);
+		if (s->before != NULL)
+			print_comparison(f, series, find(s->before, series->label));
+		fputs(series->incomplete ? " # incomplete\n" : "\n", f);
+	}
+}
+
+static void stats_free(struct sink *sink)
+{
+	struct stats *s = (struct stats *)sink;
+
+	if (s->file != NULL)
+		print(s);
+	if (s->before != NULL)
+		stats_free(&s->before->sink);
+	for (size_t i = 0; i < s->nseries; i++) {
+		free(s->series[i].label);
+		free(s->series[i].val);
+	}
+	free(s->series);
+	free(s->sum);
+	free(s);
+}
+
+static struct stats *new_stats(void)
+{
+	static const struct sink_ops ops = {
+		.begin = begin, .row = put_row, .end = end, .free = stats_free};
+	struct stats *s = xcalloc(1, sizeof(*s));
+
+	s->sink.ops = &ops;
+	return s;
+}
+
+static bool any_run(void *arg, const char *where, const struct run *run)
+{
+	(void)arg, (void)where, (void)run;
+	return true;
+}
+
+static int no_flush(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+struct sink *stats_open(FILE *file, const struct style *style, const char *compare)
+{
+	const struct replay_config config = {
+		.path = compare, .tool = "cputrack", .check = any_run, .flush = no_flush};
+	struct stats *s = new_stats();
+
+	if (compare != NULL) {
+		s->before = new_stats();
+		if (!replay(&config, &s->before->sink)) {
+			stats_free(&s->sink);
+			return NULL;
+		}
+	}
+	s->file = file;
+	s->style = *style;
+	return &s->sink;
+}

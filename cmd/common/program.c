@@ -92,6 +92,9 @@ static int parse_common(struct common *common, int c)
 		break;
 	case OPT_FORMAT:
 		return parse_format(common, optarg);
+	case OPT_HUMAN:
+		output->style.human = true;
+		break;
 	case OPT_CHANGED:
 		output->changed = true;
 		break;
@@ -122,6 +125,8 @@ static int check_output(const struct program *prog, const struct common *common,
 		return usage_error("--append is for the file of -o or -O");
 	if (output->style.names && output->format != NULL && output->format != format_find("table"))
 		return usage_error("--names is for tables");
+	if (output->style.human && output->format != NULL && output->format != format_find("table"))
+		return usage_error("--human is for tables; programs want exact counts");
 	return prog->check_output != NULL ? prog->check_output(config) : STATUS_OK;
 }
 

@@ -24,6 +24,7 @@ enum {
 	OPT_CHANGED,
 	OPT_DELAY,
 	OPT_FOR,
+	OPT_HUMAN,
 	OPT_OWN
 };
 
@@ -35,6 +36,7 @@ enum {
 	{OPT_FORMAT, "format", "FORMAT", "table, csv or json", ALWAYS}, \
 	{OPT_BY, "by", "WHAT", "a sorted summary by lwp, process, command, cpu", ALWAYS}, \
 	{OPT_CHANGED, "changed", NULL, "no rows of samples that counted nothing", ALWAYS}, \
+	{OPT_HUMAN, "human", NULL, "tables with counts as 12.3M, 1.50ms", ALWAYS}, \
 	{OPT_NAMES, "names", NULL, "tables with events under their names", ALWAYS}, \
 	{'O', "record", "FILE", "write a record to FILE, too", TO_COUNT}, \
 	{'I', "replay", "FILE", "show a record, and count nothing", ALWAYS}

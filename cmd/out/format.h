@@ -18,6 +18,7 @@ struct style {
 	bool tids;     /* tables: LWPs by the kernel's thread ids */
 	bool comm;     /* tables: names of LWPs, and how processes ended */
 	bool means;    /* tables: means over the CPUs of a unit, not sums */
+	bool human;    /* tables: three digits and a prefix, as 12.3M, with units */
 	bool sums;     /* what is told is a summary (by.h) */
 	bool terminal; /* `file` is one: its size matters */
 	char stamp;    /* tables: a line with the time before each sample: 'u', 'd', or 0 */

@@ -8,6 +8,7 @@
 #include "../common/say.h"
 #include "../common/util.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -95,6 +96,29 @@ static void put_real(struct line *line, double val, size_t width)
 	line_word(line, text, width);
 }
 
+/* Three digits or more: 999, 12.3K, 1.50ms, 45.6MiB, 1250Joules. */
+static void put_human(struct line *line, double val, const struct run_event *event, size_t width)
+{
+	static const char *const prefixes[] = {"", "K", "M", "G", "T", "P", "E"};
+	static const char *const times[] = {"ns", "us", "ms", "s"};
+	bool is_time = strncmp(event->name, "task-clock", 10) == 0 ||
+		       strncmp(event->name, "cpu-clock", 9) == 0;
+	const char *const *unit = is_time ? times : prefixes;
+	size_t n = is_time ? sizeof(times) / sizeof(*times) : sizeof(prefixes) / sizeof(*prefixes);
+	size_t i = 0, most = *event->unit != '\0' ? 1 : n; /* units have prefixes of their own */
+	char text[400];
+	int digits;
+
+	/* 999.5 would be printed as 1000 */
+	for (; i + 1 < most && fabs(val) >= 999.5; i++)
+		val /= 1000;
+	digits = (i == 0 && val == floor(val)) || fabs(val) >= 99.95 ? 0
+		 : fabs(val) >= 9.995				     ? 1
+								     : 2;
+	snprintf(text, sizeof(text), "%.*f%s%s", digits, val, unit[i], is_time ? "" : event->unit);
+	line_word(line, text, width);
+}
+
 /* What the counts of a row are to be divided by. */
 static unsigned divisor(const struct style *style, const struct row *row)
 {
@@ -111,6 +135,11 @@ void line_count(struct line *line, const struct style *style, const struct run *
 
 	if ((row->valid >> i & 1) == 0)
 		line_word(line, "-", width);
+	else if (style->human)
+		put_human(line,
+			  (minus ? (double)(int64_t)val : (double)val) * event->scale /
+				  (n > 0 ? n : 1),
+			  event, width);
 	else if (event->scale != 1 || n > 0) /* exactly 1: an event without a unit */
 		put_real(line,
 			 (minus ? (double)(int64_t)val : (double)val) * event->scale /

@@ -386,3 +386,29 @@ print("%d %.1f %.1f %.1f %.1f" % (len(runs), statistics.mean(runs), statistics.s
 	[[ $stderr == *"an empty file is no record"* ]]
 	mistake 2 "make a table of their own" cputrack -r 2 --by=lwp true
 }
+
+@test "--human: three digits, prefixes and units, in tables only" {
+	local n want
+	while read -r n want; do
+		runs_of "$n" >"$R"
+		[ "$(cputrack -I "$R" --by=process --human | awk '/total/ { print $4 }')" = "$want" ]
+	done <<-EOF
+		1 1
+		999 999
+		1000 1.00K
+		12345 12.3K
+		99949 99.9K
+		99951 100K
+		999499 999K
+		999500 1.00M
+		12345678 12.3M
+		9999999999 10.0G
+		9223372036854775807 9.22E
+	EOF
+	runs_of 1500000 | sed 's/"a"/"task-clock"/g' >"$R"
+	[ "$(cputrack -I "$R" --by=process --human | awk '/total/ { print $4 }')" = 1.50ms ]
+	runs_of 3000 | sed 's/"unit":"","scale":1/"unit":"Joules","scale":0.5/' >"$R"
+	[ "$(cputrack -I "$R" --by=process --human | awk '/total/ { print $4 }')" = 1500Joules ]
+	[ "$(cputrack -I "$R" --human | awk '$4 == "exit" { print $5 }')" = 1500Joules ]
+	mistake 2 "--human is for tables" cputrack --human --format=csv -I "$R"
+}

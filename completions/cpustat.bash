@@ -65,7 +65,7 @@ _cpustat()
 	$split && return
 	if [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '-A -c -D -h -I -m -n -O -o -p -s -T -t
-			--aggregate= --append --by= --changed --delay= --for= --cpus= --events= --debug --format= --help --human --mean --names --no-header
+			--aggregate= --append --by= --changed --check --delay= --for= --cpus= --events= --debug --format= --help --human --mean --names --no-header
 			--output= --period= --record= --replay= --shared --soak
 			--timestamp= --cycles --version' -- "$cur")
 		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace

@@ -115,7 +115,7 @@ _cputrack()
 	fi
 	if [[ $cur == -* && ${words[cword - 1]} != -- ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '-c -D -e -f -h -I -N -n -O -o -p -r -T -t -v
-			--append --by= --changed --compare= --delay= --for= --repeat= --comm --events= --debug --follow-exec --follow-fork --format= --help --human --count= --names
+			--append --by= --changed --check --compare= --delay= --for= --repeat= --comm --events= --debug --follow-exec --follow-fork --format= --help --human --count= --names
 			--no-header --output= --pid= --record= --replay= --interval= --start-disabled --tid --total --tree --cycles
 			--verbose --version' -- "$cur")
 		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace

@@ -45,7 +45,7 @@ static void fill_end(struct fill *fill)
 	fill->column = 0;
 }
 
-static void print_text(FILE *f, const char *label, const char *text)
+void caps_print_text(FILE *f, const char *label, const char *text)
 {
 	struct fill fill = {.f = f, .indent = strlen(label), .column = strlen(label)};
 	char word[128];
@@ -134,12 +134,12 @@ static int print_caps(FILE *f, cpc_t *cpc)
 	char slots[64];
 
 	fprintf(f, "\nCPU performance counter interface:\n");
-	print_text(f, "  name:  ", cpc_cciname(cpc));
+	caps_print_text(f, "  name:  ", cpc_cciname(cpc));
 	if (cpc_npic(cpc) == 1)
 		snprintf(slots, sizeof(slots), "pic0");
 	else
 		snprintf(slots, sizeof(slots), "pic0 to pic%u", cpc_npic(cpc) - 1);
-	print_text(f, "  slots: ", slots);
+	caps_print_text(f, "  slots: ", slots);
 	fprintf(f, "\nevent specification syntax:\n"
 		   "  [picN=]event[,attr[N][=val]][,[picN=]event[,attr[N][=val]],...]\n");
 	if (cpc_walk_events_desc(cpc, &l, list_event) == -1)
@@ -147,25 +147,25 @@ static int print_caps(FILE *f, cpc_t *cpc)
 	fill_end(&l.fill);
 	reason = any_refusal(cpc);
 	if (reason != NULL && l.group == -1) {
-		print_text(f, "no events: ", reason);
+		caps_print_text(f, "no events: ", reason);
 	} else if (reason != NULL) {
 		fprintf(f, "\nnot listed:\n");
-		print_text(f, "        ", reason);
+		caps_print_text(f, "        ", reason);
 	}
 	fprintf(f, "\nfurther events:\n");
-	print_text(
+	caps_print_text(
 		f, "        ",
 		"tracepoints (system:event; -h PATTERN finds them), breakpoints "
 		"(breakpoint/addr=ADDRESS or FUNCTION/) and functions (uprobe/func=FUNCTION/, sdt/PROVIDER:NAME/)");
 	if (l.cpu)
-		print_text(f, "        ", "as a number, a code of the CPU's counters");
+		caps_print_text(f, "        ", "as a number, a code of the CPU's counters");
 	fprintf(f, "\nattributes:\n");
 	fill_word(&l.fill, "nouser");
 	fill_word(&l.fill, "sys");
 	cpc_walk_attrs(cpc, &l.fill, list_attr);
 	fill_end(&l.fill);
 	fputc('\n', f);
-	print_text(f, "", cpc_cpuref(cpc));
+	caps_print_text(f, "", cpc_cpuref(cpc));
 	return 0;
 }
 

@@ -22,4 +22,7 @@ struct about {
  */
 int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f));
 
+/* Prints `text` behind `label`, in lines of 75 columns. */
+void caps_print_text(FILE *f, const char *label, const char *text);
+
 #endif /* CAPS_H */

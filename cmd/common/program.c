@@ -7,6 +7,7 @@
 
 #include "../out/replay.h"
 #include "caps.h"
+#include "check.h"
 #include "defaults.h"
 #include "say.h"
 #include "util.h"
@@ -95,6 +96,9 @@ static int parse_common(struct common *common, int c)
 	case OPT_HUMAN:
 		output->style.human = true;
 		break;
+	case OPT_CHECK:
+		common->check = true;
+		break;
 	case OPT_CHANGED:
 		output->changed = true;
 		break;
@@ -144,7 +148,7 @@ static int parse(const struct program *prog, struct common *common, void *config
 		if (status == -1)
 			status = prog->parse_option(config, c);
 	}
-	if (status != STATUS_OK || common->help || common->version)
+	if (status != STATUS_OK || common->help || common->version || common->check)
 		return status;
 	status = check_output(prog, common, config, counts);
 	if (status != STATUS_OK)
@@ -229,7 +233,8 @@ int program_main(const struct program *prog, struct common *common, void *config
 
 	guard_streams();
 	status = parse(prog, common, config, argc, argv);
-	if (status == STATUS_OK && common->replay != NULL && !common->help && !common->version) {
+	if (status == STATUS_OK && common->replay != NULL && !common->help && !common->version &&
+	    !common->check) {
 		status = show(prog, common);
 	} else if (status == STATUS_OK) {
 		cpc = xcpc_open();
@@ -242,6 +247,8 @@ int program_main(const struct program *prog, struct common *common, void *config
 			};
 
 			status = caps_tell(cpc, &about, prog->print_usage);
+		} else if (common->check) {
+			status = check_tell(cpc);
 		} else {
 			status = count(prog, common, config, cpc);
 		}

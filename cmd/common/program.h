@@ -25,12 +25,14 @@ enum {
 	OPT_DELAY,
 	OPT_FOR,
 	OPT_HUMAN,
+	OPT_CHECK,
 	OPT_OWN
 };
 
 /* The options of output that both have. */
 /* clang-format off */
 #define OUTPUT_OPTS \
+	{OPT_CHECK, "check", NULL, "tell what can be counted here, and what mends the rest", ALWAYS}, \
 	{'o', "output", "FILE", "write to FILE", ALWAYS}, \
 	{OPT_APPEND, "append", NULL, "with -o and -O: keep what is there", ALWAYS}, \
 	{OPT_FORMAT, "format", "FORMAT", "table, csv or json", ALWAYS}, \
@@ -52,7 +54,7 @@ struct common {
 	const char **spec; /* one per -c */
 	size_t nspecs;
 	bool by_default; /* there was none: events were chosen */
-	bool debug, help, version;
+	bool debug, help, version, check;
 	struct output_config output;
 	const char *replay; /* NULL: count */
 };

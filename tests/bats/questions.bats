@@ -412,3 +412,23 @@ print("%d %.1f %.1f %.1f %.1f" % (len(runs), statistics.mean(runs), statistics.s
 	[ "$(cputrack -I "$R" --human | awk '$4 == "exit" { print $5 }')" = 1500Joules ]
 	mistake 2 "--human is for tables" cputrack --human --format=csv -I "$R"
 }
+
+@test "--check: what counts here, on one screen, and status 0 if hardware counts" {
+	local program want=1
+	if "$WORK/probe" pmu >/dev/null; then
+		want=0
+	fi
+	for program in cputrack cpustat; do
+		go "-$want" "$program" --check
+		[ -z "$stderr" ]
+		[ "${#lines[@]}" -le 32 ]
+		[ "$(awk 'length > 80' <<<"$output")" = '' ]
+		grep -qE '^  hardware +(works: |cannot count)' <<<"$output"
+		grep -qE '^  user mode +works$' <<<"$output"
+		grep -qE "^  paranoid +$(cat /proc/sys/kernel/perf_event_paranoid) " <<<"$output"
+		grep -qE "^  open files +$(ulimit -Hn)," <<<"$output"
+		if "$WORK/probe" cpu >/dev/null; then
+			grep -qE '^  whole CPUs +works$' <<<"$output"
+		fi
+	done
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * check.h - what --check prints: what can be counted here, and what mends the rest.
+ */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <libcpc.h>
+
+/* Prints a screen to stdout.  Returns STATUS_OK if hardware counters count. */
+int check_tell(cpc_t *cpc);
+
+#endif /* CHECK_H */

@@ -145,9 +145,11 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 }
 
 @test "names of LWPs and processes are those with which they ended" {
+	# shellcheck disable=SC2016 # for the inner shell
 	go -0 cputrack --by=process -c page-faults sh -c 'printf "new name" >/proc/$$/comm'
 	[ "$(words 3 2 'new\sname')" = 1 ]
 	# also of many that end at once, and of those that are killed
+	# shellcheck disable=SC2016 # for the inner shells
 	go -0 cputrack -fe -T 0 --format=csv -c page-faults sh -c '
 		for i in $(seq 100); do
 			sh -c "printf n$i >/proc/\$\$/comm; kill -9 \$\$" &
@@ -307,6 +309,7 @@ finish_after() {
 	descendants "$tree" | sort >"$T/want"
 	awk '$4 == "detach" { print $2 }' <<<"$output" | sort >"$T/got"
 	[ -z "$(comm -23 "$T/want" "$T/got")" ]
+	# shellcheck disable=SC2034 # for teardown
 	mapfile -t STRAYS <"$T/want"
 	go -2 cputrack --tree -c page-faults true
 	[[ $stderr == *"--tree is for -p"* ]]

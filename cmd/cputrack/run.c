@@ -262,6 +262,8 @@ static void track(struct session *run)
 	do
 		track_run_of(run, output, &error);
 	while (++n < cfg->repeat && goes_on(run, error));
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	closing = output_close(output);
 	if (error == 0 && closing != 0)
 		output_tell(error = closing);

@@ -143,10 +143,10 @@ static void add_row(const struct filter *f, struct entry *entry, const struct ro
 
 /* ---- LWPs -------------------------------------------------------------------------- */
 
-/* Each LWP has a row per set, one after the other. */
+/* Each LWP has a row per set, one after the other; unless a record was tampered with. */
 static void add_lwp(struct filter *f, const struct row *row)
 {
-	if (row->set == 0) {
+	if (row->set == 0 || f->last == NULL) {
 		const struct row who = {
 			.pid = row->pid, .lwp = row->lwp, .tid = row->tid, .comm = row->comm};
 

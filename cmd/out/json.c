@@ -226,7 +226,7 @@ static void put_row(struct sink *sink, const struct row *row)
 		add_int(object, "lwp", row->lwp);
 	if (row->tid > 0)
 		add_int(object, "tid", row->tid);
-	if (row->runs > 0)
+	if (row->runs > 0 || (row->kind == ROW_TOTAL && !json->run->of_cpus))
 		add_int(object, "runs", (int64_t)row->runs);
 	if (row->comm != NULL)
 		add_text(object, "comm", row->comm);

@@ -435,3 +435,18 @@ print("%d %.1f %.1f %.1f %.1f" % (len(runs), statistics.mean(runs), statistics.s
 		fi
 	done
 }
+
+@test "summaries of records that were tampered with" {
+	local kind by
+	for kind in fini_lwp lwp_exit exec exit detach tick; do
+		runs_of 5 | sed "s/\"kind\":\"exit\"/\"kind\":\"$kind\"/" >"$R"
+		sed -i 's/"sets":\[\({.*}\)\],"many"/"sets":[\1,\1],"many"/; s/"set":0/"set":1/' "$R"
+		for by in lwp process command; do
+			go -0 cputrack -I "$R" --by="$by"
+			[[ ${lines[-1]} == *total* ]]
+		done
+		go -0 cputrack -I "$R" --total --changed --format=json
+		echo "$output" >"$T/again"
+		go -0 cputrack -I "$T/again" --compare "$R"
+	done
+}

@@ -12,20 +12,19 @@
 static void check_config(const struct config *cfg)
 {
 	must(cfg->track.interval_ms <= 1000000000 && cfg->track.count <= INT_MAX);
-	must((cfg->command == NULL) == (cfg->npids > 0));
+	must((cfg->command == NULL) == (cfg->pids.n > 0));
 	must(cfg->command == NULL || cfg->command[0] != NULL);
-	for (size_t i = 0; i < cfg->npids; i++)
-		must(cfg->pid[i] > 0);
+	for (size_t i = 0; i < cfg->pids.n; i++)
+		must(cfg->pids.id[i] > 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct config cfg = {.track = {.interval_ms = 1000}};
 	char *text = fuzz_text(data, size), *argv[MAX_ARGS + 1];
-	pid_t pid[MAX_ARGS];
 
-	cfg.pid = pid;
 	run(cputrack, &cfg, split(text, argv), argv);
+	free(cfg.pids.id);
 	free(text);
 	return 0;
 }

@@ -217,7 +217,7 @@ static int is_later(const struct cpci_plan *plan, const struct cpci_group *group
 	return errno == 0 ? 1 : -1;
 }
 
-int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
+static int open_all(struct cpci_plan *plan, struct cpci_target target,
 		    const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad)
 {
 	bool any = false;
@@ -261,6 +261,21 @@ int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
 	close_some(fd, plan->nterms);
 	errno = err;
 	return -1;
+}
+
+int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
+		    const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad)
+{
+	struct cpci_opening how = *opening;
+
+	how.precise = plan->nbuffered > 0;
+	if (open_all(plan, target, &how, fd, bad) == 0)
+		return 0;
+	/* Fewer counters of a PMU may be precise. */
+	if (!how.precise || errno != EINVAL)
+		return -1;
+	how.precise = false;
+	return open_all(plan, target, &how, fd, bad);
 }
 
 int cpci_group_settle(const struct cpci_plan *plan, uint_t i, const struct cpci_symbol_addr *at,

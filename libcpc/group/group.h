@@ -100,7 +100,7 @@ struct cpci_opening {
 	const struct cpci_symbol_addr *bp; /* per term; NULL: no symbols */
 	const uint64_t *preset;		   /* per request, of those that tell overflows; NULL: 0 */
 	uint64_t sample_type;		   /* of those that are buffered; 0: none is */
-	bool precise; /* their PC, where the PMU can; it may have less room then */
+	bool precise;			   /* cpci_group_open(): their PC, where the PMU can */
 };
 
 /*

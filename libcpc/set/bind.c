@@ -150,17 +150,12 @@ static void make_way(cpc_set_t *set, enum cpci_bound bound)
  * hold the registers that it needs for its breakpoints.
  */
 static int open_beside(cpc_set_t *set, struct cpci_target target, enum cpci_bound bound,
-		       struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad)
+		       const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad)
 {
 	const struct cpci_term *term;
 	uint_t n;
 
 	if (cpci_group_open(set->plan, target, opening, fd, bad) == 0)
-		return 0;
-	/* Fewer counters of a PMU may be precise. */
-	opening->precise = false;
-	if (errno == EINVAL && set->plan->nbuffered > 0 &&
-	    cpci_group_open(set->plan, target, opening, fd, bad) == 0)
 		return 0;
 	term = cpci_plan_term(set->plan, *bad);
 	if (errno == ENOSPC && term->attr.type == PERF_TYPE_BREAKPOINT) {
@@ -199,16 +194,6 @@ static int make_known(cpc_set_t *set, struct cpci_link *link, const struct contr
 	return 0;
 }
 
-/* What is to be told of overflows that are buffered. */
-static uint64_t sample_type(const struct cpci_plan *plan)
-{
-	bool all = false;
-
-	for (uint_t i = 0; i < plan->nreqs; i++)
-		all |= (plan->req[i].flags & CPC_OVF_RECORD) != 0;
-	return plan->nbuffered > 0 ? cpci_ring_sample_type(all) : 0;
-}
-
 /*
  * All or nothing: the new counters are opened, and the CPU claimed, before the old ones
  * of the set, and of the LWP, are given up, so that a refusal changes nothing.  With the
@@ -219,8 +204,7 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 		     struct cpci_diag *diag)
 {
 	struct cpci_opening opening = {.preset = bound == CPCI_LWP ? set->preset : NULL,
-				       .sample_type = sample_type(set->plan),
-				       .precise = true};
+				       .sample_type = cpci_pcbuf_sample_type(set->plan)};
 	struct cpci_claim *claim = NULL;
 	struct cpci_term_ref bad = {0};
 	struct cpci_epoch epoch = {0};
@@ -237,8 +221,7 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 		return -1;
 	}
 	if (set->plan->nbuffered > 0)
-		hold->pcbuf = cpci_pcbuf_open(set->plan, opening.sample_type, fd,
-					      cpci_overflow_prepare(), diag);
+		hold->pcbuf = cpci_pcbuf_open(set->plan, opening.sample_type, fd, false, diag);
 	if ((set->plan->nbuffered > 0 && hold->pcbuf == NULL) ||
 	    exclude_others(set, target, bound, flags, &claim, &epoch, diag) == -1) {
 		cpci_group_close(set->plan, fd);
@@ -398,16 +381,13 @@ static int check_own(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t fl
 }
 
 /* Can it be seen which LWPs inherit? */
-static int check_inherit(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t flags)
+static int check_inherit(cpc_t *cpc, const char *fn, uint_t flags)
 {
 	if ((flags & CPC_BIND_LWP_INHERIT) == 0)
 		return 0;
 	if ((flags & CPC_BIND_LATE) != 0)
 		return cpci_failf(cpc, fn, EINVAL, 0,
 				  "symbols are to be known when a set is to be inherited");
-	if (set->plan->nbuffered > 0)
-		return cpci_failf(cpc, fn, ENOTSUP, CPC_REQ_INVALID_FLAGS,
-				  "LWPs cannot inherit a set with CPC_OVF_BUFFERED");
 	if (!cpci_births_seen())
 		return cpci_failf(cpc, fn, ENOTSUP, 0,
 				  "cannot see which threads the program creates: it is not "
@@ -424,7 +404,7 @@ int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
 
 	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED | CPC_BIND_LATE | CPC_BIND_LWP_INHERIT) ==
 		    -1 ||
-	    check_own(cpc, fn, set, flags) == -1 || check_inherit(cpc, fn, set, flags) == -1)
+	    check_own(cpc, fn, set, flags) == -1 || check_inherit(cpc, fn, flags) == -1)
 		return -1;
 	return bind(cpc, fn, set, target, &nobody, CPCI_LWP, flags);
 }

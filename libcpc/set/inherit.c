@@ -19,14 +19,15 @@
 
 /* Of all this, if nothing else is said, with the lock held. */
 struct cpci_family {
-	cpc_set_t *set;	  /* NULL: it is unbound */
-	uint_t refs;	  /* the set, and each copy */
-	int file;	  /* which is at its end; -1: closed */
-	atomic_bool lost; /* counts of some LWP are missing */
-	uint64_t *preset; /* per request, as at the bind */
-	uint64_t *sum;	  /* and all that was counted by copies that ended */
-	uint64_t *raw;	  /* room to read a group */
-	uint64_t ns;	  /* for which they counted */
+	cpc_set_t *set;		    /* NULL: it is unbound */
+	uint_t refs;		    /* the set, and each copy */
+	int file;		    /* which is at its end; -1: closed */
+	atomic_bool lost;	    /* counts of some LWP are missing */
+	uint64_t *preset;	    /* per request, as at the bind */
+	uint64_t *sum;		    /* and all that was counted by copies that ended */
+	uint64_t *raw;		    /* room to read a group */
+	uint64_t ns;		    /* for which they counted */
+	uint64_t nlost, nthrottled; /* of their overflows, which nobody can take any more */
 };
 
 struct cpci_copy {
@@ -89,6 +90,8 @@ static void take_away(struct cpci_copy *copy)
 	copy->link.set = NULL;
 	copy->set.bound = CPCI_UNBOUND;
 	cpci_group_stop(set->plan, set->fd);
+	if (set->pcbuf != NULL)
+		cpci_pcbuf_cut(set->pcbuf, set->family->file);
 	for (uint_t i = 0; i <= set->plan->nterms; i++) {
 		if (set->fd[i] != -1)
 			dup3(set->family->file, set->fd[i], O_CLOEXEC);
@@ -121,8 +124,18 @@ static void close_files(struct cpci_copy *copy)
 	cpci_pics_cut(set);
 	cpci_group_unmap(set->plan, set->page);
 	cpci_group_close(set->plan, set->fd);
+	cpci_pcbuf_close(set->pcbuf);
 	set->page = NULL;
+	set->pcbuf = NULL;
 	set->fd = NULL;
+}
+
+static void add_losses(const struct cpci_pcbuf *pcbuf, uint64_t *nlost, uint64_t *nthrottled)
+{
+	if (pcbuf == NULL)
+		return;
+	*nlost += cpci_pcbuf_lost(pcbuf);
+	*nthrottled += cpci_pcbuf_throttled(pcbuf);
 }
 
 void cpci_copy_unbind(cpc_set_t *set)
@@ -139,10 +152,13 @@ void cpci_copy_unbind(cpc_set_t *set)
 	atomic_signal_fence(memory_order_release);
 	cpci_group_stop(set->plan, set->fd);
 	cpci_overflow_end(set);
+	if (set->pcbuf != NULL)
+		cpci_pcbuf_abandon(set->pcbuf);
 	if (set->plan->noverflows > 0)
 		cpci_unblock_signals(&old);
 	if (cpci_set_count(set, family->raw, family->sum, &family->ns) == -1)
 		family->lost = true;
+	add_losses(set->pcbuf, &family->nlost, &family->nthrottled);
 	close_files(copy);
 }
 
@@ -157,6 +173,7 @@ static void free_copy(struct cpci_copy *copy)
 	cpci_overflow_free(copy->set.overflow);
 	cpci_plan_drop(copy->set.plan);
 	free(copy->set.pic);
+	free(copy->set.why);
 	free(copy);
 }
 
@@ -173,6 +190,8 @@ void cpci_copies_forget(void)
 	while ((copy = LIST_FIRST(&copies)) != NULL) {
 		copy->link.set = NULL;
 		copy->set.bound = CPCI_UNBOUND;
+		if (copy->set.pcbuf != NULL)
+			cpci_pcbuf_forked(copy->set.pcbuf);
 		close_files(copy);
 		if (!cpci_link_is_own(&copy->link))
 			free_copy(copy); /* its LWP is not in this process */
@@ -245,16 +264,34 @@ static void lose(cpc_set_t *set, int err)
 	set->family->lost = true;
 }
 
+/* What the counters of a copy need beside them.  -1 and errno. */
+static int prepare_counters(cpc_set_t *set, uint64_t sample_type)
+{
+	struct cpci_diag diag;
+
+	if (sample_type != 0) {
+		set->pcbuf = cpci_pcbuf_open(set->plan, sample_type, set->fd, true, &diag);
+		if (set->pcbuf == NULL) {
+			set->why = strdup(diag.text);
+			errno = diag.err;
+			return -1;
+		}
+	}
+	set->page = cpci_group_map(set->plan, set->fd);
+	return cpci_overflow_notify(set);
+}
+
 static int open_counters(cpc_set_t *set)
 {
-	const struct cpci_opening opening = {.bp = set->origin->bp, .preset = set->family->preset};
+	const struct cpci_opening opening = {.bp = set->origin->bp,
+					     .preset = set->family->preset,
+					     .sample_type = cpci_pcbuf_sample_type(set->plan)};
 	const struct cpci_target target = {.tid = 0, .cpu = -1};
 	struct cpci_term_ref bad;
 
 	set->fd = (int *)&set->start[set->plan->nreqs];
 	if (cpci_group_open(set->plan, target, &opening, set->fd, &bad) == 0) {
-		set->page = cpci_group_map(set->plan, set->fd);
-		if (cpci_overflow_notify(set) == 0) {
+		if (prepare_counters(set, opening.sample_type) == 0) {
 			if (set->plan->noverflows > 0)
 				cpci_overflow_hold(set);
 			return 0;
@@ -264,7 +301,9 @@ static int open_counters(cpc_set_t *set)
 
 		cpci_group_unmap(set->plan, set->page);
 		cpci_group_close(set->plan, set->fd);
+		cpci_pcbuf_close(set->pcbuf);
 		set->page = NULL;
+		set->pcbuf = NULL;
 		errno = err;
 	}
 	for (uint_t i = 0; i <= set->plan->nterms; i++)
@@ -329,12 +368,18 @@ static int count_all(cpc_t *cpc, const cpc_set_t *set, cpc_buf_t *buf)
 	uint64_t ns = family->ns;
 
 	memcpy(buf->val, family->sum, set->plan->nreqs * sizeof(*buf->val));
+	buf->npcs = 0;
+	buf->nlost = family->nlost;
+	buf->nthrottled = family->nthrottled;
+	add_losses(set->pcbuf, &buf->nlost, &buf->nthrottled);
 	if (cpci_set_count(set, buf->raw, buf->val, &ns) == -1)
 		return -1;
 	LIST_FOREACH(copy, &copies, entry) {
-		if (copy->set.family == family && copy->set.bound != CPCI_UNBOUND &&
-		    cpci_set_count(&copy->set, buf->raw, buf->val, &ns) == -1)
+		if (copy->set.family != family || copy->set.bound == CPCI_UNBOUND)
+			continue;
+		if (cpci_set_count(&copy->set, buf->raw, buf->val, &ns) == -1)
 			return -1;
+		add_losses(copy->set.pcbuf, &buf->nlost, &buf->nthrottled);
 	}
 	buf->hrtime = cpci_now();
 	buf->tick = cpci_cycles(&cpc->clock, ns);

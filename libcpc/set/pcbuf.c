@@ -12,12 +12,16 @@
 #include "set.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Bytes of records: without call stacks and with them, at first and at least. */
-enum { PLAIN_MOST = 256 << 10, PLAIN_LEAST = 16 << 10 };
+/*
+ * Bytes of records: without call stacks and with them, at first and at least.  What many
+ * threads inherit is to be had by many: the kernel limits how much it locks for all of them.
+ */
+enum { PLAIN_MOST = 256 << 10, PLAIN_INHERITED = 64 << 10, PLAIN_LEAST = 16 << 10 };
 enum { STACKS_MOST = 1 << 20, STACKS_LEAST = 512 << 10 };
 /* Words of the largest record, and of what tells a loss before it. */
 enum { PLAIN_RECORD = 16, STACKS_RECORD = 256 };
@@ -221,18 +225,33 @@ static void take_losses(struct cpci_pcbuf *b)
 	cpci_pcbuf_take(b, at, &ovf);
 }
 
+static void find_losses(struct cpci_pcbuf *b)
+{
+	if (!b->filled)
+		return;
+	b->filled = false;
+	cpci_ring_flush();
+	take_losses(b);
+}
+
 int cpci_pcbuf_end(struct cpci_pcbuf *b)
 {
-	if (b->filled) {
-		b->filled = false;
-		cpci_ring_flush();
-		take_losses(b);
-	}
+	find_losses(b);
 	send_if_due(b, true);
 	if (!b->damaged)
 		return 0;
 	errno = EBADMSG;
 	return -1;
+}
+
+void cpci_pcbuf_abandon(struct cpci_pcbuf *b)
+{
+	uint32_t end = cpci_pcbuf_begin(b);
+	struct cpci_overflow_record ovf = {0};
+
+	while (cpci_pcbuf_take(b, end, &ovf))
+		b->nlost++;
+	find_losses(b);
 }
 
 uint64_t cpci_pcbuf_lost(const struct cpci_pcbuf *b)
@@ -252,13 +271,23 @@ bool cpci_pcbuf_has_stacks(const struct cpci_pcbuf *b)
 
 /* ---- while its set is bound ------------------------------------------------------------ */
 
-static int map(struct cpci_pcbuf *b, uint64_t sample_type)
+uint64_t cpci_pcbuf_sample_type(const struct cpci_plan *plan)
 {
-	bool stacks = (sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
+	bool all = false;
 
+	for (uint_t i = 0; i < plan->nreqs; i++)
+		all |= (plan->req[i].flags & CPC_OVF_RECORD) != 0;
+	return plan->nbuffered > 0 ? cpci_ring_sample_type(all) : 0;
+}
+
+static int map(struct cpci_pcbuf *b, uint64_t sample_type, bool inherited)
+{
 	b->ring.sample_type = sample_type;
-	return cpci_ring_map(&b->ring, b->fd, stacks ? STACKS_MOST : PLAIN_MOST,
-			     stacks ? STACKS_LEAST : PLAIN_LEAST);
+	if (cpci_pcbuf_has_stacks(b))
+		return cpci_ring_map(&b->ring, b->fd, inherited ? STACKS_LEAST : STACKS_MOST,
+				     STACKS_LEAST);
+	return cpci_ring_map(&b->ring, b->fd, inherited ? PLAIN_INHERITED : PLAIN_MOST,
+			     PLAIN_LEAST);
 }
 
 /* All terms that are buffered write into the one ring. */
@@ -271,14 +300,14 @@ static int share(struct cpci_pcbuf *b, const int *fd)
 	return 0;
 }
 
-static struct cpci_pcbuf *new_pcbuf(const struct cpci_plan *plan, int sig, struct cpci_diag *diag)
+static struct cpci_pcbuf *new_pcbuf(const struct cpci_plan *plan, struct cpci_diag *diag)
 {
 	struct cpci_pcbuf *b = calloc(1, sizeof(*b));
 
 	if (b != NULL) {
 		b->plan = plan;
 		b->lwp = cpci_self();
-		b->sig = sig;
+		b->sig = cpci_overflow_prepare();
 		b->fd = -1;
 		b->id = calloc(plan->nterms, sizeof(*b->id));
 		if (b->id != NULL)
@@ -290,16 +319,16 @@ static struct cpci_pcbuf *new_pcbuf(const struct cpci_plan *plan, int sig, struc
 }
 
 struct cpci_pcbuf *cpci_pcbuf_open(const struct cpci_plan *plan, uint64_t sample_type,
-				   const int *fd, int sig, struct cpci_diag *diag)
+				   const int *fd, bool inherited, struct cpci_diag *diag)
 {
-	struct cpci_pcbuf *b = new_pcbuf(plan, sig, diag);
+	struct cpci_pcbuf *b = new_pcbuf(plan, diag);
 
 	if (b == NULL)
 		return NULL;
 	b->fd = cpci_group_open_owner(plan, sample_type);
 	if (b->fd == -1) {
 		cpci_explain_pcbuf(diag, errno, CPCI_PCBUF_OPEN);
-	} else if (map(b, sample_type) == -1) {
+	} else if (map(b, sample_type, inherited) == -1) {
 		cpci_explain_pcbuf(diag, errno, CPCI_PCBUF_MAP);
 	} else if (share(b, fd) == -1) {
 		cpci_explain_pcbuf(diag, errno, CPCI_PCBUF_SHARE);
@@ -320,8 +349,16 @@ void cpci_pcbuf_stop(struct cpci_pcbuf *b)
 	b->watch = NULL;
 }
 
+/* Its memory remains: the LWP may be looking at it. */
+void cpci_pcbuf_cut(struct cpci_pcbuf *b, int file)
+{
+	cpci_pcbuf_stop(b);
+	dup3(file, b->fd, O_CLOEXEC);
+}
+
 void cpci_pcbuf_forked(struct cpci_pcbuf *b)
 {
+	free(b->watch);
 	b->watch = NULL;
 	b->ring.page = NULL;
 }

@@ -33,6 +33,7 @@ int cpc_set_sample_pcbuf(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf, uint64_t *p
 	uint_t n = 0;
 	uint32_t end;
 
+	set = cpci_link_copy(set);
 	if (sample(cpc, set, buf) == -1)
 		return -1;
 	end = cpci_pcbuf_begin(set->pcbuf);
@@ -88,6 +89,7 @@ int cpc_set_sample_ovf(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf, void *arg,
 	uint_t n = 0;
 	uint32_t end;
 
+	set = cpci_link_copy(set);
 	if (sample(cpc, set, buf) == -1)
 		return -1;
 	stacks = cpci_pcbuf_has_stacks(set->pcbuf);

@@ -40,25 +40,21 @@ static int lost(const cpc_set_t *set)
 }
 
 /*
- * What a term adds to the value of its request.  If its overflows are buffered, it counts on
- * from the preset after each.
+ * Adds what was read of a group to the values of the requests.  Those whose overflows are
+ * buffered count on from the preset after each, unless `all` that they counted is asked for.
  */
-static uint64_t counted(const cpc_set_t *set, uint_t i, uint64_t count)
-{
-	uint64_t period = 0 - set->start[set->plan->ref[i].req];
-
-	if (cpci_plan_buffers(set->plan, i) && period != 0)
-		return count % period;
-	return cpci_plan_nth(set->plan, i)->minus ? 0 - count : count;
-}
-
-/* Adds what was read of a group to the values of the requests. */
 static void add_counts(const cpc_set_t *set, const struct cpci_group *group, const uint64_t *raw,
-		       uint64_t *val)
+		       bool all, uint64_t *val)
 {
-	for (uint_t i = group->first; i < group->first + group->n; i++)
-		val[set->plan->ref[i].req] +=
-			counted(set, i, raw[CPCI_RAW_VALUES + i - group->first]);
+	for (uint_t i = group->first; i < group->first + group->n; i++) {
+		uint_t req = set->plan->ref[i].req;
+		uint64_t count = raw[CPCI_RAW_VALUES + i - group->first];
+		uint64_t period = 0 - set->start[req];
+
+		if (!all && cpci_plan_buffers(set->plan, i) && period != 0)
+			count %= period;
+		val[req] += cpci_plan_nth(set->plan, i)->minus ? 0 - count : count;
+	}
 }
 
 int cpci_set_count(const cpc_set_t *set, uint64_t *raw, uint64_t *val, uint64_t *ns)
@@ -71,7 +67,7 @@ int cpci_set_count(const cpc_set_t *set, uint64_t *raw, uint64_t *val, uint64_t 
 
 		if (cpci_group_read(set->fd[group->first], group->n, raw) == -1)
 			return -1;
-		add_counts(set, group, raw, val);
+		add_counts(set, group, raw, true, val);
 		if (!timed)
 			*ns += raw[set->tick_source];
 		timed = true;
@@ -103,7 +99,7 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 			return errno == EAGAIN ? lost(set) : -1;
 		if (group->core && raw[CPCI_RAW_ENABLED] < least_ns)
 			return lost(set); /* and then the LWP died */
-		add_counts(set, group, raw, val);
+		add_counts(set, group, raw, false, val);
 		/* Uprobes are open for some of the time only. */
 		if (timed || (set->fd[plan->nterms] != -1 &&
 			      cpci_perf_is_uprobe(&cpci_plan_nth(plan, group->first)->attr)))
@@ -156,7 +152,7 @@ int cpc_set_lost(cpc_t *cpc, const cpc_set_t *origin, char *text, size_t size)
 				  set->cpc != cpc ? "the set was made with another handle"
 						  : "the set is not bound");
 	if (set->err != 0) {
-		strlcpy(text, strerror(set->err), size);
+		strlcpy(text, set->why != NULL ? set->why : strerror(set->err), size);
 		return 1;
 	}
 	group = cpci_group_lost(plan, set->fd);

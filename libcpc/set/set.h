@@ -38,7 +38,8 @@ struct cpc_set {
 	struct cpci_overflow *overflow; /* while bound; NULL: not CPCI_LWP */
 	struct cpci_pcbuf *pcbuf;	/* while bound; NULL: no overflows are buffered */
 	struct cpci_family *family;	/* while bound; NULL: nobody inherits it */
-	int err;			/* why it could have no counters, if it is a copy */
+	int err;			/* why it could have no counters, if it is a copy, ... */
+	char *why;			/* ...in words; NULL: those of the error */
 	int *fd;			/* one per term and a witness while bound, or NULL */
 	void **page;	     /* what the kernel maps for each; NULL: only read(2) reads them */
 	struct cpc_pic *pic; /* CPCI_MAX_REQUESTS, read one by one; NULL: nobody asked */
@@ -126,7 +127,8 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample);
 
 /*
  * Adds the counts of a bound set to `val`, and the time for which it counted to `*ns`; `raw`
- * has room for the largest group.  By any LWP, with the lock held.  -1 and errno.
+ * has room for the largest group.  Overflows that were buffered are no less counted.  By any
+ * LWP, with the lock held.  -1 and errno.
  */
 int cpci_set_count(const cpc_set_t *set, uint64_t *raw, uint64_t *val, uint64_t *ns);
 
@@ -258,12 +260,15 @@ void cpci_poller_forked(void);
 
 /* SIGEMT for the calling LWP.  Safe in signal handlers. */
 void cpci_send_emt(uint64_t pc);
+/* What is to be told of the overflows of a plan; 0: none are buffered. */
+uint64_t cpci_pcbuf_sample_type(const struct cpci_plan *plan);
 /*
- * Has counters of the calling LWP that are open write `sample_type` of their overflows; it
- * gets signal `sig` when it is to look at them.  With the lock held.  NULL: see `diag`.
+ * Has counters of the calling LWP that are open write that of their overflows; it gets the
+ * library's signal when it is to look at them.  One of many that are `inherited` is smaller.
+ * With the lock held.  NULL: see `diag`.
  */
 struct cpci_pcbuf *cpci_pcbuf_open(const struct cpci_plan *plan, uint64_t sample_type,
-				   const int *fd, int sig, struct cpci_diag *diag);
+				   const int *fd, bool inherited, struct cpci_diag *diag);
 /* In the LWP, which got the signal: sends SIGEMT if that is due.  Safe in signal handlers. */
 void cpci_pcbuf_notice(struct cpci_pcbuf *b);
 /* Has SIGEMT been sent? */
@@ -271,6 +276,8 @@ bool cpci_pcbuf_told(const struct cpci_pcbuf *b);
 /* The poller looks at it no more. */
 void cpci_pcbuf_stop(struct cpci_pcbuf *b);
 void cpci_pcbuf_close(struct cpci_pcbuf *b); /* NULL: nothing */
+/* In another LWP: it gets no more records.  `file` takes the place of its own. */
+void cpci_pcbuf_cut(struct cpci_pcbuf *b, int file);
 /* In a forked child, which has neither ring nor poller. */
 void cpci_pcbuf_forked(struct cpci_pcbuf *b);
 
@@ -288,6 +295,8 @@ uint32_t cpci_pcbuf_begin(struct cpci_pcbuf *b);
 bool cpci_pcbuf_take(struct cpci_pcbuf *b, uint32_t end, struct cpci_overflow_record *ovf);
 /* ...and after the last one.  -1: EBADMSG, the program wrote into the ring. */
 int cpci_pcbuf_end(struct cpci_pcbuf *b);
+/* Nobody will take what is left: it is lost, too. */
+void cpci_pcbuf_abandon(struct cpci_pcbuf *b);
 uint64_t cpci_pcbuf_lost(const struct cpci_pcbuf *b);
 uint64_t cpci_pcbuf_throttled(const struct cpci_pcbuf *b);
 bool cpci_pcbuf_has_stacks(const struct cpci_pcbuf *b);

@@ -31,8 +31,8 @@ static cpc_t *cpc;
 /* Of each thread: its set, and what its handler took. */
 static _Thread_local struct {
 	cpc_set_t *set;
-	cpc_buf_t *buf;
-	unsigned long signals, taken, wrong;
+	cpc_buf_t *buf, *sigbuf; /* that of the handler, which may interrupt a sample */
+	_Atomic(unsigned long) signals, taken, wrong;
 	bool exactly; /* so many as there are in a buffer, each time */
 } self;
 
@@ -90,13 +90,13 @@ static inline void on_emt(int sig, siginfo_t *info, void *context)
 	(void)context;
 	self.signals++;
 	if (sig != SIGEMT || info->si_code != EMT_CPCOVF || info->si_addr == NULL ||
-	    cpc_set_sample_pcbuf(cpc, self.set, self.buf, pc) == -1 ||
-	    (self.exactly && cpc_buf_npcs(cpc, self.buf) != CPC_PCBUF_SIZE)) {
+	    cpc_set_sample_pcbuf(cpc, self.set, self.sigbuf, pc) == -1 ||
+	    (self.exactly && cpc_buf_npcs(cpc, self.sigbuf) != CPC_PCBUF_SIZE)) {
 		self.wrong++;
 		return;
 	}
-	self.taken += cpc_buf_npcs(cpc, self.buf);
-	for (uint_t i = 0; i < cpc_buf_npcs(cpc, self.buf); i++)
+	self.taken += cpc_buf_npcs(cpc, self.sigbuf);
+	for (uint_t i = 0; i < cpc_buf_npcs(cpc, self.sigbuf); i++)
 		self.wrong += pc[i] == 0;
 }
 
@@ -130,6 +130,7 @@ static inline void use_faults(uint64_t preset, uint_t flags)
 	assert_int_equal(cpc_set_add_request(cpc, self.set, "faults", 0, CPC_COUNT_USER, 0, NULL),
 			 1);
 	self.buf = cpc_buf_create(cpc, self.set);
+	self.sigbuf = cpc_buf_create(cpc, self.set);
 }
 
 static inline void bind_set(void)

@@ -332,7 +332,6 @@ static void refused(void **state)
 	assert_int_equal(cpc_bind_curlwp(cpc, plain, 0), 0);
 	assert_refused(cpc_set_sample_pcbuf(cpc, plain, buf, pc), EINVAL);
 	assert_refused(cpc_set_sample_ovf(cpc, plain, buf, NULL, see), EINVAL);
-	assert_refused(cpc_bind_curlwp(cpc, self.set, CPC_BIND_LWP_INHERIT), ENOTSUP);
 	bind_set();
 	assert_refused(cpc_set_sample_pcbuf(cpc, self.set, buf, pc), EINVAL);
 }

@@ -140,6 +140,7 @@ static void beside_unbuffered(void **state)
 					     CPC_COUNT_USER | CPC_OVF_NOTIFY_EMT, 0, NULL),
 			 1);
 	self.buf = cpc_buf_create(cpc, self.set);
+	self.sigbuf = cpc_buf_create(cpc, self.set);
 	frozen = 0;
 	bind_set();
 	assert_int_equal(cpc_set_restart(cpc, self.set), 0);

@@ -27,6 +27,7 @@ struct job {
 	cpc_buf_t *buf;
 	unsigned long pages;  /* that it touches */
 	uint64_t first, last; /* its counts before and after that */
+	uint64_t total;	      /* in the end */
 	int rc, err;	      /* of the last sample */
 	char lost[80];	      /* why there was none */
 	struct job *child;    /* it creates this one and waits for it */
@@ -122,8 +123,11 @@ static inline void *work(void *arg)
 		pthread_join(job->child->thread, NULL);
 		job->last = sample(job->buf);
 	}
+	/* What is in the sum is no more than that. */
+	cpc_disable(cpc);
 	job->rc = cpc_set_sample(cpc, set, job->buf);
 	job->err = errno;
+	cpc_buf_get(cpc, job->buf, 0, &job->total);
 	if (job->rc == -1 && cpc_set_lost(cpc, set, job->lost, sizeof(job->lost)) != 1)
 		job->lost[0] = '\0';
 	while (read(job->wait, &c, 1) > 0)

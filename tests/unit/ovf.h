@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -173,11 +174,24 @@ static inline unsigned long many(unsigned long n)
 	return sysconf(_SC_NPROCESSORS_ONLN) == 1 ? n / 10 : n;
 }
 
+/* Lets signals come: ThreadSanitizer keeps them until a call that it knows. */
+static inline void await_more(void)
+{
+	poll(NULL, 0, 0);
+	sched_yield();
+}
+
 static inline uint64_t value(int index)
 {
 	uint64_t val = 0;
+	char lost[1024] = "";
 
-	assert_int_equal(cpc_set_sample(cpc, self.set, self.buf), 0);
+	if (cpc_set_sample(cpc, self.set, self.buf) == -1) {
+		int err = errno;
+
+		cpc_set_lost(cpc, self.set, lost, sizeof(lost));
+		fail_msg("%s; %s", strerror(err), lost);
+	}
 	assert_int_equal(cpc_buf_get(cpc, self.buf, index, &val), 0);
 	return val;
 }

@@ -123,7 +123,7 @@ static void *overflow(void *arg)
 	if (job->counted < job->faults || get(self.buf, 0) != EVERY(PERIOD) + job->counted % PERIOD)
 		return "not these values";
 	while (self.signals < total / CPC_PCBUF_SIZE)
-		sched_yield();
+		await_more();
 	do {
 		if (cpc_set_sample_pcbuf(cpc, set, self.buf, left) == -1)
 			return "no records";

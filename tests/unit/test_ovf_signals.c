@@ -13,7 +13,7 @@
 static void await_signals(unsigned long total)
 {
 	while (self.signals < total / CPC_PCBUF_SIZE)
-		sched_yield();
+		await_more();
 }
 
 /* A signal for each full buffer, and the value goes round. */

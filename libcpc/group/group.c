@@ -318,11 +318,14 @@ int cpci_group_start(const struct cpci_plan *plan, const int *fd)
 /* Looked at without reading: a group in the error state is at its end of file. */
 int cpci_group_lost(const struct cpci_plan *plan, const int *fd)
 {
-	for (uint_t g = 0; g < plan->ngroups; g++) {
+	int err = errno, lost = -1;
+
+	for (uint_t g = 0; lost == -1 && g < plan->ngroups; g++) {
 		if (read(fd[plan->group[g].first], NULL, 0) == 0)
-			return (int)g;
+			lost = (int)g;
 	}
-	return -1;
+	errno = err;
+	return lost;
 }
 
 /*

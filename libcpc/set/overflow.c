@@ -127,18 +127,29 @@ static void on_notice(int sig, siginfo_t *info, void *context)
 	errno = err;
 }
 
+/* Takes a signal that is pending; errno stays. */
+static bool take_signal(int sig, siginfo_t *info)
+{
+	const struct timespec now = {0};
+	int err = errno;
+	sigset_t set;
+	bool taken;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	taken = sigtimedwait(&set, info, &now) == sig;
+	errno = err;
+	return taken;
+}
+
 /* Takes what the kernel sent and the program has blocked. */
 static void drain_notices(cpc_set_t *set)
 {
-	const struct timespec now = {0};
 	siginfo_t info;
-	sigset_t notices;
 
 	if (set->plan->noverflows == 0)
 		return;
-	sigemptyset(&notices);
-	sigaddset(&notices, notice_sig);
-	while (sigtimedwait(&notices, &info, &now) != -1) {
+	while (take_signal(notice_sig, &info)) {
 		if (info.si_code == POLL_HUP)
 			note_overflow(set, info.si_fd);
 		else if (set->pcbuf != NULL)
@@ -245,16 +256,12 @@ int cpci_overflow_start(cpc_set_t *set)
 /* Has it overflowed, and the notice of that is blocked?  Then it stays so. */
 static bool is_notice_pending(cpc_set_t *set)
 {
-	const struct timespec now = {0};
 	bool pending = false;
 	siginfo_t info;
-	sigset_t notices;
 
 	if (set->plan->noverflows == 0)
 		return false;
-	sigemptyset(&notices);
-	sigaddset(&notices, notice_sig);
-	while (!pending && sigtimedwait(&notices, &info, &now) != -1) {
+	while (!pending && take_signal(notice_sig, &info)) {
 		pending = info.si_code == POLL_HUP && find_armed(set, info.si_fd) != -1;
 		if (info.si_code != POLL_HUP && set->pcbuf != NULL)
 			cpci_pcbuf_notice(set->pcbuf);
@@ -290,9 +297,7 @@ void cpci_overflow_tell(void *pc)
 
 void cpci_overflow_end(cpc_set_t *set)
 {
-	const struct timespec now = {0};
 	siginfo_t info;
-	sigset_t emt;
 
 	if (set->pcbuf != NULL)
 		cpci_pcbuf_stop(set->pcbuf);
@@ -301,10 +306,8 @@ void cpci_overflow_end(cpc_set_t *set)
 	drain_notices(set);
 	if (!set->overflow->frozen && (set->pcbuf == NULL || !cpci_pcbuf_told(set->pcbuf)))
 		return;
-	sigemptyset(&emt);
-	sigaddset(&emt, SIGEMT);
 	/* One of the program's own stays. */
-	if (sigtimedwait(&emt, &info, &now) == SIGEMT && info.si_code != EMT_CPCOVF)
+	if (take_signal(SIGEMT, &info) && info.si_code != EMT_CPCOVF)
 		syscall(SYS_rt_tgsigqueueinfo, getpid(), cpci_self(), SIGEMT, &info);
 }
 

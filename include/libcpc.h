@@ -337,73 +337,6 @@ void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symb
 int cpc_unbind(cpc_t *cpc, cpc_set_t *set);
 
 /*
- * Overflow.  A request with CPC_OVF_NOTIFY_EMT, without CPC_OVF_BUFFERED, and preset P overflows
- * when it has counted 2^64 - P events.  Then all counters of the set, which must be bound to the
- * calling LWP, are frozen, and that LWP gets SIGEMT with si_code EMT_CPCOVF and si_addr the
- * interrupted PC, once, until cpc_set_restart() starts them anew: from the presets, or from what
- * cpc_request_preset() set since.  All of these may be called in the handler of the signal.
- * A program's signal SIGRTMAX - 2, or the next lower one that is free, is used by the
- * library then.  cpc_bind_curlwp(3CPC).
- *
- * A set that tells no overflows can be restarted as well.
- *
- * Return 0, or -1 and errno: EINVAL (the calling LWP has not bound a set to itself, or another
- * one; no such request), EAGAIN (the set lost its counters, or was invalidated).
- */
-int cpc_set_restart(cpc_t *cpc, cpc_set_t *set);
-int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset);
-
-/*
- * Extension.  Which requests of the calling LWP's frozen set have overflowed: bit `index` of
- * `*requests` for each; 0: the set is not frozen.  Returns 0, or -1 and errno: EINVAL.
- */
-int cpc_set_overflowed(cpc_t *cpc, const cpc_set_t *set, uint64_t *requests);
-
-/* The overflows that are buffered before SIGEMT comes. */
-#define CPC_PCBUF_SIZE 256
-
-/*
- * Buffered overflow.  A request with CPC_OVF_BUFFERED as well counts on from its preset when
- * it overflows, and the kernel keeps a record of it.  The LWP gets SIGEMT after each
- * CPC_PCBUF_SIZE records of its set, with the PC of the last one in si_addr; the context is
- * that of wherever the LWP was by then.
- *
- * Samples a set as cpc_set_sample() does, and moves the PCs of the oldest overflows into
- * `pcbuf`, which has room for CPC_PCBUF_SIZE; 0 for those that there are not.  If there were
- * more, they are left, and SIGEMT comes again.  Safe in signal handlers.  Returns 0, or -1 and
- * errno: those of cpc_set_sample(); EINVAL also if the set has no request that is buffered;
- * EBADMSG (the program wrote over the buffer).  cpc_set_sample_pcbuf(3).
- */
-int cpc_set_sample_pcbuf(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf, uint64_t *pcbuf);
-
-/* What is known of an overflow, or'ed in `co_valid`.  What is not known is 0. */
-#define CPC_OVF_HAS_PC 0x1	   /* where the LWP was interrupted */
-#define CPC_OVF_HAS_TRIGGER_PC 0x2 /* the instruction that made the counter overflow */
-#define CPC_OVF_HAS_VADDR 0x4	   /* the address that it referred to */
-#define CPC_OVF_HAS_PADDR 0x8	   /* the same in physical memory */
-#define CPC_OVF_HAS_STACK 0x10	   /* the call stack */
-
-#define CPC_OVF_MAX_FRAMES 127
-
-typedef struct {
-	uint_t co_valid;
-	int co_index; /* of the request */
-	id_t co_lwp;  /* as _lwp_self() returns it there */
-	hrtime_t co_hrtime;
-	uint64_t co_pc, co_trigger_pc, co_vaddr, co_paddr;
-	uint_t co_nframes;	  /* CPC_OVF_MAX_FRAMES at most */
-	uint_t co_nkernel;	  /* the first of them are in the kernel */
-	const uint64_t *co_frame; /* innermost first */
-} cpc_ovf_t;
-
-/*
- * Extension.  The same with all that is known of each overflow: calls `action` for each that
- * there was when it was called, oldest first.  The record is gone when `action` returns.
- */
-int cpc_set_sample_ovf(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf, void *arg,
-		       void (*action)(void *arg, const cpc_ovf_t *ovf));
-
-/*
  * Switch the calling LWP's counters on, from the values that they have, and off: those
  * of the set that it bound to itself with this handle; if there is none, those that
  * the controlling process (cputrack(1)) bound to it by cpc_bind_pctx(), whose library
@@ -502,5 +435,7 @@ void cpc_buf_zero(cpc_t *cpc, cpc_buf_t *buf);
 #endif
 
 #pragma GCC visibility pop
+
+#include <cpc_overflow.h>
 
 #endif /* LIBCPC_H */

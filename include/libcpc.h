@@ -294,6 +294,7 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags);
  * start routine) before that runs.  Its set is frozen then, cpc_set_overflowed names no
  * request, and those that tell overflows have the value UINT64_MAX, until cpc_set_restart:
  * it begins with what cpc_request_preset has set, or else with the presets of the bind.
+ * Where these requests are buffered, cpc_buf_tick tells a new LWP: only that has no cycles.
  *
  * These are LWPs made by pthread_create(3) and thrd_create(3), also by way of libraries, such
  * as those of C++ and OpenMP; but not by clone(2), nor by the C library for its own ends, as
@@ -382,8 +383,10 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
  * Extension.  Of a set bound with CPC_BIND_LWP_INHERIT, what was counted in all: by the LWP
  * that bound it, by those that inherited it, and by those that did and have ended or unbound
  * it.  Values are the presets of the bind, once, plus the counts of all of them; those that
- * are restarted count from there.  The cycles are the sum of all.  Each LWP is sampled at
- * its own instant.  Any LWP may call it, but no signal handler.
+ * are restarted count from there, and those that are buffered go on counting at overflows.
+ * The cycles, and what cpc_buf_nlost and _nthrottled tell, are the sums of all; overflows
+ * that an LWP had not taken at its end are lost.  Each LWP is sampled at its own instant.  Any
+ * LWP may call it, but no signal handler.
  *
  * Returns 0, or -1 and errno: EINVAL (not bound so; a buffer of another set), EAGAIN (the
  * counts of some LWP were lost, or are not known because it had no counters; the set was

@@ -300,6 +300,35 @@ static void restarted_plain(void **state)
 	assert_int_equal(requests, 0);
 }
 
+/* A handler may call these, and what it interrupted finds errno as it was. */
+static void errno_is_kept(void **state)
+{
+	const uint_t flags[] = {FLAGS & ~(uint_t)CPC_OVF_BUFFERED, FLAGS};
+	uint64_t pc[CPC_PCBUF_SIZE], requests;
+	sigset_t old = block();
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		use_faults(EVERY(10), flags[i]);
+		bind_set();
+		fault(100);
+		errno = ERANGE;
+		assert_int_equal(cpc_set_sample(cpc, self.set, self.buf), 0);
+		assert_int_equal(cpc_set_overflowed(cpc, self.set, &requests), 0);
+		assert_int_equal(cpc_request_preset(cpc, 0, EVERY(20)), 0);
+		assert_int_equal(cpc_set_restart(cpc, self.set), 0);
+		assert_int_equal(cpc_disable(cpc), 0);
+		assert_int_equal(cpc_enable(cpc), 0);
+		if (i == 1) {
+			assert_int_equal(cpc_set_sample_pcbuf(cpc, self.set, self.buf, pc), 0);
+			assert_int_equal(cpc_set_sample_ovf(cpc, self.set, self.buf, NULL, see), 0);
+		}
+		assert_int_equal(cpc_unbind(cpc, self.set), 0);
+		assert_int_equal(errno, ERANGE);
+	}
+	unblock(old);
+}
+
 static void assert_refused(int rc, int err)
 {
 	assert_int_equal(rc, -1);
@@ -411,6 +440,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(told_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(restarted, setup, teardown),
 		cmocka_unit_test_setup_teardown(restarted_plain, setup, teardown),
+		cmocka_unit_test_setup_teardown(errno_is_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(little_memory, setup, teardown),
 	};

@@ -14,13 +14,14 @@ static void check_config(const struct config *cfg)
 	must(cfg->track.interval_ms <= 1000000000 && cfg->track.count <= INT_MAX);
 	must((cfg->command == NULL) == (cfg->pids.n > 0));
 	must(cfg->command == NULL || cfg->command[0] != NULL);
+	must(cfg->track.delay_ns >= 0 && cfg->track.for_ns >= 0 && cfg->repeat <= 1000000);
 	for (size_t i = 0; i < cfg->pids.n; i++)
 		must(cfg->pids.id[i] > 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct config cfg = {.track = {.interval_ms = 1000}};
+	struct config cfg = {0};
 	char *text = fuzz_text(data, size), *argv[MAX_ARGS + 1];
 
 	run(cputrack, &cfg, split(text, argv), argv);

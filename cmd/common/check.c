@@ -68,7 +68,7 @@ static bool try_hardware(cpc_t *cpc)
 		tell("hardware", why);
 		return false;
 	}
-	snprintf(text, sizeof(text), "works: %s, %u counters", cpc_cciname(cpc), cpc_npic(cpc));
+	snprintf(text, sizeof(text), "works: %s", cpc_cciname(cpc));
 	tell("hardware", text);
 	return true;
 }

@@ -47,7 +47,8 @@ static void print_usage(FILE *f)
 	      "               [-A core|socket|node|all [-m]] [--shared]\n"
 	      "               [INTERVAL [COUNT]]\n"
 	      "       cpustat -I FILE [-nt] [-A UNIT [-m]] [-o FILE] [--format FORMAT]\n"
-	      "       cpustat -h [PATTERN]\n\n",
+	      "       cpustat -h [PATTERN]\n"
+	      "       cpustat --check\n\n",
 	      f);
 	opts_print(f, opts);
 }

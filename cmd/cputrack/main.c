@@ -45,8 +45,10 @@ static void print_usage(FILE *f)
 	      "                [-T SECS] COMMAND [ARG]...\n"
 	      "       cputrack [-c SPEC]... -p PID [-p PID]... [-efntvD] [-N COUNT]\n"
 	      "                [-o FILE] [-T SECS]\n"
+	      "       cputrack -r RUNS [-c SPEC]... [--compare FILE] COMMAND [ARG]...\n"
 	      "       cputrack -I FILE [-nt] [-o FILE] [--format FORMAT]\n"
-	      "       cputrack -h [PATTERN]\n\n",
+	      "       cputrack -h [PATTERN]\n"
+	      "       cputrack --check\n\n",
 	      f);
 	opts_print(f, opts);
 }

@@ -329,7 +329,7 @@ cost_of() {
 	scarce='exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n "$1" && shift && exec "$@"'
 	for files in 4 5 6 7 8 9 10 12; do
 		go -1 bash -c "$scarce" sh "$files" \
-			cputrack -T 0 -N 1 -c page-faults -p "${PIDS[victim]}"
+			cputrack -T 0 --for 1 -c page-faults -p "${PIDS[victim]}"
 		[[ $output != *exit* ]]
 		[[ $stderr == "cputrack: $AGAIN: "* || $stderr == *"Too many open files"* ]]
 		if [[ $stderr == "cputrack: whether others count CPUs cannot be found out from /"*": Too many open files" ]]; then

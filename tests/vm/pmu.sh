@@ -20,6 +20,13 @@ done
 run cputrack -c Instr_cnt,page-faults,task-clock bare
 same "software events beside it" "$(counts exit | cut -d' ' -f 1,2)" "1000000 1"
 
+# ---- what is counted without -c, and whether that is the hardware ------------------
+run cputrack bare
+same "without -c: page faults, cycles, instructions" "$(counts exit | cut -d' ' -f 3-5)" \
+	"1 1000000 1000000"
+run cputrack --check
+check "--check: hardware counts" grep -q '^  hardware  *works: ' $out
+
 # The start of a program with libc differs by a few instructions from run to run;
 # threads do not.
 run cputrack -c Instr_cnt loop -t 2 1000

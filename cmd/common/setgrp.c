@@ -108,10 +108,10 @@ static int refuse(const char *event, bool functions)
 	if (cpcerr_subcode() == CPC_INVALID_EVENT && meant != NULL) {
 		say("unknown event '%s' (did you mean '%s'?)", event, meant);
 	} else if (function != NULL && function != event) {
-		say("unknown event '%s' (did you mean 'breakpoint/addr=%s/'?)", event, function);
+		say("unknown event '%s' (did you mean 'uprobe/func=%s/'?)", event, function);
 		status = STATUS_USAGE;
 	} else if (function != NULL && unknown && strstr(why, "did you mean") == NULL) {
-		say("%s; calls of a function: breakpoint/addr=%s/", why, function);
+		say("%s; calls of a function: uprobe/func=%s/", why, function);
 	} else {
 		say("%s", why);
 	}

@@ -216,8 +216,8 @@ mistake() {
 }
 
 @test "mistakes: events" {
-	mistake 2 "unknown event 'malloc'; calls of a function: breakpoint/addr=malloc/" cputrack -c malloc true
-	mistake 2 "did you mean 'breakpoint/addr=malloc/'?" cputrack -c breakpoint:malloc true
+	mistake 2 "unknown event 'malloc'; calls of a function: uprobe/func=malloc/" cputrack -c malloc true
+	mistake 2 "did you mean 'uprobe/func=malloc/'?" cputrack -c breakpoint:malloc true
 	mistake 2 "did you mean 'page-faults'?" cputrack -c page_faults true
 	go -2 cpustat -c malloc
 	[ "$stderr" = "cpustat: unknown event 'malloc'" ]

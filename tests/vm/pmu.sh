@@ -25,7 +25,7 @@ run cputrack bare
 same "without -c: page faults, cycles, instructions" "$(counts exit | cut -d' ' -f 3-5)" \
 	"1 1000000 1000000"
 run cputrack --check
-check "--check: hardware counts" grep -q '^  hardware  *works: ' $out
+check "--check: hardware counts" grep -q '^  hardware  *works: ' "$out"
 
 # The start of a program with libc differs by a few instructions from run to run;
 # threads do not.

@@ -395,6 +395,12 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
 int cpc_set_sample_all(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
 
 /*
+ * Extension.  How many LWPs have inherited such a set, and have neither ended nor bound
+ * another one since.  -1 and errno: EINVAL (not bound so).
+ */
+int cpc_set_ncopies(cpc_t *cpc, const cpc_set_t *set);
+
+/*
  * Extension.  After cpc_set_sample gave EAGAIN: why?  Returns 1 if others took the
  * counters of the bound set, or those of an LWP that inherited it could not be had, and
  * writes into `text` what can be known of that, a line without its end; 0 if it was invalidated

@@ -404,3 +404,16 @@ int cpc_set_sample_all(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 	pthread_setcancelstate(cancel, NULL);
 	return rc;
 }
+
+int cpc_set_ncopies(cpc_t *cpc, const cpc_set_t *set)
+{
+	int n = -1;
+
+	pthread_mutex_lock(&cpci_lock);
+	if (set->cpc == cpc && set->bound == CPCI_LWP && set->family != NULL)
+		n = (int)set->family->refs - 1;
+	pthread_mutex_unlock(&cpci_lock);
+	return n >= 0 ? n
+		      : cpci_failf(cpc, "cpc_set_ncopies", EINVAL, 0,
+				   "the set is not bound for LWPs to inherit it");
+}

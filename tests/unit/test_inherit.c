@@ -257,6 +257,7 @@ static void short_threads(void **state)
 		finish(&job);
 		assert_count(job.last - job.first, 1);
 	}
+	assert_int_equal(cpc_set_ncopies(cpc, set), 0);
 	assert_int_equal(mallinfo2().uordblks, memory);
 	assert_true(sample_all(buf) - sample(buf) >= before + nshort);
 	assert_int_equal(cpc_unbind(cpc, set), 0);

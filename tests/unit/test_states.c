@@ -84,6 +84,11 @@ static int sample_all(struct world *w)
 	return cpc_set_sample_all(w->cpc, w->set, w->buf);
 }
 
+static int ncopies(struct world *w)
+{
+	return cpc_set_ncopies(w->cpc, w->set);
+}
+
 static int add_request(struct world *w)
 {
 	int i = cpc_set_add_request(w->cpc, w->set, "minor-faults", 0, CPC_COUNT_USER, 0, NULL);
@@ -179,6 +184,7 @@ static const struct {
 	{"cpc_unbind", unbind, false, {BAD, BAD, 0, 0, 0, 0, BAD, 0}},
 	{"cpc_set_sample", sample, true, {BAD, BAD, 0, BAD, 0, 0, BAD, 0}},
 	{"cpc_set_sample_all", sample_all, true, {BAD, BAD, BAD, BAD, BAD, BAD, BAD, 0}},
+	{"cpc_set_ncopies", ncopies, false, {BAD, BAD, BAD, BAD, BAD, BAD, BAD, 0}},
 	{"cpc_set_lost", lost, false, {BAD, BAD, 0, 0, 0, 0, BAD, 0}},
 	{"cpc_set_sample, alien", sample_alien, true, {BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
 	{"cpc_set_add_request", add_request, false, {0, 0, BAD, BAD, BAD, BAD, BAD, BAD}},

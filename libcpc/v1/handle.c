@@ -14,13 +14,16 @@ static int no_handle; /* why there is none */
 static cpc_errfn_t *errfn;
 /* What the error handler of this thread was told last. */
 static _Thread_local char told[1024];
+static _Thread_local int told_errno;
 
 __attribute__((format(printf, 3, 0))) static void hear(const char *fn, int subcode, const char *fmt,
 						       va_list ap)
 {
 	(void)fn;
-	if (subcode != CPC_WARNING)
-		vsnprintf(told, sizeof(told), fmt, ap);
+	if (subcode == CPC_WARNING)
+		return;
+	told_errno = errno;
+	vsnprintf(told, sizeof(told), fmt, ap);
 }
 
 static void open_handle(void)
@@ -64,7 +67,11 @@ int cpci_v1_tell(const char *fn, const char *fmt, ...)
 
 int cpci_v1_told(const char *fn)
 {
-	return cpci_v1_tell(fn, "%s", told);
+	bool now = told_errno == errno && told[0] != '\0';
+
+	cpci_v1_tell(fn, "%s", now ? told : strerror(errno));
+	told[0] = '\0';
+	return -1;
 }
 
 void cpc_seterrfn(cpc_errfn_t *fn)

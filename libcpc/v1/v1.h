@@ -33,7 +33,7 @@ struct cpci_v1_spec {
 cpc_t *cpci_v1_handle(void);
 /* Tells the error function.  Returns -1; errno stays as it is. */
 __attribute__((format(printf, 2, 3))) int cpci_v1_tell(const char *fn, const char *fmt, ...);
-/* The same of what a call to the other interface has told last. */
+/* The same of what the call to the other interface that failed has told, or else of errno. */
 int cpci_v1_told(const char *fn);
 
 /* ---- spec.c ------------------------------------------------------------------- */

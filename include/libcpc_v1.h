@@ -14,6 +14,7 @@
 #ifndef LIBCPC_V1_H
 #define LIBCPC_V1_H
 
+#include <errno.h>
 #include <libcpc.h>
 
 #pragma GCC visibility push(default)
@@ -83,7 +84,10 @@ void cpc_event_diff(cpc_event_t *diff, cpc_event_t *after, cpc_event_t *before);
 int cpc_bind_event(cpc_event_t *event, int flags);
 /* EINVAL: nothing is bound; EAGAIN: it was invalidated, and is to be released. */
 int cpc_take_sample(cpc_event_t *event);
-/* Switch the counting in user mode, or in kernel mode, on (not 0) or off, of what is bound. */
+/*
+ * Switch the counting in user mode, or in kernel mode, on (not 0) or off, of what is bound.
+ * ENOTSUP: it was bound with flags; or some of its events would count nothing, but not all.
+ */
 int cpc_count_usr_events(int enable);
 int cpc_count_sys_events(int enable);
 int cpc_rele(void);

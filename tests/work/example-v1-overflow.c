@@ -15,7 +15,6 @@
  */
 #include "example.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <libcpc_v1.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -21,6 +22,7 @@ struct set {
 	uint_t spec;
 	int flags;
 	bool taken;
+	bool orphan; /* the LWP that bound it has ended; others may count with it */
 };
 
 static _Thread_local struct lwp {
@@ -31,10 +33,22 @@ static _Thread_local struct lwp {
 	uint64_t tick;	/* what it had counted then */
 } self __attribute__((tls_model("initial-exec")));
 
+/* Has a signal handler used `self.buf` meanwhile? */
+static _Thread_local volatile unsigned nsamples;
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(struct set *) inherited; /* only made longer */
 static pthread_key_t key;		/* calls us when an LWP ends */
 static int no_key;
+
+/* Handlers of overflows find either what was bound before, or what is bound now. */
+static void block_signals(sigset_t *old)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, old);
+}
 
 /* ---- sets ----------------------------------------------------------------------- */
 
@@ -47,12 +61,27 @@ static void set_presets(struct set *set, const cpc_event_t *event)
 				       event->ce_pic[spec->req[i].slot]);
 }
 
+/* With the lock held: orphans that nobody counts with any more. */
+static void release_orphans(void)
+{
+	cpc_t *cpc = cpci_v1_handle();
+
+	for (struct set *set = inherited; set != NULL; set = set->next) {
+		if (!set->orphan || cpc_set_ncopies(cpc, set->set) > 0)
+			continue;
+		cpc_unbind(cpc, set->set);
+		set->orphan = false;
+		set->taken = false;
+	}
+}
+
 /* One that was released. */
 static struct set *find_old(const cpc_event_t *event, int flags)
 {
 	struct set *set;
 
 	pthread_mutex_lock(&lock);
+	release_orphans();
 	for (set = inherited; set != NULL; set = set->next) {
 		if (!set->taken && set->spec == event->ce_spec && set->flags == flags)
 			break;
@@ -107,13 +136,23 @@ static void give_back(struct set *set)
 /* ---- the calling LWP -------------------------------------------------------------- */
 
 /* What others inherited counts on. */
+static void leave_to_heirs(struct set *set)
+{
+	pthread_mutex_lock(&lock);
+	set->orphan = true;
+	release_orphans();
+	pthread_mutex_unlock(&lock);
+}
+
 static void lwp_ends(void *arg)
 {
 	struct lwp *lwp = arg;
 
 	if (lwp->set == NULL)
 		return;
-	if (!lwp->heir && (lwp->set->flags & CPC_BIND_LWP_INHERIT) == 0)
+	if (!lwp->heir && (lwp->set->flags & CPC_BIND_LWP_INHERIT) != 0)
+		leave_to_heirs(lwp->set);
+	else if (!lwp->heir)
 		give_back(lwp->set);
 	cpc_buf_destroy(cpci_v1_handle(), lwp->buf);
 	lwp->set = NULL;
@@ -167,19 +206,15 @@ static void replace(struct set *set, cpc_buf_t *buf)
 		give_back(before.set);
 }
 
-static int bind(const char *fn, const cpc_event_t *event, int flags, uint_t on, uint_t off)
+static int bind_set(const cpc_event_t *event, int flags, uint_t on, uint_t off)
 {
 	cpc_t *cpc = cpci_v1_handle();
-	uint_t inherit = (flags & CPC_BIND_LWP_INHERIT) != 0 ? CPC_BIND_LWP_INHERIT : 0;
-	struct set *set;
-	cpc_buf_t *buf;
+	struct set *set = take_set(event, flags, on, off);
+	cpc_buf_t *buf = set != NULL ? cpc_buf_create(cpc, set->set) : NULL;
 	int err;
 
-	if (watch_end() == -1)
-		return cpci_v1_tell(fn, "%s", strerror(errno));
-	set = take_set(event, flags, on, off);
-	buf = set != NULL ? cpc_buf_create(cpc, set->set) : NULL;
-	if (buf != NULL && cpc_bind_curlwp(cpc, set->set, inherit) == 0) {
+	if (buf != NULL &&
+	    cpc_bind_curlwp(cpc, set->set, (uint_t)flags & CPC_BIND_LWP_INHERIT) == 0) {
 		replace(set, buf);
 		return 0;
 	}
@@ -189,7 +224,20 @@ static int bind(const char *fn, const cpc_event_t *event, int flags, uint_t on, 
 	if (set != NULL)
 		give_back(set);
 	errno = err;
-	return cpci_v1_told(fn);
+	return -1;
+}
+
+static int bind(const char *fn, const cpc_event_t *event, int flags, uint_t on, uint_t off)
+{
+	sigset_t old;
+	int rc;
+
+	if (watch_end() == -1)
+		return cpci_v1_tell(fn, "%s", strerror(errno));
+	block_signals(&old);
+	rc = bind_set(event, flags, on, off);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return rc == 0 ? 0 : cpci_v1_told(fn);
 }
 
 /* From new presets, in the handler of an overflow. */
@@ -220,57 +268,83 @@ int cpc_bind_event(cpc_event_t *event, int flags)
 	if ((flags & CPC_BIND_EMT_OVF) != 0) {
 		set = own_set();
 		if (set != NULL && set->spec == event->ce_spec &&
-		    (set->flags & CPC_BIND_EMT_OVF) != 0)
+		    (set->flags & CPC_BIND_EMT_OVF) != 0 && (flags & ~set->flags) == 0)
 			return restart(set, event);
 	}
 	return bind("cpc_bind_event", event, flags, 0, 0);
 }
 
+/*
+ * All values of an LWP that has just inherited an event are UINT64_MAX.  Programs look at two
+ * of them, of which they may use one only.
+ */
+static void mark_birth(const struct set *set, cpc_event_t *event)
+{
+	const struct cpci_v1_spec *spec = cpci_v1_spec(event);
+
+	for (uint_t i = 0; i < spec->nreqs; i++) {
+		if (event->ce_pic[spec->req[i].slot] != UINT64_MAX)
+			return;
+	}
+	if ((set->flags & CPC_BIND_EMT_OVF) != 0)
+		event->ce_pic[0] = event->ce_pic[1] = UINT64_MAX;
+}
+
 int cpc_take_sample(cpc_event_t *event)
 {
 	struct set *set = own_set();
+	unsigned before;
 
-	if (set == NULL || cpci_v1_sample(set->set, self.buf, set->spec, event) == -1)
+	if (set == NULL)
 		return -1;
+	do {
+		before = nsamples;
+		if (cpci_v1_sample(set->set, self.buf, set->spec, event) == -1)
+			return -1;
+	} while (before != nsamples);
+	nsamples = before + 1;
 	event->ce_tick += self.tick;
+	if (self.heir)
+		mark_birth(set, event);
 	return 0;
 }
 
 int cpc_rele(void)
 {
 	struct set *set = own_set();
-	bool heir = self.heir;
-	cpc_buf_t *buf = self.buf;
+	struct lwp before = self;
+	sigset_t old;
 
 	if (set == NULL)
 		return 0;
-	self = (struct lwp){0};
+	block_signals(&old);
 	cpc_unbind(cpci_v1_handle(), set->set);
-	cpc_buf_destroy(cpci_v1_handle(), buf);
-	if (!heir)
+	self = (struct lwp){0};
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	cpc_buf_destroy(cpci_v1_handle(), before.buf);
+	if (!before.heir)
 		give_back(set);
 	return 0;
 }
 
 /* ---- modes ------------------------------------------------------------------------- */
 
-/* What an event counts with them; 0: at least one request counts nothing. */
-static uint_t some_modes(const struct cpci_v1_spec *spec, uint_t on, uint_t off)
+/* How many of its requests count nothing with them. */
+static uint_t silent(const struct cpci_v1_spec *spec, uint_t on, uint_t off)
 {
-	uint_t all = CPC_COUNT_USER | CPC_COUNT_SYSTEM;
+	uint_t n = 0;
 
-	for (uint_t i = 0; i < spec->nreqs && all != 0; i++) {
-		if (((spec->req[i].modes | on) & ~off) == 0)
-			all = 0;
-	}
-	return all;
+	for (uint_t i = 0; i < spec->nreqs; i++)
+		n += ((spec->req[i].modes | on) & ~off) == 0;
+	return n;
 }
 
 /* With other modes it is another set, that goes on from the values of the one before. */
 static int switch_mode(const char *fn, uint_t mode, bool enable)
 {
 	struct set *set = own_set();
-	uint_t on, off;
+	const struct cpci_v1_spec *spec;
+	uint_t on, off, nsilent;
 	cpc_event_t now;
 
 	if (set == NULL)
@@ -283,10 +357,15 @@ static int switch_mode(const char *fn, uint_t mode, bool enable)
 		return -1;
 	on = enable ? self.on | mode : self.on & ~mode;
 	off = enable ? self.off & ~mode : self.off | mode;
-	if (some_modes(cpci_v1_spec(&now), on, off) != 0) {
+	spec = cpci_v1_spec(&now);
+	nsilent = silent(spec, on, off);
+	if (nsilent == 0) {
 		if (bind(fn, &now, 0, on, off) == -1)
 			return -1;
 		self.tick = now.ce_tick;
+	} else if (nsilent < spec->nreqs) {
+		errno = ENOTSUP;
+		return cpci_v1_tell(fn, "some events would count nothing then, but others would");
 	} else if (cpc_disable(cpci_v1_handle()) == -1) {
 		return -1;
 	}

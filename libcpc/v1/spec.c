@@ -121,6 +121,8 @@ static int apply(struct cpci_v1_req *req, const struct attribute *attr)
 		req->modes = sys == (attr->val != 0) ? req->modes | mode : req->modes & ~mode;
 		return 0;
 	}
+	if (strcmp(attr->name, "picnum") == 0)
+		return refuse("attribute '%s' cannot be given; write picN=event", attr->name);
 	if (req->nattrs == CPCI_V1_ATTRS)
 		return refuse("too many attributes: '%s'", attr->name);
 	req->attr[req->nattrs++] = (cpc_attr_t){.ca_name = attr->name, .ca_val = attr->val};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * v1.h - events of the obsolete interface, and page faults to count with them.
+ */
+#ifndef UNIT_V1_H
+#define UNIT_V1_H
+
+#include "unit.h"
+
+#include <libcpc_v1.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define FAULTS "pic0=page-faults,pic1=minor-faults"
+
+static char told_fn[64], told[1024];
+
+__attribute__((format(printf, 2, 0))) static void hear_v1(const char *fn, const char *fmt,
+							  va_list ap)
+{
+	snprintf(told_fn, sizeof(told_fn), "%s", fn);
+	vsnprintf(told, sizeof(told), fmt, ap);
+	errno = 0;
+}
+
+static inline int setup(void **state)
+{
+	(void)state;
+	cpc_seterrfn(hear_v1);
+	told[0] = '\0';
+	return cpc_getcpuver() > 0 ? 0 : -1;
+}
+
+static inline int teardown(void **state)
+{
+	(void)state;
+	return cpc_rele();
+}
+
+/* Touches `n` fresh pages, one fault in user mode each. */
+__attribute__((noinline, no_sanitize("address"))) static void touch(unsigned long n)
+{
+	size_t size = (n + 1) * 4096;
+	volatile char *p;
+
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		_exit(99);
+	madvise((void *)(uintptr_t)p, size, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < n; i++)
+		p[4096 * i] = 1;
+	munmap((void *)(uintptr_t)p, size);
+}
+
+static inline cpc_event_t event_of(const char *spec)
+{
+	cpc_event_t event;
+
+	assert_int_equal(cpc_strtoevent(cpc_getcpuver(), spec, &event), 0);
+	return event;
+}
+
+#endif /* UNIT_V1_H */

@@ -7,6 +7,7 @@ set(CPC_ZSH_DIR ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING
 	"Where completions for zsh are installed")
 set(CPC_TMPFILES_DIR lib/tmpfiles.d CACHE STRING
 	"Where systemd-tmpfiles(8) looks for what to make in /run")
+set(CPC_SYSTEMD_DIR lib/systemd/system CACHE STRING "Where systemd(1) looks for units")
 
 # ---- programs, libraries, headers ----------------------------------------------
 install(TARGETS cputrack cpustat cpc-events COMPONENT tools)
@@ -87,7 +88,10 @@ endforeach()
 install(DIRECTORY libcpc/event/defs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/cpc
 	COMPONENT tools FILES_MATCHING PATTERN "*.def")
 install(FILES packaging/cpc.conf DESTINATION ${CPC_TMPFILES_DIR} COMPONENT tools)
-install(FILES README.md CHANGELOG.md SECURITY.md LICENSE TYPE DOC COMPONENT tools)
+configure_file(packaging/cpustat-export.service.in cpustat-export.service @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/cpustat-export.service
+	DESTINATION ${CPC_SYSTEMD_DIR} COMPONENT tools)
+install(FILES README.md CHANGELOG.md SECURITY.md LICENSE docs/fleet.md TYPE DOC COMPONENT tools)
 
 install(DIRECTORY examples TYPE DOC COMPONENT dev)
 

@@ -13,6 +13,9 @@ struct outfile {
 	FILE *file;
 	bool named; /* `file` was opened by outfile_open() */
 	bool append;
+	char *replaced; /* the path of a file that each flush makes anew; or NULL */
+	char *text;	/* of such a file, which `file` writes */
+	size_t size;
 };
 
 /*
@@ -20,6 +23,11 @@ struct outfile {
  * duplicated, since others may write there, too.  0, or -1 after a message.
  */
 int outfile_open(struct outfile *out, const char *path, bool append);
+/*
+ * Opens `path` so that others see it whole: what is written before a flush goes to a file
+ * beside it, which then takes its place.  What is no regular file is opened as above.
+ */
+int outfile_open_replaced(struct outfile *out, const char *path);
 /* Output begins: truncates the file, unless it is to be appended to. */
 void outfile_begin(const struct outfile *out);
 

@@ -21,6 +21,7 @@ struct style {
 	bool human;    /* tables: three digits and a prefix, as 12.3M, with units */
 	bool sums;     /* what is told is a summary (by.h) */
 	bool terminal; /* `file` is one: its size matters */
+	bool replaced; /* `file` keeps what was written since the last flush only */
 	char stamp;    /* tables: a line with the time before each sample: 'u', 'd', or 0 */
 };
 
@@ -28,7 +29,8 @@ struct format {
 	const char *name;
 	/* A writer, which keeps `style`.  `file` is closed by others. */
 	struct sink *(*open)(FILE *file, const struct style *style);
-	bool comm; /* names of LWPs are shown whatever the style */
+	bool comm;     /* names of LWPs are shown whatever the style */
+	bool document; /* one, which cannot be appended to; each sample may have a new one */
 };
 
 /* NULL: there is no such format. */
@@ -41,6 +43,7 @@ struct sink *named_open(FILE *file, const struct style *style);
 struct sink *sums_open(FILE *file, const struct style *style);
 struct sink *csv_open(FILE *file, const struct style *style);
 struct sink *json_open(FILE *file, const struct style *style);
+struct sink *openmetrics_open(FILE *file, const struct style *style);
 
 /* The version of the records that the writer json makes and replay.h reads. */
 #define JSON_SCHEMA 1

@@ -78,14 +78,18 @@ static void output_free(struct sink *sink)
 	free(o);
 }
 
-/* The next branch goes to `path`. */
-static int add_file(struct output *o, const char *path, bool append, bool by_line)
+/* The next branch goes to `path`; of a document to each sample's own. */
+static int add_file(struct output *o, const char *path, bool append, bool by_line, bool document)
 {
 	struct outfile *out = &o->branch[o->n].out;
+	int rc = document && path != NULL ? outfile_open_replaced(out, path)
+					  : outfile_open(out, path, append);
 
-	if (outfile_open(out, path, append) == -1)
+	if (rc == -1)
 		return -1;
 	o->n++;
+	if (out->replaced != NULL)
+		return 0;
 	if (!by_line || !isatty(fileno(out->file)))
 		setvbuf(out->file, NULL, _IOFBF, BUFFER_SIZE);
 	return 0;
@@ -98,9 +102,10 @@ static int add_writer(struct output *o, const struct output_config *config)
 	struct style style = config->style;
 	struct sink *sink, *filter;
 
-	if (add_file(o, config->path, config->append, config->by_line) == -1)
+	if (add_file(o, config->path, config->append, config->by_line, format->document) == -1)
 		return -1;
-	style.terminal = isatty(fileno(o->branch[WRITER].out.file));
+	style.replaced = o->branch[WRITER].out.replaced != NULL;
+	style.terminal = !style.replaced && isatty(fileno(o->branch[WRITER].out.file));
 	style.names |= style.terminal;
 	style.sums = config->by != BY_NOTHING;
 	o->comm |= format->comm || style.comm || style.sums;
@@ -132,7 +137,7 @@ static int add_record(struct output *o, const struct output_config *config)
 
 	if (config->record == NULL)
 		return 0;
-	if (add_file(o, config->record, config->append, false) == -1)
+	if (add_file(o, config->record, config->append, false, false) == -1)
 		return -1;
 	o->branch[RECORD].sink = json_open(o->branch[RECORD].out.file, &style);
 	o->comm = true;

@@ -38,7 +38,7 @@ files_in() {
 		share/bash-completion/completions/cputrack share/bash-completion/completions/cpustat \
 		share/zsh/vendor-completions/_cputrack share/zsh/vendor-completions/_cpustat \
 		lib/python3/dist-packages/cpc.py lib/python3/dist-packages/_cpc.so \
-		share/cpc/solaris.def share/cpc/generic.def lib/tmpfiles.d/cpc.conf \
+		share/cpc/solaris.def share/cpc/generic.def lib/tmpfiles.d/cpc.conf lib/systemd/system/cpustat-export.service \
 		share/doc/cpc-tools/LICENSE share/doc/cpc-tools/README.md share/doc/cpc-tools/CHANGELOG.md; do
 		[ -s "$DESTDIR/usr/$file" ] || { echo "no $file"; false; }
 	done

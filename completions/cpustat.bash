@@ -55,7 +55,7 @@ _cpustat()
 		return
 		;;
 	--format)
-		mapfile -t COMPREPLY < <(compgen -W 'table csv json openmetrics' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'table csv json openmetrics trace' -- "$cur")
 		return
 		;;
 	--delay | --for | --period | -p | -[!-]*p | --cpus)

@@ -105,7 +105,7 @@ _cputrack()
 			mapfile -t COMPREPLY < <(compgen -W 'lwp process command' -- "$cur")
 			;;
 		--format)
-			mapfile -t COMPREPLY < <(compgen -W 'table csv json openmetrics' -- "$cur")
+			mapfile -t COMPREPLY < <(compgen -W 'table csv json openmetrics trace' -- "$cur")
 			;;
 		--pid | -p | -[!-]*p)
 			_pids

@@ -127,7 +127,7 @@ static int check_output(const struct program *prog, const struct common *common,
 		return usage_error("-I shows what was counted: no option of counting goes with it");
 	if (output->append && output->path == NULL && output->record == NULL)
 		return usage_error("--append is for the file of -o or -O");
-	if (output->append && output->format != NULL && output->format->document)
+	if (output->append && output->format != NULL && output->format->whole)
 		return usage_error("--append: such a document cannot be appended to");
 	if (output->style.names && output->format != NULL && output->format != format_find("table"))
 		return usage_error("--names is for tables");

@@ -35,7 +35,7 @@ enum {
 	{OPT_CHECK, "check", NULL, "tell what can be counted here, and what mends the rest", ALWAYS}, \
 	{'o', "output", "FILE", "write to FILE", ALWAYS}, \
 	{OPT_APPEND, "append", NULL, "with -o and -O: keep what is there", ALWAYS}, \
-	{OPT_FORMAT, "format", "FORMAT", "table, csv, json or openmetrics", ALWAYS}, \
+	{OPT_FORMAT, "format", "FORMAT", "table, csv, json, openmetrics or trace", ALWAYS}, \
 	{OPT_BY, "by", "WHAT", "a sorted summary by lwp, process, command, cpu", ALWAYS}, \
 	{OPT_CHANGED, "changed", NULL, "no rows of samples that counted nothing", ALWAYS}, \
 	{OPT_HUMAN, "human", NULL, "tables with counts as 12.3M, 1.50ms", ALWAYS}, \

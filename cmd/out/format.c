@@ -19,7 +19,12 @@ static const struct format formats[] = {
 	{.name = "table", .open = open_table},
 	{.name = "csv", .open = csv_open, .comm = true},
 	{.name = "json", .open = json_open, .comm = true},
-	{.name = "openmetrics", .open = openmetrics_open, .comm = true, .document = true},
+	{.name = "openmetrics",
+	 .open = openmetrics_open,
+	 .comm = true,
+	 .whole = true,
+	 .renewed = true},
+	{.name = "trace", .open = trace_open, .comm = true, .whole = true},
 };
 
 #define NFORMATS (sizeof(formats) / sizeof(*formats))

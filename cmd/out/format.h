@@ -29,8 +29,9 @@ struct format {
 	const char *name;
 	/* A writer, which keeps `style`.  `file` is closed by others. */
 	struct sink *(*open)(FILE *file, const struct style *style);
-	bool comm;     /* names of LWPs are shown whatever the style */
-	bool document; /* one, which cannot be appended to; each sample may have a new one */
+	bool comm;    /* names of LWPs are shown whatever the style */
+	bool whole;   /* a document, which cannot be appended to */
+	bool renewed; /* a file gets a new document with each sample */
 };
 
 /* NULL: there is no such format. */
@@ -44,6 +45,7 @@ struct sink *sums_open(FILE *file, const struct style *style);
 struct sink *csv_open(FILE *file, const struct style *style);
 struct sink *json_open(FILE *file, const struct style *style);
 struct sink *openmetrics_open(FILE *file, const struct style *style);
+struct sink *trace_open(FILE *file, const struct style *style);
 
 /* The version of the records that the writer json makes and replay.h reads. */
 #define JSON_SCHEMA 1

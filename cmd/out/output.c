@@ -78,12 +78,12 @@ static void output_free(struct sink *sink)
 	free(o);
 }
 
-/* The next branch goes to `path`; of a document to each sample's own. */
-static int add_file(struct output *o, const char *path, bool append, bool by_line, bool document)
+/* The next branch goes to `path`, which each flush replaces if it is `renewed`. */
+static int add_file(struct output *o, const char *path, bool append, bool by_line, bool renewed)
 {
 	struct outfile *out = &o->branch[o->n].out;
-	int rc = document && path != NULL ? outfile_open_replaced(out, path)
-					  : outfile_open(out, path, append);
+	int rc = renewed && path != NULL ? outfile_open_replaced(out, path)
+					 : outfile_open(out, path, append);
 
 	if (rc == -1)
 		return -1;
@@ -102,7 +102,7 @@ static int add_writer(struct output *o, const struct output_config *config)
 	struct style style = config->style;
 	struct sink *sink, *filter;
 
-	if (add_file(o, config->path, config->append, config->by_line, format->document) == -1)
+	if (add_file(o, config->path, config->append, config->by_line, format->renewed) == -1)
 		return -1;
 	style.replaced = o->branch[WRITER].out.replaced != NULL;
 	style.terminal = !style.replaced && isatty(fileno(o->branch[WRITER].out.file));

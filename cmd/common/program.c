@@ -129,6 +129,8 @@ static int check_output(const struct program *prog, const struct common *common,
 		return usage_error("--append is for the file of -o or -O");
 	if (output->append && output->format != NULL && output->format->whole)
 		return usage_error("--append: such a document cannot be appended to");
+	if (output->by != BY_NOTHING && output->format != NULL && output->format->whole)
+		return usage_error("--by is for table, csv and json");
 	if (output->style.names && output->format != NULL && output->format != format_find("table"))
 		return usage_error("--names is for tables");
 	if (output->style.human && output->format != NULL && output->format != format_find("table"))

@@ -53,19 +53,25 @@ RB_GENERATE(trace_tracks, track, link, by_process)
 
 /* ---- events ------------------------------------------------------------------- */
 
+/* The format's times are microseconds; this one's are exact. */
+static void add_us(json_object *event, const char *key, int64_t ns)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%" PRId64 ".%03d", ns / 1000, (int)(ns % 1000));
+	jsonw_add(event, key, jsonw_made(json_object_new_double_s((double)ns / 1000, text)));
+}
+
 /* `phase` is the format's word for the kind of event. */
 static json_object *new_event(const char *phase, const char *name, pid_t pid, pid_t tid, int64_t ns)
 {
 	json_object *event = jsonw_made(json_object_new_object());
-	char text[64];
 
 	jsonw_add_text(event, "ph", phase);
 	jsonw_add_text(event, "name", name);
 	jsonw_add_int(event, "pid", pid);
 	jsonw_add_int(event, "tid", tid);
-	/* Microseconds, exactly. */
-	snprintf(text, sizeof(text), "%" PRId64 ".%03d", ns / 1000, (int)(ns % 1000));
-	jsonw_add(event, "ts", jsonw_made(json_object_new_double_s((double)ns / 1000, text)));
+	add_us(event, "ts", ns);
 	return event;
 }
 
@@ -157,7 +163,6 @@ static struct track *open_track(struct trace *t, pid_t pid, pid_t tid, int lwp, 
 		put_name(t, "process_name", pid, tid, name);
 	snprintf(text, sizeof(text), "lwp %d", lwp);
 	put_name(t, "thread_name", pid, tid, text);
-	put(t, new_event("B", name, pid, tid, ns));
 	return track;
 }
 
@@ -206,8 +211,11 @@ static void end_counters(struct trace *t, const struct track *track, int64_t ns)
 
 static void close_track(struct trace *t, struct track *track, json_object *args, int64_t ns)
 {
+	json_object *span = new_event("X", track->name, track->pid, track->tid, track->start_ns);
+
 	end_counters(t, track, ns);
-	put_with(t, new_event("E", track->name, track->pid, track->tid, ns), args);
+	add_us(span, "dur", ns - track->start_ns);
+	put_with(t, span, args);
 	free(track->name);
 	track->name = NULL;
 }

@@ -80,10 +80,15 @@ cpc_man(1 tools)
 cpc_man(3 dev)
 
 # ---- completions, definitions, documents ---------------------------------------
-foreach(program cputrack cpustat cpc-events)
+	install(FILES ${from}.bash RENAME ${program}
 	install(FILES completions/${program}.bash RENAME ${program}
+	set(from ${PROJECT_BINARY_DIR}/completions/${program})
+foreach(program cputrack cpustat cpc-events)
+foreach(program cputrack cpustat)
 		DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT tools)
-	install(FILES completions/_${program} DESTINATION ${CPC_ZSH_DIR} COMPONENT tools)
+	install(FILES ${from}.zsh RENAME _${program} DESTINATION ${CPC_ZSH_DIR} COMPONENT tools)
+	install(FILES ${from}.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
+		COMPONENT tools)
 endforeach()
 install(DIRECTORY libcpc/event/defs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/cpc
 	COMPONENT tools FILES_MATCHING PATTERN "*.def")

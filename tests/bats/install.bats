@@ -37,6 +37,7 @@ files_in() {
 		share/man/man3/cpc_open.3 share/man/man3/cpc_close.3 \
 		share/bash-completion/completions/cputrack share/bash-completion/completions/cpustat \
 		share/zsh/vendor-completions/_cputrack share/zsh/vendor-completions/_cpustat \
+		share/fish/vendor_completions.d/cputrack.fish share/fish/vendor_completions.d/cpustat.fish \
 		lib/python3/dist-packages/cpc.py lib/python3/dist-packages/_cpc.so \
 		share/cpc/solaris.def share/cpc/generic.def lib/tmpfiles.d/cpc.conf lib/systemd/system/cpustat-export.service \
 		share/doc/cpc-tools/LICENSE share/doc/cpc-tools/README.md share/doc/cpc-tools/CHANGELOG.md; do

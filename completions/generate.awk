@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# awk -v shell=bash|zsh|fish -v program=NAME -f generate.awk program.h main.c TEMPLATE
+#
+# Prints TEMPLATE, with @PROGRAM@ and, on lines of their own, @OPTIONS@ and the like replaced by
+# what the option tables in the C sources say: what an argument is called says how it is
+# completed.
+
+# Rows of OUTPUT_OPTS are in program.h, the others in main.c.
+FNR == 1 { file++ }
+file == 1 && /^#define OUTPUT_OPTS/ { within = 1; next }
+file == 1 && within { shared = shared $0; if (!/\\$/) within = 0 }
+file == 2 && /struct opt opts\[\]/ { within = 1; next }
+file == 2 && within && /OUTPUT_OPTS/ { table = table shared; next }
+file == 2 && within { table = table $0; if (/\{0\}/) { within = 0; read_table() } }
+file < 3 { next }
+
+{ gsub(/@PROGRAM@/, program) }
+/^@[A-Z]+@$/ { printf "%s", block[$0]; next }
+{ print }
+
+function read_table(   row, n, i, part, has) {
+	n = split(table, row, "}")
+	for (i = 1; i <= n; i++) {
+		if (split(row[i], part, "\"") < 5)
+			continue
+		letter = match(row[i], /\{'.'/) ? substr(row[i], RSTART + 2, 1) : ""
+		has = part[3] !~ /NULL/
+		long = part[2]
+		arg = has ? part[4] : ""
+		help = has ? part[6] : part[4]
+		words = words_of(arg)
+		kind = !has ? "flag" : words != "" ? "words" : arg == "SPEC" ? "events" : \
+			arg == "FILE" ? "file" : arg == "PID" ? "pid" : "other"
+		if (shell == "bash") to_bash()
+		if (shell == "zsh") to_zsh()
+		if (shell == "fish") to_fish()
+	}
+	if (shell == "zsh") {
+		block["@ARGUMENTS@"] = "_arguments -s -S" (program == "cputrack" ? " -A '-*'" : "") " \\\n"
+		block["@OPERANDS@"] = program == "cputrack" ? \
+			"  '(-)1:command: _command_names -e' \\\n  '*:: :_normal'\n" : \
+			"  '1::interval in seconds: ' \\\n  '2::number of samples: '\n"
+	}
+	if (shell == "bash") {
+		block["@OPTIONS@"] = "\tlocal options='" substr(options, 2) "'\n"
+		block["@ARGUMENTS@"] = "\tlocal longs=' " longs "' letters='" letters "' pids='" pids "'\n"
+	}
+}
+
+# What the argument can be, where that is known.
+function words_of(arg,   words) {
+	if (arg == "FORMAT") { words = help; gsub(/,| or/, "", words) }
+	else if (arg == "UNIT") words = "core socket node all"
+	else if (arg == "WHAT") words = program == "cputrack" ? "lwp process command" : "cpu"
+	else if (arg ~ /\|/) { words = arg; gsub(/\|/, " ", words) }
+	return words
+}
+
+function to_bash(   action) {
+	options = options " --" long (arg != "" ? "=" : "") (letter != "" ? " -" letter : "")
+	if (arg == "")
+		return
+	longs = longs "--" long " "
+	letters = letters letter
+	if (kind == "pid") pids = "--" long " " letter
+	action = kind == "words" ? "_" program "_words '" words "'" : kind == "events" ? "_" program "_spec \"$1\"" : \
+		kind == "file" ? "_filedir" : kind == "pid" ? "_pids" : ":"
+	block["@CASES@"] = block["@CASES@"] "\t--" long \
+		(letter != "" ? " | -" letter " | -[!-]*" letter : "") ")\n\t\t" action "\n\t\t;;\n"
+}
+
+function to_zsh(   text, action, many) {
+	text = help
+	gsub(/'/, "'\\''", text)
+	gsub(/[][]/, "\\\\&", text)
+	action = kind == "words" ? "(" words ")" : kind == "events" ? "_" program "_spec" : \
+		kind == "file" ? "_files" : kind == "pid" ? "_pids" : " "
+	many = kind == "events" || kind == "pid"
+	action = arg != "" ? ":" arg ":" action : ""
+	if (long == "help") action = "::pattern:_" program "_events"
+	block["@OPTIONS@"] = block["@OPTIONS@"] "  " (many ? "'*'" : \
+		letter != "" ? "'(-" letter " --" long ")'" : "") \
+		(letter == "" ? "'--" long (arg != "" ? "=" : "") : \
+		"{-" letter (arg != "" ? "+" : "") ",--" long (arg != "" ? "=" : "") "}'") \
+		"[" text "]" action "' \\\n"
+}
+
+function to_fish(   text) {
+	text = help
+	gsub(/'/, "\\'", text)
+	block["@OPTIONS@"] = block["@OPTIONS@"] "complete -c " program (letter != "" ? " -s " letter : "") \
+		" -l " long (kind == "flag" ? "" : kind == "file" ? " -r -F" : " -x") \
+		(kind == "words" ? " -a '" words "'" : kind == "events" ? " -a '(__" program "_spec)'" : \
+		kind == "pid" ? " -a '(__fish_complete_pids)'" : "") " -d '" text "'\n"
+	if (arg != "") params = params " --" long (letter != "" ? " -" letter : "")
+	block["@COMMAND@"] = "complete -c " program (program == "cputrack" ? \
+		" -n 'not __cputrack_seen_help' -x -a '(__fish_complete_subcommand" params ")'" : " -f") "\n"
+}

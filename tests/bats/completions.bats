@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# Completions, as the shells do them.
+
+load helpers
+
+setup() {
+	common_setup
+	COMPLETIONS=$CPC_BUILD/completions
+}
+
+teardown() {
+	common_teardown
+}
+
+# What bash completes the words to, the last of which is begun; without the blank at its end.
+bash_completes() {
+	bash --norc -c '
+		. /usr/share/bash-completion/bash_completion
+		. "$1/$2.bash"
+		shift
+		line="$*"
+		COMP_LINE=$line COMP_POINT=${#line}
+		# As readline breaks words.
+		mapfile -t COMP_WORDS < <(printf "%s\n" "$@" | sed "s/[=:]/\n&\n/g" | sed "/^$/d")
+		[ "${!#}" != "" ] || COMP_WORDS+=("")
+		COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMP_TYPE=9 COMP_KEY=9
+		compopt() { :; }
+		"_$1" "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+		printf "%s\n" "${COMPREPLY[@]}"' - "$COMPLETIONS" "$@" | sort
+}
+
+fish_completes() {
+	HOME=$T fish --no-config -c "source $COMPLETIONS/$1.fish; complete -C '$2'" | cut -f1 | sort
+}
+
+zsh_completes() {
+	zsh -f -c '
+		zmodload zsh/zpty
+		zpty shell "PS1=% TERM=dumb zsh -f -i"
+		zpty -w shell "fpath=($1 \$fpath); autoload -U compinit; compinit -u -d $1/dump"
+		zpty -n -w shell "$2"$'"'\t'"'
+		zpty -r shell out "*$3*" && print -r -- found
+		zpty -d shell' - "$T/zsh" "$1" "$2"
+}
+
+@test "bash: options, formats, events, lists of events, slots, attributes, patterns" {
+	[ -r /usr/share/bash-completion/bash_completion ] || skip "there is no bash-completion"
+	[ "$(bash_completes cputrack --fol)" = $'--follow-exec\n--follow-fork' ]
+	[ "$(bash_completes cpustat --format t)" = $'table\ntrace' ]
+	[ "$(bash_completes cpustat -A s)" = socket ]
+	[ "$(bash_completes cputrack -c page-f)" = page-faults ]
+	[ "$(bash_completes cputrack -fec page-faults,task-c)" = page-faults,task-clock ]
+	[ "$(bash_completes cputrack -c pic1=page-f)" = page-faults ]
+	[ "$(bash_completes cputrack -c page-faults,nou)" = page-faults,nouser ]
+	[ "$(bash_completes cputrack -h page-f)" = page-faults ]
+	[ "$(bash_completes cputrack --by p)" = process ]
+	bash_completes cpustat -c '' | grep -x context-switches
+	touch "$T/some-file"
+	[ "$(bash_completes cputrack -o "$T/some")" = "$T/some-file" ]
+	# the command's own words
+	bash_completes cputrack -c page-faults -fe tru | grep -x true
+	[ "$(bash_completes cputrack -c page-faults ls "$T/some")" = "$T/some-file" ]
+}
+
+@test "fish: the same" {
+	need_command fish
+	[ "$(fish_completes cputrack 'cputrack --fol')" = $'--follow-exec\n--follow-fork' ]
+	[ "$(fish_completes cpustat 'cpustat --format t')" = $'table\ntrace' ]
+	fish_completes cputrack 'cputrack -c page-f' | grep -x page-faults
+	fish_completes cputrack 'cputrack -c page-faults,task-c' | grep -x page-faults,task-clock
+	fish_completes cputrack 'cputrack -c pic1=page-f' | grep -x pic1=page-faults
+	fish_completes cputrack 'cputrack -c page-faults,nou' | grep -x page-faults,nouser
+	fish_completes cputrack 'cputrack -h page-f' | grep -x page-faults
+	fish_completes cputrack 'cputrack -c page-faults tru' | grep -x true
+}
+
+@test "zsh: the same" {
+	need_command zsh
+	mkdir "$T/zsh"
+	for program in cputrack cpustat; do
+		cp "$COMPLETIONS/$program.zsh" "$T/zsh/_$program"
+	done
+	[ "$(zsh_completes 'cputrack -c page-fau' 'page-faults')" = found ]
+	[ "$(zsh_completes 'cputrack -c page-faults,task-cl' 'task-clock')" = found ]
+	[ "$(zsh_completes 'cputrack -c pic1=page-fau' 'pic1=page-faults')" = found ]
+	[ "$(zsh_completes 'cputrack -c page-faults,nous' 'nouser')" = found ]
+	[ "$(zsh_completes 'cputrack -h page-fau' 'page-faults')" = found ]
+	[ "$(zsh_completes 'cpustat --format tr' 'trace')" = found ]
+	[ "$(zsh_completes 'cpustat --agg' '--aggregate')" = found ]
+}

@@ -10,6 +10,8 @@ set(CPC_TMPFILES_DIR lib/tmpfiles.d CACHE STRING
 set(CPC_SYSTEMD_DIR lib/systemd/system CACHE STRING "Where systemd(1) looks for units")
 
 # ---- programs, libraries, headers ----------------------------------------------
+install(PROGRAMS cmd/cpcplot/cpcplot TYPE BIN COMPONENT tools)
+install(TARGETS cputrack cpustat COMPONENT tools)
 install(TARGETS cputrack cpustat cpc-events COMPONENT tools)
 install(TARGETS cpc pctx EXPORT cpcTargets
 	ARCHIVE COMPONENT dev

@@ -61,6 +61,7 @@ Nothing is multiplexed or scaled: what cannot be counted is refused with the
 reason.  Without hardware counters there are software events, tracepoints and
 breakpoints.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION admin)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "python3, gnuplot-nox | gnuplot") # of cpcplot
 # It owns /usr/sbin/cpustat and completions of that name.
 set(CPACK_DEBIAN_TOOLS_PACKAGE_CONFLICTS cpustat)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_CONTROL_EXTRA

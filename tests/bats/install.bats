@@ -32,7 +32,7 @@ files_in() {
 @test "DESTDIR is honoured, and uninstall leaves what others put there" {
 	export DESTDIR=$T/root
 	go -0 cmake --install "$BUILT"
-	for file in bin/cputrack bin/cpustat include/libcpc.h include/libpctx.h include/cpc_types.h \
+	for file in bin/cputrack bin/cpustat bin/cpcplot share/man/man1/cpcplot.1 include/libcpc.h include/libpctx.h include/cpc_types.h \
 		include/cpc_version.h share/man/man1/cputrack.1 share/man/man1/cpustat.1 \
 		share/man/man3/cpc_open.3 share/man/man3/cpc_close.3 \
 		share/bash-completion/completions/cputrack share/bash-completion/completions/cpustat \

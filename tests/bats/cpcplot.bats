@@ -1,0 +1,125 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# Plots: what gnuplot is told, pictures, maps in the terminal.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+setup() {
+	common_setup
+	R=$T/run.json
+}
+
+teardown() {
+	common_teardown
+}
+
+# cpus N: a record of N CPUs and 5 samples, whose counts are 100 * CPU + second; CPU 1 is away
+# in the third.
+cpus() {
+	python3 - "$1" <<-'EOF'
+	import json, sys
+	n = int(sys.argv[1])
+	put = lambda **o: print(json.dumps(o))
+	put(kind="run", schema=1, tool="cpustat", command=[], host="h", start="2026-01-01T00:00:00.000000000Z",
+	    cycles="tsc", unit="cpu", cpus=[dict(cpu=i, core=i, socket=0, node=0) for i in range(n)],
+	    sets=[dict(spec="x", events=[dict(event="e'v", name="x", pic=0, unit="Joules", scale=0.5, signed=False)])])
+	for t in range(1, 6):
+	    for c in range(n):
+	        away = c == 1 and t == 3
+	        put(kind="tick", ns=t * 10**9, time=f"2026-01-01T00:00:0{t}.000000000Z", cpu=c, ncpus=int(not away), set=0,
+	            counts={"e'v": None if away else 100 * c + t}, cycles=None if away else 1)
+	put(kind="end", rows=5 * n)
+	EOF
+}
+
+# The data that gnuplot is told, by the names of its blocks.
+block() {
+	sed -n "/^\\\$$1 <</,/^EOD/p" <<<"$output" | sed '1d;$d'
+}
+
+@test "lines: points, gaps, units; csv and json, file and pipe are the same" {
+	cpus 2 >"$R"
+	go -0 cpcplot -g "$R"
+	[ "$(block line0_0)" = $'0 0.5\n1 0.5\n2 1\n3 1.5\n4 2\n5 2.5' ]
+	[ "$(block line0_1)" = $'0 50.5\n1 50.5\n2 51\n\n3 52\n4 52\n5 52.5' ]
+	grep -F "set ylabel 'e''v (Joules) per sample'" <<<"$output"
+	grep -F "title 'cpu 1'" <<<"$output"
+	json=$output
+	[ "$(cpustat -I "$R" --format=csv | cpcplot -g)" = "$json" ]
+	[ "$(cpcplot -g - <"$R")" = "$json" ]
+	go -0 cpcplot -g -r "$R"
+	grep -F "(Joules) per second'" <<<"$output"
+}
+
+@test "64 CPUs: a map, each with its name; a blank where nothing was counted" {
+	cpus 64 >"$R"
+	go -0 cpcplot -g "$R"
+	[ "$(block map0 | wc -l)" -eq $((64 * 5 - 1)) ]
+	[ "$(block map0 | awk '$3 == 0.55 { print $1, $2, $5 }')" = $'0 1 50.5\n1 2 51\n3 4 52\n4 5 52.5' ]
+	[ "$(grep -o "'cpu [0-9]*' [0-9]*" <<<"$output" | awk '$2 == $3 "\047"' | wc -l)" -eq 64 ]
+	go -0 cpcplot -s 60x20 "$R"
+	[ "${#lines[@]}" -eq 66 ]
+	[[ ${lines[2]} =~ ^'cpu 1  |'\.+' '+\.+'|'$ ]]
+	[[ ${lines[64]} =~ ^'cpu 63 |'.*@'|'$ ]]
+	awk 'NR > 1 && length($0) > 60 { print; bad = 1 } END { exit bad }' <<<"$output"
+}
+
+@test "pictures: PNG and SVG of lines, maps and trees" {
+	need_command gnuplot
+	cpus 2 >"$T/2"
+	cpus 64 >"$T/64"
+	go -0 cputrack -fe -T 0.002 -O "$R" -c page-faults sh -c "'$WORK/threads' 3; ls / >/dev/null; exit 0"
+	for input in "$T/2" "$T/64" "$R" "-t $R"; do
+		# shellcheck disable=SC2086 # words
+		go -0 cpcplot $input -o "$T/p.png" -s 800x600
+		[ -z "$stderr" ]
+		[ "$(head -c 8 "$T/p.png" | od -An -tx1)" = " 89 50 4e 47 0d 0a 1a 0a" ]
+		[ "$(dd if="$T/p.png" bs=1 skip=16 count=8 2>/dev/null | od -An -tx1)" = " 00 00 03 20 00 00 02 58" ]
+		# shellcheck disable=SC2086 # words
+		go -0 cpcplot $input -o "$T/p.svg"
+		python3 -c 'import sys, xml.dom.minidom as m; assert m.parse(sys.argv[1]).documentElement.tagName == "svg"' "$T/p.svg"
+		rm "$T/p.png" "$T/p.svg"
+	done
+	go -0 cpcplot -s 80x25 "$T/2"
+	grep seconds <<<"$output"
+}
+
+@test "the tree: a bar for each LWP, a part for each program, coloured by its total" {
+	track -0 -fe -T 0 -O "$R" -c page-faults sh -c "'$WORK/threads' 3; ls / >/dev/null; exit 0"
+	go -0 cpcplot -t -s 100x30 "$R"
+	[ "$(tail -n +2 <<<"$output" | grep -c '|')" -eq "$(table | awk '{ print $1, $2 }' | sort -u | wc -l)" ]
+	[ "$(grep -c '^    threads [0-9]*/' <<<"$output")" -eq 3 ]
+	grep -E '^  sh > ls [0-9]+/1 ' <<<"$output"
+	go -0 cpcplot -t -g "$R"
+	[ "$(block map0 | awk '{ print $5 }' | sort -n)" = \
+		"$(table | awk '$3 ~ /^(exec|exit|lwp_exit)$/ && $4 != "#" { print $4 }' | sort -n)" ]
+}
+
+@test "names of others are data, wherever they are; nothing is run" {
+	cpus 2 | sed "s/e'v/\`touch pwned\`\\\\n'; system('touch pwned') #/g" >"$R"
+	cd "$T"
+	go -0 cpcplot -o p.svg "$R"
+	go -0 cpcplot "$R"
+	[ ! -e pwned ]
+}
+
+@test "what is no output of the tools is refused, in one line" {
+	cpus 2 >"$R"
+	for bad in "$T/nothing" /dev/null "$BATS_TEST_FILENAME" "$R -e x" "$R -o x.gif" "-t $R"; do
+		# shellcheck disable=SC2086 # words
+		go -1 cpcplot $bad
+		[ "${#stderr_lines[@]}" -eq 1 ]
+		[[ $stderr == "cpcplot: "* ]]
+	done
+	sed 's/"kind": "tick"/"kind":/' "$R" >"$T/bad"
+	go -1 cpcplot "$T/bad"
+	[ "$stderr" = "cpcplot: $T/bad:2: that is no record of cputrack or cpustat" ]
+	go -2 cpcplot -s 5 "$R"
+	go -0 cputrack -T 0 -O "$R" -c page-faults true
+	go -1 cpcplot "$R"
+	[[ $stderr == *"no samples"* ]]
+}

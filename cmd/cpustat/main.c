@@ -7,14 +7,16 @@
 #include "../common/say.h"
 #include "../common/util.h"
 #include "sampler.h"
+#include "top.h"
 
 #include <bsd/stdlib.h>
 #include <getopt.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
-enum { OPT_SHARED = OPT_OWN, OPT_CPUS };
+enum { OPT_SHARED = OPT_OWN, OPT_CPUS, OPT_TOP };
 
 static const struct opt opts[] = {
 	{'c', "events", "SPEC", "count these events; several -c take turns", TO_COUNT},
@@ -30,6 +32,7 @@ static const struct opt opts[] = {
 	{OPT_SHARED, "shared", NULL, "count beside others; claim no CPU", TO_COUNT},
 	{OPT_CPUS, "cpus", "LIST", "with -I: only these CPUs", ALWAYS},
 	SPAN_OPTS,
+	{OPT_TOP, "top", NULL, "the last sample as a screen, sorted; q ends", TO_COUNT},
 	OUTPUT_OPTS,
 	{OPT_VERSION, "version", NULL, "print the version", ALWAYS},
 	{0},
@@ -90,10 +93,13 @@ static int parse_option(void *config, int c)
 	case OPT_SHARED:
 		cfg->sampler.shared = true;
 		return STATUS_OK;
-	case OPT_FOR:
+		cfg->sampler.keys = true;
+		return STATUS_OK;
+		return parse_span("--delay", optarg, &cfg->sampler.delay_ns);
 		return parse_span("--for", optarg, &cfg->sampler.for_ns);
 	case OPT_DELAY:
-		return parse_span("--delay", optarg, &cfg->sampler.delay_ns);
+	case OPT_FOR:
+	case OPT_TOP:
 	case OPT_CPUS:
 		cfg->common.output.cpus = optarg;
 		return STATUS_OK;
@@ -137,6 +143,11 @@ static int check_output(const void *config)
 	if (cfg->common.output.cpus != NULL && cfg->common.replay == NULL)
 		return usage_error("--cpus chooses from a record: -I is missing; "
 				   "taskset(1) says what is counted");
+	if (cfg->sampler.keys &&
+	    (cfg->common.output.path != NULL || cfg->common.output.format != NULL ||
+	     cfg->common.output.by != BY_NOTHING))
+		return usage_error(
+			"--top is a screen of its own: -o, --format and --by are not for it");
 	return STATUS_OK;
 }
 
@@ -155,7 +166,10 @@ static int count(void *config, cpc_t *cpc)
 	struct config *cfg = config;
 	struct setgrp grp = {0};
 	struct output *output = NULL;
-	int status = program_sets(&cfg->common, cpc, &grp);
+	int status = cfg->sampler.keys && !top_possible() ? STATUS_USAGE : STATUS_OK;
+
+	if (status == STATUS_OK)
+		status = program_sets(&cfg->common, cpc, &grp);
 
 	for (size_t i = 0; status == STATUS_OK && i < grp.n; i++) {
 		if (grp.set[i].symbols) {
@@ -167,6 +181,9 @@ static int count(void *config, cpc_t *cpc)
 	}
 	if (status == STATUS_OK) {
 		raise_file_limit();
+		if (cfg->sampler.keys)
+			cfg->common.output.format = &top_format;
+		cfg->sampler.keys = cfg->sampler.keys && isatty(STDIN_FILENO);
 		output = output_open(&cfg->common.output);
 		status = output != NULL ? STATUS_OK : STATUS_FAILED;
 	}

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SYSFS "/sys/devices/system/cpu"
 
@@ -145,9 +146,20 @@ static void put_totals(struct sampler *s)
 
 /* ---- the schedule ------------------------------------------------------- */
 
-/* Waits until `when_ns`.  False: a signal ended the wait. */
+/* A key was typed; or the terminal is gone, of which a signal tells. */
+static void read_key(struct sampler *s, struct pollfd *in)
+{
+	char key = 'q';
+
+	if (read(in->fd, &key, 1) < 1)
+		in->fd = -1; /* nothing can be typed any more */
+	s->done |= key == 'q' && in->fd != -1;
+}
+
+/* Waits until `when_ns`.  False: a signal or a key ended the wait. */
 static bool wait_until(struct sampler *s, int64_t when_ns)
 {
+	struct pollfd in = {.fd = s->config->keys ? STDIN_FILENO : -1, .events = POLLIN};
 	struct timespec ts;
 	int64_t left;
 
@@ -155,8 +167,14 @@ static bool wait_until(struct sampler *s, int64_t when_ns)
 		left = when_ns - now_ns();
 		ts.tv_sec = left > 0 ? left / NSEC : 0;
 		ts.tv_nsec = left > 0 ? left % NSEC : 0;
-		if (ppoll(NULL, 0, &ts, &s->open) == 0)
+		int n = ppoll(&in, 1, &ts, &s->open);
+
+		if (n == 0)
 			return true;
+		if (n > 0)
+			read_key(s, &in);
+		if (s->done)
+			return false;
 	}
 	return false;
 }

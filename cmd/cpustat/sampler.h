@@ -19,6 +19,7 @@ struct sampler_config {
 	unsigned count;	   /* samples, or rounds with a period; 0: no limit */
 	bool soak;
 	bool shared; /* count without claims, beside whoever has one */
+	bool keys;   /* q on the standard input, a terminal, ends the run */
 	char **argv; /* the command line */
 };
 

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * top.c - the last sample as one screen of a terminal, drawn by terminfo(5).
+ */
+#include "top.h"
+
+#include "../common/say.h"
+#include "../common/util.h"
+#include "../out/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#ifdef CPC_TERMINFO
+#include <curses.h>
+#include <term.h>
+#endif
+
+#define ID_WIDTH 8
+#define MIN_WIDTH 12 /* of a column */
+
+struct entry {
+	struct row row;
+	uint64_t val[RUN_MAX_EVENTS];
+};
+
+struct top {
+	struct sink sink;
+	FILE *file;
+	struct style style;
+	const struct run *run;
+	size_t n, size;
+	struct entry *entry; /* of the sample that is told */
+	bool drawing;	     /* the screen is ours, and the terminal as we want it */
+	bool keys;	     /* the standard input is that terminal; `before` is how it was */
+	struct termios before;
+	struct line line;
+};
+
+#ifdef CPC_TERMINFO
+static const char *capability(const char *name)
+{
+	const char *text = tigetstr((NCURSES_CONST char *)(uintptr_t)name);
+
+	return text != NULL && text != (const char *)-1 ? text : NULL;
+}
+
+bool top_possible(void)
+{
+	int error;
+
+	if (!isatty(STDOUT_FILENO)) {
+		say("--top draws on a terminal, and the standard output is none");
+		return false;
+	}
+	if (setupterm(NULL, STDOUT_FILENO, &error) == OK && capability("clear") != NULL &&
+	    capability("home") != NULL && capability("el") != NULL && capability("ed") != NULL)
+		return true;
+	say("--top: the terminal, whose TERM is '%s', cannot be drawn on",
+	    getenv("TERM") != NULL ? getenv("TERM") : "");
+	return false;
+}
+#else
+static const char *capability(const char *name)
+{
+	(void)name;
+	return NULL;
+}
+
+bool top_possible(void)
+{
+	say("--top: this program was built without terminfo");
+	return false;
+}
+#endif
+
+/* What a terminal lacks is left out; top_possible() has looked for what is needed. */
+static void control(const struct top *t, const char *name)
+{
+	const char *text = capability(name);
+
+	/* Delays, as $<5>, are for terminals of glass and metal. */
+	for (; text != NULL && *text != '\0'; text++) {
+		if (text[0] == '$' && text[1] == '<' && strchr(text, '>') != NULL)
+			text = strchr(text, '>');
+		else
+			fputc(*text, t->file);
+	}
+}
+
+static void start_drawing(struct top *t)
+{
+	struct termios raw;
+
+	t->drawing = true;
+	t->keys = tcgetattr(STDIN_FILENO, &t->before) == 0;
+	if (t->keys) {
+		raw = t->before;
+		raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+		raw.c_cc[VMIN] = 1;
+		raw.c_cc[VTIME] = 0;
+		tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+	}
+	control(t, "smcup");
+	control(t, "civis");
+	control(t, "clear");
+}
+
+static void stop_drawing(struct top *t)
+{
+	if (!t->drawing)
+		return;
+	control(t, "cnorm");
+	control(t, "rmcup");
+	fflush(t->file);
+	if (t->keys)
+		tcsetattr(STDIN_FILENO, TCSANOW, &t->before);
+	t->drawing = false;
+}
+
+static void begin(struct sink *sink, const struct run *run)
+{
+	struct top *t = (struct top *)sink;
+
+	t->run = run;
+	start_drawing(t);
+}
+
+static void put_row(struct sink *sink, const struct row *row)
+{
+	struct top *t = (struct top *)sink;
+	struct entry *entry;
+
+	if (row->kind != ROW_TICK || row->ncpus == 0)
+		return;
+	if (t->n == t->size) {
+		t->size = t->size * 2 + 16;
+		t->entry = xrealloc(t->entry, t->size * sizeof(*t->entry));
+	}
+	entry = &t->entry[t->n++];
+	entry->row = *row;
+	memcpy(entry->val, row->val, t->run->set[row->set].nevents * sizeof(*entry->val));
+}
+
+/* By the first event, what is not known last; then by number. */
+static int by_count(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	uint64_t m = x->row.valid & 1 ? x->val[0] : 0, n = y->row.valid & 1 ? y->val[0] : 0;
+
+	if (m != n)
+		return m < n ? 1 : -1;
+	return (x->row.id > y->row.id) - (x->row.id < y->row.id);
+}
+
+/* Writes the line, cut at the screen's width, and what it takes to begin the next. */
+static void write_line(struct top *t, size_t width, bool last)
+{
+	if (t->line.n > width)
+		t->line.n = width;
+	line_write(&t->line, t->file);
+	control(t, "el");
+	if (!last)
+		fputs("\r\n", t->file);
+}
+
+static size_t width_of(const struct run_event *event)
+{
+	size_t n = strlen(event->label);
+
+	return n > MIN_WIDTH ? n : MIN_WIDTH;
+}
+
+static void put_titles(struct top *t, const struct run_set *set)
+{
+	line_word(&t->line, row_unit_name(t->run->unit), ID_WIDTH);
+	for (unsigned i = 0; i < set->nevents; i++) {
+		char text[ESCAPED_SIZE(256)];
+
+		escape_text(text, sizeof(text), set->event[i].label, ESCAPE_WORD);
+		line_blank(&t->line);
+		line_word(&t->line, text, width_of(&set->event[i]));
+	}
+}
+
+static void put_entry(struct top *t, const struct run_set *set, struct entry *entry)
+{
+	if (entry->row.unit == UNIT_ALL)
+		line_word(&t->line, row_unit_name(UNIT_ALL), ID_WIDTH);
+	else
+		line_number(&t->line, (uint64_t)entry->row.id, false, ID_WIDTH);
+	entry->row.val = entry->val;
+	for (unsigned i = 0; i < set->nevents; i++) {
+		line_blank(&t->line);
+		line_count(&t->line, &t->style, t->run, &entry->row, i, width_of(&set->event[i]));
+	}
+}
+
+/* A screen: how long it counts, the titles, as many rows as fit. */
+static void sampled(struct sink *sink)
+{
+	struct top *t = (struct top *)sink;
+	struct winsize size = {0};
+	size_t width, height, shown;
+
+	if (t->n == 0)
+		return;
+	ioctl(fileno(t->file), TIOCGWINSZ, &size);
+	width = size.ws_col > 0 ? size.ws_col : 80;
+	height = size.ws_row > 2 ? size.ws_row : 24;
+	shown = t->n < height - 2 ? t->n : height - 2;
+	qsort(t->entry, t->n, sizeof(*t->entry), by_count);
+	control(t, "home");
+	line_time(&t->line, t->entry[0].row.time_ns);
+	line_word(&t->line, " s, ", 0);
+	line_number(&t->line, shown, false, 0);
+	line_word(&t->line, " of ", 0);
+	line_number(&t->line, t->n, false, 0);
+	line_word(&t->line, " rows", 0);
+	line_word(&t->line, t->keys ? "; q ends" : "", 0);
+	write_line(t, width, false);
+	put_titles(t, &t->run->set[t->entry[0].row.set]);
+	write_line(t, width, false);
+	for (size_t i = 0; i < shown; i++) {
+		put_entry(t, &t->run->set[t->entry[i].row.set], &t->entry[i]);
+		write_line(t, width, i + 1 == shown);
+	}
+	control(t, "ed");
+	t->n = 0;
+}
+
+static void end(struct sink *sink)
+{
+	stop_drawing((struct top *)sink);
+}
+
+static void top_free(struct sink *sink)
+{
+	struct top *t = (struct top *)sink;
+
+	line_free(&t->line);
+	free(t->entry);
+	free(t);
+}
+
+static struct sink *top_open(FILE *file, const struct style *style)
+{
+	static const struct sink_ops ops = {
+		.begin = begin, .row = put_row, .sampled = sampled, .end = end, .free = top_free};
+	struct top *t = xcalloc(1, sizeof(*t));
+
+	t->sink.ops = &ops;
+	t->file = file;
+	t->style = *style;
+	return &t->sink;
+}
+
+const struct format top_format = {.name = "top", .open = top_open, .whole = true};

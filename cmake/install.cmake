@@ -11,7 +11,6 @@ set(CPC_SYSTEMD_DIR lib/systemd/system CACHE STRING "Where systemd(1) looks for 
 
 # ---- programs, libraries, headers ----------------------------------------------
 install(PROGRAMS cmd/cpcplot/cpcplot TYPE BIN COMPONENT tools)
-install(TARGETS cputrack cpustat COMPONENT tools)
 install(TARGETS cputrack cpustat cpc-events COMPONENT tools)
 install(TARGETS cpc pctx EXPORT cpcTargets
 	ARCHIVE COMPONENT dev
@@ -82,16 +81,17 @@ cpc_man(1 tools)
 cpc_man(3 dev)
 
 # ---- completions, definitions, documents ---------------------------------------
-	install(FILES ${from}.bash RENAME ${program}
-	install(FILES completions/${program}.bash RENAME ${program}
-	set(from ${PROJECT_BINARY_DIR}/completions/${program})
-foreach(program cputrack cpustat cpc-events)
 foreach(program cputrack cpustat)
+	set(from ${PROJECT_BINARY_DIR}/completions/${program})
+	install(FILES ${from}.bash RENAME ${program}
 		DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT tools)
 	install(FILES ${from}.zsh RENAME _${program} DESTINATION ${CPC_ZSH_DIR} COMPONENT tools)
 	install(FILES ${from}.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
 		COMPONENT tools)
 endforeach()
+install(FILES completions/cpc-events.bash RENAME cpc-events
+	DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT tools)
+install(FILES completions/_cpc-events DESTINATION ${CPC_ZSH_DIR} COMPONENT tools)
 install(DIRECTORY libcpc/event/defs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/cpc
 	COMPONENT tools FILES_MATCHING PATTERN "*.def")
 install(FILES packaging/cpc.conf DESTINATION ${CPC_TMPFILES_DIR} COMPONENT tools)

@@ -7,12 +7,12 @@
 # what the option tables in the C sources say: what an argument is called says how it is
 # completed.
 
-# Rows of OUTPUT_OPTS are in program.h, the others in main.c.
+# Rows that programs share are macros in program.h, the others are in main.c.
 FNR == 1 { file++ }
-file == 1 && /^#define OUTPUT_OPTS/ { within = 1; next }
-file == 1 && within { shared = shared $0; if (!/\\$/) within = 0 }
+file == 1 && /^#define [A-Z]+_OPTS/ { within = 1; macro = $2; next }
+file == 1 && within { shared[macro] = shared[macro] $0; if (!/\\$/) within = 0 }
 file == 2 && /struct opt opts\[\]/ { within = 1; next }
-file == 2 && within && /OUTPUT_OPTS/ { table = table shared; next }
+file == 2 && within && /^\t[A-Z]+_OPTS,/ { table = table shared[substr($1, 1, length($1) - 1)]; next }
 file == 2 && within { table = table $0; if (/\{0\}/) { within = 0; read_table() } }
 file < 3 { next }
 

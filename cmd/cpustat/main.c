@@ -93,13 +93,13 @@ static int parse_option(void *config, int c)
 	case OPT_SHARED:
 		cfg->sampler.shared = true;
 		return STATUS_OK;
-		cfg->sampler.keys = true;
-		return STATUS_OK;
-		return parse_span("--delay", optarg, &cfg->sampler.delay_ns);
+	case OPT_FOR:
 		return parse_span("--for", optarg, &cfg->sampler.for_ns);
 	case OPT_DELAY:
-	case OPT_FOR:
+		return parse_span("--delay", optarg, &cfg->sampler.delay_ns);
 	case OPT_TOP:
+		cfg->sampler.keys = true;
+		return STATUS_OK;
 	case OPT_CPUS:
 		cfg->common.output.cpus = optarg;
 		return STATUS_OK;

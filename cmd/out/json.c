@@ -129,12 +129,9 @@ static void put_row(struct sink *sink, const struct row *row)
 	if (row->lwp > 0)
 		jsonw_add_int(object, "lwp", row->lwp);
 	if (row->tid > 0)
-		add_int(object, "runs", (int64_t)row->runs);
-		add_int(object, "tid", row->tid);
-		jsonw_add_int(object, "runs", (int64_t)row->runs);
 		jsonw_add_int(object, "tid", row->tid);
 	if (row->runs > 0 || (row->kind == ROW_TOTAL && !json->run->of_cpus))
-	if (row->runs > 0)
+		jsonw_add_int(object, "runs", (int64_t)row->runs);
 	if (row->comm != NULL)
 		jsonw_add_text(object, "comm", row->comm);
 	if (row->val != NULL)

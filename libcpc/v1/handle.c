@@ -129,7 +129,7 @@ const char *cpc_getusage(int cpuver)
 {
 	return machine(cpuver) == NULL
 		       ? NULL
-		       : "[picn=]event[,[picn=]event]...[,nouser][,sys][,attribute[=value]]...";
+		       : "[picn=]event[,[picn=]event]...[,nouser[n]][,sys[n]][,attribute[n][=value]]...";
 }
 
 struct walk {

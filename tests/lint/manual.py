@@ -50,7 +50,7 @@ def words(line):
 def of_page(path):
     """The names of a page, and its prototypes."""
     names, protos, kind, fo = [], {}, "", None
-    for line in open(path).read().replace("\\-", "-").splitlines():
+    for line in open(path).read().replace("\\-", "-").replace("\\&", "").splitlines():
         macro, *rest = words(line) or [""]
         if macro == ".Nm" and rest and rest[-1] in (",", rest[0]):
             names.append(rest[0])
@@ -66,7 +66,7 @@ def of_page(path):
             fo = (rest[0].strip("()"), kind, [])
             kind = ""
         elif macro == ".Fa" and fo:
-            fo[2].append(rest[0])
+            fo[2].extend(rest)
         elif macro == ".Fc":
             protos[fo[0]] = (fo[1], fo[2])
             fo = None

@@ -101,6 +101,11 @@ setup() {
 		/^all/ { exit !(n == 3 && ns == $2 && faults == $4 && cycles == $7) }' <<<"$output"
 }
 
+@test "cpc_set_sample_pcbuf: the place of each page fault of a loop" {
+	go -0 "$P/cpc_set_sample_pcbuf"
+	[[ $output =~ ^(100[0-9])" page faults, the last at 0x"[0-9a-f]+$ ]]
+}
+
 @test "cpc_enable: alone, and counted by cputrack" {
 	go -0 "$P/cpc_enable"
 	[ "$output" = "nobody counts me" ]

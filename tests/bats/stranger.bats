@@ -120,4 +120,7 @@ clang clang++'
 			user $lang "${STRICT[@]}" -fsyntax-only -Iopt/include -include "$header" unit
 		done
 	done
+	# What old programs take from theirs without saying so.
+	echo 'const char *why(void); const char *why(void) { return strerror(errno); }' >unit
+	user gcc -x c -std=c99 "${STRICT[@]}" -fsyntax-only -Iopt/include -include libcpc_v1.h unit
 }

@@ -5,6 +5,8 @@ include(CMakePackageConfigHelpers)
 # Debian's own packages have them elsewhere.
 set(CPC_ZSH_DIR ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING
 	"Where completions for zsh are installed")
+set(CPC_EXAMPLES_DIR ${CMAKE_INSTALL_DOCDIR}/examples CACHE STRING
+	"Where examples are installed")
 set(CPC_TMPFILES_DIR lib/tmpfiles.d CACHE STRING
 	"Where systemd-tmpfiles(8) looks for what to make in /run")
 set(CPC_SYSTEMD_DIR lib/systemd/system CACHE STRING "Where systemd(1) looks for units")
@@ -100,7 +102,7 @@ install(FILES ${PROJECT_BINARY_DIR}/cpustat-export.service
 	DESTINATION ${CPC_SYSTEMD_DIR} COMPONENT tools)
 install(FILES README.md CHANGELOG.md SECURITY.md LICENSE docs/fleet.md TYPE DOC COMPONENT tools)
 
-install(DIRECTORY examples TYPE DOC COMPONENT dev)
+install(DIRECTORY examples/ DESTINATION ${CPC_EXAMPLES_DIR} COMPONENT dev)
 
 # ---- uninstall -----------------------------------------------------------------
 if(PROJECT_IS_TOP_LEVEL)

@@ -53,6 +53,7 @@ contents() {
 		doc=$T/$name/usr/share/doc/$name
 		[ "$(wc -l < <(dpkg-deb -f "$deb" Description))" -ge 3 ]
 		grep -q '^BSD 2-Clause License' "$doc/copyright"
+		[ "$(ls "$T/$name/usr/share/doc")" = "$name" ]
 		[[ $(zcat "$doc/changelog.gz") == *"## $VERSION - "* ]]
 		[[ $(zcat "$doc/changelog.Debian.gz") == *"($VERSION-1) "* ]]
 	done

@@ -8,11 +8,16 @@
 #include <errno.h>
 #include <string.h>
 
-/* The sample comes first, so that an error takes no records. */
+/*
+ * The sample comes first, so that an error takes no records, and that a set of another LWP,
+ * which may be about to unbind it, is looked at no further.
+ */
 static int sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 {
+	if (cpc_set_sample(cpc, set, buf) == -1)
+		return -1;
 	if (set->pcbuf != NULL)
-		return cpc_set_sample(cpc, set, buf);
+		return 0;
 	errno = EINVAL;
 	return -1;
 }

@@ -105,6 +105,14 @@ static uint64_t others(int index)
 	return unused - own;
 }
 
+/* Has it been told of its birth, once? */
+static bool is_born(void)
+{
+	while (MAY_LOSE && births == 0)
+		await_more();
+	return births == 1;
+}
+
 /* Sees all its overflows but some, and its counts then stand still. */
 static void *overflow(void *arg)
 {
@@ -113,7 +121,7 @@ static void *overflow(void *arg)
 	unsigned long total;
 
 	self.buf = job->buf;
-	if (births != 1)
+	if (!is_born())
 		return "no birth";
 	fault(job->faults);
 	if (cpc_disable(cpc) == -1 || cpc_set_sample(cpc, set, self.buf) == -1)
@@ -122,8 +130,11 @@ static void *overflow(void *arg)
 	total = job->counted / PERIOD;
 	if (job->counted < job->faults || get(self.buf, 0) != EVERY(PERIOD) + job->counted % PERIOD)
 		return "not these values";
-	while (self.signals < total / CPC_PCBUF_SIZE)
+	while (self.signals < (total - cpc_buf_nlost(cpc, self.buf)) / CPC_PCBUF_SIZE) {
 		await_more();
+		if (cpc_set_sample(cpc, set, self.buf) == -1)
+			return "no more samples";
+	}
 	do {
 		if (cpc_set_sample_pcbuf(cpc, set, self.buf, left) == -1)
 			return "no records";
@@ -208,6 +219,8 @@ static void *look_at_records(void *arg)
 	unsigned before;
 
 	self.buf = ((struct job *)arg)->buf;
+	if (!is_born())
+		return "no birth";
 	block();
 	if (cpc_set_restart(cpc, set) == -1)
 		return "no restart";
@@ -257,7 +270,7 @@ static unsigned count_files(void)
 static void *be_short(void *arg)
 {
 	fault(100);
-	return births == 1 && self.wrong == 0 ? NULL : arg;
+	return is_born() && self.wrong == 0 ? NULL : arg;
 }
 
 static void run_short(unsigned n)

@@ -221,7 +221,8 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 		return -1;
 	}
 	if (set->plan->nbuffered > 0)
-		hold->pcbuf = cpci_pcbuf_open(set->plan, opening.sample_type, fd, false, diag);
+		hold->pcbuf = cpci_pcbuf_open(set->plan, opening.sample_type, fd,
+					      cpci_overflow_prepare(), false, diag);
 	if ((set->plan->nbuffered > 0 && hold->pcbuf == NULL) ||
 	    exclude_others(set, target, bound, flags, &claim, &epoch, diag) == -1) {
 		cpci_group_close(set->plan, fd);

@@ -270,7 +270,8 @@ static int prepare_counters(cpc_set_t *set, uint64_t sample_type)
 	struct cpci_diag diag;
 
 	if (sample_type != 0) {
-		set->pcbuf = cpci_pcbuf_open(set->plan, sample_type, set->fd, true, &diag);
+		set->pcbuf = cpci_pcbuf_open(set->plan, sample_type, set->fd,
+					     cpci_overflow_prepare(), true, &diag);
 		if (set->pcbuf == NULL) {
 			set->why = strdup(diag.text);
 			errno = diag.err;

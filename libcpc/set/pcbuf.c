@@ -300,14 +300,14 @@ static int share(struct cpci_pcbuf *b, const int *fd)
 	return 0;
 }
 
-static struct cpci_pcbuf *new_pcbuf(const struct cpci_plan *plan, struct cpci_diag *diag)
+static struct cpci_pcbuf *new_pcbuf(const struct cpci_plan *plan, int sig, struct cpci_diag *diag)
 {
 	struct cpci_pcbuf *b = calloc(1, sizeof(*b));
 
 	if (b != NULL) {
 		b->plan = plan;
 		b->lwp = cpci_self();
-		b->sig = cpci_overflow_prepare();
+		b->sig = sig;
 		b->fd = -1;
 		b->id = calloc(plan->nterms, sizeof(*b->id));
 		if (b->id != NULL)
@@ -319,9 +319,9 @@ static struct cpci_pcbuf *new_pcbuf(const struct cpci_plan *plan, struct cpci_di
 }
 
 struct cpci_pcbuf *cpci_pcbuf_open(const struct cpci_plan *plan, uint64_t sample_type,
-				   const int *fd, bool inherited, struct cpci_diag *diag)
+				   const int *fd, int sig, bool inherited, struct cpci_diag *diag)
 {
-	struct cpci_pcbuf *b = new_pcbuf(plan, diag);
+	struct cpci_pcbuf *b = new_pcbuf(plan, sig, diag);
 
 	if (b == NULL)
 		return NULL;

@@ -263,12 +263,12 @@ void cpci_send_emt(uint64_t pc);
 /* What is to be told of the overflows of a plan; 0: none are buffered. */
 uint64_t cpci_pcbuf_sample_type(const struct cpci_plan *plan);
 /*
- * Has counters of the calling LWP that are open write that of their overflows; it gets the
- * library's signal when it is to look at them.  One of many that are `inherited` is smaller.
+ * Has counters of the calling LWP that are open write that of their overflows; it gets
+ * signal `sig` when it is to look at them.  One of many that are `inherited` is smaller.
  * With the lock held.  NULL: see `diag`.
  */
 struct cpci_pcbuf *cpci_pcbuf_open(const struct cpci_plan *plan, uint64_t sample_type,
-				   const int *fd, bool inherited, struct cpci_diag *diag);
+				   const int *fd, int sig, bool inherited, struct cpci_diag *diag);
 /* In the LWP, which got the signal: sends SIGEMT if that is due.  Safe in signal handlers. */
 void cpci_pcbuf_notice(struct cpci_pcbuf *b);
 /* Has SIGEMT been sent? */

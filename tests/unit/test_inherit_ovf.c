@@ -63,6 +63,23 @@ static void begin(int sig, siginfo_t *info, void *context)
 	errno = err;
 }
 
+static void start(unsigned n, void *(*function)(void *))
+{
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(pthread_create(&jobs[i].thread, NULL, function, &jobs[i]), 0);
+}
+
+static void join(unsigned n)
+{
+	void *failed;
+
+	for (unsigned i = 0; i < n; i++) {
+		assert_int_equal(pthread_join(jobs[i].thread, &failed), 0);
+		if (failed != NULL)
+			fail_msg("thread %u: %s", i, (const char *)failed);
+	}
+}
+
 static void bind_all(uint_t flags)
 {
 	const struct sigaction act = {.sa_sigaction = begin, .sa_flags = SA_SIGINFO | SA_RESTART};
@@ -161,17 +178,13 @@ static void *overflow(void *arg)
 static void overflow_in(unsigned n, unsigned long faults)
 {
 	uint64_t counted = 0, nlost = 0;
-	void *failed;
 
 	bind_all(0);
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = 0; i < n; i++)
 		jobs[i].faults = faults + i;
-		assert_int_equal(pthread_create(&jobs[i].thread, NULL, overflow, &jobs[i]), 0);
-	}
+	start(n, overflow);
+	join(n);
 	for (unsigned i = 0; i < n; i++) {
-		assert_int_equal(pthread_join(jobs[i].thread, &failed), 0);
-		if (failed != NULL)
-			fail_msg("thread %u: %s", i, (const char *)failed);
 		counted += jobs[i].counted;
 		nlost += jobs[i].nlost + jobs[i].leave;
 	}
@@ -239,33 +252,13 @@ static void *look_at_records(void *arg)
 
 static void records(void **state)
 {
-	void *failed;
-
 	(void)state;
 	bind_all(CPC_OVF_RECORD);
-	for (unsigned i = 0; i < 8; i++)
-		assert_int_equal(pthread_create(&jobs[i].thread, NULL, look_at_records, &jobs[i]),
-				 0);
-	for (unsigned i = 0; i < 8; i++) {
-		assert_int_equal(pthread_join(jobs[i].thread, &failed), 0);
-		if (failed != NULL)
-			fail_msg("thread %u: %s", i, (const char *)failed);
-	}
+	start(8, look_at_records);
+	join(8);
 }
 
 /* ---- nothing remains, nothing is left out --------------------------------------------------- */
-
-static unsigned count_files(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir) != NULL)
-		n++;
-	closedir(dir);
-	return n;
-}
 
 static void *be_short(void *arg)
 {
@@ -320,29 +313,22 @@ static void *overflow_until_unbound(void *arg)
 	for (;;) {
 		fault(10);
 		if (cpc_set_sample_pcbuf(cpc, set, job->buf, pc) == -1)
-			return errno == EINVAL || errno == EAGAIN ? NULL : arg;
+			return errno == EINVAL || errno == EAGAIN ? NULL : "another error";
 	}
 }
 
 static void unbound_meanwhile(void **state)
 {
 	unsigned files = count_files();
-	void *failed;
 
 	(void)state;
 	bind_all(0);
 	for (unsigned round = 0; round < rounds; round++) {
 		assert_int_equal(cpc_bind_curlwp(cpc, set, CPC_BIND_LWP_INHERIT), 0);
-		for (unsigned i = 0; i < 8; i++)
-			assert_int_equal(pthread_create(&jobs[i].thread, NULL,
-							overflow_until_unbound, &jobs[i]),
-					 0);
+		start(8, overflow_until_unbound);
 		fault(100UL * round);
 		assert_int_equal(cpc_unbind(cpc, set), 0);
-		for (unsigned i = 0; i < 8; i++) {
-			assert_int_equal(pthread_join(jobs[i].thread, &failed), 0);
-			assert_null(failed);
-		}
+		join(8);
 		assert_true(are_lwps(1));
 		assert_int_equal(count_files(), files);
 	}
@@ -355,7 +341,7 @@ static void *overflow_until_over(void *arg)
 	(void)arg;
 	while (!over)
 		fault(100);
-	return self.wrong == 0 ? NULL : arg;
+	return self.wrong == 0 ? NULL : "wrong signals";
 }
 
 /* In a child there is none of it; it can have its own. */
@@ -391,16 +377,13 @@ static void child(unsigned files, int how)
 static void children(void **state)
 {
 	unsigned files = count_files();
-	void *failed;
 	int status;
 	pid_t pid;
 
 	(void)state;
 	bind_all(0);
 	over = false;
-	for (unsigned i = 0; i < 4; i++)
-		assert_int_equal(
-			pthread_create(&jobs[i].thread, NULL, overflow_until_over, &jobs[i]), 0);
+	start(4, overflow_until_over);
 	for (unsigned round = 0; round < rounds; round++) {
 		pid = fork();
 		if (pid == 0)
@@ -410,10 +393,7 @@ static void children(void **state)
 		assert_int_equal(status, 0);
 	}
 	over = true;
-	for (unsigned i = 0; i < 4; i++) {
-		assert_int_equal(pthread_join(jobs[i].thread, &failed), 0);
-		assert_null(failed);
-	}
+	join(4);
 	assert_int_equal(cpc_set_sample_all(cpc, set, all), 0);
 }
 

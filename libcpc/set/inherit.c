@@ -357,7 +357,7 @@ void cpci_copy_begin(struct cpci_copy *copy, void *pc)
 	}
 	pthread_setcancelstate(cancel, NULL);
 	if (tells)
-		cpci_overflow_tell(pc);
+		cpci_emt_send_once((uintptr_t)pc);
 }
 
 /* ---- the sum ------------------------------------------------------------------------------ */

@@ -12,8 +12,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* Of this model because others are allocated at their first use, if in a signal handler. */
-static _Thread_local _Atomic(struct cpci_link *) mine __attribute__((tls_model("initial-exec")));
+_Thread_local _Atomic(struct cpci_link *) cpci_link_mine;
 static pthread_key_t key; /* calls us when an LWP ends */
 static int no_key;	  /* why there is none */
 
@@ -47,22 +46,8 @@ void cpci_link_hide(struct cpci_link *link)
 	if (link == NULL)
 		return;
 	link->set = NULL;
-	while (link != mine && link->in_use)
+	while (link != cpci_link_mine && link->in_use)
 		sched_yield();
-}
-
-struct cpci_link *cpci_link_enter(void)
-{
-	struct cpci_link *link = mine;
-
-	if (link != NULL)
-		link->in_use = true;
-	return link;
-}
-
-void cpci_link_leave(struct cpci_link *link)
-{
-	link->in_use = false;
 }
 
 void cpci_link_cut(struct cpc_set *set)
@@ -74,13 +59,6 @@ void cpci_link_cut(struct cpc_set *set)
 	set->link = NULL;
 }
 
-cpc_set_t *cpci_link_own(void)
-{
-	struct cpci_link *link = mine;
-
-	return link != NULL ? link->set : NULL;
-}
-
 cpc_set_t *cpci_link_copy(const cpc_set_t *set)
 {
 	cpc_set_t *own = cpci_link_own();
@@ -90,7 +68,7 @@ cpc_set_t *cpci_link_copy(const cpc_set_t *set)
 
 bool cpci_link_is_own(const struct cpci_link *link)
 {
-	return link == mine;
+	return link == cpci_link_mine;
 }
 
 /* ---- the end of an LWP ---------------------------------------------------------------- */
@@ -104,12 +82,12 @@ bool cpci_link_is_own(const struct cpci_link *link)
 
 static void lwp_ends(void *arg)
 {
-	struct cpci_link *link = mine;
+	struct cpci_link *link = cpci_link_mine;
 	uintptr_t round = (uintptr_t)arg;
 
 	if (round < ROUNDS && pthread_setspecific(key, (void *)(round + 1)) == 0)
 		return;
-	mine = NULL;
+	cpci_link_mine = NULL;
 	if (link != NULL)
 		cpci_link_drop(link);
 }
@@ -132,10 +110,10 @@ int cpci_link_prepare(void)
 
 void cpci_link_set_own(struct cpci_link *link)
 {
-	struct cpci_link *before = mine;
+	struct cpci_link *before = cpci_link_mine;
 
 	link->refs++;
-	mine = link;
+	cpci_link_mine = link;
 	if (before != NULL)
 		cpci_link_drop(before);
 }

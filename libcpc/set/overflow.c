@@ -17,23 +17,18 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 struct cpci_overflow {
 	bool rewound;	     /* restarted while off: it is armed when it is switched on */
 	bool frozen;	     /* SIGEMT was sent; until cpc_set_restart() */
 	uint64_t overflowed; /* requests that have, while frozen */
-	bool simple;	     /* one software event tells: a restart only resets and arms it... */
-	bool again;	     /* ...if no preset has changed since the last one */
+	bool simple;	     /* one software event tells */
+	bool again;	     /* and nothing has changed: a restart only resets and arms it */
 	uint64_t *preset;    /* per request, for the next restart */
 	bool *armed;	     /* per term: its next overflow switches it off */
+	struct cpci_emt emt;
 };
-
-/* The signal of the kernel's notices, once there is one; from then on its handler stays. */
-static _Atomic int notice_sig;
 
 struct cpci_overflow *cpci_overflow_new(const struct cpci_plan *plan)
 {
@@ -76,7 +71,7 @@ static uint64_t interrupted_pc(const void *context)
 }
 
 /* The set that the calling LWP has bound to itself. */
-static cpc_set_t *own_set(void)
+static inline cpc_set_t *own_set(void)
 {
 	cpc_set_t *set = cpci_link_own();
 
@@ -94,7 +89,7 @@ static int find_armed(const cpc_set_t *set, int fd)
 }
 
 /* The kernel switched off the event that is `fd`.  False: that is none of the set. */
-static bool note_overflow(cpc_set_t *set, int fd)
+static inline bool note_overflow(cpc_set_t *set, int fd)
 {
 	int i = find_armed(set, fd);
 
@@ -105,41 +100,35 @@ static bool note_overflow(cpc_set_t *set, int fd)
 	return true;
 }
 
+static inline void on_overflow(cpc_set_t *set, int fd, const void *context)
+{
+	struct cpci_overflow *o = set->overflow;
+
+	if (!note_overflow(set, fd) || o->frozen)
+		return;
+	/* Of several groups, and of those that it does not lead, the rest counts on. */
+	if (set->plan->ngroups > 1 || set->fd[0] != fd)
+		cpci_group_stop(set->plan, set->fd);
+	o->frozen = true;
+	cpci_emt_send(&o->emt, interrupted_pc(context));
+}
+
 static void on_notice(int sig, siginfo_t *info, void *context)
 {
 	struct cpci_link *link = cpci_link_enter();
-	cpc_set_t *set = own_set();
 	int err = errno;
+	cpc_set_t *set;
 
 	(void)sig;
-	if (set != NULL && info->si_code == POLL_HUP && note_overflow(set, info->si_fd) &&
-	    !set->overflow->frozen) {
-		/* Of several groups, and of those that it does not lead, the rest counts on. */
-		if (set->plan->ngroups > 1 || set->fd[0] != info->si_fd)
-			cpci_group_stop(set->plan, set->fd);
-		set->overflow->frozen = true;
-		cpci_send_emt(interrupted_pc(context));
-	}
-	if (set != NULL && info->si_code != POLL_HUP && set->pcbuf != NULL)
+	if (link == NULL)
+		return;
+	set = own_set();
+	if (set != NULL && info->si_code == POLL_HUP)
+		on_overflow(set, info->si_fd, context);
+	else if (set != NULL && set->pcbuf != NULL)
 		cpci_pcbuf_notice(set->pcbuf);
-	if (link != NULL)
-		cpci_link_leave(link);
+	cpci_link_leave(link);
 	errno = err;
-}
-
-/* Takes a signal that is pending; errno stays. */
-static bool take_signal(int sig, siginfo_t *info)
-{
-	const struct timespec now = {0};
-	int err = errno;
-	sigset_t set;
-	bool taken;
-
-	sigemptyset(&set);
-	sigaddset(&set, sig);
-	taken = sigtimedwait(&set, info, &now) == sig;
-	errno = err;
-	return taken;
 }
 
 /* Takes what the kernel sent and the program has blocked. */
@@ -149,7 +138,7 @@ static void drain_notices(cpc_set_t *set)
 
 	if (set->plan->noverflows == 0)
 		return;
-	while (take_signal(notice_sig, &info)) {
+	while (cpci_signal_take(cpci_notice_sig(), &info)) {
 		if (info.si_code == POLL_HUP)
 			note_overflow(set, info.si_fd);
 		else if (set->pcbuf != NULL)
@@ -157,33 +146,11 @@ static void drain_notices(cpc_set_t *set)
 	}
 }
 
-/* The first real-time signal from above that nobody uses; 0: there is none. */
-static int find_free(void)
-{
-	struct sigaction old;
-
-	for (int sig = SIGRTMAX - 2; sig >= SIGRTMIN; sig--) {
-		if (sigaction(sig, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-			return sig;
-	}
-	return 0;
-}
-
 int cpci_overflow_prepare(void)
 {
-	struct sigaction act = {.sa_sigaction = on_notice,
-				.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-	int sig;
-
-	pthread_mutex_lock(&cpci_lock);
-	sig = notice_sig != 0 ? notice_sig : find_free();
-	sigfillset(&act.sa_mask);
-	if (notice_sig == 0 && sig != 0 && sigaction(sig, &act, NULL) == 0)
-		notice_sig = sig;
-	pthread_mutex_unlock(&cpci_lock);
 	/* The page of the vDSO is to be there: with period 1, each fault in a handler overflows. */
 	cpci_now();
-	return notice_sig;
+	return cpci_notice_prepare(on_notice);
 }
 
 /* ---- a set that is bound --------------------------------------------------------------- */
@@ -206,12 +173,13 @@ int cpci_overflow_notify(cpc_set_t *set)
 	drain_notices(set);
 	set->overflow->rewound = set->off;
 	set->overflow->simple = is_simple(plan);
-	set->overflow->again = true;
+	set->overflow->again = set->overflow->simple;
+	cpci_emt_init(&set->overflow->emt);
 	for (uint_t i = 0; i < plan->nreqs; i++)
 		set->overflow->preset[i] = set->start[i];
 	for (uint_t i = 0; i < plan->nterms; i++) {
 		if (cpci_plan_freezes(plan, i) &&
-		    cpci_perf_notify(set->fd[i], cpci_self(), notice_sig) == -1)
+		    cpci_perf_notify(set->fd[i], cpci_self(), cpci_notice_sig()) == -1)
 			return -1;
 	}
 	return 0;
@@ -261,13 +229,13 @@ static bool is_notice_pending(cpc_set_t *set)
 
 	if (set->plan->noverflows == 0)
 		return false;
-	while (!pending && take_signal(notice_sig, &info)) {
+	while (!pending && cpci_signal_take(cpci_notice_sig(), &info)) {
 		pending = info.si_code == POLL_HUP && find_armed(set, info.si_fd) != -1;
 		if (info.si_code != POLL_HUP && set->pcbuf != NULL)
 			cpci_pcbuf_notice(set->pcbuf);
 	}
 	if (pending)
-		syscall(SYS_rt_tgsigqueueinfo, getpid(), cpci_self(), notice_sig, &info);
+		cpci_signal_put_back(&info);
 	return pending;
 }
 
@@ -284,15 +252,11 @@ int cpci_overflow_switch(cpc_set_t *set, bool on)
 void cpci_overflow_hold(cpc_set_t *set)
 {
 	set->overflow->frozen = true;
+	set->overflow->again = false;
 	for (uint_t i = 0; i < set->plan->nreqs; i++) {
 		if ((set->plan->req[i].flags & CPC_OVF_NOTIFY_EMT) != 0)
 			set->start[i] = UINT64_MAX;
 	}
-}
-
-void cpci_overflow_tell(void *pc)
-{
-	cpci_send_emt((uintptr_t)pc);
 }
 
 void cpci_overflow_end(cpc_set_t *set)
@@ -307,8 +271,8 @@ void cpci_overflow_end(cpc_set_t *set)
 	if (!set->overflow->frozen && (set->pcbuf == NULL || !cpci_pcbuf_told(set->pcbuf)))
 		return;
 	/* One of the program's own stays. */
-	if (take_signal(SIGEMT, &info) && info.si_code != EMT_CPCOVF)
-		syscall(SYS_rt_tgsigqueueinfo, getpid(), cpci_self(), SIGEMT, &info);
+	if (cpci_signal_take(SIGEMT, &info) && info.si_code != EMT_CPCOVF)
+		cpci_signal_put_back(&info);
 }
 
 /* ---- the public calls, which are safe in signal handlers ---------------------------------- */
@@ -420,11 +384,31 @@ static int rewind_counts(cpc_set_t *set)
 	}
 	for (uint_t i = 0; i < plan->nreqs; i++)
 		set->start[i] = set->overflow->preset[i];
-	set->overflow->again = true;
+	set->overflow->again = set->overflow->simple;
 	return 0;
 }
 
-static int restart(cpc_set_t *set)
+/* After most overflows of most sets, that is all. */
+static inline bool can_rearm(const cpc_set_t *set)
+{
+	const struct cpci_overflow *o = set->overflow;
+
+	return o->again && o->frozen && !set->off && cpci_epoch_held(&set->epoch);
+}
+
+static inline int rearm(cpc_set_t *set)
+{
+	struct cpci_overflow *o = set->overflow;
+
+	cpci_group_reset(set->fd[0]);
+	o->overflowed = 0;
+	o->frozen = false;
+	o->armed[0] = true;
+	return cpci_perf_arm(set->fd[0]);
+}
+
+/* Not inline: what it needs of the stack is not to be paid for by the above. */
+static __attribute__((noinline)) int restart(cpc_set_t *set)
 {
 	struct cpci_overflow *o = set->overflow;
 
@@ -433,13 +417,6 @@ static int restart(cpc_set_t *set)
 	    (!o->simple && cpci_group_lost(set->plan, set->fd) != -1)) {
 		errno = EAGAIN;
 		return -1;
-	}
-	if (o->simple && o->again && o->frozen && o->overflowed != 0 && !set->off) {
-		cpci_group_reset(set->fd[0]);
-		o->overflowed = 0;
-		o->frozen = false;
-		o->armed[0] = true;
-		return cpci_perf_arm(set->fd[0]);
 	}
 	if (!o->frozen)
 		cpci_group_stop(set->plan, set->fd);
@@ -459,7 +436,7 @@ int cpc_set_restart(cpc_t *cpc, cpc_set_t *origin)
 
 	if (set == NULL || set->origin != origin || set->cpc != cpc)
 		return invalid();
-	if (restart(set) == 0)
+	if ((can_rearm(set) ? rearm(set) : restart(set)) == 0)
 		return 0;
 	if (errno == ENOTTY) /* an inherited set was taken away meanwhile */
 		errno = EAGAIN;

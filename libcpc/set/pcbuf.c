@@ -50,14 +50,6 @@ struct cpci_pcbuf {
 	atomic_bool damaged;
 };
 
-void cpci_send_emt(uint64_t pc)
-{
-	siginfo_t info = {.si_signo = SIGEMT, .si_code = EMT_CPCOVF};
-
-	info.si_addr = (void *)(uintptr_t)pc;
-	syscall(SYS_rt_tgsigqueueinfo, getpid(), cpci_self(), SIGEMT, &info);
-}
-
 /* ---- when there is a signal ---------------------------------------------------------- */
 
 struct survey {
@@ -114,7 +106,7 @@ static void send_if_due(struct cpci_pcbuf *b, bool by_taker)
 		next = (more ? s.due : told >> 1) << 1 | (s.unread > 0);
 	} while (!atomic_compare_exchange_weak(&b->told, &told, next));
 	if (s.unread > 0)
-		cpci_send_emt(s.pc);
+		cpci_emt_send_once(s.pc);
 }
 
 void cpci_pcbuf_notice(struct cpci_pcbuf *b)

@@ -180,8 +180,18 @@ void cpci_link_drop(struct cpci_link *link);
 void cpci_link_hide(struct cpci_link *link);
 /* Unbound, a set is known to nobody any more. */
 void cpci_link_cut(struct cpc_set *set);
+/* The calling LWP's; of this model because others are allocated at their first use. */
+extern _Thread_local _Atomic(struct cpci_link *) cpci_link_mine
+	__attribute__((tls_model("initial-exec")));
+
 /* The set that the calling LWP bound to itself or to a CPU, or inherited; or NULL. */
-cpc_set_t *cpci_link_own(void);
+static inline cpc_set_t *cpci_link_own(void)
+{
+	struct cpci_link *link = cpci_link_mine;
+
+	return link != NULL ? link->set : NULL;
+}
+
 /* The calling LWP's copy of a set, or the set itself. */
 cpc_set_t *cpci_link_copy(const cpc_set_t *set);
 /* Is it the calling LWP's link? */
@@ -190,10 +200,46 @@ bool cpci_link_is_own(const struct cpci_link *link);
  * The same in a signal handler that nothing interrupts: until the link is left, no other LWP
  * takes the set apart.  NULL: the LWP has no link.
  */
-struct cpci_link *cpci_link_enter(void);
-void cpci_link_leave(struct cpci_link *link);
+static inline struct cpci_link *cpci_link_enter(void)
+{
+	struct cpci_link *link = cpci_link_mine;
+
+	if (link != NULL)
+		link->in_use = true;
+	return link;
+}
+
+static inline void cpci_link_leave(struct cpci_link *link)
+{
+	link->in_use = false;
+}
+
 /* Takes the place of the one before, after cpci_link_prepare(). */
 void cpci_link_set_own(struct cpci_link *link);
+
+/* ---- signal.c: all but cpci_notice_prepare() are safe in signal handlers ---------- */
+
+/* Takes a signal for the library's own use, and returns it.  0: none is free. */
+int cpci_notice_prepare(void (*handler)(int sig, siginfo_t *info, void *context));
+/* The signal that was taken. */
+int cpci_notice_sig(void);
+/* Takes a signal of the calling LWP that is pending; errno stays. */
+bool cpci_signal_take(int sig, siginfo_t *info);
+/* And has it pending again. */
+void cpci_signal_put_back(const siginfo_t *info);
+
+/* SIGEMT for an LWP, all but the PC. */
+struct cpci_emt {
+	pid_t pid, lwp;
+	siginfo_t info;
+};
+
+/* For the calling LWP, which alone sends it, one at a time. */
+void cpci_emt_init(struct cpci_emt *emt);
+/* As if the code at `pc` had been interrupted. */
+void cpci_emt_send(struct cpci_emt *emt, uint64_t pc);
+/* Both at once. */
+void cpci_emt_send_once(uint64_t pc);
 
 /* ---- overflow.c ------------------------------------------------------------------ */
 
@@ -213,8 +259,6 @@ int cpci_overflow_switch(cpc_set_t *set, bool on);
  * UINT64_MAX, until cpc_set_restart().
  */
 void cpci_overflow_hold(cpc_set_t *set);
-/* Sends the calling LWP SIGEMT as if code at `pc` had been interrupted. */
-void cpci_overflow_tell(void *pc);
 /* No signal of it comes any more, if its LWP is the caller. */
 void cpci_overflow_end(cpc_set_t *set);
 
@@ -258,8 +302,6 @@ void cpci_poller_forked(void);
 
 /* ---- pcbuf.c: buffered overflows of a bound set ------------------------------------ */
 
-/* SIGEMT for the calling LWP.  Safe in signal handlers. */
-void cpci_send_emt(uint64_t pc);
 /* What is to be told of the overflows of a plan; 0: none are buffered. */
 uint64_t cpci_pcbuf_sample_type(const struct cpci_plan *plan);
 /*

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static uint64_t clamp(uint64_t period)
@@ -39,6 +40,14 @@ int cpci_perf_notify(int fd, pid_t tid, int sig)
 int cpci_perf_arm(int fd)
 {
 	return ioctl(fd, PERF_EVENT_IOC_REFRESH, 1);
+}
+
+/* The C library's ioctl() has a va_list to make, which costs more than this whole function. */
+int cpci_perf_rearm(int fd)
+{
+	if (syscall(SYS_ioctl, fd, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP) == -1)
+		return -1;
+	return (int)syscall(SYS_ioctl, fd, PERF_EVENT_IOC_REFRESH, 1);
 }
 
 bool cpci_perf_overflows(const struct perf_event_attr *attr)

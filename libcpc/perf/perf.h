@@ -57,6 +57,8 @@ int cpci_perf_change_period(int fd, uint64_t period);
 int cpci_perf_notify(int fd, pid_t tid, int sig);
 /* Switches it on up to its next overflow, which switches it off.  -1 and errno. */
 int cpci_perf_arm(int fd);
+/* The same after the counts of the group that it leads have begun anew. */
+int cpci_perf_rearm(int fd);
 /*
  * Would that bring the machine down?  From Linux 6.16 to 6.17.7 a clock that is switched off
  * by its overflow waits for its own timer to end, in that timer.

@@ -70,21 +70,28 @@ static uint64_t interrupted_pc(const void *context)
 #endif
 }
 
-/* The set that the calling LWP has bound to itself. */
-static inline cpc_set_t *own_set(void)
+/* The set of a link, if its LWP bound it to itself; or NULL. */
+static inline cpc_set_t *lwp_set(const struct cpci_link *link)
 {
-	cpc_set_t *set = cpci_link_own();
+	cpc_set_t *set = link != NULL ? link->set : NULL;
 
 	return set != NULL && set->bound == CPCI_LWP ? set : NULL;
 }
 
-/* The term whose overflow switches off the event that is `fd`; -1: none of the set. */
-static int find_armed(const cpc_set_t *set, int fd)
+static inline cpc_set_t *own_set(void)
 {
-	for (uint_t i = 0; i < set->plan->nterms; i++) {
+	return lwp_set(cpci_link_mine);
+}
+
+/* The term whose overflow switches off the event that is `fd`; -1: none of the set. */
+static inline int find_armed(const cpc_set_t *set, int fd)
+{
+	uint_t i = 0;
+
+	do {
 		if (set->fd[i] == fd && set->overflow->armed[i])
 			return (int)i;
-	}
+	} while (++i < set->plan->nterms);
 	return -1;
 }
 
@@ -115,19 +122,17 @@ static inline void on_overflow(cpc_set_t *set, int fd, const void *context)
 
 static void on_notice(int sig, siginfo_t *info, void *context)
 {
-	struct cpci_link *link = cpci_link_enter();
 	int err = errno;
-	cpc_set_t *set;
+	struct cpci_link *link = cpci_link_enter();
+	cpc_set_t *set = lwp_set(link);
 
 	(void)sig;
-	if (link == NULL)
-		return;
-	set = own_set();
 	if (set != NULL && info->si_code == POLL_HUP)
 		on_overflow(set, info->si_fd, context);
 	else if (set != NULL && set->pcbuf != NULL)
 		cpci_pcbuf_notice(set->pcbuf);
-	cpci_link_leave(link);
+	if (link != NULL)
+		cpci_link_leave(link);
 	errno = err;
 }
 
@@ -161,8 +166,8 @@ static bool is_simple(const struct cpci_plan *plan)
 	const struct perf_event_attr *attr = &cpci_plan_nth(plan, 0)->attr;
 
 	return plan->ngroups == 1 && plan->noverflows == 1 && plan->nbuffered == 0 &&
-	       attr->type == PERF_TYPE_SOFTWARE && !plan->group[0].hardware &&
-	       !cpci_perf_is_clock(attr);
+	       cpci_plan_freezes(plan, 0) && attr->type == PERF_TYPE_SOFTWARE &&
+	       !plan->group[0].hardware && !cpci_perf_is_clock(attr);
 }
 
 int cpci_overflow_notify(cpc_set_t *set)
@@ -400,14 +405,13 @@ static inline int rearm(cpc_set_t *set)
 {
 	struct cpci_overflow *o = set->overflow;
 
-	cpci_group_reset(set->fd[0]);
 	o->overflowed = 0;
 	o->frozen = false;
 	o->armed[0] = true;
-	return cpci_perf_arm(set->fd[0]);
+	return cpci_perf_rearm(set->fd[0]);
 }
 
-/* Not inline: what it needs of the stack is not to be paid for by the above. */
+/* Not inline, or rearm() would pay for the stack frame and the registers of all this. */
 static __attribute__((noinline)) int restart(cpc_set_t *set)
 {
 	struct cpci_overflow *o = set->overflow;

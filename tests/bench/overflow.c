@@ -112,8 +112,9 @@ static void open_ring(uint64_t period)
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_PAGE_FAULTS,
 		.sample_period = period,
-		.sample_type =
-			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR,
+		/* What the library's records have, so that they are as large. */
+		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			       PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR,
 		.wakeup_events = CPC_PCBUF_SIZE,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
@@ -127,7 +128,7 @@ static void open_ring(uint64_t period)
 		err(1, "mmap");
 }
 
-/* No record is larger than what is read of it, and their size divides that of the ring's. */
+/* Word by word, since a record may go on at the beginning of the ring. */
 static void drain_ring(void)
 {
 	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
@@ -138,7 +139,7 @@ static void drain_ring(void)
 		const struct perf_event_header *header = (const void *)word;
 
 		if (header->type == PERF_RECORD_SAMPLE) {
-			sum += *(const uint64_t *)(data + (at + 8) % (RING_PAGES * PAGE));
+			sum += *(const uint64_t *)(data + (at + 16) % (RING_PAGES * PAGE));
 			noverflows++;
 		}
 		at += header->size;

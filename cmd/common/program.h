@@ -32,7 +32,7 @@ enum {
 /* The options of output that both have. */
 /* clang-format off */
 #define OUTPUT_OPTS \
-	{OPT_CHECK, "check", NULL, "tell what can be counted here, and what mends the rest", ALWAYS}, \
+	{OPT_CHECK, "check", NULL, "what can be counted here, and why not more", ALWAYS}, \
 	{'o', "output", "FILE", "write to FILE", ALWAYS}, \
 	{OPT_APPEND, "append", NULL, "with -o and -O: keep what is there", ALWAYS}, \
 	{OPT_FORMAT, "format", "FORMAT", "table, csv, json, openmetrics or trace", ALWAYS}, \

@@ -33,7 +33,7 @@ bash_completes() {
 }
 
 fish_completes() {
-	HOME=$T fish --no-config -c "source $COMPLETIONS/$1.fish; complete -C '$2'" | cut -f1 | sort
+	HOME=$T XDG_CONFIG_HOME=$T fish --no-config -c "source $COMPLETIONS/$1.fish; complete -C '$2'" | cut -f1 | sort
 }
 
 zsh_completes() {

@@ -285,8 +285,6 @@ idle_threads() {
 		[ -z "$output" ]
 		[[ ${stderr_lines[0]} == cpustat:* ]]
 	}
-	refuses
-	refuses 1 1
 	refuses -c
 	refuses -Z
 	refuses -c page-faults -T x 1 1

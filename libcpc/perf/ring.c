@@ -9,6 +9,7 @@
 #include "perf.h"
 
 #include <errno.h>
+#include <libcpc.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -57,6 +58,10 @@ void cpci_ring_record(struct perf_event_attr *attr, uint64_t sample_type, uint32
 {
 	attr->sample_type = sample_type;
 	attr->wakeup_events = wakeup;
+	/* With longer stacks, which root can allow, the ring would be full before it wakes. */
+	if ((sample_type & PERF_SAMPLE_CALLCHAIN) != 0 &&
+	    cpci_read_number("/proc/sys/kernel/perf_event_max_stack", 0) > CPC_OVF_MAX_FRAMES)
+		attr->sample_max_stack = CPC_OVF_MAX_FRAMES;
 	/* Not every event of a PMU can be had so. */
 	for (unsigned level = precise ? max_precise(attr) : 0; level > 0; level--) {
 		attr->precise_ip = level & 3;

@@ -84,13 +84,13 @@ static inline cpc_set_t *own_set(void)
 }
 
 /* The term whose overflow switches off the event that is `fd`; -1: none of the set. */
-static inline int find_armed(const cpc_set_t *set, int fd)
+static inline long find_armed(const cpc_set_t *set, int fd)
 {
-	uint_t i = 0;
+	long i = 0;
 
 	do {
 		if (set->fd[i] == fd && set->overflow->armed[i])
-			return (int)i;
+			return i;
 	} while (++i < set->plan->nterms);
 	return -1;
 }
@@ -98,7 +98,7 @@ static inline int find_armed(const cpc_set_t *set, int fd)
 /* The kernel switched off the event that is `fd`.  False: that is none of the set. */
 static inline bool note_overflow(cpc_set_t *set, int fd)
 {
-	int i = find_armed(set, fd);
+	long i = find_armed(set, fd);
 
 	if (i == -1)
 		return false;
@@ -114,7 +114,7 @@ static inline void on_overflow(cpc_set_t *set, int fd, const void *context)
 	if (!note_overflow(set, fd) || o->frozen)
 		return;
 	/* Of several groups, and of those that it does not lead, the rest counts on. */
-	if (set->plan->ngroups > 1 || set->fd[0] != fd)
+	if (!o->simple && (set->plan->ngroups > 1 || set->fd[0] != fd))
 		cpci_group_stop(set->plan, set->fd);
 	o->frozen = true;
 	cpci_emt_send(&o->emt, interrupted_pc(context));

@@ -29,15 +29,20 @@ static void *work(void *arg)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	long n = *(long *)arg;
-	size_t size = 4 * (size_t)n * page;
+	size_t size = (4 * (size_t)n + 1) * page;
 	volatile char *mem =
 		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (mem == MAP_FAILED)
 		broken("mmap");
 	madvise((void *)mem, size, MADV_NOHUGEPAGE);
-	touch_three(mem, page, n);
-	touch_one(mem + 3 * (size_t)n * page, page, n);
+	/*
+	 * A fault that sends a signal may begin anew, and count again, if it is the first of its
+	 * mapping: not in these functions.
+	 */
+	mem[0] = 1;
+	touch_three(mem + page, page, n);
+	touch_one(mem + (3 * (size_t)n + 1) * page, page, n);
 	munmap((void *)mem, size);
 	return arg;
 }

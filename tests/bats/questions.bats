@@ -302,9 +302,9 @@ finish_after() {
 
 @test "--tree: children, theirs, and those that are made meanwhile" {
 	local tree
-	start tree "$WORK/process-tree" 30
+	start tree bash -c 'for i in 1 2 3; do (sleep 1000 & sleep 1000 & wait) & done; wait'
 	tree=${PIDS[tree]}
-	eventually tree_has "$tree" 8
+	eventually tree_has "$tree" 10
 	go -0 cputrack --tree -c page-faults -T 0 --for 0.3 -p "$tree"
 	descendants "$tree" | sort >"$T/want"
 	awk '$4 == "detach" { print $2 }' <<<"$output" | sort >"$T/got"

@@ -69,7 +69,7 @@ function(cpc_man section component)
 		file(WRITE ${out}/${file} "${text}")
 
 		string(REGEX MATCH "\n\\.Sh NAME\n(\\.Nm [^\n]*\n)*" names "${text}")
-		string(REGEX MATCHALL "Nm [A-Za-z0-9_]+" names "${names}")
+		string(REGEX MATCHALL "Nm [A-Za-z0-9_-]+" names "${names}")
 		foreach(name IN LISTS names)
 			string(REPLACE "Nm " "" name "${name}")
 			if(NOT EXISTS ${PROJECT_SOURCE_DIR}/man${section}/${name}.${section})

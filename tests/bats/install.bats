@@ -80,7 +80,7 @@ files_in() {
 		grep -qx "\.Os cpc $VERSION" "$page" || { echo "$page: no version"; false; }
 		while read -r name; do
 			[ -e "$man/man${page##*.}/$name.${page##*.}" ] || { echo "no page $name"; false; }
-		done < <(sed -n '/^\.Sh NAME/,/^\.Nd/s/^\.Nm \([A-Za-z0-9_]*\).*/\1/p' "$page")
+		done < <(sed -n '/^\.Sh NAME/,/^\.Nd/s/^\.Nm \([A-Za-z0-9_-]*\).*/\1/p' "$page")
 	done
 }
 

@@ -59,7 +59,7 @@ contents() {
 	done
 	# Archives of others that the programs are linked with.
 	ninja -C "$BUILT" -t commands cputrack cpustat | grep -oE ' /[^ ]*/lib[^ /]*\.a' |
-		sed -E 's,.*/(.*)\.a,\1,' | sort -u >"$T/archives"
+		sed -E 's,.*/(.*)\.a,\1,; s,^libtinfo$,libncurses,' | sort -u >"$T/archives"
 	[ "$(wc -l <"$T/archives")" -ge 3 ]
 	while read -r library; do
 		grep -q "^The programs contain code of $library" "$T/cpc-tools/usr/share/doc/cpc-tools/copyright" ||

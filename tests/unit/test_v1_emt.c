@@ -125,6 +125,13 @@ static void emt_in_bind(void **state)
 	assert_int_equal(seen.wrong, 0);
 }
 
+/* A breakpoint of Arm hits once more when the handler of its signal returns to it. */
+#ifdef __aarch64__
+#define HITS_AGAIN 1
+#else
+#define HITS_AGAIN 0
+#endif
+
 /* Values of a sample are of one instant, though the handler takes one meanwhile. */
 static void emt_in_sample(void **state)
 {
@@ -135,8 +142,8 @@ static void emt_in_sample(void **state)
 	assert_int_equal(cpc_take_sample(&event), 0);
 	assert_int_equal(seen.overflows, 1);
 	assert_int_equal(seen.wrong, 0);
-	assert_int_equal(event.ce_pic[0], 0); /* since the handler */
-	assert_int_equal(event.ce_pic[1], 0);
+	assert_int_equal(event.ce_pic[0], HITS_AGAIN); /* since the handler */
+	assert_int_equal(event.ce_pic[1], HITS_AGAIN);
 }
 
 static void *heir(void *arg)

@@ -264,16 +264,17 @@ static void *outlive(void *arg)
 
 static void *bind_and_leave(void *arg)
 {
+	pthread_t *heir = arg;
 	cpc_event_t event = left.event;
 
 	if (cpc_bind_event(&event, CPC_BIND_LWP_INHERIT) == -1)
-		return arg;
-	if (arg == &left) {
-		if (pthread_create(&left.heir, NULL, outlive, arg) != 0)
-			return arg;
+		return &left;
+	if (heir != NULL) {
+		if (pthread_create(heir, NULL, outlive, &left) != 0)
+			return &left;
 		pthread_barrier_wait(&left.born);
 	}
-	return cpc_take_sample(&event) == 0 ? NULL : arg;
+	return cpc_take_sample(&event) == 0 ? NULL : &left;
 }
 
 static void run(void *(*function)(void *), void *arg)
@@ -308,16 +309,16 @@ static void binder_ends(void **state)
 	left.event = event_of(FAULTS);
 	pthread_barrier_init(&left.born, NULL, 2);
 	pthread_barrier_init(&left.alone, NULL, 2);
-	run(bind_and_leave, &left.event);
+	run(bind_and_leave, NULL);
 	files = count_files();
-	run(bind_and_leave, &left);
+	run(bind_and_leave, &left.heir);
 	for (int i = 0; i < 5; i++)
-		run(bind_and_leave, &left.event); /* these do not end it */
+		run(bind_and_leave, NULL); /* these do not end it */
 	pthread_barrier_wait(&left.alone);
 	assert_int_equal(pthread_join(left.heir, &failed), 0);
 	assert_null(failed);
 	for (int i = 0; i < 5; i++)
-		run(bind_and_leave, &left.event);
+		run(bind_and_leave, NULL);
 	assert_int_equal(count_files(), files);
 }
 

@@ -19,34 +19,36 @@ struct feed feed_new(struct output *output)
 	};
 }
 
-static void check(struct feed *feed, pctx_t *pctx, int error)
+static bool check(struct feed *feed, int error)
 {
 	feed->error = error;
-	if (error == 0)
-		return;
-	output_tell(error);
-	pctx_terminate(pctx);
+	if (error != 0)
+		output_tell(error);
+	return error == 0;
 }
 
-void feed_flush(struct feed *feed, pctx_t *pctx)
+bool feed_flush(struct feed *feed)
 {
 	if (feed->error != 0)
-		return;
-	check(feed, pctx, output_flush(feed->output));
-	feed->flushed_ns = now_ns();
+		return false;
 	feed->unflushed = false;
+	feed->flushed_ns = now_ns();
+	return check(feed, output_flush(feed->output));
 }
 
-uint_t feed_idle(struct feed *feed, pctx_t *pctx, bool watch)
+bool feed_idle(struct feed *feed, bool watch, unsigned *wait_ms)
 {
 	int64_t wait = feed->flushed_ns + FLUSH_NS - now_ns();
 
-	if (feed->unflushed && wait > 0)
-		return (uint_t)(wait / 1000000 + 1);
-	if (feed->unflushed)
-		feed_flush(feed, pctx);
+	*wait_ms = 0;
+	if (feed->unflushed && wait > 0) {
+		*wait_ms = (unsigned)(wait / 1000000 + 1);
+		return true;
+	}
+	if (feed->unflushed && !feed_flush(feed))
+		return false;
 	if (!watch || !feed->has_reader || feed->error != 0)
-		return 0;
-	check(feed, pctx, output_poll(feed->output));
-	return READER_MS;
+		return feed->error == 0;
+	*wait_ms = READER_MS;
+	return check(feed, output_poll(feed->output));
 }

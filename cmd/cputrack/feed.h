@@ -8,7 +8,9 @@
 
 #include "../out/output.h"
 
-#include <libpctx.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 struct feed {
 	struct output *output;
@@ -20,14 +22,15 @@ struct feed {
 
 struct feed feed_new(struct output *output);
 
-/* Writes what was told. */
-void feed_flush(struct feed *feed, pctx_t *pctx);
+/* Writes what was told.  False: that failed, just now or before. */
+bool feed_flush(struct feed *feed);
 
 /*
- * For idle handlers: flushes when rows have waited long enough, so that one write(2) does for
- * many that come at once.  With `watch`, looks whether somebody still reads the table, since
- * idle processes have no row to write.  Returns when to be called again, in ms; 0: not.
+ * When nothing happens: flushes when rows have waited long enough, so that one write(2) does
+ * for many that come at once.  With `watch`, looks whether somebody still reads the table,
+ * since idle processes have no row to write.  `*wait_ms`: when to be called again; 0: not.
+ * False: as feed_flush().
  */
-uint_t feed_idle(struct feed *feed, pctx_t *pctx, bool watch);
+bool feed_idle(struct feed *feed, bool watch, unsigned *wait_ms);
 
 #endif /* FEED_H */

@@ -82,21 +82,21 @@ static int parse_option(void *config, int c)
 
 	switch (c) {
 	case 'e':
-		cfg->track.follow_exec = true;
+		cfg->engine.follow_exec = true;
 		return STATUS_OK;
 	case 'f':
-		cfg->track.follow_fork = true;
+		cfg->engine.follow_fork = true;
 		return STATUS_OK;
 	case 'T':
 		cfg->interval_given = true;
-		return parse_interval(optarg, &cfg->track.interval_ms);
+		return parse_interval(optarg, &cfg->engine.interval_ms);
 	case 'N':
-		cfg->track.count = parse_count("-N", optarg, INT_MAX);
-		return cfg->track.count != 0 ? STATUS_OK : STATUS_USAGE;
+		cfg->engine.count = parse_count("-N", optarg, INT_MAX);
+		return cfg->engine.count != 0 ? STATUS_OK : STATUS_USAGE;
 	case 'p':
 		return pids_parse(&cfg->pids, optarg) ? STATUS_OK : STATUS_USAGE;
 	case OPT_TREE:
-		cfg->tree = cfg->track.follow_fork = true;
+		cfg->tree = cfg->engine.follow_fork = true;
 		return STATUS_OK;
 	case OPT_TID:
 		cfg->common.output.style.tids = true;
@@ -123,7 +123,7 @@ static int parse_option(void *config, int c)
 		cfg->track.verbose = true;
 		return STATUS_OK;
 	case OPT_START_DISABLED:
-		cfg->track.start_off = true;
+		cfg->engine.start_off = true;
 		return STATUS_OK;
 	default:
 		return STATUS_USAGE;
@@ -149,13 +149,13 @@ static void choose_for_summary(struct config *cfg)
 	bool whole = by != BY_NOTHING || cfg->common.output.stats;
 
 	if (whole) {
-		cfg->track.follow_exec = cfg->track.follow_fork = true;
+		cfg->engine.follow_exec = cfg->engine.follow_fork = true;
 		cfg->track.fini_rows = by == BY_LWP || by == BY_PROCESS;
 	}
 	if (cfg->interval_given)
 		return;
-	cfg->track.interval_ms =
-		whole && cfg->common.nspecs < 2 && cfg->track.count == 0 ? 0 : 1000;
+	cfg->engine.interval_ms =
+		whole && cfg->common.nspecs < 2 && cfg->engine.count == 0 ? 0 : 1000;
 }
 
 static int parse_operands(void *config, int n, char **arg)
@@ -165,8 +165,9 @@ static int parse_operands(void *config, int n, char **arg)
 	if (n > 0)
 		cfg->command = arg;
 	choose_for_summary(cfg);
-	cfg->track.debug = cfg->common.debug;
-	if (cfg->track.count > 0 && cfg->track.interval_ms == 0)
+	cfg->engine.debug = cfg->common.debug;
+	cfg->engine.waiting = cfg->track.delay_ns > 0;
+	if (cfg->engine.count > 0 && cfg->engine.interval_ms == 0)
 		say("-N counts samples, of which -T 0 takes none: tracking does not end by it");
 	if (cfg->command == NULL && cfg->pids.n == 0)
 		return usage_error("nothing to track: a command or -p is missing");

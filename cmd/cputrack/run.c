@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* What a shell returns for a command that it cannot execute, and cannot find. */
 enum { STATUS_CANNOT_EXECUTE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
@@ -26,6 +25,7 @@ struct session {
 	const struct config *cfg;
 	cpc_t *cpc;
 	struct setgrp grp;
+	struct engine *engine;
 	struct track *track;
 	struct command command;
 	int status;	  /* exit status */
@@ -45,41 +45,6 @@ static int try_sets(const struct setgrp *grp, cpc_t *cpc)
 		cpc_unbind(cpc, set);
 	}
 	return STATUS_OK;
-}
-
-/*
- * Refuses symbols that the process does not have.  One that is being started may still get
- * them from its libraries, and so may what it executes; there ENOENT is not an error yet.
- */
-static int try_symbols(const struct session *run, pctx_t *pctx)
-{
-	for (size_t i = 0; i < run->grp.n; i++) {
-		cpc_set_t *set = run->grp.set[i].set;
-
-		if (!run->grp.set[i].symbols)
-			continue;
-		if (cpc_bind_pctx(run->cpc, pctx, 1, set, 0) == 0) {
-			cpc_unbind(run->cpc, set);
-		} else if (errno != ESRCH && (errno != ENOENT || run->cfg->command == NULL)) {
-			say("%s", cpcerr_text());
-			return STATUS_FAILED;
-		}
-	}
-	return STATUS_OK;
-}
-
-static void tell(const char *fn, const char *fmt, va_list ap)
-{
-	(void)fn;
-	vsay(fmt, ap);
-}
-
-static void tell_debug(const char *fn, const char *fmt, va_list ap)
-{
-	char text[SAY_MAX];
-
-	vsnprintf(text, sizeof(text), fmt, ap);
-	say("pctx_%s: %s", fn, text);
 }
 
 static int cannot_start(void)
@@ -104,110 +69,55 @@ static int command_status(int status)
 	return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static pctx_errfn_t *error_handler(const struct session *run)
-{
-	return run->cfg->common.debug ? tell_debug : tell;
-}
-
-/*
- * Attaches to all processes of -p that allow it, with `tree` to their children, too: those
- * that they make from then on are followed, so no descendant is missed.  The number of them,
- * or 0 if a symbol is missing.
- */
-static size_t attach_all(struct session *run, pctx_t *pctx)
+/* Starts the command, or attaches. */
+static bool begin(struct session *run)
 {
 	const struct config *cfg = run->cfg;
-	struct pids pids = {.n = cfg->pids.n};
-	size_t n = 0;
+	const struct engine_ops *ops = run->engine->ops;
+	bool some_failed = false;
 
-	pids.id = xcalloc(pids.n, sizeof(*pids.id));
-	memcpy(pids.id, cfg->pids.id, pids.n * sizeof(*pids.id));
-	for (size_t i = 0; i < pids.n; i++) {
-		pctx_t *added = pctx_add(pctx, pids.id[i]);
-
-		n += added != NULL;
-		if (added == NULL)
+	if (cfg->command != NULL) {
+		if (ops->start(run->engine, cfg->command, &run->command) == 0)
+			return true;
+		run->status = errno != 0 ? cannot_start() : STATUS_FAILED;
+		return false;
+	}
+	if (ops->attach(run->engine, &cfg->pids, cfg->tree, &some_failed) == 0) {
+		if (some_failed)
 			run->status = STATUS_FAILED;
-		if (added != NULL && try_symbols(run, added) != STATUS_OK) {
-			n = 0;
-			break;
-		}
-		if (added != NULL && cfg->tree)
-			pids_add_children(&pids, pids.id[i]);
+		return true;
 	}
-	free(pids.id);
-	return n;
-}
-
-/* NULL: no process could be attached to, or a symbol is missing. */
-static pctx_t *attach(struct session *run)
-{
-	pctx_t *pctx = pctx_open(run->track, error_handler(run));
-
-	if (pctx != NULL && track_watch(run->track, pctx, run->cfg->track.follow_fork) == 0 &&
-	    attach_all(run, pctx) > 0)
-		return pctx;
 	run->status = STATUS_FAILED;
-	if (pctx != NULL)
-		pctx_release(pctx);
-	return NULL;
+	return false;
 }
 
-static pctx_t *start(struct session *run)
-{
-	char **command = run->cfg->command;
-	pctx_t *pctx = pctx_create(command[0], command, run->track, 0, error_handler(run));
-	int wstatus;
-
-	if (pctx == NULL) {
-		run->status = cannot_start();
-		return NULL;
-	}
-	command_started(&run->command, pctx_pid(pctx));
-	track_watch(run->track, pctx,
-		    run->cfg->track.follow_fork); /* cannot fail: all events are known */
-	if (try_symbols(run, pctx) == STATUS_OK)
-		return pctx;
-	run->status = STATUS_FAILED;
-	kill(pctx_pid(pctx), SIGKILL); /* it has not run yet */
-	pctx_wait(pctx, &wstatus);
-	pctx_release(pctx);
-	return NULL;
-}
-
-/* Starts or attaches, and tracks until the end. */
+/* Tracks until the end. */
 static void track_once(struct session *run, const struct run *about)
 {
 	const struct config *cfg = run->cfg;
-	pctx_t *pctx;
+	struct engine *engine = run->engine;
 	int rc, wstatus;
 
 	signals_catch(run->track, cfg->command != NULL ? &run->command : NULL);
-	pctx = cfg->command != NULL ? start(run) : attach(run);
-	if (pctx == NULL)
+	if (!begin(run))
 		return;
 	/* After the start, so that the command does not inherit this. */
 	raise_file_limit();
-	signals_act_on(pctx);
+	signals_act();
 	/* A failing write shall end the table, not us: the command needs its tracer. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	track_begin(run->track, about);
-	rc = track_run(run->track, pctx);
-	if (cfg->command != NULL) {
-		if (pctx_wait(pctx, &wstatus) == 0) {
-			run->status = command_status(wstatus);
-			run->interrupted = WIFSIGNALED(wstatus) && WTERMSIG(wstatus) == SIGINT;
-		}
+	rc = track_run(run->track);
+	if (cfg->command != NULL && engine->ops->wait(engine, &wstatus) == 0) {
+		run->status = command_status(wstatus);
+		run->interrupted = WIFSIGNALED(wstatus) && WTERMSIG(wstatus) == SIGINT;
 	}
 	signals_forget();
-	if (cfg->command != NULL)
-		pctx_release(pctx);
-	else
-		pctx_abandon(pctx); /* an LWP in a long system call is not waited for */
-	if (track_never_on(run->track))
+	engine->ops->release(engine);
+	if (cfg->engine.start_off && !engine->ever_on)
 		say("the counters were never on: no tracked LWP called cpc_enable(3)");
-	if (track_lacks_symbols(run->track) || track_lost(run->track) || rc == -1)
+	if (engine->ops->lacks_symbols(engine) || engine->lost || rc == -1)
 		run->status = STATUS_FAILED;
 }
 
@@ -215,6 +125,7 @@ static void track_once(struct session *run, const struct run *about)
 static void track_run_of(struct session *run, struct output *output, int *error)
 {
 	const struct config *cfg = run->cfg;
+	struct engine_config engine = cfg->engine;
 	struct sigaction pipe, size;
 	struct rlimit files;
 	struct run about;
@@ -225,11 +136,14 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 	run->command = (struct command){0};
 	run->status = STATUS_OK;
 	about = source_run(run->cpc, &run->grp, "cputrack", cfg->common.argv);
-	about.many = cfg->track.follow_fork || cfg->pids.n > 1;
-	run->track = track_new(&cfg->track, run->cpc, &run->grp, output,
+	about.many = cfg->engine.follow_fork || cfg->pids.n > 1;
+	engine.comm = output_wants_comm(output);
+	run->engine = engine_ptrace(&engine, run->cpc, &run->grp);
+	run->track = track_new(&cfg->track, run->engine, output,
 			       cfg->command != NULL ? &run->command : NULL);
 	track_once(run, &about);
 	*error = track_output_error(run->track);
+	run->engine->ops->free(run->engine);
 	track_free(run->track);
 	run_free(&about);
 	sigaction(SIGPIPE, &pipe, NULL);

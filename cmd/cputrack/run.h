@@ -13,6 +13,7 @@
 /* What the command line says. */
 struct config {
 	struct common common;
+	struct engine_config engine;
 	struct track_config track;
 	bool interval_given; /* by -T */
 	unsigned repeat;     /* runs of the command; 0: one, whose rows are shown */

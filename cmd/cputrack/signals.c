@@ -12,20 +12,21 @@
 /* Handlers read these; only lock-free atomics may be read there. */
 _Static_assert(ATOMIC_POINTER_LOCK_FREE == 2, "pointers need a lock");
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2, "integers need a lock");
+_Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "truth values need a lock");
 
 static struct track *_Atomic tracked;	/* NULL: no run yet, or none any more */
-static pctx_t *_Atomic handle;		/* NULL: nothing to act on yet */
+static atomic_bool ready;		/* it can be stopped */
 static struct command *_Atomic started; /* NULL: -p */
-static atomic_int early;		/* a signal that came before `handle` was set */
+static atomic_int early;		/* a signal that came before it was ready */
 
 /*
  * The command has ended.  If that was not reported yet, its exit row is still to come, so
  * leave the stop to the exit handler; but do not rely on that a second time.
  */
-static void stop_without(struct command *command, struct track *track, pctx_t *pctx)
+static void stop_without(struct command *command, struct track *track)
 {
 	if (atomic_load(&command->left) || atomic_exchange(&command->stop_at, true))
-		track_stop(track, pctx);
+		track_stop(track);
 }
 
 /*
@@ -37,15 +38,15 @@ static void on_command_signal(int sig, siginfo_t *info, void *context)
 {
 	struct command *command = atomic_load(&started);
 	struct track *track = atomic_load(&tracked);
-	pctx_t *pctx = atomic_load(&handle);
+	bool acts = atomic_load(&ready);
 	int saved = errno;
 
 	(void)context;
 	if (track == NULL)
 		return;
-	if (pctx != NULL && command_ended(command))
-		stop_without(command, track, pctx);
-	else if (pctx != NULL && info->si_code <= 0)
+	if (acts && command_ended(command))
+		stop_without(command, track);
+	else if (acts && info->si_code <= 0)
 		command_signal(command, sig);
 	else if (info->si_code <= 0)
 		atomic_store(&early, sig);
@@ -55,14 +56,13 @@ static void on_command_signal(int sig, siginfo_t *info, void *context)
 static void on_end_signal(int sig, siginfo_t *info, void *context)
 {
 	struct track *track = atomic_load(&tracked);
-	pctx_t *pctx = atomic_load(&handle);
 
 	(void)info;
 	(void)context;
-	if (pctx == NULL)
+	if (!atomic_load(&ready))
 		atomic_store(&early, sig);
 	else if (track != NULL)
-		track_stop(track, pctx);
+		track_stop(track);
 }
 
 /* ^Z; a SIGCONT that comes before we have stopped takes it back. */
@@ -105,11 +105,11 @@ void signals_catch(struct track *track, struct command *command)
 	}
 }
 
-void signals_act_on(pctx_t *pctx)
+void signals_act(void)
 {
 	int sig;
 
-	atomic_store(&handle, pctx);
+	atomic_store(&ready, true);
 	sig = atomic_load(&early);
 	if (sig != 0)
 		raise(sig); /* its handler can act on it now */
@@ -118,6 +118,6 @@ void signals_act_on(pctx_t *pctx)
 void signals_forget(void)
 {
 	atomic_store(&tracked, NULL);
-	atomic_store(&handle, NULL);
+	atomic_store(&ready, false);
 	atomic_store(&early, 0);
 }

@@ -9,16 +9,14 @@
 #include "command.h"
 #include "track.h"
 
-#include <libpctx.h>
-
 /*
  * Installs the handlers: signals go to the command and, when it has ended or is NULL, stop
- * the tracking.  Until signals_act_on() they are only kept.
+ * the tracking.  Until signals_act() they are only kept.
  */
 void signals_catch(struct track *track, struct command *command);
 
 /* Signals act from now on, also one that came before.  The command has been started. */
-void signals_act_on(pctx_t *pctx);
+void signals_act(void);
 
 /* The run is over; signals that still come do nothing. */
 void signals_forget(void);

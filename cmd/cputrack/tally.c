@@ -15,11 +15,13 @@
 
 #define FILES_BESIDE 32 /* open files that are not counters */
 
-void tally_init(struct tally *tally, cpc_t *cpc, const struct setgrp *grp, bool debug)
+void tally_init(struct tally *tally, struct engine *engine)
 {
-	*tally = (struct tally){.cpc = cpc, .grp = grp};
-	tally->symbols = symbols_new(cpc, grp, debug);
-	LIST_INIT(&tally->procs);
+	const struct setgrp *grp = engine->grp;
+	cpc_t *cpc = engine->cpc;
+
+	*tally = (struct tally){.engine = engine, .cpc = cpc, .grp = grp};
+	tally->symbols = symbols_new(cpc, grp, engine->config.debug);
 	tally->now = xcalloc(grp->n, sizeof(cpc_buf_t *));
 	tally->diff = xcalloc(grp->n, sizeof(cpc_buf_t *));
 	for (size_t i = 0; i < grp->n; i++) {
@@ -43,8 +45,8 @@ void tally_free(struct tally *tally)
 		say("%zu LWPs could not be counted", tally->nrefused);
 	if (tally->nlost > 1)
 		say("the counters of %zu LWPs were lost", tally->nlost);
-	while ((proc = LIST_FIRST(&tally->procs)) != NULL)
-		tally_free_proc(tally, proc);
+	while ((proc = LIST_FIRST(&tally->engine->procs)) != NULL)
+		tally_free_proc(tally, tally_proc(proc));
 	for (size_t i = 0; i < tally->grp->n; i++) {
 		cpc_buf_destroy(tally->cpc, tally->now[i]);
 		cpc_buf_destroy(tally->cpc, tally->diff[i]);
@@ -54,55 +56,55 @@ void tally_free(struct tally *tally)
 	free(tally->diff);
 }
 
-struct proc *tally_new_proc(struct tally *tally, pctx_t *pctx)
+struct tally_proc *tally_new_proc(struct tally *tally, pctx_t *pctx)
 {
-	struct proc *proc = xcalloc(1, sizeof(*proc) + tally->grp->n * sizeof(cpc_buf_t *));
+	struct tally_proc *proc = xcalloc(1, sizeof(*proc) + tally->grp->n * sizeof(cpc_buf_t *));
 
 	proc->pctx = pctx;
-	proc->pid = pctx_pid(pctx);
-	LIST_INIT(&proc->lwps);
-	LIST_INSERT_HEAD(&tally->procs, proc, link);
+	proc->base.pid = pctx_pid(pctx);
+	LIST_INIT(&proc->base.lwps);
+	LIST_INSERT_HEAD(&tally->engine->procs, &proc->base, link);
 	pctx_set_data(pctx, proc);
 	return proc;
 }
 
-void tally_clear_proc(struct tally *tally, struct proc *proc)
+void tally_clear_proc(struct tally *tally, struct tally_proc *proc)
 {
 	struct lwp *lwp;
 
-	while ((lwp = LIST_FIRST(&proc->lwps)) != NULL)
-		tally_free_lwp(tally, lwp);
+	while ((lwp = LIST_FIRST(&proc->base.lwps)) != NULL)
+		tally_free_lwp(tally, tally_lwp(lwp));
 	for (size_t i = 0; i < tally->grp->n; i++) {
 		if (proc->total[i] != NULL)
 			cpc_buf_destroy(tally->cpc, proc->total[i]);
 		proc->total[i] = NULL;
 	}
-	proc->incomplete = proc->linking = false;
+	proc->base.incomplete = proc->linking = false;
 }
 
-void tally_free_proc(struct tally *tally, struct proc *proc)
+void tally_free_proc(struct tally *tally, struct tally_proc *proc)
 {
 	tally_clear_proc(tally, proc);
-	LIST_REMOVE(proc, link);
+	LIST_REMOVE(&proc->base, link);
 	pctx_set_data(proc->pctx, NULL);
 	free(proc);
 }
 
-struct lwp *tally_new_lwp(struct tally *tally, struct proc *proc, id_t id)
+struct tally_lwp *tally_new_lwp(struct tally *tally, struct tally_proc *proc, id_t id)
 {
-	struct lwp *lwp = xcalloc(1, sizeof(*lwp) + tally->grp->n * sizeof(lwp->counted[0]));
+	struct tally_lwp *lwp = xcalloc(1, sizeof(*lwp) + tally->grp->n * sizeof(lwp->counted[0]));
 
-	lwp->id = id;
-	lwp->tid = pctx_lwp_tid(proc->pctx, id);
+	lwp->base.id = id;
+	lwp->base.tid = pctx_lwp_tid(proc->pctx, id);
 	if (++tally->alive > tally->peak)
 		tally->peak = tally->alive;
-	lwp->off = tally->start_off;
-	LIST_INSERT_HEAD(&proc->lwps, lwp, link);
+	lwp->off = tally->engine->config.start_off;
+	LIST_INSERT_HEAD(&proc->base.lwps, &lwp->base, link);
 	pctx_lwp_set_data(proc->pctx, id, lwp);
 	return lwp;
 }
 
-void tally_free_lwp(struct tally *tally, struct lwp *lwp)
+void tally_free_lwp(struct tally *tally, struct tally_lwp *lwp)
 {
 	for (size_t i = 0; i < tally->grp->n; i++) {
 		if (lwp->counted[i].set == NULL)
@@ -112,53 +114,9 @@ void tally_free_lwp(struct tally *tally, struct lwp *lwp)
 		cpc_buf_destroy(tally->cpc, lwp->counted[i].total);
 		cpc_set_destroy(tally->cpc, lwp->counted[i].set);
 	}
-	LIST_REMOVE(lwp, link);
+	LIST_REMOVE(&lwp->base, link);
 	tally->alive--;
 	free(lwp);
-}
-
-static int cmp_procs(const void *a, const void *b)
-{
-	const struct proc *const *x = a, *const *y = b;
-
-	return ((*x)->pid > (*y)->pid) - ((*x)->pid < (*y)->pid);
-}
-
-struct proc **tally_sort_procs(const struct tally *tally, size_t *n)
-{
-	struct proc **all, *proc;
-	size_t i = 0;
-
-	LIST_FOREACH(proc, &tally->procs, link)
-		i++;
-	all = xcalloc(i + 1, sizeof(struct proc *));
-	*n = i;
-	LIST_FOREACH(proc, &tally->procs, link)
-		all[--i] = proc;
-	qsort(all, *n, sizeof(struct proc *), cmp_procs);
-	return all;
-}
-
-static int cmp_lwps(const void *a, const void *b)
-{
-	const struct lwp *const *x = a, *const *y = b;
-
-	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
-}
-
-struct lwp **tally_sort_lwps(const struct proc *proc, size_t *n)
-{
-	struct lwp **all, *lwp;
-	size_t i = 0;
-
-	LIST_FOREACH(lwp, &proc->lwps, link)
-		i++;
-	all = xcalloc(i + 1, sizeof(struct lwp *));
-	*n = i;
-	LIST_FOREACH(lwp, &proc->lwps, link)
-		all[--i] = lwp;
-	qsort(all, *n, sizeof(struct lwp *), cmp_lwps);
-	return all;
 }
 
 /* Makes the set and the total for an LWP's turn with set `i`.  False: out of memory. */
@@ -192,41 +150,42 @@ static size_t files_each(const struct tally *tally)
 }
 
 /* Each errno is reported once, not for each of a thousand LWPs. */
-static void complain(struct tally *tally, const struct proc *proc, const struct lwp *lwp,
-		     const char *event, int error)
+static void complain(struct tally *tally, const struct tally_proc *proc,
+		     const struct tally_lwp *lwp, const char *event, int error)
 {
 	tally->nrefused++;
-	tally->lost = true;
+	tally->engine->lost = true;
 	if (tally->told[(unsigned)error % NTOLD])
 		return;
 	tally->told[(unsigned)error % NTOLD] = true;
 	if (error == EMFILE && tally->files_each == 0)
 		tally->files_each = files_each(tally);
-	say("%s: can't bind perf counters to lwp%d - %s (process %d)", event, (int)lwp->id,
-	    error != ENOMEM ? cpcerr_text() : strerror(ENOMEM), (int)proc->pid);
+	say("%s: can't bind perf counters to lwp%d - %s (process %d)", event, (int)lwp->base.id,
+	    error != ENOMEM ? cpcerr_text() : strerror(ENOMEM), (int)proc->base.pid);
 }
 
-static void set_refused(struct tally *tally, struct proc *proc, struct lwp *lwp)
+static void set_refused(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
 {
 	lwp->state = REFUSED;
-	proc->incomplete = true;
-	symbols_refused(tally->symbols, lwp->turn);
+	proc->base.incomplete = true;
+	symbols_refused(tally->symbols, lwp->base.turn);
 }
 
-static void refuse(struct tally *tally, struct proc *proc, struct lwp *lwp, const char *event,
-		   int error)
+static void refuse(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp,
+		   const char *event, int error)
 {
 	set_refused(tally, proc, lwp);
 	complain(tally, proc, lwp, event, error);
 }
 
 /* Binds a set.  Returns the number of its symbols that the program lacks, or -1. */
-static int bind(struct tally *tally, const struct proc *proc, const struct lwp *lwp, cpc_set_t *set)
+static int bind(struct tally *tally, const struct tally_proc *proc, const struct tally_lwp *lwp,
+		cpc_set_t *set)
 {
 	uint_t flags = CPC_BIND_LATE | (lwp->off ? CPC_BIND_DISABLED : 0);
 	int n;
 
-	if (cpc_bind_pctx(tally->cpc, proc->pctx, lwp->id, set, flags) == -1)
+	if (cpc_bind_pctx(tally->cpc, proc->pctx, lwp->base.id, set, flags) == -1)
 		return -1;
 	n = cpc_set_resolve(tally->cpc, set);
 	if (n == -1) {
@@ -239,9 +198,10 @@ static int bind(struct tally *tally, const struct proc *proc, const struct lwp *
 }
 
 /* The program lacks `n` symbols of the set that was bound: its libraries may have them. */
-static void settle(struct tally *tally, struct proc *proc, struct lwp *lwp, int n, bool first)
+static void settle(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp, int n,
+		   bool first)
 {
-	struct counted *c = &lwp->counted[lwp->turn];
+	struct counted *c = &lwp->counted[lwp->base.turn];
 	bool symbols = false;
 	int linking;
 
@@ -250,37 +210,38 @@ static void settle(struct tally *tally, struct proc *proc, struct lwp *lwp, int 
 	if (!symbols)
 		return;
 	/* Also with n == 0: later sets may need the libraries. */
-	if (!proc->linking && lwp->id == 1 && (n > 0 || tally->grp->n > 1)) {
+	if (!proc->linking && lwp->base.id == 1 && (n > 0 || tally->grp->n > 1)) {
 		linking = pctx_watch_libraries(proc->pctx, 1);
 		if (linking == -1) {
 			int error = errno;
 
 			c->valid = false;
 			cpc_unbind(tally->cpc, c->set);
-			say("init_lwp: can't watch libraries of process %d: %s", (int)proc->pid,
-			    strerror(error));
+			say("init_lwp: can't watch libraries of process %d: %s",
+			    (int)proc->base.pid, strerror(error));
 			tally->nrefused++;
-			tally->lost = true;
+			tally->engine->lost = true;
 			set_refused(tally, proc, lwp);
 			return;
 		}
 		proc->linking = linking;
 	}
-	if (!proc->linking && (n > 0 || (first && lwp->id == 1)))
-		symbols_settled(tally->symbols, proc->pid, lwp->turn, c->set);
+	if (!proc->linking && (n > 0 || (first && lwp->base.id == 1)))
+		symbols_settled(tally->symbols, proc->base.pid, lwp->base.turn, c->set);
 }
 
-void tally_bind(struct tally *tally, struct proc *proc, struct lwp *lwp, const char *event)
+void tally_bind(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp,
+		const char *event)
 {
-	struct counted *c = &lwp->counted[lwp->turn];
+	struct counted *c = &lwp->counted[lwp->base.turn];
 	bool ready, first = !c->valid;
 	int n;
 
-	if (tally->waiting) {
+	if (tally->engine->config.waiting) {
 		lwp->state = WAITING;
 		return;
 	}
-	ready = prepare(tally, c, lwp->turn);
+	ready = prepare(tally, c, lwp->base.turn);
 	n = ready ? bind(tally, proc, lwp, c->set) : -1;
 	if (n >= 0) {
 		lwp->state = COUNTING;
@@ -300,22 +261,25 @@ void tally_begin(struct tally *tally)
 	struct proc *proc;
 	struct lwp *lwp;
 
-	tally->waiting = false;
-	LIST_FOREACH(proc, &tally->procs, link) {
+	tally->engine->config.waiting = false;
+	LIST_FOREACH(proc, &tally->engine->procs, link) {
 		LIST_FOREACH(lwp, &proc->lwps, link) {
-			if (lwp->state == WAITING)
-				tally_bind(tally, proc, lwp, "delay");
+			if (tally_lwp(lwp)->state == WAITING)
+				tally_bind(tally, tally_proc(proc), tally_lwp(lwp), "delay");
 		}
 	}
 }
 
-void tally_mapped(struct tally *tally, struct proc *proc, bool done)
+void tally_mapped(struct tally *tally, struct tally_proc *proc, bool done)
 {
-	struct lwp *lwp;
+	struct tally_lwp *lwp;
+	struct lwp *base;
 	int missing = 0;
 
-	LIST_FOREACH(lwp, &proc->lwps, link) {
-		cpc_set_t *set = lwp->counted[lwp->turn].set;
+	LIST_FOREACH(base, &proc->base.lwps, link) {
+		lwp = tally_lwp(base);
+
+		cpc_set_t *set = lwp->counted[lwp->base.turn].set;
 		int n;
 
 		if (lwp->state != COUNTING)
@@ -323,7 +287,7 @@ void tally_mapped(struct tally *tally, struct proc *proc, bool done)
 		n = cpc_set_resolve(tally->cpc, set);
 		if (n == -1 && errno != ESRCH) {
 			refuse(tally, proc, lwp, "init_lwp", errno);
-			lwp->counted[lwp->turn].valid = false;
+			lwp->counted[lwp->base.turn].valid = false;
 			cpc_unbind(tally->cpc, set);
 		} else if (n != -1) {
 			missing += n;
@@ -337,11 +301,12 @@ void tally_mapped(struct tally *tally, struct proc *proc, bool done)
 	pctx_watch_libraries(proc->pctx, 0);
 	lwp = pctx_lwp_data(proc->pctx, 1);
 	if (lwp->state == COUNTING)
-		symbols_settled(tally->symbols, proc->pid, lwp->turn, lwp->counted[lwp->turn].set);
+		symbols_settled(tally->symbols, proc->base.pid, lwp->base.turn,
+				lwp->counted[lwp->base.turn].set);
 }
 
-static void tell_lost(struct tally *tally, const struct proc *proc, const struct lwp *lwp,
-		      cpc_set_t *set, int error)
+static void tell_lost(struct tally *tally, const struct tally_proc *proc,
+		      const struct tally_lwp *lwp, cpc_set_t *set, int error)
 {
 	char why[1024];
 
@@ -349,17 +314,17 @@ static void tell_lost(struct tally *tally, const struct proc *proc, const struct
 	if (tally->nlost++ > 0)
 		return;
 	if (error == EAGAIN && cpc_set_lost(tally->cpc, set, why, sizeof(why)) == 1)
-		say("%d/%d: perf counter contents invalidated: %s", (int)proc->pid, (int)lwp->id,
-		    why);
+		say("%d/%d: perf counter contents invalidated: %s", (int)proc->base.pid,
+		    (int)lwp->base.id, why);
 	else
-		say("%d/%d: %s", (int)proc->pid, (int)lwp->id,
+		say("%d/%d: %s", (int)proc->base.pid, (int)lwp->base.id,
 		    error == EAGAIN ? "perf counter contents invalidated" : strerror(error));
 }
 
-cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp)
+cpc_buf_t *tally_sample(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
 {
-	struct counted *c = &lwp->counted[lwp->turn];
-	cpc_buf_t *now = tally->now[lwp->turn];
+	struct counted *c = &lwp->counted[lwp->base.turn];
+	cpc_buf_t *now = tally->now[lwp->base.turn];
 
 	if (lwp->state == NEVER_RAN) {
 		cpc_buf_zero(tally->cpc, now);
@@ -369,7 +334,7 @@ cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp)
 		return NULL;
 	if (cpc_set_sample(tally->cpc, c->set, now) == 0)
 		return now;
-	tally->lost = true;
+	tally->engine->lost = true;
 	tell_lost(tally, proc, lwp, c->set, errno);
 	cpc_unbind(tally->cpc, c->set);
 	/* The total keeps what the tick rows showed, if there were any. */
@@ -377,14 +342,14 @@ cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp)
 		cpc_buf_add(tally->cpc, c->total, c->total, c->before);
 	c->valid = cpc_buf_hrtime(tally->cpc, c->total) != 0;
 	lwp->state = LOST;
-	proc->incomplete = true;
+	proc->base.incomplete = true;
 	return NULL;
 }
 
-cpc_buf_t *tally_tick(struct tally *tally, struct proc *proc, struct lwp *lwp)
+cpc_buf_t *tally_tick(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
 {
-	cpc_buf_t *now = tally_sample(tally, proc, lwp), *diff = tally->diff[lwp->turn];
-	struct counted *c = &lwp->counted[lwp->turn];
+	cpc_buf_t *now = tally_sample(tally, proc, lwp), *diff = tally->diff[lwp->base.turn];
+	struct counted *c = &lwp->counted[lwp->base.turn];
 
 	if (now == NULL)
 		return NULL;
@@ -398,9 +363,9 @@ cpc_buf_t *tally_tick(struct tally *tally, struct proc *proc, struct lwp *lwp)
 	return diff;
 }
 
-void tally_rotate(struct tally *tally, struct proc *proc, struct lwp *lwp)
+void tally_rotate(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
 {
-	struct counted *c = &lwp->counted[lwp->turn];
+	struct counted *c = &lwp->counted[lwp->base.turn];
 
 	if (lwp->state != COUNTING)
 		return;
@@ -409,13 +374,13 @@ void tally_rotate(struct tally *tally, struct proc *proc, struct lwp *lwp)
 	/* The LWP may have switched them off, or on. */
 	lwp->off = cpc_set_enabled(tally->cpc, c->set) == 0;
 	cpc_unbind(tally->cpc, c->set);
-	lwp->turn = (lwp->turn + 1) % tally->grp->n;
+	lwp->base.turn = (lwp->base.turn + 1) % tally->grp->n;
 	tally_bind(tally, proc, lwp, "tick");
 }
 
-void tally_finish(struct tally *tally, struct proc *proc, struct lwp *lwp)
+void tally_finish(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
 {
-	struct counted *c = &lwp->counted[lwp->turn];
+	struct counted *c = &lwp->counted[lwp->base.turn];
 	cpc_buf_t *now = tally_sample(tally, proc, lwp);
 
 	if (now != NULL)
@@ -431,13 +396,13 @@ void tally_finish(struct tally *tally, struct proc *proc, struct lwp *lwp)
 		if (proc->total[i] == NULL)
 			die("%s", strerror(errno));
 		cpc_buf_add(tally->cpc, proc->total[i], proc->total[i], c->total);
-		tally->ever_on |= cpc_buf_tick(tally->cpc, c->total) != 0;
+		tally->engine->ever_on |= cpc_buf_tick(tally->cpc, c->total) != 0;
 	}
 	if (lwp->state != REFUSED && lwp->state != LOST)
 		lwp->state = DONE;
 }
 
-cpc_buf_t *tally_lwp_total(const struct lwp *lwp, size_t set)
+cpc_buf_t *tally_lwp_total(const struct tally_lwp *lwp, size_t set)
 {
 	const struct counted *c = &lwp->counted[set];
 

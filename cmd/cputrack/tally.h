@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * tally.h - what the LWPs and processes of a tree counted.
+ * tally.h - what the LWPs and processes of a tree counted, with a set for each LWP.
  *
  * An LWP has a duplicate of each set of the group; one of them is bound at a time.
  * When the LWP goes, what it counted is added to its process.  Both are the data of their
- * libpctx objects (pctx_lwp_data(), pctx_data()); the lists here are for the walk at the end.
+ * libpctx objects (pctx_lwp_data(), pctx_data()).
  */
 #ifndef TALLY_H
 #define TALLY_H
 
-#include "../common/setgrp.h"
-#include "comm.h"
+#include "engine.h"
 #include "symbols.h"
 
-#include <bsd/sys/queue.h>
 #include <libcpc.h>
 #include <libpctx.h>
 #include <stdbool.h>
@@ -36,39 +34,27 @@ enum lwp_state {
 	DONE,	   /* it ended; its counts are part of its process's */
 };
 
-struct lwp {
-	id_t id;
-	pid_t tid; /* the kernel's thread id */
+struct tally_lwp {
+	struct lwp base;
 	enum lwp_state state;
-	size_t turn;	      /* index of the set that counts */
-	bool off;	      /* the set of its next turn is to be off, too */
-	uint64_t tick;	      /* number of the last sample that it was in */
-	char comm[COMM_SIZE]; /* its name when it was last looked at; "": never */
-	LIST_ENTRY(lwp) link;
+	bool off;		  /* the set of its next turn is to be off, too */
 	struct counted counted[]; /* one per set */
 };
 
-struct proc {
+struct tally_proc {
+	struct proc base;
 	pctx_t *pctx;
-	pid_t pid;
-	bool incomplete;       /* some LWP was refused */
-	bool linking;	       /* its libraries are not all mapped yet */
-	LIST_HEAD(, lwp) lwps; /* in no order */
-	LIST_ENTRY(proc) link;
+	bool linking;	    /* its libraries are not all mapped yet */
 	cpc_buf_t *total[]; /* one per set, over LWPs that ended; NULL: none was counted */
 };
 
 #define NTOLD 256
 
 struct tally {
+	struct engine *engine; /* whose tree it is */
 	cpc_t *cpc;
 	const struct setgrp *grp;
 	struct symbols *symbols;
-	LIST_HEAD(, proc) procs; /* in no order */
-	bool waiting;		 /* LWPs are not counted yet; see tally_begin() */
-	bool start_off;		 /* new LWPs start with their counters off */
-	bool lost;		 /* LWPs were not counted, or not to their end */
-	bool ever_on;		 /* the counters of some LWP were */
 	size_t nrefused;	 /* LWPs that could not be counted */
 	size_t nlost;		 /* LWPs whose counters were lost; the first was reported */
 	bool told[NTOLD];	 /* by errno: it was reported */
@@ -77,40 +63,48 @@ struct tally {
 	cpc_buf_t **now, **diff; /* scratch buffers, one of each per set */
 };
 
-void tally_init(struct tally *tally, cpc_t *cpc, const struct setgrp *grp, bool debug);
+/* The lists of an engine have the first member of these. */
+static inline struct tally_lwp *tally_lwp(struct lwp *lwp)
+{
+	return (struct tally_lwp *)lwp;
+}
+
+static inline struct tally_proc *tally_proc(struct proc *proc)
+{
+	return (struct tally_proc *)proc;
+}
+
+void tally_init(struct tally *tally, struct engine *engine);
 void tally_free(struct tally *tally);
 
 /* Becomes the data of `pctx`. */
-struct proc *tally_new_proc(struct tally *tally, pctx_t *pctx);
-void tally_clear_proc(struct tally *tally, struct proc *proc); /* at an exec */
-void tally_free_proc(struct tally *tally, struct proc *proc);
+struct tally_proc *tally_new_proc(struct tally *tally, pctx_t *pctx);
+void tally_clear_proc(struct tally *tally, struct tally_proc *proc); /* at an exec */
+void tally_free_proc(struct tally *tally, struct tally_proc *proc);
 
 /* For init_lwp handlers.  Becomes the data of LWP `id`. */
-struct lwp *tally_new_lwp(struct tally *tally, struct proc *proc, id_t id);
-void tally_free_lwp(struct tally *tally, struct lwp *lwp);
-
-/* All of them, `*n`, in the order of their ids; to be freed.  Never NULL. */
-struct proc **tally_sort_procs(const struct tally *tally, size_t *n);
-struct lwp **tally_sort_lwps(const struct proc *proc, size_t *n);
+struct tally_lwp *tally_new_lwp(struct tally *tally, struct tally_proc *proc, id_t id);
+void tally_free_lwp(struct tally *tally, struct tally_lwp *lwp);
 
 /*
  * Binds the set whose turn it is.  If that fails, it is reported with the name of the
  * `event` at which it happened, and the LWP runs on uncounted.
  */
-void tally_bind(struct tally *tally, struct proc *proc, struct lwp *lwp, const char *event);
+void tally_bind(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp,
+		const char *event);
 /* The wait is over: binds the sets of all LWPs. */
 void tally_begin(struct tally *tally);
 /* Libraries were mapped into a process, with `done` the last: looks for symbols there. */
-void tally_mapped(struct tally *tally, struct proc *proc, bool done);
+void tally_mapped(struct tally *tally, struct tally_proc *proc, bool done);
 /* What the current set has counted since it was bound; NULL: not known. */
-cpc_buf_t *tally_sample(struct tally *tally, struct proc *proc, struct lwp *lwp);
+cpc_buf_t *tally_sample(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp);
 /* What it has counted since the last tally_tick(); NULL: not known. */
-cpc_buf_t *tally_tick(struct tally *tally, struct proc *proc, struct lwp *lwp);
+cpc_buf_t *tally_tick(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp);
 /* Binds the next set in turn; to be called right after tally_tick(). */
-void tally_rotate(struct tally *tally, struct proc *proc, struct lwp *lwp);
+void tally_rotate(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp);
 /* The LWP ended: takes its last counts, and adds its totals to its process's. */
-void tally_finish(struct tally *tally, struct proc *proc, struct lwp *lwp);
+void tally_finish(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp);
 /* The total of a set after tally_finish(); NULL: it was never counted. */
-cpc_buf_t *tally_lwp_total(const struct lwp *lwp, size_t set);
+cpc_buf_t *tally_lwp_total(const struct tally_lwp *lwp, size_t set);
 
 #endif /* TALLY_H */

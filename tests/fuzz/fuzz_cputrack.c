@@ -11,7 +11,7 @@
 
 static void check_config(const struct config *cfg)
 {
-	must(cfg->track.interval_ms <= 1000000000 && cfg->track.count <= INT_MAX);
+	must(cfg->engine.interval_ms <= 1000000000 && cfg->engine.count <= INT_MAX);
 	must((cfg->command == NULL) == (cfg->pids.n > 0));
 	must(cfg->command == NULL || cfg->command[0] != NULL);
 	must(cfg->track.delay_ns >= 0 && cfg->track.for_ns >= 0 && cfg->repeat <= 1000000);

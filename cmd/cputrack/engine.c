@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * engine.c - what all engines have.
+ */
+#include "engine.h"
+
+#include "../common/util.h"
+
+#include <stdlib.h>
+
+void engine_watch(struct engine *engine, const struct watcher *watcher, void *arg)
+{
+	engine->watcher = watcher;
+	engine->arg = arg;
+}
+
+static int cmp_procs(const void *a, const void *b)
+{
+	const struct proc *const *x = a, *const *y = b;
+
+	return ((*x)->pid > (*y)->pid) - ((*x)->pid < (*y)->pid);
+}
+
+struct proc **engine_sort_procs(const struct engine *engine, size_t *n)
+{
+	struct proc **all, *proc;
+	size_t i = 0;
+
+	LIST_FOREACH(proc, &engine->procs, link)
+		i++;
+	all = xcalloc(i + 1, sizeof(struct proc *));
+	*n = i;
+	LIST_FOREACH(proc, &engine->procs, link)
+		all[--i] = proc;
+	qsort(all, *n, sizeof(struct proc *), cmp_procs);
+	return all;
+}
+
+static int cmp_lwps(const void *a, const void *b)
+{
+	const struct lwp *const *x = a, *const *y = b;
+
+	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+struct lwp **engine_sort_lwps(const struct proc *proc, size_t *n)
+{
+	struct lwp **all, *lwp;
+	size_t i = 0;
+
+	LIST_FOREACH(lwp, &proc->lwps, link)
+		i++;
+	all = xcalloc(i + 1, sizeof(struct lwp *));
+	*n = i;
+	LIST_FOREACH(lwp, &proc->lwps, link)
+		all[--i] = lwp;
+	qsort(all, *n, sizeof(struct lwp *), cmp_lwps);
+	return all;
+}

@@ -104,6 +104,41 @@ static struct cpci_symfile *open_file(struct cpci_symfiles *files, const char *p
 	return cpci_symfile_open(files, inside, NULL, fd);
 }
 
+/*
+ * Has a process code mapped of a file that had the path of `fd` before?  Its calls are not
+ * those of the new one.  Where its mappings cannot be read it is a program that was just
+ * executed, and has none such.
+ */
+static bool has_older(pid_t tid, const char *path, int fd)
+{
+	static const char deleted[] = " (deleted)";
+	char link[32], real[PATH_MAX];
+	struct cpci_mapping m = {0};
+	struct cpci_maps maps;
+	bool found = false;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, real, sizeof(real) - 1);
+	real[n > 0 ? n : 0] = '\0';
+	if (tid == -1 || cpci_maps_open(&maps, tid) == -1)
+		return false;
+	while (!found && cpci_maps_next_code(&maps, m.end, &m) == 1) {
+		size_t len;
+
+		if (m.file.ino == 0 || cpci_maps_at(&maps, m.start, &m) != 1)
+			continue;
+		len = strlen(m.path);
+		if (len < sizeof(deleted) || strcmp(m.path + len - strlen(deleted), deleted) != 0)
+			continue;
+		len -= strlen(deleted);
+		found = (strlen(path) == len && memcmp(m.path, path, len) == 0) ||
+			(strlen(real) == len && memcmp(m.path, real, len) == 0);
+	}
+	cpci_maps_close(&maps);
+	return found;
+}
+
 int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *files, pid_t tid,
 			  struct cpci_symbol_addr *at)
 {
@@ -121,6 +156,14 @@ int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *
 	}
 	if (file == NULL)
 		return cpci_lookup_cannot_read(look, term->file, errno);
+	if (has_older(tid, term->file, fd)) {
+		close(fd);
+		cpci_diag(look->diag, ESTALE, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': the process has an older '%s' mapped, which was "
+			  "removed or replaced; by its name without the folder that one is counted",
+			  look->req->name, found.path);
+		return -1;
+	}
 	if (cpci_function_find(term, file, fd, &found.symbol) == -1) {
 		int err = errno;
 

@@ -104,6 +104,30 @@ counts() {
 	[ "$(counts exit)" = "300 300" ]
 }
 
+@test "attached: a path whose file was replaced since it was mapped is refused" {
+	need attach
+	cp "$WORK/symbols" "$WORK/libsymbols.so" "$T"
+	start prog "$T/symbols" -w 100
+	eventually said prog ready
+	cp "$T/libsymbols.so" "$T/new"
+	mv "$T/new" "$T/libsymbols.so"
+	start ct cputrack -T 0 -c "$(f "$T/libsymbols.so:lib_called")" -p "${PIDS[prog]}"
+	eventually grep -q "has an older '$T/libsymbols.so' mapped, which was removed or replaced" \
+		"$T/ct.err"
+	kill "${PIDS[ct]}"
+	finish ct
+	[ "$status" -eq 1 ]
+	grep -q ' detach  *- # incomplete$' "$T/ct.out"
+	start ct cputrack -v -T 0 -c "$(f libsymbols.so:lib_called)" -p "${PIDS[prog]}"
+	eventually grep -q init_lwp "$T/ct.out"
+	tell prog g
+	finish prog
+	finish ct
+	[ "$status" -eq 0 ]
+	cp "$T/ct.out" "$ROWS"
+	[ "$(counts exit)" = 100 ]
+}
+
 @test "functions of a file on all CPUs" {
 	need cpu
 	cp "$WORK/symbols" "$WORK/libsymbols.so" "$T"

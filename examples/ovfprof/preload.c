@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * preload.c - the half of ovfprof that is in the program: each LWP binds a set whose overflows
- * it counts by the place where they happen.
+ * preload.c - the half of ovfprof that is in the program: a set that all LWPs inherit, whose
+ * overflows are counted by the place where they happen.
+ *
+ * Each overflow is a signal.  They could be buffered (CPC_OVF_BUFFERED), for a tenth of the
+ * cost; but records are taken by the LWP that they are of, and nobody would have those of the
+ * last signals of each LWP when the program is killed, executes another one or calls _exit(2).
  */
 #include "profile.h"
 
@@ -12,48 +16,74 @@
 #include <libcpc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <threads.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 
-static cpc_t *cpc; /* NULL: this process is not profiled */
-static const char *event, *dir;
+static cpc_t *cpc;
+static cpc_set_t *set;
+static cpc_buf_t *buf; /* of the handler that has `busy` */
+static const char *dir;
 static uint64_t preset;
-static uint_t modes = CPC_COUNT_USER;
 static bool with_callers;
 static int lwps_fd = -1, maps_fd = -1;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_long nlwps;
 static pthread_key_t key; /* calls us when an LWP ends */
-static off_t nlwps;
 
-/* Of each LWP, for its handler. */
-static _Thread_local struct {
-	struct lwp *lwp;
-	cpc_set_t *set;
-	cpc_buf_t *buf;
-	uintptr_t stack_end;
-} me __attribute__((tls_model("initial-exec")));
+/* Of each LWP; NULL: it has not begun. */
+static _Thread_local struct lwp *me __attribute__((tls_model("initial-exec")));
+static struct lwp nobody; /* one that is over, or has no room in the file */
+
+/*
+ * What handlers share: nothing interrupts them, so who waits for it waits for another LWP's
+ * handler, or for the start of the process.
+ */
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+
+static void lock(void)
+{
+	while (atomic_flag_test_and_set(&busy))
+		sched_yield();
+}
+
+static void unlock(void)
+{
+	atomic_flag_clear(&busy);
+}
+
+/* The same outside of handlers. */
+static void lock_out_handlers(sigset_t *old)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, old);
+	lock();
+}
+
+static void let_handlers_in(const sigset_t *old)
+{
+	unlock();
+	pthread_sigmask(SIG_SETMASK, old, NULL);
+}
 
 /* ---- what is mapped -------------------------------------------------------------------- */
 
-/*
- * Where there is code, as the last entry in the file of maps has it.  In handlers, too, which
- * nothing interrupts: who waits for `busy` waits for a handler or for the start of the process.
- */
+/* Where there is code, as the last entry in the file of maps has it. */
 static struct {
-	atomic_flag busy;
 	uint64_t time;
 	size_t n;
 	struct {
 		uint64_t start, end;
 	} code[4096];
-} known = {.busy = ATOMIC_FLAG_INIT};
+} known;
 
 /* A line of /proc/PID/maps: "START-END rwxp ...". */
 static void know_line(const char *line)
@@ -79,7 +109,7 @@ static void know_line(const char *line)
 static void write_maps(void)
 {
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	char buf[4096], line[32], head[32] = "= ";
+	char text[4096], line[32], head[32] = "= ";
 	size_t len = 0, at = sizeof(head);
 	ssize_t n;
 
@@ -89,17 +119,17 @@ static void write_maps(void)
 	for (uint64_t t = known.time; t > 0; t /= 10)
 		head[--at] = (char)('0' + t % 10);
 	n = write(maps_fd, head, 2) + write(maps_fd, head + at, sizeof(head) - at);
-	while (n > 0 && (n = read(fd, buf, sizeof(buf))) > 0) {
+	while (n > 0 && (n = read(fd, text, sizeof(text))) > 0) {
 		for (ssize_t i = 0; i < n; i++) {
-			if (len < sizeof(line) - 1 && buf[i] != '\n') {
-				line[len++] = buf[i];
-			} else if (buf[i] == '\n') {
+			if (len < sizeof(line) - 1 && text[i] != '\n') {
+				line[len++] = text[i];
+			} else if (text[i] == '\n') {
 				line[len] = '\0';
 				know_line(line);
 				len = 0;
 			}
 		}
-		n = write(maps_fd, buf, (size_t)n);
+		n = write(maps_fd, text, (size_t)n);
 	}
 	close(fd);
 }
@@ -119,40 +149,39 @@ static bool is_known(uint64_t pc)
  */
 static uint64_t find_time(uint64_t pc, uint64_t *caller)
 {
-	uint64_t time;
-
-	while (atomic_flag_test_and_set(&known.busy))
-		sched_yield();
 	if (!is_known(pc))
 		write_maps();
 	if (!is_known(*caller))
 		*caller = 0;
-	time = known.time;
-	atomic_flag_clear(&known.busy);
-	return time;
+	return known.time;
 }
 
 /* Another library may take its place. */
 EXPORTED int dlclose(void *lib)
 {
 	static int (*next)(void *);
-	sigset_t all, old;
+	sigset_t old;
 	int rc;
 
 	if (next == NULL)
 		*(void **)&next = dlsym(RTLD_NEXT, "dlclose");
 	rc = next(lib);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	while (atomic_flag_test_and_set(&known.busy))
-		sched_yield();
+	lock_out_handlers(&old);
 	known.n = 0;
-	atomic_flag_clear(&known.busy);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	let_handlers_in(&old);
 	return rc;
 }
 
 /* ---- samples -------------------------------------------------------------------------- */
+
+/* A word of the program's memory; 0 where there is none. */
+static uint64_t peek(uintptr_t address)
+{
+	uintptr_t word = 0;
+	const struct iovec to = {&word, sizeof(word)}, from = {(void *)address, sizeof(word)};
+
+	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof(word) ? word : 0;
+}
 
 /*
  * Return addresses: which one holds, the unwinding tables of the program tell later.  Code that
@@ -164,14 +193,14 @@ static void find_callers(const ucontext_t *uc, struct slot *at)
 	uintptr_t fp = (uintptr_t)uc->uc_mcontext.gregs[REG_RBP];
 	uintptr_t sp = (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
 
-	at->top = sp + sizeof(sp) <= me.stack_end ? *(const uint64_t *)sp : 0;
+	at->top = peek(sp);
 #else
 	uintptr_t fp = uc->uc_mcontext.regs[29], sp = uc->uc_mcontext.sp;
 
 	at->top = uc->uc_mcontext.regs[30];
 #endif
-	if (fp >= sp && fp % sizeof(fp) == 0 && fp + 2 * sizeof(fp) <= me.stack_end)
-		at->caller = ((const uint64_t *)fp)[1];
+	if (fp >= sp && fp % sizeof(fp) == 0)
+		at->caller = peek(fp + sizeof(fp));
 }
 
 static void record(struct lwp *lwp, struct slot at, uint64_t count)
@@ -194,163 +223,84 @@ static void record(struct lwp *lwp, struct slot at, uint64_t count)
 	lwp->no_room++;
 }
 
-static void on_emt(int sig, siginfo_t *info, void *context)
-{
-	struct slot at = {.pc = (uintptr_t)info->si_addr};
-	int saved = errno;
-	uint64_t val;
-
-	(void)sig;
-	if (me.lwp == NULL || info->si_code != EMT_CPCOVF)
-		return;
-	if (cpc_set_sample(cpc, me.set, me.buf) == 0 && cpc_buf_get(cpc, me.buf, 0, &val) == 0) {
-		if (with_callers)
-			find_callers(context, &at);
-		at.time = find_time(at.pc, &at.top);
-		record(me.lwp, at, val - preset);
-		if (cpc_set_restart(cpc, me.set) == 0) {
-			errno = saved;
-			return;
-		}
-	}
-	me.lwp->error = (uint64_t)errno;
-	errno = saved;
-}
-
 /* ---- LWPs ------------------------------------------------------------------------------ */
 
-/* A struct in the file; NULL: the LWP goes unprofiled, and the file tells that. */
+/*
+ * Room in the file, which others make longer at the same time; `nobody`: there is none, and the
+ * file tells that.
+ */
 static struct lwp *new_lwp(void)
 {
 	const uint64_t tid = (uint64_t)_lwp_self();
+	off_t at = atomic_fetch_add(&nlwps, 1) * (off_t)sizeof(struct lwp);
 	struct lwp *lwp = MAP_FAILED;
 	uint64_t error;
-	off_t at;
 
-	pthread_mutex_lock(&lock);
-	at = nlwps++ * (off_t)sizeof(*lwp);
-	if (ftruncate(lwps_fd, at + (off_t)sizeof(*lwp)) == 0)
+	if (pwrite(lwps_fd, "", 1, at + (off_t)sizeof(*lwp) - 1) == 1)
 		lwp = mmap(NULL, sizeof(*lwp), PROT_READ | PROT_WRITE, MAP_SHARED, lwps_fd, at);
 	error = lwp == MAP_FAILED ? (uint64_t)errno : 0;
-	pthread_mutex_unlock(&lock);
 	if (pwrite(lwps_fd, &tid, sizeof(tid), at) != sizeof(tid) ||
 	    pwrite(lwps_fd, &error, sizeof(error), at + (off_t)offsetof(struct lwp, error)) !=
-		    sizeof(error))
-		return NULL;
-	return lwp != MAP_FAILED ? lwp : NULL;
+		    sizeof(error) ||
+	    lwp == MAP_FAILED)
+		return &nobody;
+	return lwp;
 }
 
+/* Not in the middle of its handler. */
 static void end_lwp(void *arg)
 {
-	struct lwp *lwp = me.lwp;
+	struct lwp *lwp = me;
 
 	(void)arg;
-	if (me.set != NULL)
-		cpc_set_destroy(cpc, me.set);
-	if (me.buf != NULL)
-		cpc_buf_destroy(cpc, me.buf);
-	me.lwp = NULL;
-	me.set = NULL;
-	me.buf = NULL;
-	if (lwp != NULL)
+	me = &nobody;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (lwp != NULL && lwp != &nobody)
 		munmap(lwp, sizeof(*lwp));
 }
 
-static void find_stack(void)
-{
-	pthread_attr_t attr;
-	size_t size;
-	void *low;
-
-	if (!with_callers || pthread_getattr_np(pthread_self(), &attr) != 0)
-		return;
-	if (pthread_attr_getstack(&attr, &low, &size) == 0)
-		me.stack_end = (uintptr_t)low + size;
-	pthread_attr_destroy(&attr);
-}
-
-/* From here on the calling LWP is profiled. */
 static void begin_lwp(void)
 {
-	static const uint_t notify = CPC_OVF_NOTIFY_EMT;
-
-	if (cpc == NULL || (me.lwp = new_lwp()) == NULL)
-		return;
-	pthread_setspecific(key, &me);
-	find_stack();
-	me.set = cpc_set_create(cpc);
-	if (me.set != NULL &&
-	    cpc_set_add_request(cpc, me.set, event, preset, modes | notify, 0, NULL) == 0 &&
-	    (me.buf = cpc_buf_create(cpc, me.set)) != NULL && cpc_bind_curlwp(cpc, me.set, 0) == 0)
-		return;
-	me.lwp->error = (uint64_t)errno;
+	me = new_lwp();
+	pthread_setspecific(key, &key);
 }
 
-/* What a new thread runs, before what it was made for. */
-struct start {
-	void *(*fn)(void *);
-	int (*c11)(void *);
-	void *arg;
-};
-
-static void *begin_pthread(void *arg)
+/* What the LWP inherited is to begin. */
+static int on_birth(void)
 {
-	struct start start = *(struct start *)arg;
-
-	free(arg);
 	begin_lwp();
-	return start.fn(start.arg);
+	return cpc_request_preset(cpc, 0, preset);
 }
 
-static int begin_thrd(void *arg)
+static int on_overflow(uint64_t pc, const void *context)
 {
-	struct start start = *(struct start *)arg;
+	struct slot at = {.pc = pc};
+	uint64_t val;
+	int rc = -1;
 
-	free(arg);
-	begin_lwp();
-	return start.c11(start.arg);
-}
-
-static struct start *new_start(struct start with)
-{
-	struct start *start = malloc(sizeof(*start));
-
-	if (start != NULL)
-		*start = with;
-	return start;
-}
-
-EXPORTED int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
-			    void *arg)
-{
-	static int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-	struct start *start = new_start((struct start){.fn = fn, .arg = arg});
-	int err;
-
-	if (start == NULL)
-		return EAGAIN;
-	if (next == NULL)
-		*(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
-	err = next(thread, attr, begin_pthread, start);
-	if (err != 0)
-		free(start);
-	return err;
-}
-
-EXPORTED int thrd_create(thrd_t *thread, thrd_start_t fn, void *arg)
-{
-	static int (*next)(thrd_t *, thrd_start_t, void *);
-	struct start *start = new_start((struct start){.c11 = fn, .arg = arg});
-	int rc;
-
-	if (start == NULL)
-		return thrd_nomem;
-	if (next == NULL)
-		*(void **)&next = dlsym(RTLD_NEXT, "thrd_create");
-	rc = next(thread, begin_thrd, start);
-	if (rc != thrd_success)
-		free(start);
+	if (with_callers)
+		find_callers(context, &at);
+	lock();
+	if (cpc_set_sample(cpc, set, buf) == 0 && cpc_buf_get(cpc, buf, 0, &val) == 0) {
+		at.time = find_time(at.pc, &at.top);
+		record(me, at, val - preset);
+		rc = 0;
+	}
+	unlock();
 	return rc;
+}
+
+static void on_emt(int sig, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	(void)sig;
+	if (info->si_code != EMT_CPCOVF || me == &nobody)
+		return;
+	if ((me == NULL ? on_birth() : on_overflow((uintptr_t)info->si_addr, context)) == -1 ||
+	    cpc_set_restart(cpc, set) == -1)
+		me->error = (uint64_t)errno;
+	errno = saved;
 }
 
 /* ---- the process --------------------------------------------------------------------- */
@@ -374,20 +324,33 @@ static void begin_process(void)
 	nlwps = 0;
 	known.time = 0;
 	known.n = 0;
-	atomic_flag_clear(&known.busy);
+	unlock();
 	if (lwps_fd == -1 || maps_fd == -1)
-		cpc = NULL;
+		return;
 	begin_lwp();
+	if (cpc_bind_curlwp(cpc, set, CPC_BIND_LWP_INHERIT) == -1)
+		me->error = (uint64_t)errno;
 }
 
 /* A child has no set bound, and writes to files of its own. */
 static void in_child(void)
 {
-	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	close(lwps_fd);
 	close(maps_fd);
 	end_lwp(NULL);
 	begin_process();
+}
+
+/* LWPs that got no counters are not in the file, but missing from the sum. */
+__attribute__((destructor)) static void end(void)
+{
+	sigset_t old;
+
+	if (me == NULL || me == &nobody)
+		return;
+	lock_out_handlers(&old);
+	me->others = cpc_set_sample_all(cpc, set, buf) == -1 && errno == EAGAIN;
+	let_handlers_in(&old);
 }
 
 static void quiet(const char *fn, int subcode, const char *fmt, va_list ap)
@@ -398,25 +361,35 @@ static void quiet(const char *fn, int subcode, const char *fmt, va_list ap)
 	(void)ap;
 }
 
+static bool make_set(const char *event, uint_t flags)
+{
+	cpc = cpc_open(CPC_VER_CURRENT);
+	if (cpc == NULL)
+		return false;
+	cpc_seterrhndlr(cpc, quiet); /* ovfprof has tried it, and told */
+	set = cpc_set_create(cpc);
+	if (set == NULL || cpc_set_add_request(cpc, set, event, preset, flags, 0, NULL) == -1)
+		return false;
+	buf = cpc_buf_create(cpc, set);
+	return buf != NULL;
+}
+
 __attribute__((constructor)) static void begin(void)
 {
 	struct sigaction act = {.sa_sigaction = on_emt,
 				.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-	const char *period = getenv("OVFPROF_PERIOD"), *sys = getenv("OVFPROF_SYS");
+	const char *period = getenv("OVFPROF_PERIOD"), *event = getenv("CPC_PROF_EVENT");
+	uint_t flags = CPC_COUNT_USER | CPC_OVF_NOTIFY_EMT;
 
 	dir = getenv("OVFPROF_DIR");
-	event = getenv("CPC_PROF_EVENT");
 	if (dir == NULL || event == NULL || period == NULL)
 		return;
 	preset = 0 - strtoull(period, NULL, 10);
-	if (sys != NULL)
-		modes |= CPC_COUNT_SYSTEM;
+	if (getenv("OVFPROF_SYS") != NULL)
+		flags |= CPC_COUNT_SYSTEM;
 	with_callers = getenv("OVFPROF_CALLERS") != NULL;
 	sigfillset(&act.sa_mask);
-	cpc = cpc_open(CPC_VER_CURRENT);
-	if (cpc == NULL || pthread_key_create(&key, end_lwp) != 0 ||
-	    sigaction(SIGEMT, &act, NULL) == -1 || pthread_atfork(NULL, NULL, in_child) != 0)
-		return;
-	cpc_seterrhndlr(cpc, quiet); /* ovfprof has tried it, and told */
-	begin_process();
+	if (make_set(event, flags) && pthread_key_create(&key, end_lwp) == 0 &&
+	    sigaction(SIGEMT, &act, NULL) == 0 && pthread_atfork(NULL, NULL, in_child) == 0)
+		begin_process();
 }

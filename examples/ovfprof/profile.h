@@ -30,6 +30,7 @@ struct lwp {
 	uint64_t samples;
 	uint64_t no_room; /* samples for which there was no slot */
 	uint64_t error;	  /* errno; its counters could not be had, or were lost */
+	uint64_t others;  /* those of LWPs that are not in the file were: it is not 0 */
 	struct slot slot[SLOTS];
 };
 

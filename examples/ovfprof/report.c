@@ -131,6 +131,10 @@ static void tell_losses(const char *pid, const struct lwp *lwp)
 		fprintf(stderr,
 			"ovfprof: process %s, LWP %" PRIu64 ": %s: its profile is not whole\n", pid,
 			lwp->tid, strerror((int)lwp->error));
+	else if (lwp->others != 0)
+		fprintf(stderr,
+			"ovfprof: process %s: LWPs got no counters, or lost them: they are missing\n",
+			pid);
 	if (lwp->no_room != 0)
 		fprintf(stderr,
 			"ovfprof: process %s, LWP %" PRIu64 ": no room for %" PRIu64

@@ -59,6 +59,14 @@ prof() {
 	[[ $(cat "$T/prof") == *" of 8 LWPs of 1 programs"* ]]
 }
 
+@test "threads that got no counters are told, and the rest has its profile" {
+	prof -0 -p 1 prlimit --nofile=12:12 "$WORK/hot-functions" -t 7 200
+	[[ $stderr == *": LWPs got no counters, or lost them: they are missing"* ]]
+	three=$(row touch_three | awk '{ print $2 }')
+	[ "$three" -ge 600 ]
+	[ "$three" -lt 4800 ]
+}
+
 @test "children and new programs" {
 	prof -0 -p 1 "$WORK/hot-functions" -f 300
 	has touch_three 1800

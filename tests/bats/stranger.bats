@@ -17,8 +17,8 @@ setup() {
 	chmod 1777 "$PLACE"
 	dpkg-deb -x "$(deb libcpc-dev)" "$PLACE/some where"
 	mv "$PLACE/some where/usr" "$PLACE/opt"
-	cp -r "$BATS_TEST_DIRNAME/../stranger" "$WORK/probe" "$PLACE"
-	chmod -R a+rX "$PLACE/stranger" "$PLACE/probe"
+	cp -r "$BATS_TEST_DIRNAME/../stranger" "$WORK/probe" "$WORK/hot-functions" "$PLACE"
+	chmod -R a+rX "$PLACE"/{stranger,probe,hot-functions}
 	AS_USER=(env HOME="$PLACE" TMPDIR="$PLACE")
 	if [ "$(id -u)" = 0 ]; then
 		need_reachable "$PLACE"
@@ -96,6 +96,14 @@ clang clang++'
 	grep -qF "cpc_DIR:PATH=$PLACE/opt/lib/" gcc/CMakeCache.txt
 	go -0 readelf -dW gcc/faults-c99
 	[[ $output != *libpfm* && $output != *libbsd* ]]
+}
+
+@test "find_package: the profiler among the examples" {
+	pkg-config --exists libdw || skip "no libdw here, so no ovfprof"
+	user cmake -S opt/share/doc/libcpc-dev/examples/ovfprof -B prof -DCMAKE_PREFIX_PATH="$PLACE/opt"
+	user cmake --build prof -j 2
+	user prof/ovfprof -e page-faults -p 1 ./hot-functions -t 2 200
+	[[ $stderr == *" of 3 LWPs of 1 programs"*" 1800 "*" touch_three"* ]]
 }
 
 @test "find_package: a library that is missing is told" {

@@ -5,6 +5,7 @@
  */
 #include "set.h"
 
+#include <cpc_counter.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -173,7 +174,7 @@ static int exclude_others(cpc_set_t *set, struct cpci_target target, enum cpci_b
 			  uint_t flags, struct cpci_claim **claim, struct cpci_epoch *epoch,
 			  struct cpci_diag *diag)
 {
-	if (target.cpu == -1)
+	if (target.cpu == -1 || (flags & CPC_BIND_CPU_LWPS) != 0)
 		return cpci_epoch_take(epoch, diag);
 	if ((flags & CPC_BIND_CPU_SHARED) != 0)
 		return 0;
@@ -245,6 +246,7 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 	set->tick_source = cpci_cores()->n > 1 ? CPCI_RAW_ENABLED : CPCI_RAW_RUNNING;
 	set->owner = cpci_self();
 	set->off = (flags & CPC_BIND_DISABLED) != 0;
+	set->lwps = (flags & CPC_BIND_CPU_LWPS) != 0;
 	set->claim = claim;
 	set->epoch = epoch;
 	/* Now a signal handler that interrupts us may sample it. */
@@ -431,9 +433,13 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
 	static const char fn[] = "cpc_bind_cpu";
 	const struct cpci_target target = {.tid = -1, .cpu = id};
 
-	if (check(cpc, fn, set, flags, CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED) == -1 ||
+	if (check(cpc, fn, set, flags,
+		  CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED | CPC_BIND_CPU_LWPS) == -1 ||
 	    check_overflows(cpc, fn, set) == -1)
 		return -1;
+	if ((flags & CPC_BIND_CPU_LWPS) != 0 && (flags & CPC_BIND_CPU_SHARED) == 0)
+		return cpci_failf(cpc, fn, EINVAL, 0,
+				  "a set that counts for LWPs has no CPU alone: it is shared");
 	if (id < 0)
 		return cpci_failf(cpc, fn, EINVAL, 0, "no CPU %d", id);
 	return bind(cpc, fn, set, target, &nobody,

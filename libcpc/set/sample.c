@@ -115,7 +115,7 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 		sample->tick = cpci_cycles(&set->cpc->clock, cpci_group_least_ns(plan, set->fd));
 	sample->hrtime = cpci_now();
 	/* After the counters were read, so that these values are from before any claim. */
-	if ((bound == CPCI_LWP || bound == CPCI_PCTX) &&
+	if ((bound == CPCI_LWP || bound == CPCI_PCTX || set->lwps) &&
 	    !cpci_epoch_holds(&set->epoch, sample->hrtime))
 		return lost(set);
 	return 0;

@@ -33,6 +33,7 @@ struct cpc_set {
 	uint64_t *start;		/* those of the last bind; the files are behind them */
 	_Atomic(enum cpci_bound) bound; /* its LWP looks without the lock */
 	bool off;			/* it does not count for now */
+	bool lwps;			/* of a CPU, and it counts for LWPs: see CPC_BIND_CPU_LWPS */
 	pid_t owner;			/* CPCI_LWP, CPCI_CPU: the thread that bound it */
 	struct cpci_link *link;		/* to who can switch it or unbind it: see link.c */
 	struct cpci_overflow *overflow; /* while bound; NULL: not CPCI_LWP */
@@ -50,7 +51,7 @@ struct cpc_set {
 	cpu_set_t *affinity;	     /* CPCI_CPU: where the owner ran before */
 	size_t affinity_size;
 	struct cpci_claim *claim; /* CPUs; NULL: none, or shared */
-	struct cpci_epoch epoch;  /* LWPs */
+	struct cpci_epoch epoch;  /* LWPs, and CPUs for them */
 	LIST_ENTRY(cpc_set) entry;
 };
 

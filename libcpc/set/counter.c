@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * counter.c - the counters of sets that are read in the kernel (cpc_counter.h).
+ */
+#include "set.h"
+
+#include <cpc_counter.h>
+#include <errno.h>
+#include <string.h>
+
+int cpc_set_counters(cpc_t *cpc, const cpc_set_t *set, struct cpc_counter *counter, uint_t n)
+{
+	const struct cpci_plan *plan = set->plan;
+
+	if (set->cpc != cpc) {
+		errno = EINVAL;
+		return -1;
+	}
+	for (uint_t i = 0; i < plan->nterms && i < n; i++)
+		counter[i] = (struct cpc_counter){
+			.index = (int)plan->ref[i].req,
+			.fd = set->bound != CPCI_UNBOUND ? set->fd[i] : -1,
+			.attr = &cpci_plan_nth(plan, i)->attr,
+		};
+	return (int)plan->nterms;
+}
+
+int cpc_buf_fill(cpc_t *cpc, cpc_buf_t *buf, const cpc_set_t *set, const uint64_t *count, uint_t n,
+		 uint64_t ns)
+{
+	const struct cpci_plan *plan = set->plan;
+
+	if (set->cpc != cpc || buf->plan != plan || n != plan->nterms) {
+		errno = EINVAL;
+		return -1;
+	}
+	memcpy(buf->val, set->preset, plan->nreqs * sizeof(*buf->val));
+	for (uint_t i = 0; i < n; i++)
+		buf->val[plan->ref[i].req] +=
+			cpci_plan_nth(plan, i)->minus ? 0 - count[i] : count[i];
+	buf->npcs = 0;
+	buf->nlost = buf->nthrottled = 0;
+	buf->tick = cpci_cycles(&cpc->clock, ns);
+	buf->hrtime = cpci_now();
+	return 0;
+}
+
+int cpc_set_holds(cpc_t *cpc, const cpc_set_t *set, hrtime_t now)
+{
+	if (set->cpc != cpc || set->bound == CPCI_UNBOUND || !set->lwps) {
+		errno = EINVAL;
+		return -1;
+	}
+	return cpci_epoch_holds(&set->epoch, now);
+}

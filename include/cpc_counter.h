@@ -31,6 +31,7 @@ struct perf_event_attr;
 /* A counter of a set. */
 struct cpc_counter {
 	int index;			    /* of the request that it is part of */
+	int core;			    /* it is one of the core PMU's */
 	int fd;				    /* perf_event_open(2); -1: the set is not bound */
 	const struct perf_event_attr *attr; /* as there; lives as long as the set */
 };

@@ -48,6 +48,13 @@ pctx_t *pctx_create(const char *filename, char *const *argv, void *arg, int verb
 		    pctx_errfn_t *errfn);
 
 /*
+ * Extension.  Starts a program in the same way, which then runs without anybody's control: for
+ * those who watch it by other means.  Its exec has succeeded when this returns.  Returns its
+ * process id, to be waited for; or -1 and errno, as pctx_create() but for EBUSY and EPERM.
+ */
+pid_t pctx_spawn(const char *filename, char *const *argv, pctx_errfn_t *errfn);
+
+/*
  * Takes control of all LWPs of a running process, without stopping them.  It
  * runs on untouched when the calling thread ends.
  *

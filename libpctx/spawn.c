@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * spawn.c - start a program and stop it before its first instruction.
+ * spawn.c - start a program, and stop it before its first instruction if it is to be controlled.
  */
 #include "base.h"
 #include "control.h"
@@ -94,7 +94,7 @@ static void exec_in_path(const char *file, char *const *argv)
 		errno = EACCES;
 }
 
-/* Waits to be seized, then becomes the program or sends the errno. */
+/* Waits for its parent's word, then becomes the program or sends the errno. */
 static _Noreturn void child(int go, int fail, const char *filename, char *const *argv,
 			    const struct sigaction *chld, const sigset_t *mask)
 {
@@ -109,7 +109,8 @@ static _Noreturn void child(int go, int fail, const char *filename, char *const 
 	while (n == -1 && errno == EINTR);
 	if (n != 1)
 		_exit(127); /* our parent gave up */
-	sigaction(SIGCHLD, chld, NULL);
+	if (chld != NULL)
+		sigaction(SIGCHLD, chld, NULL);
 	exec_in_path(filename, argv);
 	err = errno;
 	while (write(fail, &err, sizeof(err)) == -1 && errno == EINTR)
@@ -173,8 +174,25 @@ static void close_end(int *fd)
 	*fd = -1;
 }
 
-/* Seizes the child, which waits for `go`, and lets it run up to its exec. */
+/* Lets the child go, and waits for its exec or its end. */
 static struct failure start(pid_t pid, int *go, int fail)
+{
+	struct failure failure = {.step = STEP_EXEC};
+
+	if (write(*go, "", 1) != 1) {
+		failure = (struct failure){STEP_CALL, errno, "write(2)"};
+		close_end(go); /* the child reads end of file, and exits */
+		was_killed(pid);
+		return failure;
+	}
+	failure.err = read_errno(fail);
+	if (failure.err != 0)
+		was_killed(pid);
+	return failure;
+}
+
+/* Seizes the child, which waits for `go`, and lets it run up to its exec. */
+static struct failure start_seized(pid_t pid, int *go, int fail)
 {
 	struct failure failure = {.step = STEP_SEIZE};
 
@@ -199,8 +217,9 @@ static struct failure start(pid_t pid, int *go, int fail)
 	return failure;
 }
 
+/* `chld`: what the program is to do with SIGCHLD; NULL: as the caller does. */
 static struct failure spawn(pid_t *pid, const char *filename, char *const *argv,
-			    const struct sigaction *chld)
+			    const struct sigaction *chld, bool seized)
 {
 	struct failure failure = {.call = "pipe2(2)"};
 	int go[2] = {-1, -1}, fail[2] = {-1, -1};
@@ -222,7 +241,8 @@ static struct failure spawn(pid_t *pid, const char *filename, char *const *argv,
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	if (failure.err == 0) {
 		close_end(&fail[1]);
-		failure = start(*pid, &go[1], fail[0]);
+		failure =
+			seized ? start_seized(*pid, &go[1], fail[0]) : start(*pid, &go[1], fail[0]);
 	}
 out:
 	for (int i = 0; i < 2; i++) {
@@ -291,16 +311,28 @@ static void tell(pctx_errfn_t *errfn, const char *filename, const struct failure
 	}
 }
 
-pid_t pctxi_spawn(pctx_errfn_t *errfn, const char *filename, char *const *argv,
-		  const struct sigaction *chld)
+static pid_t spawn_or_tell(pctx_errfn_t *errfn, const char *filename, char *const *argv,
+			   const struct sigaction *chld, bool seized)
 {
 	struct failure failure;
 	pid_t pid = -1;
 
-	failure = spawn(&pid, filename, argv, chld);
+	failure = spawn(&pid, filename, argv, chld, seized);
 	if (failure.err == 0)
 		return pid;
 	tell(errfn, filename, &failure);
 	errno = failure.err;
 	return -1;
+}
+
+pid_t pctxi_spawn(pctx_errfn_t *errfn, const char *filename, char *const *argv,
+		  const struct sigaction *chld)
+{
+	return spawn_or_tell(errfn, filename, argv, chld, true);
+}
+
+pid_t pctx_spawn(const char *filename, char *const *argv, pctx_errfn_t *errfn)
+{
+	return spawn_or_tell(errfn != NULL ? errfn : pctxi_default_errfn, filename, argv, NULL,
+			     false);
 }

@@ -27,34 +27,12 @@ struct proc **engine_sort_procs(const struct engine *engine, size_t *n)
 	struct proc **all, *proc;
 	size_t i = 0;
 
-	LIST_FOREACH(proc, &engine->procs, link)
+	TAILQ_FOREACH(proc, &engine->procs, link)
 		i++;
 	all = xcalloc(i + 1, sizeof(struct proc *));
 	*n = i;
-	LIST_FOREACH(proc, &engine->procs, link)
+	TAILQ_FOREACH(proc, &engine->procs, link)
 		all[--i] = proc;
 	qsort(all, *n, sizeof(struct proc *), cmp_procs);
-	return all;
-}
-
-static int cmp_lwps(const void *a, const void *b)
-{
-	const struct lwp *const *x = a, *const *y = b;
-
-	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
-}
-
-struct lwp **engine_sort_lwps(const struct proc *proc, size_t *n)
-{
-	struct lwp **all, *lwp;
-	size_t i = 0;
-
-	LIST_FOREACH(lwp, &proc->lwps, link)
-		i++;
-	all = xcalloc(i + 1, sizeof(struct lwp *));
-	*n = i;
-	LIST_FOREACH(lwp, &proc->lwps, link)
-		all[--i] = lwp;
-	qsort(all, *n, sizeof(struct lwp *), cmp_lwps);
 	return all;
 }

@@ -27,14 +27,14 @@ struct lwp {
 	size_t turn;	      /* index of the set that counts */
 	char comm[COMM_SIZE]; /* its name when it was last looked at; "": not known */
 	uint64_t tick;	      /* the watcher's: number of the last sample that it was in */
-	LIST_ENTRY(lwp) link;
+	TAILQ_ENTRY(lwp) link;
 };
 
 struct proc {
 	pid_t pid;
-	bool incomplete;       /* some LWP was not counted, or not to its end */
-	LIST_HEAD(, lwp) lwps; /* in no order */
-	LIST_ENTRY(proc) link;
+	bool incomplete;	/* some LWP was not counted, or not to its end */
+	TAILQ_HEAD(, lwp) lwps; /* in the order of their births */
+	TAILQ_ENTRY(proc) link;
 };
 
 /*
@@ -121,7 +121,7 @@ struct engine {
 	int64_t event_ns;	       /* when that happened which is being told; 0: now */
 	bool lost;		       /* LWPs were not counted, or not to their end */
 	bool ever_on;		       /* the counters of some LWP were */
-	LIST_HEAD(, proc) procs;       /* in no order */
+	TAILQ_HEAD(, proc) procs;      /* in the order of their births */
 };
 
 /* Follows by ptrace(2), counts with a set per LWP. */
@@ -131,8 +131,7 @@ struct engine *engine_ptrace(const struct engine_config *config, cpc_t *cpc,
 /* To be called before there is something to tell. */
 void engine_watch(struct engine *engine, const struct watcher *watcher, void *arg);
 
-/* All of them, `*n`, in the order of their ids; to be freed.  Never NULL. */
+/* All processes, `*n`, in the order of their ids; to be freed.  Never NULL. */
 struct proc **engine_sort_procs(const struct engine *engine, size_t *n);
-struct lwp **engine_sort_lwps(const struct proc *proc, size_t *n);
 
 #endif /* ENGINE_H */

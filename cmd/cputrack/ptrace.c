@@ -93,7 +93,7 @@ static int on_lwp_exit(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 
 	(void)pid;
 	tracer->engine.watcher->lwp_exit(tracer->engine.arg, &proc->base, &lwp->base);
-	tally_free_lwp(&tracer->tally, lwp);
+	tally_free_lwp(&tracer->tally, proc, lwp);
 	return 0;
 }
 
@@ -439,7 +439,7 @@ struct engine *engine_ptrace(const struct engine_config *config, cpc_t *cpc,
 	struct tracer *tracer = xcalloc(1, sizeof(*tracer));
 
 	tracer->engine = (struct engine){.ops = &ops, .config = *config, .cpc = cpc, .grp = grp};
-	LIST_INIT(&tracer->engine.procs);
+	TAILQ_INIT(&tracer->engine.procs);
 	tally_init(&tracer->tally, &tracer->engine);
 	return &tracer->engine;
 }

@@ -45,7 +45,7 @@ void tally_free(struct tally *tally)
 		say("%zu LWPs could not be counted", tally->nrefused);
 	if (tally->nlost > 1)
 		say("the counters of %zu LWPs were lost", tally->nlost);
-	while ((proc = LIST_FIRST(&tally->engine->procs)) != NULL)
+	while ((proc = TAILQ_FIRST(&tally->engine->procs)) != NULL)
 		tally_free_proc(tally, tally_proc(proc));
 	for (size_t i = 0; i < tally->grp->n; i++) {
 		cpc_buf_destroy(tally->cpc, tally->now[i]);
@@ -62,8 +62,8 @@ struct tally_proc *tally_new_proc(struct tally *tally, pctx_t *pctx)
 
 	proc->pctx = pctx;
 	proc->base.pid = pctx_pid(pctx);
-	LIST_INIT(&proc->base.lwps);
-	LIST_INSERT_HEAD(&tally->engine->procs, &proc->base, link);
+	TAILQ_INIT(&proc->base.lwps);
+	TAILQ_INSERT_TAIL(&tally->engine->procs, &proc->base, link);
 	pctx_set_data(pctx, proc);
 	return proc;
 }
@@ -72,8 +72,8 @@ void tally_clear_proc(struct tally *tally, struct tally_proc *proc)
 {
 	struct lwp *lwp;
 
-	while ((lwp = LIST_FIRST(&proc->base.lwps)) != NULL)
-		tally_free_lwp(tally, tally_lwp(lwp));
+	while ((lwp = TAILQ_FIRST(&proc->base.lwps)) != NULL)
+		tally_free_lwp(tally, proc, tally_lwp(lwp));
 	for (size_t i = 0; i < tally->grp->n; i++) {
 		if (proc->total[i] != NULL)
 			cpc_buf_destroy(tally->cpc, proc->total[i]);
@@ -85,7 +85,7 @@ void tally_clear_proc(struct tally *tally, struct tally_proc *proc)
 void tally_free_proc(struct tally *tally, struct tally_proc *proc)
 {
 	tally_clear_proc(tally, proc);
-	LIST_REMOVE(&proc->base, link);
+	TAILQ_REMOVE(&tally->engine->procs, &proc->base, link);
 	pctx_set_data(proc->pctx, NULL);
 	free(proc);
 }
@@ -99,12 +99,12 @@ struct tally_lwp *tally_new_lwp(struct tally *tally, struct tally_proc *proc, id
 	if (++tally->alive > tally->peak)
 		tally->peak = tally->alive;
 	lwp->off = tally->engine->config.start_off;
-	LIST_INSERT_HEAD(&proc->base.lwps, &lwp->base, link);
+	TAILQ_INSERT_TAIL(&proc->base.lwps, &lwp->base, link);
 	pctx_lwp_set_data(proc->pctx, id, lwp);
 	return lwp;
 }
 
-void tally_free_lwp(struct tally *tally, struct tally_lwp *lwp)
+void tally_free_lwp(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
 {
 	for (size_t i = 0; i < tally->grp->n; i++) {
 		if (lwp->counted[i].set == NULL)
@@ -114,7 +114,7 @@ void tally_free_lwp(struct tally *tally, struct tally_lwp *lwp)
 		cpc_buf_destroy(tally->cpc, lwp->counted[i].total);
 		cpc_set_destroy(tally->cpc, lwp->counted[i].set);
 	}
-	LIST_REMOVE(&lwp->base, link);
+	TAILQ_REMOVE(&proc->base.lwps, &lwp->base, link);
 	tally->alive--;
 	free(lwp);
 }
@@ -262,8 +262,8 @@ void tally_begin(struct tally *tally)
 	struct lwp *lwp;
 
 	tally->engine->config.waiting = false;
-	LIST_FOREACH(proc, &tally->engine->procs, link) {
-		LIST_FOREACH(lwp, &proc->lwps, link) {
+	TAILQ_FOREACH(proc, &tally->engine->procs, link) {
+		TAILQ_FOREACH(lwp, &proc->lwps, link) {
 			if (tally_lwp(lwp)->state == WAITING)
 				tally_bind(tally, tally_proc(proc), tally_lwp(lwp), "delay");
 		}
@@ -276,7 +276,7 @@ void tally_mapped(struct tally *tally, struct tally_proc *proc, bool done)
 	struct lwp *base;
 	int missing = 0;
 
-	LIST_FOREACH(base, &proc->base.lwps, link) {
+	TAILQ_FOREACH(base, &proc->base.lwps, link) {
 		lwp = tally_lwp(base);
 
 		cpc_set_t *set = lwp->counted[lwp->base.turn].set;

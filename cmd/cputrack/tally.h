@@ -84,7 +84,7 @@ void tally_free_proc(struct tally *tally, struct tally_proc *proc);
 
 /* For init_lwp handlers.  Becomes the data of LWP `id`. */
 struct tally_lwp *tally_new_lwp(struct tally *tally, struct tally_proc *proc, id_t id);
-void tally_free_lwp(struct tally *tally, struct tally_lwp *lwp);
+void tally_free_lwp(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp);
 
 /*
  * Binds the set whose turn it is.  If that fails, it is reported with the name of the

@@ -323,20 +323,18 @@ static const struct watcher watcher = {
 static void put_last_rows_of(struct track *track, struct proc *proc)
 {
 	struct engine *engine = track->engine;
-	size_t n;
-	struct lwp **lwp = engine_sort_lwps(proc, &n), *first = NULL;
+	struct lwp *lwp, *first = NULL;
 
-	for (size_t i = 0; i < n; i++) {
+	TAILQ_FOREACH(lwp, &proc->lwps, link) {
 		if (track->stopped)
-			put_tick(track, proc, lwp[i]);
-		engine->ops->finish(engine, proc, lwp[i]);
+			put_tick(track, proc, lwp);
+		engine->ops->finish(engine, proc, lwp);
 		if (track->config.fini_rows)
-			put_lwp_totals(track, proc, lwp[i], ROW_FINI_LWP);
-		if (lwp[i]->id == 1)
-			first = lwp[i];
+			put_lwp_totals(track, proc, lwp, ROW_FINI_LWP);
+		if (lwp->id == 1)
+			first = lwp;
 	}
 	put_proc_totals(track, proc, 1, first, ROW_DETACH, NULL);
-	free(lwp);
 }
 
 static void put_last_rows(struct track *track)

@@ -9,6 +9,16 @@
 #include <errno.h>
 #include <string.h>
 
+/* Is term `i` in a group of the core PMU? */
+static bool is_core(const struct cpci_plan *plan, uint_t i)
+{
+	const struct cpci_group *group = plan->group;
+
+	while (i >= group->first + group->n)
+		group++;
+	return group->core;
+}
+
 int cpc_set_counters(cpc_t *cpc, const cpc_set_t *set, struct cpc_counter *counter, uint_t n)
 {
 	const struct cpci_plan *plan = set->plan;
@@ -20,6 +30,7 @@ int cpc_set_counters(cpc_t *cpc, const cpc_set_t *set, struct cpc_counter *count
 	for (uint_t i = 0; i < plan->nterms && i < n; i++)
 		counter[i] = (struct cpc_counter){
 			.index = (int)plan->ref[i].req,
+			.core = is_core(plan, i),
 			.fd = set->bound != CPCI_UNBOUND ? set->fd[i] : -1,
 			.attr = &cpci_plan_nth(plan, i)->attr,
 		};

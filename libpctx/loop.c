@@ -241,7 +241,8 @@ void pctxi_leave_wait_all(struct pctxi_loop *loop)
 void pctxi_leave_now(struct pctxi_loop *loop)
 {
 	act_on_kept(loop);
-	while (act(loop, WNOHANG) == 1)
+	/* Not when all have left: a child that ended by now is the caller's. */
+	while ((any_controlled(loop) || any_unnamed(loop)) && act(loop, WNOHANG) == 1)
 		;
 	drop_early(loop);
 }

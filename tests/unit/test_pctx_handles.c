@@ -52,6 +52,17 @@ static void end(pid_t pid)
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
+/* How a child ends.  pthread_join(3) returns before the kernel lets go what the thread traced. */
+static int end_of(pid_t pid)
+{
+	int status;
+
+	do
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+	while (WIFSTOPPED(status));
+	return status;
+}
+
 static void refused(pctx_t *pctx, int error, const char *why)
 {
 	int err = errno;
@@ -169,13 +180,14 @@ static void abandoned(void **state)
 	pthread_join(thread, &done);
 	assert_ptr_equal(done, &pid);
 	assert_non_null(strstr(errors, "this program traces it already"));
-	end(pid); /* the kernel let it go */
+	assert_int_equal(kill(pid, SIGTERM), 0);
+	assert_int_equal(end_of(pid), SIGTERM); /* the kernel lets it go */
 }
 
 /* An LWP that waits for its vfork(2) cannot stop: pctx_release() would wait for it. */
 static void abandoned_in_vfork(void **state)
 {
-	int said[2], status;
+	int said[2];
 	pid_t pid, child;
 	pthread_t thread;
 	void *done;
@@ -199,11 +211,7 @@ static void abandoned_in_vfork(void **state)
 	alarm(0);
 	assert_ptr_equal(done, &pid);
 	kill(child, SIGKILL);
-	/* pthread_join(3) returns before the kernel lets go what the thread traced. */
-	do
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-	while (WIFSTOPPED(status));
-	assert_int_equal(status, 6 << 8);
+	assert_int_equal(end_of(pid), 6 << 8);
 	close(said[0]);
 	close(said[1]);
 }

@@ -26,8 +26,9 @@ struct symbol {
 	size_t set;
 	int req;
 	char *name;
-	bool seen; /* some program had it */
-	bool told; /* some program could not be counted, which was reported */
+	bool looked; /* for it in some program */
+	bool seen;   /* some program had it */
+	bool told;   /* some program could not be counted, which was reported */
 	LIST_HEAD(lacks, lack) lacks;
 	LIST_ENTRY(symbol) link;
 };
@@ -146,6 +147,7 @@ static void settle(void *arg, int req, const char *name, uint64_t address)
 	}
 	if (symbol == NULL)
 		return;
+	symbol->looked = true;
 	symbol->seen |= address != 0;
 	if (address != 0 && s->symbols->debug) {
 		read_name(s->pid, program, sizeof(program));
@@ -187,7 +189,8 @@ bool symbols_missing(const struct symbols *symbols, const char *hint)
 	bool missing = false;
 
 	LIST_FOREACH(symbol, &symbols->list, link) {
-		if (symbol->seen)
+		/* A set that never had its turn lacks nothing. */
+		if (symbol->seen || !(symbol->looked || symbol->told))
 			continue;
 		if (!symbol->told)
 			say("no tracked program has the symbol '%s', nor a library that it starts "

@@ -197,9 +197,16 @@ static int bind(struct tally *tally, const struct tally_proc *proc, const struct
 	return n;
 }
 
+static void settled(struct tally *tally, const struct tally_proc *proc, struct tally_lwp *lwp)
+{
+	struct counted *c = &lwp->counted[lwp->base.turn];
+
+	c->settled = true;
+	symbols_settled(tally->symbols, proc->base.pid, lwp->base.turn, c->set);
+}
+
 /* The program lacks `n` symbols of the set that was bound: its libraries may have them. */
-static void settle(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp, int n,
-		   bool first)
+static void settle(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp, int n)
 {
 	struct counted *c = &lwp->counted[lwp->base.turn];
 	bool symbols = false;
@@ -226,15 +233,15 @@ static void settle(struct tally *tally, struct tally_proc *proc, struct tally_lw
 		}
 		proc->linking = linking;
 	}
-	if (!proc->linking && (n > 0 || (first && lwp->base.id == 1)))
-		symbols_settled(tally->symbols, proc->base.pid, lwp->base.turn, c->set);
+	if (!proc->linking && (n > 0 || (!c->settled && lwp->base.id == 1)))
+		settled(tally, proc, lwp);
 }
 
 void tally_bind(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp,
 		const char *event)
 {
 	struct counted *c = &lwp->counted[lwp->base.turn];
-	bool ready, first = !c->valid;
+	bool ready;
 	int n;
 
 	if (tally->engine->config.waiting) {
@@ -246,7 +253,7 @@ void tally_bind(struct tally *tally, struct tally_proc *proc, struct tally_lwp *
 	if (n >= 0) {
 		lwp->state = COUNTING;
 		c->valid = true;
-		settle(tally, proc, lwp, n, first);
+		settle(tally, proc, lwp, n);
 	} else if (ready && errno == ESRCH) {
 		/* Killed while it was stopped: its death is reported next. */
 		lwp->state = NEVER_RAN;
@@ -301,8 +308,7 @@ void tally_mapped(struct tally *tally, struct tally_proc *proc, bool done)
 	pctx_watch_libraries(proc->pctx, 0);
 	lwp = pctx_lwp_data(proc->pctx, 1);
 	if (lwp->state == COUNTING)
-		symbols_settled(tally->symbols, proc->base.pid, lwp->base.turn,
-				lwp->counted[lwp->base.turn].set);
+		settled(tally, proc, lwp);
 }
 
 static void tell_lost(struct tally *tally, const struct tally_proc *proc,

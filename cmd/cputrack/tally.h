@@ -21,6 +21,7 @@
 struct counted {
 	cpc_set_t *set;	   /* NULL: the set never had its turn */
 	bool valid;	   /* it had its turn, and was bound */
+	bool settled;	   /* its symbols were told, with all libraries mapped */
 	cpc_buf_t *before; /* the sample at the last tick of this turn; NULL: no tick yet */
 	cpc_buf_t *total;  /* of earlier turns */
 };

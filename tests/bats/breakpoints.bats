@@ -108,6 +108,15 @@ counts() {
 	[ "$(spec_total tick "$(x getppid)")" -le "$b" ]
 }
 
+@test "several specs: a set that never had its turn lacks no symbol" {
+	track -0 -T 1000 -c "$(x called)" -c "$(x nowhere)" "$WORK/symbols" 5
+	[ "$(counts exit | head -n1)" = "5 # $(x called)" ]
+	[ "$stderr" = "" ]
+	track -1 -T 1000 -c "$(x nowhere)" -c "$(x called)" "$WORK/symbols" 5
+	[[ ${stderr_lines[1]} == "cputrack: no tracked program has the symbol 'nowhere', nor"* ]]
+	[ "${#stderr_lines[@]}" -eq 2 ]
+}
+
 # spec_total EVENT SPEC: what the rows of one set of several add up to.
 spec_total() {
 	rows_of "$1" | awk -v spec="$2" '$NF == spec { n += $4 + $5 } END { print n + 0 }'

@@ -8,7 +8,6 @@
 
 #include "unit.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -162,20 +161,6 @@ static inline void warm_up(void)
 		assert_int_equal(job.rc, 0);
 		assert_true(sample(buf) != UINT64_MAX && sample_all(buf) != UINT64_MAX);
 	}
-}
-
-/* How many files does the process have open?  -1: it is not known. */
-static inline int count_files(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int n = 0;
-
-	if (dir == NULL)
-		return -1;
-	while (readdir(dir) != NULL)
-		n++;
-	closedir(dir);
-	return n;
 }
 
 static struct job jobs[100];

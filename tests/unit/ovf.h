@@ -68,18 +68,6 @@ static inline unsigned count_lwps(void)
 	return n;
 }
 
-static inline unsigned count_files(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir) != NULL)
-		n++;
-	closedir(dir);
-	return n;
-}
-
 /* Are there so many?  One that was joined may take a moment to go. */
 static inline bool are_lwps(unsigned n)
 {

@@ -281,7 +281,8 @@ static void run_short(unsigned n)
 /* As many as there are, and all that they counted is in the sum. */
 static void short_threads(void **state)
 {
-	unsigned files = count_files(), n = (unsigned)many(10000);
+	unsigned n = (unsigned)many(10000);
+	int files = count_files();
 	uint64_t before, lost;
 	size_t memory;
 
@@ -319,7 +320,7 @@ static void *overflow_until_unbound(void *arg)
 
 static void unbound_meanwhile(void **state)
 {
-	unsigned files = count_files();
+	int files = count_files();
 
 	(void)state;
 	bind_all(0);
@@ -345,15 +346,17 @@ static void *overflow_until_over(void *arg)
 }
 
 /* In a child there is none of it; it can have its own. */
-static void child(unsigned files, int how)
+static void child(int files, int how)
 {
 	cpc_buf_t *buf = self.buf;
 
 	if (cpc_set_sample(cpc, set, buf) != -1 || errno != EINVAL || !are_lwps(1) ||
 	    count_files() != files)
 		_exit(1);
-	if (cpc_bind_curlwp(cpc, set, CPC_BIND_LWP_INHERIT) == -1)
+	if (cpc_bind_curlwp(cpc, set, CPC_BIND_LWP_INHERIT) == -1) {
+		print_error("%s: %s\n", strerror(errno), last_error.text);
 		_exit(2);
+	}
 	over = false;
 	for (unsigned i = 0; i < 4; i++) {
 		if (pthread_create(&jobs[i].thread, NULL, overflow_until_over, &jobs[i]) != 0)
@@ -376,7 +379,7 @@ static void child(unsigned files, int how)
 
 static void children(void **state)
 {
-	unsigned files = count_files();
+	int files = count_files();
 	int status;
 	pid_t pid;
 

@@ -5,7 +5,6 @@
  */
 #include "v1.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -285,18 +284,6 @@ static void run(void *(*function)(void *), void *arg)
 	assert_int_equal(pthread_create(&thread, NULL, function, arg), 0);
 	assert_int_equal(pthread_join(thread, &failed), 0);
 	assert_null(failed);
-}
-
-static int count_files(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int n = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir) != NULL)
-		n++;
-	closedir(dir);
-	return n;
 }
 
 /* Those that inherited an event count on, and then nothing of it stays open. */

@@ -14,9 +14,13 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <libcpc.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -44,6 +48,37 @@ __attribute__((format(printf, 3, 0))) static inline void hear(const char *fn, in
 	snprintf(last_error.fn, sizeof(last_error.fn), "%s", fn);
 	vsnprintf(last_error.text, sizeof(last_error.text), fmt, ap);
 	errno = 0; /* the caller sees the library's errno, whatever a handler does to it */
+}
+
+/* How many of the files that the process has open are wanted, by what they are?  -1: not known. */
+static inline int count_files_if(bool (*wanted)(const char *target))
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+	char target[64];
+	int n = 0;
+
+	if (dir == NULL)
+		return -1;
+	while ((entry = readdir(dir)) != NULL) {
+		ssize_t len = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+
+		target[len > 0 ? len : 0] = '\0';
+		n += len > 0 && wanted(target);
+	}
+	closedir(dir);
+	return n;
+}
+
+/* A look at claims has these open for a moment: a child has them that is forked just then. */
+static inline bool is_of_no_claim(const char *target)
+{
+	return strncmp(target, "/run/cpc", 8) != 0 && strncmp(target, "/dev/shm", 8) != 0;
+}
+
+static inline int count_files(void)
+{
+	return count_files_if(is_of_no_claim);
 }
 
 #endif /* UNIT_H */

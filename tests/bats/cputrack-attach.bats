@@ -454,6 +454,7 @@ switched_since() {
 
 @test "attaching and leaving while threads are born and die" {
 	start churn "$WORK/threads" -p 1 1000000000
+	eventually is_program "${PIDS[churn]}" threads
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		track -0 -v -T 0.01 -N 3 -c page-faults -p "${PIDS[churn]}" >"$T/log" ||
 			{ cat "$T/log" && false; }
@@ -466,6 +467,7 @@ switched_since() {
 @test "attaching and leaving while children are born and die" {
 	for program in forks vforks; do
 		start churn "$WORK/$program" -p 1 1000000000
+		eventually is_program "${PIDS[churn]}" "$program"
 		for _ in 1 2 3 4 5; do
 			track -0 -f -T 0.01 -N 3 -c page-faults -p "${PIDS[churn]}" >"$T/log" ||
 				{ cat "$T/log" && false; }
@@ -479,6 +481,7 @@ switched_since() {
 
 @test "a tracker that is killed while threads are born leaves the program running" {
 	start churn "$WORK/threads" -p 1 1000000000
+	eventually is_program "${PIDS[churn]}" threads
 	for _ in 1 2 3 4 5; do
 		start ct cputrack -o "$ROWS" -T 0.01 -c page-faults -p "${PIDS[churn]}"
 		eventually grep -q ' lwp_exit ' "$ROWS"
@@ -491,6 +494,7 @@ switched_since() {
 
 @test "attaching while threads are born and die, many times" {
 	start churn "$WORK/threads" 100000000
+	eventually is_program "${PIDS[churn]}" threads
 	for _ in {1..60}; do
 		go -0 cputrack -n -T 0.002 -N 1 -c page-faults -p "${PIDS[churn]}"
 	done

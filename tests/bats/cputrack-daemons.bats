@@ -179,6 +179,7 @@ have_rows() {
 @test "the reader of the table of an attached process that is idle" {
 	start idle sleep 1000
 	DAEMON=${PIDS[idle]}
+	eventually is_program "$DAEMON" sleep
 	mkfifo "$T/table"
 	start reader head -n 1 "$T/table"
 	start ct cputrack -T 0 -o "$T/table" -c page-faults -p "$DAEMON"
@@ -186,5 +187,5 @@ have_rows() {
 	finish ct
 	[ "$status" -eq 141 ]
 	eventually untraced "$DAEMON"
-	sleeping "$DAEMON"
+	eventually sleeping "$DAEMON"
 }

@@ -147,9 +147,9 @@ teardown() {
 }
 
 # Signals at their defaults: a shell ignores some for what runs in the background.
-# A hang is an error: whatever runs longer is killed.
+# A hang is an error: whatever runs longer is killed.  A busy machine is none.
 FRESH=(env --default-signal)
-LIMIT=("${FRESH[@]}" timeout --foreground -s KILL 240)
+LIMIT=("${FRESH[@]}" timeout --foreground -s KILL 500)
 
 # go [-N] COMMAND...: run with bats' run, standard error apart, with the limit; -N says
 # which exit status it must have.  What it said is shown when the test fails.
@@ -235,7 +235,7 @@ finish() {
 # Poll until COMMAND succeeds.  The bound is for hangs only.
 eventually() {
 	local i
-	for ((i = 0; i < 1200; i++)); do
+	for ((i = 0; i < 4000; i++)); do
 		if "$@" >/dev/null 2>&1; then
 			return 0
 		fi
@@ -257,6 +257,11 @@ state() {
 
 ended() {
 	[[ $(state "$1") =~ ^[ZX]?$ ]]
+}
+
+# The process $1 is the program NAME by now, which start executes.
+is_program() {
+	[ "$(cat "/proc/$1/comm")" = "$2" ]
 }
 
 stopped() {

@@ -121,17 +121,12 @@ for labels, n in sums.items():
 
 @test "a file is replaced at every sample: each look finds a whole one, and no counter goes back" {
 	need cpu
-	start writer cpustat --shared --format=openmetrics -o "$P" -c page-faults,task-clock 0.01 300
+	start writer cpustat --shared --format=openmetrics -o "$P" -c page-faults,task-clock 0.01
 	eventually test -s "$P"
-	python3 - "$P" "${PIDS[writer]}" <<-'EOF'
-	import os, sys
+	python3 - "$P" <<-'EOF'
+	import sys
 	last, seen = {}, set()
-	def runs(pid):
-	    try:
-	        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] != "Z"
-	    except OSError: # reaped
-	        return False
-	while runs(sys.argv[2]):
+	while len(seen) < 100:
 	    text = open(sys.argv[1]).read()
 	    assert text.endswith("\n# EOF\n") and text.count("# EOF") == 1, text
 	    seen.add(text)
@@ -140,10 +135,11 @@ for labels, n in sums.items():
 	            name, value = line.rsplit(" ", 1)
 	            assert float(value) >= last.get(name, 0), line
 	            last[name] = float(value)
-	assert len(seen) > 3 and last, len(seen)
+	assert last
 	EOF
+	kill -TERM "${PIDS[writer]}"
 	finish writer
-	[ "$status" -eq 0 ]
+	[ "$status" -eq 143 ]
 	[ "$(ls -A "$T")" = "$(printf '%s\n' cpustat.prom writer.err writer.out)" ]
 }
 

@@ -10,6 +10,7 @@ load helpers
 
 setup() {
 	common_setup
+	need_command jq
 	R=$T/run.json
 }
 

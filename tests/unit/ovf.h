@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,6 +32,7 @@
 #define MAY_LOSE 0
 #endif
 #define PAGES 4096 /* that are mapped at a time */
+#define MAY_NOT_COUNT 77
 #define PAGE 4096UL
 
 static cpc_t *cpc;
@@ -211,6 +213,38 @@ static inline void take_rest(void)
 		assert_int_equal(cpc_set_sample_pcbuf(cpc, self.set, self.buf, pc), 0);
 		self.taken += cpc_buf_npcs(cpc, self.buf);
 	} while (cpc_buf_npcs(cpc, self.buf) > 0);
+}
+
+/*
+ * Runs a test that returns 0 as an ordinary user, for whom memory for rings is short, in a child.
+ * What others of this user have counts, too, so that it is one that nobody else is.
+ */
+static inline void with_little_memory(int (*test)(void))
+{
+	const struct rlimit none = {0};
+	uid_t user = (uid_t)(20000 + getpid() % 40000);
+	long allowed = 0;
+	FILE *f = fopen("/proc/sys/kernel/perf_event_mlock_kb", "re");
+	int status;
+	pid_t pid;
+
+	if (f == NULL || fscanf(f, "%ld", &allowed) != 1 || allowed != 516)
+		skip_because("kernel.perf_event_mlock_kb is not what it is by default");
+	fclose(f);
+	pid = fork();
+	if (pid == 0) {
+		if (setrlimit(RLIMIT_MEMLOCK, &none) == -1 ||
+		    (getuid() == 0 && (setgid(user) == -1 || setuid(user) == -1)))
+			_exit(99);
+		cpc_close(cpc);
+		_exit(setup(NULL) == 0 ? test() : 98);
+	}
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == MAY_NOT_COUNT)
+		skip_because("an ordinary user may not count here");
+	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 #endif /* OVF_H */

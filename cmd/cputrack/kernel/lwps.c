@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * lwps.c - load the programs of count.bpf.c, attach them, and use the memory they share.
+ */
+#include "lwps.h"
+
+#include "ring.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Made by bpftool, and not for these warnings. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#include "count.skel.h"
+#pragma GCC diagnostic pop
+
+/* A map in our memory. */
+struct view {
+	void *memory;
+	size_t size;
+};
+
+struct lwps {
+	struct count *skel;
+	struct ring ring;
+	struct view slots_view, cpus_view, recycled_view;
+	struct lwps_slot *slots;
+	struct lwps_cpu *cpus;
+	uint64_t *recycled; /* slot numbers, which the kernel takes from its head */
+	unsigned ncpus, nslots;
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static unsigned round_up_pow2(size_t n)
+{
+	unsigned p = 1;
+
+	while (p < n)
+		p <<= 1;
+	return p;
+}
+
+/* A variable that the kernel changes. */
+#define load(variable) __atomic_load_n(&(variable), __ATOMIC_ACQUIRE)
+#define store(variable, value) __atomic_store_n(&(variable), value, __ATOMIC_RELEASE)
+
+/* ---- load and attach ---- */
+
+/*
+ * The ring has room for the records of all slots at once, and for what execs on all CPUs may
+ * take beyond when all see the last free room for arguments.
+ */
+static unsigned ring_size(const struct lwps_config *config, unsigned *spare)
+{
+	const size_t exec = sizeof(struct lwps_raw_exec) + LWPS_ARGS + LWPS_RING_HEADER;
+	const size_t some_args = 16 * exec;
+	size_t reserved = LWPS_SLOT_BYTES * config->nslots + exec * (config->ncpus + 1);
+	unsigned size = round_up_pow2(reserved + some_args);
+
+	*spare = size - (unsigned)reserved;
+	return size;
+}
+
+static void configure(struct count *skel, const struct lwps_config *config)
+{
+	unsigned i, spare, size = ring_size(config, &spare);
+	struct count__rodata *constant = skel->rodata;
+
+	constant->ncolumns = config->ncolumns;
+	constant->ncpus = config->ncpus;
+	constant->nslots = config->nslots;
+	constant->recycle_mask = round_up_pow2(config->nslots) - 1;
+	constant->ring_spare = spare;
+	constant->ring_high = size / 8;
+#if defined(__x86_64__) || defined(__i386__) || defined(__s390x__)
+	constant->weak_order = 0;
+#else
+	constant->weak_order = 1;
+#endif
+	constant->follow_fork = config->follow_fork;
+	constant->follow_exec = config->follow_exec;
+	for (i = 0; i < config->ncolumns; i++)
+		constant->kind[i] = (uint8_t)config->column[i].kind;
+	skel->bss->fresh = LWPS_SHARED + 1;
+	skel->maps.events.max_entries = config->ncolumns * config->ncpus;
+	skel->maps.slots.max_entries = config->nslots;
+	skel->maps.cpus.max_entries = config->ncpus;
+	skel->maps.recycled.max_entries = round_up_pow2(config->nslots);
+	skel->maps.ring.max_entries = size;
+}
+
+static int add_events(const struct count *skel, const struct lwps_config *config)
+{
+	uint32_t i, cpu, key;
+
+	for (i = 0; i < config->ncolumns; i++) {
+		if (config->column[i].kind != LWPS_CPU)
+			continue;
+		for (cpu = 0; cpu < config->ncpus; cpu++) {
+			key = i * config->ncpus + cpu;
+			if (config->column[i].fd[cpu] >= 0 &&
+			    skel_map_update_elem(skel->maps.events.map_fd, &key,
+						 &config->column[i].fd[cpu], 0))
+				return -1;
+		}
+	}
+	return 0;
+}
+
+/* Run a program on a CPU; -1: on the one we are on. */
+static int run_on(int prog_fd, int cpu)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.test.prog_fd = (uint32_t)prog_fd;
+	if (cpu >= 0) {
+		attr.test.cpu = (uint32_t)cpu;
+		attr.test.flags = BPF_F_TEST_RUN_ON_CPU;
+	}
+	return skel_sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
+}
+
+static int attach(struct count *skel)
+{
+	int resume;
+
+	/* Births are seen first, so that no end is of somebody unknown. */
+	if (count__on_new__attach(skel) < 0 || count__on_rename__attach(skel) < 0 ||
+	    count__on_exec__attach(skel) < 0 || count__on_exit__attach(skel) < 0 ||
+	    count__on_switch__attach(skel) < 0)
+		return -1;
+	resume = count__on_resume__attach(skel);
+	return resume < 0 && errno != ENOENT ? -1 : 0; /* kernels before 6.16 */
+}
+
+static void *view(struct view *v, int fd, size_t entry, unsigned entries)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	v->size = (entry * entries + page - 1) / page * page;
+	v->memory = mmap(NULL, v->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (v->memory != MAP_FAILED)
+		return v->memory;
+	v->memory = NULL;
+	return NULL;
+}
+
+static void unview(const struct view *v)
+{
+	if (v->memory)
+		munmap(v->memory, v->size);
+}
+
+static int share(struct lwps *lwps)
+{
+	struct count *skel = lwps->skel;
+	unsigned cpu;
+
+	lwps->slots = view(&lwps->slots_view, skel->maps.slots.map_fd, sizeof(struct lwps_slot),
+			   lwps->nslots);
+	lwps->cpus = view(&lwps->cpus_view, skel->maps.cpus.map_fd, sizeof(struct lwps_cpu),
+			  lwps->ncpus);
+	lwps->recycled = view(&lwps->recycled_view, skel->maps.recycled.map_fd, sizeof(uint64_t),
+			      skel->maps.recycled.max_entries);
+	if (!lwps->slots || !lwps->cpus || !lwps->recycled)
+		return -1;
+	for (cpu = 0; cpu < lwps->ncpus; cpu++)
+		lwps->cpus[cpu].slot = LWPS_NONE;
+	return ring_open(&lwps->ring, skel->maps.ring.map_fd, skel->maps.ring.max_entries);
+}
+
+/* Why the kernel would not load or attach the programs. */
+static void explain(char *why, size_t size, const char *what)
+{
+	int error = errno;
+
+	switch (error) {
+	case EPERM:
+		snprintf(why, size, "it takes CAP_BPF and CAP_PERFMON");
+		break;
+	case ENOSYS:
+		snprintf(why, size, "this kernel has no BPF");
+		break;
+	case ENOMEM:
+	case EMFILE:
+	case ENFILE:
+		snprintf(why, size, "%s: %s", what, strerror(error));
+		break;
+	default:
+		if (access("/sys/kernel", F_OK) == 0 && access("/sys/kernel/btf/vmlinux", F_OK))
+			snprintf(why, size, "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
+		else
+			snprintf(why, size, "this kernel's BPF is too old, or not for this: %s: %s",
+				 what, strerror(error));
+		break;
+	}
+	errno = error;
+}
+
+static bool is_valid(const struct lwps_config *config)
+{
+	return config->ncolumns > 0 && config->ncolumns <= LWPS_MAX_COLUMNS && config->ncpus > 0 &&
+	       config->nslots > 1 && config->nslots <= LWPS_MAX_SLOTS;
+}
+
+struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
+{
+	struct lwps *lwps;
+	const char *what;
+	int error;
+
+	if (!is_valid(config)) {
+		errno = EINVAL;
+		snprintf(why, size, "wrong number of columns, CPUs or slots");
+		return NULL;
+	}
+	lwps = calloc(1, sizeof(*lwps));
+	if (!lwps) {
+		snprintf(why, size, "%s", strerror(errno));
+		return NULL;
+	}
+	lwps->ncpus = config->ncpus;
+	lwps->nslots = config->nslots;
+	what = "memory";
+	lwps->skel = count__open();
+	if (!lwps->skel)
+		goto failed;
+	configure(lwps->skel, config);
+	/* What the loader's functions return is -1 or -errno; errno is right in either case. */
+	what = "loading the programs";
+	if (count__load(lwps->skel))
+		goto failed;
+	what = "sharing memory with the kernel";
+	if (share(lwps))
+		goto failed;
+	what = "adding events";
+	if (add_events(lwps->skel, config))
+		goto failed;
+	what = "running a program";
+	if (run_on(lwps->skel->progs.identify.prog_fd, -1))
+		goto failed;
+	what = "attaching to tracepoints";
+	if (attach(lwps->skel))
+		goto failed;
+	return lwps;
+failed:
+	explain(why, size, what);
+	error = errno;
+	lwps_close(lwps);
+	errno = error;
+	return NULL;
+}
+
+void lwps_close(struct lwps *lwps)
+{
+	if (!lwps)
+		return;
+	ring_close(&lwps->ring);
+	unview(&lwps->slots_view);
+	unview(&lwps->cpus_view);
+	unview(&lwps->recycled_view);
+	count__destroy(lwps->skel);
+	free(lwps);
+}
+
+/* ---- what is tracked ---- */
+
+void lwps_expect(struct lwps *lwps)
+{
+	store(lwps->skel->bss->expected, 1);
+}
+
+static int refresh(const struct lwps *lwps, bool all)
+{
+	unsigned cpu;
+
+	for (cpu = 0; cpu < lwps->ncpus; cpu++) {
+		if (!all && load(lwps->cpus[cpu].slot) == LWPS_NONE)
+			continue;
+		/* ENXIO: the CPU is offline, and nobody runs there. */
+		if (run_on(lwps->skel->progs.refresh.prog_fd, (int)cpu) && errno != ENXIO)
+			return -1;
+	}
+	return 0;
+}
+
+/* Let the kernel call on_task() for each task that there is. */
+static int iterate(struct count *skel)
+{
+	union bpf_attr attr;
+	ssize_t n;
+	char byte;
+	int fd;
+
+	if (!skel->links.on_task_fd && count__on_task__attach(skel) < 0)
+		return -1;
+	memset(&attr, 0, sizeof(attr));
+	attr.iter_create.link_fd = (uint32_t)skel->links.on_task_fd;
+	fd = skel_sys_bpf(BPF_ITER_CREATE, &attr, sizeof(attr));
+	if (fd < 0)
+		return -1;
+	do
+		n = read(fd, &byte, sizeof(byte));
+	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	close(fd);
+	return n < 0 ? -1 : 0;
+}
+
+int lwps_attach(struct lwps *lwps, pid_t pid)
+{
+	struct count__bss *bss = lwps->skel->bss;
+	int failed;
+
+	store(bss->attached, 0);
+	/* From here on, what its LWPs make is tracked, whether they are yet or not. */
+	store(bss->attaching, (uint32_t)pid);
+	failed = iterate(lwps->skel);
+	store(bss->attaching, 0);
+	if (failed || refresh(lwps, true))
+		return -1;
+	if (load(bss->attached) == 0) {
+		errno = ESRCH;
+		return -1;
+	}
+	return (int)load(bss->attached);
+}
+
+int lwps_flush(struct lwps *lwps)
+{
+	return refresh(lwps, false);
+}
+
+unsigned lwps_live(const struct lwps *lwps)
+{
+	return load(lwps->skel->bss->live);
+}
+
+struct lwps_losses lwps_losses(const struct lwps *lwps)
+{
+	const struct count__bss *bss = lwps->skel->bss;
+
+	return (struct lwps_losses){
+		.shared = load(bss->no_slot),
+		.ring_full = load(bss->ring_full),
+		.errors = load(bss->errors),
+		.outside = load(bss->outside),
+		.missed = load(bss->missed),
+		.repaired = load(bss->repaired),
+	};
+}
+
+/* ---- records and slots ---- */
+
+int lwps_fd(const struct lwps *lwps)
+{
+	return lwps->skel->maps.ring.map_fd;
+}
+
+int lwps_timeout(const struct lwps *lwps)
+{
+	int64_t quiet = now_ns() - (int64_t)load(lwps->skel->bss->woken_ns);
+
+	/* Later than that, the next record wakes us at once. */
+	return quiet > (int64_t)LWPS_BATCH_NS ? -1 : (int)(LWPS_BATCH_NS / 1000000) + 1;
+}
+
+bool lwps_next(struct lwps *lwps, struct lwps_record *record)
+{
+	return ring_next(&lwps->ring, record);
+}
+
+static void read_shared(const struct lwps *lwps, uint64_t *values)
+{
+	unsigned i, cpu;
+
+	for (i = 0; i < lwps->skel->rodata->ncolumns; i++) {
+		values[i] = 0;
+		for (cpu = 0; cpu < lwps->ncpus; cpu++)
+			values[i] += __atomic_load_n(&lwps->cpus[cpu].shared[i], __ATOMIC_RELAXED);
+	}
+}
+
+static void read_own(const struct lwps *lwps, const struct lwps_slot *s, uint64_t *values)
+{
+	const unsigned ncolumns = lwps->skel->rodata->ncolumns;
+	uint32_t sequence;
+	unsigned i;
+
+	do {
+		sequence = load(s->sequence);
+		for (i = 0; i < ncolumns; i++)
+			values[i] = __atomic_load_n(&s->total[i], __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (sequence & 1 || sequence != __atomic_load_n(&s->sequence, __ATOMIC_RELAXED));
+}
+
+void lwps_read(const struct lwps *lwps, unsigned slot, uint64_t *values, bool *whole)
+{
+	if (slot == LWPS_SHARED)
+		read_shared(lwps, values);
+	else
+		read_own(lwps, &lwps->slots[slot], values);
+	*whole = lwps_flaws(lwps, slot) == 0;
+}
+
+unsigned lwps_flaws(const struct lwps *lwps, unsigned slot)
+{
+	return load(lwps->slots[slot].flaws);
+}
+
+void lwps_release(struct lwps *lwps, unsigned slot)
+{
+	struct count__bss *bss = lwps->skel->bss;
+	const uint32_t tail = bss->recycle_tail;
+
+	if (slot == LWPS_SHARED || slot >= lwps->nslots)
+		return;
+	memset(&lwps->slots[slot], 0, sizeof(lwps->slots[slot]));
+	lwps->recycled[tail & lwps->skel->rodata->recycle_mask] = slot;
+	store(bss->recycle_tail, tail + 1);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * lwps.h - count for each LWP of a tree of processes, in the kernel and without stopping them.
+ *
+ * An LWP has a slot of counts for each program that it runs: from its birth, or the exec
+ * before, to the exec or exit that ends it.  Records tell of births, execs and ends; a slot
+ * keeps its counts until it is released.  So whoever reads slowly loses nothing, as long as
+ * there are slots; LWPs that find none share one, LWPS_SHARED, which has their sums and none
+ * of their births and ends.
+ */
+#ifndef LWPS_H
+#define LWPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <linux/types.h>
+
+#include "shared.h"
+
+struct lwps;
+
+struct lwps_config {
+	unsigned ncolumns;
+	struct {
+		enum lwps_kind kind;
+		const int *fd; /* LWPS_CPU: perf events by CPU number; -1: none there */
+	} column[LWPS_MAX_COLUMNS];
+	unsigned ncpus;	 /* possible CPUs: numbers below */
+	unsigned nslots; /* with the shared one */
+	bool follow_fork;
+	bool follow_exec; /* if not, an exec ends the tracking of its process */
+};
+
+struct lwps_record {
+	enum lwps_event event;
+	int64_t time_ns;  /* of CLOCK_MONOTONIC */
+	pid_t tid, tgid;  /* as this process sees them; of the new one at a birth */
+	unsigned slot;	  /* begun by a birth, ended by an exec or exit; LWPS_NONE: see next */
+	unsigned creator; /* birth: the slot of who made it, or LWPS_NONE */
+	pid_t creator_tgid;
+	unsigned next; /* exec: the slot begun; LWPS_NONE: tracking ends.  slot is LWPS_NONE
+			* at the exec that was waited for by lwps_expect(). */
+	pid_t old_tid; /* exec: that of the thread that executes, which is the leader now */
+	int status;    /* exit: as waitpid(2) has it, if this is the last LWP of its process */
+	char comm[LWPS_COMM];	  /* exec: the name now; exit: the last */
+	char old_comm[LWPS_COMM]; /* exec: the name before, or empty */
+	const char *args;	  /* exec: the command line, with a NUL after each word... */
+	size_t args_size;	  /* ...as much as is there, 0 when it could not be had */
+	size_t args_length;	  /* ...and how long it is */
+};
+
+struct lwps_losses {
+	uint64_t shared;    /* LWPs and programs counted in the shared slot */
+	uint64_t ring_full; /* records lost: never, by construction */
+	uint64_t errors;    /* LWPs not tracked: no memory */
+	uint64_t outside;   /* LWPs not tracked: they have no id in this PID namespace */
+	uint64_t missed;    /* switches that the kernel did not tell; slots have LWPS_NO_SWITCH */
+	uint64_t repaired;  /* such that were noticed in time, so that no count is wrong */
+};
+
+/*
+ * Load and attach the programs.  NULL: see errno and `why`, a phrase without a full stop.
+ * The perf events may be closed afterwards.
+ */
+struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size);
+
+/* The next exec of a child of this process begins the tree, at the exec. */
+void lwps_expect(struct lwps *lwps);
+
+/*
+ * Track all LWPs of a living process, and what they make meanwhile and later.  Returns how
+ * many it had; -1: errno, ESRCH when it had none.
+ */
+int lwps_attach(struct lwps *lwps, pid_t pid);
+
+/*
+ * A file descriptor for poll(2): readable when there are records.  Who sleeps in poll() is
+ * woken for batches of records, and when the last LWP has ended.  lwps_timeout() is how long
+ * to sleep at most, in ms, so that none waits longer; -1: no end.
+ */
+int lwps_fd(const struct lwps *lwps);
+int lwps_timeout(const struct lwps *lwps);
+
+/* Take the next record.  What args points to is valid until the next call. */
+bool lwps_next(struct lwps *lwps, struct lwps_record *record);
+
+/*
+ * The counts of a slot, all of the same moment if it is not the shared one; `whole`: nothing
+ * is missing from them.
+ */
+void lwps_read(const struct lwps *lwps, unsigned slot, uint64_t *values, bool *whole);
+
+/* Why counts are not whole: bits of enum lwps_flaw. */
+unsigned lwps_flaws(const struct lwps *lwps, unsigned slot);
+
+/* Give back a slot that is ended and read. */
+void lwps_release(struct lwps *lwps, unsigned slot);
+
+/* Bring the counts of LWPs that run at this moment up to date.  -1: errno. */
+int lwps_flush(struct lwps *lwps);
+
+/* Tracked LWPs that live. */
+unsigned lwps_live(const struct lwps *lwps);
+
+struct lwps_losses lwps_losses(const struct lwps *lwps);
+
+void lwps_close(struct lwps *lwps);
+
+#endif /* LWPS_H */

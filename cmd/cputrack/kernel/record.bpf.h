@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * record.bpf.h - what is told of births, execs and ends.
+ */
+#ifndef RECORD_BPF_H
+#define RECORD_BPF_H
+
+#include "state.bpf.h"
+
+/* Slots that nobody has. */
+static __always_inline __u32 slots_left(void)
+{
+	return recycle_tail - recycle_head + (fresh < nslots ? nslots - fresh : 0);
+}
+
+/* Wake the reader for one batch after another, not for each record, and earlier in need. */
+static __always_inline __u64 wake_flag(__u64 now, bool last)
+{
+	bool hurry = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= ring_high ||
+		     slots_left() < nslots / 4;
+
+	if (!last && now - woken_ns < (hurry ? LWPS_HURRY_NS : LWPS_BATCH_NS))
+		return BPF_RB_NO_WAKEUP;
+	woken_ns = now;
+	return BPF_RB_FORCE_WAKEUP;
+}
+
+static __always_inline __u64 fill(struct lwps_raw *r, __u32 event, __u32 slot)
+{
+	struct lwps_slot *s = slot_of(slot);
+
+	r->time_ns = bpf_ktime_get_ns();
+	r->event = event;
+	r->slot = slot;
+	r->tid = s ? s->tid : 0;
+	r->tgid = s ? s->tgid : 0;
+	return r->time_ns;
+}
+
+__noinline int tell_birth(__u32 event, __u32 slot, __u32 creator, __u32 creator_tgid)
+{
+	struct lwps_raw *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	__u64 now;
+
+	if (!r) {
+		__sync_fetch_and_add(&ring_full, 1);
+		return -1;
+	}
+	now = fill(r, event, slot);
+	r->other = creator;
+	r->extra = creator_tgid;
+	bpf_ringbuf_submit(r, wake_flag(now, false));
+	return 0;
+}
+
+/* The status as the parent sees it, once this LWP is the last of its process. */
+static __always_inline __s32 wait_status(struct task_struct *t)
+{
+	if (BPF_CORE_READ(t, signal, flags) & SIGNAL_GROUP_EXIT)
+		return BPF_CORE_READ(t, signal, group_exit_code);
+	return BPF_CORE_READ(t, group_leader, exit_code);
+}
+
+static __always_inline void tell_exit(struct task_struct *t, __u32 slot)
+{
+	bool last = __sync_fetch_and_add(&live, -1) == 1;
+	struct lwps_raw_exit *r;
+	__u64 now;
+
+	/* The last one wakes the reader, which has a place in the ring for it. */
+	if (slot == LWPS_SHARED && !last)
+		return;
+	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	if (!r) {
+		__sync_fetch_and_add(&ring_full, 1);
+		return;
+	}
+	now = fill(&r->raw, LWPS_EXIT, slot);
+	r->raw.other = LWPS_NONE;
+	r->raw.extra = wait_status(t);
+	BPF_CORE_READ_STR_INTO(&r->comm, t, comm);
+	bpf_ringbuf_submit(r, wake_flag(now, last));
+}
+
+/* An exec as a record has it, before there is one. */
+struct exec {
+	__u32 slot, next;
+	__u32 tid;
+	__u32 length; /* of the command line */
+	__u64 args;   /* its address */
+};
+
+/* @room is a constant each time, as the verifier wants the size of a record to be. */
+static __always_inline int tell_exec_with(const __u32 room, struct exec *e)
+{
+	struct lwps_raw_exec *r = bpf_ringbuf_reserve(&ring, sizeof(*r) + room, 0);
+	struct lwps_slot *old = slot_of(e->slot);
+	__u32 size = e->length < room ? e->length : room;
+	__u64 now;
+
+	if (!r)
+		return -1;
+	now = fill(&r->raw, LWPS_EXEC, e->slot);
+	r->raw.other = e->next;
+	r->raw.extra = r->raw.tid;
+	r->raw.tid = e->tid;
+	r->raw.tgid = e->tid; /* who executes is the leader then */
+	__builtin_memset(r->old_comm, 0, sizeof(r->old_comm));
+	if (old)
+		__builtin_memcpy(r->old_comm, old->comm, sizeof(r->old_comm));
+	bpf_get_current_comm(r->comm, sizeof(r->comm));
+	r->args_length = e->length;
+	if (room && bpf_probe_read_user(r + 1, size, (void *)e->args))
+		size = 0;
+	r->args_size = size;
+	bpf_ringbuf_submit(r, wake_flag(now, e->next == LWPS_NONE && !live));
+	return 0;
+}
+
+/* Arguments are left out when they would take the room that the records of slots need. */
+static __always_inline void tell_exec(struct exec *e)
+{
+	int failed = -1;
+
+	if (e->length && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < ring_spare)
+		failed = e->length > LWPS_FEW_ARGS ? tell_exec_with(LWPS_ARGS, e)
+						   : tell_exec_with(LWPS_FEW_ARGS, e);
+	if (failed && tell_exec_with(0, e))
+		__sync_fetch_and_add(&ring_full, 1);
+}
+
+#endif /* RECORD_BPF_H */

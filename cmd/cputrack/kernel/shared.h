@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * shared.h - what the programs in the kernel and user space share: memory and records.
+ *
+ * Both include their own definitions of __u32 and __u64 before.
+ */
+#ifndef SHARED_H
+#define SHARED_H
+
+#define LWPS_MAX_COLUMNS 16
+#define LWPS_COMM 16   /* of a thread's name, as in the kernel */
+#define LWPS_ARGS 4096 /* of a command line that are kept */
+
+/* Where the count of a column comes from. */
+enum lwps_kind {
+	LWPS_CPU,     /* a perf event of each CPU, read at context switches */
+	LWPS_CLOCK,   /* ns on a CPU */
+	LWPS_SWITCH,  /* switches to another task */
+	LWPS_MIGRATE, /* runs on another CPU than before */
+};
+
+/* What a record tells. */
+enum lwps_event {
+	LWPS_ATTACH, /* an LWP that lived before */
+	LWPS_THREAD, /* an LWP was made in a process... */
+	LWPS_FORK,   /* ...or with a new one */
+	LWPS_EXEC,   /* a process executes another program */
+	LWPS_EXIT,   /* an LWP ended */
+};
+
+/* Why the counts of a slot are not complete: bits. */
+enum lwps_flaw {
+	LWPS_NO_EVENT = 1,   /* a CPU that it ran on has no event, or it could not be read */
+	LWPS_NOT_RUN = 2,    /* others had the counter for a part of the time */
+	LWPS_STOPPED = 4,    /* the event counts no longer: its CPU was offline, say */
+	LWPS_NO_SWITCH = 8,  /* the kernel did not tell of a context switch */
+	LWPS_PREEMPTED = 16, /* the accounts of its CPU were changed while they were in use */
+};
+
+/* Slot numbers.  The shared slot takes the counts of all LWPs that find no other. */
+#define LWPS_SHARED 0u
+#define LWPS_NONE (~0u)
+#define LWPS_MAX_SLOTS (1u << 22)
+
+/*
+ * The counts of an LWP while it runs one program.  Only the CPU that it runs on changes them.
+ * Those of the shared slot are kept by CPU.
+ */
+struct lwps_slot {
+	__u32 sequence; /* odd while totals change */
+	__u32 flaws;
+	__u32 tid, tgid;
+	char comm[LWPS_COMM]; /* the name before the last that was set */
+	__u64 total[LWPS_MAX_COLUMNS];
+} __attribute__((aligned(64)));
+
+/* A CPU, and the slice that is being counted there.  Only that CPU changes it. */
+struct lwps_cpu {
+	__u64 task; /* that runs, by the last switch: an address, to be compared only */
+	__u32 slot; /* that its slice is charged to, or LWPS_NONE */
+	__u32 busy; /* in use by a program that can be interrupted */
+	__u32 flaws;
+	__u32 fence;
+	struct {
+		__u64 value, enabled, idle; /* idle: enabled, but not running */
+	} start[LWPS_MAX_COLUMNS];
+	__u64 shared[LWPS_MAX_COLUMNS]; /* this CPU's part of what the shared slot has */
+	__u64 nobody[LWPS_MAX_COLUMNS]; /* what those that are not tracked used; not read */
+} __attribute__((aligned(64)));
+
+/*
+ * Records in the ring.  A slot is begun by one record and ended by one; that of an exec may do
+ * both.  So there is a bound for the bytes in the ring: LWPS_SLOT_BYTES for each slot.
+ */
+struct lwps_raw {
+	__u64 time_ns;
+	__u32 event;
+	__u32 slot;
+	__u32 other; /* birth: the creator's slot; exec: the next slot */
+	__u32 tid, tgid;
+	__s32 extra; /* birth: the creator's tgid; exec: the tid before; exit: the status */
+};
+
+struct lwps_raw_exit {
+	struct lwps_raw raw;
+	char comm[LWPS_COMM];
+};
+
+struct lwps_raw_exec {
+	struct lwps_raw raw;
+	char old_comm[LWPS_COMM], comm[LWPS_COMM];
+	__u32 args_length; /* of the whole command line */
+	__u32 args_size;   /* bytes that follow; 0 when they could not be had */
+};
+
+#define LWPS_FEW_ARGS 256	  /* most command lines have no more */
+#define LWPS_BATCH_NS 20000000ull /* between two wake-ups of the reader */
+#define LWPS_HURRY_NS 100000ull	  /* the same when slots or the ring run out */
+
+#define LWPS_RING_HEADER 8
+#define LWPS_SLOT_BYTES \
+	(sizeof(struct lwps_raw) + sizeof(struct lwps_raw_exit) + LWPS_RING_HEADER * 2)
+_Static_assert(sizeof(struct lwps_raw_exec) + LWPS_RING_HEADER <=
+		       2 * (sizeof(struct lwps_raw) + LWPS_RING_HEADER),
+	       "of an exec, either slot pays half");
+
+#endif /* SHARED_H */

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * state.bpf.h - what the programs share: constants, variables and maps; what a task is to them.
+ */
+#ifndef STATE_BPF_H
+#define STATE_BPF_H
+
+#include "types.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "shared.h"
+
+#define NULL ((void *)0)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define barrier() asm volatile("" ::: "memory")
+
+/* Constants from user space: the verifier drops what they make needless. */
+const volatile __u32 ncolumns = 1, ncpus = 1, nslots = 1;
+const volatile __u32 recycle_mask = 0;
+const volatile __u32 ring_spare = 0; /* with so much in the ring, no more arguments */
+const volatile __u32 ring_high = 0;  /* with so much in the ring, the reader is woken earlier */
+const volatile __u32 weak_order = 0; /* CPUs see the stores of others in another order */
+const volatile __u32 follow_fork = 1, follow_exec = 1;
+const volatile __u8 kind[LWPS_MAX_COLUMNS];
+
+/* Variables that user space sees. */
+__u32 tool_tgid; /* of the initial PID namespace */
+__u32 level;	 /* of the tool's PID namespace */
+__u64 namespace;
+__u32 expected;	 /* the next exec of a child of the tool begins the tree */
+__u32 attaching; /* the process whose LWPs are being added */
+__u32 attached;	 /* LWPs of it */
+__u32 live;
+__u64 woken_ns;
+/* Slots: those never used, then a queue of those released, filled by user space alone. */
+__u32 fresh, recycle_head, recycle_tail;
+/* Losses. */
+__u64 no_slot, ring_full, errors, outside, missed, repaired;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(key_size, 4);
+	__uint(value_size, 4);
+	__uint(max_entries, 1); /* ncolumns * ncpus */
+} events SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct lwps_slot);
+	__uint(max_entries, 1); /* nslots */
+} slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct lwps_cpu);
+	__uint(max_entries, 1); /* ncpus */
+} cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, __u64);
+	__uint(max_entries, 1); /* a power of two, nslots or more */
+} recycled SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ring SEC(".maps");
+
+/* What is known of a task: NEW until somebody begins to track it. */
+enum state { NEW, CLAIMED, LIVE, ENDED };
+
+struct lwp {
+	__u32 state;
+	__u32 slot;
+	__u32 cpu;	/* it ran on last, or LWPS_NONE */
+	__u32 counted;	/* switches is known */
+	__u64 switches; /* that it will have done when it comes to a CPU the next time */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct lwp);
+} lwps SEC(".maps");
+
+static __always_inline struct lwps_cpu *this_cpu(void)
+{
+	__u32 key = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&cpus, &key);
+}
+
+static __always_inline struct lwps_slot *slot_of(__u32 slot)
+{
+	return bpf_map_lookup_elem(&slots, &slot);
+}
+
+static __always_inline struct lwp *tracked(struct task_struct *t)
+{
+	struct lwp *l = bpf_task_storage_get(&lwps, t, 0, 0);
+
+	return l && l->state == LIVE ? l : NULL;
+}
+
+/* The entry of @pid for the tool's PID namespace. */
+static __always_inline struct upid *number(struct pid *pid)
+{
+	return (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+	       level * bpf_core_type_size(struct upid);
+}
+
+/* The number of @pid in the tool's PID namespace; 0: it is not seen there. */
+static __always_inline __u32 visible(struct pid *pid)
+{
+	struct upid *u = number(pid);
+
+	if (BPF_CORE_READ(pid, level) < level)
+		return 0;
+	return (__u64)BPF_CORE_READ(u, ns) == namespace ? BPF_CORE_READ(u, nr) : 0;
+}
+
+static __always_inline __u32 visible_tid(struct task_struct *t)
+{
+	return visible(BPF_CORE_READ(t, thread_pid));
+}
+
+static __always_inline __u32 visible_tgid(struct task_struct *t)
+{
+	return visible(BPF_CORE_READ(t, group_leader, thread_pid));
+}
+
+static __always_inline void flaw(__u32 slot, __u32 flaws)
+{
+	struct lwps_slot *s = slot_of(slot);
+
+	if (s)
+		__sync_fetch_and_or(&s->flaws, flaws);
+}
+
+#endif /* STATE_BPF_H */

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * types.h - the kernel types that the programs look into, and only those members.  When the
+ * programs are loaded, the kernel replaces their offsets by its own (CO-RE).
+ */
+#ifndef TYPES_H
+#define TYPES_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16; /* of declarations in libbpf's headers */
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+#define false 0
+#define true 1
+
+/* Numbers of the system call interface; <linux/bpf.h> needs headers that BPF does not have. */
+enum bpf_map_type {
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+
+enum {
+	BPF_F_NO_PREALLOC = 1,
+	BPF_F_MMAPABLE = 1 << 10,
+	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
+	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_FORCE_WAKEUP = 2,
+	BPF_RB_AVAIL_DATA = 0,
+};
+
+enum {
+	CLONE_THREAD = 0x10000,
+	PF_EXITING = 0x4,
+	PF_KTHREAD = 0x200000,
+	SIGNAL_GROUP_EXIT = 0x4,
+};
+
+struct bpf_perf_event_value {
+	__u64 counter, enabled, running;
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct pid_namespace;
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned level;
+	struct upid numbers[1];
+};
+
+struct signal_struct {
+	unsigned flags;
+	int group_exit_code;
+};
+
+struct mm_struct {
+	unsigned long arg_start, arg_end;
+};
+
+struct task_struct {
+	unsigned flags;
+	int tgid;
+	int exit_code;
+	unsigned long nvcsw, nivcsw;
+	char comm[16];
+	struct task_struct *real_parent, *group_leader;
+	struct pid *thread_pid;
+	struct signal_struct *signal;
+	struct mm_struct *mm;
+};
+
+struct bpf_iter__task {
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+#endif /* TYPES_H */

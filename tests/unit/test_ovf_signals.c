@@ -202,8 +202,10 @@ static void longjmp_out(void **state)
 		unblock(old);
 	}
 	old = block();
+	if (sigsetjmp(escape, 1) == 0)
+		cpc_set_sample_ovf(cpc, self.set, self.buf, &walked, jump_with_record);
 	take_rest();
-	self.taken = 0;
+	self.taken = walked = 0;
 	fault(10);
 	while (walked < 10) {
 		if (sigsetjmp(escape, 1) == 0)

@@ -13,12 +13,6 @@ setup() {
 	need attach
 }
 
-teardown() {
-	[ -z "${FREEZER-}" ] || echo THAWED >"$FREEZER/freezer.state"
-	common_teardown
-	[ -z "${FREEZER-}" ] || rmdir "$FREEZER"
-}
-
 # The first `g` touches the stacks; each later one is exactly PAGES * N faults.
 warm_crowd() {
 	start crowd "$WORK/thread-pool" "$@"
@@ -346,82 +340,6 @@ ticked_at_least() {
 	[ "$(sum_of exit)" -ge 700 ]
 }
 
-# cputrack -p $1 is refused: status 1, and one line that matches $2.
-refused() {
-	go -1 cputrack -c page-faults -p "$1"
-	[ -z "$output" ]
-	# shellcheck disable=SC2154 # from run
-	[ "${#stderr_lines[@]}" -eq 1 ]
-	[[ ${stderr_lines[0]} == cputrack:* ]]
-	grep -Eiq -- "$2" <<<"$stderr"
-}
-
-@test "no such process" {
-	refused 2147483646 'no such process'
-}
-
-@test "a zombie" {
-	start zombie "$WORK/zombie"
-	eventually grep -q ready "$T/zombie.out"
-	refused "$(sed 's/ready //' "$T/zombie.out")" 'zombie|ended'
-}
-
-@test "a process that is stopped and then frozen: nobody can attach, and nobody is kept waiting" {
-	local group=/sys/fs/cgroup/freezer/cpc-$$
-	need_root
-	mkdir "$group" 2>/dev/null || skip "no freezer of cgroup v1 here"
-	FREEZER=$group
-	start program "$WORK/thread-pool" 3
-	eventually said program ready
-	echo "${PIDS[program]}" >"$group/cgroup.procs"
-	kill -STOP "${PIDS[program]}"
-	eventually stopped "${PIDS[program]}"
-	echo FROZEN >"$group/freezer.state"
-	eventually grep -qx FROZEN "$group/freezer.state"
-	refused "${PIDS[program]}" 'stopped, and its cgroup is frozen'
-	echo THAWED >"$group/freezer.state"
-	go -0 cputrack -T 0.01 -N 1 -c page-faults -p "${PIDS[program]}"
-}
-
-@test "/proc of another PID namespace: told, and nothing of it is taken for ours" {
-	need_root
-	unshare -pf true || skip "no PID namespaces here"
-	go -1 unshare -pf sh -c "sleep 60 & exec cputrack -c page-faults -p \$!"
-	[ "$stderr" = "cputrack: cannot track process 2: /proc is not mounted, or it is that of another PID namespace" ]
-	go -1 unshare -pf cputrack -c breakpoint/addr=main/ "$WORK/touch-pages" 1
-	[[ $stderr == *"symbols are looked up in /proc, which is not mounted"* ]]
-	go -3 unshare -pf cputrack -e -o "$ROWS" -c page-faults sh -c 'exec sh -c "exit 3"'
-	rows_of exec | grep -q "# ''\$"
-}
-
-@test "without /proc: told" {
-	need_root
-	need_unsanitized "sanitized programs need /proc themselves"
-	# shellcheck disable=SC2016 # for the inner shell
-	go -1 unshare -m sh -c 'umount -l /proc && exec "$@"' sh cputrack -c page-faults true
-	[ "$stderr" = "cputrack: CPU performance counters are not available: /proc is not mounted" ]
-}
-
-@test "a process that is already traced" {
-	start traced "$WORK/traced-process"
-	eventually grep -q ready "$T/traced.out"
-	refused "$(sed 's/ready //' "$T/traced.out")" 'traced'
-}
-
-@test "a kernel thread" {
-	need_root
-	[ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ] || skip "no kernel threads are seen here"
-	refused 2 'kernel thread'
-}
-
-@test "itself" {
-	# shellcheck disable=SC2016 # for the inner shell
-	go -1 sh -c 'exec cputrack -c page-faults -p $$'
-	[ -z "$output" ]
-	[[ ${stderr_lines[0]} == cputrack:* ]]
-	grep -iq 'itself' <<<"$stderr"
-}
-
 @test "a tracker that is killed leaves the program running" {
 	warm_crowd -p 10 20
 	attach 21
@@ -429,83 +347,4 @@ refused() {
 	finish ct
 	eventually untraced "${PIDS[crowd]}"
 	crowd_is_well 2
-}
-
-switches() {
-	awk '/_ctxt_switches/ { s += $2 } END { print s }' "/proc/$1/status"
-}
-
-# Process $1 is not traced and makes progress.
-gets_on() {
-	local before
-	eventually untraced "$1"
-	eventually goes "$1"
-	before=$(switches "$1")
-	eventually switched_since "$1" "$before"
-}
-
-goes() {
-	[[ $(state "$1") =~ [RSD] ]]
-}
-
-switched_since() {
-	[ "$(switches "$1")" -gt $(($2 + 10)) ]
-}
-
-@test "attaching and leaving while threads are born and die" {
-	start churn "$WORK/threads" -p 1 1000000000
-	eventually is_program "${PIDS[churn]}" threads
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		track -0 -v -T 0.01 -N 3 -c page-faults -p "${PIDS[churn]}" >"$T/log" ||
-			{ cat "$T/log" && false; }
-		check_format
-		[ "$(count_of detach)" -eq 1 ]
-		gets_on "${PIDS[churn]}"
-	done
-}
-
-@test "attaching and leaving while children are born and die" {
-	for program in forks vforks; do
-		start churn "$WORK/$program" -p 1 1000000000
-		eventually is_program "${PIDS[churn]}" "$program"
-		for _ in 1 2 3 4 5; do
-			track -0 -f -T 0.01 -N 3 -c page-faults -p "${PIDS[churn]}" >"$T/log" ||
-				{ cat "$T/log" && false; }
-			check_format
-			gets_on "${PIDS[churn]}"
-		done
-		kill -KILL "${PIDS[churn]}"
-		finish churn
-	done
-}
-
-@test "a tracker that is killed while threads are born leaves the program running" {
-	start churn "$WORK/threads" -p 1 1000000000
-	eventually is_program "${PIDS[churn]}" threads
-	for _ in 1 2 3 4 5; do
-		start ct cputrack -o "$ROWS" -T 0.01 -c page-faults -p "${PIDS[churn]}"
-		eventually grep -q ' lwp_exit ' "$ROWS"
-		kill -KILL "${PIDS[ct]}"
-		finish ct
-		gets_on "${PIDS[churn]}"
-		rm "$ROWS"
-	done
-}
-
-@test "attaching while threads are born and die, many times" {
-	start churn "$WORK/threads" 100000000
-	eventually is_program "${PIDS[churn]}" threads
-	for _ in {1..60}; do
-		go -0 cputrack -n -T 0.002 -N 1 -c page-faults -p "${PIDS[churn]}"
-	done
-	[ "$(tracer "${PIDS[churn]}")" -eq 0 ]
-	[[ $(state "${PIDS[churn]}") =~ [RSD] ]]
-}
-
-@test "attaching while threads end by exec: neither waits for the other" {
-	RACES_LEFT=100000000 RACES_THREADS=300 start churn "$WORK/exec-races" many
-	for _ in {1..60}; do
-		go -0 timeout 20 cputrack -n -T 0.002 -N 1 -c page-faults -p "${PIDS[churn]}"
-	done
-	[ "$(tracer "${PIDS[churn]}")" -eq 0 ]
 }

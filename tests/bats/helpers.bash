@@ -108,8 +108,9 @@ still() {
 
 # ------------------------------------------------------------------ running
 
-# For every test: a directory T, and a name for a table, ROWS.
+# For every test: a directory T, and a name for a table, ROWS; nothing to read.
 common_setup() {
+	exec </dev/null
 	T=$BATS_TEST_TMPDIR
 	ROWS=$T/rows
 	declare -gA PIDS=() CTL=()

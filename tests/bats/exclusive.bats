@@ -325,18 +325,15 @@ cost_of() {
 	start victim cat
 	holds cs cpustat -c page-faults 0.05
 	seen=0
-	# shellcheck disable=SC2016 # for the inner shell
-	scarce='exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n "$1" && shift && exec "$@"'
 	for files in 4 5 6 7 8 9 10 12; do
-		go -1 bash -c "$scarce" sh "$files" \
+		go -1 "${WITH_FILES[@]}" "$files" \
 			cputrack -T 0 --for 1 -c page-faults -p "${PIDS[victim]}"
 		[[ $output != *exit* ]]
 		[[ $stderr == "cputrack: $AGAIN: "* || $stderr == *"Too many open files"* ]]
 		if [[ $stderr == "cputrack: whether others count CPUs cannot be found out from /"*": Too many open files" ]]; then
 			seen=1
 		fi
-		go -1 bash -c "$scarce" sh "$files" \
-			cpustat -c page-faults 0.01 1
+		go -1 "${WITH_FILES[@]}" "$files" cpustat -c page-faults 0.01 1
 		[[ $stderr == *"$AGAIN: "* || $stderr == *"Too many open files"* ]]
 		[ -z "$output" ]
 	done

@@ -152,6 +152,14 @@ teardown() {
 FRESH=(env --default-signal)
 LIMIT=("${FRESH[@]}" timeout --foreground -s KILL 500)
 
+# "${WITH_FILES[@]}" N COMMAND...: with the standard streams alone, whatever else the runner
+# has open, and room for N files.
+# shellcheck disable=SC2016,SC2034 # for the inner shell, for the tests
+WITH_FILES=(bash -c 'for fd in /proc/$$/fd/*; do
+		[ "${fd##*/}" -le 2 ] || eval "exec ${fd##*/}>&-"
+	done
+	ulimit -n "$1" && shift && exec "$@"' with_files)
+
 # go [-N] COMMAND...: run with bats' run, standard error apart, with the limit; -N says
 # which exit status it must have.  What it said is shown when the test fails.
 go() {

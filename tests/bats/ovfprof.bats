@@ -11,8 +11,8 @@ load helpers
 setup() {
 	common_setup
 	need_unsanitized "a sanitized object is loaded into sanitized programs only"
-	PROF=$CPC_BUILD/examples/ovfprof/ovfprof
-	[ -x "$PROF" ] || skip "no libdw here, so no ovfprof"
+	PROF=("$CPC_BUILD/examples/ovfprof/ovfprof")
+	[ -x "${PROF[0]}" ] || skip "no libdw here, so no ovfprof"
 	export CPC_PROF_EVENT=page-faults TMPDIR=$T
 }
 
@@ -27,7 +27,7 @@ has() {
 }
 
 prof() {
-	go "$1" "$PROF" -m 0 -o "$T/prof" "${@:2}"
+	go "$1" "${PROF[@]}" -m 0 -o "$T/prof" "${@:2}"
 	cat "$T/prof"
 	# Nothing is left.
 	[ -z "$(find "$T" -name 'ovfprof.*')" ]
@@ -60,6 +60,7 @@ prof() {
 }
 
 @test "threads that got no counters are told, and the rest has its profile" {
+	PROF=("${WITH_FILES[@]}" 1000 "${PROF[@]}")
 	prof -0 -p 1 prlimit --nofile=12:12 "$WORK/hot-functions" -t 7 200
 	[[ $stderr == *": LWPs got no counters, or lost them: they are missing"* ]]
 	three=$(row touch_three | awk '{ print $2 }')
@@ -154,14 +155,14 @@ END_C
 }
 
 @test "what cannot be profiled is refused, and what was not is told" {
-	go -1 "$PROF" -e no-such-event true
+	go -1 "${PROF[@]}" -e no-such-event true
 	[[ $stderr == *"unknown event 'no-such-event'"* ]]
-	go -2 "$PROF" -p 0 true
+	go -2 "${PROF[@]}" -p 0 true
 	[[ $stderr == *"period '0' is too small"* ]]
-	go -2 "$PROF"
+	go -2 "${PROF[@]}"
 	[[ $stderr == "usage: "* ]]
-	go -127 "$PROF" "$T/none"
-	go -0 "$PROF" -o "$T/prof" "$WORK/symbols-static" 1
+	go -127 "${PROF[@]}" "$T/none"
+	go -0 "${PROF[@]}" -o "$T/prof" "$WORK/symbols-static" 1
 	[[ $stderr == *"nothing was profiled: programs that are linked statically"* ]]
 }
 

@@ -70,11 +70,16 @@ static inline unsigned count_lwps(void)
 	return n;
 }
 
-/* Are there so many?  One that was joined may take a moment to go. */
+/*
+ * Are there so many?  One that was joined may take a moment to go.  ThreadSanitizer has one of
+ * its own, and tells itself of those that remain.
+ */
 static inline bool are_lwps(unsigned n)
 {
 	struct timespec now, start;
 
+	if (MAY_LOSE)
+		return true;
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	do {
 		if (count_lwps() == n)

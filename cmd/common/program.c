@@ -166,14 +166,23 @@ static int parse(const struct program *prog, struct common *common, void *config
 struct replayed {
 	const struct common *common;
 	struct output *output;
-	int error; /* of writing */
+	bool shown; /* a run */
+	int error;  /* of writing */
 };
 
-/* What was put together cannot be taken apart. */
+/* What was put together cannot be taken apart, and two documents are none. */
 static bool can_show(void *arg, const char *where, const struct run *run)
 {
-	const struct common *common = ((const struct replayed *)arg)->common;
+	struct replayed *r = arg;
+	const struct common *common = r->common;
+	const struct format *format = common->output.format;
 
+	if (r->shown && format != NULL && format->whole) {
+		say("%s:%s: another run begins here, and --format %s is of one only",
+		    common->replay, where, format->name);
+		return false;
+	}
+	r->shown = true;
 	if (!run->of_cpus || run->unit == UNIT_CPU ||
 	    (common->output.unit == UNIT_CPU && common->output.cpus == NULL))
 		return true;

@@ -388,7 +388,9 @@ static void end(struct sink *sink)
 	struct entry *total = f->total;
 	double all = 0;
 
-	qsort_r(f->entry, f->n, sizeof(struct entry *), by_count, (void *)(uintptr_t)f->told);
+	if (f->n > 0)
+		qsort_r(f->entry, f->n, sizeof(struct entry *), by_count,
+			(void *)(uintptr_t)f->told);
 	for (size_t i = 0; i < f->n; i++) {
 		const struct entry *entry = f->entry[i];
 

@@ -31,6 +31,7 @@ struct replay {
 	bool running;	   /* between the record of a run and its end */
 	uint64_t rows;	   /* of this run */
 	int64_t sample_ns; /* time of the sample that is told; -1: none */
+	size_t sample_set;
 	uint64_t val[RUN_MAX_EVENTS];
 	char why[64];
 };
@@ -60,6 +61,8 @@ static void read_set(struct jsonread *in, struct run_set *set, json_object *obje
 
 	set->spec = xstrdup(jsonread_text(in, object, "spec"));
 	set->event = xcalloc(n + 1, sizeof(*set->event));
+	if (n == 0)
+		jsonread_bad(in, "a set without events");
 	for (size_t i = 0; i < n && !in->failed; i++) {
 		set->event[i] = read_event(in, json_object_array_get_idx(events, i));
 		set->nevents++;
@@ -77,6 +80,8 @@ static void read_cpus(struct jsonread *in, struct run *run, json_object *object)
 	size_t n = jsonread_length(cpus);
 
 	run->cpu = xcalloc(n + 1, sizeof(*run->cpu));
+	if (n == 0)
+		jsonread_bad(in, "a record without CPUs");
 	for (size_t i = 0; i < n && !in->failed; i++) {
 		json_object *from = json_object_array_get_idx(cpus, i);
 		struct run_cpu *cpu = &run->cpu[run->ncpus++];
@@ -127,6 +132,8 @@ static void read_run(struct replay *r, json_object *object)
 	run->of_cpus = strcmp(run->tool, "cpustat") == 0;
 	run->host = xstrdup(jsonread_text(in, object, "host"));
 	run->cycles = xstrdup(jsonread_text(in, object, "cycles"));
+	if (!in->failed && strcmp(run->cycles, "tsc") != 0 && strcmp(run->cycles, "tick") != 0)
+		jsonread_bad(in, "'cycles' is neither tsc nor tick");
 	run->start_ns = jsonread_time(in, object, "start");
 	read_argv(in, run, object);
 	sets = jsonread_array(in, object, "sets", MAX_SETS);
@@ -259,12 +266,15 @@ static void tell_row(struct replay *r, json_object *object, int kind)
 		jsonread_has(object, "incomplete") && jsonread_flag(in, object, "incomplete");
 	if (in->failed)
 		return;
-	if (r->sample_ns != -1 && (row.kind != ROW_TICK || row.time_ns != r->sample_ns))
+	if (r->sample_ns != -1 &&
+	    (row.kind != ROW_TICK || row.time_ns != r->sample_ns || row.set != r->sample_set))
 		sample_over(r);
 	if (in->failed)
 		return;
-	if (row.kind == ROW_TICK && r->run.of_cpus)
+	if (row.kind == ROW_TICK && r->run.of_cpus) {
 		r->sample_ns = row.time_ns;
+		r->sample_set = row.set;
+	}
 	sink_row(r->sink, &row);
 	r->rows++;
 }

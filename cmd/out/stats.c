@@ -19,6 +19,7 @@
 /* What an event counted in each run. */
 struct series {
 	char *label;
+	bool time; /* the seconds that a run took; an event may have that name, too */
 	size_t n;
 	double *val;
 	bool incomplete;
@@ -42,23 +43,23 @@ struct stats {
 
 /* ---- runs ------------------------------------------------------------------------ */
 
-static struct series *find(const struct stats *s, const char *label)
+static struct series *find(const struct stats *s, const char *label, bool time)
 {
 	for (size_t i = 0; i < s->nseries; i++) {
-		if (strcmp(s->series[i].label, label) == 0)
+		if (s->series[i].time == time && strcmp(s->series[i].label, label) == 0)
 			return &s->series[i];
 	}
 	return NULL;
 }
 
-static void add(struct stats *s, const char *label, double val, bool incomplete)
+static void add(struct stats *s, const char *label, bool time, double val, bool incomplete)
 {
-	struct series *series = find(s, label);
+	struct series *series = find(s, label, time);
 
 	if (series == NULL) {
 		s->series = xrealloc(s->series, (s->nseries + 1) * sizeof(*s->series));
 		series = &s->series[s->nseries++];
-		*series = (struct series){.label = xstrdup(label)};
+		*series = (struct series){.label = xstrdup(label), .time = time};
 	}
 	series->val = xrealloc(series->val, (series->n + 1) * sizeof(*series->val));
 	series->val[series->n++] = val;
@@ -103,10 +104,10 @@ static void end(struct sink *sink)
 						      : (double)sum->val[i];
 
 			if (sum->valid >> i & 1)
-				add(s, event->label, val * event->scale, sum->incomplete);
+				add(s, event->label, false, val * event->scale, sum->incomplete);
 		}
 	}
-	add(s, "seconds", (double)s->time_ns / NSEC, false);
+	add(s, "seconds", true, (double)s->time_ns / NSEC, false);
 }
 
 /* ---- statistics -------------------------------------------------------------------- */
@@ -178,7 +179,7 @@ static bool welch(const struct series *a, const struct series *b, double *t, dou
 /* Seconds are few, counts are many. */
 static int digits(const struct series *series)
 {
-	return strcmp(series->label, "seconds") == 0 ? 3 : 1;
+	return series->time ? 3 : 1;
 }
 
 static void print_comparison(FILE *f, const struct series *now, const struct series *before)
@@ -224,7 +225,7 @@ static void print(const struct stats *s)
 			deviation, m != 0 ? fabs(100 * deviation / m) : 0, n, series->val[0], n,
 			series->val[series->n - 1]);
 		if (s->before != NULL)
-			print_comparison(f, series, find(s->before, series->label));
+			print_comparison(f, series, find(s->before, series->label, series->time));
 		fputs(series->incomplete ? " # incomplete\n" : "\n", f);
 	}
 }

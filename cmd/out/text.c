@@ -106,7 +106,7 @@ static void put_human(struct line *line, double val, const struct run_event *eve
 	const char *const *unit = is_time ? times : prefixes;
 	size_t n = is_time ? sizeof(times) / sizeof(*times) : sizeof(prefixes) / sizeof(*prefixes);
 	size_t i = 0, most = *event->unit != '\0' ? 1 : n; /* units have prefixes of their own */
-	char text[400];
+	char text[400], own[64];
 	int digits;
 
 	/* 999.5 would be printed as 1000 */
@@ -115,7 +115,8 @@ static void put_human(struct line *line, double val, const struct run_event *eve
 	digits = (i == 0 && val == floor(val)) || fabs(val) >= 99.95 ? 0
 		 : fabs(val) >= 9.995				     ? 1
 								     : 2;
-	snprintf(text, sizeof(text), "%.*f%s%s", digits, val, unit[i], is_time ? "" : event->unit);
+	escape_text(own, sizeof(own), is_time ? "" : event->unit, ESCAPE_WORD); /* of a record */
+	snprintf(text, sizeof(text), "%.*f%s%s", digits, val, unit[i], own);
 	line_word(line, text, width);
 }
 

@@ -143,46 +143,6 @@ static bool is_open(const struct track *track)
 	return track != NULL && track->name != NULL;
 }
 
-static struct track *open_track(struct trace *t, pid_t pid, pid_t tid, int lwp, const char *name,
-				int64_t ns)
-{
-	struct track *track = find(t, pid, tid);
-	char text[32];
-
-	if (track == NULL) {
-		track = xcalloc(1, sizeof(*track));
-		track->pid = pid;
-		track->tid = tid;
-		RB_INSERT(trace_tracks, &t->tracks, track);
-	}
-	track->lwp = lwp;
-	track->start_ns = ns;
-	track->name = xstrdup(name);
-	track->ticks = false;
-	if (tid == pid)
-		put_name(t, "process_name", pid, tid, name);
-	snprintf(text, sizeof(text), "lwp %d", lwp);
-	put_name(t, "thread_name", pid, tid, text);
-	return track;
-}
-
-/* Who was not announced has been there from the start: of the run, or of the process. */
-static struct track *track_of(struct trace *t, const struct row *row)
-{
-	struct track *track = find(t, row->pid, row->tid);
-	struct track *process = find(t, row->pid, row->pid);
-	const char *name = row->comm != NULL ? row->comm : "?";
-
-	if (is_open(track))
-		return track;
-	if (!is_open(process))
-		process = open_track(t, row->pid, row->pid, 1, name,
-				     process != NULL ? row->time_ns : 0);
-	if (row->tid == row->pid)
-		return process;
-	return open_track(t, row->pid, row->tid, row->lwp, name, process->start_ns);
-}
-
 static void put_counter(struct trace *t, const struct row *row, pid_t pid, pid_t tid, unsigned i,
 			json_object *value)
 {
@@ -214,10 +174,53 @@ static void close_track(struct trace *t, struct track *track, json_object *args,
 	json_object *span = new_event("X", track->name, track->pid, track->tid, track->start_ns);
 
 	end_counters(t, track, ns);
-	add_us(span, "dur", ns - track->start_ns);
+	/* Time goes backwards in odd records only. */
+	add_us(span, "dur", ns > track->start_ns ? ns - track->start_ns : 0);
 	put_with(t, span, args);
 	free(track->name);
 	track->name = NULL;
+}
+
+static struct track *open_track(struct trace *t, pid_t pid, pid_t tid, int lwp, const char *name,
+				int64_t ns)
+{
+	struct track *track = find(t, pid, tid);
+	char text[32];
+
+	if (track == NULL) {
+		track = xcalloc(1, sizeof(*track));
+		track->pid = pid;
+		track->tid = tid;
+		RB_INSERT(trace_tracks, &t->tracks, track);
+	} else if (is_open(track)) { /* a record without the end of its program */
+		close_track(t, track, NULL, ns);
+	}
+	track->lwp = lwp;
+	track->start_ns = ns;
+	track->name = xstrdup(name);
+	track->ticks = false;
+	if (tid == pid)
+		put_name(t, "process_name", pid, tid, name);
+	snprintf(text, sizeof(text), "lwp %d", lwp);
+	put_name(t, "thread_name", pid, tid, text);
+	return track;
+}
+
+/* Who was not announced has been there from the start: of the run, or of the process. */
+static struct track *track_of(struct trace *t, const struct row *row)
+{
+	struct track *track = find(t, row->pid, row->tid);
+	struct track *process = find(t, row->pid, row->pid);
+	const char *name = row->comm != NULL ? row->comm : "?";
+
+	if (is_open(track))
+		return track;
+	if (!is_open(process))
+		process = open_track(t, row->pid, row->pid, 1, name,
+				     process != NULL ? row->time_ns : 0);
+	if (row->tid == row->pid)
+		return process;
+	return open_track(t, row->pid, row->tid, row->lwp, name, process->start_ns);
 }
 
 /* Its program ends: that of all its LWPs. */
@@ -258,7 +261,7 @@ static void put_ticks(struct trace *t, const struct row *row)
 static void put_fork(struct trace *t, const struct row *row)
 {
 	struct track *parent = find(t, row->pid, row->tid);
-	const struct track *child = find(t, row->child, row->child);
+	const struct track *child;
 	bool late = parent != NULL && !is_open(parent);
 	json_object *event, *args;
 
@@ -270,6 +273,7 @@ static void put_fork(struct trace *t, const struct row *row)
 		jsonw_add_text(event, "s", "t"); /* of the track alone */
 		put_with(t, event, args);
 	}
+	child = find(t, row->child, row->child);
 	if (!is_open(child) && !(late && child != NULL))
 		open_track(t, row->child, row->child, 1, late ? "?" : parent->name, row->time_ns);
 }

@@ -270,13 +270,41 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 }
 
 @test "--append: several runs in one file, also of records" {
+	local format
 	for _ in 1 2; do
 		go -0 cputrack --append -O "$R" -o "$ROWS" -T 0 -c page-faults true
 	done
 	[ "$(grep -c time "$ROWS")" -eq 2 ]
 	cputrack -I "$R" | cmp - "$ROWS"
+	# what holds one run only refuses the second
+	for format in openmetrics trace; do
+		go -1 cputrack -I "$R" --format=$format
+		[ "$stderr" = "cputrack: $R:4: another run begins here, and --format $format is of one only" ]
+	done
 	go -0 cputrack -O "$R" -o "$ROWS" -T 0 -c page-faults true
 	[ "$(wc -l <"$R")" -eq 3 ]
+}
+
+@test "what a foreign record has for terminals is refused or escaped" {
+	local option
+	record 1 2 | sed 's/"tsc"/"t\\u001b[2J"/' >"$R"
+	go -1 cpustat -t -I "$R"
+	[ "$stderr" = "cpustat: $R:1: 'cycles' is neither tsc nor tick" ]
+	record 1 2 | sed 's/"name":"a","pic":0,"unit":""/"name":"a","pic":0,"unit":"M\\u001b[2J\\n B"/' >"$R"
+	for option in --human "--human --names" "--human --by=cpu" --format=csv; do
+		# shellcheck disable=SC2086 # words
+		go -0 cpustat $option -I "$R"
+		[[ $output == *'M\^[[2J\n'* ]]
+		if LC_ALL=C grep -q '[^ -~]' <<<"$output"; then
+			false
+		fi
+	done
+	record 1 2 | sed 's/"events":\[.*\]}\],"unit"/"events":[]}],"unit"/' >"$R"
+	go -1 cpustat -I "$R"
+	[ "$stderr" = "cpustat: $R:1: a set without events" ]
+	record 1 2 | sed 's/"cpus":.*/"cpus":[]}/' >"$R"
+	go -1 cpustat -I "$R"
+	[ "$stderr" = "cpustat: $R:1: a record without CPUs" ]
 }
 
 @test "a full disk under a record, a csv or a replay is told" {

@@ -397,6 +397,14 @@ print("%d %.1f %.1f %.1f %.1f" % (len(runs), statistics.mean(runs), statistics.s
 	mistake 2 "make a table of their own" cputrack -r 2 --by=lwp true
 }
 
+@test "-r: an event may be called seconds, as the time is" {
+	runs_of 20 22 | sed 's/"event":"a"/"event":"seconds"/; s/"counts":{"a"/"counts":{"seconds"/' >"$R"
+	go -0 cputrack -I "$R" --compare "$R"
+	[ "${#lines[@]}" -eq 3 ]
+	[[ ${lines[1]} =~ ^\ +seconds\ +2\ +21\.0\ .*\ 21\.0\ +1\.000\  ]]
+	[[ ${lines[2]} =~ ^\ +seconds\ +2\ +2\.000\ .*\ 2\.000\ +1\.000\  ]]
+}
+
 @test "--human: three digits, prefixes and units, in tables only" {
 	local n want
 	while read -r n want; do

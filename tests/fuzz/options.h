@@ -8,6 +8,7 @@
 #define OPTIONS_H
 
 #include "fuzz.h"
+#include "said.h"
 
 #include "../../cmd/common/caps.h"
 
@@ -15,14 +16,11 @@
 
 #define MAX_ARGS 40
 
-static int said; /* how many messages */
-
 static void check_config(const struct config *cfg);
 
 /* In place of those that main.c calls; see --wrap of ld(1). */
 int __wrap_caps_tell(cpc_t *cpc, const struct about *about, void (*usage)(FILE *f));
 int __wrap_check_tell(cpc_t *cpc);
-void __wrap_say(const char *fmt, ...);
 cpc_t *__wrap_xcpc_open(void);
 struct output *__wrap_output_open(const struct output_config *config);
 int __wrap_cpc_close(cpc_t *cpc);
@@ -39,17 +37,6 @@ int __wrap_check_tell(cpc_t *cpc)
 {
 	must(cpc != NULL);
 	return 0;
-}
-
-__attribute__((format(printf, 1, 2))) void __wrap_say(const char *fmt, ...)
-{
-	char text[256];
-	va_list ap;
-
-	va_start(ap, fmt);
-	must(vsnprintf(text, sizeof(text), fmt, ap) > 0);
-	va_end(ap);
-	said++;
 }
 
 /* Opening takes a while. */

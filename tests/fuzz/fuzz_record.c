@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * Records, as -I reads them: the first line names how it is shown, and the rest is the record.
+ * One that is shown in full must be shown alike after it was written again by -O.
+ */
+#include "fuzz.h"
+#include "said.h"
+
+#include "../../cmd/out/output.h"
+#include "../../cmd/out/replay.h"
+
+#include <json-c/json.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct view {
+	const char *name, *format;
+	struct output_config config;
+};
+
+static const struct view views[] = {
+	{"cputrack", NULL, {0}},
+	{"cputrack names", NULL, {.style = {.names = true, .comm = true, .cycles = true}}},
+	{"cputrack human", NULL, {.style = {.human = true, .tids = true}, .total = true}},
+	{"cputrack csv", "csv", {.style = {.cycles = true}, .total = true}},
+	{"cputrack openmetrics", "openmetrics", {0}},
+	{"cputrack trace", "trace", {0}},
+	{"cputrack lwp", NULL, {.by = BY_LWP, .style = {.human = true}}},
+	{"cputrack process", "csv", {.by = BY_PROCESS}},
+	{"cputrack command", NULL, {.by = BY_COMMAND, .style = {.cycles = true}}},
+	{"cputrack stats", NULL, {.stats = true}},
+	{"cputrack compare", NULL, {.stats = true, .compare = ""}},
+	{"cpustat", NULL, {.style = {.cycles = true, .stamp = 'u'}}},
+	{"cpustat names", NULL, {.style = {.names = true, .human = true}, .changed = true}},
+	{"cpustat csv", "csv", {.changed = true}},
+	{"cpustat openmetrics", "openmetrics", {.cpus = "0,2-2147483647"}},
+	{"cpustat trace", "trace", {0}},
+	{"cpustat cpu", NULL, {.by = BY_CPU}},
+	{"cpustat core", NULL, {.unit = UNIT_CORE, .style = {.means = true}}},
+	{"cpustat socket", "csv", {.unit = UNIT_SOCKET, .cpus = "0,2-2147483647"}},
+	{"cpustat node", "openmetrics", {.unit = UNIT_NODE}},
+	{"cpustat all", NULL, {.unit = UNIT_ALL, .by = BY_CPU}},
+};
+
+#define NVIEWS (sizeof(views) / sizeof(*views))
+
+static const struct view *find_view(const char *name)
+{
+	unsigned sum = 0;
+
+	for (size_t i = 0; i < NVIEWS; i++) {
+		if (strcmp(views[i].name, name) == 0)
+			return &views[i];
+	}
+	while (*name != '\0')
+		sum += (unsigned char)*name++;
+	return &views[sum % NVIEWS];
+}
+
+/* ---- files in memory --------------------------------------------------------------- */
+
+struct file {
+	int fd;
+	char path[32];
+	char *text; /* when it was read */
+};
+
+static struct file file_new(const char *name)
+{
+	struct file file = {.fd = memfd_create(name, 0)};
+
+	if (file.fd == -1)
+		err(1, "memfd_create");
+	snprintf(file.path, sizeof(file.path), "/dev/fd/%d", file.fd);
+	return file;
+}
+
+/* Empty, and to be written from its start. */
+static void file_clear(const struct file *file)
+{
+	if (ftruncate(file->fd, 0) == -1 || lseek(file->fd, 0, SEEK_SET) == -1)
+		err(1, "ftruncate");
+}
+
+static void file_write(const struct file *file, const char *text)
+{
+	size_t size = strlen(text);
+
+	file_clear(file);
+	if (write(file->fd, text, size) != (ssize_t)size)
+		err(1, "write");
+}
+
+/* To be freed. */
+static char *file_read(const struct file *file)
+{
+	off_t size = lseek(file->fd, 0, SEEK_END);
+	char *text = malloc((size_t)size + 1);
+
+	if (text == NULL || pread(file->fd, text, (size_t)size, 0) != size)
+		err(1, "read");
+	text[size] = '\0';
+	return text;
+}
+
+/* ---- a record is shown ---------------------------------------------------------------- */
+
+struct shown {
+	const struct output_config *config;
+	unsigned runs;
+};
+
+/* As cmd/common/program.c has it. */
+static bool check(void *arg, const char *where, const struct run *run)
+{
+	struct shown *s = arg;
+	const struct output_config *config = s->config;
+
+	(void)where;
+	/* The program ends, with a message, when none is left. */
+	if (config->cpus != NULL && run->ncpus == 1 && run->cpu[0].id == 1) {
+		said++;
+		return false;
+	}
+	if ((s->runs++ == 0 || config->format == NULL || !config->format->whole) &&
+	    (!run->of_cpus || run->unit == UNIT_CPU ||
+	     (config->unit == UNIT_CPU && config->cpus == NULL)))
+		return true;
+	said++;
+	return false;
+}
+
+static int flush(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+static bool show(const struct file *record, const char *tool, struct output_config *config)
+{
+	struct shown s = {.config = config};
+	const struct replay_config replay_config = {
+		.path = record->path, .tool = tool, .check = check, .flush = flush, .arg = &s};
+	struct output *output;
+	bool whole;
+
+	/* A path in /proc is that file anew, and not our place in it. */
+	said = 0;
+	output = output_open(config);
+	if (output == NULL) { /* there is nothing to compare with */
+		must(said > 0 && config->compare != NULL);
+		return false;
+	}
+	whole = replay(&replay_config, output_sink(output));
+	must(output_close(output) == 0);
+	must(whole ? said == 0 : said > 0);
+	return whole;
+}
+
+/* ---- what is shown ---------------------------------------------------------------------- */
+
+/* Nothing of what others named can forge lines or control a terminal. */
+static void check_text(const char *text)
+{
+	size_t n = strlen(text);
+
+	for (size_t i = 0; i < n; i++)
+		must(text[i] == '\n' || (text[i] >= ' ' && text[i] <= '~'));
+}
+
+static void check_csv(const char *text)
+{
+	size_t fields = 0, n = 1;
+	bool quoted = false;
+
+	for (; *text != '\0'; text++) {
+		quoted ^= *text == '"';
+		n += *text == ',' && !quoted;
+		if (*text != '\n')
+			continue;
+		must(!quoted);
+		must(n == fields || fields == 0);
+		fields = n;
+		n = 1;
+	}
+}
+
+static void check_json(const char *text)
+{
+	json_tokener *tok = json_tokener_new();
+	json_object *object;
+
+	json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
+	object = json_tokener_parse_ex(tok, text, (int)strlen(text) + 1);
+	must(object != NULL && json_tokener_get_parse_end(tok) == strlen(text));
+	json_object_put(object);
+	json_tokener_free(tok);
+}
+
+static void check_shown(const struct view *view, const char *text, bool whole)
+{
+	const char *format = view->format != NULL ? view->format : "table";
+	size_t n = strlen(text);
+
+	check_text(text);
+	if (!whole)
+		return;
+	must(n == 0 || text[n - 1] == '\n');
+	if (strcmp(format, "csv") == 0)
+		check_csv(text);
+	if (strcmp(format, "trace") == 0)
+		check_json(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct file record, again, shown;
+	char *text = fuzz_text(data, size), *rest = text, *name = strsep(&rest, "\n");
+	const struct view *view = find_view(name);
+	const char *tool = strncmp(view->name, "cpustat", 7) == 0 ? "cpustat" : "cputrack";
+	struct output_config config = view->config, plain = {.format = format_find("json")};
+	char *first, *second, *json;
+
+	if (shown.fd == 0) {
+		record = file_new("record");
+		again = file_new("again");
+		shown = file_new("shown");
+	}
+	config.format = view->format != NULL ? format_find(view->format) : NULL;
+	config.path = shown.path;
+	config.record = again.path;
+	config.compare = config.compare != NULL ? record.path : NULL;
+	file_write(&record, rest != NULL ? rest : "");
+	file_clear(&again);
+	file_clear(&shown);
+
+	bool whole = show(&record, tool, &config);
+
+	first = file_read(&shown);
+	check_shown(view, first, whole);
+	json = file_read(&again);
+	check_text(json);
+	if (whole) {
+		/* What was written is read, and shown alike. */
+		file_clear(&shown);
+		config.record = NULL;
+		config.compare = config.compare != NULL ? again.path : NULL;
+		must(show(&again, tool, &config));
+		second = file_read(&shown);
+		must(strcmp(first, second) == 0);
+		free(second);
+		/* And written alike. */
+		file_clear(&shown);
+		plain.path = shown.path;
+		must(show(&again, tool, &plain));
+		second = file_read(&shown);
+		must(strcmp(json, second) == 0);
+		free(second);
+	}
+	free(json);
+	free(first);
+	free(text);
+	return 0;
+}

@@ -331,8 +331,34 @@ pid_t pctxi_spawn(pctx_errfn_t *errfn, const char *filename, char *const *argv,
 	return spawn_or_tell(errfn, filename, argv, chld, true);
 }
 
-pid_t pctx_spawn(const char *filename, char *const *argv, pctx_errfn_t *errfn)
+pid_t pctx_spawn(const char *filename, char *const *argv, const struct sigaction *chld,
+		 pctx_errfn_t *errfn)
 {
-	return spawn_or_tell(errfn != NULL ? errfn : pctxi_default_errfn, filename, argv, NULL,
+	return spawn_or_tell(errfn != NULL ? errfn : pctxi_default_errfn, filename, argv, chld,
 			     false);
+}
+
+int pctx_spawn_wait(pid_t pid, int *status, int block)
+{
+	siginfo_t info = {0};
+	pid_t done;
+
+	if (block == 0) {
+		/* Its end is left to be waited for. */
+		if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | WNOWAIT | __WALL) == -1)
+			return -1;
+		if (info.si_pid != 0 && info.si_code == CLD_TRAPPED &&
+		    waitpid(pid, status, WNOHANG | __WALL) == pid)
+			pctxi_disown(pid, *status);
+		return 0;
+	}
+	for (;;) {
+		done = waitpid(pid, status, __WALL);
+		if (done == pid && !WIFSTOPPED(*status))
+			return 0;
+		if (done == pid)
+			pctxi_disown(pid, *status);
+		else if (errno != EINTR)
+			return -1;
+	}
 }

@@ -12,7 +12,15 @@
 #include <limits.h>
 #include <stdlib.h>
 
-enum { OPT_START_DISABLED = OPT_OWN, OPT_TID, OPT_COMM, OPT_TOTAL, OPT_TREE, OPT_COMPARE };
+enum {
+	OPT_START_DISABLED = OPT_OWN,
+	OPT_TID,
+	OPT_COMM,
+	OPT_TOTAL,
+	OPT_TREE,
+	OPT_COMPARE,
+	OPT_ENGINE
+};
 
 static const struct opt opts[] = {
 	{'c', "events", "SPEC", "count these events; several -c take turns", TO_COUNT},
@@ -28,6 +36,7 @@ static const struct opt opts[] = {
 	{OPT_COMM, "comm", NULL, "name LWPs, and tell how processes end", ALWAYS},
 	{OPT_TOTAL, "total", NULL, "a last row with the total of all processes", ALWAYS},
 	{OPT_START_DISABLED, "start-disabled", NULL, "count only after cpc_enable(3)", TO_COUNT},
+	{OPT_ENGINE, "engine", "ENGINE", "count by ptrace, kernel or what fits: auto", TO_COUNT},
 	SPAN_OPTS,
 	OUTPUT_OPTS,
 	{'n', "no-header", NULL, "leave the header out", ALWAYS},
@@ -112,6 +121,10 @@ static int parse_option(void *config, int c)
 		cfg->common.output.compare = optarg;
 		cfg->common.output.stats = true;
 		return STATUS_OK;
+	case OPT_ENGINE:
+		if (engine_parse(optarg, &cfg->engine_choice))
+			return STATUS_OK;
+		return usage_error("--engine is auto, ptrace or kernel");
 	case OPT_TOTAL:
 		cfg->common.output.total = true;
 		return STATUS_OK;

@@ -13,6 +13,7 @@
 /* What the command line says. */
 struct config {
 	struct common common;
+	enum engine_choice engine_choice;
 	struct engine_config engine;
 	struct track_config track;
 	bool interval_given; /* by -T */

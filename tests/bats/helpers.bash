@@ -17,6 +17,11 @@ TRACING=/sys/kernel/tracing
 export LC_ALL=C TZ=UTC XDG_CONFIG_HOME=/nonexistent
 unset CPC_EVENTS LIBPFM_FORCE_PMU LIBPFM_ENCODE_INACTIVE DEBUGINFOD_URLS MAKEFLAGS MAKELEVEL
 PATH=$CPC_BUILD:$PATH:/usr/sbin:/sbin
+# The same tests by another engine, where that can count what they do.
+if [ -n "${CPC_ENGINE-}" ]; then
+	export CPC_BUILD CPC_ENGINE
+	PATH=$(realpath "$BATS_DIR/../engine"):$PATH
+fi
 # Definitions that others may write are not read.
 umask 022
 # shellcheck source=tests/bats/tables.sh

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * kernel.c - the engine that counts LWPs in the kernel, and stops none.
+ *
+ * The set is bound to each CPU, and BPF programs charge what its counters count to the LWP that
+ * runs.  What becomes of LWPs comes as records, a while after it happened; the counts that go
+ * with an end stay in its slot until its record was taken here.
+ */
+#include "../../common/say.h"
+#include "../../common/util.h"
+#include "tree.h"
+
+#include <bsd/string.h>
+#include <cpc_counter.h>
+#include <errno.h>
+#include <libpctx.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MS 1000000LL /* ns */
+
+struct counting {
+	struct engine engine;
+	struct tree tree;
+	unsigned ncpus;
+	cpc_set_t **set; /* by CPU; NULL: it is offline */
+	pid_t pid;	 /* of the command; 0: attached, or it was waited for */
+	bool catches_chld;
+	struct sigaction old_chld;
+	int64_t tick_ns; /* when the next is due */
+	unsigned nticks;
+	int wake; /* eventfd(2) */
+	volatile sig_atomic_t stop;
+};
+
+static struct counting *counting_of(const struct engine *engine)
+{
+	return (struct counting *)(uintptr_t)engine;
+}
+
+/* ---- the run ----------------------------------------------------------------------------- */
+
+/* Takes a tick if one is due.  Returns how long to wait for the next, in ms; -1: for ever. */
+static int keep_time(struct counting *k)
+{
+	const struct engine_config *config = &k->engine.config;
+	int64_t now = now_ns(), interval_ns = config->interval_ms * MS;
+
+	if (interval_ns == 0)
+		return -1;
+	if (now >= k->tick_ns) {
+		tree_tick(&k->tree);
+		if (++k->nticks == config->count)
+			k->stop = 1;
+		now = now_ns();
+		/* Those that were missed are left out. */
+		k->tick_ns += ((now - k->tick_ns) / interval_ns + 1) * interval_ns;
+	}
+	return (int)((k->tick_ns - now + MS - 1) / MS);
+}
+
+static int sooner(int a, int b)
+{
+	return b == -1 || (a != -1 && a < b) ? a : b;
+}
+
+static volatile sig_atomic_t child_changed;
+
+static void on_child(int sig)
+{
+	(void)sig;
+	child_changed = 1;
+}
+
+static int run(struct engine *engine)
+{
+	struct counting *k = counting_of(engine);
+	struct pollfd fds[] = {{.fd = lwps_fd(k->tree.lwps), .events = POLLIN},
+			       {.fd = k->wake, .events = POLLIN}};
+	unsigned idle_ms;
+	int wait_ms;
+
+	k->tick_ns = now_ns() + engine->config.interval_ms * MS;
+	while (!k->stop) {
+		bool last = lwps_live(k->tree.lwps) == 0; /* before all its records are taken */
+		int wstatus;
+
+		if (child_changed && k->pid != 0) {
+			child_changed = 0;
+			pctx_spawn_wait(k->pid, &wstatus, 0);
+		}
+		tree_tell(&k->tree);
+		if (last)
+			break;
+		wait_ms = keep_time(k);
+		idle_ms = engine->watcher->idle(engine->arg);
+		wait_ms = sooner(wait_ms, lwps_timeout(k->tree.lwps));
+		if (idle_ms != 0)
+			wait_ms = sooner((int)idle_ms, wait_ms);
+		if (!k->stop)
+			poll(fds, 2, wait_ms); /* a signal ends it, too: SIGCHLD, for ^Z */
+	}
+	lwps_flush(k->tree.lwps);
+	tree_tell(&k->tree);
+	return 0;
+}
+
+static void stop(struct engine *engine)
+{
+	struct counting *k = counting_of(engine);
+
+	k->stop = 1;
+	eventfd_write(k->wake, 1);
+}
+
+static bool stopped(const struct engine *engine)
+{
+	const struct counting *k = counting_of(engine);
+	siginfo_t info = {0};
+
+	return k->pid != 0 &&
+	       waitid(P_PID, (id_t)k->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid != 0;
+}
+
+static void tell_failure(const char *fn, const char *fmt, va_list ap)
+{
+	(void)fn;
+	vsay(fmt, ap);
+}
+
+static int start(struct engine *engine, char **argv, struct command *command)
+{
+	const struct sigaction act = {.sa_handler = on_child};
+	struct counting *k = counting_of(engine);
+
+	sigaction(SIGCHLD, &act, &k->old_chld);
+	k->catches_chld = true;
+	lwps_expect(k->tree.lwps);
+	k->pid = pctx_spawn(argv[0], argv, &k->old_chld, tell_failure);
+	if (k->pid == -1) {
+		k->pid = 0;
+		return -1;
+	}
+	command_started(command, k->pid);
+	return 0;
+}
+
+static int attach(struct engine *engine, const struct pids *given, bool tree, bool *some_failed)
+{
+	struct counting *k = counting_of(engine);
+	struct pids pids = {.n = given->n};
+	size_t n = 0;
+
+	pids.id = xcalloc(pids.n, sizeof(*pids.id));
+	memcpy(pids.id, given->id, pids.n * sizeof(*pids.id));
+	for (size_t i = 0; i < pids.n; i++) {
+		if (lwps_attach(k->tree.lwps, pids.id[i]) > 0) {
+			n++;
+			if (tree)
+				pids_add_children(&pids, pids.id[i]);
+		} else {
+			*some_failed = true;
+			say("cannot control process %d: %s", (int)pids.id[i], strerror(errno));
+		}
+	}
+	free(pids.id);
+	return n > 0 ? 0 : -1;
+}
+
+static int wait_for(struct engine *engine, int *wstatus)
+{
+	struct counting *k = counting_of(engine);
+	int rc = pctx_spawn_wait(k->pid, wstatus, 1);
+
+	k->pid = 0;
+	return rc;
+}
+
+static void release(struct engine *engine)
+{
+	struct counting *k = counting_of(engine);
+
+	if (k->tree.lwps == NULL)
+		return;
+	tree_tell_losses(&k->tree);
+	lwps_close(k->tree.lwps);
+	k->tree.lwps = NULL;
+}
+
+/* ---- counts ------------------------------------------------------------------------------- */
+
+static cpc_buf_t *sample(struct engine *engine, struct proc *proc, struct lwp *lwp)
+{
+	(void)proc, (void)lwp;
+	return tree_sample(&counting_of(engine)->tree);
+}
+
+static cpc_buf_t *sample_tick(struct engine *engine, struct proc *proc, struct lwp *lwp)
+{
+	(void)proc;
+	return tree_sample_tick(&counting_of(engine)->tree, lwp);
+}
+
+static void finish(struct engine *engine, struct proc *proc, struct lwp *lwp)
+{
+	(void)proc;
+	tree_finish(&counting_of(engine)->tree, lwp);
+}
+
+static cpc_buf_t *lwp_total(const struct engine *engine, const struct lwp *lwp, size_t set)
+{
+	(void)set; /* there is one */
+	return tree_lwp_total(&counting_of(engine)->tree, lwp);
+}
+
+static cpc_buf_t *proc_total(const struct engine *engine, const struct proc *proc, size_t set)
+{
+	(void)set;
+	return tree_proc_total(&counting_of(engine)->tree, proc);
+}
+
+static void leave(struct engine *engine, struct proc *proc)
+{
+	tree_leave(&counting_of(engine)->tree, proc);
+}
+
+static bool lacks_symbols(const struct engine *engine)
+{
+	(void)engine;
+	return false;
+}
+
+static void free_counting(struct engine *engine)
+{
+	struct counting *k = counting_of(engine);
+
+	tree_free(&k->tree);
+	if (k->catches_chld)
+		sigaction(SIGCHLD, &k->old_chld, NULL);
+	for (unsigned i = 0; i < k->ncpus; i++) {
+		if (k->set[i] != NULL)
+			cpc_set_destroy(engine->cpc, k->set[i]);
+	}
+	if (k->wake != -1)
+		close(k->wake);
+	free(k->set);
+	free(k);
+}
+
+static const struct engine_ops ops = {
+	.name = "kernel",
+	.start = start,
+	.attach = attach,
+	.run = run,
+	.stop = stop,
+	.stopped = stopped,
+	.wait = wait_for,
+	.sample = sample,
+	.sample_tick = sample_tick,
+	.finish = finish,
+	.lwp_total = lwp_total,
+	.proc_total = proc_total,
+	.leave = leave,
+	.lacks_symbols = lacks_symbols,
+	.release = release,
+	.free = free_counting,
+};
+
+/* ---- the beginning ------------------------------------------------------------------------ */
+
+/* Binds a duplicate of the set to each CPU that is online. */
+static bool bind_cpus(struct counting *k, char *why, size_t size)
+{
+	const uint_t flags = CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED | CPC_BIND_CPU_LWPS;
+	cpc_t *cpc = k->engine.cpc;
+
+	k->ncpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
+	k->set = xcalloc(k->ncpus, sizeof(*k->set));
+	for (unsigned i = k->ncpus; i-- > 0;) {
+		k->set[i] = cpc_set_dup(cpc, k->engine.grp->set[0].set);
+		if (k->set[i] != NULL &&
+		    cpc_bind_cpu(cpc, (processorid_t)i, k->set[i], flags) == 0) {
+			k->tree.bound = k->set[i];
+			continue;
+		}
+		if (k->set[i] == NULL || errno != ENOSYS) {
+			strlcpy(why, cpcerr_text(), size);
+			return false;
+		}
+		cpc_set_destroy(cpc, k->set[i]);
+		k->set[i] = NULL;
+	}
+	return true;
+}
+
+/* Loads the programs, with the counters of each CPU. */
+static bool load(struct counting *k, char *why, size_t size)
+{
+	struct lwps_config config = {
+		.ncolumns = k->tree.fit.ncolumns,
+		.ncpus = k->ncpus,
+		.nslots = TREE_SLOTS,
+		.follow_fork = k->engine.config.follow_fork,
+		.follow_exec = k->engine.config.follow_exec,
+	};
+	struct cpc_counter counter[LWPS_MAX_COLUMNS];
+	int *fd = xcalloc((size_t)k->ncpus * k->tree.fit.ncolumns, sizeof(*fd));
+
+	for (unsigned cpu = 0; cpu < k->ncpus; cpu++) {
+		if (k->set[cpu] != NULL)
+			cpc_set_counters(k->engine.cpc, k->set[cpu], counter,
+					 k->tree.fit.ncounters);
+		for (unsigned i = 0; i < k->tree.fit.ncounters; i++)
+			fd[i * k->ncpus + cpu] = k->set[cpu] != NULL ? counter[i].fd : -1;
+	}
+	for (unsigned i = 0; i < k->tree.fit.ncolumns; i++) {
+		config.column[i].kind = k->tree.fit.kind[i];
+		config.column[i].fd = &fd[i * k->ncpus];
+	}
+	k->tree.lwps = lwps_open(&config, why, size);
+	free(fd);
+	return k->tree.lwps != NULL;
+}
+
+static bool open_all(struct counting *k, char *why, size_t size)
+{
+	struct rlimit limit;
+	bool ok;
+
+	/* The command is not to inherit a limit that we need. */
+	getrlimit(RLIMIT_NOFILE, &limit);
+	raise_file_limit();
+	ok = bind_cpus(k, why, size) && load(k, why, size);
+	setrlimit(RLIMIT_NOFILE, &limit);
+	return ok;
+}
+
+struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
+			     const struct setgrp *grp, char *why, size_t size)
+{
+	struct counting *k;
+	struct fit fit;
+
+	if (!fit_find(&fit, config, cpc, grp, why, size))
+		return NULL;
+	k = xcalloc(1, sizeof(*k));
+	k->engine = (struct engine){.ops = &ops, .config = *config, .cpc = cpc, .grp = grp};
+	k->engine.ever_on = true;
+	k->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (tree_init(&k->tree, &k->engine, &fit) == -1 || k->wake == -1)
+		strlcpy(why, strerror(errno), size);
+	else if (open_all(k, why, size))
+		return &k->engine;
+	free_counting(&k->engine);
+	return NULL;
+}

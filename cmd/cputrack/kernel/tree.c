@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * tree.c - processes and LWPs, as the records of the kernel tell of them.
+ */
+#include "tree.h"
+
+#include "../../common/say.h"
+#include "../../common/util.h"
+
+#include <bsd/string.h>
+#include <cpc_counter.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct counted_lwp {
+	struct lwp base;
+	struct counted_proc *proc;
+	unsigned slot;
+	bool final;	      /* `now` is what it counted in all */
+	bool flawed;	      /* and not all of that */
+	uint64_t *now, *told; /* what it has counted, and what of that was in ticks */
+	uint64_t room[];
+};
+
+struct counted_proc {
+	struct proc base;
+	RB_ENTRY(counted_proc) by_pid;
+	id_t last_id;
+	unsigned nalive;
+	uint64_t total[]; /* of LWPs whose counts are final */
+};
+
+static int cmp_pids(const struct counted_proc *a, const struct counted_proc *b)
+{
+	return (a->base.pid > b->base.pid) - (a->base.pid < b->base.pid);
+}
+
+RB_GENERATE_INTERNAL(counted_procs, counted_proc, by_pid, cmp_pids, __attribute__((unused)) static)
+
+static struct counted_lwp *counted(struct lwp *lwp)
+{
+	return (struct counted_lwp *)lwp;
+}
+
+/* ---- LWPs and processes --------------------------------------------------------------- */
+
+static struct counted_proc *find_proc(struct tree *tree, pid_t pid)
+{
+	struct counted_proc key = {.base.pid = pid};
+
+	return RB_FIND(counted_procs, &tree->procs, &key);
+}
+
+static struct counted_proc *new_proc(struct tree *tree, pid_t pid)
+{
+	struct counted_proc *proc =
+		xcalloc(1, sizeof(*proc) + tree->fit.ncolumns * sizeof(uint64_t));
+
+	proc->base.pid = pid;
+	TAILQ_INIT(&proc->base.lwps);
+	TAILQ_INSERT_TAIL(&tree->engine->procs, &proc->base, link);
+	RB_INSERT(counted_procs, &tree->procs, proc);
+	return proc;
+}
+
+static struct counted_lwp *new_lwp(struct tree *tree, struct counted_proc *proc, unsigned slot,
+				   pid_t tid, const char *comm)
+{
+	struct counted_lwp *lwp =
+		xcalloc(1, sizeof(*lwp) + 2 * tree->fit.ncolumns * sizeof(uint64_t));
+
+	lwp->base.id = ++proc->last_id;
+	lwp->base.tid = tid;
+	strlcpy(lwp->base.comm, comm, sizeof(lwp->base.comm));
+	lwp->proc = proc;
+	lwp->slot = slot;
+	lwp->now = lwp->room;
+	lwp->told = lwp->room + tree->fit.ncolumns;
+	TAILQ_INSERT_TAIL(&proc->base.lwps, &lwp->base, link);
+	proc->nalive++;
+	tree->of_slot[slot] = lwp;
+	return lwp;
+}
+
+static void free_lwp(struct counted_lwp *lwp)
+{
+	TAILQ_REMOVE(&lwp->proc->base.lwps, &lwp->base, link);
+	free(lwp);
+}
+
+/* What comes next in the process is another program. */
+static void clear_proc(struct tree *tree, struct counted_proc *proc)
+{
+	struct lwp *lwp;
+
+	while ((lwp = TAILQ_FIRST(&proc->base.lwps)) != NULL)
+		free_lwp(counted(lwp));
+	memset(proc->total, 0, tree->fit.ncolumns * sizeof(*proc->total));
+	proc->base.incomplete = false;
+	proc->last_id = 0;
+	proc->nalive = 0;
+}
+
+static void free_proc(struct tree *tree, struct counted_proc *proc)
+{
+	clear_proc(tree, proc);
+	TAILQ_REMOVE(&tree->engine->procs, &proc->base, link);
+	RB_REMOVE(counted_procs, &tree->procs, proc);
+	free(proc);
+}
+
+/* Its maker may have no slot: then it is the first that is known of its process. */
+static struct counted_proc *proc_of(struct tree *tree, pid_t pid)
+{
+	struct counted_proc *proc = find_proc(tree, pid);
+
+	if (proc != NULL)
+		return proc;
+	proc = new_proc(tree, pid);
+	proc->base.incomplete = true;
+	return proc;
+}
+
+/* ---- counts ------------------------------------------------------------------------------ */
+
+static void read_slot(struct tree *tree, struct counted_lwp *lwp)
+{
+	bool whole;
+
+	if (lwp->final)
+		return;
+	lwps_read(tree->lwps, lwp->slot, lwp->now, &whole);
+	if (whole || lwp->flawed)
+		return;
+	lwp->flawed = true;
+	lwp->proc->base.incomplete = true;
+	tree->engine->lost = true;
+	tree->nflawed++;
+	tree->flaws |= lwps_flaws(tree->lwps, lwp->slot);
+}
+
+/* It counts no more: what it has counted is part of its process's total. */
+static void finalize(struct tree *tree, struct counted_lwp *lwp)
+{
+	if (lwp->final)
+		return;
+	read_slot(tree, lwp);
+	lwp->final = true;
+	for (unsigned i = 0; i < tree->fit.ncolumns; i++)
+		lwp->proc->total[i] += lwp->now[i];
+}
+
+static void release_slot(struct tree *tree, struct counted_lwp *lwp)
+{
+	finalize(tree, lwp);
+	tree->of_slot[lwp->slot] = NULL;
+	lwps_release(tree->lwps, lwp->slot);
+	lwp->proc->nalive--;
+}
+
+/* NULL: nobody knows. */
+static cpc_buf_t *fill(struct tree *tree, const uint64_t *value)
+{
+	const unsigned n = tree->fit.ncounters;
+
+	if (tree->invalid)
+		return NULL;
+	cpc_buf_fill(tree->engine->cpc, tree->buf, tree->engine->grp->set[0].set, value, n,
+		     value[tree->fit.clock]);
+	return tree->buf;
+}
+
+/* Rows of births have what was counted by then, which is nothing. */
+cpc_buf_t *tree_sample(struct tree *tree)
+{
+	memset(tree->diff, 0, tree->fit.ncolumns * sizeof(*tree->diff));
+	return fill(tree, tree->diff);
+}
+
+cpc_buf_t *tree_sample_tick(struct tree *tree, struct lwp *base)
+{
+	struct counted_lwp *lwp = counted(base);
+
+	read_slot(tree, lwp);
+	for (unsigned i = 0; i < tree->fit.ncolumns; i++) {
+		tree->diff[i] = lwp->now[i] - lwp->told[i];
+		lwp->told[i] = lwp->now[i];
+	}
+	return lwp->flawed ? NULL : fill(tree, tree->diff);
+}
+
+void tree_finish(struct tree *tree, struct lwp *lwp)
+{
+	finalize(tree, counted(lwp));
+}
+
+cpc_buf_t *tree_lwp_total(struct tree *tree, const struct lwp *base)
+{
+	const struct counted_lwp *lwp = (const struct counted_lwp *)base;
+
+	return lwp->flawed ? NULL : fill(tree, lwp->now);
+}
+
+cpc_buf_t *tree_proc_total(struct tree *tree, const struct proc *proc)
+{
+	return fill(tree, ((const struct counted_proc *)proc)->total);
+}
+
+/* ---- what happens -------------------------------------------------------------------- */
+
+static void look_at_comm(struct tree *tree, struct counted_lwp *lwp)
+{
+	if (tree->engine->config.comm)
+		comm_read(lwp->base.tid, lwp->base.comm);
+}
+
+static void begin(struct tree *tree, struct counted_proc *proc, unsigned slot, pid_t tid,
+		  const char *comm, bool thread)
+{
+	const struct engine *engine = tree->engine;
+	struct counted_lwp *lwp = new_lwp(tree, proc, slot, tid, comm);
+
+	if (*comm == '\0')
+		look_at_comm(tree, lwp);
+	engine->watcher->init_lwp(engine->arg, &proc->base, &lwp->base);
+	if (thread)
+		engine->watcher->lwp_create(engine->arg, &proc->base, &lwp->base);
+}
+
+static struct counted_lwp *lwp_of(struct tree *tree, unsigned slot)
+{
+	return slot < TREE_SLOTS ? tree->of_slot[slot] : NULL;
+}
+
+static void on_fork(struct tree *tree, const struct lwps_record *record)
+{
+	const struct engine *engine = tree->engine;
+	struct counted_lwp *maker = lwp_of(tree, record->creator);
+
+	engine->watcher->fork(engine->arg, record->creator_tgid, maker != NULL ? maker->base.id : 1,
+			      maker != NULL ? &maker->base : NULL, record->tgid);
+	begin(tree, new_proc(tree, record->tgid), record->slot, record->tid,
+	      maker != NULL ? maker->base.comm : "", false);
+}
+
+/* The words of a command, with spaces between. */
+static void join(char *text, size_t size, const struct lwps_record *record)
+{
+	size_t n = record->args_size < size ? record->args_size : size - 1;
+
+	while (n > 0 && record->args[n - 1] == '\0')
+		n--;
+	for (size_t i = 0; i < n; i++)
+		text[i] = record->args[i] != '\0' ? record->args[i] : ' ';
+	text[n] = '\0';
+}
+
+static void on_exec(struct tree *tree, const struct lwps_record *record)
+{
+	const struct engine *engine = tree->engine;
+	struct counted_lwp *lwp = lwp_of(tree, record->slot);
+	struct counted_proc *proc = lwp != NULL ? lwp->proc : find_proc(tree, record->tgid);
+	char command[LWPS_ARGS + 1];
+	struct lwp *ended;
+
+	if (proc == NULL) /* the program that was started, or one that had no slot */
+		proc = new_proc(tree, record->tgid);
+	if (record->slot != LWPS_NONE) {
+		join(command, sizeof(command), record);
+		if (lwp != NULL) {
+			strlcpy(lwp->base.comm, record->old_comm, sizeof(lwp->base.comm));
+			release_slot(tree, lwp);
+		} else {
+			proc->base.incomplete = true;
+		}
+		/* The leader, too, if it was another LWP. */
+		TAILQ_FOREACH(ended, &proc->base.lwps, link)
+			engine->watcher->fini_lwp(engine->arg, &proc->base, ended);
+		engine->watcher->exec(engine->arg, &proc->base, lwp != NULL ? lwp->base.id : 1,
+				      lwp != NULL ? &lwp->base : NULL);
+		clear_proc(tree, proc);
+		engine->watcher->image(engine->arg, record->tgid, record->comm, command);
+	}
+	if (record->next == LWPS_NONE || record->next == LWPS_SHARED)
+		free_proc(tree, proc);
+	else
+		begin(tree, proc, record->next, record->tgid, record->comm, false);
+}
+
+static void on_end(struct tree *tree, struct counted_proc *proc, int status)
+{
+	const struct engine *engine = tree->engine;
+	struct lwp *leader = TAILQ_FIRST(&proc->base.lwps); /* NULL: it was dead when we came */
+
+	if (leader != NULL)
+		engine->watcher->fini_lwp(engine->arg, &proc->base, leader);
+	engine->watcher->exit(engine->arg, &proc->base, 1, leader, status);
+	free_proc(tree, proc);
+}
+
+static void on_exit_lwp(struct tree *tree, const struct lwps_record *record)
+{
+	const struct engine *engine = tree->engine;
+	struct counted_lwp *lwp = lwp_of(tree, record->slot);
+	struct counted_proc *proc;
+
+	if (lwp == NULL)
+		return; /* the last of those that share a slot */
+	proc = lwp->proc;
+	strlcpy(lwp->base.comm, record->comm, sizeof(lwp->base.comm));
+	release_slot(tree, lwp);
+	if (lwp->base.id != 1) {
+		engine->watcher->fini_lwp(engine->arg, &proc->base, &lwp->base);
+		engine->watcher->lwp_exit(engine->arg, &proc->base, &lwp->base);
+		free_lwp(lwp);
+	}
+	if (proc->nalive == 0)
+		on_end(tree, proc, record->status);
+}
+
+static void tell(struct tree *tree, const struct lwps_record *record)
+{
+	tree->engine->event_ns = record->time_ns;
+	switch (record->event) {
+	case LWPS_ATTACH:
+		if (find_proc(tree, record->tgid) == NULL)
+			new_proc(tree, record->tgid);
+		begin(tree, find_proc(tree, record->tgid), record->slot, record->tid, "", false);
+		break;
+	case LWPS_THREAD:
+		begin(tree, proc_of(tree, record->tgid), record->slot, record->tid, "", true);
+		break;
+	case LWPS_FORK:
+		on_fork(tree, record);
+		break;
+	case LWPS_EXEC:
+		on_exec(tree, record);
+		break;
+	case LWPS_EXIT:
+		on_exit_lwp(tree, record);
+		break;
+	}
+	tree->engine->event_ns = 0;
+}
+
+void tree_tell(struct tree *tree)
+{
+	struct engine *engine = tree->engine;
+	struct lwps_record record;
+
+	if (!tree->invalid && !cpc_set_holds(engine->cpc, tree->bound, now_ns())) {
+		tree->invalid = engine->lost = true;
+		say("perf counter contents invalidated");
+	}
+	while (lwps_next(tree->lwps, &record))
+		tell(tree, &record);
+}
+
+void tree_tick(struct tree *tree)
+{
+	const struct engine *engine = tree->engine;
+	struct proc *proc;
+	struct lwp *lwp;
+
+	lwps_flush(tree->lwps);
+	TAILQ_FOREACH(proc, &engine->procs, link) {
+		TAILQ_FOREACH(lwp, &proc->lwps, link) {
+			if (counted(lwp)->final)
+				continue; /* a leader that has ended, and others live on */
+			if (engine->config.comm)
+				comm_read(lwp->tid, lwp->comm);
+			engine->watcher->tick(engine->arg, proc, lwp);
+		}
+	}
+}
+
+static const char *reason_of(unsigned flaws)
+{
+	if ((flaws & LWPS_NOT_RUN) != 0)
+		return "others had the counters for a part of the time";
+	if ((flaws & (LWPS_NO_EVENT | LWPS_STOPPED)) != 0)
+		return "a CPU was put online or offline";
+	return "the kernel did not tell all context switches";
+}
+
+/* Of LWPs that have no row of their own. */
+static void tell_shared(struct tree *tree, uint64_t n)
+{
+	const struct spec *spec = &tree->engine->grp->set[0].spec;
+	uint64_t value[LWPS_MAX_COLUMNS], count;
+	cpc_buf_t *buf;
+	bool whole;
+
+	lwps_read(tree->lwps, LWPS_SHARED, value, &whole);
+	buf = fill(tree, value);
+	for (size_t i = 0; buf != NULL && i < spec->nreqs; i++) {
+		cpc_buf_get(tree->engine->cpc, buf, (int)i, &count);
+		say("%llu LWPs were too many to be counted apart; together they have %llu %s",
+		    (unsigned long long)n, (unsigned long long)count, spec->req[i].event);
+	}
+}
+
+void tree_tell_losses(struct tree *tree)
+{
+	struct lwps_losses losses = lwps_losses(tree->lwps);
+	uint64_t n = losses.errors + losses.outside + losses.ring_full;
+
+	if (tree->nflawed > 0)
+		say("%u LWP%s not counted all the time: %s", tree->nflawed,
+		    tree->nflawed == 1 ? " was" : "s were", reason_of(tree->flaws));
+	if (losses.shared > 0)
+		tell_shared(tree, losses.shared);
+	if (n > 0)
+		say("%llu LWP%s not tracked: %s", (unsigned long long)n, n == 1 ? " was" : "s were",
+		    losses.outside > 0 ? "they have no ids in this PID namespace"
+				       : "the kernel had no memory");
+	tree->engine->lost |= losses.shared > 0 || n > 0;
+}
+
+/* ---- begin and end ------------------------------------------------------------------------ */
+
+int tree_init(struct tree *tree, struct engine *engine, const struct fit *fit)
+{
+	*tree = (struct tree){.engine = engine, .fit = *fit};
+	TAILQ_INIT(&engine->procs);
+	RB_INIT(&tree->procs);
+	tree->diff = xcalloc(fit->ncolumns, sizeof(*tree->diff));
+	tree->of_slot = xcalloc(TREE_SLOTS, sizeof(*tree->of_slot));
+	tree->buf = cpc_buf_create(engine->cpc, engine->grp->set[0].set);
+	return tree->buf != NULL ? 0 : -1;
+}
+
+void tree_leave(struct tree *tree, struct proc *proc)
+{
+	free_proc(tree, (struct counted_proc *)proc);
+}
+
+void tree_free(struct tree *tree)
+{
+	struct proc *proc;
+
+	while ((proc = TAILQ_FIRST(&tree->engine->procs)) != NULL)
+		tree_leave(tree, proc);
+	if (tree->lwps != NULL)
+		lwps_close(tree->lwps);
+	if (tree->buf != NULL)
+		cpc_buf_destroy(tree->engine->cpc, tree->buf);
+	free(tree->of_slot);
+	free(tree->diff);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * tree.h - processes and LWPs, as the records of the kernel tell of them, with their counts.
+ */
+#ifndef TREE_H
+#define TREE_H
+
+#include "../engine.h"
+#include "fit.h"
+#include "lwps.h"
+
+#include <bsd/sys/tree.h>
+
+struct counted_lwp;
+struct counted_proc;
+RB_HEAD(counted_procs, counted_proc);
+
+struct tree {
+	struct engine *engine; /* which has the list of processes, and is told what happens */
+	struct fit fit;
+	struct lwps *lwps;	/* NULL: not loaded yet */
+	const cpc_set_t *bound; /* that of some CPU */
+	cpc_buf_t *buf;		/* of what was asked for last */
+	uint64_t *diff;		/* scratch values */
+	struct counted_procs procs;
+	struct counted_lwp **of_slot;
+	bool invalid;		 /* a CPU was claimed: nothing is known from then on */
+	unsigned nflawed, flaws; /* LWPs that were not counted all the time, and why */
+};
+
+#define TREE_SLOTS 32768 /* LWPs that live, or have ended and were not told yet */
+
+/* -1 and errno. */
+int tree_init(struct tree *tree, struct engine *engine, const struct fit *fit);
+void tree_free(struct tree *tree);
+
+/* Tells the watcher all that has happened up to now. */
+void tree_tell(struct tree *tree);
+/* Tells it a tick of each LWP. */
+void tree_tick(struct tree *tree);
+
+/* As in struct engine_ops. */
+cpc_buf_t *tree_sample(struct tree *tree);
+cpc_buf_t *tree_sample_tick(struct tree *tree, struct lwp *lwp);
+void tree_finish(struct tree *tree, struct lwp *lwp);
+cpc_buf_t *tree_lwp_total(struct tree *tree, const struct lwp *lwp);
+cpc_buf_t *tree_proc_total(struct tree *tree, const struct proc *proc);
+void tree_leave(struct tree *tree, struct proc *proc);
+
+/* At the end: tells the user what is missing, if anything is. */
+void tree_tell_losses(struct tree *tree);
+
+#endif /* TREE_H */

@@ -229,7 +229,7 @@ static inline int work(const char *name, int n, int fd)
 	} works[] = {
 		{"threads", work_threads},	 {"forks", work_forks},
 		{"vforks", work_vforks},	 {"ping-pong", work_ping_pong},
-		{"migrations", work_migrations},
+		{"migrations", work_migrations}, {"spin", work_spin},
 	};
 
 	begun_ns = clock_ns(CLOCK_MONOTONIC);

@@ -96,8 +96,7 @@ static __always_inline int tell_exec_with(const __u32 room, struct exec *e)
 {
 	struct lwps_raw_exec *r = bpf_ringbuf_reserve(&ring, sizeof(*r) + room, 0);
 	struct lwps_slot *old = slot_of(e->slot);
-	__u32 size = e->length < room ? e->length : room;
-	__u64 now;
+	__u64 now, size = e->length;
 
 	if (!r)
 		return -1;
@@ -110,7 +109,11 @@ static __always_inline int tell_exec_with(const __u32 room, struct exec *e)
 	if (old)
 		__builtin_memcpy(r->old_comm, old->comm, sizeof(r->old_comm));
 	bpf_get_current_comm(r->comm, sizeof(r->comm));
-	r->args_length = e->length;
+	r->args_length = size;
+	/* Bounded here, in one register, as the verifier of Linux 6.1 wants it. */
+	barrier_var(size);
+	if (size > room)
+		size = room;
 	if (room && bpf_probe_read_user(r + 1, size, (void *)e->args))
 		size = 0;
 	r->args_size = size;

@@ -324,14 +324,15 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 	struct cpci_diag diag = {0};
 	struct holdings hold;
 	sigset_t old;
-	int rc;
+	int rc, cancel = cpci_lock();
 
-	if (make_holdings(&hold, set, bound, flags) == -1)
+	if (make_holdings(&hold, set, bound, flags) == -1) {
+		cpci_unlock(cancel);
 		return cpci_failf(cpc, fn, errno, 0, "%s", strerror(errno));
+	}
 	/* What overflows at once is told when the set is bound. */
 	if (set->plan->noverflows > 0)
 		cpci_block_signals(&old);
-	pthread_mutex_lock(&cpci_lock);
 	if (bound == CPCI_PCTX)
 		cpci_group_keep(set->plan);
 	cpci_clock_stop(&cpc->clock);
@@ -341,7 +342,7 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 		rc = stay_on_cpu(set, target.cpu, &diag);
 	if (set->start != hold.start)
 		free_holdings(&hold);
-	pthread_mutex_unlock(&cpci_lock);
+	cpci_unlock(cancel);
 	if (set->plan->noverflows > 0)
 		cpci_unblock_signals(&old);
 	if (rc == 0 && diag.subcode == CPC_WARNING)

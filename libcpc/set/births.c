@@ -122,7 +122,9 @@ bool cpci_births_seen(void)
 	pthread_t thread;
 	thrd_t c11;
 	bool seen;
+	int cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	asked = ASKED;
 	if (create(&thread, NULL, nothing, NULL) == 0)
 		pthread_join(thread, NULL);
@@ -132,6 +134,7 @@ bool cpci_births_seen(void)
 		thrd_join(c11, NULL);
 	seen = seen && asked == SEEN;
 	asked = NOT_ASKED;
+	pthread_setcancelstate(cancel, NULL);
 	return seen;
 }
 

@@ -13,6 +13,7 @@ cpc_buf_t *cpc_buf_create(cpc_t *cpc, cpc_set_t *set)
 {
 	uint_t n = set->plan->nreqs, nterms = set->plan->nterms;
 	cpc_buf_t *buf;
+	int cancel;
 
 	if (set->cpc != cpc) {
 		cpci_failf(cpc, "cpc_buf_create", EINVAL, 0,
@@ -28,20 +29,22 @@ cpc_buf_t *cpc_buf_create(cpc_t *cpc, cpc_set_t *set)
 	buf->plan = cpci_plan_hold(set->plan);
 	buf->nreqs = n;
 	buf->raw = buf->val + n;
-	pthread_mutex_lock(&cpci_lock);
+	cancel = cpci_lock();
 	LIST_INSERT_HEAD(&cpc->bufs, buf, entry);
-	pthread_mutex_unlock(&cpci_lock);
+	cpci_unlock(cancel);
 	return buf;
 }
 
 int cpc_buf_destroy(cpc_t *cpc, cpc_buf_t *buf)
 {
+	int cancel;
+
 	if (buf->cpc != cpc)
 		return cpci_failf(cpc, "cpc_buf_destroy", EINVAL, 0,
 				  "the buffer was made with another handle");
-	pthread_mutex_lock(&cpci_lock);
+	cancel = cpci_lock();
 	LIST_REMOVE(buf, entry);
-	pthread_mutex_unlock(&cpci_lock);
+	cpci_unlock(cancel);
 	cpci_plan_drop(buf->plan);
 	free(buf);
 	return 0;

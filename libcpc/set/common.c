@@ -5,7 +5,38 @@
  */
 #include "set.h"
 
-pthread_mutex_t cpci_lock = CPCI_LOCK_INITIALIZER;
+static const pthread_mutex_t unlocked = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+int cpci_lock(void)
+{
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&lock);
+	return cancel;
+}
+
+void cpci_unlock(int cancel)
+{
+	pthread_mutex_unlock(&lock);
+	pthread_setcancelstate(cancel, NULL);
+}
+
+void cpci_lock_before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void cpci_lock_after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+void cpci_lock_in_child(void)
+{
+	lock = unlocked;
+}
 
 void cpci_block_signals(sigset_t *old)
 {
@@ -22,25 +53,21 @@ void cpci_unblock_signals(const sigset_t *old)
 
 const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *diag)
 {
-	struct cpci_defs *defs;
+	struct cpci_defs *defs = cpc->defs;
 	bool first;
+	int cancel;
 
-	if (atomic_load(&cpc->defs) != NULL)
-		return cpc->defs;
-	/* Without the lock: the error handler may call us. */
-	defs = cpci_defs_new(diag);
-	if (defs == NULL)
-		return NULL;
-	pthread_mutex_lock(&cpci_lock);
+	if (defs != NULL)
+		return defs;
+	cancel = cpci_lock();
 	first = cpc->defs == NULL;
 	if (first)
-		cpc->defs = defs;
-	pthread_mutex_unlock(&cpci_lock);
-	for (size_t i = 0; first && i < defs->nwarnings; i++)
+		cpc->defs = cpci_defs_new(diag);
+	defs = cpc->defs;
+	cpci_unlock(cancel);
+	for (size_t i = 0; first && defs != NULL && i < defs->nwarnings; i++)
 		cpci_warn(cpc, fn, defs->warning[i]);
-	if (!first)
-		cpci_defs_free(defs);
-	return cpc->defs;
+	return defs;
 }
 
 void cpci_tell_vendor(cpc_t *cpc, const char *fn)

@@ -11,17 +11,6 @@
 
 static LIST_HEAD(handles, cpc) handles = LIST_HEAD_INITIALIZER(handles);
 
-/* Not in the middle of a bind of another thread: the child would have files of no set. */
-static void before_fork(void)
-{
-	pthread_mutex_lock(&cpci_lock);
-}
-
-static void after_fork(void)
-{
-	pthread_mutex_unlock(&cpci_lock);
-}
-
 /*
  * A forked child has its parent's memory, but counts nothing.  The files would keep the
  * parent's counters from being free when it unbinds.
@@ -31,7 +20,7 @@ static void forked(void)
 	cpc_t *cpc;
 	cpc_set_t *set;
 
-	cpci_lock = (pthread_mutex_t)CPCI_LOCK_INITIALIZER; /* its owner was another thread */
+	cpci_lock_in_child();
 	cpci_self_forget();
 	cpci_claims_forget();
 	cpci_copies_forget();
@@ -46,32 +35,42 @@ static void forked(void)
 
 static void watch_forks(void)
 {
-	pthread_atfork(before_fork, after_fork, forked);
+	/* Not in the middle of a bind of another thread: the child would have files of no set. */
+	pthread_atfork(cpci_lock_before_fork, cpci_lock_after_fork, forked);
 }
 
-cpc_t *cpc_open(int ver)
+static cpc_t *new_handle(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	cpc_t *cpc;
 
-	if (ver != CPC_VER_CURRENT) {
-		errno = EINVAL;
-		return NULL;
-	}
 	if (cpci_paranoid() == INT_MIN) {
 		errno = ENOSYS;
 		return NULL;
 	}
-	pthread_once(&once, watch_forks);
 	cpc = calloc(1, sizeof(*cpc));
 	if (cpc == NULL)
 		return NULL;
 	LIST_INIT(&cpc->sets);
 	LIST_INIT(&cpc->bufs);
 	cpci_clock_start(&cpc->clock);
-	pthread_mutex_lock(&cpci_lock);
 	LIST_INSERT_HEAD(&handles, cpc, entry);
-	pthread_mutex_unlock(&cpci_lock);
+	return cpc;
+}
+
+cpc_t *cpc_open(int ver)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	cpc_t *cpc;
+	int cancel;
+
+	if (ver != CPC_VER_CURRENT) {
+		errno = EINVAL;
+		return NULL;
+	}
+	pthread_once(&once, watch_forks);
+	cancel = cpci_lock();
+	cpc = new_handle();
+	cpci_unlock(cancel);
 	return cpc;
 }
 
@@ -79,16 +78,17 @@ int cpc_close(cpc_t *cpc)
 {
 	cpc_set_t *set;
 	cpc_buf_t *buf;
+	int cancel;
 
 	while ((set = LIST_FIRST(&cpc->sets)) != NULL)
 		cpc_set_destroy(cpc, set);
 	while ((buf = LIST_FIRST(&cpc->bufs)) != NULL)
 		cpc_buf_destroy(cpc, buf);
-	pthread_mutex_lock(&cpci_lock);
+	cancel = cpci_lock();
 	LIST_REMOVE(cpc, entry);
-	pthread_mutex_unlock(&cpci_lock);
 	cpci_defs_free(cpc->defs);
 	cpci_symfiles_free(&cpc->symfiles);
+	cpci_unlock(cancel);
 	free(cpc);
 	return 0;
 }

@@ -55,10 +55,11 @@ static void find_hardware(cpc_t *cpc)
 /* Found out when first asked for: most programs that count never ask. */
 static void know_hardware(cpc_t *cpc)
 {
-	pthread_mutex_lock(&cpci_lock);
+	int cancel = cpci_lock();
+
 	if (cpc->npic == 0)
 		find_hardware(cpc);
-	pthread_mutex_unlock(&cpci_lock);
+	cpci_unlock(cancel);
 }
 
 uint_t cpc_npic(cpc_t *cpc)

@@ -164,12 +164,13 @@ void cpci_copy_unbind(cpc_set_t *set)
 
 static void free_copy(struct cpci_copy *copy)
 {
-	pthread_mutex_lock(&cpci_lock);
+	int cancel = cpci_lock();
+
 	if (copy->set.bound != CPCI_UNBOUND)
 		cpci_copy_unbind(&copy->set);
 	close_files(copy);
 	cpci_family_drop(copy->set.family);
-	pthread_mutex_unlock(&cpci_lock);
+	cpci_unlock(cancel);
 	cpci_overflow_free(copy->set.overflow);
 	cpci_plan_drop(copy->set.plan);
 	free(copy->set.pic);
@@ -231,17 +232,18 @@ struct cpci_copy *cpci_copy_new(void)
 {
 	struct cpci_copy *copy = NULL;
 	cpc_set_t *own;
+	int cancel;
 
 	if (cpci_link_own() == NULL)
 		return NULL;
-	pthread_mutex_lock(&cpci_lock);
+	cancel = cpci_lock();
 	own = cpci_link_own();
 	if (own != NULL && own->family != NULL) {
 		copy = copy_of(own);
 		if (copy == NULL)
 			own->family->lost = true;
 	}
-	pthread_mutex_unlock(&cpci_lock);
+	cpci_unlock(cancel);
 	return copy;
 }
 
@@ -342,12 +344,12 @@ void cpci_copy_begin(struct cpci_copy *copy, void *pc)
 {
 	cpc_set_t *set = &copy->set;
 	bool counts, tells;
-	int cancel;
+	int cancel, locked;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	pthread_mutex_lock(&cpci_lock);
+	locked = cpci_lock();
 	counts = attach(copy);
-	pthread_mutex_unlock(&cpci_lock);
+	cpci_unlock(locked);
 	tells = counts && set->plan->noverflows > 0;
 	if (counts && !tells && !set->off) {
 		if (cpci_group_start(set->plan, set->fd) == -1)
@@ -392,28 +394,24 @@ static int count_all(cpc_t *cpc, const cpc_set_t *set, cpc_buf_t *buf)
 
 int cpc_set_sample_all(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 {
-	int rc = -1, cancel;
+	int rc = -1, cancel = cpci_lock();
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	pthread_mutex_lock(&cpci_lock);
 	if (set->cpc == cpc && set->bound == CPCI_LWP && set->family != NULL &&
 	    buf->plan == set->plan)
 		rc = count_all(cpc, set, buf);
 	else
 		errno = EINVAL;
-	pthread_mutex_unlock(&cpci_lock);
-	pthread_setcancelstate(cancel, NULL);
+	cpci_unlock(cancel);
 	return rc;
 }
 
 int cpc_set_ncopies(cpc_t *cpc, const cpc_set_t *set)
 {
-	int n = -1;
+	int n = -1, cancel = cpci_lock();
 
-	pthread_mutex_lock(&cpci_lock);
 	if (set->cpc == cpc && set->bound == CPCI_LWP && set->family != NULL)
 		n = (int)set->family->refs - 1;
-	pthread_mutex_unlock(&cpci_lock);
+	cpci_unlock(cancel);
 	return n >= 0 ? n
 		      : cpci_failf(cpc, "cpc_set_ncopies", EINVAL, 0,
 				   "the set is not bound for LWPs to inherit it");

@@ -18,6 +18,7 @@
 static cpc_set_t *new_set(cpc_t *cpc, const char *fn, struct cpci_plan *plan)
 {
 	cpc_set_t *set = plan != NULL ? calloc(1, sizeof(*set)) : NULL;
+	int cancel;
 
 	if (set == NULL) {
 		if (plan != NULL)
@@ -28,9 +29,9 @@ static cpc_set_t *new_set(cpc_t *cpc, const char *fn, struct cpci_plan *plan)
 	set->cpc = cpc;
 	set->origin = set;
 	set->plan = plan;
-	pthread_mutex_lock(&cpci_lock);
+	cancel = cpci_lock();
 	LIST_INSERT_HEAD(&cpc->sets, set, entry);
-	pthread_mutex_unlock(&cpci_lock);
+	cpci_unlock(cancel);
 	return set;
 }
 
@@ -41,14 +42,16 @@ cpc_set_t *cpc_set_create(cpc_t *cpc)
 
 int cpc_set_destroy(cpc_t *cpc, cpc_set_t *set)
 {
+	int cancel;
+
 	if (set->cpc != cpc)
 		return cpci_failf(cpc, "cpc_set_destroy", EINVAL, 0,
 				  "the set was made with another handle");
-	pthread_mutex_lock(&cpci_lock);
+	cancel = cpci_lock();
 	if (set->bound != CPCI_UNBOUND)
 		cpci_unbind(set);
 	LIST_REMOVE(set, entry);
-	pthread_mutex_unlock(&cpci_lock);
+	cpci_unlock(cancel);
 	cpci_plan_drop(set->plan);
 	free(set->preset);
 	free(set->start);
@@ -207,6 +210,20 @@ static const char *wrong_flags(uint_t flags)
 	return NULL;
 }
 
+/* With the lock held: events may be opened to find out.  -1: see `diag`. */
+static int resolve_and_add(cpc_t *cpc, cpc_set_t *set, struct cpci_req *req, struct cpci_diag *diag)
+{
+	int rc = -1;
+
+	if (cpci_event_resolve(req->name, req->flags, &req->event, diag) == -1)
+		return -1;
+	if (read_picnum(cpc, set->plan, req, diag) == 0 && apply_attrs(req, diag) == 0 &&
+	    check_picnum(req, diag) == 0)
+		rc = add(set, req, diag);
+	cpci_event_free(&req->event); /* the plan has a copy */
+	return rc;
+}
+
 int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t preset,
 			uint_t flags, uint_t nattrs, const cpc_attr_t *attrs)
 {
@@ -222,7 +239,7 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 	};
 	struct cpci_diag diag;
 	const char *wrong;
-	int rc = -1;
+	int rc = -1, cancel;
 
 	if (set->cpc != cpc)
 		return cpci_failf(cpc, fn, EINVAL, 0, "the set was made with another handle");
@@ -238,16 +255,11 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 				  "no room for event '%s': a set takes %d requests", event,
 				  CPCI_MAX_REQUESTS);
 	req.event.defs = cpci_defs(cpc, fn, &diag);
+	cancel = cpci_lock();
 	if (req.event.defs != NULL)
-		rc = cpci_event_resolve(event, flags, &req.event, &diag);
+		rc = resolve_and_add(cpc, set, &req, &diag);
+	cpci_unlock(cancel);
 	cpci_tell_vendor(cpc, fn);
-	if (rc == -1)
-		return cpci_fail(cpc, fn, &diag);
-	rc = -1;
-	if (read_picnum(cpc, set->plan, &req, &diag) == 0 && apply_attrs(&req, &diag) == 0 &&
-	    check_picnum(&req, &diag) == 0)
-		rc = add(set, &req, &diag);
-	cpci_event_free(&req.event); /* the plan has a copy */
 	if (rc == -1)
 		return cpci_fail(cpc, fn, &diag);
 	tell_redefined(cpc, fn, &req.event);

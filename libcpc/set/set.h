@@ -33,9 +33,9 @@ struct cpc_set {
 	uint64_t *start;		/* those of the last bind; the files are behind them */
 	_Atomic(enum cpci_bound) bound; /* its LWP looks without the lock */
 	bool off;			/* it does not count for now */
-	bool lwps;			/* of a CPU, and it counts for LWPs: see CPC_BIND_CPU_LWPS */
-	pid_t owner;			/* CPCI_LWP, CPCI_CPU: the thread that bound it */
-	struct cpci_link *link;		/* to who can switch it or unbind it: see link.c */
+	bool lwps;		/* of a CPU, and it counts for LWPs: see CPC_BIND_CPU_LWPS */
+	pid_t owner;		/* CPCI_LWP, CPCI_CPU: the thread that bound it */
+	struct cpci_link *link; /* to who can switch it or unbind it: see link.c */
 	struct cpci_overflow *overflow; /* while bound; NULL: not CPCI_LWP */
 	struct cpci_pcbuf *pcbuf;	/* while bound; NULL: no overflows are buffered */
 	struct cpci_family *family;	/* while bound; NULL: nobody inherits it */
@@ -90,11 +90,15 @@ static inline size_t cpci_set_room(const struct cpci_plan *plan)
 
 /*
  * Of all handles, their lists, and who bound what: an LWP has one set, whichever handle it
- * is of.  Recursive because fork(2) takes it, which a signal handler may call while the
- * thread has it.
+ * is of.  Who has the lock is not cancelled, which would leave it locked; what cpci_lock()
+ * returns is for cpci_unlock().  Recursive because fork(2) takes it, which a signal handler
+ * may call while the thread has it.
  */
-#define CPCI_LOCK_INITIALIZER PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP
-extern pthread_mutex_t cpci_lock;
+int cpci_lock(void);
+void cpci_unlock(int cancel);
+void cpci_lock_before_fork(void);
+void cpci_lock_after_fork(void);
+void cpci_lock_in_child(void); /* whose thread has another id than the one that has the lock */
 /* No signal handler interrupts the calling LWP in between.  Safe in signal handlers. */
 void cpci_block_signals(sigset_t *old);
 void cpci_unblock_signals(const sigset_t *old);

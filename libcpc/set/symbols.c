@@ -98,7 +98,7 @@ int cpc_set_resolve(cpc_t *cpc, cpc_set_t *set)
 	static const char fn[] = "cpc_set_resolve";
 	struct cpci_symbol_addr *found;
 	struct cpci_diag diag;
-	int n;
+	int n, cancel;
 
 	if (set->cpc != cpc || set->bound == CPCI_UNBOUND)
 		return cpci_failf(cpc, fn, EINVAL, 0,
@@ -109,9 +109,9 @@ int cpc_set_resolve(cpc_t *cpc, cpc_set_t *set)
 	found = reallocarray(NULL, set->plan->nterms, sizeof(*found));
 	if (found == NULL)
 		return cpci_fail_nomem(cpc, fn);
-	pthread_mutex_lock(&cpci_lock);
+	cancel = cpci_lock();
 	n = resolve(set, found, &diag);
-	pthread_mutex_unlock(&cpci_lock);
+	cpci_unlock(cancel);
 	free(found);
 	return n == -1 ? cpci_fail(cpc, fn, &diag) : n;
 }

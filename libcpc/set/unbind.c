@@ -82,14 +82,15 @@ void cpci_unbind_inherited(struct cpc_set *set)
 int cpc_unbind(cpc_t *cpc, cpc_set_t *set)
 {
 	bool ours = set->cpc == cpc, bound = false;
+	int cancel;
 
 	if (ours) {
-		pthread_mutex_lock(&cpci_lock);
+		cancel = cpci_lock();
 		set = cpci_link_copy(set);
 		bound = set->bound != CPCI_UNBOUND;
 		if (bound)
 			cpci_unbind(set);
-		pthread_mutex_unlock(&cpci_lock);
+		cpci_unlock(cancel);
 	}
 	if (bound)
 		return 0;

@@ -90,12 +90,16 @@ static void offer(struct walk *walk, const char *name, const char *desc)
 {
 	struct cpci_event event = {.defs = walk->defs};
 	struct cpci_diag diag;
+	bool offered = false;
+	int cancel = cpci_lock();
 
-	if (cpci_event_resolve(name, CPC_COUNT_USER, &event, &diag) == -1)
-		return;
-	if (is_offered(walk, name, &event))
+	if (cpci_event_resolve(name, CPC_COUNT_USER, &event, &diag) == 0) {
+		offered = is_offered(walk, name, &event);
+		cpci_event_free(&event);
+	}
+	cpci_unlock(cancel);
+	if (offered)
 		walk->action(walk->arg, walk->group, name, desc != NULL ? desc : "");
-	cpci_event_free(&event);
 }
 
 static void offer_named(void *arg, const char *name, const char *desc)
@@ -116,12 +120,14 @@ static void offer_tracepoint(void *arg, const char *name, const char *desc)
 	struct walk *walk = arg;
 	struct cpci_event event = {.defs = walk->defs};
 	struct cpci_diag diag;
+	int cancel = cpci_lock();
 
 	if (!walk->asked && cpci_event_resolve(name, CPC_COUNT_USER, &event, &diag) == 0) {
 		walk->asked = true;
 		walk->allowed = cpci_perf_probe(&event.term[0].attr) == 0;
 		cpci_event_free(&event);
 	}
+	cpci_unlock(cancel);
 	if (walk->allowed)
 		walk->action(walk->arg, walk->group, name, desc);
 }
@@ -143,37 +149,58 @@ static void walk_defs(struct walk *walk, enum cpc_event_group group, enum cpci_s
 	}
 }
 
+static bool have_core_pmu(void)
+{
+	int cancel = cpci_lock();
+	bool have = cpci_perf_have_core_pmu();
+
+	cpci_unlock(cancel);
+	return have;
+}
+
+static void walk_groups(struct walk *walk)
+{
+	bool core;
+
+	walk_defs(walk, CPC_GROUP_USER, CPCI_DEF_USER);
+	walk_defs(walk, CPC_GROUP_GENERIC, CPCI_DEF_GENERIC);
+	walk_defs(walk, CPC_GROUP_SOLARIS, CPCI_DEF_SOLARIS);
+	walk->group = CPC_GROUP_PLATFORM;
+	core = have_core_pmu();
+	if (core) {
+		/* The kernel's generic events, then those of the CPU. */
+		walk->only_hardware = true;
+		cpci_pfm_walk(walk, offer_named);
+		cpci_pfm_walk_core(walk, offer_named);
+		walk->only_hardware = false;
+	}
+	walk->group = CPC_GROUP_PMU;
+	cpci_sysfs_walk(walk, offer_named);
+	walk->group = CPC_GROUP_SOFTWARE;
+	walk->only_software = true;
+	cpci_pfm_walk(walk, offer_named);
+	cpci_software_walk(walk, offer_named);
+	/* Too many to open each. */
+	walk->group = CPC_GROUP_VENDOR;
+	if (core)
+		cpci_vendor_walk(walk, tell_named);
+	walk->group = CPC_GROUP_TRACEPOINT;
+	cpci_tracepoint_walk(walk, offer_tracepoint);
+}
+
 static int walk_all(cpc_t *cpc, const char *fn, int slot, void *arg, cpc_walk_desc_fn *action)
 {
 	struct walk walk = {.cpc = cpc, .arg = arg, .action = action, .slot = slot};
 	struct cpci_diag diag;
+	int cancel;
 
 	walk.defs = cpci_defs(cpc, fn, &diag);
 	if (walk.defs == NULL)
 		return cpci_fail(cpc, fn, &diag);
-	walk_defs(&walk, CPC_GROUP_USER, CPCI_DEF_USER);
-	walk_defs(&walk, CPC_GROUP_GENERIC, CPCI_DEF_GENERIC);
-	walk_defs(&walk, CPC_GROUP_SOLARIS, CPCI_DEF_SOLARIS);
-	walk.group = CPC_GROUP_PLATFORM;
-	if (cpci_perf_have_core_pmu()) {
-		/* The kernel's generic events, then those of the CPU. */
-		walk.only_hardware = true;
-		cpci_pfm_walk(&walk, offer_named);
-		cpci_pfm_walk_core(&walk, offer_named);
-		walk.only_hardware = false;
-	}
-	walk.group = CPC_GROUP_PMU;
-	cpci_sysfs_walk(&walk, offer_named);
-	walk.group = CPC_GROUP_SOFTWARE;
-	walk.only_software = true;
-	cpci_pfm_walk(&walk, offer_named);
-	cpci_software_walk(&walk, offer_named);
-	/* Too many to open each. */
-	walk.group = CPC_GROUP_VENDOR;
-	if (cpci_perf_have_core_pmu())
-		cpci_vendor_walk(&walk, tell_named);
-	walk.group = CPC_GROUP_TRACEPOINT;
-	cpci_tracepoint_walk(&walk, offer_tracepoint);
+	/* Directories are open; but the lock is not for the program's function. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	walk_groups(&walk);
+	pthread_setcancelstate(cancel, NULL);
 	free(walk.tried);
 	return 0;
 }
@@ -228,8 +255,11 @@ static int special(uint_t picno)
 							    .config = PERF_COUNT_HW_INSTRUCTIONS,
 							    .exclude_kernel = 1,
 							    .exclude_hv = 1};
+	int cancel = cpci_lock();
+	bool counts = cpci_group_slot_counts(picno, &instructions);
 
-	return cpci_group_slot_counts(picno, &instructions) ? -1 : (int)picno;
+	cpci_unlock(cancel);
+	return counts ? -1 : (int)picno;
 }
 
 void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
@@ -252,8 +282,12 @@ void cpc_walk_generic_events_pic(cpc_t *cpc, uint_t picno, void *arg,
 
 int cpc_is_attr(cpc_t *cpc, const char *name)
 {
+	int cancel = cpci_lock(), is;
+
 	(void)cpc;
-	return strcmp(name, "picnum") == 0 || cpci_attr_is(name);
+	is = strcmp(name, "picnum") == 0 || cpci_attr_is(name);
+	cpci_unlock(cancel);
+	return is;
 }
 
 void cpc_walk_attrs(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *attr))

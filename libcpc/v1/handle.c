@@ -26,6 +26,40 @@ __attribute__((format(printf, 3, 0))) static void hear(const char *fn, int subco
 	vsnprintf(told, sizeof(told), fmt, ap);
 }
 
+/* Recursive, and new in a forked child, as that of all handles is. */
+static const pthread_mutex_t unlocked = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+int cpci_v1_lock(void)
+{
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&lock);
+	return cancel;
+}
+
+void cpci_v1_unlock(int cancel)
+{
+	pthread_mutex_unlock(&lock);
+	pthread_setcancelstate(cancel, NULL);
+}
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static void in_child(void)
+{
+	lock = unlocked;
+}
+
 static void open_handle(void)
 {
 	handle = cpc_open(CPC_VER_CURRENT);
@@ -33,6 +67,8 @@ static void open_handle(void)
 		cpc_seterrhndlr(handle, hear);
 	else
 		no_handle = errno;
+	/* After cpc_open() did that: the later one is taken first, as calls take both. */
+	pthread_atfork(before_fork, after_fork, in_child);
 }
 
 cpc_t *cpci_v1_handle(void)

@@ -36,7 +36,6 @@ static _Thread_local struct lwp {
 /* Has a signal handler used `self.buf` meanwhile? */
 static _Thread_local volatile unsigned nsamples;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(struct set *) inherited; /* only made longer */
 static pthread_key_t key;		/* calls us when an LWP ends */
 static int no_key;
@@ -78,9 +77,9 @@ static void release_orphans(void)
 /* One that was released. */
 static struct set *find_old(const cpc_event_t *event, int flags)
 {
+	int cancel = cpci_v1_lock();
 	struct set *set;
 
-	pthread_mutex_lock(&lock);
 	release_orphans();
 	for (set = inherited; set != NULL; set = set->next) {
 		if (!set->taken && set->spec == event->ce_spec && set->flags == flags)
@@ -88,7 +87,7 @@ static struct set *find_old(const cpc_event_t *event, int flags)
 	}
 	if (set != NULL)
 		set->taken = true;
-	pthread_mutex_unlock(&lock);
+	cpci_v1_unlock(cancel);
 	return set;
 }
 
@@ -96,6 +95,7 @@ static struct set *find_old(const cpc_event_t *event, int flags)
 static struct set *take_set(const cpc_event_t *event, int flags, uint_t on, uint_t off)
 {
 	struct set *set = (flags & CPC_BIND_LWP_INHERIT) != 0 ? find_old(event, flags) : NULL;
+	int cancel;
 
 	if (set != NULL) {
 		set_presets(set, event);
@@ -113,24 +113,26 @@ static struct set *take_set(const cpc_event_t *event, int flags, uint_t on, uint
 		return NULL;
 	}
 	if ((flags & CPC_BIND_LWP_INHERIT) != 0) {
-		pthread_mutex_lock(&lock);
+		cancel = cpci_v1_lock();
 		set->next = inherited;
 		inherited = set;
-		pthread_mutex_unlock(&lock);
+		cpci_v1_unlock(cancel);
 	}
 	return set;
 }
 
 static void give_back(struct set *set)
 {
+	int cancel;
+
 	if ((set->flags & CPC_BIND_LWP_INHERIT) == 0) {
 		cpc_set_destroy(cpci_v1_handle(), set->set);
 		free(set);
 		return;
 	}
-	pthread_mutex_lock(&lock);
+	cancel = cpci_v1_lock();
 	set->taken = false;
-	pthread_mutex_unlock(&lock);
+	cpci_v1_unlock(cancel);
 }
 
 /* ---- the calling LWP -------------------------------------------------------------- */
@@ -138,10 +140,11 @@ static void give_back(struct set *set)
 /* What others inherited counts on. */
 static void leave_to_heirs(struct set *set)
 {
-	pthread_mutex_lock(&lock);
+	int cancel = cpci_v1_lock();
+
 	set->orphan = true;
 	release_orphans();
-	pthread_mutex_unlock(&lock);
+	cpci_v1_unlock(cancel);
 }
 
 static void lwp_ends(void *arg)

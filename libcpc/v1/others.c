@@ -8,7 +8,6 @@
 #include <bsd/sys/queue.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -24,19 +23,18 @@ struct binding {
 };
 
 static LIST_HEAD(, binding) bindings = LIST_HEAD_INITIALIZER(bindings);
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* NULL and errno: EINVAL. */
 static struct binding *find(const pctx_t *pctx, int id)
 {
+	int cancel = cpci_v1_lock();
 	struct binding *b;
 
-	pthread_mutex_lock(&lock);
 	LIST_FOREACH(b, &bindings, entry) {
 		if (b->pctx == pctx && b->id == id)
 			break;
 	}
-	pthread_mutex_unlock(&lock);
+	cpci_v1_unlock(cancel);
 	if (b == NULL)
 		errno = EINVAL;
 	return b;
@@ -57,12 +55,13 @@ static void free_binding(struct binding *b)
 static int release(const pctx_t *pctx, int id)
 {
 	struct binding *b = find(pctx, id);
+	int cancel;
 
 	if (b == NULL)
 		return -1;
-	pthread_mutex_lock(&lock);
+	cancel = cpci_v1_lock();
 	LIST_REMOVE(b, entry);
-	pthread_mutex_unlock(&lock);
+	cpci_v1_unlock(cancel);
 	free_binding(b);
 	return 0;
 }
@@ -105,15 +104,17 @@ static struct binding *prepare(const char *fn, pctx_t *pctx, int id, const cpc_e
 /* Once it is bound, in place of what was; or not. */
 static int keep(const char *fn, struct binding *b, int rc)
 {
+	int cancel;
+
 	if (rc == -1) {
 		cpci_v1_told(fn);
 		free_binding(b);
 		return -1;
 	}
 	release(b->pctx, b->id);
-	pthread_mutex_lock(&lock);
+	cancel = cpci_v1_lock();
 	LIST_INSERT_HEAD(&bindings, b, entry);
-	pthread_mutex_unlock(&lock);
+	cpci_v1_unlock(cancel);
 	return 0;
 }
 

@@ -6,14 +6,12 @@
 #include "v1.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 /* Events name theirs by its place here, from 1, so that they can be copied and forgotten. */
 #define MAX_SPECS 4096
 static _Atomic(struct cpci_v1_spec *) specs[MAX_SPECS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const char strtoevent[] = "cpc_strtoevent";
 
@@ -183,9 +181,9 @@ static void free_spec(struct cpci_v1_spec *spec)
 /* Its place, where one that is alike may be already; 0 and errno: there is no room. */
 static uint_t keep(struct cpci_v1_spec *spec)
 {
+	int cancel = cpci_v1_lock();
 	uint_t i;
 
-	pthread_mutex_lock(&lock);
 	for (i = 0; i < MAX_SPECS && specs[i] != NULL; i++) {
 		if (strcmp(specs[i]->text, spec->text) == 0)
 			break;
@@ -194,7 +192,7 @@ static uint_t keep(struct cpci_v1_spec *spec)
 		free_spec(spec);
 	else
 		specs[i] = spec;
-	pthread_mutex_unlock(&lock);
+	cpci_v1_unlock(cancel);
 	if (i < MAX_SPECS)
 		return i + 1;
 	errno = ENOMEM;

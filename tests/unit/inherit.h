@@ -6,18 +6,14 @@
 #ifndef INHERIT_H
 #define INHERIT_H
 
-#include "unit.h"
+#include "faults.h"
+#include "handle.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#define PAGE 4096UL
-#define MAX_PAGES 512
-
-static cpc_t *cpc;
 static cpc_set_t *set;
 
 /* What a thread does, and what it saw. */
@@ -47,19 +43,10 @@ struct job {
 
 static inline int setup(void **state)
 {
-	(void)state;
-	cpc = cpc_open(CPC_VER_CURRENT);
-	if (cpc == NULL)
+	if (open_handle(state) == -1)
 		return -1;
-	cpc_seterrhndlr(cpc, hear);
 	set = cpc_set_create(cpc);
 	return set != NULL ? 0 : -1;
-}
-
-static inline int teardown(void **state)
-{
-	(void)state;
-	return cpc_close(cpc);
 }
 
 static inline void add(const char *event, uint64_t preset, uint_t flags)
@@ -71,21 +58,6 @@ static inline void add(const char *event, uint64_t preset, uint_t flags)
 static inline void bind(uint_t flags)
 {
 	assert_int_equal(cpc_bind_curlwp(cpc, set, CPC_BIND_LWP_INHERIT | flags), 0);
-}
-
-/* Touches `n` fresh pages, one fault in user mode each. */
-__attribute__((noinline, no_sanitize("address"))) static void touch(unsigned long n)
-{
-	size_t size = MAX_PAGES * PAGE;
-	volatile char *p;
-
-	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
-		_exit(99);
-	madvise((void *)(uintptr_t)p, size, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < n; i++)
-		p[PAGE * i] = 1;
-	munmap((void *)(uintptr_t)p, size);
 }
 
 /* The value of the first request for the calling thread; UINT64_MAX and errno. */

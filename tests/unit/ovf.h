@@ -7,7 +7,7 @@
 #ifndef OVF_H
 #define OVF_H
 
-#include "unit.h"
+#include "handle.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -35,8 +35,6 @@
 #define MAY_NOT_COUNT 77
 #define PAGE 4096UL
 
-static cpc_t *cpc;
-
 /* Of each thread: its set, and what its handler took. */
 static _Thread_local struct {
 	cpc_set_t *set;
@@ -47,13 +45,8 @@ static _Thread_local struct {
 
 static inline int setup(void **state)
 {
-	(void)state;
-	cpc = cpc_open(CPC_VER_CURRENT);
-	if (cpc == NULL)
-		return -1;
-	cpc_seterrhndlr(cpc, hear);
 	memset(&self, 0, sizeof(self));
-	return 0;
+	return open_handle(state);
 }
 
 /* LWPs of this process: the poller is gone with the last set. */
@@ -92,9 +85,8 @@ static inline bool are_lwps(unsigned n)
 
 static inline int teardown(void **state)
 {
-	(void)state;
 	signal(SIGEMT, SIG_DFL);
-	return cpc_close(cpc) == 0 && are_lwps(1) ? 0 : -1;
+	return close_handle(state) == 0 && are_lwps(1) ? 0 : -1;
 }
 
 static inline void on_emt(int sig, siginfo_t *info, void *context)

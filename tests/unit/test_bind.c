@@ -3,7 +3,8 @@
 /*
  * Counting: what is known beforehand comes out exactly.
  */
-#include "unit.h"
+#include "faults.h"
+#include "handle.h"
 
 #include <errno.h>
 #include <libcpc.h>
@@ -12,42 +13,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
 #define PAGES 500
-
-static cpc_t *cpc;
-
-static int setup(void **state)
-{
-	(void)state;
-	cpc = cpc_open(CPC_VER_CURRENT);
-	if (cpc != NULL)
-		cpc_seterrhndlr(cpc, hear);
-	return cpc != NULL ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	return cpc_close(cpc);
-}
-
-/* Touches fresh pages: exactly PAGES faults in user mode, and none of a sanitizer's own. */
-__attribute__((no_sanitize("address"))) static void touch(void)
-{
-	size_t size = PAGES * 4096UL;
-	volatile char *p =
-		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	assert_true(p != MAP_FAILED);
-	madvise((void *)(uintptr_t)p, size, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < size; i += 4096)
-		p[i] = 1;
-	munmap((void *)(uintptr_t)p, size);
-}
 
 static cpc_set_t *faults(uint64_t preset)
 {
@@ -75,11 +44,11 @@ static void own_lwp(void **state)
 	cpc_buf_t *diff = cpc_buf_create(cpc, set);
 
 	(void)state;
-	touch(); /* faults in what the measured code itself needs */
+	touch(PAGES); /* faults in what the measured code itself needs */
 	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(cpc_set_sample(cpc, set, before), 0);
-		touch();
+		touch(PAGES);
 		assert_int_equal(cpc_set_sample(cpc, set, after), 0);
 		assert_int_equal(cpc_buf_sub(cpc, diff, after, before), 0);
 		if (i > 0) { /* the first round may fault in the buffers */
@@ -101,7 +70,7 @@ static void presets(void **state)
 
 	(void)state;
 	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
-	touch();
+	touch(PAGES);
 	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
 	/* Wraps at 2^64: what was counted, less 100. */
 	assert_int_equal(get(buf, 0), get(buf, 1) - 100);
@@ -112,7 +81,7 @@ static void presets(void **state)
 	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
 	assert_true(get(buf, 0) < 1000000);
 	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0); /* counts from 0 again */
-	touch();
+	touch(PAGES);
 	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
 	assert_int_equal(get(buf, 0), get(buf, 1) + 1000000);
 	assert_true(get(buf, 1) >= PAGES && get(buf, 1) < 2 * PAGES);
@@ -143,7 +112,7 @@ static void refusals_change_nothing(void **state)
 	assert_int_equal(cpc_bind_cpu(cpc, 100000, other, 0), -1);
 	assert_int_equal(cpc_bind_cpu(cpc, 100000, set, 0), -1);
 	assert_int_equal(cpc_bind_curlwp(cpc, set, 0x4000), -1);
-	touch();
+	touch(PAGES);
 	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
 	assert_true(get(buf, 0) >= PAGES);
 	assert_int_equal(cpc_unbind(cpc, set), 0);
@@ -269,11 +238,11 @@ static void *count_in_thread(void *arg)
 {
 	struct job *job = arg;
 
-	touch(); /* faults in what this thread itself needs */
+	touch(PAGES); /* faults in what this thread itself needs */
 	job->rc = cpc_bind_curlwp(cpc, job->set, 0);
 	job->rc |= cpc_set_sample(cpc, job->set, job->buf);
 	job->rc |= cpc_set_sample(cpc, job->set, job->before);
-	touch();
+	touch(PAGES);
 	job->rc |= cpc_set_sample(cpc, job->set, job->buf);
 	job->rc |= cpc_buf_sub(cpc, job->buf, job->buf, job->before);
 	return NULL;
@@ -395,16 +364,17 @@ static void cpus(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(own_lwp, setup, teardown),
-		cmocka_unit_test_setup_teardown(presets, setup, teardown),
-		cmocka_unit_test_setup_teardown(one_set_per_lwp, setup, teardown),
-		cmocka_unit_test_setup_teardown(refusals_change_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(breakpoints, setup, teardown),
-		cmocka_unit_test_setup_teardown(samples_in_a_handler, setup, teardown),
-		cmocka_unit_test_setup_teardown(only_the_binder_samples, setup, teardown),
-		cmocka_unit_test_setup_teardown(threads_share_the_handle, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_hardware, setup, teardown),
-		cmocka_unit_test_setup_teardown(cpus, setup, teardown),
+		cmocka_unit_test_setup_teardown(own_lwp, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(presets, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(one_set_per_lwp, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(refusals_change_nothing, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(breakpoints, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(samples_in_a_handler, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(only_the_binder_samples, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(threads_share_the_handle, open_handle,
+						close_handle),
+		cmocka_unit_test_setup_teardown(no_hardware, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(cpus, open_handle, close_handle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

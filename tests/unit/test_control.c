@@ -3,7 +3,8 @@
 /*
  * Counters switched off and on: by the LWP itself, by whoever controls it, by asking them.
  */
-#include "unit.h"
+#include "faults.h"
+#include "handle.h"
 
 #include <errno.h>
 #include <libcpc.h>
@@ -12,43 +13,11 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define PAGES 200
-
-static cpc_t *cpc;
-
-static int setup(void **state)
-{
-	(void)state;
-	cpc = cpc_open(CPC_VER_CURRENT);
-	if (cpc != NULL)
-		cpc_seterrhndlr(cpc, hear);
-	return cpc != NULL ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	return cpc_close(cpc);
-}
-
-/* Touches fresh pages: exactly PAGES faults in user mode, and none of a sanitizer's own. */
-__attribute__((no_sanitize("address"))) static void touch(void)
-{
-	size_t size = PAGES * 4096UL;
-	volatile char *p =
-		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	assert_true(p != MAP_FAILED);
-	madvise((void *)(uintptr_t)p, size, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < size; i += 4096)
-		p[i] = 1;
-	munmap((void *)(uintptr_t)p, size);
-}
 
 static cpc_set_t *faults(cpc_t *handle)
 {
@@ -83,24 +52,24 @@ static void own_set(void **state)
 	cpc_set_t *set = faults(cpc);
 
 	(void)state;
-	touch(); /* faults in what is measured, and what is called */
+	touch(PAGES); /* faults in what is measured, and what is called */
 	refused(cpc_enable(cpc), EINVAL);
 	refused(cpc_disable(cpc), EINVAL);
 	assert_int_equal(cpc_bind_curlwp(cpc, set, CPC_BIND_DISABLED), 0);
-	touch();
+	touch(PAGES);
 	assert_int_equal(counted(set), 5); /* the preset */
 	for (unsigned i = 1; i <= 10; i++) {
 		assert_int_equal(cpc_enable(cpc), 0);
 		assert_int_equal(cpc_enable(cpc), 0);
-		touch();
+		touch(PAGES);
 		assert_int_equal(cpc_disable(cpc), 0);
-		touch();
+		touch(PAGES);
 		assert_int_equal(cpc_disable(cpc), 0);
 		assert_int_equal(counted(set), 5 + i * PAGES);
 	}
 	refused(cpc_set_enable(cpc, set), EINVAL);
 	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0); /* counts from 0 again, and is on */
-	touch();
+	touch(PAGES);
 	assert_int_equal(cpc_disable(cpc), 0);
 	assert_int_equal(counted(set), 5 + PAGES);
 	assert_int_equal(cpc_unbind(cpc, set), 0);
@@ -169,7 +138,7 @@ static void lwps(void **state)
 		_exit(switch_off(NULL) == NULL ? 0 : 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	touch();
+	touch(PAGES);
 	assert_true(counted(set) >= 5 + PAGES);
 	in_thread(unbind, set);
 	refused(cpc_disable(cpc), EINVAL);
@@ -308,14 +277,14 @@ static int program(void)
 	case SET:
 		if (pctx_request(1) != -1 || errno != ESRCH)
 			return 3;
-		touch();
+		touch(PAGES);
 		for (int i = 0; i < 3; i++) {
 			if (cpc_enable(cpc) != 0)
 				return 4;
-			touch();
+			touch(PAGES);
 			if (cpc_disable(cpc) != 0 || cpc_disable(cpc) != 0)
 				return 5;
-			touch();
+			touch(PAGES);
 		}
 		return 0;
 	default:
@@ -382,12 +351,12 @@ static void nobody_else_asks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(own_set, setup, teardown),
-		cmocka_unit_test_setup_teardown(handles, setup, teardown),
-		cmocka_unit_test_setup_teardown(lwps, setup, teardown),
-		cmocka_unit_test_setup_teardown(cpus, setup, teardown),
-		cmocka_unit_test_setup_teardown(lost, setup, teardown),
-		cmocka_unit_test_setup_teardown(controlled, setup, teardown),
+		cmocka_unit_test_setup_teardown(own_set, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(handles, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(lwps, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(cpus, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(lost, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(controlled, open_handle, close_handle),
 		cmocka_unit_test(nobody_else_asks),
 	};
 

@@ -4,7 +4,7 @@
  * One set per CPU, and none on LWPs meanwhile: within a process, and between
  * processes that fork and die.
  */
-#include "unit.h"
+#include "handle.h"
 
 #include <errno.h>
 #include <libcpc.h>
@@ -16,23 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static cpc_t *cpc;
 static int cpu = -1;
-
-static int setup(void **state)
-{
-	(void)state;
-	cpc = cpc_open(CPC_VER_CURRENT);
-	if (cpc != NULL)
-		cpc_seterrhndlr(cpc, hear);
-	return cpc != NULL ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	return cpc_close(cpc);
-}
 
 static cpc_set_t *new_set(void)
 {
@@ -106,7 +90,7 @@ static pid_t start_holder(bool with_child)
 	pid = fork();
 	if (pid == 0) {
 		setpgid(0, 0);
-		setup(NULL);
+		open_handle(NULL);
 		word = bind_remote(new_set()) == 0 ? 'y' : 'n';
 		if (with_child && fork() == 0)
 			close(said[1]);
@@ -229,14 +213,14 @@ static void a_child_gives_nothing_up(void **state)
 		if (bind_remote(set) == 0 || errno != EAGAIN)
 			_exit(1);
 		cpc_close(cpc);
-		setup(NULL);
+		open_handle(NULL);
 		_exit(bind_remote(new_set()) == -1 && errno == EAGAIN ? 0 : 2);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	pid = fork();
 	if (pid == 0) {
-		setup(NULL);
+		open_handle(NULL);
 		_exit(bind_remote(new_set()) == -1 && errno == EAGAIN ? 0 : 1);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -262,7 +246,7 @@ static void one_wins(void **state)
 			pid[i] = fork();
 			if (pid[i] > 0)
 				continue;
-			setup(NULL);
+			open_handle(NULL);
 			cpc_set_t *set = new_set();
 
 			close(go[1]);
@@ -294,14 +278,17 @@ static void one_wins(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(within_a_process, setup, teardown),
-		cmocka_unit_test_setup_teardown(lwps_are_invalidated, setup, teardown),
+		cmocka_unit_test_setup_teardown(within_a_process, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(lwps_are_invalidated, open_handle, close_handle),
 		cmocka_unit_test_setup_teardown(a_look_that_fails_while_sampling_changes_nothing,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(shared_leaves_lwps_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_dead_process_holds_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_child_gives_nothing_up, setup, teardown),
-		cmocka_unit_test_setup_teardown(one_wins, setup, teardown),
+						open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(shared_leaves_lwps_alone, open_handle,
+						close_handle),
+		cmocka_unit_test_setup_teardown(a_dead_process_holds_nothing, open_handle,
+						close_handle),
+		cmocka_unit_test_setup_teardown(a_child_gives_nothing_up, open_handle,
+						close_handle),
+		cmocka_unit_test_setup_teardown(one_wins, open_handle, close_handle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 /*
  * Forked children: they have none of their parent's counters, nor do they keep them.
  */
-#include "unit.h"
+#include "handle.h"
 
 #include <errno.h>
 #include <libcpc.h>
@@ -14,24 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static cpc_t *cpc;
 static volatile uint64_t watched[16];
-
-static int setup(void **state)
-{
-	(void)state;
-	cpc = cpc_open(CPC_VER_CURRENT);
-	if (cpc == NULL)
-		return -1;
-	cpc_seterrhndlr(cpc, hear);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	return cpc_close(cpc);
-}
 
 /* A set of `n` breakpoints, each of which takes a register. */
 static cpc_set_t *writes(size_t n)
@@ -134,8 +117,8 @@ static void keeps_no_counters_of_a_closed_handle(void **state)
 	pid = start_child(&go);
 	if (pid == -1)
 		_exit(0);
-	teardown(NULL);
-	assert_int_equal(setup(NULL), 0);
+	close_handle(NULL);
+	assert_int_equal(open_handle(NULL), 0);
 	assert_int_equal(cpc_bind_curlwp(cpc, writes(n), 0), 0);
 	end_child(pid, go);
 }
@@ -225,11 +208,12 @@ static void made_while_another_binds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(keeps_no_counters, setup, teardown),
-		cmocka_unit_test_setup_teardown(keeps_no_counters_of_a_closed_handle, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(starts_unbound, setup, teardown),
-		cmocka_unit_test_setup_teardown(made_while_another_binds, setup, teardown),
+		cmocka_unit_test_setup_teardown(keeps_no_counters, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(keeps_no_counters_of_a_closed_handle, open_handle,
+						close_handle),
+		cmocka_unit_test_setup_teardown(starts_unbound, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(made_while_another_binds, open_handle,
+						close_handle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -452,18 +452,18 @@ static void refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(hundred, setup, teardown),
-		cmocka_unit_test_setup_teardown(nested, setup, teardown),
-		cmocka_unit_test_setup_teardown(presets, setup, teardown),
-		cmocka_unit_test_setup_teardown(first_and_last_calls, setup, teardown),
+		cmocka_unit_test_setup_teardown(hundred, setup, close_handle),
+		cmocka_unit_test_setup_teardown(nested, setup, close_handle),
+		cmocka_unit_test_setup_teardown(presets, setup, close_handle),
+		cmocka_unit_test_setup_teardown(first_and_last_calls, setup, close_handle),
 #if !defined(__SANITIZE_THREAD__)
-		cmocka_unit_test_setup_teardown(own_copy, setup, teardown),
+		cmocka_unit_test_setup_teardown(own_copy, setup, close_handle),
 #endif
-		cmocka_unit_test_setup_teardown(short_threads, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_files, setup, teardown),
-		cmocka_unit_test_setup_teardown(unbound_meanwhile, setup, teardown),
-		cmocka_unit_test_setup_teardown(forked, setup, teardown),
-		cmocka_unit_test_setup_teardown(refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(short_threads, setup, close_handle),
+		cmocka_unit_test_setup_teardown(no_files, setup, close_handle),
+		cmocka_unit_test_setup_teardown(unbound_meanwhile, setup, close_handle),
+		cmocka_unit_test_setup_teardown(forked, setup, close_handle),
+		cmocka_unit_test_setup_teardown(refused, setup, close_handle),
 	};
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) == 1) {

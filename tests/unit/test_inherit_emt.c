@@ -141,8 +141,8 @@ static void blocked_at_birth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(emt_at_birth, setup, teardown),
-		cmocka_unit_test_setup_teardown(blocked_at_birth, setup, teardown),
+		cmocka_unit_test_setup_teardown(emt_at_birth, setup, close_handle),
+		cmocka_unit_test_setup_teardown(blocked_at_birth, setup, close_handle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
  * What other machines and kernels refuse: counters that do not interrupt, attributes that take
  * a privilege, slots that count cycles only, clocks that would hang.
  */
-#include "unit.h"
+#include "handle.h"
 
 #include <linux/perf_event.h>
 #include <string.h>
@@ -14,7 +14,6 @@
 
 #define GENERAL 4 /* counters of the machine that counts hardware events here */
 
-static cpc_t *cpc;
 static struct {
 	const char *kernel;
 	bool pmu, interrupts;
@@ -87,20 +86,9 @@ long __wrap_syscall(long number, struct perf_event_attr *attr, pid_t pid, int cp
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(&machine, 0, sizeof(machine));
 	machine.pmu = machine.interrupts = true;
-	cpc = cpc_open(CPC_VER_CURRENT);
-	if (cpc == NULL)
-		return -1;
-	cpc_seterrhndlr(cpc, hear);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	return cpc_close(cpc);
+	return open_handle(state);
 }
 
 static void assert_refused(int rc, int err, int subcode, const char *text)
@@ -236,13 +224,13 @@ static void privileged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(clocks, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_interrupts, setup, teardown),
-		cmocka_unit_test_setup_teardown(interrupts, setup, teardown),
-		cmocka_unit_test_setup_teardown(sums, setup, teardown),
-		cmocka_unit_test_setup_teardown(capable, setup, teardown),
-		cmocka_unit_test_setup_teardown(not_capable, setup, teardown),
-		cmocka_unit_test_setup_teardown(privileged, setup, teardown),
+		cmocka_unit_test_setup_teardown(clocks, setup, close_handle),
+		cmocka_unit_test_setup_teardown(no_interrupts, setup, close_handle),
+		cmocka_unit_test_setup_teardown(interrupts, setup, close_handle),
+		cmocka_unit_test_setup_teardown(sums, setup, close_handle),
+		cmocka_unit_test_setup_teardown(capable, setup, close_handle),
+		cmocka_unit_test_setup_teardown(not_capable, setup, close_handle),
+		cmocka_unit_test_setup_teardown(privileged, setup, close_handle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

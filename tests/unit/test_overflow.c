@@ -3,7 +3,7 @@
 /*
  * Overflows: as many signals as there are, with exact counts, at the right place.
  */
-#include "unit.h"
+#include "handle.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -19,7 +19,6 @@
 #define PRESET (UINT64_MAX - PERIOD + 1)
 #define PAGES 10000 /* that are mapped at a time */
 
-static cpc_t *cpc;
 static unsigned long nfaults = 1000000; /* of all threads; fewer on the emulated machine */
 
 /* Of each thread: its set, what its handler does, and what it saw. */
@@ -36,19 +35,8 @@ static _Thread_local struct {
 
 static int setup(void **state)
 {
-	(void)state;
-	cpc = cpc_open(CPC_VER_CURRENT);
-	if (cpc == NULL)
-		return -1;
-	cpc_seterrhndlr(cpc, hear);
 	memset(&self, 0, sizeof(self));
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	return cpc_close(cpc);
+	return open_handle(state);
 }
 
 static uintptr_t pc_of(const void *context)
@@ -454,18 +442,18 @@ static void breakpoints(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(one_thread, setup, teardown),
-		cmocka_unit_test_setup_teardown(eight_threads, setup, teardown),
-		cmocka_unit_test_setup_teardown(frozen, setup, teardown),
-		cmocka_unit_test_setup_teardown(new_presets, setup, teardown),
-		cmocka_unit_test_setup_teardown(blocked, setup, teardown),
-		cmocka_unit_test_setup_teardown(unbound_while_blocked, setup, teardown),
-		cmocka_unit_test_setup_teardown(longjmp_out, setup, teardown),
-		cmocka_unit_test_setup_teardown(several, setup, teardown),
-		cmocka_unit_test_setup_teardown(alternate_stack, setup, teardown),
-		cmocka_unit_test_setup_teardown(children, setup, teardown),
-		cmocka_unit_test_setup_teardown(refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(breakpoints, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_thread, setup, close_handle),
+		cmocka_unit_test_setup_teardown(eight_threads, setup, close_handle),
+		cmocka_unit_test_setup_teardown(frozen, setup, close_handle),
+		cmocka_unit_test_setup_teardown(new_presets, setup, close_handle),
+		cmocka_unit_test_setup_teardown(blocked, setup, close_handle),
+		cmocka_unit_test_setup_teardown(unbound_while_blocked, setup, close_handle),
+		cmocka_unit_test_setup_teardown(longjmp_out, setup, close_handle),
+		cmocka_unit_test_setup_teardown(several, setup, close_handle),
+		cmocka_unit_test_setup_teardown(alternate_stack, setup, close_handle),
+		cmocka_unit_test_setup_teardown(children, setup, close_handle),
+		cmocka_unit_test_setup_teardown(refused, setup, close_handle),
+		cmocka_unit_test_setup_teardown(breakpoints, setup, close_handle),
 	};
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) == 1)

@@ -4,30 +4,25 @@
  * Single requests, read by cpc_read_pic(): here by the system call, since their events are
  * software ones.  The registers of hardware ones are in tests/vm/pmu.sh.
  */
-#include "unit.h"
+#include "faults.h"
+#include "handle.h"
 
 #include <cpc_pic.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define PRESET (UINT64_MAX - 9)
 
-static cpc_t *cpc;
 static cpc_set_t *set;
 static int faults;
 static const cpc_pic_t *pic;
 
 static int setup(void **state)
 {
-	(void)state;
-	memset(&last_error, 0, sizeof(last_error));
-	cpc = cpc_open(CPC_VER_CURRENT);
-	if (cpc == NULL)
+	if (open_handle(state) == -1)
 		return -1;
-	cpc_seterrhndlr(cpc, hear);
 	set = cpc_set_create(cpc);
 	if (cpc_set_add_request(cpc, set, "task-clock", 0, CPC_COUNT_USER, 0, NULL) == -1)
 		return -1;
@@ -36,26 +31,6 @@ static int setup(void **state)
 		return -1;
 	pic = cpc_set_pic(cpc, set, faults);
 	return pic != NULL ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	return cpc_close(cpc);
-}
-
-/* Pages of the sanitizer would be touched, too. */
-__attribute__((no_sanitize("address"))) static void touch(size_t n)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *mem =
-		mmap(NULL, n * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	assert_ptr_not_equal(mem, MAP_FAILED);
-	madvise(mem, n * page, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < n; i++)
-		((volatile char *)mem)[i * page] = 1;
-	munmap(mem, n * page);
 }
 
 static void exact(void **state)
@@ -210,12 +185,12 @@ static void hypervisor(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(exact, setup, teardown),
-		cmocka_unit_test_setup_teardown(states, setup, teardown),
-		cmocka_unit_test_setup_teardown(others, setup, teardown),
-		cmocka_unit_test_setup_teardown(inherited, setup, teardown),
-		cmocka_unit_test_setup_teardown(not_to_be_read, setup, teardown),
-		cmocka_unit_test_setup_teardown(hypervisor, setup, teardown),
+		cmocka_unit_test_setup_teardown(exact, setup, close_handle),
+		cmocka_unit_test_setup_teardown(states, setup, close_handle),
+		cmocka_unit_test_setup_teardown(others, setup, close_handle),
+		cmocka_unit_test_setup_teardown(inherited, setup, close_handle),
+		cmocka_unit_test_setup_teardown(not_to_be_read, setup, close_handle),
+		cmocka_unit_test_setup_teardown(hypervisor, setup, close_handle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

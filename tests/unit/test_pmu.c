@@ -6,7 +6,7 @@
  *
  * With the name of a test, only that is run.
  */
-#include "unit.h"
+#include "handle.h"
 
 #include <errno.h>
 #include <libcpc.h>
@@ -21,22 +21,6 @@
 #define ROUNDS 100000
 #define INSTRUCTIONS "0x08" /* a general counter each */
 #define COUNTERS 6	    /* of them, and one more for cycles */
-
-static cpc_t *cpc;
-static int setup(void **state)
-{
-	(void)state;
-	cpc = cpc_open(CPC_VER_CURRENT);
-	if (cpc != NULL)
-		cpc_seterrhndlr(cpc, hear);
-	return cpc != NULL ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	return cpc_close(cpc);
-}
 
 /* 2 * n instructions, and the few of the call. */
 __attribute__((noinline)) static void loop(unsigned long n)
@@ -454,17 +438,17 @@ static void buffered_overflows(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(own_lwp, setup, teardown),
-		cmocka_unit_test_setup_teardown(own_cpu, setup, teardown),
-		cmocka_unit_test_setup_teardown(threads, setup, teardown),
-		cmocka_unit_test_setup_teardown(inherited, setup, teardown),
-		cmocka_unit_test_setup_teardown(modes, setup, teardown),
-		cmocka_unit_test_setup_teardown(all_counters, setup, teardown),
-		cmocka_unit_test_setup_teardown(too_many, setup, teardown),
-		cmocka_unit_test_setup_teardown(held_by_others, setup, teardown),
-		cmocka_unit_test_setup_teardown(children, setup, teardown),
-		cmocka_unit_test_setup_teardown(overflows, setup, teardown),
-		cmocka_unit_test_setup_teardown(buffered_overflows, setup, teardown),
+		cmocka_unit_test_setup_teardown(own_lwp, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(own_cpu, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(threads, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(inherited, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(modes, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(all_counters, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(too_many, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(held_by_others, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(children, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(overflows, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(buffered_overflows, open_handle, close_handle),
 	};
 
 	if (argc > 1)

@@ -3,14 +3,13 @@
 /*
  * Breakpoints by symbol of this program: bound at once, or late.
  */
-#include "unit.h"
+#include "handle.h"
 
 #include <errno.h>
 #include <libcpc.h>
 #include <stdio.h>
 #include <string.h>
 
-static cpc_t *cpc;
 static volatile int written;
 
 void counted_function(void);
@@ -18,21 +17,6 @@ void counted_function(void);
 __attribute__((noinline)) void counted_function(void)
 {
 	written++;
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	cpc = cpc_open(CPC_VER_CURRENT);
-	if (cpc != NULL)
-		cpc_seterrhndlr(cpc, hear);
-	return cpc != NULL ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	return cpc_close(cpc);
 }
 
 static cpc_set_t *set_of(const char *event)
@@ -153,10 +137,10 @@ static void on_a_cpu(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(at_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(late, setup, teardown),
-		cmocka_unit_test_setup_teardown(not_there, setup, teardown),
-		cmocka_unit_test_setup_teardown(on_a_cpu, setup, teardown),
+		cmocka_unit_test_setup_teardown(at_once, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(late, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(not_there, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(on_a_cpu, open_handle, close_handle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

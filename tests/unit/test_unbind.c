@@ -3,20 +3,19 @@
 /*
  * Sets that tell overflows, unbound by another LWP than the one that they count.
  */
-#include "unit.h"
+#include "faults.h"
+#include "handle.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
 
 #define PERIOD 10
 #define PRESET (UINT64_MAX - PERIOD + 1)
-#define PAGES 64
+#define PAGES 64 /* several overflows, if the set is restarted; else one */
 #define ROUNDS 2000
 
-static cpc_t *cpc;
 static cpc_set_t *set;
 static volatile sig_atomic_t signals;
 static atomic_bool bound, ends;
@@ -31,37 +30,14 @@ static int setup(void **state)
 {
 	const struct sigaction act = {.sa_handler = on_emt};
 
-	(void)state;
-	cpc = cpc_open(CPC_VER_CURRENT);
-	if (cpc == NULL)
+	if (open_handle(state) == -1)
 		return -1;
-	cpc_seterrhndlr(cpc, hear);
 	set = cpc_set_create(cpc);
 	signals = 0;
 	if (cpc_set_add_request(cpc, set, "page-faults", PRESET,
 				CPC_COUNT_USER | CPC_OVF_NOTIFY_EMT, 0, NULL) != 0)
 		return -1;
 	return sigaction(SIGEMT, &act, NULL);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	return cpc_close(cpc);
-}
-
-/* Several overflows, if the set is restarted; else one. */
-static void touch(void)
-{
-	size_t size = PAGES * 4096;
-	volatile char *p =
-		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	assert_true(p != MAP_FAILED);
-	madvise((void *)(uintptr_t)p, size, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < PAGES; i++)
-		p[4096 * i] = 1;
-	munmap((void *)(uintptr_t)p, size);
 }
 
 static void *unbind_once(void *failed)
@@ -81,7 +57,7 @@ static void pending(void **state)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
-	touch();
+	touch(PAGES);
 	assert_int_equal(pthread_create(&thread, NULL, unbind_once, &failed), 0);
 	assert_int_equal(pthread_join(thread, &failed), 0);
 	assert_null(failed);
@@ -124,7 +100,7 @@ static void any_instant(void **state)
 	for (int i = 0; i < ROUNDS; i++) {
 		assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
 		bound = true;
-		touch();
+		touch(PAGES);
 		while (bound)
 			sched_yield();
 		assert_int_equal(cpc_unbind(cpc, set), -1);
@@ -138,8 +114,8 @@ static void any_instant(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(pending, setup, teardown),
-		cmocka_unit_test_setup_teardown(any_instant, setup, teardown),
+		cmocka_unit_test_setup_teardown(pending, setup, close_handle),
+		cmocka_unit_test_setup_teardown(any_instant, setup, close_handle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,12 +6,10 @@
 #ifndef UNIT_V1_H
 #define UNIT_V1_H
 
-#include "unit.h"
+#include "faults.h"
 
 #include <libcpc_v1.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define FAULTS "pic0=page-faults,pic1=minor-faults"
 
@@ -23,21 +21,6 @@ __attribute__((format(printf, 2, 0))) static void hear_v1(const char *fn, const 
 	snprintf(told_fn, sizeof(told_fn), "%s", fn);
 	vsnprintf(told, sizeof(told), fmt, ap);
 	errno = 0;
-}
-
-/* Touches `n` fresh pages, one fault in user mode each. */
-__attribute__((noinline, no_sanitize("address"))) static void touch(unsigned long n)
-{
-	size_t size = (n + 1) * 4096;
-	volatile char *p;
-
-	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
-		_exit(99);
-	madvise((void *)(uintptr_t)p, size, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < n; i++)
-		p[4096 * i] = 1;
-	munmap((void *)(uintptr_t)p, size);
 }
 
 static inline int setup(void **state)

@@ -22,11 +22,6 @@ w() {
 	printf 'breakpoint/addr=%s,rw=w/' "$1"
 }
 
-# The counters of the rows with EVENT of LWP, one per line: counts EVENT [LWP]
-counts() {
-	rows_of "$@" | cut -d' ' -f4-
-}
-
 @test "per LWP and in all: position-independent, not so, and static programs" {
 	for program in symbols symbols-fixed symbols-static; do
 		track -0 -v -T 0 -c "$(x called),$(x lib_called),$(x getppid),$(w data)" \

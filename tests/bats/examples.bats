@@ -12,15 +12,35 @@ setup() {
 	common_setup
 }
 
-@test "example 1 of cpc_bind_curlwp: the counts of each iteration" {
-	export EVENT0=page-faults EVENT1=minor-faults
+# iterations PROGRAM: each of 20 counts the pages that it touches, twice.
+iterations() {
+	local n i
 	for n in 0 1 1000; do
-		go -0 "$WORK/example-count" "$n"
+		go -0 "$WORK/$1" "$n"
 		[ "${#lines[@]}" -eq 20 ]
 		for i in {1..20}; do
 			[ "${lines[i - 1]}" = "$(printf '%3d: %d %d' "$i" "$n" "$n")" ]
 		done
 	done
+}
+
+# overflows PROGRAM VALUES: a signal every 1000 of 20 * 500 events, with these values.
+overflows() {
+	local i
+	go -0 "$WORK/$1" 500
+	[ "${#lines[@]}" -eq 20 ]
+	for ((i = 0; i < 20; i += 2)); do
+		[[ ${lines[i]} =~ ^lwp[0-9]+\ -\ si_addr\ (0x[0-9a-f]+)\ ucontext:\ %pc\ (0x[0-9a-f]+)\ %sp\ 0x[0-9a-f]+$ ]]
+		[ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ]
+		[ "${lines[i + 1]}" = "$2" ]
+	done
+	go -0 "$WORK/$1" 49
+	[ "$output" = "" ]
+}
+
+@test "example 1 of cpc_bind_curlwp: the counts of each iteration" {
+	export EVENT0=page-faults EVENT1=minor-faults
+	iterations example-count
 }
 
 @test "example 1 of cpc_bind_curlwp: an event that is not there ends it" {
@@ -31,26 +51,12 @@ setup() {
 
 @test "example 2 of cpc_bind_curlwp: a signal every 1000 events" {
 	export EVENT=page-faults EVENT1=faults
-	go -0 "$WORK/example-overflow" 500 # 20 times
-	[ "${#lines[@]}" -eq 20 ]
-	for ((i = 0; i < 20; i += 2)); do
-		[[ ${lines[i]} =~ ^lwp[0-9]+\ -\ si_addr\ (0x[0-9a-f]+)\ ucontext:\ %pc\ (0x[0-9a-f]+)\ %sp\ 0x[0-9a-f]+$ ]]
-		[ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ]
-		[ "${lines[i + 1]}" = 0x0 ]
-	done
-	go -0 "$WORK/example-overflow" 49
-	[ "$output" = "" ]
+	overflows example-overflow 0x0
 }
 
 @test "example 1 of cpc_bind_event: the counts of each iteration" {
 	export PERFEVENTS=pic0=page-faults,pic1=minor-faults
-	for n in 0 1 1000; do
-		go -0 "$WORK/example-v1-count" "$n"
-		[ "${#lines[@]}" -eq 20 ]
-		for i in {1..20}; do
-			[ "${lines[i - 1]}" = "$(printf '%3d: %d %d' "$i" "$n" "$n")" ]
-		done
-	done
+	iterations example-v1-count
 }
 
 @test "example 1 of cpc_bind_event: a spec that means nothing ends it" {
@@ -61,13 +67,5 @@ setup() {
 
 @test "example 2 of cpc_bind_event: a signal every 1000 events" {
 	export PERFEVENTS=pic0=page-faults,pic1=faults
-	go -0 "$WORK/example-v1-overflow" 500 # 20 times
-	[ "${#lines[@]}" -eq 20 ]
-	for ((i = 0; i < 20; i += 2)); do
-		[[ ${lines[i]} =~ ^lwp[0-9]+\ -\ si_addr\ (0x[0-9a-f]+)\ ucontext:\ %pc\ (0x[0-9a-f]+)\ %sp\ 0x[0-9a-f]+$ ]]
-		[ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ]
-		[ "${lines[i + 1]}" = "0x0 0x3e8" ]
-	done
-	go -0 "$WORK/example-v1-overflow" 49
-	[ "$output" = "" ]
+	overflows example-v1-overflow "0x0 0x3e8"
 }

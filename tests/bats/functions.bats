@@ -23,11 +23,6 @@ ret() {
 	printf 'uprobe/func=%s,ret/' "$1"
 }
 
-# The counters of the rows with EVENT of LWP, one per line: counts EVENT [LWP]
-counts() {
-	rows_of "$@" | cut -d' ' -f4-
-}
-
 @test "per LWP and in all, in the program and in its library, from the first call on" {
 	for program in symbols symbols-fixed symbols-static; do
 		track -0 -v -T 0 -c "$(f called),$(f lib_called),$(ret lib_called),$(f getppid)" \

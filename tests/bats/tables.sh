@@ -30,6 +30,11 @@ count_of() {
 	rows_of "$@" | wc -l
 }
 
+# All counters of those lines: counts EVENT [LWP]
+counts() {
+	rows_of "$@" | cut -d' ' -f4-
+}
+
 # Sum of counter PIC (from 0) over the rows with EVENT: sum_of EVENT [LWP [PIC]].
 sum_of() {
 	rows_of "$1" "${2-}" | awk -v pic="${3:-0}" '$4 != "#" { s += $(4 + pic) } END { printf "%d\n", s }'

@@ -8,28 +8,20 @@
  * other, so that a machine that becomes slower does so for all.  Prints the medians
  * of wall and CPU time.  Exit status 1: a command failed.
  */
+#include "bench.h"
+
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 struct series {
 	const char *name, *command;
 	double *wall, *cpu; /* seconds, one per round */
 };
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
 
 static double seconds(struct timeval tv)
 {
@@ -39,7 +31,7 @@ static double seconds(struct timeval tv)
 static void run(const char *command, double *wall, double *cpu)
 {
 	struct rusage usage;
-	double start = now();
+	int64_t start = now_ns(CLOCK_MONOTONIC);
 	int status;
 	pid_t pid = fork();
 
@@ -58,26 +50,14 @@ static void run(const char *command, double *wall, double *cpu)
 	}
 	if (status != 0)
 		errx(1, "failed: %s", command);
-	*wall = now() - start;
+	*wall = (double)(now_ns(CLOCK_MONOTONIC) - start) * 1e-9;
 	*cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *v, int n)
-{
-	qsort(v, (size_t)n, sizeof(*v), by_value);
-	return n % 2 != 0 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
 int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? atoi(argv[1]) : 0, n = (argc - 2) / 2;
+	double wall0 = 0, cpu0 = 0;
 	struct series *series;
 
 	if (rounds < 1 || n < 1 || argc % 2 != 0)
@@ -98,11 +78,15 @@ int main(int argc, char **argv)
 			run(series[i].command, &series[i].wall[r], &series[i].cpu[r]);
 	}
 	for (int i = 0; i < n; i++) {
-		double wall = median(series[i].wall, rounds), cpu = median(series[i].cpu, rounds);
+		double wall = median(series[i].wall, (size_t)rounds);
+		double cpu = median(series[i].cpu, (size_t)rounds);
 
+		if (i == 0) {
+			wall0 = wall;
+			cpu0 = cpu;
+		}
 		printf("  %-24s wall %8.1f ms %6.2f x   cpu %8.1f ms %6.2f x\n", series[i].name,
-		       wall * 1e3, wall / series[0].wall[rounds / 2], cpu * 1e3,
-		       cpu / series[0].cpu[rounds / 2]);
+		       wall * 1e3, wall / wall0, cpu * 1e3, cpu / cpu0);
 	}
 	for (int i = 0; i < n; i++) {
 		free(series[i].wall);

@@ -6,20 +6,21 @@
  * faults beside what the faults take alone, and then what that makes of the CPU time of a program
  * that does little else; medians of interleaved rounds.
  */
+#include "bench.h"
+
 #include <err.h>
 #include <libcpc.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FAULTS 8192
 #define PAGE 4096UL
-#define MAX_ROUNDS 1001
+/* CPU time, also that of the library's thread: others may be at work on the machine. */
+#define CLOCK CLOCK_PROCESS_CPUTIME_ID
 #define RING_PAGES 64
 
 enum way { BARE, SIGNALS, BUFFERED, RING, NWAYS };
@@ -29,28 +30,6 @@ static cpc_set_t *set;
 static cpc_buf_t *buf;
 static volatile uint64_t sum; /* what a profiler would make of the PCs */
 static unsigned long noverflows;
-
-/* CPU time, also that of the library's thread: others may be at work on the machine. */
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static double median(double *ns, size_t n)
-{
-	qsort(ns, n, sizeof(*ns), by_value);
-	return ns[n / 2];
-}
 
 static void take_one(int sig, siginfo_t *info, void *context)
 {
@@ -163,7 +142,7 @@ static double run(enum way way, uint64_t period)
 		open_ring(period);
 	else if (way != BARE)
 		bind_set(way, period);
-	start = now_ns();
+	start = now_ns(CLOCK);
 	for (size_t i = 0; i < FAULTS; i++) {
 		((volatile char *)p)[i * PAGE] = 1;
 		if (way == RING && i % (CPC_PCBUF_SIZE * period) == 0)
@@ -174,7 +153,7 @@ static double run(enum way way, uint64_t period)
 		drain_ring();
 	while (way == BUFFERED && take_buffer() > 0)
 		;
-	ns = (double)(now_ns() - start);
+	ns = (double)(now_ns(CLOCK) - start);
 	if (way == RING) {
 		munmap(ring, (1 + RING_PAGES) * PAGE);
 		close(ring_fd);

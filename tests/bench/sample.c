@@ -4,18 +4,17 @@
  * sample [ROUNDS] - what cpc_set_sample() costs beside a bare read(2) of the same group of
  * two events: nanoseconds per call, medians of interleaved rounds, and their ratio.
  */
+#include "bench.h"
+
 #include <err.h>
 #include <libcpc.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CALLS 20000
-#define MAX_ROUNDS 1001
 
 static int open_event(uint64_t config, int leader)
 {
@@ -33,27 +32,6 @@ static int open_event(uint64_t config, int leader)
 	if (fd == -1)
 		err(1, "perf_event_open");
 	return fd;
-}
-
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static double median(double *ns, size_t n)
-{
-	qsort(ns, n, sizeof(*ns), by_value);
-	return ns[n / 2];
 }
 
 int main(int argc, char *argv[])
@@ -78,19 +56,19 @@ int main(int argc, char *argv[])
 	fd = open_event(PERF_COUNT_SW_PAGE_FAULTS, -1);
 	open_event(PERF_COUNT_SW_PAGE_FAULTS_MIN, fd);
 	for (size_t r = 0; r < rounds; r++) {
-		int64_t start = now_ns(), middle;
+		int64_t start = now_ns(CLOCK_MONOTONIC), middle;
 
 		for (int i = 0; i < CALLS; i++) {
 			if (read(fd, raw, sizeof(raw)) != sizeof(raw))
 				err(1, "read");
 		}
-		middle = now_ns();
+		middle = now_ns(CLOCK_MONOTONIC);
 		for (int i = 0; i < CALLS; i++) {
 			if (cpc_set_sample(cpc, set, buf) == -1)
 				err(1, "cpc_set_sample");
 		}
 		bare[r] = (double)(middle - start) / CALLS;
-		sample[r] = (double)(now_ns() - middle) / CALLS;
+		sample[r] = (double)(now_ns(CLOCK_MONOTONIC) - middle) / CALLS;
 	}
 	printf("read(2) of a group of two: %.0f ns; cpc_set_sample: %.0f ns, %.2f x\n",
 	       median(bare, rounds), median(sample, rounds),

@@ -24,15 +24,6 @@
 #include <unistd.h>
 
 #define index index0
-#if defined(__x86_64__)
-#define REGISTER(name) gregs[name]
-#define PC REG_RIP
-#define SP REG_RSP
-#else
-#define REGISTER(name) name
-#define PC pc
-#define SP sp
-#endif
 
 #define PRESET (UINT64_MAX - 999ull)
 

@@ -22,15 +22,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-#define REGISTER(name) gregs[name]
-#define PC REG_RIP
-#define USP REG_RSP
-#else
-#define REGISTER(name) name
-#define PC pc
-#define USP sp
-#endif
+#define USP SP
 
 #define PRESET0 (UINT64_MAX - UINT64_C(999))
 #define PRESET1 0

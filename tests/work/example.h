@@ -10,6 +10,17 @@
 
 #include <stdarg.h>
 
+/* The registers of the machine that it runs on. */
+#if defined(__x86_64__)
+#define REGISTER(name) gregs[name]
+#define PC REG_RIP
+#define SP REG_RSP
+#else
+#define REGISTER(name) name
+#define PC pc
+#define SP sp
+#endif
+
 static long example_pages = 100, example_loops;
 
 /* Not that of error.h: it prints like printf(3) and exits. */

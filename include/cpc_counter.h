@@ -57,6 +57,13 @@ int cpc_buf_fill(cpc_t *cpc, cpc_buf_t *buf, const cpc_set_t *set, const uint64_
  */
 int cpc_set_holds(cpc_t *cpc, const cpc_set_t *set, hrtime_t now);
 
+/*
+ * What cpc_enable() and cpc_disable() ask for by pctx_request(3CPC), in an LWP that has not
+ * bound a set itself.
+ */
+#define CPC_REQUEST_DISABLE 0x63706300
+#define CPC_REQUEST_ENABLE 0x63706301
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

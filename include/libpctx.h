@@ -286,10 +286,15 @@ int pctx_lwp_answer(pctx_t *pctx, id_t lwp, pctx_answerfn_t *answer, void *arg,
  * (pctx_lwp_answer) for `op`, and goes on when it is answered.  What `op` means is theirs
  * to agree on.  The program's signals stay as they are.
  *
+ * Where nobody traces it, somebody who watches it in the kernel can take the request: it is
+ * a real-time signal that the LWP sends to itself, with PCTX_REQUEST_CODE as si_code and `op`
+ * as sival_int.  A signal of the same number and SI_KERNEL, sent in that moment, is the answer.
+ *
  * Returns 0, or -1 and errno: ESRCH (nobody controls it, or nobody answers), or what the
  * answer was.  Safe in signal handlers.
  */
 int pctx_request(int op);
+#define PCTX_REQUEST_CODE 0x70637478
 
 #ifdef __cplusplus
 }

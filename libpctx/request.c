@@ -12,17 +12,21 @@
  * is unblocked, which makes it the first to be delivered, before a signal of the same
  * number that is pending for the whole process.  The tracer suppresses it and restores the
  * signal mask in the same stop.
+ *
+ * Who watches the LWP in the kernel, without tracing it, sees signals as they are sent, and can
+ * send one itself.  So where no tracer answered, the LWP sends itself a signal that it has
+ * blocked, and looks whether another of that number has come.  It takes both out of the queue.
  */
 #include "control.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define REQUEST_CODE 0x70637478 /* si_code: "pctx" */
 #define UNANSWERED (-1)
 
 /* On the stack of the LWP that asks. */
@@ -102,6 +106,49 @@ static int choose(uint64_t mask)
 	return least == 0 || traced() ? sig : 0;
 }
 
+static void send_request(int sig, siginfo_t *info)
+{
+	info->si_signo = sig;
+	info->si_code = PCTX_REQUEST_CODE;
+	syscall(SYS_rt_tgsigqueueinfo, getpid(), _lwp_self(), sig, info);
+}
+
+/* A real-time signal that is not pending, and of which several can be; 0: there is none. */
+static int choose_for_kernel(void)
+{
+	uint64_t pending = 0;
+
+	syscall(SYS_rt_sigpending, &pending, sizeof(pending));
+	for (int sig = SIGRTMAX; sig >= SIGRTMIN; sig--) {
+		if ((pending & bit(sig)) == 0)
+			return sig;
+	}
+	return 0;
+}
+
+/* Does somebody in the kernel take the request?  All signals are blocked. */
+static bool ask_kernel(int op)
+{
+	const struct timespec now = {0};
+	siginfo_t info = {.si_value.sival_int = op};
+	int sig = choose_for_kernel();
+	uint64_t set = sig != 0 ? bit(sig) : 0;
+	bool answered = false;
+
+	if (sig == 0)
+		return false;
+	send_request(sig, &info);
+	while (syscall(SYS_rt_sigtimedwait, &set, &info, &now, sizeof(set)) == sig) {
+		if (info.si_code != SI_KERNEL && info.si_code != PCTX_REQUEST_CODE) {
+			/* The program's: it came just now, for the whole process. */
+			syscall(SYS_rt_sigqueueinfo, getpid(), sig, &info);
+			break;
+		}
+		answered |= info.si_code == SI_KERNEL;
+	}
+	return answered;
+}
+
 int pctx_request(int op)
 {
 	struct request request = {.op = op, .result = UNANSWERED};
@@ -114,16 +161,19 @@ int pctx_request(int op)
 	sig = choose(request.mask);
 	if (sig != 0) {
 		memset(&info, 0, sizeof(info));
-		info.si_signo = sig;
-		info.si_code = REQUEST_CODE;
 		info.si_value.sival_ptr = &request;
 		others = ~bit(sig);
-		syscall(SYS_rt_tgsigqueueinfo, getpid(), _lwp_self(), sig, &info);
+		send_request(sig, &info);
 		set_mask(&others, NULL); /* stopped and answered in here */
 		if (request.result == 0)
 			return 0;
+		set_mask(&all, NULL);
 	}
+	if (request.result == UNANSWERED && ask_kernel(op))
+		request.result = 0;
 	set_mask(&request.mask, NULL);
+	if (request.result == 0)
+		return 0;
 	errno = request.result != UNANSWERED ? (int)request.result : ESRCH;
 	return -1;
 }
@@ -152,7 +202,8 @@ bool pctxi_request_answer(struct pctxi_lwp *lwp, int sig)
 	long result = ESRCH;
 
 	if ((sig != signals[0] && sig != signals[1]) ||
-	    ptrace(PTRACE_GETSIGINFO, lwp->tid, NULL, &info) == -1 || info.si_code != REQUEST_CODE)
+	    ptrace(PTRACE_GETSIGINFO, lwp->tid, NULL, &info) == -1 ||
+	    info.si_code != PCTX_REQUEST_CODE)
 		return false;
 	at = (uintptr_t)info.si_value.sival_ptr;
 	if (!peek(lwp->tid, at, &request, offsetof(struct request, result)))

@@ -6,10 +6,8 @@
  */
 #include "set.h"
 
+#include <cpc_counter.h>
 #include <errno.h>
-
-/* What an LWP asks for by pctx_request(). */
-enum { REQUEST_DISABLE = 0x63706300, REQUEST_ENABLE };
 
 static int switch_counters(cpc_set_t *set, bool on)
 {
@@ -33,7 +31,7 @@ static int switch_lwp(const cpc_t *cpc, bool on)
 
 	if (set != NULL && set->cpc == cpc && set->bound == CPCI_LWP)
 		return switch_counters(set, on);
-	if (pctx_request(on ? REQUEST_ENABLE : REQUEST_DISABLE) == 0)
+	if (pctx_request(on ? CPC_REQUEST_ENABLE : CPC_REQUEST_DISABLE) == 0)
 		return 0;
 	if (errno != EAGAIN)
 		errno = EINVAL;
@@ -46,11 +44,11 @@ static int answer(int op, void *arg)
 	struct cpci_link *link = arg;
 	cpc_set_t *set = link->set;
 
-	if (op != REQUEST_ENABLE && op != REQUEST_DISABLE)
+	if (op != CPC_REQUEST_ENABLE && op != CPC_REQUEST_DISABLE)
 		return ESRCH;
 	if (set == NULL)
 		return link->lost ? EAGAIN : ESRCH;
-	return switch_counters(set, op == REQUEST_ENABLE) == 0 ? 0 : errno;
+	return switch_counters(set, op == CPC_REQUEST_ENABLE) == 0 ? 0 : errno;
 }
 
 static void release(void *arg)

@@ -57,9 +57,43 @@ int on_switch(__u64 *ctx)
 	return 0;
 }
 
+/* The LWP that runs here is brought up to date, or begun if it was attached to while it ran. */
+static __always_inline void refresh(struct lwps_cpu *c, struct task_struct *t)
+{
+	struct lwp *l;
+
+	if (c->busy)
+		return;
+	if (c->task == (__u64)t && c->slot != LWPS_NONE) {
+		settle(c, c->slot, 0);
+		return;
+	}
+	l = tracked(t);
+	if (c->slot != LWPS_NONE || !l)
+		return;
+	settle(c, LWPS_NONE, 0);
+	l->counted = 0;
+	arrive(c, t, l);
+}
+
+/* The tool itself runs this: who is it? */
+static __always_inline void identify(struct task_struct *t)
+{
+	struct pid *pid = BPF_CORE_READ(t, thread_pid);
+	struct upid *u;
+
+	tool_tgid = t->tgid;
+	level = BPF_CORE_READ(pid, level);
+	u = number(pid);
+	namespace = (__u64)BPF_CORE_READ(u, ns);
+}
+
 /*
  * Where a task goes on after a switch (Linux 6.16).  Some kernels do not tell of some switches;
  * an instant later, here, is early enough.
+ *
+ * User space runs the same program to have other things done on a CPU: it costs less to load
+ * one program than three.
  */
 SEC("raw_tp/sched_exit_tp")
 int on_resume(__u64 *ctx)
@@ -68,37 +102,23 @@ int on_resume(__u64 *ctx)
 	struct lwps_cpu *c = this_cpu();
 	struct lwp *l;
 
-	if (!c || c->task == (__u64)t)
+	if (!c)
+		return 0;
+	if (ctx[0] == LWPS_REFRESH) {
+		refresh(c, t);
+		return 0;
+	}
+	if (ctx[0] == LWPS_IDENTIFY) {
+		identify(t);
+		return 0;
+	}
+	if (c->task == (__u64)t)
 		return 0;
 	l = tracked(t);
 	if (l || c->slot != LWPS_NONE) {
 		__sync_fetch_and_add(&repaired, 1);
 		settle(c, c->slot, 1);
 	}
-	arrive(c, t, l);
-	return 0;
-}
-
-/* Bring the LWP that runs on this CPU up to date; BPF_PROG_TEST_RUN calls it, on each CPU. */
-SEC("raw_tp/refresh")
-int refresh(__u64 *ctx)
-{
-	struct task_struct *t = bpf_get_current_task_btf();
-	struct lwps_cpu *c = this_cpu();
-	struct lwp *l;
-
-	if (!c || c->busy)
-		return 0;
-	if (c->task == (__u64)t && c->slot != LWPS_NONE) {
-		settle(c, c->slot, 0);
-		return 0;
-	}
-	/* It was attached to while it ran. */
-	l = tracked(t);
-	if (c->slot != LWPS_NONE || !l)
-		return 0;
-	settle(c, LWPS_NONE, 0);
-	l->counted = 0;
 	arrive(c, t, l);
 	return 0;
 }
@@ -113,7 +133,7 @@ __noinline __u32 take_slot(__u32 tid, __u32 tgid)
 	__u64 *entry;
 
 	/* Those used before first, which are in the caches. */
-	for (tries = 0; tries < 64; tries++) {
+	for (tries = 0; tries < 8; tries++) {
 		head = recycle_head;
 		if (head == *(volatile __u32 *)&recycle_tail)
 			break;
@@ -249,29 +269,22 @@ SEC("raw_tp/sched_process_exec")
 int on_exec(__u64 *ctx)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
-	struct exec e = {.slot = LWPS_NONE, .next = LWPS_NONE};
+	__u32 tid, slot = LWPS_NONE, next = LWPS_NONE;
 	struct lwp *l = tracked(t);
-	struct mm_struct *mm;
 
 	if (l)
-		e.slot = l->slot;
+		slot = l->slot;
 	else if (!(l = root(t)))
 		return 0;
-	e.tid = visible_tid(t);
-	if (follow_exec || e.slot == LWPS_NONE) {
-		e.next = take_slot(e.tid, e.tid);
-	} else {
-		__sync_fetch_and_add(&live, -1);
+	if (follow_exec || slot == LWPS_NONE) {
+		tid = visible_tid(t);
+		next = take_slot(tid, tid);
 	}
-	divide(t, l, e.next);
-	l->slot = e.next;
-	l->state = e.next == LWPS_NONE ? ENDED : LIVE;
-	if (e.slot == LWPS_SHARED && e.next == LWPS_SHARED)
-		return 0;
-	mm = BPF_CORE_READ(t, mm);
-	e.args = BPF_CORE_READ(mm, arg_start);
-	e.length = BPF_CORE_READ(mm, arg_end) - e.args;
-	tell_exec(&e);
+	divide(t, l, next);
+	l->slot = next;
+	l->state = next == LWPS_NONE ? ENDED : LIVE;
+	if (slot != LWPS_SHARED || next != LWPS_SHARED)
+		tell_exec(t, slot, next);
 	return 0;
 }
 
@@ -291,23 +304,6 @@ int on_rename(__u64 *ctx)
 	s = slot_of(l->slot);
 	if (s)
 		bpf_get_current_comm(s->comm, sizeof(s->comm));
-	return 0;
-}
-
-/* ---- the tool ---- */
-
-/* Run by the tool: who is it? */
-SEC("raw_tp/identify")
-int identify(__u64 *ctx)
-{
-	struct task_struct *t = bpf_get_current_task_btf();
-	struct pid *pid = BPF_CORE_READ(t, thread_pid);
-	struct upid *u;
-
-	tool_tgid = t->tgid;
-	level = BPF_CORE_READ(pid, level);
-	u = number(pid);
-	namespace = (__u64)BPF_CORE_READ(u, ns);
 	return 0;
 }
 

@@ -125,13 +125,16 @@ static int add_events(const struct count *skel, const struct lwps_config *config
 	return 0;
 }
 
-/* Run a program on a CPU; -1: on the one we are on. */
-static int run_on(int prog_fd, int cpu)
+/* Let a program do something on a CPU; -1: on the one we are on. */
+static int call(const struct count *skel, enum lwps_call what, int cpu)
 {
+	uint64_t arguments[1] = {what};
 	union bpf_attr attr;
 
 	memset(&attr, 0, sizeof(attr));
-	attr.test.prog_fd = (uint32_t)prog_fd;
+	attr.test.prog_fd = (uint32_t)skel->progs.on_resume.prog_fd;
+	attr.test.ctx_in = (uintptr_t)arguments;
+	attr.test.ctx_size_in = sizeof(arguments);
 	if (cpu >= 0) {
 		attr.test.cpu = (uint32_t)cpu;
 		attr.test.flags = BPF_F_TEST_RUN_ON_CPU;
@@ -256,7 +259,7 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 	if (add_events(lwps->skel, config))
 		goto failed;
 	what = "running a program";
-	if (run_on(lwps->skel->progs.identify.prog_fd, -1))
+	if (call(lwps->skel, LWPS_IDENTIFY, -1))
 		goto failed;
 	what = "attaching to tracepoints";
 	if (attach(lwps->skel))
@@ -297,7 +300,7 @@ static int refresh(const struct lwps *lwps, bool all)
 		if (!all && load(lwps->cpus[cpu].slot) == LWPS_NONE)
 			continue;
 		/* ENXIO: the CPU is offline, and nobody runs there. */
-		if (run_on(lwps->skel->progs.refresh.prog_fd, (int)cpu) && errno != ENXIO)
+		if (call(lwps->skel, LWPS_REFRESH, (int)cpu) && errno != ENXIO)
 			return -1;
 	}
 	return 0;
@@ -351,7 +354,10 @@ int lwps_flush(struct lwps *lwps)
 
 unsigned lwps_live(const struct lwps *lwps)
 {
-	return load(lwps->skel->bss->live);
+	const unsigned live = load(lwps->skel->bss->live);
+
+	/* The record of the last may still be on its way. */
+	return live > 0 || ring_is_empty(&lwps->ring) ? live : 1;
 }
 
 struct lwps_losses lwps_losses(const struct lwps *lwps)

@@ -103,7 +103,7 @@ void lwps_release(struct lwps *lwps, unsigned slot);
 /* Bring the counts of LWPs that run at this moment up to date.  -1: errno. */
 int lwps_flush(struct lwps *lwps);
 
-/* Tracked LWPs that live. */
+/* Tracked LWPs that live, or whose last record was not taken; 0 after lwps_expect() alone. */
 unsigned lwps_live(const struct lwps *lwps);
 
 struct lwps_losses lwps_losses(const struct lwps *lwps);

@@ -62,16 +62,25 @@ static __always_inline __s32 wait_status(struct task_struct *t)
 	return BPF_CORE_READ(t, group_leader, exit_code);
 }
 
+/*
+ * An LWP ends.  Its record has its place in the ring before it is no longer counted: who sees
+ * that none lives finds the record.
+ */
 static __always_inline void tell_exit(struct task_struct *t, __u32 slot)
 {
-	bool last = __sync_fetch_and_add(&live, -1) == 1;
-	struct lwps_raw_exit *r;
+	struct lwps_raw_exit *r = NULL;
 	__u64 now;
+	bool last;
 
-	/* The last one wakes the reader, which has a place in the ring for it. */
-	if (slot == LWPS_SHARED && !last)
-		return;
-	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	if (slot != LWPS_SHARED)
+		r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	last = __sync_fetch_and_add(&live, -1) == 1;
+	if (slot == LWPS_SHARED) {
+		if (!last)
+			return;
+		/* There is always a place for one that wakes the reader. */
+		r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	}
 	if (!r) {
 		__sync_fetch_and_add(&ring_full, 1);
 		return;
@@ -83,54 +92,59 @@ static __always_inline void tell_exit(struct task_struct *t, __u32 slot)
 	bpf_ringbuf_submit(r, wake_flag(now, last));
 }
 
-/* An exec as a record has it, before there is one. */
-struct exec {
-	__u32 slot, next;
-	__u32 tid;
-	__u32 length; /* of the command line */
-	__u64 args;   /* its address */
-};
-
 /* @room is a constant each time, as the verifier wants the size of a record to be. */
-static __always_inline int tell_exec_with(const __u32 room, struct exec *e)
+static __always_inline int tell_exec_with(const __u32 room, const struct lwps_raw_exec *e,
+					  __u64 args)
 {
 	struct lwps_raw_exec *r = bpf_ringbuf_reserve(&ring, sizeof(*r) + room, 0);
-	struct lwps_slot *old = slot_of(e->slot);
-	__u64 now, size = e->length;
+	__u64 size = e->args_length;
+	bool last = false;
 
 	if (!r)
 		return -1;
-	now = fill(&r->raw, LWPS_EXEC, e->slot);
-	r->raw.other = e->next;
-	r->raw.extra = r->raw.tid;
-	r->raw.tid = e->tid;
-	r->raw.tgid = e->tid; /* who executes is the leader then */
-	__builtin_memset(r->old_comm, 0, sizeof(r->old_comm));
-	if (old)
-		__builtin_memcpy(r->old_comm, old->comm, sizeof(r->old_comm));
-	bpf_get_current_comm(r->comm, sizeof(r->comm));
-	r->args_length = size;
+	*r = *e;
 	/* Bounded here, in one register, as the verifier of Linux 6.1 wants it. */
 	barrier_var(size);
 	if (size > room)
 		size = room;
-	if (room && bpf_probe_read_user(r + 1, size, (void *)e->args))
-		size = 0;
-	r->args_size = size;
-	bpf_ringbuf_submit(r, wake_flag(now, e->next == LWPS_NONE && !live));
+	if (room && bpf_probe_read_user(r + 1, size, (void *)args) == 0)
+		r->args_size = size;
+	if (e->raw.other == LWPS_NONE)
+		last = __sync_fetch_and_add(&live, -1) == 1;
+	bpf_ringbuf_submit(r, wake_flag(e->raw.time_ns, last));
 	return 0;
 }
 
-/* Arguments are left out when they would take the room that the records of slots need. */
-static __always_inline void tell_exec(struct exec *e)
+/*
+ * The current task @t executes another program: its slot before, if any, is ended, and @next is
+ * begun, or tracking ends.  The command line is left out when it would take the room that the
+ * records of slots need.
+ */
+static __always_inline void tell_exec(struct task_struct *t, __u32 slot, __u32 next)
 {
+	struct mm_struct *mm = BPF_CORE_READ(t, mm);
+	const __u64 args = BPF_CORE_READ(mm, arg_start);
+	struct lwps_slot *old = slot_of(slot);
+	struct lwps_raw_exec e = {};
 	int failed = -1;
 
-	if (e->length && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < ring_spare)
-		failed = e->length > LWPS_FEW_ARGS ? tell_exec_with(LWPS_ARGS, e)
-						   : tell_exec_with(LWPS_FEW_ARGS, e);
-	if (failed && tell_exec_with(0, e))
-		__sync_fetch_and_add(&ring_full, 1);
+	fill(&e.raw, LWPS_EXEC, slot);
+	e.raw.other = next;
+	e.raw.extra = e.raw.tid;
+	e.raw.tid = visible_tid(t);
+	e.raw.tgid = e.raw.tid; /* who executes is the leader then */
+	if (old)
+		__builtin_memcpy(e.old_comm, old->comm, sizeof(e.old_comm));
+	bpf_get_current_comm(e.comm, sizeof(e.comm));
+	e.args_length = BPF_CORE_READ(mm, arg_end) - args;
+	if (e.args_length && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < ring_spare)
+		failed = e.args_length > LWPS_FEW_ARGS ? tell_exec_with(LWPS_ARGS, &e, args)
+						       : tell_exec_with(LWPS_FEW_ARGS, &e, args);
+	if (!failed || tell_exec_with(0, &e, args) == 0)
+		return;
+	__sync_fetch_and_add(&ring_full, 1);
+	if (next == LWPS_NONE)
+		__sync_fetch_and_add(&live, -1);
 }
 
 #endif /* RECORD_BPF_H */

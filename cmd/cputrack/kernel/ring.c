@@ -88,6 +88,16 @@ static void translate(struct ring *ring, const void *data, struct lwps_record *r
 	}
 }
 
+static unsigned long produced(const struct ring *ring)
+{
+	return __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
+}
+
+bool ring_is_empty(const struct ring *ring)
+{
+	return *ring->consumer >= produced(ring);
+}
+
 bool ring_next(struct ring *ring, struct lwps_record *record)
 {
 	unsigned long at = *ring->consumer;
@@ -96,7 +106,7 @@ bool ring_next(struct ring *ring, struct lwps_record *record)
 	bool taken;
 
 	do {
-		if (at >= __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE))
+		if (at >= produced(ring))
 			return false;
 		header = (const void *)(ring->data + (at & (ring->size - 1)));
 		length = __atomic_load_n(header, __ATOMIC_ACQUIRE);

@@ -23,4 +23,6 @@ void ring_close(struct ring *ring);
 /* Take the next record; its args are in ring->args. */
 bool ring_next(struct ring *ring, struct lwps_record *record);
 
+bool ring_is_empty(const struct ring *ring);
+
 #endif /* RING_H */

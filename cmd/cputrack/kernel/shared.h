@@ -66,8 +66,11 @@ struct lwps_cpu {
 		__u64 value, enabled, idle; /* idle: enabled, but not running */
 	} start[LWPS_MAX_COLUMNS];
 	__u64 shared[LWPS_MAX_COLUMNS]; /* this CPU's part of what the shared slot has */
-	__u64 nobody[LWPS_MAX_COLUMNS]; /* what those that are not tracked used; not read */
+	__u64 slice[LWPS_MAX_COLUMNS];	/* what the last slice counted */
 } __attribute__((aligned(64)));
+
+/* What user space calls a program for, as the first argument of its tracepoint. */
+enum lwps_call { LWPS_REFRESH = 0x6c777073, LWPS_IDENTIFY };
 
 /*
  * Records in the ring.  A slot is begun by one record and ended by one; that of an exec may do

@@ -16,80 +16,115 @@ static __always_inline void fence(struct lwps_cpu *c)
 	barrier();
 }
 
-/*
- * Read column @i of this CPU, which is what it counted since the last time.  The flaws are
- * those of the slice that ends here.
- */
-static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u32 switches, __u32 *flaws)
+/* What went wrong in any column of a slice, if it is not 0. */
+struct wrong {
+	__u64 no_event, not_run, stopped;
+};
+
+/* All bits where @x is negative, without a branch. */
+static __always_inline __u64 if_negative(__s64 x)
 {
+	x >>= 63;
+	barrier_var(x);
+	return x;
+}
+
+/*
+ * Read the event of column @i, which is what it counted since the last time; 0 unless both
+ * times it could be read.  There are no branches, as the verifier would try all combinations
+ * of them in all columns.
+ */
+static __always_inline __u64 read_event(struct lwps_cpu *c, __u32 i, struct wrong *wrong)
+{
+	const __u32 key = i * ncpus + bpf_get_smp_processor_id();
 	struct bpf_perf_event_value v;
-	__u64 delta;
+	__u64 delta, valid;
+	__s64 error;
+
+	error = bpf_perf_event_read_value(&events, key, &v, sizeof(v)); /* v is 0 then */
+	valid = ~if_negative(error) & if_negative(-(__s64)c->start[i].enabled);
+	delta = v.counter - c->start[i].value;
+	wrong->no_event |= error;
+	wrong->not_run |= (v.enabled - v.running) ^ c->start[i].idle;
+	wrong->stopped |= (v.enabled - c->start[i].enabled - 1) >> 63;
+	c->start[i].value = v.counter;
+	c->start[i].enabled = v.enabled;
+	c->start[i].idle = v.enabled - v.running;
+	return delta & valid;
+}
+
+/* What column @i of this CPU counted since the last time. */
+static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u32 switches,
+				     struct wrong *wrong)
+{
+	__u64 now, before;
 
 	switch (kind[i]) {
 	case LWPS_CPU:
-		if (bpf_perf_event_read_value(&events, i * ncpus + bpf_get_smp_processor_id(), &v,
-					      sizeof(v))) {
-			*flaws |= LWPS_NO_EVENT;
-			c->flaws |= LWPS_NO_EVENT;
-			return 0;
-		}
-		break;
+		return read_event(c, i, wrong);
 	case LWPS_CLOCK:
-		v.counter = bpf_ktime_get_ns();
-		delta = v.counter - c->start[i].value;
-		c->start[i].value = v.counter;
-		return delta;
+		now = bpf_ktime_get_ns();
+		before = c->start[i].value;
+		c->start[i].value = now;
+		return now - before;
 	case LWPS_SWITCH:
 		return switches;
 	default:
 		return 0;
 	}
-	if (v.enabled == c->start[i].enabled)
-		*flaws |= LWPS_STOPPED;
-	if (v.enabled - v.running != c->start[i].idle)
-		*flaws |= LWPS_NOT_RUN;
-	delta = v.counter - c->start[i].value;
-	c->start[i].value = v.counter;
-	c->start[i].enabled = v.enabled;
-	c->start[i].idle = v.enabled - v.running;
-	return delta;
+}
+
+/* Add to @slot what the slice counted. */
+static __always_inline void charge(struct lwps_cpu *c, __u32 slot)
+{
+	struct lwps_slot *s;
+	__u32 i;
+
+	if (slot == LWPS_SHARED) {
+#pragma clang loop unroll(disable)
+		for (i = 0; i < LWPS_MAX_COLUMNS && i < ncolumns; i++)
+			c->shared[i] += c->slice[i];
+		return;
+	}
+	s = slot_of(slot);
+	if (!s)
+		return;
+	s->sequence++;
+	fence(c);
+#pragma clang loop unroll(disable)
+	for (i = 0; i < LWPS_MAX_COLUMNS && i < ncolumns; i++)
+		s->total[i] += c->slice[i];
+	fence(c);
+	s->sequence++;
 }
 
 /*
  * End the slice of this CPU and begin another.  What was counted is added to @slot; if it is
- * LWPS_NONE, that was nobody's.  A global function, so that it is verified once.
+ * LWPS_NONE, that was nobody's.  A global function, so that it is verified once in a program.
  */
 __noinline int settle(struct lwps_cpu *c, __u32 slot, __u32 switches)
 {
-	struct lwps_slot *s = NULL;
+	struct wrong wrong = {};
 	__u32 i, flaws;
-	__u64 *total;
 
 	if (!c)
 		return 0;
-	if (slot == LWPS_NONE) {
-		total = c->nobody;
-	} else if (slot == LWPS_SHARED) {
-		total = c->shared;
-	} else {
-		s = slot_of(slot);
-		if (!s)
-			return 0;
-		total = s->total;
-		s->sequence++;
-		fence(c);
-	}
-	flaws = c->flaws;
-	c->flaws = 0;
 #pragma clang loop unroll(disable)
 	for (i = 0; i < LWPS_MAX_COLUMNS && i < ncolumns; i++)
-		total[i] += advance(c, i, switches, &flaws);
-	if (s) {
-		fence(c);
-		s->sequence++;
+		c->slice[i] = advance(c, i, switches, &wrong);
+	if (slot != LWPS_NONE)
+		charge(c, slot);
+	flaws = c->flaws; /* of the slice's begin */
+	c->flaws = 0;
+	if (unlikely(flaws | wrong.no_event | wrong.not_run | wrong.stopped)) {
+		if (wrong.no_event)
+			c->flaws = LWPS_NO_EVENT;
+		else if (wrong.stopped)
+			flaws |= LWPS_STOPPED;
+		if (wrong.not_run)
+			flaws |= LWPS_NOT_RUN;
+		flaw(slot, flaws | c->flaws);
 	}
-	if (unlikely(flaws))
-		flaw(slot, flaws);
 	return 0;
 }
 

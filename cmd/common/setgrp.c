@@ -154,15 +154,6 @@ int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug)
 	return STATUS_OK;
 }
 
-int setgrp_request(const struct setgrp_set *set, unsigned slot)
-{
-	for (size_t i = 0; i < set->spec.nreqs; i++) {
-		if (set->spec.req[i].slot == slot)
-			return (int)i;
-	}
-	return -1;
-}
-
 void setgrp_free(struct setgrp *grp)
 {
 	for (size_t i = 0; i < grp->n; i++)

@@ -35,9 +35,6 @@ int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug);
 /* Is the symbol that of a file, "/path:symbol", whoever has it mapped? */
 bool names_file(const char *symbol);
 
-/* Index of the request of a set that has the slot, or -1. */
-int setgrp_request(const struct setgrp_set *set, unsigned slot);
-
 void setgrp_free(struct setgrp *grp);
 
 #endif /* SETGRP_H */

@@ -67,7 +67,8 @@ static void find_name(void)
 		read_name();
 }
 
-const char *cpci_cpuid(void)
+/* As perf(1) names it; "": nobody says.  CPC_CPUID in the environment is another one. */
+static const char *cpuid(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -78,7 +79,7 @@ const char *cpci_cpuid(void)
 /* "GenuineIntel-6-CF" is also "GenuineIntel-6-CF-2". */
 bool cpci_cpuid_matches(const char *pattern)
 {
-	const char *cpu = cpci_cpuid();
+	const char *cpu = cpuid();
 	const char *step = strrchr(cpu, '-');
 	char family[sizeof(name)];
 	int dashes = 0;

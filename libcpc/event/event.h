@@ -153,9 +153,7 @@ const struct cpci_defs *cpci_vendor_loaded(void);
 
 /* ---- cpuid.c: which CPU this is --------------------------------------------------------- */
 
-/* As perf(1) names it; "": nobody says.  CPC_CPUID in the environment is another one. */
-const char *cpci_cpuid(void);
-/* Is it one of a pattern of fnmatch(3), with or without its stepping? */
+/* As perf(1) names it: is it one of a pattern of fnmatch(3), with or without its stepping? */
 bool cpci_cpuid_matches(const char *pattern);
 
 struct cpci_standin {

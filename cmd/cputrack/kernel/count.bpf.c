@@ -188,6 +188,7 @@ static __always_inline void adopt(struct task_struct *t, __u32 event, __u32 crea
 	l->cpu = LWPS_NONE;
 	l->switches = 0;
 	l->counted = event != LWPS_ATTACH;
+	l->off = start_off;
 	__sync_fetch_and_add(&live, 1);
 	if (l->slot != LWPS_SHARED)
 		tell_birth(event, l->slot, creator, creator_tgid);
@@ -280,7 +281,8 @@ int on_exec(__u64 *ctx)
 		tid = visible_tid(t);
 		next = take_slot(tid, tid);
 	}
-	divide(t, l, next);
+	l->off = start_off;
+	divide(t, l, start_off ? LWPS_NONE : next);
 	l->slot = next;
 	l->state = next == LWPS_NONE ? ENDED : LIVE;
 	if (slot != LWPS_SHARED || next != LWPS_SHARED)
@@ -304,6 +306,34 @@ int on_rename(__u64 *ctx)
 	s = slot_of(l->slot);
 	if (s)
 		bpf_get_current_comm(s->comm, sizeof(s->comm));
+	return 0;
+}
+
+/*
+ * An LWP asks for its counts to be switched off or on, by a signal to itself that it has
+ * blocked; the answer is another one.  Interrupts are off.
+ */
+SEC("raw_tp/signal_generate")
+int on_signal(__u64 *ctx)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct kernel_siginfo *info = (void *)ctx[1];
+	struct lwp *l;
+	__u32 op;
+
+	/* What is no pointer stands for signals without one. */
+	if (ctx[2] != (__u64)t || ctx[1] <= 2 || BPF_CORE_READ(info, si_code) != LWPS_REQUEST)
+		return 0;
+	l = tracked(t);
+	if (!l || bpf_probe_read_kernel(&op, sizeof(op), (void *)info + SI_VALUE))
+		return 0;
+	if (op != LWPS_REQUEST_OFF && op != LWPS_REQUEST_ON)
+		return 0;
+	if (l->off != (op == LWPS_REQUEST_OFF)) {
+		l->off = op == LWPS_REQUEST_OFF;
+		divide(t, l, charged(l));
+	}
+	bpf_send_signal_thread(ctx[0]);
 	return 0;
 }
 

@@ -97,8 +97,6 @@ bool fit_find(struct fit *fit, const struct engine_config *config, cpc_t *cpc,
 	*fit = (struct fit){0};
 	if (grp->n > 1)
 		return refuse(why, size, "several sets take turns");
-	if (config->start_off)
-		return refuse(why, size, "the program is to switch counters on");
 	if (config->waiting)
 		return refuse(why, size, "it is to begin after a delay");
 	if (grp->set[0].symbols)

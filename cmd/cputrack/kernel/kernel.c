@@ -26,6 +26,10 @@
 
 #define MS 1000000LL /* ns */
 
+_Static_assert((int)LWPS_REQUEST == PCTX_REQUEST_CODE, "one request in the kernel and here");
+_Static_assert((int)LWPS_REQUEST_OFF == CPC_REQUEST_DISABLE, "cpc_disable() in the kernel");
+_Static_assert((int)LWPS_REQUEST_ON == CPC_REQUEST_ENABLE, "cpc_enable() in the kernel");
+
 struct counting {
 	struct engine engine;
 	struct tree tree;
@@ -310,6 +314,7 @@ static bool load(struct counting *k, char *why, size_t size)
 		.nslots = TREE_SLOTS,
 		.follow_fork = k->engine.config.follow_fork,
 		.follow_exec = k->engine.config.follow_exec,
+		.start_off = k->engine.config.start_off,
 	};
 	struct cpc_counter counter[LWPS_MAX_COLUMNS];
 	int *fd = xcalloc((size_t)k->ncpus * k->tree.fit.ncolumns, sizeof(*fd));
@@ -353,7 +358,6 @@ struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
 		return NULL;
 	k = xcalloc(1, sizeof(*k));
 	k->engine = (struct engine){.ops = &ops, .config = *config, .cpc = cpc, .grp = grp};
-	k->engine.ever_on = true;
 	k->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (tree_init(&k->tree, &k->engine, &fit) == -1 || k->wake == -1)
 		strlcpy(why, strerror(errno), size);

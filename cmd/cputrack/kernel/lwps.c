@@ -97,6 +97,7 @@ static void configure(struct count *skel, const struct lwps_config *config)
 #endif
 	constant->follow_fork = config->follow_fork;
 	constant->follow_exec = config->follow_exec;
+	constant->start_off = config->start_off;
 	for (i = 0; i < config->ncolumns; i++)
 		constant->kind[i] = (uint8_t)config->column[i].kind;
 	skel->bss->fresh = LWPS_SHARED + 1;
@@ -149,7 +150,7 @@ static int attach(struct count *skel)
 	/* Births are seen first, so that no end is of somebody unknown. */
 	if (count__on_new__attach(skel) < 0 || count__on_rename__attach(skel) < 0 ||
 	    count__on_exec__attach(skel) < 0 || count__on_exit__attach(skel) < 0 ||
-	    count__on_switch__attach(skel) < 0)
+	    count__on_signal__attach(skel) < 0 || count__on_switch__attach(skel) < 0)
 		return -1;
 	resume = count__on_resume__attach(skel);
 	return resume < 0 && errno != ENOENT ? -1 : 0; /* kernels before 6.16 */

@@ -32,6 +32,7 @@ struct lwps_config {
 	unsigned ncpus;	 /* possible CPUs: numbers below */
 	unsigned nslots; /* with the shared one */
 	bool follow_fork;
+	bool start_off;	  /* LWPs are not counted until they ask for it */
 	bool follow_exec; /* if not, an exec ends the tracking of its process */
 };
 

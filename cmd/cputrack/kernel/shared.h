@@ -38,6 +38,13 @@ enum lwps_flaw {
 	LWPS_PREEMPTED = 16, /* the accounts of its CPU were changed while they were in use */
 };
 
+/* What a tracked LWP asks for: a signal that it sends to itself, by si_code and si_value. */
+enum lwps_request {
+	LWPS_REQUEST = 0x70637478,
+	LWPS_REQUEST_OFF = 0x63706300,
+	LWPS_REQUEST_ON = 0x63706301,
+};
+
 /* Slot numbers.  The shared slot takes the counts of all LWPs that find no other. */
 #define LWPS_SHARED 0u
 #define LWPS_NONE (~0u)

@@ -157,7 +157,7 @@ static __always_inline void arrive(struct lwps_cpu *c, struct task_struct *t, st
 	__u32 cpu;
 
 	c->task = (__u64)t;
-	c->slot = l ? l->slot : LWPS_NONE;
+	c->slot = l ? charged(l) : LWPS_NONE;
 	if (!l)
 		return;
 	switches = t->nvcsw + t->nivcsw;
@@ -168,7 +168,7 @@ static __always_inline void arrive(struct lwps_cpu *c, struct task_struct *t, st
 	l->counted = 1;
 	l->switches = switches + 1;
 	cpu = bpf_get_smp_processor_id();
-	if (l->cpu != cpu && l->cpu != LWPS_NONE)
+	if (l->cpu != cpu && l->cpu != LWPS_NONE && !l->off)
 		migrated(c, l->slot);
 	l->cpu = cpu;
 }

@@ -24,6 +24,7 @@ const volatile __u32 ring_spare = 0; /* with so much in the ring, no more argume
 const volatile __u32 ring_high = 0;  /* with so much in the ring, the reader is woken earlier */
 const volatile __u32 weak_order = 0; /* CPUs see the stores of others in another order */
 const volatile __u32 follow_fork = 1, follow_exec = 1;
+const volatile __u32 start_off = 0; /* nothing is counted until the program asks for it */
 const volatile __u8 kind[LWPS_MAX_COLUMNS];
 
 /* Variables that user space sees. */
@@ -83,7 +84,8 @@ struct lwp {
 	__u32 state;
 	__u32 slot;
 	__u32 cpu;	/* it ran on last, or LWPS_NONE */
-	__u32 counted;	/* switches is known */
+	__u16 counted;	/* switches is known */
+	__u16 off;	/* it is not counted for now */
 	__u64 switches; /* that it will have done when it comes to a CPU the next time */
 };
 
@@ -93,6 +95,12 @@ struct {
 	__type(key, int);
 	__type(value, struct lwp);
 } lwps SEC(".maps");
+
+/* What an LWP's slices are charged to. */
+static __always_inline __u32 charged(const struct lwp *l)
+{
+	return l->off ? LWPS_NONE : l->slot;
+}
 
 static __always_inline struct lwps_cpu *this_cpu(void)
 {

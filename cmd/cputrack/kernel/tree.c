@@ -149,6 +149,7 @@ static void finalize(struct tree *tree, struct counted_lwp *lwp)
 	lwp->final = true;
 	for (unsigned i = 0; i < tree->fit.ncolumns; i++)
 		lwp->proc->total[i] += lwp->now[i];
+	tree->engine->ever_on |= lwp->now[tree->fit.clock] != 0;
 }
 
 static void release_slot(struct tree *tree, struct counted_lwp *lwp)

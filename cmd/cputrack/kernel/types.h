@@ -44,6 +44,7 @@ enum {
 	PF_EXITING = 0x4,
 	PF_KTHREAD = 0x200000,
 	SIGNAL_GROUP_EXIT = 0x4,
+	SI_VALUE = 24, /* where siginfo_t of queued signals has it, on machines of 64 bits */
 };
 
 struct bpf_perf_event_value {
@@ -83,6 +84,10 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	struct mm_struct *mm;
+};
+
+struct kernel_siginfo {
+	int si_code;
 };
 
 struct bpf_iter__task {

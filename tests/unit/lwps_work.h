@@ -9,11 +9,13 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -25,10 +27,12 @@
 
 struct report {
 	unsigned n;
-	int alone; /* there is one CPU for us */
+	int alone;    /* there is one CPU for us */
+	int ready_fd; /* where to write that we are ready, if asked for */
 	struct entry {
 		pid_t tid;
 		uint64_t faults, switches;
+		uint64_t touched; /* pages, at least */
 		uint64_t wall_ns; /* from the workload's begin to the LWP's end */
 	} entry[MAX_ENTRIES];
 };
@@ -36,6 +40,7 @@ struct report {
 static struct report *my_report;
 static pthread_barrier_t all_here;
 static int my_pages;
+static int my_fd; /* of the report */
 static int64_t begun_ns;
 
 static inline int64_t clock_ns(clockid_t clock)
@@ -59,22 +64,48 @@ static inline void touch(int n)
 	munmap(p, size * (size_t)n);
 }
 
-/* Report, and end this LWP without one more fault. */
-static inline void say_and_exit(void)
+/* The faults of this LWP until now. */
+static inline uint64_t my_faults(void)
 {
-	unsigned i = __atomic_fetch_add(&my_report->n, 1, __ATOMIC_RELAXED);
-	volatile struct entry *e = &my_report->entry[i];
 	struct rusage r;
 
-	/* What is written below is here already. */
+	getrusage(RUSAGE_THREAD, &r);
+	return (uint64_t)(r.ru_minflt + r.ru_majflt);
+}
+
+static inline volatile struct entry *new_entry(pid_t tid)
+{
+	unsigned i = __atomic_fetch_add(&my_report->n, 1, __ATOMIC_RELAXED);
+	volatile struct entry *e = &my_report->entry[i % MAX_ENTRIES];
+
+	*e = (struct entry){.tid = tid};
+	return e;
+}
+
+static inline pid_t my_tid(void)
+{
+	return (pid_t)syscall(SYS_gettid);
+}
+
+/* Report as `tid`, and end this LWP without one more fault: all that is written is there. */
+static inline void say_as(pid_t tid, uint64_t faults_before, uint64_t touched)
+{
+	volatile struct entry *e = new_entry(tid);
+	struct rusage r;
+
 	memset(&r, 1, sizeof(r));
 	__asm__ volatile("" ::"r"(&r) : "memory");
-	*e = (struct entry){.tid = (pid_t)syscall(SYS_gettid)};
+	e->touched = touched;
 	e->wall_ns = (uint64_t)(clock_ns(CLOCK_MONOTONIC) - begun_ns);
 	getrusage(RUSAGE_THREAD, &r);
 	e->switches = (uint64_t)(r.ru_nvcsw + r.ru_nivcsw);
-	e->faults = (uint64_t)(r.ru_minflt + r.ru_majflt);
+	e->faults = (uint64_t)(r.ru_minflt + r.ru_majflt) - faults_before;
 	syscall(SYS_exit, 0);
+}
+
+static inline void say_and_exit(void)
+{
+	say_as(my_tid(), 0, 0);
 }
 
 static inline void *thread(void *arg)
@@ -221,17 +252,197 @@ static inline int work_migrations(int n)
 	return 0;
 }
 
+/* Execute this program as another workload, which one more argument may make longer. */
+static inline void execute(const char *name, int n, const char *more)
+{
+	char number[16], fd[16];
+
+	snprintf(number, sizeof(number), "%d", n);
+	snprintf(fd, sizeof(fd), "%d", my_fd);
+	execl("/proc/self/exe", "test_lwps", "work", name, number, fd, more, (char *)NULL);
+}
+
+/* What others execute. */
+static inline int work_image(int pages)
+{
+	touch(pages);
+	say_as(-my_tid(), 0, 0);
+	return 2;
+}
+
+static inline int work_execs(int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (fork() == 0) {
+			touch(i);
+			new_entry(my_tid())->faults = my_faults();
+			execute("image", 200, NULL);
+			_exit(2);
+		}
+		if (reap(1))
+			return 2;
+	}
+	return 0;
+}
+
+static inline void *executor(void *arg)
+{
+	(void)arg;
+	prctl(PR_SET_NAME, "executor");
+	execute("image", 10, NULL);
+	_exit(2);
+}
+
+static inline int work_thread_exec(int n)
+{
+	pthread_t t;
+
+	(void)n;
+	if (fork() == 0) {
+		if (pthread_create(&t, NULL, executor, NULL) != 0)
+			_exit(2);
+		pause();
+	}
+	return reap(1);
+}
+
+static inline int work_long_args(int length)
+{
+	char *more = malloc((size_t)length + 1);
+
+	memset(more, 'x', (size_t)length);
+	more[length] = '\0';
+	execute("nothing", 0, more);
+	return 2;
+}
+
+static inline int work_nothing(int n)
+{
+	(void)n;
+	return 0;
+}
+
+static inline void *ends_all(void *arg)
+{
+	(void)arg;
+	_exit(9);
+}
+
+/* A process exits, another is killed, and of a third the leader ends and then a thread exits. */
+static inline int work_ends(int n)
+{
+	pthread_t t;
+
+	(void)n;
+	if (fork() == 0)
+		_exit(7);
+	wait(NULL);
+	if (fork() == 0)
+		kill(getpid(), SIGKILL);
+	wait(NULL);
+	if (fork() == 0) {
+		if (pthread_create(&t, NULL, ends_all, NULL) != 0)
+			_exit(2);
+		syscall(SYS_exit, 3);
+	}
+	wait(NULL);
+	return 0;
+}
+
+static volatile sig_atomic_t told;
+
+static inline void on_told(int sig)
+{
+	told = sig;
+}
+
+static inline int say_ready(void)
+{
+	return write(my_report->ready_fd, "", 1) == 1 ? 0 : 2;
+}
+
+static inline void *waiter(void *arg)
+{
+	uint64_t before = my_faults();
+
+	(void)arg;
+	pthread_barrier_wait(&all_here);
+	pthread_barrier_wait(&all_here); /* we are told to end */
+	touch(20);
+	say_as(my_tid(), before, 20);
+	return NULL;
+}
+
+static inline void *passer(void *arg)
+{
+	touch(1);
+	return arg;
+}
+
+/* Threads that wait until we are told to end, while others are made and end. */
+static inline int work_attached(int n)
+{
+	pthread_t *t = calloc((size_t)n, sizeof(*t)), passing;
+	sigset_t set;
+
+	signal(SIGTERM, on_told);
+	pthread_barrier_init(&all_here, NULL, (unsigned)n + 1);
+	for (int i = 0; i < n; i++)
+		if (pthread_create(&t[i], NULL, waiter, NULL) != 0)
+			return 2;
+	pthread_barrier_wait(&all_here);
+	if (say_ready())
+		return 2;
+	for (int i = 0; i < 5000 && !told; i++) {
+		if (pthread_create(&passing, NULL, passer, NULL) != 0)
+			return 2;
+		pthread_join(passing, NULL);
+	}
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigemptyset(&set);
+	while (!told)
+		sigsuspend(&set);
+	pthread_barrier_wait(&all_here);
+	for (int i = 0; i < n; i++)
+		pthread_join(t[i], NULL);
+	free(t);
+	return 0;
+}
+
+static inline int work_spins_on(int n)
+{
+	(void)n;
+	if (say_ready())
+		return 2;
+	for (;;)
+		__asm__ volatile("" ::: "memory");
+}
+
 static inline int work(const char *name, int n, int fd)
 {
 	static const struct {
 		const char *name;
 		int (*run)(int n);
 	} works[] = {
-		{"threads", work_threads},	 {"forks", work_forks},
-		{"vforks", work_vforks},	 {"ping-pong", work_ping_pong},
-		{"migrations", work_migrations}, {"spin", work_spin},
+		{"threads", work_threads},
+		{"forks", work_forks},
+		{"vforks", work_vforks},
+		{"ping-pong", work_ping_pong},
+		{"migrations", work_migrations},
+		{"spin", work_spin},
+		{"image", work_image},
+		{"execs", work_execs},
+		{"thread-exec", work_thread_exec},
+		{"long-args", work_long_args},
+		{"nothing", work_nothing},
+		{"ends", work_ends},
+		{"attached", work_attached},
+		{"spins-on", work_spins_on},
 	};
 
+	my_fd = fd;
 	begun_ns = clock_ns(CLOCK_MONOTONIC);
 	my_report = mmap(NULL, sizeof(*my_report), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (my_report == MAP_FAILED)

@@ -1,274 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * test_lwps.c - counting in the kernel, beside what the LWPs themselves know: a workload is
- * this program, executed again, whose LWPs report their own faults and switches at the end.
+ * test_lwps.c - counting in the kernel, beside what the LWPs themselves know at their ends.
  */
-#include "unit.h"
-
-#include "../../cmd/cputrack/kernel/lwps.h"
-#include "lwps_work.h"
-
-#include <dirent.h>
-#include <fcntl.h>
-#include <linux/bpf.h>
-#include <linux/perf_event.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-enum column { MINOR, MAJOR, CLOCK, SWITCH, MIGRATE, NCOLUMNS };
-
-#define MAX_CPUS 1024
-#define MAX_LWPS 16384
-#define HANG_MS 120000 /* nothing takes so long */
-
-/* What the records told of an LWP, in the order of births. */
-struct lwp {
-	pid_t tid, tgid;
-	enum lwps_event birth;
-	unsigned images;
-	bool ended, whole;
-	int status;
-	char comm[LWPS_COMM];
-	uint64_t image[2][NCOLUMNS]; /* the first and the last */
-	uint64_t sum[NCOLUMNS];
-};
-
-static struct watch {
-	struct lwps *lwps;
-	int fds[2][MAX_CPUS];
-	unsigned ncpus;
-	struct report *report;
-	int report_fd;
-	struct lwp lwp[MAX_LWPS];
-	unsigned nlwps;
-	struct lwp *in_slot[MAX_LWPS];
-	unsigned execs, args_missing;
-	char args[LWPS_ARGS];
-	size_t args_size;
-} w;
-
-static int open_event(uint64_t config, unsigned cpu)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = config,
-	};
-
-	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-/* Begin to watch, with so many slots; whatever else is in `config`. */
-static void watch(struct lwps_config config, unsigned nslots)
-{
-	char why[200];
-	unsigned cpu;
-
-	w.nlwps = w.execs = w.args_missing = 0;
-	memset(w.in_slot, 0, sizeof(w.in_slot));
-	w.ncpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
-	if (w.ncpus > MAX_CPUS)
-		skip_because("more than %d CPUs", MAX_CPUS);
-	for (cpu = 0; cpu < w.ncpus; cpu++) {
-		w.fds[MINOR][cpu] = open_event(PERF_COUNT_SW_PAGE_FAULTS_MIN, cpu);
-		w.fds[MAJOR][cpu] = open_event(PERF_COUNT_SW_PAGE_FAULTS_MAJ, cpu);
-	}
-	config.ncolumns = NCOLUMNS;
-	config.column[MINOR].fd = w.fds[MINOR];
-	config.column[MAJOR].fd = w.fds[MAJOR];
-	config.column[CLOCK].kind = LWPS_CLOCK;
-	config.column[SWITCH].kind = LWPS_SWITCH;
-	config.column[MIGRATE].kind = LWPS_MIGRATE;
-	config.ncpus = w.ncpus;
-	config.nslots = nslots;
-	w.lwps = lwps_open(&config, why, sizeof(why));
-	for (cpu = 0; cpu < w.ncpus; cpu++) {
-		close(w.fds[MINOR][cpu]);
-		close(w.fds[MAJOR][cpu]);
-	}
-	if (!w.lwps && errno == EPERM)
-		skip_because("no BPF here: %s", why);
-	if (!w.lwps)
-		fail_msg("lwps_open: %s", why);
-	w.report_fd = memfd_create("report", 0);
-	assert_int_equal(ftruncate(w.report_fd, sizeof(*w.report)), 0);
-	w.report =
-		mmap(NULL, sizeof(*w.report), PROT_READ | PROT_WRITE, MAP_SHARED, w.report_fd, 0);
-	assert_ptr_not_equal(w.report, MAP_FAILED);
-}
-
-static const struct lwps_config everything = {.follow_fork = true, .follow_exec = true};
-
-static void unwatch(void)
-{
-	munmap(w.report, sizeof(*w.report));
-	close(w.report_fd);
-	lwps_close(w.lwps);
-}
-
-/* Execute this program as the workload `name`; `n` is up to that. */
-static pid_t start(const char *name, int n)
-{
-	char number[16], fd[16];
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		snprintf(number, sizeof(number), "%d", n);
-		snprintf(fd, sizeof(fd), "%d", w.report_fd);
-		execl("/proc/self/exe", "test_lwps", "work", name, number, fd, (char *)NULL);
-		_exit(127);
-	}
-	assert_true(pid > 0);
-	return pid;
-}
-
-/* ---- the records ---- */
-
-static void begin(unsigned slot, struct lwp *lwp)
-{
-	assert_true(slot < MAX_LWPS);
-	w.in_slot[slot] = lwp;
-	if (lwp)
-		lwp->images++;
-}
-
-static struct lwp *birth(const struct lwps_record *r)
-{
-	struct lwp *lwp = &w.lwp[w.nlwps++];
-
-	assert_true(w.nlwps <= MAX_LWPS);
-	*lwp = (struct lwp){.tid = r->tid, .tgid = r->tgid, .birth = r->event, .whole = true};
-	return lwp;
-}
-
-static void end(unsigned slot)
-{
-	struct lwp *lwp = w.in_slot[slot];
-	uint64_t values[NCOLUMNS];
-	bool whole;
-	int i;
-
-	lwps_read(w.lwps, slot, values, &whole);
-	lwps_release(w.lwps, slot);
-	w.in_slot[slot] = NULL;
-	if (!lwp)
-		return;
-	lwp->whole = lwp->whole && whole;
-	for (i = 0; i < NCOLUMNS; i++) {
-		lwp->sum[i] += values[i];
-		lwp->image[lwp->images > 1][i] = values[i];
-	}
-}
-
-static void exec(const struct lwps_record *r)
-{
-	struct lwp *lwp = NULL;
-
-	w.execs++;
-	w.args_missing += r->args_size == 0;
-	memcpy(w.args, r->args, r->args_size);
-	w.args_size = r->args_size;
-	if (r->slot == LWPS_NONE)
-		lwp = birth(r);
-	else if (r->slot != LWPS_SHARED)
-		lwp = w.in_slot[r->slot];
-	if (r->slot != LWPS_NONE && r->slot != LWPS_SHARED)
-		end(r->slot);
-	if (r->next != LWPS_NONE && r->next != LWPS_SHARED)
-		begin(r->next, lwp);
-	if (lwp)
-		lwp->tid = r->tid;
-}
-
-static void take(const struct lwps_record *r)
-{
-	switch (r->event) {
-	case LWPS_ATTACH:
-	case LWPS_THREAD:
-	case LWPS_FORK:
-		begin(r->slot, birth(r));
-		break;
-	case LWPS_EXEC:
-		exec(r);
-		break;
-	case LWPS_EXIT:
-		if (r->slot == LWPS_SHARED)
-			break;
-		assert_non_null(w.in_slot[r->slot]);
-		w.in_slot[r->slot]->ended = true;
-		w.in_slot[r->slot]->status = r->status;
-		memcpy(w.in_slot[r->slot]->comm, r->comm, sizeof(r->comm));
-		end(r->slot);
-		break;
-	}
-}
-
-static unsigned take_all(void)
-{
-	struct lwps_record r;
-	unsigned n;
-
-	for (n = 0; lwps_next(w.lwps, &r); n++)
-		take(&r);
-	return n;
-}
-
-/* Take records until all have ended. */
-static void follow(void)
-{
-	struct pollfd p = {.fd = lwps_fd(w.lwps), .events = POLLIN};
-
-	do {
-		/* None is awaited longer than it may take; the last LWP's end wakes us in any case.
-		 */
-		if (poll(&p, 1, HANG_MS) == 0)
-			fail_msg("no record of %u LWPs", lwps_live(w.lwps));
-		take_all();
-	} while (lwps_live(w.lwps) > 0);
-	take_all();
-}
-
-static void no_losses(void)
-{
-	struct lwps_losses l = lwps_losses(w.lwps);
-
-	assert_int_equal(l.shared, 0);
-	assert_int_equal(l.ring_full, 0);
-	assert_int_equal(l.errors, 0);
-	assert_int_equal(l.outside, 0);
-}
-
-/* Follow a workload to its end. */
-static void run(const char *name, int n)
-{
-	int status;
-	pid_t pid;
-
-	lwps_expect(w.lwps);
-	pid = start(name, n);
-	follow();
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-	assert_int_equal(lwps_losses(w.lwps).ring_full, 0);
-}
-
-static const struct entry *entry_of(pid_t tid)
-{
-	unsigned i;
-
-	for (i = 0; i < w.report->n; i++)
-		if (w.report->entry[i].tid == tid)
-			return &w.report->entry[i];
-	return NULL;
-}
+#include "lwps_watch.h"
 
 /*
  * What was counted is what an LWP said.  It may be preempted between its word and its end.
@@ -300,8 +35,6 @@ static void check_births(unsigned n, enum lwps_event birth)
 	}
 	assert_true(whole >= n - n / 100);
 }
-
-/* ---- tests ---- */
 
 static void test_threads(void **state)
 {
@@ -383,18 +116,152 @@ static void test_migrations(void **state)
 	unwatch();
 }
 
-/* ---- the workloads are in here, too ---- */
+/* ---- execs ---- */
+
+/*
+ * Children that execute a program, which reports: the faults of both images are those of the
+ * LWP.  The kernel's own number has a few more, of the new image's stack, which is written
+ * before there is a process in it; and the report of the first is made before the exec.
+ */
+static void check_exec(const struct lwp *lwp)
+{
+	const struct entry *before = entry_of(lwp->tid);
+	const struct entry *after = entry_of(-lwp->tid);
+	uint64_t first = lwp->image[0][MINOR] + lwp->image[0][MAJOR];
+	uint64_t sum = lwp->sum[MINOR] + lwp->sum[MAJOR];
+
+	assert_true(lwp->ended);
+	assert_int_equal(lwp->images, 2);
+	assert_non_null(before);
+	assert_non_null(after);
+	if (!lwp->whole)
+		return;
+	assert_in_range(first, before->faults, before->faults + 30);
+	assert_in_range(sum, after->faults - 100, after->faults);
+	assert_true(sum - first >= 200);
+}
+
+static void check_execs(unsigned first, unsigned n)
+{
+	unsigned i, found = 0;
+
+	for (i = first; i < w.nlwps; i++) {
+		if (w.lwp[i].images != 2)
+			continue;
+		check_exec(&w.lwp[i]);
+		found++;
+	}
+	assert_int_equal(found, n);
+	assert_int_equal(w.execs, n + 1);
+	assert_int_equal(w.args_missing, 0);
+	no_losses();
+}
+
+static void test_execs(void **state)
+{
+	(void)state;
+	watch(everything, 8192);
+	run("execs", 20);
+	assert_int_equal(w.nlwps, 21);
+	check_execs(1, 20);
+	unwatch();
+}
+
+/* A thread executes, and gets the id of the leader, who ends. */
+static void test_exec_by_thread(void **state)
+{
+	const struct lwp *lwp;
+
+	(void)state;
+	watch(everything, 64);
+	run("thread-exec", 1);
+	assert_int_equal(w.nlwps, 3);
+	lwp = &w.lwp[2];
+	assert_int_equal(lwp->birth, LWPS_THREAD);
+	assert_int_equal(lwp->tid, lwp->tgid);
+	assert_int_equal(lwp->tid, w.lwp[1].tid);
+	assert_int_not_equal(w.old_tid, lwp->tid);
+	assert_true(w.lwp[1].ended && lwp->ended);
+	assert_string_equal(w.old_comm, "executor");
+	assert_int_equal(w.execs, 2);
+	unwatch();
+}
+
+/* ---- a slow reader, and few slots ---- */
+
+/* Nothing is read before the end: slots keep their counts. */
+static void test_held(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	watch(everything, 8192);
+	lwps_expect(w.lwps);
+	pid = start("forks", 2000);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	follow();
+	assert_int_equal(w.nlwps, 2001);
+	check_births(2000, LWPS_FORK);
+	no_losses();
+	unwatch();
+}
+
+/* The same slots again and again; each record is taken before there is another. */
+static void test_again(void **state)
+{
+	(void)state;
+	watch(everything, 256);
+	for (int i = 0; i < 10; i++) {
+		w.nlwps = 0;
+		w.report->n = 0;
+		run("forks", 200);
+		check_births(200, LWPS_FORK);
+	}
+	no_losses();
+	unwatch();
+}
+
+/* One of the slots takes the counts of those that have none: the sums are right. */
+static void test_shared(void **state)
+{
+	uint64_t sum[NCOLUMNS], faults = 0, counted = 0;
+	int status;
+	unsigned i;
+	bool whole;
+	pid_t pid;
+
+	(void)state;
+	watch(everything, 8);
+	lwps_expect(w.lwps);
+	pid = start("forks", 500);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	follow();
+	assert_int_equal(w.nlwps, 7);
+	assert_int_equal(lwps_losses(w.lwps).shared, 500 - 6);
+	assert_int_equal(lwps_losses(w.lwps).ring_full, 0);
+	lwps_read(w.lwps, LWPS_SHARED, sum, &whole);
+	for (i = 1; i < w.nlwps; i++)
+		counted += w.lwp[i].sum[MINOR] + w.lwp[i].sum[MAJOR];
+	for (i = 0; i < w.report->n; i++)
+		faults += w.report->entry[i].faults;
+	assert_int_equal(w.report->n, 500);
+	if (whole)
+		assert_int_equal(counted + sum[MINOR] + sum[MAJOR], faults);
+	unwatch();
+}
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_threads),	   cmocka_unit_test(test_crowd),
-		cmocka_unit_test(test_forks),	   cmocka_unit_test(test_vforks),
-		cmocka_unit_test(test_clock),	   cmocka_unit_test(test_switches),
-		cmocka_unit_test(test_migrations),
+		cmocka_unit_test(test_threads),	       cmocka_unit_test(test_crowd),
+		cmocka_unit_test(test_forks),	       cmocka_unit_test(test_vforks),
+		cmocka_unit_test(test_clock),	       cmocka_unit_test(test_switches),
+		cmocka_unit_test(test_migrations),     cmocka_unit_test(test_execs),
+		cmocka_unit_test(test_exec_by_thread), cmocka_unit_test(test_held),
+		cmocka_unit_test(test_again),	       cmocka_unit_test(test_shared),
 	};
+	int status = be_workload(argc, argv);
 
-	if (argc == 5 && strcmp(argv[1], "work") == 0)
-		return work(argv[2], atoi(argv[3]), atoi(argv[4]));
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return status >= 0 ? status : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * test_lwps_life.c - counting in the kernel: what is told of LWPs, attaching, and that nothing
+ * is left of it in the end.
+ */
+#include "lwps_watch.h"
+
+#include <dirent.h>
+#include <linux/bpf.h>
+
+/* Tracking may end at execs, and with none left. */
+static void test_no_exec(void **state)
+{
+	(void)state;
+	watch((struct lwps_config){.follow_fork = true}, 64);
+	run("execs", 3);
+	assert_int_equal(w.nlwps, 4);
+	assert_int_equal(w.execs, 4);
+	assert_int_equal(lwps_live(w.lwps), 0);
+	for (unsigned i = 1; i < 4; i++)
+		assert_true(!w.lwp[i].ended && w.lwp[i].images == 1);
+	unwatch();
+}
+
+static void test_no_fork(void **state)
+{
+	(void)state;
+	watch((struct lwps_config){.follow_exec = true}, 64);
+	run("forks", 3);
+	assert_int_equal(w.nlwps, 1);
+	unwatch();
+}
+
+/* Command lines: one of the longest that are kept, and one that is longer. */
+static void test_args(void **state)
+{
+	static const size_t lengths[] = {200, 300, LWPS_ARGS - 200, LWPS_ARGS + 1000};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+		watch(everything, 64);
+		run("long-args", (int)lengths[i]);
+		assert_true(w.args_length > lengths[i]);
+		assert_int_equal(w.args_size,
+				 w.args_length < LWPS_ARGS ? w.args_length : LWPS_ARGS);
+		assert_true(memcmp(w.args, "test_lwps\0work\0", 15) == 0);
+		unwatch();
+	}
+}
+
+static void test_status(void **state)
+{
+	(void)state;
+	watch(everything, 64);
+	run("ends", 0);
+	assert_int_equal(w.nlwps, 5);
+	assert_int_equal(w.lwp[1].status, W_EXITCODE(7, 0));
+	assert_int_equal(w.lwp[2].status, W_EXITCODE(0, SIGKILL));
+	assert_int_equal(w.lwp[4].status, W_EXITCODE(9, 0));
+	unwatch();
+}
+
+/* ---- attaching ---- */
+
+static void read_byte(int fd)
+{
+	char byte;
+
+	assert_int_equal(read(fd, &byte, 1), 1);
+}
+
+/*
+ * A process with 1000 threads makes and ends others all the time.  When it is told to end, all
+ * of the 1000 touch pages: their counts since the attach are known.
+ */
+static void test_attach(void **state)
+{
+	int status, ready[2], n, attached = 0;
+	unsigned i, j;
+	pid_t pid;
+
+	(void)state;
+	watch(everything, 16384);
+	assert_int_equal(pipe(ready), 0);
+	w.report->ready_fd = ready[1];
+	pid = start("attached", 1000);
+	read_byte(ready[0]); /* the threads are there */
+	n = lwps_attach(w.lwps, pid);
+	assert_in_range(n, 1001, 1100);
+	assert_int_equal(kill(pid, SIGTERM), 0);
+	follow();
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(lwps_live(w.lwps), 0);
+	no_losses();
+	/* No LWP twice, and each that reported was seen. */
+	for (i = 0; i < w.nlwps; i++) {
+		attached += w.lwp[i].birth == LWPS_ATTACH;
+		assert_true(w.lwp[i].ended);
+	}
+	assert_int_equal(attached, n);
+	for (i = 0; i < w.report->n; i++) {
+		const struct entry *e = &w.report->entry[i];
+		unsigned found = 0;
+
+		for (j = 0; j < w.nlwps; j++) {
+			if (w.lwp[j].tid != e->tid)
+				continue;
+			found++;
+			if (w.lwp[j].whole)
+				assert_in_range(w.lwp[j].sum[MINOR] + w.lwp[j].sum[MAJOR],
+						e->touched, e->faults);
+		}
+		assert_int_equal(found, 1);
+	}
+	close(ready[0]);
+	close(ready[1]);
+	unwatch();
+}
+
+static void test_attach_nobody(void **state)
+{
+	pid_t pid;
+
+	(void)state;
+	watch(everything, 64);
+	pid = fork();
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT), 0);
+	assert_int_equal(lwps_attach(w.lwps, pid), -1); /* a zombie */
+	assert_int_equal(errno, ESRCH);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(lwps_attach(w.lwps, pid), -1);
+	assert_int_equal(errno, ESRCH);
+	unwatch();
+}
+
+/* The counts of an LWP that runs and does not switch are brought up to date. */
+static void test_flush(void **state)
+{
+	int status, ready[2];
+	uint64_t values[NCOLUMNS], before = 0;
+	unsigned slot = 0;
+	bool whole;
+	pid_t pid;
+
+	(void)state;
+	watch(everything, 64);
+	assert_int_equal(pipe(ready), 0);
+	w.report->ready_fd = ready[1];
+	pid = start("spins-on", 0);
+	read_byte(ready[0]);
+	assert_int_equal(lwps_attach(w.lwps, pid), 1);
+	take_all();
+	for (unsigned i = 0; i < MAX_LWPS; i++)
+		slot = w.in_slot[i] ? i : slot;
+	/* It gets 20 ms in the end, whoever else wants the CPU; switches need not come. */
+	while (before < 20000000) {
+		assert_int_equal(lwps_flush(w.lwps), 0);
+		lwps_read(w.lwps, slot, values, &whole);
+		assert_true(values[CLOCK] >= before);
+		before = values[CLOCK];
+	}
+	kill(pid, SIGKILL);
+	follow();
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(w.lwp[0].status, status);
+	close(ready[0]);
+	close(ready[1]);
+	unwatch();
+}
+
+/* ---- nothing is left ---- */
+
+#define MAX_IDS 64
+
+/* The numbers of what a process has of BPF, by the lines of its file descriptors. */
+static unsigned ids_of(pid_t pid, const char *label, unsigned *ids)
+{
+	char path[300], line[200];
+	struct dirent *entry;
+	unsigned n = 0, id;
+	FILE *f;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo", (int)pid);
+	d = opendir(path);
+	assert_non_null(d);
+	while ((entry = readdir(d))) {
+		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%s", (int)pid, entry->d_name);
+		f = fopen(path, "r");
+		while (f && fgets(line, sizeof(line), f))
+			if (strncmp(line, label, strlen(label)) == 0 && n < MAX_IDS &&
+			    sscanf(line + strlen(label), "%u", &id) == 1)
+				ids[n++] = id;
+		if (f)
+			fclose(f);
+	}
+	closedir(d);
+	return n;
+}
+
+static bool exists(int command, unsigned id)
+{
+	union bpf_attr attr;
+	long fd;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_id = id; /* where the others have theirs, too */
+	fd = syscall(SYS_bpf, command, &attr, sizeof(attr));
+	if (fd >= 0)
+		close((int)fd);
+	return fd >= 0 || errno != ENOENT;
+}
+
+static void gone(int command, const unsigned *ids, unsigned n)
+{
+	const struct timespec ms = {.tv_nsec = 1000000};
+
+	/* The kernel waits for those that may still use it. */
+	for (int i = 0; n > 0 && i < HANG_MS; i++) {
+		if (exists(command, ids[n - 1]))
+			nanosleep(&ms, NULL);
+		else
+			n--;
+	}
+	assert_int_equal(n, 0);
+}
+
+struct remains {
+	unsigned prog[MAX_IDS], nprogs, map[MAX_IDS], nmaps, link[MAX_IDS], nlinks;
+};
+
+static void look(struct remains *r, pid_t pid)
+{
+	r->nprogs = ids_of(pid, "prog_id:", r->prog);
+	r->nmaps = ids_of(pid, "map_id:", r->map);
+	r->nlinks = ids_of(pid, "link_id:", r->link);
+	assert_true(r->nprogs > 0 && r->nmaps > 0 && r->nlinks > 0);
+	errno = 0;
+	if (!exists(BPF_PROG_GET_FD_BY_ID, r->prog[0]) || errno == EPERM)
+		skip_because("only root may look for programs by their numbers");
+}
+
+static void nothing_is_left(const struct remains *r)
+{
+	gone(BPF_LINK_GET_FD_BY_ID, r->link, r->nlinks);
+	gone(BPF_PROG_GET_FD_BY_ID, r->prog, r->nprogs);
+	gone(BPF_MAP_GET_FD_BY_ID, r->map, r->nmaps);
+}
+
+static void test_close(void **state)
+{
+	struct remains r;
+
+	(void)state;
+	watch(everything, 64);
+	run("forks", 2);
+	look(&r, getpid());
+	unwatch();
+	nothing_is_left(&r);
+}
+
+static void test_kill(void **state)
+{
+	struct remains r;
+	int ready[2];
+	char byte = 0;
+	pid_t pid;
+
+	(void)state;
+	watch(everything, 64); /* is it allowed? */
+	unwatch();
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		watch(everything, 64);
+		lwps_expect(w.lwps);
+		start("forks", 1000000);
+		while (lwps_live(w.lwps) < 1)
+			;
+		if (write(ready[1], &byte, 1) == 1)
+			follow();
+		_exit(1);
+	}
+	read_byte(ready[0]);
+	look(&r, pid);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	nothing_is_left(&r);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_exec), cmocka_unit_test(test_no_fork),
+		cmocka_unit_test(test_args),	cmocka_unit_test(test_status),
+		cmocka_unit_test(test_attach),	cmocka_unit_test(test_attach_nobody),
+		cmocka_unit_test(test_flush),	cmocka_unit_test(test_close),
+		cmocka_unit_test(test_kill),
+	};
+	int status = be_workload(argc, argv);
+
+	return status >= 0 ? status : cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -38,12 +38,21 @@ void cpci_lock_in_child(void)
 	lock = unlocked;
 }
 
+void cpci_fill_mask(sigset_t *mask)
+{
+	static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+
+	sigfillset(mask);
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		sigdelset(mask, own[i]);
+}
+
 void cpci_block_signals(sigset_t *old)
 {
-	sigset_t all;
+	sigset_t mask;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, old);
+	cpci_fill_mask(&mask);
+	pthread_sigmask(SIG_SETMASK, &mask, old);
 }
 
 void cpci_unblock_signals(const sigset_t *old)

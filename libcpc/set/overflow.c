@@ -22,6 +22,7 @@
 struct cpci_overflow {
 	bool rewound;	     /* restarted while off: it is armed when it is switched on */
 	bool frozen;	     /* SIGEMT was sent; until cpc_set_restart() */
+	bool ran_on;	     /* and counts went on after that; until it is restarted */
 	uint64_t overflowed; /* requests that have, while frozen */
 	bool simple;	     /* one software event tells */
 	bool again;	     /* and nothing has changed: a restart only resets and arms it */
@@ -95,7 +96,7 @@ static inline long find_armed(const cpc_set_t *set, int fd)
 	return -1;
 }
 
-/* The kernel switched off the event that is `fd`.  False: that is none of the set. */
+/* The event that is `fd` has overflowed.  False: it is none of the set. */
 static inline bool note_overflow(cpc_set_t *set, int fd)
 {
 	long i = find_armed(set, fd);
@@ -107,6 +108,7 @@ static inline bool note_overflow(cpc_set_t *set, int fd)
 	return true;
 }
 
+/* The kernel switched it off. */
 static inline void on_overflow(cpc_set_t *set, int fd, const void *context)
 {
 	struct cpci_overflow *o = set->overflow;
@@ -120,6 +122,32 @@ static inline void on_overflow(cpc_set_t *set, int fd, const void *context)
 	cpci_emt_send(&o->emt, interrupted_pc(context));
 }
 
+/*
+ * The kernel did not: a handler interrupted cpc_set_restart() before that armed the event, and
+ * restarted the set itself, so that it was armed by neither of them, or twice.
+ */
+static bool note_unarmed(cpc_set_t *set, int fd)
+{
+	if (!note_overflow(set, fd))
+		return false;
+	set->overflow->ran_on = true;
+	set->overflow->again = false;
+	return true;
+}
+
+static __attribute__((noinline)) void on_rare_notice(cpc_set_t *set, const siginfo_t *info,
+						     const void *context)
+{
+	if (info->si_code != POLL_IN) {
+		if (set->pcbuf != NULL)
+			cpci_pcbuf_notice(set->pcbuf);
+	} else if (note_unarmed(set, info->si_fd) && !set->overflow->frozen) {
+		cpci_group_stop(set->plan, set->fd);
+		set->overflow->frozen = true;
+		cpci_emt_send(&set->overflow->emt, interrupted_pc(context));
+	}
+}
+
 static void on_notice(int sig, siginfo_t *info, void *context)
 {
 	int err = errno;
@@ -129,8 +157,8 @@ static void on_notice(int sig, siginfo_t *info, void *context)
 	(void)sig;
 	if (set != NULL && info->si_code == POLL_HUP)
 		on_overflow(set, info->si_fd, context);
-	else if (set != NULL && set->pcbuf != NULL)
-		cpci_pcbuf_notice(set->pcbuf);
+	else if (set != NULL)
+		on_rare_notice(set, info, context);
 	if (link != NULL)
 		cpci_link_leave(link);
 	errno = err;
@@ -146,6 +174,8 @@ static void drain_notices(cpc_set_t *set)
 	while (cpci_signal_take(cpci_notice_sig(), &info)) {
 		if (info.si_code == POLL_HUP)
 			note_overflow(set, info.si_fd);
+		else if (info.si_code == POLL_IN)
+			note_unarmed(set, info.si_fd);
 		else if (set->pcbuf != NULL)
 			cpci_pcbuf_notice(set->pcbuf);
 	}
@@ -235,8 +265,10 @@ static bool is_notice_pending(cpc_set_t *set)
 	if (set->plan->noverflows == 0)
 		return false;
 	while (!pending && cpci_signal_take(cpci_notice_sig(), &info)) {
-		pending = info.si_code == POLL_HUP && find_armed(set, info.si_fd) != -1;
-		if (info.si_code != POLL_HUP && set->pcbuf != NULL)
+		bool kernels = info.si_code == POLL_HUP || info.si_code == POLL_IN;
+
+		pending = kernels && find_armed(set, info.si_fd) != -1;
+		if (!kernels && set->pcbuf != NULL)
 			cpci_pcbuf_notice(set->pcbuf);
 	}
 	if (pending)
@@ -311,7 +343,7 @@ static bool needs_period(const cpc_set_t *set, uint_t i)
 
 	return cpci_plan_overflows(set->plan, i) &&
 	       (cpci_plan_buffers(set->plan, i) || !set->overflow->frozen ||
-		set->overflow->preset[req] != set->start[req] ||
+		set->overflow->ran_on || set->overflow->preset[req] != set->start[req] ||
 		(set->overflow->overflowed >> req & 1) == 0 || !cpci_perf_is_software(attr) ||
 		cpci_perf_is_clock(attr));
 }
@@ -357,20 +389,14 @@ static int set_periods_of_stopped(cpc_set_t *set)
 
 static int start_stopped(cpc_set_t *set)
 {
-	uint_t stopped = count_stopped(set), before = 0;
-	sigset_t old;
 	int rc = 0;
 
-	if (stopped == 0)
-		return 0;
-	cpci_block_signals(&old);
 	/* Again, if one that was still armed has overflowed meanwhile. */
-	while (rc == 0 && stopped != before) {
-		before = stopped;
+	for (uint_t n = count_stopped(set), before = 0; rc == 0 && n != before;) {
+		before = n;
 		rc = set_periods_of_stopped(set);
-		stopped = count_stopped(set);
+		n = count_stopped(set);
 	}
-	cpci_unblock_signals(&old);
 	return rc;
 }
 
@@ -389,6 +415,7 @@ static int rewind_counts(cpc_set_t *set)
 	}
 	for (uint_t i = 0; i < plan->nreqs; i++)
 		set->start[i] = set->overflow->preset[i];
+	set->overflow->ran_on = false;
 	set->overflow->again = set->overflow->simple;
 	return 0;
 }
@@ -411,8 +438,7 @@ static inline int rearm(cpc_set_t *set)
 	return cpci_perf_rearm(set->fd[0]);
 }
 
-/* Not inline, or rearm() would pay for the stack frame and the registers of all this. */
-static __attribute__((noinline)) int restart(cpc_set_t *set)
+static int restart_whole(cpc_set_t *set)
 {
 	struct cpci_overflow *o = set->overflow;
 
@@ -432,6 +458,21 @@ static __attribute__((noinline)) int restart(cpc_set_t *set)
 	o->frozen = false;
 	o->rewound = set->off;
 	return set->off ? 0 : cpci_overflow_start(set);
+}
+
+/*
+ * Another period of an event that a handler has started meanwhile would be over at once.  Not
+ * inline, or rearm() would pay for the stack frame and the registers of all this.
+ */
+static __attribute__((noinline)) int restart(cpc_set_t *set)
+{
+	sigset_t old;
+	int rc;
+
+	cpci_block_signals(&old);
+	rc = restart_whole(set);
+	cpci_unblock_signals(&old);
+	return rc;
 }
 
 int cpc_set_restart(cpc_t *cpc, cpc_set_t *origin)

@@ -99,6 +99,11 @@ void cpci_unlock(int cancel);
 void cpci_lock_before_fork(void);
 void cpci_lock_after_fork(void);
 void cpci_lock_in_child(void); /* whose thread has another id than the one that has the lock */
+/*
+ * All signals but those that come of what the LWP itself does, as of a system call that is not
+ * permitted: blocked, they kill.  Safe in signal handlers.
+ */
+void cpci_fill_mask(sigset_t *mask);
 /* No signal handler interrupts the calling LWP in between.  Safe in signal handlers. */
 void cpci_block_signals(sigset_t *old);
 void cpci_unblock_signals(const sigset_t *old);

@@ -34,7 +34,7 @@ int cpci_notice_prepare(void (*handler)(int sig, siginfo_t *info, void *context)
 
 	cancel = cpci_lock();
 	sig = notice_sig != 0 ? notice_sig : find_free();
-	sigfillset(&act.sa_mask);
+	cpci_fill_mask(&act.sa_mask);
 	if (notice_sig == 0 && sig != 0 && sigaction(sig, &act, NULL) == 0)
 		notice_sig = sig;
 	cpci_unlock(cancel);

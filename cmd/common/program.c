@@ -96,6 +96,9 @@ static int parse_common(struct common *common, int c)
 	case OPT_HUMAN:
 		output->style.human = true;
 		break;
+	case OPT_SPLIT:
+		common->split = true;
+		break;
 	case OPT_CHECK:
 		common->check = true;
 		break;
@@ -271,12 +274,19 @@ int program_main(const struct program *prog, struct common *common, void *config
 	return status;
 }
 
-int program_sets(const struct common *common, cpc_t *cpc, struct setgrp *grp)
+int program_sets(struct common *common, cpc_t *cpc, struct setgrp *grp,
+		 const struct split_trial *trial)
 {
 	int status = STATUS_OK;
 
-	for (size_t i = 0; status == STATUS_OK && i < common->nspecs; i++)
-		status = setgrp_add(grp, cpc, common->spec[i], common->debug);
+	for (size_t i = 0; status == STATUS_OK && i < common->nspecs; i++) {
+		const char *spec = common->spec[i];
+
+		status = common->split ? split_add(grp, cpc, spec, common->debug, trial)
+				       : setgrp_add(grp, cpc, spec, common->debug);
+	}
+	/* How long each set has counted is a part of what it counted. */
+	common->output.style.cycles |= grp->split;
 	return status;
 }
 

@@ -9,6 +9,7 @@
 #include "../out/output.h"
 #include "opts.h"
 #include "setgrp.h"
+#include "split.h"
 
 #include <libcpc.h>
 #include <stdbool.h>
@@ -26,6 +27,7 @@ enum {
 	OPT_FOR,
 	OPT_HUMAN,
 	OPT_CHECK,
+	OPT_SPLIT,
 	OPT_OWN
 };
 
@@ -44,16 +46,18 @@ enum {
 	{'I', "replay", "FILE", "show a record, and count nothing", ALWAYS}
 
 #define SPAN_OPTS \
+	{OPT_SPLIT, "split", NULL, "events that do not fit together take turns", TO_COUNT}, \
 	{OPT_DELAY, "delay", "SECS", "count nothing for so long", TO_COUNT}, \
 	{OPT_FOR, "for", "SECS", "end counting after so long", TO_COUNT}
 /* clang-format on */
 
-/* The options that both have: -c, -n, -t, -D, -h, --version and those of output. */
+/* The options that both have: -c, --split, -n, -t, -D, -h, --version and those of output. */
 struct common {
 	char **argv;	   /* the whole command line */
 	const char **spec; /* one per -c */
 	size_t nspecs;
 	bool by_default; /* there was none: events were chosen */
+	bool split;	 /* events of a spec may take turns */
 	bool debug, help, version, check;
 	struct output_config output;
 	const char *replay; /* NULL: count */
@@ -84,8 +88,12 @@ int parse_span(const char *opt, const char *text, int64_t *ns);
 /* A message about a wrong command line.  Returns STATUS_USAGE. */
 int usage_error(const char *what);
 
-/* Makes a set of each -c.  Returns the exit status, after a message if it is not 0. */
-int program_sets(const struct common *common, cpc_t *cpc, struct setgrp *grp);
+/*
+ * Makes a set of each -c; with --split several if `trial` says so.  Returns the exit status,
+ * after a message if it is not 0.
+ */
+int program_sets(struct common *common, cpc_t *cpc, struct setgrp *grp,
+		 const struct split_trial *trial);
 
 /* Ends the program by a signal, so that a shell sees what ended it. */
 void die_of(int sig);

@@ -118,46 +118,76 @@ static int refuse(const char *event, bool functions)
 	return status;
 }
 
-int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug)
+int setgrp_parse(cpc_t *cpc, const char *text, struct spec *spec)
 {
-	struct setgrp_set set = {.text = text, .system_only = true};
 	const struct spec_names names = {.is_attr = is_attr, .arg = cpc};
 	char why[256];
 
-	if (spec_parse(text, &names, &set.spec, why, sizeof(why)) == -1) {
-		say("bad event spec '%s': %s", text, why);
-		return STATUS_USAGE;
-	}
-	set.set = cpc_set_create(cpc);
-	if (set.set == NULL)
+	if (spec_parse(text, &names, spec, why, sizeof(why)) == 0)
+		return STATUS_OK;
+	say("bad event spec '%s': %s", text, why);
+	return STATUS_USAGE;
+}
+
+cpc_set_t *setgrp_make(cpc_t *cpc, const struct spec *spec, size_t *bad)
+{
+	cpc_set_t *set = cpc_set_create(cpc);
+
+	if (set == NULL)
 		die("%s", strerror(errno));
-	for (size_t i = 0; i < set.spec.nreqs; i++) {
-		const struct spec_req *req = &set.spec.req[i];
-
-		if (add_request(cpc, set.set, req) == -1) {
-			int status = refuse(req->event, grp->functions);
-
-			spec_free(&set.spec);
-			return status;
+	for (*bad = 0; *bad < spec->nreqs; ++*bad) {
+		if (add_request(cpc, set, &spec->req[*bad]) == -1) {
+			cpc_set_destroy(cpc, set);
+			return NULL;
 		}
-		set.system_only = set.system_only && req->nouser && req->sys;
-		add_column(grp, req->slot);
+	}
+	return set;
+}
+
+int setgrp_add_spec(struct setgrp *grp, cpc_t *cpc, char *text, struct spec *spec, bool debug)
+{
+	struct setgrp_set set = {.text = text, .spec = *spec, .system_only = true};
+	size_t bad;
+
+	set.set = setgrp_make(cpc, spec, &bad);
+	if (set.set == NULL) {
+		int status = refuse(spec->req[bad].event, grp->functions);
+
+		spec_free(spec);
+		free(text);
+		return status;
+	}
+	for (size_t i = 0; i < spec->nreqs; i++) {
+		set.system_only = set.system_only && spec->req[i].nouser && spec->req[i].sys;
+		add_column(grp, spec->req[i].slot);
 	}
 	/* Later requests may take the slots of earlier ones. */
-	for (size_t i = 0; debug && i < set.spec.nreqs; i++)
+	for (size_t i = 0; debug && i < spec->nreqs; i++)
 		describe(cpc, set.set, (int)i);
 	cpc_walk_symbols(cpc, set.set, &set.symbols, has_symbol);
 	grp->set = reallocarray(grp->set, grp->n + 1, sizeof(*grp->set));
 	if (grp->set == NULL)
 		die("%s", strerror(errno));
 	grp->set[grp->n++] = set;
+	*spec = (struct spec){0};
 	return STATUS_OK;
+}
+
+int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug)
+{
+	struct spec spec;
+	int status = setgrp_parse(cpc, text, &spec);
+
+	return status == STATUS_OK ? setgrp_add_spec(grp, cpc, xstrdup(text), &spec, debug)
+				   : status;
 }
 
 void setgrp_free(struct setgrp *grp)
 {
-	for (size_t i = 0; i < grp->n; i++)
+	for (size_t i = 0; i < grp->n; i++) {
 		spec_free(&grp->set[i].spec);
+		free(grp->set[i].text);
+	}
 	free(grp->set);
 	*grp = (struct setgrp){0};
 }

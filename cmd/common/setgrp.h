@@ -11,15 +11,17 @@
 #include <libcpc.h>
 
 struct setgrp_set {
-	const char *text; /* the argument of -c */
+	char *text; /* the argument of -c, or the part of it */
 	struct spec spec;
 	cpc_set_t *set;	  /* duplicated for each LWP or CPU */
 	bool system_only; /* all requests count kernel mode only */
 	bool symbols;	  /* some request names a symbol of a process */
+	uint64_t cycles;  /* for which it has counted, in the end */
 };
 
 struct setgrp {
 	bool functions; /* calls of functions of programs can be counted */
+	bool split;	/* some sets are parts of one -c */
 	size_t n;
 	struct setgrp_set *set;
 	unsigned ncols;			 /* one column per slot that some set uses */
@@ -31,6 +33,13 @@ struct setgrp {
  * Returns 0, or the exit status after a message on stderr.
  */
 int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug);
+
+/* The steps of that: the requests of a -c, ... */
+int setgrp_parse(cpc_t *cpc, const char *text, struct spec *spec);
+/* ... a set of them, or NULL, and which was refused, ... */
+cpc_set_t *setgrp_make(cpc_t *cpc, const struct spec *spec, size_t *bad);
+/* ... and that set in the group, which gets `text` and `spec`, or frees them. */
+int setgrp_add_spec(struct setgrp *grp, cpc_t *cpc, char *text, struct spec *spec, bool debug);
 
 /* Is the symbol that of a file, "/path:symbol", whoever has it mapped? */
 bool names_file(const char *symbol);

@@ -6,6 +6,7 @@
 #include "counters.h"
 
 #include "../common/say.h"
+#include "../common/split.h"
 #include "../common/util.h"
 
 #include <errno.h>
@@ -98,8 +99,11 @@ static void unbind_one(struct counters *c, struct cpu *cpu, size_t k)
 }
 
 /* A bind failed with `error`.  -1: it would fail on all CPUs, so the run ends. */
-static int bind_failed(struct counters *c, struct cpu *cpu, int error)
+static int bind_failed(struct counters *c, struct cpu *cpu, size_t k, int error)
 {
+	struct cpus here = {.n = 1, .id = &cpu->id};
+	const struct split_trial trial = {.counts = cpus_count, .arg = &here};
+
 	if (cpu->state == CPU_AWAY)
 		return 0; /* that was already reported */
 	if (error == ENOSYS) {
@@ -107,7 +111,7 @@ static int bind_failed(struct counters *c, struct cpu *cpu, int error)
 	} else if (error == EAGAIN) {
 		drop(c, cpu, CPU_FAILED, cpcerr_text());
 	} else {
-		say("%s", cpcerr_text());
+		split_refuse(c->cpc, &c->grp->set[k], &trial);
 		c->failed = true;
 		return -1;
 	}
@@ -126,7 +130,7 @@ static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 
 		if (soak && no_soaker == 0)
 			soaker_stop(cpu->soaker);
-		return bind_failed(c, cpu, error);
+		return bind_failed(c, cpu, k, error);
 	}
 	if (cpu->state == CPU_AWAY) {
 		say("cpu%d - counted again", cpu->id);

@@ -68,3 +68,23 @@ struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
 		    refused->text, left_out, left_out == 1 ? " is" : "s are");
 	return cpus;
 }
+
+bool cpus_count(void *arg, cpc_t *cpc, cpc_set_t *set, bool alone)
+{
+	struct cpus *cpus = arg;
+	size_t n = 0;
+
+	for (size_t i = 0; i < cpus->n; i++) {
+		/* Claims are another question, which is asked later. */
+		if (cpc_set_counts_on(cpc, set, cpus->id[i]) &&
+		    cpc_bind_cpu(cpc, cpus->id[i], set,
+				 CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED) == 0) {
+			cpc_unbind(cpc, set);
+			cpus->id[n++] = cpus->id[i];
+		} else if (!alone) {
+			return false;
+		}
+	}
+	cpus->n = n;
+	return n > 0;
+}

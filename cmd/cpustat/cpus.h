@@ -8,6 +8,8 @@
 
 #include "../common/setgrp.h"
 
+#include <stdbool.h>
+
 struct cpus {
 	size_t n;
 	int *id; /* ascending */
@@ -18,5 +20,11 @@ struct cpus {
  * reports how many cannot count them.  Exits when there is none or the mask is unknown.
  */
 struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp);
+
+/*
+ * For struct split_trial: `arg` are struct cpus, of which those go that cannot count some event
+ * even alone.
+ */
+bool cpus_count(void *arg, cpc_t *cpc, cpc_set_t *set, bool alone);
 
 #endif /* CPUS_H */

@@ -6,12 +6,14 @@
 #include "../common/program.h"
 #include "../common/say.h"
 #include "../common/util.h"
+#include "cpus.h"
 #include "sampler.h"
 #include "top.h"
 
 #include <bsd/stdlib.h>
 #include <getopt.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -167,9 +169,12 @@ static int count(void *config, cpc_t *cpc)
 	struct setgrp grp = {0};
 	struct output *output = NULL;
 	int status = cfg->sampler.keys && !top_possible() ? STATUS_USAGE : STATUS_OK;
+	struct cpus cpus = cpus_find(cpc, &grp); /* all of them: there are no sets yet */
+	const struct split_trial trial = {.counts = cpus_count, .arg = &cpus};
 
 	if (status == STATUS_OK)
-		status = program_sets(&cfg->common, cpc, &grp);
+		status = program_sets(&cfg->common, cpc, &grp, &trial);
+	free(cpus.id);
 
 	for (size_t i = 0; status == STATUS_OK && i < grp.n; i++) {
 		if (grp.set[i].symbols) {
@@ -191,6 +196,7 @@ static int count(void *config, cpc_t *cpc)
 		cfg->sampler.argv = cfg->common.argv;
 		cfg->end = sampler_run(&cfg->sampler, cpc, &grp, output);
 		status = close_output(output, &cfg->end);
+		split_tell_shares(&grp);
 	}
 	setgrp_free(&grp);
 	return status;

@@ -327,8 +327,8 @@ static void free_turns(struct sampler *s)
 	free(s->known);
 }
 
-struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc,
-			       const struct setgrp *grp, struct output *output)
+struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc, struct setgrp *grp,
+			       struct output *output)
 {
 	struct sampler s = {.config = config, .cpc = cpc, .grp = grp, .output = output};
 	struct cpus cpus = cpus_find(cpc, grp);
@@ -351,6 +351,8 @@ struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc,
 	}
 	if (s.started && !s.end.lost)
 		put_totals(&s);
+	for (size_t k = 0; k < grp->n; k++)
+		grp->set[k].cycles = (uint64_t)cpc_buf_tick(cpc, s.turn[k].total);
 	s.end.failed |= s.counters.failed;
 	free_turns(&s);
 	run_free(&s.run);

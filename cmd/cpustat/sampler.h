@@ -32,9 +32,9 @@ struct sampler_end {
 
 /*
  * Samples all CPUs that are online and allowed to the caller.  Messages go to
- * stderr, rows to `output`.
+ * stderr, rows to `output`; sets get the cycles for which they have counted.
  */
-struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc,
-			       const struct setgrp *grp, struct output *output);
+struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc, struct setgrp *grp,
+			       struct output *output);
 
 #endif /* SAMPLER_H */

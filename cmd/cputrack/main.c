@@ -167,8 +167,8 @@ static void choose_for_summary(struct config *cfg)
 	}
 	if (cfg->interval_given)
 		return;
-	cfg->engine.interval_ms =
-		whole && cfg->common.nspecs < 2 && cfg->engine.count == 0 ? 0 : 1000;
+	whole = whole && cfg->common.nspecs < 2 && !cfg->common.split && cfg->engine.count == 0;
+	cfg->engine.interval_ms = whole ? 0 : 1000;
 }
 
 static int parse_operands(void *config, int n, char **arg)

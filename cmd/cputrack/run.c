@@ -32,19 +32,35 @@ struct session {
 	bool interrupted; /* the command died of SIGINT */
 };
 
+static bool counts(void *arg, cpc_t *cpc, cpc_set_t *set, bool alone)
+{
+	(void)arg, (void)alone;
+	if (cpc_bind_curlwp(cpc, set, CPC_BIND_LATE) == -1)
+		return false;
+	cpc_unbind(cpc, set);
+	return true;
+}
+
+static const struct split_trial trial = {.counts = counts};
+
 /* Binds each set once, so that events that cannot be counted are refused before the start. */
 static int try_sets(const struct setgrp *grp, cpc_t *cpc)
 {
 	for (size_t i = 0; i < grp->n; i++) {
-		cpc_set_t *set = grp->set[i].set;
-
-		if (cpc_bind_curlwp(cpc, set, CPC_BIND_LATE) == -1) {
-			say("%s", cpcerr_text());
+		if (!counts(NULL, cpc, grp->set[i].set, false)) {
+			split_refuse(cpc, &grp->set[i], &trial);
 			return STATUS_FAILED;
 		}
-		cpc_unbind(cpc, set);
 	}
 	return STATUS_OK;
+}
+
+/* Without samples nothing takes turns. */
+static int check_turns(const struct config *cfg, const struct setgrp *grp)
+{
+	if (!grp->split || cfg->engine.interval_ms > 0)
+		return STATUS_OK;
+	return usage_error("specs take turns when samples are taken, and -T 0 takes none");
 }
 
 static int cannot_start(void)
@@ -148,6 +164,8 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 			       cfg->command != NULL ? &run->command : NULL);
 	track_once(run, &about);
 	*error = track_output_error(run->track);
+	for (size_t i = 0; i < run->grp.n; i++)
+		run->grp.set[i].cycles += track_cycles(run->track, i);
 	run->engine->ops->free(run->engine);
 	track_free(run->track);
 	run_free(&about);
@@ -186,6 +204,8 @@ static void track(struct session *run)
 	closing = output_close(output);
 	if (error == 0 && closing != 0)
 		output_tell(error = closing);
+	if (error == 0)
+		split_tell_shares(&run->grp);
 	if (error == EPIPE)
 		die_of(SIGPIPE); /* as other writers to the pipe end */
 	if (error == 0 && run->status != STATUS_FAILED && run->interrupted)
@@ -194,7 +214,7 @@ static void track(struct session *run)
 		run->status = STATUS_FAILED;
 }
 
-int run_count(const struct config *cfg, cpc_t *cpc)
+int run_count(struct config *cfg, cpc_t *cpc)
 {
 	struct session run = {.cfg = cfg, .cpc = cpc};
 
@@ -202,7 +222,9 @@ int run_count(const struct config *cfg, cpc_t *cpc)
 		run.status = mistakes_of_command(cpc, cfg->command, cfg->common.by_default);
 	run.grp.functions = true;
 	if (run.status == STATUS_OK)
-		run.status = program_sets(&cfg->common, cpc, &run.grp);
+		run.status = program_sets(&cfg->common, cpc, &run.grp, &trial);
+	if (run.status == STATUS_OK)
+		run.status = check_turns(cfg, &run.grp);
 	if (run.status == STATUS_OK)
 		run.status = try_sets(&run.grp, cpc);
 	if (run.status == STATUS_OK)

@@ -24,6 +24,6 @@ struct config {
 };
 
 /* Counts the command, or the processes of -p, to the end.  Returns the exit status. */
-int run_count(const struct config *cfg, cpc_t *cpc);
+int run_count(struct config *cfg, cpc_t *cpc);
 
 #endif /* RUN_H */

@@ -25,6 +25,7 @@ struct track {
 	uint64_t tick;		       /* its number, or that of the last one */
 	bool ending;		       /* the last rows have one time, too */
 	uint64_t val[RUN_MAX_EVENTS];  /* of the row that is being told */
+	uint64_t *cycles;	       /* per set: those of totals of processes */
 	volatile sig_atomic_t stopped;
 	volatile sig_atomic_t suspend; /* stop once the command has stopped */
 };
@@ -43,6 +44,7 @@ struct track *track_new(const struct track_config *config, struct engine *engine
 	track->feed = feed_new(output);
 	track->sink = output_sink(output);
 	track->command = command;
+	track->cycles = xcalloc(engine->grp->n, sizeof(*track->cycles));
 	track->start_ns = now_ns();
 	engine_watch(engine, &watcher, track);
 	return track;
@@ -216,8 +218,10 @@ static void put_proc_totals(struct track *track, struct proc *proc, id_t id, con
 	row.ended = status != NULL;
 	row.status = status != NULL ? *status : 0;
 	row.incomplete = proc->incomplete;
-	for (size_t i = 0; i < engine->grp->n; i++)
+	for (size_t i = 0; i < engine->grp->n; i++) {
 		put_counts(track, &row, i, engine->ops->proc_total(engine, proc, i));
+		track->cycles[i] += row.cycles;
+	}
 }
 
 /* ---- what the engine tells ------------------------------------------------ */
@@ -379,7 +383,13 @@ int track_output_error(const struct track *track)
 	return track->feed.error;
 }
 
+uint64_t track_cycles(const struct track *track, size_t set)
+{
+	return track->cycles[set];
+}
+
 void track_free(struct track *track)
 {
+	free(track->cycles);
 	free(track);
 }

@@ -45,6 +45,9 @@ void track_suspend(struct track *track, bool suspend);
 /* The errno with which output failed, or 0; tracking ended there. */
 int track_output_error(const struct track *track);
 
+/* Cycles for which a set has counted, over all processes. */
+uint64_t track_cycles(const struct track *track, size_t set);
+
 void track_free(struct track *track);
 
 #endif /* TRACK_H */

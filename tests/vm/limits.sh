@@ -13,11 +13,32 @@ i=0x08
 run cputrack -c $i,$i,$i,$i,$i,$i,Cycle_cnt bare
 same "6 and cycles" "$(counts exit)" "1000000 1000000 1000000 1000000 1000000 1000000 1000000"
 run cputrack -c $i,$i,$i,$i,$i,$i,$i bare
-told "7" 1 "cannot count '0x08' together with .* the PMU has too few counters"
+told "7" 1 "cannot count '0x08' together with .* the PMU has too few counters.*; --split has them take turns"
 run cputrack -c $i,$i,$i,$i,$i,$i,armv8_pmuv3/inst_retired/ bare
 told "7, one by sysfs" 1 "cannot count 'armv8_pmuv3/inst_retired/' together with"
 run cpustat -c $i,$i,$i,$i,$i,$i,$i 0.1 1
-told "7 on a CPU" 1 "cannot count '0x08' together with .* the PMU has too few counters"
+told "7 on a CPU" 1 "cannot count '0x08' together with .* the PMU has too few counters.*; --split has them take turns"
+
+# ---- more events than counters, in turns --------------------------------------------
+run cputrack --split -T 600 -c $i,$i,Cycle_cnt,$i,$i,$i,$i,$i,$i bare
+same "split: 6 and cycles, and the rest never" \
+	"$(awk '$3 == "exit" { sub(/#.*/, ""); for (n = 5; n <= NF; n++) printf "%s ", $n }' "$out")" \
+	"1000000 1000000 1000000 1000000 1000000 1000000 1000000 - - "
+check "split: it is told" grep -q "counted 0.0% of the time: '$i,$i', whose turn never came" "$err"
+run cputrack --split -T 600 -c $i,$i,$i,$i,$i,$i,Cycle_cnt bare
+same "split: what fits is not" "$(counts exit)" \
+	"1000000 1000000 1000000 1000000 1000000 1000000 1000000"
+same "split: what fits is not, and says nothing" "$(wc -l <"$err")" 0
+run cputrack --split -T 0.05 -c $i,$i,$i,$i,$i,$i,$i spin 0.3
+check "split: both turn" awk '$3 == "exit" && $5 + $NF == 0 { bad = 1 }
+	$3 == "tick" && last == $NF { bad = 1 } $3 == "tick" { last = $NF; n++ }
+	END { exit bad || n < 2 }' "$out"
+check "split: shares are a whole" awk '/: counted/ { sub(/%.*/, "", $3); sum += $3; n++ }
+	END { exit n != 2 || sum < 99.8 || sum > 100.2 }' "$err"
+run cpustat --split -c $i,$i,$i,$i,$i,$i,$i 0.1 4
+same "split on CPUs: a total of each" "$(grep -c ' total ' "$out")" 2
+same "split on CPUs: all count" "$(awk '$3 == "total" { sub(/#.*/, ""); for (n = 5; n <= NF; n++) c += $n > 0 }
+	END { print c }' "$out")" 7
 
 # ---- counters that another program holds -------------------------------------------
 run hold-counters cpustat -c Instr_cnt 0.1 2

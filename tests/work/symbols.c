@@ -3,7 +3,8 @@
 /*
  * symbols [-w | -e] N [THREADS [CHILDREN]] - do the work N times, and again in each of THREADS
  * threads and CHILDREN child processes, one after the other.  With -w say "ready" and
- * wait for a byte first; with -e begin anew at each byte, until there are no more.
+ * wait for a byte first; with -e begin anew at each byte, and say "done", until there are no
+ * more.
  *
  * Known: doing it once calls called(), which calls twin(); lib_called() of the library,
  * which calls another local function twin(); and getppid(2), each once.  It writes
@@ -72,8 +73,10 @@ int main(int argc, char *argv[])
 		say("ready\n");
 	if (opt == 'w' && read(STDIN_FILENO, &byte, 1) == -1)
 		broken("read");
-	while (opt == 'e' && read(STDIN_FILENO, &byte, 1) == 1)
+	while (opt == 'e' && read(STDIN_FILENO, &byte, 1) == 1) {
 		work(&n);
+		say("done\n");
+	}
 	if (opt != 'e')
 		work(&n);
 	for (; threads > 0; threads--)

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * split.c - a spec that needs more counters than there are, as several that take turns.
+ *
+ * Which events fit together is found out by binding them: that depends on the machine, on the
+ * events, and on what others have taken.  No count is extrapolated: each is that of its turns.
+ */
+#include "split.h"
+
+#include "say.h"
+#include "util.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The part of each request of a spec; NO_PART: none yet. */
+#define NO_PART SIZE_MAX
+
+static struct spec_req copy_req(const struct spec_req *req)
+{
+	struct spec_req copy = *req;
+
+	copy.event = xstrdup(req->event);
+	copy.attr = xcalloc(req->nattrs + 1, sizeof(*copy.attr));
+	for (size_t i = 0; i < req->nattrs; i++)
+		copy.attr[i] = (struct spec_attr){xstrdup(req->attr[i].name), req->attr[i].val};
+	return copy;
+}
+
+/* The requests of part `k`, which keep their slots. */
+static struct spec part_of(const struct spec *spec, const size_t *part, size_t k)
+{
+	struct spec copy = {.req = xcalloc(spec->nreqs, sizeof(*copy.req))};
+
+	for (size_t i = 0; i < spec->nreqs; i++) {
+		if (part[i] == k)
+			copy.req[copy.nreqs++] = copy_req(&spec->req[i]);
+	}
+	return copy;
+}
+
+static bool same_attrs(const struct spec_req *a, const struct spec_req *b)
+{
+	bool same = a->nouser == b->nouser && a->sys == b->sys && a->nattrs == b->nattrs;
+
+	for (size_t i = 0; same && i < a->nattrs; i++)
+		same = strcmp(a->attr[i].name, b->attr[i].name) == 0 &&
+		       a->attr[i].val == b->attr[i].val;
+	return same;
+}
+
+/* The attributes of a request, of `slot` alone unless that is "". */
+static void write_attrs(FILE *f, const struct spec_req *req, const char *slot)
+{
+	if (req->nouser)
+		fprintf(f, ",nouser%s", slot);
+	if (req->sys)
+		fprintf(f, ",sys%s", slot);
+	for (size_t i = 0; i < req->nattrs; i++)
+		fprintf(f, ",%s%s=%#llx", req->attr[i].name, slot,
+			(unsigned long long)req->attr[i].val);
+}
+
+/* A part as the argument of a -c of its own. */
+static char *write_spec(const struct spec *spec)
+{
+	int *slot = xcalloc(spec->nreqs, sizeof(*slot));
+	bool same = true;
+	size_t size;
+	char *text, word[16];
+	FILE *f = open_memstream(&text, &size);
+
+	if (f == NULL)
+		die("%s", strerror(errno));
+	for (size_t i = 0; i < spec->nreqs; i++) {
+		const struct spec_req *req = &spec->req[i];
+
+		same = same && same_attrs(req, &spec->req[0]);
+		slot[i] = req->placed ? (int)req->slot : -1;
+		fputs(i > 0 ? "," : "", f);
+		if (req->placed)
+			fprintf(f, "pic%u=", req->slot);
+		fputs(req->event, f);
+	}
+	cpc_choose_slots(spec->nreqs, slot);
+	if (same)
+		write_attrs(f, &spec->req[0], "");
+	for (size_t i = 0; !same && i < spec->nreqs; i++) {
+		snprintf(word, sizeof(word), "%d", slot[i]);
+		write_attrs(f, &spec->req[i], word);
+	}
+	if (fclose(f) != 0)
+		die("%s", strerror(errno));
+	free(slot);
+	return text;
+}
+
+static bool counts(cpc_t *cpc, const struct spec *spec, const struct split_trial *trial)
+{
+	size_t bad;
+	cpc_set_t *set = setgrp_make(cpc, spec, &bad);
+	bool good = set != NULL && trial->counts(trial->arg, cpc, set, spec->nreqs == 1);
+
+	if (set != NULL)
+		cpc_set_destroy(cpc, set);
+	return good;
+}
+
+static bool part_counts(cpc_t *cpc, const struct spec *spec, const size_t *part, size_t k,
+			const struct split_trial *trial)
+{
+	struct spec one = part_of(spec, part, k);
+	bool good = counts(cpc, &one, trial);
+
+	spec_free(&one);
+	return good;
+}
+
+/* Chooses the part of each request.  The number of parts; 0: one of them fits nowhere. */
+static size_t choose_parts(cpc_t *cpc, const struct spec *spec, size_t *part,
+			   const struct split_trial *trial)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < spec->nreqs; i++)
+		part[i] = NO_PART;
+	for (size_t i = 0; i < spec->nreqs; i++) {
+		bool fits = false;
+
+		part[i] = n;
+		if (!part_counts(cpc, spec, part, n, trial))
+			return 0;
+		for (size_t k = 0; !fits && k < n; k++) {
+			part[i] = k;
+			fits = part_counts(cpc, spec, part, k, trial);
+		}
+		if (!fits)
+			part[i] = n++;
+	}
+	return n;
+}
+
+static int add_parts(struct setgrp *grp, cpc_t *cpc, const struct spec *spec, const size_t *part,
+		     size_t n, bool debug)
+{
+	int status = STATUS_OK;
+
+	for (size_t k = 0; status == STATUS_OK && k < n; k++) {
+		struct spec one = part_of(spec, part, k);
+
+		status = setgrp_add_spec(grp, cpc, write_spec(&one), &one, debug);
+	}
+	grp->split = true;
+	return status;
+}
+
+int split_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug,
+	      const struct split_trial *trial)
+{
+	struct spec spec;
+	size_t *part, n = 0;
+	int status = setgrp_parse(cpc, text, &spec);
+
+	if (status != STATUS_OK)
+		return status;
+	part = xcalloc(spec.nreqs, sizeof(*part));
+	/* All slots are columns of one table. */
+	if (spec.nreqs <= SPEC_MAX_SLOT + 1)
+		n = choose_parts(cpc, &spec, part, trial);
+	if (n < 2) {
+		status = setgrp_add_spec(grp, cpc, xstrdup(text), &spec, debug);
+	} else {
+		say("the events of '%s' cannot be counted together: %zu specs take turns", text, n);
+		status = add_parts(grp, cpc, &spec, part, n, debug);
+		spec_free(&spec);
+	}
+	free(part);
+	return status;
+}
+
+void split_refuse(cpc_t *cpc, const struct setgrp_set *set, const struct split_trial *trial)
+{
+	size_t *part = xcalloc(set->spec.nreqs, sizeof(*part));
+	char *why = xstrdup(cpcerr_text());
+	bool helps = set->spec.nreqs > 1;
+
+	for (size_t i = 0; i < set->spec.nreqs; i++)
+		part[i] = i;
+	for (size_t i = 0; helps && i < set->spec.nreqs; i++)
+		helps = part_counts(cpc, &set->spec, part, i, trial);
+	say("%s%s", why, helps ? "; --split has them take turns" : "");
+	free(why);
+	free(part);
+}
+
+void split_tell_shares(const struct setgrp *grp)
+{
+	double all = 0;
+
+	for (size_t i = 0; i < grp->n; i++)
+		all += (double)grp->set[i].cycles;
+	for (size_t i = 0; grp->split && all > 0 && i < grp->n; i++)
+		say("counted %.1f%% of the time: '%s'%s", 100 * (double)grp->set[i].cycles / all,
+		    grp->set[i].text, grp->set[i].cycles == 0 ? ", whose turn never came" : "");
+}

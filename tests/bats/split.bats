@@ -1,0 +1,175 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# --split: more events than counters.  Breakpoints are counters of the CPU of which every machine
+# has a few; tests/work/symbols.c tells the known counts.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+setup() {
+	common_setup
+	need breakpoint
+}
+
+# breakpoints N [FUNCTION]: a spec of N of them
+breakpoints() {
+	local i spec=''
+	for ((i = 0; i < $1; i++)); do
+		spec+=,breakpoint/addr=${2:-called}/
+	done
+	printf '%s' "${spec:1}"
+}
+
+# How many of them an LWP can have becomes $N, which the refusal of more tells.
+count_registers() {
+	go -1 cputrack -c "$(breakpoints 33)" "$WORK/symbols" 1
+	[[ $stderr =~ "this CPU has "([0-9]+)" registers for breakpoints of this kind; count some of them in a set of their own; --split has them take turns"$ ]]
+	N=${BASH_REMATCH[1]}
+}
+
+# numbers N VALUE: a row of them
+numbers() {
+	printf "%${1}s" '' | sed "s/ /$2 /g; s/ \$//"
+}
+
+@test "a turn that never comes: its counts are unknown, not 0" {
+	count_registers
+	spec=$(breakpoints $((N + 1)))
+	track -0 --split -T 600 -O "$T/run.json" -c "$spec" "$WORK/symbols" 100 2
+	[ "$(head -n1 "$ROWS" | wc -w)" -eq $((4 + N + 1)) ]
+	[ "$(rows_of exit | sed -n '1s/^0 1 exit [0-9]* //p')" = "$(numbers "$N" 300) # $(breakpoints "$N")" ]
+	[ "$(rows_of exit | sed -n 2p)" = "0 1 exit - - # $(breakpoints 1)" ]
+	[ "$stderr" = "cputrack: the events of '$spec' cannot be counted together: 2 specs take turns
+cputrack: counted 100.0% of the time: '$(breakpoints "$N")'
+cputrack: counted 0.0% of the time: '$(breakpoints 1)', whose turn never came" ]
+	go -0 cputrack -I "$T/run.json" -t -o "$T/again"
+	cmp "$ROWS" "$T/again"
+	python3 - "$T/run.json" "$N" <<-'END'
+	import json, sys
+	n = int(sys.argv[2])
+	rows = [json.loads(line) for line in open(sys.argv[1])]
+	assert [[e["pic"] for e in s["events"]] for s in rows[0]["sets"]] == [list(range(n)), [n]]
+	first, second = [row for row in rows if row["kind"] == "exit"]
+	assert first["set"] == 0 and set(first["counts"].values()) == {300} and first["cycles"] > 0
+	assert second["set"] == 1 and list(second["counts"].values()) == [None]
+	assert second["cycles"] is None
+	END
+	go -0 cputrack --split -T 600 -n --format=csv -o "$T/csv" -c "$spec" "$WORK/symbols" 100 2
+	[ "$(awk -F, '$3 == "exit" && $18 ~ /^break/ { print $9 }' "$T/csv" | xargs)" = "$(numbers "$N" 300)" ]
+	[ "$(awk -F, '$3 == "exit" && $18 ~ /^break/ && $9 == ""' "$T/csv" | wc -l)" -eq 1 ]
+}
+
+# The samples that are told, and of sample $1 its time and its counts.
+ticks() {
+	awk -F, '$3 == "tick" && $1 != time { time = $1; n++ } END { print n + 0 }' "$T/rows"
+}
+
+ticked() {
+	[ "$(ticks)" -ge "$1" ]
+}
+
+tick() {
+	awk -F, -v nth="$1" '
+		$3 != "tick" { next }
+		$1 != time { time = $1; n++; if (n == nth) printf "%s", time }
+		n == nth && $18 ~ /^break/ { printf " %s", $9 }' "$T/rows"
+}
+
+# A phase of the program is exactly in one turn if it begins after the row of the turn before and
+# ends before the next sample is taken.
+@test "what happens in a turn is counted by its set, exactly, and by no other" {
+	count_registers
+	start ct cputrack --split -T 1 --format=csv -o "$T/rows" -c "$(breakpoints $((N + 1)))" \
+		"$WORK/symbols" -e 10
+	eventually said ct ready
+	first=0 second=0
+	for ((phase = 1; first + second < 2; phase++)); do
+		[ "$phase" -le 60 ]
+		eventually ticked "$phase"
+		turn=$(($(ticks) + 1))
+		tell ct g
+		eventually said ct "done" "$phase"
+		over=$(date +%s%N)
+		eventually ticked "$turn"
+		read -r time counts <<<"$(tick "$turn")"
+		[ "$over" -lt "$(date -d "$time" +%s%N)" ] || continue
+		case $counts in
+		"$(numbers "$N" 10)") first=1 ;;
+		10) second=1 ;;
+		*) false ;;
+		esac
+	done
+	hang_up ct
+	finish ct
+	[ "$status" -eq 0 ]
+	# Both had their turns, and nothing is in the totals that was in no turn.
+	awk -F, -v most="$((10 * phase))" '
+		$18 !~ /^break/ { next }
+		$3 == "tick" { sum[$18 $19] += $9 }
+		$3 == "exit" { rows++; if ($9 < sum[$18 $19] || $9 > most || $9 == 0) bad = 1 }
+		END { exit bad || rows == 0 }' "$T/rows"
+	[ "$(sed -n 's/^cputrack: counted \([0-9.]*\)% of the time: .*/\1/p' "$T/ct.err" |
+		awk '$1 > 0 { n++; s += $1 } END { print n, (s > 99.8 && s < 100.2) }')" = "2 1" ]
+}
+
+@test "each event has a place, the others beside it; attributes and slots go along" {
+	count_registers
+	track -0 --split -T 600 -c "pic2=page-faults,$(breakpoints "$N"),$(breakpoints 1 getppid),minor-faults,sys2" \
+		"$WORK/symbols" 10
+	[ "$(rows_of exit | sed 's/.*# //')" = "pic2=page-faults,$(breakpoints "$N"),minor-faults,sys2
+$(breakpoints 1 getppid)" ]
+	[[ $(head -n1 "$ROWS") =~ ^" "+time\ +lwp\ +event\ +(tsc|tick)\ +pic2\  ]]
+	# what is told is a spec
+	track -0 -T 0 -c "$(rows_of exit | sed -n '1s/.*# //p')" "$WORK/symbols" 10
+}
+
+@test "what fits is one spec; what cannot be counted at all is refused as ever" {
+	track -0 --split -T 600 -c page-faults,minor-faults "$WORK/symbols" 10
+	[ "$(head -n1 "$ROWS")" = "   time lwp      event      pic0      pic1 " ]
+	[ "$stderr" = "" ]
+	spec=$(breakpoints 33)
+	go -2 cputrack --split -c "$spec,page-faultz" true
+	[ "$stderr" = "cputrack: unknown event 'page-faultz' (did you mean 'page-faults'?)" ]
+	go -2 cputrack --split -T 0 -c "$spec" true
+	[[ $stderr == *"specs take turns when samples are taken, and -T 0 takes none"* ]]
+	go -1 cputrack -c "pic1=page-faults,pic1=minor-faults" true
+	track -0 --split -T 600 -c "pic1=page-faults,pic1=minor-faults" "$WORK/symbols" 10
+	[ "$(rows_of exit | sed 's/.*# //' | xargs)" = "pic1=page-faults pic1=minor-faults" ]
+}
+
+@test "summaries and several runs have all events of a spec" {
+	count_registers
+	spec=$(breakpoints "$N"),$(breakpoints 1 main)
+	go -0 cputrack --split -T 600 --by=process -c "$spec" "$WORK/symbols" 10
+	[[ $output == *"called"* ]]
+	go -0 cputrack --split -T 600 -r 2 -c "$spec" "$WORK/symbols" 10
+	[ "$(awk '/called/ { print $3 }' <<<"$output" | sort -u)" = 10.0 ]
+	[ "$(grep -c "counted 100.0% of the time" <<<"$stderr")" -eq 1 ]
+}
+
+@test "a symbol is missing only if its set had a turn to look for it" {
+	count_registers
+	spec=$(breakpoints "$N"),$(breakpoints 1 nosuch)
+	go -0 cputrack --split -T 600 -c "$spec" "$WORK/symbols" 10
+	[[ $stderr != *"has the symbol"* ]]
+}
+
+@test "CPUs: the error names it, and the specs take turns" {
+	need cpu
+	spec='' n=0
+	for ((i = 0; i < 33; i++)); do
+		spec+=breakpoint/addr=$((0x400000 + 8 * i)),rw=w/,
+	done
+	go -1 cpustat --shared -c "${spec}page-faults" 0.1 1
+	[[ $stderr =~ ^"cpustat: cannot count".*"; --split has them take turns"$ ]]
+	go -0 cpustat --split -n --shared -c "${spec}page-faults" -o "$ROWS" 0.05 40
+	n=$(sed -n 's/.*cannot be counted together: \([0-9]*\) specs take turns$/\1/p' <<<"$stderr")
+	[ "$n" -gt 1 ]
+	[ "$n" -le 33 ]
+	[ "$(grep -c ' total ' "$ROWS")" -eq "$n" ]
+	[ "$(awk '$3 == "total" { n += NF - 6 } END { print n }' "$ROWS")" -eq 34 ] # 4 before the counts, 2 behind
+	[ "$(grep -c '^cpustat: counted [0-9.]*% of the time: ' <<<"$stderr")" -eq "$n" ]
+}

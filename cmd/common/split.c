@@ -119,28 +119,42 @@ static bool part_counts(cpc_t *cpc, const struct spec *spec, const size_t *part,
 	return good;
 }
 
-/* Chooses the part of each request.  The number of parts; 0: one of them fits nowhere. */
+/* Finds the place of request `i` in one of `*n` parts, or in one more.  False: there is none. */
+static bool place(cpc_t *cpc, const struct spec *spec, size_t *part, size_t i, size_t *n,
+		  const struct split_trial *trial)
+{
+	bool alone;
+
+	part[i] = *n;
+	alone = part_counts(cpc, spec, part, *n, trial);
+	for (size_t k = 0; k < *n; k++) {
+		part[i] = k;
+		if (part_counts(cpc, spec, part, k, trial))
+			return true;
+	}
+	part[i] = alone ? (*n)++ : NO_PART;
+	return alone;
+}
+
+/*
+ * Chooses the part of each request.  One that counts only beside another, as a topdown metric
+ * does, waits until that has its place.  The number of parts; 0: one of them has no place.
+ */
 static size_t choose_parts(cpc_t *cpc, const struct spec *spec, size_t *part,
 			   const struct split_trial *trial)
 {
-	size_t n = 0;
+	size_t n = 0, left = spec->nreqs, before;
 
 	for (size_t i = 0; i < spec->nreqs; i++)
 		part[i] = NO_PART;
-	for (size_t i = 0; i < spec->nreqs; i++) {
-		bool fits = false;
-
-		part[i] = n;
-		if (!part_counts(cpc, spec, part, n, trial))
-			return 0;
-		for (size_t k = 0; !fits && k < n; k++) {
-			part[i] = k;
-			fits = part_counts(cpc, spec, part, k, trial);
+	do {
+		before = left;
+		for (size_t i = 0; i < spec->nreqs; i++) {
+			if (part[i] == NO_PART)
+				left -= place(cpc, spec, part, i, &n, trial);
 		}
-		if (!fits)
-			part[i] = n++;
-	}
-	return n;
+	} while (left > 0 && left < before);
+	return left == 0 ? n : 0;
 }
 
 static int add_parts(struct setgrp *grp, cpc_t *cpc, const struct spec *spec, const size_t *part,
@@ -185,12 +199,8 @@ void split_refuse(cpc_t *cpc, const struct setgrp_set *set, const struct split_t
 {
 	size_t *part = xcalloc(set->spec.nreqs, sizeof(*part));
 	char *why = xstrdup(cpcerr_text());
-	bool helps = set->spec.nreqs > 1;
+	bool helps = choose_parts(cpc, &set->spec, part, trial) > 1;
 
-	for (size_t i = 0; i < set->spec.nreqs; i++)
-		part[i] = i;
-	for (size_t i = 0; helps && i < set->spec.nreqs; i++)
-		helps = part_counts(cpc, &set->spec, part, i, trial);
 	say("%s%s", why, helps ? "; --split has them take turns" : "");
 	free(why);
 	free(part);

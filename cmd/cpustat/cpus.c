@@ -71,20 +71,24 @@ struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
 
 bool cpus_count(void *arg, cpc_t *cpc, cpc_set_t *set, bool alone)
 {
-	struct cpus *cpus = arg;
-	size_t n = 0;
+	struct cpus *cpus = arg, good = {.id = xcalloc(cpus->n, sizeof(*good.id))};
+	bool all;
 
-	for (size_t i = 0; i < cpus->n; i++) {
+	for (size_t i = 0; i < cpus->n && (alone || good.n == i); i++) {
 		/* Claims are another question, which is asked later. */
 		if (cpc_set_counts_on(cpc, set, cpus->id[i]) &&
 		    cpc_bind_cpu(cpc, cpus->id[i], set,
 				 CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED) == 0) {
 			cpc_unbind(cpc, set);
-			cpus->id[n++] = cpus->id[i];
-		} else if (!alone) {
-			return false;
+			good.id[good.n++] = cpus->id[i];
 		}
 	}
-	cpus->n = n;
-	return n > 0;
+	all = good.n == cpus->n;
+	if (alone && good.n > 0) {
+		memcpy(cpus->id, good.id, good.n * sizeof(*good.id));
+		cpus->n = good.n;
+		all = true;
+	}
+	free(good.id);
+	return all;
 }

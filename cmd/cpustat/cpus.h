@@ -22,8 +22,8 @@ struct cpus {
 struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp);
 
 /*
- * For struct split_trial: `arg` are struct cpus, of which those go that cannot count some event
- * even alone.
+ * For struct split_trial: `arg` are struct cpus, of which those go that cannot count an event
+ * alone, unless none can.
  */
 bool cpus_count(void *arg, cpc_t *cpc, cpc_set_t *set, bool alone);
 

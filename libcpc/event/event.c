@@ -86,7 +86,7 @@ static int spread(struct cpci_event *event, struct cpci_diag *diag)
 		const struct cpci_term *term = &one.term[i];
 		uint32_t type = term->attr.type;
 		bool generic = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE;
-		size_t n = generic || type == PERF_TYPE_RAW ? all->n : 1;
+		size_t n = (generic || type == PERF_TYPE_RAW) && !term->one_pmu ? all->n : 1;
 
 		for (size_t k = 0; rc == 0 && k < n; k++) {
 			struct cpci_term copy = *term;

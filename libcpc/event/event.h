@@ -16,7 +16,8 @@
 
 /* One counter of the kernel. */
 struct cpci_term {
-	bool minus; /* its count is taken away from the event's, not added to it */
+	bool minus;   /* its count is taken away from the event's, not added to it */
+	bool one_pmu; /* its PMU was named: no other kind of cores counts it, too */
 	struct perf_event_attr attr;
 	/*
 	 * Breakpoints: "", or what attr.bp_addr is an offset to.  attr.bp_len may be 0 then:

@@ -172,8 +172,9 @@ static int no_pmu(const struct lookup *l)
 /* Adds the term of the PMU.  -1: see diag. */
 static int add_term(const struct lookup *l, uint32_t type, const char *terms, uint_t flags)
 {
-	if (cpci_event_add(l->event, &(struct cpci_term){.attr.type = type}, l->diag) == -1 ||
-	    put_terms(l, terms, false) == -1)
+	const struct cpci_term term = {.one_pmu = true, .attr.type = type};
+
+	if (cpci_event_add(l->event, &term, l->diag) == -1 || put_terms(l, terms, false) == -1)
 		return -1;
 	if (knows_modes(l))
 		cpci_perf_set_modes(&l->event->term[l->event->nterms - 1].attr, flags);
@@ -202,6 +203,25 @@ static void add_box(void *arg, const char *pmu)
 	boxes->rc = add_term(&l, type, boxes->terms, boxes->flags);
 }
 
+/* "slots" and "topdown-..." without their PMU, of which there is one. */
+static int add_topdown(struct lookup *l, uint_t flags)
+{
+	const char *pmu = cpci_topdown_pmu();
+	uint32_t type;
+
+	if (strcmp(l->name, "slots") != 0 && strncmp(l->name, "topdown-", 8) != 0)
+		return 0;
+	if (pmu == NULL || !cpci_pmu_type(pmu, &type)) {
+		cpci_diag(l->diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': the kernel has it on Intel's CPUs from Ice Lake on, "
+			  "and not on this machine",
+			  l->name);
+		return -1;
+	}
+	strlcpy(l->pmu, pmu, sizeof(l->pmu));
+	return add_term(l, type, l->name, flags) == 0 ? 1 : -1;
+}
+
 int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
 		     struct cpci_diag *diag)
 {
@@ -212,7 +232,9 @@ int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
 	uint32_t type;
 	size_t n;
 
-	if (slash == NULL || slash == name || (size_t)(slash - name) >= sizeof(l.pmu))
+	if (slash == NULL)
+		return add_topdown(&l, flags);
+	if (slash == name || (size_t)(slash - name) >= sizeof(l.pmu))
 		return 0;
 	snprintf(l.pmu, sizeof(l.pmu), "%.*s", (int)(slash - name), name);
 	n = strlen(slash + 1);

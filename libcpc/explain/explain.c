@@ -132,10 +132,15 @@ static bool is_cpu(int cpu)
 	return access(path, F_OK) == 0;
 }
 
-/* Would the target take that term alone? */
+/* Would the target take that term alone?  A topdown metric takes what slots does. */
 static bool fits_alone(const struct cpci_term *term, struct cpci_target target)
 {
-	int fd = cpci_term_open(term, target, -1, true);
+	struct cpci_term alone = *term;
+	int fd;
+
+	if (cpci_topdown_is_metric(&term->attr))
+		cpci_topdown_make_slots(&alone.attr);
+	fd = cpci_term_open(&alone, target, -1, true);
 
 	if (fd == -1)
 		return false;

@@ -28,6 +28,9 @@ bool cpci_group_conflict(const struct cpci_plan *plan, struct cpci_target target
 {
 	const struct cpci_term *term = cpci_plan_term(plan, bad);
 
+	/* A pair of them can only be had with slots. */
+	if (cpci_topdown_is_metric(&term->attr))
+		return false;
 	for (uint_t i = 0; i < plan->nterms; i++) {
 		*other = plan->ref[i];
 		if (other->req == bad.req && other->term == bad.term)

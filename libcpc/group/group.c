@@ -398,7 +398,11 @@ void **cpci_group_map(const struct cpci_plan *plan, const int *fd)
 	if (plan->ngroups != 1 || plan->nbuffered > 0)
 		return NULL;
 	for (uint_t i = 0; i < plan->nterms; i++) {
-		if (cpci_perf_is_software(&cpci_plan_nth(plan, i)->attr))
+		const struct perf_event_attr *attr = &cpci_plan_nth(plan, i)->attr;
+
+		/* Topdown metrics are made in the kernel. */
+		if (cpci_perf_is_software(attr) || cpci_topdown_is_slots(attr) ||
+		    cpci_topdown_is_metric(attr))
 			return NULL;
 	}
 	page = calloc(plan->nterms, sizeof(*page));

@@ -65,6 +65,9 @@ bool cpci_plan_freezes(const struct cpci_plan *plan, uint_t i);
 /* Term `i` in the order of the groups. */
 const struct cpci_term *cpci_plan_nth(const struct cpci_plan *plan, uint_t i);
 
+/* Why its topdown metrics cannot be counted, and which; NULL: they can, or there are none. */
+const char *cpci_plan_check_topdown(const struct cpci_plan *plan, struct cpci_term_ref *bad);
+
 /* Of `n` requests in their order: the slot that one asks for, or -1; then that it gets. */
 void cpci_choose_slots(size_t n, int *slot);
 

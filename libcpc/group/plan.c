@@ -98,8 +98,8 @@ static uint64_t domain_of(const struct perf_event_attr *attr, bool have_core)
 	case PERF_TYPE_HARDWARE:
 	case PERF_TYPE_HW_CACHE:
 		return kind == 0 ? (uint64_t)DOMAIN_CORE : DOMAIN_OTHER + kind;
-	case PERF_TYPE_RAW:
-		return DOMAIN_CORE;
+	case PERF_TYPE_RAW: /* with several kinds of cores it is that of one of them */
+		return cores->n < 2 ? (uint64_t)DOMAIN_CORE : DOMAIN_OTHER + (uint64_t)attr->type;
 	default:
 		if (cores->n == 1 && attr->type == cores->core[0].type)
 			return DOMAIN_CORE;
@@ -143,6 +143,17 @@ const struct cpci_term *cpci_plan_nth(const struct cpci_plan *plan, uint_t i)
 	return cpci_plan_term(plan, plan->ref[i]);
 }
 
+/* The first topdown metric of a group; their number: none. */
+static uint_t find_metric(const struct cpci_plan *plan, const struct cpci_group *group)
+{
+	uint_t i = 0;
+
+	while (i < group->n &&
+	       !cpci_topdown_is_metric(&cpci_plan_nth(plan, group->first + i)->attr))
+		i++;
+	return i;
+}
+
 static void move_to_front(struct cpci_term_ref *ref, uint_t i)
 {
 	struct cpci_term_ref first = ref[i];
@@ -154,20 +165,25 @@ static void move_to_front(struct cpci_term_ref *ref, uint_t i)
 /*
  * In a hardware group a hardware term leads: it takes software ones, not vice versa.  But
  * one that is frozen by its overflow leads before all: when it is switched off by its overflow,
- * so are the others, at that instant.  (The kernel makes that a hardware group, too.)
+ * so are the others, at that instant.  (The kernel makes that a hardware group, too.)  Of the
+ * topdown metrics, slots leads.
  */
 static void put_leader_first(struct cpci_plan *plan, struct cpci_group *group)
 {
-	uint_t hardware = group->n, freezes = group->n;
+	uint_t hardware = group->n, freezes = group->n, slots = group->n;
 
 	for (uint_t i = group->n; i-- > 0;) {
 		if (!cpci_perf_is_software(&cpci_plan_nth(plan, group->first + i)->attr))
 			hardware = i;
 		if (cpci_plan_freezes(plan, group->first + i))
 			freezes = i;
+		if (cpci_topdown_is_slots(&cpci_plan_nth(plan, group->first + i)->attr))
+			slots = i;
 	}
 	group->hardware = hardware < group->n;
-	if (freezes < group->n)
+	if (slots < group->n && find_metric(plan, group) < group->n)
+		move_to_front(&plan->ref[group->first], slots);
+	else if (freezes < group->n)
 		move_to_front(&plan->ref[group->first], freezes);
 	else if (group->hardware)
 		move_to_front(&plan->ref[group->first], hardware);
@@ -220,6 +236,44 @@ static void lay_out(struct cpci_plan *plan)
 		put_leader_first(plan, group);
 		group->core = group->hardware && is_core(domain);
 	}
+}
+
+static bool same_modes(const struct perf_event_attr *a, const struct perf_event_attr *b)
+{
+	return a->exclude_user == b->exclude_user && a->exclude_kernel == b->exclude_kernel;
+}
+
+/* The modes are those of the register that all metrics are in: the leader's. */
+static const char *metric_trouble(const struct cpci_plan *plan, const struct cpci_group *group,
+				  const struct perf_event_attr *metric)
+{
+	const struct perf_event_attr *leader = &cpci_plan_nth(plan, group->first)->attr;
+
+	if (!cpci_topdown_is_slots(leader))
+		return "it is a part of 'slots', which is to be counted with it";
+	if (!same_modes(leader, metric))
+		return "it is a part of 'slots', which is to be counted in the same modes";
+	return NULL;
+}
+
+const char *cpci_plan_check_topdown(const struct cpci_plan *plan, struct cpci_term_ref *bad)
+{
+	for (uint_t g = 0; g < plan->ngroups; g++) {
+		const struct cpci_group *group = &plan->group[g];
+		bool metrics = find_metric(plan, group) < group->n;
+		const char *why = NULL;
+
+		for (uint_t i = group->first; metrics && i < group->first + group->n; i++) {
+			*bad = plan->ref[i];
+			if (cpci_topdown_is_metric(&cpci_plan_nth(plan, i)->attr))
+				why = metric_trouble(plan, group, &cpci_plan_nth(plan, i)->attr);
+			if (cpci_plan_overflows(plan, i))
+				why = "its overflows cannot be told beside topdown metrics";
+			if (why != NULL)
+				return why;
+		}
+	}
+	return NULL;
 }
 
 /*

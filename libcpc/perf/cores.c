@@ -104,12 +104,23 @@ static void try_pmu(void *arg, const char *pmu)
 	}
 }
 
+/* On x86, one kind of cores has the type of codes; on Arm, none has. */
+static bool is_own_type(uint32_t type)
+{
+	const struct cpci_cores *all = cpci_cores();
+	bool own = false;
+
+	for (size_t i = 0; i < all->n; i++)
+		own |= all->core[i].type == type;
+	return own;
+}
+
 bool cpci_pmu_name(uint32_t type, char *name)
 {
 	struct find_pmu f = {.type = type, .name = name};
 
-	/* Codes of the core PMU are of this type, whatever the PMU's own is (Arm). */
-	if (type == PERF_TYPE_RAW && cpci_cores()->n > 0)
+	/* Codes of the core PMU are of this type, whatever the PMU's own is. */
+	if (type == PERF_TYPE_RAW && cpci_cores()->n > 0 && !is_own_type(type))
 		f.type = cpci_cores()->core[0].type;
 	cpci_pmu_each(&f, try_pmu);
 	return f.found;
@@ -123,8 +134,8 @@ bool cpci_pmu_counts_on(const struct perf_event_attr *attr, int cpu)
 	/* The kernel's generic events may say which kind of core they are for. */
 	if (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE)
 		type = (uint32_t)(attr->config >> CPCI_CORE_SHIFT);
-	if (cpci_perf_is_software(attr) || type == 0 || type == PERF_TYPE_RAW ||
-	    !cpci_pmu_name(type, pmu))
+	if (cpci_perf_is_software(attr) || type == 0 ||
+	    (type == PERF_TYPE_RAW && !is_own_type(type)) || !cpci_pmu_name(type, pmu))
 		return true;
 	return cpci_pmu_lists_cpu(pmu, cpu);
 }

@@ -75,8 +75,12 @@ int cpci_perf_modify(int fd, const struct perf_event_attr *attr, bool leader, bo
 int cpci_perf_probe(const struct perf_event_attr *attr)
 {
 	const struct cpci_target self = {.tid = 0, .cpu = -1};
-	int fd = cpci_perf_open(attr, self, -1, true);
+	struct perf_event_attr alone = *attr;
+	int fd;
 
+	if (cpci_topdown_is_metric(attr)) /* which is never alone */
+		cpci_topdown_make_slots(&alone);
+	fd = cpci_perf_open(&alone, self, -1, true);
 	if (fd == -1)
 		return errno;
 	close(fd);

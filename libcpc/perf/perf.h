@@ -207,6 +207,15 @@ bool cpci_pmu_counts_on(const struct perf_event_attr *attr, int cpu);
  */
 bool cpci_pmu_implements(const struct perf_event_attr *attr);
 
+/* ---- topdown.c: Intel's slots, and the metrics that are parts of them ------------- */
+
+/* The PMU that has them; NULL: none. */
+const char *cpci_topdown_pmu(void);
+bool cpci_topdown_is_slots(const struct perf_event_attr *attr);
+bool cpci_topdown_is_metric(const struct perf_event_attr *attr);
+/* Of a metric, the slots that it is a part of. */
+void cpci_topdown_make_slots(struct perf_event_attr *attr);
+
 /* ---- userspace.c: counters read without a system call --------------------------- */
 
 /* What an event of the calling thread is to have in config1 to be readable that way. */

@@ -14,6 +14,9 @@
 /* What every bind checks first. */
 static int check(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t flags, uint_t known)
 {
+	struct cpci_term_ref bad;
+	const char *why;
+
 	if (set->cpc != cpc)
 		return cpci_failf(cpc, fn, EINVAL, 0, "the set was made with another handle");
 	if (set->plan->nreqs == 0)
@@ -27,6 +30,10 @@ static int check(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t flags,
 					  "kernel gives no access to it",
 					  set->plan->req[i].name);
 	}
+	why = cpci_plan_check_topdown(set->plan, &bad);
+	if (why != NULL)
+		return cpci_failf(cpc, fn, EINVAL, CPC_CONFLICTING_REQS, "cannot count '%s': %s",
+				  set->plan->req[bad.req].name, why);
 	return 0;
 }
 

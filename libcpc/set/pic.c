@@ -28,10 +28,12 @@ static void map(cpc_set_t *set, struct cpc_pic *pic)
 {
 #ifdef CPC_PIC_INLINE
 	const uint_t index = (uint_t)pic->index;
+	const struct perf_event_attr *attr = &set->plan->req[index].event.term[0].attr;
 	int fd = own_file(set, index);
 	void *page;
 
-	if (fd == -1 || cpci_perf_is_software(&set->plan->req[index].event.term[0].attr))
+	if (fd == -1 || cpci_perf_is_software(attr) || cpci_topdown_is_slots(attr) ||
+	    cpci_topdown_is_metric(attr))
 		return;
 	page = cpci_user_map(fd, false);
 	pic->start = set->start[index];

@@ -23,6 +23,10 @@ static const struct known {
 	/* of Linux: all bits of a word, as perf_event_open(2) has it */
 	{.name = "config1"},
 	{.name = "config2"},
+	{.name = "config3"},
+	/* of samples */
+	{.name = "precise",
+	 .why = "it makes samples precise; a count has none, and is exact without"},
 	/* and on x86 */
 	{.name = "event"},
 	{.name = "umask"},
@@ -124,7 +128,7 @@ static int refuse(const struct cpci_term *term, const char *event, const char *n
 
 static bool find_format(const char *pmu, const char *field, char *format)
 {
-	if (strcmp(field, "config1") != 0 && strcmp(field, "config2") != 0)
+	if (!cpci_pmu_is_word(field))
 		return cpci_pmu_format(pmu, field, format);
 	snprintf(format, CPCI_PMU_TEXT, "%s:0-63", field);
 	return true;

@@ -35,10 +35,12 @@ static void try_name(void *arg, const char *name, const char *desc)
 
 static void unknown(const char *name, const struct cpci_defs *defs, struct cpci_diag *diag)
 {
+	const char *cpu, *modifier = strrchr(name, ':');
 	struct cpci_suggest suggest;
 	char tracepoint[256];
-	const char *cpu;
 
+	if (modifier != NULL && cpci_event_precise(name, modifier + 1, strlen(modifier + 1), diag))
+		return;
 	if (cpci_pfm_elsewhere(name, &cpu)) {
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': it is an event of another CPU (%s)%s", name, cpu,

@@ -85,6 +85,14 @@ int cpci_event_single(struct cpci_event *event, const struct perf_event_attr *at
 		      struct cpci_diag *diag);
 void cpci_event_free(struct cpci_event *event); /* its terms */
 
+/*
+ * ---- modifier.c ---------------------------------------------------------------------
+ *
+ * Is the modifier `word` of `n` bytes, in the event `name`, one that makes samples precise?
+ * True: `diag` says that counts take none.
+ */
+bool cpci_event_precise(const char *name, const char *word, size_t n, struct cpci_diag *diag);
+
 /* ---- fields.c: names of the form "kind/field=value,field/" --------------------------- */
 
 /*

@@ -47,11 +47,15 @@ int cpci_event_software(const char *name, uint_t flags, struct cpci_event *event
 int cpci_event_raw(const char *name, uint_t flags, struct cpci_event *event, struct cpci_diag *diag)
 {
 	char pmu[CPCI_PMU_NAME];
+	const char *modifier;
 	uint64_t code;
 
 	if (!isdigit((unsigned char)*name))
 		return 0;
-	if (name[strspn(name, "0123456789xabcdefABCDEF")] == ':') {
+	modifier = name + strspn(name, "0123456789xabcdefABCDEF");
+	if (*modifier == ':' && cpci_event_precise(name, modifier + 1, strlen(modifier + 1), diag))
+		return -1;
+	if (*modifier == ':') {
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
 			  "bad event '%s': a code of the CPU has no modifiers; the modes "
 			  "are those of the request",

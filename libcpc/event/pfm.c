@@ -232,15 +232,8 @@ static void explain(const char *name, int rc, struct cpci_diag *diag)
 		names.part = ++part;
 		names.n = strcspn(part, ":.=");
 		look_up(&names);
-		if (!names.found && names.n > 0 &&
-		    (strspn(names.part, "p") == names.n ||
-		     strncmp(names.part, "precise", names.n) == 0)) {
-			cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-				  "bad event '%s': '%.*s' is for samples, which it makes precise; "
-				  "a count has none, and is exact without",
-				  name, (int)names.n, names.part);
+		if (!names.found && cpci_event_precise(name, names.part, names.n, diag))
 			return;
-		}
 		if (!names.found && names.n > 1 && strspn(names.part, "uk") == names.n) {
 			cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
 				  "bad event '%s': each modifier has its colon, as in '%s:u:k'",

@@ -4,7 +4,7 @@
  * sysfs.c - events of the PMUs that the kernel exports: "pmu/term[=val],.../".
  *
  * A term is an event of the PMU's events/ directory, or a field of its format/
- * directory, which says where in config, config1 and config2 its bits go
+ * directory, which says where in config to config3 its bits go
  * (Documentation/ABI/testing/sysfs-bus-event_source-devices-format and -events).
  */
 #include "event.h"
@@ -65,10 +65,8 @@ static int put_field(const struct lookup *l, const char *field, const char *text
 			   field, text);
 	if (strcmp(field, "config") == 0)
 		strlcpy(format, "config:0-63", sizeof(format));
-	else if (strcmp(field, "config1") == 0)
-		strlcpy(format, "config1:0-63", sizeof(format));
-	else if (strcmp(field, "config2") == 0)
-		strlcpy(format, "config2:0-63", sizeof(format));
+	else if (cpci_pmu_is_word(field))
+		snprintf(format, sizeof(format), "%s:0-63", field);
 	else if (!cpci_pmu_format(l->pmu, field, format))
 		return unknown(l, field, text != NULL);
 	if (strcmp(field, "config") == 0 && (val & ~cpci_pmu_mask(l->pmu)) != 0) {
@@ -226,7 +224,7 @@ int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
 		     struct cpci_diag *diag)
 {
 	struct lookup l = {.name = name, .event = event, .diag = diag};
-	const char *slash = strchr(name, '/');
+	const char *slash = strchr(name, '/'), *last;
 	char text[CPCI_PMU_TEXT];
 	struct boxes boxes = {.one = &l, .terms = text, .flags = flags};
 	uint32_t type;
@@ -237,6 +235,9 @@ int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
 	if (slash == name || (size_t)(slash - name) >= sizeof(l.pmu))
 		return 0;
 	snprintf(l.pmu, sizeof(l.pmu), "%.*s", (int)(slash - name), name);
+	last = strrchr(name, '/') + 1;
+	if (last > slash + 1 && cpci_event_precise(name, last, strlen(last), diag))
+		return -1;
 	n = strlen(slash + 1);
 	if (n < 2 || slash[n] != '/' || n > sizeof(text))
 		return bad(&l, CPC_INVALID_EVENT, "write %s/term,.../%s", l.pmu, "");

@@ -294,6 +294,10 @@ void cpci_explain(struct cpci_diag *diag, int err, const char *name, const struc
 	case EINVAL:
 		explain_invalid(diag, name, term, target);
 		break;
+	case E2BIG:
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': it takes config3, which Linux has from 6.3 on", name);
+		break;
 	case ENODEV:
 		if (target.tid == -1)
 			cpci_diag(diag, ENOSYS, 0, "CPU %d is offline", target.cpu);

@@ -19,13 +19,35 @@ const struct perf_event_attr cpci_perf_dummy = {
 	.exclude_hv = 1,
 };
 
+/* config3 is the word behind those that headers from before Linux 6.3 have. */
+#define CONFIG3 16
+
+union whole {
+	struct perf_event_attr attr;
+	__u64 word[CONFIG3 + 1];
+};
+
+/* As the kernel has it, not larger than need be: older kernels take no word that they lack. */
+static union whole widen(const struct perf_event_attr *attr)
+{
+	union whole whole = {.attr = *attr};
+	__u64 config3 = *cpci_perf_config3(&whole.attr);
+
+	whole.attr.size = sizeof(whole.attr);
+	if (config3 == 0)
+		return whole;
+	*cpci_perf_config3(&whole.attr) = 0;
+	whole.attr.size = sizeof(whole);
+	whole.word[CONFIG3] = config3;
+	return whole;
+}
+
 /* All that is the same for every event. */
 static struct perf_event_attr complete(const struct perf_event_attr *attr, bool pinned,
 				       bool disabled)
 {
 	struct perf_event_attr whole = *attr;
 
-	whole.size = sizeof(whole);
 	whole.read_format =
 		PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	whole.pinned = pinned;
@@ -36,14 +58,16 @@ static struct perf_event_attr complete(const struct perf_event_attr *attr, bool 
 int cpci_perf_open(const struct perf_event_attr *attr, struct cpci_target target, int leader,
 		   bool disabled)
 {
-	struct perf_event_attr whole = complete(attr, leader == -1 && disabled, disabled);
+	struct perf_event_attr here = complete(attr, leader == -1 && disabled, disabled);
+	union whole whole;
 
 	if (!cpci_pmu_implements(attr)) {
 		errno = ENOENT;
 		return -1;
 	}
 	if (target.tid == 0)
-		whole.config1 |= cpci_user_config1(attr);
+		here.config1 |= cpci_user_config1(attr);
+	whole = widen(&here);
 	return (int)syscall(SYS_perf_event_open, &whole, target.tid, target.cpu, leader,
 			    PERF_FLAG_FD_CLOEXEC);
 }
@@ -63,7 +87,8 @@ int cpci_uprobe_open(const struct perf_event_attr *attr, int file, uint64_t offs
 
 int cpci_perf_modify(int fd, const struct perf_event_attr *attr, bool leader, bool disabled)
 {
-	struct perf_event_attr whole = complete(attr, leader, leader && disabled);
+	const struct perf_event_attr here = complete(attr, leader, leader && disabled);
+	union whole whole = widen(&here);
 
 	if (ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &whole) == 0)
 		return 0;

@@ -33,6 +33,11 @@ int cpci_perf_modify(int fd, const struct perf_event_attr *attr, bool leader, bo
 /* cpci_perf_open() of the instruction at `offset` of an open file. */
 int cpci_uprobe_open(const struct perf_event_attr *attr, int file, uint64_t offset,
 		     struct cpci_target target, bool disabled);
+/*
+ * Where an attr has its config3, which the kernel has since Linux 6.3: opening an event that uses
+ * it fails with E2BIG before.
+ */
+__u64 *cpci_perf_config3(struct perf_event_attr *attr);
 /* May the caller count such events?  0, or an errno. */
 int cpci_uprobe_permitted(const struct perf_event_attr *attr);
 /* Has a tracepoint count only what the filter lets through.  -1 and errno: EINVAL. */
@@ -171,6 +176,8 @@ void cpci_pmu_each_file(const char *pmu, const char *dir, void *arg,
 			void (*visit)(void *arg, const char *file));
 /* Is `cpu` in its file cpumask or cpus?  True also when there is none. */
 bool cpci_pmu_lists_cpu(const char *pmu, int cpu);
+/* Is it all of config1, config2 or config3? */
+bool cpci_pmu_is_word(const char *field);
 /* Where the PMU has that field: "config1:0-7,32-35".  False: it has none. */
 bool cpci_pmu_format(const char *pmu, const char *field, char *format);
 void cpci_pmu_walk_format(const char *pmu, void *arg, void (*action)(void *arg, const char *field));

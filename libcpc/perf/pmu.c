@@ -4,8 +4,8 @@
  * pmu.c - the PMUs that the kernel exports: their types, CPUs, events and fields.
  *
  * A directory for each, /sys/bus/event_source/devices/PMU, has the files type, cpus or
- * cpumask, and the directories events and format; a format says where in config, config1
- * and config2 the bits of a field go (Documentation/ABI/testing/
+ * cpumask, and the directories events and format; a format says where in config to
+ * config3 the bits of a field go (Documentation/ABI/testing/
  * sysfs-bus-event_source-devices-format and -events).
  */
 #include "perf.h"
@@ -72,9 +72,15 @@ void cpci_pmu_each_file(const char *pmu, const char *dir, void *arg,
 	each_name(path, arg, visit);
 }
 
+bool cpci_pmu_is_word(const char *field)
+{
+	return strlen(field) == 7 && strncmp(field, "config", 6) == 0 && field[6] >= '1' &&
+	       field[6] <= '3';
+}
+
 bool cpci_pmu_format(const char *pmu, const char *field, char *format)
 {
-	static const char *const words[] = {"config:", "config1:", "config2:"};
+	static const char *const words[] = {"config:", "config1:", "config2:", "config3:"};
 
 	if (!cpci_pmu_read(pmu, "format/", field, format))
 		return false;
@@ -97,6 +103,8 @@ bool cpci_pmu_put_bits(struct perf_event_attr *attr, const char *format, uint64_
 		word = &attr->config1;
 	else if (strncmp(format, "config2:", 8) == 0)
 		word = &attr->config2;
+	else if (strncmp(format, "config3:", 8) == 0)
+		word = cpci_perf_config3(attr);
 	for (const char *p = strchr(format, ':'); p != NULL && *p != '\0'; p = end) {
 		unsigned long lo = strtoul(p + 1, &end, 10), hi = lo;
 

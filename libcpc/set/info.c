@@ -22,11 +22,16 @@ static int describe_term(const struct cpci_term *term, char *text, size_t size)
 {
 	const struct perf_event_attr *attr = &term->attr;
 	bool filtered = cpci_term_is_filtered(term);
-	char more[64] = "";
+	struct perf_event_attr copy = *attr;
+	__u64 config3 = *cpci_perf_config3(&copy);
+	char more[96] = "", last[32] = "";
 
-	if (attr->config1 != 0 || attr->config2 != 0)
-		snprintf(more, sizeof(more), ", 0x%llx, 0x%llx", (unsigned long long)attr->config1,
-			 (unsigned long long)attr->config2);
+	if (config3 != 0)
+		snprintf(last, sizeof(last), ", 0x%llx", (unsigned long long)config3);
+	if (attr->config1 != 0 || attr->config2 != 0 || config3 != 0)
+		snprintf(more, sizeof(more), ", 0x%llx, 0x%llx%s",
+			 (unsigned long long)attr->config1, (unsigned long long)attr->config2,
+			 last);
 	return snprintf(text, size, " %c type %u, config 0x%llx%s%s%s, counts in %s mode",
 			term->minus ? '-' : '+', attr->type, (unsigned long long)attr->config, more,
 			filtered ? ", filter " : "", filtered ? term->filter : "",

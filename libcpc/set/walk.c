@@ -27,8 +27,11 @@ struct walk {
 
 static bool same(const struct perf_event_attr *a, const struct perf_event_attr *b)
 {
+	struct perf_event_attr x = *a, y = *b;
+
 	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
-	       a->config2 == b->config2 && a->exclude_kernel == b->exclude_kernel;
+	       a->config2 == b->config2 && *cpci_perf_config3(&x) == *cpci_perf_config3(&y) &&
+	       a->exclude_kernel == b->exclude_kernel;
 }
 
 static bool can_count(struct walk *walk, const struct perf_event_attr *attr)

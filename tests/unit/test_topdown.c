@@ -3,7 +3,7 @@
 /*
  * Intel's slots and topdown metrics: in which order they are opened, what is refused, and whose
  * results are whose, on a machine whose sysfs and kernel are made up after the rules of
- * arch/x86/events/intel/core.c; also with two kinds of cores.
+ * arch/x86/events/intel/core.c; also with two kinds of cores.  And fields in all words of config.
  */
 #include "unit.h"
 
@@ -31,7 +31,9 @@ static struct opened {
 	bool samples;
 	unsigned n; /* of a leader: counters taken in its group */
 } opened[MAX_FILES];
-static char order[256]; /* of the codes opened last, in groups */
+static char order[256];	   /* of the codes opened last, in groups */
+static uint64_t config[4]; /* of the core's event that was opened last */
+static bool old_kernel;	   /* from before config3 */
 
 FILE *__real_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode);
@@ -97,6 +99,14 @@ static uint64_t stand_in(const struct perf_event_attr *attr)
 							 : PERF_COUNT_SW_DUMMY;
 }
 
+static void note_words(const struct perf_event_attr *attr)
+{
+	config[0] = attr->config;
+	config[1] = attr->config1;
+	config[2] = attr->config2;
+	config[3] = attr->size > 128 ? ((const uint64_t *)attr)[16] : 0;
+}
+
 static long open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, int leader,
 		       unsigned long flags)
 {
@@ -112,12 +122,16 @@ static long open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, i
 	char word[32];
 	long fd;
 
+	if (old_kernel && attr->size > 128)
+		err = E2BIG;
 	if (err != 0) {
 		errno = err;
 		return -1;
 	}
 	if (attr->type == PERF_TYPE_SOFTWARE)
 		soft.config = attr->config;
+	else
+		note_words(attr);
 	fd = __real_syscall(SYS_perf_event_open, &soft, pid, cpu, leader, flags);
 	if (fd == -1 || fd >= MAX_FILES)
 		return fd;
@@ -362,12 +376,65 @@ static void two_kinds(void **state)
 	assert_true(strstr(order, "4/c0") != NULL && strstr(order, "a/c0") != NULL);
 }
 
+/* Fields of all words are attributes, and so are the words themselves. */
+static void words(void **state)
+{
+	static const struct {
+		const char *event, *attr;
+		uint64_t val, config[4];
+	} cases[] = {
+		{"0xc0", "umask", 0x5, {0x5c0, 0, 0, 0}},
+		{"0xc0", "offcore_rsp", 0x123456789abcdef0, {0xc0, 0x123456789abcdef0, 0, 0}},
+		{"0xc0", "acr_mask", 7, {0xc0, 0, 7, 0}},
+		{"0xc0", "precious", 0xf, {0xc0, 0, 0, 0xf0}},
+		{"0xc0", "config1", 1, {0xc0, 1, 0, 0}},
+		{"0xc0", "config2", 2, {0xc0, 0, 2, 0}},
+		{"0xc0", "config3", 3, {0xc0, 0, 0, 3}},
+		{"cpu/event=0xc1,precious=2,acr_mask=1/", "umask", 1, {0x1c1, 0, 1, 0x20}},
+		{"cpu/event=0xc1,config3=0x30,config1=5/", "umask", 2, {0x2c1, 5, 0, 0x30}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char name[32];
+		cpc_attr_t attr = {.ca_name = name, .ca_val = cases[i].val};
+		cpc_set_t *set = cpc_set_create(cpc);
+
+		snprintf(name, sizeof(name), "%s", cases[i].attr);
+		if (cpc_set_add_request(cpc, set, cases[i].event, 0, CPC_COUNT_USER, 1, &attr) ==
+			    -1 ||
+		    cpc_bind_curlwp(cpc, set, 0) == -1)
+			fail_msg("%s,%s: %s", cases[i].event, name, last_error.text);
+		assert_memory_equal(config, cases[i].config, sizeof(config));
+		cpc_set_destroy(cpc, set);
+	}
+}
+
+static void words_refused(void **state)
+{
+	cpc_attr_t attr = {.ca_name = (char[]){"precious"}, .ca_val = 0x10};
+	cpc_set_t *set = cpc_set_create(cpc);
+
+	(void)state;
+	assert_refused(cpc_set_add_request(cpc, set, "0xc0", 0, CPC_COUNT_USER, 1, &attr),
+		       "attribute 'precious' of event '0xc0' is at most 0xf, not 0x10");
+	attr.ca_val = 1;
+	assert_int_equal(cpc_set_add_request(cpc, set, "0xc0", 0, CPC_COUNT_USER, 1, &attr), 0);
+	old_kernel = true;
+	assert_refused(cpc_bind_curlwp(cpc, set, 0),
+		       "cannot count '0xc0': it takes config3, which Linux has from 6.3 on");
+	old_kernel = false;
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+}
+
 static int test_machine_of(bool hybrid)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(any_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(results, setup, teardown),
 		cmocka_unit_test_setup_teardown(refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(words, setup, teardown),
+		cmocka_unit_test_setup_teardown(words_refused, setup, teardown),
 	};
 	const struct CMUnitTest hybrid_tests[] = {
 		cmocka_unit_test_setup_teardown(two_kinds, setup, teardown),

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * modifier.c - modifiers of names that no count takes.
+ */
+#include "event.h"
+
+#include <errno.h>
+#include <string.h>
+
+bool cpci_event_precise(const char *name, const char *word, size_t n, struct cpci_diag *diag)
+{
+	static const char option[] = "precise";
+	bool letters = n > 0 && (strspn(word, "p") >= n || (n == 1 && *word == 'P'));
+
+	if (!letters && (n < 2 || n >= sizeof(option) || strncmp(word, option, n) != 0))
+		return false;
+	cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+		  "bad event '%s': '%.*s' is for samples, which it makes precise; a count has "
+		  "none, and is exact without",
+		  name, (int)n, word);
+	return true;
+}

@@ -4,6 +4,7 @@
  * import.c - three shapes of JSON: Intel's (github.com/intel/perfmon: "Events" with an
  * "EventName" each), the kernel's (tools/perf/pmu-events: an array of the same, and metrics)
  * and Arm's (its telemetry files: "events" by their names, or a list of them with "name").
+ * Those of the kernel for Arm refer to events of other files.
  */
 #include "import.h"
 
@@ -248,6 +249,8 @@ int import_file(struct import *import)
 			fclose(f);
 		return -1;
 	}
+	if (import->standard != NULL)
+		import->unresolved = standard_resolve(import->standard, file);
 	rc = add_file(import, file);
 	json_object_put(file);
 	return rc;

@@ -6,14 +6,18 @@
 #ifndef IMPORT_H
 #define IMPORT_H
 
+#include "standard.h"
+
 #include <stdio.h>
 
 struct import {
 	const char *file;
 	const char *cpu; /* whom it is for; NULL: the file says it */
 	FILE *out;
-	/* What was found in it. */
-	size_t events, metrics, skipped_events, skipped_metrics;
+	const struct standard *standard; /* what it may refer to; NULL: nothing */
+	/* What was found in it; of the events that were skipped, some refer to what is not there.
+	 */
+	size_t events, metrics, skipped_events, skipped_metrics, unresolved;
 };
 
 /* Writes the definitions of a file.  Returns 0, or -1 after a message. */

@@ -80,21 +80,42 @@ static int parse(struct config *cfg, int argc, char **argv)
 	return STATUS_OK;
 }
 
+static int import_one(struct import *import)
+{
+	size_t referred;
+
+	if (standard_is_source(import->standard, import->file, &referred)) {
+		say("'%s': the other files refer to %zu of its events", import->file, referred);
+		return STATUS_OK;
+	}
+	if (import_file(import) == -1)
+		return STATUS_FAILED;
+	if (import->skipped_events + import->skipped_metrics > 0)
+		say("'%s': %zu events and %zu metrics; left out: %zu that cannot be "
+		    "written as definitions, and %zu metrics that are more than sums",
+		    import->file, import->events, import->metrics, import->skipped_events,
+		    import->skipped_metrics);
+	if (import->unresolved > 0)
+		say("'%s': events of another file (ArchStdEvent), which is to be given, too: %zu of "
+		    "those left out",
+		    import->file, import->unresolved);
+	return STATUS_OK;
+}
+
 static int import_all(const struct config *cfg, FILE *out, char **files)
 {
-	fputs("# Made by cpc-events import.\n", out);
-	for (; *files != NULL; files++) {
-		struct import import = {.file = *files, .cpu = cfg->cpu, .out = out};
+	struct standard *standard = standard_read(files);
+	int status = STATUS_OK;
 
-		if (import_file(&import) == -1)
-			return STATUS_FAILED;
-		if (import.skipped_events + import.skipped_metrics > 0)
-			say("'%s': %zu events and %zu metrics; left out: %zu that cannot be "
-			    "written as definitions, and %zu metrics that are more than sums",
-			    *files, import.events, import.metrics, import.skipped_events,
-			    import.skipped_metrics);
+	fputs("# Made by cpc-events import.\n", out);
+	for (; status == STATUS_OK && *files != NULL; files++) {
+		struct import import = {
+			.file = *files, .cpu = cfg->cpu, .out = out, .standard = standard};
+
+		status = import_one(&import);
 	}
-	return STATUS_OK;
+	standard_free(standard);
+	return status;
 }
 
 /* All or nothing: half a file of definitions would be read as the whole. */

@@ -50,6 +50,33 @@ import() {
 	END
 }
 
+@test "events that another file describes: it is given, too, or they are told" {
+	cd "$FILES"
+	for files in 'arm-common.json arm-core.json' 'arm-core.json arm-common.json'; do
+		# shellcheck disable=SC2086 # two words
+		go -0 cpc-events -C 0x00000000410fd070 import $files
+		diff - <(echo "$output") <<-'END'
+			# Made by cpc-events import.
+			[0x00000000410fd070]
+			OUR_INST = 0x8  # Instructions, of an excerpt of our own
+			OUR_CYCLES = 0x11  # Cycles of this core
+			OUR_OWN = 0xc1  # Its own
+			OUR_OWN = 0xc1  # Its own
+		END
+		[ "$(sort <<<"$stderr")" = "$(sort <<-'END'
+			cpc-events: 'arm-common.json': the other files refer to 3 of its events
+			cpc-events: 'arm-core.json': 4 events and 0 metrics; left out: 3 that cannot be written as definitions, and 0 metrics that are more than sums
+			cpc-events: 'arm-core.json': events of another file (ArchStdEvent), which is to be given, too: 1 of those left out
+		END
+		)" ]
+	done
+	go -0 cpc-events -C 0x00000000410fd070 import arm-core.json
+	[ "$(grep -c "^OUR_" <<<"$output")" -eq 2 ]
+	[[ $stderr == *"which is to be given, too: 4 of those left out"* ]]
+	go -0 cpc-events -C 0x00000000410fd070 import arm-common.json
+	[ "$(grep -c "^OUR_" <<<"$output")" -eq 3 ]
+}
+
 @test "sections by CPUID: those of this CPU, in the folder, after all other names" {
 	cat >"$CPC_EVENTS_DIR/a.def" <<-'END'
 		[GenuineIntel-6-AD]

@@ -108,7 +108,8 @@ static int run(struct engine *engine)
 		wait_ms = sooner(wait_ms, lwps_timeout(k->tree.lwps));
 		if (idle_ms != 0)
 			wait_ms = sooner((int)idle_ms, wait_ms);
-		if (!k->stop)
+		/* Its record may have been the last that was taken: none will wake us. */
+		if (!k->stop && lwps_live(k->tree.lwps) > 0)
 			poll(fds, 2, wait_ms); /* a signal ends it, too: SIGCHLD, for ^Z */
 	}
 	lwps_flush(k->tree.lwps);
@@ -359,7 +360,8 @@ struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
 	k = xcalloc(1, sizeof(*k));
 	k->engine = (struct engine){.ops = &ops, .config = *config, .cpc = cpc, .grp = grp};
 	k->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (tree_init(&k->tree, &k->engine, &fit) == -1 || k->wake == -1)
+	tree_init(&k->tree, &k->engine, &fit);
+	if (k->wake == -1)
 		strlcpy(why, strerror(errno), size);
 	else if (open_all(k, why, size))
 		return &k->engine;

@@ -10,6 +10,7 @@
 
 #include <bsd/string.h>
 #include <cpc_counter.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,10 +18,10 @@ struct counted_lwp {
 	struct lwp base;
 	struct counted_proc *proc;
 	unsigned slot;
-	bool final;	      /* `now` is what it counted in all */
-	bool flawed;	      /* and not all of that */
-	uint64_t *now, *told; /* what it has counted, and what of that was in ticks */
-	uint64_t room[];
+	bool final;	 /* `now` is what it counted in all */
+	bool flawed;	 /* and not all of that */
+	cpc_buf_t *told; /* what of that was in ticks; NULL: there was none */
+	uint64_t now[];
 };
 
 struct counted_proc {
@@ -28,7 +29,7 @@ struct counted_proc {
 	RB_ENTRY(counted_proc) by_pid;
 	id_t last_id;
 	unsigned nalive;
-	uint64_t total[]; /* of LWPs whose counts are final */
+	cpc_buf_t *total; /* of LWPs whose counts are final */
 };
 
 static int cmp_pids(const struct counted_proc *a, const struct counted_proc *b)
@@ -52,12 +53,21 @@ static struct counted_proc *find_proc(struct tree *tree, pid_t pid)
 	return RB_FIND(counted_procs, &tree->procs, &key);
 }
 
+static cpc_buf_t *new_buf(const struct tree *tree)
+{
+	cpc_buf_t *buf = cpc_buf_create(tree->engine->cpc, tree->engine->grp->set[0].set);
+
+	if (buf == NULL)
+		die("%s", strerror(errno));
+	return buf;
+}
+
 static struct counted_proc *new_proc(struct tree *tree, pid_t pid)
 {
-	struct counted_proc *proc =
-		xcalloc(1, sizeof(*proc) + tree->fit.ncolumns * sizeof(uint64_t));
+	struct counted_proc *proc = xcalloc(1, sizeof(*proc));
 
 	proc->base.pid = pid;
+	proc->total = new_buf(tree);
 	TAILQ_INIT(&proc->base.lwps);
 	TAILQ_INSERT_TAIL(&tree->engine->procs, &proc->base, link);
 	RB_INSERT(counted_procs, &tree->procs, proc);
@@ -67,25 +77,24 @@ static struct counted_proc *new_proc(struct tree *tree, pid_t pid)
 static struct counted_lwp *new_lwp(struct tree *tree, struct counted_proc *proc, unsigned slot,
 				   pid_t tid, const char *comm)
 {
-	struct counted_lwp *lwp =
-		xcalloc(1, sizeof(*lwp) + 2 * tree->fit.ncolumns * sizeof(uint64_t));
+	struct counted_lwp *lwp = xcalloc(1, sizeof(*lwp) + tree->fit.ncolumns * sizeof(uint64_t));
 
 	lwp->base.id = ++proc->last_id;
 	lwp->base.tid = tid;
 	strlcpy(lwp->base.comm, comm, sizeof(lwp->base.comm));
 	lwp->proc = proc;
 	lwp->slot = slot;
-	lwp->now = lwp->room;
-	lwp->told = lwp->room + tree->fit.ncolumns;
 	TAILQ_INSERT_TAIL(&proc->base.lwps, &lwp->base, link);
 	proc->nalive++;
 	tree->of_slot[slot] = lwp;
 	return lwp;
 }
 
-static void free_lwp(struct counted_lwp *lwp)
+static void free_lwp(struct tree *tree, struct counted_lwp *lwp)
 {
 	TAILQ_REMOVE(&lwp->proc->base.lwps, &lwp->base, link);
+	if (lwp->told != NULL)
+		cpc_buf_destroy(tree->engine->cpc, lwp->told);
 	free(lwp);
 }
 
@@ -95,8 +104,8 @@ static void clear_proc(struct tree *tree, struct counted_proc *proc)
 	struct lwp *lwp;
 
 	while ((lwp = TAILQ_FIRST(&proc->base.lwps)) != NULL)
-		free_lwp(counted(lwp));
-	memset(proc->total, 0, tree->fit.ncolumns * sizeof(*proc->total));
+		free_lwp(tree, counted(lwp));
+	cpc_buf_zero(tree->engine->cpc, proc->total);
 	proc->base.incomplete = false;
 	proc->last_id = 0;
 	proc->nalive = 0;
@@ -107,6 +116,7 @@ static void free_proc(struct tree *tree, struct counted_proc *proc)
 	clear_proc(tree, proc);
 	TAILQ_REMOVE(&tree->engine->procs, &proc->base, link);
 	RB_REMOVE(counted_procs, &tree->procs, proc);
+	cpc_buf_destroy(tree->engine->cpc, proc->total);
 	free(proc);
 }
 
@@ -140,15 +150,24 @@ static void read_slot(struct tree *tree, struct counted_lwp *lwp)
 	tree->flaws |= lwps_flaws(tree->lwps, lwp->slot);
 }
 
+/* In the scratch buffer. */
+static cpc_buf_t *fill(struct tree *tree, const uint64_t *value)
+{
+	cpc_buf_fill(tree->engine->cpc, tree->buf, tree->engine->grp->set[0].set, value,
+		     tree->fit.ncounters, value[tree->fit.clock]);
+	return tree->buf;
+}
+
 /* It counts no more: what it has counted is part of its process's total. */
 static void finalize(struct tree *tree, struct counted_lwp *lwp)
 {
+	cpc_buf_t *total = lwp->proc->total;
+
 	if (lwp->final)
 		return;
 	read_slot(tree, lwp);
 	lwp->final = true;
-	for (unsigned i = 0; i < tree->fit.ncolumns; i++)
-		lwp->proc->total[i] += lwp->now[i];
+	cpc_buf_add(tree->engine->cpc, total, total, fill(tree, lwp->now));
 	tree->engine->ever_on |= lwp->now[tree->fit.clock] != 0;
 }
 
@@ -161,34 +180,30 @@ static void release_slot(struct tree *tree, struct counted_lwp *lwp)
 }
 
 /* NULL: nobody knows. */
-static cpc_buf_t *fill(struct tree *tree, const uint64_t *value)
+static cpc_buf_t *known(const struct tree *tree, cpc_buf_t *buf)
 {
-	const unsigned n = tree->fit.ncounters;
-
-	if (tree->invalid)
-		return NULL;
-	cpc_buf_fill(tree->engine->cpc, tree->buf, tree->engine->grp->set[0].set, value, n,
-		     value[tree->fit.clock]);
-	return tree->buf;
+	return tree->invalid ? NULL : buf;
 }
 
 /* Rows of births have what was counted by then, which is nothing. */
 cpc_buf_t *tree_sample(struct tree *tree)
 {
-	memset(tree->diff, 0, tree->fit.ncolumns * sizeof(*tree->diff));
-	return fill(tree, tree->diff);
+	cpc_buf_zero(tree->engine->cpc, tree->buf);
+	return known(tree, tree->buf);
 }
 
 cpc_buf_t *tree_sample_tick(struct tree *tree, struct lwp *base)
 {
 	struct counted_lwp *lwp = counted(base);
+	cpc_t *cpc = tree->engine->cpc;
 
 	read_slot(tree, lwp);
-	for (unsigned i = 0; i < tree->fit.ncolumns; i++) {
-		tree->diff[i] = lwp->now[i] - lwp->told[i];
-		lwp->told[i] = lwp->now[i];
-	}
-	return lwp->flawed ? NULL : fill(tree, tree->diff);
+	fill(tree, lwp->now);
+	if (lwp->told == NULL)
+		lwp->told = new_buf(tree);
+	cpc_buf_sub(cpc, tree->diff, tree->buf, lwp->told);
+	cpc_buf_copy(cpc, lwp->told, tree->buf);
+	return lwp->flawed ? NULL : known(tree, tree->diff);
 }
 
 void tree_finish(struct tree *tree, struct lwp *lwp)
@@ -200,12 +215,12 @@ cpc_buf_t *tree_lwp_total(struct tree *tree, const struct lwp *base)
 {
 	const struct counted_lwp *lwp = (const struct counted_lwp *)base;
 
-	return lwp->flawed ? NULL : fill(tree, lwp->now);
+	return lwp->flawed ? NULL : known(tree, fill(tree, lwp->now));
 }
 
 cpc_buf_t *tree_proc_total(struct tree *tree, const struct proc *proc)
 {
-	return fill(tree, ((const struct counted_proc *)proc)->total);
+	return known(tree, ((const struct counted_proc *)proc)->total);
 }
 
 /* ---- what happens -------------------------------------------------------------------- */
@@ -314,7 +329,7 @@ static void on_exit_lwp(struct tree *tree, const struct lwps_record *record)
 	if (lwp->base.id != 1) {
 		engine->watcher->fini_lwp(engine->arg, &proc->base, &lwp->base);
 		engine->watcher->lwp_exit(engine->arg, &proc->base, &lwp->base);
-		free_lwp(lwp);
+		free_lwp(tree, lwp);
 	}
 	if (proc->nalive == 0)
 		on_end(tree, proc, record->status);
@@ -394,7 +409,7 @@ static void tell_shared(struct tree *tree, uint64_t n)
 	bool whole;
 
 	lwps_read(tree->lwps, LWPS_SHARED, value, &whole);
-	buf = fill(tree, value);
+	buf = known(tree, fill(tree, value));
 	for (size_t i = 0; buf != NULL && i < spec->nreqs; i++) {
 		cpc_buf_get(tree->engine->cpc, buf, (int)i, &count);
 		say("%llu LWPs were too many to be counted apart; together they have %llu %s",
@@ -421,15 +436,14 @@ void tree_tell_losses(struct tree *tree)
 
 /* ---- begin and end ------------------------------------------------------------------------ */
 
-int tree_init(struct tree *tree, struct engine *engine, const struct fit *fit)
+void tree_init(struct tree *tree, struct engine *engine, const struct fit *fit)
 {
 	*tree = (struct tree){.engine = engine, .fit = *fit};
 	TAILQ_INIT(&engine->procs);
 	RB_INIT(&tree->procs);
-	tree->diff = xcalloc(fit->ncolumns, sizeof(*tree->diff));
 	tree->of_slot = xcalloc(TREE_SLOTS, sizeof(*tree->of_slot));
-	tree->buf = cpc_buf_create(engine->cpc, engine->grp->set[0].set);
-	return tree->buf != NULL ? 0 : -1;
+	tree->buf = new_buf(tree);
+	tree->diff = new_buf(tree);
 }
 
 void tree_leave(struct tree *tree, struct proc *proc)
@@ -445,8 +459,7 @@ void tree_free(struct tree *tree)
 		tree_leave(tree, proc);
 	if (tree->lwps != NULL)
 		lwps_close(tree->lwps);
-	if (tree->buf != NULL)
-		cpc_buf_destroy(tree->engine->cpc, tree->buf);
+	cpc_buf_destroy(tree->engine->cpc, tree->buf);
+	cpc_buf_destroy(tree->engine->cpc, tree->diff);
 	free(tree->of_slot);
-	free(tree->diff);
 }

@@ -21,8 +21,7 @@ struct tree {
 	struct fit fit;
 	struct lwps *lwps;	/* NULL: not loaded yet */
 	const cpc_set_t *bound; /* that of some CPU */
-	cpc_buf_t *buf;		/* of what was asked for last */
-	uint64_t *diff;		/* scratch values */
+	cpc_buf_t *buf, *diff;	/* what was asked for last */
 	struct counted_procs procs;
 	struct counted_lwp **of_slot;
 	bool invalid;		 /* a CPU was claimed: nothing is known from then on */
@@ -31,8 +30,7 @@ struct tree {
 
 #define TREE_SLOTS 32768 /* LWPs that live, or have ended and were not told yet */
 
-/* -1 and errno. */
-int tree_init(struct tree *tree, struct engine *engine, const struct fit *fit);
+void tree_init(struct tree *tree, struct engine *engine, const struct fit *fit);
 void tree_free(struct tree *tree);
 
 /* Tells the watcher all that has happened up to now. */

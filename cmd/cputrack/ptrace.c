@@ -398,11 +398,7 @@ static cpc_buf_t *proc_total(const struct engine *engine, const struct proc *pro
 
 static void leave(struct engine *engine, struct proc *proc)
 {
-	struct tally *tally = &tracer_of(engine)->tally;
-
-	if (tally_proc(proc)->linking)
-		symbols_unknown(tally->symbols);
-	tally_free_proc(tally, tally_proc(proc));
+	tally_free_proc(&tracer_of(engine)->tally, tally_proc(proc));
 }
 
 static bool lacks_symbols(const struct engine *engine)

@@ -15,21 +15,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A program file that does not have a symbol. */
-struct lack {
+/* A program file; one that cannot be told is that of one process. */
+struct image {
 	dev_t dev;
 	ino_t ino;
-	LIST_ENTRY(lack) link;
+	bool *looked; /* by set: for its symbols */
+	bool *lacks;  /* by symbol: that was told */
+	LIST_ENTRY(image) link;
 };
 
 struct symbol {
-	size_t set;
+	size_t set, i; /* the i-th of all */
 	int req;
 	char *name;
-	bool looked; /* for it in some program */
-	bool seen;   /* some program had it */
-	bool told;   /* some program could not be counted, which was reported */
-	LIST_HEAD(lacks, lack) lacks;
+	bool seen; /* some program had it */
 	LIST_ENTRY(symbol) link;
 };
 
@@ -38,7 +37,9 @@ struct symbols {
 	const struct setgrp *grp;
 	bool debug;
 	size_t adding; /* the set whose symbols are being collected */
+	size_t n;
 	LIST_HEAD(symbol_list, symbol) list;
+	LIST_HEAD(images, image) images;
 };
 
 static void add(void *arg, int req, const char *name, uint64_t address)
@@ -51,11 +52,11 @@ static void add(void *arg, int req, const char *name, uint64_t address)
 		return;
 	symbol = xcalloc(1, sizeof(*symbol));
 	symbol->set = symbols->adding;
+	symbol->i = symbols->n++;
 	symbol->req = req;
 	symbol->name = strdup(name);
 	if (symbol->name == NULL)
 		die("%s", strerror(errno));
-	LIST_INIT(&symbol->lacks);
 	LIST_INSERT_HEAD(&symbols->list, symbol, link);
 }
 
@@ -67,6 +68,7 @@ struct symbols *symbols_new(cpc_t *cpc, const struct setgrp *grp, bool debug)
 	symbols->grp = grp;
 	symbols->debug = debug;
 	LIST_INIT(&symbols->list);
+	LIST_INIT(&symbols->images);
 	for (size_t i = 0; i < grp->n; i++) {
 		symbols->adding = i;
 		cpc_walk_symbols(cpc, grp->set[i].set, symbols, add);
@@ -77,13 +79,15 @@ struct symbols *symbols_new(cpc_t *cpc, const struct setgrp *grp, bool debug)
 void symbols_free(struct symbols *symbols)
 {
 	struct symbol *symbol;
-	struct lack *lack;
+	struct image *image;
 
+	while ((image = LIST_FIRST(&symbols->images)) != NULL) {
+		LIST_REMOVE(image, link);
+		free(image->looked);
+		free(image->lacks);
+		free(image);
+	}
 	while ((symbol = LIST_FIRST(&symbols->list)) != NULL) {
-		while ((lack = LIST_FIRST(&symbol->lacks)) != NULL) {
-			LIST_REMOVE(lack, link);
-			free(lack);
-		}
 		LIST_REMOVE(symbol, link);
 		free(symbol->name);
 		free(symbol);
@@ -108,29 +112,35 @@ static void read_name(pid_t pid, char *name, size_t size)
 		fclose(f);
 }
 
-/* Is this the first process of its program that lacks the symbol? */
-static bool is_news(struct symbol *symbol, pid_t pid)
+struct image *symbols_image(struct symbols *symbols, pid_t pid)
 {
 	char path[32];
-	struct lack *lack;
+	struct image *image;
 	struct stat st;
+	bool found;
 
+	if (symbols->n == 0)
+		return NULL;
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	if (stat(path, &st) == -1)
-		return false;
-	LIST_FOREACH(lack, &symbol->lacks, link) {
-		if (lack->dev == st.st_dev && lack->ino == st.st_ino)
-			return false;
+	found = stat(path, &st) == 0;
+	LIST_FOREACH(image, &symbols->images, link) {
+		if (found && image->dev == st.st_dev && image->ino == st.st_ino)
+			return image;
 	}
-	lack = xcalloc(1, sizeof(*lack));
-	lack->dev = st.st_dev;
-	lack->ino = st.st_ino;
-	LIST_INSERT_HEAD(&symbol->lacks, lack, link);
-	return true;
+	image = xcalloc(1, sizeof(*image));
+	image->looked = xcalloc(symbols->grp->n, sizeof(bool));
+	image->lacks = xcalloc(symbols->n, sizeof(bool));
+	if (found) {
+		image->dev = st.st_dev;
+		image->ino = st.st_ino;
+	}
+	LIST_INSERT_HEAD(&symbols->images, image, link);
+	return image;
 }
 
 struct settled {
 	struct symbols *symbols;
+	struct image *image;
 	pid_t pid;
 	size_t set;
 };
@@ -147,40 +157,39 @@ static void settle(void *arg, int req, const char *name, uint64_t address)
 	}
 	if (symbol == NULL)
 		return;
-	symbol->looked = true;
 	symbol->seen |= address != 0;
 	if (address != 0 && s->symbols->debug) {
 		read_name(s->pid, program, sizeof(program));
 		say("'%s' (%d) has the symbol '%s': counted at %#llx", program, (int)s->pid, name,
 		    (unsigned long long)address);
-	} else if (address == 0 && is_news(symbol, s->pid)) {
+	} else if (address == 0 && !s->image->lacks[symbol->i]) {
+		s->image->lacks[symbol->i] = true;
 		read_name(s->pid, program, sizeof(program));
 		say("'%s' (%d) has no symbol '%s': %s counts 0 in it", program, (int)s->pid, name,
 		    s->symbols->grp->set[s->set].spec.req[req].event);
 	}
 }
 
-void symbols_settled(struct symbols *symbols, pid_t pid, size_t i, const cpc_set_t *set)
+void symbols_settled(struct symbols *symbols, struct image *image, pid_t pid, size_t i,
+		     const cpc_set_t *set)
 {
-	struct settled settled = {.symbols = symbols, .pid = pid, .set = i};
+	struct settled settled = {.symbols = symbols, .image = image, .pid = pid, .set = i};
 
+	if (image == NULL)
+		return;
+	image->looked[i] = true;
 	cpc_walk_symbols(symbols->cpc, set, &settled, settle);
 }
 
-void symbols_refused(struct symbols *symbols, size_t i)
+static bool looked_in_all(const struct symbols *symbols, const struct symbol *symbol)
 {
-	struct symbol *symbol;
+	const struct image *image;
 
-	LIST_FOREACH(symbol, &symbols->list, link)
-		symbol->told |= symbol->set == i;
-}
-
-void symbols_unknown(struct symbols *symbols)
-{
-	struct symbol *symbol;
-
-	LIST_FOREACH(symbol, &symbols->list, link)
-		symbol->seen = true;
+	LIST_FOREACH(image, &symbols->images, link) {
+		if (!image->looked[symbol->set])
+			return false;
+	}
+	return true;
 }
 
 bool symbols_missing(const struct symbols *symbols, const char *hint)
@@ -189,13 +198,11 @@ bool symbols_missing(const struct symbols *symbols, const char *hint)
 	bool missing = false;
 
 	LIST_FOREACH(symbol, &symbols->list, link) {
-		/* A set that never had its turn lacks nothing. */
-		if (symbol->seen || !(symbol->looked || symbol->told))
+		if (symbol->seen || !looked_in_all(symbols, symbol))
 			continue;
-		if (!symbol->told)
-			say("no tracked program has the symbol '%s', nor a library that it starts "
-			    "with%s; those of dlopen(3) are not looked at",
-			    symbol->name, hint);
+		say("no tracked program has the symbol '%s', nor a library that it starts "
+		    "with%s; those of dlopen(3) are not looked at",
+		    symbol->name, hint);
 		missing = true;
 	}
 	return missing;

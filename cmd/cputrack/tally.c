@@ -80,6 +80,7 @@ void tally_clear_proc(struct tally *tally, struct tally_proc *proc)
 		proc->total[i] = NULL;
 	}
 	proc->base.incomplete = proc->linking = false;
+	proc->image = NULL;
 }
 
 void tally_free_proc(struct tally *tally, struct tally_proc *proc)
@@ -164,17 +165,16 @@ static void complain(struct tally *tally, const struct tally_proc *proc,
 	    error != ENOMEM ? cpcerr_text() : strerror(ENOMEM), (int)proc->base.pid);
 }
 
-static void set_refused(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
+static void set_refused(struct tally_proc *proc, struct tally_lwp *lwp)
 {
 	lwp->state = REFUSED;
 	proc->base.incomplete = true;
-	symbols_refused(tally->symbols, lwp->base.turn);
 }
 
 static void refuse(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp,
 		   const char *event, int error)
 {
-	set_refused(tally, proc, lwp);
+	set_refused(proc, lwp);
 	complain(tally, proc, lwp, event, error);
 }
 
@@ -202,7 +202,7 @@ static void settled(struct tally *tally, const struct tally_proc *proc, struct t
 	struct counted *c = &lwp->counted[lwp->base.turn];
 
 	c->settled = true;
-	symbols_settled(tally->symbols, proc->base.pid, lwp->base.turn, c->set);
+	symbols_settled(tally->symbols, proc->image, proc->base.pid, lwp->base.turn, c->set);
 }
 
 /* The program lacks `n` symbols of the set that was bound: its libraries may have them. */
@@ -228,7 +228,7 @@ static void settle(struct tally *tally, struct tally_proc *proc, struct tally_lw
 			    (int)proc->base.pid, strerror(error));
 			tally->nrefused++;
 			tally->engine->lost = true;
-			set_refused(tally, proc, lwp);
+			set_refused(proc, lwp);
 			return;
 		}
 		proc->linking = linking;
@@ -244,6 +244,8 @@ void tally_bind(struct tally *tally, struct tally_proc *proc, struct tally_lwp *
 	bool ready;
 	int n;
 
+	if (proc->image == NULL)
+		proc->image = symbols_image(tally->symbols, proc->base.pid);
 	if (tally->engine->config.waiting) {
 		lwp->state = WAITING;
 		return;

@@ -45,8 +45,9 @@ struct tally_lwp {
 struct tally_proc {
 	struct proc base;
 	pctx_t *pctx;
-	bool linking;	    /* its libraries are not all mapped yet */
-	cpc_buf_t *total[]; /* one per set, over LWPs that ended; NULL: none was counted */
+	struct image *image; /* its program; NULL: it is not known yet */
+	bool linking;	     /* its libraries are not all mapped yet */
+	cpc_buf_t *total[];  /* one per set, over LWPs that ended; NULL: none was counted */
 };
 
 #define NTOLD 256

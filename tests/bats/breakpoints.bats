@@ -112,6 +112,25 @@ w() {
 	[ "${#stderr_lines[@]}" -eq 2 ]
 }
 
+@test "several specs: a symbol of a program that ended before the turn of its set" {
+	# shellcheck disable=SC2016 # for the inner shell
+	start ct cputrack -fe -o "$ROWS" -T 0.2 -c page-faults -c "$(x called)" \
+		sh -c 'read line; "$0" 5' "$WORK/symbols"
+	eventually grep -q "'sh' .* has no symbol 'called'" "$T/ct.err"
+	tell ct $'go\n'
+	finish ct
+	[ "$status" -eq 0 ]
+	[ "$(wc -l <"$T/ct.err")" -eq 1 ]
+	# All programs were asked: it is in none, whatever those that forked had for turns.
+	start ct cputrack -fe -o "$ROWS" -T 0.2 -c page-faults -c "$(x nowhere)" sh -c '(:); read line; (:)'
+	eventually grep -q "'sh' .* has no symbol 'nowhere'" "$T/ct.err"
+	tell ct $'go\n'
+	finish ct
+	[ "$status" -eq 1 ]
+	grep -q "no tracked program has the symbol 'nowhere'" "$T/ct.err"
+	[ "$(wc -l <"$T/ct.err")" -eq 2 ]
+}
+
 # spec_total EVENT SPEC: what the rows of one set of several add up to.
 spec_total() {
 	rows_of "$1" | awk -v spec="$2" '$NF == spec { n += $4 + $5 } END { print n + 0 }'

@@ -29,11 +29,11 @@ w() {
 		check_format
 		check_sums
 		[ "$stderr" = "" ]
-		[ "$(counts fini_lwp 1)" = "100 107 100 100" ]
+		[ "$(counters_of fini_lwp 1)" = "100 107 100 100" ]
 		for lwp in 2 3 4; do
-			[ "$(counts lwp_exit $lwp)" = "100 100 100 100" ]
+			[ "$(counters_of lwp_exit $lwp)" = "100 100 100 100" ]
 		done
-		[ "$(counts exit)" = "400 407 400 400" ]
+		[ "$(counters_of exit)" = "400 407 400 400" ]
 	done
 }
 
@@ -41,30 +41,30 @@ w() {
 	for program in symbols symbols-fixed symbols-static; do
 		track -0 -T 0 -c "$(w data),$(w zeroed),$(w words),$(w words+8)" \
 			"$WORK/$program" 50 1
-		[ "$(counts exit)" = "100 100 200 100" ]
+		[ "$(counters_of exit)" = "100 100 200 100" ]
 		track -0 -T 0 -c "breakpoint/addr=words+010,len=4,rw=w/,breakpoint/addr=zeroed+4,len=4,rw=w/" \
 			"$WORK/$program" 50
-		[ "$(counts exit)" = "50 50" ]
+		[ "$(counters_of exit)" = "50 50" ]
 		track -0 -T 0 -c "breakpoint/addr=words,rw=rw/,$(w words+0x0)" "$WORK/$program" 50
-		[ "$(counts exit)" = "100 100" ]
+		[ "$(counters_of exit)" = "100 100" ]
 	done
 }
 
 @test "counters that are off stay off when they move to their symbols" {
 	track -0 --start-disabled -T 0 -c "$(x lib_called),$(x called)" "$WORK/symbols" 50 1
-	[ "$(counts exit)" = "0 0" ]
+	[ "$(counters_of exit)" = "0 0" ]
 }
 
 @test "children, and the programs that they execute; who lacks the symbol is told once" {
 	track -0 -f -T 0 -c "$(x called),$(x lib_called),$(x getppid)" "$WORK/symbols" 20 1 5
 	[ "$(count_of exit)" -eq 6 ]
-	[ "$(counts exit | sort | uniq -c | xargs)" = "5 20 20 20 1 40 47 40" ]
+	[ "$(counters_of exit | sort | uniq -c | xargs)" = "5 20 20 20 1 40 47 40" ]
 	[ "$stderr" = "" ]
 
 	track -0 -fe -T 0 -c "$(x called),$(x lib_called)" sh -c \
 		"'$WORK/symbols' 10; '$WORK/symbols-fixed' 20 1 1; env '$WORK/symbols-static' 30; :"
 	check_life
-	[ "$(counts exit | xargs -n2)" = $'10 17\n20 20\n40 47\n30 37\n0 0' ]
+	[ "$(counters_of exit | xargs -n2)" = $'10 17\n20 20\n40 47\n30 37\n0 0' ]
 	for symbol in called lib_called; do
 		[ "$(grep -c "^cputrack: 'sh' ([0-9]*) has no symbol '$symbol': $(x $symbol) counts 0 in it$" \
 			<<<"$stderr")" -eq 1 ]
@@ -77,8 +77,8 @@ w() {
 @test "exec in a chain: each program is looked into anew" {
 	track -0 -e -T 0 -c "$(x called),$(x lib_called)" \
 		sh -c "exec env env '$WORK/symbols' 10"
-	[ "$(counts exec | grep -v '#' | xargs -n2)" = $'0 0\n0 0\n0 0' ]
-	[ "$(counts exit)" = "10 17" ]
+	[ "$(counters_of exec | grep -v '#' | xargs -n2)" = $'0 0\n0 0\n0 0' ]
+	[ "$(counters_of exit)" = "10 17" ]
 	[ "$(wc -l <<<"$stderr")" -eq 4 ] # sh and env once each, for two symbols
 }
 
@@ -105,7 +105,7 @@ w() {
 
 @test "several specs: a set that never had its turn lacks no symbol" {
 	track -0 -T 1000 -c "$(x called)" -c "$(x nowhere)" "$WORK/symbols" 5
-	[ "$(counts exit | head -n1)" = "5 # $(x called)" ]
+	[ "$(counters_of exit | head -n1)" = "5 # $(x called)" ]
 	[ "$stderr" = "" ]
 	track -1 -T 1000 -c "$(x nowhere)" -c "$(x called)" "$WORK/symbols" 5
 	[[ ${stderr_lines[1]} == "cputrack: no tracked program has the symbol 'nowhere', nor"* ]]
@@ -160,8 +160,8 @@ both_counted() {
 		finish prog
 		finish ct
 		[ "$status" -eq 0 ]
-		[ "$(counts lwp_exit 3)" = "100 100 100" ]
-		[ "$(counts exit)" = "300 300 300" ]
+		[ "$(counters_of lwp_exit 3)" = "100 100 100" ]
+		[ "$(counters_of exit)" = "300 300 300" ]
 	done
 }
 
@@ -181,7 +181,7 @@ both_counted() {
 @test "no program has the symbol: it counts 0, and the exit status is 1" {
 	for program in symbols symbols-static; do
 		track -1 -fe -T 0 -c "$(x nowhere),$(x called)" "$WORK/$program" 5
-		[ "$(counts exit)" = "0 5" ]
+		[ "$(counters_of exit)" = "0 5" ]
 		[[ ${stderr_lines[0]} == "cputrack: 'symbols"*"' ("*") has no symbol 'nowhere': $(x nowhere) counts 0 in it" ]]
 		[ "${stderr_lines[1]}" = "cputrack: no tracked program has the symbol 'nowhere', nor a library that it starts with; those of dlopen(3) are not looked at" ]
 		[ "${#stderr_lines[@]}" -eq 2 ]
@@ -194,10 +194,10 @@ both_counted() {
 	strip -o "$T/stripped" "$WORK/symbols"
 	cp "$WORK/libsymbols.so" "$T"
 	track -0 -T 0 -c "$(x called),$(x lib_called),$(x twin)" "$T/stripped" 10
-	[ "$(counts exit)" = "10 17 17" ] # the library's twin()
+	[ "$(counters_of exit)" = "10 17 17" ] # the library's twin()
 	strip "$T/libsymbols.so"
 	track -1 -T 0 -c "$(x called),$(x lib_called),$(x twin)" "$T/stripped" 10
-	[ "$(counts exit)" = "10 17 0" ]
+	[ "$(counters_of exit)" = "10 17 0" ]
 }
 
 @test "names that stand for no one address are refused; nothing is run" {
@@ -213,7 +213,7 @@ both_counted() {
 	# In a library that shows when it is mapped.
 	track -1 -T 0 -c "$(x chosen)" "$WORK/symbols" 1
 	[[ $stderr == "cputrack: init_lwp: can't bind perf counters to lwp1 - "*"(IFUNC)"* ]]
-	[ "$(counts exit)" = "- # incomplete" ]
+	[ "$(counters_of exit)" = "- # incomplete" ]
 }
 
 @test "-D tells where symbols are" {
@@ -226,7 +226,7 @@ both_counted() {
 	[ "$(uname -m)" = x86_64 ] || skip "other CPUs have other numbers"
 	b=$(x called)
 	track -0 -T 0 -c "$b,$b,$b,$b" "$WORK/symbols" 10
-	[ "$(counts exit)" = "10 10 10 10" ]
+	[ "$(counters_of exit)" = "10 10 10 10" ]
 	go -1 cputrack -c "$b,$b,$b,$b,$b" touch "$T/started"
 	[[ $stderr == *"this CPU has 4 registers"* ]]
 	[ ! -e "$T/started" ]

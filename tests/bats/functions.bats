@@ -30,26 +30,26 @@ ret() {
 		check_format
 		check_sums
 		[ "$stderr" = "" ]
-		[ "$(counts fini_lwp 1)" = "100 107 107 100" ]
-		[ "$(counts lwp_exit 2)" = "100 100 100 100" ]
-		[ "$(counts lwp_exit 3)" = "100 100 100 100" ]
-		[ "$(counts exit)" = "300 307 307 300" ]
+		[ "$(counters_of fini_lwp 1)" = "100 107 107 100" ]
+		[ "$(counters_of lwp_exit 2)" = "100 100 100 100" ]
+		[ "$(counters_of lwp_exit 3)" = "100 100 100 100" ]
+		[ "$(counters_of exit)" = "300 307 307 300" ]
 	done
 }
 
 @test "a million calls, and 8 threads at once" {
 	track -0 -T 0 -c "$(f hit)" "$WORK/calls" 1000000
-	[ "$(counts exit)" = 1000000 ]
+	[ "$(counters_of exit)" = 1000000 ]
 	track -0 -T 0 -c "$(f hit)" "$WORK/calls" 20000 8
 	[ "$(rows_of lwp_exit | awk '$4 == 20000' | wc -l)" -eq 8 ]
-	[ "$(counts exit)" = 180000 ]
+	[ "$(counters_of exit)" = 180000 ]
 }
 
 @test "more than the breakpoints that a CPU has, and beside other events" {
 	events=$(f called),$(f lib_called),$(f getppid),$(f symbols:called),page-faults
 	events+=,$(f libsymbols.so:lib_called),$(ret called),$(f main),$(ret main)
 	track -0 -T 0 -c "$events" "$WORK/symbols" 50
-	read -r -a n <<<"$(counts exit)"
+	read -r -a n <<<"$(counters_of exit)"
 	[ "${n[*]:0:4} ${n[*]:5}" = "50 57 50 50 57 50 1 1" ]
 	[ "${n[4]}" -gt 0 ]
 }
@@ -59,8 +59,8 @@ ret() {
 	track -0 -v -T 0 -c "$(f "$lib:lib_called"),$(ret "$lib:lib_called"),$(f hit)" \
 		"$WORK/calls" -l "$lib" 1000 2
 	[ "$stderr" = "" ]
-	[ "$(counts fini_lwp 1)" = "1007 1007 1000" ]
-	[ "$(counts exit)" = "3007 3007 3000" ]
+	[ "$(counters_of fini_lwp 1)" = "1007 1007 1000" ]
+	[ "$(counters_of exit)" = "3007 3007 3000" ]
 }
 
 @test "children and the programs that they execute; others that run the same file are not counted" {
@@ -69,17 +69,17 @@ ret() {
 	STRAYS+=("$other")
 	track -0 -f -T 0 -c "$(f called),$(f lib_called)" "$WORK/symbols" 20 1 3
 	[ "$(count_of exit)" -eq 4 ]
-	[ "$(counts exit | sort | uniq -c | xargs)" = "3 20 20 1 40 47" ]
+	[ "$(counters_of exit | sort | uniq -c | xargs)" = "3 20 20 1 40 47" ]
 	wait "$other"
 
 	track -0 -fe -T 0 -c "$(f "$WORK/symbols:called"),$(f called)" \
 		sh -c "'$WORK/symbols' 10; '$WORK/symbols-static' 20; exec '$WORK/symbols' 30 1"
-	[ "$(counts exit | sort -n | xargs -n2)" = $'0 20\n10 10\n60 60' ]
+	[ "$(counters_of exit | sort -n | xargs -n2)" = $'0 20\n10 10\n60 60' ]
 }
 
 @test "counters that are off stay off" {
 	track -0 --start-disabled -T 0 -c "$(f lib_called),$(f called)" "$WORK/symbols" 50 1
-	[ "$(counts exit)" = "0 0" ]
+	[ "$(counters_of exit)" = "0 0" ]
 	[ "$stderr" = "cputrack: the counters were never on: no tracked LWP called cpc_enable(3)" ]
 }
 
@@ -96,7 +96,7 @@ ret() {
 	finish ct
 	[ "$status" -eq 0 ]
 	cp "$T/ct.out" "$ROWS"
-	[ "$(counts exit)" = "300 300" ]
+	[ "$(counters_of exit)" = "300 300" ]
 }
 
 @test "attached: a path whose file was replaced since it was mapped is refused" {
@@ -120,7 +120,7 @@ ret() {
 	finish ct
 	[ "$status" -eq 0 ]
 	cp "$T/ct.out" "$ROWS"
-	[ "$(counts exit)" = 100 ]
+	[ "$(counters_of exit)" = 100 ]
 }
 
 @test "functions of a file on all CPUs" {
@@ -150,11 +150,11 @@ has_counters() {
 	track -0 -v -T 0 -c "$(probe cpc:twice),$(probe cpc:guarded),$(probe probes:cpc:never)" \
 		"$WORK/probes" 1000 2
 	[ "$stderr" = "" ]
-	[ "$(counts fini_lwp 1)" = "2000 1000 0" ]
-	[ "$(counts exit)" = "6000 3000 0" ]
+	[ "$(counters_of fini_lwp 1)" = "2000 1000 0" ]
+	[ "$(counters_of exit)" = "6000 3000 0" ]
 	track -0 -fe -T 0 -c "$(probe "$WORK/probes:cpc:twice"),$(probe "$WORK/probes:cpc:guarded")" \
 		sh -c "'$WORK/probes' 10; '$WORK/probes' 20"
-	[ "$(counts exit | xargs -n2)" = $'20 10\n40 20\n0 0' ]
+	[ "$(counters_of exit | xargs -n2)" = $'20 10\n40 20\n0 0' ]
 	go -1 cputrack -T 0 -c "$(probe cpc:nosuch)" "$WORK/probes" 1
 	[[ $stderr == *"no tracked program has the symbol 'cpc:nosuch'"* ]]
 }

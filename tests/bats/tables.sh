@@ -30,8 +30,8 @@ count_of() {
 	rows_of "$@" | wc -l
 }
 
-# All counters of those lines: counts EVENT [LWP]
-counts() {
+# All counters of those lines: counters_of EVENT [LWP]
+counters_of() {
 	rows_of "$@" | cut -d' ' -f4-
 }
 

@@ -37,6 +37,19 @@ need() {
 	done
 }
 
+# The engine of CPC_ENGINE can count here.
+need_engine() {
+	local why
+	[ -n "${CPC_ENGINE-}" ] || return 0
+	why=$("$CPC_BUILD/cputrack" --engine=kernel -T 0 -c page-faults true 2>&1 >/dev/null) ||
+		skip "nothing is counted in the kernel here: $why"
+}
+
+# What is tested is how ptrace(2) is used, or what it lacks.
+need_tracer() {
+	[ -z "${CPC_ENGINE-}" ] || skip "this is about ptrace(2)"
+}
+
 need_root() {
 	[ "$(id -u)" = 0 ] || skip "only root can do this"
 }
@@ -123,6 +136,7 @@ common_setup() {
 	STILL=()
 	TRACEFS=()
 	need soft ptrace
+	need_engine
 }
 
 # Kill what a test left behind, by process group and by id.

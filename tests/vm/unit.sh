@@ -8,6 +8,9 @@
 . ./check.sh
 
 for test in /cpc/tests/test_*; do
+	case $test in
+	*/test_lwps*) continue ;; # on their own, on several kernels
+	esac
 	run "$test"
 	same "${test##*/}" "$status" 0
 	sed -n "s/^skipped: /skipped: ${test##*/}: /p" "$out"

@@ -71,7 +71,7 @@ static void test_forks(void **state)
 static void test_vforks(void **state)
 {
 	(void)state;
-	watch(everything, 64);
+	watch(everything, 256);
 	run("vforks", 100);
 	check_births(100, LWPS_FORK);
 	no_losses();

@@ -282,7 +282,7 @@ static void test_kill(void **state)
 		while (lwps_live(w.lwps) < 1)
 			;
 		if (write(ready[1], &byte, 1) == 1)
-			follow();
+			pause();
 		_exit(1);
 	}
 	read_byte(ready[0]);

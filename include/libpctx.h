@@ -186,7 +186,8 @@ int pctx_set_events(pctx_t *pctx, ...);
  * the child into the running loop, on the loop's schedule, and returns at once.
  *
  * SIGCHLD is blocked in the calling thread meanwhile; a program with several
- * threads must block it in the others too.
+ * threads must block it in the others too.  While there are handles, it has its
+ * default action, or a handler of the library: the program's own is not called.
  *
  * Returns 0, or -1 and errno: EINVAL (a handle of another thread, or already
  * run), ECHILD (control was lost).  Out of memory, a child or thread is told to

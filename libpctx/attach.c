@@ -4,6 +4,7 @@
  * attach.c - seize a running process with all its LWPs, or tell why not.
  */
 #include "base.h"
+#include "chld.h"
 #include "control.h"
 #include "procfs.h"
 
@@ -93,13 +94,16 @@ static int refuse_seize(const struct pctx *ctx, int err)
 static _Thread_local struct pctxi_loop *volatile seizing;
 
 /* Handler of SIGCHLD, which is unblocked in seize_one() only. */
-static void take_reports(int sig)
+static void take_reports(int sig, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
 	(void)sig;
-	if (seizing != NULL)
+	(void)context;
+	if (seizing != NULL) {
+		pctxi_chld_pass_on(seizing, info);
 		pctxi_reports_keep(seizing);
+	}
 	errno = saved;
 }
 
@@ -240,9 +244,7 @@ static int precheck(const struct pctx *ctx)
 
 int pctxi_attach(struct pctx *ctx)
 {
-	const struct sigaction act = {.sa_handler = take_reports, .sa_flags = SA_RESTART};
 	int n, err, tries = 0, refused = 0;
-	struct sigaction dfl;
 	sigset_t chld, old;
 	char path[64];
 	DIR *dir;
@@ -256,7 +258,7 @@ int pctxi_attach(struct pctx *ctx)
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	pthread_sigmask(SIG_BLOCK, &chld, &old);
-	sigaction(SIGCHLD, &act, &dfl);
+	pctxi_chld_catch(take_reports);
 	/*
 	 * What an LWP of ours creates is seized with it.  So when a pass finds none that
 	 * is not ours, all are.
@@ -267,7 +269,7 @@ int pctxi_attach(struct pctx *ctx)
 		/* Who was refused may have been dying, and its id be another's by now. */
 	} while (n > 0 || (n == -1 && err == EPERM && ++refused < MAX_REFUSED) ||
 		 (n == 0 && !settled(ctx) && ++tries < MAX_TRIES));
-	sigaction(SIGCHLD, &dfl, NULL);
+	pctxi_chld_catch_end();
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	closedir(dir);
 	if (n == -1)

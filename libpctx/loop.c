@@ -6,6 +6,7 @@
 #include "loop.h"
 
 #include "base.h"
+#include "chld.h"
 #include "dispatch.h"
 
 #include <errno.h>
@@ -64,6 +65,7 @@ static void nap(struct pctxi_loop *loop, const sigset_t *chld)
 	int64_t left = loop->interval_ns != 0 ? loop->next_tick_ns - pctxi_now_ns() : INT64_MAX;
 	int64_t again = h->idle != NULL ? h->idle(loop->root, h->arg) * PCTXI_MSEC : 0;
 	struct timespec ts;
+	siginfo_t info;
 
 	if (again != 0 && again < left)
 		left = again;
@@ -73,7 +75,8 @@ static void nap(struct pctxi_loop *loop, const sigset_t *chld)
 		return;
 	ts.tv_sec = left / PCTXI_NSEC;
 	ts.tv_nsec = left % PCTXI_NSEC;
-	sigtimedwait(chld, NULL, left != INT64_MAX ? &ts : NULL);
+	if (sigtimedwait(chld, &info, left != INT64_MAX ? &ts : NULL) != -1)
+		pctxi_chld_pass_on(loop, &info);
 }
 
 /* Is there a process that is followed, or has not left yet? */

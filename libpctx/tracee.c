@@ -5,10 +5,10 @@
  */
 #include "tracee.h"
 
+#include "chld.h"
 #include "procfs.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,39 +41,6 @@ static void *zalloc(size_t size)
 
 /* ---- loops ----------------------------------------------------------------- */
 
-/* What SIGCHLD does belongs to the process, whose threads each may have a loop. */
-static struct {
-	pthread_mutex_t mutex;
-	pid_t pid; /* a forked child has none of the loops */
-	unsigned nloops;
-	struct sigaction old;
-} chld = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-
-/* Ignored or with SA_NOCLDSTOP set, SIGCHLD would not tell of stops.  What it did before. */
-static struct sigaction hold_chld(void)
-{
-	const struct sigaction dfl = {.sa_handler = SIG_DFL};
-	struct sigaction old;
-
-	pthread_mutex_lock(&chld.mutex);
-	if (chld.pid != getpid())
-		chld.nloops = 0;
-	chld.pid = getpid();
-	if (chld.nloops++ == 0)
-		sigaction(SIGCHLD, &dfl, &chld.old);
-	old = chld.old;
-	pthread_mutex_unlock(&chld.mutex);
-	return old;
-}
-
-static void release_chld(void)
-{
-	pthread_mutex_lock(&chld.mutex);
-	if (chld.pid == getpid() && --chld.nloops == 0)
-		sigaction(SIGCHLD, &chld.old, NULL);
-	pthread_mutex_unlock(&chld.mutex);
-}
-
 struct pctxi_loop *pctxi_loop_new(void)
 {
 	struct pctxi_loop *loop;
@@ -92,7 +59,7 @@ struct pctxi_loop *pctxi_loop_new(void)
 	TAILQ_INIT(&loop->procs);
 	LIST_INIT(&loop->left);
 	LIST_INIT(&loop->early);
-	loop->old_chld = hold_chld();
+	pctxi_chld_hold(loop);
 	current = loop;
 	return loop;
 }
@@ -106,7 +73,7 @@ void pctxi_loop_free(struct pctxi_loop *loop)
 		pctxi_proc_free(ctx);
 	while ((lwp = RB_ROOT(&loop->tids)) != NULL)
 		pctxi_lwp_free(loop, lwp);
-	release_chld();
+	pctxi_chld_release(loop);
 	if (current == loop)
 		current = NULL;
 	free(loop->report);

@@ -127,6 +127,7 @@ struct pctxi_maker {
 };
 
 struct pctxi_loop {
+	LIST_ENTRY(pctxi_loop) all;	     /* of this program */
 	pid_t owner;			     /* the thread that it belongs to */
 	bool own_proc;			     /* /proc is there, and speaks of our PID namespace */
 	struct pctx *root;		     /* the handle that the caller holds */

@@ -274,18 +274,6 @@ static void not_started(void **state)
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left behind */
 }
 
-static pid_t start_sleeper(void)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		for (;;)
-			pause();
-	}
-	assert_true(pid > 0);
-	return pid;
-}
-
 static void captured(void **state)
 {
 	struct story s = {.terminate_at = 3};

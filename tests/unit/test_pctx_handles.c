@@ -30,18 +30,6 @@ static void keep_error(const char *fn, const char *fmt, va_list ap)
 	vsnprintf(errors, sizeof(errors), fmt, ap);
 }
 
-static pid_t start_sleeper(void)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		for (;;)
-			pause();
-	}
-	assert_true(pid > 0);
-	return pid;
-}
-
 /* Ends a child, which must take the signal: it is stopped by nobody. */
 static void end(pid_t pid)
 {

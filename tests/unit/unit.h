@@ -50,6 +50,19 @@ __attribute__((format(printf, 3, 0))) static inline void hear(const char *fn, in
 	errno = 0; /* the caller sees the library's errno, whatever a handler does to it */
 }
 
+/* A child that does nothing until it is killed. */
+static inline pid_t start_sleeper(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		for (;;)
+			pause();
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
 /* How many of the files that the process has open are wanted, by what they are?  -1: not known. */
 static inline int count_files_if(bool (*wanted)(const char *target))
 {

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * chld.c - SIGCHLD, by which the kernel says that somebody reports to a loop.
+ *
+ * What it does belongs to the process, and so do those that are pending: each thread may have a
+ * loop, and one that waits for it also takes those that are sent for the others.
+ */
+#include "chld.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static struct {
+	pthread_mutex_t mutex;
+	pid_t pid; /* a forked child has none of the loops */
+	LIST_HEAD(pctxi_loops, pctxi_loop) loops;
+	unsigned ncatching;
+	struct sigaction old;  /* before there was a loop */
+	struct sigaction idle; /* before somebody began to catch it */
+} chld = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static void lock(void)
+{
+	pthread_mutex_lock(&chld.mutex);
+	if (chld.pid == getpid())
+		return;
+	chld.pid = getpid();
+	chld.ncatching = 0;
+	LIST_INIT(&chld.loops);
+}
+
+static void unlock(void)
+{
+	pthread_mutex_unlock(&chld.mutex);
+}
+
+void pctxi_chld_hold(struct pctxi_loop *loop)
+{
+	const struct sigaction dfl = {.sa_handler = SIG_DFL};
+
+	lock();
+	if (LIST_EMPTY(&chld.loops))
+		sigaction(SIGCHLD, &dfl, &chld.old);
+	LIST_INSERT_HEAD(&chld.loops, loop, all);
+	loop->old_chld = chld.old;
+	unlock();
+}
+
+void pctxi_chld_release(struct pctxi_loop *loop)
+{
+	struct pctxi_loop *known;
+
+	lock();
+	LIST_FOREACH(known, &chld.loops, all) {
+		if (known != loop)
+			continue;
+		LIST_REMOVE(loop, all);
+		if (LIST_EMPTY(&chld.loops))
+			sigaction(SIGCHLD, &chld.old, NULL);
+		break;
+	}
+	unlock();
+}
+
+void pctxi_chld_catch(void (*handler)(int sig, siginfo_t *info, void *context))
+{
+	const struct sigaction act = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART};
+
+	lock();
+	if (chld.ncatching++ == 0)
+		sigaction(SIGCHLD, &act, &chld.idle);
+	unlock();
+}
+
+void pctxi_chld_catch_end(void)
+{
+	lock();
+	if (chld.ncatching > 0 && --chld.ncatching == 0)
+		sigaction(SIGCHLD, &chld.idle, NULL);
+	unlock();
+}
+
+void pctxi_chld_pass_on(const struct pctxi_loop *loop, const siginfo_t *info)
+{
+	const struct pctxi_loop *other;
+
+	if (info->si_code <= 0) /* it was passed on to us, and not sent by the kernel */
+		return;
+	lock();
+	LIST_FOREACH(other, &chld.loops, all) {
+		if (other != loop)
+			syscall(SYS_tgkill, chld.pid, other->owner, SIGCHLD);
+	}
+	unlock();
+}

@@ -25,6 +25,8 @@
 enum { R_VERSION, R_MAP, R_BRK, R_STATE, R_WORDS };
 #define MAX_WORDS 8
 
+/* The kernel executes no program with more bytes of headers. */
+#define MAX_PHDRS_SIZE 65536
 /* Linkers write some 30 entries into a dynamic section. */
 #define MAX_DYNAMIC 10000
 
@@ -159,13 +161,20 @@ static bool peek_phdr(pid_t tid, const struct image *image, uint64_t i, Elf64_Ph
 	return true;
 }
 
-/* The address of the program's dynamic section; 0: it has none.  false: it cannot be read. */
+/*
+ * The address of the program's dynamic section; 0: it has none.  false and errno: it cannot be
+ * read, or there are more headers than a program can have, which may have changed its vector.
+ */
 static bool find_dynamic(pid_t tid, const struct image *image, uint64_t *dynamic)
 {
 	uint64_t bias = 0;
 	Elf64_Phdr phdr;
 
 	*dynamic = 0;
+	if (image->phnum > MAX_PHDRS_SIZE / image->phent) {
+		errno = EFBIG;
+		return false;
+	}
 	for (uint64_t i = 0; i < image->phnum; i++) {
 		if (!peek_phdr(tid, image, i, &phdr))
 			return false;

@@ -242,6 +242,61 @@ refused() {
 	right
 }
 
+@test "program headers and a dynamic section without an end hold up nobody" {
+	local linker
+	linker=$(readelf -lW "$WORK/symbols" | sed -n 's/.*interpreter: \(.*\)]$/\1/p')
+	"$WORK/make-elf" dynamic "$P/dynamic" "$linker"
+	go -1 cputrack -T 0 -o "$ROWS" -c breakpoint/addr=nowhere/ "$P/dynamic"
+	[[ $stderr == "cputrack: init_lwp: can't watch libraries of process "*": File too large" ]]
+	grep -q ' exit  *- # incomplete$' "$ROWS"
+
+	# So many zeroes that reading them takes days: of a child, whose libraries are looked at anew.
+	cat >"$P/headers.c" <<-'END'
+		#include <elf.h>
+		#include <fcntl.h>
+		#include <linux/prctl.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <sys/prctl.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			static char buf[4096];
+			static unsigned long aux[64], v[64];
+			void *zeroes = mmap(NULL, 1UL << 44, PROT_READ,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			int fd = open("/proc/self/stat", O_RDONLY), i = 3;
+			long n = read(fd, buf, sizeof(buf) - 1);
+			for (char *s = strtok(strrchr(buf, ')') + 2, " "); s; s = strtok(NULL, " "))
+				v[i++] = strtoul(s, NULL, 10);
+			fd = open("/proc/self/auxv", O_RDONLY);
+			n = read(fd, aux, sizeof(aux));
+			for (i = 0; i < n / 8; i += 2) {
+				if (aux[i] == AT_PHDR)
+					aux[i + 1] = (unsigned long)zeroes;
+				if (aux[i] == AT_PHNUM)
+					aux[i + 1] = 1UL << 38;
+			}
+			struct prctl_mm_map m = {v[26], v[27], v[45], v[46], v[47],
+				(unsigned long)sbrk(0), v[28], v[48], v[49], v[50], v[51],
+				(void *)aux, (unsigned)n, -1};
+			if (zeroes == MAP_FAILED || prctl(PR_SET_MM, PR_SET_MM_MAP, &m, sizeof(m), 0) == -1)
+				puts("refused");
+			if (fork() == 0)
+				_exit(0);
+			return wait(NULL) == -1;
+		}
+	END
+	gcc -w -o "$P/headers" "$P/headers.c"
+	[ "$("$P/headers")" != refused ] || skip "this kernel lets no program change its auxiliary vector"
+	go -1 cputrack -f -T 0 -o "$ROWS" -c page-faults -c breakpoint/addr=main/ "$P/headers"
+	[[ $stderr == "cputrack: init_lwp: can't watch libraries of process "*": File too large" ]]
+	[ "$(grep -c ' exit  *- # .* # incomplete$' "$ROWS")" -eq 2 ]
+}
+
 @test "a program that changes its list of libraries is told, not believed" {
 	# A circle; another address of a library; none is mapped there.
 	number=0

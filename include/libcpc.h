@@ -96,6 +96,13 @@ cpc_t *cpc_open(int ver);
 /* Frees the handle with all its sets, bound or not, and buffers.  Returns 0. */
 int cpc_close(cpc_t *cpc);
 
+/*
+ * For programs that are about to end.  The kernel takes 50 to 100 ms to close a counter of
+ * calls, one by one; libcpc leaves those of other processes to a thread of its own, and what
+ * is left of them now to a process of its own, so that nobody waits.  See cpc_open(3).
+ */
+void cpc_leave_closing(void);
+
 /* Replaces the error handler; NULL: the default one, which writes to stderr. */
 void cpc_seterrhndlr(cpc_t *cpc, cpc_errhndlr_t *errhndlr);
 

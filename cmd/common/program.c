@@ -269,6 +269,7 @@ int program_main(const struct program *prog, struct common *common, void *config
 			status = count(prog, common, config, cpc);
 		}
 		cpc_close(cpc);
+		cpc_leave_closing();
 	}
 	free(common->spec);
 	return status;
@@ -295,6 +296,7 @@ void die_of(int sig)
 {
 	sigset_t set;
 
+	cpc_leave_closing();
 	sigemptyset(&set);
 	sigaddset(&set, sig);
 	signal(sig, SIG_DFL);

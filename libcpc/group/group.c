@@ -369,6 +369,17 @@ void cpci_group_close(const struct cpci_plan *plan, const int *fd)
 	close_some(fd, plan->nterms + 1);
 }
 
+void cpci_group_close_later(const struct cpci_plan *plan, const int *fd)
+{
+	for (uint_t i = 0; i < plan->nterms; i++) {
+		if (fd[i] != -1 && cpci_perf_is_uprobe(&cpci_plan_nth(plan, i)->attr))
+			cpci_closer_close(fd[i]);
+		else
+			close_some(&fd[i], 1);
+	}
+	close_some(&fd[plan->nterms], 1);
+}
+
 void cpci_group_reset(int leader)
 {
 	ioctl(leader, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);

@@ -123,6 +123,8 @@ int cpci_group_open_owner(const struct cpci_plan *plan, uint64_t sample_type);
  */
 void cpci_group_stop(const struct cpci_plan *plan, const int *fd);
 void cpci_group_close(const struct cpci_plan *plan, const int *fd);
+/* The same, without a wait for those that take the kernel long; they count no more. */
+void cpci_group_close_later(const struct cpci_plan *plan, const int *fd);
 int cpci_group_start(const struct cpci_plan *plan, const int *fd); /* -1 and errno */
 /* One of them, by its leader.  Safe in signal handlers. */
 int cpci_group_enable(int leader);

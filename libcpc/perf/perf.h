@@ -162,6 +162,16 @@ bool cpci_uprobe_attr(struct perf_event_attr *attr, bool ret);
 bool cpci_uprobe_counter(struct perf_event_attr *attr, uint64_t counter);
 bool cpci_perf_is_uprobe(const struct perf_event_attr *attr);
 
+/* ---- closer.c: closes them behind the caller's back ------------------------------ */
+
+/* close(2), of which nobody waits for the end; it counts no more. */
+void cpci_closer_close(int fd);
+/* Leaves what is still to be closed to a process of its own, so that this one can end. */
+void cpci_closer_leave(void);
+void cpci_closer_before_fork(void); /* for pthread_atfork(3) */
+void cpci_closer_after_fork(void);
+void cpci_closer_forked(void);
+
 /* ---- pmu.c: what /sys/bus/event_source/devices says ----------------------------- */
 
 #define CPCI_PMU_NAME 64

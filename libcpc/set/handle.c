@@ -35,6 +35,8 @@ static void forked(void)
 
 static void watch_forks(void)
 {
+	/* What is registered first is locked last. */
+	pthread_atfork(cpci_closer_before_fork, cpci_closer_after_fork, cpci_closer_forked);
 	/* Not in the middle of a bind of another thread: the child would have files of no set. */
 	pthread_atfork(cpci_lock_before_fork, cpci_lock_after_fork, forked);
 }
@@ -72,6 +74,11 @@ cpc_t *cpc_open(int ver)
 	cpc = new_handle();
 	cpci_unlock(cancel);
 	return cpc;
+}
+
+void cpc_leave_closing(void)
+{
+	cpci_closer_leave();
 }
 
 int cpc_close(cpc_t *cpc)

@@ -16,14 +16,17 @@ static void move_back(cpc_set_t *set)
 	set->affinity = NULL;
 }
 
-/* All but the counters. */
-static void release(struct cpc_set *set)
+/* With `later`, who follows many LWPs does not wait for each. */
+static void release(struct cpc_set *set, bool later)
 {
 	cpci_group_unmap(set->plan, set->page);
 	set->page = NULL;
 	cpci_pics_cut(set);
 	cpci_link_cut(set);
-	cpci_group_close(set->plan, set->fd);
+	if (later)
+		cpci_group_close_later(set->plan, set->fd);
+	else
+		cpci_group_close(set->plan, set->fd);
 	cpci_pcbuf_close(set->pcbuf);
 	cpci_overflow_free(set->overflow);
 	cpci_symbol_addrs_free(set->bp, set->plan->nterms);
@@ -61,7 +64,7 @@ void cpci_unbind(struct cpc_set *set)
 		cpci_overflow_end(set);
 	if (set->plan->noverflows > 0)
 		cpci_unblock_signals(&old);
-	release(set);
+	release(set, controlled);
 	if (set->affinity != NULL && set->owner == cpci_self())
 		move_back(set);
 	CPU_FREE(set->affinity);
@@ -74,7 +77,7 @@ void cpci_unbind_inherited(struct cpc_set *set)
 	cpci_family_end(set);
 	if (set->pcbuf != NULL)
 		cpci_pcbuf_forked(set->pcbuf);
-	release(set);
+	release(set, false);
 	CPU_FREE(set->affinity); /* the child stays where its parent was put */
 	set->affinity = NULL;
 }

@@ -159,6 +159,15 @@ has_counters() {
 	[[ $stderr == *"no tracked program has the symbol 'cpc:nosuch'"* ]]
 }
 
+# The kernel closes them one by one, which nobody waits for.
+@test "functions of many LWPs, of which some end while others begin" {
+	track -0 -T 0 -c "$(f called),$(f lib_called),$(ret getppid)" "$WORK/symbols" 7 30
+	[ "$(counts lwp_exit | sort | uniq -c | xargs)" = "30 7 7 7" ]
+	[ "$(counts exit)" = "217 224 217" ]
+	track -0 -f -T 0 -c "$(f called),$(f lib_called),$(ret getppid)" "$WORK/symbols" 7 0 30
+	[ "$(counts exit | sort | uniq -c | xargs)" = "1 7 14 7 30 7 7 7" ]
+}
+
 @test "what is no function, or not there, is told" {
 	while IFS='|' read -r status want; do
 		read -r event why <<<"$want"

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * closer.c - closes events of functions, which takes the kernel 50 to 100 ms each.
+ *
+ * It waits until no CPU uses the probe any more, and does that for one event at a time, whoever
+ * closes them.  So who has no need to wait leaves that to a thread, which ends when it has
+ * nothing to do; and at its own end, to a process.
+ *
+ * Meanwhile it opens none, either: so the thread begins when nothing was closed for a while,
+ * as LWPs come and go at the same time.  But until it is closed, an event that counts nobody
+ * still costs each call of its function 0.2 us, so that they are not left to pile up.
+ */
+#include "perf.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST 1024 /* that wait to be closed */
+#define MANY 256  /* too many to wait any longer */
+#define QUIET_NS 500000000LL
+
+static struct {
+	pthread_mutex_t lock;
+	bool running;	   /* the thread is there */
+	hrtime_t quiet_ns; /* when it may begin */
+	uint_t n;
+	int fd[MOST];
+} closer = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void *run(void *arg)
+{
+	pthread_mutex_lock(&closer.lock);
+	while (closer.n > 0) {
+		hrtime_t wait_ns = closer.n < MANY ? closer.quiet_ns - cpci_now() : 0;
+		const struct timespec wait = {.tv_nsec = (long)wait_ns};
+		int fd = wait_ns <= 0 ? closer.fd[--closer.n] : -1;
+
+		pthread_mutex_unlock(&closer.lock);
+		if (fd == -1)
+			nanosleep(&wait, NULL);
+		else
+			close(fd);
+		pthread_mutex_lock(&closer.lock);
+	}
+	closer.running = false;
+	pthread_mutex_unlock(&closer.lock);
+	return arg;
+}
+
+/* The program's signals are not for that thread.  With the lock held. */
+static bool start(void)
+{
+	sigset_t all, old;
+	pthread_t thread;
+
+	if (closer.running)
+		return true;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	closer.running = cpci_thread_create(&thread, run, NULL) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (closer.running)
+		pthread_detach(thread);
+	return closer.running;
+}
+
+/* Files that wait are files that the program cannot have. */
+static bool has_room(void)
+{
+	struct rlimit lim;
+
+	return closer.n < MOST &&
+	       (getrlimit(RLIMIT_NOFILE, &lim) == -1 || closer.n < lim.rlim_cur / 4);
+}
+
+void cpci_closer_close(int fd)
+{
+	int err = errno;
+	bool later;
+
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	pthread_mutex_lock(&closer.lock);
+	later = has_room();
+	closer.quiet_ns = cpci_now() + QUIET_NS;
+	if (later)
+		closer.fd[closer.n++] = fd;
+	if (later && !start()) {
+		closer.n--;
+		later = false;
+	}
+	pthread_mutex_unlock(&closer.lock);
+	if (!later)
+		close(fd);
+	errno = err;
+}
+
+void cpci_closer_before_fork(void)
+{
+	pthread_mutex_lock(&closer.lock);
+}
+
+void cpci_closer_after_fork(void)
+{
+	pthread_mutex_unlock(&closer.lock);
+}
+
+/* The child has no such thread; and its parent has the files, so that this is quick. */
+void cpci_closer_forked(void)
+{
+	while (closer.n > 0)
+		close(closer.fd[--closer.n]);
+	closer.running = false;
+	pthread_mutex_unlock(&closer.lock);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+static void close_between(int first, int last)
+{
+	if (last < first || syscall(SYS_close_range, first, last, 0) == 0)
+		return;
+	for (int fd = first; fd <= last; fd++)
+		close(fd);
+}
+
+/*
+ * The process that closes them at its end: it has nothing else open, so that nobody waits for
+ * the other end, and begins when its parent has given them up.
+ */
+static _Noreturn void close_at_end(const int *fd, uint_t n, int given_up)
+{
+	struct rlimit lim = {0};
+	int next = 0;
+	char byte;
+
+	setsid();
+	if (chdir("/") == 0) /* lest it keeps a file system busy */
+		prctl(PR_SET_NAME, "cpc-closing");
+	while (read(given_up, &byte, 1) == -1 && errno == EINTR)
+		;
+	for (uint_t i = 0; i < n; i++) {
+		close_between(next, fd[i] - 1);
+		next = fd[i] + 1;
+	}
+	getrlimit(RLIMIT_NOFILE, &lim);
+	close_between(next, lim.rlim_cur < INT32_MAX ? (int)lim.rlim_cur : INT32_MAX);
+	_exit(0);
+}
+
+void cpci_closer_leave(void)
+{
+	int fd[MOST], given_up[2];
+	uint_t n;
+	pid_t pid;
+
+	pthread_mutex_lock(&closer.lock);
+	n = closer.n;
+	closer.n = 0;
+	for (uint_t i = 0; i < n; i++)
+		fd[i] = closer.fd[i];
+	pthread_mutex_unlock(&closer.lock);
+	if (n == 0)
+		return;
+	qsort(fd, n, sizeof(*fd), by_number);
+	pid = pipe(given_up) == 0 ? fork() : -1;
+	if (pid == 0) {
+		close(given_up[1]);
+		close_at_end(fd, n, given_up[0]);
+	}
+	/* Without that process, the end of this one does it. */
+	for (uint_t i = 0; pid != -1 && i < n; i++)
+		close(fd[i]);
+	if (pid != -1) {
+		close(given_up[0]);
+		close(given_up[1]);
+	}
+}

@@ -114,6 +114,16 @@ static inline void unwatch(void)
 	munmap(w.report, sizeof(*w.report));
 	close(w.report_fd);
 	lwps_close(w.lwps);
+	w.lwps = NULL;
+}
+
+/* After each test, also one that failed: the next would wait for its LWPs. */
+static inline int cleanup(void **state)
+{
+	(void)state;
+	if (w.lwps != NULL)
+		unwatch();
+	return 0;
 }
 
 /* Execute this program as the workload `name`; `n` is up to that. */
@@ -266,13 +276,17 @@ static inline void run(const char *name, int n)
 	assert_int_equal(lwps_losses(w.lwps).ring_full, 0);
 }
 
+/* The next entry of a thread id: others may have had it before. */
 static inline const struct entry *entry_of(pid_t tid)
 {
-	unsigned i;
+	for (unsigned i = 0; i < w.report->n; i++) {
+		struct entry *e = &w.report->entry[i];
 
-	for (i = 0; i < w.report->n; i++)
-		if (w.report->entry[i].tid == tid)
-			return &w.report->entry[i];
+		if (e->tid == tid && !e->taken) {
+			e->taken = true;
+			return e;
+		}
+	}
 	return NULL;
 }
 

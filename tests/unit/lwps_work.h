@@ -31,6 +31,7 @@ struct report {
 	int ready_fd; /* where to write that we are ready, if asked for */
 	struct entry {
 		pid_t tid;
+		bool taken; /* it was matched with an LWP */
 		uint64_t faults, switches;
 		uint64_t touched; /* pages, at least */
 		uint64_t wall_ns; /* from the workload's begin to the LWP's end */

@@ -254,12 +254,18 @@ static void test_shared(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_threads),	       cmocka_unit_test(test_crowd),
-		cmocka_unit_test(test_forks),	       cmocka_unit_test(test_vforks),
-		cmocka_unit_test(test_clock),	       cmocka_unit_test(test_switches),
-		cmocka_unit_test(test_migrations),     cmocka_unit_test(test_execs),
-		cmocka_unit_test(test_exec_by_thread), cmocka_unit_test(test_held),
-		cmocka_unit_test(test_again),	       cmocka_unit_test(test_shared),
+		cmocka_unit_test_teardown(test_threads, cleanup),
+		cmocka_unit_test_teardown(test_crowd, cleanup),
+		cmocka_unit_test_teardown(test_forks, cleanup),
+		cmocka_unit_test_teardown(test_vforks, cleanup),
+		cmocka_unit_test_teardown(test_clock, cleanup),
+		cmocka_unit_test_teardown(test_switches, cleanup),
+		cmocka_unit_test_teardown(test_migrations, cleanup),
+		cmocka_unit_test_teardown(test_execs, cleanup),
+		cmocka_unit_test_teardown(test_exec_by_thread, cleanup),
+		cmocka_unit_test_teardown(test_held, cleanup),
+		cmocka_unit_test_teardown(test_again, cleanup),
+		cmocka_unit_test_teardown(test_shared, cleanup),
 	};
 
 	be_workload(argc, argv);

@@ -297,11 +297,15 @@ static void test_kill(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_exec), cmocka_unit_test(test_no_fork),
-		cmocka_unit_test(test_args),	cmocka_unit_test(test_status),
-		cmocka_unit_test(test_attach),	cmocka_unit_test(test_attach_nobody),
-		cmocka_unit_test(test_flush),	cmocka_unit_test(test_close),
-		cmocka_unit_test(test_kill),
+		cmocka_unit_test_teardown(test_no_exec, cleanup),
+		cmocka_unit_test_teardown(test_no_fork, cleanup),
+		cmocka_unit_test_teardown(test_args, cleanup),
+		cmocka_unit_test_teardown(test_status, cleanup),
+		cmocka_unit_test_teardown(test_attach, cleanup),
+		cmocka_unit_test_teardown(test_attach_nobody, cleanup),
+		cmocka_unit_test_teardown(test_flush, cleanup),
+		cmocka_unit_test_teardown(test_close, cleanup),
+		cmocka_unit_test_teardown(test_kill, cleanup),
 	};
 
 	be_workload(argc, argv);

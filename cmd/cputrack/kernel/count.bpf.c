@@ -177,9 +177,10 @@ static __always_inline void adopt(struct task_struct *t, __u32 event, __u32 crea
 		__sync_fetch_and_add(&outside, 1);
 		return;
 	}
+	/* It also fails where somebody was interrupted on this CPU while he did the same. */
 	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!l) {
-		__sync_fetch_and_add(&errors, 1);
+		__sync_fetch_and_add(tgid == attaching ? &postponed : &errors, 1);
 		return;
 	}
 	if (__sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)

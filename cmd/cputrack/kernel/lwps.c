@@ -329,16 +329,26 @@ static int iterate(struct count *skel)
 	return n < 0 ? -1 : 0;
 }
 
+/* How often to look for LWPs that could not be added before: one pass is mostly enough. */
+#define ATTACH_PASSES 20
+
 int lwps_attach(struct lwps *lwps, pid_t pid)
 {
 	struct count__bss *bss = lwps->skel->bss;
-	int failed;
+	uint64_t postponed;
+	int failed, passes = 0;
 
 	store(bss->attached, 0);
 	/* From here on, what its LWPs make is tracked, whether they are yet or not. */
 	store(bss->attaching, (uint32_t)pid);
-	failed = iterate(lwps->skel);
+	do {
+		postponed = load(bss->postponed);
+		failed = iterate(lwps->skel);
+	} while (!failed && load(bss->postponed) != postponed && ++passes < ATTACH_PASSES);
 	store(bss->attaching, 0);
+	if (passes == ATTACH_PASSES)
+		__atomic_fetch_add(&bss->errors, load(bss->postponed) - postponed,
+				   __ATOMIC_RELAXED);
 	if (failed || refresh(lwps, true))
 		return -1;
 	if (load(bss->attached) == 0) {

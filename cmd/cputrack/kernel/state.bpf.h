@@ -34,6 +34,7 @@ __u64 namespace;
 __u32 expected;	 /* the next exec of a child of the tool begins the tree */
 __u32 attaching; /* the process whose LWPs are being added */
 __u32 attached;	 /* LWPs of it */
+__u64 postponed; /* and how often one could not be added */
 __u32 live;
 __u64 woken_ns;
 /* Slots: those never used, then a queue of those released, filled by user space alone. */

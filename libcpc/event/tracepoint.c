@@ -284,6 +284,34 @@ int cpci_event_tracepoint(const char *name, uint_t flags, struct cpci_event *eve
 	return rc == -1 ? -1 : 1;
 }
 
+bool cpci_tracepoint_is_own(const struct perf_event_attr *attr)
+{
+	static const struct {
+		const char *system, *event;
+	} own[] = {
+		{"raw_syscalls", "sys_enter"},
+		{"raw_syscalls", "sys_exit"},
+		{"syscalls", "sys_enter_ioctl"},
+		{"syscalls", "sys_exit_ioctl"},
+		{"syscalls", "sys_enter_rt_sigprocmask"},
+		{"syscalls", "sys_exit_rt_sigprocmask"},
+		{"syscalls", "sys_enter_rt_sigreturn"},
+		{"syscalls", "sys_exit_rt_sigreturn"},
+	};
+	int tracefs = attr->type == PERF_TYPE_TRACEPOINT ? cpci_tracefs() : -1;
+	bool is = false;
+
+	for (size_t i = 0; tracefs != -1 && !is && i < sizeof(own) / sizeof(*own); i++) {
+		int system = open_dir(tracefs, own[i].system);
+		long long id = system != -1 ? read_id(system, own[i].event) : -1;
+
+		if (system != -1)
+			close(system);
+		is = id >= 0 && (uint64_t)id == attr->config;
+	}
+	return is;
+}
+
 struct visitor {
 	int events, system;
 	const char *name;

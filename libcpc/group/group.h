@@ -20,6 +20,7 @@ struct cpci_req {
 	cpc_attr_t *attrs;
 	int placed; /* the slot that it asks for, or -1 */
 	uint_t slot;
+	bool own; /* the return of a handler of its overflows is such events, too */
 	struct cpci_event event;
 };
 
@@ -62,6 +63,11 @@ bool cpci_plan_overflows(const struct cpci_plan *plan, uint_t i);
 bool cpci_plan_buffers(const struct cpci_plan *plan, uint_t i);
 /* Of a request that is frozen by its overflow: it tells, and is not buffered. */
 bool cpci_plan_freezes(const struct cpci_plan *plan, uint_t i);
+/*
+ * The shortest period of a request.  With less, what it takes to return from the handler of an
+ * overflow would overflow again, and the program get no further.
+ */
+uint64_t cpci_plan_least_period(const struct cpci_plan *plan, uint_t req);
 /* Term `i` in the order of the groups. */
 const struct cpci_term *cpci_plan_nth(const struct cpci_plan *plan, uint_t i);
 

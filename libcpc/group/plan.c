@@ -280,6 +280,12 @@ const char *cpci_plan_check_topdown(const struct cpci_plan *plan, struct cpci_te
  * A placed request has its slot.  The others take, in their order, the next one after the
  * highest before them that no placed request has, wherever that stands.
  */
+/* Calls to arm each term, to unblock signals, once more with several groups, and to return. */
+uint64_t cpci_plan_least_period(const struct cpci_plan *plan, uint_t req)
+{
+	return plan->req[req].own ? plan->nterms + (plan->ngroups > 1) + 3U : 1;
+}
+
 void cpci_choose_slots(size_t n, int *slot)
 {
 	int next = 0;

@@ -358,8 +358,11 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 }
 
 /* A sum of counters does not overflow when one of them does. */
-static int check_request(cpc_t *cpc, const char *fn, const struct cpci_req *req)
+static int check_request(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t i)
 {
+	const struct cpci_req *req = &set->plan->req[i];
+	uint64_t least = cpci_plan_least_period(set->plan, i);
+
 	if ((req->flags & CPC_OVF_NOTIFY_EMT) == 0)
 		return 0;
 	if (req->event.nterms > 1)
@@ -371,6 +374,12 @@ static int check_request(cpc_t *cpc, const char *fn, const struct cpci_req *req)
 				  "cannot tell overflows of '%s': they would hang this kernel; "
 				  "clocks can overflow before Linux 6.16 and from 6.17.8 on",
 				  req->name);
+	if (UINT64_MAX - set->preset[i] < least - 1)
+		return cpci_failf(
+			cpc, fn, EINVAL, CPC_RESOURCE_UNAVAIL,
+			"the handler of an overflow of '%s' would never be left: it takes "
+			"some of these itself; %llu is the shortest period in this set",
+			req->name, (unsigned long long)least);
 	return 0;
 }
 
@@ -381,7 +390,7 @@ static int check_own(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t fl
 		return cpci_failf(cpc, fn, EINVAL, 0,
 				  "symbols are to be known when overflows are to be told");
 	for (uint_t i = 0; i < set->plan->nreqs; i++) {
-		if (check_request(cpc, fn, &set->plan->req[i]) == -1)
+		if (check_request(cpc, fn, set, i) == -1)
 			return -1;
 	}
 	if (set->plan->noverflows > 0 && cpci_overflow_prepare() == 0)

@@ -265,10 +265,9 @@ static bool is_notice_pending(cpc_set_t *set)
 	if (set->plan->noverflows == 0)
 		return false;
 	while (!pending && cpci_signal_take(cpci_notice_sig(), &info)) {
-		bool kernels = info.si_code == POLL_HUP || info.si_code == POLL_IN;
-
-		pending = kernels && find_armed(set, info.si_fd) != -1;
-		if (!kernels && set->pcbuf != NULL)
+		if (info.si_code == POLL_HUP || info.si_code == POLL_IN)
+			pending = find_armed(set, info.si_fd) != -1;
+		else if (set->pcbuf != NULL)
 			cpci_pcbuf_notice(set->pcbuf);
 	}
 	if (pending)
@@ -324,7 +323,8 @@ int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset)
 {
 	cpc_set_t *set = own_set();
 
-	if (set == NULL || set->cpc != cpc || index < 0 || (uint_t)index >= set->plan->nreqs)
+	if (set == NULL || set->cpc != cpc || index < 0 || (uint_t)index >= set->plan->nreqs ||
+	    UINT64_MAX - preset < cpci_plan_least_period(set->plan, (uint_t)index) - 1)
 		return invalid();
 	set->overflow->again &= preset == set->overflow->preset[index];
 	set->overflow->preset[index] = preset;
@@ -333,19 +333,20 @@ int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset)
 
 /*
  * Does the kernel go on with another period than the one that is to begin?  After the overflow
- * that froze it, a software event begins anew; hardware has counted some more, and clocks go on
- * with what was left on their timer.
+ * that froze it, a software event begins anew; hardware has counted some more, clocks go on with
+ * what was left on their timer, and tracepoints with what start_stopped() left.
  */
 static bool needs_period(const cpc_set_t *set, uint_t i)
 {
 	const struct perf_event_attr *attr = &cpci_plan_nth(set->plan, i)->attr;
+	const struct cpci_overflow *o = set->overflow;
 	uint_t req = set->plan->ref[i].req;
 
 	return cpci_plan_overflows(set->plan, i) &&
-	       (cpci_plan_buffers(set->plan, i) || !set->overflow->frozen ||
-		set->overflow->ran_on || set->overflow->preset[req] != set->start[req] ||
-		(set->overflow->overflowed >> req & 1) == 0 || !cpci_perf_is_software(attr) ||
-		cpci_perf_is_clock(attr));
+	       (cpci_plan_buffers(set->plan, i) || !o->frozen || o->ran_on ||
+		o->preset[req] != set->start[req] || (o->overflowed >> req & 1) == 0 ||
+		!cpci_perf_is_software(attr) || cpci_perf_is_clock(attr) ||
+		attr->type == PERF_TYPE_TRACEPOINT);
 }
 
 /*
@@ -460,10 +461,7 @@ static int restart_whole(cpc_set_t *set)
 	return set->off ? 0 : cpci_overflow_start(set);
 }
 
-/*
- * Another period of an event that a handler has started meanwhile would be over at once.  Not
- * inline, or rearm() would pay for the stack frame and the registers of all this.
- */
+/* What a handler starts meanwhile would overflow at once.  Inline, it would make rearm() slow. */
 static __attribute__((noinline)) int restart(cpc_set_t *set)
 {
 	sigset_t old;

@@ -217,6 +217,8 @@ static int resolve_and_add(cpc_t *cpc, cpc_set_t *set, struct cpci_req *req, str
 
 	if (cpci_event_resolve(req->name, req->flags, &req->event, diag) == -1)
 		return -1;
+	req->own = (req->flags & CPC_OVF_NOTIFY_EMT) != 0 && (req->flags & CPC_OVF_BUFFERED) == 0 &&
+		   req->event.nterms == 1 && cpci_tracepoint_is_own(&req->event.term[0].attr);
 	if (read_picnum(cpc, set->plan, req, diag) == 0 && apply_attrs(req, diag) == 0 &&
 	    check_picnum(req, diag) == 0)
 		rc = add(set, req, diag);

@@ -28,7 +28,7 @@ int cpci_paranoid(void)
 bool cpci_have_cap(pid_t pid, int cap)
 {
 	struct __user_cap_header_struct hdr = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = pid};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
 
 	if (syscall(SYS_capget, &hdr, data) == -1)
 		return false;

@@ -8,6 +8,7 @@
 #include "ovf.h"
 
 #include <setjmp.h>
+#include <sys/syscall.h>
 
 /* Until the handler has taken all but what is no reason for a signal, or was lost. */
 static void await_signals(unsigned long total)
@@ -309,6 +310,50 @@ static void ended_threads(void **state)
 	}
 }
 
+/* ---- the signal path's own events ---------------------------------------------------------- */
+
+static void restart_alone(int sig)
+{
+	(void)sig;
+	self.signals++;
+	self.wrong += cpc_set_restart(cpc, self.set) == -1;
+}
+
+/*
+ * Each return from the handler is two system calls, of this library and of the kernel; with a
+ * period of these alone the program would get no further.
+ */
+static void own_calls(void **state)
+{
+	const uint_t flags = CPC_COUNT_USER | CPC_COUNT_SYSTEM | CPC_OVF_NOTIFY_EMT;
+	unsigned long before;
+
+	(void)state;
+	self.set = cpc_set_create(cpc);
+	if (cpc_set_add_request(cpc, self.set, "raw_syscalls:sys_enter", EVERY(1), flags, 0,
+				NULL) == -1)
+		skip_because("no tracepoints that may be counted");
+	signal(SIGEMT, restart_alone);
+	for (unsigned long period = 1; period < 4; period++) {
+		assert_int_equal(cpc_set_request_preset(cpc, self.set, 0, EVERY(period)), 0);
+		assert_int_equal(cpc_bind_curlwp(cpc, self.set, 0), -1);
+		assert_int_equal(errno, EINVAL);
+		assert_non_null(strstr(last_error.text, "would never be left"));
+	}
+	assert_int_equal(cpc_set_request_preset(cpc, self.set, 0, EVERY(4)), 0);
+	bind_set();
+	before = self.signals;
+	for (int i = 0; i < 1000; i++)
+		syscall(SYS_getppid);
+	assert_int_equal(self.signals - before, 500);
+	assert_int_equal(cpc_disable(cpc), 0);
+	assert_int_equal(cpc_request_preset(cpc, 0, EVERY(3)), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(cpc_request_preset(cpc, 0, EVERY(5)), 0);
+	assert_int_equal(cpc_unbind(cpc, self.set), 0);
+	assert_int_equal(self.wrong, 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -321,6 +366,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(closed_in_handler, setup, teardown),
 		cmocka_unit_test_setup_teardown(children, setup, teardown),
 		cmocka_unit_test_setup_teardown(ended_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(own_calls, setup, teardown),
 	};
 
 	if (argc > 1)

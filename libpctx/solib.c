@@ -216,17 +216,17 @@ static bool find_debug_entry(pid_t tid, const struct image *image, uint64_t *ent
 	return true;
 }
 
-/* Are libraries still to come, of those that the program starts with? */
-static bool is_linking(pid_t tid, uint64_t entry, unsigned width)
+/* Are libraries still to come, of those that the program starts with?  -1: see errno. */
+static int is_linking(pid_t tid, uint64_t entry, unsigned width)
 {
 	uint64_t at, word[R_WORDS];
 
 	if (!peek_words(tid, entry, width, &at, 1))
-		return false;
+		return -1;
 	/* Not set yet, or not initialized by the linker. */
 	if (at == 0 || !peek_words(tid, at, width, word, R_WORDS) ||
 	    as_int(word[R_VERSION], width) == 0)
-		return true;
+		return 1;
 	return as_int(word[R_STATE], width) != RT_CONSISTENT;
 }
 
@@ -236,13 +236,14 @@ int pctx_watch_libraries(pctx_t *pctx, int on)
 	unsigned long msg;
 	struct image image;
 	uint64_t entry;
-	int err;
+	int linking = 0, err;
 
 	pctx->r_debug = 0;
 	if (on == 0 || pctx->handlers.mapped == NULL || lwp == NULL ||
 	    lwp->state != PCTXI_LWP_STOPPED)
 		return 0;
-	if (read_auxv(lwp->tid, &image) == -1 || !find_debug_entry(lwp->tid, &image, &entry)) {
+	if (read_auxv(lwp->tid, &image) == -1 || !find_debug_entry(lwp->tid, &image, &entry) ||
+	    (entry != 0 && (linking = is_linking(lwp->tid, entry, image.width)) == -1)) {
 		err = errno;
 		/* No matter if it was killed, which leaves no stop. */
 		if (ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &msg) == -1)
@@ -251,9 +252,8 @@ int pctx_watch_libraries(pctx_t *pctx, int on)
 		return -1;
 	}
 	pctx->r_debug_width = image.width;
-	if (entry != 0 && is_linking(lwp->tid, entry, pctx->r_debug_width))
-		pctx->r_debug = entry;
-	return pctx->r_debug != 0;
+	pctx->r_debug = linking ? entry : 0;
+	return linking;
 }
 
 /* Has the LWP, in a stop at a system call, mapped code?  `entry`: the call begins. */
@@ -286,7 +286,7 @@ enum pctxi_solib pctxi_solib_stop(struct pctxi_lwp *lwp)
 	if (ctx->r_debug == 0 || ctx->state != PCTXI_PROC_FOLLOWED)
 		return PCTXI_SOLIB_NOTHING;
 	mapped = has_mapped(lwp, &entry);
-	if (entry && !is_linking(lwp->tid, ctx->r_debug, ctx->r_debug_width)) {
+	if (entry && is_linking(lwp->tid, ctx->r_debug, ctx->r_debug_width) == 0) {
 		ctx->r_debug = 0;
 		return PCTXI_SOLIB_DONE;
 	}

@@ -62,7 +62,7 @@ without_ptrace() {
 
 with_less() {
 	local call error
-	for call in process_vm_readv pidfd_open sched_getaffinity sched_setaffinity; do
+	for call in bpf process_vm_readv pidfd_open sched_getaffinity sched_setaffinity; do
 		for error in EPERM EACCES ENOSYS; do
 			go -0 "${AS[@]}" "$WORK/deny" $call $error cputrack -fe -T 0 \
 				-c breakpoint/addr=lib_called/ "$WORK/symbols" 7 2

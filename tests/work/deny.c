@@ -17,6 +17,7 @@ static const struct {
 	int number;
 } calls[] =
 	{
+		{"bpf", SYS_bpf},
 		{"perf_event_open", SYS_perf_event_open},
 		{"pidfd_open", 434},
 		{"process_vm_readv", SYS_process_vm_readv},

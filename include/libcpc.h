@@ -150,14 +150,15 @@ const char *cpc_nearest(const char *word, const char *const *known, size_t n);
 
 /* Where a name comes from. */
 enum cpc_event_group {
-	CPC_GROUP_USER,	     /* definitions of the user and the system */
-	CPC_GROUP_GENERIC,   /* generic_events(3CPC) */
-	CPC_GROUP_SOLARIS,   /* names of the Solaris manuals */
-	CPC_GROUP_PLATFORM,  /* libpfm4, for this machine's cores */
-	CPC_GROUP_PMU,	     /* PMUs that the kernel exports */
-	CPC_GROUP_SOFTWARE,  /* the kernel's own */
-	CPC_GROUP_VENDOR,    /* event files of vendors */
-	CPC_GROUP_TRACEPOINT /* the kernel's tracepoints, where they can be looked up */
+	CPC_GROUP_USER,	      /* definitions of the user and the system */
+	CPC_GROUP_GENERIC,    /* generic_events(3CPC) */
+	CPC_GROUP_SOLARIS,    /* names of the Solaris manuals */
+	CPC_GROUP_PLATFORM,   /* libpfm4, for this machine's cores */
+	CPC_GROUP_PMU,	      /* PMUs that the kernel exports */
+	CPC_GROUP_SOFTWARE,   /* the kernel's own */
+	CPC_GROUP_VENDOR,     /* event files of vendors */
+	CPC_GROUP_TRACEPOINT, /* the kernel's tracepoints, where they can be looked up */
+	CPC_GROUP_FUNCTION    /* calls of functions, and probes of programs */
 };
 
 /*

@@ -69,6 +69,7 @@ static const char *const titles[] = {
 	[CPC_GROUP_SOFTWARE] = "software events",
 	[CPC_GROUP_VENDOR] = "event of an event file",
 	[CPC_GROUP_TRACEPOINT] = "tracepoint of the kernel",
+	[CPC_GROUP_FUNCTION] = "function or probe of a program",
 };
 
 /* State of the listing of events; a group without events gets no title. */
@@ -86,6 +87,7 @@ static void list_event(void *arg, enum cpc_event_group group, const char *event,
 	l->cpu |= group == CPC_GROUP_PLATFORM;
 	/* These would be too many; -h PATTERN has them. */
 	if (group == CPC_GROUP_TRACEPOINT || group == CPC_GROUP_VENDOR ||
+	    group == CPC_GROUP_FUNCTION ||
 	    (group == CPC_GROUP_PLATFORM && strchr(event, ':') != NULL))
 		return;
 	if (l->group != (int)group) {

@@ -91,21 +91,47 @@ static const char *function_of(const char *event)
 	return *name != '\0' ? name : NULL;
 }
 
+struct nearest {
+	const char *word;
+	char probe[256]; /* "provider:name"; "": none is near */
+};
+
+static void try_probe(void *arg, enum cpc_event_group group, const char *event, const char *desc)
+{
+	struct nearest *nearest = arg;
+	char probe[sizeof(nearest->probe)];
+	const char *const both[] = {nearest->probe, probe};
+	size_t n = strlen(event);
+
+	(void)desc;
+	if (group != CPC_GROUP_FUNCTION || strncmp(event, "sdt/", 4) != 0 || n > sizeof(probe) ||
+	    strcmp(nearest->probe, nearest->word) == 0)
+		return;
+	snprintf(probe, sizeof(probe), "%.*s", (int)(n - 5), event + 4);
+	if (strcmp(probe, nearest->word) == 0 || cpc_nearest(nearest->word, both, 2) == probe)
+		strcpy(nearest->probe, probe);
+}
+
 /*
  * Tells why: in the library's words, unless an attribute that only specs have was meant for
  * an event, or with `functions` a function of a program.  Returns the exit status.
  */
-static int refuse(const char *event, bool functions)
+static int refuse(cpc_t *cpc, const char *event, bool functions)
 {
+	struct nearest nearest = {.word = event};
 	static const char *const modes[] = {"nouser", "sys"};
 	const char *meant = cpc_nearest(event, modes, sizeof(modes) / sizeof(*modes));
 	const char *function = functions ? function_of(event) : NULL;
-	const char *why = cpcerr_text();
+	char *why = xstrdup(cpcerr_text());
 	bool unknown = strncmp(why, "unknown event", strlen("unknown event")) == 0 &&
 		       strcmp(event, modes[0]) != 0 && strcmp(event, modes[1]) != 0;
 	int status = cpcerr_is_usage() ? STATUS_USAGE : STATUS_FAILED;
 
-	if (cpcerr_subcode() == CPC_INVALID_EVENT && meant != NULL) {
+	if (unknown && strchr(event, ':') != NULL && strstr(why, "did you mean") == NULL)
+		cpc_walk_events_desc(cpc, &nearest, try_probe);
+	if (nearest.probe[0] != '\0') {
+		say("%s (did you mean 'sdt/%s/'?)", why, nearest.probe);
+	} else if (cpcerr_subcode() == CPC_INVALID_EVENT && meant != NULL) {
 		say("unknown event '%s' (did you mean '%s'?)", event, meant);
 	} else if (function != NULL && function != event) {
 		say("unknown event '%s' (did you mean 'uprobe/func=%s/'?)", event, function);
@@ -115,6 +141,7 @@ static int refuse(const char *event, bool functions)
 	} else {
 		say("%s", why);
 	}
+	free(why);
 	return status;
 }
 
@@ -151,7 +178,7 @@ int setgrp_add_spec(struct setgrp *grp, cpc_t *cpc, char *text, struct spec *spe
 
 	set.set = setgrp_make(cpc, spec, &bad);
 	if (set.set == NULL) {
-		int status = refuse(spec->req[bad].event, grp->functions);
+		int status = refuse(cpc, spec->req[bad].event, grp->functions);
 
 		spec_free(spec);
 		free(text);

@@ -160,6 +160,8 @@ static int no_pmu(const struct lookup *l)
 		return -1;
 	}
 	cpci_suggest_start(&suggest, l->pmu);
+	cpci_suggest_try(&suggest, "breakpoint");
+	cpci_suggest_try(&suggest, "sdt");
 	cpci_pmu_each(&suggest, try_pmu);
 	return suggest.best[0] != '\0'
 		       ? bad(l, CPC_INVALID_EVENT, "unknown PMU '%s' (did you mean '%s'?)", l->pmu,

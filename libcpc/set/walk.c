@@ -161,6 +161,19 @@ static bool have_core_pmu(void)
 	return have;
 }
 
+/* How they are written; and those that are known without a program. */
+static void walk_functions(struct walk *walk)
+{
+	struct perf_event_attr attr;
+
+	if (!cpci_uprobe_attr(&attr, false) || cpci_uprobe_permitted(&attr) != 0)
+		return;
+	tell_named(walk, "uprobe/func=FUNCTION/", "calls of a function of a program or library");
+	tell_named(walk, "uprobe/func=FUNCTION,ret/", "its returns");
+	tell_named(walk, "sdt/PROVIDER:NAME/", "probe of a program or library (sys/sdt.h)");
+	cpci_symbols_walk_probes(walk, tell_named);
+}
+
 static void walk_groups(struct walk *walk)
 {
 	bool core;
@@ -189,6 +202,8 @@ static void walk_groups(struct walk *walk)
 		cpci_vendor_walk(walk, tell_named);
 	walk->group = CPC_GROUP_TRACEPOINT;
 	cpci_tracepoint_walk(walk, offer_tracepoint);
+	walk->group = CPC_GROUP_FUNCTION;
+	walk_functions(walk);
 }
 
 static int walk_all(cpc_t *cpc, const char *fn, int slot, void *arg, cpc_walk_desc_fn *action)
@@ -228,7 +243,7 @@ static void tell_plain(void *arg, enum cpc_event_group group, const char *event,
 
 	(void)desc;
 	if ((group == CPC_GROUP_GENERIC) != plain->generic || group == CPC_GROUP_TRACEPOINT ||
-	    group == CPC_GROUP_VENDOR)
+	    group == CPC_GROUP_VENDOR || group == CPC_GROUP_FUNCTION)
 		return;
 	if (plain->all != NULL)
 		plain->all(plain->arg, event);

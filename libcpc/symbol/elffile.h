@@ -82,6 +82,10 @@ enum cpci_elf_table {
 int cpci_elf_search(const struct cpci_elf *elf, int fd, enum cpci_elf_table which, const char *name,
 		    struct cpci_symbol *symbol);
 
+/* Tells all probes of a file, each place of them; it need not be an ELF file. */
+void cpci_elf_walk_probes(int fd, void *arg,
+			  void (*visit)(void *arg, const char *provider, const char *name));
+
 /* All `n` bytes, or false and errno: EIO, there are not as many. */
 bool cpci_elf_pread(int fd, void *buf, size_t n, uint64_t offset);
 /* The ELF header, of either width.  -1 and errno. */

@@ -37,6 +37,9 @@ struct search {
 	size_t nversions;
 	enum rank best;
 	struct cpci_symbol *symbol;
+	/* Of a walk through all probes, which has no name: who is told. */
+	void (*visit)(void *arg, const char *provider, const char *name);
+	void *arg;
 };
 
 struct section {
@@ -307,6 +310,15 @@ static bool is_probe(const char *text, size_t n, const char *name)
 	       memcmp(text + provider + 1, name + provider + 1, length + 1) == 0;
 }
 
+/* The two strings of a note of `n` bytes, if they end in it. */
+static void visit_probe(const char *text, size_t n, const struct search *search)
+{
+	size_t provider = strnlen(text, n);
+
+	if (provider < n && strnlen(text + provider + 1, n - provider - 1) < n - provider - 1)
+		search->visit(search->arg, text, text + provider + 1);
+}
+
 /*
  * The note of a probe: its address, that of a section, and that of its semaphore; provider,
  * name and operands as strings.
@@ -317,6 +329,10 @@ static void note_probe(const struct tables *t, const unsigned char *desc, size_t
 	struct cpci_symbol *symbol = search->symbol;
 	size_t words = 3UL * t->width;
 
+	if (search->visit != NULL && n > words) {
+		visit_probe((const char *)desc + words, n - words, search);
+		return;
+	}
 	if (n <= words || !is_probe((const char *)desc + words, n - words, search->name))
 		return;
 	if (++symbol->n == site) {
@@ -355,13 +371,8 @@ static void look_through_notes(const struct tables *t, const unsigned char *p, s
 	}
 }
 
-/* `name` is "SITE:provider:name". */
-static int search_probes(struct tables *t, const char *name, struct search *search)
+static int search_notes(struct tables *t, uint64_t site, struct search *search)
 {
-	char *colon;
-	uint64_t site = strtoull(name, &colon, 10);
-
-	search->name = colon + 1;
 	for (size_t i = 0; i < t->n; i++) {
 		struct section s = nth_section(t, i);
 		unsigned char *notes;
@@ -375,6 +386,28 @@ static int search_probes(struct tables *t, const char *name, struct search *sear
 		free(notes);
 	}
 	return 0;
+}
+
+/* `name` is "SITE:provider:name". */
+static int search_probes(struct tables *t, const char *name, struct search *search)
+{
+	char *colon;
+	uint64_t site = strtoull(name, &colon, 10);
+
+	search->name = colon + 1;
+	return search_notes(t, site, search);
+}
+
+void cpci_elf_walk_probes(int fd, void *arg,
+			  void (*visit)(void *arg, const char *provider, const char *name))
+{
+	struct search search = {.visit = visit, .arg = arg};
+	struct tables tables;
+
+	if (read_sections(&tables, fd) == -1)
+		return;
+	search_notes(&tables, 0, &search);
+	free(tables.header);
 }
 
 int cpci_elf_search(const struct cpci_elf *elf, int fd, enum cpci_elf_table which, const char *name,

@@ -29,4 +29,10 @@ int cpci_symbols_in_files(struct cpci_symfiles *files, const struct cpci_plan *p
 int cpci_symbols_find(struct cpci_symfiles *files, const struct cpci_plan *plan, pid_t tid,
 		      struct cpci_symbol_addr *at, uint_t *missing, struct cpci_diag *diag);
 
+/*
+ * Tells the probes of the libraries that the caller has, as most programs have some of them:
+ * "sdt/provider:name/", and of which file it is.
+ */
+void cpci_symbols_walk_probes(void *arg, cpci_walk_fn *action);
+
 #endif /* CPCI_SYMBOL_H */

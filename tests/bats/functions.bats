@@ -168,6 +168,26 @@ has_counters() {
 	[ "$(counts exit | sort | uniq -c | xargs)" = "1 7 14 7 30 7 7 7" ]
 }
 
+@test "a search tells how they are written, and the probes of libraries; so do mistakes" {
+	go -0 cputrack -h 'calls of a function'
+	[[ $output == "uprobe/func=FUNCTION/ "*"calls of a function of a program or library" ]]
+	go -0 cputrack -h
+	[[ $output != *FUNCTION,ret/*calls* ]]
+	go -2 cputrack -c "breakpont/addr=main/" true
+	[[ $stderr == *"(did you mean 'breakpoint'?)" ]]
+	go -2 cputrack -c "sdtt/cpc:twice/" true
+	[[ $stderr == *"(did you mean 'sdt'?)" ]]
+	need_command gcc
+	need_unsanitized "the sanitizer's runtime is to be the first library"
+	gcc -shared -fPIC -D_GNU_SOURCE -Dmain=other -w -o "$T/libours.so" "$BATS_TEST_DIRNAME/../work/probes.c"
+	LD_PRELOAD=$T/libours.so go -0 cputrack -h cpc:twi
+	[ "$output" = "sdt/cpc:twice/                   probe of libours.so" ]
+	for word in cpc:twice cpc:twce ccp:twice; do
+		LD_PRELOAD=$T/libours.so go -2 cputrack -c $word true
+		[ "$stderr" = "cputrack: unknown event '$word' (did you mean 'sdt/cpc:twice/'?)" ]
+	done
+}
+
 @test "what is no function, or not there, is told" {
 	while IFS='|' read -r status want; do
 		read -r event why <<<"$want"

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * probes.c - which probes there are in the libraries that the caller has, too.
+ */
+#include "symbol.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct probes {
+	void *arg;
+	cpci_walk_fn *action;
+	char desc[64];
+	char *last; /* the name that was told last: places of a probe are side by side */
+};
+
+static void visit_probe(void *arg, const char *provider, const char *name)
+{
+	struct probes *probes = arg;
+	char event[CPCI_SYMBOL_NAME];
+
+	if ((size_t)snprintf(event, sizeof(event), "sdt/%s:%s/", provider, name) >= sizeof(event) ||
+	    (probes->last != NULL && strcmp(probes->last, event) == 0))
+		return;
+	free(probes->last);
+	probes->last = strdup(event);
+	probes->action(probes->arg, event, probes->desc);
+}
+
+static int visit_library(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct probes *probes = arg;
+	const char *slash = strrchr(info->dlpi_name, '/');
+	int fd = slash != NULL ? open(info->dlpi_name, O_RDONLY | O_CLOEXEC) : -1;
+
+	(void)size;
+	if (fd == -1) /* the program, or the vDSO */
+		return 0;
+	snprintf(probes->desc, sizeof(probes->desc), "probe of %s", slash + 1);
+	cpci_elf_walk_probes(fd, probes, visit_probe);
+	close(fd);
+	return 0;
+}
+
+void cpci_symbols_walk_probes(void *arg, cpci_walk_fn *action)
+{
+	struct probes probes = {.arg = arg, .action = action};
+
+	dl_iterate_phdr(visit_library, &probes);
+	free(probes.last);
+}

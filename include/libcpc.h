@@ -74,6 +74,7 @@ typedef struct {
 #define CPC_CPU_CLAIMED 0x101  /* EAGAIN: a set of somebody else is bound to a CPU */
 #define CPC_NEEDS_SYSTEM 0x102 /* EINVAL: it happens in kernel mode, which is not counted */
 #define CPC_CLAIM_FAILED 0x103 /* the CPU cannot be claimed, so that others would not see it */
+#define CPC_IS_RATIO 0x104     /* EINVAL: no event but a ratio of some: cpc_ratio_find() */
 
 /*
  * Receives the failed function's name, the subcode, and what happened as a
@@ -158,7 +159,8 @@ enum cpc_event_group {
 	CPC_GROUP_SOFTWARE,   /* the kernel's own */
 	CPC_GROUP_VENDOR,     /* event files of vendors */
 	CPC_GROUP_TRACEPOINT, /* the kernel's tracepoints, where they can be looked up */
-	CPC_GROUP_FUNCTION    /* calls of functions, and probes of programs */
+	CPC_GROUP_FUNCTION,   /* calls of functions, and probes of programs */
+	CPC_GROUP_RATIO	      /* no events, but ratios of some: see cpc_ratio_find() */
 };
 
 /*
@@ -454,5 +456,6 @@ void cpc_buf_zero(cpc_t *cpc, cpc_buf_t *buf);
 #pragma GCC visibility pop
 
 #include <cpc_overflow.h>
+#include <cpc_ratio.h>
 
 #endif /* LIBCPC_H */

@@ -70,6 +70,7 @@ static const char *const titles[] = {
 	[CPC_GROUP_VENDOR] = "event of an event file",
 	[CPC_GROUP_TRACEPOINT] = "tracepoint of the kernel",
 	[CPC_GROUP_FUNCTION] = "function or probe of a program",
+	[CPC_GROUP_RATIO] = "ratios of events",
 };
 
 /* State of the listing of events; a group without events gets no title. */

@@ -57,9 +57,22 @@ static void describe(cpc_t *cpc, const cpc_set_t *set, int index)
 		say("%s", text);
 }
 
+/* Who is asked what words of a spec mean. */
+struct names {
+	cpc_t *cpc;
+	const struct setgrp *grp;
+};
+
 static bool is_attr(void *arg, const char *name)
 {
-	return cpc_is_attr(arg, name) != 0;
+	return cpc_is_attr(((const struct names *)arg)->cpc, name) != 0;
+}
+
+static const char *ratio_event(void *arg, const char *name, size_t index)
+{
+	const cpc_ratio_t *ratio = setgrp_ratio(((const struct names *)arg)->grp, name);
+
+	return ratio != NULL ? cpc_ratio_event(ratio, (uint_t)index) : NULL;
 }
 
 bool names_file(const char *symbol)
@@ -112,24 +125,43 @@ static void try_probe(void *arg, enum cpc_event_group group, const char *event, 
 		strcpy(nearest->probe, probe);
 }
 
-/*
- * Tells why: in the library's words, unless an attribute that only specs have was meant for
- * an event, or with `functions` a function of a program.  Returns the exit status.
- */
-static int refuse(cpc_t *cpc, const char *event, bool functions)
+/* The ratio that an event is counted for, as what a message ends with; "": none. */
+static void tell_ratio(const struct spec *spec, size_t req, char *text, size_t size)
 {
-	struct nearest nearest = {.word = event};
+	*text = '\0';
+	for (size_t i = 0; i < spec->nratios; i++) {
+		for (size_t j = 0; j < spec->ratio[i].nevents; j++) {
+			if (spec->ratio[i].req[j] == req)
+				snprintf(text, size, "; it is part of the ratio '%s'",
+					 spec->ratio[i].name);
+		}
+	}
+}
+
+/*
+ * Tells why request `i` is refused: in the library's words, unless an attribute that only
+ * specs have was meant for an event, or with `functions` a function of a program.  Returns
+ * the exit status.
+ */
+static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
+{
 	static const char *const modes[] = {"nouser", "sys"};
+	const char *event = spec->req[i].event;
+	struct nearest nearest = {.word = event};
 	const char *meant = cpc_nearest(event, modes, sizeof(modes) / sizeof(*modes));
 	const char *function = functions ? function_of(event) : NULL;
 	char *why = xstrdup(cpcerr_text());
 	bool unknown = strncmp(why, "unknown event", strlen("unknown event")) == 0 &&
 		       strcmp(event, modes[0]) != 0 && strcmp(event, modes[1]) != 0;
 	int status = cpcerr_is_usage() ? STATUS_USAGE : STATUS_FAILED;
+	char ratio[128];
 
 	if (unknown && strchr(event, ':') != NULL && strstr(why, "did you mean") == NULL)
 		cpc_walk_events_desc(cpc, &nearest, try_probe);
-	if (nearest.probe[0] != '\0') {
+	tell_ratio(spec, i, ratio, sizeof(ratio));
+	if (*ratio != '\0') {
+		say("%s%s", why, ratio);
+	} else if (nearest.probe[0] != '\0') {
 		say("%s (did you mean 'sdt/%s/'?)", why, nearest.probe);
 	} else if (cpcerr_subcode() == CPC_INVALID_EVENT && meant != NULL) {
 		say("unknown event '%s' (did you mean '%s'?)", event, meant);
@@ -145,9 +177,11 @@ static int refuse(cpc_t *cpc, const char *event, bool functions)
 	return status;
 }
 
-int setgrp_parse(cpc_t *cpc, const char *text, struct spec *spec)
+int setgrp_parse(const struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec)
 {
-	const struct spec_names names = {.is_attr = is_attr, .arg = cpc};
+	struct names asked = {.cpc = cpc, .grp = grp};
+	const struct spec_names names = {
+		.is_attr = is_attr, .ratio_event = ratio_event, .arg = &asked};
 	char why[256];
 
 	if (spec_parse(text, &names, spec, why, sizeof(why)) == 0)
@@ -171,26 +205,71 @@ cpc_set_t *setgrp_make(cpc_t *cpc, const struct spec *spec, size_t *bad)
 	return set;
 }
 
+/* The word `name` of a spec is that of a ratio.  Returns the exit status. */
+static int learn_ratio(struct setgrp *grp, cpc_t *cpc, const char *name)
+{
+	cpc_ratio_t *ratio = cpc_ratio_find(cpc, name);
+
+	if (ratio == NULL) {
+		say("%s", cpcerr_text());
+		return cpcerr_is_usage() ? STATUS_USAGE : STATUS_FAILED;
+	}
+	grp->ratio = xrealloc(grp->ratio, (grp->nratios + 1) * sizeof(*grp->ratio));
+	grp->ratio[grp->nratios++] = (struct setgrp_ratio){xstrdup(name), ratio};
+	return STATUS_OK;
+}
+
+/*
+ * Makes the set, of `text` once more when one of its words turns out to be a ratio.  Returns the
+ * exit status; the spec is freed if it is not 0.
+ */
+static int make_set(struct setgrp *grp, cpc_t *cpc, struct setgrp_set *set)
+{
+	int status = STATUS_OK;
+	size_t bad;
+
+	while (status == STATUS_OK && (set->set = setgrp_make(cpc, &set->spec, &bad)) == NULL) {
+		if (cpcerr_subcode() == CPC_IS_RATIO)
+			status = learn_ratio(grp, cpc, set->spec.req[bad].event);
+		else
+			status = refuse(cpc, &set->spec, bad, grp->functions);
+		spec_free(&set->spec);
+		if (status == STATUS_OK)
+			status = setgrp_parse(grp, cpc, set->text, &set->spec);
+	}
+	return status;
+}
+
+static void describe_all(cpc_t *cpc, const struct setgrp *grp, const struct setgrp_set *set)
+{
+	for (size_t i = 0; i < set->spec.nreqs; i++)
+		describe(cpc, set->set, (int)i);
+	for (size_t i = 0; i < set->spec.nratios; i++) {
+		const char *name = set->spec.ratio[i].name;
+
+		say("%s: ratio: %s", name, cpc_ratio_text(setgrp_ratio(grp, name)));
+	}
+}
+
 int setgrp_add_spec(struct setgrp *grp, cpc_t *cpc, char *text, struct spec *spec, bool debug)
 {
 	struct setgrp_set set = {.text = text, .spec = *spec, .system_only = true};
-	size_t bad;
+	int status = make_set(grp, cpc, &set);
 
-	set.set = setgrp_make(cpc, spec, &bad);
-	if (set.set == NULL) {
-		int status = refuse(cpc, spec->req[bad].event, grp->functions);
-
-		spec_free(spec);
+	*spec = (struct spec){0}; /* it is the set's, or gone */
+	if (status != STATUS_OK) {
 		free(text);
 		return status;
 	}
-	for (size_t i = 0; i < spec->nreqs; i++) {
-		set.system_only = set.system_only && spec->req[i].nouser && spec->req[i].sys;
-		add_column(grp, spec->req[i].slot);
+	for (size_t i = 0; i < set.spec.nreqs; i++) {
+		const struct spec_req *req = &set.spec.req[i];
+
+		set.system_only = set.system_only && req->nouser && req->sys;
+		add_column(grp, req->slot);
 	}
 	/* Later requests may take the slots of earlier ones. */
-	for (size_t i = 0; debug && i < spec->nreqs; i++)
-		describe(cpc, set.set, (int)i);
+	if (debug)
+		describe_all(cpc, grp, &set);
 	cpc_walk_symbols(cpc, set.set, &set.symbols, has_symbol);
 	grp->set = reallocarray(grp->set, grp->n + 1, sizeof(*grp->set));
 	if (grp->set == NULL)
@@ -200,10 +279,19 @@ int setgrp_add_spec(struct setgrp *grp, cpc_t *cpc, char *text, struct spec *spe
 	return STATUS_OK;
 }
 
+const cpc_ratio_t *setgrp_ratio(const struct setgrp *grp, const char *name)
+{
+	for (size_t i = 0; i < grp->nratios; i++) {
+		if (strcmp(grp->ratio[i].name, name) == 0)
+			return grp->ratio[i].ratio;
+	}
+	return NULL;
+}
+
 int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug)
 {
 	struct spec spec;
-	int status = setgrp_parse(cpc, text, &spec);
+	int status = setgrp_parse(grp, cpc, text, &spec);
 
 	return status == STATUS_OK ? setgrp_add_spec(grp, cpc, xstrdup(text), &spec, debug)
 				   : status;
@@ -215,6 +303,11 @@ void setgrp_free(struct setgrp *grp)
 		spec_free(&grp->set[i].spec);
 		free(grp->set[i].text);
 	}
+	for (size_t i = 0; i < grp->nratios; i++) {
+		free(grp->ratio[i].name);
+		cpc_ratio_free(grp->ratio[i].ratio);
+	}
+	free(grp->ratio);
 	free(grp->set);
 	*grp = (struct setgrp){0};
 }

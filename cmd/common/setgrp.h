@@ -22,6 +22,11 @@ struct setgrp_set {
 struct setgrp {
 	bool functions; /* calls of functions of programs can be counted */
 	bool split;	/* some sets are parts of one -c */
+	size_t nratios; /* those that specs name */
+	struct setgrp_ratio {
+		char *name;
+		cpc_ratio_t *ratio;
+	} * ratio;
 	size_t n;
 	struct setgrp_set *set;
 	unsigned ncols;			 /* one column per slot that some set uses */
@@ -35,7 +40,7 @@ struct setgrp {
 int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug);
 
 /* The steps of that: the requests of a -c, ... */
-int setgrp_parse(cpc_t *cpc, const char *text, struct spec *spec);
+int setgrp_parse(const struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec);
 /* ... a set of them, or NULL, and which was refused, ... */
 cpc_set_t *setgrp_make(cpc_t *cpc, const struct spec *spec, size_t *bad);
 /* ... and that set in the group, which gets `text` and `spec`, or frees them. */
@@ -43,6 +48,9 @@ int setgrp_add_spec(struct setgrp *grp, cpc_t *cpc, char *text, struct spec *spe
 
 /* Is the symbol that of a file, "/path:symbol", whoever has it mapped? */
 bool names_file(const char *symbol);
+
+/* The ratio that specs of the group call `name`; or NULL. */
+const cpc_ratio_t *setgrp_ratio(const struct setgrp *grp, const char *name);
 
 void setgrp_free(struct setgrp *grp);
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
 #define ANY_SLOT 999999 /* larger numbers become this one, which no slot has */
 
@@ -114,6 +115,56 @@ static int add_event(struct parser *p, const char *name, bool placed, unsigned s
 		return no_memory(p);
 	spec->nreqs++;
 	return 0;
+}
+
+/* The index of the request of a ratio's event; -1: there is no memory. */
+static ssize_t find_or_add(struct parser *p, const char *event)
+{
+	struct spec *spec = p->spec;
+
+	for (size_t i = 0; i < spec->nreqs; i++) {
+		if (strcmp(spec->req[i].event, event) == 0)
+			return (ssize_t)i;
+	}
+	return add_event(p, event, false, 0) == 0 ? (ssize_t)spec->nreqs - 1 : -1;
+}
+
+static int add_ratio(struct parser *p, const char *name)
+{
+	const struct spec_names *names = p->names;
+	struct spec *spec = p->spec;
+	struct spec_ratio *ratio;
+	const char *event;
+
+	for (size_t i = 0; i < spec->nratios; i++) {
+		if (strcmp(spec->ratio[i].name, name) == 0)
+			return 0;
+	}
+	ratio = reallocarray(spec->ratio, spec->nratios + 1, sizeof(*ratio));
+	if (ratio == NULL)
+		return no_memory(p);
+	spec->ratio = ratio;
+	ratio += spec->nratios++;
+	*ratio = (struct spec_ratio){.name = strdup(name)};
+	if (ratio->name == NULL)
+		return no_memory(p);
+	while ((event = names->ratio_event(names->arg, name, ratio->nevents)) != NULL) {
+		size_t *req = reallocarray(ratio->req, ratio->nevents + 1, sizeof(*req));
+		ssize_t i = find_or_add(p, event);
+
+		if (req != NULL)
+			ratio->req = req;
+		if (req == NULL || i == -1)
+			return no_memory(p);
+		req[ratio->nevents++] = (size_t)i;
+	}
+	return 0;
+}
+
+static bool is_ratio(const struct parser *p, const char *name)
+{
+	return p->names->ratio_event != NULL &&
+	       p->names->ratio_event(p->names->arg, name, 0) != NULL;
 }
 
 static bool is_mode(const char *name)
@@ -244,12 +295,17 @@ static int parse_token(struct parser *p, char *token, bool events)
 			return bad(p, "no event after '%s'", token);
 		if (slot == ANY_SLOT)
 			return bad(p, "'%s': there is no slot of that number", token);
+		if (is_ratio(p, eq + 1))
+			return bad(p, "'%s': a ratio has no slot, but its events have", token);
 		return add_event(p, eq + 1, true, slot);
 	}
 	if (eq != NULL && is_bad_pic(token, eq))
 		return bad(p, "'%s': a slot is written picN=event, N being its number", token);
-	if (!is_attr(p, token, eq))
-		return events ? add_event(p, token, false, 0) : 0;
+	if (!is_attr(p, token, eq)) {
+		if (!events)
+			return 0;
+		return is_ratio(p, token) ? add_ratio(p, token) : add_event(p, token, false, 0);
+	}
 	if (events)
 		return 0;
 	if (eq != NULL) {
@@ -333,6 +389,11 @@ void spec_free(struct spec *spec)
 		free(req->attr);
 		free(req->event);
 	}
+	for (size_t i = 0; i < spec->nratios; i++) {
+		free(spec->ratio[i].name);
+		free(spec->ratio[i].req);
+	}
 	free(spec->req);
+	free(spec->ratio);
 	*spec = (struct spec){0};
 }

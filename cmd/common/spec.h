@@ -4,6 +4,8 @@
  * spec.h - event specs, the argument of -c:
  *
  *     [picN=]event[,attr[N][=val]][,[picN=]event[,attr[N][=val]]...]
+ *
+ * A ratio in place of an event stands for those of its events that are not there before it.
  */
 #ifndef SPEC_H
 #define SPEC_H
@@ -28,16 +30,24 @@ struct spec_req {
 	struct spec_attr *attr; /* passed to libcpc: all but nouser and sys */
 };
 
+/* A ratio, whose events are requests of the spec. */
+struct spec_ratio {
+	char *name;
+	size_t nevents, *req; /* of each of its events, the index of its request */
+};
+
 struct spec {
 	size_t nreqs;
 	struct spec_req *req;
+	size_t nratios;
+	struct spec_ratio *ratio; /* in the order of the spec */
 };
 
-/*
- * Is `name` an attribute?  A word without a value may be an attribute or an event.
- */
 struct spec_names {
+	/* Is `name` an attribute?  A word without a value may be an attribute or an event. */
 	bool (*is_attr)(void *arg, const char *name);
+	/* An event of the ratio `name`; NULL: it has no more, or it is none.  Or NULL. */
+	const char *(*ratio_event)(void *arg, const char *name, size_t index);
 	void *arg;
 };
 

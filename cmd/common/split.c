@@ -176,7 +176,7 @@ int split_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug,
 {
 	struct spec spec;
 	size_t *part, n = 0;
-	int status = setgrp_parse(cpc, text, &spec);
+	int status = setgrp_parse(grp, cpc, text, &spec);
 
 	if (status != STATUS_OK)
 		return status;
@@ -199,7 +199,8 @@ void split_refuse(cpc_t *cpc, const struct setgrp_set *set, const struct split_t
 {
 	size_t *part = xcalloc(set->spec.nreqs, sizeof(*part));
 	char *why = xstrdup(cpcerr_text());
-	bool helps = choose_parts(cpc, &set->spec, part, trial) > 1;
+	/* The events of a ratio are to count at the same time. */
+	bool helps = set->spec.nratios == 0 && choose_parts(cpc, &set->spec, part, trial) > 1;
 
 	say("%s%s", why, helps ? "; --split has them take turns" : "");
 	free(why);

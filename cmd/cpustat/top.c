@@ -168,9 +168,9 @@ static void write_line(struct top *t, size_t width, bool last)
 		fputs("\r\n", t->file);
 }
 
-static size_t width_of(const struct run_event *event)
+static size_t width_of(const char *label)
 {
-	size_t n = strlen(event->label);
+	size_t n = strlen(label);
 
 	return n > MIN_WIDTH ? n : MIN_WIDTH;
 }
@@ -179,11 +179,12 @@ static void put_titles(struct top *t, const struct run_set *set)
 {
 	line_word(&t->line, row_unit_name(t->run->unit), ID_WIDTH);
 	for (unsigned i = 0; i < set->nevents; i++) {
-		char text[ESCAPED_SIZE(256)];
-
-		escape_text(text, sizeof(text), set->event[i].label, ESCAPE_WORD);
 		line_blank(&t->line);
-		line_word(&t->line, text, width_of(&set->event[i]));
+		line_label(&t->line, set->event[i].label, width_of(set->event[i].label));
+	}
+	for (unsigned i = 0; i < set->nratios; i++) {
+		line_blank(&t->line);
+		line_label(&t->line, set->ratio[i].label, width_of(set->ratio[i].label));
 	}
 }
 
@@ -196,7 +197,12 @@ static void put_entry(struct top *t, const struct run_set *set, struct entry *en
 	entry->row.val = entry->val;
 	for (unsigned i = 0; i < set->nevents; i++) {
 		line_blank(&t->line);
-		line_count(&t->line, &t->style, t->run, &entry->row, i, width_of(&set->event[i]));
+		line_count(&t->line, &t->style, t->run, &entry->row, i,
+			   width_of(set->event[i].label));
+	}
+	for (unsigned i = 0; i < set->nratios; i++) {
+		line_blank(&t->line);
+		line_ratio(&t->line, t->run, &entry->row, i, width_of(set->ratio[i].label));
 	}
 }
 

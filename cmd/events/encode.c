@@ -144,35 +144,3 @@ bool encode_finish(struct encoding *e, const char *name)
 	snprintf(e->text, sizeof(e->text), "%s/%s/", *e->pmu != '\0' ? e->pmu : "cpu", terms);
 	return !e->bad && *terms != '\0';
 }
-
-/* The length of an event's name in an expression: "PMU@event=1@" is none of ours. */
-static size_t word_length(const char *p)
-{
-	size_t n = 0;
-
-	while (isalnum((unsigned char)p[n]) || p[n] == '_' || p[n] == '.')
-		n++;
-	return n;
-}
-
-char *encode_sum(const char *expr)
-{
-	char *sum = malloc(2 * strlen(expr) + 8), *to = sum;
-	bool want_event = true;
-	size_t n;
-
-	for (const char *p = expr; sum != NULL; p += n) {
-		p += strspn(p, " \t");
-		if (*p == '\0' && !want_event) {
-			*to = '\0';
-			return sum;
-		}
-		n = want_event ? word_length(p) : *p == '+' || *p == '-';
-		if (n == 0 || (want_event && isdigit((unsigned char)*p)))
-			break;
-		to += sprintf(to, want_event ? "%.*s" : " %.*s ", (int)n, p);
-		want_event = !want_event;
-	}
-	free(sum);
-	return NULL;
-}

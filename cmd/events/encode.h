@@ -32,7 +32,4 @@ void encode_msr(struct encoding *e, const char *index, const char *value);
 /* Makes `text` of it all.  False: it cannot be counted so. */
 bool encode_finish(struct encoding *e, const char *name);
 
-/* An expression of events, + and - as one of definitions, to be freed; NULL: it has more. */
-char *encode_sum(const char *expr);
-
 #endif /* ENCODE_H */

@@ -2,14 +2,15 @@
 /* Copyright (c) 2026 The cpc authors */
 /*
  * import.c - three shapes of JSON: Intel's (github.com/intel/perfmon: "Events" with an
- * "EventName" each), the kernel's (tools/perf/pmu-events: an array of the same, and metrics)
- * and Arm's (its telemetry files: "events" by their names, or a list of them with "name").
- * Those of the kernel for Arm refer to events of other files.
+ * "EventName" each, and "Metrics"), the kernel's (tools/perf/pmu-events: an array of the same,
+ * and metrics) and Arm's (its telemetry files: "events" by their names, or a list of them with
+ * "name").  Those of the kernel for Arm refer to events of other files.
  */
 #include "import.h"
 
 #include "../common/say.h"
 #include "encode.h"
+#include "metric.h"
 
 #include <errno.h>
 #include <json-c/json.h>
@@ -58,8 +59,24 @@ static const char *text_of(struct json_object *object, const char *key)
 	return json_object_get_string(member);
 }
 
-static void put_event(struct import *import, const char *name, const char *expr,
-		      struct json_object *object)
+/* What a metric is in; NULL: nobody says. */
+static const char *unit_of(struct json_object *object)
+{
+	static const char *const keys[] = {"ScaleUnit", "UnitOfMeasure", "units"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		const char *unit = text_of(object, keys[i]);
+
+		if (i == 0)
+			unit += strspn(unit, "0123456789.");
+		if (*unit != '\0')
+			return unit;
+	}
+	return NULL;
+}
+
+static void put_definition(struct import *import, const char *name, const char *expr,
+			   struct json_object *object)
 {
 	static const char *const keys[] = {"BriefDescription", "description", "title",
 					   "PublicDescription"};
@@ -76,7 +93,18 @@ static void put_event(struct import *import, const char *name, const char *expr,
 		put_desc(import->out, counters);
 		fputc(')', import->out);
 	}
+	if (unit_of(object) != NULL) {
+		fputs(" (", import->out);
+		put_desc(import->out, unit_of(object));
+		fputc(')', import->out);
+	}
 	fputc('\n', import->out);
+}
+
+static void put_counted(struct import *import, const char *name, const char *expr,
+			struct json_object *object)
+{
+	put_definition(import, name, expr, object);
 	import->events++;
 }
 
@@ -91,7 +119,7 @@ static void add_event(struct import *import, struct json_object *object)
 	encode_unit(&e, text_of(object, "Unit"));
 	encode_msr(&e, text_of(object, "MSRIndex"), text_of(object, "MSRValue"));
 	if (is_name(name) && encode_finish(&e, name))
-		put_event(import, name, e.text, object);
+		put_counted(import, name, e.text, object);
 	else
 		import->skipped_events++;
 }
@@ -113,23 +141,42 @@ static void add_code(struct import *import, const char *name, const char *key,
 		return;
 	}
 	snprintf(expr, sizeof(expr), "0x%lx", val);
-	put_event(import, name, expr, object);
+	put_counted(import, name, expr, object);
 }
 
-/* A metric that is a sum and difference of events is a definition; others are not. */
-static void add_metric(struct import *import, const char *name, const char *expr,
+/* The metric of an object: the kernel's shape, Intel's, or Arm's by its name. */
+static void add_metric(struct import *import, struct metrics *metrics, const char *name,
 		       struct json_object *object)
 {
-	char *sum = encode_sum(expr);
+	const char *expr = text_of(object, "MetricExpr");
+	struct json_object *aliases = NULL;
 
-	if (sum != NULL && is_name(name)) {
-		put_event(import, name, sum, object);
-		import->events--;
-		import->metrics++;
-	} else {
+	if (*expr == '\0' && json_object_object_get_ex(object, "Events", &aliases) &&
+	    !json_object_is_type(aliases, json_type_array))
+		aliases = NULL;
+	if (*expr == '\0')
+		expr = text_of(object, aliases != NULL ? "Formula" : "formula");
+	if (is_name(name))
+		metrics_add(metrics, name, expr, text_of(object, "ScaleUnit"), aliases, object);
+	else
 		import->skipped_metrics++;
+}
+
+/* All metrics of a file are known. */
+static void put_metrics(struct import *import, struct metrics *metrics)
+{
+	metrics_settle(metrics);
+	for (size_t i = 0; i < metrics->n; i++) {
+		const struct metric *metric = &metrics->metric[i];
+
+		if (metric->text == NULL) {
+			import->skipped_metrics++;
+			continue;
+		}
+		put_definition(import, metric->name, metric->text, metric->object);
+		import->metrics++;
 	}
-	free(sum);
+	metrics_free(metrics);
 }
 
 /* Its CPU is named by its MIDR. */
@@ -138,14 +185,14 @@ static bool is_arm(const struct import *import)
 	return import->cpu != NULL && strncmp(import->cpu, "0x", 2) == 0;
 }
 
-static void add_any(struct import *import, struct json_object *object)
+static void add_any(struct import *import, struct metrics *metrics, struct json_object *object)
 {
 	const char *metric = text_of(object, "MetricName");
 
 	if (!json_object_is_type(object, json_type_object))
 		import->skipped_events++;
 	else if (*metric != '\0')
-		add_metric(import, metric, text_of(object, "MetricExpr"), object);
+		add_metric(import, metrics, metric, object);
 	else if (*text_of(object, "EventName") != '\0' && is_arm(import))
 		add_code(import, text_of(object, "EventName"), "EventCode", object);
 	else if (*text_of(object, "EventName") != '\0')
@@ -154,23 +201,32 @@ static void add_any(struct import *import, struct json_object *object)
 		add_code(import, text_of(object, "name"), "code", object);
 }
 
-static void add_list(struct import *import, struct json_object *list)
+/* A list, or Arm's: members by their names. */
+static void add_events(struct import *import, struct metrics *metrics, struct json_object *events)
 {
-	for (size_t i = 0; i < json_object_array_length(list); i++)
-		add_any(import, json_object_array_get_idx(list, i));
-}
-
-/* Arm's: members by their names. */
-static void add_named(struct import *import, struct json_object *events, bool metrics)
-{
+	if (json_object_is_type(events, json_type_array)) {
+		for (size_t i = 0; i < json_object_array_length(events); i++)
+			add_any(import, metrics, json_object_array_get_idx(events, i));
+		return;
+	}
 	json_object_object_foreach(events, name, object)
 	{
-		if (!json_object_is_type(object, json_type_object))
-			import->skipped_events++;
-		else if (metrics)
-			add_metric(import, name, text_of(object, "formula"), object);
-		else
+		if (json_object_is_type(object, json_type_object))
 			add_code(import, name, "code", object);
+		else
+			import->skipped_events++;
+	}
+}
+
+/* Arm's metrics have names of their own. */
+static void add_metrics(struct import *import, struct metrics *metrics, struct json_object *named)
+{
+	json_object_object_foreach(named, name, object)
+	{
+		if (json_object_is_type(object, json_type_object))
+			add_metric(import, metrics, name, object);
+		else
+			import->skipped_metrics++;
 	}
 }
 
@@ -194,14 +250,16 @@ static bool read_midr(struct json_object *file, char *midr, size_t size)
 static int add_file(struct import *import, struct json_object *file)
 {
 	bool object = json_object_is_type(file, json_type_object);
-	struct json_object *events = file, *metrics = NULL;
+	struct json_object *events = file, *named = NULL;
+	struct metrics metrics = {0};
 	char midr[32];
 
 	if (object && !json_object_object_get_ex(file, "Events", &events) &&
-	    !json_object_object_get_ex(file, "events", &events))
+	    !json_object_object_get_ex(file, "events", &events) &&
+	    !json_object_object_get_ex(file, "Metrics", &events))
 		events = NULL;
 	if (object)
-		json_object_object_get_ex(file, "metrics", &metrics);
+		json_object_object_get_ex(file, "metrics", &named);
 	if (events == NULL || (!json_object_is_type(events, json_type_array) &&
 			       !json_object_is_type(events, json_type_object))) {
 		say("'%s' is no event file: it has no list of events", import->file);
@@ -214,12 +272,10 @@ static int add_file(struct import *import, struct json_object *file)
 		return -1;
 	}
 	fprintf(import->out, "[%s]\n", import->cpu != NULL ? import->cpu : midr);
-	if (json_object_is_type(events, json_type_array))
-		add_list(import, events);
-	else
-		add_named(import, events, false);
-	if (metrics != NULL && json_object_is_type(metrics, json_type_object))
-		add_named(import, metrics, true);
+	add_events(import, &metrics, events);
+	if (named != NULL && json_object_is_type(named, json_type_object))
+		add_metrics(import, &metrics, named);
+	put_metrics(import, &metrics);
 	return 0;
 }
 

@@ -92,7 +92,8 @@ static int import_one(struct import *import)
 		return STATUS_FAILED;
 	if (import->skipped_events + import->skipped_metrics > 0)
 		say("'%s': %zu events and %zu metrics; left out: %zu that cannot be "
-		    "written as definitions, and %zu metrics that are more than sums",
+		    "written as definitions, and %zu metrics that take more than "
+		    "events, numbers and + - * /",
 		    import->file, import->events, import->metrics, import->skipped_events,
 		    import->skipped_metrics);
 	if (import->unresolved > 0)

@@ -13,6 +13,7 @@
 #include "format.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -75,9 +76,9 @@ static void put_cpu(const struct csv *csv, const struct row *row)
 	fputc(',', csv->file);
 }
 
-/* A line; `event` NULL: the row has no counts. */
+/* A line; `event` NULL: the row has no counts; `count` "": it is not known. */
 static void put_line(const struct csv *csv, const struct row *row, const struct run_event *event,
-		     bool known, uint64_t val)
+		     const char *count)
 {
 	bool lwp = !csv->run->of_cpus, killed = row->ended && WIFSIGNALED(row->status);
 	char time[ISO_TIME_SIZE];
@@ -91,8 +92,7 @@ static void put_line(const struct csv *csv, const struct row *row, const struct 
 	put_number(csv, row->tid > 0, row->tid);
 	put_cpu(csv, row);
 	put_number(csv, !lwp, row->ncpus);
-	if (event != NULL && known)
-		fprintf(f, event->is_signed ? "%" PRId64 : "%" PRIu64, val);
+	fputs(count, f);
 	if (event != NULL)
 		fprintf(f, ",%.17g,", event->scale);
 	else
@@ -117,6 +117,28 @@ static void put_line(const struct csv *csv, const struct row *row, const struct 
 	fputc('\n', f);
 }
 
+static void put_count(const struct csv *csv, const struct row *row, const struct run_event *event,
+		      bool known, uint64_t val)
+{
+	char text[32] = "";
+
+	if (known)
+		snprintf(text, sizeof(text), event->is_signed ? "%" PRId64 : "%" PRIu64, val);
+	put_line(csv, row, event, text);
+}
+
+static void put_ratio(const struct csv *csv, const struct row *row, unsigned i)
+{
+	char unit[] = "ratio", text[32] = "";
+	const struct run_event event = {
+		.label = csv->run->set[row->set].ratio[i].label, .unit = unit, .scale = 1};
+	double val = row_ratio(csv->run, row, i);
+
+	if (!isnan(val))
+		snprintf(text, sizeof(text), RATIO_FORMAT, val);
+	put_line(csv, row, &event, text);
+}
+
 static void put_row(struct sink *sink, const struct row *row)
 {
 	const struct csv *csv = (const struct csv *)sink;
@@ -125,13 +147,15 @@ static void put_row(struct sink *sink, const struct row *row)
 	struct run_event cycles = {.label = csv->run->cycles, .unit = unit, .scale = 1};
 
 	if (row->val == NULL) {
-		put_line(csv, row, NULL, false, 0);
+		put_line(csv, row, NULL, "");
 		return;
 	}
 	if (csv->style.cycles)
-		put_line(csv, row, &cycles, row->valid != 0, row->cycles);
+		put_count(csv, row, &cycles, row->valid != 0, row->cycles);
 	for (unsigned i = 0; i < set->nevents; i++)
-		put_line(csv, row, &set->event[i], row->valid >> i & 1, row->val[i]);
+		put_count(csv, row, &set->event[i], row->valid >> i & 1, row->val[i]);
+	for (unsigned i = 0; i < set->nratios; i++)
+		put_ratio(csv, row, i);
 }
 
 static void csv_free(struct sink *sink)

@@ -30,6 +30,27 @@ static void put(const struct json *json, json_object *object)
 
 /* ---- records ----------------------------------------------------------------- */
 
+/* What it takes to compute them again. */
+static json_object *ratios_of(const struct run_set *set)
+{
+	json_object *ratios = jsonw_made(json_object_new_array());
+
+	for (unsigned i = 0; i < set->nratios; i++) {
+		const struct run_ratio *from = &set->ratio[i];
+		json_object *ratio = jsonw_made(json_object_new_object());
+		json_object *events = jsonw_made(json_object_new_array());
+
+		jsonw_add_text(ratio, "ratio", from->label);
+		jsonw_add_text(ratio, "expression", cpc_ratio_text(from->ratio));
+		for (unsigned k = 0; k < cpc_ratio_nevents(from->ratio); k++)
+			jsonw_append(events, jsonw_made(json_object_new_string(
+						     set->event[from->event[k]].label)));
+		jsonw_add(ratio, "events", events);
+		jsonw_append(ratios, ratio);
+	}
+	return ratios;
+}
+
 static json_object *set_object(const struct run_set *set)
 {
 	json_object *object = jsonw_made(json_object_new_object());
@@ -49,6 +70,8 @@ static json_object *set_object(const struct run_set *set)
 		jsonw_append(events, event);
 	}
 	jsonw_add(object, "events", events);
+	if (set->nratios > 0)
+		jsonw_add(object, "ratios", ratios_of(set));
 	return object;
 }
 
@@ -97,6 +120,16 @@ static void begin(struct sink *sink, const struct run *run)
 	put(json, object);
 }
 
+static void add_ratios(json_object *object, const struct run *run, const struct row *row)
+{
+	const struct run_set *set = &run->set[row->set];
+	json_object *ratios = jsonw_made(json_object_new_object());
+
+	for (unsigned i = 0; i < set->nratios; i++)
+		jsonw_add(ratios, set->ratio[i].label, jsonw_ratio(row_ratio(run, row, i)));
+	jsonw_add(object, "ratios", ratios);
+}
+
 static void add_counts(json_object *object, const struct run *run, const struct row *row)
 {
 	const struct run_set *set = &run->set[row->set];
@@ -108,6 +141,8 @@ static void add_counts(json_object *object, const struct run *run, const struct 
 	jsonw_add_int(object, "set", (int64_t)row->set);
 	jsonw_add(object, "counts", counts);
 	jsonw_add(object, "cycles", count(row->valid != 0, false, row->cycles));
+	if (set->nratios > 0)
+		add_ratios(object, run, row);
 }
 
 static void put_row(struct sink *sink, const struct row *row)

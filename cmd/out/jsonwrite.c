@@ -9,6 +9,7 @@
 #include "row.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- text ------------------------------------------------------------------ */
@@ -98,6 +99,16 @@ json_object *jsonw_count(bool is_signed, uint64_t val)
 {
 	return jsonw_made(is_signed ? json_object_new_int64((int64_t)val)
 				    : json_object_new_uint64(val));
+}
+
+json_object *jsonw_ratio(double val)
+{
+	char text[32];
+
+	if (isnan(val))
+		return NULL;
+	snprintf(text, sizeof(text), RATIO_FORMAT, val);
+	return jsonw_made(json_object_new_double_s(val, text));
 }
 
 void jsonw_put(FILE *f, json_object *object)

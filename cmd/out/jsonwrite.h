@@ -26,6 +26,9 @@ void jsonw_append(json_object *array, json_object *value);
 /* A count of an event. */
 json_object *jsonw_count(bool is_signed, uint64_t val);
 
+/* A ratio; NULL, which is written as null, if it is not a number. */
+json_object *jsonw_ratio(double val);
+
 /* Writes `object`, without a newline, and puts it. */
 void jsonw_put(FILE *f, json_object *object);
 

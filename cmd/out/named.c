@@ -24,19 +24,19 @@ struct named {
 	const struct run *run;
 	size_t ncols;
 	struct column *col;
-	size_t nsets, **of; /* by set and event: the index of its column */
+	size_t nsets, **of; /* by set and event, then ratio: the index of its column */
 	size_t cycles_width, who_width;
 	unsigned rows_left; /* until the next header; 0: there is no other */
 	bool stamped;
 	struct line line, value;
 };
 
-static size_t find_column(struct named *t, const struct run_event *event)
+static size_t find_column(struct named *t, const char *label)
 {
-	size_t size = ESCAPED_SIZE(strlen(event->label));
+	size_t size = ESCAPED_SIZE(strlen(label));
 	char *title = xcalloc(1, size);
 
-	escape_text(title, size, event->label, ESCAPE_WORD);
+	escape_text(title, size, label, ESCAPE_WORD);
 	for (size_t c = 0; c < t->ncols; c++) {
 		if (strcmp(t->col[c].title, title) == 0) {
 			free(title);
@@ -131,9 +131,15 @@ static void begin(struct sink *sink, const struct run *run)
 		const struct run_set *set = &run->set[k];
 
 		t->nsets++;
-		t->of[k] = xcalloc(set->nevents + 1, sizeof(**t->of));
+		t->of[k] = xcalloc(set->nevents + set->nratios + 1U, sizeof(**t->of));
 		for (unsigned i = 0; i < set->nevents; i++)
-			t->of[k][i] = find_column(t, &set->event[i]);
+			t->of[k][i] = find_column(t, set->event[i].label);
+	}
+	for (size_t k = 0; k < run->nsets; k++) {
+		const struct run_set *set = &run->set[k];
+
+		for (unsigned i = 0; i < set->nratios; i++)
+			t->of[k][set->nevents + i] = find_column(t, set->ratio[i].label);
 	}
 	if (!t->style.no_header)
 		put_header(t);
@@ -195,6 +201,10 @@ static void put_counts(struct named *t, const struct row *row)
 		for (unsigned i = 0; i < set->nevents; i++) {
 			if (t->of[row->set][i] == c)
 				line_count(&t->value, &t->style, t->run, row, i, 0);
+		}
+		for (unsigned i = 0; i < set->nratios; i++) {
+			if (t->of[row->set][set->nevents + i] == c)
+				line_ratio(&t->value, t->run, row, i, 0);
 		}
 		put_value(t, &t->col[c].width);
 	}

@@ -12,6 +12,7 @@
 #include "format.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +23,8 @@ struct owner {
 	char *comm;    /* NULL: of CPUs */
 	uint64_t seen; /* by event: it was counted, in the last sample if of CPUs */
 	unsigned ncpus;
-	uint64_t incomplete; /* rows that lacked something */
-	uint64_t val[RUN_MAX_EVENTS];
+	uint64_t incomplete;				    /* rows that lacked something */
+	uint64_t val[RUN_MAX_EVENTS], last[RUN_MAX_EVENTS]; /* `last`: of the last row */
 };
 
 struct owners {
@@ -94,14 +95,15 @@ static void put_label(const struct metrics *m, bool *first, const char *label, c
 	free(escaped);
 }
 
+/* `what` NULL, or what the sample is of: an event or a ratio. */
 static void put_labels(const struct metrics *m, size_t k, const struct owner *owner,
-		       const char *event)
+		       const char *what, const char *name)
 {
 	bool first = true;
 	char number[32];
 
-	if (event != NULL)
-		put_label(m, &first, "event", event);
+	if (what != NULL)
+		put_label(m, &first, what, name);
 	if (owner->comm != NULL) {
 		put_label(m, &first, "command", owner->comm);
 	} else {
@@ -158,7 +160,7 @@ static void put_samples(const struct metrics *m, const char *family, size_t k, u
 		if ((owner->seen >> i & 1) == 0)
 			continue;
 		fprintf(m->file, "%s%s", family, event->is_signed ? "" : "_total");
-		put_labels(m, k, owner, event->label);
+		put_labels(m, k, owner, "event", event->label);
 		put_value(m->file, event, owner->val[i]);
 	}
 }
@@ -211,9 +213,48 @@ static void put_health(const struct metrics *m)
 			const struct owner *owner = &m->set[k].owner[o];
 
 			fputs(family, m->file);
-			put_labels(m, k, owner, NULL);
+			put_labels(m, k, owner, NULL, "");
 			fprintf(m->file, "%" PRIu64 "\n", cpus ? owner->ncpus : owner->incomplete);
 		}
+	}
+}
+
+/* Whoever has none, as 0 / 0 is none, has no sample. */
+static void put_ratio(const struct metrics *m, size_t k, unsigned i, bool last)
+{
+	for (size_t o = 0; o < m->set[k].n; o++) {
+		const struct owner *owner = &m->set[k].owner[o];
+		const struct row row = {
+			.set = k, .val = last ? owner->last : owner->val, .valid = owner->seen};
+		double val = row_ratio(m->run, &row, i);
+
+		if (isnan(val))
+			continue;
+		fputs("cpc_ratio", m->file);
+		put_labels(m, k, owner, "ratio", m->run->set[k].ratio[i].label);
+		fprintf(m->file, RATIO_FORMAT "\n", val);
+	}
+}
+
+/*
+ * A gauge tells what is now: of CPUs whose document is renewed with each sample, the ratio in
+ * that.  Over a longer time, who reads it divides the counters.
+ */
+static void put_ratios(const struct metrics *m)
+{
+	bool last = m->run->of_cpus && m->style.replaced;
+	unsigned n = 0;
+
+	for (size_t k = 0; k < m->run->nsets; k++)
+		n += m->run->set[k].nratios;
+	if (n == 0)
+		return;
+	put_about(m, "cpc_ratio", "gauge", "",
+		  last ? "Ratios of events in the last sample."
+		       : "Ratios of events since the start.");
+	for (size_t k = 0; k < m->run->nsets; k++) {
+		for (unsigned i = 0; i < m->run->set[k].nratios; i++)
+			put_ratio(m, k, i, last);
 	}
 }
 
@@ -225,6 +266,7 @@ static void put_document(const struct metrics *m)
 				put_family(m, &m->run->set[k].event[i]);
 		}
 	}
+	put_ratios(m);
 	put_health(m);
 	fputs("# EOF\n", m->file);
 }
@@ -269,8 +311,10 @@ static void put_row(struct sink *sink, const struct row *row)
 	owner->seen = cpus ? row->valid : owner->seen | row->valid;
 	owner->ncpus = row->ncpus;
 	owner->incomplete += row->incomplete || row->valid == 0;
-	for (unsigned i = 0; i < m->run->set[row->set].nevents; i++)
-		owner->val[i] += row->valid >> i & 1 ? row->val[i] : 0;
+	for (unsigned i = 0; i < m->run->set[row->set].nevents; i++) {
+		owner->last[i] = row->valid >> i & 1 ? row->val[i] : 0;
+		owner->val[i] += owner->last[i];
+	}
 }
 
 static void clear(struct metrics *m)

@@ -54,6 +54,50 @@ static struct run_event read_event(struct jsonread *in, json_object *object)
 	return event;
 }
 
+/* The event of a set that has a label. */
+static unsigned find_event(struct jsonread *in, const struct run_set *set, const char *label)
+{
+	for (unsigned i = 0; i < set->nevents; i++) {
+		if (strcmp(set->event[i].label, label) == 0)
+			return i;
+	}
+	jsonread_bad(in, "a ratio of an event that is not in the set");
+	return 0;
+}
+
+static void read_ratio(struct jsonread *in, struct run_set *set, json_object *object)
+{
+	json_object *events = jsonread_array(in, object, "events", RUN_MAX_EVENTS);
+	size_t n = jsonread_length(events);
+	struct run_ratio *ratio = &set->ratio[set->nratios];
+	const char *label = jsonread_text(in, object, "ratio");
+
+	ratio->ratio = cpc_ratio_parse(jsonread_text(in, object, "expression"));
+	if (ratio->ratio == NULL || cpc_ratio_nevents(ratio->ratio) != n)
+		jsonread_bad(in, "a ratio that cannot be computed");
+	if (run_find_ratio(set, label) != -1)
+		jsonread_bad(in, "two ratios of a set are the same");
+	ratio->label = xstrdup(label);
+	ratio->event = xcalloc(n + 1, sizeof(*ratio->event));
+	for (size_t i = 0; i < n && !in->failed; i++)
+		ratio->event[i] = find_event(
+			in, set, jsonread_word(in, json_object_array_get_idx(events, i)));
+	set->nratios++;
+}
+
+/* Older records have none. */
+static void read_ratios(struct jsonread *in, struct run_set *set, json_object *object)
+{
+	json_object *ratios = jsonread_has(object, "ratios")
+				      ? jsonread_array(in, object, "ratios", RUN_MAX_RATIOS)
+				      : NULL;
+	size_t n = jsonread_length(ratios);
+
+	set->ratio = xcalloc(n + 1, sizeof(*set->ratio));
+	for (size_t i = 0; i < n && !in->failed; i++)
+		read_ratio(in, set, json_object_array_get_idx(ratios, i));
+}
+
 static void read_set(struct jsonread *in, struct run_set *set, json_object *object)
 {
 	json_object *events = jsonread_array(in, object, "events", RUN_MAX_EVENTS);
@@ -72,6 +116,7 @@ static void read_set(struct jsonread *in, struct run_set *set, json_object *obje
 				jsonread_bad(in, "two events of a set are the same");
 		}
 	}
+	read_ratios(in, set, object);
 }
 
 static void read_cpus(struct jsonread *in, struct run *run, json_object *object)

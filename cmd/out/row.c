@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * row.c - words and times of the row model.
+ * row.c - words, times and ratios of the row model.
  */
 #include "row.h"
 
+#include "../common/util.h"
+
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#define NSEC 1000000000LL
 
 static const char *const kinds[ROW_KINDS] = {
 	[ROW_TICK] = "tick",	     [ROW_INIT_LWP] = "init_lwp",
@@ -105,6 +106,62 @@ bool iso_time_parse(const char *text, int64_t *ns)
 	return strcmp(again, text) == 0; /* no 31st of February */
 }
 
+double row_ratio(const struct run *run, const struct row *row, unsigned i)
+{
+	const struct run_set *set = &run->set[row->set];
+	const struct run_ratio *ratio = &set->ratio[i];
+	long double count[RUN_MAX_EVENTS];
+
+	for (unsigned k = 0; k < cpc_ratio_nevents(ratio->ratio); k++) {
+		unsigned at = ratio->event[k];
+		const struct run_event *event = &set->event[at];
+
+		if ((row->valid >> at & 1) == 0)
+			return (double)NAN;
+		count[k] = event->is_signed ? (long double)(int64_t)row->val[at]
+					    : (long double)row->val[at];
+		count[k] *= (long double)event->scale;
+	}
+	return cpc_ratio_value(ratio->ratio, count);
+}
+
+int run_find_ratio(const struct run_set *set, const char *label)
+{
+	for (unsigned i = 0; i < set->nratios; i++) {
+		if (strcmp(set->ratio[i].label, label) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+size_t run_ratio_labels(const struct run *run, const char ***label)
+{
+	size_t n = 0;
+
+	*label = NULL;
+	for (size_t k = 0; k < run->nsets; k++) {
+		for (unsigned i = 0; i < run->set[k].nratios; i++) {
+			const char *own = run->set[k].ratio[i].label;
+			size_t j = 0;
+
+			while (j < k && run_find_ratio(&run->set[j], own) == -1)
+				j++;
+			if (j < k)
+				continue;
+			*label = xrealloc(*label, (n + 1) * sizeof(char *));
+			(*label)[n++] = own;
+		}
+	}
+	return n;
+}
+
+static void free_ratio(struct run_ratio *ratio)
+{
+	cpc_ratio_free(ratio->ratio);
+	free(ratio->label);
+	free(ratio->event);
+}
+
 void run_free(struct run *run)
 {
 	for (size_t i = 0; i < run->nsets; i++) {
@@ -115,6 +172,9 @@ void run_free(struct run *run)
 			free(set->event[j].label);
 			free(set->event[j].unit);
 		}
+		for (unsigned j = 0; j < set->nratios; j++)
+			free_ratio(&set->ratio[j]);
+		free(set->ratio);
 		free(set->event);
 		free(set->spec);
 	}

@@ -10,6 +10,7 @@
 #ifndef ROW_H
 #define ROW_H
 
+#include <libcpc.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,11 +28,21 @@ struct run_event {
 	char *unit;	/* "": a plain number */
 };
 
+/* A ratio of counts of a row; it is never added up, nor kept: row_ratio() computes it. */
+struct run_ratio {
+	char *label; /* its name with the mode of its events; unique in its set */
+	cpc_ratio_t *ratio;
+	unsigned *event; /* of each of its events, the index in the set */
+};
+
+#define RUN_MAX_RATIOS 1000 /* of a set */
+
 /* Events that are counted together: a -c. */
 struct run_set {
 	char *spec;
-	unsigned nevents;
+	unsigned nevents, nratios;
 	struct run_event *event; /* in the order of the spec */
+	struct run_ratio *ratio; /* likewise */
 };
 
 /* A CPU, and what it is part of. */
@@ -99,6 +110,19 @@ struct row {
 	bool ended; /* ROW_EXIT: `status` is that of waitpid(2) */
 	int status;
 };
+
+/*
+ * Ratio `i` of the set of a row with counts, whatever the row adds up.  Not a number: it divides
+ * by 0, or a count is not known.
+ */
+double row_ratio(const struct run *run, const struct row *row, unsigned i);
+/* Written with so many digits that no reader loses any that tell something. */
+#define RATIO_FORMAT "%.12g"
+
+/* The ratio of a set by its label; -1: it has none of that. */
+int run_find_ratio(const struct run_set *set, const char *label);
+/* The labels of all sets, each once: their number.  The array is to be freed. */
+size_t run_ratio_labels(const struct run *run, const char ***label);
 
 /* Words for kinds, as in tables, and for units.  -1: it is none of them. */
 const char *row_kind_name(enum row_kind kind);

@@ -5,8 +5,10 @@
  */
 #include "source.h"
 
+#include "../common/say.h"
 #include "../common/util.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,10 +30,15 @@ static bool is_taken(const struct run_set *set, const char *label)
 	return false;
 }
 
+static const char *mode_word(const struct spec_req *req)
+{
+	return !req->sys ? "" : req->nouser ? ":k" : ":uk";
+}
+
 /* The same event may be counted in user and in kernel mode, or with other attributes. */
 static char *make_label(const struct run_set *set, const struct spec_req *req)
 {
-	const char *mode = !req->sys ? "" : req->nouser ? ":k" : ":uk";
+	const char *mode = mode_word(req);
 	char *label = xasprintf("%s%s", req->event, mode);
 
 	if (is_taken(set, label)) {
@@ -41,7 +48,34 @@ static char *make_label(const struct run_set *set, const struct spec_req *req)
 	return label;
 }
 
-static struct run_set make_set(cpc_t *cpc, const struct setgrp_set *from)
+/* The mode of its events, as long as they have one. */
+static const char *mode_of(const struct spec *spec, const struct spec_ratio *ratio)
+{
+	const char *mode = mode_word(&spec->req[ratio->req[0]]);
+
+	for (size_t i = 1; i < ratio->nevents; i++) {
+		if (strcmp(mode, mode_word(&spec->req[ratio->req[i]])) != 0)
+			return "";
+	}
+	return mode;
+}
+
+static void add_ratio(struct run_set *set, const struct setgrp *grp, const struct setgrp_set *from,
+		      const struct spec_ratio *asked)
+{
+	const cpc_ratio_t *ratio = setgrp_ratio(grp, asked->name);
+	struct run_ratio *to = &set->ratio[set->nratios++];
+
+	to->ratio = cpc_ratio_parse(cpc_ratio_text(ratio));
+	if (to->ratio == NULL)
+		die("%s", strerror(errno));
+	to->label = xasprintf("%s%s", asked->name, mode_of(&from->spec, asked));
+	to->event = xcalloc(asked->nevents, sizeof(*to->event));
+	for (size_t i = 0; i < asked->nevents; i++)
+		to->event[i] = (unsigned)asked->req[i];
+}
+
+static struct run_set make_set(cpc_t *cpc, const struct setgrp *grp, const struct setgrp_set *from)
 {
 	struct run_set set = {.spec = xstrdup(from->text)};
 
@@ -58,6 +92,9 @@ static struct run_set make_set(cpc_t *cpc, const struct setgrp_set *from)
 		event.label = make_label(&set, req);
 		set.event[set.nevents++] = event;
 	}
+	set.ratio = xcalloc(from->spec.nratios + 1, sizeof(*set.ratio));
+	for (size_t i = 0; i < from->spec.nratios; i++)
+		add_ratio(&set, grp, from, &from->spec.ratio[i]);
 	return set;
 }
 
@@ -77,7 +114,7 @@ struct run source_run(cpc_t *cpc, const struct setgrp *grp, const char *tool, ch
 		run.argv[i] = xstrdup(argv[i]);
 	run.set = xcalloc(grp->n, sizeof(*run.set));
 	for (size_t i = 0; i < grp->n; i++)
-		run.set[i] = make_set(cpc, &grp->set[i]);
+		run.set[i] = make_set(cpc, grp, &grp->set[i]);
 	return run;
 }
 

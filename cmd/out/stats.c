@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an event counted in each run. */
+/* What an event counted in each run, or a ratio of such counts. */
 struct series {
 	char *label;
-	bool time; /* the seconds that a run took; an event may have that name, too */
+	int digits; /* after the point; the time that a run took has others than events */
 	size_t n;
 	double *val;
 	bool incomplete;
@@ -43,23 +43,23 @@ struct stats {
 
 /* ---- runs ------------------------------------------------------------------------ */
 
-static struct series *find(const struct stats *s, const char *label, bool time)
+static struct series *find(const struct stats *s, const char *label, int digits)
 {
 	for (size_t i = 0; i < s->nseries; i++) {
-		if (s->series[i].time == time && strcmp(s->series[i].label, label) == 0)
+		if (s->series[i].digits == digits && strcmp(s->series[i].label, label) == 0)
 			return &s->series[i];
 	}
 	return NULL;
 }
 
-static void add(struct stats *s, const char *label, bool time, double val, bool incomplete)
+static void add(struct stats *s, const char *label, int digits, double val, bool incomplete)
 {
-	struct series *series = find(s, label, time);
+	struct series *series = find(s, label, digits);
 
 	if (series == NULL) {
 		s->series = xrealloc(s->series, (s->nseries + 1) * sizeof(*s->series));
 		series = &s->series[s->nseries++];
-		*series = (struct series){.label = xstrdup(label), .time = time};
+		*series = (struct series){.label = xstrdup(label), .digits = digits};
 	}
 	series->val = xrealloc(series->val, (series->n + 1) * sizeof(*series->val));
 	series->val[series->n++] = val;
@@ -90,6 +90,20 @@ static void put_row(struct sink *sink, const struct row *row)
 		sum->val[i] += row->valid >> i & 1 ? row->val[i] : 0;
 }
 
+/* Those of the whole run: they have a mean over runs, but are not added up within one. */
+static void add_ratios(struct stats *s, size_t k)
+{
+	const struct sum *sum = &s->sum[k];
+	const struct row row = {.set = k, .val = sum->val, .valid = sum->valid};
+
+	for (unsigned i = 0; i < s->run->set[k].nratios; i++) {
+		double val = row_ratio(s->run, &row, i);
+
+		if (!isnan(val))
+			add(s, s->run->set[k].ratio[i].label, 4, val, sum->incomplete);
+	}
+}
+
 static void end(struct sink *sink)
 {
 	struct stats *s = (struct stats *)sink;
@@ -104,10 +118,11 @@ static void end(struct sink *sink)
 						      : (double)sum->val[i];
 
 			if (sum->valid >> i & 1)
-				add(s, event->label, false, val * event->scale, sum->incomplete);
+				add(s, event->label, 1, val * event->scale, sum->incomplete);
 		}
+		add_ratios(s, k);
 	}
-	add(s, "seconds", true, (double)s->time_ns / NSEC, false);
+	add(s, "seconds", 3, (double)s->time_ns / NSEC, false);
 }
 
 /* ---- statistics -------------------------------------------------------------------- */
@@ -176,12 +191,6 @@ static bool welch(const struct series *a, const struct series *b, double *t, dou
 
 /* ---- the table ----------------------------------------------------------------------- */
 
-/* Seconds are few, counts are many. */
-static int digits(const struct series *series)
-{
-	return series->time ? 3 : 1;
-}
-
 static void print_comparison(FILE *f, const struct series *now, const struct series *before)
 {
 	double t, limit, was;
@@ -191,7 +200,7 @@ static void print_comparison(FILE *f, const struct series *now, const struct ser
 		return;
 	}
 	was = mean(before);
-	fprintf(f, " %15.*f", digits(now), was);
+	fprintf(f, " %15.*f", now->digits, was);
 	if (was != 0)
 		fprintf(f, " %7.3f", mean(now) / was);
 	else
@@ -216,7 +225,7 @@ static void print(const struct stats *s)
 	for (size_t i = 0; i < s->nseries; i++) {
 		const struct series *series = &s->series[i];
 		double m = mean(series), deviation = sqrt(variance(series));
-		int n = digits(series);
+		int n = series->digits;
 		char label[256];
 
 		qsort(series->val, series->n, sizeof(*series->val), by_value);
@@ -225,7 +234,7 @@ static void print(const struct stats *s)
 			deviation, m != 0 ? fabs(100 * deviation / m) : 0, n, series->val[0], n,
 			series->val[series->n - 1]);
 		if (s->before != NULL)
-			print_comparison(f, series, find(s->before, series->label, series->time));
+			print_comparison(f, series, find(s->before, series->label, series->digits));
 		fputs(series->incomplete ? " # incomplete\n" : "\n", f);
 	}
 }

@@ -4,7 +4,6 @@
  * sums.c - the table of a summary: a line for each LWP, process, command or CPU, with all
  * sets side by side.  It is written at the end, when all widths are known.
  */
-#include "../common/say.h"
 #include "../common/util.h"
 #include "text.h"
 
@@ -83,13 +82,15 @@ static bool has_pid(const struct run *run)
 
 static void put_event_titles(struct sums *s, const struct run_set *set)
 {
-	char label[256];
-
 	if (s->style.cycles)
 		put_cell(s, s->run->cycles);
 	for (unsigned i = 0; i < set->nevents; i++) {
-		escape_text(label, sizeof(label), set->event[i].label, ESCAPE_WORD);
-		put_cell(s, label);
+		line_label(&s->line, set->event[i].label, 0);
+		end_cell(s);
+	}
+	for (unsigned i = 0; i < set->nratios; i++) {
+		line_label(&s->line, set->ratio[i].label, 0);
+		end_cell(s);
 	}
 }
 
@@ -101,7 +102,7 @@ static void begin(struct sink *sink, const struct run *run)
 	s->run = run;
 	s->ncols = 5; /* more than there are beside those of events */
 	for (size_t k = 0; k < run->nsets; k++)
-		s->ncols += run->set[k].nevents + s->style.cycles;
+		s->ncols += run->set[k].nevents + run->set[k].nratios + s->style.cycles;
 	new_line(s);
 	if (run->by == BY_CPU)
 		put_cell(s, run->unit == UNIT_ALL ? "cpu" : row_unit_name(run->unit));
@@ -183,6 +184,10 @@ static void put_row(struct sink *sink, const struct row *row)
 	}
 	for (unsigned i = 0; i < set->nevents; i++) {
 		line_count(&s->line, &s->style, s->run, row, i, 0);
+		end_cell(s);
+	}
+	for (unsigned i = 0; i < set->nratios; i++) {
+		line_ratio(&s->line, s->run, row, i, 0);
 		end_cell(s);
 	}
 	if (row->set == 0)

@@ -7,6 +7,7 @@
 #include "text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct table {
 	struct sink sink;
@@ -16,7 +17,9 @@ struct table {
 	unsigned ncols, col[RUN_MAX_EVENTS]; /* the slots that some set uses, ascending */
 	/* By set and column: index of the event, or -1. */
 	int (*event)[RUN_MAX_EVENTS];
-	bool stamped; /* the time of the sample is out */
+	size_t nratios;
+	const char **ratio; /* the labels of their columns */
+	bool stamped;	    /* the time of the sample is out */
 	struct line line;
 };
 
@@ -56,6 +59,8 @@ static void begin(struct sink *sink, const struct run *run)
 	t->run = run;
 	t->stamped = false;
 	find_columns(t);
+	free(t->ratio);
+	t->nratios = run_ratio_labels(run, &t->ratio);
 	if (t->style.no_header)
 		return;
 	fprintf(f, "%7s ", "time");
@@ -73,7 +78,12 @@ static void begin(struct sink *sink, const struct run *run)
 		fprintf(f, "%9s ", run->cycles);
 	for (unsigned i = 0; i < t->ncols; i++)
 		fprintf(f, "%8s%-2u", "pic", t->col[i]);
-	fputc('\n', f);
+	for (size_t i = 0; i < t->nratios; i++) {
+		line_label(&t->line, t->ratio[i], 9);
+		line_blank(&t->line);
+	}
+	line_word(&t->line, "\n", 0);
+	line_write(&t->line, f);
 }
 
 static void put_who(struct table *t, const struct row *row)
@@ -111,6 +121,19 @@ static void put_who(struct table *t, const struct row *row)
 	line_blank(line);
 }
 
+static void put_ratio(struct table *t, const struct row *row, const char *label)
+{
+	const struct run_set *set = &t->run->set[row->set];
+	int i = row->val != NULL ? run_find_ratio(set, label) : -1;
+	size_t width = strlen(label) > 9 ? strlen(label) : 9;
+
+	if (i == -1)
+		line_word(&t->line, "", width);
+	else
+		line_ratio(&t->line, t->run, row, (unsigned)i, width);
+	line_blank(&t->line);
+}
+
 static void put_counts(struct table *t, const struct row *row)
 {
 	struct line *line = &t->line;
@@ -131,6 +154,8 @@ static void put_counts(struct table *t, const struct row *row)
 			line_count(line, &t->style, t->run, row, (unsigned)i, 9);
 		line_blank(line);
 	}
+	for (size_t c = 0; c < t->nratios; c++)
+		put_ratio(t, row, t->ratio[c]);
 }
 
 static void put_row(struct sink *sink, const struct row *row)
@@ -164,6 +189,7 @@ static void table_free(struct sink *sink)
 
 	line_free(&t->line);
 	free(t->event);
+	free(t->ratio);
 	free(t);
 }
 

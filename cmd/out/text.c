@@ -150,6 +150,21 @@ void line_count(struct line *line, const struct style *style, const struct run *
 		line_number(line, minus ? -val : val, minus, width);
 }
 
+void line_ratio(struct line *line, const struct run *run, const struct row *row, unsigned i,
+		size_t width)
+{
+	double val = row_ratio(run, row, i), size = fabs(val);
+	char text[400] = "-";
+
+	if (!isnan(val))
+		snprintf(text, sizeof(text),
+			 size >= 1000		 ? "%.1f"
+			 : size >= 1 || val == 0 ? "%.3f"
+						 : "%.4g",
+			 val);
+	line_word(line, text, width);
+}
+
 void line_cycles(struct line *line, const struct style *style, const struct row *row, size_t width)
 {
 	unsigned n = divisor(style, row);
@@ -160,6 +175,16 @@ void line_cycles(struct line *line, const struct style *style, const struct row 
 		put_real(line, (double)row->cycles / n, width);
 	else
 		line_number(line, row->cycles, false, width);
+}
+
+void line_label(struct line *line, const char *label, size_t width)
+{
+	size_t size = ESCAPED_SIZE(strlen(label));
+	char *text = xcalloc(1, size);
+
+	escape_text(text, size, label, ESCAPE_WORD);
+	line_word(line, text, width);
+	free(text);
 }
 
 void line_comm(struct line *line, const char *comm, size_t width)

@@ -30,7 +30,13 @@ void line_write(struct line *line, FILE *f);
 /* A count of a row as it is shown: scaled to its unit, a mean where the style wants that. */
 void line_count(struct line *line, const struct style *style, const struct run *run,
 		const struct row *row, unsigned i, size_t width);
+/* A ratio of its counts, with four digits that tell something. */
+void line_ratio(struct line *line, const struct run *run, const struct row *row, unsigned i,
+		size_t width);
 void line_cycles(struct line *line, const struct style *style, const struct row *row, size_t width);
+
+/* The label of an event or a ratio, escaped as one word. */
+void line_label(struct line *line, const char *label, size_t width);
 
 /* Printed and escaped, with blanks as \s, so that it is one word; "-": not known. */
 void line_comm(struct line *line, const char *comm, size_t width);

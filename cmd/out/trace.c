@@ -107,10 +107,8 @@ static json_object *value_of(const struct run_event *event, uint64_t val)
 }
 
 /* With several sets, their numbers tell the same events apart. */
-static char *label_of(const struct trace *t, size_t set, unsigned i)
+static char *label_of(const struct trace *t, size_t set, const char *label)
 {
-	const char *label = t->run->set[set].event[i].label;
-
 	return t->run->nsets > 1 ? xasprintf("%s (set %zu)", label, set) : xstrdup(label);
 }
 
@@ -119,10 +117,16 @@ static void add_counts(const struct trace *t, json_object *args, const struct ro
 	const struct run_set *set = &t->run->set[row->set];
 
 	for (unsigned i = 0; i < set->nevents; i++) {
-		char *label = label_of(t, row->set, i);
+		char *label = label_of(t, row->set, set->event[i].label);
 
 		jsonw_add(args, label,
 			  row->valid >> i & 1 ? value_of(&set->event[i], row->val[i]) : NULL);
+		free(label);
+	}
+	for (unsigned i = 0; i < set->nratios; i++) {
+		char *label = label_of(t, row->set, set->ratio[i].label);
+
+		jsonw_add(args, label, jsonw_ratio(row_ratio(t->run, row, i)));
 		free(label);
 	}
 	if (row->incomplete)
@@ -143,11 +147,11 @@ static bool is_open(const struct track *track)
 	return track != NULL && track->name != NULL;
 }
 
-static void put_counter(struct trace *t, const struct row *row, pid_t pid, pid_t tid, unsigned i,
-			json_object *value)
+static void put_counter(struct trace *t, const struct row *row, pid_t pid, pid_t tid,
+			const char *what, json_object *value)
 {
 	json_object *args = jsonw_made(json_object_new_object());
-	char *label = label_of(t, row->set, i);
+	char *label = label_of(t, row->set, what);
 	const char *unit = t->run->of_cpus ? row_unit_name(row->unit) : "lwp";
 	char *name = xasprintf("%s %s %d", label, unit, t->run->of_cpus ? row->id : row->lwp);
 
@@ -163,8 +167,13 @@ static void end_counters(struct trace *t, const struct track *track, int64_t ns)
 	struct row row = {.lwp = track->lwp, .time_ns = ns};
 
 	for (; track->ticks && row.set < t->run->nsets; row.set++) {
-		for (unsigned i = 0; i < t->run->set[row.set].nevents; i++)
-			put_counter(t, &row, track->pid, track->tid, i,
+		const struct run_set *set = &t->run->set[row.set];
+
+		for (unsigned i = 0; i < set->nevents; i++)
+			put_counter(t, &row, track->pid, track->tid, set->event[i].label,
+				    jsonw_made(json_object_new_int(0)));
+		for (unsigned i = 0; i < set->nratios; i++)
+			put_counter(t, &row, track->pid, track->tid, set->ratio[i].label,
 				    jsonw_made(json_object_new_int(0)));
 	}
 }
@@ -246,14 +255,20 @@ static void put_ticks(struct trace *t, const struct row *row)
 {
 	struct track *track = t->run->of_cpus ? NULL : track_of(t, row);
 	const struct run_set *set = &t->run->set[row->set];
+	pid_t pid = track != NULL ? row->pid : OF_CPUS, tid = track != NULL ? row->tid : OF_CPUS;
 
 	if (track != NULL)
 		track->ticks = true;
 	for (unsigned i = 0; i < set->nevents; i++) {
 		if (row->valid >> i & 1)
-			put_counter(t, row, track != NULL ? row->pid : OF_CPUS,
-				    track != NULL ? row->tid : OF_CPUS, i,
+			put_counter(t, row, pid, tid, set->event[i].label,
 				    value_of(&set->event[i], row->val[i]));
+	}
+	for (unsigned i = 0; i < set->nratios; i++) {
+		json_object *value = jsonw_ratio(row_ratio(t->run, row, i));
+
+		if (value != NULL)
+			put_counter(t, row, pid, tid, set->ratio[i].label, value);
 	}
 }
 

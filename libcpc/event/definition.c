@@ -82,6 +82,12 @@ static int evaluate(const struct cpci_def *def, uint_t flags, struct cpci_event 
 			  def->file, def->line, def->name, def->error);
 		return -1;
 	}
+	if (def->ratio) {
+		event->ratio = def;
+		cpci_diag(diag, EINVAL, CPC_IS_RATIO, "%s:%d: '%s' is a ratio, and no event",
+			  def->file, def->line, def->name);
+		return -1;
+	}
 	if (event->depth >= MAX_DEPTH) {
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
 			  "%s:%d: the definition of '%s' goes in circles", def->file, def->line,
@@ -95,8 +101,11 @@ static int evaluate(const struct cpci_def *def, uint_t flags, struct cpci_event 
 			continue;
 		}
 		snprintf(part, sizeof(part), "%.*s", (int)n, p);
-		if (add_part(def, part, minus, flags, event, diag) == -1)
+		if (add_part(def, part, minus, flags, event, diag) == -1) {
+			/* What is made of ratios is one. */
+			event->ratio = def;
 			return -1;
+		}
 	}
 	return 1;
 }

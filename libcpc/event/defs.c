@@ -4,6 +4,7 @@
  * defs.c - files of event definitions: names that stand for other events.
  *
  *     name = event [+|- event]...  # description
+ *     name = ratio  # description, of events, numbers, + - * / and parentheses
  *
  * A line "[pmu,pmu]" begins a section for machines whose core PMU has one of these
  * libpfm4 names, or whose CPU has one of the vendor's ("[GenuineIntel-6-CF]", by MIDR
@@ -144,6 +145,7 @@ static int add(struct reader *r, const char *name, const char *expr, const char 
 				 .arch = r->arch,
 				 .here = r->here,
 				 .past = r->past,
+				 .ratio = !r->past && cpci_expr_is_ratio(expr),
 				 .file = strdup(r->file),
 				 .name = strdup(name),
 				 .expr = strdup(expr),
@@ -170,13 +172,11 @@ static const char *check_name(const struct reader *r, const char *name)
 }
 
 /* "a - b + c": operators stand alone, since names contain them.  NULL: it is well formed. */
-static const char *check_expr(const char *expr)
+static const char *check_sum(const char *expr)
 {
 	bool want_event = true;
 	size_t n;
 
-	if (*expr == '\0')
-		return "an event is missing after '='";
 	if (strchr(expr, ',') != NULL && strchr(expr, '/') == NULL)
 		return "a definition has no attributes: \":k\" after a name of libpfm4 is for "
 		       "kernel mode";
@@ -190,6 +190,22 @@ static const char *check_expr(const char *expr)
 		want_event = is_operator;
 	}
 	return want_event ? "an expression is event [+|- event]..." : NULL;
+}
+
+/* What is wrong with an expression; NULL: it is well formed. */
+static const char *check_expr(const char *expr, bool is_ratio)
+{
+	struct cpc_ratio *ratio;
+	const char *wrong;
+
+	if (*expr == '\0')
+		return "an event is missing after '='";
+	if (!is_ratio)
+		return check_sum(expr);
+	ratio = cpci_ratio_parse(expr, &wrong);
+	if (ratio != NULL)
+		cpci_ratio_free(ratio);
+	return wrong;
 }
 
 static int read_line(struct reader *r, char *line)
@@ -215,7 +231,7 @@ static int read_line(struct reader *r, char *line)
 	error = check_name(r, name);
 	if (error != NULL)
 		return warn(r, error);
-	error = r->past ? NULL : check_expr(expr);
+	error = r->past ? NULL : check_expr(expr, cpci_expr_is_ratio(expr));
 	if (error != NULL && warn(r, error) == -1)
 		return -1;
 	return add(r, name, expr, desc, error);

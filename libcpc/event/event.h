@@ -48,6 +48,7 @@ struct cpci_event {
 	char unit[16];		      /* ...to be in this unit; "": it is a number */
 	struct cpci_def *redefined;   /* NULL, or the user's definition of a name that... */
 	const char *known_as;	      /* ...others know, too */
+	const struct cpci_def *ratio; /* set with CPC_IS_RATIO: the definition that is one */
 	uint_t nterms;
 	struct cpci_term *term; /* see cpci_event_free() */
 };
@@ -117,9 +118,38 @@ void cpci_tracepoint_walk(void *arg, cpci_walk_fn *action); /* all of them */
 /* Does it happen between a restart of a set and the return of the handler that does that? */
 bool cpci_tracepoint_is_own(const struct perf_event_attr *attr);
 
-/* ---- defs.c: definitions of events, in the order in which they are looked at ----- */
+/* ---- expr.c: expressions of definitions ------------------------------------------- */
 
 #define CPCI_MAX_PART 200 /* the name of an event in an expression */
+
+enum cpci_token { CPCI_TOKEN_END, CPCI_TOKEN_EVENT, CPCI_TOKEN_NUMBER, CPCI_TOKEN_OPERATOR };
+/* The next word of an expression, of `n` characters; *p is moved behind it. */
+enum cpci_token cpci_token_next(const char **p, const char **word, size_t *n);
+
+/* Is it computed from counts, and no event that can be counted? */
+bool cpci_expr_is_ratio(const char *expr);
+
+#define CPCI_MAX_NEST 64 /* parentheses within each other */
+/* Each nest, and what is around all, has a sum and a product that are not finished. */
+#define CPCI_RATIO_STACK (2 * (CPCI_MAX_NEST + 1) + 1)
+
+/* A ratio in the order of a stack machine, which has room with CPCI_RATIO_STACK numbers. */
+struct cpc_ratio {
+	char *text;
+	uint_t nevents, nops;
+	char **event;
+	struct cpci_op {
+		char what; /* 'e': an event; 'n': a number; or an operator */
+		uint_t event;
+		long double number;
+	} * op;
+};
+
+/* NULL and errno, EINVAL or ENOMEM, with what is `wrong`. */
+struct cpc_ratio *cpci_ratio_parse(const char *expr, const char **wrong);
+void cpci_ratio_free(struct cpc_ratio *ratio);
+
+/* ---- defs.c: definitions of events, in the order in which they are looked at ----- */
 
 enum cpci_source { CPCI_DEF_USER, CPCI_DEF_SOLARIS, CPCI_DEF_GENERIC, CPCI_DEF_VENDOR };
 
@@ -127,9 +157,10 @@ struct cpci_def {
 	enum cpci_source source;
 	char *file;
 	int line;
-	bool arch; /* its names are those of the core PMU */
-	bool here; /* it is for this machine */
-	bool past; /* of a CPU of the past: `expr` lists what is nearest to it today, or "none" */
+	bool arch;  /* its names are those of the core PMU */
+	bool here;  /* it is for this machine */
+	bool ratio; /* it is computed from counts, and no event */
+	bool past;  /* of a CPU of the past: `expr` lists what is nearest to it today, or "none" */
 	size_t order; /* among those of vendors */
 	char *name, *expr, *desc;
 	char *error;	   /* NULL, or what is wrong with it: only who uses it fails */

@@ -113,6 +113,12 @@ const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *
 /* What is wrong in the event files of vendors, if they were read; once. */
 void cpci_tell_vendor(cpc_t *cpc, const char *fn);
 
+/* ---- ratio.c ---- */
+
+/* The ratio of that name.  NULL: see `diag`. */
+cpc_ratio_t *cpci_ratio_find(const struct cpci_defs *defs, const char *name,
+			     struct cpci_diag *diag);
+
 /* ---- error.c ------------------------------------------------------------------ */
 
 /* Tells the error handler, sets errno, returns -1. */

@@ -52,6 +52,15 @@ static bool can_count(struct walk *walk, const struct perf_event_attr *attr)
 	return ok;
 }
 
+static bool can_count_all(struct walk *walk, const struct cpci_event *event)
+{
+	for (uint_t i = 0; i < event->nterms; i++) {
+		if (!can_count(walk, &event->term[i].attr))
+			return false;
+	}
+	return true;
+}
+
 /* Has the PMU counters enough for all terms of a sum? */
 static bool fits(const char *name, const struct cpci_event *event)
 {
@@ -78,10 +87,8 @@ static bool is_offered(struct walk *walk, const char *name, const struct cpci_ev
 {
 	if (cpci_perf_is_software(&event->term[0].attr) ? walk->only_hardware : walk->only_software)
 		return false;
-	for (uint_t i = 0; i < event->nterms; i++) {
-		if (!can_count(walk, &event->term[i].attr))
-			return false;
-	}
+	if (!can_count_all(walk, event))
+		return false;
 	if (event->nterms > 1)
 		return fits(name, event);
 	return walk->slot == -1 || !cpci_perf_is_core(&event->term[0].attr) ||
@@ -135,6 +142,16 @@ static void offer_tracepoint(void *arg, const char *name, const char *desc)
 		walk->action(walk->arg, walk->group, name, desc);
 }
 
+/* Of several definitions of a name the first is meant. */
+static bool is_hidden(const struct cpci_defs *defs, size_t i)
+{
+	for (size_t j = 0; j < i; j++) {
+		if (defs->def[j].here && strcasecmp(defs->def[j].name, defs->def[i].name) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void walk_defs(struct walk *walk, enum cpc_event_group group, enum cpci_source source)
 {
 	const struct cpci_defs *defs = walk->defs;
@@ -142,13 +159,47 @@ static void walk_defs(struct walk *walk, enum cpc_event_group group, enum cpci_s
 	walk->group = group;
 	for (size_t i = 0; i < defs->n; i++) {
 		const struct cpci_def *def = &defs->def[i];
-		bool seen = false;
 
-		/* Of several with a name the first is meant. */
-		for (size_t j = 0; j < i; j++)
-			seen |= defs->def[j].here && strcasecmp(defs->def[j].name, def->name) == 0;
-		if (def->source == source && def->here && !seen)
+		if (def->source == source && def->here && !is_hidden(defs, i))
 			offer(walk, def->name, def->desc);
+	}
+}
+
+/* Can each event of it be counted? */
+static bool can_compute(struct walk *walk, const cpc_ratio_t *ratio)
+{
+	int cancel = cpci_lock();
+	bool ok = true;
+
+	for (uint_t i = 0; ok && i < cpc_ratio_nevents(ratio); i++) {
+		struct cpci_event event = {.defs = walk->defs};
+		struct cpci_diag diag;
+
+		ok = cpci_event_resolve(cpc_ratio_event(ratio, i), CPC_COUNT_USER, &event, &diag) ==
+			     0 &&
+		     can_count_all(walk, &event);
+		cpci_event_free(&event);
+	}
+	cpci_unlock(cancel);
+	return ok;
+}
+
+static void walk_ratios(struct walk *walk)
+{
+	walk->group = CPC_GROUP_RATIO;
+	for (size_t i = 0; i < walk->defs->n; i++) {
+		const struct cpci_def *def = &walk->defs->def[i];
+		struct cpci_diag diag;
+		cpc_ratio_t *ratio;
+
+		/* Of those that are shipped, none is a sum of ratios. */
+		if (!def->here || is_hidden(walk->defs, i) ||
+		    (!def->ratio && def->source != CPCI_DEF_USER))
+			continue;
+		ratio = cpci_ratio_find(walk->defs, def->name, &diag);
+		if (ratio != NULL && can_compute(walk, ratio))
+			walk->action(walk->arg, walk->group, def->name, def->desc);
+		cpc_ratio_free(ratio);
 	}
 }
 
@@ -204,6 +255,7 @@ static void walk_groups(struct walk *walk)
 	cpci_tracepoint_walk(walk, offer_tracepoint);
 	walk->group = CPC_GROUP_FUNCTION;
 	walk_functions(walk);
+	walk_ratios(walk);
 }
 
 static int walk_all(cpc_t *cpc, const char *fn, int slot, void *arg, cpc_walk_desc_fn *action)
@@ -243,7 +295,7 @@ static void tell_plain(void *arg, enum cpc_event_group group, const char *event,
 
 	(void)desc;
 	if ((group == CPC_GROUP_GENERIC) != plain->generic || group == CPC_GROUP_TRACEPOINT ||
-	    group == CPC_GROUP_VENDOR || group == CPC_GROUP_FUNCTION)
+	    group == CPC_GROUP_VENDOR || group == CPC_GROUP_FUNCTION || group == CPC_GROUP_RATIO)
 		return;
 	if (plain->all != NULL)
 		plain->all(plain->arg, event);

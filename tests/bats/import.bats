@@ -22,7 +22,7 @@ import() {
 
 @test "each shape becomes definitions, and what cannot is told" {
 	import GenuineIntel-6-AD intel
-	[ "$stderr" = "cpc-events: '$FILES/intel.json': 4 events and 0 metrics; left out: 5 that cannot be written as definitions, and 0 metrics that are more than sums" ]
+	[ "$stderr" = "cpc-events: '$FILES/intel.json': 4 events and 0 metrics; left out: 5 that cannot be written as definitions, and 0 metrics that take more than events, numbers and + - * /" ]
 	diff - "$CPC_EVENTS_DIR/intel.def" <<-'END'
 		# Made by cpc-events import.
 		[GenuineIntel-6-AD]
@@ -32,6 +32,7 @@ import() {
 		OUR_LOADS.SLOW = cpu/event=0xcd,umask=0x1,ldlat=0x80/  # Slow loads
 	END
 	import GenuineIntel-6-AD kernel
+	[[ $stderr == *": 3 events and 6 metrics; left out: 0 that cannot be written as definitions, and 10 metrics that take more "* ]]
 	diff - "$CPC_EVENTS_DIR/kernel.def" <<-'END'
 		# Made by cpc-events import.
 		[GenuineIntel-6-AD]
@@ -39,6 +40,18 @@ import() {
 		OUR_MEM.LOADS = cpu_atom/event=0xd0,umask=0x81/  # Atom's loads
 		OUR_CYCLES = cpu/event=0x3c/  # Cycles
 		our_both = OUR_CYCLES + INST_RETIRED.ANY - OUR_CYCLES  # Both
+		our_ipc = INST_RETIRED.ANY / OUR_CYCLES  # Instructions per cycle
+		our_odd = 100 * ( OUR_CYCLES + 1 )  # Of a formula
+		our_sum = ( OUR_CYCLES - 1 )  # Of a sum and a number
+		our_share = 100 * ( 1.5e-1 * our_ipc - our_odd )  # Share (%)
+		our_plain = our_ipc  # Plain (per_instr)
+	END
+	import GenuineIntel-6-AD metrics
+	[[ $stderr == *": 0 events and 1 metrics; left out: 0 that cannot be written as definitions, and 4 metrics "* ]]
+	diff - "$CPC_EVENTS_DIR/metrics.def" <<-'END'
+		# Made by cpc-events import.
+		[GenuineIntel-6-AD]
+		our_walks = 100 * ( WALKS.LOADS + WALKS.STORES ) / CYCLES  # Walks (percent)
 	END
 	go -0 cpc-events import "$FILES/arm.json"
 	diff - <(echo "$output") <<-'END'
@@ -47,6 +60,7 @@ import() {
 		OUR_INST = 0x8  # Counts instructions that were executed.
 		OUR_CYCLES = 0x11  # Cycles
 		our_sum = OUR_INST + OUR_CYCLES  # Both
+		our_ipc = OUR_INST / OUR_CYCLES  # Ratio (per cycle)
 	END
 }
 
@@ -100,6 +114,20 @@ import() {
 	CPC_CPUID=GenuineIntel-6-AF-1 go -0 cputrack -D -T 0 -c our_name true
 	[[ $stderr == *"our_name: event file: + type 1, config 0x3"* ]]
 	CPC_CPUID=0x00000000410fd070 go -0 cputrack -D -T 0 -c arm_name true
+}
+
+@test "metrics of vendors are computed" {
+	cat >"$CPC_EVENTS_DIR/a.def" <<-'END'
+		[GenuineIntel-6-AD]
+		OUR.FAULTS = page-faults + page-faults
+		our_rate = OUR.FAULTS / page-faults
+		our_percent = 100 * ( our_rate - 1 ) + our_rate
+		our_alias = our_rate  # a name of it
+	END
+	export CPC_CPUID=GenuineIntel-6-AD-1
+	go -0 cputrack -T 0 --names -c our_percent,our_alias true
+	[ "$(awk '{ print $NF, $(NF - 1) }' <<<"${lines[1]}")" = "2.000 102.000" ]
+	[[ ${lines[0]} == *" OUR.FAULTS page-faults our_percent our_alias" ]]
 }
 
 @test "ten thousand definitions cost nothing where no name needs them" {

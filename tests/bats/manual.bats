@@ -122,6 +122,11 @@ setup() {
 	[ "$(sum_of exit)" -lt 1010 ]
 }
 
+@test "cpc_ratio_find: faults without input or output, of all" {
+	go -0 "$P/cpc_ratio_find"
+	[ "$output" = 1 ]
+}
+
 @test "cpc_region: its table" {
 	go -0 "$P/cpc_region"
 	[ "$(awk '$5 == "page-faults" { print $2, $3, $4, $6 }' <<<"$stderr")" = "10 10 0 compute

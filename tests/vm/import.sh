@@ -13,6 +13,8 @@ run cpc-events -o $CPC_EVENTS_DIR/arm.def import arm.json
 same "Arm's file says which CPU it is for" "$status" 0
 run cputrack -c OUR_INST,OUR_CYCLES,our_sum bare
 same "Arm's events and their sum" "$(counts exit)" "1000000 1000000 2000000"
+run cputrack -c our_ipc bare
+same "a ratio of Arm's" "$(counts exit)" "1000000 1000000 1.000"
 
 echo '{"Events": [{"EventName": "INTEL_INST", "EventCode": "0x08", "UMask": "0x00"}]}' >/tmp/intel.json
 run cpc-events -C 0x00000000410fd070 -o $CPC_EVENTS_DIR/intel.def import /tmp/intel.json

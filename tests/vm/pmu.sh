@@ -20,6 +20,18 @@ done
 run cputrack -c Instr_cnt,page-faults,task-clock bare
 same "software events beside it" "$(counts exit | cut -d' ' -f 1,2)" "1000000 1"
 
+# ---- ratios, by raw codes, which are hexadecimal there --------------------------
+cat >/tmp/ratios.def <<END
+ipc = 0x8 / 0x11
+mpki = 1000 * page-faults / 0x8
+half = (ipc + 2 * ipc) / 6
+END
+for kind in exit total; do
+	CPC_EVENTS=/tmp/ratios.def run cputrack --total -c ipc,mpki,half bare
+	same "ratios of one program, $kind" "$(counts $kind)" \
+		"1000000 1000000 1 1.000 0.001 0.5"
+done
+
 # ---- what is counted without -c, and whether that is the hardware ------------------
 run cputrack bare
 same "without -c: page faults, cycles, instructions" "$(counts exit | cut -d' ' -f 3-5)" \

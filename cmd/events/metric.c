@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * metric.c - metrics of an event file as expressions of definitions.
+ *
+ * Vendors' expressions have functions, conditions and constants of the machine, too: what is
+ * not made of events, other metrics, numbers, + - * / and parentheses is left out.
+ */
+#include "metric.h"
+
+#include "../common/say.h"
+#include "../common/util.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <libcpc.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Words that are no events: what perf(1) measures itself, and what is not counted by LWP. */
+static const char *const no_events[] = {"duration_time", "user_time", "system_time", "TSC"};
+
+#define NWORDS (sizeof(no_events) / sizeof(*no_events))
+
+/* Of an event's name: "PMU@event=1@" is none of ours. */
+static size_t name_length(const char *p)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)p[n]) || p[n] == '_' || p[n] == '.')
+		n++;
+	return n;
+}
+
+/* Of a decimal number, "9.5e-3". */
+static size_t number_length(const char *p)
+{
+	size_t n = strspn(p, "0123456789."), e = n;
+
+	if (p[e] == 'e' || p[e] == 'E') {
+		e += p[e + 1] == '+' || p[e + 1] == '-' ? 2 : 1;
+		if (isdigit((unsigned char)p[e]))
+			n = e + strspn(p + e, "0123456789");
+	}
+	return n;
+}
+
+/* The event that a word stands for; NULL: none. */
+static const char *meant(struct json_object *aliases, const char *word)
+{
+	for (size_t i = 0; aliases != NULL && i < json_object_array_length(aliases); i++) {
+		struct json_object *own = json_object_array_get_idx(aliases, i), *alias, *name;
+
+		if (json_object_object_get_ex(own, "Alias", &alias) &&
+		    json_object_is_type(alias, json_type_string) &&
+		    json_object_object_get_ex(own, "Name", &name) &&
+		    json_object_is_type(name, json_type_string) &&
+		    strcmp(json_object_get_string(alias), word) == 0)
+			return json_object_get_string(name);
+	}
+	return aliases != NULL ? NULL : word;
+}
+
+static bool is_event(const char *name)
+{
+	for (size_t i = 0; i < NWORDS; i++) {
+		if (strcmp(name, no_events[i]) == 0)
+			return false;
+	}
+	return *name != '\0' && !isdigit((unsigned char)*name) && name[name_length(name)] == '\0';
+}
+
+/* The length of the next word, which is written to `out` as ours; 0: it is none of ours. */
+static size_t put_word(FILE *out, const char *p, struct json_object *aliases, bool *numbers)
+{
+	size_t n = name_length(p);
+	const char *event;
+	char *word;
+
+	if (n == 0) {
+		fprintf(out, "%c ", *p);
+		return strchr("+-*/()", *p) != NULL;
+	}
+	if (isdigit((unsigned char)*p)) {
+		n = number_length(p);
+		*numbers = true;
+		fprintf(out, "%.*s ", (int)n, p);
+		return name_length(p + n) == 0 ? n : 0;
+	}
+	word = xasprintf("%.*s", (int)n, p);
+	event = meant(aliases, word);
+	if (event == NULL || !is_event(event))
+		n = 0;
+	else
+		fprintf(out, "%s ", event);
+	free(word);
+	return n;
+}
+
+/* Is it an expression of ours? */
+static bool is_good(const char *text)
+{
+	cpc_ratio_t *ratio = cpc_ratio_parse(text);
+
+	if (ratio == NULL && errno == ENOMEM)
+		die("%s", strerror(errno));
+	cpc_ratio_free(ratio);
+	return ratio != NULL;
+}
+
+/* To be freed; NULL: it has something else. */
+static char *translate(const char *expr, struct json_object *aliases)
+{
+	bool numbers = false;
+	char *text, *whole;
+	size_t size, n = 1;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out == NULL)
+		die("%s", strerror(errno));
+	for (const char *p = expr + strspn(expr, " \t"); *p != '\0' && n > 0;
+	     p += n + strspn(p + n, " \t"))
+		n = put_word(out, p, aliases, &numbers);
+	if (fclose(out) != 0)
+		die("%s", strerror(errno));
+	if (size > 0)
+		text[size - 1] = '\0'; /* the last blank */
+	if (n == 0 || !is_good(text)) {
+		free(text);
+		return NULL;
+	}
+	if (!numbers || strpbrk(text, "*/()") != NULL)
+		return text;
+	whole = xasprintf("( %s )", text); /* else the numbers would be codes of events */
+	free(text);
+	return whole;
+}
+
+void metrics_add(struct metrics *metrics, const char *name, const char *expr, const char *scale,
+		 struct json_object *aliases, struct json_object *object)
+{
+	int digits = (int)strspn(scale, "0123456789.");
+	struct metric *metric;
+
+	metrics->metric = xrealloc(metrics->metric, (metrics->n + 1) * sizeof(*metrics->metric));
+	metric = &metrics->metric[metrics->n++];
+	*metric = (struct metric){.name = name, .text = translate(expr, aliases), .object = object};
+	if (metric->text != NULL && digits > 0 && strtod(scale, NULL) != 1) {
+		char *text = xasprintf("%.*s * ( %s )", digits, scale, metric->text);
+
+		free(metric->text);
+		metric->text = is_good(text) ? text : NULL;
+		if (metric->text == NULL)
+			free(text);
+	}
+}
+
+/* Is it made of a metric that is left out? */
+static bool is_lost(const struct metrics *metrics, const struct metric *metric)
+{
+	cpc_ratio_t *ratio = cpc_ratio_parse(metric->text);
+	bool lost = false;
+
+	if (ratio == NULL)
+		die("%s", strerror(errno));
+	for (uint_t i = 0; i < cpc_ratio_nevents(ratio); i++) {
+		const char *event = cpc_ratio_event(ratio, i);
+
+		for (size_t k = 0; k < metrics->n; k++)
+			lost |= metrics->metric[k].text == NULL &&
+				strcmp(metrics->metric[k].name, event) == 0;
+	}
+	cpc_ratio_free(ratio);
+	return lost;
+}
+
+void metrics_settle(struct metrics *metrics)
+{
+	bool again = true;
+
+	while (again) {
+		again = false;
+		for (size_t i = 0; i < metrics->n; i++) {
+			struct metric *metric = &metrics->metric[i];
+
+			if (metric->text == NULL || !is_lost(metrics, metric))
+				continue;
+			free(metric->text);
+			metric->text = NULL;
+			again = true;
+		}
+	}
+}
+
+void metrics_free(struct metrics *metrics)
+{
+	for (size_t i = 0; i < metrics->n; i++)
+		free(metrics->metric[i].text);
+	free(metrics->metric);
+	*metrics = (struct metrics){0};
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * expr.c - expressions of definitions: sums of events, which are events themselves, and
+ * ratios, which are computed from counts.
+ *
+ * Operators stand alone, since names contain them; only parentheses need no blanks.  In a
+ * ratio a decimal number is a constant.
+ */
+#include "event.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_OPS 4096 /* of a ratio */
+#define MAX_POWER 9999
+
+/* ---- words -------------------------------------------------------------------------- */
+
+/* How many of the parentheses that end a word belong to no other in it. */
+static size_t closing(const char *word, size_t n)
+{
+	size_t last = 0;
+	long open = 0;
+
+	for (size_t i = 0; i < n; i++)
+		open += (word[i] == '(') - (word[i] == ')');
+	while (open < 0 && last < n && word[n - 1 - last] == ')') {
+		last++;
+		open++;
+	}
+	return last;
+}
+
+static bool is_decimal(const char *word, size_t n)
+{
+	size_t i = 0, digits;
+
+	while (i < n && isdigit((unsigned char)word[i]))
+		i++;
+	if (i == 0)
+		return false;
+	if (i < n && word[i] == '.') {
+		for (digits = i++; i < n && isdigit((unsigned char)word[i]);)
+			i++;
+		if (i == digits + 1)
+			return false;
+	}
+	if (i == n)
+		return true;
+	if (word[i++] != 'e' && word[i - 1] != 'E')
+		return false;
+	if (i < n && (word[i] == '+' || word[i] == '-'))
+		i++;
+	for (digits = i; i < n && isdigit((unsigned char)word[i]);)
+		i++;
+	return i == n && i > digits;
+}
+
+/* Not strtold(3): its decimal point is that of the program's locale. */
+static long double decimal_value(const char *word, size_t n)
+{
+	long double val = 0, scale = 1;
+	long power = 0;
+	size_t i = 0;
+	bool point = false;
+
+	for (; i < n && (isdigit((unsigned char)word[i]) || word[i] == '.'); i++) {
+		if (word[i] == '.') {
+			point = true;
+			continue;
+		}
+		val = val * 10 + (word[i] - '0');
+		power -= point;
+	}
+	if (i < n) {
+		bool minus = word[++i] == '-';
+		long e = 0;
+
+		for (i += minus || word[i] == '+'; i < n && e < MAX_POWER; i++)
+			e = e * 10 + (word[i] - '0');
+		power += minus ? -e : e;
+	}
+	for (long k = power < 0 ? -power : power; k > 0; k--)
+		scale *= 10;
+	return power < 0 ? val / scale : val * scale;
+}
+
+enum cpci_token cpci_token_next(const char **p, const char **word, size_t *n)
+{
+	*p += strspn(*p, " \t");
+	*word = *p;
+	if (**p == '\0') {
+		*n = 0;
+		return CPCI_TOKEN_END;
+	}
+	*n = **p == '(' || **p == ')' ? 1 : strcspn(*p, " \t");
+	if (*n > 1)
+		*n -= closing(*p, *n);
+	*p += *n;
+	if (*n == 1 && strchr("+-*/()", **word) != NULL)
+		return CPCI_TOKEN_OPERATOR;
+	return is_decimal(*word, *n) ? CPCI_TOKEN_NUMBER : CPCI_TOKEN_EVENT;
+}
+
+bool cpci_expr_is_ratio(const char *expr)
+{
+	enum cpci_token token;
+	const char *word;
+	size_t n;
+
+	while ((token = cpci_token_next(&expr, &word, &n)) != CPCI_TOKEN_END) {
+		if (token == CPCI_TOKEN_OPERATOR && strchr("*/()", *word) != NULL)
+			return true;
+	}
+	return false;
+}
+
+/* ---- ratios ------------------------------------------------------------------------- */
+
+struct parser {
+	const char *p;
+	enum cpci_token token;
+	const char *word;
+	size_t n;
+	uint_t nest;
+	struct cpc_ratio *ratio;
+	const char *wrong; /* NULL: nothing so far */
+};
+
+static const char no_memory[] = "there is no memory for it";
+
+static void next(struct parser *p)
+{
+	p->token = cpci_token_next(&p->p, &p->word, &p->n);
+}
+
+static void emit(struct parser *p, const struct cpci_op *op)
+{
+	struct cpc_ratio *ratio = p->ratio;
+	struct cpci_op *ops;
+
+	if (p->wrong != NULL)
+		return;
+	if (ratio->nops == MAX_OPS) {
+		p->wrong = "the expression is too long";
+		return;
+	}
+	ops = reallocarray(ratio->op, ratio->nops + 1U, sizeof(*ops));
+	if (ops == NULL) {
+		p->wrong = no_memory;
+		return;
+	}
+	ratio->op = ops;
+	ops[ratio->nops++] = *op;
+}
+
+/* The index of the event that the word names, which the expression may have already. */
+static uint_t event_index(struct parser *p)
+{
+	struct cpc_ratio *ratio = p->ratio;
+	char **events;
+
+	for (uint_t i = 0; i < ratio->nevents; i++) {
+		if (strlen(ratio->event[i]) == p->n && memcmp(ratio->event[i], p->word, p->n) == 0)
+			return i;
+	}
+	events = reallocarray(ratio->event, ratio->nevents + 1U, sizeof(char *));
+	if (events != NULL) {
+		ratio->event = events;
+		events[ratio->nevents] = strndup(p->word, p->n);
+		if (events[ratio->nevents] != NULL)
+			return ratio->nevents++;
+	}
+	p->wrong = no_memory;
+	return 0;
+}
+
+static bool is_operator(const struct parser *p, const char *which)
+{
+	return p->wrong == NULL && p->token == CPCI_TOKEN_OPERATOR &&
+	       strchr(which, *p->word) != NULL;
+}
+
+static void parse_sum(struct parser *p);
+
+static void parse_factor(struct parser *p)
+{
+	struct cpci_op op = {.what = 'e'};
+
+	if (is_operator(p, "(")) {
+		if (++p->nest > CPCI_MAX_NEST)
+			p->wrong = "too many parentheses within each other";
+		next(p);
+		parse_sum(p);
+		if (!is_operator(p, ")")) {
+			p->wrong = p->wrong != NULL ? p->wrong : "a parenthesis is not closed";
+			return;
+		}
+		p->nest--;
+	} else if (p->wrong == NULL && p->token == CPCI_TOKEN_NUMBER) {
+		op.what = 'n';
+		op.number = decimal_value(p->word, p->n);
+		emit(p, &op);
+	} else if (p->wrong == NULL && p->token == CPCI_TOKEN_EVENT && p->n < CPCI_MAX_PART &&
+		   (memchr(p->word, ',', p->n) == NULL || memchr(p->word, '/', p->n) != NULL)) {
+		op.event = event_index(p);
+		emit(p, &op);
+	} else if (p->wrong == NULL) {
+		p->wrong = "a ratio is made of events, numbers, + - * / and parentheses";
+		return;
+	}
+	next(p);
+}
+
+static void parse_product(struct parser *p)
+{
+	parse_factor(p);
+	while (is_operator(p, "*/")) {
+		const struct cpci_op op = {.what = *p->word};
+
+		next(p);
+		parse_factor(p);
+		emit(p, &op);
+	}
+}
+
+static void parse_sum(struct parser *p)
+{
+	parse_product(p);
+	while (is_operator(p, "+-")) {
+		const struct cpci_op op = {.what = *p->word};
+
+		next(p);
+		parse_product(p);
+		emit(p, &op);
+	}
+}
+
+struct cpc_ratio *cpci_ratio_parse(const char *expr, const char **wrong)
+{
+	struct parser p = {.p = expr, .ratio = calloc(1, sizeof(*p.ratio))};
+
+	if (p.ratio == NULL) {
+		*wrong = no_memory;
+		errno = ENOMEM;
+		return NULL;
+	}
+	next(&p);
+	parse_sum(&p);
+	if (p.wrong == NULL && p.token != CPCI_TOKEN_END)
+		p.wrong = "an operator is missing, or a parenthesis";
+	if (p.wrong == NULL && p.ratio->nevents == 0)
+		p.wrong = "a ratio has an event at least";
+	if (p.wrong == NULL && (p.ratio->text = strdup(expr)) == NULL)
+		p.wrong = no_memory;
+	*wrong = p.wrong;
+	if (p.wrong == NULL)
+		return p.ratio;
+	cpci_ratio_free(p.ratio);
+	errno = p.wrong == no_memory ? ENOMEM : EINVAL;
+	return NULL;
+}
+
+void cpci_ratio_free(struct cpc_ratio *ratio)
+{
+	for (uint_t i = 0; i < ratio->nevents; i++)
+		free(ratio->event[i]);
+	free(ratio->event);
+	free(ratio->op);
+	free(ratio->text);
+	free(ratio);
+}

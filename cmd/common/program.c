@@ -99,6 +99,9 @@ static int parse_common(struct common *common, int c)
 	case OPT_SPLIT:
 		common->split = true;
 		break;
+	case OPT_RATE:
+		output->style.rate = true;
+		break;
 	case OPT_CHECK:
 		common->check = true;
 		break;
@@ -138,6 +141,8 @@ static int check_output(const struct program *prog, const struct common *common,
 		return usage_error("--names is for tables");
 	if (output->style.human && output->format != NULL && output->format != format_find("table"))
 		return usage_error("--human is for tables; programs want exact counts");
+	if (output->style.rate && output->format != NULL && output->format != format_find("table"))
+		return usage_error("--rate is for tables; programs want exact counts");
 	return prog->check_output != NULL ? prog->check_output(config) : STATUS_OK;
 }
 

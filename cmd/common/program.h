@@ -26,6 +26,7 @@ enum {
 	OPT_DELAY,
 	OPT_FOR,
 	OPT_HUMAN,
+	OPT_RATE,
 	OPT_CHECK,
 	OPT_SPLIT,
 	OPT_OWN
@@ -41,6 +42,7 @@ enum {
 	{OPT_BY, "by", "WHAT", "a sorted summary by lwp, process, command, cpu", ALWAYS}, \
 	{OPT_CHANGED, "changed", NULL, "no rows of samples that counted nothing", ALWAYS}, \
 	{OPT_HUMAN, "human", NULL, "tables with counts as 12.3M, 1.50ms", ALWAYS}, \
+	{OPT_RATE, "rate", NULL, "tables with counts per second", ALWAYS}, \
 	{OPT_NAMES, "names", NULL, "tables with events under their names", ALWAYS}, \
 	{'O', "record", "FILE", "write a record to FILE, too", TO_COUNT}, \
 	{'I', "replay", "FILE", "show a record, and count nothing", ALWAYS}

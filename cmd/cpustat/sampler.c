@@ -33,6 +33,7 @@ struct turn {
 	cpc_buf_t **sample; /* the current one, by CPU */
 	cpc_buf_t *total;   /* of all samples */
 	bool incomplete;    /* some CPU was not counted in one of them */
+	int64_t span_ns;    /* of all samples */
 };
 
 struct sampler {
@@ -46,6 +47,7 @@ struct sampler {
 	struct turn *turn;	   /* one per set */
 	int64_t start_ns, last_ns; /* start of the run, time of the last sample since then */
 	int64_t last_wall_ns;	   /* the same since the Epoch */
+	int64_t since_ns;	   /* when that sample began */
 	bool *known;		   /* by CPU: it was counted in this sample */
 	int64_t retry_ns;	   /* next time to try CPUs that are away */
 	sigset_t ours, open;	   /* our signals; the mask while they may arrive */
@@ -136,6 +138,7 @@ static void put_totals(struct sampler *s)
 			.unit = UNIT_ALL,
 			.ncpus = (unsigned)s->counters.nleft,
 			.incomplete = s->turn[k].incomplete,
+			.span_ns = s->turn[k].span_ns,
 		};
 
 		put_row(s, &row, k, s->turn[k].total);
@@ -198,6 +201,7 @@ static bool start_turn(struct sampler *s, size_t k)
 		flush(s);
 	}
 	s->started = true;
+	s->since_ns = now_ns() - s->start_ns;
 	return true;
 }
 
@@ -213,9 +217,13 @@ static void end_turn(struct sampler *s, size_t k)
 static void sample_all(struct sampler *s, size_t k)
 {
 	struct turn *turn = &s->turn[k];
+	int64_t span_ns;
 
 	s->last_ns = now_ns() - s->start_ns;
 	s->last_wall_ns = wall_ns();
+	span_ns = s->last_ns - s->since_ns;
+	s->since_ns = s->last_ns;
+	turn->span_ns += span_ns;
 	for (size_t i = 0; i < s->counters.n; i++) {
 		cpc_buf_t *counts = counters_sample(&s->counters, &s->counters.cpu[i], k);
 
@@ -230,6 +238,7 @@ static void sample_all(struct sampler *s, size_t k)
 		struct row row = {.kind = ROW_TICK, .id = s->counters.cpu[i].id};
 
 		row.ncpus = s->known[i];
+		row.span_ns = span_ns;
 		put_row(s, &row, k, s->known[i] ? turn->sample[i] : NULL);
 	}
 	sink_sampled(s->sink);

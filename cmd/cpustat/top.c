@@ -170,7 +170,7 @@ static void write_line(struct top *t, size_t width, bool last)
 
 static size_t width_of(const char *label)
 {
-	size_t n = strlen(label);
+	size_t n = strlen(label) + strlen("/s");
 
 	return n > MIN_WIDTH ? n : MIN_WIDTH;
 }
@@ -180,7 +180,7 @@ static void put_titles(struct top *t, const struct run_set *set)
 	line_word(&t->line, row_unit_name(t->run->unit), ID_WIDTH);
 	for (unsigned i = 0; i < set->nevents; i++) {
 		line_blank(&t->line);
-		line_label(&t->line, set->event[i].label, width_of(set->event[i].label));
+		line_title(&t->line, &t->style, set->event[i].label, width_of(set->event[i].label));
 	}
 	for (unsigned i = 0; i < set->nratios; i++) {
 		line_blank(&t->line);

@@ -26,13 +26,16 @@ struct lwp {
 	pid_t tid;	      /* the kernel's thread id */
 	size_t turn;	      /* index of the set that counts */
 	char comm[COMM_SIZE]; /* its name when it was last looked at; "": not known */
-	uint64_t tick;	      /* the watcher's: number of the last sample that it was in */
+	/* The watcher's: number of the last sample that it was in; when it was born, and that. */
+	uint64_t tick;
+	int64_t born_ns, since_ns;
 	TAILQ_ENTRY(lwp) link;
 };
 
 struct proc {
 	pid_t pid;
 	bool incomplete;	/* some LWP was not counted, or not to its end */
+	int64_t born_ns;	/* the watcher's: when its program began */
 	TAILQ_HEAD(, lwp) lwps; /* in the order of their births */
 	TAILQ_ENTRY(proc) link;
 };

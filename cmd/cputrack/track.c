@@ -178,12 +178,22 @@ static void put_counts(struct track *track, struct row *row, size_t set, cpc_buf
 	put_row(track, row);
 }
 
+/* The time since `from_ns`, or 0: it was born after the sample began. */
+static int64_t life(const struct track *track, const struct row *row, int64_t from_ns)
+{
+	int64_t now = track->start_ns + row->time_ns;
+
+	return now > from_ns ? now - from_ns : 0;
+}
+
 static void put_tick(struct track *track, struct proc *proc, struct lwp *lwp)
 {
 	struct row row = tick_row(track, proc, lwp);
 	cpc_buf_t *buf = track->engine->ops->sample_tick(track->engine, proc, lwp);
 
 	row.comm = comm_of(lwp); /* as it is now */
+	row.span_ns = life(track, &row, lwp->since_ns);
+	lwp->since_ns = track->start_ns + row.time_ns;
 	put_counts(track, &row, lwp->turn, buf);
 }
 
@@ -202,6 +212,7 @@ static void put_lwp_totals(struct track *track, const struct proc *proc, const s
 	const struct engine *engine = track->engine;
 	struct row row = lwp_row(track, proc, lwp, kind);
 
+	row.span_ns = engine->grp->n == 1 ? life(track, &row, lwp->born_ns) : 0;
 	for (size_t i = 0; i < engine->grp->n; i++)
 		put_counts(track, &row, i, engine->ops->lwp_total(engine, lwp, i));
 }
@@ -218,6 +229,7 @@ static void put_proc_totals(struct track *track, struct proc *proc, id_t id, con
 	row.ended = status != NULL;
 	row.status = status != NULL ? *status : 0;
 	row.incomplete = proc->incomplete;
+	row.span_ns = engine->grp->n == 1 ? life(track, &row, proc->born_ns) : 0;
 	for (size_t i = 0; i < engine->grp->n; i++) {
 		put_counts(track, &row, i, engine->ops->proc_total(engine, proc, i));
 		track->cycles[i] += row.cycles;
@@ -229,7 +241,12 @@ static void put_proc_totals(struct track *track, struct proc *proc, id_t id, con
 static void on_init_lwp(void *arg, struct proc *proc, struct lwp *lwp)
 {
 	struct track *track = arg;
+	int64_t now = track->engine->event_ns != 0 ? track->engine->event_ns : now_ns();
+	int64_t begin = track->start_ns + track->config.delay_ns;
 
+	lwp->born_ns = lwp->since_ns = now > begin ? now : begin;
+	if (proc->born_ns == 0 || lwp->id == 1) /* also of its next program */
+		proc->born_ns = lwp->born_ns;
 	if (track->config.verbose)
 		put_current(track, proc, lwp, ROW_INIT_LWP);
 }

@@ -18,6 +18,7 @@
 /* What was counted of a set. */
 struct sum {
 	uint64_t valid, cycles, val[RUN_MAX_EVENTS];
+	int64_t span_ns; /* in which it was counted; -1: not known */
 };
 
 struct entry {
@@ -43,6 +44,7 @@ struct filter {
 	struct entry *total;	/* of what is in the summary */
 	bool has_finis;		/* there are fini_lwp rows */
 	int64_t time_ns, wall_ns;
+	int64_t begin_ns; /* of all that is in the summary; -1: not known; INT64_MAX: nothing */
 };
 
 static int compare(const struct entry *a, const struct entry *b)
@@ -123,15 +125,23 @@ static void add_sum(struct sum *to, const struct sum *from, unsigned nevents)
 {
 	to->valid |= from->valid;
 	to->cycles += from->cycles;
+	to->span_ns = to->span_ns < 0 || from->span_ns < 0 ? -1 : to->span_ns + from->span_ns;
 	for (unsigned i = 0; i < nevents; i++)
 		to->val[i] += from->valid >> i & 1 ? from->val[i] : 0;
 }
 
 /* What an LWP or process counted of any set is known when it was counted at all. */
-static void add_row(const struct filter *f, struct entry *entry, const struct row *row)
+static void add_row(struct filter *f, struct entry *entry, const struct row *row)
 {
 	const struct run_set *set = &f->told->set[row->set];
 	struct sum sum = {.valid = row->valid, .cycles = row->valid != 0 ? row->cycles : 0};
+
+	if (row->valid != 0) {
+		int64_t begin = row->span_ns > 0 ? row->time_ns - row->span_ns : -1;
+
+		sum.span_ns = row->span_ns > 0 ? row->span_ns : -1;
+		f->begin_ns = begin < f->begin_ns ? begin : f->begin_ns;
+	}
 
 	for (unsigned i = 0; i < set->nevents; i++)
 		sum.val[i] = row->valid >> i & 1 ? row->val[i] : 0;
@@ -309,6 +319,7 @@ static void clear(struct filter *f)
 	f->n = f->size = 0;
 	f->has_finis = false;
 	f->time_ns = f->wall_ns = 0;
+	f->begin_ns = INT64_MAX;
 }
 
 static void begin(struct sink *sink, const struct run *run)
@@ -364,6 +375,22 @@ static int by_count(const void *a, const void *b, void *arg)
 	return compare(x, y);
 }
 
+/* Those in a summary count at the same time, CPUs in the same turns. */
+static void set_total_span(const struct filter *f, size_t set)
+{
+	struct sum *total = &f->total->sum[set];
+
+	total->span_ns = f->begin_ns < 0 ? -1 : f->time_ns - f->begin_ns;
+	if (!f->told->of_cpus)
+		return;
+	total->span_ns = 0;
+	for (size_t i = 0; i < f->n; i++) {
+		int64_t span = f->entry[i]->sum[set].span_ns;
+
+		total->span_ns = span > total->span_ns ? span : total->span_ns;
+	}
+}
+
 static void put_entry(const struct filter *f, const struct entry *entry)
 {
 	struct row row = entry->row;
@@ -378,6 +405,7 @@ static void put_entry(const struct filter *f, const struct entry *entry)
 		row.val = sum->val;
 		row.valid = sum->valid;
 		row.cycles = sum->cycles;
+		row.span_ns = sum->span_ns > 0 ? sum->span_ns : 0;
 		sink_row(f->next, &row);
 	}
 }
@@ -409,6 +437,8 @@ static void end(struct sink *sink)
 		entry->row.share = entry->row.shared ? key(f->told, entry) / all : 0;
 		put_entry(f, entry);
 	}
+	for (size_t k = 0; k < f->told->nsets; k++)
+		set_total_span(f, k);
 	put_entry(f, total);
 	sink_end(f->next);
 }

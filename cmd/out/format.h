@@ -19,6 +19,7 @@ struct style {
 	bool comm;     /* tables: names of LWPs, and how processes ended */
 	bool means;    /* tables: means over the CPUs of a unit, not sums */
 	bool human;    /* tables: three digits and a prefix, as 12.3M, with units */
+	bool rate;     /* tables: counts per second */
 	bool sums;     /* what is told is a summary (by.h) */
 	bool terminal; /* `file` is one: its size matters */
 	bool replaced; /* `file` keeps what was written since the last flush only */

@@ -141,6 +141,8 @@ static void add_counts(json_object *object, const struct run *run, const struct 
 	jsonw_add_int(object, "set", (int64_t)row->set);
 	jsonw_add(object, "counts", counts);
 	jsonw_add(object, "cycles", count(row->valid != 0, false, row->cycles));
+	if (row->span_ns > 0)
+		jsonw_add_int(object, "span", row->span_ns);
 	if (set->nratios > 0)
 		add_ratios(object, run, row);
 }

@@ -4,7 +4,6 @@
  * named.c - tables for eyes: a column for each event, under its name and as wide as what is
  * in it.  On a terminal no line is longer than it, and each screen has the header.
  */
-#include "../common/say.h"
 #include "../common/util.h"
 #include "text.h"
 
@@ -31,12 +30,14 @@ struct named {
 	struct line line, value;
 };
 
-static size_t find_column(struct named *t, const char *label)
+/* `style`: what is made of the values. */
+static size_t find_column(struct named *t, const struct style *style, const char *label)
 {
-	size_t size = ESCAPED_SIZE(strlen(label));
-	char *title = xcalloc(1, size);
+	char *title;
 
-	escape_text(title, size, label, ESCAPE_WORD);
+	line_title(&t->value, style, label, 0);
+	title = xasprintf("%.*s", (int)t->value.n, t->value.text);
+	t->value.n = 0;
 	for (size_t c = 0; c < t->ncols; c++) {
 		if (strcmp(t->col[c].title, title) == 0) {
 			free(title);
@@ -121,6 +122,7 @@ static void put_header(struct named *t)
 
 static void begin(struct sink *sink, const struct run *run)
 {
+	static const struct style as_it_is;
 	struct named *t = (struct named *)sink;
 
 	forget_columns(t);
@@ -133,13 +135,13 @@ static void begin(struct sink *sink, const struct run *run)
 		t->nsets++;
 		t->of[k] = xcalloc(set->nevents + set->nratios + 1U, sizeof(**t->of));
 		for (unsigned i = 0; i < set->nevents; i++)
-			t->of[k][i] = find_column(t, set->event[i].label);
+			t->of[k][i] = find_column(t, &t->style, set->event[i].label);
 	}
 	for (size_t k = 0; k < run->nsets; k++) {
 		const struct run_set *set = &run->set[k];
 
 		for (unsigned i = 0; i < set->nratios; i++)
-			t->of[k][set->nevents + i] = find_column(t, set->ratio[i].label);
+			t->of[k][set->nevents + i] = find_column(t, &as_it_is, set->ratio[i].label);
 	}
 	if (!t->style.no_header)
 		put_header(t);

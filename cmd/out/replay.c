@@ -240,6 +240,8 @@ static void read_counts(struct replay *r, struct row *row, json_object *object)
 		jsonread_bad(in, "'counts' of events that are not in the set");
 	if (jsonread_count(in, object, "cycles", false, &row->cycles) != (row->valid != 0))
 		jsonread_bad(in, "either counts or 'cycles' are missing");
+	if (jsonread_has(object, "span")) /* older records have none */
+		row->span_ns = jsonread_int(in, object, "span", 1, INT64_MAX / 2);
 	row->val = r->val;
 }
 

@@ -104,6 +104,7 @@ struct row {
 	const uint64_t *val; /* one per event of the set; NULL: a kind without counts */
 	uint64_t valid;	     /* bit i: val[i] is known */
 	uint64_t cycles;     /* known if any count is */
+	int64_t span_ns;     /* the time in which that was counted; 0: not known */
 	bool incomplete;     /* a total without the counts of some LWP or CPU */
 	pid_t child;
 	const char *command;

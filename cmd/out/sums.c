@@ -85,7 +85,7 @@ static void put_event_titles(struct sums *s, const struct run_set *set)
 	if (s->style.cycles)
 		put_cell(s, s->run->cycles);
 	for (unsigned i = 0; i < set->nevents; i++) {
-		line_label(&s->line, set->event[i].label, 0);
+		line_title(&s->line, &s->style, set->event[i].label, 0);
 		end_cell(s);
 	}
 	for (unsigned i = 0; i < set->nratios; i++) {

@@ -77,7 +77,7 @@ static void begin(struct sink *sink, const struct run *run)
 	if (t->style.cycles)
 		fprintf(f, "%9s ", run->cycles);
 	for (unsigned i = 0; i < t->ncols; i++)
-		fprintf(f, "%8s%-2u", "pic", t->col[i]);
+		fprintf(f, t->style.rate ? "%6s%u/s " : "%8s%-2u", "pic", t->col[i]);
 	for (size_t i = 0; i < t->nratios; i++) {
 		line_label(&t->line, t->ratio[i], 9);
 		line_blank(&t->line);

@@ -126,26 +126,30 @@ static unsigned divisor(const struct style *style, const struct row *row)
 	return style->means && row->kind == ROW_TICK && row->unit != UNIT_CPU ? row->ncpus : 0;
 }
 
+/* A count as it is shown. */
+static double shown(const struct style *style, const struct row *row, double val)
+{
+	unsigned n = divisor(style, row);
+
+	if (n > 0)
+		val /= n;
+	return style->rate ? val / (double)row->span_ns * NSEC : val;
+}
+
 void line_count(struct line *line, const struct style *style, const struct run *run,
 		const struct row *row, unsigned i, size_t width)
 {
 	const struct run_event *event = &run->set[row->set].event[i];
-	unsigned n = divisor(style, row);
 	uint64_t val = row->val[i];
 	bool minus = event->is_signed && (int64_t)val < 0;
+	double real = (minus ? (double)(int64_t)val : (double)val) * event->scale;
 
-	if ((row->valid >> i & 1) == 0)
+	if ((row->valid >> i & 1) == 0 || (style->rate && row->span_ns <= 0))
 		line_word(line, "-", width);
 	else if (style->human)
-		put_human(line,
-			  (minus ? (double)(int64_t)val : (double)val) * event->scale /
-				  (n > 0 ? n : 1),
-			  event, width);
-	else if (event->scale != 1 || n > 0) /* exactly 1: an event without a unit */
-		put_real(line,
-			 (minus ? (double)(int64_t)val : (double)val) * event->scale /
-				 (n > 0 ? n : 1),
-			 width);
+		put_human(line, shown(style, row, real), event, width);
+	else if (event->scale != 1 || style->rate || divisor(style, row) > 0)
+		put_real(line, shown(style, row, real), width); /* exactly 1: no unit */
 	else
 		line_number(line, minus ? -val : val, minus, width);
 }
@@ -185,6 +189,14 @@ void line_label(struct line *line, const char *label, size_t width)
 	escape_text(text, size, label, ESCAPE_WORD);
 	line_word(line, text, width);
 	free(text);
+}
+
+void line_title(struct line *line, const struct style *style, const char *label, size_t width)
+{
+	char *title = xasprintf("%s%s", label, style->rate ? "/s" : "");
+
+	line_label(line, title, width);
+	free(title);
 }
 
 void line_comm(struct line *line, const char *comm, size_t width)

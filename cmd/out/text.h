@@ -30,6 +30,8 @@ void line_write(struct line *line, FILE *f);
 /* A count of a row as it is shown: scaled to its unit, a mean where the style wants that. */
 void line_count(struct line *line, const struct style *style, const struct run *run,
 		const struct row *row, unsigned i, size_t width);
+/* The label of an event, escaped as one word, with what the style makes of its counts. */
+void line_title(struct line *line, const struct style *style, const char *label, size_t width);
 /* A ratio of its counts, with four digits that tell something. */
 void line_ratio(struct line *line, const struct run *run, const struct row *row, unsigned i,
 		size_t width);

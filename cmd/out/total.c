@@ -12,6 +12,7 @@
 struct sum {
 	uint64_t runs, valid, cycles, val[RUN_MAX_EVENTS];
 	bool incomplete;
+	int64_t begin_ns, end_ns; /* of all that is in it; `begin_ns` -1: not known */
 };
 
 struct filter {
@@ -32,6 +33,19 @@ static void begin(struct sink *sink, const struct run *run)
 	sink_begin(f->next, run);
 }
 
+static void add_span(struct sum *sum, const struct row *row)
+{
+	int64_t begin = row->time_ns - row->span_ns;
+
+	if (row->valid == 0)
+		return;
+	if (row->span_ns <= 0)
+		sum->begin_ns = -1;
+	else if (sum->end_ns == 0 || (sum->begin_ns >= 0 && begin < sum->begin_ns))
+		sum->begin_ns = begin > 0 ? begin : 0;
+	sum->end_ns = row->time_ns > sum->end_ns ? row->time_ns : sum->end_ns;
+}
+
 static void add_and_put(struct sink *sink, const struct row *row)
 {
 	struct filter *f = (struct filter *)sink;
@@ -47,6 +61,7 @@ static void add_and_put(struct sink *sink, const struct row *row)
 		sum->incomplete |= row->incomplete;
 		sum->valid |= row->valid;
 		sum->cycles += row->valid != 0 ? row->cycles : 0;
+		add_span(sum, row);
 		for (unsigned i = 0; i < f->run->set[row->set].nevents; i++)
 			sum->val[i] += row->valid >> i & 1 ? row->val[i] : 0;
 	}
@@ -90,6 +105,7 @@ static void put_totals(struct sink *sink)
 			.val = sum->val,
 			.valid = sum->valid,
 			.cycles = sum->cycles,
+			.span_ns = sum->begin_ns >= 0 ? sum->end_ns - sum->begin_ns : 0,
 			.incomplete = sum->incomplete,
 		};
 

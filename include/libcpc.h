@@ -128,8 +128,8 @@ const char *cpc_cpuref(cpc_t *cpc);
 /*
  * Call `action` for every event that can be counted here, for every generic one
  * (generic_events(3CPC)), for those that slot `picno` can count, which are all but on counters
- * of cycles and the like, and for every attribute a request may have.  Of tracepoints only
- * cpc_walk_events_desc tells.  cpc_npic(3CPC).
+ * of cycles and the like, and for every attribute a request may have.  Of tracepoints,
+ * and of PMUs that count no LWPs, only cpc_walk_events_desc tells.  cpc_npic(3CPC).
  */
 void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *event));
 void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
@@ -160,7 +160,8 @@ enum cpc_event_group {
 	CPC_GROUP_VENDOR,     /* event files of vendors */
 	CPC_GROUP_TRACEPOINT, /* the kernel's tracepoints, where they can be looked up */
 	CPC_GROUP_FUNCTION,   /* calls of functions, and probes of programs */
-	CPC_GROUP_RATIO	      /* no events, but ratios of some: see cpc_ratio_find() */
+	CPC_GROUP_RATIO,      /* no events, but ratios of some: see cpc_ratio_find() */
+	CPC_GROUP_CPUS	      /* PMUs that the kernel exports, which count CPUs and no LWPs */
 };
 
 /*

@@ -71,20 +71,22 @@ static const char *const titles[] = {
 	[CPC_GROUP_TRACEPOINT] = "tracepoint of the kernel",
 	[CPC_GROUP_FUNCTION] = "function or probe of a program",
 	[CPC_GROUP_RATIO] = "ratios of events",
+	[CPC_GROUP_CPUS] = "of whole CPUs, which only cpustat counts",
 };
 
 /* State of the listing of events; a group without events gets no title. */
 struct listing {
 	struct fill fill;
-	int group; /* of the last event; -1: none yet */
-	bool cpu;  /* there are hardware events of this CPU */
+	int group;    /* of the last event; -1: none yet */
+	bool of_cpus; /* the program counts CPUs */
+	bool cpu;     /* there are hardware events of this CPU */
 };
 
 static void list_event(void *arg, enum cpc_event_group group, const char *event, const char *desc)
 {
 	struct listing *l = arg;
+	char unit[80];
 
-	(void)desc;
 	l->cpu |= group == CPC_GROUP_PLATFORM;
 	/* These would be too many; -h PATTERN has them. */
 	if (group == CPC_GROUP_TRACEPOINT || group == CPC_GROUP_VENDOR ||
@@ -94,10 +96,15 @@ static void list_event(void *arg, enum cpc_event_group group, const char *event,
 	if (l->group != (int)group) {
 		if (l->group != -1)
 			fill_end(&l->fill);
-		fprintf(l->fill.f, "\n%s:\n", titles[group]);
+		fprintf(l->fill.f, "\n%s%s:\n",
+			group == CPC_GROUP_CPUS && l->of_cpus ? "events " : "", titles[group]);
 		l->group = (int)group;
 	}
 	fill_word(&l->fill, event);
+	if (group == CPC_GROUP_CPUS && *desc != '\0') {
+		snprintf(unit, sizeof(unit), "(%s)", desc);
+		fill_word(&l->fill, unit);
+	}
 }
 
 static void list_attr(void *arg, const char *attr)
@@ -130,9 +137,9 @@ static const char *any_refusal(cpc_t *cpc)
 }
 
 /* Prints what can be counted here, and how to write it.  -1: cpcerr_text() has the reason. */
-static int print_caps(FILE *f, cpc_t *cpc)
+static int print_caps(FILE *f, cpc_t *cpc, bool of_cpus)
 {
-	struct listing l = {.fill = {.f = f, .indent = 8}, .group = -1};
+	struct listing l = {.fill = {.f = f, .indent = 8}, .group = -1, .of_cpus = of_cpus};
 	const char *reason;
 	char slots[64];
 
@@ -209,7 +216,7 @@ int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f
 		rc = search(stdout, cpc, about->pattern);
 	} else {
 		print_usage(stdout);
-		rc = print_caps(stdout, cpc);
+		rc = print_caps(stdout, cpc, about->of_cpus);
 	}
 	if (fflush(stdout) != 0) {
 		say("write error: %s", strerror(errno));

@@ -241,7 +241,7 @@ static void put_proc_totals(struct track *track, struct proc *proc, id_t id, con
 static void on_init_lwp(void *arg, struct proc *proc, struct lwp *lwp)
 {
 	struct track *track = arg;
-	int64_t now = track->engine->event_ns != 0 ? track->engine->event_ns : now_ns();
+	int64_t now = event_ns(track);
 	int64_t begin = track->start_ns + track->config.delay_ns;
 
 	lwp->born_ns = lwp->since_ns = now > begin ? now : begin;

@@ -260,12 +260,15 @@ struct visitor {
 static void visit_event(void *arg, const char *event)
 {
 	const struct visitor *v = arg;
-	char name[512];
+	char name[512], file[288], unit[CPCI_PMU_TEXT], desc[64] = "";
 
 	if (strchr(event, '.') != NULL) /* an event's scale or unit */
 		return;
 	snprintf(name, sizeof(name), "%s/%s/", v->pmu, event);
-	v->action(v->arg, name, "");
+	snprintf(file, sizeof(file), "%s.unit", event);
+	if (cpci_pmu_read(v->pmu, "events/", file, unit))
+		snprintf(desc, sizeof(desc), "in %.32s", unit);
+	v->action(v->arg, name, desc);
 }
 
 static void visit_pmu(void *arg, const char *pmu)

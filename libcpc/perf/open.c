@@ -97,19 +97,31 @@ int cpci_perf_modify(int fd, const struct perf_event_attr *attr, bool leader, bo
 	return -1;
 }
 
-int cpci_perf_probe(const struct perf_event_attr *attr)
+static int probe(const struct perf_event_attr *attr, struct cpci_target target)
 {
-	const struct cpci_target self = {.tid = 0, .cpu = -1};
 	struct perf_event_attr alone = *attr;
 	int fd;
 
 	if (cpci_topdown_is_metric(attr)) /* which is never alone */
 		cpci_topdown_make_slots(&alone);
-	fd = cpci_perf_open(&alone, self, -1, true);
+	fd = cpci_perf_open(&alone, target, -1, true);
 	if (fd == -1)
 		return errno;
 	close(fd);
 	return 0;
+}
+
+int cpci_perf_probe(const struct perf_event_attr *attr)
+{
+	return probe(attr, (struct cpci_target){.tid = 0, .cpu = -1});
+}
+
+int cpci_perf_probe_cpu(const struct perf_event_attr *attr)
+{
+	char pmu[CPCI_PMU_NAME];
+	int cpu = cpci_pmu_name(attr->type, pmu) ? cpci_pmu_cpu(pmu) : -1;
+
+	return cpu == -1 ? EINVAL : probe(attr, (struct cpci_target){.tid = -1, .cpu = cpu});
 }
 
 int cpci_perf_filter(int fd, const char *filter)

@@ -46,6 +46,8 @@ int cpci_perf_filter(int fd, const char *filter);
 extern const struct perf_event_attr cpci_perf_dummy;
 /* Can the kernel count that at all, for the caller?  0, or an errno. */
 int cpci_perf_probe(const struct perf_event_attr *attr);
+/* The same for one of a PMU that counts CPUs only; EINVAL: it is none. */
+int cpci_perf_probe_cpu(const struct perf_event_attr *attr);
 /* Does the machine have hardware counters that the kernel drives? */
 bool cpci_perf_have_core_pmu(void);
 
@@ -184,6 +186,8 @@ bool cpci_pmu_type(const char *pmu, uint32_t *type);
 void cpci_pmu_each(void *arg, void (*visit)(void *arg, const char *pmu));
 void cpci_pmu_each_file(const char *pmu, const char *dir, void *arg,
 			void (*visit)(void *arg, const char *file));
+/* The first CPU in its file cpumask; -1: it has none, and so counts LWPs, too. */
+int cpci_pmu_cpu(const char *pmu);
 /* Is `cpu` in its file cpumask or cpus?  True also when there is none. */
 bool cpci_pmu_lists_cpu(const char *pmu, int cpu);
 /* Is it all of config1, config2 or config3? */

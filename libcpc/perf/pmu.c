@@ -175,6 +175,19 @@ static bool lists(FILE *f, int cpu)
 	return false;
 }
 
+int cpci_pmu_cpu(const char *pmu)
+{
+	FILE *f = open_file(pmu, "", "cpumask");
+	int cpu = -1;
+
+	if (f == NULL)
+		return -1;
+	if (fscanf(f, "%d", &cpu) != 1)
+		cpu = -1;
+	fclose(f);
+	return cpu;
+}
+
 bool cpci_pmu_lists_cpu(const char *pmu, int cpu)
 {
 	FILE *f = open_file(pmu, "", "cpumask");

@@ -5,6 +5,7 @@
  */
 #include "set.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ struct walk {
 	const struct cpci_defs *defs;
 	enum cpc_event_group group;
 	bool only_hardware, only_software;
+	bool only_cpus;	     /* of PMUs: those that count CPUs, or else the others */
 	bool asked, allowed; /* whether tracepoints may be counted */
 	int slot;	     /* -1, or one of those that cannot count everything */
 	void *arg;
@@ -43,7 +45,7 @@ static bool can_count(struct walk *walk, const struct perf_event_attr *attr)
 		if (same(&walk->tried[i].attr, attr))
 			return walk->tried[i].ok;
 	}
-	ok = cpci_perf_probe(attr) == 0;
+	ok = cpci_perf_probe(attr) == 0 || cpci_perf_probe_cpu(attr) == 0;
 	t = reallocarray(walk->tried, walk->n + 1, sizeof(*t));
 	if (t != NULL) { /* else it is opened again, no more */
 		walk->tried = t;
@@ -110,6 +112,17 @@ static void offer(struct walk *walk, const char *name, const char *desc)
 	cpci_unlock(cancel);
 	if (offered)
 		walk->action(walk->arg, walk->group, name, desc != NULL ? desc : "");
+}
+
+/* Of a PMU that counts CPUs only, or one that does not, as is looked for. */
+static void offer_pmu(void *arg, const char *name, const char *desc)
+{
+	struct walk *walk = arg;
+	char pmu[CPCI_PMU_NAME];
+
+	snprintf(pmu, sizeof(pmu), "%.*s", (int)strcspn(name, "/"), name);
+	if ((cpci_pmu_cpu(pmu) != -1) == walk->only_cpus)
+		offer(walk, name, desc);
 }
 
 static void offer_named(void *arg, const char *name, const char *desc)
@@ -242,7 +255,7 @@ static void walk_groups(struct walk *walk)
 		walk->only_hardware = false;
 	}
 	walk->group = CPC_GROUP_PMU;
-	cpci_sysfs_walk(walk, offer_named);
+	cpci_sysfs_walk(walk, offer_pmu);
 	walk->group = CPC_GROUP_SOFTWARE;
 	walk->only_software = true;
 	cpci_pfm_walk(walk, offer_named);
@@ -255,7 +268,11 @@ static void walk_groups(struct walk *walk)
 	cpci_tracepoint_walk(walk, offer_tracepoint);
 	walk->group = CPC_GROUP_FUNCTION;
 	walk_functions(walk);
+	walk->only_software = false;
 	walk_ratios(walk);
+	walk->group = CPC_GROUP_CPUS;
+	walk->only_cpus = true;
+	cpci_sysfs_walk(walk, offer_pmu);
 }
 
 static int walk_all(cpc_t *cpc, const char *fn, int slot, void *arg, cpc_walk_desc_fn *action)
@@ -295,7 +312,8 @@ static void tell_plain(void *arg, enum cpc_event_group group, const char *event,
 
 	(void)desc;
 	if ((group == CPC_GROUP_GENERIC) != plain->generic || group == CPC_GROUP_TRACEPOINT ||
-	    group == CPC_GROUP_VENDOR || group == CPC_GROUP_FUNCTION || group == CPC_GROUP_RATIO)
+	    group == CPC_GROUP_VENDOR || group == CPC_GROUP_FUNCTION || group == CPC_GROUP_RATIO ||
+	    group == CPC_GROUP_CPUS)
 		return;
 	if (plain->all != NULL)
 		plain->all(plain->arg, event);

@@ -37,6 +37,35 @@ check_cpus() {
 	diff <(for _ in $(seq "$1"); do cpus; done) <(awk '$3 == "tick" { print $2 }' "$ROWS")
 }
 
+# A PMU that counts CPUs only, as those of the power do: its event is the kernel's cpu-clock.
+in_power() {
+	local pmu=$T/devices/power
+	mkdir -p "$pmu/events" "$pmu/format"
+	echo 1 >"$pmu/type"
+	cpus | head -n1 >"$pmu/cpumask"
+	echo config:0-63 >"$pmu/format/event"
+	echo event=0x0 >"$pmu/events/energy-pkg"
+	echo 0.25 >"$pmu/events/energy-pkg.scale"
+	echo Joules >"$pmu/events/energy-pkg.unit"
+	unshare -m mount --bind "$T/devices" /sys/bus/event_source/devices || skip "nothing can be mounted here"
+	# shellcheck disable=SC2016 # for the inner shell
+	go "$1" unshare -m sh -c 'mount --bind "$0" /sys/bus/event_source/devices && exec "$@"' "$T/devices" "${@:2}"
+}
+
+@test "-h: what cpustat alone can count, with units" {
+	need_root
+	need cpu
+	in_power -0 cpustat -h
+	[ "$(sed -n '/^events of whole CPUs, which only cpustat counts:/,/^$/p' <<<"$output" | sed -n 2p)" = \
+		"        power/energy-pkg/ (in Joules)" ]
+	in_power -0 cputrack -h
+	grep -qx 'of whole CPUs, which only cpustat counts:' <<<"$output"
+	in_power -0 cpustat -h energy
+	[[ $output =~ ^"power/energy-pkg/ "+"in Joules"$ ]]
+	in_power -0 cpustat -c power/energy-pkg/ --names --human 0.05 1
+	[[ ${lines[1]} =~ tick\ +[0-9]+Joules$ ]]
+}
+
 @test "5 samples: a row for each CPU, totals exactly the sum" {
 	need cpu
 	sample -0 -c context-switches,cpu-migrations 0.2 5

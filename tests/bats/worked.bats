@@ -1,0 +1,100 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# The examples of the programs' manual pages, as they are written there; only times are
+# shorter, and what they are about is ours.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+MAN1=$BATS_TEST_DIRNAME/../../man1
+
+# The commands of a page's examples, one a line.
+examples() {
+	awk '
+		/^\.Sh/ { on = /EXAMPLES/ }
+		!on { next }
+		/^\.Bd -literal/ { inside = 1; next }
+		/^\.Ed/ { inside = begun = 0; next }
+		/^\.Dl / { sub(/^\.Dl /, ""); put($0); begun = 0; next }
+		inside && /^[$#] / { put($0); begun = 1; next }
+		inside && begun && /^  / && !/^ *[a-z]+ +(cpu|[a-z-]+\/s)|^ *[0-9]/ { command[n] = command[n] " " $0 }
+		END { for (i = 1; i <= n; i++) { gsub(/\\ +/, "", command[i]); print command[i] } }
+		function put(text) { command[++n] = text }' <(unescaped "$MAN1/$1.1")
+}
+
+unescaped() {
+	sed 's/\\-/-/g; s/\\(aq/'\''/g; s/\\(ha/^/g; s/\\&//g; s/\\e/\\/g' "$1"
+}
+
+setup() {
+	common_setup
+	mkdir -p "$T/bin" "$T/home/.config/cpc" "$T/etc"
+	cd "$T" || return
+	# A make(1) and a program that end soon, and a script.
+	printf '#!/bin/sh\nls >/dev/null; sort /etc/passwd | wc -l\n' | tee bin/make bin/program script.sh >a.out
+	chmod +x bin/* a.out
+	start nginx "$WORK/set-comm" nginx
+	eventually said nginx ready
+	export HOME=$T/home PATH=$T/bin:$PATH
+	unset XDG_CONFIG_HOME
+	LIBC=$(ldd "$WORK/touch-pages" | awk '/libc\.so/ { print $3 }')
+	# Events that this machine may not have, and why it says so.
+	MISSING='^(cputrack|cpustat): (cannot count|no tracked program|.*(tracefs|tracepoint|[Bb]reakpoint|uprobe|counter))'
+}
+
+# As it is written, but for times, names and places.
+ours() {
+	sed -E "s/-p 4242/-p ${PIDS[nginx]}/; s/--for 10/--for 0.2/; s/-T 10/-T 0.05/
+		s|/usr/lib/libplugin.so:work|$LIBC:malloc|g; s|/lib/x86_64-linux-gnu/libc.so.6|$LIBC|
+		s|/var/lib/prometheus/node-exporter|$T|; s|/etc/cpc/events.def|$T/home/.config/cpc/events.def|
+		/^. cpustat/s/-p 60/-p 0.2/
+		/^. cpustat/s/ (1|5|10|15|60)( [0-9]+)?( *\\|| *>|\$)/ 0.05 2\\3/
+		/^. cpustat( -T d -c [a-z,0-9-]+)?\$/s/\$/ 0.05 2/
+		s/^. cpustat/cpustat/; s/^[\$#] //"
+}
+
+# Where tracefs can be mounted, commands find it.
+find_tracefs() {
+	if [ "$(id -u)" != 0 ] || ! in_tracefs true 2>/dev/null; then
+		TRACEFS=()
+	fi
+}
+
+# All examples of page $1, each of which works or says that its event is not here.
+work() {
+	local line n=0
+	find_tracefs
+	while read -r line; do
+		n=$((n + 1))
+		if [[ $line == '#'* ]] && { [ "$(id -u)" != 0 ] || ! "$WORK/probe" cpu >"$T/why"; }; then
+			continue
+		fi
+		ours <<<"$line" >"$T/command"
+		run --separate-stderr "${LIMIT[@]}" "${TRACEFS[@]}" bash -o pipefail "$T/command" </dev/null
+		printf '%s\n%s\nstatus %s\n%s\n%s\n' "$line" "$(cat "$T/command")" "$status" "$output" "$stderr"
+		if [[ $line == *--check* ]]; then
+			[ "$status" -le 1 ]
+		elif [ "$status" -ne 0 ]; then
+			grep -qE "$MISSING" <<<"$stderr"
+			[[ $line =~ cycles|instructions|breakpoint|uprobe|: ]]
+		elif [[ $line != *" -o "* && $line != *">"* ]]; then
+			[ -n "$output" ]
+		fi
+	done < <(examples "$1")
+	[ "$n" -ge 10 ]
+}
+
+@test "the examples of cputrack(1) work" {
+	work cputrack
+	# They are of each other's files.
+	[ -s build.out ] && [ -s run.json ] && [ -s before.json ]
+}
+
+@test "the examples of cpustat(1) work" {
+	need cpu
+	work cpustat
+	[ -s day.json ] && [ -s day.csv ] && [ -s cpustat.prom ]
+}

@@ -127,7 +127,7 @@ static int read_section(struct reader *r, char *line)
 }
 
 /* `error` is NULL, or what is wrong with the expression.  -1: out of memory. */
-static int add(struct reader *r, const char *name, const char *expr, const char *desc,
+static int add(struct reader *r, const char *name, const char *expr, bool ratio, const char *desc,
 	       const char *error)
 {
 	struct cpci_defs *defs = r->defs;
@@ -145,7 +145,7 @@ static int add(struct reader *r, const char *name, const char *expr, const char 
 				 .arch = r->arch,
 				 .here = r->here,
 				 .past = r->past,
-				 .ratio = !r->past && cpci_expr_is_ratio(expr),
+				 .ratio = ratio,
 				 .file = strdup(r->file),
 				 .name = strdup(name),
 				 .expr = strdup(expr),
@@ -213,6 +213,7 @@ static int read_line(struct reader *r, char *line)
 	char *hash = strchr(line, '#'), *desc = hash != NULL ? hash + 1 : line + strlen(line);
 	char *eq, *name, *expr;
 	const char *error;
+	bool ratio;
 
 	if (hash != NULL)
 		*hash = '\0';
@@ -231,10 +232,11 @@ static int read_line(struct reader *r, char *line)
 	error = check_name(r, name);
 	if (error != NULL)
 		return warn(r, error);
-	error = r->past ? NULL : check_expr(expr, cpci_expr_is_ratio(expr));
+	ratio = !r->past && cpci_expr_is_ratio(expr);
+	error = r->past ? NULL : check_expr(expr, ratio);
 	if (error != NULL && warn(r, error) == -1)
 		return -1;
-	return add(r, name, expr, desc, error);
+	return add(r, name, expr, ratio, desc, error);
 }
 
 /* Reads a whole text, which it changes. */

@@ -111,6 +111,8 @@ bool cpci_expr_is_ratio(const char *expr)
 	const char *word;
 	size_t n;
 
+	if (strpbrk(expr, "*/()") == NULL) /* most are not */
+		return false;
 	while ((token = cpci_token_next(&expr, &word, &n)) != CPCI_TOKEN_END) {
 		if (token == CPCI_TOKEN_OPERATOR && strchr("*/()", *word) != NULL)
 			return true;

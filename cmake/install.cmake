@@ -83,7 +83,7 @@ cpc_man(1 tools)
 cpc_man(3 dev)
 
 # ---- completions, definitions, documents ---------------------------------------
-foreach(program cputrack cpustat)
+foreach(program cputrack cpustat cpc-events)
 	set(from ${PROJECT_BINARY_DIR}/completions/${program})
 	install(FILES ${from}.bash RENAME ${program}
 		DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT tools)
@@ -91,9 +91,6 @@ foreach(program cputrack cpustat)
 	install(FILES ${from}.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
 		COMPONENT tools)
 endforeach()
-install(FILES completions/cpc-events.bash RENAME cpc-events
-	DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT tools)
-install(FILES completions/_cpc-events DESTINATION ${CPC_ZSH_DIR} COMPONENT tools)
 install(DIRECTORY libcpc/event/defs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/cpc
 	COMPONENT tools FILES_MATCHING PATTERN "*.def")
 install(FILES packaging/cpc.conf DESTINATION ${CPC_TMPFILES_DIR} COMPONENT tools)

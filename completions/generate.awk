@@ -79,7 +79,7 @@ function to_zsh(   text, action, many) {
 		kind == "file" ? "_files" : kind == "pid" ? "_pids" : " "
 	many = kind == "events" || kind == "pid"
 	action = arg != "" ? ":" arg ":" action : ""
-	if (long == "help") action = "::pattern:_" program "_events"
+	if (long == "help" && program != "cpc-events") action = "::pattern:_" program "_events"
 	block["@OPTIONS@"] = block["@OPTIONS@"] "  " (many ? "'*'" : \
 		letter != "" ? "'(-" letter " --" long ")'" : "") \
 		(letter == "" ? "'--" long (arg != "" ? "=" : "") : \

@@ -28,7 +28,7 @@ bash_completes() {
 		[ "${!#}" != "" ] || COMP_WORDS+=("")
 		COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMP_TYPE=9 COMP_KEY=9
 		compopt() { :; }
-		"_$1" "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+		"_${1//-/_}" "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
 		printf "%s\n" "${COMPREPLY[@]}"' - "$COMPLETIONS" "$@" | sort
 }
 
@@ -57,6 +57,8 @@ zsh_completes() {
 	[ "$(bash_completes cputrack -c page-faults,nou)" = page-faults,nouser ]
 	[ "$(bash_completes cputrack -h page-f)" = page-faults ]
 	[ "$(bash_completes cputrack --by p)" = process ]
+	[ "$(bash_completes cpc-events --o)" = --output= ]
+	[ "$(bash_completes cpc-events i)" = import ]
 	bash_completes cpustat -c '' | grep -x context-switches
 	touch "$T/some-file"
 	[ "$(bash_completes cputrack -o "$T/some")" = "$T/some-file" ]
@@ -69,6 +71,10 @@ zsh_completes() {
 	need_command fish
 	[ "$(fish_completes cputrack 'cputrack --fol')" = $'--follow-exec\n--follow-fork' ]
 	[ "$(fish_completes cpustat 'cpustat --format t')" = $'table\ntrace' ]
+	[ "$(fish_completes cpc-events 'cpc-events --o')" = --output ]
+	[ "$(fish_completes cpc-events 'cpc-events im')" = import ]
+	touch "$T/some.json"
+	fish_completes cpc-events "cpc-events import $T/some" | grep -x "$T/some.json"
 	fish_completes cputrack 'cputrack -c page-f' | grep -x page-faults
 	fish_completes cputrack 'cputrack -c page-faults,task-c' | grep -x page-faults,task-clock
 	fish_completes cputrack 'cputrack -c pic1=page-f' | grep -x pic1=page-faults
@@ -80,7 +86,7 @@ zsh_completes() {
 @test "zsh: the same" {
 	need_command zsh
 	mkdir "$T/zsh"
-	for program in cputrack cpustat; do
+	for program in cputrack cpustat cpc-events; do
 		cp "$COMPLETIONS/$program.zsh" "$T/zsh/_$program"
 	done
 	[ "$(zsh_completes 'cputrack -c page-fau' 'page-faults')" = found ]
@@ -89,5 +95,7 @@ zsh_completes() {
 	[ "$(zsh_completes 'cputrack -c page-faults,nous' 'nouser')" = found ]
 	[ "$(zsh_completes 'cputrack -h page-fau' 'page-faults')" = found ]
 	[ "$(zsh_completes 'cpustat --format tr' 'trace')" = found ]
+	[ "$(zsh_completes 'cpc-events --out' '--output')" = found ]
+	[ "$(zsh_completes 'cpc-events imp' 'import')" = found ]
 	[ "$(zsh_completes 'cpustat --agg' '--aggregate')" = found ]
 }

@@ -12,11 +12,16 @@
 #include "util.h"
 
 #include <errno.h>
+#include <libpctx.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define LABEL "  %-16s "
 #define LABEL_SIZE 32
@@ -71,6 +76,38 @@ static bool try_hardware(cpc_t *cpc)
 	snprintf(text, sizeof(text), "works: %s", cpc_cciname(cpc));
 	tell("hardware", text);
 	return true;
+}
+
+static char no_tracking[256];
+
+static void keep_reason(const char *fn, const char *fmt, va_list ap)
+{
+	(void)fn;
+	vsnprintf(no_tracking, sizeof(no_tracking), fmt, ap);
+}
+
+/* By attaching to a process of our own, as cputrack -p does to others. */
+static void try_tracking(void)
+{
+	pid_t child = fork();
+	pctx_t *pctx;
+
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (true)
+			pause();
+	}
+	if (child == -1) {
+		tell("tracking", strerror(errno));
+		return;
+	}
+	snprintf(no_tracking, sizeof(no_tracking), "does not work");
+	pctx = pctx_capture(child, NULL, 0, keep_reason);
+	tell("tracking", pctx != NULL ? "works" : no_tracking);
+	if (pctx != NULL)
+		pctx_release(pctx);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
 }
 
 /* The first line of a file; false: it is not there. */
@@ -162,6 +199,7 @@ int check_tell(cpc_t *cpc)
 	try_event(cpc, "whole CPUs", "task-clock", true);
 	try_event(cpc, "tracepoints", "sched:sched_switch", false);
 	try_event(cpc, "breakpoints", "breakpoint/addr=0x401000/", false);
+	try_tracking();
 	printf("what decides about it:\n");
 	tell_setting("paranoid", "/proc/sys/kernel/perf_event_paranoid",
 		     "no perf events in this kernel, or /proc is not mounted", "");

@@ -9,6 +9,9 @@
 #include "../common/util.h"
 #include "../out/text.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -37,9 +40,17 @@ struct top {
 	struct entry *entry; /* of the sample that is told */
 	bool drawing;	     /* the screen is ours, and the terminal as we want it */
 	bool keys;	     /* the standard input is that terminal; `before` is how it was */
-	struct termios before;
+	struct termios before, raw;
+	struct sigaction stop;	     /* of SIGTSTP, before us */
+	char enter[256], leave[256]; /* what begins and ends the drawing */
+	char *frame;		     /* the last one that was drawn */
+	size_t frame_size;
 	struct line line;
 };
+
+/* Its screen is drawn, for the handler of SIGTSTP. */
+static struct top *_Atomic drawn;
+_Static_assert(ATOMIC_POINTER_LOCK_FREE == 2, "pointers need a lock");
 
 #ifdef CPC_TERMINFO
 static const char *capability(const char *name)
@@ -79,43 +90,120 @@ bool top_possible(void)
 #endif
 
 /* What a terminal lacks is left out; top_possible() has looked for what is needed. */
-static void control(const struct top *t, const char *name)
+static void control(struct line *line, const char *name)
 {
 	const char *text = capability(name);
 
 	/* Delays, as $<5>, are for terminals of glass and metal. */
 	for (; text != NULL && *text != '\0'; text++) {
+		const char one[] = {*text, '\0'};
+
 		if (text[0] == '$' && text[1] == '<' && strchr(text, '>') != NULL)
 			text = strchr(text, '>');
 		else
-			fputc(*text, t->file);
+			line_word(line, one, 0);
 	}
 }
 
+static void put_controls(struct top *t, char *text, size_t size, const char *const *names)
+{
+	for (; *names != NULL; names++)
+		control(&t->line, *names);
+	snprintf(text, size, "%.*s", (int)t->line.n, t->line.text != NULL ? t->line.text : "");
+	t->line.n = 0;
+}
+
+/* ---- ^Z ------------------------------------------------------------------------------ */
+
+/* Without stdio, whose buffers may be in use. */
+static void put_now(const char *text, size_t n)
+{
+	ssize_t done;
+
+	for (; n > 0 && (done = write(STDOUT_FILENO, text, n)) > 0; n -= (size_t)done)
+		text += done;
+}
+
+/* The shell gets the terminal as it was; when it continues us, the screen is as it was. */
+static void on_stop(int sig)
+{
+	const struct top *t = atomic_load(&drawn);
+	struct sigaction ours;
+	sigset_t set, old;
+	int error = errno;
+
+	if (t == NULL)
+		return;
+	put_now(t->leave, strlen(t->leave));
+	if (t->keys)
+		tcsetattr(STDIN_FILENO, TCSANOW, &t->before);
+	sigaction(sig, &t->stop, &ours);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	raise(sig);
+	sigprocmask(SIG_UNBLOCK, &set, &old); /* here we stop */
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	sigaction(sig, &ours, NULL);
+	if (t->keys)
+		tcsetattr(STDIN_FILENO, TCSANOW, &t->raw);
+	put_now(t->enter, strlen(t->enter));
+	put_now(t->frame, t->frame_size);
+	errno = error;
+}
+
+static void catch_stop(struct top *t)
+{
+	struct sigaction stop = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
+
+	sigaction(SIGTSTP, NULL, &t->stop);
+	atomic_store(&drawn, t);
+	if (t->stop.sa_handler != SIG_IGN) /* a shell without job control */
+		sigaction(SIGTSTP, &stop, NULL);
+}
+
+/* What is drawn from now on, also after ^Z. */
+static void keep_frame(struct top *t)
+{
+	sigset_t set, old;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTSTP);
+	sigprocmask(SIG_BLOCK, &set, &old);
+	t->frame = xrealloc(t->frame, t->line.n + 1);
+	memcpy(t->frame, t->line.text, t->line.n);
+	t->frame_size = t->line.n;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+/* ---- the screen ---------------------------------------------------------------------- */
+
 static void start_drawing(struct top *t)
 {
-	struct termios raw;
+	static const char *const enter[] = {"smcup", "civis", "clear", NULL};
+	static const char *const leave[] = {"cnorm", "rmcup", NULL};
 
+	put_controls(t, t->enter, sizeof(t->enter), enter);
+	put_controls(t, t->leave, sizeof(t->leave), leave);
 	t->drawing = true;
 	t->keys = tcgetattr(STDIN_FILENO, &t->before) == 0;
 	if (t->keys) {
-		raw = t->before;
-		raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-		raw.c_cc[VMIN] = 1;
-		raw.c_cc[VTIME] = 0;
-		tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+		t->raw = t->before;
+		t->raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+		t->raw.c_cc[VMIN] = 1;
+		t->raw.c_cc[VTIME] = 0;
+		tcsetattr(STDIN_FILENO, TCSANOW, &t->raw);
 	}
-	control(t, "smcup");
-	control(t, "civis");
-	control(t, "clear");
+	fputs(t->enter, t->file);
+	catch_stop(t);
 }
 
 static void stop_drawing(struct top *t)
 {
 	if (!t->drawing)
 		return;
-	control(t, "cnorm");
-	control(t, "rmcup");
+	sigaction(SIGTSTP, &t->stop, NULL);
+	atomic_store(&drawn, NULL);
+	fputs(t->leave, t->file);
 	fflush(t->file);
 	if (t->keys)
 		tcsetattr(STDIN_FILENO, TCSANOW, &t->before);
@@ -157,15 +245,15 @@ static int by_count(const void *a, const void *b)
 	return (x->row.id > y->row.id) - (x->row.id < y->row.id);
 }
 
-/* Writes the line, cut at the screen's width, and what it takes to begin the next. */
-static void write_line(struct top *t, size_t width, bool last)
+/* Ends the line that began at *begin, cut at the screen's width, and begins the next. */
+static void end_line(struct top *t, size_t *begin, size_t width, bool last)
 {
-	if (t->line.n > width)
-		t->line.n = width;
-	line_write(&t->line, t->file);
-	control(t, "el");
+	if (t->line.n > *begin + width)
+		t->line.n = *begin + width;
+	control(&t->line, "el");
 	if (!last)
-		fputs("\r\n", t->file);
+		line_word(&t->line, "\r\n", 0);
+	*begin = t->line.n;
 }
 
 static size_t width_of(const char *label)
@@ -211,7 +299,7 @@ static void sampled(struct sink *sink)
 {
 	struct top *t = (struct top *)sink;
 	struct winsize size = {0};
-	size_t width, height, shown;
+	size_t width, height, shown, begin;
 
 	if (t->n == 0)
 		return;
@@ -220,7 +308,8 @@ static void sampled(struct sink *sink)
 	height = size.ws_row > 2 ? size.ws_row : 24;
 	shown = t->n < height - 2 ? t->n : height - 2;
 	qsort(t->entry, t->n, sizeof(*t->entry), by_count);
-	control(t, "home");
+	control(&t->line, "home");
+	begin = t->line.n;
 	line_time(&t->line, t->entry[0].row.time_ns);
 	line_word(&t->line, " s, ", 0);
 	line_number(&t->line, shown, false, 0);
@@ -228,14 +317,16 @@ static void sampled(struct sink *sink)
 	line_number(&t->line, t->n, false, 0);
 	line_word(&t->line, " rows", 0);
 	line_word(&t->line, t->keys ? "; q ends" : "", 0);
-	write_line(t, width, false);
+	end_line(t, &begin, width, false);
 	put_titles(t, &t->run->set[t->entry[0].row.set]);
-	write_line(t, width, false);
+	end_line(t, &begin, width, false);
 	for (size_t i = 0; i < shown; i++) {
 		put_entry(t, &t->run->set[t->entry[i].row.set], &t->entry[i]);
-		write_line(t, width, i + 1 == shown);
+		end_line(t, &begin, width, i + 1 == shown);
 	}
-	control(t, "ed");
+	control(&t->line, "ed");
+	keep_frame(t);
+	line_write(&t->line, t->file);
 	t->n = 0;
 }
 
@@ -249,6 +340,7 @@ static void top_free(struct sink *sink)
 	struct top *t = (struct top *)sink;
 
 	line_free(&t->line);
+	free(t->frame);
 	free(t->entry);
 	free(t);
 }

@@ -443,6 +443,10 @@ print("%d %.1f %.1f %.1f %.1f" % (len(runs), statistics.mean(runs), statistics.s
 		[ "$(awk 'length > 80' <<<"$output")" = '' ]
 		grep -qE '^  hardware +(works: |cannot count)' <<<"$output"
 		grep -qE '^  user mode +works$' <<<"$output"
+		grep -qE '^  tracking +works$' <<<"$output"
+		# where ptrace(2) is denied, the reason
+		go "-$want" "$WORK/deny" ptrace EPERM "$program" --check
+		grep -qE '^  tracking +cannot track' <<<"$output"
 		grep -qE "^  paranoid +$(cat /proc/sys/kernel/perf_event_paranoid) " <<<"$output"
 		grep -qE "^  open files +$(ulimit -Hn)," <<<"$output"
 		if "$WORK/probe" cpu >/dev/null; then

@@ -103,3 +103,52 @@ on_terminal() {
 	TERM=no-such script -q -e -c 'cpustat --top --shared -c page-faults 0.01 1' /dev/null </dev/null >"$T/out" || true
 	grep -F "the terminal, whose TERM is 'no-such', cannot be drawn on" "$T/out"
 }
+
+@test "^Z gives the terminal back, and fg has the screen again" {
+	"${LIMIT[@]}" python3 - <<-'EOF'
+	import fcntl, os, pty, re, signal, struct, termios
+	main, side = pty.openpty()
+	fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+	before = termios.tcgetattr(side)
+	told, tell = os.pipe()
+	shell = os.fork()
+	if shell == 0:  # as shells do with their jobs
+	    os.setsid()
+	    fcntl.ioctl(side, termios.TIOCSCTTY, 0)
+	    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+	    job = os.fork()
+	    if job == 0:
+	        os.setpgid(0, 0)
+	        os.tcsetpgrp(side, os.getpid())
+	        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+	        for fd in (0, 1, 2):
+	            os.dup2(side, fd)
+	        os.environ["TERM"] = "xterm"
+	        os.execvp("cpustat", ["cpustat", "--top", "--shared", "-c", "page-faults", "0.2"])
+	    stopped = os.WIFSTOPPED(os.waitpid(job, os.WUNTRACED)[1])
+	    same = termios.tcgetattr(side) == before
+	    os.write(tell, b"stopped\n" if stopped and same else b"not stopped, or not as before\n")
+	    os.kill(job, signal.SIGCONT)
+	    status = os.waitpid(job, 0)[1]
+	    os._exit(0 if status == 0 and termios.tcgetattr(side) == before else 1)
+	text = ""
+	def read_until(what, times):
+	    global text
+	    while text.count(what) < times:
+	        text += os.read(main, 65536).decode()
+	read_until("\x1b[J", 2)
+	os.write(main, b"\x1a")
+	assert os.read(told, 100) == b"stopped\n"
+	read_until("\x1b[?1049h", 2)
+	done, back = text.rsplit("\x1b[?1049h", 1)
+	assert done.count("\x1b[?1049l") == 1, repr(text)
+	count = text.count("\x1b[J")
+	read_until("\x1b[J", count + 2)
+	os.write(main, b"q")
+	read_until("\x1b[?1049l", 2)
+	assert os.waitpid(shell, 0)[1] == 0
+	frames = [re.findall(r"\x1b\[H( .*?)\x1b\[J", part, re.S) for part in text.split("\x1b[?1049h")]
+	# at once, and then those that follow; one that was stopped on its way is twice there
+	assert frames[2][0] in (frames[1][-1], frames[2][1]) and len(frames[2]) >= 2, frames
+	EOF
+}

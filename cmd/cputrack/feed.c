@@ -31,6 +31,9 @@ bool feed_flush(struct feed *feed)
 {
 	if (feed->error != 0)
 		return false;
+	if (feed->sample)
+		sink_sampled(output_sink(feed->output));
+	feed->sample = false;
 	feed->unflushed = false;
 	feed->flushed_ns = now_ns();
 	return check(feed, output_flush(feed->output));

@@ -17,6 +17,7 @@ struct feed {
 	int64_t flushed_ns;
 	bool has_reader; /* the table is a pipe or the like, and is not complete */
 	bool unflushed;	 /* rows were put since the last flush */
+	bool sample;	 /* and those of a sample are among them */
 	int error;	 /* of writing: tracking ends, and the processes run on */
 };
 

@@ -195,6 +195,7 @@ static void put_tick(struct track *track, struct proc *proc, struct lwp *lwp)
 	row.span_ns = life(track, &row, lwp->since_ns);
 	lwp->since_ns = track->start_ns + row.time_ns;
 	put_counts(track, &row, lwp->turn, buf);
+	track->feed.sample = true;
 }
 
 /* A row with what an LWP has counted so far. */
@@ -378,6 +379,7 @@ int track_run(struct track *track)
 	int rc = track->engine->ops->run(track->engine);
 
 	put_last_rows(track);
+	track->feed.sample = false; /* the end tells all */
 	sink_end(track->sink);
 	feed_flush(&track->feed);
 	track->feed.has_reader = false; /* the table is complete; it may have gone by now */

@@ -11,6 +11,7 @@
 #include "../common/util.h"
 #include "format.h"
 
+#include <bsd/sys/tree.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -32,6 +33,15 @@ struct owners {
 	struct owner *owner;
 };
 
+/* What the samples of a process that goes on have counted, which is in the totals already. */
+struct process {
+	RB_ENTRY(process) link;
+	pid_t pid;
+	uint64_t (*val)[RUN_MAX_EVENTS]; /* by set */
+};
+
+RB_HEAD(processes, process);
+
 struct metrics {
 	struct sink sink;
 	FILE *file;
@@ -39,7 +49,17 @@ struct metrics {
 	const struct run *run;
 	size_t nsets;
 	struct owners *set; /* by set */
+	struct processes processes;
 };
+
+static int by_pid(const struct process *a, const struct process *b)
+{
+	return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+/* clang-format off */
+RB_GENERATE_INTERNAL(processes, process, link, by_pid, __attribute__((unused)) static)
+/* clang-format on */
 
 /* ---- names -------------------------------------------------------------------- */
 
@@ -297,20 +317,73 @@ static struct owner *find_owner(struct owners *set, const struct row *row, const
 	return owner;
 }
 
+static struct process *find_process(struct metrics *m, pid_t pid)
+{
+	struct process key = {.pid = pid};
+
+	return RB_FIND(processes, &m->processes, &key);
+}
+
+static struct process *new_process(struct metrics *m, pid_t pid)
+{
+	struct process *process = xcalloc(1, sizeof(*process));
+
+	process->pid = pid;
+	process->val = xcalloc(m->nsets, sizeof(*process->val));
+	RB_INSERT(processes, &m->processes, process);
+	return process;
+}
+
+static void free_process(struct metrics *m, struct process *process)
+{
+	RB_REMOVE(processes, &m->processes, process);
+	free(process->val);
+	free(process);
+}
+
+/*
+ * Of a document that is renewed, processes that go on are part: of their samples, what was
+ * counted since the one before, and of their end, what was counted since the last.
+ */
+static void count_process(struct metrics *m, const struct row *row, struct owner *owner)
+{
+	struct process *process = find_process(m, row->pid);
+	bool tick = row->kind == ROW_TICK;
+
+	if (tick && process == NULL)
+		process = new_process(m, row->pid);
+	for (unsigned i = 0; i < m->run->set[row->set].nevents; i++) {
+		uint64_t *told = process != NULL ? &process->val[row->set][i] : NULL;
+
+		if ((row->valid >> i & 1) == 0)
+			continue;
+		owner->val[i] += row->val[i] - (tick || told == NULL ? 0 : *told);
+		if (tick)
+			*told += row->val[i];
+	}
+	if (!tick && process != NULL && row->set + 1 == m->nsets)
+		free_process(m, process);
+}
+
 static void put_row(struct sink *sink, const struct row *row)
 {
 	struct metrics *m = (struct metrics *)sink;
+	bool live = row->kind == ROW_TICK && m->style.replaced;
 	bool cpus = m->run->of_cpus;
 	const char *comm = cpus ? NULL : row->comm != NULL ? row->comm : "";
 	bool ends = row->kind == ROW_EXEC || row->kind == ROW_EXIT || row->kind == ROW_DETACH;
 	struct owner *owner;
 
-	if (cpus ? row->kind != ROW_TICK : !ends)
+	if (cpus ? row->kind != ROW_TICK : !ends && !live)
 		return;
 	owner = find_owner(&m->set[row->set], row, comm);
 	owner->seen = cpus ? row->valid : owner->seen | row->valid;
 	owner->ncpus = row->ncpus;
-	owner->incomplete += row->incomplete || row->valid == 0;
+	owner->incomplete += row->incomplete || (row->valid == 0 && (cpus || ends));
+	if (!cpus) {
+		count_process(m, row, owner);
+		return;
+	}
 	for (unsigned i = 0; i < m->run->set[row->set].nevents; i++) {
 		owner->last[i] = row->valid >> i & 1 ? row->val[i] : 0;
 		owner->val[i] += owner->last[i];
@@ -319,6 +392,10 @@ static void put_row(struct sink *sink, const struct row *row)
 
 static void clear(struct metrics *m)
 {
+	struct process *process;
+
+	while ((process = RB_MIN(processes, &m->processes)) != NULL)
+		free_process(m, process);
 	for (size_t k = 0; k < m->nsets; k++) {
 		for (size_t o = 0; o < m->set[k].n; o++)
 			free(m->set[k].owner[o].comm);
@@ -373,6 +450,7 @@ struct sink *openmetrics_open(FILE *file, const struct style *style)
 	struct metrics *m = xcalloc(1, sizeof(*m));
 
 	m->sink.ops = &ops;
+	RB_INIT(&m->processes);
 	m->file = file;
 	m->style = *style;
 	return &m->sink;

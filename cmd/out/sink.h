@@ -4,7 +4,7 @@
  * sink.h - who is told of a run: writers of formats, and filters before them.
  *
  * Tellers are cputrack, cpustat and the replay of a record.  They call begin once, then row
- * and, when all rows of a sample of CPUs are told, sampled; end at last, unless they break off.
+ * and, when all rows of a sample are told, sampled; end at last, unless they break off.
  */
 #ifndef SINK_H
 #define SINK_H

@@ -119,6 +119,38 @@ for labels, n in sums.items():
 	[ "$(grep -c 'command="ls"' "$P")" -eq 2 ]
 }
 
+# The sum over all commands of an event in the document.
+in_document() {
+	awk -v event="\"$1\"" 'index($0, "cpc_events") == 1 && index($0, event) { n += $NF } END { print n + 0 }' "$P"
+}
+
+counts_faults() {
+	[ -s "$P" ] && [ "$(in_document page-faults)" -ge "$1" ]
+}
+
+@test "cputrack: a document with each sample, of processes that go on, too" {
+	start pool "$WORK/thread-pool" -p 50 3
+	eventually said pool ready
+	start ct cputrack -f -T 0.02 -o "$P" -O "$R" --format=openmetrics -c page-faults,task-clock -p "${PIDS[pool]}"
+	eventually test -s "$P"
+	tell pool g
+	# each of its threads has touched its pages, and nobody has ended
+	eventually counts_faults 150
+	grep -q '^# EOF$' "$P"
+	[ "$(grep -c '"kind":"exit"' "$R" || true)" -eq 0 ]
+	tell pool x
+	hang_up pool
+	finish pool
+	finish ct
+	[ "$status" -eq 0 ]
+	# At the end, what a document of the end alone has.
+	cputrack -I "$R" --format=openmetrics >"$T/end"
+	want=$(awk '/page-faults/ { n += $NF } END { print n }' "$T/end")
+	[ "$(in_document page-faults)" = "$want" ]
+	cputrack -I "$R" --format=openmetrics -o "$T/again"
+	[ "$(awk '/page-faults/ { n += $NF } END { print n }' "$T/again")" = "$want" ]
+}
+
 @test "a file is replaced at every sample: each look finds a whole one, and no counter goes back" {
 	need cpu
 	start writer cpustat --shared --format=openmetrics -o "$P" -c page-faults,task-clock 0.01

@@ -29,7 +29,15 @@ check_trace() {
 	ns = lambda us: round(us * 1000)
 	spans, instants, last = collections.defaultdict(list), [], {}
 	totals, ticks = collections.Counter(), collections.Counter()
+	number = lambda n: isinstance(n, (int, float)) and not isinstance(n, bool)
 	for e in events:
+	    # What Perfetto's importer of this format takes, and does not leave out.
+	    assert e["ph"] in "MXiC" and isinstance(e["name"], str), e
+	    assert type(e["pid"]) is int and type(e["tid"]) is int and number(e["ts"]) and e["ts"] >= 0, e
+	    assert e["ph"] != "X" or number(e["dur"]), e
+	    assert e["ph"] != "i" or e["s"] in ("g", "p", "t"), e
+	    assert e["ph"] != "C" or all(map(number, e["args"].values())), e
+	    assert e["ph"] != "M" or e["args"]["name"] != "", e
 	    track = e["pid"], e["tid"]
 	    if e["ph"] == "X":
 	        assert e["dur"] >= 0, e

@@ -79,7 +79,7 @@ import() {
 		END
 		[ "$(sort <<<"$stderr")" = "$(sort <<-'END'
 			cpc-events: 'arm-common.json': the other files refer to 3 of its events
-			cpc-events: 'arm-core.json': 4 events and 0 metrics; left out: 3 that cannot be written as definitions, and 0 metrics that are more than sums
+			cpc-events: 'arm-core.json': 4 events and 0 metrics; left out: 3 that cannot be written as definitions, and 0 metrics that take more than events, numbers and + - * /
 			cpc-events: 'arm-core.json': events of another file (ArchStdEvent), which is to be given, too: 1 of those left out
 		END
 		)" ]

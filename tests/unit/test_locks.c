@@ -16,7 +16,7 @@
 
 /* Where a thread whose cancellation is pending has got to; a call that is a cancellation point
  * ends it. */
-static const char *volatile at;
+static const char *_Atomic at;
 static cpc_t *cpc;
 
 static void quiet(const char *fn, int subcode, const char *fmt, va_list ap)

@@ -23,6 +23,8 @@
 
 #include <poll.h>
 #include <sched.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 static struct chore chore = {.pages = 2, .calls = 5};
@@ -255,20 +257,40 @@ static void group(void)
 	must(waitpid(0, &status, 0) == other && status == 1 << 8, "of our group");
 }
 
+/* In a system call, and not stopped by a tracer. */
+static bool sleeps(pid_t pid)
+{
+	char path[64], state = '\0';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (f == NULL || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		broken(path);
+	fclose(f);
+	return state == 'S';
+}
+
 static void blocked(void)
 {
+	atomic_bool *waits = mmap(NULL, sizeof(*waits), PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int status;
 	pid_t pid, parent = getpid();
 
+	if (waits == MAP_FAILED)
+		broken("mmap");
 	handle(SIGUSR1, 0);
 	pid = fork();
 	if (pid == 0) {
 		do_chore(&chore);
-		usleep(20000);
+		while (!*waits || !sleeps(parent))
+			usleep(1000);
 		kill(parent, SIGUSR1);
 		for (;;)
 			pause();
 	}
+	*waits = true;
 	must(waitpid(pid, &status, 0) == -1 && errno == EINTR && came == 1, "EINTR, once");
 	kill(pid, SIGKILL);
 	must(waitpid(pid, &status, 0) == pid && status == SIGKILL, "killed");

@@ -162,10 +162,10 @@ has_counters() {
 # The kernel closes them one by one, which nobody waits for.
 @test "functions of many LWPs, of which some end while others begin" {
 	track -0 -T 0 -c "$(f called),$(f lib_called),$(ret getppid)" "$WORK/symbols" 7 30
-	[ "$(counts lwp_exit | sort | uniq -c | xargs)" = "30 7 7 7" ]
-	[ "$(counts exit)" = "217 224 217" ]
+	[ "$(counters_of lwp_exit | sort | uniq -c | xargs)" = "30 7 7 7" ]
+	[ "$(counters_of exit)" = "217 224 217" ]
 	track -0 -f -T 0 -c "$(f called),$(f lib_called),$(ret getppid)" "$WORK/symbols" 7 0 30
-	[ "$(counts exit | sort | uniq -c | xargs)" = "1 7 14 7 30 7 7 7" ]
+	[ "$(counters_of exit | sort | uniq -c | xargs)" = "1 7 14 7 30 7 7 7" ]
 }
 
 @test "a search tells how they are written, and the probes of libraries; so do mistakes" {

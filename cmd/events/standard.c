@@ -67,7 +67,7 @@ static bool name_of(struct json_object *event, const char *key, char name[MAX_NA
 	    !json_object_is_type(member, json_type_string))
 		return false;
 	text = json_object_get_string(member);
-	for (; text[n] != '\0' && n < MAX_NAME - 1; n++)
+	for (; n < MAX_NAME - 1 && text[n] != '\0'; n++)
 		name[n] = (char)tolower((unsigned char)text[n]);
 	name[n] = '\0';
 	return n > 0 && text[n] == '\0';

@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -168,8 +169,7 @@ void cpci_closer_leave(void)
 	pthread_mutex_lock(&closer.lock);
 	n = closer.n;
 	closer.n = 0;
-	for (uint_t i = 0; i < n; i++)
-		fd[i] = closer.fd[i];
+	memcpy(fd, closer.fd, n * sizeof(*fd));
 	pthread_mutex_unlock(&closer.lock);
 	if (n == 0)
 		return;

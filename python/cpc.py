@@ -24,7 +24,7 @@ __all__ = ["Counting", "Error", "Event", "counting", "events", "interface", "npi
 _VERSION = 2  # CPC_VER_CURRENT
 _USER, _SYSTEM, _WARNING = 0x2, 0x4, 0x100
 _GROUPS = ("user", "generic", "solaris", "platform", "pmu", "software", "vendor", "tracepoint",
-           "ratio", "cpus")
+           "function", "ratio", "cpus")
 _MASK = (1 << 64) - 1
 
 Event = collections.namedtuple("Event", "group name description")

@@ -19,8 +19,8 @@
 /* Room for `n` more characters. */
 static char *room(struct line *line, size_t n)
 {
-	if (line->size - line->n < n) {
-		line->size = (line->n + n) * 2;
+	if (line->text == NULL || line->size - line->n < n) {
+		line->size = (line->n + n + 1) * 2;
 		line->text = xrealloc(line->text, line->size);
 	}
 	return line->text + line->n;

@@ -153,6 +153,10 @@ static void not_to_be_read(void **state)
 	fake.thread = cpc_pic_thread();
 #endif
 	fake.page = &page;
+	for (int i = 0; i < 2; i++) { /* whose own pages are there then */
+		assert_int_equal(cpc_read_pic(pic, &value), 0);
+		assert_int_equal(cpc_read_pic(&fake, &again), 0);
+	}
 	assert_int_equal(cpc_read_pic(pic, &value), 0);
 	assert_int_equal(cpc_read_pic(&fake, &again), 0);
 	assert_int_equal(again, value);

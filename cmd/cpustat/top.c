@@ -245,11 +245,19 @@ static int by_count(const void *a, const void *b)
 	return (x->row.id > y->row.id) - (x->row.id < y->row.id);
 }
 
-/* Ends the line that began at *begin, cut at the screen's width, and begins the next. */
+/*
+ * Ends the line that began at *begin, cut at the screen's width, and begins the next.  No word
+ * is cut: the half of a number is another one.
+ */
 static void end_line(struct top *t, size_t *begin, size_t width, bool last)
 {
-	if (t->line.n > *begin + width)
-		t->line.n = *begin + width;
+	if (t->line.n > *begin + width) {
+		size_t n = *begin + width;
+
+		while (n > *begin && t->line.text[n] != ' ')
+			n--;
+		t->line.n = n;
+	}
 	control(&t->line, "el");
 	if (!last)
 		line_word(&t->line, "\r\n", 0);

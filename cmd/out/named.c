@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The cpc authors */
 /*
  * named.c - tables for eyes: a column for each event, under its name and as wide as what is
- * in it.  On a terminal no line is longer than it, and each screen has the header.
+ * in it.  On a terminal no command line goes beyond it, and each screen has the header.
  */
 #include "../common/util.h"
 #include "text.h"
@@ -72,13 +72,9 @@ static struct winsize terminal_size(const struct named *t)
 	return size;
 }
 
-/* Writes the line without blanks at its end, and no longer than the terminal is wide. */
+/* Writes the line without blanks at its end. */
 static void write_line(struct named *t)
 {
-	size_t width = terminal_size(t).ws_col;
-
-	if (width > 0 && t->line.n > width)
-		t->line.n = width;
 	while (t->line.n > 0 && t->line.text[t->line.n - 1] == ' ')
 		t->line.n--;
 	line_word(&t->line, "\n", 0);
@@ -212,6 +208,15 @@ static void put_counts(struct named *t, const struct row *row)
 	}
 }
 
+/* A command line may be cut, where counts would become other numbers. */
+static void cut_line(struct named *t)
+{
+	size_t width = terminal_size(t).ws_col;
+
+	if (width > 0 && t->line.n > width)
+		t->line.n = width;
+}
+
 static void put_row(struct sink *sink, const struct row *row)
 {
 	struct named *t = (struct named *)sink;
@@ -230,6 +235,8 @@ static void put_row(struct sink *sink, const struct row *row)
 		put_counts(t, row);
 	line_blank(&t->line);
 	line_notes(&t->line, t->run, row, &t->style, false);
+	if (row->kind == ROW_IMAGE)
+		cut_line(t);
 	write_line(t);
 }
 

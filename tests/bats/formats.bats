@@ -239,7 +239,7 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 	[ "$(awk '{ print length($0) }' "$ROWS" | sort -u | wc -l)" -eq 1 ]
 }
 
-@test "a terminal gets names, lines no longer than it, and the header on each screen" {
+@test "a terminal gets names, command lines no longer than it, and the header on each screen" {
 	need_terminal
 	script -q -e -c "stty cols 60 rows 10; cputrack -fe -T 0 -c page-faults sh -c \
 		'for i in 1 2 3 4 5; do /bin/echo $(printf 'x%.0s' {1..100}) >/dev/null; done; exit 0'" \
@@ -247,6 +247,14 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 	cat "$T/out"
 	[ "$(grep -c '^   time' "$T/out")" -ge 2 ]
 	awk 'length($0) > 60 || / $/ { print; bad = 1 } END { exit bad }' "$T/out"
+}
+
+@test "a narrow terminal cuts no counts" {
+	need_terminal
+	record 123456789012345 -1 >"$R"
+	script -q -e -c "stty cols 30 rows 10; cpustat -I '$R'" /dev/null </dev/null | tr -d '\r' >"$T/out"
+	cat "$T/out"
+	diff <(cpustat -I "$R" --names) "$T/out"
 }
 
 @test "200 columns" {

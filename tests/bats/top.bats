@@ -90,6 +90,11 @@ on_terminal() {
 	echo "$output"
 	[ "$(grep -c '^frame 1 rows' <<<"$output")" -eq 3 ]
 	[ "${lines[-1]}" = "status 0" ]
+	# A column is there as a whole or not at all.
+	run on_terminal 24 35 '' -c page-faults,context-switches 0.02 2
+	echo "$output"
+	[ "$(grep -c '| cpu page-faults$' <<<"$output")" -eq 2 ]
+	[ "${lines[-1]}" = "status 0" ]
 }
 
 @test "what is no terminal is refused, and what does not fit, too" {

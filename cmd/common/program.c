@@ -5,6 +5,7 @@
  */
 #include "program.h"
 
+#include "../out/file.h"
 #include "../out/replay.h"
 #include "caps.h"
 #include "check.h"
@@ -131,6 +132,10 @@ static int check_output(const struct program *prog, const struct common *common,
 
 	if (common->replay != NULL && counts)
 		return usage_error("-I shows what was counted: no option of counting goes with it");
+	if (outfile_same(output->path, output->record))
+		return usage_error("-o and -O name the same file");
+	if (outfile_same(output->path, common->replay))
+		return usage_error("-o would overwrite the record that -I reads");
 	if (output->append && output->path == NULL && output->record == NULL)
 		return usage_error("--append is for the file of -o or -O");
 	if (output->append && output->format != NULL && output->format->whole)

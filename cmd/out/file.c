@@ -54,6 +54,17 @@ int outfile_open(struct outfile *out, const char *path, bool append)
 	return -1;
 }
 
+bool outfile_same(const char *path, const char *other)
+{
+	struct stat st, st2;
+
+	if (path == NULL || other == NULL)
+		return false;
+	if (stat(path, &st) == -1 || stat(other, &st2) == -1)
+		return strcmp(path, other) == 0;
+	return S_ISREG(st.st_mode) && st.st_dev == st2.st_dev && st.st_ino == st2.st_ino;
+}
+
 /* ---- files that are replaced --------------------------------------------------- */
 
 /* The name beside `path` under which its next contents are written. */

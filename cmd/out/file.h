@@ -23,6 +23,8 @@ struct outfile {
  * duplicated, since others may write there, too.  0, or -1 after a message.
  */
 int outfile_open(struct outfile *out, const char *path, bool append);
+/* Would what is written to one path be in the other, too?  Either may be NULL, or new. */
+bool outfile_same(const char *path, const char *other);
 /*
  * Opens `path` so that others see it whole: what is written before a flush goes to a file
  * beside it, which then takes its place.  What is no regular file is opened as above.

@@ -257,6 +257,21 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 	diff <(cpustat -I "$R" --names) "$T/out"
 }
 
+@test "one file is not written twice, nor the record that is read" {
+	record 1 2 >"$R"
+	cp "$R" "$T/copy"
+	ln "$R" "$T/link"
+	go -2 cpustat -I "$R" -o "$T/link"
+	[[ $stderr == *"-o would overwrite the record that -I reads"* ]]
+	go -2 cpustat -I "$R" -o "$R" --format=openmetrics
+	[[ $stderr == *"-o would overwrite the record that -I reads"* ]]
+	cmp "$R" "$T/copy"
+	go -2 cputrack -o "$T/new" -O "$T/new" true
+	[[ $stderr == *"-o and -O name the same file"* ]]
+	[ ! -e "$T/new" ]
+	go -0 cputrack -c page-faults -o /dev/null -O /dev/null true
+}
+
 @test "200 columns" {
 	python3 - >"$R" <<-'EOF'
 	import json

@@ -162,9 +162,9 @@ void line_ratio(struct line *line, const struct run *run, const struct row *row,
 
 	if (!isnan(val))
 		snprintf(text, sizeof(text),
-			 size >= 1000		 ? "%.1f"
-			 : size >= 1 || val == 0 ? "%.3f"
-						 : "%.4g",
+			 size >= 1000		       ? "%.1f"
+			 : size >= 0.99995 || val == 0 ? "%.3f" /* %.4g would print 1 */
+						       : "%.4g",
 			 val);
 	line_word(line, text, width);
 }

@@ -98,6 +98,9 @@ record_of() {
 	record_of 1/2 18446744073709551615/3 0/0 5/0 null/7 >"$R"
 	go -0 cputrack -I "$R"
 	[ "$(awk '$4 == "exit" { print $7 }' <<<"$output" | tr '\n' ' ')" = "0.5 6148914691236516864.0 - - - " ]
+	record_of 9999/10000 99999/100000 >"$R"
+	go -0 cputrack -I "$R"
+	[ "$(awk '$4 == "exit" { print $7 }' <<<"$output" | tr '\n' ' ')" = "0.9999 1.000 " ]
 	record_of 1/2 8/1 0/0 1/0 >"$R"
 	go -0 cputrack -I "$R" --by=command
 	[[ ${lines[1]} =~ ^\ +4\ +c\ +10\ +3\ 3\.333\ 100\.0%$ ]]

@@ -122,7 +122,7 @@ static void end(struct sink *sink)
 		}
 		add_ratios(s, k);
 	}
-	add(s, "seconds", 3, (double)s->time_ns / NSEC, false);
+	add(s, "seconds", 6, (double)s->time_ns / NSEC, false);
 }
 
 /* ---- statistics -------------------------------------------------------------------- */

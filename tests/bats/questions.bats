@@ -379,7 +379,7 @@ print("%d %.1f %.1f %.1f %.1f" % (len(runs), statistics.mean(runs), statistics.s
 	runs_of 10 12 14 >"$R"
 	go -0 cputrack -I "$R" --compare "$T/before"
 	[[ ${lines[1]} =~ ^\ +a\ +3\ +12\.0\ +2\.0\ +16\.67\ +10\.0\ +14\.0\ +22\.0\ +0\.545\ +differs\ \(t\ 6\.12\ \>\ 2\.78\)$ ]]
-	[[ ${lines[2]} == *seconds*2.000*1.000*"noise (t 0.00 <="* ]]
+	[[ ${lines[2]} == *seconds*2.000000*1.000*"noise (t 0.00 <="* ]]
 	runs_of 10 20 30 >"$R"
 	go -0 cputrack -I "$R" --compare "$T/before"
 	[[ ${lines[1]} == *0.909*"noise (t 0.34 <= 4.30)" ]]
@@ -402,7 +402,7 @@ print("%d %.1f %.1f %.1f %.1f" % (len(runs), statistics.mean(runs), statistics.s
 	go -0 cputrack -I "$R" --compare "$R"
 	[ "${#lines[@]}" -eq 3 ]
 	[[ ${lines[1]} =~ ^\ +seconds\ +2\ +21\.0\ .*\ 21\.0\ +1\.000\  ]]
-	[[ ${lines[2]} =~ ^\ +seconds\ +2\ +2\.000\ .*\ 2\.000\ +1\.000\  ]]
+	[[ ${lines[2]} =~ ^\ +seconds\ +2\ +2\.000000\ .*\ 2\.000000\ +1\.000\  ]]
 }
 
 @test "--human: three digits, prefixes and units, in tables only" {

@@ -19,6 +19,7 @@ struct sums {
 	char ***cell;  /* by line, the first is the header, and column */
 	char **note;   /* by line, what follows the columns; or NULL */
 	size_t column; /* where the next cell of the last line goes */
+	bool shared;   /* has a line a share?  Not of nothing. */
 	struct line line;
 };
 
@@ -100,6 +101,7 @@ static void begin(struct sink *sink, const struct run *run)
 
 	forget(s);
 	s->run = run;
+	s->shared = false;
 	s->ncols = 5; /* more than there are beside those of events */
 	for (size_t k = 0; k < run->nsets; k++)
 		s->ncols += run->set[k].nevents + run->set[k].nratios + s->style.cycles;
@@ -156,7 +158,8 @@ static void put_share(struct sums *s, const struct row *row)
 {
 	char text[32] = "-";
 
-	if (row->kind == ROW_TOTAL)
+	s->shared |= row->shared;
+	if (row->kind == ROW_TOTAL && s->shared)
 		snprintf(text, sizeof(text), "100.0%%");
 	else if (row->shared)
 		snprintf(text, sizeof(text), "%.1f%%", row->share * 100);

@@ -397,6 +397,16 @@ print("%d %.1f %.1f %.1f %.1f" % (len(runs), statistics.mean(runs), statistics.s
 	mistake 2 "make a table of their own" cputrack -r 2 --by=lwp true
 }
 
+@test "--by: nothing has no shares, and so has its total" {
+	runs_of 1 | sed 's/"a":1}/"a":0}/' >"$R"
+	go -0 cputrack -I "$R" --by=process
+	[[ ${lines[1]} =~ \ 0\ +-$ ]]
+	[[ ${lines[2]} =~ \ total\ +0\ +-$ ]]
+	runs_of 2 >"$R"
+	go -0 cputrack -I "$R" --by=process
+	[[ ${lines[2]} =~ \ total\ +2\ +100\.0%$ ]]
+}
+
 @test "-r: an event may be called seconds, as the time is" {
 	runs_of 20 22 | sed 's/"event":"a"/"event":"seconds"/; s/"counts":{"a"/"counts":{"seconds"/' >"$R"
 	go -0 cputrack -I "$R" --compare "$R"

@@ -215,6 +215,12 @@ static struct track *open_track(struct trace *t, pid_t pid, pid_t tid, int lwp, 
 	return track;
 }
 
+static void replace_name(struct track *track, const char *name)
+{
+	free(track->name);
+	track->name = xstrdup(name);
+}
+
 /* Who was not announced has been there from the start: of the run, or of the process. */
 static struct track *track_of(struct trace *t, const struct row *row)
 {
@@ -222,8 +228,11 @@ static struct track *track_of(struct trace *t, const struct row *row)
 	struct track *process = find(t, row->pid, row->pid);
 	const char *name = row->comm != NULL ? row->comm : "?";
 
-	if (is_open(track))
+	if (is_open(track)) {
+		if (row->tid != row->pid && row->comm != NULL) /* threads name themselves later */
+			replace_name(track, row->comm);
 		return track;
+	}
 	if (!is_open(process))
 		process = open_track(t, row->pid, row->pid, 1, name,
 				     process != NULL ? row->time_ns : 0);

@@ -103,6 +103,18 @@ check_trace() {
 	check_trace "$T/trace" "$R" | grep -x '6 spans 0 forks [0-9]* samples'
 }
 
+@test "the span of a thread has the name that it gave itself" {
+	cat >"$R" <<-'EOF'
+	{"kind":"run","schema":1,"tool":"cputrack","command":["x"],"host":"h","start":"2026-01-31T23:59:58.000000000Z","cycles":"tsc","sets":[{"spec":"a","events":[{"event":"a","name":"a","pic":0,"unit":"","scale":1,"signed":false}]}],"many":false}
+	{"kind":"lwp_create","ns":1000,"time":"2026-01-31T23:59:58.000001000Z","pid":2,"lwp":2,"tid":3,"comm":"pool","set":0,"counts":{"a":0},"cycles":0}
+	{"kind":"lwp_exit","ns":2000,"time":"2026-01-31T23:59:58.000002000Z","pid":2,"lwp":2,"tid":3,"comm":"worker","set":0,"counts":{"a":1},"cycles":7}
+	{"kind":"exit","ns":3000,"time":"2026-01-31T23:59:58.000003000Z","pid":2,"lwp":1,"tid":2,"comm":"pool","set":0,"counts":{"a":1},"cycles":7,"status":0}
+	{"kind":"end","rows":3}
+	EOF
+	go -0 cputrack -I "$R" --format=trace
+	[ "$(jq -r '.traceEvents[] | select(.ph == "X") | .name' <<<"$output" | tr '\n' ' ')" = "worker pool " ]
+}
+
 @test "cpustat: a counter for each CPU and event, with the sums of the table" {
 	need cpu
 	go -0 cpustat --shared -O "$R" --format=trace -o "$T/trace" -c page-faults,context-switches 0.02 5

@@ -57,6 +57,7 @@ zsh_completes() {
 	[ "$(bash_completes cputrack -c page-faults,nou)" = page-faults,nouser ]
 	[ "$(bash_completes cputrack -h page-f)" = page-faults ]
 	[ "$(bash_completes cputrack --by p)" = process ]
+	[ "$(bash_completes cputrack --engine k)" = kernel ]
 	[ "$(bash_completes cpc-events --o)" = --output= ]
 	[ "$(bash_completes cpc-events i)" = import ]
 	bash_completes cpustat -c '' | grep -x context-switches

@@ -41,6 +41,13 @@ static void complain_long(const char *word, const struct opt *opts)
 	free(given);
 }
 
+static bool has(const struct opt *opts, int code)
+{
+	while (opts->code != 0 && opts->code != code)
+		opts++;
+	return opts->code != 0;
+}
+
 /* Reports the option at which getopt_long(3) failed. */
 static void complain(char **argv, const struct opt *opts, bool no_argument_given)
 {
@@ -55,6 +62,8 @@ static void complain(char **argv, const struct opt *opts, bool no_argument_given
 		say("option '%s' takes no argument", what);
 	else if (!is_letter)
 		complain_long(what, opts);
+	else if (optopt == 'e' && has(opts, 'c')) /* perf(1) has events there */
+		say("unknown option '-e'; events are given by -c");
 	else
 		say("unknown option '%s'", what);
 }

@@ -193,6 +193,7 @@ mistake() {
 	mistake 2 "unknown option '--follow-exek' (did you mean '--follow-exec'?)" cputrack --follow-exek true
 	mistake 2 "unknown option '--xyzzy'" cputrack --xyzzy true
 	mistake 2 "option '--fol' may be any of --follow-exec, --follow-fork" cputrack --fol true
+	mistake 2 "unknown option '-e'; events are given by -c" cpustat -e page-faults 1 1
 	mistake 2 "unknown option '--agregate' (did you mean '--aggregate'?)" cpustat --agregate all
 	mistake 0 "-N counts samples, of which -T 0 takes none" cputrack -N 5 -T 0 -c page-faults true
 	mistake 0 "'-c page-faults' is an option of 'true' here" cputrack true -c page-faults

@@ -279,13 +279,19 @@ static int add_file(struct import *import, struct json_object *file)
 	return 0;
 }
 
-/* In the words of the library, which end with a newline. */
+/* In the words of the library: its function, a colon, the reason and a newline. */
 static void tell_json(const char *file)
 {
 	const char *why = json_util_get_last_err();
+	const char *reason = why != NULL ? strstr(why, ": ") : NULL;
+	const char *more = json_tokener_error_desc(json_tokener_continue);
 
+	if (reason != NULL)
+		why = reason + 2;
 	if (why == NULL)
 		why = "it is damaged";
+	else if (strncmp(why, more, strlen(more)) == 0)
+		why = "it ends too early";
 	say("'%s' is no JSON: %.*s", file, (int)strcspn(why, "\n"), why);
 }
 

@@ -153,6 +153,11 @@ import() {
 		[ "$(wc -l <<<"$stderr")" -eq 1 ]
 		[ ! -e "$T/bad.def" ]
 	done
+	for text in '' '{' '[1,' '[1, tru'; do
+		printf '%s' "$text" >"$T/bad.json"
+		go -1 cpc-events -C GenuineIntel-6-AD import "$T/bad.json"
+		[ "$stderr" = "cpc-events: '$T/bad.json' is no JSON: it ends too early" ]
+	done
 	go -1 cpc-events -C GenuineIntel-6-AD import "$T/none.json"
 	[ "$stderr" = "cpc-events: cannot read '$T/none.json': No such file or directory" ]
 	go -1 cpc-events import "$FILES/kernel.json"

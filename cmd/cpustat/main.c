@@ -178,8 +178,9 @@ static int count(void *config, cpc_t *cpc)
 
 	for (size_t i = 0; status == STATUS_OK && i < grp.n; i++) {
 		if (grp.set[i].symbols) {
-			say("'%s': a symbol is one of a program; cputrack counts it, and functions "
-			    "of a file are counted here: uprobe/func=/PATH:FUNCTION/",
+			say("'%s': a symbol is one of a program; cputrack counts it, and functions and "
+			    "probes of a file are counted here: uprobe/func=/PATH:FUNCTION/, "
+			    "sdt//PATH:PROVIDER:NAME/",
 			    grp.set[i].text);
 			status = STATUS_FAILED;
 		}

@@ -30,6 +30,7 @@ struct session {
 	struct command command;
 	int status;	  /* exit status */
 	bool interrupted; /* the command died of SIGINT */
+	bool lost;	  /* in some run LWPs were not counted, or not to their end */
 };
 
 static bool counts(void *arg, cpc_t *cpc, cpc_set_t *set, bool alone)
@@ -133,6 +134,7 @@ static void track_once(struct session *run, const struct run *about)
 	engine->ops->release(engine);
 	if (cfg->engine.start_off && !engine->ever_on)
 		say("the counters were never on: no tracked LWP called cpc_enable(3)");
+	run->lost |= engine->lost;
 	if (engine->ops->lacks_symbols(engine) || engine->lost || rc == -1)
 		run->status = STATUS_FAILED;
 }
@@ -210,7 +212,7 @@ static void track(struct session *run)
 		die_of(SIGPIPE); /* as other writers to the pipe end */
 	if (error == 0 && run->status != STATUS_FAILED && run->interrupted)
 		die_of(SIGINT); /* else the shell would go on with its loop */
-	if (error != 0)
+	if (error != 0 || run->lost)
 		run->status = STATUS_FAILED;
 }
 

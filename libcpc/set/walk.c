@@ -260,15 +260,14 @@ static void walk_groups(struct walk *walk)
 	walk->only_software = true;
 	cpci_pfm_walk(walk, offer_named);
 	cpci_software_walk(walk, offer_named);
-	/* Too many to open each. */
+	walk->only_software = false;
+	/* Too many to open each, where there is what most of them take. */
 	walk->group = CPC_GROUP_VENDOR;
-	if (core)
-		cpci_vendor_walk(walk, tell_named);
+	cpci_vendor_walk(walk, core ? tell_named : offer_named);
 	walk->group = CPC_GROUP_TRACEPOINT;
 	cpci_tracepoint_walk(walk, offer_tracepoint);
 	walk->group = CPC_GROUP_FUNCTION;
 	walk_functions(walk);
-	walk->only_software = false;
 	walk_ratios(walk);
 	walk->group = CPC_GROUP_CPUS;
 	walk->only_cpus = true;

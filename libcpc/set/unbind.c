@@ -16,7 +16,7 @@ static void move_back(cpc_set_t *set)
 	set->affinity = NULL;
 }
 
-/* With `later`, who follows many LWPs does not wait for each. */
+/* With `later`, who counts many LWPs or CPUs does not wait for each. */
 static void release(struct cpc_set *set, bool later)
 {
 	cpci_group_unmap(set->plan, set->page);
@@ -43,6 +43,7 @@ static void release(struct cpc_set *set, bool later)
 void cpci_unbind(struct cpc_set *set)
 {
 	bool controlled = set->bound == CPCI_PCTX;
+	bool later = controlled || set->bound == CPCI_CPU_REMOTE;
 	sigset_t old;
 
 	if (set->origin != set) {
@@ -64,7 +65,7 @@ void cpci_unbind(struct cpc_set *set)
 		cpci_overflow_end(set);
 	if (set->plan->noverflows > 0)
 		cpci_unblock_signals(&old);
-	release(set, controlled);
+	release(set, later);
 	if (set->affinity != NULL && set->owner == cpci_self())
 		move_back(set);
 	CPU_FREE(set->affinity);

@@ -75,7 +75,6 @@ struct engine_config {
 struct engine;
 
 struct engine_ops {
-	const char *name;
 	/*
 	 * Starts the program, and tells `command`; or attaches to processes, with `tree` to their
 	 * children, too.  -1 after a message; errno says why a program cannot be started, and
@@ -89,6 +88,7 @@ struct engine_ops {
 	void (*stop)(struct engine *engine);
 	/* Has job control stopped the command? */
 	bool (*stopped)(const struct engine *engine);
+	/* Counting begins; NULL: the engine cannot put it off. */
 	void (*begin)(struct engine *engine);
 	/* Waits for the end of the command.  -1: its status is not known. */
 	int (*wait)(struct engine *engine, int *wstatus);

@@ -348,7 +348,7 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 	record 5 2 | sed 's/"unit":"","scale":1,"signed":false/"unit":"Joules","scale":0.5,"signed":false/' >"$R"
 	for format in table csv json; do
 		cpustat -I "$R" --format=$format >"$T/C"
-		LC_ALL=de_DE.UTF-8 LANG=de_DE.UTF-8 cpustat -I "$R" --format=$format | cmp - "$T/C"
+		with_comma cpustat -I "$R" --format=$format | cmp - "$T/C"
 	done
 	cpustat -I "$R" | grep -q ' 2\.50 '
 }

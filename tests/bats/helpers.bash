@@ -74,6 +74,13 @@ need_unsanitized() {
 	fi
 }
 
+# with_comma COMMAND...: in a locale that writes 1,5, which is made for this.
+with_comma() {
+	[ -d "$T/de_DE.UTF-8" ] || localedef -i de_DE -f UTF-8 "$T/de_DE.UTF-8"
+	[ "$(LOCPATH=$T LC_ALL=de_DE.UTF-8 env printf %.1f 1,5)" = 1,5 ]
+	LOCPATH=$T LC_ALL=de_DE.UTF-8 LANG=de_DE.UTF-8 "$@"
+}
+
 # script(1) can open a terminal.
 need_terminal() {
 	need_command script

@@ -230,7 +230,7 @@ counts_faults() {
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	(umask 077; cpustat -I "$R" --format=openmetrics -o "$P")
 	[ "$(stat -c %a "$P")" = 600 ]
-	LC_ALL=de_DE.UTF-8 cpustat -I "$R" --format=openmetrics | cmp - <(cpustat -I "$R" --format=openmetrics)
+	with_comma cpustat -I "$R" --format=openmetrics | cmp - <(cpustat -I "$R" --format=openmetrics)
 }
 
 @test "the unit of systemd is one" {

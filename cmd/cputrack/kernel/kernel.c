@@ -261,7 +261,6 @@ static void free_counting(struct engine *engine)
 }
 
 static const struct engine_ops ops = {
-	.name = "kernel",
 	.start = start,
 	.attach = attach,
 	.run = run,

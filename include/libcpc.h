@@ -337,8 +337,11 @@ int cpc_set_resolve(cpc_t *cpc, cpc_set_t *set);
 /*
  * Extension.  Calls `action` for each symbol that the requests of a set name, with the
  * index of the request and, if the set is bound, with the address counted; 0: none yet.
- * Of a uprobe with a file it is "file:symbol", and with a path, where it is in the file.
+ * Of a uprobe with a file it is "file:symbol", and with a path, where it is in the file;
+ * with a name that is no path it is CPC_NOT_MAPPED as long as the process was not seen to
+ * have that file, which it may load later.
  */
+#define CPC_NOT_MAPPED UINT64_MAX
 typedef void(cpc_walk_symbols_fn)(void *arg, int index, const char *symbol, uint64_t address);
 void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symbols_fn *action);
 

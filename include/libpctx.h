@@ -130,9 +130,9 @@ typedef int pctx_sysc_lwp_exitfn_t(pctx_t *pctx, pid_t pid, id_t lwp, void *arg)
 typedef uint_t pctx_idlefn_t(pctx_t *pctx, void *arg);
 
 /*
- * Extension.  The dynamic linker has mapped a library, none of whose code has run.  The
- * last call has `done` not 0: all libraries that the program starts with are there.
- * Only in processes for which pctx_watch_libraries asked for it.
+ * Extension.  The dynamic linker has mapped a library, none of whose code has run.  With
+ * `done` not 0: all libraries that the program starts with are there; the last call but
+ * for PCTX_LIBRARIES_ALL.  Only in processes for which pctx_watch_libraries asked for it.
  */
 typedef int pctx_mappedfn_t(pctx_t *pctx, pid_t pid, id_t lwp, int done, void *arg);
 
@@ -227,13 +227,16 @@ pid_t pctx_pid(const pctx_t *pctx);
 
 /*
  * Extension.  Called in the init_lwp handler of a new program: asks for mapped events
- * until its libraries are there; the process also stops at system calls until then.
- * With `on` 0, takes that back, also in the mapped handler.  Returns 1 if such events
- * will come; 0 if not: they are all there, or this cannot be known, since the program
- * has no dynamic linker, is not stopped, or is of another word size; -1 with errno: its
- * auxiliary vector or its dynamic section cannot be read.
+ * until its libraries are there (PCTX_LIBRARIES_START), or also of what it maps later, by
+ * dlopen(3) or itself (PCTX_LIBRARIES_ALL).  The process also stops at system calls until
+ * then, or until PCTX_LIBRARIES_NONE takes it back, also in a mapped or a tick handler.
+ * Returns 1 if an event with `done` will come; 0 if not: they are all there, or this cannot
+ * be known, since the program has no dynamic linker, is not stopped, or is of another word
+ * size; -1 with errno: its auxiliary vector or its dynamic section cannot be read.  What a
+ * stopped process maps later is told after 0, too.
  */
-int pctx_watch_libraries(pctx_t *pctx, int on);
+enum { PCTX_LIBRARIES_NONE, PCTX_LIBRARIES_START, PCTX_LIBRARIES_ALL };
+int pctx_watch_libraries(pctx_t *pctx, int which);
 
 /* Extension.  Non-zero while the process is stopped by job control. */
 int pctx_stopped(const pctx_t *pctx);

@@ -159,6 +159,7 @@ void pctxi_on_exec(struct pctxi_lwp *lwp)
 		rc = tell_exec(lwp, (pid_t)former);
 	pctxi_lwp_sole(lwp);
 	ctx->r_debug = 0;
+	ctx->watch_all = false;
 	if (rc != 0)
 		pctxi_leave(ctx);
 	else if (ctx->state == PCTXI_PROC_FOLLOWED)

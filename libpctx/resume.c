@@ -44,7 +44,8 @@ void pctxi_resume(struct pctxi_lwp *lwp, int sig)
 		return;
 	}
 	lwp->state = PCTXI_LWP_RUNNING;
-	ptrace(ctx->r_debug != 0 ? PTRACE_SYSCALL : PTRACE_CONT, lwp->tid, NULL, data);
+	ptrace(ctx->r_debug != 0 || ctx->watch_all ? PTRACE_SYSCALL : PTRACE_CONT, lwp->tid, NULL,
+	       data);
 }
 
 static void leave(struct pctx *ctx, bool interrupt)

@@ -6,7 +6,8 @@
  * Each library is told before any code of it can run.  For that the LWPs stop at system
  * calls, too, from the exec until the linker says that all libraries are there: a library
  * is mapped by mmap(2).  No breakpoint is set and nothing else is changed in the process,
- * so it may fork, execute, or be let go at any moment.
+ * so it may fork, execute, or be let go at any moment.  For those that it loads later they
+ * stop so until the caller has seen enough.
  */
 #include "control.h"
 
@@ -230,7 +231,7 @@ static int is_linking(pid_t tid, uint64_t entry, unsigned width)
 	return as_int(word[R_STATE], width) != RT_CONSISTENT;
 }
 
-int pctx_watch_libraries(pctx_t *pctx, int on)
+int pctx_watch_libraries(pctx_t *pctx, int which)
 {
 	const struct pctxi_lwp *lwp = pctxi_lwp_first(pctx);
 	unsigned long msg;
@@ -239,7 +240,8 @@ int pctx_watch_libraries(pctx_t *pctx, int on)
 	int linking = 0, err;
 
 	pctx->r_debug = 0;
-	if (on == 0 || pctx->handlers.mapped == NULL || lwp == NULL ||
+	pctx->watch_all = false;
+	if (which == PCTX_LIBRARIES_NONE || pctx->handlers.mapped == NULL || lwp == NULL ||
 	    lwp->state != PCTXI_LWP_STOPPED)
 		return 0;
 	if (read_auxv(lwp->tid, &image) == -1 || !find_debug_entry(lwp->tid, &image, &entry) ||
@@ -253,7 +255,14 @@ int pctx_watch_libraries(pctx_t *pctx, int on)
 	}
 	pctx->r_debug_width = image.width;
 	pctx->r_debug = linking ? entry : 0;
+	pctx->watch_all = which == PCTX_LIBRARIES_ALL;
 	return linking;
+}
+
+/* Are these the arguments of a call that maps the code of a file? */
+static bool maps_file_code(const uint64_t *args)
+{
+	return (args[2] & PROT_EXEC) != 0 && (args[3] & MAP_ANONYMOUS) == 0;
 }
 
 /* Has the LWP, in a stop at a system call, mapped code?  `entry`: the call begins. */
@@ -270,11 +279,10 @@ static bool has_mapped(struct pctxi_lwp *lwp, bool *entry)
 	if (!*entry)
 		return maps;
 	if (lwp->ctx->r_debug_width == 8)
-		lwp->maps_code = call.entry.nr == SYS_mmap && (call.entry.args[2] & PROT_EXEC) != 0;
+		lwp->maps_code = call.entry.nr == SYS_mmap && maps_file_code(call.entry.args);
 	else
-		lwp->maps_code =
-			call.entry.nr == OLD_MMAP_32 ||
-			(call.entry.nr == MMAP2_32 && (call.entry.args[2] & PROT_EXEC) != 0);
+		lwp->maps_code = call.entry.nr == OLD_MMAP_32 ||
+				 (call.entry.nr == MMAP2_32 && maps_file_code(call.entry.args));
 	return false;
 }
 
@@ -283,10 +291,11 @@ enum pctxi_solib pctxi_solib_stop(struct pctxi_lwp *lwp)
 	struct pctx *ctx = lwp->ctx;
 	bool entry, mapped;
 
-	if (ctx->r_debug == 0 || ctx->state != PCTXI_PROC_FOLLOWED)
+	if ((ctx->r_debug == 0 && !ctx->watch_all) || ctx->state != PCTXI_PROC_FOLLOWED)
 		return PCTXI_SOLIB_NOTHING;
 	mapped = has_mapped(lwp, &entry);
-	if (entry && is_linking(lwp->tid, ctx->r_debug, ctx->r_debug_width) == 0) {
+	if (entry && ctx->r_debug != 0 &&
+	    is_linking(lwp->tid, ctx->r_debug, ctx->r_debug_width) == 0) {
 		ctx->r_debug = 0;
 		return PCTXI_SOLIB_DONE;
 	}

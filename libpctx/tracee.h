@@ -104,6 +104,7 @@ struct pctx {
 	bool exec_killed;	/* an exec ended LWPs of it, which may have made others unseen */
 	uint64_t r_debug;	/* while its libraries are watched for, see solib.c; else 0 */
 	unsigned r_debug_width; /* of its words */
+	bool watch_all;		/* so are those that come later */
 	struct pctx *parent;	/* while its fork handler runs */
 	TAILQ_ENTRY(pctx) link;
 	LIST_ENTRY(pctx) left; /* while PCTXI_PROC_LEFT, if the library frees it */

@@ -21,6 +21,7 @@ struct image {
 	ino_t ino;
 	bool *looked; /* by set: for its symbols */
 	bool *lacks;  /* by symbol: that was told */
+	bool *waits;  /* by symbol: that it may come later was told */
 	LIST_ENTRY(image) link;
 };
 
@@ -28,7 +29,8 @@ struct symbol {
 	size_t set, i; /* the i-th of all */
 	int req;
 	char *name;
-	bool seen; /* some program had it */
+	bool named; /* its file is, without a path */
+	bool seen;  /* some program had it */
 	LIST_ENTRY(symbol) link;
 };
 
@@ -47,13 +49,13 @@ static void add(void *arg, int req, const char *name, uint64_t address)
 	struct symbols *symbols = arg;
 	struct symbol *symbol;
 
-	(void)address;
 	if (names_file(name)) /* refused where it is missing */
 		return;
 	symbol = xcalloc(1, sizeof(*symbol));
 	symbol->set = symbols->adding;
 	symbol->i = symbols->n++;
 	symbol->req = req;
+	symbol->named = address == CPC_NOT_MAPPED;
 	symbol->name = strdup(name);
 	if (symbol->name == NULL)
 		die("%s", strerror(errno));
@@ -85,6 +87,7 @@ void symbols_free(struct symbols *symbols)
 		LIST_REMOVE(image, link);
 		free(image->looked);
 		free(image->lacks);
+		free(image->waits);
 		free(image);
 	}
 	while ((symbol = LIST_FIRST(&symbols->list)) != NULL) {
@@ -130,6 +133,7 @@ struct image *symbols_image(struct symbols *symbols, pid_t pid)
 	image = xcalloc(1, sizeof(*image));
 	image->looked = xcalloc(symbols->grp->n, sizeof(bool));
 	image->lacks = xcalloc(symbols->n, sizeof(bool));
+	image->waits = xcalloc(symbols->n, sizeof(bool));
 	if (found) {
 		image->dev = st.st_dev;
 		image->ino = st.st_ino;
@@ -145,6 +149,23 @@ struct settled {
 	size_t set;
 };
 
+static void tell_waiting(const struct settled *s, const struct symbol *symbol)
+{
+	const struct symbol *other;
+	char program[64];
+
+	if (s->image->waits[symbol->i])
+		return;
+	LIST_FOREACH(other, &s->symbols->list, link) {
+		if (strcmp(other->name, symbol->name) == 0)
+			s->image->waits[other->i] = true;
+	}
+	read_name(s->pid, program, sizeof(program));
+	say("'%s' (%d) has not loaded the library of '%s': until then it is stopped at its system "
+	    "calls, which it need not be if that is a path (/PATH/%s)",
+	    program, (int)s->pid, symbol->name, symbol->name);
+}
+
 static void settle(void *arg, int req, const char *name, uint64_t address)
 {
 	const struct settled *s = arg;
@@ -157,6 +178,10 @@ static void settle(void *arg, int req, const char *name, uint64_t address)
 	}
 	if (symbol == NULL)
 		return;
+	if (address == CPC_NOT_MAPPED) {
+		tell_waiting(s, symbol);
+		return;
+	}
 	symbol->seen |= address != 0;
 	if (address != 0 && s->symbols->debug) {
 		read_name(s->pid, program, sizeof(program));
@@ -200,9 +225,14 @@ bool symbols_missing(const struct symbols *symbols, const char *hint)
 	LIST_FOREACH(symbol, &symbols->list, link) {
 		if (symbol->seen || !looked_in_all(symbols, symbol))
 			continue;
-		say("no tracked program has the symbol '%s', nor a library that it starts "
-		    "with%s; those of dlopen(3) are not looked at",
-		    symbol->name, hint);
+		if (symbol->named)
+			say("no tracked program has the symbol '%s', nor a library that it "
+			    "loaded%s",
+			    symbol->name, hint);
+		else
+			say("no tracked program has the symbol '%s', nor a library that it "
+			    "starts with%s; those of dlopen(3) are not looked at",
+			    symbol->name, hint);
 		missing = true;
 	}
 	return missing;

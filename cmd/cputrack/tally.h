@@ -47,6 +47,8 @@ struct tally_proc {
 	pctx_t *pctx;
 	struct image *image; /* its program; NULL: it is not known yet */
 	bool linking;	     /* its libraries are not all mapped yet */
+	bool watched;	     /* what it maps is told, be it later */
+	bool *awaits;	     /* by set: libraries that it may load later */
 	cpc_buf_t *total[];  /* one per set, over LWPs that ended; NULL: none was counted */
 };
 
@@ -62,6 +64,7 @@ struct tally {
 	bool told[NTOLD];	 /* by errno: it was reported */
 	size_t alive, peak;	 /* number of LWPs, now and at most */
 	size_t files_each;	 /* files per LWP; 0: the limit was not reached */
+	bool symbols_wanted;	 /* by some set */
 	cpc_buf_t **now, **diff; /* scratch buffers, one of each per set */
 };
 
@@ -96,7 +99,10 @@ void tally_bind(struct tally *tally, struct tally_proc *proc, struct tally_lwp *
 		const char *event);
 /* The wait is over: binds the sets of all LWPs. */
 void tally_begin(struct tally *tally);
-/* Libraries were mapped into a process, with `done` the last: looks for symbols there. */
+/*
+ * Libraries were mapped into a process, with `done` the last that it starts with: looks for
+ * symbols there.
+ */
 void tally_mapped(struct tally *tally, struct tally_proc *proc, bool done);
 /* What the current set has counted since it was bound; NULL: not known. */
 cpc_buf_t *tally_sample(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp);

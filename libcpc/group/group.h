@@ -86,6 +86,7 @@ struct cpci_symbol_addr {
 	int file;	  /* uprobes: the file that has it, to be opened; -1: none */
 	uint64_t offset;  /* and where in that file */
 	uint64_t counter; /* where its semaphore is; 0: it has none */
+	bool mapped;	  /* the file that its term names without a path is there */
 };
 
 struct cpci_symbol_addr *cpci_symbol_addrs_new(uint_t n); /* NULL: out of memory */

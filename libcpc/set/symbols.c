@@ -21,13 +21,31 @@ static int refuse_on_cpu(const struct cpci_plan *plan, uint_t i, struct cpci_dia
 	return -1;
 }
 
+static int refuse_missing(const struct cpci_plan *plan, uint_t i, bool mapped,
+			  struct cpci_diag *diag)
+{
+	const struct cpci_term *term = cpci_plan_nth(plan, i);
+	const char *event = plan->req[plan->ref[i].req].name;
+	char name[CPCI_SYMBOL_NAME];
+
+	cpci_symbol_name(term, name);
+	if (term->file[0] == '\0' || mapped)
+		cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': the program has no symbol '%s'", event, name);
+	else
+		cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': the process has not loaded '%s'; what it loads later "
+			  "is named by its path: /PATH/%s",
+			  event, term->file, name);
+	return -1;
+}
+
 /* Looks up what can be known now.  -1: see `diag`. */
 static int look_up(cpc_set_t *set, struct cpci_target target, uint_t flags,
 		   struct cpci_symbol_addr *at, struct cpci_diag *diag)
 {
 	const struct cpci_plan *plan = set->plan;
 	struct cpci_symfiles *files = &set->cpc->symfiles;
-	char name[CPCI_SYMBOL_NAME];
 	uint_t first, missing;
 	int n = 0;
 
@@ -41,11 +59,7 @@ static int look_up(cpc_set_t *set, struct cpci_target target, uint_t flags,
 				      &missing, diag);
 	if (n <= 0)
 		return n;
-	cpci_symbol_name(cpci_plan_nth(plan, missing), name);
-	cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
-		  "cannot count '%s': the program has no symbol '%s'",
-		  plan->req[plan->ref[missing].req].name, name);
-	return -1;
+	return refuse_missing(plan, missing, at[missing].mapped, diag);
 }
 
 int cpci_symbols_make(cpc_set_t *set, struct cpci_target target, uint_t flags,
@@ -78,6 +92,7 @@ static int resolve(cpc_set_t *set, struct cpci_symbol_addr *found, struct cpci_d
 	memcpy(found, set->bp, plan->nterms * sizeof(*found));
 	n = cpci_symbols_find(&set->cpc->symfiles, plan, set->target, found, &missing, diag);
 	for (uint_t i = 0; n != -1 && i < plan->nterms; i++) {
+		set->bp[i].mapped = found[i].mapped;
 		if (found[i].addr == set->bp[i].addr)
 			continue;
 		if (cpci_group_settle(plan, i, &found[i], target, &set->fd[i], set->off) == -1) {
@@ -116,6 +131,14 @@ int cpc_set_resolve(cpc_t *cpc, cpc_set_t *set)
 	return n == -1 ? cpci_fail(cpc, fn, &diag) : n;
 }
 
+/* As cpc_walk_symbols() tells it; `at` is NULL if the set is not bound. */
+static uint64_t address_of(const struct cpci_term *term, const struct cpci_symbol_addr *at)
+{
+	if (at != NULL && (at->addr != 0 || at->mapped))
+		return at->addr;
+	return term->file[0] != '\0' && term->file[0] != '/' ? CPC_NOT_MAPPED : 0;
+}
+
 void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symbols_fn *action)
 {
 	const struct cpci_plan *plan = set->plan;
@@ -123,11 +146,12 @@ void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symb
 	(void)cpc;
 	for (uint_t i = 0; i < plan->nterms; i++) {
 		const struct cpci_term *term = cpci_plan_nth(plan, i);
+		const struct cpci_symbol_addr *at = set->bp != NULL ? &set->bp[i] : NULL;
 		char name[CPCI_SYMBOL_NAME];
 
 		if (term->symbol[0] == '\0' || term->site > 1)
 			continue;
 		cpci_symbol_name(term, name);
-		action(arg, (int)plan->ref[i].req, name, set->bp != NULL ? set->bp[i].addr : 0);
+		action(arg, (int)plan->ref[i].req, name, address_of(term, at));
 	}
 }

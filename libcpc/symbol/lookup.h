@@ -15,6 +15,7 @@ struct cpci_lookup {
 	const struct cpci_req *req;
 	const struct cpci_term *term;
 	struct cpci_diag *diag;
+	bool *mapped; /* set: the process has the file that the term names */
 };
 
 /* A file that has the symbol. */

@@ -121,6 +121,7 @@ static int look_into(const struct cpci_lookup *look, const struct cpci_object *o
 			return cpci_lookup_cannot_look(look, CPCI_PROCESS_MAPS);
 		if (rc == 1 && cpci_function_is_elsewhere(look->term, m.path))
 			return 0;
+		*look->mapped = true;
 		rc = -1;
 	}
 	found->at = object->at;
@@ -209,6 +210,8 @@ static int find_in_libraries(const struct cpci_lookup *look, struct cpci_symbol_
 	struct cpci_process *process = look->process;
 	enum cpci_process_error error = cpci_process_listed(process);
 	bool done = process->state == CPCI_LINKMAP_DONE;
+	/* A library that was just mapped need not be listed yet, by whatever linker. */
+	bool named = look->term->file[0] != '\0';
 	char name[CPCI_SYMBOL_NAME];
 	struct search s = {0};
 	uint64_t sum, *seen;
@@ -220,7 +223,7 @@ static int find_in_libraries(const struct cpci_lookup *look, struct cpci_symbol_
 	cpci_symbol_name(look->term, name);
 	sum = cpci_process_sum(process, name);
 	seen = &process->files->seen[sum % (sizeof(process->files->seen) / sizeof(*seen))];
-	if (done ? *seen != sum : !s.have) {
+	if (done ? *seen != sum || (named && !s.have) : !s.have) {
 		bool listed = s.have;
 
 		error = cpci_process_unlisted(process);
@@ -249,6 +252,7 @@ static int find(const struct cpci_lookup *look, struct cpci_symbol_addr *bp)
 	exe_path(look, found.path, sizeof(found.path));
 	if (process->by_hand || cpci_function_is_elsewhere(look->term, found.path))
 		return find_in_libraries(look, bp);
+	*look->mapped = true;
 	if (cpci_function_find(look->term, exe, process->exe_fd, &found.symbol) == -1)
 		return cpci_lookup_cannot_look(look, CPCI_PROCESS_PROGRAM);
 	if (found.symbol.kind == CPCI_SYM_NONE)
@@ -271,10 +275,12 @@ static int find_all(struct cpci_process *process, const struct cpci_plan *plan,
 			.req = &plan->req[plan->ref[i].req],
 			.term = cpci_plan_nth(plan, i),
 			.diag = diag,
+			.mapped = &bp[i].mapped,
 		};
 
 		if (look.term->symbol[0] == '\0' || bp[i].addr != 0)
 			continue;
+		bp[i].mapped = false;
 		switch (find(&look, &bp[i])) {
 		case -1:
 			return -1;

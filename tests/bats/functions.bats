@@ -63,6 +63,33 @@ ret() {
 	[ "$(counters_of exit)" = "3007 3007 3000" ]
 }
 
+@test "a library that is loaded by dlopen(3), by its name: by threads, children, executed programs" {
+	lib=$WORK/libsymbols.so
+	name=libsymbols.so:lib_called
+	track -0 -v -T 0 -c "$(f $name),$(ret $name),$(f hit)" "$WORK/calls" -d "$lib" 1000 2
+	[[ $stderr == "cputrack: 'calls' ("*") has not loaded the library of '$name': until then it is stopped at its system calls, which it need not be if that is a path (/PATH/$name)" ]]
+	[ "$(counters_of fini_lwp 1)" = "1007 1007 1000" ]
+	[ "$(counters_of exit)" = "3007 3007 3000" ]
+	track -0 -f -T 0 -c "$(f $name)" "$WORK/calls" -f -d "$lib" 50 3
+	[ "$(counters_of exit | xargs)" = "207 0" ]
+	track -0 -fe -T 0 -c "$(f $name)" -c "$(f hit)" \
+		sh -c "'$WORK/calls' -d '$lib' 10 2; '$WORK/symbols' 5; exec '$WORK/calls' -l '$lib' 20"
+	[ "$(rows_of exit | awk -v f="$(f $name)" '$NF == f { print $4 }' | xargs)" = "37 12 27" ]
+	track -0 --start-disabled -T 0 -c "$(f $name)" "$WORK/calls" -l "$lib" 10
+	[ "$(counters_of exit)" = 0 ]
+	track -1 -T 0 -c "$(f libsymbols.so:nosuch)" "$WORK/calls" -l "$lib" 10
+	[[ ${stderr_lines[1]} == *" has no symbol 'libsymbols.so:nosuch': "* ]]
+	[[ ${stderr_lines[2]} == "cputrack: no tracked program has the symbol 'libsymbols.so:nosuch', nor a library that it loaded"* ]]
+}
+
+@test "a library that is named, and there at the start, stops nobody at system calls" {
+	need_command strace
+	need_unsanitized "LeakSanitizer does not work under strace"
+	go -0 strace -e trace=ptrace -o "$T/trace" "$CPC_BUILD/cputrack" -T 0 -c "$(f libsymbols.so:lib_called)" \
+		"$WORK/symbols" 1000
+	awk '/PTRACE_SYSCALL/ { n++ } END { exit !(n > 0 && n < 300) }' "$T/trace"
+}
+
 @test "children and the programs that they execute; others that run the same file are not counted" {
 	"$WORK/symbols" 100000 &
 	other=$!
@@ -88,6 +115,8 @@ ret() {
 	cp "$WORK/symbols" "$WORK/libsymbols.so" "$T"
 	start prog "$T/symbols" -w 100 2
 	eventually said prog ready
+	go -1 cputrack -c "$(f libnone.so:main)" -p "${PIDS[prog]}"
+	[ "$stderr" = "cputrack: cannot count '$(f libnone.so:main)': the process has not loaded 'libnone.so'; what it loads later is named by its path: /PATH/libnone.so:main" ]
 	rm "$T/symbols" "$T/libsymbols.so"
 	start ct cputrack -v -T 0 -c "$(f called),$(f lib_called)" -p "${PIDS[prog]}"
 	eventually grep -q init_lwp "$T/ct.out"

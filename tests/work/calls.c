@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * calls [-l LIBRARY] N [THREADS] - load a library, call functions N times, and then N times in
- * each of THREADS threads at once.
+ * calls [-f] [-l LIBRARY | -d LIBRARY] N [THREADS] - load a library, call functions N times,
+ * and then N times in each of THREADS threads at once; -d: load it when the threads are there,
+ * -f: all of that in a child.
  *
  * Known: hit() is called N times by each LWP, and so is lib_called() of the library, which
  * its constructor calls 7 times before.
@@ -10,8 +11,10 @@
 #include "work.h"
 
 #include <dlfcn.h>
+#include <sys/wait.h>
 
 static void (*lib)(void);
+static pthread_barrier_t ready;
 
 __attribute__((noinline)) static void inner(void)
 {
@@ -27,6 +30,7 @@ __attribute__((noinline)) void hit(void)
 
 static void *work(void *arg)
 {
+	pthread_barrier_wait(&ready);
 	for (long n = *(const long *)arg; n > 0; n--) {
 		hit();
 		if (lib != NULL)
@@ -47,20 +51,46 @@ static void load(const char *path)
 	memcpy(&lib, &symbol, sizeof(lib));
 }
 
+/* Only the child goes on, and ends for its parent, too. */
+static void go_on_in_child(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		return;
+	if (waitpid(pid, &status, 0) != pid)
+		exit(1);
+	exit(status == 0 ? 0 : 1);
+}
+
 int main(int argc, char *argv[])
 {
+	const char *early = NULL, *late = NULL;
 	pthread_t thread[64];
 	long n, threads;
+	int opt;
 
-	if (getopt(argc, argv, "l:") == 'l')
-		load(optarg);
+	while ((opt = getopt(argc, argv, "d:fl:")) != -1) {
+		if (opt == 'd')
+			late = optarg;
+		else if (opt == 'l')
+			early = optarg;
+		else
+			go_on_in_child();
+	}
 	n = number(optind < argc ? argv[optind] : "");
 	threads = optind + 1 < argc ? number(argv[optind + 1]) : 0;
 	if (threads > 64)
 		threads = 64;
-	work(&n);
+	pthread_barrier_init(&ready, NULL, (unsigned)threads + 1);
+	if (early != NULL)
+		load(early);
 	for (long i = 0; i < threads; i++)
 		thread[i] = start_thread(work, &n);
+	if (late != NULL)
+		load(late);
+	work(&n);
 	for (long i = 0; i < threads; i++)
 		pthread_join(thread[i], NULL);
 	return 0;

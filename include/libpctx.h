@@ -67,6 +67,12 @@ pid_t pctx_spawn(const char *filename, char *const *argv, const struct sigaction
 int pctx_spawn_wait(pid_t pid, int *status, int block);
 
 /*
+ * Extension.  Tells `errfn` why process `pid` could not be followed by any means.  Returns 0 if
+ * nothing speaks against it, or -1 and errno: ESRCH, EINVAL or ENOENT, as pctx_capture().
+ */
+int pctx_exists(pid_t pid, pctx_errfn_t *errfn);
+
+/*
  * Takes control of all LWPs of a running process, without stopping them.  It
  * runs on untouched when the calling thread ends.
  *

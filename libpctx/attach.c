@@ -20,12 +20,16 @@
 #define MAX_TRIES 1000 /* to catch a process that does nothing but execute */
 #define MAX_REFUSED 10
 
-static int refuse(const struct pctx *ctx, int err, const char *reason)
+static int refuse_process(pid_t pid, pctx_errfn_t *errfn, int err, const char *reason)
 {
-	pctxi_error(ctx->handlers.errfn, PCTXI_FN_CAPTURE, "cannot track process %d: %s",
-		    (int)ctx->pid, reason);
+	pctxi_error(errfn, PCTXI_FN_CAPTURE, "cannot track process %d: %s", (int)pid, reason);
 	errno = err;
 	return -1;
+}
+
+static int refuse(const struct pctx *ctx, int err, const char *reason)
+{
+	return refuse_process(ctx->pid, ctx->handlers.errfn, err, reason);
 }
 
 static int refuse_traced(const struct pctx *ctx, pid_t tracer)
@@ -41,14 +45,24 @@ static int refuse_traced(const struct pctx *ctx, pid_t tracer)
 }
 
 /* Nothing can be read of it in /proc, with this errno. */
-static int refuse_unknown(const struct pctx *ctx, int err)
+static int refuse_unknown(pid_t pid, pctx_errfn_t *errfn, int err)
 {
 	if (err != ENOENT && err != ESRCH)
-		return refuse(ctx, err, strerror(err));
-	return refuse(ctx, ESRCH,
-		      kill(ctx->pid, 0) == -1 && errno == ESRCH
-			      ? "no such process"
-			      : "/proc hides it (hidepid); root may track it");
+		return refuse_process(pid, errfn, err, strerror(err));
+	return refuse_process(pid, errfn, ESRCH,
+			      kill(pid, 0) == -1 && errno == ESRCH
+				      ? "no such process"
+				      : "/proc hides it (hidepid); root may track it");
+}
+
+static int refuse_dead(pid_t pid, pctx_errfn_t *errfn)
+{
+	return refuse_process(pid, errfn, ESRCH, "it has ended (a zombie)");
+}
+
+static int refuse_kthread(pid_t pid, pctx_errfn_t *errfn)
+{
+	return refuse_process(pid, errfn, EINVAL, "it is a kernel thread");
 }
 
 /* Tells why PTRACE_SEIZE of the process failed with `err`. */
@@ -58,13 +72,13 @@ static int refuse_seize(const struct pctx *ctx, int err)
 	char reason[96];
 
 	if (pctxi_task_read(ctx->pid, &task) == -1)
-		return refuse_unknown(ctx, errno);
+		return refuse_unknown(ctx->pid, ctx->handlers.errfn, errno);
 	if (err == ESRCH)
-		return refuse_unknown(ctx, err);
+		return refuse_unknown(ctx->pid, ctx->handlers.errfn, err);
 	if (pctxi_task_is_dead(&task))
-		return refuse(ctx, ESRCH, "it has ended (a zombie)");
+		return refuse_dead(ctx->pid, ctx->handlers.errfn);
 	if (pctxi_is_kthread(ctx->pid))
-		return refuse(ctx, EINVAL, "it is a kernel thread");
+		return refuse_kthread(ctx->pid, ctx->handlers.errfn);
 	if (task.tracer != 0 && task.tracer != ctx->loop->owner)
 		return refuse_traced(ctx, task.tracer);
 	if (err != EPERM && err != EACCES && err != ENOSYS)
@@ -214,26 +228,72 @@ static bool settled(struct pctx *ctx)
 	return !RB_EMPTY(&ctx->lwps);
 }
 
+/* What speaks against any way to track it: 0, or -1 and errno. */
+static int find_process(pid_t pid, pctx_errfn_t *errfn, bool own_proc, struct pctxi_task *task)
+{
+	char reason[64];
+
+	if (pid <= 0)
+		return refuse_process(pid, errfn, EINVAL, "process ids are greater than 0");
+	if (pid == getpid())
+		return refuse_process(pid, errfn, EINVAL, "that is the tracking program itself");
+	if (!own_proc)
+		return refuse_process(
+			pid, errfn, ENOENT,
+			"/proc is not mounted, or it is that of another PID namespace");
+	if (pctxi_task_read(pid, task) == -1)
+		return refuse_unknown(pid, errfn, errno);
+	if (task->tgid != pid) {
+		snprintf(reason, sizeof(reason), "it is an LWP of process %d; track that",
+			 (int)task->tgid);
+		return refuse_process(pid, errfn, ESRCH, reason);
+	}
+	return 0;
+}
+
+/* The leader may be dead, and others alive. */
+static bool has_living_lwp(pid_t pid)
+{
+	bool living = false;
+	struct dirent *de;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir != NULL && !living && (de = readdir(dir)) != NULL) {
+		struct pctxi_task task;
+		const char *bad;
+		pid_t tid = (pid_t)strtonum(de->d_name, 1, INT_MAX, &bad);
+
+		living = bad == NULL && pctxi_task_read(tid, &task) == 0 &&
+			 !pctxi_task_is_dead(&task);
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return living;
+}
+
+int pctx_exists(pid_t pid, pctx_errfn_t *errfn)
+{
+	struct pctxi_task task;
+
+	if (errfn == NULL)
+		errfn = pctxi_default_errfn;
+	if (find_process(pid, errfn, pctxi_own_proc(), &task) == -1)
+		return -1;
+	if (pctxi_is_kthread(pid))
+		return refuse_kthread(pid, errfn);
+	return has_living_lwp(pid) ? 0 : refuse_dead(pid, errfn);
+}
+
 /* What can be told without trying: 0, or -1 and errno. */
 static int precheck(const struct pctx *ctx)
 {
 	struct pctxi_task task;
-	char reason[64];
 
-	if (ctx->pid <= 0)
-		return refuse(ctx, EINVAL, "process ids are greater than 0");
-	if (ctx->pid == getpid())
-		return refuse(ctx, EINVAL, "that is the tracking program itself");
-	if (!ctx->loop->own_proc)
-		return refuse(ctx, ENOENT,
-			      "/proc is not mounted, or it is that of another PID namespace");
-	if (pctxi_task_read(ctx->pid, &task) == -1)
-		return refuse_unknown(ctx, errno);
-	if (task.tgid != ctx->pid) {
-		snprintf(reason, sizeof(reason), "it is an LWP of process %d; track that",
-			 (int)task.tgid);
-		return refuse(ctx, ESRCH, reason);
-	}
+	if (find_process(ctx->pid, ctx->handlers.errfn, ctx->loop->own_proc, &task) == -1)
+		return -1;
 	if (task.tracer == ctx->loop->owner && !pctxi_task_is_dead(&task))
 		return refuse_traced(ctx, task.tracer);
 	if (pctxi_is_stopped_and_frozen(ctx->pid, &task))

@@ -9,6 +9,7 @@
 #include "../common/util.h"
 
 #include <bsd/string.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,25 @@ void engine_watch(struct engine *engine, const struct watcher *watcher, void *ar
 {
 	engine->watcher = watcher;
 	engine->arg = arg;
+}
+
+static void tell(const char *fn, const char *fmt, va_list ap)
+{
+	(void)fn;
+	vsay(fmt, ap);
+}
+
+static void tell_debug(const char *fn, const char *fmt, va_list ap)
+{
+	char text[SAY_MAX];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	say("pctx_%s: %s", fn, text);
+}
+
+pctx_errfn_t *engine_errors(const struct engine_config *config)
+{
+	return config->debug ? tell_debug : tell;
 }
 
 static int cmp_procs(const void *a, const void *b)

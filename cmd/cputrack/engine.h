@@ -17,6 +17,7 @@
 
 #include <bsd/sys/queue.h>
 #include <libcpc.h>
+#include <libpctx.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -149,6 +150,9 @@ struct engine *engine_new(enum engine_choice choice, const struct engine_config 
 
 /* To be called before there is something to tell. */
 void engine_watch(struct engine *engine, const struct watcher *watcher, void *arg);
+
+/* Who says what libpctx has to tell. */
+pctx_errfn_t *engine_errors(const struct engine_config *config);
 
 /* All processes, `*n`, in the order of their ids; to be freed.  Never NULL. */
 struct proc **engine_sort_procs(const struct engine *engine, size_t *n);

@@ -208,25 +208,6 @@ static int set_handlers(const struct tracer *tracer, pctx_t *pctx)
 
 /* ---- start and end ------------------------------------------------------------------ */
 
-static void tell(const char *fn, const char *fmt, va_list ap)
-{
-	(void)fn;
-	vsay(fmt, ap);
-}
-
-static void tell_debug(const char *fn, const char *fmt, va_list ap)
-{
-	char text[SAY_MAX];
-
-	vsnprintf(text, sizeof(text), fmt, ap);
-	say("pctx_%s: %s", fn, text);
-}
-
-static pctx_errfn_t *error_handler(const struct tracer *tracer)
-{
-	return tracer->engine.config.debug ? tell_debug : tell;
-}
-
 /*
  * Refuses symbols that the process does not have.  One that is being started may still get
  * them from its libraries, and so may what it executes; there ENOENT is not an error yet.
@@ -254,7 +235,7 @@ static bool try_symbols(const struct tracer *tracer, pctx_t *pctx, bool is_comma
 static int start(struct engine *engine, char **argv, struct command *command)
 {
 	struct tracer *tracer = tracer_of(engine);
-	pctx_t *pctx = pctx_create(argv[0], argv, tracer, 0, error_handler(tracer));
+	pctx_t *pctx = pctx_create(argv[0], argv, tracer, 0, engine_errors(&tracer->engine.config));
 	int wstatus;
 
 	if (pctx == NULL)
@@ -306,7 +287,7 @@ static size_t attach_all(const struct tracer *tracer, pctx_t *pctx, const struct
 static int attach(struct engine *engine, const struct pids *pids, bool tree, bool *some_failed)
 {
 	struct tracer *tracer = tracer_of(engine);
-	pctx_t *pctx = pctx_open(tracer, error_handler(tracer));
+	pctx_t *pctx = pctx_open(tracer, engine_errors(&tracer->engine.config));
 
 	if (pctx != NULL && set_handlers(tracer, pctx) == 0 &&
 	    attach_all(tracer, pctx, pids, tree, some_failed) > 0) {

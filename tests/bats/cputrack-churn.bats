@@ -79,6 +79,9 @@ switched_since() {
 	eventually is_program "${PIDS[churn]}" threads
 	for _ in {1..60}; do
 		go -0 cputrack -n -T 0.002 -N 1 -c page-faults -p "${PIDS[churn]}"
+		# LWP 1 is the first thread, which lives on
+		[ "$(awk '$2 == 1 { print $3 }' <<<"$output" | tail -n 1)" = detach ]
+		! grep -Eq ' 1 lwp_create | exit ' <<<"$output"
 	done
 	[ "$(tracer "${PIDS[churn]}")" -eq 0 ]
 	[[ $(state "${PIDS[churn]}") =~ [RSD] ]]

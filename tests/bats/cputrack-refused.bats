@@ -41,6 +41,7 @@ refused() {
 
 @test "a process that is stopped and then frozen: nobody can attach, and nobody is kept waiting" {
 	local group=/sys/fs/cgroup/freezer/cpc-$$
+	by_ptrace
 	need_root
 	mkdir "$group" 2>/dev/null || skip "no freezer of cgroup v1 here"
 	FREEZER=$group
@@ -63,6 +64,7 @@ refused() {
 	[ "$stderr" = "cputrack: cannot track process 2: /proc is not mounted, or it is that of another PID namespace" ]
 	go -1 unshare -pf cputrack -c breakpoint/addr=main/ "$WORK/touch-pages" 1
 	[[ $stderr == *"symbols are looked up in /proc, which is not mounted"* ]]
+	by_ptrace
 	go -3 unshare -pf cputrack -e -o "$ROWS" -c page-faults sh -c 'exec sh -c "exit 3"'
 	rows_of exec | grep -q "# ''\$"
 }
@@ -76,6 +78,7 @@ refused() {
 }
 
 @test "a process that is already traced" {
+	by_ptrace
 	start traced "$WORK/traced-process"
 	eventually grep -q ready "$T/traced.out"
 	refused "$(sed 's/ready //' "$T/traced.out")" 'traced'

@@ -101,8 +101,7 @@ load helpers
 	eventually grep -q '^ready' "$T/tty.out"
 	tell tty $'\003'
 	eventually grep -q 'caught 2' "$T/tty.out"
-	tracked=$(pid_of_catch)
-	kill -TERM "$(tracer "$tracked")"
+	kill -TERM "$(pid_of_tracker)"
 	finish tty
 	[ "$status" -eq 3 ]
 	[ "$(grep -c 'caught 2' "$T/tty.out")" -eq 1 ]
@@ -110,11 +109,9 @@ load helpers
 	[ "$(count_of exit)" -eq 1 ]
 }
 
-# The catch-signals process whose tracer writes our table.
-pid_of_catch() {
-	local link
-	link=$(find /proc/[0-9]*/fd -lname "$(realpath "$ROWS")" 2>/dev/null | head -n1)
-	find_child "$(cut -d/ -f3 <<<"$link")" && echo "$CHILD"
+# The cputrack that writes our table.
+pid_of_tracker() {
+	find /proc/[0-9]*/fd -lname "$(realpath "$ROWS")" 2>/dev/null | head -n1 | cut -d/ -f3
 }
 
 @test "^C on a terminal that kills the command: its totals are printed" {
@@ -202,15 +199,12 @@ more_ticks() {
 	[ "$(count_of exit)" -eq 1 ]
 }
 
-untracked() {
-	[ "$(tracer "$1")" -eq 0 ]
-}
-
 @test "^Z and fg: also when the tracking has ended before" {
 	start ct cputrack -o "$ROWS" -T 0.01 -N 1 -c page-faults "$WORK/thread-pool" 3
 	eventually said ct ready
 	child_of "${PIDS[ct]}"
-	eventually untracked "$CHILD"
+	eventually grep -q ' detach ' "$ROWS"
+	eventually untraced "$CHILD"
 	for _ in 1 2 3; do
 		kill -TSTP -- "-${PIDS[ct]}"
 		eventually stopped "${PIDS[ct]}"

@@ -212,7 +212,7 @@ all_ticked() {
 }
 
 @test "LWPs that cannot be counted lose none of the others" {
-	need_tracer # in the kernel LWPs have no files
+	by_ptrace # in the kernel LWPs have no files
 	# each LWP takes two files
 	start ct "${WITH_FILES[@]}" 40 cputrack -o "$ROWS" -v -T 0 \
 		-c page-faults,minor-faults "$WORK/thread-pool" -p 10 30

@@ -17,11 +17,13 @@ TRACING=/sys/kernel/tracing
 export LC_ALL=C TZ=UTC XDG_CONFIG_HOME=/nonexistent
 unset CPC_EVENTS LIBPFM_FORCE_PMU LIBPFM_ENCODE_INACTIVE DEBUGINFOD_URLS MAKEFLAGS MAKELEVEL
 PATH=$CPC_BUILD:$PATH:/usr/sbin:/sbin
-# The same tests by another engine, where that can count what they do.
-if [ -n "${CPC_ENGINE-}" ]; then
-	export CPC_BUILD CPC_ENGINE
-	PATH=$(realpath "$BATS_DIR/../engine"):$PATH
-fi
+# From here on cputrack counts by engine $1, not by the one that fits.
+use_engine() {
+	[ -n "${ENGINE-}" ] || PATH=$(realpath "$BATS_DIR/../engine"):$PATH
+	ENGINE=$1
+	export CPC_BUILD CPC_ENGINE=$1
+}
+[ -z "${CPC_ENGINE-}" ] || use_engine "$CPC_ENGINE"
 # Definitions that others may write are not read.
 umask 022
 # shellcheck source=tests/bats/tables.sh
@@ -37,17 +39,17 @@ need() {
 	done
 }
 
-# The engine of CPC_ENGINE can count here.
-need_engine() {
-	local why
-	[ -n "${CPC_ENGINE-}" ] || return 0
-	why=$("$CPC_BUILD/cputrack" --engine=kernel -T 0 -c page-faults true 2>&1 >/dev/null) ||
-		skip "nothing is counted in the kernel here: $why"
+# What is tested is how ptrace(2) is used, or what it lacks.
+by_ptrace() {
+	use_engine ptrace
 }
 
-# What is tested is how ptrace(2) is used, or what it lacks.
-need_tracer() {
-	[ -z "${CPC_ENGINE-}" ] || skip "this is about ptrace(2)"
+# What is tested is that nobody is stopped.
+by_kernel() {
+	local why
+	why=$("$CPC_BUILD/cputrack" --engine=kernel -T 0 -c page-faults true 2>&1 >/dev/null) ||
+		skip "nothing is counted in the kernel here: $why"
+	use_engine kernel
 }
 
 need_root() {
@@ -143,7 +145,6 @@ common_setup() {
 	STILL=()
 	TRACEFS=()
 	need soft ptrace
-	need_engine
 }
 
 # Kill what a test left behind, by process group and by id.
@@ -318,7 +319,7 @@ tracer() {
 	sed -n 's/^TracerPid:[[:space:]]*//p' "/proc/$1/status"
 }
 
-# The child of a process, once there is one, becomes $CHILD.
+# The child of a process, once there is one, becomes $CHILD: of cputrack, the command.
 child_of() {
 	eventually find_child "$1"
 }
@@ -326,7 +327,8 @@ child_of() {
 find_child() {
 	local status
 	for status in /proc/[0-9]*/status; do
-		if grep -q "^PPid:[[:space:]]*$1\$" "$status" 2>/dev/null; then
+		if grep -q "^PPid:[[:space:]]*$1\$" "$status" 2>/dev/null &&
+			! grep -q '^Name:[[:space:]]*cpc-guard$' "$status"; then
 			status=${status#/proc/}
 			# shellcheck disable=SC2034 # for the tests
 			CHILD=${status%/status}

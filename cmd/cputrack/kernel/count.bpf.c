@@ -41,6 +41,8 @@ int on_switch(__u64 *ctx)
 	if (unlikely(!known)) {
 		/* A switch before was not told: where its slice ended is not known. */
 		before = tracked(prev);
+		if (before && !before->counted)
+			before = NULL; /* it was attached to in this moment */
 		if (before || c->slot != LWPS_NONE)
 			__sync_fetch_and_add(&missed, 1);
 		if (before)
@@ -216,6 +218,8 @@ int on_new(__u64 *ctx)
 	struct lwp *creator = tracked(me);
 	bool thread = ctx[1] & CLONE_THREAD;
 
+	if (unlikely(expected) && (__u32)me->tgid == tool_tgid)
+		awaited = visible_tid(t);
 	if (!creator && !is_attaching(me))
 		return 0;
 	if (!thread && !follow_fork)

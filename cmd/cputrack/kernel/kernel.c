@@ -9,6 +9,7 @@
  */
 #include "../../common/say.h"
 #include "../../common/util.h"
+#include "guard.h"
 #include "tree.h"
 
 #include <bsd/string.h>
@@ -36,6 +37,7 @@ struct counting {
 	unsigned ncpus;
 	cpc_set_t **set; /* by CPU; NULL: it is offline */
 	pid_t pid;	 /* of the command; 0: attached, or it was waited for */
+	struct guard guard;
 	bool catches_chld;
 	struct sigaction old_chld;
 	int64_t tick_ns; /* when the next is due */
@@ -83,23 +85,60 @@ static void on_child(int sig)
 	child_changed = 1;
 }
 
+/* Signals that somebody looks for between two calls of sleep_for() come in the second one. */
+static void hold_signals(sigset_t *mask)
+{
+	sigset_t held;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGCHLD);
+	sigaddset(&held, SIGTSTP);
+	pthread_sigmask(SIG_BLOCK, &held, mask);
+}
+
+static void sleep_for(struct pollfd *fds, nfds_t n, int ms, const sigset_t *mask)
+{
+	const struct timespec time = {ms / 1000, ms % 1000 * MS};
+
+	ppoll(fds, n, ms < 0 ? NULL : &time, mask);
+}
+
+/*
+ * Looks after what SIGCHLD tells of: a command that stands still because it wants to be traced,
+ * and children that were made ours by their maker (CLONE_PARENT), for whom nobody else waits.
+ */
+static void look_at_children(const struct counting *k)
+{
+	siginfo_t info = {0};
+	int wstatus;
+
+	if (!child_changed)
+		return;
+	child_changed = 0;
+	if (k->pid != 0)
+		pctx_spawn_wait(k->pid, &wstatus, 0);
+	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+	       info.si_pid != 0 && info.si_pid != k->pid && info.si_pid != k->guard.pid) {
+		waitpid(info.si_pid, &wstatus, WNOHANG | __WALL);
+		info.si_pid = 0;
+	}
+}
+
 static int run(struct engine *engine)
 {
 	struct counting *k = counting_of(engine);
 	struct pollfd fds[] = {{.fd = lwps_fd(k->tree.lwps), .events = POLLIN},
 			       {.fd = k->wake, .events = POLLIN}};
 	unsigned idle_ms;
+	sigset_t mask;
 	int wait_ms;
 
+	hold_signals(&mask);
 	k->tick_ns = now_ns() + engine->config.interval_ms * MS;
 	while (!k->stop) {
 		bool last = lwps_live(k->tree.lwps) == 0; /* before all its records are taken */
-		int wstatus;
 
-		if (child_changed && k->pid != 0) {
-			child_changed = 0;
-			pctx_spawn_wait(k->pid, &wstatus, 0);
-		}
+		look_at_children(k);
 		tree_tell(&k->tree);
 		if (last)
 			break;
@@ -110,8 +149,9 @@ static int run(struct engine *engine)
 			wait_ms = sooner((int)idle_ms, wait_ms);
 		/* Its record may have been the last that was taken: none will wake us. */
 		if (!k->stop && lwps_live(k->tree.lwps) > 0)
-			poll(fds, 2, wait_ms); /* a signal ends it, too: SIGCHLD, for ^Z */
+			sleep_for(fds, 2, wait_ms, &mask);
 	}
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	lwps_flush(k->tree.lwps);
 	tree_tell(&k->tree);
 	return 0;
@@ -135,12 +175,6 @@ static bool stopped(const struct engine *engine)
 	       info.si_pid != 0;
 }
 
-static void tell_failure(const char *fn, const char *fmt, va_list ap)
-{
-	(void)fn;
-	vsay(fmt, ap);
-}
-
 static int start(struct engine *engine, char **argv, struct command *command)
 {
 	const struct sigaction act = {.sa_handler = on_child};
@@ -148,14 +182,32 @@ static int start(struct engine *engine, char **argv, struct command *command)
 
 	sigaction(SIGCHLD, &act, &k->old_chld);
 	k->catches_chld = true;
+	if (guard_start(&k->guard, k->tree.lwps) == -1) {
+		say("cannot start program '%s': fork(2): %s", argv[0], strerror(errno));
+		return -1;
+	}
 	lwps_expect(k->tree.lwps);
-	k->pid = pctx_spawn(argv[0], argv, &k->old_chld, tell_failure);
+	k->pid = pctx_spawn(argv[0], argv, &k->old_chld, engine_errors(&engine->config));
 	if (k->pid == -1) {
 		k->pid = 0;
 		return -1;
 	}
 	command_started(command, k->pid);
 	return 0;
+}
+
+static bool attach_one(const struct counting *k, pid_t pid)
+{
+	pctx_errfn_t *errors = engine_errors(&k->engine.config);
+
+	if (pctx_exists(pid, errors) == -1)
+		return false;
+	if (lwps_attach(k->tree.lwps, pid) > 0)
+		return true;
+	/* It may have ended in this moment: then that is told. */
+	if (errno != ESRCH || pctx_exists(pid, errors) == 0)
+		say("cannot track process %d: %s", (int)pid, strerror(errno));
+	return false;
 }
 
 static int attach(struct engine *engine, const struct pids *given, bool tree, bool *some_failed)
@@ -167,37 +219,52 @@ static int attach(struct engine *engine, const struct pids *given, bool tree, bo
 	pids.id = xcalloc(pids.n, sizeof(*pids.id));
 	memcpy(pids.id, given->id, pids.n * sizeof(*pids.id));
 	for (size_t i = 0; i < pids.n; i++) {
-		if (lwps_attach(k->tree.lwps, pids.id[i]) > 0) {
+		if (attach_one(k, pids.id[i])) {
 			n++;
 			if (tree)
 				pids_add_children(&pids, pids.id[i]);
 		} else {
 			*some_failed = true;
-			say("cannot control process %d: %s", (int)pids.id[i], strerror(errno));
 		}
 	}
 	free(pids.id);
+	k->tree.attached_ns = now_ns();
 	return n > 0 ? 0 : -1;
-}
-
-static int wait_for(struct engine *engine, int *wstatus)
-{
-	struct counting *k = counting_of(engine);
-	int rc = pctx_spawn_wait(k->pid, wstatus, 1);
-
-	k->pid = 0;
-	return rc;
 }
 
 static void release(struct engine *engine)
 {
 	struct counting *k = counting_of(engine);
 
+	guard_end(&k->guard);
 	if (k->tree.lwps == NULL)
 		return;
 	tree_tell_losses(&k->tree);
 	lwps_close(k->tree.lwps);
 	k->tree.lwps = NULL;
+}
+
+/* The command may run on for long, and nothing of it is counted any more; there is still ^Z. */
+static int wait_for(struct engine *engine, int *wstatus)
+{
+	struct counting *k = counting_of(engine);
+	siginfo_t info = {0};
+	sigset_t mask;
+	unsigned ms;
+	int rc;
+
+	release(engine);
+	hold_signals(&mask);
+	while (waitid(P_PID, (id_t)k->pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+	       info.si_pid == 0) {
+		look_at_children(k);
+		ms = engine->watcher->idle(engine->arg);
+		sleep_for(NULL, 0, ms != 0 ? (int)ms : -1, &mask);
+	}
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	rc = pctx_spawn_wait(k->pid, wstatus, 1);
+	k->pid = 0;
+	return rc;
 }
 
 /* ---- counts ------------------------------------------------------------------------------- */
@@ -247,6 +314,7 @@ static void free_counting(struct engine *engine)
 {
 	struct counting *k = counting_of(engine);
 
+	guard_end(&k->guard);
 	tree_free(&k->tree);
 	if (k->catches_chld)
 		sigaction(SIGCHLD, &k->old_chld, NULL);

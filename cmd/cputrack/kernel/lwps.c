@@ -444,6 +444,44 @@ unsigned lwps_flaws(const struct lwps *lwps, unsigned slot)
 	return load(lwps->slots[slot].flaws);
 }
 
+unsigned lwps_slots(const struct lwps *lwps)
+{
+	return lwps->nslots;
+}
+
+pid_t lwps_process(const struct lwps *lwps, unsigned slot)
+{
+	return (pid_t)load(lwps->slots[slot].tgid);
+}
+
+pid_t lwps_awaited(const struct lwps *lwps)
+{
+	const struct count__bss *bss = lwps->skel->bss;
+
+	return load(bss->expected) ? (pid_t)load(bss->awaited) : 0;
+}
+
+static int cmp_fds(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+void lwps_keep(const struct lwps *lwps, int fd)
+{
+	enum { LINKS = sizeof(lwps->skel->links) / sizeof(int) };
+	int kept[LINKS + 1] = {fd}, next = 0;
+
+	memcpy(kept + 1, &lwps->skel->links, sizeof(lwps->skel->links));
+	qsort(kept, LINKS + 1, sizeof(int), cmp_fds);
+	for (size_t i = 0; i < LINKS + 1; i++) {
+		if (kept[i] > next)
+			close_range((unsigned)next, (unsigned)kept[i] - 1, 0);
+		if (kept[i] >= next)
+			next = kept[i] + 1;
+	}
+	close_range((unsigned)next, ~0U, 0);
+}
+
 void lwps_release(struct lwps *lwps, unsigned slot)
 {
 	struct count__bss *bss = lwps->skel->bss;

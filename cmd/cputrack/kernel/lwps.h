@@ -101,6 +101,16 @@ unsigned lwps_flaws(const struct lwps *lwps, unsigned slot);
 /* Give back a slot that is ended and read. */
 void lwps_release(struct lwps *lwps, unsigned slot);
 
+/* Slots, and the process of whose LWP one has the counts; 0: it is nobody's, or the shared one. */
+unsigned lwps_slots(const struct lwps *lwps);
+pid_t lwps_process(const struct lwps *lwps, unsigned slot);
+
+/* The child that has not executed its program yet, after lwps_expect(); 0: there is none. */
+pid_t lwps_awaited(const struct lwps *lwps);
+
+/* Close all files but `fd` and those that keep the programs in the kernel. */
+void lwps_keep(const struct lwps *lwps, int fd);
+
 /* Bring the counts of LWPs that run at this moment up to date.  -1: errno. */
 int lwps_flush(struct lwps *lwps);
 

@@ -183,9 +183,12 @@ static __always_inline void divide(struct task_struct *t, struct lwp *l, __u32 n
 		return;
 	slot = c->slot;
 	if (unlikely(c->task != (__u64)t)) {
-		__sync_fetch_and_add(&missed, 1);
+		/* Unless it was attached to in this moment. */
+		if (l->counted || slot != LWPS_NONE)
+			__sync_fetch_and_add(&missed, 1);
 		flaw(slot, LWPS_NO_SWITCH);
-		flaw(l->slot, LWPS_NO_SWITCH);
+		if (l->counted)
+			flaw(l->slot, LWPS_NO_SWITCH);
 		slot = LWPS_NONE;
 	} else if (unlikely(l->counted && l->switches != t->nvcsw + t->nivcsw + 1)) {
 		__sync_fetch_and_add(&missed, 1);

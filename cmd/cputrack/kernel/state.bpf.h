@@ -32,6 +32,7 @@ __u32 tool_tgid; /* of the initial PID namespace */
 __u32 level;	 /* of the tool's PID namespace */
 __u64 namespace;
 __u32 expected;	 /* the next exec of a child of the tool begins the tree */
+__u32 awaited;	 /* that child, once there is one */
 __u32 attaching; /* the process whose LWPs are being added */
 __u32 attached;	 /* LWPs of it */
 __u64 postponed; /* and how often one could not be added */

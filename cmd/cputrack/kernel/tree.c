@@ -27,8 +27,10 @@ struct counted_lwp {
 struct counted_proc {
 	struct proc base;
 	RB_ENTRY(counted_proc) by_pid;
-	id_t last_id;
+	id_t last_id; /* 1 is the leader's */
 	unsigned nalive;
+	bool ends;	  /* none is alive, as far as was told when we attached */
+	int status;	  /* then */
 	cpc_buf_t *total; /* of LWPs whose counts are final */
 };
 
@@ -67,6 +69,7 @@ static struct counted_proc *new_proc(struct tree *tree, pid_t pid)
 	struct counted_proc *proc = xcalloc(1, sizeof(*proc));
 
 	proc->base.pid = pid;
+	proc->last_id = 1;
 	proc->total = new_buf(tree);
 	TAILQ_INIT(&proc->base.lwps);
 	TAILQ_INSERT_TAIL(&tree->engine->procs, &proc->base, link);
@@ -79,13 +82,17 @@ static struct counted_lwp *new_lwp(struct tree *tree, struct counted_proc *proc,
 {
 	struct counted_lwp *lwp = xcalloc(1, sizeof(*lwp) + tree->fit.ncolumns * sizeof(uint64_t));
 
-	lwp->base.id = ++proc->last_id;
+	lwp->base.id = tid == proc->base.pid ? 1 : ++proc->last_id;
 	lwp->base.tid = tid;
 	strlcpy(lwp->base.comm, comm, sizeof(lwp->base.comm));
 	lwp->proc = proc;
 	lwp->slot = slot;
-	TAILQ_INSERT_TAIL(&proc->base.lwps, &lwp->base, link);
+	if (lwp->base.id == 1)
+		TAILQ_INSERT_HEAD(&proc->base.lwps, &lwp->base, link);
+	else
+		TAILQ_INSERT_TAIL(&proc->base.lwps, &lwp->base, link);
 	proc->nalive++;
+	proc->ends = false;
 	tree->of_slot[slot] = lwp;
 	return lwp;
 }
@@ -107,7 +114,7 @@ static void clear_proc(struct tree *tree, struct counted_proc *proc)
 		free_lwp(tree, counted(lwp));
 	cpc_buf_zero(tree->engine->cpc, proc->total);
 	proc->base.incomplete = false;
-	proc->last_id = 0;
+	proc->last_id = 1;
 	proc->nalive = 0;
 }
 
@@ -120,15 +127,21 @@ static void free_proc(struct tree *tree, struct counted_proc *proc)
 	free(proc);
 }
 
-/* Its maker may have no slot: then it is the first that is known of its process. */
-static struct counted_proc *proc_of(struct tree *tree, pid_t pid)
+static bool attaching(const struct tree *tree, const struct lwps_record *record)
 {
-	struct counted_proc *proc = find_proc(tree, pid);
+	return record->time_ns <= tree->attached_ns;
+}
+
+/* Its maker may have no slot, or have been attached to later: then it is the first of its process.
+ */
+static struct counted_proc *proc_of(struct tree *tree, const struct lwps_record *record)
+{
+	struct counted_proc *proc = find_proc(tree, record->tgid);
 
 	if (proc != NULL)
 		return proc;
-	proc = new_proc(tree, pid);
-	proc->base.incomplete = true;
+	proc = new_proc(tree, record->tgid);
+	proc->base.incomplete = record->event == LWPS_THREAD && !attaching(tree, record);
 	return proc;
 }
 
@@ -315,6 +328,20 @@ static void on_end(struct tree *tree, struct counted_proc *proc, int status)
 	free_proc(tree, proc);
 }
 
+/* The LWPs that are known have ended, and all that were there when we attached are known now. */
+static void end_attached(struct tree *tree)
+{
+	struct proc *proc, *next;
+
+	tree->attached_ns = 0;
+	TAILQ_FOREACH_SAFE(proc, &tree->engine->procs, link, next)
+	{
+		if (((struct counted_proc *)proc)->ends)
+			on_end(tree, (struct counted_proc *)proc,
+			       ((struct counted_proc *)proc)->status);
+	}
+}
+
 static void on_exit_lwp(struct tree *tree, const struct lwps_record *record)
 {
 	const struct engine *engine = tree->engine;
@@ -331,7 +358,11 @@ static void on_exit_lwp(struct tree *tree, const struct lwps_record *record)
 		engine->watcher->lwp_exit(engine->arg, &proc->base, &lwp->base);
 		free_lwp(tree, lwp);
 	}
-	if (proc->nalive == 0)
+	if (proc->nalive > 0)
+		return;
+	proc->ends = attaching(tree, record);
+	proc->status = record->status;
+	if (!proc->ends)
 		on_end(tree, proc, record->status);
 }
 
@@ -340,12 +371,9 @@ static void tell(struct tree *tree, const struct lwps_record *record)
 	tree->engine->event_ns = record->time_ns;
 	switch (record->event) {
 	case LWPS_ATTACH:
-		if (find_proc(tree, record->tgid) == NULL)
-			new_proc(tree, record->tgid);
-		begin(tree, find_proc(tree, record->tgid), record->slot, record->tid, "", false);
-		break;
 	case LWPS_THREAD:
-		begin(tree, proc_of(tree, record->tgid), record->slot, record->tid, "", true);
+		begin(tree, proc_of(tree, record), record->slot, record->tid, "",
+		      record->event == LWPS_THREAD);
 		break;
 	case LWPS_FORK:
 		on_fork(tree, record);
@@ -371,6 +399,8 @@ void tree_tell(struct tree *tree)
 	}
 	while (lwps_next(tree->lwps, &record))
 		tell(tree, &record);
+	if (tree->attached_ns != 0)
+		end_attached(tree);
 }
 
 void tree_tick(struct tree *tree)

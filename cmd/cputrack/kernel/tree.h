@@ -24,6 +24,7 @@ struct tree {
 	cpc_buf_t *buf, *diff;	/* what was asked for last */
 	struct counted_procs procs;
 	struct counted_lwp **of_slot;
+	int64_t attached_ns;	 /* what happened before, happened while we attached */
 	bool invalid;		 /* a CPU was claimed: nothing is known from then on */
 	unsigned nflawed, flaws; /* LWPs that were not counted all the time, and why */
 };

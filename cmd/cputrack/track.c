@@ -21,6 +21,7 @@ struct track {
 	struct sink *sink;	 /* of the output */
 	struct command *command; /* NULL: attached */
 	int64_t start_ns;
+	int64_t last_ns;	       /* the time of the last row: times never go back */
 	int64_t tick_ns, tick_wall_ns; /* time of the sample that is being taken; 0: none is */
 	uint64_t tick;		       /* its number, or that of the last one */
 	bool ending;		       /* the last rows have one time, too */
@@ -61,15 +62,21 @@ void track_begin(struct track *track, const struct run *run)
 /* When that happened which is told. */
 static int64_t event_ns(const struct track *track)
 {
+	int64_t ns = track->engine->event_ns;
+
 	if (track->ending)
 		return track->tick_ns;
-	return track->engine->event_ns != 0 ? track->engine->event_ns : now_ns();
+	if (ns == 0)
+		return now_ns();
+	/* What several CPUs tell, and what was told before a sample and comes after it. */
+	return ns > track->last_ns ? ns : track->last_ns;
 }
 
 static struct row new_row(struct track *track, pid_t pid, id_t id, pid_t tid, enum row_kind kind)
 {
 	int64_t time_ns = event_ns(track);
 
+	track->last_ns = time_ns;
 	if (!track->ending)
 		track->tick_ns = 0;
 	return (struct row){

@@ -97,8 +97,11 @@ static struct counted_lwp *new_lwp(struct tree *tree, struct counted_proc *proc,
 	return lwp;
 }
 
+/* Its end may not have been told yet, if it was attached to as it ended. */
 static void free_lwp(struct tree *tree, struct counted_lwp *lwp)
 {
+	if (tree->of_slot[lwp->slot] == lwp)
+		tree->of_slot[lwp->slot] = NULL;
 	TAILQ_REMOVE(&lwp->proc->base.lwps, &lwp->base, link);
 	if (lwp->told != NULL)
 		cpc_buf_destroy(tree->engine->cpc, lwp->told);
@@ -266,11 +269,15 @@ static void on_fork(struct tree *tree, const struct lwps_record *record)
 {
 	const struct engine *engine = tree->engine;
 	struct counted_lwp *maker = lwp_of(tree, record->creator);
+	struct counted_proc *proc = find_proc(tree, record->tgid);
 
 	engine->watcher->fork(engine->arg, record->creator_tgid, maker != NULL ? maker->base.id : 1,
 			      maker != NULL ? &maker->base : NULL, record->tgid);
-	begin(tree, new_proc(tree, record->tgid), record->slot, record->tid,
-	      maker != NULL ? maker->base.comm : "", false);
+	if (proc == NULL)
+		proc = new_proc(tree, record->tgid);
+	else
+		proc->base.incomplete = true; /* the end of another one was not told */
+	begin(tree, proc, record->slot, record->tid, maker != NULL ? maker->base.comm : "", false);
 }
 
 /* The words of a command, with spaces between. */
@@ -304,8 +311,10 @@ static void on_exec(struct tree *tree, const struct lwps_record *record)
 			proc->base.incomplete = true;
 		}
 		/* The leader, too, if it was another LWP. */
-		TAILQ_FOREACH(ended, &proc->base.lwps, link)
+		TAILQ_FOREACH(ended, &proc->base.lwps, link) {
+			finalize(tree, counted(ended));
 			engine->watcher->fini_lwp(engine->arg, &proc->base, ended);
+		}
 		engine->watcher->exec(engine->arg, &proc->base, lwp != NULL ? lwp->base.id : 1,
 				      lwp != NULL ? &lwp->base : NULL);
 		clear_proc(tree, proc);
@@ -348,8 +357,10 @@ static void on_exit_lwp(struct tree *tree, const struct lwps_record *record)
 	struct counted_lwp *lwp = lwp_of(tree, record->slot);
 	struct counted_proc *proc;
 
-	if (lwp == NULL)
-		return; /* the last of those that share a slot */
+	if (lwp == NULL) { /* one of those that share a slot, or an exec has ended it */
+		lwps_release(tree->lwps, record->slot);
+		return;
+	}
 	proc = lwp->proc;
 	strlcpy(lwp->base.comm, record->comm, sizeof(lwp->base.comm));
 	release_slot(tree, lwp);
@@ -366,8 +377,28 @@ static void on_exit_lwp(struct tree *tree, const struct lwps_record *record)
 		on_end(tree, proc, record->status);
 }
 
+/* Can this come after what was told before?  All do, unless records were lost. */
+static bool is_possible(struct tree *tree, const struct lwps_record *record)
+{
+	const bool exec = record->event == LWPS_EXEC;
+	unsigned begun = exec ? record->next : record->slot;
+
+	if (record->event == LWPS_EXIT)
+		return true;
+	if (exec && record->slot == LWPS_NONE &&
+	    (begun == LWPS_NONE || find_proc(tree, record->tgid) != NULL))
+		return false;
+	if (exec && (begun == LWPS_NONE || begun == LWPS_SHARED))
+		return true;
+	return begun != LWPS_SHARED && begun < TREE_SLOTS && tree->of_slot[begun] == NULL;
+}
+
 static void tell(struct tree *tree, const struct lwps_record *record)
 {
+	if (!is_possible(tree, record)) {
+		tree->nimpossible++;
+		return;
+	}
 	tree->engine->event_ns = record->time_ns;
 	switch (record->event) {
 	case LWPS_ATTACH:
@@ -461,7 +492,9 @@ void tree_tell_losses(struct tree *tree)
 		say("%llu LWP%s not tracked: %s", (unsigned long long)n, n == 1 ? " was" : "s were",
 		    losses.outside > 0 ? "they have no ids in this PID namespace"
 				       : "the kernel had no memory");
-	tree->engine->lost |= losses.shared > 0 || n > 0;
+	if (tree->nimpossible > 0)
+		say("%u records of the kernel contradict others", tree->nimpossible);
+	tree->engine->lost |= losses.shared > 0 || n > 0 || tree->nimpossible > 0;
 }
 
 /* ---- begin and end ------------------------------------------------------------------------ */

@@ -27,6 +27,7 @@ struct tree {
 	int64_t attached_ns;	 /* what happened before, happened while we attached */
 	bool invalid;		 /* a CPU was claimed: nothing is known from then on */
 	unsigned nflawed, flaws; /* LWPs that were not counted all the time, and why */
+	unsigned nimpossible;	 /* records that were left out */
 };
 
 #define TREE_SLOTS 32768 /* LWPs that live, or have ended and were not told yet */

@@ -346,6 +346,14 @@ typedef void(cpc_walk_symbols_fn)(void *arg, int index, const char *symbol, uint
 void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symbols_fn *action);
 
 /*
+ * Extension.  The name that is nearest to `symbol`, as above, of a set that is bound, among those
+ * of the program and its libraries, or of the file that it names: 1, and the function or the
+ * probe is in `name`.  0: none is near, or they cannot be read.
+ */
+int cpc_nearest_symbol(cpc_t *cpc, const cpc_set_t *set, const char *symbol, char *name,
+		       size_t size);
+
+/*
  * Stops counting and frees the counters.  Any LWP may do that, but not while another one is
  * in a call on the set.  -1 and errno: EINVAL (not bound, or a set of another handle).
  */

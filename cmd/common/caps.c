@@ -10,6 +10,7 @@
 
 #include <cpc_version.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <string.h>
 
 #define WIDTH 75
@@ -185,11 +186,18 @@ struct search {
 	size_t found;
 };
 
+/* A part of the text; with * ? [ all of it. */
+static bool matches(const char *text, const char *pattern)
+{
+	return strpbrk(pattern, "*?[") != NULL ? fnmatch(pattern, text, FNM_CASEFOLD) == 0
+					       : strcasestr(text, pattern) != NULL;
+}
+
 static void match_event(void *arg, enum cpc_event_group group, const char *event, const char *desc)
 {
 	struct search *s = arg;
 
-	if (strcasestr(event, s->pattern) == NULL && strcasestr(desc, s->pattern) == NULL)
+	if (!matches(event, s->pattern) && !matches(desc, s->pattern))
 		return;
 	put_escaped(s->f, event);
 	fprintf(s->f, "%*s", strlen(event) < 33 ? 33 - (int)strlen(event) : 1, "");

@@ -29,8 +29,9 @@ struct symbol {
 	size_t set, i; /* the i-th of all */
 	int req;
 	char *name;
-	bool named; /* its file is, without a path */
-	bool seen;  /* some program had it */
+	bool named;	   /* its file is, without a path */
+	bool seen;	   /* some program had it */
+	char nearest[256]; /* what a program has that lacks it; "": nothing near */
 	LIST_ENTRY(symbol) link;
 };
 
@@ -147,7 +148,23 @@ struct settled {
 	struct image *image;
 	pid_t pid;
 	size_t set;
+	const cpc_set_t *bound;
 };
+
+/* For the end, if no program has it. */
+static void note_nearest(const struct settled *s, struct symbol *symbol)
+{
+	const char *word = symbol->named ? strchr(symbol->name, ':') + 1 : symbol->name;
+	const char *known[2] = {symbol->nearest};
+	char name[sizeof(symbol->nearest)];
+
+	if (symbol->seen ||
+	    !cpc_nearest_symbol(s->symbols->cpc, s->bound, symbol->name, name, sizeof(name)))
+		return;
+	known[1] = name;
+	if (symbol->nearest[0] == '\0' || cpc_nearest(word, known, 2) == name)
+		snprintf(symbol->nearest, sizeof(symbol->nearest), "%s", name);
+}
 
 static void tell_waiting(const struct settled *s, const struct symbol *symbol)
 {
@@ -189,6 +206,7 @@ static void settle(void *arg, int req, const char *name, uint64_t address)
 		    (unsigned long long)address);
 	} else if (address == 0 && !s->image->lacks[symbol->i]) {
 		s->image->lacks[symbol->i] = true;
+		note_nearest(s, symbol);
 		read_name(s->pid, program, sizeof(program));
 		say("'%s' (%d) has no symbol '%s': %s counts 0 in it", program, (int)s->pid, name,
 		    s->symbols->grp->set[s->set].spec.req[req].event);
@@ -198,7 +216,8 @@ static void settle(void *arg, int req, const char *name, uint64_t address)
 void symbols_settled(struct symbols *symbols, struct image *image, pid_t pid, size_t i,
 		     const cpc_set_t *set)
 {
-	struct settled settled = {.symbols = symbols, .image = image, .pid = pid, .set = i};
+	struct settled settled = {
+		.symbols = symbols, .image = image, .pid = pid, .set = i, .bound = set};
 
 	if (image == NULL)
 		return;
@@ -220,19 +239,19 @@ static bool looked_in_all(const struct symbols *symbols, const struct symbol *sy
 bool symbols_missing(const struct symbols *symbols, const char *hint)
 {
 	const struct symbol *symbol;
+	char nearest[sizeof(symbol->nearest) + 24];
 	bool missing = false;
 
 	LIST_FOREACH(symbol, &symbols->list, link) {
 		if (symbol->seen || !looked_in_all(symbols, symbol))
 			continue;
-		if (symbol->named)
-			say("no tracked program has the symbol '%s', nor a library that it "
-			    "loaded%s",
-			    symbol->name, hint);
-		else
-			say("no tracked program has the symbol '%s', nor a library that it "
-			    "starts with%s; those of dlopen(3) are not looked at",
-			    symbol->name, hint);
+		snprintf(nearest, sizeof(nearest), "%s%s%s",
+			 symbol->nearest[0] != '\0' ? " (did you mean '" : "", symbol->nearest,
+			 symbol->nearest[0] != '\0' ? "'?)" : "");
+		say("no tracked program has the symbol '%s'%s, nor a library that it "
+		    "%s%s%s",
+		    symbol->name, nearest, symbol->named ? "loaded" : "starts with", hint,
+		    symbol->named ? "" : "; those of dlopen(3) are not looked at");
 		missing = true;
 	}
 	return missing;

@@ -12,6 +12,11 @@
 
 #define MAX_NAME 64
 
+static int lower(char c)
+{
+	return tolower((unsigned char)c);
+}
+
 static unsigned least(unsigned a, unsigned b, unsigned c)
 {
 	unsigned ab = a < b ? a : b;
@@ -20,29 +25,34 @@ static unsigned least(unsigned a, unsigned b, unsigned c)
 }
 
 /*
- * The fewest insertions, deletions and substitutions that make `a` of `b`, without
- * regard to case (Levenshtein's distance, a row of the matrix at a time).
+ * The fewest insertions, deletions, substitutions and exchanges of neighbours that make `a` of
+ * `b`, without regard to case (the distance of Damerau and Levenshtein, in which no part is
+ * changed twice), by three rows of the matrix.
  */
 static unsigned distance(const char *a, const char *b)
 {
-	unsigned row[MAX_NAME + 1];
+	unsigned rows[3][MAX_NAME + 1], *before = rows[0], *last = rows[1], *row = rows[2];
 	size_t n = strlen(b);
 
 	for (unsigned j = 0; j <= n; j++)
-		row[j] = j;
-	for (unsigned i = 1; *a != '\0'; i++, a++) {
-		unsigned diagonal = row[0];
+		last[j] = j;
+	for (unsigned i = 1; a[i - 1] != '\0'; i++) {
+		unsigned *oldest = before;
 
 		row[0] = i;
 		for (size_t j = 1; j <= n; j++) {
-			unsigned above = row[j];
-			bool same = tolower((unsigned char)*a) == tolower((unsigned char)b[j - 1]);
+			bool same = lower(a[i - 1]) == lower(b[j - 1]);
 
-			row[j] = least(above + 1, row[j - 1] + 1, diagonal + !same);
-			diagonal = above;
+			row[j] = least(last[j] + 1, row[j - 1] + 1, last[j - 1] + !same);
+			if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+			    lower(a[i - 2]) == lower(b[j - 1]) && before[j - 2] + 1 < row[j])
+				row[j] = before[j - 2] + 1;
 		}
+		before = last;
+		last = row;
+		row = oldest;
 	}
-	return row[n];
+	return last[n];
 }
 
 void cpci_suggest_start(struct cpci_suggest *suggest, const char *name)

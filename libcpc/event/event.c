@@ -6,6 +6,7 @@
 #include "event.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The first that knows the name wins. */
@@ -33,39 +34,75 @@ static void try_name(void *arg, const char *name, const char *desc)
 	cpci_suggest_try(arg, name);
 }
 
+/* What this machine could count. */
+static void try_hardware(struct cpci_suggest *suggest)
+{
+	cpci_vendor_walk(suggest, try_name);
+	cpci_pfm_walk(suggest, try_name);
+	cpci_pfm_walk_core(suggest, try_name);
+}
+
+/* An event that libpfm4 has for other CPUs only; those of this one may have one like it. */
+static void elsewhere(const char *name, const char *cpu, struct cpci_diag *diag)
+{
+	const char *colons = strstr(name, "::");
+	struct cpci_suggest suggest;
+
+	cpci_suggest_start(&suggest, colons != NULL ? colons + 2 : name);
+	if (cpci_perf_have_core_pmu())
+		try_hardware(&suggest);
+	cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+		  "cannot count '%s': it is an event of another CPU (%s)%s%s%s", name, cpu,
+		  cpci_perf_have_core_pmu()
+			  ? ""
+			  : ", and the kernel has no hardware counters on this machine",
+		  suggest.best[0] != '\0' ? "; the nearest name here is " : "", suggest.best);
+}
+
+/* Of an event with the prefix of a PMU: the nearest of that, without the prefix. */
+static void try_prefixed(struct cpci_suggest *suggest, const char *name)
+{
+	const char *colons = strstr(name, "::");
+
+	if (colons == NULL)
+		return;
+	cpci_suggest_start(suggest, colons + 2);
+	cpci_pfm_walk_prefix(name, (size_t)(colons - name), suggest, try_name);
+}
+
 static void unknown(const char *name, const struct cpci_defs *defs, struct cpci_diag *diag)
 {
-	const char *cpu, *modifier = strrchr(name, ':');
+	const char *cpu, *modifier = strrchr(name, ':'), *kind = "";
 	struct cpci_suggest suggest;
-	char tracepoint[256];
+	char meant[256];
+	bool found = cpci_tracepoint_meant(name, meant, sizeof(meant));
 
 	if (modifier != NULL && cpci_event_precise(name, modifier + 1, strlen(modifier + 1), diag))
 		return;
 	if (cpci_pfm_elsewhere(name, &cpu)) {
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': it is an event of another CPU (%s)%s", name, cpu,
-			  cpci_perf_have_core_pmu()
-				  ? ""
-				  : ", and the kernel has no hardware counters on this machine");
-		return;
-	}
-	if (cpci_tracepoint_meant(name, tracepoint, sizeof(tracepoint))) {
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-			  "unknown event '%s' (did you mean the tracepoint '%s'?)", name,
-			  tracepoint);
+		elsewhere(name, cpu, diag);
 		return;
 	}
 	cpci_suggest_start(&suggest, name);
-	for (size_t i = 0; defs != NULL && i < defs->n; i++)
+	for (size_t i = 0; !found && defs != NULL && i < defs->n; i++)
 		cpci_suggest_try(&suggest, defs->def[i].name);
-	cpci_vendor_walk(&suggest, try_name);
-	cpci_software_walk(&suggest, try_name);
-	cpci_pfm_walk(&suggest, try_name);
-	cpci_pfm_walk_core(&suggest, try_name);
-	cpci_attr_try(&suggest); /* written without a value, it is taken for an event */
-	if (suggest.best[0] != '\0')
+	if (!found) {
+		cpci_software_walk(&suggest, try_name);
+		try_hardware(&suggest);
+		cpci_attr_try(&suggest); /* written without a value, it is taken for an event */
+		snprintf(meant, sizeof(meant), "%s", suggest.best);
+	}
+	if (meant[0] == '\0') {
+		try_prefixed(&suggest, name);
+		if (suggest.best[0] != '\0')
+			snprintf(meant, sizeof(meant), "%.*s%s", (int)(suggest.name - name), name,
+				 suggest.best);
+	}
+	if (found || (meant[0] == '\0' && cpci_tracepoint_near(name, meant, sizeof(meant))))
+		kind = "the tracepoint ";
+	if (meant[0] != '\0')
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-			  "unknown event '%s' (did you mean '%s'?)", name, suggest.best);
+			  "unknown event '%s' (did you mean %s'%s'?)", name, kind, meant);
 	else
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "unknown event '%s'", name);
 }

@@ -215,11 +215,19 @@ struct cpci_core_pmu {
 bool cpci_pfm_core(struct cpci_core_pmu *pmu);
 /* Is it an event of another CPU, and of which? */
 bool cpci_pfm_elsewhere(const char *name, const char **desc);
+/* The events of the PMU of libpfm4 whose name is the first `n` bytes of `pmu`. */
+void cpci_pfm_walk_prefix(const char *pmu, size_t n, void *arg, cpci_walk_fn *action);
 
 /* ---- tracepoint.c ---------------------------------------------------------------- */
 
 /* A tracepoint, or the entry of a system call, that is called `word` without its system. */
 bool cpci_tracepoint_meant(const char *word, char *name, size_t size);
+/* The one that is called nearly so. */
+bool cpci_tracepoint_near(const char *word, char *name, size_t size);
+/* The tracepoint that an event of the kernel is.  False: it cannot be known. */
+bool cpci_tracepoint_name(const struct perf_event_attr *attr, char *name, size_t size);
+/* The fields of a tracepoint, as text, with a comma between them: as far as there is room. */
+void cpci_tracepoint_fields(const char *name, char *fields, size_t size);
 
 /* ---- attr.c: attributes of requests ------------------------------------------------ */
 

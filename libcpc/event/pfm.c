@@ -74,6 +74,11 @@ static int encode(const char *name, int modes, struct cpci_term *term)
 	return rc;
 }
 
+static bool is_named(const pfm_pmu_info_t *pmu, const char *name, size_t n)
+{
+	return strlen(pmu->name) == n && strncasecmp(pmu->name, name, n) == 0;
+}
+
 /* libpfm4's PMU of the stand-in.  False: there is none. */
 static bool standin_pmu(pfm_pmu_info_t *info)
 {
@@ -140,12 +145,11 @@ static bool is_of_here(const char *name, char *full, size_t size)
 			snprintf(full, size, "%s::%s", standin->pmu, event);
 		return true;
 	}
-	if (strlen(info.name) == n && strncasecmp(info.name, name, n) == 0)
+	if (is_named(&info, name, n))
 		return true;
 	pfm_for_all_pmus(pmu) {
 		info = (pfm_pmu_info_t){.size = sizeof(info)};
-		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS && strlen(info.name) == n &&
-		    strncasecmp(info.name, name, n) == 0)
+		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS && is_named(&info, name, n))
 			return info.is_present;
 	}
 	return true;
@@ -165,8 +169,7 @@ bool cpci_pfm_elsewhere(const char *name, const char **desc)
 		info = (pfm_pmu_info_t){.size = sizeof(info)};
 		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || info.is_present ||
 		    (standin != NULL && strcmp(info.name, standin->pmu) == 0) ||
-		    (n > 0 && (strlen(info.name) != n || strncasecmp(info.name, name, n) != 0)) ||
-		    !has_event(&info, event, &code))
+		    (n > 0 && !is_named(&info, name, n)) || !has_event(&info, event, &code))
 			continue;
 		*desc = info.desc;
 		return true;
@@ -411,4 +414,19 @@ void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action)
 	}
 	if (standin_pmu(&info))
 		walk_pmu(info.pmu, &v, visit_core);
+}
+
+void cpci_pfm_walk_prefix(const char *prefix, size_t n, void *arg, cpci_walk_fn *action)
+{
+	struct visitor v = {.arg = arg, .action = action};
+	pfm_pmu_info_t info;
+	pfm_pmu_t pmu;
+
+	if (!usable())
+		return;
+	pfm_for_all_pmus(pmu) {
+		info = (pfm_pmu_info_t){.size = sizeof(info)};
+		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS && is_named(&info, prefix, n))
+			walk_pmu(pmu, &v, visit_core);
+	}
 }

@@ -150,7 +150,11 @@ static int no_pmu(const struct lookup *l)
 					    "ibs_", "intel_", "msr", "power",	"uncore_"};
 	struct cpci_suggest suggest;
 
-	for (size_t i = 0; i < sizeof(begin) / sizeof(*begin); i++) {
+	cpci_suggest_start(&suggest, l->pmu);
+	cpci_suggest_try(&suggest, "breakpoint");
+	cpci_suggest_try(&suggest, "sdt");
+	cpci_pmu_each(&suggest, try_pmu);
+	for (size_t i = 0; i < sizeof(begin) / sizeof(*begin) && suggest.distance > 1; i++) {
 		if (strncmp(l->pmu, begin[i], strlen(begin[i])) != 0)
 			continue;
 		cpci_diag(l->diag, EINVAL, CPC_RESOURCE_UNAVAIL,
@@ -159,10 +163,6 @@ static int no_pmu(const struct lookup *l)
 			  cpci_perf_have_core_pmu() ? "" : ", nor any other hardware counters");
 		return -1;
 	}
-	cpci_suggest_start(&suggest, l->pmu);
-	cpci_suggest_try(&suggest, "breakpoint");
-	cpci_suggest_try(&suggest, "sdt");
-	cpci_pmu_each(&suggest, try_pmu);
 	return suggest.best[0] != '\0'
 		       ? bad(l, CPC_INVALID_EVENT, "unknown PMU '%s' (did you mean '%s'?)", l->pmu,
 			     suggest.best)

@@ -149,6 +149,11 @@ struct match {
 	int system;
 };
 
+static bool is_pattern(const char *event)
+{
+	return strpbrk(event, "*?[") != NULL;
+}
+
 static int add_match(void *arg, const char *event)
 {
 	const struct match *match = arg;
@@ -177,6 +182,7 @@ static int suggest_other(const struct lookup *look, int tracefs)
 {
 	struct cpci_suggest system, event;
 	const char *in = look->system, *name = look->event;
+	const char *filter = look->filter[0] != '\0' ? "/" : "";
 	int dir = open_dir(tracefs, in), events;
 	bool there;
 
@@ -190,6 +196,13 @@ static int suggest_other(const struct lookup *look, int tracefs)
 	}
 	if (dir == -1)
 		return 0;
+	if (is_pattern(name)) {
+		close(dir);
+		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
+			  "unknown event '%s': no tracepoint of '%s' matches '%s'", look->name, in,
+			  name);
+		return -1;
+	}
 	if (read_id(dir, name) == -1)
 		name = nearest(dir, look->event, &event);
 	there = read_id(dir, name) != -1;
@@ -197,7 +210,8 @@ static int suggest_other(const struct lookup *look, int tracefs)
 	if (!there || (name == look->event && in == look->system))
 		return 0;
 	cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
-		  "unknown event '%s' (did you mean '%s:%s'?)", look->name, in, name);
+		  "unknown event '%s' (did you mean '%s:%s%s%s%s'?)", look->name, in, name, filter,
+		  look->filter, filter);
 	return -1;
 }
 
@@ -275,8 +289,8 @@ int cpci_event_tracepoint(const char *name, uint_t flags, struct cpci_event *eve
 		return looks_like_one(&look) ? cannot_read(&look, errno) : 0;
 	match.system = open_dir(tracefs, look.system);
 	if (match.system != -1) {
-		rc = strpbrk(look.event, "*?[") != NULL ? each_name(match.system, add_match, &match)
-							: add(&look, match.system, look.event);
+		rc = is_pattern(look.event) ? each_name(match.system, add_match, &match)
+					    : add(&look, match.system, look.event);
 		close(match.system);
 	}
 	if (rc == 0 && event->nterms == 0)
@@ -359,4 +373,106 @@ void cpci_tracepoint_walk(void *arg, cpci_walk_fn *action)
 		return;
 	each_name(v.events, visit_system, &v);
 	close(v.events);
+}
+
+/* The nearest name of any system, with that of its system. */
+static void try_event(void *arg, const char *name, const char *desc)
+{
+	struct cpci_suggest *suggest = arg;
+	const char *event = strchr(name, ':') + 1;
+	unsigned before = suggest->distance;
+
+	(void)desc;
+	cpci_suggest_try(suggest, event);
+	if (suggest->distance < before)
+		strlcpy(suggest->best, name, sizeof(suggest->best));
+}
+
+bool cpci_tracepoint_near(const char *word, char *name, size_t size)
+{
+	struct cpci_suggest suggest;
+
+	/* There are thousands: a short word is near to many. */
+	if (!is_word(word, "_") || strchr(word, '_') == NULL)
+		return false;
+	cpci_suggest_start(&suggest, word);
+	suggest.distance = 3;
+	cpci_tracepoint_walk(&suggest, try_event);
+	strlcpy(name, suggest.best, size);
+	return suggest.best[0] != '\0';
+}
+
+/* A file of the tracepoint "system:event", or NULL. */
+static FILE *open_file(const char *name, const char *file)
+{
+	const char *event = strchr(name, ':') + 1;
+	char path[2 * MAX_WORD + 32];
+	int tracefs = cpci_tracefs(), fd = -1;
+	FILE *f;
+
+	if (tracefs != -1 &&
+	    (size_t)snprintf(path, sizeof(path), "events/%.*s/%s/%s", (int)(event - 1 - name), name,
+			     event, file) < sizeof(path))
+		fd = openat(tracefs, path, O_RDONLY | O_CLOEXEC);
+	f = fd != -1 ? fdopen(fd, "r") : NULL;
+	if (f == NULL && fd != -1)
+		close(fd);
+	return f;
+}
+
+struct numbered {
+	uint64_t id;
+	char *name;
+	size_t size;
+};
+
+static void try_id(void *arg, const char *name, const char *desc)
+{
+	const struct numbered *numbered = arg;
+	FILE *f = *numbered->name == '\0' ? open_file(name, "id") : NULL;
+	unsigned long long id;
+
+	(void)desc;
+	if (f == NULL)
+		return;
+	if (fscanf(f, "%llu", &id) == 1 && id == numbered->id)
+		strlcpy(numbered->name, name, numbered->size);
+	fclose(f);
+}
+
+bool cpci_tracepoint_name(const struct perf_event_attr *attr, char *name, size_t size)
+{
+	struct numbered numbered = {.id = attr->config, .name = name, .size = size};
+
+	*name = '\0';
+	cpci_tracepoint_walk(&numbered, try_id);
+	return *name != '\0';
+}
+
+void cpci_tracepoint_fields(const char *name, char *fields, size_t size)
+{
+	FILE *f = open_file(name, "format");
+	size_t room = 0, used = 0;
+	char *line = NULL;
+
+	*fields = '\0';
+	/* "	field:char comm[16];	offset:8;	size:16;	signed:0;" */
+	while (f != NULL && getline(&line, &room, f) > 0) {
+		char *field = strstr(line, "field:");
+		int n;
+
+		if (field == NULL)
+			continue;
+		field[strcspn(field, ";[")] = '\0';
+		field = strrchr(field, ' ');
+		if (field == NULL || strncmp(field + 1, "common_", 7) == 0)
+			continue;
+		n = snprintf(fields + used, size - used, "%s%s", used > 0 ? ", " : "", field + 1);
+		if (n < 0 || (size_t)n >= size - used)
+			break;
+		used += (size_t)n;
+	}
+	free(line);
+	if (f != NULL)
+		fclose(f);
 }

@@ -34,6 +34,12 @@ static const char *parse_file(struct fields *f, const char *file)
 	return NULL;
 }
 
+/* ":u", ":k" and the like, which other events may have. */
+static bool is_mode(const char *symbol)
+{
+	return *symbol != '\0' && symbol[strspn(symbol, "ukhpP:")] == '\0';
+}
+
 /* "[file:]symbol[+offset]" */
 static const char *parse_func(struct fields *f, char *value)
 {
@@ -44,12 +50,12 @@ static const char *parse_func(struct fields *f, char *value)
 	f->file[0] = '\0';
 	if (colon != NULL) {
 		*colon = '\0';
-		if (*value == '\0' || strlcpy(f->file, value, sizeof(f->file)) >= sizeof(f->file))
-			return "the file before the colon is missing, or longer than 255 "
-			       "characters";
-		if (*value != '/' && strchr(value, '/') != NULL)
-			return "the path of a file begins with a slash; a library may be named "
-			       "without its path";
+		why = parse_file(f, value);
+		if (why != NULL)
+			return why;
+		if (*value != '/' && is_mode(colon + 1))
+			return "functions are counted in user mode, which is not written; a "
+			       "function of that name takes the path of its file";
 		value = colon + 1;
 	}
 	why = cpci_event_symbol(value, f->symbol, &f->offset);

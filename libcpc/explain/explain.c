@@ -148,16 +148,32 @@ static bool fits_alone(const struct cpci_term *term, struct cpci_target target)
 	return true;
 }
 
+static void explain_filter(struct cpci_diag *diag, const char *name, const struct cpci_term *term)
+{
+	char tracepoint[256], fields[512] = "";
+
+	if (cpci_tracepoint_name(&term->attr, tracepoint, sizeof(tracepoint)))
+		cpci_tracepoint_fields(tracepoint, fields, sizeof(fields));
+	if (*fields != '\0')
+		cpci_diag(
+			diag, EINVAL, CPC_INVALID_EVENT,
+			"cannot count '%s': the kernel does not take the filter '%s' of %s, whose "
+			"fields are: %s",
+			name, term->filter, tracepoint, fields);
+	else
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+			  "cannot count '%s': the kernel does not take the filter '%s': is it made "
+			  "of fields of this tracepoint, which its file format names?",
+			  name, term->filter);
+}
+
 static void explain_invalid(struct cpci_diag *diag, const char *name, const struct cpci_term *term,
 			    struct cpci_target target)
 {
 	if (target.tid == -1 && !is_cpu(target.cpu))
 		cpci_diag(diag, EINVAL, 0, "no CPU %d", target.cpu);
 	else if (cpci_term_is_filtered(term) && fits_alone(term, target))
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-			  "cannot count '%s': the kernel does not take the filter '%s': is it made "
-			  "of fields of this tracepoint, which its file format names?",
-			  name, term->filter);
+		explain_filter(diag, name, term);
 	else if (cpci_perf_is_uprobe(&term->attr))
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': the kernel cannot probe this instruction, or files "

@@ -21,17 +21,17 @@ static int refuse_on_cpu(const struct cpci_plan *plan, uint_t i, struct cpci_dia
 	return -1;
 }
 
-static int refuse_missing(const struct cpci_plan *plan, uint_t i, bool mapped,
-			  struct cpci_diag *diag)
+static int refuse_missing(cpc_set_t *set, pid_t tid, uint_t i, bool mapped, struct cpci_diag *diag)
 {
-	const struct cpci_term *term = cpci_plan_nth(plan, i);
-	const char *event = plan->req[plan->ref[i].req].name;
-	char name[CPCI_SYMBOL_NAME];
+	const struct cpci_term *term = cpci_plan_nth(set->plan, i);
+	const char *event = set->plan->req[set->plan->ref[i].req].name;
+	char name[CPCI_SYMBOL_NAME], hint[CPCI_SYMBOL_HINT];
 
 	cpci_symbol_name(term, name);
+	cpci_symbols_hint(&set->cpc->symfiles, term, tid, hint);
 	if (term->file[0] == '\0' || mapped)
 		cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': the program has no symbol '%s'", event, name);
+			  "cannot count '%s': the program has no symbol '%s'%s", event, name, hint);
 	else
 		cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': the process has not loaded '%s'; what it loads later "
@@ -46,6 +46,7 @@ static int look_up(cpc_set_t *set, struct cpci_target target, uint_t flags,
 {
 	const struct cpci_plan *plan = set->plan;
 	struct cpci_symfiles *files = &set->cpc->symfiles;
+	pid_t tid = target.tid != 0 ? target.tid : cpci_self();
 	uint_t first, missing;
 	int n = 0;
 
@@ -55,11 +56,10 @@ static int look_up(cpc_set_t *set, struct cpci_target target, uint_t flags,
 	if (target.tid == -1 && first < plan->nterms)
 		return refuse_on_cpu(plan, first, diag);
 	if ((flags & CPC_BIND_LATE) == 0)
-		n = cpci_symbols_find(files, plan, target.tid != 0 ? target.tid : cpci_self(), at,
-				      &missing, diag);
+		n = cpci_symbols_find(files, plan, tid, at, &missing, diag);
 	if (n <= 0)
 		return n;
-	return refuse_missing(plan, missing, at[missing].mapped, diag);
+	return refuse_missing(set, tid, missing, at[missing].mapped, diag);
 }
 
 int cpci_symbols_make(cpc_set_t *set, struct cpci_target target, uint_t flags,
@@ -154,4 +154,25 @@ void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symb
 		cpci_symbol_name(term, name);
 		action(arg, (int)plan->ref[i].req, name, address_of(term, at));
 	}
+}
+
+int cpc_nearest_symbol(cpc_t *cpc, const cpc_set_t *set, const char *symbol, char *name,
+		       size_t size)
+{
+	const struct cpci_plan *plan = set->plan;
+	char own[CPCI_SYMBOL_NAME];
+	bool near = false;
+	int cancel = cpci_lock();
+
+	for (uint_t i = 0; set->bp != NULL && !near && i < plan->nterms; i++) {
+		const struct cpci_term *term = cpci_plan_nth(plan, i);
+
+		if (term->symbol[0] == '\0' || term->site > 1)
+			continue;
+		cpci_symbol_name(term, own);
+		near = strcmp(own, symbol) == 0 &&
+		       cpci_symbols_nearest(&cpc->symfiles, term, set->target, name, size);
+	}
+	cpci_unlock(cancel);
+	return near;
 }

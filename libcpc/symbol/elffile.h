@@ -82,9 +82,12 @@ enum cpci_elf_table {
 int cpci_elf_search(const struct cpci_elf *elf, int fd, enum cpci_elf_table which, const char *name,
 		    struct cpci_symbol *symbol);
 
-/* Tells all probes of a file, each place of them; it need not be an ELF file. */
-void cpci_elf_walk_probes(int fd, void *arg,
-			  void (*visit)(void *arg, const char *provider, const char *name));
+/*
+ * Tells all that a file, which need not be an ELF file, has in a table: probes, each place of
+ * them; of symbols `provider` is NULL, and a version may follow the name.
+ */
+typedef void cpci_elf_visit_fn(void *arg, const char *provider, const char *name);
+void cpci_elf_walk(int fd, enum cpci_elf_table which, void *arg, cpci_elf_visit_fn *visit);
 
 /* All `n` bytes, or false and errno: EIO, there are not as many. */
 bool cpci_elf_pread(int fd, void *buf, size_t n, uint64_t offset);

@@ -37,8 +37,8 @@ struct search {
 	size_t nversions;
 	enum rank best;
 	struct cpci_symbol *symbol;
-	/* Of a walk through all probes, which has no name: who is told. */
-	void (*visit)(void *arg, const char *provider, const char *name);
+	/* Of a walk through all of them, which has no name: who is told. */
+	cpci_elf_visit_fn *visit;
 	void *arg;
 };
 
@@ -196,6 +196,11 @@ static void consider(struct search *search, const Elf64_Sym *sym, size_t at)
 
 	if (kind == CPCI_SYM_NONE)
 		return;
+	if (search->visit != NULL) {
+		if (sym->st_name < search->nstrings)
+			search->visit(search->arg, NULL, search->strings + sym->st_name);
+		return;
+	}
 	rank = match(search, sym, at);
 	if (rank == NONE || rank < search->best ||
 	    (rank == search->best && sym->st_value == symbol->value))
@@ -398,15 +403,34 @@ static int search_probes(struct tables *t, const char *name, struct search *sear
 	return search_notes(t, site, search);
 }
 
-void cpci_elf_walk_probes(int fd, void *arg,
-			  void (*visit)(void *arg, const char *provider, const char *name))
+static int search_symbols(struct tables *t, enum cpci_elf_table which, struct search *search)
+{
+	ssize_t versions, at = find_table(t, which, &versions);
+	struct section table;
+
+	if (at == -1)
+		return 0;
+	table = nth_section(t, (size_t)at);
+	return afford(t, table.offset, table.size) && load_strings(t, &table, search) == 0 &&
+			       load_versions(t, versions, search) == 0 &&
+			       look_through(t, &table, search) == 0
+		       ? 0
+		       : -1;
+}
+
+void cpci_elf_walk(int fd, enum cpci_elf_table which, void *arg, cpci_elf_visit_fn *visit)
 {
 	struct search search = {.visit = visit, .arg = arg};
 	struct tables tables;
 
 	if (read_sections(&tables, fd) == -1)
 		return;
-	search_notes(&tables, 0, &search);
+	if (which == CPCI_ELF_PROBES)
+		search_notes(&tables, 0, &search);
+	else
+		search_symbols(&tables, which, &search);
+	free(search.strings);
+	free(search.version);
 	free(tables.header);
 }
 
@@ -414,32 +438,22 @@ int cpci_elf_search(const struct cpci_elf *elf, int fd, enum cpci_elf_table whic
 		    struct cpci_symbol *symbol)
 {
 	struct search search = {.name = name, .length = strlen(name), .symbol = symbol};
-	struct section table;
 	struct tables tables;
-	ssize_t at, versions;
-	int err = 0;
+	int rc, err;
 
 	*symbol = (struct cpci_symbol){0};
 	if (read_sections(&tables, fd) == -1) {
 		/* A static program that was stripped of everything has no symbols. */
 		return errno == ENODATA && elf->dynamic == 0 ? 0 : -1;
 	}
-	at = which != CPCI_ELF_PROBES ? find_table(&tables, which, &versions) : -1;
-	if (which == CPCI_ELF_PROBES) {
-		err = search_probes(&tables, name, &search) == -1 ? errno : 0;
-	} else if (at != -1) {
-		table = nth_section(&tables, (size_t)at);
-		if (!afford(&tables, table.offset, table.size) ||
-		    load_strings(&tables, &table, &search) == -1 ||
-		    load_versions(&tables, versions, &search) == -1 ||
-		    look_through(&tables, &table, &search) == -1)
-			err = errno;
-	}
+	rc = which == CPCI_ELF_PROBES ? search_probes(&tables, name, &search)
+				      : search_symbols(&tables, which, &search);
+	err = rc == -1 ? errno : 0;
 	free(search.strings);
 	free(search.version);
 	free(tables.header);
 	if (symbol->n > 1 && which != CPCI_ELF_PROBES)
 		symbol->kind = CPCI_SYM_AMBIGUOUS;
 	errno = err;
-	return err == 0 ? 0 : -1;
+	return rc;
 }

@@ -93,8 +93,8 @@ int cpci_function_settle(const struct cpci_lookup *look, const struct cpci_found
 }
 
 /* The process's own root directory, which may be another one than ours. */
-static struct cpci_symfile *open_file(struct cpci_symfiles *files, const char *path, pid_t tid,
-				      int *fd)
+struct cpci_symfile *cpci_function_open(struct cpci_symfiles *files, const char *path, pid_t tid,
+					int *fd)
 {
 	char inside[PATH_MAX];
 
@@ -148,7 +148,7 @@ int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *
 	int fd;
 
 	cpci_lookup_tell_path(found.path, sizeof(found.path), term->file);
-	file = open_file(files, term->file, tid, &fd);
+	file = cpci_function_open(files, term->file, tid, &fd);
 	if (file == NULL && errno == ENOENT) {
 		cpci_diag(look->diag, ESTALE, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': there is no file '%s'", look->req->name, term->file);

@@ -46,6 +46,9 @@ int cpci_function_settle(const struct cpci_lookup *look, const struct cpci_found
 /* Looks a symbol up in the file that the term names by its path: 1 found, 0 not there, -1. */
 int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *files, pid_t tid,
 			  struct cpci_symbol_addr *at);
+/* As cpci_symfile_open(), a path as the process of thread `tid` sees it; 0, -1: as we do. */
+struct cpci_symfile *cpci_function_open(struct cpci_symfiles *files, const char *path, pid_t tid,
+					int *fd);
 /* As cpci_symfile_find(), what the term names. */
 int cpci_function_find(const struct cpci_term *term, struct cpci_symfile *file, int fd,
 		       struct cpci_symbol *symbol);

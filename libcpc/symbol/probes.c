@@ -41,7 +41,7 @@ static int visit_library(struct dl_phdr_info *info, size_t size, void *arg)
 	if (fd == -1) /* the program, or the vDSO */
 		return 0;
 	snprintf(probes->desc, sizeof(probes->desc), "probe of %s", slash + 1);
-	cpci_elf_walk_probes(fd, probes, visit_probe);
+	cpci_elf_walk(fd, CPCI_ELF_PROBES, probes, visit_probe);
 	close(fd);
 	return 0;
 }

@@ -177,6 +177,16 @@ enum cpci_process_error cpci_process_open(struct cpci_process *process, struct c
 	return find_program(process);
 }
 
+void cpci_process_exe_path(pid_t tid, char *path, size_t size)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)tid);
+	n = readlink(link, path, size - 1);
+	path[n > 0 ? n : 0] = '\0';
+}
+
 void cpci_process_close(struct cpci_process *process)
 {
 	if (process->maps.fd != -1)

@@ -49,6 +49,8 @@ enum cpci_process_error {
 enum cpci_process_error cpci_process_open(struct cpci_process *process, struct cpci_symfiles *files,
 					  pid_t tid);
 void cpci_process_close(struct cpci_process *process);
+/* The path of its program; "": it cannot be read. */
+void cpci_process_exe_path(pid_t tid, char *path, size_t size);
 
 /* Finds the libraries that the dynamic linker lists; once. */
 enum cpci_process_error cpci_process_listed(struct cpci_process *process);

@@ -14,17 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static void exe_path(const struct cpci_lookup *look, char *path, size_t size)
-{
-	char link[64], target[PATH_MAX];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/%d/exe", (int)look->process->tid);
-	n = readlink(link, target, sizeof(target) - 1);
-	target[n > 0 ? n : 0] = '\0';
-	cpci_lookup_tell_path(path, size, target);
-}
-
 static int settle(const struct cpci_lookup *look, const struct cpci_found *found,
 		  struct cpci_symbol_addr *bp)
 {
@@ -248,8 +237,10 @@ static int find(const struct cpci_lookup *look, struct cpci_symbol_addr *bp)
 	struct cpci_process *process = look->process;
 	struct cpci_symfile *exe = process->exe;
 	struct cpci_found found = {0};
+	char path[PATH_MAX];
 
-	exe_path(look, found.path, sizeof(found.path));
+	cpci_process_exe_path(process->tid, path, sizeof(path));
+	cpci_lookup_tell_path(found.path, sizeof(found.path), path);
 	if (process->by_hand || cpci_function_is_elsewhere(look->term, found.path))
 		return find_in_libraries(look, bp);
 	*look->mapped = true;
@@ -338,6 +329,8 @@ int cpci_symbols_find(struct cpci_symfiles *files, const struct cpci_plan *plan,
 int cpci_symbols_in_files(struct cpci_symfiles *files, const struct cpci_plan *plan, pid_t tid,
 			  struct cpci_symbol_addr *at, struct cpci_diag *diag)
 {
+	char hint[CPCI_SYMBOL_HINT];
+
 	for (uint_t i = 0; i < plan->nterms; i++) {
 		const struct cpci_lookup look = {
 			.req = &plan->req[plan->ref[i].req],
@@ -351,9 +344,10 @@ int cpci_symbols_in_files(struct cpci_symfiles *files, const struct cpci_plan *p
 		case -1:
 			return -1;
 		case 0:
+			cpci_symbols_hint(files, look.term, tid, hint);
 			cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
-				  "cannot count '%s': '%s' has no symbol '%s'", look.req->name,
-				  look.term->file, look.term->symbol);
+				  "cannot count '%s': '%s' has no symbol '%s'%s", look.req->name,
+				  look.term->file, look.term->symbol, hint);
 			return -1;
 		default:
 			break;

@@ -30,6 +30,17 @@ int cpci_symbols_find(struct cpci_symfiles *files, const struct cpci_plan *plan,
 		      struct cpci_symbol_addr *at, uint_t *missing, struct cpci_diag *diag);
 
 /*
+ * The name nearest to the symbol of a term: of the file that it names by its path, as the
+ * process of thread `tid` sees it (as above), or of that process.  False: none is near.
+ */
+bool cpci_symbols_nearest(struct cpci_symfiles *files, const struct cpci_term *term, pid_t tid,
+			  char *name, size_t size);
+/* What a message that the symbol is missing goes on with: " (did you mean 'x'?)", or "". */
+#define CPCI_SYMBOL_HINT (CPCI_MAX_SYMBOL + 24)
+void cpci_symbols_hint(struct cpci_symfiles *files, const struct cpci_term *term, pid_t tid,
+		       char *hint);
+
+/*
  * Tells the probes of the libraries that the caller has, as most programs have some of them:
  * "sdt/provider:name/", and of which file it is.
  */

@@ -217,6 +217,33 @@ has_counters() {
 	done
 }
 
+@test "what was meant by a misspelt function, probe or file is told" {
+	while read -r event meant; do
+		go -1 cputrack -T 0 -c "$event" "$WORK/probes" 1
+		[[ $stderr == *" has no symbol "*"(did you mean '$meant'?)"* ]] ||
+			[[ $stderr == *" has the symbol "*"(did you mean '$meant'?), nor "* ]]
+	done <<-EOF
+		$(f mian) main
+		$(f probes:mian) main
+		$(f "$WORK/probes:mian") main
+		$(f libc.so.6:getpidd) getpid
+		sdt/cpc:twcie/ cpc:twice
+		sdt/probes:ccp:twice/ cpc:twice
+		sdt/$WORK/probes:cpc:guared/ cpc:guarded
+	EOF
+	go -1 cputrack -T 0 -c "$(f zzzzzzzzzz)" "$WORK/probes" 1
+	[[ $stderr != *"did you mean"* ]]
+	go -2 cputrack -T 0 -c "$(f work:u)" true
+	[[ $stderr == *": functions are counted in user mode, which is not written; a function of that name takes the path of its file" ]]
+	need attach
+	start prog "$WORK/symbols" -w 1
+	eventually said prog ready
+	go -1 cputrack -c "$(f caled)" -p "${PIDS[prog]}"
+	[ "$stderr" = "cputrack: cannot count '$(f caled)': the program has no symbol 'caled' (did you mean 'called'?)" ]
+	hang_up prog
+	finish prog
+}
+
 @test "what is no function, or not there, is told" {
 	while IFS='|' read -r status want; do
 		read -r event why <<<"$want"

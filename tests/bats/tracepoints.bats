@@ -59,6 +59,9 @@ all_exactly() {
 @test "-h PATTERN finds them" {
 	go -0 "${TRACEFS[@]}" cputrack -h getpriority
 	[[ $output == *"$CALL "*"tracepoint of the kernel" ]]
+	go -0 "${TRACEFS[@]}" cputrack -h 'syscalls:sys_enter_?etprior*'
+	[ "$(awk '{ print $1 }' <<<"$output" | xargs)" = "$CALL syscalls:sys_enter_setpriority" ]
+	go -1 "${TRACEFS[@]}" cputrack -h 'sys_enter_?etpriority'
 	go -0 "${TRACEFS[@]}" cputrack -h
 	[[ $output != *sys_enter_getpriority* ]]
 }

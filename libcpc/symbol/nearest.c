@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * nearest.c - which symbol a misspelt one was meant to be: of the program, of its libraries, or
+ * of the file that is named.
+ */
+#include "lookup.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static void try_name(void *arg, const char *provider, const char *name)
+{
+	char text[CPCI_MAX_SYMBOL];
+
+	if (provider != NULL)
+		snprintf(text, sizeof(text), "%s:%s", provider, name);
+	else /* without its version */
+		snprintf(text, sizeof(text), "%.*s", (int)strcspn(name, "@"), name);
+	cpci_suggest_try(arg, text);
+}
+
+static void try_file(const struct cpci_term *term, int fd, struct cpci_suggest *suggest)
+{
+	cpci_elf_walk(fd, term->site != 0 ? CPCI_ELF_PROBES : CPCI_ELF_ALL, suggest, try_name);
+}
+
+static void try_program(const struct cpci_process *process, const struct cpci_term *term,
+			struct cpci_suggest *suggest)
+{
+	char path[PATH_MAX];
+
+	cpci_process_exe_path(process->tid, path, sizeof(path));
+	if (!cpci_function_is_elsewhere(term, path))
+		try_file(term, process->exe_fd, suggest);
+}
+
+static void try_libraries(struct cpci_process *process, const struct cpci_term *term,
+			  struct cpci_suggest *suggest)
+{
+	struct cpci_mapping m;
+	int fd;
+
+	if (cpci_process_listed(process) != CPCI_PROCESS_OK ||
+	    cpci_process_unlisted(process) != CPCI_PROCESS_OK)
+		return;
+	for (size_t i = 0; i < process->n; i++) {
+		if (cpci_process_file(process, process->object[i].at, &m, &fd) == NULL)
+			continue;
+		if (!cpci_function_is_elsewhere(term, m.path))
+			try_file(term, fd, suggest);
+		close(fd);
+	}
+}
+
+bool cpci_symbols_nearest(struct cpci_symfiles *files, const struct cpci_term *term, pid_t tid,
+			  char *name, size_t size)
+{
+	struct cpci_suggest suggest;
+	struct cpci_process process;
+	int fd;
+
+	cpci_suggest_start(&suggest, term->symbol);
+	/* There are thousands, which a name that means another thing is not to be near to. */
+	suggest.distance = strlen(term->symbol) < 5 ? 2 : 3;
+	if (term->file[0] == '/') {
+		if (cpci_function_open(files, term->file, tid, &fd) != NULL) {
+			try_file(term, fd, &suggest);
+			close(fd);
+		}
+	} else {
+		if (cpci_process_open(&process, files, tid) == CPCI_PROCESS_OK) {
+			try_program(&process, term, &suggest);
+			try_libraries(&process, term, &suggest);
+		}
+		cpci_process_close(&process);
+	}
+	snprintf(name, size, "%s", suggest.best);
+	return suggest.best[0] != '\0';
+}
+
+void cpci_symbols_hint(struct cpci_symfiles *files, const struct cpci_term *term, pid_t tid,
+		       char *hint)
+{
+	char name[CPCI_MAX_SYMBOL];
+
+	*hint = '\0';
+	if (cpci_symbols_nearest(files, term, tid, name, sizeof(name)))
+		snprintf(hint, CPCI_SYMBOL_HINT, " (did you mean '%s'?)", name);
+}

@@ -11,6 +11,7 @@
 #include "../common/say.h"
 #include "encode.h"
 #include "metric.h"
+#include "read.h"
 
 #include <errno.h>
 #include <json-c/json.h>
@@ -247,6 +248,42 @@ static bool read_midr(struct json_object *file, char *midr, size_t size)
 	return true;
 }
 
+/* Is there something in a list, or by names, that could be an event? */
+static bool has_objects(struct json_object *events)
+{
+	size_t n =
+		json_object_is_type(events, json_type_array) ? json_object_array_length(events) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (json_object_is_type(json_object_array_get_idx(events, i), json_type_object))
+			return true;
+	}
+	if (!json_object_is_type(events, json_type_object))
+		return false;
+	json_object_object_foreach(events, name, object)
+	{
+		(void)name;
+		if (json_object_is_type(object, json_type_object))
+			return true;
+	}
+	return false;
+}
+
+/* The kernel's metricgroups.json: what each group of metrics is, in words. */
+static bool explains_groups(struct json_object *file)
+{
+	bool any = false;
+
+	json_object_object_foreach(file, name, text)
+	{
+		(void)name;
+		if (!json_object_is_type(text, json_type_string))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
 static int add_file(struct import *import, struct json_object *file)
 {
 	bool object = json_object_is_type(file, json_type_object);
@@ -260,8 +297,11 @@ static int add_file(struct import *import, struct json_object *file)
 		events = NULL;
 	if (object)
 		json_object_object_get_ex(file, "metrics", &named);
-	if (events == NULL || (!json_object_is_type(events, json_type_array) &&
-			       !json_object_is_type(events, json_type_object))) {
+	if (object && explains_groups(file)) {
+		import->no_events = true;
+		return 0;
+	}
+	if (!has_objects(events)) {
 		say("'%s' is no event file: it has no list of events", import->file);
 		return -1;
 	}
@@ -279,38 +319,13 @@ static int add_file(struct import *import, struct json_object *file)
 	return 0;
 }
 
-/* In the words of the library: its function, a colon, the reason and a newline. */
-static void tell_json(const char *file)
-{
-	const char *why = json_util_get_last_err();
-	const char *reason = why != NULL ? strstr(why, ": ") : NULL;
-	const char *more = json_tokener_error_desc(json_tokener_continue);
-
-	if (reason != NULL)
-		why = reason + 2;
-	if (why == NULL)
-		why = "it is damaged";
-	else if (strncmp(why, more, strlen(more)) == 0)
-		why = "it ends too early";
-	say("'%s' is no JSON: %.*s", file, (int)strcspn(why, "\n"), why);
-}
-
 int import_file(struct import *import)
 {
-	struct json_object *file = json_object_from_file(import->file);
-	FILE *f;
+	struct json_object *file;
 	int rc;
 
-	if (file == NULL) {
-		f = fopen(import->file, "re");
-		if (f == NULL)
-			say("cannot read '%s': %s", import->file, strerror(errno));
-		else
-			tell_json(import->file);
-		if (f != NULL)
-			fclose(f);
+	if (!read_json(import->file, true, &file))
 		return -1;
-	}
 	if (import->standard != NULL)
 		import->unresolved = standard_resolve(import->standard, file);
 	rc = add_file(import, file);

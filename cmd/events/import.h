@@ -18,6 +18,7 @@ struct import {
 	/* What was found in it; of the events that were skipped, some refer to what is not there.
 	 */
 	size_t events, metrics, skipped_events, skipped_metrics, unresolved;
+	bool no_events; /* it only has words about groups of metrics */
 };
 
 /* Writes the definitions of a file.  Returns 0, or -1 after a message. */

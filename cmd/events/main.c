@@ -37,12 +37,38 @@ static void print_usage(FILE *f)
 	opts_print(f, opts);
 }
 
-/* A name in brackets: neither can it end them nor begin another line. */
+/*
+ * As perf(1) names CPUs, or a pattern: "GenuineIntel-6-AD", "0x00000000410fd0c0".  It is
+ * written in brackets: neither can it end them nor begin another line.
+ */
 static bool is_cpu(const char *name)
 {
-	return *name != '\0' && name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
-						  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-						  "0123456789-_*?,[]")] == '\0';
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t vendor = strspn(name, letters), n;
+	const char *rest = name + vendor;
+	unsigned dashes = 0;
+
+	if (strcmp(name, "*") == 0)
+		return true;
+	for (n = 0; rest[n] != '\0' && strchr("0123456789ABCDEFabcdef-_*?[]", rest[n]) != NULL; n++)
+		dashes += rest[n] == '-';
+	if (strncmp(name, "0x", 2) == 0)
+		return strspn(name + 2, "0123456789abcdefABCDEF*?[]-") == strlen(name) - 2 &&
+		       (strlen(name) == 18 || strpbrk(name, "*?[") != NULL);
+	return vendor > 0 && *rest == '-' && rest[n] == '\0' &&
+	       (dashes >= 2 || strchr(rest, '*') != NULL);
+}
+
+/* Several have commas between them. */
+static bool are_cpus(const char *names)
+{
+	char *list = xstrdup(names), *rest = list, *name;
+	bool good = true;
+
+	while (good && (name = strsep(&rest, ",")) != NULL)
+		good = is_cpu(name);
+	free(list);
+	return good;
 }
 
 static int parse(struct config *cfg, int argc, char **argv)
@@ -69,8 +95,10 @@ static int parse(struct config *cfg, int argc, char **argv)
 	}
 	if (cfg->help || cfg->version)
 		return STATUS_OK;
-	if (cfg->cpu != NULL && !is_cpu(cfg->cpu)) {
-		say("-C: '%s' is not the name of a CPU, such as GenuineIntel-6-AD", cfg->cpu);
+	if (cfg->cpu != NULL && !are_cpus(cfg->cpu)) {
+		say("-C: '%s' is not the name of a CPU, such as GenuineIntel-6-AD or "
+		    "0x00000000410fd0c0",
+		    cfg->cpu);
 		return STATUS_USAGE;
 	}
 	if (argc - optind < 2 || strcmp(argv[optind], "import") != 0) {
@@ -90,6 +118,8 @@ static int import_one(struct import *import)
 	}
 	if (import_file(import) == -1)
 		return STATUS_FAILED;
+	if (import->no_events)
+		say("'%s': it tells of groups of metrics, and has no events", import->file);
 	if (import->skipped_events + import->skipped_metrics > 0)
 		say("'%s': %zu events and %zu metrics; left out: %zu that cannot be "
 		    "written as definitions, and %zu metrics that take more than "
@@ -107,6 +137,7 @@ static int import_all(const struct config *cfg, FILE *out, char **files)
 {
 	struct standard *standard = standard_read(files);
 	int status = STATUS_OK;
+	size_t n = 0;
 
 	fputs("# Made by cpc-events import.\n", out);
 	for (; status == STATUS_OK && *files != NULL; files++) {
@@ -114,6 +145,11 @@ static int import_all(const struct config *cfg, FILE *out, char **files)
 			.file = *files, .cpu = cfg->cpu, .out = out, .standard = standard};
 
 		status = import_one(&import);
+		n += import.events + import.metrics;
+	}
+	if (status == STATUS_OK && n == 0) {
+		say("there is nothing that can be written as a definition");
+		status = STATUS_FAILED;
 	}
 	standard_free(standard);
 	return status;

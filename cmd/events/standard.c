@@ -7,6 +7,7 @@
 
 #include "../common/say.h"
 #include "../common/util.h"
+#include "read.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -129,7 +130,7 @@ struct standard *standard_read(char **files)
 		struct source *source = &standard->source[i];
 
 		source->file = files[i];
-		source->json = json_object_from_file(files[i]);
+		read_json(files[i], false, &source->json); /* told when it is imported */
 		source->by_name = new_object();
 		source->used = new_object();
 		note_events(source);

@@ -146,7 +146,7 @@ import() {
 }
 
 @test "bad files are told, and write nothing" {
-	for text in '' '{' '[1,' '{"Events": 5}' '17' 'null' '{"Events"'; do
+	for text in '' '{' '[1,' '[1, 2]' '[]' '{}' '{"Events": 5}' '{"Events": ["a"]}' '17' 'null' '{"Events"'; do
 		printf '%s' "$text" >"$T/bad.json"
 		go -1 cpc-events -C GenuineIntel-6-AD -o "$T/bad.def" import "$T/bad.json"
 		[[ $stderr == "cpc-events: '$T/bad.json' is no "* ]]
@@ -158,16 +158,42 @@ import() {
 		go -1 cpc-events -C GenuineIntel-6-AD import "$T/bad.json"
 		[ "$stderr" = "cpc-events: '$T/bad.json' is no JSON: it ends too early" ]
 	done
+	while read -r line text; do
+		printf "$text" >"$T/bad.json"
+		go -1 cpc-events -C GenuineIntel-6-AD import "$T/bad.json"
+		[[ $stderr == "cpc-events: '$T/bad.json' is no JSON: line $line: "* ]]
+	done <<-'END'
+		1 {"Events"; []}
+		3 {"Events": [\n\n{"EventName" "A"}]}
+		2 [\ntru]
+		2 {"Events": [{}]}\n}
+		4 [\n{},\n{},\n{x}]
+	END
+	printf '[{"EventName": "A B", "EventCode": "0x1"}]' >"$T/bad.json"
+	go -1 cpc-events -C GenuineIntel-6-AD -o "$T/bad.def" import "$T/bad.json"
+	[[ $stderr == *"there is nothing that can be written as a definition" ]]
+	[ ! -e "$T/bad.def" ]
+	printf '{"Backend": "Of the back end", "Frontend": "Of the front end"}' >"$T/metricgroups.json"
+	go -0 cpc-events -C GenuineIntel-6-AD import "$FILES/intel.json" "$T/metricgroups.json"
+	[[ $stderr == *"'$T/metricgroups.json': it tells of groups of metrics, and has no events" ]]
 	go -1 cpc-events -C GenuineIntel-6-AD import "$T/none.json"
 	[ "$stderr" = "cpc-events: cannot read '$T/none.json': No such file or directory" ]
 	go -1 cpc-events import "$FILES/kernel.json"
 	[[ $stderr == *"does not say which CPU it is for; give its name with --cpu"* ]]
-	go -2 cpc-events -C 'a b' import "$FILES/kernel.json"
+	for cpu in 'a b' Foo x skl GenuineIntel GenuineIntel-6 0x410fd0c0 0xno \
+		GenuineIntel-6-AD,Foo ''; do
+		go -2 cpc-events -C "$cpu" import "$FILES/kernel.json"
+	done
+	for cpu in 'GenuineIntel-6-A[DE]' AuthenticAMD-26-2-1 'AuthenticAMD-25-*' 'GenuineIntel-*' '*' \
+		GenuineIntel-6-AD,GenuineIntel-6-AE 0x00000000410fd0c0 '0x00000000410fd*'; do
+		go -0 cpc-events -C "$cpu" import "$FILES/kernel.json"
+		grep -qxF "[$cpu]" <<<"$output"
+	done
 	go -2 cpc-events frob
-	go -1 cpc-events -C x -o /nonexistent/x import "$FILES/kernel.json"
+	go -1 cpc-events -C GenuineIntel-6-AD -o /nonexistent/x import "$FILES/kernel.json"
 	# Deep ones, and all prefixes of a good one.
 	printf '[%.0s' {1..10000} >"$T/bad.json"
-	go -1 cpc-events -C x import "$T/bad.json"
+	go -1 cpc-events -C GenuineIntel-6-AD import "$T/bad.json"
 	for ((n = 1; n < 400; n += 7)); do
 		head -c "$n" "$FILES/arm.json" >"$T/bad.json"
 		go -1 cpc-events import "$T/bad.json"

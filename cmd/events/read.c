@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * read.c - a file of JSON, and in which line it is none.
+ */
+#include "read.h"
+
+#include "../common/say.h"
+#include "../common/util.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SIZE (256UL << 20) /* those of vendors have a few megabytes */
+
+/* All of a file and a NUL behind it, to be freed.  NULL and errno. */
+static char *read_text(const char *file, size_t *size)
+{
+	FILE *f = fopen(file, "re");
+	size_t room = 1UL << 16, n = 0;
+	char *text = NULL;
+	int err;
+
+	if (f == NULL)
+		return NULL;
+	do {
+		room *= 2;
+		text = xrealloc(text, room);
+		n += fread(text + n, 1, room - n - 1, f);
+	} while (n == room - 1 && room < MAX_SIZE);
+	err = ferror(f) ? errno : n == room - 1 ? EFBIG : 0;
+	fclose(f);
+	if (err != 0) {
+		free(text);
+		errno = err;
+		return NULL;
+	}
+	text[n] = '\0';
+	*size = n;
+	return text;
+}
+
+static size_t line_of(const char *text, size_t at)
+{
+	size_t line = 1;
+
+	for (size_t i = 0; i < at; i++)
+		line += text[i] == '\n';
+	return line;
+}
+
+/* What is wrong behind a value that ends at `at`; NULL: nothing. */
+static const char *check_end(const char *text, size_t size, size_t *at)
+{
+	while (*at < size && isspace((unsigned char)text[*at]))
+		++*at;
+	return *at == size ? NULL : "something follows after its end";
+}
+
+static bool parse(const char *file, bool tell, const char *text, size_t size,
+		  struct json_object **value)
+{
+	struct json_tokener *tokener = json_tokener_new();
+	enum json_tokener_error error;
+	const char *why = NULL;
+	size_t at;
+
+	if (tokener == NULL)
+		die("%s", strerror(ENOMEM));
+	/* With the NUL, which ends a number. */
+	*value = json_tokener_parse_ex(tokener, text, (int)size + 1);
+	error = json_tokener_get_error(tokener);
+	at = json_tokener_get_parse_end(tokener);
+	json_tokener_free(tokener);
+	if (error == json_tokener_success)
+		why = check_end(text, size, &at);
+	else if (at < size)
+		why = json_tokener_error_desc(error);
+	if (why != NULL && tell)
+		say("'%s' is no JSON: line %zu: %s", file, line_of(text, at), why);
+	else if (error != json_tokener_success && why == NULL && tell)
+		say("'%s' is no JSON: it ends too early", file);
+	if (error == json_tokener_success && why == NULL)
+		return true;
+	json_object_put(*value);
+	*value = NULL;
+	return false;
+}
+
+bool read_json(const char *file, bool tell, struct json_object **value)
+{
+	size_t size;
+	char *text = read_text(file, &size);
+	bool good = false;
+
+	*value = NULL;
+	if (text != NULL)
+		good = parse(file, tell, text, size, value);
+	else if (tell)
+		say("cannot read '%s': %s", file, strerror(errno));
+	free(text);
+	return good;
+}

@@ -219,6 +219,36 @@ static int learn_ratio(struct setgrp *grp, cpc_t *cpc, const char *name)
 	return STATUS_OK;
 }
 
+/* The first request of a spec whose name is that of a ratio that is not known yet; or NULL. */
+static const char *find_ratio(cpc_t *cpc, const struct spec *spec)
+{
+	for (size_t i = 0; i < spec->nreqs; i++) {
+		const struct spec one = {.nreqs = 1, .req = &spec->req[i]};
+		size_t bad;
+		cpc_set_t *set = setgrp_make(cpc, &one, &bad);
+
+		if (set == NULL && cpcerr_subcode() == CPC_IS_RATIO)
+			return spec->req[i].event;
+		if (set != NULL)
+			cpc_set_destroy(cpc, set);
+	}
+	return NULL;
+}
+
+int setgrp_parse_ratios(struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec)
+{
+	int status = setgrp_parse(grp, cpc, text, spec);
+	const char *ratio;
+
+	while (status == STATUS_OK && (ratio = find_ratio(cpc, spec)) != NULL) {
+		status = learn_ratio(grp, cpc, ratio);
+		spec_free(spec);
+		if (status == STATUS_OK)
+			status = setgrp_parse(grp, cpc, text, spec);
+	}
+	return status;
+}
+
 /*
  * Makes the set, of `text` once more when one of its words turns out to be a ratio.  Returns the
  * exit status; the spec is freed if it is not 0.

@@ -5,6 +5,7 @@
  *
  * Which events fit together is found out by binding them: that depends on the machine, on the
  * events, and on what others have taken.  No count is extrapolated: each is that of its turns.
+ * The events of a ratio count in the same turns.
  */
 #include "split.h"
 
@@ -30,15 +31,35 @@ static struct spec_req copy_req(const struct spec_req *req)
 	return copy;
 }
 
-/* The requests of part `k`, which keep their slots. */
+/* A ratio whose request `i` became request `index[i]` of a part. */
+static struct spec_ratio copy_ratio(const struct spec_ratio *ratio, const size_t *index)
+{
+	struct spec_ratio copy = {.name = xstrdup(ratio->name), .nevents = ratio->nevents};
+
+	copy.req = xcalloc(ratio->nevents, sizeof(*copy.req));
+	for (size_t i = 0; i < ratio->nevents; i++)
+		copy.req[i] = index[ratio->req[i]];
+	return copy;
+}
+
+/* The requests of part `k`, which keep their slots, and the ratios of these. */
 static struct spec part_of(const struct spec *spec, const size_t *part, size_t k)
 {
-	struct spec copy = {.req = xcalloc(spec->nreqs, sizeof(*copy.req))};
+	struct spec copy = {.req = xcalloc(spec->nreqs, sizeof(*copy.req)),
+			    .ratio = xcalloc(spec->nratios + 1, sizeof(*copy.ratio))};
+	size_t *index = xcalloc(spec->nreqs, sizeof(*index));
 
 	for (size_t i = 0; i < spec->nreqs; i++) {
-		if (part[i] == k)
-			copy.req[copy.nreqs++] = copy_req(&spec->req[i]);
+		if (part[i] != k)
+			continue;
+		index[i] = copy.nreqs;
+		copy.req[copy.nreqs++] = copy_req(&spec->req[i]);
 	}
+	for (size_t i = 0; i < spec->nratios; i++) {
+		if (part[spec->ratio[i].req[0]] == k)
+			copy.ratio[copy.nratios++] = copy_ratio(&spec->ratio[i], index);
+	}
+	free(index);
 	return copy;
 }
 
@@ -85,6 +106,9 @@ static char *write_spec(const struct spec *spec)
 			fprintf(f, "pic%u=", req->slot);
 		fputs(req->event, f);
 	}
+	/* Their events, which they would stand for, are there. */
+	for (size_t i = 0; i < spec->nratios; i++)
+		fprintf(f, ",%s", spec->ratio[i].name);
 	cpc_choose_slots(spec->nreqs, slot);
 	if (same)
 		write_attrs(f, &spec->req[0], "");
@@ -119,21 +143,47 @@ static bool part_counts(cpc_t *cpc, const struct spec *spec, const size_t *part,
 	return good;
 }
 
-/* Finds the place of request `i` in one of `*n` parts, or in one more.  False: there is none. */
-static bool place(cpc_t *cpc, const struct spec *spec, size_t *part, size_t i, size_t *n,
+/* Puts request `i` into part `k`, with all that a ratio needs at the same time. */
+static void put(const struct spec *spec, size_t *part, size_t i, size_t k)
+{
+	part[i] = k;
+	for (size_t r = 0; r < spec->nratios; r++) {
+		const struct spec_ratio *ratio = &spec->ratio[r];
+		bool has = false;
+
+		for (size_t e = 0; !has && e < ratio->nevents; e++)
+			has = ratio->req[e] == i;
+		for (size_t e = 0; has && e < ratio->nevents; e++) {
+			if (part[ratio->req[e]] != k)
+				put(spec, part, ratio->req[e], k);
+		}
+	}
+}
+
+/* Finds the place of request `i` in one of `*n` parts, or in one more, if there is one. */
+static void place(cpc_t *cpc, const struct spec *spec, size_t *part, size_t i, size_t *n,
 		  const struct split_trial *trial)
 {
 	bool alone;
 
-	part[i] = *n;
+	put(spec, part, i, *n);
 	alone = part_counts(cpc, spec, part, *n, trial);
 	for (size_t k = 0; k < *n; k++) {
-		part[i] = k;
+		put(spec, part, i, k);
 		if (part_counts(cpc, spec, part, k, trial))
-			return true;
+			return;
 	}
-	part[i] = alone ? (*n)++ : NO_PART;
-	return alone;
+	put(spec, part, i, alone ? *n : NO_PART);
+	*n += alone;
+}
+
+static size_t count_left(const struct spec *spec, const size_t *part)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < spec->nreqs; i++)
+		left += part[i] == NO_PART;
+	return left;
 }
 
 /*
@@ -151,8 +201,9 @@ static size_t choose_parts(cpc_t *cpc, const struct spec *spec, size_t *part,
 		before = left;
 		for (size_t i = 0; i < spec->nreqs; i++) {
 			if (part[i] == NO_PART)
-				left -= place(cpc, spec, part, i, &n, trial);
+				place(cpc, spec, part, i, &n, trial);
 		}
+		left = count_left(spec, part);
 	} while (left > 0 && left < before);
 	return left == 0 ? n : 0;
 }
@@ -176,7 +227,7 @@ int split_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug,
 {
 	struct spec spec;
 	size_t *part, n = 0;
-	int status = setgrp_parse(grp, cpc, text, &spec);
+	int status = setgrp_parse_ratios(grp, cpc, text, &spec);
 
 	if (status != STATUS_OK)
 		return status;
@@ -199,8 +250,7 @@ void split_refuse(cpc_t *cpc, const struct setgrp_set *set, const struct split_t
 {
 	size_t *part = xcalloc(set->spec.nreqs, sizeof(*part));
 	char *why = xstrdup(cpcerr_text());
-	/* The events of a ratio are to count at the same time. */
-	bool helps = set->spec.nratios == 0 && choose_parts(cpc, &set->spec, part, trial) > 1;
+	bool helps = choose_parts(cpc, &set->spec, part, trial) > 1;
 
 	say("%s%s", why, helps ? "; --split has them take turns" : "");
 	free(why);

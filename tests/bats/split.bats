@@ -153,6 +153,32 @@ $(breakpoints 1 getppid)" ]
 	[ "$(grep -c "counted 100.0% of the time" <<<"$stderr")" -eq 1 ]
 }
 
+@test "the events of a ratio count in the same turns, also those of two that share one" {
+	count_registers
+	called=breakpoint/addr=called/ main=breakpoint/addr=main/ getppid=breakpoint/addr=getppid/
+	cat >"$T/events.def" <<-END
+		calls = $called / $main
+		share = 100 * $main / $getppid
+	END
+	chmod 644 "$T/events.def"
+	export CPC_EVENTS=$T/events.def
+	others=$(breakpoints $((N - 1)) getpid)
+	track -0 --split -T 600 -c "$others,calls" "$WORK/symbols" 10
+	[ "$(rows_of exit | sed 's/.*# //')" = "$others
+$called,$main,calls" ]
+	track -0 --split -T 600 -c "calls,$others" "$WORK/symbols" 10
+	rest=$(breakpoints 1 getpid)
+	[ "$(rows_of exit | sed 's/.*# //' | tail -n 1)" = "$rest" ]
+	[[ $(rows_of exit | head -n 1) == "0 1 exit "*" 10 1 "*" 10.000 # $called,$main,"*",calls" ]]
+	if [ "$N" -ge 3 ]; then # which both take
+		track -0 --split -T 600 -c "share,$others,calls" "$WORK/symbols" 10
+		[[ $(rows_of exit | head -n 1) == *" 10.000 10.000 # $main,$getppid,"*"$called,share,calls" ]]
+	fi
+	# What helps is told.
+	go -1 cputrack -c "calls,$others" true
+	[[ $stderr == *"; --split has them take turns" ]]
+}
+
 @test "a symbol is missing only if its set had a turn to look for it" {
 	count_registers
 	spec=$(breakpoints "$N"),$(breakpoints 1 nosuch)

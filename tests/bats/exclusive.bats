@@ -126,6 +126,7 @@ refused_by() {
 }
 
 @test "a running cputrack is invalidated, says so once, and goes on to the end" {
+	by_ptrace
 	need attach
 	start crowd "$WORK/thread-pool" 3
 	eventually said crowd ready
@@ -152,6 +153,7 @@ cputrack: the counters of 4 LWPs were lost" ]
 }
 
 @test "an invalidated command is followed to its end; later ones are counted again" {
+	by_ptrace
 	start ct cputrack -fe -T 0.05 -c page-faults sh -c 'read line; sh -c "exit 3"; exit 5'
 	eventually grep -q ' tick ' "$T/ct.out"
 	go -0 cpustat -c page-faults 0.01 1

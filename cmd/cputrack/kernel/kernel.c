@@ -104,22 +104,26 @@ static void sleep_for(struct pollfd *fds, nfds_t n, int ms, const sigset_t *mask
 }
 
 /*
- * Looks after what SIGCHLD tells of: a command that stands still because it wants to be traced,
- * and children that were made ours by their maker (CLONE_PARENT), for whom nobody else waits.
+ * Looks after what SIGCHLD tells of: children that stand still because they want to be traced,
+ * and those that were made ours by their maker (CLONE_PARENT), for whom nobody else waits.
  */
 static void look_at_children(const struct counting *k)
 {
+	const int flags = WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL;
 	siginfo_t info = {0};
 	int wstatus;
 
 	if (!child_changed)
 		return;
 	child_changed = 0;
-	if (k->pid != 0)
-		pctx_spawn_wait(k->pid, &wstatus, 0);
-	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
-	       info.si_pid != 0 && info.si_pid != k->pid && info.si_pid != k->guard.pid) {
-		waitpid(info.si_pid, &wstatus, WNOHANG | __WALL);
+	while (waitid(P_ALL, 0, &info, flags) == 0 && info.si_pid != 0) {
+		if (info.si_code == CLD_TRAPPED)
+			pctx_spawn_wait(info.si_pid, &wstatus, 0);
+		else if (info.si_code == CLD_STOPPED || info.si_pid == k->pid ||
+			 info.si_pid == k->guard.pid)
+			return;
+		else
+			waitpid(info.si_pid, &wstatus, WNOHANG | __WALL);
 		info.si_pid = 0;
 	}
 }
@@ -364,7 +368,9 @@ static bool bind_cpus(struct counting *k, char *why, size_t size)
 			continue;
 		}
 		if (k->set[i] == NULL || errno != ENOSYS) {
-			strlcpy(why, cpcerr_text(), size);
+			bool denied = errno == EACCES || errno == EPERM;
+
+			strlcpy(why, denied ? LWPS_PRIVILEGES : cpcerr_text(), size);
 			return false;
 		}
 		cpc_set_destroy(cpc, k->set[i]);

@@ -199,7 +199,7 @@ static void explain(char *why, size_t size, const char *what)
 
 	switch (error) {
 	case EPERM:
-		snprintf(why, size, "it takes CAP_BPF and CAP_PERFMON");
+		snprintf(why, size, LWPS_PRIVILEGES);
 		break;
 	case ENOSYS:
 		snprintf(why, size, "this kernel has no BPF");

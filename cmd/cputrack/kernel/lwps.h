@@ -21,6 +21,8 @@
 
 #include "shared.h"
 
+#define LWPS_PRIVILEGES "it takes CAP_BPF and CAP_PERFMON" /* why others cannot */
+
 struct lwps;
 
 struct lwps_config {

@@ -52,7 +52,7 @@ function read_table(   row, n, i, part, has) {
 # What the argument can be, where that is known.
 function words_of(arg,   words) {
 	if (arg == "FORMAT") { words = help; gsub(/,| or/, "", words) }
-	else if (arg == "ENGINE") words = "ptrace kernel auto"
+	else if (arg == "ENGINE") words = "auto kernel ptrace"
 	else if (arg == "UNIT") words = "core socket node all"
 	else if (arg == "WHAT") words = program == "cputrack" ? "lwp process command" : "cpu"
 	else if (arg ~ /\|/) { words = arg; gsub(/\|/, " ", words) }

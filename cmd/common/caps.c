@@ -219,7 +219,10 @@ int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f
 	int rc = 0;
 
 	if (about->version) {
-		printf("%s %s\n", about->program, CPC_VERSION);
+		printf("%s %s", about->program, CPC_VERSION);
+		if (about->has != NULL)
+			printf(" (%s)", about->has);
+		putchar('\n');
 	} else if (about->pattern != NULL) {
 		rc = search(stdout, cpc, about->pattern);
 	} else {

@@ -12,6 +12,7 @@
 
 struct about {
 	const char *program;
+	const char *has;     /* told with the version; or NULL */
 	bool of_cpus;	     /* it counts CPUs, not LWPs */
 	bool version;	     /* print the version only */
 	const char *pattern; /* print only events whose name or description has this; or NULL */

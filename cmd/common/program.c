@@ -268,6 +268,7 @@ int program_main(const struct program *prog, struct common *common, void *config
 		if (common->version || common->help) {
 			const struct about about = {
 				.program = prog->name,
+				.has = prog->has,
 				.of_cpus = prog->of_cpus,
 				.version = common->version,
 				.pattern = optind < argc ? argv[optind] : NULL,

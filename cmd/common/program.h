@@ -68,6 +68,7 @@ struct common {
 /* A program; its functions get the `config` that program_main() was given. */
 struct program {
 	const char *name;
+	const char *has;	/* told with the version; or NULL */
 	bool of_cpus;		/* it counts CPUs, not LWPs */
 	const struct opt *opts; /* ends with a zero code */
 	void (*print_usage)(FILE *f);

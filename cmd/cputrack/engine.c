@@ -13,7 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef CPC_KERNEL_ENGINE
+#ifdef CPC_KERNEL_ENGINE
+const char engine_names[] = "engines: kernel, ptrace";
+#else
+const char engine_names[] = "engine: ptrace";
+
 struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
 			     const struct setgrp *grp, char *why, size_t size)
 {
@@ -25,8 +29,8 @@ struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
 
 static const char *const choices[] = {
 	[ENGINE_AUTO] = "auto",
-	[ENGINE_PTRACE] = "ptrace",
 	[ENGINE_KERNEL] = "kernel",
+	[ENGINE_PTRACE] = "ptrace",
 };
 
 bool engine_parse(const char *name, enum engine_choice *choice)

@@ -139,12 +139,15 @@ struct engine *engine_ptrace(const struct engine_config *config, cpc_t *cpc,
 struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
 			     const struct setgrp *grp, char *why, size_t size);
 
-enum engine_choice { ENGINE_PTRACE, ENGINE_KERNEL, ENGINE_AUTO };
+enum engine_choice { ENGINE_AUTO, ENGINE_KERNEL, ENGINE_PTRACE };
+
+/* Those that this program has. */
+extern const char engine_names[];
 
 /* Parses the name of a choice.  False: it is none. */
 bool engine_parse(const char *name, enum engine_choice *choice);
 
-/* ENGINE_AUTO: in the kernel, if that can count it.  NULL after a message. */
+/* ENGINE_AUTO: in the kernel, if it can be counted there as truly.  NULL after a message. */
 struct engine *engine_new(enum engine_choice choice, const struct engine_config *config, cpc_t *cpc,
 			  const struct setgrp *grp);
 

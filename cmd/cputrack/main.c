@@ -36,7 +36,7 @@ static const struct opt opts[] = {
 	{OPT_COMM, "comm", NULL, "name LWPs, and tell how processes end", ALWAYS},
 	{OPT_TOTAL, "total", NULL, "a last row with the total of all processes", ALWAYS},
 	{OPT_START_DISABLED, "start-disabled", NULL, "count only after cpc_enable(3)", TO_COUNT},
-	{OPT_ENGINE, "engine", "ENGINE", "count by ptrace, kernel or what fits: auto", TO_COUNT},
+	{OPT_ENGINE, "engine", "ENGINE", "count by kernel or ptrace; auto: what fits", TO_COUNT},
 	SPAN_OPTS,
 	OUTPUT_OPTS,
 	{'n', "no-header", NULL, "leave the header out", ALWAYS},
@@ -124,7 +124,7 @@ static int parse_option(void *config, int c)
 	case OPT_ENGINE:
 		if (engine_parse(optarg, &cfg->engine_choice))
 			return STATUS_OK;
-		return usage_error("--engine is auto, ptrace or kernel");
+		return usage_error("--engine is auto, kernel or ptrace");
 	case OPT_TOTAL:
 		cfg->common.output.total = true;
 		return STATUS_OK;
@@ -200,6 +200,7 @@ static int count(void *config, cpc_t *cpc)
 
 static const struct program cputrack = {
 	.name = "cputrack",
+	.has = engine_names,
 	.opts = opts,
 	.print_usage = print_usage,
 	.parse_option = parse_option,

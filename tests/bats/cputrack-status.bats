@@ -174,8 +174,7 @@ for command in "kill -INT $$", "kill -TERM $$", "exit 130":
 
 @test "--version" {
 	go -0 cputrack --version
-	[[ $output == *cputrack* ]]
-	[ "${#lines[@]}" -eq 1 ]
+	[[ $output =~ ^cputrack\ [0-9.]+\ \(engines?:\ (kernel,\ )?ptrace\)$ ]]
 	[ -z "$stderr" ]
 }
 

@@ -1,0 +1,129 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# Which engine counts, and what each of them owes to what it tracks.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+# counted_by ENGINE [REASON] ARGUMENT...: a command is, as -D tells.
+counted_by() {
+	local want="cputrack: counts in the kernel"
+	[ "$1" = kernel ] || want="cputrack: counts with ptrace(2); not in the kernel: $2"
+	[ "$1" = kernel ] || shift
+	shift
+	track -0 -D -T 0 "$@"
+	grep -qxF -- "$want" <<<"$stderr"
+	[ "$(count_of exit)" -eq 1 ]
+}
+
+@test "in the kernel, where that is possible; -D tells" {
+	by_kernel
+	use_engine auto
+	counted_by kernel -c page-faults true
+	counted_by kernel -fe -c page-faults,task-clock,dummy true
+	track -0 -T 0 -c page-faults true
+	[ -z "$stderr" ]
+	go -2 cputrack --engine=magic true
+	[[ $stderr == "cputrack: --engine is auto, kernel or ptrace; "* ]]
+}
+
+@test "what the kernel cannot count is left to ptrace(2); -D tells why, without it nobody" {
+	by_kernel
+	use_engine auto
+	counted_by ptrace "it is to begin after a delay" --delay 0.001 -c page-faults true
+	track -0 -D -T 0.5 -c page-faults -c dummy true
+	grep -q "not in the kernel: several sets take turns" <<<"$stderr"
+	use_engine kernel
+	go -1 cputrack -T 0.5 -c page-faults -c dummy touch "$T/ran"
+	[ "$stderr" = "cputrack: cannot count in the kernel: several sets take turns (--engine=ptrace can)" ]
+	[ ! -e "$T/ran" ]
+	use_engine auto
+	if "$WORK/probe" breakpoint; then
+		counted_by ptrace "breakpoints and functions would make each process on the machine stop there" \
+			-c breakpoint/addr=main/ "$WORK/touch-pages" 1
+		counted_by ptrace "'breakpoint/addr=0x1000/' would make each process on the machine stop there" \
+			-c breakpoint/addr=0x1000/ true
+	fi
+}
+
+@test "who may not use bpf(2), or is an ordinary user: the same rows by ptrace(2)" {
+	for error in EPERM EACCES ENOSYS; do
+		go -0 "$WORK/deny" bpf "$error" cputrack -D -T 0 -fe -o "$ROWS" -c page-faults \
+			"$WORK/forks" -p 3 2
+		grep -q "counts with ptrace(2); not in the kernel: " <<<"$stderr"
+		[ "$(count_of exit)" -eq 3 ]
+		go -0 "$WORK/deny" bpf "$error" cputrack -T 0 -o "$ROWS" -c page-faults true
+		[ -z "$stderr" ]
+		go -1 "$WORK/deny" bpf "$error" cputrack --engine=kernel -c page-faults touch "$T/ran"
+		[[ $stderr == "cputrack: cannot count in the kernel: "*" (--engine=ptrace can)" ]]
+		[ ! -e "$T/ran" ]
+	done
+	need_root
+	need_reachable "$WORK"
+	nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	"${nobody[@]}" "$WORK/probe" soft || skip "an ordinary user cannot do that"
+	go -0 "${nobody[@]}" cputrack -T 0 -D -c page-faults true
+	[[ $stderr == *"not in the kernel: it takes CAP_BPF and CAP_PERFMON"* ]]
+	go -0 "${nobody[@]}" cputrack -T 0 -c page-faults true
+	[ -z "$stderr" ]
+}
+
+@test "children that are made ours are waited for" {
+	by_kernel
+	start ct cputrack -fe -T 0 -o "$ROWS" -c page-faults sh -c "'$WORK/clones'; echo made; read line; exit 3"
+	eventually said ct made
+	zombies() {
+		grep -l '^State:.*Z' /proc/[0-9]*/status 2>/dev/null |
+			xargs -r grep -c "^PPid:[[:space:]]*${PIDS[ct]}\$"
+	}
+	eventually eval '! zombies | grep -qx 1'
+	hang_up ct
+	finish ct
+	[ "$status" -eq 3 ]
+	[ "$(count_of exit)" -eq 6 ]
+}
+
+@test "cputrack killed: a daemon that the command has left dies with it" {
+	# shellcheck disable=SC2016 # for the inner shell
+	start ct cputrack -fe -T 0 -o "$ROWS" -c page-faults sh -c \
+		'setsid sleep 1000 >/dev/null 2>&1 </dev/null & echo $! >"$0"; exit 4' "$T/daemon"
+	eventually test -s "$T/daemon"
+	STRAYS+=("$(<"$T/daemon")")
+	eventually grep -q "# 'sleep 1000'" "$ROWS"
+	kill -KILL "${PIDS[ct]}"
+	eventually ended "$(<"$T/daemon")"
+}
+
+@test "after -N, cputrack killed: the command runs on" {
+	start ct cputrack -T 0.01 -N 1 -o "$ROWS" -c page-faults "$WORK/thread-pool" 2
+	eventually said ct ready
+	eventually grep -q ' detach ' "$ROWS"
+	child_of "${PIDS[ct]}"
+	STRAYS+=("$CHILD")
+	eventually untraced "$CHILD"
+	eventually unguarded "${PIDS[ct]}"
+	kill -KILL "${PIDS[ct]}"
+	eventually ended "${PIDS[ct]}"
+	sleeping "$CHILD"
+}
+
+unguarded() {
+	! grep -l "^PPid:[[:space:]]*$1\$" /proc/[0-9]*/status 2>/dev/null |
+		xargs -r grep -q '^Name:[[:space:]]*cpc-guard$'
+}
+
+@test "a cpustat of its own CPUs: what is counted in the kernel is unknown from then on, and that is told" {
+	need cpu
+	by_kernel
+	start ct cputrack -T 0.02 -o "$ROWS" -c page-faults cat
+	eventually grep -q ' tick ' "$ROWS"
+	go -0 cpustat -c page-faults 0.01 1
+	eventually grep -q ' tick  *- *$' "$ROWS"
+	hang_up ct
+	finish ct
+	[ "$status" -eq 1 ]
+	[ "$(cat "$T/ct.err")" = "cputrack: perf counter contents invalidated" ]
+}

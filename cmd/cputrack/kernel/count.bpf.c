@@ -22,6 +22,29 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* ---- CPUs ---- */
 
+/*
+ * If @t is a stray, try again to make it like others.  What it has run before was not counted;
+ * its switches tell that.
+ */
+static __always_inline void reclaim(struct task_struct *t)
+{
+	const __u64 key = (__u64)t;
+	__u32 *slot = bpf_map_lookup_elem(&strays, &key);
+	struct lwp *l;
+
+	if (!slot)
+		return;
+	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!l)
+		return;
+	l->slot = *slot;
+	l->cpu = LWPS_NONE;
+	l->counted = 1;
+	l->off = start_off;
+	l->state = LIVE;
+	bpf_map_delete_elem(&strays, &key);
+}
+
 SEC("tp_btf/sched_switch")
 int on_switch(__u64 *ctx)
 {
@@ -32,6 +55,8 @@ int on_switch(__u64 *ctx)
 
 	if (!c)
 		return 0;
+	if (unlikely(strayed))
+		reclaim(next);
 	after = tracked(next);
 	known = c->task == (__u64)prev;
 	if (known && c->slot == LWPS_NONE && !after) {
@@ -127,8 +152,11 @@ int on_resume(__u64 *ctx)
 
 /* ---- life ---- */
 
-/* A slot for an LWP; the shared one when there is no other. */
-__noinline __u32 take_slot(__u32 tid, __u32 tgid)
+/*
+ * A slot for an LWP; the shared one when there is no other.  @creator is the slot of who makes it
+ * in the same process, if anybody does.
+ */
+__noinline __u32 take_slot(__u32 tid, __u32 tgid, __u32 creator)
 {
 	__u32 slot = LWPS_SHARED, head, tries, key;
 	struct lwps_slot *s;
@@ -155,6 +183,7 @@ __noinline __u32 take_slot(__u32 tid, __u32 tgid)
 	}
 	if (slot == LWPS_SHARED) {
 		__sync_fetch_and_add(&no_slot, 1);
+		flaw(creator, LWPS_LACKS);
 		return slot;
 	}
 	s = slot_of(slot);
@@ -165,6 +194,21 @@ __noinline __u32 take_slot(__u32 tid, __u32 tgid)
 	return slot;
 }
 
+/* A slot for a new LWP, which is told, and lives from here on. */
+__noinline __u32 begin(const struct lwps_raw *birth)
+{
+	__u32 slot;
+
+	if (!birth)
+		return LWPS_SHARED;
+	slot = take_slot(birth->tid, birth->tgid,
+			 birth->event == LWPS_THREAD ? birth->other : LWPS_NONE);
+	__sync_fetch_and_add(&live, 1);
+	if (slot != LWPS_SHARED)
+		tell_birth(birth->event, slot, birth->other, birth->extra);
+	return slot;
+}
+
 /*
  * Begin to track @t, unless somebody else just does: its creator, or who attaches.  An LWP
  * that ends at the same time has ended when this returns.
@@ -172,33 +216,48 @@ __noinline __u32 take_slot(__u32 tid, __u32 tgid)
 static __always_inline void adopt(struct task_struct *t, __u32 event, __u32 creator,
 				  __u32 creator_tgid)
 {
-	__u32 tid = visible_tid(t), tgid = visible_tgid(t);
+	const struct lwps_raw birth = {
+		.event = event,
+		.other = creator,
+		.tid = visible_tid(t),
+		.tgid = visible_tgid(t),
+		.extra = creator_tgid,
+	};
+	const __u64 key = (__u64)t;
 	struct lwp *l;
+	__u32 slot;
 
-	if (!tid || !tgid) {
+	if (!birth.tid || !birth.tgid) {
 		__sync_fetch_and_add(&outside, 1);
 		return;
 	}
-	/* It also fails where somebody was interrupted on this CPU while he did the same. */
+	/* It fails without memory, and where somebody was interrupted while he did the same. */
 	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!l) {
-		__sync_fetch_and_add(tgid == attaching ? &postponed : &errors, 1);
+	if (unlikely(!l)) {
+		if (birth.tgid == attaching) {
+			__sync_fetch_and_add(&postponed, 1);
+			return;
+		}
+		strayed = 1;
+		slot = begin(&birth);
+		if (bpf_map_update_elem(&strays, &key, &slot, BPF_ANY)) {
+			flaw(slot, LWPS_NO_MEMORY);
+			end(t, slot);
+		}
 		return;
 	}
 	if (__sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
 		return;
-	l->slot = take_slot(tid, tgid);
+	slot = begin(&birth);
+	l->slot = slot;
 	l->cpu = LWPS_NONE;
 	l->switches = 0;
 	l->counted = event != LWPS_ATTACH;
 	l->off = start_off;
-	__sync_fetch_and_add(&live, 1);
-	if (l->slot != LWPS_SHARED)
-		tell_birth(event, l->slot, creator, creator_tgid);
 	if (event == LWPS_ATTACH)
 		__sync_fetch_and_add(&attached, 1);
 	if (__sync_val_compare_and_swap(&l->state, CLAIMED, LIVE) != CLAIMED)
-		tell_exit(t, l->slot);
+		end(t, slot);
 }
 
 /* A task of the process that is being attached to. */
@@ -229,6 +288,19 @@ int on_new(__u64 *ctx)
 	return 0;
 }
 
+/* A stray ends that was never reclaimed. */
+static __always_inline void end_stray(struct task_struct *t)
+{
+	const __u64 key = (__u64)t;
+	__u32 *slot = bpf_map_lookup_elem(&strays, &key);
+
+	if (!slot)
+		return;
+	flaw(*slot, LWPS_NO_MEMORY);
+	end(t, *slot);
+	bpf_map_delete_elem(&strays, &key);
+}
+
 SEC("raw_tp/sched_process_exit")
 int on_exit(__u64 *ctx)
 {
@@ -240,14 +312,16 @@ int on_exit(__u64 *ctx)
 		l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	else
 		l = tracked(t);
-	if (!l)
+	if (unlikely(!l && strayed)) {
+		end_stray(t);
 		return 0;
-	if (__sync_val_compare_and_swap(&l->state, NEW, ENDED) == NEW ||
+	}
+	if (!l || __sync_val_compare_and_swap(&l->state, NEW, ENDED) == NEW ||
 	    __sync_val_compare_and_swap(&l->state, CLAIMED, ENDED) == CLAIMED ||
 	    __sync_val_compare_and_swap(&l->state, LIVE, ENDED) != LIVE)
 		return 0;
 	divide(t, l, LWPS_NONE);
-	tell_exit(t, l->slot);
+	end(t, l->slot);
 	return 0;
 }
 
@@ -284,7 +358,7 @@ int on_exec(__u64 *ctx)
 		return 0;
 	if (follow_exec || slot == LWPS_NONE) {
 		tid = visible_tid(t);
-		next = take_slot(tid, tid);
+		next = take_slot(tid, tid, LWPS_NONE);
 	}
 	l->off = start_off;
 	divide(t, l, start_off ? LWPS_NONE : next);

@@ -436,7 +436,7 @@ void lwps_read(const struct lwps *lwps, unsigned slot, uint64_t *values, bool *w
 		read_shared(lwps, values);
 	else
 		read_own(lwps, &lwps->slots[slot], values);
-	*whole = lwps_flaws(lwps, slot) == 0;
+	*whole = (lwps_flaws(lwps, slot) & ~(unsigned)LWPS_LACKS) == 0;
 }
 
 unsigned lwps_flaws(const struct lwps *lwps, unsigned slot)

@@ -63,33 +63,45 @@ static __always_inline __s32 wait_status(struct task_struct *t)
 }
 
 /*
- * An LWP ends.  Its record has its place in the ring before it is no longer counted: who sees
- * that none lives finds the record.
+ * Tell the end of an LWP, of which @e has all that is its own.  The record has its place in the
+ * ring before the LWP is no longer counted: who sees that none lives finds the record.  A global
+ * function, so that it is verified once in a program.
  */
-static __always_inline void tell_exit(struct task_struct *t, __u32 slot)
+__noinline int tell_exit(const struct lwps_raw_exit *e)
 {
 	struct lwps_raw_exit *r = NULL;
+	bool shared, last;
 	__u64 now;
-	bool last;
 
-	if (slot != LWPS_SHARED)
+	if (!e)
+		return 0;
+	shared = e->raw.slot == LWPS_SHARED;
+	if (!shared)
 		r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 	last = __sync_fetch_and_add(&live, -1) == 1;
-	if (slot == LWPS_SHARED) {
-		if (!last)
-			return;
-		/* There is always a place for one that wakes the reader. */
+	if (shared && !last)
+		return 0;
+	/* There is always a place for one that wakes the reader. */
+	if (shared)
 		r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
-	}
 	if (!r) {
 		__sync_fetch_and_add(&ring_full, 1);
-		return;
+		return 0;
 	}
-	now = fill(&r->raw, LWPS_EXIT, slot);
-	r->raw.other = LWPS_NONE;
-	r->raw.extra = wait_status(t);
-	BPF_CORE_READ_STR_INTO(&r->comm, t, comm);
+	*r = *e;
+	now = fill(&r->raw, LWPS_EXIT, e->raw.slot);
 	bpf_ringbuf_submit(r, wake_flag(now, last));
+	return 0;
+}
+
+/* @t, which is charged to @slot, ends. */
+static __always_inline void end(struct task_struct *t, __u32 slot)
+{
+	struct lwps_raw_exit e = {.raw = {.slot = slot, .other = LWPS_NONE}};
+
+	e.raw.extra = wait_status(t);
+	BPF_CORE_READ_STR_INTO(&e.comm, t, comm);
+	tell_exit(&e);
 }
 
 /* @room is a constant each time, as the verifier wants the size of a record to be. */

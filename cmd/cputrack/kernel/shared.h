@@ -36,6 +36,10 @@ enum lwps_flaw {
 	LWPS_STOPPED = 4,    /* the event counts no longer: its CPU was offline, say */
 	LWPS_NO_SWITCH = 8,  /* the kernel did not tell of a context switch */
 	LWPS_PREEMPTED = 16, /* the accounts of its CPU were changed while they were in use */
+	LWPS_NO_MEMORY = 32, /* the kernel had none for what is to be known of it */
+	/* Nothing is wrong with it, but an LWP of its process is not counted apart, or not at all.
+	 */
+	LWPS_LACKS = 64,
 };
 
 /* What a tracked LWP asks for: a signal that it sends to itself, by si_code and si_value. */
@@ -49,6 +53,8 @@ enum lwps_request {
 #define LWPS_SHARED 0u
 #define LWPS_NONE (~0u)
 #define LWPS_MAX_SLOTS (1u << 22)
+
+#define LWPS_STRAYS 256 /* LWPs that can do without task storage */
 
 /*
  * The counts of an LWP while it runs one program.  Only the CPU that it runs on changes them.

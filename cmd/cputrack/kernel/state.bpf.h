@@ -37,6 +37,7 @@ __u32 attaching; /* the process whose LWPs are being added */
 __u32 attached;	 /* LWPs of it */
 __u64 postponed; /* and how often one could not be added */
 __u32 live;
+__u32 strayed; /* there were strays */
 __u64 woken_ns;
 /* Slots: those never used, then a queue of those released, filled by user space alone. */
 __u32 fresh, recycle_head, recycle_tail;
@@ -97,6 +98,14 @@ struct {
 	__type(key, int);
 	__type(value, struct lwp);
 } lwps SEC(".maps");
+
+/* LWPs that were born when the kernel had no task storage for them, by their addresses. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__type(key, __u64);
+	__type(value, __u32); /* the slot */
+	__uint(max_entries, LWPS_STRAYS);
+} strays SEC(".maps");
 
 /* What an LWP's slices are charged to. */
 static __always_inline __u32 charged(const struct lwp *l)

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct counted_lwp {
 	struct lwp base;
@@ -157,6 +158,8 @@ static void read_slot(struct tree *tree, struct counted_lwp *lwp)
 	if (lwp->final)
 		return;
 	lwps_read(tree->lwps, lwp->slot, lwp->now, &whole);
+	if ((lwps_flaws(tree->lwps, lwp->slot) & LWPS_LACKS) != 0)
+		lwp->proc->base.incomplete = true;
 	if (whole || lwp->flawed)
 		return;
 	lwp->flawed = true;
@@ -419,6 +422,23 @@ static void tell(struct tree *tree, const struct lwps_record *record)
 	tree->engine->event_ns = 0;
 }
 
+/*
+ * LWPs that have no slot of their own are shown as one of this program, to the end, so that no
+ * count is missing from the rows.
+ */
+static void tell_others(struct tree *tree)
+{
+	struct counted_proc *proc;
+
+	if (tree->others != NULL || lwps_losses(tree->lwps).shared == 0)
+		return;
+	proc = new_proc(tree, getpid());
+	proc->base.incomplete = true;
+	begin(tree, proc, LWPS_SHARED, getpid(), "(others)", false);
+	tree->others = tree->of_slot[LWPS_SHARED];
+	tree->of_slot[LWPS_SHARED] = NULL; /* it makes nobody, and does not end */
+}
+
 void tree_tell(struct tree *tree)
 {
 	struct engine *engine = tree->engine;
@@ -432,6 +452,7 @@ void tree_tell(struct tree *tree)
 		tell(tree, &record);
 	if (tree->attached_ns != 0)
 		end_attached(tree);
+	tell_others(tree);
 }
 
 void tree_tick(struct tree *tree)
@@ -445,7 +466,7 @@ void tree_tick(struct tree *tree)
 		TAILQ_FOREACH(lwp, &proc->lwps, link) {
 			if (counted(lwp)->final)
 				continue; /* a leader that has ended, and others live on */
-			if (engine->config.comm)
+			if (engine->config.comm && counted(lwp) != tree->others)
 				comm_read(lwp->tid, lwp->comm);
 			engine->watcher->tick(engine->arg, proc, lwp);
 		}
@@ -457,25 +478,10 @@ static const char *reason_of(unsigned flaws)
 	if ((flaws & LWPS_NOT_RUN) != 0)
 		return "others had the counters for a part of the time";
 	if ((flaws & (LWPS_NO_EVENT | LWPS_STOPPED)) != 0)
-		return "a CPU was put online or offline";
+		return "others took the counters of a CPU, or it was put online or offline";
+	if ((flaws & LWPS_NO_MEMORY) != 0)
+		return "the kernel had no memory";
 	return "the kernel did not tell all context switches";
-}
-
-/* Of LWPs that have no row of their own. */
-static void tell_shared(struct tree *tree, uint64_t n)
-{
-	const struct spec *spec = &tree->engine->grp->set[0].spec;
-	uint64_t value[LWPS_MAX_COLUMNS], count;
-	cpc_buf_t *buf;
-	bool whole;
-
-	lwps_read(tree->lwps, LWPS_SHARED, value, &whole);
-	buf = known(tree, fill(tree, value));
-	for (size_t i = 0; buf != NULL && i < spec->nreqs; i++) {
-		cpc_buf_get(tree->engine->cpc, buf, (int)i, &count);
-		say("%llu LWPs were too many to be counted apart; together they have %llu %s",
-		    (unsigned long long)n, (unsigned long long)count, spec->req[i].event);
-	}
 }
 
 void tree_tell_losses(struct tree *tree)
@@ -487,7 +493,9 @@ void tree_tell_losses(struct tree *tree)
 		say("%u LWP%s not counted all the time: %s", tree->nflawed,
 		    tree->nflawed == 1 ? " was" : "s were", reason_of(tree->flaws));
 	if (losses.shared > 0)
-		tell_shared(tree, losses.shared);
+		say("%llu LWP%s too many to be counted apart; process %d stands for all of them",
+		    (unsigned long long)losses.shared, losses.shared == 1 ? " was" : "s were",
+		    (int)getpid());
 	if (n > 0)
 		say("%llu LWP%s not tracked: %s", (unsigned long long)n, n == 1 ? " was" : "s were",
 		    losses.outside > 0 ? "they have no ids in this PID namespace"

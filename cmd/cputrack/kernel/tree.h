@@ -24,10 +24,11 @@ struct tree {
 	cpc_buf_t *buf, *diff;	/* what was asked for last */
 	struct counted_procs procs;
 	struct counted_lwp **of_slot;
-	int64_t attached_ns;	 /* what happened before, happened while we attached */
-	bool invalid;		 /* a CPU was claimed: nothing is known from then on */
-	unsigned nflawed, flaws; /* LWPs that were not counted all the time, and why */
-	unsigned nimpossible;	 /* records that were left out */
+	struct counted_lwp *others; /* those that share a slot, as one; NULL: there are none */
+	int64_t attached_ns;	    /* what happened before, happened while we attached */
+	bool invalid;		    /* a CPU was claimed: nothing is known from then on */
+	unsigned nflawed, flaws;    /* LWPs that were not counted all the time, and why */
+	unsigned nimpossible;	    /* records that were left out */
 };
 
 #define TREE_SLOTS 32768 /* LWPs that live, or have ended and were not told yet */

@@ -40,13 +40,19 @@ static _Atomic(struct set *) inherited; /* only made longer */
 static pthread_key_t key;		/* calls us when an LWP ends */
 static int no_key;
 
-/* Handlers of overflows find either what was bound before, or what is bound now. */
+/*
+ * Handlers of overflows find either what was bound before, or what is bound now.  Signals that
+ * come of what the LWP itself does, as of a system call that is not permitted, would kill it.
+ */
 static void block_signals(sigset_t *old)
 {
-	sigset_t all;
+	static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+	sigset_t mask;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, old);
+	sigfillset(&mask);
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		sigdelset(&mask, own[i]);
+	pthread_sigmask(SIG_SETMASK, &mask, old);
 }
 
 /* ---- sets ----------------------------------------------------------------------- */

@@ -5,8 +5,12 @@
  */
 #include "v1.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 static void count_names(void *arg, int regno, const char *name, uint8_t bits)
@@ -234,6 +238,41 @@ static void controlled(void **state)
 	assert_true(child.last.ce_pic[0] >= child.last.ce_pic[1] && child.last.ce_pic[1] > 10);
 }
 
+static void on_trap(int sig)
+{
+	(void)sig;
+	_exit(0);
+}
+
+/* A program that handles system calls itself gets its signal for those of the library. */
+static void trapped(void **state)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog filter = {ARRAY_SIZE(code), code};
+	cpc_event_t event = event_of(FAULTS);
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (pid == 0) {
+		if (signal(SIGSYS, on_trap) == SIG_ERR ||
+		    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+		    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+			_exit(77);
+		cpc_bind_event(&event, 0);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip_because("a process may not filter its system calls");
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +282,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(modes, setup, teardown),
 		cmocka_unit_test_setup_teardown(shared, setup, teardown),
 		cmocka_unit_test_setup_teardown(controlled, setup, teardown),
+		cmocka_unit_test_setup_teardown(trapped, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

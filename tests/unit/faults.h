@@ -9,21 +9,29 @@
 #include "unit.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define PAGE 4096UL
 
-/* Touches `n` fresh pages: a fault in user mode each, and none of a sanitizer's own. */
-__attribute__((noinline, unused, no_sanitize("address"))) static void touch(size_t n)
+/*
+ * Touches `n` fresh pages: a fault in user mode each, and none of a sanitizer's own, which would
+ * have memory of its own to touch for mmap(3).
+ */
+__attribute__((noinline, unused, no_sanitize("address"), no_sanitize("thread"))) static void
+touch(size_t n)
 {
-	volatile char *p;
+	size_t size = (n + 1) * PAGE;
+	long at = syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	volatile char *p = (volatile char *)at;
 
-	p = mmap(NULL, (n + 1) * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
+	if (at == -1)
 		_exit(99);
-	madvise((void *)(uintptr_t)p, (n + 1) * PAGE, MADV_NOHUGEPAGE);
+	syscall(SYS_madvise, at, size, MADV_NOHUGEPAGE);
 	for (size_t i = 0; i < n; i++)
 		p[i * PAGE] = 1;
-	munmap((void *)(uintptr_t)p, (n + 1) * PAGE);
+	syscall(SYS_munmap, at, size);
 }
 
 #endif /* FAULTS_H */

@@ -29,17 +29,8 @@ struct job {
 	int wait;	      /* the end of a pipe: it does not end before that is closed */
 };
 
-/*
- * ThreadSanitizer is there for the races.  Its memory faults as well, signals come when it
- * likes, and it knows no threads of C11.
- */
-#if defined(__SANITIZE_THREAD__)
-#define NO_C11 1
-#define assert_count(count, expected) assert_true((count) >= (expected))
-#else
-#define NO_C11 0
-#define assert_count(count, expected) assert_int_equal(count, expected)
-#endif
+/* ThreadSanitizer knows no threads of C11. */
+#define NO_C11 UNDER_TSAN
 
 static inline int setup(void **state)
 {

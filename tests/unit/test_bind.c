@@ -52,8 +52,8 @@ static void own_lwp(void **state)
 		assert_int_equal(cpc_set_sample(cpc, set, after), 0);
 		assert_int_equal(cpc_buf_sub(cpc, diff, after, before), 0);
 		if (i > 0) { /* the first round may fault in the buffers */
-			assert_int_equal(get(diff, 0), PAGES);
-			assert_int_equal(get(diff, 1), PAGES);
+			assert_count(get(diff, 0), PAGES);
+			assert_count(get(diff, 1), PAGES);
 		}
 		assert_true(cpc_buf_hrtime(cpc, after) > cpc_buf_hrtime(cpc, before));
 	}
@@ -289,7 +289,7 @@ static void threads_share_the_handle(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
 		pthread_join(thread[i], NULL);
 		assert_int_equal(jobs[i].rc, 0);
-		assert_int_equal(get(jobs[i].buf, 0), PAGES);
+		assert_count(get(jobs[i].buf, 0), PAGES);
 	}
 }
 

@@ -211,7 +211,7 @@ __attribute__((unused)) static void *switch_and_unbind(void *arg)
 	return arg;
 }
 
-__attribute__((unused)) static void own_copy(void **state)
+static void own_copy(void **state)
 {
 	struct job job = {.wait = -1};
 	cpc_buf_t *buf;
@@ -456,9 +456,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nested, setup, close_handle),
 		cmocka_unit_test_setup_teardown(presets, setup, close_handle),
 		cmocka_unit_test_setup_teardown(first_and_last_calls, setup, close_handle),
-#if !defined(__SANITIZE_THREAD__)
 		cmocka_unit_test_setup_teardown(own_copy, setup, close_handle),
-#endif
 		cmocka_unit_test_setup_teardown(short_threads, setup, close_handle),
 		cmocka_unit_test_setup_teardown(no_files, setup, close_handle),
 		cmocka_unit_test_setup_teardown(unbound_meanwhile, setup, close_handle),

@@ -76,6 +76,7 @@ static void catch_emt(void)
 static void emt_at_birth(void **state)
 {
 	(void)state;
+	skip_under_tsan("keeps signals");
 	add("page-faults", UINT64_MAX - (1 << 30), CPC_OVF_NOTIFY_EMT);
 	add("faults", 0, 0);
 	catch_emt();

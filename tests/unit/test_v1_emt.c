@@ -44,6 +44,7 @@ static cpc_event_t overflowing(void)
 	const struct sigaction act = {.sa_sigaction = on_emt, .sa_flags = SA_SIGINFO};
 	cpc_event_t event = event_of("pic0=page-faults,pic1=faults");
 
+	skip_under_tsan("keeps signals");
 	assert_int_equal(sigaction(SIGEMT, &act, NULL), 0);
 	raise(SIGEMT); /* from now on, the handler is there */
 	memset(&seen, 0, sizeof(seen));
@@ -94,6 +95,7 @@ static void interrupt(const void *function, unsigned n)
 	cpc_event_t event;
 	char spec[128];
 
+	skip_under_tsan("keeps signals");
 	assert_int_equal(sigaction(SIGEMT, &act, NULL), 0);
 	memset(&seen, 0, sizeof(seen));
 	snprintf(spec, sizeof(spec), "breakpoint/addr=%p/,breakpoint/addr=%p/", function, function);

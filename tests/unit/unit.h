@@ -32,6 +32,30 @@
 		skip();                                 \
 	} while (0)
 
+/*
+ * ThreadSanitizer gives signals to their handlers when the program calls what it knows, so that
+ * counts at a signal are not exact; and it knows no threads of a forked child.
+ */
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_TSAN true
+#else
+#define UNDER_TSAN false
+#endif
+#define skip_under_tsan(why)                                  \
+	do {                                                  \
+		if (UNDER_TSAN)                               \
+			skip_because("ThreadSanitizer " why); \
+	} while (0)
+
+/* Of page faults: its own memory faults now and then. */
+#define assert_count(count, expected)                       \
+	do {                                                \
+		if (UNDER_TSAN)                             \
+			assert_true((count) >= (expected)); \
+		else                                        \
+			assert_int_equal(count, expected);  \
+	} while (0)
+
 /* What the error handler was told last, and how often it was called. */
 static struct {
 	unsigned calls;

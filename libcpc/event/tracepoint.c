@@ -311,6 +311,11 @@ bool cpci_tracepoint_is_own(const struct perf_event_attr *attr)
 		{"syscalls", "sys_exit_rt_sigprocmask"},
 		{"syscalls", "sys_enter_rt_sigreturn"},
 		{"syscalls", "sys_exit_rt_sigreturn"},
+		/* What these calls lead to: of a CPU that calls itself, and the registers of the
+		   FPU. */
+		{"csd", "csd_function_entry"},
+		{"csd", "csd_function_exit"},
+		{"x86_fpu", "x86_fpu_regs_activated"},
 	};
 	int tracefs = attr->type == PERF_TYPE_TRACEPOINT ? cpci_tracefs() : -1;
 	bool is = false;

@@ -363,6 +363,39 @@ static void own_calls(void **state)
 	assert_int_equal(self.wrong, 0);
 }
 
+/*
+ * So is what comes of these: calls of functions on its CPU by the kernel, and what an x86 CPU
+ * loads into its registers.
+ */
+static void own_consequences(void **state)
+{
+	static const char *const events[] = {"csd:csd_function_entry", "csd:csd_function_exit",
+					     "x86_fpu:x86_fpu_regs_activated"};
+	const uint_t flags = CPC_COUNT_USER | CPC_COUNT_SYSTEM | CPC_OVF_NOTIFY_EMT;
+	unsigned found = 0;
+
+	(void)state;
+	signal(SIGEMT, restart_alone);
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+		self.set = cpc_set_create(cpc);
+		if (cpc_set_add_request(cpc, self.set, events[i], EVERY(3), flags, 0, NULL) == -1)
+			continue;
+		found++;
+		assert_int_equal(cpc_bind_curlwp(cpc, self.set, 0), -1);
+		assert_int_equal(errno, EINVAL);
+		assert_int_equal(cpc_set_request_preset(cpc, self.set, 0, EVERY(4)), 0);
+		bind_set();
+		for (int k = 0; k < 100; k++) {
+			assert_int_equal(cpc_set_restart(cpc, self.set), 0);
+			sched_yield();
+		}
+		assert_int_equal(cpc_unbind(cpc, self.set), 0);
+	}
+	if (found == 0)
+		skip_because("no tracepoints that may be counted");
+	assert_int_equal(self.wrong, 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -376,6 +409,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(children, setup, teardown),
 		cmocka_unit_test_setup_teardown(ended_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(own_calls, setup, teardown),
+		cmocka_unit_test_setup_teardown(own_consequences, setup, teardown),
 	};
 
 	if (argc > 1)

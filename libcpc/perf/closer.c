@@ -174,7 +174,7 @@ void cpci_closer_leave(void)
 	if (n == 0)
 		return;
 	qsort(fd, n, sizeof(*fd), by_number);
-	pid = pipe(given_up) == 0 ? fork() : -1;
+	pid = cpci_orphans_are_reaped() && pipe(given_up) == 0 ? fork() : -1;
 	if (pid == 0) {
 		close(given_up[1]);
 		close_at_end(fd, n, given_up[0]);

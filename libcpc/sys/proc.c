@@ -86,6 +86,30 @@ bool cpci_lwp_ended(pid_t tid)
 	return state == 'Z' || state == 'X' || (flags & PF_EXITING) != 0;
 }
 
+bool cpci_orphans_are_reaped(void)
+{
+	/* Of process 1 itself they end with it. */
+	FILE *f = getpid() != 1 && cpci_own_proc() ? fopen("/proc/1/status", "re") : NULL;
+	unsigned long long mask, all = 0;
+	char *line = NULL;
+	size_t room = 0;
+	bool known = false;
+
+	while (f != NULL && getline(&line, &room, f) > 0) {
+		/* Blocked, it is waited for. */
+		if (sscanf(line, "SigBlk: %llx", &mask) != 1 &&
+		    sscanf(line, "SigIgn: %llx", &mask) != 1 &&
+		    sscanf(line, "SigCgt: %llx", &mask) != 1)
+			continue;
+		all |= mask;
+		known = true;
+	}
+	free(line);
+	if (f != NULL)
+		fclose(f);
+	return getpid() != 1 && (!known || (all >> (SIGCHLD - 1) & 1) != 0);
+}
+
 void cpci_process_name(pid_t pid, char *text, size_t size)
 {
 	char name[32];

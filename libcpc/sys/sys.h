@@ -46,6 +46,12 @@ bool cpci_own_proc(void);
  */
 bool cpci_lwp_ended(pid_t tid);
 
+/*
+ * Would process 1, which children get that outlive us, wait for them?  One that does nothing
+ * about SIGCHLD does not, such as the sleep(1) of a container.  Only where that can be known.
+ */
+bool cpci_orphans_are_reaped(void);
+
 /* "process 1234 (cpustat)".  What cannot be printed of its name becomes '?'. */
 void cpci_process_name(pid_t pid, char *text, size_t size);
 

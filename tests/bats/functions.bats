@@ -197,6 +197,21 @@ has_counters() {
 	[ "$(counters_of exit | sort | uniq -c | xargs)" = "1 7 14 7 30 7 7 7" ]
 }
 
+# Process 1 waits for one child, and not for what that leaves to it.
+@test "what closes them at the end is not left where nobody would wait for it" {
+	need_root
+	unshare -pf true || skip "no PID namespaces here"
+	cat >"$T/first.py" <<-'END'
+		import os, subprocess, sys
+		print(subprocess.run(sys.argv[1:]).returncode,
+		      [name for name in os.listdir("/proc") if name.isdigit()])
+	END
+	go -0 unshare --pid --fork --mount-proc python3 "$T/first.py" \
+		"$CPC_BUILD/cputrack" -T 0 -o "$ROWS" -c "$(f called)" "$WORK/symbols" 10
+	[ "$output" = "0 ['1']" ]
+	[ "$(counters_of exit)" = 10 ]
+}
+
 @test "a search tells how they are written, and the probes of libraries; so do mistakes" {
 	go -0 cputrack -h 'calls of a function'
 	[[ $output == "uprobe/func=FUNCTION/ "*"calls of a function of a program or library" ]]

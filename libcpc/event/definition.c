@@ -19,6 +19,7 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 		    struct cpci_event *event, struct cpci_diag *diag)
 {
 	struct cpci_event sub = {.defs = event->defs, .depth = event->depth + 1, .scale = 1};
+	const char *pmu = def->section != NULL ? cpci_pfm_core_name() : "perf";
 	struct cpci_diag why;
 	char prefixed[256];
 	int known = 0, rc = 0;
@@ -27,10 +28,9 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 	 * In a section for some machines, names are those of their PMU; in the shipped
 	 * ones for all, those that the kernel has for all.
 	 */
-	if (def->arch ? event->defs->pmu != NULL && strchr(part, '/') == NULL
-		      : def->source != CPCI_DEF_USER && def->source != CPCI_DEF_VENDOR) {
-		snprintf(prefixed, sizeof(prefixed), "%s::%s",
-			 def->arch ? event->defs->pmu : "perf", part);
+	if (def->section != NULL ? pmu != NULL && strchr(part, '/') == NULL
+				 : def->source != CPCI_DEF_USER && def->source != CPCI_DEF_VENDOR) {
+		snprintf(prefixed, sizeof(prefixed), "%s::%s", pmu, part);
 		known = cpci_event_pfm(prefixed, flags, &sub, &why);
 	}
 	if (known != 1 && cpci_event_resolve(part, flags, &sub, &why) == -1) {
@@ -120,13 +120,14 @@ static const char *known_as(const char *name, uint_t flags, const struct cpci_de
 	for (size_t i = 0; i < defs->n; i++) {
 		const struct cpci_def *def = &defs->def[i];
 
-		if (def->source != CPCI_DEF_USER && def->here && strcasecmp(def->name, name) == 0)
+		if (def->source != CPCI_DEF_USER && strcasecmp(def->name, name) == 0 &&
+		    cpci_def_is_here(def))
 			return def->source == CPCI_DEF_SOLARIS ? "Solaris event" : "generic event";
 	}
-	if (cpci_event_pfm(name, flags, &other, &why) != 0)
-		what = "event of libpfm4";
-	else if (cpci_event_software(name, flags, &other, &why) != 0)
+	if (cpci_event_software(name, flags, &other, &why) != 0)
 		what = "event of the kernel";
+	else if (cpci_event_pfm(name, flags, &other, &why) != 0)
+		what = "event of libpfm4";
 	cpci_event_free(&other);
 	return what;
 }
@@ -169,18 +170,20 @@ static int lookup(enum cpci_source source, const char *name, uint_t flags, struc
 		  struct cpci_diag *diag)
 {
 	const struct cpci_defs *defs = event->defs;
-	bool elsewhere = false;
+	bool elsewhere = false, here;
+	const char *pmu;
 
 	for (size_t i = 0; defs != NULL && i < defs->n; i++) {
 		struct cpci_def *def = &defs->def[i];
 
 		if (def->source != source || strcasecmp(def->name, name) != 0)
 			continue;
-		if (def->here && source == CPCI_DEF_USER && !def->told) {
+		here = cpci_def_is_here(def);
+		if (here && source == CPCI_DEF_USER && !def->told) {
 			event->known_as = known_as(name, flags, defs);
 			event->redefined = event->known_as != NULL ? def : NULL;
 		}
-		if (def->here)
+		if (here)
 			return evaluate(def, flags, event, diag);
 		if (def->past) {
 			refuse_past(def, flags, event, diag);
@@ -190,10 +193,11 @@ static int lookup(enum cpci_source source, const char *name, uint_t flags, struc
 	}
 	if (!elsewhere)
 		return 0;
+	pmu = cpci_pfm_core_name();
 	cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 		  "cannot count '%s': no event that is known for the CPU of this machine (%s) "
 		  "counts the same",
-		  name, defs->pmu != NULL ? defs->pmu : "not known to libpfm4");
+		  name, pmu != NULL ? pmu : "not known to libpfm4");
 	return -1;
 }
 

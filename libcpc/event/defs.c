@@ -39,9 +39,8 @@ struct reader {
 	enum cpci_source source;
 	const char *file;
 	int line;
-	bool here; /* the section is for this machine */
-	bool arch; /* it is for some machines only */
-	bool past; /* it is for a CPU of the past */
+	const char *section; /* NULL, or the PMUs that it is for; "": nobody knows */
+	bool past;	     /* it is for a CPU of the past */
 	struct cpci_diag *diag;
 };
 
@@ -113,49 +112,44 @@ static int read_section(struct reader *r, char *line)
 {
 	size_t n = strlen(line);
 
+	r->past = false;
 	if (n < 3 || line[n - 1] != ']') {
 		/* Whom the definitions that follow are for is not known: for nobody. */
-		r->here = false;
-		r->arch = true;
+		r->section = "";
 		return warn(r, "a section is [pmu,...] or [*]");
 	}
 	line[n - 1] = '\0';
 	r->past = r->source == CPCI_DEF_SOLARIS && strcmp(line + 1, "UltraSPARC") == 0;
-	r->arch = strcmp(line + 1, "*") != 0;
-	r->here = !r->arch || lists(line + 1, r->defs->pmu);
+	r->section = strcmp(line + 1, "*") != 0 ? line + 1 : NULL;
 	return 0;
 }
 
-/* `error` is NULL, or what is wrong with the expression.  -1: out of memory. */
-static int add(struct reader *r, const char *name, const char *expr, bool ratio, const char *desc,
-	       const char *error)
+bool cpci_def_is_here(const struct cpci_def *def)
+{
+	return def->section == NULL || lists(def->section, cpci_pfm_core_name());
+}
+
+/* `error` is NULL, or what is wrong with the expression. */
+static void add(struct reader *r, const char *name, const char *expr, bool ratio, const char *desc,
+		const char *error)
 {
 	struct cpci_defs *defs = r->defs;
 	struct cpci_def *def;
 
-	if (!r->here && r->source == CPCI_DEF_VENDOR) /* nobody asks for what others have */
-		return 0;
-	def = reallocarray(defs->def, defs->n + 1, sizeof(*def));
-	if (def == NULL)
-		return nomem(r);
-	defs->def = def;
-	def += defs->n;
+	def = &defs->def[defs->n];
 	*def = (struct cpci_def){.source = r->source,
 				 .line = r->line,
-				 .arch = r->arch,
-				 .here = r->here,
+				 .section = r->section,
 				 .past = r->past,
 				 .ratio = ratio,
-				 .file = strdup(r->file),
-				 .name = strdup(name),
-				 .expr = strdup(expr),
-				 .desc = strdup(desc),
-				 .error = error != NULL ? strdup(error) : NULL};
-	defs->n++;
-	if (def->file == NULL || def->name == NULL || def->expr == NULL || def->desc == NULL ||
-	    (error != NULL && def->error == NULL))
-		return nomem(r);
-	return 0;
+				 .file = r->file,
+				 .name = name,
+				 .expr = expr,
+				 .desc = desc,
+				 .error = error};
+	/* Of vendors, nobody asks for what others have. */
+	if (r->source != CPCI_DEF_VENDOR || cpci_def_is_here(def))
+		defs->n++;
 }
 
 /* What is wrong with the name that a line defines; NULL: nothing. */
@@ -236,16 +230,51 @@ static int read_line(struct reader *r, char *line)
 	error = r->past ? NULL : check_expr(expr, ratio);
 	if (error != NULL && warn(r, error) == -1)
 		return -1;
-	return add(r, name, expr, ratio, desc, error);
+	add(r, name, expr, ratio, desc, error);
+	return 0;
 }
 
-/* Reads a whole text, which it changes. */
+/* Strings of definitions are parts of `text`, which is kept, or freed if it cannot be. */
+static int keep(const struct reader *r, char *text)
+{
+	struct cpci_defs *defs = r->defs;
+	char **texts = NULL;
+
+	if (text != NULL)
+		texts = reallocarray(defs->text, defs->ntexts + 1, sizeof(*texts));
+	if (texts == NULL) {
+		free(text);
+		return nomem(r);
+	}
+	defs->text = texts;
+	texts[defs->ntexts++] = text;
+	return 0;
+}
+
+/* Makes room for the definitions of a text: one in a line at most. */
+static int make_room(const struct reader *r, const char *text)
+{
+	struct cpci_defs *defs = r->defs;
+	struct cpci_def *def;
+	size_t n = defs->n + 1;
+
+	for (const char *p = text; (p = strchr(p, '=')) != NULL; p += strcspn(p, "\n"))
+		n++;
+	def = reallocarray(defs->def, n, sizeof(*def));
+	if (def == NULL)
+		return nomem(r);
+	defs->def = def;
+	return 0;
+}
+
+/* Reads a whole text, of which it makes strings. */
 static int read_text(struct reader *r, char *text)
 {
 	char *next;
 
-	r->here = true;
-	r->arch = false;
+	if (keep(r, text) == -1 || make_room(r, text) == -1)
+		return -1;
+	r->section = NULL;
 	r->past = false;
 	for (r->line = 1; text != NULL; r->line++, text = next) {
 		next = strchr(text, '\n');
@@ -260,16 +289,9 @@ static int read_text(struct reader *r, char *text)
 static int read_builtin(struct reader *r, const char *file, enum cpci_source source,
 			const char *text)
 {
-	char *copy = strdup(text);
-	int rc;
-
-	if (copy == NULL)
-		return nomem(r);
 	r->file = file;
 	r->source = source;
-	rc = read_text(r, copy);
-	free(copy);
-	return rc;
+	return read_text(r, strdup(text));
 }
 
 static int unreadable(const struct reader *r, const char *path)
@@ -337,7 +359,7 @@ static int read_stream(struct reader *r, FILE *f)
 			  r->file);
 		rc = -1;
 	} else if (n > 0) {
-		rc = read_text(r, text);
+		return read_text(r, text);
 	}
 	free(text);
 	return rc;
@@ -347,6 +369,7 @@ static int read_stream(struct reader *r, FILE *f)
 static int read_file(struct reader *r, const char *path, bool must)
 {
 	int fd, rc = open_trusted(r, path, &fd);
+	char *copy;
 	FILE *f;
 
 	r->file = path;
@@ -359,6 +382,12 @@ static int read_file(struct reader *r, const char *path, bool must)
 			return 0;
 		return unreadable(r, path);
 	}
+	copy = strdup(path);
+	if (keep(r, copy) == -1) {
+		close(fd);
+		return -1;
+	}
+	r->file = copy;
 	f = fdopen(fd, "r");
 	if (f == NULL) {
 		rc = unreadable(r, path);
@@ -392,12 +421,9 @@ static int read_files(struct reader *r)
 static struct cpci_defs *new_defs(struct cpci_diag *diag)
 {
 	struct cpci_defs *defs = calloc(1, sizeof(*defs));
-	struct cpci_core_pmu core;
 
 	if (defs == NULL)
 		cpci_diag_nomem(diag);
-	else if (cpci_pfm_core(&core))
-		defs->pmu = core.name;
 	return defs;
 }
 
@@ -457,13 +483,9 @@ void cpci_defs_free(struct cpci_defs *defs)
 {
 	if (defs == NULL)
 		return;
-	for (size_t i = 0; i < defs->n; i++) {
-		free(defs->def[i].file);
-		free(defs->def[i].name);
-		free(defs->def[i].expr);
-		free(defs->def[i].desc);
-		free(defs->def[i].error);
-	}
+	for (size_t i = 0; i < defs->ntexts; i++)
+		free(defs->text[i]);
+	free(defs->text);
 	for (size_t i = 0; i < defs->nwarnings; i++)
 		free(defs->warning[i]);
 	free(defs->warning);

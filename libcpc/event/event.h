@@ -109,8 +109,8 @@ const char *cpci_event_symbol(char *text, char *symbol, uint64_t *offset);
 
 /* Names and descriptions of an event each. */
 typedef void cpci_walk_fn(void *arg, const char *name, const char *desc);
-void cpci_software_walk(void *arg, cpci_walk_fn *action);   /* those that libpfm4 does not know */
-void cpci_pfm_walk(void *arg, cpci_walk_fn *action);	    /* the kernel's generic ones, short */
+void cpci_software_walk(void *arg, cpci_walk_fn *action);   /* the kernel's software events */
+void cpci_pfm_walk(void *arg, cpci_walk_fn *action);	    /* its generic hardware events, short */
 void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action);   /* those of the core PMU */
 void cpci_vendor_walk(void *arg, cpci_walk_fn *action);	    /* of event files */
 void cpci_sysfs_walk(void *arg, cpci_walk_fn *action);	    /* those of all other PMUs */
@@ -155,22 +155,22 @@ enum cpci_source { CPCI_DEF_USER, CPCI_DEF_SOLARIS, CPCI_DEF_GENERIC, CPCI_DEF_V
 
 struct cpci_def {
 	enum cpci_source source;
-	char *file;
+	const char *file;
 	int line;
-	bool arch;  /* its names are those of the core PMU */
-	bool here;  /* it is for this machine */
-	bool ratio; /* it is computed from counts, and no event */
-	bool past;  /* of a CPU of the past: `expr` lists what is nearest to it today, or "none" */
+	const char *section; /* NULL, or for which PMUs it is: its names are those of that PMU */
+	bool ratio;	     /* it is computed from counts, and no event */
+	bool past; /* of a CPU of the past: `expr` lists what is nearest to it today, or "none" */
 	size_t order; /* among those of vendors */
-	char *name, *expr, *desc;
-	char *error;	   /* NULL, or what is wrong with it: only who uses it fails */
+	const char *name, *expr, *desc;
+	const char *error; /* NULL, or what is wrong with it: only who uses it fails */
 	_Atomic bool told; /* that it redefines another's name, once */
 };
 
 struct cpci_defs {
-	const char *pmu; /* the core PMU's name; NULL: unknown */
 	size_t n;
 	struct cpci_def *def;
+	size_t ntexts;
+	char **text; /* what the strings of definitions are parts of */
 	size_t nwarnings;
 	char **warning; /* "FILE:LINE: what is wrong", for each malformed line */
 };
@@ -178,6 +178,8 @@ struct cpci_defs {
 /* Reads the user's files and the shipped definitions.  NULL: see `diag`. */
 struct cpci_defs *cpci_defs_new(struct cpci_diag *diag);
 void cpci_defs_free(struct cpci_defs *defs);
+/* Is it for this machine?  Only who asks has to wait for libpfm4 to be started. */
+bool cpci_def_is_here(const struct cpci_def *def);
 /* The files *.def of a directory, which need not be there: what is for this machine. */
 struct cpci_defs *cpci_defs_read_dir(const char *const *dirs, size_t n, struct cpci_diag *diag);
 
@@ -205,14 +207,19 @@ struct cpci_standin {
 /* The PMU of libpfm4 with the same events as this CPU, should it not know it; or NULL. */
 const struct cpci_standin *cpci_find_standin(void);
 
+/* ---- kernel.c --------------------------------------------------------------------- */
+
+bool cpci_software_has(const char *name); /* in any case, without modifiers */
+
 /* ---- pfm.c ----------------------------------------------------------------------- */
 
 struct cpci_core_pmu {
 	const char *name, *desc;
 	uint_t ncounters; /* general and fixed ones */
 };
-/* What libpfm4 takes this machine's core PMU for; false: none that it knows. */
+/* What libpfm4 takes this machine's core PMU for; false, or NULL: none that it knows. */
 bool cpci_pfm_core(struct cpci_core_pmu *pmu);
+const char *cpci_pfm_core_name(void);
 /* Is it an event of another CPU, and of which? */
 bool cpci_pfm_elsewhere(const char *name, const char **desc);
 /* The events of the PMU of libpfm4 whose name is the first `n` bytes of `pmu`. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * kernel.c - events that are named as the kernel has them: software events that libpfm4
- * does not know, and codes of the core PMU.
+ * kernel.c - events that are named as the kernel and perf(1) have them: software events, and
+ * codes of the core PMU.
+ *
+ * libpfm4 knows most of the software events, too.  But to start it takes milliseconds, and who
+ * counts page faults has no need of it.
  */
 #include "event.h"
 
@@ -11,11 +14,22 @@
 #include <string.h>
 #include <strings.h>
 
-/* What perf(1) knows and libpfm4 does not. */
-static const struct {
+static const struct software {
 	const char *name, *desc;
 	uint64_t config;
 } software[] = {
+	{"cpu-clock", "nanoseconds, by the clock of the CPU", PERF_COUNT_SW_CPU_CLOCK},
+	{"task-clock", "nanoseconds during which the LWP ran", PERF_COUNT_SW_TASK_CLOCK},
+	{"page-faults", "page faults of all kinds", PERF_COUNT_SW_PAGE_FAULTS},
+	{"faults", "page faults of all kinds", PERF_COUNT_SW_PAGE_FAULTS},
+	{"context-switches", "switches from one LWP to another", PERF_COUNT_SW_CONTEXT_SWITCHES},
+	{"cs", "switches from one LWP to another", PERF_COUNT_SW_CONTEXT_SWITCHES},
+	{"cpu-migrations", "moves of an LWP to another CPU", PERF_COUNT_SW_CPU_MIGRATIONS},
+	{"migrations", "moves of an LWP to another CPU", PERF_COUNT_SW_CPU_MIGRATIONS},
+	{"minor-faults", "page faults that needed no input or output",
+	 PERF_COUNT_SW_PAGE_FAULTS_MIN},
+	{"major-faults", "page faults that needed input or output", PERF_COUNT_SW_PAGE_FAULTS_MAJ},
+	{"cgroup-switches", "switches to an LWP of another cgroup", PERF_COUNT_SW_CGROUP_SWITCHES},
 	{"alignment-faults", "misaligned accesses that the kernel carried out",
 	 PERF_COUNT_SW_ALIGNMENT_FAULTS},
 	{"emulation-faults", "instructions that the kernel emulated",
@@ -29,18 +43,49 @@ void cpci_software_walk(void *arg, cpci_walk_fn *action)
 		action(arg, software[i].name, software[i].desc);
 }
 
+/* The one of which `name` has the first `n` characters; NULL: none. */
+static const struct software *find(const char *name, size_t n)
+{
+	for (size_t i = 0; i < sizeof(software) / sizeof(*software); i++) {
+		if (strlen(software[i].name) == n && strncasecmp(software[i].name, name, n) == 0)
+			return &software[i];
+	}
+	return NULL;
+}
+
+bool cpci_software_has(const char *name)
+{
+	return find(name, strlen(name)) != NULL;
+}
+
+/* ":u", ":k" or both, which outrank the modes of the request.  False: something else. */
+static bool take_modes(const char *modifiers, uint_t *flags)
+{
+	uint_t modes = 0;
+
+	for (const char *m = modifiers; *m != '\0'; m += 2) {
+		if (m[0] != ':' || (m[1] != 'u' && m[1] != 'k'))
+			return false;
+		modes |= m[1] == 'u' ? CPC_COUNT_USER : CPC_COUNT_SYSTEM;
+	}
+	if (modes != 0)
+		*flags = (*flags & ~(uint_t)(CPC_COUNT_USER | CPC_COUNT_SYSTEM)) | modes;
+	return true;
+}
+
 int cpci_event_software(const char *name, uint_t flags, struct cpci_event *event,
 			struct cpci_diag *diag)
 {
-	for (size_t i = 0; i < sizeof(software) / sizeof(*software); i++) {
-		if (strcasecmp(software[i].name, name) != 0)
-			continue;
-		return cpci_event_single(event,
-					 &(struct perf_event_attr){.type = PERF_TYPE_SOFTWARE,
-								   .config = software[i].config},
-					 flags, diag);
-	}
-	return 0;
+	const size_t n = strcspn(name, ":");
+	const struct software *known = find(name, n);
+
+	/* Of other modifiers, libpfm4 tells what is wrong. */
+	if (known == NULL || !take_modes(name + n, &flags))
+		return 0;
+	return cpci_event_single(
+		event,
+		&(struct perf_event_attr){.type = PERF_TYPE_SOFTWARE, .config = known->config},
+		flags, diag);
 }
 
 /* A non-zero number is a code of the core PMU. */

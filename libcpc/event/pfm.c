@@ -310,6 +310,24 @@ bool cpci_pfm_core(struct cpci_core_pmu *core)
 	return true;
 }
 
+static const char *core_name;
+
+static void find_core_name(void)
+{
+	struct cpci_core_pmu core;
+
+	if (cpci_pfm_core(&core))
+		core_name = core.name;
+}
+
+const char *cpci_pfm_core_name(void)
+{
+	static pthread_once_t found = PTHREAD_ONCE_INIT;
+
+	pthread_once(&found, find_core_name);
+	return core_name;
+}
+
 /* The events of one PMU, by libpfm4's numbering. */
 static void walk_pmu(pfm_pmu_t pmu, void *arg, void (*visit)(void *arg, const pfm_event_info_t *))
 {
@@ -330,33 +348,7 @@ struct visitor {
 	cpci_walk_fn *action;
 };
 
-/* libpfm4 describes these by the constants of the kernel. */
-static const char *describe(const char *name)
-{
-	static const struct {
-		const char *name, *desc;
-	} events[] = {
-		{"page-faults", "page faults of all kinds"},
-		{"faults", "page faults of all kinds"},
-		{"minor-faults", "page faults that needed no input or output"},
-		{"major-faults", "page faults that needed input or output"},
-		{"context-switches", "switches from one LWP to another"},
-		{"cs", "switches from one LWP to another"},
-		{"cpu-migrations", "moves of an LWP to another CPU"},
-		{"migrations", "moves of an LWP to another CPU"},
-		{"cgroup-switches", "switches to an LWP of another cgroup"},
-		{"task-clock", "nanoseconds during which the LWP ran"},
-		{"cpu-clock", "nanoseconds, by the clock of the CPU"},
-	};
-
-	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {
-		if (strcmp(events[i].name, name) == 0)
-			return events[i].desc;
-	}
-	return "";
-}
-
-/* Short names are those that stand for another one; tracepoints do not. */
+/* Short names are those that stand for another one; tracepoints do not.  Others know software. */
 static void visit_generic(void *arg, const pfm_event_info_t *event)
 {
 	const struct visitor *v = arg;
@@ -366,7 +358,8 @@ static void visit_generic(void *arg, const pfm_event_info_t *event)
 		return;
 	for (char *c = name; *c != '\0'; c++)
 		*c = (char)tolower((unsigned char)*c);
-	v->action(v->arg, name, describe(name));
+	if (!cpci_software_has(name))
+		v->action(v->arg, name, "");
 }
 
 void cpci_pfm_walk(void *arg, cpci_walk_fn *action)

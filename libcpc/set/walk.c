@@ -159,7 +159,8 @@ static void offer_tracepoint(void *arg, const char *name, const char *desc)
 static bool is_hidden(const struct cpci_defs *defs, size_t i)
 {
 	for (size_t j = 0; j < i; j++) {
-		if (defs->def[j].here && strcasecmp(defs->def[j].name, defs->def[i].name) == 0)
+		if (strcasecmp(defs->def[j].name, defs->def[i].name) == 0 &&
+		    cpci_def_is_here(&defs->def[j]))
 			return true;
 	}
 	return false;
@@ -173,7 +174,7 @@ static void walk_defs(struct walk *walk, enum cpc_event_group group, enum cpci_s
 	for (size_t i = 0; i < defs->n; i++) {
 		const struct cpci_def *def = &defs->def[i];
 
-		if (def->source == source && def->here && !is_hidden(defs, i))
+		if (def->source == source && cpci_def_is_here(def) && !is_hidden(defs, i))
 			offer(walk, def->name, def->desc);
 	}
 }
@@ -206,7 +207,7 @@ static void walk_ratios(struct walk *walk)
 		cpc_ratio_t *ratio;
 
 		/* Of those that are shipped, none is a sum of ratios. */
-		if (!def->here || is_hidden(walk->defs, i) ||
+		if (!cpci_def_is_here(def) || is_hidden(walk->defs, i) ||
 		    (!def->ratio && def->source != CPCI_DEF_USER))
 			continue;
 		ratio = cpci_ratio_find(walk->defs, def->name, &diag);

@@ -51,9 +51,9 @@ definitions() {
 		[ "${stderr_lines[0]}" = "cputrack: warning: '${text%% *}' is the definition of $T/events.def:2, not the $what of that name" ]
 		[ "$(grep -c warning: <<<"$stderr")" -eq 1 ]
 	done <<-'EOF'
-		minor-faults = major-faults|minor-faults|event of libpfm4
-		MINOR-faults = major-faults|minor-faults|event of libpfm4
-		minor-faults = major-faults\nmine = minor-faults + task-clock|mine|event of libpfm4
+		minor-faults = major-faults|minor-faults|event of the kernel
+		MINOR-faults = major-faults|minor-faults|event of the kernel
+		minor-faults = major-faults\nmine = minor-faults + task-clock|mine|event of the kernel
 		EC_ref = major-faults|EC_ref|Solaris event
 		PAPI_tot_ins = major-faults|PAPI_tot_ins|generic event
 	EOF

@@ -107,7 +107,7 @@ import() {
 	go -0 cputrack -D -T 0 -c our_name,other_name,page-faults true
 	[[ $stderr == *"our_name: event file: + type 1, config 0x2, counts in user mode + type 1, config 0x2"* ]]
 	[[ $stderr == *"other_name: event file: + type 1, config 0x5"* ]]
-	[[ $stderr == *"page-faults: libpfm4: + type 1, config 0x2"* ]]
+	[[ $stderr == *"page-faults: kernel: + type 1, config 0x2"* ]]
 	go -2 cputrack -T 0 -c arm_name true
 	go -2 cputrack -T 0 -c our_nam true
 	[ "$stderr" = "cputrack: unknown event 'our_nam' (did you mean 'our_name'?)" ]

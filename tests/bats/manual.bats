@@ -91,7 +91,7 @@ setup() {
 	go -0 "$P/cpc_set_create"
 	[ "${lines[0]}" = "0: page-faults" ]
 	[ "${lines[1]}" = "1: minor-faults, in both modes" ]
-	[[ ${lines[2]} == "pic1 minor-faults: libpfm4: + type 1, config 0x5, "* ]]
+	[[ ${lines[2]} == "pic1 minor-faults: kernel: + type 1, config 0x5, "* ]]
 }
 
 @test "cpc_bind_curlwp: the switches of each CPU" {

@@ -37,27 +37,39 @@ struct lwps {
 static struct {
 	struct lwps lwps;
 	unsigned long consumer, producer;
-	char data[2 * RING_SIZE]; /* the second half is the first again */
-	unsigned long busy;	  /* 1 + where there is a record that is being written */
-	struct lwps_record told;  /* the last */
+	char data[RING_SIZE];
+	unsigned long busy;	 /* 1 + where there is a record that is being written */
+	struct lwps_record told; /* the last */
 	struct {
 		const struct lwp *lwp; /* that counts there */
 		pid_t pid;
 		uint64_t value, ticked;
 		bool flawed;
 	} slot[NSLOTS + 1];
+	union {
+		struct lwps_slot slot;
+		uint64_t word[LWPS_HEADER_WORDS];
+	} head[NSLOTS + 2]; /* whose a slot is; the last is of all odd ones */
 	bool flawed[NPIDS]; /* some LWP of the process is */
 	bool invalid;
 	uint64_t counted, total;
 	unsigned nbegun, nended;
 } kernel;
 
+static struct lwps_slot *head_of(unsigned slot)
+{
+	return &kernel.head[slot <= NSLOTS ? slot : NSLOTS + 1].slot;
+}
+
 /* ---- in place of lwps.c ------------------------------------------------------------------ */
 
 bool lwps_next(struct lwps *lwps, struct lwps_record *record)
 {
-	if (!ring_next(&lwps->ring, record))
+	const struct lwps_raw *raw = ring_next(&lwps->ring);
+
+	if (raw == NULL)
 		return false;
+	ring_translate(raw, head_of(raw->slot), record);
 	kernel.told = *record;
 	return true;
 }
@@ -145,7 +157,7 @@ static void on_init(void *arg, struct proc *proc, struct lwp *lwp)
 {
 	unsigned slot = kernel.told.event == LWPS_EXEC ? kernel.told.next : kernel.told.slot;
 
-	must(arg != NULL && lwp->id >= 1 && lwp->link.tqe_next == NULL);
+	must(arg != NULL && (lwp->id == 1 || (lwp->id > 1 && lwp->link.tqe_next == NULL)));
 	must(slot != LWPS_SHARED && slot <= NSLOTS && kernel.slot[slot].lwp == NULL);
 	lwps_release(NULL, slot);
 	kernel.slot[slot].lwp = lwp;
@@ -250,7 +262,6 @@ static void put(const void *record, size_t size, unsigned how)
 		if (i == sizeof(header))
 			from = (const char *)record - sizeof(header);
 		kernel.data[(at + i) % RING_SIZE] = from[i];
-		kernel.data[(at + i) % RING_SIZE + RING_SIZE] = from[i];
 	}
 	kernel.producer = at + ((sizeof(header) + size + 7) & ~7UL);
 	if (how == 2)
@@ -264,7 +275,6 @@ static void put_record(const uint8_t *op)
 		char args[LWPS_ARGS];
 	} r;
 	struct lwps_raw *raw = &r.exec.raw;
-	struct lwps_raw_exit ended;
 	unsigned how = op[3] >> 4 == 15 ? 1 : op[3] >> 4 == 14 ? 2 : 0;
 
 	*raw = (struct lwps_raw){
@@ -272,18 +282,15 @@ static void put_record(const uint8_t *op)
 		.event = op[0] % 5,
 		.slot = slot_number(op[1]),
 		.other = slot_number(op[2]),
-		.tid = pid_number(op[3]),
-		.tgid = pid_number(op[3]),
-		.extra = op[2],
+		.extra = op[0] % 5 == LWPS_EXEC ? (int)pid_number(op[3]) : op[2],
 	};
+	*head_of(raw->slot) =
+		(struct lwps_slot){.tid = pid_number(op[3]), .tgid = pid_number(op[3])};
 	if (raw->event == LWPS_EXEC) {
 		memset(r.args, op[1] % 3, sizeof(r.args));
 		r.exec.args_size = (op[2] & 128) == 0 ? 0 : op[1] < 250 ? op[1] : LWPS_ARGS;
 		r.exec.args_length = r.exec.args_size;
 		put(&r, sizeof(r.exec) + r.exec.args_size, how);
-	} else if (raw->event == LWPS_EXIT) {
-		ended = (struct lwps_raw_exit){.raw = *raw, .comm = "ended"};
-		put(&ended, sizeof(ended), how);
 	} else {
 		put(raw, sizeof(*raw), how);
 	}
@@ -292,14 +299,9 @@ static void put_record(const uint8_t *op)
 /* The last record that was being written is there. */
 static void finish_record(void)
 {
-	uint32_t *header;
-
 	if (kernel.busy == 0)
 		return;
-	for (unsigned i = 0; i < 2; i++) {
-		header = header_at(kernel.busy - 1) + i * RING_SIZE / sizeof(*header);
-		*header &= ~BPF_RINGBUF_BUSY_BIT;
-	}
+	*header_at(kernel.busy - 1) &= ~BPF_RINGBUF_BUSY_BIT;
 	kernel.busy = 0;
 }
 

@@ -51,59 +51,28 @@ int on_switch(__u64 *ctx)
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	struct lwps_cpu *c = this_cpu();
 	struct lwp *before, *after;
-	bool known;
 
 	if (!c)
 		return 0;
 	if (unlikely(strayed))
 		reclaim(next);
 	after = tracked(next);
-	known = c->task == (__u64)prev;
-	if (known && c->slot == LWPS_NONE && !after) {
+	if (unlikely(c->task != (__u64)prev)) {
+		before = tracked(prev);
+		/* Unless it was attached to in this moment. */
+		lose_switch(c, before && before->counted ? before->slot : LWPS_NONE);
+	}
+	if (c->slot == LWPS_NONE && !after) {
 		c->task = (__u64)next;
 		return 0;
 	}
-	if (unlikely(!known)) {
-		/* A switch before was not told: where its slice ended is not known. */
-		before = tracked(prev);
-		if (before && !before->counted)
-			before = NULL; /* it was attached to in this moment */
-		if (before || c->slot != LWPS_NONE)
-			__sync_fetch_and_add(&missed, 1);
-		if (before)
-			flaw(before->slot, LWPS_NO_SWITCH);
-		if (c->slot != LWPS_NONE)
-			flaw(c->slot, LWPS_NO_SWITCH);
-		c->slot = LWPS_NONE;
-	}
-	if (unlikely(c->busy))
-		flaw(c->slot, LWPS_PREEMPTED);
-	if (c->slot != LWPS_NONE || after)
-		settle(c, c->slot, 1);
+	c->flaws |= c->busy * LWPS_PREEMPTED;
+	settle(c, c->slot, 1);
 	arrive(c, next, after);
 	return 0;
 }
 
-/* The LWP that runs here is brought up to date, or begun if it was attached to while it ran. */
-static __always_inline void refresh(struct lwps_cpu *c, struct task_struct *t)
-{
-	struct lwp *l;
-
-	if (c->busy)
-		return;
-	if (c->task == (__u64)t && c->slot != LWPS_NONE) {
-		settle(c, c->slot, 0);
-		return;
-	}
-	l = tracked(t);
-	if (c->slot != LWPS_NONE || !l)
-		return;
-	settle(c, LWPS_NONE, 0);
-	l->counted = 0;
-	arrive(c, t, l);
-}
-
-/* The tool itself runs this: who is it? */
+/* The tool itself calls: who is it? */
 static __always_inline void identify(struct task_struct *t)
 {
 	struct pid *pid = BPF_CORE_READ(t, thread_pid);
@@ -115,39 +84,36 @@ static __always_inline void identify(struct task_struct *t)
 	namespace = (__u64)BPF_CORE_READ(u, ns);
 }
 
-/*
- * Where a task goes on after a switch (Linux 6.16).  Some kernels do not tell of some switches;
- * an instant later, here, is early enough.
- *
- * User space runs the same program to have other things done on a CPU: it costs less to load
- * one program than three.
- */
-SEC("raw_tp/sched_exit_tp")
-int on_resume(__u64 *ctx)
+/* The LWP that runs here is brought up to date, or begun if it was attached to while it ran. */
+static __always_inline void refresh(struct lwps_cpu *c, struct task_struct *t)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
-	struct lwps_cpu *c = this_cpu();
 	struct lwp *l;
 
-	if (!c)
-		return 0;
-	if (ctx[0] == LWPS_REFRESH) {
-		refresh(c, t);
-		return 0;
+	if (c->busy)
+		return;
+	if (c->slot != LWPS_NONE) {
+		if (c->task == (__u64)t)
+			settle(c, c->slot, 0);
+		return;
 	}
-	if (ctx[0] == LWPS_IDENTIFY) {
-		identify(t);
-		return 0;
-	}
-	if (c->task == (__u64)t)
-		return 0;
 	l = tracked(t);
+	if (!l)
+		return;
+	settle(c, LWPS_NONE, 0);
+	l->counted = 0;
+	arrive(c, t, l);
+}
+
+/* @t goes on here after a switch that was not told. */
+static __always_inline void repair(struct lwps_cpu *c, struct task_struct *t)
+{
+	struct lwp *l = tracked(t);
+
 	if (l || c->slot != LWPS_NONE) {
 		__sync_fetch_and_add(&repaired, 1);
 		settle(c, c->slot, 1);
 	}
 	arrive(c, t, l);
-	return 0;
 }
 
 /* ---- life ---- */
@@ -158,23 +124,21 @@ int on_resume(__u64 *ctx)
  */
 __noinline __u32 take_slot(__u32 tid, __u32 tgid, __u32 creator)
 {
-	__u32 slot = LWPS_SHARED, head, tries, key;
+	__u32 slot = LWPS_SHARED, head, key;
 	struct lwps_slot *s;
 	__u64 *entry;
 
-	/* Those used before first, which are in the caches. */
-	for (tries = 0; tries < 8; tries++) {
-		head = recycle_head;
-		if (head == *(volatile __u32 *)&recycle_tail)
-			break;
-		if (__sync_val_compare_and_swap(&recycle_head, head, head + 1) != head)
-			continue;
+	/*
+	 * Those used before first, which are in the caches.  There is one for each CPU that may
+	 * be here, so that none takes what was not put there; and if that went wrong, it is left.
+	 */
+	if ((__s32)(*(volatile __u32 *)&recycle_tail - recycle_head) >= (__s32)ncpus) {
+		head = __sync_fetch_and_add(&recycle_head, 1);
 		/* User space writes no entry again before it has all slots back but this. */
 		key = head & recycle_mask;
 		entry = bpf_map_lookup_elem(&recycled, &key);
-		if (entry)
+		if (entry && (__s32)(*(volatile __u32 *)&recycle_tail - head) > 0)
 			slot = *entry;
-		break;
 	}
 	if (slot == LWPS_SHARED && fresh < nslots) {
 		slot = __sync_fetch_and_add(&fresh, 1);
@@ -194,19 +158,10 @@ __noinline __u32 take_slot(__u32 tid, __u32 tgid, __u32 creator)
 	return slot;
 }
 
-/* A slot for a new LWP, which is told, and lives from here on. */
-__noinline __u32 begin(const struct lwps_raw *birth)
+/* @t, which is charged to @slot, ends. */
+static __always_inline void end(struct task_struct *t, __u32 slot)
 {
-	__u32 slot;
-
-	if (!birth)
-		return LWPS_SHARED;
-	slot = take_slot(birth->tid, birth->tgid,
-			 birth->event == LWPS_THREAD ? birth->other : LWPS_NONE);
-	__sync_fetch_and_add(&live, 1);
-	if (slot != LWPS_SHARED)
-		tell_birth(birth->event, slot, birth->other, birth->extra);
-	return slot;
+	tell(LWPS_EXIT, slot, LWPS_NONE, wait_status(t));
 }
 
 /*
@@ -216,39 +171,33 @@ __noinline __u32 begin(const struct lwps_raw *birth)
 static __always_inline void adopt(struct task_struct *t, __u32 event, __u32 creator,
 				  __u32 creator_tgid)
 {
-	const struct lwps_raw birth = {
-		.event = event,
-		.other = creator,
-		.tid = visible_tid(t),
-		.tgid = visible_tgid(t),
-		.extra = creator_tgid,
-	};
+	__u32 slot, tid = visible_tid(t), tgid = visible_tgid(t);
 	const __u64 key = (__u64)t;
 	struct lwp *l;
-	__u32 slot;
 
-	if (!birth.tid || !birth.tgid) {
+	if (!initial && (!tid || !tgid)) {
 		__sync_fetch_and_add(&outside, 1);
 		return;
 	}
 	/* It fails without memory, and where somebody was interrupted while he did the same. */
 	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!l && tgid == attaching) {
+		__sync_fetch_and_add(&postponed, 1);
+		return;
+	}
+	if (l && __sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
+		return;
+	slot = take_slot(tid, tgid, event == LWPS_THREAD ? creator : LWPS_NONE);
+	__sync_fetch_and_add(&live, 1);
+	tell(event, slot, creator, creator_tgid);
 	if (unlikely(!l)) {
-		if (birth.tgid == attaching) {
-			__sync_fetch_and_add(&postponed, 1);
-			return;
-		}
 		strayed = 1;
-		slot = begin(&birth);
 		if (bpf_map_update_elem(&strays, &key, &slot, BPF_ANY)) {
 			flaw(slot, LWPS_NO_MEMORY);
 			end(t, slot);
 		}
 		return;
 	}
-	if (__sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
-		return;
-	slot = begin(&birth);
 	l->slot = slot;
 	l->cpu = LWPS_NONE;
 	l->switches = 0;
@@ -301,10 +250,9 @@ static __always_inline void end_stray(struct task_struct *t)
 	bpf_map_delete_elem(&strays, &key);
 }
 
-SEC("raw_tp/sched_process_exit")
-int on_exit(__u64 *ctx)
+static __always_inline void on_exit(struct task_struct *t)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
+	struct lwps_slot *s;
 	struct lwp *l;
 
 	if (is_attaching(t))
@@ -314,15 +262,19 @@ int on_exit(__u64 *ctx)
 		l = tracked(t);
 	if (unlikely(!l && strayed)) {
 		end_stray(t);
-		return 0;
+		return;
 	}
 	if (!l || __sync_val_compare_and_swap(&l->state, NEW, ENDED) == NEW ||
 	    __sync_val_compare_and_swap(&l->state, CLAIMED, ENDED) == CLAIMED ||
 	    __sync_val_compare_and_swap(&l->state, LIVE, ENDED) != LIVE)
-		return 0;
-	divide(t, l, LWPS_NONE);
+		return;
+	divide(l, LWPS_NONE);
+	if (names) {
+		s = slot_of(l->slot);
+		if (s)
+			bpf_get_current_comm(s->comm, sizeof(s->comm));
+	}
 	end(t, l->slot);
-	return 0;
 }
 
 /* The first program of the tree: what expect() waits for. */
@@ -341,31 +293,104 @@ static __always_inline struct lwp *root(struct task_struct *t)
 	l->cpu = bpf_get_smp_processor_id();
 	l->switches = t->nvcsw + t->nivcsw + 1;
 	l->counted = 1;
+	l->slot = LWPS_NONE;
 	__sync_fetch_and_add(&live, 1);
 	return l;
 }
 
-SEC("raw_tp/sched_process_exec")
-int on_exec(__u64 *ctx)
+static __always_inline void on_exec(struct task_struct *t)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
-	__u32 tid, slot = LWPS_NONE, next = LWPS_NONE;
+	__u32 tid, slot, next = LWPS_NONE;
 	struct lwp *l = tracked(t);
 
-	if (l)
-		slot = l->slot;
-	else if (!(l = root(t)))
-		return 0;
+	if (!l) {
+		l = root(t);
+		if (!l)
+			return;
+	}
+	slot = l->slot;
 	if (follow_exec || slot == LWPS_NONE) {
 		tid = visible_tid(t);
 		next = take_slot(tid, tid, LWPS_NONE);
 	}
 	l->off = start_off;
-	divide(t, l, start_off ? LWPS_NONE : next);
+	divide(l, start_off ? LWPS_NONE : next);
 	l->slot = next;
 	l->state = next == LWPS_NONE ? ENDED : LIVE;
 	if (slot != LWPS_SHARED || next != LWPS_SHARED)
 		tell_exec(t, slot, next);
+}
+
+/*
+ * An LWP asks for its counts to be switched off or on, by a signal to itself that it has
+ * blocked; the answer is another one.  Interrupts are off.  Of the tracepoint's arguments, the
+ * second and the third are read as memory: others that this program is attached to have one.
+ */
+static __always_inline void on_signal(struct task_struct *t, __u64 *ctx)
+{
+	struct kernel_siginfo *info;
+	struct lwp *l;
+	__u64 arg[2];
+	__u32 op;
+
+	/* What is no pointer stands for signals without one. */
+	if (bpf_probe_read_kernel(arg, sizeof(arg), ctx + 1) || arg[1] != (__u64)t || arg[0] <= 2)
+		return;
+	info = (void *)arg[0];
+	if (BPF_CORE_READ(info, si_code) != LWPS_REQUEST)
+		return;
+	l = tracked(t);
+	if (!l || bpf_probe_read_kernel(&op, sizeof(op), (void *)info + SI_VALUE))
+		return;
+	if (op != LWPS_REQUEST_OFF && op != LWPS_REQUEST_ON)
+		return;
+	if (l->off != (op == LWPS_REQUEST_OFF)) {
+		l->off = op == LWPS_REQUEST_OFF;
+		divide(l, charged(l));
+	}
+	bpf_send_signal_thread(ctx[0]);
+}
+
+/*
+ * What the current task does: one program, as it costs twice as much to load four.  The first
+ * argument tells the tracepoints apart:
+ *
+ *	sched_exit_tp		0 or 1		it goes on after a switch (Linux 6.16); of some
+ *						that sched_switch does not tell, which is repaired
+ *	signal_generate		the signal	SIGHUP is taken for the one above, and does no harm
+ *	sched_process_exec	the task
+ *	sched_process_exit	the task, which is exiting
+ *	none			LWPS_REFRESH or LWPS_IDENTIFY, from user space
+ */
+SEC("raw_tp/sched_process_exec")
+int on_current(__u64 *ctx)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	const __u64 first = ctx[0];
+	struct lwps_cpu *c;
+
+	if (first == (__u64)t) {
+		if (t->flags & PF_EXITING)
+			on_exit(t);
+		else
+			on_exec(t);
+		return 0;
+	}
+	if (first > 1 && first < LWPS_REFRESH) {
+		on_signal(t, ctx);
+		return 0;
+	}
+	if (!initial && first == LWPS_IDENTIFY) {
+		identify(t);
+		return 0;
+	}
+	c = this_cpu();
+	if (!c)
+		return 0;
+	if (first == LWPS_REFRESH)
+		refresh(c, t);
+	else if (c->task != (__u64)t)
+		repair(c, t);
 	return 0;
 }
 
@@ -385,34 +410,6 @@ int on_rename(__u64 *ctx)
 	s = slot_of(l->slot);
 	if (s)
 		bpf_get_current_comm(s->comm, sizeof(s->comm));
-	return 0;
-}
-
-/*
- * An LWP asks for its counts to be switched off or on, by a signal to itself that it has
- * blocked; the answer is another one.  Interrupts are off.
- */
-SEC("raw_tp/signal_generate")
-int on_signal(__u64 *ctx)
-{
-	struct task_struct *t = bpf_get_current_task_btf();
-	struct kernel_siginfo *info = (void *)ctx[1];
-	struct lwp *l;
-	__u32 op;
-
-	/* What is no pointer stands for signals without one. */
-	if (ctx[2] != (__u64)t || ctx[1] <= 2 || BPF_CORE_READ(info, si_code) != LWPS_REQUEST)
-		return 0;
-	l = tracked(t);
-	if (!l || bpf_probe_read_kernel(&op, sizeof(op), (void *)info + SI_VALUE))
-		return 0;
-	if (op != LWPS_REQUEST_OFF && op != LWPS_REQUEST_ON)
-		return 0;
-	if (l->off != (op == LWPS_REQUEST_OFF)) {
-		l->off = op == LWPS_REQUEST_OFF;
-		divide(t, l, charged(l));
-	}
-	bpf_send_signal_thread(ctx[0]);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "lwps.h"
 
 #include "ring.h"
+#include "slots.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,14 +33,21 @@ struct view {
 	size_t size;
 };
 
+/* Tracepoints at which on_current() runs. */
+static const char *const tracepoints[] = {
+	"sched_process_exec", "sched_process_exit", "signal_generate",
+	"sched_exit_tp", /* Linux 6.16 */
+};
+
+#define NTRACEPOINTS (sizeof(tracepoints) / sizeof(*tracepoints))
+
 struct lwps {
 	struct count *skel;
+	int link[NTRACEPOINTS]; /* 0: not attached */
 	struct ring ring;
-	struct view slots_view, cpus_view, recycled_view;
-	struct lwps_slot *slots;
+	struct slots slots;
 	struct lwps_cpu *cpus;
-	uint64_t *recycled; /* slot numbers, which the kernel takes from its head */
-	unsigned ncpus, nslots;
+	struct view lines_view, cpus_view, recycled_view;
 };
 
 static int64_t now_ns(void)
@@ -49,20 +58,23 @@ static int64_t now_ns(void)
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
+/* Of two or more. */
 static unsigned round_up_pow2(size_t n)
 {
-	unsigned p = 1;
-
-	while (p < n)
-		p <<= 1;
-	return p;
+	return 1u << (32 - __builtin_clz((unsigned)n - 1));
 }
 
-/* A variable that the kernel changes. */
-#define load(variable) __atomic_load_n(&(variable), __ATOMIC_ACQUIRE)
-#define store(variable, value) __atomic_store_n(&(variable), value, __ATOMIC_RELEASE)
-
 /* ---- load and attach ---- */
+
+/* The inode of the initial PID namespace (PROC_PID_INIT_INO in include/linux/proc_ns.h). */
+#define INITIAL_NAMESPACE 0xeffffffcu
+
+static bool is_initial_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == INITIAL_NAMESPACE;
+}
 
 /*
  * The ring has room for the records of all slots at once, and for what execs on all CPUs may
@@ -87,6 +99,7 @@ static void configure(struct count *skel, const struct lwps_config *config)
 	constant->ncolumns = config->ncolumns;
 	constant->ncpus = config->ncpus;
 	constant->nslots = config->nslots;
+	constant->nlines = slots_lines_each(config->ncolumns);
 	constant->recycle_mask = round_up_pow2(config->nslots) - 1;
 	constant->ring_spare = spare;
 	constant->ring_high = size / 8;
@@ -97,12 +110,15 @@ static void configure(struct count *skel, const struct lwps_config *config)
 #endif
 	constant->follow_fork = config->follow_fork;
 	constant->follow_exec = config->follow_exec;
+	constant->names = config->names;
+	constant->initial = is_initial_namespace();
 	constant->start_off = config->start_off;
 	for (i = 0; i < config->ncolumns; i++)
 		constant->kind[i] = (uint8_t)config->column[i].kind;
 	skel->bss->fresh = LWPS_SHARED + 1;
+	skel->bss->tool_tgid = (__u32)getpid(); /* if it is the initial namespace */
 	skel->maps.events.max_entries = config->ncolumns * config->ncpus;
-	skel->maps.slots.max_entries = config->nslots;
+	skel->maps.slots.max_entries = slots_lines(config->ncolumns, config->ncpus, config->nslots);
 	skel->maps.cpus.max_entries = config->ncpus;
 	skel->maps.recycled.max_entries = round_up_pow2(config->nslots);
 	skel->maps.ring.max_entries = size;
@@ -133,7 +149,7 @@ static int call(const struct count *skel, enum lwps_call what, int cpu)
 	union bpf_attr attr;
 
 	memset(&attr, 0, sizeof(attr));
-	attr.test.prog_fd = (uint32_t)skel->progs.on_resume.prog_fd;
+	attr.test.prog_fd = (uint32_t)skel->progs.on_current.prog_fd;
 	attr.test.ctx_in = (uintptr_t)arguments;
 	attr.test.ctx_size_in = sizeof(arguments);
 	if (cpu >= 0) {
@@ -143,17 +159,23 @@ static int call(const struct count *skel, enum lwps_call what, int cpu)
 	return skel_sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
 }
 
-static int attach(struct count *skel)
+static int attach(struct lwps *lwps, bool names)
 {
-	int resume;
+	struct count *skel = lwps->skel;
+	size_t i;
+	int fd;
 
 	/* Births are seen first, so that no end is of somebody unknown. */
-	if (count__on_new__attach(skel) < 0 || count__on_rename__attach(skel) < 0 ||
-	    count__on_exec__attach(skel) < 0 || count__on_exit__attach(skel) < 0 ||
-	    count__on_signal__attach(skel) < 0 || count__on_switch__attach(skel) < 0)
+	if (count__on_new__attach(skel) < 0 || (names && count__on_rename__attach(skel) < 0))
 		return -1;
-	resume = count__on_resume__attach(skel);
-	return resume < 0 && errno != ENOENT ? -1 : 0; /* kernels before 6.16 */
+	for (i = 0; i < NTRACEPOINTS; i++) {
+		fd = skel_raw_tracepoint_open(tracepoints[i], skel->progs.on_current.prog_fd);
+		if (fd >= 0)
+			lwps->link[i] = fd;
+		else if (errno != ENOENT || i < NTRACEPOINTS - 1)
+			return -1;
+	}
+	return count__on_switch__attach(skel) < 0 ? -1 : 0;
 }
 
 static void *view(struct view *v, int fd, size_t entry, unsigned entries)
@@ -177,17 +199,20 @@ static void unview(const struct view *v)
 static int share(struct lwps *lwps)
 {
 	struct count *skel = lwps->skel;
+	struct slots *slots = &lwps->slots;
 	unsigned cpu;
 
-	lwps->slots = view(&lwps->slots_view, skel->maps.slots.map_fd, sizeof(struct lwps_slot),
-			   lwps->nslots);
+	slots->lines = view(&lwps->lines_view, skel->maps.slots.map_fd, sizeof(struct lwps_line),
+			    skel->maps.slots.max_entries);
 	lwps->cpus = view(&lwps->cpus_view, skel->maps.cpus.map_fd, sizeof(struct lwps_cpu),
-			  lwps->ncpus);
-	lwps->recycled = view(&lwps->recycled_view, skel->maps.recycled.map_fd, sizeof(uint64_t),
-			      skel->maps.recycled.max_entries);
-	if (!lwps->slots || !lwps->cpus || !lwps->recycled)
+			  slots->ncpus);
+	slots->recycled = view(&lwps->recycled_view, skel->maps.recycled.map_fd, sizeof(uint64_t),
+			       skel->maps.recycled.max_entries);
+	if (!slots->lines || !lwps->cpus || !slots->recycled)
 		return -1;
-	for (cpu = 0; cpu < lwps->ncpus; cpu++)
+	slots->tail = &skel->bss->recycle_tail;
+	slots->mask = skel->rodata->recycle_mask;
+	for (cpu = 0; cpu < slots->ncpus; cpu++)
 		lwps->cpus[cpu].slot = LWPS_NONE;
 	return ring_open(&lwps->ring, skel->maps.ring.map_fd, skel->maps.ring.max_entries);
 }
@@ -242,8 +267,8 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 		snprintf(why, size, "%s", strerror(errno));
 		return NULL;
 	}
-	lwps->ncpus = config->ncpus;
-	lwps->nslots = config->nslots;
+	lwps->slots = (struct slots){
+		.ncolumns = config->ncolumns, .ncpus = config->ncpus, .nslots = config->nslots};
 	what = "memory";
 	lwps->skel = count__open();
 	if (!lwps->skel)
@@ -260,10 +285,10 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 	if (add_events(lwps->skel, config))
 		goto failed;
 	what = "running a program";
-	if (call(lwps->skel, LWPS_IDENTIFY, -1))
+	if (!lwps->skel->rodata->initial && call(lwps->skel, LWPS_IDENTIFY, -1))
 		goto failed;
 	what = "attaching to tracepoints";
-	if (attach(lwps->skel))
+	if (attach(lwps, config->names))
 		goto failed;
 	return lwps;
 failed:
@@ -276,10 +301,14 @@ failed:
 
 void lwps_close(struct lwps *lwps)
 {
+	size_t i;
+
 	if (!lwps)
 		return;
+	for (i = 0; i < NTRACEPOINTS; i++)
+		skel_closenz(lwps->link[i]);
 	ring_close(&lwps->ring);
-	unview(&lwps->slots_view);
+	unview(&lwps->lines_view);
 	unview(&lwps->cpus_view);
 	unview(&lwps->recycled_view);
 	count__destroy(lwps->skel);
@@ -297,7 +326,7 @@ static int refresh(const struct lwps *lwps, bool all)
 {
 	unsigned cpu;
 
-	for (cpu = 0; cpu < lwps->ncpus; cpu++) {
+	for (cpu = 0; cpu < lwps->slots.ncpus; cpu++) {
 		if (!all && load(lwps->cpus[cpu].slot) == LWPS_NONE)
 			continue;
 		/* ENXIO: the CPU is offline, and nobody runs there. */
@@ -402,56 +431,36 @@ int lwps_timeout(const struct lwps *lwps)
 
 bool lwps_next(struct lwps *lwps, struct lwps_record *record)
 {
-	return ring_next(&lwps->ring, record);
-}
+	const struct lwps_raw *raw = ring_next(&lwps->ring);
+	const struct lwps_slot *slot = NULL;
 
-static void read_shared(const struct lwps *lwps, uint64_t *values)
-{
-	unsigned i, cpu;
-
-	for (i = 0; i < lwps->skel->rodata->ncolumns; i++) {
-		values[i] = 0;
-		for (cpu = 0; cpu < lwps->ncpus; cpu++)
-			values[i] += __atomic_load_n(&lwps->cpus[cpu].shared[i], __ATOMIC_RELAXED);
-	}
-}
-
-static void read_own(const struct lwps *lwps, const struct lwps_slot *s, uint64_t *values)
-{
-	const unsigned ncolumns = lwps->skel->rodata->ncolumns;
-	uint32_t sequence;
-	unsigned i;
-
-	do {
-		sequence = load(s->sequence);
-		for (i = 0; i < ncolumns; i++)
-			values[i] = __atomic_load_n(&s->total[i], __ATOMIC_RELAXED);
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	} while (sequence & 1 || sequence != __atomic_load_n(&s->sequence, __ATOMIC_RELAXED));
+	if (!raw)
+		return false;
+	if (raw->slot != LWPS_NONE && raw->slot != LWPS_SHARED)
+		slot = slots_at(&lwps->slots, raw->slot);
+	ring_translate(raw, slot, record);
+	return true;
 }
 
 void lwps_read(const struct lwps *lwps, unsigned slot, uint64_t *values, bool *whole)
 {
-	if (slot == LWPS_SHARED)
-		read_shared(lwps, values);
-	else
-		read_own(lwps, &lwps->slots[slot], values);
+	slots_read(&lwps->slots, slot, values);
 	*whole = (lwps_flaws(lwps, slot) & ~(unsigned)LWPS_LACKS) == 0;
 }
 
 unsigned lwps_flaws(const struct lwps *lwps, unsigned slot)
 {
-	return load(lwps->slots[slot].flaws);
+	return slots_flaws(&lwps->slots, slot);
 }
 
 unsigned lwps_slots(const struct lwps *lwps)
 {
-	return lwps->nslots;
+	return lwps->slots.nslots;
 }
 
 pid_t lwps_process(const struct lwps *lwps, unsigned slot)
 {
-	return (pid_t)load(lwps->slots[slot].tgid);
+	return slot == LWPS_SHARED ? 0 : (pid_t)load(slots_at(&lwps->slots, slot)->tgid);
 }
 
 pid_t lwps_awaited(const struct lwps *lwps)
@@ -468,12 +477,13 @@ static int cmp_fds(const void *a, const void *b)
 
 void lwps_keep(const struct lwps *lwps, int fd)
 {
-	enum { LINKS = sizeof(lwps->skel->links) / sizeof(int) };
-	int kept[LINKS + 1] = {fd}, next = 0;
+	enum { OWN = sizeof(lwps->skel->links) / sizeof(int), N = 1 + OWN + NTRACEPOINTS };
+	int kept[N] = {fd}, next = 0;
 
-	memcpy(kept + 1, &lwps->skel->links, sizeof(lwps->skel->links));
-	qsort(kept, LINKS + 1, sizeof(int), cmp_fds);
-	for (size_t i = 0; i < LINKS + 1; i++) {
+	memcpy(&kept[1], &lwps->skel->links, sizeof(lwps->skel->links));
+	memcpy(&kept[1 + OWN], lwps->link, sizeof(lwps->link));
+	qsort(kept, N, sizeof(int), cmp_fds);
+	for (size_t i = 0; i < N; i++) {
 		if (kept[i] > next)
 			close_range((unsigned)next, (unsigned)kept[i] - 1, 0);
 		if (kept[i] >= next)
@@ -484,12 +494,5 @@ void lwps_keep(const struct lwps *lwps, int fd)
 
 void lwps_release(struct lwps *lwps, unsigned slot)
 {
-	struct count__bss *bss = lwps->skel->bss;
-	const uint32_t tail = bss->recycle_tail;
-
-	if (slot == LWPS_SHARED || slot >= lwps->nslots)
-		return;
-	memset(&lwps->slots[slot], 0, sizeof(lwps->slots[slot]));
-	lwps->recycled[tail & lwps->skel->rodata->recycle_mask] = slot;
-	store(bss->recycle_tail, tail + 1);
+	slots_release(&lwps->slots, slot);
 }

@@ -32,10 +32,11 @@ struct lwps_config {
 		const int *fd; /* LWPS_CPU: perf events by CPU number; -1: none there */
 	} column[LWPS_MAX_COLUMNS];
 	unsigned ncpus;	 /* possible CPUs: numbers below */
-	unsigned nslots; /* with the shared one */
+	unsigned nslots; /* with the shared one; of those given back, one per CPU may lie idle */
 	bool follow_fork;
 	bool start_off;	  /* LWPs are not counted until they ask for it */
 	bool follow_exec; /* if not, an exec ends the tracking of its process */
+	bool names;	  /* of LWPs are wanted: comm at an exit, and old_comm */
 };
 
 struct lwps_record {

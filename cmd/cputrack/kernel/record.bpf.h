@@ -8,49 +8,47 @@
 
 #include "state.bpf.h"
 
-/* Slots that nobody has. */
-static __always_inline __u32 slots_left(void)
+/* Are there few slots that nobody has?  Some CPUs may try in vain to have the last at once. */
+static __always_inline bool few_slots(void)
 {
-	return recycle_tail - recycle_head + (fresh < nslots ? nslots - fresh : 0);
+	return (__s32)(recycle_tail - recycle_head + nslots - fresh) < (__s32)(nslots >> 2);
 }
 
-/* Wake the reader for one batch after another, not for each record, and earlier in need. */
-static __always_inline __u64 wake_flag(__u64 now, bool last)
+/* Wake the reader for one batch after another, not for each record, and earlier in a hurry. */
+static __always_inline __u64 wake_flag(__u64 now, bool at_once, bool hurry)
 {
-	bool hurry = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= ring_high ||
-		     slots_left() < nslots / 4;
-
-	if (!last && now - woken_ns < (hurry ? LWPS_HURRY_NS : LWPS_BATCH_NS))
+	if (!at_once && now - woken_ns < (hurry ? LWPS_HURRY_NS : LWPS_BATCH_NS))
 		return BPF_RB_NO_WAKEUP;
 	woken_ns = now;
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-static __always_inline __u64 fill(struct lwps_raw *r, __u32 event, __u32 slot)
+/*
+ * Tell of a birth or an end.  The record of an end has its place in the ring before the LWP is
+ * no longer counted: who sees that none lives finds the record.
+ */
+__noinline int tell(__u32 event, __u32 slot, __u32 other, __s32 extra)
 {
-	struct lwps_slot *s = slot_of(slot);
+	const bool ends = event == LWPS_EXIT, shared = slot == LWPS_SHARED;
+	struct lwps_raw *r;
+	bool last = false;
 
+	/* Of those that share a slot, the last wakes the reader: there is always a place for it. */
+	if (shared && (!ends || __sync_fetch_and_add(&live, -1) != 1))
+		return 0;
+	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	if (ends)
+		last = shared || __sync_fetch_and_add(&live, -1) == 1;
+	if (!r) {
+		__sync_fetch_and_add(&ring_full, 1);
+		return 0;
+	}
 	r->time_ns = bpf_ktime_get_ns();
 	r->event = event;
 	r->slot = slot;
-	r->tid = s ? s->tid : 0;
-	r->tgid = s ? s->tgid : 0;
-	return r->time_ns;
-}
-
-__noinline int tell_birth(__u32 event, __u32 slot, __u32 creator, __u32 creator_tgid)
-{
-	struct lwps_raw *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
-	__u64 now;
-
-	if (!r) {
-		__sync_fetch_and_add(&ring_full, 1);
-		return -1;
-	}
-	now = fill(r, event, slot);
-	r->other = creator;
-	r->extra = creator_tgid;
-	bpf_ringbuf_submit(r, wake_flag(now, false));
+	r->other = other;
+	r->extra = extra;
+	bpf_ringbuf_submit(r, wake_flag(r->time_ns, last, few_slots()));
 	return 0;
 }
 
@@ -63,71 +61,6 @@ static __always_inline __s32 wait_status(struct task_struct *t)
 }
 
 /*
- * Tell the end of an LWP, of which @e has all that is its own.  The record has its place in the
- * ring before the LWP is no longer counted: who sees that none lives finds the record.  A global
- * function, so that it is verified once in a program.
- */
-__noinline int tell_exit(const struct lwps_raw_exit *e)
-{
-	struct lwps_raw_exit *r = NULL;
-	bool shared, last;
-	__u64 now;
-
-	if (!e)
-		return 0;
-	shared = e->raw.slot == LWPS_SHARED;
-	if (!shared)
-		r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
-	last = __sync_fetch_and_add(&live, -1) == 1;
-	if (shared && !last)
-		return 0;
-	/* There is always a place for one that wakes the reader. */
-	if (shared)
-		r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
-	if (!r) {
-		__sync_fetch_and_add(&ring_full, 1);
-		return 0;
-	}
-	*r = *e;
-	now = fill(&r->raw, LWPS_EXIT, e->raw.slot);
-	bpf_ringbuf_submit(r, wake_flag(now, last));
-	return 0;
-}
-
-/* @t, which is charged to @slot, ends. */
-static __always_inline void end(struct task_struct *t, __u32 slot)
-{
-	struct lwps_raw_exit e = {.raw = {.slot = slot, .other = LWPS_NONE}};
-
-	e.raw.extra = wait_status(t);
-	BPF_CORE_READ_STR_INTO(&e.comm, t, comm);
-	tell_exit(&e);
-}
-
-/* @room is a constant each time, as the verifier wants the size of a record to be. */
-static __always_inline int tell_exec_with(const __u32 room, const struct lwps_raw_exec *e,
-					  __u64 args)
-{
-	struct lwps_raw_exec *r = bpf_ringbuf_reserve(&ring, sizeof(*r) + room, 0);
-	__u64 size = e->args_length;
-	bool last = false;
-
-	if (!r)
-		return -1;
-	*r = *e;
-	/* Bounded here, in one register, as the verifier of Linux 6.1 wants it. */
-	barrier_var(size);
-	if (size > room)
-		size = room;
-	if (room && bpf_probe_read_user(r + 1, size, (void *)args) == 0)
-		r->args_size = size;
-	if (e->raw.other == LWPS_NONE)
-		last = __sync_fetch_and_add(&live, -1) == 1;
-	bpf_ringbuf_submit(r, wake_flag(e->raw.time_ns, last));
-	return 0;
-}
-
-/*
  * The current task @t executes another program: its slot before, if any, is ended, and @next is
  * begun, or tracking ends.  The command line is left out when it would take the room that the
  * records of slots need.
@@ -136,26 +69,33 @@ static __always_inline void tell_exec(struct task_struct *t, __u32 slot, __u32 n
 {
 	struct mm_struct *mm = BPF_CORE_READ(t, mm);
 	const __u64 args = BPF_CORE_READ(mm, arg_start);
-	struct lwps_slot *old = slot_of(slot);
-	struct lwps_raw_exec e = {};
-	int failed = -1;
+	const bool leaves = next == LWPS_NONE;
+	const __u64 pending = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+	struct lwps_cpu *c = this_cpu();
+	__u64 size;
 
-	fill(&e.raw, LWPS_EXEC, slot);
-	e.raw.other = next;
-	e.raw.extra = e.raw.tid;
-	e.raw.tid = visible_tid(t);
-	e.raw.tgid = e.raw.tid; /* who executes is the leader then */
-	if (old)
-		__builtin_memcpy(e.old_comm, old->comm, sizeof(e.old_comm));
-	bpf_get_current_comm(e.comm, sizeof(e.comm));
-	e.args_length = BPF_CORE_READ(mm, arg_end) - args;
-	if (e.args_length && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < ring_spare)
-		failed = e.args_length > LWPS_FEW_ARGS ? tell_exec_with(LWPS_ARGS, &e, args)
-						       : tell_exec_with(LWPS_FEW_ARGS, &e, args);
-	if (!failed || tell_exec_with(0, &e, args) == 0)
+	if (!c)
 		return;
-	__sync_fetch_and_add(&ring_full, 1);
-	if (next == LWPS_NONE)
+	c->exec.raw.time_ns = bpf_ktime_get_ns();
+	c->exec.raw.event = LWPS_EXEC;
+	c->exec.raw.slot = slot;
+	c->exec.raw.other = next;
+	c->exec.raw.extra = visible_tid(t); /* who executes is the leader then */
+	bpf_get_current_comm(c->exec.comm, sizeof(c->exec.comm));
+	size = BPF_CORE_READ(mm, arg_end) - args;
+	c->exec.args_length = size;
+	/* Bounded here, in one register, as the verifier of Linux 6.1 wants it. */
+	barrier_var(size);
+	if (size > LWPS_ARGS)
+		size = LWPS_ARGS;
+	if (pending >= ring_spare || bpf_probe_read_user(c->args, size, (void *)args))
+		size = 0;
+	c->exec.args_size = size;
+	if (bpf_ringbuf_output(&ring, &c->exec, sizeof(c->exec) + size,
+			       wake_flag(c->exec.raw.time_ns, leaves, pending >= ring_high)))
+		__sync_fetch_and_add(&ring_full, 1);
+	/* Who sees that none lives finds the record. */
+	if (leaves)
 		__sync_fetch_and_add(&live, -1);
 }
 

@@ -18,7 +18,8 @@ int ring_open(struct ring *ring, int fd, size_t size)
 	consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (consumer == MAP_FAILED)
 		return -1;
-	producer = mmap(NULL, page + 2 * size, PROT_READ, MAP_SHARED, fd, (off_t)page);
+	/* The data could be mapped twice in a row, but each page takes its time. */
+	producer = mmap(NULL, page + size, PROT_READ, MAP_SHARED, fd, (off_t)page);
 	if (producer == MAP_FAILED) {
 		munmap(consumer, page);
 		return -1;
@@ -37,55 +38,7 @@ void ring_close(struct ring *ring)
 	if (!ring->consumer)
 		return;
 	munmap(ring->consumer, page);
-	munmap((void *)ring->producer, page + 2 * ring->size);
-}
-
-static void birth(const struct lwps_raw *raw, struct lwps_record *record)
-{
-	record->creator = raw->other;
-	record->creator_tgid = raw->extra;
-}
-
-static void exec(struct ring *ring, const struct lwps_raw_exec *raw, struct lwps_record *record)
-{
-	record->next = raw->raw.other;
-	record->old_tid = raw->raw.extra;
-	memcpy(record->old_comm, raw->old_comm, sizeof(record->old_comm));
-	memcpy(record->comm, raw->comm, sizeof(record->comm));
-	memcpy(ring->args, raw + 1, raw->args_size);
-	record->args = ring->args;
-	record->args_size = raw->args_size;
-	record->args_length = raw->args_length;
-}
-
-static void translate(struct ring *ring, const void *data, struct lwps_record *record)
-{
-	const struct lwps_raw *raw = data;
-
-	*record = (struct lwps_record){
-		.event = (enum lwps_event)raw->event,
-		.time_ns = (int64_t)raw->time_ns,
-		.tid = (pid_t)raw->tid,
-		.tgid = (pid_t)raw->tgid,
-		.slot = raw->slot,
-		.creator = LWPS_NONE,
-		.next = LWPS_NONE,
-	};
-	switch (record->event) {
-	case LWPS_ATTACH:
-	case LWPS_THREAD:
-	case LWPS_FORK:
-		birth(raw, record);
-		break;
-	case LWPS_EXEC:
-		exec(ring, data, record);
-		break;
-	case LWPS_EXIT:
-		record->status = raw->extra;
-		memcpy(record->comm, ((const struct lwps_raw_exit *)data)->comm,
-		       sizeof(record->comm));
-		break;
-	}
+	munmap((void *)ring->producer, page + ring->size);
 }
 
 static unsigned long produced(const struct ring *ring)
@@ -98,7 +51,17 @@ bool ring_is_empty(const struct ring *ring)
 	return *ring->consumer >= produced(ring);
 }
 
-bool ring_next(struct ring *ring, struct lwps_record *record)
+/* Copies what begins at `at`, where it may go on at the begin of the ring. */
+static void copy(struct ring *ring, unsigned long at, size_t size)
+{
+	const size_t begin = at & (ring->size - 1);
+	const size_t first = size < ring->size - begin ? size : ring->size - begin;
+
+	memcpy(&ring->record, ring->data + begin, first);
+	memcpy((char *)&ring->record + first, ring->data, size - first);
+}
+
+const struct lwps_raw *ring_next(struct ring *ring)
 {
 	unsigned long at = *ring->consumer;
 	const uint32_t *header;
@@ -107,17 +70,61 @@ bool ring_next(struct ring *ring, struct lwps_record *record)
 
 	do {
 		if (at >= produced(ring))
-			return false;
+			return NULL;
+		/* Records are aligned, and so whole headers at the end. */
 		header = (const void *)(ring->data + (at & (ring->size - 1)));
 		length = __atomic_load_n(header, __ATOMIC_ACQUIRE);
 		if (length & BPF_RINGBUF_BUSY_BIT)
-			return false; /* still being written, on another CPU */
+			return NULL; /* still being written, on another CPU */
 		taken = !(length & BPF_RINGBUF_DISCARD_BIT);
-		if (taken)
-			translate(ring, header + LWPS_RING_HEADER / sizeof(*header), record);
 		size = length & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
+		if (taken)
+			copy(ring, at + LWPS_RING_HEADER, size);
 		at += (size + LWPS_RING_HEADER + 7) & ~7UL;
 		__atomic_store_n(ring->consumer, at, __ATOMIC_RELEASE);
 	} while (!taken);
-	return true;
+	return &ring->record.exec.raw;
+}
+
+static void translate_exec(const struct lwps_raw_exec *raw, struct lwps_record *record)
+{
+	record->next = raw->raw.other;
+	record->old_tid = record->tid;
+	record->tid = record->tgid = raw->raw.extra;
+	memcpy(record->old_comm, record->comm, sizeof(record->old_comm));
+	memcpy(record->comm, raw->comm, sizeof(record->comm));
+	record->args = (const char *)(raw + 1);
+	record->args_size = raw->args_size;
+	record->args_length = raw->args_length;
+}
+
+void ring_translate(const struct lwps_raw *raw, const struct lwps_slot *slot,
+		    struct lwps_record *record)
+{
+	*record = (struct lwps_record){
+		.event = (enum lwps_event)raw->event,
+		.time_ns = (int64_t)raw->time_ns,
+		.slot = raw->slot,
+		.creator = LWPS_NONE,
+		.next = LWPS_NONE,
+	};
+	if (slot) {
+		record->tid = (pid_t)slot->tid;
+		record->tgid = (pid_t)slot->tgid;
+		memcpy(record->comm, slot->comm, sizeof(record->comm));
+	}
+	switch (record->event) {
+	case LWPS_ATTACH:
+	case LWPS_THREAD:
+	case LWPS_FORK:
+		record->creator = raw->other;
+		record->creator_tgid = raw->extra;
+		break;
+	case LWPS_EXEC:
+		translate_exec((const struct lwps_raw_exec *)raw, record);
+		break;
+	case LWPS_EXIT:
+		record->status = raw->extra;
+		break;
+	}
 }

@@ -10,18 +10,26 @@
 
 struct ring {
 	unsigned long *consumer;       /* a page that we write: how far we have read */
-	const unsigned long *producer; /* a page that the kernel writes, and the data, twice */
+	const unsigned long *producer; /* a page that the kernel writes, and the data */
 	const char *data;
 	size_t size;
-	char args[LWPS_ARGS];
+	/* The record that was taken last. */
+	struct {
+		struct lwps_raw_exec exec;
+		char args[LWPS_ARGS];
+	} record;
 };
 
 /* Map the ring of `size` bytes.  -1: errno. */
 int ring_open(struct ring *ring, int fd, size_t size);
 void ring_close(struct ring *ring);
 
-/* Take the next record; its args are in ring->args. */
-bool ring_next(struct ring *ring, struct lwps_record *record);
+/* Take the next record, which is valid until the next call.  NULL: there is none. */
+const struct lwps_raw *ring_next(struct ring *ring);
+
+/* What it tells; `slot` is that which it names, or NULL. */
+void ring_translate(const struct lwps_raw *raw, const struct lwps_slot *slot,
+		    struct lwps_record *record);
 
 bool ring_is_empty(const struct ring *ring);
 

@@ -58,29 +58,28 @@ enum lwps_request {
 
 /*
  * The counts of an LWP while it runs one program.  Only the CPU that it runs on changes them.
- * Those of the shared slot are kept by CPU.
+ * In memory a slot is some lines of equal size, as many as it takes for its columns.
  */
 struct lwps_slot {
 	__u32 sequence; /* odd while totals change */
 	__u32 flaws;
 	__u32 tid, tgid;
-	char comm[LWPS_COMM]; /* the name before the last that was set */
-	__u64 total[LWPS_MAX_COLUMNS];
+	char comm[LWPS_COMM]; /* the name before the last that was set; once ended, the last */
+	__u64 total[];
+};
+
+struct lwps_line {
+	__u64 word[8];
 } __attribute__((aligned(64)));
 
-/* A CPU, and the slice that is being counted there.  Only that CPU changes it. */
-struct lwps_cpu {
-	__u64 task; /* that runs, by the last switch: an address, to be compared only */
-	__u32 slot; /* that its slice is charged to, or LWPS_NONE */
-	__u32 busy; /* in use by a program that can be interrupted */
-	__u32 flaws;
-	__u32 fence;
-	struct {
-		__u64 value, enabled, idle; /* idle: enabled, but not running */
-	} start[LWPS_MAX_COLUMNS];
-	__u64 shared[LWPS_MAX_COLUMNS]; /* this CPU's part of what the shared slot has */
-	__u64 slice[LWPS_MAX_COLUMNS];	/* what the last slice counted */
-} __attribute__((aligned(64)));
+#define LWPS_LINE_WORDS 8u
+#define LWPS_HEADER_WORDS 4u /* before totals */
+_Static_assert(sizeof(struct lwps_slot) == LWPS_HEADER_WORDS * sizeof(__u64), "of a slot");
+
+/* Before the slots each CPU has two: what is nobody's goes to one, and the other is shared. */
+#define LWPS_OF_CPU 2u
+#define LWPS_CPU_NOBODY 0u
+#define LWPS_CPU_SHARED 1u
 
 /* What user space calls a program for, as the first argument of its tracepoint. */
 enum lwps_call { LWPS_REFRESH = 0x6c777073, LWPS_IDENTIFY };
@@ -94,31 +93,37 @@ struct lwps_raw {
 	__u32 event;
 	__u32 slot;
 	__u32 other; /* birth: the creator's slot; exec: the next slot */
-	__u32 tid, tgid;
-	__s32 extra; /* birth: the creator's tgid; exec: the tid before; exit: the status */
-};
-
-struct lwps_raw_exit {
-	struct lwps_raw raw;
-	char comm[LWPS_COMM];
+	__s32 extra; /* birth: the creator's tgid; exec: the tid; exit: the status */
 };
 
 struct lwps_raw_exec {
 	struct lwps_raw raw;
-	char old_comm[LWPS_COMM], comm[LWPS_COMM];
+	char comm[LWPS_COMM];
 	__u32 args_length; /* of the whole command line */
 	__u32 args_size;   /* bytes that follow; 0 when they could not be had */
 };
 
-#define LWPS_FEW_ARGS 256	  /* most command lines have no more */
 #define LWPS_BATCH_NS 20000000ull /* between two wake-ups of the reader */
 #define LWPS_HURRY_NS 100000ull	  /* the same when slots or the ring run out */
 
 #define LWPS_RING_HEADER 8
-#define LWPS_SLOT_BYTES \
-	(sizeof(struct lwps_raw) + sizeof(struct lwps_raw_exit) + LWPS_RING_HEADER * 2)
-_Static_assert(sizeof(struct lwps_raw_exec) + LWPS_RING_HEADER <=
-		       2 * (sizeof(struct lwps_raw) + LWPS_RING_HEADER),
+#define LWPS_SLOT_BYTES ((sizeof(struct lwps_raw) + LWPS_RING_HEADER) * 2)
+_Static_assert(sizeof(struct lwps_raw_exec) + LWPS_RING_HEADER <= LWPS_SLOT_BYTES,
 	       "of an exec, either slot pays half");
+
+/* A CPU, and the slice that is being counted there.  Only that CPU changes it. */
+struct lwps_cpu {
+	__u64 task; /* that runs, by the last switch: an address, to be compared only */
+	__u32 slot; /* that its slice is charged to, or LWPS_NONE */
+	__u32 busy; /* 1: in use by a program that can be interrupted */
+	__u32 flaws;
+	__u32 migrated; /* 1: the task came from another CPU */
+	__u32 fence;
+	struct {
+		__u64 value, enabled, idle; /* idle: enabled, but not running */
+	} start[LWPS_MAX_COLUMNS];
+	struct lwps_raw_exec exec; /* as it is made, with what follows */
+	char args[LWPS_ARGS];
+} __attribute__((aligned(64)));
 
 #endif /* SHARED_H */

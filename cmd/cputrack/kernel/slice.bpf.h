@@ -21,18 +21,9 @@ struct wrong {
 	__u64 no_event, not_run, stopped;
 };
 
-/* All bits where @x is negative, without a branch. */
-static __always_inline __u64 if_negative(__s64 x)
-{
-	x >>= 63;
-	barrier_var(x);
-	return x;
-}
-
 /*
  * Read the event of column @i, which is what it counted since the last time; 0 unless both
- * times it could be read.  There are no branches, as the verifier would try all combinations
- * of them in all columns.
+ * times it could be read.
  */
 static __always_inline __u64 read_event(struct lwps_cpu *c, __u32 i, struct wrong *wrong)
 {
@@ -70,81 +61,48 @@ static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u32 switches
 	case LWPS_SWITCH:
 		return switches;
 	default:
-		return 0;
+		return c->migrated;
 	}
-}
-
-/* Add to @slot what the slice counted. */
-static __always_inline void charge(struct lwps_cpu *c, __u32 slot)
-{
-	struct lwps_slot *s;
-	__u32 i;
-
-	if (slot == LWPS_SHARED) {
-#pragma clang loop unroll(disable)
-		for (i = 0; i < LWPS_MAX_COLUMNS && i < ncolumns; i++)
-			c->shared[i] += c->slice[i];
-		return;
-	}
-	s = slot_of(slot);
-	if (!s)
-		return;
-	s->sequence++;
-	fence(c);
-#pragma clang loop unroll(disable)
-	for (i = 0; i < LWPS_MAX_COLUMNS && i < ncolumns; i++)
-		s->total[i] += c->slice[i];
-	fence(c);
-	s->sequence++;
 }
 
 /*
  * End the slice of this CPU and begin another.  What was counted is added to @slot; if it is
- * LWPS_NONE, that was nobody's.  A global function, so that it is verified once in a program.
+ * LWPS_NONE, that was nobody's.
  */
 __noinline int settle(struct lwps_cpu *c, __u32 slot, __u32 switches)
 {
-	struct wrong wrong = {};
-	__u32 i, flaws;
-
-	if (!c)
-		return 0;
-#pragma clang loop unroll(disable)
-	for (i = 0; i < LWPS_MAX_COLUMNS && i < ncolumns; i++)
-		c->slice[i] = advance(c, i, switches, &wrong);
-	if (slot != LWPS_NONE)
-		charge(c, slot);
-	flaws = c->flaws; /* of the slice's begin */
-	c->flaws = 0;
-	if (unlikely(flaws | wrong.no_event | wrong.not_run | wrong.stopped)) {
-		if (wrong.no_event)
-			c->flaws = LWPS_NO_EVENT;
-		else if (wrong.stopped)
-			flaws |= LWPS_STOPPED;
-		if (wrong.not_run)
-			flaws |= LWPS_NOT_RUN;
-		flaw(slot, flaws | c->flaws);
-	}
-	return 0;
-}
-
-/* An LWP came to this CPU from another one. */
-static __always_inline void migrated(struct lwps_cpu *c, __u32 slot)
-{
-	__u64 *total = c->shared;
+	__u32 i, n, begun, flaws, key = first_line(slot);
+	struct lwps_line *line;
 	struct lwps_slot *s;
-	__u32 i;
+	struct wrong wrong = {};
 
-	if (slot != LWPS_SHARED) {
-		s = slot_of(slot);
-		if (!s)
-			return;
-		total = s->total;
-	}
+	line = bpf_map_lookup_elem(&slots, &key);
+	s = (void *)line;
+	if (!c || !s)
+		return 0;
+	s->sequence++;
+	fence(c);
 #pragma clang loop unroll(disable)
-	for (i = 0; i < LWPS_MAX_COLUMNS && i < ncolumns; i++)
-		if (kind[i] == LWPS_MIGRATE)
-			total[i]++;
+	for (i = 0; i < LWPS_MAX_COLUMNS && i < ncolumns; i++) {
+		n = LWPS_HEADER_WORDS + i;
+		if (n % LWPS_LINE_WORDS == 0) {
+			key++;
+			line = bpf_map_lookup_elem(&slots, &key);
+			if (!line)
+				return 0;
+		}
+		line->word[n % LWPS_LINE_WORDS] += advance(c, i, switches, &wrong);
+	}
+	fence(c);
+	s->sequence++;
+	c->migrated = 0;
+	begun = if_not_0(wrong.no_event) & LWPS_NO_EVENT;
+	flaws = c->flaws | begun | (if_not_0(wrong.not_run) & LWPS_NOT_RUN) |
+		(if_not_0(wrong.stopped & ~if_not_0(wrong.no_event)) & LWPS_STOPPED);
+	c->flaws = begun; /* of the next slice */
+	if (unlikely(flaws))
+		__sync_fetch_and_or(&s->flaws, flaws);
+	return 0;
 }
 
 /*
@@ -163,44 +121,49 @@ static __always_inline void arrive(struct lwps_cpu *c, struct task_struct *t, st
 	switches = t->nvcsw + t->nivcsw;
 	if (unlikely(l->counted && l->switches != switches)) {
 		__sync_fetch_and_add(&missed, 1);
-		flaw(l->slot, LWPS_NO_SWITCH);
+		c->flaws |= LWPS_NO_SWITCH;
 	}
 	l->counted = 1;
 	l->switches = switches + 1;
 	cpu = bpf_get_smp_processor_id();
-	if (l->cpu != cpu && l->cpu != LWPS_NONE && !l->off)
-		migrated(c, l->slot);
+	c->migrated = l->cpu != cpu && l->cpu != LWPS_NONE;
 	l->cpu = cpu;
 }
 
-/* The current task's slice ends here, and another of it begins, in the slot @next. */
-static __always_inline void divide(struct task_struct *t, struct lwp *l, __u32 next)
+/* A switch was not told: where the slice of this CPU ended and that of @slot began is not known. */
+static __always_inline void lose_switch(struct lwps_cpu *c, __u32 slot)
 {
-	struct lwps_cpu *c = this_cpu();
-	__u32 slot;
-
-	if (!c)
+	if (slot == LWPS_NONE && c->slot == LWPS_NONE)
 		return;
-	slot = c->slot;
+	__sync_fetch_and_add(&missed, 1);
+	flaw(slot, LWPS_NO_SWITCH);
+	flaw(c->slot, LWPS_NO_SWITCH);
+	c->slot = LWPS_NONE;
+}
+
+/* The current task's slice ends here, and another of it begins, in the slot @next. */
+__noinline int divide(struct lwp *l, __u32 next)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct lwps_cpu *c = this_cpu();
+
+	if (!c || !l)
+		return 0;
 	if (unlikely(c->task != (__u64)t)) {
 		/* Unless it was attached to in this moment. */
-		if (l->counted || slot != LWPS_NONE)
-			__sync_fetch_and_add(&missed, 1);
-		flaw(slot, LWPS_NO_SWITCH);
-		if (l->counted)
-			flaw(l->slot, LWPS_NO_SWITCH);
-		slot = LWPS_NONE;
+		lose_switch(c, l->counted ? l->slot : LWPS_NONE);
 	} else if (unlikely(l->counted && l->switches != t->nvcsw + t->nivcsw + 1)) {
 		__sync_fetch_and_add(&missed, 1);
-		flaw(l->slot, LWPS_NO_SWITCH);
+		c->flaws |= LWPS_NO_SWITCH;
 	}
 	c->busy = 1;
 	barrier();
-	settle(c, slot, 0);
+	settle(c, c->slot, 0);
 	c->task = (__u64)t;
 	c->slot = next;
 	barrier();
 	c->busy = 0;
+	return 0;
 }
 
 #endif /* SLICE_BPF_H */

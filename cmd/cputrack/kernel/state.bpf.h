@@ -19,11 +19,14 @@
 
 /* Constants from user space: the verifier drops what they make needless. */
 const volatile __u32 ncolumns = 1, ncpus = 1, nslots = 1;
+const volatile __u32 nlines = 1; /* of a slot */
 const volatile __u32 recycle_mask = 0;
 const volatile __u32 ring_spare = 0; /* with so much in the ring, no more arguments */
 const volatile __u32 ring_high = 0;  /* with so much in the ring, the reader is woken earlier */
 const volatile __u32 weak_order = 0; /* CPUs see the stores of others in another order */
 const volatile __u32 follow_fork = 1, follow_exec = 1;
+const volatile __u32 names = 1;	    /* of LWPs are wanted */
+const volatile __u32 initial = 0;   /* the tool is in the initial PID namespace */
 const volatile __u32 start_off = 0; /* nothing is counted until the program asks for it */
 const volatile __u8 kind[LWPS_MAX_COLUMNS];
 
@@ -55,8 +58,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, __u32);
-	__type(value, struct lwps_slot);
-	__uint(max_entries, 1); /* nslots */
+	__type(value, struct lwps_line);
+	__uint(max_entries, 1); /* (nslots + LWPS_OF_CPU * ncpus) * nlines */
 } slots SEC(".maps");
 
 struct {
@@ -120,9 +123,38 @@ static __always_inline struct lwps_cpu *this_cpu(void)
 	return bpf_map_lookup_elem(&cpus, &key);
 }
 
+/*
+ * All bits where @x is negative.  What follows has no branches where this is used, as the
+ * verifier would try all combinations of them.
+ */
+static __always_inline __u64 if_negative(__s64 x)
+{
+	x >>= 63;
+	barrier_var(x);
+	return x;
+}
+
+static __always_inline __u64 if_not_0(__u64 x)
+{
+	return if_negative(x | -x);
+}
+
+/* The first line of a slot; of LWPS_SHARED, and of LWPS_NONE, this CPU has one. */
+static __always_inline __u32 first_line(__u32 slot)
+{
+	const __u64 own = if_negative((__s64)(__u32)(slot + 1) - 2);
+	const __u64 cpu = LWPS_OF_CPU * bpf_get_smp_processor_id() + LWPS_CPU_NOBODY;
+
+	_Static_assert((__u32)(LWPS_NONE + 1) == 0 && LWPS_SHARED == 0, "the two special ones");
+	_Static_assert(LWPS_CPU_SHARED == LWPS_CPU_NOBODY + 1, "in the same order");
+	return (((cpu + slot + 1) & own) | ((LWPS_OF_CPU * ncpus + slot) & ~own)) * nlines;
+}
+
 static __always_inline struct lwps_slot *slot_of(__u32 slot)
 {
-	return bpf_map_lookup_elem(&slots, &slot);
+	__u32 key = first_line(slot);
+
+	return bpf_map_lookup_elem(&slots, &key);
 }
 
 static __always_inline struct lwp *tracked(struct task_struct *t)
@@ -151,20 +183,26 @@ static __always_inline __u32 visible(struct pid *pid)
 
 static __always_inline __u32 visible_tid(struct task_struct *t)
 {
+	if (initial)
+		return t->pid;
 	return visible(BPF_CORE_READ(t, thread_pid));
 }
 
 static __always_inline __u32 visible_tgid(struct task_struct *t)
 {
+	if (initial)
+		return t->tgid;
 	return visible(BPF_CORE_READ(t, group_leader, thread_pid));
 }
 
-static __always_inline void flaw(__u32 slot, __u32 flaws)
+/* Functions that are not static are verified once in a program, and not where they are called. */
+__noinline int flaw(__u32 slot, __u32 flaws)
 {
 	struct lwps_slot *s = slot_of(slot);
 
 	if (s)
 		__sync_fetch_and_or(&s->flaws, flaws);
+	return 0;
 }
 
 #endif /* STATE_BPF_H */

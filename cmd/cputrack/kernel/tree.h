@@ -31,7 +31,8 @@ struct tree {
 	unsigned nimpossible;	    /* records that were left out */
 };
 
-#define TREE_SLOTS 32768 /* LWPs that live, or have ended and were not told yet */
+/* LWPs that live, or have ended and were not told yet; with their ring of 2 MB, not twice that. */
+#define TREE_SLOTS 31000
 
 void tree_init(struct tree *tree, struct engine *engine, const struct fit *fit);
 void tree_free(struct tree *tree);

@@ -78,7 +78,7 @@ struct mm_struct {
 
 struct task_struct {
 	unsigned flags;
-	int tgid;
+	int pid, tgid;
 	int exit_code;
 	unsigned long nvcsw, nivcsw;
 	char comm[16];

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * slots.c - read and give back slots of LWPs.
+ */
+#include "slots.h"
+
+#include <string.h>
+
+unsigned slots_lines_each(unsigned ncolumns)
+{
+	return (LWPS_HEADER_WORDS + ncolumns + LWPS_LINE_WORDS - 1) / LWPS_LINE_WORDS;
+}
+
+unsigned slots_lines(unsigned ncolumns, unsigned ncpus, unsigned nslots)
+{
+	return (LWPS_OF_CPU * ncpus + nslots) * slots_lines_each(ncolumns);
+}
+
+/* By its place in memory: first, two of each CPU. */
+static struct lwps_slot *at(const struct slots *slots, unsigned place)
+{
+	return (struct lwps_slot *)&slots->lines[place * slots_lines_each(slots->ncolumns)];
+}
+
+struct lwps_slot *slots_at(const struct slots *slots, unsigned slot)
+{
+	return at(slots, LWPS_OF_CPU * slots->ncpus + slot);
+}
+
+/* A CPU's part of the one that is shared. */
+static struct lwps_slot *shared(const struct slots *slots, unsigned cpu)
+{
+	return at(slots, LWPS_OF_CPU * cpu + LWPS_CPU_SHARED);
+}
+
+static void read_one(const struct slots *slots, const struct lwps_slot *s, uint64_t *values)
+{
+	uint32_t sequence;
+	unsigned i;
+
+	do {
+		sequence = load(s->sequence);
+		for (i = 0; i < slots->ncolumns; i++)
+			values[i] = __atomic_load_n(&s->total[i], __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (sequence & 1 || sequence != __atomic_load_n(&s->sequence, __ATOMIC_RELAXED));
+}
+
+static void read_shared(const struct slots *slots, uint64_t *values)
+{
+	uint64_t part[LWPS_MAX_COLUMNS];
+	unsigned i, cpu;
+
+	memset(values, 0, slots->ncolumns * sizeof(*values));
+	for (cpu = 0; cpu < slots->ncpus; cpu++) {
+		read_one(slots, shared(slots, cpu), part);
+		for (i = 0; i < slots->ncolumns; i++)
+			values[i] += part[i];
+	}
+}
+
+void slots_read(const struct slots *slots, unsigned slot, uint64_t *values)
+{
+	if (slot == LWPS_SHARED)
+		read_shared(slots, values);
+	else
+		read_one(slots, slots_at(slots, slot), values);
+}
+
+unsigned slots_flaws(const struct slots *slots, unsigned slot)
+{
+	unsigned cpu, flaws = 0;
+
+	if (slot != LWPS_SHARED)
+		return load(slots_at(slots, slot)->flaws);
+	for (cpu = 0; cpu < slots->ncpus; cpu++)
+		flaws |= load(shared(slots, cpu)->flaws);
+	return flaws;
+}
+
+void slots_release(struct slots *slots, unsigned slot)
+{
+	const uint32_t tail = *slots->tail;
+
+	if (slot == LWPS_SHARED || slot >= slots->nslots)
+		return;
+	memset(slots_at(slots, slot), 0,
+	       slots_lines_each(slots->ncolumns) * sizeof(struct lwps_line));
+	slots->recycled[tail & slots->mask] = slot;
+	store(*slots->tail, tail + 1);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * slots.h - the slots of LWPs, in memory that is shared with the kernel.
+ */
+#ifndef SLOTS_H
+#define SLOTS_H
+
+#include "lwps.h"
+
+struct slots {
+	unsigned ncolumns, ncpus, nslots;
+	struct lwps_line *lines;
+	uint64_t *recycled; /* slot numbers, which the kernel takes from its head... */
+	uint32_t *tail;	    /* ...and we add to its tail */
+	uint32_t mask;
+};
+
+/* A variable that the kernel changes, or sees. */
+#define load(variable) __atomic_load_n(&(variable), __ATOMIC_ACQUIRE)
+#define store(variable, value) __atomic_store_n(&(variable), value, __ATOMIC_RELEASE)
+
+/* How many lines they take, each and all together. */
+unsigned slots_lines_each(unsigned ncolumns);
+unsigned slots_lines(unsigned ncolumns, unsigned ncpus, unsigned nslots);
+
+/* One that is not shared. */
+struct lwps_slot *slots_at(const struct slots *slots, unsigned slot);
+
+void slots_read(const struct slots *slots, unsigned slot, uint64_t *values);
+unsigned slots_flaws(const struct slots *slots, unsigned slot);
+void slots_release(struct slots *slots, unsigned slot);
+
+#endif /* SLOTS_H */

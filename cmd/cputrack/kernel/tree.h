@@ -50,7 +50,7 @@ cpc_buf_t *tree_lwp_total(struct tree *tree, const struct lwp *lwp);
 cpc_buf_t *tree_proc_total(struct tree *tree, const struct proc *proc);
 void tree_leave(struct tree *tree, struct proc *proc);
 
-/* At the end: tells the user what is missing, if anything is. */
+/* At the end: tells the user what is missing, if anything is (losses.c). */
 void tree_tell_losses(struct tree *tree);
 
 #endif /* TREE_H */

@@ -114,10 +114,10 @@ totals() {
 
 @test "two count the same tree, by whatever engine: the same rows" {
 	for engines in "kernel kernel" "ptrace kernel" "kernel ptrace"; do
-		# shellcheck disable=SC2016,SC2086 # for the inner shell; two words
+		# shellcheck disable=SC2016 # for the inner shell
 		gated sh -c '"$1" -s 3 100 & "$2" -s 3 100; wait' sh "$WORK/forks" "$WORK/threads"
-		tracked one ${engines% *}
-		tracked two ${engines#* }
+		tracked one "${engines% *}"
+		tracked two "${engines#* }"
 		pass one two
 		totals "$T/one" >"$T/totals.one"
 		totals "$T/two" >"$T/totals.two"

@@ -136,8 +136,7 @@ static bool attaching(const struct tree *tree, const struct lwps_record *record)
 	return record->time_ns <= tree->attached_ns;
 }
 
-/* Its maker may have no slot, or have been attached to later: then it is the first of its process.
- */
+/* If its maker has no slot, or was attached to later, it is the first of its process. */
 static struct counted_proc *proc_of(struct tree *tree, const struct lwps_record *record)
 {
 	struct counted_proc *proc = find_proc(tree, record->tgid);
@@ -158,12 +157,10 @@ static void read_slot(struct tree *tree, struct counted_lwp *lwp)
 	if (lwp->final)
 		return;
 	lwps_read(tree->lwps, lwp->slot, lwp->now, &whole);
-	if ((lwps_flaws(tree->lwps, lwp->slot) & LWPS_LACKS) != 0)
-		lwp->proc->base.incomplete = true;
+	lwp->proc->base.incomplete |= lwps_flaws(tree->lwps, lwp->slot) != 0;
 	if (whole || lwp->flawed)
 		return;
 	lwp->flawed = true;
-	lwp->proc->base.incomplete = true;
 	tree->engine->lost = true;
 	tree->nflawed++;
 	tree->flaws |= lwps_flaws(tree->lwps, lwp->slot);
@@ -348,9 +345,10 @@ static void end_attached(struct tree *tree)
 	tree->attached_ns = 0;
 	TAILQ_FOREACH_SAFE(proc, &tree->engine->procs, link, next)
 	{
-		if (((struct counted_proc *)proc)->ends)
-			on_end(tree, (struct counted_proc *)proc,
-			       ((struct counted_proc *)proc)->status);
+		struct counted_proc *ending = (struct counted_proc *)proc;
+
+		if (ending->ends)
+			on_end(tree, ending, ending->status);
 	}
 }
 
@@ -422,9 +420,7 @@ static void tell(struct tree *tree, const struct lwps_record *record)
 	tree->engine->event_ns = 0;
 }
 
-/*
- * LWPs that have no slot of their own are shown as one of this program, to the end, so that no
- * count is missing from the rows.
+/* LWPs without a slot of their own are shown as one of this program, so that no count is missing.
  */
 static void tell_others(struct tree *tree)
 {

@@ -311,8 +311,7 @@ bool cpci_tracepoint_is_own(const struct perf_event_attr *attr)
 		{"syscalls", "sys_exit_rt_sigprocmask"},
 		{"syscalls", "sys_enter_rt_sigreturn"},
 		{"syscalls", "sys_exit_rt_sigreturn"},
-		/* What these calls lead to: of a CPU that calls itself, and the registers of the
-		   FPU. */
+		/* What these lead to: a CPU that calls itself, and its FPU's registers. */
 		{"csd", "csd_function_entry"},
 		{"csd", "csd_function_exit"},
 		{"x86_fpu", "x86_fpu_regs_activated"},

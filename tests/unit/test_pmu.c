@@ -403,24 +403,32 @@ static void overflows(void **state)
 	assert_int_equal(overflow.signals, 10000000 / PERIOD);
 }
 
+/* An event that overflows after PERIOD, buffered, and another one that is counted beside it. */
+static cpc_set_t *bind_buffered(const char *event, const char *beside, uint_t flags)
+{
+	cpc_set_t *set = cpc_set_create(cpc);
+
+	assert_int_equal(cpc_set_add_request(cpc, set, event, UINT64_MAX - PERIOD + 1,
+					     flags | CPC_OVF_NOTIFY_EMT | CPC_OVF_BUFFERED, 0,
+					     NULL),
+			 0);
+	add(set, beside, flags);
+	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	return set;
+}
+
 /*
  * The same, buffered: the counters go on, and each period has its record.  In the kernel, which
  * is not counted, the PC is still that of the loop.
  */
 static void buffered_overflows(void **state)
 {
-	cpc_set_t *set = cpc_set_create(cpc);
+	cpc_set_t *set = bind_buffered("0x11", INSTRUCTIONS, CPC_COUNT_USER);
 	uint64_t pc[CPC_PCBUF_SIZE], cycles, instructions;
-	cpc_buf_t *buf;
+	cpc_buf_t *buf = cpc_buf_create(cpc, set);
 
 	(void)state;
-	assert_int_equal(cpc_set_add_request(cpc, set, "0x11", UINT64_MAX - PERIOD + 1,
-					     CPC_COUNT_USER | CPC_OVF_NOTIFY_EMT | CPC_OVF_BUFFERED,
-					     0, NULL),
-			 0);
-	add(set, INSTRUCTIONS, CPC_COUNT_USER);
-	buf = cpc_buf_create(cpc, set);
-	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
+	assert_int_equal(cpc_set_restart(cpc, set), 0);
 	loop(5000000);
 	assert_int_equal(cpc_set_sample_pcbuf(cpc, set, buf, pc), 0);
 	assert_int_equal(cpc_buf_npcs(cpc, buf), 10000000 / PERIOD);
@@ -432,6 +440,38 @@ static void buffered_overflows(void **state)
 	assert_int_equal(cpc_buf_get(cpc, buf, 1, &instructions), 0);
 	assert_in_range(instructions, 10000000, 10000000 + PERIOD / 2);
 	assert_int_equal(cycles, UINT64_MAX - PERIOD + 1 + instructions % PERIOD);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+}
+
+/*
+ * A clock, too, is stopped up to the next tick where it overflows more often than is allowed, and
+ * that is told.  What it did count is in records and values.
+ */
+static void buffered_clock(void **state)
+{
+	cpc_set_t *set =
+		bind_buffered("task-clock", "task-clock", CPC_COUNT_USER | CPC_COUNT_SYSTEM);
+	FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+	uint64_t pc[CPC_PCBUF_SIZE], counted, beside;
+	cpc_buf_t *buf = cpc_buf_create(cpc, set);
+	unsigned long rate;
+
+	(void)state;
+	assert_true(f != NULL && fscanf(f, "%lu", &rate) == 1 && fclose(f) == 0);
+	loop(10000000); /* 20 ms */
+	assert_int_equal(cpc_disable(cpc), 0);
+	assert_int_equal(cpc_set_sample_pcbuf(cpc, set, buf, pc), 0);
+	assert_int_equal(cpc_buf_nlost(cpc, buf), 0);
+	assert_int_equal(cpc_buf_get(cpc, buf, 0, &counted), 0);
+	assert_int_equal(cpc_buf_get(cpc, buf, 1, &beside), 0);
+	counted += (cpc_buf_npcs(cpc, buf) + 1) * PERIOD;
+	if (rate * PERIOD >= 1000000000) {
+		assert_int_equal(cpc_buf_nthrottled(cpc, buf), 0);
+		assert_int_equal(counted, beside);
+	} else {
+		assert_true(cpc_buf_nthrottled(cpc, buf) > 0);
+		assert_true(counted < beside);
+	}
 	assert_int_equal(cpc_unbind(cpc, set), 0);
 }
 
@@ -449,6 +489,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(children, open_handle, close_handle),
 		cmocka_unit_test_setup_teardown(overflows, open_handle, close_handle),
 		cmocka_unit_test_setup_teardown(buffered_overflows, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(buffered_clock, open_handle, close_handle),
 	};
 
 	if (argc > 1)

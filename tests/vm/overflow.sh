@@ -33,6 +33,8 @@ for rate in 1000 250; do
 	echo $rate >/proc/sys/kernel/perf_event_max_sample_rate
 	run test_pmu overflows
 	same "at most $rate samples per second: exactly as many overflows" "$status" 0
+	run test_pmu buffered_clock
+	same "at most $rate samples per second: it is told that a clock was stopped" "$status" 0
 	run example-overflow 0 10000
 	same "example 2 at $rate samples per second" "$(grep -c '^lwp' "$out")" "$signals"
 done

@@ -224,6 +224,16 @@ make_clean() {
 	[ "$(table | wc -l)" -eq 1 ]
 }
 
+@test "a child that the process of cputrack had before is not taken for the command" {
+	# shellcheck disable=SC2016 # for the inner shell
+	go -0 timeout 60 bash -c '"$1" 100000 >/dev/null & echo $! >"$0"; shift; exec "$@"' "$T/child" \
+		"$WORK/execs" cputrack -fe -T 0 -o "$ROWS" -c page-faults "$WORK/print-ids"
+	STRAYS+=("$(<"$T/child")")
+	kill -0 "$(<"$T/child")"
+	[ -z "$stderr" ]
+	[ "$(table | awk '{ print $3 }')" = exit ]
+}
+
 @test "a thread that is not the leader executes: its image's totals, then LWP 1" {
 	track -0 -e -v -T 0 -c page-faults "$WORK/exec-thread" -p 300 4
 	[ "$output" = PASS ]

@@ -226,7 +226,7 @@ int on_new(__u64 *ctx)
 	struct lwp *creator = tracked(me);
 	bool thread = ctx[1] & CLONE_THREAD;
 
-	if (unlikely(expected) && (__u32)me->tgid == tool_tgid)
+	if (unlikely(expected) && (__u32)me->tgid == tool_tgid && !thread)
 		awaited = visible_tid(t);
 	if (!creator && !is_attaching(me))
 		return 0;
@@ -277,14 +277,14 @@ static __always_inline void on_exit(struct task_struct *t)
 	end(t, l->slot);
 }
 
-/* The first program of the tree: what expect() waits for. */
+/* The first program of the tree.  The tool may have had other children before lwps_expect(). */
 static __always_inline struct lwp *root(struct task_struct *t)
 {
 	struct lwp *l;
 
-	if (!expected || (__u32)BPF_CORE_READ(t, real_parent, tgid) != tool_tgid ||
-	    __sync_val_compare_and_swap(&expected, 1, 0) != 1)
+	if (!expected || visible_tid(t) != awaited)
 		return NULL;
+	expected = 0;
 	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!l) {
 		__sync_fetch_and_add(&errors, 1);

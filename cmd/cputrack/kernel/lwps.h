@@ -72,7 +72,7 @@ struct lwps_losses {
  */
 struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size);
 
-/* The next exec of a child of this process begins the tree, at the exec. */
+/* The next process that this one makes begins the tree, at its exec. */
 void lwps_expect(struct lwps *lwps);
 
 /*

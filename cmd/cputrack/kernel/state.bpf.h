@@ -34,8 +34,8 @@ const volatile __u8 kind[LWPS_MAX_COLUMNS];
 __u32 tool_tgid; /* of the initial PID namespace */
 __u32 level;	 /* of the tool's PID namespace */
 __u64 namespace;
-__u32 expected;	 /* the next exec of a child of the tool begins the tree */
-__u32 awaited;	 /* that child, once there is one */
+__u32 expected;	 /* the exec of the next process that the tool makes begins the tree */
+__u32 awaited;	 /* that process, once there is one */
 __u32 attaching; /* the process whose LWPs are being added */
 __u32 attached;	 /* LWPs of it */
 __u64 postponed; /* and how often one could not be added */

@@ -5,9 +5,11 @@
  */
 #include "event.h"
 
+#include <bsd/string.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* The first that knows the name wins. */
 static const struct {
@@ -34,12 +36,24 @@ static void try_name(void *arg, const char *name, const char *desc)
 	cpci_suggest_try(arg, name);
 }
 
-/* What this machine could count. */
-static void try_hardware(struct cpci_suggest *suggest)
+/* Of another CPU's event: this one may have it under the same name. */
+static void try_here(void *arg, const char *name, const char *desc)
 {
-	cpci_vendor_walk(suggest, try_name);
-	cpci_pfm_walk(suggest, try_name);
-	cpci_pfm_walk_core(suggest, try_name);
+	struct cpci_suggest *suggest = arg;
+
+	if (strcasecmp(name, suggest->name) == 0) {
+		suggest->distance = 0;
+		strlcpy(suggest->best, name, sizeof(suggest->best));
+	}
+	try_name(arg, name, desc);
+}
+
+/* What this machine could count. */
+static void walk_hardware(struct cpci_suggest *suggest, cpci_walk_fn *action)
+{
+	cpci_vendor_walk(suggest, action);
+	cpci_pfm_walk(suggest, action);
+	cpci_pfm_walk_core(suggest, action);
 }
 
 /* An event that libpfm4 has for other CPUs only; those of this one may have one like it. */
@@ -50,7 +64,7 @@ static void elsewhere(const char *name, const char *cpu, struct cpci_diag *diag)
 
 	cpci_suggest_start(&suggest, colons != NULL ? colons + 2 : name);
 	if (cpci_perf_have_core_pmu())
-		try_hardware(&suggest);
+		walk_hardware(&suggest, try_here);
 	cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 		  "cannot count '%s': it is an event of another CPU (%s)%s%s%s", name, cpu,
 		  cpci_perf_have_core_pmu()
@@ -88,7 +102,7 @@ static void unknown(const char *name, const struct cpci_defs *defs, struct cpci_
 		cpci_suggest_try(&suggest, defs->def[i].name);
 	if (!found) {
 		cpci_software_walk(&suggest, try_name);
-		try_hardware(&suggest);
+		walk_hardware(&suggest, try_name);
 		cpci_attr_try(&suggest); /* written without a value, it is taken for an event */
 		snprintf(meant, sizeof(meant), "%s", suggest.best);
 	}

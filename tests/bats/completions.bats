@@ -9,6 +9,9 @@ load helpers
 setup() {
 	common_setup
 	COMPLETIONS=$CPC_BUILD/completions
+	export CPC_EVENTS_DIR=$T/events.d
+	mkdir "$CPC_EVENTS_DIR"
+	printf '[*]\nour_faults = page-faults + major-faults\nOUR.CODE = minor-faults\n' >"$CPC_EVENTS_DIR/our.def"
 }
 
 teardown() {
@@ -63,6 +66,12 @@ zsh_completes() {
 	bash_completes cpustat -c '' | grep -x context-switches
 	touch "$T/some-file"
 	[ "$(bash_completes cputrack -o "$T/some")" = "$T/some-file" ]
+	[ "$(bash_completes cputrack -c page-faults,our_f)" = page-faults,our_faults ]
+	[ "$(bash_completes cputrack -h OUR.C)" = OUR.CODE ]
+	if [ "$(id -u)" = 0 ] && "$CPC_BUILD/cputrack" -h 'sched:sched_swit*' >"$T/found"; then
+		[ "$(bash_completes cputrack -c pic1=sched:sched_swi)" = sched_switch ]
+		[ "$(bash_completes cputrack -h sched:sched_swi)" = sched_switch ]
+	fi
 	# the command's own words
 	bash_completes cputrack -c page-faults -fe tru | grep -x true
 	[ "$(bash_completes cputrack -c page-faults ls "$T/some")" = "$T/some-file" ]
@@ -81,6 +90,7 @@ zsh_completes() {
 	fish_completes cputrack 'cputrack -c pic1=page-f' | grep -x pic1=page-faults
 	fish_completes cputrack 'cputrack -c page-faults,nou' | grep -x page-faults,nouser
 	fish_completes cputrack 'cputrack -h page-f' | grep -x page-faults
+	fish_completes cputrack 'cputrack -c page-faults,our_f' | grep -x page-faults,our_faults
 	fish_completes cputrack 'cputrack -c page-faults tru' | grep -x true
 }
 
@@ -95,6 +105,7 @@ zsh_completes() {
 	[ "$(zsh_completes 'cputrack -c pic1=page-fau' 'pic1=page-faults')" = found ]
 	[ "$(zsh_completes 'cputrack -c page-faults,nous' 'nouser')" = found ]
 	[ "$(zsh_completes 'cputrack -h page-fau' 'page-faults')" = found ]
+	[ "$(zsh_completes 'cputrack -c page-faults,our_fau' 'our_faults')" = found ]
 	[ "$(zsh_completes 'cpustat --format tr' 'trace')" = found ]
 	[ "$(zsh_completes 'cpc-events --out' '--output')" = found ]
 	[ "$(zsh_completes 'cpc-events imp' 'import')" = found ]

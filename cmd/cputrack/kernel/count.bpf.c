@@ -158,55 +158,30 @@ __noinline __u32 take_slot(__u32 tid, __u32 tgid, __u32 creator)
 	return slot;
 }
 
-/* @t, which is charged to @slot, ends. */
-static __always_inline void end(struct task_struct *t, __u32 slot)
+/* A slot for a new LWP, which is told, and lives from here on. */
+__noinline __u32 begin(__u32 event, __u64 ids, __u32 creator, __u32 creator_tgid)
 {
-	tell(LWPS_EXIT, slot, LWPS_NONE, wait_status(t));
-}
+	const __u32 tid = ids, tgid = ids >> 32;
+	const __u32 slot = take_slot(tid, tgid, event == LWPS_THREAD ? creator : LWPS_NONE);
 
-/*
- * Begin to track @t, unless somebody else just does: its creator, or who attaches.  An LWP
- * that ends at the same time has ended when this returns.
- */
-static __always_inline void adopt(struct task_struct *t, __u32 event, __u32 creator,
-				  __u32 creator_tgid)
-{
-	__u32 slot, tid = visible_tid(t), tgid = visible_tgid(t);
-	const __u64 key = (__u64)t;
-	struct lwp *l;
-
-	if (!initial && (!tid || !tgid)) {
-		__sync_fetch_and_add(&outside, 1);
-		return;
-	}
-	/* It fails without memory, and where somebody was interrupted while he did the same. */
-	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!l && tgid == attaching) {
-		__sync_fetch_and_add(&postponed, 1);
-		return;
-	}
-	if (l && __sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
-		return;
-	slot = take_slot(tid, tgid, event == LWPS_THREAD ? creator : LWPS_NONE);
 	__sync_fetch_and_add(&live, 1);
 	tell(event, slot, creator, creator_tgid);
-	if (unlikely(!l)) {
-		strayed = 1;
-		if (bpf_map_update_elem(&strays, &key, &slot, BPF_ANY)) {
-			flaw(slot, LWPS_NO_MEMORY);
-			end(t, slot);
-		}
-		return;
-	}
+	return slot;
+}
+
+/* Both ids of @t; one is 0 if it is not seen in the tool's PID namespace. */
+static __always_inline __u64 visible_ids(struct task_struct *t)
+{
+	return visible_tid(t) | (__u64)visible_tgid(t) << 32;
+}
+
+static __always_inline void begin_in(struct lwp *l, __u32 slot, bool counted)
+{
 	l->slot = slot;
 	l->cpu = LWPS_NONE;
 	l->switches = 0;
-	l->counted = event != LWPS_ATTACH;
+	l->counted = counted;
 	l->off = start_off;
-	if (event == LWPS_ATTACH)
-		__sync_fetch_and_add(&attached, 1);
-	if (__sync_val_compare_and_swap(&l->state, CLAIMED, LIVE) != CLAIMED)
-		end(t, slot);
 }
 
 /* A task of the process that is being attached to. */
@@ -223,8 +198,11 @@ SEC("tp_btf/task_newtask")
 int on_new(__u64 *ctx)
 {
 	struct task_struct *t = (void *)ctx[0], *me = bpf_get_current_task_btf();
-	struct lwp *creator = tracked(me);
+	struct lwp *l, *creator = tracked(me);
 	bool thread = ctx[1] & CLONE_THREAD;
+	const __u64 key = (__u64)t;
+	__u64 ids;
+	__u32 slot;
 
 	if (unlikely(expected) && (__u32)me->tgid == tool_tgid && !thread)
 		awaited = visible_tid(t);
@@ -232,26 +210,54 @@ int on_new(__u64 *ctx)
 		return 0;
 	if (!thread && !follow_fork)
 		return 0;
-	adopt(t, thread ? LWPS_THREAD : LWPS_FORK, creator ? creator->slot : LWPS_NONE,
-	      visible_tgid(me));
+	ids = visible_ids(t);
+	if (!initial && (!(__u32)ids || !(ids >> 32))) {
+		__sync_fetch_and_add(&outside, 1);
+		return 0;
+	}
+	/* It fails without memory, and where somebody was interrupted while he did the same. */
+	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!l && (ids >> 32) == attaching) {
+		/* Who attaches comes back for it. */
+		__sync_fetch_and_add(&postponed, 1);
+		return 0;
+	}
+	/* Or he was faster. */
+	if (l && __sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
+		return 0;
+	slot = begin(thread ? LWPS_THREAD : LWPS_FORK, ids, creator ? creator->slot : LWPS_NONE,
+		     visible_tgid(me));
+	if (l) {
+		begin_in(l, slot, true);
+		l->state = LIVE;
+		return 0;
+	}
+	strayed = 1;
+	if (bpf_map_update_elem(&strays, &key, &slot, BPF_ANY)) {
+		flaw(slot, LWPS_NO_MEMORY);
+		tell(LWPS_EXIT, slot, LWPS_NONE, 0);
+		leave();
+	}
 	return 0;
 }
 
-/* A stray ends that was never reclaimed. */
-static __always_inline void end_stray(struct task_struct *t)
+/* The slot of a stray that was never reclaimed, and ends; or LWPS_NONE. */
+static __always_inline __u32 drop_stray(struct task_struct *t)
 {
 	const __u64 key = (__u64)t;
-	__u32 *slot = bpf_map_lookup_elem(&strays, &key);
+	__u32 slot, *entry = bpf_map_lookup_elem(&strays, &key);
 
-	if (!slot)
-		return;
-	flaw(*slot, LWPS_NO_MEMORY);
-	end(t, *slot);
+	if (!entry)
+		return LWPS_NONE;
+	slot = *entry;
 	bpf_map_delete_elem(&strays, &key);
+	flaw(slot, LWPS_NO_MEMORY);
+	return slot;
 }
 
 static __always_inline void on_exit(struct task_struct *t)
 {
+	__u32 slot = LWPS_NONE;
 	struct lwps_slot *s;
 	struct lwp *l;
 
@@ -260,21 +266,25 @@ static __always_inline void on_exit(struct task_struct *t)
 		l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	else
 		l = tracked(t);
-	if (unlikely(!l && strayed)) {
-		end_stray(t);
-		return;
+	if (l) {
+		if (__sync_val_compare_and_swap(&l->state, NEW, ENDED) == NEW ||
+		    __sync_val_compare_and_swap(&l->state, CLAIMED, ENDED) == CLAIMED ||
+		    __sync_val_compare_and_swap(&l->state, LIVE, ENDED) != LIVE)
+			return;
+		divide(l, LWPS_NONE);
+		slot = l->slot;
+	} else if (unlikely(strayed)) {
+		slot = drop_stray(t);
 	}
-	if (!l || __sync_val_compare_and_swap(&l->state, NEW, ENDED) == NEW ||
-	    __sync_val_compare_and_swap(&l->state, CLAIMED, ENDED) == CLAIMED ||
-	    __sync_val_compare_and_swap(&l->state, LIVE, ENDED) != LIVE)
+	if (slot == LWPS_NONE)
 		return;
-	divide(l, LWPS_NONE);
 	if (names) {
-		s = slot_of(l->slot);
+		s = slot_of(slot);
 		if (s)
 			bpf_get_current_comm(s->comm, sizeof(s->comm));
 	}
-	end(t, l->slot);
+	tell(LWPS_EXIT, slot, LWPS_NONE, wait_status(t));
+	leave();
 }
 
 /* The first program of the tree.  The tool may have had other children before lwps_expect(). */
@@ -418,9 +428,28 @@ SEC("iter/task")
 int on_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *t = ctx->task;
+	struct lwp *l;
+	__u64 ids;
+	__u32 slot;
 
 	if (!t || t->flags & (PF_EXITING | PF_KTHREAD) || !is_attaching(t))
 		return 0;
-	adopt(t, LWPS_ATTACH, LWPS_NONE, 0);
+	ids = visible_ids(t);
+	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!l) {
+		__sync_fetch_and_add(&postponed, 1);
+		return 0;
+	}
+	/* Its creator may just do the same. */
+	if (__sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
+		return 0;
+	slot = begin(LWPS_ATTACH, ids, LWPS_NONE, 0);
+	begin_in(l, slot, false);
+	__sync_fetch_and_add(&attached, 1);
+	/* It may end at the same time, which is left to us. */
+	if (__sync_val_compare_and_swap(&l->state, CLAIMED, LIVE) != CLAIMED) {
+		tell(LWPS_EXIT, slot, LWPS_NONE, wait_status(t));
+		leave();
+	}
 	return 0;
 }

@@ -8,47 +8,56 @@
 
 #include "state.bpf.h"
 
-/* Are there few slots that nobody has?  Some CPUs may try in vain to have the last at once. */
-static __always_inline bool few_slots(void)
+/* All bits if there are few slots that nobody has; some of those may have been tried in vain. */
+static __always_inline __u64 if_few_slots(void)
 {
-	return (__s32)(recycle_tail - recycle_head + nslots - fresh) < (__s32)(nslots >> 2);
+	const __u32 left = recycle_tail - recycle_head + nslots - fresh;
+
+	return if_negative((__s64)(__s32)left - (nslots >> 2));
 }
 
-/* Wake the reader for one batch after another, not for each record, and earlier in a hurry. */
-static __always_inline __u64 wake_flag(__u64 now, bool at_once, bool hurry)
+/* Wake the reader for one batch after another, not for each record, and earlier if in a hurry. */
+static __always_inline __u64 wake_flag(__u64 now, __u64 if_hurry)
 {
-	if (!at_once && now - woken_ns < (hurry ? LWPS_HURRY_NS : LWPS_BATCH_NS))
-		return BPF_RB_NO_WAKEUP;
-	woken_ns = now;
-	return BPF_RB_FORCE_WAKEUP;
+	const __u64 pause = LWPS_BATCH_NS - (if_hurry & (LWPS_BATCH_NS - LWPS_HURRY_NS));
+	const __u64 if_early = if_negative((__s64)(now - woken_ns - pause));
+
+	woken_ns = (woken_ns & if_early) | (now & ~if_early);
+	return BPF_RB_FORCE_WAKEUP - (if_early & (BPF_RB_FORCE_WAKEUP - BPF_RB_NO_WAKEUP));
+}
+
+/* Tell of a birth or an end, unless it is of those that share a slot. */
+__noinline int tell(__u32 event, __u32 slot, __u32 other, __s32 extra)
+{
+	struct lwps_raw r;
+	__u64 now;
+
+	if (slot == LWPS_SHARED)
+		return 0;
+	now = bpf_ktime_get_ns();
+	r.time_ns = now;
+	r.event = event;
+	r.slot = slot;
+	r.other = other;
+	r.extra = extra;
+	if (bpf_ringbuf_output(&ring, &r, sizeof(r), wake_flag(now, if_few_slots())))
+		__sync_fetch_and_add(&ring_full, 1);
+	return 0;
 }
 
 /*
- * Tell of a birth or an end.  The record of an end has its place in the ring before the LWP is
- * no longer counted: who sees that none lives finds the record.
+ * An LWP that was told to end is no longer counted among those that live: who sees that none
+ * lives finds the records.  The last wakes the reader, which takes a record, of nothing.
  */
-__noinline int tell(__u32 event, __u32 slot, __u32 other, __s32 extra)
+__noinline int leave(void)
 {
-	const bool ends = event == LWPS_EXIT, shared = slot == LWPS_SHARED;
-	struct lwps_raw *r;
-	bool last = false;
+	void *nothing;
 
-	/* Of those that share a slot, the last wakes the reader: there is always a place for it. */
-	if (shared && (!ends || __sync_fetch_and_add(&live, -1) != 1))
+	if (__sync_fetch_and_add(&live, -1) != 1)
 		return 0;
-	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
-	if (ends)
-		last = shared || __sync_fetch_and_add(&live, -1) == 1;
-	if (!r) {
-		__sync_fetch_and_add(&ring_full, 1);
-		return 0;
-	}
-	r->time_ns = bpf_ktime_get_ns();
-	r->event = event;
-	r->slot = slot;
-	r->other = other;
-	r->extra = extra;
-	bpf_ringbuf_submit(r, wake_flag(r->time_ns, last, few_slots()));
+	nothing = bpf_ringbuf_reserve(&ring, sizeof(__u64), 0);
+	if (nothing)
+		bpf_ringbuf_discard(nothing, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
 
@@ -69,7 +78,6 @@ static __always_inline void tell_exec(struct task_struct *t, __u32 slot, __u32 n
 {
 	struct mm_struct *mm = BPF_CORE_READ(t, mm);
 	const __u64 args = BPF_CORE_READ(mm, arg_start);
-	const bool leaves = next == LWPS_NONE;
 	const __u64 pending = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
 	struct lwps_cpu *c = this_cpu();
 	__u64 size;
@@ -91,12 +99,17 @@ static __always_inline void tell_exec(struct task_struct *t, __u32 slot, __u32 n
 	if (pending >= ring_spare || bpf_probe_read_user(c->args, size, (void *)args))
 		size = 0;
 	c->exec.args_size = size;
-	if (bpf_ringbuf_output(&ring, &c->exec, sizeof(c->exec) + size,
-			       wake_flag(c->exec.raw.time_ns, leaves, pending >= ring_high)))
+	/* From memory it is the same to the verifier, whichever way it came about. */
+	size = *(volatile __u32 *)&c->exec.args_size;
+	barrier_var(size);
+	if (size > LWPS_ARGS)
+		return;
+	if (bpf_ringbuf_output(
+		    &ring, &c->exec, sizeof(c->exec) + size,
+		    wake_flag(c->exec.raw.time_ns, ~if_negative((__s64)(pending - ring_high)))))
 		__sync_fetch_and_add(&ring_full, 1);
-	/* Who sees that none lives finds the record. */
-	if (leaves)
-		__sync_fetch_and_add(&live, -1);
+	if (next == LWPS_NONE)
+		leave();
 }
 
 #endif /* RECORD_BPF_H */

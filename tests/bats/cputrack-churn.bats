@@ -81,7 +81,7 @@ switched_since() {
 		go -0 cputrack -n -T 0.002 -N 1 -c page-faults -p "${PIDS[churn]}"
 		# LWP 1 is the first thread, which lives on
 		[ "$(awk '$2 == 1 { print $3 }' <<<"$output" | tail -n 1)" = detach ]
-		! grep -Eq ' 1 lwp_create | exit ' <<<"$output"
+		[ "$(grep -Ec ' 1 lwp_create | exit ' <<<"$output")" -eq 0 ]
 	done
 	[ "$(tracer "${PIDS[churn]}")" -eq 0 ]
 	[[ $(state "${PIDS[churn]}") =~ [RSD] ]]

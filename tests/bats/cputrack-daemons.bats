@@ -79,7 +79,7 @@ have_rows() {
 	kill -TERM "${PIDS[ct]}"
 	eventually said ct 'caught 15'
 	eventually ended "$CHILD"
-	! ended "${PIDS[ct]}"
+	[[ $(state "${PIDS[ct]}") =~ [RSD] ]]
 	kill -TERM "${PIDS[ct]}"
 	finish ct
 	[ "$status" -eq 3 ]

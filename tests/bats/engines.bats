@@ -111,8 +111,8 @@ counted_by() {
 }
 
 unguarded() {
-	! grep -l "^PPid:[[:space:]]*$1\$" /proc/[0-9]*/status 2>/dev/null |
-		xargs -r grep -q '^Name:[[:space:]]*cpc-guard$'
+	[ "$(grep -l "^PPid:[[:space:]]*$1\$" /proc/[0-9]*/status 2>/dev/null |
+		xargs -r grep -l "^Name:[[:space:]]*cpc-guard\$" | wc -l)" -eq 0 ]
 }
 
 @test "a cpustat of its own CPUs: what is counted in the kernel is unknown from then on, and that is told" {

@@ -100,6 +100,8 @@ bool fit_find(struct fit *fit, const struct engine_config *config, cpc_t *cpc,
 	if (config->waiting)
 		return refuse(why, size, "it is to begin after a delay");
 	if (grp->set[0].symbols)
-		return refuse(why, size, "breakpoints and functions would make each process on the machine stop there");
+		return refuse(
+			why, size,
+			"breakpoints and functions would make each process on the machine stop there");
 	return find_columns(fit, cpc, &grp->set[0], why, size);
 }

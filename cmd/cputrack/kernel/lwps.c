@@ -358,12 +358,13 @@ static int iterate(struct count *skel)
 	return n < 0 ? -1 : 0;
 }
 
-/* How often to look for LWPs that could not be added before: one pass is mostly enough. */
-#define ATTACH_PASSES 20
+/* There is no task storage on a CPU where somebody was preempted while he got some. */
+#define ATTACH_PASSES 500
 
 int lwps_attach(struct lwps *lwps, pid_t pid)
 {
 	struct count__bss *bss = lwps->skel->bss;
+	const struct timespec pause = {.tv_nsec = 1000000};
 	uint64_t postponed;
 	int failed, passes = 0;
 
@@ -371,6 +372,8 @@ int lwps_attach(struct lwps *lwps, pid_t pid)
 	/* From here on, what its LWPs make is tracked, whether they are yet or not. */
 	store(bss->attaching, (uint32_t)pid);
 	do {
+		if (passes > 0)
+			nanosleep(&pause, NULL);
 		postponed = load(bss->postponed);
 		failed = iterate(lwps->skel);
 	} while (!failed && load(bss->postponed) != postponed && ++passes < ATTACH_PASSES);

@@ -454,7 +454,7 @@ static void buffered_clock(void **state)
 	FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
 	uint64_t pc[CPC_PCBUF_SIZE], counted, beside;
 	cpc_buf_t *buf = cpc_buf_create(cpc, set);
-	unsigned long rate;
+	unsigned long rate = 0;
 
 	(void)state;
 	assert_true(f != NULL && fscanf(f, "%lu", &rate) == 1 && fclose(f) == 0);

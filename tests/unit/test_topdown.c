@@ -42,7 +42,7 @@ DIR *__real_opendir(const char *path);
 DIR *__wrap_opendir(const char *path);
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, struct perf_event_attr *attr, pid_t pid, int cpu, int leader,
-		    unsigned long flags);
+		    unsigned long flags, long last);
 
 static const char *redirect(const char *path, char *to, size_t size)
 {
@@ -148,11 +148,11 @@ static long open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, i
 }
 
 long __wrap_syscall(long number, struct perf_event_attr *attr, pid_t pid, int cpu, int leader,
-		    unsigned long flags)
+		    unsigned long flags, long last)
 {
 	if (number == SYS_perf_event_open)
 		return open_event(attr, pid, cpu, leader, flags);
-	return __real_syscall(number, attr, pid, cpu, leader, flags);
+	return __real_syscall(number, attr, pid, cpu, leader, flags, last);
 }
 
 /* ---- the machine ------------------------------------------------------------- */

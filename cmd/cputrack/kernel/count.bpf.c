@@ -294,10 +294,10 @@ static __always_inline struct lwp *root(struct task_struct *t)
 
 	if (!expected || visible_tid(t) != awaited)
 		return NULL;
-	expected = 0;
 	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!l) {
 		__sync_fetch_and_add(&errors, 1);
+		expected = 0;
 		return NULL;
 	}
 	l->cpu = bpf_get_smp_processor_id();
@@ -305,6 +305,8 @@ static __always_inline struct lwp *root(struct task_struct *t)
 	l->counted = 1;
 	l->slot = LWPS_NONE;
 	__sync_fetch_and_add(&live, 1);
+	barrier(); /* it is expected or lives, at any time */
+	expected = 0;
 	return l;
 }
 

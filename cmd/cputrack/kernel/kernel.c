@@ -128,6 +128,21 @@ static void look_at_children(const struct counting *k)
 	}
 }
 
+/*
+ * Is there anybody, or to come?  pctx_spawn() knows of an exec when that closes its pipe, and the
+ * programs some time later, when it is done.
+ */
+static bool goes_on(const struct counting *k)
+{
+	siginfo_t info = {0};
+
+	if (lwps_awaited(k->tree.lwps) != 0 &&
+	    waitid(P_PID, (id_t)k->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	    info.si_pid == 0)
+		return true;
+	return lwps_live(k->tree.lwps) > 0;
+}
+
 static int run(struct engine *engine)
 {
 	struct counting *k = counting_of(engine);
@@ -140,7 +155,7 @@ static int run(struct engine *engine)
 	hold_signals(&mask);
 	k->tick_ns = now_ns() + engine->config.interval_ms * MS;
 	while (!k->stop) {
-		bool last = lwps_live(k->tree.lwps) == 0; /* before all its records are taken */
+		bool last = !goes_on(k); /* before all its records are taken */
 
 		look_at_children(k);
 		tree_tell(&k->tree);
@@ -152,7 +167,7 @@ static int run(struct engine *engine)
 		if (idle_ms != 0)
 			wait_ms = sooner((int)idle_ms, wait_ms);
 		/* Its record may have been the last that was taken: none will wake us. */
-		if (!k->stop && lwps_live(k->tree.lwps) > 0)
+		if (!k->stop && goes_on(k))
 			sleep_for(fds, 2, wait_ms, &mask);
 	}
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);

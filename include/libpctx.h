@@ -236,10 +236,12 @@ pid_t pctx_pid(const pctx_t *pctx);
  * until its libraries are there (PCTX_LIBRARIES_START), or also of what it maps later, by
  * dlopen(3) or itself (PCTX_LIBRARIES_ALL).  The process also stops at system calls until
  * then, or until PCTX_LIBRARIES_NONE takes it back, also in a mapped or a tick handler.
- * Returns 1 if an event with `done` will come; 0 if not: they are all there, or this cannot
- * be known, since the program has no dynamic linker, is not stopped, or is of another word
- * size; -1 with errno: its auxiliary vector or its dynamic section cannot be read.  What a
- * stopped process maps later is told after 0, too.
+ * Returns which will come: PCTX_LIBRARIES_START, an event with `done`, and if asked for later
+ * ones; PCTX_LIBRARIES_ALL, only these; PCTX_LIBRARIES_NONE, none.  Those that the program
+ * starts with do not come when they are all there, or this cannot be known, since the program
+ * has no dynamic linker or is of another word size; and none come of a process that is not
+ * stopped.  -1 with errno: ESRCH, it was killed; or its auxiliary vector or its dynamic
+ * section cannot be read.
  */
 enum { PCTX_LIBRARIES_NONE, PCTX_LIBRARIES_START, PCTX_LIBRARIES_ALL };
 int pctx_watch_libraries(pctx_t *pctx, int which);

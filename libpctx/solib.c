@@ -247,16 +247,16 @@ int pctx_watch_libraries(pctx_t *pctx, int which)
 	if (read_auxv(lwp->tid, &image) == -1 || !find_debug_entry(lwp->tid, &image, &entry) ||
 	    (entry != 0 && (linking = is_linking(lwp->tid, entry, image.width)) == -1)) {
 		err = errno;
-		/* No matter if it was killed, which leaves no stop. */
-		if (ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &msg) == -1)
-			return 0;
-		errno = err;
+		/* Killed, it is in no stop. */
+		errno = ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &msg) == -1 ? ESRCH : err;
 		return -1;
 	}
 	pctx->r_debug_width = image.width;
 	pctx->r_debug = linking ? entry : 0;
 	pctx->watch_all = which == PCTX_LIBRARIES_ALL;
-	return linking;
+	if (linking)
+		return PCTX_LIBRARIES_START;
+	return pctx->watch_all ? PCTX_LIBRARIES_ALL : PCTX_LIBRARIES_NONE;
 }
 
 /* Are these the arguments of a call that maps the code of a file? */

@@ -7,6 +7,7 @@
 
 #include "../common/say.h"
 #include "../common/util.h"
+#include "linking.h"
 #include "setid.h"
 #include "tally.h"
 
@@ -166,7 +167,7 @@ static int on_mapped(pctx_t *pctx, pid_t pid, id_t id, int done, void *arg)
 
 	(void)pid;
 	(void)id;
-	tally_mapped(&tracer->tally, pctx_data(pctx), done != 0);
+	linking_mapped(&tracer->tally, pctx_data(pctx), done != 0);
 	return 0;
 }
 
@@ -210,7 +211,7 @@ static int set_handlers(const struct tracer *tracer, pctx_t *pctx)
 
 /*
  * Refuses symbols that the process does not have.  One that is being started may still get
- * them from its libraries, and so may what it executes; there ENOENT is not an error yet.
+ * them from its libraries, and so may what it executes.
  */
 static bool try_symbols(const struct tracer *tracer, pctx_t *pctx, bool is_command)
 {
@@ -219,15 +220,18 @@ static bool try_symbols(const struct tracer *tracer, pctx_t *pctx, bool is_comma
 
 	for (size_t i = 0; i < grp->n; i++) {
 		cpc_set_t *set = grp->set[i].set;
+		int rc;
 
 		if (!grp->set[i].symbols)
 			continue;
-		if (cpc_bind_pctx(cpc, pctx, 1, set, 0) == 0) {
-			cpc_unbind(cpc, set);
-		} else if (errno != ESRCH && (errno != ENOENT || !is_command)) {
+		rc = cpc_bind_pctx(cpc, pctx, 1, set, is_command ? CPC_BIND_LATE : 0);
+		if (rc == 0 && is_command)
+			rc = cpc_set_resolve(cpc, set);
+		if (rc == -1 && errno != ESRCH) {
 			say("%s", cpcerr_text());
 			return false;
 		}
+		cpc_unbind(cpc, set);
 	}
 	return true;
 }

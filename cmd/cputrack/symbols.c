@@ -179,7 +179,7 @@ static void tell_waiting(const struct settled *s, const struct symbol *symbol)
 	}
 	read_name(s->pid, program, sizeof(program));
 	say("'%s' (%d) has not loaded the library of '%s': until then it is stopped at its system "
-	    "calls, which it need not be if that is a path (/PATH/%s)",
+	    "calls, which it need not be if it is named by its path, /PATH/%s",
 	    program, (int)s->pid, symbol->name, symbol->name);
 }
 

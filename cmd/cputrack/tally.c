@@ -7,6 +7,7 @@
 
 #include "../common/say.h"
 #include "../common/util.h"
+#include "linking.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -57,39 +58,6 @@ void tally_free(struct tally *tally)
 	free(tally->diff);
 }
 
-static void note_awaited(void *arg, int req, const char *name, uint64_t address)
-{
-	(void)req, (void)name;
-	*(bool *)arg |= address == CPC_NOT_MAPPED;
-}
-
-/* Does a set have symbols of libraries that the process may load later? */
-static bool set_awaits(const struct tally *tally, const cpc_set_t *set)
-{
-	bool awaits = false;
-
-	cpc_walk_symbols(tally->cpc, set, &awaits, note_awaited);
-	return awaits;
-}
-
-static bool awaits_any(const struct tally *tally, const struct tally_proc *proc)
-{
-	for (size_t i = 0; i < tally->grp->n; i++) {
-		if (proc->awaits[i])
-			return true;
-	}
-	return false;
-}
-
-/* Nothing is known of the program yet. */
-static void reset_image(const struct tally *tally, struct tally_proc *proc)
-{
-	proc->linking = proc->watched = false;
-	proc->image = NULL;
-	for (size_t i = 0; i < tally->grp->n; i++)
-		proc->awaits[i] = set_awaits(tally, tally->grp->set[i].set);
-}
-
 struct tally_proc *tally_new_proc(struct tally *tally, pctx_t *pctx)
 {
 	struct tally_proc *proc = xcalloc(1, sizeof(*proc) + tally->grp->n * sizeof(cpc_buf_t *));
@@ -97,7 +65,7 @@ struct tally_proc *tally_new_proc(struct tally *tally, pctx_t *pctx)
 	proc->pctx = pctx;
 	proc->base.pid = pctx_pid(pctx);
 	proc->awaits = xcalloc(tally->grp->n, sizeof(*proc->awaits));
-	reset_image(tally, proc);
+	linking_reset(tally, proc);
 	TAILQ_INIT(&proc->base.lwps);
 	TAILQ_INSERT_TAIL(&tally->engine->procs, &proc->base, link);
 	pctx_set_data(pctx, proc);
@@ -116,7 +84,7 @@ void tally_clear_proc(struct tally *tally, struct tally_proc *proc)
 		proc->total[i] = NULL;
 	}
 	proc->base.incomplete = false;
-	reset_image(tally, proc);
+	linking_reset(tally, proc);
 }
 
 void tally_free_proc(struct tally *tally, struct tally_proc *proc)
@@ -202,16 +170,16 @@ static void complain(struct tally *tally, const struct tally_proc *proc,
 	    error != ENOMEM ? cpcerr_text() : strerror(ENOMEM), (int)proc->base.pid);
 }
 
-static void set_refused(struct tally_proc *proc, struct tally_lwp *lwp)
+void tally_set_refused(struct tally_proc *proc, struct tally_lwp *lwp)
 {
 	lwp->state = REFUSED;
 	proc->base.incomplete = true;
 }
 
-static void refuse(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp,
-		   const char *event, int error)
+void tally_refuse(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp,
+		  const char *event, int error)
 {
-	set_refused(proc, lwp);
+	tally_set_refused(proc, lwp);
 	complain(tally, proc, lwp, event, error);
 }
 
@@ -234,67 +202,6 @@ static int bind(struct tally *tally, const struct tally_proc *proc, const struct
 	return n;
 }
 
-static void settled(struct tally *tally, const struct tally_proc *proc, struct tally_lwp *lwp)
-{
-	struct counted *c = &lwp->counted[lwp->base.turn];
-
-	c->settled = true;
-	symbols_settled(tally->symbols, proc->image, proc->base.pid, lwp->base.turn, c->set);
-}
-
-/*
- * Asks to be told of libraries as the process maps them, from its first LWP's beginning on.
- * False: it cannot be followed so, and the LWP is refused.
- */
-static bool watch(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
-{
-	bool all = awaits_any(tally, proc);
-	int linking;
-
-	if (proc->watched || lwp->base.id != 1)
-		return true;
-	linking = pctx_watch_libraries(proc->pctx, all ? PCTX_LIBRARIES_ALL : PCTX_LIBRARIES_START);
-	if (linking == -1) {
-		say("init_lwp: can't watch libraries of process %d: %s", (int)proc->base.pid,
-		    strerror(errno));
-		tally->nrefused++;
-		tally->engine->lost = true;
-		set_refused(proc, lwp);
-		return false;
-	}
-	proc->linking = linking;
-	proc->watched = linking || all;
-	return true;
-}
-
-/* Ends that once nothing is to come. */
-static void unwatch(const struct tally *tally, struct tally_proc *proc)
-{
-	if (!proc->watched || proc->linking || awaits_any(tally, proc))
-		return;
-	proc->watched = false;
-	pctx_watch_libraries(proc->pctx, PCTX_LIBRARIES_NONE);
-}
-
-/* The program lacks `n` symbols of the set that was bound: its libraries may have them. */
-static void settle(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp, int n)
-{
-	struct counted *c = &lwp->counted[lwp->base.turn];
-
-	if (!tally->symbols_wanted)
-		return;
-	proc->awaits[lwp->base.turn] = set_awaits(tally, c->set);
-	/* Also with n == 0: later sets may need the libraries. */
-	if ((n > 0 || tally->grp->n > 1) && !watch(tally, proc, lwp)) {
-		c->valid = false;
-		cpc_unbind(tally->cpc, c->set);
-		return;
-	}
-	if (!proc->linking && (n > 0 || (!c->settled && lwp->base.id == 1)))
-		settled(tally, proc, lwp);
-	unwatch(tally, proc);
-}
-
 void tally_bind(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp,
 		const char *event)
 {
@@ -306,8 +213,8 @@ void tally_bind(struct tally *tally, struct tally_proc *proc, struct tally_lwp *
 		proc->image = symbols_image(tally->symbols, proc->base.pid);
 	if (tally->engine->config.waiting) {
 		lwp->state = WAITING;
-		if (awaits_any(tally, proc))
-			watch(tally, proc, lwp);
+		if (linking_awaits(tally, proc))
+			linking_watch(tally, proc, lwp);
 		return;
 	}
 	ready = prepare(tally, c, lwp->base.turn);
@@ -315,13 +222,13 @@ void tally_bind(struct tally *tally, struct tally_proc *proc, struct tally_lwp *
 	if (n >= 0) {
 		lwp->state = COUNTING;
 		c->valid = true;
-		settle(tally, proc, lwp, n);
+		linking_settle(tally, proc, lwp, n);
 	} else if (ready && errno == ESRCH) {
 		/* Killed while it was stopped: its death is reported next. */
 		lwp->state = NEVER_RAN;
 		c->valid = true;
 	} else {
-		refuse(tally, proc, lwp, event, ready ? errno : ENOMEM);
+		tally_refuse(tally, proc, lwp, event, ready ? errno : ENOMEM);
 	}
 }
 
@@ -337,46 +244,6 @@ void tally_begin(struct tally *tally)
 				tally_bind(tally, tally_proc(proc), tally_lwp(lwp), "delay");
 		}
 	}
-}
-
-/* Looks for the symbols that an LWP lacks.  How many that still are. */
-static int resolve(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
-{
-	cpc_set_t *set = lwp->counted[lwp->base.turn].set;
-	int n = cpc_set_resolve(tally->cpc, set);
-
-	if (n == -1 && errno != ESRCH) {
-		refuse(tally, proc, lwp, "init_lwp", errno);
-		lwp->counted[lwp->base.turn].valid = false;
-		cpc_unbind(tally->cpc, set);
-	}
-	if (n == -1)
-		return 0;
-	proc->awaits[lwp->base.turn] = set_awaits(tally, set);
-	return n;
-}
-
-void tally_mapped(struct tally *tally, struct tally_proc *proc, bool done)
-{
-	bool awaited = awaits_any(tally, proc);
-	struct tally_lwp *some = NULL;
-	struct lwp *lwp;
-	int missing = 0;
-
-	TAILQ_FOREACH(lwp, &proc->base.lwps, link) {
-		if (tally_lwp(lwp)->state != COUNTING)
-			continue;
-		missing += resolve(tally, proc, tally_lwp(lwp));
-		if (tally_lwp(lwp)->state == COUNTING)
-			some = tally_lwp(lwp);
-	}
-	/* With several sets, a later one may still need libraries. */
-	done |= proc->linking && some != NULL && missing == 0 && tally->grp->n == 1;
-	if (done)
-		proc->linking = false;
-	if (some != NULL && (done || (!proc->linking && awaited != awaits_any(tally, proc))))
-		settled(tally, proc, some);
-	unwatch(tally, proc);
 }
 
 static void tell_lost(struct tally *tally, const struct tally_proc *proc,

@@ -99,11 +99,11 @@ void tally_bind(struct tally *tally, struct tally_proc *proc, struct tally_lwp *
 		const char *event);
 /* The wait is over: binds the sets of all LWPs. */
 void tally_begin(struct tally *tally);
-/*
- * Libraries were mapped into a process, with `done` the last that it starts with: looks for
- * symbols there.
- */
-void tally_mapped(struct tally *tally, struct tally_proc *proc, bool done);
+/* The LWP could not be counted, for the reason in `error`, which is told... */
+void tally_refuse(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp,
+		  const char *event, int error);
+/* ...or was. */
+void tally_set_refused(struct tally_proc *proc, struct tally_lwp *lwp);
 /* What the current set has counted since it was bound; NULL: not known. */
 cpc_buf_t *tally_sample(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp);
 /* What it has counted since the last tally_tick(); NULL: not known. */

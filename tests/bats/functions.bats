@@ -67,7 +67,7 @@ ret() {
 	lib=$WORK/libsymbols.so
 	name=libsymbols.so:lib_called
 	track -0 -v -T 0 -c "$(f $name),$(ret $name),$(f hit)" "$WORK/calls" -d "$lib" 1000 2
-	[[ $stderr == "cputrack: 'calls' ("*") has not loaded the library of '$name': until then it is stopped at its system calls, which it need not be if that is a path (/PATH/$name)" ]]
+	[[ $stderr == "cputrack: 'calls' ("*") has not loaded the library of '$name': until then it is stopped at its system calls, which it need not be if it is named by its path, /PATH/$name" ]]
 	[ "$(counters_of fini_lwp 1)" = "1007 1007 1000" ]
 	[ "$(counters_of exit)" = "3007 3007 3000" ]
 	track -0 -f -T 0 -c "$(f $name)" "$WORK/calls" -f -d "$lib" 50 3
@@ -80,6 +80,21 @@ ret() {
 	track -1 -T 0 -c "$(f libsymbols.so:nosuch)" "$WORK/calls" -l "$lib" 10
 	[[ ${stderr_lines[1]} == *" has no symbol 'libsymbols.so:nosuch': "* ]]
 	[[ ${stderr_lines[2]} == "cputrack: no tracked program has the symbol 'libsymbols.so:nosuch', nor a library that it loaded"* ]]
+}
+
+@test "a library that is unloaded, and loaded again: exact, or incomplete and told" {
+	lib=$WORK/libsymbols.so
+	track -0 -T 0 -c "$(f "$lib:lib_called")" "$WORK/calls" -u "$lib" 100 2
+	[ "$stderr" = "" ]
+	[ "$(counters_of exit)" = 314 ]
+	track -0 -T 0 -c "$(f libsymbols.so:lib_called)" "$WORK/calls" -u "$lib" 100
+	[ "$(counters_of exit)" = 114 ]
+	# Threads that begin while it is not there.
+	track -1 -T 0 -c "$(f libsymbols.so:lib_called)" "$WORK/calls" -u "$lib" 100 2
+	[ "$(rows_of lwp_exit | awk '{ print $4 }' | xargs)" = "- -" ]
+	[ "$(rows_of exit)" = "0 1 exit 114 # incomplete" ]
+	[[ ${stderr_lines[1]} == "cputrack: init_lwp: can't count lwp"*" has unloaded a library that is named without its path, and could load it again" ]]
+	[ "${stderr_lines[2]}" = "cputrack: 2 LWPs could not be counted" ]
 }
 
 @test "a library that is named, and there at the start, stops nobody at system calls" {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * calls [-f] [-l LIBRARY | -d LIBRARY] N [THREADS] - load a library, call functions N times,
- * and then N times in each of THREADS threads at once; -d: load it when the threads are there,
- * -f: all of that in a child.
+ * calls [-f] [-l LIBRARY | -d LIBRARY | -u LIBRARY] N [THREADS] - load a library, call
+ * functions N times, and in each of THREADS threads at once; -d: load it when the threads are
+ * there, -u: and also before, but unload it; -f: all of that in a child.
  *
  * Known: hit() is called N times by each LWP, and so is lib_called() of the library, which
- * its constructor calls 7 times before.
+ * its constructor calls 7 times before, each time that it is loaded.
  */
 #include "work.h"
 
@@ -39,7 +39,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void load(const char *path)
+static void *load(const char *path)
 {
 	void *handle = dlopen(path, RTLD_NOW);
 	void *symbol = handle != NULL ? dlsym(handle, "lib_called") : NULL;
@@ -49,6 +49,13 @@ static void load(const char *path)
 		exit(1);
 	}
 	memcpy(&lib, &symbol, sizeof(lib));
+	return handle;
+}
+
+static void *work_in_thread(void *arg)
+{
+	pthread_barrier_wait(&ready); /* it has begun, and nothing was loaded late yet */
+	return work(arg);
 }
 
 /* Only the child goes on, and ends for its parent, too. */
@@ -71,8 +78,10 @@ int main(int argc, char *argv[])
 	long n, threads;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "d:fl:")) != -1) {
-		if (opt == 'd')
+	while ((opt = getopt(argc, argv, "d:fl:u:")) != -1) {
+		if (opt == 'u')
+			dlclose(load(optarg));
+		if (opt == 'd' || opt == 'u')
 			late = optarg;
 		else if (opt == 'l')
 			early = optarg;
@@ -87,7 +96,8 @@ int main(int argc, char *argv[])
 	if (early != NULL)
 		load(early);
 	for (long i = 0; i < threads; i++)
-		thread[i] = start_thread(work, &n);
+		thread[i] = start_thread(work_in_thread, &n);
+	pthread_barrier_wait(&ready);
 	if (late != NULL)
 		load(late);
 	work(&n);

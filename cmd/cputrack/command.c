@@ -20,6 +20,13 @@ void command_started(struct command *command, pid_t pid)
 	command->pid = pid;
 }
 
+void command_forget(struct command *command)
+{
+	if (command->pid != 0 && command->pidfd != -1)
+		close(command->pidfd);
+	command->pidfd = -1;
+}
+
 bool command_ended(const struct command *command)
 {
 	struct pollfd pidfd = {.fd = command->pidfd, .events = POLLIN};

@@ -20,6 +20,8 @@ struct command {
 
 /* The process was started; it must still be our child, alive or not. */
 void command_started(struct command *command, pid_t pid);
+/* No signal handler knows of it any more. */
+void command_forget(struct command *command);
 
 /* For signal handlers: has it ended, or is it a zombie? */
 bool command_ended(const struct command *command);

@@ -116,8 +116,10 @@ static void track_once(struct session *run, const struct run *about)
 	int rc, wstatus;
 
 	signals_catch(run->track, cfg->command != NULL ? &run->command : NULL);
-	if (!begin(run))
+	if (!begin(run)) {
+		signals_forget();
 		return;
+	}
 	/* After the start, so that the command does not inherit this. */
 	raise_file_limit();
 	signals_act();
@@ -165,6 +167,7 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 	run->track = track_new(&cfg->track, run->engine, output,
 			       cfg->command != NULL ? &run->command : NULL);
 	track_once(run, &about);
+	command_forget(&run->command);
 	*error = track_output_error(run->track);
 	for (size_t i = 0; i < run->grp.n; i++)
 		run->grp.set[i].cycles += track_cycles(run->track, i);

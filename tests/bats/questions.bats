@@ -368,6 +368,9 @@ print("%d %.1f %.1f %.1f %.1f" % (len(runs), statistics.mean(runs), statistics.s
 	# what we set for ourselves is not for later runs
 	go -0 cputrack -r 3 -o "$ROWS" sh -c 'ulimit -Sn; trap | cat; grep SigIgn /proc/self/status'
 	[ "$(sort -u <<<"$output" | wc -l)" -eq 2 ]
+	# and no run leaves a file open: as many again as there is room for
+	go -0 "${WITH_FILES[@]}" 40 cputrack --engine=ptrace -r 50 -o "$ROWS" -c task-clock true
+	[ "$(awk '$1 == "task-clock" { print $2 }' "$ROWS")" = 50 ]
 	go -7 cputrack -r 2 -o "$ROWS" sh -c 'exit 7'
 	go -127 cputrack -r 5 no-such-program
 	[ "${#stderr_lines[@]}" -eq 1 ]

@@ -86,6 +86,16 @@ counted_by() {
 	[ "$(count_of exit)" -eq 6 ]
 }
 
+@test "a child that wants to be traced by us is let go" {
+	by_kernel
+	track -0 -e -T 0 -c page-faults "$WORK/clone-flags" stay "$T/stays"
+	pid=$(<"$T/stays")
+	STRAYS+=("$pid")
+	untraced "$pid"
+	kill -WINCH "$pid"
+	eventually sleeping "$pid"
+}
+
 @test "cputrack killed: a daemon that the command has left dies with it" {
 	# shellcheck disable=SC2016 # for the inner shell
 	start ct cputrack -fe -T 0 -o "$ROWS" -c page-faults sh -c \

@@ -21,6 +21,7 @@ load ../bats/helpers
 }
 
 @test "who made itself a tracee, and stays, does not hold up the end, and is not harmed" {
+	by_ptrace # in the kernel it is followed, too
 	for options in -fe -f -e; do
 		go -0 timeout -s KILL 60 cputrack $options -T 0 -o "$ROWS" -c page-faults \
 			"$WORK/clone-flags" stay "$T/stays"

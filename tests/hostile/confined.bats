@@ -54,6 +54,7 @@ without_ptrace() {
 }
 
 @test "ptrace(2): the reason, and nothing starts, nor is anything harmed" {
+	by_ptrace
 	need_unsanitized "LeakSanitizer needs ptrace(2) itself"
 	start program "$WORK/thread-pool" 3
 	eventually said program ready

@@ -21,7 +21,7 @@ load ../bats/helpers
 }
 
 @test "who made itself a tracee, and stays, does not hold up the end, and is not harmed" {
-	by_ptrace # in the kernel it is followed, too
+	by_ptrace
 	for options in -fe -f -e; do
 		go -0 timeout -s KILL 60 cputrack $options -T 0 -o "$ROWS" -c page-faults \
 			"$WORK/clone-flags" stay "$T/stays"
@@ -34,4 +34,22 @@ load ../bats/helpers
 		kill -KILL "$pid"
 		rm "$T/stays"
 	done
+}
+
+@test "in the kernel such a one is followed, until ^C, and is not harmed either" {
+	by_kernel
+	start ct cputrack -fev -T 0 -o "$ROWS" -c page-faults "$WORK/clone-flags" stay "$T/stays"
+	eventually test -s "$T/stays"
+	pid=$(<"$T/stays")
+	STRAYS+=("$pid")
+	eventually sleeping "$pid"
+	eventually grep -q " exit " "$ROWS" # of the command
+	kill -INT "${PIDS[ct]}"
+	finish ct
+	[ "$status" -eq 0 ]
+	[ ! -s "$T/ct.err" ]
+	check_sums
+	untraced "$pid"
+	kill -WINCH "$pid"
+	eventually sleeping "$pid"
 }

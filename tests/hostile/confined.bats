@@ -56,9 +56,20 @@ without_ptrace() {
 @test "ptrace(2): the reason, and nothing starts, nor is anything harmed" {
 	by_ptrace
 	need_unsanitized "LeakSanitizer needs ptrace(2) itself"
+	by_ptrace
 	start program "$WORK/thread-pool" 3
 	eventually said program ready
 	each_user without_ptrace
+}
+
+@test "in the kernel, ptrace(2) is not missed" {
+	need_unsanitized "LeakSanitizer needs ptrace(2) itself"
+	by_kernel
+	for error in EPERM EACCES ENOSYS; do
+		go -0 "$WORK/deny" ptrace $error cputrack -fe -T 0 -c page-faults "$WORK/exact" fork
+		[ -z "$stderr" ]
+		[ "$(ROWS=<(echo "$output") sum_of exit)" -eq $((7 * 7 + 11)) ]
+	done
 }
 
 with_less() {

@@ -159,7 +159,7 @@ import() {
 		[ "$stderr" = "cpc-events: '$T/bad.json' is no JSON: it ends too early" ]
 	done
 	while read -r line text; do
-		printf "$text" >"$T/bad.json"
+		printf '%b' "$text" >"$T/bad.json"
 		go -1 cpc-events -C GenuineIntel-6-AD import "$T/bad.json"
 		[[ $stderr == "cpc-events: '$T/bad.json' is no JSON: line $line: "* ]]
 	done <<-'END'

@@ -8,6 +8,7 @@
 #include "../../libcpc/symbol/elffile.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -37,6 +38,21 @@ static void search_probes(const struct cpci_elf *elf, int fd)
 	else
 		must((symbol.kind == CPCI_SYM_NONE) == (symbol.n == 0) &&
 		     (symbol.kind == CPCI_SYM_FOUND) == (symbol.n >= 2));
+}
+
+/* All of a name is there. */
+static void visit(void *arg, const char *provider, const char *name)
+{
+	*(size_t *)arg += strlen(name) + (provider != NULL ? strlen(provider) : 0);
+}
+
+static void walk(int fd)
+{
+	size_t total = 0;
+
+	cpci_elf_walk(fd, CPCI_ELF_ALL, &total, visit);
+	cpci_elf_walk(fd, CPCI_ELF_DYNAMIC, &total, visit);
+	cpci_elf_walk(fd, CPCI_ELF_PROBES, &total, visit);
 }
 
 static void check_segments(const struct cpci_elf *elf)
@@ -72,6 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	search(&elf, fd, CPCI_ELF_ALL);
 	search(&elf, fd, CPCI_ELF_DYNAMIC);
 	search_probes(&elf, fd);
+	walk(fd);
 	cpci_elf_free(&elf);
 	return 0;
 }

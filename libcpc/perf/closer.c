@@ -14,6 +14,7 @@
 #include "perf.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -147,8 +148,8 @@ static _Noreturn void close_at_end(const int *fd, uint_t n, int given_up)
 	char byte;
 
 	setsid();
-	if (chdir("/") == 0) /* lest it keeps a file system busy */
-		prctl(PR_SET_NAME, "cpc-closing");
+	prctl(PR_SET_NAME, "cpc-closing");
+	(void)!chdir("/"); /* lest it keeps a file system busy */
 	while (read(given_up, &byte, 1) == -1 && errno == EINTR)
 		;
 	for (uint_t i = 0; i < n; i++) {
@@ -174,16 +175,16 @@ void cpci_closer_leave(void)
 	if (n == 0)
 		return;
 	qsort(fd, n, sizeof(*fd), by_number);
-	pid = cpci_orphans_are_reaped() && pipe(given_up) == 0 ? fork() : -1;
+	/* Without that process, the end of this one does it. */
+	if (!cpci_orphans_are_reaped() || pipe2(given_up, O_CLOEXEC) == -1)
+		return;
+	pid = fork();
 	if (pid == 0) {
 		close(given_up[1]);
 		close_at_end(fd, n, given_up[0]);
 	}
-	/* Without that process, the end of this one does it. */
 	for (uint_t i = 0; pid != -1 && i < n; i++)
 		close(fd[i]);
-	if (pid != -1) {
-		close(given_up[0]);
-		close(given_up[1]);
-	}
+	close(given_up[0]);
+	close(given_up[1]);
 }

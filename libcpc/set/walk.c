@@ -10,7 +10,6 @@
 #include <string.h>
 
 struct walk {
-	cpc_t *cpc;
 	const struct cpci_defs *defs;
 	enum cpc_event_group group;
 	bool only_hardware, only_software;
@@ -277,7 +276,7 @@ static void walk_groups(struct walk *walk)
 
 static int walk_all(cpc_t *cpc, const char *fn, int slot, void *arg, cpc_walk_desc_fn *action)
 {
-	struct walk walk = {.cpc = cpc, .arg = arg, .action = action, .slot = slot};
+	struct walk walk = {.arg = arg, .action = action, .slot = slot};
 	struct cpci_diag diag;
 	int cancel;
 

@@ -116,7 +116,7 @@ static int add(struct cpci_maps *maps, const struct cpci_mapping *m)
 /* Of all mappings the kernel tells them as one text, in the order of addresses. */
 static int read_all(struct cpci_maps *maps)
 {
-	int fd = dup(maps->fd), rc = 0;
+	int fd = fcntl(maps->fd, F_DUPFD_CLOEXEC, 0), rc = 0;
 	struct cpci_mapping m;
 	size_t size = 0, total = 0;
 	char *line = NULL;

@@ -92,24 +92,38 @@ static void add_all(struct pids *pids, const char *name, pid_t parent)
 	closedir(dir);
 }
 
+/* Which processes have the name; of very many, how many more. */
+static void tell_named(const char *name, const struct pids *named)
+{
+	char text[512] = "", more[48] = "", id[16];
+	size_t told = 0;
+
+	while (told < named->n) {
+		snprintf(id, sizeof(id), "%s%d", told > 0 ? ", " : "", (int)named->id[told]);
+		if (strlen(text) + strlen(id) >= sizeof(text))
+			break;
+		strlcat(text, id, sizeof(text));
+		told++;
+	}
+	if (told < named->n)
+		snprintf(more, sizeof(more), " and %zu more", named->n - told);
+	say("-p '%s': %s %s%s", name, named->n == 1 ? "process" : "processes", text, more);
+}
+
 /* Names are cut by the kernel. */
 static bool add_named(struct pids *pids, const char *name)
 {
-	char text[512] = "", comm[COMM_SIZE];
+	char comm[COMM_SIZE];
 	struct pids named = {0};
 
 	strlcpy(comm, name, sizeof(comm));
 	add_all(&named, comm, 0);
-	for (size_t i = 0; i < named.n; i++) {
-		size_t n = strlen(text);
-
-		snprintf(text + n, sizeof(text) - n, "%s%d", n > 0 ? ", " : "", (int)named.id[i]);
+	for (size_t i = 0; i < named.n; i++)
 		add(pids, named.id[i]);
-	}
 	if (named.n == 0)
 		say("-p '%s': no process has this name", name);
 	else
-		say("-p '%s': %s %s", name, named.n == 1 ? "process" : "processes", text);
+		tell_named(name, &named);
 	free(named.id);
 	return named.n > 0;
 }

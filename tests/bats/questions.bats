@@ -308,6 +308,32 @@ finish_after() {
 	mistake 2 "process ids, from 1 to" cputrack -c page-faults -p ''
 }
 
+@test "-p: of very many processes of a name, some are named, and how many more there are" {
+	local many=many-$BASHPID
+	start many python3 -c '
+import os, signal, sys
+open("/proc/self/comm", "w").write(sys.argv[1])
+children = []
+for i in range(179):
+    children.append(os.fork())
+    if children[-1] == 0:
+        signal.pause()
+print("ready", flush=True)
+sys.stdin.read(1)
+for child in children:
+    os.kill(child, signal.SIGKILL)
+print(os.getpid(), *children)' "$many"
+	eventually said many ready
+	go -2 cputrack -p "$many" true
+	tell many x
+	finish many
+	[[ ${stderr_lines[0]} =~ ^"cputrack: -p '$many': processes "([0-9, ]+)" and "([0-9]+)" more"$ ]]
+	[ $(($(wc -w <<<"${BASH_REMATCH[1]}") + BASH_REMATCH[2])) -eq 180 ]
+	for pid in ${BASH_REMATCH[1]//,/}; do
+		[[ " $(tail -n 1 "$T/many.out") " == *" $pid "* ]]
+	done
+}
+
 @test "--tree: children, theirs, and those that are made meanwhile" {
 	local tree
 	start tree bash -c 'for i in 1 2 3; do (sleep 1000 & sleep 1000 & wait) & done; wait'

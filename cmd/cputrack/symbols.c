@@ -7,6 +7,7 @@
 
 #include "../common/say.h"
 #include "../common/util.h"
+#include "comm.h"
 
 #include <bsd/sys/queue.h>
 #include <errno.h>
@@ -99,23 +100,6 @@ void symbols_free(struct symbols *symbols)
 	free(symbols);
 }
 
-/* The comm of a process, or "". */
-static void read_name(pid_t pid, char *name, size_t size)
-{
-	char path[32];
-	size_t n;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	f = fopen(path, "re");
-	n = f != NULL ? fread(name, 1, size - 1, f) : 0;
-	if (n > 0 && name[n - 1] == '\n') /* the kernel's; the name may have others */
-		n--;
-	name[n] = '\0';
-	if (f != NULL)
-		fclose(f);
-}
-
 struct image *symbols_image(struct symbols *symbols, pid_t pid)
 {
 	char path[32];
@@ -169,7 +153,7 @@ static void note_nearest(const struct settled *s, struct symbol *symbol)
 static void tell_waiting(const struct settled *s, const struct symbol *symbol)
 {
 	const struct symbol *other;
-	char program[64];
+	char program[COMM_SIZE] = "";
 
 	if (s->image->waits[symbol->i])
 		return;
@@ -177,7 +161,7 @@ static void tell_waiting(const struct settled *s, const struct symbol *symbol)
 		if (strcmp(other->name, symbol->name) == 0)
 			s->image->waits[other->i] = true;
 	}
-	read_name(s->pid, program, sizeof(program));
+	comm_read(s->pid, program);
 	say("'%s' (%d) has not loaded the library of '%s': until then it is stopped at its system "
 	    "calls, which it need not be if it is named by its path, /PATH/%s",
 	    program, (int)s->pid, symbol->name, symbol->name);
@@ -187,7 +171,7 @@ static void settle(void *arg, int req, const char *name, uint64_t address)
 {
 	const struct settled *s = arg;
 	struct symbol *symbol;
-	char program[64];
+	char program[COMM_SIZE] = "";
 
 	LIST_FOREACH(symbol, &s->symbols->list, link) {
 		if (symbol->set == s->set && symbol->req == req && strcmp(symbol->name, name) == 0)
@@ -201,13 +185,13 @@ static void settle(void *arg, int req, const char *name, uint64_t address)
 	}
 	symbol->seen |= address != 0;
 	if (address != 0 && s->symbols->debug) {
-		read_name(s->pid, program, sizeof(program));
+		comm_read(s->pid, program);
 		say("'%s' (%d) has the symbol '%s': counted at %#llx", program, (int)s->pid, name,
 		    (unsigned long long)address);
 	} else if (address == 0 && !s->image->lacks[symbol->i]) {
 		s->image->lacks[symbol->i] = true;
 		note_nearest(s, symbol);
-		read_name(s->pid, program, sizeof(program));
+		comm_read(s->pid, program);
 		say("'%s' (%d) has no symbol '%s': %s counts 0 in it", program, (int)s->pid, name,
 		    s->symbols->grp->set[s->set].spec.req[req].event);
 	}

@@ -56,7 +56,6 @@ without_ptrace() {
 @test "ptrace(2): the reason, and nothing starts, nor is anything harmed" {
 	by_ptrace
 	need_unsanitized "LeakSanitizer needs ptrace(2) itself"
-	by_ptrace
 	start program "$WORK/thread-pool" 3
 	eventually said program ready
 	each_user without_ptrace

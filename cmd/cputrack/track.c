@@ -24,7 +24,7 @@ struct track {
 	int64_t last_ns;	       /* the time of the last row: times never go back */
 	int64_t tick_ns, tick_wall_ns; /* time of the sample that is being taken; 0: none is */
 	uint64_t tick;		       /* its number, or that of the last one */
-	bool ending;		       /* the last rows have one time, too */
+	bool ending;		       /* the last rows have the time of a sample, too */
 	uint64_t val[RUN_MAX_EVENTS];  /* of the row that is being told */
 	uint64_t *cycles;	       /* per set: those of totals of processes */
 	volatile sig_atomic_t stopped;
@@ -64,8 +64,6 @@ static int64_t event_ns(const struct track *track)
 {
 	int64_t ns = track->engine->event_ns;
 
-	if (track->ending)
-		return track->tick_ns;
 	if (ns == 0)
 		return now_ns();
 	/* What several CPUs tell, and what was told before a sample and comes after it. */
@@ -74,15 +72,16 @@ static int64_t event_ns(const struct track *track)
 
 static struct row new_row(struct track *track, pid_t pid, id_t id, pid_t tid, enum row_kind kind)
 {
-	int64_t time_ns = event_ns(track);
+	bool sampled = kind == ROW_TICK || track->ending;
+	int64_t time_ns = sampled ? track->tick_ns : event_ns(track);
 
 	track->last_ns = time_ns;
-	if (!track->ending)
+	if (!sampled)
 		track->tick_ns = 0;
 	return (struct row){
 		.kind = kind,
 		.time_ns = time_ns - track->start_ns,
-		.wall_ns = track->ending ? track->tick_wall_ns : wall_ns() - (now_ns() - time_ns),
+		.wall_ns = sampled ? track->tick_wall_ns : wall_ns() - (now_ns() - time_ns),
 		.pid = pid,
 		.lwp = (int)id,
 		.tid = tid,
@@ -114,17 +113,10 @@ static void begin_tick(struct track *track)
 /* All LWPs are in a sample once, and its rows have one time. */
 static struct row tick_row(struct track *track, const struct proc *proc, struct lwp *lwp)
 {
-	bool begins = track->tick_ns == 0 || (!track->ending && lwp->tick == track->tick);
-	bool ending = track->ending;
-	struct row row;
-
-	if (begins)
+	if (track->tick_ns == 0 || (!track->ending && lwp->tick == track->tick))
 		begin_tick(track);
 	lwp->tick = track->tick;
-	track->ending = true; /* keeps the time */
-	row = lwp_row(track, proc, lwp, ROW_TICK);
-	track->ending = ending;
-	return row;
+	return lwp_row(track, proc, lwp, ROW_TICK);
 }
 
 static void put_row(struct track *track, const struct row *row)

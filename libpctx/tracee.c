@@ -26,8 +26,8 @@ static int cmp_id(const struct pctxi_lwp *a, const struct pctxi_lwp *b)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-RB_GENERATE(pctxi_tids, pctxi_lwp, by_tid, cmp_tid)
-RB_GENERATE(pctxi_ids, pctxi_lwp, by_id, cmp_id)
+RB_GENERATE_INTERNAL(pctxi_tids, pctxi_lwp, by_tid, cmp_tid, __attribute__((unused)) static)
+RB_GENERATE_INTERNAL(pctxi_ids, pctxi_lwp, by_id, cmp_id, __attribute__((unused)) static)
 
 /* malloc(3) has a cache for each thread, which calloc(3) of most glibc versions passes by. */
 static void *zalloc(size_t size)

@@ -177,7 +177,8 @@ static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 	return status;
 }
 
-int setgrp_parse(const struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec)
+/* The requests of a spec.  Returns the exit status. */
+static int parse(const struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec)
 {
 	struct names asked = {.cpc = cpc, .grp = grp};
 	const struct spec_names names = {
@@ -237,14 +238,14 @@ static const char *find_ratio(cpc_t *cpc, const struct spec *spec)
 
 int setgrp_parse_ratios(struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec)
 {
-	int status = setgrp_parse(grp, cpc, text, spec);
+	int status = parse(grp, cpc, text, spec);
 	const char *ratio;
 
 	while (status == STATUS_OK && (ratio = find_ratio(cpc, spec)) != NULL) {
 		status = learn_ratio(grp, cpc, ratio);
 		spec_free(spec);
 		if (status == STATUS_OK)
-			status = setgrp_parse(grp, cpc, text, spec);
+			status = parse(grp, cpc, text, spec);
 	}
 	return status;
 }
@@ -265,7 +266,7 @@ static int make_set(struct setgrp *grp, cpc_t *cpc, struct setgrp_set *set)
 			status = refuse(cpc, &set->spec, bad, grp->functions);
 		spec_free(&set->spec);
 		if (status == STATUS_OK)
-			status = setgrp_parse(grp, cpc, set->text, &set->spec);
+			status = parse(grp, cpc, set->text, &set->spec);
 	}
 	return status;
 }
@@ -321,7 +322,7 @@ const cpc_ratio_t *setgrp_ratio(const struct setgrp *grp, const char *name)
 int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug)
 {
 	struct spec spec;
-	int status = setgrp_parse(grp, cpc, text, &spec);
+	int status = parse(grp, cpc, text, &spec);
 
 	return status == STATUS_OK ? setgrp_add_spec(grp, cpc, xstrdup(text), &spec, debug)
 				   : status;

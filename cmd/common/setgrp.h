@@ -39,9 +39,7 @@ struct setgrp {
  */
 int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug);
 
-/* The steps of that: the requests of a -c, ... */
-int setgrp_parse(const struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec);
-/* ... (or all of them, with those of its ratios, whatever else may be wrong with them), ... */
+/* The steps of that: the requests of a -c, with those of its ratios, be they wrong, ... */
 int setgrp_parse_ratios(struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec);
 /* ... a set of them, or NULL, and which was refused, ... */
 cpc_set_t *setgrp_make(cpc_t *cpc, const struct spec *spec, size_t *bad);

@@ -48,7 +48,8 @@ void line_write(struct line *line, FILE *f)
 	line->n = 0;
 }
 
-void line_escaped(struct line *line, const char *text)
+/* Text of others. */
+static void put_text(struct line *line, const char *text)
 {
 	size_t size = ESCAPED_SIZE(strlen(text));
 
@@ -226,7 +227,7 @@ static void put_note(struct line *line, bool *first, const char *quote, const ch
 {
 	line_word(line, *first ? "# " : " # ", 0);
 	line_word(line, quote, 0);
-	line_escaped(line, note);
+	put_text(line, note);
 	line_word(line, quote, 0);
 	*first = false;
 }

@@ -22,8 +22,6 @@ void line_number(struct line *line, uint64_t val, bool minus, size_t width);
 /* Seconds with three digits after the point, as by %7.3f. */
 void line_time(struct line *line, int64_t ns);
 void line_blank(struct line *line);
-/* Text of others, escaped. */
-void line_escaped(struct line *line, const char *text);
 /* Writes the line and empties it. */
 void line_write(struct line *line, FILE *f);
 

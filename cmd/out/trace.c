@@ -30,13 +30,13 @@ struct track {
 	bool ticks; /* it has counters */
 };
 
-RB_HEAD(trace_tracks, track);
+RB_HEAD(tracks, track);
 
 struct trace {
 	struct sink sink;
 	FILE *file;
 	const struct run *run;
-	struct trace_tracks tracks;
+	struct tracks tracks;
 	json_object *args; /* of the end that is told, over its sets; or NULL */
 	int64_t last_ns;
 	uint64_t events;
@@ -49,7 +49,7 @@ static int by_process(const struct track *a, const struct track *b)
 				: (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-RB_GENERATE(trace_tracks, track, link, by_process)
+RB_GENERATE_INTERNAL(tracks, track, link, by_process, __attribute__((unused)) static)
 
 /* ---- events ------------------------------------------------------------------- */
 
@@ -139,7 +139,7 @@ static struct track *find(struct trace *t, pid_t pid, pid_t tid)
 {
 	struct track key = {.pid = pid, .tid = tid};
 
-	return RB_FIND(trace_tracks, &t->tracks, &key);
+	return RB_FIND(tracks, &t->tracks, &key);
 }
 
 static bool is_open(const struct track *track)
@@ -200,7 +200,7 @@ static struct track *open_track(struct trace *t, pid_t pid, pid_t tid, int lwp, 
 		track = xcalloc(1, sizeof(*track));
 		track->pid = pid;
 		track->tid = tid;
-		RB_INSERT(trace_tracks, &t->tracks, track);
+		RB_INSERT(tracks, &t->tracks, track);
 	} else if (is_open(track)) { /* a record without the end of its program */
 		close_track(t, track, NULL, ns);
 	}
@@ -244,11 +244,10 @@ static struct track *track_of(struct trace *t, const struct row *row)
 /* Its program ends: that of all its LWPs. */
 static void close_process(struct trace *t, pid_t pid, json_object *args, int64_t ns)
 {
-	struct track key = {.pid = pid}, *track = RB_NFIND(trace_tracks, &t->tracks, &key);
+	struct track key = {.pid = pid}, *track = RB_NFIND(tracks, &t->tracks, &key);
 	struct track *first = find(t, pid, pid);
 
-	for (; track != NULL && track->pid == pid;
-	     track = RB_NEXT(trace_tracks, &t->tracks, track)) {
+	for (; track != NULL && track->pid == pid; track = RB_NEXT(tracks, &t->tracks, track)) {
 		if (track != first && is_open(track))
 			close_track(t, track, NULL, ns);
 	}
@@ -362,8 +361,8 @@ static void forget(struct trace *t)
 {
 	struct track *track;
 
-	while ((track = RB_MIN(trace_tracks, &t->tracks)) != NULL) {
-		RB_REMOVE(trace_tracks, &t->tracks, track);
+	while ((track = RB_MIN(tracks, &t->tracks)) != NULL) {
+		RB_REMOVE(tracks, &t->tracks, track);
 		free(track->name);
 		free(track);
 	}
@@ -392,7 +391,7 @@ static void end(struct sink *sink)
 	struct trace *t = (struct trace *)sink;
 	struct track *track;
 
-	RB_FOREACH(track, trace_tracks, &t->tracks) {
+	RB_FOREACH(track, tracks, &t->tracks) {
 		if (is_open(track))
 			close_track(t, track, NULL, t->last_ns);
 	}

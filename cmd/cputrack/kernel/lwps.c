@@ -184,10 +184,9 @@ static void *view(struct view *v, int fd, size_t entry, unsigned entries)
 
 	v->size = (entry * entries + page - 1) / page * page;
 	v->memory = mmap(NULL, v->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (v->memory != MAP_FAILED)
-		return v->memory;
-	v->memory = NULL;
-	return NULL;
+	if (v->memory == MAP_FAILED)
+		v->memory = NULL;
+	return v->memory;
 }
 
 static void unview(const struct view *v)

@@ -67,6 +67,7 @@ struct engine_config {
 	bool follow_exec, follow_fork;
 	bool start_off;	    /* counters are off until the program calls cpc_enable(3) */
 	bool waiting;	    /* nothing is counted before engine_ops.begin */
+	bool attaches;	    /* to processes; else, it starts one */
 	bool comm;	    /* names of LWPs are wanted */
 	bool debug;	    /* report what is found, and how */
 	uint_t interval_ms; /* 0: no ticks */

@@ -158,6 +158,7 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 	about = source_run(run->cpc, &run->grp, "cputrack", cfg->common.argv);
 	about.many = cfg->engine.follow_fork || cfg->pids.n > 1;
 	engine.comm = output_wants_comm(output);
+	engine.attaches = cfg->command == NULL;
 	run->engine = engine_new(cfg->engine_choice, &engine, run->cpc, &run->grp);
 	if (run->engine == NULL) {
 		run->status = STATUS_FAILED;

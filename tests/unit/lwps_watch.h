@@ -91,7 +91,7 @@ static inline void watch(struct lwps_config config, unsigned nslots)
 	config.column[MIGRATE].kind = LWPS_MIGRATE;
 	config.ncpus = w.ncpus;
 	config.nslots = nslots;
-	config.names = true;
+	config.names = config.attaches = true;
 	w.lwps = lwps_open(&config, why, sizeof(why));
 	for (cpu = 0; cpu < w.ncpus; cpu++) {
 		close(w.fds[MINOR][cpu]);

@@ -159,7 +159,7 @@ __noinline __u32 take_slot(__u32 tid, __u32 tgid, __u32 creator)
 }
 
 /* A slot for a new LWP, which is told, and lives from here on. */
-__noinline __u32 begin(__u32 event, __u64 ids, __u32 creator, __u32 creator_tgid)
+static __always_inline __u32 begin(__u32 event, __u64 ids, __u32 creator, __u32 creator_tgid)
 {
 	const __u32 tid = ids, tgid = ids >> 32;
 	const __u32 slot = take_slot(tid, tgid, event == LWPS_THREAD ? creator : LWPS_NONE);
@@ -187,7 +187,7 @@ static __always_inline void begin_in(struct lwp *l, __u32 slot, bool counted)
 /* A task of the process that is being attached to. */
 static __always_inline bool is_attaching(struct task_struct *t)
 {
-	return unlikely(attaching) && visible_tgid(t) == attaching;
+	return attaches && unlikely(attaching) && visible_tgid(t) == attaching;
 }
 
 /*
@@ -217,7 +217,7 @@ int on_new(__u64 *ctx)
 	}
 	/* It fails without memory, and where somebody was interrupted while he did the same. */
 	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!l && (ids >> 32) == attaching) {
+	if (attaches && !l && (ids >> 32) == attaching) {
 		/* Who attaches comes back for it. */
 		__sync_fetch_and_add(&postponed, 1);
 		return 0;
@@ -434,7 +434,7 @@ int on_task(struct bpf_iter__task *ctx)
 	__u64 ids;
 	__u32 slot;
 
-	if (!t || t->flags & (PF_EXITING | PF_KTHREAD) || !is_attaching(t))
+	if (!attaches || !t || t->flags & (PF_EXITING | PF_KTHREAD) || !is_attaching(t))
 		return 0;
 	ids = visible_ids(t);
 	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);

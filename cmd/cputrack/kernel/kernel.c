@@ -404,6 +404,7 @@ static bool load(struct counting *k, char *why, size_t size)
 		.follow_fork = k->engine.config.follow_fork,
 		.follow_exec = k->engine.config.follow_exec,
 		.start_off = k->engine.config.start_off,
+		.attaches = k->engine.config.attaches,
 		.names = k->engine.config.comm,
 	};
 	struct cpc_counter counter[LWPS_MAX_COLUMNS];

@@ -110,6 +110,7 @@ static void configure(struct count *skel, const struct lwps_config *config)
 #endif
 	constant->follow_fork = config->follow_fork;
 	constant->follow_exec = config->follow_exec;
+	constant->attaches = config->attaches;
 	constant->names = config->names;
 	constant->initial = is_initial_namespace();
 	constant->start_off = config->start_off;

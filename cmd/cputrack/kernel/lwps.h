@@ -36,6 +36,7 @@ struct lwps_config {
 	bool follow_fork;
 	bool start_off;	  /* LWPs are not counted until they ask for it */
 	bool follow_exec; /* if not, an exec ends the tracking of its process */
+	bool attaches;	  /* lwps_attach() will be called */
 	bool names;	  /* of LWPs are wanted: comm at an exit, and old_comm */
 };
 

@@ -49,16 +49,15 @@ __noinline int tell(__u32 event, __u32 slot, __u32 other, __s32 extra)
  * An LWP that was told to end is no longer counted among those that live: who sees that none
  * lives finds the records.  The last wakes the reader, which takes a record, of nothing.
  */
-__noinline int leave(void)
+static __always_inline void leave(void)
 {
 	void *nothing;
 
 	if (__sync_fetch_and_add(&live, -1) != 1)
-		return 0;
+		return;
 	nothing = bpf_ringbuf_reserve(&ring, sizeof(__u64), 0);
 	if (nothing)
 		bpf_ringbuf_discard(nothing, BPF_RB_FORCE_WAKEUP);
-	return 0;
 }
 
 /* The status as the parent sees it, once this LWP is the last of its process. */

@@ -25,6 +25,7 @@ const volatile __u32 ring_spare = 0; /* with so much in the ring, no more argume
 const volatile __u32 ring_high = 0;  /* with so much in the ring, the reader is woken earlier */
 const volatile __u32 weak_order = 0; /* CPUs see the stores of others in another order */
 const volatile __u32 follow_fork = 1, follow_exec = 1;
+const volatile __u32 attaches = 1;  /* lwps_attach() will be called */
 const volatile __u32 names = 1;	    /* of LWPs are wanted */
 const volatile __u32 initial = 0;   /* the tool is in the initial PID namespace */
 const volatile __u32 start_off = 0; /* nothing is counted until the program asks for it */

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# exact.sh - exact page faults and instructions in the scenarios of exact.rows; as root, on one
-# CPU.
+# exact.sh ENGINE - exact page faults and instructions in the scenarios of exact.rows; as root, on
+# one CPU.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 . ./check.sh
 spec=page-faults,Instr_cnt
+engine=--engine=$1
 
 # right NAME [ATTACHED]: the tables of 1000 and of 3000 rounds.
 right() {
@@ -21,8 +22,8 @@ totals() {
 
 scenarios=$(awk '!/^#/ { print $1 }' exact.rows)
 for scenario in $scenarios; do
-	cputrack -fev -T 0 -c $spec exact "$scenario" 1000 >/tmp/1000 2>"$err"
-	cputrack -fev -T 0.001 -c $spec exact "$scenario" 3000 >/tmp/3000 2>"$err"
+	cputrack "$engine" -fev -T 0 -c $spec exact "$scenario" 1000 >/tmp/1000 2>"$err"
+	cputrack "$engine" -fev -T 0.001 -c $spec exact "$scenario" 3000 >/tmp/3000 2>"$err"
 	check "$scenario: each LWP, image and process" right "$scenario"
 	run inherited-count exact "$scenario" 1000
 	same "$scenario: all of them, as inherited events count" "$(cat "$out")" "$(totals)"
@@ -37,7 +38,7 @@ for scenario in plain fork threads leader-first thread-exec nested; do
 		: >/tmp/$rounds
 		exec 3>fifo
 		until grep -q '^State:.S' /proc/$pid/status; do sleep 0.1; done
-		cputrack -fev -T 0 -c $spec -p $pid >/tmp/$rounds 2>"$err" 3>&- &
+		cputrack "$engine" -fev -T 0 -c $spec -p $pid >/tmp/$rounds 2>"$err" 3>&- &
 		until grep -q init_lwp /tmp/$rounds; do sleep 0.1; done
 		exec 3>&-
 		wait

@@ -468,9 +468,7 @@ pid_t lwps_process(const struct lwps *lwps, unsigned slot)
 
 pid_t lwps_awaited(const struct lwps *lwps)
 {
-	const struct count__bss *bss = lwps->skel->bss;
-
-	return load(bss->expected) ? (pid_t)load(bss->awaited) : 0;
+	return load(lwps->skel->bss->expected) ? (pid_t)load(lwps->skel->bss->awaited) : 0;
 }
 
 static int cmp_fds(const void *a, const void *b)
@@ -487,10 +485,10 @@ void lwps_keep(const struct lwps *lwps, int fd)
 	memcpy(&kept[1 + OWN], lwps->link, sizeof(lwps->link));
 	qsort(kept, N, sizeof(int), cmp_fds);
 	for (size_t i = 0; i < N; i++) {
-		if (kept[i] > next)
-			close_range((unsigned)next, (unsigned)kept[i] - 1, 0);
-		if (kept[i] >= next)
-			next = kept[i] + 1;
+		if (kept[i] <= 0)
+			continue; /* it is not attached */
+		close_range((unsigned)next, (unsigned)kept[i] - 1, 0);
+		next = kept[i] + 1;
 	}
 	close_range((unsigned)next, ~0U, 0);
 }

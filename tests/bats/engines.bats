@@ -71,6 +71,22 @@ counted_by() {
 	[ -z "$stderr" ]
 }
 
+@test "few open files: what can be started by ptrace(2) is started, and inherits the limit" {
+	local started=0
+	for n in {8..80..4}; do
+		for kind in -S "-S -H"; do
+			limited=(bash -c "ulimit $kind -n $n && exec \"\$@\"" bash cputrack -T 0 -c page-faults)
+			go "${limited[@]}" --engine=ptrace true
+			[ "$status" -eq 0 ] || continue
+			go -0 "${limited[@]}" --engine=auto bash -c 'ulimit -S -n'
+			[ "${lines[0]}" = "$n" ] || [ "${lines[1]}" = "$n" ]
+			[ "$(grep -c ' exit ' <<<"$output")" -eq 1 ]
+			started=$((started + 1))
+		done
+	done
+	[ "$started" -gt 0 ]
+}
+
 @test "children that are made ours are waited for" {
 	by_kernel
 	start ct cputrack -fe -T 0 -o "$ROWS" -c page-faults sh -c "'$WORK/clones'; echo made; read line; exit 3"

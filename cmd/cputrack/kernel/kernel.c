@@ -15,6 +15,7 @@
 #include <bsd/string.h>
 #include <cpc_counter.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <libpctx.h>
 #include <poll.h>
 #include <signal.h>
@@ -25,7 +26,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MS 1000000LL /* ns */
+#define MS 1000000LL   /* ns */
+#define SPARE_FILES 16 /* for a guard, a start, an attach */
 
 _Static_assert((int)LWPS_REQUEST == PCTX_REQUEST_CODE, "one request in the kernel and here");
 _Static_assert((int)LWPS_REQUEST_OFF == CPC_REQUEST_DISABLE, "cpc_disable() in the kernel");
@@ -426,16 +428,28 @@ static bool load(struct counting *k, char *why, size_t size)
 	return k->tree.lwps != NULL;
 }
 
+/*
+ * The command is not to inherit a limit of open files that we need.  So it is lowered again
+ * before the start, and some of the files that are allowed then must still be free.
+ */
 static bool open_all(struct counting *k, char *why, size_t size)
 {
+	int spare[SPARE_FILES];
 	struct rlimit limit;
+	unsigned n = 0;
 	bool ok;
 
-	/* The command is not to inherit a limit that we need. */
+	while (n < SPARE_FILES && (spare[n] = fcntl(k->wake, F_DUPFD_CLOEXEC, 0)) != -1)
+		n++;
+	ok = n == SPARE_FILES;
+	if (!ok)
+		strlcpy(why, strerror(errno), size);
 	getrlimit(RLIMIT_NOFILE, &limit);
 	raise_file_limit();
-	ok = bind_cpus(k, why, size) && load(k, why, size);
+	ok = ok && bind_cpus(k, why, size) && load(k, why, size);
 	setrlimit(RLIMIT_NOFILE, &limit);
+	while (n > 0)
+		close(spare[--n]);
 	return ok;
 }
 

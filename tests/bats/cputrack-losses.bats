@@ -63,6 +63,20 @@ totals() {
 	table "$1" | awk '($3 == "exec" || $3 == "exit") && $4 != "#"' | sort
 }
 
+@test "command lines that no room was left for: the names of the programs" {
+	# shellcheck disable=SC2016 # for the inner shell
+	gated sh -c 'i=0; while [ $i -lt 1000 ]; do /bin/true "$0"; i=$((i + 1)); done' \
+		"$(printf %03500d 0)"
+	tracked ct kernel
+	ROWS=$T/ct
+	still_passes ct
+	[ "$status" -eq 0 ]
+	[ "$(count_of exit)" -eq 1001 ]
+	[ "$(grep -cE " # '(/bin/true 0{3500}|\[true\])'\$" "$ROWS")" -eq 1000 ]
+	grep -q " # '\[true\]'\$" "$ROWS"
+	grep -qE " # '/bin/true 0{3500}'\$" "$ROWS"
+}
+
 @test "3000 processes come and go while cputrack stands still" {
 	gated "$WORK/forks" -s 3 -p 5 3000
 	tracked ct kernel

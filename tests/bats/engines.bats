@@ -87,6 +87,15 @@ counted_by() {
 	[ "$started" -gt 0 ]
 }
 
+@test "command lines: empty arguments at the end are shown" {
+	local engine
+	for engine in auto ptrace; do
+		use_engine "$engine"
+		track -0 -e -T 0 -c page-faults sh -c 'exec true a "" ""'
+		rows_of exec | grep -q "# 'true a  '\$"
+	done
+}
+
 @test "children that are made ours are waited for" {
 	by_kernel
 	start ct cputrack -fe -T 0 -o "$ROWS" -c page-faults sh -c "'$WORK/clones'; echo made; read line; exit 3"

@@ -11,6 +11,7 @@
 #include <bsd/string.h>
 #include <cpc_counter.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -280,16 +281,16 @@ static void on_fork(struct tree *tree, const struct lwps_record *record)
 	begin(tree, proc, record->slot, record->tid, maker != NULL ? maker->base.comm : "", false);
 }
 
-/* The words of a command, with spaces between. */
+/* The words of a command, with spaces between; as ps(1), its name where they could not be had. */
 static void join(char *text, size_t size, const struct lwps_record *record)
 {
 	size_t n = record->args_size < size ? record->args_size : size - 1;
 
-	while (n > 0 && record->args[n - 1] == '\0')
-		n--;
 	for (size_t i = 0; i < n; i++)
 		text[i] = record->args[i] != '\0' ? record->args[i] : ' ';
-	text[n] = '\0';
+	text[n > 0 && record->args[n - 1] == '\0' ? n - 1 : n] = '\0';
+	if (n == 0)
+		snprintf(text, size, "[%.*s]", LWPS_COMM, record->comm);
 }
 
 static void on_exec(struct tree *tree, const struct lwps_record *record)
@@ -297,7 +298,7 @@ static void on_exec(struct tree *tree, const struct lwps_record *record)
 	const struct engine *engine = tree->engine;
 	struct counted_lwp *lwp = lwp_of(tree, record->slot);
 	struct counted_proc *proc = lwp != NULL ? lwp->proc : find_proc(tree, record->tgid);
-	char command[LWPS_ARGS + 1];
+	char command[LWPS_ARGS];
 	struct lwp *ended;
 
 	if (proc == NULL) /* the program that was started, or one that had no slot */
@@ -420,8 +421,7 @@ static void tell(struct tree *tree, const struct lwps_record *record)
 	tree->engine->event_ns = 0;
 }
 
-/* LWPs without a slot of their own are shown as one of this program, so that no count is missing.
- */
+/* LWPs without a slot of their own are shown as one of us, so that no count is missing. */
 static void tell_others(struct tree *tree)
 {
 	struct counted_proc *proc;

@@ -96,6 +96,14 @@ counted_by() {
 	done
 }
 
+@test "what is counted twice in the kernel is the same, clocks too" {
+	by_kernel
+	track -0 -fe -T 0.001 --total -c task-clock,page-faults,task-clock,page-faults \
+		"$WORK/threads" -p 3 200
+	[ "$(table "$ROWS" | awk '$4 ~ /^[0-9]+$/ && $4 != $6 || $5 != $7' | wc -l)" -eq 0 ]
+	[ "$(count_of lwp_exit)" -eq 200 ]
+}
+
 @test "children that are made ours are waited for" {
 	by_kernel
 	start ct cputrack -fe -T 0 -o "$ROWS" -c page-faults sh -c "'$WORK/clones'; echo made; read line; exit 3"

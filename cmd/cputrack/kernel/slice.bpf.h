@@ -44,17 +44,16 @@ static __always_inline __u64 read_event(struct lwps_cpu *c, __u32 i, struct wron
 	return delta & valid;
 }
 
-/* What column @i of this CPU counted since the last time. */
-static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u32 switches,
+/* What column @i of this CPU counted from the last time to @now, for all clocks the same. */
+static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u64 now, __u32 switches,
 				     struct wrong *wrong)
 {
-	__u64 now, before;
+	__u64 before;
 
 	switch (kind[i]) {
 	case LWPS_CPU:
 		return read_event(c, i, wrong);
 	case LWPS_CLOCK:
-		now = bpf_ktime_get_ns();
 		before = c->start[i].value;
 		c->start[i].value = now;
 		return now - before;
@@ -72,6 +71,7 @@ static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u32 switches
 __noinline int settle(struct lwps_cpu *c, __u32 slot, __u32 switches)
 {
 	__u32 i, n, begun, flaws, key = first_line(slot);
+	const __u64 now = bpf_ktime_get_ns();
 	struct lwps_line *line;
 	struct lwps_slot *s;
 	struct wrong wrong = {};
@@ -91,7 +91,7 @@ __noinline int settle(struct lwps_cpu *c, __u32 slot, __u32 switches)
 			if (!line)
 				return 0;
 		}
-		line->word[n % LWPS_LINE_WORDS] += advance(c, i, switches, &wrong);
+		line->word[n % LWPS_LINE_WORDS] += advance(c, i, now, switches, &wrong);
 	}
 	fence(c);
 	s->sequence++;

@@ -6,6 +6,7 @@
 #include "../common/program.h"
 #include "../common/say.h"
 #include "../common/util.h"
+#include "../out/units.h"
 #include "cpus.h"
 #include "sampler.h"
 #include "top.h"
@@ -104,7 +105,10 @@ static int parse_option(void *config, int c)
 		return STATUS_OK;
 	case OPT_CPUS:
 		cfg->common.output.cpus = optarg;
-		return STATUS_OK;
+		if (units_is_list(optarg))
+			return STATUS_OK;
+		say("--cpus '%s': CPUs are wanted, as in 0,2-5", optarg);
+		return STATUS_USAGE;
 	default:
 		return STATUS_USAGE;
 	}

@@ -100,7 +100,7 @@ static int add_writer(struct output *o, const struct output_config *config)
 	const struct format *format =
 		config->format != NULL ? config->format : format_find("table");
 	struct style style = config->style;
-	struct sink *sink, *filter;
+	struct sink *sink;
 
 	if (add_file(o, config->path, config->append, config->by_line, format->renewed) == -1)
 		return -1;
@@ -124,10 +124,7 @@ static int add_writer(struct output *o, const struct output_config *config)
 	o->branch[WRITER].sink = sink;
 	if (config->unit == UNIT_CPU && config->cpus == NULL)
 		return 0;
-	filter = units_open(sink, config->unit, config->cpus);
-	if (filter == NULL)
-		return -1;
-	o->branch[WRITER].sink = filter;
+	o->branch[WRITER].sink = units_open(sink, config->unit, config->cpus);
 	return 0;
 }
 

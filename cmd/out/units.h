@@ -24,10 +24,10 @@ struct units {
 struct units units_find(enum row_unit kind, const struct run_cpu *cpu, size_t ncpus);
 void units_free(struct units *units);
 
-/*
- * A sink that passes on to `next`, which it frees, too.  `cpus`, a list as of taskset(1), or
- * NULL: all.  NULL after a message: that is no such list.
- */
+/* Is it a list of CPUs, as of taskset(1)? */
+bool units_is_list(const char *text);
+
+/* A sink that passes on to `next`, which it frees, too.  `cpus`: a list; or NULL: all. */
 struct sink *units_open(struct sink *next, enum row_unit kind, const char *cpus);
 
 #endif /* UNITS_H */

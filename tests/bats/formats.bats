@@ -359,7 +359,7 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 		"--format=xml"; do
 		# shellcheck disable=SC2086 # words
 		run --separate-stderr cpustat -I "$R" $bad
-		[ "$status" -ne 0 ]
+		[ "$status" -eq 2 ]
 		[ "${#stderr_lines[@]}" -eq 1 ]
 	done
 	go -2 cpustat --cpus 0 -c page-faults 1 1

@@ -5,6 +5,7 @@
  */
 #include "lwps.h"
 
+#include "explain.h"
 #include "ring.h"
 #include "slots.h"
 
@@ -217,34 +218,6 @@ static int share(struct lwps *lwps)
 	return ring_open(&lwps->ring, skel->maps.ring.map_fd, skel->maps.ring.max_entries);
 }
 
-/* Why the kernel would not load or attach the programs. */
-static void explain(char *why, size_t size, const char *what)
-{
-	int error = errno;
-
-	switch (error) {
-	case EPERM:
-		snprintf(why, size, LWPS_PRIVILEGES);
-		break;
-	case ENOSYS:
-		snprintf(why, size, "this kernel has no BPF");
-		break;
-	case ENOMEM:
-	case EMFILE:
-	case ENFILE:
-		snprintf(why, size, "%s: %s", what, strerror(error));
-		break;
-	default:
-		if (access("/sys/kernel", F_OK) == 0 && access("/sys/kernel/btf/vmlinux", F_OK))
-			snprintf(why, size, "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
-		else
-			snprintf(why, size, "this kernel's BPF is too old, or not for this: %s: %s",
-				 what, strerror(error));
-		break;
-	}
-	errno = error;
-}
-
 static bool is_valid(const struct lwps_config *config)
 {
 	return config->ncolumns > 0 && config->ncolumns <= LWPS_MAX_COLUMNS && config->ncpus > 0 &&
@@ -292,7 +265,7 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 		goto failed;
 	return lwps;
 failed:
-	explain(why, size, what);
+	lwps_explain(why, size, what);
 	error = errno;
 	lwps_close(lwps);
 	errno = error;

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * explain.h - why the kernel would not load or attach the programs.
+ */
+#ifndef EXPLAIN_H
+#define EXPLAIN_H
+
+#include <stddef.h>
+
+/* From errno, which stays; `what` was being done. */
+void lwps_explain(char *why, size_t size, const char *what);
+
+#endif /* EXPLAIN_H */

@@ -94,12 +94,6 @@ void lwps_release(struct lwps *lwps, unsigned slot)
 		memset(&kernel.slot[slot], 0, sizeof(kernel.slot[slot]));
 }
 
-int lwps_flush(struct lwps *lwps)
-{
-	(void)lwps;
-	return 0;
-}
-
 struct lwps_losses lwps_losses(const struct lwps *lwps)
 {
 	(void)lwps;

@@ -44,6 +44,7 @@ struct counting {
 	struct sigaction old_chld;
 	int64_t tick_ns; /* when the next is due */
 	unsigned nticks;
+	bool stale; /* the counts of running LWPs could not be read */
 	int wake; /* eventfd(2) */
 	volatile sig_atomic_t stop;
 };
@@ -55,6 +56,16 @@ static struct counting *counting_of(const struct engine *engine)
 
 /* ---- the run ----------------------------------------------------------------------------- */
 
+/* Brings the counts of running LWPs up to date. */
+static void flush(struct counting *k)
+{
+	if (lwps_flush(k->tree.lwps) == 0)
+		return;
+	if (!k->stale)
+		say("cannot read the counts of running LWPs: %s", strerror(errno));
+	k->stale = k->engine.lost = true;
+}
+
 /* Takes a tick if one is due.  Returns how long to wait for the next, in ms; -1: for ever. */
 static int keep_time(struct counting *k)
 {
@@ -64,6 +75,7 @@ static int keep_time(struct counting *k)
 	if (interval_ns == 0)
 		return -1;
 	if (now >= k->tick_ns) {
+		flush(k);
 		tree_tick(&k->tree);
 		if (++k->nticks == config->count)
 			k->stop = 1;
@@ -173,7 +185,7 @@ static int run(struct engine *engine)
 			sleep_for(fds, 2, wait_ms, &mask);
 	}
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
-	lwps_flush(k->tree.lwps);
+	flush(k);
 	tree_tell(&k->tree);
 	return 0;
 }

@@ -457,7 +457,6 @@ void tree_tick(struct tree *tree)
 	struct proc *proc;
 	struct lwp *lwp;
 
-	lwps_flush(tree->lwps);
 	TAILQ_FOREACH(proc, &engine->procs, link) {
 		TAILQ_FOREACH(lwp, &proc->lwps, link) {
 			if (counted(lwp)->final)

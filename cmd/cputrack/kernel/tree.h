@@ -39,7 +39,7 @@ void tree_free(struct tree *tree);
 
 /* Tells the watcher all that has happened up to now. */
 void tree_tell(struct tree *tree);
-/* Tells it a tick of each LWP. */
+/* Tells it a tick of each LWP, after lwps_flush(). */
 void tree_tick(struct tree *tree);
 
 /* As in struct engine_ops. */

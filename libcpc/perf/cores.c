@@ -115,15 +115,33 @@ static bool is_own_type(uint32_t type)
 	return own;
 }
 
+/* That of codes, which is asked for with each word that may be an attribute. */
+static struct find_pmu raw;
+static char raw_name[CPCI_PMU_NAME];
+
+/* Codes of the core PMU are of this type, whatever the PMU's own is. */
+static void find_raw(void)
+{
+	raw.type = PERF_TYPE_RAW;
+	raw.name = raw_name;
+	if (cpci_cores()->n > 0 && !is_own_type(PERF_TYPE_RAW))
+		raw.type = cpci_cores()->core[0].type;
+	cpci_pmu_each(&raw, try_pmu);
+}
+
 bool cpci_pmu_name(uint32_t type, char *name)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct find_pmu f = {.type = type, .name = name};
 
-	/* Codes of the core PMU are of this type, whatever the PMU's own is. */
-	if (type == PERF_TYPE_RAW && cpci_cores()->n > 0 && !is_own_type(type))
-		f.type = cpci_cores()->core[0].type;
-	cpci_pmu_each(&f, try_pmu);
-	return f.found;
+	if (type != PERF_TYPE_RAW) {
+		cpci_pmu_each(&f, try_pmu);
+		return f.found;
+	}
+	pthread_once(&once, find_raw);
+	if (raw.found)
+		strlcpy(name, raw_name, CPCI_PMU_NAME);
+	return raw.found;
 }
 
 bool cpci_pmu_counts_on(const struct perf_event_attr *attr, int cpu)

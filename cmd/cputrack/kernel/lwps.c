@@ -34,11 +34,9 @@ struct view {
 	size_t size;
 };
 
-/* Tracepoints at which on_current() runs. */
-static const char *const tracepoints[] = {
-	"sched_process_exec", "sched_process_exit", "signal_generate",
-	"sched_exit_tp", /* Linux 6.16 */
-};
+/* Tracepoints at which on_current() runs; the last is there from Linux 6.16 on. */
+static const char *const tracepoints[] = {"sched_process_exec", "sched_process_exit",
+					  "signal_generate", "sched_exit_tp"};
 
 #define NTRACEPOINTS (sizeof(tracepoints) / sizeof(*tracepoints))
 

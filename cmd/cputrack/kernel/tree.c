@@ -83,14 +83,16 @@ static struct counted_lwp *new_lwp(struct tree *tree, struct counted_proc *proc,
 				   pid_t tid, const char *comm)
 {
 	struct counted_lwp *lwp = xcalloc(1, sizeof(*lwp) + tree->fit.ncolumns * sizeof(uint64_t));
+	struct lwp *first = TAILQ_FIRST(&proc->base.lwps);
+	bool leads = tid == proc->base.pid && (first == NULL || first->id != 1);
 
-	lwp->base.id = tid == proc->base.pid ? 1 : ++proc->last_id;
+	lwp->base.id = leads ? 1 : ++proc->last_id;
 	lwp->base.tid = tid;
 	strlcpy(lwp->base.comm, comm, sizeof(lwp->base.comm));
 	lwp->proc = proc;
 	lwp->slot = slot;
-	if (lwp->base.id == 1)
-		TAILQ_INSERT_HEAD(&proc->base.lwps, &lwp->base, link);
+	if (leads && first != NULL)
+		TAILQ_INSERT_BEFORE(first, &lwp->base, link);
 	else
 		TAILQ_INSERT_TAIL(&proc->base.lwps, &lwp->base, link);
 	proc->nalive++;

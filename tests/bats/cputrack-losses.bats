@@ -171,3 +171,20 @@ totals() {
 	[ "$mine" -ge 1000 ]
 	within_1_percent "$mine" "$theirs"
 }
+
+# The kernel breaks off loading when a signal comes.
+@test "stopped and continued while it starts: it counts in the kernel all the same" {
+	local pid
+	for _ in 1 2 3 4 5; do
+		"$CPC_BUILD/cputrack" --engine=kernel -T 0 -c page-faults true >"$T/out" 2>"$T/err" &
+		pid=$!
+		STRAYS+=("$pid")
+		for ms in 1 2 3 4 5 6; do
+			sleep 0.00$ms
+			kill -STOP "$pid" 2>"$T/kill" || break
+			kill -CONT "$pid"
+		done
+		wait "$pid" || { cat "$T/err" && false; }
+		grep -q ' exit ' "$T/out"
+	done
+}

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* From errno, which stays; `what` was being done. */
+/* A phrase for errno, after `what` failed; errno stays. */
 void lwps_explain(char *why, size_t size, const char *what);
 
 #endif /* EXPLAIN_H */

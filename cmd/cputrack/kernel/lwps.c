@@ -216,6 +216,27 @@ static int share(struct lwps *lwps)
 	return ring_open(&lwps->ring, skel->maps.ring.map_fd, skel->maps.ring.max_entries);
 }
 
+#define LOAD_TRIES 20
+
+/*
+ * The verifier breaks off with EAGAIN when a signal comes, be it only one to stop and go on.
+ * What the loader's functions return is -1 or -errno; errno is right in either case.
+ */
+static int load_programs(struct lwps *lwps, const struct lwps_config *config)
+{
+	int tries = 0, failed;
+
+	do {
+		count__destroy(lwps->skel); /* of the try before, if any */
+		lwps->skel = count__open();
+		if (!lwps->skel)
+			return -1;
+		configure(lwps->skel, config);
+		failed = count__load(lwps->skel);
+	} while (failed && errno == EAGAIN && ++tries < LOAD_TRIES);
+	return failed;
+}
+
 static bool is_valid(const struct lwps_config *config)
 {
 	return config->ncolumns > 0 && config->ncolumns <= LWPS_MAX_COLUMNS && config->ncpus > 0 &&
@@ -240,14 +261,8 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 	}
 	lwps->slots = (struct slots){
 		.ncolumns = config->ncolumns, .ncpus = config->ncpus, .nslots = config->nslots};
-	what = "memory";
-	lwps->skel = count__open();
-	if (!lwps->skel)
-		goto failed;
-	configure(lwps->skel, config);
-	/* What the loader's functions return is -1 or -errno; errno is right in either case. */
 	what = "loading the programs";
-	if (count__load(lwps->skel))
+	if (load_programs(lwps, config))
 		goto failed;
 	what = "sharing memory with the kernel";
 	if (share(lwps))

@@ -246,8 +246,8 @@ int pctx_watch_libraries(pctx_t *pctx, int which)
 		return 0;
 	if (read_auxv(lwp->tid, &image) == -1 || !find_debug_entry(lwp->tid, &image, &entry) ||
 	    (entry != 0 && (linking = is_linking(lwp->tid, entry, image.width)) == -1)) {
-		err = errno;
-		/* Killed, it is in no stop. */
+		err = errno != ESRCH ? errno : EIO;
+		/* Killed, it is in no stop; ESRCH is for that alone. */
 		errno = ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &msg) == -1 ? ESRCH : err;
 		return -1;
 	}

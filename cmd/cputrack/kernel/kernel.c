@@ -45,7 +45,7 @@ struct counting {
 	int64_t tick_ns; /* when the next is due */
 	unsigned nticks;
 	bool stale; /* the counts of running LWPs could not be read */
-	int wake; /* eventfd(2) */
+	int wake;   /* eventfd(2) */
 	volatile sig_atomic_t stop;
 };
 

@@ -16,37 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
-struct counted_lwp {
-	struct lwp base;
-	struct counted_proc *proc;
-	unsigned slot;
-	bool final;	 /* `now` is what it counted in all */
-	bool flawed;	 /* and not all of that */
-	cpc_buf_t *told; /* what of that was in ticks; NULL: there was none */
-	uint64_t now[];
-};
-
-struct counted_proc {
-	struct proc base;
-	RB_ENTRY(counted_proc) by_pid;
-	id_t last_id; /* 1 is the leader's */
-	unsigned nalive;
-	bool ends;	  /* none is alive, as far as was told when we attached */
-	int status;	  /* then */
-	cpc_buf_t *total; /* of LWPs whose counts are final */
-};
-
 static int cmp_pids(const struct counted_proc *a, const struct counted_proc *b)
 {
 	return (a->base.pid > b->base.pid) - (a->base.pid < b->base.pid);
 }
 
 RB_GENERATE_INTERNAL(counted_procs, counted_proc, by_pid, cmp_pids, __attribute__((unused)) static)
-
-static struct counted_lwp *counted(struct lwp *lwp)
-{
-	return (struct counted_lwp *)lwp;
-}
 
 /* ---- LWPs and processes --------------------------------------------------------------- */
 
@@ -57,22 +32,13 @@ static struct counted_proc *find_proc(struct tree *tree, pid_t pid)
 	return RB_FIND(counted_procs, &tree->procs, &key);
 }
 
-static cpc_buf_t *new_buf(const struct tree *tree)
-{
-	cpc_buf_t *buf = cpc_buf_create(tree->engine->cpc, tree->engine->grp->set[0].set);
-
-	if (buf == NULL)
-		die("%s", strerror(errno));
-	return buf;
-}
-
 static struct counted_proc *new_proc(struct tree *tree, pid_t pid)
 {
 	struct counted_proc *proc = xcalloc(1, sizeof(*proc));
 
 	proc->base.pid = pid;
 	proc->last_id = 1;
-	proc->total = new_buf(tree);
+	proc->total = tree_new_buf(tree);
 	TAILQ_INIT(&proc->base.lwps);
 	TAILQ_INSERT_TAIL(&tree->engine->procs, &proc->base, link);
 	RB_INSERT(counted_procs, &tree->procs, proc);
@@ -151,95 +117,12 @@ static struct counted_proc *proc_of(struct tree *tree, const struct lwps_record 
 	return proc;
 }
 
-/* ---- counts ------------------------------------------------------------------------------ */
-
-static void read_slot(struct tree *tree, struct counted_lwp *lwp)
-{
-	bool whole;
-
-	if (lwp->final)
-		return;
-	lwps_read(tree->lwps, lwp->slot, lwp->now, &whole);
-	lwp->proc->base.incomplete |= lwps_flaws(tree->lwps, lwp->slot) != 0;
-	if (whole || lwp->flawed)
-		return;
-	lwp->flawed = true;
-	tree->engine->lost = true;
-	tree->nflawed++;
-	tree->flaws |= lwps_flaws(tree->lwps, lwp->slot);
-}
-
-/* In the scratch buffer. */
-static cpc_buf_t *fill(struct tree *tree, const uint64_t *value)
-{
-	cpc_buf_fill(tree->engine->cpc, tree->buf, tree->engine->grp->set[0].set, value,
-		     tree->fit.ncounters, value[tree->fit.clock]);
-	return tree->buf;
-}
-
-/* It counts no more: what it has counted is part of its process's total. */
-static void finalize(struct tree *tree, struct counted_lwp *lwp)
-{
-	cpc_buf_t *total = lwp->proc->total;
-
-	if (lwp->final)
-		return;
-	read_slot(tree, lwp);
-	lwp->final = true;
-	cpc_buf_add(tree->engine->cpc, total, total, fill(tree, lwp->now));
-	tree->engine->ever_on |= lwp->now[tree->fit.clock] != 0;
-}
-
 static void release_slot(struct tree *tree, struct counted_lwp *lwp)
 {
-	finalize(tree, lwp);
+	tree_finalize(tree, lwp);
 	tree->of_slot[lwp->slot] = NULL;
 	lwps_release(tree->lwps, lwp->slot);
 	lwp->proc->nalive--;
-}
-
-/* NULL: nobody knows. */
-static cpc_buf_t *known(const struct tree *tree, cpc_buf_t *buf)
-{
-	return tree->invalid ? NULL : buf;
-}
-
-/* Rows of births have what was counted by then, which is nothing. */
-cpc_buf_t *tree_sample(struct tree *tree)
-{
-	cpc_buf_zero(tree->engine->cpc, tree->buf);
-	return known(tree, tree->buf);
-}
-
-cpc_buf_t *tree_sample_tick(struct tree *tree, struct lwp *base)
-{
-	struct counted_lwp *lwp = counted(base);
-	cpc_t *cpc = tree->engine->cpc;
-
-	read_slot(tree, lwp);
-	fill(tree, lwp->now);
-	if (lwp->told == NULL)
-		lwp->told = new_buf(tree);
-	cpc_buf_sub(cpc, tree->diff, tree->buf, lwp->told);
-	cpc_buf_copy(cpc, lwp->told, tree->buf);
-	return lwp->flawed ? NULL : known(tree, tree->diff);
-}
-
-void tree_finish(struct tree *tree, struct lwp *lwp)
-{
-	finalize(tree, counted(lwp));
-}
-
-cpc_buf_t *tree_lwp_total(struct tree *tree, const struct lwp *base)
-{
-	const struct counted_lwp *lwp = (const struct counted_lwp *)base;
-
-	return lwp->flawed ? NULL : known(tree, fill(tree, lwp->now));
-}
-
-cpc_buf_t *tree_proc_total(struct tree *tree, const struct proc *proc)
-{
-	return known(tree, ((const struct counted_proc *)proc)->total);
 }
 
 /* ---- what happens -------------------------------------------------------------------- */
@@ -315,7 +198,7 @@ static void on_exec(struct tree *tree, const struct lwps_record *record)
 		}
 		/* The leader, too, if it was another LWP. */
 		TAILQ_FOREACH(ended, &proc->base.lwps, link) {
-			finalize(tree, counted(ended));
+			tree_finalize(tree, counted(ended));
 			engine->watcher->fini_lwp(engine->arg, &proc->base, ended);
 		}
 		engine->watcher->exec(engine->arg, &proc->base, lwp != NULL ? lwp->base.id : 1,
@@ -478,8 +361,8 @@ void tree_init(struct tree *tree, struct engine *engine, const struct fit *fit)
 	TAILQ_INIT(&engine->procs);
 	RB_INIT(&tree->procs);
 	tree->of_slot = xcalloc(TREE_SLOTS, sizeof(*tree->of_slot));
-	tree->buf = new_buf(tree);
-	tree->diff = new_buf(tree);
+	tree->buf = tree_new_buf(tree);
+	tree->diff = tree_new_buf(tree);
 }
 
 void tree_leave(struct tree *tree, struct proc *proc)

@@ -12,8 +12,26 @@
 
 #include <bsd/sys/tree.h>
 
-struct counted_lwp;
-struct counted_proc;
+struct counted_lwp {
+	struct lwp base;
+	struct counted_proc *proc;
+	unsigned slot;
+	bool final;	 /* `now` is what it counted in all */
+	bool flawed;	 /* and not all of that */
+	cpc_buf_t *told; /* what of that was in ticks; NULL: there was none */
+	uint64_t now[];
+};
+
+struct counted_proc {
+	struct proc base;
+	RB_ENTRY(counted_proc) by_pid;
+	id_t last_id; /* 1 is the leader's */
+	unsigned nalive;
+	bool ends;	  /* none is alive, as far as was told when we attached */
+	int status;	  /* then */
+	cpc_buf_t *total; /* of LWPs whose counts are final */
+};
+
 RB_HEAD(counted_procs, counted_proc);
 
 struct tree {
@@ -49,6 +67,16 @@ void tree_finish(struct tree *tree, struct lwp *lwp);
 cpc_buf_t *tree_lwp_total(struct tree *tree, const struct lwp *lwp);
 cpc_buf_t *tree_proc_total(struct tree *tree, const struct proc *proc);
 void tree_leave(struct tree *tree, struct proc *proc);
+
+/* Between tree.c and counts.c. */
+static inline struct counted_lwp *counted(struct lwp *lwp)
+{
+	return (struct counted_lwp *)lwp;
+}
+
+cpc_buf_t *tree_new_buf(const struct tree *tree);
+/* It counts no more: what it has counted is part of its process's total. */
+void tree_finalize(struct tree *tree, struct counted_lwp *lwp);
 
 /* At the end: tells the user what is missing, if anything is (losses.c). */
 void tree_tell_losses(struct tree *tree);

@@ -45,11 +45,12 @@ int cpc_set_counters(cpc_t *cpc, const cpc_set_t *set, struct cpc_counter *count
 
 /*
  * Gives a buffer what all `n` counters of a set have counted in `ns` nanoseconds: the preset
- * and their count for each request, and the cycles.  Returns 0, or -1 and errno: EINVAL (not
- * as many as the set has, or the buffer is of another set).
+ * and their count for each request, and the cycles.  They were read at `at`, by CLOCK_MONOTONIC in
+ * nanoseconds.  Returns 0, or -1 and errno: EINVAL (not as many as the set has, or the buffer is of
+ * another set).
  */
 int cpc_buf_fill(cpc_t *cpc, cpc_buf_t *buf, const cpc_set_t *set, const uint64_t *count, uint_t n,
-		 uint64_t ns);
+		 uint64_t ns, hrtime_t at);
 
 /*
  * Has nobody bound a set to a CPU alone since this one was bound with CPC_BIND_CPU_LWPS, up

@@ -38,7 +38,7 @@ int cpc_set_counters(cpc_t *cpc, const cpc_set_t *set, struct cpc_counter *count
 }
 
 int cpc_buf_fill(cpc_t *cpc, cpc_buf_t *buf, const cpc_set_t *set, const uint64_t *count, uint_t n,
-		 uint64_t ns)
+		 uint64_t ns, hrtime_t at)
 {
 	const struct cpci_plan *plan = set->plan;
 
@@ -53,7 +53,7 @@ int cpc_buf_fill(cpc_t *cpc, cpc_buf_t *buf, const cpc_set_t *set, const uint64_
 	buf->npcs = 0;
 	buf->nlost = buf->nthrottled = 0;
 	buf->tick = cpci_cycles(&cpc->clock, ns);
-	buf->hrtime = cpci_now();
+	buf->hrtime = at;
 	return 0;
 }
 

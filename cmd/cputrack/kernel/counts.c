@@ -40,7 +40,7 @@ static void read_slot(struct tree *tree, struct counted_lwp *lwp)
 static cpc_buf_t *fill(struct tree *tree, const uint64_t *value)
 {
 	cpc_buf_fill(tree->engine->cpc, tree->buf, tree->engine->grp->set[0].set, value,
-		     tree->fit.ncounters, value[tree->fit.clock]);
+		     tree->fit.ncounters, value[tree->fit.clock], tree->read_ns);
 	return tree->buf;
 }
 

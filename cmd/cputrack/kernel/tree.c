@@ -286,7 +286,7 @@ static void tell(struct tree *tree, const struct lwps_record *record)
 		tree->nimpossible++;
 		return;
 	}
-	tree->engine->event_ns = record->time_ns;
+	tree->engine->event_ns = tree->read_ns = record->time_ns;
 	switch (record->event) {
 	case LWPS_ATTACH:
 	case LWPS_THREAD:
@@ -342,6 +342,7 @@ void tree_tick(struct tree *tree)
 	struct proc *proc;
 	struct lwp *lwp;
 
+	tree->read_ns = now_ns();
 	TAILQ_FOREACH(proc, &engine->procs, link) {
 		TAILQ_FOREACH(lwp, &proc->lwps, link) {
 			if (counted(lwp)->final)

@@ -43,6 +43,7 @@ struct tree {
 	struct counted_procs procs;
 	struct counted_lwp **of_slot;
 	struct counted_lwp *others; /* those that share a slot, as one; NULL: there are none */
+	int64_t read_ns;	    /* when the counts were read */
 	int64_t attached_ns;	    /* what happened before, happened while we attached */
 	bool invalid;		    /* a CPU was claimed: nothing is known from then on */
 	unsigned nflawed, flaws;    /* LWPs that were not counted all the time, and why */

@@ -59,6 +59,8 @@ static void by_process(void **state)
 	for (int i = 0; i < FILES; i++)
 		cpci_closer_close(writer[i]);
 	cpci_closer_leave();
+	for (int i = 0; i < FILES && !cpci_orphans_are_reaped(); i++)
+		close(writer[i]); /* which our end would do, if the thread has not done it */
 	wait_for_end();
 	assert_int_not_equal(fcntl(other[1], F_GETFD), -1);
 	close(other[0]);

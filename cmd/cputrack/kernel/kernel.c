@@ -99,7 +99,10 @@ static void on_child(int sig)
 	child_changed = 1;
 }
 
-/* Signals that somebody looks for between two calls of sleep_for() come in the second one. */
+/*
+ * Signals that somebody looks for between two calls of sleep_for() come in the second one; that
+ * of children does so also if our caller had blocked it.
+ */
 static void hold_signals(sigset_t *mask)
 {
 	sigset_t held;
@@ -113,8 +116,10 @@ static void hold_signals(sigset_t *mask)
 static void sleep_for(struct pollfd *fds, nfds_t n, int ms, const sigset_t *mask)
 {
 	const struct timespec time = {ms / 1000, ms % 1000 * MS};
+	sigset_t awake = *mask;
 
-	ppoll(fds, n, ms < 0 ? NULL : &time, mask);
+	sigdelset(&awake, SIGCHLD);
+	ppoll(fds, n, ms < 0 ? NULL : &time, &awake);
 }
 
 /*

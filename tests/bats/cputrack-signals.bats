@@ -41,25 +41,28 @@ load helpers
 	need_command env
 	env --ignore-signal=CHLD true 2>/dev/null || skip "env does not know --ignore-signal"
 	track -7 -T 0 -c page-faults sh -c 'exit 7'
+	# A shell, as use_engine() has it, would change what is done with SIGCHLD.
+	itself=("$CPC_BUILD/cputrack" --engine="${ENGINE:-auto}")
 	for signals in CHLD USR1,TERM,PIPE,CHLD; do
 		go -0 env --ignore-signal="$signals" grep SigIgn /proc/self/status
 		bare=$output
 		rm -f "$ROWS"
-		go -0 env --ignore-signal="$signals" cputrack -o "$ROWS" -f -T 0.01 -c page-faults \
+		go -0 env --ignore-signal="$signals" "${itself[@]}" -o "$ROWS" -f -T 0.01 -c page-faults \
 			grep SigIgn /proc/self/status
 		[ "$output" = "$bare" ]
 		[ "$(count_of exit)" -eq 1 ]
-		go -7 env --ignore-signal="$signals" cputrack -o "$ROWS" -c page-faults \
+		go -7 env --ignore-signal="$signals" "${itself[@]}" -o "$ROWS" -c page-faults \
 			sh -c '(exit 3); exit 7'
 	done
 }
 
 @test "blocked signals stay blocked in the command, and do not disturb cputrack" {
 	env --block-signal=USR2 true 2>/dev/null || skip "env does not know --block-signal"
+	itself=("$CPC_BUILD/cputrack" --engine="${ENGINE:-auto}") # no shell, as above
 	for signals in USR2 CHLD,TERM,INT; do
 		go -0 env --block-signal="$signals" grep SigBlk /proc/self/status
 		bare=$output
-		go -0 env --block-signal="$signals" cputrack -o "$ROWS" -T 0.01 -c page-faults \
+		go -0 env --block-signal="$signals" "${itself[@]}" -o "$ROWS" -T 0.01 -c page-faults \
 			grep SigBlk /proc/self/status
 		[ "$output" = "$bare" ]
 		[ "$(count_of exit)" -eq 1 ]

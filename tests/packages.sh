@@ -35,7 +35,7 @@ run dpkg -V cpc-tools libcpc-dev python3-cpc
 same "files are as packed" "$(cat "$out")" ""
 
 run cputrack --version
-same "cputrack tells its version" "$(cat "$out")" "cputrack ${version%-*}"
+same "cputrack tells its version" "$(cat "$out")" "cputrack ${version%-*} (engines: kernel, ptrace)"
 run cputrack -T 0 -c page-faults true
 same "cputrack counts" "$status" 0
 check "page faults" [ "$(counts exit)" -gt 0 ]

@@ -8,7 +8,7 @@
 . ./check.sh
 
 run usr/bin/cputrack --version
-check "the version" grep -qE '^cputrack [0-9.]+$' "$out"
+check "the version" grep -qE '^cputrack [0-9.]+ [(]engines: kernel, ptrace[)]$' "$out"
 run usr/bin/cputrack -T 0 -c Instr_cnt bare
 same "it counts each instruction" "$(counts exit)" 1000000
 run usr/bin/cpustat -c Instr_cnt 0.1 1

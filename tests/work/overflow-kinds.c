@@ -13,10 +13,13 @@
 
 #include <time.h>
 
-/* By turns, as their periods will have it, and both at once. */
+/*
+ * By turns, as their periods will have it, and both at once.  The fault at which one overflows is
+ * not the other's where the kernel came to that one first: the interrupt is between the two.
+ */
 static void several(void)
 {
-	uint64_t which, told[4] = {0};
+	uint64_t which, told[4] = {0}, count[2];
 
 	catch_emt(on_emt, 0);
 	prepare(70);
@@ -37,11 +40,15 @@ static void several(void)
 		fault(60);
 		must(cpc_set_overflowed(self.cpc, self.set, &which) == 0, "cpc_set_overflowed");
 		told[which & 3]++;
-		must_count((which & (first <= 40 ? 1 : 2)) != 0, "the nearer one");
-		must_count(value(0) - PERIOD(first) == value(1) - PERIOD(40), "both are frozen");
+		must_count((which & (first < 40 ? 1 : first > 40 ? 2 : 3)) != 0, "the nearer one");
+		count[0] = value(0) - PERIOD(first);
+		count[1] = value(1) - PERIOD(40);
+		must_count(count[0] == count[1] || (which == 1 && count[0] - 1 == count[1]) ||
+				   (which == 2 && count[0] == count[1] - 1),
+			   "both are frozen");
 	}
 	must_have(60);
-	must_count(told[0] == 0 && told[1] >= 20 && told[2] == 20, "which overflowed");
+	must_count(told[0] == 0 && told[1] >= 20 && told[2] >= 20, "which overflowed");
 	finish();
 }
 

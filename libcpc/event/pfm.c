@@ -391,35 +391,36 @@ static void visit_core(void *arg, const pfm_event_info_t *event)
 	}
 }
 
-void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action)
+/* Visits PMUs whose prefix that is; NULL: those of this machine's cores. */
+static bool walk_pmus(const char *prefix, size_t n, struct visitor *v)
 {
-	struct visitor v = {.arg = arg, .action = action};
 	pfm_pmu_info_t info;
 	pfm_pmu_t pmu;
 
 	if (!usable())
-		return;
+		return false;
 	pfm_for_all_pmus(pmu) {
 		info = (pfm_pmu_info_t){.size = sizeof(info)};
-		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS && info.is_present &&
-		    info.type == PFM_PMU_TYPE_CORE)
-			walk_pmu(pmu, &v, visit_core);
+		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS &&
+		    (prefix != NULL ? is_named(&info, prefix, n)
+				    : info.is_present && info.type == PFM_PMU_TYPE_CORE))
+			walk_pmu(pmu, v, visit_core);
 	}
-	if (standin_pmu(&info))
+	return true;
+}
+
+void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action)
+{
+	struct visitor v = {.arg = arg, .action = action};
+	pfm_pmu_info_t info;
+
+	if (walk_pmus(NULL, 0, &v) && standin_pmu(&info))
 		walk_pmu(info.pmu, &v, visit_core);
 }
 
 void cpci_pfm_walk_prefix(const char *prefix, size_t n, void *arg, cpci_walk_fn *action)
 {
 	struct visitor v = {.arg = arg, .action = action};
-	pfm_pmu_info_t info;
-	pfm_pmu_t pmu;
 
-	if (!usable())
-		return;
-	pfm_for_all_pmus(pmu) {
-		info = (pfm_pmu_info_t){.size = sizeof(info)};
-		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS && is_named(&info, prefix, n))
-			walk_pmu(pmu, &v, visit_core);
-	}
+	walk_pmus(prefix, n, &v);
 }

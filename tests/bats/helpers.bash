@@ -202,6 +202,16 @@ go() {
 	[ -z "$want" ] || [ "$status" -eq "$want" ]
 }
 
+# mistake STATUS TEXT COMMAND...: one line, which has TEXT.
+mistake() {
+	local want=$1 text=$2
+	shift 2
+	go "-$want" "$@"
+	# shellcheck disable=SC2154 # from run
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ $stderr == *"$text"* ]]
+}
+
 # track [-N] ARGUMENT...: cputrack with its table in $ROWS, which is shown, too.
 track() {
 	local want=() bad=0

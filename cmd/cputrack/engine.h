@@ -129,29 +129,6 @@ struct engine {
 	TAILQ_HEAD(, proc) procs;      /* in the order of their births */
 };
 
-/* Follows by ptrace(2), counts with a set per LWP. */
-struct engine *engine_ptrace(const struct engine_config *config, cpc_t *cpc,
-			     const struct setgrp *grp);
-
-/*
- * Counts in the kernel, and stops nobody; in builds with CPC_KERNEL_ENGINE.  NULL: `why` it
- * cannot, here or this, or not as truly as the other engine.
- */
-struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
-			     const struct setgrp *grp, char *why, size_t size);
-
-enum engine_choice { ENGINE_AUTO, ENGINE_KERNEL, ENGINE_PTRACE };
-
-/* Those that this program has. */
-extern const char engine_names[];
-
-/* Parses the name of a choice.  False: it is none. */
-bool engine_parse(const char *name, enum engine_choice *choice);
-
-/* ENGINE_AUTO: in the kernel, if it can be counted there as truly.  NULL after a message. */
-struct engine *engine_new(enum engine_choice choice, const struct engine_config *config, cpc_t *cpc,
-			  const struct setgrp *grp);
-
 /* To be called before there is something to tell. */
 void engine_watch(struct engine *engine, const struct watcher *watcher, void *arg);
 

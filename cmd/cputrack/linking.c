@@ -7,6 +7,7 @@
 #include "linking.h"
 
 #include "../common/say.h"
+#include "refuse.h"
 
 #include <errno.h>
 #include <string.h>
@@ -51,17 +52,15 @@ static void settled(struct tally *tally, const struct tally_proc *proc, struct t
 	symbols_settled(tally->symbols, proc->image, proc->base.pid, lwp->base.turn, c->set);
 }
 
-/* Of an LWP that is not to be counted, of which that was told, or will be. */
-static void refuse_untold(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
+/* The LWP is not to be counted, as was told, or will be. */
+static void give_up(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
 {
 	struct counted *c = &lwp->counted[lwp->base.turn];
 
 	if (lwp->state == COUNTING)
 		cpc_unbind(tally->cpc, c->set);
 	c->valid = false;
-	tally->nrefused++;
-	tally->engine->lost = true;
-	tally_set_refused(proc, lwp);
+	refuse_lwp_untold(tally, proc, lwp);
 }
 
 /* The process had a library when that was found, and has not now: nobody would see it come back. */
@@ -71,7 +70,7 @@ static void refuse_unloaded(struct tally *tally, struct tally_proc *proc, struct
 		say("init_lwp: can't count lwp%d: process %d has unloaded a library that is named "
 		    "without its path, and could load it again",
 		    (int)lwp->base.id, (int)proc->base.pid);
-	refuse_untold(tally, proc, lwp);
+	give_up(tally, proc, lwp);
 }
 
 bool linking_watch(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
@@ -90,7 +89,7 @@ bool linking_watch(struct tally *tally, struct tally_proc *proc, struct tally_lw
 	if (comes == -1) {
 		say("init_lwp: can't watch libraries of process %d: %s", (int)proc->base.pid,
 		    strerror(errno));
-		refuse_untold(tally, proc, lwp);
+		give_up(tally, proc, lwp);
 		return false;
 	}
 	proc->linking = comes == PCTX_LIBRARIES_START;
@@ -133,7 +132,7 @@ static int resolve(struct tally *tally, struct tally_proc *proc, struct tally_lw
 	int n = cpc_set_resolve(tally->cpc, set);
 
 	if (n == -1 && errno != ESRCH) {
-		tally_refuse(tally, proc, lwp, "init_lwp", errno);
+		refuse_lwp(tally, proc, lwp, "init_lwp", errno);
 		lwp->counted[lwp->base.turn].valid = false;
 		cpc_unbind(tally->cpc, set);
 	}

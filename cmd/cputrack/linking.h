@@ -6,7 +6,7 @@
 #ifndef LINKING_H
 #define LINKING_H
 
-#include "tally.h"
+#include "counted.h"
 
 /* Nothing is known of the program that a process runs yet. */
 void linking_reset(const struct tally *tally, struct tally_proc *proc);

@@ -3,7 +3,7 @@
 /*
  * ptrace.c - the engine that follows processes with libpctx, and counts each LWP with a set.
  */
-#include "engine.h"
+#include "ptrace.h"
 
 #include "../common/say.h"
 #include "../common/util.h"

@@ -7,6 +7,7 @@
 #define RUN_H
 
 #include "../common/program.h"
+#include "engines.h"
 #include "pids.h"
 #include "track.h"
 

@@ -8,11 +8,11 @@
 #include "../common/say.h"
 #include "../common/util.h"
 #include "linking.h"
+#include "refuse.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #define FILES_BESIDE 32 /* open files that are not counters */
 
@@ -145,44 +145,6 @@ static bool prepare(struct tally *tally, struct counted *c, size_t i)
 	return false;
 }
 
-/* Files per LWP, called when none is left: all LWPs but one have theirs open. */
-static size_t files_each(const struct tally *tally)
-{
-	struct rlimit lim;
-
-	if (tally->alive < 2 || getrlimit(RLIMIT_NOFILE, &lim) == -1)
-		return 0;
-	return ((size_t)lim.rlim_cur + tally->alive - 2) / (tally->alive - 1);
-}
-
-/* Each errno is reported once, not for each of a thousand LWPs. */
-static void complain(struct tally *tally, const struct tally_proc *proc,
-		     const struct tally_lwp *lwp, const char *event, int error)
-{
-	tally->nrefused++;
-	tally->engine->lost = true;
-	if (tally->told[(unsigned)error % NTOLD])
-		return;
-	tally->told[(unsigned)error % NTOLD] = true;
-	if (error == EMFILE && tally->files_each == 0)
-		tally->files_each = files_each(tally);
-	say("%s: can't bind perf counters to lwp%d - %s (process %d)", event, (int)lwp->base.id,
-	    error != ENOMEM ? cpcerr_text() : strerror(ENOMEM), (int)proc->base.pid);
-}
-
-void tally_set_refused(struct tally_proc *proc, struct tally_lwp *lwp)
-{
-	lwp->state = REFUSED;
-	proc->base.incomplete = true;
-}
-
-void tally_refuse(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp,
-		  const char *event, int error)
-{
-	tally_set_refused(proc, lwp);
-	complain(tally, proc, lwp, event, error);
-}
-
 /* Binds a set.  Returns the number of its symbols that the program lacks, or -1. */
 static int bind(struct tally *tally, const struct tally_proc *proc, const struct tally_lwp *lwp,
 		cpc_set_t *set)
@@ -228,7 +190,7 @@ void tally_bind(struct tally *tally, struct tally_proc *proc, struct tally_lwp *
 		lwp->state = NEVER_RAN;
 		c->valid = true;
 	} else {
-		tally_refuse(tally, proc, lwp, event, ready ? errno : ENOMEM);
+		refuse_lwp(tally, proc, lwp, event, ready ? errno : ENOMEM);
 	}
 }
 

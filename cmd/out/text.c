@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define NUMBER_MAX 32 /* characters of a number */
+#define BLANKS 32 /* a size that is known is stored at once, not by memset(3) */
 
 /* Room for `n` more characters. */
 static char *room(struct line *line, size_t n)
@@ -26,14 +26,18 @@ static char *room(struct line *line, size_t n)
 	return line->text + line->n;
 }
 
-static void put(struct line *line, const char *text, size_t n, size_t width)
+/* The place of `n` more characters, to the right in a column of `width`. */
+static char *place(struct line *line, size_t n, size_t width)
 {
 	size_t pad = n < width ? width - n : 0;
-	char *to = room(line, pad + n);
+	char *to = room(line, pad + n + BLANKS);
 
-	memset(to, ' ', pad);
-	memcpy(to + pad, text, n);
+	if (pad <= BLANKS)
+		memset(to, ' ', BLANKS);
+	else
+		memset(to, ' ', pad);
 	line->n += pad + n;
+	return to + pad;
 }
 
 void line_free(struct line *line)
@@ -44,7 +48,7 @@ void line_free(struct line *line)
 
 void line_write(struct line *line, FILE *f)
 {
-	fwrite(line->text, 1, line->n, f);
+	fwrite_unlocked(line->text, 1, line->n, f);
 	line->n = 0;
 }
 
@@ -58,19 +62,30 @@ static void put_text(struct line *line, const char *text)
 
 void line_word(struct line *line, const char *word, size_t width)
 {
-	put(line, word, strlen(word), width);
+	size_t n = strlen(word);
+
+	memcpy(place(line, n, width), word, n);
+}
+
+static unsigned digits(uint64_t val)
+{
+	unsigned n = 1;
+
+	for (; val >= 10; val /= 10)
+		n++;
+	return n;
 }
 
 void line_number(struct line *line, uint64_t val, bool minus, size_t width)
 {
-	char text[NUMBER_MAX], *at = text + sizeof(text);
+	size_t n = digits(val) + minus;
+	char *at = place(line, n, width) + n;
 
 	do
 		*--at = (char)('0' + val % 10);
 	while ((val /= 10) != 0);
 	if (minus)
 		*--at = '-';
-	put(line, at, (size_t)(text + sizeof(text) - at), width);
 }
 
 void line_time(struct line *line, int64_t ns)
@@ -81,12 +96,13 @@ void line_time(struct line *line, int64_t ns)
 			     (char)('0' + rest % 10)};
 
 	line_number(line, ms / 1000, false, 3);
-	put(line, text, sizeof(text), 0);
+	memcpy(place(line, sizeof(text), 0), text, sizeof(text));
 }
 
 void line_blank(struct line *line)
 {
-	put(line, " ", 1, 0);
+	*room(line, 1) = ' ';
+	line->n++;
 }
 
 static void put_real(struct line *line, double val, size_t width)

@@ -74,16 +74,11 @@ bool lwps_next(struct lwps *lwps, struct lwps_record *record)
 	return true;
 }
 
-void lwps_read(const struct lwps *lwps, unsigned slot, uint64_t *values, bool *whole)
-{
-	must(slot <= NSLOTS);
-	values[0] = values[1] = kernel.slot[slot].value;
-	*whole = lwps_flaws(lwps, slot) == 0;
-}
-
-unsigned lwps_flaws(const struct lwps *lwps, unsigned slot)
+unsigned lwps_read(const struct lwps *lwps, unsigned slot, uint64_t *values)
 {
 	(void)lwps;
+	must(slot <= NSLOTS);
+	values[0] = values[1] = kernel.slot[slot].value;
 	return kernel.slot[slot].flawed ? LWPS_NOT_RUN : 0;
 }
 
@@ -176,7 +171,7 @@ static void on_fini(void *arg, struct proc *proc, struct lwp *lwp)
 static void on_tick(void *arg, struct proc *proc, struct lwp *lwp)
 {
 	unsigned slot = slot_of(lwp);
-	cpc_buf_t *buf = tree_sample_tick(arg, lwp);
+	cpc_buf_t *buf = counts_sample_tick(arg, lwp);
 
 	must(slot != LWPS_SHARED && proc->pid == kernel.slot[slot].pid);
 	must((buf == NULL) == (kernel.invalid || kernel.slot[slot].flawed));
@@ -194,7 +189,7 @@ static void on_fork(void *arg, pid_t pid, id_t id, struct lwp *lwp, pid_t child)
 
 static void end(struct tree *tree, const struct proc *proc)
 {
-	cpc_buf_t *total = tree_proc_total(tree, proc);
+	cpc_buf_t *total = counts_of_proc(tree, proc);
 	bool *flawed = &kernel.flawed[proc->pid - FIRST_PID];
 
 	must((total == NULL) == kernel.invalid);
@@ -367,7 +362,7 @@ static void leave_all(struct tree *tree)
 
 	while ((proc = TAILQ_FIRST(&tree->engine->procs)) != NULL) {
 		TAILQ_FOREACH(lwp, &proc->lwps, link) {
-			tree_finish(tree, lwp);
+			counts_finalize(tree, counted(lwp));
 			kernel.nended++;
 		}
 		end(tree, proc);

@@ -170,7 +170,7 @@ static inline void end(unsigned slot)
 	bool whole;
 	int i;
 
-	lwps_read(w.lwps, slot, values, &whole);
+	whole = lwps_whole(lwps_read(w.lwps, slot, values));
 	lwps_release(w.lwps, slot);
 	w.in_slot[slot] = NULL;
 	if (!lwp)

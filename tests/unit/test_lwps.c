@@ -240,7 +240,7 @@ static void test_shared(void **state)
 	assert_int_equal(w.nlwps, 7);
 	assert_int_equal(lwps_losses(w.lwps).shared, 500 - 6);
 	assert_int_equal(lwps_losses(w.lwps).ring_full, 0);
-	lwps_read(w.lwps, LWPS_SHARED, sum, &whole);
+	whole = lwps_whole(lwps_read(w.lwps, LWPS_SHARED, sum));
 	for (i = 1; i < w.nlwps; i++)
 		counted += w.lwp[i].sum[MINOR] + w.lwp[i].sum[MAJOR];
 	for (i = 0; i < w.report->n; i++)

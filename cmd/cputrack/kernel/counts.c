@@ -3,15 +3,16 @@
 /*
  * counts.c - what the LWPs of a tree have counted, from the slots that the kernel fills.
  */
+#include "counts.h"
+
 #include "../../common/say.h"
 #include "../../common/util.h"
-#include "tree.h"
 
 #include <cpc_counter.h>
 #include <errno.h>
 #include <string.h>
 
-cpc_buf_t *tree_new_buf(const struct tree *tree)
+cpc_buf_t *counts_new(const struct tree *tree)
 {
 	cpc_buf_t *buf = cpc_buf_create(tree->engine->cpc, tree->engine->grp->set[0].set);
 
@@ -22,18 +23,18 @@ cpc_buf_t *tree_new_buf(const struct tree *tree)
 
 static void read_slot(struct tree *tree, struct counted_lwp *lwp)
 {
-	bool whole;
+	unsigned flaws;
 
 	if (lwp->final)
 		return;
-	lwps_read(tree->lwps, lwp->slot, lwp->now, &whole);
-	lwp->proc->base.incomplete |= lwps_flaws(tree->lwps, lwp->slot) != 0;
-	if (whole || lwp->flawed)
+	flaws = lwps_read(tree->lwps, lwp->slot, lwp->now);
+	lwp->proc->base.incomplete |= flaws != 0;
+	if (lwps_whole(flaws) || lwp->flawed)
 		return;
 	lwp->flawed = true;
 	tree->engine->lost = true;
 	tree->nflawed++;
-	tree->flaws |= lwps_flaws(tree->lwps, lwp->slot);
+	tree->flaws |= flaws;
 }
 
 /* In the scratch buffer. */
@@ -44,7 +45,7 @@ static cpc_buf_t *fill(struct tree *tree, const uint64_t *value)
 	return tree->buf;
 }
 
-void tree_finalize(struct tree *tree, struct counted_lwp *lwp)
+void counts_finalize(struct tree *tree, struct counted_lwp *lwp)
 {
 	cpc_buf_t *total = lwp->proc->total;
 
@@ -63,39 +64,34 @@ static cpc_buf_t *known(const struct tree *tree, cpc_buf_t *buf)
 }
 
 /* Rows of births have what was counted by then, which is nothing. */
-cpc_buf_t *tree_sample(struct tree *tree)
+cpc_buf_t *counts_sample(struct tree *tree)
 {
 	cpc_buf_zero(tree->engine->cpc, tree->buf);
 	return known(tree, tree->buf);
 }
 
-cpc_buf_t *tree_sample_tick(struct tree *tree, struct lwp *base)
+cpc_buf_t *counts_sample_tick(struct tree *tree, struct lwp *base)
 {
 	struct counted_lwp *lwp = counted(base);
-	cpc_t *cpc = tree->engine->cpc;
+	cpc_buf_t *told = lwp->told;
 
 	read_slot(tree, lwp);
-	fill(tree, lwp->now);
-	if (lwp->told == NULL)
-		lwp->told = tree_new_buf(tree);
-	cpc_buf_sub(cpc, tree->diff, tree->buf, lwp->told);
-	cpc_buf_copy(cpc, lwp->told, tree->buf);
+	if (told == NULL)
+		told = counts_new(tree);
+	cpc_buf_sub(tree->engine->cpc, tree->diff, fill(tree, lwp->now), told);
+	lwp->told = tree->buf;
+	tree->buf = told;
 	return lwp->flawed ? NULL : known(tree, tree->diff);
 }
 
-void tree_finish(struct tree *tree, struct lwp *lwp)
-{
-	tree_finalize(tree, counted(lwp));
-}
-
-cpc_buf_t *tree_lwp_total(struct tree *tree, const struct lwp *base)
+cpc_buf_t *counts_of_lwp(struct tree *tree, const struct lwp *base)
 {
 	const struct counted_lwp *lwp = (const struct counted_lwp *)base;
 
 	return lwp->flawed ? NULL : known(tree, fill(tree, lwp->now));
 }
 
-cpc_buf_t *tree_proc_total(struct tree *tree, const struct proc *proc)
+cpc_buf_t *counts_of_proc(struct tree *tree, const struct proc *proc)
 {
 	return known(tree, ((const struct counted_proc *)proc)->total);
 }

@@ -7,6 +7,8 @@
  * runs.  What becomes of LWPs comes as records, a while after it happened; the counts that go
  * with an end stay in its slot until its record was taken here.
  */
+#include "kernel.h"
+
 #include "../../common/say.h"
 #include "../../common/util.h"
 #include "guard.h"
@@ -310,31 +312,31 @@ static int wait_for(struct engine *engine, int *wstatus)
 static cpc_buf_t *sample(struct engine *engine, struct proc *proc, struct lwp *lwp)
 {
 	(void)proc, (void)lwp;
-	return tree_sample(&counting_of(engine)->tree);
+	return counts_sample(&counting_of(engine)->tree);
 }
 
 static cpc_buf_t *sample_tick(struct engine *engine, struct proc *proc, struct lwp *lwp)
 {
 	(void)proc;
-	return tree_sample_tick(&counting_of(engine)->tree, lwp);
+	return counts_sample_tick(&counting_of(engine)->tree, lwp);
 }
 
 static void finish(struct engine *engine, struct proc *proc, struct lwp *lwp)
 {
 	(void)proc;
-	tree_finish(&counting_of(engine)->tree, lwp);
+	counts_finalize(&counting_of(engine)->tree, counted(lwp));
 }
 
 static cpc_buf_t *lwp_total(const struct engine *engine, const struct lwp *lwp, size_t set)
 {
 	(void)set; /* there is one */
-	return tree_lwp_total(&counting_of(engine)->tree, lwp);
+	return counts_of_lwp(&counting_of(engine)->tree, lwp);
 }
 
 static cpc_buf_t *proc_total(const struct engine *engine, const struct proc *proc, size_t set)
 {
 	(void)set;
-	return tree_proc_total(&counting_of(engine)->tree, proc);
+	return counts_of_proc(&counting_of(engine)->tree, proc);
 }
 
 static void leave(struct engine *engine, struct proc *proc)

@@ -431,15 +431,9 @@ bool lwps_next(struct lwps *lwps, struct lwps_record *record)
 	return true;
 }
 
-void lwps_read(const struct lwps *lwps, unsigned slot, uint64_t *values, bool *whole)
+unsigned lwps_read(const struct lwps *lwps, unsigned slot, uint64_t *values)
 {
-	slots_read(&lwps->slots, slot, values);
-	*whole = (lwps_flaws(lwps, slot) & ~(unsigned)LWPS_LACKS) == 0;
-}
-
-unsigned lwps_flaws(const struct lwps *lwps, unsigned slot)
-{
-	return slots_flaws(&lwps->slots, slot);
+	return slots_read(&lwps->slots, slot, values);
 }
 
 unsigned lwps_slots(const struct lwps *lwps)

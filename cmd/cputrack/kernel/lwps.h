@@ -94,13 +94,16 @@ int lwps_timeout(const struct lwps *lwps);
 bool lwps_next(struct lwps *lwps, struct lwps_record *record);
 
 /*
- * The counts of a slot, all of the same moment if it is not the shared one; `whole`: nothing
- * is missing from them.
+ * The counts of a slot, all of the same moment if it is not the shared one.  Returns what is
+ * wrong with them or with their process's: bits of enum lwps_flaw.
  */
-void lwps_read(const struct lwps *lwps, unsigned slot, uint64_t *values, bool *whole);
+unsigned lwps_read(const struct lwps *lwps, unsigned slot, uint64_t *values);
 
-/* Why counts are not whole: bits of enum lwps_flaw. */
-unsigned lwps_flaws(const struct lwps *lwps, unsigned slot);
+/* Is nothing missing from the counts of the slot itself? */
+static inline bool lwps_whole(unsigned flaws)
+{
+	return (flaws & ~(unsigned)LWPS_LACKS) == 0;
+}
 
 /* Give back a slot that is ended and read. */
 void lwps_release(struct lwps *lwps, unsigned slot);

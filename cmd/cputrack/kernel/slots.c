@@ -34,7 +34,8 @@ static struct lwps_slot *shared(const struct slots *slots, unsigned cpu)
 	return at(slots, LWPS_OF_CPU * cpu + LWPS_CPU_SHARED);
 }
 
-static void read_one(const struct slots *slots, const struct lwps_slot *s, uint64_t *values)
+/* Returns its flaws. */
+static unsigned read_one(const struct slots *slots, const struct lwps_slot *s, uint64_t *values)
 {
 	uint32_t sequence;
 	unsigned i;
@@ -45,38 +46,28 @@ static void read_one(const struct slots *slots, const struct lwps_slot *s, uint6
 			values[i] = __atomic_load_n(&s->total[i], __ATOMIC_RELAXED);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	} while (sequence & 1 || sequence != __atomic_load_n(&s->sequence, __ATOMIC_RELAXED));
+	return load(s->flaws);
 }
 
-static void read_shared(const struct slots *slots, uint64_t *values)
+static unsigned read_shared(const struct slots *slots, uint64_t *values)
 {
 	uint64_t part[LWPS_MAX_COLUMNS];
-	unsigned i, cpu;
+	unsigned i, cpu, flaws = 0;
 
 	memset(values, 0, slots->ncolumns * sizeof(*values));
 	for (cpu = 0; cpu < slots->ncpus; cpu++) {
-		read_one(slots, shared(slots, cpu), part);
+		flaws |= read_one(slots, shared(slots, cpu), part);
 		for (i = 0; i < slots->ncolumns; i++)
 			values[i] += part[i];
 	}
+	return flaws;
 }
 
-void slots_read(const struct slots *slots, unsigned slot, uint64_t *values)
+unsigned slots_read(const struct slots *slots, unsigned slot, uint64_t *values)
 {
 	if (slot == LWPS_SHARED)
-		read_shared(slots, values);
-	else
-		read_one(slots, slots_at(slots, slot), values);
-}
-
-unsigned slots_flaws(const struct slots *slots, unsigned slot)
-{
-	unsigned cpu, flaws = 0;
-
-	if (slot != LWPS_SHARED)
-		return load(slots_at(slots, slot)->flaws);
-	for (cpu = 0; cpu < slots->ncpus; cpu++)
-		flaws |= load(shared(slots, cpu)->flaws);
-	return flaws;
+		return read_shared(slots, values);
+	return read_one(slots, slots_at(slots, slot), values);
 }
 
 void slots_release(struct slots *slots, unsigned slot)

@@ -27,8 +27,8 @@ unsigned slots_lines(unsigned ncolumns, unsigned ncpus, unsigned nslots);
 /* One that is not shared. */
 struct lwps_slot *slots_at(const struct slots *slots, unsigned slot);
 
-void slots_read(const struct slots *slots, unsigned slot, uint64_t *values);
-unsigned slots_flaws(const struct slots *slots, unsigned slot);
+/* As lwps_read() and lwps_release(). */
+unsigned slots_read(const struct slots *slots, unsigned slot, uint64_t *values);
 void slots_release(struct slots *slots, unsigned slot);
 
 #endif /* SLOTS_H */

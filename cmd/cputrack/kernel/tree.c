@@ -38,7 +38,7 @@ static struct counted_proc *new_proc(struct tree *tree, pid_t pid)
 
 	proc->base.pid = pid;
 	proc->last_id = 1;
-	proc->total = tree_new_buf(tree);
+	proc->total = counts_new(tree);
 	TAILQ_INIT(&proc->base.lwps);
 	TAILQ_INSERT_TAIL(&tree->engine->procs, &proc->base, link);
 	RB_INSERT(counted_procs, &tree->procs, proc);
@@ -119,7 +119,7 @@ static struct counted_proc *proc_of(struct tree *tree, const struct lwps_record 
 
 static void release_slot(struct tree *tree, struct counted_lwp *lwp)
 {
-	tree_finalize(tree, lwp);
+	counts_finalize(tree, lwp);
 	tree->of_slot[lwp->slot] = NULL;
 	lwps_release(tree->lwps, lwp->slot);
 	lwp->proc->nalive--;
@@ -198,7 +198,7 @@ static void on_exec(struct tree *tree, const struct lwps_record *record)
 		}
 		/* The leader, too, if it was another LWP. */
 		TAILQ_FOREACH(ended, &proc->base.lwps, link) {
-			tree_finalize(tree, counted(ended));
+			counts_finalize(tree, counted(ended));
 			engine->watcher->fini_lwp(engine->arg, &proc->base, ended);
 		}
 		engine->watcher->exec(engine->arg, &proc->base, lwp != NULL ? lwp->base.id : 1,
@@ -362,8 +362,8 @@ void tree_init(struct tree *tree, struct engine *engine, const struct fit *fit)
 	TAILQ_INIT(&engine->procs);
 	RB_INIT(&tree->procs);
 	tree->of_slot = xcalloc(TREE_SLOTS, sizeof(*tree->of_slot));
-	tree->buf = tree_new_buf(tree);
-	tree->diff = tree_new_buf(tree);
+	tree->buf = counts_new(tree);
+	tree->diff = counts_new(tree);
 }
 
 void tree_leave(struct tree *tree, struct proc *proc)

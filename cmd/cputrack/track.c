@@ -24,6 +24,7 @@ struct track {
 	int64_t last_ns;	       /* the time of the last row: times never go back */
 	int64_t tick_ns, tick_wall_ns; /* time of the sample that is being taken; 0: none is */
 	uint64_t tick;		       /* its number, or that of the last one */
+	struct row tick_row;	       /* what all rows of it have */
 	bool ending;		       /* the last rows have the time of a sample, too */
 	uint64_t val[RUN_MAX_EVENTS];  /* of the row that is being told */
 	uint64_t *cycles;	       /* per set: those of totals of processes */
@@ -108,15 +109,19 @@ static void begin_tick(struct track *track)
 	track->tick_ns = now_ns();
 	track->tick_wall_ns = wall_ns();
 	track->tick++;
+	track->tick_row = new_row(track, 0, 0, 0, ROW_TICK);
 }
 
 /* All LWPs are in a sample once, and its rows have one time. */
-static struct row tick_row(struct track *track, const struct proc *proc, struct lwp *lwp)
+static struct row *tick_row(struct track *track, const struct proc *proc, struct lwp *lwp)
 {
 	if (track->tick_ns == 0 || (!track->ending && lwp->tick == track->tick))
 		begin_tick(track);
 	lwp->tick = track->tick;
-	return lwp_row(track, proc, lwp, ROW_TICK);
+	track->tick_row.pid = proc->pid;
+	track->tick_row.lwp = (int)lwp->id;
+	track->tick_row.tid = lwp->tid;
+	return &track->tick_row;
 }
 
 static void put_row(struct track *track, const struct row *row)
@@ -187,13 +192,13 @@ static int64_t life(const struct track *track, const struct row *row, int64_t fr
 
 static void put_tick(struct track *track, struct proc *proc, struct lwp *lwp)
 {
-	struct row row = tick_row(track, proc, lwp);
+	struct row *row = tick_row(track, proc, lwp);
 	cpc_buf_t *buf = track->engine->ops->sample_tick(track->engine, proc, lwp);
 
-	row.comm = comm_of(lwp); /* as it is now */
-	row.span_ns = life(track, &row, lwp->since_ns);
-	lwp->since_ns = track->start_ns + row.time_ns;
-	put_counts(track, &row, lwp->turn, buf);
+	row->comm = comm_of(lwp); /* as it is now */
+	row->span_ns = life(track, row, lwp->since_ns);
+	lwp->since_ns = track->start_ns + row->time_ns;
+	put_counts(track, row, lwp->turn, buf);
 	track->feed.sample = true;
 }
 

@@ -16,10 +16,9 @@ struct counted_lwp {
 	struct lwp base;
 	struct counted_proc *proc;
 	unsigned slot;
-	bool final;	 /* `now` is what it counted in all */
-	bool flawed;	 /* and not all of that */
-	cpc_buf_t *told; /* what of that was in ticks; NULL: there was none */
-	uint64_t now[];
+	bool final;	  /* this is what it counted in all */
+	bool flawed;	  /* and not all of that */
+	uint64_t count[]; /* by column; after that, what of it was in ticks */
 };
 
 struct counted_proc {
@@ -39,7 +38,8 @@ struct tree {
 	struct fit fit;
 	struct lwps *lwps;	/* NULL: not loaded yet */
 	const cpc_set_t *bound; /* that of some CPU */
-	cpc_buf_t *buf, *diff;	/* what was asked for last */
+	/* What was asked for last; and for a tick, what was told before. */
+	cpc_buf_t *buf, *before;
 	struct counted_procs procs;
 	struct counted_lwp **of_slot;
 	struct counted_lwp *others; /* those that share a slot, as one; NULL: there are none */

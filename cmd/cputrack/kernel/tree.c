@@ -48,7 +48,8 @@ static struct counted_proc *new_proc(struct tree *tree, pid_t pid)
 static struct counted_lwp *new_lwp(struct tree *tree, struct counted_proc *proc, unsigned slot,
 				   pid_t tid, const char *comm)
 {
-	struct counted_lwp *lwp = xcalloc(1, sizeof(*lwp) + tree->fit.ncolumns * sizeof(uint64_t));
+	const size_t columns = tree->fit.ncolumns * sizeof(uint64_t);
+	struct counted_lwp *lwp = xcalloc(1, sizeof(*lwp) + 2 * columns);
 	struct lwp *first = TAILQ_FIRST(&proc->base.lwps);
 	bool leads = tid == proc->base.pid && (first == NULL || first->id != 1);
 
@@ -73,8 +74,6 @@ static void free_lwp(struct tree *tree, struct counted_lwp *lwp)
 	if (tree->of_slot[lwp->slot] == lwp)
 		tree->of_slot[lwp->slot] = NULL;
 	TAILQ_REMOVE(&lwp->proc->base.lwps, &lwp->base, link);
-	if (lwp->told != NULL)
-		cpc_buf_destroy(tree->engine->cpc, lwp->told);
 	free(lwp);
 }
 
@@ -336,6 +335,13 @@ void tree_tell(struct tree *tree)
 	tell_others(tree);
 }
 
+/* Since the last tick, everybody else has used the caches. */
+static void prefetch(const struct lwp *lwp)
+{
+	__builtin_prefetch(lwp);
+	__builtin_prefetch(counted((struct lwp *)(uintptr_t)lwp)->count);
+}
+
 void tree_tick(struct tree *tree)
 {
 	const struct engine *engine = tree->engine;
@@ -345,6 +351,7 @@ void tree_tick(struct tree *tree)
 	tree->read_ns = now_ns();
 	TAILQ_FOREACH(proc, &engine->procs, link) {
 		TAILQ_FOREACH(lwp, &proc->lwps, link) {
+			prefetch(TAILQ_NEXT(lwp, link));
 			if (counted(lwp)->final)
 				continue; /* a leader that has ended, and others live on */
 			if (engine->config.comm && counted(lwp) != tree->others)
@@ -363,7 +370,7 @@ void tree_init(struct tree *tree, struct engine *engine, const struct fit *fit)
 	RB_INIT(&tree->procs);
 	tree->of_slot = xcalloc(TREE_SLOTS, sizeof(*tree->of_slot));
 	tree->buf = counts_new(tree);
-	tree->diff = counts_new(tree);
+	tree->before = counts_new(tree);
 }
 
 void tree_leave(struct tree *tree, struct proc *proc)
@@ -380,6 +387,6 @@ void tree_free(struct tree *tree)
 	if (tree->lwps != NULL)
 		lwps_close(tree->lwps);
 	cpc_buf_destroy(tree->engine->cpc, tree->buf);
-	cpc_buf_destroy(tree->engine->cpc, tree->diff);
+	cpc_buf_destroy(tree->engine->cpc, tree->before);
 	free(tree->of_slot);
 }

@@ -258,7 +258,8 @@ static void short_threads(void **state)
 		assert_count(job.last - job.first, 1);
 	}
 	assert_int_equal(cpc_set_ncopies(cpc, set), 0);
-	assert_int_equal(mallinfo2().uordblks, memory);
+	/* Caches of malloc(3) may have a chunk more or less. */
+	assert_true(mallinfo2().uordblks < memory + nshort);
 	assert_true(sample_all(buf) - sample(buf) >= before + nshort);
 	assert_int_equal(cpc_unbind(cpc, set), 0);
 	assert_int_equal(count_files(), files);

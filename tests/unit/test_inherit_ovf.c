@@ -301,7 +301,8 @@ static void short_threads(void **state)
 	before = others(1);
 	lost = cpc_buf_nlost(cpc, all);
 	run_short(n);
-	assert_int_equal(mallinfo2().uordblks, memory);
+	/* Caches of malloc(3) may have a chunk more or less. */
+	assert_true(mallinfo2().uordblks < memory + n);
 	assert_true(others(1) >= before + 100UL * n);
 	/* Nobody took them. */
 	assert_true(cpc_buf_nlost(cpc, all) >= lost + 100UL / PERIOD * n);

@@ -335,11 +335,13 @@ void tree_tell(struct tree *tree)
 	tell_others(tree);
 }
 
-/* Since the last tick, everybody else has used the caches. */
-static void prefetch(const struct lwp *lwp)
+/* Since the last tick, everybody else has used the caches.  NULL: it is none. */
+static void prefetch(struct lwp *lwp)
 {
+	if (lwp == NULL)
+		return;
 	__builtin_prefetch(lwp);
-	__builtin_prefetch(counted((struct lwp *)(uintptr_t)lwp)->count);
+	__builtin_prefetch(counted(lwp)->count);
 }
 
 void tree_tick(struct tree *tree)

@@ -170,3 +170,17 @@ unguarded() {
 	[ "$status" -eq 1 ]
 	[ "$(cat "$T/ct.err")" = "cputrack: perf counter contents invalidated" ]
 }
+
+# They have no id there, as nobody has before the command is there.
+@test "in a PID namespace, programs that start outside are not taken for the command" {
+	by_kernel
+	unshare -pf --mount-proc true || skip "no PID namespaces here"
+	start outside sh -c 'while :; do /bin/true; done'
+	# shellcheck disable=SC2016 # for the inner shell
+	go -0 unshare -pf --mount-proc sh -c 'i=0
+		while [ $((i += 1)) -le 40 ]; do
+			"$@" || exit
+		done' "" "$CPC_BUILD/cputrack" --engine=kernel -f -T 0 -c page-faults:u "$WORK/touch-pages" 123
+	[ -z "$stderr" ]
+	[ "$(awk '$4 == "exit" && $2 != 0 && $5 > 123' <<<"$output" | wc -l)" -eq 40 ]
+}

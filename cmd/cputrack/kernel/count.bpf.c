@@ -292,7 +292,8 @@ static __always_inline struct lwp *root(struct task_struct *t)
 {
 	struct lwp *l;
 
-	if (!expected || visible_tid(t) != awaited)
+	/* Those outside of our PID namespace have no id, as none is awaited yet. */
+	if (!expected || !awaited || visible_tid(t) != awaited)
 		return NULL;
 	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!l) {

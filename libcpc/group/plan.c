@@ -34,17 +34,34 @@ static void free_req(struct cpci_req *req)
 	cpci_event_free(&req->event);
 }
 
+#define FEW 4 /* tracepoints: nobody waits long for these */
+
+/* The last event of a tracepoint takes the kernel 5 to 60 ms to close, as one of a function does. */
+static void close_spare(const struct cpci_plan *plan)
+{
+	uint_t slow = 0;
+
+	for (uint_t i = 0; i < plan->nterms; i++)
+		slow += cpci_plan_nth(plan, i)->attr.type == PERF_TYPE_TRACEPOINT;
+	for (uint_t i = 0; i < plan->nterms; i++) {
+		if (plan->spare[i] == -1)
+			continue;
+		if (slow > FEW && cpci_plan_nth(plan, i)->attr.type == PERF_TYPE_TRACEPOINT)
+			cpci_closer_close(plan->spare[i]);
+		else
+			close(plan->spare[i]);
+	}
+	free(plan->spare);
+}
+
 void cpci_plan_drop(struct cpci_plan *plan)
 {
 	if (atomic_fetch_sub(&plan->refs, 1) != 1)
 		return;
-	for (uint_t i = 0; plan->spare != NULL && i < plan->nterms; i++) {
-		if (plan->spare[i] != -1)
-			close(plan->spare[i]);
-	}
+	if (plan->spare != NULL)
+		close_spare(plan);
 	for (uint_t i = 0; i < plan->nreqs; i++)
 		free_req(&plan->req[i]);
-	free(plan->spare);
 	free(plan->req);
 	free(plan->ref);
 	free(plan->group);

@@ -56,6 +56,24 @@ all_exactly() {
 	[ "$all" -eq "$raw" ] # it makes no calls without a name
 }
 
+# Each takes the kernel up to 60 ms: the tool does not wait, and what closes them ends, too.
+@test "many are closed by a process, where somebody waits for that" {
+	need_root
+	unshare -pf true || skip "no PID namespaces here"
+	cat >"$T/first.py" <<-'END'
+		import os, signal, subprocess, sys
+		signal.signal(signal.SIGCHLD, lambda sig, frame: None)
+		print(subprocess.run(sys.argv[1:]).returncode)
+		pid, status = os.wait() # it is left to us
+		print(status)
+	END
+	go -0 "${TRACEFS[@]}" unshare --pid --fork --mount-proc python3 "$T/first.py" \
+		"$CPC_BUILD/cputrack" -f -T 0 -o "$ROWS" -c "syscalls:sys_enter_getp*,raw_syscalls:sys_enter" \
+		"$WORK/touch-pages" -s 12 0
+	[ "$output" = $'0\n0' ]
+	[ "$(rows_of exit | awk '{ print ($4 >= 12 && $5 >= $4) }')" = 1 ]
+}
+
 @test "-h PATTERN finds them" {
 	go -0 "${TRACEFS[@]}" cputrack -h getpriority
 	[[ $output == *"$CALL "*"tracepoint of the kernel" ]]

@@ -36,7 +36,7 @@ static void free_req(struct cpci_req *req)
 
 #define FEW 4 /* tracepoints: nobody waits long for these */
 
-/* The last event of a tracepoint takes the kernel 5 to 60 ms to close, as one of a function does. */
+/* The kernel waits 5 to 60 ms when the last event of a tracepoint is closed. */
 static void close_spare(const struct cpci_plan *plan)
 {
 	uint_t slow = 0;

@@ -340,11 +340,13 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 	/* What overflows at once is told when the set is bound. */
 	if (set->plan->noverflows > 0)
 		cpci_block_signals(&old);
-	/* It will be bound to others, too. */
-	if (bound == CPCI_PCTX || (flags & CPC_BIND_LATE) != 0)
+	if (bound == CPCI_PCTX)
 		cpci_group_keep(set->plan);
 	cpci_clock_stop(&cpc->clock);
 	rc = bind_with(set, target, who, bound, flags, &hold, &diag);
+	/* Who tries a set in this way binds it to others. */
+	if (rc == 0 && (flags & CPC_BIND_LATE) != 0)
+		cpci_group_keep(set->plan);
 	/* After what the set had before is undone. */
 	if (rc == 0 && bound == CPCI_CPU)
 		rc = stay_on_cpu(set, target.cpu, &diag);

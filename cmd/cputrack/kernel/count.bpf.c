@@ -334,6 +334,30 @@ static __always_inline void on_exec(struct task_struct *t)
 		tell_exec(t, slot, next);
 }
 
+/* The name is set before an exec is told, and the old one would be lost. */
+static __always_inline void on_rename(struct task_struct *t)
+{
+	struct lwp *l = tracked(t);
+	struct lwps_slot *s;
+
+	if (!l || l->slot == LWPS_SHARED)
+		return;
+	s = slot_of(l->slot);
+	if (s)
+		bpf_get_current_comm(s->comm, sizeof(s->comm));
+}
+
+/*
+ * Is it the new name, and not the process id before an exec?  As memory: sched_process_exit has
+ * no second argument.
+ */
+static __always_inline bool is_name(__u64 *ctx)
+{
+	__u64 arg;
+
+	return !bpf_probe_read_kernel(&arg, sizeof(arg), ctx + 1) && arg >> 32;
+}
+
 /*
  * An LWP asks for its counts to be switched off or on, by a signal to itself that it has
  * blocked; the answer is another one.  Interrupts are off.  Of the tracepoint's arguments, the
@@ -365,7 +389,7 @@ static __always_inline void on_signal(struct task_struct *t, __u64 *ctx)
 }
 
 /*
- * What the current task does: one program, as it costs twice as much to load four.  The first
+ * What the current task does: one program, as each more takes its time to load.  The first
  * argument tells the tracepoints apart:
  *
  *	sched_exit_tp		0 or 1		it goes on after a switch (Linux 6.16); of some
@@ -373,6 +397,7 @@ static __always_inline void on_signal(struct task_struct *t, __u64 *ctx)
  *	signal_generate		the signal	SIGHUP is taken for the one above, and does no harm
  *	sched_process_exec	the task
  *	sched_process_exit	the task, which is exiting
+ *	task_rename		the task; or another one, of whom no exec follows
  *	none			LWPS_REFRESH or LWPS_IDENTIFY, from user space
  */
 SEC("raw_tp/sched_process_exec")
@@ -385,6 +410,8 @@ int on_current(__u64 *ctx)
 	if (first == (__u64)t) {
 		if (t->flags & PF_EXITING)
 			on_exit(t);
+		else if (names && is_name(ctx))
+			on_rename(t);
 		else
 			on_exec(t);
 		return 0;
@@ -397,6 +424,8 @@ int on_current(__u64 *ctx)
 		identify(t);
 		return 0;
 	}
+	if (first > LWPS_IDENTIFY)
+		return 0;
 	c = this_cpu();
 	if (!c)
 		return 0;
@@ -404,25 +433,6 @@ int on_current(__u64 *ctx)
 		refresh(c, t);
 	else if (c->task != (__u64)t)
 		repair(c, t);
-	return 0;
-}
-
-/* The name is set before an exec is told, and the old one would be lost. */
-SEC("raw_tp/task_rename")
-int on_rename(__u64 *ctx)
-{
-	struct task_struct *t = bpf_get_current_task_btf();
-	struct lwps_slot *s;
-	struct lwp *l;
-
-	if (ctx[0] != (__u64)t)
-		return 0; /* another thread's, of whom no exec follows */
-	l = tracked(t);
-	if (!l || l->slot == LWPS_SHARED)
-		return 0;
-	s = slot_of(l->slot);
-	if (s)
-		bpf_get_current_comm(s->comm, sizeof(s->comm));
 	return 0;
 }
 

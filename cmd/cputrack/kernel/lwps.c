@@ -34,9 +34,18 @@ struct view {
 	size_t size;
 };
 
-/* Tracepoints at which on_current() runs; the last is there from Linux 6.16 on. */
-static const char *const tracepoints[] = {"sched_process_exec", "sched_process_exit",
-					  "signal_generate", "sched_exit_tp"};
+/* Tracepoints at which on_current() runs. */
+static const struct {
+	const char *name;
+	bool of_names; /* needed only if names are wanted */
+	bool optional;
+} tracepoints[] = {
+	{.name = "task_rename", .of_names = true},
+	{.name = "sched_process_exec"},
+	{.name = "sched_process_exit"},
+	{.name = "signal_generate"},
+	{.name = "sched_exit_tp", .optional = true}, /* from Linux 6.16 on */
+};
 
 #define NTRACEPOINTS (sizeof(tracepoints) / sizeof(*tracepoints))
 
@@ -166,13 +175,15 @@ static int attach(struct lwps *lwps, bool names)
 	int fd;
 
 	/* Births are seen first, so that no end is of somebody unknown. */
-	if (count__on_new__attach(skel) < 0 || (names && count__on_rename__attach(skel) < 0))
+	if (count__on_new__attach(skel) < 0)
 		return -1;
 	for (i = 0; i < NTRACEPOINTS; i++) {
-		fd = skel_raw_tracepoint_open(tracepoints[i], skel->progs.on_current.prog_fd);
+		if (tracepoints[i].of_names && !names)
+			continue;
+		fd = skel_raw_tracepoint_open(tracepoints[i].name, skel->progs.on_current.prog_fd);
 		if (fd >= 0)
 			lwps->link[i] = fd;
-		else if (errno != ENOENT || i < NTRACEPOINTS - 1)
+		else if (errno != ENOENT || !tracepoints[i].optional)
 			return -1;
 	}
 	return count__on_switch__attach(skel) < 0 ? -1 : 0;

@@ -172,9 +172,13 @@ static __always_inline struct upid *number(struct pid *pid)
 	       level * bpf_core_type_size(struct upid);
 }
 
-/* The number of @pid in the tool's PID namespace; 0: it is not seen there. */
-static __always_inline __u32 visible(struct pid *pid)
+/*
+ * The id of @t in the tool's PID namespace; 0: it is not seen there.  The kernel takes its time
+ * for each instruction of a program, also for those that it then drops: there is one copy.
+ */
+static __noinline __u32 visible(struct task_struct *t)
 {
+	struct pid *pid = BPF_CORE_READ(t, thread_pid);
 	struct upid *u = number(pid);
 
 	if (BPF_CORE_READ(pid, level) < level)
@@ -184,16 +188,12 @@ static __always_inline __u32 visible(struct pid *pid)
 
 static __always_inline __u32 visible_tid(struct task_struct *t)
 {
-	if (initial)
-		return t->pid;
-	return visible(BPF_CORE_READ(t, thread_pid));
+	return initial ? (__u32)t->pid : visible(t);
 }
 
 static __always_inline __u32 visible_tgid(struct task_struct *t)
 {
-	if (initial)
-		return t->tgid;
-	return visible(BPF_CORE_READ(t, group_leader, thread_pid));
+	return initial ? (__u32)t->tgid : visible(BPF_CORE_READ(t, group_leader));
 }
 
 /* Functions that are not static are verified once in a program, and not where they are called. */

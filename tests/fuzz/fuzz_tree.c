@@ -36,8 +36,11 @@ struct lwps {
 
 static struct {
 	struct lwps lwps;
-	unsigned long consumer, producer;
-	char data[RING_SIZE];
+	unsigned long consumer;
+	struct {
+		unsigned long position;
+		char data[RING_SIZE];
+	} producer;
 	unsigned long busy;	 /* 1 + where there is a record that is being written */
 	struct lwps_record told; /* the last */
 	struct {
@@ -74,7 +77,7 @@ bool lwps_next(struct lwps *lwps, struct lwps_record *record)
 	return true;
 }
 
-unsigned lwps_read(const struct lwps *lwps, unsigned slot, uint64_t *values)
+unsigned lwps_read(struct lwps *lwps, unsigned slot, uint64_t *values)
 {
 	(void)lwps;
 	must(slot <= NSLOTS);
@@ -233,13 +236,13 @@ static const struct watcher watcher = {
 
 static uint32_t *header_at(unsigned long at)
 {
-	return (uint32_t *)(void *)(kernel.data + at % RING_SIZE);
+	return (uint32_t *)(void *)(kernel.producer.data + at % RING_SIZE);
 }
 
 /* Puts a record into the ring, if there is room; some are given up, or are not finished yet. */
 static void put(const void *record, size_t size, unsigned how)
 {
-	const unsigned long at = kernel.producer;
+	const unsigned long at = kernel.producer.position;
 	const uint32_t header[2] = {(uint32_t)size | (how == 1 ? BPF_RINGBUF_DISCARD_BIT : 0) |
 				    (how == 2 ? BPF_RINGBUF_BUSY_BIT : 0)};
 	const char *from = (const char *)header;
@@ -250,9 +253,9 @@ static void put(const void *record, size_t size, unsigned how)
 	for (size_t i = 0; i < sizeof(header) + size; i++) {
 		if (i == sizeof(header))
 			from = (const char *)record - sizeof(header);
-		kernel.data[(at + i) % RING_SIZE] = from[i];
+		kernel.producer.data[(at + i) % RING_SIZE] = from[i];
 	}
-	kernel.producer = at + ((sizeof(header) + size + 7) & ~7UL);
+	kernel.producer.position = at + ((sizeof(header) + size + 7) & ~7UL);
 	if (how == 2)
 		kernel.busy = 1 + at;
 }
@@ -267,7 +270,7 @@ static void put_record(const uint8_t *op)
 	unsigned how = op[3] >> 4 == 15 ? 1 : op[3] >> 4 == 14 ? 2 : 0;
 
 	*raw = (struct lwps_raw){
-		.time_ns = kernel.producer,
+		.time_ns = kernel.producer.position,
 		.event = op[0] % 5,
 		.slot = slot_number(op[1]),
 		.other = slot_number(op[2]),
@@ -378,10 +381,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct tree tree;
 
 	memset(&kernel, 0, sizeof(kernel));
-	kernel.lwps.ring = (struct ring){.consumer = &kernel.consumer,
-					 .producer = &kernel.producer,
-					 .data = kernel.data,
-					 .size = RING_SIZE};
+	kernel.lwps.ring = (struct ring){
+		.consumer = &kernel.consumer,
+		.producer = {.memory = (char *)&kernel.producer, .mapped = sizeof(kernel.producer)},
+		.page = sizeof(kernel.producer.position),
+		.size = RING_SIZE};
 	engine.grp = group(&engine.cpc);
 	engine.arg = &tree;
 	tree_init(&tree, &engine, &fit);

@@ -28,12 +28,6 @@
 #include "count.skel.h"
 #pragma GCC diagnostic pop
 
-/* A map in our memory. */
-struct view {
-	void *memory;
-	size_t size;
-};
-
 /* Tracepoints at which on_current() runs. */
 static const struct {
 	const char *name;
@@ -54,8 +48,7 @@ struct lwps {
 	int link[NTRACEPOINTS]; /* 0: not attached */
 	struct ring ring;
 	struct slots slots;
-	struct lwps_cpu *cpus;
-	struct view lines_view, cpus_view, recycled_view;
+	struct view cpus;
 };
 
 static int64_t now_ns(void)
@@ -189,41 +182,29 @@ static int attach(struct lwps *lwps, bool names)
 	return count__on_switch__attach(skel) < 0 ? -1 : 0;
 }
 
-static void *view(struct view *v, int fd, size_t entry, unsigned entries)
+static struct lwps_cpu *cpu_at(struct lwps *lwps, unsigned cpu)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	v->size = (entry * entries + page - 1) / page * page;
-	v->memory = mmap(NULL, v->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (v->memory == MAP_FAILED)
-		v->memory = NULL;
-	return v->memory;
-}
-
-static void unview(const struct view *v)
-{
-	if (v->memory)
-		munmap(v->memory, v->size);
+	return view_at(&lwps->cpus, cpu * sizeof(struct lwps_cpu), sizeof(struct lwps_cpu));
 }
 
 static int share(struct lwps *lwps)
 {
+	const int prot = PROT_READ | PROT_WRITE;
 	struct count *skel = lwps->skel;
 	struct slots *slots = &lwps->slots;
 	unsigned cpu;
 
-	slots->lines = view(&lwps->lines_view, skel->maps.slots.map_fd, sizeof(struct lwps_line),
-			    skel->maps.slots.max_entries);
-	lwps->cpus = view(&lwps->cpus_view, skel->maps.cpus.map_fd, sizeof(struct lwps_cpu),
-			  slots->ncpus);
-	slots->recycled = view(&lwps->recycled_view, skel->maps.recycled.map_fd, sizeof(uint64_t),
-			       skel->maps.recycled.max_entries);
-	if (!slots->lines || !lwps->cpus || !slots->recycled)
+	if (view_open(&slots->lines, skel->maps.slots.map_fd, 0,
+		      sizeof(struct lwps_line) * skel->maps.slots.max_entries, prot) ||
+	    view_open(&slots->recycled, skel->maps.recycled.map_fd, 0,
+		      sizeof(uint64_t) * skel->maps.recycled.max_entries, prot) ||
+	    view_open(&lwps->cpus, skel->maps.cpus.map_fd, 0,
+		      sizeof(struct lwps_cpu) * slots->ncpus, prot))
 		return -1;
 	slots->tail = &skel->bss->recycle_tail;
 	slots->mask = skel->rodata->recycle_mask;
 	for (cpu = 0; cpu < slots->ncpus; cpu++)
-		lwps->cpus[cpu].slot = LWPS_NONE;
+		cpu_at(lwps, cpu)->slot = LWPS_NONE;
 	return ring_open(&lwps->ring, skel->maps.ring.map_fd, skel->maps.ring.max_entries);
 }
 
@@ -305,9 +286,9 @@ void lwps_close(struct lwps *lwps)
 	for (i = 0; i < NTRACEPOINTS; i++)
 		skel_closenz(lwps->link[i]);
 	ring_close(&lwps->ring);
-	unview(&lwps->lines_view);
-	unview(&lwps->cpus_view);
-	unview(&lwps->recycled_view);
+	view_close(&lwps->slots.lines);
+	view_close(&lwps->slots.recycled);
+	view_close(&lwps->cpus);
 	count__destroy(lwps->skel);
 	free(lwps);
 }
@@ -319,12 +300,12 @@ void lwps_expect(struct lwps *lwps)
 	store(lwps->skel->bss->expected, 1);
 }
 
-static int refresh(const struct lwps *lwps, bool all)
+static int refresh(struct lwps *lwps, bool all)
 {
 	unsigned cpu;
 
 	for (cpu = 0; cpu < lwps->slots.ncpus; cpu++) {
-		if (!all && load(lwps->cpus[cpu].slot) == LWPS_NONE)
+		if (!all && load(cpu_at(lwps, cpu)->slot) == LWPS_NONE)
 			continue;
 		/* ENXIO: the CPU is offline, and nobody runs there. */
 		if (call(lwps->skel, LWPS_REFRESH, (int)cpu) && errno != ENXIO)
@@ -442,7 +423,7 @@ bool lwps_next(struct lwps *lwps, struct lwps_record *record)
 	return true;
 }
 
-unsigned lwps_read(const struct lwps *lwps, unsigned slot, uint64_t *values)
+unsigned lwps_read(struct lwps *lwps, unsigned slot, uint64_t *values)
 {
 	return slots_read(&lwps->slots, slot, values);
 }
@@ -452,7 +433,7 @@ unsigned lwps_slots(const struct lwps *lwps)
 	return lwps->slots.nslots;
 }
 
-pid_t lwps_process(const struct lwps *lwps, unsigned slot)
+pid_t lwps_process(struct lwps *lwps, unsigned slot)
 {
 	return slot == LWPS_SHARED ? 0 : (pid_t)load(slots_at(&lwps->slots, slot)->tgid);
 }
@@ -469,11 +450,17 @@ static int cmp_fds(const void *a, const void *b)
 
 void lwps_keep(const struct lwps *lwps, int fd)
 {
-	enum { OWN = sizeof(lwps->skel->links) / sizeof(int), N = 1 + OWN + NTRACEPOINTS };
-	int kept[N] = {fd}, next = 0;
+	enum {
+		OWN = sizeof(lwps->skel->links) / sizeof(int),
+		MAPS = 3,
+		N = 1 + MAPS + OWN + NTRACEPOINTS
+	};
+	/* The rest of these may still have to be mapped. */
+	int kept[N] = {fd, lwps->slots.lines.fd, lwps->slots.recycled.fd, lwps->ring.producer.fd};
+	int next = 0;
 
-	memcpy(&kept[1], &lwps->skel->links, sizeof(lwps->skel->links));
-	memcpy(&kept[1 + OWN], lwps->link, sizeof(lwps->link));
+	memcpy(&kept[1 + MAPS], &lwps->skel->links, sizeof(lwps->skel->links));
+	memcpy(&kept[1 + MAPS + OWN], lwps->link, sizeof(lwps->link));
 	qsort(kept, N, sizeof(int), cmp_fds);
 	for (size_t i = 0; i < N; i++) {
 		if (kept[i] <= 0)

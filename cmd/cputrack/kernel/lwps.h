@@ -97,7 +97,7 @@ bool lwps_next(struct lwps *lwps, struct lwps_record *record);
  * The counts of a slot, all of the same moment if it is not the shared one.  Returns what is
  * wrong with them or with their process's: bits of enum lwps_flaw.
  */
-unsigned lwps_read(const struct lwps *lwps, unsigned slot, uint64_t *values);
+unsigned lwps_read(struct lwps *lwps, unsigned slot, uint64_t *values);
 
 /* Is nothing missing from the counts of the slot itself? */
 static inline bool lwps_whole(unsigned flaws)
@@ -110,12 +110,12 @@ void lwps_release(struct lwps *lwps, unsigned slot);
 
 /* Slots, and the process of whose LWP one has the counts; 0: it is nobody's, or the shared one. */
 unsigned lwps_slots(const struct lwps *lwps);
-pid_t lwps_process(const struct lwps *lwps, unsigned slot);
+pid_t lwps_process(struct lwps *lwps, unsigned slot);
 
 /* The child that has not executed its program yet, after lwps_expect(); 0: there is none. */
 pid_t lwps_awaited(const struct lwps *lwps);
 
-/* Close all files but `fd` and those that keep the programs in the kernel. */
+/* Close all files but `fd` and those that keep the programs and their memory in the kernel. */
 void lwps_keep(const struct lwps *lwps, int fd);
 
 /* Bring the counts of LWPs that run at this moment up to date.  -1: errno. */

@@ -13,42 +13,41 @@
 int ring_open(struct ring *ring, int fd, size_t size)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *consumer, *producer;
+	void *consumer;
 
+	ring->page = page;
+	ring->size = size;
+	/* The data could be mapped twice in a row, but each page takes its time. */
+	if (view_open(&ring->producer, fd, (off_t)page, page + size, PROT_READ) == -1)
+		return -1;
 	consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (consumer == MAP_FAILED)
 		return -1;
-	/* The data could be mapped twice in a row, but each page takes its time. */
-	producer = mmap(NULL, page + size, PROT_READ, MAP_SHARED, fd, (off_t)page);
-	if (producer == MAP_FAILED) {
-		munmap(consumer, page);
-		return -1;
-	}
 	ring->consumer = consumer;
-	ring->producer = producer;
-	ring->data = (char *)producer + page;
-	ring->size = size;
 	return 0;
 }
 
 void ring_close(struct ring *ring)
 {
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	if (!ring->consumer)
-		return;
-	munmap(ring->consumer, page);
-	munmap((void *)ring->producer, page + ring->size);
+	view_close(&ring->producer);
+	if (ring->consumer)
+		munmap(ring->consumer, ring->page);
 }
 
 static unsigned long produced(const struct ring *ring)
 {
-	return __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
+	return __atomic_load_n((const unsigned long *)ring->producer.memory, __ATOMIC_ACQUIRE);
 }
 
 bool ring_is_empty(const struct ring *ring)
 {
 	return *ring->consumer >= produced(ring);
+}
+
+/* `size` bytes at a place in the ring, before its end. */
+static const void *data(struct ring *ring, size_t begin, size_t size)
+{
+	return view_at(&ring->producer, ring->page + begin, size);
 }
 
 /* Copies what begins at `at`, where it may go on at the begin of the ring. */
@@ -57,8 +56,8 @@ static void copy(struct ring *ring, unsigned long at, size_t size)
 	const size_t begin = at & (ring->size - 1);
 	const size_t first = size < ring->size - begin ? size : ring->size - begin;
 
-	memcpy(&ring->record, ring->data + begin, first);
-	memcpy((char *)&ring->record + first, ring->data, size - first);
+	memcpy(&ring->record, data(ring, begin, first), first);
+	memcpy((char *)&ring->record + first, data(ring, 0, size - first), size - first);
 }
 
 const struct lwps_raw *ring_next(struct ring *ring)
@@ -72,7 +71,7 @@ const struct lwps_raw *ring_next(struct ring *ring)
 		if (at >= produced(ring))
 			return NULL;
 		/* Records are aligned, and so whole headers at the end. */
-		header = (const void *)(ring->data + (at & (ring->size - 1)));
+		header = data(ring, at & (ring->size - 1), LWPS_RING_HEADER);
 		length = __atomic_load_n(header, __ATOMIC_ACQUIRE);
 		if (length & BPF_RINGBUF_BUSY_BIT)
 			return NULL; /* still being written, on another CPU */

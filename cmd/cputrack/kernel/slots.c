@@ -18,18 +18,20 @@ unsigned slots_lines(unsigned ncolumns, unsigned ncpus, unsigned nslots)
 }
 
 /* By its place in memory: first, two of each CPU. */
-static struct lwps_slot *at(const struct slots *slots, unsigned place)
+static struct lwps_slot *at(struct slots *slots, unsigned place)
 {
-	return (struct lwps_slot *)&slots->lines[place * slots_lines_each(slots->ncolumns)];
+	const size_t size = slots_lines_each(slots->ncolumns) * sizeof(struct lwps_line);
+
+	return view_at(&slots->lines, place * size, size);
 }
 
-struct lwps_slot *slots_at(const struct slots *slots, unsigned slot)
+struct lwps_slot *slots_at(struct slots *slots, unsigned slot)
 {
 	return at(slots, LWPS_OF_CPU * slots->ncpus + slot);
 }
 
 /* A CPU's part of the one that is shared. */
-static struct lwps_slot *shared(const struct slots *slots, unsigned cpu)
+static struct lwps_slot *shared(struct slots *slots, unsigned cpu)
 {
 	return at(slots, LWPS_OF_CPU * cpu + LWPS_CPU_SHARED);
 }
@@ -49,7 +51,7 @@ static unsigned read_one(const struct slots *slots, const struct lwps_slot *s, u
 	return load(s->flaws);
 }
 
-static unsigned read_shared(const struct slots *slots, uint64_t *values)
+static unsigned read_shared(struct slots *slots, uint64_t *values)
 {
 	uint64_t part[LWPS_MAX_COLUMNS];
 	unsigned i, cpu, flaws = 0;
@@ -63,7 +65,7 @@ static unsigned read_shared(const struct slots *slots, uint64_t *values)
 	return flaws;
 }
 
-unsigned slots_read(const struct slots *slots, unsigned slot, uint64_t *values)
+unsigned slots_read(struct slots *slots, unsigned slot, uint64_t *values)
 {
 	if (slot == LWPS_SHARED)
 		return read_shared(slots, values);
@@ -73,11 +75,13 @@ unsigned slots_read(const struct slots *slots, unsigned slot, uint64_t *values)
 void slots_release(struct slots *slots, unsigned slot)
 {
 	const uint32_t tail = *slots->tail;
+	uint64_t *entry;
 
 	if (slot == LWPS_SHARED || slot >= slots->nslots)
 		return;
 	memset(slots_at(slots, slot), 0,
 	       slots_lines_each(slots->ncolumns) * sizeof(struct lwps_line));
-	slots->recycled[tail & slots->mask] = slot;
+	entry = view_at(&slots->recycled, (tail & slots->mask) * sizeof(*entry), sizeof(*entry));
+	*entry = slot;
 	store(*slots->tail, tail + 1);
 }

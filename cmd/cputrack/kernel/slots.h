@@ -7,12 +7,13 @@
 #define SLOTS_H
 
 #include "lwps.h"
+#include "view.h"
 
 struct slots {
 	unsigned ncolumns, ncpus, nslots;
-	struct lwps_line *lines;
-	uint64_t *recycled; /* slot numbers, which the kernel takes from its head... */
-	uint32_t *tail;	    /* ...and we add to its tail */
+	struct view lines;
+	struct view recycled; /* slot numbers, which the kernel takes from its head... */
+	uint32_t *tail;	      /* ...and we add to its tail */
 	uint32_t mask;
 };
 
@@ -24,11 +25,11 @@ struct slots {
 unsigned slots_lines_each(unsigned ncolumns);
 unsigned slots_lines(unsigned ncolumns, unsigned ncpus, unsigned nslots);
 
-/* One that is not shared. */
-struct lwps_slot *slots_at(const struct slots *slots, unsigned slot);
+/* One that is not shared; valid until another one is asked for. */
+struct lwps_slot *slots_at(struct slots *slots, unsigned slot);
 
 /* As lwps_read() and lwps_release(). */
-unsigned slots_read(const struct slots *slots, unsigned slot, uint64_t *values);
+unsigned slots_read(struct slots *slots, unsigned slot, uint64_t *values);
 void slots_release(struct slots *slots, unsigned slot);
 
 #endif /* SLOTS_H */

@@ -184,3 +184,64 @@ unguarded() {
 	[ -z "$stderr" ]
 	[ "$(awk '$4 == "exit" && $2 != 0 && $5 > 123' <<<"$output" | wc -l)" -eq 40 ]
 }
+
+# among_cpus LIST -N COMMAND...: where /sys tells that these CPUs are possible; rows in $ROWS.
+among_cpus() {
+	local possible=/sys/devices/system/cpu/possible
+	need_root
+	printf '%s\n' "$1" >"$T/possible"
+	unshare -m mount --bind "$T/possible" $possible || skip "nothing can be mounted here"
+	# shellcheck disable=SC2016 # for the inner shell
+	go "$2" "${TRACEFS[@]}" unshare -m sh -c 'mount --bind "$0" "$1" && shift && exec "$@"' \
+		"$T/possible" $possible "${@:3}"
+	printf '%s\n' "$output" >"$ROWS"
+}
+
+# on_cpu CPU LIST STATUS: 50 processes there, where /sys tells of these CPUs.
+on_cpu() {
+	among_cpus "$2" "-$3" taskset -c "$1" \
+		cputrack -f -T 0 -c syscalls:sys_enter_getpriority "$WORK/forks" -s 3 50
+	[ "$(count_of exit)" -eq 51 ]
+}
+
+all_are_right() {
+	[ "$(rows_of exit | awk '$4 == 3' | wc -l)" -eq 50 ]
+	[ -z "$stderr" ]
+}
+
+none_is_whole() {
+	[ "$(grep -c ' exit .*# incomplete$' "$ROWS")" -eq 51 ]
+	[[ $stderr == "cputrack: 51 LWPs were not counted all the time: $1" ]]
+}
+
+@test "possible CPUs that /sys does not tell of, or leaves out: who runs there is incomplete" {
+	local first last others="others took the counters of a CPU, or it was put online or offline"
+	need_tracepoints syscalls/sys_enter_getpriority
+	need_command taskset
+	by_kernel
+	first=$(cpus | head -n 1)
+	last=$(cpus | tail -n 1)
+	[ "$first" != "$last" ] || skip "there is one CPU"
+	on_cpu "$last" "$first,$last" 0
+	all_are_right
+	on_cpu "$first" "0-$first" 0
+	all_are_right
+	on_cpu "$last" "0-$first" 1
+	none_is_whole "the machine has other CPUs than /sys tells"
+	on_cpu "$last" "$last" 0
+	all_are_right
+	on_cpu "$first" "$last" 1
+	none_is_whole "$others"
+}
+
+@test "possible CPUs are not to be known: it counts with ptrace(2)" {
+	local list
+	by_kernel
+	for list in '' none 1- 3-1 0-x 0,0 99999999; do
+		among_cpus "$list" -1 cputrack --engine=kernel -c page-faults touch "$T/ran"
+		[ "$stderr" = "cputrack: cannot count in the kernel: the CPUs are not known: /sys/devices/system/cpu/possible: it has no list of CPUs (--engine=ptrace can)" ]
+		[ ! -e "$T/ran" ]
+	done
+	among_cpus '' -0 cputrack --engine=auto -D -T 0 -c page-faults true
+	grep -q "counts with ptrace(2); not in the kernel: the CPUs are not known: " <<<"$stderr"
+}

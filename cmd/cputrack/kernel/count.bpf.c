@@ -52,8 +52,11 @@ int on_switch(__u64 *ctx)
 	struct lwps_cpu *c = this_cpu();
 	struct lwp *before, *after;
 
-	if (!c)
+	if (!c) {
+		lose_cpu(tracked(prev));
+		lose_cpu(tracked(next));
 		return 0;
+	}
 	if (unlikely(strayed))
 		reclaim(next);
 	after = tracked(next);

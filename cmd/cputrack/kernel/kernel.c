@@ -12,6 +12,7 @@
 #include "../../common/say.h"
 #include "../../common/util.h"
 #include "guard.h"
+#include "percpu.h"
 #include "tree.h"
 
 #include <bsd/string.h>
@@ -38,9 +39,8 @@ _Static_assert((int)LWPS_REQUEST_ON == CPC_REQUEST_ENABLE, "cpc_enable() in the 
 struct counting {
 	struct engine engine;
 	struct tree tree;
-	unsigned ncpus;
-	cpc_set_t **set; /* by CPU; NULL: it is offline */
-	pid_t pid;	 /* of the command; 0: attached, or it was waited for */
+	struct percpu cpus;
+	pid_t pid; /* of the command; 0: attached, or it was waited for */
 	struct guard guard;
 	bool catches_chld;
 	struct sigaction old_chld;
@@ -358,13 +358,9 @@ static void free_counting(struct engine *engine)
 	tree_free(&k->tree);
 	if (k->catches_chld)
 		sigaction(SIGCHLD, &k->old_chld, NULL);
-	for (unsigned i = 0; i < k->ncpus; i++) {
-		if (k->set[i] != NULL)
-			cpc_set_destroy(engine->cpc, k->set[i]);
-	}
+	percpu_unbind(&k->cpus, engine->cpc);
 	if (k->wake != -1)
 		close(k->wake);
-	free(k->set);
 	free(k);
 }
 
@@ -388,39 +384,21 @@ static const struct engine_ops ops = {
 
 /* ---- the beginning ------------------------------------------------------------------------ */
 
-/* Binds a duplicate of the set to each CPU that is online. */
 static bool bind_cpus(struct counting *k, char *why, size_t size)
 {
-	const uint_t flags = CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED | CPC_BIND_CPU_LWPS;
-	cpc_t *cpc = k->engine.cpc;
+	bool bound = percpu_bind(&k->cpus, k->engine.cpc, k->engine.grp->set[0].set, why, size);
 
-	k->ncpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
-	k->set = xcalloc(k->ncpus, sizeof(*k->set));
-	for (unsigned i = k->ncpus; i-- > 0;) {
-		k->set[i] = cpc_set_dup(cpc, k->engine.grp->set[0].set);
-		if (k->set[i] != NULL &&
-		    cpc_bind_cpu(cpc, (processorid_t)i, k->set[i], flags) == 0) {
-			k->tree.bound = k->set[i];
-			continue;
-		}
-		if (k->set[i] == NULL || errno != ENOSYS) {
-			bool denied = errno == EACCES || errno == EPERM;
-
-			strlcpy(why, denied ? LWPS_PRIVILEGES : cpcerr_text(), size);
-			return false;
-		}
-		cpc_set_destroy(cpc, k->set[i]);
-		k->set[i] = NULL;
-	}
-	return true;
+	k->tree.bound = k->cpus.bound;
+	return bound;
 }
 
 /* Loads the programs, with the counters of each CPU. */
 static bool load(struct counting *k, char *why, size_t size)
 {
+	const struct percpu *cpus = &k->cpus;
 	struct lwps_config config = {
 		.ncolumns = k->tree.fit.ncolumns,
-		.ncpus = k->ncpus,
+		.ncpus = cpus->n,
 		.nslots = TREE_SLOTS,
 		.follow_fork = k->engine.config.follow_fork,
 		.follow_exec = k->engine.config.follow_exec,
@@ -429,18 +407,18 @@ static bool load(struct counting *k, char *why, size_t size)
 		.names = k->engine.config.comm,
 	};
 	struct cpc_counter counter[LWPS_MAX_COLUMNS];
-	int *fd = xcalloc((size_t)k->ncpus * k->tree.fit.ncolumns, sizeof(*fd));
+	int *fd = xcalloc((size_t)cpus->n * k->tree.fit.ncolumns, sizeof(*fd));
 
-	for (unsigned cpu = 0; cpu < k->ncpus; cpu++) {
-		if (k->set[cpu] != NULL)
-			cpc_set_counters(k->engine.cpc, k->set[cpu], counter,
+	for (unsigned cpu = 0; cpu < cpus->n; cpu++) {
+		if (cpus->set[cpu] != NULL)
+			cpc_set_counters(k->engine.cpc, cpus->set[cpu], counter,
 					 k->tree.fit.ncounters);
 		for (unsigned i = 0; i < k->tree.fit.ncounters; i++)
-			fd[i * k->ncpus + cpu] = k->set[cpu] != NULL ? counter[i].fd : -1;
+			fd[i * cpus->n + cpu] = cpus->set[cpu] != NULL ? counter[i].fd : -1;
 	}
 	for (unsigned i = 0; i < k->tree.fit.ncolumns; i++) {
 		config.column[i].kind = k->tree.fit.kind[i];
-		config.column[i].fd = &fd[i * k->ncpus];
+		config.column[i].fd = &fd[i * cpus->n];
 	}
 	k->tree.lwps = lwps_open(&config, why, size);
 	free(fd);

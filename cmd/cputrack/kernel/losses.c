@@ -16,6 +16,8 @@ static const char *reason_of(unsigned flaws)
 		return "others took the counters of a CPU, or it was put online or offline";
 	if ((flaws & LWPS_NO_MEMORY) != 0)
 		return "the kernel had no memory";
+	if ((flaws & LWPS_NO_CPU) != 0)
+		return "the machine has other CPUs than /sys tells";
 	return "the kernel did not tell all context switches";
 }
 

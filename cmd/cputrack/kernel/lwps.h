@@ -63,7 +63,7 @@ struct lwps_losses {
 	uint64_t ring_full; /* records lost: never, by construction */
 	uint64_t errors;    /* LWPs not tracked: no memory */
 	uint64_t outside;   /* LWPs not tracked: they have no id in this PID namespace */
-	uint64_t missed;    /* switches that the kernel did not tell; slots have LWPS_NO_SWITCH */
+	uint64_t missed;    /* switches without counts; slots have LWPS_NO_SWITCH or _NO_CPU */
 	uint64_t repaired;  /* such that were noticed in time, so that no count is wrong */
 };
 

@@ -68,28 +68,25 @@ static __always_inline __s32 wait_status(struct task_struct *t)
 	return BPF_CORE_READ(t, group_leader, exit_code);
 }
 
-/*
- * The current task @t executes another program: its slot before, if any, is ended, and @next is
- * begun, or tracking ends.  The command line is left out when it would take the room that the
- * records of slots need.
- */
-static __always_inline void tell_exec(struct task_struct *t, __u32 slot, __u32 next)
+/* All of an exec's record but the command line. */
+static __always_inline void fill_exec(struct lwps_raw_exec *e, struct task_struct *t, __u32 slot,
+				      __u32 next)
 {
-	struct mm_struct *mm = BPF_CORE_READ(t, mm);
+	e->raw.time_ns = bpf_ktime_get_ns();
+	e->raw.event = LWPS_EXEC;
+	e->raw.slot = slot;
+	e->raw.other = next;
+	e->raw.extra = visible_tid(t); /* who executes is the leader then */
+	bpf_get_current_comm(e->comm, sizeof(e->comm));
+}
+
+/* With the command line, unless it would take the room that the records of slots need. */
+static __always_inline void send_exec(struct lwps_cpu *c, struct mm_struct *mm)
+{
 	const __u64 args = BPF_CORE_READ(mm, arg_start);
 	const __u64 pending = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
-	struct lwps_cpu *c = this_cpu();
-	__u64 size;
+	__u64 size = BPF_CORE_READ(mm, arg_end) - args;
 
-	if (!c)
-		return;
-	c->exec.raw.time_ns = bpf_ktime_get_ns();
-	c->exec.raw.event = LWPS_EXEC;
-	c->exec.raw.slot = slot;
-	c->exec.raw.other = next;
-	c->exec.raw.extra = visible_tid(t); /* who executes is the leader then */
-	bpf_get_current_comm(c->exec.comm, sizeof(c->exec.comm));
-	size = BPF_CORE_READ(mm, arg_end) - args;
 	c->exec.args_length = size;
 	/* Bounded here, in one register, as the verifier of Linux 6.1 wants it. */
 	barrier_var(size);
@@ -107,6 +104,25 @@ static __always_inline void tell_exec(struct task_struct *t, __u32 slot, __u32 n
 		    &ring, &c->exec, sizeof(c->exec) + size,
 		    wake_flag(c->exec.raw.time_ns, ~if_negative((__s64)(pending - ring_high)))))
 		__sync_fetch_and_add(&ring_full, 1);
+}
+
+/*
+ * The current task @t executes another program: its slot before, if any, is ended, and @next is
+ * begun, or tracking ends.
+ */
+static __always_inline void tell_exec(struct task_struct *t, __u32 slot, __u32 next)
+{
+	struct lwps_cpu *c = this_cpu();
+	struct lwps_raw_exec bare = {};
+
+	if (c) {
+		fill_exec(&c->exec, t, slot, next);
+		send_exec(c, BPF_CORE_READ(t, mm));
+	} else {
+		fill_exec(&bare, t, slot, next);
+		if (bpf_ringbuf_output(&ring, &bare, sizeof(bare), BPF_RB_FORCE_WAKEUP))
+			__sync_fetch_and_add(&ring_full, 1);
+	}
 	if (next == LWPS_NONE)
 		leave();
 }

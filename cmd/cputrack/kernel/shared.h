@@ -40,6 +40,7 @@ enum lwps_flaw {
 	/* Nothing is wrong with it, but an LWP of its process is not counted apart, or not at all.
 	 */
 	LWPS_LACKS = 64,
+	LWPS_NO_CPU = 128, /* it ran on a CPU whose number is beyond those that are shared */
 };
 
 /* What a tracked LWP asks for: a signal that it sends to itself, by si_code and si_value. */

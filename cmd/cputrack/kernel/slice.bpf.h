@@ -70,7 +70,7 @@ static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u64 now, __u
  */
 __noinline int settle(struct lwps_cpu *c, __u32 slot, __u32 switches)
 {
-	__u32 i, n, begun, flaws, key = first_line(slot);
+	__u32 i, n, begun, flaws, key = first_line(slot, bpf_get_smp_processor_id());
 	const __u64 now = bpf_ktime_get_ns();
 	struct lwps_line *line;
 	struct lwps_slot *s;
@@ -141,14 +141,27 @@ static __always_inline void lose_switch(struct lwps_cpu *c, __u32 slot)
 	c->slot = LWPS_NONE;
 }
 
+/* This CPU is not shared: what @l does here is not counted. */
+static __always_inline void lose_cpu(const struct lwp *l)
+{
+	if (!l || charged(l) == LWPS_NONE)
+		return;
+	__sync_fetch_and_add(&missed, 1);
+	flaw(l->slot, LWPS_NO_CPU);
+}
+
 /* The current task's slice ends here, and another of it begins, in the slot @next. */
 __noinline int divide(struct lwp *l, __u32 next)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct lwps_cpu *c = this_cpu();
 
-	if (!c || !l)
+	if (!l)
 		return 0;
+	if (!c) {
+		lose_cpu(l);
+		return 0;
+	}
 	if (unlikely(c->task != (__u64)t)) {
 		/* Unless it was attached to in this moment. */
 		lose_switch(c, l->counted ? l->slot : LWPS_NONE);

@@ -140,20 +140,22 @@ static __always_inline __u64 if_not_0(__u64 x)
 	return if_negative(x | -x);
 }
 
-/* The first line of a slot; of LWPS_SHARED, and of LWPS_NONE, this CPU has one. */
-static __always_inline __u32 first_line(__u32 slot)
+/* The first line of a slot; of LWPS_SHARED, and of LWPS_NONE, each CPU has one. */
+static __always_inline __u32 first_line(__u32 slot, __u32 on_cpu)
 {
 	const __u64 own = if_negative((__s64)(__u32)(slot + 1) - 2);
-	const __u64 cpu = LWPS_OF_CPU * bpf_get_smp_processor_id() + LWPS_CPU_NOBODY;
+	const __u64 cpu = LWPS_OF_CPU * on_cpu + LWPS_CPU_NOBODY;
 
 	_Static_assert((__u32)(LWPS_NONE + 1) == 0 && LWPS_SHARED == 0, "the two special ones");
 	_Static_assert(LWPS_CPU_SHARED == LWPS_CPU_NOBODY + 1, "in the same order");
 	return (((cpu + slot + 1) & own) | ((LWPS_OF_CPU * ncpus + slot) & ~own)) * nlines;
 }
 
+/* On a CPU that is not shared, those that each CPU has are the first one's. */
 static __always_inline struct lwps_slot *slot_of(__u32 slot)
 {
-	__u32 key = first_line(slot);
+	const __u64 cpu = bpf_get_smp_processor_id();
+	__u32 key = first_line(slot, cpu & if_negative(cpu - ncpus));
 
 	return bpf_map_lookup_elem(&slots, &key);
 }

@@ -185,6 +185,16 @@ unguarded() {
 	[ "$(awk '$4 == "exit" && $2 != 0 && $5 > 123' <<<"$output" | wc -l)" -eq 40 ]
 }
 
+# Its clock may be days ahead of that of the kernel.
+@test "in a time namespace, times count from the start, too" {
+	by_kernel
+	unshare -T --monotonic 100000 true || skip "no time namespaces here"
+	unshare -T --monotonic 100000 "$CPC_BUILD/cputrack" --engine=kernel -fev -T 0.01 -o "$ROWS" \
+		-c page-faults "$WORK/forks" 20
+	check_format
+	awk '/init|exit/ { if ($1 > 1000) { print; bad = 1 } } END { exit bad || NR < 61 }' "$ROWS"
+}
+
 # among_cpus LIST -N COMMAND...: where /sys tells that these CPUs are possible; rows in $ROWS.
 among_cpus() {
 	local possible=/sys/devices/system/cpu/possible

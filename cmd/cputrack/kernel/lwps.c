@@ -46,6 +46,7 @@ static const struct {
 struct lwps {
 	struct count *skel;
 	int link[NTRACEPOINTS]; /* 0: not attached */
+	int64_t time_offset_ns;
 	struct ring ring;
 	struct slots slots;
 	struct view cpus;
@@ -66,6 +67,24 @@ static unsigned round_up_pow2(size_t n)
 }
 
 /* ---- load and attach ---- */
+
+/*
+ * What CLOCK_MONOTONIC of our time namespace is ahead of the kernel's own, which the records
+ * have; see time_namespaces(7).
+ */
+static int64_t time_offset_ns(void)
+{
+	FILE *f = fopen("/proc/self/timens_offsets", "re");
+	long long s = 0, ns = 0;
+
+	/* Without that file, there are no such namespaces. */
+	if (f == NULL)
+		return 0;
+	if (fscanf(f, "monotonic %lld %lld", &s, &ns) != 2)
+		s = ns = 0;
+	fclose(f);
+	return s * INT64_C(1000000000) + ns;
+}
 
 /* The inode of the initial PID namespace (PROC_PID_INIT_INO in include/linux/proc_ns.h). */
 #define INITIAL_NAMESPACE 0xeffffffcu
@@ -253,6 +272,7 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 	}
 	lwps->slots = (struct slots){
 		.ncolumns = config->ncolumns, .ncpus = config->ncpus, .nslots = config->nslots};
+	lwps->time_offset_ns = time_offset_ns();
 	what = "loading the programs";
 	if (load_programs(lwps, config))
 		goto failed;
@@ -404,7 +424,8 @@ int lwps_fd(const struct lwps *lwps)
 
 int lwps_timeout(const struct lwps *lwps)
 {
-	int64_t quiet = now_ns() - (int64_t)load(lwps->skel->bss->woken_ns);
+	int64_t woken_ns = (int64_t)load(lwps->skel->bss->woken_ns) + lwps->time_offset_ns;
+	int64_t quiet = now_ns() - woken_ns;
 
 	/* Later than that, the next record wakes us at once. */
 	return quiet > (int64_t)LWPS_BATCH_NS ? -1 : (int)(LWPS_BATCH_NS / 1000000) + 1;
@@ -420,6 +441,7 @@ bool lwps_next(struct lwps *lwps, struct lwps_record *record)
 	if (raw->slot != LWPS_NONE && raw->slot != LWPS_SHARED)
 		slot = slots_at(&lwps->slots, raw->slot);
 	ring_translate(raw, slot, record);
+	record->time_ns += lwps->time_offset_ns;
 	return true;
 }
 

@@ -124,10 +124,13 @@ check "in a storm: that is told, or nothing is missing" \
 
 # ---- no memory for what is to be known of an LWP ---------------------------------------------
 cg=/tmp/cgroup
-mkdir $cg
-if mount -t cgroup2 nodev $cg && echo +memory >$cg/cgroup.subtree_control; then
-	mkdir $cg/small
-	sh -c 'read line; exec forks -j -s 7 400' <in &
+
+# starve FORKS EXECS COMMAND...: which is tracked, and the kernel has no memory to know its LWPs by.
+starve() {
+	forks=$1 execs=$2
+	shift 2
+	mkdir -p $cg/small
+	sh -c 'read line; exec "$@"' sh "$@" <in &
 	pid=$!
 	exec 3>in
 	: >"$out"
@@ -144,10 +147,28 @@ if mount -t cgroup2 nodev $cg && echo +memory >$cg/cgroup.subtree_control; then
 	exec 3>&-
 	status=0
 	wait $tracker || status=$?
-	same "no memory: all processes have rows" \
-		"$(grep -c ' fork ' "$out") $(grep -c ' exit ' "$out")" "400 401"
-	same "no memory: the exit status" "$status" 1
-	check "no memory: it is told" said "the kernel had no memory"
-	check "no memory: of them, too" grep -q ' exit .*# incomplete$' "$out"
+	same "no memory: $1: rows of all forks, execs and exits" \
+		"$(grep -c ' fork ' "$out") $(grep -c ' exec  *# ' "$out") $(grep -c ' exit ' "$out")" \
+		"$forks $execs $((forks + 1))"
+	same "no memory: $1: the exit status" "$status" 1
+	check "no memory: $1: it is told" said "the kernel had no memory"
+	check "no memory: $1: of them, too" grep -q ' exit .*# incomplete$' "$out"
+	rmdir $cg/small
+}
+
+mkdir $cg
+if mount -t cgroup2 nodev $cg && echo +memory >$cg/cgroup.subtree_control; then
+	starve 400 1 forks -j -s 7 400
+	# Those of whom nothing could be known have children, and these execute programs: one
+	# after the other, so that there are not too many of them.
+	mkfifo token
+	starve 690 231 sh -c 'exec 4<>token
+		i=0
+		while [ $i -lt 230 ]; do
+			{ read line <&4; forks -s 7 1; echo >&4; } &
+			i=$((i + 1))
+		done
+		echo >&4
+		wait'
 fi
 finish

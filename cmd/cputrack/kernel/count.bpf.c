@@ -20,30 +20,68 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* ---- CPUs ---- */
+/* ---- strays ---- */
 
-/*
- * If @t is a stray, try again to make it like others.  What it has run before was not counted;
- * its switches tell that.
- */
-static __always_inline void reclaim(struct task_struct *t)
+/* The slot of @t if it is a stray; or LWPS_NONE. */
+static __always_inline __u32 stray_slot(struct task_struct *t)
 {
 	const __u64 key = (__u64)t;
-	__u32 *slot = bpf_map_lookup_elem(&strays, &key);
+	__u32 *slot;
+
+	if (!unlikely(strayed))
+		return LWPS_NONE;
+	slot = bpf_map_lookup_elem(&strays, &key);
+	return slot ? *slot : LWPS_NONE;
+}
+
+/* @t, of the slot that was begun, has no task storage; if there are too many such, it ends here. */
+static __always_inline void make_stray(struct task_struct *t, __u32 slot)
+{
+	const __u64 key = (__u64)t;
+
+	strayed = 1;
+	if (bpf_map_update_elem(&strays, &key, &slot, BPF_ANY)) {
+		flaw(slot, LWPS_NO_MEMORY);
+		tell(LWPS_EXIT, slot, LWPS_NONE, 0);
+		leave();
+	}
+}
+
+/* @t, if it is a stray, is none any more: what it did is over.  Its slot; or LWPS_NONE. */
+static __always_inline __u32 drop_stray(struct task_struct *t)
+{
+	const __u32 slot = stray_slot(t);
+	const __u64 key = (__u64)t;
+
+	if (slot == LWPS_NONE)
+		return LWPS_NONE;
+	bpf_map_delete_elem(&strays, &key);
+	flaw(slot, LWPS_NO_MEMORY);
+	return slot;
+}
+
+/* If @t is a stray, try again to make it like others.  What it has run before was not counted. */
+static __always_inline void reclaim(struct task_struct *t)
+{
+	const __u32 slot = stray_slot(t);
+	const __u64 key = (__u64)t;
 	struct lwp *l;
 
-	if (!slot)
+	if (slot == LWPS_NONE)
 		return;
 	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!l)
 		return;
-	l->slot = *slot;
+	l->slot = slot;
 	l->cpu = LWPS_NONE;
-	l->counted = 1;
 	l->off = start_off;
 	l->state = LIVE;
+	if (t->nvcsw + t->nivcsw > 0)
+		flaw(slot, LWPS_NO_MEMORY);
 	bpf_map_delete_elem(&strays, &key);
 }
+
+/* ---- CPUs ---- */
 
 SEC("tp_btf/sched_switch")
 int on_switch(__u64 *ctx)
@@ -203,13 +241,13 @@ int on_new(__u64 *ctx)
 	struct task_struct *t = (void *)ctx[0], *me = bpf_get_current_task_btf();
 	struct lwp *l, *creator = tracked(me);
 	bool thread = ctx[1] & CLONE_THREAD;
-	const __u64 key = (__u64)t;
+	__u32 slot, by;
 	__u64 ids;
-	__u32 slot;
 
 	if (unlikely(expected) && (__u32)me->tgid == tool_tgid && !thread)
 		awaited = visible_tid(t);
-	if (!creator && !is_attaching(me))
+	by = creator ? creator->slot : stray_slot(me);
+	if (!creator && by == LWPS_NONE && !is_attaching(me))
 		return 0;
 	if (!thread && !follow_fork)
 		return 0;
@@ -228,34 +266,14 @@ int on_new(__u64 *ctx)
 	/* Or he was faster. */
 	if (l && __sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
 		return 0;
-	slot = begin(thread ? LWPS_THREAD : LWPS_FORK, ids, creator ? creator->slot : LWPS_NONE,
-		     visible_tgid(me));
+	slot = begin(thread ? LWPS_THREAD : LWPS_FORK, ids, by, visible_tgid(me));
 	if (l) {
 		begin_in(l, slot, true);
 		l->state = LIVE;
-		return 0;
-	}
-	strayed = 1;
-	if (bpf_map_update_elem(&strays, &key, &slot, BPF_ANY)) {
-		flaw(slot, LWPS_NO_MEMORY);
-		tell(LWPS_EXIT, slot, LWPS_NONE, 0);
-		leave();
+	} else {
+		make_stray(t, slot);
 	}
 	return 0;
-}
-
-/* The slot of a stray that was never reclaimed, and ends; or LWPS_NONE. */
-static __always_inline __u32 drop_stray(struct task_struct *t)
-{
-	const __u64 key = (__u64)t;
-	__u32 slot, *entry = bpf_map_lookup_elem(&strays, &key);
-
-	if (!entry)
-		return LWPS_NONE;
-	slot = *entry;
-	bpf_map_delete_elem(&strays, &key);
-	flaw(slot, LWPS_NO_MEMORY);
-	return slot;
 }
 
 static __always_inline void on_exit(struct task_struct *t)
@@ -276,7 +294,7 @@ static __always_inline void on_exit(struct task_struct *t)
 			return;
 		divide(l, LWPS_NONE);
 		slot = l->slot;
-	} else if (unlikely(strayed)) {
+	} else {
 		slot = drop_stray(t);
 	}
 	if (slot == LWPS_NONE)
@@ -319,22 +337,25 @@ static __always_inline void on_exec(struct task_struct *t)
 	__u32 tid, slot, next = LWPS_NONE;
 	struct lwp *l = tracked(t);
 
-	if (!l) {
+	if (!l)
 		l = root(t);
-		if (!l)
-			return;
-	}
-	slot = l->slot;
+	slot = l ? l->slot : drop_stray(t);
+	if (!l && slot == LWPS_NONE)
+		return;
 	if (follow_exec || slot == LWPS_NONE) {
 		tid = visible_tid(t);
 		next = take_slot(tid, tid, LWPS_NONE);
 	}
-	l->off = start_off;
-	divide(l, start_off ? LWPS_NONE : next);
-	l->slot = next;
-	l->state = next == LWPS_NONE ? ENDED : LIVE;
+	if (l) {
+		l->off = start_off;
+		divide(l, start_off ? LWPS_NONE : next);
+		l->slot = next;
+		l->state = next == LWPS_NONE ? ENDED : LIVE;
+	}
 	if (slot != LWPS_SHARED || next != LWPS_SHARED)
 		tell_exec(t, slot, next);
+	if (!l && next != LWPS_NONE)
+		make_stray(t, next);
 }
 
 /* The name is set before an exec is told, and the old one would be lost. */

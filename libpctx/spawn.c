@@ -94,19 +94,18 @@ static void exec_in_path(const char *file, char *const *argv)
 		errno = EACCES;
 }
 
-/* Waits for its parent's word, then becomes the program or sends the errno. */
+/* Waits for its parent's word unless `go` is -1, then becomes the program or sends the errno. */
 static _Noreturn void child(int go, int fail, const char *filename, char *const *argv,
 			    const struct sigaction *chld, const sigset_t *mask)
 {
-	ssize_t n;
+	ssize_t n = 1;
 	char byte;
 	int err;
 
 	drop_handlers();
 	pthread_sigmask(SIG_SETMASK, mask, NULL);
-	do
-		n = read(go, &byte, 1);
-	while (n == -1 && errno == EINTR);
+	while (go != -1 && (n = read(go, &byte, 1)) == -1 && errno == EINTR)
+		;
 	if (n != 1)
 		_exit(127); /* our parent gave up */
 	if (chld != NULL)
@@ -174,18 +173,11 @@ static void close_end(int *fd)
 	*fd = -1;
 }
 
-/* Lets the child go, and waits for its exec or its end. */
-static struct failure start(pid_t pid, int *go, int fail)
+/* Waits for the child's exec or its end. */
+static struct failure start(pid_t pid, int fail)
 {
-	struct failure failure = {.step = STEP_EXEC};
+	struct failure failure = {.step = STEP_EXEC, .err = read_errno(fail)};
 
-	if (write(*go, "", 1) != 1) {
-		failure = (struct failure){STEP_CALL, errno, "write(2)"};
-		close_end(go); /* the child reads end of file, and exits */
-		was_killed(pid);
-		return failure;
-	}
-	failure.err = read_errno(fail);
 	if (failure.err != 0)
 		was_killed(pid);
 	return failure;
@@ -217,7 +209,10 @@ static struct failure start_seized(pid_t pid, int *go, int fail)
 	return failure;
 }
 
-/* `chld`: what the program is to do with SIGCHLD; NULL: as the caller does. */
+/*
+ * `chld`: what the program is to do with SIGCHLD; NULL: as the caller does.  A child that need
+ * not wait until it is seized borrows our memory up to its exec, and the kernel copies none.
+ */
 static struct failure spawn(pid_t *pid, const char *filename, char *const *argv,
 			    const struct sigaction *chld, bool seized)
 {
@@ -225,15 +220,16 @@ static struct failure spawn(pid_t *pid, const char *filename, char *const *argv,
 	int go[2] = {-1, -1}, fail[2] = {-1, -1};
 	sigset_t all, mask;
 
-	if (pipe2(go, O_CLOEXEC) == -1 || pipe2(fail, O_CLOEXEC) == -1) {
+	if ((seized && pipe2(go, O_CLOEXEC) == -1) || pipe2(fail, O_CLOEXEC) == -1) {
 		failure.err = errno;
 		goto out;
 	}
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &mask);
-	*pid = fork();
+	*pid = seized ? fork() : vfork();
 	if (*pid == 0) {
-		close(go[1]);
+		if (seized)
+			close(go[1]);
 		close(fail[0]);
 		child(go[0], fail[1], filename, argv, chld, &mask);
 	}
@@ -241,8 +237,7 @@ static struct failure spawn(pid_t *pid, const char *filename, char *const *argv,
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	if (failure.err == 0) {
 		close_end(&fail[1]);
-		failure =
-			seized ? start_seized(*pid, &go[1], fail[0]) : start(*pid, &go[1], fail[0]);
+		failure = seized ? start_seized(*pid, &go[1], fail[0]) : start(*pid, fail[0]);
 	}
 out:
 	for (int i = 0; i < 2; i++) {

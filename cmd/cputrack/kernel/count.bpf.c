@@ -483,7 +483,12 @@ int on_task(struct bpf_iter__task *ctx)
 	slot = begin(LWPS_ATTACH, ids, LWPS_NONE, 0);
 	begin_in(l, slot, false);
 	__sync_fetch_and_add(&attached, 1);
-	/* It may end at the same time, which is left to us. */
+	/*
+	 * It may end at the same time, which is left to us; or have ended, and found neither
+	 * storage nor memory for some.
+	 */
+	if (t->flags & PF_EXITING)
+		l->state = ENDED;
 	if (__sync_val_compare_and_swap(&l->state, CLAIMED, LIVE) != CLAIMED) {
 		tell(LWPS_EXIT, slot, LWPS_NONE, wait_status(t));
 		leave();

@@ -484,8 +484,8 @@ int on_task(struct bpf_iter__task *ctx)
 	begin_in(l, slot, false);
 	__sync_fetch_and_add(&attached, 1);
 	/*
-	 * It may end at the same time, which is left to us; or have ended, and found neither
-	 * storage nor memory for some.
+	 * It may end at the same time, which is left to us; or have ended, without storage: of two
+	 * that make the first one of a task at the same moment, one gets none.
 	 */
 	if (t->flags & PF_EXITING)
 		l->state = ENDED;

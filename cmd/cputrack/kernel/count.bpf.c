@@ -239,13 +239,14 @@ SEC("tp_btf/task_newtask")
 int on_new(__u64 *ctx)
 {
 	struct task_struct *t = (void *)ctx[0], *me = bpf_get_current_task_btf();
-	struct lwp *l, *creator = tracked(me);
 	bool thread = ctx[1] & CLONE_THREAD;
+	struct lwp *l, *creator;
 	__u32 slot, by;
 	__u64 ids;
 
 	if (unlikely(expected) && (__u32)me->tgid == tool_tgid && !thread)
 		awaited = visible_tid(t);
+	creator = tracked(me);
 	by = creator ? creator->slot : stray_slot(me);
 	if (!creator && by == LWPS_NONE && !is_attaching(me))
 		return 0;
@@ -353,7 +354,7 @@ static __always_inline void on_exec(struct task_struct *t)
 		l->state = next == LWPS_NONE ? ENDED : LIVE;
 	}
 	if (slot != LWPS_SHARED || next != LWPS_SHARED)
-		tell_exec(t, slot, next);
+		tell_exec(slot, next);
 	if (!l && next != LWPS_NONE)
 		make_stray(t, next);
 }

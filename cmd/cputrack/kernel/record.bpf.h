@@ -8,22 +8,22 @@
 
 #include "state.bpf.h"
 
-/* All bits if there are few slots that nobody has; some of those may have been tried in vain. */
-static __always_inline __u64 if_few_slots(void)
+/* 1 if there are few slots that nobody has; some of those may have been tried in vain. */
+static __always_inline __u64 few_slots(void)
 {
 	const __u32 left = recycle_tail - recycle_head + nslots - fresh;
 
-	return if_negative((__s64)(__s32)left - (nslots >> 2));
+	return is_negative((__s64)(__s32)left - (nslots >> 2));
 }
 
 /* Wake the reader for one batch after another, not for each record, and earlier if in a hurry. */
-static __always_inline __u64 wake_flag(__u64 now, __u64 if_hurry)
+static __always_inline __u64 wake_flag(__u64 now, __u64 hurry)
 {
-	const __u64 pause = LWPS_BATCH_NS - (if_hurry & (LWPS_BATCH_NS - LWPS_HURRY_NS));
-	const __u64 if_early = if_negative((__s64)(now - woken_ns - pause));
+	const __u64 pause = LWPS_BATCH_NS - hurry * (LWPS_BATCH_NS - LWPS_HURRY_NS);
+	const __u64 early = is_negative(now - woken_ns - pause);
 
-	woken_ns = (woken_ns & if_early) | (now & ~if_early);
-	return BPF_RB_FORCE_WAKEUP - (if_early & (BPF_RB_FORCE_WAKEUP - BPF_RB_NO_WAKEUP));
+	woken_ns = now - early * (now - woken_ns);
+	return BPF_RB_FORCE_WAKEUP - early * (BPF_RB_FORCE_WAKEUP - BPF_RB_NO_WAKEUP);
 }
 
 /* Tell of a birth or an end, unless it is of those that share a slot. */
@@ -40,7 +40,7 @@ __noinline int tell(__u32 event, __u32 slot, __u32 other, __s32 extra)
 	r.slot = slot;
 	r.other = other;
 	r.extra = extra;
-	if (bpf_ringbuf_output(&ring, &r, sizeof(r), wake_flag(now, if_few_slots())))
+	if (bpf_ringbuf_output(&ring, &r, sizeof(r), wake_flag(now, few_slots())))
 		__sync_fetch_and_add(&ring_full, 1);
 	return 0;
 }
@@ -102,16 +102,17 @@ static __always_inline void send_exec(struct lwps_cpu *c, struct mm_struct *mm)
 		return;
 	if (bpf_ringbuf_output(
 		    &ring, &c->exec, sizeof(c->exec) + size,
-		    wake_flag(c->exec.raw.time_ns, ~if_negative((__s64)(pending - ring_high)))))
+		    wake_flag(c->exec.raw.time_ns, is_negative(ring_high - 1 - pending))))
 		__sync_fetch_and_add(&ring_full, 1);
 }
 
 /*
- * The current task @t executes another program: its slot before, if any, is ended, and @next is
+ * The current task executes another program: its slot before, if any, is ended, and @next is
  * begun, or tracking ends.
  */
-static __always_inline void tell_exec(struct task_struct *t, __u32 slot, __u32 next)
+__noinline int tell_exec(__u32 slot, __u32 next)
 {
+	struct task_struct *t = bpf_get_current_task_btf();
 	struct lwps_cpu *c = this_cpu();
 	struct lwps_raw_exec bare = {};
 
@@ -125,6 +126,7 @@ static __always_inline void tell_exec(struct task_struct *t, __u32 slot, __u32 n
 	}
 	if (next == LWPS_NONE)
 		leave();
+	return 0;
 }
 
 #endif /* RECORD_BPF_H */

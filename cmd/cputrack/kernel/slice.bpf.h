@@ -96,9 +96,10 @@ __noinline int settle(struct lwps_cpu *c, __u32 slot, __u32 switches)
 	fence(c);
 	s->sequence++;
 	c->migrated = 0;
-	begun = if_not_0(wrong.no_event) & LWPS_NO_EVENT;
-	flaws = c->flaws | begun | (if_not_0(wrong.not_run) & LWPS_NOT_RUN) |
-		(if_not_0(wrong.stopped & ~if_not_0(wrong.no_event)) & LWPS_STOPPED);
+	begun = is_not_0(wrong.no_event) * LWPS_NO_EVENT;
+	_Static_assert(LWPS_NO_EVENT == 1, "1 or 0");
+	flaws = c->flaws | begun | is_not_0(wrong.not_run) * LWPS_NOT_RUN |
+		is_not_0(wrong.stopped) * (1 - begun) * LWPS_STOPPED;
 	c->flaws = begun; /* of the next slice */
 	if (unlikely(flaws))
 		__sync_fetch_and_or(&s->flaws, flaws);

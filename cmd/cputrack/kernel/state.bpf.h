@@ -125,19 +125,28 @@ static __always_inline struct lwps_cpu *this_cpu(void)
 }
 
 /*
- * All bits where @x is negative.  What follows has no branches where this is used, as the
+ * 1 where @x is negative, else 0.  What follows has no branches where this is used, as the
  * verifier would try all combinations of them.
  */
-static __always_inline __u64 if_negative(__s64 x)
+static __always_inline __u64 is_negative(__u64 x)
 {
+	barrier_var(x); /* clang would compare, and branch */
 	x >>= 63;
 	barrier_var(x);
 	return x;
 }
 
-static __always_inline __u64 if_not_0(__u64 x)
+static __always_inline __u64 is_not_0(__u64 x)
 {
-	return if_negative(x | -x);
+	return is_negative(x | -x);
+}
+
+/* All bits where @x is negative, to be applied to variables. */
+static __always_inline __u64 if_negative(__s64 x)
+{
+	x >>= 63;
+	barrier_var(x);
+	return x;
 }
 
 /* The first line of a slot; of LWPS_SHARED, and of LWPS_NONE, each CPU has one. */

@@ -19,12 +19,19 @@
 #include <string.h>
 #include <unistd.h>
 
+static bool has(const struct pids *pids, size_t first, size_t end, pid_t pid)
+{
+	for (size_t i = first; i < end; i++) {
+		if (pids->id[i] == pid)
+			return true;
+	}
+	return false;
+}
+
 static void add(struct pids *pids, pid_t pid)
 {
-	for (size_t i = 0; i < pids->n; i++) {
-		if (pids->id[i] == pid)
-			return;
-	}
+	if (has(pids, 0, pids->n, pid))
+		return;
 	pids->id = xrealloc(pids->id, (pids->n + 1) * sizeof(*pids->id));
 	pids->id[pids->n++] = pid;
 }
@@ -71,8 +78,8 @@ static pid_t tracer(pid_t pid)
 	return (pid_t)id;
 }
 
-/* Adds all processes of a name, or, with `name` NULL, all children of `parent`. */
-static void add_all(struct pids *pids, const char *name, pid_t parent)
+/* Adds all processes of a name, or, with `name` NULL, all children of some. */
+static void add_all(struct pids *pids, const char *name, size_t first, size_t end)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *de;
@@ -86,7 +93,7 @@ static void add_all(struct pids *pids, const char *name, pid_t parent)
 		if (pid == 0 || pid == getpid() || !read_stat(pid, comm, &ppid))
 			continue;
 		if (name != NULL ? strcmp(comm, name) == 0
-				 : ppid == parent && tracer(pid) != getpid())
+				 : has(pids, first, end, ppid) && tracer(pid) != getpid())
 			add(pids, pid);
 	}
 	closedir(dir);
@@ -117,7 +124,7 @@ static bool add_named(struct pids *pids, const char *name)
 	struct pids named = {0};
 
 	strlcpy(comm, name, sizeof(comm));
-	add_all(&named, comm, 0);
+	add_all(&named, comm, 0, 0);
 	for (size_t i = 0; i < named.n; i++)
 		add(pids, named.id[i]);
 	if (named.n == 0)
@@ -149,7 +156,7 @@ bool pids_parse(struct pids *pids, const char *text)
 	return good;
 }
 
-void pids_add_children(struct pids *pids, pid_t parent)
+void pids_add_children(struct pids *pids, size_t first, size_t end)
 {
-	add_all(pids, NULL, parent);
+	add_all(pids, NULL, first, end);
 }

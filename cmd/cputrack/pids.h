@@ -21,7 +21,10 @@ struct pids {
  */
 bool pids_parse(struct pids *pids, const char *text);
 
-/* Adds the children of a process that are not there and that we do not trace already. */
-void pids_add_children(struct pids *pids, pid_t parent);
+/*
+ * Adds the children of those from `first` up to, and without, `end` that are not there and that
+ * we do not trace already.
+ */
+void pids_add_children(struct pids *pids, size_t first, size_t end);
 
 #endif /* PIDS_H */

@@ -282,7 +282,7 @@ static size_t attach_all(const struct tracer *tracer, pctx_t *pctx, const struct
 			break;
 		}
 		if (added != NULL && tree)
-			pids_add_children(&pids, pids.id[i]);
+			pids_add_children(&pids, i, i + 1);
 	}
 	free(pids.id);
 	return n;

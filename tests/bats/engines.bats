@@ -255,3 +255,41 @@ none_is_whole() {
 	among_cpus '' -0 cputrack --engine=auto -D -T 0 -c page-faults true
 	grep -q "counts with ptrace(2); not in the kernel: the CPUs are not known: " <<<"$stderr"
 }
+
+@test "--tree, while children are made: each of them once" {
+	by_kernel
+	# shellcheck disable=SC2016 # for the inner shell
+	start tree bash -c 'make() { for ((i = 0; i < 200; i++)); do sleep 1000 & pids+=($!); done; }
+		make; echo half; read -r
+		make; echo made; read -r
+		kill "${pids[@]}"; wait; exit 0'
+	eventually said tree half
+	start ct cputrack --tree -f -e -T 0 -c page-faults -o "$ROWS" -p "${PIDS[tree]}"
+	tell tree $'\n'
+	eventually said tree made
+	eventually test -s "$ROWS"
+	tell tree $'\n'
+	finish tree
+	finish ct
+	[ "$status" -eq 0 ]
+	[ ! -s "$T/ct.err" ]
+	[ "$(count_of exit)" -eq 401 ]
+	[ "$(rows_of exit | cut -d' ' -f1 | sort -u | wc -l)" -eq 401 ]
+}
+
+@test "many processes at once: each has its rows, and who is not there is told" {
+	local ids
+	by_kernel
+	# shellcheck disable=SC2016 # for the inner shell
+	start many bash -c 'for ((i = 0; i < 300; i++)); do sleep 1000 & done; echo $(jobs -p); read -r
+		kill $(jobs -p); wait; exit 0'
+	eventually test -s "$T/many.out"
+	read -ra ids <"$T/many.out"
+	[ "${#ids[@]}" -eq 300 ]
+	go -1 cputrack -T 0.01 -N 1 -c page-faults -o "$ROWS" -p "$(IFS=,; echo "${ids[*]},999999999")"
+	tell many $'\n'
+	finish many
+	[ "$stderr" = "cputrack: cannot track process 999999999: no such process" ]
+	[ "$(count_of detach)" -eq 300 ]
+	diff <(rows_of detach | cut -d' ' -f1 | sort) <(printf '%s\n' "${ids[@]}" | sort)
+}

@@ -76,8 +76,9 @@ static void read_byte(int fd)
  */
 static void test_attach(void **state)
 {
-	int status, ready[2], n, attached = 0;
+	int status, ready[2], attached = 0;
 	unsigned i, j;
+	bool found;
 	pid_t pid;
 
 	(void)state;
@@ -86,8 +87,8 @@ static void test_attach(void **state)
 	w.report->ready_fd = ready[1];
 	pid = start("attached", 1000);
 	read_byte(ready[0]); /* the threads are there */
-	n = lwps_attach(w.lwps, pid);
-	assert_in_range(n, 1001, 1100);
+	assert_int_equal(lwps_attach(w.lwps, &pid, 1, &found), 0);
+	assert_true(found);
 	assert_int_equal(kill(pid, SIGTERM), 0);
 	follow();
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -99,41 +100,67 @@ static void test_attach(void **state)
 		attached += w.lwp[i].birth == LWPS_ATTACH;
 		assert_true(w.lwp[i].ended);
 	}
-	assert_int_equal(attached, n);
+	assert_in_range(attached, 1001, 1100);
 	for (i = 0; i < w.report->n; i++) {
 		const struct entry *e = &w.report->entry[i];
-		unsigned found = 0;
+		unsigned seen = 0;
 
 		for (j = 0; j < w.nlwps; j++) {
 			if (w.lwp[j].tid != e->tid)
 				continue;
-			found++;
+			seen++;
 			if (w.lwp[j].whole)
 				assert_in_range(w.lwp[j].sum[MINOR] + w.lwp[j].sum[MAJOR],
 						e->touched, e->faults);
 		}
-		assert_int_equal(found, 1);
+		assert_int_equal(seen, 1);
 	}
 	close(ready[0]);
 	close(ready[1]);
 	unwatch();
 }
 
-static void test_attach_nobody(void **state)
+/* More processes than are attached to at a time, and one that has ended among them. */
+static void test_attach_many(void **state)
 {
-	pid_t pid;
+	enum { N = LWPS_AT_ONCE + 100, ZOMBIE = N / 2, ABSENT };
+	static pid_t pid[N];
+	bool found[N];
+	int go[2];
 
 	(void)state;
-	watch(everything, 64);
-	pid = fork();
-	if (pid == 0)
-		_exit(0);
-	assert_int_equal(waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT), 0);
-	assert_int_equal(lwps_attach(w.lwps, pid), -1); /* a zombie */
-	assert_int_equal(errno, ESRCH);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_int_equal(lwps_attach(w.lwps, pid), -1);
-	assert_int_equal(errno, ESRCH);
+	watch(everything, 2 * N);
+	assert_int_equal(pipe(go), 0);
+	for (int i = 0; i < N; i++) {
+		char byte;
+
+		pid[i] = fork();
+		assert_true(pid[i] >= 0);
+		if (pid[i] > 0)
+			continue;
+		close(go[1]);
+		_exit(i != ZOMBIE && i != ABSENT && read(go[0], &byte, 1) != 0);
+	}
+	assert_int_equal(waitid(P_PID, (id_t)pid[ZOMBIE], NULL, WEXITED | WNOWAIT), 0);
+	assert_int_equal(waitpid(pid[ABSENT], NULL, 0), pid[ABSENT]);
+	assert_int_equal(lwps_attach(w.lwps, pid, N, found), 0);
+	for (int i = 0; i < N; i++)
+		assert_int_equal(found[i], i != ZOMBIE && i != ABSENT);
+	assert_int_equal(lwps_live(w.lwps), N - 2);
+	/* Again: they are found, and not tracked twice. */
+	assert_int_equal(lwps_attach(w.lwps, pid, 2, found), 0);
+	assert_true(found[0] && found[1]);
+	assert_int_equal(lwps_live(w.lwps), N - 2);
+	close(go[1]);
+	follow();
+	assert_int_equal(w.nlwps, N - 2);
+	for (int i = 0; i < N; i++) {
+		assert_int_equal(w.lwp[i < N - 2 ? i : 0].birth, LWPS_ATTACH);
+		if (i != ABSENT)
+			assert_int_equal(waitpid(pid[i], NULL, 0), pid[i]);
+	}
+	close(go[0]);
+	no_losses();
 	unwatch();
 }
 
@@ -141,6 +168,7 @@ static void test_attach_nobody(void **state)
 static void test_flush(void **state)
 {
 	int status, ready[2];
+	bool found;
 	uint64_t values[NCOLUMNS], before = 0;
 	unsigned slot = 0;
 	pid_t pid;
@@ -151,8 +179,8 @@ static void test_flush(void **state)
 	w.report->ready_fd = ready[1];
 	pid = start("spins-on", 0);
 	read_byte(ready[0]);
-	assert_int_equal(lwps_attach(w.lwps, pid), 1);
-	take_all();
+	assert_int_equal(lwps_attach(w.lwps, &pid, 1, &found), 0);
+	assert_int_equal(take_all(), 1);
 	for (unsigned i = 0; i < MAX_LWPS; i++)
 		slot = w.in_slot[i] ? i : slot;
 	/* It gets 20 ms in the end, whoever else wants the CPU; switches need not come. */
@@ -301,7 +329,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(test_args, cleanup),
 		cmocka_unit_test_teardown(test_status, cleanup),
 		cmocka_unit_test_teardown(test_attach, cleanup),
-		cmocka_unit_test_teardown(test_attach_nobody, cleanup),
+		cmocka_unit_test_teardown(test_attach_many, cleanup),
 		cmocka_unit_test_teardown(test_flush, cleanup),
 		cmocka_unit_test_teardown(test_close, cleanup),
 		cmocka_unit_test_teardown(test_kill, cleanup),

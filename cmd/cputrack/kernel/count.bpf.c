@@ -17,69 +17,9 @@
  */
 #include "record.bpf.h"
 #include "slice.bpf.h"
+#include "stray.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-/* ---- strays ---- */
-
-/* The slot of @t if it is a stray; or LWPS_NONE. */
-static __always_inline __u32 stray_slot(struct task_struct *t)
-{
-	const __u64 key = (__u64)t;
-	__u32 *slot;
-
-	if (!unlikely(strayed))
-		return LWPS_NONE;
-	slot = bpf_map_lookup_elem(&strays, &key);
-	return slot ? *slot : LWPS_NONE;
-}
-
-/* @t, of the slot that was begun, has no task storage; if there are too many such, it ends here. */
-static __always_inline void make_stray(struct task_struct *t, __u32 slot)
-{
-	const __u64 key = (__u64)t;
-
-	strayed = 1;
-	if (bpf_map_update_elem(&strays, &key, &slot, BPF_ANY)) {
-		flaw(slot, LWPS_NO_MEMORY);
-		tell(LWPS_EXIT, slot, LWPS_NONE, 0);
-		leave();
-	}
-}
-
-/* @t, if it is a stray, is none any more: what it did is over.  Its slot; or LWPS_NONE. */
-static __always_inline __u32 drop_stray(struct task_struct *t)
-{
-	const __u32 slot = stray_slot(t);
-	const __u64 key = (__u64)t;
-
-	if (slot == LWPS_NONE)
-		return LWPS_NONE;
-	bpf_map_delete_elem(&strays, &key);
-	flaw(slot, LWPS_NO_MEMORY);
-	return slot;
-}
-
-/* If @t is a stray, try again to make it like others.  What it has run before was not counted. */
-static __always_inline void reclaim(struct task_struct *t)
-{
-	const __u32 slot = stray_slot(t);
-	const __u64 key = (__u64)t;
-	struct lwp *l;
-
-	if (slot == LWPS_NONE)
-		return;
-	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!l)
-		return;
-	l->slot = slot;
-	l->cpu = LWPS_NONE;
-	l->off = start_off;
-	l->state = LIVE;
-	if (t->nvcsw + t->nivcsw > 0)
-		flaw(slot, LWPS_NO_MEMORY);
-	bpf_map_delete_elem(&strays, &key);
-}
 
 /* ---- CPUs ---- */
 
@@ -225,10 +165,15 @@ static __always_inline void begin_in(struct lwp *l, __u32 slot, bool counted)
 	l->off = start_off;
 }
 
-/* A task of the process that is being attached to. */
-static __always_inline bool is_attaching(struct task_struct *t)
+/* If @t is of a process that is being attached to: was an LWP of it found?  Or NULL. */
+static __always_inline __u32 *joining_of(struct task_struct *t)
 {
-	return attaches && unlikely(attaching) && visible_tgid(t) == attaching;
+	__u32 tgid;
+
+	if (!attaches || !unlikely(attaching))
+		return NULL;
+	tgid = visible_tgid(t);
+	return bpf_map_lookup_elem(&joining, &tgid);
 }
 
 /*
@@ -248,7 +193,7 @@ int on_new(__u64 *ctx)
 		awaited = visible_tid(t);
 	creator = tracked(me);
 	by = creator ? creator->slot : stray_slot(me);
-	if (!creator && by == LWPS_NONE && !is_attaching(me))
+	if (!creator && by == LWPS_NONE && !joining_of(me))
 		return 0;
 	if (!thread && !follow_fork)
 		return 0;
@@ -259,7 +204,7 @@ int on_new(__u64 *ctx)
 	}
 	/* It fails without memory, and where somebody was interrupted while he did the same. */
 	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (attaches && !l && (ids >> 32) == attaching) {
+	if (!l && joining_of(t)) {
 		/* Who attaches comes back for it. */
 		__sync_fetch_and_add(&postponed, 1);
 		return 0;
@@ -283,7 +228,7 @@ static __always_inline void on_exit(struct task_struct *t)
 	struct lwps_slot *s;
 	struct lwp *l;
 
-	if (is_attaching(t))
+	if (joining_of(t))
 		/* Either it is not tracked any more, or who tracks it sees that it has ended. */
 		l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	else
@@ -461,16 +406,19 @@ int on_current(__u64 *ctx)
 	return 0;
 }
 
-/* Called for each task that the tool sees: add those of the process to attach to. */
+/* Called for each task that the tool sees: add those of the processes to attach to. */
 SEC("iter/task")
 int on_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *t = ctx->task;
+	__u32 slot, *found;
 	struct lwp *l;
 	__u64 ids;
-	__u32 slot;
 
-	if (!attaches || !t || t->flags & (PF_EXITING | PF_KTHREAD) || !is_attaching(t))
+	if (!attaches || !t || t->flags & (PF_EXITING | PF_KTHREAD))
+		return 0;
+	found = joining_of(t);
+	if (!found)
 		return 0;
 	ids = visible_ids(t);
 	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -478,12 +426,14 @@ int on_task(struct bpf_iter__task *ctx)
 		__sync_fetch_and_add(&postponed, 1);
 		return 0;
 	}
-	/* Its creator may just do the same. */
+	if (l->state == ENDED)
+		return 0;
+	*found = 1;
+	/* Its creator may just do the same, or has done so. */
 	if (__sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
 		return 0;
 	slot = begin(LWPS_ATTACH, ids, LWPS_NONE, 0);
 	begin_in(l, slot, false);
-	__sync_fetch_and_add(&attached, 1);
 	/*
 	 * It may end at the same time, which is left to us; or have ended, without storage: of two
 	 * that make the first one of a task at the same moment, one gets none.

@@ -236,40 +236,53 @@ static int start(struct engine *engine, char **argv, struct command *command)
 	return 0;
 }
 
-static bool attach_one(const struct counting *k, pid_t pid)
+/* To those of the ids from `first` on that there are; returns how many. */
+static size_t attach_from(const struct counting *k, const struct pids *pids, size_t first)
 {
 	pctx_errfn_t *errors = engine_errors(&k->engine.config);
+	const size_t most = pids->n - first;
+	pid_t *id = xcalloc(most, sizeof(*id));
+	bool *found = xcalloc(most, sizeof(*found));
+	size_t n = 0, attached = 0;
+	int error = ESRCH;
 
-	if (pctx_exists(pid, errors) == -1)
-		return false;
-	if (lwps_attach(k->tree.lwps, pid) > 0)
-		return true;
-	/* It may have ended in this moment: then that is told. */
-	if (errno != ESRCH || pctx_exists(pid, errors) == 0)
-		say("cannot track process %d: %s", (int)pid, strerror(errno));
-	return false;
+	for (size_t i = first; i < pids->n; i++) {
+		if (pctx_exists(pids->id[i], errors) == 0)
+			id[n++] = pids->id[i];
+	}
+	if (lwps_attach(k->tree.lwps, id, n, found) == -1)
+		error = errno;
+	for (size_t i = 0; i < n; i++) {
+		if (found[i] && error == ESRCH)
+			attached++;
+		/* It may have ended in this moment: then that is told. */
+		else if (error != ESRCH || pctx_exists(id[i], errors) == 0)
+			say("cannot track process %d: %s", (int)id[i], strerror(error));
+	}
+	free(found);
+	free(id);
+	return attached;
 }
 
 static int attach(struct engine *engine, const struct pids *given, bool tree, bool *some_failed)
 {
 	struct counting *k = counting_of(engine);
 	struct pids pids = {.n = given->n};
-	size_t n = 0;
+	size_t first = 0, end, attached = 0;
 
 	pids.id = xcalloc(pids.n, sizeof(*pids.id));
 	memcpy(pids.id, given->id, pids.n * sizeof(*pids.id));
-	for (size_t i = 0; i < pids.n; i++) {
-		if (attach_one(k, pids.id[i])) {
-			n++;
-			if (tree)
-				pids_add_children(&pids, pids.id[i]);
-		} else {
-			*some_failed = true;
-		}
+	/* Then to their children that were made before, and to the children of those. */
+	for (; first < pids.n; first = end) {
+		end = pids.n;
+		attached += attach_from(k, &pids, first);
+		if (tree)
+			pids_add_children(&pids, first, end);
 	}
+	*some_failed |= attached < pids.n;
 	free(pids.id);
 	k->tree.attached_ns = now_ns();
-	return n > 0 ? 0 : -1;
+	return attached > 0 ? 0 : -1;
 }
 
 static void release(struct engine *engine)

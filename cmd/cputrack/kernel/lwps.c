@@ -6,6 +6,7 @@
 #include "lwps.h"
 
 #include "explain.h"
+#include "joining.h"
 #include "ring.h"
 #include "slots.h"
 
@@ -141,6 +142,7 @@ static void configure(struct count *skel, const struct lwps_config *config)
 	skel->maps.events.max_entries = config->ncolumns * config->ncpus;
 	skel->maps.slots.max_entries = slots_lines(config->ncolumns, config->ncpus, config->nslots);
 	skel->maps.cpus.max_entries = config->ncpus;
+	skel->maps.joining.max_entries = config->attaches ? LWPS_AT_ONCE : 1;
 	skel->maps.recycled.max_entries = round_up_pow2(config->nslots);
 	skel->maps.ring.max_entries = size;
 }
@@ -337,38 +339,23 @@ static int refresh(struct lwps *lwps, bool all)
 /* Let the kernel call on_task() for each task that there is. */
 static int iterate(struct count *skel)
 {
-	union bpf_attr attr;
-	ssize_t n;
-	char byte;
-	int fd;
-
 	if (!skel->links.on_task_fd && count__on_task__attach(skel) < 0)
 		return -1;
-	memset(&attr, 0, sizeof(attr));
-	attr.iter_create.link_fd = (uint32_t)skel->links.on_task_fd;
-	fd = skel_sys_bpf(BPF_ITER_CREATE, &attr, sizeof(attr));
-	if (fd < 0)
-		return -1;
-	do
-		n = read(fd, &byte, sizeof(byte));
-	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
-	close(fd);
-	return n < 0 ? -1 : 0;
+	return joining_walk(skel->links.on_task_fd);
 }
 
 /* There is no task storage on a CPU where somebody was preempted while he got some. */
 #define ATTACH_PASSES 500
 
-int lwps_attach(struct lwps *lwps, pid_t pid)
+static int walk(struct lwps *lwps)
 {
 	struct count__bss *bss = lwps->skel->bss;
 	const struct timespec pause = {.tv_nsec = 1000000};
 	uint64_t postponed;
 	int failed, passes = 0;
 
-	store(bss->attached, 0);
-	/* From here on, what its LWPs make is tracked, whether they are yet or not. */
-	store(bss->attaching, (uint32_t)pid);
+	/* From here on, what their LWPs make is tracked, whether they are yet or not. */
+	store(bss->attaching, 1);
 	do {
 		if (passes > 0)
 			nanosleep(&pause, NULL);
@@ -379,13 +366,23 @@ int lwps_attach(struct lwps *lwps, pid_t pid)
 	if (passes == ATTACH_PASSES)
 		__atomic_fetch_add(&bss->errors, load(bss->postponed) - postponed,
 				   __ATOMIC_RELAXED);
-	if (failed || refresh(lwps, true))
-		return -1;
-	if (load(bss->attached) == 0) {
-		errno = ESRCH;
-		return -1;
+	return failed;
+}
+
+int lwps_attach(struct lwps *lwps, const pid_t *pids, size_t n, bool *found)
+{
+	const int map = lwps->skel->maps.joining.map_fd;
+	int failed = 0, error = 0;
+	size_t i, some;
+
+	for (i = 0; i < n && !failed; i += some) {
+		some = n - i < LWPS_AT_ONCE ? n - i : LWPS_AT_ONCE;
+		failed = joining_add(map, &pids[i], some) || walk(lwps);
+		error = errno;
+		joining_take(map, &pids[i], some, &found[i]);
 	}
-	return (int)load(bss->attached);
+	errno = error;
+	return failed || refresh(lwps, true) ? -1 : 0;
 }
 
 int lwps_flush(struct lwps *lwps)

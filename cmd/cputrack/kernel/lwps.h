@@ -77,10 +77,10 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 void lwps_expect(struct lwps *lwps);
 
 /*
- * Track all LWPs of a living process, and what they make meanwhile and later.  Returns how
- * many it had; -1: errno, ESRCH when it had none.
+ * Track all LWPs of `n` different processes, and what they make meanwhile and later: `found` tells
+ * of each process whether it had any.  -1: errno.
  */
-int lwps_attach(struct lwps *lwps, pid_t pid);
+int lwps_attach(struct lwps *lwps, const pid_t *pids, size_t n, bool *found);
 
 /*
  * A file descriptor for poll(2): readable when there are records.  Who sleeps in poll() is

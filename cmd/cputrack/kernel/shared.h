@@ -55,7 +55,8 @@ enum lwps_request {
 #define LWPS_NONE (~0u)
 #define LWPS_MAX_SLOTS (1u << 22)
 
-#define LWPS_STRAYS 256 /* LWPs that can do without task storage */
+#define LWPS_AT_ONCE 256 /* processes that are attached to at a time */
+#define LWPS_STRAYS 256	 /* LWPs that can do without task storage */
 
 /*
  * The counts of an LWP while it runs one program.  Only the CPU that it runs on changes them.

@@ -37,9 +37,8 @@ __u32 level;	 /* of the tool's PID namespace */
 __u64 namespace;
 __u32 expected;	 /* the exec of the next process that the tool makes begins the tree */
 __u32 awaited;	 /* that process, once there is one */
-__u32 attaching; /* the process whose LWPs are being added */
-__u32 attached;	 /* LWPs of it */
-__u64 postponed; /* and how often one could not be added */
+__u32 attaching; /* LWPs of processes are being added */
+__u64 postponed; /* how often one could not be */
 __u32 live;
 __u32 strayed; /* there were strays */
 __u64 woken_ns;
@@ -110,6 +109,14 @@ struct {
 	__type(value, __u32); /* the slot */
 	__uint(max_entries, LWPS_STRAYS);
 } strays SEC(".maps");
+
+/* The processes whose LWPs are being added: was one found? */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__type(key, __u32); /* as the tool sees it */
+	__type(value, __u32);
+	__uint(max_entries, 1); /* LWPS_AT_ONCE, if there are to be any */
+} joining SEC(".maps");
 
 /* What an LWP's slices are charged to. */
 static __always_inline __u32 charged(const struct lwp *l)

@@ -77,6 +77,7 @@ struct engine_config {
 struct engine;
 
 struct engine_ops {
+	const char *name; /* as in --engine */
 	/*
 	 * Starts the program, and tells `command`; or attaches to processes, with `tree` to their
 	 * children, too.  -1 after a message; errno says why a program cannot be started, and

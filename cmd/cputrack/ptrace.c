@@ -395,6 +395,7 @@ static bool lacks_symbols(const struct engine *engine)
 }
 
 static const struct engine_ops ops = {
+	.name = "ptrace",
 	.start = start,
 	.attach = attach,
 	.run = run,

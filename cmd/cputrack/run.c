@@ -165,6 +165,7 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 		run_free(&about);
 		return;
 	}
+	about.engine = xstrdup(run->engine->ops->name);
 	run->track = track_new(&cfg->track, run->engine, output,
 			       cfg->command != NULL ? &run->command : NULL);
 	track_once(run, &about);

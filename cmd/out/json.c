@@ -105,6 +105,8 @@ static void begin(struct sink *sink, const struct run *run)
 	jsonw_add_text(object, "host", run->host);
 	jsonw_add_time(object, "start", run->start_ns);
 	jsonw_add_text(object, "cycles", run->cycles);
+	if (run->engine != NULL)
+		jsonw_add_text(object, "engine", run->engine);
 	for (size_t k = 0; k < run->nsets; k++)
 		jsonw_append(sets, set_object(&run->set[k]));
 	jsonw_add(object, "sets", sets);

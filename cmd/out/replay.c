@@ -159,6 +159,19 @@ static enum row_unit read_unit(struct jsonread *in, json_object *object)
 	return unit != -1 ? (enum row_unit)unit : UNIT_CPU;
 }
 
+/* Older records do not tell. */
+static void read_engine(struct jsonread *in, struct run *run, json_object *object)
+{
+	const char *engine;
+
+	if (!jsonread_has(object, "engine"))
+		return;
+	engine = jsonread_text(in, object, "engine");
+	if (strcmp(engine, "kernel") != 0 && strcmp(engine, "ptrace") != 0)
+		jsonread_bad(in, "'engine' is neither kernel nor ptrace");
+	run->engine = xstrdup(engine);
+}
+
 static void read_run(struct replay *r, json_object *object)
 {
 	struct jsonread *in = &r->in;
@@ -179,6 +192,7 @@ static void read_run(struct replay *r, json_object *object)
 	run->cycles = xstrdup(jsonread_text(in, object, "cycles"));
 	if (!in->failed && strcmp(run->cycles, "tsc") != 0 && strcmp(run->cycles, "tick") != 0)
 		jsonread_bad(in, "'cycles' is neither tsc nor tick");
+	read_engine(in, run, object);
 	run->start_ns = jsonread_time(in, object, "start");
 	read_argv(in, run, object);
 	sets = jsonread_array(in, object, "sets", MAX_SETS);

@@ -186,5 +186,6 @@ void run_free(struct run *run)
 	free(run->tool);
 	free(run->host);
 	free(run->cycles);
+	free(run->engine);
 	*run = (struct run){0};
 }

@@ -66,6 +66,7 @@ struct run {
 	bool many;	    /* there may be several processes */
 	enum row_by by;	    /* the rows are a summary, and their total */
 	char *cycles;	    /* what the cycles of rows are: "tsc" or "tick" */
+	char *engine;	    /* of LWPs: "kernel" or "ptrace"; NULL: that is not told */
 	size_t nsets, ncpus;
 	struct run_set *set;
 	struct run_cpu *cpu; /* ascending; of a run of CPUs only */

@@ -33,6 +33,8 @@ struct stats {
 	size_t nseries;
 	struct series *series;
 	struct stats *before; /* what it is compared with; or NULL */
+	const char *path;     /* of that */
+	bool kernel, ptrace;  /* there are runs that this engine counted */
 	/* Of the run that is told, by set: */
 	struct sum {
 		uint64_t valid, val[RUN_MAX_EVENTS];
@@ -71,6 +73,8 @@ static void begin(struct sink *sink, const struct run *run)
 	struct stats *s = (struct stats *)sink;
 
 	s->run = run;
+	s->kernel |= run->engine != NULL && strcmp(run->engine, "kernel") == 0;
+	s->ptrace |= run->engine != NULL && strcmp(run->engine, "ptrace") == 0;
 	s->time_ns = 0;
 	free(s->sum);
 	s->sum = xcalloc(run->nsets, sizeof(*s->sum));
@@ -239,12 +243,29 @@ static void print(const struct stats *s)
 	}
 }
 
+static const char *engines_of(const struct stats *s)
+{
+	return s->kernel && s->ptrace ? "kernel and ptrace" : s->kernel ? "kernel" : "ptrace";
+}
+
+/* What differs by nature is not what somebody has changed. */
+static void warn_of_engines(const struct stats *s)
+{
+	const struct stats *before = s->before;
+
+	if ((s->kernel && before->ptrace) || (s->ptrace && before->kernel))
+		say("'%s' was counted by the engine %s, this by %s: context switches differ by nature",
+		    s->path, engines_of(before), engines_of(s));
+}
+
 static void stats_free(struct sink *sink)
 {
 	struct stats *s = (struct stats *)sink;
 
 	if (s->file != NULL)
 		print(s);
+	if (s->file != NULL && s->before != NULL)
+		warn_of_engines(s);
 	if (s->before != NULL)
 		stats_free(&s->before->sink);
 	for (size_t i = 0; i < s->nseries; i++) {
@@ -286,6 +307,7 @@ struct sink *stats_open(FILE *file, const struct style *style, const char *compa
 
 	if (compare != NULL) {
 		s->before = new_stats();
+		s->path = compare;
 		if (!replay(&config, &s->before->sink)) {
 			stats_free(&s->sink);
 			return NULL;

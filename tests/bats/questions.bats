@@ -371,6 +371,44 @@ print("%d %.1f %.1f %.1f %.1f" % (len(runs), statistics.mean(runs), statistics.s
 	mistake 2 "make a table of their own" cputrack -r 2 --by=lwp true
 }
 
+# counted_by ENGINE: the record of a run says that, whoever counted it.
+counted_by() {
+	sed "s/\"cycles\":\"tsc\"/&,\"engine\":\"$1\"/"
+}
+
+@test "--compare: records of different engines, which is told" {
+	local by="context switches differ by nature"
+	runs_of 20 22 | counted_by ptrace >"$T/before"
+	runs_of 20 22 | counted_by kernel >"$R"
+	go -0 cputrack -I "$R" --compare "$T/before"
+	[ "$stderr" = "cputrack: '$T/before' was counted by the engine ptrace, this by kernel: $by" ]
+	go -0 cputrack -I "$T/before" --compare "$R"
+	[ "$stderr" = "cputrack: '$R' was counted by the engine kernel, this by ptrace: $by" ]
+	[ "${#lines[@]}" -eq 3 ]
+	cat "$T/before" >>"$R"
+	go -0 cputrack -I "$T/before" --compare "$R"
+	[ "$stderr" = "cputrack: '$R' was counted by the engine kernel and ptrace, this by ptrace: $by" ]
+	go -0 cputrack -I "$T/before" --compare "$T/before"
+	[ -z "$stderr" ]
+	runs_of 20 22 >"$R" # an older record does not tell
+	go -0 cputrack -I "$R" --compare "$T/before"
+	[ -z "$stderr" ]
+	runs_of 20 | counted_by magic >"$R"
+	mistake 1 "'engine' is neither kernel nor ptrace" cputrack -I "$R" --compare "$T/before"
+}
+
+@test "a record names the engine that counted, also when it is told again" {
+	local engine
+	for engine in ptrace kernel; do
+		go cputrack --engine=$engine -T 0 -O "$R" -o "$ROWS" -c page-faults true
+		[ "$status" -eq 0 ] || [ $engine = kernel ] || return 1
+		[ "$status" -eq 0 ] || skip "nothing is counted in the kernel here: $stderr"
+		[ "$(head -n 1 "$R" | grep -c "\"engine\":\"$engine\"")" -eq 1 ]
+		go -0 cputrack -I "$R" -o "$ROWS" --format=json
+		cmp "$R" "$ROWS"
+	done
+}
+
 @test "--by: nothing has no shares, and so has its total" {
 	runs_of 1 | sed 's/"a":1}/"a":0}/' >"$R"
 	go -0 cputrack -I "$R" --by=process

@@ -378,6 +378,7 @@ static void free_counting(struct engine *engine)
 }
 
 static const struct engine_ops ops = {
+	.name = "kernel",
 	.start = start,
 	.attach = attach,
 	.run = run,

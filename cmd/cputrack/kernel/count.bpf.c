@@ -224,11 +224,13 @@ int on_new(__u64 *ctx)
 
 static __always_inline void on_exit(struct task_struct *t)
 {
-	__u32 slot = LWPS_NONE;
+	__u32 slot = drop_stray(t);
 	struct lwps_slot *s;
 	struct lwp *l;
 
-	if (joining_of(t))
+	if (slot != LWPS_NONE)
+		l = NULL;
+	else if (joining_of(t))
 		/* Either it is not tracked any more, or who tracks it sees that it has ended. */
 		l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	else
@@ -240,8 +242,6 @@ static __always_inline void on_exit(struct task_struct *t)
 			return;
 		divide(l, LWPS_NONE);
 		slot = l->slot;
-	} else {
-		slot = drop_stray(t);
 	}
 	if (slot == LWPS_NONE)
 		return;
@@ -420,6 +420,10 @@ int on_task(struct bpf_iter__task *ctx)
 	found = joining_of(t);
 	if (!found)
 		return 0;
+	if (stray_slot(t) != LWPS_NONE) {
+		*found = 1;
+		return 0;
+	}
 	ids = visible_ids(t);
 	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!l) {

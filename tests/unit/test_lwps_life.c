@@ -164,6 +164,108 @@ static void test_attach_many(void **state)
 	unwatch();
 }
 
+/* ---- events that do not run all the time ---- */
+
+#define HOLDERS 32 /* events of a CPU; none has as many counters */
+
+static int open_instructions(unsigned cpu, bool pinned)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.pinned = pinned,
+		.exclude_kernel = 1,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* A child that computes for each byte that it gets, and answers. */
+static pid_t start_rounds(const int go[2], const int done[2])
+{
+	pid_t pid = fork();
+	char byte;
+
+	if (pid != 0)
+		return pid;
+	close(go[1]);
+	while (read(go[0], &byte, 1) == 1) {
+		for (volatile int i = 0; i < 100000; i++)
+			;
+		if (write(done[1], &byte, 1) != 1)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+static unsigned flaws_after_round(const int go[2], const int done[2], unsigned slot,
+				  uint64_t *count)
+{
+	assert_int_equal(write(go[1], "", 1), 1);
+	read_byte(done[0]);
+	assert_int_equal(lwps_flush(w.lwps), 0);
+	return lwps_read(w.lwps, slot, count);
+}
+
+/* The events are not pinned, as those of cputrack are, and others take all counters. */
+static void test_not_run(void **state)
+{
+	static int fd[MAX_CPUS], holder[MAX_CPUS][HOLDERS];
+	struct lwps_config config = {.ncolumns = 1,
+				     .column = {{.kind = LWPS_CPU, .fd = fd}},
+				     .nslots = 8,
+				     .attaches = true};
+	unsigned slot, cpu, nevents = 0;
+	uint64_t count, before;
+	int go[2], done[2];
+	char why[200];
+	bool found;
+	pid_t pid;
+
+	(void)state;
+	watch(everything, 64); /* is it allowed? */
+	unwatch();
+	config.ncpus = w.ncpus;
+	for (cpu = 0; cpu < w.ncpus; cpu++) {
+		fd[cpu] = open_instructions(cpu, false);
+		nevents += fd[cpu] != -1;
+	}
+	if (nevents == 0)
+		skip_because("no hardware counters here");
+	w.nlwps = 0;
+	w.lwps = lwps_open(&config, why, sizeof(why));
+	assert_non_null(w.lwps);
+	assert_true(pipe(go) == 0 && pipe(done) == 0);
+	pid = start_rounds(go, done);
+	assert_int_equal(lwps_attach(w.lwps, &pid, 1, &found), 0);
+	take_all();
+	assert_int_equal(w.nlwps, 1);
+	for (slot = 0; w.in_slot[slot] != &w.lwp[0]; slot++)
+		;
+	assert_int_equal(flaws_after_round(go, done, slot, &before), 0);
+	assert_true(before >= 100000);
+	for (cpu = 0; cpu < w.ncpus; cpu++) {
+		for (int i = 0; i < HOLDERS; i++)
+			holder[cpu][i] = open_instructions(cpu, true);
+	}
+	assert_int_equal(flaws_after_round(go, done, slot, &count), LWPS_NOT_RUN);
+	assert_false(lwps_whole(LWPS_NOT_RUN));
+	assert_true(count < before + 100000); /* and that is why */
+	for (cpu = 0; cpu < w.ncpus; cpu++) {
+		for (int i = 0; i < HOLDERS; i++)
+			close(holder[cpu][i]);
+		close(fd[cpu]);
+	}
+	close(go[1]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	lwps_close(w.lwps);
+	w.lwps = NULL;
+	for (int i = 0; i < 2; i++)
+		close(done[i]);
+	close(go[0]);
+}
+
 /* The counts of an LWP that runs and does not switch are brought up to date. */
 static void test_flush(void **state)
 {
@@ -330,6 +432,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(test_status, cleanup),
 		cmocka_unit_test_teardown(test_attach, cleanup),
 		cmocka_unit_test_teardown(test_attach_many, cleanup),
+		cmocka_unit_test_teardown(test_not_run, cleanup),
 		cmocka_unit_test_teardown(test_flush, cleanup),
 		cmocka_unit_test_teardown(test_close, cleanup),
 		cmocka_unit_test_teardown(test_kill, cleanup),

@@ -263,8 +263,11 @@ int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, str
 	int modes = 0, rc;
 	char full[256];
 
-	/* A slash is in the names of others, which libpfm4 takes for bad ones of its own. */
-	if (strchr(name, '/') != NULL || !usable())
+	/*
+	 * A slash is in the names of others, which libpfm4 takes for bad ones of its own; so it
+	 * does with patterns of tracepoints, which it has where debugfs is mounted.
+	 */
+	if (strchr(name, '/') != NULL || cpci_tracepoint_is_meant(name) || !usable())
 		return 0;
 	/* Modes in the name itself (":k") outrank these. */
 	if ((flags & CPC_COUNT_USER) != 0)

@@ -275,6 +275,20 @@ bool cpci_tracepoint_meant(const char *word, char *name, size_t size)
 	return found;
 }
 
+bool cpci_tracepoint_is_meant(const char *name)
+{
+	struct lookup look = {.name = name};
+	int tracefs, system;
+
+	if (is_code(name) || !split(&look))
+		return false;
+	tracefs = cpci_tracefs();
+	system = tracefs != -1 ? open_dir(tracefs, look.system) : -1;
+	if (system != -1)
+		close(system);
+	return system != -1;
+}
+
 int cpci_event_tracepoint(const char *name, uint_t flags, struct cpci_event *event,
 			  struct cpci_diag *diag)
 {

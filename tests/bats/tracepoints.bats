@@ -273,6 +273,19 @@ lwp_exited() {
 	[ "$(rows_of exit | awk '$NF == "page-faults"' | wc -l)" -eq 1 ]
 }
 
+# libpfm4 finds tracepoints there, which it takes for events of a PMU.
+@test "the same where debugfs is mounted: patterns, and what does not exist" {
+	need_root
+	unshare -m mount -t debugfs nodev /sys/kernel/debug || skip "no debugfs here"
+	# shellcheck disable=SC2016 # for the inner shell
+	with_debugfs=(unshare -m sh -c 'mount -t debugfs nodev /sys/kernel/debug && exec "$@"' "")
+	go -0 "${with_debugfs[@]}" cputrack -f -T 0 -o "$ROWS" -c "syscalls:sys_enter_?etpriority" \
+		"$WORK/touch-pages" -s 12 0
+	[ "$(sum_of exit)" -eq 12 ]
+	go -2 "${with_debugfs[@]}" cputrack -T 0 -c syscalls:sys_enter_no_such_call true
+	[[ $stderr == "cputrack: unknown event 'syscalls:sys_enter_no_such_call'"* ]]
+}
+
 @test "a tracepoint that does not exist is unknown" {
 	track -2 -T 0 -c syscalls:sys_enter_no_such_call true
 	[[ $stderr == "cputrack: unknown event 'syscalls:sys_enter_no_such_call'"* ]]

@@ -277,16 +277,21 @@ bool cpci_tracepoint_meant(const char *word, char *name, size_t size)
 
 bool cpci_tracepoint_is_meant(const char *name)
 {
-	struct lookup look = {.name = name};
-	int tracefs, system;
+	const size_t n = strcspn(name, ":");
+	int tracefs = -1, dir = -1;
+	char system[MAX_WORD];
 
-	if (is_code(name) || !split(&look))
+	/* Two colons are behind the name of a PMU. */
+	if (n >= sizeof(system) || name[n] == '\0' || name[n + 1] == ':')
 		return false;
-	tracefs = cpci_tracefs();
-	system = tracefs != -1 ? open_dir(tracefs, look.system) : -1;
-	if (system != -1)
-		close(system);
-	return system != -1;
+	snprintf(system, sizeof(system), "%.*s", (int)n, name);
+	if (is_word(system, "_-"))
+		tracefs = cpci_tracefs();
+	if (tracefs != -1)
+		dir = open_dir(tracefs, system);
+	if (dir != -1)
+		close(dir);
+	return dir != -1;
 }
 
 int cpci_event_tracepoint(const char *name, uint_t flags, struct cpci_event *event,

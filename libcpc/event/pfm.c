@@ -277,6 +277,9 @@ int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, str
 	if (!is_of_here(name, full, sizeof(full)))
 		return 0;
 	rc = encode(full, modes, &term);
+	/* Those it knows whatever the case of their letters, and nobody else does. */
+	if (rc == PFM_SUCCESS && term.attr.type == PERF_TYPE_TRACEPOINT)
+		return 0;
 	if (rc == PFM_SUCCESS)
 		return cpci_event_add(event, &term, diag) == 0 ? 1 : -1;
 	if (rc == PFM_ERR_NOTFOUND)

@@ -173,6 +173,13 @@ static int flush_replaced(const struct outfile *out)
 
 /* ---- all files ----------------------------------------------------------------- */
 
+void outfile_buffer(struct outfile *out, size_t size)
+{
+	/* glibc takes a size only with a buffer that has it. */
+	out->buffer = xcalloc(1, size);
+	setvbuf(out->file, out->buffer, _IOFBF, size);
+}
+
 void outfile_begin(const struct outfile *out)
 {
 	struct stat st;
@@ -201,6 +208,7 @@ int outfile_close(const struct outfile *out)
 		error = errno;
 	free(out->replaced);
 	free(out->text);
+	free(out->buffer);
 	return error;
 }
 

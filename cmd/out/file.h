@@ -16,6 +16,7 @@ struct outfile {
 	char *replaced; /* the path of a file that each flush makes anew; or NULL */
 	char *text;	/* of such a file, which `file` writes */
 	size_t size;
+	char *buffer; /* of `file`; NULL: its own */
 };
 
 /*
@@ -30,6 +31,8 @@ bool outfile_same(const char *path, const char *other);
  * beside it, which then takes its place.  What is no regular file is opened as above.
  */
 int outfile_open_replaced(struct outfile *out, const char *path);
+/* What is written waits in a buffer of that size, before there is anything. */
+void outfile_buffer(struct outfile *out, size_t size);
 /* Output begins: truncates the file, unless it is to be appended to. */
 void outfile_begin(const struct outfile *out);
 

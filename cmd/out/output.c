@@ -91,7 +91,7 @@ static int add_file(struct output *o, const char *path, bool append, bool by_lin
 	if (out->replaced != NULL)
 		return 0;
 	if (!by_line || !isatty(fileno(out->file)))
-		setvbuf(out->file, NULL, _IOFBF, BUFFER_SIZE);
+		outfile_buffer(out, BUFFER_SIZE);
 	return 0;
 }
 

@@ -36,7 +36,7 @@ int joining_add(int map, const pid_t *pids, size_t n)
 
 void joining_take(int map, const pid_t *pids, size_t n, bool *found)
 {
-	uint32_t value;
+	uint32_t value = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		found[i] = call(BPF_MAP_LOOKUP_ELEM, map, &pids[i], &value) == 0 && value != 0;

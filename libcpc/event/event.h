@@ -115,8 +115,6 @@ void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action);   /* those of the core
 void cpci_vendor_walk(void *arg, cpci_walk_fn *action);	    /* of event files */
 void cpci_sysfs_walk(void *arg, cpci_walk_fn *action);	    /* those of all other PMUs */
 void cpci_tracepoint_walk(void *arg, cpci_walk_fn *action); /* all of them */
-/* Does it begin with the name of a system of tracepoints, and a colon? */
-bool cpci_tracepoint_is_meant(const char *name);
 /* Does it happen between a restart of a set and the return of the handler that does that? */
 bool cpci_tracepoint_is_own(const struct perf_event_attr *attr);
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Its copy of linux/perf_event.h cannot be included beside the original. */
 #define __PERFMON_PERF_EVENT_H__
@@ -257,6 +258,21 @@ static void explain(const char *name, int rc, struct cpci_diag *diag)
 		  pfm_strerror(rc), base, names.list);
 }
 
+/* Does it begin with the name of a system of tracepoints, and a colon? */
+static bool is_tracepoint(const char *name)
+{
+	const size_t n = strcspn(name, ":");
+	char path[128];
+	int tracefs;
+
+	/* Two colons are behind the name of a PMU. */
+	if (n == 0 || n > sizeof(path) / 2 || name[n] == '\0' || name[n + 1] == ':')
+		return false;
+	snprintf(path, sizeof(path), "events/%.*s", (int)n, name);
+	tracefs = cpci_tracefs();
+	return tracefs != -1 && faccessat(tracefs, path, F_OK, 0) == 0;
+}
+
 int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, struct cpci_diag *diag)
 {
 	struct cpci_term term;
@@ -267,7 +283,7 @@ int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, str
 	 * A slash is in the names of others, which libpfm4 takes for bad ones of its own; so it
 	 * does with patterns of tracepoints, which it has where debugfs is mounted.
 	 */
-	if (strchr(name, '/') != NULL || cpci_tracepoint_is_meant(name) || !usable())
+	if (strchr(name, '/') != NULL || is_tracepoint(name) || !usable())
 		return 0;
 	/* Modes in the name itself (":k") outrank these. */
 	if ((flags & CPC_COUNT_USER) != 0)

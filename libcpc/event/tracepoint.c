@@ -275,25 +275,6 @@ bool cpci_tracepoint_meant(const char *word, char *name, size_t size)
 	return found;
 }
 
-bool cpci_tracepoint_is_meant(const char *name)
-{
-	const size_t n = strcspn(name, ":");
-	int tracefs = -1, dir = -1;
-	char system[MAX_WORD];
-
-	/* Two colons are behind the name of a PMU. */
-	if (n >= sizeof(system) || name[n] == '\0' || name[n + 1] == ':')
-		return false;
-	snprintf(system, sizeof(system), "%.*s", (int)n, name);
-	if (is_word(system, "_-"))
-		tracefs = cpci_tracefs();
-	if (tracefs != -1)
-		dir = open_dir(tracefs, system);
-	if (dir != -1)
-		close(dir);
-	return dir != -1;
-}
-
 int cpci_event_tracepoint(const char *name, uint_t flags, struct cpci_event *event,
 			  struct cpci_diag *diag)
 {

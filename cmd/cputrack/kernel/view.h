@@ -19,8 +19,10 @@ struct view {
 	off_t offset;
 };
 
-/* `size` bytes of the map `fd` from `offset` on, which stays open; `prot` as of mmap(2).  -1:
- * errno. */
+/*
+ * `size` bytes of the map `fd`, which stays open, from `offset` on; `prot` is as of mmap(2).
+ * -1: errno.
+ */
 int view_open(struct view *view, int fd, off_t offset, size_t size, int prot);
 void view_close(struct view *view);
 

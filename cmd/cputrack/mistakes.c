@@ -52,17 +52,19 @@ int mistakes_of_command(cpc_t *cpc, char **command, bool no_events)
 {
 	const char *name = command[0];
 
-	if (!is_program(name) && is_events(cpc, name)) {
-		say("'%s' is an event, and no program; events are given by -c: cputrack -c %s "
-		    "COMMAND (-e follows an exec)",
-		    name, name);
-		return STATUS_USAGE;
-	}
-	if (!is_program(name) && name[strcspn(name, " \t|<>;&")] != '\0') {
-		say("there is no program '%s'; a command line of several words takes a shell: "
-		    "sh -c '%s'",
-		    name, name);
-		return STATUS_USAGE;
+	if (!is_program(name)) {
+		if (is_events(cpc, name)) {
+			say("'%s' is an event, and no program; events are given by -c: cputrack "
+			    "-c %s COMMAND (-e follows an exec)",
+			    name, name);
+			return STATUS_USAGE;
+		}
+		if (name[strcspn(name, " \t|<>;&")] != '\0') {
+			say("there is no program '%s'; a command line of several words takes a "
+			    "shell: sh -c '%s'",
+			    name, name);
+			return STATUS_USAGE;
+		}
 	}
 	for (char **arg = command + 1; no_events && arg[0] != NULL && arg[1] != NULL; arg++) {
 		if (strcmp(arg[0], "-c") != 0 || !is_events(cpc, arg[1]))

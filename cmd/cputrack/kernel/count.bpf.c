@@ -23,36 +23,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* ---- CPUs ---- */
 
-SEC("tp_btf/sched_switch")
-int on_switch(__u64 *ctx)
-{
-	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	struct lwps_cpu *c = this_cpu();
-	struct lwp *before, *after;
-
-	if (!c) {
-		lose_cpu(tracked(prev));
-		lose_cpu(tracked(next));
-		return 0;
-	}
-	if (unlikely(strayed))
-		reclaim(next);
-	after = tracked(next);
-	if (unlikely(c->task != (__u64)prev)) {
-		before = tracked(prev);
-		/* Unless it was attached to in this moment. */
-		lose_switch(c, before && before->counted ? before->slot : LWPS_NONE);
-	}
-	if (c->slot == LWPS_NONE && !after) {
-		c->task = (__u64)next;
-		return 0;
-	}
-	c->flaws |= c->busy * LWPS_PREEMPTED;
-	settle(c, c->slot, 1);
-	arrive(c, next, after);
-	return 0;
-}
-
 /* The tool itself calls: who is it? */
 static __always_inline void identify(struct task_struct *t)
 {
@@ -174,52 +144,6 @@ static __always_inline __u32 *joining_of(struct task_struct *t)
 		return NULL;
 	tgid = visible_tgid(t);
 	return bpf_map_lookup_elem(&joining, &tgid);
-}
-
-/*
- * The last thing in making a task that can fail is behind it; it has not run yet.  Workers of
- * io_uring in a process are threads of it, as perf's inherited events have it, too.
- */
-SEC("tp_btf/task_newtask")
-int on_new(__u64 *ctx)
-{
-	struct task_struct *t = (void *)ctx[0], *me = bpf_get_current_task_btf();
-	bool thread = ctx[1] & CLONE_THREAD;
-	struct lwp *l, *creator;
-	__u32 slot, by;
-	__u64 ids;
-
-	if (unlikely(expected) && (__u32)me->tgid == tool_tgid && !thread)
-		awaited = visible_tid(t);
-	creator = tracked(me);
-	by = creator ? creator->slot : stray_slot(me);
-	if (!creator && by == LWPS_NONE && !joining_of(me))
-		return 0;
-	if (!thread && !follow_fork)
-		return 0;
-	ids = visible_ids(t);
-	if (!initial && (!(__u32)ids || !(ids >> 32))) {
-		__sync_fetch_and_add(&outside, 1);
-		return 0;
-	}
-	/* It fails without memory, and where somebody was interrupted while he did the same. */
-	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!l && joining_of(t)) {
-		/* Who attaches comes back for it. */
-		__sync_fetch_and_add(&postponed, 1);
-		return 0;
-	}
-	/* Or he was faster. */
-	if (l && __sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
-		return 0;
-	slot = begin(thread ? LWPS_THREAD : LWPS_FORK, ids, by, visible_tgid(me));
-	if (l) {
-		begin_in(l, slot, true);
-		l->state = LIVE;
-	} else {
-		make_stray(t, slot);
-	}
-	return 0;
 }
 
 static __always_inline void on_exit(struct task_struct *t)
@@ -403,6 +327,82 @@ int on_current(__u64 *ctx)
 		refresh(c, t);
 	else if (c->task != (__u64)t)
 		repair(c, t);
+	return 0;
+}
+
+/*
+ * The last thing in making a task that can fail is behind it; it has not run yet.  Workers of
+ * io_uring in a process are threads of it, as perf's inherited events have it, too.
+ */
+SEC("tp_btf/task_newtask")
+int on_new(__u64 *ctx)
+{
+	struct task_struct *t = (void *)ctx[0], *me = bpf_get_current_task_btf();
+	bool thread = ctx[1] & CLONE_THREAD;
+	struct lwp *l, *creator;
+	__u32 slot, by;
+	__u64 ids;
+
+	if (unlikely(expected) && (__u32)me->tgid == tool_tgid && !thread)
+		awaited = visible_tid(t);
+	creator = tracked(me);
+	by = creator ? creator->slot : stray_slot(me);
+	if (!creator && by == LWPS_NONE && !joining_of(me))
+		return 0;
+	if (!thread && !follow_fork)
+		return 0;
+	ids = visible_ids(t);
+	if (!initial && (!(__u32)ids || !(ids >> 32))) {
+		__sync_fetch_and_add(&outside, 1);
+		return 0;
+	}
+	/* It fails without memory, and where somebody was interrupted while he did the same. */
+	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!l && joining_of(t)) {
+		/* Who attaches comes back for it. */
+		__sync_fetch_and_add(&postponed, 1);
+		return 0;
+	}
+	/* Or he was faster. */
+	if (l && __sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
+		return 0;
+	slot = begin(thread ? LWPS_THREAD : LWPS_FORK, ids, by, visible_tgid(me));
+	if (l) {
+		begin_in(l, slot, true);
+		l->state = LIVE;
+	} else {
+		make_stray(t, slot);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int on_switch(__u64 *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	struct lwps_cpu *c = this_cpu();
+	struct lwp *before, *after;
+
+	if (!c) {
+		lose_cpu(tracked(prev));
+		lose_cpu(tracked(next));
+		return 0;
+	}
+	if (unlikely(strayed))
+		reclaim(next);
+	after = tracked(next);
+	if (unlikely(c->task != (__u64)prev)) {
+		before = tracked(prev);
+		/* Unless it was attached to in this moment. */
+		lose_switch(c, before && before->counted ? before->slot : LWPS_NONE);
+	}
+	if (c->slot == LWPS_NONE && !after) {
+		c->task = (__u64)next;
+		return 0;
+	}
+	c->flaws |= c->busy * LWPS_PREEMPTED;
+	settle(c, c->slot, 1);
+	arrive(c, next, after);
 	return 0;
 }
 

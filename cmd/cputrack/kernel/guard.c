@@ -116,13 +116,21 @@ int guard_start(struct guard *guard, struct lwps *lwps)
 	return -1;
 }
 
-void guard_end(struct guard *guard)
+void guard_dismiss(struct guard *guard)
 {
-	if (guard->pid == 0)
+	if (guard->pid == 0 || guard->alive == -1)
 		return;
 	while (write(guard->alive, "", 1) == -1 && errno == EINTR)
 		;
 	close(guard->alive);
+	guard->alive = -1;
+}
+
+void guard_end(struct guard *guard)
+{
+	if (guard->pid == 0)
+		return;
+	guard_dismiss(guard);
 	while (waitpid(guard->pid, NULL, 0) == -1 && errno == EINTR)
 		;
 	guard->pid = 0;

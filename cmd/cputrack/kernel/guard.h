@@ -12,13 +12,16 @@
 
 struct guard {
 	pid_t pid; /* 0: there is none */
-	int alive; /* as long as this is open, so are we */
+	int alive; /* as long as this is open, so are we; -1: it was dismissed */
 };
 
 /* To be called before lwps_expect().  -1: errno. */
 int guard_start(struct guard *guard, struct lwps *lwps);
 
-/* From now on all may live on. */
+/* From now on all may live on: it ends by itself. */
+void guard_dismiss(struct guard *guard);
+
+/* The same, and waits for its end. */
 void guard_end(struct guard *guard);
 
 #endif /* GUARD_H */

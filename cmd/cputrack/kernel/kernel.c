@@ -289,12 +289,13 @@ static void release(struct engine *engine)
 {
 	struct counting *k = counting_of(engine);
 
+	guard_dismiss(&k->guard);
+	if (k->tree.lwps != NULL) {
+		tree_tell_losses(&k->tree);
+		lwps_close(k->tree.lwps);
+		k->tree.lwps = NULL;
+	}
 	guard_end(&k->guard);
-	if (k->tree.lwps == NULL)
-		return;
-	tree_tell_losses(&k->tree);
-	lwps_close(k->tree.lwps);
-	k->tree.lwps = NULL;
 }
 
 /* The command may run on for long, and nothing of it is counted any more; there is still ^Z. */

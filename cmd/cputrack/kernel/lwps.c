@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * lwps.c - load the programs of count.bpf.c, attach them, and use the memory they share.
+ * lwps.c - attach the programs of count.bpf.c, and use the memory they share.
  */
 #include "lwps.h"
 
 #include "explain.h"
 #include "joining.h"
+#include "programs.h"
 #include "ring.h"
 #include "slots.h"
 
@@ -19,15 +20,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-/* Made by bpftool, and not for these warnings. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#pragma GCC diagnostic ignored "-Wunused-function"
-#include "count.skel.h"
-#pragma GCC diagnostic pop
 
 /* Tracepoints at which on_current() runs. */
 static const struct {
@@ -61,12 +53,6 @@ static int64_t now_ns(void)
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Of two or more. */
-static unsigned round_up_pow2(size_t n)
-{
-	return 1u << (32 - __builtin_clz((unsigned)n - 1));
-}
-
 /* ---- load and attach ---- */
 
 /*
@@ -85,66 +71,6 @@ static int64_t time_offset_ns(void)
 		s = ns = 0;
 	fclose(f);
 	return s * INT64_C(1000000000) + ns;
-}
-
-/* The inode of the initial PID namespace (PROC_PID_INIT_INO in include/linux/proc_ns.h). */
-#define INITIAL_NAMESPACE 0xeffffffcu
-
-static bool is_initial_namespace(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == INITIAL_NAMESPACE;
-}
-
-/*
- * The ring has room for the records of all slots at once, and for what execs on all CPUs may
- * take beyond when all see the last free room for arguments.
- */
-static unsigned ring_size(const struct lwps_config *config, unsigned *spare)
-{
-	const size_t exec = sizeof(struct lwps_raw_exec) + LWPS_ARGS + LWPS_RING_HEADER;
-	const size_t some_args = 16 * exec;
-	size_t reserved = LWPS_SLOT_BYTES * config->nslots + exec * (config->ncpus + 1);
-	unsigned size = round_up_pow2(reserved + some_args);
-
-	*spare = size - (unsigned)reserved;
-	return size;
-}
-
-static void configure(struct count *skel, const struct lwps_config *config)
-{
-	unsigned i, spare, size = ring_size(config, &spare);
-	struct count__rodata *constant = skel->rodata;
-
-	constant->ncolumns = config->ncolumns;
-	constant->ncpus = config->ncpus;
-	constant->nslots = config->nslots;
-	constant->nlines = slots_lines_each(config->ncolumns);
-	constant->recycle_mask = round_up_pow2(config->nslots) - 1;
-	constant->ring_spare = spare;
-	constant->ring_high = size / 8;
-#if defined(__x86_64__) || defined(__i386__) || defined(__s390x__)
-	constant->weak_order = 0;
-#else
-	constant->weak_order = 1;
-#endif
-	constant->follow_fork = config->follow_fork;
-	constant->follow_exec = config->follow_exec;
-	constant->attaches = config->attaches;
-	constant->names = config->names;
-	constant->initial = is_initial_namespace();
-	constant->start_off = config->start_off;
-	for (i = 0; i < config->ncolumns; i++)
-		constant->kind[i] = (uint8_t)config->column[i].kind;
-	skel->bss->fresh = LWPS_SHARED + 1;
-	skel->bss->tool_tgid = (__u32)getpid(); /* if it is the initial namespace */
-	skel->maps.events.max_entries = config->ncolumns * config->ncpus;
-	skel->maps.slots.max_entries = slots_lines(config->ncolumns, config->ncpus, config->nslots);
-	skel->maps.cpus.max_entries = config->ncpus;
-	skel->maps.joining.max_entries = config->attaches ? LWPS_AT_ONCE : 1;
-	skel->maps.recycled.max_entries = round_up_pow2(config->nslots);
-	skel->maps.ring.max_entries = size;
 }
 
 static int add_events(const struct count *skel, const struct lwps_config *config)
@@ -229,27 +155,6 @@ static int share(struct lwps *lwps)
 	return ring_open(&lwps->ring, skel->maps.ring.map_fd, skel->maps.ring.max_entries);
 }
 
-#define LOAD_TRIES 20
-
-/*
- * The verifier breaks off with EAGAIN when a signal comes, be it only one to stop and go on.
- * What the loader's functions return is -1 or -errno; errno is right in either case.
- */
-static int load_programs(struct lwps *lwps, const struct lwps_config *config)
-{
-	int tries = 0, failed;
-
-	do {
-		count__destroy(lwps->skel); /* of the try before, if any */
-		lwps->skel = count__open();
-		if (!lwps->skel)
-			return -1;
-		configure(lwps->skel, config);
-		failed = count__load(lwps->skel);
-	} while (failed && errno == EAGAIN && ++tries < LOAD_TRIES);
-	return failed;
-}
-
 static bool is_valid(const struct lwps_config *config)
 {
 	return config->ncolumns > 0 && config->ncolumns <= LWPS_MAX_COLUMNS && config->ncpus > 0 &&
@@ -276,7 +181,8 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 		.ncolumns = config->ncolumns, .ncpus = config->ncpus, .nslots = config->nslots};
 	lwps->time_offset_ns = time_offset_ns();
 	what = "loading the programs";
-	if (load_programs(lwps, config))
+	lwps->skel = programs_load(config);
+	if (!lwps->skel)
 		goto failed;
 	what = "sharing memory with the kernel";
 	if (share(lwps))
@@ -311,7 +217,7 @@ void lwps_close(struct lwps *lwps)
 	view_close(&lwps->slots.lines);
 	view_close(&lwps->slots.recycled);
 	view_close(&lwps->cpus);
-	count__destroy(lwps->skel);
+	programs_unload(lwps->skel);
 	free(lwps);
 }
 

@@ -44,7 +44,8 @@ bool feed_idle(struct feed *feed, bool watch, unsigned *wait_ms)
 	int64_t wait = feed->flushed_ns + FLUSH_NS - now_ns();
 
 	*wait_ms = 0;
-	if (feed->unflushed && wait > 0) {
+	/* Rather at once than with a wake-up of its own between two ticks. */
+	if (feed->unflushed && wait > FLUSH_NS / 2) {
 		*wait_ms = (unsigned)(wait / 1000000 + 1);
 		return true;
 	}

@@ -77,6 +77,16 @@ bool lwps_next(struct lwps *lwps, struct lwps_record *record)
 	return true;
 }
 
+bool lwps_changed(struct lwps *lwps, unsigned slot, uint64_t *state)
+{
+	const uint64_t before = *state;
+
+	(void)lwps;
+	must(slot <= NSLOTS);
+	*state = kernel.slot[slot].value + kernel.slot[slot].flawed;
+	return *state != before;
+}
+
 unsigned lwps_read(struct lwps *lwps, unsigned slot, uint64_t *values)
 {
 	(void)lwps;

@@ -18,6 +18,7 @@ struct counted_lwp {
 	unsigned slot;
 	bool final;	  /* this is what it counted in all */
 	bool flawed;	  /* and not all of that */
+	uint64_t state;	  /* of the slot at the last tick */
 	uint64_t count[]; /* by column; after that, what of it was in ticks */
 };
 
@@ -40,6 +41,7 @@ struct tree {
 	const cpc_set_t *bound; /* that of some CPU */
 	/* What was asked for last; and for a tick, what was told before. */
 	cpc_buf_t *buf, *before;
+	cpc_buf_t *zero; /* what an LWP counts that sleeps */
 	struct counted_procs procs;
 	struct counted_lwp **of_slot;
 	struct counted_lwp *others; /* those that share a slot, as one; NULL: there are none */

@@ -348,6 +348,11 @@ bool lwps_next(struct lwps *lwps, struct lwps_record *record)
 	return true;
 }
 
+bool lwps_changed(struct lwps *lwps, unsigned slot, uint64_t *state)
+{
+	return slots_changed(&lwps->slots, slot, state);
+}
+
 unsigned lwps_read(struct lwps *lwps, unsigned slot, uint64_t *values)
 {
 	return slots_read(&lwps->slots, slot, values);

@@ -94,6 +94,12 @@ int lwps_timeout(const struct lwps *lwps);
 bool lwps_next(struct lwps *lwps, struct lwps_record *record);
 
 /*
+ * Has anything come to a slot since `state` was filled here?  At first that is 0: of a slot in
+ * which nothing was counted.
+ */
+bool lwps_changed(struct lwps *lwps, unsigned slot, uint64_t *state);
+
+/*
  * The counts of a slot, all of the same moment if it is not the shared one.  Returns what is
  * wrong with them or with their process's: bits of enum lwps_flaw.
  */

@@ -65,6 +65,15 @@ static unsigned read_shared(struct slots *slots, uint64_t *values)
 	return flaws;
 }
 
+bool slots_changed(struct slots *slots, unsigned slot, uint64_t *state)
+{
+	const struct lwps_slot *s = slots_at(slots, slot);
+	const uint64_t before = *state;
+
+	*state = load(s->sequence) | (uint64_t)load(s->flaws) << 32;
+	return slot == LWPS_SHARED || *state != before;
+}
+
 unsigned slots_read(struct slots *slots, unsigned slot, uint64_t *values)
 {
 	if (slot == LWPS_SHARED)

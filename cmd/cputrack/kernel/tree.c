@@ -373,6 +373,7 @@ void tree_init(struct tree *tree, struct engine *engine, const struct fit *fit)
 	tree->of_slot = xcalloc(TREE_SLOTS, sizeof(*tree->of_slot));
 	tree->buf = counts_new(tree);
 	tree->before = counts_new(tree);
+	tree->zero = counts_new(tree);
 }
 
 void tree_leave(struct tree *tree, struct proc *proc)
@@ -390,5 +391,6 @@ void tree_free(struct tree *tree)
 		lwps_close(tree->lwps);
 	cpc_buf_destroy(tree->engine->cpc, tree->buf);
 	cpc_buf_destroy(tree->engine->cpc, tree->before);
+	cpc_buf_destroy(tree->engine->cpc, tree->zero);
 	free(tree->of_slot);
 }

@@ -390,6 +390,8 @@ int on_switch(__u64 *ctx)
 	}
 	if (unlikely(strayed))
 		reclaim(next);
+	if (unlikely(prev->tgid == INIT_TGID))
+		init_told = 1;
 	after = tracked(next);
 	if (unlikely(c->task != (__u64)prev)) {
 		before = tracked(prev);

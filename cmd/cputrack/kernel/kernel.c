@@ -179,6 +179,7 @@ static int run(struct engine *engine)
 		bool last = !goes_on(k); /* before all its records are taken */
 
 		look_at_children(k);
+		lwps_relieve(k->tree.lwps);
 		tree_tell(&k->tree);
 		if (last)
 			break;

@@ -35,6 +35,7 @@ static const struct {
 };
 
 #define NTRACEPOINTS (sizeof(tracepoints) / sizeof(*tracepoints))
+#define REPAIR (NTRACEPOINTS - 1)
 
 struct lwps {
 	struct count *skel;
@@ -127,6 +128,21 @@ static int attach(struct lwps *lwps, bool names)
 			return -1;
 	}
 	return count__on_switch__attach(skel) < 0 ? -1 : 0;
+}
+
+/*
+ * Kernels of some virtual machines keep it to themselves what process 1 does, also that it leaves
+ * a CPU to another task: then sched_exit_tp tells who goes on there.  With others that takes
+ * time of each switch on the machine for nothing.
+ */
+void lwps_relieve(struct lwps *lwps)
+{
+	const struct count__bss *bss = lwps->skel->bss;
+
+	if (lwps->link[REPAIR] == 0 || !load(bss->init_told) || load(bss->repaired) != 0)
+		return;
+	close(lwps->link[REPAIR]);
+	lwps->link[REPAIR] = 0;
 }
 
 static struct lwps_cpu *cpu_at(struct lwps *lwps, unsigned cpu)
@@ -390,7 +406,8 @@ void lwps_keep(const struct lwps *lwps, int fd)
 	int next = 0;
 
 	memcpy(&kept[1 + MAPS], &lwps->skel->links, sizeof(lwps->skel->links));
-	memcpy(&kept[1 + MAPS + OWN], lwps->link, sizeof(lwps->link));
+	/* Up to REPAIR, which is not for long. */
+	memcpy(&kept[1 + MAPS + OWN], lwps->link, REPAIR * sizeof(*lwps->link));
 	qsort(kept, N, sizeof(int), cmp_fds);
 	for (size_t i = 0; i < N; i++) {
 		if (kept[i] <= 0)

@@ -127,6 +127,9 @@ void lwps_keep(const struct lwps *lwps, int fd);
 /* Bring the counts of LWPs that run at this moment up to date.  -1: errno. */
 int lwps_flush(struct lwps *lwps);
 
+/* To be called now and then: detach from what turned out not to be needed here. */
+void lwps_relieve(struct lwps *lwps);
+
 /* Tracked LWPs that live, or whose last record was not taken; 0 after lwps_expect() alone. */
 unsigned lwps_live(const struct lwps *lwps);
 

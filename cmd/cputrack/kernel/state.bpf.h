@@ -40,7 +40,8 @@ __u32 awaited;	 /* that process, once there is one */
 __u32 attaching; /* LWPs of processes are being added */
 __u64 postponed; /* how often one could not be */
 __u32 live;
-__u32 strayed; /* there were strays */
+__u32 strayed;	 /* there were strays */
+__u32 init_told; /* sched_switch tells of switches away from process 1 */
 __u64 woken_ns;
 /* Slots: those never used, then a queue of those released, filled by user space alone. */
 __u32 fresh, recycle_head, recycle_tail;

@@ -42,6 +42,7 @@ enum {
 };
 
 enum {
+	INIT_TGID = 1,
 	CLONE_THREAD = 0x10000,
 	PF_EXITING = 0x4,
 	PF_KTHREAD = 0x200000,

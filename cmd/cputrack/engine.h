@@ -91,7 +91,7 @@ struct engine_ops {
 	void (*stop)(struct engine *engine);
 	/* Has job control stopped the command? */
 	bool (*stopped)(const struct engine *engine);
-	/* Counting begins; NULL: the engine cannot put it off. */
+	/* Counting begins, which has waited until now. */
 	void (*begin)(struct engine *engine);
 	/* Waits for the end of the command.  -1: its status is not known. */
 	int (*wait)(struct engine *engine, int *wstatus);

@@ -33,7 +33,6 @@ counted_by() {
 @test "what the kernel cannot count is left to ptrace(2); -D tells why, without it nobody" {
 	by_kernel
 	use_engine auto
-	counted_by ptrace "it is to begin after a delay" --delay 0.001 -c page-faults true
 	track -0 -D -T 0.5 -c page-faults -c dummy true
 	grep -q "not in the kernel: several sets take turns" <<<"$stderr"
 	use_engine kernel

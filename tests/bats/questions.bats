@@ -189,16 +189,34 @@ some_counted() {
 	counts_of 5 tick | grep -q '^[0-9]'
 }
 
-@test "--delay: what happens before is not counted, all that comes later is" {
+# delayed ENGINE: three threads have 50 page faults each in a round; what ended before has no counts.
+delayed() {
+	go -0 cputrack --engine="$1" --delay 1000 -fe -v -T 0 -o "$ROWS" -c page-faults \
+		sh -c "'$WORK/forks' -p 5 2; :"
+	[ "$(grep -c ' exit ' "$ROWS")" -eq 4 ]
+	! awk 'NR > 1 && $5 != "-" && $5 != "#"' "$ROWS" | grep .
 	start pool "$WORK/thread-pool" -p 50 3
 	eventually said pool ready
-	start ct cputrack --delay 0.3 -T 0.05 -o "$ROWS" -c page-faults -p "${PIDS[pool]}" -f
-	eventually some_counted
 	tell pool g
+	eventually said pool done
+	start ct cputrack --engine="$1" --delay 0.3 -T 0.05 -o "$ROWS" -c page-faults \
+		-p "${PIDS[pool]}" -fv
+	eventually some_counted
+	grep -q ' tick  *-' "$ROWS"
+	tell pool gg
 	finish_after ct pool
-	[ "$(counts_of 5 exit)" -ge 150 ]
-	go -0 cputrack --delay 1000 -o "$ROWS" -c page-faults "$WORK/touch-pages" 100
-	[ "$(awk '$3 == "exit" { print $4 }' "$ROWS")" = - ]
+	[ "$(counts_of 5 lwp_exit | grep -cx 100)" -eq 3 ]
+	[ "$(counts_of 5 exit)" -ge 300 ]
+	check_sums "$ROWS"
+}
+
+@test "--delay: what happens before is not counted, all that comes later is" {
+	delayed ptrace
+}
+
+@test "--delay, in the kernel: the same" {
+	by_kernel
+	delayed kernel
 }
 
 # The program $2 ends, and then the tracking $1.

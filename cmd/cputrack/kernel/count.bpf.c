@@ -218,7 +218,7 @@ static __always_inline void on_exec(struct task_struct *t)
 	}
 	if (l) {
 		l->off = start_off;
-		divide(l, start_off ? LWPS_NONE : next);
+		divide(l, start_off || waiting ? LWPS_NONE : next);
 		l->slot = next;
 		l->state = next == LWPS_NONE ? ENDED : LIVE;
 	}
@@ -396,7 +396,7 @@ int on_switch(__u64 *ctx)
 	if (unlikely(c->task != (__u64)prev)) {
 		before = tracked(prev);
 		/* Unless it was attached to in this moment. */
-		lose_switch(c, before && before->counted ? before->slot : LWPS_NONE);
+		lose_switch(c, before && before->counted ? charged(before) : LWPS_NONE);
 	}
 	if (c->slot == LWPS_NONE && !after) {
 		c->task = (__u64)next;

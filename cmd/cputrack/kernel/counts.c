@@ -44,6 +44,12 @@ static cpc_buf_t *fill(const struct tree *tree, cpc_buf_t *buf, const uint64_t *
 	return buf;
 }
 
+/* Before counting began? */
+static bool is_early(const struct tree *tree)
+{
+	return tree->read_ns < tree->begun_ns;
+}
+
 void counts_finalize(struct tree *tree, struct counted_lwp *lwp)
 {
 	cpc_buf_t *total = lwp->proc->total;
@@ -52,6 +58,10 @@ void counts_finalize(struct tree *tree, struct counted_lwp *lwp)
 		return;
 	read_slot(tree, lwp);
 	lwp->final = true;
+	lwp->early = is_early(tree);
+	if (lwp->early)
+		return;
+	lwp->proc->counted = true;
 	cpc_buf_add(tree->engine->cpc, total, total, fill(tree, tree->buf, lwp->count));
 	tree->engine->ever_on |= lwp->count[tree->fit.clock] != 0;
 }
@@ -59,7 +69,7 @@ void counts_finalize(struct tree *tree, struct counted_lwp *lwp)
 /* NULL: nobody knows. */
 static cpc_buf_t *known(const struct tree *tree, cpc_buf_t *buf)
 {
-	return tree->invalid ? NULL : buf;
+	return tree->invalid || is_early(tree) ? NULL : buf;
 }
 
 /* Rows of births have what was counted by then, which is nothing. */
@@ -88,10 +98,14 @@ cpc_buf_t *counts_of_lwp(struct tree *tree, const struct lwp *base)
 {
 	const struct counted_lwp *lwp = (const struct counted_lwp *)base;
 
-	return lwp->flawed ? NULL : known(tree, fill(tree, tree->buf, lwp->count));
+	if (tree->invalid || lwp->flawed || lwp->early)
+		return NULL;
+	return fill(tree, tree->buf, lwp->count);
 }
 
 cpc_buf_t *counts_of_proc(struct tree *tree, const struct proc *proc)
 {
-	return known(tree, ((const struct counted_proc *)proc)->total);
+	const struct counted_proc *of = (const struct counted_proc *)proc;
+
+	return tree->invalid || (tree->begun_ns != 0 && !of->counted) ? NULL : of->total;
 }

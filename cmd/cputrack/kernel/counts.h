@@ -17,6 +17,7 @@ struct counted_lwp {
 	struct counted_proc *proc;
 	unsigned slot;
 	bool final;	  /* this is what it counted in all */
+	bool early;	  /* it ended before counting began */
 	bool flawed;	  /* and not all of that */
 	uint64_t state;	  /* of the slot at the last tick */
 	uint64_t count[]; /* by column; after that, what of it was in ticks */
@@ -29,6 +30,7 @@ struct counted_proc {
 	unsigned nalive;
 	bool ends;	  /* none is alive, as far as was told when we attached */
 	int status;	  /* then */
+	bool counted;	  /* there is something in total */
 	cpc_buf_t *total; /* of LWPs whose counts are final */
 };
 
@@ -45,7 +47,8 @@ struct tree {
 	struct counted_procs procs;
 	struct counted_lwp **of_slot;
 	struct counted_lwp *others; /* those that share a slot, as one; NULL: there are none */
-	int64_t read_ns;	    /* when the counts were read */
+	int64_t read_ns;	    /* when the counts were read, or what is told happened */
+	int64_t begun_ns;	    /* when counting began; 0: always, INT64_MAX: not yet */
 	int64_t attached_ns;	    /* what happened before, happened while we attached */
 	bool invalid;		    /* a CPU was claimed: nothing is known from then on */
 	unsigned nflawed, flaws;    /* LWPs that were not counted all the time, and why */

@@ -91,14 +91,11 @@ static bool find_columns(struct fit *fit, cpc_t *cpc, const struct setgrp_set *s
 	return true;
 }
 
-bool fit_find(struct fit *fit, const struct engine_config *config, cpc_t *cpc,
-	      const struct setgrp *grp, char *why, size_t size)
+bool fit_find(struct fit *fit, cpc_t *cpc, const struct setgrp *grp, char *why, size_t size)
 {
 	*fit = (struct fit){0};
 	if (grp->n > 1)
 		return refuse(why, size, "several sets take turns");
-	if (config->waiting)
-		return refuse(why, size, "it is to begin after a delay");
 	if (grp->set[0].symbols)
 		return refuse(
 			why, size,

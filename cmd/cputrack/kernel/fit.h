@@ -17,7 +17,6 @@ struct fit {
 };
 
 /* False: `why` it cannot count this, at least not as truly as ptrace(2) makes it. */
-bool fit_find(struct fit *fit, const struct engine_config *config, cpc_t *cpc,
-	      const struct setgrp *grp, char *why, size_t size);
+bool fit_find(struct fit *fit, cpc_t *cpc, const struct setgrp *grp, char *why, size_t size);
 
 #endif /* FIT_H */

@@ -195,6 +195,7 @@ static int run(struct engine *engine)
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	flush(k);
 	tree_tell(&k->tree);
+	k->tree.read_ns = now_ns(); /* of those that live on */
 	return 0;
 }
 
@@ -204,6 +205,18 @@ static void stop(struct engine *engine)
 
 	k->stop = 1;
 	eventfd_write(k->wake, 1);
+}
+
+static void begin(struct engine *engine)
+{
+	struct counting *k = counting_of(engine);
+
+	k->tree.begun_ns = now_ns();
+	engine->config.waiting = false;
+	if (lwps_begin(k->tree.lwps) == 0)
+		return;
+	say("cannot begin to count the LWPs that run: %s", strerror(errno));
+	engine->lost = true;
 }
 
 static bool stopped(const struct engine *engine)
@@ -386,6 +399,7 @@ static const struct engine_ops ops = {
 	.run = run,
 	.stop = stop,
 	.stopped = stopped,
+	.begin = begin,
 	.wait = wait_for,
 	.sample = sample,
 	.sample_tick = sample_tick,
@@ -419,6 +433,7 @@ static bool load(struct counting *k, char *why, size_t size)
 		.follow_fork = k->engine.config.follow_fork,
 		.follow_exec = k->engine.config.follow_exec,
 		.start_off = k->engine.config.start_off,
+		.waiting = k->engine.config.waiting,
 		.attaches = k->engine.config.attaches,
 		.names = k->engine.config.comm,
 	};
@@ -472,7 +487,7 @@ struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
 	struct counting *k;
 	struct fit fit;
 
-	if (!fit_find(&fit, config, cpc, grp, why, size))
+	if (!fit_find(&fit, cpc, grp, why, size))
 		return NULL;
 	k = xcalloc(1, sizeof(*k));
 	k->engine = (struct engine){.ops = &ops, .config = *config, .cpc = cpc, .grp = grp};

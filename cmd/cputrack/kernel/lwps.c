@@ -307,6 +307,12 @@ int lwps_attach(struct lwps *lwps, const pid_t *pids, size_t n, bool *found)
 	return failed || refresh(lwps, true) ? -1 : 0;
 }
 
+int lwps_begin(struct lwps *lwps)
+{
+	store(lwps->skel->bss->waiting, 0);
+	return refresh(lwps, true);
+}
+
 int lwps_flush(struct lwps *lwps)
 {
 	return refresh(lwps, false);

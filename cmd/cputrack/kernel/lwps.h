@@ -35,6 +35,7 @@ struct lwps_config {
 	unsigned nslots; /* with the shared one; of those given back, one per CPU may lie idle */
 	bool follow_fork;
 	bool start_off;	  /* LWPs are not counted until they ask for it */
+	bool waiting;	  /* nor is any before lwps_begin() */
 	bool follow_exec; /* if not, an exec ends the tracking of its process */
 	bool attaches;	  /* lwps_attach() will be called */
 	bool names;	  /* of LWPs are wanted: comm at an exit, and old_comm */
@@ -123,6 +124,9 @@ pid_t lwps_awaited(const struct lwps *lwps);
 
 /* Close all files but `fd` and those that keep the programs and their memory in the kernel. */
 void lwps_keep(const struct lwps *lwps, int fd);
+
+/* Counting begins, if the programs have waited for it.  -1: errno. */
+int lwps_begin(struct lwps *lwps);
 
 /* Bring the counts of LWPs that run at this moment up to date.  -1: errno. */
 int lwps_flush(struct lwps *lwps);

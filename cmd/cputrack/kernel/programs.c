@@ -68,6 +68,7 @@ static void configure(struct count *skel, const struct lwps_config *config)
 	for (i = 0; i < config->ncolumns; i++)
 		constant->kind[i] = (uint8_t)config->column[i].kind;
 	skel->bss->fresh = LWPS_SHARED + 1;
+	skel->bss->waiting = config->waiting;
 	skel->bss->tool_tgid = (__u32)getpid(); /* if it is the initial namespace */
 	skel->maps.events.max_entries = config->ncolumns * config->ncpus;
 	skel->maps.slots.max_entries = slots_lines(config->ncolumns, config->ncpus, config->nslots);

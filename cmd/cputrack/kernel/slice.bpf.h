@@ -165,7 +165,7 @@ __noinline int divide(struct lwp *l, __u32 next)
 	}
 	if (unlikely(c->task != (__u64)t)) {
 		/* Unless it was attached to in this moment. */
-		lose_switch(c, l->counted ? l->slot : LWPS_NONE);
+		lose_switch(c, l->counted ? charged(l) : LWPS_NONE);
 	} else if (unlikely(l->counted && l->switches != t->nvcsw + t->nivcsw + 1)) {
 		__sync_fetch_and_add(&missed, 1);
 		c->flaws |= LWPS_NO_SWITCH;

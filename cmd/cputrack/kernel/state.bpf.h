@@ -37,6 +37,7 @@ __u32 level;	 /* of the tool's PID namespace */
 __u64 namespace;
 __u32 expected;	 /* the exec of the next process that the tool makes begins the tree */
 __u32 awaited;	 /* that process, once there is one */
+__u32 waiting;	 /* nothing is counted yet */
 __u32 attaching; /* LWPs of processes are being added */
 __u64 postponed; /* how often one could not be */
 __u32 live;
@@ -122,7 +123,7 @@ struct {
 /* What an LWP's slices are charged to. */
 static __always_inline __u32 charged(const struct lwp *l)
 {
-	return l->off ? LWPS_NONE : l->slot;
+	return l->off || waiting ? LWPS_NONE : l->slot;
 }
 
 static __always_inline struct lwps_cpu *this_cpu(void)

@@ -85,6 +85,7 @@ static void clear_proc(struct tree *tree, struct counted_proc *proc)
 	while ((lwp = TAILQ_FIRST(&proc->base.lwps)) != NULL)
 		free_lwp(tree, counted(lwp));
 	cpc_buf_zero(tree->engine->cpc, proc->total);
+	proc->counted = false;
 	proc->base.incomplete = false;
 	proc->last_id = 1;
 	proc->nalive = 0;
@@ -374,6 +375,7 @@ void tree_init(struct tree *tree, struct engine *engine, const struct fit *fit)
 	tree->buf = counts_new(tree);
 	tree->before = counts_new(tree);
 	tree->zero = counts_new(tree);
+	tree->begun_ns = engine->config.waiting ? INT64_MAX : 0;
 }
 
 void tree_leave(struct tree *tree, struct proc *proc)

@@ -175,8 +175,8 @@ static int flush_replaced(const struct outfile *out)
 
 void outfile_buffer(struct outfile *out, size_t size)
 {
-	/* glibc takes a size only with a buffer that has it. */
-	out->buffer = xcalloc(1, size);
+	/* glibc takes a size only with a buffer that has it.  Most of it is never used. */
+	out->buffer = xrealloc(NULL, size);
 	setvbuf(out->file, out->buffer, _IOFBF, size);
 }
 

@@ -44,13 +44,20 @@ struct reader {
 	struct cpci_diag *diag;
 };
 
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* Each start of a program does this thousands of times. */
 static char *trim(char *s)
 {
 	char *end;
 
-	s += strspn(s, " \t\r");
+	while (is_blank(*s))
+		s++;
 	end = s + strlen(s);
-	while (end > s && strchr(" \t\r", end[-1]) != NULL)
+	while (end > s && is_blank(end[-1]))
 		*--end = '\0';
 	return s;
 }

@@ -46,17 +46,28 @@ static bool few_wanted(const void *context, const char *program)
 	return strcmp(program, "left_out") != 0;
 }
 
-static int run(const struct bpf_insn *insns, const void *data, size_t size, int64_t *words,
-	       bool (*wanted)(const void *, const char *))
+/* The instructions are where bpftool's may be: anywhere. */
+static int run_bytes(const void *insns, size_t insns_size, const void *data, size_t size,
+		     int64_t *words, bool (*wanted)(const void *, const char *))
 {
+	char *odd = test_malloc(1 + insns_size);
+	int rc;
+
+	memcpy(odd + 1, insns, insns_size);
 	memset(words, 0, WORDS * sizeof(*words));
 	errno = 0;
-	return loader_run(&(struct loader){.insns = insns,
-					   .data = data,
-					   .data_size = size,
-					   .context = words,
-					   .wanted = wanted});
+	rc = loader_run(&(struct loader){.insns = odd + 1,
+					 .insns_size = insns_size,
+					 .data = data,
+					 .data_size = size,
+					 .context = words,
+					 .wanted = wanted});
+
+	test_free(odd);
+	return rc;
 }
+
+#define run(insns, ...) run_bytes(insns, sizeof(insns), __VA_ARGS__)
 
 /* ---- without the kernel ---- */
 
@@ -137,6 +148,8 @@ static void unknown(void **state)
 {
 	const struct bpf_insn insn[] = {INSN(BPF_ALU64 | BPF_XOR | BPF_K, 0, 0, 0, 1), EXIT};
 	const struct bpf_insn helper[] = {CALL(BPF_FUNC_ktime_get_ns), MOV(0, 0), EXIT};
+	const struct bpf_insn number[] = {INSN(BPF_LD | BPF_IMM | BPF_DW, 1, 0, 0, 0),
+					  INSN(0, 0, 0, 0, 0), MOV(0, 0), EXIT};
 	const struct bpf_insn fails[] = {MOV(0, -ENODEV), EXIT};
 	int64_t words[WORDS];
 
@@ -144,6 +157,8 @@ static void unknown(void **state)
 	assert_int_equal(run(insn, "", 1, words, all_wanted), -1);
 	assert_int_equal(errno, EOPNOTSUPP);
 	assert_int_equal(run(helper, "", 1, words, all_wanted), -1);
+	assert_int_equal(errno, EOPNOTSUPP);
+	assert_int_equal(run(number, "", 1, words, all_wanted), -1);
 	assert_int_equal(errno, EOPNOTSUPP);
 	assert_int_equal(run(fails, "", 1, words, all_wanted), -1);
 	assert_int_equal(errno, ENODEV);

@@ -47,6 +47,7 @@ struct load {
 
 struct run {
 	const struct loader *loader;
+	struct bpf_insn *insns;
 	char *data;
 	int finder; /* the program; -1: not loaded yet */
 	int error;
@@ -284,7 +285,7 @@ static int interpret(struct run *run)
 
 	reg[BPF_REG_1] = (uintptr_t)run->loader->context;
 	reg[BPF_REG_10] = (uintptr_t)&stack[STACK_WORDS];
-	for (i = run->loader->insns;; i++) {
+	for (i = run->insns;; i++) {
 		const uint64_t imm = (uint64_t)(int64_t)i->imm, off = (uint64_t)(int64_t)i->off;
 		const uint64_t src = reg[i->src_reg];
 		uint64_t *dst = &reg[i->dst_reg];
@@ -302,7 +303,9 @@ static int interpret(struct run *run)
 		case BPF_ALU64 | BPF_RSH | BPF_K:
 			*dst >>= imm;
 			break;
-		case BPF_LD | BPF_IMM | BPF_DW: /* always an address in the data */
+		case BPF_LD | BPF_IMM | BPF_DW:
+			if (i->src_reg != BPF_PSEUDO_MAP_IDX_VALUE)
+				return -EOPNOTSUPP;
 			*dst = (uintptr_t)&run->data[(++i)->imm];
 			break;
 		case BPF_LDX | BPF_MEM | BPF_W:
@@ -343,18 +346,30 @@ static int interpret(struct run *run)
 	}
 }
 
+/* To change it, and aligned: bpftool writes strings, which may be anywhere. */
+static void *copy_of(const void *bytes, size_t size)
+{
+	void *copied = malloc(size);
+
+	return copied != NULL ? memcpy(copied, bytes, size) : NULL;
+}
+
 int loader_run(const struct loader *loader)
 {
-	struct run run = {.loader = loader, .finder = -1, .data = malloc(loader->data_size)};
-	int result;
+	struct run run = {
+		.loader = loader,
+		.insns = copy_of(loader->insns, loader->insns_size),
+		.data = copy_of(loader->data, loader->data_size),
+		.finder = -1,
+	};
+	int result = -ENOMEM;
 
-	if (run.data == NULL)
-		return -1;
-	memcpy(run.data, loader->data, loader->data_size);
-	result = interpret(&run);
+	if (run.insns != NULL && run.data != NULL)
+		result = interpret(&run);
 	wait_for_thread(&run.load);
 	if (run.finder >= 0)
 		close(run.finder);
+	free(run.insns);
 	free(run.data);
 	if (result >= 0)
 		result = run.error;

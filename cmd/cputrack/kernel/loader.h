@@ -6,15 +6,13 @@
 #ifndef LOADER_H
 #define LOADER_H
 
-#include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-struct bpf_insn;
-
 struct loader {
-	const struct bpf_insn *insns; /* the loader, as bpftool made it */
-	const void *data;	      /* what it works with: it gets a copy */
+	const void *insns; /* the loader, as bpftool made it: instructions */
+	size_t insns_size;
+	const void *data; /* what it works with: it gets a copy */
 	size_t data_size;
 	void *context; /* struct bpf_loader_ctx, and what follows it */
 	bool (*wanted)(const void *context, const char *program);

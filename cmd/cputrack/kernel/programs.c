@@ -90,6 +90,7 @@ int programs_run_loader(const struct bpf_load_and_run_opts *opts)
 {
 	return loader_run(&(struct loader){
 		.insns = opts->insns,
+		.insns_size = opts->insns_sz,
 		.data = opts->data,
 		.data_size = opts->data_sz,
 		.context = opts->ctx,

@@ -11,6 +11,7 @@
 #include <linux/bpf.h>
 #include <linux/btf.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 #define WORDS 8
 
@@ -62,7 +63,6 @@ static int run_bytes(const void *insns, size_t insns_size, const void *data, siz
 					 .data_size = size,
 					 .context = words,
 					 .wanted = wanted});
-
 	test_free(odd);
 	return rc;
 }
@@ -287,6 +287,60 @@ static void refused(void **state)
 	}
 }
 
+#define LONG 20000 /* instructions: they take some milliseconds to verify */
+#define NSIGNALS 100
+
+static volatile sig_atomic_t nsignals;
+
+static void set_timer(long us)
+{
+	const struct itimerval timer = {{0, us}, {0, us}};
+
+	assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
+}
+
+static void on_alarm(int sig)
+{
+	const struct itimerval off = {{0, 0}, {0, 0}};
+
+	(void)sig;
+	if (++nsignals == NSIGNALS)
+		setitimer(ITIMER_REAL, &off, NULL);
+}
+
+/* The verifier breaks off for each of them. */
+static void signals(void **state)
+{
+	static struct bpf_insn slow[LONG];
+	union bpf_attr data[] = {
+		program("first", returns_0, BPF_PROG_TYPE_TRACEPOINT),
+		program("second", slow, BPF_PROG_TYPE_TRACEPOINT),
+	};
+	const struct bpf_insn insns[] = {
+		KEEP_CONTEXT, BPF(BPF_PROG_LOAD, 0),
+		RESULT(0),    BPF(BPF_PROG_LOAD, sizeof(*data)),
+		RESULT(1),    MOV(0, 0),
+		EXIT,
+	};
+	const struct sigaction act = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+	int64_t words[WORDS];
+
+	(void)state;
+	need_bpf();
+	for (int i = 0; i < LONG - 1; i++)
+		slow[i] = MOV(0, 0);
+	slow[LONG - 1] = EXIT;
+	data[1].insn_cnt = LONG;
+	assert_int_equal(sigaction(SIGALRM, &act, NULL), 0);
+	set_timer(100);
+	assert_int_equal(run(insns, data, sizeof(data), words, all_wanted), 0);
+	set_timer(0);
+	assert_true(is_program(words[0], "first"));
+	assert_true(is_program(words[1], "second"));
+	close((int)words[0]);
+	close((int)words[1]);
+}
+
 /* By its type of BTF; what nobody wants is not even looked for. */
 static void targets(void **state)
 {
@@ -332,7 +386,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(instructions), cmocka_unit_test(unknown),
 		cmocka_unit_test(programs),	cmocka_unit_test(refused),
-		cmocka_unit_test(targets),
+		cmocka_unit_test(signals),	cmocka_unit_test(targets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

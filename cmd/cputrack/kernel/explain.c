@@ -23,6 +23,7 @@ void lwps_explain(char *why, size_t size, const char *what)
 	case ENOSYS:
 		snprintf(why, size, "this kernel has no BPF");
 		break;
+	case EAGAIN: /* signals without end */
 	case ENOMEM:
 	case EMFILE:
 	case ENFILE:

@@ -107,6 +107,19 @@ static const struct bpf_insn find_target[] = {
 	{.code = BPF_JMP | BPF_EXIT},
 };
 
+#define LOAD_TRIES 10000 /* so many follow one another when signals do */
+
+/* The verifier breaks off with EAGAIN when a signal comes, be it only one to stop and go on. */
+static int load_program(union bpf_attr *attr, uint32_t size)
+{
+	int fd, tries = 0;
+
+	do
+		fd = sys_bpf(BPF_PROG_LOAD, attr, size);
+	while (fd == -EAGAIN && ++tries < LOAD_TRIES);
+	return fd;
+}
+
 static int load_finder(void)
 {
 	union bpf_attr attr;
@@ -118,7 +131,7 @@ static int load_finder(void)
 	attr.insn_cnt = sizeof(find_target) / sizeof(*find_target);
 	attr.license = (uintptr_t) "Dual BSD/GPL";
 	memcpy(attr.prog_name, "find_target", sizeof("find_target"));
-	return sys_bpf(BPF_PROG_LOAD, &attr, offsetof(union bpf_attr, prog_ifindex));
+	return load_program(&attr, offsetof(union bpf_attr, prog_ifindex));
 }
 
 /* The loader gets a number to go on with: many a program is not loaded at all. */
@@ -173,7 +186,7 @@ static int placeholder(void)
 static void *load_beside(void *argument)
 {
 	struct load *load = argument;
-	int fd = sys_bpf(BPF_PROG_LOAD, load->attr, load->size);
+	int fd = load_program(load->attr, load->size);
 
 	if (fd < 0) {
 		load->error = fd;
@@ -185,7 +198,7 @@ static void *load_beside(void *argument)
 	return NULL;
 }
 
-/* The verifier would break off for a signal that was meant for another thread. */
+/* Signals are for the thread that we were called in. */
 static bool start_thread(struct load *load)
 {
 	sigset_t all, mask;
@@ -198,7 +211,7 @@ static bool start_thread(struct load *load)
 	return error == 0;
 }
 
-static int load_program(struct run *run, union bpf_attr *attr, uint32_t size)
+static int load_wanted(struct run *run, union bpf_attr *attr, uint32_t size)
 {
 	struct load *load = &run->load;
 	int fd, error;
@@ -209,7 +222,7 @@ static int load_program(struct run *run, union bpf_attr *attr, uint32_t size)
 	if (error < 0)
 		return error;
 	if (load->running)
-		return sys_bpf(BPF_PROG_LOAD, attr, size);
+		return load_program(attr, size);
 	fd = placeholder();
 	if (fd < 0)
 		return fd;
@@ -218,7 +231,7 @@ static int load_program(struct run *run, union bpf_attr *attr, uint32_t size)
 	if (load->running)
 		return fd;
 	close(fd);
-	return sys_bpf(BPF_PROG_LOAD, attr, size);
+	return load_program(attr, size);
 }
 
 /* What it works with is closed, or freed, only then. */
@@ -249,7 +262,7 @@ static int64_t call(struct run *run, int helper, const uint64_t *reg)
 		copy(reg[1], reg[2], reg[3]);
 		return 0;
 	case BPF_FUNC_sys_bpf:
-		return reg[1] == BPF_PROG_LOAD ? load_program(run, memory, (uint32_t)reg[3])
+		return reg[1] == BPF_PROG_LOAD ? load_wanted(run, memory, (uint32_t)reg[3])
 					       : sys_bpf((int)reg[1], memory, (uint32_t)reg[3]);
 	case BPF_FUNC_btf_find_by_name_kind:
 		return name_target(run, (const char *)reg[1], reg[3]);

@@ -98,26 +98,16 @@ int programs_run_loader(const struct bpf_load_and_run_opts *opts)
 	});
 }
 
-#define LOAD_TRIES 20
-
-/*
- * The verifier breaks off with EAGAIN when a signal comes, be it only one to stop and go on.
- * What the loader's functions return is -1 or -errno; errno is right in either case.
- */
+/* What the loader's functions return is -1 or -errno; errno is right in either case. */
 struct count *programs_load(const struct lwps_config *config)
 {
-	struct count *skel = NULL;
-	int tries = 0, failed, error;
+	struct count *skel = count__open();
+	int error;
 
-	do {
-		count__destroy(skel); /* of the try before, if any */
-		skel = count__open();
-		if (!skel)
-			return NULL;
-		configure(skel, config);
-		failed = count__load(skel);
-	} while (failed && errno == EAGAIN && ++tries < LOAD_TRIES);
-	if (!failed)
+	if (!skel)
+		return NULL;
+	configure(skel, config);
+	if (!count__load(skel))
 		return skel;
 	error = errno;
 	count__destroy(skel);

@@ -10,6 +10,7 @@
 
 #include <linux/bpf.h>
 #include <linux/btf.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 
@@ -287,6 +288,34 @@ static void refused(void **state)
 	}
 }
 
+/* Also when the loader waited for the thread, and another was started since. */
+static void refused_before(void **state)
+{
+	union bpf_attr data[] = {
+		program("first", reads_r2, BPF_PROG_TYPE_TRACEPOINT),
+		program("second", returns_0, BPF_PROG_TYPE_TRACEPOINT),
+	};
+	const struct bpf_insn insns[] = {
+		KEEP_CONTEXT,
+		BPF(BPF_PROG_LOAD, 0),
+		RESULT(0),
+		MOV(1, 100000),
+		CALL(BPF_FUNC_sys_close),
+		BPF(BPF_PROG_LOAD, sizeof(*data)),
+		RESULT(1),
+		MOV(0, 0),
+		EXIT,
+	};
+	int64_t words[WORDS];
+
+	(void)state;
+	need_bpf();
+	assert_int_equal(run(insns, data, sizeof(data), words, all_wanted), -1);
+	assert_int_equal(errno, EACCES);
+	close((int)words[0]);
+	close((int)words[1]);
+}
+
 #define LONG 20000 /* instructions: they take some milliseconds to verify */
 #define NSIGNALS 100
 
@@ -384,9 +413,10 @@ static void targets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(instructions), cmocka_unit_test(unknown),
-		cmocka_unit_test(programs),	cmocka_unit_test(refused),
-		cmocka_unit_test(signals),	cmocka_unit_test(targets),
+		cmocka_unit_test(instructions),	  cmocka_unit_test(unknown),
+		cmocka_unit_test(programs),	  cmocka_unit_test(refused),
+		cmocka_unit_test(refused_before), cmocka_unit_test(signals),
+		cmocka_unit_test(targets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

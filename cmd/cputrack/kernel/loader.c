@@ -50,7 +50,7 @@ struct run {
 	struct bpf_insn *insns;
 	char *data;
 	int finder; /* the program; -1: not loaded yet */
-	int error;
+	int error;  /* that the loader does not see */
 	unsigned ntargets;
 	struct target target[MAX_TARGETS];
 	struct load load;
@@ -235,11 +235,16 @@ static int load_wanted(struct run *run, union bpf_attr *attr, uint32_t size)
 }
 
 /* What it works with is closed, or freed, only then. */
-static void wait_for_thread(struct load *load)
+static void wait_for_thread(struct run *run)
 {
-	if (load->running)
-		pthread_join(load->thread, NULL);
+	struct load *load = &run->load;
+
+	if (!load->running)
+		return;
+	pthread_join(load->thread, NULL);
 	load->running = false;
+	if (run->error == 0)
+		run->error = load->error;
 }
 
 /* ---- the loader ---- */
@@ -267,7 +272,7 @@ static int64_t call(struct run *run, int helper, const uint64_t *reg)
 	case BPF_FUNC_btf_find_by_name_kind:
 		return name_target(run, (const char *)reg[1], reg[3]);
 	case BPF_FUNC_sys_close:
-		wait_for_thread(&run->load);
+		wait_for_thread(run);
 		return close((int)reg[1]) == -1 ? -errno : 0;
 	default:
 		return run->error = -EOPNOTSUPP;
@@ -379,15 +384,13 @@ int loader_run(const struct loader *loader)
 
 	if (run.insns != NULL && run.data != NULL)
 		result = interpret(&run);
-	wait_for_thread(&run.load);
+	wait_for_thread(&run);
 	if (run.finder >= 0)
 		close(run.finder);
 	free(run.insns);
 	free(run.data);
 	if (result >= 0)
 		result = run.error;
-	if (result >= 0)
-		result = run.load.error;
 	if (result >= 0)
 		return 0;
 	errno = -result;

@@ -28,8 +28,7 @@ unsigned slots_lines(unsigned ncolumns, unsigned ncpus, unsigned nslots);
 /* One that is not shared; valid until another one is asked for. */
 struct lwps_slot *slots_at(struct slots *slots, unsigned slot);
 
-/* As lwps_read() and lwps_release(). */
-/* See lwps_changed() and lwps_read(). */
+/* As lwps_changed(), lwps_read() and lwps_release(). */
 bool slots_changed(struct slots *slots, unsigned slot, uint64_t *state);
 unsigned slots_read(struct slots *slots, unsigned slot, uint64_t *values);
 void slots_release(struct slots *slots, unsigned slot);

@@ -11,6 +11,7 @@
 
 #include "../../common/say.h"
 #include "../../common/util.h"
+#include "children.h"
 #include "guard.h"
 #include "percpu.h"
 #include "tree.h"
@@ -42,8 +43,7 @@ struct counting {
 	struct percpu cpus;
 	pid_t pid; /* of the command; 0: attached, or it was waited for */
 	struct guard guard;
-	bool catches_chld;
-	struct sigaction old_chld;
+	struct children children;
 	int64_t tick_ns; /* when the next is due */
 	unsigned nticks;
 	bool stale; /* the counts of running LWPs could not be read */
@@ -93,62 +93,6 @@ static int sooner(int a, int b)
 	return b == -1 || (a != -1 && a < b) ? a : b;
 }
 
-static volatile sig_atomic_t child_changed;
-
-static void on_child(int sig)
-{
-	(void)sig;
-	child_changed = 1;
-}
-
-/*
- * Signals that somebody looks for between two calls of sleep_for() come in the second one; that
- * of children does so also if our caller had blocked it.
- */
-static void hold_signals(sigset_t *mask)
-{
-	sigset_t held;
-
-	sigemptyset(&held);
-	sigaddset(&held, SIGCHLD);
-	sigaddset(&held, SIGTSTP);
-	pthread_sigmask(SIG_BLOCK, &held, mask);
-}
-
-static void sleep_for(struct pollfd *fds, nfds_t n, int ms, const sigset_t *mask)
-{
-	const struct timespec time = {ms / 1000, ms % 1000 * MS};
-	sigset_t awake = *mask;
-
-	sigdelset(&awake, SIGCHLD);
-	ppoll(fds, n, ms < 0 ? NULL : &time, &awake);
-}
-
-/*
- * Looks after what SIGCHLD tells of: children that stand still because they want to be traced,
- * and those that were made ours by their maker (CLONE_PARENT), for whom nobody else waits.
- */
-static void look_at_children(const struct counting *k)
-{
-	const int flags = WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL;
-	siginfo_t info = {0};
-	int wstatus;
-
-	if (!child_changed)
-		return;
-	child_changed = 0;
-	while (waitid(P_ALL, 0, &info, flags) == 0 && info.si_pid != 0) {
-		if (info.si_code == CLD_TRAPPED)
-			pctx_spawn_wait(info.si_pid, &wstatus, 0);
-		else if (info.si_code == CLD_STOPPED || info.si_pid == k->pid ||
-			 info.si_pid == k->guard.pid)
-			return;
-		else
-			waitpid(info.si_pid, &wstatus, WNOHANG | __WALL);
-		info.si_pid = 0;
-	}
-}
-
 /*
  * Is there anybody, or to come?  pctx_spawn() knows of an exec when that closes its pipe, and the
  * programs some time later, when it is done.
@@ -173,12 +117,12 @@ static int run(struct engine *engine)
 	sigset_t mask;
 	int wait_ms;
 
-	hold_signals(&mask);
+	children_hold(&mask);
 	k->tick_ns = now_ns() + engine->config.interval_ms * MS;
 	while (!k->stop) {
 		bool last = !goes_on(k); /* before all its records are taken */
 
-		look_at_children(k);
+		children_look(k->pid, k->guard.pid);
 		lwps_relieve(k->tree.lwps);
 		tree_tell(&k->tree);
 		if (last)
@@ -190,7 +134,7 @@ static int run(struct engine *engine)
 			wait_ms = sooner((int)idle_ms, wait_ms);
 		/* Its record may have been the last that was taken: none will wake us. */
 		if (!k->stop && goes_on(k))
-			sleep_for(fds, 2, wait_ms, &mask);
+			children_sleep(fds, 2, wait_ms, &mask);
 	}
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	flush(k);
@@ -231,17 +175,15 @@ static bool stopped(const struct engine *engine)
 
 static int start(struct engine *engine, char **argv, struct command *command)
 {
-	const struct sigaction act = {.sa_handler = on_child};
 	struct counting *k = counting_of(engine);
 
-	sigaction(SIGCHLD, &act, &k->old_chld);
-	k->catches_chld = true;
+	children_catch(&k->children);
 	if (guard_start(&k->guard, k->tree.lwps) == -1) {
 		say("cannot start program '%s': fork(2): %s", argv[0], strerror(errno));
 		return -1;
 	}
 	lwps_expect(k->tree.lwps);
-	k->pid = pctx_spawn(argv[0], argv, &k->old_chld, engine_errors(&engine->config));
+	k->pid = pctx_spawn(argv[0], argv, &k->children.old, engine_errors(&engine->config));
 	if (k->pid == -1) {
 		k->pid = 0;
 		return -1;
@@ -322,12 +264,12 @@ static int wait_for(struct engine *engine, int *wstatus)
 	int rc;
 
 	release(engine);
-	hold_signals(&mask);
+	children_hold(&mask);
 	while (waitid(P_PID, (id_t)k->pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
 	       info.si_pid == 0) {
-		look_at_children(k);
+		children_look(k->pid, k->guard.pid);
 		ms = engine->watcher->idle(engine->arg);
-		sleep_for(NULL, 0, ms != 0 ? (int)ms : -1, &mask);
+		children_sleep(NULL, 0, ms != 0 ? (int)ms : -1, &mask);
 	}
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	rc = pctx_spawn_wait(k->pid, wstatus, 1);
@@ -384,8 +326,7 @@ static void free_counting(struct engine *engine)
 
 	guard_end(&k->guard);
 	tree_free(&k->tree);
-	if (k->catches_chld)
-		sigaction(SIGCHLD, &k->old_chld, NULL);
+	children_leave(&k->children);
 	percpu_unbind(&k->cpus, engine->cpc);
 	if (k->wake != -1)
 		close(k->wake);

@@ -279,7 +279,7 @@ static int64_t call(struct run *run, int helper, const uint64_t *reg)
 	}
 }
 
-static uint64_t load(uint64_t address, size_t size)
+static uint64_t read_word(uint64_t address, size_t size)
 {
 	uint64_t value = 0;
 
@@ -287,14 +287,14 @@ static uint64_t load(uint64_t address, size_t size)
 	return value;
 }
 
-static void store(uint64_t address, uint64_t value, size_t size)
+static void write_word(uint64_t address, uint64_t value, size_t size)
 {
 	memcpy((void *)address, &value, size);
 }
 
 /*
  * What libbpf makes loaders of; see instruction-set.rst of the kernel.  The skeleton is for
- * machines that store the lowest byte first, as load() is.
+ * machines that store the lowest byte first, as read_word() has it.
  */
 static int interpret(struct run *run)
 {
@@ -327,16 +327,16 @@ static int interpret(struct run *run)
 			*dst = (uintptr_t)&run->data[(++i)->imm];
 			break;
 		case BPF_LDX | BPF_MEM | BPF_W:
-			*dst = load(src + off, sizeof(uint32_t));
+			*dst = read_word(src + off, sizeof(uint32_t));
 			break;
 		case BPF_LDX | BPF_MEM | BPF_DW:
-			*dst = load(src + off, sizeof(uint64_t));
+			*dst = read_word(src + off, sizeof(uint64_t));
 			break;
 		case BPF_STX | BPF_MEM | BPF_W:
-			store(*dst + off, src, sizeof(uint32_t));
+			write_word(*dst + off, src, sizeof(uint32_t));
 			break;
 		case BPF_STX | BPF_MEM | BPF_DW:
-			store(*dst + off, src, sizeof(uint64_t));
+			write_word(*dst + off, src, sizeof(uint64_t));
 			break;
 		case BPF_JMP | BPF_JA:
 			i += i->off;

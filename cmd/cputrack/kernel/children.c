@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * children.c - our own children, while LWPs are counted in the kernel.
+ */
+#include "children.h"
+
+#include <libpctx.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static volatile sig_atomic_t changed;
+
+static void on_child(int sig)
+{
+	(void)sig;
+	changed = 1;
+}
+
+void children_catch(struct children *children)
+{
+	const struct sigaction act = {.sa_handler = on_child};
+
+	sigaction(SIGCHLD, &act, &children->old);
+	children->caught = true;
+}
+
+void children_leave(const struct children *children)
+{
+	if (children->caught)
+		sigaction(SIGCHLD, &children->old, NULL);
+}
+
+void children_hold(sigset_t *mask)
+{
+	sigset_t held;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGCHLD);
+	sigaddset(&held, SIGTSTP);
+	pthread_sigmask(SIG_BLOCK, &held, mask);
+}
+
+void children_sleep(struct pollfd *fds, nfds_t n, int ms, const sigset_t *mask)
+{
+	const struct timespec time = {ms / 1000, ms % 1000 * 1000000L};
+	sigset_t awake = *mask;
+
+	sigdelset(&awake, SIGCHLD);
+	ppoll(fds, n, ms < 0 ? NULL : &time, &awake);
+}
+
+void children_look(pid_t command, pid_t guard)
+{
+	const int flags = WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL;
+	siginfo_t info = {0};
+	int wstatus;
+
+	if (!changed)
+		return;
+	changed = 0;
+	while (waitid(P_ALL, 0, &info, flags) == 0 && info.si_pid != 0) {
+		if (info.si_code == CLD_TRAPPED)
+			pctx_spawn_wait(info.si_pid, &wstatus, 0);
+		else if (info.si_code == CLD_STOPPED || info.si_pid == command ||
+			 info.si_pid == guard)
+			return;
+		else
+			waitpid(info.si_pid, &wstatus, WNOHANG | __WALL);
+		info.si_pid = 0;
+	}
+}

@@ -198,7 +198,7 @@ delayed() {
 	start pool "$WORK/thread-pool" -p 50 3
 	eventually said pool ready
 	tell pool g
-	eventually said pool done
+	eventually said pool "done"
 	start ct cputrack --engine="$1" --delay 0.3 -T 0.05 -o "$ROWS" -c page-faults \
 		-p "${PIDS[pool]}" -fv
 	eventually some_counted

@@ -48,7 +48,7 @@ struct count {
 		__u32 initial;
 		__u32 start_off;
 		__u8 kind[16];
-	} * rodata;
+	} *rodata;
 	struct count__bss {
 		__u64 ring_full;
 		__u64 missed;
@@ -75,10 +75,11 @@ struct count {
 		__u64 woken_ns;
 		__u64 errors;
 		__u64 repaired;
-	} * bss;
+	} *bss;
 };
 
-static inline int count__on_current__attach(struct count *skel)
+static inline int
+count__on_current__attach(struct count *skel)
 {
 	int prog_fd = skel->progs.on_current.prog_fd;
 	int fd = skel_raw_tracepoint_open("sched_process_exec", prog_fd);
@@ -88,7 +89,8 @@ static inline int count__on_current__attach(struct count *skel)
 	return fd;
 }
 
-static inline int count__on_new__attach(struct count *skel)
+static inline int
+count__on_new__attach(struct count *skel)
 {
 	int prog_fd = skel->progs.on_new.prog_fd;
 	int fd = skel_raw_tracepoint_open(NULL, prog_fd);
@@ -98,7 +100,8 @@ static inline int count__on_new__attach(struct count *skel)
 	return fd;
 }
 
-static inline int count__on_switch__attach(struct count *skel)
+static inline int
+count__on_switch__attach(struct count *skel)
 {
 	int prog_fd = skel->progs.on_switch.prog_fd;
 	int fd = skel_raw_tracepoint_open(NULL, prog_fd);
@@ -108,7 +111,8 @@ static inline int count__on_switch__attach(struct count *skel)
 	return fd;
 }
 
-static inline int count__on_task__attach(struct count *skel)
+static inline int
+count__on_task__attach(struct count *skel)
 {
 	int prog_fd = skel->progs.on_task.prog_fd;
 	int fd = skel_link_create(prog_fd, 0, BPF_TRACE_ITER);
@@ -118,7 +122,8 @@ static inline int count__on_task__attach(struct count *skel)
 	return fd;
 }
 
-static inline int count__attach(struct count *skel)
+static inline int
+count__attach(struct count *skel)
 {
 	int ret = 0;
 
@@ -129,14 +134,16 @@ static inline int count__attach(struct count *skel)
 	return ret < 0 ? ret : 0;
 }
 
-static inline void count__detach(struct count *skel)
+static inline void
+count__detach(struct count *skel)
 {
 	skel_closenz(skel->links.on_current_fd);
 	skel_closenz(skel->links.on_new_fd);
 	skel_closenz(skel->links.on_switch_fd);
 	skel_closenz(skel->links.on_task_fd);
 }
-static void count__destroy(struct count *skel)
+static void
+count__destroy(struct count *skel)
 {
 	if (!skel)
 		return;
@@ -159,7 +166,8 @@ static void count__destroy(struct count *skel)
 	skel_closenz(skel->maps.bss.map_fd);
 	skel_free(skel);
 }
-static inline struct count *count__open(void)
+static inline struct count *
+count__open(void)
 {
 	struct count *skel;
 
@@ -170,27 +178,26 @@ static inline struct count *count__open(void)
 	skel->rodata = skel_prep_map_data((void *)"\
 \x01\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\0\
 \0\0\x01\0\0\0\x01\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
-\0\0",
-					  4096, 72);
+\0\0", 4096, 72);
 	if (!skel->rodata)
 		goto cleanup;
-	skel->maps.rodata.initial_value = (__u64)(long)skel->rodata;
+	skel->maps.rodata.initial_value = (__u64) (long) skel->rodata;
 	skel->bss = skel_prep_map_data((void *)"\
 \0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
 \0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
 \0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
-\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
-				       4096, 136);
+\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 4096, 136);
 	if (!skel->bss)
 		goto cleanup;
-	skel->maps.bss.initial_value = (__u64)(long)skel->bss;
+	skel->maps.bss.initial_value = (__u64) (long) skel->bss;
 	return skel;
 cleanup:
 	count__destroy(skel);
 	return NULL;
 }
 
-static inline int count__load(struct count *skel)
+static inline int
+count__load(struct count *skel)
 {
 	struct bpf_load_and_run_opts opts = {};
 	int err;
@@ -2051,18 +2058,19 @@ static inline int count__load(struct count *skel)
 	err = bpf_load_and_run(&opts);
 	if (err < 0)
 		return err;
-	skel->rodata = skel_finalize_map_data(&skel->maps.rodata.initial_value, 4096, PROT_READ,
-					      skel->maps.rodata.map_fd);
+	skel->rodata = skel_finalize_map_data(&skel->maps.rodata.initial_value,
+					4096, PROT_READ, skel->maps.rodata.map_fd);
 	if (!skel->rodata)
 		return -ENOMEM;
-	skel->bss = skel_finalize_map_data(&skel->maps.bss.initial_value, 4096,
-					   PROT_READ | PROT_WRITE, skel->maps.bss.map_fd);
+	skel->bss = skel_finalize_map_data(&skel->maps.bss.initial_value,
+					4096, PROT_READ | PROT_WRITE, skel->maps.bss.map_fd);
 	if (!skel->bss)
 		return -ENOMEM;
 	return 0;
 }
 
-static inline struct count *count__open_and_load(void)
+static inline struct count *
+count__open_and_load(void)
 {
 	struct count *skel;
 
@@ -2076,7 +2084,8 @@ static inline struct count *count__open_and_load(void)
 	return skel;
 }
 
-__attribute__((unused)) static void count__assert(struct count *s __attribute__((unused)))
+__attribute__((unused)) static void
+count__assert(struct count *s __attribute__((unused)))
 {
 #ifdef __cplusplus
 #define _Static_assert static_assert

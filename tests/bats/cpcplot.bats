@@ -72,7 +72,8 @@ block() {
 	need_command gnuplot
 	cpus 2 >"$T/2"
 	cpus 64 >"$T/64"
-	go -0 cputrack -fe -T 0.002 -O "$R" -c page-faults sh -c "'$WORK/threads' 3; ls / >/dev/null; exit 0"
+	go -0 cputrack -fe -T 0.002 -O "$R" -c page-faults \
+		sh -c "'$WORK/threads' 3; ls / >/dev/null; sleep 0.3; exit 0" # which is there for some ticks
 	for input in "$T/2" "$T/64" "$R" "-t $R"; do
 		# shellcheck disable=SC2086 # words
 		go -0 cpcplot $input -o "$T/p.png" -s 800x600

@@ -45,4 +45,9 @@ for scenario in plain fork threads leader-first thread-exec nested; do
 	done
 	check "$scenario, attached: each LWP, image and process" right "$scenario" 1
 done
+
+# ---- after a delay ---------------------------------------------------------------------
+run cputrack "$engine" --delay 0.5 -fe -T 0 -c Instr_cnt sh -c 'bare; sleep 1; bare; :'
+same "delayed: none, then all" \
+	"$(awk '$4 == "exit" { n++; if (n == 1 || n == 3) printf "%s ", $5 }' "$out")" "- 1000000 "
 finish

@@ -12,6 +12,9 @@
  * is what task storage wants to see.  The first are loaded faster, and one whose tracepoint
  * this kernel lacks is only not attached.
  *
+ * on_current(), which takes longest to load, comes first: a thread loads it while the others are
+ * loaded (loader.c).
+ *
  * Tracepoints run with preemption off, but with interrupts on outside of the scheduler: that
  * is where refresh() may come in between.
  */
@@ -329,6 +332,8 @@ int on_current(__u64 *ctx)
 		repair(c, t);
 	return 0;
 }
+
+/* ---- what has to look at other tasks ---- */
 
 /*
  * The last thing in making a task that can fail is behind it; it has not run yet.  Workers of

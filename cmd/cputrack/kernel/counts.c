@@ -84,7 +84,7 @@ cpc_buf_t *counts_sample_tick(struct tree *tree, struct lwp *base)
 	struct counted_lwp *lwp = counted(base);
 	uint64_t *told = &lwp->count[tree->fit.ncolumns];
 
-	if (!lwps_changed(tree->lwps, lwp->slot, &lwp->state))
+	if (!lwp->final && !lwps_changed(tree->lwps, lwp->slot, &lwp->state))
 		return lwp->flawed ? NULL : known(tree, tree->zero);
 	read_slot(tree, lwp);
 	/* Of a thousand LWPs, all that is read is out of the caches: it is as little as can be. */

@@ -4,9 +4,9 @@
  * loader.c - run the loader of a light skeleton.
  *
  * That is a BPF program, made by libbpf to be run in the kernel, which would take a millisecond
- * to verify it: a tenth of what a short run of cputrack costs.  But all that it does can be done
- * with bpf(2) from here.  So it is interpreted, and that has more to it: programs that nobody
- * wants are left out, and while a thread waits for one to be loaded, the next is.
+ * to verify it: a tenth of what a short run of cputrack costs.  All that it does can be done with
+ * bpf(2) from here, so it is interpreted.  Programs that are not wanted are then left out, and a
+ * thread loads one program while the loader goes on to the next.
  *
  * See gen_loader.c of libbpf for what loaders consist of, and bpf-helpers(7).
  */
@@ -107,7 +107,7 @@ static const struct bpf_insn find_target[] = {
 	{.code = BPF_JMP | BPF_EXIT},
 };
 
-#define LOAD_TRIES 10000 /* so many follow one another when signals do */
+#define LOAD_TRIES 10000 /* of a millisecond or less: signals that never end are an error */
 
 /* The verifier breaks off with EAGAIN when a signal comes, be it only one to stop and go on. */
 static int load_program(union bpf_attr *attr, uint32_t size)
@@ -175,8 +175,8 @@ static int resolve_target(struct run *run, union bpf_attr *program)
 
 /* ---- programs ---- */
 
-/* It stands for a program that is not there, or not yet. */
-static int placeholder(void)
+/* Opens a file whose descriptor stands for a program that is not loaded, or not yet. */
+static int open_stand_in(void)
 {
 	int fd = eventfd(0, EFD_CLOEXEC);
 
@@ -198,7 +198,7 @@ static void *load_beside(void *argument)
 	return NULL;
 }
 
-/* Signals are for the thread that we were called in. */
+/* It gets no signals: those are for the thread that we were called in. */
 static bool start_thread(struct load *load)
 {
 	sigset_t all, mask;
@@ -217,13 +217,13 @@ static int load_wanted(struct run *run, union bpf_attr *attr, uint32_t size)
 	int fd, error;
 
 	if (!run->loader->wanted(run->loader->context, attr->prog_name))
-		return placeholder();
+		return open_stand_in();
 	error = resolve_target(run, attr);
 	if (error < 0)
 		return error;
 	if (load->running)
 		return load_program(attr, size);
-	fd = placeholder();
+	fd = open_stand_in();
 	if (fd < 0)
 		return fd;
 	*load = (struct load){.attr = attr, .size = size, .fd = fd};
@@ -234,7 +234,7 @@ static int load_wanted(struct run *run, union bpf_attr *attr, uint32_t size)
 	return load_program(attr, size);
 }
 
-/* What it works with is closed, or freed, only then. */
+/* Before what it works with is closed or freed. */
 static void wait_for_thread(struct run *run)
 {
 	struct load *load = &run->load;

@@ -15,7 +15,7 @@ struct loader {
 	const void *data; /* what it works with: it gets a copy */
 	size_t data_size;
 	void *context; /* struct bpf_loader_ctx, and what follows it */
-	bool (*wanted)(const void *context, const char *program);
+	bool (*wanted)(const void *context, const char *program); /* is it to be loaded? */
 };
 
 /*

@@ -35,7 +35,7 @@ static const struct {
 };
 
 #define NTRACEPOINTS (sizeof(tracepoints) / sizeof(*tracepoints))
-#define REPAIR (NTRACEPOINTS - 1)
+#define REPAIR (NTRACEPOINTS - 1) /* sched_exit_tp: see lwps_relieve() */
 
 struct lwps {
 	struct count *skel;
@@ -131,9 +131,9 @@ static int attach(struct lwps *lwps, bool names)
 }
 
 /*
- * Kernels of some virtual machines keep it to themselves what process 1 does, also that it leaves
- * a CPU to another task: then sched_exit_tp tells who goes on there.  With others that takes
- * time of each switch on the machine for nothing.
+ * The kernels of some virtual machines run no tracepoints for process 1, so that its switches to
+ * other tasks are not told; sched_exit_tp tells who goes on.  On other kernels it only makes each
+ * switch on the machine slower.
  */
 void lwps_relieve(struct lwps *lwps)
 {

@@ -95,8 +95,8 @@ int lwps_timeout(const struct lwps *lwps);
 bool lwps_next(struct lwps *lwps, struct lwps_record *record);
 
 /*
- * Has anything come to a slot since `state` was filled here?  At first that is 0: of a slot in
- * which nothing was counted.
+ * May the counts of a slot be others than when `state` was filled here the last time?  0 at first:
+ * nothing was counted then.  It costs a fraction of lwps_read().
  */
 bool lwps_changed(struct lwps *lwps, unsigned slot, uint64_t *state);
 

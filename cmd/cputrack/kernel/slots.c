@@ -67,11 +67,14 @@ static unsigned read_shared(struct slots *slots, uint64_t *values)
 
 bool slots_changed(struct slots *slots, unsigned slot, uint64_t *state)
 {
-	const struct lwps_slot *s = slots_at(slots, slot);
 	const uint64_t before = *state;
+	const struct lwps_slot *s;
 
+	if (slot == LWPS_SHARED)
+		return true;
+	s = slots_at(slots, slot);
 	*state = load(s->sequence) | (uint64_t)load(s->flaws) << 32;
-	return slot == LWPS_SHARED || *state != before;
+	return *state != before;
 }
 
 unsigned slots_read(struct slots *slots, unsigned slot, uint64_t *values)

@@ -1,0 +1,82 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# When counting begins, and when it ends.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+setup() {
+	common_setup
+}
+
+# Word $1 of the rows in $ROWS that have kind $2 before it.
+counts_of() {
+	awk -v at="$1" -v kind="$2" '$(at - 1) == kind { print $at }' "$ROWS"
+}
+
+some_counted() {
+	counts_of 5 tick | grep -q '^[0-9]'
+}
+
+# delayed ENGINE: three threads have 50 page faults each in a round; what ended before has no counts.
+delayed() {
+	go -0 cputrack --engine="$1" --delay 1000 -fe -v -T 0 -o "$ROWS" -c page-faults \
+		sh -c "'$WORK/forks' -p 5 2; :"
+	[ "$(grep -c ' exit ' "$ROWS")" -eq 4 ]
+	[ -z "$(awk 'NR > 1 && $5 != "-" && $5 != "#"' "$ROWS")" ]
+	start pool "$WORK/thread-pool" -p 50 3
+	eventually said pool ready
+	tell pool g
+	eventually said pool "done"
+	start ct cputrack --engine="$1" --delay 0.3 -T 0.05 -o "$ROWS" -c page-faults \
+		-p "${PIDS[pool]}" -fv
+	eventually some_counted
+	grep -q ' tick  *-' "$ROWS"
+	tell pool gg
+	finish_after ct pool
+	[ "$(counts_of 5 lwp_exit | grep -cx 100)" -eq 3 ]
+	[ "$(counts_of 5 exit)" -ge 300 ]
+	check_sums "$ROWS"
+}
+
+@test "--delay: what happens before is not counted, all that comes later is" {
+	delayed ptrace
+}
+
+@test "--delay, in the kernel: the same" {
+	by_kernel
+	delayed kernel
+}
+
+# The program $2 ends, and then the tracking $1.
+finish_after() {
+	tell "$2" x
+	hang_up "$2"
+	finish "$2"
+	finish "$1"
+	[ "$status" -eq 0 ]
+}
+
+@test "--for: tracking ends, and the processes run on" {
+	start pool "$WORK/thread-pool" -p 50 3
+	eventually said pool ready
+	go -0 cputrack --for 0.2 -T 0 -c page-faults -p "${PIDS[pool]}"
+	[ "$(grep -c detach <<<"$output")" -eq 1 ]
+	eventually untraced "${PIDS[pool]}"
+	# its end is after that of the tracking
+	start ct cputrack --for 0.1 -T 0.02 -o "$ROWS" -c page-faults sh -c 'read -r line; exit 7'
+	eventually grep -q detach "$ROWS"
+	tell ct $'go\n'
+	finish ct
+	[ "$status" -eq 7 ]
+	need cpu
+	go -0 cpustat --delay 0.1 --for 0.12 -c page-faults 0.05
+	check_totals - "$(cpus | wc -l)" <<<"$output"
+	awk '$3 == "tick" && $1 < 0.12 { next } $3 == "tick" { found = 1 } END { exit !found }' <<<"$output"
+	# the interval is longer
+	go -0 cpustat --for 0.1 -c page-faults
+	[ "$(grep -c tick <<<"$output")" = "$(cpus | wc -l)" ]
+}

@@ -49,10 +49,12 @@ bool feed_idle(struct feed *feed, bool watch, unsigned *wait_ms)
 		*wait_ms = (unsigned)(wait / 1000000 + 1);
 		return true;
 	}
-	if (feed->unflushed && !feed_flush(feed))
+	if (feed->error != 0)
 		return false;
-	if (!watch || !feed->has_reader || feed->error != 0)
-		return feed->error == 0;
-	*wait_ms = READER_MS;
-	return check(feed, output_poll(feed->output));
+	if (watch && feed->has_reader)
+		*wait_ms = READER_MS;
+	/* Of a row that may be the last, the write tells: its reader may have gone by now. */
+	if (feed->unflushed)
+		return feed_flush(feed);
+	return *wait_ms == 0 || check(feed, output_poll(feed->output));
 }

@@ -162,7 +162,7 @@ have_rows() {
 	mkfifo "$T/table"
 	start reader head -n 3 "$T/table"
 	start ct cputrack -T 0 -o "$T/table" -c page-faults \
-		sh -c 'exec "$@"' sh "$WORK/catch-signals" 15
+		sh -c 'sleep 0.1; exec "$@"' sh "$WORK/catch-signals" 15
 	finish reader
 	[ "$(wc -l <"$T/reader.out")" -eq 3 ]
 	eventually said ct ready

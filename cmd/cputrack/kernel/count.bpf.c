@@ -143,7 +143,7 @@ static __always_inline __u32 *joining_of(struct task_struct *t)
 {
 	__u32 tgid;
 
-	if (!attaches || !unlikely(attaching))
+	if (!attaches || !unlikely(attaching & LWPS_JOINING))
 		return NULL;
 	tgid = visible_tgid(t);
 	return bpf_map_lookup_elem(&joining, &tgid);
@@ -335,48 +335,63 @@ int on_current(__u64 *ctx)
 
 /* ---- what has to look at other tasks ---- */
 
-/*
- * The last thing in making a task that can fail is behind it; it has not run yet.  Workers of
- * io_uring in a process are threads of it, as perf's inherited events have it, too.
- */
-SEC("tp_btf/task_newtask")
-int on_new(__u64 *ctx)
+/* @me makes @t.  @walking: who attaches comes back for those that could not be added. */
+static __always_inline void on_birth(struct task_struct *me, struct task_struct *t, bool thread,
+				     bool walking)
 {
-	struct task_struct *t = (void *)ctx[0], *me = bpf_get_current_task_btf();
-	bool thread = ctx[1] & CLONE_THREAD;
-	struct lwp *l, *creator;
-	__u32 slot, by;
+	struct lwp *l, *creator = tracked(me);
+	__u32 slot, by = creator ? creator->slot : stray_slot(me);
 	__u64 ids;
 
-	if (unlikely(expected) && (__u32)me->tgid == tool_tgid && !thread)
-		awaited = visible_tid(t);
-	creator = tracked(me);
-	by = creator ? creator->slot : stray_slot(me);
 	if (!creator && by == LWPS_NONE && !joining_of(me))
-		return 0;
+		return;
 	if (!thread && !follow_fork)
-		return 0;
+		return;
 	ids = visible_ids(t);
 	if (!initial && (!(__u32)ids || !(ids >> 32))) {
 		__sync_fetch_and_add(&outside, 1);
-		return 0;
+		return;
 	}
-	/* It fails without memory, and where somebody was interrupted while he did the same. */
-	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!l && joining_of(t)) {
-		/* Who attaches comes back for it. */
+	l = lwp_of(t);
+	if (!l && walking && joining_of(t)) {
 		__sync_fetch_and_add(&postponed, 1);
-		return 0;
+		return;
 	}
-	/* Or he was faster. */
+	/* Or who attaches was faster. */
 	if (l && __sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
-		return 0;
+		return;
 	slot = begin(thread ? LWPS_THREAD : LWPS_FORK, ids, by, visible_tgid(me));
 	if (l) {
 		begin_in(l, slot, true);
 		l->state = LIVE;
 	} else {
 		make_stray(t, slot);
+	}
+}
+
+/*
+ * The last thing in making a task that can fail is behind it; it has not run yet.  Workers of
+ * io_uring in a process are threads of it, as perf's inherited events have it, too.
+ *
+ * While on_task() is called for each task, births are counted until they are over: whether the
+ * walk is over as well then, or comes back, must not change in the middle of one.
+ */
+SEC("tp_btf/task_newtask")
+int on_new(__u64 *ctx)
+{
+	struct task_struct *t = (void *)ctx[0], *me = bpf_get_current_task_btf();
+	const bool counted = attaches && unlikely(attaching & LWPS_WALKING);
+	const bool thread = ctx[1] & CLONE_THREAD;
+	__u32 then = 0;
+
+	if (unlikely(expected) && (__u32)me->tgid == tool_tgid && !thread)
+		awaited = visible_tid(t);
+	if (counted)
+		then = __sync_fetch_and_add(&attaching, 1);
+	on_birth(me, t, thread, then & LWPS_WALKING);
+	if (counted) {
+		then = __sync_fetch_and_add(&attaching, -1);
+		barrier_var(then); /* the instruction that returns it is ordered */
 	}
 	return 0;
 }
@@ -432,7 +447,7 @@ int on_task(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	ids = visible_ids(t);
-	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	l = lwp_of(t);
 	if (!l) {
 		__sync_fetch_and_add(&postponed, 1);
 		return 0;

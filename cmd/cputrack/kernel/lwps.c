@@ -272,19 +272,24 @@ static int iterate(struct count *skel)
 static int walk(struct lwps *lwps)
 {
 	struct count__bss *bss = lwps->skel->bss;
-	const struct timespec pause = {.tv_nsec = 1000000};
+	const struct timespec pause = {.tv_nsec = 1000000}, moment = {.tv_nsec = 10000};
 	uint64_t postponed;
 	int failed, passes = 0;
 
 	/* From here on, what their LWPs make is tracked, whether they are yet or not. */
-	store(bss->attaching, 1);
+	__atomic_fetch_or(&bss->attaching, LWPS_JOINING, __ATOMIC_SEQ_CST);
 	do {
 		if (passes > 0)
 			nanosleep(&pause, NULL);
 		postponed = load(bss->postponed);
+		__atomic_fetch_or(&bss->attaching, LWPS_WALKING, __ATOMIC_SEQ_CST);
 		failed = iterate(lwps->skel);
+		__atomic_fetch_and(&bss->attaching, ~LWPS_WALKING, __ATOMIC_SEQ_CST);
+		/* Who counted on us to come back has said so by then. */
+		while (load(bss->attaching) & LWPS_BIRTHS)
+			nanosleep(&moment, NULL);
 	} while (!failed && load(bss->postponed) != postponed && ++passes < ATTACH_PASSES);
-	store(bss->attaching, 0);
+	__atomic_fetch_and(&bss->attaching, ~LWPS_JOINING, __ATOMIC_SEQ_CST);
 	if (passes == ATTACH_PASSES)
 		__atomic_fetch_add(&bss->errors, load(bss->postponed) - postponed,
 				   __ATOMIC_RELAXED);

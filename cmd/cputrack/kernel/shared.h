@@ -56,7 +56,13 @@ enum lwps_request {
 #define LWPS_MAX_SLOTS (1u << 22)
 
 #define LWPS_AT_ONCE 256 /* processes that are attached to at a time */
-#define LWPS_STRAYS 256	 /* LWPs that can do without task storage */
+
+/* LWPs of processes are being added; on_task() is called for each; births in the meantime. */
+#define LWPS_JOINING (1u << 31)
+#define LWPS_WALKING (1u << 30)
+#define LWPS_BIRTHS (LWPS_WALKING - 1)
+
+#define LWPS_STRAYS 256 /* LWPs that can do without task storage */
 
 /*
  * The counts of an LWP while it runs one program.  Only the CPU that it runs on changes them.

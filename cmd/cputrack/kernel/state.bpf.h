@@ -38,8 +38,8 @@ __u64 namespace;
 __u32 expected;	 /* the exec of the next process that the tool makes begins the tree */
 __u32 awaited;	 /* that process, once there is one */
 __u32 waiting;	 /* nothing is counted yet */
-__u32 attaching; /* LWPs of processes are being added */
-__u64 postponed; /* how often one could not be */
+__u32 attaching; /* LWPS_JOINING, LWPS_WALKING, and births whose end is waited for */
+__u64 postponed; /* how often an LWP could not be added */
 __u32 live;
 __u32 strayed;	 /* there were strays */
 __u32 init_told; /* sched_switch tells of switches away from process 1 */
@@ -176,6 +176,17 @@ static __always_inline struct lwps_slot *slot_of(__u32 slot)
 	__u32 key = first_line(slot, cpu & if_negative(cpu - ncpus));
 
 	return bpf_map_lookup_elem(&slots, &key);
+}
+
+/*
+ * That of @t, made if there is none; of two that make it at the same moment, the kernel gives it
+ * to one.  NULL without memory, and where somebody was interrupted while he did the same.
+ */
+static __always_inline struct lwp *lwp_of(struct task_struct *t)
+{
+	struct lwp *l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	return l || !attaches ? l : bpf_task_storage_get(&lwps, t, 0, 0);
 }
 
 static __always_inline struct lwp *tracked(struct task_struct *t)

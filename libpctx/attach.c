@@ -251,8 +251,8 @@ static int find_process(pid_t pid, pctx_errfn_t *errfn, bool own_proc, struct pc
 	return 0;
 }
 
-/* The leader may be dead, and others alive. */
-static bool has_living_lwp(pid_t pid)
+/* Looks once; `gone`: some LWP was listed and is there no more. */
+static bool find_living_lwp(pid_t pid, bool *gone)
 {
 	bool living = false;
 	struct dirent *de;
@@ -266,12 +266,30 @@ static bool has_living_lwp(pid_t pid)
 		const char *bad;
 		pid_t tid = (pid_t)strtonum(de->d_name, 1, INT_MAX, &bad);
 
-		living = bad == NULL && pctxi_task_read(tid, &task) == 0 &&
-			 !pctxi_task_is_dead(&task);
+		if (bad != NULL)
+			continue;
+		if (pctxi_task_read(tid, &task) == -1)
+			*gone = true;
+		else
+			living = !pctxi_task_is_dead(&task);
 	}
 	if (dir != NULL)
 		closedir(dir);
 	return living;
+}
+
+/* The leader may be dead, and others alive; one that executes takes the leader's id. */
+static bool has_living_lwp(pid_t pid)
+{
+	for (int tries = 0; tries < MAX_TRIES; tries++) {
+		bool gone = false;
+
+		if (find_living_lwp(pid, &gone))
+			return true;
+		if (!gone)
+			return false;
+	}
+	return false;
 }
 
 int pctx_exists(pid_t pid, pctx_errfn_t *errfn)

@@ -160,14 +160,27 @@ unguarded() {
 @test "a cpustat of its own CPUs: what is counted in the kernel is unknown from then on, and that is told" {
 	need cpu
 	by_kernel
-	start ct cputrack -T 0.02 -o "$ROWS" -c page-faults cat
+	start ct cputrack -T 0.02 -fe --total -o "$ROWS" -c page-faults sh -c '/bin/true; cat; /bin/true'
 	eventually grep -q ' tick ' "$ROWS"
 	go -0 cpustat -c page-faults 0.01 1
 	eventually grep -q ' tick  *- *$' "$ROWS"
 	hang_up ct
 	finish ct
 	[ "$status" -eq 1 ]
+	[ "$(grep -cE '^.* exit  +- # incomplete$' "$ROWS")" -eq 3 ]
+	[[ $(tail -n 1 "$ROWS") == *' total '*[0-9]' # incomplete' ]]
 	[ "$(cat "$T/ct.err")" = "cputrack: perf counter contents invalidated" ]
+}
+
+@test "in a PID namespace, processes that become those of cputrack leave no zombies" {
+	by_kernel
+	unshare -pf --mount-proc true || skip "no PID namespaces here"
+	# shellcheck disable=SC2016 # for the inner shell
+	go -0 unshare -pf --mount-proc "$CPC_BUILD/cputrack" --engine=kernel -fe -T 0 -o "$ROWS" \
+		-c page-faults sh -c 'setsid sh -c "for i in 1 2 3 4 5 6 7 8; do (sleep 0.02 &); done
+			sleep 0.3; grep -l \"^State:.Z\" /proc/[0-9]*/status | wc -l" &'
+	[ "$output" = 0 ]
+	[ -z "$stderr" ]
 }
 
 # They have no id there, as nobody has before the command is there.

@@ -14,6 +14,8 @@
 
 struct children {
 	bool caught;
+	bool ended;	      /* the command has, and was waited for... */
+	int wstatus;	      /* ...with this status */
 	struct sigaction old; /* what our caller does with SIGCHLD */
 };
 
@@ -30,8 +32,9 @@ void children_sleep(struct pollfd *fds, nfds_t n, int ms, const sigset_t *mask);
 
 /*
  * Looks after what SIGCHLD told of: children that stand still because they want to be traced,
- * and those that were made ours by their maker (CLONE_PARENT), for whom nobody else waits.
+ * and those that became ours (CLONE_PARENT, or we are the init of a container), for whom nobody
+ * else waits.  The kernel tells of the oldest first: it is waited for even if it is the command.
  */
-void children_look(pid_t command, pid_t guard);
+void children_look(struct children *children, pid_t command, pid_t guard);
 
 #endif /* CHILDREN_H */

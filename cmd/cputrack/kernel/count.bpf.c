@@ -138,12 +138,17 @@ static __always_inline void begin_in(struct lwp *l, __u32 slot, bool counted)
 	l->off = start_off;
 }
 
+static __always_inline bool is_leader(const struct task_struct *t)
+{
+	return t->pid == t->tgid;
+}
+
 /* If @t is of a process that is being attached to: was an LWP of it found?  Or NULL. */
 static __always_inline __u32 *joining_of(struct task_struct *t)
 {
 	__u32 tgid;
 
-	if (!attaches || !unlikely(attaching & LWPS_JOINING))
+	if (!attaches || !unlikely(attaching))
 		return NULL;
 	tgid = visible_tgid(t);
 	return bpf_map_lookup_elem(&joining, &tgid);
@@ -151,13 +156,16 @@ static __always_inline __u32 *joining_of(struct task_struct *t)
 
 static __always_inline void on_exit(struct task_struct *t)
 {
+	const bool joining = joining_of(t);
 	__u32 slot = drop_stray(t);
 	struct lwps_slot *s;
 	struct lwp *l;
 
+	if (joining && is_leader(t))
+		leaderless = 1;
 	if (slot != LWPS_NONE)
 		l = NULL;
-	else if (joining_of(t))
+	else if (joining)
 		/* Either it is not tracked any more, or who tracks it sees that it has ended. */
 		l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	else
@@ -167,7 +175,7 @@ static __always_inline void on_exit(struct task_struct *t)
 		    __sync_val_compare_and_swap(&l->state, CLAIMED, ENDED) == CLAIMED ||
 		    __sync_val_compare_and_swap(&l->state, LIVE, ENDED) != LIVE)
 			return;
-		divide(l, LWPS_NONE);
+		divide(l, charged(l), LWPS_NONE);
 		slot = l->slot;
 	}
 	if (slot == LWPS_NONE)
@@ -207,8 +215,9 @@ static __always_inline struct lwp *root(struct task_struct *t)
 
 static __always_inline void on_exec(struct task_struct *t)
 {
-	__u32 tid, slot, next = LWPS_NONE;
+	__u32 tid, slot, before, waited, next = LWPS_NONE;
 	struct lwp *l = tracked(t);
+	struct lwps_cpu *c;
 
 	if (!l)
 		l = root(t);
@@ -220,10 +229,18 @@ static __always_inline void on_exec(struct task_struct *t)
 		next = take_slot(tid, tid, LWPS_NONE);
 	}
 	if (l) {
+		/* All of it first: refresh() may come in between, and begin it anew. */
+		before = charged(l);
 		l->off = start_off;
-		divide(l, start_off || waiting ? LWPS_NONE : next);
 		l->slot = next;
+		barrier();
 		l->state = next == LWPS_NONE ? ENDED : LIVE;
+		barrier();
+		waited = waiting;
+		divide(l, before, start_off || waited ? LWPS_NONE : next);
+		c = this_cpu();
+		if (unlikely(waited) && c)
+			refresh(c, t); /* if lwps_begin() came in between */
 	}
 	if (slot != LWPS_SHARED || next != LWPS_SHARED)
 		tell_exec(slot, next);
@@ -265,7 +282,7 @@ static __always_inline void on_signal(struct task_struct *t, __u64 *ctx)
 	struct kernel_siginfo *info;
 	struct lwp *l;
 	__u64 arg[2];
-	__u32 op;
+	__u32 op, before;
 
 	/* What is no pointer stands for signals without one. */
 	if (bpf_probe_read_kernel(arg, sizeof(arg), ctx + 1) || arg[1] != (__u64)t || arg[0] <= 2)
@@ -279,8 +296,9 @@ static __always_inline void on_signal(struct task_struct *t, __u64 *ctx)
 	if (op != LWPS_REQUEST_OFF && op != LWPS_REQUEST_ON)
 		return;
 	if (l->off != (op == LWPS_REQUEST_OFF)) {
+		before = charged(l);
 		l->off = op == LWPS_REQUEST_OFF;
-		divide(l, charged(l));
+		divide(l, before, charged(l));
 	}
 	bpf_send_signal_thread(ctx[0]);
 }
@@ -335,15 +353,15 @@ int on_current(__u64 *ctx)
 
 /* ---- what has to look at other tasks ---- */
 
-/* @me makes @t.  @walking: who attaches comes back for those that could not be added. */
-static __always_inline void on_birth(struct task_struct *me, struct task_struct *t, bool thread,
-				     bool walking)
+/* @me makes @t, which has not run yet: so who attaches leaves it to us. */
+static __always_inline void on_birth(struct task_struct *me, struct task_struct *t, bool thread)
 {
 	struct lwp *l, *creator = tracked(me);
 	__u32 slot, by = creator ? creator->slot : stray_slot(me);
+	__u32 *found = joining_of(me);
 	__u64 ids;
 
-	if (!creator && by == LWPS_NONE && !joining_of(me))
+	if (!creator && by == LWPS_NONE && !found)
 		return;
 	if (!thread && !follow_fork)
 		return;
@@ -353,13 +371,8 @@ static __always_inline void on_birth(struct task_struct *me, struct task_struct 
 		return;
 	}
 	l = lwp_of(t);
-	if (!l && walking && joining_of(t)) {
-		__sync_fetch_and_add(&postponed, 1);
-		return;
-	}
-	/* Or who attaches was faster. */
-	if (l && __sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
-		return;
+	if (found && thread)
+		*found = 1;
 	slot = begin(thread ? LWPS_THREAD : LWPS_FORK, ids, by, visible_tgid(me));
 	if (l) {
 		begin_in(l, slot, true);
@@ -372,27 +385,16 @@ static __always_inline void on_birth(struct task_struct *me, struct task_struct 
 /*
  * The last thing in making a task that can fail is behind it; it has not run yet.  Workers of
  * io_uring in a process are threads of it, as perf's inherited events have it, too.
- *
- * While on_task() is called for each task, births are counted until they are over: whether the
- * walk is over as well then, or comes back, must not change in the middle of one.
  */
 SEC("tp_btf/task_newtask")
 int on_new(__u64 *ctx)
 {
 	struct task_struct *t = (void *)ctx[0], *me = bpf_get_current_task_btf();
-	const bool counted = attaches && unlikely(attaching & LWPS_WALKING);
 	const bool thread = ctx[1] & CLONE_THREAD;
-	__u32 then = 0;
 
 	if (unlikely(expected) && (__u32)me->tgid == tool_tgid && !thread)
 		awaited = visible_tid(t);
-	if (counted)
-		then = __sync_fetch_and_add(&attaching, 1);
-	on_birth(me, t, thread, then & LWPS_WALKING);
-	if (counted) {
-		then = __sync_fetch_and_add(&attaching, -1);
-		barrier_var(then); /* the instruction that returns it is ordered */
-	}
+	on_birth(me, t, thread);
 	return 0;
 }
 
@@ -404,8 +406,10 @@ int on_switch(__u64 *ctx)
 	struct lwp *before, *after;
 
 	if (!c) {
-		lose_cpu(tracked(prev));
-		lose_cpu(tracked(next));
+		before = tracked(prev);
+		after = tracked(next);
+		lose_cpu(before ? charged(before) : LWPS_NONE);
+		lose_cpu(after ? charged(after) : LWPS_NONE);
 		return 0;
 	}
 	if (unlikely(strayed))
@@ -428,6 +432,16 @@ int on_switch(__u64 *ctx)
 	return 0;
 }
 
+/* Was @t started?  What was done before that is seen by what follows. */
+static __always_inline bool was_started(struct task_struct *t)
+{
+	const __u32 state = *(volatile __u32 *)&t->__state;
+	__u64 then = __sync_fetch_and_add(&postponed, 0);
+
+	barrier_var(then); /* the instruction that returns it is a barrier */
+	return state != TASK_NEW;
+}
+
 /* Called for each task that the tool sees: add those of the processes to attach to. */
 SEC("iter/task")
 int on_task(struct bpf_iter__task *ctx)
@@ -436,28 +450,34 @@ int on_task(struct bpf_iter__task *ctx)
 	__u32 slot, *found;
 	struct lwp *l;
 	__u64 ids;
+	bool started;
 
-	if (!attaches || !t || t->flags & (PF_EXITING | PF_KTHREAD))
+	if (!attaches || !t || t->flags & PF_KTHREAD)
 		return 0;
 	found = joining_of(t);
 	if (!found)
 		return 0;
-	if (stray_slot(t) != LWPS_NONE) {
+	if (t->flags & PF_EXITING) {
+		if (is_leader(t))
+			leaderless = 1;
+		return 0;
+	}
+	/* Who makes it may add it until then, and has done so or will not: in this order. */
+	started = was_started(t);
+	if (stray_slot(t) != LWPS_NONE || tracked(t)) {
 		*found = 1;
 		return 0;
 	}
 	ids = visible_ids(t);
-	l = lwp_of(t);
+	l = started ? lwp_of(t) : NULL;
 	if (!l) {
 		__sync_fetch_and_add(&postponed, 1);
 		return 0;
 	}
-	if (l->state == ENDED)
-		return 0;
-	*found = 1;
-	/* Its creator may just do the same, or has done so. */
+	/* Else it has ended by now. */
 	if (__sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
 		return 0;
+	*found = 1;
 	slot = begin(LWPS_ATTACH, ids, LWPS_NONE, 0);
 	begin_in(l, slot, false);
 	/*

@@ -29,7 +29,9 @@ struct counted_proc {
 	id_t last_id; /* 1 is the leader's */
 	unsigned nalive;
 	bool ends;	  /* none is alive, as far as was told when we attached */
-	int status;	  /* then */
+	int status;	  /* as far as was told... */
+	bool all_end;	  /* ...of all LWPs together... */
+	bool led;	  /* ...or of the leader */
 	bool counted;	  /* there is something in total */
 	cpc_buf_t *total; /* of LWPs whose counts are final */
 };

@@ -122,7 +122,7 @@ static int run(struct engine *engine)
 	while (!k->stop) {
 		bool last = !goes_on(k); /* before all its records are taken */
 
-		children_look(k->pid, k->guard.pid);
+		children_look(&k->children, k->pid, k->guard.pid);
 		lwps_relieve(k->tree.lwps);
 		tree_tell(&k->tree);
 		if (last)
@@ -265,14 +265,16 @@ static int wait_for(struct engine *engine, int *wstatus)
 
 	release(engine);
 	children_hold(&mask);
-	while (waitid(P_PID, (id_t)k->pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+	while (!k->children.ended &&
+	       waitid(P_PID, (id_t)k->pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
 	       info.si_pid == 0) {
-		children_look(k->pid, k->guard.pid);
+		children_look(&k->children, k->pid, k->guard.pid);
 		ms = engine->watcher->idle(engine->arg);
 		children_sleep(NULL, 0, ms != 0 ? (int)ms : -1, &mask);
 	}
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
-	rc = pctx_spawn_wait(k->pid, wstatus, 1);
+	*wstatus = k->children.wstatus;
+	rc = k->children.ended ? 0 : pctx_spawn_wait(k->pid, wstatus, 1);
 	k->pid = 0;
 	return rc;
 }

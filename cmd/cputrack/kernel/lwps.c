@@ -272,24 +272,25 @@ static int iterate(struct count *skel)
 static int walk(struct lwps *lwps)
 {
 	struct count__bss *bss = lwps->skel->bss;
-	const struct timespec pause = {.tv_nsec = 1000000}, moment = {.tv_nsec = 10000};
+	const struct timespec pause = {.tv_nsec = 1000000};
 	uint64_t postponed;
 	int failed, passes = 0;
+	bool again;
 
 	/* From here on, what their LWPs make is tracked, whether they are yet or not. */
-	__atomic_fetch_or(&bss->attaching, LWPS_JOINING, __ATOMIC_SEQ_CST);
+	store(bss->leaderless, 0);
+	__atomic_store_n(&bss->attaching, 1, __ATOMIC_SEQ_CST);
 	do {
 		if (passes > 0)
 			nanosleep(&pause, NULL);
 		postponed = load(bss->postponed);
-		__atomic_fetch_or(&bss->attaching, LWPS_WALKING, __ATOMIC_SEQ_CST);
 		failed = iterate(lwps->skel);
-		__atomic_fetch_and(&bss->attaching, ~LWPS_WALKING, __ATOMIC_SEQ_CST);
-		/* Who counted on us to come back has said so by then. */
-		while (load(bss->attaching) & LWPS_BIRTHS)
-			nanosleep(&moment, NULL);
-	} while (!failed && load(bss->postponed) != postponed && ++passes < ATTACH_PASSES);
-	__atomic_fetch_and(&bss->attaching, ~LWPS_JOINING, __ATOMIC_SEQ_CST);
+		again = load(bss->postponed) != postponed;
+		/* Ids do not change but to the leader's, so once is enough. */
+		if (passes == 0)
+			again |= load(bss->leaderless) != 0;
+	} while (!failed && again && ++passes < ATTACH_PASSES);
+	store(bss->attaching, 0);
 	if (passes == ATTACH_PASSES)
 		__atomic_fetch_add(&bss->errors, load(bss->postponed) - postponed,
 				   __ATOMIC_RELAXED);
@@ -352,13 +353,20 @@ int lwps_fd(const struct lwps *lwps)
 	return lwps->skel->maps.ring.map_fd;
 }
 
+#define STALL_NS INT64_C(500000000)
+
 int lwps_timeout(const struct lwps *lwps)
 {
 	int64_t woken_ns = (int64_t)load(lwps->skel->bss->woken_ns) + lwps->time_offset_ns;
 	int64_t quiet = now_ns() - woken_ns;
 
-	/* Later than that, the next record wakes us at once. */
-	return quiet > (int64_t)LWPS_BATCH_NS ? -1 : (int)(LWPS_BATCH_NS / 1000000) + 1;
+	if (quiet <= (int64_t)LWPS_BATCH_NS)
+		return (int)(LWPS_BATCH_NS / 1000000) + 1;
+	/*
+	 * Later than that, the next record wakes us at once; but a CPU that was held up, as those
+	 * of virtual machines are, may still be about to add one that it need not wake us for.
+	 */
+	return quiet > STALL_NS ? -1 : (int)(STALL_NS / 1000000);
 }
 
 bool lwps_next(struct lwps *lwps, struct lwps_record *record)

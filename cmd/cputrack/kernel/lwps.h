@@ -51,7 +51,8 @@ struct lwps_record {
 	unsigned next; /* exec: the slot begun; LWPS_NONE: tracking ends.  slot is LWPS_NONE
 			* at the exec that was waited for by lwps_expect(). */
 	pid_t old_tid; /* exec: that of the thread that executes, which is the leader now */
-	int status;    /* exit: as waitpid(2) has it, if this is the last LWP of its process */
+	int status;    /* exit: as waitpid(2) has it, if this is the last LWP of its process... */
+	bool all_end;  /* ...or, whichever is the last, as all of them were ended at once */
 	char comm[LWPS_COMM];	  /* exec: the name now; exit: the last */
 	char old_comm[LWPS_COMM]; /* exec: the name before, or empty */
 	const char *args;	  /* exec: the command line, with a NUL after each word... */

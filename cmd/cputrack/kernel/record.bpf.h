@@ -60,11 +60,15 @@ static __always_inline void leave(void)
 		bpf_ringbuf_discard(nothing, BPF_RB_FORCE_WAKEUP);
 }
 
-/* The status as the parent sees it, once this LWP is the last of its process. */
+/*
+ * The status as the parent sees it, once this LWP is the last of its process.  Another one may
+ * end before this is told, and be told first: then the status is that with LWPS_ALL_END, or the
+ * leader's own.
+ */
 static __always_inline __s32 wait_status(struct task_struct *t)
 {
 	if (BPF_CORE_READ(t, signal, flags) & SIGNAL_GROUP_EXIT)
-		return BPF_CORE_READ(t, signal, group_exit_code);
+		return BPF_CORE_READ(t, signal, group_exit_code) | LWPS_ALL_END;
 	return BPF_CORE_READ(t, group_leader, exit_code);
 }
 

@@ -123,7 +123,8 @@ void ring_translate(const struct lwps_raw *raw, const struct lwps_slot *slot,
 		translate_exec((const struct lwps_raw_exec *)raw, record);
 		break;
 	case LWPS_EXIT:
-		record->status = raw->extra;
+		record->status = raw->extra & ~LWPS_ALL_END;
+		record->all_end = (raw->extra & LWPS_ALL_END) != 0;
 		break;
 	}
 }

@@ -57,11 +57,6 @@ enum lwps_request {
 
 #define LWPS_AT_ONCE 256 /* processes that are attached to at a time */
 
-/* LWPs of processes are being added; on_task() is called for each; births in the meantime. */
-#define LWPS_JOINING (1u << 31)
-#define LWPS_WALKING (1u << 30)
-#define LWPS_BIRTHS (LWPS_WALKING - 1)
-
 #define LWPS_STRAYS 256 /* LWPs that can do without task storage */
 
 /*
@@ -103,6 +98,8 @@ struct lwps_raw {
 	__u32 other; /* birth: the creator's slot; exec: the next slot */
 	__s32 extra; /* birth: the creator's tgid; exec: the tid; exit: the status */
 };
+
+#define LWPS_ALL_END 0x10000 /* in the status at an exit: it is that of all LWPs together */
 
 struct lwps_raw_exec {
 	struct lwps_raw raw;

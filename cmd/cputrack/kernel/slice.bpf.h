@@ -142,17 +142,17 @@ static __always_inline void lose_switch(struct lwps_cpu *c, __u32 slot)
 	c->slot = LWPS_NONE;
 }
 
-/* This CPU is not shared: what @l does here is not counted. */
-static __always_inline void lose_cpu(const struct lwp *l)
+/* This CPU is not shared: what is done here is not counted in @slot. */
+static __always_inline void lose_cpu(__u32 slot)
 {
-	if (!l || charged(l) == LWPS_NONE)
+	if (slot == LWPS_NONE)
 		return;
 	__sync_fetch_and_add(&missed, 1);
-	flaw(l->slot, LWPS_NO_CPU);
+	flaw(slot, LWPS_NO_CPU);
 }
 
-/* The current task's slice ends here, and another of it begins, in the slot @next. */
-__noinline int divide(struct lwp *l, __u32 next)
+/* The current task's slice, in the slot @before, ends here, and one in the slot @next begins. */
+__noinline int divide(struct lwp *l, __u32 before, __u32 next)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct lwps_cpu *c = this_cpu();
@@ -160,12 +160,12 @@ __noinline int divide(struct lwp *l, __u32 next)
 	if (!l)
 		return 0;
 	if (!c) {
-		lose_cpu(l);
+		lose_cpu(before);
 		return 0;
 	}
 	if (unlikely(c->task != (__u64)t)) {
 		/* Unless it was attached to in this moment. */
-		lose_switch(c, l->counted ? charged(l) : LWPS_NONE);
+		lose_switch(c, l->counted ? before : LWPS_NONE);
 	} else if (unlikely(l->counted && l->switches != t->nvcsw + t->nivcsw + 1)) {
 		__sync_fetch_and_add(&missed, 1);
 		c->flaws |= LWPS_NO_SWITCH;

@@ -35,11 +35,12 @@ const volatile __u8 kind[LWPS_MAX_COLUMNS];
 __u32 tool_tgid; /* of the initial PID namespace */
 __u32 level;	 /* of the tool's PID namespace */
 __u64 namespace;
-__u32 expected;	 /* the exec of the next process that the tool makes begins the tree */
-__u32 awaited;	 /* that process, once there is one */
-__u32 waiting;	 /* nothing is counted yet */
-__u32 attaching; /* LWPS_JOINING, LWPS_WALKING, and births whose end is waited for */
-__u64 postponed; /* how often an LWP could not be added */
+__u32 expected;	  /* the exec of the next process that the tool makes begins the tree */
+__u32 awaited;	  /* that process, once there is one */
+__u32 waiting;	  /* nothing is counted yet */
+__u32 attaching;  /* LWPs of processes are being added */
+__u64 postponed;  /* how often one could not be */
+__u32 leaderless; /* the leader of one has ended: who executes takes its id */
 __u32 live;
 __u32 strayed;	 /* there were strays */
 __u32 init_told; /* sched_switch tells of switches away from process 1 */
@@ -179,14 +180,12 @@ static __always_inline struct lwps_slot *slot_of(__u32 slot)
 }
 
 /*
- * That of @t, made if there is none; of two that make it at the same moment, the kernel gives it
- * to one.  NULL without memory, and where somebody was interrupted while he did the same.
+ * That of @t, made if there is none.  NULL without memory, and where somebody was interrupted
+ * while he did the same; and of two that make it at the same moment the kernel gives it to one.
  */
 static __always_inline struct lwp *lwp_of(struct task_struct *t)
 {
-	struct lwp *l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-
-	return l || !attaches ? l : bpf_task_storage_get(&lwps, t, 0, 0);
+	return bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
 static __always_inline struct lwp *tracked(struct task_struct *t)

@@ -37,6 +37,7 @@ static struct counted_proc *new_proc(struct tree *tree, pid_t pid)
 	struct counted_proc *proc = xcalloc(1, sizeof(*proc));
 
 	proc->base.pid = pid;
+	proc->base.incomplete = tree->invalid;
 	proc->last_id = 1;
 	proc->total = counts_new(tree);
 	TAILQ_INIT(&proc->base.lwps);
@@ -86,9 +87,10 @@ static void clear_proc(struct tree *tree, struct counted_proc *proc)
 		free_lwp(tree, counted(lwp));
 	cpc_buf_zero(tree->engine->cpc, proc->total);
 	proc->counted = false;
-	proc->base.incomplete = false;
+	proc->base.incomplete = tree->invalid;
 	proc->last_id = 1;
 	proc->nalive = 0;
+	proc->all_end = proc->led = false;
 }
 
 static void free_proc(struct tree *tree, struct counted_proc *proc)
@@ -113,7 +115,7 @@ static struct counted_proc *proc_of(struct tree *tree, const struct lwps_record 
 	if (proc != NULL)
 		return proc;
 	proc = new_proc(tree, record->tgid);
-	proc->base.incomplete = record->event == LWPS_THREAD && !attaching(tree, record);
+	proc->base.incomplete |= record->event == LWPS_THREAD && !attaching(tree, record);
 	return proc;
 }
 
@@ -238,6 +240,15 @@ static void end_attached(struct tree *tree)
 	}
 }
 
+/* The last that is told need not be the last that ended. */
+static void keep_status(struct counted_proc *proc, bool leader, const struct lwps_record *record)
+{
+	if (record->all_end || (!proc->all_end && (leader || !proc->led)))
+		proc->status = record->status;
+	proc->all_end |= record->all_end;
+	proc->led |= leader;
+}
+
 static void on_exit_lwp(struct tree *tree, const struct lwps_record *record)
 {
 	const struct engine *engine = tree->engine;
@@ -251,6 +262,7 @@ static void on_exit_lwp(struct tree *tree, const struct lwps_record *record)
 	proc = lwp->proc;
 	strlcpy(lwp->base.comm, record->comm, sizeof(lwp->base.comm));
 	release_slot(tree, lwp);
+	keep_status(proc, lwp->base.tid == proc->base.pid, record);
 	if (lwp->base.id != 1) {
 		engine->watcher->fini_lwp(engine->arg, &proc->base, &lwp->base);
 		engine->watcher->lwp_exit(engine->arg, &proc->base, &lwp->base);
@@ -259,9 +271,8 @@ static void on_exit_lwp(struct tree *tree, const struct lwps_record *record)
 	if (proc->nalive > 0)
 		return;
 	proc->ends = attaching(tree, record);
-	proc->status = record->status;
 	if (!proc->ends)
-		on_end(tree, proc, record->status);
+		on_end(tree, proc, proc->status);
 }
 
 /* Can this come after what was told before?  All do, unless records were lost. */
@@ -320,15 +331,23 @@ static void tell_others(struct tree *tree)
 	tree->of_slot[LWPS_SHARED] = NULL; /* it makes nobody, and does not end */
 }
 
+/* A cpustat(1) has claimed CPUs: what is counted from now on is not true. */
+static void invalidate(struct tree *tree)
+{
+	struct proc *proc;
+
+	tree->invalid = tree->engine->lost = true;
+	TAILQ_FOREACH(proc, &tree->engine->procs, link)
+		proc->incomplete = true;
+	say("perf counter contents invalidated");
+}
+
 void tree_tell(struct tree *tree)
 {
-	struct engine *engine = tree->engine;
 	struct lwps_record record;
 
-	if (!tree->invalid && !cpc_set_holds(engine->cpc, tree->bound, now_ns())) {
-		tree->invalid = engine->lost = true;
-		say("perf counter contents invalidated");
-	}
+	if (!tree->invalid && !cpc_set_holds(tree->engine->cpc, tree->bound, now_ns()))
+		invalidate(tree);
 	while (lwps_next(tree->lwps, &record))
 		tell(tree, &record);
 	if (tree->attached_ns != 0)

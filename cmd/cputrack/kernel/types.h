@@ -44,6 +44,7 @@ enum {
 enum {
 	INIT_TGID = 1,
 	CLONE_THREAD = 0x10000,
+	TASK_NEW = 0x800, /* sched.h of the kernel */
 	PF_EXITING = 0x4,
 	PF_KTHREAD = 0x200000,
 	SIGNAL_GROUP_EXIT = 0x4,
@@ -78,6 +79,7 @@ struct mm_struct {
 };
 
 struct task_struct {
+	unsigned __state;
 	unsigned flags;
 	int pid, tgid;
 	int exit_code;

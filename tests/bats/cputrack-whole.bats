@@ -157,7 +157,7 @@ wait $b; ok $? 9
 wait $a; ok $? 0
 sh -c 'kill -STOP $$; exit 6' & c=$!
 # A loop: whether it has stopped itself cannot be seen, since ptrace stops look the same.
->going; while [ -e going ]; do kill -CONT $c; sleep 0.02; done & d=$!
+>going; while [ -e going ]; do kill -CONT $c 2>/dev/null; sleep 0.02; done & d=$!
 wait $c; ok $? 6
 rm going; wait $d
 ok "$(cat <<EOT

@@ -298,10 +298,14 @@ static void longjmp_out(void **state)
 	assert_int_equal(self.signals, 20);
 }
 
-/* Whichever overflows freezes all, and is told. */
+/*
+ * Whichever overflows freezes all, and is told.  The fault at which it does is not the other's
+ * where the interrupt is between the two.
+ */
 static void several(void **state)
 {
 	unsigned long signals[2] = {0};
+	uint64_t count[2];
 
 	(void)state;
 	catch_emt(0);
@@ -325,8 +329,9 @@ static void several(void **state)
 		touch(PERIOD + 500);
 		assert_int_equal(self.signals, 1);
 		signals[i % 2]++;
-		assert_int_equal(value(0) - (PRESET - (uint64_t)(i % 2) * 2),
-				 value(1) - (PRESET - 1));
+		count[0] = value(0) - (PRESET - (uint64_t)(i % 2) * 2);
+		count[1] = value(1) - (PRESET - 1);
+		assert_in_range(count[i % 2] - count[1 - i % 2], 0, 1);
 	}
 	assert_int_equal(signals[0], 50);
 	assert_int_equal(self.wrong, 0);

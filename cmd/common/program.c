@@ -117,21 +117,31 @@ static int parse_common(struct common *common, int c)
 	return STATUS_OK;
 }
 
-static bool is_counting(const struct opt *opts, int c)
+/* The option `c` if it makes sense only where something is counted; or NULL. */
+static const struct opt *find_counting(const struct opt *opts, int c)
 {
 	while (opts->code != 0 && opts->code != c)
 		opts++;
-	return opts->use == TO_COUNT;
+	return opts->use == TO_COUNT ? opts : NULL;
+}
+
+static int refuse_replay(const struct opt *opt)
+{
+	if (opt->code < 256)
+		say("-I shows what was counted: -%c does not go with it", opt->code);
+	else
+		say("-I shows what was counted: --%s does not go with it", opt->name);
+	return STATUS_USAGE;
 }
 
 /* What the options of output say together. */
 static int check_output(const struct program *prog, const struct common *common, const void *config,
-			bool counts)
+			const struct opt *counting)
 {
 	const struct output_config *output = &common->output;
 
-	if (common->replay != NULL && counts)
-		return usage_error("-I shows what was counted: no option of counting goes with it");
+	if (common->replay != NULL && counting != NULL)
+		return refuse_replay(counting);
 	if (outfile_same(output->path, output->record))
 		return usage_error("-o and -O name the same file");
 	if (outfile_same(output->path, common->replay))
@@ -151,23 +161,36 @@ static int check_output(const struct program *prog, const struct common *common,
 	return prog->check_output != NULL ? prog->check_output(config) : STATUS_OK;
 }
 
+/* What follows an option that asks something; --version ignores it, as that of GNU programs. */
+static int check_rest(const struct common *common, int n)
+{
+	if (common->version)
+		return STATUS_OK;
+	if (common->help)
+		return n > 1 ? usage_error("-h takes one pattern") : STATUS_OK;
+	return n > 0 ? usage_error("nothing follows --check") : STATUS_OK;
+}
+
 static int parse(const struct program *prog, struct common *common, void *config, int argc,
 		 char **argv)
 {
 	int c, status = STATUS_OK;
-	bool counts = false;
+	const struct opt *counting = NULL; /* the first such option */
 
 	common->argv = argv;
 	common->spec = xcalloc((size_t)argc, sizeof(*common->spec));
 	while (status == STATUS_OK && (c = opts_next(argc, argv, prog->opts)) != -1) {
-		counts |= is_counting(prog->opts, c);
+		if (counting == NULL)
+			counting = find_counting(prog->opts, c);
 		status = c == '?' ? STATUS_USAGE : parse_common(common, c);
 		if (status == -1)
 			status = prog->parse_option(config, c);
 	}
-	if (status != STATUS_OK || common->help || common->version || common->check)
+	if (status != STATUS_OK)
 		return status;
-	status = check_output(prog, common, config, counts);
+	if (common->help || common->version || common->check)
+		return check_rest(common, argc - optind);
+	status = check_output(prog, common, config, counting);
 	if (status != STATUS_OK)
 		return status;
 	if (common->replay != NULL)
@@ -209,6 +232,8 @@ static int flush_replayed(void *arg)
 	struct replayed *r = arg;
 
 	r->error = output_flush(r->output);
+	if (r->error != 0)
+		output_tell(r->output, r->error);
 	return r->error;
 }
 
@@ -229,11 +254,9 @@ static int show(const struct program *prog, const struct common *common)
 	if (r.output == NULL)
 		return STATUS_FAILED;
 	whole = replay(&config, output_sink(r.output));
-	closing = output_close(r.output);
+	closing = output_close(r.output, r.error == 0);
 	if (r.error == 0)
 		r.error = closing;
-	if (r.error != 0)
-		output_tell(r.error);
 	return whole && r.error == 0 ? STATUS_OK : STATUS_FAILED;
 }
 

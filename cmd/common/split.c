@@ -246,15 +246,25 @@ int split_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug,
 	return status;
 }
 
-void split_refuse(cpc_t *cpc, const struct setgrp_set *set, const struct split_trial *trial)
+static void has_symbol(void *arg, int index, const char *symbol, uint64_t address)
+{
+	(void)index, (void)symbol, (void)address;
+	*(bool *)arg = true;
+}
+
+int split_refuse(cpc_t *cpc, const struct setgrp_set *set, const struct split_trial *trial)
 {
 	size_t *part = xcalloc(set->spec.nreqs, sizeof(*part));
 	char *why = xstrdup(cpcerr_text());
+	bool usage = cpcerr_is_usage(), symbols = false;
 	bool helps = choose_parts(cpc, &set->spec, part, trial) > 1;
 
 	say("%s%s", why, helps ? "; --split has them take turns" : "");
 	free(why);
 	free(part);
+	/* What the symbols of a file are is no matter of how the spec is written. */
+	cpc_walk_symbols(cpc, set->set, &symbols, has_symbol);
+	return usage && !symbols ? STATUS_USAGE : STATUS_FAILED;
 }
 
 void split_tell_shares(const struct setgrp *grp)

@@ -24,8 +24,11 @@ struct split_trial {
 int split_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug,
 	      const struct split_trial *trial);
 
-/* Tells that a set cannot be bound, in libcpc's words, and --split if that would help. */
-void split_refuse(cpc_t *cpc, const struct setgrp_set *set, const struct split_trial *trial);
+/*
+ * Tells that a set cannot be bound, in libcpc's words, and --split if that would help.  Returns
+ * the exit status.
+ */
+int split_refuse(cpc_t *cpc, const struct setgrp_set *set, const struct split_trial *trial);
 
 /* Tells how much of the time each set counted, if some are parts of a spec. */
 void split_tell_shares(const struct setgrp *grp);

@@ -133,6 +133,8 @@ bool cpcerr_is_usage(void)
 {
 	switch (last.subcode) {
 	case CPC_INVALID_EVENT:
+	case CPC_INVALID_PICNUM:
+	case CPC_PIC_NOT_CAPABLE:
 	case CPC_INVALID_ATTRIBUTE:
 	case CPC_ATTRIBUTE_OUT_OF_RANGE:
 	case CPC_REQ_INVALID_FLAGS:

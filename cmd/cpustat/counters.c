@@ -111,7 +111,7 @@ static int bind_failed(struct counters *c, struct cpu *cpu, size_t k, int error)
 	} else if (error == EAGAIN) {
 		drop(c, cpu, CPU_FAILED, cpcerr_text());
 	} else {
-		split_refuse(c->cpc, &c->grp->set[k], &trial);
+		c->wrong_spec = split_refuse(c->cpc, &c->grp->set[k], &trial) == STATUS_USAGE;
 		c->failed = true;
 		return -1;
 	}

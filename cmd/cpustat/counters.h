@@ -32,6 +32,7 @@ struct counters {
 	uint_t flags;	 /* of cpc_bind_cpu */
 	bool soak;	 /* run soakers while a set that counts kernel mode only is bound */
 	bool failed;	 /* some CPU was not counted during the whole run */
+	bool wrong_spec; /* the kernel takes a spec nowhere, as it is written */
 	size_t n, nleft; /* number of CPUs, and of those that are counted now */
 	struct cpu *cpu; /* ascending */
 	cpc_buf_t **now; /* one per set, for samples */

@@ -160,11 +160,20 @@ static int check_output(const void *config)
 /* Some file systems report errors only when a file is closed. */
 static int close_output(struct output *output, const struct sampler_end *end)
 {
-	int error = output_close(output);
+	int error = output_close(output, !end->lost);
 
-	if (error != 0 && !end->lost)
-		output_tell(error);
+	if (end->wrong_spec)
+		return STATUS_USAGE;
 	return error != 0 || end->failed ? STATUS_FAILED : STATUS_OK;
+}
+
+static cpc_t *claimant; /* has sets that are bound to CPUs, or NULL */
+
+/* Where there is no memory we end at once, and leave no claims all the same. */
+static void unclaim(void)
+{
+	if (claimant != NULL)
+		cpc_close(claimant);
 }
 
 static int count(void *config, cpc_t *cpc)
@@ -199,7 +208,10 @@ static int count(void *config, cpc_t *cpc)
 	}
 	if (output != NULL) {
 		cfg->sampler.argv = cfg->common.argv;
+		claimant = cpc;
+		atexit(unclaim);
 		cfg->end = sampler_run(&cfg->sampler, cpc, &grp, output);
+		claimant = NULL;
 		status = close_output(output, &cfg->end);
 		split_tell_shares(&grp);
 	}

@@ -113,7 +113,10 @@ static void flush(struct sampler *s)
 	s->end.lost = s->done = true;
 	if (error == EINTR && interrupted(s))
 		return;
-	say("write error: %s", strerror(error));
+	if (error == EPIPE) /* who ignores SIGPIPE wants to be told */
+		say("write error: %s", strerror(error));
+	else
+		output_tell(s->output, error);
 	s->end.failed = true;
 }
 
@@ -363,6 +366,7 @@ struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc, 
 	for (size_t k = 0; k < grp->n; k++)
 		grp->set[k].cycles = (uint64_t)cpc_buf_tick(cpc, s.turn[k].total);
 	s.end.failed |= s.counters.failed;
+	s.end.wrong_spec = s.counters.wrong_spec;
 	free_turns(&s);
 	run_free(&s.run);
 	counters_free(&s.counters);

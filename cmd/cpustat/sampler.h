@@ -28,6 +28,7 @@ struct sampler_end {
 	int signal;  /* SIGINT, SIGTERM, SIGHUP, or 0 */
 	bool failed; /* some CPU was not sampled to the end, or output failed */
 	bool lost;   /* output failed, which was reported */
+	bool wrong_spec;
 };
 
 /*

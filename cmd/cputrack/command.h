@@ -16,6 +16,7 @@ struct command {
 	atomic_bool reaped;  /* its process id may be another process's */
 	atomic_bool left;    /* it is reaped, or not tracked any more since an exec */
 	atomic_bool stop_at; /* tracking is to stop when `left` becomes true */
+	atomic_bool cut;     /* we got a signal before it had left */
 };
 
 /* The process was started; it must still be our child, alive or not. */

@@ -23,7 +23,7 @@ static bool check(struct feed *feed, int error)
 {
 	feed->error = error;
 	if (error != 0)
-		output_tell(error);
+		output_tell(feed->output, error);
 	return error == 0;
 }
 

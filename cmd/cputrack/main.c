@@ -143,15 +143,49 @@ static int parse_option(void *config, int c)
 	}
 }
 
+/* An option of output that the table of -r does not heed; -v may be for the record. */
+static const char *idle_option(const struct config *cfg)
+{
+	const struct output_config *output = &cfg->common.output;
+	const struct style *style = &output->style;
+	const struct {
+		bool given;
+		const char *name;
+	} option[] = {
+		{style->names, "--names"},
+		{style->human, "--human"},
+		{style->rate, "--rate"},
+		{style->cycles, "-t"},
+		{style->comm, "--comm"},
+		{style->tids, "--tid"},
+		{output->total, "--total"},
+		{output->changed, "--changed"},
+		{cfg->track.verbose && output->record == NULL, "-v if there is no -O"},
+	};
+
+	for (size_t i = 0; i < sizeof(option) / sizeof(*option); i++) {
+		if (option[i].given)
+			return option[i].name;
+	}
+	return NULL;
+}
+
 static int check_output(const void *config)
 {
 	const struct config *cfg = config;
+	char text[100];
 
 	if (cfg->common.output.by == BY_CPU)
 		return usage_error("--by=cpu is for cpustat: LWPs are not counted by CPU");
 	if (cfg->common.output.stats &&
 	    (cfg->common.output.by != BY_NOTHING || cfg->common.output.format != NULL))
 		return usage_error("-r and --compare make a table of their own; -O keeps a record");
+	if (cfg->common.output.stats && idle_option(cfg) != NULL) {
+		snprintf(text, sizeof(text),
+			 "-r and --compare make a table of their own, without %s",
+			 idle_option(cfg));
+		return usage_error(text);
+	}
 	return STATUS_OK;
 }
 

@@ -28,9 +28,12 @@ struct session {
 	struct engine *engine;
 	struct track *track;
 	struct command command;
-	int status;	  /* exit status */
-	bool interrupted; /* the command died of SIGINT */
-	bool lost;	  /* in some run LWPs were not counted, or not to their end */
+	int status;	   /* exit status */
+	bool interrupted;  /* the command died of SIGINT */
+	bool lost;	   /* in some run LWPs were not counted, or not to their end */
+	bool failed;	   /* so did the last run, not its command */
+	bool cut;	   /* a signal that we got cut the last run */
+	unsigned complete; /* runs that no signal cut */
 };
 
 static bool counts(void *arg, cpc_t *cpc, cpc_set_t *set, bool alone)
@@ -48,10 +51,8 @@ static const struct split_trial trial = {.counts = counts};
 static int try_sets(const struct setgrp *grp, cpc_t *cpc)
 {
 	for (size_t i = 0; i < grp->n; i++) {
-		if (!counts(NULL, cpc, grp->set[i].set, false)) {
-			split_refuse(cpc, &grp->set[i], &trial);
-			return STATUS_FAILED;
-		}
+		if (!counts(NULL, cpc, grp->set[i].set, false))
+			return split_refuse(cpc, &grp->set[i], &trial);
 	}
 	return STATUS_OK;
 }
@@ -86,17 +87,27 @@ static int command_status(int status)
 	return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Ends as if the signal had ended the command. */
+static void end_by(struct session *run, int sig)
+{
+	run->status = STATUS_SIGNAL + sig;
+	run->interrupted = sig == SIGINT;
+}
+
 /* Starts the command, or attaches. */
 static bool begin(struct session *run)
 {
 	const struct config *cfg = run->cfg;
 	const struct engine_ops *ops = run->engine->ops;
-	bool some_failed = false;
+	bool some_failed = false, killed;
 
 	if (cfg->command != NULL) {
 		if (ops->start(run->engine, cfg->command, &run->command) == 0)
 			return true;
+		killed = errno == EINTR && signals_got() != 0;
 		run->status = errno != 0 ? cannot_start() : STATUS_FAILED;
+		if (killed)
+			end_by(run, signals_got());
 		return false;
 	}
 	if (ops->attach(run->engine, &cfg->pids, cfg->tree, &some_failed) == 0) {
@@ -109,14 +120,15 @@ static bool begin(struct session *run)
 }
 
 /* Tracks until the end. */
-static void track_once(struct session *run, const struct run *about)
+static void track_once(struct session *run, struct run *about)
 {
 	const struct config *cfg = run->cfg;
 	struct engine *engine = run->engine;
 	int rc, wstatus;
 
 	signals_catch(run->track, cfg->command != NULL ? &run->command : NULL);
-	if (!begin(run)) {
+	/* There may have been a signal since the last run. */
+	if ((cfg->repeat > 0 && signals_got() != 0) || !begin(run)) {
 		signals_forget();
 		return;
 	}
@@ -126,8 +138,10 @@ static void track_once(struct session *run, const struct run *about)
 	/* A failing write shall end the table, not us: the command needs its tracer. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	track_begin(run->track, about);
+	track_begin(run->track, about, cfg->repeat > 0);
 	rc = track_run(run->track);
+	run->cut = about->cut;
+	run->complete += !run->cut;
 	if (cfg->command != NULL && engine->ops->wait(engine, &wstatus) == 0) {
 		run->status = command_status(wstatus);
 		run->interrupted = WIFSIGNALED(wstatus) && WTERMSIG(wstatus) == SIGINT;
@@ -137,7 +151,8 @@ static void track_once(struct session *run, const struct run *about)
 	if (cfg->engine.start_off && !engine->ever_on)
 		say("the counters were never on: no tracked LWP called cpc_enable(3)");
 	run->lost |= engine->lost;
-	if (engine->ops->lacks_symbols(engine) || engine->lost || rc == -1)
+	run->failed = engine->ops->lacks_symbols(engine) || engine->lost || rc == -1;
+	if (run->failed)
 		run->status = STATUS_FAILED;
 }
 
@@ -155,6 +170,7 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 	getrlimit(RLIMIT_NOFILE, &files);
 	run->command = (struct command){0};
 	run->status = STATUS_OK;
+	run->failed = run->cut = false;
 	about = source_run(run->cpc, &run->grp, "cputrack", cfg->common.argv);
 	about.many = cfg->engine.follow_fork || cfg->pids.n > 1;
 	engine.comm = output_wants_comm(output);
@@ -184,8 +200,22 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 /* Could it be started, and did nobody ask for the end? */
 static bool goes_on(const struct session *run, int error)
 {
-	return error == 0 && !run->interrupted && run->command.pid != 0 &&
+	return error == 0 && !run->interrupted && signals_got() == 0 && run->command.pid != 0 &&
 	       run->status != STATUS_CANNOT_EXECUTE && run->status != STATUS_NOT_FOUND;
+}
+
+/* Of several runs, some are missing because of a signal. */
+static void tell_missing(struct session *run)
+{
+	const unsigned wanted = run->cfg->repeat;
+	const int sig = signals_got();
+
+	if (sig == 0 || run->complete >= wanted)
+		return;
+	say("SIG%s ended the runs: %u of %u are complete%s", sigabbrev_np(sig), run->complete,
+	    wanted, run->cut ? ", and one that it cut is left out" : "");
+	if (!run->failed)
+		end_by(run, sig);
 }
 
 /* Opens the output and tracks. */
@@ -206,11 +236,12 @@ static void track(struct session *run)
 	do
 		track_run_of(run, output, &error);
 	while (++n < cfg->repeat && goes_on(run, error));
+	tell_missing(run);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	closing = output_close(output);
-	if (error == 0 && closing != 0)
-		output_tell(error = closing);
+	closing = output_close(output, error == 0);
+	if (error == 0)
+		error = closing;
 	if (error == 0)
 		split_tell_shares(&run->grp);
 	if (error == EPIPE)

@@ -18,6 +18,7 @@ static struct track *_Atomic tracked;	/* NULL: no run yet, or none any more */
 static atomic_bool ready;		/* it can be stopped */
 static struct command *_Atomic started; /* NULL: -p */
 static atomic_int early;		/* a signal that came before it was ready */
+static atomic_int got;			/* the first signal of all runs of a command */
 
 /*
  * The command has ended.  If that was not reported yet, its exit row is still to come, so
@@ -39,17 +40,20 @@ static void on_command_signal(int sig, siginfo_t *info, void *context)
 	struct command *command = atomic_load(&started);
 	struct track *track = atomic_load(&tracked);
 	bool acts = atomic_load(&ready);
-	int saved = errno;
+	int saved = errno, none = 0;
 
 	(void)context;
+	atomic_compare_exchange_strong(&got, &none, sig);
 	if (track == NULL)
 		return;
+	if (!atomic_load(&command->left))
+		atomic_store(&command->cut, true);
 	if (acts && command_ended(command))
 		stop_without(command, track);
 	else if (acts && info->si_code <= 0)
 		command_signal(command, sig);
-	else if (info->si_code <= 0)
-		atomic_store(&early, sig);
+	else if (!acts && (info->si_code <= 0 || command->pid == 0))
+		atomic_store(&early, sig); /* a typed one reached no command that was not there */
 	errno = saved;
 }
 
@@ -120,4 +124,9 @@ void signals_forget(void)
 	atomic_store(&tracked, NULL);
 	atomic_store(&ready, false);
 	atomic_store(&early, 0);
+}
+
+int signals_got(void)
+{
+	return atomic_load(&got);
 }

@@ -18,7 +18,10 @@ void signals_catch(struct track *track, struct command *command);
 /* Signals act from now on, also one that came before.  The command has been started. */
 void signals_act(void);
 
-/* The run is over; signals that still come do nothing. */
+/* The run is over; signals that still come are kept for signals_got() only. */
 void signals_forget(void);
+
+/* The first signal that came since there is a command to run; 0: none. */
+int signals_got(void);
 
 #endif /* SIGNALS_H */

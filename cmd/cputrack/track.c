@@ -16,7 +16,8 @@
 struct track {
 	struct track_config config;
 	struct engine *engine;
-	const struct run *run;
+	struct run *run;
+	bool cuts;		 /* a signal cuts the run */
 	struct feed feed;	 /* of the output */
 	struct sink *sink;	 /* of the output */
 	struct command *command; /* NULL: attached */
@@ -52,9 +53,10 @@ struct track *track_new(const struct track_config *config, struct engine *engine
 	return track;
 }
 
-void track_begin(struct track *track, const struct run *run)
+void track_begin(struct track *track, struct run *run, bool cuts)
 {
 	track->run = run;
+	track->cuts = cuts;
 	sink_begin(track->sink, run);
 }
 
@@ -130,11 +132,21 @@ static void put_row(struct track *track, const struct row *row)
 	track->feed.unflushed = true;
 }
 
+/* When counting begins, and when it ends if that was asked for. */
+static int64_t begin_ns_of(const struct track *track)
+{
+	return track->start_ns + track->config.delay_ns;
+}
+
+static int64_t end_ns_of(const struct track *track)
+{
+	return track->config.for_ns != 0 ? begin_ns_of(track) + track->config.for_ns : INT64_MAX;
+}
+
 /* Begins or ends counting when that is due.  Returns when it is, in ms; 0: never. */
 static uint_t keep_time(struct track *track)
 {
-	int64_t begin_ns = track->start_ns + track->config.delay_ns, now = now_ns();
-	int64_t end_ns = begin_ns + track->config.for_ns;
+	int64_t begin_ns = begin_ns_of(track), end_ns = end_ns_of(track), now = now_ns();
 	struct engine *engine = track->engine;
 
 	if (engine->config.waiting && now >= begin_ns)
@@ -246,8 +258,7 @@ static void put_proc_totals(struct track *track, struct proc *proc, id_t id, con
 static void on_init_lwp(void *arg, struct proc *proc, struct lwp *lwp)
 {
 	struct track *track = arg;
-	int64_t now = event_ns(track);
-	int64_t begin = track->start_ns + track->config.delay_ns;
+	int64_t now = event_ns(track), begin = begin_ns_of(track);
 
 	lwp->born_ns = lwp->since_ns = now > begin ? now : begin;
 	if (proc->born_ns == 0 || lwp->id == 1) /* also of its next program */
@@ -274,9 +285,15 @@ static void on_lwp_exit(void *arg, struct proc *proc, struct lwp *lwp)
 	put_lwp_totals(arg, proc, lwp, ROW_LWP_EXIT);
 }
 
+#define LAST_NS 1000000
+
 static void on_tick(void *arg, struct proc *proc, struct lwp *lwp)
 {
-	put_tick(arg, proc, lwp);
+	const struct track *track = arg;
+
+	/* The end takes a sample, too: one just before it would make it one of no time. */
+	if (track->config.for_ns == 0 || now_ns() < end_ns_of(track) - LAST_NS)
+		put_tick(arg, proc, lwp);
 }
 
 static void on_fork(void *arg, pid_t pid, id_t id, struct lwp *lwp, pid_t child)
@@ -384,6 +401,7 @@ int track_run(struct track *track)
 
 	put_last_rows(track);
 	track->feed.sample = false; /* the end tells all */
+	track->run->cut = track->cuts && track->command->cut;
 	sink_end(track->sink);
 	feed_flush(&track->feed);
 	track->feed.has_reader = false; /* the table is complete; it may have gone by now */

@@ -27,8 +27,11 @@ struct track;
 struct track *track_new(const struct track_config *config, struct engine *engine,
 			struct output *output, struct command *command);
 
-/* Tells the output that `run` begins, which must live as long as the track. */
-void track_begin(struct track *track, const struct run *run);
+/*
+ * Tells the output that `run` begins, which must live as long as the track.  If `cuts`, a
+ * signal that comes while the command runs makes it a run that was cut.
+ */
+void track_begin(struct track *track, struct run *run, bool cuts);
 
 /* Runs until nothing is left to track or track_stop(), then writes the last rows.  0, or -1. */
 int track_run(struct track *track);

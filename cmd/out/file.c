@@ -46,7 +46,7 @@ static FILE *open_path(struct outfile *out, const char *path)
 
 int outfile_open(struct outfile *out, const char *path, bool append)
 {
-	*out = (struct outfile){.append = append};
+	*out = (struct outfile){.path = path, .append = append};
 	out->file = path != NULL ? open_path(out, path) : stdout;
 	if (out->file != NULL)
 		return 0;
@@ -143,7 +143,7 @@ int outfile_open_replaced(struct outfile *out, const char *path)
 
 	if (descriptor(path) != -1 || (exists ? !S_ISREG(st.st_mode) : errno != ENOENT))
 		return outfile_open(out, path, false);
-	*out = (struct outfile){0};
+	*out = (struct outfile){.path = path};
 	/* A symbolic link stays one. */
 	out->replaced = exists ? realpath(path, NULL) : xstrdup(path);
 	error = out->replaced != NULL ? try_beside(out->replaced) : errno;
@@ -187,7 +187,7 @@ void outfile_begin(const struct outfile *out)
 
 	if (out->named && !out->append && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 	    ftruncate(fd, 0) == -1)
-		say("cannot empty the table's file: %s", strerror(errno));
+		say("cannot empty '%s': %s", out->path, strerror(errno));
 }
 
 int outfile_flush(const struct outfile *out)

@@ -11,7 +11,8 @@
 
 struct outfile {
 	FILE *file;
-	bool named; /* `file` was opened by outfile_open() */
+	const char *path; /* as outfile_open() got it */
+	bool named;	  /* `file` was opened by outfile_open() */
 	bool append;
 	char *replaced; /* the path of a file that each flush makes anew; or NULL */
 	char *text;	/* of such a file, which `file` writes */

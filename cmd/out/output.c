@@ -30,6 +30,7 @@ struct output {
 		struct outfile out;
 		struct sink *sink;
 	} branch[NBRANCHES];
+	const char *failed; /* the file that could not be written; NULL: standard output */
 	bool comm;
 };
 
@@ -153,7 +154,7 @@ struct output *output_open(const struct output_config *config)
 	o->sink.ops = &ops;
 	if (add_writer(o, config) == 0 && add_record(o, config) == 0)
 		return o;
-	output_close(o);
+	output_close(o, false);
 	return NULL;
 }
 
@@ -171,8 +172,10 @@ int output_flush(struct output *o)
 {
 	int error = 0;
 
-	for (size_t i = 0; i < o->n && error == 0; i++)
+	for (size_t i = 0; i < o->n && error == 0; i++) {
+		o->failed = o->branch[i].out.path;
 		error = outfile_flush(&o->branch[i].out);
+	}
 	return error;
 }
 
@@ -181,12 +184,13 @@ bool output_has_reader(const struct output *o)
 	return outfile_has_reader(&o->branch[WRITER].out);
 }
 
-int output_poll(const struct output *o)
+int output_poll(struct output *o)
 {
+	o->failed = o->branch[WRITER].out.path;
 	return outfile_poll(&o->branch[WRITER].out);
 }
 
-int output_close(struct output *o)
+int output_close(struct output *o, bool tell)
 {
 	int error = 0;
 
@@ -196,15 +200,23 @@ int output_close(struct output *o)
 		sink_free(o->branch[i].sink); /* which may write something yet */
 		o->branch[i].sink = NULL;
 		own = outfile_close(&o->branch[i].out);
-		if (error == 0)
-			error = own;
+		if (error != 0 || own == 0)
+			continue;
+		error = own;
+		o->failed = o->branch[i].out.path;
 	}
+	if (tell && error != 0)
+		output_tell(o, error);
 	sink_free(&o->sink);
 	return error;
 }
 
-void output_tell(int error)
+void output_tell(const struct output *o, int error)
 {
-	if (error != EPIPE)
+	if (error == EPIPE)
+		return;
+	if (o->failed != NULL)
+		say("cannot write '%s': %s", o->failed, strerror(error));
+	else
 		say("write error: %s", strerror(error));
 }

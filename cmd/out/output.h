@@ -44,12 +44,15 @@ int output_flush(struct output *output);
 bool output_has_reader(const struct output *output);
 
 /* Whether such a reader has gone, without writing.  0, or the errno a write would have. */
-int output_poll(const struct output *output);
+int output_poll(struct output *output);
 
-/* Flushes and closes all.  0, or an errno: some output is lost. */
-int output_close(struct output *output);
+/* Flushes and closes all.  0, or an errno: some output is lost, which `tell` reports as below. */
+int output_close(struct output *output, bool tell);
 
-/* Reports why output failed; nothing for EPIPE, which is how a reader ends a pipeline. */
-void output_tell(int error);
+/*
+ * Reports why output_flush() or output_poll() failed; nothing for EPIPE, which is how a reader
+ * ends a pipeline.
+ */
+void output_tell(const struct output *output, int error);
 
 #endif /* OUTPUT_H */

@@ -23,6 +23,7 @@ struct series {
 	size_t n;
 	double *val;
 	bool incomplete;
+	bool turns; /* in some run it did not count all the time */
 };
 
 struct stats {
@@ -54,7 +55,8 @@ static struct series *find(const struct stats *s, const char *label, int digits)
 	return NULL;
 }
 
-static void add(struct stats *s, const char *label, int digits, double val, bool incomplete)
+/* The series of an event, which is in the table also if it never counts. */
+static struct series *series_of(struct stats *s, const char *label, int digits)
 {
 	struct series *series = find(s, label, digits);
 
@@ -63,9 +65,15 @@ static void add(struct stats *s, const char *label, int digits, double val, bool
 		series = &s->series[s->nseries++];
 		*series = (struct series){.label = xstrdup(label), .digits = digits};
 	}
+	return series;
+}
+
+static void add(struct series *series, double val, bool incomplete, bool turns)
+{
 	series->val = xrealloc(series->val, (series->n + 1) * sizeof(*series->val));
 	series->val[series->n++] = val;
 	series->incomplete |= incomplete;
+	series->turns |= turns;
 }
 
 static void begin(struct sink *sink, const struct run *run)
@@ -95,38 +103,53 @@ static void put_row(struct sink *sink, const struct row *row)
 }
 
 /* Those of the whole run: they have a mean over runs, but are not added up within one. */
-static void add_ratios(struct stats *s, size_t k)
+static void add_ratios(struct stats *s, size_t k, bool turns)
 {
 	const struct sum *sum = &s->sum[k];
 	const struct row row = {.set = k, .val = sum->val, .valid = sum->valid};
 
 	for (unsigned i = 0; i < s->run->set[k].nratios; i++) {
+		struct series *series = series_of(s, s->run->set[k].ratio[i].label, 4);
 		double val = row_ratio(s->run, &row, i);
 
 		if (!isnan(val))
-			add(s, s->run->set[k].ratio[i].label, 4, val, sum->incomplete);
+			add(series, val, sum->incomplete, turns);
 	}
+}
+
+/* Has more than one set counted in this run, each in a part of it? */
+static bool took_turns(const struct stats *s)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < s->run->nsets; k++)
+		n += s->sum[k].valid != 0;
+	return n > 1;
 }
 
 static void end(struct sink *sink)
 {
 	struct stats *s = (struct stats *)sink;
+	bool turns = took_turns(s);
 
+	if (s->run->cut)
+		return;
 	for (size_t k = 0; k < s->run->nsets; k++) {
 		const struct run_set *set = &s->run->set[k];
 		const struct sum *sum = &s->sum[k];
 
 		for (unsigned i = 0; i < set->nevents; i++) {
 			const struct run_event *event = &set->event[i];
+			struct series *series = series_of(s, event->label, 1);
 			double val = event->is_signed ? (double)(int64_t)sum->val[i]
 						      : (double)sum->val[i];
 
 			if (sum->valid >> i & 1)
-				add(s, event->label, 1, val * event->scale, sum->incomplete);
+				add(series, val * event->scale, sum->incomplete, turns);
 		}
-		add_ratios(s, k);
+		add_ratios(s, k, turns);
 	}
-	add(s, "seconds", 6, (double)s->time_ns / NSEC, false);
+	add(series_of(s, "seconds", 6), (double)s->time_ns / NSEC, false, false);
 }
 
 /* ---- statistics -------------------------------------------------------------------- */
@@ -199,22 +222,46 @@ static void print_comparison(FILE *f, const struct series *now, const struct ser
 {
 	double t, limit, was;
 
-	if (before == NULL) {
+	if (before == NULL || before->n == 0) {
 		fprintf(f, " %15s %7s  not counted before", "-", "-");
 		return;
 	}
 	was = mean(before);
 	fprintf(f, " %15.*f", now->digits, was);
-	if (was != 0)
+	if (was != 0 && now->n > 0)
 		fprintf(f, " %7.3f", mean(now) / was);
 	else
 		fprintf(f, " %7s", "-");
-	if (!welch(now, before, &t, &limit))
+	if (now->n == 0)
+		fprintf(f, "  not counted now");
+	else if (!welch(now, before, &t, &limit))
 		fprintf(f, "  who knows: it takes 2 runs of each");
 	else if (t > limit)
 		fprintf(f, "  differs (t %.2f > %.2f)", t, limit);
 	else
 		fprintf(f, "  noise (t %.2f <= %.2f)", t, limit);
+}
+
+/* What was not counted has no mean, and one run no deviation. */
+static void print_series(FILE *f, const struct series *series)
+{
+	double m = mean(series), deviation = sqrt(variance(series));
+	int n = series->digits;
+	char label[256];
+
+	escape_text(label, sizeof(label), series->label, ESCAPE_WORD);
+	fprintf(f, "%20s %5zu", label, series->n);
+	if (series->n == 0) {
+		fprintf(f, " %15s %13s %7s %15s %15s", "-", "-", "-", "-", "-");
+		return;
+	}
+	qsort(series->val, series->n, sizeof(*series->val), by_value);
+	fprintf(f, " %15.*f", n, m);
+	if (series->n > 1)
+		fprintf(f, " %13.*f %7.2f", n, deviation, m != 0 ? fabs(100 * deviation / m) : 0);
+	else
+		fprintf(f, " %13s %7s", "-", "-");
+	fprintf(f, " %15.*f %15.*f", n, series->val[0], n, series->val[series->n - 1]);
 }
 
 static void print(const struct stats *s)
@@ -228,17 +275,11 @@ static void print(const struct stats *s)
 	}
 	for (size_t i = 0; i < s->nseries; i++) {
 		const struct series *series = &s->series[i];
-		double m = mean(series), deviation = sqrt(variance(series));
-		int n = series->digits;
-		char label[256];
 
-		qsort(series->val, series->n, sizeof(*series->val), by_value);
-		escape_text(label, sizeof(label), series->label, ESCAPE_WORD);
-		fprintf(f, "%20s %5zu %15.*f %13.*f %7.2f %15.*f %15.*f", label, series->n, n, m, n,
-			deviation, m != 0 ? fabs(100 * deviation / m) : 0, n, series->val[0], n,
-			series->val[series->n - 1]);
+		print_series(f, series);
 		if (s->before != NULL)
 			print_comparison(f, series, find(s->before, series->label, series->digits));
+		fputs(series->turns ? " # in turns" : "", f);
 		fputs(series->incomplete ? " # incomplete\n" : "\n", f);
 	}
 }

@@ -89,6 +89,20 @@ block() {
 	grep seconds <<<"$output"
 }
 
+@test "each panel in the terminal has its event above it" {
+	need_command gnuplot
+	cpus 2 >"$T/2"
+	go -0 cpcplot -s 80x25 "$T/2"
+	grep -F "e'v (Joules) per sample" <<<"$output"
+	printf '%s\n' seconds,set,kind,pid,lwp,tid,comm,child,command,cpu,event,count,unit,scale \
+		1,0,tick,,,,,,,0,page-faults,7,,1 1,0,tick,,,,,,,0,task-clock,7000000,ms,1e-06 >"$T/csv"
+	go -0 cpcplot -r -s 80x40 "$T/csv"
+	grep -F 'page-faults per second' <<<"$output"
+	grep -F 'task-clock (ms) per second' <<<"$output"
+	go -0 cpcplot -g -o p.svg "$T/csv"
+	[[ $output != *'set title'* ]]
+}
+
 @test "the tree: a bar for each LWP, a part for each program, coloured by its total" {
 	track -0 -fe -T 0 -O "$R" -c page-faults sh -c "'$WORK/threads' 3; ls / >/dev/null; exit 0"
 	go -0 cpcplot -t -s 100x30 "$R"
@@ -110,7 +124,7 @@ block() {
 
 @test "what is no output of the tools is refused, in one line" {
 	cpus 2 >"$R"
-	for bad in "$T/nothing" /dev/null "$BATS_TEST_FILENAME" "$R -e x" "$R -o x.gif" "-t $R"; do
+	for bad in "$T/nothing" /dev/null "$BATS_TEST_FILENAME" "$R -e x" "-t $R"; do
 		# shellcheck disable=SC2086 # words
 		go -1 cpcplot $bad
 		[ "${#stderr_lines[@]}" -eq 1 ]
@@ -123,4 +137,33 @@ block() {
 	go -0 cputrack -T 0 -O "$R" -c page-faults true
 	go -1 cpcplot "$R"
 	[[ $stderr == *"no samples"* ]]
+}
+
+# refused STATUS TEXT COMMAND...: it says TEXT, and nothing else.
+refused() {
+	go "-$1" "${@:3}"
+	[ -z "$output" ]
+	[ "$stderr" = "cpcplot: $2" ]
+}
+
+@test "what cannot be read or written is told in one line, and nothing is left behind" {
+	need_command gnuplot
+	cpus 2 >"$R"
+	refused 1 "cannot write '$T/no/a.svg': No such file or directory" cpcplot -o "$T/no/a.svg" "$R"
+	refused 2 "'$T/a.pdf': a name that ends in .svg or .png is wanted" cpcplot -o "$T/a.pdf" "$R"
+	refused 2 "'/dev/full': a name that ends in .svg or .png is wanted" cpcplot -o /dev/full "$R"
+	refused 1 'cannot read the standard input: Bad file descriptor' bash -c 'cpcplot <&-'
+	refused 1 'write error: Bad file descriptor' bash -c "cpcplot -g '$R' >&-"
+	refused 1 'write error: No space left on device' bash -c "cpcplot -g '$R' >/dev/full"
+	refused 1 'write error: No space left on device' bash -c "cpcplot '$R' >/dev/full"
+	ln -s /dev/full "$T/full.svg"
+	refused 1 "cannot write '$T/full.svg': No space left on device" cpcplot -o "$T/full.svg" "$R"
+	echo before >"$T/p.svg"
+	refused 1 "cannot write '$T/p.svg': File too large" \
+		bash -c "ulimit -f 1; trap '' XFSZ; exec cpcplot -s 2000x2000 -o '$T/p.svg' '$R'"
+	[ "$(cat "$T/p.svg")" = before ]
+	[ "$(cd "$T" && find . -name '*p.svg*')" = ./p.svg ]
+	go -0 cpcplot -o "$T/p.svg" "$R"
+	[ -z "$output" ]
+	grep -q '<svg' "$T/p.svg"
 }

@@ -164,6 +164,16 @@ counts() {
 	[ "$(grep -c ' tick ' "$T/nh.out")" -eq $((20 * CPUS)) ]
 }
 
+@test "SIGINT ends it also where it was ignored, as a script does for what it runs with &" {
+	need cpu
+	start cs sh -c "trap '' INT; exec cpustat -c page-faults 0.05"
+	eventually grep -q ' tick ' "$T/cs.out"
+	kill -INT "${PIDS[cs]}"
+	finish cs
+	[ "$status" -eq 130 ]
+	check_totals "$T/cs.out" "$CPUS"
+}
+
 @test "-n: no header" {
 	need cpu
 	sample -0 -n -c page-faults 0.05 2
@@ -330,6 +340,8 @@ idle_threads() {
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	refuses -c page-faults,frobnicate 1 1
 	refuses -c page-faults,nouser 1 1
+	refuses -c pic0=page-faults,pic0=task-clock 1 1
+	refuses -c pic99=page-faults 1 1
 }
 
 @test "1: a hardware event where there is no hardware counter" {

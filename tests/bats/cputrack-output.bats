@@ -139,7 +139,7 @@ header() {
 
 @test "a full disk is told when it is full, not when the command has ended" {
 	start ct cputrack -o /dev/full -T 0.05 -c page-faults "$WORK/thread-pool" 3
-	eventually grep -qx 'cputrack: write error: No space left on device' "$T/ct.err"
+	eventually grep -qx "cputrack: cannot write '/dev/full': No space left on device" "$T/ct.err"
 	tell ct gx
 	finish ct
 	[ "$status" -eq 1 ]
@@ -150,7 +150,7 @@ header() {
 	# shellcheck disable=SC2016 # for the inner shell
 	go -1 bash -c 'ulimit -f 1; exec cputrack -fe -T 0 -o "$0" -c page-faults \
 		sh -c "\$0 100; echo ended" "$1"' "$ROWS" "$WORK/threads"
-	[ "$stderr" = "cputrack: write error: File too large" ]
+	[ "$stderr" = "cputrack: cannot write '$ROWS': File too large" ]
 	[ "$output" = ended ]
 }
 

@@ -259,6 +259,27 @@ more_ticks() {
 	[ "$status" -eq 0 ]
 }
 
+@test "attached: ignored signals stay ignored, but SIGINT, as of what a script runs with &, ends it" {
+	local sig
+	need attach
+	env --ignore-signal=HUP true 2>/dev/null || skip "env does not know --ignore-signal"
+	start crowd "$WORK/thread-pool" 3
+	eventually said crowd ready
+	start ct env --ignore-signal=INT,QUIT,TERM,HUP cputrack -o "$ROWS" -T 0.05 -c page-faults -p "${PIDS[crowd]}"
+	for sig in HUP TERM QUIT; do
+		eventually more_ticks $(($(count_of tick 1) + 2))
+		kill "-$sig" "${PIDS[ct]}"
+	done
+	eventually more_ticks $(($(count_of tick 1) + 2))
+	kill -INT "${PIDS[ct]}"
+	finish ct
+	[ "$status" -eq 0 ]
+	[ ! -s "$T/ct.err" ]
+	hang_up crowd
+	finish crowd
+	[ "$status" -eq 0 ]
+}
+
 @test "cputrack killed while an attached program is being stopped: it can be continued" {
 	need attach
 	start crowd "$WORK/thread-pool" 10

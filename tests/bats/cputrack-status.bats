@@ -146,8 +146,10 @@ for command in "kill -INT $$", "kill -TERM $$", "exit 130":
 }
 
 @test "a slot cannot be taken twice" {
-	refuses 1 -c pic1=page-faults,pic1=minor-faults
+	refuses 2 -c pic1=page-faults,pic1=minor-faults
 	[ "$stderr" = "cputrack: pic1 is asked for twice, by 'page-faults' and 'minor-faults'" ]
+	refuses 2 -c pic99=page-faults
+	[[ $stderr == "cputrack: no pic99 for event 'page-faults'"* ]]
 }
 
 @test "1: a hardware event where there is no hardware counter" {
@@ -168,6 +170,20 @@ for command in "kill -INT $$", "kill -TERM $$", "exit 130":
 	usage=$output
 	go -0 cputrack --help
 	[ "$output" = "$usage" ]
+}
+
+@test "2: what nothing is done with" {
+	local tool
+	for tool in cputrack cpustat; do
+		go -2 "$tool" --check true
+		[ -z "$output" ]
+		[ "$stderr" = "$tool: nothing follows --check; $tool -h tells more" ]
+		go -2 "$tool" -h page-faults task-clock
+		[ -z "$output" ]
+		[ "$stderr" = "$tool: -h takes one pattern; $tool -h tells more" ]
+		go -0 "$tool" -h page-faults
+		go -0 "$tool" --version true
+	done
 }
 
 @test "--version" {

@@ -66,6 +66,11 @@ finish_after() {
 	go -0 cputrack --for 0.2 -T 0 -c page-faults -p "${PIDS[pool]}"
 	[ "$(grep -c detach <<<"$output")" -eq 1 ]
 	eventually untraced "${PIDS[pool]}"
+	# a sample at the end is its last one, and no second of that moment
+	for _ in {1..5}; do
+		go -0 cputrack --for 0.1 -T 0.05 -c page-faults -p "${PIDS[pool]}"
+		[ "$(awk '$3 == "tick" { print $1 }' <<<"$output" | uniq | wc -l)" -le 2 ]
+	done
 	# its end is after that of the tracking
 	start ct cputrack --for 0.1 -T 0.02 -o "$ROWS" -c page-faults sh -c 'read -r line; exit 7'
 	eventually grep -q detach "$ROWS"

@@ -272,6 +272,25 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 	go -0 cputrack -c page-faults -o /dev/null -O /dev/null true
 }
 
+@test "-I names the option that does not go with it" {
+	local tool option args
+	record 1 2 >"$R"
+	while read -r tool option args; do
+		# shellcheck disable=SC2086 # words
+		go -2 "$tool" -I "$R" $option $args
+		[ -z "$output" ]
+		[ "$stderr" = "$tool: -I shows what was counted: ${option%%=*} does not go with it" ]
+	done <<-EOF
+		cputrack -O $T/new
+		cputrack -v -c page-faults
+		cputrack --tree
+		cputrack --for=1
+		cpustat -O $T/new -A all
+		cpustat --top
+	EOF
+	[ ! -e "$T/new" ]
+}
+
 @test "200 columns" {
 	python3 - >"$R" <<-'EOF'
 	import json
@@ -333,13 +352,18 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 @test "a full disk under a record, a csv or a replay is told" {
 	for format in csv json; do
 		go -1 cputrack --format=$format -o /dev/full -T 0 -c page-faults true
-		[ "$stderr" = "cputrack: write error: No space left on device" ]
+		[ "$stderr" = "cputrack: cannot write '/dev/full': No space left on device" ]
 	done
 	go -1 cputrack -O /dev/full -T 0 -c page-faults true
+	[ "$stderr" = "cputrack: cannot write '/dev/full': No space left on device" ]
+	go -1 cputrack -O /dev/full -o "$ROWS" -T 0 -c page-faults true
+	[ "$stderr" = "cputrack: cannot write '/dev/full': No space left on device" ]
+	# shellcheck disable=SC2016 # for the inner shell
+	go -1 sh -c 'exec cputrack -O "$0" -T 0 -c page-faults true >/dev/full' "$R"
 	[ "$stderr" = "cputrack: write error: No space left on device" ]
 	record 1 2 >"$R"
 	go -1 cpustat -I "$R" -o /dev/full
-	[ "$stderr" = "cpustat: write error: No space left on device" ]
+	[ "$stderr" = "cpustat: cannot write '/dev/full': No space left on device" ]
 	go -1 cpustat -I "$R" -o "$T/no/such"
 	[ "$stderr" = "cpustat: cannot write '$T/no/such': No such file or directory" ]
 }

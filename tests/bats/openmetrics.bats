@@ -196,11 +196,11 @@ counts_faults() {
 	record >"$R"
 	echo before >"$P"
 	go -1 prlimit --fsize=500 sh -c "trap '' XFSZ; exec cpustat -I '$R' --format=openmetrics -o '$P'"
-	[ "$stderr" = "cpustat: write error: File too large" ]
+	[ "$stderr" = "cpustat: cannot write '$P': File too large" ]
 	[ "$(cat "$P")" = before ]
 	[ ! -e "$T/.cpustat.prom.new" ]
 	go -1 cpustat -I "$R" --format=openmetrics -o /dev/full
-	[ "$stderr" = "cpustat: write error: No space left on device" ]
+	[ "$stderr" = "cpustat: cannot write '/dev/full': No space left on device" ]
 	go -1 cpustat -I "$R" --format=openmetrics -o "$T/no/such"
 	[ "$stderr" = "cpustat: cannot write '$T/no/such': No such file or directory" ]
 	mkdir "$T/dir"

@@ -138,7 +138,7 @@ $(breakpoints 1 getppid)" ]
 	[ "$stderr" = "cputrack: unknown event 'page-faultz' (did you mean 'page-faults'?)" ]
 	go -2 cputrack --split -T 0 -c "$spec" true
 	[[ $stderr == *"specs take turns when samples are taken, and -T 0 takes none"* ]]
-	go -1 cputrack -c "pic1=page-faults,pic1=minor-faults" true
+	go -2 cputrack -c "pic1=page-faults,pic1=minor-faults" true
 	track -0 --split -T 600 -c "pic1=page-faults,pic1=minor-faults" "$WORK/symbols" 10
 	[ "$(rows_of exit | sed 's/.*# //' | xargs)" = "pic1=page-faults pic1=minor-faults" ]
 }
@@ -189,7 +189,7 @@ $called,$main,calls" ]
 # Breakpoints on whole CPUs would take those of other tests.
 @test "CPUs: what asks for the same slot takes turns" {
 	need cpu
-	go -1 cpustat --shared -c pic1=page-faults,pic1=minor-faults,context-switches 0.1 1
+	go -2 cpustat --shared -c pic1=page-faults,pic1=minor-faults,context-switches 0.1 1
 	go -0 cpustat --split --shared -c pic1=page-faults,pic1=minor-faults,context-switches -o "$ROWS" 0.05 4
 	check_cpustat_split "$ROWS"
 	[ "$(grep -c '^cpustat: counted [0-9.]*% of the time: ' <<<"$stderr")" -eq 2 ]

@@ -293,6 +293,19 @@ lwp_exited() {
 	[[ ${stderr_lines[0]} == "cputrack: unknown event "* ]]
 }
 
+@test "a filter that the kernel does not take is a wrong spec" {
+	local tool why="the kernel does not take the filter 'nosuch<1' of sched:sched_switch"
+	need_tracepoints sched/sched_switch
+	for tool in 'cputrack' 'cputrack --split' 'cpustat --shared'; do
+		# shellcheck disable=SC2086 # words
+		go -2 "${TRACEFS[@]}" $tool -c 'sched:sched_switch/nosuch<1/' \
+			"$([ "${tool#cpustat}" = "$tool" ] && echo true || echo 1)"
+		[ -z "$output" ]
+		[ "${#stderr_lines[@]}" -eq 1 ]
+		[[ $stderr == "${tool%% *}: cannot count 'sched:sched_switch/nosuch<1/': $why"* ]]
+	done
+}
+
 @test "cpustat: a whole machine's system calls, exactly" {
 	need_tracepoints syscalls/sys_enter_sched_rr_get_interval
 	start cs "${TRACEFS[@]}" cpustat -c syscalls:sys_enter_sched_rr_get_interval 0.05

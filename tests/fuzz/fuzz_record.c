@@ -153,7 +153,7 @@ static bool show(const struct file *record, const char *tool, struct output_conf
 		return false;
 	}
 	whole = replay(&replay_config, output_sink(output));
-	must(output_close(output) == 0);
+	must(output_close(output, true) == 0);
 	must(whole ? said == 0 : said > 0);
 	return whole;
 }

@@ -1,0 +1,189 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# Several runs of a command: what ends them, and what their means are of.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+setup() {
+	common_setup
+	R=$T/run.json
+}
+
+# The number of runs of event $1 in the table.
+runs_of_event() {
+	awk -v event="$1" '$1 == event { print $2 }' "$ROWS"
+}
+
+# A command that ends at once in its first two runs; in the third it says so and stays,
+# and does $1 before.
+# shellcheck disable=SC2016 # for the inner shell
+third_stays() {
+	THIRD=(sh -c 'echo >>"$0/begun"
+		[ "$(wc -l <"$0/begun")" -eq 3 ] || exit 0
+		'"$1"'
+		echo ready
+		while :; do sleep 0.02; done' "$T")
+}
+
+# Status of a command by name, so that death by a signal is not taken for an exit.
+how() {
+	python3 -c 'import subprocess, sys; print(subprocess.run(sys.argv[1:]).returncode)' "$@"
+}
+
+@test "-r: a signal that we got ends the runs, and the one that it cut is in no mean" {
+	local signal n
+	for signal in INT QUIT TERM HUP; do
+		n=$(kill -l "$signal")
+		third_stays "ulimit -c 0"
+		rm -f "$T/begun"
+		start ct cputrack -r 10 -O "$R" -o "$ROWS" -c page-faults "${THIRD[@]}"
+		eventually said ct ready
+		kill "-$signal" "${PIDS[ct]}"
+		finish ct
+		[ "$status" -eq $((128 + n)) ]
+		[ "$(cat "$T/ct.err")" = \
+			"cputrack: SIG$signal ended the runs: 2 of 10 are complete, and one that it cut is left out" ]
+		[ "$(wc -l <"$T/begun")" -eq 3 ]
+		[ "$(runs_of_event page-faults) $(runs_of_event seconds)" = "2 2" ]
+		# the record has it, and says so
+		[ "$(grep -c '"kind":"run"' "$R")" -eq 3 ]
+		[ "$(grep -c '"kind":"end".*"cut":true' "$R")" -eq 1 ]
+		go -0 "$CPC_BUILD/cputrack" -I "$R" --compare "$R"
+		[ "$(awk '$1 == "page-faults" { print $2 }' <<<"$output")" = 2 ]
+		"$CPC_BUILD/cputrack" -I "$R" --format=json | cmp - "$R"
+	done
+}
+
+@test "-r: so does a signal that the command survives" {
+	third_stays 'trap "exit 0" TERM'
+	start ct cputrack -r 10 -o "$ROWS" -c page-faults "${THIRD[@]}"
+	eventually said ct ready
+	kill -TERM "${PIDS[ct]}"
+	finish ct
+	[ "$status" -eq 143 ]
+	[ "$(wc -l <"$T/begun")" -eq 3 ]
+	[ "$(runs_of_event page-faults)" = 2 ]
+}
+
+@test "-r: one that ends the tracking of what the command left behind ends the runs, too" {
+	# shellcheck disable=SC2016 # for the inner shell
+	start ct cputrack -r 2 -o "$ROWS" -c page-faults sh -c '
+		sleep 1000 </dev/null >/dev/null 2>&1 &
+		echo "$! $$" >>"$0"' "$T/left"
+	eventually test -s "$T/left"
+	read -r left command <"$T/left"
+	STRAYS+=("$left")
+	# We may not have been told of its end yet: then its run is cut.
+	eventually ended "$command"
+	kill -TERM "${PIDS[ct]}"
+	finish ct
+	[ "$status" -eq 143 ]
+	[ "$(wc -l <"$T/left")" -eq 1 ]
+	[[ $(cat "$T/ct.err") == "cputrack: SIGTERM ended the runs: "[01]" of 2 are complete"* ]]
+}
+
+@test "-r: a signal that only the command gets does not end the runs, SIGINT excepted" {
+	# shellcheck disable=SC2016 # for the inner shell
+	go -143 cputrack -r 3 -o "$ROWS" -c page-faults sh -c 'kill -TERM $$'
+	[ -z "$stderr" ]
+	[ "$(runs_of_event page-faults)" = 3 ]
+	# shellcheck disable=SC2016 # for the inner shell
+	[ "$(how cputrack -r 3 -o "$ROWS" -c page-faults sh -c 'kill -INT $$')" = -2 ]
+	[ "$(runs_of_event page-faults)" = 1 ]
+}
+
+@test "-r: ^C between two runs, and as one begins" {
+	local engine at
+	need_unsanitized "it has a fork(2) of its own"
+	for engine in ptrace auto; do
+		[ "$(how env LD_PRELOAD="$CPC_BUILD/tests/raise-at.so" RAISE_AT=between \
+			"$CPC_BUILD/cputrack" --engine=$engine -r 5 -o "$ROWS" -c page-faults true 2>"$T/err")" = -2 ]
+		[ "$(cat "$T/err")" = "cputrack: SIGINT ended the runs: 1 of 5 are complete" ]
+		[ "$(runs_of_event page-faults)" = 1 ]
+	done
+	for at in fork killed; do
+		[ "$(how env LD_PRELOAD="$CPC_BUILD/tests/raise-at.so" RAISE_AT=$at \
+			"$CPC_BUILD/cputrack" --engine=ptrace -r 5 -o "$ROWS" -c page-faults true 2>"$T/err")" = -2 ]
+		[[ $(tail -n 1 "$T/err") == "cputrack: SIGINT ended the runs: 0 of 5 are complete"* ]]
+		[ "$(how env LD_PRELOAD="$CPC_BUILD/tests/raise-at.so" RAISE_AT=$at \
+			"$CPC_BUILD/cputrack" --engine=ptrace -o "$ROWS" -c page-faults true)" = -2 ]
+	done
+}
+
+# The words of the line of event $1 in $output, from the second on.
+line_of() {
+	awk -v event="$1" '$1 == event { $1 = ""; print substr($0, 2) }' <<<"$output"
+}
+
+@test "-r: an event that never counted has a line, without a mean" {
+	go -0 cputrack -r 2 -T 600 -c page-faults -c task-clock true
+	[[ $(line_of page-faults) =~ ^2\ [0-9] ]]
+	[[ $output != *"in turns"* ]]
+	[ "$(line_of task-clock)" = "0 - - - - -" ]
+	go -0 cputrack -r 2 --delay 600 -O "$R" -c page-faults,task-clock true
+	[ "$(line_of page-faults)$(line_of task-clock)" = "0 - - - - -0 - - - - -" ]
+	[[ $(line_of seconds) =~ ^2\ [0-9] ]]
+	# compared with one that counted, and the other way round
+	go -0 cputrack -r 2 -O "$T/counted" -o "$ROWS" -c page-faults true
+	go -0 "$CPC_BUILD/cputrack" -I "$R" --compare "$T/counted"
+	[[ $(line_of page-faults) =~ ^"0 - - - - - "[0-9.]+" - not counted now"$ ]]
+	go -0 "$CPC_BUILD/cputrack" -I "$T/counted" --compare "$R"
+	[[ $(line_of page-faults) == *" - - not counted before" ]]
+}
+
+@test "-r: one run has no deviation, and is not told from others" {
+	local who="who knows: it takes 2 runs of each" table
+	go -0 cputrack -r 1 -O "$R" -c page-faults true
+	[[ $(line_of page-faults) =~ ^"1 "([0-9.]+)" - - "([0-9.]+)" "([0-9.]+)$ ]]
+	[ "${BASH_REMATCH[1]} ${BASH_REMATCH[2]}" = "${BASH_REMATCH[2]} ${BASH_REMATCH[3]}" ]
+	[[ $(line_of seconds) =~ ^"1 "[0-9.]+" - - " ]]
+	table=$output
+	# of one run before, of several, and without -r
+	go -0 "$CPC_BUILD/cputrack" -I "$R" --compare "$R"
+	[[ $(line_of page-faults) == "1 "*" - - "*" 1.000 $who" ]]
+	diff <(cut -c -96 <<<"$output") <(cut -c -96 <<<"$table")
+	go -0 cputrack -r 2 -O "$T/two" -o "$ROWS" -c page-faults true
+	go -0 "$CPC_BUILD/cputrack" -I "$R" --compare "$T/two"
+	[[ $(line_of page-faults) == "1 "*" - - "*" $who" ]]
+	go -0 "$CPC_BUILD/cputrack" -I "$T/two" --compare "$R"
+	[[ $(line_of page-faults) == "2 "*" $who" && $(line_of page-faults) != *" - "* ]]
+	go -0 cputrack --compare "$T/two" -c page-faults true
+	[[ $(line_of page-faults) == "1 "*" - - "*" $who" ]]
+}
+
+@test "-r: counts of specs that took turns say so" {
+	# It stays until each of them has had its turn.
+	start ct cputrack -r 1 -T 0.02 -O "$R" -o "$ROWS" -c page-faults -c task-clock cat
+	eventually turns 4
+	hang_up ct
+	finish ct
+	[ "$status" -eq 0 ]
+	output=$(cat "$ROWS")
+	[[ $(line_of page-faults) =~ ^1\ .*\ "# in turns"$ ]]
+	[[ $(line_of task-clock) =~ ^1\ .*\ "# in turns"$ ]]
+	[[ $(line_of seconds) != *turns* ]]
+}
+
+@test "-r: options for other tables are refused, and not just ignored" {
+	local option own="-r and --compare make a table of their own"
+	go -0 cputrack -r 2 -O "$R" -o "$ROWS" -v -c page-faults true
+	grep -q '"kind":"init_lwp"' "$R"
+	for option in --names --human --rate -t --comm --tid --total --changed; do
+		mistake 2 "$own, without $option;" cputrack -r 2 $option -c page-faults true
+		mistake 2 "$own, without $option;" cputrack --compare "$R" $option -c page-faults true
+		mistake 2 "$own, without $option;" "$CPC_BUILD/cputrack" -I "$R" --compare "$R" $option
+	done
+	mistake 2 "$own, without -v if there is no -O;" cputrack -r 2 -v -c page-faults true
+	mistake 2 "$own; -O keeps a record" cputrack -r 2 --rate --format=table -c page-faults true
+	go -0 cputrack -r 2 -n -c page-faults true
+	[ "${#lines[@]}" -eq 2 ]
+}
+
+# The record has so many samples.
+turns() {
+	[ "$(grep -c '"kind":"tick"' "$R")" -ge "$1" ]
+}

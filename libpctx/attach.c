@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * attach.c - seize a running process with all its LWPs, or tell why not.
+ * attach.c - attach to a running process, or tell why not.
  */
 #include "base.h"
-#include "chld.h"
 #include "control.h"
 #include "procfs.h"
 
@@ -14,11 +13,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#define MAX_TRIES 1000 /* to catch a process that does nothing but execute */
-#define MAX_REFUSED 10
+#define MAX_TRIES 1000 /* to find an LWP of a process that does nothing but execute */
 
 static int refuse_process(pid_t pid, pctx_errfn_t *errfn, int err, const char *reason)
 {
@@ -81,6 +78,8 @@ static int refuse_seize(const struct pctx *ctx, int err)
 		return refuse_kthread(ctx->pid, ctx->handlers.errfn);
 	if (task.tracer != 0 && task.tracer != ctx->loop->owner)
 		return refuse_traced(ctx, task.tracer);
+	if (err == EAGAIN)
+		return refuse(ctx, err, "it executes one program after the other; try again");
 	if (err != EPERM && err != EACCES && err != ENOSYS)
 		return refuse(ctx, err, strerror(err));
 	if (task.uid != getuid()) {
@@ -99,133 +98,6 @@ static int refuse_seize(const struct pctx *ctx, int err)
 			      : "not permitted: it runs a set-id or unreadable program or made "
 				"itself undumpable (prctl(2)), which root may track, or this "
 				"container forbids ptrace(2)");
-}
-
-/*
- * The loop that is in PTRACE_SEIZE.  Volatile, since the compiler takes it that ptrace()
- * never calls into this file.
- */
-static _Thread_local struct pctxi_loop *volatile seizing;
-
-/* Handler of SIGCHLD, which is unblocked in seize_one() only. */
-static void take_reports(int sig, siginfo_t *info, void *context)
-{
-	int saved = errno;
-
-	(void)sig;
-	(void)context;
-	if (seizing != NULL) {
-		pctxi_chld_pass_on(seizing, info);
-		pctxi_reports_keep(seizing);
-	}
-	errno = saved;
-}
-
-/*
- * PTRACE_SEIZE waits while any LWP of the process is in execve(2), and that LWP waits until
- * the others are dead and their tracer has been told.  To avoid the deadlock, reports are
- * taken meanwhile.
- */
-static long seize_one(struct pctxi_loop *loop, pid_t tid, unsigned long options)
-{
-	sigset_t chld, old;
-	long rc;
-	int err;
-
-	sigemptyset(&chld);
-	sigaddset(&chld, SIGCHLD);
-	seizing = loop;
-	pthread_sigmask(SIG_UNBLOCK, &chld, &old);
-	rc = ptrace(PTRACE_SEIZE, tid, NULL, options);
-	err = errno;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	seizing = NULL;
-	errno = err;
-	return rc;
-}
-
-/*
- * Seizing an LWP failed with `err`.  0: it is gone, or ours already (born meanwhile to an
- * LWP of ours); -1 and errno.
- */
-static int not_seized(struct pctx *ctx, pid_t tid, int err)
-{
-	struct pctxi_task task;
-
-	/*
-	 * EPERM is also for LWPs that are ours already or dead; a dead leader may have
-	 * live LWPs.  One that is no longer there was dying.
-	 */
-	if (pctxi_task_read(tid, &task) == -1) {
-		if (tid != ctx->pid && (errno == ENOENT || errno == ESRCH))
-			return 0;
-	} else if (task.tracer == ctx->loop->owner || (err == EPERM && pctxi_task_is_dead(&task))) {
-		if (tid == ctx->pid)
-			ctx->status = pctxi_exit_status(tid, 0);
-		return 0;
-	}
-	errno = err;
-	return -1;
-}
-
-/* Seizes one LWP.  1: now ours; 0: no need to; -1 and errno. */
-static int seize(struct pctx *ctx, pid_t tid)
-{
-	bool no_forks = ctx->origin == PCTXI_ADDED && ctx->handlers.fork == NULL;
-	unsigned long options = PCTXI_TRACE_OPTIONS & ~(no_forks ? PCTXI_TRACE_FORKS : 0);
-	/* Before, so that no LWP is under control that is not in the tables. */
-	struct pctxi_lwp *lwp = pctxi_lwp_new(ctx->loop, tid, PCTXI_LWP_RUNNING);
-
-	if (lwp == NULL)
-		return -1;
-	if (seize_one(ctx->loop, tid, options) == -1) {
-		int err = errno;
-
-		pctxi_lwp_free(ctx->loop, lwp);
-		return not_seized(ctx, tid, err);
-	}
-	lwp->no_forks = no_forks;
-	pctxi_lwp_join(lwp, ctx);
-	return 1;
-}
-
-/* One pass over the LWPs.  The number of newly seized ones, or -1 and errno. */
-static int seize_pass(struct pctx *ctx, DIR *dir)
-{
-	struct dirent *de;
-	const char *bad;
-	int n = 0, got;
-	pid_t tid;
-
-	rewinddir(dir);
-	for (errno = 0; (de = readdir(dir)) != NULL; errno = 0) {
-		tid = (pid_t)strtonum(de->d_name, 1, INT_MAX, &bad);
-		if (bad != NULL || pctxi_lwp_find(ctx->loop, tid) != NULL)
-			continue;
-		got = seize(ctx, tid);
-		if (got == -1)
-			return -1;
-		n += got;
-	}
-	return errno == 0 || errno == ENOENT || errno == ESRCH ? n : -1;
-}
-
-/*
- * Is the leader ours?  An LWP that executed a program meanwhile has taken the leader's id,
- * and is not ours even if the former leader was.
- */
-static bool settled(struct pctx *ctx)
-{
-	struct pctxi_lwp *leader = pctxi_lwp_find(ctx->loop, ctx->pid);
-	struct pctxi_task task;
-
-	if (pctxi_task_read(ctx->pid, &task) == -1 || pctxi_task_is_dead(&task))
-		return true;
-	if (leader != NULL && task.tracer != ctx->loop->owner) {
-		pctxi_lwp_free(ctx->loop, leader);
-		return false;
-	}
-	return !RB_EMPTY(&ctx->lwps);
 }
 
 /* What speaks against any way to track it: 0, or -1 and errno. */
@@ -322,37 +194,9 @@ static int precheck(const struct pctx *ctx)
 
 int pctxi_attach(struct pctx *ctx)
 {
-	int n, err, tries = 0, refused = 0;
-	sigset_t chld, old;
-	char path[64];
-	DIR *dir;
-
 	if (precheck(ctx) == -1)
 		return -1;
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)ctx->pid);
-	dir = opendir(path);
-	if (dir == NULL)
-		return refuse_seize(ctx, errno == ENOENT ? ESRCH : errno);
-	sigemptyset(&chld);
-	sigaddset(&chld, SIGCHLD);
-	pthread_sigmask(SIG_BLOCK, &chld, &old);
-	pctxi_chld_catch(take_reports);
-	/*
-	 * What an LWP of ours creates is seized with it.  So when a pass finds none that
-	 * is not ours, all are.
-	 */
-	do {
-		n = seize_pass(ctx, dir);
-		err = errno;
-		/* Who was refused may have been dying, and its id be another's by now. */
-	} while (n > 0 || (n == -1 && err == EPERM && ++refused < MAX_REFUSED) ||
-		 (n == 0 && !settled(ctx) && ++tries < MAX_TRIES));
-	pctxi_chld_catch_end();
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	closedir(dir);
-	if (n == -1)
-		return refuse_seize(ctx, err);
-	if (RB_EMPTY(&ctx->lwps))
-		return refuse_seize(ctx, EPERM);
+	if (pctxi_seize_all(ctx) == -1)
+		return refuse_seize(ctx, errno);
 	return 0;
 }

@@ -48,9 +48,12 @@ int pctxi_report_next(struct pctxi_loop *loop, struct pctxi_report *report, int 
 bool pctxi_report_pending(void);
 /*
  * Takes all reports that there are, or that there is memory for, into the loop.  Also in
- * the signal handler of attach.c.
+ * the signal handler of seize.c.
  */
 void pctxi_reports_keep(struct pctxi_loop *loop);
+
+/* Forgets what was kept of an LWP that is there no more. */
+void pctxi_reports_drop(struct pctxi_loop *loop, pid_t tid);
 
 /*
  * spawn.c - start a program, seized and stopped right after its exec
@@ -61,7 +64,14 @@ pid_t pctxi_spawn(pctx_errfn_t *errfn, const char *filename, char *const *argv,
 		  const struct sigaction *chld);
 
 /*
- * attach.c - seize all LWPs of ctx->pid
+ * seize.c - take all LWPs of a running process
+ */
+
+/* Of ctx->pid: 0, or -1 and errno; EAGAIN: it executes without end. */
+int pctxi_seize_all(struct pctx *ctx);
+
+/*
+ * attach.c - the same, or tell why not
  */
 
 /* 0, or -1 and errno, and the error handler was told. */

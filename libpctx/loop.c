@@ -79,16 +79,21 @@ static void nap(struct pctxi_loop *loop, const sigset_t *chld)
 		pctxi_chld_pass_on(loop, &info);
 }
 
-/* Is there a process that is followed, or has not left yet? */
-static bool any_controlled(const struct pctxi_loop *loop)
+/* A process that is followed, or has not left yet; or NULL. */
+static const struct pctx *find_controlled(const struct pctxi_loop *loop)
 {
 	const struct pctx *ctx;
 
 	TAILQ_FOREACH(ctx, &loop->procs, link) {
 		if (!pctxi_proc_is_left(ctx))
-			return true;
+			return ctx;
 	}
-	return false;
+	return NULL;
+}
+
+static bool any_controlled(const struct pctxi_loop *loop)
+{
+	return find_controlled(loop) != NULL;
 }
 
 /* Is there an LWP that belongs to us, but to no process in our tables yet? */
@@ -177,8 +182,10 @@ int pctxi_loop_run(struct pctxi_loop *loop)
 	loop->running = false;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (rc == -1) {
+		const struct pctx *lost = find_controlled(loop);
+
 		pctxi_error(loop->root->handlers.errfn, PCTXI_FN_RUN, "lost control of process %d",
-			    (int)loop->root->pid);
+			    (int)(lost != NULL ? lost : loop->root)->pid);
 		errno = ECHILD;
 	}
 	return rc;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Fields of /proc/TID/stat, as proc(5) numbers them. */
@@ -18,9 +19,9 @@ enum { STAT_FLAGS = 9, STAT_EXIT_CODE = 52 };
 #define PF_KTHREAD 0x00200000U /* linux/sched.h */
 
 /* Reads the start of a file as a string.  Its length, or -1. */
-static ssize_t read_file(const char *path, char *buf, size_t size)
+static ssize_t read_file_at(int dir, const char *path, char *buf, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = -1;
 
 	if (fd != -1) {
@@ -29,6 +30,11 @@ static ssize_t read_file(const char *path, char *buf, size_t size)
 	}
 	buf[n > 0 ? n : 0] = '\0';
 	return n;
+}
+
+static ssize_t read_file(const char *path, char *buf, size_t size)
+{
+	return read_file_at(AT_FDCWD, path, buf, size);
 }
 
 static ssize_t read_task_file(pid_t tid, const char *name, char *buf, size_t size)
@@ -87,6 +93,22 @@ bool pctxi_is_zombie(pid_t tid)
 	struct pctxi_task task;
 
 	return pctxi_task_read(tid, &task) == 0 && pctxi_task_is_dead(&task);
+}
+
+#define CLONE_32 120 /* SYS_clone of programs for i386 and Arm */
+
+bool pctxi_task_may_clone(int dir, pid_t tid)
+{
+	struct pctxi_task task;
+	char path[32], text[256], *end;
+	long nr;
+
+	/* The kernel knows the names in this directory, and would have to make that of /proc. */
+	snprintf(path, sizeof(path), "%d/syscall", (int)tid);
+	if (read_file_at(dir, path, text, sizeof(text)) <= 0)
+		return pctxi_task_read(tid, &task) == 0 && !pctxi_task_is_dead(&task);
+	nr = strtol(text, &end, 10);
+	return end == text || nr == SYS_clone || nr == SYS_clone3 || nr == CLONE_32;
 }
 
 bool pctxi_own_proc(void)

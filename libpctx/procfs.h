@@ -23,6 +23,11 @@ int pctxi_task_read(pid_t tid, struct pctxi_task *task); /* -1: no such task */
 bool pctxi_task_is_dead(const struct pctxi_task *task);
 bool pctxi_task_sleeps(const struct pctxi_task *task);
 bool pctxi_is_zombie(pid_t tid);
+/*
+ * May it be in clone(2) or clone3(2)?  Of one that runs, that cannot be told.  `dir` is the
+ * directory task of its process.
+ */
+bool pctxi_task_may_clone(int dir, pid_t tid);
 
 /* Is /proc mounted, and for our PID namespace? */
 bool pctxi_own_proc(void);

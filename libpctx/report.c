@@ -108,3 +108,14 @@ void pctxi_reports_keep(struct pctxi_loop *loop)
 		loop->nreports++;
 	}
 }
+
+void pctxi_reports_drop(struct pctxi_loop *loop, pid_t tid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < loop->nreports; i++) {
+		if (loop->report[i].tid != tid)
+			loop->report[n++] = loop->report[i];
+	}
+	loop->nreports = n;
+}

@@ -41,6 +41,7 @@ struct pctxi_lwp {
 	bool begun;	 /* its init_lwp handler was called */
 	bool group_stop; /* the stop that it is in is a group-stop */
 	bool no_forks;	 /* PTRACE_O_TRACEFORK and -VFORK are off */
+	bool cloning;	 /* it may be in a clone(2) that is older than our control; see seize.c */
 	bool maps_code;	 /* it is in an mmap(2) call that maps code; see solib.c */
 	void *data;	 /* the caller's */
 	struct pctxi_answerer answerer;

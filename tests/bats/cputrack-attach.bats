@@ -339,6 +339,17 @@ ticked_at_least() {
 	[ "$(sum_of exit)" -ge 700 ]
 }
 
+# Its id is the leader's from then on, which whoever looks may have passed.
+@test "a thread that executes while its process is attached to is not missed" {
+	start images env RACES_LEFT=1000000 "$WORK/exec-races" handed
+	for _ in {1..25}; do
+		go -0 cputrack -e -T 0.02 -N 1 -c page-faults -p "${PIDS[images]}"
+		[ -z "$stderr" ]
+		[[ $output == *' detach '* && $output != *' exit '* ]]
+	done
+	kill -KILL "${PIDS[images]}"
+}
+
 @test "a tracker that is killed leaves the program running" {
 	warm_crowd -p 10 20
 	attach 21

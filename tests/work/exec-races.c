@@ -13,6 +13,7 @@
  *   ending   a thread executes while another ends the process: the one or the other
  *   script   a script, and the interpreter of its interpreter
  *   many     30 images in a row, each with threads (RACES_LEFT, RACES_THREADS: other numbers)
+ *   handed   30 images in a row (RACES_LEFT), each executed by a thread that is not the leader
  *
  * Known: one process to its end, and what it forked.  PASS, or FAIL and why.
  */
@@ -234,21 +235,53 @@ static void script(void)
 	rmdir(dir);
 }
 
-static void many(void)
+/* Images that are still to come. */
+static long left(void)
 {
-	const char *left = getenv("RACES_LEFT"), *threads = getenv("RACES_THREADS");
-	long n = left != NULL ? number(left) : 30, nthreads = threads != NULL ? number(threads) : 3;
-	char text[24];
+	const char *text = getenv("RACES_LEFT");
 
 	must(alone(), "the only LWP");
-	if (n == 0)
-		return;
+	return text != NULL ? number(text) : 30;
+}
+
+static void execute_next(const char *mode, long n)
+{
+	char text[24];
+
 	snprintf(text, sizeof(text), "%ld", n - 1);
 	setenv("RACES_LEFT", text, 1);
+	execl("/proc/thread-self/exe", "exec-races", mode, (char *)NULL);
+	must(false, "exec");
+}
+
+static void many(void)
+{
+	const char *threads = getenv("RACES_THREADS");
+	long n = left(), nthreads = threads != NULL ? number(threads) : 3;
+
+	if (n == 0)
+		return;
 	for (long i = 0; i < nthreads; i++)
 		start_thread(nothing, NULL);
-	execl("/proc/thread-self/exe", "exec-races", "many", (char *)NULL);
-	must(false, "exec");
+	execute_next("many", n);
+}
+
+static void *execute_handed(void *arg)
+{
+	execute_next("handed", *(const long *)arg);
+	return NULL;
+}
+
+static void handed(void)
+{
+	static long n;
+
+	n = left();
+	if (n == 0)
+		return;
+	start_thread(execute_handed, &n);
+	for (;;)
+		pause();
 }
 
 int main(int argc, char *argv[])
@@ -257,7 +290,7 @@ int main(int argc, char *argv[])
 		{"all", all},	      {"forking", forking}, {"making", making},
 		{"failing", failing}, {"vforked", vforked}, {"leader", leader},
 		{"gone", gone},	      {"ending", ending},   {"script", script},
-		{"many", many},	      {"won", has_won},
+		{"many", many},	      {"handed", handed},   {"won", has_won},
 	};
 
 	return RUN_MODE(modes, argc, argv);

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * seize.c - take all LWPs of a running process under control, which go on running.
+ */
+#include "base.h"
+#include "chld.h"
+#include "control.h"
+#include "procfs.h"
+
+#include <bsd/stdlib.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_TRIES 1000 /* to catch a process that does nothing but execute */
+#define MAX_REFUSED 10
+#define CLONE_NS (1000 * PCTXI_MSEC) /* how long a clone(2) is waited for */
+
+/*
+ * The loop that is in PTRACE_SEIZE.  Volatile, since the compiler takes it that ptrace()
+ * never calls into this file.
+ */
+static _Thread_local struct pctxi_loop *volatile seizing;
+
+/* Handler of SIGCHLD, which is unblocked in seize_one() only. */
+static void take_reports(int sig, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	(void)sig;
+	(void)context;
+	if (seizing != NULL) {
+		pctxi_chld_pass_on(seizing, info);
+		pctxi_reports_keep(seizing);
+	}
+	errno = saved;
+}
+
+/*
+ * PTRACE_SEIZE waits while any LWP of the process is in execve(2), and that LWP waits until
+ * the others are dead and their tracer has been told.  To avoid the deadlock, reports are
+ * taken meanwhile.
+ */
+static long seize_one(struct pctxi_loop *loop, pid_t tid, unsigned long options)
+{
+	sigset_t chld, old;
+	long rc;
+	int err;
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	seizing = loop;
+	pthread_sigmask(SIG_UNBLOCK, &chld, &old);
+	rc = ptrace(PTRACE_SEIZE, tid, NULL, options);
+	err = errno;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	seizing = NULL;
+	errno = err;
+	return rc;
+}
+
+/*
+ * Seizing an LWP failed with `err`.  0: it is gone, or ours already (born meanwhile to an
+ * LWP of ours); -1 and errno.
+ */
+static int not_seized(struct pctx *ctx, pid_t tid, int err)
+{
+	struct pctxi_task task;
+
+	/*
+	 * EPERM is also for LWPs that are ours already or dead; a dead leader may have
+	 * live LWPs.  One that is no longer there was dying.
+	 */
+	if (pctxi_task_read(tid, &task) == -1) {
+		if (tid != ctx->pid && (errno == ENOENT || errno == ESRCH))
+			return 0;
+	} else if (task.tracer == ctx->loop->owner || (err == EPERM && pctxi_task_is_dead(&task))) {
+		if (tid == ctx->pid)
+			ctx->status = pctxi_exit_status(tid, 0);
+		return 0;
+	}
+	errno = err;
+	return -1;
+}
+
+static bool wants_no_forks(const struct pctx *ctx)
+{
+	return ctx->origin == PCTXI_ADDED && ctx->handlers.fork == NULL;
+}
+
+/* Seizes one LWP.  1: now ours; 0: no need to; -1 and errno. */
+static int seize(struct pctx *ctx, pid_t tid)
+{
+	bool no_forks = wants_no_forks(ctx);
+	unsigned long options = PCTXI_TRACE_OPTIONS & ~(no_forks ? PCTXI_TRACE_FORKS : 0);
+	/* Before, so that no LWP is under control that is not in the tables. */
+	struct pctxi_lwp *lwp = pctxi_lwp_new(ctx->loop, tid, PCTXI_LWP_RUNNING);
+
+	if (lwp == NULL)
+		return -1;
+	if (seize_one(ctx->loop, tid, options) == -1) {
+		int err = errno;
+
+		pctxi_lwp_free(ctx->loop, lwp);
+		return not_seized(ctx, tid, err);
+	}
+	lwp->no_forks = no_forks;
+	lwp->cloning = true;
+	pctxi_lwp_join(lwp, ctx);
+	return 1;
+}
+
+/* One pass over the LWPs.  The number of newly seized ones, or -1 and errno. */
+static int seize_pass(struct pctx *ctx, DIR *dir)
+{
+	struct dirent *de;
+	const char *bad;
+	int n = 0, got;
+	pid_t tid;
+
+	rewinddir(dir);
+	for (errno = 0; (de = readdir(dir)) != NULL; errno = 0) {
+		tid = (pid_t)strtonum(de->d_name, 1, INT_MAX, &bad);
+		if (bad != NULL || pctxi_lwp_find(ctx->loop, tid) != NULL)
+			continue;
+		got = seize(ctx, tid);
+		if (got == -1)
+			return -1;
+		n += got;
+	}
+	return errno == 0 || errno == ENOENT || errno == ESRCH ? n : -1;
+}
+
+/* It is gone, or its id is another's. */
+static void forget(struct pctxi_loop *loop, struct pctxi_lwp *lwp)
+{
+	pctxi_reports_drop(loop, lwp->tid);
+	pctxi_lwp_free(loop, lwp);
+}
+
+/* LWPs that are there no more: they have ended, or one has executed and is the leader now. */
+static void forget_gone(struct pctx *ctx)
+{
+	struct pctxi_lwp *lwp, *next;
+
+	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = next) {
+		next = pctxi_lwp_next(lwp);
+		if (lwp->tid != ctx->pid && syscall(SYS_tgkill, ctx->pid, lwp->tid, 0) == -1 &&
+		    errno == ESRCH)
+			forget(ctx->loop, lwp);
+	}
+	if (RB_EMPTY(&ctx->lwps))
+		ctx->next_id = 1;
+}
+
+/* The leader is ours: 0 when it is in the tables, or -1 and errno. */
+static int have_leader(struct pctx *ctx)
+{
+	struct pctxi_lwp *leader = pctxi_lwp_find(ctx->loop, ctx->pid);
+
+	if (leader != NULL)
+		return 0;
+	leader = pctxi_lwp_new(ctx->loop, ctx->pid, PCTXI_LWP_RUNNING);
+	if (leader == NULL)
+		return -1;
+	leader->no_forks = wants_no_forks(ctx);
+	leader->cloning = true;
+	pctxi_lwp_join(leader, ctx);
+	return 0;
+}
+
+/*
+ * An LWP that executes a program takes the leader's id, also while we look at the LWPs one after
+ * the other.  If it is not ours, the leader is not, even if the former one was; if it is, it may
+ * be in the tables by its former id only.
+ *
+ * Called when a pass found no LWP that is not ours.  1: that is true; 0: look again; -1 and errno.
+ */
+static int settle(struct pctx *ctx)
+{
+	struct pctxi_lwp *leader;
+	struct pctxi_task task;
+
+	/* While an id is handed on, /proc has moments in which nobody has it. */
+	if (pctxi_task_read(ctx->pid, &task) == -1)
+		return kill(ctx->pid, 0) == -1 && errno == ESRCH;
+	forget_gone(ctx);
+	if (task.tracer == ctx->loop->owner)
+		return have_leader(ctx) == -1 ? -1 : 1;
+	if (pctxi_task_is_dead(&task))
+		return 1;
+	leader = pctxi_lwp_find(ctx->loop, ctx->pid);
+	if (leader != NULL)
+		forget(ctx->loop, leader);
+	return 0;
+}
+
+/* ---- births that had begun before ------------------------------------------------- */
+
+/* It is out of clone(2) if it has reported anything. */
+static void act_on_stops(struct pctxi_loop *loop, struct pctx *ctx)
+{
+	size_t n = 0;
+
+	pctxi_reports_keep(loop);
+	for (size_t i = 0; i < loop->nreports; i++) {
+		const struct pctxi_report report = loop->report[i];
+		struct pctxi_lwp *lwp = pctxi_lwp_find(loop, report.tid);
+		bool interrupted = lwp != NULL && lwp->ctx == ctx && lwp->cloning &&
+				   report.status == W_STOPCODE(SIGTRAP | PTRACE_EVENT_STOP << 8);
+
+		if (lwp != NULL && lwp->ctx == ctx)
+			lwp->cloning = false;
+		if (interrupted)
+			ptrace(PTRACE_CONT, report.tid, NULL, NULL);
+		else
+			loop->report[n++] = report;
+	}
+	loop->nreports = n;
+}
+
+/* How many may still be in clone(2)? */
+static size_t count_cloning(struct pctx *ctx, int dir)
+{
+	struct pctxi_lwp *lwp;
+	size_t n = 0;
+
+	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp)) {
+		lwp->cloning = lwp->cloning && pctxi_task_may_clone(dir, lwp->tid);
+		n += lwp->cloning;
+	}
+	return n;
+}
+
+/*
+ * What an LWP makes is seized with it, unless it was in clone(2) already when it was seized
+ * itself: then there is, or will be, another LWP that is not ours.  So each has to be seen
+ * elsewhere.  Where one that runs is, cannot be seen: it is interrupted, which stops it when it
+ * leaves the kernel, and it goes on at once.  One that sleeps in clone(2) for long waits for a
+ * child of vfork(2), which was made long ago.
+ *
+ * Called when all that are listed are ours.  False: there was none to look at.
+ */
+static bool await_clones(struct pctx *ctx, int dir)
+{
+	const struct timespec nap = {.tv_nsec = PCTXI_MSEC};
+	int64_t end = pctxi_now_ns() + CLONE_NS;
+	struct pctxi_lwp *lwp;
+	siginfo_t info;
+	sigset_t chld;
+	bool any = false;
+
+	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp))
+		any |= lwp->cloning;
+	if (!any)
+		return false;
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	if (count_cloning(ctx, dir) == 0)
+		return true;
+	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp)) {
+		if (lwp->cloning)
+			ptrace(PTRACE_INTERRUPT, lwp->tid, NULL, NULL);
+	}
+	for (;;) {
+		act_on_stops(ctx->loop, ctx);
+		if (count_cloning(ctx, dir) == 0 || pctxi_now_ns() > end)
+			break;
+		if (sigtimedwait(&chld, &info, &nap) != -1)
+			pctxi_chld_pass_on(ctx->loop, &info);
+	}
+	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp))
+		lwp->cloning = false;
+	return true;
+}
+
+/* ---- all ---------------------------------------------------------------------------- */
+
+/* 0 when all LWPs are ours, or -1 and errno. */
+static int seize_listed(struct pctx *ctx, DIR *dir)
+{
+	int n, tries = 0, refused = 0;
+
+	for (;;) {
+		n = seize_pass(ctx, dir);
+		/* Who was refused may have been dying, and its id be another's by now. */
+		if (n == -1 && (errno != EPERM || ++refused == MAX_REFUSED))
+			return -1;
+		if (n != 0)
+			continue;
+		n = settle(ctx);
+		if (n == -1)
+			return -1;
+		if (n == 1 && !await_clones(ctx, dirfd(dir)))
+			break;
+		if (n == 0 && ++tries == MAX_TRIES) {
+			errno = EAGAIN;
+			return -1;
+		}
+	}
+	errno = EPERM;
+	return RB_EMPTY(&ctx->lwps) ? -1 : 0;
+}
+
+int pctxi_seize_all(struct pctx *ctx)
+{
+	sigset_t chld, old;
+	char path[64];
+	DIR *dir;
+	int rc, err;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)ctx->pid);
+	dir = opendir(path);
+	if (dir == NULL) {
+		errno = errno == ENOENT ? ESRCH : errno;
+		return -1;
+	}
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &chld, &old);
+	pctxi_chld_catch(take_reports);
+	rc = seize_listed(ctx, dir);
+	err = errno;
+	pctxi_chld_catch_end();
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	closedir(dir);
+	errno = err;
+	return rc;
+}

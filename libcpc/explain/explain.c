@@ -132,10 +132,7 @@ static bool is_cpu(int cpu)
 	return access(path, F_OK) == 0;
 }
 
-/*
- * Would the target take that term alone?  Else errno says why not.  A topdown metric takes what
- * slots does.
- */
+/* Would the target take that term alone?  A topdown metric takes what slots does. */
 static bool fits_alone(const struct cpci_term *term, struct cpci_target target)
 {
 	struct cpci_term alone = *term;
@@ -144,19 +141,11 @@ static bool fits_alone(const struct cpci_term *term, struct cpci_target target)
 	if (cpci_topdown_is_metric(&term->attr))
 		cpci_topdown_make_slots(&alone.attr);
 	fd = cpci_term_open(&alone, target, -1, true);
+
 	if (fd == -1)
 		return false;
 	close(fd);
 	return true;
-}
-
-/*
- * An LWP that executed a program has the id of the leader by now, which has ended: then there is
- * one to count again, or it has ended, too.
- */
-static bool is_renamed(const struct cpci_term *term, struct cpci_target target)
-{
-	return fits_alone(term, target) || errno != ESRCH || cpci_lwp_ended(target.tid);
 }
 
 static void explain_filter(struct cpci_diag *diag, const char *name, const struct cpci_term *term)
@@ -346,7 +335,7 @@ void cpci_explain(struct cpci_diag *diag, int err, const char *name, const struc
 		break;
 	case ESRCH:
 		/* A caller takes ESRCH for the end of it, and its counts for complete. */
-		if (target.tid > 0 && (cpci_lwp_ended(target.tid) || is_renamed(term, target)))
+		if (target.tid > 0 && cpci_lwp_ended(target.tid))
 			cpci_diag(diag, ESRCH, 0, "the LWP has ended");
 		else
 			cpci_diag(

@@ -154,6 +154,23 @@ static void make_way(cpc_set_t *set, enum cpci_bound bound)
 }
 
 /*
+ * Opens the counters of a set.  The id of a leader that has ended may be that of an LWP that
+ * executed a program by now: then that one is counted.
+ */
+static int open_counters(cpc_set_t *set, struct cpci_target target,
+			 const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad)
+{
+	if (cpci_group_open(set->plan, target, opening, fd, bad) == 0)
+		return 0;
+	if (errno != ESRCH || target.tid <= 0)
+		return -1;
+	if (!cpci_lwp_ended(target.tid))
+		return cpci_group_open(set->plan, target, opening, fd, bad);
+	errno = ESRCH;
+	return -1;
+}
+
+/*
  * Opens the counters of a set, before those that give way to it are closed; unless these
  * hold the registers that it needs for its breakpoints.
  */
@@ -163,13 +180,13 @@ static int open_beside(cpc_set_t *set, struct cpci_target target, enum cpci_boun
 	const struct cpci_term *term;
 	uint_t n;
 
-	if (cpci_group_open(set->plan, target, opening, fd, bad) == 0)
+	if (open_counters(set, target, opening, fd, bad) == 0)
 		return 0;
 	term = cpci_plan_term(set->plan, *bad);
 	if (errno == ENOSPC && term->attr.type == PERF_TYPE_BREAKPOINT) {
 		if (cpci_debugreg_suffice(set->plan, term, &n)) {
 			make_way(set, bound);
-			return cpci_group_open(set->plan, target, opening, fd, bad);
+			return open_counters(set, target, opening, fd, bad);
 		}
 		errno = ENOSPC;
 	}

@@ -211,6 +211,7 @@ static void each_loop_is_told(void **state)
 	pctx_t *pctx;
 
 	(void)state;
+	atomic_store(&waiting, 0); /* who attaches may wait, too */
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	pthread_sigmask(SIG_BLOCK, &chld, &old);

@@ -98,7 +98,7 @@ how() {
 
 @test "-r: ^C between two runs, and as one begins" {
 	local engine at
-	need_unsanitized "it has a fork(2) of its own"
+	need_unsanitized "the sanitizer's runtime has a fork(2) of its own"
 	for engine in ptrace auto; do
 		[ "$(how env LD_PRELOAD="$CPC_BUILD/tests/raise-at.so" RAISE_AT=between \
 			"$CPC_BUILD/cputrack" --engine=$engine -r 5 -o "$ROWS" -c page-faults true 2>"$T/err")" = -2 ]

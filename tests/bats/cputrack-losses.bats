@@ -182,7 +182,8 @@ totals() {
 		for ms in 1 2 3 4 5 6; do
 			sleep 0.00$ms
 			kill -STOP "$pid" 2>"$T/kill" || break
-			kill -CONT "$pid"
+			# it may have ended before the first signal came
+			kill -CONT "$pid" 2>"$T/kill" || break
 		done
 		wait "$pid" || { cat "$T/err" && false; }
 		grep -q ' exit ' "$T/out"

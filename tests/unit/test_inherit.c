@@ -237,7 +237,7 @@ static void short_threads(void **state)
 	struct job job = {.wait = -1};
 	int files = count_files();
 	cpc_buf_t *buf;
-	uint64_t before;
+	uint64_t before, more = 0;
 	size_t memory;
 
 	(void)state;
@@ -255,8 +255,12 @@ static void short_threads(void **state)
 	for (unsigned i = 0; i < nshort; i++) {
 		assert_int_equal(pthread_create(&job.thread, NULL, work, &job), 0);
 		finish(&job);
-		assert_count(job.last - job.first, 1);
+		assert_true(job.last > job.first);
+		more += job.last - job.first - 1;
 	}
+	/* The kernel takes a page away now and then: it reclaims, or moves it. */
+	if (!UNDER_TSAN)
+		assert_true(more <= nshort / 1000);
 	assert_int_equal(cpc_set_ncopies(cpc, set), 0);
 	/* Caches of malloc(3) may have a chunk more or less. */
 	assert_true(mallinfo2().uordblks < memory + nshort);

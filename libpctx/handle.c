@@ -128,7 +128,7 @@ pctx_t *pctx_add(pctx_t *pctx, pid_t pid)
 	struct pctx *ctx;
 	int saved;
 
-	if (!can_run(pctx)) {
+	if (!can_run(pctx) || pctx->loop->running) {
 		errno = EINVAL;
 		return NULL;
 	}

@@ -49,6 +49,8 @@ void pctxi_follow(struct pctx *ctx)
 {
 	struct pctxi_lwp *lwp, *next;
 
+	if (ctx->state != PCTXI_PROC_HELD) /* it has ended meanwhile */
+		return;
 	ctx->state = PCTXI_PROC_FOLLOWED;
 	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = next) {
 		next = pctxi_lwp_next(lwp);
@@ -85,6 +87,7 @@ static void remember_ended(struct pctx *ctx)
 static void on_end(struct pctx *ctx, int status)
 {
 	const struct pctxi_handlers *h = &ctx->handlers;
+	bool held = ctx->state == PCTXI_PROC_HELD; /* its handle is the caller's until the run */
 
 	ctx->status = status;
 	remember_ended(ctx);
@@ -96,7 +99,7 @@ static void on_end(struct pctx *ctx, int status)
 	ctx->state = PCTXI_PROC_ENDED;
 	while (!RB_EMPTY(&ctx->lwps))
 		pctxi_lwp_free(ctx->loop, pctxi_lwp_first(ctx));
-	if (pctxi_proc_is_own(ctx))
+	if (pctxi_proc_is_own(ctx) && !held)
 		pctxi_proc_free(ctx);
 }
 
@@ -149,7 +152,7 @@ void pctxi_on_exec(struct pctxi_lwp *lwp)
 {
 	struct pctx *ctx = lwp->ctx;
 	unsigned long former = (unsigned long)lwp->tid;
-	int rc = 1;
+	int rc = ctx->state != PCTXI_PROC_HELD;
 
 	if (pctxi_lwp_next(pctxi_lwp_first(ctx)) != NULL) {
 		ctx->exec_killed = true;

@@ -105,8 +105,10 @@ bool pctxi_task_may_clone(int dir, pid_t tid)
 
 	/* The kernel knows the names in this directory, and would have to make that of /proc. */
 	snprintf(path, sizeof(path), "%d/syscall", (int)tid);
+	errno = 0;
 	if (read_file_at(dir, path, text, sizeof(text)) <= 0)
-		return pctxi_task_read(tid, &task) == 0 && !pctxi_task_is_dead(&task);
+		return (errno != ENOENT && errno != ESRCH) ||
+		       (pctxi_task_read(tid, &task) == 0 && !pctxi_task_is_dead(&task));
 	nr = strtol(text, &end, 10);
 	return end == text || nr == SYS_clone || nr == SYS_clone3 || nr == CLONE_32;
 }

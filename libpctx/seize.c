@@ -65,9 +65,11 @@ static long seize_one(struct pctxi_loop *loop, pid_t tid, unsigned long options)
 	return rc;
 }
 
+enum { OURS, SEIZED, GONE };
+
 /*
- * Seizing an LWP failed with `err`.  0: it is gone, or ours already (born meanwhile to an
- * LWP of ours); -1 and errno.
+ * Seizing an LWP failed with `err`.  OURS: it is already (born meanwhile to an LWP of ours);
+ * GONE: it was another's, and has ended, perhaps after it made one more; -1 and errno.
  */
 static int not_seized(struct pctx *ctx, pid_t tid, int err)
 {
@@ -79,11 +81,11 @@ static int not_seized(struct pctx *ctx, pid_t tid, int err)
 	 */
 	if (pctxi_task_read(tid, &task) == -1) {
 		if (tid != ctx->pid && (errno == ENOENT || errno == ESRCH))
-			return 0;
+			return GONE;
 	} else if (task.tracer == ctx->loop->owner || (err == EPERM && pctxi_task_is_dead(&task))) {
 		if (tid == ctx->pid)
 			ctx->status = pctxi_exit_status(tid, 0);
-		return 0;
+		return task.tracer == ctx->loop->owner ? OURS : GONE;
 	}
 	errno = err;
 	return -1;
@@ -94,7 +96,7 @@ static bool wants_no_forks(const struct pctx *ctx)
 	return ctx->origin == PCTXI_ADDED && ctx->handlers.fork == NULL;
 }
 
-/* Seizes one LWP.  1: now ours; 0: no need to; -1 and errno. */
+/* Seizes one LWP, or tells why not.  -1 and errno. */
 static int seize(struct pctx *ctx, pid_t tid)
 {
 	bool no_forks = wants_no_forks(ctx);
@@ -113,17 +115,21 @@ static int seize(struct pctx *ctx, pid_t tid)
 	lwp->no_forks = no_forks;
 	lwp->cloning = true;
 	pctxi_lwp_join(lwp, ctx);
-	return 1;
+	return SEIZED;
 }
 
-/* One pass over the LWPs.  The number of newly seized ones, or -1 and errno. */
-static int seize_pass(struct pctx *ctx, DIR *dir)
+/*
+ * One pass over the LWPs.  The number of newly seized ones, or -1 and errno.  `gone`: some have
+ * ended before they could be; a leader stays listed, and counts for one pass.
+ */
+static int seize_pass(struct pctx *ctx, DIR *dir, bool *leader_gone, bool *gone)
 {
 	struct dirent *de;
 	const char *bad;
 	int n = 0, got;
 	pid_t tid;
 
+	*gone = false;
 	rewinddir(dir);
 	for (errno = 0; (de = readdir(dir)) != NULL; errno = 0) {
 		tid = (pid_t)strtonum(de->d_name, 1, INT_MAX, &bad);
@@ -132,7 +138,10 @@ static int seize_pass(struct pctx *ctx, DIR *dir)
 		got = seize(ctx, tid);
 		if (got == -1)
 			return -1;
-		n += got;
+		n += got == SEIZED;
+		if (got == GONE && (tid != ctx->pid || !*leader_gone))
+			*gone = true;
+		*leader_gone |= got == GONE && tid == ctx->pid;
 	}
 	return errno == 0 || errno == ENOENT || errno == ESRCH ? n : -1;
 }
@@ -142,6 +151,25 @@ static void forget(struct pctxi_loop *loop, struct pctxi_lwp *lwp)
 {
 	pctxi_reports_drop(loop, lwp->tid);
 	pctxi_lwp_free(loop, lwp);
+}
+
+/* Does the run that is to come learn of its death? */
+static bool death_is_kept(const struct pctxi_loop *loop, pid_t tid)
+{
+	for (size_t i = 0; i < loop->nreports; i++) {
+		if (loop->report[i].tid == tid && !WIFSTOPPED(loop->report[i].status))
+			return true;
+	}
+	return false;
+}
+
+/* The leader in the tables is not the one that there is, or is gone. */
+static void forget_leader(struct pctx *ctx)
+{
+	struct pctxi_lwp *leader = pctxi_lwp_find(ctx->loop, ctx->pid);
+
+	if (leader != NULL && !death_is_kept(ctx->loop, ctx->pid))
+		forget(ctx->loop, leader);
 }
 
 /* LWPs that are there no more: they have ended, or one has executed and is the leader now. */
@@ -184,27 +212,31 @@ static int have_leader(struct pctx *ctx)
  */
 static int settle(struct pctx *ctx)
 {
-	struct pctxi_lwp *leader;
 	struct pctxi_task task;
+	bool gone = false;
 
-	/* While an id is handed on, /proc has moments in which nobody has it. */
-	if (pctxi_task_read(ctx->pid, &task) == -1)
-		return kill(ctx->pid, 0) == -1 && errno == ESRCH;
+	if (pctxi_task_read(ctx->pid, &task) == -1) {
+		if (errno != ENOENT && errno != ESRCH)
+			return -1;
+		/* While an id is handed on, /proc has moments in which nobody has it. */
+		if (kill(ctx->pid, 0) == 0 || errno != ESRCH)
+			return 0;
+		gone = true;
+	}
 	forget_gone(ctx);
-	if (task.tracer == ctx->loop->owner)
+	if (!gone && task.tracer == ctx->loop->owner)
 		return have_leader(ctx) == -1 ? -1 : 1;
-	if (pctxi_task_is_dead(&task))
-		return 1;
-	leader = pctxi_lwp_find(ctx->loop, ctx->pid);
-	if (leader != NULL)
-		forget(ctx->loop, leader);
-	return 0;
+	forget_leader(ctx);
+	return gone || pctxi_task_is_dead(&task);
 }
 
 /* ---- births that had begun before ------------------------------------------------- */
 
-/* It is out of clone(2) if it has reported anything. */
-static void act_on_stops(struct pctxi_loop *loop, struct pctx *ctx)
+/*
+ * An LWP is out of clone(2) if it has reported anything.  Those that we stopped go on, also of
+ * processes that were attached to before.
+ */
+static void act_on_stops(struct pctxi_loop *loop)
 {
 	size_t n = 0;
 
@@ -212,12 +244,12 @@ static void act_on_stops(struct pctxi_loop *loop, struct pctx *ctx)
 	for (size_t i = 0; i < loop->nreports; i++) {
 		const struct pctxi_report report = loop->report[i];
 		struct pctxi_lwp *lwp = pctxi_lwp_find(loop, report.tid);
-		bool interrupted = lwp != NULL && lwp->ctx == ctx && lwp->cloning &&
-				   report.status == W_STOPCODE(SIGTRAP | PTRACE_EVENT_STOP << 8);
+		bool goes_on = lwp != NULL && lwp->interrupted &&
+			       report.status == W_STOPCODE(SIGTRAP | PTRACE_EVENT_STOP << 8);
 
-		if (lwp != NULL && lwp->ctx == ctx)
-			lwp->cloning = false;
-		if (interrupted)
+		if (lwp != NULL)
+			lwp->interrupted = false;
+		if (goes_on)
 			ptrace(PTRACE_CONT, report.tid, NULL, NULL);
 		else
 			loop->report[n++] = report;
@@ -225,17 +257,24 @@ static void act_on_stops(struct pctxi_loop *loop, struct pctx *ctx)
 	loop->nreports = n;
 }
 
-/* How many may still be in clone(2)? */
-static size_t count_cloning(struct pctx *ctx, int dir)
+/* Is a stop of it to come? */
+static bool is_to_stop(const struct pctxi_lwp *lwp)
+{
+	struct pctxi_task task;
+
+	return lwp->interrupted && pctxi_task_read(lwp->tid, &task) == 0 &&
+	       !pctxi_task_is_dead(&task);
+}
+
+static bool any_to_stop(struct pctx *ctx)
 {
 	struct pctxi_lwp *lwp;
-	size_t n = 0;
 
 	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp)) {
-		lwp->cloning = lwp->cloning && pctxi_task_may_clone(dir, lwp->tid);
-		n += lwp->cloning;
+		if (is_to_stop(lwp))
+			return true;
 	}
-	return n;
+	return false;
 }
 
 /*
@@ -256,28 +295,22 @@ static bool await_clones(struct pctx *ctx, int dir)
 	sigset_t chld;
 	bool any = false;
 
-	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp))
+	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp)) {
 		any |= lwp->cloning;
-	if (!any)
-		return false;
+		if (lwp->cloning && pctxi_task_may_clone(dir, lwp->tid))
+			lwp->interrupted = ptrace(PTRACE_INTERRUPT, lwp->tid, NULL, NULL) == 0;
+		lwp->cloning = false;
+	}
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
-	if (count_cloning(ctx, dir) == 0)
-		return true;
-	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp)) {
-		if (lwp->cloning)
-			ptrace(PTRACE_INTERRUPT, lwp->tid, NULL, NULL);
-	}
-	for (;;) {
-		act_on_stops(ctx->loop, ctx);
-		if (count_cloning(ctx, dir) == 0 || pctxi_now_ns() > end)
+	while (any) {
+		act_on_stops(ctx->loop);
+		if (!any_to_stop(ctx) || pctxi_now_ns() > end)
 			break;
 		if (sigtimedwait(&chld, &info, &nap) != -1)
 			pctxi_chld_pass_on(ctx->loop, &info);
 	}
-	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp))
-		lwp->cloning = false;
-	return true;
+	return any;
 }
 
 /* ---- all ---------------------------------------------------------------------------- */
@@ -285,18 +318,23 @@ static bool await_clones(struct pctx *ctx, int dir)
 /* 0 when all LWPs are ours, or -1 and errno. */
 static int seize_listed(struct pctx *ctx, DIR *dir)
 {
+	bool leader_gone = false, gone;
 	int n, tries = 0, refused = 0;
 
 	for (;;) {
-		n = seize_pass(ctx, dir);
+		n = seize_pass(ctx, dir, &leader_gone, &gone);
 		/* Who was refused may have been dying, and its id be another's by now. */
 		if (n == -1 && (errno != EPERM || ++refused == MAX_REFUSED))
 			return -1;
+		if (n != -1)
+			refused = 0;
 		if (n != 0)
 			continue;
 		n = settle(ctx);
 		if (n == -1)
 			return -1;
+		if (n == 1 && gone && ++tries < MAX_TRIES)
+			continue;
 		if (n == 1 && !await_clones(ctx, dirfd(dir)))
 			break;
 		if (n == 0 && ++tries == MAX_TRIES) {

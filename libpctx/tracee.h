@@ -38,12 +38,13 @@ struct pctxi_lwp {
 	id_t id;	  /* from 1 in its process */
 	struct pctx *ctx; /* its process; NULL while early or gone */
 	enum pctxi_lwp_state state;
-	bool begun;	 /* its init_lwp handler was called */
-	bool group_stop; /* the stop that it is in is a group-stop */
-	bool no_forks;	 /* PTRACE_O_TRACEFORK and -VFORK are off */
-	bool cloning;	 /* it may be in a clone(2) that is older than our control; see seize.c */
-	bool maps_code;	 /* it is in an mmap(2) call that maps code; see solib.c */
-	void *data;	 /* the caller's */
+	bool begun;	  /* its init_lwp handler was called */
+	bool group_stop;  /* the stop that it is in is a group-stop */
+	bool no_forks;	  /* PTRACE_O_TRACEFORK and -VFORK are off */
+	bool cloning;	  /* it may be in a clone(2) that is older than our control; see seize.c */
+	bool interrupted; /* and is to stop, so that it is seen outside */
+	bool maps_code;	  /* it is in an mmap(2) call that maps code; see solib.c */
+	void *data;	  /* the caller's */
 	struct pctxi_answerer answerer;
 	int status;	  /* PCTXI_LWP_GONE: its wait status */
 	int64_t since_ns; /* PCTXI_LWP_EARLY and _GONE: when it reported */

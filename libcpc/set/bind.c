@@ -155,16 +155,19 @@ static void make_way(cpc_set_t *set, enum cpci_bound bound)
 
 /*
  * Opens the counters of a set.  The id of a leader that has ended may be that of an LWP that
- * executed a program by now: then that one is counted.
+ * executed a program by now: then that one is counted.  `ended`: the LWP was seen to have ended,
+ * which who looks later may not see.
  */
 static int open_counters(cpc_set_t *set, struct cpci_target target,
-			 const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad)
+			 const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad,
+			 bool *ended)
 {
 	if (cpci_group_open(set->plan, target, opening, fd, bad) == 0)
 		return 0;
 	if (errno != ESRCH || target.tid <= 0)
 		return -1;
-	if (!cpci_lwp_ended(target.tid))
+	*ended = cpci_lwp_ended(target.tid);
+	if (!*ended)
 		return cpci_group_open(set->plan, target, opening, fd, bad);
 	errno = ESRCH;
 	return -1;
@@ -175,18 +178,19 @@ static int open_counters(cpc_set_t *set, struct cpci_target target,
  * hold the registers that it needs for its breakpoints.
  */
 static int open_beside(cpc_set_t *set, struct cpci_target target, enum cpci_bound bound,
-		       const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad)
+		       const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad,
+		       bool *ended)
 {
 	const struct cpci_term *term;
 	uint_t n;
 
-	if (open_counters(set, target, opening, fd, bad) == 0)
+	if (open_counters(set, target, opening, fd, bad, ended) == 0)
 		return 0;
 	term = cpci_plan_term(set->plan, *bad);
 	if (errno == ENOSPC && term->attr.type == PERF_TYPE_BREAKPOINT) {
 		if (cpci_debugreg_suffice(set->plan, term, &n)) {
 			make_way(set, bound);
-			return open_counters(set, target, opening, fd, bad);
+			return open_counters(set, target, opening, fd, bad, ended);
 		}
 		errno = ENOSPC;
 	}
@@ -234,15 +238,19 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 	struct cpci_term_ref bad = {0};
 	struct cpci_epoch epoch = {0};
 	struct cpci_symbol_addr *bp;
+	bool ended = false;
 	int *fd = (int *)&hold->start[set->plan->nreqs], err;
 
 	if (cpci_symbols_make(set, target, flags, &bp, diag) == -1)
 		return -1;
 	opening.bp = bp;
-	if (open_beside(set, target, bound, &opening, fd, &bad) == -1) {
+	if (open_beside(set, target, bound, &opening, fd, &bad, &ended) == -1) {
 		err = errno;
 		cpci_symbol_addrs_free(bp, set->plan->nterms);
-		cpci_explain_plan(diag, err, set->plan, bad, target);
+		if (ended)
+			cpci_diag(diag, ESRCH, 0, "the LWP has ended");
+		else
+			cpci_explain_plan(diag, err, set->plan, bad, target);
 		return -1;
 	}
 	if (set->plan->nbuffered > 0)

@@ -37,8 +37,8 @@ typedef void(pctx_errfn_t)(const char *fn, const char *fmt, va_list ap);
 /*
  * Starts `filename` with `argv`, and stops it before the first instruction of the
  * new program.  PATH is searched as execvp(3) does, but a file that is no program
- * is not given to a shell.  The process is killed when the calling thread ends.  `arg` goes to
- * every handler; `verbose` is taken for the sake of Solaris programs, and changes nothing.
+ * is not given to a shell.  The process runs on, untraced, when the calling thread ends.  `arg`
+ * goes to every handler; `verbose` is taken for the sake of Solaris programs, and changes nothing.
  *
  * Returns the handle, or NULL and errno: ENOENT, EACCES, ENOEXEC and the other
  * errors of execve(2); EAGAIN, ENOMEM (no process could be made); EBUSY (this

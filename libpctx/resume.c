@@ -14,12 +14,10 @@
  */
 static void disable_forks(struct pctxi_lwp *lwp)
 {
-	unsigned long options = PCTXI_TRACE_OPTIONS & ~PCTXI_TRACE_FORKS;
+	const unsigned long options = PCTXI_TRACE_OPTIONS & ~PCTXI_TRACE_FORKS;
 
 	if (lwp->no_forks || lwp->ctx->handlers.fork != NULL)
 		return;
-	if (lwp->ctx->loop->root->origin == PCTXI_CREATED)
-		options |= PTRACE_O_EXITKILL;
 	lwp->no_forks = ptrace(PTRACE_SETOPTIONS, lwp->tid, NULL, options) == 0;
 }
 

@@ -188,7 +188,7 @@ static struct failure start_seized(pid_t pid, int *go, int fail)
 {
 	struct failure failure = {.step = STEP_SEIZE};
 
-	if (ptrace(PTRACE_SEIZE, pid, NULL, PCTXI_TRACE_OPTIONS | PTRACE_O_EXITKILL) == -1) {
+	if (ptrace(PTRACE_SEIZE, pid, NULL, PCTXI_TRACE_OPTIONS) == -1) {
 		/* Who denies the call altogether chooses the errno. */
 		failure.err = errno == EACCES || errno == ENOSYS ? EPERM : errno;
 		close_end(go); /* the child reads end of file, and exits */

@@ -233,14 +233,20 @@ more_ticks() {
 	[ "$(count_of exit)" -eq 1 ]
 }
 
-@test "cputrack killed: the command that it started dies with it" {
+@test "cputrack killed: the command that it started runs on" {
 	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/thread-pool" 3
 	eventually said ct ready
 	child_of "${PIDS[ct]}"
+	STRAYS+=("$CHILD")
 	kill -KILL "${PIDS[ct]}"
+	eventually ended "${PIDS[ct]}"
+	eventually untraced "$CHILD"
+	tell ct gtf
+	eventually said ct "done" 3
+	hang_up ct
+	eventually ended "$CHILD"
 	finish ct
 	[ "$status" -eq 137 ]
-	eventually ended "$CHILD"
 }
 
 @test "cputrack killed: an attached program goes on" {

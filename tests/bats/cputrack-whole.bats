@@ -247,7 +247,7 @@ instructions() {
 	go -0 valgrind --tool=callgrind --callgrind-out-file=/dev/null "$CPC_BUILD/cputrack" \
 		-fe -T 0 -c page-faults -o "$ROWS" "$WORK/thread-pool" "$1" </dev/null >/dev/null
 	[ "$(count_of lwp_exit)" -eq "$1" ] || return 1
-	n=$(sed -n 's/.*Collected : //p' <<<"$stderr" | tail -n 1) # cpc-guard has ended before it
+	n=$(sed -n 's/.*Collected : //p' <<<"$stderr")
 	[ -n "$n" ]
 }
 
@@ -267,8 +267,8 @@ has_rows() {
 	[ "$(grep -c " $1 " "$ROWS")" -ge "$2" ]
 }
 
-# cputrack is killed at a random moment, CPC_KILLS times: nothing of COMMAND is left behind,
-# whether started or attached to.  (The loop variable is not i, which run changes.)
+# cputrack is killed at a random moment, CPC_KILLS times.  What it has started runs on to its end, and
+# nothing stays stopped.  (The loop variable is not i, which run changes.)
 killed_at_any_moment() {
 	local nth
 	for ((nth = 0; nth < ${CPC_KILLS:-4}; nth++)); do
@@ -293,10 +293,9 @@ killed_attached() {
 	done
 }
 
-@test "cputrack is killed in storms that it started: they are gone with it" {
-	# None of them ends by itself while check-leftovers looks.
-	for storm in 'forks 10000000' 'threads 10000000' 'vforks -x 10000000' \
-		'killed-parents 10000000 forks' 'process-tree 300'; do
+@test "cputrack is killed in storms that it started: they end well" {
+	for storm in 'forks 1000' 'threads 2000' 'vforks -x 200' 'killed-parents -c 500 60 threads' \
+		'exec-races many' 'signal-kinds raised'; do
 		# shellcheck disable=SC2086 # words
 		killed_at_any_moment "$WORK/"$storm
 	done

@@ -337,8 +337,7 @@ child_of() {
 find_child() {
 	local status
 	for status in /proc/[0-9]*/status; do
-		if grep -q "^PPid:[[:space:]]*$1\$" "$status" 2>/dev/null &&
-			! grep -q '^Name:[[:space:]]*cpc-guard$' "$status"; then
+		if grep -q "^PPid:[[:space:]]*$1\$" "$status" 2>/dev/null; then
 			status=${status#/proc/}
 			# shellcheck disable=SC2034 # for the tests
 			CHILD=${status%/status}

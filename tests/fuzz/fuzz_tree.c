@@ -291,7 +291,6 @@ static void put_record(const uint8_t *op)
 	if (raw->event == LWPS_EXEC) {
 		memset(r.args, op[1] % 3, sizeof(r.args));
 		r.exec.args_size = (op[2] & 128) == 0 ? 0 : op[1] < 250 ? op[1] : LWPS_ARGS;
-		r.exec.args_length = r.exec.args_size;
 		put(&r, sizeof(r.exec) + r.exec.args_size, how);
 	} else {
 		put(raw, sizeof(*raw), how);

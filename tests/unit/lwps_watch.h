@@ -53,8 +53,7 @@ static struct watch {
 	struct lwp *in_slot[MAX_LWPS];
 	unsigned execs, args_missing;
 	char args[LWPS_ARGS], old_comm[LWPS_COMM];
-	size_t args_size, args_length;
-	pid_t old_tid;
+	size_t args_size;
 } w;
 
 static inline int open_event(uint64_t config, unsigned cpu)
@@ -190,8 +189,6 @@ static inline void exec(const struct lwps_record *r)
 	w.args_missing += r->args_size == 0;
 	memcpy(w.args, r->args, r->args_size);
 	w.args_size = r->args_size;
-	w.args_length = r->args_length;
-	w.old_tid = r->old_tid;
 	memcpy(w.old_comm, r->old_comm, sizeof(w.old_comm));
 	if (r->slot == LWPS_NONE)
 		lwp = birth(r);
@@ -269,7 +266,7 @@ static inline void run(const char *name, int n)
 	int status;
 	pid_t pid;
 
-	lwps_expect(w.lwps);
+	lwps_track_next_child(w.lwps);
 	pid = start(name, n);
 	follow();
 	assert_int_equal(waitpid(pid, &status, 0), pid);

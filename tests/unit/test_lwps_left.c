@@ -197,14 +197,14 @@ static void test_relieve(void **state)
 		usleep(20000);
 		least = count_departures(fd, false) - early;
 	} while (least == 0 && ++rounds < 50);
-	lwps_relieve(w.lwps);
+	lwps_drop_sched_exit(w.lwps);
 	after = ids_of(getpid(), "link_id:", ids);
 	if (count_departures(fd, true) == 0) {
 		print_message("this kernel does not tell what process 1 does\n");
 		assert_int_equal(after, before);
 	} else if (least > 0) {
 		assert_int_equal(after, before - has_second);
-		lwps_relieve(w.lwps);
+		lwps_drop_sched_exit(w.lwps);
 		assert_int_equal(ids_of(getpid(), "link_id:", ids), after);
 	}
 	run("forks", 10);
@@ -226,7 +226,7 @@ static void test_kill(void **state)
 	pid = fork();
 	if (pid == 0) {
 		watch(everything, 64);
-		lwps_expect(w.lwps);
+		lwps_track_next_child(w.lwps);
 		start("forks", 1000000);
 		while (lwps_live(w.lwps) < 1)
 			;

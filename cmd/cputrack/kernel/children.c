@@ -50,7 +50,7 @@ void children_sleep(struct pollfd *fds, nfds_t n, int ms, const sigset_t *mask)
 	ppoll(fds, n, ms < 0 ? NULL : &time, &awake);
 }
 
-void children_look(struct children *children, pid_t command, pid_t guard)
+void children_look(struct children *children, pid_t command)
 {
 	const int flags = WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL;
 	siginfo_t info = {0};
@@ -62,7 +62,7 @@ void children_look(struct children *children, pid_t command, pid_t guard)
 	while (waitid(P_ALL, 0, &info, flags) == 0 && info.si_pid != 0) {
 		if (info.si_code == CLD_TRAPPED)
 			pctx_spawn_wait(info.si_pid, &wstatus, 0);
-		else if (info.si_code == CLD_STOPPED || info.si_pid == guard)
+		else if (info.si_code == CLD_STOPPED)
 			return;
 		else if (waitpid(info.si_pid, &wstatus, WNOHANG | __WALL) == command &&
 			 info.si_pid == command) {

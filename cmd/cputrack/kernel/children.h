@@ -35,6 +35,6 @@ void children_sleep(struct pollfd *fds, nfds_t n, int ms, const sigset_t *mask);
  * and those that became ours (CLONE_PARENT, or we are the init of a container), for whom nobody
  * else waits.  The kernel tells of the oldest first: it is waited for even if it is the command.
  */
-void children_look(struct children *children, pid_t command, pid_t guard);
+void children_look(struct children *children, pid_t command);
 
 #endif /* CHILDREN_H */

@@ -1,141 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * count.bpf.c - programs in the kernel that count for each LWP of a tree of processes, and
- * tell of births, execs and ends, without stopping anybody.
+ * count.bpf.c - programs in the kernel that count for each LWP of a tree of processes, and emit
+ * records of births, execs and exits.  No LWP is ever stopped.
  *
- * The events belong to the CPUs.  At a context switch the CPU's counters are read when the
- * task before or the task after is tracked; the difference since the last time is added to
- * the slot of the one before.  An LWP's slot is in its task storage.
+ * The perf events belong to the CPUs.  At a context switch to or from a tracked LWP the CPU's
+ * counters are read, and the difference since the last time is charged to the slot of the LWP
+ * that leaves.  The task storage of an LWP holds its slot.
  *
- * Raw tracepoints do for programs that look at the current task; the BTF of the others' tasks
- * is what task storage wants to see.  The first are loaded faster, and one whose tracepoint
- * this kernel lacks is only not attached.
+ * From Linux 7.0 on tracepoints call programs with preemption on.  While a task is preempted in a
+ * program, the kernel skips that program for all other tasks on that CPU.  Therefore:
+ *  - slices change only where no other task can run: at a switch, in an interrupt (refresh()), or
+ *    between preempt_off() and preempt_on();
+ *  - births come from sched_wakeup_new and missed exits are found in sched_switch, which run under
+ *    the lock of a runqueue and are never skipped;
+ *  - on_exec() is attached twice.  An exec that both miss is found at the next switch, and the
+ *    counts on either side of it are marked.
  *
- * on_current(), which takes longest to load, comes first: a thread loads it while the others are
- * loaded (loader.c).
+ * All programs are loaded.  Those that a run or a kernel does not need are not attached, and their
+ * constants make them empty.
  *
- * Tracepoints run with preemption off, but with interrupts on outside of the scheduler: that
- * is where refresh() may come in between.
+ * Raw tracepoints suffice for programs that look at the current task, and load faster.  Task
+ * storage of other tasks requires the types of tp_btf.
  */
-#include "record.bpf.h"
+#include "no_storage.bpf.h"
 #include "slice.bpf.h"
-#include "stray.bpf.h"
+#include "slot.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* ---- CPUs ---- */
-
-/* The tool itself calls: who is it? */
-static __always_inline void identify(struct task_struct *t)
-{
-	struct pid *pid = BPF_CORE_READ(t, thread_pid);
-	struct upid *u;
-
-	tool_tgid = t->tgid;
-	level = BPF_CORE_READ(pid, level);
-	u = number(pid);
-	namespace = (__u64)BPF_CORE_READ(u, ns);
-}
-
-/* The LWP that runs here is brought up to date, or begun if it was attached to while it ran. */
-static __always_inline void refresh(struct lwps_cpu *c, struct task_struct *t)
-{
-	struct lwp *l;
-
-	if (c->busy)
-		return;
-	if (c->slot != LWPS_NONE) {
-		if (c->task == (__u64)t)
-			settle(c, c->slot, 0);
-		return;
-	}
-	l = tracked(t);
-	if (!l)
-		return;
-	settle(c, LWPS_NONE, 0);
-	l->counted = 0;
-	arrive(c, t, l);
-}
-
-/* @t goes on here after a switch that was not told. */
-static __always_inline void repair(struct lwps_cpu *c, struct task_struct *t)
-{
-	struct lwp *l = tracked(t);
-
-	if (l || c->slot != LWPS_NONE) {
-		__sync_fetch_and_add(&repaired, 1);
-		settle(c, c->slot, 1);
-	}
-	arrive(c, t, l);
-}
-
-/* ---- life ---- */
-
-/*
- * A slot for an LWP; the shared one when there is no other.  @creator is the slot of who makes it
- * in the same process, if anybody does.
- */
-__noinline __u32 take_slot(__u32 tid, __u32 tgid, __u32 creator)
-{
-	__u32 slot = LWPS_SHARED, head, key;
-	struct lwps_slot *s;
-	__u64 *entry;
-
-	/*
-	 * Those used before first, which are in the caches.  There is one for each CPU that may
-	 * be here, so that none takes what was not put there; and if that went wrong, it is left.
-	 */
-	if ((__s32)(*(volatile __u32 *)&recycle_tail - recycle_head) >= (__s32)ncpus) {
-		head = __sync_fetch_and_add(&recycle_head, 1);
-		/* User space writes no entry again before it has all slots back but this. */
-		key = head & recycle_mask;
-		entry = bpf_map_lookup_elem(&recycled, &key);
-		if (entry && (__s32)(*(volatile __u32 *)&recycle_tail - head) > 0)
-			slot = *entry;
-	}
-	if (slot == LWPS_SHARED && fresh < nslots) {
-		slot = __sync_fetch_and_add(&fresh, 1);
-		if (slot >= nslots)
-			slot = LWPS_SHARED;
-	}
-	if (slot == LWPS_SHARED) {
-		__sync_fetch_and_add(&no_slot, 1);
-		flaw(creator, LWPS_LACKS);
-		return slot;
-	}
-	s = slot_of(slot);
-	if (s) {
-		s->tid = tid;
-		s->tgid = tgid;
-	}
-	return slot;
-}
-
-/* A slot for a new LWP, which is told, and lives from here on. */
-static __always_inline __u32 begin(__u32 event, __u64 ids, __u32 creator, __u32 creator_tgid)
-{
-	const __u32 tid = ids, tgid = ids >> 32;
-	const __u32 slot = take_slot(tid, tgid, event == LWPS_THREAD ? creator : LWPS_NONE);
-
-	__sync_fetch_and_add(&live, 1);
-	tell(event, slot, creator, creator_tgid);
-	return slot;
-}
-
-/* Both ids of @t; one is 0 if it is not seen in the tool's PID namespace. */
+/* Both ids of @t; one is 0 if @t has none in the tool's PID namespace. */
 static __always_inline __u64 visible_ids(struct task_struct *t)
 {
 	return visible_tid(t) | (__u64)visible_tgid(t) << 32;
-}
-
-static __always_inline void begin_in(struct lwp *l, __u32 slot, bool counted)
-{
-	l->slot = slot;
-	l->cpu = LWPS_NONE;
-	l->switches = 0;
-	l->counted = counted;
-	l->off = start_off;
 }
 
 static __always_inline bool is_leader(const struct task_struct *t)
@@ -143,224 +40,50 @@ static __always_inline bool is_leader(const struct task_struct *t)
 	return t->pid == t->tgid;
 }
 
-/* If @t is of a process that is being attached to: was an LWP of it found?  Or NULL. */
-static __always_inline __u32 *joining_of(struct task_struct *t)
+/* The entry of the process of @t, if that is being attached to; or NULL. */
+static __always_inline __u32 *attach_target(struct task_struct *t)
 {
 	__u32 tgid;
 
 	if (!attaches || !unlikely(attaching))
 		return NULL;
 	tgid = visible_tgid(t);
-	return bpf_map_lookup_elem(&joining, &tgid);
+	return bpf_map_lookup_elem(&attach_targets, &tgid);
 }
 
-static __always_inline void on_exit(struct task_struct *t)
+/* ---- births ---- */
+
+/*
+ * The tool creates the root of the tree.  It is alive from now on, and has a slot from its exec
+ * on, which is the begin of the command.
+ */
+static __always_inline void root_born(struct task_struct *t)
 {
-	const bool joining = joining_of(t);
-	__u32 slot = drop_stray(t);
-	struct lwps_slot *s;
-	struct lwp *l;
+	struct lwp *l = storage_of(t);
 
-	if (joining && is_leader(t))
-		leaderless = 1;
-	if (slot != LWPS_NONE)
-		l = NULL;
-	else if (joining)
-		/* Either it is not tracked any more, or who tracks it sees that it has ended. */
-		l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	else
-		l = tracked(t);
-	if (l) {
-		if (__sync_val_compare_and_swap(&l->state, NEW, ENDED) == NEW ||
-		    __sync_val_compare_and_swap(&l->state, CLAIMED, ENDED) == CLAIMED ||
-		    __sync_val_compare_and_swap(&l->state, LIVE, ENDED) != LIVE)
-			return;
-		divide(l, charged(l), LWPS_NONE);
-		slot = l->slot;
-	}
-	if (slot == LWPS_NONE)
-		return;
-	if (names) {
-		s = slot_of(slot);
-		if (s)
-			bpf_get_current_comm(s->comm, sizeof(s->comm));
-	}
-	tell(LWPS_EXIT, slot, LWPS_NONE, wait_status(t));
-	leave();
-}
-
-/* The first program of the tree.  The tool may have had other children before lwps_expect(). */
-static __always_inline struct lwp *root(struct task_struct *t)
-{
-	struct lwp *l;
-
-	/* Those outside of our PID namespace have no id, as none is awaited yet. */
-	if (!expected || !awaited || visible_tid(t) != awaited)
-		return NULL;
-	l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	root_pending = 0;
 	if (!l) {
 		__sync_fetch_and_add(&errors, 1);
-		expected = 0;
-		return NULL;
+		return;
 	}
-	l->cpu = bpf_get_smp_processor_id();
-	l->switches = t->nvcsw + t->nivcsw + 1;
-	l->counted = 1;
-	l->slot = LWPS_NONE;
+	init_lwp(l, t, LWPS_NONE, true);
 	__sync_fetch_and_add(&live, 1);
-	barrier(); /* it is expected or lives, at any time */
-	expected = 0;
-	return l;
+	l->state = LIVE;
 }
 
-static __always_inline void on_exec(struct task_struct *t)
+/* @me creates @t, which has not run yet. */
+static __always_inline void born(struct task_struct *me, struct task_struct *t)
 {
-	__u32 tid, slot, before, waited, next = LWPS_NONE;
-	struct lwp *l = tracked(t);
-	struct lwps_cpu *c;
-
-	if (!l)
-		l = root(t);
-	slot = l ? l->slot : drop_stray(t);
-	if (!l && slot == LWPS_NONE)
-		return;
-	if (follow_exec || slot == LWPS_NONE) {
-		tid = visible_tid(t);
-		next = take_slot(tid, tid, LWPS_NONE);
-	}
-	if (l) {
-		/* All of it first: refresh() may come in between, and begin it anew. */
-		before = charged(l);
-		l->off = start_off;
-		l->slot = next;
-		barrier();
-		l->state = next == LWPS_NONE ? ENDED : LIVE;
-		barrier();
-		waited = waiting;
-		divide(l, before, start_off || waited ? LWPS_NONE : next);
-		c = this_cpu();
-		if (unlikely(waited) && c)
-			refresh(c, t); /* if lwps_begin() came in between */
-	}
-	if (slot != LWPS_SHARED || next != LWPS_SHARED)
-		tell_exec(slot, next);
-	if (!l && next != LWPS_NONE)
-		make_stray(t, next);
-}
-
-/* The name is set before an exec is told, and the old one would be lost. */
-static __always_inline void on_rename(struct task_struct *t)
-{
-	struct lwp *l = tracked(t);
-	struct lwps_slot *s;
-
-	if (!l || l->slot == LWPS_SHARED)
-		return;
-	s = slot_of(l->slot);
-	if (s)
-		bpf_get_current_comm(s->comm, sizeof(s->comm));
-}
-
-/*
- * Is it the new name, and not the process id before an exec?  As memory: sched_process_exit has
- * no second argument.
- */
-static __always_inline bool is_name(__u64 *ctx)
-{
-	__u64 arg;
-
-	return !bpf_probe_read_kernel(&arg, sizeof(arg), ctx + 1) && arg >> 32;
-}
-
-/*
- * An LWP asks for its counts to be switched off or on, by a signal to itself that it has
- * blocked; the answer is another one.  Interrupts are off.  Of the tracepoint's arguments, the
- * second and the third are read as memory: others that this program is attached to have one.
- */
-static __always_inline void on_signal(struct task_struct *t, __u64 *ctx)
-{
-	struct kernel_siginfo *info;
-	struct lwp *l;
-	__u64 arg[2];
-	__u32 op, before;
-
-	/* What is no pointer stands for signals without one. */
-	if (bpf_probe_read_kernel(arg, sizeof(arg), ctx + 1) || arg[1] != (__u64)t || arg[0] <= 2)
-		return;
-	info = (void *)arg[0];
-	if (BPF_CORE_READ(info, si_code) != LWPS_REQUEST)
-		return;
-	l = tracked(t);
-	if (!l || bpf_probe_read_kernel(&op, sizeof(op), (void *)info + SI_VALUE))
-		return;
-	if (op != LWPS_REQUEST_OFF && op != LWPS_REQUEST_ON)
-		return;
-	if (l->off != (op == LWPS_REQUEST_OFF)) {
-		before = charged(l);
-		l->off = op == LWPS_REQUEST_OFF;
-		divide(l, before, charged(l));
-	}
-	bpf_send_signal_thread(ctx[0]);
-}
-
-/*
- * What the current task does: one program, as each more takes its time to load.  The first
- * argument tells the tracepoints apart:
- *
- *	sched_exit_tp		0 or 1		it goes on after a switch (Linux 6.16); of some
- *						that sched_switch does not tell, which is repaired
- *	signal_generate		the signal	SIGHUP is taken for the one above, and does no harm
- *	sched_process_exec	the task
- *	sched_process_exit	the task, which is exiting
- *	task_rename		the task; or another one, of whom no exec follows
- *	none			LWPS_REFRESH or LWPS_IDENTIFY, from user space
- */
-SEC("raw_tp/sched_process_exec")
-int on_current(__u64 *ctx)
-{
-	struct task_struct *t = bpf_get_current_task_btf();
-	const __u64 first = ctx[0];
-	struct lwps_cpu *c;
-
-	if (first == (__u64)t) {
-		if (t->flags & PF_EXITING)
-			on_exit(t);
-		else if (names && is_name(ctx))
-			on_rename(t);
-		else
-			on_exec(t);
-		return 0;
-	}
-	if (first > 1 && first < LWPS_REFRESH) {
-		on_signal(t, ctx);
-		return 0;
-	}
-	if (!initial && first == LWPS_IDENTIFY) {
-		identify(t);
-		return 0;
-	}
-	if (first > LWPS_IDENTIFY)
-		return 0;
-	c = this_cpu();
-	if (!c)
-		return 0;
-	if (first == LWPS_REFRESH)
-		refresh(c, t);
-	else if (c->task != (__u64)t)
-		repair(c, t);
-	return 0;
-}
-
-/* ---- what has to look at other tasks ---- */
-
-/* @me makes @t, which has not run yet: so who attaches leaves it to us. */
-static __always_inline void on_birth(struct task_struct *me, struct task_struct *t, bool thread)
-{
+	const bool thread = t->tgid == me->tgid;
 	struct lwp *l, *creator = tracked(me);
-	__u32 slot, by = creator ? creator->slot : stray_slot(me);
-	__u32 *found = joining_of(me);
+	__u32 slot, by = creator ? creator->slot : no_storage_slot(me);
+	__u32 *found = attach_target(me);
 	__u64 ids;
 
+	if (unlikely(root_pending) && (__u32)me->tgid == tool_tgid && !thread) {
+		root_born(t);
+		return;
+	}
 	if (!creator && by == LWPS_NONE && !found)
 		return;
 	if (!thread && !follow_fork)
@@ -370,69 +93,371 @@ static __always_inline void on_birth(struct task_struct *me, struct task_struct 
 		__sync_fetch_and_add(&outside, 1);
 		return;
 	}
-	l = lwp_of(t);
+	l = storage_of(t);
+	/* Else the iterator has just found @t, and tracks it. */
+	if (l && __sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
+		return;
 	if (found && thread)
 		*found = 1;
-	slot = begin(thread ? LWPS_THREAD : LWPS_FORK, ids, by, visible_tgid(me));
+	slot = begin_slot(thread ? LWPS_THREAD : LWPS_FORK, ids, by, visible_tgid(me));
 	if (l) {
-		begin_in(l, slot, true);
+		init_lwp(l, t, slot, true);
 		l->state = LIVE;
 	} else {
-		make_stray(t, slot);
+		add_no_storage(t, slot);
 	}
 }
 
 /*
- * The last thing in making a task that can fail is behind it; it has not run yet.  Workers of
- * io_uring in a process are threads of it, as perf's inherited events have it, too.
+ * Workers of io_uring in a process are threads of it, as they are for inherited perf events.
+ * Before Linux 6.4 task storage cannot be created under the lock of a runqueue, and births come
+ * from task_newtask instead.
  */
-SEC("tp_btf/task_newtask")
-int on_new(__u64 *ctx)
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_wakeup_new, struct task_struct *t)
 {
-	struct task_struct *t = (void *)ctx[0], *me = bpf_get_current_task_btf();
-	const bool thread = ctx[1] & CLONE_THREAD;
-
-	if (unlikely(expected) && (__u32)me->tgid == tool_tgid && !thread)
-		awaited = visible_tid(t);
-	on_birth(me, t, thread);
+	if (births_at_wakeup)
+		born(bpf_get_current_task_btf(), t);
 	return 0;
 }
 
-SEC("tp_btf/sched_switch")
-int on_switch(__u64 *ctx)
+SEC("tp_btf/task_newtask")
+int BPF_PROG(on_newtask, struct task_struct *t)
 {
-	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	if (!births_at_wakeup)
+		born(bpf_get_current_task_btf(), t);
+	return 0;
+}
+
+/* ---- execs ---- */
+
+/* How an exec was noticed. */
+enum noticed {
+	FIRST, /* by on_exec() */
+	AGAIN, /* by on_exec_again(), which may be too much */
+	LATE,  /* at a switch afterwards */
+};
+
+/* The current task @t has executed another program, which ends its slot. */
+static __always_inline void executed(struct task_struct *t, enum noticed noticed)
+{
+	__u32 tid, slot, before, next = LWPS_NONE;
+	struct lwp *l = tracked(t);
+
+	if (noticed != FIRST && (!l || l->exec_id == t->self_exec_id))
+		return;
+	slot = l ? l->slot : drop_no_storage(t);
+	if (!l && slot == LWPS_NONE)
+		return;
+	if (follow_exec || slot == LWPS_NONE) {
+		tid = visible_tid(t);
+		next = alloc_slot(tid, tid, LWPS_NONE);
+	}
+	if (l) {
+		before = charged(l);
+		l->off = start_off;
+		l->slot = next;
+		l->exec_id = t->self_exec_id;
+		l->state = next == LWPS_NONE ? ENDED : LIVE;
+		/* refresh() may run from here on: all fields are set before. */
+		barrier();
+		l->switches += noticed == LATE; /* the kernel has counted this switch already */
+		split_slice(l, before, next == LWPS_NONE ? LWPS_NONE : charged(l));
+		l->switches -= noticed == LATE;
+	}
+	if (noticed == LATE) {
+		__sync_fetch_and_add(&late_execs, 1);
+		flaw(slot, LWPS_LATE_EXEC);
+		flaw(next, LWPS_LATE_EXEC);
+	}
+	if (slot != LWPS_SHARED || next != LWPS_SHARED)
+		emit_exec(slot, next);
+	if (!l && next != LWPS_NONE)
+		add_no_storage(t, next);
+}
+
+SEC("raw_tp/sched_process_exec")
+int BPF_PROG(on_exec)
+{
+	preempt_off();
+	executed(bpf_get_current_task_btf(), FIRST);
+	preempt_on();
+	return 0;
+}
+
+/* It does the work where on_exec() was skipped, because it is preempted in another task. */
+SEC("raw_tp/sched_process_exec")
+int BPF_PROG(on_exec_again)
+{
+	if (!preemptible)
+		return 0;
+	preempt_off();
+	executed(bpf_get_current_task_btf(), AGAIN);
+	preempt_on();
+	return 0;
+}
+
+/*
+ * The slice of @prev ends.  If it has executed a program, and that is over, but neither on_exec()
+ * nor on_exec_again() has run, do what they do.
+ */
+static __always_inline void find_missed_exec(struct lwps_cpu *c, struct task_struct *prev)
+{
+	if (!preemptible || !c->tracked || c->exec_id == prev->self_exec_id)
+		return;
+	if (!BPF_CORE_READ_BITFIELD(prev, in_execve))
+		executed(prev, LATE);
+}
+
+/*
+ * Keep the name that an exec replaces: it is set before the exec is reported.  Raw tracepoints see
+ * the current task's renames and those of other threads of its process.
+ */
+SEC("raw_tp/task_rename")
+int BPF_PROG(on_rename, struct task_struct *renamed)
+{
+	struct lwps_slot *s;
+	struct lwp *l;
+
+	if (!names || (__u64)renamed != bpf_get_current_task())
+		return 0;
+	l = tracked(bpf_get_current_task_btf());
+	if (!l || l->slot == LWPS_SHARED || l->slot == LWPS_NONE)
+		return 0;
+	s = slot_of(l->slot);
+	if (s)
+		bpf_get_current_comm(s->comm, sizeof(s->comm));
+	return 0;
+}
+
+/* ---- exits ---- */
+
+/*
+ * @t exits.  Returns its slot, which ends here; LWPS_NONE: it has none, or it has ended before.
+ * @alive: was it tracked and alive?
+ */
+static __always_inline __u32 end_lwp(struct task_struct *t, struct lwp **lwp, bool *alive)
+{
+	__u32 slot = drop_no_storage(t);
+	struct lwp *l;
+
+	*lwp = NULL;
+	*alive = slot != LWPS_NONE;
+	if (*alive)
+		return slot;
+	l = bpf_task_storage_get(&lwps, t, 0, 0);
+	if (!l)
+		return LWPS_NONE;
+	/* Publish ENDED, so that a concurrent attach does not track it; that attach ends it. */
+	if (__sync_val_compare_and_swap(&l->state, NEW, ENDED) == NEW ||
+	    __sync_val_compare_and_swap(&l->state, CLAIMED, ENDED) == CLAIMED ||
+	    __sync_val_compare_and_swap(&l->state, LIVE, ENDED) != LIVE)
+		return LWPS_NONE;
+	*lwp = l;
+	*alive = true;
+	return l->slot;
+}
+
+/* The record of an exit, with the LWP's last name. */
+static __always_inline void emit_exit(struct task_struct *t, __u32 slot)
+{
+	struct lwps_slot *s;
+
+	if (names && slot != LWPS_NONE) {
+		s = slot_of(slot);
+		if (s)
+			bpf_get_current_comm(s->comm, sizeof(s->comm));
+	}
+	emit_record(LWPS_EXIT, slot, LWPS_NONE, wait_status(t));
+	lwp_gone();
+}
+
+SEC("raw_tp/sched_process_exit")
+int BPF_PROG(on_exit)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct lwp *l;
+	__u32 slot;
+	bool alive;
+
+	if (is_leader(t) && attach_target(t))
+		leader_exited = 1;
+	preempt_off();
+	slot = end_lwp(t, &l, &alive);
+	if (l)
+		split_slice(l, charged(l), LWPS_NONE);
+	if (alive)
+		emit_exit(t, slot);
+	preempt_on();
+	return 0;
+}
+
+/* This is the last switch of @prev: if on_exit() was skipped, @prev exits here. */
+static __always_inline void find_missed_exit(struct task_struct *prev)
+{
+	struct lwp *l;
+	__u32 slot;
+	bool alive;
+
+	slot = end_lwp(prev, &l, &alive);
+	if (!alive)
+		return;
+	__sync_fetch_and_add(&late_exits, 1);
+	emit_exit(prev, slot);
+}
+
+/* ---- switches ---- */
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_struct *next)
+{
+	const bool dead = prev->__state & TASK_DEAD;
 	struct lwps_cpu *c = this_cpu();
 	struct lwp *before, *after;
 
-	if (!c) {
+	if (unlikely(!c)) {
 		before = tracked(prev);
 		after = tracked(next);
 		lose_cpu(before ? charged(before) : LWPS_NONE);
 		lose_cpu(after ? charged(after) : LWPS_NONE);
-		return 0;
+		goto out;
 	}
-	if (unlikely(strayed))
-		reclaim(next);
+	if (unlikely(no_storage_seen))
+		retry_storage(next);
 	if (unlikely(prev->tgid == INIT_TGID))
-		init_told = 1;
+		saw_init_switch = 1;
 	after = tracked(next);
 	if (unlikely(c->task != (__u64)prev)) {
 		before = tracked(prev);
-		/* Unless it was attached to in this moment. */
+		/* An LWP that was attached to while it runs is not on its CPU's account yet. */
 		lose_switch(c, before && before->counted ? charged(before) : LWPS_NONE);
+	} else {
+		find_missed_exec(c, prev);
 	}
-	if (c->slot == LWPS_NONE && !after) {
-		c->task = (__u64)next;
-		return 0;
-	}
-	c->flaws |= c->busy * LWPS_PREEMPTED;
-	settle(c, c->slot, 1);
-	arrive(c, next, after);
+	/* perf(1) and getrusage(2) do not count the last switch of a task, either. */
+	if (c->slot != LWPS_NONE || after)
+		charge_slice(c, c->slot, !dead);
+	switch_in(c, next, after);
+out:
+	if (unlikely(dead))
+		find_missed_exit(prev);
 	return 0;
 }
 
-/* Was @t started?  What was done before that is seen by what follows. */
+/*
+ * The kernels of some virtual machines run no programs at tracepoints while process 1 is the
+ * current task, so that on_switch() misses its switches to other tasks.  This one runs in the task
+ * that goes on (Linux 6.16), and makes up for it.
+ */
+SEC("raw_tp/sched_exit_tp")
+int BPF_PROG(on_sched_exit)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct lwps_cpu *c;
+	struct lwp *l;
+
+	if (!has_sched_exit)
+		return 0;
+	c = this_cpu();
+	if (!c || c->task == (__u64)t)
+		return 0;
+	l = tracked(t);
+	if (l || c->slot != LWPS_NONE) {
+		__sync_fetch_and_add(&repaired, 1);
+		charge_slice(c, c->slot, 1);
+	}
+	switch_in(c, t, l);
+	return 0;
+}
+
+/* ---- requests ---- */
+
+/*
+ * An LWP asks for its counts to be switched off or on, by a signal to itself that it has
+ * blocked; the answer is another signal.
+ */
+SEC("raw_tp/signal_generate")
+int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct task_struct *target)
+{
+	__u32 op, before;
+	struct lwp *l;
+
+	/* The kernel's own signals have a small number instead of a pointer. */
+	if ((__u64)target != bpf_get_current_task() || (__u64)info <= 2)
+		return 0;
+	if (BPF_CORE_READ(info, si_code) != LWPS_REQUEST)
+		return 0;
+	l = tracked(bpf_get_current_task_btf());
+	if (!l || bpf_probe_read_kernel(&op, sizeof(op), (void *)info + SI_VALUE))
+		return 0;
+	if (op != LWPS_REQUEST_OFF && op != LWPS_REQUEST_ON)
+		return 0;
+	preempt_off();
+	if (l->off != (op == LWPS_REQUEST_OFF)) {
+		before = charged(l);
+		l->off = op == LWPS_REQUEST_OFF;
+		split_slice(l, before, charged(l));
+	}
+	preempt_on();
+	bpf_send_signal_thread(sig);
+	return 0;
+}
+
+/* ---- calls from user space ---- */
+
+/* The current task is the tool: learn its ids and its PID namespace. */
+static __always_inline void identify(struct task_struct *t)
+{
+	struct pid *pid = BPF_CORE_READ(t, thread_pid);
+	struct upid *u;
+
+	tool_tgid = t->tgid;
+	level = BPF_CORE_READ(pid, level);
+	u = upid_of(pid);
+	namespace = (__u64)BPF_CORE_READ(u, ns);
+}
+
+/*
+ * Bring the counts of the LWP that runs here up to date; if it was attached to while it runs, begin
+ * to count it.
+ */
+static __always_inline void refresh(struct lwps_cpu *c, struct task_struct *t)
+{
+	struct lwp *l;
+
+	if (c->busy)
+		return;
+	if (c->slot != LWPS_NONE) {
+		if (c->task == (__u64)t)
+			charge_slice(c, c->slot, 0);
+		return;
+	}
+	l = tracked(t);
+	if (!l)
+		return;
+	charge_slice(c, LWPS_NONE, 0);
+	l->counted = 0;
+	switch_in(c, t, l);
+}
+
+/* Never attached: user space runs it on a CPU of its choice. */
+SEC("raw_tp/lwps_call")
+int BPF_PROG(on_call, __u64 what)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct lwps_cpu *c = this_cpu();
+
+	if (what == LWPS_IDENTIFY)
+		identify(t);
+	else if (c)
+		refresh(c, t);
+	return 0;
+}
+
+/*
+ * Has @t been started?  Then its creator no longer adds it, and what the creator did before is
+ * visible to all that follows.
+ */
 static __always_inline bool was_started(struct task_struct *t)
 {
 	const __u32 state = *(volatile __u32 *)&t->__state;
@@ -442,7 +467,7 @@ static __always_inline bool was_started(struct task_struct *t)
 	return state != TASK_NEW;
 }
 
-/* Called for each task that the tool sees: add those of the processes to attach to. */
+/* Called for each task that the tool sees: track those of the processes to attach to. */
 SEC("iter/task")
 int on_task(struct bpf_iter__task *ctx)
 {
@@ -454,41 +479,39 @@ int on_task(struct bpf_iter__task *ctx)
 
 	if (!attaches || !t || t->flags & PF_KTHREAD)
 		return 0;
-	found = joining_of(t);
+	found = attach_target(t);
 	if (!found)
 		return 0;
 	if (t->flags & PF_EXITING) {
 		if (is_leader(t))
-			leaderless = 1;
+			leader_exited = 1;
 		return 0;
 	}
-	/* Who makes it may add it until then, and has done so or will not: in this order. */
+	/* Look at this first: see was_started(). */
 	started = was_started(t);
-	if (stray_slot(t) != LWPS_NONE || tracked(t)) {
+	if (no_storage_slot(t) != LWPS_NONE || tracked(t)) {
 		*found = 1;
 		return 0;
 	}
 	ids = visible_ids(t);
-	l = started ? lwp_of(t) : NULL;
+	l = started ? storage_of(t) : NULL;
 	if (!l) {
 		__sync_fetch_and_add(&postponed, 1);
 		return 0;
 	}
-	/* Else it has ended by now. */
+	/* Else its creator tracks it, or it has exited. */
 	if (__sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
 		return 0;
 	*found = 1;
-	slot = begin(LWPS_ATTACH, ids, LWPS_NONE, 0);
-	begin_in(l, slot, false);
-	/*
-	 * It may end at the same time, which is left to us; or have ended, without storage: of two
-	 * that make the first one of a task at the same moment, one gets none.
-	 */
+	slot = begin_slot(LWPS_ATTACH, ids, LWPS_NONE, 0);
+	init_lwp(l, t, slot, false);
+	/* on_exit() may have run before @t had task storage. */
 	if (t->flags & PF_EXITING)
 		l->state = ENDED;
+	/* If on_exit() runs at the same time, it leaves the rest to us. */
 	if (__sync_val_compare_and_swap(&l->state, CLAIMED, LIVE) != CLAIMED) {
-		tell(LWPS_EXIT, slot, LWPS_NONE, wait_status(t));
-		leave();
+		emit_record(LWPS_EXIT, slot, LWPS_NONE, wait_status(t));
+		lwp_gone();
 	}
 	return 0;
 }

@@ -12,7 +12,6 @@
 #include "../../common/say.h"
 #include "../../common/util.h"
 #include "children.h"
-#include "guard.h"
 #include "percpu.h"
 #include "tree.h"
 
@@ -30,8 +29,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MS 1000000LL   /* ns */
-#define SPARE_FILES 16 /* for a guard, a start, an attach */
+#define MS 1000000LL /* ns */
+#define LOOK_NS (2000 * MS)
+#define SPARE_FILES 16 /* for a start, an attach */
 
 _Static_assert((int)LWPS_REQUEST == PCTX_REQUEST_CODE, "one request in the kernel and here");
 _Static_assert((int)LWPS_REQUEST_OFF == CPC_REQUEST_DISABLE, "cpc_disable() in the kernel");
@@ -42,12 +42,13 @@ struct counting {
 	struct tree tree;
 	struct percpu cpus;
 	pid_t pid; /* of the command; 0: attached, or it was waited for */
-	struct guard guard;
 	struct children children;
 	int64_t tick_ns; /* when the next is due */
 	unsigned nticks;
-	bool stale; /* the counts of running LWPs could not be read */
-	int wake;   /* eventfd(2) */
+	int64_t look_ns;  /* when to look next whether LWPs exist */
+	bool gone_before; /* none did at the last look */
+	bool stale;	  /* the counts of running LWPs could not be read */
+	int wake;	  /* eventfd(2) */
 	volatile sig_atomic_t stop;
 };
 
@@ -94,18 +95,31 @@ static int sooner(int a, int b)
 }
 
 /*
- * Is there anybody, or to come?  pctx_spawn() knows of an exec when that closes its pipe, and the
- * programs some time later, when it is done.
+ * Have all LWPs gone that are alive by their records?  Only lost records make it so: the kernel
+ * skips none of the programs that must not be skipped, as far as is known.
  */
-static bool goes_on(const struct counting *k)
+static bool all_gone(struct counting *k)
 {
-	siginfo_t info = {0};
+	int64_t now = now_ns();
 
-	if (lwps_awaited(k->tree.lwps) != 0 &&
-	    waitid(P_PID, (id_t)k->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-	    info.si_pid == 0)
-		return true;
-	return lwps_live(k->tree.lwps) > 0;
+	if (now < k->look_ns)
+		return false;
+	k->look_ns = now + LOOK_NS;
+	if (k->pid != 0 && !k->children.ended)
+		return false;
+	if (tree_any_exists(&k->tree)) {
+		k->gone_before = false;
+		return false;
+	}
+	/* Their last records may be on their way: look twice. */
+	if (!k->gone_before) {
+		k->gone_before = true;
+		return false;
+	}
+	say("all LWPs have exited, and %u exit%s not reported by the kernel",
+	    lwps_live(k->tree.lwps), lwps_live(k->tree.lwps) == 1 ? " was" : "s were");
+	k->engine.lost = true;
+	return true;
 }
 
 static int run(struct engine *engine)
@@ -120,20 +134,22 @@ static int run(struct engine *engine)
 	children_hold(&mask);
 	k->tick_ns = now_ns() + engine->config.interval_ms * MS;
 	while (!k->stop) {
-		bool last = !goes_on(k); /* before all its records are taken */
+		/* Look first: then all records are there to be taken. */
+		bool last = lwps_live(k->tree.lwps) == 0;
 
-		children_look(&k->children, k->pid, k->guard.pid);
-		lwps_relieve(k->tree.lwps);
+		children_look(&k->children, k->pid);
+		lwps_drop_sched_exit(k->tree.lwps);
 		tree_tell(&k->tree);
-		if (last)
+		if (last || all_gone(k))
 			break;
 		wait_ms = keep_time(k);
 		idle_ms = engine->watcher->idle(engine->arg);
 		wait_ms = sooner(wait_ms, lwps_timeout(k->tree.lwps));
 		if (idle_ms != 0)
 			wait_ms = sooner((int)idle_ms, wait_ms);
-		/* Its record may have been the last that was taken: none will wake us. */
-		if (!k->stop && goes_on(k))
+		wait_ms = sooner((int)(LOOK_NS / MS), wait_ms);
+		/* Do not sleep if the last record has been taken: no other will wake us. */
+		if (!k->stop && lwps_live(k->tree.lwps) > 0)
 			children_sleep(fds, 2, wait_ms, &mask);
 	}
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
@@ -178,11 +194,7 @@ static int start(struct engine *engine, char **argv, struct command *command)
 	struct counting *k = counting_of(engine);
 
 	children_catch(&k->children);
-	if (guard_start(&k->guard, k->tree.lwps) == -1) {
-		say("cannot start program '%s': fork(2): %s", argv[0], strerror(errno));
-		return -1;
-	}
-	lwps_expect(k->tree.lwps);
+	lwps_track_next_child(k->tree.lwps);
 	k->pid = pctx_spawn(argv[0], argv, &k->children.old, engine_errors(&engine->config));
 	if (k->pid == -1) {
 		k->pid = 0;
@@ -245,13 +257,11 @@ static void release(struct engine *engine)
 {
 	struct counting *k = counting_of(engine);
 
-	guard_dismiss(&k->guard);
 	if (k->tree.lwps != NULL) {
 		tree_tell_losses(&k->tree);
 		lwps_close(k->tree.lwps);
 		k->tree.lwps = NULL;
 	}
-	guard_end(&k->guard);
 }
 
 /* The command may run on for long, and nothing of it is counted any more; there is still ^Z. */
@@ -268,7 +278,7 @@ static int wait_for(struct engine *engine, int *wstatus)
 	while (!k->children.ended &&
 	       waitid(P_PID, (id_t)k->pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
 	       info.si_pid == 0) {
-		children_look(&k->children, k->pid, k->guard.pid);
+		children_look(&k->children, k->pid);
 		ms = engine->watcher->idle(engine->arg);
 		children_sleep(NULL, 0, ms != 0 ? (int)ms : -1, &mask);
 	}
@@ -326,7 +336,6 @@ static void free_counting(struct engine *engine)
 {
 	struct counting *k = counting_of(engine);
 
-	guard_end(&k->guard);
 	tree_free(&k->tree);
 	children_leave(&k->children);
 	percpu_unbind(&k->cpus, engine->cpc);

@@ -11,14 +11,16 @@
 static const char *reason_of(unsigned flaws)
 {
 	if ((flaws & LWPS_NOT_RUN) != 0)
-		return "others had the counters for a part of the time";
-	if ((flaws & (LWPS_NO_EVENT | LWPS_STOPPED)) != 0)
-		return "others took the counters of a CPU, or it was put online or offline";
+		return "another program used the counters part of the time";
+	if ((flaws & LWPS_NO_EVENT) != 0)
+		return "another program took the counters of a CPU, or it was put online or offline";
 	if ((flaws & LWPS_NO_MEMORY) != 0)
 		return "the kernel had no memory";
 	if ((flaws & LWPS_NO_CPU) != 0)
-		return "the machine has other CPUs than /sys tells";
-	return "the kernel did not tell all context switches";
+		return "the machine has other CPUs than /sys lists";
+	if ((flaws & LWPS_LATE_EXEC) != 0)
+		return "the kernel reported an exec late";
+	return "the kernel did not report all context switches";
 }
 
 void tree_tell_losses(struct tree *tree)
@@ -39,5 +41,9 @@ void tree_tell_losses(struct tree *tree)
 				       : "the kernel had no memory");
 	if (tree->nimpossible > 0)
 		say("%u records of the kernel contradict others", tree->nimpossible);
+	if (losses.skipped > 0)
+		say("counts may be incomplete: the kernel skipped %llu runs of BPF programs",
+		    (unsigned long long)losses.skipped);
+	tree->engine->lost |= losses.skipped > 0;
 	tree->engine->lost |= losses.shared > 0 || n > 0 || tree->nimpossible > 0;
 }

@@ -5,8 +5,8 @@
  */
 #include "lwps.h"
 
+#include "attach_targets.h"
 #include "explain.h"
-#include "joining.h"
 #include "programs.h"
 #include "ring.h"
 #include "slots.h"
@@ -21,25 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Tracepoints at which on_current() runs. */
-static const struct {
-	const char *name;
-	bool of_names; /* needed only if names are wanted */
-	bool optional;
-} tracepoints[] = {
-	{.name = "task_rename", .of_names = true},
-	{.name = "sched_process_exec"},
-	{.name = "sched_process_exit"},
-	{.name = "signal_generate"},
-	{.name = "sched_exit_tp", .optional = true}, /* from Linux 6.16 on */
-};
-
-#define NTRACEPOINTS (sizeof(tracepoints) / sizeof(*tracepoints))
-#define REPAIR (NTRACEPOINTS - 1) /* sched_exit_tp: see lwps_relieve() */
-
 struct lwps {
 	struct count *skel;
-	int link[NTRACEPOINTS]; /* 0: not attached */
 	int64_t time_offset_ns;
 	struct ring ring;
 	struct slots slots;
@@ -92,14 +75,14 @@ static int add_events(const struct count *skel, const struct lwps_config *config
 	return 0;
 }
 
-/* Let a program do something on a CPU; -1: on the one we are on. */
+/* Run on_call() on a CPU; -1: on the current one. */
 static int call(const struct count *skel, enum lwps_call what, int cpu)
 {
 	uint64_t arguments[1] = {what};
 	union bpf_attr attr;
 
 	memset(&attr, 0, sizeof(attr));
-	attr.test.prog_fd = (uint32_t)skel->progs.on_current.prog_fd;
+	attr.test.prog_fd = (uint32_t)skel->progs.on_call.prog_fd;
 	attr.test.ctx_in = (uintptr_t)arguments;
 	attr.test.ctx_size_in = sizeof(arguments);
 	if (cpu >= 0) {
@@ -109,40 +92,20 @@ static int call(const struct count *skel, enum lwps_call what, int cpu)
 	return skel_sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
 }
 
-static int attach(struct lwps *lwps, bool names)
-{
-	struct count *skel = lwps->skel;
-	size_t i;
-	int fd;
-
-	/* Births are seen first, so that no end is of somebody unknown. */
-	if (count__on_new__attach(skel) < 0)
-		return -1;
-	for (i = 0; i < NTRACEPOINTS; i++) {
-		if (tracepoints[i].of_names && !names)
-			continue;
-		fd = skel_raw_tracepoint_open(tracepoints[i].name, skel->progs.on_current.prog_fd);
-		if (fd >= 0)
-			lwps->link[i] = fd;
-		else if (errno != ENOENT || !tracepoints[i].optional)
-			return -1;
-	}
-	return count__on_switch__attach(skel) < 0 ? -1 : 0;
-}
-
 /*
- * The kernels of some virtual machines run no tracepoints for process 1, so that its switches to
- * other tasks are not told; sched_exit_tp tells who goes on.  On other kernels it only makes each
- * switch on the machine slower.
+ * The kernels of some virtual machines run no programs at tracepoints while process 1 is the
+ * current task; on_sched_exit() makes up for the switches that are missed then.  On other kernels
+ * it only makes each switch slower.
  */
-void lwps_relieve(struct lwps *lwps)
+void lwps_drop_sched_exit(struct lwps *lwps)
 {
 	const struct count__bss *bss = lwps->skel->bss;
+	int *link = &lwps->skel->links.on_sched_exit_fd;
 
-	if (lwps->link[REPAIR] == 0 || !load(bss->init_told) || load(bss->repaired) != 0)
+	if (*link <= 0 || !load(bss->saw_init_switch) || load(bss->repaired) != 0)
 		return;
-	close(lwps->link[REPAIR]);
-	lwps->link[REPAIR] = 0;
+	close(*link);
+	*link = 0;
 }
 
 static struct lwps_cpu *cpu_at(struct lwps *lwps, unsigned cpu)
@@ -210,7 +173,7 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 	if (!lwps->skel->rodata->initial && call(lwps->skel, LWPS_IDENTIFY, -1))
 		goto failed;
 	what = "attaching to tracepoints";
-	if (attach(lwps, config->names))
+	if (programs_attach(lwps->skel))
 		goto failed;
 	return lwps;
 failed:
@@ -223,12 +186,8 @@ failed:
 
 void lwps_close(struct lwps *lwps)
 {
-	size_t i;
-
 	if (!lwps)
 		return;
-	for (i = 0; i < NTRACEPOINTS; i++)
-		skel_closenz(lwps->link[i]);
 	ring_close(&lwps->ring);
 	view_close(&lwps->slots.lines);
 	view_close(&lwps->slots.recycled);
@@ -239,9 +198,9 @@ void lwps_close(struct lwps *lwps)
 
 /* ---- what is tracked ---- */
 
-void lwps_expect(struct lwps *lwps)
+void lwps_track_next_child(struct lwps *lwps)
 {
-	store(lwps->skel->bss->expected, 1);
+	store(lwps->skel->bss->root_pending, 1);
 }
 
 static int refresh(struct lwps *lwps, bool all)
@@ -251,7 +210,7 @@ static int refresh(struct lwps *lwps, bool all)
 	for (cpu = 0; cpu < lwps->slots.ncpus; cpu++) {
 		if (!all && load(cpu_at(lwps, cpu)->slot) == LWPS_NONE)
 			continue;
-		/* ENXIO: the CPU is offline, and nobody runs there. */
+		/* ENXIO: the CPU is offline. */
 		if (call(lwps->skel, LWPS_REFRESH, (int)cpu) && errno != ENXIO)
 			return -1;
 	}
@@ -263,10 +222,10 @@ static int iterate(struct count *skel)
 {
 	if (!skel->links.on_task_fd && count__on_task__attach(skel) < 0)
 		return -1;
-	return joining_walk(skel->links.on_task_fd);
+	return attach_targets_walk(skel->links.on_task_fd);
 }
 
-/* There is no task storage on a CPU where somebody was preempted while he got some. */
+/* Task storage is unavailable on a CPU where a task was preempted while it used some: retry. */
 #define ATTACH_PASSES 500
 
 static int walk(struct lwps *lwps)
@@ -278,7 +237,7 @@ static int walk(struct lwps *lwps)
 	bool again;
 
 	/* From here on, what their LWPs make is tracked, whether they are yet or not. */
-	store(bss->leaderless, 0);
+	store(bss->leader_exited, 0);
 	__atomic_store_n(&bss->attaching, 1, __ATOMIC_SEQ_CST);
 	do {
 		if (passes > 0)
@@ -288,7 +247,7 @@ static int walk(struct lwps *lwps)
 		again = load(bss->postponed) != postponed;
 		/* Ids do not change but to the leader's, so once is enough. */
 		if (passes == 0)
-			again |= load(bss->leaderless) != 0;
+			again |= load(bss->leader_exited) != 0;
 	} while (!failed && again && ++passes < ATTACH_PASSES);
 	store(bss->attaching, 0);
 	if (passes == ATTACH_PASSES)
@@ -299,15 +258,15 @@ static int walk(struct lwps *lwps)
 
 int lwps_attach(struct lwps *lwps, const pid_t *pids, size_t n, bool *found)
 {
-	const int map = lwps->skel->maps.joining.map_fd;
+	const int map = lwps->skel->maps.attach_targets.map_fd;
 	int failed = 0, error = 0;
 	size_t i, some;
 
 	for (i = 0; i < n && !failed; i += some) {
 		some = n - i < LWPS_AT_ONCE ? n - i : LWPS_AT_ONCE;
-		failed = joining_add(map, &pids[i], some) || walk(lwps);
+		failed = attach_targets_add(map, &pids[i], some) || walk(lwps);
 		error = errno;
-		joining_take(map, &pids[i], some, &found[i]);
+		attach_targets_take(map, &pids[i], some, &found[i]);
 	}
 	errno = error;
 	return failed || refresh(lwps, true) ? -1 : 0;
@@ -343,6 +302,9 @@ struct lwps_losses lwps_losses(const struct lwps *lwps)
 		.outside = load(bss->outside),
 		.missed = load(bss->missed),
 		.repaired = load(bss->repaired),
+		.late_execs = load(bss->late_execs),
+		.late_exits = load(bss->late_exits),
+		.skipped = programs_skipped(lwps->skel),
 	};
 }
 
@@ -391,50 +353,6 @@ bool lwps_changed(struct lwps *lwps, unsigned slot, uint64_t *state)
 unsigned lwps_read(struct lwps *lwps, unsigned slot, uint64_t *values)
 {
 	return slots_read(&lwps->slots, slot, values);
-}
-
-unsigned lwps_slots(const struct lwps *lwps)
-{
-	return lwps->slots.nslots;
-}
-
-pid_t lwps_process(struct lwps *lwps, unsigned slot)
-{
-	return slot == LWPS_SHARED ? 0 : (pid_t)load(slots_at(&lwps->slots, slot)->tgid);
-}
-
-pid_t lwps_awaited(const struct lwps *lwps)
-{
-	return load(lwps->skel->bss->expected) ? (pid_t)load(lwps->skel->bss->awaited) : 0;
-}
-
-static int cmp_fds(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
-void lwps_keep(const struct lwps *lwps, int fd)
-{
-	enum {
-		OWN = sizeof(lwps->skel->links) / sizeof(int),
-		MAPS = 3,
-		N = 1 + MAPS + OWN + NTRACEPOINTS
-	};
-	/* The rest of these may still have to be mapped. */
-	int kept[N] = {fd, lwps->slots.lines.fd, lwps->slots.recycled.fd, lwps->ring.producer.fd};
-	int next = 0;
-
-	memcpy(&kept[1 + MAPS], &lwps->skel->links, sizeof(lwps->skel->links));
-	/* Up to REPAIR, which is not for long. */
-	memcpy(&kept[1 + MAPS + OWN], lwps->link, REPAIR * sizeof(*lwps->link));
-	qsort(kept, N, sizeof(int), cmp_fds);
-	for (size_t i = 0; i < N; i++) {
-		if (kept[i] <= 0)
-			continue; /* it is not attached */
-		close_range((unsigned)next, (unsigned)kept[i] - 1, 0);
-		next = kept[i] + 1;
-	}
-	close_range((unsigned)next, ~0U, 0);
 }
 
 void lwps_release(struct lwps *lwps, unsigned slot)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * lwps.h - count for each LWP of a tree of processes, in the kernel and without stopping them.
+ * lwps.h - count for each LWP of a tree of processes, by BPF programs and without stopping them.
  *
- * An LWP has a slot of counts for each program that it runs: from its birth, or the exec
- * before, to the exec or exit that ends it.  Records tell of births, execs and ends; a slot
- * keeps its counts until it is released.  So whoever reads slowly loses nothing, as long as
- * there are slots; LWPs that find none share one, LWPS_SHARED, which has their sums and none
- * of their births and ends.
+ * An LWP has a slot of counts for each program that it runs: from its birth or an exec to the
+ * next exec or its exit.  Records report births, execs and exits.  A slot keeps its counts until
+ * it is released, so a slow reader loses nothing as long as there are slots.  LWPs that find no
+ * free slot share one, LWPS_SHARED, which has their sums but no records.
  */
 #ifndef LWPS_H
 #define LWPS_H
@@ -21,7 +20,7 @@
 
 #include "shared.h"
 
-#define LWPS_PRIVILEGES "it takes CAP_BPF and CAP_PERFMON" /* why others cannot */
+#define LWPS_PRIVILEGES "it requires CAP_BPF and CAP_PERFMON"
 
 struct lwps;
 
@@ -29,16 +28,20 @@ struct lwps_config {
 	unsigned ncolumns;
 	struct {
 		enum lwps_kind kind;
-		const int *fd; /* LWPS_CPU: perf events by CPU number; -1: none there */
+		/*
+		 * LWPS_CPU: perf events by CPU number, -1: no such CPU.  They are pinned, so that
+		 * an event which another program displaces reads as an error.
+		 */
+		const int *fd;
 	} column[LWPS_MAX_COLUMNS];
 	unsigned ncpus;	 /* possible CPUs: numbers below */
-	unsigned nslots; /* with the shared one; of those given back, one per CPU may lie idle */
+	unsigned nslots; /* with the shared one; of the released ones, one per CPU stays unused */
 	bool follow_fork;
-	bool start_off;	  /* LWPs are not counted until they ask for it */
-	bool waiting;	  /* nor is any before lwps_begin() */
 	bool follow_exec; /* if not, an exec ends the tracking of its process */
+	bool start_off;	  /* LWPs are not counted until they ask for it */
+	bool waiting;	  /* no LWP is counted before lwps_begin() */
 	bool attaches;	  /* lwps_attach() will be called */
-	bool names;	  /* of LWPs are wanted: comm at an exit, and old_comm */
+	bool names;	  /* records carry names: comm at an exit, and old_comm */
 };
 
 struct lwps_record {
@@ -49,24 +52,27 @@ struct lwps_record {
 	unsigned creator; /* birth: the slot of who made it, or LWPS_NONE */
 	pid_t creator_tgid;
 	unsigned next; /* exec: the slot begun; LWPS_NONE: tracking ends.  slot is LWPS_NONE
-			* at the exec that was waited for by lwps_expect(). */
-	pid_t old_tid; /* exec: that of the thread that executes, which is the leader now */
+			* at the first exec of the root. */
 	int status;    /* exit: as waitpid(2) has it, if this is the last LWP of its process... */
 	bool all_end;  /* ...or, whichever is the last, as all of them were ended at once */
 	char comm[LWPS_COMM];	  /* exec: the name now; exit: the last */
 	char old_comm[LWPS_COMM]; /* exec: the name before, or empty */
 	const char *args;	  /* exec: the command line, with a NUL after each word... */
-	size_t args_size;	  /* ...as much as is there, 0 when it could not be had */
-	size_t args_length;	  /* ...and how long it is */
+	size_t args_size;	  /* ...its first bytes; 0: it could not be read */
 };
 
 struct lwps_losses {
-	uint64_t shared;    /* LWPs and programs counted in the shared slot */
-	uint64_t ring_full; /* records lost: never, by construction */
-	uint64_t errors;    /* LWPs not tracked: no memory */
-	uint64_t outside;   /* LWPs not tracked: they have no id in this PID namespace */
-	uint64_t missed;    /* switches without counts; slots have LWPS_NO_SWITCH or _NO_CPU */
-	uint64_t repaired;  /* such that were noticed in time, so that no count is wrong */
+	uint64_t shared;     /* LWPs and programs counted in the shared slot */
+	uint64_t ring_full;  /* records lost: never, by construction */
+	uint64_t errors;     /* LWPs not tracked: no memory */
+	uint64_t outside;    /* LWPs not tracked: they have no id in this PID namespace */
+	uint64_t missed;     /* switches without counts; slots have LWPS_NO_SWITCH or _NO_CPU */
+	uint64_t repaired;   /* missed switches that were noticed in time: no count is wrong */
+	uint64_t late_execs; /* noticed late; slots have LWPS_LATE_EXEC */
+	uint64_t late_exits; /* noticed at the LWP's last switch: no count is wrong */
+	/* Runs of programs that the kernel skipped and nothing makes up for: counts may be wrong.
+	 */
+	uint64_t skipped;
 };
 
 /*
@@ -75,8 +81,8 @@ struct lwps_losses {
  */
 struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size);
 
-/* The next process that this one makes begins the tree, at its exec. */
-void lwps_expect(struct lwps *lwps);
+/* The next process that this one creates is the root of the tree; it counts from its exec on. */
+void lwps_track_next_child(struct lwps *lwps);
 
 /*
  * Track all LWPs of `n` different processes, and what they make meanwhile and later: `found` tells
@@ -85,9 +91,9 @@ void lwps_expect(struct lwps *lwps);
 int lwps_attach(struct lwps *lwps, const pid_t *pids, size_t n, bool *found);
 
 /*
- * A file descriptor for poll(2): readable when there are records.  Who sleeps in poll() is
- * woken for batches of records, and when the last LWP has ended.  lwps_timeout() is how long
- * to sleep at most, in ms, so that none waits longer; -1: no end.
+ * A file descriptor for poll(2): readable when there are records.  poll() returns once per batch of
+ * records, and when the last LWP has exited.  lwps_timeout() is the longest time to sleep, in ms,
+ * so that no record waits longer; -1: no limit.
  */
 int lwps_fd(const struct lwps *lwps);
 int lwps_timeout(const struct lwps *lwps);
@@ -110,32 +116,22 @@ unsigned lwps_read(struct lwps *lwps, unsigned slot, uint64_t *values);
 /* Is nothing missing from the counts of the slot itself? */
 static inline bool lwps_whole(unsigned flaws)
 {
-	return (flaws & ~(unsigned)LWPS_LACKS) == 0;
+	return (flaws & ~(unsigned)LWPS_PROC_INCOMPLETE) == 0;
 }
 
 /* Give back a slot that is ended and read. */
 void lwps_release(struct lwps *lwps, unsigned slot);
 
-/* Slots, and the process of whose LWP one has the counts; 0: it is nobody's, or the shared one. */
-unsigned lwps_slots(const struct lwps *lwps);
-pid_t lwps_process(struct lwps *lwps, unsigned slot);
-
-/* The child that has not executed its program yet, after lwps_expect(); 0: there is none. */
-pid_t lwps_awaited(const struct lwps *lwps);
-
-/* Close all files but `fd` and those that keep the programs and their memory in the kernel. */
-void lwps_keep(const struct lwps *lwps, int fd);
-
-/* Counting begins, if the programs have waited for it.  -1: errno. */
+/* Begin to count, after .waiting.  -1: errno. */
 int lwps_begin(struct lwps *lwps);
 
 /* Bring the counts of LWPs that run at this moment up to date.  -1: errno. */
 int lwps_flush(struct lwps *lwps);
 
-/* To be called now and then: detach from what turned out not to be needed here. */
-void lwps_relieve(struct lwps *lwps);
+/* To be called now and then: detach a program that this kernel turned out not to need. */
+void lwps_drop_sched_exit(struct lwps *lwps);
 
-/* Tracked LWPs that live, or whose last record was not taken; 0 after lwps_expect() alone. */
+/* Tracked LWPs that are alive, or whose last record was not taken. */
 unsigned lwps_live(const struct lwps *lwps);
 
 struct lwps_losses lwps_losses(const struct lwps *lwps);

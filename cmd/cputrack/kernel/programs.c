@@ -5,10 +5,13 @@
  */
 #include "programs.h"
 
-#include "loader.h"
 #include "slots.h"
 
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 /* Of two or more. */
@@ -42,6 +45,19 @@ static unsigned ring_size(const struct lwps_config *config, unsigned *spare)
 	return size;
 }
 
+/*
+ * From Linux 7.0 on programs at tracepoints can be preempted (commit a46023d5616e); from 6.4 on
+ * task storage can be created under the lock of a runqueue (commit 08a7ce384e33).
+ */
+static bool linux_is_at_least(unsigned major, unsigned minor)
+{
+	struct utsname name;
+	unsigned a, b;
+
+	return uname(&name) == 0 && sscanf(name.release, "%u.%u", &a, &b) == 2 &&
+	       (a > major || (a == major && b >= minor));
+}
+
 static void configure(struct count *skel, const struct lwps_config *config)
 {
 	unsigned i, spare, size = ring_size(config, &spare);
@@ -59,6 +75,9 @@ static void configure(struct count *skel, const struct lwps_config *config)
 #else
 	constant->weak_order = 1;
 #endif
+	constant->preemptible = linux_is_at_least(7, 0);
+	constant->births_at_wakeup = linux_is_at_least(6, 4);
+	constant->has_sched_exit = linux_is_at_least(6, 16);
 	constant->follow_fork = config->follow_fork;
 	constant->follow_exec = config->follow_exec;
 	constant->attaches = config->attaches;
@@ -73,46 +92,88 @@ static void configure(struct count *skel, const struct lwps_config *config)
 	skel->maps.events.max_entries = config->ncolumns * config->ncpus;
 	skel->maps.slots.max_entries = slots_lines(config->ncolumns, config->ncpus, config->nslots);
 	skel->maps.cpus.max_entries = config->ncpus;
-	skel->maps.joining.max_entries = config->attaches ? LWPS_AT_ONCE : 1;
+	skel->maps.attach_targets.max_entries = config->attaches ? LWPS_AT_ONCE : 1;
 	skel->maps.recycled.max_entries = round_up_pow2(config->nslots);
 	skel->maps.ring.max_entries = size;
 }
 
-static bool wanted(const void *context, const char *program)
-{
-	const struct count *skel = context;
+#define LOAD_TRIES 100
 
-	return skel->rodata->attaches || strcmp(program, "on_task") != 0;
-}
-
-/* For what bpftool made, instead of bpf_load_and_run(). */
-int programs_run_loader(const struct bpf_load_and_run_opts *opts)
-{
-	return loader_run(&(struct loader){
-		.insns = opts->insns,
-		.insns_size = opts->insns_sz,
-		.data = opts->data,
-		.data_size = opts->data_sz,
-		.context = opts->ctx,
-		.wanted = wanted,
-	});
-}
-
-/* What the loader's functions return is -1 or -errno; errno is right in either case. */
+/*
+ * The verifier gives up with EAGAIN when a signal is pending.  Signals wait until the programs are
+ * loaded; those that cannot be blocked make us try again.
+ */
 struct count *programs_load(const struct lwps_config *config)
 {
-	struct count *skel = count__open();
-	int error;
+	struct count *skel;
+	sigset_t all, old;
+	int error, tries = 0;
 
-	if (!skel)
-		return NULL;
-	configure(skel, config);
-	if (!count__load(skel))
-		return skel;
-	error = errno;
-	count__destroy(skel);
-	errno = error;
-	return NULL;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	do {
+		skel = count__open();
+		if (!skel)
+			break;
+		configure(skel, config);
+		if (count__load(skel) == 0)
+			break;
+		error = errno;
+		count__destroy(skel);
+		skel = NULL;
+		errno = error;
+	} while (errno == EAGAIN && ++tries < LOAD_TRIES);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return skel;
+}
+
+int programs_attach(struct count *skel)
+{
+	const struct count__rodata *constant = skel->rodata;
+	const struct {
+		bool needed;
+		int (*attach)(struct count *);
+	} order[] = {
+		/* Births first: an exit without a birth before it means nothing. */
+		{!constant->births_at_wakeup, count__on_newtask__attach},
+		{constant->births_at_wakeup, count__on_wakeup_new__attach},
+		{constant->names, count__on_rename__attach},
+		{true, count__on_exec__attach},
+		{constant->preemptible, count__on_exec_again__attach},
+		{true, count__on_exit__attach},
+		{true, count__on_signal__attach},
+		{constant->has_sched_exit, count__on_sched_exit__attach},
+		{true, count__on_switch__attach},
+	};
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		if (order[i].needed && order[i].attach(skel) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* How often the kernel has skipped a program (recursion_misses, Linux 5.12). */
+static uint64_t skips_of(const struct bpf_prog_desc *program)
+{
+	struct bpf_prog_info info;
+	union bpf_attr attr;
+
+	memset(&info, 0, sizeof(info));
+	memset(&attr, 0, sizeof(attr));
+	attr.info.bpf_fd = (uint32_t)program->prog_fd;
+	attr.info.info = (uintptr_t)&info;
+	attr.info.info_len = sizeof(info);
+	return skel_sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) == 0
+		       ? info.recursion_misses
+		       : 0;
+}
+
+/* Skips of on_exec() and on_exit() are made up for, and counted where they are not. */
+uint64_t programs_skipped(const struct count *skel)
+{
+	return skips_of(&skel->progs.on_switch) + skips_of(&skel->progs.on_wakeup_new) +
+	       skips_of(&skel->progs.on_newtask) + skips_of(&skel->progs.on_signal);
 }
 
 void programs_unload(struct count *skel)

@@ -13,21 +13,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Made by bpftool, and not for these warnings.  Its loader is run here: see loader.h. */
+/* bpftool generates it, and does not avoid these warnings. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #pragma GCC diagnostic ignored "-Wunused-function"
-#include <bpf/skel_internal.h>
-#define bpf_load_and_run programs_run_loader
-int programs_run_loader(const struct bpf_load_and_run_opts *opts);
 #include "count.skel.h"
-#undef bpf_load_and_run
+#include <bpf/skel_internal.h>
 #pragma GCC diagnostic pop
 
 /* Load them, with the maps that they share.  NULL: errno. */
 struct count *programs_load(const struct lwps_config *config);
+
+/* Attach those that are needed to their tracepoints.  -1: errno. */
+int programs_attach(struct count *skel);
+
+/* How often the kernel has skipped a program, and nothing makes up for it. */
+uint64_t programs_skipped(const struct count *skel);
 
 void programs_unload(struct count *skel);
 

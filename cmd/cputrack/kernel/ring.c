@@ -88,13 +88,11 @@ const struct lwps_raw *ring_next(struct ring *ring)
 static void translate_exec(const struct lwps_raw_exec *raw, struct lwps_record *record)
 {
 	record->next = raw->raw.other;
-	record->old_tid = record->tid;
 	record->tid = record->tgid = raw->raw.extra;
 	memcpy(record->old_comm, record->comm, sizeof(record->old_comm));
 	memcpy(record->comm, raw->comm, sizeof(record->comm));
 	record->args = (const char *)(raw + 1);
 	record->args_size = raw->args_size;
-	record->args_length = raw->args_length;
 }
 
 void ring_translate(const struct lwps_raw *raw, const struct lwps_slot *slot,

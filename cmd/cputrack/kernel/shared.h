@@ -29,18 +29,17 @@ enum lwps_event {
 	LWPS_EXIT,   /* an LWP ended */
 };
 
-/* Why the counts of a slot are not complete: bits. */
+/* Why the counts of a slot are incomplete: bits. */
 enum lwps_flaw {
-	LWPS_NO_EVENT = 1,   /* a CPU that it ran on has no event, or it could not be read */
-	LWPS_NOT_RUN = 2,    /* others had the counter for a part of the time */
-	LWPS_STOPPED = 4,    /* the event counts no longer: its CPU was offline, say */
-	LWPS_NO_SWITCH = 8,  /* the kernel did not tell of a context switch */
-	LWPS_PREEMPTED = 16, /* the accounts of its CPU were changed while they were in use */
-	LWPS_NO_MEMORY = 32, /* the kernel had none for what is to be known of it */
-	/* Nothing is wrong with it, but an LWP of its process is not counted apart, or not at all.
-	 */
-	LWPS_LACKS = 64,
-	LWPS_NO_CPU = 128, /* it ran on a CPU whose number is beyond those that are shared */
+	LWPS_NO_EVENT = 1,  /* on one of its CPUs an event did not exist or could not be read */
+	LWPS_NOT_RUN = 2,   /* another program used the counter part of the time */
+	LWPS_NO_SWITCH = 4, /* the kernel did not report a context switch */
+	LWPS_NO_MEMORY = 8, /* the kernel had no memory for its task storage */
+	LWPS_NO_CPU = 16,   /* it ran on a CPU whose number is out of range */
+	LWPS_LATE_EXEC =
+		32, /* the kernel reported an exec late, and counts are on the wrong side */
+	/* This LWP is complete, but another LWP of its process shares a slot or is not counted. */
+	LWPS_PROC_INCOMPLETE = 64,
 };
 
 /* What a tracked LWP asks for: a signal that it sends to itself, by si_code and si_value. */
@@ -57,7 +56,7 @@ enum lwps_request {
 
 #define LWPS_AT_ONCE 256 /* processes that are attached to at a time */
 
-#define LWPS_STRAYS 256 /* LWPs that can do without task storage */
+#define LWPS_NO_STORAGE 256 /* LWPs without task storage, at most */
 
 /*
  * The counts of an LWP while it runs one program.  Only the CPU that it runs on changes them.
@@ -84,8 +83,8 @@ _Static_assert(sizeof(struct lwps_slot) == LWPS_HEADER_WORDS * sizeof(__u64), "o
 #define LWPS_CPU_NOBODY 0u
 #define LWPS_CPU_SHARED 1u
 
-/* What user space calls a program for, as the first argument of its tracepoint. */
-enum lwps_call { LWPS_REFRESH = 0x6c777073, LWPS_IDENTIFY };
+/* What user space asks of on_call(): its argument. */
+enum lwps_call { LWPS_REFRESH, LWPS_IDENTIFY };
 
 /*
  * Records in the ring.  A slot is begun by one record and ended by one; that of an exec may do
@@ -104,8 +103,7 @@ struct lwps_raw {
 struct lwps_raw_exec {
 	struct lwps_raw raw;
 	char comm[LWPS_COMM];
-	__u32 args_length; /* of the whole command line */
-	__u32 args_size;   /* bytes that follow; 0 when they could not be had */
+	__u32 args_size; /* bytes that follow; 0 when they could not be had */
 };
 
 #define LWPS_BATCH_NS 20000000ull /* between two wake-ups of the reader */
@@ -116,18 +114,22 @@ struct lwps_raw_exec {
 _Static_assert(sizeof(struct lwps_raw_exec) + LWPS_RING_HEADER <= LWPS_SLOT_BYTES,
 	       "of an exec, either slot pays half");
 
-/* A CPU, and the slice that is being counted there.  Only that CPU changes it. */
+/* A CPU and the slice that is counted there now.  Only that CPU changes it. */
 struct lwps_cpu {
-	__u64 task; /* that runs, by the last switch: an address, to be compared only */
-	__u32 slot; /* that its slice is charged to, or LWPS_NONE */
-	__u32 busy; /* 1: in use by a program that can be interrupted */
+	__u64 task;    /* the task that runs, since the last switch: an address, only compared */
+	__u64 exec_id; /* of that task, if it is tracked: its self_exec_id at its last known exec */
+	__u32 tracked; /* 1: that task is tracked */
+	__u32 slot;    /* its slice is charged to this slot, or to none: LWPS_NONE */
+	__u32 busy;    /* 1: a program that interrupts may hit is changing this */
 	__u32 flaws;
 	__u32 migrated; /* 1: the task came from another CPU */
 	__u32 fence;
 	struct {
-		__u64 value, enabled, idle; /* idle: enabled, but not running */
+		__u64 value;
+		__u64 idle;  /* enabled, but not running */
+		__u64 known; /* 0: the event could not be read */
 	} start[LWPS_MAX_COLUMNS];
-	struct lwps_raw_exec exec; /* as it is made, with what follows */
+	struct lwps_raw_exec exec; /* the record being built, and what follows it */
 	char args[LWPS_ARGS];
 } __attribute__((aligned(64)));
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * slice.bpf.h - what is counted on a CPU from one moment to another, and whose it is.
+ * slice.bpf.h - slices: what a CPU counts from one moment to another, charged to one slot.
  */
 #ifndef SLICE_BPF_H
 #define SLICE_BPF_H
 
 #include "state.bpf.h"
 
-/* Stores before are seen before those after. */
+/* Other CPUs see the stores before this one before those after it. */
 static __always_inline void fence(struct lwps_cpu *c)
 {
 	if (weak_order)
@@ -16,43 +16,39 @@ static __always_inline void fence(struct lwps_cpu *c)
 	barrier();
 }
 
-/* What went wrong in any column of a slice, if it is not 0. */
-struct wrong {
-	__u64 no_event, not_run, stopped;
-};
-
-/*
- * Read the event of column @i, which is what it counted since the last time; 0 unless both
- * times it could be read.
- */
-static __always_inline __u64 read_event(struct lwps_cpu *c, __u32 i, struct wrong *wrong)
+/* What the event of column @i has counted since the last call; 0 unless both reads succeeded. */
+static __always_inline __u64 read_event(struct lwps_cpu *c, __u32 i, __u32 *flaws)
 {
 	const __u32 key = i * ncpus + bpf_get_smp_processor_id();
 	struct bpf_perf_event_value v;
-	__u64 delta, valid;
-	__s64 error;
+	__u64 delta = 0;
 
-	error = bpf_perf_event_read_value(&events, key, &v, sizeof(v)); /* v is 0 then */
-	valid = ~if_negative(error) & if_negative(-(__s64)c->start[i].enabled);
-	delta = v.counter - c->start[i].value;
-	wrong->no_event |= error;
-	wrong->not_run |= (v.enabled - v.running) ^ c->start[i].idle;
-	wrong->stopped |= (v.enabled - c->start[i].enabled - 1) >> 63;
+	if (bpf_perf_event_read_value(&events, key, &v, sizeof(v))) {
+		*flaws |= LWPS_NO_EVENT;
+		c->start[i].known = 0;
+		return 0;
+	}
+	if (!c->start[i].known)
+		*flaws |= LWPS_NO_EVENT;
+	else
+		delta = v.counter - c->start[i].value;
+	if (v.enabled - v.running != c->start[i].idle)
+		*flaws |= LWPS_NOT_RUN;
 	c->start[i].value = v.counter;
-	c->start[i].enabled = v.enabled;
 	c->start[i].idle = v.enabled - v.running;
-	return delta & valid;
+	c->start[i].known = 1;
+	return delta;
 }
 
-/* What column @i of this CPU counted from the last time to @now, for all clocks the same. */
+/* What column @i of this CPU has counted from the last call to @now. */
 static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u64 now, __u32 switches,
-				     struct wrong *wrong)
+				     __u32 *flaws)
 {
 	__u64 before;
 
 	switch (kind[i]) {
 	case LWPS_CPU:
-		return read_event(c, i, wrong);
+		return read_event(c, i, flaws);
 	case LWPS_CLOCK:
 		before = c->start[i].value;
 		c->start[i].value = now;
@@ -64,17 +60,13 @@ static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u64 now, __u
 	}
 }
 
-/*
- * End the slice of this CPU and begin another.  What was counted is added to @slot; if it is
- * LWPS_NONE, that was nobody's.
- */
-__noinline int settle(struct lwps_cpu *c, __u32 slot, __u32 switches)
+/* End the slice of this CPU, charge it to @slot (LWPS_NONE: to no LWP), and begin another. */
+__noinline int charge_slice(struct lwps_cpu *c, __u32 slot, __u32 switches)
 {
-	__u32 i, n, begun, flaws, key = first_line(slot, bpf_get_smp_processor_id());
+	__u32 i, n, flaws = 0, key = first_line(slot);
 	const __u64 now = bpf_ktime_get_ns();
 	struct lwps_line *line;
 	struct lwps_slot *s;
-	struct wrong wrong = {};
 
 	line = bpf_map_lookup_elem(&slots, &key);
 	s = (void *)line;
@@ -91,34 +83,34 @@ __noinline int settle(struct lwps_cpu *c, __u32 slot, __u32 switches)
 			if (!line)
 				return 0;
 		}
-		line->word[n % LWPS_LINE_WORDS] += advance(c, i, now, switches, &wrong);
+		line->word[n % LWPS_LINE_WORDS] += advance(c, i, now, switches, &flaws);
 	}
 	fence(c);
 	s->sequence++;
 	c->migrated = 0;
-	begun = is_not_0(wrong.no_event) * LWPS_NO_EVENT;
-	_Static_assert(LWPS_NO_EVENT == 1, "1 or 0");
-	flaws = c->flaws | begun | is_not_0(wrong.not_run) * LWPS_NOT_RUN |
-		is_not_0(wrong.stopped) * (1 - begun) * LWPS_STOPPED;
-	c->flaws = begun; /* of the next slice */
+	flaws |= c->flaws;
+	c->flaws = 0;
 	if (unlikely(flaws))
 		__sync_fetch_and_or(&s->flaws, flaws);
 	return 0;
 }
 
 /*
- * @t, which is tracked if @l, has this CPU from now on.  The kernel's own count of its
- * switches tells whether all of them were seen here.
+ * @t runs on this CPU from now on; it is tracked if @l is not NULL.  The kernel's own count of its
+ * switches shows whether on_switch() has seen all of them.
  */
-static __always_inline void arrive(struct lwps_cpu *c, struct task_struct *t, struct lwp *l)
+static __always_inline void switch_in(struct lwps_cpu *c, struct task_struct *t, struct lwp *l)
 {
 	__u64 switches;
 	__u32 cpu;
 
 	c->task = (__u64)t;
-	c->slot = l ? charged(l) : LWPS_NONE;
+	c->tracked = l != NULL;
+	c->slot = LWPS_NONE;
 	if (!l)
 		return;
+	c->slot = charged(l);
+	c->exec_id = l->exec_id;
 	switches = t->nvcsw + t->nivcsw;
 	if (unlikely(l->counted && l->switches != switches)) {
 		__sync_fetch_and_add(&missed, 1);
@@ -131,7 +123,10 @@ static __always_inline void arrive(struct lwps_cpu *c, struct task_struct *t, st
 	l->cpu = cpu;
 }
 
-/* A switch was not told: where the slice of this CPU ended and that of @slot began is not known. */
+/*
+ * The kernel did not report a switch: the end of this CPU's slice and the begin of that of @slot
+ * are unknown.
+ */
 static __always_inline void lose_switch(struct lwps_cpu *c, __u32 slot)
 {
 	if (slot == LWPS_NONE && c->slot == LWPS_NONE)
@@ -142,7 +137,7 @@ static __always_inline void lose_switch(struct lwps_cpu *c, __u32 slot)
 	c->slot = LWPS_NONE;
 }
 
-/* This CPU is not shared: what is done here is not counted in @slot. */
+/* This CPU's number is out of range: what @slot does here is not counted. */
 static __always_inline void lose_cpu(__u32 slot)
 {
 	if (slot == LWPS_NONE)
@@ -151,8 +146,11 @@ static __always_inline void lose_cpu(__u32 slot)
 	flaw(slot, LWPS_NO_CPU);
 }
 
-/* The current task's slice, in the slot @before, ends here, and one in the slot @next begins. */
-__noinline int divide(struct lwp *l, __u32 before, __u32 next)
+/*
+ * End the slice of the current task, whose slot was @before, and charge what follows to @next.
+ * Interrupts are on: refresh() may run in the middle, and leaves a busy CPU alone.
+ */
+__noinline int split_slice(struct lwp *l, __u32 before, __u32 next)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct lwps_cpu *c = this_cpu();
@@ -164,7 +162,7 @@ __noinline int divide(struct lwp *l, __u32 before, __u32 next)
 		return 0;
 	}
 	if (unlikely(c->task != (__u64)t)) {
-		/* Unless it was attached to in this moment. */
+		/* An LWP that was attached to while it runs is not on its CPU's account yet. */
 		lose_switch(c, l->counted ? before : LWPS_NONE);
 	} else if (unlikely(l->counted && l->switches != t->nvcsw + t->nivcsw + 1)) {
 		__sync_fetch_and_add(&missed, 1);
@@ -172,8 +170,10 @@ __noinline int divide(struct lwp *l, __u32 before, __u32 next)
 	}
 	c->busy = 1;
 	barrier();
-	settle(c, c->slot, 0);
+	charge_slice(c, c->slot, 0);
 	c->task = (__u64)t;
+	c->tracked = l->state == LIVE;
+	c->exec_id = l->exec_id;
 	c->slot = next;
 	barrier();
 	c->busy = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * state.bpf.h - what the programs share: constants, variables and maps; what a task is to them.
+ * state.bpf.h - constants, variables and maps of the programs; what they store about a task.
  */
 #ifndef STATE_BPF_H
 #define STATE_BPF_H
@@ -10,6 +10,7 @@
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
 
 #include "shared.h"
 
@@ -17,38 +18,40 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define barrier() asm volatile("" ::: "memory")
 
-/* Constants from user space: the verifier drops what they make needless. */
+/* Constants that user space sets before loading: the verifier drops the code they exclude. */
 const volatile __u32 ncolumns = 1, ncpus = 1, nslots = 1;
 const volatile __u32 nlines = 1; /* of a slot */
 const volatile __u32 recycle_mask = 0;
-const volatile __u32 ring_spare = 0; /* with so much in the ring, no more arguments */
-const volatile __u32 ring_high = 0;  /* with so much in the ring, the reader is woken earlier */
-const volatile __u32 weak_order = 0; /* CPUs see the stores of others in another order */
+const volatile __u32 ring_spare = 0;	   /* above this fill level, records carry no arguments */
+const volatile __u32 ring_high = 0;	   /* above this fill level, the reader is woken earlier */
+const volatile __u32 weak_order = 0;	   /* CPUs see each other's stores out of order */
+const volatile __u32 preemptible = 0;	   /* programs at tracepoints can be preempted */
+const volatile __u32 births_at_wakeup = 1; /* on_wakeup_new() reports births, or on_newtask() */
+const volatile __u32 has_sched_exit = 1;   /* the kernel has the tracepoint sched_exit_tp */
 const volatile __u32 follow_fork = 1, follow_exec = 1;
 const volatile __u32 attaches = 1;  /* lwps_attach() will be called */
-const volatile __u32 names = 1;	    /* of LWPs are wanted */
+const volatile __u32 names = 1;	    /* records carry the names of LWPs */
 const volatile __u32 initial = 0;   /* the tool is in the initial PID namespace */
-const volatile __u32 start_off = 0; /* nothing is counted until the program asks for it */
+const volatile __u32 start_off = 0; /* LWPs count nothing until they ask for it */
 const volatile __u8 kind[LWPS_MAX_COLUMNS];
 
-/* Variables that user space sees. */
-__u32 tool_tgid; /* of the initial PID namespace */
+/* Variables that user space reads or sets. */
+__u32 tool_tgid; /* in the initial PID namespace */
 __u32 level;	 /* of the tool's PID namespace */
 __u64 namespace;
-__u32 expected;	  /* the exec of the next process that the tool makes begins the tree */
-__u32 awaited;	  /* that process, once there is one */
-__u32 waiting;	  /* nothing is counted yet */
-__u32 attaching;  /* LWPs of processes are being added */
-__u64 postponed;  /* how often one could not be */
-__u32 leaderless; /* the leader of one has ended: who executes takes its id */
+__u32 root_pending;  /* the next process that the tool creates is the root of the tree */
+__u32 waiting;	     /* counting has not begun */
+__u32 attaching;     /* LWPs of existing processes are being added */
+__u64 postponed;     /* how often one could not be added yet */
+__u32 leader_exited; /* the leader of such a process has exited: an exec takes over its id */
 __u32 live;
-__u32 strayed;	 /* there were strays */
-__u32 init_told; /* sched_switch tells of switches away from process 1 */
+__u32 no_storage_seen; /* an LWP had no task storage */
+__u32 saw_init_switch; /* sched_switch reports switches away from process 1 */
 __u64 woken_ns;
-/* Slots: those never used, then a queue of those released, filled by user space alone. */
+/* Slots: those never used, then a queue of released ones, which user space alone fills. */
 __u32 fresh, recycle_head, recycle_tail;
 /* Losses. */
-__u64 no_slot, ring_full, errors, outside, missed, repaired;
+__u64 no_slot, ring_full, errors, outside, missed, repaired, late_execs, late_exits;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
@@ -86,16 +89,17 @@ struct {
 	__uint(max_entries, 4096);
 } ring SEC(".maps");
 
-/* What is known of a task: NEW until somebody begins to track it. */
+/* The state of a task: NEW until a birth or an attach claims it. */
 enum state { NEW, CLAIMED, LIVE, ENDED };
 
 struct lwp {
 	__u32 state;
-	__u32 slot;
+	__u32 slot;	/* LWPS_NONE: it is the root, before its exec */
 	__u32 cpu;	/* it ran on last, or LWPS_NONE */
 	__u16 counted;	/* switches is known */
-	__u16 off;	/* it is not counted for now */
-	__u64 switches; /* that it will have done when it comes to a CPU the next time */
+	__u16 off;	/* it has switched its counts off */
+	__u64 switches; /* its number of switches when it next comes to a CPU */
+	__u64 exec_id;	/* its self_exec_id at its last known exec */
 };
 
 struct {
@@ -105,23 +109,42 @@ struct {
 	__type(value, struct lwp);
 } lwps SEC(".maps");
 
-/* LWPs that were born when the kernel had no task storage for them, by their addresses. */
+/* The slots of LWPs that the kernel had no task storage for, by the address of the task. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__type(key, __u64);
-	__type(value, __u32); /* the slot */
-	__uint(max_entries, LWPS_STRAYS);
-} strays SEC(".maps");
+	__type(value, __u32);
+	__uint(max_entries, LWPS_NO_STORAGE);
+} no_storage SEC(".maps");
 
-/* The processes whose LWPs are being added: was one found? */
+/* The processes whose LWPs are being added: 1 once an LWP of the process was found. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__type(key, __u32); /* as the tool sees it */
+	__type(key, __u32); /* its id in the tool's PID namespace */
 	__type(value, __u32);
-	__uint(max_entries, 1); /* LWPS_AT_ONCE, if there are to be any */
-} joining SEC(".maps");
+	__uint(max_entries, 1); /* LWPS_AT_ONCE, if lwps_attach() will be called */
+} attach_targets SEC(".maps");
 
-/* What an LWP's slices are charged to. */
+/*
+ * Between these two no other task runs on this CPU, and so no other program changes its slice.
+ * Up to Linux 6.19 that is so in all programs at tracepoints.
+ */
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
+
+static __always_inline void preempt_off(void)
+{
+	if (preemptible)
+		bpf_preempt_disable();
+}
+
+static __always_inline void preempt_on(void)
+{
+	if (preemptible)
+		bpf_preempt_enable();
+}
+
+/* The slot that slices of an LWP are charged to now. */
 static __always_inline __u32 charged(const struct lwp *l)
 {
 	return l->off || waiting ? LWPS_NONE : l->slot;
@@ -135,57 +158,39 @@ static __always_inline struct lwps_cpu *this_cpu(void)
 }
 
 /*
- * 1 where @x is negative, else 0.  What follows has no branches where this is used, as the
- * verifier would try all combinations of them.
+ * The first line of a slot.  Each CPU has its own LWPS_SHARED and LWPS_NONE; a CPU whose number is
+ * out of range uses those of CPU 0.
  */
-static __always_inline __u64 is_negative(__u64 x)
+static __always_inline __u32 first_line(__u32 slot)
 {
-	barrier_var(x); /* clang would compare, and branch */
-	x >>= 63;
-	barrier_var(x);
-	return x;
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	if (cpu >= ncpus)
+		cpu = 0;
+	if (slot == LWPS_NONE)
+		return (LWPS_OF_CPU * cpu + LWPS_CPU_NOBODY) * nlines;
+	if (slot == LWPS_SHARED)
+		return (LWPS_OF_CPU * cpu + LWPS_CPU_SHARED) * nlines;
+	return (LWPS_OF_CPU * ncpus + slot) * nlines;
 }
 
-static __always_inline __u64 is_not_0(__u64 x)
-{
-	return is_negative(x | -x);
-}
-
-/* All bits where @x is negative, to be applied to variables. */
-static __always_inline __u64 if_negative(__s64 x)
-{
-	x >>= 63;
-	barrier_var(x);
-	return x;
-}
-
-/* The first line of a slot; of LWPS_SHARED, and of LWPS_NONE, each CPU has one. */
-static __always_inline __u32 first_line(__u32 slot, __u32 on_cpu)
-{
-	const __u64 own = if_negative((__s64)(__u32)(slot + 1) - 2);
-	const __u64 cpu = LWPS_OF_CPU * on_cpu + LWPS_CPU_NOBODY;
-
-	_Static_assert((__u32)(LWPS_NONE + 1) == 0 && LWPS_SHARED == 0, "the two special ones");
-	_Static_assert(LWPS_CPU_SHARED == LWPS_CPU_NOBODY + 1, "in the same order");
-	return (((cpu + slot + 1) & own) | ((LWPS_OF_CPU * ncpus + slot) & ~own)) * nlines;
-}
-
-/* On a CPU that is not shared, those that each CPU has are the first one's. */
 static __always_inline struct lwps_slot *slot_of(__u32 slot)
 {
-	const __u64 cpu = bpf_get_smp_processor_id();
-	__u32 key = first_line(slot, cpu & if_negative(cpu - ncpus));
+	__u32 key = first_line(slot);
 
 	return bpf_map_lookup_elem(&slots, &key);
 }
 
 /*
- * That of @t, made if there is none.  NULL without memory, and where somebody was interrupted
- * while he did the same; and of two that make it at the same moment the kernel gives it to one.
+ * The task storage of @t, created if there is none.  NULL: the kernel has no memory, or a task
+ * was interrupted on this CPU while it used task storage.
  */
-static __always_inline struct lwp *lwp_of(struct task_struct *t)
+static __always_inline struct lwp *storage_of(struct task_struct *t)
 {
-	return bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct lwp *l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	/* Of two CPUs that create it at the same moment, one gets NULL. */
+	return l ? l : bpf_task_storage_get(&lwps, t, 0, 0);
 }
 
 static __always_inline struct lwp *tracked(struct task_struct *t)
@@ -196,20 +201,17 @@ static __always_inline struct lwp *tracked(struct task_struct *t)
 }
 
 /* The entry of @pid for the tool's PID namespace. */
-static __always_inline struct upid *number(struct pid *pid)
+static __always_inline struct upid *upid_of(struct pid *pid)
 {
 	return (void *)pid + bpf_core_field_offset(struct pid, numbers) +
 	       level * bpf_core_type_size(struct upid);
 }
 
-/*
- * The id of @t in the tool's PID namespace; 0: it is not seen there.  The kernel takes its time
- * for each instruction of a program, also for those that it then drops: there is one copy.
- */
+/* The id of @t in the tool's PID namespace; 0: it has none there. */
 static __noinline __u32 visible(struct task_struct *t)
 {
 	struct pid *pid = BPF_CORE_READ(t, thread_pid);
-	struct upid *u = number(pid);
+	struct upid *u = upid_of(pid);
 
 	if (BPF_CORE_READ(pid, level) < level)
 		return 0;
@@ -226,7 +228,7 @@ static __always_inline __u32 visible_tgid(struct task_struct *t)
 	return initial ? (__u32)t->tgid : visible(BPF_CORE_READ(t, group_leader));
 }
 
-/* Functions that are not static are verified once in a program, and not where they are called. */
+/* The verifier checks a function that is not static once, and not again at each call. */
 __noinline int flaw(__u32 slot, __u32 flaws)
 {
 	struct lwps_slot *s = slot_of(slot);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int cmp_pids(const struct counted_proc *a, const struct counted_proc *b)
@@ -381,6 +382,22 @@ void tree_tick(struct tree *tree)
 			engine->watcher->tick(engine->arg, proc, lwp);
 		}
 	}
+}
+
+/* An LWP that has ended by its records does not count; nor does one whose id another one has. */
+bool tree_any_exists(struct tree *tree)
+{
+	struct proc *proc;
+	struct lwp *lwp;
+
+	TAILQ_FOREACH(proc, &tree->engine->procs, link) {
+		TAILQ_FOREACH(lwp, &proc->lwps, link) {
+			if (!counted(lwp)->final && counted(lwp) != tree->others &&
+			    (syscall(SYS_tgkill, proc->pid, lwp->tid, 0) == 0 || errno != ESRCH))
+				return true;
+		}
+	}
+	return false;
 }
 
 /* ---- begin and end ------------------------------------------------------------------------ */

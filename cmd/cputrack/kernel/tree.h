@@ -19,6 +19,9 @@ void tree_tell(struct tree *tree);
 /* Tells it a tick of each LWP, after lwps_flush(). */
 void tree_tick(struct tree *tree);
 
+/* Does any LWP exist that is alive by the records? */
+bool tree_any_exists(struct tree *tree);
+
 /* As in struct engine_ops. */
 void tree_leave(struct tree *tree, struct proc *proc);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * types.h - the kernel types that the programs look into, and only those members.  When the
- * programs are loaded, the kernel replaces their offsets by its own (CO-RE).
+ * types.h - the kernel types that the programs use, with only the members they read.  When the
+ * programs are loaded, the kernel replaces the offsets by its own (CO-RE).
  */
 #ifndef TYPES_H
 #define TYPES_H
@@ -44,7 +44,8 @@ enum {
 enum {
 	INIT_TGID = 1,
 	CLONE_THREAD = 0x10000,
-	TASK_NEW = 0x800, /* sched.h of the kernel */
+	TASK_DEAD = 0x80, /* both from sched.h of the kernel */
+	TASK_NEW = 0x800,
 	PF_EXITING = 0x4,
 	PF_KTHREAD = 0x200000,
 	SIGNAL_GROUP_EXIT = 0x4,
@@ -83,6 +84,8 @@ struct task_struct {
 	unsigned flags;
 	int pid, tgid;
 	int exit_code;
+	unsigned in_execve : 1;
+	__u64 self_exec_id;
 	unsigned long nvcsw, nivcsw;
 	char comm[16];
 	struct task_struct *real_parent, *group_leader;

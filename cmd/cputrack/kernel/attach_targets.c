@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * joining.c - what is asked of the kernel to attach to processes.
+ * attach_targets.c - the processes to attach to, as the programs see them.
  */
-#include "joining.h"
+#include "attach_targets.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
@@ -23,7 +23,7 @@ static int call(enum bpf_cmd command, int map, const pid_t *pid, const uint32_t 
 	return (int)syscall(SYS_bpf, command, &attr, sizeof(attr));
 }
 
-int joining_add(int map, const pid_t *pids, size_t n)
+int attach_targets_add(int map, const pid_t *pids, size_t n)
 {
 	const uint32_t none = 0;
 
@@ -34,7 +34,7 @@ int joining_add(int map, const pid_t *pids, size_t n)
 	return 0;
 }
 
-void joining_take(int map, const pid_t *pids, size_t n, bool *found)
+void attach_targets_take(int map, const pid_t *pids, size_t n, bool *found)
 {
 	uint32_t value = 0;
 
@@ -44,7 +44,7 @@ void joining_take(int map, const pid_t *pids, size_t n, bool *found)
 	}
 }
 
-int joining_walk(int link)
+int attach_targets_walk(int link)
 {
 	union bpf_attr attr;
 	ssize_t n;

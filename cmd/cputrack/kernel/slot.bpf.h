@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * slot.bpf.h - slots for new LWPs and programs.
+ */
+#ifndef SLOT_BPF_H
+#define SLOT_BPF_H
+
+#include "record.bpf.h"
+
+/*
+ * Allocate a slot for an LWP: the shared one when there is no other.  @creator is the slot of its
+ * creator in the same process, or LWPS_NONE.
+ */
+__noinline __u32 alloc_slot(__u32 tid, __u32 tgid, __u32 creator)
+{
+	__u32 slot = LWPS_SHARED, head, key;
+	struct lwps_slot *s;
+	__u64 *entry;
+
+	/*
+	 * Reuse released slots first: they are cache-hot.  As many entries as there are CPUs stay
+	 * in the queue, so that concurrent takers cannot pass its end; if that fails, the entry is
+	 * given up.
+	 */
+	if ((__s32)(*(volatile __u32 *)&recycle_tail - recycle_head) >= (__s32)ncpus) {
+		head = __sync_fetch_and_add(&recycle_head, 1);
+		/* Stable: user space rewrites an entry only after all others were released. */
+		key = head & recycle_mask;
+		entry = bpf_map_lookup_elem(&recycled, &key);
+		if (entry && (__s32)(*(volatile __u32 *)&recycle_tail - head) > 0)
+			slot = *entry;
+	}
+	if (slot == LWPS_SHARED && fresh < nslots) {
+		slot = __sync_fetch_and_add(&fresh, 1);
+		if (slot >= nslots)
+			slot = LWPS_SHARED;
+	}
+	if (slot == LWPS_SHARED) {
+		__sync_fetch_and_add(&no_slot, 1);
+		flaw(creator, LWPS_PROC_INCOMPLETE);
+		return slot;
+	}
+	s = slot_of(slot);
+	if (s) {
+		s->tid = tid;
+		s->tgid = tgid;
+	}
+	return slot;
+}
+
+/* Allocate a slot for a new LWP, which is alive from here on, and emit its record. */
+static __always_inline __u32 begin_slot(__u32 event, __u64 ids, __u32 creator, __u32 creator_tgid)
+{
+	const __u32 tid = ids, tgid = ids >> 32;
+	const __u32 slot = alloc_slot(tid, tgid, event == LWPS_THREAD ? creator : LWPS_NONE);
+
+	__sync_fetch_and_add(&live, 1);
+	emit_record(event, slot, creator, creator_tgid);
+	return slot;
+}
+
+static __always_inline void init_lwp(struct lwp *l, struct task_struct *t, __u32 slot, bool counted)
+{
+	l->slot = slot;
+	l->cpu = LWPS_NONE;
+	l->switches = 0;
+	l->counted = counted;
+	l->off = start_off;
+	l->exec_id = t->self_exec_id;
+}
+
+#endif /* SLOT_BPF_H */

@@ -19,7 +19,7 @@ said() {
 run hold-counters -d 2 cputrack $engine -fe -T 0 -c page-faults,Instr_cnt \
 	sh -c 'loop 1000; sleep 4; loop 1000; exit 3'
 same "taken: the exit status" "$status" 1
-check "taken: it is told" said "others took the counters"
+check "taken: it is reported" said "another program took the counters"
 before=$(awk '$4 == "exit" { print $6; exit }' "$out")
 check "taken: what had ended before is right" [ "$before" -gt 2000 ]
 same "taken: what ran later is incomplete" \
@@ -96,7 +96,7 @@ taskset -ap $((1 << last)) $pid >/dev/null
 rounds 2
 end_of_crowd
 same "offline and back: the exit status" "$status" 1
-check "offline and back: it is told" said "others took the counters of a CPU, or it was put"
+check "offline and back: it is reported" said "another program took the counters of a CPU, or it was put"
 same "offline and back: nobody's counts are known" "$(grep -c 'lwp_exit.* -  *- *$' "$out")" 4
 same "offline and back: the total is incomplete" "$(grep -c ' exit .*# incomplete$' "$out")" 1
 

@@ -320,6 +320,13 @@ void cpci_explain(struct cpci_diag *diag, int err, const char *name, const struc
 		else
 			explain_unsupported(diag, name, term);
 		break;
+	case CPCI_ENOBREAK:
+		cpci_diag(
+			diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			"cannot count '%s': breakpoints never fire on this machine; its hypervisor "
+			"does not support debug registers",
+			name);
+		break;
 	case ENOSPC:
 		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': there is no room for another event of its kind",

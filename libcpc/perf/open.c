@@ -6,6 +6,7 @@
 #include "perf.h"
 
 #include <errno.h>
+#include <linux/hw_breakpoint.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -55,6 +56,55 @@ static struct perf_event_attr complete(const struct perf_event_attr *attr, bool 
 	return whole;
 }
 
+static __attribute__((noinline)) void hit(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+enum breakpoints { UNKNOWN, FIRE, NEVER_FIRE };
+
+/* Count one call of hit() by a breakpoint. */
+static enum breakpoints try_breakpoint(void)
+{
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof(attr),
+		.bp_type = HW_BREAKPOINT_X,
+		.bp_addr = (uintptr_t)hit,
+		.bp_len = sizeof(long),
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	uint64_t count = 0;
+	bool is_read;
+
+	if (fd == -1)
+		return UNKNOWN;
+	hit();
+	is_read = read(fd, &count, sizeof(count)) == (ssize_t)sizeof(count);
+	close(fd);
+	if (!is_read)
+		return UNKNOWN;
+	return count > 0 ? FIRE : NEVER_FIRE;
+}
+
+/*
+ * Some hypervisors accept debug registers and raise no debug exceptions.  There an event of a
+ * breakpoint can be opened, and its count stays 0.  Found out once, with a breakpoint of our own.
+ */
+static bool breakpoints_fire(void)
+{
+	static enum breakpoints known;
+	enum breakpoints answer = __atomic_load_n(&known, __ATOMIC_RELAXED);
+
+	if (answer == UNKNOWN) {
+		answer = try_breakpoint();
+		__atomic_store_n(&known, answer, __ATOMIC_RELAXED);
+	}
+	return answer != NEVER_FIRE;
+}
+
 int cpci_perf_open(const struct perf_event_attr *attr, struct cpci_target target, int leader,
 		   bool disabled)
 {
@@ -63,6 +113,10 @@ int cpci_perf_open(const struct perf_event_attr *attr, struct cpci_target target
 
 	if (!cpci_pmu_implements(attr)) {
 		errno = ENOENT;
+		return -1;
+	}
+	if (attr->type == PERF_TYPE_BREAKPOINT && !breakpoints_fire()) {
+		errno = CPCI_ENOBREAK;
 		return -1;
 	}
 	if (target.tid == 0)

@@ -21,8 +21,10 @@ struct cpci_target {
 
 /*
  * Opens an event, into the group of `leader` unless that is -1.  `disabled` is for leaders,
- * which are pinned then.  Returns a file, or -1 and errno.
+ * which are pinned then.  Returns a file, or -1 and errno: that of perf_event_open(2), or
+ * CPCI_ENOBREAK.
  */
+#define CPCI_ENOBREAK ENXIO /* this machine accepts breakpoints, and they never fire */
 int cpci_perf_open(const struct perf_event_attr *attr, struct cpci_target target, int leader,
 		   bool disabled);
 /*

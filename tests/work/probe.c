@@ -49,25 +49,43 @@ static int try_event(unsigned int type, unsigned long config, bool user_only, pi
 	return try_attr(&attr, pid, cpu);
 }
 
-static int try_breakpoint(unsigned int kind, const void *addr, unsigned int len)
+static __attribute__((noinline)) void hit(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+static volatile int variable;
+
+/* An event can be opened where the hypervisor ignores debug registers: it must count, too. */
+static int try_breakpoint(unsigned int kind, const volatile void *addr, unsigned int len)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof(attr),
 		.bp_type = kind,
 		.bp_addr = (uintptr_t)addr,
 		.bp_len = len,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0UL);
+	uint64_t count = 0;
 
-	return try_attr(&attr, 0, -1);
+	if (fd == -1)
+		return errno;
+	hit();
+	variable = 1;
+	if (read(fd, &count, sizeof(count)) != (ssize_t)sizeof(count) || count != 1) {
+		close(fd);
+		return ENXIO;
+	}
+	close(fd);
+	return 0;
 }
 
 static int try_breakpoints(void)
 {
-	static int variable;
-	int error =
-		try_breakpoint(HW_BREAKPOINT_X, (const void *)(uintptr_t)0x401138, sizeof(long));
+	int error = try_breakpoint(HW_BREAKPOINT_X, (const void *)(uintptr_t)hit, sizeof(long));
 
 	return error != 0 ? error : try_breakpoint(HW_BREAKPOINT_W, &variable, sizeof(variable));
 }

@@ -193,10 +193,11 @@ int cpci_group_open_owner(const struct cpci_plan *plan, uint64_t sample_type)
 
 uint64_t cpci_group_least_ns(const struct cpci_plan *plan, const int *fd)
 {
-	uint64_t raw[CPCI_RAW_VALUES + 1];
+	/* Some kernels (6.1.176) want room for the leader that was closed, too. */
+	uint64_t raw[CPCI_RAW_VALUES + 2];
 	int witness = fd[plan->nterms];
 
-	if (witness == -1 || cpci_group_read(witness, 1, raw) == -1)
+	if (witness == -1 || read(witness, raw, sizeof(raw)) <= 0)
 		return 0;
 	return raw[CPCI_RAW_ENABLED];
 }

@@ -10,9 +10,7 @@
 #include "ptrace.h"
 
 #include <bsd/string.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #ifdef CPC_KERNEL_ENGINE
 const char engine_names[] = "engines: kernel, ptrace";
@@ -45,30 +43,6 @@ bool engine_parse(const char *name, enum engine_choice *choice)
 	return false;
 }
 
-/*
- * From Linux 7.0 on BPF programs at tracepoints can be preempted, and are then skipped for other
- * tasks on that CPU, so that births and exits get lost.
- */
-static bool kernel_skips_programs(char *why, size_t size)
-{
-	struct utsname name;
-	unsigned major;
-
-	if (uname(&name) == -1 || sscanf(name.release, "%u.", &major) != 1 || major < 7)
-		return false;
-	snprintf(why, size, "Linux %s may skip BPF programs at tracepoints (since 7.0)",
-		 name.release);
-	return true;
-}
-
-static struct engine *try_kernel(enum engine_choice choice, const struct engine_config *config,
-				 cpc_t *cpc, const struct setgrp *grp, char *why, size_t size)
-{
-	if (choice == ENGINE_AUTO && kernel_skips_programs(why, size))
-		return NULL;
-	return engine_kernel(config, cpc, grp, why, size);
-}
-
 struct engine *engine_new(enum engine_choice choice, const struct engine_config *config, cpc_t *cpc,
 			  const struct setgrp *grp)
 {
@@ -76,10 +50,11 @@ struct engine *engine_new(enum engine_choice choice, const struct engine_config 
 	char why[512];
 
 	if (choice != ENGINE_PTRACE) {
-		engine = try_kernel(choice, config, cpc, grp, why, sizeof(why));
+		engine = engine_kernel(config, cpc, grp, why, sizeof(why));
 		if (engine != NULL) {
 			if (config->debug)
-				say("counts in the kernel");
+				say("counts in the kernel (tested on Linux " ENGINE_KERNEL_TESTED
+				    ")");
 			return engine;
 		}
 		if (choice == ENGINE_KERNEL) {

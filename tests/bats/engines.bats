@@ -10,7 +10,7 @@ load helpers
 
 # counted_by ENGINE [REASON] ARGUMENT...: a command is, as -D tells.
 counted_by() {
-	local want="cputrack: counts in the kernel"
+	local want="cputrack: counts in the kernel (tested on Linux 6.1 to 7.3)"
 	[ "$1" = kernel ] || want="cputrack: counts with ptrace(2); not in the kernel: $2"
 	[ "$1" = kernel ] || shift
 	shift

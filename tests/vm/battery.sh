@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# battery.sh [-n TIMES] [-s SEED] [PATTERN] - tracked workloads behave as if untracked, and no
-# count is lost, on this kernel and with hardware counters; as root.
+# battery.sh [-n TIMES] [-s SEED] [-E ENGINE] [PATTERN] - tracked workloads behave as if untracked,
+# and no count is lost, on this kernel and with hardware counters; as root.
 #
 # Each workload of tests/work/battery, or those that match PATTERN, is run TIMES times (1)
 # alone, followed from its start, and with cputrack attached in its midst, at moments that
-# SEED draws.  scripts/stress does the same on the host.  By hand, from the top:
+# SEED draws, by ENGINE (ptrace).  scripts/stress does the same on the host.  By hand, from the top:
 #
 #   tests/vm/vm -k 6.12 -n 2 -m 1024 -t 3000 -f tests/work/battery battery.sh
 #
@@ -16,11 +16,12 @@
 # shellcheck disable=SC2016,SC2086 # for awk; a line of the battery is words
 . ./check.sh
 
-times=1 seed=1
-while getopts n:s: opt; do
+times=1 seed=1 engine=ptrace
+while getopts n:s:E: opt; do
 	case $opt in
 	n) times=$OPTARG ;;
 	s) seed=$OPTARG ;;
+	E) engine=$OPTARG ;;
 	*) exit 2 ;;
 	esac
 done
@@ -97,7 +98,7 @@ alone() {
 
 followed() {
 	way=followed
-	run_in check-leftovers 60 cputrack --engine=ptrace -fev -T 0.01 -c syscalls:sys_enter_getpriority,$events -o $ROWS "$@"
+	run_in check-leftovers 60 cputrack --engine=$engine -fev -T 0.01 -c syscalls:sys_enter_getpriority,$events -o $ROWS "$@"
 	same_as_alone
 	for function in format sums life read cycles; do
 		right check_$function
@@ -117,7 +118,7 @@ attached() {
 	seed=$((seed + 1))
 	# cputrack takes about 20 ms to attach: the command may start after it.
 	run_in check-leftovers -a "$(awk -v s=$seed 'BEGIN { srand(s); print int((rand() * rand() - rand()) * 30000) }')" \
-		"cputrack --engine=ptrace $options -T 0.01 -c $events -o $ROWS -p \$PID 2>$T/said ||
+		"cputrack --engine=$engine $options -T 0.01 -c $events -o $ROWS -p \$PID 2>$T/said ||
 			echo \$? >$T/left" 60 "$@"
 	same_as_alone
 	# It may have ended before, or be ending.

@@ -8,6 +8,9 @@
 
 #include "../engine.h"
 
+/* Where scripts/kernels found all counts right: see docs/kernels.md. */
+#define ENGINE_KERNEL_TESTED "6.1 to 7.3"
+
 /*
  * Counts in the kernel, and stops nobody; in builds with CPC_KERNEL_ENGINE.  NULL: `why` it
  * cannot, here or this, or not as truly as the other engine.

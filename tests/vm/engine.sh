@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# engine.sh ENGINE [TIMES] - one of the engines of cputrack on this kernel, TIMES (1) times: the
+# unit tests below it, and storms of threads and forks, each of which must have its own row; as
+# root.
+# shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
+. ./check.sh
+engine=$1 times=${2-1}
+
+case $engine in
+kernel) tests='test_lwps test_lwps_left test_lwps_life' ;;
+ptrace) tests='test_pctx test_pctx_handles' ;;
+*) exit 2 ;;
+esac
+
+run cputrack -D -c page-faults true
+check "auto counts in the kernel" grep -q ': counts in the kernel' "$err"
+
+# storm EVENT N COMMAND...: N rows of EVENT, of 7 page faults or more each.
+storm() {
+	event=$1 n=$2
+	shift 2
+	run timeout 60 cputrack --engine="$engine" -f -T 0 -c page-faults "$@"
+	same "$*: exit status" "$status" 0
+	check "$*: nothing is reported" [ ! -s "$err" ]
+	same "$*: rows" \
+		"$(awk -v event="$event" '$4 == event && $5 >= 7 { n++ } END { print n }' "$out")" "$n"
+}
+
+while [ "$times" -gt 0 ]; do
+	times=$((times - 1))
+	for test in $tests; do
+		run "$test"
+		same "$test" "$status" 0
+	done
+	storm lwp_exit 100 threads -p 7 100
+	storm exit 101 forks -p 7 100
+	storm exit 101 forks -j -p 7 100
+done
+finish

@@ -28,6 +28,7 @@ done
 shift $((OPTIND - 1))
 events=page-faults,Cycle_cnt,Instr_cnt
 cputrack -c $events true >/dev/null 2>&1 || events=${events%,*} # in real time
+cputrack -c $events true >/dev/null 2>&1 || events=page-faults # without a PMU
 T=/tmp/battery ROWS=/tmp/battery/rows
 mkdir -p $T
 

@@ -6,7 +6,11 @@
 #ifndef EXPLAIN_H
 #define EXPLAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* Is this Linux major.minor or later? */
+bool lwps_linux_is(unsigned major, unsigned minor);
 
 /* A phrase for errno, after `what` failed; errno stays. */
 void lwps_explain(char *why, size_t size, const char *what);

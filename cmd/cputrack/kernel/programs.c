@@ -5,13 +5,12 @@
  */
 #include "programs.h"
 
+#include "explain.h"
 #include "slots.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 /* Of two or more. */
@@ -45,19 +44,6 @@ static unsigned ring_size(const struct lwps_config *config, unsigned *spare)
 	return size;
 }
 
-/*
- * From Linux 7.0 on programs at tracepoints can be preempted (commit a46023d5616e); from 6.4 on
- * task storage can be created under the lock of a runqueue (commit 08a7ce384e33).
- */
-static bool linux_is_at_least(unsigned major, unsigned minor)
-{
-	struct utsname name;
-	unsigned a, b;
-
-	return uname(&name) == 0 && sscanf(name.release, "%u.%u", &a, &b) == 2 &&
-	       (a > major || (a == major && b >= minor));
-}
-
 static void configure(struct count *skel, const struct lwps_config *config)
 {
 	unsigned i, spare, size = ring_size(config, &spare);
@@ -75,9 +61,13 @@ static void configure(struct count *skel, const struct lwps_config *config)
 #else
 	constant->weak_order = 1;
 #endif
-	constant->preemptible = linux_is_at_least(7, 0);
-	constant->births_at_wakeup = linux_is_at_least(6, 4);
-	constant->has_sched_exit = linux_is_at_least(6, 16);
+	/*
+	 * From 7.0 on programs at tracepoints can be preempted (commit a46023d5616e); from 6.4 on
+	 * task storage can be created under the lock of a runqueue (commit 08a7ce384e33).
+	 */
+	constant->preemptible = lwps_linux_is(7, 0);
+	constant->births_at_wakeup = lwps_linux_is(6, 4);
+	constant->has_sched_exit = lwps_linux_is(6, 16);
 	constant->follow_fork = config->follow_fork;
 	constant->follow_exec = config->follow_exec;
 	constant->attaches = config->attaches;

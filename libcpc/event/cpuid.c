@@ -16,6 +16,7 @@
 #endif
 
 static char name[64];
+static bool is_other; /* `name` is of another CPU than this machine's */
 
 #if defined(__x86_64__) || defined(__i386__)
 
@@ -57,29 +58,9 @@ static void read_name(void)
 
 #endif
 
-static void find_name(void)
-{
-	const char *other = getenv("CPC_CPUID");
-
-	if (other != NULL)
-		snprintf(name, sizeof(name), "%s", other);
-	else
-		read_name();
-}
-
-/* As perf(1) names it; "": nobody says.  CPC_CPUID in the environment is another one. */
-static const char *cpuid(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, find_name);
-	return name;
-}
-
 /* "GenuineIntel-6-CF" is also "GenuineIntel-6-CF-2". */
-bool cpci_cpuid_matches(const char *pattern)
+static bool matches(const char *cpu, const char *pattern)
 {
-	const char *cpu = cpuid();
 	const char *step = strrchr(cpu, '-');
 	char family[sizeof(name)];
 	int dashes = 0;
@@ -92,6 +73,37 @@ bool cpci_cpuid_matches(const char *pattern)
 		return false;
 	snprintf(family, sizeof(family), "%.*s", (int)(step - cpu), cpu);
 	return fnmatch(pattern, family, FNM_CASEFOLD) == 0;
+}
+
+static void find_name(void)
+{
+	const char *given = getenv("CPC_CPUID");
+
+	read_name();
+	if (given == NULL)
+		return;
+	is_other = !matches(name, given);
+	snprintf(name, sizeof(name), "%s", given);
+}
+
+/* As perf(1) names it; "": nobody says.  CPC_CPUID in the environment is another one. */
+static const char *cpuid(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, find_name);
+	return name;
+}
+
+bool cpci_cpuid_matches(const char *pattern)
+{
+	return matches(cpuid(), pattern);
+}
+
+bool cpci_cpuid_is_other(void)
+{
+	cpuid();
+	return is_other;
 }
 
 /*

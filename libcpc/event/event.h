@@ -199,6 +199,8 @@ const struct cpci_defs *cpci_vendor_loaded(void);
 
 /* As perf(1) names it: is it one of a pattern of fnmatch(3), with or without its stepping? */
 bool cpci_cpuid_matches(const char *pattern);
+/* Does CPC_CPUID name another CPU than this machine's? */
+bool cpci_cpuid_is_other(void);
 
 struct cpci_standin {
 	const char *cpu; /* a pattern */

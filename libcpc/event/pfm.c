@@ -24,6 +24,9 @@ static int initialized; /* what pfm_initialize returned; set once */
 /* What stands in for the tables that it has not of this CPU; set once. */
 static const struct cpci_standin *standin;
 
+/* CPC_CPUID names another CPU: the core PMU that libpfm4 finds here is not its; set once. */
+static bool other_cpu;
+
 static bool knows_cpu(void)
 {
 	pfm_pmu_info_t info;
@@ -43,10 +46,12 @@ static void initialize(void)
 {
 	static const char variable[] = "LIBPFM_ENCODE_INACTIVE";
 	bool given = getenv(variable) != NULL || getenv("LIBPFM_FORCE_PMU") != NULL;
-	bool other = getenv("CPC_CPUID") != NULL;
 
 	initialized = pfm_initialize();
-	if (initialized != PFM_SUCCESS || given || (knows_cpu() && !other))
+	if (initialized != PFM_SUCCESS || given)
+		return;
+	other_cpu = cpci_cpuid_is_other();
+	if (!other_cpu && knows_cpu())
 		return;
 	standin = cpci_find_standin();
 	if (standin == NULL || setenv(variable, "1", 1) == -1)
@@ -96,6 +101,14 @@ static bool standin_pmu(pfm_pmu_info_t *info)
 	return false;
 }
 
+/* Does the machine that is meant have this PMU? */
+static bool is_here(const pfm_pmu_info_t *pmu)
+{
+	if (pmu->type == PFM_PMU_TYPE_CORE && standin != NULL)
+		return strcmp(pmu->name, standin->pmu) == 0;
+	return pmu->is_present && !(pmu->type == PFM_PMU_TYPE_CORE && other_cpu);
+}
+
 /* The length of what comes before unit masks and modifiers, after a PMU's prefix. */
 static size_t event_length(const char *name)
 {
@@ -127,33 +140,36 @@ static bool has_event(const pfm_pmu_info_t *pmu, const char *name, uint64_t *cod
 }
 
 /*
- * With a stand-in libpfm4 has the events of all CPUs, if a PMU is named: it is to be the
- * stand-in, or one that is here.  An event of the stand-in gets its prefix in `full`.  False:
- * it is another CPU's.
+ * With a stand-in libpfm4 has the events of all CPUs, if a PMU is named, and without a name
+ * those of the CPU that it runs on.  An event of the stand-in gets its prefix in `full`.
+ * False: it is another CPU's.
  */
 static bool is_of_here(const char *name, char *full, size_t size)
 {
 	const char *event = skip_pmu(name);
 	size_t n = event == name ? 0 : (size_t)(event - name) - 2;
+	bool is_elsewhere = false;
 	pfm_pmu_info_t info;
 	uint64_t code;
 	pfm_pmu_t pmu;
 
-	if (strlcpy(full, name, size) >= size || !standin_pmu(&info))
+	if (strlcpy(full, name, size) >= size || (standin == NULL && !other_cpu))
 		return true;
-	if (n == 0) {
-		if (has_event(&info, event, &code))
-			snprintf(full, size, "%s::%s", standin->pmu, event);
+	if (n == 0 && standin_pmu(&info) && has_event(&info, event, &code)) {
+		snprintf(full, size, "%s::%s", standin->pmu, event);
 		return true;
 	}
-	if (is_named(&info, name, n))
-		return true;
 	pfm_for_all_pmus(pmu) {
 		info = (pfm_pmu_info_t){.size = sizeof(info)};
-		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS && is_named(&info, name, n))
-			return info.is_present;
+		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS ||
+		    (n > 0 ? !is_named(&info, name, n)
+			   : !info.is_present || !has_event(&info, event, &code)))
+			continue;
+		if (is_here(&info))
+			return true;
+		is_elsewhere = true;
 	}
-	return true;
+	return !is_elsewhere;
 }
 
 bool cpci_pfm_elsewhere(const char *name, const char **desc)
@@ -168,8 +184,7 @@ bool cpci_pfm_elsewhere(const char *name, const char **desc)
 		return false;
 	pfm_for_all_pmus(pmu) {
 		info = (pfm_pmu_info_t){.size = sizeof(info)};
-		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || info.is_present ||
-		    (standin != NULL && strcmp(info.name, standin->pmu) == 0) ||
+		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || is_here(&info) ||
 		    (n > 0 && !is_named(&info, name, n)) || !has_event(&info, event, &code))
 			continue;
 		*desc = info.desc;
@@ -316,20 +331,15 @@ bool cpci_pfm_core(struct cpci_core_pmu *core)
 		return false;
 	pfm_for_all_pmus(pmu) {
 		info = (pfm_pmu_info_t){.size = sizeof(info)};
-		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || !info.is_present ||
+		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || !is_here(&info) ||
 		    info.type != PFM_PMU_TYPE_CORE)
 			continue;
 		core->name = info.name;
-		core->desc = info.desc;
+		core->desc = standin != NULL ? standin->desc : info.desc;
 		core->ncounters = (uint_t)(info.num_cntrs + info.num_fixed_cntrs);
 		return true;
 	}
-	if (!standin_pmu(&info))
-		return false;
-	core->name = standin->pmu;
-	core->desc = standin->desc;
-	core->ncounters = (uint_t)(info.num_cntrs + info.num_fixed_cntrs);
-	return true;
+	return false;
 }
 
 static const char *core_name;
@@ -414,30 +424,27 @@ static void visit_core(void *arg, const pfm_event_info_t *event)
 }
 
 /* Visits PMUs whose prefix that is; NULL: those of this machine's cores. */
-static bool walk_pmus(const char *prefix, size_t n, struct visitor *v)
+static void walk_pmus(const char *prefix, size_t n, struct visitor *v)
 {
 	pfm_pmu_info_t info;
 	pfm_pmu_t pmu;
 
 	if (!usable())
-		return false;
+		return;
 	pfm_for_all_pmus(pmu) {
 		info = (pfm_pmu_info_t){.size = sizeof(info)};
 		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS &&
 		    (prefix != NULL ? is_named(&info, prefix, n)
-				    : info.is_present && info.type == PFM_PMU_TYPE_CORE))
+				    : is_here(&info) && info.type == PFM_PMU_TYPE_CORE))
 			walk_pmu(pmu, v, visit_core);
 	}
-	return true;
 }
 
 void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action)
 {
 	struct visitor v = {.arg = arg, .action = action};
-	pfm_pmu_info_t info;
 
-	if (walk_pmus(NULL, 0, &v) && standin_pmu(&info))
-		walk_pmu(info.pmu, &v, visit_core);
+	walk_pmus(NULL, 0, &v);
 }
 
 void cpci_pfm_walk_prefix(const char *prefix, size_t n, void *arg, cpci_walk_fn *action)

@@ -20,7 +20,7 @@
 static const char usage[] =
 	"usage: ovfprof [-cls] [-e EVENT] [-p PERIOD] [-m PERCENT] [-o FILE] COMMAND...\n"
 	"  -e EVENT    what to profile by (CPC_PROF_EVENT; cycles, or else task-clock)\n"
-	"  -p PERIOD   events between two samples\n"
+	"  -p PERIOD   events between two samples, of clocks at least 100000 ns\n"
 	"  -c          callers, too\n"
 	"  -l          a profile of each LWP, too\n"
 	"  -s          kernel mode, too\n"
@@ -29,10 +29,22 @@ static const char usage[] =
 
 static char dir[4096];
 
+/* Unless it is given: some thousand samples per second of computing, at most. */
+static uint64_t period_of(const struct options *o, const char *event)
+{
+	if (o->period != 0)
+		return o->period;
+	if (strstr(event, "clock") != NULL || strstr(event, "cycles") != NULL ||
+	    strstr(event, "instructions") != NULL)
+		return 1000000;
+	return 100;
+}
+
 /* Binds it once, so that what the machine cannot count is refused before the program runs. */
 static bool try_event(const struct options *o, const char *event, cpc_errhndlr_t *errhndlr)
 {
 	uint_t flags = CPC_COUNT_USER | CPC_OVF_NOTIFY_EMT | (o->system ? CPC_COUNT_SYSTEM : 0);
+	uint64_t preset = 0 - period_of(o, event);
 	cpc_t *cpc = cpc_open(CPC_VER_CURRENT);
 	cpc_set_t *set;
 	bool good;
@@ -41,10 +53,12 @@ static bool try_event(const struct options *o, const char *event, cpc_errhndlr_t
 		err(1, "cannot count");
 	if (errhndlr != NULL)
 		cpc_seterrhndlr(cpc, errhndlr);
+	signal(SIGEMT, SIG_IGN); /* it may overflow meanwhile */
 	set = cpc_set_create(cpc);
-	good = set != NULL && cpc_set_add_request(cpc, set, event, 1, flags, 0, NULL) == 0 &&
+	good = set != NULL && cpc_set_add_request(cpc, set, event, preset, flags, 0, NULL) == 0 &&
 	       cpc_bind_curlwp(cpc, set, 0) == 0;
 	cpc_close(cpc);
+	signal(SIGEMT, SIG_DFL);
 	return good;
 }
 
@@ -54,15 +68,6 @@ static void quiet(const char *fn, int subcode, const char *fmt, va_list ap)
 	(void)subcode;
 	(void)fmt;
 	(void)ap;
-}
-
-/* Some thousand samples per second of computing, at most. */
-static uint64_t default_period(const char *event)
-{
-	if (strstr(event, "clock") != NULL || strstr(event, "cycles") != NULL ||
-	    strstr(event, "instructions") != NULL)
-		return 1000000;
-	return 100;
 }
 
 static uint64_t to_period(const char *s)
@@ -216,8 +221,7 @@ int main(int argc, char *argv[])
 		o.event = try_event(&o, "cycles", quiet) ? "cycles" : "task-clock";
 	if (!try_event(&o, o.event, NULL))
 		return 1;
-	if (o.period == 0)
-		o.period = default_period(o.event);
+	o.period = period_of(&o, o.event);
 	if (o.output != NULL && (out = fopen(o.output, "we")) == NULL)
 		err(1, "%s", o.output);
 	return profile(argv + optind, &o, out);

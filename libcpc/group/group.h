@@ -64,8 +64,9 @@ bool cpci_plan_buffers(const struct cpci_plan *plan, uint_t i);
 /* Of a request that is frozen by its overflow: it tells, and is not buffered. */
 bool cpci_plan_freezes(const struct cpci_plan *plan, uint_t i);
 /*
- * The shortest period of a request.  With less, what it takes to return from the handler of an
- * overflow would overflow again, and the program get no further.
+ * The shortest period of a request; 1 if it tells no overflows.  With less, the program would get
+ * no further: what it takes to return from the handler of an overflow would overflow again
+ * (`own`), or the timer of a clock would find nothing but itself.
  */
 uint64_t cpci_plan_least_period(const struct cpci_plan *plan, uint_t req);
 /* Term `i` in the order of the groups. */

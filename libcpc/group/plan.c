@@ -300,7 +300,12 @@ const char *cpci_plan_check_topdown(const struct cpci_plan *plan, struct cpci_te
 /* Calls to arm each term, to unblock signals, once more with several groups, and to return. */
 uint64_t cpci_plan_least_period(const struct cpci_plan *plan, uint_t req)
 {
-	return plan->req[req].own ? plan->nterms + (plan->ngroups > 1) + 3U : 1;
+	const struct cpci_req *r = &plan->req[req];
+
+	if ((r->flags & CPC_OVF_NOTIFY_EMT) == 0)
+		return 1;
+	return r->own ? plan->nterms + (plan->ngroups > 1) + 3U
+		      : cpci_perf_least_period(&r->event.term[0].attr);
 }
 
 void cpci_choose_slots(size_t n, int *slot)

@@ -50,6 +50,11 @@ int cpci_perf_rearm(int fd)
 	return (int)syscall(SYS_ioctl, fd, PERF_EVENT_IOC_REFRESH, 1);
 }
 
+uint64_t cpci_perf_least_period(const struct perf_event_attr *attr)
+{
+	return cpci_perf_is_clock(attr) ? 100000 : 1;
+}
+
 bool cpci_perf_overflows(const struct perf_event_attr *attr)
 {
 	struct perf_event_attr sampling = *attr;

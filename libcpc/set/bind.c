@@ -385,11 +385,29 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 	return rc == 0 ? 0 : cpci_fail(cpc, fn, &diag);
 }
 
+static int check_period(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t i)
+{
+	const struct cpci_req *req = &set->plan->req[i];
+	uint64_t least = cpci_plan_least_period(set->plan, i);
+
+	if (UINT64_MAX - set->preset[i] >= least - 1)
+		return 0;
+	if (!req->own)
+		return cpci_failf(cpc, fn, ENOTSUP, CPC_RESOURCE_UNAVAIL,
+				  "cannot tell overflows of '%s' every %llu ns: its timer would "
+				  "stop the program; the shortest period is %llu ns",
+				  req->name, (unsigned long long)(0 - set->preset[i]),
+				  (unsigned long long)least);
+	return cpci_failf(cpc, fn, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "the handler of an overflow of '%s' would never be left: it takes "
+			  "some of these itself; %llu is the shortest period in this set",
+			  req->name, (unsigned long long)least);
+}
+
 /* A sum of counters does not overflow when one of them does. */
 static int check_request(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t i)
 {
 	const struct cpci_req *req = &set->plan->req[i];
-	uint64_t least = cpci_plan_least_period(set->plan, i);
 
 	if ((req->flags & CPC_OVF_NOTIFY_EMT) == 0)
 		return 0;
@@ -402,13 +420,7 @@ static int check_request(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_
 				  "cannot tell overflows of '%s': they would hang this kernel; "
 				  "clocks can overflow before Linux 6.16 and from 6.17.8 on",
 				  req->name);
-	if (UINT64_MAX - set->preset[i] < least - 1)
-		return cpci_failf(
-			cpc, fn, EINVAL, CPC_RESOURCE_UNAVAIL,
-			"the handler of an overflow of '%s' would never be left: it takes "
-			"some of these itself; %llu is the shortest period in this set",
-			req->name, (unsigned long long)least);
-	return 0;
+	return check_period(cpc, fn, set, i);
 }
 
 /* Can the calling LWP be told? */

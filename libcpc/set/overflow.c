@@ -323,9 +323,12 @@ int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset)
 {
 	cpc_set_t *set = own_set();
 
-	if (set == NULL || set->cpc != cpc || index < 0 || (uint_t)index >= set->plan->nreqs ||
-	    UINT64_MAX - preset < cpci_plan_least_period(set->plan, (uint_t)index) - 1)
+	if (set == NULL || set->cpc != cpc || index < 0 || (uint_t)index >= set->plan->nreqs)
 		return invalid();
+	if (UINT64_MAX - preset < cpci_plan_least_period(set->plan, (uint_t)index) - 1) {
+		errno = set->plan->req[index].own ? EINVAL : ENOTSUP;
+		return -1;
+	}
 	set->overflow->again &= preset == set->overflow->preset[index];
 	set->overflow->preset[index] = preset;
 	return 0;

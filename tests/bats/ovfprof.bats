@@ -166,6 +166,15 @@ END_C
 	[[ $stderr == *"nothing was profiled: programs that are linked statically"* ]]
 }
 
+@test "a clock with a period that would stop the program is refused before it runs" {
+	for clock in task-clock cpu-clock; do
+		go -1 "${PROF[@]}" -e "$clock" -p 99999 touch "$T/ran"
+		[[ $stderr == *"'$clock' every 99999 ns"*"shortest period is 100000 ns"* ]]
+		[ ! -e "$T/ran" ]
+	done
+	prof -0 -e task-clock -p 100000 "$WORK/spin" 0.2
+}
+
 @test "the CPU time" {
 	prof -0 -e task-clock -p 1000000 "$WORK/spin" 0.2
 	[ "$(awk '/^#/ { print ($2 > 150000000 && $2 < 400000000) }' "$T/prof")" = 1 ]

@@ -411,6 +411,50 @@ static void refused(void **state)
 	assert_true((cpc_caps(cpc) & CPC_CAP_OVERFLOW_INTERRUPT) != 0);
 }
 
+static int bind_clock(const char *name, uint_t flags, uint64_t period)
+{
+	self.set = cpc_set_create(cpc);
+	assert_int_equal(cpc_set_add_request(cpc, self.set, name, 0 - period,
+					     flags | CPC_OVF_NOTIFY_EMT, 0, NULL),
+			 0);
+	return cpc_bind_curlwp(cpc, self.set, 0);
+}
+
+/* Shorter periods stop the program, or a CPU; whatever does not overflow has none. */
+static void short_clocks(void **state)
+{
+	static const char *const clocks[] = {"task-clock", "cpu-clock"};
+	static const uint_t kinds[] = {CPC_COUNT_USER, CPC_COUNT_USER | CPC_COUNT_SYSTEM,
+				       CPC_COUNT_USER | CPC_OVF_BUFFERED};
+
+	(void)state;
+	catch_emt(0);
+	for (size_t i = 0; i < ARRAY_SIZE(clocks) * ARRAY_SIZE(kinds); i++) {
+		const char *name = clocks[i % ARRAY_SIZE(clocks)];
+		uint_t flags = kinds[i / ARRAY_SIZE(clocks)];
+
+		assert_refused(bind_clock(name, flags, 1), ENOTSUP);
+		assert_refused(bind_clock(name, flags, 10000), ENOTSUP);
+		assert_refused(bind_clock(name, flags, 99999), ENOTSUP);
+		assert_int_equal(last_error.subcode, CPC_RESOURCE_UNAVAIL);
+		/* The kernels whose clocks hang the machine have another reason. */
+		assert_true(strstr(last_error.text, "100000 ns") != NULL ||
+			    strstr(last_error.text, "hang") != NULL);
+	}
+	if (bind_clock("task-clock", CPC_COUNT_USER, 1000000000) == -1)
+		skip_because("no clock overflows here: %s", last_error.text);
+	assert_refused(cpc_request_preset(cpc, 0, UINT64_MAX), ENOTSUP);
+	assert_refused(cpc_request_preset(cpc, 0, 0 - (uint64_t)99999), ENOTSUP);
+	assert_int_equal(cpc_request_preset(cpc, 0, 0 - (uint64_t)100000), 0);
+	assert_int_equal(cpc_request_preset(cpc, 0, 0), 0);
+	self.set = cpc_set_create(cpc);
+	assert_int_equal(cpc_set_add_request(cpc, self.set, "task-clock", UINT64_MAX,
+					     CPC_COUNT_USER, 0, NULL),
+			 0);
+	assert_int_equal(cpc_bind_curlwp(cpc, self.set, 0), 0);
+	assert_int_equal(cpc_request_preset(cpc, 0, UINT64_MAX - 1), 0);
+}
+
 static volatile uint64_t watched;
 
 __attribute__((noinline)) static void write_it(unsigned long n)
@@ -458,6 +502,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(alternate_stack, setup, close_handle),
 		cmocka_unit_test_setup_teardown(children, setup, close_handle),
 		cmocka_unit_test_setup_teardown(refused, setup, close_handle),
+		cmocka_unit_test_setup_teardown(short_clocks, setup, close_handle),
 		cmocka_unit_test_setup_teardown(breakpoints, setup, close_handle),
 	};
 

@@ -240,11 +240,16 @@ int pctx_run(pctx_t *pctx, uint_t msec, uint_t nsamples, int (*tick)(pctx_t *, p
 	return pctxi_loop_run(loop);
 }
 
-/* The signal ends the loop's sleep, now or when it begins. */
+/*
+ * The signal ends the loop's sleep, now or when it begins.  One is enough: an idle handler that
+ * asks again, once control is over and the program runs on, must not wake itself.
+ */
 void pctx_terminate(pctx_t *pctx)
 {
 	int saved = errno;
 
+	if (pctx->loop->terminate)
+		return;
 	pctx->loop->terminate = 1;
 	syscall(SYS_tgkill, getpid(), pctx->loop->owner, SIGCHLD);
 	errno = saved;

@@ -71,7 +71,7 @@ static void nap(struct pctxi_loop *loop, const sigset_t *chld)
 		left = again;
 	if (!LIST_EMPTY(&loop->early) && left > EARLY_NAP_NS)
 		left = EARLY_NAP_NS;
-	if (left <= 0 || loop->terminate)
+	if (left <= 0)
 		return;
 	ts.tv_sec = left / PCTXI_NSEC;
 	ts.tv_nsec = left % PCTXI_NSEC;
@@ -208,7 +208,6 @@ int pctxi_loop_wait(struct pctxi_loop *loop)
 		pid = waitpid(root->pid, &status, WUNTRACED | WCONTINUED | WNOHANG);
 		if (pid == -1 && errno != EINTR)
 			break;
-		loop->terminate = 0; /* there is nothing more to end */
 		if (pid != root->pid) {
 			nap(loop, &chld);
 		} else if (WIFSTOPPED(status) || WIFCONTINUED(status)) {

@@ -60,6 +60,49 @@ finish_after() {
 	[ "$status" -eq 0 ]
 }
 
+# The CPU time of process $1 in clock ticks.
+cpu_ticks() {
+	awk '{ sub(/.*[)] /, ""); print $12 + $13 }' "/proc/$1/stat"
+}
+
+# Once tracking is over, NAME and its child run on without a CPU.
+sleeps_on() {
+	local ticks
+	child_of "${PIDS[$1]}"
+	eventually is_program "$CHILD" sh
+	eventually untraced "$CHILD"
+	eventually sleeping "${PIDS[$1]}"
+	ticks=$(cpu_ticks "${PIDS[$1]}")
+	sleep 1
+	[ "$(($(cpu_ticks "${PIDS[$1]}") - ticks))" -le 2 ]
+	tell "$1" $'\n'
+	finish "$1"
+	[ "$status" -eq "$2" ]
+}
+
+# over_early ENGINE: tracking ends by --for, without a reader, on a full disk; the command runs on.
+over_early() {
+	local args=(--engine="$1" -T 0.05 -c page-faults)
+	local lives=(sh -c 'read -r line; exit 7')
+	start for cputrack --for 0.1 "${args[@]}" "${lives[@]}"
+	sleeps_on for 7
+	start full cputrack -o /dev/full "${args[@]}" "${lives[@]}"
+	sleeps_on full 1
+	mkfifo "$T/table"
+	head -n 1 "$T/table" >/dev/null &
+	start unread cputrack -o "$T/table" "${args[@]}" "${lives[@]}"
+	sleeps_on unread 141
+}
+
+@test "tracking is over while the command runs on: cputrack sleeps" {
+	over_early ptrace
+}
+
+@test "tracking is over while the command runs on, in the kernel: the same" {
+	by_kernel
+	over_early kernel
+}
+
 @test "--for: tracking ends, and the processes run on" {
 	start pool "$WORK/thread-pool" -p 50 3
 	eventually said pool ready

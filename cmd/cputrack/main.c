@@ -29,7 +29,7 @@ static const struct opt opts[] = {
 	{'T', "interval", "SECS", "seconds between samples (1); 0: none", TO_COUNT},
 	{'N', "count", "COUNT", "stop after so many samples", TO_COUNT},
 	{'p', "pid", "PID", "track running processes, by ids or names", TO_COUNT},
-	{OPT_TREE, "tree", NULL, "with -p: and their children", TO_COUNT},
+	{OPT_TREE, "tree", NULL, "with -p: all descendants, too; as -fe", TO_COUNT},
 	{'r', "repeat", "RUNS", "run the command so often: means and deviations", TO_COUNT},
 	{OPT_COMPARE, "compare", "FILE", "compare with the runs of a record", ALWAYS},
 	{OPT_TID, "tid", NULL, "name LWPs by the kernel's thread ids", ALWAYS},
@@ -105,7 +105,7 @@ static int parse_option(void *config, int c)
 	case 'p':
 		return pids_parse(&cfg->pids, optarg) ? STATUS_OK : STATUS_USAGE;
 	case OPT_TREE:
-		cfg->tree = cfg->engine.follow_fork = true;
+		cfg->tree = cfg->engine.follow_exec = cfg->engine.follow_fork = true;
 		return STATUS_OK;
 	case OPT_TID:
 		cfg->common.output.style.tids = true;

@@ -265,27 +265,6 @@ none_is_whole() {
 	grep -q "counts with ptrace(2); not in the kernel: the CPUs are not known: " <<<"$stderr"
 }
 
-@test "--tree, while children are made: each of them once" {
-	by_kernel
-	# shellcheck disable=SC2016 # for the inner shell
-	start tree bash -c 'make() { for ((i = 0; i < 200; i++)); do sleep 1000 & pids+=($!); done; }
-		make; echo half; read -r
-		make; echo made; read -r
-		kill "${pids[@]}"; wait; exit 0'
-	eventually said tree half
-	start ct cputrack --tree -f -e -T 0 -c page-faults -o "$ROWS" -p "${PIDS[tree]}"
-	tell tree $'\n'
-	eventually said tree made
-	eventually test -s "$ROWS"
-	tell tree $'\n'
-	finish tree
-	finish ct
-	[ "$status" -eq 0 ]
-	[ ! -s "$T/ct.err" ]
-	[ "$(count_of exit)" -eq 401 ]
-	[ "$(rows_of exit | cut -d' ' -f1 | sort -u | wc -l)" -eq 401 ]
-}
-
 @test "many processes at once: each has its rows, and who is not there is told" {
 	local ids
 	by_kernel

@@ -227,37 +227,6 @@ print(os.getpid(), *children)' "$many"
 	done
 }
 
-@test "--tree: children, theirs, and those that are made meanwhile" {
-	local tree
-	start tree bash -c 'for i in 1 2 3; do (sleep 1000 & sleep 1000 & wait) & done; wait'
-	tree=${PIDS[tree]}
-	eventually tree_has "$tree" 10
-	go -0 cputrack --tree -c page-faults -T 0 --for 0.3 -p "$tree"
-	descendants "$tree" | sort >"$T/want"
-	awk '$4 == "detach" { print $2 }' <<<"$output" | sort >"$T/got"
-	[ -z "$(comm -23 "$T/want" "$T/got")" ]
-	# shellcheck disable=SC2034 # for teardown
-	mapfile -t STRAYS <"$T/want"
-	go -2 cputrack --tree -c page-faults true
-	[[ $stderr == *"--tree is for -p"* ]]
-}
-
-# The process and its descendants.
-descendants() {
-	ps -e -o pid= -o ppid= -o comm= | awk -v root="$1" '
-		{ parent[$1] = $2; name[$1] = $3 }
-		END {
-			for (p in parent) {
-				for (q = p; q != root && q > 1; q = parent[q]) ;
-				if (q == root && name[p] != "ps") print p
-			}
-		}'
-}
-
-tree_has() {
-	[ "$(descendants "$1" | wc -l)" -ge "$2" ]
-}
-
 # A record of cputrack with a run of each of these page faults.
 runs_of() {
 	local n

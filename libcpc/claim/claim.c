@@ -2,7 +2,8 @@
 /* Copyright (c) 2026 The cpc authors */
 /*
  * claim.c - which process holds which CPU: one set per CPU at a time, and no sets
- * on LWPs meanwhile, over all processes of the machine.
+ * on LWPs meanwhile, over all processes of the machine.  Only sets with counters of the core
+ * PMU claim and are kept off: all else the kernel counts for everybody at once.
  *
  * A claim is an empty file that says CPU, PID namespace and process in its name, and that
  * this process holds locked.  The kernel drops the lock when the process ends, however it
@@ -52,6 +53,10 @@
  * seen; whoever has neither is told so.  Nor are claims in /dev/shm seen from another PID
  * namespace, or where /proc hides processes from the one who looks.  Then both count.
  *
+ * Processes whose LWPs have such sets keep a file open that has a name and nothing else, so
+ * that a claim can say how many it invalidates, as far as the claimant may see their files.
+ * Anybody can have such a file: it is told, and means nothing else.
+ *
  * A process's POSIX lock goes when it closes any descriptor of the file.  So it must
  * not open its own claims, in whatever handle or thread: they have its id in their
  * names, and the registry is one for the whole process.
@@ -62,6 +67,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libcpc.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -73,6 +79,7 @@
 
 #define GENERATION "generation"
 #define LOOK_NS 100000000 /* how long a look at the claims is good for */
+#define MARK "cpc-lwps"	  /* the name of the file of processes with LWPs' sets */
 
 struct cpci_claim {
 	int cpu;
@@ -91,6 +98,9 @@ static struct {
 	LIST_HEAD(cpci_claims, cpci_claim) claims;
 	unsigned nforks;		   /* that led to this process */
 	bool told;			   /* that there is no place for claims */
+	bool counted_lwps;		   /* how many processes the first claim invalidates */
+	unsigned nepochs;		   /* that were taken and not dropped... */
+	int mark;			   /* ...and the file that shows it; -1: none */
 	_Atomic(generation_t *) roots;	   /* the generation of root's claims, ... */
 	_Atomic uint64_t others;	   /* ...and of those that we holder, or made */
 	_Atomic int64_t looked_ns;	   /* when claims were last looked for */
@@ -98,6 +108,7 @@ static struct {
 	_Atomic uint64_t clear_generation; /* ...and the generation then */
 } registry = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.mark = -1,
 	.roots = &never,
 	.looked_ns = -LOOK_NS,
 	.clear_ns = -LOOK_NS,
@@ -298,6 +309,24 @@ static void tell_unclaimed(const struct cpci_claim *claim, enum cpci_claim_dir w
 		  cpci_claim_path[which], strerror(err));
 }
 
+/* Once: later claims find mostly what is invalid already, and may be due at a sample. */
+static void tell_invalidated(struct cpci_diag *diag)
+{
+	unsigned n;
+
+	if (registry.counted_lwps)
+		return;
+	registry.counted_lwps = true;
+	n = cpci_count_openers("/memfd:" MARK " (deleted)", UINT_MAX, NULL);
+	if (n == 0)
+		return;
+	cpci_diag(
+		diag, 0, CPC_WARNING,
+		"the counters of %u process%s that count%s LWPs are invalidated; shared, CPUs are "
+		"counted beside them",
+		n, n == 1 ? "" : "es", n == 1 ? "s" : "");
+}
+
 static int claim_cpu(struct cpci_claim *claim, struct cpci_diag *diag)
 {
 	struct cpci_holder holder;
@@ -321,6 +350,8 @@ static int claim_cpu(struct cpci_claim *claim, struct cpci_diag *diag)
 		tell_unclaimed(claim, place.which, diag);
 		rc = -1;
 	}
+	if (rc == 0)
+		tell_invalidated(diag);
 	if (rc == 0 && place.dir == -1 && !registry.told) {
 		registry.told = true;
 		cpci_diag(diag, 0, CPC_WARNING,
@@ -391,11 +422,20 @@ void cpci_claim_drop(struct cpci_claim *claim)
 	pthread_mutex_unlock(&registry.lock);
 }
 
+static void hide_mark(void)
+{
+	if (registry.mark != -1)
+		close(registry.mark);
+	registry.mark = -1;
+}
+
 void cpci_claims_forget(void)
 {
 	pthread_mutex_init(&registry.lock, NULL); /* another thread may have had it */
 	LIST_INIT(&registry.claims);
 	registry.nforks++;
+	registry.nepochs = 0;
+	hide_mark();
 }
 
 /* ---- sets of LWPs ---------------------------------------------------------- */
@@ -454,21 +494,36 @@ int cpci_epoch_take(struct cpci_epoch *epoch, struct cpci_diag *diag)
 	int rc;
 
 	pthread_mutex_lock(&registry.lock);
+	*epoch = (struct cpci_epoch){.taken = true, .nforks = registry.nforks};
 	rc = take_epoch(epoch, &holder);
 	if (rc != 0)
 		tell_found(rc, &holder, true, diag);
+	else if (registry.nepochs++ == 0) /* without it, claims do not tell of us */
+		registry.mark = memfd_create(MARK, MFD_CLOEXEC);
 	pthread_mutex_unlock(&registry.lock);
 	return rc == 0 ? 0 : -1;
 }
 
+void cpci_epoch_drop(struct cpci_epoch *epoch)
+{
+	if (!epoch->taken)
+		return;
+	epoch->taken = false;
+	pthread_mutex_lock(&registry.lock);
+	if (epoch->nforks == registry.nforks && --registry.nepochs == 0)
+		hide_mark();
+	pthread_mutex_unlock(&registry.lock);
+}
+
 bool cpci_epoch_held(const struct cpci_epoch *epoch)
 {
-	return *registry.roots == epoch->root && registry.others == epoch->others;
+	return epoch->exempt ||
+	       (*registry.roots == epoch->root && registry.others == epoch->others);
 }
 
 bool cpci_epoch_holds(const struct cpci_epoch *epoch, int64_t ns)
 {
-	if (ns - registry.looked_ns >= LOOK_NS) {
+	if (!epoch->exempt && ns - registry.looked_ns >= LOOK_NS) {
 		struct cpci_holder holder;
 		int err = errno;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * claim.h - one set per CPU, and none on LWPs meanwhile, over all processes.
+ * claim.h - one set with events of the core PMU per CPU, and none on LWPs meanwhile, over all
+ * processes.
  */
 #ifndef CPCI_CLAIM_H
 #define CPCI_CLAIM_H
@@ -13,7 +14,8 @@
 
 /*
  * Once it is made, epochs of LWPs hold no more.  NULL: another has that CPU, or it cannot be
- * claimed: see `diag`.  Made, but with a CPC_WARNING in `diag`: others cannot see it.
+ * claimed: see `diag`.  Made, but with a CPC_WARNING in `diag`: others cannot see it, or it
+ * invalidates sets of other processes.
  */
 struct cpci_claim *cpci_claim(int cpu, struct cpci_diag *diag);
 bool cpci_claim_is_for(const struct cpci_claim *claim, int cpu); /* ours; NULL: no */
@@ -22,12 +24,19 @@ void cpci_claims_forget(void); /* in a forked child: they are the parent's */
 
 /* What was known of claims when a set was bound to an LWP: how many had been made. */
 struct cpci_epoch {
+	bool exempt;	 /* it holds whatever is claimed */
+	bool taken;	 /* by cpci_epoch_take(), ... */
+	unsigned nforks; /* ...in the process that so many forks led to */
 	uint64_t root, others;
 };
+/* Of sets without counters of the core PMU. */
+#define CPCI_EPOCH_EXEMPT ((struct cpci_epoch){.exempt = true})
 /* One that never holds. */
 #define CPCI_EPOCH_OVER ((struct cpci_epoch){.root = UINT64_MAX, .others = UINT64_MAX})
 /* To be taken before an LWP's set counts.  -1: a CPU is claimed, see `diag`. */
 int cpci_epoch_take(struct cpci_epoch *epoch, struct cpci_diag *diag);
+/* When that set is unbound; others do nothing. */
+void cpci_epoch_drop(struct cpci_epoch *epoch);
 /* Was no CPU claimed up to `ns`, the time now?  Safe in signal handlers. */
 bool cpci_epoch_holds(const struct cpci_epoch *epoch, int64_t ns);
 /* The same, as far as it is known without looking for claims. */

@@ -5,7 +5,6 @@
  */
 #include "explain.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/capability.h>
@@ -233,50 +232,13 @@ static void explain_no_debugreg(struct cpci_diag *diag, const char *name,
 			  name, n);
 }
 
-static bool has_counters(const char *pid)
-{
-	static const char counter[] = "anon_inode:[perf_event]";
-	char path[300], link[sizeof(counter)];
-	struct dirent *de;
-	bool has = false;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%s/fd", pid);
-	dir = opendir(path);
-	while (!has && dir != NULL && (de = readdir(dir)) != NULL)
-		has = readlinkat(dirfd(dir), de->d_name, link, sizeof(link)) ==
-			      (ssize_t)sizeof(counter) - 1 &&
-		      memcmp(link, counter, sizeof(counter) - 1) == 0;
-	if (dir != NULL)
-		closedir(dir);
-	return has;
-}
-
-/* Another process that has counters open, among those whose files we may see; 0: none. */
-static pid_t find_holder(void)
-{
-	struct dirent *de;
-	DIR *dir = opendir("/proc");
-	pid_t holder = 0;
-
-	while (holder == 0 && dir != NULL && (de = readdir(dir)) != NULL) {
-		pid_t pid = (pid_t)strtol(de->d_name, NULL, 10);
-
-		if (pid > 0 && pid != getpid() && has_counters(de->d_name))
-			holder = pid;
-	}
-	if (dir != NULL)
-		closedir(dir);
-	return holder;
-}
-
 void cpci_explain_held(struct cpci_diag *diag, const char *name)
 {
 	bool watched = cpci_read_number("/proc/sys/kernel/nmi_watchdog", 0) != 0;
-	pid_t holder = find_holder();
+	pid_t holder = 0;
 	char seen[96] = "", who[64];
 
-	if (holder != 0) {
+	if (cpci_count_openers("anon_inode:[perf_event]", 1, &holder) > 0) {
 		cpci_process_name(holder, who, sizeof(who));
 		snprintf(seen, sizeof(seen), "; %s has counters open", who);
 	}

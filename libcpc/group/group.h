@@ -47,6 +47,7 @@ struct cpci_plan {
 	struct cpci_group *group;
 	uint_t noverflows; /* requests with CPC_OVF_NOTIFY_EMT */
 	uint_t nbuffered;  /* those of them with CPC_OVF_BUFFERED */
+	bool core;	   /* it has counters of a core PMU, which one program has at a time */
 	atomic_bool fits;  /* its hardware groups were found to fit the PMU */
 	int *spare;	   /* see cpci_group_keep() */
 };

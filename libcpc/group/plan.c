@@ -230,6 +230,7 @@ static void lay_out(struct cpci_plan *plan)
 	bool have_core = false;
 	uint_t done = 0;
 
+	plan->core = false;
 	put_uprobes_last(plan);
 	for (uint_t i = 0; i < plan->nterms; i++)
 		have_core |= domain_of(&cpci_plan_nth(plan, i)->attr, false) == DOMAIN_CORE;
@@ -252,6 +253,7 @@ static void lay_out(struct cpci_plan *plan)
 		group->n = done - group->first;
 		put_leader_first(plan, group);
 		group->core = group->hardware && is_core(domain);
+		plan->core |= group->core;
 	}
 }
 

@@ -197,11 +197,16 @@ static int open_beside(cpc_set_t *set, struct cpci_target target, enum cpci_boun
 	return -1;
 }
 
-/* The claim of a CPU, or the epoch of an LWP's set.  -1: a CPU is claimed, see `diag`. */
+/*
+ * The claim of a CPU, or the epoch of an LWP's set; neither, if it needs no counters that one
+ * program has at a time.  -1: a CPU is claimed, see `diag`.
+ */
 static int exclude_others(cpc_set_t *set, struct cpci_target target, enum cpci_bound bound,
 			  uint_t flags, struct cpci_claim **claim, struct cpci_epoch *epoch,
 			  struct cpci_diag *diag)
 {
+	if (!set->plan->core)
+		return 0;
 	if (target.cpu == -1 || (flags & CPC_BIND_CPU_LWPS) != 0)
 		return cpci_epoch_take(epoch, diag);
 	if ((flags & CPC_BIND_CPU_SHARED) != 0)
@@ -236,7 +241,7 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 				       .sample_type = cpci_pcbuf_sample_type(set->plan)};
 	struct cpci_claim *claim = NULL;
 	struct cpci_term_ref bad = {0};
-	struct cpci_epoch epoch = {0};
+	struct cpci_epoch epoch = CPCI_EPOCH_EXEMPT;
 	struct cpci_symbol_addr *bp;
 	bool ended = false;
 	int *fd = (int *)&hold->start[set->plan->nreqs], err;

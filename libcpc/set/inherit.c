@@ -213,6 +213,7 @@ static struct cpci_copy *copy_of(const cpc_set_t *own)
 	set->origin = own->origin;
 	set->off = own->off;
 	set->epoch = own->epoch;
+	set->epoch.taken = false; /* it goes when the set of all is unbound */
 	set->tick_source = own->tick_source;
 	set->start = (uint64_t *)(copy + 1);
 	memcpy(set->start, own->family->preset, own->plan->nreqs * sizeof(*set->start));

@@ -50,7 +50,7 @@ struct cpc_set {
 	uint64_t enabled_ns;	     /* CPUs: the time enabled at the last sample */
 	cpu_set_t *affinity;	     /* CPCI_CPU: where the owner ran before */
 	size_t affinity_size;
-	struct cpci_claim *claim; /* CPUs; NULL: none, or shared */
+	struct cpci_claim *claim; /* CPUs; NULL: none, shared, or not needed */
 	struct cpci_epoch epoch;  /* LWPs, and CPUs for them */
 	LIST_ENTRY(cpc_set) entry;
 };

@@ -38,6 +38,7 @@ static void release(struct cpc_set *set, bool later)
 	set->bp = NULL;
 	cpci_claim_drop(set->claim);
 	set->claim = NULL;
+	cpci_epoch_drop(&set->epoch);
 }
 
 void cpci_unbind(struct cpc_set *set)

@@ -5,6 +5,7 @@
  */
 #include "sys.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -108,6 +109,46 @@ bool cpci_orphans_are_reaped(void)
 	if (f != NULL)
 		fclose(f);
 	return getpid() != 1 && (!known || (all >> (SIGCHLD - 1) & 1) != 0);
+}
+
+#define LOOK_FILES 200000 /* how many open files are looked at, which takes 0.2 s */
+
+static bool has_open(const char *pid, const char *file, unsigned *nfiles)
+{
+	char path[300], link[64];
+	size_t size = strlen(file);
+	struct dirent *de;
+	bool has = false;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%s/fd", pid);
+	dir = opendir(path);
+	while (!has && dir != NULL && (de = readdir(dir)) != NULL && ++*nfiles < LOOK_FILES)
+		has = readlinkat(dirfd(dir), de->d_name, link, sizeof(link)) == (ssize_t)size &&
+		      memcmp(link, file, size) == 0;
+	if (dir != NULL)
+		closedir(dir);
+	return has;
+}
+
+unsigned cpci_count_openers(const char *file, unsigned most, pid_t *last)
+{
+	unsigned n = 0, nfiles = 0;
+	DIR *dir = opendir("/proc");
+	struct dirent *de;
+
+	while (n < most && dir != NULL && (de = readdir(dir)) != NULL) {
+		pid_t pid = (pid_t)strtol(de->d_name, NULL, 10);
+
+		if (pid <= 0 || pid == getpid() || !has_open(de->d_name, file, &nfiles))
+			continue;
+		n++;
+		if (last != NULL)
+			*last = pid;
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return n;
 }
 
 void cpci_process_name(pid_t pid, char *text, size_t size)

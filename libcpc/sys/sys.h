@@ -52,6 +52,13 @@ bool cpci_lwp_ended(pid_t tid);
  */
 bool cpci_orphans_are_reaped(void);
 
+/*
+ * Counts the other processes that have a file open of that name, as readlink(2) has it in
+ * /proc/PID/fd, among those whose files we may see, up to `most`; `last`: NULL, or the last of
+ * them.  Who has very many files open hides processes that come later.
+ */
+unsigned cpci_count_openers(const char *file, unsigned most, pid_t *last);
+
 /* "process 1234 (cpustat)".  What cannot be printed of its name becomes '?'. */
 void cpci_process_name(pid_t pid, char *text, size_t size);
 

@@ -393,24 +393,37 @@ int cpc_count_sys_events(int enable)
 	return switch_mode("cpc_count_sys_events", CPC_COUNT_SYSTEM, enable != 0);
 }
 
-int cpc_access(void)
+/* Can an event be bound to the calling LWP?  -1 and errno. */
+static int try_event(cpc_t *cpc, const char *event)
 {
-	static const char fn[] = "cpc_access";
-	cpc_t *cpc = cpci_v1_handle();
-	cpc_set_t *set;
+	cpc_set_t *set = cpc_set_create(cpc);
 	int rc = -1, err;
 
-	if (cpc == NULL)
-		return cpci_v1_tell(fn, "%s", strerror(errno));
-	if (own_set() != NULL)
-		return 0;
-	set = cpc_set_create(cpc);
-	if (set != NULL &&
-	    cpc_set_add_request(cpc, set, "page-faults", 0, CPC_COUNT_USER, 0, NULL) != -1)
+	if (set != NULL && cpc_set_add_request(cpc, set, event, 0, CPC_COUNT_USER, 0, NULL) != -1)
 		rc = cpc_bind_curlwp(cpc, set, 0);
 	err = errno;
 	if (set != NULL)
 		cpc_set_destroy(cpc, set);
 	errno = err;
-	return rc == 0 ? 0 : cpci_v1_told(fn);
+	return rc;
+}
+
+int cpc_access(void)
+{
+	static const char fn[] = "cpc_access";
+	cpc_t *cpc = cpci_v1_handle();
+	cpc_event_t now;
+
+	if (cpc == NULL)
+		return cpci_v1_tell(fn, "%s", strerror(errno));
+	/* Another set of the LWP may have unbound it. */
+	if (own_set() != NULL && cpc_take_sample(&now) == 0)
+		return 0;
+	if (self.set != NULL && errno != EINVAL)
+		return cpci_v1_tell(fn, "%s", strerror(errno));
+	/* The core PMU may be somebody else's.  Where there is none, there are events without. */
+	if (try_event(cpc, "cycles") == 0 ||
+	    (errno == EINVAL && try_event(cpc, "page-faults") == 0))
+		return 0;
+	return cpci_v1_told(fn);
 }

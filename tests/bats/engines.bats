@@ -157,9 +157,10 @@ counted_by() {
 @test "a cpustat of its own CPUs: what is counted in the kernel is unknown from then on, and that is told" {
 	need cpu
 	by_kernel
-	start ct cputrack -T 0.02 -fe --total -o "$ROWS" -c page-faults sh -c '/bin/true; cat; /bin/true'
+	export CPC_PROGRAMS=$CPC_BUILD/tests/core-pmu # whose cycles are page faults
+	start ct cputrack -T 0.02 -fe --total -o "$ROWS" -c cycles sh -c '/bin/true; cat; /bin/true'
 	eventually grep -q ' tick ' "$ROWS"
-	go -0 cpustat -c page-faults 0.01 1
+	go -0 "$CPC_PROGRAMS/cpustat" -c cycles 0.01 1
 	eventually grep -q ' tick  *- *$' "$ROWS"
 	hang_up ct
 	finish ct

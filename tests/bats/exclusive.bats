@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# One program at a time counts a CPU: cpustat by root and by others, cputrack beside it,
-# owners that are killed, and users who attack the claims.
+# One program at a time has the core PMU of a CPU: cpustat by root and by others, cputrack beside
+# it, owners that are killed, and users who attack the claims.  What needs no core PMU is counted
+# by everybody.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -14,6 +15,9 @@ AGAIN='Resource temporarily unavailable'
 setup() {
 	common_setup
 	need cpu
+	# With programs for which there is a core PMU, whose cycles are page faults.
+	export CPC_PROGRAMS=$CPC_BUILD/tests/core-pmu
+	PATH=${PATH/"$CPC_BUILD:"/"$CPC_PROGRAMS:"}
 	mapfile -t CPUS < <(cpus)
 	PLACE=
 }
@@ -33,7 +37,7 @@ need_users() {
 	PLACE=$(mktemp -d "${TMPDIR:-/tmp}/cpc-excl.XXXXXX")
 	chmod 755 "$PLACE"
 	need_reachable "$PLACE"
-	cp "$CPC_BUILD/cputrack" "$CPC_BUILD/cpustat" "$CPC_BUILD/tests/test_exclusive" \
+	cp "$CPC_PROGRAMS/cputrack" "$CPC_PROGRAMS/cpustat" "$CPC_BUILD/tests/test_exclusive" \
 		"$WORK/forge-claims" "$WORK/probe" "$PLACE"
 	cp "$(command -v cat)" "$PLACE/setuid"
 	chmod -R a+rX "$PLACE"
@@ -76,26 +80,89 @@ refused_by() {
 	[ -z "$output" ]
 }
 
+# No CPU is claimed, and none of the LWPs of NAME is invalidated.
+unclaimed() {
+	[ -z "$(find /run/cpc /dev/shm -name 'cpc-cpu*')" ]
+	[ ! -s "$T/$1.err" ]
+}
+
+@test "what needs no core PMU is counted side by side by everybody" {
+	start ct cputrack -T 0.02 -o "$ROWS" -c page-faults,task-clock cat
+	eventually grep -q ' tick ' "$ROWS"
+	holds cs cpustat -c page-faults,context-switches 0.05
+	for spec in page-faults context-switches,task-clock msr/tsc/; do
+		[ "$spec" != msr/tsc/ ] || [ -e /sys/bus/event_source/devices/msr ] || continue
+		go -0 cpustat -c "$spec" 0.01 1
+		[ -z "$stderr" ]
+	done
+	go -0 cputrack -c page-faults true
+	[ -z "$stderr" ]
+	unclaimed ct
+	# nor does it mind who has the core PMU
+	holds core cpustat -c cycles 0.05
+	go -0 cpustat -c page-faults 0.01 1
+	go -0 cputrack -c page-faults true
+	go -1 cputrack -c page-faults,cycles true
+	go -1 cpustat -c page-faults,cycles 0.01 1
+	refused_by "${PIDS[core]}"
+	[ ! -s "$T/core.err" ]
+	interrupt core
+	interrupt cs
+	hang_up ct
+	finish ct
+	[ "$status" -eq 0 ]
+	unclaimed ct
+	run ! grep -qE ' - |incomplete' "$ROWS"
+}
+
+@test "cpustat says how many it invalidates, once, and --shared nothing" {
+	warning="cpustat: warning: the counters of 2 processes that count LWPs are invalidated; shared, CPUs are counted beside them"
+	for name in one two soft; do
+		event=cycles
+		[ $name != soft ] || event=page-faults
+		start $name cputrack -T 0.02 -c $event cat
+		eventually grep -q ' tick ' "$T/$name.out"
+	done
+	go -0 cpustat --shared -c cycles 0.01 1
+	[ -z "$stderr" ]
+	go -0 cpustat -c page-faults 0.01 1
+	[ -z "$stderr" ]
+	go -0 cpustat -c cycles -c instructions 0.01 4
+	[ "$stderr" = "$warning" ]
+	for name in one two soft; do
+		hang_up $name
+		finish $name
+		if [ $name = soft ]; then
+			[ "$status" -eq 0 ]
+		else
+			[ "$status" -eq 1 ]
+		fi
+	done
+	[ ! -s "$T/soft.err" ]
+	go -0 cpustat -c cycles 0.01 1
+	[ -z "$stderr" ]
+}
+
 @test "a second cpustat is refused, and told who counts; --shared is not" {
-	holds cs cpustat -c page-faults 0.05
-	go -1 cpustat -c page-faults 0.05 1
+	holds cs cpustat -c cycles 0.05
+	go -1 cpustat -c cycles 0.05 1
 	refused_by "${PIDS[cs]}"
-	go -0 cpustat --shared -c page-faults 0.05 1
+	go -0 cpustat --shared -c cycles 0.05 1
 	[ -z "$stderr" ]
 	interrupt cs
 	[ ! -s "$T/cs.err" ]
 	check_totals "$T/cs.out" ${#CPUS[@]}
-	holds cs cpustat --shared -c page-faults 0.05
-	go -0 cpustat -c page-faults 0.05 1
+	holds cs cpustat --shared -c cycles 0.05
+	go -0 cpustat -c cycles 0.05 1
 	interrupt cs
 }
 
 @test "on other CPUs a second cpustat runs at the same time" {
 	need_command taskset
 	[ ${#CPUS[@]} -ge 2 ] || skip "there is one CPU"
-	holds cs taskset -c "${CPUS[0]}" cpustat -c page-faults 0.05
-	go -0 taskset -c "${CPUS[1]}" cpustat -c page-faults 0.05 2
-	go -1 cpustat -c page-faults 0.05 2
+	holds cs taskset -c "${CPUS[0]}" cpustat -c cycles 0.05
+	go -0 taskset -c "${CPUS[1]}" cpustat -c cycles 0.05 2
+	go -1 cpustat -c cycles 0.05 2
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	[[ $stderr == "cpustat: cpu${CPUS[0]} - $AGAIN: "* ]]
 	printf '%s\n' "$output" >"$ROWS"
@@ -104,25 +171,25 @@ refused_by() {
 }
 
 @test "several -c hold the CPUs in turn" {
-	holds cs cpustat -c page-faults -c minor-faults 0.05
-	go -1 cputrack -c page-faults true
-	eventually grep -q 'tick .* minor' "$T/cs.out"
+	holds cs cpustat -c cycles -c instructions 0.05
+	go -1 cputrack -c cycles true
+	eventually grep -q 'tick .* instructions' "$T/cs.out"
 	interrupt cs
 	[ ! -s "$T/cs.err" ]
 }
 
 @test "cputrack does not start beside cpustat: nothing runs, nothing is left" {
-	holds cs cpustat -c page-faults 0.05
-	go -1 cputrack -o "$ROWS" -c page-faults touch "$T/ran"
+	holds cs cpustat -c cycles 0.05
+	go -1 cputrack -o "$ROWS" -c cycles touch "$T/ran"
 	[ ! -e "$T/ran" ]
 	[ ! -e "$ROWS" ]
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	[[ $stderr == "cputrack: $AGAIN: process ${PIDS[cs]} (cpustat) counts on CPU "*"cpustat --shared"* ]]
-	go -1 cputrack -c page-faults -p $$
+	go -1 cputrack -c cycles -p $$
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	untraced $$
 	interrupt cs
-	track -0 -c page-faults true
+	track -0 -c cycles true
 }
 
 @test "a running cputrack is invalidated, says so once, and goes on to the end" {
@@ -131,11 +198,11 @@ refused_by() {
 	start crowd "$WORK/thread-pool" 3
 	eventually said crowd ready
 	pid=${PIDS[crowd]}
-	start ct cputrack -v -T 0.05 -c page-faults -p "$pid"
+	start ct cputrack -v -T 0.05 -c cycles -p "$pid"
 	eventually grep -q ' tick ' "$T/ct.out"
-	go -0 cpustat --shared -c page-faults 0.01 1
+	go -0 cpustat --shared -c cycles 0.01 1
 	[ ! -s "$T/ct.err" ]
-	go -0 cpustat -c page-faults 0.01 1
+	go -0 cpustat -c cycles 0.01 1
 	eventually grep -q ' tick  *- $' "$T/ct.out"
 	hang_up crowd
 	finish crowd
@@ -154,9 +221,9 @@ cputrack: the counters of 4 LWPs were lost" ]
 
 @test "an invalidated command is followed to its end; later ones are counted again" {
 	by_ptrace
-	start ct cputrack -fe -T 0.05 -c page-faults sh -c 'read line; sh -c "exit 3"; exit 5'
+	start ct cputrack -fe -T 0.05 -c cycles sh -c 'read line; sh -c "exit 3"; exit 5'
 	eventually grep -q ' tick ' "$T/ct.out"
-	go -0 cpustat -c page-faults 0.01 1
+	go -0 cpustat -c cycles 0.01 1
 	tell ct $'\n'
 	finish ct
 	[ "$status" -eq 1 ]
@@ -165,36 +232,36 @@ cputrack: the counters of 4 LWPs were lost" ]
 	[ "$(count_of exit)" -eq 2 ]
 	# the child's own
 	rows_of exit | grep -Eq '^[0-9]+ 1 exit [1-9][0-9]*$'
-	track -0 -c page-faults true
+	track -0 -c cycles true
 }
 
 @test "killed at 100 random moments, cpustat leaves nothing locked" {
 	for _ in $(seq 100); do
-		cpustat -c page-faults 0.001 >/dev/null &
+		cpustat -c cycles 0.001 >/dev/null &
 		sleep "$(printf '0.%03d' $((RANDOM % 30)))"
 		kill -KILL $!
 		wait $! || [ $? -eq 137 ]
 	done
 	ls -l /run/cpc /dev/shm
-	go -0 cputrack -c page-faults true
-	go -0 cpustat -c page-faults 0.01 1
+	go -0 cputrack -c cycles true
+	go -0 cpustat -c cycles 0.01 1
 	[ -z "$stderr" ]
 	[ -z "$(find /run/cpc -name 'cpc-cpu*')" ]
 }
 
 @test "root's claims are seen by ordinary users, whose cputrack is invalidated" {
 	need_users
-	start ct "${NOBODY[@]}" cputrack -T 0.05 -c page-faults cat
+	start ct "${NOBODY[@]}" cputrack -T 0.05 -c cycles cat
 	eventually grep -q ' tick ' "$T/ct.out"
-	holds cs cpustat -c page-faults 0.05
+	holds cs cpustat -c cycles 0.05
 	eventually grep -q invalidated "$T/ct.err"
 	hang_up ct
 	finish ct
 	[ "$status" -eq 1 ]
-	go -1 "${NOBODY[@]}" cputrack -c page-faults true
+	go -1 "${NOBODY[@]}" cputrack -c cycles true
 	[[ $stderr == "cputrack: $AGAIN: process ${PIDS[cs]} (cpustat) counts on CPU "* ]]
 	interrupt cs
-	go -0 "${NOBODY[@]}" cputrack -c page-faults true
+	go -0 "${NOBODY[@]}" cputrack -c cycles true
 }
 
 @test "a user with CAP_PERFMON claims as root does" {
@@ -202,50 +269,50 @@ cputrack: the counters of 4 LWPs were lost" ]
 	need_perfmon
 	cd /
 	go -0 "${PERFMON[@]}" "$PLACE/test_exclusive"
-	start ct cputrack -T 0.05 -c page-faults cat
+	start ct cputrack -T 0.05 -c cycles cat
 	eventually grep -q ' tick ' "$T/ct.out"
-	holds cs "${PERFMON[@]}" cpustat -c page-faults 0.05
+	holds cs "${PERFMON[@]}" cpustat -c cycles 0.05
 	eventually grep -q invalidated "$T/ct.err"
-	go -1 cpustat -c page-faults 0.05 1
+	go -1 cpustat -c cycles 0.05 1
 	refused_by "${PIDS[cs]}"
-	go -1 cputrack -c page-faults true
-	go -1 "${NOBODY[@]}" cputrack -c page-faults true
+	go -1 cputrack -c cycles true
+	go -1 "${NOBODY[@]}" cputrack -c cycles true
 	[[ $stderr == "cputrack: $AGAIN: process ${PIDS[cs]} (cpustat) counts on CPU "* ]]
 	kill -KILL "${PIDS[cs]}"
 	finish cs
-	holds cs cpustat -c page-faults 0.05
-	go -1 "${PERFMON[@]}" cpustat -c page-faults 0.05 1
+	holds cs cpustat -c cycles 0.05
+	go -1 "${PERFMON[@]}" cpustat -c cycles 0.05 1
 	refused_by "${PIDS[cs]}"
 	interrupt cs
-	go -0 "${PERFMON[@]}" cpustat -c page-faults 0.05 1
+	go -0 "${PERFMON[@]}" cpustat -c cycles 0.05 1
 	[ -z "$(find /dev/shm -name 'cpc-cpu*')" ]
 }
 
 # When nobody counts, nobody is refused or invalidated.
 all_is_free() {
 	local user
-	go -0 cpustat -c page-faults 0.01 1
+	go -0 cpustat -c cycles 0.01 1
 	[ -z "$stderr" ]
 	for user in env "${NOBODY[*]}"; do
 		# shellcheck disable=SC2086 # words
-		go -0 $user cputrack -T 0.02 -c page-faults sleep 0.3
+		go -0 $user cputrack -T 0.02 -c cycles sleep 0.3
 		[ -z "$stderr" ]
 	done
 }
 
 @test "an ordinary user tries everything: root's cpustat is unaffected" {
 	need_users
-	go -0 cpustat -c page-faults 0.01 1
+	go -0 cpustat -c cycles 0.01 1
 	(umask 0 && : >/dev/shm/cpc-open) # a file of root's that anybody may write, and so link
 	start forger "${NOBODY[@]}" forge-claims 0 "$PLACE/setuid"
 	eventually said forger ready
 	all_is_free
-	holds cs cpustat -c page-faults 0.05
+	holds cs cpustat -c cycles 0.05
 	start filler "${NOBODY[@]}" forge-claims 5000
 	eventually said filler ready
-	go -1 cpustat -c page-faults 0.05 1
+	go -1 cpustat -c cycles 0.05 1
 	refused_by "${PIDS[cs]}"
-	go -1 "${NOBODY[@]}" cputrack -c page-faults true
+	go -1 "${NOBODY[@]}" cputrack -c cycles true
 	interrupt cs
 	[ ! -s "$T/cs.err" ]
 	check_totals "$T/cs.out" ${#CPUS[@]}
@@ -269,14 +336,14 @@ give_perfmon() {
 	need_perfmon
 	cp "$(command -v cat)" "$PLACE/capable"
 	give_perfmon capable
-	go -0 cpustat -c page-faults 0.01 1
+	go -0 cpustat -c cycles 0.01 1
 	start forger "${NOBODY[@]}" forge-claims 0 "$PLACE/capable"
 	eventually said forger ready
 	# It is that program by now, and has the locks.
 	eventually pgrep -x capable -P "${PIDS[forger]}"
 	grep -q "^CapEff:.*[1-9a-f]" "/proc/$(pgrep -x capable -P "${PIDS[forger]}")/status"
 	all_is_free
-	go -0 "${PERFMON[@]}" cpustat -c page-faults 0.01 1
+	go -0 "${PERFMON[@]}" cpustat -c cycles 0.01 1
 	hang_up forger
 	finish forger
 }
@@ -285,12 +352,12 @@ give_perfmon() {
 	need_users
 	need_perfmon
 	give_perfmon cpustat
-	holds cs "${NOBODY[@]}" "$PLACE/cpustat" -c page-faults 0.05
-	go -1 cpustat -c page-faults 0.05 1
+	holds cs "${NOBODY[@]}" "$PLACE/cpustat" -c cycles 0.05
+	go -1 cpustat -c cycles 0.05 1
 	refused_by "${PIDS[cs]}"
-	go -1 "${PERFMON[@]}" "$CPC_BUILD/cpustat" -c page-faults 0.05 1
+	go -1 "${PERFMON[@]}" "$CPC_PROGRAMS/cpustat" -c cycles 0.05 1
 	refused_by "${PIDS[cs]}"
-	go -1 "${NOBODY[@]}" cputrack -c page-faults true
+	go -1 "${NOBODY[@]}" cputrack -c cycles true
 	[[ $stderr == "cputrack: $AGAIN: process ${PIDS[cs]} (cpustat) counts on CPU "* ]]
 	interrupt cs
 }
@@ -304,18 +371,18 @@ cost_of() {
 
 @test "thousands of locks on a file make no look slow" {
 	need_users
-	holds cs cpustat -c page-faults 0.05
+	holds cs cpustat -c cycles 0.05
 	kill -KILL "${PIDS[cs]}"
 	finish cs
 	start locker "${NOBODY[@]}" forge-claims 0 "$PLACE/setuid" 20000
 	eventually said locker ready
 	# one that root's cpustat left when it was killed is among them
 	grep -q '^locked cpc-cpu' "$T/locker.out"
-	cost_of "${NOBODY[@]}" cputrack -T 0.1 -c page-faults sleep 1
+	cost_of "${NOBODY[@]}" cputrack -T 0.1 -c cycles sleep 1
 	cat "$T/cost.out"
 	grep -q ' exit ' "$T/cost.out"
 	[ "$cost" -lt 1000 ]
-	cost_of cpustat -c page-faults 0.01 1
+	cost_of cpustat -c cycles 0.01 1
 	grep -q ' total ' "$T/cost.out"
 	[ "$cost" -lt 1000 ]
 	hang_up locker
@@ -325,17 +392,17 @@ cost_of() {
 @test "not to be able to look for claims is not that there are none" {
 	need attach
 	start victim cat
-	holds cs cpustat -c page-faults 0.05
+	holds cs cpustat -c cycles 0.05
 	seen=0
 	for files in 4 5 6 7 8 9 10 12; do
 		go -1 "${WITH_FILES[@]}" "$files" \
-			cputrack -T 0 --for 1 -c page-faults -p "${PIDS[victim]}"
+			cputrack -T 0 --for 1 -c cycles -p "${PIDS[victim]}"
 		[[ $output != *exit* ]]
 		[[ $stderr == "cputrack: $AGAIN: "* || $stderr == *"Too many open files"* ]]
 		if [[ $stderr == "cputrack: whether others count CPUs cannot be found out from /"*": Too many open files" ]]; then
 			seen=1
 		fi
-		go -1 "${WITH_FILES[@]}" "$files" cpustat -c page-faults 0.01 1
+		go -1 "${WITH_FILES[@]}" "$files" cpustat -c cycles 0.01 1
 		[[ $stderr == *"$AGAIN: "* || $stderr == *"Too many open files"* ]]
 		[ -z "$output" ]
 	done
@@ -371,20 +438,20 @@ no_claim() {
 	full='mount -t tmpfs -o nr_inodes=3,mode=1777 cpc'
 	for prepare in 'mount -t tmpfs -o ro cpc /run/cpc|Read-only file system' \
 		"$full /run/cpc|No space left on device"; do
-		in_mounts "${prepare%|*}" cpustat -c page-faults 0.01 1
+		in_mounts "${prepare%|*}" cpustat -c cycles 0.01 1
 		no_claim /run/cpc "${prepare#*|}"
-		in_mounts "${prepare%|*}" cpustat --shared -c page-faults 0.01 1
+		in_mounts "${prepare%|*}" cpustat --shared -c cycles 0.01 1
 		[ "$status" -eq 0 ]
-		in_mounts "${prepare%|*}" cputrack -c page-faults true
+		in_mounts "${prepare%|*}" cputrack -c cycles true
 		[ "$status" -eq 0 ]
 	done
 	need_users
 	need_perfmon
 	for prepare in 'mount -t tmpfs -o ro,mode=1777 cpc /dev/shm|Read-only file system' \
 		'mount -t tmpfs -o nr_inodes=1,mode=1777 cpc /dev/shm|No space left on device'; do
-		in_mounts "${prepare%|*}" "${PERFMON[@]}" "$PLACE/cpustat" -c page-faults 0.01 1
+		in_mounts "${prepare%|*}" "${PERFMON[@]}" "$PLACE/cpustat" -c cycles 0.01 1
 		no_claim /dev/shm "${prepare#*|}"
-		in_mounts "${prepare%|*}" "${PERFMON[@]}" "$PLACE/cpustat" --shared -c page-faults 0.01 1
+		in_mounts "${prepare%|*}" "${PERFMON[@]}" "$PLACE/cpustat" --shared -c cycles 0.01 1
 		[ "$status" -eq 0 ]
 	done
 }
@@ -393,12 +460,12 @@ no_claim() {
 	need_mounts
 	# directories of somebody else
 	alien='mount -t tmpfs -o uid=1,mode=1777 cpc'
-	in_mounts "$alien /run/cpc && $alien /dev/shm" cpustat -c page-faults 0.01 1
+	in_mounts "$alien /run/cpc && $alien /dev/shm" cpustat -c cycles 0.01 1
 	[ "$status" -eq 0 ]
 	[ "$stderr" = "cpustat: warning: others cannot see which CPUs are counted here: neither /run/cpc nor /dev/shm is a place for claims" ]
 	[[ $output == *total* ]]
 	# root without the first of them claims in the second
-	in_mounts "$alien /run/cpc" cpustat -c page-faults 0.01 1
+	in_mounts "$alien /run/cpc" cpustat -c cycles 0.01 1
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
 }
@@ -407,7 +474,7 @@ no_claim() {
 	need_unsanitized "LeakSanitizer does not work under strace"
 	need_command strace
 	go -0 strace -f -qq -o "$T/trace" -e trace=getrandom -e inject=getrandom:error=ENOSYS \
-		cpustat -c page-faults 0.01 1
+		cpustat -c cycles 0.01 1
 	[[ $output == *total* ]]
 	[ -z "$stderr" ]
 }

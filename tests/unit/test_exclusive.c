@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * One set per CPU, and none on LWPs meanwhile: within a process, and between
- * processes that fork and die.
+ * One set with events of the core PMU per CPU, and none on LWPs meanwhile: within a process, and
+ * between processes that fork and die.  There is a core PMU, of which cycles are page faults.
  */
 #include "handle.h"
 
@@ -18,13 +18,18 @@
 
 static int cpu = -1;
 
-static cpc_set_t *new_set(void)
+static cpc_set_t *new_set_of(const char *event)
 {
 	cpc_set_t *set = cpc_set_create(cpc);
 
-	if (cpc_set_add_request(cpc, set, "page-faults", 0, CPC_COUNT_USER, 0, NULL) != 0)
+	if (cpc_set_add_request(cpc, set, event, 0, CPC_COUNT_USER, 0, NULL) != 0)
 		return NULL;
 	return set;
+}
+
+static cpc_set_t *new_set(void)
+{
+	return new_set_of("cycles");
 }
 
 static int bind_remote(cpc_set_t *set)
@@ -41,7 +46,8 @@ static void need_cpu(void)
 	assert_int_equal(sched_getaffinity(0, sizeof(mask), &mask), 0);
 	for (cpu = 0; !CPU_ISSET((size_t)cpu, &mask); cpu++)
 		;
-	if (bind_remote(set) == -1 && errno == EACCES)
+	if (cpc_bind_cpu(cpc, cpu, set, CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED) == -1 &&
+	    errno == EACCES)
 		skip_because("whole CPUs may not be counted here: %s", last_error.text);
 	assert_int_equal(cpc_set_destroy(cpc, set), 0);
 }
@@ -77,6 +83,38 @@ static void within_a_process(void **state)
 	assert_int_equal(cpc_unbind(cpc, first), -1);
 	assert_int_equal(cpc_unbind(cpc, second), 0);
 	assert_int_equal(bind_remote(first), 0);
+}
+
+/* What needs no core PMU neither claims nor minds claims. */
+static void side_by_side(void **state)
+{
+	static const char *const soft[] = {"page-faults", "task-clock", "context-switches"};
+	cpc_set_t *core = new_set(), *set[ARRAY_SIZE(soft)], *lwp = new_set_of("minor-faults");
+	cpc_buf_t *buf = cpc_buf_create(cpc, lwp);
+
+	(void)state;
+	need_cpu();
+	assert_int_equal(cpc_bind_curlwp(cpc, lwp, 0), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(soft); i++) {
+		set[i] = new_set_of(soft[i]);
+		assert_int_equal(bind_remote(set[i]), 0);
+	}
+	assert_int_equal(cpc_set_sample(cpc, lwp, buf), 0);
+	assert_int_equal(bind_remote(core), 0);
+	assert_again(bind_remote(new_set()));
+	assert_int_equal(cpc_unbind(cpc, set[0]), 0);
+	assert_int_equal(bind_remote(set[0]), 0);
+	assert_int_equal(cpc_set_sample(cpc, lwp, buf), 0);
+	assert_int_equal(cpc_disable(cpc), 0);
+	assert_int_equal(cpc_enable(cpc), 0);
+	assert_int_equal(cpc_bind_curlwp(cpc, lwp, 0), 0);
+	/* One event of the core PMU is enough. */
+	assert_int_equal(cpc_set_add_request(cpc, set[1], "cycles", 0, CPC_COUNT_USER, 0, NULL),
+			 -1);
+	assert_int_equal(cpc_unbind(cpc, set[1]), 0);
+	assert_int_equal(cpc_set_add_request(cpc, set[1], "cycles", 0, CPC_COUNT_USER, 0, NULL), 1);
+	assert_again(bind_remote(set[1]));
+	assert_again(cpc_bind_curlwp(cpc, set[1], 0));
 }
 
 /* A process, in a group of its own, that binds, says so, and waits to be killed. */
@@ -144,6 +182,53 @@ static void lwps_are_invalidated(void **state)
 }
 
 /* Who has no file left to look for claims with was alone when it bound. */
+/*
+ * How many processes count LWPs is told by the first claim.  Forked children do not, nor does who
+ * counts what needs no core PMU.  The first test.
+ */
+static void told_how_many(void **state)
+{
+	cpc_set_t *set = new_set();
+	int said[2], go[2];
+	char c;
+	pid_t pid[3];
+
+	(void)state;
+	need_cpu();
+	assert_int_equal(pipe(said), 0);
+	assert_int_equal(pipe(go), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(pid); i++) {
+		pid[i] = fork();
+		if (pid[i] > 0)
+			continue;
+		open_handle(NULL);
+		cpc_set_t *own = i == 2 ? new_set_of("page-faults") : new_set();
+
+		close(go[1]);
+		c = cpc_bind_curlwp(cpc, own, 0) == 0 ? 'y' : 'n';
+		if (fork() == 0)
+			_exit(read(go[0], &c, 1) == 0 ? 0 : 1);
+		_exit(write(said[1], &c, 1) == 1 && read(go[0], &c, 1) == 0 ? 0 : 1);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(pid); i++) {
+		assert_int_equal(read(said[0], &c, 1), 1);
+		assert_int_equal(c, 'y');
+	}
+	assert_int_equal(bind_remote(set), 0);
+	assert_int_equal(last_error.subcode, CPC_WARNING);
+	assert_non_null(strstr(last_error.text, "the counters of 2 processes that count LWPs"));
+	last_error.subcode = 0;
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+	assert_int_equal(bind_remote(set), 0);
+	assert_int_equal(last_error.subcode, 0); /* once */
+	close(go[1]);
+	for (size_t i = 0; i < ARRAY_SIZE(pid); i++)
+		assert_int_equal(waitpid(pid[i], NULL, 0), pid[i]);
+	close(go[0]);
+	close(said[0]);
+	close(said[1]);
+}
+
 static void a_look_that_fails_while_sampling_changes_nothing(void **state)
 {
 	cpc_set_t *set = new_set();
@@ -278,7 +363,9 @@ static void one_wins(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(told_how_many, open_handle, close_handle),
 		cmocka_unit_test_setup_teardown(within_a_process, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(side_by_side, open_handle, close_handle),
 		cmocka_unit_test_setup_teardown(lwps_are_invalidated, open_handle, close_handle),
 		cmocka_unit_test_setup_teardown(a_look_that_fails_while_sampling_changes_nothing,
 						open_handle, close_handle),

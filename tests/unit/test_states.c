@@ -170,13 +170,13 @@ static const struct {
 } calls[] = {
 #define BAD EINVAL
 	/*	FREE EMPTY OWN OTHERS CPU CONTROLLED FOREIGN INHERITED */
-	{"cpc_bind_curlwp", bind_curlwp, false, {0, BAD, 0, 0, EAGAIN, 0, BAD, 0}},
+	{"cpc_bind_curlwp", bind_curlwp, false, {0, BAD, 0, 0, 0, 0, BAD, 0}},
 	{"cpc_bind_curlwp, flags",
 	 bind_curlwp_flags,
 	 false,
 	 {BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
 	{"cpc_bind_cpu, no CPU", bind_no_cpu, false, {BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
-	{"cpc_bind_pctx", bind_pctx, false, {0, BAD, 0, 0, EAGAIN, 0, BAD, 0}},
+	{"cpc_bind_pctx", bind_pctx, false, {0, BAD, 0, 0, 0, 0, BAD, 0}},
 	{"cpc_bind_pctx, no LWP",
 	 bind_pctx_no_lwp,
 	 false,

@@ -151,7 +151,8 @@ static void modes(void **state)
 
 static void shared(void **state)
 {
-	cpc_event_t event = event_of("page-faults"), before, after;
+	/* Of the core PMU, which here counts page faults. */
+	cpc_event_t event = event_of("cycles"), before, after;
 	cpu_set_t all, one;
 	int fd;
 
@@ -183,11 +184,24 @@ static void shared(void **state)
 	/* No LWP is counted meanwhile. */
 	assert_int_equal(cpc_access(), -1);
 	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(cpc_bind_event(&event, 0), -1);
+	assert_int_equal(errno, EAGAIN);
 	assert_int_equal(cpc_shared_rele(fd), 0);
 	assert_int_equal(cpc_shared_take_sample(fd, &after), -1);
 	cpc_shared_close(fd);
-	sched_setaffinity(0, sizeof(all), &all);
 	assert_int_equal(cpc_access(), 0);
+
+	/* What was bound before a CPU was is invalidated, and so is the answer. */
+	assert_int_equal(cpc_bind_event(&event, 0), 0);
+	assert_int_equal(cpc_access(), 0);
+	fd = cpc_shared_open();
+	assert_int_equal(cpc_shared_bind_event(fd, &event, 0), 0);
+	assert_int_equal(cpc_access(), -1);
+	assert_int_equal(errno, EAGAIN);
+	cpc_shared_close(fd);
+	assert_int_equal(cpc_rele(), 0);
+	assert_int_equal(cpc_access(), 0);
+	sched_setaffinity(0, sizeof(all), &all);
 }
 
 static struct {

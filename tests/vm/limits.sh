@@ -40,6 +40,21 @@ same "split on CPUs: a total of each" "$(grep -c ' total ' "$out")" 2
 same "split on CPUs: all count" "$(awk '$3 == "total" { sub(/#.*/, ""); for (n = 5; n <= NF; n++) c += $n > 0 }
 	END { print c }' "$out")" 7
 
+# ---- one program at a time has the core PMU, and all have the rest ----------------------
+cpustat -c Instr_cnt 0.1 600 >/dev/null 2>&1 &
+holder=$!
+while [ -z "$(ls /run/cpc/cpc-cpu* 2>/dev/null)" ]; do sleep 0.1; done
+run cputrack -c Instr_cnt bare
+told "beside cpustat" 1 "process $holder (cpustat) counts on CPU 0"
+run cputrack -c armv8_pmuv3/inst_retired/,page-faults bare
+told "beside cpustat, by sysfs" 1 "process $holder (cpustat) counts on CPU 0"
+run cputrack -c page-faults bare
+same "beside cpustat, software events" "$(counts exit)" 1
+run cpustat -c page-faults 0.1 1
+same "two cpustat, one of software events" "$status $(wc -l <"$err")" "0 0"
+kill "$holder"
+wait "$holder" || :
+
 # ---- counters that another program holds -------------------------------------------
 run hold-counters cpustat -c Instr_cnt 0.1 2
 told "cpustat beside a holder" 1 "^cpustat: cpu0 - cannot count 'Instr_cnt': others hold the counters that it needs; process [0-9]* \\(hold-counters\\) has counters open"

@@ -329,13 +329,6 @@ bool cpci_pfm_core(struct cpci_core_pmu *core)
 
 	if (!usable())
 		return false;
-	/* With CPC_CPUID, also on a machine that libpfm4 knows. */
-	if (standin_pmu(&info)) {
-		core->name = standin->pmu;
-		core->desc = standin->desc;
-		core->ncounters = (uint_t)(info.num_cntrs + info.num_fixed_cntrs);
-		return true;
-	}
 	pfm_for_all_pmus(pmu) {
 		info = (pfm_pmu_info_t){.size = sizeof(info)};
 		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || !is_here(&info) ||

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-_Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "signal handlers may not take a lock");
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "signal handlers may not take a lock");
 
 void command_started(struct command *command, pid_t pid)
 {

@@ -11,12 +11,13 @@
 #include <sys/types.h>
 
 struct command {
-	pid_t pid;	     /* 0: not started yet */
-	int pidfd;	     /* -1: none, as before Linux 5.3 */
-	atomic_bool reaped;  /* its process id may be another process's */
-	atomic_bool left;    /* it is reaped, or not tracked any more since an exec */
-	atomic_bool stop_at; /* tracking is to stop when `left` becomes true */
-	atomic_bool cut;     /* we got a signal before it had left */
+	pid_t pid; /* 0: not started yet */
+	int pidfd; /* -1: none, as before Linux 5.3 */
+	/* Truth values.  Not every machine has bytes that change without a lock. */
+	atomic_int reaped;  /* its process id may be another process's */
+	atomic_int left;    /* it is reaped, or not tracked any more since an exec */
+	atomic_int stop_at; /* tracking is to stop when `left` becomes true */
+	atomic_int cut;	    /* we got a signal before it had left */
 };
 
 /* The process was started; it must still be our child, alive or not. */

@@ -21,7 +21,11 @@ struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
 			     const struct setgrp *grp, char *why, size_t size)
 {
 	(void)config, (void)cpc, (void)grp;
+#if defined(__x86_64__) || defined(__aarch64__)
 	strlcpy(why, "this program was built without BPF", size);
+#else
+	strlcpy(why, "it is supported on x86-64 and Arm64 only", size);
+#endif
 	return NULL;
 }
 #endif

@@ -12,10 +12,9 @@
 /* Handlers read these; only lock-free atomics may be read there. */
 _Static_assert(ATOMIC_POINTER_LOCK_FREE == 2, "pointers need a lock");
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2, "integers need a lock");
-_Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "truth values need a lock");
 
 static struct track *_Atomic tracked;	/* NULL: no run yet, or none any more */
-static atomic_bool ready;		/* it can be stopped */
+static atomic_int ready;		/* it can be stopped */
 static struct command *_Atomic started; /* NULL: -p */
 static atomic_int early;		/* a signal that came before it was ready */
 static atomic_int got;			/* the first signal of all runs of a command */

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
 #define CYCLES "tsc"
 #else
 #define CYCLES "tick"

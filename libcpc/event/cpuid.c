@@ -11,14 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
 static char name[64];
 static bool is_other; /* `name` is of another CPU than this machine's */
 
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
 
 static void read_name(void)
 {

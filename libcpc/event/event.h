@@ -163,7 +163,7 @@ struct cpci_def {
 	size_t order; /* among those of vendors */
 	const char *name, *expr, *desc;
 	const char *error; /* NULL, or what is wrong with it: only who uses it fails */
-	_Atomic bool told; /* that it redefines another's name, once */
+	_Atomic int told;  /* that it redefines another's name, once */
 };
 
 struct cpci_defs {

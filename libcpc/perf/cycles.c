@@ -10,7 +10,7 @@
 
 #define NSEC 1000000000LL
 
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
 #include <x86intrin.h>
 
 /* The shortest time over which the two clocks are compared: good for 1 in 10,000. */

@@ -39,7 +39,7 @@ bool cpci_perf_has_address(const struct perf_event_attr *attr)
 /* On x86, data breakpoints trap after the access. */
 bool cpci_perf_is_fault(const struct perf_event_attr *attr)
 {
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
 	if (attr->type == PERF_TYPE_BREAKPOINT && attr->bp_type != HW_BREAKPOINT_X)
 		return false;
 #endif

@@ -81,7 +81,7 @@ const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *
 
 void cpci_tell_vendor(cpc_t *cpc, const char *fn)
 {
-	static atomic_bool told;
+	static atomic_int told;
 	const struct cpci_defs *vendor = cpci_vendor_loaded();
 
 	if (vendor == NULL || atomic_exchange(&told, true))

@@ -62,10 +62,14 @@ static uint64_t interrupted_pc(const void *context)
 
 #if defined(__x86_64__)
 	return (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
-#elif defined(__i386__)
-	return (uint32_t)uc->uc_mcontext.gregs[REG_EIP];
 #elif defined(__aarch64__)
 	return uc->uc_mcontext.pc;
+#elif defined(__riscv)
+	return uc->uc_mcontext.__gregs[REG_PC];
+#elif defined(__s390x__)
+	return uc->uc_mcontext.psw.addr;
+#elif defined(__powerpc64__)
+	return uc->uc_mcontext.gp_regs[32]; /* PT_NIP */
 #else
 #error "where does this machine have the interrupted PC?"
 #endif

@@ -41,7 +41,7 @@ struct cpci_pcbuf {
 	struct cpci_watch *watch;
 	pid_t lwp;		 /* whom the poller sends... */
 	int sig;		 /* ...this... */
-	atomic_bool noticing;	 /* ...unless it did, and that has not come yet */
+	atomic_int noticing;	 /* ...unless it did, and that has not come yet */
 	_Atomic(uint64_t) taken; /* how many records, in the upper half, and up to where */
 	/* How many signals were due when one was sent last; the lowest bit: not heard yet. */
 	_Atomic(uint32_t) told;

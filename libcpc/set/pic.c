@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#ifdef CPC_PIC_INLINE
 /* The file of the event that alone is a request's count; -1: it is made of several. */
 static int own_file(const cpc_set_t *set, uint_t index)
 {
@@ -22,6 +23,7 @@ static int own_file(const cpc_set_t *set, uint_t index)
 	}
 	return -1;
 }
+#endif
 
 /* Maps the event of a request, if a register counts it. */
 static void map(cpc_set_t *set, struct cpc_pic *pic)

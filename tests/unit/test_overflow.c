@@ -3,6 +3,7 @@
 /*
  * Overflows: as many signals as there are, with exact counts, at the right place.
  */
+#include "../work/machine.h"
 #include "handle.h"
 
 #include <errno.h>
@@ -43,11 +44,7 @@ static uintptr_t pc_of(const void *context)
 {
 	const ucontext_t *uc = context;
 
-#if defined(__x86_64__)
-	return (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
-#else
-	return (uintptr_t)uc->uc_mcontext.pc;
-#endif
+	return (uintptr_t)uc->uc_mcontext.REGISTER(PC);
 }
 
 static void on_emt(int sig, siginfo_t *info, void *context)

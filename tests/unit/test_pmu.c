@@ -6,6 +6,7 @@
  *
  * With the name of a test, only that is run.
  */
+#include "../work/machine.h"
 #include "handle.h"
 
 #include <errno.h>
@@ -25,11 +26,7 @@
 /* 2 * n instructions, and the few of the call. */
 __attribute__((noinline)) static void loop(unsigned long n)
 {
-#if defined(__aarch64__)
-	__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(n) : : "cc");
-#else
-	__asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(n) : : "cc");
-#endif
+	loop_rounds(n);
 }
 
 static void add(cpc_set_t *set, const char *event, uint_t flags)

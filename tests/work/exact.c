@@ -20,6 +20,7 @@
  * than the 2 faults of its image.
  */
 #include "exact.h"
+#include "machine.h"
 
 enum { PAGE = 4096, USER_PAGES = 7, KERNEL_PAGES = 3, UNITS = 3, SLICES = 16 };
 enum { SIG_KILL = 9, SIG_TERM = 15, SIG_CHLD = 17, SET_PIPE_SIZE = 1031, NO_HUGE_PAGES = 41 };
@@ -68,7 +69,7 @@ static void work(long slice, int units)
 			*(volatile char *)slices[slice].pages[u][i] = 1;
 		for (int i = USER_PAGES; i < USER_PAGES + KERNEL_PAGES; i++)
 			call(__NR_times, (long)slices[slice].pages[u][i], 0, 0, 0);
-		loop(own.rounds);
+		loop_rounds((unsigned long)own.rounds);
 	}
 }
 

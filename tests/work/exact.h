@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * exact.h - the code of exact that is specific to a machine: entry, system calls, clone, loop.
+ * exact.h - the code of exact that is specific to a machine: entry, system calls, clone.
  */
 #ifndef WORK_EXACT_H
 #define WORK_EXACT_H
@@ -95,16 +95,7 @@ __attribute__((noinline)) static long call(long nr, long a, long b, long c, long
 	return x0;
 }
 #else
-#error "system calls and a loop of two instructions, please"
+#error "system calls, please"
 #endif
-
-static void loop(long rounds)
-{
-#if defined(__aarch64__)
-	__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(rounds) : : "cc");
-#else
-	__asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(rounds) : : "cc");
-#endif
-}
 
 #endif /* WORK_EXACT_H */

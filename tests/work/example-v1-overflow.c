@@ -22,7 +22,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define USP SP
+#define REGISTER_USP REGISTER_SP
 
 #define PRESET0 (UINT64_MAX - UINT64_C(999))
 #define PRESET1 0

@@ -6,20 +6,10 @@
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
 
+#include "machine.h"
 #include "work.h"
 
 #include <stdarg.h>
-
-/* The registers of the machine that it runs on. */
-#if defined(__x86_64__)
-#define REGISTER(name) gregs[name]
-#define PC REG_RIP
-#define SP REG_RSP
-#else
-#define REGISTER(name) name
-#define PC pc
-#define SP sp
-#endif
 
 static long example_pages = 100, example_loops;
 
@@ -41,13 +31,8 @@ static inline void compute(void)
 	unsigned long n = (unsigned long)example_loops;
 
 	touch_pages(example_pages);
-	if (n == 0)
-		return;
-#if defined(__aarch64__)
-	__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(n) : : "cc");
-#else
-	__asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(n) : : "cc");
-#endif
+	if (n != 0)
+		loop_rounds(n);
 }
 
 /* All that it runs is there afterwards: faults are those of its pages alone. */

@@ -9,28 +9,16 @@
  * runs whose N is n and m, with equally many digits, differ by exactly
  * 2 * (m - n) * (1 + THREADS + CHILDREN) instructions.
  */
+#include "machine.h"
 #include "work.h"
 
 #include <sys/wait.h>
 
 static unsigned long rounds;
 
-static void loop(void)
-{
-	unsigned long n = rounds;
-
-#if defined(__aarch64__)
-	__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(n) : : "cc");
-#elif defined(__x86_64__) || defined(__i386__)
-	__asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(n) : : "cc");
-#else
-#error "a loop of two instructions, please"
-#endif
-}
-
 static void *loop_thread(void *arg)
 {
-	loop();
+	loop_rounds(rounds);
 	return arg;
 }
 
@@ -57,7 +45,7 @@ int main(int argc, char *argv[])
 	}
 	if (waits)
 		wait_eof();
-	loop();
+	loop_rounds(rounds);
 	for (long i = 0; i < threads; i++)
 		pthread_join(start_thread(loop_thread, NULL), NULL);
 	for (long i = 0; i < children; i++) {
@@ -66,7 +54,7 @@ int main(int argc, char *argv[])
 		if (pid == -1)
 			broken("fork");
 		if (pid == 0) {
-			loop();
+			loop_rounds(rounds);
 			_exit(0);
 		}
 		if (waitpid(pid, NULL, 0) != pid)

@@ -8,20 +8,10 @@
  *
  * Known: a loop is 2 * N instructions in user mode.
  */
+#include "machine.h"
 #include "work.h"
 
 #include <cpc_pic.h>
-
-static void loop(unsigned long n)
-{
-#if defined(__aarch64__)
-	__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(n) : : "cc");
-#elif defined(__x86_64__) || defined(__i386__)
-	__asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(n) : : "cc");
-#else
-#error "a loop of two instructions, please"
-#endif
-}
 
 static uint64_t difference(cpc_t *cpc, cpc_buf_t *later, cpc_buf_t *earlier, int i)
 {
@@ -44,7 +34,7 @@ static int count_by_pic(cpc_t *cpc, cpc_set_t *set, int index, unsigned long n)
 		if (cpc_read_pic(pic, &v[0]) == -1 || cpc_read_pic(pic, &v[1]) == -1)
 			broken("cpc_read_pic");
 		if (n > 0)
-			loop(n);
+			loop_rounds(n);
 		if (cpc_read_pic(pic, &v[2]) == -1)
 			broken("cpc_read_pic");
 	}
@@ -93,7 +83,7 @@ int main(int argc, char *argv[])
 		cpc_set_sample(cpc, set, buf[0]);
 		cpc_set_sample(cpc, set, buf[1]);
 		if (n > 0)
-			loop(n);
+			loop_rounds(n);
 		if (cpc_set_sample(cpc, set, buf[2]) == -1)
 			broken("cpc_set_sample");
 	}

@@ -16,13 +16,73 @@
 #include <string.h>
 #include <strings.h>
 
-const struct encode_field encode_fields[] = {
-	{"EventCode", "event", true},	 {"UMask", "umask", false},
-	{"CounterMask", "cmask", false}, {"Invert", "inv", false},
-	{"EdgeDetect", "edge", false},	 {"AnyThread", "any", false},
-	{"SampleFilter", "", false},	 {"PortMask", "ch_mask", false},
-	{"FCMask", "fc_mask", false},	 {"UMaskExt", "umask_ext", false},
-	{"ConfigCode", "config", false}, {NULL, NULL, false},
+/* Members that are fields of the PMU as they are. */
+static const struct {
+	const char *key, *field;
+} fields[] = {
+	{"CounterMask", "cmask"},	{"Invert", "inv"},	  {"EdgeDetect", "edge"},
+	{"AnyThread", "any"},		{"PortMask", "ch_mask"},  {"FCMask", "fc_mask"},
+	{"NodeType", "type"},		{"RdWrMask", "rdwrmask"}, {"EnAllCores", "enallcores"},
+	{"EnAllSlices", "enallslices"}, {"SliceId", "sliceid"},	  {"ThreadMask", "threadmask"},
+};
+
+/* Other members that encode() takes, and those that do not change what is counted. */
+static const char *const others[] = {
+	"EventCode",
+	"ConfigCode",
+	"EventidCode",
+	"ExtSel",
+	"UMask",
+	"UMaskExt",
+	"Filter",
+	"Unit",
+	"MSRIndex",
+	"MSRValue",
+	"EventName",
+	"ArchStdEvent",
+	/* Words. */
+	"BriefDescription",
+	"PublicDescription",
+	"Description",
+	"Title",
+	"Topic",
+	"Errata",
+	"Deprecated",
+	"Experimental",
+	"Internal",
+	"EventStatus",
+	"Compat",
+	"Speculative",
+	/* How it is shown. */
+	"ScaleUnit",
+	"UnitOfMeasure",
+	"PerPkg",
+	"AggregationMode",
+	"MetricName",
+	"MetricExpr",
+	"MetricGroup",
+	"MetricConstraint",
+	"MetricThreshold",
+	"MetricgroupNoGroup",
+	"DefaultMetricgroupName",
+	/* Which counters can count it, and how it can be sampled. */
+	"Counter",
+	"CounterType",
+	"CounterHTOff",
+	"PEBScounters",
+	"PEBS",
+	"PDIR_COUNTER",
+	"Precise",
+	"CollectPEBSRecord",
+	"SampleAfterValue",
+	"TakenAlone",
+	"Data_LA",
+	"L1_Hit_Indication",
+	"ELLC",
+	"Offcore",
+	"RetirementLatencyMin",
+	"RetirementLatencyMax",
+	"RetirementLatencyMean",
 };
 
 /* Registers whose values are fields of the core's PMU. */
@@ -43,7 +103,8 @@ static const struct {
 	{"cpu_core", "cpu_core"}, {"cpu_atom", "cpu_atom"}, {"CBO", "uncore_cbox"},
 	{"QPI LL", "uncore_qpi"}, {"SBO", "uncore_sbox"},   {"iMPH-U", "uncore_arb"},
 	{"NCU", "uncore_clock"},  {"UPI LL", "uncore_upi"}, {"DFPMC", "amd_df"},
-	{"L3PMC", "amd_l3"},	  {"UMCPMC", "amd_umc"},
+	{"L3PMC", "amd_l3"},	  {"UMCPMC", "amd_umc"},    {"arm_cmn", "arm_cmn"},
+	{"imx8_ddr", "imx8_ddr"}, {"imx9_ddr", "imx9_ddr"}, {"ali_drw", "ali_drw"},
 };
 
 /* What a fixed counter counts has another code for the kernel. */
@@ -59,16 +120,36 @@ static const struct {
 	{"CPU_CLK_UNHALTED.REF_TSC", "event=0x0,umask=0x3"},
 };
 
-/* A number; of a list, for the registers of several counters, the first.  False: none. */
-static bool parse_first(const char *text, uint64_t *val)
+/*
+ * A number in hexadecimal digits after 0x, else in decimal ones, as in what perf(1) makes of these
+ * files; then comes `*end`.  False: none.
+ */
+static bool parse(const char *text, uint64_t *val, char *end)
 {
-	char *end;
+	bool hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	char *rest;
 
 	if (!isdigit((unsigned char)*text))
 		return false;
 	errno = 0;
-	*val = strtoull(text, &end, 0);
-	return errno == 0 && (*end == '\0' || *end == ',');
+	*val = strtoull(text, &rest, hexadecimal ? 16 : 10);
+	*end = *rest;
+	return errno == 0;
+}
+
+static bool parse_number(const char *text, uint64_t *val)
+{
+	char end;
+
+	return parse(text, val, &end) && end == '\0';
+}
+
+/* Of a list, for the registers of several counters, the first. */
+static bool parse_first(const char *text, uint64_t *val)
+{
+	char end;
+
+	return parse(text, val, &end) && (end == '\0' || end == ',');
 }
 
 static void add(struct encoding *e, const char *field, uint64_t val)
@@ -80,19 +161,70 @@ static void add(struct encoding *e, const char *field, uint64_t val)
 		e->bad = true;
 }
 
-void encode_put(struct encoding *e, const struct encode_field *field, const char *value)
-{
-	uint64_t val;
+/* Members of the event, as numbers; 0: there is none. */
+struct source {
+	encode_value_fn *value_of;
+	void *object;
+};
 
-	if (*value == '\0' || *field->field == '\0')
-		return;
-	if (!parse_first(value, &val))
-		e->bad = true;
-	else if (val != 0 || field->always)
-		add(e, field->field, val);
+static const char *text_of(const struct source *from, const char *key)
+{
+	return from->value_of(from->object, key);
 }
 
-void encode_unit(struct encoding *e, const char *unit)
+static uint64_t number_of(struct encoding *e, const struct source *from, const char *key)
+{
+	const char *value = text_of(from, key);
+	uint64_t val = 0;
+
+	if (*value != '\0' && !parse_number(value, &val))
+		e->bad = true;
+	return val;
+}
+
+/* What the event is, by one of three members. */
+static void put_code(struct encoding *e, const struct source *from)
+{
+	const char *code = text_of(from, "EventCode");
+	uint64_t val = 0, high = number_of(e, from, "ExtSel");
+
+	if (*text_of(from, "ConfigCode") != '\0') {
+		add(e, "config", number_of(e, from, "ConfigCode"));
+	} else if (*text_of(from, "EventidCode") != '\0') {
+		add(e, "eventid", number_of(e, from, "EventidCode"));
+	} else if (*code != '\0') {
+		if (!parse_first(code, &val) || high > 0xff)
+			e->bad = true;
+		add(e, "event", val | high << 8);
+	}
+}
+
+/* The unit mask, which for some units is wider; some files have its upper part in both. */
+static void put_umask(struct encoding *e, const struct source *from)
+{
+	uint64_t umask = number_of(e, from, "UMask") | number_of(e, from, "UMaskExt") << 8;
+
+	if (umask != 0)
+		add(e, "umask", umask);
+}
+
+/* Terms of the kernel's own already: "config1=0x40e33". */
+static void put_filter(struct encoding *e, const char *filter)
+{
+	size_t n = strlen(e->terms);
+
+	if (*filter == '\0')
+		return;
+	for (const char *c = filter; *c != '\0'; c++) {
+		if (!isalnum((unsigned char)*c) && strchr("_=,", *c) == NULL)
+			e->bad = true;
+	}
+	if (strchr(filter, '=') == NULL || (size_t)snprintf(e->terms + n, sizeof(e->terms) - n,
+							    ",%s", filter) >= sizeof(e->terms) - n)
+		e->bad = true;
+}
+
+static void put_unit(struct encoding *e, const char *unit)
 {
 	size_t n;
 
@@ -114,7 +246,7 @@ void encode_unit(struct encoding *e, const char *unit)
 	}
 }
 
-void encode_msr(struct encoding *e, const char *index, const char *value)
+static void put_msr(struct encoding *e, const char *index, const char *value)
 {
 	uint64_t reg, val;
 
@@ -133,10 +265,45 @@ void encode_msr(struct encoding *e, const char *index, const char *value)
 	e->bad = true;
 }
 
-bool encode_finish(struct encoding *e, const char *name)
+static bool is_nothing(const char *value)
 {
-	const char *terms = e->terms;
+	uint64_t val;
 
+	return *value == '\0' || strcasecmp(value, "null") == 0 || strcasecmp(value, "NA") == 0 ||
+	       (parse_first(value, &val) && val == 0);
+}
+
+bool encode_is_unknown(const char *key, const char *value)
+{
+	if (is_nothing(value))
+		return false;
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		if (strcmp(fields[i].key, key) == 0)
+			return false;
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (strcasecmp(others[i], key) == 0)
+			return false;
+	}
+	return true;
+}
+
+bool encode(struct encoding *e, encode_value_fn *value_of, void *object)
+{
+	const struct source from = {.value_of = value_of, .object = object};
+	const char *name = value_of(object, "EventName"), *terms = e->terms;
+
+	put_code(e, &from);
+	put_umask(e, &from);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		uint64_t val = number_of(e, &from, fields[i].key);
+
+		if (val != 0)
+			add(e, fields[i].field, val);
+	}
+	put_filter(e, value_of(object, "Filter"));
+	put_unit(e, value_of(object, "Unit"));
+	put_msr(e, value_of(object, "MSRIndex"), value_of(object, "MSRValue"));
 	for (size_t i = 0; e->pmu[0] == '\0' && i < sizeof(fixed) / sizeof(*fixed); i++) {
 		if (strcasecmp(fixed[i].name, name) == 0)
 			terms = fixed[i].terms;

@@ -16,20 +16,12 @@ struct encoding {
 	char text[640];	 /* all of it, once it is finished */
 };
 
-/* A member that is a field of the PMU as it is. */
-struct encode_field {
-	const char *key, *field;
-	bool always; /* also if it is 0 */
-};
-extern const struct encode_field encode_fields[]; /* ends with a NULL key */
+/* The value of a member of an event in the file; "": it has none. */
+typedef const char *encode_value_fn(void *object, const char *key);
 
-/* Adds a field by its value in the file, which may be "". */
-void encode_put(struct encoding *e, const struct encode_field *field, const char *value);
-/* The unit outside of the cores, by the name that the file gives it; "": none. */
-void encode_unit(struct encoding *e, const char *unit);
-/* The registers that an event needs beside its counter. */
-void encode_msr(struct encoding *e, const char *index, const char *value);
-/* Makes `text` of it all.  False: it cannot be counted so. */
-bool encode_finish(struct encoding *e, const char *name);
+/* Makes `text` of the members of an event.  False: it cannot be counted so. */
+bool encode(struct encoding *e, encode_value_fn *value_of, void *object);
+/* Is it a member whose value changes what is counted in a way that is not known here? */
+bool encode_is_unknown(const char *key, const char *value);
 
 #endif /* ENCODE_H */

@@ -13,6 +13,7 @@
 #include "metric.h"
 #include "read.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -49,7 +50,7 @@ static bool is_name(const char *name)
 }
 
 /* The text of a member; "": it has none, or it is no text or number. */
-static const char *text_of(struct json_object *object, const char *key)
+static const char *text_of(void *object, const char *key)
 {
 	struct json_object *member;
 
@@ -74,6 +75,26 @@ static const char *unit_of(struct json_object *object)
 			return unit;
 	}
 	return NULL;
+}
+
+/*
+ * Is it the first definition of that name for the CPU?  Names are the same in upper and lower case.
+ * What says the same again is not told.
+ */
+static bool is_first(struct import *import, const char *name, const char *expr)
+{
+	struct json_object *before;
+	char key[512];
+
+	snprintf(key, sizeof(key), "%s %s", name, import->section);
+	for (char *c = key; *c != '\0'; c++)
+		*c = (char)tolower((unsigned char)*c);
+	if (json_object_object_get_ex(import->written, key, &before)) {
+		import->doubled += strcmp(json_object_get_string(before), expr) != 0;
+		return false;
+	}
+	json_object_object_add(import->written, key, json_object_new_string(expr));
+	return true;
 }
 
 static void put_definition(struct import *import, const char *name, const char *expr,
@@ -105,24 +126,36 @@ static void put_definition(struct import *import, const char *name, const char *
 static void put_counted(struct import *import, const char *name, const char *expr,
 			struct json_object *object)
 {
+	if (!is_first(import, name, expr))
+		return;
 	put_definition(import, name, expr, object);
 	import->events++;
+}
+
+/* A member that may change what is counted, in a way that is not known here; NULL: none. */
+static const char *find_unknown(struct json_object *object)
+{
+	json_object_object_foreach(object, key, value)
+	{
+		if (encode_is_unknown(key, value != NULL ? json_object_get_string(value) : ""))
+			return key;
+	}
+	return NULL;
 }
 
 /* An event of Intel's or the kernel's. */
 static void add_event(struct import *import, struct json_object *object)
 {
-	const char *name = text_of(object, "EventName");
+	const char *name = text_of(object, "EventName"), *unknown = find_unknown(object);
 	struct encoding e = {0};
 
-	for (const struct encode_field *f = encode_fields; f->key != NULL; f++)
-		encode_put(&e, f, text_of(object, f->key));
-	encode_unit(&e, text_of(object, "Unit"));
-	encode_msr(&e, text_of(object, "MSRIndex"), text_of(object, "MSRValue"));
-	if (is_name(name) && encode_finish(&e, name))
+	if (is_name(name) && unknown == NULL && encode(&e, text_of, object)) {
 		put_counted(import, name, e.text, object);
-	else
-		import->skipped_events++;
+		return;
+	}
+	import->skipped_events++;
+	if (unknown != NULL && import->unknown++ == 0)
+		snprintf(import->unknown_key, sizeof(import->unknown_key), "%s", unknown);
 }
 
 /* An event of Arm's, or an architectural one of the kernel's files for it: a code. */
@@ -174,6 +207,8 @@ static void put_metrics(struct import *import, struct metrics *metrics)
 			import->skipped_metrics++;
 			continue;
 		}
+		if (!is_first(import, metric->name, metric->text))
+			continue;
 		put_definition(import, metric->name, metric->text, metric->object);
 		import->metrics++;
 	}
@@ -186,6 +221,15 @@ static bool is_arm(const struct import *import)
 	return import->cpu != NULL && strncmp(import->cpu, "0x", 2) == 0;
 }
 
+/* Is it an event of the core that is its code and no more? */
+static bool is_code(struct json_object *object)
+{
+	struct encoding e = {0};
+
+	return find_unknown(object) == NULL && encode(&e, text_of, object) && *e.pmu == '\0' &&
+	       strncmp(e.terms, "event=", 6) == 0 && strchr(e.terms, ',') == NULL;
+}
+
 static void add_any(struct import *import, struct metrics *metrics, struct json_object *object)
 {
 	const char *metric = text_of(object, "MetricName");
@@ -194,7 +238,7 @@ static void add_any(struct import *import, struct metrics *metrics, struct json_
 		import->skipped_events++;
 	else if (*metric != '\0')
 		add_metric(import, metrics, metric, object);
-	else if (*text_of(object, "EventName") != '\0' && is_arm(import))
+	else if (*text_of(object, "EventName") != '\0' && is_arm(import) && is_code(object))
 		add_code(import, text_of(object, "EventName"), "EventCode", object);
 	else if (*text_of(object, "EventName") != '\0')
 		add_event(import, object);
@@ -311,7 +355,8 @@ static int add_file(struct import *import, struct json_object *file)
 		    import->file);
 		return -1;
 	}
-	fprintf(import->out, "[%s]\n", import->cpu != NULL ? import->cpu : midr);
+	import->section = import->cpu != NULL ? import->cpu : midr;
+	fprintf(import->out, "[%s]\n", import->section);
 	add_events(import, &metrics, events);
 	if (named != NULL && json_object_is_type(named, json_type_object))
 		add_metrics(import, &metrics, named);

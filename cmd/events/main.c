@@ -11,6 +11,7 @@
 #include <cpc_version.h>
 #include <errno.h>
 #include <getopt.h>
+#include <json-c/json.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +127,13 @@ static int import_one(struct import *import)
 		    "events, numbers and + - * /",
 		    import->file, import->events, import->metrics, import->skipped_events,
 		    import->skipped_metrics);
+	if (import->unknown > 0)
+		say("'%s': %zu of those left out have a member that is not known and may change "
+		    "what they count, such as '%s'",
+		    import->file, import->unknown, import->unknown_key);
+	if (import->doubled > 0)
+		say("'%s': %zu have the name of another definition: the first is written",
+		    import->file, import->doubled);
 	if (import->unresolved > 0)
 		say("'%s': events of another file (ArchStdEvent), which is to be given, too: %zu of "
 		    "those left out",
@@ -136,13 +144,17 @@ static int import_one(struct import *import)
 static int import_all(const struct config *cfg, FILE *out, char **files)
 {
 	struct standard *standard = standard_read(files);
+	struct json_object *written = json_object_new_object();
 	int status = STATUS_OK;
 	size_t n = 0;
 
 	fputs("# Made by cpc-events import.\n", out);
 	for (; status == STATUS_OK && *files != NULL; files++) {
-		struct import import = {
-			.file = *files, .cpu = cfg->cpu, .out = out, .standard = standard};
+		struct import import = {.file = *files,
+					.cpu = cfg->cpu,
+					.out = out,
+					.standard = standard,
+					.written = written};
 
 		status = import_one(&import);
 		n += import.events + import.metrics;
@@ -151,6 +163,7 @@ static int import_all(const struct config *cfg, FILE *out, char **files)
 		say("there is nothing that can be written as a definition");
 		status = STATUS_FAILED;
 	}
+	json_object_put(written);
 	standard_free(standard);
 	return status;
 }

@@ -22,35 +22,35 @@ struct expansion {
 };
 
 /*
- * 1: the definition of `name` is a ratio, or a sum that has some; 0: it is an event.  -1: it
- * cannot be had, and `diag` says why.
+ * 1: the definition of `name` is a ratio, or a sum that has some: event->ratio; 0: it is an event.
+ * -1: it cannot be had, and `diag` says why.  There is nothing to free.
  */
-static int classify(const struct cpci_defs *defs, const char *name, const struct cpci_def **def,
+static int classify(const struct cpci_defs *defs, const char *name, struct cpci_event *event,
 		    struct cpci_diag *diag)
 {
-	struct cpci_event event = {.defs = defs};
-	int rc = cpci_event_resolve(name, CPC_COUNT_USER, &event, diag);
+	int rc;
 
-	*def = event.ratio;
+	*event = (struct cpci_event){.defs = defs};
+	rc = cpci_event_resolve(name, CPC_COUNT_USER, event, diag);
 	if (rc == 0)
-		cpci_event_free(&event);
-	return rc == 0 ? 0 : diag->subcode == CPC_IS_RATIO && *def != NULL ? 1 : -1;
+		cpci_event_free(event);
+	return rc == 0 ? 0 : diag->subcode == CPC_IS_RATIO && event->ratio != NULL ? 1 : -1;
 }
 
 static int expand(struct expansion *x, const struct cpci_def *def);
 
 static int expand_name(struct expansion *x, const char *name)
 {
-	const struct cpci_def *def;
+	struct cpci_event event;
 	struct cpci_diag why;
 
 	/* An event that cannot be had is refused when it is added to a set. */
-	if (classify(x->defs, name, &def, &why) != 1) {
+	if (classify(x->defs, name, &event, &why) != 1) {
 		fprintf(x->text, "%s ", name);
 		return 0;
 	}
 	fputs("( ", x->text);
-	if (expand(x, def) == -1)
+	if (expand(x, event.ratio) == -1)
 		return -1;
 	fputs(") ", x->text);
 	return 0;
@@ -113,15 +113,15 @@ static cpc_ratio_t *from_def(const struct cpci_defs *defs, const struct cpci_def
 	return ratio;
 }
 
-cpc_ratio_t *cpci_ratio_find(const struct cpci_defs *defs, const char *name, struct cpci_diag *diag)
+cpc_ratio_t *cpci_ratio_find(const struct cpci_defs *defs, const char *name,
+			     struct cpci_event *event, struct cpci_diag *diag)
 {
-	const struct cpci_def *def;
 	cpc_ratio_t *ratio = NULL;
 	int cancel = cpci_lock();
-	int rc = classify(defs, name, &def, diag);
+	int rc = classify(defs, name, event, diag);
 
 	if (rc == 1)
-		ratio = from_def(defs, def, diag);
+		ratio = from_def(defs, event->ratio, diag);
 	else if (rc == 0)
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "'%s' is an event, and no ratio", name);
 	cpci_unlock(cancel);
@@ -132,14 +132,17 @@ cpc_ratio_t *cpc_ratio_find(cpc_t *cpc, const char *name)
 {
 	static const char fn[] = "cpc_ratio_find";
 	cpc_ratio_t *ratio = NULL;
+	struct cpci_event event;
 	struct cpci_diag diag;
 	const struct cpci_defs *defs = cpci_defs(cpc, fn, &diag);
 
 	if (defs != NULL)
-		ratio = cpci_ratio_find(defs, name, &diag);
+		ratio = cpci_ratio_find(defs, name, &event, &diag);
 	cpci_tell_vendor(cpc, fn);
 	if (ratio == NULL)
 		cpci_fail(cpc, fn, &diag);
+	else
+		cpci_tell_redefined(cpc, fn, &event);
 	return ratio;
 }
 

@@ -183,8 +183,7 @@ static int add(cpc_set_t *set, const struct cpci_req *req, struct cpci_diag *dia
 	return -1;
 }
 
-/* A definition of the user's that took the place of another event is told when it is used. */
-static void tell_redefined(cpc_t *cpc, const char *fn, const struct cpci_event *event)
+void cpci_tell_redefined(cpc_t *cpc, const char *fn, const struct cpci_event *event)
 {
 	struct cpci_def *def = event->redefined;
 	struct cpci_diag diag;
@@ -264,7 +263,7 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 	cpci_tell_vendor(cpc, fn);
 	if (rc == -1)
 		return cpci_fail(cpc, fn, &diag);
-	tell_redefined(cpc, fn, &req.event);
+	cpci_tell_redefined(cpc, fn, &req.event);
 	return (int)set->plan->nreqs - 1;
 }
 

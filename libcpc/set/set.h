@@ -113,11 +113,16 @@ const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *
 /* What is wrong in the event files of vendors, if they were read; once. */
 void cpci_tell_vendor(cpc_t *cpc, const char *fn);
 
+/* ---- set.c ---- */
+
+/* A definition of the user's that took the place of another event is told when it is used. */
+void cpci_tell_redefined(cpc_t *cpc, const char *fn, const struct cpci_event *event);
+
 /* ---- ratio.c ---- */
 
-/* The ratio of that name.  NULL: see `diag`. */
+/* The ratio of that name; `event`: what the name stood for.  NULL: see `diag`. */
 cpc_ratio_t *cpci_ratio_find(const struct cpci_defs *defs, const char *name,
-			     struct cpci_diag *diag);
+			     struct cpci_event *event, struct cpci_diag *diag);
 
 /* ---- error.c ------------------------------------------------------------------ */
 

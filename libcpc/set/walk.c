@@ -202,6 +202,7 @@ static void walk_ratios(struct walk *walk)
 	walk->group = CPC_GROUP_RATIO;
 	for (size_t i = 0; i < walk->defs->n; i++) {
 		const struct cpci_def *def = &walk->defs->def[i];
+		struct cpci_event event;
 		struct cpci_diag diag;
 		cpc_ratio_t *ratio;
 
@@ -209,7 +210,7 @@ static void walk_ratios(struct walk *walk)
 		if (!cpci_def_is_here(def) || is_hidden(walk->defs, i) ||
 		    (!def->ratio && def->source != CPCI_DEF_USER))
 			continue;
-		ratio = cpci_ratio_find(walk->defs, def->name, &diag);
+		ratio = cpci_ratio_find(walk->defs, def->name, &event, &diag);
 		if (ratio != NULL && can_compute(walk, ratio))
 			walk->action(walk->arg, walk->group, def->name, def->desc);
 		cpc_ratio_free(ratio);

@@ -56,6 +56,8 @@ definitions() {
 		minor-faults = major-faults\nmine = minor-faults + task-clock|mine|event of the kernel
 		EC_ref = major-faults|EC_ref|Solaris event
 		PAPI_tot_ins = major-faults|PAPI_tot_ins|generic event
+		task-clock = page-faults / major-faults|task-clock|event of the kernel
+		minor-faults = ( page-faults + 1 ) * 2|minor-faults|event of the kernel
 	EOF
 	printf 'minor-faults = major-faults\nmine = page-faults\n' >"$T/events.def"
 	CPC_EVENTS=$T/events.def go -0 cputrack -o "$ROWS" -c mine,page-faults true

@@ -64,6 +64,64 @@ import() {
 	END
 }
 
+# one MEMBERS: the definition of an event OUR_EVENT with these members.
+one() {
+	echo "[{\"EventName\": \"OUR_EVENT\", $1}]" >"$T/one.json"
+	go cpc-events -C "${2:-GenuineIntel-6-AD}" import "$T/one.json"
+	definition=$(sed -n 's/^OUR_EVENT = \(.*[^ ]\)  #.*/\1/p' <<<"$output")
+}
+
+@test "every member that changes what is counted is in the definition" {
+	while IFS='|' read -r members want; do
+		one "$members"
+		[ "$status" -eq 0 ]
+		[ "$definition" = "$want" ]
+		[ -z "$stderr" ]
+	done <<-'END'
+		"EventCode": "0x1", "RdWrMask": "0x3", "Unit": "UMCPMC"|amd_umc/event=0x1,rdwrmask=0x3/
+		"EventCode": "0x4", "UMask": "0xff", "EnAllCores": "0x1", "EnAllSlices": "0x1", "SliceId": "0x3", "ThreadMask": "0x3", "Unit": "L3PMC"|amd_l3/event=0x4,umask=0xff,enallcores=0x1,enallslices=0x1,sliceid=0x3,threadmask=0x3/
+		"EventCode": "0x35", "UMask": "0x1", "Filter": "config1=0x40e33", "Unit": "CHA"|uncore_cha/event=0x35,umask=0x1,config1=0x40e33/
+		"EventCode": "0x2", "ExtSel": "1", "Unit": "QPI LL"|uncore_qpi/event=0x102/
+		"EventCode": "0x35", "UMask": "0xC001FE01", "UMaskExt": "0xC001FE", "Unit": "CHA"|uncore_cha/event=0x35,umask=0xc001fe01/
+		"EventCode": "0x35", "UMask": "0x01", "UMaskExt": "0xC001FE", "Unit": "CHA"|uncore_cha/event=0x35,umask=0xc001fe01/
+		"EventCode": "0x1", "UMask": "010"|cpu/event=0x1,umask=0xa/
+		"EventCode": "010"|cpu/event=0xa/
+		"ConfigCode": "0x1010", "EventCode": "0x7"|cpu/config=0x1010/
+		"EventCode": "0x7", "OurMask": "0x00", "Errata": "OUR1", "PEBS": "2"|cpu/event=0x7/
+	END
+	one '"EventidCode": "0x2", "NodeType": "0x5", "Unit": "arm_cmn"' 0x00000000410fd0c0
+	[ "$definition" = "arm_cmn/eventid=0x2,type=0x5/" ]
+	one '"EventCode": "0x11"' 0x00000000410fd0c0
+	[ "$definition" = "0x11" ]
+}
+
+@test "a member that is not known, and may change what is counted: left out, and told" {
+	one '"EventCode": "0x1", "OurMask": "0x3"'
+	[ "$status" -eq 1 ]
+	[ "${stderr_lines[1]}" = "cpc-events: '$T/one.json': 1 of those left out have a member that is not known and may change what they count, such as 'OurMask'" ]
+	one '"EventCode": "0x11", "OurMask": [1]' 0x00000000410fd0c0
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"such as 'OurMask'"* ]]
+	for members in '"EventCode": "0x1", "UMask": "0x1,0x2"' '"EventCode": "0x1", "UMask": "1f"' \
+		'"EventCode": "0x1", "Filter": "config1=1/"' '"EventCode": "0x1", "ExtSel": "x"'; do
+		one "$members"
+		[ "$status" -eq 1 ]
+		[[ $stderr == *"left out: 1 that cannot be written"* ]]
+	done
+}
+
+@test "of two definitions of a name the first is written, and that is told" {
+	cat >"$T/two.json" <<-'END'
+		[{"EventName": "OUR_A", "EventCode": "0x1"}, {"EventName": "our_a", "EventCode": "0x2"},
+		 {"EventName": "OUR_B", "EventCode": "0x3"}, {"EventName": "OUR_B", "EventCode": "0x3"},
+		 {"MetricName": "OUR_B", "MetricExpr": "OUR_A / OUR_B"}]
+	END
+	go -0 cpc-events -C '*' import "$T/two.json" "$T/two.json"
+	[ "$(grep -i '^our' <<<"$output")" = "OUR_A = cpu/event=0x1/  # 
+OUR_B = cpu/event=0x3/  # " ]
+	[ "$(sort -u <<<"$stderr")" = "cpc-events: '$T/two.json': 2 have the name of another definition: the first is written" ]
+}
+
 @test "events that another file describes: it is given, too, or they are told" {
 	cd "$FILES"
 	for files in 'arm-common.json arm-core.json' 'arm-core.json arm-common.json'; do
@@ -75,17 +133,16 @@ import() {
 			OUR_INST = 0x8  # Instructions, of an excerpt of our own
 			OUR_CYCLES = 0x11  # Cycles of this core
 			OUR_OWN = 0xc1  # Its own
-			OUR_OWN = 0xc1  # Its own
 		END
 		[ "$(sort <<<"$stderr")" = "$(sort <<-'END'
 			cpc-events: 'arm-common.json': the other files refer to 3 of its events
-			cpc-events: 'arm-core.json': 4 events and 0 metrics; left out: 3 that cannot be written as definitions, and 0 metrics that take more than events, numbers and + - * /
+			cpc-events: 'arm-core.json': 3 events and 0 metrics; left out: 3 that cannot be written as definitions, and 0 metrics that take more than events, numbers and + - * /
 			cpc-events: 'arm-core.json': events of another file (ArchStdEvent), which is to be given, too: 1 of those left out
 		END
 		)" ]
 	done
 	go -0 cpc-events -C 0x00000000410fd070 import arm-core.json
-	[ "$(grep -c "^OUR_" <<<"$output")" -eq 2 ]
+	[ "$(grep -c "^OUR_" <<<"$output")" -eq 1 ]
 	[[ $stderr == *"which is to be given, too: 4 of those left out"* ]]
 	go -0 cpc-events -C 0x00000000410fd070 import arm-common.json
 	[ "$(grep -c "^OUR_" <<<"$output")" -eq 3 ]

@@ -37,8 +37,9 @@ static int file(void)
 /* A ratio has a text, which means the same again. */
 static void compute(const struct cpci_defs *defs, const char *name)
 {
+	struct cpci_event event;
 	struct cpci_diag diag = {0};
-	cpc_ratio_t *ratio = cpci_ratio_find(defs, name, &diag), *again;
+	cpc_ratio_t *ratio = cpci_ratio_find(defs, name, &event, &diag), *again;
 	long double *count;
 	double a, b;
 

@@ -74,6 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (import.cpu != NULL)
 		import.cpu = strncmp(cpu, "0x", 2) == 0 ? "0x*" : "*";
 	import.file = events.path;
+	import.written = json_object_new_object();
 	import.out = open_memstream(&made, &n);
 	if (import.out == NULL)
 		err(1, NULL);
@@ -88,6 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		file_write(&defs, made, n);
 		check_defs(import.events + import.metrics);
 	}
+	json_object_put(import.written);
 	free(made);
 	free(text);
 	return 0;

@@ -104,6 +104,12 @@ pctx_t *pctx_open(void *arg, pctx_errfn_t *errfn);
 pctx_t *pctx_add(pctx_t *pctx, pid_t pid);
 
 /*
+ * Extension.  The same for a process that was found in /proc and not added before: if it has
+ * ended meanwhile, that is not reported.  NULL and ESRCH then.
+ */
+pctx_t *pctx_add_found(pctx_t *pctx, pid_t pid);
+
+/*
  * The handlers.  `pid` and `lwp` tell where the event happened; LWPs of a
  * process count from 1 in the order of their creation, and again after an exec.
  * A handler that returns non-zero ends the control of its process, which runs

@@ -17,82 +17,94 @@
 
 #define MAX_TRIES 1000 /* to find an LWP of a process that does nothing but execute */
 
-static int refuse_process(pid_t pid, pctx_errfn_t *errfn, int err, const char *reason)
+/* The process that is to be tracked. */
+struct target {
+	pid_t pid;
+	pctx_errfn_t *errfn;
+	bool own_proc;	  /* /proc speaks of our PID namespace */
+	bool may_be_gone; /* then no error is reported */
+};
+
+static struct target target_of(const struct pctx *ctx)
 {
-	pctxi_error(errfn, PCTXI_FN_CAPTURE, "cannot track process %d: %s", (int)pid, reason);
+	return (struct target){ctx->pid, ctx->handlers.errfn, ctx->loop->own_proc,
+			       ctx->may_be_gone};
+}
+
+static int refuse(const struct target *target, int err, const char *reason)
+{
+	if (err != ESRCH || !target->may_be_gone)
+		pctxi_error(target->errfn, PCTXI_FN_CAPTURE, "cannot track process %d: %s",
+			    (int)target->pid, reason);
 	errno = err;
 	return -1;
 }
 
-static int refuse(const struct pctx *ctx, int err, const char *reason)
-{
-	return refuse_process(ctx->pid, ctx->handlers.errfn, err, reason);
-}
-
-static int refuse_traced(const struct pctx *ctx, pid_t tracer)
+static int refuse_traced(const struct target *target, const struct pctx *ctx, pid_t tracer)
 {
 	struct pctxi_task task;
 	char reason[64];
 
 	if (tracer == ctx->loop->owner ||
 	    (pctxi_task_read(tracer, &task) == 0 && task.tgid == getpid()))
-		return refuse(ctx, EBUSY, "this program traces it already");
+		return refuse(target, EBUSY, "this program traces it already");
 	snprintf(reason, sizeof(reason), "it is already traced, by process %d", (int)tracer);
-	return refuse(ctx, EBUSY, reason);
+	return refuse(target, EBUSY, reason);
 }
 
 /* Nothing can be read of it in /proc, with this errno. */
-static int refuse_unknown(pid_t pid, pctx_errfn_t *errfn, int err)
+static int refuse_unknown(const struct target *target, int err)
 {
 	if (err != ENOENT && err != ESRCH)
-		return refuse_process(pid, errfn, err, strerror(err));
-	return refuse_process(pid, errfn, ESRCH,
-			      kill(pid, 0) == -1 && errno == ESRCH
-				      ? "no such process"
-				      : "/proc hides it (hidepid); root may track it");
+		return refuse(target, err, strerror(err));
+	return refuse(target, ESRCH,
+		      kill(target->pid, 0) == -1 && errno == ESRCH
+			      ? "no such process"
+			      : "/proc hides it (hidepid); root may track it");
 }
 
-static int refuse_dead(pid_t pid, pctx_errfn_t *errfn)
+static int refuse_dead(const struct target *target)
 {
-	return refuse_process(pid, errfn, ESRCH, "it has ended (a zombie)");
+	return refuse(target, ESRCH, "it has ended (a zombie)");
 }
 
-static int refuse_kthread(pid_t pid, pctx_errfn_t *errfn)
+static int refuse_kthread(const struct target *target)
 {
-	return refuse_process(pid, errfn, EINVAL, "it is a kernel thread");
+	return refuse(target, EINVAL, "it is a kernel thread");
 }
 
 /* Tells why PTRACE_SEIZE of the process failed with `err`. */
 static int refuse_seize(const struct pctx *ctx, int err)
 {
+	const struct target target = target_of(ctx);
 	struct pctxi_task task;
 	char reason[96];
 
 	if (pctxi_task_read(ctx->pid, &task) == -1)
-		return refuse_unknown(ctx->pid, ctx->handlers.errfn, errno);
+		return refuse_unknown(&target, errno);
 	if (err == ESRCH)
-		return refuse_unknown(ctx->pid, ctx->handlers.errfn, err);
+		return refuse_unknown(&target, err);
 	if (pctxi_task_is_dead(&task))
-		return refuse_dead(ctx->pid, ctx->handlers.errfn);
+		return refuse_dead(&target);
 	if (pctxi_is_kthread(ctx->pid))
-		return refuse_kthread(ctx->pid, ctx->handlers.errfn);
+		return refuse_kthread(&target);
 	if (task.tracer != 0 && task.tracer != ctx->loop->owner)
-		return refuse_traced(ctx, task.tracer);
+		return refuse_traced(&target, ctx, task.tracer);
 	if (err == EAGAIN)
-		return refuse(ctx, err, "it executes one program after the other; try again");
+		return refuse(&target, err, "it executes one program after the other; try again");
 	if (err != EPERM && err != EACCES && err != ENOSYS)
-		return refuse(ctx, err, strerror(err));
+		return refuse(&target, err, strerror(err));
 	if (task.uid != getuid()) {
 		snprintf(reason, sizeof(reason),
 			 "it belongs to user %u; root or CAP_SYS_PTRACE may track it",
 			 (unsigned)task.uid);
-		return refuse(ctx, EPERM, reason);
+		return refuse(&target, EPERM, reason);
 	}
 	if (pctxi_yama_scope() > 0)
-		return refuse(ctx, EPERM,
+		return refuse(&target, EPERM,
 			      "kernel.yama.ptrace_scope forbids it; root may, and after sysctl "
 			      "kernel.yama.ptrace_scope=0 everybody on own processes");
-	return refuse(ctx, EPERM,
+	return refuse(&target, EPERM,
 		      geteuid() == 0
 			      ? "not permitted: this container or a security module forbids it"
 			      : "not permitted: it runs a set-id or unreadable program or made "
@@ -101,24 +113,23 @@ static int refuse_seize(const struct pctx *ctx, int err)
 }
 
 /* What speaks against any way to track it: 0, or -1 and errno. */
-static int find_process(pid_t pid, pctx_errfn_t *errfn, bool own_proc, struct pctxi_task *task)
+static int find_process(const struct target *target, struct pctxi_task *task)
 {
 	char reason[64];
 
-	if (pid <= 0)
-		return refuse_process(pid, errfn, EINVAL, "process ids are greater than 0");
-	if (pid == getpid())
-		return refuse_process(pid, errfn, EINVAL, "that is the tracking program itself");
-	if (!own_proc)
-		return refuse_process(
-			pid, errfn, ENOENT,
-			"/proc is not mounted, or it is that of another PID namespace");
-	if (pctxi_task_read(pid, task) == -1)
-		return refuse_unknown(pid, errfn, errno);
-	if (task->tgid != pid) {
+	if (target->pid <= 0)
+		return refuse(target, EINVAL, "process ids are greater than 0");
+	if (target->pid == getpid())
+		return refuse(target, EINVAL, "that is the tracking program itself");
+	if (!target->own_proc)
+		return refuse(target, ENOENT,
+			      "/proc is not mounted, or it is that of another PID namespace");
+	if (pctxi_task_read(target->pid, task) == -1)
+		return refuse_unknown(target, errno);
+	if (task->tgid != target->pid) {
 		snprintf(reason, sizeof(reason), "it is an LWP of process %d; track that",
 			 (int)task->tgid);
-		return refuse_process(pid, errfn, ESRCH, reason);
+		return refuse(target, ESRCH, reason);
 	}
 	return 0;
 }
@@ -166,28 +177,29 @@ static bool has_living_lwp(pid_t pid)
 
 int pctx_exists(pid_t pid, pctx_errfn_t *errfn)
 {
+	const struct target target = {pid, errfn != NULL ? errfn : pctxi_default_errfn,
+				      pctxi_own_proc(), false};
 	struct pctxi_task task;
 
-	if (errfn == NULL)
-		errfn = pctxi_default_errfn;
-	if (find_process(pid, errfn, pctxi_own_proc(), &task) == -1)
+	if (find_process(&target, &task) == -1)
 		return -1;
 	if (pctxi_is_kthread(pid))
-		return refuse_kthread(pid, errfn);
-	return has_living_lwp(pid) ? 0 : refuse_dead(pid, errfn);
+		return refuse_kthread(&target);
+	return has_living_lwp(pid) ? 0 : refuse_dead(&target);
 }
 
 /* What can be told without trying: 0, or -1 and errno. */
 static int precheck(const struct pctx *ctx)
 {
+	const struct target target = target_of(ctx);
 	struct pctxi_task task;
 
-	if (find_process(ctx->pid, ctx->handlers.errfn, ctx->loop->own_proc, &task) == -1)
+	if (find_process(&target, &task) == -1)
 		return -1;
 	if (task.tracer == ctx->loop->owner && !pctxi_task_is_dead(&task))
-		return refuse_traced(ctx, task.tracer);
+		return refuse_traced(&target, ctx, task.tracer);
 	if (pctxi_is_stopped_and_frozen(ctx->pid, &task))
-		return refuse(ctx, EBUSY,
+		return refuse(&target, EBUSY,
 			      "it is stopped, and its cgroup is frozen: thaw that first");
 	return 0;
 }

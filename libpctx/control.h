@@ -52,6 +52,9 @@ bool pctxi_report_pending(void);
  */
 void pctxi_reports_keep(struct pctxi_loop *loop);
 
+/* Waits for a report, and keeps all that there are.  False: nobody can report, or no memory. */
+bool pctxi_reports_wait(struct pctxi_loop *loop);
+
 /* Forgets what was kept of an LWP that is there no more. */
 void pctxi_reports_drop(struct pctxi_loop *loop, pid_t tid);
 

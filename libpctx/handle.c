@@ -123,26 +123,18 @@ static bool can_run(const struct pctx *ctx)
 	return ctx->state == PCTXI_PROC_HELD && ctx->loop->owner == (pid_t)_lwp_self();
 }
 
-pctx_t *pctx_add(pctx_t *pctx, pid_t pid)
+static struct pctx *add(pctx_t *pctx, pid_t pid, bool may_be_gone)
 {
-	struct pctx *ctx;
+	struct pctx *ctx = pctxi_proc_new(pctx->loop, pid, PCTXI_ADDED, &pctx->handlers);
 	int saved;
 
-	if (!can_run(pctx) || pctx->loop->running) {
-		errno = EINVAL;
-		return NULL;
-	}
-	TAILQ_FOREACH(ctx, &pctx->loop->procs, link) {
-		if (pid > 0 && ctx->pid == pid && ctx->state == PCTXI_PROC_HELD)
-			return ctx;
-	}
-	ctx = pctxi_proc_new(pctx->loop, pid, PCTXI_ADDED, &pctx->handlers);
 	if (ctx == NULL) {
 		pctxi_error(pctx->handlers.errfn, PCTXI_FN_CAPTURE, "cannot track process %d: %s",
 			    (int)pid, strerror(ENOMEM));
 		errno = ENOMEM;
 		return NULL;
 	}
+	ctx->may_be_gone = may_be_gone;
 	if (pctxi_attach(ctx) == 0)
 		return ctx;
 	saved = errno;
@@ -152,6 +144,33 @@ pctx_t *pctx_add(pctx_t *pctx, pid_t pid)
 	pctxi_proc_free(ctx);
 	errno = saved;
 	return NULL;
+}
+
+/* Can processes be added to the handle? */
+static bool can_add(const struct pctx *ctx)
+{
+	if (can_run(ctx) && !ctx->loop->running)
+		return true;
+	errno = EINVAL;
+	return false;
+}
+
+pctx_t *pctx_add(pctx_t *pctx, pid_t pid)
+{
+	struct pctx *ctx;
+
+	if (!can_add(pctx))
+		return NULL;
+	TAILQ_FOREACH(ctx, &pctx->loop->procs, link) {
+		if (pid > 0 && ctx->pid == pid && ctx->state == PCTXI_PROC_HELD)
+			return ctx;
+	}
+	return add(pctx, pid, false);
+}
+
+pctx_t *pctx_add_found(pctx_t *pctx, pid_t pid)
+{
+	return can_add(pctx) ? add(pctx, pid, true) : NULL;
 }
 
 int pctx_set_events(pctx_t *pctx, ...)

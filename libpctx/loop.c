@@ -222,11 +222,31 @@ int pctxi_loop_wait(struct pctxi_loop *loop)
 	return root->state == PCTXI_PROC_ENDED ? 0 : -1;
 }
 
+/* Acts on the kept reports of one process, and leaves those of others for the run. */
+static void act_on_kept_of(const struct pctx *ctx)
+{
+	struct pctxi_loop *loop = ctx->loop;
+	size_t n = 0;
+
+	for (size_t i = 0; i < loop->nreports; i++) {
+		const struct pctxi_report report = loop->report[i];
+		const struct pctxi_lwp *lwp = pctxi_lwp_find(loop, report.tid);
+
+		if (lwp != NULL && lwp->ctx == ctx)
+			pctxi_dispatch(loop, &report);
+		else
+			loop->report[n++] = report;
+	}
+	loop->nreports = n;
+}
+
 void pctxi_leave_wait(struct pctx *ctx)
 {
-	act_on_kept(ctx->loop);
-	while (!pctxi_proc_is_left(ctx) && act(ctx->loop, 0) == 1)
-		;
+	while (!pctxi_proc_is_left(ctx)) {
+		act_on_kept_of(ctx);
+		if (!pctxi_proc_is_left(ctx) && !pctxi_reports_wait(ctx->loop))
+			return;
+	}
 }
 
 static void drop_early(struct pctxi_loop *loop)

@@ -109,6 +109,19 @@ void pctxi_reports_keep(struct pctxi_loop *loop)
 	}
 }
 
+bool pctxi_reports_wait(struct pctxi_loop *loop)
+{
+	const size_t before = loop->nreports;
+	siginfo_t info;
+
+	while (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOWAIT | PCTXI_WAIT_FLAGS) == -1) {
+		if (errno != EINTR)
+			return false;
+	}
+	pctxi_reports_keep(loop);
+	return loop->nreports > before;
+}
+
 void pctxi_reports_drop(struct pctxi_loop *loop, pid_t tid)
 {
 	size_t n = 0;

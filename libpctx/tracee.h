@@ -103,6 +103,7 @@ struct pctx {
 	struct pctxi_ids lwps;
 	struct pctxi_lwp *recent; /* the LWP being handled: mostly the next to be looked up */
 	id_t next_id;
+	bool may_be_gone;	/* that it has ended before it was attached to is no error */
 	bool exec_killed;	/* an exec ended LWPs of it, which may have made others unseen */
 	uint64_t r_debug;	/* while its libraries are watched for, see solib.c; else 0 */
 	unsigned r_debug_width; /* of its words */

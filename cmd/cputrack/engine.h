@@ -65,13 +65,15 @@ struct watcher {
 
 struct engine_config {
 	bool follow_exec, follow_fork;
-	bool start_off;	    /* counters are off until the program calls cpc_enable(3) */
-	bool waiting;	    /* nothing is counted before engine_ops.begin */
-	bool attaches;	    /* to processes; else, it starts one */
-	bool comm;	    /* names of LWPs are wanted */
-	bool debug;	    /* report what is found, and how */
-	uint_t interval_ms; /* 0: no ticks */
-	uint_t count;	    /* ticks; 0: no limit */
+	bool start_off;		 /* counters are off until the program calls cpc_enable(3) */
+	bool waiting;		 /* nothing is counted before engine_ops.begin */
+	bool attaches;		 /* to processes; else, it starts one */
+	bool descendants;	 /* attaches to all descendants of these, too */
+	bool comm;		 /* names of LWPs are wanted */
+	bool debug;		 /* report what is found, and how */
+	uint_t interval_ms;	 /* 0: no ticks */
+	uint_t count;		 /* ticks; 0: no limit */
+	bool (*must_stop)(void); /* a signal has asked for the end; NULL: none can */
 };
 
 struct engine;
@@ -79,12 +81,11 @@ struct engine;
 struct engine_ops {
 	const char *name; /* as in --engine */
 	/*
-	 * Starts the program, and tells `command`; or attaches to processes, with `tree` to their
-	 * children, too.  -1 after a message; errno says why a program cannot be started, and
-	 * is 0 if that is not the reason.
+	 * Starts the program, and tells `command`; or attaches to processes.  -1 after a message;
+	 * errno says why a program cannot be started, and is 0 if that is not the reason.
 	 */
 	int (*start)(struct engine *engine, char **argv, struct command *command);
-	int (*attach)(struct engine *engine, const struct pids *pids, bool tree, bool *some_failed);
+	int (*attach)(struct engine *engine, const struct pids *pids, bool *some_failed);
 	/* Follows them until nothing is left or `stop`.  -1 after a message. */
 	int (*run)(struct engine *engine);
 	/* Makes `run` return.  Signal handlers may call it once there is something to run. */

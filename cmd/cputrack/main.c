@@ -105,7 +105,8 @@ static int parse_option(void *config, int c)
 	case 'p':
 		return pids_parse(&cfg->pids, optarg) ? STATUS_OK : STATUS_USAGE;
 	case OPT_TREE:
-		cfg->tree = cfg->engine.follow_exec = cfg->engine.follow_fork = true;
+		cfg->engine.descendants = true;
+		cfg->engine.follow_exec = cfg->engine.follow_fork = true;
 		return STATUS_OK;
 	case OPT_TID:
 		cfg->common.output.style.tids = true;
@@ -220,7 +221,7 @@ static int parse_operands(void *config, int n, char **arg)
 		return usage_error("nothing to track: a command or -p is missing");
 	if (cfg->repeat > 0 && cfg->pids.n != 0)
 		return usage_error("-r runs a command again; -p cannot");
-	if (cfg->tree && cfg->pids.n == 0)
+	if (cfg->engine.descendants && cfg->pids.n == 0)
 		return usage_error("--tree is for -p; -f follows the children of a command");
 	if (cfg->command != NULL && cfg->pids.n != 0)
 		return usage_error("either a command or -p, not both");

@@ -7,7 +7,6 @@
 
 #include "../common/say.h"
 #include "../common/util.h"
-#include "comm.h"
 
 #include <bsd/stdlib.h>
 #include <bsd/string.h>
@@ -19,9 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool has(const struct pids *pids, size_t first, size_t end, pid_t pid)
+static bool has(const struct pids *pids, pid_t pid)
 {
-	for (size_t i = first; i < end; i++) {
+	for (size_t i = 0; i < pids->n; i++) {
 		if (pids->id[i] == pid)
 			return true;
 	}
@@ -30,19 +29,23 @@ static bool has(const struct pids *pids, size_t first, size_t end, pid_t pid)
 
 static void add(struct pids *pids, pid_t pid)
 {
-	if (has(pids, 0, pids->n, pid))
+	if (has(pids, pid))
 		return;
 	pids->id = xrealloc(pids->id, (pids->n + 1) * sizeof(*pids->id));
 	pids->id[pids->n++] = pid;
 }
 
-/* What /proc/PID/stat tells; false: the process is gone. */
-static bool read_stat(pid_t pid, char comm[COMM_SIZE], pid_t *parent)
+/* Fields of /proc/PID/stat after the name: 3 to 22. */
+#define STAT_FORMAT                                                           \
+	" %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d " \
+	"%*d %*d %llu"
+
+bool pid_read_stat(pid_t pid, struct pid_stat *stat)
 {
 	char path[32], text[512], *open, *close;
 	size_t n;
 	FILE *f;
-	int ppid = 0;
+	int parent;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	f = fopen(path, "re");
@@ -53,50 +56,46 @@ static bool read_stat(pid_t pid, char comm[COMM_SIZE], pid_t *parent)
 	text[n] = '\0';
 	open = strchr(text, '(');
 	close = strrchr(text, ')'); /* the name may have others */
-	if (open == NULL || close == NULL || sscanf(close + 1, " %*c %d", &ppid) != 1)
+	if (open == NULL || close == NULL ||
+	    sscanf(close + 1, STAT_FORMAT, &stat->state, &parent, &stat->start) != 3)
 		return false;
 	*close = '\0';
-	strlcpy(comm, open + 1, COMM_SIZE);
-	*parent = (pid_t)ppid;
+	strlcpy(stat->comm, open + 1, COMM_SIZE);
+	stat->parent = (pid_t)parent;
 	return true;
 }
 
-static pid_t tracer(pid_t pid)
-{
-	char path[32], line[128];
-	int id = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-		if (sscanf(line, "TracerPid: %d", &id) == 1)
-			break;
-	}
-	if (f != NULL)
-		fclose(f);
-	return (pid_t)id;
-}
-
-/* Adds all processes of a name, or, with `name` NULL, all children of some. */
-static void add_all(struct pids *pids, const char *name, size_t first, size_t end)
+void pids_each(bool (*visit)(void *arg, pid_t pid), void *arg)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *de;
+	bool go_on = true;
 
 	if (dir == NULL)
 		die("cannot read /proc: %s", strerror(errno));
-	while ((de = readdir(dir)) != NULL) {
-		pid_t pid = (pid_t)strtonum(de->d_name, 1, INT_MAX, NULL), ppid;
-		char comm[COMM_SIZE];
+	while (go_on && (de = readdir(dir)) != NULL) {
+		pid_t pid = (pid_t)strtonum(de->d_name, 1, INT_MAX, NULL);
 
-		if (pid == 0 || pid == getpid() || !read_stat(pid, comm, &ppid))
-			continue;
-		if (name != NULL ? strcmp(comm, name) == 0
-				 : has(pids, first, end, ppid) && tracer(pid) != getpid())
-			add(pids, pid);
+		if (pid != 0 && pid != getpid())
+			go_on = visit(arg, pid);
 	}
 	closedir(dir);
+}
+
+/* All processes of a name. */
+struct named {
+	struct pids pids;
+	char comm[COMM_SIZE];
+};
+
+static bool add_if_named(void *arg, pid_t pid)
+{
+	struct named *named = arg;
+	struct pid_stat stat;
+
+	if (pid_read_stat(pid, &stat) && strcmp(stat.comm, named->comm) == 0)
+		add(&named->pids, pid);
+	return true;
 }
 
 /* Which processes have the name; of very many, how many more. */
@@ -120,19 +119,18 @@ static void tell_named(const char *name, const struct pids *named)
 /* Names are cut by the kernel. */
 static bool add_named(struct pids *pids, const char *name)
 {
-	char comm[COMM_SIZE];
-	struct pids named = {0};
+	struct named named = {0};
 
-	strlcpy(comm, name, sizeof(comm));
-	add_all(&named, comm, 0, 0);
-	for (size_t i = 0; i < named.n; i++)
-		add(pids, named.id[i]);
-	if (named.n == 0)
+	strlcpy(named.comm, name, sizeof(named.comm));
+	pids_each(add_if_named, &named);
+	for (size_t i = 0; i < named.pids.n; i++)
+		add(pids, named.pids.id[i]);
+	if (named.pids.n == 0)
 		say("-p '%s': no process has this name", name);
 	else
-		tell_named(name, &named);
-	free(named.id);
-	return named.n > 0;
+		tell_named(name, &named.pids);
+	free(named.pids.id);
+	return named.pids.n > 0;
 }
 
 bool pids_parse(struct pids *pids, const char *text)
@@ -154,9 +152,4 @@ bool pids_parse(struct pids *pids, const char *text)
 	}
 	free(list);
 	return good;
-}
-
-void pids_add_children(struct pids *pids, size_t first, size_t end)
-{
-	add_all(pids, NULL, first, end);
 }

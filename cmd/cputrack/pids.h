@@ -6,6 +6,8 @@
 #ifndef PIDS_H
 #define PIDS_H
 
+#include "comm.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -21,10 +23,18 @@ struct pids {
  */
 bool pids_parse(struct pids *pids, const char *text);
 
-/*
- * Adds the children of those from `first` up to, and without, `end` that are not there and that
- * we do not trace already.
- */
-void pids_add_children(struct pids *pids, size_t first, size_t end);
+/* From /proc/PID/stat. */
+struct pid_stat {
+	char comm[COMM_SIZE];
+	char state; /* as in ps(1) */
+	pid_t parent;
+	unsigned long long start; /* when it was born: its id may be another's later */
+};
+
+/* False: there is no such process, or /proc hides it. */
+bool pid_read_stat(pid_t pid, struct pid_stat *stat);
+
+/* Calls `visit` for all processes but our own, in the order of ids, until it is false. */
+void pids_each(bool (*visit)(void *arg, pid_t pid), void *arg);
 
 #endif /* PIDS_H */

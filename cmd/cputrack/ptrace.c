@@ -7,6 +7,7 @@
 
 #include "../common/say.h"
 #include "../common/util.h"
+#include "descendants.h"
 #include "linking.h"
 #include "setid.h"
 #include "tally.h"
@@ -259,44 +260,69 @@ static int start(struct engine *engine, char **argv, struct command *command)
 	return -1;
 }
 
-/*
- * To all processes that allow it, with `tree` also to their children: those that they make
- * from then on are followed, so no descendant is missed.  The number of them, or 0 if a
- * symbol is missing.
- */
-static size_t attach_all(const struct tracer *tracer, pctx_t *pctx, const struct pids *given,
-			 bool tree, bool *some_failed)
+/* Processes that are being attached to. */
+struct attaching {
+	const struct tracer *tracer;
+	pctx_t *pctx;
+	size_t n;	  /* attached to */
+	bool some_failed; /* others could not be */
+	bool no_symbol;	  /* of one that is attached to: none is tracked */
+};
+
+/* A process that was asked for is worth an error if it has ended, one of its descendants is not. */
+static enum found attach_to(struct attaching *attaching, pctx_t *added)
 {
-	struct pids pids = {.n = given->n};
-	size_t n = 0;
+	const struct engine_config *config = &attaching->tracer->engine.config;
 
-	pids.id = xcalloc(pids.n, sizeof(*pids.id));
-	memcpy(pids.id, given->id, pids.n * sizeof(*pids.id));
-	for (size_t i = 0; i < pids.n; i++) {
-		pctx_t *added = pctx_add(pctx, pids.id[i]);
-
-		n += added != NULL;
-		*some_failed |= added == NULL;
-		if (added != NULL && !try_symbols(tracer, added, false)) {
-			n = 0;
-			break;
-		}
-		if (added != NULL && tree)
-			pids_add_children(&pids, i, i + 1);
+	if (added == NULL && errno == ESRCH)
+		return FOUND_GONE;
+	if (added == NULL) {
+		attaching->some_failed = true;
+		return FOUND_REFUSED;
 	}
-	free(pids.id);
-	return n;
+	attaching->no_symbol = !try_symbols(attaching->tracer, added, false);
+	if (attaching->no_symbol)
+		return FOUND_STOP;
+	attaching->n++;
+	return config->must_stop != NULL && config->must_stop() ? FOUND_STOP : FOUND_ATTACHED;
 }
 
-static int attach(struct engine *engine, const struct pids *pids, bool tree, bool *some_failed)
+static enum found attach_found(void *arg, pid_t pid)
+{
+	struct attaching *attaching = arg;
+
+	return attach_to(attaching, pctx_add_found(attaching->pctx, pid));
+}
+
+/* Attaches to all processes that allow it. */
+static void attach_all(struct attaching *attaching, const struct pids *pids)
+{
+	enum found found;
+
+	for (size_t i = 0; i < pids->n; i++) {
+		found = attach_to(attaching, pctx_add(attaching->pctx, pids->id[i]));
+		attaching->some_failed |= found == FOUND_GONE;
+		if (found == FOUND_STOP)
+			return;
+	}
+	if (attaching->tracer->engine.config.descendants &&
+	    !descendants_attach(pids, attach_found, attaching))
+		attaching->some_failed = true;
+}
+
+static int attach(struct engine *engine, const struct pids *pids, bool *some_failed)
 {
 	struct tracer *tracer = tracer_of(engine);
 	pctx_t *pctx = pctx_open(tracer, engine_errors(&tracer->engine.config));
+	struct attaching attaching = {.tracer = tracer, .pctx = pctx};
 
-	if (pctx != NULL && set_handlers(tracer, pctx) == 0 &&
-	    attach_all(tracer, pctx, pids, tree, some_failed) > 0) {
-		tracer->pctx = pctx;
-		return 0;
+	if (pctx != NULL && set_handlers(tracer, pctx) == 0) {
+		attach_all(&attaching, pids);
+		*some_failed |= attaching.some_failed;
+		if (attaching.n > 0 && !attaching.no_symbol) {
+			tracer->pctx = pctx;
+			return 0;
+		}
 	}
 	if (pctx != NULL)
 		pctx_release(pctx);

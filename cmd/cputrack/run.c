@@ -110,7 +110,7 @@ static bool begin(struct session *run)
 			end_by(run, signals_got());
 		return false;
 	}
-	if (ops->attach(run->engine, &cfg->pids, cfg->tree, &some_failed) == 0) {
+	if (ops->attach(run->engine, &cfg->pids, &some_failed) == 0) {
 		if (some_failed)
 			run->status = STATUS_FAILED;
 		return true;
@@ -175,6 +175,7 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 	about.many = cfg->engine.follow_fork || cfg->pids.n > 1;
 	engine.comm = output_wants_comm(output);
 	engine.attaches = cfg->command == NULL;
+	engine.must_stop = signals_kept;
 	run->engine = engine_new(cfg->engine_choice, &engine, run->cpc, &run->grp);
 	if (run->engine == NULL) {
 		run->status = STATUS_FAILED;

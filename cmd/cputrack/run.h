@@ -21,7 +21,6 @@ struct config {
 	unsigned repeat;     /* runs of the command; 0: one, whose rows are shown */
 	char **command;	     /* NULL: -p */
 	struct pids pids;    /* of -p */
-	bool tree;	     /* and their children */
 };
 
 /* Counts the command, or the processes of -p, to the end.  Returns the exit status. */

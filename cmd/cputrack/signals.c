@@ -118,6 +118,11 @@ void signals_act(void)
 		raise(sig); /* its handler can act on it now */
 }
 
+bool signals_kept(void)
+{
+	return atomic_load(&early) != 0;
+}
+
 void signals_forget(void)
 {
 	atomic_store(&tracked, NULL);

@@ -18,6 +18,9 @@ void signals_catch(struct track *track, struct command *command);
 /* Signals act from now on, also one that came before.  The command has been started. */
 void signals_act(void);
 
+/* Is a signal kept that is to stop the tracking before it has begun? */
+bool signals_kept(void);
+
 /* The run is over; signals that still come are kept for signals_got() only. */
 void signals_forget(void);
 

@@ -66,6 +66,7 @@ tree_has() {
 
 # Count the tree of $1; done when its first $2 LWPs have rows.
 count_tree() {
+	rm -f "$ROWS"
 	start ct cputrack --tree -v -T 0 -o "$ROWS" -c page-faults -p "${PIDS[$1]}"
 	eventually has_begun "$2"
 }
@@ -86,4 +87,89 @@ has_begun() {
 	[ "$status" -eq 0 ]
 	[ "$(rows_of exec | grep -c "# '$WORK/touch-pages 300'")" -eq 2 ]
 	[ "$(rows_of exit | awk '$4 >= 300' | wc -l)" -eq 2 ]
+}
+
+# relays USEC: each relay has come to a process that is tracked, however short its processes live.
+relays() {
+	local pid
+	start relays "$WORK/relays" -c "$1" 20
+	eventually said relays ready
+	count_tree relays 1
+	hang_up relays
+	finish relays
+	[ "$status" -eq 0 ]
+	finish ct
+	[ "$status" -eq 0 ]
+	[ ! -s "$T/ct.err" ]
+	[ "$(wc -l <"$T/relays.out")" -eq 21 ]
+	while read -r _ pid; do
+		rows_of exit | grep -q "^$pid "
+	done < <(grep last "$T/relays.out")
+}
+
+@test "--tree: orphans that a subreaper gets meanwhile, which live 100 ms or 1 ms" {
+	for _ in 1 2 3; do
+		relays 100000
+		relays 1000
+	done
+}
+
+@test "--tree: a child that vanishes meanwhile is no error" {
+	# shellcheck disable=SC2016 # for the inner shell
+	start busy sh -c 'while :; do x=$(echo a); /bin/true; done'
+	for _ in {1..20}; do
+		go -0 cputrack --tree -T 0 --for 0.02 -c page-faults -p "${PIDS[busy]}"
+		[ -z "$stderr" ]
+	done
+}
+
+@test "--tree: of a process that cannot be tracked the descendants are, and the reason is told once" {
+	by_ptrace
+	# shellcheck disable=SC2016 # for the inner shell
+	start other cputrack -T 0 -o "$T/other" -c page-faults sh -c \
+		'sleep 1000 & pids=$!; sleep 1000 & echo ready; read -r line; kill $pids $!; wait'
+	eventually said other ready
+	child_of "${PIDS[other]}"
+	go -1 cputrack --tree -T 0 --for 0.05 -c page-faults -p "$CHILD"
+	[ "$stderr" = "cputrack: cannot track process $CHILD: it is already traced, by process ${PIDS[other]}" ]
+	[ "$(grep -c detach <<<"$output")" -eq 2 ]
+	tell other $'\n'
+	finish other
+}
+
+# many N: a process with N children, which sleep.
+many() {
+	start many python3 -c '
+import os, signal, sys
+children = []
+for i in range(int(sys.argv[1])):
+    children.append(os.fork())
+    if children[-1] == 0:
+        signal.pause()
+print("ready", flush=True)
+sys.stdin.read(1)
+for child in children:
+    os.kill(child, signal.SIGKILL)' "$1"
+	eventually said many ready
+}
+
+is_traced() {
+	! untraced "$1"
+}
+
+@test "--tree of 1000 children: all of them, or, after a signal, those until then" {
+	many 1000
+	go -0 cputrack --tree -T 0 --for 0.01 -c page-faults -o "$ROWS" -p "${PIDS[many]}"
+	[ "$(count_of detach)" -eq 1001 ]
+	by_ptrace
+	start ct cputrack --tree -T 0 -c page-faults -o "$ROWS" -p "${PIDS[many]}"
+	eventually is_traced "${PIDS[many]}"
+	kill -INT "${PIDS[ct]}"
+	finish ct
+	[ "$status" -eq 0 ]
+	[ ! -s "$T/ct.err" ]
+	[ "$(count_of detach)" -ge 1 ]
+	[ "$(count_of detach)" -lt 1001 ]
+	tell many x
+	finish many
 }

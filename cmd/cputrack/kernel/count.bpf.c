@@ -40,15 +40,47 @@ static __always_inline bool is_leader(const struct task_struct *t)
 	return t->pid == t->tgid;
 }
 
+#define MAX_DEPTH 64 /* generations that are climbed at a time */
+
+/*
+ * Is @t a descendant of a process that is being attached to?  Only the tool itself and its
+ * children are not attached to.  A process whose parent exits becomes a child of another of its
+ * ancestors, so one look at any moment suffices.
+ */
+static __noinline bool is_descendant(struct task_struct *t)
+{
+	__u32 tgid, depth;
+
+	for (depth = 0; depth < MAX_DEPTH; depth++) {
+		tgid = BPF_CORE_READ(t, tgid);
+		if (tgid == tool_tgid || tgid <= INIT_TGID)
+			return false;
+		t = BPF_CORE_READ(t, real_parent);
+		tgid = initial ? BPF_CORE_READ(t, tgid) : visible(BPF_CORE_READ(t, group_leader));
+		if (bpf_map_lookup_elem(&attach_targets, &tgid))
+			return true;
+	}
+	return false;
+}
+
 /* The entry of the process of @t, if that is being attached to; or NULL. */
 static __always_inline __u32 *attach_target(struct task_struct *t)
 {
-	__u32 tgid;
+	const __u32 none = 0;
+	__u32 tgid, *found;
 
 	if (!attaches || !unlikely(attaching))
 		return NULL;
 	tgid = visible_tgid(t);
-	return bpf_map_lookup_elem(&attach_targets, &tgid);
+	found = bpf_map_lookup_elem(&attach_targets, &tgid);
+	if (found || !descendants || !is_descendant(t))
+		return found;
+	if (tgid)
+		bpf_map_update_elem(&attach_targets, &tgid, &none, BPF_NOEXIST);
+	found = bpf_map_lookup_elem(&attach_targets, &tgid);
+	if (!found)
+		__sync_fetch_and_add(tgid ? &errors : &outside, 1);
+	return found;
 }
 
 /* ---- births ---- */
@@ -467,7 +499,10 @@ static __always_inline bool was_started(struct task_struct *t)
 	return state != TASK_NEW;
 }
 
-/* Called for each task that the tool sees: track those of the processes to attach to. */
+/*
+ * Called for each task that the tool sees, in the order of ids: track those of the processes to
+ * attach to.
+ */
 SEC("iter/task")
 int on_task(struct bpf_iter__task *ctx)
 {
@@ -503,6 +538,7 @@ int on_task(struct bpf_iter__task *ctx)
 	if (__sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
 		return 0;
 	*found = 1;
+	__sync_fetch_and_add(&discovered, 1);
 	slot = begin_slot(LWPS_ATTACH, ids, LWPS_NONE, 0);
 	init_lwp(l, t, slot, false);
 	/* on_exit() may have run before @t had task storage. */

@@ -204,53 +204,49 @@ static int start(struct engine *engine, char **argv, struct command *command)
 	return 0;
 }
 
-/* To those of the ids from `first` on that there are; returns how many. */
-static size_t attach_from(const struct counting *k, const struct pids *pids, size_t first)
+static void refuse(pid_t pid, const char *reason)
+{
+	say("cannot track process %d: %s", (int)pid, reason);
+}
+
+/* Attach to those of the processes that exist.  Returns how many these are. */
+static size_t attach_to(const struct counting *k, const struct pids *pids)
 {
 	pctx_errfn_t *errors = engine_errors(&k->engine.config);
-	const size_t most = pids->n - first;
-	pid_t *id = xcalloc(most, sizeof(*id));
-	bool *found = xcalloc(most, sizeof(*found));
+	pid_t *id = xcalloc(pids->n, sizeof(*id));
+	bool *found = xcalloc(pids->n, sizeof(*found));
 	size_t n = 0, attached = 0;
-	int error = ESRCH;
+	int error = 0;
 
-	for (size_t i = first; i < pids->n; i++) {
+	for (size_t i = 0; i < pids->n; i++) {
 		if (pctx_exists(pids->id[i], errors) == 0)
 			id[n++] = pids->id[i];
 	}
 	if (lwps_attach(k->tree.lwps, id, n, found) == -1)
 		error = errno;
 	for (size_t i = 0; i < n; i++) {
-		if (found[i] && error == ESRCH)
+		if (error != 0)
+			refuse(id[i], strerror(error));
+		else if (found[i])
 			attached++;
 		/* It may have ended in this moment: then that is told. */
-		else if (error != ESRCH || pctx_exists(id[i], errors) == 0)
-			say("cannot track process %d: %s", (int)id[i], strerror(error));
+		else if (pctx_exists(id[i], errors) == 0)
+			refuse(id[i], "this kernel hides it from BPF programs");
 	}
 	free(found);
 	free(id);
 	return attached;
 }
 
-static int attach(struct engine *engine, const struct pids *given, bool tree, bool *some_failed)
+static int attach(struct engine *engine, const struct pids *pids, bool *some_failed)
 {
 	struct counting *k = counting_of(engine);
-	struct pids pids = {.n = given->n};
-	size_t first = 0, end, attached = 0;
+	size_t attached = attach_to(k, pids);
 
-	pids.id = xcalloc(pids.n, sizeof(*pids.id));
-	memcpy(pids.id, given->id, pids.n * sizeof(*pids.id));
-	/* Then to their children that were made before, and to the children of those. */
-	for (; first < pids.n; first = end) {
-		end = pids.n;
-		attached += attach_from(k, &pids, first);
-		if (tree)
-			pids_add_children(&pids, first, end);
-	}
-	*some_failed |= attached < pids.n;
-	free(pids.id);
+	*some_failed |= attached < pids->n;
 	k->tree.attached_ns = now_ns();
-	return attached > 0 ? 0 : -1;
+	/* Of a process that cannot be tracked, descendants may be. */
+	return attached > 0 || lwps_live(k->tree.lwps) > 0 ? 0 : -1;
 }
 
 static void release(struct engine *engine)
@@ -387,6 +383,7 @@ static bool load(struct counting *k, char *why, size_t size)
 		.start_off = k->engine.config.start_off,
 		.waiting = k->engine.config.waiting,
 		.attaches = k->engine.config.attaches,
+		.descendants = k->engine.config.descendants,
 		.names = k->engine.config.comm,
 	};
 	struct cpc_counter counter[LWPS_MAX_COLUMNS];

@@ -232,7 +232,7 @@ static int walk(struct lwps *lwps)
 {
 	struct count__bss *bss = lwps->skel->bss;
 	const struct timespec pause = {.tv_nsec = 1000000};
-	uint64_t postponed;
+	uint64_t postponed, discovered;
 	int failed, passes = 0;
 	bool again;
 
@@ -243,8 +243,12 @@ static int walk(struct lwps *lwps)
 		if (passes > 0)
 			nanosleep(&pause, NULL);
 		postponed = load(bss->postponed);
+		discovered = load(bss->discovered);
 		failed = iterate(lwps->skel);
 		again = load(bss->postponed) != postponed;
+		/* Ids may have wrapped around: look until a pass finds no descendant. */
+		if (lwps->skel->rodata->descendants)
+			again |= load(bss->discovered) != discovered;
 		/* Ids do not change but to the leader's, so once is enough. */
 		if (passes == 0)
 			again |= load(bss->leader_exited) != 0;

@@ -40,7 +40,8 @@ struct lwps_config {
 	bool follow_exec; /* if not, an exec ends the tracking of its process */
 	bool start_off;	  /* LWPs are not counted until they ask for it */
 	bool waiting;	  /* no LWP is counted before lwps_begin() */
-	bool attaches;	  /* lwps_attach() will be called */
+	bool attaches;	  /* lwps_attach() will be called... */
+	bool descendants; /* ...and is to attach to all descendants, too */
 	bool names;	  /* records carry names: comm at an exit, and old_comm */
 };
 

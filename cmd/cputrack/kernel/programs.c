@@ -71,6 +71,7 @@ static void configure(struct count *skel, const struct lwps_config *config)
 	constant->follow_fork = config->follow_fork;
 	constant->follow_exec = config->follow_exec;
 	constant->attaches = config->attaches;
+	constant->descendants = config->descendants;
 	constant->names = config->names;
 	constant->initial = is_initial_namespace();
 	constant->start_off = config->start_off;
@@ -82,7 +83,9 @@ static void configure(struct count *skel, const struct lwps_config *config)
 	skel->maps.events.max_entries = config->ncolumns * config->ncpus;
 	skel->maps.slots.max_entries = slots_lines(config->ncolumns, config->ncpus, config->nslots);
 	skel->maps.cpus.max_entries = config->ncpus;
-	skel->maps.attach_targets.max_entries = config->attaches ? LWPS_AT_ONCE : 1;
+	skel->maps.attach_targets.max_entries = !config->attaches     ? 1
+						: config->descendants ? LWPS_IN_TREES
+								      : LWPS_AT_ONCE;
 	skel->maps.recycled.max_entries = round_up_pow2(config->nslots);
 	skel->maps.ring.max_entries = size;
 }

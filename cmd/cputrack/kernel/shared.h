@@ -54,7 +54,8 @@ enum lwps_request {
 #define LWPS_NONE (~0u)
 #define LWPS_MAX_SLOTS (1u << 22)
 
-#define LWPS_AT_ONCE 256 /* processes that are attached to at a time */
+#define LWPS_AT_ONCE 256    /* processes that are attached to at a time... */
+#define LWPS_IN_TREES 65536 /* ...and all processes of their trees, if these are wanted */
 
 #define LWPS_NO_STORAGE 256 /* LWPs without task storage, at most */
 

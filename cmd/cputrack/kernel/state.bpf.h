@@ -29,10 +29,11 @@ const volatile __u32 preemptible = 0;	   /* programs at tracepoints can be preem
 const volatile __u32 births_at_wakeup = 1; /* on_wakeup_new() reports births, or on_newtask() */
 const volatile __u32 has_sched_exit = 1;   /* the kernel has the tracepoint sched_exit_tp */
 const volatile __u32 follow_fork = 1, follow_exec = 1;
-const volatile __u32 attaches = 1;  /* lwps_attach() will be called */
-const volatile __u32 names = 1;	    /* records carry the names of LWPs */
-const volatile __u32 initial = 0;   /* the tool is in the initial PID namespace */
-const volatile __u32 start_off = 0; /* LWPs count nothing until they ask for it */
+const volatile __u32 attaches = 1;    /* lwps_attach() will be called */
+const volatile __u32 descendants = 1; /* and attach to all descendants of the processes, too */
+const volatile __u32 names = 1;	      /* records carry the names of LWPs */
+const volatile __u32 initial = 0;     /* the tool is in the initial PID namespace */
+const volatile __u32 start_off = 0;   /* LWPs count nothing until they ask for it */
 const volatile __u8 kind[LWPS_MAX_COLUMNS];
 
 /* Variables that user space reads or sets. */
@@ -43,6 +44,7 @@ __u32 root_pending;  /* the next process that the tool creates is the root of th
 __u32 waiting;	     /* counting has not begun */
 __u32 attaching;     /* LWPs of existing processes are being added */
 __u64 postponed;     /* how often one could not be added yet */
+__u64 discovered;    /* LWPs that the iterator began to track */
 __u32 leader_exited; /* the leader of such a process has exited: an exec takes over its id */
 __u32 live;
 __u32 no_storage_seen; /* an LWP had no task storage */
@@ -122,7 +124,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__type(key, __u32); /* its id in the tool's PID namespace */
 	__type(value, __u32);
-	__uint(max_entries, 1); /* LWPS_AT_ONCE, if lwps_attach() will be called */
+	__uint(max_entries, 1); /* LWPS_AT_ONCE or LWPS_IN_TREES, if lwps_attach() will be called */
 } attach_targets SEC(".maps");
 
 /*

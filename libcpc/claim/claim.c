@@ -78,8 +78,7 @@
 #include <unistd.h>
 
 #define GENERATION "generation"
-#define LOOK_NS 100000000 /* how long a look at the claims is good for */
-#define MARK "cpc-lwps"	  /* the name of the file of processes with LWPs' sets */
+#define MARK "cpc-lwps" /* the name of the file of processes with LWPs' sets */
 
 struct cpci_claim {
 	int cpu;
@@ -110,8 +109,8 @@ static struct {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.mark = -1,
 	.roots = &never,
-	.looked_ns = -LOOK_NS,
-	.clear_ns = -LOOK_NS,
+	.looked_ns = -CPCI_CLAIM_LOOK_NS,
+	.clear_ns = -CPCI_CLAIM_LOOK_NS,
 };
 
 /* Closes a file, and leaves errno alone. */
@@ -443,7 +442,8 @@ void cpci_claims_forget(void)
 /* Was the last look around soon enough, and has root claimed nothing since? */
 static bool is_clear(uint64_t roots)
 {
-	return registry.clear_generation == roots && cpci_now() - registry.clear_ns < LOOK_NS;
+	return registry.clear_generation == roots &&
+	       cpci_now() - registry.clear_ns < CPCI_CLAIM_LOOK_NS;
 }
 
 /* What is found ends the epochs that were taken before.  Also in signal handlers. */
@@ -460,7 +460,7 @@ static int look_around(struct cpci_holder *holder)
 		return -1;
 	registry.looked_ns = start;
 	if (rc == 1) {
-		registry.clear_ns = start - LOOK_NS;
+		registry.clear_ns = start - CPCI_CLAIM_LOOK_NS;
 		registry.others++;
 	} else {
 		registry.clear_generation = roots;
@@ -523,7 +523,7 @@ bool cpci_epoch_held(const struct cpci_epoch *epoch)
 
 bool cpci_epoch_holds(const struct cpci_epoch *epoch, int64_t ns)
 {
-	if (!epoch->exempt && ns - registry.looked_ns >= LOOK_NS) {
+	if (!epoch->exempt && ns - registry.looked_ns >= CPCI_CLAIM_LOOK_NS) {
 		struct cpci_holder holder;
 		int err = errno;
 

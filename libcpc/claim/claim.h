@@ -12,6 +12,8 @@
 
 /* ---- claim.c ------------------------------------------------------------------- */
 
+#define CPCI_CLAIM_LOOK_NS 100000000 /* how long a look at the claims of others is good for */
+
 /*
  * Once it is made, epochs of LWPs hold no more.  NULL: another has that CPU, or it cannot be
  * claimed: see `diag`.  Made, but with a CPC_WARNING in `diag`: others cannot see it, or it

@@ -4,6 +4,7 @@
 #
 # cputrack -p: attaching to running processes, and detaching without a trace.
 
+# shellcheck disable=SC2016 # for awk
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
 load helpers
@@ -146,10 +147,9 @@ has_rows() {
 	[ "$status" -eq 0 ]
 	check_format
 	[ "$(count_of lwp_create)" -eq 2 ]
-	[ "$(count_of lwp_exit)" -eq 2 ]
-	rows_of lwp_exit | awk '$2 < 7 || $4 < 300 || $4 > 400 { print; failed = 1 } END { exit failed }'
+	every_row lwp_exit '$2 >= 7 && $4 >= 300 && $4 <= 400' 2
 	[ "$(count_of fork)" -eq 2 ]
-	rows_of exit | awk '$4 < 300 || $4 > 400 { print; failed = 1 } END { exit failed }'
+	every_row exit '$4 >= 300 && $4 <= 400' 2
 	crowd_is_well 6
 }
 
@@ -238,13 +238,13 @@ both_ticked() {
 	track -0 --tid -v -T 0.02 -N 1 -c page-faults -p "${PIDS[crowd]}"
 	[ "$(rows_of tick | awk '{ print $2 }' | sort -n)" = \
 		"$(ls "/proc/${PIDS[crowd]}/task")" ]
-	rows_of detach | awk -v pid="${PIDS[crowd]}" '$2 != pid { exit 1 }'
+	every_row detach "\$2 == ${PIDS[crowd]}" 1
 	crowd_is_well 2
 	track -0 --tid -fe -T 0 -c page-faults sh -c "'$WORK/threads' 2; '$WORK/exec-thread' 0"
 	# the first LWP of a process has the process id
-	rows_of exit | awk '$1 != $2 { exit 1 }'
-	rows_of fork | awk '$1 != $2 { exit 1 }'
-	rows_of lwp_exit | awk '$1 == $2 { exit 1 }'
+	every_row exit '$1 == $2' 3
+	every_row fork '$1 == $2' 2
+	every_row lwp_exit '$1 != $2'
 	# the thread that executed keeps its id up to the exec
 	[ "$(rows_of exec | awk '$1 != $2' | wc -l)" -eq 1 ]
 }

@@ -4,6 +4,7 @@
 #
 # What cputrack counts: one process, events with known numbers.
 
+# shellcheck disable=SC2016 # for awk
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
 load helpers
@@ -47,19 +48,19 @@ faults_of() {
 
 @test "a set is one snapshot: minor and major faults add up to all faults" {
 	track -0 -c page-faults,minor-faults,major-faults "$WORK/touch-pages" 1000
-	rows_of exit | awk '{ exit !($4 == $5 + $6 && $4 >= 1000) }'
+	every_row exit '$4 == $5 + $6 && $4 >= 1000' 1
 }
 
 @test "user mode, kernel mode and both: nouser and sys, by slot" {
 	need kernel
 	track -0 -c page-faults,page-faults,page-faults,nouser1,sys1,sys2 "$WORK/touch-pages" 1000
-	rows_of exit | awk '{ exit !($4 >= 1000 && $5 < 1000 && $6 == $4 + $5) }'
+	every_row exit '$4 >= 1000 && $5 < 1000 && $6 == $4 + $5' 1
 }
 
 @test "attributes without a number go to every request" {
 	need kernel
 	track -0 -c page-faults,minor-faults,nouser,sys "$WORK/touch-pages" 1000
-	rows_of exit | awk '{ exit !($4 < 1000 && $5 <= $4) }'
+	every_row exit '$4 < 1000 && $5 <= $4' 1
 }
 
 @test "an attribute whose value is 0 is off" {
@@ -69,7 +70,7 @@ faults_of() {
 
 @test "libpfm4's full names count as the short ones do" {
 	track -0 -c page-faults,perf::PERF_COUNT_SW_PAGE_FAULTS "$WORK/touch-pages" 300
-	rows_of exit | awk '{ exit !($4 == $5 && $4 >= 300) }'
+	every_row exit '$4 == $5 && $4 >= 300' 1
 }
 
 @test "task-clock is the CPU time that the program used" {
@@ -90,7 +91,7 @@ faults_of() {
 	need_command taskset
 	track -0 -e -c cpu-migrations,context-switches taskset -c "$(cpus | head -n1)" \
 		"$WORK/threads" 10
-	rows_of exit | awk '{ exit !($4 == 0 && $5 > 0) }'
+	every_row exit '$4 == 0 && $5 > 0' 1
 }
 
 @test "ticks are parts of the total" {

@@ -4,6 +4,7 @@
 #
 # What cputrack writes, where, and what happens when it cannot.
 
+# shellcheck disable=SC2016 # for awk
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
 load helpers
@@ -76,8 +77,8 @@ header() {
 	check_format
 	grep -q "pid lwp      event  *$CYCLES      pic0 \$" "$ROWS"
 	# three runs: the columns are cycles, page faults
-	rows_of exit | awk '$4 <= 0 { print; failed = 1 } END { exit failed || NR != 3 }'
-	rows_of exit | awk 'NR <= 2 && ($5 < 100 || $5 > 200) { print; failed = 1 } END { exit failed }'
+	every_row exit '$4 > 0' 3
+	every_row exit 'NR > 2 || $5 >= 100 && $5 <= 200'
 }
 
 @test "-t: cycles of the LWPs add up to the totals as counts do" {
@@ -89,7 +90,7 @@ header() {
 @test "-t: cycles are those in which the LWP ran" {
 	track -0 -T 0 -t -c task-clock "$WORK/spin" 0.2
 	# between 1 MHz, as a timer of Arm may have, and 20 GHz
-	rows_of exit | awk '{ exit !($4 > $5 / 1000 && $4 < $5 * 20) }'
+	every_row exit '$4 > $5 / 1000 && $4 < $5 * 20' 1
 }
 
 @test "the table goes to standard output unless -o says where" {
@@ -291,7 +292,7 @@ with_closed_pipe() {
 @test "picN=: columns stay in order, whatever the order written" {
 	track -0 -T 0 -c pic1=task-clock,pic0=page-faults "$WORK/touch-pages" 100
 	[ "$(header)" = "   time lwp      event      pic0      pic1 " ]
-	rows_of exit | awk '{ exit !($4 >= 100 && $4 < 1000 && $5 > 1000) }'
+	every_row exit '$4 >= 100 && $4 < 1000 && $5 > 1000' 1
 }
 
 @test "a spec leaves the columns blank that it does not have" {

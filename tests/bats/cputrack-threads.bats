@@ -4,6 +4,7 @@
 #
 # LWPs: their numbers, their rows, and how they add up.
 
+# shellcheck disable=SC2016 # for awk
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
 load helpers
@@ -58,10 +59,7 @@ check_exit() {
 @test "LWP numbers are the order of creation, counts those of the LWP" {
 	track -0 -T 0 -c page-faults "$WORK/threads" -i -p 100 20
 	check_lwps 21
-	rows_of lwp_exit | awk '
-		{ want = ($2 - 1) * 100 }
-		$4 < want || $4 > want + 50 { print want ": " $0; failed = 1 }
-		END { exit failed }'
+	every_row lwp_exit '$4 >= ($2 - 1) * 100 && $4 <= ($2 - 1) * 100 + 50' 20
 	[ "$(sum_of exit)" -ge 21000 ]
 	[ "$(sum_of exit)" -lt 21500 ]
 }
@@ -100,7 +98,7 @@ check_exit() {
 	check_exit
 	check_sums
 	[ "$(sum_of exit)" -ge 1000 ]
-	rows_of lwp_exit | awk '$4 < 200 || $4 > 300 { print; failed = 1 } END { exit failed }'
+	every_row lwp_exit '$4 >= 200 && $4 <= 300' 5
 }
 
 @test "the leader ends before its threads, the last of which gives the status" {

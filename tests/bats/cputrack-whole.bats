@@ -131,6 +131,7 @@ END
 		declared=$(gcc -E -P -xc "$header" \
 			-I "$BATS_TEST_DIRNAME/../../include" | tr '\n' ' ' | grep -oE "\<${lib}_[a-z_]+\(" |
 			tr -d '(' | grep -v '_t$' | sort -u)
+		[ -n "$declared" ]
 		[ -z "$(comm -13 <(echo "$exported") <(echo "$declared"))" ]
 		# Others are for the inline functions of further headers.
 		for function in $(comm -23 <(echo "$exported") <(echo "$declared")); do
@@ -277,7 +278,7 @@ killed_at_any_moment() {
 		go -0 "$WORK/check-leftovers" 60 sh -c \
 			'cputrack -fe -T 0.005 -c page-faults -o /dev/null "$@" >/dev/null & sleep '"$moment"'
 			kill -9 $!; wait $! 2>/dev/null; :' sh "$@" >/dev/null
-		[ -z "$stderr" ] || [[ $stderr == *Killed* ]]
+		[[ -z $stderr || $stderr == *Killed* ]] || { echo "$stderr"; false; }
 	done
 }
 

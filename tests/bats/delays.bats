@@ -113,6 +113,7 @@ over_early() {
 	for _ in {1..5}; do
 		go -0 cputrack --for 0.1 -T 0.05 -c page-faults -p "${PIDS[pool]}"
 		[ "$(awk '$3 == "tick" { print $1 }' <<<"$output" | uniq | wc -l)" -le 2 ]
+		[ "$(grep -c detach <<<"$output")" -eq 1 ]
 	done
 	# its end is after that of the tracking
 	start ct cputrack --for 0.1 -T 0.02 -o "$ROWS" -c page-faults sh -c 'read -r line; exit 7'

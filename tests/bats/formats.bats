@@ -79,6 +79,7 @@ record() {
 	[ -z "$stderr" ]
 	cpustat -I "$R" | cmp - "$ROWS"
 	table_sums 4 context-switches page-faults <<<"$(grep -v 'task-clock$' "$ROWS")" >"$T/sums"
+	[ "$(wc -l <"$T/sums")" -eq 4 ] # tick and total of each event
 	cpustat -I "$R" --format=csv | csv_sums | grep -v task-clock | diff "$T/sums" -
 	json_sums <"$R" | grep -v task-clock | diff "$T/sums" -
 	for unit in core socket node all; do

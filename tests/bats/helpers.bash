@@ -389,8 +389,9 @@ check_cpustat_format() {
 		if (w[3] != "tick" && w[3] != "total") bad("event")
 		if (w[1] + 0 < last) bad("time")
 		last = w[1] + 0
+		rows++
 	}
-	END { exit failed }' "$1"
+	END { if (!rows) print "no rows"; exit failed || !rows }' "$1"
 }
 
 # ------------------------------------------------------------------ perf stat

@@ -30,14 +30,27 @@ count_of() {
 	rows_of "$@" | wc -l
 }
 
+# every_row EVENT CONDITION [N]: there are such lines, N of them where given, and the CONDITION
+# of awk holds for each.
+every_row() {
+	rows_of "$1" | awk -v n="${3:-0}" '
+		!('"$2"') { print "not so: " $0; failed = 1 }
+		END {
+			if (!NR || n && NR != n) { print "there are " NR; failed = 1 }
+			exit failed
+		}'
+}
+
 # All counters of those lines: counters_of EVENT [LWP]
 counters_of() {
 	rows_of "$@" | cut -d' ' -f4-
 }
 
-# Sum of counter PIC (from 0) over the rows with EVENT: sum_of EVENT [LWP [PIC]].
+# Sum of counter PIC (from 0) over the rows with EVENT: sum_of EVENT [LWP [PIC]].  It is "none",
+# which is no number, and 0 in arithmetic, when there are no such rows.
 sum_of() {
-	rows_of "$1" "${2-}" | awk -v pic="${3:-0}" '$4 != "#" { s += $(4 + pic) } END { printf "%d\n", s }'
+	rows_of "$1" "${2-}" | awk -v pic="${3:-0}" '$4 != "#" { n++; s += $(4 + pic) }
+		END { if (n) printf "%d\n", s; else print "none" }'
 }
 
 # Every row is exactly what its words give when printed with the specified formats; times
@@ -77,7 +90,7 @@ check_format() {
 		if (event !~ /^(init_lwp|fini_lwp|tick|lwp_create|lwp_exit|fork|exec|exit|detach)$/)
 			bad("event")
 	}
-	END { exit failed }' "${1:-$ROWS}"
+	END { if (!NR) print "no header"; exit failed || !NR }' "${1:-$ROWS}"
 }
 
 # With -v: for every process and image, the fini_lwp rows add up to its exec, exit or
@@ -131,7 +144,8 @@ check_life() {
 	$3 == "exit" { gone[$1] = 1 }
 	END {
 		for (pid in born) if (!gone[pid]) { print "no exit row of " pid; failed = 1 }
-		exit failed
+		if (!NR) print "no rows"
+		exit failed || !NR
 	}'
 }
 

@@ -4,6 +4,7 @@
 #
 # Tracepoints: exact counts from the first instruction of an LWP to its last.  getpriority(2) is called by the chores of tests/work only.
 
+# shellcheck disable=SC2016 # for awk
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
 load helpers
@@ -103,7 +104,7 @@ all_exactly() {
 	[ "$status" -eq 0 ]
 	[ "$(sum_of tick)" -eq 5000 ]
 	[ "$(sum_of exit)" -eq 5000 ]
-	rows_of lwp_exit | awk '$4 != 500 { print; failed = 1 } END { exit failed || NR != 10 }'
+	every_row lwp_exit '$4 == 500' 10
 	[ "$(sum_of fini_lwp 1)" -eq 0 ]
 	check_sums
 }
@@ -149,7 +150,7 @@ lwp_exited() {
 
 @test "1000 threads: every one exactly, LWP numbers in the order of creation" {
 	track -0 -v -T 0 -c "$CALL" "$WORK/threads" -i -s 1 1000
-	rows_of lwp_exit | awk '$4 != $2 - 1 { print; failed = 1 } END { exit failed || NR != 1000 }'
+	every_row lwp_exit '$4 == $2 - 1' 1000
 	[ "$(sum_of exit)" -eq 500500 ]
 	[ "$(sum_of fini_lwp 1)" -eq 0 ]
 	check_sums
@@ -166,7 +167,7 @@ lwp_exited() {
 
 @test "threads that outlive the leader: every one exactly" {
 	track -0 -v -T 0 -c "$CALL" "$WORK/leader-first" -s 37 8
-	rows_of lwp_exit | awk '$4 != 37 { print; failed = 1 } END { exit failed || NR != 8 }'
+	every_row lwp_exit '$4 == 37' 8
 	[ "$(sum_of exit)" -eq 296 ]
 	check_sums
 }
@@ -198,7 +199,7 @@ lwp_exited() {
 
 @test "images: exactly, and from 0 again after each exec" {
 	track -0 -e -T 0 -c "$CALL" "$WORK/execs" -f -s 23 50
-	rows_of exec | awk '$4 != "#" && $4 != 23 { print; failed = 1 } END { exit failed || NR != 100 }'
+	every_row exec '$4 == "#" || $4 == 23' 100
 	[ "$(sum_of exit)" -eq 23 ]
 }
 
@@ -222,10 +223,10 @@ lwp_exited() {
 @test "the last system call of an LWP and of a process is counted" {
 	need_tracepoints syscalls/sys_enter_exit syscalls/sys_enter_exit_group
 	track -0 -f -T 0 -c syscalls:sys_enter_exit,syscalls:sys_enter_exit_group "$WORK/forks" 50
-	rows_of exit | awk '$4 != 0 || $5 != 1 { print; failed = 1 } END { exit failed || NR != 51 }'
+	every_row exit '$4 == 0 && $5 == 1' 51
 	track -0 -T 0 -c syscalls:sys_enter_exit,syscalls:sys_enter_exit_group "$WORK/threads" 50
-	rows_of lwp_exit | awk '$4 != 1 || $5 != 0 { print; failed = 1 } END { exit failed || NR != 50 }'
-	rows_of exit | awk '$4 != 50 || $5 != 1 { print; failed = 1 } END { exit failed }'
+	every_row lwp_exit '$4 == 1 && $5 == 0' 50
+	every_row exit '$4 == 50 && $5 == 1' 1
 }
 
 @test "births as the kernel counts them are those of the table" {
@@ -267,7 +268,7 @@ lwp_exited() {
 
 @test "modes do not matter to what only happens in the kernel; several -c" {
 	track -0 -T 0 -c "$CALL,$CALL,nouser1,sys1,$CALL,sys2" "$WORK/touch-pages" -s 50 0
-	rows_of exit | awk '{ exit !($4 == 50 && $5 == 50 && $6 == 50) }'
+	every_row exit '$4 == 50 && $5 == 50 && $6 == 50' 1
 	track -0 -T 0 -c "$CALL" -c page-faults "$WORK/touch-pages" -s 50 0
 	[ "$(rows_of exit | awk -v spec="$CALL" '$NF == spec' | wc -l)" -eq 1 ]
 	[ "$(rows_of exit | awk '$NF == "page-faults"' | wc -l)" -eq 1 ]

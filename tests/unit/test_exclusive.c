@@ -6,6 +6,8 @@
  */
 #include "handle.h"
 
+#include "../../libcpc/claim/claim.h"
+
 #include <errno.h>
 #include <libcpc.h>
 #include <sched.h>
@@ -17,6 +19,12 @@
 #include <unistd.h>
 
 static int cpu = -1;
+
+/* Until a look at the claims of others is good no more. */
+static void outwait_look(void)
+{
+	usleep(CPCI_CLAIM_LOOK_NS / 1000 + 1);
+}
 
 static cpc_set_t *new_set_of(const char *event)
 {
@@ -165,7 +173,7 @@ static void lwps_are_invalidated(void **state)
 		assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
 		pid = start_holder(false);
 		if (geteuid() != 0)
-			usleep(100001); /* claims of others are looked for that often */
+			outwait_look();
 		if (i == 0)
 			assert_again(cpc_set_sample(cpc, set, buf));
 		assert_again(cpc_bind_curlwp(cpc, set, 0));
@@ -238,7 +246,7 @@ static void a_look_that_fails_while_sampling_changes_nothing(void **state)
 	(void)state;
 	need_cpu();
 	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
-	usleep(100001); /* claims are looked for that often */
+	outwait_look();
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
 	none = (struct rlimit){.rlim_cur = 0, .rlim_max = all.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);

@@ -45,9 +45,9 @@ cpustat -c Instr_cnt 0.1 600 >/dev/null 2>&1 &
 holder=$!
 while [ -z "$(ls /run/cpc/cpc-cpu* 2>/dev/null)" ]; do sleep 0.1; done
 run cputrack -c Instr_cnt bare
-told "beside cpustat" 1 "process $holder (cpustat) counts on CPU 0"
+told "beside cpustat" 1 "process $holder [(]cpustat[)] counts on CPU 0"
 run cputrack -c armv8_pmuv3/inst_retired/,page-faults bare
-told "beside cpustat, by sysfs" 1 "process $holder (cpustat) counts on CPU 0"
+told "beside cpustat, by sysfs" 1 "process $holder [(]cpustat[)] counts on CPU 0"
 run cputrack -c page-faults bare
 same "beside cpustat, software events" "$(counts exit)" 1
 run cpustat -c page-faults 0.1 1

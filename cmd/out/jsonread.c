@@ -59,8 +59,8 @@ void jsonread_close(struct jsonread *in)
 }
 
 /*
- * json-c makes the nearest number that it has of an integer that does not fit.  Is there one
- * outside of the strings of the line, which is JSON?
+ * json-c makes the nearest number that it has of an integer that does not fit; from 0.18 on it
+ * refuses some.  Is there one outside of the strings of the line?
  */
 static bool fits(const char *text)
 {
@@ -95,6 +95,8 @@ static json_object *parse(struct jsonread *in, size_t n)
 	error = json_tokener_get_error(in->tok);
 	if (error == json_tokener_continue)
 		jsonread_bad(in, "no JSON: the line ends too early");
+	else if (error == json_tokener_error_parse_number && !fits(in->text))
+		jsonread_bad(in, "a number is out of range");
 	else if (error != json_tokener_success)
 		jsonread_bad(in, "no JSON: %s", json_tokener_error_desc(error));
 	else if (json_tokener_get_parse_end(in->tok) != n)

@@ -81,7 +81,7 @@ zsh_completes() {
 	need_command fish
 	[ "$(fish_completes cputrack 'cputrack --fol')" = $'--follow-exec\n--follow-fork' ]
 	[ "$(fish_completes cpustat 'cpustat --format t')" = $'table\ntrace' ]
-	[ "$(fish_completes cpc-events 'cpc-events --o')" = --output ]
+	[ "$(fish_completes cpc-events 'cpc-events --ou')" = --output ]
 	[ "$(fish_completes cpc-events 'cpc-events im')" = import ]
 	touch "$T/some.json"
 	fish_completes cpc-events "cpc-events import $T/some" | grep -x "$T/some.json"

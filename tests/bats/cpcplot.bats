@@ -159,8 +159,10 @@ refused() {
 	ln -s /dev/full "$T/full.svg"
 	refused 1 "cannot write '$T/full.svg': No space left on device" cpcplot -o "$T/full.svg" "$R"
 	echo before >"$T/p.svg"
+	# gnuplot 6 has small files of its own.
+	cpus 64 >"$T/many"
 	refused 1 "cannot write '$T/p.svg': File too large" \
-		bash -c "ulimit -f 1; trap '' XFSZ; exec cpcplot -s 2000x2000 -o '$T/p.svg' '$R'"
+		bash -c "ulimit -f 32; trap '' XFSZ; exec cpcplot -o '$T/p.svg' '$T/many'"
 	[ "$(cat "$T/p.svg")" = before ]
 	[ "$(cd "$T" && find . -name '*p.svg*')" = ./p.svg ]
 	go -0 cpcplot -o "$T/p.svg" "$R"

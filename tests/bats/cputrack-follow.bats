@@ -115,9 +115,9 @@ median() {
 	[ -x "$T/project/execs" ]
 	check_format
 	check_life
-	# gcc -c runs cc1 and as; a link runs collect2 and ld
+	# gcc -c runs cc1 and as, from gcc 16 on by its path; a link runs collect2 and ld
 	[ "$(rows_of exec | grep -c "# '[^ ]*/cc1 ")" -eq 4 ]
-	[ "$(rows_of exec | grep -c "# 'as ")" -eq 4 ]
+	[ "$(rows_of exec | grep -cE "# '([^ ]*[/-])?as ")" -eq 4 ]
 	[ "$(rows_of exec | grep -c "# '[^ ]*ld ")" -eq 4 ]
 	echo "cputrack $(life_sum), perf $(perf_value "$T/perf")"
 	within_1_percent "$(life_sum)" "$(perf_value "$T/perf")"

@@ -17,7 +17,7 @@
 
 /* What was counted of a set. */
 struct sum {
-	uint64_t valid, cycles, val[RUN_MAX_EVENTS];
+	struct counts counts;
 	int64_t span_ns; /* in which it was counted; -1: not known */
 };
 
@@ -121,31 +121,34 @@ static void rename_entry(struct entry *entry, const char *comm)
 	entry->row.comm = xstrdup(comm);
 }
 
-static void add_sum(struct sum *to, const struct sum *from, unsigned nevents)
+/* Of times whose sum is out of range, none is known. */
+static void add_span(int64_t *to, int64_t span_ns)
 {
-	to->valid |= from->valid;
-	to->cycles += from->cycles;
-	to->span_ns = to->span_ns < 0 || from->span_ns < 0 ? -1 : to->span_ns + from->span_ns;
-	for (unsigned i = 0; i < nevents; i++)
-		to->val[i] += from->valid >> i & 1 ? from->val[i] : 0;
+	if (*to < 0 || span_ns < 0 || __builtin_add_overflow(*to, span_ns, to))
+		*to = -1;
+}
+
+static void add_sum(struct sum *to, const struct sum *from, const struct run_set *set)
+{
+	const struct counts *counts = &from->counts;
+
+	counts_add(&to->counts, set, counts->val, counts->valid, counts->cycles);
+	add_span(&to->span_ns, from->span_ns);
 }
 
 /* What an LWP or process counted of any set is known when it was counted at all. */
 static void add_row(struct filter *f, struct entry *entry, const struct row *row)
 {
-	const struct run_set *set = &f->told->set[row->set];
-	struct sum sum = {.valid = row->valid, .cycles = row->valid != 0 ? row->cycles : 0};
+	struct sum *sum = &entry->sum[row->set];
 
 	if (row->valid != 0) {
 		int64_t begin = row->span_ns > 0 ? row->time_ns - row->span_ns : -1;
 
-		sum.span_ns = row->span_ns > 0 ? row->span_ns : -1;
+		add_span(&sum->span_ns, row->span_ns > 0 ? row->span_ns : -1);
 		f->begin_ns = begin < f->begin_ns ? begin : f->begin_ns;
 	}
-
-	for (unsigned i = 0; i < set->nevents; i++)
-		sum.val[i] = row->valid >> i & 1 ? row->val[i] : 0;
-	add_sum(&entry->sum[row->set], &sum, set->nevents);
+	counts_add(&sum->counts, &f->told->set[row->set], row->val, row->valid, row->cycles);
+	entry->row.incomplete |= sum->counts.lost != 0;
 	entry->known = row->valid != 0 || (entry->known && row->set > 0);
 	entry->row.incomplete |=
 		row->incomplete || (row->set + 1 == f->told->nsets && !entry->known);
@@ -185,6 +188,7 @@ static void add_first_lwp(struct filter *f, const struct row *row)
 {
 	const struct row who = {.pid = row->pid};
 	struct entry *proc = find(&f->procs, &who);
+	const struct run_set *set = &f->told->set[row->set];
 	struct row first = *row;
 	uint64_t val[RUN_MAX_EVENTS];
 
@@ -197,9 +201,15 @@ static void add_first_lwp(struct filter *f, const struct row *row)
 		const struct sum *others = &proc->sum[row->set];
 
 		first.incomplete |= proc->row.incomplete;
-		first.cycles -= others->cycles;
-		for (unsigned i = 0; i < f->told->set[row->set].nevents; i++)
-			val[i] = row->val[i] - others->val[i];
+		first.cycles -= others->counts.cycles;
+		for (unsigned i = 0; i < set->nevents; i++) {
+			val[i] = row->val[i];
+			if ((row->valid >> i & 1) != 0 &&
+			    !count_sub(&set->event[i], &val[i], others->counts.val[i])) {
+				first.valid &= ~(UINT64_C(1) << i);
+				first.incomplete = true;
+			}
+		}
 		first.val = val;
 	}
 	add_lwp(f, &first);
@@ -356,9 +366,10 @@ static double key(const struct run *run, const struct entry *entry)
 {
 	const struct sum *sum = &entry->sum[0];
 
-	if ((sum->valid & 1) == 0)
+	if ((sum->counts.valid & 1) == 0)
 		return -(double)INFINITY;
-	return run->set[0].event[0].is_signed ? (double)(int64_t)sum->val[0] : (double)sum->val[0];
+	return run->set[0].event[0].is_signed ? (double)(int64_t)sum->counts.val[0]
+					      : (double)sum->counts.val[0];
 }
 
 static int by_count(const void *a, const void *b, void *arg)
@@ -366,11 +377,11 @@ static int by_count(const void *a, const void *b, void *arg)
 	const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
 	bool is_signed = ((const struct run *)arg)->set[0].event[0].is_signed;
 	uint64_t bias = is_signed ? UINT64_C(1) << 63 : 0;
-	uint64_t u = x->sum[0].val[0] ^ bias, v = y->sum[0].val[0] ^ bias;
+	uint64_t u = x->sum[0].counts.val[0] ^ bias, v = y->sum[0].counts.val[0] ^ bias;
 
-	if ((x->sum[0].valid & 1) != (y->sum[0].valid & 1))
-		return x->sum[0].valid & 1 ? -1 : 1;
-	if ((x->sum[0].valid & 1) != 0 && u != v)
+	if ((x->sum[0].counts.valid & 1) != (y->sum[0].counts.valid & 1))
+		return x->sum[0].counts.valid & 1 ? -1 : 1;
+	if ((x->sum[0].counts.valid & 1) != 0 && u != v)
 		return u > v ? -1 : 1;
 	return compare(x, y);
 }
@@ -402,9 +413,9 @@ static void put_entry(const struct filter *f, const struct entry *entry)
 	for (row.set = 0; row.set < f->told->nsets; row.set++) {
 		const struct sum *sum = &entry->sum[row.set];
 
-		row.val = sum->val;
-		row.valid = sum->valid;
-		row.cycles = sum->cycles;
+		row.val = sum->counts.val;
+		row.valid = sum->counts.valid;
+		row.cycles = sum->counts.cycles;
 		row.span_ns = sum->span_ns > 0 ? sum->span_ns : 0;
 		sink_row(f->next, &row);
 	}
@@ -423,22 +434,24 @@ static void end(struct sink *sink)
 		const struct entry *entry = f->entry[i];
 
 		for (size_t k = 0; k < f->told->nsets; k++)
-			add_sum(&total->sum[k], &entry->sum[k], f->told->set[k].nevents);
+			add_sum(&total->sum[k], &entry->sum[k], &f->told->set[k]);
 		total->row.incomplete |= entry->row.incomplete;
 		total->row.runs += entry->row.runs;
 		total->row.ncpus += entry->row.ncpus;
-		all += entry->sum[0].valid & 1 ? key(f->told, entry) : 0;
+		all += entry->sum[0].counts.valid & 1 ? key(f->told, entry) : 0;
 	}
 	for (size_t i = 0; i < f->n; i++) {
 		struct entry *entry = f->entry[i];
 
 		entry->row.kind = ROW_SUM;
-		entry->row.shared = all > 0 && (entry->sum[0].valid & 1) != 0;
+		entry->row.shared = all > 0 && (entry->sum[0].counts.valid & 1) != 0;
 		entry->row.share = entry->row.shared ? key(f->told, entry) / all : 0;
 		put_entry(f, entry);
 	}
-	for (size_t k = 0; k < f->told->nsets; k++)
+	for (size_t k = 0; k < f->told->nsets; k++) {
 		set_total_span(f, k);
+		total->row.incomplete |= total->sum[k].counts.lost != 0;
+	}
 	put_entry(f, total);
 	sink_end(f->next);
 }

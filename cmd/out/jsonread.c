@@ -6,6 +6,7 @@
 #include "jsonread.h"
 
 #include "../common/say.h"
+#include "../common/util.h"
 #include "row.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #define MAX_DEPTH 16
+#define MAX_LINE (64UL << 20) /* that of a run with 100,000 CPUs has some megabytes */
 
 void jsonread_bad(struct jsonread *in, const char *fmt, ...)
 {
@@ -85,6 +87,40 @@ static bool fits(const char *text)
 	return true;
 }
 
+/* How many members are in the objects of a line, which is JSON. */
+static size_t count_colons(const char *text)
+{
+	bool inside = false;
+	size_t n = 0;
+
+	for (; *text != '\0'; text++) {
+		if (inside && *text == '\\' && text[1] != '\0')
+			text++;
+		else if (*text == '"')
+			inside = !inside;
+		else
+			n += *text == ':' && !inside;
+	}
+	return n;
+}
+
+static size_t count_members(json_object *value)
+{
+	size_t n = 0;
+
+	if (json_object_is_type(value, json_type_array)) {
+		for (size_t i = 0; i < json_object_array_length(value); i++)
+			n += count_members(json_object_array_get_idx(value, i));
+	} else if (json_object_is_type(value, json_type_object)) {
+		json_object_object_foreach(value, key, member)
+		{
+			(void)key;
+			n += 1 + count_members(member);
+		}
+	}
+	return n;
+}
+
 static json_object *parse(struct jsonread *in, size_t n)
 {
 	json_object *object;
@@ -105,33 +141,55 @@ static json_object *parse(struct jsonread *in, size_t n)
 		jsonread_bad(in, "a number is out of range");
 	else if (!json_object_is_type(object, json_type_object))
 		jsonread_bad(in, "an object is wanted on each line");
+	else if (count_members(object) != count_colons(in->text))
+		jsonread_bad(in, "an object has a key twice");
 	if (!in->failed)
 		return object;
 	json_object_put(object);
 	return NULL;
 }
 
+/*
+ * Reads a line, without its end.  -1: the file ends, or an error.  Not getline(3): a file that is
+ * no record may have no lines, and no end.
+ */
+static ssize_t read_line(struct jsonread *in)
+{
+	size_t n = 0;
+	int c;
+
+	while ((c = getc_unlocked(in->file)) != EOF && c != '\n') {
+		if (n + 1 >= in->size) {
+			in->size = in->size * 2 + 4096;
+			in->text = xrealloc(in->text, in->size);
+		}
+		in->text[n++] = (char)c;
+		if (c == '\0' || n > MAX_LINE) {
+			in->line++;
+			jsonread_bad(in, "%s",
+				     c == '\0' ? "no record: it has a NUL"
+					       : "no record: the line is too long");
+			return -1;
+		}
+	}
+	if (ferror(in->file))
+		jsonread_bad(in, "cannot read: %s", strerror(errno));
+	if (ferror(in->file) || (c == EOF && n == 0))
+		return -1;
+	in->line++;
+	if (in->text == NULL) {
+		in->size = 4096;
+		in->text = xrealloc(NULL, in->size);
+	}
+	in->text[n] = '\0';
+	return (ssize_t)n;
+}
+
 json_object *jsonread_next(struct jsonread *in)
 {
-	ssize_t n;
+	ssize_t n = read_line(in);
 
-	errno = 0;
-	n = getline(&in->text, &in->size, in->file);
-	if (n == -1) {
-		if (ferror(in->file))
-			jsonread_bad(in, "cannot read: %s", strerror(errno));
-		else if (!feof(in->file))
-			die("%s", strerror(ENOMEM));
-		return NULL;
-	}
-	in->line++;
-	if (in->text[n - 1] == '\n')
-		n--;
-	if (n > INT_MAX) {
-		jsonread_bad(in, "the line is too long");
-		return NULL;
-	}
-	return parse(in, (size_t)n);
+	return n != -1 ? parse(in, (size_t)n) : NULL;
 }
 
 /* The value of a key, which may be null. */

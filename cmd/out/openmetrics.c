@@ -22,6 +22,7 @@ struct owner {
 	enum row_unit unit;
 	int id;
 	char *comm;    /* NULL: of CPUs */
+	uint64_t lost; /* by event: its sum was out of range */
 	uint64_t seen; /* by event: it was counted, in the last sample if of CPUs */
 	unsigned ncpus;
 	uint64_t incomplete;				    /* rows that lacked something */
@@ -341,6 +342,16 @@ static void free_process(struct metrics *m, struct process *process)
 	free(process);
 }
 
+/* A sum that is out of range is not told, and neither is what follows. */
+static void add_count(struct owner *owner, const struct run_event *event, unsigned i,
+		      uint64_t count, uint64_t less)
+{
+	if (!count_sub(event, &count, less) || !count_add(event, &owner->val[i], count)) {
+		owner->lost |= UINT64_C(1) << i;
+		owner->incomplete++;
+	}
+}
+
 /*
  * Of a document that is renewed, processes that go on are part: of their samples, what was
  * counted since the one before, and of their end, what was counted since the last.
@@ -357,7 +368,8 @@ static void count_process(struct metrics *m, const struct row *row, struct owner
 
 		if ((row->valid >> i & 1) == 0)
 			continue;
-		owner->val[i] += row->val[i] - (tick || told == NULL ? 0 : *told);
+		add_count(owner, &m->run->set[row->set].event[i], i, row->val[i],
+			  tick || told == NULL ? 0 : *told);
 		if (tick)
 			*told += row->val[i];
 	}
@@ -382,12 +394,14 @@ static void put_row(struct sink *sink, const struct row *row)
 	owner->incomplete += row->incomplete || (row->valid == 0 && (cpus || ends));
 	if (!cpus) {
 		count_process(m, row, owner);
+		owner->seen &= ~owner->lost;
 		return;
 	}
 	for (unsigned i = 0; i < m->run->set[row->set].nevents; i++) {
 		owner->last[i] = row->valid >> i & 1 ? row->val[i] : 0;
-		owner->val[i] += owner->last[i];
+		add_count(owner, &m->run->set[row->set].event[i], i, owner->last[i], 0);
 	}
+	owner->seen &= ~owner->lost;
 }
 
 static void clear(struct metrics *m)

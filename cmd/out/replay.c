@@ -30,6 +30,7 @@ struct replay {
 	struct run run;
 	bool running;	   /* between the record of a run and its end */
 	uint64_t rows;	   /* of this run */
+	int64_t last_ns;   /* time of the row before */
 	int64_t sample_ns; /* time of the sample that is told; -1: none */
 	size_t sample_set;
 	uint64_t val[RUN_MAX_EVENTS];
@@ -228,6 +229,7 @@ static void begin(struct replay *r, json_object *object)
 	}
 	r->running = true;
 	r->rows = 0;
+	r->last_ns = 0;
 	r->sample_ns = -1;
 	sink_begin(r->sink, &r->run);
 }
@@ -288,6 +290,8 @@ static void read_lwp_row(struct replay *r, struct row *row, json_object *object)
 	if (row->kind == ROW_IMAGE)
 		row->command = jsonread_text(in, object, "command");
 	row->ended = jsonread_has(object, "signal") || jsonread_has(object, "status");
+	if (jsonread_has(object, "signal") && jsonread_has(object, "status"))
+		jsonread_bad(in, "a process ends by 'signal' or with 'status', and not by both");
 	if (jsonread_has(object, "signal"))
 		row->status = (int)jsonread_int(in, object, "signal", 1, 126);
 	else if (row->ended)
@@ -316,6 +320,9 @@ static void tell_row(struct replay *r, json_object *object, int kind)
 		return;
 	}
 	row.time_ns = jsonread_int(in, object, "ns", 0, INT64_MAX / 2);
+	if (row.time_ns < r->last_ns)
+		jsonread_bad(in, "the time goes backwards: 'ns' is less than in the row before");
+	r->last_ns = row.time_ns;
 	row.wall_ns = jsonread_time(in, object, "time");
 	if (r->run.of_cpus)
 		read_cpu_row(r, &row, object);

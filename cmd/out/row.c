@@ -125,6 +125,42 @@ double row_ratio(const struct run *run, const struct row *row, unsigned i)
 	return cpc_ratio_value(ratio->ratio, count);
 }
 
+bool count_add(const struct run_event *event, uint64_t *to, uint64_t count)
+{
+	int64_t sum;
+
+	if (!event->is_signed)
+		return !__builtin_add_overflow(*to, count, to);
+	if (__builtin_add_overflow((int64_t)*to, (int64_t)count, &sum))
+		return false;
+	*to = (uint64_t)sum;
+	return true;
+}
+
+bool count_sub(const struct run_event *event, uint64_t *from, uint64_t count)
+{
+	int64_t rest;
+
+	if (!event->is_signed)
+		return !__builtin_sub_overflow(*from, count, from);
+	if (__builtin_sub_overflow((int64_t)*from, (int64_t)count, &rest))
+		return false;
+	*from = (uint64_t)rest;
+	return true;
+}
+
+void counts_add(struct counts *to, const struct run_set *set, const uint64_t *val, uint64_t valid,
+		uint64_t cycles)
+{
+	if (valid != 0 && __builtin_add_overflow(to->cycles, cycles, &to->cycles))
+		to->lost = UINT64_MAX;
+	for (unsigned i = 0; i < set->nevents; i++) {
+		if ((valid >> i & 1) != 0 && !count_add(&set->event[i], &to->val[i], val[i]))
+			to->lost |= UINT64_C(1) << i;
+	}
+	to->valid = (to->valid | valid) & ~to->lost;
+}
+
 int run_find_ratio(const struct run_set *set, const char *label)
 {
 	for (unsigned i = 0; i < set->nratios; i++) {

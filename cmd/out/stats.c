@@ -38,7 +38,7 @@ struct stats {
 	bool kernel, ptrace;  /* there are runs that this engine counted */
 	/* Of the run that is told, by set: */
 	struct sum {
-		uint64_t valid, val[RUN_MAX_EVENTS];
+		struct counts counts;
 		bool incomplete;
 	} * sum;
 	int64_t time_ns;
@@ -96,17 +96,15 @@ static void put_row(struct sink *sink, const struct row *row)
 	s->time_ns = row->time_ns;
 	if (row->kind != ROW_EXEC && row->kind != ROW_EXIT && row->kind != ROW_DETACH)
 		return;
-	sum->incomplete |= row->incomplete;
-	sum->valid |= row->valid;
-	for (unsigned i = 0; i < s->run->set[row->set].nevents; i++)
-		sum->val[i] += row->valid >> i & 1 ? row->val[i] : 0;
+	counts_add(&sum->counts, &s->run->set[row->set], row->val, row->valid, row->cycles);
+	sum->incomplete |= row->incomplete || sum->counts.lost != 0;
 }
 
 /* Those of the whole run: they have a mean over runs, but are not added up within one. */
 static void add_ratios(struct stats *s, size_t k, bool turns)
 {
 	const struct sum *sum = &s->sum[k];
-	const struct row row = {.set = k, .val = sum->val, .valid = sum->valid};
+	const struct row row = {.set = k, .val = sum->counts.val, .valid = sum->counts.valid};
 
 	for (unsigned i = 0; i < s->run->set[k].nratios; i++) {
 		struct series *series = series_of(s, s->run->set[k].ratio[i].label, 4);
@@ -123,7 +121,7 @@ static bool took_turns(const struct stats *s)
 	size_t n = 0;
 
 	for (size_t k = 0; k < s->run->nsets; k++)
-		n += s->sum[k].valid != 0;
+		n += s->sum[k].counts.valid != 0;
 	return n > 1;
 }
 
@@ -141,10 +139,10 @@ static void end(struct sink *sink)
 		for (unsigned i = 0; i < set->nevents; i++) {
 			const struct run_event *event = &set->event[i];
 			struct series *series = series_of(s, event->label, 1);
-			double val = event->is_signed ? (double)(int64_t)sum->val[i]
-						      : (double)sum->val[i];
+			double val = event->is_signed ? (double)(int64_t)sum->counts.val[i]
+						      : (double)sum->counts.val[i];
 
-			if (sum->valid >> i & 1)
+			if (sum->counts.valid >> i & 1)
 				add(series, val * event->scale, sum->incomplete, turns);
 		}
 		add_ratios(s, k, turns);

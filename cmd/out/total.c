@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 struct sum {
-	uint64_t runs, valid, cycles, val[RUN_MAX_EVENTS];
+	uint64_t runs;
+	struct counts counts;
 	bool incomplete;
 	int64_t begin_ns, end_ns; /* of all that is in it; `begin_ns` -1: not known */
 };
@@ -59,11 +60,8 @@ static void add_and_put(struct sink *sink, const struct row *row)
 	if (row->kind == ROW_EXEC || over) {
 		sum->runs += over;
 		sum->incomplete |= row->incomplete;
-		sum->valid |= row->valid;
-		sum->cycles += row->valid != 0 ? row->cycles : 0;
+		counts_add(&sum->counts, &f->run->set[row->set], row->val, row->valid, row->cycles);
 		add_span(sum, row);
-		for (unsigned i = 0; i < f->run->set[row->set].nevents; i++)
-			sum->val[i] += row->valid >> i & 1 ? row->val[i] : 0;
 	}
 	sink_row(f->next, row);
 }
@@ -102,11 +100,11 @@ static void put_totals(struct sink *sink)
 			.wall_ns = f->wall_ns,
 			.set = k,
 			.runs = sum->runs,
-			.val = sum->val,
-			.valid = sum->valid,
-			.cycles = sum->cycles,
+			.val = sum->counts.val,
+			.valid = sum->counts.valid,
+			.cycles = sum->counts.cycles,
 			.span_ns = sum->begin_ns >= 0 ? sum->end_ns - sum->begin_ns : 0,
-			.incomplete = sum->incomplete,
+			.incomplete = sum->incomplete || sum->counts.lost != 0,
 		};
 
 		sink_row(f->next, &row);

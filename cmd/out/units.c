@@ -70,7 +70,8 @@ void units_free(struct units *units)
 
 struct sum {
 	unsigned counted; /* CPUs that are in it */
-	uint64_t valid, cycles, val[RUN_MAX_EVENTS];
+	uint64_t valid;	  /* what all of them counted */
+	struct counts counts;
 };
 
 struct filter {
@@ -97,13 +98,11 @@ static bool is_wanted(const struct filter *f, int cpu)
 	return f->nranges == 0;
 }
 
-static void add(struct sum *sum, const struct row *row, unsigned nevents, unsigned ncpus)
+static void add(struct sum *sum, const struct row *row, const struct run_set *set)
 {
-	sum->valid = sum->counted == 0 ? row->valid : sum->valid & row->valid;
-	sum->counted += ncpus;
-	sum->cycles += row->cycles;
-	for (unsigned i = 0; i < nevents; i++)
-		sum->val[i] += row->valid >> i & 1 ? row->val[i] : 0;
+	counts_add(&sum->counts, set, row->val, row->valid, row->cycles);
+	sum->valid = sum->counted++ == 0 ? row->valid : sum->valid & row->valid;
+	sum->valid &= sum->counts.valid;
 }
 
 static void clear(struct filter *f)
@@ -154,11 +153,11 @@ static void put_total(struct filter *f, const struct row *row)
 	struct row own = *row;
 	const struct sum *total = &f->total[row->set];
 
-	own.val = total->val;
+	own.val = total->counts.val;
 	own.valid = total->valid;
-	own.cycles = total->cycles;
+	own.cycles = total->counts.cycles;
 	own.ncpus = f->row.ncpus;
-	own.incomplete = f->incomplete[row->set] || total->counted == 0;
+	own.incomplete = f->incomplete[row->set] || total->counted == 0 || total->counts.lost != 0;
 	sink_row(f->next, &own);
 }
 
@@ -167,7 +166,7 @@ static void put_row(struct sink *sink, const struct row *row)
 	struct filter *f = (struct filter *)sink;
 	const struct run_cpu key = {.id = row->id};
 	const struct run_cpu *cpu;
-	unsigned nevents = f->run.set[row->set].nevents;
+	const struct run_set *set = &f->run.set[row->set];
 
 	if (row->kind == ROW_TOTAL && f->nranges > 0) {
 		put_total(f, row);
@@ -180,8 +179,8 @@ static void put_row(struct sink *sink, const struct row *row)
 		if (row->ncpus == 0) {
 			f->incomplete[row->set] = true;
 		} else {
-			add(&f->sum[f->units.of[cpu - f->run.cpu]], row, nevents, 1);
-			add(&f->total[row->set], row, nevents, 1);
+			add(&f->sum[f->units.of[cpu - f->run.cpu]], row, set);
+			add(&f->total[row->set], row, set);
 		}
 		f->row = *row;
 	}
@@ -198,12 +197,13 @@ static void sampled(struct sink *sink)
 
 		row.unit = f->kind;
 		row.id = f->units.unit[u].id;
-		row.val = sum->val;
+		row.val = sum->counts.val;
 		row.valid = sum->valid;
-		row.cycles = sum->cycles;
+		row.cycles = sum->counts.cycles;
 		row.ncpus = sum->counted;
 		/* A CPU that is not counted has no row that could lack something. */
-		row.incomplete = f->kind != UNIT_CPU && sum->counted < f->units.unit[u].ncpus;
+		row.incomplete = sum->counts.lost != 0 ||
+				 (f->kind != UNIT_CPU && sum->counted < f->units.unit[u].ncpus);
 		ncpus += sum->counted;
 		sink_row(f->next, &row);
 		*sum = (struct sum){0};

@@ -156,6 +156,79 @@ assert rows[0]["kind"] == "run" and rows[-1] == {"kind": "end", "rows": 3}'
 	done
 }
 
+# A record of cputrack: processes 10, 11, ... end with the counts $1 $2 ... of a, and minus those of b.
+ends() {
+	local count n=0
+	echo '{"kind":"run","schema":1,"tool":"cputrack","command":["cputrack"],"host":"h","start":"2026-01-31T23:59:58.000000000Z","cycles":"tsc","sets":[{"spec":"a,b","events":[{"event":"a","name":"a","pic":0,"unit":"","scale":1,"signed":false},{"event":"b","name":"b","pic":1,"unit":"","scale":1,"signed":true}]}],"many":true}'
+	for count in "$@"; do
+		echo "{\"kind\":\"exit\",\"ns\":$((++n))000000,\"time\":\"2026-01-31T23:59:59.000000000Z\",\"pid\":$((9 + n)),\"lwp\":1,\"tid\":$((9 + n)),\"comm\":\"x\",\"set\":0,\"counts\":{\"a\":$count,\"b\":-$((count / 2))},\"cycles\":7,\"span\":1000,\"status\":0}"
+	done
+	echo "{\"kind\":\"end\",\"rows\":$#}"
+}
+
+@test "records that contradict themselves are refused" {
+	ends 5 6 >"$T/good"
+	go -0 cputrack -I "$T/good" --total
+	[[ $output == *" total "*" 11 "*" -5 "* ]]
+	while IFS='|' read -r change line why; do
+		sed "$change" "$T/good" >"$R"
+		go -1 cputrack -I "$R" --total
+		[ "$stderr" = "cputrack: $R:$line: $why" ]
+		# neither is it compared with
+		go -1 cputrack -r 2 --compare "$R" -c page-faults true
+		[[ $stderr == *"cputrack: $R:$line: $why"* ]]
+	done <<-'END'
+		2s/"a":5/"a":5,"a":6/|2|an object has a key twice
+		2s/"pid":10/"pid":10,"\\u0070id":10/|2|an object has a key twice
+		1s/"host":"h"/"host":"h","host":"h"/|1|an object has a key twice
+		3s/"status":0/"status":0,"signal":9/|3|a process ends by 'signal' or with 'status', and not by both
+		3s/"ns":2000000/"ns":999999/|3|the time goes backwards: 'ns' is less than in the row before
+	END
+	# what looks like keys in text is none
+	sed '2s/"comm":"x"/"comm":"\\":\\\\\":"/' "$T/good" | sed '2s/\\\\":"/\\\\"/' >"$R"
+	go -0 cputrack -I "$R"
+}
+
+@test "sums that do not fit 64 bits are not told: -, and incomplete" {
+	ends 18446744073709551615 1 2 >"$R"
+	go -0 cputrack -I "$R" --total
+	grep -qE ' total +- +-?[0-9]+ +# incomplete$' <<<"$output"
+	for by in process command lwp; do
+		go -0 cputrack -I "$R" --by=$by
+		tail -n 1 <<<"$output" | grep -qE 'total +- .*# incomplete$'
+	done
+	[ "$(cputrack -I "$R" --by=process | grep -c 18446744073709551615)" -eq 1 ]
+	go -0 cputrack -I "$R" --format=openmetrics -o "$T/metrics"
+	grep -q a_total "$T/metrics" && run ! grep -E '^[^#].*a_total.* (1|2|3)$' "$T/metrics"
+	record 18446744073709551615 -9223372036854775808 | sed '3s/"ncpus":0/"ncpus":1/; 3s/"a":null,"b":null/"a":1,"b":-1/;
+		3s/"cycles":null/"cycles":1/' >"$R"
+	go -0 cpustat -I "$R" -A all
+	grep -qE ' tick +- +- +# incomplete$' <<<"$output"
+	# an LWP did not count more than its process
+	{
+		ends 5 | sed -n 1p
+		ends 9 | sed -n '2s/exit/lwp_exit/; 2s/"lwp":1,"tid":10/"lwp":2,"tid":11/; 2s/,"status":0//p'
+		ends 5 | sed -n 2p
+		echo '{"kind":"end","rows":2}'
+	} >"$R"
+	go -0 cputrack -I "$R" --by=lwp
+	grep -qE '^ *10 +1 +x +- .*# incomplete$' <<<"$output"
+}
+
+@test "what has no lines and no end is no record: refused at once" {
+	ulimit -v 2000000
+	for option in -I --compare=; do
+		[ "$option" = -I ] && args=() || args=(-r 2 -c page-faults true)
+		go -1 timeout 20 cputrack "$option"/dev/zero "${args[@]}"
+		[[ $stderr == *"/dev/zero:1: no record: it has a NUL"* ]]
+		go -1 timeout 60 cputrack "$option"<(head -c 400000000 /dev/zero | tr '\0' x) "${args[@]}"
+		[[ $stderr == *":1: no record: the line is too long"* ]]
+	done
+	ends 5 | sed '2s/"x"/"\x00"/' >"$R"
+	go -1 cputrack -I "$R"
+	[[ $stderr == "cputrack: $R:2: no record: it has a NUL" ]]
+}
+
 @test "names with newlines, escapes and bytes that are not UTF-8 are never raw, in no format" {
 	local format
 	cp "$WORK/set-comm" "$T/"$'b\n\033\xff\x7f\xc3\xa9",'

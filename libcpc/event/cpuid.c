@@ -77,7 +77,7 @@ static bool matches(const char *cpu, const char *pattern)
 
 static void find_name(void)
 {
-	const char *given = getenv("CPC_CPUID");
+	const char *given = secure_getenv("CPC_CPUID");
 
 	read_name();
 	if (given == NULL)

@@ -401,11 +401,14 @@ static int read_file(struct reader *r, const char *path, bool must)
 	return rc;
 }
 
-/* What CPC_EVENTS names, and the configuration of the user and of the system. */
+/*
+ * What CPC_EVENTS names, and the configuration of the user and of the system; of the latter alone
+ * if the program has privileges that its user has not.
+ */
 static int read_files(struct reader *r)
 {
-	const char *env = getenv("CPC_EVENTS"), *dir = getenv("XDG_CONFIG_HOME");
-	const char *home = getenv("HOME");
+	const char *env = secure_getenv("CPC_EVENTS"), *dir = secure_getenv("XDG_CONFIG_HOME");
+	const char *home = secure_getenv("HOME");
 	char path[4096];
 
 	if (env != NULL && *env != '\0' && read_file(r, env, true) == -1)

@@ -31,7 +31,7 @@ static int by_name(const void *a, const void *b)
 static void read_all(void)
 {
 	static const char *const dirs[] = {"/etc/cpc/events.d", "/usr/share/cpc/events.d"};
-	const char *other = getenv("CPC_EVENTS_DIR");
+	const char *other = secure_getenv("CPC_EVENTS_DIR");
 	struct cpci_defs *defs = other != NULL ? cpci_defs_read_dir(&other, 1, &vendor.why)
 					       : cpci_defs_read_dir(dirs, 2, &vendor.why);
 

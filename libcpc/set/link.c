@@ -80,6 +80,20 @@ bool cpci_link_is_own(const struct cpci_link *link)
  */
 #define ROUNDS (PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 
+/*
+ * Nobody else may sample what the LWP has bound, but what others inherited of it: they go on, and
+ * it is added up with theirs.
+ */
+static void unbind_own(void)
+{
+	int cancel = cpci_lock();
+	cpc_set_t *set = cpci_link_own();
+
+	if (set != NULL && set->origin == set && set->family == NULL)
+		cpci_unbind(set);
+	cpci_unlock(cancel);
+}
+
 static void lwp_ends(void *arg)
 {
 	struct cpci_link *link = cpci_link_mine;
@@ -87,6 +101,7 @@ static void lwp_ends(void *arg)
 
 	if (round < ROUNDS && pthread_setspecific(key, (void *)(round + 1)) == 0)
 		return;
+	unbind_own();
 	cpci_link_mine = NULL;
 	if (link != NULL)
 		cpci_link_drop(link);

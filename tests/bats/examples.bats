@@ -38,6 +38,12 @@ overflows() {
 	[ "$output" = "" ]
 }
 
+@test "the library stays when it is closed while signals and threads may still call it" {
+	[ -e "$CPC_BUILD/python/_cpc.so" ] || skip "there is no shared object here"
+	go -0 "$WORK/unload" "$CPC_BUILD/python/_cpc.so"
+	[ "$output" = PASS ]
+}
+
 @test "example 1 of cpc_bind_curlwp: the counts of each iteration" {
 	export EVENT0=page-faults EVENT1=minor-faults
 	iterations example-count

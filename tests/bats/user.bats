@@ -227,6 +227,25 @@ need_paranoid() {
 	[ -z "$stderr" ]
 }
 
+@test "a program with privileges of its own does not read what its user's environment names" {
+	need_root
+	echo 'our_event = page-faults' >"$PLACE/own.def"
+	mkdir "$PLACE/events.d" "$PLACE/cpc"
+	printf '[*]\nour_vendor = page-faults\n' >"$PLACE/events.d/a.def"
+	echo 'our_config = page-faults' >"$PLACE/cpc/events.def"
+	chmod -R a+rX "$PLACE"
+	environment=(env CPC_EVENTS="$PLACE/own.def" CPC_EVENTS_DIR="$PLACE/events.d"
+		XDG_CONFIG_HOME="$PLACE" CPC_CPUID=GenuineIntel-6-AD-1)
+	for name in our_event our_vendor our_config; do
+		go -0 "${AS_USER[@]}" "${environment[@]}" cputrack -T 0 -c $name true
+	done
+	chmod 4755 "$PLACE/cputrack"
+	for name in our_event our_vendor our_config; do
+		go -2 "${AS_USER[@]}" "${environment[@]}" cputrack -T 0 -c $name true
+		[[ $stderr == "cputrack: unknown event '$name'"* ]]
+	done
+}
+
 @test "an unreadable program's counts are never a frozen number" {
 	need_root
 	chmod 711 "$PLACE/touch-pages"

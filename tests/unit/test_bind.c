@@ -6,6 +6,7 @@
 #include "faults.h"
 #include "handle.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <libcpc.h>
 #include <pthread.h>
@@ -223,6 +224,7 @@ struct job {
 	cpc_set_t *set;
 	cpc_buf_t *buf, *before;
 	int rc, err;
+	bool cpu;
 };
 
 static void *sample_in_thread(void *arg)
@@ -290,6 +292,41 @@ static void threads_share_the_handle(void **state)
 		pthread_join(thread[i], NULL);
 		assert_int_equal(jobs[i].rc, 0);
 		assert_count(get(jobs[i].buf, 0), PAGES);
+	}
+}
+
+static void *bind_and_end(void *arg)
+{
+	struct job *job = arg;
+
+	job->rc = job->cpu ? cpc_bind_cpu(cpc, sched_getcpu(), job->set, CPC_BIND_CPU_SHARED)
+			   : cpc_bind_curlwp(cpc, job->set, 0);
+	job->err = errno;
+	return NULL;
+}
+
+/* What an LWP has bound when it ends is unbound, since nobody else may sample it. */
+static void ends_of_lwps_unbind(void **state)
+{
+	struct job jobs[50];
+	pthread_t thread;
+	int files;
+
+	(void)state;
+	for (int cpu = 0; cpu < 2; cpu++) {
+		files = count_files();
+		for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
+			jobs[i] = (struct job){.set = faults(0), .cpu = cpu != 0};
+			assert_int_equal(pthread_create(&thread, NULL, bind_and_end, &jobs[i]), 0);
+			pthread_join(thread, NULL);
+			if (jobs[i].rc == -1 && jobs[i].cpu && jobs[i].err == EACCES)
+				skip_because("whole CPUs may not be counted here");
+			assert_int_equal(jobs[i].rc, 0);
+		}
+		assert_int_equal(count_files(), files);
+		assert_int_equal(cpc_unbind(cpc, jobs[0].set), -1);
+		assert_int_equal(cpc_bind_curlwp(cpc, jobs[0].set, 0), 0);
+		assert_int_equal(cpc_unbind(cpc, jobs[0].set), 0);
 	}
 }
 
@@ -373,6 +410,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(only_the_binder_samples, open_handle, close_handle),
 		cmocka_unit_test_setup_teardown(threads_share_the_handle, open_handle,
 						close_handle),
+		cmocka_unit_test_setup_teardown(ends_of_lwps_unbind, open_handle, close_handle),
 		cmocka_unit_test_setup_teardown(no_hardware, open_handle, close_handle),
 		cmocka_unit_test_setup_teardown(cpus, open_handle, close_handle),
 	};

@@ -6,6 +6,7 @@
 #include "dispatch.h"
 #include "stop.h"
 
+#include <stddef.h>
 #include <sys/wait.h>
 
 /* An LWP that is in no table reports something. */

@@ -4,6 +4,7 @@
  * report.c - what waitpid(2) tells of the LWPs under control.
  */
 #include "control.h"
+#include "stop.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ int pctxi_report_next(struct pctxi_loop *loop, struct pctxi_report *report, int 
 		report->tid = info.si_pid;
 		tell_ending(loop, &info);
 		if (need_not_wait(loop, &info))
-			report->status = W_STOPCODE(info.si_status);
+			report->status = PCTXI_STOPPED(info.si_status);
 		else if (waitpid(info.si_pid, &report->status, PCTXI_WAIT_FLAGS | WNOHANG) <= 0)
 			continue; /* killed in its stop: that is reported next */
 		return 1;

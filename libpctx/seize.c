@@ -7,6 +7,7 @@
 #include "chld.h"
 #include "control.h"
 #include "procfs.h"
+#include "stop.h"
 
 #include <bsd/stdlib.h>
 #include <dirent.h>
@@ -245,7 +246,7 @@ static void act_on_stops(struct pctxi_loop *loop)
 		const struct pctxi_report report = loop->report[i];
 		struct pctxi_lwp *lwp = pctxi_lwp_find(loop, report.tid);
 		bool goes_on = lwp != NULL && lwp->interrupted &&
-			       report.status == W_STOPCODE(SIGTRAP | PTRACE_EVENT_STOP << 8);
+			       report.status == PCTXI_STOPPED(SIGTRAP | PTRACE_EVENT_STOP << 8);
 
 		if (lwp != NULL)
 			lwp->interrupted = false;

@@ -25,6 +25,9 @@ struct pctxi_stop {
 	bool thread; /* PCTXI_STOP_BIRTH: most likely a thread, not a process */
 };
 
+/* The status of a stop, by what WIFSTOPPED() and WSTOPSIG() say of it. */
+#define PCTXI_STOPPED(sig) ((sig) << 8 | 0x7f)
+
 struct pctxi_stop pctxi_stop_decode(int status);
 
 #endif /* PCTXI_STOP_H */

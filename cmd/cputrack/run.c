@@ -213,7 +213,7 @@ static void tell_missing(struct session *run)
 
 	if (sig == 0 || run->complete >= wanted)
 		return;
-	say("SIG%s ended the runs: %u of %u are complete%s", sigabbrev_np(sig), run->complete,
+	say("SIG%s ended the runs: %u of %u are complete%s", signals_name(sig), run->complete,
 	    wanted, run->cut ? ", and one that it cut is left out" : "");
 	if (!run->failed)
 		end_by(run, sig);

@@ -77,9 +77,22 @@ static void on_suspend(int sig)
 		track_suspend(track, sig == SIGTSTP);
 }
 
+static const struct {
+	int sig;
+	const char *name;
+} caught[] = {{SIGINT, "INT"}, {SIGQUIT, "QUIT"}, {SIGTERM, "TERM"}, {SIGHUP, "HUP"}};
+
+const char *signals_name(int sig)
+{
+	size_t i = 0;
+
+	while (caught[i].sig != sig)
+		i++;
+	return caught[i].name;
+}
+
 void signals_catch(struct track *track, struct command *command)
 {
-	static const int sigs[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 	const struct sigaction tstp = {
 		/* If we stopped, an attached process would soon wait for us. */
 		.sa_handler = command != NULL ? on_suspend : SIG_IGN,
@@ -93,14 +106,16 @@ void signals_catch(struct track *track, struct command *command)
 
 	atomic_store(&started, command);
 	atomic_store(&tracked, track);
-	for (size_t i = 0; i < sizeof(sigs) / sizeof(*sigs); i++) {
+	for (size_t i = 0; i < sizeof(caught) / sizeof(*caught); i++) {
+		const int sig = caught[i].sig;
+
 		/*
 		 * What is ignored, as under nohup(1), stays so, also for the command.  But a
 		 * script's shell ignores SIGINT for what it starts with &.
 		 */
-		if (sigaction(sigs[i], NULL, &old) == 0 &&
-		    (old.sa_handler != SIG_IGN || (command == NULL && sigs[i] == SIGINT)))
-			sigaction(sigs[i], &act, NULL);
+		if (sigaction(sig, NULL, &old) == 0 &&
+		    (old.sa_handler != SIG_IGN || (command == NULL && sig == SIGINT)))
+			sigaction(sig, &act, NULL);
 	}
 	if (sigaction(SIGTSTP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
 		sigaction(SIGTSTP, &tstp, NULL);

@@ -27,4 +27,7 @@ void signals_forget(void);
 /* The first signal that came since there is a command to run; 0: none. */
 int signals_got(void);
 
+/* "INT", say: of one that signals_got() returned. */
+const char *signals_name(int sig);
+
 #endif /* SIGNALS_H */

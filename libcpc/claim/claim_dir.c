@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -287,7 +288,7 @@ static int judge(struct look *look, const char *text, int cpu, bool tidy,
 static int find_in(enum cpci_claim_dir which, int cpu, bool tidy, struct cpci_holder *holder)
 {
 	struct look look = {.which = which, .dir = cpci_claim_dir_open(which)};
-	_Alignas(struct dirent64) char buf[2048];
+	_Alignas(struct dirent) char buf[2048];
 	unsigned nentries = 0;
 	int rc = 0, err;
 	ssize_t n;
@@ -296,13 +297,14 @@ static int find_in(enum cpci_claim_dir which, int cpu, bool tidy, struct cpci_ho
 	if (look.dir == -1)
 		return absent();
 	while (rc == 0 && (which == CPCI_DIR_ROOT || nentries < LOOK_ENTRIES)) {
-		n = getdents64(look.dir, buf, sizeof(buf));
+		n = syscall(SYS_getdents64, look.dir, buf, sizeof(buf));
 		if (n <= 0) {
 			rc = n == 0 ? 0 : -1;
 			break;
 		}
 		for (ssize_t at = 0; at < n && rc == 0; nentries++) {
-			const struct dirent64 *entry = (const void *)(buf + at);
+			const struct dirent *entry =
+				(const void *)(buf + at); /* the same on 64-bit machines */
 
 			at += entry->d_reclen;
 			rc = judge(&look, entry->d_name, cpu, tidy, holder);

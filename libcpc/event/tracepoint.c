@@ -132,8 +132,11 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 static int each_name(int dir, int (*visit)(void *arg, const char *name), void *arg)
 {
 	struct dirent **names;
-	int n = scandirat(dir, ".", &names, NULL, by_name), rc = 0;
+	char path[32];
+	int n, rc = 0;
 
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
+	n = scandir(path, &names, NULL, by_name);
 	for (int i = 0; i < n; i++) {
 		if (rc == 0 && is_word(names[i]->d_name, "_-"))
 			rc = visit(arg, names[i]->d_name);

@@ -5,15 +5,33 @@
  */
 #include "set.h"
 
-static const pthread_mutex_t unlocked = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t lock;
+
+/* Recursive. */
+static void make_lock(void)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+static void acquire(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, make_lock);
+	pthread_mutex_lock(&lock);
+}
 
 int cpci_lock(void)
 {
 	int cancel;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	pthread_mutex_lock(&lock);
+	acquire();
 	return cancel;
 }
 
@@ -25,7 +43,7 @@ void cpci_unlock(int cancel)
 
 void cpci_lock_before_fork(void)
 {
-	pthread_mutex_lock(&lock);
+	acquire();
 }
 
 void cpci_lock_after_fork(void)
@@ -35,7 +53,7 @@ void cpci_lock_after_fork(void)
 
 void cpci_lock_in_child(void)
 {
-	lock = unlocked;
+	make_lock();
 }
 
 void cpci_fill_mask(sigset_t *mask)

@@ -16,7 +16,7 @@
  */
 extern cpci_create_fn __interceptor_pthread_create __attribute__((weak, visibility("hidden")));
 extern cpci_create_fn __pthread_create __attribute__((weak, visibility("hidden")));
-#if __GLIBC_PREREQ(2, 34)
+#if defined(__GLIBC__) && __GLIBC__ == 2 && __GLIBC_MINOR__ >= 34
 /* It is taken from libc.a only if something needs it; this function does. */
 __attribute__((used)) static __typeof__(timer_create) *const needs_threads = timer_create;
 #endif

@@ -26,16 +26,33 @@ __attribute__((format(printf, 3, 0))) static void hear(const char *fn, int subco
 	vsnprintf(told, sizeof(told), fmt, ap);
 }
 
+static pthread_mutex_t lock;
+
 /* Recursive, and new in a forked child, as that of all handles is. */
-static const pthread_mutex_t unlocked = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static void make_lock(void)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+static void acquire(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, make_lock);
+	pthread_mutex_lock(&lock);
+}
 
 int cpci_v1_lock(void)
 {
 	int cancel;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	pthread_mutex_lock(&lock);
+	acquire();
 	return cancel;
 }
 
@@ -47,7 +64,7 @@ void cpci_v1_unlock(int cancel)
 
 static void before_fork(void)
 {
-	pthread_mutex_lock(&lock);
+	acquire();
 }
 
 static void after_fork(void)
@@ -57,7 +74,7 @@ static void after_fork(void)
 
 static void in_child(void)
 {
-	lock = unlocked;
+	make_lock();
 }
 
 static void open_handle(void)

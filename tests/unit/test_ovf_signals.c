@@ -304,7 +304,7 @@ static void *leave_bound(void *arg)
 	return self.set;
 }
 
-/* Its set is unbound by another LWP, later. */
+/* A set is unbound when its LWP ends. */
 static void ended_threads(void **state)
 {
 	pthread_t thread;
@@ -314,7 +314,9 @@ static void ended_threads(void **state)
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(pthread_create(&thread, NULL, leave_bound, NULL), 0);
 		assert_int_equal(pthread_join(thread, &set), 0);
-		assert_int_equal(cpc_unbind(cpc, set), 0);
+		assert_int_equal(cpc_unbind(cpc, set), -1);
+		assert_int_equal(errno, EINVAL);
+		assert_int_equal(cpc_set_destroy(cpc, set), 0);
 	}
 }
 

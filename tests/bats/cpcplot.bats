@@ -146,6 +146,57 @@ refused() {
 	[ "$stderr" = "cpcplot: $2" ]
 }
 
+@test "crafted input is refused or drawn: never a traceback" {
+	cpus 2 >"$R"
+	cputrack -fe -T 0.01 -O "$T/tree.json" -o /dev/null -c page-faults sh -c 'sleep 0.03; true'
+	cpustat -I "$R" --format=csv >"$T/run.csv"
+	python3 - "$R" "$T/tree.json" "$T/run.csv" "$T/bad" <<-'EOF'
+	import csv, itertools, json, sys
+	number = itertools.count()
+	put = lambda kind, text: open(f"{sys.argv[4]}{next(number):03d}.{kind}", "w", errors="surrogatepass").write(text)
+	odd = ["x\x1b[2J", 1e999, -1, 10**30, 1.5, None, [], {}, True, "\u00b2", "9" * 30]
+	for record in sys.argv[1:3]:
+	    lines = open(record).read().splitlines()
+	    rows = [json.loads(line) for line in lines]
+	    seen = set()
+	    for at, row in enumerate(rows):
+	        for key in row:
+	            if (row["kind"], key) in seen:
+	                continue
+	            seen.add((row["kind"], key))
+	            for value in odd[next(number) % 11::11]:
+	                bad = list(lines)
+	                bad[at] = json.dumps({**row, key: value} if key != "counts" else
+	                                     {**row, key: {event: value for event in row[key]}})
+	                put("json", "\n".join(bad) + "\n")
+	put("json", lines[0] + "\n" + "[" * 100000)
+	put("json", open(sys.argv[1]).read().replace('"scale": 0.5', '"scale": 1e999'))
+	put("json", open(sys.argv[1]).read().replace("e'v", "e\\ud800\\u001b[2J"))
+	rows = list(csv.reader(open(sys.argv[3])))
+	for column, name in enumerate(rows[0]):
+	    for value in (("x", "nan"), ("inf", "-1"), ("9" * 5000, ""))[column % 3]:
+	        bad = [list(row) for row in rows]
+	        bad[1][column] = value
+	        put("csv", "\n".join(",".join(row) for row in bad) + "\n")
+	put("csv", open(sys.argv[3]).read().splitlines()[0] + '\n"' + "x" * 200000 + '"\n')
+	put("csv", "seconds,kind,cpu,event,count\n1,tick,0,e,1\n")
+	EOF
+	[ "$(find "$T" -name 'bad*' | wc -l)" -gt 80 ]
+	for file in "$T"/bad*; do
+		option=--tree
+		[[ $file == *[02468].* ]] || option=--rate
+		run --separate-stderr timeout 60 cpcplot $option -g "$file"
+		[ "$status" -le 1 ]
+		if [ "$status" -eq 1 ]; then
+			[ "${#stderr_lines[@]}" -eq 1 ]
+			[[ $stderr == "cpcplot: "* ]]
+		else
+			[ -z "$stderr" ]
+		fi
+		[[ $output$stderr != *$'\e'* ]]
+	done
+}
+
 @test "what cannot be read or written is told in one line, and nothing is left behind" {
 	need_command gnuplot
 	cpus 2 >"$R"

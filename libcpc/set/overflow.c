@@ -338,6 +338,12 @@ int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset)
 	return 0;
 }
 
+/* Uprobes are tracepoints of the kernel, too. */
+static bool is_tracepoint(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_TRACEPOINT || cpci_perf_is_uprobe(attr);
+}
+
 /*
  * Does the kernel go on with another period than the one that is to begin?  After the overflow
  * that froze it, a software event begins anew; hardware has counted some more, clocks go on with
@@ -352,8 +358,7 @@ static bool needs_period(const cpc_set_t *set, uint_t i)
 	return cpci_plan_overflows(set->plan, i) &&
 	       (cpci_plan_buffers(set->plan, i) || !o->frozen || o->ran_on ||
 		o->preset[req] != set->start[req] || (o->overflowed >> req & 1) == 0 ||
-		!cpci_perf_is_software(attr) || cpci_perf_is_clock(attr) ||
-		attr->type == PERF_TYPE_TRACEPOINT);
+		!cpci_perf_is_software(attr) || cpci_perf_is_clock(attr) || is_tracepoint(attr));
 }
 
 /*
@@ -363,10 +368,10 @@ static bool needs_period(const cpc_set_t *set, uint_t i)
  */
 static bool is_stopped(const cpc_set_t *set, uint_t i)
 {
-	uint32_t type = cpci_plan_nth(set->plan, i)->attr.type;
+	const struct perf_event_attr *attr = &cpci_plan_nth(set->plan, i)->attr;
 
 	return cpci_plan_freezes(set->plan, i) && !set->overflow->armed[i] &&
-	       (type == PERF_TYPE_BREAKPOINT || type == PERF_TYPE_TRACEPOINT);
+	       (attr->type == PERF_TYPE_BREAKPOINT || is_tracepoint(attr));
 }
 
 static uint_t count_stopped(const cpc_set_t *set)

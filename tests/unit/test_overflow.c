@@ -485,6 +485,61 @@ static void breakpoints(void **state)
 	assert_int_equal(self.wrong, 0);
 }
 
+/* Not static: it is found by its name. */
+void probed_by_overflows(void);
+__attribute__((noinline)) void probed_by_overflows(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+static void call_it(unsigned long n)
+{
+	while (n-- > 0)
+		probed_by_overflows();
+}
+
+/* Calls of a function, which go on being counted after an overflow on every kernel. */
+static void uprobes(void **state)
+{
+	(void)state;
+	catch_emt(0);
+	for (uint64_t period = 1; period <= 1000; period *= 10) {
+		self.set = cpc_set_create(cpc);
+		for (int i = 0; i < 2; i++)
+			assert_int_equal(
+				cpc_set_add_request(
+					cpc, self.set, "uprobe/func=probed_by_overflows/",
+					i == 0 ? UINT64_MAX - period + 1 : 0,
+					CPC_COUNT_USER | (i == 0 ? CPC_OVF_NOTIFY_EMT : 0U), 0,
+					NULL),
+				i);
+		self.buf = cpc_buf_create(cpc, self.set);
+		self.overflowed = 1;
+		warm_up();
+		self.stay = false;
+		if (cpc_bind_curlwp(cpc, self.set, 0) == -1)
+			skip_because("no uprobes here: %s", last_error.text);
+		self.signals = 0;
+		call_it(20 * period);
+		assert_int_equal(self.signals, 20);
+		call_it(period - 1);
+		assert_int_equal(self.signals, 20);
+		assert_int_equal(value(0), UINT64_MAX); /* one is left */
+		/* Frozen it counts nothing; restarted, all. */
+		self.stay = true;
+		call_it(3 * period);
+		assert_int_equal(self.signals, 21);
+		assert_int_equal(value(0), 0);
+		assert_int_equal(value(1), period);
+		self.stay = false;
+		assert_int_equal(cpc_set_restart(cpc, self.set), 0);
+		call_it(5 * period);
+		assert_int_equal(self.signals, 26);
+		assert_int_equal(cpc_unbind(cpc, self.set), 0);
+		assert_int_equal(self.wrong, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -501,6 +556,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(refused, setup, close_handle),
 		cmocka_unit_test_setup_teardown(short_clocks, setup, close_handle),
 		cmocka_unit_test_setup_teardown(breakpoints, setup, close_handle),
+		cmocka_unit_test_setup_teardown(uprobes, setup, close_handle),
 	};
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) == 1)

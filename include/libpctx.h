@@ -162,6 +162,12 @@ typedef void pctx_lostfn_t(pctx_t *pctx, pid_t pid, pid_t tid, void *arg);
  */
 typedef void pctx_endingfn_t(pctx_t *pctx, pid_t pid, id_t lwp, void *arg);
 
+/*
+ * Extension.  Without a fork handler: LWP `lwp` of the process of `pctx` created process `child`,
+ * which was let go before its parent went on.
+ */
+typedef void pctx_childfn_t(pctx_t *pctx, pid_t pid, id_t lwp, pid_t child, void *arg);
+
 typedef enum {
 	PCTX_NULL_EVENT = 0,
 	PCTX_SYSC_EXEC_EVENT,
@@ -174,7 +180,8 @@ typedef enum {
 	PCTX_IDLE_EVENT,   /* Extension */
 	PCTX_MAPPED_EVENT, /* Extension */
 	PCTX_LOST_EVENT,   /* Extension */
-	PCTX_ENDING_EVENT  /* Extension */
+	PCTX_ENDING_EVENT, /* Extension */
+	PCTX_CHILD_EVENT   /* Extension */
 } pctx_event_t;
 
 /*

@@ -68,6 +68,8 @@ static void offer(struct pctx *child, const struct pctxi_maker *maker)
 		child->parent = maker->ctx;
 		h->fork(child, maker->pid, maker->lwp, child->pid, h->arg);
 		child->parent = NULL;
+	} else if (maker->followed && h->child != NULL && maker->ctx != NULL) {
+		h->child(maker->ctx, maker->pid, maker->lwp, child->pid, h->arg);
 	}
 	if (child->state == PCTXI_PROC_HELD)
 		child->state = PCTXI_PROC_LEAVING;
@@ -211,6 +213,20 @@ static void born(struct pctxi_loop *loop, const struct pctxi_maker *maker, pid_t
 		claim(loop, lwp, maker, alive ? is_thread : thread);
 }
 
+/*
+ * The parent of a child that is not followed waits until it is let go, since it may want to trace
+ * it.  False: it is let go already.
+ */
+static bool hold(const struct pctxi_lwp *parent, pid_t tid)
+{
+	struct pctxi_lwp *child = pctxi_lwp_find(parent->ctx->loop, tid);
+
+	if (child == NULL || child->state != PCTXI_LWP_BORN)
+		return false;
+	child->holds = parent->tid;
+	return true;
+}
+
 void pctxi_on_birth(struct pctxi_lwp *lwp, bool thread)
 {
 	struct pctxi_loop *loop = lwp->ctx->loop;
@@ -218,10 +234,14 @@ void pctxi_on_birth(struct pctxi_lwp *lwp, bool thread)
 	unsigned long tid;
 	/* Fails if it was killed in this stop: see early.c. */
 	bool named = ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &tid) == 0;
+	bool followed = thread || maker.handlers->fork != NULL;
 
-	pctxi_resume(lwp, 0);
+	if (followed)
+		pctxi_resume(lwp, 0);
 	if (named)
 		born(loop, &maker, (pid_t)tid, thread);
+	if (!followed && (!named || !hold(lwp, (pid_t)tid)))
+		pctxi_resume(lwp, 0);
 }
 
 void pctxi_on_early_stop(struct pctxi_loop *loop, pid_t tid, bool group_stop)

@@ -21,6 +21,10 @@
 	((unsigned long)(PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) | \
 	 PCTXI_TRACE_FORKS)
 
+/* Does somebody want to hear of the children of a process? */
+bool pctxi_sees_forks(const struct pctx *ctx);
+/* The parent that waits for a child of ours to be let go goes on; `parent` 0: there is none. */
+void pctxi_resume_parent(struct pctxi_loop *loop, pid_t parent);
 /* Lets a stopped LWP go on with the signal `sig`; of a leaving process, it is detached. */
 void pctxi_resume(struct pctxi_lwp *lwp, int sig);
 /* Begins the end of control: all LWPs are interrupted, and are detached as they stop. */
@@ -79,6 +83,12 @@ int pctxi_seize_all(struct pctx *ctx);
 
 /* 0, or -1 and errno, and the error handler was told. */
 int pctxi_attach(struct pctx *ctx);
+
+/*
+ * An LWP of a process under control that nobody traces, since it was created with CLONE_UNTRACED;
+ * 0: there is none.
+ */
+pid_t pctxi_find_untraced(struct pctx *ctx);
 
 /*
  * early.c - LWPs that report before their maker named them

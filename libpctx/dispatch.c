@@ -50,6 +50,9 @@ static void on_syscall(struct pctxi_lwp *lwp)
 
 static void on_death(struct pctxi_lwp *lwp, int status)
 {
+	struct pctxi_loop *loop;
+	pid_t holds;
+
 	if (lwp->ctx == NULL) { /* its maker's stop is to come */
 		lwp->state = PCTXI_LWP_GONE;
 		lwp->status = status;
@@ -57,7 +60,10 @@ static void on_death(struct pctxi_lwp *lwp, int status)
 	}
 	if (lwp->tid == lwp->ctx->pid && !LIST_EMPTY(&lwp->ctx->loop->early))
 		pctxi_claim_unnamed(lwp, true);
+	loop = lwp->ctx->loop;
+	holds = lwp->holds;
 	pctxi_on_death(lwp, status);
+	pctxi_resume_parent(loop, holds);
 }
 
 static void on_stop(struct pctxi_lwp *lwp, const struct pctxi_stop *stop)

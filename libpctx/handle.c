@@ -216,6 +216,9 @@ int pctx_set_events(pctx_t *pctx, ...)
 		case PCTX_ENDING_EVENT:
 			h->ending = va_arg(ap, pctx_endingfn_t *);
 			break;
+		case PCTX_CHILD_EVENT:
+			h->child = va_arg(ap, pctx_childfn_t *);
+			break;
 		case PCTX_NULL_EVENT:
 		default:
 			pctxi_error(h->errfn, PCTXI_FN_SET_EVENTS, "unknown event %d", (int)event);

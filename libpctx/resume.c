@@ -8,6 +8,11 @@
 
 #include <sys/wait.h>
 
+bool pctxi_sees_forks(const struct pctx *ctx)
+{
+	return ctx->handlers.fork != NULL || ctx->handlers.child != NULL;
+}
+
 /*
  * Nobody wants to hear of children: switches the stops at forks off.  A new thread
  * inherits the options of its maker.
@@ -16,21 +21,31 @@ static void disable_forks(struct pctxi_lwp *lwp)
 {
 	const unsigned long options = PCTXI_TRACE_OPTIONS & ~PCTXI_TRACE_FORKS;
 
-	if (lwp->no_forks || lwp->ctx->handlers.fork != NULL)
+	if (lwp->no_forks || pctxi_sees_forks(lwp->ctx))
 		return;
 	lwp->no_forks = ptrace(PTRACE_SETOPTIONS, lwp->tid, NULL, options) == 0;
+}
+
+void pctxi_resume_parent(struct pctxi_loop *loop, pid_t parent)
+{
+	struct pctxi_lwp *lwp = parent != 0 ? pctxi_lwp_find(loop, parent) : NULL;
+
+	if (lwp != NULL && lwp->ctx != NULL && lwp->state == PCTXI_LWP_STOPPED)
+		pctxi_resume(lwp, 0);
 }
 
 /* Any of these calls fails with ESRCH if the LWP was killed; its death is reported next. */
 void pctxi_resume(struct pctxi_lwp *lwp, int sig)
 {
 	struct pctx *ctx = lwp->ctx;
+	pid_t holds = lwp->holds;
 	void *data = (void *)(long)sig;
 
 	if (ctx->state == PCTXI_PROC_LEAVING) {
 		if (ptrace(PTRACE_DETACH, lwp->tid, NULL, data) == 0) {
 			pctxi_lwp_free(ctx->loop, lwp);
 			pctxi_proc_left_if_empty(ctx);
+			pctxi_resume_parent(ctx->loop, holds);
 			return;
 		}
 		lwp->state = PCTXI_LWP_RUNNING;

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -94,7 +95,7 @@ static int not_seized(struct pctx *ctx, pid_t tid, int err)
 
 static bool wants_no_forks(const struct pctx *ctx)
 {
-	return ctx->origin == PCTXI_ADDED && ctx->handlers.fork == NULL;
+	return ctx->origin == PCTXI_ADDED && !pctxi_sees_forks(ctx);
 }
 
 /* Seizes one LWP, or tells why not.  -1 and errno. */
@@ -371,4 +372,53 @@ int pctxi_seize_all(struct pctx *ctx)
 	closedir(dir);
 	errno = err;
 	return rc;
+}
+
+/* ---- LWPs that keep out of our sight ------------------------------------------------ */
+
+/* How many LWPs are there?  -1: unknown. */
+static long count_tasks(int dir)
+{
+	struct stat st;
+
+	return fstat(dir, &st) == 0 ? (long)st.st_nlink - 2 : -1;
+}
+
+static long count_lwps(struct pctx *ctx)
+{
+	struct pctxi_lwp *lwp;
+	long n = 0;
+
+	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp))
+		n++;
+	return n;
+}
+
+pid_t pctxi_find_untraced(struct pctx *ctx)
+{
+	struct pctxi_task task;
+	struct dirent *de;
+	pid_t found = 0;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)ctx->pid);
+	dir = ctx->loop->own_proc ? opendir(path) : NULL;
+	if (dir == NULL)
+		return 0;
+	if (count_tasks(dirfd(dir)) <= count_lwps(ctx)) {
+		closedir(dir);
+		return 0;
+	}
+	while (found == 0 && (de = readdir(dir)) != NULL) {
+		const char *bad;
+		pid_t tid = (pid_t)strtonum(de->d_name, 1, INT_MAX, &bad);
+
+		if (bad == NULL && pctxi_lwp_find(ctx->loop, tid) == NULL &&
+		    pctxi_task_read(tid, &task) == 0 && task.tracer == 0 &&
+		    !pctxi_task_is_dead(&task))
+			found = tid;
+	}
+	closedir(dir);
+	return found;
 }

@@ -50,6 +50,7 @@ struct pctxi_lwp {
 	int64_t since_ns; /* PCTXI_LWP_EARLY and _GONE: when it reported */
 	int64_t due_ns;	  /* and when to look again whether its maker can still name it */
 	pid_t tgid, ppid; /* of an early one, once they were read */
+	pid_t holds;	  /* its parent, which goes on when it has been let go; 0: none */
 	RB_ENTRY(pctxi_lwp) by_tid;
 	RB_ENTRY(pctxi_lwp) by_id;
 	LIST_ENTRY(pctxi_lwp) early; /* while PCTXI_LWP_EARLY or _GONE */
@@ -89,6 +90,7 @@ struct pctxi_handlers {
 	pctx_mappedfn_t *mapped;
 	pctx_lostfn_t *lost;
 	pctx_endingfn_t *ending;
+	pctx_childfn_t *child;
 	int (*tick)(pctx_t *, pid_t, id_t, void *);
 };
 
@@ -104,6 +106,7 @@ struct pctx {
 	struct pctxi_lwp *recent; /* the LWP being handled: mostly the next to be looked up */
 	id_t next_id;
 	bool may_be_gone;	/* that it has ended before it was attached to is no error */
+	bool untraced_told;	/* that it has LWPs which cannot be followed */
 	bool exec_killed;	/* an exec ended LWPs of it, which may have made others unseen */
 	uint64_t r_debug;	/* while its libraries are watched for, see solib.c; else 0 */
 	unsigned r_debug_width; /* of its words */

@@ -127,6 +127,7 @@ struct engine {
 	void *arg;		       /* the watcher's */
 	int64_t event_ns;	       /* when that happened which is being told; 0: now */
 	bool lost;		       /* LWPs were not counted, or not to their end */
+	uint64_t nchildren;	       /* processes that are not followed; after `release` */
 	bool ever_on;		       /* the counters of some LWP were */
 	TAILQ_HEAD(, proc) procs;      /* in the order of their births */
 };

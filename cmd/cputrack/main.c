@@ -27,7 +27,7 @@ static const struct opt opts[] = {
 	{'e', "follow-exec", NULL, "go on after exec", TO_COUNT},
 	{'f', "follow-fork", NULL, "follow children, too", TO_COUNT},
 	{'T', "interval", "SECS", "seconds between samples (1); 0: none", TO_COUNT},
-	{'N', "count", "COUNT", "stop after so many samples", TO_COUNT},
+	{'N', "count", "COUNT", "stop after so many samples; 0: never", TO_COUNT},
 	{'p', "pid", "PID", "track running processes, by ids or names", TO_COUNT},
 	{OPT_TREE, "tree", NULL, "with -p: all descendants, too; as -fe", TO_COUNT},
 	{'r', "repeat", "RUNS", "run the command so often: means and deviations", TO_COUNT},
@@ -62,15 +62,17 @@ static void print_usage(FILE *f)
 	opts_print(f, opts);
 }
 
-/* Parses an option's argument from 1 to `max`; 0 after a message. */
-static unsigned parse_count(const char *opt, const char *text, unsigned max)
+/* Parses an option's argument. */
+static int parse_count(const char *opt, const char *text, unsigned min, unsigned max,
+		       unsigned *count)
 {
 	const char *bad;
-	long long n = strtonum(text, 1, max, &bad);
 
-	if (bad != NULL)
-		say("%s '%s': a number from 1 to %u is wanted", opt, text, max);
-	return (unsigned)n;
+	*count = (unsigned)strtonum(text, min, max, &bad);
+	if (bad == NULL)
+		return STATUS_OK;
+	say("%s '%s': a number from %u to %u is wanted", opt, text, min, max);
+	return STATUS_USAGE;
 }
 
 static int parse_interval(const char *text, uint_t *ms)
@@ -100,8 +102,7 @@ static int parse_option(void *config, int c)
 		cfg->interval_given = true;
 		return parse_interval(optarg, &cfg->engine.interval_ms);
 	case 'N':
-		cfg->engine.count = parse_count("-N", optarg, INT_MAX);
-		return cfg->engine.count != 0 ? STATUS_OK : STATUS_USAGE;
+		return parse_count("-N", optarg, 0, INT_MAX, &cfg->engine.count);
 	case 'p':
 		return pids_parse(&cfg->pids, optarg) ? STATUS_OK : STATUS_USAGE;
 	case OPT_TREE:
@@ -115,9 +116,8 @@ static int parse_option(void *config, int c)
 		cfg->common.output.style.comm = true;
 		return STATUS_OK;
 	case 'r':
-		cfg->repeat = parse_count("-r", optarg, 1000000);
 		cfg->common.output.stats = true;
-		return cfg->repeat != 0 ? STATUS_OK : STATUS_USAGE;
+		return parse_count("-r", optarg, 1, 1000000, &cfg->repeat);
 	case OPT_COMPARE:
 		cfg->common.output.compare = optarg;
 		cfg->common.output.stats = true;
@@ -213,6 +213,9 @@ static int parse_operands(void *config, int n, char **arg)
 	if (n > 0)
 		cfg->command = arg;
 	choose_for_summary(cfg);
+	/* As on Solaris, -c alone follows neither; but there -c is never left out. */
+	if (cfg->command != NULL && cfg->common.nspecs == 0)
+		cfg->engine.follow_exec = cfg->engine.follow_fork = true;
 	cfg->engine.debug = cfg->common.debug;
 	cfg->engine.waiting = cfg->track.delay_ns > 0;
 	if (cfg->engine.count > 0 && cfg->engine.interval_ms == 0)

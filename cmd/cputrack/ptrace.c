@@ -125,6 +125,14 @@ static void on_fork(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
 	pctx_run(pctx, config->interval_ms, config->count, on_tick);
 }
 
+static void on_child(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
+{
+	struct tracer *tracer = arg;
+
+	(void)pctx, (void)pid, (void)id, (void)child;
+	tracer->engine.nchildren++;
+}
+
 static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 {
 	struct tracer *tracer = arg;
@@ -203,6 +211,7 @@ static int set_handlers(const struct tracer *tracer, pctx_t *pctx)
 			       on_fini_lwp, PCTX_SYSC_LWP_CREATE_EVENT, on_lwp_create,
 			       PCTX_SYSC_LWP_EXIT_EVENT, on_lwp_exit, PCTX_SYSC_EXEC_EVENT, on_exec,
 			       PCTX_SYSC_FORK_EVENT, config->follow_fork ? on_fork : NULL,
+			       PCTX_CHILD_EVENT, config->follow_fork ? NULL : on_child,
 			       PCTX_SYSC_EXIT_EVENT, on_exit_proc, PCTX_IDLE_EVENT, on_idle,
 			       PCTX_MAPPED_EVENT, on_mapped, PCTX_LOST_EVENT, on_lost,
 			       PCTX_ENDING_EVENT, config->comm ? on_ending : NULL, PCTX_NULL_EVENT);

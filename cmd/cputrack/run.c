@@ -150,6 +150,7 @@ static void track_once(struct session *run, struct run *about)
 	engine->ops->release(engine);
 	if (cfg->engine.start_off && !engine->ever_on)
 		say("the counters were never on: no tracked LWP called cpc_enable(3)");
+	uncounted_tell(track_uncounted(run->track), engine);
 	run->lost |= engine->lost;
 	run->failed = engine->ops->lacks_symbols(engine) || engine->lost || rc == -1;
 	if (run->failed)

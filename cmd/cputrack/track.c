@@ -28,7 +28,8 @@ struct track {
 	struct row tick_row;	       /* what all rows of it have */
 	bool ending;		       /* the last rows have the time of a sample, too */
 	uint64_t val[RUN_MAX_EVENTS];  /* of the row that is being told */
-	uint64_t *cycles;	       /* per set: those of totals of processes */
+	struct uncounted uncounted;
+	uint64_t *cycles; /* per set: those of totals of processes */
 	volatile sig_atomic_t stopped;
 	volatile sig_atomic_t suspend; /* stop once the command has stopped */
 };
@@ -329,6 +330,7 @@ static void on_image(void *arg, pid_t pid, const char *comm, const char *command
 	put_row(track, &row);
 	if (track->engine->config.follow_exec)
 		return;
+	uncounted_add(&track->uncounted, pid, command);
 	if (track->command != NULL && pid == track->command->pid)
 		on_command_left(track);
 }
@@ -422,6 +424,11 @@ void track_suspend(struct track *track, bool suspend)
 int track_output_error(const struct track *track)
 {
 	return track->feed.error;
+}
+
+const struct uncounted *track_uncounted(const struct track *track)
+{
+	return &track->uncounted;
 }
 
 uint64_t track_cycles(const struct track *track, size_t set)

@@ -8,6 +8,7 @@
 
 #include "../out/output.h"
 #include "engine.h"
+#include "uncounted.h"
 
 #include <stdbool.h>
 
@@ -47,6 +48,9 @@ void track_suspend(struct track *track, bool suspend);
 
 /* The errno with which output failed, or 0; tracking ended there. */
 int track_output_error(const struct track *track);
+
+/* What was not counted, since it was not followed. */
+const struct uncounted *track_uncounted(const struct track *track);
 
 /* Cycles for which a set has counted, over all processes. */
 uint64_t track_cycles(const struct track *track, size_t set);

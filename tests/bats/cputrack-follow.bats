@@ -60,11 +60,56 @@ median() {
 	[ "$(count_of exit)" -eq 401 ]
 }
 
-@test "without -f children run untracked" {
+@test "without -f children run untracked, and how many is said at the end" {
 	track -0 -T 0 -c page-faults "$WORK/forks" -p 2000 5
 	check_format
 	[ "$(count_of exit)" -eq 1 ]
 	[ "$(sum_of exit)" -lt 2000 ]
+	[ "$stderr" = "cputrack: not counted: 5 child processes; -f counts them" ]
+	track -0 -T 0 -c page-faults "$WORK/vforks" 1
+	[ "$stderr" = "cputrack: not counted: 1 child process; -f counts it" ]
+	# at the time of the attach, too
+	start pool "$WORK/thread-pool" 2
+	eventually said pool ready
+	start ct cputrack -v -T 0 -o "$ROWS" -c page-faults -p "${PIDS[pool]}"
+	eventually grep -q init_lwp "$ROWS"
+	tell pool ff
+	eventually said pool "done" 2
+	kill -INT "${PIDS[ct]}"
+	finish ct
+	[ "$(cat "$T/ct.err")" = "cputrack: not counted: 2 child processes; -f counts them" ]
+	# threads are counted, whatever else is not
+	track -0 -T 0 -c page-faults "$WORK/threads" 3
+	[ -z "$stderr" ]
+}
+
+@test "without -f a child can be traced by its parent at once" {
+	for _ in {1..20}; do
+		go -0 timeout 20 cputrack -o "$ROWS" -T 0 -c page-faults "$WORK/ptrace-child" seize
+		[ "$output" = PASS ]
+	done
+}
+
+@test "what was not followed is said: children, programs, both, and the options for it" {
+	local pid
+	track -0 -T 0 -c page-faults sh -c "'$WORK/touch-pages' 1; '$WORK/touch-pages' 1; exec '$WORK/touch-pages' 300"
+	pid=$(sed -n "s/.*which process \([0-9]*\) executed.*/\1/p" <<<"$stderr")
+	[ "$stderr" = "cputrack: not counted: 2 child processes, and '$WORK/touch-pages 300', which process $pid executed; -fe counts them" ] ||
+		[[ $stderr == "cputrack: not counted: 2 child processes, and '"*"...', which process $pid executed; -fe counts them" ]]
+	track -0 -e -T 0 -c page-faults sh -c "'$WORK/touch-pages' 1; exec sleep 0"
+	[ "$stderr" = "cputrack: not counted: 1 child process; -f counts it" ]
+	track -0 -T 0 -c page-faults env sleep 0
+	[[ $stderr =~ ^"cputrack: not counted: 'sleep 0', which process "[0-9]+" executed; -e counts it"$ ]]
+	track -0 -f -T 0 -c page-faults sh -c "sleep 0; sleep 0; sleep 0; exit 0"
+	[[ $stderr =~ ^"cputrack: not counted: 'sleep 0', which process "[0-9]+" executed, and 2 more programs; -e counts them"$ ]]
+	track -0 -fe -T 0 -c page-faults sh -c "sleep 0; exec sleep 0"
+	[ -z "$stderr" ]
+	# without -c all is followed
+	go -0 cputrack -T 0 -o "$ROWS" sh -c "sleep 0; exec sleep 0"
+	[ -z "$stderr" ]
+	[ "$(count_of exit)" -eq 2 ]
+	[ "$(count_of fork)" -eq 1 ]
+	[ "$(count_of exec)" -eq 4 ]
 }
 
 @test "-fe of a shell pipeline: every process has its rows, perf stat counts the same" {

@@ -124,8 +124,8 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 	need kernel
 	go -0 cputrack -o "$ROWS" "$WORK/touch-pages" 300
 	[ -z "$stderr" ]
-	[[ $(head -n1 "$ROWS") =~ ^\ *time\ lwp\ +event\ +task-clock\ context-switches\ page-faults(\ cycles\ instructions)?$ ]]
-	[ "$(awk '$3 == "exit" && $6 >= 300 && $6 < 500' "$ROWS" | wc -l)" -eq 1 ]
+	[[ $(head -n1 "$ROWS") =~ ^\ *time\ +pid\ lwp\ +event\ +task-clock\ context-switches\ page-faults(\ cycles\ instructions)?$ ]]
+	[ "$(awk '$4 == "exit" && $7 >= 300 && $7 < 500' "$ROWS" | wc -l)" -eq 1 ]
 	go -0 cputrack --format=csv -O "$R" true
 	grep -q ',exit,.*,page-faults,"task-clock,context-switches,page-faults' <<<"$output"
 	go -0 cputrack -I "$R"
@@ -140,7 +140,7 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 	need_reachable "$CPC_BUILD"
 	[ "$(cat /proc/sys/kernel/perf_event_paranoid)" -eq 2 ] || skip "other settings of perf_event_paranoid allow more or less"
 	go -0 setpriv --reuid=65534 --regid=65534 --clear-groups cputrack --names true
-	[[ ${lines[0]} =~ ^\ *time\ lwp\ +event\ +task-clock\ page-faults ]]
+	[[ ${lines[0]} =~ ^\ *time\ +pid\ lwp\ +event\ +task-clock\ page-faults ]]
 	go -1 setpriv --reuid=65534 --regid=65534 --clear-groups cpustat 0.05 1
 	[[ $stderr == *"cannot count 'task-clock' on a whole CPU: kernel.perf_event_paranoid is"* ]]
 }

@@ -118,8 +118,10 @@ static __always_inline void born(struct task_struct *me, struct task_struct *t)
 	}
 	if (!creator && by == LWPS_NONE && !found)
 		return;
-	if (!thread && !follow_fork)
+	if (!thread && !follow_fork) {
+		__sync_fetch_and_add(&children, 1);
 		return;
+	}
 	ids = visible_ids(t);
 	if (!initial && (!(__u32)ids || !(ids >> 32))) {
 		__sync_fetch_and_add(&outside, 1);

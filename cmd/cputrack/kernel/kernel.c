@@ -255,6 +255,7 @@ static void release(struct engine *engine)
 
 	if (k->tree.lwps != NULL) {
 		tree_tell_losses(&k->tree);
+		engine->nchildren = lwps_children(k->tree.lwps);
 		lwps_close(k->tree.lwps);
 		k->tree.lwps = NULL;
 	}

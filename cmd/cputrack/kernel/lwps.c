@@ -295,6 +295,11 @@ unsigned lwps_live(const struct lwps *lwps)
 	return live > 0 || ring_is_empty(&lwps->ring) ? live : 1;
 }
 
+uint64_t lwps_children(const struct lwps *lwps)
+{
+	return load(lwps->skel->bss->children);
+}
+
 struct lwps_losses lwps_losses(const struct lwps *lwps)
 {
 	const struct count__bss *bss = lwps->skel->bss;

@@ -135,6 +135,9 @@ void lwps_drop_sched_exit(struct lwps *lwps);
 /* Tracked LWPs that are alive, or whose last record was not taken. */
 unsigned lwps_live(const struct lwps *lwps);
 
+/* Processes that tracked ones created, without .follow_fork. */
+uint64_t lwps_children(const struct lwps *lwps);
+
 struct lwps_losses lwps_losses(const struct lwps *lwps);
 
 void lwps_close(struct lwps *lwps);

@@ -52,6 +52,7 @@ __u32 saw_init_switch; /* sched_switch reports switches away from process 1 */
 __u64 woken_ns;
 /* Slots: those never used, then a queue of released ones, which user space alone fills. */
 __u32 fresh, recycle_head, recycle_tail;
+__u64 children; /* processes that tracked ones created and that are not followed */
 /* Losses. */
 __u64 no_slot, ring_full, errors, outside, missed, repaired, late_execs, late_exits;
 

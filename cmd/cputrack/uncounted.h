@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * uncounted.h - what a run did not count, since it was not followed.
+ */
+#ifndef UNCOUNTED_H
+#define UNCOUNTED_H
+
+#include "engine.h"
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#define UNCOUNTED_COMMAND 60 /* of a command line that is shown */
+
+struct uncounted {
+	size_t nprograms;
+	pid_t pid; /* of the process that executed the first... */
+	char command[UNCOUNTED_COMMAND];
+};
+
+/* Without follow_exec, a process has executed a program. */
+void uncounted_add(struct uncounted *uncounted, pid_t pid, const char *command);
+
+/* Says it in one line, with the options that count it; nothing, if there is nothing. */
+void uncounted_tell(const struct uncounted *uncounted, const struct engine *engine);
+
+#endif /* UNCOUNTED_H */

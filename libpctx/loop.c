@@ -18,10 +18,15 @@
 
 static void tick_process(struct pctx *ctx)
 {
+	pid_t untraced = ctx->untraced_told ? 0 : pctxi_find_untraced(ctx);
 	const struct pctxi_handlers *h = &ctx->handlers;
 	struct pctxi_lwp *lwp;
 	int rc = 0;
 
+	if (untraced != 0) {
+		ctx->untraced_told = true;
+		pctxi_on_lost(ctx, ctx->pid, untraced, "it was created with CLONE_UNTRACED");
+	}
 	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp)) {
 		if (!lwp->begun)
 			continue;
@@ -102,8 +107,7 @@ static bool any_unnamed(struct pctxi_loop *loop)
 	if (pctxi_early_any(loop))
 		return true;
 	/* Reading all of /proc is expensive, and mostly there is nobody at all. */
-	return loop->root->handlers.fork != NULL && pctxi_report_pending() &&
-	       pctxi_early_to_come(loop);
+	return pctxi_sees_forks(loop->root) && pctxi_report_pending() && pctxi_early_to_come(loop);
 }
 
 static void free_left(struct pctxi_loop *loop)

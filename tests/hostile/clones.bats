@@ -53,3 +53,23 @@ load ../bats/helpers
 	kill -WINCH "$pid"
 	eventually sleeping "$pid"
 }
+
+@test "a thread that was created with CLONE_UNTRACED: counted in the kernel, by ptrace it is told" {
+	local tid
+	start pages cputrack --engine=ptrace -T 0.05 -o "$ROWS" -c page-faults "$WORK/clone-flags" thread 300
+	eventually grep -q . "$T/pages.err"
+	tid=$(sed -n 's/cputrack: cannot follow LWP \([0-9]*\) .*/\1/p' "$T/pages.err")
+	child_of "${PIDS[pages]}"
+	hang_up pages
+	finish pages
+	[ "$status" -eq 1 ]
+	[ "$(cat "$T/pages.err")" = "cputrack: cannot follow LWP $tid of process $CHILD: it was created with CLONE_UNTRACED" ]
+	[ "$(rows_of exit | awk '{ print $NF }')" = incomplete ]
+	[ "$(sum_of exit)" -lt 300 ]
+	by_kernel
+	track -0 -T 0 -c page-faults "$WORK/clone-flags" thread 300
+	[ -z "$stderr" ]
+	[ "$(count_of lwp_exit)" -eq 1 ]
+	[ "$(sum_of lwp_exit)" -ge 300 ]
+	[ "$(sum_of exit)" -ge 300 ]
+}

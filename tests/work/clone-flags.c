@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * clone-flags all N | stay FILE - children that decide for themselves about their tracer, by
- * CLONE_UNTRACED, CLONE_PTRACE, CLONE_PARENT and PTRACE_TRACEME.  To be tracked: otherwise
- * nobody waits for some of them.
+ * clone-flags all N | stay FILE | thread N - children that decide for themselves about their
+ * tracer, by CLONE_UNTRACED, CLONE_PTRACE, CLONE_PARENT and PTRACE_TRACEME.  To be tracked:
+ * otherwise nobody waits for some of them.
  *
  *   all   one of each mixture of these and CLONE_VM, CLONE_VFORK and CLONE_THREAD, one after
  *         the other, each of which calls hit() N times, half of them signal themselves, and ends
  *   stay  a child of the tracer, which calls PTRACE_TRACEME and stays; its id goes to FILE
+ *
+ *   thread  a thread by CLONE_UNTRACED touches N fresh pages; both stay until the end of the
+ *         standard input
  *
  * Without operands it prints where hit() is.  Known: all prints "CHILDREN FOLLOWED"; the
  * latter are those that their maker's tracer gets, and all their calls.
@@ -151,6 +154,41 @@ static void stay(char *file)
 		sched_yield();
 }
 
+static volatile char *fresh;
+static volatile bool over;
+
+static int thread_child(void *arg)
+{
+	const struct timespec nap = {.tv_nsec = 1000000};
+
+	(void)arg;
+	for (long i = 0; i < calls; i++)
+		fresh[i * 65536] = 1; /* no page is larger */
+	while (!over)
+		syscall(SYS_nanosleep, &nap, NULL);
+	syscall(SYS_exit, 0);
+	return 0;
+}
+
+static void untraced_thread(void)
+{
+	const size_t size = (size_t)calls * 65536;
+	int tid;
+
+	fresh = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	must(fresh != MAP_FAILED, "mmap");
+	madvise((void *)fresh, size, MADV_NOHUGEPAGE);
+	tid = clone(thread_child, stack + sizeof(stack),
+		    CLONE_UNTRACED | CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
+			    CLONE_THREAD | CLONE_SYSVSEM,
+		    NULL);
+	must(tid > 0, "clone");
+	wait_eof();
+	over = true;
+	while (syscall(SYS_tgkill, getpid(), tid, 0) == 0)
+		sched_yield();
+}
+
 int main(int argc, char *argv[])
 {
 	if (argc < 2)
@@ -158,6 +196,9 @@ int main(int argc, char *argv[])
 	else if (argc == 3 && strcmp(argv[1], "all") == 0) {
 		calls = number(argv[2]);
 		all();
+	} else if (argc == 3 && strcmp(argv[1], "thread") == 0) {
+		calls = number(argv[2]);
+		untraced_thread();
 	} else if (argc == 3 && strcmp(argv[1], "stay") == 0)
 		stay(argv[2]);
 	else

@@ -133,7 +133,10 @@ faults_of() {
 	[ "$(sum_of detach)" -lt 1000 ]
 }
 
-@test "-N that is never reached changes nothing" {
+@test "-N that is never reached, or 0, changes nothing" {
+	track -0 -T 0.01 -N 0 -c page-faults sleep 0.1
+	[ "$(count_of detach)" -eq 0 ]
+	[ "$(count_of exit)" -eq 1 ]
 	track -0 -T 60 -N 2 -c page-faults "$WORK/touch-pages" 100
 	[ "$(count_of detach)" -eq 0 ]
 	[ "$(sum_of exit)" -ge 100 ]

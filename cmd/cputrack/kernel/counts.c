@@ -56,14 +56,29 @@ void counts_finalize(struct tree *tree, struct counted_lwp *lwp)
 
 	if (lwp->final)
 		return;
-	read_slot(tree, lwp);
+	if (!tree->invalid)
+		read_slot(tree, lwp);
 	lwp->final = true;
+	if (tree->invalid)
+		return;
 	lwp->early = is_early(tree);
 	if (lwp->early)
 		return;
 	lwp->proc->counted = true;
 	cpc_buf_add(tree->engine->cpc, total, total, fill(tree, tree->buf, lwp->count));
 	tree->engine->ever_on |= lwp->count[tree->fit.clock] != 0;
+}
+
+/* The total of its process keeps what its rows have shown. */
+void counts_invalidate(struct tree *tree, struct counted_lwp *lwp)
+{
+	cpc_buf_t *total = lwp->proc->total;
+	const uint64_t *told = &lwp->count[tree->fit.ncolumns];
+
+	if (lwp->final || lwp->base.tick == 0)
+		return;
+	lwp->proc->counted = true;
+	cpc_buf_add(tree->engine->cpc, total, total, fill(tree, tree->buf, told));
 }
 
 /* NULL: nobody knows. */
@@ -107,5 +122,5 @@ cpc_buf_t *counts_of_proc(struct tree *tree, const struct proc *proc)
 {
 	const struct counted_proc *of = (const struct counted_proc *)proc;
 
-	return tree->invalid || (tree->begun_ns != 0 && !of->counted) ? NULL : of->total;
+	return (tree->invalid || tree->begun_ns != 0) && !of->counted ? NULL : of->total;
 }

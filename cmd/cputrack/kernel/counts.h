@@ -67,6 +67,8 @@ cpc_buf_t *counts_new(const struct tree *tree);
 
 /* It counts no more: what it has counted is part of its process's total. */
 void counts_finalize(struct tree *tree, struct counted_lwp *lwp);
+/* Its counts are unknown from now on. */
+void counts_invalidate(struct tree *tree, struct counted_lwp *lwp);
 
 /* As in struct engine_ops. */
 cpc_buf_t *counts_sample(struct tree *tree);

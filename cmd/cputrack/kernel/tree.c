@@ -336,10 +336,14 @@ static void tell_others(struct tree *tree)
 static void invalidate(struct tree *tree)
 {
 	struct proc *proc;
+	struct lwp *lwp;
 
 	tree->invalid = tree->engine->lost = true;
-	TAILQ_FOREACH(proc, &tree->engine->procs, link)
+	TAILQ_FOREACH(proc, &tree->engine->procs, link) {
 		proc->incomplete = true;
+		TAILQ_FOREACH(lwp, &proc->lwps, link)
+			counts_invalidate(tree, counted(lwp));
+	}
 	say("perf counter contents invalidated");
 }
 

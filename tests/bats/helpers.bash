@@ -15,7 +15,7 @@ WORK=$CPC_BUILD/tests/work
 TRACING=/sys/kernel/tracing
 # Settings of the user do not matter; sbin may be missing in the PATH.
 export LC_ALL=C TZ=UTC XDG_CONFIG_HOME=/nonexistent
-unset CPC_EVENTS LIBPFM_FORCE_PMU LIBPFM_ENCODE_INACTIVE DEBUGINFOD_URLS MAKEFLAGS MAKELEVEL
+unset CPC_EVENTS CPC_EVENTS_DIR CPC_CPUID LIBPFM_FORCE_PMU LIBPFM_ENCODE_INACTIVE DEBUGINFOD_URLS MAKEFLAGS MAKELEVEL
 PATH=$CPC_BUILD:$PATH:/usr/sbin:/sbin
 # From here on cputrack counts by engine $1, not by the one that fits.
 use_engine() {

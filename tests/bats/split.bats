@@ -9,11 +9,6 @@
 
 load helpers
 
-setup() {
-	common_setup
-	need breakpoint
-}
-
 # breakpoints N [FUNCTION]: a spec of N of them
 breakpoints() {
 	local i spec=''
@@ -25,6 +20,7 @@ breakpoints() {
 
 # How many of them an LWP can have becomes $N, which the refusal of more tells.
 count_registers() {
+	need breakpoint
 	go -1 cputrack -c "$(breakpoints 33)" "$WORK/symbols" 1
 	[[ $stderr =~ "this CPU has "([0-9]+)" registers for breakpoints of this kind; count some of them in a set of their own; --split has them take turns"$ ]]
 	N=${BASH_REMATCH[1]}
@@ -133,13 +129,13 @@ $(breakpoints 1 getppid)" ]
 	track -0 --split -T 600 -c page-faults,minor-faults "$WORK/symbols" 10
 	[ "$(head -n1 "$ROWS")" = "   time lwp      event      pic0      pic1 " ]
 	[ "$stderr" = "" ]
-	spec=$(breakpoints 33)
-	go -2 cputrack --split -c "$spec,page-faultz" true
+	spec=pic1=page-faults,pic1=minor-faults
+	go -2 cputrack --split -c page-faults,page-faultz true
 	[ "$stderr" = "cputrack: unknown event 'page-faultz' (did you mean 'page-faults'?)" ]
 	go -2 cputrack --split -T 0 -c "$spec" true
 	[[ $stderr == *"specs take turns when samples are taken, and -T 0 takes none"* ]]
-	go -2 cputrack -c "pic1=page-faults,pic1=minor-faults" true
-	track -0 --split -T 600 -c "pic1=page-faults,pic1=minor-faults" "$WORK/symbols" 10
+	go -2 cputrack -c "$spec" true
+	track -0 --split -T 600 -c "$spec" "$WORK/symbols" 10
 	[ "$(rows_of exit | sed 's/.*# //' | xargs)" = "pic1=page-faults pic1=minor-faults" ]
 }
 

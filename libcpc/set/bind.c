@@ -222,6 +222,7 @@ static int make_known(cpc_set_t *set, struct cpci_link *link, const struct contr
 	if (link == NULL)
 		return 0;
 	link->set = set;
+	link->unbind = cpci_unbind;
 	if (who->pctx != NULL)
 		return cpci_answer_lwp(who->pctx, who->lwp, link);
 	cpci_link_set_own(link);

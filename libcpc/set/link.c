@@ -81,8 +81,8 @@ bool cpci_link_is_own(const struct cpci_link *link)
 #define ROUNDS (PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 
 /*
- * Nobody else may sample what the LWP has bound, but what others inherited of it: they go on, and
- * it is added up with theirs.
+ * No other LWP may sample the set that this one has bound.  Keep a set that others inherited: they
+ * go on, and its counts are added to theirs.
  */
 static void unbind_own(void)
 {
@@ -90,7 +90,7 @@ static void unbind_own(void)
 	cpc_set_t *set = cpci_link_own();
 
 	if (set != NULL && set->origin == set && set->family == NULL)
-		cpci_unbind(set);
+		set->link->unbind(set);
 	cpci_unlock(cancel);
 }
 

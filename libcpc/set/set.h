@@ -191,6 +191,7 @@ struct cpci_link {
 	atomic_bool in_use;	  /* a signal handler of the library is at work on the set */
 	atomic_uint refs;
 	void (*free)(struct cpci_link *); /* NULL: free(3) */
+	void (*unbind)(cpc_set_t *);	  /* called when its LWP ends */
 };
 
 struct cpci_link *cpci_link_new(void); /* NULL: out of memory */

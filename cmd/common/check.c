@@ -48,7 +48,7 @@ static const char *refusal(cpc_t *cpc, const char *event, bool on_cpu)
 		rc = cpc_bind_cpu(cpc, sched_getcpu(), set,
 				  CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED);
 	else if (rc != -1)
-		rc = cpc_bind_curlwp(cpc, set, 0);
+		rc = cpc_bind_curlwp(cpc, set, CPC_BIND_LATE); /* as it is for others */
 	if (rc == -1)
 		why = cpcerr_text();
 	cpc_set_destroy(cpc, set);

@@ -36,6 +36,16 @@ bool cpci_perf_has_address(const struct perf_event_attr *attr)
 		 attr->config == PERF_COUNT_SW_ALIGNMENT_FAULTS));
 }
 
+bool cpci_perf_is_stepped_over(const struct perf_event_attr *attr)
+{
+#if defined(__aarch64__)
+	return attr->type == PERF_TYPE_BREAKPOINT;
+#else
+	(void)attr;
+	return false;
+#endif
+}
+
 /* On x86, data breakpoints trap after the access. */
 bool cpci_perf_is_fault(const struct perf_event_attr *attr)
 {

@@ -154,6 +154,11 @@ bool cpci_perf_is_software(const struct perf_event_attr *attr); /* it takes no c
 bool cpci_perf_is_clock(const struct perf_event_attr *attr);	/* it runs in both modes */
 bool cpci_perf_is_core(const struct perf_event_attr *attr);	/* of the core PMU, by its type */
 bool cpci_perf_has_address(const struct perf_event_attr *attr); /* its samples always have one */
+/*
+ * A breakpoint of Arm64, which the kernel switches off when it is hit, and on again after a single
+ * step.  ptrace(2) takes that step away, and it counts no more; a signal has the hit again.
+ */
+bool cpci_perf_is_stepped_over(const struct perf_event_attr *attr);
 /* Is the PC of its samples that of the instruction that makes it count? */
 bool cpci_perf_is_fault(const struct perf_event_attr *attr);
 /* Leaves out the modes that CPC_COUNT flags do not name. */

@@ -11,6 +11,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The request of the first term that is such; -1: there is none. */
+static int find_term(const cpc_set_t *set, bool (*is)(const struct perf_event_attr *attr))
+{
+	for (uint_t i = 0; i < set->plan->nterms; i++) {
+		if (is(&cpci_plan_nth(set->plan, i)->attr))
+			return (int)set->plan->ref[i].req;
+	}
+	return -1;
+}
+
+/* The set is, or will be, another process's, which is traced. */
+static int check_traced(cpc_t *cpc, const char *fn, const cpc_set_t *set)
+{
+	int req = find_term(set, cpci_perf_is_stepped_over);
+
+	if (req == -1)
+		return 0;
+	return cpci_failf(cpc, fn, ENOTSUP, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s' of a traced process: on this kind of CPU a breakpoint "
+			  "counts no more after a signal that meets it; uprobe/func=NAME/ counts "
+			  "calls of a function",
+			  set->plan->req[req].name);
+}
+
+/* Both would take the place of one instruction, and the program die of it. */
+static int check_probes(cpc_t *cpc, const char *fn, const cpc_set_t *set)
+{
+	int breakpoint = find_term(set, cpci_perf_is_stepped_over);
+	int uprobe = breakpoint != -1 ? find_term(set, cpci_perf_is_uprobe) : -1;
+
+	if (uprobe == -1)
+		return 0;
+	return cpci_failf(
+		cpc, fn, ENOTSUP, CPC_CONFLICTING_REQS,
+		"cannot count '%s' together with '%s': on this kind of CPU a breakpoint and "
+		"a uprobe of one function kill the program; count them in sets of their own",
+		set->plan->req[breakpoint].name, set->plan->req[uprobe].name);
+}
+
 /* What every bind checks first. */
 static int check(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t flags, uint_t known)
 {
@@ -34,7 +73,7 @@ static int check(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t flags,
 	if (why != NULL)
 		return cpci_failf(cpc, fn, EINVAL, CPC_CONFLICTING_REQS, "cannot count '%s': %s",
 				  set->plan->req[bad.req].name, why);
-	return 0;
+	return check_probes(cpc, fn, set);
 }
 
 /* Only the LWP that counts can be told of overflows. */
@@ -426,6 +465,12 @@ static int check_request(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_
 				  "cannot tell overflows of '%s': they would hang this kernel; "
 				  "clocks can overflow before Linux 6.16 and from 6.17.8 on",
 				  req->name);
+	if (cpci_perf_is_stepped_over(&req->event.term[0].attr))
+		return cpci_failf(cpc, fn, ENOTSUP, CPC_RESOURCE_UNAVAIL,
+				  "cannot tell overflows of '%s': on this kind of CPU a breakpoint "
+				  "is hit again by the signal that tells it; uprobe/func=NAME/ "
+				  "tells calls of a function",
+				  req->name);
 	return check_period(cpc, fn, set, i);
 }
 
@@ -439,6 +484,9 @@ static int check_own(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t fl
 		if (check_request(cpc, fn, set, i) == -1)
 			return -1;
 	}
+	/* Who looks for no symbols yet tries a set for others. */
+	if ((flags & CPC_BIND_LATE) != 0 && check_traced(cpc, fn, set) == -1)
+		return -1;
 	if (set->plan->noverflows > 0 && cpci_overflow_prepare() == 0)
 		return cpci_failf(cpc, fn, ENOTSUP, 0,
 				  "the program uses all real-time signals: none is left to tell "
@@ -482,7 +530,7 @@ int cpc_bind_pctx(cpc_t *cpc, pctx_t *pctx, id_t id, cpc_set_t *set, uint_t flag
 	struct cpci_target target = {.cpu = -1};
 
 	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED | CPC_BIND_LATE) == -1 ||
-	    check_overflows(cpc, fn, set) == -1)
+	    check_overflows(cpc, fn, set) == -1 || check_traced(cpc, fn, set) == -1)
 		return -1;
 	target.tid = pctx_lwp_tid(pctx, id);
 	if (target.tid == -1)

@@ -45,6 +45,21 @@ for rate in 1000 250; do
 	same "example 2 at $rate samples per second" "$(grep -c '^lwp' "$out")" "$signals"
 done
 
+# ---- breakpoints, which count hits twice or no more where a signal meets them --------
+run test_overflow
+check "breakpoints tell no overflows: the test says so" grep -q "no breakpoints here: cannot tell overflows of 'breakpoint/.*on this kind of CPU" "$out"
+same "all other overflows" "$status" 0
+run cputrack -T 0 -c breakpoint/addr=hit/ function-calls 1000
+same "breakpoints of traced processes: refused" "$status" 1
+check "breakpoints of traced processes: told, and the way out" \
+	grep -q "^cputrack: cannot count 'breakpoint/addr=hit/' of a traced process: .*uprobe/func=NAME/" "$err"
+run cputrack -T 0 -c breakpoint/addr=hit/,uprobe/func=hit/ function-calls 1000
+check "with a uprobe: refused" grep -q "kill the program" "$err"
+run cputrack --check
+check "--check says so" grep -q "breakpoints  *cannot count .*on this kind of CPU" "$out"
+run cputrack -T 0 -c uprobe/func=hit/ function-calls 1000
+same "a uprobe counts the calls" "$(counts exit)" 1000
+
 # ---- everything else that happens to overflows --------------------------------------
 for mode in storm blocked unbind close fork exec dlopen longjmp; do
 	run overflows $mode

@@ -192,13 +192,15 @@ unclaimed() {
 	track -0 -c cycles true
 }
 
-@test "a running cputrack is invalidated, says so once, and goes on to the end" {
-	by_ptrace
+# invalidated_by ENGINE MESSAGE...: $pid is the process.
+invalidated_by() {
+	local engine=$1
+	shift
 	need attach
 	start crowd "$WORK/thread-pool" 3
 	eventually said crowd ready
 	pid=${PIDS[crowd]}
-	start ct cputrack -v -T 0.05 -c cycles -p "$pid"
+	start ct cputrack --engine="$engine" -v -T 0.05 -c cycles -p "$pid"
 	eventually grep -q ' tick ' "$T/ct.out"
 	go -0 cpustat --shared -c cycles 0.01 1
 	[ ! -s "$T/ct.err" ]
@@ -209,14 +211,23 @@ unclaimed() {
 	[ "$status" -eq 0 ]
 	finish ct
 	[ "$status" -eq 1 ]
-	[ "$(cat "$T/ct.err")" = "cputrack: $pid/1: perf counter contents invalidated
-cputrack: the counters of 4 LWPs were lost" ]
+	[ "$(sed "s/ $pid/ PID/" "$T/ct.err")" = "$(printf 'cputrack: %s\n' "$@")" ]
 	# counts that were shown before are in the total
 	cp "$T/ct.out" "$ROWS"
 	check_format
 	[ "$(rows_of exit | awk '{ print $NF }')" = incomplete ]
 	[ "$(rows_of exit | awk '{ print $4 }')" = "$(table | awk '$3 == "tick" && $4 != "-" { s += $4 } END { print s }')" ]
 	[ "$(rows_of lwp_exit | grep -c ' -$')" -eq 3 ]
+}
+
+@test "a running cputrack is invalidated, says so once, and goes on to the end" {
+	invalidated_by ptrace "PID/1: perf counter contents invalidated" \
+		"the counters of 4 LWPs were lost"
+}
+
+@test "a running cputrack that counts in the kernel is invalidated: the same rows" {
+	by_kernel
+	invalidated_by kernel "perf counter contents invalidated"
 }
 
 @test "an invalidated command is followed to its end; later ones are counted again" {

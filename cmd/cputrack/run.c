@@ -111,8 +111,7 @@ static bool begin(struct session *run)
 		return false;
 	}
 	if (ops->attach(run->engine, &cfg->pids, &some_failed) == 0) {
-		if (some_failed)
-			run->status = STATUS_FAILED;
+		run->engine->lost |= some_failed;
 		return true;
 	}
 	run->status = STATUS_FAILED;

@@ -403,6 +403,7 @@ int track_run(struct track *track)
 
 	put_last_rows(track);
 	track->feed.sample = false; /* the end tells all */
+	track->run->lacks = track->engine->lost;
 	track->run->cut = track->cuts && track->command->cut;
 	sink_end(track->sink);
 	feed_flush(&track->feed);

@@ -451,6 +451,7 @@ static void end(struct sink *sink)
 	for (size_t k = 0; k < f->told->nsets; k++) {
 		set_total_span(f, k);
 		total->row.incomplete |= total->sum[k].counts.lost != 0;
+		total->row.incomplete |= f->told->lacks;
 	}
 	put_entry(f, total);
 	sink_end(f->next);

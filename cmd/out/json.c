@@ -199,6 +199,8 @@ static void end(struct sink *sink)
 
 	jsonw_add_text(object, "kind", "end");
 	jsonw_add_int(object, "rows", (int64_t)json->rows);
+	if (json->run->lacks)
+		jsonw_add(object, "incomplete", jsonw_made(json_object_new_boolean(1)));
 	if (json->run->cut)
 		jsonw_add(object, "cut", jsonw_made(json_object_new_boolean(1)));
 	put(json, object);

@@ -352,6 +352,8 @@ static void end(struct replay *r, json_object *object)
 	if ((uint64_t)jsonread_int(&r->in, object, "rows", 0, INT64_MAX) != r->rows)
 		jsonread_bad(&r->in, "the run has %llu rows, and not as many as it ends with",
 			     (unsigned long long)r->rows);
+	r->run.lacks =
+		jsonread_has(object, "incomplete") && jsonread_flag(&r->in, object, "incomplete");
 	r->run.cut = jsonread_has(object, "cut") && jsonread_flag(&r->in, object, "cut");
 	if (r->in.failed)
 		return;

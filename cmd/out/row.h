@@ -67,7 +67,9 @@ struct run {
 	enum row_by by;	    /* the rows are a summary, and their total */
 	char *cycles;	    /* what the cycles of rows are: "tsc" or "tick" */
 	char *engine;	    /* of LWPs: "kernel" or "ptrace"; NULL: that is not told */
-	bool cut;	    /* a signal ended one run of several: not in means; known at the end */
+	/* Known at the end: */
+	bool lacks; /* some LWPs or processes were not counted, and totals are incomplete */
+	bool cut;   /* a signal ended one run of several, which is in no mean */
 	size_t nsets, ncpus;
 	struct run_set *set;
 	struct run_cpu *cpu; /* ascending; of a run of CPUs only */

@@ -104,7 +104,7 @@ static void put_totals(struct sink *sink)
 			.valid = sum->counts.valid,
 			.cycles = sum->counts.cycles,
 			.span_ns = sum->begin_ns >= 0 ? sum->end_ns - sum->begin_ns : 0,
-			.incomplete = sum->incomplete || sum->counts.lost != 0,
+			.incomplete = sum->incomplete || sum->counts.lost != 0 || f->run->lacks,
 		};
 
 		sink_row(f->next, &row);

@@ -130,9 +130,14 @@ relays() {
 		'sleep 1000 & pids=$!; sleep 1000 & echo ready; read -r line; kill $pids $!; wait'
 	eventually said other ready
 	child_of "${PIDS[other]}"
-	go -1 cputrack --tree -T 0 --for 0.05 -c page-faults -p "$CHILD"
+	go -1 cputrack --tree --total -O "$T/record" -T 0 --for 0.05 -c page-faults -p "$CHILD"
 	[ "$stderr" = "cputrack: cannot track process $CHILD: it is already traced, by process ${PIDS[other]}" ]
 	[ "$(grep -c detach <<<"$output")" -eq 2 ]
+	[[ ${lines[-1]} == *" total "*" # incomplete" ]]
+	go -0 "$CPC_BUILD/cputrack" -I "$T/record" --total
+	[[ ${lines[-1]} == *" total "*" # incomplete" ]]
+	go -0 "$CPC_BUILD/cputrack" -I "$T/record" --by=process
+	[[ ${lines[-1]} == *" total "*" # incomplete" ]]
 	tell other $'\n'
 	finish other
 }

@@ -156,6 +156,7 @@ static int run(struct engine *engine)
 	flush(k);
 	tree_tell(&k->tree);
 	k->tree.read_ns = now_ns(); /* of those that live on */
+	engine->lost |= tree_lacks(&k->tree);
 	return 0;
 }
 

@@ -23,6 +23,15 @@ static const char *reason_of(unsigned flaws)
 	return "the kernel did not report all context switches";
 }
 
+bool tree_lacks(const struct tree *tree)
+{
+	const struct lwps_losses losses = lwps_losses(tree->lwps);
+
+	return losses.errors + losses.outside + losses.ring_full + losses.shared + losses.skipped >
+		       0 ||
+	       tree->nimpossible > 0;
+}
+
 void tree_tell_losses(struct tree *tree)
 {
 	struct lwps_losses losses = lwps_losses(tree->lwps);
@@ -44,6 +53,5 @@ void tree_tell_losses(struct tree *tree)
 	if (losses.skipped > 0)
 		say("counts may be incomplete: the kernel skipped %llu runs of BPF programs",
 		    (unsigned long long)losses.skipped);
-	tree->engine->lost |= losses.skipped > 0;
-	tree->engine->lost |= losses.shared > 0 || n > 0 || tree->nimpossible > 0;
+	tree->engine->lost |= tree_lacks(tree);
 }

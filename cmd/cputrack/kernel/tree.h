@@ -25,7 +25,8 @@ bool tree_any_exists(struct tree *tree);
 /* As in struct engine_ops. */
 void tree_leave(struct tree *tree, struct proc *proc);
 
-/* At the end: tells the user what is missing, if anything is (losses.c). */
+/* losses.c: is something missing?  At the end: tell the user what. */
+bool tree_lacks(const struct tree *tree);
 void tree_tell_losses(struct tree *tree);
 
 #endif /* TREE_H */

@@ -201,10 +201,10 @@ not_read() {
 	[ "$(find /sys/bus/event_source/devices/*/ -maxdepth 1 -name cpus | wc -l)" -le 1 ] ||
 		skip "several kinds of cores: each event is encoded for each"
 	export LIBPFM_FORCE_PMU=perf # a CPU without definitions of its own
-	run --separate-stderr cputrack -D -c EC_hit,PAPI_tot_ins,pic4=Cycle_cnt true
+	run --separate-stderr cputrack -D -c EC_hit,PAPI_tot_ins,pic2=Cycle_cnt true
 	[[ ${stderr_lines[0]} == "cputrack: pic0 EC_hit: Solaris name: + type 0, config 0x2, counts in user mode - type 0, config 0x3, counts in user mode" ]]
 	[[ ${stderr_lines[1]} == "cputrack: pic1 PAPI_tot_ins: generic name: + type 0, config 0x1, counts in user mode" ]]
-	[[ ${stderr_lines[2]} == "cputrack: pic4 Cycle_cnt: Solaris name: + type 0, config 0x0, counts in user mode" ]]
+	[[ ${stderr_lines[2]} == "cputrack: pic2 Cycle_cnt: Solaris name: + type 0, config 0x0, counts in user mode" ]]
 	run --separate-stderr cputrack -D -c inst_retired,inst_retired,nouser1,sys1 true
 	[[ ${stderr_lines[1]} == *"config 0x1, counts in kernel mode" ]]
 }

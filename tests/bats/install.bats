@@ -163,16 +163,12 @@ hardened() {
 	done
 }
 
-# As cross builds see it.
-configure_for() {
-	cmake -S "$BATS_TEST_DIRNAME/../.." -B "$T/$1" -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$1"
-}
-
 @test "cmake: machines that are not supported are refused; packages have Debian's name of the others" {
-	go -1 configure_for armv7l
+	local cross=(cmake -S "$BATS_TEST_DIRNAME/../.." -DCMAKE_SYSTEM_NAME=Linux)
+	go -1 "${cross[@]}" -B "$T/armv7l" -DCMAKE_SYSTEM_PROCESSOR=armv7l
 	[[ $(tr -s '[:space:]' ' ' <<<"$stderr") == *" cpc cannot be built for 64-bit armv7l: it supports 64-bit x86_64, aarch64, riscv64, s390x, ppc64le "* ]]
 	for machine in x86_64:amd64 aarch64:arm64 riscv64:riscv64 ppc64le:ppc64el; do
-		go -0 configure_for "${machine%:*}"
+		go -0 "${cross[@]}" -B "$T/${machine%:*}" -DCMAKE_SYSTEM_PROCESSOR="${machine%:*}"
 		grep -qxF "set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE \"${machine#*:}\")" "$T/${machine%:*}/CPackConfig.cmake"
 	done
 }

@@ -41,7 +41,7 @@ same "cputrack counts" "$status" 0
 check "page faults" [ "$(counts exit)" -gt 0 ]
 run cpustat -c page-faults 0.01 1
 same "cpustat counts" "$status" 0
-check "root's claims are kept in /run/cpc" [ -d /run/cpc ]
+check "page faults claim no CPU" [ ! -e /run/cpc ]
 
 # shellcheck disable=SC2046 # words
 run gcc -Wall -Wextra -Werror -o /tmp/faults stranger/faults.c $(pkg-config --cflags --libs libcpc)

@@ -44,7 +44,7 @@ STRICT=(-Wall -Wextra -Wshadow -Werror -pedantic)
 compile() {
 	local flags
 	read -ra flags < <("${PKG_CONFIG[@]}" --cflags --libs libcpc)
-	user "$@" "${STRICT[@]}" stranger/faults.c -x none -o faults "${flags[@]}"
+	user "$@" "${STRICT[@]}" stranger/faults.c -o faults "${flags[@]}"
 	user ./faults
 	[ "$output" = 100 ]
 }

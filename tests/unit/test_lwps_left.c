@@ -220,8 +220,7 @@ static void test_kill(void **state)
 {
 	struct remains r;
 	int ready[2];
-	char byte = 0;
-	pid_t pid;
+	pid_t pid, workload;
 
 	(void)state;
 	watch(everything, 64); /* is it allowed? */
@@ -231,18 +230,20 @@ static void test_kill(void **state)
 	if (pid == 0) {
 		watch(everything, 64);
 		lwps_track_next_child(w.lwps);
-		start("forks", 1000000);
+		workload = start("forks", 1000000);
 		while (lwps_live(w.lwps) < 1)
 			;
-		if (write(ready[1], &byte, 1) == 1)
+		if (write(ready[1], &workload, sizeof(workload)) == sizeof(workload))
 			pause();
 		_exit(1);
 	}
-	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(read(ready[0], &workload, sizeof(workload)), sizeof(workload));
 	look(&r, pid);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	nothing_is_left(&r);
+	/* The workload outlives its tracker. */
+	assert_int_equal(kill(workload, SIGKILL), 0);
 	close(ready[0]);
 	close(ready[1]);
 }

@@ -122,6 +122,7 @@ attached() {
 		"cputrack --engine=$engine $options -T 0.01 -c $events -o $ROWS -p \$PID 2>$T/said ||
 			echo \$? >$T/left" 60 "$@"
 	same_as_alone
+	sed -i '/^cputrack: not counted: /d' $T/said # without -f or -e
 	# It may have ended before, or be ending.
 	if grep -qvE ': (no such process|it has ended \(a zombie\))$' $T/said; then
 		complain words $T/said

@@ -49,8 +49,10 @@ static void start(int period)
 		rc = PAPI_overflow(events, code, period, 0, on_papi);
 	if (rc == PAPI_OK)
 		rc = PAPI_start(events);
-	if (rc != PAPI_OK)
-		errx(77, "skipped: PAPI: %s", PAPI_strerror(rc));
+	if (rc != PAPI_OK) {
+		fprintf(stderr, "skipped: PAPI: %s\n", PAPI_strerror(rc));
+		exit(77);
+	}
 }
 #else
 static cpc_t *cpc;

@@ -151,8 +151,7 @@ static void forge_privileges(const char *program)
 
 	if (pipe2(done, O_CLOEXEC) == -1)
 		broken("pipe");
-	if (fork() == 0) {
-		die_with_parent();
+	if (fork_dependent() == 0) {
 		snprintf(map, sizeof(map), "0 %d 1", (int)geteuid());
 		if (unshare(CLONE_NEWUSER) == -1)
 			_exit(0);

@@ -119,12 +119,11 @@ static int try_uprobe(void)
 static int try_ptrace(bool attach)
 {
 	int error, status;
-	pid_t pid = fork(), tracer;
+	pid_t pid = fork_dependent(), tracer;
 
 	if (pid == -1)
 		return errno;
 	if (pid == 0) {
-		die_with_parent();
 		for (;;)
 			pause();
 	}

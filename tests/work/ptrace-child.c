@@ -33,10 +33,9 @@ static void ended(pid_t pid, int want)
 
 static pid_t start_idle(void)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_dependent();
 
 	if (pid == 0) {
-		die_with_parent();
 		for (;;)
 			pause();
 	}

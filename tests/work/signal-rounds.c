@@ -42,12 +42,11 @@ static void await(int sig, long times, const sigset_t *open)
 static pid_t start_child(int value)
 {
 	union sigval v = {.sival_int = value};
-	pid_t pid = fork();
+	pid_t pid = fork_dependent();
 
 	if (pid == -1)
 		broken("fork");
 	if (pid == 0) {
-		die_with_parent();
 		sigqueue(getppid(), SIGUSR1, v);
 		if (value % 2 == 0)
 			_exit(value % 128);

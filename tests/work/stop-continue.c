@@ -34,7 +34,6 @@ static void go_on(int to)
 
 __attribute__((noreturn)) static void child(void)
 {
-	die_with_parent();
 	setpgid(0, 0); /* the kernel discards SIGTSTP of an orphaned process group */
 	start_thread(idler, NULL);
 	raise(SIGSTOP);
@@ -90,7 +89,7 @@ int main(void)
 			-1, 0);
 	if (progress == MAP_FAILED || pipe(seen) == -1)
 		broken("mmap, pipe");
-	pid = fork();
+	pid = fork_dependent();
 	if (pid == -1)
 		broken("fork");
 	if (pid == 0)

@@ -14,10 +14,9 @@
 int main(void)
 {
 	char line[32];
-	pid_t pid = fork();
+	pid_t pid = fork_dependent();
 
 	if (pid == 0) {
-		die_with_parent();
 		for (;;)
 			pause();
 	}

@@ -166,10 +166,18 @@ static inline int run_mode(const struct mode *mode, size_t n, int argc, char *co
 
 #define RUN_MODE(modes, argc, argv) run_mode(modes, sizeof(modes) / sizeof((modes)[0]), argc, argv)
 
-/* For children that wait to be killed: they do not outlive a test that is interrupted. */
-static inline void die_with_parent(void)
+/* fork(2); the child does not outlive its parent. */
+static inline pid_t fork_dependent(void)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	const pid_t parent = getpid();
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(WORK_BROKEN);
+	}
+	return pid;
 }
 
 /* Writes a line without buffering: a test waits for it. */

@@ -278,7 +278,7 @@ killed_at_any_moment() {
 		# shellcheck disable=SC2016 # for the inner shell
 		go -0 "$WORK/check-leftovers" 60 sh -c \
 			'cputrack -fe -T 0.005 -c page-faults -o /dev/null "$@" >/dev/null & sleep '"$moment"'
-			kill -9 $!; wait $! 2>/dev/null; :' sh "$@" >/dev/null
+			kill -9 $! 2>/dev/null; wait $! 2>/dev/null; :' sh "$@" >/dev/null
 		[[ -z $stderr || $stderr == *Killed* ]] || { echo "$stderr"; false; }
 	done
 }

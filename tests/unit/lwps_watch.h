@@ -129,11 +129,14 @@ static inline int cleanup(void **state)
 /* Execute this program as the workload `name`; `n` is up to that. */
 static inline pid_t start(const char *name, int n)
 {
+	const pid_t parent = getpid();
 	char number[16], fd[16];
 	pid_t pid = fork();
 
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(127);
 		snprintf(number, sizeof(number), "%d", n);
 		snprintf(fd, sizeof(fd), "%d", w.report_fd);
 		execl("/proc/self/exe", "test_lwps", "work", name, number, fd, (char *)NULL);

@@ -220,7 +220,8 @@ static void test_kill(void **state)
 {
 	struct remains r;
 	int ready[2];
-	pid_t pid, workload;
+	char byte = 0;
+	pid_t pid;
 
 	(void)state;
 	watch(everything, 64); /* is it allowed? */
@@ -230,20 +231,18 @@ static void test_kill(void **state)
 	if (pid == 0) {
 		watch(everything, 64);
 		lwps_track_next_child(w.lwps);
-		workload = start("forks", 1000000);
+		start("forks", 1000000);
 		while (lwps_live(w.lwps) < 1)
 			;
-		if (write(ready[1], &workload, sizeof(workload)) == sizeof(workload))
+		if (write(ready[1], &byte, 1) == 1)
 			pause();
 		_exit(1);
 	}
-	assert_int_equal(read(ready[0], &workload, sizeof(workload)), sizeof(workload));
+	assert_int_equal(read(ready[0], &byte, 1), 1);
 	look(&r, pid);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	nothing_is_left(&r);
-	/* The workload outlives its tracker. */
-	assert_int_equal(kill(workload, SIGKILL), 0);
 	close(ready[0]);
 	close(ready[1]);
 }

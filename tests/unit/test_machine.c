@@ -30,8 +30,7 @@ static struct {
 } group;
 
 long __real_syscall(long number, ...);
-long __wrap_syscall(long number, struct perf_event_attr *attr, pid_t pid, int cpu, int leader,
-		    unsigned long flags);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
 int __real_uname(struct utsname *name);
 int __wrap_uname(struct utsname *name);
 
@@ -79,12 +78,13 @@ static long open_hardware(const struct perf_event_attr *attr, pid_t pid, int cpu
 	return __real_syscall(SYS_perf_event_open, &dummy, pid, cpu, leader, flags);
 }
 
-long __wrap_syscall(long number, struct perf_event_attr *attr, pid_t pid, int cpu, int leader,
-		    unsigned long flags)
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
+	struct perf_event_attr *attr = (struct perf_event_attr *)a;
+
 	if (number == SYS_perf_event_open && machine.pmu && attr->type != PERF_TYPE_SOFTWARE)
-		return open_hardware(attr, pid, cpu, leader, flags);
-	return __real_syscall(number, attr, pid, cpu, leader, flags);
+		return open_hardware(attr, (pid_t)b, (int)c, (int)d, (unsigned long)e);
+	return __real_syscall(number, a, b, c, d, e, f);
 }
 
 static int setup(void **state)

@@ -41,8 +41,7 @@ FILE *__wrap_fopen(const char *path, const char *mode);
 DIR *__real_opendir(const char *path);
 DIR *__wrap_opendir(const char *path);
 long __real_syscall(long number, ...);
-long __wrap_syscall(long number, struct perf_event_attr *attr, pid_t pid, int cpu, int leader,
-		    unsigned long flags, long last);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
 
 static const char *redirect(const char *path, char *to, size_t size)
 {
@@ -147,12 +146,12 @@ static long open_event(const struct perf_event_attr *attr, pid_t pid, int cpu, i
 	return fd;
 }
 
-long __wrap_syscall(long number, struct perf_event_attr *attr, pid_t pid, int cpu, int leader,
-		    unsigned long flags, long last)
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	if (number == SYS_perf_event_open)
-		return open_event(attr, pid, cpu, leader, flags);
-	return __real_syscall(number, attr, pid, cpu, leader, flags, last);
+		return open_event((struct perf_event_attr *)a, (pid_t)b, (int)c, (int)d,
+				  (unsigned long)e);
+	return __real_syscall(number, a, b, c, d, e, f);
 }
 
 /* ---- the machine ------------------------------------------------------------- */

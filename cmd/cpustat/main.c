@@ -68,6 +68,18 @@ static int parse_time(const char *what, const char *text, int64_t *ns)
 	return STATUS_USAGE;
 }
 
+/* What -A puts CPUs together to; -1: it is none.  Solaris has short names. */
+static int parse_unit(const char *text)
+{
+	int unit = row_unit_parse(text);
+
+	if (strcmp(text, "cor") == 0)
+		return UNIT_CORE;
+	if (strcmp(text, "soc") == 0)
+		return UNIT_SOCKET;
+	return unit >= UNIT_CORE ? unit : -1;
+}
+
 static int parse_option(void *config, int c)
 {
 	struct config *cfg = config;
@@ -82,8 +94,8 @@ static int parse_option(void *config, int c)
 		cfg->common.output.style.stamp = *optarg;
 		return STATUS_OK;
 	case 'A':
-		unit = row_unit_parse(optarg);
-		if (unit < UNIT_CORE)
+		unit = parse_unit(optarg);
+		if (unit == -1)
 			return usage_error("-A takes core, socket, node or all");
 		cfg->common.output.unit = (enum row_unit)unit;
 		return STATUS_OK;

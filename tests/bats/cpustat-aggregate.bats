@@ -71,7 +71,12 @@ units() {
 @test "--aggregate and --mean; 2: bad usage" {
 	go -0 cpustat --aggregate=node --mean -c page-faults 0.05 1
 	[ "$(awk '$3 == "tick" { printf "%s ", $2 }' <<<"$output")" = "$(units node)" ]
-	for bad in cpu '' 'Core'; do
+	# as on Solaris
+	for unit in core:cor socket:soc; do
+		go -0 cpustat -A "${unit#*:}" -c page-faults 0.05 1
+		[ "$(awk '$3 == "tick" { printf "%s ", $2 }' <<<"$output")" = "$(units "${unit%:*}")" ]
+	done
+	for bad in cpu '' 'Core' bins co socks; do
 		go -2 cpustat -A "$bad" -c page-faults 0.05 1
 		[ "$stderr" = "cpustat: -A takes core, socket, node or all; cpustat -h tells more" ]
 	done

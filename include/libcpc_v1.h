@@ -28,6 +28,18 @@ extern "C" {
 
 #define CPC_EVENT_PICS 16 /* slots of an event; the machine may have fewer counters */
 
+/* What ce_cpuver was on processors of Solaris; programs have these, and no machine here is one. */
+#define CPC_ULTRA1 1000
+#define CPC_ULTRA2 1001
+#define CPC_ULTRA3 1002
+#define CPC_ULTRA3_PLUS 1003
+#define CPC_ULTRA3_I 1004
+#define CPC_ULTRA4_PLUS 1005
+#define CPC_PENTIUM 2000
+#define CPC_PENTIUM_MMX 2001
+#define CPC_PENTIUM_PRO 2002
+#define CPC_PENTIUM_PRO_MMX 2003
+
 typedef struct {
 	int ce_cpuver;			 /* cpc_getcpuver() */
 	hrtime_t ce_hrt;		 /* when it was sampled */

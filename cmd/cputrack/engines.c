@@ -24,7 +24,7 @@ struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
 #if defined(__x86_64__) || defined(__aarch64__)
 	strlcpy(why, "this program was built without BPF", size);
 #else
-	strlcpy(why, "it is supported on x86-64 and Arm64 only", size);
+	strlcpy(why, "only x86-64 and Arm64 are supported", size);
 #endif
 	return NULL;
 }

@@ -384,7 +384,7 @@ check_cpustat_format() {
 		if (at) { words = substr($0, 1, at - 1); comment = substr($0, at) }
 		n = split(words, w, " ")
 		want = sprintf("%7.3f %3d %5s ", w[1], w[2], w[3])
-		for (i = 4; i <= n; i++) want = want sprintf("%9d ", w[i])
+		for (i = 4; i <= n; i++) want = want sprintf("%9.0f ", w[i])
 		if ($0 != want comment) bad("layout")
 		if (w[3] != "tick" && w[3] != "total") bad("event")
 		if (w[1] + 0 < last) bad("time")

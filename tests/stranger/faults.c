@@ -44,7 +44,9 @@ int main(void)
 	if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == -1)
 		die("prctl");
 
-	if (cpc_bind_curlwp(cpc, set, 0) == -1 || cpc_set_sample(cpc, set, before) == -1)
+	/* The first sample has page faults of its own: its code is not in memory yet. */
+	if (cpc_bind_curlwp(cpc, set, 0) == -1 || cpc_set_sample(cpc, set, before) == -1 ||
+	    cpc_set_sample(cpc, set, before) == -1)
 		die("cpc_bind_curlwp");
 	for (int i = 1; i <= PAGES; i++)
 		p[i * size] = 1;

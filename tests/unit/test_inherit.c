@@ -27,6 +27,7 @@ static void hundred(void **state)
 	buf = cpc_buf_create(cpc, set);
 	bind(0);
 	warm_up();
+	sample_all(buf); /* whose code is in memory from now on */
 	own = sample(buf);
 	parts = sample_all(buf) - own; /* those of the threads that are gone */
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {

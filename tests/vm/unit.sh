@@ -9,7 +9,7 @@
 
 for test in /cpc/tests/test_*; do
 	case $test in
-	*/test_loader | */test_lwps*) continue ;; # on their own, on several kernels
+	*/test_lwps*) continue ;; # on their own, on several kernels
 	esac
 	run "$test"
 	same "${test##*/}" "$status" 0

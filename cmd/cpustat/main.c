@@ -68,7 +68,7 @@ static int parse_time(const char *what, const char *text, int64_t *ns)
 	return STATUS_USAGE;
 }
 
-/* What -A puts CPUs together to; -1: it is none.  Solaris has short names. */
+/* The unit of -A, also by its short name on Solaris; -1: unknown. */
 static int parse_unit(const char *text)
 {
 	int unit = row_unit_parse(text);

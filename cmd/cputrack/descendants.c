@@ -7,7 +7,7 @@
  * the ids have wrapped around.  A descendant is attached to as soon as it is seen, since it may
  * live for a moment only.  Its children that were created before are found later in the same
  * pass, and those that it creates later are followed.  A process whose parent ends becomes a child
- * of a process that was among its ancestors before: who is no descendant does not become one.
+ * of a process that was among its ancestors before, so that no other process becomes a descendant.
  */
 #include "descendants.h"
 
@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define MAX_PASSES 10000 /* that find somebody */
-#define IDLE_PASSES 10	 /* while others end before it is known who they are */
+#define MAX_PASSES 10000 /* that find a descendant */
+#define IDLE_PASSES 10	 /* while processes end before their parents are known */
 
 /* A process that was seen. */
 struct seen {
@@ -158,7 +158,7 @@ static bool pass(struct search *search, bool only_new)
 
 /*
  * Passes over all processes, and between them over the new ones, which take less time, until
- * neither find somebody.  False: there was no end to it.
+ * neither finds a descendant.  False: MAX_PASSES were not enough.
  */
 static bool search_all(struct search *search)
 {

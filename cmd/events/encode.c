@@ -161,7 +161,7 @@ static void add(struct encoding *e, const char *field, uint64_t val)
 		e->bad = true;
 }
 
-/* Members of the event, as numbers; 0: there is none. */
+/* A member of the event as a number; 0 if it is missing. */
 struct source {
 	encode_value_fn *value_of;
 	void *object;

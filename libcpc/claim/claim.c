@@ -3,7 +3,7 @@
 /*
  * claim.c - which process holds which CPU: one set per CPU at a time, and no sets
  * on LWPs meanwhile, over all processes of the machine.  Only sets with counters of the core
- * PMU claim and are kept off: all else the kernel counts for everybody at once.
+ * PMU claim and are refused: the kernel counts all other events for any number of programs.
  *
  * A claim is an empty file that says CPU, PID namespace and process in its name, and that
  * this process holds locked.  The kernel drops the lock when the process ends, however it
@@ -55,7 +55,7 @@
  *
  * Processes whose LWPs have such sets keep a file open that has a name and nothing else, so
  * that a claim can say how many it invalidates, as far as the claimant may see their files.
- * Anybody can have such a file: it is told, and means nothing else.
+ * Any process can create such a file: it changes that number and nothing else.
  *
  * A process's POSIX lock goes when it closes any descriptor of the file.  So it must
  * not open its own claims, in whatever handle or thread: they have its id in their

@@ -74,9 +74,9 @@ int cpci_perf_rearm(int fd);
  */
 bool cpci_perf_overflow_hangs(const struct perf_event_attr *attr);
 /*
- * The shortest period of such an event that stops nobody.  The timer of a clock that counts in
- * user mode alone is armed anew, after its period or 10 us, as long as it finds the LWP in kernel
- * mode: with less, a system call may take seconds, or the CPU be locked up.
+ * The shortest period of such an event that does not stop programs.  The timer of a clock that
+ * counts in user mode alone is armed anew, after its period or 10 us, as long as it finds the LWP
+ * in kernel mode: with less, a system call may take seconds, or the CPU be locked up.
  */
 uint64_t cpci_perf_least_period(const struct perf_event_attr *attr);
 /* Can the kernel notice that such an event overflows? */

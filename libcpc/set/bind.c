@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The request of the first term that is such; -1: there is none. */
+/* The request of the first term for which `is` holds; -1 if it holds for none. */
 static int find_term(const cpc_set_t *set, bool (*is)(const struct perf_event_attr *attr))
 {
 	for (uint_t i = 0; i < set->plan->nterms; i++) {

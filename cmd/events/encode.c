@@ -161,7 +161,7 @@ static void add(struct encoding *e, const char *field, uint64_t val)
 		e->bad = true;
 }
 
-/* A member of the event as a number; 0 if it is missing. */
+/* How to read the members of an event: as numbers, 0 for a missing one. */
 struct source {
 	encode_value_fn *value_of;
 	void *object;

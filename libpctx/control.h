@@ -21,7 +21,7 @@
 	((unsigned long)(PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) | \
 	 PCTXI_TRACE_FORKS)
 
-/* Does somebody want to hear of the children of a process? */
+/* Does a handler ask for the children of a process? */
 bool pctxi_sees_forks(const struct pctx *ctx);
 /* The parent that waits for a child of ours to be let go goes on; `parent` 0: there is none. */
 void pctxi_resume_parent(struct pctxi_loop *loop, pid_t parent);
@@ -85,7 +85,7 @@ int pctxi_seize_all(struct pctx *ctx);
 int pctxi_attach(struct pctx *ctx);
 
 /*
- * An LWP of a process under control that nobody traces, since it was created with CLONE_UNTRACED;
+ * An untraced LWP of a process under control, created with CLONE_UNTRACED;
  * 0: there is none.
  */
 pid_t pctxi_find_untraced(struct pctx *ctx);

@@ -115,7 +115,7 @@ void cpci_tell_vendor(cpc_t *cpc, const char *fn);
 
 /* ---- set.c ---- */
 
-/* A definition of the user's that took the place of another event is told when it is used. */
+/* Using a definition of the user's that replaces another event gives a warning. */
 void cpci_tell_redefined(cpc_t *cpc, const char *fn, const struct cpci_event *event);
 
 /* ---- ratio.c ---- */

@@ -421,7 +421,7 @@ int cpc_access(void)
 		return 0;
 	if (self.set != NULL && errno != EINVAL)
 		return cpci_v1_tell(fn, "%s", strerror(errno));
-	/* The core PMU may be somebody else's.  Where there is none, there are events without. */
+	/* Another program may hold the core PMU.  Machines without one have other events. */
 	if (try_event(cpc, "cycles") == 0 ||
 	    (errno == EINVAL && try_event(cpc, "page-faults") == 0))
 		return 0;

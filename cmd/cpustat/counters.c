@@ -5,9 +5,9 @@
  */
 #include "counters.h"
 
-#include "../common/say.h"
-#include "../common/split.h"
-#include "../common/util.h"
+#include "../base/say.h"
+#include "../base/util.h"
+#include "../program/split.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef COUNTERS_H
 #define COUNTERS_H
 
-#include "../common/setgrp.h"
+#include "../base/setgrp.h"
 #include "cpus.h"
 #include "soaker.h"
 

@@ -5,8 +5,8 @@
  */
 #include "cpus.h"
 
-#include "../common/say.h"
-#include "../common/util.h"
+#include "../base/say.h"
+#include "../base/util.h"
 
 #include <errno.h>
 #include <sched.h>

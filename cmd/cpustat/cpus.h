@@ -6,7 +6,7 @@
 #ifndef CPUS_H
 #define CPUS_H
 
-#include "../common/setgrp.h"
+#include "../base/setgrp.h"
 
 #include <stdbool.h>
 

@@ -3,10 +3,10 @@
 /*
  * cpustat - count CPU events per CPU.
  */
-#include "../common/program.h"
-#include "../common/say.h"
-#include "../common/util.h"
-#include "../out/units.h"
+#include "../base/say.h"
+#include "../base/util.h"
+#include "../program/program.h"
+#include "../rows/units.h"
 #include "cpus.h"
 #include "sampler.h"
 #include "top.h"

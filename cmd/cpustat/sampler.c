@@ -8,9 +8,9 @@
  */
 #include "sampler.h"
 
-#include "../common/say.h"
-#include "../common/util.h"
-#include "../out/source.h"
+#include "../base/say.h"
+#include "../base/util.h"
+#include "../rows/source.h"
 #include "counters.h"
 #include "cpus.h"
 #include "topology.h"

@@ -6,8 +6,8 @@
 #ifndef SAMPLER_H
 #define SAMPLER_H
 
-#include "../common/setgrp.h"
-#include "../out/output.h"
+#include "../base/setgrp.h"
+#include "../rows/output.h"
 
 #include <stdbool.h>
 

@@ -5,9 +5,9 @@
  */
 #include "top.h"
 
-#include "../common/say.h"
-#include "../common/util.h"
-#include "../out/text.h"
+#include "../base/say.h"
+#include "../base/util.h"
+#include "../rows/text.h"
 
 #include <errno.h>
 #include <signal.h>

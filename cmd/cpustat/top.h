@@ -6,7 +6,7 @@
 #ifndef TOP_H
 #define TOP_H
 
-#include "../out/format.h"
+#include "../rows/format.h"
 
 /* A "format" for a terminal. */
 extern const struct format top_format;

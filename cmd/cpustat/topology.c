@@ -5,7 +5,7 @@
  */
 #include "topology.h"
 
-#include "../common/util.h"
+#include "../base/util.h"
 
 #include <dirent.h>
 #include <limits.h>

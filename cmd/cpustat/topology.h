@@ -6,7 +6,7 @@
 #ifndef TOPOLOGY_H
 #define TOPOLOGY_H
 
-#include "../out/row.h"
+#include "../rows/row.h"
 #include "cpus.h"
 
 /*

@@ -3,8 +3,8 @@
 /*
  * cputrack - count CPU events of a process, its LWPs and its children.
  */
-#include "../common/say.h"
-#include "../common/util.h"
+#include "../base/say.h"
+#include "../base/util.h"
 #include "run.h"
 
 #include <bsd/stdlib.h>

@@ -5,8 +5,8 @@
  */
 #include "mistakes.h"
 
-#include "../common/say.h"
-#include "../common/util.h"
+#include "../base/say.h"
+#include "../base/util.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  */
 #include "pids.h"
 
-#include "../common/say.h"
-#include "../common/util.h"
+#include "../base/say.h"
+#include "../base/util.h"
 
 #include <bsd/stdlib.h>
 #include <bsd/string.h>

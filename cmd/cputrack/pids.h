@@ -6,7 +6,7 @@
 #ifndef PIDS_H
 #define PIDS_H
 
-#include "comm.h"
+#include "track/comm.h"
 
 #include <stdbool.h>
 #include <stddef.h>

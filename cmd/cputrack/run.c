@@ -5,9 +5,9 @@
  */
 #include "run.h"
 
-#include "../common/say.h"
-#include "../common/util.h"
-#include "../out/source.h"
+#include "../base/say.h"
+#include "../base/util.h"
+#include "../rows/source.h"
 #include "mistakes.h"
 #include "signals.h"
 

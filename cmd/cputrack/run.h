@@ -6,10 +6,10 @@
 #ifndef RUN_H
 #define RUN_H
 
-#include "../common/program.h"
-#include "engines.h"
+#include "../program/program.h"
 #include "pids.h"
-#include "track.h"
+#include "track/engines.h"
+#include "track/track.h"
 
 /* What the command line says. */
 struct config {

@@ -7,7 +7,7 @@
 #define SIGNALS_H
 
 #include "command.h"
-#include "track.h"
+#include "track/track.h"
 
 /*
  * Installs the handlers: signals go to the command and, when it has ended or is NULL, stop

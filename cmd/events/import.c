@@ -8,7 +8,7 @@
  */
 #include "import.h"
 
-#include "../common/say.h"
+#include "../base/say.h"
 #include "encode.h"
 #include "metric.h"
 #include "read.h"

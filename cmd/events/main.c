@@ -3,9 +3,9 @@
 /*
  * cpc-events - event definitions from the event files of vendors.
  */
-#include "../common/opts.h"
-#include "../common/say.h"
-#include "../common/util.h"
+#include "../base/opts.h"
+#include "../base/say.h"
+#include "../base/util.h"
 #include "import.h"
 
 #include <cpc_version.h>

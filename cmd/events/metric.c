@@ -8,8 +8,8 @@
  */
 #include "metric.h"
 
-#include "../common/say.h"
-#include "../common/util.h"
+#include "../base/say.h"
+#include "../base/util.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -5,8 +5,8 @@
  */
 #include "read.h"
 
-#include "../common/say.h"
-#include "../common/util.h"
+#include "../base/say.h"
+#include "../base/util.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -5,8 +5,8 @@
  */
 #include "standard.h"
 
-#include "../common/say.h"
-#include "../common/util.h"
+#include "../base/say.h"
+#include "../base/util.h"
 #include "read.h"
 
 #include <ctype.h>

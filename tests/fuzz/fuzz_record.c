@@ -7,8 +7,8 @@
 #include "fuzz.h"
 #include "said.h"
 
-#include "../../cmd/out/output.h"
-#include "../../cmd/out/replay.h"
+#include "../../cmd/rows/output.h"
+#include "../../cmd/rows/replay.h"
 
 #include <json-c/json.h>
 #include <sys/mman.h>
@@ -111,7 +111,7 @@ struct shown {
 	unsigned runs;
 };
 
-/* As cmd/common/program.c has it. */
+/* As cmd/program/program.c has it. */
 static bool check(void *arg, const char *where, const struct run *run)
 {
 	struct shown *s = arg;

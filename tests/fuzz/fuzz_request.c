@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "../../cmd/common/spec.h"
+#include "../../cmd/base/spec.h"
 
 #include <errno.h>
 #include <libcpc.h>

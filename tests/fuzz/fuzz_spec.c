@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "../../cmd/common/spec.h"
+#include "../../cmd/base/spec.h"
 
 static bool is_attr(void *arg, const char *name)
 {

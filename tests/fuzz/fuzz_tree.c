@@ -8,8 +8,8 @@
  */
 #include "fuzz.h"
 
-#include "../../cmd/cputrack/kernel/ring.h"
-#include "../../cmd/cputrack/kernel/tree.h"
+#include "../../cmd/cputrack/track/tree.h"
+#include "../../liblwps/ring.h"
 
 #include <cpc_counter.h>
 #include <linux/bpf.h>

@@ -10,7 +10,7 @@
 #include "fuzz.h"
 #include "said.h"
 
-#include "../../cmd/common/caps.h"
+#include "../../cmd/program/help.h"
 
 #include <getopt.h>
 

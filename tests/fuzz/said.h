@@ -8,7 +8,7 @@
 
 #include "fuzz.h"
 
-#include "../../cmd/common/say.h"
+#include "../../cmd/base/say.h"
 
 static int said; /* how many */
 

@@ -8,7 +8,7 @@
 
 #include "unit.h"
 
-#include "../../cmd/cputrack/kernel/lwps.h"
+#include "../../liblwps/lwps.h"
 #include "lwps_work.h"
 
 #include <fcntl.h>

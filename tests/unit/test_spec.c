@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 
-#include "../../cmd/common/spec.h"
+#include "../../cmd/base/spec.h"
 
 #include <stdio.h>
 #include <string.h>

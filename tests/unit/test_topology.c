@@ -6,7 +6,7 @@
 #include "unit.h"
 
 #include "../../cmd/cpustat/topology.h"
-#include "../../cmd/out/units.h"
+#include "../../cmd/rows/units.h"
 
 #include <limits.h>
 #include <stdio.h>

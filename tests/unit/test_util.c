@@ -5,8 +5,8 @@
  */
 #include "unit.h"
 
-#include "../../cmd/common/say.h"
-#include "../../cmd/common/util.h"
+#include "../../cmd/base/say.h"
+#include "../../cmd/base/util.h"
 
 #include <ctype.h>
 #include <stdio.h>

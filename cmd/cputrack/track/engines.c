@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * engines.c - which engine it is to be.
+ */
+#include "engines.h"
+
+#include "../../base/say.h"
+#include "kernel.h"
+#include "ptrace.h"
+
+#include <bsd/string.h>
+#include <string.h>
+
+#ifdef CPC_KERNEL_ENGINE
+const char engine_names[] = "engines: kernel, ptrace";
+#else
+const char engine_names[] = "engine: ptrace";
+
+struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
+			     const struct setgrp *grp, char *why, size_t size)
+{
+	(void)config, (void)cpc, (void)grp;
+#if defined(__x86_64__) || defined(__aarch64__)
+	strlcpy(why, "this program was built without BPF", size);
+#else
+	strlcpy(why, "only x86-64 and Arm64 are supported", size);
+#endif
+	return NULL;
+}
+#endif
+
+static const char *const choices[] = {
+	[ENGINE_AUTO] = "auto",
+	[ENGINE_KERNEL] = "kernel",
+	[ENGINE_PTRACE] = "ptrace",
+};
+
+bool engine_parse(const char *name, enum engine_choice *choice)
+{
+	for (size_t i = 0; i < sizeof(choices) / sizeof(*choices); i++) {
+		if (strcmp(name, choices[i]) == 0) {
+			*choice = (enum engine_choice)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+struct engine *engine_new(enum engine_choice choice, const struct engine_config *config, cpc_t *cpc,
+			  const struct setgrp *grp)
+{
+	struct engine *engine;
+	char why[512];
+
+	if (choice != ENGINE_PTRACE) {
+		engine = engine_kernel(config, cpc, grp, why, sizeof(why));
+		if (engine != NULL) {
+			if (config->debug)
+				say("counts in the kernel (tested on Linux " ENGINE_KERNEL_TESTED
+				    ")");
+			return engine;
+		}
+		if (choice == ENGINE_KERNEL) {
+			say("cannot count in the kernel: %s (--engine=ptrace can)", why);
+			return NULL;
+		}
+		if (config->debug)
+			say("counts with ptrace(2); not in the kernel: %s", why);
+	}
+	return engine_ptrace(config, cpc, grp);
+}

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * kernel.c - the engine that counts LWPs in the kernel, and stops none.
+ *
+ * The set is bound to each CPU, and BPF programs charge what its counters count to the LWP that
+ * runs.  What becomes of LWPs comes as records, a while after it happened; the counts that go
+ * with an end stay in its slot until its record was taken here.
+ */
+#include "kernel.h"
+
+#include "../../base/say.h"
+#include "../../base/util.h"
+#include "children.h"
+#include "percpu.h"
+#include "tree.h"
+
+#include <bsd/string.h>
+#include <cpc_counter.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libpctx.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MS 1000000LL /* ns */
+#define LOOK_NS (2000 * MS)
+#define SPARE_FILES 16 /* for a start, an attach */
+
+_Static_assert((int)LWPS_REQUEST == PCTX_REQUEST_CODE, "one request in the kernel and here");
+_Static_assert((int)LWPS_REQUEST_OFF == CPC_REQUEST_DISABLE, "cpc_disable() in the kernel");
+_Static_assert((int)LWPS_REQUEST_ON == CPC_REQUEST_ENABLE, "cpc_enable() in the kernel");
+
+struct counting {
+	struct engine engine;
+	struct tree tree;
+	struct percpu cpus;
+	pid_t pid; /* of the command; 0: attached, or it was waited for */
+	struct children children;
+	int64_t tick_ns; /* when the next is due */
+	unsigned nticks;
+	int64_t look_ns;  /* when to look next whether LWPs exist */
+	bool gone_before; /* none did at the last look */
+	bool stale;	  /* the counts of running LWPs could not be read */
+	int wake;	  /* eventfd(2) */
+	volatile sig_atomic_t stop;
+};
+
+static struct counting *counting_of(const struct engine *engine)
+{
+	return (struct counting *)(uintptr_t)engine;
+}
+
+/* ---- the run ----------------------------------------------------------------------------- */
+
+/* Brings the counts of running LWPs up to date. */
+static void flush(struct counting *k)
+{
+	if (lwps_flush(k->tree.lwps) == 0)
+		return;
+	if (!k->stale)
+		say("cannot read the counts of running LWPs: %s", strerror(errno));
+	k->stale = k->engine.lost = true;
+}
+
+/* Takes a tick if one is due.  Returns how long to wait for the next, in ms; -1: for ever. */
+static int keep_time(struct counting *k)
+{
+	const struct engine_config *config = &k->engine.config;
+	int64_t now = now_ns(), interval_ns = config->interval_ms * MS;
+
+	if (interval_ns == 0)
+		return -1;
+	if (now >= k->tick_ns) {
+		flush(k);
+		tree_tick(&k->tree);
+		if (++k->nticks == config->count)
+			k->stop = 1;
+		now = now_ns();
+		/* Those that were missed are left out. */
+		k->tick_ns += ((now - k->tick_ns) / interval_ns + 1) * interval_ns;
+	}
+	return (int)((k->tick_ns - now + MS - 1) / MS);
+}
+
+static int sooner(int a, int b)
+{
+	return b == -1 || (a != -1 && a < b) ? a : b;
+}
+
+/*
+ * Have all LWPs gone that are alive by their records?  Only lost records make it so: the kernel
+ * skips none of the programs that must not be skipped, as far as is known.
+ */
+static bool all_gone(struct counting *k)
+{
+	int64_t now = now_ns();
+
+	if (now < k->look_ns)
+		return false;
+	k->look_ns = now + LOOK_NS;
+	if (k->pid != 0 && !k->children.ended)
+		return false;
+	if (tree_any_exists(&k->tree)) {
+		k->gone_before = false;
+		return false;
+	}
+	/* Their last records may be on their way: look twice. */
+	if (!k->gone_before) {
+		k->gone_before = true;
+		return false;
+	}
+	say("all LWPs have exited, and %u exit%s not reported by the kernel",
+	    lwps_live(k->tree.lwps), lwps_live(k->tree.lwps) == 1 ? " was" : "s were");
+	k->engine.lost = true;
+	return true;
+}
+
+static int run(struct engine *engine)
+{
+	struct counting *k = counting_of(engine);
+	struct pollfd fds[] = {{.fd = lwps_fd(k->tree.lwps), .events = POLLIN},
+			       {.fd = k->wake, .events = POLLIN}};
+	unsigned idle_ms;
+	sigset_t mask;
+	int wait_ms;
+
+	children_hold(&mask);
+	k->tick_ns = now_ns() + engine->config.interval_ms * MS;
+	while (!k->stop) {
+		/* Look first: then all records are there to be taken. */
+		bool last = lwps_live(k->tree.lwps) == 0;
+
+		children_look(&k->children, k->pid);
+		lwps_drop_sched_exit(k->tree.lwps);
+		tree_tell(&k->tree);
+		if (last || all_gone(k))
+			break;
+		wait_ms = keep_time(k);
+		idle_ms = engine->watcher->idle(engine->arg);
+		wait_ms = sooner(wait_ms, lwps_timeout(k->tree.lwps));
+		if (idle_ms != 0)
+			wait_ms = sooner((int)idle_ms, wait_ms);
+		wait_ms = sooner((int)(LOOK_NS / MS), wait_ms);
+		/* Do not sleep if the last record has been taken: no other will wake us. */
+		if (!k->stop && lwps_live(k->tree.lwps) > 0)
+			children_sleep(fds, 2, wait_ms, &mask);
+	}
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	flush(k);
+	tree_tell(&k->tree);
+	k->tree.read_ns = now_ns(); /* of those that live on */
+	engine->lost |= tree_lacks(&k->tree);
+	return 0;
+}
+
+static void stop(struct engine *engine)
+{
+	struct counting *k = counting_of(engine);
+
+	k->stop = 1;
+	eventfd_write(k->wake, 1);
+}
+
+static void begin(struct engine *engine)
+{
+	struct counting *k = counting_of(engine);
+
+	k->tree.begun_ns = now_ns();
+	engine->config.waiting = false;
+	if (lwps_begin(k->tree.lwps) == 0)
+		return;
+	say("cannot begin to count the LWPs that run: %s", strerror(errno));
+	engine->lost = true;
+}
+
+static bool stopped(const struct engine *engine)
+{
+	const struct counting *k = counting_of(engine);
+	siginfo_t info = {0};
+
+	return k->pid != 0 &&
+	       waitid(P_PID, (id_t)k->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid != 0;
+}
+
+static int start(struct engine *engine, char **argv, struct command *command)
+{
+	struct counting *k = counting_of(engine);
+
+	children_catch(&k->children);
+	lwps_track_next_child(k->tree.lwps);
+	k->pid = pctx_spawn(argv[0], argv, &k->children.old, engine_errors(&engine->config));
+	if (k->pid == -1) {
+		k->pid = 0;
+		return -1;
+	}
+	command_started(command, k->pid);
+	return 0;
+}
+
+static void refuse(pid_t pid, const char *reason)
+{
+	say("cannot track process %d: %s", (int)pid, reason);
+}
+
+/* Attach to those of the processes that exist.  Returns how many these are. */
+static size_t attach_to(const struct counting *k, const struct pids *pids)
+{
+	pctx_errfn_t *errors = engine_errors(&k->engine.config);
+	pid_t *id = xcalloc(pids->n, sizeof(*id));
+	bool *found = xcalloc(pids->n, sizeof(*found));
+	size_t n = 0, attached = 0;
+	int error = 0;
+
+	for (size_t i = 0; i < pids->n; i++) {
+		if (pctx_exists(pids->id[i], errors) == 0)
+			id[n++] = pids->id[i];
+	}
+	if (lwps_attach(k->tree.lwps, id, n, found) == -1)
+		error = errno;
+	for (size_t i = 0; i < n; i++) {
+		if (error != 0)
+			refuse(id[i], strerror(error));
+		else if (found[i])
+			attached++;
+		/* It may have ended in this moment: then that is told. */
+		else if (pctx_exists(id[i], errors) == 0)
+			refuse(id[i], "this kernel hides it from BPF programs");
+	}
+	free(found);
+	free(id);
+	return attached;
+}
+
+static int attach(struct engine *engine, const struct pids *pids, bool *some_failed)
+{
+	struct counting *k = counting_of(engine);
+	size_t attached = attach_to(k, pids);
+
+	*some_failed |= attached < pids->n;
+	k->tree.attached_ns = now_ns();
+	/* Of a process that cannot be tracked, descendants may be. */
+	return attached > 0 || lwps_live(k->tree.lwps) > 0 ? 0 : -1;
+}
+
+static void release(struct engine *engine)
+{
+	struct counting *k = counting_of(engine);
+
+	if (k->tree.lwps != NULL) {
+		tree_tell_losses(&k->tree);
+		engine->nchildren = lwps_children(k->tree.lwps);
+		lwps_close(k->tree.lwps);
+		k->tree.lwps = NULL;
+	}
+}
+
+/* The command may run on for long, and nothing of it is counted any more; there is still ^Z. */
+static int wait_for(struct engine *engine, int *wstatus)
+{
+	struct counting *k = counting_of(engine);
+	siginfo_t info = {0};
+	sigset_t mask;
+	unsigned ms;
+	int rc;
+
+	release(engine);
+	children_hold(&mask);
+	while (!k->children.ended &&
+	       waitid(P_PID, (id_t)k->pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+	       info.si_pid == 0) {
+		children_look(&k->children, k->pid);
+		ms = engine->watcher->idle(engine->arg);
+		children_sleep(NULL, 0, ms != 0 ? (int)ms : -1, &mask);
+	}
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	*wstatus = k->children.wstatus;
+	rc = k->children.ended ? 0 : pctx_spawn_wait(k->pid, wstatus, 1);
+	k->pid = 0;
+	return rc;
+}
+
+/* ---- counts ------------------------------------------------------------------------------- */
+
+static cpc_buf_t *sample(struct engine *engine, struct proc *proc, struct lwp *lwp)
+{
+	(void)proc, (void)lwp;
+	return counts_sample(&counting_of(engine)->tree);
+}
+
+static cpc_buf_t *sample_tick(struct engine *engine, struct proc *proc, struct lwp *lwp)
+{
+	(void)proc;
+	return counts_sample_tick(&counting_of(engine)->tree, lwp);
+}
+
+static void finish(struct engine *engine, struct proc *proc, struct lwp *lwp)
+{
+	(void)proc;
+	counts_finalize(&counting_of(engine)->tree, counted(lwp));
+}
+
+static cpc_buf_t *lwp_total(const struct engine *engine, const struct lwp *lwp, size_t set)
+{
+	(void)set; /* there is one */
+	return counts_of_lwp(&counting_of(engine)->tree, lwp);
+}
+
+static cpc_buf_t *proc_total(const struct engine *engine, const struct proc *proc, size_t set)
+{
+	(void)set;
+	return counts_of_proc(&counting_of(engine)->tree, proc);
+}
+
+static void leave(struct engine *engine, struct proc *proc)
+{
+	tree_leave(&counting_of(engine)->tree, proc);
+}
+
+static bool lacks_symbols(const struct engine *engine)
+{
+	(void)engine;
+	return false;
+}
+
+static void free_counting(struct engine *engine)
+{
+	struct counting *k = counting_of(engine);
+
+	tree_free(&k->tree);
+	children_leave(&k->children);
+	percpu_unbind(&k->cpus, engine->cpc);
+	if (k->wake != -1)
+		close(k->wake);
+	free(k);
+}
+
+static const struct engine_ops ops = {
+	.name = "kernel",
+	.start = start,
+	.attach = attach,
+	.run = run,
+	.stop = stop,
+	.stopped = stopped,
+	.begin = begin,
+	.wait = wait_for,
+	.sample = sample,
+	.sample_tick = sample_tick,
+	.finish = finish,
+	.lwp_total = lwp_total,
+	.proc_total = proc_total,
+	.leave = leave,
+	.lacks_symbols = lacks_symbols,
+	.release = release,
+	.free = free_counting,
+};
+
+/* ---- the beginning ------------------------------------------------------------------------ */
+
+static bool bind_cpus(struct counting *k, char *why, size_t size)
+{
+	bool bound = percpu_bind(&k->cpus, k->engine.cpc, k->engine.grp->set[0].set, why, size);
+
+	k->tree.bound = k->cpus.bound;
+	return bound;
+}
+
+/* Loads the programs, with the counters of each CPU. */
+static bool load(struct counting *k, char *why, size_t size)
+{
+	const struct percpu *cpus = &k->cpus;
+	struct lwps_config config = {
+		.ncolumns = k->tree.fit.ncolumns,
+		.ncpus = cpus->n,
+		.nslots = TREE_SLOTS,
+		.follow_fork = k->engine.config.follow_fork,
+		.follow_exec = k->engine.config.follow_exec,
+		.start_off = k->engine.config.start_off,
+		.waiting = k->engine.config.waiting,
+		.attaches = k->engine.config.attaches,
+		.descendants = k->engine.config.descendants,
+		.names = k->engine.config.comm,
+	};
+	struct cpc_counter counter[LWPS_MAX_COLUMNS];
+	int *fd = xcalloc((size_t)cpus->n * k->tree.fit.ncolumns, sizeof(*fd));
+
+	for (unsigned cpu = 0; cpu < cpus->n; cpu++) {
+		if (cpus->set[cpu] != NULL)
+			cpc_set_counters(k->engine.cpc, cpus->set[cpu], counter,
+					 k->tree.fit.ncounters);
+		for (unsigned i = 0; i < k->tree.fit.ncounters; i++)
+			fd[i * cpus->n + cpu] = cpus->set[cpu] != NULL ? counter[i].fd : -1;
+	}
+	for (unsigned i = 0; i < k->tree.fit.ncolumns; i++) {
+		config.column[i].kind = k->tree.fit.kind[i];
+		config.column[i].fd = &fd[i * cpus->n];
+	}
+	k->tree.lwps = lwps_open(&config, why, size);
+	free(fd);
+	return k->tree.lwps != NULL;
+}
+
+/*
+ * The command is not to inherit a limit of open files that we need.  So it is lowered again
+ * before the start, and some of the files that are allowed then must still be free.
+ */
+static bool open_all(struct counting *k, char *why, size_t size)
+{
+	int spare[SPARE_FILES];
+	struct rlimit limit;
+	unsigned n = 0;
+	bool ok;
+
+	while (n < SPARE_FILES && (spare[n] = fcntl(k->wake, F_DUPFD_CLOEXEC, 0)) != -1)
+		n++;
+	ok = n == SPARE_FILES;
+	if (!ok)
+		strlcpy(why, strerror(errno), size);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	raise_file_limit();
+	ok = ok && bind_cpus(k, why, size) && load(k, why, size);
+	setrlimit(RLIMIT_NOFILE, &limit);
+	while (n > 0)
+		close(spare[--n]);
+	return ok;
+}
+
+struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
+			     const struct setgrp *grp, char *why, size_t size)
+{
+	struct counting *k;
+	struct fit fit;
+
+	if (!fit_find(&fit, cpc, grp, why, size))
+		return NULL;
+	k = xcalloc(1, sizeof(*k));
+	k->engine = (struct engine){.ops = &ops, .config = *config, .cpc = cpc, .grp = grp};
+	k->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	tree_init(&k->tree, &k->engine, &fit);
+	if (k->wake == -1)
+		strlcpy(why, strerror(errno), size);
+	else if (open_all(k, why, size))
+		return &k->engine;
+	free_counting(&k->engine);
+	return NULL;
+}

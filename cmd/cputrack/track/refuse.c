@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * refuse.c - LWPs that run on uncounted.
+ */
+#include "refuse.h"
+
+#include "../../base/say.h"
+#include "../../base/util.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* Files per LWP, called when none is left: all LWPs but one have theirs open. */
+static size_t files_each(const struct tally *tally)
+{
+	struct rlimit lim;
+
+	if (tally->alive < 2 || getrlimit(RLIMIT_NOFILE, &lim) == -1)
+		return 0;
+	return ((size_t)lim.rlim_cur + tally->alive - 2) / (tally->alive - 1);
+}
+
+void refuse_lwp(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp,
+		const char *event, int error)
+{
+	refuse_lwp_untold(tally, proc, lwp);
+	/* Each errno is reported once, not for each of a thousand LWPs. */
+	if (tally->told[(unsigned)error % NTOLD])
+		return;
+	tally->told[(unsigned)error % NTOLD] = true;
+	if (error == EMFILE && tally->files_each == 0)
+		tally->files_each = files_each(tally);
+	say("%s: can't bind perf counters to lwp%d - %s (process %d)", event, (int)lwp->base.id,
+	    error != ENOMEM ? cpcerr_text() : strerror(ENOMEM), (int)proc->base.pid);
+}
+
+void refuse_lwp_untold(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
+{
+	lwp->state = REFUSED;
+	proc->base.incomplete = true;
+	tally->nrefused++;
+	tally->engine->lost = true;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * symbols.c - which of the symbols that events name the tracked programs have.
+ */
+#include "symbols.h"
+
+#include "../../base/say.h"
+#include "../../base/util.h"
+#include "comm.h"
+
+#include <bsd/sys/queue.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A program file; one that cannot be told is that of one process. */
+struct image {
+	dev_t dev;
+	ino_t ino;
+	bool *looked; /* by set: for its symbols */
+	bool *lacks;  /* by symbol: that was told */
+	bool *waits;  /* by symbol: that it may come later was told */
+	LIST_ENTRY(image) link;
+};
+
+struct symbol {
+	size_t set, i; /* the i-th of all */
+	int req;
+	char *name;
+	bool named;	   /* its file is, without a path */
+	bool seen;	   /* some program had it */
+	char nearest[256]; /* what a program has that lacks it; "": nothing near */
+	LIST_ENTRY(symbol) link;
+};
+
+struct symbols {
+	cpc_t *cpc;
+	const struct setgrp *grp;
+	bool debug;
+	size_t adding; /* the set whose symbols are being collected */
+	size_t n;
+	LIST_HEAD(symbol_list, symbol) list;
+	LIST_HEAD(images, image) images;
+};
+
+static void add(void *arg, int req, const char *name, uint64_t address)
+{
+	struct symbols *symbols = arg;
+	struct symbol *symbol;
+
+	if (names_file(name)) /* refused where it is missing */
+		return;
+	symbol = xcalloc(1, sizeof(*symbol));
+	symbol->set = symbols->adding;
+	symbol->i = symbols->n++;
+	symbol->req = req;
+	symbol->named = address == CPC_NOT_MAPPED;
+	symbol->name = strdup(name);
+	if (symbol->name == NULL)
+		die("%s", strerror(errno));
+	LIST_INSERT_HEAD(&symbols->list, symbol, link);
+}
+
+struct symbols *symbols_new(cpc_t *cpc, const struct setgrp *grp, bool debug)
+{
+	struct symbols *symbols = xcalloc(1, sizeof(*symbols));
+
+	symbols->cpc = cpc;
+	symbols->grp = grp;
+	symbols->debug = debug;
+	LIST_INIT(&symbols->list);
+	LIST_INIT(&symbols->images);
+	for (size_t i = 0; i < grp->n; i++) {
+		symbols->adding = i;
+		cpc_walk_symbols(cpc, grp->set[i].set, symbols, add);
+	}
+	return symbols;
+}
+
+void symbols_free(struct symbols *symbols)
+{
+	struct symbol *symbol;
+	struct image *image;
+
+	while ((image = LIST_FIRST(&symbols->images)) != NULL) {
+		LIST_REMOVE(image, link);
+		free(image->looked);
+		free(image->lacks);
+		free(image->waits);
+		free(image);
+	}
+	while ((symbol = LIST_FIRST(&symbols->list)) != NULL) {
+		LIST_REMOVE(symbol, link);
+		free(symbol->name);
+		free(symbol);
+	}
+	free(symbols);
+}
+
+struct image *symbols_image(struct symbols *symbols, pid_t pid)
+{
+	char path[32];
+	struct image *image;
+	struct stat st;
+	bool found;
+
+	if (symbols->n == 0)
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	found = stat(path, &st) == 0;
+	LIST_FOREACH(image, &symbols->images, link) {
+		if (found && image->dev == st.st_dev && image->ino == st.st_ino)
+			return image;
+	}
+	image = xcalloc(1, sizeof(*image));
+	image->looked = xcalloc(symbols->grp->n, sizeof(bool));
+	image->lacks = xcalloc(symbols->n, sizeof(bool));
+	image->waits = xcalloc(symbols->n, sizeof(bool));
+	if (found) {
+		image->dev = st.st_dev;
+		image->ino = st.st_ino;
+	}
+	LIST_INSERT_HEAD(&symbols->images, image, link);
+	return image;
+}
+
+struct settled {
+	struct symbols *symbols;
+	struct image *image;
+	pid_t pid;
+	size_t set;
+	const cpc_set_t *bound;
+};
+
+/* For the end, if no program has it. */
+static void note_nearest(const struct settled *s, struct symbol *symbol)
+{
+	const char *word = symbol->named ? strchr(symbol->name, ':') + 1 : symbol->name;
+	const char *known[2] = {symbol->nearest};
+	char name[sizeof(symbol->nearest)];
+
+	if (symbol->seen ||
+	    !cpc_nearest_symbol(s->symbols->cpc, s->bound, symbol->name, name, sizeof(name)))
+		return;
+	known[1] = name;
+	if (symbol->nearest[0] == '\0' || cpc_nearest(word, known, 2) == name)
+		snprintf(symbol->nearest, sizeof(symbol->nearest), "%s", name);
+}
+
+static void tell_waiting(const struct settled *s, const struct symbol *symbol)
+{
+	const struct symbol *other;
+	char program[COMM_SIZE] = "";
+
+	if (s->image->waits[symbol->i])
+		return;
+	LIST_FOREACH(other, &s->symbols->list, link) {
+		if (strcmp(other->name, symbol->name) == 0)
+			s->image->waits[other->i] = true;
+	}
+	comm_read(s->pid, program);
+	say("'%s' (%d) has not loaded the library of '%s': until then it is stopped at its system "
+	    "calls, which it need not be if it is named by its path, /PATH/%s",
+	    program, (int)s->pid, symbol->name, symbol->name);
+}
+
+static void settle(void *arg, int req, const char *name, uint64_t address)
+{
+	const struct settled *s = arg;
+	struct symbol *symbol;
+	char program[COMM_SIZE] = "";
+
+	LIST_FOREACH(symbol, &s->symbols->list, link) {
+		if (symbol->set == s->set && symbol->req == req && strcmp(symbol->name, name) == 0)
+			break;
+	}
+	if (symbol == NULL)
+		return;
+	if (address == CPC_NOT_MAPPED) {
+		tell_waiting(s, symbol);
+		return;
+	}
+	symbol->seen |= address != 0;
+	if (address != 0 && s->symbols->debug) {
+		comm_read(s->pid, program);
+		say("'%s' (%d) has the symbol '%s': counted at %#llx", program, (int)s->pid, name,
+		    (unsigned long long)address);
+	} else if (address == 0 && !s->image->lacks[symbol->i]) {
+		s->image->lacks[symbol->i] = true;
+		note_nearest(s, symbol);
+		comm_read(s->pid, program);
+		say("'%s' (%d) has no symbol '%s': %s counts 0 in it", program, (int)s->pid, name,
+		    s->symbols->grp->set[s->set].spec.req[req].event);
+	}
+}
+
+void symbols_settled(struct symbols *symbols, struct image *image, pid_t pid, size_t i,
+		     const cpc_set_t *set)
+{
+	struct settled settled = {
+		.symbols = symbols, .image = image, .pid = pid, .set = i, .bound = set};
+
+	if (image == NULL)
+		return;
+	image->looked[i] = true;
+	cpc_walk_symbols(symbols->cpc, set, &settled, settle);
+}
+
+static bool looked_in_all(const struct symbols *symbols, const struct symbol *symbol)
+{
+	const struct image *image;
+
+	LIST_FOREACH(image, &symbols->images, link) {
+		if (!image->looked[symbol->set])
+			return false;
+	}
+	return true;
+}
+
+bool symbols_missing(const struct symbols *symbols, const char *hint)
+{
+	const struct symbol *symbol;
+	char nearest[sizeof(symbol->nearest) + 24];
+	bool missing = false;
+
+	LIST_FOREACH(symbol, &symbols->list, link) {
+		if (symbol->seen || !looked_in_all(symbols, symbol))
+			continue;
+		snprintf(nearest, sizeof(nearest), "%s%s%s",
+			 symbol->nearest[0] != '\0' ? " (did you mean '" : "", symbol->nearest,
+			 symbol->nearest[0] != '\0' ? "'?)" : "");
+		say("no tracked program has the symbol '%s'%s, nor a library that it "
+		    "%s%s%s",
+		    symbol->name, nearest, symbol->named ? "loaded" : "starts with", hint,
+		    symbol->named ? "" : "; those of dlopen(3) are not looked at");
+		missing = true;
+	}
+	return missing;
+}

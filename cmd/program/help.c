@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * help.c - what -h and --version print.
+ */
+#include "help.h"
+
+#include "../base/say.h"
+#include "../base/util.h"
+
+#include <cpc_version.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
+
+#define WIDTH 75
+
+/* Fills lines of WIDTH columns with words, indented. */
+struct fill {
+	FILE *f;
+	size_t indent, column;
+};
+
+static void fill_word(struct fill *fill, const char *word)
+{
+	size_t n = strlen(word);
+
+	if (fill->column > fill->indent && fill->column + 1 + n > WIDTH) {
+		fputc('\n', fill->f);
+		fill->column = 0;
+	}
+	if (fill->column < fill->indent) {
+		fprintf(fill->f, "%*s", (int)(fill->indent - fill->column), "");
+		fill->column = fill->indent;
+	} else if (fill->column > fill->indent) {
+		fputc(' ', fill->f);
+		fill->column++;
+	}
+	put_escaped(fill->f, word);
+	fill->column += n;
+}
+
+static void fill_end(struct fill *fill)
+{
+	fputc('\n', fill->f);
+	fill->column = 0;
+}
+
+void caps_print_text(FILE *f, const char *label, const char *text)
+{
+	struct fill fill = {.f = f, .indent = strlen(label), .column = strlen(label)};
+	char word[128];
+	size_t n;
+
+	fputs(label, f);
+	for (; *text != '\0'; text += n + strspn(text + n, " ")) {
+		n = strcspn(text, " ");
+		snprintf(word, sizeof(word), "%.*s", (int)n, text);
+		fill_word(&fill, word);
+	}
+	fill_end(&fill);
+}
+
+static const char *const titles[] = {
+	[CPC_GROUP_USER] = "your event definitions",
+	[CPC_GROUP_GENERIC] = "generic events",
+	[CPC_GROUP_SOLARIS] = "Solaris names",
+	[CPC_GROUP_PLATFORM] = "platform events, by libpfm4",
+	[CPC_GROUP_PMU] = "events of PMUs, by the kernel",
+	[CPC_GROUP_SOFTWARE] = "software events",
+	[CPC_GROUP_VENDOR] = "event of an event file",
+	[CPC_GROUP_TRACEPOINT] = "tracepoint of the kernel",
+	[CPC_GROUP_FUNCTION] = "function or probe of a program",
+	[CPC_GROUP_RATIO] = "ratios of events",
+	[CPC_GROUP_CPUS] = "of whole CPUs, which only cpustat counts",
+};
+
+/* State of the listing of events; a group without events gets no title. */
+struct listing {
+	struct fill fill;
+	int group;    /* of the last event; -1: none yet */
+	bool of_cpus; /* the program counts CPUs */
+	bool cpu;     /* there are hardware events of this CPU */
+};
+
+static void list_event(void *arg, enum cpc_event_group group, const char *event, const char *desc)
+{
+	struct listing *l = arg;
+	char unit[80];
+
+	l->cpu |= group == CPC_GROUP_PLATFORM;
+	/* These would be too many; -h PATTERN has them. */
+	if (group == CPC_GROUP_TRACEPOINT || group == CPC_GROUP_VENDOR ||
+	    group == CPC_GROUP_FUNCTION ||
+	    (group == CPC_GROUP_PLATFORM && strchr(event, ':') != NULL))
+		return;
+	if (l->group != (int)group) {
+		if (l->group != -1)
+			fill_end(&l->fill);
+		fprintf(l->fill.f, "\n%s%s:\n",
+			group == CPC_GROUP_CPUS && l->of_cpus ? "events " : "", titles[group]);
+		l->group = (int)group;
+	}
+	fill_word(&l->fill, event);
+	if (group == CPC_GROUP_CPUS && *desc != '\0') {
+		snprintf(unit, sizeof(unit), "(%s)", desc);
+		fill_word(&l->fill, unit);
+	}
+}
+
+static void list_attr(void *arg, const char *attr)
+{
+	if (strcmp(attr, "picnum") != 0) /* a spec has picN= for it */
+		fill_word(arg, attr);
+}
+
+/* Why `event`, which all machines have, cannot be counted; NULL: it can be. */
+static const char *refusal(cpc_t *cpc, const char *event)
+{
+	cpc_set_t *set = cpc_set_create(cpc);
+
+	if (set == NULL || cpc_set_add_request(cpc, set, event, 0, CPC_COUNT_USER, 0, NULL) == -1 ||
+	    cpc_bind_curlwp(cpc, set, 0) == -1)
+		return cpcerr_text();
+	cpc_set_destroy(cpc, set);
+	return NULL;
+}
+
+/*
+ * Why this user can count nothing, or nothing that happens in the kernel; NULL: all can
+ * be counted.
+ */
+static const char *any_refusal(cpc_t *cpc)
+{
+	const char *reason = refusal(cpc, "page-faults");
+
+	return reason != NULL ? reason : refusal(cpc, "context-switches");
+}
+
+/* Prints what can be counted here, and how to write it.  -1: cpcerr_text() has the reason. */
+static int print_caps(FILE *f, cpc_t *cpc, bool of_cpus)
+{
+	struct listing l = {.fill = {.f = f, .indent = 8}, .group = -1, .of_cpus = of_cpus};
+	const char *reason;
+	char slots[64];
+
+	fprintf(f, "\nCPU performance counter interface:\n");
+	caps_print_text(f, "  name:  ", cpc_cciname(cpc));
+	if (cpc_npic(cpc) == 1)
+		snprintf(slots, sizeof(slots), "pic0");
+	else
+		snprintf(slots, sizeof(slots), "pic0 to pic%u", cpc_npic(cpc) - 1);
+	caps_print_text(f, "  slots: ", slots);
+	fprintf(f, "\nevent specification syntax:\n"
+		   "  [picN=]event[,attr[N][=val]][,[picN=]event[,attr[N][=val]],...]\n");
+	if (cpc_walk_events_desc(cpc, &l, list_event) == -1)
+		return -1;
+	fill_end(&l.fill);
+	reason = any_refusal(cpc);
+	if (reason != NULL && l.group == -1) {
+		caps_print_text(f, "no events: ", reason);
+	} else if (reason != NULL) {
+		fprintf(f, "\nnot listed:\n");
+		caps_print_text(f, "        ", reason);
+	}
+	fprintf(f, "\nfurther events:\n");
+	caps_print_text(
+		f, "        ",
+		"tracepoints (system:event; -h PATTERN finds them), breakpoints "
+		"(breakpoint/addr=ADDRESS or FUNCTION/) and functions (uprobe/func=FUNCTION/, sdt/PROVIDER:NAME/)");
+	if (l.cpu)
+		caps_print_text(f, "        ", "as a number, a code of the CPU's counters");
+	fprintf(f, "\nattributes:\n");
+	fill_word(&l.fill, "nouser");
+	fill_word(&l.fill, "sys");
+	cpc_walk_attrs(cpc, &l.fill, list_attr);
+	fill_end(&l.fill);
+	fputc('\n', f);
+	caps_print_text(f, "", cpc_cpuref(cpc));
+	return 0;
+}
+
+struct search {
+	FILE *f;
+	const char *pattern;
+	size_t found;
+};
+
+/* A part of the text; with * ? [ all of it. */
+static bool matches(const char *text, const char *pattern)
+{
+	return strpbrk(pattern, "*?[") != NULL ? fnmatch(pattern, text, FNM_CASEFOLD) == 0
+					       : strcasestr(text, pattern) != NULL;
+}
+
+static void match_event(void *arg, enum cpc_event_group group, const char *event, const char *desc)
+{
+	struct search *s = arg;
+
+	if (!matches(event, s->pattern) && !matches(desc, s->pattern))
+		return;
+	put_escaped(s->f, event);
+	fprintf(s->f, "%*s", strlen(event) < 33 ? 33 - (int)strlen(event) : 1, "");
+	put_escaped(s->f, *desc != '\0' ? desc : titles[group]);
+	fputc('\n', s->f);
+	s->found++;
+}
+
+/* Returns the number of events that match, or -1: cpcerr_text() has the reason. */
+static int search(FILE *f, cpc_t *cpc, const char *pattern)
+{
+	struct search s = {.f = f, .pattern = pattern};
+
+	return cpc_walk_events_desc(cpc, &s, match_event) == 0 ? (int)s.found : -1;
+}
+
+int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f))
+{
+	int rc = 0;
+
+	if (about->version) {
+		printf("%s %s", about->program, CPC_VERSION);
+		if (about->has != NULL)
+			printf(" (%s)", about->has);
+		putchar('\n');
+	} else if (about->pattern != NULL) {
+		rc = search(stdout, cpc, about->pattern);
+	} else {
+		print_usage(stdout);
+		rc = print_caps(stdout, cpc, about->of_cpus);
+	}
+	if (fflush(stdout) != 0) {
+		say("write error: %s", strerror(errno));
+		return STATUS_FAILED;
+	}
+	if (rc == -1) {
+		say("%s", cpcerr_text());
+		return STATUS_FAILED;
+	}
+	if (rc == 0 && about->pattern != NULL && !about->version) {
+		const char *reason = any_refusal(cpc);
+
+		if (reason != NULL)
+			say("no event that you may count has '%s' in its name or description; %s",
+			    about->pattern, reason);
+		else
+			say("no event that can be counted here has '%s' in its name or description",
+			    about->pattern);
+		return STATUS_FAILED;
+	}
+	return STATUS_OK;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * program.c - what cputrack and cpustat do alike: options, start and end.
+ */
+#include "program.h"
+
+#include "../base/say.h"
+#include "../base/util.h"
+#include "../rows/file.h"
+#include "../rows/replay.h"
+#include "check.h"
+#include "defaults.h"
+#include "help.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+
+int usage_error(const char *what)
+{
+	say("%s; %s -h tells more", what, program_invocation_short_name);
+	return STATUS_USAGE;
+}
+
+int parse_span(const char *opt, const char *text, int64_t *ns)
+{
+	if (parse_seconds(text, ns) && *ns >= 1000000)
+		return STATUS_OK;
+	say("%s '%s': seconds are wanted, from 0.001 to 1000000", opt, text);
+	return STATUS_USAGE;
+}
+
+static int parse_format(struct common *common, const char *name)
+{
+	common->output.format = format_find(name);
+	if (common->output.format != NULL)
+		return STATUS_OK;
+	say("--format '%s': %s is wanted", name, format_names());
+	return STATUS_USAGE;
+}
+
+static int parse_by(struct common *common, const char *name)
+{
+	int by = row_by_parse(name);
+
+	if (by == -1) {
+		say("--by '%s': lwp, process, command or cpu is wanted", name);
+		return STATUS_USAGE;
+	}
+	common->output.by = (enum row_by)by;
+	return STATUS_OK;
+}
+
+/* An option of both programs; -1: it is not one. */
+static int parse_common(struct common *common, int c)
+{
+	struct output_config *output = &common->output;
+
+	switch (c) {
+	case 'c':
+		common->spec[common->nspecs++] = optarg;
+		break;
+	case 'n':
+		output->style.no_header = true;
+		break;
+	case 't':
+		output->style.cycles = true;
+		break;
+	case 'D':
+		common->debug = true;
+		break;
+	case 'h':
+		common->help = true;
+		break;
+	case OPT_VERSION:
+		common->version = true;
+		break;
+	case 'o':
+		output->path = optarg;
+		break;
+	case 'O':
+		output->record = optarg;
+		break;
+	case 'I':
+		common->replay = optarg;
+		break;
+	case OPT_APPEND:
+		output->append = true;
+		break;
+	case OPT_NAMES:
+		output->style.names = true;
+		break;
+	case OPT_FORMAT:
+		return parse_format(common, optarg);
+	case OPT_HUMAN:
+		output->style.human = true;
+		break;
+	case OPT_SPLIT:
+		common->split = true;
+		break;
+	case OPT_RATE:
+		output->style.rate = true;
+		break;
+	case OPT_CHECK:
+		common->check = true;
+		break;
+	case OPT_CHANGED:
+		output->changed = true;
+		break;
+	case OPT_BY:
+		return parse_by(common, optarg);
+	default:
+		return -1;
+	}
+	return STATUS_OK;
+}
+
+/* The option `c` if it makes sense only where something is counted; or NULL. */
+static const struct opt *find_counting(const struct opt *opts, int c)
+{
+	while (opts->code != 0 && opts->code != c)
+		opts++;
+	return opts->use == TO_COUNT ? opts : NULL;
+}
+
+static int refuse_replay(const struct opt *opt)
+{
+	if (opt->code < 256)
+		say("-I shows what was counted: -%c does not go with it", opt->code);
+	else
+		say("-I shows what was counted: --%s does not go with it", opt->name);
+	return STATUS_USAGE;
+}
+
+/* What the options of output say together. */
+static int check_output(const struct program *prog, const struct common *common, const void *config,
+			const struct opt *counting)
+{
+	const struct output_config *output = &common->output;
+
+	if (common->replay != NULL && counting != NULL)
+		return refuse_replay(counting);
+	if (outfile_same(output->path, output->record))
+		return usage_error("-o and -O name the same file");
+	if (outfile_same(output->path, common->replay))
+		return usage_error("-o would overwrite the record that -I reads");
+	if (output->append && output->path == NULL && output->record == NULL)
+		return usage_error("--append is for the file of -o or -O");
+	if (output->append && output->format != NULL && output->format->whole)
+		return usage_error("--append: such a document cannot be appended to");
+	if (output->by != BY_NOTHING && output->format != NULL && output->format->whole)
+		return usage_error("--by is for table, csv and json");
+	if (output->style.names && output->format != NULL && output->format != format_find("table"))
+		return usage_error("--names is for tables");
+	if (output->style.human && output->format != NULL && output->format != format_find("table"))
+		return usage_error("--human is for tables; programs want exact counts");
+	if (output->style.rate && output->format != NULL && output->format != format_find("table"))
+		return usage_error("--rate is for tables; programs want exact counts");
+	return prog->check_output != NULL ? prog->check_output(config) : STATUS_OK;
+}
+
+/* What follows an option that asks something; --version ignores it, as that of GNU programs. */
+static int check_rest(const struct common *common, int n)
+{
+	if (common->version)
+		return STATUS_OK;
+	if (common->help)
+		return n > 1 ? usage_error("-h takes one pattern") : STATUS_OK;
+	return n > 0 ? usage_error("nothing follows --check") : STATUS_OK;
+}
+
+static int parse(const struct program *prog, struct common *common, void *config, int argc,
+		 char **argv)
+{
+	int c, status = STATUS_OK;
+	const struct opt *counting = NULL; /* the first such option */
+
+	common->argv = argv;
+	common->spec = xcalloc((size_t)argc, sizeof(*common->spec));
+	while (status == STATUS_OK && (c = opts_next(argc, argv, prog->opts)) != -1) {
+		if (counting == NULL)
+			counting = find_counting(prog->opts, c);
+		status = c == '?' ? STATUS_USAGE : parse_common(common, c);
+		if (status == -1)
+			status = prog->parse_option(config, c);
+	}
+	if (status != STATUS_OK)
+		return status;
+	if (common->help || common->version || common->check)
+		return check_rest(common, argc - optind);
+	status = check_output(prog, common, config, counting);
+	if (status != STATUS_OK)
+		return status;
+	if (common->replay != NULL)
+		return optind < argc ? usage_error("-I shows what was counted: nothing follows it")
+				     : STATUS_OK;
+	return prog->parse_operands(config, argc - optind, argv + optind);
+}
+
+struct replayed {
+	const struct common *common;
+	struct output *output;
+	bool shown; /* a run */
+	int error;  /* of writing */
+};
+
+/* What was put together cannot be taken apart, and two documents are none. */
+static bool can_show(void *arg, const char *where, const struct run *run)
+{
+	struct replayed *r = arg;
+	const struct common *common = r->common;
+	const struct format *format = common->output.format;
+
+	if (r->shown && format != NULL && format->whole) {
+		say("%s:%s: another run begins here, and --format %s is of one only",
+		    common->replay, where, format->name);
+		return false;
+	}
+	r->shown = true;
+	if (!run->of_cpus || run->unit == UNIT_CPU ||
+	    (common->output.unit == UNIT_CPU && common->output.cpus == NULL))
+		return true;
+	say("%s:%s: the rows are not of CPUs, but already put together by -A %s", common->replay,
+	    where, row_unit_name(run->unit));
+	return false;
+}
+
+static int flush_replayed(void *arg)
+{
+	struct replayed *r = arg;
+
+	r->error = output_flush(r->output);
+	if (r->error != 0)
+		output_tell(r->output, r->error);
+	return r->error;
+}
+
+/* Shows a record. */
+static int show(const struct program *prog, const struct common *common)
+{
+	struct replayed r = {.common = common, .output = output_open(&common->output)};
+	const struct replay_config config = {
+		.path = common->replay,
+		.tool = prog->name,
+		.check = can_show,
+		.flush = flush_replayed,
+		.arg = &r,
+	};
+	int closing;
+	bool whole;
+
+	if (r.output == NULL)
+		return STATUS_FAILED;
+	whole = replay(&config, output_sink(r.output));
+	closing = output_close(r.output, r.error == 0);
+	if (r.error == 0)
+		r.error = closing;
+	return whole && r.error == 0 ? STATUS_OK : STATUS_FAILED;
+}
+
+/* Without -c, events that are told by their names. */
+static int count(const struct program *prog, struct common *common, void *config, cpc_t *cpc)
+{
+	char spec[DEFAULTS_SIZE];
+
+	if (common->nspecs == 0) {
+		defaults_find(cpc, prog->of_cpus, spec, sizeof(spec));
+		common->spec[common->nspecs++] = spec;
+		common->by_default = true;
+		common->output.style.names = true;
+	}
+	return prog->count(config, cpc);
+}
+
+int program_main(const struct program *prog, struct common *common, void *config, int argc,
+		 char **argv)
+{
+	int status;
+	cpc_t *cpc;
+
+	guard_streams();
+	status = parse(prog, common, config, argc, argv);
+	if (status == STATUS_OK && common->replay != NULL && !common->help && !common->version &&
+	    !common->check) {
+		status = show(prog, common);
+	} else if (status == STATUS_OK) {
+		cpc = xcpc_open();
+		cpcerr_install(cpc, common->debug);
+		if (common->version || common->help) {
+			const struct about about = {
+				.program = prog->name,
+				.has = prog->has,
+				.of_cpus = prog->of_cpus,
+				.version = common->version,
+				.pattern = optind < argc ? argv[optind] : NULL,
+			};
+
+			status = caps_tell(cpc, &about, prog->print_usage);
+		} else if (common->check) {
+			status = check_tell(cpc);
+		} else {
+			status = count(prog, common, config, cpc);
+		}
+		cpc_close(cpc);
+		cpc_leave_closing();
+	}
+	free(common->spec);
+	return status;
+}
+
+int program_sets(struct common *common, cpc_t *cpc, struct setgrp *grp,
+		 const struct split_trial *trial)
+{
+	int status = STATUS_OK;
+
+	for (size_t i = 0; status == STATUS_OK && i < common->nspecs; i++) {
+		const char *spec = common->spec[i];
+
+		status = common->split ? split_add(grp, cpc, spec, common->debug, trial)
+				       : setgrp_add(grp, cpc, spec, common->debug);
+	}
+	/* How long each set has counted is a part of what it counted. */
+	common->output.style.cycles |= grp->split;
+	return status;
+}
+
+/* It may be blocked: by us until here, or by who started us. */
+void die_of(int sig)
+{
+	sigset_t set;
+
+	cpc_leave_closing();
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	signal(sig, SIG_DFL);
+	raise(sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * split.c - a spec that needs more counters than there are, as several that take turns.
+ *
+ * Which events fit together is found out by binding them: that depends on the machine, on the
+ * events, and on what others have taken.  No count is extrapolated: each is that of its turns.
+ * The events of a ratio count in the same turns.
+ */
+#include "split.h"
+
+#include "../base/say.h"
+#include "../base/util.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The part of each request of a spec; NO_PART: none yet. */
+#define NO_PART SIZE_MAX
+
+static struct spec_req copy_req(const struct spec_req *req)
+{
+	struct spec_req copy = *req;
+
+	copy.event = xstrdup(req->event);
+	copy.attr = xcalloc(req->nattrs + 1, sizeof(*copy.attr));
+	for (size_t i = 0; i < req->nattrs; i++)
+		copy.attr[i] = (struct spec_attr){xstrdup(req->attr[i].name), req->attr[i].val};
+	return copy;
+}
+
+/* A ratio whose request `i` became request `index[i]` of a part. */
+static struct spec_ratio copy_ratio(const struct spec_ratio *ratio, const size_t *index)
+{
+	struct spec_ratio copy = {.name = xstrdup(ratio->name), .nevents = ratio->nevents};
+
+	copy.req = xcalloc(ratio->nevents, sizeof(*copy.req));
+	for (size_t i = 0; i < ratio->nevents; i++)
+		copy.req[i] = index[ratio->req[i]];
+	return copy;
+}
+
+/* The requests of part `k`, which keep their slots, and the ratios of these. */
+static struct spec part_of(const struct spec *spec, const size_t *part, size_t k)
+{
+	struct spec copy = {.req = xcalloc(spec->nreqs, sizeof(*copy.req)),
+			    .ratio = xcalloc(spec->nratios + 1, sizeof(*copy.ratio))};
+	size_t *index = xcalloc(spec->nreqs, sizeof(*index));
+
+	for (size_t i = 0; i < spec->nreqs; i++) {
+		if (part[i] != k)
+			continue;
+		index[i] = copy.nreqs;
+		copy.req[copy.nreqs++] = copy_req(&spec->req[i]);
+	}
+	for (size_t i = 0; i < spec->nratios; i++) {
+		if (part[spec->ratio[i].req[0]] == k)
+			copy.ratio[copy.nratios++] = copy_ratio(&spec->ratio[i], index);
+	}
+	free(index);
+	return copy;
+}
+
+static bool same_attrs(const struct spec_req *a, const struct spec_req *b)
+{
+	bool same = a->nouser == b->nouser && a->sys == b->sys && a->nattrs == b->nattrs;
+
+	for (size_t i = 0; same && i < a->nattrs; i++)
+		same = strcmp(a->attr[i].name, b->attr[i].name) == 0 &&
+		       a->attr[i].val == b->attr[i].val;
+	return same;
+}
+
+/* The attributes of a request, of `slot` alone unless that is "". */
+static void write_attrs(FILE *f, const struct spec_req *req, const char *slot)
+{
+	if (req->nouser)
+		fprintf(f, ",nouser%s", slot);
+	if (req->sys)
+		fprintf(f, ",sys%s", slot);
+	for (size_t i = 0; i < req->nattrs; i++)
+		fprintf(f, ",%s%s=%#llx", req->attr[i].name, slot,
+			(unsigned long long)req->attr[i].val);
+}
+
+/* A part as the argument of a -c of its own. */
+static char *write_spec(const struct spec *spec)
+{
+	int *slot = xcalloc(spec->nreqs, sizeof(*slot));
+	bool same = true;
+	size_t size;
+	char *text, word[16];
+	FILE *f = open_memstream(&text, &size);
+
+	if (f == NULL)
+		die("%s", strerror(errno));
+	for (size_t i = 0; i < spec->nreqs; i++) {
+		const struct spec_req *req = &spec->req[i];
+
+		same = same && same_attrs(req, &spec->req[0]);
+		slot[i] = req->placed ? (int)req->slot : -1;
+		fputs(i > 0 ? "," : "", f);
+		if (req->placed)
+			fprintf(f, "pic%u=", req->slot);
+		fputs(req->event, f);
+	}
+	/* Their events, which they would stand for, are there. */
+	for (size_t i = 0; i < spec->nratios; i++)
+		fprintf(f, ",%s", spec->ratio[i].name);
+	cpc_choose_slots(spec->nreqs, slot);
+	if (same)
+		write_attrs(f, &spec->req[0], "");
+	for (size_t i = 0; !same && i < spec->nreqs; i++) {
+		snprintf(word, sizeof(word), "%d", slot[i]);
+		write_attrs(f, &spec->req[i], word);
+	}
+	if (fclose(f) != 0)
+		die("%s", strerror(errno));
+	free(slot);
+	return text;
+}
+
+static bool counts(cpc_t *cpc, const struct spec *spec, const struct split_trial *trial)
+{
+	size_t bad;
+	cpc_set_t *set = setgrp_make(cpc, spec, &bad);
+	bool good = set != NULL && trial->counts(trial->arg, cpc, set, spec->nreqs == 1);
+
+	if (set != NULL)
+		cpc_set_destroy(cpc, set);
+	return good;
+}
+
+static bool part_counts(cpc_t *cpc, const struct spec *spec, const size_t *part, size_t k,
+			const struct split_trial *trial)
+{
+	struct spec one = part_of(spec, part, k);
+	bool good = counts(cpc, &one, trial);
+
+	spec_free(&one);
+	return good;
+}
+
+/* Puts request `i` into part `k`, with all that a ratio needs at the same time. */
+static void put(const struct spec *spec, size_t *part, size_t i, size_t k)
+{
+	part[i] = k;
+	for (size_t r = 0; r < spec->nratios; r++) {
+		const struct spec_ratio *ratio = &spec->ratio[r];
+		bool has = false;
+
+		for (size_t e = 0; !has && e < ratio->nevents; e++)
+			has = ratio->req[e] == i;
+		for (size_t e = 0; has && e < ratio->nevents; e++) {
+			if (part[ratio->req[e]] != k)
+				put(spec, part, ratio->req[e], k);
+		}
+	}
+}
+
+/* Finds the place of request `i` in one of `*n` parts, or in one more, if there is one. */
+static void place(cpc_t *cpc, const struct spec *spec, size_t *part, size_t i, size_t *n,
+		  const struct split_trial *trial)
+{
+	bool alone;
+
+	put(spec, part, i, *n);
+	alone = part_counts(cpc, spec, part, *n, trial);
+	for (size_t k = 0; k < *n; k++) {
+		put(spec, part, i, k);
+		if (part_counts(cpc, spec, part, k, trial))
+			return;
+	}
+	put(spec, part, i, alone ? *n : NO_PART);
+	*n += alone;
+}
+
+static size_t count_left(const struct spec *spec, const size_t *part)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < spec->nreqs; i++)
+		left += part[i] == NO_PART;
+	return left;
+}
+
+/*
+ * Chooses the part of each request.  One that counts only beside another, as a topdown metric
+ * does, waits until that has its place.  The number of parts; 0: one of them has no place.
+ */
+static size_t choose_parts(cpc_t *cpc, const struct spec *spec, size_t *part,
+			   const struct split_trial *trial)
+{
+	size_t n = 0, left = spec->nreqs, before;
+
+	for (size_t i = 0; i < spec->nreqs; i++)
+		part[i] = NO_PART;
+	do {
+		before = left;
+		for (size_t i = 0; i < spec->nreqs; i++) {
+			if (part[i] == NO_PART)
+				place(cpc, spec, part, i, &n, trial);
+		}
+		left = count_left(spec, part);
+	} while (left > 0 && left < before);
+	return left == 0 ? n : 0;
+}
+
+static int add_parts(struct setgrp *grp, cpc_t *cpc, const struct spec *spec, const size_t *part,
+		     size_t n, bool debug)
+{
+	int status = STATUS_OK;
+
+	for (size_t k = 0; status == STATUS_OK && k < n; k++) {
+		struct spec one = part_of(spec, part, k);
+
+		status = setgrp_add_spec(grp, cpc, write_spec(&one), &one, debug);
+	}
+	grp->split = true;
+	return status;
+}
+
+int split_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug,
+	      const struct split_trial *trial)
+{
+	struct spec spec;
+	size_t *part, n = 0;
+	int status = setgrp_parse_ratios(grp, cpc, text, &spec);
+
+	if (status != STATUS_OK)
+		return status;
+	part = xcalloc(spec.nreqs, sizeof(*part));
+	/* All slots are columns of one table. */
+	if (spec.nreqs <= SPEC_MAX_SLOT + 1)
+		n = choose_parts(cpc, &spec, part, trial);
+	if (n < 2) {
+		status = setgrp_add_spec(grp, cpc, xstrdup(text), &spec, debug);
+	} else {
+		say("the events of '%s' cannot be counted together: %zu specs take turns", text, n);
+		status = add_parts(grp, cpc, &spec, part, n, debug);
+		spec_free(&spec);
+	}
+	free(part);
+	return status;
+}
+
+static void has_symbol(void *arg, int index, const char *symbol, uint64_t address)
+{
+	(void)index, (void)symbol, (void)address;
+	*(bool *)arg = true;
+}
+
+int split_refuse(cpc_t *cpc, const struct setgrp_set *set, const struct split_trial *trial)
+{
+	size_t *part = xcalloc(set->spec.nreqs, sizeof(*part));
+	char *why = xstrdup(cpcerr_text());
+	bool usage = cpcerr_is_usage(), symbols = false;
+	bool helps = choose_parts(cpc, &set->spec, part, trial) > 1;
+
+	say("%s%s", why, helps ? "; --split has them take turns" : "");
+	free(why);
+	free(part);
+	/* What the symbols of a file are is no matter of how the spec is written. */
+	cpc_walk_symbols(cpc, set->set, &symbols, has_symbol);
+	return usage && !symbols ? STATUS_USAGE : STATUS_FAILED;
+}
+
+void split_tell_shares(const struct setgrp *grp)
+{
+	double all = 0;
+
+	for (size_t i = 0; i < grp->n; i++)
+		all += (double)grp->set[i].cycles;
+	for (size_t i = 0; grp->split && all > 0 && i < grp->n; i++)
+		say("counted %.1f%% of the time: '%s'%s", 100 * (double)grp->set[i].cycles / all,
+		    grp->set[i].text, grp->set[i].cycles == 0 ? ", whose turn never came" : "");
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * csv.c - comma-separated values, a line for each count; quotes as in RFC 4180, but lines end
+ * as all do here, since awk and others would take a CR for a part of the last field.
+ *
+ * One line per count and not per row, so that the columns are the same for all events and
+ * sets: files of several runs can be put together, and imported into one table.  Columns
+ * whose fields may need quotes come last, so that awk -F, finds all others.
+ */
+#include "../base/say.h"
+#include "../base/util.h"
+#include "format.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+struct csv {
+	struct sink sink;
+	FILE *file;
+	struct style style;
+	const struct run *run;
+};
+
+static const char header[] = "time,seconds,kind,pid,lwp,tid,cpu,cpus,count,scale,incomplete,"
+			     "status,signal,child,runs,share,unit,event,spec,comm,command";
+
+static void begin(struct sink *sink, const struct run *run)
+{
+	struct csv *csv = (struct csv *)sink;
+
+	csv->run = run;
+	if (!csv->style.no_header)
+		fprintf(csv->file, "%s\n", header);
+}
+
+/* A field of text: escaped as everywhere, so that it has no newlines; in quotes if need be. */
+static void put_text(const struct csv *csv, const char *text)
+{
+	size_t size = ESCAPED_SIZE(strlen(text));
+	char *escaped = xcalloc(1, size);
+	bool quotes;
+
+	escape_text(escaped, size, text, ESCAPE_LINE);
+	quotes = strpbrk(escaped, "\",") != NULL;
+	if (quotes)
+		fputc('"', csv->file);
+	for (const char *c = escaped; *c != '\0'; c++) {
+		if (*c == '"')
+			fputc('"', csv->file);
+		fputc(*c, csv->file);
+	}
+	if (quotes)
+		fputc('"', csv->file);
+	free(escaped);
+}
+
+static void put_number(const struct csv *csv, bool known, int64_t val)
+{
+	if (known)
+		fprintf(csv->file, "%" PRId64, val);
+	fputc(',', csv->file);
+}
+
+static void put_cpu(const struct csv *csv, const struct row *row)
+{
+	if (csv->run->of_cpus && row->unit == UNIT_CPU)
+		fprintf(csv->file, "%d", row->id);
+	else if (csv->run->of_cpus && row->unit == UNIT_ALL)
+		fputs(row_unit_name(UNIT_ALL), csv->file);
+	else if (csv->run->of_cpus)
+		fprintf(csv->file, "%s%d", row_unit_name(row->unit), row->id);
+	fputc(',', csv->file);
+}
+
+/* A line; `event` NULL: the row has no counts; `count` "": it is not known. */
+static void put_line(const struct csv *csv, const struct row *row, const struct run_event *event,
+		     const char *count)
+{
+	bool lwp = !csv->run->of_cpus, killed = row->ended && WIFSIGNALED(row->status);
+	char time[ISO_TIME_SIZE];
+	FILE *f = csv->file;
+
+	iso_time(time, row->wall_ns);
+	fprintf(f, "%s,%" PRId64 ".%09d,%s,", time, (int64_t)(row->time_ns / NSEC),
+		(int)(row->time_ns % NSEC), row_kind_name(row->kind));
+	put_number(csv, row->pid > 0, row->pid);
+	put_number(csv, row->lwp > 0, row->lwp);
+	put_number(csv, row->tid > 0, row->tid);
+	put_cpu(csv, row);
+	put_number(csv, !lwp, row->ncpus);
+	fputs(count, f);
+	if (event != NULL)
+		fprintf(f, ",%.17g,", event->scale);
+	else
+		fputs(",,", f);
+	put_number(csv, true, row->incomplete);
+	put_number(csv, row->ended && !killed, WEXITSTATUS(row->status));
+	put_number(csv, killed, WTERMSIG(row->status));
+	put_number(csv, row->kind == ROW_FORK, row->child);
+	put_number(csv, row->runs > 0, (int64_t)row->runs);
+	if (row->shared)
+		fprintf(f, "%.6f", row->share);
+	fputc(',', f);
+	put_text(csv, event != NULL ? event->unit : "");
+	fputc(',', f);
+	put_text(csv, event != NULL ? event->label : "");
+	fputc(',', f);
+	put_text(csv, event != NULL ? csv->run->set[row->set].spec : "");
+	fputc(',', f);
+	put_text(csv, row->comm != NULL ? row->comm : "");
+	fputc(',', f);
+	put_text(csv, row->command != NULL ? row->command : "");
+	fputc('\n', f);
+}
+
+static void put_count(const struct csv *csv, const struct row *row, const struct run_event *event,
+		      bool known, uint64_t val)
+{
+	char text[32] = "";
+
+	if (known)
+		snprintf(text, sizeof(text), event->is_signed ? "%" PRId64 : "%" PRIu64, val);
+	put_line(csv, row, event, text);
+}
+
+static void put_ratio(const struct csv *csv, const struct row *row, unsigned i)
+{
+	char unit[] = "ratio", text[32] = "";
+	const struct run_event event = {
+		.label = csv->run->set[row->set].ratio[i].label, .unit = unit, .scale = 1};
+	double val = row_ratio(csv->run, row, i);
+
+	if (!isnan(val))
+		snprintf(text, sizeof(text), RATIO_FORMAT, val);
+	put_line(csv, row, &event, text);
+}
+
+static void put_row(struct sink *sink, const struct row *row)
+{
+	const struct csv *csv = (const struct csv *)sink;
+	const struct run_set *set = &csv->run->set[row->set];
+	char unit[] = "";
+	struct run_event cycles = {.label = csv->run->cycles, .unit = unit, .scale = 1};
+
+	if (row->val == NULL) {
+		put_line(csv, row, NULL, "");
+		return;
+	}
+	if (csv->style.cycles)
+		put_count(csv, row, &cycles, row->valid != 0, row->cycles);
+	for (unsigned i = 0; i < set->nevents; i++)
+		put_count(csv, row, &set->event[i], row->valid >> i & 1, row->val[i]);
+	for (unsigned i = 0; i < set->nratios; i++)
+		put_ratio(csv, row, i);
+}
+
+static void csv_free(struct sink *sink)
+{
+	free(sink);
+}
+
+struct sink *csv_open(FILE *file, const struct style *style)
+{
+	static const struct sink_ops ops = {.begin = begin, .row = put_row, .free = csv_free};
+	struct csv *csv = xcalloc(1, sizeof(*csv));
+
+	csv->sink.ops = &ops;
+	csv->file = file;
+	csv->style = *style;
+	return &csv->sink;
+}

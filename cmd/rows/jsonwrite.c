@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * jsonwrite.c - JSON, made by json-c and written as ASCII
+ */
+#include "jsonwrite.h"
+
+#include "../base/say.h"
+#include "row.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- text ------------------------------------------------------------------ */
+
+/* Decodes the character at `s`; returns its length; of what is not UTF-8, 1 and U+FFFD. */
+static size_t decode(const char *s, uint32_t *c)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	const unsigned char *u = (const unsigned char *)s;
+	size_t n = u[0] < 0x80 ? 1 : u[0] < 0xc2 ? 0 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
+
+	*c = n < 2 ? u[0] : u[0] & (0xffU >> (n + 1));
+	for (size_t i = 1; i < n; i++) {
+		if ((u[i] & 0xc0) != 0x80)
+			n = 0;
+		*c = *c << 6 | (u[i] & 0x3f);
+	}
+	if (n == 0 || *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000)) {
+		*c = 0xfffd;
+		return 1;
+	}
+	return n;
+}
+
+/* Writes `text`, which is JSON, with all but ASCII as \u escapes. */
+static void put_ascii(FILE *f, const char *text)
+{
+	uint32_t c;
+	size_t n;
+
+	while (*text != '\0') {
+		for (n = 0; text[n] >= ' ' && text[n] <= '~'; n++)
+			;
+		fwrite(text, 1, n, f);
+		text += n;
+		if (*text == '\0')
+			break;
+		text += decode(text, &c);
+		if (c >= 0x10000)
+			fprintf(f, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
+		else
+			fprintf(f, "\\u%04x", c);
+	}
+}
+
+/* ---- objects ----------------------------------------------------------------- */
+
+/* No memory is the only reason for which a call of the library fails here. */
+json_object *jsonw_made(json_object *value)
+{
+	if (value == NULL)
+		die("%s", strerror(ENOMEM));
+	return value;
+}
+
+void jsonw_add(json_object *object, const char *key, json_object *value)
+{
+	if (json_object_object_add(object, key, value) != 0)
+		die("%s", strerror(ENOMEM));
+}
+
+void jsonw_add_int(json_object *object, const char *key, int64_t val)
+{
+	jsonw_add(object, key, jsonw_made(json_object_new_int64(val)));
+}
+
+void jsonw_add_text(json_object *object, const char *key, const char *text)
+{
+	jsonw_add(object, key, jsonw_made(json_object_new_string(text)));
+}
+
+void jsonw_add_time(json_object *object, const char *key, int64_t ns)
+{
+	char text[ISO_TIME_SIZE];
+
+	iso_time(text, ns);
+	jsonw_add_text(object, key, text);
+}
+
+void jsonw_append(json_object *array, json_object *value)
+{
+	if (json_object_array_add(array, value) != 0)
+		die("%s", strerror(ENOMEM));
+}
+
+json_object *jsonw_count(bool is_signed, uint64_t val)
+{
+	return jsonw_made(is_signed ? json_object_new_int64((int64_t)val)
+				    : json_object_new_uint64(val));
+}
+
+json_object *jsonw_ratio(double val)
+{
+	char text[32];
+
+	if (isnan(val))
+		return NULL;
+	snprintf(text, sizeof(text), RATIO_FORMAT, val);
+	return jsonw_made(json_object_new_double_s(val, text));
+}
+
+void jsonw_put(FILE *f, json_object *object)
+{
+	const char *text = json_object_to_json_string_ext(
+		object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+
+	if (text == NULL)
+		die("%s", strerror(ENOMEM));
+	put_ascii(f, text);
+	json_object_put(object);
+}

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * openmetrics.c - running totals as OpenMetrics 1.0, for Prometheus and its like.
+ *
+ * Of CPUs, a series for each event and CPU; of processes, for each event and command.  Every
+ * document has all families in full.  A unit that was not counted in the last sample has no
+ * series in the document, which is a gap for who scrapes it; its total is kept meanwhile.
+ */
+#include "../base/say.h"
+#include "../base/util.h"
+#include "format.h"
+
+#include <bsd/sys/tree.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whose counts are added up: a CPU or unit of CPUs, or a command. */
+struct owner {
+	enum row_unit unit;
+	int id;
+	char *comm;    /* NULL: of CPUs */
+	uint64_t lost; /* by event: its sum was out of range */
+	uint64_t seen; /* by event: it was counted, in the last sample if of CPUs */
+	unsigned ncpus;
+	uint64_t incomplete;				    /* rows that lacked something */
+	uint64_t val[RUN_MAX_EVENTS], last[RUN_MAX_EVENTS]; /* `last`: of the last row */
+};
+
+struct owners {
+	size_t n, last; /* `last`: where the one before was found; they come in one order */
+	struct owner *owner;
+};
+
+/* What the samples of a process that goes on have counted, which is in the totals already. */
+struct process {
+	RB_ENTRY(process) link;
+	pid_t pid;
+	uint64_t (*val)[RUN_MAX_EVENTS]; /* by set */
+};
+
+RB_HEAD(processes, process);
+
+struct metrics {
+	struct sink sink;
+	FILE *file;
+	struct style style;
+	const struct run *run;
+	size_t nsets;
+	struct owners *set; /* by set */
+	struct processes processes;
+};
+
+static int by_pid(const struct process *a, const struct process *b)
+{
+	return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+/* clang-format off */
+RB_GENERATE_INTERNAL(processes, process, link, by_pid, __attribute__((unused)) static)
+/* clang-format on */
+
+/* ---- names -------------------------------------------------------------------- */
+
+static bool is_time(const struct run_event *event)
+{
+	return *event->unit == '\0' &&
+	       (strcmp(event->name, "task-clock") == 0 || strcmp(event->name, "cpu-clock") == 0);
+}
+
+/* The unit as a part of a name, "": none. */
+static void unit_word(const struct run_event *event, char *word, size_t size)
+{
+	size_t n = 0;
+
+	for (const char *c = event->unit; *c != '\0' && n + 1 < size; c++) {
+		if ((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9'))
+			word[n++] = *c;
+		else if (*c >= 'A' && *c <= 'Z')
+			word[n++] = (char)(*c - 'A' + 'a');
+		else
+			word[n++] = '_';
+	}
+	word[n] = '\0';
+	if (is_time(event))
+		snprintf(word, size, "seconds");
+}
+
+/* The family of an event; those of one unit share it. */
+static void family_name(const struct run_event *event, char *name, size_t size)
+{
+	char unit[64];
+
+	unit_word(event, unit, sizeof(unit));
+	snprintf(name, size, "cpc_%s%s%s", event->is_signed ? "differences" : "events",
+		 *unit != '\0' ? "_" : "", unit);
+}
+
+/* A label's value, printable, with what ends it escaped. */
+static void put_label(const struct metrics *m, bool *first, const char *label, const char *text)
+{
+	size_t size = ESCAPED_SIZE(strlen(text));
+	char *escaped = xcalloc(1, size);
+
+	escape_text(escaped, size, text, ESCAPE_LINE);
+	fprintf(m->file, "%s%s=\"", *first ? "{" : ",", label);
+	for (const char *c = escaped; *c != '\0'; c++) {
+		if (*c == '"' || *c == '\\')
+			fputc('\\', m->file);
+		fputc(*c, m->file);
+	}
+	fputc('"', m->file);
+	*first = false;
+	free(escaped);
+}
+
+/* `what` NULL, or what the sample is of: an event or a ratio. */
+static void put_labels(const struct metrics *m, size_t k, const struct owner *owner,
+		       const char *what, const char *name)
+{
+	bool first = true;
+	char number[32];
+
+	if (what != NULL)
+		put_label(m, &first, what, name);
+	if (owner->comm != NULL) {
+		put_label(m, &first, "command", owner->comm);
+	} else {
+		snprintf(number, sizeof(number), "%d", owner->id);
+		put_label(m, &first, row_unit_name(owner->unit),
+			  owner->unit == UNIT_ALL ? "all" : number);
+	}
+	if (m->run->nsets > 1) {
+		snprintf(number, sizeof(number), "%zu", k);
+		put_label(m, &first, "set", number);
+	}
+	fputs("} ", m->file);
+}
+
+/* ---- documents ---------------------------------------------------------------- */
+
+static void put_value(FILE *f, const struct run_event *event, uint64_t val)
+{
+	double real = event->is_signed ? (double)(int64_t)val : (double)val;
+
+	if (is_time(event))
+		fprintf(f, "%" PRIu64 ".%09d\n", val / (uint64_t)NSEC, (int)(val % (uint64_t)NSEC));
+	else if (event->scale != 1) /* exactly 1: a plain count */
+		fprintf(f, "%.17g\n", real * event->scale);
+	else if (event->is_signed)
+		fprintf(f, "%" PRId64 "\n", (int64_t)val);
+	else
+		fprintf(f, "%" PRIu64 "\n", val);
+}
+
+/*
+ * What OpenMetrics calls the family x of samples x_total is called x_total in the older text
+ * format, as which the node exporter reads its files.
+ */
+static void put_about(const struct metrics *m, const char *family, const char *type,
+		      const char *unit, const char *help)
+{
+	const char *suffix = m->style.replaced && strcmp(type, "counter") == 0 ? "_total" : "";
+
+	fprintf(m->file, "# HELP %s%s %s\n# TYPE %s%s %s\n", family, suffix, help, family, suffix,
+		type);
+	if (*unit != '\0')
+		fprintf(m->file, "# UNIT %s %s\n", family, unit);
+}
+
+/* The samples of one event of a set. */
+static void put_samples(const struct metrics *m, const char *family, size_t k, unsigned i)
+{
+	const struct run_event *event = &m->run->set[k].event[i];
+
+	for (size_t o = 0; o < m->set[k].n; o++) {
+		const struct owner *owner = &m->set[k].owner[o];
+
+		if ((owner->seen >> i & 1) == 0)
+			continue;
+		fprintf(m->file, "%s%s", family, event->is_signed ? "" : "_total");
+		put_labels(m, k, owner, "event", event->label);
+		put_value(m->file, event, owner->val[i]);
+	}
+}
+
+/* All samples of the family of an event. */
+static void put_family(const struct metrics *m, const struct run_event *event)
+{
+	char family[128], other[128], unit[64], help[128];
+
+	family_name(event, family, sizeof(family));
+	unit_word(event, unit, sizeof(unit));
+	snprintf(help, sizeof(help), "%s since the start%s%s.",
+		 event->is_signed ? "Differences of events" : "Events",
+		 *unit != '\0' ? ", in " : "", unit);
+	put_about(m, family, event->is_signed ? "gauge" : "counter", unit, help);
+	for (size_t k = 0; k < m->run->nsets; k++) {
+		for (unsigned i = 0; i < m->run->set[k].nevents; i++) {
+			family_name(&m->run->set[k].event[i], other, sizeof(other));
+			if (strcmp(family, other) == 0)
+				put_samples(m, family, k, i);
+		}
+	}
+}
+
+/* Has an event before this one the same family? */
+static bool is_told(const struct run *run, size_t set, unsigned event)
+{
+	char family[128], other[128];
+
+	family_name(&run->set[set].event[event], family, sizeof(family));
+	for (size_t k = 0; k <= set; k++) {
+		for (unsigned i = 0; i < (k < set ? run->set[k].nevents : event); i++) {
+			family_name(&run->set[k].event[i], other, sizeof(other));
+			if (strcmp(family, other) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void put_health(const struct metrics *m)
+{
+	bool cpus = m->run->of_cpus;
+	const char *family = cpus ? "cpc_counted_cpus" : "cpc_incomplete_rows";
+
+	put_about(m, family, "gauge", "",
+		  cpus ? "CPUs counted in the last sample." : "Totals that lack some thread.");
+	for (size_t k = 0; k < m->run->nsets; k++) {
+		for (size_t o = 0; o < m->set[k].n; o++) {
+			const struct owner *owner = &m->set[k].owner[o];
+
+			fputs(family, m->file);
+			put_labels(m, k, owner, NULL, "");
+			fprintf(m->file, "%" PRIu64 "\n", cpus ? owner->ncpus : owner->incomplete);
+		}
+	}
+}
+
+/* Whoever has none, as 0 / 0 is none, has no sample. */
+static void put_ratio(const struct metrics *m, size_t k, unsigned i, bool last)
+{
+	for (size_t o = 0; o < m->set[k].n; o++) {
+		const struct owner *owner = &m->set[k].owner[o];
+		const struct row row = {
+			.set = k, .val = last ? owner->last : owner->val, .valid = owner->seen};
+		double val = row_ratio(m->run, &row, i);
+
+		if (isnan(val))
+			continue;
+		fputs("cpc_ratio", m->file);
+		put_labels(m, k, owner, "ratio", m->run->set[k].ratio[i].label);
+		fprintf(m->file, RATIO_FORMAT "\n", val);
+	}
+}
+
+/*
+ * A gauge tells what is now: of CPUs whose document is renewed with each sample, the ratio in
+ * that.  Over a longer time, who reads it divides the counters.
+ */
+static void put_ratios(const struct metrics *m)
+{
+	bool last = m->run->of_cpus && m->style.replaced;
+	unsigned n = 0;
+
+	for (size_t k = 0; k < m->run->nsets; k++)
+		n += m->run->set[k].nratios;
+	if (n == 0)
+		return;
+	put_about(m, "cpc_ratio", "gauge", "",
+		  last ? "Ratios of events in the last sample."
+		       : "Ratios of events since the start.");
+	for (size_t k = 0; k < m->run->nsets; k++) {
+		for (unsigned i = 0; i < m->run->set[k].nratios; i++)
+			put_ratio(m, k, i, last);
+	}
+}
+
+static void put_document(const struct metrics *m)
+{
+	for (size_t k = 0; k < m->run->nsets; k++) {
+		for (unsigned i = 0; i < m->run->set[k].nevents; i++) {
+			if (!is_told(m->run, k, i))
+				put_family(m, &m->run->set[k].event[i]);
+		}
+	}
+	put_ratios(m);
+	put_health(m);
+	fputs("# EOF\n", m->file);
+}
+
+/* ---- rows --------------------------------------------------------------------- */
+
+static bool owns(const struct owner *owner, const struct row *row, const char *comm)
+{
+	if (comm != NULL)
+		return strcmp(owner->comm, comm) == 0;
+	return owner->unit == row->unit && owner->id == row->id;
+}
+
+static struct owner *find_owner(struct owners *set, const struct row *row, const char *comm)
+{
+	struct owner *owner;
+
+	for (size_t i = 0; i < set->n; i++) {
+		set->last = set->last + 1 < set->n ? set->last + 1 : 0;
+		if (owns(&set->owner[set->last], row, comm))
+			return &set->owner[set->last];
+	}
+	set->owner = xrealloc(set->owner, (set->n + 1) * sizeof(*set->owner));
+	set->last = set->n++;
+	owner = &set->owner[set->last];
+	*owner = (struct owner){.unit = row->unit, .id = row->id};
+	owner->comm = comm != NULL ? xstrdup(comm) : NULL;
+	return owner;
+}
+
+static struct process *find_process(struct metrics *m, pid_t pid)
+{
+	struct process key = {.pid = pid};
+
+	return RB_FIND(processes, &m->processes, &key);
+}
+
+static struct process *new_process(struct metrics *m, pid_t pid)
+{
+	struct process *process = xcalloc(1, sizeof(*process));
+
+	process->pid = pid;
+	process->val = xcalloc(m->nsets, sizeof(*process->val));
+	RB_INSERT(processes, &m->processes, process);
+	return process;
+}
+
+static void free_process(struct metrics *m, struct process *process)
+{
+	RB_REMOVE(processes, &m->processes, process);
+	free(process->val);
+	free(process);
+}
+
+/* A sum that is out of range is not told, and neither is what follows. */
+static void add_count(struct owner *owner, const struct run_event *event, unsigned i,
+		      uint64_t count, uint64_t less)
+{
+	if (!count_sub(event, &count, less) || !count_add(event, &owner->val[i], count)) {
+		owner->lost |= UINT64_C(1) << i;
+		owner->incomplete++;
+	}
+}
+
+/*
+ * Of a document that is renewed, processes that go on are part: of their samples, what was
+ * counted since the one before, and of their end, what was counted since the last.
+ */
+static void count_process(struct metrics *m, const struct row *row, struct owner *owner)
+{
+	struct process *process = find_process(m, row->pid);
+	bool tick = row->kind == ROW_TICK;
+
+	if (tick && process == NULL)
+		process = new_process(m, row->pid);
+	for (unsigned i = 0; i < m->run->set[row->set].nevents; i++) {
+		uint64_t *told = process != NULL ? &process->val[row->set][i] : NULL;
+
+		if ((row->valid >> i & 1) == 0)
+			continue;
+		add_count(owner, &m->run->set[row->set].event[i], i, row->val[i],
+			  tick || told == NULL ? 0 : *told);
+		if (tick)
+			*told += row->val[i];
+	}
+	if (!tick && process != NULL && row->set + 1 == m->nsets)
+		free_process(m, process);
+}
+
+static void put_row(struct sink *sink, const struct row *row)
+{
+	struct metrics *m = (struct metrics *)sink;
+	bool live = row->kind == ROW_TICK && m->style.replaced;
+	bool cpus = m->run->of_cpus;
+	const char *comm = cpus ? NULL : row->comm != NULL ? row->comm : "";
+	bool ends = row->kind == ROW_EXEC || row->kind == ROW_EXIT || row->kind == ROW_DETACH;
+	struct owner *owner;
+
+	if (cpus ? row->kind != ROW_TICK : !ends && !live)
+		return;
+	owner = find_owner(&m->set[row->set], row, comm);
+	owner->seen = cpus ? row->valid : owner->seen | row->valid;
+	owner->ncpus = row->ncpus;
+	owner->incomplete += row->incomplete || (row->valid == 0 && (cpus || ends));
+	if (!cpus) {
+		count_process(m, row, owner);
+		owner->seen &= ~owner->lost;
+		return;
+	}
+	for (unsigned i = 0; i < m->run->set[row->set].nevents; i++) {
+		owner->last[i] = row->valid >> i & 1 ? row->val[i] : 0;
+		add_count(owner, &m->run->set[row->set].event[i], i, owner->last[i], 0);
+	}
+	owner->seen &= ~owner->lost;
+}
+
+static void clear(struct metrics *m)
+{
+	struct process *process;
+
+	while ((process = RB_MIN(processes, &m->processes)) != NULL)
+		free_process(m, process);
+	for (size_t k = 0; k < m->nsets; k++) {
+		for (size_t o = 0; o < m->set[k].n; o++)
+			free(m->set[k].owner[o].comm);
+		free(m->set[k].owner);
+	}
+	free(m->set);
+	m->set = NULL;
+	m->nsets = 0;
+}
+
+static void begin(struct sink *sink, const struct run *run)
+{
+	struct metrics *m = (struct metrics *)sink;
+
+	clear(m);
+	m->run = run;
+	m->nsets = run->nsets;
+	m->set = xcalloc(run->nsets, sizeof(*m->set));
+}
+
+static void sampled(struct sink *sink)
+{
+	struct metrics *m = (struct metrics *)sink;
+
+	if (m->style.replaced)
+		put_document(m);
+}
+
+static void end(struct sink *sink)
+{
+	struct metrics *m = (struct metrics *)sink;
+
+	put_document(m);
+	clear(m);
+}
+
+static void metrics_free(struct sink *sink)
+{
+	struct metrics *m = (struct metrics *)sink;
+
+	clear(m);
+	free(m);
+}
+
+struct sink *openmetrics_open(FILE *file, const struct style *style)
+{
+	static const struct sink_ops ops = {.begin = begin,
+					    .row = put_row,
+					    .sampled = sampled,
+					    .end = end,
+					    .free = metrics_free};
+	struct metrics *m = xcalloc(1, sizeof(*m));
+
+	m->sink.ops = &ops;
+	RB_INIT(&m->processes);
+	m->file = file;
+	m->style = *style;
+	return &m->sink;
+}

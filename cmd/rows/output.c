@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * output.c - where a run is told to.
+ */
+#include "output.h"
+
+#include "../base/say.h"
+#include "../base/util.h"
+#include "by.h"
+#include "file.h"
+#include "stats.h"
+#include "total.h"
+#include "units.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFER_SIZE (1 << 16)
+
+/* The writer first, then the record. */
+enum { WRITER, RECORD, NBRANCHES };
+
+struct output {
+	struct sink sink; /* tells all branches */
+	size_t n;
+	struct {
+		struct outfile out;
+		struct sink *sink;
+	} branch[NBRANCHES];
+	const char *failed; /* the file that could not be written; NULL: standard output */
+	bool comm;
+};
+
+static void begin(struct sink *sink, const struct run *run)
+{
+	struct output *o = (struct output *)sink;
+
+	for (size_t i = 0; i < o->n; i++) {
+		outfile_begin(&o->branch[i].out);
+		/* Further runs, of a record that has several, go after this one. */
+		o->branch[i].out.append = true;
+		sink_begin(o->branch[i].sink, run);
+	}
+}
+
+static void put_row(struct sink *sink, const struct row *row)
+{
+	struct output *o = (struct output *)sink;
+
+	for (size_t i = 0; i < o->n; i++)
+		sink_row(o->branch[i].sink, row);
+}
+
+static void sampled(struct sink *sink)
+{
+	struct output *o = (struct output *)sink;
+
+	for (size_t i = 0; i < o->n; i++)
+		sink_sampled(o->branch[i].sink);
+}
+
+static void end(struct sink *sink)
+{
+	struct output *o = (struct output *)sink;
+
+	for (size_t i = 0; i < o->n; i++)
+		sink_end(o->branch[i].sink);
+}
+
+static void output_free(struct sink *sink)
+{
+	struct output *o = (struct output *)sink;
+
+	for (size_t i = 0; i < o->n; i++)
+		sink_free(o->branch[i].sink);
+	free(o);
+}
+
+/* The next branch goes to `path`, which each flush replaces if it is `renewed`. */
+static int add_file(struct output *o, const char *path, bool append, bool by_line, bool renewed)
+{
+	struct outfile *out = &o->branch[o->n].out;
+	int rc = renewed && path != NULL ? outfile_open_replaced(out, path)
+					 : outfile_open(out, path, append);
+
+	if (rc == -1)
+		return -1;
+	o->n++;
+	if (out->replaced != NULL)
+		return 0;
+	if (!by_line || !isatty(fileno(out->file)))
+		outfile_buffer(out, BUFFER_SIZE);
+	return 0;
+}
+
+static int add_writer(struct output *o, const struct output_config *config)
+{
+	const struct format *format =
+		config->format != NULL ? config->format : format_find("table");
+	struct style style = config->style;
+	struct sink *sink;
+
+	if (add_file(o, config->path, config->append, config->by_line, format->renewed) == -1)
+		return -1;
+	style.replaced = o->branch[WRITER].out.replaced != NULL;
+	style.terminal = !style.replaced && isatty(fileno(o->branch[WRITER].out.file));
+	style.names |= style.terminal;
+	style.sums = config->by != BY_NOTHING;
+	o->comm |= format->comm || style.comm || style.sums;
+	if (config->stats)
+		sink = stats_open(o->branch[WRITER].out.file, &style, config->compare);
+	else
+		sink = format->open(o->branch[WRITER].out.file, &style);
+	if (sink == NULL)
+		return -1;
+	if (style.sums)
+		sink = by_open(sink, config->by);
+	if (config->total && !style.sums)
+		sink = total_open(sink);
+	if (config->changed && !style.sums)
+		sink = changed_open(sink);
+	o->branch[WRITER].sink = sink;
+	if (config->unit == UNIT_CPU && config->cpus == NULL)
+		return 0;
+	o->branch[WRITER].sink = units_open(sink, config->unit, config->cpus);
+	return 0;
+}
+
+static int add_record(struct output *o, const struct output_config *config)
+{
+	const struct style style = {0};
+
+	if (config->record == NULL)
+		return 0;
+	if (add_file(o, config->record, config->append, false, false) == -1)
+		return -1;
+	o->branch[RECORD].sink = json_open(o->branch[RECORD].out.file, &style);
+	o->comm = true;
+	return 0;
+}
+
+struct output *output_open(const struct output_config *config)
+{
+	static const struct sink_ops ops = {.begin = begin,
+					    .row = put_row,
+					    .sampled = sampled,
+					    .end = end,
+					    .free = output_free};
+	struct output *o = xcalloc(1, sizeof(*o));
+
+	o->sink.ops = &ops;
+	if (add_writer(o, config) == 0 && add_record(o, config) == 0)
+		return o;
+	output_close(o, false);
+	return NULL;
+}
+
+struct sink *output_sink(struct output *o)
+{
+	return &o->sink;
+}
+
+bool output_wants_comm(const struct output *o)
+{
+	return o->comm;
+}
+
+int output_flush(struct output *o)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < o->n && error == 0; i++) {
+		o->failed = o->branch[i].out.path;
+		error = outfile_flush(&o->branch[i].out);
+	}
+	return error;
+}
+
+bool output_has_reader(const struct output *o)
+{
+	return outfile_has_reader(&o->branch[WRITER].out);
+}
+
+int output_poll(struct output *o)
+{
+	o->failed = o->branch[WRITER].out.path;
+	return outfile_poll(&o->branch[WRITER].out);
+}
+
+int output_close(struct output *o, bool tell)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < o->n; i++) {
+		int own;
+
+		sink_free(o->branch[i].sink); /* which may write something yet */
+		o->branch[i].sink = NULL;
+		own = outfile_close(&o->branch[i].out);
+		if (error != 0 || own == 0)
+			continue;
+		error = own;
+		o->failed = o->branch[i].out.path;
+	}
+	if (tell && error != 0)
+		output_tell(o, error);
+	sink_free(&o->sink);
+	return error;
+}
+
+void output_tell(const struct output *o, int error)
+{
+	if (error == EPIPE)
+		return;
+	if (o->failed != NULL)
+		say("cannot write '%s': %s", o->failed, strerror(error));
+	else
+		say("write error: %s", strerror(error));
+}

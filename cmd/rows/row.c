@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * row.c - words, times and ratios of the row model.
+ */
+#include "row.h"
+
+#include "../base/util.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char *const kinds[ROW_KINDS] = {
+	[ROW_TICK] = "tick",	     [ROW_INIT_LWP] = "init_lwp",
+	[ROW_FINI_LWP] = "fini_lwp", [ROW_LWP_CREATE] = "lwp_create",
+	[ROW_LWP_EXIT] = "lwp_exit", [ROW_FORK] = "fork",
+	[ROW_EXEC] = "exec",	     [ROW_IMAGE] = "image",
+	[ROW_EXIT] = "exit",	     [ROW_DETACH] = "detach",
+	[ROW_TOTAL] = "total",	     [ROW_SUM] = "sum",
+};
+
+static const char *const units[ROW_UNITS] = {
+	[UNIT_CPU] = "cpu",   [UNIT_CORE] = "core", [UNIT_SOCKET] = "socket",
+	[UNIT_NODE] = "node", [UNIT_ALL] = "all",
+};
+
+static const char *const bys[ROW_BYS] = {
+	[BY_NOTHING] = "",	  [BY_LWP] = "lwp", [BY_PROCESS] = "process",
+	[BY_COMMAND] = "command", [BY_CPU] = "cpu",
+};
+
+static int find(const char *const *names, int n, const char *name)
+{
+	for (int i = 0; i < n; i++) {
+		if (strcmp(names[i], name) == 0)
+			return i;
+	}
+	return -1;
+}
+
+const char *row_kind_name(enum row_kind kind)
+{
+	return kinds[kind];
+}
+
+int row_kind_parse(const char *name)
+{
+	return find(kinds, ROW_KINDS, name);
+}
+
+const char *row_unit_name(enum row_unit unit)
+{
+	return units[unit];
+}
+
+int row_unit_parse(const char *name)
+{
+	return find(units, ROW_UNITS, name);
+}
+
+const char *row_by_name(enum row_by by)
+{
+	return bys[by];
+}
+
+int row_by_parse(const char *name)
+{
+	int by = find(bys, ROW_BYS, name);
+
+	return by == BY_NOTHING ? -1 : by;
+}
+
+void iso_time(char text[ISO_TIME_SIZE], int64_t ns)
+{
+	time_t s = (time_t)(ns / NSEC - (ns % NSEC < 0));
+	struct tm tm;
+	size_t n;
+
+	gmtime_r(&s, &tm);
+	n = strftime(text, ISO_TIME_SIZE, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text + n, ISO_TIME_SIZE - n, ".%09dZ", (int)(ns - s * NSEC));
+}
+
+bool iso_time_parse(const char *text, int64_t *ns)
+{
+	static const char shape[] = "dddd-dd-ddTdd:dd:dd.dddddddddZ";
+	char again[ISO_TIME_SIZE];
+	struct tm tm = {0};
+	size_t i;
+
+	for (i = 0; shape[i] != '\0'; i++) {
+		if (shape[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != shape[i])
+			return false;
+	}
+	if (text[i] != '\0' || strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) == NULL)
+		return false;
+	/* Years beyond 2200 are not in the range of 64 bits. */
+	if (tm.tm_year < 0 || tm.tm_year > 300)
+		return false;
+	*ns = timegm(&tm) * NSEC + strtol(text + strlen("dddd-dd-ddTdd:dd:dd."), NULL, 10);
+	iso_time(again, *ns);
+	return strcmp(again, text) == 0; /* no 31st of February */
+}
+
+double row_ratio(const struct run *run, const struct row *row, unsigned i)
+{
+	const struct run_set *set = &run->set[row->set];
+	const struct run_ratio *ratio = &set->ratio[i];
+	long double count[RUN_MAX_EVENTS];
+
+	for (unsigned k = 0; k < cpc_ratio_nevents(ratio->ratio); k++) {
+		unsigned at = ratio->event[k];
+		const struct run_event *event = &set->event[at];
+
+		if ((row->valid >> at & 1) == 0)
+			return (double)NAN;
+		count[k] = event->is_signed ? (long double)(int64_t)row->val[at]
+					    : (long double)row->val[at];
+		count[k] *= (long double)event->scale;
+	}
+	return cpc_ratio_value(ratio->ratio, count);
+}
+
+bool count_add(const struct run_event *event, uint64_t *to, uint64_t count)
+{
+	int64_t sum;
+
+	if (!event->is_signed)
+		return !__builtin_add_overflow(*to, count, to);
+	if (__builtin_add_overflow((int64_t)*to, (int64_t)count, &sum))
+		return false;
+	*to = (uint64_t)sum;
+	return true;
+}
+
+bool count_sub(const struct run_event *event, uint64_t *from, uint64_t count)
+{
+	int64_t rest;
+
+	if (!event->is_signed)
+		return !__builtin_sub_overflow(*from, count, from);
+	if (__builtin_sub_overflow((int64_t)*from, (int64_t)count, &rest))
+		return false;
+	*from = (uint64_t)rest;
+	return true;
+}
+
+void counts_add(struct counts *to, const struct run_set *set, const uint64_t *val, uint64_t valid,
+		uint64_t cycles)
+{
+	if (valid != 0 && __builtin_add_overflow(to->cycles, cycles, &to->cycles))
+		to->lost = UINT64_MAX;
+	for (unsigned i = 0; i < set->nevents; i++) {
+		if ((valid >> i & 1) != 0 && !count_add(&set->event[i], &to->val[i], val[i]))
+			to->lost |= UINT64_C(1) << i;
+	}
+	to->valid = (to->valid | valid) & ~to->lost;
+}
+
+int run_find_ratio(const struct run_set *set, const char *label)
+{
+	for (unsigned i = 0; i < set->nratios; i++) {
+		if (strcmp(set->ratio[i].label, label) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+size_t run_ratio_labels(const struct run *run, const char ***label)
+{
+	size_t n = 0;
+
+	*label = NULL;
+	for (size_t k = 0; k < run->nsets; k++) {
+		for (unsigned i = 0; i < run->set[k].nratios; i++) {
+			const char *own = run->set[k].ratio[i].label;
+			size_t j = 0;
+
+			while (j < k && run_find_ratio(&run->set[j], own) == -1)
+				j++;
+			if (j < k)
+				continue;
+			*label = xrealloc(*label, (n + 1) * sizeof(char *));
+			(*label)[n++] = own;
+		}
+	}
+	return n;
+}
+
+static void free_ratio(struct run_ratio *ratio)
+{
+	cpc_ratio_free(ratio->ratio);
+	free(ratio->label);
+	free(ratio->event);
+}
+
+void run_free(struct run *run)
+{
+	for (size_t i = 0; i < run->nsets; i++) {
+		struct run_set *set = &run->set[i];
+
+		for (unsigned j = 0; j < set->nevents; j++) {
+			free(set->event[j].name);
+			free(set->event[j].label);
+			free(set->event[j].unit);
+		}
+		for (unsigned j = 0; j < set->nratios; j++)
+			free_ratio(&set->ratio[j]);
+		free(set->ratio);
+		free(set->event);
+		free(set->spec);
+	}
+	for (char **arg = run->argv; arg != NULL && *arg != NULL; arg++)
+		free(*arg);
+	free(run->argv);
+	free(run->set);
+	free(run->cpu);
+	free(run->tool);
+	free(run->host);
+	free(run->cycles);
+	free(run->engine);
+	*run = (struct run){0};
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * source.c - from the sets and buffers of libcpc to the row model.
+ */
+#include "source.h"
+
+#include "../base/say.h"
+#include "../base/util.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define CYCLES "tsc"
+#else
+#define CYCLES "tick"
+#endif
+
+_Static_assert(SPEC_MAX_SLOT < RUN_MAX_EVENTS, "a set has a request per slot at most");
+
+static bool is_taken(const struct run_set *set, const char *label)
+{
+	for (unsigned i = 0; i < set->nevents; i++) {
+		if (strcmp(set->event[i].label, label) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const char *mode_word(const struct spec_req *req)
+{
+	return !req->sys ? "" : req->nouser ? ":k" : ":uk";
+}
+
+/* The same event may be counted in user and in kernel mode, or with other attributes. */
+static char *make_label(const struct run_set *set, const struct spec_req *req)
+{
+	const char *mode = mode_word(req);
+	char *label = xasprintf("%s%s", req->event, mode);
+
+	if (is_taken(set, label)) {
+		free(label);
+		label = xasprintf("%s%s@pic%u", req->event, mode, req->slot);
+	}
+	return label;
+}
+
+/* The mode of its events, as long as they have one. */
+static const char *mode_of(const struct spec *spec, const struct spec_ratio *ratio)
+{
+	const char *mode = mode_word(&spec->req[ratio->req[0]]);
+
+	for (size_t i = 1; i < ratio->nevents; i++) {
+		if (strcmp(mode, mode_word(&spec->req[ratio->req[i]])) != 0)
+			return "";
+	}
+	return mode;
+}
+
+static void add_ratio(struct run_set *set, const struct setgrp *grp, const struct setgrp_set *from,
+		      const struct spec_ratio *asked)
+{
+	const cpc_ratio_t *ratio = setgrp_ratio(grp, asked->name);
+	struct run_ratio *to = &set->ratio[set->nratios++];
+
+	to->ratio = cpc_ratio_parse(cpc_ratio_text(ratio));
+	if (to->ratio == NULL)
+		die("%s", strerror(errno));
+	to->label = xasprintf("%s%s", asked->name, mode_of(&from->spec, asked));
+	to->event = xcalloc(asked->nevents, sizeof(*to->event));
+	for (size_t i = 0; i < asked->nevents; i++)
+		to->event[i] = (unsigned)asked->req[i];
+}
+
+static struct run_set make_set(cpc_t *cpc, const struct setgrp *grp, const struct setgrp_set *from)
+{
+	struct run_set set = {.spec = xstrdup(from->text)};
+
+	set.event = xcalloc(from->spec.nreqs, sizeof(*set.event));
+	for (size_t i = 0; i < from->spec.nreqs; i++) {
+		const struct spec_req *req = &from->spec.req[i];
+		struct run_event event = {.slot = req->slot, .scale = 1};
+		const char *unit = "";
+
+		cpc_set_request_scale(cpc, from->set, (int)i, &event.scale, &unit);
+		event.is_signed = cpc_set_request_signed(cpc, from->set, (int)i) == 1;
+		event.unit = xstrdup(unit);
+		event.name = xstrdup(req->event);
+		event.label = make_label(&set, req);
+		set.event[set.nevents++] = event;
+	}
+	set.ratio = xcalloc(from->spec.nratios + 1, sizeof(*set.ratio));
+	for (size_t i = 0; i < from->spec.nratios; i++)
+		add_ratio(&set, grp, from, &from->spec.ratio[i]);
+	return set;
+}
+
+struct run source_run(cpc_t *cpc, const struct setgrp *grp, const char *tool, char **argv)
+{
+	struct run run = {.tool = xstrdup(tool), .nsets = grp->n, .cycles = xstrdup(CYCLES)};
+	char host[256] = "";
+	size_t n = 0;
+
+	gethostname(host, sizeof(host) - 1);
+	run.host = xstrdup(host);
+	run.start_ns = wall_ns();
+	while (argv[n] != NULL)
+		n++;
+	run.argv = xcalloc(n + 1, sizeof(*run.argv));
+	for (size_t i = 0; i < n; i++)
+		run.argv[i] = xstrdup(argv[i]);
+	run.set = xcalloc(grp->n, sizeof(*run.set));
+	for (size_t i = 0; i < grp->n; i++)
+		run.set[i] = make_set(cpc, grp, &grp->set[i]);
+	return run;
+}
+
+void source_counts(cpc_t *cpc, const struct run *run, struct row *row, cpc_buf_t *buf,
+		   uint64_t *val)
+{
+	row->val = val;
+	row->valid = 0;
+	row->cycles = 0;
+	if (buf == NULL)
+		return;
+	for (unsigned i = 0; i < run->set[row->set].nevents; i++) {
+		if (cpc_buf_get(cpc, buf, (int)i, &val[i]) == 0)
+			row->valid |= UINT64_C(1) << i;
+	}
+	row->cycles = cpc_buf_tick(cpc, buf);
+}

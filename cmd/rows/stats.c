@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * stats.c - what several runs of a command have in common.
+ *
+ * Two series of runs differ if Welch's t-test says so at a level of 5%, two-sided: it allows
+ * for different variances and numbers of runs.
+ */
+#include "stats.h"
+
+#include "../base/say.h"
+#include "../base/util.h"
+#include "replay.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What an event counted in each run, or a ratio of such counts. */
+struct series {
+	char *label;
+	int digits; /* after the point; the time that a run took has others than events */
+	size_t n;
+	double *val;
+	bool incomplete;
+	bool turns; /* in some run it did not count all the time */
+};
+
+struct stats {
+	struct sink sink;
+	FILE *file; /* NULL: it only collects */
+	struct style style;
+	const struct run *run;
+	size_t nseries;
+	struct series *series;
+	struct stats *before; /* what it is compared with; or NULL */
+	const char *path;     /* of that */
+	bool kernel, ptrace;  /* there are runs that this engine counted */
+	/* Of the run that is told, by set: */
+	struct sum {
+		struct counts counts;
+		bool incomplete;
+	} * sum;
+	int64_t time_ns;
+};
+
+/* ---- runs ------------------------------------------------------------------------ */
+
+static struct series *find(const struct stats *s, const char *label, int digits)
+{
+	for (size_t i = 0; i < s->nseries; i++) {
+		if (s->series[i].digits == digits && strcmp(s->series[i].label, label) == 0)
+			return &s->series[i];
+	}
+	return NULL;
+}
+
+/* The series of an event, which is in the table also if it never counts. */
+static struct series *series_of(struct stats *s, const char *label, int digits)
+{
+	struct series *series = find(s, label, digits);
+
+	if (series == NULL) {
+		s->series = xrealloc(s->series, (s->nseries + 1) * sizeof(*s->series));
+		series = &s->series[s->nseries++];
+		*series = (struct series){.label = xstrdup(label), .digits = digits};
+	}
+	return series;
+}
+
+static void add(struct series *series, double val, bool incomplete, bool turns)
+{
+	series->val = xrealloc(series->val, (series->n + 1) * sizeof(*series->val));
+	series->val[series->n++] = val;
+	series->incomplete |= incomplete;
+	series->turns |= turns;
+}
+
+static void begin(struct sink *sink, const struct run *run)
+{
+	struct stats *s = (struct stats *)sink;
+
+	s->run = run;
+	s->kernel |= run->engine != NULL && strcmp(run->engine, "kernel") == 0;
+	s->ptrace |= run->engine != NULL && strcmp(run->engine, "ptrace") == 0;
+	s->time_ns = 0;
+	free(s->sum);
+	s->sum = xcalloc(run->nsets, sizeof(*s->sum));
+}
+
+static void put_row(struct sink *sink, const struct row *row)
+{
+	struct stats *s = (struct stats *)sink;
+	struct sum *sum = &s->sum[row->set];
+
+	s->time_ns = row->time_ns;
+	if (row->kind != ROW_EXEC && row->kind != ROW_EXIT && row->kind != ROW_DETACH)
+		return;
+	counts_add(&sum->counts, &s->run->set[row->set], row->val, row->valid, row->cycles);
+	sum->incomplete |= row->incomplete || sum->counts.lost != 0;
+}
+
+/* Those of the whole run: they have a mean over runs, but are not added up within one. */
+static void add_ratios(struct stats *s, size_t k, bool turns)
+{
+	const struct sum *sum = &s->sum[k];
+	const struct row row = {.set = k, .val = sum->counts.val, .valid = sum->counts.valid};
+
+	for (unsigned i = 0; i < s->run->set[k].nratios; i++) {
+		struct series *series = series_of(s, s->run->set[k].ratio[i].label, 4);
+		double val = row_ratio(s->run, &row, i);
+
+		if (!isnan(val))
+			add(series, val, sum->incomplete, turns);
+	}
+}
+
+/* Has more than one set counted in this run, each in a part of it? */
+static bool took_turns(const struct stats *s)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < s->run->nsets; k++)
+		n += s->sum[k].counts.valid != 0;
+	return n > 1;
+}
+
+static void end(struct sink *sink)
+{
+	struct stats *s = (struct stats *)sink;
+	bool turns = took_turns(s);
+
+	if (s->run->cut)
+		return;
+	for (size_t k = 0; k < s->run->nsets; k++) {
+		const struct run_set *set = &s->run->set[k];
+		const struct sum *sum = &s->sum[k];
+
+		for (unsigned i = 0; i < set->nevents; i++) {
+			const struct run_event *event = &set->event[i];
+			struct series *series = series_of(s, event->label, 1);
+			double val = event->is_signed ? (double)(int64_t)sum->counts.val[i]
+						      : (double)sum->counts.val[i];
+
+			if (sum->counts.valid >> i & 1)
+				add(series, val * event->scale, sum->incomplete, turns);
+		}
+		add_ratios(s, k, turns);
+	}
+	add(series_of(s, "seconds", 6), (double)s->time_ns / NSEC, false, false);
+}
+
+/* ---- statistics -------------------------------------------------------------------- */
+
+static double mean(const struct series *series)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < series->n; i++)
+		sum += series->val[i];
+	return sum / (double)series->n;
+}
+
+/* Of a sample: with n - 1. */
+static double variance(const struct series *series)
+{
+	double m = mean(series), sum = 0;
+
+	for (size_t i = 0; i < series->n; i++)
+		sum += (series->val[i] - m) * (series->val[i] - m);
+	return series->n > 1 ? sum / (double)(series->n - 1) : 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The 97.5% quantile of Student's t; of degrees in between, that of the next lower one. */
+static double student(double degrees)
+{
+	static const struct {
+		double degrees, t;
+	} table[] = {
+		{1, 12.706}, {2, 4.303},   {3, 3.182},	  {4, 2.776},  {5, 2.571},  {6, 2.447},
+		{7, 2.365},  {8, 2.306},   {9, 2.262},	  {10, 2.228}, {12, 2.179}, {14, 2.145},
+		{16, 2.120}, {18, 2.101},  {20, 2.086},	  {25, 2.060}, {30, 2.042}, {40, 2.021},
+		{60, 2.000}, {120, 1.980}, {1000, 1.962},
+	};
+	size_t i = 0;
+
+	while (i + 1 < sizeof(table) / sizeof(*table) && table[i + 1].degrees <= degrees)
+		i++;
+	return table[i].t;
+}
+
+/* Welch's t and the value beyond which it tells a difference; false: there are too few runs. */
+static bool welch(const struct series *a, const struct series *b, double *t, double *limit)
+{
+	double na = (double)a->n, nb = (double)b->n;
+	double va = variance(a) / na, vb = variance(b) / nb, difference = mean(a) - mean(b);
+
+	if (a->n < 2 || b->n < 2)
+		return false;
+	if (va + vb == 0) {
+		*t = difference == 0 ? 0 : (double)INFINITY;
+		*limit = student(1);
+		return true;
+	}
+	*t = fabs(difference) / sqrt(va + vb);
+	*limit = student((va + vb) * (va + vb) / (va * va / (na - 1) + vb * vb / (nb - 1)));
+	return true;
+}
+
+/* ---- the table ----------------------------------------------------------------------- */
+
+static void print_comparison(FILE *f, const struct series *now, const struct series *before)
+{
+	double t, limit, was;
+
+	if (before == NULL || before->n == 0) {
+		fprintf(f, " %15s %7s  not counted before", "-", "-");
+		return;
+	}
+	was = mean(before);
+	fprintf(f, " %15.*f", now->digits, was);
+	if (was != 0 && now->n > 0)
+		fprintf(f, " %7.3f", mean(now) / was);
+	else
+		fprintf(f, " %7s", "-");
+	if (now->n == 0)
+		fprintf(f, "  not counted now");
+	else if (!welch(now, before, &t, &limit))
+		fprintf(f, "  who knows: it takes 2 runs of each");
+	else if (t > limit)
+		fprintf(f, "  differs (t %.2f > %.2f)", t, limit);
+	else
+		fprintf(f, "  noise (t %.2f <= %.2f)", t, limit);
+}
+
+/* What was not counted has no mean, and one run no deviation. */
+static void print_series(FILE *f, const struct series *series)
+{
+	double m = mean(series), deviation = sqrt(variance(series));
+	int n = series->digits;
+	char label[256];
+
+	escape_text(label, sizeof(label), series->label, ESCAPE_WORD);
+	fprintf(f, "%20s %5zu", label, series->n);
+	if (series->n == 0) {
+		fprintf(f, " %15s %13s %7s %15s %15s", "-", "-", "-", "-", "-");
+		return;
+	}
+	qsort(series->val, series->n, sizeof(*series->val), by_value);
+	fprintf(f, " %15.*f", n, m);
+	if (series->n > 1)
+		fprintf(f, " %13.*f %7.2f", n, deviation, m != 0 ? fabs(100 * deviation / m) : 0);
+	else
+		fprintf(f, " %13s %7s", "-", "-");
+	fprintf(f, " %15.*f %15.*f", n, series->val[0], n, series->val[series->n - 1]);
+}
+
+static void print(const struct stats *s)
+{
+	FILE *f = s->file;
+
+	if (s->nseries > 0 && !s->style.no_header) {
+		fprintf(f, "%20s %5s %15s %13s %7s %15s %15s", "event", "runs", "mean", "deviation",
+			"%", "least", "most");
+		fprintf(f, s->before != NULL ? " %15s %7s\n" : "\n", "before", "ratio");
+	}
+	for (size_t i = 0; i < s->nseries; i++) {
+		const struct series *series = &s->series[i];
+
+		print_series(f, series);
+		if (s->before != NULL)
+			print_comparison(f, series, find(s->before, series->label, series->digits));
+		fputs(series->turns ? " # in turns" : "", f);
+		fputs(series->incomplete ? " # incomplete\n" : "\n", f);
+	}
+}
+
+static const char *engines_of(const struct stats *s)
+{
+	return s->kernel && s->ptrace ? "kernel and ptrace" : s->kernel ? "kernel" : "ptrace";
+}
+
+/* What differs by nature is not what somebody has changed. */
+static void warn_of_engines(const struct stats *s)
+{
+	const struct stats *before = s->before;
+
+	if ((s->kernel && before->ptrace) || (s->ptrace && before->kernel))
+		say("'%s' was counted by the engine %s, this by %s: context switches differ by nature",
+		    s->path, engines_of(before), engines_of(s));
+}
+
+static void stats_free(struct sink *sink)
+{
+	struct stats *s = (struct stats *)sink;
+
+	if (s->file != NULL)
+		print(s);
+	if (s->file != NULL && s->before != NULL)
+		warn_of_engines(s);
+	if (s->before != NULL)
+		stats_free(&s->before->sink);
+	for (size_t i = 0; i < s->nseries; i++) {
+		free(s->series[i].label);
+		free(s->series[i].val);
+	}
+	free(s->series);
+	free(s->sum);
+	free(s);
+}
+
+static struct stats *new_stats(void)
+{
+	static const struct sink_ops ops = {
+		.begin = begin, .row = put_row, .end = end, .free = stats_free};
+	struct stats *s = xcalloc(1, sizeof(*s));
+
+	s->sink.ops = &ops;
+	return s;
+}
+
+static bool any_run(void *arg, const char *where, const struct run *run)
+{
+	(void)arg, (void)where, (void)run;
+	return true;
+}
+
+static int no_flush(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+struct sink *stats_open(FILE *file, const struct style *style, const char *compare)
+{
+	const struct replay_config config = {
+		.path = compare, .tool = "cputrack", .check = any_run, .flush = no_flush};
+	struct stats *s = new_stats();
+
+	if (compare != NULL) {
+		s->before = new_stats();
+		s->path = compare;
+		if (!replay(&config, &s->before->sink)) {
+			stats_free(&s->sink);
+			return NULL;
+		}
+	}
+	s->file = file;
+	s->style = *style;
+	return &s->sink;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * sums.c - the table of a summary: a line for each LWP, process, command or CPU, with all
+ * sets side by side.  It is written at the end, when all widths are known.
+ */
+#include "../base/util.h"
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct sums {
+	struct sink sink;
+	FILE *file;
+	struct style style;
+	const struct run *run;
+	size_t ncols, nlines, size;
+	char ***cell;  /* by line, the first is the header, and column */
+	char **note;   /* by line, what follows the columns; or NULL */
+	size_t column; /* where the next cell of the last line goes */
+	bool shared;   /* has a line a share?  Not of nothing. */
+	struct line line;
+};
+
+/* ---- cells ----------------------------------------------------------------------- */
+
+static void new_line(struct sums *s)
+{
+	if (s->nlines == s->size) {
+		s->size = s->size * 2 + 64;
+		s->cell = xrealloc(s->cell, s->size * sizeof(char **));
+		s->note = xrealloc(s->note, s->size * sizeof(char *));
+	}
+	s->cell[s->nlines] = xcalloc(s->ncols, sizeof(char *));
+	s->note[s->nlines++] = NULL;
+	s->column = 0;
+}
+
+/* What was put in s->line becomes the next cell. */
+static void end_cell(struct sums *s)
+{
+	line_word(&s->line, "", 1); /* room for the NUL */
+	s->line.text[s->line.n - 1] = '\0';
+	s->cell[s->nlines - 1][s->column++] = xstrdup(s->line.text);
+	s->line.n = 0;
+}
+
+static void put_cell(struct sums *s, const char *text)
+{
+	line_word(&s->line, text, 0);
+	end_cell(s);
+}
+
+static void put_number(struct sums *s, uint64_t val)
+{
+	line_number(&s->line, val, false, 0);
+	end_cell(s);
+}
+
+static void forget(struct sums *s)
+{
+	for (size_t i = 0; i < s->nlines; i++) {
+		for (size_t c = 0; c < s->ncols; c++)
+			free(s->cell[i][c]);
+		free(s->cell[i]);
+		free(s->note[i]);
+	}
+	free(s->cell);
+	free(s->note);
+	s->cell = NULL;
+	s->note = NULL;
+	s->nlines = s->size = 0;
+	s->line.n = 0;
+}
+
+/* ---- columns ----------------------------------------------------------------------- */
+
+static bool has_pid(const struct run *run)
+{
+	return run->by == BY_LWP || run->by == BY_PROCESS;
+}
+
+static void put_event_titles(struct sums *s, const struct run_set *set)
+{
+	if (s->style.cycles)
+		put_cell(s, s->run->cycles);
+	for (unsigned i = 0; i < set->nevents; i++) {
+		line_title(&s->line, &s->style, set->event[i].label, 0);
+		end_cell(s);
+	}
+	for (unsigned i = 0; i < set->nratios; i++) {
+		line_label(&s->line, set->ratio[i].label, 0);
+		end_cell(s);
+	}
+}
+
+static void begin(struct sink *sink, const struct run *run)
+{
+	struct sums *s = (struct sums *)sink;
+
+	forget(s);
+	s->run = run;
+	s->shared = false;
+	s->ncols = 5; /* more than there are beside those of events */
+	for (size_t k = 0; k < run->nsets; k++)
+		s->ncols += run->set[k].nevents + run->set[k].nratios + s->style.cycles;
+	new_line(s);
+	if (run->by == BY_CPU)
+		put_cell(s, run->unit == UNIT_ALL ? "cpu" : row_unit_name(run->unit));
+	if (has_pid(run))
+		put_cell(s, "pid");
+	if (run->by == BY_LWP)
+		put_cell(s, s->style.tids ? "tid" : "lwp");
+	if (run->by == BY_PROCESS)
+		put_cell(s, "lwps");
+	if (run->by == BY_COMMAND)
+		put_cell(s, "runs");
+	if (run->by != BY_CPU)
+		put_cell(s, "comm");
+	put_event_titles(s, &run->set[0]);
+	put_cell(s, "share");
+	for (size_t k = 1; k < run->nsets; k++)
+		put_event_titles(s, &run->set[k]);
+	s->ncols = s->column;
+}
+
+static void put_cpu(struct sums *s, const struct row *row)
+{
+	if (row->kind == ROW_TOTAL)
+		put_cell(s, "total");
+	else if (row->unit == UNIT_ALL)
+		put_cell(s, row_unit_name(UNIT_ALL));
+	else
+		put_number(s, (uint64_t)row->id);
+}
+
+static void put_who(struct sums *s, const struct row *row)
+{
+	enum row_by by = s->run->by;
+	bool total = row->kind == ROW_TOTAL;
+
+	if (has_pid(s->run) && total)
+		put_cell(s, "-");
+	else if (has_pid(s->run))
+		put_number(s, (uint64_t)row->pid);
+	if (by == BY_LWP && total)
+		put_cell(s, "-");
+	else if (by == BY_LWP)
+		put_number(s, (uint64_t)(s->style.tids ? row->tid : row->lwp));
+	else
+		put_number(s, row->runs);
+	line_comm(&s->line, total ? "total" : row->comm, 0);
+	end_cell(s);
+}
+
+static void put_share(struct sums *s, const struct row *row)
+{
+	char text[32] = "-";
+
+	s->shared |= row->shared;
+	if (row->kind == ROW_TOTAL && s->shared)
+		snprintf(text, sizeof(text), "100.0%%");
+	else if (row->shared)
+		snprintf(text, sizeof(text), "%.1f%%", row->share * 100);
+	put_cell(s, text);
+}
+
+/* The rows of an entry come one after the other, a row for each set. */
+static void put_row(struct sink *sink, const struct row *row)
+{
+	struct sums *s = (struct sums *)sink;
+	const struct run_set *set = &s->run->set[row->set];
+
+	if (row->kind != ROW_SUM && row->kind != ROW_TOTAL)
+		return;
+	if (row->set == 0) {
+		new_line(s);
+		if (s->run->by == BY_CPU)
+			put_cpu(s, row);
+		else
+			put_who(s, row);
+	}
+	if (s->style.cycles) {
+		line_cycles(&s->line, &s->style, row, 0);
+		end_cell(s);
+	}
+	for (unsigned i = 0; i < set->nevents; i++) {
+		line_count(&s->line, &s->style, s->run, row, i, 0);
+		end_cell(s);
+	}
+	for (unsigned i = 0; i < set->nratios; i++) {
+		line_ratio(&s->line, s->run, row, i, 0);
+		end_cell(s);
+	}
+	if (row->set == 0)
+		put_share(s, row);
+	if (row->incomplete && s->note[s->nlines - 1] == NULL)
+		s->note[s->nlines - 1] = xstrdup("# incomplete");
+}
+
+/* ---- lines ------------------------------------------------------------------------- */
+
+static void end(struct sink *sink)
+{
+	struct sums *s = (struct sums *)sink;
+	size_t *width = xcalloc(s->ncols, sizeof(*width));
+
+	for (size_t i = s->style.no_header; i < s->nlines; i++) {
+		for (size_t c = 0; c < s->ncols; c++) {
+			size_t n = strlen(s->cell[i][c]);
+
+			width[c] = n > width[c] ? n : width[c];
+		}
+	}
+	for (size_t i = s->style.no_header; i < s->nlines; i++) {
+		for (size_t c = 0; c < s->ncols; c++) {
+			if (c > 0)
+				line_blank(&s->line);
+			line_word(&s->line, s->cell[i][c], width[c]);
+		}
+		if (s->note[i] != NULL) {
+			line_blank(&s->line);
+			line_word(&s->line, s->note[i], 0);
+		}
+		line_word(&s->line, "\n", 0);
+		line_write(&s->line, s->file);
+	}
+	free(width);
+	forget(s);
+}
+
+static void sums_free(struct sink *sink)
+{
+	struct sums *s = (struct sums *)sink;
+
+	forget(s);
+	line_free(&s->line);
+	free(s);
+}
+
+struct sink *sums_open(FILE *file, const struct style *style)
+{
+	static const struct sink_ops ops = {
+		.begin = begin, .row = put_row, .end = end, .free = sums_free};
+	struct sums *s = xcalloc(1, sizeof(*s));
+
+	s->sink.ops = &ops;
+	s->file = file;
+	s->style = *style;
+	return &s->sink;
+}

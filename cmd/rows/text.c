@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * text.c - what both forms of the table print alike.
+ */
+#include "text.h"
+
+#include "../base/say.h"
+#include "../base/util.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define BLANKS 32 /* a size that is known is stored at once, not by memset(3) */
+
+/* Room for `n` more characters. */
+static char *room(struct line *line, size_t n)
+{
+	if (line->text == NULL || line->size - line->n < n) {
+		line->size = (line->n + n + 1) * 2;
+		line->text = xrealloc(line->text, line->size);
+	}
+	return line->text + line->n;
+}
+
+/* The place of `n` more characters, to the right in a column of `width`. */
+static char *place(struct line *line, size_t n, size_t width)
+{
+	size_t pad = n < width ? width - n : 0;
+	char *to = room(line, pad + n + BLANKS);
+
+	if (pad <= BLANKS)
+		memset(to, ' ', BLANKS);
+	else
+		memset(to, ' ', pad);
+	line->n += pad + n;
+	return to + pad;
+}
+
+void line_free(struct line *line)
+{
+	free(line->text);
+	*line = (struct line){0};
+}
+
+void line_write(struct line *line, FILE *f)
+{
+	fwrite_unlocked(line->text, 1, line->n, f);
+	line->n = 0;
+}
+
+/* Text of others. */
+static void put_text(struct line *line, const char *text)
+{
+	size_t size = ESCAPED_SIZE(strlen(text));
+
+	line->n += escape_text(room(line, size), size, text, ESCAPE_LINE);
+}
+
+void line_word(struct line *line, const char *word, size_t width)
+{
+	size_t n = strlen(word);
+
+	memcpy(place(line, n, width), word, n);
+}
+
+static unsigned digits(uint64_t val)
+{
+	unsigned n = 1;
+
+	for (; val >= 10; val /= 10)
+		n++;
+	return n;
+}
+
+void line_number(struct line *line, uint64_t val, bool minus, size_t width)
+{
+	size_t n = digits(val) + minus;
+	char *at = place(line, n, width) + n;
+
+	do
+		*--at = (char)('0' + val % 10);
+	while ((val /= 10) != 0);
+	if (minus)
+		*--at = '-';
+}
+
+void line_time(struct line *line, int64_t ns)
+{
+	uint64_t ms = ((uint64_t)ns + NSEC / 2000) / (NSEC / 1000);
+	unsigned rest = (unsigned)(ms % 1000);
+	const char text[] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
+			     (char)('0' + rest % 10)};
+
+	line_number(line, ms / 1000, false, 3);
+	memcpy(place(line, sizeof(text), 0), text, sizeof(text));
+}
+
+void line_blank(struct line *line)
+{
+	*room(line, 1) = ' ';
+	line->n++;
+}
+
+static void put_real(struct line *line, double val, size_t width)
+{
+	char text[400]; /* the largest double has 309 digits */
+
+	snprintf(text, sizeof(text), "%.2f", val);
+	line_word(line, text, width);
+}
+
+/* Three digits or more: 999, 12.3K, 1.50ms, 45.6MiB, 1250Joules. */
+static void put_human(struct line *line, double val, const struct run_event *event, size_t width)
+{
+	static const char *const prefixes[] = {"", "K", "M", "G", "T", "P", "E"};
+	static const char *const times[] = {"ns", "us", "ms", "s"};
+	bool is_time = strncmp(event->name, "task-clock", 10) == 0 ||
+		       strncmp(event->name, "cpu-clock", 9) == 0;
+	const char *const *unit = is_time ? times : prefixes;
+	size_t n = is_time ? sizeof(times) / sizeof(*times) : sizeof(prefixes) / sizeof(*prefixes);
+	size_t i = 0, most = *event->unit != '\0' ? 1 : n; /* units have prefixes of their own */
+	char text[400], own[64];
+	int digits;
+
+	/* 999.5 would be printed as 1000 */
+	for (; i + 1 < most && fabs(val) >= 999.5; i++)
+		val /= 1000;
+	digits = (i == 0 && val == floor(val)) || fabs(val) >= 99.95 ? 0
+		 : fabs(val) >= 9.995				     ? 1
+								     : 2;
+	escape_text(own, sizeof(own), is_time ? "" : event->unit, ESCAPE_WORD); /* of a record */
+	snprintf(text, sizeof(text), "%.*f%s%s", digits, val, unit[i], own);
+	line_word(line, text, width);
+}
+
+/* What the counts of a row are to be divided by. */
+static unsigned divisor(const struct style *style, const struct row *row)
+{
+	return style->means && row->kind == ROW_TICK && row->unit != UNIT_CPU ? row->ncpus : 0;
+}
+
+/* A count as it is shown. */
+static double shown(const struct style *style, const struct row *row, double val)
+{
+	unsigned n = divisor(style, row);
+
+	if (n > 0)
+		val /= n;
+	return style->rate ? val / (double)row->span_ns * NSEC : val;
+}
+
+void line_count(struct line *line, const struct style *style, const struct run *run,
+		const struct row *row, unsigned i, size_t width)
+{
+	const struct run_event *event = &run->set[row->set].event[i];
+	uint64_t val = row->val[i];
+	bool minus = event->is_signed && (int64_t)val < 0;
+	double real = (minus ? (double)(int64_t)val : (double)val) * event->scale;
+
+	if ((row->valid >> i & 1) == 0 || (style->rate && row->span_ns <= 0))
+		line_word(line, "-", width);
+	else if (style->human)
+		put_human(line, shown(style, row, real), event, width);
+	else if (event->scale != 1 || style->rate || divisor(style, row) > 0)
+		put_real(line, shown(style, row, real), width); /* exactly 1: no unit */
+	else
+		line_number(line, minus ? -val : val, minus, width);
+}
+
+void line_ratio(struct line *line, const struct run *run, const struct row *row, unsigned i,
+		size_t width)
+{
+	double val = row_ratio(run, row, i), size = fabs(val);
+	char text[400] = "-";
+
+	if (!isnan(val))
+		snprintf(text, sizeof(text),
+			 size >= 1000		       ? "%.1f"
+			 : size >= 0.99995 || val == 0 ? "%.3f" /* %.4g would print 1 */
+						       : "%.4g",
+			 val);
+	line_word(line, text, width);
+}
+
+void line_cycles(struct line *line, const struct style *style, const struct row *row, size_t width)
+{
+	unsigned n = divisor(style, row);
+
+	if (row->valid == 0)
+		line_word(line, "-", width);
+	else if (n > 0)
+		put_real(line, (double)row->cycles / n, width);
+	else
+		line_number(line, row->cycles, false, width);
+}
+
+void line_label(struct line *line, const char *label, size_t width)
+{
+	size_t size = ESCAPED_SIZE(strlen(label));
+	char *text = xcalloc(1, size);
+
+	escape_text(text, size, label, ESCAPE_WORD);
+	line_word(line, text, width);
+	free(text);
+}
+
+void line_title(struct line *line, const struct style *style, const char *label, size_t width)
+{
+	char *title = xasprintf("%s%s", label, style->rate ? "/s" : "");
+
+	line_label(line, title, width);
+	free(title);
+}
+
+void line_comm(struct line *line, const char *comm, size_t width)
+{
+	char text[ESCAPED_SIZE(COMM_WIDTH)];
+
+	escape_text(text, sizeof(text), comm != NULL && *comm != '\0' ? comm : "-", ESCAPE_WORD);
+	line_word(line, text, width);
+}
+
+const char *row_word(enum row_kind kind)
+{
+	return row_kind_name(kind == ROW_IMAGE ? ROW_EXEC : kind);
+}
+
+/* How the process of an exit row ended, in words. */
+static void ending(const struct row *row, char *text, size_t size)
+{
+	if (WIFSIGNALED(row->status))
+		snprintf(text, size, "signal %d: %s", WTERMSIG(row->status),
+			 strsignal(WTERMSIG(row->status)));
+	else
+		snprintf(text, size, "status %d", WEXITSTATUS(row->status));
+}
+
+static void put_note(struct line *line, bool *first, const char *quote, const char *note)
+{
+	line_word(line, *first ? "# " : " # ", 0);
+	line_word(line, quote, 0);
+	put_text(line, note);
+	line_word(line, quote, 0);
+	*first = false;
+}
+
+void line_notes(struct line *line, const struct run *run, const struct row *row,
+		const struct style *style, bool specs)
+{
+	bool first = true;
+	char text[128];
+
+	if (row->kind == ROW_FORK) {
+		snprintf(text, sizeof(text), "%d", (int)row->child);
+		put_note(line, &first, "", text);
+	}
+	if (row->kind == ROW_IMAGE)
+		put_note(line, &first, "'", row->command);
+	if (specs && row->val != NULL)
+		put_note(line, &first, "", run->set[row->set].spec);
+	if (row->ended && style->comm) {
+		ending(row, text, sizeof(text));
+		put_note(line, &first, "", text);
+	}
+	if (row->incomplete)
+		put_note(line, &first, "", "incomplete");
+}
+
+void put_stamp(FILE *f, const struct style *style, int64_t wall_time)
+{
+	time_t s = (time_t)(wall_time / NSEC);
+	char text[64];
+	struct tm tm;
+
+	if (style->stamp == 'u') {
+		fprintf(f, "%lld\n", (long long)s);
+	} else if (style->stamp == 'd') {
+		strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Z %Y", localtime_r(&s, &tm));
+		fprintf(f, "%s\n", text);
+	}
+}

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * trace.c - trace events, as timeline viewers open them (the JSON of Chrome's tracing).
+ *
+ * An LWP is a track.  The track of a process's first LWP has a span for each program, from
+ * exec to exec, which ends with the totals of the process; those of other LWPs have one span
+ * with their own.  Forks are instants.  Samples are counters, of the process as the format
+ * has it, and so named after their LWP.
+ */
+#include "../base/util.h"
+#include "format.h"
+#include "jsonwrite.h"
+
+#include <bsd/sys/tree.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define OF_CPUS 1 /* the process that counters of CPUs are shown with */
+
+/* A track; those that have ended stay, since a killed parent's fork may be told after that. */
+struct track {
+	RB_ENTRY(track) link;
+	pid_t pid, tid;
+	int lwp;
+	int64_t start_ns;
+	char *name; /* of its span; NULL: it has ended */
+	bool ticks; /* it has counters */
+};
+
+RB_HEAD(tracks, track);
+
+struct trace {
+	struct sink sink;
+	FILE *file;
+	const struct run *run;
+	struct tracks tracks;
+	json_object *args; /* of the end that is told, over its sets; or NULL */
+	int64_t last_ns;
+	uint64_t events;
+};
+
+/* Those of a process follow each other. */
+static int by_process(const struct track *a, const struct track *b)
+{
+	return a->pid != b->pid ? (a->pid > b->pid) - (a->pid < b->pid)
+				: (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+RB_GENERATE_INTERNAL(tracks, track, link, by_process, __attribute__((unused)) static)
+
+/* ---- events ------------------------------------------------------------------- */
+
+/* The format's times are microseconds; this one's are exact. */
+static void add_us(json_object *event, const char *key, int64_t ns)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%" PRId64 ".%03d", ns / 1000, (int)(ns % 1000));
+	jsonw_add(event, key, jsonw_made(json_object_new_double_s((double)ns / 1000, text)));
+}
+
+/* `phase` is the format's word for the kind of event. */
+static json_object *new_event(const char *phase, const char *name, pid_t pid, pid_t tid, int64_t ns)
+{
+	json_object *event = jsonw_made(json_object_new_object());
+
+	jsonw_add_text(event, "ph", phase);
+	jsonw_add_text(event, "name", name);
+	jsonw_add_int(event, "pid", pid);
+	jsonw_add_int(event, "tid", tid);
+	add_us(event, "ts", ns);
+	return event;
+}
+
+static void put(struct trace *t, json_object *event)
+{
+	fputs(t->events++ > 0 ? ",\n" : "\n", t->file);
+	jsonw_put(t->file, event);
+}
+
+static void put_with(struct trace *t, json_object *event, json_object *args)
+{
+	if (args != NULL)
+		jsonw_add(event, "args", args);
+	put(t, event);
+}
+
+/* How a process or an LWP is called. */
+static void put_name(struct trace *t, const char *what, pid_t pid, pid_t tid, const char *name)
+{
+	json_object *args = jsonw_made(json_object_new_object());
+
+	jsonw_add_text(args, "name", name);
+	put_with(t, new_event("M", what, pid, tid, 0), args);
+}
+
+static json_object *value_of(const struct run_event *event, uint64_t val)
+{
+	double real = event->is_signed ? (double)(int64_t)val : (double)val;
+
+	if (event->scale != 1) /* exactly 1: an event without a unit */
+		return jsonw_made(json_object_new_double(real * event->scale));
+	return jsonw_count(event->is_signed, val);
+}
+
+/* With several sets, their numbers tell the same events apart. */
+static char *label_of(const struct trace *t, size_t set, const char *label)
+{
+	return t->run->nsets > 1 ? xasprintf("%s (set %zu)", label, set) : xstrdup(label);
+}
+
+static void add_counts(const struct trace *t, json_object *args, const struct row *row)
+{
+	const struct run_set *set = &t->run->set[row->set];
+
+	for (unsigned i = 0; i < set->nevents; i++) {
+		char *label = label_of(t, row->set, set->event[i].label);
+
+		jsonw_add(args, label,
+			  row->valid >> i & 1 ? value_of(&set->event[i], row->val[i]) : NULL);
+		free(label);
+	}
+	for (unsigned i = 0; i < set->nratios; i++) {
+		char *label = label_of(t, row->set, set->ratio[i].label);
+
+		jsonw_add(args, label, jsonw_ratio(row_ratio(t->run, row, i)));
+		free(label);
+	}
+	if (row->incomplete)
+		jsonw_add(args, "incomplete", jsonw_made(json_object_new_boolean(1)));
+}
+
+/* ---- tracks ------------------------------------------------------------------- */
+
+static struct track *find(struct trace *t, pid_t pid, pid_t tid)
+{
+	struct track key = {.pid = pid, .tid = tid};
+
+	return RB_FIND(tracks, &t->tracks, &key);
+}
+
+static bool is_open(const struct track *track)
+{
+	return track != NULL && track->name != NULL;
+}
+
+static void put_counter(struct trace *t, const struct row *row, pid_t pid, pid_t tid,
+			const char *what, json_object *value)
+{
+	json_object *args = jsonw_made(json_object_new_object());
+	char *label = label_of(t, row->set, what);
+	const char *unit = t->run->of_cpus ? row_unit_name(row->unit) : "lwp";
+	char *name = xasprintf("%s %s %d", label, unit, t->run->of_cpus ? row->id : row->lwp);
+
+	jsonw_add(args, "count", value);
+	put_with(t, new_event("C", name, pid, tid, row->time_ns), args);
+	free(name);
+	free(label);
+}
+
+/* Viewers draw a counter on until its next value. */
+static void end_counters(struct trace *t, const struct track *track, int64_t ns)
+{
+	struct row row = {.lwp = track->lwp, .time_ns = ns};
+
+	for (; track->ticks && row.set < t->run->nsets; row.set++) {
+		const struct run_set *set = &t->run->set[row.set];
+
+		for (unsigned i = 0; i < set->nevents; i++)
+			put_counter(t, &row, track->pid, track->tid, set->event[i].label,
+				    jsonw_made(json_object_new_int(0)));
+		for (unsigned i = 0; i < set->nratios; i++)
+			put_counter(t, &row, track->pid, track->tid, set->ratio[i].label,
+				    jsonw_made(json_object_new_int(0)));
+	}
+}
+
+static void close_track(struct trace *t, struct track *track, json_object *args, int64_t ns)
+{
+	json_object *span = new_event("X", track->name, track->pid, track->tid, track->start_ns);
+
+	end_counters(t, track, ns);
+	/* Time goes backwards in odd records only. */
+	add_us(span, "dur", ns > track->start_ns ? ns - track->start_ns : 0);
+	put_with(t, span, args);
+	free(track->name);
+	track->name = NULL;
+}
+
+static struct track *open_track(struct trace *t, pid_t pid, pid_t tid, int lwp, const char *name,
+				int64_t ns)
+{
+	struct track *track = find(t, pid, tid);
+	char text[32];
+
+	if (track == NULL) {
+		track = xcalloc(1, sizeof(*track));
+		track->pid = pid;
+		track->tid = tid;
+		RB_INSERT(tracks, &t->tracks, track);
+	} else if (is_open(track)) { /* a record without the end of its program */
+		close_track(t, track, NULL, ns);
+	}
+	track->lwp = lwp;
+	track->start_ns = ns;
+	track->name = xstrdup(name);
+	track->ticks = false;
+	if (tid == pid)
+		put_name(t, "process_name", pid, tid, name);
+	snprintf(text, sizeof(text), "lwp %d", lwp);
+	put_name(t, "thread_name", pid, tid, text);
+	return track;
+}
+
+static void replace_name(struct track *track, const char *name)
+{
+	free(track->name);
+	track->name = xstrdup(name);
+}
+
+/* Who was not announced has been there from the start: of the run, or of the process. */
+static struct track *track_of(struct trace *t, const struct row *row)
+{
+	struct track *track = find(t, row->pid, row->tid);
+	struct track *process = find(t, row->pid, row->pid);
+	const char *name = row->comm != NULL ? row->comm : "?";
+
+	if (is_open(track)) {
+		if (row->tid != row->pid && row->comm != NULL) /* threads name themselves later */
+			replace_name(track, row->comm);
+		return track;
+	}
+	if (!is_open(process))
+		process = open_track(t, row->pid, row->pid, 1, name,
+				     process != NULL ? row->time_ns : 0);
+	if (row->tid == row->pid)
+		return process;
+	return open_track(t, row->pid, row->tid, row->lwp, name, process->start_ns);
+}
+
+/* Its program ends: that of all its LWPs. */
+static void close_process(struct trace *t, pid_t pid, json_object *args, int64_t ns)
+{
+	struct track key = {.pid = pid}, *track = RB_NFIND(tracks, &t->tracks, &key);
+	struct track *first = find(t, pid, pid);
+
+	for (; track != NULL && track->pid == pid; track = RB_NEXT(tracks, &t->tracks, track)) {
+		if (track != first && is_open(track))
+			close_track(t, track, NULL, ns);
+	}
+	if (is_open(first))
+		close_track(t, first, args, ns);
+	else
+		json_object_put(args);
+}
+
+/* ---- rows --------------------------------------------------------------------- */
+
+static void put_ticks(struct trace *t, const struct row *row)
+{
+	struct track *track = t->run->of_cpus ? NULL : track_of(t, row);
+	const struct run_set *set = &t->run->set[row->set];
+	pid_t pid = track != NULL ? row->pid : OF_CPUS, tid = track != NULL ? row->tid : OF_CPUS;
+
+	if (track != NULL)
+		track->ticks = true;
+	for (unsigned i = 0; i < set->nevents; i++) {
+		if (row->valid >> i & 1)
+			put_counter(t, row, pid, tid, set->event[i].label,
+				    value_of(&set->event[i], row->val[i]));
+	}
+	for (unsigned i = 0; i < set->nratios; i++) {
+		json_object *value = jsonw_ratio(row_ratio(t->run, row, i));
+
+		if (value != NULL)
+			put_counter(t, row, pid, tid, set->ratio[i].label, value);
+	}
+}
+
+/* Of a parent that was killed, the row may come after all of the child's. */
+static void put_fork(struct trace *t, const struct row *row)
+{
+	struct track *parent = find(t, row->pid, row->tid);
+	const struct track *child;
+	bool late = parent != NULL && !is_open(parent);
+	json_object *event, *args;
+
+	if (!late) {
+		parent = track_of(t, row);
+		args = jsonw_made(json_object_new_object());
+		jsonw_add_int(args, "child", row->child);
+		event = new_event("i", "fork", row->pid, row->tid, row->time_ns);
+		jsonw_add_text(event, "s", "t"); /* of the track alone */
+		put_with(t, event, args);
+	}
+	child = find(t, row->child, row->child);
+	if (!is_open(child) && !(late && child != NULL))
+		open_track(t, row->child, row->child, 1, late ? "?" : parent->name, row->time_ns);
+}
+
+/* The totals of an LWP or a process, of which there is a row for each set. */
+static void put_end(struct trace *t, const struct row *row)
+{
+	struct track *track = track_of(t, row);
+	json_object *args;
+
+	if (t->args == NULL)
+		t->args = jsonw_made(json_object_new_object());
+	add_counts(t, t->args, row);
+	if (row->set + 1 < t->run->nsets)
+		return;
+	args = t->args;
+	t->args = NULL;
+	if (row->ended)
+		jsonw_add_int(args, WIFSIGNALED(row->status) ? "signal" : "status",
+			      WIFSIGNALED(row->status) ? WTERMSIG(row->status)
+						       : WEXITSTATUS(row->status));
+	if (row->kind != ROW_LWP_EXIT)
+		close_process(t, row->pid, args, row->time_ns);
+	else if (row->tid != row->pid)
+		close_track(t, track, args, row->time_ns);
+	else /* others go on, and with them the process */
+		put_with(t, new_event("i", "lwp_exit", row->pid, row->tid, row->time_ns), args);
+}
+
+static void put_row(struct sink *sink, const struct row *row)
+{
+	struct trace *t = (struct trace *)sink;
+
+	t->last_ns = row->time_ns;
+	switch (row->kind) {
+	case ROW_TICK:
+		put_ticks(t, row);
+		break;
+	case ROW_LWP_CREATE:
+		if (!is_open(find(t, row->pid, row->tid)))
+			open_track(t, row->pid, row->tid, row->lwp,
+				   row->comm != NULL ? row->comm : "?", row->time_ns);
+		break;
+	case ROW_FORK:
+		put_fork(t, row);
+		break;
+	case ROW_IMAGE:
+		open_track(t, row->pid, row->pid, 1, row->command, row->time_ns);
+		break;
+	case ROW_EXEC:
+	case ROW_EXIT:
+	case ROW_DETACH:
+	case ROW_LWP_EXIT:
+		put_end(t, row);
+		break;
+	default:
+		break;
+	}
+}
+
+static void forget(struct trace *t)
+{
+	struct track *track;
+
+	while ((track = RB_MIN(tracks, &t->tracks)) != NULL) {
+		RB_REMOVE(tracks, &t->tracks, track);
+		free(track->name);
+		free(track);
+	}
+}
+
+static void begin(struct sink *sink, const struct run *run)
+{
+	struct trace *t = (struct trace *)sink;
+	json_object *about = jsonw_made(json_object_new_object());
+
+	t->run = run;
+	t->events = 0;
+	t->last_ns = 0;
+	jsonw_add_text(about, "tool", run->tool);
+	jsonw_add_text(about, "host", run->host);
+	jsonw_add_time(about, "start", run->start_ns);
+	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":", t->file);
+	jsonw_put(t->file, about);
+	fputs(",\"traceEvents\":[", t->file);
+	if (run->of_cpus)
+		put_name(t, "process_name", OF_CPUS, OF_CPUS, run->host);
+}
+
+static void end(struct sink *sink)
+{
+	struct trace *t = (struct trace *)sink;
+	struct track *track;
+
+	RB_FOREACH(track, tracks, &t->tracks) {
+		if (is_open(track))
+			close_track(t, track, NULL, t->last_ns);
+	}
+	forget(t);
+	fputs("\n]}\n", t->file);
+}
+
+static void trace_free(struct sink *sink)
+{
+	struct trace *t = (struct trace *)sink;
+
+	forget(t);
+	json_object_put(t->args);
+	free(t);
+}
+
+struct sink *trace_open(FILE *file, const struct style *style)
+{
+	static const struct sink_ops ops = {
+		.begin = begin, .row = put_row, .end = end, .free = trace_free};
+	struct trace *t = xcalloc(1, sizeof(*t));
+
+	(void)style;
+	t->sink.ops = &ops;
+	t->file = file;
+	RB_INIT(&t->tracks);
+	return &t->sink;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * state.bpf.h - constants, variables and maps of the programs; what they store about a task.
+ */
+#ifndef STATE_BPF_H
+#define STATE_BPF_H
+
+#include "../types.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "../shared.h"
+
+#define NULL ((void *)0)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define barrier() asm volatile("" ::: "memory")
+
+/* Constants that user space sets before loading: the verifier drops the code they exclude. */
+const volatile __u32 ncolumns = 1, ncpus = 1, nslots = 1;
+const volatile __u32 nlines = 1; /* of a slot */
+const volatile __u32 recycle_mask = 0;
+const volatile __u32 ring_spare = 0;	   /* above this fill level, records carry no arguments */
+const volatile __u32 ring_high = 0;	   /* above this fill level, the reader is woken earlier */
+const volatile __u32 weak_order = 0;	   /* CPUs see each other's stores out of order */
+const volatile __u32 preemptible = 0;	   /* programs at tracepoints can be preempted */
+const volatile __u32 births_at_wakeup = 1; /* on_wakeup_new() reports births, or on_newtask() */
+const volatile __u32 has_sched_exit = 1;   /* the kernel has the tracepoint sched_exit_tp */
+const volatile __u32 follow_fork = 1, follow_exec = 1;
+const volatile __u32 attaches = 1;    /* lwps_attach() will be called */
+const volatile __u32 descendants = 1; /* and attach to all descendants of the processes, too */
+const volatile __u32 names = 1;	      /* records carry the names of LWPs */
+const volatile __u32 initial = 0;     /* the tool is in the initial PID namespace */
+const volatile __u32 start_off = 0;   /* LWPs count nothing until they ask for it */
+const volatile __u8 kind[LWPS_MAX_COLUMNS];
+
+/* Variables that user space reads or sets. */
+__u32 tool_tgid; /* in the initial PID namespace */
+__u32 level;	 /* of the tool's PID namespace */
+__u64 namespace;
+__u32 root_pending;  /* the next process that the tool creates is the root of the tree */
+__u32 waiting;	     /* counting has not begun */
+__u32 attaching;     /* LWPs of existing processes are being added */
+__u64 postponed;     /* how often one could not be added yet */
+__u64 discovered;    /* LWPs that the iterator began to track */
+__u32 leader_exited; /* the leader of such a process has exited: an exec takes over its id */
+__u32 live;
+__u32 no_storage_seen; /* an LWP had no task storage */
+__u32 saw_init_switch; /* sched_switch reports switches away from process 1 */
+__u64 woken_ns;
+/* Slots: those never used, then a queue of released ones, which user space alone fills. */
+__u32 fresh, recycle_head, recycle_tail;
+__u64 children; /* processes that tracked ones created and that are not followed */
+/* Losses. */
+__u64 no_slot, ring_full, errors, outside, missed, repaired, late_execs, late_exits;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(key_size, 4);
+	__uint(value_size, 4);
+	__uint(max_entries, 1); /* ncolumns * ncpus */
+} events SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct lwps_line);
+	__uint(max_entries, 1); /* (nslots + LWPS_OF_CPU * ncpus) * nlines */
+} slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct lwps_cpu);
+	__uint(max_entries, 1); /* ncpus */
+} cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, __u64);
+	__uint(max_entries, 1); /* a power of two, nslots or more */
+} recycled SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ring SEC(".maps");
+
+/* The state of a task: NEW until a birth or an attach claims it. */
+enum state { NEW, CLAIMED, LIVE, ENDED };
+
+struct lwp {
+	__u32 state;
+	__u32 slot;	/* LWPS_NONE: it is the root, before its exec */
+	__u32 cpu;	/* it ran on last, or LWPS_NONE */
+	__u16 counted;	/* switches is known */
+	__u16 off;	/* it has switched its counts off */
+	__u64 switches; /* its number of switches when it next comes to a CPU */
+	__u64 exec_id;	/* its self_exec_id at its last known exec */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct lwp);
+} lwps SEC(".maps");
+
+/* The slots of LWPs that the kernel had no task storage for, by the address of the task. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__type(key, __u64);
+	__type(value, __u32);
+	__uint(max_entries, LWPS_NO_STORAGE);
+} no_storage SEC(".maps");
+
+/* The processes whose LWPs are being added: 1 once an LWP of the process was found. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__type(key, __u32); /* its id in the tool's PID namespace */
+	__type(value, __u32);
+	__uint(max_entries, 1); /* LWPS_AT_ONCE or LWPS_IN_TREES, if lwps_attach() will be called */
+} attach_targets SEC(".maps");
+
+/*
+ * Between these two no other task runs on this CPU, and so no other program changes its slice.
+ * Up to Linux 6.19 that is so in all programs at tracepoints.
+ */
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
+
+static __always_inline void preempt_off(void)
+{
+	if (preemptible)
+		bpf_preempt_disable();
+}
+
+static __always_inline void preempt_on(void)
+{
+	if (preemptible)
+		bpf_preempt_enable();
+}
+
+/* The slot that slices of an LWP are charged to now. */
+static __always_inline __u32 charged(const struct lwp *l)
+{
+	return l->off || waiting ? LWPS_NONE : l->slot;
+}
+
+static __always_inline struct lwps_cpu *this_cpu(void)
+{
+	__u32 key = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&cpus, &key);
+}
+
+/*
+ * The first line of a slot.  Each CPU has its own LWPS_SHARED and LWPS_NONE; a CPU whose number is
+ * out of range uses those of CPU 0.
+ */
+static __always_inline __u32 first_line(__u32 slot)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	if (cpu >= ncpus)
+		cpu = 0;
+	if (slot == LWPS_NONE)
+		return (LWPS_OF_CPU * cpu + LWPS_CPU_NOBODY) * nlines;
+	if (slot == LWPS_SHARED)
+		return (LWPS_OF_CPU * cpu + LWPS_CPU_SHARED) * nlines;
+	return (LWPS_OF_CPU * ncpus + slot) * nlines;
+}
+
+static __always_inline struct lwps_slot *slot_of(__u32 slot)
+{
+	__u32 key = first_line(slot);
+
+	return bpf_map_lookup_elem(&slots, &key);
+}
+
+/*
+ * The task storage of @t, created if there is none.  NULL: the kernel has no memory, or a task
+ * was interrupted on this CPU while it used task storage.
+ */
+static __always_inline struct lwp *storage_of(struct task_struct *t)
+{
+	struct lwp *l = bpf_task_storage_get(&lwps, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	/* Of two CPUs that create it at the same moment, one gets NULL. */
+	return l ? l : bpf_task_storage_get(&lwps, t, 0, 0);
+}
+
+static __always_inline struct lwp *tracked(struct task_struct *t)
+{
+	struct lwp *l = bpf_task_storage_get(&lwps, t, 0, 0);
+
+	return l && l->state == LIVE ? l : NULL;
+}
+
+/* The entry of @pid for the tool's PID namespace. */
+static __always_inline struct upid *upid_of(struct pid *pid)
+{
+	return (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+	       level * bpf_core_type_size(struct upid);
+}
+
+/* The id of @t in the tool's PID namespace; 0: it has none there. */
+static __noinline __u32 visible(struct task_struct *t)
+{
+	struct pid *pid = BPF_CORE_READ(t, thread_pid);
+	struct upid *u = upid_of(pid);
+
+	if (BPF_CORE_READ(pid, level) < level)
+		return 0;
+	return (__u64)BPF_CORE_READ(u, ns) == namespace ? BPF_CORE_READ(u, nr) : 0;
+}
+
+static __always_inline __u32 visible_tid(struct task_struct *t)
+{
+	return initial ? (__u32)t->pid : visible(t);
+}
+
+static __always_inline __u32 visible_tgid(struct task_struct *t)
+{
+	return initial ? (__u32)t->tgid : visible(BPF_CORE_READ(t, group_leader));
+}
+
+/* The verifier checks a function that is not static once, and not again at each call. */
+__noinline int flaw(__u32 slot, __u32 flaws)
+{
+	struct lwps_slot *s = slot_of(slot);
+
+	if (s)
+		__sync_fetch_and_or(&s->flaws, flaws);
+	return 0;
+}
+
+#endif /* STATE_BPF_H */

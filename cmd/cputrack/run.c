@@ -26,7 +26,8 @@ struct session {
 	cpc_t *cpc;
 	struct setgrp grp;
 	struct engine *engine;
-	struct track *track;
+	struct track track;
+	struct pace pace;
 	struct command command;
 	int status;	   /* exit status */
 	bool interrupted;  /* the command died of SIGINT */
@@ -125,7 +126,7 @@ static void track_once(struct session *run, struct run *about)
 	struct engine *engine = run->engine;
 	int rc, wstatus;
 
-	signals_catch(run->track, cfg->command != NULL ? &run->command : NULL);
+	signals_catch(&run->pace, cfg->command != NULL ? &run->command : NULL);
 	/* There may have been a signal since the last run. */
 	if ((cfg->repeat > 0 && signals_got() != 0) || !begin(run)) {
 		signals_forget();
@@ -137,9 +138,10 @@ static void track_once(struct session *run, struct run *about)
 	/* A failing write shall end the table, not us: the command needs its tracer. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	track_begin(run->track, about, cfg->repeat > 0);
-	rc = track_run(run->track);
-	run->cut = about->cut;
+	sink_begin(run->track.sink, about);
+	rc = engine->ops->run(engine);
+	run->cut = cfg->repeat > 0 && run->command.cut;
+	track_end(&run->track, engine->lost, run->cut);
 	run->complete += !run->cut;
 	if (cfg->command != NULL && engine->ops->wait(engine, &wstatus) == 0) {
 		run->status = command_status(wstatus);
@@ -147,11 +149,11 @@ static void track_once(struct session *run, struct run *about)
 	}
 	signals_forget();
 	engine->ops->release(engine);
-	if (cfg->engine.start_off && !engine->ever_on)
+	if (cfg->engine.start_off && !run->track.ever_on)
 		say("the counters were never on: no tracked LWP called cpc_enable(3)");
-	uncounted_tell(track_uncounted(run->track), engine);
+	uncounted_print(&run->track.uncounted, engine->nchildren);
 	run->lost |= engine->lost;
-	run->failed = engine->ops->lacks_symbols(engine) || engine->lost || rc == -1;
+	run->failed = engine->lost || rc == -1;
 	if (run->failed)
 		run->status = STATUS_FAILED;
 }
@@ -161,6 +163,7 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 {
 	const struct config *cfg = run->cfg;
 	struct engine_config engine = cfg->engine;
+	struct track_config track = cfg->track;
 	struct sigaction pipe, size;
 	struct rlimit files;
 	struct run about;
@@ -176,22 +179,28 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 	engine.comm = output_wants_comm(output);
 	engine.attaches = cfg->command == NULL;
 	engine.must_stop = signals_kept;
-	run->engine = engine_new(cfg->engine_choice, &engine, run->cpc, &run->grp);
+	engine.idle = pace_idle;
+	engine.arg = &run->pace;
+	track.follow_exec = cfg->engine.follow_exec;
+	track_init(&run->track, &track, &about, output,
+		   cfg->command != NULL ? &run->command : NULL);
+	run->engine = engine_new(cfg->engine_choice, &engine, run->cpc, &run->grp, &run->track);
 	if (run->engine == NULL) {
 		run->status = STATUS_FAILED;
+		track_free(&run->track);
 		run_free(&about);
 		return;
 	}
+	track_start(&run->track);
+	run->pace = (struct pace){.engine = run->engine, .track = &run->track};
 	about.engine = xstrdup(run->engine->ops->name);
-	run->track = track_new(&cfg->track, run->engine, output,
-			       cfg->command != NULL ? &run->command : NULL);
 	track_once(run, &about);
 	command_forget(&run->command);
-	*error = track_output_error(run->track);
+	*error = run->track.flusher.error;
 	for (size_t i = 0; i < run->grp.n; i++)
-		run->grp.set[i].cycles += track_cycles(run->track, i);
+		run->grp.set[i].cycles += run->track.cycles[i];
 	run->engine->ops->free(run->engine);
-	track_free(run->track);
+	track_free(&run->track);
 	run_free(&about);
 	sigaction(SIGPIPE, &pipe, NULL);
 	sigaction(SIGXFSZ, &size, NULL);

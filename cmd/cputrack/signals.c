@@ -13,7 +13,7 @@
 _Static_assert(ATOMIC_POINTER_LOCK_FREE == 2, "pointers need a lock");
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2, "integers need a lock");
 
-static struct track *_Atomic tracked;	/* NULL: no run yet, or none any more */
+static struct pace *_Atomic paced;	/* NULL: no run yet, or none any more */
 static atomic_int ready;		/* it can be stopped */
 static struct command *_Atomic started; /* NULL: -p */
 static atomic_int early;		/* a signal that came before it was ready */
@@ -23,10 +23,10 @@ static atomic_int got;			/* the first signal of all runs of a command */
  * The command has ended.  If that was not reported yet, its exit row is still to come, so
  * leave the stop to the exit handler; but do not rely on that a second time.
  */
-static void stop_without(struct command *command, struct track *track)
+static void stop_without(struct command *command, struct pace *pace)
 {
 	if (atomic_load(&command->left) || atomic_exchange(&command->stop_at, true))
-		track_stop(track);
+		pace_stop(pace);
 }
 
 /*
@@ -37,18 +37,18 @@ static void stop_without(struct command *command, struct track *track)
 static void on_command_signal(int sig, siginfo_t *info, void *context)
 {
 	struct command *command = atomic_load(&started);
-	struct track *track = atomic_load(&tracked);
+	struct pace *pace = atomic_load(&paced);
 	bool acts = atomic_load(&ready);
 	int saved = errno, none = 0;
 
 	(void)context;
 	atomic_compare_exchange_strong(&got, &none, sig);
-	if (track == NULL)
+	if (pace == NULL)
 		return;
 	if (!atomic_load(&command->left))
 		atomic_store(&command->cut, true);
 	if (acts && command_ended(command))
-		stop_without(command, track);
+		stop_without(command, pace);
 	else if (acts && info->si_code <= 0)
 		command_signal(command, sig);
 	else if (!acts && (info->si_code <= 0 || command->pid == 0))
@@ -58,23 +58,23 @@ static void on_command_signal(int sig, siginfo_t *info, void *context)
 
 static void on_end_signal(int sig, siginfo_t *info, void *context)
 {
-	struct track *track = atomic_load(&tracked);
+	struct pace *pace = atomic_load(&paced);
 
 	(void)info;
 	(void)context;
 	if (!atomic_load(&ready))
 		atomic_store(&early, sig);
-	else if (track != NULL)
-		track_stop(track);
+	else if (pace != NULL)
+		pace_stop(pace);
 }
 
 /* ^Z; a SIGCONT that comes before we have stopped takes it back. */
 static void on_suspend(int sig)
 {
-	struct track *track = atomic_load(&tracked);
+	struct pace *pace = atomic_load(&paced);
 
-	if (track != NULL)
-		track_suspend(track, sig == SIGTSTP);
+	if (pace != NULL)
+		pace_suspend(pace, sig == SIGTSTP);
 }
 
 static const struct {
@@ -91,7 +91,7 @@ const char *signals_name(int sig)
 	return caught[i].name;
 }
 
-void signals_catch(struct track *track, struct command *command)
+void signals_catch(struct pace *pace, struct command *command)
 {
 	const struct sigaction tstp = {
 		/* If we stopped, an attached process would soon wait for us. */
@@ -105,7 +105,7 @@ void signals_catch(struct track *track, struct command *command)
 	struct sigaction old;
 
 	atomic_store(&started, command);
-	atomic_store(&tracked, track);
+	atomic_store(&paced, pace);
 	for (size_t i = 0; i < sizeof(caught) / sizeof(*caught); i++) {
 		const int sig = caught[i].sig;
 
@@ -140,7 +140,7 @@ bool signals_kept(void)
 
 void signals_forget(void)
 {
-	atomic_store(&tracked, NULL);
+	atomic_store(&paced, NULL);
 	atomic_store(&ready, false);
 	atomic_store(&early, 0);
 }

@@ -7,13 +7,13 @@
 #define SIGNALS_H
 
 #include "command.h"
-#include "track/track.h"
+#include "track/pace.h"
 
 /*
  * Installs the handlers: signals go to the command and, when it has ended or is NULL, stop
  * the tracking.  Until signals_act() they are only kept.
  */
-void signals_catch(struct track *track, struct command *command);
+void signals_catch(struct pace *pace, struct command *command);
 
 /* Signals act from now on, also one that came before.  The command has been started. */
 void signals_act(void);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * Records of births, execs and ends, as BPF programs put them into the ring, in any order and
- * with any slots: what cputrack then has in its tables.  The kernel's part is played by the
- * input: each 4 bytes of it are a record, or counts of a slot, or a call of the engine.
- * Whatever comes, each LWP begins and ends once, and the totals have all that was counted.
+ * Records of births, execs and exits, as BPF programs put them into the ring, in any order and
+ * with any slots: the rows that cputrack makes of them.  The input plays the kernel's part: each
+ * 4 bytes of it are a record, or counts of a slot, or a call of the engine.  Whatever comes, each
+ * LWP begins and ends once, and the totals have all that was counted.
  */
 #include "fuzz.h"
 
-#include "../../cmd/cputrack/track/tree.h"
+#include "../../cmd/cputrack/track/records.h"
 #include "../../liblwps/ring.h"
 
 #include <cpc_counter.h>
@@ -19,7 +19,7 @@ enum { RING_SIZE = 16384, NSLOTS = 12, NPIDS = 6, FIRST_PID = 1000 };
 /* Numbers that fit each other often, and some that never do. */
 static unsigned slot_number(unsigned x)
 {
-	static const unsigned odd[] = {LWPS_SHARED, LWPS_NONE, TREE_SLOTS, LWPS_NONE - 1};
+	static const unsigned odd[] = {LWPS_SHARED, LWPS_NONE, RECORDS_SLOTS, LWPS_NONE - 1};
 
 	x %= NSLOTS + 4;
 	return x < NSLOTS ? x + 1 : odd[x - NSLOTS];
@@ -41,11 +41,8 @@ static struct {
 		unsigned long position;
 		char data[RING_SIZE];
 	} producer;
-	unsigned long busy;	 /* 1 + where there is a record that is being written */
-	struct lwps_record told; /* the last */
+	unsigned long busy; /* 1 + where there is a record that is being written */
 	struct {
-		const struct lwp *lwp; /* that counts there */
-		pid_t pid;
 		uint64_t value, ticked;
 		bool flawed;
 	} slot[NSLOTS + 1];
@@ -73,7 +70,6 @@ bool lwps_next(struct lwps *lwps, struct lwps_record *record)
 	if (raw == NULL)
 		return false;
 	ring_translate(raw, head_of(raw->slot), record);
-	kernel.told = *record;
 	return true;
 }
 
@@ -117,6 +113,9 @@ void lwps_close(struct lwps *lwps)
 
 int __wrap_cpc_set_holds(cpc_t *cpc, const cpc_set_t *set, hrtime_t now);
 void __wrap_say(const char *fmt, ...);
+struct sink *__wrap_output_sink(struct output *output);
+bool __wrap_output_has_reader(const struct output *output);
+int __wrap_output_flush(struct output *output);
 void comm_read(pid_t tid, char comm[COMM_SIZE]);
 
 int __wrap_cpc_set_holds(cpc_t *cpc, const cpc_set_t *set, hrtime_t now)
@@ -136,111 +135,98 @@ void comm_read(pid_t tid, char comm[COMM_SIZE])
 	strcpy(comm, "comm");
 }
 
-/* ---- who is told ------------------------------------------------------------------------- */
-
-static uint64_t count_of(const struct tree *tree, cpc_buf_t *buf)
+bool __wrap_output_has_reader(const struct output *output)
 {
-	uint64_t count = 0;
-
-	must(buf != NULL && cpc_buf_get(tree->engine->cpc, buf, 0, &count) == 0);
-	return count;
+	(void)output;
+	return false;
 }
 
-static unsigned slot_of(const struct lwp *lwp)
+int __wrap_output_flush(struct output *output)
 {
-	for (unsigned i = 1; i <= NSLOTS; i++) {
-		if (kernel.slot[i].lwp == lwp)
-			return i;
+	(void)output;
+	return 0;
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+static struct track track;
+static struct records records;
+
+static const struct lwp *lwp_of(const struct row *row)
+{
+	struct proc *proc = tree_find(&track.tree, row->pid);
+	const struct lwp *lwp;
+
+	must(proc != NULL);
+	TAILQ_FOREACH(lwp, &proc->lwps, link) {
+		if (lwp->id == (id_t)row->lwp)
+			return lwp;
 	}
-	return LWPS_SHARED;
+	abort();
 }
 
-static void on_init(void *arg, struct proc *proc, struct lwp *lwp)
+static void on_tick(const struct row *row)
 {
-	unsigned slot = kernel.told.event == LWPS_EXEC ? kernel.told.next : kernel.told.slot;
+	const struct lwp *lwp = lwp_of(row);
+	const struct slot_user *user = lwp->own;
+	unsigned slot = (unsigned)(user - records.slot);
 
-	must(arg != NULL && (lwp->id == 1 || (lwp->id > 1 && lwp->link.tqe_next == NULL)));
-	must(slot != LWPS_SHARED && slot <= NSLOTS && kernel.slot[slot].lwp == NULL);
-	lwps_release(NULL, slot);
-	kernel.slot[slot].lwp = lwp;
-	kernel.slot[slot].pid = proc->pid;
-	kernel.nbegun++;
-}
-
-static void on_lwp(void *arg, struct proc *proc, struct lwp *lwp)
-{
-	must(arg != NULL && proc->pid >= FIRST_PID && lwp->id > 0);
-}
-
-static void on_fini(void *arg, struct proc *proc, struct lwp *lwp)
-{
-	unsigned slot = slot_of(lwp);
-
-	on_lwp(arg, proc, lwp);
-	lwps_release(NULL, slot); /* if it has any yet */
-	kernel.nended++;
-}
-
-static void on_tick(void *arg, struct proc *proc, struct lwp *lwp)
-{
-	unsigned slot = slot_of(lwp);
-	cpc_buf_t *buf = counts_sample_tick(arg, lwp);
-
-	must(slot != LWPS_SHARED && proc->pid == kernel.slot[slot].pid);
-	must((buf == NULL) == (kernel.invalid || kernel.slot[slot].flawed));
-	if (buf == NULL)
+	must(slot != LWPS_SHARED && slot <= NSLOTS);
+	must((row->valid == 0) == (kernel.invalid || kernel.slot[slot].flawed));
+	if (row->valid == 0)
 		return;
-	kernel.slot[slot].ticked += count_of(arg, buf);
+	kernel.slot[slot].ticked += row->val[0];
 	must(kernel.slot[slot].ticked == kernel.slot[slot].value);
 }
 
-static void on_fork(void *arg, pid_t pid, id_t id, struct lwp *lwp, pid_t child)
+static void on_total(const struct row *row)
 {
-	(void)pid, (void)child;
-	must(arg != NULL && id >= 1 && (lwp == NULL || lwp->id == id));
-}
+	bool *flawed = &kernel.flawed[row->pid - FIRST_PID];
 
-static void end(struct tree *tree, const struct proc *proc)
-{
-	cpc_buf_t *total = counts_of_proc(tree, proc);
-	bool *flawed = &kernel.flawed[proc->pid - FIRST_PID];
-
-	must((total == NULL) == kernel.invalid);
-	if (total != NULL)
-		kernel.total += count_of(tree, total);
-	must(!*flawed || proc->incomplete);
+	if (row->valid != 0)
+		kernel.total += row->val[0];
+	must(kernel.total <= kernel.counted);
+	must(!*flawed || row->incomplete);
 	*flawed = false;
 }
 
-static void on_exec(void *arg, struct proc *proc, id_t id, struct lwp *lwp)
+static void on_row(struct sink *sink, const struct row *row)
 {
-	must(lwp == NULL || lwp->id == id);
-	end(arg, proc);
+	must(sink != NULL && row->lwp > 0);
+	must(row->pid >= FIRST_PID || row->kind == ROW_FORK);
+	switch (row->kind) {
+	case ROW_INIT_LWP:
+		must((row->valid == 0) == kernel.invalid);
+		must(lwp_of(row)->id == 1 || lwp_of(row)->link.tqe_next == NULL);
+		kernel.nbegun++;
+		break;
+	case ROW_FINI_LWP:
+		kernel.nended++;
+		break;
+	case ROW_TICK:
+		on_tick(row);
+		break;
+	case ROW_EXEC:
+	case ROW_EXIT:
+	case ROW_DETACH:
+		on_total(row);
+		break;
+	case ROW_IMAGE:
+		must(strlen(row->command) <= LWPS_ARGS);
+		break;
+	default:
+		break;
+	}
 }
 
-static void on_image(void *arg, pid_t pid, const char *comm, const char *command)
+struct sink *__wrap_output_sink(struct output *output)
 {
-	(void)pid;
-	must(arg != NULL && strlen(comm) < LWPS_COMM && strlen(command) <= LWPS_ARGS);
-}
+	static const struct sink_ops ops = {.row = on_row};
+	static struct sink sink = {.ops = &ops};
 
-static void on_exit_of(void *arg, struct proc *proc, id_t id, struct lwp *lwp, int status)
-{
-	(void)status;
-	on_exec(arg, proc, id, lwp);
+	(void)output;
+	return &sink;
 }
-
-static const struct watcher watcher = {
-	.init_lwp = on_init,
-	.lwp_create = on_lwp,
-	.tick = on_tick,
-	.fini_lwp = on_fini,
-	.lwp_exit = on_lwp,
-	.fork = on_fork,
-	.exec = on_exec,
-	.image = on_image,
-	.exit = on_exit_of,
-};
 
 /* ---- what the kernel does ---------------------------------------------------------------- */
 
@@ -310,17 +296,17 @@ static void count(const uint8_t *op)
 {
 	unsigned slot = 1 + op[1] % NSLOTS;
 
-	if (kernel.slot[slot].lwp == NULL)
+	if (records.slot[slot].lwp == NULL)
 		return;
 	if (op[3] == 255) {
 		kernel.slot[slot].flawed = true;
-		kernel.flawed[kernel.slot[slot].pid - FIRST_PID] = true;
+		kernel.flawed[records.slot[slot].lwp->proc->pid - FIRST_PID] = true;
 	}
 	kernel.slot[slot].value += op[2];
 	kernel.counted += op[2];
 }
 
-static void step(struct tree *tree, const uint8_t *op)
+static void step(const uint8_t *op)
 {
 	switch (op[0] >> 4) {
 	case 15:
@@ -328,15 +314,15 @@ static void step(struct tree *tree, const uint8_t *op)
 		finish_record();
 		break;
 	case 14:
-		tree_tell(tree);
-		tree_tick(tree);
+		records_read(&records);
+		records_tick(&records);
 		break;
 	case 13:
 	case 12:
 		count(op);
 		break;
 	case 11:
-		tree_tell(tree);
+		records_read(&records);
 		break;
 	default:
 		put_record(op);
@@ -344,13 +330,15 @@ static void step(struct tree *tree, const uint8_t *op)
 	}
 }
 
-/* ---- the tree ------------------------------------------------------------------------------ */
+/* ---- the run ----------------------------------------------------------------------------- */
 
-/* What counts page faults, and the time. */
-static const struct setgrp *group(cpc_t **cpc)
+/* What counts page faults. */
+static void open_group(struct engine *engine, struct run *run)
 {
-	static struct setgrp_set set;
+	static struct setgrp_set set = {.text = (char *)(uintptr_t) "page-faults"};
 	static struct setgrp grp = {.n = 1, .set = &set};
+	static struct run_event event = {.label = (char *)(uintptr_t) "page-faults"};
+	static struct run_set run_set = {.nevents = 1, .event = &event};
 	static cpc_t *handle;
 
 	if (handle == NULL) {
@@ -361,33 +349,20 @@ static const struct setgrp *group(cpc_t **cpc)
 		if (set.set == NULL || cpc_set_add_request(handle, set.set, "page-faults", 0,
 							   CPC_COUNT_USER, 0, NULL) == -1)
 			err(1, "page-faults");
+		set.spec.nreqs = 1;
 	}
-	*cpc = handle;
-	return &grp;
-}
-
-/* As the end of the run: what still lives is left. */
-static void leave_all(struct tree *tree)
-{
-	struct proc *proc;
-	struct lwp *lwp;
-
-	while ((proc = TAILQ_FIRST(&tree->engine->procs)) != NULL) {
-		TAILQ_FOREACH(lwp, &proc->lwps, link) {
-			counts_finalize(tree, counted(lwp));
-			kernel.nended++;
-		}
-		end(tree, proc);
-		tree_leave(tree, proc);
-	}
+	engine->cpc = handle;
+	engine->grp = &grp;
+	*run = (struct run){.nsets = 1, .set = &run_set};
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct fit fit = {
 		.ncounters = 1, .ncolumns = 2, .clock = 1, .kind = {LWPS_CPU, LWPS_CLOCK}};
-	struct engine engine = {.watcher = &watcher};
-	struct tree tree;
+	const struct track_config config = {.verbose = true, .follow_exec = true};
+	struct engine engine = {.track = &track};
+	struct run run;
 
 	memset(&kernel, 0, sizeof(kernel));
 	kernel.lwps.ring = (struct ring){
@@ -395,20 +370,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.producer = {.memory = (char *)&kernel.producer, .mapped = sizeof(kernel.producer)},
 		.page = sizeof(kernel.producer.position),
 		.size = RING_SIZE};
-	engine.grp = group(&engine.cpc);
-	engine.arg = &tree;
-	tree_init(&tree, &engine, &fit);
-	tree.lwps = &kernel.lwps;
+	open_group(&engine, &run);
+	track_init(&track, &config, &run, NULL, NULL);
+	track_start(&track);
+	records_init(&records, &engine, &fit);
+	records.lwps = &kernel.lwps;
 	for (; size >= 4; data += 4, size -= 4)
-		step(&tree, data);
+		step(data);
 	finish_record();
-	tree_tell(&tree);
+	records_read(&records);
 	must(ring_is_empty(&kernel.lwps.ring));
-	leave_all(&tree);
+	records_detach(&records);
+	track_end(&track, engine.lost, false);
 	must(kernel.nbegun == kernel.nended);
 	must(kernel.invalid || kernel.total == kernel.counted);
 	must(!kernel.invalid || engine.lost);
-	tree_tell_losses(&tree);
-	tree_free(&tree);
+	records_print_losses(&records);
+	records_free(&records);
+	track_free(&track);
 	return 0;
 }

@@ -18,9 +18,9 @@ const char engine_names[] = "engines: kernel, ptrace";
 const char engine_names[] = "engine: ptrace";
 
 struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
-			     const struct setgrp *grp, char *why, size_t size)
+			     const struct setgrp *grp, struct track *track, char *why, size_t size)
 {
-	(void)config, (void)cpc, (void)grp;
+	(void)config, (void)cpc, (void)grp, (void)track;
 #if defined(__x86_64__) || defined(__aarch64__)
 	strlcpy(why, "this program was built without BPF", size);
 #else
@@ -48,13 +48,13 @@ bool engine_parse(const char *name, enum engine_choice *choice)
 }
 
 struct engine *engine_new(enum engine_choice choice, const struct engine_config *config, cpc_t *cpc,
-			  const struct setgrp *grp)
+			  const struct setgrp *grp, struct track *track)
 {
 	struct engine *engine;
 	char why[512];
 
 	if (choice != ENGINE_PTRACE) {
-		engine = engine_kernel(config, cpc, grp, why, sizeof(why));
+		engine = engine_kernel(config, cpc, grp, track, why, sizeof(why));
 		if (engine != NULL) {
 			if (config->debug)
 				say("counts in the kernel (tested on Linux " ENGINE_KERNEL_TESTED
@@ -68,5 +68,5 @@ struct engine *engine_new(enum engine_choice choice, const struct engine_config 
 		if (config->debug)
 			say("counts with ptrace(2); not in the kernel: %s", why);
 	}
-	return engine_ptrace(config, cpc, grp);
+	return engine_ptrace(config, cpc, grp, track);
 }

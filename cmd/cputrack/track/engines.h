@@ -18,6 +18,6 @@ bool engine_parse(const char *name, enum engine_choice *choice);
 
 /* ENGINE_AUTO: in the kernel, if it can be counted there as truly.  NULL after a message. */
 struct engine *engine_new(enum engine_choice choice, const struct engine_config *config, cpc_t *cpc,
-			  const struct setgrp *grp);
+			  const struct setgrp *grp, struct track *track);
 
 #endif /* ENGINES_H */

@@ -13,7 +13,7 @@
 #include "../../base/util.h"
 #include "children.h"
 #include "percpu.h"
-#include "tree.h"
+#include "records.h"
 
 #include <bsd/string.h>
 #include <cpc_counter.h>
@@ -39,7 +39,7 @@ _Static_assert((int)LWPS_REQUEST_ON == CPC_REQUEST_ENABLE, "cpc_enable() in the 
 
 struct counting {
 	struct engine engine;
-	struct tree tree;
+	struct records records;
 	struct percpu cpus;
 	pid_t pid; /* of the command; 0: attached, or it was waited for */
 	struct children children;
@@ -54,7 +54,7 @@ struct counting {
 
 static struct counting *counting_of(const struct engine *engine)
 {
-	return (struct counting *)(uintptr_t)engine;
+	return engine->own;
 }
 
 /* ---- the run ----------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static struct counting *counting_of(const struct engine *engine)
 /* Brings the counts of running LWPs up to date. */
 static void flush(struct counting *k)
 {
-	if (lwps_flush(k->tree.lwps) == 0)
+	if (lwps_flush(k->records.lwps) == 0)
 		return;
 	if (!k->stale)
 		say("cannot read the counts of running LWPs: %s", strerror(errno));
@@ -79,7 +79,7 @@ static int keep_time(struct counting *k)
 		return -1;
 	if (now >= k->tick_ns) {
 		flush(k);
-		tree_tick(&k->tree);
+		records_tick(&k->records);
 		if (++k->nticks == config->count)
 			k->stop = 1;
 		now = now_ns();
@@ -107,7 +107,7 @@ static bool all_gone(struct counting *k)
 	k->look_ns = now + LOOK_NS;
 	if (k->pid != 0 && !k->children.ended)
 		return false;
-	if (tree_any_exists(&k->tree)) {
+	if (records_any_exists(&k->records)) {
 		k->gone_before = false;
 		return false;
 	}
@@ -117,7 +117,7 @@ static bool all_gone(struct counting *k)
 		return false;
 	}
 	say("all LWPs have exited, and %u exit%s not reported by the kernel",
-	    lwps_live(k->tree.lwps), lwps_live(k->tree.lwps) == 1 ? " was" : "s were");
+	    lwps_live(k->records.lwps), lwps_live(k->records.lwps) == 1 ? " was" : "s were");
 	k->engine.lost = true;
 	return true;
 }
@@ -125,7 +125,7 @@ static bool all_gone(struct counting *k)
 static int run(struct engine *engine)
 {
 	struct counting *k = counting_of(engine);
-	struct pollfd fds[] = {{.fd = lwps_fd(k->tree.lwps), .events = POLLIN},
+	struct pollfd fds[] = {{.fd = lwps_fd(k->records.lwps), .events = POLLIN},
 			       {.fd = k->wake, .events = POLLIN}};
 	unsigned idle_ms;
 	sigset_t mask;
@@ -135,28 +135,28 @@ static int run(struct engine *engine)
 	k->tick_ns = now_ns() + engine->config.interval_ms * MS;
 	while (!k->stop) {
 		/* Look first: then all records are there to be taken. */
-		bool last = lwps_live(k->tree.lwps) == 0;
+		bool last = lwps_live(k->records.lwps) == 0;
 
 		children_look(&k->children, k->pid);
-		lwps_drop_sched_exit(k->tree.lwps);
-		tree_tell(&k->tree);
+		lwps_drop_sched_exit(k->records.lwps);
+		records_read(&k->records);
 		if (last || all_gone(k))
 			break;
 		wait_ms = keep_time(k);
-		idle_ms = engine->watcher->idle(engine->arg);
-		wait_ms = sooner(wait_ms, lwps_timeout(k->tree.lwps));
+		idle_ms = engine->config.idle(engine->config.arg);
+		wait_ms = sooner(wait_ms, lwps_timeout(k->records.lwps));
 		if (idle_ms != 0)
 			wait_ms = sooner((int)idle_ms, wait_ms);
 		wait_ms = sooner((int)(LOOK_NS / MS), wait_ms);
 		/* Do not sleep if the last record has been taken: no other will wake us. */
-		if (!k->stop && lwps_live(k->tree.lwps) > 0)
+		if (!k->stop && lwps_live(k->records.lwps) > 0)
 			children_sleep(fds, 2, wait_ms, &mask);
 	}
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	flush(k);
-	tree_tell(&k->tree);
-	k->tree.read_ns = now_ns(); /* of those that live on */
-	engine->lost |= tree_lacks(&k->tree);
+	records_read(&k->records);
+	records_detach(&k->records);
+	engine->lost |= records_lack(&k->records);
 	return 0;
 }
 
@@ -172,9 +172,9 @@ static void begin(struct engine *engine)
 {
 	struct counting *k = counting_of(engine);
 
-	k->tree.begun_ns = now_ns();
-	engine->config.waiting = false;
-	if (lwps_begin(k->tree.lwps) == 0)
+	k->records.begun_ns = now_ns();
+	engine->waiting = false;
+	if (lwps_begin(k->records.lwps) == 0)
 		return;
 	say("cannot begin to count the LWPs that run: %s", strerror(errno));
 	engine->lost = true;
@@ -195,7 +195,7 @@ static int start(struct engine *engine, char **argv, struct command *command)
 	struct counting *k = counting_of(engine);
 
 	children_catch(&k->children);
-	lwps_track_next_child(k->tree.lwps);
+	lwps_track_next_child(k->records.lwps);
 	k->pid = pctx_spawn(argv[0], argv, &k->children.old, engine_errors(&engine->config));
 	if (k->pid == -1) {
 		k->pid = 0;
@@ -223,7 +223,7 @@ static size_t attach_to(const struct counting *k, const struct pids *pids)
 		if (pctx_exists(pids->id[i], errors) == 0)
 			id[n++] = pids->id[i];
 	}
-	if (lwps_attach(k->tree.lwps, id, n, found) == -1)
+	if (lwps_attach(k->records.lwps, id, n, found) == -1)
 		error = errno;
 	for (size_t i = 0; i < n; i++) {
 		if (error != 0)
@@ -245,20 +245,20 @@ static int attach(struct engine *engine, const struct pids *pids, bool *some_fai
 	size_t attached = attach_to(k, pids);
 
 	*some_failed |= attached < pids->n;
-	k->tree.attached_ns = now_ns();
+	k->records.attached_ns = now_ns();
 	/* Of a process that cannot be tracked, descendants may be. */
-	return attached > 0 || lwps_live(k->tree.lwps) > 0 ? 0 : -1;
+	return attached > 0 || lwps_live(k->records.lwps) > 0 ? 0 : -1;
 }
 
 static void release(struct engine *engine)
 {
 	struct counting *k = counting_of(engine);
 
-	if (k->tree.lwps != NULL) {
-		tree_tell_losses(&k->tree);
-		engine->nchildren = lwps_children(k->tree.lwps);
-		lwps_close(k->tree.lwps);
-		k->tree.lwps = NULL;
+	if (k->records.lwps != NULL) {
+		records_print_losses(&k->records);
+		engine->nchildren = lwps_children(k->records.lwps);
+		lwps_close(k->records.lwps);
+		k->records.lwps = NULL;
 	}
 }
 
@@ -277,7 +277,7 @@ static int wait_for(struct engine *engine, int *wstatus)
 	       waitid(P_PID, (id_t)k->pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
 	       info.si_pid == 0) {
 		children_look(&k->children, k->pid);
-		ms = engine->watcher->idle(engine->arg);
+		ms = engine->config.idle(engine->config.arg);
 		children_sleep(NULL, 0, ms != 0 ? (int)ms : -1, &mask);
 	}
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
@@ -287,54 +287,11 @@ static int wait_for(struct engine *engine, int *wstatus)
 	return rc;
 }
 
-/* ---- counts ------------------------------------------------------------------------------- */
-
-static cpc_buf_t *sample(struct engine *engine, struct proc *proc, struct lwp *lwp)
-{
-	(void)proc, (void)lwp;
-	return counts_sample(&counting_of(engine)->tree);
-}
-
-static cpc_buf_t *sample_tick(struct engine *engine, struct proc *proc, struct lwp *lwp)
-{
-	(void)proc;
-	return counts_sample_tick(&counting_of(engine)->tree, lwp);
-}
-
-static void finish(struct engine *engine, struct proc *proc, struct lwp *lwp)
-{
-	(void)proc;
-	counts_finalize(&counting_of(engine)->tree, counted(lwp));
-}
-
-static cpc_buf_t *lwp_total(const struct engine *engine, const struct lwp *lwp, size_t set)
-{
-	(void)set; /* there is one */
-	return counts_of_lwp(&counting_of(engine)->tree, lwp);
-}
-
-static cpc_buf_t *proc_total(const struct engine *engine, const struct proc *proc, size_t set)
-{
-	(void)set;
-	return counts_of_proc(&counting_of(engine)->tree, proc);
-}
-
-static void leave(struct engine *engine, struct proc *proc)
-{
-	tree_leave(&counting_of(engine)->tree, proc);
-}
-
-static bool lacks_symbols(const struct engine *engine)
-{
-	(void)engine;
-	return false;
-}
-
 static void free_counting(struct engine *engine)
 {
 	struct counting *k = counting_of(engine);
 
-	tree_free(&k->tree);
+	records_free(&k->records);
 	children_leave(&k->children);
 	percpu_unbind(&k->cpus, engine->cpc);
 	if (k->wake != -1)
@@ -351,13 +308,6 @@ static const struct engine_ops ops = {
 	.stopped = stopped,
 	.begin = begin,
 	.wait = wait_for,
-	.sample = sample,
-	.sample_tick = sample_tick,
-	.finish = finish,
-	.lwp_total = lwp_total,
-	.proc_total = proc_total,
-	.leave = leave,
-	.lacks_symbols = lacks_symbols,
 	.release = release,
 	.free = free_counting,
 };
@@ -368,7 +318,7 @@ static bool bind_cpus(struct counting *k, char *why, size_t size)
 {
 	bool bound = percpu_bind(&k->cpus, k->engine.cpc, k->engine.grp->set[0].set, why, size);
 
-	k->tree.bound = k->cpus.bound;
+	k->records.bound = k->cpus.bound;
 	return bound;
 }
 
@@ -377,9 +327,9 @@ static bool load(struct counting *k, char *why, size_t size)
 {
 	const struct percpu *cpus = &k->cpus;
 	struct lwps_config config = {
-		.ncolumns = k->tree.fit.ncolumns,
+		.ncolumns = k->records.fit.ncolumns,
 		.ncpus = cpus->n,
-		.nslots = TREE_SLOTS,
+		.nslots = RECORDS_SLOTS,
 		.follow_fork = k->engine.config.follow_fork,
 		.follow_exec = k->engine.config.follow_exec,
 		.start_off = k->engine.config.start_off,
@@ -389,22 +339,22 @@ static bool load(struct counting *k, char *why, size_t size)
 		.names = k->engine.config.comm,
 	};
 	struct cpc_counter counter[LWPS_MAX_COLUMNS];
-	int *fd = xcalloc((size_t)cpus->n * k->tree.fit.ncolumns, sizeof(*fd));
+	int *fd = xcalloc((size_t)cpus->n * k->records.fit.ncolumns, sizeof(*fd));
 
 	for (unsigned cpu = 0; cpu < cpus->n; cpu++) {
 		if (cpus->set[cpu] != NULL)
 			cpc_set_counters(k->engine.cpc, cpus->set[cpu], counter,
-					 k->tree.fit.ncounters);
-		for (unsigned i = 0; i < k->tree.fit.ncounters; i++)
+					 k->records.fit.ncounters);
+		for (unsigned i = 0; i < k->records.fit.ncounters; i++)
 			fd[i * cpus->n + cpu] = cpus->set[cpu] != NULL ? counter[i].fd : -1;
 	}
-	for (unsigned i = 0; i < k->tree.fit.ncolumns; i++) {
-		config.column[i].kind = k->tree.fit.kind[i];
+	for (unsigned i = 0; i < k->records.fit.ncolumns; i++) {
+		config.column[i].kind = k->records.fit.kind[i];
 		config.column[i].fd = &fd[i * cpus->n];
 	}
-	k->tree.lwps = lwps_open(&config, why, size);
+	k->records.lwps = lwps_open(&config, why, size);
 	free(fd);
-	return k->tree.lwps != NULL;
+	return k->records.lwps != NULL;
 }
 
 /*
@@ -433,7 +383,7 @@ static bool open_all(struct counting *k, char *why, size_t size)
 }
 
 struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
-			     const struct setgrp *grp, char *why, size_t size)
+			     const struct setgrp *grp, struct track *track, char *why, size_t size)
 {
 	struct counting *k;
 	struct fit fit;
@@ -441,9 +391,17 @@ struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
 	if (!fit_find(&fit, cpc, grp, why, size))
 		return NULL;
 	k = xcalloc(1, sizeof(*k));
-	k->engine = (struct engine){.ops = &ops, .config = *config, .cpc = cpc, .grp = grp};
+	k->engine = (struct engine){
+		.ops = &ops,
+		.config = *config,
+		.cpc = cpc,
+		.grp = grp,
+		.track = track,
+		.own = k,
+		.waiting = config->waiting,
+	};
 	k->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	tree_init(&k->tree, &k->engine, &fit);
+	records_init(&k->records, &k->engine, &fit);
 	if (k->wake == -1)
 		strlcpy(why, strerror(errno), size);
 	else if (open_all(k, why, size))

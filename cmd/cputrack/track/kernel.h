@@ -16,6 +16,6 @@
  * cannot, here or this, or not as truly as the other engine.
  */
 struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
-			     const struct setgrp *grp, char *why, size_t size);
+			     const struct setgrp *grp, struct track *track, char *why, size_t size);
 
 #endif /* KERNEL_H */

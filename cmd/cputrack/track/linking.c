@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * linking.c - symbols in the libraries of processes: of those that a program starts with, which
- * it maps one after the other, and of those that are named and that it loads whenever it likes.
+ * linking.c - find symbols in the libraries of processes: those that a program starts with, which
+ * it maps one after the other, and those that an event names, which it may load at any time.
  */
 #include "linking.h"
 
@@ -44,41 +44,42 @@ void linking_reset(const struct tally *tally, struct tally_proc *proc)
 		proc->awaits[i] = set_awaits(tally, tally->grp->set[i].set);
 }
 
-static void settled(struct tally *tally, const struct tally_proc *proc, struct tally_lwp *lwp)
+static void report_settled(struct tally *tally, struct tally_lwp *lwp)
 {
-	struct counted *c = &lwp->counted[lwp->base.turn];
+	struct tally_set *s = &lwp->set[lwp->turn];
 
-	c->settled = true;
-	symbols_settled(tally->symbols, proc->image, proc->base.pid, lwp->base.turn, c->set);
+	s->settled = true;
+	symbols_settled(tally->symbols, lwp->proc->image, lwp->proc->pid, lwp->turn, s->set);
 }
 
-/* The LWP is not to be counted, as was told, or will be. */
-static void give_up(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
+/* The LWP is not counted; the caller has reported why. */
+static void give_up(struct tally *tally, struct tally_lwp *lwp)
 {
-	struct counted *c = &lwp->counted[lwp->base.turn];
+	struct tally_set *s = &lwp->set[lwp->turn];
 
 	if (lwp->state == COUNTING)
-		cpc_unbind(tally->cpc, c->set);
-	c->valid = false;
-	refuse_lwp_untold(tally, proc, lwp);
+		cpc_unbind(tally->cpc, s->set);
+	s->valid = false;
+	refuse_lwp_silently(tally, lwp);
 }
 
-/* The process had a library when that was found, and has not now: nobody would see it come back. */
-static void refuse_unloaded(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
+/* The process had a library when it was found, and has not now: its return would be missed. */
+static void refuse_unloaded(struct tally *tally, struct tally_lwp *lwp)
 {
 	if (tally->nrefused == 0)
 		say("init_lwp: can't count lwp%d: process %d has unloaded a library that is named "
 		    "without its path, and could load it again",
-		    (int)lwp->base.id, (int)proc->base.pid);
-	give_up(tally, proc, lwp);
+		    (int)lwp->id, (int)lwp->proc->pid);
+	give_up(tally, lwp);
 }
 
-bool linking_watch(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
+bool linking_watch(struct tally *tally, struct tally_lwp *lwp)
 {
+	struct tally_proc *proc = lwp->proc;
 	bool all = linking_awaits(tally, proc);
 	int comes;
 
-	if (proc->watched || lwp->base.id != 1)
+	if (proc->watched || lwp->id != 1)
 		return true;
 	comes = pctx_watch_libraries(proc->pctx, all ? PCTX_LIBRARIES_ALL : PCTX_LIBRARIES_START);
 	/* Killed while it was stopped: its death is reported next. */
@@ -87,9 +88,9 @@ bool linking_watch(struct tally *tally, struct tally_proc *proc, struct tally_lw
 		return true;
 	}
 	if (comes == -1) {
-		say("init_lwp: can't watch libraries of process %d: %s", (int)proc->base.pid,
+		say("init_lwp: can't watch libraries of process %d: %s", (int)proc->pid,
 		    strerror(errno));
-		give_up(tally, proc, lwp);
+		give_up(tally, lwp);
 		return false;
 	}
 	proc->linking = comes == PCTX_LIBRARIES_START;
@@ -97,7 +98,7 @@ bool linking_watch(struct tally *tally, struct tally_proc *proc, struct tally_lw
 	return true;
 }
 
-/* Ends that once nothing is to come. */
+/* Stops watching once no library can bring an awaited symbol. */
 static void unwatch(const struct tally *tally, struct tally_proc *proc)
 {
 	if (!proc->watched || proc->linking || linking_awaits(tally, proc))
@@ -106,65 +107,68 @@ static void unwatch(const struct tally *tally, struct tally_proc *proc)
 	pctx_watch_libraries(proc->pctx, PCTX_LIBRARIES_NONE);
 }
 
-void linking_settle(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp, int n)
+void linking_settle(struct tally *tally, struct tally_lwp *lwp, int missing)
 {
-	struct counted *c = &lwp->counted[lwp->base.turn];
+	struct tally_set *s = &lwp->set[lwp->turn];
+	struct tally_proc *proc = lwp->proc;
 
 	if (!tally->symbols_wanted)
 		return;
-	proc->awaits[lwp->base.turn] = set_awaits(tally, c->set);
-	/* Also with n == 0: later sets may need the libraries. */
-	if ((n > 0 || tally->grp->n > 1) && !linking_watch(tally, proc, lwp))
+	proc->awaits[lwp->turn] = set_awaits(tally, s->set);
+	/* Also if none is missing: later sets may need the libraries. */
+	if ((missing > 0 || tally->grp->n > 1) && !linking_watch(tally, lwp))
 		return;
-	if (proc->awaits[lwp->base.turn] && !proc->watched) {
-		refuse_unloaded(tally, proc, lwp);
+	if (proc->awaits[lwp->turn] && !proc->watched) {
+		refuse_unloaded(tally, lwp);
 		return;
 	}
-	if (!proc->linking && (n > 0 || (!c->settled && lwp->base.id == 1)))
-		settled(tally, proc, lwp);
+	if (!proc->linking && (missing > 0 || (!s->settled && lwp->id == 1)))
+		report_settled(tally, lwp);
 	unwatch(tally, proc);
 }
 
-/* Looks for the symbols that an LWP lacks.  How many that still are. */
-static int resolve(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
+/* Looks for the symbols that an LWP lacks.  Returns how many are still missing. */
+static int resolve(struct tally *tally, struct tally_lwp *lwp)
 {
-	cpc_set_t *set = lwp->counted[lwp->base.turn].set;
+	cpc_set_t *set = lwp->set[lwp->turn].set;
 	int n = cpc_set_resolve(tally->cpc, set);
 
 	if (n == -1 && errno != ESRCH) {
-		refuse_lwp(tally, proc, lwp, "init_lwp", errno);
-		lwp->counted[lwp->base.turn].valid = false;
+		refuse_lwp(tally, lwp, "init_lwp", errno);
+		lwp->set[lwp->turn].valid = false;
 		cpc_unbind(tally->cpc, set);
 	}
 	if (n == -1)
 		return 0;
-	proc->awaits[lwp->base.turn] |= set_awaits(tally, set);
+	lwp->proc->awaits[lwp->turn] |= set_awaits(tally, set);
 	return n;
 }
 
 void linking_mapped(struct tally *tally, struct tally_proc *proc, bool done)
 {
 	bool awaited = linking_awaits(tally, proc);
-	struct tally_lwp *some = NULL;
-	struct lwp *lwp;
+	struct tally_lwp *lwp, *some = NULL;
+	struct lwp *entry;
 	int missing = 0;
 
-	TAILQ_FOREACH(lwp, &proc->base.lwps, link) {
-		if (tally_lwp(lwp)->state == COUNTING)
+	TAILQ_FOREACH(entry, &proc->proc->lwps, link) {
+		lwp = entry->own;
+		if (lwp->state == COUNTING)
 			proc->awaits[lwp->turn] = false;
 	}
-	TAILQ_FOREACH(lwp, &proc->base.lwps, link) {
-		if (tally_lwp(lwp)->state != COUNTING)
+	TAILQ_FOREACH(entry, &proc->proc->lwps, link) {
+		lwp = entry->own;
+		if (lwp->state != COUNTING)
 			continue;
-		missing += resolve(tally, proc, tally_lwp(lwp));
-		if (tally_lwp(lwp)->state == COUNTING)
-			some = tally_lwp(lwp);
+		missing += resolve(tally, lwp);
+		if (lwp->state == COUNTING)
+			some = lwp;
 	}
 	/* With several sets, a later one may still need libraries. */
 	done |= proc->linking && some != NULL && missing == 0 && tally->grp->n == 1;
 	if (done)
 		proc->linking = false;
 	if (some != NULL && (done || (!proc->linking && awaited != linking_awaits(tally, proc))))
-		settled(tally, proc, some);
+		report_settled(tally, some);
 	unwatch(tally, proc);
 }

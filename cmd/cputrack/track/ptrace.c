@@ -27,10 +27,10 @@ struct tracer {
 
 static struct tracer *tracer_of(const struct engine *engine)
 {
-	return (struct tracer *)(uintptr_t)engine;
+	return engine->own;
 }
 
-/* ---- what libpctx tells ------------------------------------------------------------ */
+/* ---- from libpctx's handlers to events ---------------------------------------------------- */
 
 static struct tally_proc *proc_of(struct tracer *tracer, pctx_t *pctx)
 {
@@ -39,17 +39,43 @@ static struct tally_proc *proc_of(struct tracer *tracer, pctx_t *pctx)
 	return proc != NULL ? proc : tally_new_proc(&tracer->tally, pctx);
 }
 
-static struct lwp *lwp_of(const pctx_t *pctx, id_t id)
+/* Its name, in `comm`, or NULL. */
+static const char *read_comm(const struct tracer *tracer, pid_t tid, char comm[COMM_SIZE])
 {
-	struct tally_lwp *lwp = pctx_lwp_data(pctx, id);
-
-	return lwp != NULL ? &lwp->base : NULL;
+	if (!tracer->engine.config.comm)
+		return NULL;
+	comm[0] = '\0';
+	comm_read(tid, comm);
+	return comm[0] != '\0' ? comm : NULL;
 }
 
-static void look_at_comm(const struct tracer *tracer, struct lwp *lwp)
+/* An event of an LWP, which happens now. */
+static struct track_event event_of(const struct tally_lwp *lwp, enum track_kind kind)
 {
-	if (tracer->engine.config.comm)
-		comm_read(lwp->tid, lwp->comm);
+	return (struct track_event){
+		.kind = kind,
+		.time_ns = now_ns(),
+		.lwp = lwp->lwp,
+		.tgid = lwp->proc->pid,
+		.tid = lwp->tid,
+		.id = lwp->id,
+		.set = lwp->turn,
+		.flaws = tally_flaws(lwp),
+	};
+}
+
+/* An event of a process, by one of its LWPs, which may be gone. */
+static struct track_event proc_event(const pctx_t *pctx, pid_t pid, id_t id, enum track_kind kind)
+{
+	const struct tally_lwp *lwp = pctx != NULL ? pctx_lwp_data(pctx, id) : NULL;
+
+	return (struct track_event){
+		.kind = kind,
+		.time_ns = now_ns(),
+		.lwp = lwp != NULL ? lwp->lwp : NULL,
+		.tgid = pid,
+		.id = id,
+	};
 }
 
 static int on_init_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
@@ -57,58 +83,84 @@ static int on_init_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	struct tracer *tracer = arg;
 	struct tally_proc *proc = proc_of(tracer, pctx);
 	struct tally_lwp *lwp = tally_new_lwp(&tracer->tally, proc, id);
+	struct track_event event;
+	char comm[COMM_SIZE];
 
 	(void)pid;
-	look_at_comm(tracer, &lwp->base);
-	tally_bind(&tracer->tally, proc, lwp, "init_lwp");
-	tracer->engine.watcher->init_lwp(tracer->engine.arg, &proc->base, &lwp->base);
+	tally_bind(&tracer->tally, lwp, "init_lwp");
+	event = event_of(lwp, TRACK_BIRTH);
+	event.comm = read_comm(tracer, lwp->tid, comm);
+	if (tally_is_counting(lwp))
+		event.counts = tracer->tally.counts;
+	lwp->lwp = track_event(tracer->engine.track, &event);
+	lwp->lwp->own = lwp;
+	proc->proc = lwp->lwp->proc;
+	proc->proc->own = proc;
 	return 0;
 }
 
 static int on_lwp_create(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 {
 	struct tracer *tracer = arg;
-	struct tally_proc *proc = pctx_data(pctx);
+	const struct tally_lwp *lwp = pctx_lwp_data(pctx, id);
+	struct track_event event = event_of(lwp, TRACK_CREATE);
 
 	(void)pid;
-	tracer->engine.watcher->lwp_create(tracer->engine.arg, &proc->base, lwp_of(pctx, id));
+	if (tally_is_counting(lwp))
+		event.counts = tracer->tally.counts;
+	track_event(tracer->engine.track, &event);
 	return 0;
+}
+
+/* Reports the final counts of an LWP. */
+static void finish(struct tracer *tracer, struct tally_lwp *lwp, enum track_kind kind,
+		   const char *comm)
+{
+	const bool known = tally_finish(&tracer->tally, lwp);
+	struct track_event event = event_of(lwp, kind); /* after its counters were read */
+
+	event.comm = comm;
+	if (known)
+		event.counts = tracer->tally.counts;
+	track_event(tracer->engine.track, &event);
 }
 
 static int on_fini_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 {
-	struct tracer *tracer = arg;
-	struct tally_proc *proc = pctx_data(pctx);
 	struct tally_lwp *lwp = pctx_lwp_data(pctx, id);
 
 	(void)pid;
-	tally_finish(&tracer->tally, proc, lwp);
-	tracer->engine.watcher->fini_lwp(tracer->engine.arg, &proc->base, &lwp->base);
+	finish(arg, lwp, TRACK_FINAL, lwp->comm[0] != '\0' ? lwp->comm : NULL);
 	return 0;
 }
 
 static int on_lwp_exit(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 {
 	struct tracer *tracer = arg;
-	struct tally_proc *proc = pctx_data(pctx);
 	struct tally_lwp *lwp = pctx_lwp_data(pctx, id);
+	const struct track_event event = event_of(lwp, TRACK_LWP_EXIT);
 
 	(void)pid;
-	tracer->engine.watcher->lwp_exit(tracer->engine.arg, &proc->base, &lwp->base);
-	tally_free_lwp(&tracer->tally, proc, lwp);
+	track_event(tracer->engine.track, &event);
+	tally_free_lwp(&tracer->tally, lwp);
 	return 0;
 }
 
 static int on_tick(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 {
 	struct tracer *tracer = arg;
-	struct tally_proc *proc = pctx_data(pctx);
 	struct tally_lwp *lwp = pctx_lwp_data(pctx, id);
+	const bool known = tally_sample(&tracer->tally, lwp);
+	struct track_event event = event_of(lwp, TRACK_TICK); /* after its counters were read */
+	char comm[COMM_SIZE];
 
 	(void)pid;
-	tracer->engine.watcher->tick(tracer->engine.arg, &proc->base, &lwp->base);
+	event.comm = read_comm(tracer, lwp->tid, comm);
+	if (known)
+		event.counts = tracer->tally.counts;
+	track_event(tracer->engine.track, &event);
 	if (tracer->engine.grp->n > 1)
-		tally_rotate(&tracer->tally, proc, lwp);
+		tally_rotate(&tracer->tally, lwp);
 	return 0;
 }
 
@@ -116,12 +168,14 @@ static void on_fork(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
 {
 	struct tracer *tracer = arg;
 	const struct engine_config *config = &tracer->engine.config;
-	const pctx_t *maker = pctx_parent(pctx); /* NULL: it has ended already */
-	struct lwp *lwp = maker != NULL ? lwp_of(maker, id) : NULL;
+	/* pctx_parent() is NULL if the parent has ended already. */
+	struct track_event event = proc_event(pctx_parent(pctx), pid, id, TRACK_FORK);
+	char comm[COMM_SIZE];
 
-	if (lwp != NULL)
-		look_at_comm(tracer, lwp);
-	tracer->engine.watcher->fork(tracer->engine.arg, pid, id, lwp, child);
+	event.child = child;
+	if (event.lwp != NULL)
+		event.comm = read_comm(tracer, event.lwp->tid, comm);
+	track_event(tracer->engine.track, &event);
 	pctx_run(pctx, config->interval_ms, config->count, on_tick);
 }
 
@@ -138,36 +192,40 @@ static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 	struct tracer *tracer = arg;
 	struct engine *engine = &tracer->engine;
 	struct tally_proc *proc = proc_of(tracer, pctx);
-	char comm[COMM_SIZE] = "";
+	struct track_event event = proc_event(pctx, pid, id, TRACK_EXEC);
+	char comm[COMM_SIZE];
 
-	engine->watcher->exec(engine->arg, &proc->base, id, lwp_of(pctx, id));
-	tally_clear_proc(&tracer->tally, proc);
-	if (engine->config.comm)
-		comm_read(pid, comm);
+	event.command = cmd;
+	event.comm = read_comm(tracer, pid, comm);
+	event.left = !engine->config.follow_exec;
+	tally_clear(&tracer->tally, proc);
+	linking_reset(&tracer->tally, proc);
 	/* Without follow_exec it is detached, but runs without its privileges all the same. */
 	setid_tell(pid);
-	if (!engine->config.follow_exec)
-		tally_free_proc(&tracer->tally, proc);
-	engine->watcher->image(engine->arg, pid, comm, cmd);
-	return !engine->config.follow_exec;
+	if (event.left)
+		tally_free_proc(proc);
+	track_event(engine->track, &event);
+	return event.left;
 }
 
 static void on_exit_proc(pctx_t *pctx, pid_t pid, id_t id, int status, void *arg)
 {
 	struct tracer *tracer = arg;
 	struct tally_proc *proc = proc_of(tracer, pctx);
+	struct track_event event = proc_event(pctx, pid, id, TRACK_EXIT);
 
-	(void)pid;
-	tracer->engine.watcher->exit(tracer->engine.arg, &proc->base, id, lwp_of(pctx, id), status);
-	tally_free_proc(&tracer->tally, proc);
+	event.status = status;
+	tally_clear(&tracer->tally, proc);
+	tally_free_proc(proc);
+	track_event(tracer->engine.track, &event);
 }
 
 static uint_t on_idle(pctx_t *pctx, void *arg)
 {
-	struct tracer *tracer = arg;
+	const struct tracer *tracer = arg;
 
 	(void)pctx;
-	return tracer->engine.watcher->idle(tracer->engine.arg);
+	return tracer->engine.config.idle(tracer->engine.config.arg);
 }
 
 static int on_mapped(pctx_t *pctx, pid_t pid, id_t id, int done, void *arg)
@@ -180,27 +238,32 @@ static int on_mapped(pctx_t *pctx, pid_t pid, id_t id, int done, void *arg)
 	return 0;
 }
 
-/* Its name as it ended, which nobody can read later. */
+/* The LWP is ending: read its name while /proc has it. */
 static void on_ending(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 {
-	struct lwp *lwp = lwp_of(pctx, id);
+	struct tally_lwp *lwp = pctx_lwp_data(pctx, id);
 
 	(void)pid;
 	if (lwp != NULL)
-		look_at_comm(arg, lwp);
+		read_comm(arg, lwp->tid, lwp->comm);
 }
 
-/* Out of memory, an LWP or a new process could not be followed. */
+/* Out of memory, an LWP or a new process could not be followed; of the latter, pctx is the parent.
+ */
 static void on_lost(pctx_t *pctx, pid_t pid, pid_t tid, void *arg)
 {
 	struct tracer *tracer = arg;
-	/* Of a new process, pctx is its maker. */
-	struct tally_proc *proc = pctx_pid(pctx) == pid ? pctx_data(pctx) : NULL;
+	const struct track_event event = {
+		.kind = TRACK_LOST,
+		.time_ns = now_ns(),
+		.tgid = pid,
+		.tid = tid,
+		.flaws = TRACK_PROC_FLAWED,
+	};
 
-	(void)tid;
+	(void)pctx;
 	tracer->engine.lost = true;
-	if (proc != NULL)
-		proc->base.incomplete = true;
+	track_event(tracer->engine.track, &event);
 }
 
 static int set_handlers(const struct tracer *tracer, pctx_t *pctx)
@@ -338,10 +401,29 @@ static int attach(struct engine *engine, const struct pids *pids, bool *some_fai
 	return -1;
 }
 
+/* Reports the last counts of who lives on. */
+static void detach_all(struct tracer *tracer)
+{
+	const struct tree *tree = &tracer->engine.track->tree;
+	char comm[COMM_SIZE];
+	struct proc *proc;
+	struct lwp *lwp;
+
+	TAILQ_FOREACH(proc, &tree->procs, link) {
+		TAILQ_FOREACH(lwp, &proc->lwps, link)
+			finish(tracer, lwp->own, TRACK_DETACH, read_comm(tracer, lwp->tid, comm));
+		tally_clear(&tracer->tally, proc->own);
+		tally_free_proc(proc->own);
+	}
+}
+
 static int run(struct engine *engine)
 {
-	return pctx_run(tracer_of(engine)->pctx, engine->config.interval_ms, engine->config.count,
-			on_tick);
+	struct tracer *tracer = tracer_of(engine);
+	int rc = pctx_run(tracer->pctx, engine->config.interval_ms, engine->config.count, on_tick);
+
+	detach_all(tracer);
+	return rc;
 }
 
 static void stop(struct engine *engine)
@@ -359,6 +441,17 @@ static int wait_for(struct engine *engine, int *wstatus)
 	return pctx_wait(tracer_of(engine)->pctx, wstatus);
 }
 
+/* Reports the symbols that no program had. */
+static void report_symbols(struct tracer *tracer)
+{
+	const struct engine_config *config = &tracer->engine.config;
+	bool all = config->follow_exec && config->follow_fork;
+
+	if (symbols_missing(tracer->tally.symbols,
+			    all ? "" : " (-f tracks children, too, -e what they execute)"))
+		tracer->engine.lost = true;
+}
+
 static void release(struct engine *engine)
 {
 	struct tracer *tracer = tracer_of(engine);
@@ -368,8 +461,9 @@ static void release(struct engine *engine)
 	if (tracer->is_command)
 		pctx_release(tracer->pctx);
 	else
-		pctx_abandon(tracer->pctx); /* an LWP in a long system call is not waited for */
+		pctx_abandon(tracer->pctx); /* do not wait for an LWP in a long system call */
 	tracer->pctx = NULL;
+	report_symbols(tracer);
 }
 
 static void free_tracer(struct engine *engine)
@@ -380,53 +474,9 @@ static void free_tracer(struct engine *engine)
 	free(tracer);
 }
 
-/* ---- counts ---------------------------------------------------------------------------- */
-
 static void begin(struct engine *engine)
 {
 	tally_begin(&tracer_of(engine)->tally);
-}
-
-static cpc_buf_t *sample(struct engine *engine, struct proc *proc, struct lwp *lwp)
-{
-	return tally_sample(&tracer_of(engine)->tally, tally_proc(proc), tally_lwp(lwp));
-}
-
-static cpc_buf_t *sample_tick(struct engine *engine, struct proc *proc, struct lwp *lwp)
-{
-	look_at_comm(tracer_of(engine), lwp);
-	return tally_tick(&tracer_of(engine)->tally, tally_proc(proc), tally_lwp(lwp));
-}
-
-static void finish(struct engine *engine, struct proc *proc, struct lwp *lwp)
-{
-	look_at_comm(tracer_of(engine), lwp);
-	tally_finish(&tracer_of(engine)->tally, tally_proc(proc), tally_lwp(lwp));
-}
-
-static cpc_buf_t *lwp_total(const struct engine *engine, const struct lwp *lwp, size_t set)
-{
-	(void)engine;
-	return tally_lwp_total((const struct tally_lwp *)lwp, set);
-}
-
-static cpc_buf_t *proc_total(const struct engine *engine, const struct proc *proc, size_t set)
-{
-	(void)engine;
-	return ((const struct tally_proc *)proc)->total[set];
-}
-
-static void leave(struct engine *engine, struct proc *proc)
-{
-	tally_free_proc(&tracer_of(engine)->tally, tally_proc(proc));
-}
-
-static bool lacks_symbols(const struct engine *engine)
-{
-	bool all = engine->config.follow_exec && engine->config.follow_fork;
-
-	return symbols_missing(tracer_of(engine)->tally.symbols,
-			       all ? "" : " (-f tracks children, too, -e what they execute)");
 }
 
 static const struct engine_ops ops = {
@@ -436,26 +486,26 @@ static const struct engine_ops ops = {
 	.run = run,
 	.stop = stop,
 	.stopped = stopped,
-	.wait = wait_for,
 	.begin = begin,
-	.sample = sample,
-	.sample_tick = sample_tick,
-	.finish = finish,
-	.lwp_total = lwp_total,
-	.proc_total = proc_total,
-	.leave = leave,
-	.lacks_symbols = lacks_symbols,
+	.wait = wait_for,
 	.release = release,
 	.free = free_tracer,
 };
 
 struct engine *engine_ptrace(const struct engine_config *config, cpc_t *cpc,
-			     const struct setgrp *grp)
+			     const struct setgrp *grp, struct track *track)
 {
 	struct tracer *tracer = xcalloc(1, sizeof(*tracer));
 
-	tracer->engine = (struct engine){.ops = &ops, .config = *config, .cpc = cpc, .grp = grp};
-	TAILQ_INIT(&tracer->engine.procs);
+	tracer->engine = (struct engine){
+		.ops = &ops,
+		.config = *config,
+		.cpc = cpc,
+		.grp = grp,
+		.track = track,
+		.own = tracer,
+		.waiting = config->waiting,
+	};
 	tally_init(&tracer->tally, &tracer->engine);
 	return &tracer->engine;
 }

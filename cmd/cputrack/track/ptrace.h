@@ -10,6 +10,6 @@
 
 /* Follows by ptrace(2), counts with a set per LWP. */
 struct engine *engine_ptrace(const struct engine_config *config, cpc_t *cpc,
-			     const struct setgrp *grp);
+			     const struct setgrp *grp, struct track *track);
 
 #endif /* PTRACE_H */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* Files per LWP, called when none is left: all LWPs but one have theirs open. */
+/* Files per LWP.  The limit was just reached: all LWPs but one have theirs open. */
 static size_t files_each(const struct tally *tally)
 {
 	struct rlimit lim;
@@ -22,24 +22,22 @@ static size_t files_each(const struct tally *tally)
 	return ((size_t)lim.rlim_cur + tally->alive - 2) / (tally->alive - 1);
 }
 
-void refuse_lwp(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp,
-		const char *event, int error)
+void refuse_lwp(struct tally *tally, struct tally_lwp *lwp, const char *event, int error)
 {
-	refuse_lwp_untold(tally, proc, lwp);
+	refuse_lwp_silently(tally, lwp);
 	/* Each errno is reported once, not for each of a thousand LWPs. */
-	if (tally->told[(unsigned)error % NTOLD])
+	if (tally->reported[(unsigned)error % MAX_ERRNO])
 		return;
-	tally->told[(unsigned)error % NTOLD] = true;
+	tally->reported[(unsigned)error % MAX_ERRNO] = true;
 	if (error == EMFILE && tally->files_each == 0)
 		tally->files_each = files_each(tally);
-	say("%s: can't bind perf counters to lwp%d - %s (process %d)", event, (int)lwp->base.id,
-	    error != ENOMEM ? cpcerr_text() : strerror(ENOMEM), (int)proc->base.pid);
+	say("%s: can't bind perf counters to lwp%d - %s (process %d)", event, (int)lwp->id,
+	    error != ENOMEM ? cpcerr_text() : strerror(ENOMEM), (int)lwp->proc->pid);
 }
 
-void refuse_lwp_untold(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp)
+void refuse_lwp_silently(struct tally *tally, struct tally_lwp *lwp)
 {
 	lwp->state = REFUSED;
-	proc->base.incomplete = true;
 	tally->nrefused++;
 	tally->engine->lost = true;
 }

@@ -6,13 +6,11 @@
 #ifndef REFUSE_H
 #define REFUSE_H
 
-#include "counted.h"
+#include "tally.h"
 
-/* For the reason in `error`, which is told, with the name of the `event` at which that was found.
- */
-void refuse_lwp(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp,
-		const char *event, int error);
-/* For a reason that is told by the caller. */
-void refuse_lwp_untold(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp);
+/* Reports why, from `error`, once for each error; it was found at `event`. */
+void refuse_lwp(struct tally *tally, struct tally_lwp *lwp, const char *event, int error);
+/* The caller reports why. */
+void refuse_lwp_silently(struct tally *tally, struct tally_lwp *lwp);
 
 #endif /* REFUSE_H */

@@ -1,42 +1,110 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * tally.h - what the LWPs and processes of a tree counted.
+ * tally.h - count LWPs with a set for each, while libpctx traces them.
+ *
+ * An LWP has a duplicate of each set of the group; one of them is bound at a time.  The counters of
+ * an LWP and of its process are the data of their libpctx objects (pctx_lwp_data(), pctx_data()),
+ * and of their entries in the tree (`own`).
  */
 #ifndef TALLY_H
 #define TALLY_H
 
-#include "counted.h"
+#include "engine.h"
+#include "symbols.h"
+
+#include <libcpc.h>
+#include <libpctx.h>
+#include <stdbool.h>
+
+/* What an LWP has for each set. */
+struct tally_set {
+	cpc_set_t *set;	  /* NULL: the set never had its turn */
+	bool valid;	  /* it had its turn, and was bound */
+	bool settled;	  /* its symbols were reported, with all libraries mapped */
+	cpc_buf_t *total; /* of earlier turns */
+};
+
+enum lwp_state {
+	WAITING,   /* it is not to be counted yet */
+	COUNTING,  /* the current set is bound */
+	NEVER_RAN, /* killed before it could run: it counted nothing */
+	REFUSED,   /* it could not be counted */
+	LOST,	   /* its counters were lost */
+	DONE,	   /* its counts are final */
+};
+
+struct tally_lwp {
+	struct tally_proc *proc;
+	struct lwp *lwp; /* in the tree */
+	id_t id;
+	pid_t tid;
+	enum lwp_state state;
+	size_t turn;		/* index of the set that counts */
+	bool off;		/* the set of its next turn is to be off, too */
+	char comm[COMM_SIZE];	/* its name as it ended; "": not known */
+	struct tally_set set[]; /* by index in the group */
+};
+
+struct tally_proc {
+	pctx_t *pctx;
+	pid_t pid;
+	struct proc *proc;   /* in the tree; NULL: it has no LWP yet */
+	struct image *image; /* its program; NULL: it is not known yet */
+	bool linking;	     /* its libraries are not all mapped yet */
+	bool watched;	     /* libpctx reports what it maps, be it later */
+	bool *awaits;	     /* by set: libraries that it may load later */
+};
+
+#define MAX_ERRNO 256
+
+struct tally {
+	struct engine *engine;
+	cpc_t *cpc;
+	const struct setgrp *grp;
+	struct symbols *symbols;
+	size_t nrefused;	     /* LWPs that could not be counted */
+	size_t nlost;		     /* LWPs whose counters were lost; the first was reported */
+	bool reported[MAX_ERRNO];    /* by errno: why an LWP could not be counted */
+	size_t alive, peak;	     /* number of LWPs, now and at most */
+	size_t files_each;	     /* files per LWP; 0: the limit was not reached */
+	bool symbols_wanted;	     /* by some set */
+	cpc_buf_t **now;	     /* scratch buffers, one per set */
+	struct track_counts *counts; /* likewise: those of an event */
+};
 
 void tally_init(struct tally *tally, struct engine *engine);
 void tally_free(struct tally *tally);
 
 /* Becomes the data of `pctx`. */
 struct tally_proc *tally_new_proc(struct tally *tally, pctx_t *pctx);
-void tally_clear_proc(struct tally *tally, struct tally_proc *proc); /* at an exec */
-void tally_free_proc(struct tally *tally, struct tally_proc *proc);
+void tally_free_proc(struct tally_proc *proc);
+/* Frees the counters of a process's LWPs: it runs another program, or no longer. */
+void tally_clear(struct tally *tally, struct tally_proc *proc);
 
 /* For init_lwp handlers.  Becomes the data of LWP `id`. */
 struct tally_lwp *tally_new_lwp(struct tally *tally, struct tally_proc *proc, id_t id);
-void tally_free_lwp(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp);
+void tally_free_lwp(struct tally *tally, struct tally_lwp *lwp);
 
 /*
  * Binds the set whose turn it is.  If that fails, it is reported with the name of the
  * `event` at which it happened, and the LWP runs on uncounted.
  */
-void tally_bind(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp,
-		const char *event);
+void tally_bind(struct tally *tally, struct tally_lwp *lwp, const char *event);
 /* The wait is over: binds the sets of all LWPs. */
 void tally_begin(struct tally *tally);
-/* What the current set has counted since it was bound; NULL: not known. */
-cpc_buf_t *tally_sample(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp);
-/* What it has counted since the last tally_tick(); NULL: not known. */
-cpc_buf_t *tally_tick(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp);
-/* Binds the next set in turn; to be called right after tally_tick(). */
-void tally_rotate(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp);
-/* The LWP ended: takes its last counts, and adds its totals to its process's. */
-void tally_finish(struct tally *tally, struct tally_proc *proc, struct tally_lwp *lwp);
-/* The total of a set after tally_finish(); NULL: it was never counted. */
-cpc_buf_t *tally_lwp_total(const struct tally_lwp *lwp, size_t set);
+/* Can the LWP's counts be read? */
+bool tally_is_counting(const struct tally_lwp *lwp);
+/*
+ * What the current set has counted in all its turns is in tally.counts[turn] then.  False: it is
+ * not known.
+ */
+bool tally_sample(struct tally *tally, struct tally_lwp *lwp);
+/* Binds the next set in turn; to be called right after tally_sample(). */
+void tally_rotate(struct tally *tally, struct tally_lwp *lwp);
+/* The LWP is tracked no more: tally.counts has its counts.  False: they are not known. */
+bool tally_finish(struct tally *tally, struct tally_lwp *lwp);
+/* Is something missing from the counts of the LWP's process?  Bits of enum track_flaw. */
+unsigned tally_flaws(const struct tally_lwp *lwp);
 
 #endif /* TALLY_H */

@@ -1,197 +1,128 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * track.c - turns what happens in a tree of processes into rows.
+ * track.c - turn events into rows.
  */
 #include "track.h"
 
 #include "../../base/util.h"
-#include "../../rows/source.h"
-#include "feed.h"
 
+#include <bsd/string.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
-struct track {
-	struct track_config config;
-	struct engine *engine;
-	struct run *run;
-	bool cuts;		 /* a signal cuts the run */
-	struct feed feed;	 /* of the output */
-	struct sink *sink;	 /* of the output */
-	struct command *command; /* NULL: attached */
-	int64_t start_ns;
-	int64_t last_ns;	       /* the time of the last row: times never go back */
-	int64_t tick_ns, tick_wall_ns; /* time of the sample that is being taken; 0: none is */
-	uint64_t tick;		       /* its number, or that of the last one */
-	struct row tick_row;	       /* what all rows of it have */
-	bool ending;		       /* the last rows have the time of a sample, too */
-	uint64_t val[RUN_MAX_EVENTS];  /* of the row that is being told */
-	struct uncounted uncounted;
-	uint64_t *cycles; /* per set: those of totals of processes */
-	volatile sig_atomic_t stopped;
-	volatile sig_atomic_t suspend; /* stop once the command has stopped */
-};
+/* The end takes a sample.  One just before it would leave that sample no time. */
+#define NO_TICK_NS 1000000
 
-/* What an engine tells. */
-static const struct watcher watcher;
-
-struct track *track_new(const struct track_config *config, struct engine *engine,
-			struct output *output, struct command *command)
+void track_init(struct track *track, const struct track_config *config, struct run *run,
+		struct output *output, struct command *command)
 {
-	struct track *track = xcalloc(1, sizeof(*track));
-
-	track->config = *config;
+	*track = (struct track){
+		.config = *config,
+		.run = run,
+		.flusher = flusher_new(output),
+		.sink = output_sink(output),
+		.command = command,
+		.cycles = xcalloc(run->nsets, sizeof(*track->cycles)),
+	};
 	track->config.fini_rows |= config->verbose;
-	track->engine = engine;
-	track->feed = feed_new(output);
-	track->sink = output_sink(output);
-	track->command = command;
-	track->cycles = xcalloc(engine->grp->n, sizeof(*track->cycles));
-	track->start_ns = now_ns();
-	engine_watch(engine, &watcher, track);
-	return track;
+	tree_init(&track->tree, run);
 }
 
-void track_begin(struct track *track, struct run *run, bool cuts)
+void track_start(struct track *track)
 {
-	track->run = run;
-	track->cuts = cuts;
-	sink_begin(track->sink, run);
+	const struct track_config *config = &track->config;
+
+	track->start_ns = now_ns();
+	track->begin_ns = track->start_ns + config->delay_ns;
+	track->end_ns = config->for_ns != 0 ? track->begin_ns + config->for_ns : INT64_MAX;
+}
+
+void track_free(struct track *track)
+{
+	tree_free(&track->tree);
+	free(track->cycles);
 }
 
 /* ---- rows --------------------------------------------------------------- */
 
-/* When that happened which is told. */
-static int64_t event_ns(const struct track *track)
+/* Events of several CPUs, and those which waited while a sample was taken, may be older. */
+static int64_t no_earlier(const struct track *track, int64_t time_ns)
 {
-	int64_t ns = track->engine->event_ns;
-
-	if (ns == 0)
-		return now_ns();
-	/* What several CPUs tell, and what was told before a sample and comes after it. */
-	return ns > track->last_ns ? ns : track->last_ns;
+	return time_ns > track->last_ns ? time_ns : track->last_ns;
 }
 
-static struct row new_row(struct track *track, pid_t pid, id_t id, pid_t tid, enum row_kind kind)
+static struct row row_at(struct track *track, int64_t time_ns, int64_t wall, enum row_kind kind)
 {
-	bool sampled = kind == ROW_TICK || track->ending;
-	int64_t time_ns = sampled ? track->tick_ns : event_ns(track);
-
 	track->last_ns = time_ns;
-	if (!sampled)
-		track->tick_ns = 0;
-	return (struct row){
-		.kind = kind,
-		.time_ns = time_ns - track->start_ns,
-		.wall_ns = sampled ? track->tick_wall_ns : wall_ns() - (now_ns() - time_ns),
-		.pid = pid,
-		.lwp = (int)id,
-		.tid = tid,
-	};
-}
-
-static const char *comm_of(const struct lwp *lwp)
-{
-	return lwp != NULL && lwp->comm[0] != '\0' ? lwp->comm : NULL;
-}
-
-static struct row lwp_row(struct track *track, const struct proc *proc, const struct lwp *lwp,
-			  enum row_kind kind)
-{
-	struct row row = new_row(track, proc->pid, lwp->id, lwp->tid, kind);
-
-	row.comm = comm_of(lwp);
-	return row;
+	return (struct row){.kind = kind, .time_ns = time_ns - track->start_ns, .wall_ns = wall};
 }
 
 /* A sample of all LWPs begins. */
-static void begin_tick(struct track *track)
+static void begin_sample(struct track *track, int64_t time_ns)
 {
-	track->tick_ns = now_ns();
-	track->tick_wall_ns = wall_ns();
-	track->tick++;
-	track->tick_row = new_row(track, 0, 0, 0, ROW_TICK);
+	track->sample_ns = no_earlier(track, time_ns);
+	track->sample_wall_ns = wall_ns() - (now_ns() - track->sample_ns);
+	track->sample++;
+	track->tick = row_at(track, track->sample_ns, track->sample_wall_ns, ROW_TICK);
 }
 
-/* All LWPs are in a sample once, and its rows have one time. */
-static struct row *tick_row(struct track *track, const struct proc *proc, struct lwp *lwp)
+static struct row new_row(struct track *track, int64_t event_ns, enum row_kind kind)
 {
-	if (track->tick_ns == 0 || (!track->ending && lwp->tick == track->tick))
-		begin_tick(track);
-	lwp->tick = track->tick;
-	track->tick_row.pid = proc->pid;
-	track->tick_row.lwp = (int)lwp->id;
-	track->tick_row.tid = lwp->tid;
-	return &track->tick_row;
+	int64_t time_ns;
+
+	if (track->ending)
+		return row_at(track, track->sample_ns, track->sample_wall_ns, kind);
+	track->sample_ns = 0;
+	time_ns = no_earlier(track, event_ns);
+	return row_at(track, time_ns, wall_ns() - (now_ns() - time_ns), kind);
+}
+
+static void name_lwp(struct row *row, const struct lwp *lwp)
+{
+	row->pid = lwp->proc->pid;
+	row->lwp = (int)lwp->id;
+	row->tid = lwp->tid;
+	row->comm = lwp->comm[0] != '\0' ? lwp->comm : NULL;
+}
+
+/* An event of an LWP that may not be tracked, but has ids. */
+static void name_caller(struct row *row, const struct track_event *event)
+{
+	if (event->lwp != NULL) {
+		name_lwp(row, event->lwp);
+		return;
+	}
+	row->pid = row->tid = event->tgid;
+	row->lwp = event->id != 0 ? (int)event->id : 1;
 }
 
 static void put_row(struct track *track, const struct row *row)
 {
 	sink_row(track->sink, row);
-	track->feed.unflushed = true;
+	track->flusher.unflushed = true;
 }
 
-/* When counting begins, and when it ends if that was asked for. */
-static int64_t begin_ns_of(const struct track *track)
+static unsigned nevents(const struct track *track, size_t set)
 {
-	return track->start_ns + track->config.delay_ns;
+	return track->run->set[set].nevents;
 }
 
-static int64_t end_ns_of(const struct track *track)
+static uint64_t all_valid(const struct track *track, size_t set)
 {
-	return track->config.for_ns != 0 ? begin_ns_of(track) + track->config.for_ns : INT64_MAX;
+	const unsigned n = nevents(track, set);
+
+	return n == RUN_MAX_EVENTS ? UINT64_MAX : (UINT64_C(1) << n) - 1;
 }
 
-/* Begins or ends counting when that is due.  Returns when it is, in ms; 0: never. */
-static uint_t keep_time(struct track *track)
-{
-	int64_t begin_ns = begin_ns_of(track), end_ns = end_ns_of(track), now = now_ns();
-	struct engine *engine = track->engine;
-
-	if (engine->config.waiting && now >= begin_ns)
-		engine->ops->begin(engine);
-	if (engine->config.waiting)
-		return (uint_t)((begin_ns - now) / 1000000 + 1);
-	if (track->config.for_ns == 0)
-		return 0;
-	if (now < end_ns)
-		return (uint_t)((end_ns - now) / 1000000 + 1);
-	track_stop(track);
-	return 0;
-}
-
-/* Once nobody reads the rows, tracking ends. */
-static void flush(struct track *track)
-{
-	if (!feed_flush(&track->feed))
-		track->engine->ops->stop(track->engine);
-}
-
-/* While the command is tracked, its end is the end, whether or not somebody still reads. */
-static uint_t on_idle(void *arg)
-{
-	struct track *track = arg;
-	struct engine *engine = track->engine;
-	uint_t due = keep_time(track), wait = 0;
-
-	if (track->suspend && engine->ops->stopped(engine)) {
-		track->suspend = 0;
-		flush(track);
-		raise(SIGSTOP); /* until the shell continues the job: us and the command */
-		return due;
-	}
-	if (!feed_idle(&track->feed, track->command == NULL || track->command->left, &wait))
-		engine->ops->stop(engine);
-	return due == 0 || (wait != 0 && wait < due) ? wait : due;
-}
-
-/* A row with the counts of one set; `buf` NULL: they are not known. */
-static void put_counts(struct track *track, struct row *row, size_t set, cpc_buf_t *buf)
+static void put_counts(struct track *track, struct row *row, size_t set, const uint64_t *val,
+		       uint64_t valid, uint64_t cycles)
 {
 	row->set = set;
-	source_counts(track->engine->cpc, track->run, row, buf, track->val);
+	row->val = val;
+	row->valid = valid;
+	row->cycles = cycles;
 	put_row(track, row);
 }
 
@@ -203,242 +134,317 @@ static int64_t life(const struct track *track, const struct row *row, int64_t fr
 	return now > from_ns ? now - from_ns : 0;
 }
 
-static void put_tick(struct track *track, struct proc *proc, struct lwp *lwp)
+/* A row of an LWP that has counted nothing yet. */
+static void put_birth(struct track *track, const struct track_event *event, const struct lwp *lwp,
+		      enum row_kind kind)
 {
-	struct row *row = tick_row(track, proc, lwp);
-	cpc_buf_t *buf = track->engine->ops->sample_tick(track->engine, proc, lwp);
+	static const uint64_t zero[RUN_MAX_EVENTS];
+	struct row row = new_row(track, event->time_ns, kind);
 
-	row->comm = comm_of(lwp); /* as it is now */
-	row->span_ns = life(track, row, lwp->since_ns);
-	lwp->since_ns = track->start_ns + row->time_ns;
-	put_counts(track, row, lwp->turn, buf);
-	track->feed.sample = true;
+	name_lwp(&row, lwp);
+	put_counts(track, &row, event->set, zero,
+		   event->counts != NULL ? all_valid(track, event->set) : 0, 0);
 }
 
-/* A row with what an LWP has counted so far. */
-static void put_current(struct track *track, struct proc *proc, struct lwp *lwp, enum row_kind kind)
+/* Rows with the final counts of an LWP. */
+static void put_lwp(struct track *track, struct lwp *lwp, int64_t time_ns, enum row_kind kind)
 {
-	struct row row = lwp_row(track, proc, lwp, kind);
+	struct row row = new_row(track, time_ns, kind);
 
-	put_counts(track, &row, lwp->turn, track->engine->ops->sample(track->engine, proc, lwp));
-}
+	name_lwp(&row, lwp);
+	row.span_ns = track->run->nsets == 1 ? life(track, &row, lwp->born_ns) : 0;
+	for (size_t i = 0; i < track->run->nsets; i++) {
+		const struct lwp_counts *c = tree_counts(&track->tree, lwp, i);
+		bool known = c->known && !lwp->flawed;
 
-/* A row with the totals of each set. */
-static void put_lwp_totals(struct track *track, const struct proc *proc, const struct lwp *lwp,
-			   enum row_kind kind)
-{
-	const struct engine *engine = track->engine;
-	struct row row = lwp_row(track, proc, lwp, kind);
-
-	row.span_ns = engine->grp->n == 1 ? life(track, &row, lwp->born_ns) : 0;
-	for (size_t i = 0; i < engine->grp->n; i++)
-		put_counts(track, &row, i, engine->ops->lwp_total(engine, lwp, i));
-}
-
-/* `id` is LWP 1, or the LWP that called execve(2); `status` that of waitpid(2), or NULL. */
-static void put_proc_totals(struct track *track, struct proc *proc, id_t id, const struct lwp *lwp,
-			    enum row_kind kind, const int *status)
-{
-	const struct engine *engine = track->engine;
-	pid_t tid = lwp != NULL ? lwp->tid : proc->pid;
-	struct row row = new_row(track, proc->pid, id, tid, kind);
-
-	row.comm = comm_of(lwp);
-	row.ended = status != NULL;
-	row.status = status != NULL ? *status : 0;
-	row.incomplete = proc->incomplete;
-	row.span_ns = engine->grp->n == 1 ? life(track, &row, proc->born_ns) : 0;
-	for (size_t i = 0; i < engine->grp->n; i++) {
-		put_counts(track, &row, i, engine->ops->proc_total(engine, proc, i));
-		track->cycles[i] += row.cycles;
+		put_counts(track, &row, i, c->val, known ? all_valid(track, i) : 0,
+			   known ? c->cycles : 0);
 	}
 }
 
-/* ---- what the engine tells ------------------------------------------------ */
-
-static void on_init_lwp(void *arg, struct proc *proc, struct lwp *lwp)
+/* `row` is of LWP 1, or of the LWP that called execve(2). */
+static void put_totals(struct track *track, const struct proc *proc, struct row *row)
 {
-	struct track *track = arg;
-	int64_t now = event_ns(track), begin = begin_ns_of(track);
+	row->incomplete = proc->incomplete;
+	row->span_ns = track->run->nsets == 1 ? life(track, row, proc->born_ns) : 0;
+	for (size_t i = 0; i < track->run->nsets; i++) {
+		const struct counts *c = &proc->total[i];
 
-	lwp->born_ns = lwp->since_ns = now > begin ? now : begin;
+		put_counts(track, row, i, c->val, c->valid, c->cycles);
+		track->cycles[i] += c->cycles;
+	}
+}
+
+/* ---- counts ------------------------------------------------------------- */
+
+static void keep(const struct track *track, struct lwp_counts *to, size_t set,
+		 const struct track_counts *counts)
+{
+	to->known = true;
+	to->cycles = counts->cycles;
+	for (unsigned i = 0; i < nevents(track, set); i++)
+		to->val[i] = counts->val[i];
+}
+
+/* A row with what an LWP has counted since the last one; all LWPs are in a sample once. */
+static void put_tick(struct track *track, const struct track_event *event)
+{
+	struct lwp *lwp = event->lwp;
+	struct lwp_counts *last = tree_counts(&track->tree, lwp, event->set);
+	const struct track_counts *counts = NULL;
+	struct row *row = &track->tick;
+	uint64_t cycles = 0;
+
+	if (track->sample_ns == 0 || lwp->sample == track->sample)
+		begin_sample(track, event->time_ns);
+	lwp->sample = track->sample;
+	name_lwp(row, lwp);
+	row->span_ns = life(track, row, lwp->since_ns);
+	lwp->since_ns = track->start_ns + row->time_ns;
+	if (event->counts != NULL && event->counts[event->set].known)
+		counts = &event->counts[event->set];
+	for (unsigned i = 0; i < nevents(track, event->set); i++)
+		track->val[i] = counts != NULL ? counts->val[i] - last->val[i] : 0;
+	if (counts != NULL) {
+		cycles = counts->cycles - last->cycles;
+		keep(track, last, event->set, counts);
+	}
+	last->known |= event->unchanged;
+	put_counts(track, row, event->set, track->val,
+		   (counts != NULL || event->unchanged) && !lwp->flawed
+			   ? all_valid(track, event->set)
+			   : 0,
+		   cycles);
+	track->flusher.sample = true;
+}
+
+/* The process adds what is known: the final counts, else those of the last tick. */
+static void finalize(struct track *track, const struct track_event *event)
+{
+	struct lwp *lwp = event->lwp;
+
+	if (lwp->final)
+		return;
+	lwp->final = true;
+	lwp->proc->nalive--;
+	for (size_t i = 0; i < track->run->nsets; i++) {
+		struct lwp_counts *last = tree_counts(&track->tree, lwp, i);
+		bool known = event->counts != NULL && event->counts[i].known;
+
+		if (known)
+			keep(track, last, i, &event->counts[i]);
+		if (last->known)
+			counts_add(&lwp->proc->total[i], &track->run->set[i], last->val,
+				   all_valid(track, i), last->cycles);
+		track->ever_on |= last->known && last->cycles != 0;
+		last->known = known;
+	}
+}
+
+/* ---- events ------------------------------------------------------------- */
+
+static struct lwp *on_birth(struct track *track, const struct track_event *event)
+{
+	struct proc *proc = tree_get(&track->tree, event->tgid);
+	struct lwp *lwp = tree_add_lwp(&track->tree, proc, event->id, event->tid);
+	int64_t born_ns = no_earlier(track, event->time_ns);
+
+	if (event->comm != NULL)
+		strlcpy(lwp->comm, event->comm, sizeof(lwp->comm));
+	proc->incomplete |= (event->flaws & TRACK_PROC_FLAWED) != 0;
+	lwp->born_ns = lwp->since_ns = born_ns > track->begin_ns ? born_ns : track->begin_ns;
 	if (proc->born_ns == 0 || lwp->id == 1) /* also of its next program */
 		proc->born_ns = lwp->born_ns;
 	if (track->config.verbose)
-		put_current(track, proc, lwp, ROW_INIT_LWP);
+		put_birth(track, event, lwp, ROW_INIT_LWP);
+	return lwp;
 }
 
-static void on_lwp_create(void *arg, struct proc *proc, struct lwp *lwp)
+static void on_fork(struct track *track, const struct track_event *event)
 {
-	put_current(arg, proc, lwp, ROW_LWP_CREATE);
-}
+	struct row row = new_row(track, event->time_ns, ROW_FORK);
+	struct proc *child = tree_find(&track->tree, event->child);
 
-static void on_fini_lwp(void *arg, struct proc *proc, struct lwp *lwp)
-{
-	struct track *track = arg;
-
-	if (track->config.fini_rows)
-		put_lwp_totals(track, proc, lwp, ROW_FINI_LWP);
-}
-
-static void on_lwp_exit(void *arg, struct proc *proc, struct lwp *lwp)
-{
-	put_lwp_totals(arg, proc, lwp, ROW_LWP_EXIT);
-}
-
-#define LAST_NS 1000000
-
-static void on_tick(void *arg, struct proc *proc, struct lwp *lwp)
-{
-	const struct track *track = arg;
-
-	/* The end takes a sample, too: one just before it would make it one of no time. */
-	if (track->config.for_ns == 0 || now_ns() < end_ns_of(track) - LAST_NS)
-		put_tick(arg, proc, lwp);
-}
-
-static void on_fork(void *arg, pid_t pid, id_t id, struct lwp *lwp, pid_t child)
-{
-	struct track *track = arg;
-	struct row row = new_row(track, pid, id, lwp != NULL ? lwp->tid : pid, ROW_FORK);
-
-	row.comm = comm_of(lwp);
-	row.child = child;
+	name_caller(&row, event);
+	row.child = event->child;
 	put_row(track, &row);
+	if (child != NULL)
+		child->incomplete = true; /* the exit of its namesake was not reported */
+}
+
+static void on_lwp_exit(struct track *track, const struct track_event *event)
+{
+	if (track->config.fini_rows)
+		put_lwp(track, event->lwp, event->time_ns, ROW_FINI_LWP);
+	put_lwp(track, event->lwp, event->time_ns, ROW_LWP_EXIT);
+	tree_remove_lwp(event->lwp);
+}
+
+static void put_fini_rows(struct track *track, struct proc *proc, int64_t time_ns)
+{
+	struct lwp *lwp;
+
+	if (!track->config.fini_rows)
+		return;
+	TAILQ_FOREACH(lwp, &proc->lwps, link)
+		put_lwp(track, lwp, time_ns, ROW_FINI_LWP);
 }
 
 /* The command is not tracked any more.  A signal may have asked to stop then. */
-static void on_command_left(struct track *track)
+static void leave_command(struct track *track, pid_t pid)
 {
-	track->command->left = true;
-	if (track->command->stop_at)
-		track_stop(track);
-}
-
-static void on_exec(void *arg, struct proc *proc, id_t id, struct lwp *lwp)
-{
-	put_proc_totals(arg, proc, id, lwp, ROW_EXEC, NULL);
-}
-
-static void on_image(void *arg, pid_t pid, const char *comm, const char *command)
-{
-	struct track *track = arg;
-	struct row row = new_row(track, pid, 1, pid, ROW_IMAGE);
-
-	row.comm = comm[0] != '\0' ? comm : NULL;
-	row.command = command;
-	put_row(track, &row);
-	if (track->engine->config.follow_exec)
-		return;
-	uncounted_add(&track->uncounted, pid, command);
 	if (track->command != NULL && pid == track->command->pid)
-		on_command_left(track);
+		track->command->left = true;
 }
 
-static void on_exit_proc(void *arg, struct proc *proc, id_t id, struct lwp *lwp, int status)
+static void on_exec(struct track *track, const struct track_event *event)
 {
-	struct track *track = arg;
+	struct proc *proc = tree_get(&track->tree, event->tgid);
+	const pid_t pid = proc->pid;
+	struct row row;
 
-	put_proc_totals(track, proc, id, lwp, ROW_EXIT, &status);
-	if (track->command == NULL || proc->pid != track->command->pid)
+	proc->incomplete |= (event->flaws & TRACK_PROC_FLAWED) != 0;
+	put_fini_rows(track, proc, event->time_ns);
+	row = new_row(track, event->time_ns, ROW_EXEC);
+	name_caller(&row, event);
+	put_totals(track, proc, &row);
+	if (event->left)
+		tree_remove(&track->tree, proc);
+	else
+		tree_clear(&track->tree, proc);
+	row = new_row(track, event->time_ns, ROW_IMAGE);
+	row.pid = row.tid = pid;
+	row.lwp = 1;
+	row.comm = event->comm != NULL && event->comm[0] != '\0' ? event->comm : NULL;
+	row.command = event->command;
+	put_row(track, &row);
+}
+
+static void on_exit_proc(struct track *track, const struct track_event *event)
+{
+	struct proc *proc = tree_get(&track->tree, event->tgid);
+	struct row row;
+
+	put_fini_rows(track, proc, event->time_ns);
+	row = new_row(track, event->time_ns, ROW_EXIT);
+	name_caller(&row, event);
+	row.ended = true;
+	row.status = event->status;
+	put_totals(track, proc, &row);
+	tree_remove(&track->tree, proc);
+	if (track->command == NULL || event->tgid != track->command->pid)
 		return;
 	track->command->reaped = true;
-	/* The terminal was closed: nobody can type ^C to stop the tracking of a daemon. */
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGHUP)
+	/* The terminal was closed: ^C cannot stop the tracking of what the command leaves. */
+	if (WIFSIGNALED(event->status) && WTERMSIG(event->status) == SIGHUP)
 		track->command->stop_at = true;
-	on_command_left(track);
+	leave_command(track, event->tgid);
 }
 
-static const struct watcher watcher = {
-	.init_lwp = on_init_lwp,
-	.lwp_create = on_lwp_create,
-	.tick = on_tick,
-	.fini_lwp = on_fini_lwp,
-	.lwp_exit = on_lwp_exit,
-	.fork = on_fork,
-	.exec = on_exec,
-	.image = on_image,
-	.exit = on_exit_proc,
-	.idle = on_idle,
-};
-
-/* ---- the run ------------------------------------------------------------ */
-
-/* Rows of a process that is still there when tracking ends. */
-static void put_last_rows_of(struct track *track, struct proc *proc)
+static void on_detach(struct track *track, const struct track_event *event)
 {
-	struct engine *engine = track->engine;
-	struct lwp *lwp, *first = NULL;
-
-	TAILQ_FOREACH(lwp, &proc->lwps, link) {
-		if (track->stopped)
-			put_tick(track, proc, lwp);
-		engine->ops->finish(engine, proc, lwp);
-		if (track->config.fini_rows)
-			put_lwp_totals(track, proc, lwp, ROW_FINI_LWP);
-		if (lwp->id == 1)
-			first = lwp;
-	}
-	put_proc_totals(track, proc, 1, first, ROW_DETACH, NULL);
-}
-
-static void put_last_rows(struct track *track)
-{
-	struct engine *engine = track->engine;
-	size_t n;
-	struct proc **proc = engine_sort_procs(engine, &n);
-
-	begin_tick(track);
+	if (!track->ending)
+		begin_sample(track, event->time_ns);
 	track->ending = true;
+	if (track->last_sample)
+		put_tick(track, event);
+	finalize(track, event);
+}
+
+static void take_notes(const struct track *track, const struct track_event *event)
+{
+	struct lwp *lwp = event->lwp;
+	struct proc *proc = lwp != NULL ? lwp->proc : NULL;
+
+	if (event->kind == TRACK_LOST)
+		proc = tree_find((struct tree *)&track->tree, event->tgid);
+	if (lwp != NULL && event->comm != NULL && event->kind != TRACK_EXEC)
+		strlcpy(lwp->comm, event->comm, sizeof(lwp->comm));
+	if (lwp != NULL)
+		lwp->flawed |= (event->flaws & TRACK_LWP_FLAWED) != 0;
+	if (proc != NULL)
+		proc->incomplete |= event->flaws != 0;
+}
+
+struct lwp *track_event(struct track *track, const struct track_event *event)
+{
+	struct lwp *lwp = event->lwp;
+
+	take_notes(track, event);
+	switch (event->kind) {
+	case TRACK_BIRTH:
+		lwp = on_birth(track, event);
+		break;
+	case TRACK_CREATE:
+		put_birth(track, event, lwp, ROW_LWP_CREATE);
+		break;
+	case TRACK_FORK:
+		on_fork(track, event);
+		break;
+	case TRACK_TICK:
+		if (event->time_ns < track->end_ns - NO_TICK_NS)
+			put_tick(track, event);
+		break;
+	case TRACK_FINAL:
+		finalize(track, event);
+		break;
+	case TRACK_LWP_EXIT:
+		on_lwp_exit(track, event);
+		break;
+	case TRACK_EXEC:
+		on_exec(track, event);
+		if (!track->config.follow_exec) {
+			uncounted_add(&track->uncounted, event->tgid, event->command);
+			leave_command(track, event->tgid);
+		}
+		break;
+	case TRACK_EXIT:
+		on_exit_proc(track, event);
+		break;
+	case TRACK_DETACH:
+		on_detach(track, event);
+		break;
+	case TRACK_LOST:
+		break;
+	}
+	return lwp;
+}
+
+/* ---- the end ------------------------------------------------------------ */
+
+/* Rows of a process that lives on. */
+static void put_detach(struct track *track, struct proc *proc)
+{
+	const struct lwp *first = TAILQ_FIRST(&proc->lwps);
+	struct row row;
+
+	put_fini_rows(track, proc, 0);
+	row = new_row(track, 0, ROW_DETACH);
+	row.pid = row.tid = proc->pid;
+	row.lwp = 1;
+	if (first != NULL && first->id == 1)
+		name_lwp(&row, first);
+	put_totals(track, proc, &row);
+}
+
+void track_end(struct track *track, bool lacks, bool cut)
+{
+	struct proc **proc;
+	size_t n;
+
+	if (!track->ending)
+		begin_sample(track, now_ns());
+	track->ending = true;
+	proc = tree_sort(&track->tree, &n);
 	for (size_t i = 0; i < n; i++) {
-		put_last_rows_of(track, proc[i]);
-		engine->ops->leave(engine, proc[i]);
+		put_detach(track, proc[i]);
+		tree_remove(&track->tree, proc[i]);
 	}
 	free(proc);
-}
-
-int track_run(struct track *track)
-{
-	int rc = track->engine->ops->run(track->engine);
-
-	put_last_rows(track);
-	track->feed.sample = false; /* the end tells all */
-	track->run->lacks = track->engine->lost;
-	track->run->cut = track->cuts && track->command->cut;
+	track->flusher.sample = false; /* the end is a sample of all */
+	track->run->lacks = lacks;
+	track->run->cut = cut;
 	sink_end(track->sink);
-	feed_flush(&track->feed);
-	track->feed.has_reader = false; /* the table is complete; it may have gone by now */
-	return rc;
-}
-
-void track_stop(struct track *track)
-{
-	track->stopped = 1;
-	track->engine->ops->stop(track->engine);
-}
-
-void track_suspend(struct track *track, bool suspend)
-{
-	track->suspend = suspend;
-}
-
-int track_output_error(const struct track *track)
-{
-	return track->feed.error;
-}
-
-const struct uncounted *track_uncounted(const struct track *track)
-{
-	return &track->uncounted;
-}
-
-uint64_t track_cycles(const struct track *track, size_t set)
-{
-	return track->cycles[set];
-}
-
-void track_free(struct track *track)
-{
-	free(track->cycles);
-	free(track);
+	flusher_flush(&track->flusher);
+	track->flusher.has_reader = false; /* the table is complete; it may have gone by now */
 }

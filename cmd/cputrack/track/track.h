@@ -1,60 +1,62 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * track.h - turns what happens in a tree of processes into rows.
+ * track.h - turn events into rows.
  */
 #ifndef TRACK_H
 #define TRACK_H
 
 #include "../../rows/output.h"
-#include "engine.h"
+#include "../command.h"
+#include "event.h"
+#include "flusher.h"
+#include "tree.h"
 #include "uncounted.h"
 
+#include <signal.h>
 #include <stdbool.h>
 
 struct track_config {
 	bool verbose;	  /* rows for init_lwp and fini_lwp */
 	bool fini_rows;	  /* for fini_lwp, also if not verbose */
+	bool follow_exec; /* else an exec ends the tracking of its process */
 	int64_t delay_ns; /* from the start until LWPs are counted */
 	int64_t for_ns;	  /* from then to the end of tracking; 0: no limit */
 };
 
-struct track;
+struct track {
+	struct track_config config;
+	struct run *run;
+	struct tree tree;
+	struct flusher flusher;		   /* of the output */
+	struct sink *sink;		   /* of the output */
+	struct command *command;	   /* NULL: attached */
+	int64_t start_ns;		   /* rows have the time since then */
+	int64_t begin_ns;		   /* LWPs are counted from then on... */
+	int64_t end_ns;			   /* ...up to then; INT64_MAX: no limit */
+	int64_t last_ns;		   /* the time of the last row: times never go back */
+	int64_t sample_ns, sample_wall_ns; /* time of the current sample; 0: none */
+	uint64_t sample;		   /* its number, or that of the last one */
+	struct row tick;		   /* what all rows of it have in common */
+	volatile sig_atomic_t last_sample; /* detached LWPs get a tick row */
+	bool ending;			   /* the last rows have the time of a sample, too */
+	bool ever_on;			   /* the counters of some LWP were */
+	uint64_t val[RUN_MAX_EVENTS];	   /* of the current row */
+	struct uncounted uncounted;	   /* what was not counted, since it was not followed */
+	uint64_t *cycles;		   /* by set: those of totals of processes */
+};
 
-/*
- * All that is passed must live as long as the track, which tells what the engine sees to
- * `output`; `command` is what is to be started, or NULL.  Never NULL.
- */
-struct track *track_new(const struct track_config *config, struct engine *engine,
-			struct output *output, struct command *command);
-
-/*
- * Tells the output that `run` begins, which must live as long as the track.  If `cuts`, a
- * signal that comes while the command runs makes it a run that was cut.
- */
-void track_begin(struct track *track, struct run *run, bool cuts);
-
-/* Runs until nothing is left to track or track_stop(), then writes the last rows.  0, or -1. */
-int track_run(struct track *track);
-
-/* For signal handlers: makes track_run() return after a last tick of all LWPs. */
-void track_stop(struct track *track);
-
-/*
- * For signal handlers: ^Z asks us to stop, or SIGCONT takes that back.  We stop after the
- * command has stopped, since its own handler may have work to do before.
- */
-void track_suspend(struct track *track, bool suspend);
-
-/* The errno with which output failed, or 0; tracking ended there. */
-int track_output_error(const struct track *track);
-
-/* What was not counted, since it was not followed. */
-const struct uncounted *track_uncounted(const struct track *track);
-
-/* Cycles for which a set has counted, over all processes. */
-uint64_t track_cycles(const struct track *track, size_t set);
-
+/* `run`, `output` and `command`, which is NULL if nothing is started, must outlive the track. */
+void track_init(struct track *track, const struct track_config *config, struct run *run,
+		struct output *output, struct command *command);
+/* Its time begins now. */
+void track_start(struct track *track);
 void track_free(struct track *track);
+
+/* Returns the LWP of a birth. */
+struct lwp *track_event(struct track *track, const struct track_event *event);
+
+/* The last event was reported: writes the last rows.  `lacks`: some LWP was not counted. */
+void track_end(struct track *track, bool lacks, bool cut);
 
 #endif /* TRACK_H */

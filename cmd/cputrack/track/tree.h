@@ -1,32 +1,84 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * tree.h - processes and LWPs, as the records of the kernel tell of them, with their counts.
+ * tree.h - the table of tracked processes and LWPs, with their counts.
+ *
+ * Events change it (track.c).  Engines only read the lists, and keep their own data in `own`.
  */
 #ifndef TREE_H
 #define TREE_H
 
-#include "counts.h"
+#include "../../rows/row.h"
+#include "comm.h"
 
-/* LWPs that live, or have ended and were not told yet; with their ring of 2 MB, not twice that. */
-#define TREE_SLOTS 31000
+#include <bsd/sys/queue.h>
+#include <bsd/sys/tree.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
-void tree_init(struct tree *tree, struct engine *engine, const struct fit *fit);
+/* The last counts of an LWP that an event reported for a set. */
+struct lwp_counts {
+	bool known;
+	uint64_t cycles;
+	uint64_t val[]; /* one for each event of the set */
+};
+
+struct lwp {
+	id_t id;	      /* from 1, the leader's, in its process */
+	pid_t tid;	      /* the kernel's thread id */
+	struct proc *proc;    /* whose LWP it is */
+	void *own;	      /* the engine's */
+	char comm[COMM_SIZE]; /* its name when it was last looked at; "": not known */
+	bool final;	      /* its counts are */
+	bool flawed;	      /* its counts lack something */
+	uint64_t sample;      /* number of the last sample that it was in */
+	int64_t born_ns;      /* when it was born, or counting began... */
+	int64_t since_ns;     /* ...and when the last sample was taken, if later */
+	TAILQ_ENTRY(lwp) link;
+	uint64_t words[]; /* its struct lwp_counts: see tree_counts() */
+};
+
+struct proc {
+	pid_t pid;
+	void *own;		/* the engine's */
+	bool incomplete;	/* some LWP was not counted, or not to its end */
+	unsigned nalive;	/* LWPs whose counts are not final */
+	id_t last_id;		/* the largest number of an LWP */
+	int64_t born_ns;	/* when its program began */
+	TAILQ_HEAD(, lwp) lwps; /* in the order of their numbers */
+	TAILQ_ENTRY(proc) link;
+	RB_ENTRY(proc) by_pid;
+	struct counts total[]; /* by set: of LWPs whose counts are final */
+};
+
+RB_HEAD(procs, proc);
+
+struct tree {
+	const struct run *run;	  /* which has the sets */
+	size_t *at;		  /* by set: index of its counts in lwp.words... */
+	size_t nwords;		  /* ...of which there are so many */
+	TAILQ_HEAD(, proc) procs; /* in the order of their births */
+	struct procs by_pid;
+};
+
+void tree_init(struct tree *tree, const struct run *run);
 void tree_free(struct tree *tree);
 
-/* Tells the watcher all that has happened up to now. */
-void tree_tell(struct tree *tree);
-/* Tells it a tick of each LWP, after lwps_flush(). */
-void tree_tick(struct tree *tree);
+struct proc *tree_find(struct tree *tree, pid_t pid); /* NULL: not tracked */
+struct proc *tree_get(struct tree *tree, pid_t pid);  /* finds or adds it; never NULL */
+/* Frees the LWPs of a process that runs another program from now on, and its totals. */
+void tree_clear(struct tree *tree, struct proc *proc);
+void tree_remove(struct tree *tree, struct proc *proc);
 
-/* Does any LWP exist that is alive by the records? */
-bool tree_any_exists(struct tree *tree);
+/* `id` 0: the next number, or 1 of the leader. */
+struct lwp *tree_add_lwp(struct tree *tree, struct proc *proc, id_t id, pid_t tid);
+void tree_remove_lwp(struct lwp *lwp);
 
-/* As in struct engine_ops. */
-void tree_leave(struct tree *tree, struct proc *proc);
+/* Of LWP `lwp` for a set. */
+struct lwp_counts *tree_counts(const struct tree *tree, struct lwp *lwp, size_t set);
 
-/* losses.c: is something missing?  At the end: tell the user what. */
-bool tree_lacks(const struct tree *tree);
-void tree_tell_losses(struct tree *tree);
+/* All processes, `*n`, in the order of their ids; to be freed.  Never NULL. */
+struct proc **tree_sort(const struct tree *tree, size_t *n);
 
 #endif /* TREE_H */

@@ -8,6 +8,7 @@
 #include "../../base/say.h"
 
 #include <bsd/string.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,9 +22,8 @@ void uncounted_add(struct uncounted *uncounted, pid_t pid, const char *command)
 		memcpy(&uncounted->command[UNCOUNTED_COMMAND - 4], "...", 4);
 }
 
-void uncounted_tell(const struct uncounted *uncounted, const struct engine *engine)
+void uncounted_print(const struct uncounted *uncounted, uint64_t children)
 {
-	const unsigned long long children = engine->nchildren;
 	const size_t more = uncounted->nprograms - 1;
 	char forks[48] = "", execs[2 * UNCOUNTED_COMMAND] = "", others[48] = "";
 	bool some = uncounted->nprograms > 0;
@@ -31,7 +31,7 @@ void uncounted_tell(const struct uncounted *uncounted, const struct engine *engi
 	if (children == 0 && !some)
 		return;
 	if (children > 0)
-		snprintf(forks, sizeof(forks), "%llu child process%s", children,
+		snprintf(forks, sizeof(forks), "%llu child process%s", (unsigned long long)children,
 			 children == 1 ? "" : "es");
 	if (some)
 		snprintf(execs, sizeof(execs), "'%s', which process %d executed",

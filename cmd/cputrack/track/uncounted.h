@@ -6,9 +6,8 @@
 #ifndef UNCOUNTED_H
 #define UNCOUNTED_H
 
-#include "engine.h"
-
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define UNCOUNTED_COMMAND 60 /* of a command line that is shown */
@@ -22,7 +21,7 @@ struct uncounted {
 /* Without follow_exec, a process has executed a program. */
 void uncounted_add(struct uncounted *uncounted, pid_t pid, const char *command);
 
-/* Says it in one line, with the options that count it; nothing, if there is nothing. */
-void uncounted_tell(const struct uncounted *uncounted, const struct engine *engine);
+/* Prints it in one line, with the options that count it; `children` were not followed. */
+void uncounted_print(const struct uncounted *uncounted, uint64_t children);
 
 #endif /* UNCOUNTED_H */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * event.h - what happens in a tree of processes, with counts.
+ *
+ * An engine reports each event once, in order, with track_event(), and is asked for nothing
+ * afterwards: an event carries the counts that belong to it.
+ */
+#ifndef EVENT_H
+#define EVENT_H
+
+#include "../../rows/row.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct lwp;
+
+enum track_kind {
+	TRACK_BIRTH,	/* an LWP is tracked from now on; its process, too, if it is the first */
+	TRACK_CREATE,	/* a tracked LWP of the same process created the LWP; follows its birth */
+	TRACK_FORK,	/* an LWP created the process `child`, whose birth follows */
+	TRACK_TICK,	/* a sample of a living LWP */
+	TRACK_FINAL,	/* the LWP counts no more; the end of the LWP or of its program follows */
+	TRACK_LWP_EXIT, /* an LWP that is not the leader has exited */
+	TRACK_EXEC,	/* the process runs another program; its LWPs are gone */
+	TRACK_EXIT,	/* the process has exited */
+	TRACK_DETACH,	/* the LWP lives on, but is tracked no more */
+	TRACK_LOST,	/* an LWP of the process cannot be tracked */
+};
+
+/* Why counts lack something. */
+enum track_flaw {
+	TRACK_LWP_FLAWED = 1, /* those of the LWP do: its rows show none, its process adds them */
+	TRACK_PROC_FLAWED = 2 /* those of the process do */
+};
+
+/* What one set has counted for an LWP since the LWP's birth, its exec or the attach. */
+struct track_counts {
+	bool known;
+	uint64_t cycles;
+	uint64_t val[RUN_MAX_EVENTS]; /* by request */
+};
+
+struct track_event {
+	enum track_kind kind;
+	int64_t time_ns;     /* CLOCK_MONOTONIC; of a sample: after its counters were read */
+	struct lwp *lwp;     /* whose event it is, as its birth returned it; NULL: not tracked */
+	pid_t tgid, tid;     /* its ids, of which `lwp` tells if there is one */
+	id_t id;	     /* its number in its process, if the engine numbers LWPs; else 0 */
+	pid_t child;	     /* TRACK_FORK */
+	int status;	     /* TRACK_EXIT: as waitpid(2) */
+	const char *comm;    /* the LWP's name; NULL: the last one.  EXEC: of the new program. */
+	const char *command; /* TRACK_EXEC: the command line that runs now */
+	bool left;	     /* TRACK_EXEC: the new program is not tracked */
+	unsigned flaws;
+	size_t set;	/* BIRTH, CREATE, TICK, DETACH: the set whose turn it is */
+	bool unchanged; /* TRACK_TICK: the counts are those of the last one, or 0 */
+	/*
+	 * TICK, FINAL, DETACH: one for each set, of which a tick has `set` only.  BIRTH, CREATE:
+	 * not NULL if the LWP is counted, from 0 on.  NULL: not known.
+	 */
+	const struct track_counts *counts;
+};
+
+#endif /* EVENT_H */

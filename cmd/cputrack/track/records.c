@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * records.c - turn the records and slots of liblwps into events.
+ */
+#include "records.h"
+
+#include "../../base/say.h"
+#include "../../base/util.h"
+
+#include <cpc_counter.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What the records of its LWPs say of a process's end: `own` of the tree's processes. */
+struct ending {
+	int status;	    /* as far as it is known... */
+	bool all_end;	    /* ...of an exit of all LWPs together... */
+	bool leader_exited; /* ...or of the leader */
+};
+
+static struct tree *tree_of(const struct records *records)
+{
+	return &records->engine->track->tree;
+}
+
+static struct track_event event_of(const struct records *records, struct lwp *lwp,
+				   enum track_kind kind)
+{
+	return (struct track_event){
+		.kind = kind,
+		.time_ns = records->now_ns,
+		.lwp = lwp,
+		.tgid = lwp != NULL ? lwp->proc->pid : 0,
+	};
+}
+
+/* ---- counts ------------------------------------------------------------------------------ */
+
+static unsigned slot_of(const struct records *records, const struct lwp *lwp)
+{
+	const struct slot_user *user = lwp->own;
+
+	return user == &records->others ? LWPS_SHARED : (unsigned)(user - records->slot);
+}
+
+/* Counting has not begun, or is over: no counts are known. */
+static bool is_blind(const struct records *records)
+{
+	return records->invalid || records->now_ns < records->begun_ns;
+}
+
+static unsigned flaws_of(struct records *records, const struct lwp *lwp, unsigned flaws)
+{
+	if (flaws == 0)
+		return records->invalid ? TRACK_PROC_FLAWED : 0;
+	if (lwps_whole(flaws))
+		return TRACK_PROC_FLAWED;
+	if (!lwp->flawed) {
+		records->engine->lost = true;
+		records->nflawed++;
+		records->flaws |= flaws;
+	}
+	return TRACK_LWP_FLAWED | TRACK_PROC_FLAWED;
+}
+
+/* Reads the counts of an LWP for an event. */
+static void read_counts(struct records *records, struct track_event *event)
+{
+	const struct engine *engine = records->engine;
+	uint64_t count[LWPS_MAX_COLUMNS];
+	unsigned flaws = 0;
+
+	if (!records->invalid)
+		flaws = lwps_read(records->lwps, slot_of(records, event->lwp), count);
+	event->flaws |= flaws_of(records, event->lwp, flaws);
+	if (is_blind(records))
+		return;
+	cpc_buf_fill(engine->cpc, records->buf, engine->grp->set[0].set, count,
+		     records->fit.ncounters, count[records->fit.clock], records->now_ns);
+	engine_counts(engine->cpc, records->buf, engine->grp->set[0].spec.nreqs, &records->counts);
+	event->counts = &records->counts;
+}
+
+/* ---- births ------------------------------------------------------------------------------ */
+
+static void report_birth(struct records *records, const struct lwps_record *record, unsigned slot,
+			 pid_t tid, const char *comm)
+{
+	const bool thread = record->event == LWPS_THREAD;
+	struct engine *engine = records->engine;
+	struct slot_user *user = &records->slot[slot];
+	struct track_event event = event_of(records, NULL, TRACK_BIRTH);
+	char name[COMM_SIZE] = "";
+
+	event.tgid = record->tgid;
+	event.tid = tid;
+	event.comm = comm;
+	if (event.comm == NULL && engine->config.comm) {
+		comm_read(tid, name);
+		event.comm = name;
+	}
+	/* The process of its creator is known, unless that had no slot or its exit was lost. */
+	if (records->invalid || (thread && record->time_ns > records->attached_ns &&
+				 tree_find(tree_of(records), record->tgid) == NULL))
+		event.flaws = TRACK_PROC_FLAWED;
+	if (!is_blind(records))
+		event.counts = &records->counts;
+	user->lwp = event.lwp = track_event(engine->track, &event);
+	user->state = 0;
+	user->lwp->own = user;
+	if (user->lwp->proc->own == NULL)
+		user->lwp->proc->own = xcalloc(1, sizeof(struct ending));
+	if (!thread)
+		return;
+	event.kind = TRACK_CREATE;
+	track_event(engine->track, &event);
+}
+
+static struct lwp *lwp_in(const struct records *records, unsigned slot)
+{
+	return slot < RECORDS_SLOTS && slot != LWPS_SHARED ? records->slot[slot].lwp : NULL;
+}
+
+static void on_fork(struct records *records, const struct lwps_record *record)
+{
+	struct lwp *creator = lwp_in(records, record->creator);
+	struct track_event event = event_of(records, creator, TRACK_FORK);
+
+	event.tgid = record->creator_tgid;
+	event.child = record->tgid;
+	track_event(records->engine->track, &event);
+	report_birth(records, record, record->slot, record->tid,
+		     creator != NULL && creator->comm[0] != '\0' ? creator->comm : NULL);
+}
+
+/* ---- ends -------------------------------------------------------------------------------- */
+
+/* Reports the final counts of an LWP, and gives back its slot. */
+static void report_final(struct records *records, struct lwp *lwp, const char *comm)
+{
+	struct track_event event = event_of(records, lwp, TRACK_FINAL);
+	const unsigned slot = slot_of(records, lwp);
+
+	event.comm = comm;
+	read_counts(records, &event);
+	track_event(records->engine->track, &event);
+	records->slot[slot].lwp = NULL;
+	lwps_release(records->lwps, slot);
+}
+
+static void report_exit(struct records *records, struct proc *proc)
+{
+	struct lwp *first = TAILQ_FIRST(&proc->lwps); /* NULL: it was dead when we attached */
+	struct track_event event = event_of(records, first, TRACK_EXIT);
+	const struct ending *ending = proc->own;
+
+	event.tgid = proc->pid;
+	event.status = ending->status;
+	free(proc->own);
+	track_event(records->engine->track, &event);
+}
+
+/* The words of a command, with spaces between; without them its name, as in ps(1). */
+static void join(char *text, size_t size, const struct lwps_record *record)
+{
+	size_t n = record->args_size < size ? record->args_size : size - 1;
+
+	for (size_t i = 0; i < n; i++)
+		text[i] = record->args[i] != '\0' ? record->args[i] : ' ';
+	text[n > 0 && record->args[n - 1] == '\0' ? n - 1 : n] = '\0';
+	if (n == 0)
+		snprintf(text, size, "[%.*s]", LWPS_COMM, record->comm);
+}
+
+static void report_exec(struct records *records, const struct lwps_record *record)
+{
+	struct lwp *lwp = lwp_in(records, record->slot), *other;
+	struct proc *proc = lwp != NULL ? lwp->proc : tree_find(tree_of(records), record->tgid);
+	struct track_event event = event_of(records, lwp, TRACK_EXEC);
+	char command[LWPS_ARGS];
+
+	join(command, sizeof(command), record);
+	event.tgid = proc != NULL ? proc->pid : record->tgid;
+	event.comm = record->comm;
+	event.command = command;
+	event.left = record->next == LWPS_NONE || record->next == LWPS_SHARED;
+	event.flaws = lwp == NULL ? TRACK_PROC_FLAWED : 0;
+	if (lwp != NULL)
+		report_final(records, lwp, record->old_comm[0] != '\0' ? record->old_comm : NULL);
+	/* The exits of all other LWPs were reported before, unless they were lost. */
+	if (proc != NULL) {
+		TAILQ_FOREACH(other, &proc->lwps, link) {
+			if (!other->final)
+				report_final(records, other, NULL);
+		}
+		free(proc->own);
+		proc->own = NULL;
+	}
+	track_event(records->engine->track, &event);
+}
+
+static void on_exec(struct records *records, const struct lwps_record *record)
+{
+	if (record->slot != LWPS_NONE)
+		report_exec(records, record);
+	if (record->next != LWPS_NONE && record->next != LWPS_SHARED)
+		report_birth(records, record, record->next, record->tgid, record->comm);
+}
+
+/* The records of the attach are all read: processes without a living LWP have exited. */
+static void end_attached(struct records *records)
+{
+	struct proc *proc, *next;
+
+	records->attached_ns = 0;
+	TAILQ_FOREACH_SAFE(proc, &tree_of(records)->procs, link, next)
+	{
+		if (proc->nalive == 0)
+			report_exit(records, proc);
+	}
+}
+
+/* The LWP whose record comes last need not be the one that exited last. */
+static void keep_status(struct ending *ending, bool leader, const struct lwps_record *record)
+{
+	if (record->all_end || (!ending->all_end && (leader || !ending->leader_exited)))
+		ending->status = record->status;
+	ending->all_end |= record->all_end;
+	ending->leader_exited |= leader;
+}
+
+static void on_exit_lwp(struct records *records, const struct lwps_record *record)
+{
+	struct lwp *lwp = lwp_in(records, record->slot);
+	struct track_event event;
+	struct proc *proc;
+
+	if (lwp == NULL) { /* it had the shared slot, or an exec has ended it */
+		lwps_release(records->lwps, record->slot);
+		return;
+	}
+	proc = lwp->proc;
+	keep_status(proc->own, lwp->tid == proc->pid, record);
+	report_final(records, lwp, record->comm[0] != '\0' ? record->comm : NULL);
+	if (lwp->id != 1) {
+		event = event_of(records, lwp, TRACK_LWP_EXIT);
+		track_event(records->engine->track, &event);
+	}
+	if (proc->nalive == 0 && record->time_ns > records->attached_ns)
+		report_exit(records, proc);
+}
+
+/* ---- records ----------------------------------------------------------------------------- */
+
+/* Does the record fit those before it?  All do, unless records were lost. */
+static bool is_possible(const struct records *records, const struct lwps_record *record)
+{
+	const bool exec = record->event == LWPS_EXEC;
+	unsigned begun = exec ? record->next : record->slot;
+
+	if (record->event == LWPS_EXIT)
+		return true;
+	if (exec && record->slot == LWPS_NONE &&
+	    (begun == LWPS_NONE || tree_find(tree_of(records), record->tgid) != NULL))
+		return false;
+	if (exec && (begun == LWPS_NONE || begun == LWPS_SHARED))
+		return true;
+	return begun != LWPS_SHARED && begun < RECORDS_SLOTS && records->slot[begun].lwp == NULL;
+}
+
+static void take(struct records *records, const struct lwps_record *record)
+{
+	if (!is_possible(records, record)) {
+		records->nimpossible++;
+		return;
+	}
+	records->now_ns = record->time_ns;
+	switch (record->event) {
+	case LWPS_ATTACH:
+	case LWPS_THREAD:
+		report_birth(records, record, record->slot, record->tid, NULL);
+		break;
+	case LWPS_FORK:
+		on_fork(records, record);
+		break;
+	case LWPS_EXEC:
+		on_exec(records, record);
+		break;
+	case LWPS_EXIT:
+		on_exit_lwp(records, record);
+		break;
+	}
+}
+
+/* LWPs in the shared slot are shown as one LWP of cputrack's own process: no count is missing. */
+static void show_others(struct records *records)
+{
+	struct track_event event;
+
+	if (records->others.lwp != NULL || lwps_losses(records->lwps).shared == 0)
+		return;
+	records->now_ns = now_ns();
+	event = event_of(records, NULL, TRACK_BIRTH);
+	event.tgid = event.tid = getpid();
+	event.comm = "(others)";
+	event.flaws = TRACK_PROC_FLAWED;
+	event.counts = &records->counts;
+	records->others.lwp = track_event(records->engine->track, &event);
+	records->others.lwp->own = &records->others;
+}
+
+/* A cpustat(1) has claimed CPUs: counts are not true from now on. */
+static void check_claims(struct records *records)
+{
+	if (records->invalid || cpc_set_holds(records->engine->cpc, records->bound, now_ns()))
+		return;
+	records->invalid = records->engine->lost = true;
+	say("perf counter contents invalidated");
+}
+
+void records_read(struct records *records)
+{
+	struct lwps_record record;
+
+	check_claims(records);
+	while (lwps_next(records->lwps, &record))
+		take(records, &record);
+	if (records->attached_ns != 0)
+		end_attached(records);
+	show_others(records);
+}
+
+/* ---- samples ----------------------------------------------------------------------------- */
+
+/* These entries are cold since the last tick. */
+static void prefetch(const struct lwp *lwp)
+{
+	if (lwp == NULL)
+		return;
+	__builtin_prefetch(lwp);
+	__builtin_prefetch(lwp->words);
+}
+
+static void report_sample(struct records *records, struct lwp *lwp, enum track_kind kind)
+{
+	struct track_event event = event_of(records, lwp, kind);
+	struct slot_user *user = lwp->own;
+	char comm[COMM_SIZE] = "";
+
+	if (records->engine->config.comm && user != &records->others) {
+		comm_read(lwp->tid, comm);
+		event.comm = comm[0] != '\0' ? comm : NULL;
+	}
+	if (kind == TRACK_TICK &&
+	    !lwps_changed(records->lwps, slot_of(records, lwp), &user->state)) {
+		event.unchanged = !is_blind(records);
+		event.flaws = records->invalid ? TRACK_PROC_FLAWED : 0;
+	} else {
+		read_counts(records, &event);
+	}
+	track_event(records->engine->track, &event);
+}
+
+static void sample_all(struct records *records, enum track_kind kind)
+{
+	struct proc *proc;
+	struct lwp *lwp;
+
+	records->now_ns = now_ns();
+	TAILQ_FOREACH(proc, &tree_of(records)->procs, link) {
+		TAILQ_FOREACH(lwp, &proc->lwps, link) {
+			prefetch(TAILQ_NEXT(lwp, link));
+			if (!lwp->final) /* a leader that has exited, while others live on */
+				report_sample(records, lwp, kind);
+		}
+	}
+}
+
+void records_tick(struct records *records)
+{
+	sample_all(records, TRACK_TICK);
+}
+
+void records_detach(struct records *records)
+{
+	struct proc *proc;
+
+	sample_all(records, TRACK_DETACH);
+	TAILQ_FOREACH(proc, &tree_of(records)->procs, link) {
+		free(proc->own);
+		proc->own = NULL;
+	}
+}
+
+/* An LWP whose id was given to another process's LWP does not exist any more. */
+bool records_any_exists(const struct records *records)
+{
+	struct proc *proc;
+	struct lwp *lwp;
+
+	TAILQ_FOREACH(proc, &tree_of(records)->procs, link) {
+		TAILQ_FOREACH(lwp, &proc->lwps, link) {
+			if (!lwp->final && lwp != records->others.lwp &&
+			    (syscall(SYS_tgkill, proc->pid, lwp->tid, 0) == 0 || errno != ESRCH))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* ---- what was not counted ---------------------------------------------------------------- */
+
+static const char *reason_of(unsigned flaws)
+{
+	if ((flaws & LWPS_NOT_RUN) != 0)
+		return "another program used the counters part of the time";
+	if ((flaws & LWPS_NO_EVENT) != 0)
+		return "another program took the counters of a CPU, or it was put online or offline";
+	if ((flaws & LWPS_NO_MEMORY) != 0)
+		return "the kernel had no memory";
+	if ((flaws & LWPS_NO_CPU) != 0)
+		return "the machine has other CPUs than /sys lists";
+	if ((flaws & LWPS_LATE_EXEC) != 0)
+		return "the kernel reported an exec late";
+	return "the kernel did not report all context switches";
+}
+
+bool records_lack(const struct records *records)
+{
+	const struct lwps_losses losses = lwps_losses(records->lwps);
+
+	return records->nimpossible + losses.errors + losses.outside + losses.ring_full +
+		       losses.shared + losses.skipped >
+	       0;
+}
+
+void records_print_losses(struct records *records)
+{
+	struct lwps_losses losses = lwps_losses(records->lwps);
+	uint64_t n = losses.errors + losses.outside + losses.ring_full;
+
+	if (records->nflawed > 0)
+		say("%u LWP%s not counted all the time: %s", records->nflawed,
+		    records->nflawed == 1 ? " was" : "s were", reason_of(records->flaws));
+	if (losses.shared > 0)
+		say("%llu LWP%s too many to be counted apart; process %d stands for all of them",
+		    (unsigned long long)losses.shared, losses.shared == 1 ? " was" : "s were",
+		    (int)getpid());
+	if (n > 0)
+		say("%llu LWP%s not tracked: %s", (unsigned long long)n, n == 1 ? " was" : "s were",
+		    losses.outside > 0 ? "they have no ids in this PID namespace"
+				       : "the kernel had no memory");
+	if (records->nimpossible > 0)
+		say("%u records of the kernel contradict others", records->nimpossible);
+	if (losses.skipped > 0)
+		say("counts may be incomplete: the kernel skipped %llu runs of BPF programs",
+		    (unsigned long long)losses.skipped);
+	records->engine->lost |= records_lack(records);
+}
+
+/* ---- begin and end ----------------------------------------------------------------------- */
+
+void records_init(struct records *records, struct engine *engine, const struct fit *fit)
+{
+	*records = (struct records){
+		.engine = engine,
+		.fit = *fit,
+		.buf = cpc_buf_create(engine->cpc, engine->grp->set[0].set),
+		.slot = xcalloc(RECORDS_SLOTS, sizeof(*records->slot)),
+		.begun_ns = engine->config.waiting ? INT64_MAX : 0,
+	};
+	if (records->buf == NULL)
+		die("%s", strerror(errno));
+}
+
+void records_free(struct records *records)
+{
+	if (records->lwps != NULL)
+		lwps_close(records->lwps);
+	cpc_buf_destroy(records->engine->cpc, records->buf);
+	free(records->slot);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * records.h - turn the records and slots of liblwps into events.
+ */
+#ifndef RECORDS_H
+#define RECORDS_H
+
+#include "../../../liblwps/lwps.h"
+#include "engine.h"
+#include "fit.h"
+
+/* LWPs that are alive, or whose exit was not read yet; their ring is the largest of 2 MiB. */
+#define RECORDS_SLOTS 31000
+
+/* The user of a slot: `own` of the tree's LWPs. */
+struct slot_user {
+	struct lwp *lwp; /* NULL: the slot is free */
+	uint64_t state;	 /* of lwps_changed() at the last tick */
+};
+
+struct records {
+	struct engine *engine;
+	struct fit fit;
+	struct lwps *lwps;	/* NULL: not loaded yet */
+	const cpc_set_t *bound; /* the set of some CPU */
+	cpc_buf_t *buf;		/* scratch buffers */
+	struct track_counts counts;
+	struct slot_user *slot;	 /* by number */
+	struct slot_user others; /* one that stands for all LWPs in the shared slot */
+	int64_t now_ns;		 /* when the current event happened, or counts were read */
+	int64_t begun_ns;	 /* when counting began; 0: always, INT64_MAX: not yet */
+	int64_t attached_ns;	 /* records up to then were written by the attach */
+	bool invalid;		 /* a CPU was claimed: no counts are known from then on */
+	unsigned nflawed, flaws; /* LWPs that were not counted all the time, and why */
+	unsigned nimpossible;	 /* records that were left out, since they contradict others */
+};
+
+void records_init(struct records *records, struct engine *engine, const struct fit *fit);
+void records_free(struct records *records);
+
+/* Reports all that happened up to now. */
+void records_read(struct records *records);
+/* Reports a tick of each LWP, after lwps_flush(). */
+void records_tick(struct records *records);
+/* Reports the last counts of all LWPs, after lwps_flush() and records_read(). */
+void records_detach(struct records *records);
+
+/* Does any LWP exist that is alive by the records? */
+bool records_any_exists(const struct records *records);
+
+/* Is something missing? */
+bool records_lack(const struct records *records);
+/* Prints what, at the end. */
+void records_print_losses(struct records *records);
+
+#endif /* RECORDS_H */

@@ -103,6 +103,19 @@ over_early() {
 	over_early kernel
 }
 
+@test "a row has the time after its counters were read" {
+	need_unsanitized "the sanitizer's runtime has a read(2) of its own"
+	env LD_PRELOAD="$CPC_BUILD/tests/slow-read.so" "$CPC_BUILD/cputrack" --engine=ptrace \
+		--for 0.4 -T 0 -o "$ROWS" --format=csv -c task-clock "$WORK/spin" 1
+	# An LWP runs no longer than the time that its row has.
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		$at["kind"] == "tick" || $at["kind"] == "detach" {
+			n++
+			late += $at["count"] > 1e9 * $at["seconds"]
+		}
+		END { exit n != 2 || late > 0 }' "$ROWS"
+}
+
 @test "--for: tracking ends, and the processes run on" {
 	start pool "$WORK/thread-pool" -p 50 3
 	eventually said pool ready

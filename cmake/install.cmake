@@ -81,6 +81,8 @@ function(cpc_man section component)
 endfunction()
 cpc_man(1 tools)
 cpc_man(3 dev)
+cpc_man(5 tools)
+cpc_man(7 tools)
 
 # ---- completions, definitions, documents ---------------------------------------
 foreach(program cputrack cpustat cpc-events)

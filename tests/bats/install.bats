@@ -33,7 +33,7 @@ files_in() {
 	export DESTDIR=$T/root
 	go -0 cmake --install "$BUILT"
 	for file in bin/cputrack bin/cpustat bin/cpcplot share/man/man1/cpcplot.1 include/libcpc.h include/libpctx.h include/cpc_types.h \
-		include/cpc_version.h share/man/man1/cputrack.1 share/man/man1/cpustat.1 \
+		include/cpc_version.h share/man/man1/cputrack.1 share/man/man1/cpustat.1 share/man/man5/cpc-formats.5 share/man/man7/cpc-events.7 \
 		share/man/man3/cpc_open.3 share/man/man3/cpc_close.3 \
 		share/bash-completion/completions/cputrack share/bash-completion/completions/cpustat \
 		share/zsh/vendor-completions/_cputrack share/zsh/vendor-completions/_cpustat \
@@ -70,7 +70,7 @@ files_in() {
 @test "every function has a manual page of its name, and all tell the version" {
 	go -0 cmake --install "$BUILT" --prefix "$T/at"
 	man=$T/at/share/man
-	for page in "$man"/man[13]/*; do
+	for page in "$man"/man[1357]/*; do
 		if [[ $(head -n 1 "$page") == ".so "* ]]; then
 			real=$man/$(sed 's/^\.so //' "$page")
 			name=$(basename "$page" .3)
@@ -108,7 +108,7 @@ files_in() {
 	tar -xf "$PACKAGES/cpc-$VERSION.tar.gz" -C "$T"
 	cd "$T/cpc-$VERSION"
 	grep -rlF "$VERSION" . --include=CMakeLists.txt --include='*.in' --include='*.cmake' \
-		--include='*.[ch13]' --include='*.md' --include='*.json' | sort >"$T/places"
+		--include='*.[ch1357]' --include='*.md' --include='*.json' | sort >"$T/places"
 	diff "$T/places" <(printf './%s\n' CHANGELOG.md CMakeLists.txt)
 }
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
-"""manual.py prototypes|generic [--write] - compare the manual with what it is about.
+"""manual.py prototypes|generic [--write] - compare the manual with the sources.
 
-prototypes: each public function of a header is in the synopsis of one page, as it is
-declared, and that page has its name; no page tells of others.
-generic: generic_events(3) lists what the shipped definitions say; --write has it do so.
-Findings are printed, one a line.
+prototypes: the synopsis of exactly one page declares each public function as its header
+does, and that page lists the name; pages declare no other functions.
+generic: generic_events(3) lists the shipped definitions; --write updates the page.
+Prints the differences, one per line.
 """
 
 import collections
@@ -14,7 +14,7 @@ import glob
 import re
 import sys
 
-# Of the headers, for the inline functions in them.
+# Functions that only inline functions of the headers use.
 INTERNAL = re.compile(r"cpc_region_|cpc_pic_(register|thread|count)$")
 BEGIN, END = '.\\" From libcpc/event/defs/generic.def:\n', '.\\" Up to here.\n'
 PAGE = "man3/generic_events.3"
@@ -22,14 +22,14 @@ DEFS = "libcpc/event/defs/generic.def"
 
 
 def normal(text):
-    """Blanks as they are written nowhere."""
+    """A prototype with blanks in a fixed form."""
     text = re.sub(r"\s+", " ", text).strip()
     text = re.sub(r" ?([(),]) ?", r"\1", text)
     return re.sub(r" ?\* ?", "*", text)
 
 
 def of_headers():
-    """Each function and function type, as it is declared."""
+    """name -> prototype of each function and function type in the headers."""
     found = {}
     for path in sorted(glob.glob("include/*.h")):
         text = re.sub(r"/\*.*?\*/", "", open(path).read(), flags=re.S)
@@ -48,7 +48,7 @@ def words(line):
 
 
 def of_page(path):
-    """The names of a page, and its prototypes."""
+    """The names that a page lists, and name -> prototype of its synopsis."""
     names, protos, kind, fo = [], {}, "", None
     for line in open(path).read().replace("\\-", "-").replace("\\&", "").splitlines():
         macro, *rest = words(line) or [""]
@@ -76,11 +76,11 @@ def of_page(path):
 
 def prototypes():
     declared = of_headers()
-    told = collections.defaultdict(list)
+    pages = collections.defaultdict(list)
     for path in sorted(glob.glob("man3/*.3")):
         names, protos = of_page(path)
         for name, proto in protos.items():
-            told[name].append(path)
+            pages[name].append(path)
             want = declared.get(name)
             if want is None:
                 print(f"{path}: no header declares {name}")
@@ -89,12 +89,12 @@ def prototypes():
             if not proto.startswith("typedef ") and name not in names:
                 print(f"{path}: {name} is not among its names")
     for name in declared:
-        if len(told[name]) != 1:
-            print(f"{name}: in the synopsis of {told[name] or 'no page'}")
+        if len(pages[name]) != 1:
+            print(f"{name}: in the synopsis of {pages[name] or 'no page'}")
 
 
 def definitions():
-    """name -> [(PMUs, expression, description)], in the order in which they are looked at."""
+    """name -> [(PMUs, expression, description)], in the order of the file."""
     found, pmus = collections.defaultdict(list), None
     for line in open(DEFS):
         line = line.strip()
@@ -112,7 +112,7 @@ def generic_list():
     for name, rows in sorted(definitions().items()):
         out.append(f".It Sy {name}\n")
         if rows[0][0] == ["none"]:
-            out.append(f"{rows[0][2].capitalize()}.\nNo CPU that is known counts that.\n")
+            out.append(f"{rows[0][2].capitalize()}.\nNo supported CPU counts this.\n")
             continue
         out.append(".Bl -tag -width Ds -compact\n")
         for pmus, expression, description in rows:
@@ -129,7 +129,7 @@ def generic(write):
     if write:
         open(PAGE, "w").write(head + BEGIN + generic_list() + END + tail)
     elif now != generic_list():
-        print(f"{PAGE} is not what {DEFS} says: tests/lint/manual.py generic --write")
+        print(f"{PAGE} differs from {DEFS}: run tests/lint/manual.py generic --write")
 
 
 if sys.argv[1:] == ["prototypes"]:

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+"""layers.py - compare the pictures of docs/layers.md with the sources.
+
+A line of a ```layers block names folders, which end in a slash, or files. What a folder includes
+must be on a lower line; what a file calls must not be on a higher one. All sources must be in a
+picture. A ```walk block names files, which must exist. Prints the differences, one per line.
+"""
+
+import glob
+import os
+import re
+
+PAGE = "docs/layers.md"
+ROOTS = ("cmd", "liblwps", "libcpc", "libpctx")
+# The folder behind a public header. Files of a library may include its own public headers.
+PUBLIC = {"libcpc.h": "libcpc/set/", "libcpc_v1.h": "libcpc/v1/", "cpc_region.h": "libcpc/region/",
+          "libpctx.h": "libpctx/"}
+# liblwps ends the program when memory is short: cmd/base/say.h has the function.
+EXCEPTIONS = {("liblwps/view.c", "cmd/base/say.h")}
+
+
+def pictures():
+    """The ```layers blocks: [{entry: line number from the top}]."""
+    found = []
+    for block in re.findall(r"^```layers\n(.*?)^```", open(PAGE).read(), re.M | re.S):
+        rank = {}
+        for n, line in enumerate(block.splitlines()):
+            for entry in line.split("  ")[0].split():
+                rank[entry] = n
+        found.append(rank)
+    return found
+
+
+def code(path):
+    """The text of a source without its comments."""
+    return re.sub(r"/\*.*?\*/", "", open(path).read(), flags=re.S)
+
+
+def sources(folder):
+    return sorted(path for path in glob.glob(folder + "/**/*.[ch]", recursive=True)
+                  if not path.endswith((".bpf.c", ".skel.h")))
+
+
+def includes(path):
+    """The files that a source includes: paths, or names of public headers."""
+    for mark, name in re.findall(r'^#include ([<"])([^>"]+)', open(path).read(), re.M):
+        local = os.path.normpath(os.path.join(os.path.dirname(path), name))
+        if mark == '"' and os.path.exists(local):
+            yield local
+        elif name in PUBLIC:
+            yield name
+
+
+def entry_of(path, rank):
+    """The longest folder of the picture that contains the file, or the folder of a public header."""
+    if path in PUBLIC:
+        return PUBLIC[path]
+    folders = [entry for entry in rank if path.startswith(entry)]
+    return max(folders, key=len) if folders else None
+
+
+def check_folders(rank):
+    for root in ROOTS:
+        for path in sources(root):
+            user = entry_of(path, rank)
+            if user is None:
+                print(f"{PAGE}: {os.path.dirname(path)} is missing")
+                continue
+            for name in includes(path):
+                used = entry_of(name, rank)
+                if name in PUBLIC and used.startswith(root + "/") or (path, name) in EXCEPTIONS:
+                    continue
+                if used in rank and used != user and rank[used] <= rank[user]:
+                    print(f"{path} includes {name}, which is not below it in {PAGE}")
+
+
+def check_files(rank):
+    """Functions that are not static have a prefix, so their names show calls between files."""
+    names, where = re.compile(r"\bpctxi?_\w+(?=\()"), {}
+    paths = glob.glob(os.path.dirname(next(iter(rank))) + "/*.c")
+    for path in paths:
+        if path not in rank:
+            print(f"{PAGE}: {path} is missing")
+        for line in re.findall(r"^[a-z][^;{]*\)$", code(path), re.M):
+            where.update({name: path for name in names.findall(line)[:1]})
+    for path in sorted(set(rank) & set(paths)):
+        for name in sorted(set(names.findall(code(path)))):
+            used = where.get(name, path)
+            if used != path and rank.get(used, 99) < rank[path]:
+                print(f"{path} calls {name}() of {used}, which is above it in {PAGE}")
+    for path in set(rank) - set(paths):
+        print(f"{PAGE}: there is no {path}")
+
+
+def check_walk():
+    for block in re.findall(r"^```walk\n(.*?)^```", open(PAGE).read(), re.M | re.S):
+        for line in block.splitlines():
+            if not os.path.exists(line.split()[0]):
+                print(f"{PAGE}: there is no {line.split()[0]}")
+
+
+for picture in pictures():
+    if all(entry.endswith("/") for entry in picture):
+        check_folders(picture)
+    else:
+        check_files(picture)
+check_walk()

@@ -8,7 +8,7 @@
         work()
     print(c["page-faults"], c)
 
-The names of events are those of cputrack(1); cpc.events() lists what can be counted here.
+The names of events are those of cpc-events(7); cpc.events() lists what can be counted here.
 Errors are cpc.Error, with the text of libcpc.
 """
 

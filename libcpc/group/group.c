@@ -191,15 +191,24 @@ int cpci_group_open_owner(const struct cpci_plan *plan, uint64_t sample_type)
 	return open_beside(&attr, beside, target, false);
 }
 
-uint64_t cpci_group_least_ns(const struct cpci_plan *plan, const int *fd)
+int cpci_group_least_ns(const struct cpci_plan *plan, const int *fd, uint64_t *ns)
 {
 	/* Some kernels (6.1.176) want room for the leader that was closed, too. */
 	uint64_t raw[CPCI_RAW_VALUES + 2];
 	int witness = fd[plan->nterms];
+	ssize_t got;
 
-	if (witness == -1 || read(witness, raw, sizeof(raw)) <= 0)
+	*ns = 0;
+	if (witness == -1)
 		return 0;
-	return raw[CPCI_RAW_ENABLED];
+	got = read(witness, raw, sizeof(raw));
+	if (got <= 0) {
+		if (got == 0)
+			errno = EAGAIN;
+		return -1;
+	}
+	*ns = raw[CPCI_RAW_ENABLED];
+	return 0;
 }
 
 /*

@@ -155,9 +155,10 @@ enum { CPCI_RAW_N, CPCI_RAW_ENABLED, CPCI_RAW_RUNNING, CPCI_RAW_VALUES };
 int cpci_group_read(int fd, uint_t n, uint64_t *raw);
 /*
  * How long core groups of an LWP have been enabled at least, unless they lost their
- * counters.  To be asked before they are read.
+ * counters.  0 if the plan has no witness.  Call it before reading the groups.  -1 and errno:
+ * the witness cannot be read.
  */
-uint64_t cpci_group_least_ns(const struct cpci_plan *plan, const int *fd);
+int cpci_group_least_ns(const struct cpci_plan *plan, const int *fd, uint64_t *ns);
 /* Sets the counts of a group to 0.  Safe in signal handlers. */
 void cpci_group_reset(int leader);
 /* The pages of a plan's events, if all of them can be read without a system call; or NULL. */

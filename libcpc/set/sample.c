@@ -79,7 +79,7 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 {
 	const struct cpci_plan *plan = set->plan;
 	const enum cpci_bound bound = set->bound;
-	uint64_t *raw = sample->raw, *val = sample->val, least_ns;
+	uint64_t *raw = sample->raw, *val = sample->val, least_ns = 0;
 	bool timed = false;
 
 	if (bound == CPCI_UNBOUND ||
@@ -88,7 +88,8 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 		return -1;
 	}
 	memcpy(val, set->start, plan->nreqs * sizeof(*val));
-	least_ns = bound == CPCI_PCTX ? cpci_group_least_ns(plan, set->fd) : 0;
+	if (bound == CPCI_PCTX && cpci_group_least_ns(plan, set->fd, &least_ns) == -1)
+		return errno == EAGAIN ? lost(set) : -1;
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		const struct cpci_group *group = &plan->group[g];
 
@@ -111,8 +112,11 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 		}
 		sample->tick = cpci_cycles(&set->cpc->clock, raw[set->tick_source]);
 	}
-	if (!timed)
-		sample->tick = cpci_cycles(&set->cpc->clock, cpci_group_least_ns(plan, set->fd));
+	if (!timed) {
+		if (cpci_group_least_ns(plan, set->fd, &least_ns) == -1)
+			return errno == EAGAIN ? lost(set) : -1;
+		sample->tick = cpci_cycles(&set->cpc->clock, least_ns);
+	}
 	sample->hrtime = cpci_now();
 	/* After the counters were read, so that these values are from before any claim. */
 	if ((bound == CPCI_LWP || bound == CPCI_PCTX || set->lwps) &&

@@ -9,7 +9,9 @@
 #include "../../libcpc/claim/claim.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libcpc.h>
+#include <libpctx.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -367,6 +369,49 @@ static void one_wins(void **state)
 	}
 }
 
+/* The perf event that was opened last; -1: none. */
+static int last_event_file(void)
+{
+	char path[64], target[64];
+
+	for (int fd = 255; fd >= 0; fd--) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		memset(target, 0, sizeof(target));
+		if (readlink(path, target, sizeof(target) - 1) > 0 &&
+		    strcmp(target, "anon_inode:[perf_event]") == 0)
+			return fd;
+	}
+	return -1;
+}
+
+/*
+ * Beside the core events of an LWP of another process libcpc opens a witness, which shows that
+ * they lost their counters. Without it a sample must fail: its counts may be wrong.
+ */
+static void a_witness_that_cannot_be_read_fails_the_sample(void **state)
+{
+	cpc_set_t *set = new_set();
+	cpc_buf_t *buf = cpc_buf_create(cpc, set);
+	pid_t pid = start_sleeper();
+	pctx_t *pctx = pctx_capture(pid, NULL, 0, NULL);
+	int unreadable = open("/dev/null", O_WRONLY), witness;
+
+	(void)state;
+	if (pctx == NULL)
+		skip_because("another process cannot be traced here: %s", strerror(errno));
+	assert_int_equal(cpc_bind_pctx(cpc, pctx, 1, set, 0), 0);
+	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
+	witness = last_event_file();
+	assert_true(witness != -1 && unreadable != -1);
+	assert_int_equal(dup2(unreadable, witness), witness);
+	errno = 0;
+	assert_int_equal(cpc_set_sample(cpc, set, buf), -1);
+	assert_int_equal(errno, EBADF);
+	close(unreadable);
+	pctx_release(pctx);
+	stop_holder(pid);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -383,6 +428,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_child_gives_nothing_up, open_handle,
 						close_handle),
 		cmocka_unit_test_setup_teardown(one_wins, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(a_witness_that_cannot_be_read_fails_the_sample,
+						open_handle, close_handle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

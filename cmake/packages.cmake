@@ -16,8 +16,9 @@ execute_process(COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C date -u -R -d ${date}
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_PACKAGE_CONTACT "The cpc authors <cpc@example.org>" CACHE STRING
-	"Who makes the packages")
+# Debian requires an address. There is none, so this one is in the domain .invalid (RFC 6761).
+set(CPACK_PACKAGE_CONTACT "The cpc authors <none@cpc.invalid>" CACHE STRING
+	"Maintainer of the packages: NAME <ADDRESS>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each has one of its own
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)

@@ -68,7 +68,7 @@ same "Python counts" "$(cat "$out")" "100 /usr/lib/python3/dist-packages/cpc.py"
 
 # Debian's other cpustat.
 mkdir -p /tmp/cpustat/DEBIAN
-printf '%s\n' 'Package: cpustat' 'Version: 1' 'Architecture: all' 'Maintainer: nobody <n@example.org>' \
+printf '%s\n' 'Package: cpustat' 'Version: 1' 'Architecture: all' 'Maintainer: another <none@cpc.invalid>' \
 	'Description: another tool' >/tmp/cpustat/DEBIAN/control
 dpkg-deb -b /tmp/cpustat /tmp/cpustat.deb >/dev/null
 run dpkg -i /tmp/cpustat.deb

@@ -20,8 +20,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libcpc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -76,12 +78,13 @@ __attribute__((format(printf, 3, 0))) static inline void hear(const char *fn, in
 	errno = 0; /* the caller sees the library's errno, whatever a handler does to it */
 }
 
-/* A child that does nothing until it is killed. */
+/* A child that does nothing until it is killed, or the test program ends by a failed assertion. */
 static inline pid_t start_sleeper(void)
 {
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			pause();
 	}

@@ -11,12 +11,19 @@
 
 static void try_name(void *arg, const char *provider, const char *name)
 {
-	char text[CPCI_MAX_SYMBOL];
+	char text[CPCI_MAX_SYMBOL], *version;
+	/* Names in a crafted file can be megabytes long: snprintf() must not read all of them. */
+	int len = (int)strnlen(name, sizeof(text));
 
-	if (provider != NULL)
-		snprintf(text, sizeof(text), "%s:%s", provider, name);
-	else /* without its version */
-		snprintf(text, sizeof(text), "%.*s", (int)strcspn(name, "@"), name);
+	if (provider != NULL) {
+		snprintf(text, sizeof(text), "%.*s:%.*s", (int)strnlen(provider, sizeof(text)),
+			 provider, len, name);
+	} else {
+		snprintf(text, sizeof(text), "%.*s", len, name);
+		version = strchr(text, '@');
+		if (version != NULL)
+			*version = '\0';
+	}
 	cpci_suggest_try(arg, text);
 }
 

@@ -399,7 +399,8 @@ injected() {
 	launch "$P/maps" "$P/compressed"
 	attach
 	refused "'$P/compressed', which may have the symbol, cannot be read: its symbols are compressed, or their names are not there"
-	# Long names without an end are no more work than others.
+	# A name of megabytes costs no more than a short one: the limit is in seconds of CPU time.
+	ulimit -t 5
 	launch "$P/maps" "$P/endless"
 	attach
 	[ "$stderr" = "cputrack: cannot count '$EVENT': the program has no symbol 'hit'" ]

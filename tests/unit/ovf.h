@@ -171,10 +171,16 @@ static inline void fault(unsigned long n)
 	}
 }
 
-/* Fewer where that is slow: one CPU may be an emulated one. */
+/* The emulated machine has one CPU, and is slow. */
+static inline bool is_emulated(void)
+{
+	return sysconf(_SC_NPROCESSORS_ONLN) == 1;
+}
+
+/* `n`, or less where that takes long. */
 static inline unsigned long many(unsigned long n)
 {
-	return UNDER_TSAN || sysconf(_SC_NPROCESSORS_ONLN) == 1 ? n / 10 : n;
+	return UNDER_TSAN ? n / 10 : is_emulated() ? n / 40 : n;
 }
 
 /* Lets signals come: ThreadSanitizer keeps them until a call that it knows. */

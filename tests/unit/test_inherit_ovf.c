@@ -207,7 +207,7 @@ static void eight_threads(void **state)
 static void hundred_threads(void **state)
 {
 	(void)state;
-	overflow_in(100, many(10000));
+	overflow_in(100, is_emulated() ? 100 : many(10000));
 }
 
 /* ---- records tell whose they are -------------------------------------------------------- */
@@ -301,8 +301,8 @@ static void short_threads(void **state)
 	before = others(1);
 	lost = cpc_buf_nlost(cpc, all);
 	run_short(n);
-	/* Caches of malloc(3) may have a chunk more or less. */
-	assert_true(mallinfo2().uordblks < memory + n);
+	/* A leak takes 32 bytes per thread; the caches of malloc(3) take a few chunks at most. */
+	assert_true(mallinfo2().uordblks < memory + 32UL * n);
 	assert_true(others(1) >= before + 100UL * n);
 	/* Nobody took them. */
 	assert_true(cpc_buf_nlost(cpc, all) >= lost + 100UL / PERIOD * n);
@@ -481,7 +481,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(little_memory, setup, teardown),
 	};
 
-	if (many(10) == 1)
+	if (UNDER_TSAN || is_emulated())
 		rounds = 3;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);

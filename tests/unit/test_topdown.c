@@ -40,6 +40,10 @@ FILE *__real_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode);
 DIR *__real_opendir(const char *path);
 DIR *__wrap_opendir(const char *path);
+int __real_scandir(const char *path, struct dirent ***list, int (*filter)(const struct dirent *),
+		   int (*compare)(const struct dirent **, const struct dirent **));
+int __wrap_scandir(const char *path, struct dirent ***list, int (*filter)(const struct dirent *),
+		   int (*compare)(const struct dirent **, const struct dirent **));
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
 
@@ -63,6 +67,15 @@ DIR *__wrap_opendir(const char *path)
 	char to[600];
 
 	return __real_opendir(redirect(path, to, sizeof(to)));
+}
+
+/* Debian 13's libpfm4 lists DEVICES with it, and crashes if the type of a listed PMU is missing. */
+int __wrap_scandir(const char *path, struct dirent ***list, int (*filter)(const struct dirent *),
+		   int (*compare)(const struct dirent **, const struct dirent **))
+{
+	char to[600];
+
+	return __real_scandir(redirect(path, to, sizeof(to)), list, filter, compare);
 }
 
 static bool is_metric(const struct perf_event_attr *attr)

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * cpc_region.h - count events in regions of a program, by LWP, and tell them when it exits.
+ * cpc_region.h - count events in regions of a program, by LWP, and report them when it exits.
  *
  *	CPC_REGION("parse", "instructions,page-faults") {
  *		parse(file);
  *	}
  *
- * All of it is in headers, in C and C++; nothing but libcpc is linked.  The environment
- * says what becomes of it: CPC_REGIONS=off, table, json, table:FILE or json:FILE.  An
- * extension: see cpc_region(3).
+ * For C and C++.  The environment variable CPC_REGIONS selects the report: off, table, json,
+ * table:FILE or json:FILE.  An extension: see cpc_region(3).
  */
 #ifndef CPC_REGION_H
 #define CPC_REGION_H
-
-#include <cpc_region/count.h>
 
 /* Around a block, which `break` and `continue` leave. */
 #define CPC_REGION(name, events) \
@@ -48,18 +45,45 @@
 extern "C" {
 #endif
 
+/* A place in the program that enters a region. */
+struct cpc_region_site {
+	const char *name, *events;
+	struct cpci_region *region; /* NULL: the program was not here yet */
+};
+
+struct cpc_region_scope {
+	struct cpc_region_site *site; /* NULL: not entered */
+	int once;
+};
+
+#pragma GCC visibility push(default)
+
+/* Is nothing counted, because the environment says so?  Set at the first entry of a region. */
+extern int cpc_region_off;
+
+/*
+ * Enters the region of a site.  Returns 0 if it did not: regions are off, memory ran out, or a
+ * signal interrupted these functions.  errno is kept.
+ */
+int cpc_region_begin(struct cpc_region_site *site);
+
+/* Leaves the innermost region of that name; regions still open in it are not counted. */
+void cpc_region_end(const char *name);
+
+#pragma GCC visibility pop
+
 static inline struct cpc_region_scope cpc_region_enter(struct cpc_region_site *site)
 {
-	struct cpc_region_scope scope = {NULL, 1};
+	struct cpc_region_scope scope = {(struct cpc_region_site *)0, 1};
 
-	if (!cpc_region_off && cpc_region_enter_slow(site))
+	if (!cpc_region_off && cpc_region_begin(site))
 		scope.site = site;
 	return scope;
 }
 
 static inline void cpc_region_leave(struct cpc_region_scope *scope)
 {
-	if (scope->site != NULL)
+	if (scope->site)
 		cpc_region_end(scope->site->name);
 }
 

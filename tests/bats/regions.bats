@@ -126,7 +126,7 @@ assert len({r["lwp"] for r in rows}) == 8' "$T/json"
 
 @test "what the environment says must be one of the words; a file must be writable" {
 	CPC_REGIONS=frob go -0 "$WORK/regions" nested
-	[ "$stderr" = "cpc_region: CPC_REGIONS is off, table or json, the last two with :FILE, not 'frob'" ]
+	[ "$stderr" = "cpc_region: invalid CPC_REGIONS 'frob': expected off, table, json, table:FILE or json:FILE" ]
 	CPC_REGIONS=json:$T/no/file go -0 "$WORK/regions" nested
 	[ "${stderr_lines[0]}" = "cpc_region: cannot write '$T/no/file': No such file or directory" ]
 	[[ ${stderr_lines[1]} == '{"region":"touch-111",'* ]]

@@ -75,6 +75,8 @@ typedef struct {
 #define CPC_NEEDS_SYSTEM 0x102 /* EINVAL: it happens in kernel mode, which is not counted */
 #define CPC_CLAIM_FAILED 0x103 /* the CPU cannot be claimed, so that others would not see it */
 #define CPC_IS_RATIO 0x104     /* EINVAL: no event but a ratio of some: cpc_ratio_find() */
+/* EINVAL: a CPC_INVALID_EVENT whose name is unknown and resembles no known one */
+#define CPC_UNKNOWN_EVENT 0x105
 
 /*
  * Receives the failed function's name, the subcode, and what happened as a
@@ -189,7 +191,7 @@ cpc_set_t *cpc_set_dup(cpc_t *cpc, const cpc_set_t *set);
 /*
  * Adds a request for `event` that starts at `preset` when bound.  Returns its
  * index in the set, from 0, or -1 and errno: EINVAL (set of another handle or
- * bound; with subcodes CPC_INVALID_EVENT, CPC_INVALID_ATTRIBUTE,
+ * bound; with subcodes CPC_INVALID_EVENT, CPC_UNKNOWN_EVENT, CPC_INVALID_ATTRIBUTE,
  * CPC_INVALID_PICNUM, CPC_PIC_NOT_CAPABLE, CPC_REQ_INVALID_FLAGS, CPC_ATTRIBUTE_OUT_OF_RANGE),
  * EACCES (the event's description may not be read), ENOENT (it is not there: tracefs is not
  * mounted), ENOMEM.  A set takes 64 requests at most: EINVAL, CPC_RESOURCE_UNAVAIL.

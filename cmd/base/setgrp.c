@@ -151,24 +151,24 @@ static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 	const char *meant = cpc_nearest(event, modes, sizeof(modes) / sizeof(*modes));
 	const char *function = functions ? function_of(event) : NULL;
 	char *why = xstrdup(cpcerr_text());
-	bool unknown = strncmp(why, "unknown event", strlen("unknown event")) == 0 &&
-		       strcmp(event, modes[0]) != 0 && strcmp(event, modes[1]) != 0;
+	bool unknown = cpcerr_subcode() == CPC_UNKNOWN_EVENT && strcmp(event, modes[0]) != 0 &&
+		       strcmp(event, modes[1]) != 0;
 	int status = cpcerr_is_usage() ? STATUS_USAGE : STATUS_FAILED;
 	char ratio[128];
 
-	if (unknown && strchr(event, ':') != NULL && strstr(why, "did you mean") == NULL)
+	if (unknown && strchr(event, ':') != NULL)
 		cpc_walk_events_desc(cpc, &nearest, try_probe);
 	tell_ratio(spec, i, ratio, sizeof(ratio));
 	if (*ratio != '\0') {
 		say("%s%s", why, ratio);
 	} else if (nearest.probe[0] != '\0') {
 		say("%s (did you mean 'sdt/%s/'?)", why, nearest.probe);
-	} else if (cpcerr_subcode() == CPC_INVALID_EVENT && meant != NULL) {
+	} else if (meant != NULL && (unknown || cpcerr_subcode() == CPC_INVALID_EVENT)) {
 		say("unknown event '%s' (did you mean '%s'?)", event, meant);
 	} else if (function != NULL && function != event) {
 		say("unknown event '%s' (did you mean 'uprobe/func=%s/'?)", event, function);
 		status = STATUS_USAGE;
-	} else if (function != NULL && unknown && strstr(why, "did you mean") == NULL) {
+	} else if (function != NULL && unknown) {
 		say("%s; calls of a function: uprobe/func=%s/", why, function);
 	} else {
 		say("%s", why);

@@ -37,6 +37,9 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 		*diag = why;
 		if (event->depth > 0)
 			return -1; /* the definition that the user named tells where */
+		/* The name that the caller asked for is known. */
+		if (why.subcode == CPC_UNKNOWN_EVENT)
+			why.subcode = CPC_INVALID_EVENT;
 		cpci_diag(diag, why.err, why.subcode, "%s:%d: '%s' cannot be had: %s", def->file,
 			  def->line, def->name, why.text);
 		return -1;

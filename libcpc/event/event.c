@@ -118,7 +118,7 @@ static void unknown(const char *name, const struct cpci_defs *defs, struct cpci_
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
 			  "unknown event '%s' (did you mean %s'%s'?)", name, kind, meant);
 	else
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "unknown event '%s'", name);
+		cpci_diag(diag, EINVAL, CPC_UNKNOWN_EVENT, "unknown event '%s'", name);
 }
 
 /*

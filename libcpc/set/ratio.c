@@ -124,6 +124,8 @@ cpc_ratio_t *cpci_ratio_find(const struct cpci_defs *defs, const char *name,
 		ratio = from_def(defs, event->ratio, diag);
 	else if (rc == 0)
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "'%s' is an event, and no ratio", name);
+	else if (diag->subcode == CPC_UNKNOWN_EVENT)
+		diag->subcode = CPC_INVALID_EVENT;
 	cpci_unlock(cancel);
 	return ratio;
 }

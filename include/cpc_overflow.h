@@ -6,7 +6,7 @@
 #ifndef CPC_OVERFLOW_H
 #define CPC_OVERFLOW_H
 
-#include <libcpc.h>
+#include <cpc_types.h>
 
 #pragma GCC visibility push(default)
 

@@ -6,7 +6,7 @@
 #ifndef CPC_RATIO_H
 #define CPC_RATIO_H
 
-#include <libcpc.h>
+#include <cpc_types.h>
 
 #pragma GCC visibility push(default)
 

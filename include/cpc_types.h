@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * cpc_types.h - the Solaris types that the public headers speak in.
+ * cpc_types.h - the types that the public headers share.
  */
 #ifndef CPC_TYPES_H
 #define CPC_TYPES_H
@@ -22,6 +22,11 @@ typedef __id_t id_t;
 typedef unsigned int uint_t;
 typedef long long hrtime_t; /* nanoseconds on CLOCK_MONOTONIC, gethrtime(3C) */
 typedef int processorid_t;  /* a logical CPU, as the kernel numbers them */
+
+/* Of libcpc.h: the library's handle, a set of requests, a buffer for one sample of a set. */
+typedef struct cpc cpc_t;
+typedef struct cpc_set cpc_set_t;
+typedef struct cpc_buf cpc_buf_t;
 
 /*
  * The signal of an overflow, and its si_code: siginfo.h(3HEAD).  Linux has no SIGEMT on most

@@ -13,6 +13,8 @@
 #ifndef LIBCPC_H
 #define LIBCPC_H
 
+#include <cpc_overflow.h>
+#include <cpc_ratio.h>
 #include <cpc_types.h>
 #include <libpctx.h>
 #include <stdarg.h>
@@ -31,10 +33,6 @@ extern "C" {
 #endif
 
 #define CPC_VER_CURRENT 2
-
-typedef struct cpc cpc_t;
-typedef struct cpc_set cpc_set_t;
-typedef struct cpc_buf cpc_buf_t;
 
 /*
  * An attribute of a request: "picnum" puts it on that slot; others are fields of the
@@ -468,8 +466,5 @@ void cpc_buf_zero(cpc_t *cpc, cpc_buf_t *buf);
 #endif
 
 #pragma GCC visibility pop
-
-#include <cpc_overflow.h>
-#include <cpc_ratio.h>
 
 #endif /* LIBCPC_H */

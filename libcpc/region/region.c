@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * region.c - counts events in regions of a program: cpc_region(3), over public calls alone.
+ * region.c - counts events in regions of a program: cpc_region(3), over public calls and libcpc's
+ * lock.
  *
- * Regions, events and LWPs are only added to their lists, under `lock`, and never removed, so
+ * Regions, events and LWPs are only added to their lists, with the lock held, and never removed, so
  * that the report reads them without it.  The next entry of a region that the LWP knows takes
  * no lock and no memory.
  */
@@ -35,7 +36,6 @@ static struct cpci_region_lwp *last_lwp;
 /* The LWPs of the parent before a fork: kept reachable for leak checkers. */
 static struct cpci_region_lwp *parent_lwps;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t lwp_key; /* its destructor sees LWPs exit */
 static cpc_t *cpc;
 static cpc_set_t *all_events; /* never bound: LWPs bind duplicates of it */
@@ -92,16 +92,6 @@ static void lwp_exits(void *arg)
 	lwp->by_id = NULL;
 }
 
-static void before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-static void after_fork(void)
-{
-	pthread_mutex_unlock(&lock);
-}
-
 /* The child starts without counts and outside of all regions: those belong to its parent. */
 static void in_child(void)
 {
@@ -113,7 +103,6 @@ static void in_child(void)
 	last_lwp = NULL;
 	self = NULL;
 	pthread_setspecific(lwp_key, NULL);
-	pthread_mutex_unlock(&lock);
 }
 
 /* Set-user-ID programs ignore the environment, and count nothing. */
@@ -159,7 +148,7 @@ static int open_library(void)
 		return -1;
 	cpc_seterrhndlr(cpc, keep_message);
 	/* Registered after libcpc's own handlers, so that those unbind the child's sets first. */
-	pthread_atfork(before_fork, after_fork, in_child);
+	pthread_atfork(NULL, NULL, in_child);
 	all_events = cpc_set_create(cpc);
 	return all_events != NULL ? 0 : -1;
 }
@@ -274,16 +263,17 @@ static struct cpci_region *find_region(const struct cpc_region_site *site)
 static struct cpci_region_lwp *new_lwp(void)
 {
 	struct cpci_region_lwp *lwp = calloc(1, sizeof(*lwp));
+	int cancel;
 
 	if (lwp == NULL || pthread_setspecific(lwp_key, lwp) != 0) {
 		free(lwp);
 		return NULL;
 	}
 	lwp->tid = (pid_t)_lwp_self();
-	pthread_mutex_lock(&lock);
+	cancel = cpci_lock();
 	*(last_lwp != NULL ? &last_lwp->next : &lwps) = lwp;
 	last_lwp = lwp;
-	pthread_mutex_unlock(&lock);
+	cpci_unlock(cancel);
 	self = lwp;
 	return lwp;
 }
@@ -429,13 +419,13 @@ static cpc_set_t *set_of_current(const struct cpci_region_lwp *lwp,
 /* A set with the events of all regions that any LWP has entered so far. */
 static cpc_set_t *set_of_all(int *request)
 {
+	int cancel = cpci_lock();
 	cpc_set_t *set;
 
-	pthread_mutex_lock(&lock);
 	set = cpc_set_dup(cpc, all_events);
 	for (unsigned i = 0; i < CPCI_REGION_ALL_EVENTS; i++)
 		request[i] = i < nevents ? (int)i : -1;
-	pthread_mutex_unlock(&lock);
+	cpci_unlock(cancel);
 	return set;
 }
 
@@ -524,15 +514,16 @@ static bool enter_first(struct cpc_region_site *site)
 	struct cpci_region *region;
 	struct cpci_region_lwp *lwp;
 	bool entered;
+	int cancel;
 
 	pthread_once(&once, init);
 	if (cpc_region_off)
 		return false;
 	if (self != NULL && self->depth > 0)
 		each_frame(self, 0, stop_frame);
-	pthread_mutex_lock(&lock);
+	cancel = cpci_lock();
 	region = find_region(site);
-	pthread_mutex_unlock(&lock);
+	cpci_unlock(cancel);
 	__atomic_store_n(&site->region, region, __ATOMIC_RELEASE);
 	lwp = self != NULL ? self : new_lwp();
 	if (lwp == NULL)

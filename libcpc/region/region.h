@@ -6,6 +6,8 @@
 #ifndef CPCI_REGION_H
 #define CPCI_REGION_H
 
+#include "../sys/sys.h"
+
 #include <cpc_region.h>
 #include <libcpc.h>
 #include <stdatomic.h>

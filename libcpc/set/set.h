@@ -88,25 +88,6 @@ static inline size_t cpci_set_room(const struct cpci_plan *plan)
 
 /* ---- common.c ----------------------------------------------------------------- */
 
-/*
- * Of all handles, their lists, and who bound what: an LWP has one set, whichever handle it
- * is of.  Who has the lock is not cancelled, which would leave it locked; what cpci_lock()
- * returns is for cpci_unlock().  Recursive because fork(2) takes it, which a signal handler
- * may call while the thread has it.
- */
-int cpci_lock(void);
-void cpci_unlock(int cancel);
-void cpci_lock_before_fork(void);
-void cpci_lock_after_fork(void);
-void cpci_lock_in_child(void); /* whose thread has another id than the one that has the lock */
-/*
- * All signals but those that come of what the LWP itself does, as of a system call that is not
- * permitted: blocked, they kill.  Safe in signal handlers.
- */
-void cpci_fill_mask(sigset_t *mask);
-/* No signal handler interrupts the calling LWP in between.  Safe in signal handlers. */
-void cpci_block_signals(sigset_t *old);
-void cpci_unblock_signals(const sigset_t *old);
 /* The definitions of events, read when first asked for.  NULL: see `diag`. */
 const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *diag);
 

@@ -8,6 +8,7 @@
 
 #include <cpc_types.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -78,6 +79,31 @@ bool cpci_have_cap(pid_t pid, int cap);
 bool cpci_privileged(pid_t pid);
 /* The same of the caller, but only in the first user namespace, as the kernel asks for. */
 bool cpci_privileged_here(void);
+
+/* ---- lock.c -------------------------------------------------------------------- */
+
+/*
+ * The library's lock.  It protects the handles and their lists, and which LWP has bound which
+ * set.  cpci_lock() disables cancellation, so that the lock is always released, and returns
+ * the previous state for cpci_unlock().  The lock is recursive: fork(2) takes it, and a signal
+ * handler may fork while its thread holds it.
+ */
+int cpci_lock(void);
+void cpci_unlock(int cancel);
+void cpci_lock_before_fork(void);
+void cpci_lock_after_fork(void);
+/* Makes the lock anew: the child's thread has another id than the parent's, which holds it. */
+void cpci_lock_in_child(void);
+
+/*
+ * Fills `mask` with all signals but those that a thread's own actions raise, such as a
+ * forbidden system call: they would kill the process if they were blocked.  Safe in signal
+ * handlers.
+ */
+void cpci_fill_mask(sigset_t *mask);
+/* Keep signal handlers from interrupting the calling LWP.  Safe in signal handlers. */
+void cpci_block_signals(sigset_t *old);
+void cpci_unblock_signals(const sigset_t *old);
 
 /* ---- thread.c ------------------------------------------------------------------ */
 

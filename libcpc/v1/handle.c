@@ -26,57 +26,6 @@ __attribute__((format(printf, 3, 0))) static void hear(const char *fn, int subco
 	vsnprintf(told, sizeof(told), fmt, ap);
 }
 
-static pthread_mutex_t lock;
-
-/* Recursive, and new in a forked child, as that of all handles is. */
-static void make_lock(void)
-{
-	pthread_mutexattr_t attr;
-
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-	pthread_mutex_init(&lock, &attr);
-	pthread_mutexattr_destroy(&attr);
-}
-
-static void acquire(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, make_lock);
-	pthread_mutex_lock(&lock);
-}
-
-int cpci_v1_lock(void)
-{
-	int cancel;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	acquire();
-	return cancel;
-}
-
-void cpci_v1_unlock(int cancel)
-{
-	pthread_mutex_unlock(&lock);
-	pthread_setcancelstate(cancel, NULL);
-}
-
-static void before_fork(void)
-{
-	acquire();
-}
-
-static void after_fork(void)
-{
-	pthread_mutex_unlock(&lock);
-}
-
-static void in_child(void)
-{
-	make_lock();
-}
-
 static void open_handle(void)
 {
 	handle = cpc_open(CPC_VER_CURRENT);
@@ -84,8 +33,6 @@ static void open_handle(void)
 		cpc_seterrhndlr(handle, hear);
 	else
 		no_handle = errno;
-	/* After cpc_open() did that: the later one is taken first, as calls take both. */
-	pthread_atfork(before_fork, after_fork, in_child);
 }
 
 cpc_t *cpci_v1_handle(void)

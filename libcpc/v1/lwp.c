@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -40,21 +39,6 @@ static _Atomic(struct set *) inherited; /* only made longer */
 static pthread_key_t key;		/* calls us when an LWP ends */
 static int no_key;
 
-/*
- * Handlers of overflows find either what was bound before, or what is bound now.  Signals that
- * come of what the LWP itself does, as of a system call that is not permitted, would kill it.
- */
-static void block_signals(sigset_t *old)
-{
-	static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-	sigset_t mask;
-
-	sigfillset(&mask);
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
-		sigdelset(&mask, own[i]);
-	pthread_sigmask(SIG_SETMASK, &mask, old);
-}
-
 /* ---- sets ----------------------------------------------------------------------- */
 
 static void set_presets(struct set *set, const cpc_event_t *event)
@@ -83,7 +67,7 @@ static void release_orphans(void)
 /* One that was released. */
 static struct set *find_old(const cpc_event_t *event, int flags)
 {
-	int cancel = cpci_v1_lock();
+	int cancel = cpci_lock();
 	struct set *set;
 
 	release_orphans();
@@ -93,7 +77,7 @@ static struct set *find_old(const cpc_event_t *event, int flags)
 	}
 	if (set != NULL)
 		set->taken = true;
-	cpci_v1_unlock(cancel);
+	cpci_unlock(cancel);
 	return set;
 }
 
@@ -119,10 +103,10 @@ static struct set *take_set(const cpc_event_t *event, int flags, uint_t on, uint
 		return NULL;
 	}
 	if ((flags & CPC_BIND_LWP_INHERIT) != 0) {
-		cancel = cpci_v1_lock();
+		cancel = cpci_lock();
 		set->next = inherited;
 		inherited = set;
-		cpci_v1_unlock(cancel);
+		cpci_unlock(cancel);
 	}
 	return set;
 }
@@ -136,9 +120,9 @@ static void give_back(struct set *set)
 		free(set);
 		return;
 	}
-	cancel = cpci_v1_lock();
+	cancel = cpci_lock();
 	set->taken = false;
-	cpci_v1_unlock(cancel);
+	cpci_unlock(cancel);
 }
 
 /* ---- the calling LWP -------------------------------------------------------------- */
@@ -146,11 +130,11 @@ static void give_back(struct set *set)
 /* What others inherited counts on. */
 static void leave_to_heirs(struct set *set)
 {
-	int cancel = cpci_v1_lock();
+	int cancel = cpci_lock();
 
 	set->orphan = true;
 	release_orphans();
-	cpci_v1_unlock(cancel);
+	cpci_unlock(cancel);
 }
 
 static void lwp_ends(void *arg)
@@ -243,9 +227,10 @@ static int bind(const char *fn, const cpc_event_t *event, int flags, uint_t on, 
 
 	if (watch_end() == -1)
 		return cpci_v1_tell(fn, "%s", strerror(errno));
-	block_signals(&old);
+	/* A handler of overflows finds either the old event or the new one. */
+	cpci_block_signals(&old);
 	rc = bind_set(event, flags, on, off);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	cpci_unblock_signals(&old);
 	return rc == 0 ? 0 : cpci_v1_told(fn);
 }
 
@@ -326,10 +311,10 @@ int cpc_rele(void)
 
 	if (set == NULL)
 		return 0;
-	block_signals(&old);
+	cpci_block_signals(&old);
 	cpc_unbind(cpci_v1_handle(), set->set);
 	self = (struct lwp){0};
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	cpci_unblock_signals(&old);
 	cpc_buf_destroy(cpci_v1_handle(), before.buf);
 	if (!before.heir)
 		give_back(set);

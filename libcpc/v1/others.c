@@ -27,14 +27,14 @@ static LIST_HEAD(, binding) bindings = LIST_HEAD_INITIALIZER(bindings);
 /* NULL and errno: EINVAL. */
 static struct binding *find(const pctx_t *pctx, int id)
 {
-	int cancel = cpci_v1_lock();
+	int cancel = cpci_lock();
 	struct binding *b;
 
 	LIST_FOREACH(b, &bindings, entry) {
 		if (b->pctx == pctx && b->id == id)
 			break;
 	}
-	cpci_v1_unlock(cancel);
+	cpci_unlock(cancel);
 	if (b == NULL)
 		errno = EINVAL;
 	return b;
@@ -59,9 +59,9 @@ static int release(const pctx_t *pctx, int id)
 
 	if (b == NULL)
 		return -1;
-	cancel = cpci_v1_lock();
+	cancel = cpci_lock();
 	LIST_REMOVE(b, entry);
-	cpci_v1_unlock(cancel);
+	cpci_unlock(cancel);
 	free_binding(b);
 	return 0;
 }
@@ -112,9 +112,9 @@ static int keep(const char *fn, struct binding *b, int rc)
 		return -1;
 	}
 	release(b->pctx, b->id);
-	cancel = cpci_v1_lock();
+	cancel = cpci_lock();
 	LIST_INSERT_HEAD(&bindings, b, entry);
-	cpci_v1_unlock(cancel);
+	cpci_unlock(cancel);
 	return 0;
 }
 

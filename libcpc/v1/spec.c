@@ -181,7 +181,7 @@ static void free_spec(struct cpci_v1_spec *spec)
 /* Its place, where one that is alike may be already; 0 and errno: there is no room. */
 static uint_t keep(struct cpci_v1_spec *spec)
 {
-	int cancel = cpci_v1_lock();
+	int cancel = cpci_lock();
 	uint_t i;
 
 	for (i = 0; i < MAX_SPECS && specs[i] != NULL; i++) {
@@ -192,7 +192,7 @@ static uint_t keep(struct cpci_v1_spec *spec)
 		free_spec(spec);
 	else
 		specs[i] = spec;
-	cpci_v1_unlock(cancel);
+	cpci_unlock(cancel);
 	if (i < MAX_SPECS)
 		return i + 1;
 	errno = ENOMEM;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * v1.h - the obsolete interface, over the public calls of the other one.
+ * v1.h - the obsolete interface, over public calls and the lock of libcpc.
  */
 #ifndef CPCI_V1_H
 #define CPCI_V1_H
+
+#include "../sys/sys.h"
 
 #include <libcpc_v1.h>
 #include <stdbool.h>
@@ -31,12 +33,6 @@ struct cpci_v1_spec {
 
 /* The handle of all calls; NULL and errno. */
 cpc_t *cpci_v1_handle(void);
-/*
- * Of all that LWPs share here.  Who has the lock is not cancelled; what cpci_v1_lock() returns
- * is for cpci_v1_unlock().
- */
-int cpci_v1_lock(void);
-void cpci_v1_unlock(int cancel);
 /* Tells the error function.  Returns -1; errno stays as it is. */
 __attribute__((format(printf, 2, 3))) int cpci_v1_tell(const char *fn, const char *fmt, ...);
 /* The same of what the call to the other interface that failed has told, or else of errno. */

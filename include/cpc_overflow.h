@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * cpc_overflow.h - what a program is told when its counters overflow; a part of libcpc.h.
- */
+/* cpc_overflow.h - how overflows of counters are reported to a program; a part of libcpc.h. */
 #ifndef CPC_OVERFLOW_H
 #define CPC_OVERFLOW_H
 
@@ -15,18 +13,18 @@ extern "C" {
 #endif
 
 /*
- * Overflow.  A request with CPC_OVF_NOTIFY_EMT, without CPC_OVF_BUFFERED, and preset P overflows
- * when it has counted 2^64 - P events.  Then all counters of the set, which must be bound to the
- * calling LWP, are frozen, and that LWP gets SIGEMT with si_code EMT_CPCOVF and si_addr the
- * interrupted PC, once, until cpc_set_restart() starts them anew: from the presets, or from what
- * cpc_request_preset() set since.  All of these may be called in the handler of the signal.
- * A program's signal SIGRTMAX - 2, or the next lower one that is free, is used by the
- * library then.  cpc_bind_curlwp(3CPC).
+ * Overflow.  A request with CPC_OVF_NOTIFY_EMT, without CPC_OVF_BUFFERED, and preset P
+ * overflows when it has counted 2^64 - P events.  Then all counters of the set, which must be
+ * bound to the calling LWP, are frozen, and that LWP gets SIGEMT once, with si_code
+ * EMT_CPCOVF and si_addr the interrupted PC.  cpc_set_restart() starts the counters again:
+ * from the presets, or from what cpc_request_preset() has set since.  All of these may be
+ * called in the signal handler.  For this the library uses signal SIGRTMAX - 2, or the next
+ * lower one that is free. cpc_bind_curlwp(3CPC).
  *
- * A set that tells no overflows can be restarted as well.
+ * cpc_set_restart() also restarts a set that does not report overflows.
  *
- * Return 0, or -1 and errno: EINVAL (the calling LWP has not bound a set to itself, or another
- * one; no such request), EAGAIN (the set lost its counters, or was invalidated).
+ * Return 0, or -1 and errno: EINVAL (the calling LWP has not bound this set to itself; no
+ * such request), EAGAIN (another program took the counters, or the set was invalidated).
  */
 int cpc_set_restart(cpc_t *cpc, cpc_set_t *set);
 int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset);
@@ -37,7 +35,7 @@ int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset);
  */
 int cpc_set_overflowed(cpc_t *cpc, const cpc_set_t *set, uint64_t *requests);
 
-/* The overflows that are buffered before SIGEMT comes. */
+/* How many overflows are buffered before SIGEMT is sent. */
 #define CPC_PCBUF_SIZE 256
 
 /*
@@ -54,7 +52,7 @@ int cpc_set_overflowed(cpc_t *cpc, const cpc_set_t *set, uint64_t *requests);
  */
 int cpc_set_sample_pcbuf(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf, uint64_t *pcbuf);
 
-/* What is known of an overflow, or'ed in `co_valid`.  What is not known is 0. */
+/* What a record knows about an overflow, or'ed in `co_valid`.  Unknown fields are 0. */
 #define CPC_OVF_HAS_PC 0x1	   /* where the LWP was interrupted */
 #define CPC_OVF_HAS_TRIGGER_PC 0x2 /* the instruction that made the counter overflow */
 #define CPC_OVF_HAS_VADDR 0x4	   /* the address that it referred to */
@@ -65,12 +63,12 @@ int cpc_set_sample_pcbuf(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf, uint64_t *p
 
 typedef struct {
 	uint_t co_valid;
-	int co_index; /* of the request */
-	id_t co_lwp;  /* as _lwp_self() returns it there */
+	int co_index; /* the index of the request */
+	id_t co_lwp;  /* the LWP's id, as _lwp_self() returns it */
 	hrtime_t co_hrtime;
 	uint64_t co_pc, co_trigger_pc, co_vaddr, co_paddr;
 	uint_t co_nframes;	  /* CPC_OVF_MAX_FRAMES at most */
-	uint_t co_nkernel;	  /* the first of them are in the kernel */
+	uint_t co_nkernel;	  /* how many of them are in the kernel: the first ones */
 	const uint64_t *co_frame; /* innermost first */
 } cpc_ovf_t;
 

@@ -3,8 +3,8 @@
 /*
  * cpc_pic.h - read one counter of the calling LWP by an instruction, inline.
  *
- * Extension, in place of reading the %pic register, or of RDPMC (cpc_bind_event(3CPC), NOTES).
- * Where the counter cannot be read so, the same call reads it by a system call.
+ * Extension, in place of reading the %pic register, or of RDPMC (cpc_bind_event(3CPC),
+ * NOTES).  Where user space cannot read the counter, the same call makes a system call.
  */
 #ifndef CPC_PIC_H
 #define CPC_PIC_H
@@ -16,28 +16,28 @@ extern "C" {
 #endif
 
 #if (defined(__x86_64__) || defined(__aarch64__)) && defined(__LP64__)
-#define CPC_PIC_INLINE 1 /* this machine has such instructions */
+#define CPC_PIC_INLINE 1 /* this machine has such an instruction */
 #endif
 
 /*
- * What the kernel maps for each of its events, as far as it is needed here: struct
+ * The part that is needed here of the page that the kernel maps for each event: struct
  * perf_event_mmap_page of <linux/perf_event.h>, which some programs cannot include.
  */
 struct cpc_pic_page {
 	uint32_t version, compat_version;
-	uint32_t lock;	/* odd while the kernel changes the others */
-	uint32_t index; /* the register and 1; 0: the event has none now */
-	int64_t offset; /* to be added to the register */
+	uint32_t lock;	/* odd while the kernel changes the other fields */
+	uint32_t index; /* the register's number plus 1; 0: no register counts the event now */
+	int64_t offset; /* add this to the register's value */
 	uint64_t time_enabled, time_running;
 	uint64_t capabilities;
-	uint16_t pmc_width; /* bits of the register */
+	uint16_t pmc_width; /* the width of the register in bits */
 };
-#define CPC_PIC_CAP_RDPMC 0x4 /* of the capabilities: programs may read the register */
+#define CPC_PIC_CAP_RDPMC 0x4 /* a capability: user space may read the register */
 
-/* One request of a set that is bound to an LWP.  To be read by cpc_read_pic() only. */
+/* One request of a set that is bound to an LWP.  Only for cpc_read_pic(). */
 typedef struct cpc_pic {
-	const volatile struct cpc_pic_page *page; /* NULL: it takes a system call */
-	const void *thread;			  /* whose counter it is */
+	const volatile struct cpc_pic_page *page; /* NULL: a system call is needed */
+	const void *thread;			  /* the thread pointer of the counter's LWP */
 	uint64_t start;				  /* the preset */
 	cpc_set_t *set;
 	int index;
@@ -46,15 +46,15 @@ typedef struct cpc_pic {
 #pragma GCC visibility push(default)
 
 /*
- * For request `index` of a set that the calling LWP has bound to itself, what
- * cpc_read_pic() wants.  It belongs to the set, and lives as long; in an LWP that inherited
- * the set, to that LWP's copy, which it has until it binds another set.  Returns NULL and errno:
- * EINVAL (no such request, a set of another handle, or not bound to the calling LWP),
- * ENOMEM.
+ * Returns the argument of cpc_read_pic() for request `index` of a set that the calling LWP
+ * has bound to itself.  It belongs to the set, and lives as long.  In an LWP that inherited
+ * the set, it belongs to that LWP's copy, and lives until the LWP binds another set.  Returns
+ * NULL and errno: EINVAL (no such request, a set of another handle, or not bound to the
+ * calling LWP), ENOMEM.
  */
 const cpc_pic_t *cpc_set_pic(cpc_t *cpc, cpc_set_t *set, int index);
 
-/* cpc_read_pic() by a system call. */
+/* The same as cpc_read_pic(), always by a system call. */
 int cpc_pic_sample(const cpc_pic_t *pic, uint64_t *value);
 
 #pragma GCC visibility pop
@@ -71,7 +71,7 @@ static inline uint64_t cpc_pic_register(uint32_t i)
 	return (uint64_t)high << 32 | low;
 }
 
-/* The thread pointer, which the ABI keeps at its own address. */
+/* The thread pointer: the ABI stores it at address 0 of its own segment. */
 static inline const void *cpc_pic_thread(void)
 {
 	const void *tp;
@@ -87,7 +87,7 @@ static inline const void *cpc_pic_thread(void)
 		__asm__ volatile("mrs %0, pmevcntr" #n "_el0" : "=r"(value)); \
 		break;
 
-/* The register's number is part of the instruction. */
+/* The register's number is part of the instruction, hence one instruction for each. */
 static inline uint64_t cpc_pic_register(uint32_t i)
 {
 	uint64_t value = 0;
@@ -101,7 +101,7 @@ static inline uint64_t cpc_pic_register(uint32_t i)
 	CPC_PIC_READ(20) CPC_PIC_READ(21) CPC_PIC_READ(22) CPC_PIC_READ(23) CPC_PIC_READ(24)
 	CPC_PIC_READ(25) CPC_PIC_READ(26) CPC_PIC_READ(27) CPC_PIC_READ(28) CPC_PIC_READ(29)
 	CPC_PIC_READ(30)
-	default: /* 31: that of cycles */
+	default: /* 31: the cycle counter */
 		__asm__ volatile("mrs %0, pmccntr_el0" : "=r"(value));
 	}
 	/* clang-format on */
@@ -121,8 +121,8 @@ static inline const void *cpc_pic_thread(void)
 #endif
 
 /*
- * The count of an event, between two looks at the lock of its page.  Returns 0: no register
- * counts it now, or it may not be read.
+ * Reads the count of an event; the caller checks the lock of its page before and after.
+ * Returns 0: no register counts it now, or user space may not read the register.
  */
 static inline int cpc_pic_count(const volatile struct cpc_pic_page *page, uint64_t *count)
 {
@@ -131,7 +131,7 @@ static inline int cpc_pic_count(const volatile struct cpc_pic_page *page, uint64
 
 	if (index == 0 || (page->capabilities & CPC_PIC_CAP_RDPMC) == 0)
 		return 0;
-	/* Its sign continues: the kernel starts counters below 0. */
+	/* Sign extension: the kernel starts counters below 0. */
 	*count = (uint64_t)page->offset +
 		 (uint64_t)((int64_t)(cpc_pic_register(index - 1) << unused) >> unused);
 	return 1;
@@ -140,10 +140,10 @@ static inline int cpc_pic_count(const volatile struct cpc_pic_page *page, uint64
 #endif /* CPC_PIC_INLINE */
 
 /*
- * The value of a request, as cpc_set_sample() would tell it: from the preset on, wrapping at
- * 2^64.  Safe in signal handlers.  Returns 0, or -1 and the errno of cpc_set_sample(); the
- * LWP must be the one that bound the set, else EINVAL.  That a CPU was bound, which
- * invalidates the set, is noticed by the system call only: until then it counts on.
+ * Reads the value of a request as cpc_set_sample() does: it starts at the preset and wraps at
+ * 2^64.  Safe in signal handlers.  Returns 0, or -1 and the errno of cpc_set_sample(); EINVAL
+ * in an LWP that has not bound the set.  If a CPU was bound, which invalidates the set, only
+ * the system call notices: until then the value goes on counting.
  */
 static inline int cpc_read_pic(const cpc_pic_t *pic, uint64_t *value)
 {
@@ -153,7 +153,10 @@ static inline int cpc_read_pic(const cpc_pic_t *pic, uint64_t *value)
 	uint32_t lock;
 	int tries;
 
-	/* More tries would not be bad luck any more. */
+	/*
+	 * Fall back to the system call after 8 conflicts with the kernel: it is not just bad
+	 * luck.
+	 */
 	for (tries = 0; page != NULL && pic->thread == cpc_pic_thread() && tries < 8; tries++) {
 		int here;
 

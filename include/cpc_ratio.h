@@ -15,38 +15,38 @@ extern "C" {
 #endif
 
 /*
- * Extension.  A ratio, such as "instructions / cycles", is no event: it is computed from what
- * its events counted in a set, in one LWP or added up over many.  Ratios themselves are not
- * added up: that of a total is computed from the total's counts.
+ * Extension.  A ratio, such as "instructions / cycles", is not an event: it is computed from
+ * the counts of its events in a set, for one LWP or summed over many.  Do not add ratios up:
+ * compute that of a total from the total's counts.
  *
  * It is an expression of events, decimal constants, + - * / and parentheses, with blanks
- * around all but parentheses.  None of these calls needs a set or a buffer.
+ * around everything but parentheses.  None of these calls needs a set or a buffer.
  */
 typedef struct cpc_ratio cpc_ratio_t;
 
 /*
- * The ratio that event definitions know by a name, for which cpc_set_add_request() fails
- * with CPC_IS_RATIO.  Ratios that it is made of are replaced by what they stand for.  NULL
- * and errno: EINVAL (CPC_INVALID_EVENT: no such ratio, or a malformed one), ENOMEM, or
- * those of cpc_walk_events_desc().  cpc_ratio_free() frees it.
+ * Finds the ratio that the event definitions have by that name, for which
+ * cpc_set_add_request() fails with CPC_IS_RATIO.  Ratios in its expression are replaced by
+ * their own expressions.  NULL and errno: EINVAL (CPC_INVALID_EVENT: no such ratio, or a
+ * malformed one), ENOMEM, or those of cpc_walk_events_desc().  cpc_ratio_free() frees it.
  */
 cpc_ratio_t *cpc_ratio_find(cpc_t *cpc, const char *name);
 
-/* The ratio of an expression of events alone.  NULL and errno: EINVAL (malformed), ENOMEM. */
+/* Makes a ratio from an expression of events.  NULL and errno: EINVAL (malformed), ENOMEM. */
 cpc_ratio_t *cpc_ratio_parse(const char *text);
 
 void cpc_ratio_free(cpc_ratio_t *ratio);
 
-/* The expression, of events alone, which cpc_ratio_parse() takes. */
+/* Its expression of events, as cpc_ratio_parse() accepts it. */
 const char *cpc_ratio_text(const cpc_ratio_t *ratio);
 
-/* Its events, each once, as cpc_set_add_request() takes them; NULL: no such index. */
+/* Its events, each once, as cpc_set_add_request() accepts them; NULL: no such index. */
 uint_t cpc_ratio_nevents(const cpc_ratio_t *ratio);
 const char *cpc_ratio_event(const cpc_ratio_t *ratio, uint_t index);
 
 /*
- * The value for a count of each event, by index.  Not a number (isnan(3)) if it divides by 0,
- * as 0 / 0 does, or is out of range.  Safe in signal handlers.
+ * The value for a count of each event, by index.  Not a number (isnan(3)) for a division by
+ * 0, including 0 / 0, or out of range.  Safe in signal handlers.
  */
 double cpc_ratio_value(const cpc_ratio_t *ratio, const long double *count);
 

@@ -3,12 +3,12 @@
 /*
  * libcpc.h - CPU performance counters, for an LWP, a controlled process or a CPU.
  *
- * Open the library, put requests for events into a set, bind the set to what
- * shall be counted, sample it into buffers.  A bound set counts all the time: it
- * is never multiplexed and never scaled, or it is refused.
+ * Open the library, add requests for events to a set, bind the set to an LWP or a CPU, and
+ * sample it into buffers.  A bound set counts all the time: it is never multiplexed or
+ * scaled. If the counters do not suffice for that, the set is refused.
  *
- * Names, types and errors follow cpc(3CPC) and its pages of Solaris.  What
- * Solaris does not have is marked Extension.
+ * Names, types and errors follow cpc(3CPC) and its pages of Solaris.  What Solaris does not
+ * have is marked Extension.
  */
 #ifndef LIBCPC_H
 #define LIBCPC_H
@@ -20,7 +20,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* As on Solaris, programs get these, too. */
+/* Solaris programs expect these, too. */
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -35,8 +35,8 @@ extern "C" {
 #define CPC_VER_CURRENT 2
 
 /*
- * An attribute of a request: "picnum" puts it on that slot; others are fields of the
- * PMU that counts it (cpc_walk_attrs).
+ * An attribute of a request: "picnum" selects the slot; other attributes are fields of the
+ * PMU that counts the event (cpc_walk_attrs).
  */
 typedef struct {
 	char *ca_name;
@@ -44,81 +44,81 @@ typedef struct {
 } cpc_attr_t;
 
 /* Request flags.  One of the two CPC_COUNT flags is required. */
-#define CPC_OVF_NOTIFY_EMT 0x1 /* tell of overflows; see cpc_set_restart() */
+#define CPC_OVF_NOTIFY_EMT 0x1 /* report overflows; see cpc_set_restart() */
 #define CPC_COUNT_USER 0x2     /* count in user mode */
 #define CPC_COUNT_SYSTEM 0x4   /* count in kernel mode */
-#define CPC_COUNT_HV 0x8       /* and in that of the hypervisor, which is refused on Linux */
+#define CPC_COUNT_HV 0x8       /* count in hypervisor mode: always refused on Linux */
 #define CPC_OVF_BUFFERED 0x10  /* with CPC_OVF_NOTIFY_EMT: see cpc_set_sample_pcbuf() */
 #define CPC_OVF_RECORD 0x20    /* Extension: with call stacks, too; see cpc_set_sample_ovf() */
 
 /*
- * What went wrong, beside errno, as the error handler is told.  0 stands for
- * everything that errno says fully.
+ * Subcodes: why a call failed, more precisely than errno, for the error handler.  0: errno
+ * says everything.
  */
 #define CPC_INVALID_EVENT 1	     /* no such event */
 #define CPC_INVALID_PICNUM 2	     /* no such slot, or taken twice */
 #define CPC_INVALID_ATTRIBUTE 3	     /* no such attribute */
-#define CPC_ATTRIBUTE_OUT_OF_RANGE 4 /* its value does not fit */
-#define CPC_RESOURCE_UNAVAIL 5	     /* no counter for it here */
+#define CPC_ATTRIBUTE_OUT_OF_RANGE 4 /* the attribute's value is out of range */
+#define CPC_RESOURCE_UNAVAIL 5	     /* no counter can count it on this machine */
 #define CPC_PIC_NOT_CAPABLE 6	     /* that slot cannot count it */
-#define CPC_REQ_INVALID_FLAGS 7	     /* unknown flags, or none that counts */
-#define CPC_CONFLICTING_REQS 8	     /* requests exclude each other */
+#define CPC_REQ_INVALID_FLAGS 7	     /* unknown flags, or neither user nor kernel mode */
+#define CPC_CONFLICTING_REQS 8	     /* the requests exclude each other */
 #define CPC_ATTR_REQUIRES_PRIVILEGE 9
 #define CPC_PBIND_FAILED 10 /* the LWP could not be put on that CPU */
 #define CPC_HV_NO_ACCESS 11 /* the hypervisor is not counted */
 
 /* Extensions. */
-#define CPC_WARNING 0x100      /* the call does not fail for it */
-#define CPC_CPU_CLAIMED 0x101  /* EAGAIN: a set of somebody else is bound to a CPU */
-#define CPC_NEEDS_SYSTEM 0x102 /* EINVAL: it happens in kernel mode, which is not counted */
-#define CPC_CLAIM_FAILED 0x103 /* the CPU cannot be claimed, so that others would not see it */
-#define CPC_IS_RATIO 0x104     /* EINVAL: no event but a ratio of some: cpc_ratio_find() */
+#define CPC_WARNING 0x100      /* only a warning: the call goes on */
+#define CPC_CPU_CLAIMED 0x101  /* EAGAIN: another program has bound a set to a CPU */
+#define CPC_NEEDS_SYSTEM 0x102 /* EINVAL: it happens in kernel mode only, which is not counted */
+#define CPC_CLAIM_FAILED 0x103 /* the CPU cannot be claimed against other programs */
+#define CPC_IS_RATIO 0x104     /* EINVAL: not an event but a ratio of events: cpc_ratio_find() */
 /* EINVAL: a CPC_INVALID_EVENT whose name is unknown and resembles no known one */
 #define CPC_UNKNOWN_EVENT 0x105
 
 /*
- * Receives the failed function's name, the subcode, and what happened as a
- * printf format without newline and its arguments.  errno is already set and is
- * kept.  Functions that may be called in signal handlers (cpc_set_sample, cpc_enable,
- * cpc_disable, cpc_set_restart, cpc_request_preset, cpc_set_overflowed, cpc_set_sample_pcbuf,
- * cpc_set_sample_ovf, cpc_buf_get and the arithmetic of buffers) leave it alone: errno says it all
- * there, and so it does for cpc_open. cpc_seterrhndlr(3CPC).
+ * Receives the name of the failed function, the subcode, and the message as a printf format
+ * without newline and its arguments.  errno is already set and is kept.  Functions that may
+ * be called in signal handlers (cpc_set_sample, cpc_enable, cpc_disable, cpc_set_restart,
+ * cpc_request_preset, cpc_set_overflowed, cpc_set_sample_pcbuf, cpc_set_sample_ovf,
+ * cpc_buf_get and the arithmetic of buffers) and cpc_open do not call it: they only set
+ * errno. cpc_seterrhndlr(3CPC).
  */
 typedef void(cpc_errhndlr_t)(const char *fn, int subcode, const char *fmt, va_list ap);
 
 /*
- * cpc_open(3CPC).  `ver` is CPC_VER_CURRENT.  The handle may be shared by
- * threads.  Returns NULL and errno: EINVAL (another version), ENOSYS (a kernel
- * without perf events, or no /proc), ENOMEM.  That counting is not permitted
- * shows when a set is bound.
+ * cpc_open(3CPC).  `ver` is CPC_VER_CURRENT.  Threads may share the handle.  Returns NULL and
+ * errno: EINVAL (another version), ENOSYS (a kernel without perf events, or no /proc),
+ * ENOMEM.  Whether counting is permitted is only checked when a set is bound.
  */
 cpc_t *cpc_open(int ver);
 
-/* Frees the handle with all its sets, bound or not, and buffers.  Returns 0. */
+/* Frees the handle, all its sets, bound or not, and its buffers.  Returns 0. */
 int cpc_close(cpc_t *cpc);
 
 /*
- * For programs that are about to end.  The kernel takes 50 to 100 ms to close a counter of
- * calls, one by one; libcpc leaves those of other processes to a thread of its own, and what
- * is left of them now to a process of its own, so that nobody waits.  See cpc_open(3).
+ * For programs that are about to exit.  The kernel takes 50 to 100 ms to close each counter
+ * of function calls.  libcpc closes those of other processes in a thread of its own; this
+ * call leaves the remaining ones to a process of its own, so that the program need not wait.
+ * See cpc_open(3).
  */
 void cpc_leave_closing(void);
 
-/* Replaces the error handler; NULL: the default one, which writes to stderr. */
+/* Replaces the error handler.  NULL: the default handler, which writes to stderr. */
 void cpc_seterrhndlr(cpc_t *cpc, cpc_errhndlr_t *errhndlr);
 
 /*
- * cpc_npic(3CPC).  The number of slots: as many counters of the core PMU as one set can
- * have at once, or 16 virtual ones where there is no PMU.  Some of the counters may count
- * cycles only.  Software events and tracepoints take a slot but no hardware counter.
+ * cpc_npic(3CPC).  The number of slots: how many counters of the core PMU one set can have at
+ * once, or 16 virtual ones on a machine without a PMU.  Some counters may count cycles only.
+ * Software events and tracepoints take a slot but no hardware counter.
  */
 uint_t cpc_npic(cpc_t *cpc);
 
-/* What cpc_caps() returns, or'ed. */
+/* The flags of cpc_caps(). */
 #define CPC_CAP_OVERFLOW_INTERRUPT 0x1 /* counters interrupt when they overflow */
-#define CPC_CAP_OVERFLOW_PRECISE 0x2   /* and it is known which one did */
+#define CPC_CAP_OVERFLOW_PRECISE 0x2   /* and the library knows which one did */
 
-/* cpc_caps(3CPC).  What the counters can do: of the core PMU, or of the kernel without one. */
+/* cpc_caps(3CPC).  The abilities of the core PMU, or of the kernel's counters without one. */
 uint_t cpc_caps(cpc_t *cpc);
 
 /* The name of the counter interface, and where its events are documented. */
@@ -126,10 +126,10 @@ const char *cpc_cciname(cpc_t *cpc);
 const char *cpc_cpuref(cpc_t *cpc);
 
 /*
- * Call `action` for every event that can be counted here, for every generic one
- * (generic_events(3CPC)), for those that slot `picno` can count, which are all but on counters
- * of cycles and the like, and for every attribute a request may have.  Of tracepoints,
- * and of PMUs that count no LWPs, only cpc_walk_events_desc tells.  cpc_npic(3CPC).
+ * Call `action` for each event that can be counted on this machine; for each generic event
+ * (generic_events(3CPC)); for those that slot `picno` can count, which are all except on
+ * slots for cycles and the like; and for each attribute that a request may have.  Only
+ * cpc_walk_events_desc reports tracepoints, and PMUs that cannot count LWPs.  cpc_npic(3CPC).
  */
 void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *event));
 void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
@@ -140,73 +140,72 @@ void cpc_walk_generic_events_pic(cpc_t *cpc, uint_t picno, void *arg,
 				 void (*action)(void *arg, uint_t picno, const char *event));
 void cpc_walk_attrs(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *attr));
 
-/* Extension.  Is `name` the name of an attribute, on this machine or another one? */
+/* Extension.  Is `name` an attribute of events, on this machine or on any other? */
 int cpc_is_attr(cpc_t *cpc, const char *name);
 
 /*
- * Extension.  Which of `n` known words was a misspelt one meant to be, with a third of its
- * letters wrong at most (by Levenshtein's distance, without regard to case)?  NULL: none.
+ * Extension.  The known word that a misspelt `word` resembles most, if at most a third of its
+ * letters differ (Levenshtein's distance, ignoring case).  NULL: none.
  */
 const char *cpc_nearest(const char *word, const char *const *known, size_t n);
 
-/* Where a name comes from. */
+/* The origin of an event's name. */
 enum cpc_event_group {
-	CPC_GROUP_USER,	      /* definitions of the user and the system */
+	CPC_GROUP_USER,	      /* definitions by the user and by the system */
 	CPC_GROUP_GENERIC,    /* generic_events(3CPC) */
 	CPC_GROUP_SOLARIS,    /* names of the Solaris manuals */
-	CPC_GROUP_PLATFORM,   /* libpfm4, for this machine's cores */
-	CPC_GROUP_PMU,	      /* PMUs that the kernel exports */
-	CPC_GROUP_SOFTWARE,   /* the kernel's own */
+	CPC_GROUP_PLATFORM,   /* libpfm4's events of this machine's cores */
+	CPC_GROUP_PMU,	      /* events of PMUs that the kernel exports */
+	CPC_GROUP_SOFTWARE,   /* software events of the kernel */
 	CPC_GROUP_VENDOR,     /* event files of vendors */
-	CPC_GROUP_TRACEPOINT, /* the kernel's tracepoints, where they can be looked up */
+	CPC_GROUP_TRACEPOINT, /* the kernel's tracepoints, if tracefs can be read */
 	CPC_GROUP_FUNCTION,   /* calls of functions, and probes of programs */
-	CPC_GROUP_RATIO,      /* no events, but ratios of some: see cpc_ratio_find() */
-	CPC_GROUP_CPUS	      /* PMUs that the kernel exports, which count CPUs and no LWPs */
+	CPC_GROUP_RATIO,      /* not events but ratios of events: see cpc_ratio_find() */
+	CPC_GROUP_CPUS	      /* PMUs that the kernel exports and that count CPUs, but not LWPs */
 };
 
 /*
- * Extension.  All of them with their group and a description, which may be empty;
- * group by group, in the order above.  Returns 0, or -1 and errno: those of open(2), for a
- * file of event definitions that cannot be read; ENOMEM.
+ * Extension.  Calls `action` for each event with its group and its description, which may be
+ * empty, in the order of the groups above.  Returns 0, or -1 and errno: ENOMEM, or an errno
+ * of open(2) if a file of event definitions cannot be read.
  */
 typedef void(cpc_walk_desc_fn)(void *arg, enum cpc_event_group group, const char *event,
 			       const char *desc);
 int cpc_walk_events_desc(cpc_t *cpc, void *arg, cpc_walk_desc_fn *action);
 
-/* An empty set, or NULL and errno: ENOMEM.  cpc_set_create(3CPC). */
+/* Returns an empty set, or NULL and errno: ENOMEM.  cpc_set_create(3CPC). */
 cpc_set_t *cpc_set_create(cpc_t *cpc);
 
 /* Unbinds and frees a set.  EINVAL: not a set of this handle. */
 int cpc_set_destroy(cpc_t *cpc, cpc_set_t *set);
 
 /*
- * Extension.  A new, unbound set with the same requests, made without looking
- * any event up again.  Buffers of the one serve the other, so that counts of
- * many LWPs can be added up.  NULL and errno: EINVAL, ENOMEM.
+ * Extension.  Returns a new, unbound set with the same requests, without looking any event up
+ * again.  Buffers of one set also serve the other, so that the counts of many LWPs can be
+ * added up. NULL and errno: EINVAL, ENOMEM.
  */
 cpc_set_t *cpc_set_dup(cpc_t *cpc, const cpc_set_t *set);
 
 /*
- * Adds a request for `event` that starts at `preset` when bound.  Returns its
- * index in the set, from 0, or -1 and errno: EINVAL (set of another handle or
- * bound; with subcodes CPC_INVALID_EVENT, CPC_UNKNOWN_EVENT, CPC_INVALID_ATTRIBUTE,
- * CPC_INVALID_PICNUM, CPC_PIC_NOT_CAPABLE, CPC_REQ_INVALID_FLAGS, CPC_ATTRIBUTE_OUT_OF_RANGE),
- * EACCES (the event's description may not be read), ENOENT (it is not there: tracefs is not
- * mounted), ENOMEM.  A set takes 64 requests at most: EINVAL, CPC_RESOURCE_UNAVAIL.
- * cpc_set_create(3CPC).
+ * Adds a request for `event` that starts at `preset` when bound.  Returns its index in the
+ * set, from 0, or -1 and errno: EINVAL (set of another handle, or bound; or with subcode
+ * CPC_INVALID_EVENT, CPC_UNKNOWN_EVENT, CPC_INVALID_ATTRIBUTE, CPC_INVALID_PICNUM,
+ * CPC_PIC_NOT_CAPABLE, CPC_REQ_INVALID_FLAGS, CPC_ATTRIBUTE_OUT_OF_RANGE), EACCES (the
+ * event's description may not be read), ENOENT (tracefs is not mounted), ENOMEM.  A set has
+ * 64 requests at most: EINVAL, CPC_RESOURCE_UNAVAIL. cpc_set_create(3CPC).
  */
 int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t preset,
 			uint_t flags, uint_t nattrs, const cpc_attr_t *attrs);
 
 /*
- * Extension.  Which slots do `n` requests of a set get, in the order in which they are
- * added?  `slot` has for each the one that its attribute "picnum" asks for, or -1, and then
- * the one it gets: a request that asks for none takes the next one after the highest before
- * it that nobody asks for.
+ * Extension.  Chooses the slots of `n` requests, in the order in which they are added to a
+ * set.  On entry `slot` has the attribute "picnum" of each request, or -1 without one; on
+ * return, its slot. A request without the attribute gets the next unclaimed slot after the
+ * highest one before it.
  */
 void cpc_choose_slots(size_t n, int *slot);
 
-/* Changes the preset of a request, from the next bind on.  EINVAL. */
+/* Changes the preset of a request; the next bind uses it.  EINVAL. */
 int cpc_set_request_preset(cpc_t *cpc, cpc_set_t *set, int index, uint64_t preset);
 
 void cpc_walk_requests(cpc_t *cpc, cpc_set_t *set, void *arg,
@@ -214,56 +213,57 @@ void cpc_walk_requests(cpc_t *cpc, cpc_set_t *set, void *arg,
 				      uint_t flags, int nattrs, const cpc_attr_t *attrs));
 
 /*
- * Extension.  Writes into `text` how request `index` was understood: who knew its
- * name, and what the kernel is asked to count, in words of perf_event_open(2).
- * Returns 0, or -1 and errno: EINVAL.
+ * Extension.  Writes into `text` how the library understood request `index`: the kind of its
+ * name, and what it asks the kernel to count, in the words of perf_event_open(2).  Returns 0,
+ * or -1 and errno: EINVAL.
  */
 int cpc_set_describe(cpc_t *cpc, const cpc_set_t *set, int index, char *text, size_t size);
 
 /*
- * Extension.  What the values of request `index` are to be multiplied with to be in
- * the unit that `*unit` is set to: 1 and "" for plain counts.  Energy counters of the
- * kernel have others (Documentation/ABI/testing/sysfs-bus-event_source-devices-events).
- * Returns 0, or -1 and errno: EINVAL.
+ * Extension.  The factor that converts values of request `index` to the unit `*unit`: 1 and
+ * "" for plain counts.  Energy counters of the kernel have others
+ * (Documentation/ABI/testing/sysfs-bus-event_source-devices-events). Returns 0, or -1 and
+ * errno: EINVAL.
  */
 int cpc_set_request_scale(cpc_t *cpc, const cpc_set_t *set, int index, double *scale,
 			  const char **unit);
 
 /*
- * Extension.  Is request `index` defined with a difference of events, so that its values are
- * to be read as int64_t?  1, 0, or -1 and errno: EINVAL.
+ * Extension.  Is request `index` defined as a difference of events, so that its values must
+ * be read as int64_t?  1, 0, or -1 and errno: EINVAL.
  */
 int cpc_set_request_signed(cpc_t *cpc, const cpc_set_t *set, int index);
 
 /*
- * Extension.  Can the events of a set be counted on that CPU?  0 where one of them has a
- * PMU that does not count there, or that counts on another CPU for this one, too (the
- * files cpus and cpumask of Documentation/ABI/testing/sysfs-bus-event_source-devices), else 1.
- * -1 and errno: EINVAL.
+ * Extension.  Can all events of a set be counted on that CPU?  0 if one of them has a PMU
+ * that does not count there, or that counts for this CPU on another one (the files cpus and
+ * cpumask of Documentation/ABI/testing/sysfs-bus-event_source-devices), else 1.  -1 and
+ * errno: EINVAL.
  */
 int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu);
 
 /*
- * Bind a set to the calling LWP, to an LWP of a controlled process, or to a CPU,
- * and start counting.  All requests count, or the set is refused and all is as it
- * was; only where others hold counters (EAGAIN), what was to give way may be unbound
- * already.  A set that was bound starts anew, and another set of the calling LWP is
- * unbound.
+ * Bind a set to the calling LWP, to an LWP of a controlled process, or to a CPU, and start
+ * counting.  Either all requests count, or the set is refused and nothing changes; only after
+ * EAGAIN, because another program holds the counters, may a set that had to make room be
+ * unbound already.  A set that was bound already starts anew.  Another set of the calling LWP
+ * is unbound.
  *
- * A CPU has one set at a time, over all processes.  While any CPU has one, no LWP can
- * have one, and those that LWPs had are invalidated: they can no more be sampled.
+ * A CPU has one set at a time, over all processes.  While any CPU has one, no LWP can have
+ * one, and the sets that LWPs had are invalidated: they can no longer be sampled.
  * cpc_bind_curlwp(3CPC).
  *
  * Return 0, or -1 and errno:
- *  EINVAL  no requests, a set of another handle, unknown flags, no such CPU (also
+ *  EINVAL  no requests, a set of another handle, unknown flags, no such CPU (with
  *          CPC_PBIND_FAILED: one that the calling LWP may not run on);
  *          CPC_RESOURCE_UNAVAIL: this machine has no counter for a request, or
  *          too few
- *  EACCES  not permitted to count this; CPC_ATTR_REQUIRES_PRIVILEGE: with an attribute
- *  EAGAIN  the counters are in use by others; that CPU is bound already; or any CPU
+ *  EACCES  no permission to count this; CPC_ATTR_REQUIRES_PRIVILEGE: an attribute
+ *          requires privilege
+ *  EAGAIN  another program uses the counters; that CPU is bound already; or any CPU
  *          is, when the set is for an LWP
  *  ENOSYS  the CPU is offline
- *  ENOTSUP the overflow of a request cannot be noticed, or would hang this kernel
+ *  ENOTSUP overflows of a request cannot be noticed, or would hang this kernel
  *  ESRCH   no such LWP
  *  EMFILE, ENFILE, ENOMEM
  */
@@ -272,55 +272,56 @@ int cpc_bind_pctx(cpc_t *cpc, pctx_t *pctx, id_t id, cpc_set_t *set, uint_t flag
 int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags);
 
 /*
- * Extension, a flag of cpc_bind_cpu: leave the calling LWP where it is instead
- * of putting it on that CPU, so that one LWP can hold and sample sets on many.
+ * Extension, a flag of cpc_bind_cpu: do not move the calling LWP to that CPU, so that one LWP
+ * can bind and sample sets on many CPUs.
  */
 #define CPC_BIND_CPU_REMOTE 0x10
 
 /*
- * Extension, a flag of cpc_bind_curlwp and cpc_bind_pctx: do not start yet, but when
- * cpc_enable, in the LWP, or cpc_set_enable says so.
+ * Extension, a flag of cpc_bind_curlwp and cpc_bind_pctx: do not start counting before
+ * cpc_enable, in the LWP, or cpc_set_enable.
  */
 #define CPC_BIND_DISABLED 0x20
 
 /*
- * Extension, a flag of cpc_bind_cpu: count beside others.  Such a set is not refused
- * because of theirs, nor are theirs refused or invalidated because of it.
+ * Extension, a flag of cpc_bind_cpu: share the CPU with other sets.  The set neither
+ * conflicts with sets of LWPs and CPUs, nor invalidates them.
  */
 #define CPC_BIND_CPU_SHARED 0x40
 
 /*
  * A flag of cpc_bind_curlwp: LWPs that the calling one creates from now on inherit the set,
  * and so do those that they create.  Each counts with a copy of its own, from the presets of
- * the bind, and from the first instruction of its start routine to its destructors of
- * thread-specific data, the first two rounds of them included.
- * It is on or off as that of the LWP that creates it is then.
+ * the bind.  It counts from the first instruction of its start routine to its destructors of
+ * thread-specific data, including the first two rounds of them. The copy is switched on or
+ * off like that of the creating LWP at that moment.
  *
  * In such an LWP, cpc_set_sample, cpc_unbind, cpc_set_enabled, cpc_enable, cpc_disable,
- * cpc_set_restart, cpc_request_preset and cpc_set_overflowed work on its own copy.  It ends
- * with cpc_unbind in it, when it binds another set, and with the unbinding of the set by any
- * LWP that has no copy.
+ * cpc_set_restart, cpc_request_preset and cpc_set_overflowed work on its own copy.  A copy
+ * ends when its LWP calls cpc_unbind or binds another set, or when an LWP without a copy
+ * unbinds the set.
  *
  * If a request has CPC_OVF_NOTIFY_EMT, a new LWP gets SIGEMT (si_code EMT_CPCOVF, si_addr its
- * start routine) before that runs.  Its set is frozen then, cpc_set_overflowed names no
- * request, and those that tell overflows have the value UINT64_MAX, until cpc_set_restart:
- * it begins with what cpc_request_preset has set, or else with the presets of the bind.
- * Where these requests are buffered, cpc_buf_tick tells a new LWP: only that has no cycles.
+ * start routine) before its start routine runs.  Its set is frozen then: cpc_set_overflowed
+ * names no request, and the requests that report overflows have the value UINT64_MAX.
+ * cpc_set_restart starts it, with the presets of cpc_request_preset, or else of the bind. If
+ * these requests are buffered, a new LWP is recognized by cpc_buf_tick: its set has no cycles
+ * yet.
  *
- * These are LWPs made by pthread_create(3) and thrd_create(3), also by way of libraries, such
- * as those of C++ and OpenMP; but not by clone(2), nor by the C library for its own ends, as
- * for timer_create(2) with SIGEV_THREAD.  ENOTSUP: the library cannot see which are
- * created, because dlopen(3) opened it, or the program has such functions of its own.  EINVAL:
- * together with CPC_BIND_LATE.  An LWP whose counters cannot be had runs without: in it, all calls
- * on the set fail with EAGAIN.
+ * This applies to LWPs created by pthread_create(3) and thrd_create(3), also by libraries
+ * such as those of C++ and OpenMP; not to those created by clone(2), nor by the C library for
+ * its own purposes, such as timer_create(2) with SIGEV_THREAD.  ENOTSUP: the library cannot
+ * see thread creation, because dlopen(3) opened it, or because the program has such functions
+ * of its own.  EINVAL: together with CPC_BIND_LATE.  An LWP that gets no counters runs
+ * without them: in it, all calls on the set fail with EAGAIN.
  */
 #define CPC_BIND_LWP_INHERIT 0x2
 
 /*
  * Breakpoints and uprobes by symbol ("breakpoint/addr=function/", "uprobe/func=function/")
- * are looked up in the program that is bound, and in the libraries that it has by then:
- * ENOENT when one is missing, EINVAL on CPUs, and for symbols that name no single address.
- * A uprobe that names its file by its path is looked up there, on CPUs, too.
+ * are looked up in the program that is bound and in the libraries that it has mapped by then.
+ * ENOENT: a symbol is missing; EINVAL: on CPUs, or a symbol has several addresses.  The
+ * symbol of a uprobe with the path of a file is looked up in that file, also on CPUs.
  *
  * Extension, a flag of cpc_bind_curlwp and cpc_bind_pctx: do not look symbols up yet; they
  * count nothing until cpc_set_resolve finds them.
@@ -328,52 +329,51 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags);
 #define CPC_BIND_LATE 0x80
 
 /*
- * Extension.  Looks the symbols up that a set bound with CPC_BIND_LATE lacks; those that
- * are found are counted from now on, without a gap for all others.  Returns how many it
- * still lacks, or -1 and errno, as for binding.
+ * Extension.  Looks up the missing symbols of a set that was bound with CPC_BIND_LATE; those
+ * found are counted from now on, without a gap for the others.  Returns how many are still
+ * missing, or -1 and errno, as for binding.
  */
 int cpc_set_resolve(cpc_t *cpc, cpc_set_t *set);
 
 /*
- * Extension.  Calls `action` for each symbol that the requests of a set name, with the
- * index of the request and, if the set is bound, with the address counted; 0: none yet.
- * Of a uprobe with a file it is "file:symbol", and with a path, where it is in the file;
- * with a name that is no path it is CPC_NOT_MAPPED as long as the process was not seen to
- * have that file, which it may load later.
+ * Extension.  Calls `action` for each symbol that the requests of a set name, with the index
+ * of the request and, if the set is bound, the address that is counted; 0: not found yet. For
+ * a uprobe with a file, `symbol` is "file:symbol".  If the file is a path, `address` is the
+ * offset in the file.  If it is a name without a path, `address` is CPC_NOT_MAPPED until the
+ * process has mapped that file, which it may do later.
  */
 #define CPC_NOT_MAPPED UINT64_MAX
 typedef void(cpc_walk_symbols_fn)(void *arg, int index, const char *symbol, uint64_t address);
 void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symbols_fn *action);
 
 /*
- * Extension.  The name that is nearest to `symbol`, as above, of a set that is bound, among those
- * of the program and its libraries, or of the file that it names: 1, and the function or the
- * probe is in `name`.  0: none is near, or they cannot be read.
+ * Extension.  The name nearest to `symbol` (as cpc_walk_symbols reports it) of a bound set,
+ * among the functions and probes of the program and its libraries, or of the file in
+ * `symbol`.  Returns 1 and `name`, or 0: no name is near, or the files cannot be read.
  */
 int cpc_nearest_symbol(cpc_t *cpc, const cpc_set_t *set, const char *symbol, char *name,
 		       size_t size);
 
 /*
- * Stops counting and frees the counters.  Any LWP may do that, but not while another one is
+ * Stops counting and frees the counters.  Any LWP may call it, but not while another one is
  * in a call on the set.  -1 and errno: EINVAL (not bound, or a set of another handle).
  */
 int cpc_unbind(cpc_t *cpc, cpc_set_t *set);
 
 /*
- * Switch the calling LWP's counters on, from the values that they have, and off: those
- * of the set that it bound to itself with this handle; if there is none, those that
- * the controlling process (cputrack(1)) bound to it by cpc_bind_pctx(), whose library
- * does that without its program.  To switch on what is on, or off
- * what is off, changes nothing.  Safe in signal handlers.  cpc_enable(3CPC).
+ * Switch the calling LWP's counters on, from their current values, and off.  These are the
+ * counters of the set that the LWP bound to itself with this handle, or else those that a
+ * controlling process (cputrack(1)) bound to it by cpc_bind_pctx().  Switching on what is on,
+ * or off what is off, has no effect.  Safe in signal handlers.  cpc_enable(3CPC).
  *
- * Return 0, or -1 and errno: EINVAL (the LWP has no counters), EAGAIN (they were lost
- * to somebody else, or invalidated).
+ * Return 0, or -1 and errno: EINVAL (the LWP has no counters), EAGAIN (another program took
+ * them, or they were invalidated).
  */
 int cpc_enable(cpc_t *cpc);
 int cpc_disable(cpc_t *cpc);
 
 /*
- * Extension.  The same for a set bound by cpc_bind_pctx.  Off, its samples repeat the
+ * Extension.  The same for a set bound by cpc_bind_pctx.  While it is off, samples repeat the
  * last values.  Return 0, or -1 and errno: EINVAL (not bound so), EAGAIN.
  */
 int cpc_set_enable(cpc_t *cpc, cpc_set_t *set);
@@ -383,50 +383,48 @@ int cpc_set_disable(cpc_t *cpc, cpc_set_t *set);
 int cpc_set_enabled(cpc_t *cpc, const cpc_set_t *set);
 
 /*
- * Buffers hold one sample of a set: a value per request, the time and the
- * cycles.  cpc_buf_create(3CPC).  NULL or -1 and errno: EINVAL, ENOMEM.
+ * Create and free a buffer.  It holds one sample of a set: a value per request, the time and
+ * the cycles.  cpc_buf_create(3CPC).  NULL or -1 and errno: EINVAL, ENOMEM.
  */
 cpc_buf_t *cpc_buf_create(cpc_t *cpc, cpc_set_t *set);
 int cpc_buf_destroy(cpc_t *cpc, cpc_buf_t *buf);
 
 /*
- * Takes one consistent snapshot of a bound set.  Values start at the presets and
- * wrap at 2^64.  Safe in signal handlers.  An LWP of a controlled process can
- * still be sampled after its death: these are its last values.
- * cpc_set_sample(3CPC).
+ * Takes one consistent snapshot of a bound set.  Values start at the presets and wrap at
+ * 2^64.  Safe in signal handlers.  After the exit of an LWP of a controlled process, samples
+ * have its last values. cpc_set_sample(3CPC).
  *
- * Returns 0, or -1 and errno: EINVAL (not bound; a buffer of another set; bound
- * to another LWP), ENOSYS (the CPU went offline), EAGAIN (the set lost its counters to somebody
- * else, or it was invalidated: what it counted since is lost, too; unbind it).
+ * Returns 0, or -1 and errno: EINVAL (not bound; a buffer of another set; bound to another
+ * LWP), ENOSYS (the CPU went offline), EAGAIN (another program took the counters, or the set
+ * was invalidated: all counts are lost; unbind it).
  */
 int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
 
 /*
- * Extension.  Of a set bound with CPC_BIND_LWP_INHERIT, what was counted in all: by the LWP
- * that bound it, by those that inherited it, and by those that did and have ended or unbound
- * it.  Values are the presets of the bind, once, plus the counts of all of them; those that
- * are restarted count from there, and those that are buffered go on counting at overflows.
- * The cycles, and what cpc_buf_nlost and _nthrottled tell, are the sums of all; overflows
- * that an LWP had not taken at its end are lost.  Each LWP is sampled at its own instant.  Any
- * LWP may call it, but no signal handler.
+ * Extension.  Samples everything that a set bound with CPC_BIND_LWP_INHERIT has counted: in
+ * the LWP that bound it, and in all LWPs that inherited it, also if they have exited or
+ * unbound it since. Values are the presets of the bind, added once, plus the counts of all
+ * LWPs.  A restarted LWP counts from its restart; one with buffered overflows goes on
+ * counting at overflows. The cycles, cpc_buf_nlost and cpc_buf_nthrottled are the sums of
+ * all.  Overflows that an LWP had not taken at its exit are lost.  Each LWP is sampled at its
+ * own instant.  Any LWP may call this function, but no signal handler.
  *
  * Returns 0, or -1 and errno: EINVAL (not bound so; a buffer of another set), EAGAIN (the
- * counts of some LWP were lost, or are not known because it had no counters; the set was
- * invalidated).
+ * counts of some LWP were lost, or it got no counters; the set was invalidated).
  */
 int cpc_set_sample_all(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
 
 /*
- * Extension.  How many LWPs have inherited such a set, and have neither ended nor bound
+ * Extension.  How many LWPs have inherited such a set, and have neither exited nor bound
  * another one since.  -1 and errno: EINVAL (not bound so).
  */
 int cpc_set_ncopies(cpc_t *cpc, const cpc_set_t *set);
 
 /*
- * Extension.  After cpc_set_sample gave EAGAIN: why?  Returns 1 if others took the
- * counters of the bound set, or those of an LWP that inherited it could not be had, and
- * writes into `text` what can be known of that, a line without its end; 0 if it was invalidated
- * since a CPU was bound.  -1 and errno: EINVAL.
+ * Extension.  Why did cpc_set_sample fail with EAGAIN?  Returns 1 if another program took the
+ * counters of the bound set, or if an LWP that inherited it got no counters, and writes what
+ * is known about that into `text`, as a line without newline.  Returns 0 if the set was
+ * invalidated because a CPU was bound.  -1 and errno: EINVAL.
  */
 int cpc_set_lost(cpc_t *cpc, const cpc_set_t *set, char *text, size_t size);
 
@@ -435,25 +433,26 @@ int cpc_buf_get(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t *val);
 int cpc_buf_set(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t val);
 
 /*
- * When the sample was taken, and the CPU cycles for which its set had been counting:
- * of the time-stamp counter on x86, else at the nominal frequency that the kernel tells,
- * or nanoseconds where it tells none.
+ * The time of the sample, and the CPU cycles for which its set had been counting: of the
+ * time-stamp counter on x86, else at the kernel's nominal frequency; nanoseconds if that is
+ * unknown.
  */
 hrtime_t cpc_buf_hrtime(cpc_t *cpc, cpc_buf_t *buf);
 uint64_t cpc_buf_tick(cpc_t *cpc, cpc_buf_t *buf);
 
 /*
- * Extension.  How many overflows came with a sample of cpc_set_sample_pcbuf() or _ovf(); and
- * since the set was bound, how many were lost as the buffer was full, and how often the kernel
- * stopped the counters for a while, since they overflowed too often: then they count nothing.
+ * Extension.  The number of overflows in a sample of cpc_set_sample_pcbuf() or _ovf(); how
+ * many overflows were lost since the bind, because the buffer was full; and how often the
+ * kernel throttled the counters since then, because they overflowed too often: meanwhile they
+ * count nothing.
  */
 uint_t cpc_buf_npcs(cpc_t *cpc, cpc_buf_t *buf);
 uint64_t cpc_buf_nlost(cpc_t *cpc, cpc_buf_t *buf);
 uint64_t cpc_buf_nthrottled(cpc_t *cpc, cpc_buf_t *buf);
 
 /*
- * result = left - right, left + right, per request and for the cycles; the time
- * becomes the later of the two.  dest = src.  buf = 0.  All of one set (or of its
+ * result = left - right, left + right, per request and for the cycles; the time becomes the
+ * later of the two.  dest = src.  buf = 0.  All buffers must be of one set (or of its
  * duplicates), else EINVAL.  result may be left or right.
  */
 int cpc_buf_sub(cpc_t *cpc, cpc_buf_t *result, cpc_buf_t *left, cpc_buf_t *right);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * libcpc_v1.h - the first interface to CPU performance counters, for programs that were
- * written for it: cpc_event(3).  It is obsolete; new programs take libcpc.h.
+ * libcpc_v1.h - the first interface to CPU performance counters: cpc_event(3).  It is
+ * obsolete; new programs use libcpc.h.
  *
- * There is no handle and no set: an event says what is counted, in words of a spec, and holds
- * a sample of it.  Each LWP has one event bound.  Names and behaviour follow the pages of
- * cpc_bind_event(3CPC), cpc_strtoevent(3CPC), cpc_event(3CPC), cpc_pctx_bind_event(3CPC)
- * and cpc_shared_open(3CPC) of Solaris.
+ * There is no handle and no set: an event is made from a spec, which says what to count, and
+ * holds a sample.  Each LWP has one event bound.  Names and behaviour follow the pages of
+ * cpc_bind_event(3CPC), cpc_strtoevent(3CPC), cpc_event(3CPC), cpc_pctx_bind_event(3CPC) and
+ * cpc_shared_open(3CPC) of Solaris.
  *
- * Unless said otherwise, functions return 0, or -1 and errno.
+ * Unless stated otherwise, functions return 0, or -1 and errno.
  */
 #ifndef LIBCPC_V1_H
 #define LIBCPC_V1_H
@@ -28,7 +28,7 @@ extern "C" {
 
 #define CPC_EVENT_PICS 16 /* slots of an event; the machine may have fewer counters */
 
-/* What ce_cpuver was on processors of Solaris; programs have these, and no machine here is one. */
+/* Values of ce_cpuver on Solaris: programs use these names, but no machine here has them. */
 #define CPC_ULTRA1 1000
 #define CPC_ULTRA2 1001
 #define CPC_ULTRA3 1002
@@ -44,20 +44,28 @@ typedef struct {
 	int ce_cpuver;			 /* cpc_getcpuver() */
 	hrtime_t ce_hrt;		 /* when it was sampled */
 	uint64_t ce_tick;		 /* CPU cycles while the counters were on */
-	uint64_t ce_pic[CPC_EVENT_PICS]; /* presets, and then values; unused ones are 0 */
-	uint_t ce_spec;			 /* the library's: what is counted */
+	uint64_t ce_pic[CPC_EVENT_PICS]; /* presets, and then values; unused slots are 0 */
+	uint_t ce_spec;			 /* private to the library: the spec */
 } cpc_event_t;
 
-/* What it is about as a printf format without newline.  NULL: the default, to stderr. */
+/*
+ * Receives error messages, as a printf format without newline.  NULL: the default, to stderr.
+ */
 typedef void(cpc_errfn_t)(const char *fn, const char *fmt, va_list ap);
 void cpc_seterrfn(cpc_errfn_t *errfn);
 
-/* CPC_VER_CURRENT for CPC_VER_NONE; a version that the library has; else CPC_VER_NONE. */
+/*
+ * For CPC_VER_NONE returns CPC_VER_CURRENT; for a supported version, that version; else
+ * CPC_VER_NONE.
+ */
 uint_t cpc_version(uint_t ver);
 
-/* What the machine is called, above 0; -1 and errno: nothing can be counted, as cpc_open(). */
+/*
+ * The number of this kind of machine, above 0; -1 and errno: nothing can be counted, see
+ * cpc_open().
+ */
 int cpc_getcpuver(void);
-/* Of that: its name, where its events are documented, the slots, the syntax of specs. */
+/* Of that kind: its name, where its events are documented, its slots, the syntax of specs. */
 const char *cpc_getcciname(int cpuver);
 const char *cpc_getcpuref(int cpuver);
 uint_t cpc_getnpic(int cpuver);
@@ -66,16 +74,17 @@ const char *cpc_getusage(int cpuver);
 void cpc_walk_names(int cpuver, int regno, void *arg,
 		    void (*action)(void *arg, int regno, const char *name, uint8_t bits));
 
-/* May the caller count?  EACCES; EAGAIN: a CPU is counted by somebody. */
+/* May the caller count?  EACCES; EAGAIN: a program has bound a CPU. */
 int cpc_access(void);
 
 /*
- * Makes an event, with all values 0, from "[picN=]event[,[picN=]event]...[,attribute[=value]]...":
- * attributes are those of cpc_walk_attrs(), for all events; "sys" adds kernel mode, "nouser"
- * leaves user mode out.  -1: the error function was told why.
+ * Makes an event, with all values 0, from
+ * "[picN=]event[,[picN=]event]...[,attribute[=value]]...": the attributes, those of
+ * cpc_walk_attrs(), apply to all events; "sys" adds kernel mode, "nouser" removes user mode.
+ * -1: the error function got the reason.
  */
 int cpc_strtoevent(int cpuver, const char *spec, cpc_event_t *event);
-/* The other way; for free(3).  NULL and errno: EINVAL, ENOMEM. */
+/* Returns the spec of an event; free(3) it.  NULL and errno: EINVAL, ENOMEM. */
 char *cpc_eventtostr(cpc_event_t *event);
 
 /* accum += event; diff = after - before.  The time becomes the later one. */
@@ -83,37 +92,39 @@ void cpc_event_accum(cpc_event_t *accum, cpc_event_t *event);
 void cpc_event_diff(cpc_event_t *diff, cpc_event_t *after, cpc_event_t *before);
 
 /*
- * A flag of cpc_bind_event(): when a counter overflows from its preset, all stop, and the LWP
- * gets SIGEMT (EMT_CPCOVF); cpc_bind_event() of the same event starts them anew, in the handler,
- * too.  cpc_set_restart().  The other flag is CPC_BIND_LWP_INHERIT.
+ * A flag of cpc_bind_event(): when a counter overflows from its preset, all counters stop,
+ * and the LWP gets SIGEMT (EMT_CPCOVF).  cpc_bind_event() of the same event starts them
+ * again, also in the signal handler.  See cpc_set_restart().  The other flag is
+ * CPC_BIND_LWP_INHERIT.
  */
 #define CPC_BIND_EMT_OVF 0x1
 
 /*
- * Counts `event` in the calling LWP, from its ce_pic on; what was bound before gives way.
- * NULL: cpc_rele().  Errors are those of cpc_bind_curlwp().
+ * Counts `event` in the calling LWP, starting at its ce_pic; the event bound before is
+ * released.  NULL: cpc_rele().  Errors are those of cpc_bind_curlwp().
  */
 int cpc_bind_event(cpc_event_t *event, int flags);
-/* EINVAL: nothing is bound; EAGAIN: it was invalidated, and is to be released. */
+/* EINVAL: no event is bound; EAGAIN: it was invalidated: release it. */
 int cpc_take_sample(cpc_event_t *event);
 /*
- * Switch the counting in user mode, or in kernel mode, on (not 0) or off, of what is bound.
- * ENOTSUP: it was bound with flags; or some of its events would count nothing, but not all.
+ * Switch counting of the bound event in user mode, or in kernel mode, on (not 0) or off.
+ * ENOTSUP: it was bound with flags; or some of its events would count nothing, but others
+ * would.
  */
 int cpc_count_usr_events(int enable);
 int cpc_count_sys_events(int enable);
 int cpc_rele(void);
 
-/* The same of an LWP of a controlled process; flags are 0. */
+/* The same for an LWP of a controlled process; flags are 0. */
 int cpc_pctx_bind_event(pctx_t *pctx, id_t lwpid, cpc_event_t *event, int flags);
 int cpc_pctx_take_sample(pctx_t *pctx, id_t lwpid, cpc_event_t *event);
 int cpc_pctx_rele(pctx_t *pctx, id_t lwpid);
-/* From now on samples fail with EAGAIN. */
+/* Makes later samples fail with EAGAIN. */
 int cpc_pctx_invalidate(pctx_t *pctx, id_t lwpid);
 
 /*
- * The same of the CPU that the calling LWP is bound to by sched_setaffinity(2), which is to
- * be one: EINVAL.  Returns a file that stands for it, or -1 and errno.
+ * The same for the CPU that the calling LWP is bound to by sched_setaffinity(2), which must
+ * be a single one: EINVAL.  Returns a file descriptor that stands for it, or -1 and errno.
  */
 int cpc_shared_open(void);
 int cpc_shared_bind_event(int fd, cpc_event_t *event, int flags);

@@ -10,8 +10,8 @@
 
 static struct sink *open_table(FILE *file, const struct style *style)
 {
-	if (style->sums)
-		return sums_open(file, style);
+	if (style->summary)
+		return summary_table_open(file, style);
 	return style->names ? named_open(file, style) : table_open(file, style);
 }
 

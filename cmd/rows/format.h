@@ -20,7 +20,7 @@ struct style {
 	bool means;    /* tables: means over the CPUs of a unit, not sums */
 	bool human;    /* tables: three digits and a prefix, as 12.3M, with units */
 	bool rate;     /* tables: counts per second */
-	bool sums;     /* what is told is a summary (by.h) */
+	bool summary;  /* the rows are a summary (summary.h) */
 	bool terminal; /* `file` is one: its size matters */
 	bool replaced; /* `file` keeps what was written since the last flush only */
 	char stamp;    /* tables: a line with the time before each sample: 'u', 'd', or 0 */
@@ -42,7 +42,7 @@ const char *format_names(void);
 
 struct sink *table_open(FILE *file, const struct style *style);
 struct sink *named_open(FILE *file, const struct style *style);
-struct sink *sums_open(FILE *file, const struct style *style);
+struct sink *summary_table_open(FILE *file, const struct style *style);
 struct sink *csv_open(FILE *file, const struct style *style);
 struct sink *json_open(FILE *file, const struct style *style);
 struct sink *openmetrics_open(FILE *file, const struct style *style);

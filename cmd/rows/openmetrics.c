@@ -10,6 +10,7 @@
 #include "../base/say.h"
 #include "../base/util.h"
 #include "format.h"
+#include "sum.h"
 
 #include <bsd/sys/tree.h>
 #include <inttypes.h>
@@ -143,12 +144,10 @@ static void put_labels(const struct metrics *m, size_t k, const struct owner *ow
 
 static void put_value(FILE *f, const struct run_event *event, uint64_t val)
 {
-	double real = event->is_signed ? (double)(int64_t)val : (double)val;
-
 	if (is_time(event))
 		fprintf(f, "%" PRIu64 ".%09d\n", val / (uint64_t)NSEC, (int)(val % (uint64_t)NSEC));
 	else if (event->scale != 1) /* exactly 1: a plain count */
-		fprintf(f, "%.17g\n", real * event->scale);
+		fprintf(f, "%.17g\n", count_real(event, val) * event->scale);
 	else if (event->is_signed)
 		fprintf(f, "%" PRId64 "\n", (int64_t)val);
 	else
@@ -383,7 +382,7 @@ static void put_row(struct sink *sink, const struct row *row)
 	bool live = row->kind == ROW_TICK && m->style.replaced;
 	bool cpus = m->run->of_cpus;
 	const char *comm = cpus ? NULL : row->comm != NULL ? row->comm : "";
-	bool ends = row->kind == ROW_EXEC || row->kind == ROW_EXIT || row->kind == ROW_DETACH;
+	bool ends = row_is_program_total(row);
 	struct owner *owner;
 
 	if (cpus ? row->kind != ROW_TICK : !ends && !live)

@@ -7,9 +7,9 @@
 
 #include "../base/say.h"
 #include "../base/util.h"
-#include "by.h"
 #include "file.h"
 #include "stats.h"
+#include "summary.h"
 #include "total.h"
 #include "units.h"
 
@@ -108,19 +108,19 @@ static int add_writer(struct output *o, const struct output_config *config)
 	style.replaced = o->branch[WRITER].out.replaced != NULL;
 	style.terminal = !style.replaced && isatty(fileno(o->branch[WRITER].out.file));
 	style.names |= style.terminal;
-	style.sums = config->by != BY_NOTHING;
-	o->comm |= format->comm || style.comm || style.sums;
+	style.summary = config->by != BY_NOTHING;
+	o->comm |= format->comm || style.comm || style.summary;
 	if (config->stats)
 		sink = stats_open(o->branch[WRITER].out.file, &style, config->compare);
 	else
 		sink = format->open(o->branch[WRITER].out.file, &style);
 	if (sink == NULL)
 		return -1;
-	if (style.sums)
-		sink = by_open(sink, config->by);
-	if (config->total && !style.sums)
+	if (style.summary)
+		sink = summary_open(sink, config->by);
+	if (config->total && !style.summary)
 		sink = total_open(sink);
-	if (config->changed && !style.sums)
+	if (config->changed && !style.summary)
 		sink = changed_open(sink);
 	o->branch[WRITER].sink = sink;
 	if (config->unit == UNIT_CPU && config->cpus == NULL)

@@ -28,7 +28,7 @@ static const char *const units[ROW_UNITS] = {
 	[UNIT_NODE] = "node", [UNIT_ALL] = "all",
 };
 
-static const char *const bys[ROW_BYS] = {
+static const char *const summary_names[ROW_BYS] = {
 	[BY_NOTHING] = "",	  [BY_LWP] = "lwp", [BY_PROCESS] = "process",
 	[BY_COMMAND] = "command", [BY_CPU] = "cpu",
 };
@@ -64,12 +64,12 @@ int row_unit_parse(const char *name)
 
 const char *row_by_name(enum row_by by)
 {
-	return bys[by];
+	return summary_names[by];
 }
 
 int row_by_parse(const char *name)
 {
-	int by = find(bys, ROW_BYS, name);
+	int by = find(summary_names, ROW_BYS, name);
 
 	return by == BY_NOTHING ? -1 : by;
 }
@@ -123,42 +123,6 @@ double row_ratio(const struct run *run, const struct row *row, unsigned i)
 		count[k] *= (long double)event->scale;
 	}
 	return cpc_ratio_value(ratio->ratio, count);
-}
-
-bool count_add(const struct run_event *event, uint64_t *to, uint64_t count)
-{
-	int64_t sum;
-
-	if (!event->is_signed)
-		return !__builtin_add_overflow(*to, count, to);
-	if (__builtin_add_overflow((int64_t)*to, (int64_t)count, &sum))
-		return false;
-	*to = (uint64_t)sum;
-	return true;
-}
-
-bool count_sub(const struct run_event *event, uint64_t *from, uint64_t count)
-{
-	int64_t rest;
-
-	if (!event->is_signed)
-		return !__builtin_sub_overflow(*from, count, from);
-	if (__builtin_sub_overflow((int64_t)*from, (int64_t)count, &rest))
-		return false;
-	*from = (uint64_t)rest;
-	return true;
-}
-
-void counts_add(struct counts *to, const struct run_set *set, const uint64_t *val, uint64_t valid,
-		uint64_t cycles)
-{
-	if (valid != 0 && __builtin_add_overflow(to->cycles, cycles, &to->cycles))
-		to->lost = UINT64_MAX;
-	for (unsigned i = 0; i < set->nevents; i++) {
-		if ((valid >> i & 1) != 0 && !count_add(&set->event[i], &to->val[i], val[i]))
-			to->lost |= UINT64_C(1) << i;
-	}
-	to->valid = (to->valid | valid) & ~to->lost;
 }
 
 int run_find_ratio(const struct run_set *set, const char *label)

@@ -129,19 +129,17 @@ int run_find_ratio(const struct run_set *set, const char *label);
 /* The labels of all sets, each once: their number.  The array is to be freed. */
 size_t run_ratio_labels(const struct run *run, const char ***label);
 
-/* Counts of a set that are added up. */
-struct counts {
-	uint64_t valid; /* as of a row; what is out of range is not */
-	uint64_t lost;	/* bit i: the sum was out of range */
-	uint64_t cycles, val[RUN_MAX_EVENTS];
-};
+/* The totals of a process, or of one of the programs that it ran? */
+static inline bool row_is_program_total(const struct row *row)
+{
+	return row->kind == ROW_EXEC || row->kind == ROW_EXIT || row->kind == ROW_DETACH;
+}
 
-/* Adds one count, or takes it away.  False: it is out of range, and stays as it was. */
-bool count_add(const struct run_event *event, uint64_t *to, uint64_t count);
-bool count_sub(const struct run_event *event, uint64_t *from, uint64_t count);
-/* Adds those that are valid; so are sums to which anything was added. */
-void counts_add(struct counts *to, const struct run_set *set, const uint64_t *val, uint64_t valid,
-		uint64_t cycles);
+/* A count as a number, without its scale. */
+static inline double count_real(const struct run_event *event, uint64_t val)
+{
+	return event->is_signed ? (double)(int64_t)val : (double)val;
+}
 
 /* Words for kinds, as in tables, and for units.  -1: it is none of them. */
 const char *row_kind_name(enum row_kind kind);

@@ -11,6 +11,7 @@
 #include "../base/say.h"
 #include "../base/util.h"
 #include "replay.h"
+#include "sum.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,10 +38,7 @@ struct stats {
 	const char *path;     /* of that */
 	bool kernel, ptrace;  /* there are runs that this engine counted */
 	/* Of the run that is told, by set: */
-	struct sum {
-		struct counts counts;
-		bool incomplete;
-	} * sum;
+	struct sum *sum;
 	int64_t time_ns;
 };
 
@@ -91,20 +89,17 @@ static void begin(struct sink *sink, const struct run *run)
 static void put_row(struct sink *sink, const struct row *row)
 {
 	struct stats *s = (struct stats *)sink;
-	struct sum *sum = &s->sum[row->set];
 
 	s->time_ns = row->time_ns;
-	if (row->kind != ROW_EXEC && row->kind != ROW_EXIT && row->kind != ROW_DETACH)
-		return;
-	counts_add(&sum->counts, &s->run->set[row->set], row->val, row->valid, row->cycles);
-	sum->incomplete |= row->incomplete || sum->counts.lost != 0;
+	if (row_is_program_total(row))
+		sum_add(&s->sum[row->set], &s->run->set[row->set], row);
 }
 
 /* Those of the whole run: they have a mean over runs, but are not added up within one. */
 static void add_ratios(struct stats *s, size_t k, bool turns)
 {
 	const struct sum *sum = &s->sum[k];
-	const struct row row = {.set = k, .val = sum->counts.val, .valid = sum->counts.valid};
+	const struct row row = {.set = k, .val = sum->val, .valid = sum->valid};
 
 	for (unsigned i = 0; i < s->run->set[k].nratios; i++) {
 		struct series *series = series_of(s, s->run->set[k].ratio[i].label, 4);
@@ -121,7 +116,7 @@ static bool took_turns(const struct stats *s)
 	size_t n = 0;
 
 	for (size_t k = 0; k < s->run->nsets; k++)
-		n += s->sum[k].counts.valid != 0;
+		n += s->sum[k].valid != 0;
 	return n > 1;
 }
 
@@ -139,10 +134,9 @@ static void end(struct sink *sink)
 		for (unsigned i = 0; i < set->nevents; i++) {
 			const struct run_event *event = &set->event[i];
 			struct series *series = series_of(s, event->label, 1);
-			double val = event->is_signed ? (double)(int64_t)sum->counts.val[i]
-						      : (double)sum->counts.val[i];
+			double val = count_real(event, sum->val[i]);
 
-			if (sum->counts.valid >> i & 1)
+			if (sum->valid >> i & 1)
 				add(series, val * event->scale, sum->incomplete, turns);
 		}
 		add_ratios(s, k, turns);

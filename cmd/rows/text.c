@@ -159,7 +159,7 @@ void line_count(struct line *line, const struct style *style, const struct run *
 	const struct run_event *event = &run->set[row->set].event[i];
 	uint64_t val = row->val[i];
 	bool minus = event->is_signed && (int64_t)val < 0;
-	double real = (minus ? (double)(int64_t)val : (double)val) * event->scale;
+	double real = count_real(event, val) * event->scale;
 
 	if ((row->valid >> i & 1) == 0 || (style->rate && row->span_ns <= 0))
 		line_word(line, "-", width);

@@ -6,20 +6,20 @@
 #include "total.h"
 
 #include "../base/util.h"
+#include "sum.h"
 
 #include <stdlib.h>
 
-struct sum {
-	uint64_t runs;
-	struct counts counts;
-	bool incomplete;
-	int64_t begin_ns, end_ns; /* of all that is in it; `begin_ns` -1: not known */
+/* What a run of LWPs counted of a set. */
+struct total {
+	uint64_t nprocesses;
+	struct sum sum;
 };
 
 struct filter {
 	struct sink sink, *next;
 	const struct run *run;
-	struct sum *sum; /* by set */
+	struct total *total; /* by set */
 	int64_t time_ns, wall_ns;
 };
 
@@ -28,40 +28,24 @@ static void begin(struct sink *sink, const struct run *run)
 	struct filter *f = (struct filter *)sink;
 
 	f->run = run;
-	free(f->sum);
-	f->sum = xcalloc(run->nsets, sizeof(*f->sum));
+	free(f->total);
+	f->total = xcalloc(run->nsets, sizeof(*f->total));
 	f->time_ns = f->wall_ns = 0;
 	sink_begin(f->next, run);
-}
-
-static void add_span(struct sum *sum, const struct row *row)
-{
-	int64_t begin = row->time_ns - row->span_ns;
-
-	if (row->valid == 0)
-		return;
-	if (row->span_ns <= 0)
-		sum->begin_ns = -1;
-	else if (sum->end_ns == 0 || (sum->begin_ns >= 0 && begin < sum->begin_ns))
-		sum->begin_ns = begin > 0 ? begin : 0;
-	sum->end_ns = row->time_ns > sum->end_ns ? row->time_ns : sum->end_ns;
 }
 
 static void add_and_put(struct sink *sink, const struct row *row)
 {
 	struct filter *f = (struct filter *)sink;
-	struct sum *sum = &f->sum[row->set];
-	bool over = row->kind == ROW_EXIT || row->kind == ROW_DETACH;
+	struct total *total = &f->total[row->set];
 
 	f->time_ns = row->time_ns;
 	f->wall_ns = row->wall_ns;
 	if (row->kind == ROW_TOTAL && !f->run->of_cpus)
 		return; /* of a record that has one */
-	if (row->kind == ROW_EXEC || over) {
-		sum->runs += over;
-		sum->incomplete |= row->incomplete;
-		counts_add(&sum->counts, &f->run->set[row->set], row->val, row->valid, row->cycles);
-		add_span(sum, row);
+	if (row_is_program_total(row)) {
+		total->nprocesses += row->kind != ROW_EXEC;
+		sum_add(&total->sum, &f->run->set[row->set], row);
 	}
 	sink_row(f->next, row);
 }
@@ -93,20 +77,18 @@ static void put_totals(struct sink *sink)
 	struct filter *f = (struct filter *)sink;
 
 	for (size_t k = 0; k < f->run->nsets && !f->run->of_cpus; k++) {
-		const struct sum *sum = &f->sum[k];
-		const struct row row = {
+		const struct sum *sum = &f->total[k].sum;
+		struct row row = {
 			.kind = ROW_TOTAL,
 			.time_ns = f->time_ns,
 			.wall_ns = f->wall_ns,
 			.set = k,
-			.runs = sum->runs,
-			.val = sum->counts.val,
-			.valid = sum->counts.valid,
-			.cycles = sum->counts.cycles,
+			.runs = f->total[k].nprocesses,
 			.span_ns = sum->begin_ns >= 0 ? sum->end_ns - sum->begin_ns : 0,
-			.incomplete = sum->incomplete || sum->counts.lost != 0 || f->run->lacks,
 		};
 
+		sum_fill_row(sum, &row);
+		row.incomplete |= f->run->lacks;
 		sink_row(f->next, &row);
 	}
 	end(sink);
@@ -117,7 +99,7 @@ static void filter_free(struct sink *sink)
 	struct filter *f = (struct filter *)sink;
 
 	sink_free(f->next);
-	free(f->sum);
+	free(f->total);
 	free(f);
 }
 

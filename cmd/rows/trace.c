@@ -99,10 +99,8 @@ static void put_name(struct trace *t, const char *what, pid_t pid, pid_t tid, co
 
 static json_object *value_of(const struct run_event *event, uint64_t val)
 {
-	double real = event->is_signed ? (double)(int64_t)val : (double)val;
-
 	if (event->scale != 1) /* exactly 1: an event without a unit */
-		return jsonw_made(json_object_new_double(real * event->scale));
+		return jsonw_made(json_object_new_double(count_real(event, val) * event->scale));
 	return jsonw_count(event->is_signed, val);
 }
 

@@ -7,6 +7,7 @@
 
 #include "../base/say.h"
 #include "../base/util.h"
+#include "sum.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -68,12 +69,6 @@ void units_free(struct units *units)
 
 /* ---- sums ----------------------------------------------------------------------- */
 
-struct sum {
-	unsigned counted; /* CPUs that are in it */
-	uint64_t valid;	  /* what all of them counted */
-	struct counts counts;
-};
-
 struct filter {
 	struct sink sink, *next;
 	enum row_unit kind;
@@ -96,13 +91,6 @@ static bool is_wanted(const struct filter *f, int cpu)
 			return true;
 	}
 	return f->nranges == 0;
-}
-
-static void add(struct sum *sum, const struct row *row, const struct run_set *set)
-{
-	counts_add(&sum->counts, set, row->val, row->valid, row->cycles);
-	sum->valid = sum->counted++ == 0 ? row->valid : sum->valid & row->valid;
-	sum->valid &= sum->counts.valid;
 }
 
 static void clear(struct filter *f)
@@ -153,11 +141,10 @@ static void put_total(struct filter *f, const struct row *row)
 	struct row own = *row;
 	const struct sum *total = &f->total[row->set];
 
-	own.val = total->counts.val;
-	own.valid = total->valid;
-	own.cycles = total->counts.cycles;
+	sum_fill_row(total, &own);
+	own.valid &= total->all;
 	own.ncpus = f->row.ncpus;
-	own.incomplete = f->incomplete[row->set] || total->counted == 0 || total->counts.lost != 0;
+	own.incomplete |= f->incomplete[row->set] || total->nrows == 0;
 	sink_row(f->next, &own);
 }
 
@@ -179,8 +166,8 @@ static void put_row(struct sink *sink, const struct row *row)
 		if (row->ncpus == 0) {
 			f->incomplete[row->set] = true;
 		} else {
-			add(&f->sum[f->units.of[cpu - f->run.cpu]], row, set);
-			add(&f->total[row->set], row, set);
+			sum_add(&f->sum[f->units.of[cpu - f->run.cpu]], set, row);
+			sum_add(&f->total[row->set], set, row);
 		}
 		f->row = *row;
 	}
@@ -197,14 +184,12 @@ static void sampled(struct sink *sink)
 
 		row.unit = f->kind;
 		row.id = f->units.unit[u].id;
-		row.val = sum->counts.val;
-		row.valid = sum->valid;
-		row.cycles = sum->counts.cycles;
-		row.ncpus = sum->counted;
+		sum_fill_row(sum, &row);
+		row.valid &= sum->all;
+		row.ncpus = sum->nrows;
 		/* A CPU that is not counted has no row that could lack something. */
-		row.incomplete = sum->counts.lost != 0 ||
-				 (f->kind != UNIT_CPU && sum->counted < f->units.unit[u].ncpus);
-		ncpus += sum->counted;
+		row.incomplete |= f->kind != UNIT_CPU && sum->nrows < f->units.unit[u].ncpus;
+		ncpus += sum->nrows;
 		sink_row(f->next, &row);
 		*sum = (struct sum){0};
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * sums.c - the table of a summary: a line for each LWP, process, command or CPU, with all
+ * summary_table.c - the table of a summary: a line for each LWP, process, command or CPU, with all
  * sets side by side.  It is written at the end, when all widths are known.
  */
 #include "../base/util.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct sums {
+struct summary_table {
 	struct sink sink;
 	FILE *file;
 	struct style style;
@@ -25,7 +25,7 @@ struct sums {
 
 /* ---- cells ----------------------------------------------------------------------- */
 
-static void new_line(struct sums *s)
+static void new_line(struct summary_table *s)
 {
 	if (s->nlines == s->size) {
 		s->size = s->size * 2 + 64;
@@ -38,7 +38,7 @@ static void new_line(struct sums *s)
 }
 
 /* What was put in s->line becomes the next cell. */
-static void end_cell(struct sums *s)
+static void end_cell(struct summary_table *s)
 {
 	line_word(&s->line, "", 1); /* room for the NUL */
 	s->line.text[s->line.n - 1] = '\0';
@@ -46,19 +46,19 @@ static void end_cell(struct sums *s)
 	s->line.n = 0;
 }
 
-static void put_cell(struct sums *s, const char *text)
+static void put_cell(struct summary_table *s, const char *text)
 {
 	line_word(&s->line, text, 0);
 	end_cell(s);
 }
 
-static void put_number(struct sums *s, uint64_t val)
+static void put_number(struct summary_table *s, uint64_t val)
 {
 	line_number(&s->line, val, false, 0);
 	end_cell(s);
 }
 
-static void forget(struct sums *s)
+static void forget(struct summary_table *s)
 {
 	for (size_t i = 0; i < s->nlines; i++) {
 		for (size_t c = 0; c < s->ncols; c++)
@@ -81,7 +81,7 @@ static bool has_pid(const struct run *run)
 	return run->by == BY_LWP || run->by == BY_PROCESS;
 }
 
-static void put_event_titles(struct sums *s, const struct run_set *set)
+static void put_event_titles(struct summary_table *s, const struct run_set *set)
 {
 	if (s->style.cycles)
 		put_cell(s, s->run->cycles);
@@ -95,9 +95,9 @@ static void put_event_titles(struct sums *s, const struct run_set *set)
 	}
 }
 
-static void begin(struct sink *sink, const struct run *run)
+static void summary_table_begin(struct sink *sink, const struct run *run)
 {
-	struct sums *s = (struct sums *)sink;
+	struct summary_table *s = (struct summary_table *)sink;
 
 	forget(s);
 	s->run = run;
@@ -125,7 +125,7 @@ static void begin(struct sink *sink, const struct run *run)
 	s->ncols = s->column;
 }
 
-static void put_cpu(struct sums *s, const struct row *row)
+static void put_cpu(struct summary_table *s, const struct row *row)
 {
 	if (row->kind == ROW_TOTAL)
 		put_cell(s, "total");
@@ -135,7 +135,7 @@ static void put_cpu(struct sums *s, const struct row *row)
 		put_number(s, (uint64_t)row->id);
 }
 
-static void put_who(struct sums *s, const struct row *row)
+static void put_who(struct summary_table *s, const struct row *row)
 {
 	enum row_by by = s->run->by;
 	bool total = row->kind == ROW_TOTAL;
@@ -154,7 +154,7 @@ static void put_who(struct sums *s, const struct row *row)
 	end_cell(s);
 }
 
-static void put_share(struct sums *s, const struct row *row)
+static void put_share(struct summary_table *s, const struct row *row)
 {
 	char text[32] = "-";
 
@@ -167,9 +167,9 @@ static void put_share(struct sums *s, const struct row *row)
 }
 
 /* The rows of an entry come one after the other, a row for each set. */
-static void put_row(struct sink *sink, const struct row *row)
+static void summary_table_row(struct sink *sink, const struct row *row)
 {
-	struct sums *s = (struct sums *)sink;
+	struct summary_table *s = (struct summary_table *)sink;
 	const struct run_set *set = &s->run->set[row->set];
 
 	if (row->kind != ROW_SUM && row->kind != ROW_TOTAL)
@@ -201,9 +201,9 @@ static void put_row(struct sink *sink, const struct row *row)
 
 /* ---- lines ------------------------------------------------------------------------- */
 
-static void end(struct sink *sink)
+static void summary_table_end(struct sink *sink)
 {
-	struct sums *s = (struct sums *)sink;
+	struct summary_table *s = (struct summary_table *)sink;
 	size_t *width = xcalloc(s->ncols, sizeof(*width));
 
 	for (size_t i = s->style.no_header; i < s->nlines; i++) {
@@ -230,20 +230,22 @@ static void end(struct sink *sink)
 	forget(s);
 }
 
-static void sums_free(struct sink *sink)
+static void summary_table_free(struct sink *sink)
 {
-	struct sums *s = (struct sums *)sink;
+	struct summary_table *s = (struct summary_table *)sink;
 
 	forget(s);
 	line_free(&s->line);
 	free(s);
 }
 
-struct sink *sums_open(FILE *file, const struct style *style)
+struct sink *summary_table_open(FILE *file, const struct style *style)
 {
-	static const struct sink_ops ops = {
-		.begin = begin, .row = put_row, .end = end, .free = sums_free};
-	struct sums *s = xcalloc(1, sizeof(*s));
+	static const struct sink_ops ops = {.begin = summary_table_begin,
+					    .row = summary_table_row,
+					    .end = summary_table_end,
+					    .free = summary_table_free};
+	struct summary_table *s = xcalloc(1, sizeof(*s));
 
 	s->sink.ops = &ops;
 	s->file = file;

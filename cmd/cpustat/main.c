@@ -6,7 +6,7 @@
 #include "../base/say.h"
 #include "../base/util.h"
 #include "../program/program.h"
-#include "../rows/units.h"
+#include "../rows/aggregate.h"
 #include "cpus.h"
 #include "sampler.h"
 #include "top.h"
@@ -71,13 +71,13 @@ static int parse_time(const char *what, const char *text, int64_t *ns)
 /* The unit of -A, also by its short name on Solaris; -1: unknown. */
 static int parse_unit(const char *text)
 {
-	int unit = row_unit_parse(text);
+	int unit = cpu_scope_parse(text);
 
 	if (strcmp(text, "cor") == 0)
-		return UNIT_CORE;
+		return SCOPE_CORE;
 	if (strcmp(text, "soc") == 0)
-		return UNIT_SOCKET;
-	return unit >= UNIT_CORE ? unit : -1;
+		return SCOPE_SOCKET;
+	return unit >= SCOPE_CORE ? unit : -1;
 }
 
 static int parse_option(void *config, int c)
@@ -97,7 +97,7 @@ static int parse_option(void *config, int c)
 		unit = parse_unit(optarg);
 		if (unit == -1)
 			return usage_error("-A takes core, socket, node or all");
-		cfg->common.output.unit = (enum row_unit)unit;
+		cfg->common.output.scope = (enum cpu_scope)unit;
 		return STATUS_OK;
 	case 'm':
 		cfg->common.output.style.means = true;
@@ -117,7 +117,7 @@ static int parse_option(void *config, int c)
 		return STATUS_OK;
 	case OPT_CPUS:
 		cfg->common.output.cpus = optarg;
-		if (units_is_list(optarg))
+		if (aggregate_is_cpu_list(optarg))
 			return STATUS_OK;
 		say("--cpus '%s': CPUs are wanted, as in 0,2-5", optarg);
 		return STATUS_USAGE;
@@ -154,7 +154,7 @@ static int check_output(const void *config)
 {
 	const struct config *cfg = config;
 
-	if (cfg->common.output.style.means && cfg->common.output.unit == UNIT_CPU)
+	if (cfg->common.output.style.means && cfg->common.output.scope == SCOPE_CPU)
 		return usage_error("-m is the mean of what -A puts together: -A is missing");
 	if (cfg->common.output.by != BY_NOTHING && cfg->common.output.by != BY_CPU)
 		return usage_error("--by=cpu is the summary of cpustat; cputrack has the others");

@@ -138,7 +138,7 @@ static void put_totals(struct sampler *s)
 	for (size_t k = 0; k < s->grp->n; k++) {
 		struct row row = {
 			.kind = ROW_TOTAL,
-			.unit = UNIT_ALL,
+			.scope = SCOPE_ALL,
 			.ncpus = (unsigned)s->counters.nleft,
 			.incomplete = s->turn[k].incomplete,
 			.span_ns = s->turn[k].span_ns,

@@ -273,7 +273,7 @@ static size_t width_of(const char *label)
 
 static void put_titles(struct top *t, const struct run_set *set)
 {
-	line_word(&t->line, row_unit_name(t->run->unit), ID_WIDTH);
+	line_word(&t->line, cpu_scope_name(t->run->scope), ID_WIDTH);
 	for (unsigned i = 0; i < set->nevents; i++) {
 		line_blank(&t->line);
 		line_title(&t->line, &t->style, set->event[i].label, width_of(set->event[i].label));
@@ -286,8 +286,8 @@ static void put_titles(struct top *t, const struct run_set *set)
 
 static void put_entry(struct top *t, const struct run_set *set, struct entry *entry)
 {
-	if (entry->row.unit == UNIT_ALL)
-		line_word(&t->line, row_unit_name(UNIT_ALL), ID_WIDTH);
+	if (entry->row.scope == SCOPE_ALL)
+		line_word(&t->line, cpu_scope_name(SCOPE_ALL), ID_WIDTH);
 	else
 		line_number(&t->line, (uint64_t)entry->row.id, false, ID_WIDTH);
 	entry->row.val = entry->val;

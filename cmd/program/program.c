@@ -219,11 +219,11 @@ static bool can_show(void *arg, const char *where, const struct run *run)
 		return false;
 	}
 	r->shown = true;
-	if (!run->of_cpus || run->unit == UNIT_CPU ||
-	    (common->output.unit == UNIT_CPU && common->output.cpus == NULL))
+	if (!run->of_cpus || run->scope == SCOPE_CPU ||
+	    (common->output.scope == SCOPE_CPU && common->output.cpus == NULL))
 		return true;
 	say("%s:%s: the rows are not of CPUs, but already put together by -A %s", common->replay,
-	    where, row_unit_name(run->unit));
+	    where, cpu_scope_name(run->scope));
 	return false;
 }
 

@@ -67,12 +67,12 @@ static void put_number(const struct csv *csv, bool known, int64_t val)
 
 static void put_cpu(const struct csv *csv, const struct row *row)
 {
-	if (csv->run->of_cpus && row->unit == UNIT_CPU)
+	if (csv->run->of_cpus && row->scope == SCOPE_CPU)
 		fprintf(csv->file, "%d", row->id);
-	else if (csv->run->of_cpus && row->unit == UNIT_ALL)
-		fputs(row_unit_name(UNIT_ALL), csv->file);
+	else if (csv->run->of_cpus && row->scope == SCOPE_ALL)
+		fputs(cpu_scope_name(SCOPE_ALL), csv->file);
 	else if (csv->run->of_cpus)
-		fprintf(csv->file, "%s%d", row_unit_name(row->unit), row->id);
+		fprintf(csv->file, "%s%d", cpu_scope_name(row->scope), row->id);
 	fputc(',', csv->file);
 }
 

@@ -113,7 +113,7 @@ static void begin(struct sink *sink, const struct run *run)
 	for (size_t i = 0; i < run->ncpus; i++)
 		jsonw_append(cpus, cpu_object(&run->cpu[i]));
 	if (run->of_cpus) {
-		jsonw_add_text(object, "unit", row_unit_name(run->unit));
+		jsonw_add_text(object, "unit", cpu_scope_name(run->scope));
 		jsonw_add(object, "cpus", cpus);
 	} else {
 		json_object_put(cpus);
@@ -160,7 +160,7 @@ static void put_row(struct sink *sink, const struct row *row)
 	jsonw_add_int(object, "ns", row->time_ns);
 	jsonw_add_time(object, "time", row->wall_ns);
 	if (json->run->of_cpus) {
-		jsonw_add_int(object, row_unit_name(row->unit), row->id);
+		jsonw_add_int(object, cpu_scope_name(row->scope), row->id);
 		jsonw_add_int(object, "ncpus", row->ncpus);
 	}
 	if (row->pid > 0)

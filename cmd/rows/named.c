@@ -89,7 +89,8 @@ static void put_header(struct named *t)
 	line_word(line, "time", 7);
 	line_blank(line);
 	if (t->run->of_cpus) {
-		line_word(line, t->run->unit == UNIT_ALL ? "cpu" : row_unit_name(t->run->unit), 6);
+		line_word(line, t->run->scope == SCOPE_ALL ? "cpu" : cpu_scope_name(t->run->scope),
+			  6);
 		line_blank(line);
 	} else {
 		if (t->run->many) {
@@ -149,7 +150,7 @@ static void put_who(struct named *t, const struct row *row)
 	bool total = row->kind == ROW_TOTAL;
 
 	if (t->run->of_cpus) {
-		if (total || row->unit == UNIT_ALL)
+		if (total || row->scope == SCOPE_ALL)
 			line_word(line, "all", 6);
 		else
 			line_number(line, (uint64_t)row->id, false, 6);

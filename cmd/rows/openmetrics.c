@@ -20,7 +20,7 @@
 
 /* Whose counts are added up: a CPU or unit of CPUs, or a command. */
 struct owner {
-	enum row_unit unit;
+	enum cpu_scope scope;
 	int id;
 	char *comm;    /* NULL: of CPUs */
 	uint64_t lost; /* by event: its sum was out of range */
@@ -130,8 +130,8 @@ static void put_labels(const struct metrics *m, size_t k, const struct owner *ow
 		put_label(m, &first, "command", owner->comm);
 	} else {
 		snprintf(number, sizeof(number), "%d", owner->id);
-		put_label(m, &first, row_unit_name(owner->unit),
-			  owner->unit == UNIT_ALL ? "all" : number);
+		put_label(m, &first, cpu_scope_name(owner->scope),
+			  owner->scope == SCOPE_ALL ? "all" : number);
 	}
 	if (m->run->nsets > 1) {
 		snprintf(number, sizeof(number), "%zu", k);
@@ -297,7 +297,7 @@ static bool owns(const struct owner *owner, const struct row *row, const char *c
 {
 	if (comm != NULL)
 		return strcmp(owner->comm, comm) == 0;
-	return owner->unit == row->unit && owner->id == row->id;
+	return owner->scope == row->scope && owner->id == row->id;
 }
 
 static struct owner *find_owner(struct owners *set, const struct row *row, const char *comm)
@@ -312,7 +312,7 @@ static struct owner *find_owner(struct owners *set, const struct row *row, const
 	set->owner = xrealloc(set->owner, (set->n + 1) * sizeof(*set->owner));
 	set->last = set->n++;
 	owner = &set->owner[set->last];
-	*owner = (struct owner){.unit = row->unit, .id = row->id};
+	*owner = (struct owner){.scope = row->scope, .id = row->id};
 	owner->comm = comm != NULL ? xstrdup(comm) : NULL;
 	return owner;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * output.c - where a run is told to.
+ * output.c - the sink of a run: filters, a writer, and a record.
  */
 #include "output.h"
 
 #include "../base/say.h"
 #include "../base/util.h"
+#include "aggregate.h"
 #include "file.h"
 #include "stats.h"
 #include "summary.h"
 #include "total.h"
-#include "units.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,33 +20,32 @@
 
 #define BUFFER_SIZE (1 << 16)
 
-/* The writer first, then the record. */
 enum { WRITER, RECORD, NBRANCHES };
 
 struct output {
-	struct sink sink; /* tells all branches */
+	struct sink sink; /* passes the run to all branches */
 	size_t n;
 	struct {
 		struct outfile out;
 		struct sink *sink;
 	} branch[NBRANCHES];
-	const char *failed; /* the file that could not be written; NULL: standard output */
-	bool comm;
+	const char *failed; /* path of the file with the write error; NULL: standard output */
+	bool needs_comm;
 };
 
-static void begin(struct sink *sink, const struct run *run)
+static void output_begin(struct sink *sink, const struct run *run)
 {
 	struct output *o = (struct output *)sink;
 
 	for (size_t i = 0; i < o->n; i++) {
 		outfile_begin(&o->branch[i].out);
-		/* Further runs, of a record that has several, go after this one. */
+		/* A record can have several runs: append the following ones. */
 		o->branch[i].out.append = true;
 		sink_begin(o->branch[i].sink, run);
 	}
 }
 
-static void put_row(struct sink *sink, const struct row *row)
+static void output_row(struct sink *sink, const struct row *row)
 {
 	struct output *o = (struct output *)sink;
 
@@ -54,7 +53,7 @@ static void put_row(struct sink *sink, const struct row *row)
 		sink_row(o->branch[i].sink, row);
 }
 
-static void sampled(struct sink *sink)
+static void output_sampled(struct sink *sink)
 {
 	struct output *o = (struct output *)sink;
 
@@ -62,7 +61,7 @@ static void sampled(struct sink *sink)
 		sink_sampled(o->branch[i].sink);
 }
 
-static void end(struct sink *sink)
+static void output_end(struct sink *sink)
 {
 	struct output *o = (struct output *)sink;
 
@@ -79,7 +78,7 @@ static void output_free(struct sink *sink)
 	free(o);
 }
 
-/* The next branch goes to `path`, which each flush replaces if it is `renewed`. */
+/* Opens the file of the next branch.  If it is `renewed`, each flush replaces the file. */
 static int add_file(struct output *o, const char *path, bool append, bool by_line, bool renewed)
 {
 	struct outfile *out = &o->branch[o->n].out;
@@ -109,7 +108,7 @@ static int add_writer(struct output *o, const struct output_config *config)
 	style.terminal = !style.replaced && isatty(fileno(o->branch[WRITER].out.file));
 	style.names |= style.terminal;
 	style.summary = config->by != BY_NOTHING;
-	o->comm |= format->comm || style.comm || style.summary;
+	o->needs_comm |= format->comm || style.comm || style.summary;
 	if (config->stats)
 		sink = stats_open(o->branch[WRITER].out.file, &style, config->compare);
 	else
@@ -123,9 +122,9 @@ static int add_writer(struct output *o, const struct output_config *config)
 	if (config->changed && !style.summary)
 		sink = changed_open(sink);
 	o->branch[WRITER].sink = sink;
-	if (config->unit == UNIT_CPU && config->cpus == NULL)
+	if (config->scope == SCOPE_CPU && config->cpus == NULL)
 		return 0;
-	o->branch[WRITER].sink = units_open(sink, config->unit, config->cpus);
+	o->branch[WRITER].sink = aggregate_open(sink, config->scope, config->cpus);
 	return 0;
 }
 
@@ -138,16 +137,16 @@ static int add_record(struct output *o, const struct output_config *config)
 	if (add_file(o, config->record, config->append, false, false) == -1)
 		return -1;
 	o->branch[RECORD].sink = json_open(o->branch[RECORD].out.file, &style);
-	o->comm = true;
+	o->needs_comm = true;
 	return 0;
 }
 
 struct output *output_open(const struct output_config *config)
 {
-	static const struct sink_ops ops = {.begin = begin,
-					    .row = put_row,
-					    .sampled = sampled,
-					    .end = end,
+	static const struct sink_ops ops = {.begin = output_begin,
+					    .row = output_row,
+					    .sampled = output_sampled,
+					    .end = output_end,
 					    .free = output_free};
 	struct output *o = xcalloc(1, sizeof(*o));
 
@@ -165,7 +164,7 @@ struct sink *output_sink(struct output *o)
 
 bool output_wants_comm(const struct output *o)
 {
-	return o->comm;
+	return o->needs_comm;
 }
 
 int output_flush(struct output *o)
@@ -190,22 +189,22 @@ int output_poll(struct output *o)
 	return outfile_poll(&o->branch[WRITER].out);
 }
 
-int output_close(struct output *o, bool tell)
+int output_close(struct output *o, bool report)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < o->n; i++) {
-		int own;
+		int rc;
 
-		sink_free(o->branch[i].sink); /* which may write something yet */
+		sink_free(o->branch[i].sink); /* this can write more rows */
 		o->branch[i].sink = NULL;
-		own = outfile_close(&o->branch[i].out);
-		if (error != 0 || own == 0)
+		rc = outfile_close(&o->branch[i].out);
+		if (error != 0 || rc == 0)
 			continue;
-		error = own;
+		error = rc;
 		o->failed = o->branch[i].out.path;
 	}
-	if (tell && error != 0)
+	if (report && error != 0)
 		output_tell(o, error);
 	sink_free(&o->sink);
 	return error;

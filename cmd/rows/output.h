@@ -1,57 +1,61 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * output.h - where a run is told to: the writer of a format, with filters before it, and a
- * record beside it.
+ * output.h - the sink of a run: filters and the writer of a format, and a record beside them.
  */
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
 #include "format.h"
 
-/* What the command line says. */
 struct output_config {
 	const char *path;	     /* NULL: the standard output */
-	bool append;		     /* keep what is in the file */
-	const char *record;	     /* write a record there, too; or NULL */
+	bool append;		     /* do not truncate the files */
+	const char *record;	     /* also write a record to this file; or NULL */
 	const struct format *format; /* NULL: tables */
 	struct style style;
-	enum row_unit unit;  /* CPUs are put together to these */
-	enum row_by by;	     /* a summary, and not the rows; the record has those */
-	bool stats;	     /* of all runs, and not the rows: mean and deviation */
-	const char *compare; /* with the runs of this record; or NULL */
-	bool total;	     /* a last row for all processes */
-	bool changed;	     /* no rows of samples in which nothing was counted */
-	const char *cpus;    /* only these; NULL: all */
-	bool by_line;	     /* a terminal gets each row at once, and not with output_flush() */
+	enum cpu_scope scope; /* a row per core, socket or node, or for all CPUs */
+	enum row_by by;	      /* print a summary, not the rows; the record keeps the rows */
+	bool stats;	      /* print means and deviations over all runs, not the rows */
+	const char *compare;  /* compare these means with those of a record; or NULL */
+	bool total;	      /* append a total of all processes */
+	bool changed;	      /* omit rows of samples that counted nothing */
+	const char *cpus;     /* only these CPUs; NULL: all */
+	bool by_line;	      /* on a terminal, print each row at once instead of at a flush */
 };
 
 struct output;
 
-/* Opens the files; `style.names` and `.terminal` are set for a terminal.  NULL after a message. */
+/*
+ * Opens the files.  If the output is a terminal, events get columns under their names.  Returns
+ * NULL after a message.
+ */
 struct output *output_open(const struct output_config *config);
 
-/* Tell the run: see sink.h.  The files are emptied when it begins. */
+/* The sink for the run.  Files are truncated when the run begins. */
 struct sink *output_sink(struct output *output);
 
-/* Are names of LWPs wanted by anybody? */
+/* Does some writer print the names of LWPs? */
 bool output_wants_comm(const struct output *output);
 
-/* Writes what is buffered.  0, or an errno: some output is lost. */
+/* Writes the buffers.  Returns 0, or an errno: some output is lost. */
 int output_flush(struct output *output);
 
-/* Is the output read by others as it is written? */
+/* Is the output a pipe, a socket or a terminal? */
 bool output_has_reader(const struct output *output);
 
-/* Whether such a reader has gone, without writing.  0, or the errno a write would have. */
+/* Has the reader of a pipe or terminal gone?  Returns 0, or the errno that a write would get. */
 int output_poll(struct output *output);
 
-/* Flushes and closes all.  0, or an errno: some output is lost, which `tell` reports as below. */
-int output_close(struct output *output, bool tell);
+/*
+ * Flushes and closes all files.  Returns 0, or an errno: some output is lost.  With `report`, a
+ * message says so as output_tell() does.
+ */
+int output_close(struct output *output, bool report);
 
 /*
- * Reports why output_flush() or output_poll() failed; nothing for EPIPE, which is how a reader
- * ends a pipeline.
+ * Prints a message that output_flush() or output_poll() failed, except for EPIPE: readers end
+ * pipelines so.
  */
 void output_tell(const struct output *output, int error);
 

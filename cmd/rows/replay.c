@@ -151,13 +151,13 @@ static void read_argv(struct jsonread *in, struct run *run, json_object *object)
 		run->argv[i] = xstrdup(jsonread_word(in, json_object_array_get_idx(argv, i)));
 }
 
-static enum row_unit read_unit(struct jsonread *in, json_object *object)
+static enum cpu_scope read_unit(struct jsonread *in, json_object *object)
 {
-	int unit = row_unit_parse(jsonread_text(in, object, "unit"));
+	int unit = cpu_scope_parse(jsonread_text(in, object, "unit"));
 
 	if (unit == -1)
 		jsonread_bad(in, "'unit' is none of those that are known");
-	return unit != -1 ? (enum row_unit)unit : UNIT_CPU;
+	return unit != -1 ? (enum cpu_scope)unit : SCOPE_CPU;
 }
 
 /* Older records do not tell. */
@@ -202,7 +202,7 @@ static void read_run(struct replay *r, json_object *object)
 	for (size_t i = 0; i < n && !in->failed; i++)
 		read_set(in, &run->set[run->nsets++], json_object_array_get_idx(sets, i));
 	if (run->of_cpus) {
-		run->unit = read_unit(in, object);
+		run->scope = read_unit(in, object);
 		read_cpus(in, run, object);
 	} else {
 		run->many = jsonread_flag(in, object, "many");
@@ -265,8 +265,8 @@ static void read_cpu_row(struct replay *r, struct row *row, json_object *object)
 {
 	struct jsonread *in = &r->in;
 
-	row->unit = row->kind == ROW_TOTAL ? UNIT_ALL : r->run.unit;
-	row->id = (int)jsonread_int(in, object, row_unit_name(row->unit), 0, INT_MAX);
+	row->scope = row->kind == ROW_TOTAL ? SCOPE_ALL : r->run.scope;
+	row->id = (int)jsonread_int(in, object, cpu_scope_name(row->scope), 0, INT_MAX);
 	row->ncpus = (unsigned)jsonread_int(in, object, "ncpus", 0, INT_MAX);
 	if (row->kind != ROW_TICK && row->kind != ROW_TOTAL)
 		jsonread_bad(in, "CPUs have no rows '%s'", row_kind_name(row->kind));

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-static const char *const kinds[ROW_KINDS] = {
+static const char *const kind_names[ROW_KINDS] = {
 	[ROW_TICK] = "tick",	     [ROW_INIT_LWP] = "init_lwp",
 	[ROW_FINI_LWP] = "fini_lwp", [ROW_LWP_CREATE] = "lwp_create",
 	[ROW_LWP_EXIT] = "lwp_exit", [ROW_FORK] = "fork",
@@ -23,9 +23,9 @@ static const char *const kinds[ROW_KINDS] = {
 	[ROW_TOTAL] = "total",	     [ROW_SUM] = "sum",
 };
 
-static const char *const units[ROW_UNITS] = {
-	[UNIT_CPU] = "cpu",   [UNIT_CORE] = "core", [UNIT_SOCKET] = "socket",
-	[UNIT_NODE] = "node", [UNIT_ALL] = "all",
+static const char *const scope_names[CPU_SCOPES] = {
+	[SCOPE_CPU] = "cpu",   [SCOPE_CORE] = "core", [SCOPE_SOCKET] = "socket",
+	[SCOPE_NODE] = "node", [SCOPE_ALL] = "all",
 };
 
 static const char *const summary_names[ROW_BYS] = {
@@ -33,7 +33,7 @@ static const char *const summary_names[ROW_BYS] = {
 	[BY_COMMAND] = "command", [BY_CPU] = "cpu",
 };
 
-static int find(const char *const *names, int n, const char *name)
+static int find_name(const char *const *names, int n, const char *name)
 {
 	for (int i = 0; i < n; i++) {
 		if (strcmp(names[i], name) == 0)
@@ -44,22 +44,22 @@ static int find(const char *const *names, int n, const char *name)
 
 const char *row_kind_name(enum row_kind kind)
 {
-	return kinds[kind];
+	return kind_names[kind];
 }
 
 int row_kind_parse(const char *name)
 {
-	return find(kinds, ROW_KINDS, name);
+	return find_name(kind_names, ROW_KINDS, name);
 }
 
-const char *row_unit_name(enum row_unit unit)
+const char *cpu_scope_name(enum cpu_scope scope)
 {
-	return units[unit];
+	return scope_names[scope];
 }
 
-int row_unit_parse(const char *name)
+int cpu_scope_parse(const char *name)
 {
-	return find(units, ROW_UNITS, name);
+	return find_name(scope_names, CPU_SCOPES, name);
 }
 
 const char *row_by_name(enum row_by by)
@@ -69,7 +69,7 @@ const char *row_by_name(enum row_by by)
 
 int row_by_parse(const char *name)
 {
-	int by = find(summary_names, ROW_BYS, name);
+	int by = find_name(summary_names, ROW_BYS, name);
 
 	return by == BY_NOTHING ? -1 : by;
 }
@@ -88,7 +88,7 @@ void iso_time(char text[ISO_TIME_SIZE], int64_t ns)
 bool iso_time_parse(const char *text, int64_t *ns)
 {
 	static const char shape[] = "dddd-dd-ddTdd:dd:dd.dddddddddZ";
-	char again[ISO_TIME_SIZE];
+	char canonical[ISO_TIME_SIZE];
 	struct tm tm = {0};
 	size_t i;
 
@@ -98,12 +98,12 @@ bool iso_time_parse(const char *text, int64_t *ns)
 	}
 	if (text[i] != '\0' || strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) == NULL)
 		return false;
-	/* Years beyond 2200 are not in the range of 64 bits. */
+	/* Later years do not fit in 64 bits of nanoseconds. */
 	if (tm.tm_year < 0 || tm.tm_year > 300)
 		return false;
 	*ns = timegm(&tm) * NSEC + strtol(text + strlen("dddd-dd-ddTdd:dd:dd."), NULL, 10);
-	iso_time(again, *ns);
-	return strcmp(again, text) == 0; /* no 31st of February */
+	iso_time(canonical, *ns);
+	return strcmp(canonical, text) == 0; /* refuses the 31st of February */
 }
 
 double row_ratio(const struct run *run, const struct row *row, unsigned i)
@@ -141,15 +141,15 @@ size_t run_ratio_labels(const struct run *run, const char ***label)
 	*label = NULL;
 	for (size_t k = 0; k < run->nsets; k++) {
 		for (unsigned i = 0; i < run->set[k].nratios; i++) {
-			const char *own = run->set[k].ratio[i].label;
+			const char *name = run->set[k].ratio[i].label;
 			size_t j = 0;
 
-			while (j < k && run_find_ratio(&run->set[j], own) == -1)
+			while (j < k && run_find_ratio(&run->set[j], name) == -1)
 				j++;
 			if (j < k)
 				continue;
 			*label = xrealloc(*label, (n + 1) * sizeof(char *));
-			(*label)[n++] = own;
+			(*label)[n++] = name;
 		}
 	}
 	return n;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * sink.h - who is told of a run: writers of formats, and filters before them.
+ * sink.h - receivers of runs: writers of formats, and filters before them.
  *
- * Tellers are cputrack, cpustat and the replay of a record.  They call begin once, then row
- * and, when all rows of a sample are told, sampled; end at last, unless they break off.
+ * cputrack, cpustat and the replay of a record are sources.  A source calls begin once, then row
+ * for each row and sampled after the last row of each sample, and finally end.  After an error,
+ * it does not call end.
  */
 #ifndef SINK_H
 #define SINK_H
@@ -14,7 +15,8 @@
 struct sink;
 
 struct sink_ops {
-	/* The run lives until end, or free if there is none; all but row and free may be NULL. */
+	/* `run` is valid until end, or without an end until free.  Only row and free are required.
+	 */
 	void (*begin)(struct sink *sink, const struct run *run);
 	void (*row)(struct sink *sink, const struct row *row);
 	void (*sampled)(struct sink *sink);

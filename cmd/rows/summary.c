@@ -252,7 +252,7 @@ static void put_command(struct summary *s, const struct row *row)
 
 static void put_cpu(struct summary *s, const struct row *row)
 {
-	const struct row id = {.unit = row->unit, .id = row->id};
+	const struct row id = {.scope = row->scope, .id = row->id};
 	struct entry *entry;
 
 	if (row->kind != ROW_TICK)
@@ -380,7 +380,7 @@ static void clear(struct summary *s)
 static void summary_begin(struct sink *sink, const struct run *run)
 {
 	struct summary *s = (struct summary *)sink;
-	const struct row all = {.unit = UNIT_ALL};
+	const struct row all = {.scope = SCOPE_ALL};
 
 	clear(s);
 	s->run = run;

@@ -107,7 +107,7 @@ static void summary_table_begin(struct sink *sink, const struct run *run)
 		s->ncols += run->set[k].nevents + run->set[k].nratios + s->style.cycles;
 	new_line(s);
 	if (run->by == BY_CPU)
-		put_cell(s, run->unit == UNIT_ALL ? "cpu" : row_unit_name(run->unit));
+		put_cell(s, run->scope == SCOPE_ALL ? "cpu" : cpu_scope_name(run->scope));
 	if (has_pid(run))
 		put_cell(s, "pid");
 	if (run->by == BY_LWP)
@@ -129,8 +129,8 @@ static void put_cpu(struct summary_table *s, const struct row *row)
 {
 	if (row->kind == ROW_TOTAL)
 		put_cell(s, "total");
-	else if (row->unit == UNIT_ALL)
-		put_cell(s, row_unit_name(UNIT_ALL));
+	else if (row->scope == SCOPE_ALL)
+		put_cell(s, cpu_scope_name(SCOPE_ALL));
 	else
 		put_number(s, (uint64_t)row->id);
 }

@@ -94,8 +94,8 @@ static void put_who(struct table *t, const struct row *row)
 	if (t->run->of_cpus) {
 		if (total)
 			line_number(line, row->ncpus, false, 3);
-		else if (row->unit == UNIT_ALL)
-			line_word(line, row_unit_name(UNIT_ALL), 3);
+		else if (row->scope == SCOPE_ALL)
+			line_word(line, cpu_scope_name(SCOPE_ALL), 3);
 		else
 			line_number(line, (uint64_t)row->id, false, 3);
 		line_blank(line);

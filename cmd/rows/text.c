@@ -140,7 +140,7 @@ static void put_human(struct line *line, double val, const struct run_event *eve
 /* What the counts of a row are to be divided by. */
 static unsigned divisor(const struct style *style, const struct row *row)
 {
-	return style->means && row->kind == ROW_TICK && row->unit != UNIT_CPU ? row->ncpus : 0;
+	return style->means && row->kind == ROW_TICK && row->scope != SCOPE_CPU ? row->ncpus : 0;
 }
 
 /* A count as it is shown. */

@@ -150,7 +150,7 @@ static void put_counter(struct trace *t, const struct row *row, pid_t pid, pid_t
 {
 	json_object *args = jsonw_made(json_object_new_object());
 	char *label = label_of(t, row->set, what);
-	const char *unit = t->run->of_cpus ? row_unit_name(row->unit) : "lwp";
+	const char *unit = t->run->of_cpus ? cpu_scope_name(row->scope) : "lwp";
 	char *name = xasprintf("%s %s %d", label, unit, t->run->of_cpus ? row->id : row->lwp);
 
 	jsonw_add(args, "count", value);

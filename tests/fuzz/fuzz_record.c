@@ -37,10 +37,10 @@ static const struct view views[] = {
 	{"cpustat openmetrics", "openmetrics", {.cpus = "0,2-2147483647"}},
 	{"cpustat trace", "trace", {0}},
 	{"cpustat cpu", NULL, {.by = BY_CPU}},
-	{"cpustat core", NULL, {.unit = UNIT_CORE, .style = {.means = true}}},
-	{"cpustat socket", "csv", {.unit = UNIT_SOCKET, .cpus = "0,2-2147483647"}},
-	{"cpustat node", "openmetrics", {.unit = UNIT_NODE}},
-	{"cpustat all", NULL, {.unit = UNIT_ALL, .by = BY_CPU}},
+	{"cpustat core", NULL, {.scope = SCOPE_CORE, .style = {.means = true}}},
+	{"cpustat socket", "csv", {.scope = SCOPE_SOCKET, .cpus = "0,2-2147483647"}},
+	{"cpustat node", "openmetrics", {.scope = SCOPE_NODE}},
+	{"cpustat all", NULL, {.scope = SCOPE_ALL, .by = BY_CPU}},
 };
 
 #define NVIEWS (sizeof(views) / sizeof(*views))
@@ -124,8 +124,8 @@ static bool check(void *arg, const char *where, const struct run *run)
 		return false;
 	}
 	if ((s->runs++ == 0 || config->format == NULL || !config->format->whole) &&
-	    (!run->of_cpus || run->unit == UNIT_CPU ||
-	     (config->unit == UNIT_CPU && config->cpus == NULL)))
+	    (!run->of_cpus || run->scope == SCOPE_CPU ||
+	     (config->scope == SCOPE_CPU && config->cpus == NULL)))
 		return true;
 	said++;
 	return false;

@@ -6,7 +6,7 @@
 #include "unit.h"
 
 #include "../../cmd/cpustat/topology.h"
-#include "../../cmd/rows/units.h"
+#include "../../cmd/rows/aggregate.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -53,28 +53,28 @@ static int teardown(void **state)
 	return system(command);
 }
 
-/* Units of CPUs 0..n-1: their numbers, and how many CPUs they have. */
-static void expect(enum row_unit kind, int n, const int *of, const int *ids, size_t nids)
+/* Checks the groups of CPUs 0 to n-1: their ids and numbers of CPUs. */
+static void expect(enum cpu_scope scope, int n, const int *of, const int *ids, size_t nids)
 {
 	int id[2000];
 	const struct cpus cpus = {.n = (size_t)n, .id = id};
 	struct run_cpu *cpu;
-	struct units units;
+	struct cpu_groups groups;
 	size_t total = 0;
 
 	for (int i = 0; i < n; i++)
 		id[i] = i;
 	cpu = topology_find(tree, &cpus);
-	units = units_find(kind, cpu, cpus.n);
-	assert_int_equal(units.n, nids);
-	for (size_t u = 0; u < nids; u++) {
-		assert_int_equal(units.unit[u].id, ids[u]);
-		total += units.unit[u].ncpus;
+	groups = cpu_groups_find(scope, cpu, cpus.n);
+	assert_int_equal(groups.n, nids);
+	for (size_t i = 0; i < nids; i++) {
+		assert_int_equal(groups.group[i].id, ids[i]);
+		total += groups.group[i].ncpus;
 	}
 	assert_int_equal(total, n);
 	for (int i = 0; i < n; i++)
-		assert_int_equal(units.unit[units.of[i]].id, of[i]);
-	units_free(&units);
+		assert_int_equal(groups.group[groups.of[i]].id, of[i]);
+	cpu_groups_free(&groups);
 	free(cpu);
 }
 
@@ -97,11 +97,11 @@ static void server(void **state)
 		put("", "cpu%d/node%d/cpulist", i, i % 2 ? 2 : 0);
 		put("", "cpu%d/nodes", i);
 	}
-	expect(UNIT_CPU, 8, cpus, cpus, 8);
-	expect(UNIT_CORE, 8, cores, core_ids, ARRAY_SIZE(core_ids));
-	expect(UNIT_SOCKET, 8, sockets, socket_ids, ARRAY_SIZE(socket_ids));
-	expect(UNIT_NODE, 8, nodes, node_ids, ARRAY_SIZE(node_ids));
-	expect(UNIT_ALL, 8, all, all, 1);
+	expect(SCOPE_CPU, 8, cpus, cpus, 8);
+	expect(SCOPE_CORE, 8, cores, core_ids, ARRAY_SIZE(core_ids));
+	expect(SCOPE_SOCKET, 8, sockets, socket_ids, ARRAY_SIZE(socket_ids));
+	expect(SCOPE_NODE, 8, nodes, node_ids, ARRAY_SIZE(node_ids));
+	expect(SCOPE_ALL, 8, all, all, 1);
 }
 
 /* No topology in sysfs, or one whose sockets are unknown (-1). */
@@ -110,12 +110,12 @@ static void unknown(void **state)
 	static const int cpus[] = {0, 1}, zeros[] = {0, 0};
 
 	(void)state;
-	expect(UNIT_CORE, 2, cpus, cpus, 2);
-	expect(UNIT_SOCKET, 2, zeros, zeros, 1);
-	expect(UNIT_NODE, 2, zeros, zeros, 1);
+	expect(SCOPE_CORE, 2, cpus, cpus, 2);
+	expect(SCOPE_SOCKET, 2, zeros, zeros, 1);
+	expect(SCOPE_NODE, 2, zeros, zeros, 1);
 	put("-1\n", "cpu0/topology/physical_package_id");
 	put("-1\n", "cpu1/topology/physical_package_id");
-	expect(UNIT_SOCKET, 2, zeros, zeros, 1);
+	expect(SCOPE_SOCKET, 2, zeros, zeros, 1);
 }
 
 /* More CPUs than a cpu_set_t or a page of text has room for. */
@@ -132,16 +132,16 @@ static void many(void **state)
 		snprintf(text, sizeof(text), "%d,%d\n", i % 1000, i % 1000 + 1000);
 		put(text, "cpu%d/topology/core_cpus_list", i);
 	}
-	expect(UNIT_CORE, 2000, of, ids, 1000);
+	expect(SCOPE_CORE, 2000, of, ids, 1000);
 }
 
 static void words(void **state)
 {
 	(void)state;
-	for (enum row_unit unit = UNIT_CPU; unit < ROW_UNITS; unit++)
-		assert_int_equal(row_unit_parse(row_unit_name(unit)), unit);
-	assert_int_equal(row_unit_parse(""), -1);
-	assert_int_equal(row_unit_parse("Core"), -1);
+	for (enum cpu_scope scope = SCOPE_CPU; scope < CPU_SCOPES; scope++)
+		assert_int_equal(cpu_scope_parse(cpu_scope_name(scope)), scope);
+	assert_int_equal(cpu_scope_parse(""), -1);
+	assert_int_equal(cpu_scope_parse("Core"), -1);
 }
 
 int main(void)

@@ -7,7 +7,7 @@
 
 #include "../base/say.h"
 #include "../base/util.h"
-#include "../rows/text.h"
+#include "../rows/line.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -7,7 +7,7 @@
 
 #include "../base/say.h"
 #include "../base/util.h"
-#include "../rows/file.h"
+#include "../rows/outfile.h"
 #include "../rows/replay.h"
 #include "check.h"
 #include "defaults.h"

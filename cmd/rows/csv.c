@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * csv.c - comma-separated values, a line for each count; quotes as in RFC 4180, but lines end
- * as all do here, since awk and others would take a CR for a part of the last field.
+ * csv.c - comma-separated values, one line per count.  Quotes are those of RFC 4180; lines end
+ * with LF, since awk would treat a CR as a part of the last field.
  *
- * One line per count and not per row, so that the columns are the same for all events and
- * sets: files of several runs can be put together, and imported into one table.  Columns
- * whose fields may need quotes come last, so that awk -F, finds all others.
+ * The lines of all events and sets have the same columns.  So files of several runs can be
+ * concatenated and imported into one table.  Columns whose fields can need quotes come last:
+ * awk -F, finds all others.
  */
 #include "../base/say.h"
 #include "../base/util.h"
@@ -28,7 +28,7 @@ struct csv {
 static const char header[] = "time,seconds,kind,pid,lwp,tid,cpu,cpus,count,scale,incomplete,"
 			     "status,signal,child,runs,share,unit,event,spec,comm,command";
 
-static void begin(struct sink *sink, const struct run *run)
+static void csv_begin(struct sink *sink, const struct run *run)
 {
 	struct csv *csv = (struct csv *)sink;
 
@@ -37,7 +37,7 @@ static void begin(struct sink *sink, const struct run *run)
 		fprintf(csv->file, "%s\n", header);
 }
 
-/* A field of text: escaped as everywhere, so that it has no newlines; in quotes if need be. */
+/* Escaped text has no newlines.  It is quoted if necessary. */
 static void put_text(const struct csv *csv, const char *text)
 {
 	size_t size = ESCAPED_SIZE(strlen(text));
@@ -76,7 +76,7 @@ static void put_cpu(const struct csv *csv, const struct row *row)
 	fputc(',', csv->file);
 }
 
-/* A line; `event` NULL: the row has no counts; `count` "": it is not known. */
+/* `event` NULL: the row has no counts; `count` "": unknown. */
 static void put_line(const struct csv *csv, const struct row *row, const struct run_event *event,
 		     const char *count)
 {
@@ -139,7 +139,7 @@ static void put_ratio(const struct csv *csv, const struct row *row, unsigned i)
 	put_line(csv, row, &event, text);
 }
 
-static void put_row(struct sink *sink, const struct row *row)
+static void csv_row(struct sink *sink, const struct row *row)
 {
 	const struct csv *csv = (const struct csv *)sink;
 	const struct run_set *set = &csv->run->set[row->set];
@@ -165,7 +165,7 @@ static void csv_free(struct sink *sink)
 
 struct sink *csv_open(FILE *file, const struct style *style)
 {
-	static const struct sink_ops ops = {.begin = begin, .row = put_row, .free = csv_free};
+	static const struct sink_ops ops = {.begin = csv_begin, .row = csv_row, .free = csv_free};
 	struct csv *csv = xcalloc(1, sizeof(*csv));
 
 	csv->sink.ops = &ops;

@@ -10,34 +10,34 @@
 
 #include <stdio.h>
 
-/* How rows are shown; what a format has no use for is ignored. */
+/* How rows are printed; a format ignores members that it does not use. */
 struct style {
 	bool no_header;
-	bool cycles;   /* also what was counted as cycles */
-	bool names;    /* tables: events have columns of their own, under their names */
-	bool tids;     /* tables: LWPs by the kernel's thread ids */
-	bool comm;     /* tables: names of LWPs, and how processes ended */
-	bool means;    /* tables: means over the CPUs of a unit, not sums */
-	bool human;    /* tables: three digits and a prefix, as 12.3M, with units */
+	bool cycles;   /* also print the cycles */
+	bool names;    /* tables: a column per event, titled with its name */
+	bool tids;     /* tables: print the kernel's thread ids of LWPs */
+	bool comm;     /* tables: print names of LWPs, and how processes ended */
+	bool means;    /* tables: the mean of the CPUs of a row, not the sum */
+	bool human;    /* tables: three digits, a prefix and a unit: 12.3M */
 	bool rate;     /* tables: counts per second */
 	bool summary;  /* the rows are a summary (summary.h) */
-	bool terminal; /* `file` is one: its size matters */
-	bool replaced; /* `file` keeps what was written since the last flush only */
-	char stamp;    /* tables: a line with the time before each sample: 'u', 'd', or 0 */
+	bool terminal; /* `file` is a terminal: fit its size */
+	bool replaced; /* each flush replaces the contents of `file` */
+	char stamp;    /* tables: 'u' or 'd': print the time before each sample; 0: do not */
 };
 
 struct format {
 	const char *name;
-	/* A writer, which keeps `style`.  `file` is closed by others. */
+	/* Makes a writer, which copies `style` and does not close `file`. */
 	struct sink *(*open)(FILE *file, const struct style *style);
-	bool comm;    /* names of LWPs are shown whatever the style */
-	bool whole;   /* a document, which cannot be appended to */
-	bool renewed; /* a file gets a new document with each sample */
+	bool comm;    /* always prints names of LWPs */
+	bool whole;   /* a document: cannot be appended to */
+	bool renewed; /* each sample replaces the file by a new document */
 };
 
-/* NULL: there is no such format. */
+/* NULL: unknown. */
 const struct format *format_find(const char *name);
-/* The names of all, in one line. */
+/* The names of all formats, as "a, b or c". */
 const char *format_names(void);
 
 struct sink *table_open(FILE *file, const struct style *style);
@@ -48,7 +48,7 @@ struct sink *json_open(FILE *file, const struct style *style);
 struct sink *openmetrics_open(FILE *file, const struct style *style);
 struct sink *trace_open(FILE *file, const struct style *style);
 
-/* The version of the records that the writer json makes and replay.h reads. */
+/* The version of records: json.c writes it, replay.c requires it. */
 #define JSON_SCHEMA 1
 
 #endif /* FORMAT_H */

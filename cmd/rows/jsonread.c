@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * jsonread.c - JSON Lines, read strictly.
+ * jsonread.c - a strict reader of JSON Lines.
  */
 #include "jsonread.h"
 
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define MAX_DEPTH 16
-#define MAX_LINE (64UL << 20) /* that of a run with 100,000 CPUs has some megabytes */
+#define MAX_LINE (64UL << 20) /* the line of a run with 100,000 CPUs has some megabytes */
 
 void jsonread_bad(struct jsonread *in, const char *fmt, ...)
 {
@@ -61,22 +61,22 @@ void jsonread_close(struct jsonread *in)
 }
 
 /*
- * json-c makes the nearest number that it has of an integer that does not fit; from 0.18 on it
- * refuses some.  Is there one outside of the strings of the line?
+ * Do all integers of a line fit in 64 bits?  json-c silently replaces others by the nearest number
+ * that fits; since 0.18, it refuses some.
  */
-static bool fits(const char *text)
+static bool integers_fit(const char *text)
 {
 	static const char most[] = "18446744073709551615", least[] = "9223372036854775808";
-	bool inside = false;
+	bool quoted = false;
 	size_t n = 1;
 
 	for (; *text != '\0'; text += n) {
 		const char *limit = text[0] == '-' ? least : most;
 		const char *digit = text[0] == '-' ? text + 1 : text;
-		size_t digits = inside ? 0 : strspn(digit, "0123456789");
+		size_t digits = quoted ? 0 : strspn(digit, "0123456789");
 
-		n = inside && text[0] == '\\' && text[1] != '\0' ? 2 : 1;
-		inside ^= text[0] == '"';
+		n = quoted && text[0] == '\\' && text[1] != '\0' ? 2 : 1;
+		quoted ^= text[0] == '"';
 		if (digits == 0)
 			continue;
 		n = (size_t)(digit - text) + digits;
@@ -87,23 +87,24 @@ static bool fits(const char *text)
 	return true;
 }
 
-/* How many members are in the objects of a line, which is JSON. */
+/* The number of members that a line of valid JSON writes. */
 static size_t count_colons(const char *text)
 {
-	bool inside = false;
+	bool quoted = false;
 	size_t n = 0;
 
 	for (; *text != '\0'; text++) {
-		if (inside && *text == '\\' && text[1] != '\0')
+		if (quoted && *text == '\\' && text[1] != '\0')
 			text++;
 		else if (*text == '"')
-			inside = !inside;
+			quoted = !quoted;
 		else
-			n += *text == ':' && !inside;
+			n += *text == ':' && !quoted;
 	}
 	return n;
 }
 
+/* The number of distinct members. */
 static size_t count_members(json_object *value)
 {
 	size_t n = 0;
@@ -130,19 +131,19 @@ static json_object *parse(struct jsonread *in, size_t n)
 	object = json_tokener_parse_ex(in->tok, in->text, (int)n);
 	error = json_tokener_get_error(in->tok);
 	if (error == json_tokener_continue)
-		jsonread_bad(in, "no JSON: the line ends too early");
-	else if (error == json_tokener_error_parse_number && !fits(in->text))
-		jsonread_bad(in, "a number is out of range");
+		jsonread_bad(in, "invalid JSON: the line ends too early");
+	else if (error == json_tokener_error_parse_number && !integers_fit(in->text))
+		jsonread_bad(in, "invalid number: out of range");
 	else if (error != json_tokener_success)
-		jsonread_bad(in, "no JSON: %s", json_tokener_error_desc(error));
+		jsonread_bad(in, "invalid JSON: %s", json_tokener_error_desc(error));
 	else if (json_tokener_get_parse_end(in->tok) != n)
-		jsonread_bad(in, "no JSON: something follows the object");
-	else if (!fits(in->text))
-		jsonread_bad(in, "a number is out of range");
+		jsonread_bad(in, "invalid JSON: text after the object");
+	else if (!integers_fit(in->text))
+		jsonread_bad(in, "invalid number: out of range");
 	else if (!json_object_is_type(object, json_type_object))
-		jsonread_bad(in, "an object is wanted on each line");
+		jsonread_bad(in, "expected an object on each line");
 	else if (count_members(object) != count_colons(in->text))
-		jsonread_bad(in, "an object has a key twice");
+		jsonread_bad(in, "invalid object: it has a key twice");
 	if (!in->failed)
 		return object;
 	json_object_put(object);
@@ -150,8 +151,8 @@ static json_object *parse(struct jsonread *in, size_t n)
 }
 
 /*
- * Reads a line, without its end.  -1: the file ends, or an error.  Not getline(3): a file that is
- * no record may have no lines, and no end.
+ * Reads a line without its newline.  -1: end of file, or an error.  Unlike getline(3), it limits
+ * the size: /dev/zero has no lines and no end.
  */
 static ssize_t read_line(struct jsonread *in)
 {
@@ -167,8 +168,8 @@ static ssize_t read_line(struct jsonread *in)
 		if (c == '\0' || n > MAX_LINE) {
 			in->line++;
 			jsonread_bad(in, "%s",
-				     c == '\0' ? "no record: it has a NUL"
-					       : "no record: the line is too long");
+				     c == '\0' ? "not a record: it has a NUL"
+					       : "not a record: the line is too long");
 			return -1;
 		}
 	}
@@ -192,32 +193,34 @@ json_object *jsonread_next(struct jsonread *in)
 	return n != -1 ? parse(in, (size_t)n) : NULL;
 }
 
-/* The value of a key, which may be null. */
-static bool find(struct jsonread *in, json_object *object, const char *key, json_object **value)
+/* Finds a member; its value can be null. */
+static bool find_member(struct jsonread *in, json_object *object, const char *key,
+			json_object **value)
 {
 	*value = NULL;
 	if (in->failed)
 		return false;
 	if (!json_object_is_type(object, json_type_object)) {
-		jsonread_bad(in, "an object with '%s' is wanted", key);
+		jsonread_bad(in, "expected an object with '%s'", key);
 		return false;
 	}
 	if (json_object_object_get_ex(object, key, value))
 		return true;
-	jsonread_bad(in, "'%s' is missing", key);
+	jsonread_bad(in, "missing '%s'", key);
 	return false;
 }
 
-/* The value of a key if it is of a type, else NULL. */
-static json_object *get(struct jsonread *in, json_object *object, const char *key, json_type type)
+/* The value of a member of that type; NULL after an error. */
+static json_object *get_member(struct jsonread *in, json_object *object, const char *key,
+			       json_type type)
 {
 	json_object *value;
 
-	if (!find(in, object, key, &value))
+	if (!find_member(in, object, key, &value))
 		return NULL;
 	if (json_object_is_type(value, type))
 		return value;
-	jsonread_bad(in, "'%s' is not %s", key,
+	jsonread_bad(in, "invalid '%s': expected %s", key,
 		     type == json_type_int	 ? "an integer"
 		     : type == json_type_boolean ? "true or false"
 		     : type == json_type_array	 ? "an array"
@@ -238,12 +241,12 @@ const char *jsonread_word(struct jsonread *in, json_object *value)
 	if (in->failed)
 		return "";
 	if (!json_object_is_type(value, json_type_string)) {
-		jsonread_bad(in, "text is wanted");
+		jsonread_bad(in, "expected text");
 		return "";
 	}
 	text = json_object_get_string(value);
 	if (strlen(text) != (size_t)json_object_get_string_len(value)) {
-		jsonread_bad(in, "text with a NUL");
+		jsonread_bad(in, "invalid text: it has a NUL");
 		return "";
 	}
 	return text;
@@ -251,7 +254,7 @@ const char *jsonread_word(struct jsonread *in, json_object *value)
 
 const char *jsonread_text(struct jsonread *in, json_object *object, const char *key)
 {
-	json_object *value = get(in, object, key, json_type_string);
+	json_object *value = get_member(in, object, key, json_type_string);
 
 	return value != NULL ? jsonread_word(in, value) : "";
 }
@@ -259,12 +262,12 @@ const char *jsonread_text(struct jsonread *in, json_object *object, const char *
 int64_t jsonread_int(struct jsonread *in, json_object *object, const char *key, int64_t min,
 		     int64_t max)
 {
-	json_object *value = get(in, object, key, json_type_int);
+	json_object *value = get_member(in, object, key, json_type_int);
 	int64_t val = value != NULL ? json_object_get_int64(value) : 0;
 
 	if (value == NULL || (val >= min && val <= max))
 		return val;
-	jsonread_bad(in, "'%s' is out of range", key);
+	jsonread_bad(in, "invalid '%s': out of range", key);
 	return 0;
 }
 
@@ -272,18 +275,18 @@ double jsonread_real(struct jsonread *in, json_object *object, const char *key)
 {
 	json_object *value;
 
-	if (!find(in, object, key, &value))
+	if (!find_member(in, object, key, &value))
 		return 0;
 	if (json_object_is_type(value, json_type_double) ||
 	    json_object_is_type(value, json_type_int))
 		return json_object_get_double(value);
-	jsonread_bad(in, "'%s' is not a number", key);
+	jsonread_bad(in, "invalid '%s': expected a number", key);
 	return 0;
 }
 
 bool jsonread_flag(struct jsonread *in, json_object *object, const char *key)
 {
-	json_object *value = get(in, object, key, json_type_boolean);
+	json_object *value = get_member(in, object, key, json_type_boolean);
 
 	return value != NULL && json_object_get_boolean(value);
 }
@@ -294,22 +297,22 @@ int64_t jsonread_time(struct jsonread *in, json_object *object, const char *key)
 	int64_t ns = 0;
 
 	if (!in->failed && !iso_time_parse(text, &ns))
-		jsonread_bad(in, "'%s' is not a time", key);
+		jsonread_bad(in, "invalid '%s': expected a time", key);
 	return ns;
 }
 
 json_object *jsonread_object(struct jsonread *in, json_object *object, const char *key)
 {
-	return get(in, object, key, json_type_object);
+	return get_member(in, object, key, json_type_object);
 }
 
 json_object *jsonread_array(struct jsonread *in, json_object *object, const char *key, size_t max)
 {
-	json_object *value = get(in, object, key, json_type_array);
+	json_object *value = get_member(in, object, key, json_type_array);
 
 	if (jsonread_length(value) <= max)
 		return value;
-	jsonread_bad(in, "'%s' is too long", key);
+	jsonread_bad(in, "invalid '%s': too long", key);
 	return NULL;
 }
 
@@ -323,18 +326,18 @@ bool jsonread_count(struct jsonread *in, json_object *object, const char *key, b
 {
 	json_object *value;
 
-	if (!find(in, object, key, &value) || value == NULL)
+	if (!find_member(in, object, key, &value) || value == NULL)
 		return false;
 	if (!json_object_is_type(value, json_type_int)) {
-		jsonread_bad(in, "'%s' is not an integer", key);
+		jsonread_bad(in, "invalid '%s': expected an integer", key);
 		return false;
 	}
 	*val = is_signed ? (uint64_t)json_object_get_int64(value) : json_object_get_uint64(value);
-	/* Of the other kind: a number that is too large, or a negative one. */
+	/* A signed count that is too large, or a negative unsigned one. */
 	if (is_signed ? json_object_get_int64(value) != INT64_MAX ||
 				json_object_get_uint64(value) == INT64_MAX
 		      : json_object_get_int64(value) >= 0)
 		return true;
-	jsonread_bad(in, "'%s' is out of range", key);
+	jsonread_bad(in, "invalid '%s': out of range", key);
 	return false;
 }

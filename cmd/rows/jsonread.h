@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * jsonread.h - JSON Lines, read strictly.  The first error is reported with its line, and
- * what is asked for after it, or is not there, is 0, false or "".
+ * jsonread.h - a strict reader of JSON Lines.
+ *
+ * It reports the first error with its line.  After an error, and for missing members, all
+ * functions return 0, false, NULL or "".
  */
 #ifndef JSONREAD_H
 #define JSONREAD_H
@@ -16,7 +18,7 @@ struct jsonread {
 	const char *path;
 	FILE *file;
 	json_tokener *tok;
-	char *text; /* the line */
+	char *text; /* of the line */
 	size_t size, line;
 	bool failed;
 };
@@ -25,14 +27,15 @@ struct jsonread {
 bool jsonread_open(struct jsonread *in, const char *path);
 void jsonread_close(struct jsonread *in);
 
-/* The object of the next line, to be put; NULL: the file ends, or an error. */
+/* The object of the next line; put it.  NULL: end of file, or an error. */
 json_object *jsonread_next(struct jsonread *in);
 
-/* Reports an error of the line, if it is the first. */
+/* Reports an error of this line, unless one was reported before. */
 __attribute__((format(printf, 2, 3))) void jsonread_bad(struct jsonread *in, const char *fmt, ...);
 
-/* What `object`, which must have `key`, has there. */
 bool jsonread_has(json_object *object, const char *key);
+
+/* The member `key`, of that type and range; else this is an error. */
 const char *jsonread_text(struct jsonread *in, json_object *object, const char *key);
 int64_t jsonread_int(struct jsonread *in, json_object *object, const char *key, int64_t min,
 		     int64_t max);
@@ -41,13 +44,13 @@ bool jsonread_flag(struct jsonread *in, json_object *object, const char *key);
 int64_t jsonread_time(struct jsonread *in, json_object *object, const char *key);
 json_object *jsonread_object(struct jsonread *in, json_object *object, const char *key);
 json_object *jsonread_array(struct jsonread *in, json_object *object, const char *key, size_t max);
-/* An exact count of 64 bits, negative if `is_signed`; false: null, it is not known. */
+/* A 64-bit count, which can be negative if `is_signed`.  False: null, unknown. */
 bool jsonread_count(struct jsonread *in, json_object *object, const char *key, bool is_signed,
 		    uint64_t *val);
 
-/* A value that is text. */
+/* `value` must be text. */
 const char *jsonread_word(struct jsonread *in, json_object *value);
-/* Of an array, or 0. */
+/* The length of an array; 0 for NULL. */
 size_t jsonread_length(json_object *array);
 
 #endif /* JSONREAD_H */

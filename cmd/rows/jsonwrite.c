@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * jsonwrite.c - JSON, made by json-c and written as ASCII
+ * jsonwrite.c - makes JSON with json-c and writes it as ASCII.
  */
 #include "jsonwrite.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- text ------------------------------------------------------------------ */
 
-/* Decodes the character at `s`; returns its length; of what is not UTF-8, 1 and U+FFFD. */
+/* Decodes the character at `s` and returns its length.  Invalid UTF-8: U+FFFD and 1. */
 static size_t decode(const char *s, uint32_t *c)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -34,7 +34,7 @@ static size_t decode(const char *s, uint32_t *c)
 	return n;
 }
 
-/* Writes `text`, which is JSON, with all but ASCII as \u escapes. */
+/* Writes JSON with \u escapes for all characters except ASCII. */
 static void put_ascii(FILE *f, const char *text)
 {
 	uint32_t c;
@@ -57,61 +57,61 @@ static void put_ascii(FILE *f, const char *text)
 
 /* ---- objects ----------------------------------------------------------------- */
 
-/* No memory is the only reason for which a call of the library fails here. */
-json_object *jsonw_made(json_object *value)
+/* Calls of json-c fail here only if there is no memory. */
+json_object *jsonwrite_made(json_object *value)
 {
 	if (value == NULL)
 		die("%s", strerror(ENOMEM));
 	return value;
 }
 
-void jsonw_add(json_object *object, const char *key, json_object *value)
+void jsonwrite_add(json_object *object, const char *key, json_object *value)
 {
 	if (json_object_object_add(object, key, value) != 0)
 		die("%s", strerror(ENOMEM));
 }
 
-void jsonw_add_int(json_object *object, const char *key, int64_t val)
+void jsonwrite_add_int(json_object *object, const char *key, int64_t val)
 {
-	jsonw_add(object, key, jsonw_made(json_object_new_int64(val)));
+	jsonwrite_add(object, key, jsonwrite_made(json_object_new_int64(val)));
 }
 
-void jsonw_add_text(json_object *object, const char *key, const char *text)
+void jsonwrite_add_text(json_object *object, const char *key, const char *text)
 {
-	jsonw_add(object, key, jsonw_made(json_object_new_string(text)));
+	jsonwrite_add(object, key, jsonwrite_made(json_object_new_string(text)));
 }
 
-void jsonw_add_time(json_object *object, const char *key, int64_t ns)
+void jsonwrite_add_time(json_object *object, const char *key, int64_t ns)
 {
 	char text[ISO_TIME_SIZE];
 
 	iso_time(text, ns);
-	jsonw_add_text(object, key, text);
+	jsonwrite_add_text(object, key, text);
 }
 
-void jsonw_append(json_object *array, json_object *value)
+void jsonwrite_append(json_object *array, json_object *value)
 {
 	if (json_object_array_add(array, value) != 0)
 		die("%s", strerror(ENOMEM));
 }
 
-json_object *jsonw_count(bool is_signed, uint64_t val)
+json_object *jsonwrite_count(bool is_signed, uint64_t val)
 {
-	return jsonw_made(is_signed ? json_object_new_int64((int64_t)val)
-				    : json_object_new_uint64(val));
+	return jsonwrite_made(is_signed ? json_object_new_int64((int64_t)val)
+					: json_object_new_uint64(val));
 }
 
-json_object *jsonw_ratio(double val)
+json_object *jsonwrite_ratio(double val)
 {
 	char text[32];
 
 	if (isnan(val))
 		return NULL;
 	snprintf(text, sizeof(text), RATIO_FORMAT, val);
-	return jsonw_made(json_object_new_double_s(val, text));
+	return jsonwrite_made(json_object_new_double_s(val, text));
 }
 
-void jsonw_put(FILE *f, json_object *object)
+void jsonwrite_put(FILE *f, json_object *object)
 {
 	const char *text = json_object_to_json_string_ext(
 		object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * named.c - tables for eyes: a column for each event, under its name and as wide as what is
- * in it.  On a terminal no command line goes beyond it, and each screen has the header.
+ * named.c - tables for people: a column for each event, titled with its name and as wide as its
+ * contents.  On a terminal, command lines are cut at its width, and each screen has the header.
  */
 #include "../base/util.h"
-#include "text.h"
+#include "line.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 struct column {
 	char *title;
-	size_t width; /* grows with what was printed */
+	size_t width; /* grows with its contents */
 };
 
 struct named {
@@ -23,14 +23,14 @@ struct named {
 	const struct run *run;
 	size_t ncols;
 	struct column *col;
-	size_t nsets, **of; /* by set and event, then ratio: the index of its column */
-	size_t cycles_width, who_width;
-	unsigned rows_left; /* until the next header; 0: there is no other */
-	bool stamped;
+	size_t nsets, **of; /* by set: the columns of its events, then of its ratios */
+	size_t cycles_width, lwp_width;
+	unsigned rows_left; /* until the next header; 0: print no more headers */
+	bool stamped;	    /* the time of this sample was printed */
 	struct line line, value;
 };
 
-/* `style`: what is made of the values. */
+/* Finds or adds the column of an event or ratio.  `style` is of its values. */
 static size_t find_column(struct named *t, const struct style *style, const char *label)
 {
 	char *title;
@@ -49,7 +49,7 @@ static size_t find_column(struct named *t, const struct style *style, const char
 	return t->ncols++;
 }
 
-static void forget_columns(struct named *t)
+static void free_columns(struct named *t)
 {
 	for (size_t c = 0; c < t->ncols; c++)
 		free(t->col[c].title);
@@ -72,7 +72,7 @@ static struct winsize terminal_size(const struct named *t)
 	return size;
 }
 
-/* Writes the line without blanks at its end. */
+/* Writes the line without trailing blanks. */
 static void write_line(struct named *t)
 {
 	while (t->line.n > 0 && t->line.text[t->line.n - 1] == ' ')
@@ -97,7 +97,7 @@ static void put_header(struct named *t)
 			line_word(line, "pid", 7);
 			line_blank(line);
 		}
-		line_word(line, t->style.tids ? "tid" : "lwp", t->who_width);
+		line_word(line, t->style.tids ? "tid" : "lwp", t->lwp_width);
 		line_blank(line);
 		if (t->style.comm) {
 			line_word(line, "comm", COMM_WIDTH);
@@ -117,12 +117,12 @@ static void put_header(struct named *t)
 	t->rows_left = rows > 2 ? rows - 2 : 0;
 }
 
-static void begin(struct sink *sink, const struct run *run)
+static void named_begin(struct sink *sink, const struct run *run)
 {
-	static const struct style as_it_is;
+	static const struct style plain;
 	struct named *t = (struct named *)sink;
 
-	forget_columns(t);
+	free_columns(t);
 	t->run = run;
 	t->stamped = false;
 	t->of = xcalloc(run->nsets + 1, sizeof(*t->of));
@@ -138,13 +138,13 @@ static void begin(struct sink *sink, const struct run *run)
 		const struct run_set *set = &run->set[k];
 
 		for (unsigned i = 0; i < set->nratios; i++)
-			t->of[k][set->nevents + i] = find_column(t, &as_it_is, set->ratio[i].label);
+			t->of[k][set->nevents + i] = find_column(t, &plain, set->ratio[i].label);
 	}
 	if (!t->style.no_header)
 		put_header(t);
 }
 
-static void put_who(struct named *t, const struct row *row)
+static void put_id(struct named *t, const struct row *row)
 {
 	struct line *line = &t->line;
 	bool total = row->kind == ROW_TOTAL;
@@ -163,26 +163,26 @@ static void put_who(struct named *t, const struct row *row)
 		if (t->run->many)
 			line_blank(line);
 		if (total)
-			line_word(line, "-", t->who_width);
+			line_word(line, "-", t->lwp_width);
 		else
 			line_number(line, (uint64_t)(t->style.tids ? row->tid : row->lwp), false,
-				    t->who_width);
+				    t->lwp_width);
 		line_blank(line);
 		if (t->style.comm) {
 			line_comm(line, row->comm, COMM_WIDTH);
 			line_blank(line);
 		}
 	}
-	line_word(line, row_word(row->kind), 10);
+	line_word(line, line_event(row->kind), 10);
 }
 
-/* Puts what is in t->value in a column, which becomes as wide as that. */
+/* Appends t->value as a column, and widens the column if necessary. */
 static void put_value(struct named *t, size_t *width)
 {
 	line_blank(&t->line);
 	if (t->value.n > *width)
 		*width = t->value.n;
-	line_word(&t->value, "", 1); /* room for the NUL */
+	line_word(&t->value, "", 1); /* makes room for the NUL */
 	t->value.text[t->value.n - 1] = '\0';
 	line_word(&t->line, t->value.text, *width);
 	t->value.n = 0;
@@ -209,7 +209,7 @@ static void put_counts(struct named *t, const struct row *row)
 	}
 }
 
-/* A command line may be cut, where counts would become other numbers. */
+/* For command lines only: a cut count would be a wrong number. */
 static void cut_line(struct named *t)
 {
 	size_t width = terminal_size(t).ws_col;
@@ -218,20 +218,20 @@ static void cut_line(struct named *t)
 		t->line.n = width;
 }
 
-static void put_row(struct sink *sink, const struct row *row)
+static void named_row(struct sink *sink, const struct row *row)
 {
 	struct named *t = (struct named *)sink;
 
 	if (row->ncpus == 0 && t->run->of_cpus && row->kind == ROW_TICK)
-		return; /* not counted in this sample, as a message has told */
+		return; /* not counted; a message reported this */
 	if (t->rows_left > 0 && --t->rows_left == 0 && !t->style.no_header)
 		put_header(t);
 	if (!t->stamped && row->kind == ROW_TICK)
-		put_stamp(t->file, &t->style, row->wall_ns);
+		line_stamp(t->file, &t->style, row->wall_ns);
 	t->stamped = true;
 	line_time(&t->line, row->time_ns);
 	line_blank(&t->line);
-	put_who(t, row);
+	put_id(t, row);
 	if (row->val != NULL)
 		put_counts(t, row);
 	line_blank(&t->line);
@@ -241,7 +241,7 @@ static void put_row(struct sink *sink, const struct row *row)
 	write_line(t);
 }
 
-static void sampled(struct sink *sink)
+static void named_sampled(struct sink *sink)
 {
 	struct named *t = (struct named *)sink;
 
@@ -252,7 +252,7 @@ static void named_free(struct sink *sink)
 {
 	struct named *t = (struct named *)sink;
 
-	forget_columns(t);
+	free_columns(t);
 	line_free(&t->line);
 	line_free(&t->value);
 	free(t);
@@ -260,14 +260,16 @@ static void named_free(struct sink *sink)
 
 struct sink *named_open(FILE *file, const struct style *style)
 {
-	static const struct sink_ops ops = {
-		.begin = begin, .row = put_row, .sampled = sampled, .free = named_free};
+	static const struct sink_ops ops = {.begin = named_begin,
+					    .row = named_row,
+					    .sampled = named_sampled,
+					    .free = named_free};
 	struct named *t = xcalloc(1, sizeof(*t));
 
 	t->sink.ops = &ops;
 	t->file = file;
 	t->style = *style;
-	t->who_width = style->tids ? 7 : 3;
+	t->lwp_width = style->tids ? 7 : 3;
 	t->cycles_width = 9;
 	return &t->sink;
 }

@@ -3,9 +3,9 @@
 /*
  * openmetrics.c - running totals as OpenMetrics 1.0, for Prometheus and its like.
  *
- * Of CPUs, a series for each event and CPU; of processes, for each event and command.  Every
- * document has all families in full.  A unit that was not counted in the last sample has no
- * series in the document, which is a gap for who scrapes it; its total is kept meanwhile.
+ * cpustat has a series for each event and CPU (or core, ...), cputrack for each event and command.
+ * Every document is complete.  A CPU that was not counted in the last sample has no series, so
+ * that Prometheus sees a gap; its total continues later.
  */
 #include "../base/say.h"
 #include "../base/util.h"
@@ -18,24 +18,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whose counts are added up: a CPU or unit of CPUs, or a command. */
+/* The series of a CPU (or core, ...), or of a command. */
 struct owner {
 	enum cpu_scope scope;
 	int id;
-	char *comm;    /* NULL: of CPUs */
-	uint64_t lost; /* by event: its sum was out of range */
-	uint64_t seen; /* by event: it was counted, in the last sample if of CPUs */
+	char *comm;    /* NULL: CPUs */
+	uint64_t lost; /* bit i: the total of event i went out of range */
+	uint64_t seen; /* bit i: event i was counted; for CPUs, in the last sample */
 	unsigned ncpus;
-	uint64_t incomplete;				    /* rows that lacked something */
-	uint64_t val[RUN_MAX_EVENTS], last[RUN_MAX_EVENTS]; /* `last`: of the last row */
+	uint64_t incomplete;				    /* number of incomplete rows */
+	uint64_t val[RUN_MAX_EVENTS], last[RUN_MAX_EVENTS]; /* total; count of the last row */
 };
 
 struct owners {
-	size_t n, last; /* `last`: where the one before was found; they come in one order */
+	size_t n, last; /* `last`: the index of the previous row; rows keep their order */
 	struct owner *owner;
 };
 
-/* What the samples of a process that goes on have counted, which is in the totals already. */
+/* The counts of a running process that are already in the totals. */
 struct process {
 	RB_ENTRY(process) link;
 	pid_t pid;
@@ -65,14 +65,15 @@ RB_GENERATE_INTERNAL(processes, process, link, by_pid, __attribute__((unused)) s
 
 /* ---- names -------------------------------------------------------------------- */
 
-static bool is_time(const struct run_event *event)
+/* Clocks count nanoseconds; they are printed in seconds. */
+static bool is_clock(const struct run_event *event)
 {
 	return *event->unit == '\0' &&
 	       (strcmp(event->name, "task-clock") == 0 || strcmp(event->name, "cpu-clock") == 0);
 }
 
-/* The unit as a part of a name, "": none. */
-static void unit_word(const struct run_event *event, char *word, size_t size)
+/* The unit of an event as a part of a name; "": none. */
+static void unit_name(const struct run_event *event, char *word, size_t size)
 {
 	size_t n = 0;
 
@@ -85,21 +86,21 @@ static void unit_word(const struct run_event *event, char *word, size_t size)
 			word[n++] = '_';
 	}
 	word[n] = '\0';
-	if (is_time(event))
+	if (is_clock(event))
 		snprintf(word, size, "seconds");
 }
 
-/* The family of an event; those of one unit share it. */
+/* Events with the same unit share a family. */
 static void family_name(const struct run_event *event, char *name, size_t size)
 {
 	char unit[64];
 
-	unit_word(event, unit, sizeof(unit));
+	unit_name(event, unit, sizeof(unit));
 	snprintf(name, size, "cpc_%s%s%s", event->is_signed ? "differences" : "events",
 		 *unit != '\0' ? "_" : "", unit);
 }
 
-/* A label's value, printable, with what ends it escaped. */
+/* Prints a label.  Its value is escaped first for terminals, then for OpenMetrics. */
 static void put_label(const struct metrics *m, bool *first, const char *label, const char *text)
 {
 	size_t size = ESCAPED_SIZE(strlen(text));
@@ -117,7 +118,7 @@ static void put_label(const struct metrics *m, bool *first, const char *label, c
 	free(escaped);
 }
 
-/* `what` NULL, or what the sample is of: an event or a ratio. */
+/* `what`: "event" or "ratio", with its name; or NULL. */
 static void put_labels(const struct metrics *m, size_t k, const struct owner *owner,
 		       const char *what, const char *name)
 {
@@ -144,9 +145,9 @@ static void put_labels(const struct metrics *m, size_t k, const struct owner *ow
 
 static void put_value(FILE *f, const struct run_event *event, uint64_t val)
 {
-	if (is_time(event))
+	if (is_clock(event))
 		fprintf(f, "%" PRIu64 ".%09d\n", val / (uint64_t)NSEC, (int)(val % (uint64_t)NSEC));
-	else if (event->scale != 1) /* exactly 1: a plain count */
+	else if (event->scale != 1) /* a scale of exactly 1: a plain count */
 		fprintf(f, "%.17g\n", count_real(event, val) * event->scale);
 	else if (event->is_signed)
 		fprintf(f, "%" PRId64 "\n", (int64_t)val);
@@ -155,11 +156,11 @@ static void put_value(FILE *f, const struct run_event *event, uint64_t val)
 }
 
 /*
- * What OpenMetrics calls the family x of samples x_total is called x_total in the older text
- * format, as which the node exporter reads its files.
+ * Samples x_total belong to family x in OpenMetrics, but to family x_total in the older text
+ * format. The node exporter expects the older format in its files.
  */
-static void put_about(const struct metrics *m, const char *family, const char *type,
-		      const char *unit, const char *help)
+static void put_family_header(const struct metrics *m, const char *family, const char *type,
+			      const char *unit, const char *help)
 {
 	const char *suffix = m->style.replaced && strcmp(type, "counter") == 0 ? "_total" : "";
 
@@ -191,11 +192,11 @@ static void put_family(const struct metrics *m, const struct run_event *event)
 	char family[128], other[128], unit[64], help[128];
 
 	family_name(event, family, sizeof(family));
-	unit_word(event, unit, sizeof(unit));
+	unit_name(event, unit, sizeof(unit));
 	snprintf(help, sizeof(help), "%s since the start%s%s.",
 		 event->is_signed ? "Differences of events" : "Events",
 		 *unit != '\0' ? ", in " : "", unit);
-	put_about(m, family, event->is_signed ? "gauge" : "counter", unit, help);
+	put_family_header(m, family, event->is_signed ? "gauge" : "counter", unit, help);
 	for (size_t k = 0; k < m->run->nsets; k++) {
 		for (unsigned i = 0; i < m->run->set[k].nevents; i++) {
 			family_name(&m->run->set[k].event[i], other, sizeof(other));
@@ -205,8 +206,8 @@ static void put_family(const struct metrics *m, const struct run_event *event)
 	}
 }
 
-/* Has an event before this one the same family? */
-static bool is_told(const struct run *run, size_t set, unsigned event)
+/* Was the family printed with an earlier event? */
+static bool family_is_printed(const struct run *run, size_t set, unsigned event)
 {
 	char family[128], other[128];
 
@@ -226,8 +227,9 @@ static void put_health(const struct metrics *m)
 	bool cpus = m->run->of_cpus;
 	const char *family = cpus ? "cpc_counted_cpus" : "cpc_incomplete_rows";
 
-	put_about(m, family, "gauge", "",
-		  cpus ? "CPUs counted in the last sample." : "Totals that lack some thread.");
+	put_family_header(m, family, "gauge", "",
+			  cpus ? "CPUs counted in the last sample."
+			       : "Totals that lack some thread.");
 	for (size_t k = 0; k < m->run->nsets; k++) {
 		for (size_t o = 0; o < m->set[k].n; o++) {
 			const struct owner *owner = &m->set[k].owner[o];
@@ -239,7 +241,7 @@ static void put_health(const struct metrics *m)
 	}
 }
 
-/* Whoever has none, as 0 / 0 is none, has no sample. */
+/* NaN, such as 0 / 0, has no sample. */
 static void put_ratio(const struct metrics *m, size_t k, unsigned i, bool last)
 {
 	for (size_t o = 0; o < m->set[k].n; o++) {
@@ -257,8 +259,8 @@ static void put_ratio(const struct metrics *m, size_t k, unsigned i, bool last)
 }
 
 /*
- * A gauge tells what is now: of CPUs whose document is renewed with each sample, the ratio in
- * that.  Over a longer time, who reads it divides the counters.
+ * A gauge is a current value.  If each sample of CPUs replaces the document, this is the ratio of
+ * the last sample; Prometheus can divide the counters for longer times.
  */
 static void put_ratios(const struct metrics *m)
 {
@@ -269,9 +271,9 @@ static void put_ratios(const struct metrics *m)
 		n += m->run->set[k].nratios;
 	if (n == 0)
 		return;
-	put_about(m, "cpc_ratio", "gauge", "",
-		  last ? "Ratios of events in the last sample."
-		       : "Ratios of events since the start.");
+	put_family_header(m, "cpc_ratio", "gauge", "",
+			  last ? "Ratios of events in the last sample."
+			       : "Ratios of events since the start.");
 	for (size_t k = 0; k < m->run->nsets; k++) {
 		for (unsigned i = 0; i < m->run->set[k].nratios; i++)
 			put_ratio(m, k, i, last);
@@ -282,7 +284,7 @@ static void put_document(const struct metrics *m)
 {
 	for (size_t k = 0; k < m->run->nsets; k++) {
 		for (unsigned i = 0; i < m->run->set[k].nevents; i++) {
-			if (!is_told(m->run, k, i))
+			if (!family_is_printed(m->run, k, i))
 				put_family(m, &m->run->set[k].event[i]);
 		}
 	}
@@ -293,7 +295,7 @@ static void put_document(const struct metrics *m)
 
 /* ---- rows --------------------------------------------------------------------- */
 
-static bool owns(const struct owner *owner, const struct row *row, const char *comm)
+static bool is_owner(const struct owner *owner, const struct row *row, const char *comm)
 {
 	if (comm != NULL)
 		return strcmp(owner->comm, comm) == 0;
@@ -306,7 +308,7 @@ static struct owner *find_owner(struct owners *set, const struct row *row, const
 
 	for (size_t i = 0; i < set->n; i++) {
 		set->last = set->last + 1 < set->n ? set->last + 1 : 0;
-		if (owns(&set->owner[set->last], row, comm))
+		if (is_owner(&set->owner[set->last], row, comm))
 			return &set->owner[set->last];
 	}
 	set->owner = xrealloc(set->owner, (set->n + 1) * sizeof(*set->owner));
@@ -341,7 +343,7 @@ static void free_process(struct metrics *m, struct process *process)
 	free(process);
 }
 
-/* A sum that is out of range is not told, and neither is what follows. */
+/* Adds `count` - `less`.  After an overflow, the total is never printed again. */
 static void add_count(struct owner *owner, const struct run_event *event, unsigned i,
 		      uint64_t count, uint64_t less)
 {
@@ -352,8 +354,8 @@ static void add_count(struct owner *owner, const struct run_event *event, unsign
 }
 
 /*
- * Of a document that is renewed, processes that go on are part: of their samples, what was
- * counted since the one before, and of their end, what was counted since the last.
+ * Samples of running processes count in documents that each sample replaces.  The total at the end
+ * of a process counts without its samples.
  */
 static void count_process(struct metrics *m, const struct row *row, struct owner *owner)
 {
@@ -363,20 +365,20 @@ static void count_process(struct metrics *m, const struct row *row, struct owner
 	if (tick && process == NULL)
 		process = new_process(m, row->pid);
 	for (unsigned i = 0; i < m->run->set[row->set].nevents; i++) {
-		uint64_t *told = process != NULL ? &process->val[row->set][i] : NULL;
+		uint64_t *counted = process != NULL ? &process->val[row->set][i] : NULL;
 
 		if ((row->valid >> i & 1) == 0)
 			continue;
 		add_count(owner, &m->run->set[row->set].event[i], i, row->val[i],
-			  tick || told == NULL ? 0 : *told);
+			  tick || counted == NULL ? 0 : *counted);
 		if (tick)
-			*told += row->val[i];
+			*counted += row->val[i];
 	}
 	if (!tick && process != NULL && row->set + 1 == m->nsets)
 		free_process(m, process);
 }
 
-static void put_row(struct sink *sink, const struct row *row)
+static void openmetrics_row(struct sink *sink, const struct row *row)
 {
 	struct metrics *m = (struct metrics *)sink;
 	bool live = row->kind == ROW_TICK && m->style.replaced;
@@ -419,7 +421,7 @@ static void clear(struct metrics *m)
 	m->nsets = 0;
 }
 
-static void begin(struct sink *sink, const struct run *run)
+static void openmetrics_begin(struct sink *sink, const struct run *run)
 {
 	struct metrics *m = (struct metrics *)sink;
 
@@ -429,7 +431,7 @@ static void begin(struct sink *sink, const struct run *run)
 	m->set = xcalloc(run->nsets, sizeof(*m->set));
 }
 
-static void sampled(struct sink *sink)
+static void openmetrics_sampled(struct sink *sink)
 {
 	struct metrics *m = (struct metrics *)sink;
 
@@ -437,7 +439,7 @@ static void sampled(struct sink *sink)
 		put_document(m);
 }
 
-static void end(struct sink *sink)
+static void openmetrics_end(struct sink *sink)
 {
 	struct metrics *m = (struct metrics *)sink;
 
@@ -445,7 +447,7 @@ static void end(struct sink *sink)
 	clear(m);
 }
 
-static void metrics_free(struct sink *sink)
+static void openmetrics_free(struct sink *sink)
 {
 	struct metrics *m = (struct metrics *)sink;
 
@@ -455,11 +457,11 @@ static void metrics_free(struct sink *sink)
 
 struct sink *openmetrics_open(FILE *file, const struct style *style)
 {
-	static const struct sink_ops ops = {.begin = begin,
-					    .row = put_row,
-					    .sampled = sampled,
-					    .end = end,
-					    .free = metrics_free};
+	static const struct sink_ops ops = {.begin = openmetrics_begin,
+					    .row = openmetrics_row,
+					    .sampled = openmetrics_sampled,
+					    .end = openmetrics_end,
+					    .free = openmetrics_free};
 	struct metrics *m = xcalloc(1, sizeof(*m));
 
 	m->sink.ops = &ops;

@@ -8,7 +8,7 @@
 #include "../base/say.h"
 #include "../base/util.h"
 #include "aggregate.h"
-#include "file.h"
+#include "outfile.h"
 #include "stats.h"
 #include "summary.h"
 #include "total.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * replay.c - reads what json.c writes.  Nothing in a record is believed: whoever made it,
- * rows are told in full or refused.
+ * replay.c - reads the records that json.c writes.  A record can be forged: every row is checked
+ * completely before it is passed on.
  */
 #include "replay.h"
 
@@ -20,7 +20,7 @@
 #define MAX_SETS 1000
 #define MAX_CPUS 100000
 #define MAX_ARGS 1000000
-/* The range of a scale keeps what is printed short. */
+/* Limits the length of printed numbers. */
 #define MAX_SCALE 1e9
 
 struct replay {
@@ -28,16 +28,15 @@ struct replay {
 	struct sink *sink;
 	struct jsonread in;
 	struct run run;
-	bool running;	   /* between the record of a run and its end */
-	uint64_t rows;	   /* of this run */
-	int64_t last_ns;   /* time of the row before */
-	int64_t sample_ns; /* time of the sample that is told; -1: none */
+	bool running;	   /* a run has begun and not ended */
+	uint64_t nrows;	   /* of this run */
+	int64_t last_ns;   /* time of the previous row */
+	int64_t sample_ns; /* time of the current sample; -1: none */
 	size_t sample_set;
 	uint64_t val[RUN_MAX_EVENTS];
-	char why[64];
 };
 
-/* ---- the record of a run --------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------- */
 
 static struct run_event read_event(struct jsonread *in, json_object *object)
 {
@@ -55,14 +54,14 @@ static struct run_event read_event(struct jsonread *in, json_object *object)
 	return event;
 }
 
-/* The event of a set that has a label. */
+/* The index of the event with this label. */
 static unsigned find_event(struct jsonread *in, const struct run_set *set, const char *label)
 {
 	for (unsigned i = 0; i < set->nevents; i++) {
 		if (strcmp(set->event[i].label, label) == 0)
 			return i;
 	}
-	jsonread_bad(in, "a ratio of an event that is not in the set");
+	jsonread_bad(in, "invalid ratio: its event is not in the set");
 	return 0;
 }
 
@@ -75,9 +74,9 @@ static void read_ratio(struct jsonread *in, struct run_set *set, json_object *ob
 
 	ratio->ratio = cpc_ratio_parse(jsonread_text(in, object, "expression"));
 	if (ratio->ratio == NULL || cpc_ratio_nevents(ratio->ratio) != n)
-		jsonread_bad(in, "a ratio that cannot be computed");
+		jsonread_bad(in, "invalid ratio: it cannot be computed");
 	if (run_find_ratio(set, label) != -1)
-		jsonread_bad(in, "two ratios of a set are the same");
+		jsonread_bad(in, "invalid set: two ratios are the same");
 	ratio->label = xstrdup(label);
 	ratio->event = xcalloc(n + 1, sizeof(*ratio->event));
 	for (size_t i = 0; i < n && !in->failed; i++)
@@ -86,7 +85,7 @@ static void read_ratio(struct jsonread *in, struct run_set *set, json_object *ob
 	set->nratios++;
 }
 
-/* Older records have none. */
+/* Old records have no ratios. */
 static void read_ratios(struct jsonread *in, struct run_set *set, json_object *object)
 {
 	json_object *ratios = jsonread_has(object, "ratios")
@@ -107,14 +106,14 @@ static void read_set(struct jsonread *in, struct run_set *set, json_object *obje
 	set->spec = xstrdup(jsonread_text(in, object, "spec"));
 	set->event = xcalloc(n + 1, sizeof(*set->event));
 	if (n == 0)
-		jsonread_bad(in, "a set without events");
+		jsonread_bad(in, "invalid set: it has no events");
 	for (size_t i = 0; i < n && !in->failed; i++) {
 		set->event[i] = read_event(in, json_object_array_get_idx(events, i));
 		set->nevents++;
 		for (size_t j = 0; j < i; j++) {
 			if (set->event[j].slot == set->event[i].slot ||
 			    strcmp(set->event[j].label, set->event[i].label) == 0)
-				jsonread_bad(in, "two events of a set are the same");
+				jsonread_bad(in, "invalid set: two events are the same");
 		}
 	}
 	read_ratios(in, set, object);
@@ -127,7 +126,7 @@ static void read_cpus(struct jsonread *in, struct run *run, json_object *object)
 
 	run->cpu = xcalloc(n + 1, sizeof(*run->cpu));
 	if (n == 0)
-		jsonread_bad(in, "a record without CPUs");
+		jsonread_bad(in, "invalid record: it has no CPUs");
 	for (size_t i = 0; i < n && !in->failed; i++) {
 		json_object *from = json_object_array_get_idx(cpus, i);
 		struct run_cpu *cpu = &run->cpu[run->ncpus++];
@@ -137,7 +136,7 @@ static void read_cpus(struct jsonread *in, struct run *run, json_object *object)
 		cpu->socket = (int)jsonread_int(in, from, "socket", 0, INT_MAX);
 		cpu->node = (int)jsonread_int(in, from, "node", 0, INT_MAX);
 		if (i > 0 && cpu[-1].id >= cpu->id)
-			jsonread_bad(in, "'cpus' are not in order");
+			jsonread_bad(in, "invalid 'cpus': they are not in order");
 	}
 }
 
@@ -151,16 +150,16 @@ static void read_argv(struct jsonread *in, struct run *run, json_object *object)
 		run->argv[i] = xstrdup(jsonread_word(in, json_object_array_get_idx(argv, i)));
 }
 
-static enum cpu_scope read_unit(struct jsonread *in, json_object *object)
+static enum cpu_scope read_scope(struct jsonread *in, json_object *object)
 {
-	int unit = cpu_scope_parse(jsonread_text(in, object, "unit"));
+	int scope = cpu_scope_parse(jsonread_text(in, object, "unit"));
 
-	if (unit == -1)
-		jsonread_bad(in, "'unit' is none of those that are known");
-	return unit != -1 ? (enum cpu_scope)unit : SCOPE_CPU;
+	if (scope == -1)
+		jsonread_bad(in, "unknown 'unit'");
+	return scope != -1 ? (enum cpu_scope)scope : SCOPE_CPU;
 }
 
-/* Older records do not tell. */
+/* Old records do not name the engine. */
 static void read_engine(struct jsonread *in, struct run *run, json_object *object)
 {
 	const char *engine;
@@ -169,7 +168,7 @@ static void read_engine(struct jsonread *in, struct run *run, json_object *objec
 		return;
 	engine = jsonread_text(in, object, "engine");
 	if (strcmp(engine, "kernel") != 0 && strcmp(engine, "ptrace") != 0)
-		jsonread_bad(in, "'engine' is neither kernel nor ptrace");
+		jsonread_bad(in, "invalid 'engine': expected kernel or ptrace");
 	run->engine = xstrdup(engine);
 }
 
@@ -180,19 +179,18 @@ static void read_run(struct replay *r, json_object *object)
 	json_object *sets;
 	size_t n;
 
-	/* What follows is for those who know that version. */
 	if (jsonread_int(in, object, "schema", 1, INT_MAX) != JSON_SCHEMA) {
-		jsonread_bad(in, "a record of another version, made by another release");
+		jsonread_bad(in, "unsupported version of records: another release wrote this one");
 		return;
 	}
 	run->tool = xstrdup(jsonread_text(in, object, "tool"));
 	if (!in->failed && strcmp(run->tool, r->config->tool) != 0)
-		jsonread_bad(in, "a record of %s, which is to replay it", run->tool);
+		jsonread_bad(in, "invalid record: replay it with %s", run->tool);
 	run->of_cpus = strcmp(run->tool, "cpustat") == 0;
 	run->host = xstrdup(jsonread_text(in, object, "host"));
 	run->cycles = xstrdup(jsonread_text(in, object, "cycles"));
 	if (!in->failed && strcmp(run->cycles, "tsc") != 0 && strcmp(run->cycles, "tick") != 0)
-		jsonread_bad(in, "'cycles' is neither tsc nor tick");
+		jsonread_bad(in, "invalid 'cycles': expected tsc or tick");
 	read_engine(in, run, object);
 	run->start_ns = jsonread_time(in, object, "start");
 	read_argv(in, run, object);
@@ -202,21 +200,22 @@ static void read_run(struct replay *r, json_object *object)
 	for (size_t i = 0; i < n && !in->failed; i++)
 		read_set(in, &run->set[run->nsets++], json_object_array_get_idx(sets, i));
 	if (run->of_cpus) {
-		run->scope = read_unit(in, object);
+		run->scope = read_scope(in, object);
 		read_cpus(in, run, object);
 	} else {
 		run->many = jsonread_flag(in, object, "many");
 	}
 	if (n == 0)
-		jsonread_bad(in, "a record without events");
+		jsonread_bad(in, "invalid record: it has no events");
 }
 
-static void begin(struct replay *r, json_object *object)
+static void read_begin(struct replay *r, json_object *object)
 {
 	char where[32];
 
 	if (r->running) {
-		jsonread_bad(&r->in, "a run begins before the end of the one before");
+		jsonread_bad(&r->in,
+			     "invalid record: a run begins before the end of the previous one");
 		return;
 	}
 	read_run(r, object);
@@ -228,7 +227,7 @@ static void begin(struct replay *r, json_object *object)
 		return;
 	}
 	r->running = true;
-	r->rows = 0;
+	r->nrows = 0;
 	r->last_ns = 0;
 	r->sample_ns = -1;
 	sink_begin(r->sink, &r->run);
@@ -253,10 +252,10 @@ static void read_counts(struct replay *r, struct row *row, json_object *object)
 			row->valid |= UINT64_C(1) << i;
 	}
 	if (json_object_object_length(counts) != (int)set->nevents)
-		jsonread_bad(in, "'counts' of events that are not in the set");
+		jsonread_bad(in, "invalid 'counts': some event is not in the set");
 	if (jsonread_count(in, object, "cycles", false, &row->cycles) != (row->valid != 0))
-		jsonread_bad(in, "either counts or 'cycles' are missing");
-	if (jsonread_has(object, "span")) /* older records have none */
+		jsonread_bad(in, "missing counts or 'cycles'");
+	if (jsonread_has(object, "span")) /* old records have no spans */
 		row->span_ns = jsonread_int(in, object, "span", 1, INT64_MAX / 2);
 	row->val = r->val;
 }
@@ -269,7 +268,7 @@ static void read_cpu_row(struct replay *r, struct row *row, json_object *object)
 	row->id = (int)jsonread_int(in, object, cpu_scope_name(row->scope), 0, INT_MAX);
 	row->ncpus = (unsigned)jsonread_int(in, object, "ncpus", 0, INT_MAX);
 	if (row->kind != ROW_TICK && row->kind != ROW_TOTAL)
-		jsonread_bad(in, "CPUs have no rows '%s'", row_kind_name(row->kind));
+		jsonread_bad(in, "invalid row: CPUs have no '%s'", row_kind_name(row->kind));
 }
 
 static void read_lwp_row(struct replay *r, struct row *row, json_object *object)
@@ -291,14 +290,15 @@ static void read_lwp_row(struct replay *r, struct row *row, json_object *object)
 		row->command = jsonread_text(in, object, "command");
 	row->ended = jsonread_has(object, "signal") || jsonread_has(object, "status");
 	if (jsonread_has(object, "signal") && jsonread_has(object, "status"))
-		jsonread_bad(in, "a process ends by 'signal' or with 'status', and not by both");
+		jsonread_bad(in, "invalid row: it has both 'signal' and 'status'");
 	if (jsonread_has(object, "signal"))
 		row->status = (int)jsonread_int(in, object, "signal", 1, 126);
 	else if (row->ended)
 		row->status = (int)jsonread_int(in, object, "status", 0, 255) << 8;
 }
 
-static void sample_over(struct replay *r)
+/* Ends the current sample, if any, and flushes the output. */
+static void end_sample(struct replay *r)
 {
 	int error;
 
@@ -310,18 +310,18 @@ static void sample_over(struct replay *r)
 		r->in.failed = true;
 }
 
-static void tell_row(struct replay *r, json_object *object, int kind)
+static void read_row(struct replay *r, json_object *object, int kind)
 {
 	struct jsonread *in = &r->in;
 	struct row row = {.kind = (enum row_kind)kind};
 
 	if (row.kind == ROW_SUM) {
-		jsonread_bad(in, "a summary (--by), and no record of the run, which -O writes");
+		jsonread_bad(in, "invalid record: it is a summary (--by); -O writes records");
 		return;
 	}
 	row.time_ns = jsonread_int(in, object, "ns", 0, INT64_MAX / 2);
 	if (row.time_ns < r->last_ns)
-		jsonread_bad(in, "the time goes backwards: 'ns' is less than in the row before");
+		jsonread_bad(in, "invalid 'ns': less than in the previous row");
 	r->last_ns = row.time_ns;
 	row.wall_ns = jsonread_time(in, object, "time");
 	if (r->run.of_cpus)
@@ -336,7 +336,7 @@ static void tell_row(struct replay *r, json_object *object, int kind)
 		return;
 	if (r->sample_ns != -1 &&
 	    (row.kind != ROW_TICK || row.time_ns != r->sample_ns || row.set != r->sample_set))
-		sample_over(r);
+		end_sample(r);
 	if (in->failed)
 		return;
 	if (row.kind == ROW_TICK && r->run.of_cpus) {
@@ -344,20 +344,20 @@ static void tell_row(struct replay *r, json_object *object, int kind)
 		r->sample_set = row.set;
 	}
 	sink_row(r->sink, &row);
-	r->rows++;
+	r->nrows++;
 }
 
-static void end(struct replay *r, json_object *object)
+static void read_end(struct replay *r, json_object *object)
 {
-	if ((uint64_t)jsonread_int(&r->in, object, "rows", 0, INT64_MAX) != r->rows)
-		jsonread_bad(&r->in, "the run has %llu rows, and not as many as it ends with",
-			     (unsigned long long)r->rows);
+	if ((uint64_t)jsonread_int(&r->in, object, "rows", 0, INT64_MAX) != r->nrows)
+		jsonread_bad(&r->in, "invalid 'rows': the run has %llu rows",
+			     (unsigned long long)r->nrows);
 	r->run.lacks =
 		jsonread_has(object, "incomplete") && jsonread_flag(&r->in, object, "incomplete");
 	r->run.cut = jsonread_has(object, "cut") && jsonread_flag(&r->in, object, "cut");
 	if (r->in.failed)
 		return;
-	sample_over(r);
+	end_sample(r);
 	sink_end(r->sink);
 	r->running = false;
 	run_free(&r->run);
@@ -365,7 +365,7 @@ static void end(struct replay *r, json_object *object)
 
 /* ---- lines ------------------------------------------------------------------------- */
 
-static void tell(struct replay *r, json_object *object)
+static void read_object(struct replay *r, json_object *object)
 {
 	const char *name = jsonread_text(&r->in, object, "kind");
 	int kind = row_kind_parse(name);
@@ -373,15 +373,15 @@ static void tell(struct replay *r, json_object *object)
 	if (r->in.failed)
 		return;
 	if (strcmp(name, "run") == 0)
-		begin(r, object);
+		read_begin(r, object);
 	else if (!r->running)
-		jsonread_bad(&r->in, "no record begins here");
+		jsonread_bad(&r->in, "missing the beginning of a run");
 	else if (strcmp(name, "end") == 0)
-		end(r, object);
+		read_end(r, object);
 	else if (kind != -1)
-		tell_row(r, object, kind);
+		read_row(r, object, kind);
 	else
-		jsonread_bad(&r->in, "'%s' is no kind of row", name);
+		jsonread_bad(&r->in, "unknown kind of row: '%s'", name);
 }
 
 bool replay(const struct replay_config *config, struct sink *sink)
@@ -392,16 +392,16 @@ bool replay(const struct replay_config *config, struct sink *sink)
 	if (!jsonread_open(&r.in, config->path))
 		return false;
 	while ((object = jsonread_next(&r.in)) != NULL) {
-		tell(&r, object);
+		read_object(&r, object);
 		json_object_put(object);
 		if (r.in.failed)
 			break;
 	}
 	if (!r.in.failed && r.running) {
-		sample_over(&r); /* what there is, is shown */
-		jsonread_bad(&r.in, "the record is cut: its end is missing");
+		end_sample(&r); /* show the rows before the cut */
+		jsonread_bad(&r.in, "missing end: the record is cut");
 	} else if (!r.in.failed && r.in.line == 0) {
-		jsonread_bad(&r.in, "an empty file is no record");
+		jsonread_bad(&r.in, "invalid record: the file is empty");
 	}
 	run_free(&r.run);
 	jsonread_close(&r.in);

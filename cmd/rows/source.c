@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * source.c - from the sets and buffers of libcpc to the row model.
+ * source.c - makes runs and rows from the sets and buffers of libcpc.
  */
 #include "source.h"
 
@@ -19,7 +19,7 @@
 #define CYCLES "tick"
 #endif
 
-_Static_assert(SPEC_MAX_SLOT < RUN_MAX_EVENTS, "a set has a request per slot at most");
+_Static_assert(SPEC_MAX_SLOT < RUN_MAX_EVENTS, "a set has at most one request per slot");
 
 static bool is_taken(const struct run_set *set, const char *label)
 {
@@ -35,7 +35,7 @@ static const char *mode_word(const struct spec_req *req)
 	return !req->sys ? "" : req->nouser ? ":k" : ":uk";
 }
 
-/* The same event may be counted in user and in kernel mode, or with other attributes. */
+/* A set can contain an event twice, with other modes or attributes: labels are unique. */
 static char *make_label(const struct run_set *set, const struct spec_req *req)
 {
 	const char *mode = mode_word(req);
@@ -48,7 +48,7 @@ static char *make_label(const struct run_set *set, const struct spec_req *req)
 	return label;
 }
 
-/* The mode of its events, as long as they have one. */
+/* The mode of a ratio: that of its events, or "" if these differ. */
 static const char *mode_of(const struct spec *spec, const struct spec_ratio *ratio)
 {
 	const char *mode = mode_word(&spec->req[ratio->req[0]]);
@@ -61,18 +61,18 @@ static const char *mode_of(const struct spec *spec, const struct spec_ratio *rat
 }
 
 static void add_ratio(struct run_set *set, const struct setgrp *grp, const struct setgrp_set *from,
-		      const struct spec_ratio *asked)
+		      const struct spec_ratio *wanted)
 {
-	const cpc_ratio_t *ratio = setgrp_ratio(grp, asked->name);
+	const cpc_ratio_t *ratio = setgrp_ratio(grp, wanted->name);
 	struct run_ratio *to = &set->ratio[set->nratios++];
 
 	to->ratio = cpc_ratio_parse(cpc_ratio_text(ratio));
 	if (to->ratio == NULL)
 		die("%s", strerror(errno));
-	to->label = xasprintf("%s%s", asked->name, mode_of(&from->spec, asked));
-	to->event = xcalloc(asked->nevents, sizeof(*to->event));
-	for (size_t i = 0; i < asked->nevents; i++)
-		to->event[i] = (unsigned)asked->req[i];
+	to->label = xasprintf("%s%s", wanted->name, mode_of(&from->spec, wanted));
+	to->event = xcalloc(wanted->nevents, sizeof(*to->event));
+	for (size_t i = 0; i < wanted->nevents; i++)
+		to->event[i] = (unsigned)wanted->req[i];
 }
 
 static struct run_set make_set(cpc_t *cpc, const struct setgrp *grp, const struct setgrp_set *from)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * stats.c - what several runs of a command have in common.
+ * stats.c - mean and deviation of each event over several runs of a command.
  *
- * Two series of runs differ if Welch's t-test says so at a level of 5%, two-sided: it allows
- * for different variances and numbers of runs.
+ * Series of runs are compared by Welch's t-test, two-sided, at a level of 5 %.  It allows for
+ * different variances and numbers of runs.
  */
 #include "stats.h"
 
@@ -17,34 +17,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an event counted in each run, or a ratio of such counts. */
+/* The counts of an event in each run, or the values of a ratio, or the times. */
 struct series {
 	char *label;
-	int digits; /* after the point; the time that a run took has others than events */
+	int digits; /* after the point; different for events, ratios and times */
 	size_t n;
 	double *val;
 	bool incomplete;
-	bool turns; /* in some run it did not count all the time */
+	bool turns; /* in some run it counted only a part of the time */
 };
 
 struct stats {
 	struct sink sink;
-	FILE *file; /* NULL: it only collects */
+	FILE *file; /* NULL: do not print; these runs are only compared with */
 	struct style style;
 	const struct run *run;
 	size_t nseries;
 	struct series *series;
-	struct stats *before; /* what it is compared with; or NULL */
-	const char *path;     /* of that */
-	bool kernel, ptrace;  /* there are runs that this engine counted */
-	/* Of the run that is told, by set: */
-	struct sum *sum;
+	struct stats *before; /* the runs to compare with; or NULL */
+	const char *path;     /* of the record of these runs */
+	bool kernel, ptrace;  /* some run was counted by this engine */
+	struct sum *sum;      /* of the current run, by set */
 	int64_t time_ns;
 };
 
 /* ---- runs ------------------------------------------------------------------------ */
 
-static struct series *find(const struct stats *s, const char *label, int digits)
+static struct series *find_series(const struct stats *s, const char *label, int digits)
 {
 	for (size_t i = 0; i < s->nseries; i++) {
 		if (s->series[i].digits == digits && strcmp(s->series[i].label, label) == 0)
@@ -53,10 +52,10 @@ static struct series *find(const struct stats *s, const char *label, int digits)
 	return NULL;
 }
 
-/* The series of an event, which is in the table also if it never counts. */
+/* Finds or adds a series; one without counts is in the table, too. */
 static struct series *series_of(struct stats *s, const char *label, int digits)
 {
-	struct series *series = find(s, label, digits);
+	struct series *series = find_series(s, label, digits);
 
 	if (series == NULL) {
 		s->series = xrealloc(s->series, (s->nseries + 1) * sizeof(*s->series));
@@ -66,7 +65,7 @@ static struct series *series_of(struct stats *s, const char *label, int digits)
 	return series;
 }
 
-static void add(struct series *series, double val, bool incomplete, bool turns)
+static void add_value(struct series *series, double val, bool incomplete, bool turns)
 {
 	series->val = xrealloc(series->val, (series->n + 1) * sizeof(*series->val));
 	series->val[series->n++] = val;
@@ -74,7 +73,7 @@ static void add(struct series *series, double val, bool incomplete, bool turns)
 	series->turns |= turns;
 }
 
-static void begin(struct sink *sink, const struct run *run)
+static void stats_begin(struct sink *sink, const struct run *run)
 {
 	struct stats *s = (struct stats *)sink;
 
@@ -86,7 +85,7 @@ static void begin(struct sink *sink, const struct run *run)
 	s->sum = xcalloc(run->nsets, sizeof(*s->sum));
 }
 
-static void put_row(struct sink *sink, const struct row *row)
+static void stats_row(struct sink *sink, const struct row *row)
 {
 	struct stats *s = (struct stats *)sink;
 
@@ -95,7 +94,7 @@ static void put_row(struct sink *sink, const struct row *row)
 		sum_add(&s->sum[row->set], &s->run->set[row->set], row);
 }
 
-/* Those of the whole run: they have a mean over runs, but are not added up within one. */
+/* Adds the ratios of the sums of the run. */
 static void add_ratios(struct stats *s, size_t k, bool turns)
 {
 	const struct sum *sum = &s->sum[k];
@@ -106,11 +105,11 @@ static void add_ratios(struct stats *s, size_t k, bool turns)
 		double val = row_ratio(s->run, &row, i);
 
 		if (!isnan(val))
-			add(series, val, sum->incomplete, turns);
+			add_value(series, val, sum->incomplete, turns);
 	}
 }
 
-/* Has more than one set counted in this run, each in a part of it? */
+/* Did more than one set count in this run? */
 static bool took_turns(const struct stats *s)
 {
 	size_t n = 0;
@@ -120,7 +119,7 @@ static bool took_turns(const struct stats *s)
 	return n > 1;
 }
 
-static void end(struct sink *sink)
+static void stats_end(struct sink *sink)
 {
 	struct stats *s = (struct stats *)sink;
 	bool turns = took_turns(s);
@@ -137,11 +136,11 @@ static void end(struct sink *sink)
 			double val = count_real(event, sum->val[i]);
 
 			if (sum->valid >> i & 1)
-				add(series, val * event->scale, sum->incomplete, turns);
+				add_value(series, val * event->scale, sum->incomplete, turns);
 		}
 		add_ratios(s, k, turns);
 	}
-	add(series_of(s, "seconds", 6), (double)s->time_ns / NSEC, false, false);
+	add_value(series_of(s, "seconds", 6), (double)s->time_ns / NSEC, false, false);
 }
 
 /* ---- statistics -------------------------------------------------------------------- */
@@ -155,7 +154,7 @@ static double mean(const struct series *series)
 	return sum / (double)series->n;
 }
 
-/* Of a sample: with n - 1. */
+/* The variance of a sample, which divides by n - 1. */
 static double variance(const struct series *series)
 {
 	double m = mean(series), sum = 0;
@@ -165,14 +164,14 @@ static double variance(const struct series *series)
 	return series->n > 1 ? sum / (double)(series->n - 1) : 0;
 }
 
-static int by_value(const void *a, const void *b)
+static int compare_values(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
 }
 
-/* The 97.5% quantile of Student's t; of degrees in between, that of the next lower one. */
+/* The 97.5 % quantile of Student's t, of the next lower number of degrees in the table. */
 static double student(double degrees)
 {
 	static const struct {
@@ -190,7 +189,7 @@ static double student(double degrees)
 	return table[i].t;
 }
 
-/* Welch's t and the value beyond which it tells a difference; false: there are too few runs. */
+/* Welch's t, and the limit beyond which the series differ.  False: too few runs. */
 static bool welch(const struct series *a, const struct series *b, double *t, double *limit)
 {
 	double na = (double)a->n, nb = (double)b->n;
@@ -227,14 +226,14 @@ static void print_comparison(FILE *f, const struct series *now, const struct ser
 	if (now->n == 0)
 		fprintf(f, "  not counted now");
 	else if (!welch(now, before, &t, &limit))
-		fprintf(f, "  who knows: it takes 2 runs of each");
+		fprintf(f, "  unknown: requires 2 runs of each");
 	else if (t > limit)
 		fprintf(f, "  differs (t %.2f > %.2f)", t, limit);
 	else
 		fprintf(f, "  noise (t %.2f <= %.2f)", t, limit);
 }
 
-/* What was not counted has no mean, and one run no deviation. */
+/* Without counts there is no mean, with one run no deviation. */
 static void print_series(FILE *f, const struct series *series)
 {
 	double m = mean(series), deviation = sqrt(variance(series));
@@ -247,7 +246,7 @@ static void print_series(FILE *f, const struct series *series)
 		fprintf(f, " %15s %13s %7s %15s %15s", "-", "-", "-", "-", "-");
 		return;
 	}
-	qsort(series->val, series->n, sizeof(*series->val), by_value);
+	qsort(series->val, series->n, sizeof(*series->val), compare_values);
 	fprintf(f, " %15.*f", n, m);
 	if (series->n > 1)
 		fprintf(f, " %13.*f %7.2f", n, deviation, m != 0 ? fabs(100 * deviation / m) : 0);
@@ -270,7 +269,8 @@ static void print(const struct stats *s)
 
 		print_series(f, series);
 		if (s->before != NULL)
-			print_comparison(f, series, find(s->before, series->label, series->digits));
+			print_comparison(f, series,
+					 find_series(s->before, series->label, series->digits));
 		fputs(series->turns ? " # in turns" : "", f);
 		fputs(series->incomplete ? " # incomplete\n" : "\n", f);
 	}
@@ -281,13 +281,13 @@ static const char *engines_of(const struct stats *s)
 	return s->kernel && s->ptrace ? "kernel and ptrace" : s->kernel ? "kernel" : "ptrace";
 }
 
-/* What differs by nature is not what somebody has changed. */
-static void warn_of_engines(const struct stats *s)
+/* The engines count context switches differently: this is no change of the command. */
+static void warn_about_engines(const struct stats *s)
 {
 	const struct stats *before = s->before;
 
 	if ((s->kernel && before->ptrace) || (s->ptrace && before->kernel))
-		say("'%s' was counted by the engine %s, this by %s: context switches differ by nature",
+		say("'%s' was counted by engine %s, these runs by %s: their context switches differ",
 		    s->path, engines_of(before), engines_of(s));
 }
 
@@ -298,7 +298,7 @@ static void stats_free(struct sink *sink)
 	if (s->file != NULL)
 		print(s);
 	if (s->file != NULL && s->before != NULL)
-		warn_of_engines(s);
+		warn_about_engines(s);
 	if (s->before != NULL)
 		stats_free(&s->before->sink);
 	for (size_t i = 0; i < s->nseries; i++) {
@@ -313,7 +313,7 @@ static void stats_free(struct sink *sink)
 static struct stats *new_stats(void)
 {
 	static const struct sink_ops ops = {
-		.begin = begin, .row = put_row, .end = end, .free = stats_free};
+		.begin = stats_begin, .row = stats_row, .end = stats_end, .free = stats_free};
 	struct stats *s = xcalloc(1, sizeof(*s));
 
 	s->sink.ops = &ops;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * stats.h - what several runs of a command have in common: mean and deviation of each event.
+ * stats.h - mean and deviation of each event over several runs of a command (-r).
  */
 #ifndef STATS_H
 #define STATS_H
@@ -9,9 +9,9 @@
 #include "format.h"
 
 /*
- * A sink that adds up each run that it is told, and writes a table of all of them when it is
- * freed.  With `compare`, the path of a record of cputrack, each event is compared with the
- * runs in it.  NULL after a message: that is no record.
+ * Adds up each run, and prints a table of all runs when the sink is freed.  `compare`: the path of
+ * a record of cputrack, with whose runs each event is compared; or NULL.  Returns NULL after a
+ * message: the file is not a record.
  */
 struct sink *stats_open(FILE *file, const struct style *style, const char *compare);
 

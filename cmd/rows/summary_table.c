@@ -2,10 +2,10 @@
 /* Copyright (c) 2026 The cpc authors */
 /*
  * summary_table.c - the table of a summary: a line for each LWP, process, command or CPU, with all
- * sets side by side.  It is written at the end, when all widths are known.
+ * sets side by side.  It is printed at the end, when the widths of all columns are known.
  */
 #include "../base/util.h"
-#include "text.h"
+#include "line.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +16,10 @@ struct summary_table {
 	struct style style;
 	const struct run *run;
 	size_t ncols, nlines, size;
-	char ***cell;  /* by line, the first is the header, and column */
-	char **note;   /* by line, what follows the columns; or NULL */
-	size_t column; /* where the next cell of the last line goes */
-	bool shared;   /* has a line a share?  Not of nothing. */
+	char ***cell;  /* by line and column; the first line is the header */
+	char **note;   /* by line: "# incomplete", or NULL */
+	size_t column; /* index of the next cell of the last line */
+	bool shared;   /* some line has a share: the total is not 0 */
 	struct line line;
 };
 
@@ -37,10 +37,10 @@ static void new_line(struct summary_table *s)
 	s->column = 0;
 }
 
-/* What was put in s->line becomes the next cell. */
+/* Makes s->line the next cell. */
 static void end_cell(struct summary_table *s)
 {
-	line_word(&s->line, "", 1); /* room for the NUL */
+	line_word(&s->line, "", 1); /* makes room for the NUL */
 	s->line.text[s->line.n - 1] = '\0';
 	s->cell[s->nlines - 1][s->column++] = xstrdup(s->line.text);
 	s->line.n = 0;
@@ -58,7 +58,7 @@ static void put_number(struct summary_table *s, uint64_t val)
 	end_cell(s);
 }
 
-static void forget(struct summary_table *s)
+static void free_lines(struct summary_table *s)
 {
 	for (size_t i = 0; i < s->nlines; i++) {
 		for (size_t c = 0; c < s->ncols; c++)
@@ -99,10 +99,10 @@ static void summary_table_begin(struct sink *sink, const struct run *run)
 {
 	struct summary_table *s = (struct summary_table *)sink;
 
-	forget(s);
+	free_lines(s);
 	s->run = run;
 	s->shared = false;
-	s->ncols = 5; /* more than there are beside those of events */
+	s->ncols = 5; /* at least as many as there are besides those of events */
 	for (size_t k = 0; k < run->nsets; k++)
 		s->ncols += run->set[k].nevents + run->set[k].nratios + s->style.cycles;
 	new_line(s);
@@ -135,7 +135,7 @@ static void put_cpu(struct summary_table *s, const struct row *row)
 		put_number(s, (uint64_t)row->id);
 }
 
-static void put_who(struct summary_table *s, const struct row *row)
+static void put_id(struct summary_table *s, const struct row *row)
 {
 	enum row_by by = s->run->by;
 	bool total = row->kind == ROW_TOTAL;
@@ -166,7 +166,7 @@ static void put_share(struct summary_table *s, const struct row *row)
 	put_cell(s, text);
 }
 
-/* The rows of an entry come one after the other, a row for each set. */
+/* The rows of an LWP, process, command or CPU, one per set, follow each other. */
 static void summary_table_row(struct sink *sink, const struct row *row)
 {
 	struct summary_table *s = (struct summary_table *)sink;
@@ -179,7 +179,7 @@ static void summary_table_row(struct sink *sink, const struct row *row)
 		if (s->run->by == BY_CPU)
 			put_cpu(s, row);
 		else
-			put_who(s, row);
+			put_id(s, row);
 	}
 	if (s->style.cycles) {
 		line_cycles(&s->line, &s->style, row, 0);
@@ -227,14 +227,14 @@ static void summary_table_end(struct sink *sink)
 		line_write(&s->line, s->file);
 	}
 	free(width);
-	forget(s);
+	free_lines(s);
 }
 
 static void summary_table_free(struct sink *sink)
 {
 	struct summary_table *s = (struct summary_table *)sink;
 
-	forget(s);
+	free_lines(s);
 	line_free(&s->line);
 	free(s);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * table.c - the tables of Solaris, to the last blank.
+ * table.c - tables in the format of Solaris, byte for byte.
  */
 #include "../base/util.h"
-#include "text.h"
+#include "line.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +14,16 @@ struct table {
 	FILE *file;
 	struct style style;
 	const struct run *run;
-	unsigned ncols, col[RUN_MAX_EVENTS]; /* the slots that some set uses, ascending */
-	/* By set and column: index of the event, or -1. */
+	unsigned ncols, col[RUN_MAX_EVENTS]; /* the slots of all sets, ascending */
+	/* By set and column: the index of the event, or -1. */
 	int (*event)[RUN_MAX_EVENTS];
 	size_t nratios;
-	const char **ratio; /* the labels of their columns */
-	bool stamped;	    /* the time of the sample is out */
+	const char **ratio; /* the titles of the columns of ratios */
+	bool stamped;	    /* the time of this sample was printed */
 	struct line line;
 };
 
-#define TID_WIDTH 7 /* of 4194304, the most that Linux has */
+#define TID_WIDTH 7 /* the largest id on Linux is 4194304 */
 
 static void find_columns(struct table *t)
 {
@@ -51,7 +51,7 @@ static void find_columns(struct table *t)
 	}
 }
 
-static void begin(struct sink *sink, const struct run *run)
+static void table_begin(struct sink *sink, const struct run *run)
 {
 	struct table *t = (struct table *)sink;
 	FILE *f = t->file;
@@ -86,7 +86,7 @@ static void begin(struct sink *sink, const struct run *run)
 	line_write(&t->line, f);
 }
 
-static void put_who(struct table *t, const struct row *row)
+static void put_id(struct table *t, const struct row *row)
 {
 	struct line *line = &t->line;
 	bool total = row->kind == ROW_TOTAL;
@@ -99,7 +99,7 @@ static void put_who(struct table *t, const struct row *row)
 		else
 			line_number(line, (uint64_t)row->id, false, 3);
 		line_blank(line);
-		line_word(line, row_word(row->kind), 5);
+		line_word(line, line_event(row->kind), 5);
 	} else {
 		if (t->run->many) {
 			line_number(line, total ? row->runs : (uint64_t)row->pid, false, 6);
@@ -116,7 +116,7 @@ static void put_who(struct table *t, const struct row *row)
 			line_comm(line, row->comm, COMM_WIDTH);
 			line_blank(line);
 		}
-		line_word(line, row_word(row->kind), 10);
+		line_word(line, line_event(row->kind), 10);
 	}
 	line_blank(line);
 }
@@ -158,25 +158,25 @@ static void put_counts(struct table *t, const struct row *row)
 		put_ratio(t, row, t->ratio[c]);
 }
 
-static void put_row(struct sink *sink, const struct row *row)
+static void table_row(struct sink *sink, const struct row *row)
 {
 	struct table *t = (struct table *)sink;
 
 	if (row->ncpus == 0 && t->run->of_cpus && row->kind == ROW_TICK)
-		return; /* not counted in this sample, as a message has told */
+		return; /* not counted; a message reported this */
 	if (!t->stamped && row->kind == ROW_TICK)
-		put_stamp(t->file, &t->style, row->wall_ns);
+		line_stamp(t->file, &t->style, row->wall_ns);
 	t->stamped = true;
 	line_time(&t->line, row->time_ns);
 	line_blank(&t->line);
-	put_who(t, row);
+	put_id(t, row);
 	put_counts(t, row);
 	line_notes(&t->line, t->run, row, &t->style, t->run->nsets > 1);
 	line_word(&t->line, "\n", 0);
 	line_write(&t->line, t->file);
 }
 
-static void sampled(struct sink *sink)
+static void table_sampled(struct sink *sink)
 {
 	struct table *t = (struct table *)sink;
 
@@ -195,8 +195,10 @@ static void table_free(struct sink *sink)
 
 struct sink *table_open(FILE *file, const struct style *style)
 {
-	static const struct sink_ops ops = {
-		.begin = begin, .row = put_row, .sampled = sampled, .free = table_free};
+	static const struct sink_ops ops = {.begin = table_begin,
+					    .row = table_row,
+					    .sampled = table_sampled,
+					    .free = table_free};
 	struct table *t = xcalloc(1, sizeof(*t));
 
 	t->sink.ops = &ops;

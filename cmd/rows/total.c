@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * total.c - filters before a writer: a total of all processes, and no rows of nothing.
+ * total.c - filters before a writer: a total of all processes, no rows without counts.
  */
 #include "total.h"
 
@@ -10,7 +10,6 @@
 
 #include <stdlib.h>
 
-/* What a run of LWPs counted of a set. */
 struct total {
 	uint64_t nprocesses;
 	struct sum sum;
@@ -42,7 +41,7 @@ static void add_and_put(struct sink *sink, const struct row *row)
 	f->time_ns = row->time_ns;
 	f->wall_ns = row->wall_ns;
 	if (row->kind == ROW_TOTAL && !f->run->of_cpus)
-		return; /* of a record that has one */
+		return; /* the record was made with --total */
 	if (row_is_program_total(row)) {
 		total->nprocesses += row->kind != ROW_EXEC;
 		sum_add(&total->sum, &f->run->set[row->set], row);

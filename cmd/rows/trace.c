@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * trace.c - trace events, as timeline viewers open them (the JSON of Chrome's tracing).
+ * trace.c - trace events for timeline viewers (the JSON format of Chrome's tracing).
  *
- * An LWP is a track.  The track of a process's first LWP has a span for each program, from
- * exec to exec, which ends with the totals of the process; those of other LWPs have one span
- * with their own.  Forks are instants.  Samples are counters, of the process as the format
- * has it, and so named after their LWP.
+ * An LWP is a track.  The track of LWP 1 has a span for each program of its process, from exec to
+ * exec, with the totals of the process; the track of another LWP has one span with its own totals.
+ * Forks are instants.  Samples are counters.  Counters belong to processes in this format, so their
+ * names contain the LWP.
  */
 #include "../base/util.h"
 #include "format.h"
@@ -18,16 +18,16 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define OF_CPUS 1 /* the process that counters of CPUs are shown with */
+#define OF_CPUS 1 /* the process id of counters of CPUs */
 
-/* A track; those that have ended stay, since a killed parent's fork may be told after that. */
+/* Ended tracks are kept: the fork row of a killed parent can come after the child's exit. */
 struct track {
 	RB_ENTRY(track) link;
 	pid_t pid, tid;
 	int lwp;
 	int64_t start_ns;
-	char *name; /* of its span; NULL: it has ended */
-	bool ticks; /* it has counters */
+	char *name; /* of its span; NULL: the track has ended */
+	bool has_counters;
 };
 
 RB_HEAD(tracks, track);
@@ -37,40 +37,41 @@ struct trace {
 	FILE *file;
 	const struct run *run;
 	struct tracks tracks;
-	json_object *args; /* of the end that is told, over its sets; or NULL */
+	json_object *args; /* totals of the current exit row, over its sets; or NULL */
 	int64_t last_ns;
 	uint64_t events;
 };
 
-/* Those of a process follow each other. */
-static int by_process(const struct track *a, const struct track *b)
+/* Sorts the tracks of a process one after the other. */
+static int compare_tracks(const struct track *a, const struct track *b)
 {
 	return a->pid != b->pid ? (a->pid > b->pid) - (a->pid < b->pid)
 				: (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-RB_GENERATE_INTERNAL(tracks, track, link, by_process, __attribute__((unused)) static)
+RB_GENERATE_INTERNAL(tracks, track, link, compare_tracks, __attribute__((unused)) static)
 
 /* ---- events ------------------------------------------------------------------- */
 
-/* The format's times are microseconds; this one's are exact. */
+/* Times of the format are microseconds; three digits after the point keep the nanoseconds. */
 static void add_us(json_object *event, const char *key, int64_t ns)
 {
 	char text[64];
 
 	snprintf(text, sizeof(text), "%" PRId64 ".%03d", ns / 1000, (int)(ns % 1000));
-	jsonw_add(event, key, jsonw_made(json_object_new_double_s((double)ns / 1000, text)));
+	jsonwrite_add(event, key,
+		      jsonwrite_made(json_object_new_double_s((double)ns / 1000, text)));
 }
 
-/* `phase` is the format's word for the kind of event. */
+/* `phase` is the kind of event in the format. */
 static json_object *new_event(const char *phase, const char *name, pid_t pid, pid_t tid, int64_t ns)
 {
-	json_object *event = jsonw_made(json_object_new_object());
+	json_object *event = jsonwrite_made(json_object_new_object());
 
-	jsonw_add_text(event, "ph", phase);
-	jsonw_add_text(event, "name", name);
-	jsonw_add_int(event, "pid", pid);
-	jsonw_add_int(event, "tid", tid);
+	jsonwrite_add_text(event, "ph", phase);
+	jsonwrite_add_text(event, "name", name);
+	jsonwrite_add_int(event, "pid", pid);
+	jsonwrite_add_int(event, "tid", tid);
 	add_us(event, "ts", ns);
 	return event;
 }
@@ -78,33 +79,34 @@ static json_object *new_event(const char *phase, const char *name, pid_t pid, pi
 static void put(struct trace *t, json_object *event)
 {
 	fputs(t->events++ > 0 ? ",\n" : "\n", t->file);
-	jsonw_put(t->file, event);
+	jsonwrite_put(t->file, event);
 }
 
-static void put_with(struct trace *t, json_object *event, json_object *args)
+static void put_with_args(struct trace *t, json_object *event, json_object *args)
 {
 	if (args != NULL)
-		jsonw_add(event, "args", args);
+		jsonwrite_add(event, "args", args);
 	put(t, event);
 }
 
-/* How a process or an LWP is called. */
+/* Names a process or an LWP. */
 static void put_name(struct trace *t, const char *what, pid_t pid, pid_t tid, const char *name)
 {
-	json_object *args = jsonw_made(json_object_new_object());
+	json_object *args = jsonwrite_made(json_object_new_object());
 
-	jsonw_add_text(args, "name", name);
-	put_with(t, new_event("M", what, pid, tid, 0), args);
+	jsonwrite_add_text(args, "name", name);
+	put_with_args(t, new_event("M", what, pid, tid, 0), args);
 }
 
 static json_object *value_of(const struct run_event *event, uint64_t val)
 {
-	if (event->scale != 1) /* exactly 1: an event without a unit */
-		return jsonw_made(json_object_new_double(count_real(event, val) * event->scale));
-	return jsonw_count(event->is_signed, val);
+	if (event->scale != 1) /* a scale of exactly 1: no unit */
+		return jsonwrite_made(
+			json_object_new_double(count_real(event, val) * event->scale));
+	return jsonwrite_count(event->is_signed, val);
 }
 
-/* With several sets, their numbers tell the same events apart. */
+/* Several sets can contain the same event: add the number of the set. */
 static char *label_of(const struct trace *t, size_t set, const char *label)
 {
 	return t->run->nsets > 1 ? xasprintf("%s (set %zu)", label, set) : xstrdup(label);
@@ -117,23 +119,23 @@ static void add_counts(const struct trace *t, json_object *args, const struct ro
 	for (unsigned i = 0; i < set->nevents; i++) {
 		char *label = label_of(t, row->set, set->event[i].label);
 
-		jsonw_add(args, label,
-			  row->valid >> i & 1 ? value_of(&set->event[i], row->val[i]) : NULL);
+		jsonwrite_add(args, label,
+			      row->valid >> i & 1 ? value_of(&set->event[i], row->val[i]) : NULL);
 		free(label);
 	}
 	for (unsigned i = 0; i < set->nratios; i++) {
 		char *label = label_of(t, row->set, set->ratio[i].label);
 
-		jsonw_add(args, label, jsonw_ratio(row_ratio(t->run, row, i)));
+		jsonwrite_add(args, label, jsonwrite_ratio(row_ratio(t->run, row, i)));
 		free(label);
 	}
 	if (row->incomplete)
-		jsonw_add(args, "incomplete", jsonw_made(json_object_new_boolean(1)));
+		jsonwrite_add(args, "incomplete", jsonwrite_made(json_object_new_boolean(1)));
 }
 
 /* ---- tracks ------------------------------------------------------------------- */
 
-static struct track *find(struct trace *t, pid_t pid, pid_t tid)
+static struct track *find_track(struct trace *t, pid_t pid, pid_t tid)
 {
 	struct track key = {.pid = pid, .tid = tid};
 
@@ -148,31 +150,31 @@ static bool is_open(const struct track *track)
 static void put_counter(struct trace *t, const struct row *row, pid_t pid, pid_t tid,
 			const char *what, json_object *value)
 {
-	json_object *args = jsonw_made(json_object_new_object());
+	json_object *args = jsonwrite_made(json_object_new_object());
 	char *label = label_of(t, row->set, what);
 	const char *unit = t->run->of_cpus ? cpu_scope_name(row->scope) : "lwp";
 	char *name = xasprintf("%s %s %d", label, unit, t->run->of_cpus ? row->id : row->lwp);
 
-	jsonw_add(args, "count", value);
-	put_with(t, new_event("C", name, pid, tid, row->time_ns), args);
+	jsonwrite_add(args, "count", value);
+	put_with_args(t, new_event("C", name, pid, tid, row->time_ns), args);
 	free(name);
 	free(label);
 }
 
-/* Viewers draw a counter on until its next value. */
+/* Viewers draw a counter until its next value: end it with 0. */
 static void end_counters(struct trace *t, const struct track *track, int64_t ns)
 {
 	struct row row = {.lwp = track->lwp, .time_ns = ns};
 
-	for (; track->ticks && row.set < t->run->nsets; row.set++) {
+	for (; track->has_counters && row.set < t->run->nsets; row.set++) {
 		const struct run_set *set = &t->run->set[row.set];
 
 		for (unsigned i = 0; i < set->nevents; i++)
 			put_counter(t, &row, track->pid, track->tid, set->event[i].label,
-				    jsonw_made(json_object_new_int(0)));
+				    jsonwrite_made(json_object_new_int(0)));
 		for (unsigned i = 0; i < set->nratios; i++)
 			put_counter(t, &row, track->pid, track->tid, set->ratio[i].label,
-				    jsonw_made(json_object_new_int(0)));
+				    jsonwrite_made(json_object_new_int(0)));
 	}
 }
 
@@ -181,9 +183,9 @@ static void close_track(struct trace *t, struct track *track, json_object *args,
 	json_object *span = new_event("X", track->name, track->pid, track->tid, track->start_ns);
 
 	end_counters(t, track, ns);
-	/* Time goes backwards in odd records only. */
+	/* Times go backwards only in forged records. */
 	add_us(span, "dur", ns > track->start_ns ? ns - track->start_ns : 0);
-	put_with(t, span, args);
+	put_with_args(t, span, args);
 	free(track->name);
 	track->name = NULL;
 }
@@ -191,7 +193,7 @@ static void close_track(struct trace *t, struct track *track, json_object *args,
 static struct track *open_track(struct trace *t, pid_t pid, pid_t tid, int lwp, const char *name,
 				int64_t ns)
 {
-	struct track *track = find(t, pid, tid);
+	struct track *track = find_track(t, pid, tid);
 	char text[32];
 
 	if (track == NULL) {
@@ -199,13 +201,13 @@ static struct track *open_track(struct trace *t, pid_t pid, pid_t tid, int lwp, 
 		track->pid = pid;
 		track->tid = tid;
 		RB_INSERT(tracks, &t->tracks, track);
-	} else if (is_open(track)) { /* a record without the end of its program */
+	} else if (is_open(track)) { /* the record has no end of its program */
 		close_track(t, track, NULL, ns);
 	}
 	track->lwp = lwp;
 	track->start_ns = ns;
 	track->name = xstrdup(name);
-	track->ticks = false;
+	track->has_counters = false;
 	if (tid == pid)
 		put_name(t, "process_name", pid, tid, name);
 	snprintf(text, sizeof(text), "lwp %d", lwp);
@@ -213,22 +215,22 @@ static struct track *open_track(struct trace *t, pid_t pid, pid_t tid, int lwp, 
 	return track;
 }
 
-static void replace_name(struct track *track, const char *name)
+static void rename_track(struct track *track, const char *name)
 {
 	free(track->name);
 	track->name = xstrdup(name);
 }
 
-/* Who was not announced has been there from the start: of the run, or of the process. */
+/* An LWP without a row for its birth was there when the run or its process started. */
 static struct track *track_of(struct trace *t, const struct row *row)
 {
-	struct track *track = find(t, row->pid, row->tid);
-	struct track *process = find(t, row->pid, row->pid);
+	struct track *track = find_track(t, row->pid, row->tid);
+	struct track *process = find_track(t, row->pid, row->pid);
 	const char *name = row->comm != NULL ? row->comm : "?";
 
 	if (is_open(track)) {
 		if (row->tid != row->pid && row->comm != NULL) /* threads name themselves later */
-			replace_name(track, row->comm);
+			rename_track(track, row->comm);
 		return track;
 	}
 	if (!is_open(process))
@@ -239,11 +241,11 @@ static struct track *track_of(struct trace *t, const struct row *row)
 	return open_track(t, row->pid, row->tid, row->lwp, name, process->start_ns);
 }
 
-/* Its program ends: that of all its LWPs. */
+/* The program of a process has ended, and so have all its LWPs. */
 static void close_process(struct trace *t, pid_t pid, json_object *args, int64_t ns)
 {
 	struct track key = {.pid = pid}, *track = RB_NFIND(tracks, &t->tracks, &key);
-	struct track *first = find(t, pid, pid);
+	struct track *first = find_track(t, pid, pid);
 
 	for (; track != NULL && track->pid == pid; track = RB_NEXT(tracks, &t->tracks, track)) {
 		if (track != first && is_open(track))
@@ -264,67 +266,68 @@ static void put_ticks(struct trace *t, const struct row *row)
 	pid_t pid = track != NULL ? row->pid : OF_CPUS, tid = track != NULL ? row->tid : OF_CPUS;
 
 	if (track != NULL)
-		track->ticks = true;
+		track->has_counters = true;
 	for (unsigned i = 0; i < set->nevents; i++) {
 		if (row->valid >> i & 1)
 			put_counter(t, row, pid, tid, set->event[i].label,
 				    value_of(&set->event[i], row->val[i]));
 	}
 	for (unsigned i = 0; i < set->nratios; i++) {
-		json_object *value = jsonw_ratio(row_ratio(t->run, row, i));
+		json_object *value = jsonwrite_ratio(row_ratio(t->run, row, i));
 
 		if (value != NULL)
 			put_counter(t, row, pid, tid, set->ratio[i].label, value);
 	}
 }
 
-/* Of a parent that was killed, the row may come after all of the child's. */
+/* The fork row of a killed parent can come after all rows of the child. */
 static void put_fork(struct trace *t, const struct row *row)
 {
-	struct track *parent = find(t, row->pid, row->tid);
+	struct track *parent = find_track(t, row->pid, row->tid);
 	const struct track *child;
 	bool late = parent != NULL && !is_open(parent);
 	json_object *event, *args;
 
 	if (!late) {
 		parent = track_of(t, row);
-		args = jsonw_made(json_object_new_object());
-		jsonw_add_int(args, "child", row->child);
+		args = jsonwrite_made(json_object_new_object());
+		jsonwrite_add_int(args, "child", row->child);
 		event = new_event("i", "fork", row->pid, row->tid, row->time_ns);
-		jsonw_add_text(event, "s", "t"); /* of the track alone */
-		put_with(t, event, args);
+		jsonwrite_add_text(event, "s", "t"); /* scope: this thread */
+		put_with_args(t, event, args);
 	}
-	child = find(t, row->child, row->child);
+	child = find_track(t, row->child, row->child);
 	if (!is_open(child) && !(late && child != NULL))
 		open_track(t, row->child, row->child, 1, late ? "?" : parent->name, row->time_ns);
 }
 
-/* The totals of an LWP or a process, of which there is a row for each set. */
+/* Totals of an LWP or a process have one row per set. */
 static void put_end(struct trace *t, const struct row *row)
 {
 	struct track *track = track_of(t, row);
 	json_object *args;
 
 	if (t->args == NULL)
-		t->args = jsonw_made(json_object_new_object());
+		t->args = jsonwrite_made(json_object_new_object());
 	add_counts(t, t->args, row);
 	if (row->set + 1 < t->run->nsets)
 		return;
 	args = t->args;
 	t->args = NULL;
 	if (row->ended)
-		jsonw_add_int(args, WIFSIGNALED(row->status) ? "signal" : "status",
-			      WIFSIGNALED(row->status) ? WTERMSIG(row->status)
-						       : WEXITSTATUS(row->status));
+		jsonwrite_add_int(args, WIFSIGNALED(row->status) ? "signal" : "status",
+				  WIFSIGNALED(row->status) ? WTERMSIG(row->status)
+							   : WEXITSTATUS(row->status));
 	if (row->kind != ROW_LWP_EXIT)
 		close_process(t, row->pid, args, row->time_ns);
 	else if (row->tid != row->pid)
 		close_track(t, track, args, row->time_ns);
-	else /* others go on, and with them the process */
-		put_with(t, new_event("i", "lwp_exit", row->pid, row->tid, row->time_ns), args);
+	else /* other LWPs, and so the process, continue */
+		put_with_args(t, new_event("i", "lwp_exit", row->pid, row->tid, row->time_ns),
+			      args);
 }
 
-static void put_row(struct sink *sink, const struct row *row)
+static void trace_row(struct sink *sink, const struct row *row)
 {
 	struct trace *t = (struct trace *)sink;
 
@@ -334,7 +337,7 @@ static void put_row(struct sink *sink, const struct row *row)
 		put_ticks(t, row);
 		break;
 	case ROW_LWP_CREATE:
-		if (!is_open(find(t, row->pid, row->tid)))
+		if (!is_open(find_track(t, row->pid, row->tid)))
 			open_track(t, row->pid, row->tid, row->lwp,
 				   row->comm != NULL ? row->comm : "?", row->time_ns);
 		break;
@@ -355,7 +358,7 @@ static void put_row(struct sink *sink, const struct row *row)
 	}
 }
 
-static void forget(struct trace *t)
+static void free_tracks(struct trace *t)
 {
 	struct track *track;
 
@@ -366,25 +369,25 @@ static void forget(struct trace *t)
 	}
 }
 
-static void begin(struct sink *sink, const struct run *run)
+static void trace_begin(struct sink *sink, const struct run *run)
 {
 	struct trace *t = (struct trace *)sink;
-	json_object *about = jsonw_made(json_object_new_object());
+	json_object *about = jsonwrite_made(json_object_new_object());
 
 	t->run = run;
 	t->events = 0;
 	t->last_ns = 0;
-	jsonw_add_text(about, "tool", run->tool);
-	jsonw_add_text(about, "host", run->host);
-	jsonw_add_time(about, "start", run->start_ns);
+	jsonwrite_add_text(about, "tool", run->tool);
+	jsonwrite_add_text(about, "host", run->host);
+	jsonwrite_add_time(about, "start", run->start_ns);
 	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":", t->file);
-	jsonw_put(t->file, about);
+	jsonwrite_put(t->file, about);
 	fputs(",\"traceEvents\":[", t->file);
 	if (run->of_cpus)
 		put_name(t, "process_name", OF_CPUS, OF_CPUS, run->host);
 }
 
-static void end(struct sink *sink)
+static void trace_end(struct sink *sink)
 {
 	struct trace *t = (struct trace *)sink;
 	struct track *track;
@@ -393,7 +396,7 @@ static void end(struct sink *sink)
 		if (is_open(track))
 			close_track(t, track, NULL, t->last_ns);
 	}
-	forget(t);
+	free_tracks(t);
 	fputs("\n]}\n", t->file);
 }
 
@@ -401,7 +404,7 @@ static void trace_free(struct sink *sink)
 {
 	struct trace *t = (struct trace *)sink;
 
-	forget(t);
+	free_tracks(t);
 	json_object_put(t->args);
 	free(t);
 }
@@ -409,7 +412,7 @@ static void trace_free(struct sink *sink)
 struct sink *trace_open(FILE *file, const struct style *style)
 {
 	static const struct sink_ops ops = {
-		.begin = begin, .row = put_row, .end = end, .free = trace_free};
+		.begin = trace_begin, .row = trace_row, .end = trace_end, .free = trace_free};
 	struct trace *t = xcalloc(1, sizeof(*t));
 
 	(void)style;

@@ -136,7 +136,7 @@ line_of() {
 }
 
 @test "-r: one run has no deviation, and is not told from others" {
-	local who="who knows: it takes 2 runs of each" table
+	local who="unknown: requires 2 runs of each" table
 	go -0 cputrack -r 1 -O "$R" -c page-faults true
 	[[ $(line_of page-faults) =~ ^"1 "([0-9.]+)" - - "([0-9.]+)" "([0-9.]+)$ ]]
 	[ "${BASH_REMATCH[1]} ${BASH_REMATCH[2]}" = "${BASH_REMATCH[2]} ${BASH_REMATCH[3]}" ]

@@ -125,19 +125,19 @@ assert rows[0]["kind"] == "run" and rows[-1] == {"kind": "end", "rows": 3}'
 	record 1 2 >"$T/good"
 	sed '$d' "$T/good" >"$R"
 	go -1 cpustat -I "$R"
-	[ "$stderr" = "cpustat: $R:4: the record is cut: its end is missing" ]
+	[ "$stderr" = "cpustat: $R:4: missing end: the record is cut" ]
 	grep -q total <<<"$output"
 	sed 2d "$T/good" >"$R"
 	go -1 cpustat -I "$R"
 	[[ $stderr == "cpustat: $R:4: "* ]]
 	sed 1d "$T/good" >"$R"
 	go -1 cpustat -I "$R"
-	[ "$stderr" = "cpustat: $R:1: no record begins here" ]
+	[ "$stderr" = "cpustat: $R:1: missing the beginning of a run" ]
 	sed 's/"schema":1/"schema":2/' "$T/good" >"$R"
 	go -1 cpustat -I "$R"
 	[[ $stderr == "cpustat: $R:1: "*version* ]]
 	go -1 cputrack -I "$T/good"
-	[ "$stderr" = "cputrack: $T/good:1: a record of cpustat, which is to replay it" ]
+	[ "$stderr" = "cputrack: $T/good:1: invalid record: replay it with cpustat" ]
 	for bad in /dev/null "$T" "$T/nothing" "$BATS_TEST_FILENAME"; do
 		go -1 cpustat -I "$bad"
 		[ "${#stderr_lines[@]}" -eq 1 ]
@@ -178,11 +178,11 @@ ends() {
 		go -1 cputrack -r 2 --compare "$R" -c page-faults true
 		[[ $stderr == *"cputrack: $R:$line: $why"* ]]
 	done <<-'END'
-		2s/"a":5/"a":5,"a":6/|2|an object has a key twice
-		2s/"pid":10/"pid":10,"\\u0070id":10/|2|an object has a key twice
-		1s/"host":"h"/"host":"h","host":"h"/|1|an object has a key twice
-		3s/"status":0/"status":0,"signal":9/|3|a process ends by 'signal' or with 'status', and not by both
-		3s/"ns":2000000/"ns":999999/|3|the time goes backwards: 'ns' is less than in the row before
+		2s/"a":5/"a":5,"a":6/|2|invalid object: it has a key twice
+		2s/"pid":10/"pid":10,"\\u0070id":10/|2|invalid object: it has a key twice
+		1s/"host":"h"/"host":"h","host":"h"/|1|invalid object: it has a key twice
+		3s/"status":0/"status":0,"signal":9/|3|invalid row: it has both 'signal' and 'status'
+		3s/"ns":2000000/"ns":999999/|3|invalid 'ns': less than in the previous row
 	END
 	# what looks like keys in text is none
 	sed '2s/"comm":"x"/"comm":"\\":\\\\\":"/' "$T/good" | sed '2s/\\\\":"/\\\\"/' >"$R"
@@ -221,13 +221,13 @@ ends() {
 	for option in -I --compare=; do
 		[ "$option" = -I ] && args=() || args=(-r 2 -c page-faults true)
 		go -1 timeout 20 cputrack "$option"/dev/zero "${args[@]}"
-		[[ $stderr == *"/dev/zero:1: no record: it has a NUL"* ]]
+		[[ $stderr == *"/dev/zero:1: not a record: it has a NUL"* ]]
 		go -1 timeout 60 cputrack "$option"<(head -c 400000000 /dev/zero | tr '\0' x) "${args[@]}"
-		[[ $stderr == *":1: no record: the line is too long"* ]]
+		[[ $stderr == *":1: not a record: the line is too long"* ]]
 	done
 	ends 5 | sed '2s/"x"/"\x00"/' >"$R"
 	go -1 cputrack -I "$R"
-	[[ $stderr == "cputrack: $R:2: no record: it has a NUL" ]]
+	[[ $stderr == "cputrack: $R:2: not a record: it has a NUL" ]]
 }
 
 @test "names with newlines, escapes and bytes that are not UTF-8 are never raw, in no format" {
@@ -406,7 +406,7 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 	local option
 	record 1 2 | sed 's/"tsc"/"t\\u001b[2J"/' >"$R"
 	go -1 cpustat -t -I "$R"
-	[ "$stderr" = "cpustat: $R:1: 'cycles' is neither tsc nor tick" ]
+	[ "$stderr" = "cpustat: $R:1: invalid 'cycles': expected tsc or tick" ]
 	record 1 2 | sed 's/"name":"a","pic":0,"unit":""/"name":"a","pic":0,"unit":"M\\u001b[2J\\n B"/' >"$R"
 	for option in --human "--human --names" "--human --by=cpu" --format=csv; do
 		# shellcheck disable=SC2086 # words
@@ -418,10 +418,10 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 	done
 	record 1 2 | sed 's/"events":\[.*\]}\],"unit"/"events":[]}],"unit"/' >"$R"
 	go -1 cpustat -I "$R"
-	[ "$stderr" = "cpustat: $R:1: a set without events" ]
+	[ "$stderr" = "cpustat: $R:1: invalid set: it has no events" ]
 	record 1 2 | sed 's/"cpus":.*/"cpus":[]}/' >"$R"
 	go -1 cpustat -I "$R"
-	[ "$stderr" = "cpustat: $R:1: a record without CPUs" ]
+	[ "$stderr" = "cpustat: $R:1: invalid record: it has no CPUs" ]
 }
 
 @test "a full disk under a record, a csv or a replay is told" {

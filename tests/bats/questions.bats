@@ -84,7 +84,7 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 	# it is no record
 	echo "$output" >"$T/sum"
 	go -1 cputrack -I "$T/sum"
-	[[ $stderr == "cputrack: $T/sum:2: a summary (--by), and no record"* ]]
+	[[ $stderr == "cputrack: $T/sum:2: invalid record: it is a summary (--by); -O writes records"* ]]
 }
 
 @test "--by: LWPs that live when tracking ends, and what is not known is marked" {
@@ -277,7 +277,7 @@ print("%d %.1f %.1f %.1f %.1f" % (len(runs), statistics.mean(runs), statistics.s
 	[[ ${lines[1]} == *0.909*"noise (t 0.34 <= 4.30)" ]]
 	runs_of 10 >"$R"
 	go -0 cputrack -I "$R" --compare "$T/before"
-	[[ ${lines[1]} == *"it takes 2 runs of each" ]]
+	[[ ${lines[1]} == *"requires 2 runs of each" ]]
 	runs_of 10 10 >"$R"
 	runs_of 11 11 11 >"$T/before"
 	go -0 cputrack -I "$R" --compare "$T/before"
@@ -285,7 +285,7 @@ print("%d %.1f %.1f %.1f %.1f" % (len(runs), statistics.mean(runs), statistics.s
 	go -0 cputrack -r 2 --compare "$T/before" -c page-faults true
 	[[ ${lines[1]} == *"not counted before" ]]
 	go -1 cputrack --compare /dev/null true
-	[[ $stderr == *"an empty file is no record"* ]]
+	[[ $stderr == *"invalid record: the file is empty"* ]]
 	mistake 2 "make a table of their own" cputrack -r 2 --by=lwp true
 }
 
@@ -295,24 +295,24 @@ counted_by() {
 }
 
 @test "--compare: records of different engines, which is told" {
-	local by="context switches differ by nature"
+	local by="their context switches differ"
 	runs_of 20 22 | counted_by ptrace >"$T/before"
 	runs_of 20 22 | counted_by kernel >"$R"
 	go -0 cputrack -I "$R" --compare "$T/before"
-	[ "$stderr" = "cputrack: '$T/before' was counted by the engine ptrace, this by kernel: $by" ]
+	[ "$stderr" = "cputrack: '$T/before' was counted by engine ptrace, these runs by kernel: $by" ]
 	go -0 cputrack -I "$T/before" --compare "$R"
-	[ "$stderr" = "cputrack: '$R' was counted by the engine kernel, this by ptrace: $by" ]
+	[ "$stderr" = "cputrack: '$R' was counted by engine kernel, these runs by ptrace: $by" ]
 	[ "${#lines[@]}" -eq 3 ]
 	cat "$T/before" >>"$R"
 	go -0 cputrack -I "$T/before" --compare "$R"
-	[ "$stderr" = "cputrack: '$R' was counted by the engine kernel and ptrace, this by ptrace: $by" ]
+	[ "$stderr" = "cputrack: '$R' was counted by engine kernel and ptrace, these runs by ptrace: $by" ]
 	go -0 cputrack -I "$T/before" --compare "$T/before"
 	[ -z "$stderr" ]
 	runs_of 20 22 >"$R" # an older record does not tell
 	go -0 cputrack -I "$R" --compare "$T/before"
 	[ -z "$stderr" ]
 	runs_of 20 | counted_by magic >"$R"
-	mistake 1 "'engine' is neither kernel nor ptrace" cputrack -I "$R" --compare "$T/before"
+	mistake 1 "invalid 'engine': expected kernel or ptrace" cputrack -I "$R" --compare "$T/before"
 }
 
 @test "a record names the engine that counted, also when it is told again" {

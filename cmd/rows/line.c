@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * text.c - what both forms of the table print alike.
+ * line.c - lines of tables.
  */
-#include "text.h"
+#include "line.h"
 
 #include "../base/say.h"
 #include "../base/util.h"
@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define BLANKS 32 /* a size that is known is stored at once, not by memset(3) */
+#define BLANKS 32 /* the compiler inlines memset(3) of a constant size */
 
-/* Room for `n` more characters. */
-static char *room(struct line *line, size_t n)
+/* Makes room for `n` more characters. */
+static char *reserve(struct line *line, size_t n)
 {
 	if (line->text == NULL || line->size - line->n < n) {
 		line->size = (line->n + n + 1) * 2;
@@ -26,11 +26,11 @@ static char *room(struct line *line, size_t n)
 	return line->text + line->n;
 }
 
-/* The place of `n` more characters, to the right in a column of `width`. */
-static char *place(struct line *line, size_t n, size_t width)
+/* Appends a column of `width` and returns where its `n` characters go, right-aligned. */
+static char *append_column(struct line *line, size_t n, size_t width)
 {
 	size_t pad = n < width ? width - n : 0;
-	char *to = room(line, pad + n + BLANKS);
+	char *to = reserve(line, pad + n + BLANKS);
 
 	if (pad <= BLANKS)
 		memset(to, ' ', BLANKS);
@@ -52,19 +52,19 @@ void line_write(struct line *line, FILE *f)
 	line->n = 0;
 }
 
-/* Text of others. */
-static void put_text(struct line *line, const char *text)
+/* Appends escaped text. */
+static void put_escaped_text(struct line *line, const char *text)
 {
 	size_t size = ESCAPED_SIZE(strlen(text));
 
-	line->n += escape_text(room(line, size), size, text, ESCAPE_LINE);
+	line->n += escape_text(reserve(line, size), size, text, ESCAPE_LINE);
 }
 
 void line_word(struct line *line, const char *word, size_t width)
 {
 	size_t n = strlen(word);
 
-	memcpy(place(line, n, width), word, n);
+	memcpy(append_column(line, n, width), word, n);
 }
 
 static unsigned digits(uint64_t val)
@@ -79,7 +79,7 @@ static unsigned digits(uint64_t val)
 void line_number(struct line *line, uint64_t val, bool minus, size_t width)
 {
 	size_t n = digits(val) + minus;
-	char *at = place(line, n, width) + n;
+	char *at = append_column(line, n, width) + n;
 
 	do
 		*--at = (char)('0' + val % 10);
@@ -96,12 +96,12 @@ void line_time(struct line *line, int64_t ns)
 			     (char)('0' + rest % 10)};
 
 	line_number(line, ms / 1000, false, 3);
-	memcpy(place(line, sizeof(text), 0), text, sizeof(text));
+	memcpy(append_column(line, sizeof(text), 0), text, sizeof(text));
 }
 
 void line_blank(struct line *line)
 {
-	*room(line, 1) = ' ';
+	*reserve(line, 1) = ' ';
 	line->n++;
 }
 
@@ -113,7 +113,7 @@ static void put_real(struct line *line, double val, size_t width)
 	line_word(line, text, width);
 }
 
-/* Three digits or more: 999, 12.3K, 1.50ms, 45.6MiB, 1250Joules. */
+/* Appends at least three digits: 999, 12.3K, 1.50ms, 45.6MiB, 1250Joules. */
 static void put_human(struct line *line, double val, const struct run_event *event, size_t width)
 {
 	static const char *const prefixes[] = {"", "K", "M", "G", "T", "P", "E"};
@@ -122,29 +122,30 @@ static void put_human(struct line *line, double val, const struct run_event *eve
 		       strncmp(event->name, "cpu-clock", 9) == 0;
 	const char *const *unit = is_time ? times : prefixes;
 	size_t n = is_time ? sizeof(times) / sizeof(*times) : sizeof(prefixes) / sizeof(*prefixes);
-	size_t i = 0, most = *event->unit != '\0' ? 1 : n; /* units have prefixes of their own */
-	char text[400], own[64];
+	size_t i = 0, most = *event->unit != '\0' ? 1 : n; /* a unit can contain a prefix */
+	char text[400], suffix[64];
 	int digits;
 
-	/* 999.5 would be printed as 1000 */
+	/* %.0f would print 999.5 as 1000. */
 	for (; i + 1 < most && fabs(val) >= 999.5; i++)
 		val /= 1000;
 	digits = (i == 0 && val == floor(val)) || fabs(val) >= 99.95 ? 0
 		 : fabs(val) >= 9.995				     ? 1
 								     : 2;
-	escape_text(own, sizeof(own), is_time ? "" : event->unit, ESCAPE_WORD); /* of a record */
-	snprintf(text, sizeof(text), "%.*f%s%s", digits, val, unit[i], own);
+	escape_text(suffix, sizeof(suffix), is_time ? "" : event->unit,
+		    ESCAPE_WORD); /* records can have any unit */
+	snprintf(text, sizeof(text), "%.*f%s%s", digits, val, unit[i], suffix);
 	line_word(line, text, width);
 }
 
-/* What the counts of a row are to be divided by. */
+/* For -m: the number of CPUs to divide counts by; 0: do not divide. */
 static unsigned divisor(const struct style *style, const struct row *row)
 {
 	return style->means && row->kind == ROW_TICK && row->scope != SCOPE_CPU ? row->ncpus : 0;
 }
 
-/* A count as it is shown. */
-static double shown(const struct style *style, const struct row *row, double val)
+/* Applies -m and --rate to a count. */
+static double apply_style(const struct style *style, const struct row *row, double val)
 {
 	unsigned n = divisor(style, row);
 
@@ -164,9 +165,10 @@ void line_count(struct line *line, const struct style *style, const struct run *
 	if ((row->valid >> i & 1) == 0 || (style->rate && row->span_ns <= 0))
 		line_word(line, "-", width);
 	else if (style->human)
-		put_human(line, shown(style, row, real), event, width);
+		put_human(line, apply_style(style, row, real), event, width);
 	else if (event->scale != 1 || style->rate || divisor(style, row) > 0)
-		put_real(line, shown(style, row, real), width); /* exactly 1: no unit */
+		put_real(line, apply_style(style, row, real),
+			 width); /* a scale of exactly 1: no unit */
 	else
 		line_number(line, minus ? -val : val, minus, width);
 }
@@ -224,13 +226,13 @@ void line_comm(struct line *line, const char *comm, size_t width)
 	line_word(line, text, width);
 }
 
-const char *row_word(enum row_kind kind)
+const char *line_event(enum row_kind kind)
 {
 	return row_kind_name(kind == ROW_IMAGE ? ROW_EXEC : kind);
 }
 
-/* How the process of an exit row ended, in words. */
-static void ending(const struct row *row, char *text, size_t size)
+/* Describes how the process of an exit row ended. */
+static void describe_end(const struct row *row, char *text, size_t size)
 {
 	if (WIFSIGNALED(row->status))
 		snprintf(text, size, "signal %d: %s", WTERMSIG(row->status),
@@ -243,7 +245,7 @@ static void put_note(struct line *line, bool *first, const char *quote, const ch
 {
 	line_word(line, *first ? "# " : " # ", 0);
 	line_word(line, quote, 0);
-	put_text(line, note);
+	put_escaped_text(line, note);
 	line_word(line, quote, 0);
 	*first = false;
 }
@@ -263,16 +265,16 @@ void line_notes(struct line *line, const struct run *run, const struct row *row,
 	if (specs && row->val != NULL)
 		put_note(line, &first, "", run->set[row->set].spec);
 	if (row->ended && style->comm) {
-		ending(row, text, sizeof(text));
+		describe_end(row, text, sizeof(text));
 		put_note(line, &first, "", text);
 	}
 	if (row->incomplete)
 		put_note(line, &first, "", "incomplete");
 }
 
-void put_stamp(FILE *f, const struct style *style, int64_t wall_time)
+void line_stamp(FILE *f, const struct style *style, int64_t wall_ns)
 {
-	time_t s = (time_t)(wall_time / NSEC);
+	time_t s = (time_t)(wall_ns / NSEC);
 	char text[64];
 	struct tm tm;
 

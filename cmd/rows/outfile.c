@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * file.c - files that output goes to, and when writing fails.
+ * outfile.c - an output file.
  */
-#include "file.h"
+#include "outfile.h"
 
 #include "../base/say.h"
 #include "../base/util.h"
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The descriptor that /dev/stdout and its like stand for; -1: another path. */
+/* The descriptor of /dev/stdout, /dev/stderr or /dev/fd/N; -1: another path. */
 static int descriptor(const char *path)
 {
 	const char *bad;
@@ -67,8 +67,8 @@ bool outfile_same(const char *path, const char *other)
 
 /* ---- files that are replaced --------------------------------------------------- */
 
-/* The name beside `path` under which its next contents are written. */
-static char *name_beside(const char *path)
+/* The temporary file for the next contents of `path`, in the same folder. */
+static char *temporary_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	size_t n = slash != NULL ? (size_t)(slash + 1 - path) : 0;
@@ -76,15 +76,15 @@ static char *name_beside(const char *path)
 	return xasprintf("%.*s.%s.new", (int)n, path, path + n);
 }
 
-/* Whoever was killed while writing has left his. */
-static int create_beside(const char *name)
+/* A killed process leaves its temporary file: remove it first. */
+static int create_temporary(const char *name)
 {
 	if (unlink(name) == -1 && errno != ENOENT)
 		return -1;
 	return open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
-/* Writes `text` to `fd` and closes it.  0, or an errno. */
+/* Writes `text` to `fd` and closes it.  Returns 0, or an errno. */
 static int write_all(int fd, const char *text, size_t size)
 {
 	int error = 0;
@@ -104,34 +104,34 @@ static int write_all(int fd, const char *text, size_t size)
 	return error;
 }
 
-/* 0, or an errno: the file is what it was, and there is none beside it. */
+/* Returns 0, or an errno: the file is unchanged, and the temporary file is removed. */
 static int replace(const char *path, const char *text, size_t size)
 {
-	char *beside = name_beside(path);
-	int fd = create_beside(beside), error = fd == -1 ? errno : 0;
+	char *name = temporary_name(path);
+	int fd = create_temporary(name), error = fd == -1 ? errno : 0;
 
 	if (fd != -1) {
 		error = write_all(fd, text, size);
-		if (error == 0 && rename(beside, path) == -1)
+		if (error == 0 && rename(name, path) == -1)
 			error = errno;
 		if (error != 0)
-			unlink(beside);
+			unlink(name);
 	}
-	free(beside);
+	free(name);
 	return error;
 }
 
-/* Can there be a file beside `path`?  0, or an errno. */
-static int try_beside(const char *path)
+/* Can a temporary file be created for `path`?  Returns 0, or an errno. */
+static int try_temporary(const char *path)
 {
-	char *beside = name_beside(path);
-	int fd = create_beside(beside), error = fd == -1 ? errno : 0;
+	char *name = temporary_name(path);
+	int fd = create_temporary(name), error = fd == -1 ? errno : 0;
 
 	if (fd != -1) {
 		close(fd);
-		unlink(beside);
+		unlink(name);
 	}
-	free(beside);
+	free(name);
 	return error;
 }
 
@@ -144,9 +144,9 @@ int outfile_open_replaced(struct outfile *out, const char *path)
 	if (descriptor(path) != -1 || (exists ? !S_ISREG(st.st_mode) : errno != ENOENT))
 		return outfile_open(out, path, false);
 	*out = (struct outfile){.path = path};
-	/* A symbolic link stays one. */
+	/* Keep a symbolic link: replace its target. */
 	out->replaced = exists ? realpath(path, NULL) : xstrdup(path);
-	error = out->replaced != NULL ? try_beside(out->replaced) : errno;
+	error = out->replaced != NULL ? try_temporary(out->replaced) : errno;
 	if (error == 0)
 		out->file = open_memstream(&out->text, &out->size);
 	if (error == 0 && out->file == NULL)
@@ -158,7 +158,7 @@ int outfile_open_replaced(struct outfile *out, const char *path)
 	return -1;
 }
 
-/* Nothing written: the file stays. */
+/* Without new contents, the file stays as it is. */
 static int flush_replaced(const struct outfile *out)
 {
 	int error = 0;
@@ -175,7 +175,7 @@ static int flush_replaced(const struct outfile *out)
 
 void outfile_buffer(struct outfile *out, size_t size)
 {
-	/* glibc takes a size only with a buffer that has it.  Most of it is never used. */
+	/* glibc ignores the size if the buffer is NULL. */
 	out->buffer = xrealloc(NULL, size);
 	setvbuf(out->file, out->buffer, _IOFBF, size);
 }

@@ -165,13 +165,13 @@ static void put_lwp(struct track *track, struct lwp *lwp, int64_t time_ns, enum 
 /* `row` is of LWP 1, or of the LWP that called execve(2). */
 static void put_totals(struct track *track, const struct proc *proc, struct row *row)
 {
-	row->incomplete = proc->incomplete;
 	row->span_ns = track->run->nsets == 1 ? life(track, row, proc->born_ns) : 0;
 	for (size_t i = 0; i < track->run->nsets; i++) {
-		const struct counts *c = &proc->total[i];
-
-		put_counts(track, row, i, c->val, c->valid, c->cycles);
-		track->cycles[i] += c->cycles;
+		sum_fill_row(&proc->total[i], row);
+		row->set = i;
+		row->incomplete |= proc->incomplete;
+		put_row(track, row);
+		track->cycles[i] += row->cycles;
 	}
 }
 
@@ -230,12 +230,13 @@ static void finalize(struct track *track, const struct track_event *event)
 	for (size_t i = 0; i < track->run->nsets; i++) {
 		struct lwp_counts *last = tree_counts(&track->tree, lwp, i);
 		bool known = event->counts != NULL && event->counts[i].known;
+		struct row row = {.val = last->val, .valid = all_valid(track, i)};
 
 		if (known)
 			keep(track, last, i, &event->counts[i]);
+		row.cycles = last->cycles;
 		if (last->known)
-			counts_add(&lwp->proc->total[i], &track->run->set[i], last->val,
-				   all_valid(track, i), last->cycles);
+			sum_add(&lwp->proc->total[i], &track->run->set[i], &row);
 		track->ever_on |= last->known && last->cycles != 0;
 		last->known = known;
 	}

@@ -8,7 +8,7 @@
 #ifndef TREE_H
 #define TREE_H
 
-#include "../../rows/row.h"
+#include "../../rows/sum.h"
 #include "comm.h"
 
 #include <bsd/sys/queue.h>
@@ -49,7 +49,7 @@ struct proc {
 	TAILQ_HEAD(, lwp) lwps; /* in the order of their numbers */
 	TAILQ_ENTRY(proc) link;
 	RB_ENTRY(proc) by_pid;
-	struct counts total[]; /* by set: of LWPs whose counts are final */
+	struct sum total[]; /* by set: of LWPs whose counts are final */
 };
 
 RB_HEAD(procs, proc);

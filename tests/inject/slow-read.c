@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * slow-read.so - for LD_PRELOAD: each read(2) of a counter takes 0.3 s longer, as on a busy machine.
+ * slow-read.so - for LD_PRELOAD: each read(2) of a counter takes 0.3 s longer, as on a busy
+ * machine.
  */
 #include <stdio.h>
 #include <stdlib.h>

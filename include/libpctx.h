@@ -46,31 +46,6 @@ typedef void(pctx_errfn_t)(const char *fn, const char *fmt, va_list ap);
 pctx_t *pctx_create(const char *filename, char *const *argv, void *arg, int verbose,
 		    pctx_errfn_t *errfn);
 
-struct sigaction;
-
-/*
- * Extension.  Starts a program in the same way, which then runs without anybody's control: for
- * those who watch it by other means.  It does with SIGCHLD what `chld` says, for a caller that
- * has changed that for itself; NULL: the same as the caller.  Returns its process id once its
- * exec has succeeded, to be waited for; or -1 and errno, as pctx_create() but for EBUSY and
- * EPERM.
- */
-pid_t pctx_spawn(const char *filename, char *const *argv, const struct sigaction *chld,
-		 pctx_errfn_t *errfn);
-
-/*
- * Extension.  Waits for the end of such a program, and stores its wait(2) status.  If it has
- * itself traced by its parent (PTRACE_TRACEME), it is let go when it stops; with `block` 0 that
- * alone is done, if it stands still now.  Returns 0, or -1 and errno: ECHILD.
- */
-int pctx_spawn_wait(pid_t pid, int *status, int block);
-
-/*
- * Extension.  Tells `errfn` why process `pid` could not be followed by any means.  Returns 0 if
- * nothing speaks against it, or -1 and errno: ESRCH, EINVAL or ENOENT, as pctx_capture().
- */
-int pctx_exists(pid_t pid, pctx_errfn_t *errfn);
-
 /*
  * Takes control of all LWPs of a running process, without stopping them.  The process
  * continues untraced when the calling thread exits.

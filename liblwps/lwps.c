@@ -26,7 +26,7 @@ struct lwps {
 	int64_t time_offset_ns;
 	struct ring ring;
 	struct slots slots;
-	struct view cpus;
+	struct lwps_cpu *cpus;
 };
 
 static int64_t now_ns(void)
@@ -110,28 +110,59 @@ void lwps_drop_sched_exit(struct lwps *lwps)
 
 static struct lwps_cpu *cpu_at(struct lwps *lwps, unsigned cpu)
 {
-	return view_at(&lwps->cpus, cpu * sizeof(struct lwps_cpu), sizeof(struct lwps_cpu));
+	return &lwps->cpus[cpu];
+}
+
+/* Maps an array that we share with the kernel.  NULL: errno. */
+static void *map_array(int fd, size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return memory != MAP_FAILED ? memory : NULL;
+}
+
+static size_t lines_size(const struct count *skel)
+{
+	return sizeof(struct lwps_line) * skel->maps.slots.max_entries;
+}
+
+static size_t recycled_size(const struct count *skel)
+{
+	return sizeof(uint64_t) * skel->maps.recycled.max_entries;
+}
+
+static size_t cpus_size(const struct lwps *lwps)
+{
+	return sizeof(struct lwps_cpu) * lwps->slots.ncpus;
 }
 
 static int share(struct lwps *lwps)
 {
-	const int prot = PROT_READ | PROT_WRITE;
 	struct count *skel = lwps->skel;
 	struct slots *slots = &lwps->slots;
 	unsigned cpu;
 
-	if (view_open(&slots->lines, skel->maps.slots.map_fd, 0,
-		      sizeof(struct lwps_line) * skel->maps.slots.max_entries, prot) ||
-	    view_open(&slots->recycled, skel->maps.recycled.map_fd, 0,
-		      sizeof(uint64_t) * skel->maps.recycled.max_entries, prot) ||
-	    view_open(&lwps->cpus, skel->maps.cpus.map_fd, 0,
-		      sizeof(struct lwps_cpu) * slots->ncpus, prot))
+	slots->lines = map_array(skel->maps.slots.map_fd, lines_size(skel));
+	slots->recycled = map_array(skel->maps.recycled.map_fd, recycled_size(skel));
+	lwps->cpus = map_array(skel->maps.cpus.map_fd, cpus_size(lwps));
+	if (!slots->lines || !slots->recycled || !lwps->cpus)
 		return -1;
 	slots->tail = &skel->bss->recycle_tail;
 	slots->mask = skel->rodata->recycle_mask;
 	for (cpu = 0; cpu < slots->ncpus; cpu++)
-		cpu_at(lwps, cpu)->slot = LWPS_NONE;
+		lwps->cpus[cpu].slot = LWPS_NONE;
 	return ring_open(&lwps->ring, skel->maps.ring.map_fd, skel->maps.ring.max_entries);
+}
+
+static void unshare_all(struct lwps *lwps)
+{
+	ring_close(&lwps->ring);
+	if (lwps->slots.lines)
+		munmap(lwps->slots.lines, lines_size(lwps->skel));
+	if (lwps->slots.recycled)
+		munmap(lwps->slots.recycled, recycled_size(lwps->skel));
+	if (lwps->cpus)
+		munmap(lwps->cpus, cpus_size(lwps));
 }
 
 static bool is_valid(const struct lwps_config *config)
@@ -188,10 +219,7 @@ void lwps_close(struct lwps *lwps)
 {
 	if (!lwps)
 		return;
-	ring_close(&lwps->ring);
-	view_close(&lwps->slots.lines);
-	view_close(&lwps->slots.recycled);
-	view_close(&lwps->cpus);
+	unshare_all(lwps);
 	programs_unload(lwps->skel);
 	free(lwps);
 }

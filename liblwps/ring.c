@@ -6,6 +6,7 @@
 #include "ring.h"
 
 #include <linux/bpf.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,30 +14,33 @@
 int ring_open(struct ring *ring, int fd, size_t size)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *consumer;
+	void *memory;
 
 	ring->page = page;
 	ring->size = size;
-	/* The data could be mapped twice in a row, but each page takes its time. */
-	if (view_open(&ring->producer, fd, (off_t)page, page + size, PROT_READ) == -1)
+	memory = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
 		return -1;
-	consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (consumer == MAP_FAILED)
+	ring->consumer = memory;
+	memory = mmap(NULL, page + size, PROT_READ, MAP_SHARED, fd, (off_t)page);
+	if (memory == MAP_FAILED)
 		return -1;
-	ring->consumer = consumer;
+	ring->producer = memory;
 	return 0;
 }
 
 void ring_close(struct ring *ring)
 {
-	view_close(&ring->producer);
 	if (ring->consumer)
 		munmap(ring->consumer, ring->page);
+	if (ring->producer)
+		munmap((void *)(uintptr_t)ring->producer, ring->page + ring->size);
 }
 
 static unsigned long produced(const struct ring *ring)
 {
-	return __atomic_load_n((const unsigned long *)ring->producer.memory, __ATOMIC_ACQUIRE);
+	return __atomic_load_n((const unsigned long *)(const void *)ring->producer,
+			       __ATOMIC_ACQUIRE);
 }
 
 bool ring_is_empty(const struct ring *ring)
@@ -44,10 +48,10 @@ bool ring_is_empty(const struct ring *ring)
 	return *ring->consumer >= produced(ring);
 }
 
-/* `size` bytes at a place in the ring, before its end. */
-static const void *data(struct ring *ring, size_t begin, size_t size)
+/* A place in the ring. */
+static const void *data(const struct ring *ring, size_t begin)
 {
-	return view_at(&ring->producer, ring->page + begin, size);
+	return ring->producer + ring->page + begin;
 }
 
 /* Copies what begins at `at`, where it may go on at the begin of the ring. */
@@ -56,8 +60,8 @@ static void copy(struct ring *ring, unsigned long at, size_t size)
 	const size_t begin = at & (ring->size - 1);
 	const size_t first = size < ring->size - begin ? size : ring->size - begin;
 
-	memcpy(&ring->record, data(ring, begin, first), first);
-	memcpy((char *)&ring->record + first, data(ring, 0, size - first), size - first);
+	memcpy(&ring->record, data(ring, begin), first);
+	memcpy((char *)&ring->record + first, data(ring, 0), size - first);
 }
 
 const struct lwps_raw *ring_next(struct ring *ring)
@@ -71,7 +75,7 @@ const struct lwps_raw *ring_next(struct ring *ring)
 		if (at >= produced(ring))
 			return NULL;
 		/* Records are aligned, and so whole headers at the end. */
-		header = data(ring, at & (ring->size - 1), LWPS_RING_HEADER);
+		header = data(ring, at & (ring->size - 1));
 		length = __atomic_load_n(header, __ATOMIC_ACQUIRE);
 		if (length & BPF_RINGBUF_BUSY_BIT)
 			return NULL; /* still being written, on another CPU */

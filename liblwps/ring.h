@@ -7,11 +7,10 @@
 #define RING_H
 
 #include "lwps.h"
-#include "view.h"
 
 struct ring {
 	unsigned long *consumer; /* a page that we write: how far we have read */
-	struct view producer;	 /* a page that the kernel writes, and the data */
+	const char *producer;	 /* a page that the kernel writes, and the data */
 	size_t page, size;
 	/* The record that was taken last. */
 	struct {

@@ -20,9 +20,7 @@ unsigned slots_lines(unsigned ncolumns, unsigned ncpus, unsigned nslots)
 /* By its place in memory: first, two of each CPU. */
 static struct lwps_slot *at(struct slots *slots, unsigned place)
 {
-	const size_t size = slots_lines_each(slots->ncolumns) * sizeof(struct lwps_line);
-
-	return view_at(&slots->lines, place * size, size);
+	return (struct lwps_slot *)&slots->lines[place * slots_lines_each(slots->ncolumns)];
 }
 
 struct lwps_slot *slots_at(struct slots *slots, unsigned slot)
@@ -87,13 +85,11 @@ unsigned slots_read(struct slots *slots, unsigned slot, uint64_t *values)
 void slots_release(struct slots *slots, unsigned slot)
 {
 	const uint32_t tail = *slots->tail;
-	uint64_t *entry;
 
 	if (slot == LWPS_SHARED || slot >= slots->nslots)
 		return;
 	memset(slots_at(slots, slot), 0,
 	       slots_lines_each(slots->ncolumns) * sizeof(struct lwps_line));
-	entry = view_at(&slots->recycled, (tail & slots->mask) * sizeof(*entry), sizeof(*entry));
-	*entry = slot;
+	slots->recycled[tail & slots->mask] = slot;
 	store(*slots->tail, tail + 1);
 }

@@ -7,13 +7,12 @@
 #define SLOTS_H
 
 #include "lwps.h"
-#include "view.h"
 
 struct slots {
 	unsigned ncolumns, ncpus, nslots;
-	struct view lines;
-	struct view recycled; /* slot numbers, which the kernel takes from its head... */
-	uint32_t *tail;	      /* ...and we add to its tail */
+	struct lwps_line *lines;
+	uint64_t *recycled; /* slot numbers, which the kernel takes from its head... */
+	uint32_t *tail;	    /* ...and we add to its tail */
 	uint32_t mask;
 };
 

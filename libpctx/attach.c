@@ -6,6 +6,7 @@
 #include "base.h"
 #include "control.h"
 #include "procfs.h"
+#include "untraced.h"
 
 #include <bsd/stdlib.h>
 #include <dirent.h>

@@ -7,6 +7,7 @@
 #include "control.h"
 #include "procfs.h"
 #include "stop.h"
+#include "untraced.h"
 
 #include <errno.h>
 #include <fcntl.h>

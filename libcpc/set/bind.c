@@ -3,9 +3,9 @@
 /*
  * bind.c - bind a set, all of it or not at all.
  */
+#include "counter.h"
 #include "set.h"
 
-#include <cpc_counter.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 /*
  * counter.c - the counters of sets that are read in the kernel (cpc_counter.h).
  */
+#include "counter.h"
 #include "set.h"
 
-#include <cpc_counter.h>
 #include <errno.h>
 #include <string.h>
 

@@ -4,9 +4,9 @@
  * enable.c - counters are switched off and on: by the LWP that they count, or by
  * whoever controls it.
  */
+#include "counter.h"
 #include "set.h"
 
-#include <cpc_counter.h>
 #include <errno.h>
 
 static int switch_counters(cpc_set_t *set, bool on)

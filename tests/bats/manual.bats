@@ -55,13 +55,6 @@ setup() {
 	done
 }
 
-@test "cpc_set_counters: two counters, and a buffer of what they counted" {
-	go -0 "$P/cpc_set_counters"
-	[ "${lines[0]}" = "counter 0: request 0, file -1" ]
-	[ "${lines[1]}" = "counter 1: request 1, file -1" ]
-	[ "${lines[2]}" = "1000 page faults, 7 switches" ]
-}
-
 @test "cpc_event: the page faults of a loop, or what PERFEVENTS says" {
 	go -0 "$P/cpc_event"
 	[[ $output =~ ^(99|10[0-9])" in pic0"$ ]]

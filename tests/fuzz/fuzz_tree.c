@@ -11,7 +11,6 @@
 #include "../../cmd/cputrack/track/records.h"
 #include "../../liblwps/ring.h"
 
-#include <cpc_counter.h>
 #include <linux/bpf.h>
 
 enum { RING_SIZE = 16384, NSLOTS = 12, NPIDS = 6, FIRST_PID = 1000 };
@@ -365,11 +364,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct run run;
 
 	memset(&kernel, 0, sizeof(kernel));
-	kernel.lwps.ring = (struct ring){
-		.consumer = &kernel.consumer,
-		.producer = {.memory = (char *)&kernel.producer, .mapped = sizeof(kernel.producer)},
-		.page = sizeof(kernel.producer.position),
-		.size = RING_SIZE};
+	kernel.lwps.ring = (struct ring){.consumer = &kernel.consumer,
+					 .producer = (const char *)&kernel.producer,
+					 .page = sizeof(kernel.producer.position),
+					 .size = RING_SIZE};
 	open_group(&engine, &run);
 	track_init(&track, &config, &run, NULL, NULL);
 	track_start(&track);

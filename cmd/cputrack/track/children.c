@@ -4,8 +4,8 @@
  * children.c - our own children, while LWPs are counted in the kernel.
  */
 #include "children.h"
+#include "../../../libpctx/untraced.h"
 
-#include <libpctx.h>
 #include <sys/wait.h>
 #include <time.h>
 

@@ -4,8 +4,8 @@
  * fit.c - what can be counted in the kernel, and from which column of a slot it comes.
  */
 #include "fit.h"
+#include "../../../libcpc/set/counter.h"
 
-#include <cpc_counter.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>

@@ -8,6 +8,8 @@
  * with an end stay in its slot until its record was taken here.
  */
 #include "kernel.h"
+#include "../../../libcpc/set/counter.h"
+#include "../../../libpctx/untraced.h"
 
 #include "../../base/say.h"
 #include "../../base/util.h"
@@ -16,10 +18,8 @@
 #include "records.h"
 
 #include <bsd/string.h>
-#include <cpc_counter.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libpctx.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -4,12 +4,12 @@
  * percpu.c - the CPUs of this machine, and a set that counts on each of them.
  */
 #include "percpu.h"
+#include "../../../libcpc/set/counter.h"
 
 #include "../../../liblwps/lwps.h"
 #include "../../base/util.h"
 
 #include <bsd/string.h>
-#include <cpc_counter.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,11 +4,11 @@
  * records.c - turn the records and slots of liblwps into events.
  */
 #include "records.h"
+#include "../../../libcpc/set/counter.h"
 
 #include "../../base/say.h"
 #include "../../base/util.h"
 
-#include <cpc_counter.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

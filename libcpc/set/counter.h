@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * counter.h - the kernel's counters behind a set, for cputrack's BPF programs.
+ *
+ * cputrack binds a duplicate of a set to each CPU, reads the counters in the kernel whenever the
+ * CPU switches between LWPs (bpf_perf_event_read_value(), bpf-helpers(7)), and makes of the
+ * differences a buffer as cpc_set_sample(3CPC) would.  Not installed.
+ */
+#ifndef COUNTER_H
+#define COUNTER_H
+
+#include <libcpc.h>
+
+#pragma GCC visibility push(default)
+
+/*
+ * A flag of cpc_bind_cpu(), beside CPC_BIND_CPU_SHARED: the set counts for LWPs that run there.
+ * Binding fails with EAGAIN while a set is bound to a CPU alone, and such a set invalidates this
+ * one: see cpc_set_holds().
+ */
+#define CPC_BIND_CPU_LWPS 0x100
+
+struct perf_event_attr;
+
+/* A counter of a set. */
+struct cpc_counter {
+	int index;			    /* of its request */
+	int core;			    /* it is one of the core PMU's */
+	int fd;				    /* of perf_event_open(2); -1: the set is not bound */
+	const struct perf_event_attr *attr; /* of perf_event_open(2); lives as long as the set */
+};
+
+/*
+ * Writes the first `n` counters of a set to `counter`, in an order that all duplicates of the set
+ * share, and returns how many the set has; -1 and errno: EINVAL.  A request may have several
+ * counters.  A request for a function or a symbol has none before it is bound.
+ */
+int cpc_set_counters(cpc_t *cpc, const cpc_set_t *set, struct cpc_counter *counter, uint_t n);
+
+/*
+ * Sets a buffer to the counts of all `n` counters of a set: each request has its preset and the
+ * counts of its counters.  The cycles are those of `ns` nanoseconds.  `at` is when the counters
+ * were read, in nanoseconds of CLOCK_MONOTONIC.  Returns 0, or -1 and errno: EINVAL (the set has
+ * not `n` counters, or the buffer is of another set).
+ */
+int cpc_buf_fill(cpc_t *cpc, cpc_buf_t *buf, const cpc_set_t *set, const uint64_t *count, uint_t n,
+		 uint64_t ns, hrtime_t at);
+
+/*
+ * Returns 0 if a set was bound to a CPU alone since this one was bound with CPC_BIND_CPU_LWPS,
+ * up to `now` by CLOCK_MONOTONIC; else 1; -1 and errno: EINVAL.
+ */
+int cpc_set_holds(cpc_t *cpc, const cpc_set_t *set, hrtime_t now);
+
+/*
+ * The requests of cpc_disable() and cpc_enable() by pctx_request(3CPC), for an LWP without a set of
+ * its own.
+ */
+#define CPC_REQUEST_DISABLE 0x63706300
+#define CPC_REQUEST_ENABLE 0x63706301
+
+#pragma GCC visibility pop
+
+#endif /* COUNTER_H */

@@ -116,7 +116,7 @@ END
 @test "a real package, configured and made with make -j2: the libraries of this one" {
 	need_command cmake make
 	# shellcheck disable=SC2016 # for the inner shell
-	build=(sh -c 'rm -rf "$0" && cmake -S "$1" -B "$0" -G "Unix Makefiles" -DBUILD_TESTING=OFF -DBUILD_SHARED_LIBS=ON &&
+	build=(sh -c 'rm -rf "$0" && cmake -S "$1" -B "$0" -G "Unix Makefiles" -DCMAKE_BUILD_TYPE=Debug -DBUILD_SHARED_LIBS=ON &&
 		make -C "$0" -j2 cpc pctx' "$T/make" "$BATS_TEST_DIRNAME/../..")
 	unset MAKEFLAGS MAKELEVEL
 	go -0 "${build[@]}"

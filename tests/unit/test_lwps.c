@@ -197,11 +197,11 @@ static void test_held(void **state)
 	(void)state;
 	watch(everything, 8192);
 	lwps_track_next_child(w.lwps);
-	pid = start("forks", 1000);
+	pid = start("forks", 500);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	follow();
-	assert_int_equal(w.nlwps, 1001);
-	check_births(1000, LWPS_FORK);
+	assert_int_equal(w.nlwps, 501);
+	check_births(500, LWPS_FORK);
 	no_losses();
 	unwatch();
 }
@@ -211,7 +211,7 @@ static void test_again(void **state)
 {
 	(void)state;
 	watch(everything, 256);
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 3; i++) {
 		w.nlwps = 0;
 		w.report->n = 0;
 		run("forks", 200);

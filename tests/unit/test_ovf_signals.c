@@ -10,6 +10,8 @@
 #include <setjmp.h>
 #include <sys/syscall.h>
 
+static unsigned turns = 20; /* fewer on the emulated machine */
+
 /*
  * Until the handler has taken all but what is no reason for a signal, or was lost.  A loss is
  * told when what was there before it is taken, so there is to be more.
@@ -109,7 +111,7 @@ static void unbound(void **state)
 	skip_under_tsan("counts more");
 	catch_emt();
 	use_faults(EVERY(1), FLAGS);
-	for (int i = 0; i < 20; i++) {
+	for (unsigned i = 0; i < turns; i++) {
 		old = block();
 		bind_set();
 		fault(5UL * CPC_PCBUF_SIZE);
@@ -238,7 +240,7 @@ static void closed_in_handler(void **state)
 
 	(void)state;
 	skip_under_tsan("wants nothing freed in handlers, not even where that is safe");
-	for (int i = 0; i < 20; i++) {
+	for (unsigned i = 0; i < turns; i++) {
 		use_faults(EVERY(1), FLAGS);
 		assert_int_equal(sigaction(SIGEMT, &act, NULL), 0);
 		bind_set();
@@ -264,7 +266,7 @@ static void children(void **state)
 	catch_emt();
 	use_faults(EVERY(1), FLAGS);
 	bind_set();
-	for (int i = 0; i < 20; i++) {
+	for (unsigned i = 0; i < turns; i++) {
 		fault(1000);
 		pid = fork();
 		if (pid == 0) {
@@ -311,7 +313,7 @@ static void ended_threads(void **state)
 	void *set;
 
 	(void)state;
-	for (int i = 0; i < 20; i++) {
+	for (unsigned i = 0; i < turns; i++) {
 		assert_int_equal(pthread_create(&thread, NULL, leave_bound, NULL), 0);
 		assert_int_equal(pthread_join(thread, &set), 0);
 		assert_int_equal(cpc_unbind(cpc, set), -1);
@@ -414,6 +416,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(own_consequences, setup, teardown),
 	};
 
+	if (is_emulated())
+		turns = 5;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ PATTERNS = [
                        r"(?! (?:no|not|a|an|none|one|two|more|too|room|still|any)\b)"),
     ("all there is", r"\ball (?:that )?there (?:is|are|was|were)\b"),
     ("pronoun", r"(?<![$_{\"'=:])\b" + PRONOUN + r"\b(?!:)"),
-    ("who", r"(?<!users )(?<!user )(?<![-$_{])\b(?:who|whom|whoever)\b(?![^.;:!]*\?)"),
+    ("who", r"(?<!users )(?<!user )(?<!users, )(?<!user, )(?<![-$_{])\b(?:who|whom|whoever)\b(?![^.;:!]*\?)"),
     ("others", r"(?:^|[.;:,(] |\b(?:and|or|but|if|when|where|while|as|that|which|what|by|of|for|from|to|with|until|unless) )"
                r"others\b(?!')"),
     ("of what", r"\b" + PREPOSITION + r" what\b(?![^.;:!]*\?)"),

@@ -145,7 +145,7 @@ static bool is_defined(const char *path, const char *name)
 	return found;
 }
 
-/* What is near to an event of the past: a list of names. */
+/* The nearest events of an event of the past: a list of names. */
 static void check_nearest(char *expr)
 {
 	struct perf_event_attr attr;
@@ -164,7 +164,7 @@ static void check_nearest(char *expr)
 			free(full);
 		}
 		if (!known)
-			bad("'%s' is no event", name);
+			bad("'%s' is not an event", name);
 	}
 }
 

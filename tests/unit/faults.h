@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * faults.h - page faults, as many as are wanted.
+ * faults.h - cause a given number of page faults.
  */
 #ifndef FAULTS_H
 #define FAULTS_H

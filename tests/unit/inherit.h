@@ -24,7 +24,7 @@ struct job {
 	uint64_t first, last; /* its counts before and after that */
 	uint64_t total;	      /* in the end */
 	int rc, err;	      /* of the last sample */
-	char lost[80];	      /* why there was none */
+	char lost[80];	      /* why it failed */
 	struct job *child;    /* it creates this one and waits for it */
 	int wait;	      /* the end of a pipe: it does not end before that is closed */
 };
@@ -85,7 +85,7 @@ static inline void *work(void *arg)
 		pthread_join(job->child->thread, NULL);
 		job->last = sample(job->buf);
 	}
-	/* What is in the sum is no more than that. */
+	/* The sum may contain no more than this sample. */
 	cpc_disable(cpc);
 	job->rc = cpc_set_sample(cpc, set, job->buf);
 	job->err = errno;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * lwps_watch.h - run a workload, watch it from the kernel, and keep what was told of each LWP.
+ * lwps_watch.h - run a workload, watch it from the kernel, and keep the records of each LWP.
  */
 #ifndef LWPS_WATCH_H
 #define LWPS_WATCH_H
@@ -30,7 +30,7 @@ enum column { MINOR, MAJOR, CLOCK, SWITCH, MIGRATE, NCOLUMNS };
 #define MAX_LWPS 16384
 #define HANG_MS 120000 /* nothing takes so long */
 
-/* What the records told of an LWP, in the order of births. */
+/* The contents of the records of an LWP, in the order of births. */
 struct lwp {
 	pid_t tid, tgid;
 	enum lwps_event birth;
@@ -277,7 +277,7 @@ static inline void run(const char *name, int n)
 	assert_int_equal(lwps_losses(w.lwps).ring_full, 0);
 }
 
-/* The next entry of a thread id: others may have had it before. */
+/* The next entry of a thread id: earlier threads may have had the same id. */
 static inline const struct entry *entry_of(pid_t tid)
 {
 	for (unsigned i = 0; i < w.report->n; i++) {
@@ -292,8 +292,8 @@ static inline const struct entry *entry_of(pid_t tid)
 }
 
 /*
- * For main(): if this program was executed as a workload, be it.  No leak is looked for at its
- * end, by threads that nobody expects.
+ * For main(): run the workload if this program was executed as one.  LeakSanitizer is off there:
+ * it would start threads that no test expects.
  */
 static inline void be_workload(int argc, char **argv)
 {

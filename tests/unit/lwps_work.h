@@ -263,7 +263,7 @@ static inline void execute(const char *name, int n, const char *more)
 	execl("/proc/self/exe", "test_lwps", "work", name, number, fd, more, (char *)NULL);
 }
 
-/* What others execute. */
+/* The program that other workloads execute. */
 static inline int work_image(int pages)
 {
 	touch(pages);
@@ -368,7 +368,7 @@ static inline void *waiter(void *arg)
 
 	(void)arg;
 	pthread_barrier_wait(&all_here);
-	pthread_barrier_wait(&all_here); /* we are told to end */
+	pthread_barrier_wait(&all_here); /* the test lets us end */
 	touch(20);
 	say_as(my_tid(), before, 20);
 	return NULL;
@@ -380,7 +380,7 @@ static inline void *passer(void *arg)
 	return arg;
 }
 
-/* Threads that wait until we are told to end, while others are made and end. */
+/* Threads that wait until the test lets us end; meanwhile short threads start and end. */
 static inline int work_attached(int n)
 {
 	pthread_t *t = calloc((size_t)n, sizeof(*t)), passing;

@@ -217,8 +217,8 @@ static inline void take_rest(void)
 }
 
 /*
- * Runs a test that returns 0 as an ordinary user, for whom memory for rings is short, in a child.
- * What others of this user have counts, too, so that it is one that nobody else is.
+ * Runs a test that returns 0 in a child, as an ordinary user, who may have little memory for rings.
+ * The limit is per user, so the child takes a user id that no other process has.
  */
 static inline void with_little_memory(int (*test)(void))
 {

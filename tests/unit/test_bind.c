@@ -305,7 +305,7 @@ static void *bind_and_end(void *arg)
 	return NULL;
 }
 
-/* What an LWP has bound when it ends is unbound, since nobody else may sample it. */
+/* The end of an LWP unbinds its set, since no other LWP may sample it. */
 static void ends_of_lwps_unbind(void **state)
 {
 	struct job jobs[50];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * Files that are closed behind the caller's back: all are, by the thread, by who leaves them and
- * by forked children; the other end of a pipe tells.
+ * Files that libcpc closes later, in a thread: all of them are closed, also by the process that
+ * ends first and by forked children. The tests see it at the other end of a pipe.
  */
 #include "unit.h"
 
@@ -28,7 +28,7 @@ static void make_pipes(void)
 	}
 }
 
-/* Waits until nobody has the other end of any pipe. */
+/* Waits until the other ends of all pipes are closed. */
 static void wait_for_end(void)
 {
 	for (int i = 0; i < FILES; i++) {
@@ -48,7 +48,7 @@ static void by_thread(void **state)
 	wait_for_end();
 }
 
-/* Nothing stays open here, whoever closes it, and the caller's other files do. */
+/* No file stays open in this process, but the caller's other files do. */
 static void by_process(void **state)
 {
 	int other[2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * Counters switched off and on: by the LWP itself, by whoever controls it, by asking them.
+ * Counters switched off and on: by the LWP itself, by the process that traces it, by requests.
  */
 #include "faults.h"
 #include "handle.h"

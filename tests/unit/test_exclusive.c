@@ -22,7 +22,7 @@
 
 static int cpu = -1;
 
-/* Until a look at the claims of others is good no more. */
+/* Waits until libcpc looks for claims again: it caches the result of a look. */
 static void outwait_look(void)
 {
 	usleep(CPCI_CLAIM_LOOK_NS / 1000 + 1);
@@ -95,7 +95,7 @@ static void within_a_process(void **state)
 	assert_int_equal(bind_remote(first), 0);
 }
 
-/* What needs no core PMU neither claims nor minds claims. */
+/* A set without events of the core PMU makes no claim and ignores claims. */
 static void side_by_side(void **state)
 {
 	static const char *const soft[] = {"page-faults", "task-clock", "context-switches"};
@@ -181,7 +181,7 @@ static void lwps_are_invalidated(void **state)
 		assert_again(cpc_bind_curlwp(cpc, set, 0));
 		assert_again(cpc_enable(cpc));
 		stop_holder(pid);
-		/* It stays so, also when nobody sampled meanwhile. */
+		/* The set stays invalid, also if it was not sampled during the claim. */
 		assert_again(cpc_set_sample(cpc, set, buf));
 		assert_again(cpc_set_sample(cpc, set, buf));
 		assert_again(cpc_disable(cpc));
@@ -191,10 +191,9 @@ static void lwps_are_invalidated(void **state)
 	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
 }
 
-/* Who has no file left to look for claims with was alone when it bound. */
 /*
- * How many processes count LWPs is told by the first claim.  Forked children do not, nor does who
- * counts what needs no core PMU.  The first test.
+ * The first claim reports how many processes count LWPs.  Forked children do not count, nor does a
+ * process whose sets have no core events.  This must be the first test.
  */
 static void told_how_many(void **state)
 {

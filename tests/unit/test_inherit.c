@@ -110,7 +110,7 @@ static void counted(void)
 
 static void (*volatile call)(void) = counted;
 
-/* What is counted is the start routine from its first instruction on, and its destructors. */
+/* Counting begins at the first instruction of the start routine and includes destructors. */
 static pthread_key_t in_rounds;
 
 static void destroy(void *arg)
@@ -297,7 +297,7 @@ static void no_files(void **state)
 	assert_int_equal(sample_all(buf), UINT64_MAX);
 	assert_int_equal(errno, EAGAIN);
 	assert_true(sample(buf) != UINT64_MAX);
-	/* Others count, but the sum stays unknown until the set is bound anew. */
+	/* New threads count, but the sum stays unknown until the set is bound again. */
 	start(&job);
 	finish(&job);
 	assert_int_equal(job.rc, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * CPC_BIND_LWP_INHERIT with CPC_OVF_NOTIFY_EMT: an LWP is told at its birth, and then of its own
- * overflows.
+ * CPC_BIND_LWP_INHERIT with CPC_OVF_NOTIFY_EMT: an LWP gets a signal at its birth, and then one
+ * for each of its own overflows.
  */
 #include "inherit.h"
 

@@ -32,7 +32,7 @@ struct job {
 
 static struct job jobs[MAX_THREADS];
 
-/* At its birth a thread is told, too: then its set has not counted yet. */
+/* A thread gets a signal at its birth, too: its set has not counted then. */
 static _Thread_local unsigned births;
 static _Thread_local bool idle; /* it does not begin */
 static atomic_uint next_buf;
@@ -121,7 +121,7 @@ static uint64_t others(int index)
 	return unused - own;
 }
 
-/* Has it been told of its birth, once? */
+/* Did the thread get the signal of its birth, once? */
 static bool is_born(void)
 {
 	while (MAY_LOSE && births == 0)
@@ -146,7 +146,7 @@ static void *overflow(void *arg)
 	total = job->counted / PERIOD;
 	if (job->counted < job->faults || get(self.buf, 0) != EVERY(PERIOD) + job->counted % PERIOD)
 		return "not these values";
-	/* What is lost in a ring that was full is told after all that is in it. */
+	/* A full ring reports its losses after the records in it. */
 	while (!MAY_LOSE && self.signals < total / CPC_PCBUF_SIZE) {
 		await_more();
 		if (cpc_set_sample(cpc, set, self.buf) == -1)
@@ -160,7 +160,7 @@ static void *overflow(void *arg)
 	job->nlost = cpc_buf_nlost(cpc, self.buf);
 	if (self.taken + job->nlost != total || self.wrong != 0 || births != 1)
 		return "not all records";
-	/* These nobody takes. */
+	/* No call takes these. */
 	if (cpc_set_restart(cpc, set) == -1)
 		return "no restart";
 	block();
@@ -304,7 +304,7 @@ static void short_threads(void **state)
 	/* A leak takes 32 bytes per thread; the caches of malloc(3) take a few chunks at most. */
 	assert_true(mallinfo2().uordblks < memory + 32UL * n);
 	assert_true(others(1) >= before + 100UL * n);
-	/* Nobody took them. */
+	/* No call took the records of these threads. */
 	assert_true(cpc_buf_nlost(cpc, all) >= lost + 100UL / PERIOD * n);
 	assert_true(are_lwps(2));
 	assert_int_equal(cpc_unbind(cpc, set), 0);
@@ -354,7 +354,7 @@ static void *overflow_until_over(void *arg)
 	return self.wrong == 0 ? NULL : "wrong signals";
 }
 
-/* In a child there is none of it; it can have its own. */
+/* A forked child inherits no set, poller or records; it can make its own. */
 static void child(int files, int how)
 {
 	cpc_buf_t *buf = self.buf;
@@ -423,7 +423,7 @@ static void *stay(void *arg)
 	return NULL;
 }
 
-/* There are buffers for some; the others run, and are told to be missing. */
+/* There is memory for some buffers; the other threads run, and are reported as missing. */
 static int use_up_memory(void)
 {
 	unsigned n = MAX_THREADS, refusals = 0;

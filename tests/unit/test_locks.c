@@ -55,7 +55,7 @@ static cpc_set_t *new_set(cpc_t *own, uint_t flags)
 	return set;
 }
 
-/* What is refused to the caller is no less of a call. */
+/* A call that is refused takes its locks, too. */
 static const char *use_cpu(cpc_t *own)
 {
 	cpc_set_t *set = new_set(own, 0);
@@ -94,7 +94,7 @@ static const char *use_lwp(cpc_t *own, uint_t flags)
 	at = "cpc_unbind";
 	if (cpc_unbind(own, set) == -1)
 		return at;
-	at = "cpc_close"; /* with all that there is */
+	at = "cpc_close"; /* with everything that is still open */
 	return cpc_bind_curlwp(own, set, 0) == 0 ? NULL : at;
 }
 
@@ -123,7 +123,7 @@ static const char *walk(cpc_t *own)
 	return n > 0 ? NULL : at;
 }
 
-/* NULL: all went well, which its caller then need not be told. */
+/* The failed call; NULL: all succeeded. */
 static const char *call_all(void)
 {
 	static const uint_t flags[] = {0, CPC_OVF_NOTIFY_EMT, CPC_OVF_NOTIFY_EMT | CPC_OVF_BUFFERED,

@@ -6,8 +6,8 @@
 #include "lwps_watch.h"
 
 /*
- * What was counted is what an LWP said.  It may be preempted between its word and its end.
- * Counts with a flaw were told to be so, which the kernel may give a reason for.
+ * The counts equal those that the LWP itself printed.  It may be preempted after it printed them.
+ * A flawed count must be marked as such; the kernel can cause some.
  */
 static void check_lwp(const struct lwp *lwp)
 {
@@ -80,8 +80,8 @@ static void test_vforks(void **state)
 
 /* Known numbers of events in user space and in the scheduler. */
 /*
- * A thread that takes 50 ms of CPU time, by its own clock.  That begins and ends elsewhere in
- * the scheduler, and in a virtual machine leaves out what others stole, or not.
+ * A thread that takes 50 ms of CPU time, by its own clock.  That clock starts and stops at another
+ * place in the scheduler. In a virtual machine it may leave out stolen time.
  */
 static void test_clock(void **state)
 {
@@ -167,7 +167,7 @@ static void test_execs(void **state)
 	unwatch();
 }
 
-/* A thread executes, and gets the id of the leader, who ends. */
+/* A thread executes a program: the leader ends, and the thread gets its id. */
 static void test_exec_by_thread(void **state)
 {
 	const struct lwp *lwp;

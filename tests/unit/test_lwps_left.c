@@ -12,7 +12,7 @@
 
 #define MAX_IDS 64
 
-/* The numbers of what a process has of BPF, by the lines of its file descriptors. */
+/* The ids of the BPF objects of a process, from /proc/PID/fdinfo. */
 static unsigned ids_of(pid_t pid, const char *label, unsigned *ids)
 {
 	char path[300], line[200];
@@ -106,7 +106,7 @@ static unsigned ncpus(void)
 	return n < MAX_CPUS ? (unsigned)n : MAX_CPUS;
 }
 
-/* An event of each CPU: switches away from process 1, as others are told of them. */
+/* An event of each CPU: switches away from process 1, counted without our programs. */
 static unsigned open_departures(int *fd)
 {
 	struct perf_event_attr attr = {
@@ -174,9 +174,9 @@ static void make_orphan(void)
 }
 
 /*
- * The second place at switches is given up where the first one tells of all of them.  Process 1
- * may run at any moment, also while this looks: what the programs were told is at least what is
- * counted after they came and before they are asked, and at most what is counted in all.
+ * The second hook at switches is detached where the first one sees all of them.  Process 1 may
+ * run at any moment, also during this test: the programs saw at least the switches between
+ * their start and the look at them, and at most all switches.
  */
 static void test_relieve(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * test_lwps_life.c - counting in the kernel: what is told of LWPs, and attaching.
+ * test_lwps_life.c - counting in the kernel: the records of LWPs, and attaching.
  */
 #include "lwps_watch.h"
 
@@ -67,8 +67,8 @@ static void read_byte(int fd)
 }
 
 /*
- * A process with 1000 threads makes and ends others all the time.  When it is told to end, all
- * of the 1000 touch pages: their counts since the attach are known.
+ * A process with 1000 threads starts and ends more threads all the time.  When the test lets it
+ * end, each of the 1000 touches pages: their counts since the attach are known.
  */
 static void test_attach(void **state)
 {
@@ -207,7 +207,7 @@ static unsigned flaws_after_round(const int go[2], const int done[2], unsigned s
 	return lwps_read(w.lwps, slot, count);
 }
 
-/* The events are not pinned, as those of cputrack are, and others take all counters. */
+/* These events are not pinned, unlike those of cputrack, and other events take all counters. */
 static void test_not_run(void **state)
 {
 	static int fd[MAX_CPUS], holder[MAX_CPUS][HOLDERS];
@@ -284,7 +284,7 @@ static void test_flush(void **state)
 	assert_int_equal(take_all(), 1);
 	for (unsigned i = 0; i < MAX_LWPS; i++)
 		slot = w.in_slot[i] ? i : slot;
-	/* It gets 20 ms in the end, whoever else wants the CPU; switches need not come. */
+	/* It gets 20 ms in the end, also on a busy CPU; there may be no switches. */
 	while (before < 20000000) {
 		assert_int_equal(lwps_flush(w.lwps), 0);
 		lwps_read(w.lwps, slot, values);

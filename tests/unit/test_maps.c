@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * What is mapped in a process: asked of the kernel one by one, and read as a text on those
- * before 6.11, which must be the same; the lines of that text; who has ended.
+ * The mappings of a process: by ioctl(2) one by one, and from the text of /proc/PID/maps on
+ * kernels before 6.11, which must be the same; the lines of that text; processes that ended.
  */
 #include "unit.h"
 

@@ -134,7 +134,7 @@ static uint64_t value(int index)
 	return val;
 }
 
-/* What is counted is frozen in the handler, so nothing of it is. */
+/* The counters are frozen in the handler, so its own page faults are not counted. */
 static void *overflow_often(void *arg)
 {
 	unsigned long n = *(const unsigned long *)arg;
@@ -194,7 +194,7 @@ static void frozen(void **state)
 	touch(500);
 	assert_int_equal(value(0), PRESET + 500);
 	assert_int_equal(value(1), 500);
-	/* Restarted before it overflows, it begins anew. */
+	/* A restart before the overflow begins the period again. */
 	assert_int_equal(cpc_set_restart(cpc, self.set), 0);
 	touch(PERIOD - 1);
 	assert_int_equal(self.signals, 1);
@@ -298,8 +298,8 @@ static void longjmp_out(void **state)
 }
 
 /*
- * Whichever overflows freezes all, and is told.  The fault at which it does is not the other's
- * where the interrupt is between the two.
+ * An overflow of one event freezes both, and is reported.  The two counts may differ by one, if
+ * the interrupt comes between the two events of a fault.
  */
 static void several(void **state)
 {

@@ -189,7 +189,7 @@ static void as_unbuffered(void **state)
 	}
 }
 
-/* 100,000 overflows, one for each fault: all are there, or told to be lost. */
+/* 100,000 overflows, one for each fault: each has a record, or is counted as lost. */
 static void none_lost(void **state)
 {
 	(void)state;
@@ -204,7 +204,7 @@ static void none_lost(void **state)
 	assert_int_equal(self.wrong, 0);
 }
 
-/* Nobody takes them: what there was no room for is counted, to the last one. */
+/* No call takes the records: each one that found no room is counted as lost. */
 static void told_lost(void **state)
 {
 	uint64_t lost;
@@ -235,7 +235,7 @@ static void told_lost(void **state)
 	}
 }
 
-/* Restarted, the period begins anew; switched off, nothing does. */
+/* A restart begins the period again; a set that is switched off starts nothing. */
 static void restarted(void **state)
 {
 	sigset_t old;
@@ -279,7 +279,7 @@ static void restarted(void **state)
 	unblock(old);
 }
 
-/* Any set of the calling LWP can be started anew. */
+/* Any set of the calling LWP can be restarted. */
 static void restarted_plain(void **state)
 {
 	uint64_t requests = 1;
@@ -381,7 +381,7 @@ static void *bind_one(void *arg)
 	return (void *)(intptr_t)err;
 }
 
-/* There is memory for as many rings as the kernel permits, and it is told when there is none. */
+/* The kernel limits the memory for rings; beyond that limit, the error says so. */
 static int use_up_memory(void)
 {
 	long n = 2 * sysconf(_SC_NPROCESSORS_ONLN) + 2, refusals = 0;

@@ -13,8 +13,8 @@
 static unsigned turns = 20; /* fewer on the emulated machine */
 
 /*
- * Until the handler has taken all but what is no reason for a signal, or was lost.  A loss is
- * told when what was there before it is taken, so there is to be more.
+ * Waits until the handler has taken all full buffers that were not lost.  A loss is reported
+ * after the records before it were taken, so more faults are needed.
  */
 static void await_signals(void)
 {
@@ -25,8 +25,8 @@ static void await_signals(void)
 }
 
 /*
- * A signal for each full buffer, and the value goes round.  What a busy machine loses, since
- * nobody is told in time, is told.
+ * A signal for each full buffer, and the value goes round.  A busy machine may take the records
+ * too late: then the losses are reported.
  */
 static void *overflow_often(void *arg)
 {
@@ -164,7 +164,7 @@ static void beside_unbuffered(void **state)
 	take_rest();
 	self.taken = 0;
 	fault(many(100) * 1000 + 500);
-	/* Each time it was started anew, in the middle of a period. */
+	/* Each restart came in the middle of a period. */
 	beside = value(1) - EVERY(1000);
 	assert_int_equal(frozen, many(100));
 	assert_int_equal(value(0), EVERY(7) + beside % 7);

@@ -76,7 +76,7 @@ static bool interrupt_at(unsigned long n, bool frozen)
 	return step >= n;
 }
 
-/* So that what is done for the first time is no fault that is counted later. */
+/* First calls cause page faults: cause them before counting. */
 static void warm_up(void)
 {
 	volatile char stack[1 << 16];

@@ -3,7 +3,7 @@
 /*
  * libpctx by its public header: which handlers are called, in which order.
  *
- * The tracked program is this one, told by its first argument what to do.
+ * The tracked program is this one; its first argument selects the action.
  */
 #include "unit.h"
 
@@ -96,7 +96,7 @@ __attribute__((format(printf, 2, 3))) static void tell(struct story *s, const ch
 	va_end(ap);
 }
 
-/* Processes are told apart by who came first. */
+/* Names processes by the order of their births. */
 static char who(const struct story *s, pid_t pid)
 {
 	return pid == s->first ? 'A' : 'B';
@@ -402,7 +402,7 @@ static void await_zombie(pid_t pid)
 	}
 }
 
-/* A process whose leader has ended when we come: its status is what its parent is told. */
+/* A process whose leader ended before the attach: its status is the one that its parent gets. */
 static void dead_leader(void **state)
 {
 	struct story s = {0};

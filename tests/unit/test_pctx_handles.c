@@ -4,7 +4,7 @@
  * Handles of libpctx: how many there are, what they refuse, what the caller attaches to
  * them, and how they go.
  *
- * The tracked program is this one, told by its first argument what to do.
+ * The tracked program is this one; its first argument selects the action.
  */
 #include "unit.h"
 
@@ -30,7 +30,7 @@ static void keep_error(const char *fn, const char *fmt, va_list ap)
 	vsnprintf(errors, sizeof(errors), fmt, ap);
 }
 
-/* Ends a child, which must take the signal: it is stopped by nobody. */
+/* Ends a child by a signal, which it can take only if it is not stopped. */
 static void end(pid_t pid)
 {
 	int status;
@@ -225,7 +225,7 @@ static void abandoned_in_vfork(void **state)
 	close(said[1]);
 }
 
-/* What is stopped goes on at once. */
+/* Stopped LWPs continue at once. */
 static void abandoned_unrun(void **state)
 {
 	char what[] = "exit7", *argv[] = {self, what, NULL};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * libpctx out of memory: no LWP is lost without a word, and nobody is held up.
+ * libpctx out of memory: each lost LWP is reported, and no LWP stays stopped.
  *
  * The tracked program is this one.  It is run again and again, each time with another
  * range of the library's allocations failing.
@@ -168,7 +168,7 @@ static void each_call_fails(void **state)
 			if (!track(from, from + lengths[i], &count))
 				continue;
 			started++;
-			/* Each was followed to its end, or that it was not is told. */
+			/* Each was followed to its end, or was reported as lost. */
 			assert_int_equal(count.threads + count.lost_threads, NTHREADS);
 			assert_int_equal(count.children + count.lost_children, NCHILDREN);
 			assert_int_equal(count.ended, 1 + count.children);

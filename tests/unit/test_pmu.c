@@ -178,7 +178,7 @@ static void inherited(void **state)
 
 /*
  * The counters of a group are read one after the other in kernel mode, so that both are
- * ahead of user and kernel by what that takes, but always by the same.
+ * ahead of user and kernel by the cost of a read, which is always the same.
  */
 static void modes(void **state)
 {
@@ -281,7 +281,7 @@ static void end_holder(pid_t pid, int to, int from)
 	assert_int_equal(WEXITSTATUS(status), 1);
 }
 
-/* Bound, or refused with EAGAIN; then no sample can be had. */
+/* Binding fails with EAGAIN, or succeeds, and then each sample fails. */
 static void assert_held(cpc_set_t *set, int bound)
 {
 	cpc_buf_t *buf = cpc_buf_create(cpc, set);
@@ -441,8 +441,8 @@ static void buffered_overflows(void **state)
 }
 
 /*
- * A clock, too, is stopped up to the next tick where it overflows more often than is allowed, and
- * that is told.  What it did count is in records and values.
+ * The kernel stops a clock, too, until the next tick if it overflows too often, and that is
+ * reported.  The records and values have everything that it counted.
  */
 static void buffered_clock(void **state)
 {
@@ -464,7 +464,7 @@ static void buffered_clock(void **state)
 	counted += (cpc_buf_npcs(cpc, buf) + 1) * PERIOD;
 	if (rate * PERIOD >= 1000000000) {
 		assert_int_equal(cpc_buf_nthrottled(cpc, buf), 0);
-		/* A timer that comes a period late tells of one overflow for two. */
+		/* A timer that comes a period late reports one overflow for two. */
 		assert_in_range(counted, beside - PERIOD * 10, beside);
 		assert_int_equal((beside - counted) % PERIOD, 0);
 	} else {

@@ -16,7 +16,7 @@ PAGE = mmap.PAGESIZE
 
 
 def pages(n):
-    """Memory of n pages that nobody has touched."""
+    """Memory of n untouched pages."""
     mem = mmap.mmap(-1, n * PAGE)
     mem.madvise(mmap.MADV_NOHUGEPAGE)
     return mem

@@ -19,7 +19,7 @@ static void values(void **state)
 	static const struct {
 		const char *text;
 		uint_t nevents;
-		double val; /* of 6 for a, 3 for b, 2^64 - 1 for c, 0 for others */
+		double val; /* if a is 6, b is 3, c is 2^64 - 1, the rest 0 */
 	} cases[] = {
 		{"a / b", 2, 2},
 		{"a / a", 1, 1},
@@ -197,7 +197,7 @@ static void definitions(void **state)
 	}
 	ratio = cpc_ratio_find(cpc, "grow");
 	assert_non_null(ratio);
-	assert_int_equal(cpc_ratio_nevents(ratio), 3); /* two names, and one that nobody knows */
+	assert_int_equal(cpc_ratio_nevents(ratio), 3); /* two names, and an unknown one */
 	cpc_ratio_free(ratio);
 	cpc_close(cpc);
 }

@@ -63,7 +63,7 @@ static void sigchld_of_two(void **state)
 
 /* ---- two that attach at a time ---------------------------------------------------- */
 
-static _Thread_local pthread_barrier_t *seizing; /* where all meet who seize */
+static _Thread_local pthread_barrier_t *seizing; /* where all threads that seize meet */
 
 long __real_ptrace(int request, pid_t pid, void *addr, void *data);
 long __wrap_ptrace(int request, pid_t pid, void *addr, void *data);
@@ -105,7 +105,7 @@ static void *attach_often(void *arg)
 	return NULL;
 }
 
-/* Who attaches has a handler meanwhile; whoever is the last leaves none. */
+/* An attach installs a handler; the last one to end removes it. */
 static void no_handler_after_attaching(void **state)
 {
 	struct attacher attacher[3];
@@ -140,7 +140,7 @@ static void no_handler_after_attaching(void **state)
 /* ---- two loops -------------------------------------------------------------------- */
 
 static _Atomic pid_t waiting;		       /* the thread of the other loop, which waits */
-static _Thread_local bool waits_for_report;    /* this one waits once somebody has reported */
+static _Thread_local bool waits_for_report;    /* this one waits after the first report */
 static _Thread_local unsigned waits, too_long; /* how often, and in vain */
 
 int __real_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout);
@@ -175,7 +175,7 @@ int __wrap_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct times
 	waits++;
 	while (!sleeps(atomic_load(&waiting)))
 		sched_yield();
-	/* Our tracee reports, so that its SIGCHLD goes to the one who waits for it already. */
+	/* Our tracee reports, so its SIGCHLD goes to the loop that waits already. */
 	while (waitid(P_ALL, 0, &report, WEXITED | WSTOPPED | WNOWAIT | __WALL | __WNOTHREAD) ==
 		       -1 &&
 	       errno == EINTR)
@@ -200,7 +200,7 @@ static void *run_pausing(void *arg)
 	return NULL;
 }
 
-/* A loop that sleeps takes the SIGCHLD of another one, which is told all the same. */
+/* A sleeping loop takes the SIGCHLD of another one, and passes it on. */
 static void each_loop_is_told(void **state)
 {
 	char list[] = "(:); (:)", sh[] = "sh", c[] = "-c", *argv[] = {sh, c, list, NULL};
@@ -211,7 +211,7 @@ static void each_loop_is_told(void **state)
 	pctx_t *pctx;
 
 	(void)state;
-	atomic_store(&waiting, 0); /* who attaches may wait, too */
+	atomic_store(&waiting, 0); /* the attaching thread may wait, too */
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	pthread_sigmask(SIG_BLOCK, &chld, &old);

@@ -284,7 +284,7 @@ static void try(struct world *w, size_t i, enum state state)
 			 names[state], last_error.calls);
 }
 
-/* A call on a set in a state; false: the state cannot be had. */
+/* A call on a set in a state; false: the state is impossible here. */
 static bool cell(size_t i, enum state state)
 {
 	struct world w = {.cpc = cpc_open(CPC_VER_CURRENT), .other = cpc_open(CPC_VER_CURRENT)};
@@ -324,7 +324,7 @@ static void column(void **initial)
 
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
 		if (!cell(i, *state))
-			skip_because("a set %s cannot be had here: %s", names[*state],
+			skip_because("cannot make a set %s here: %s", names[*state],
 				     last_error.text);
 	}
 }

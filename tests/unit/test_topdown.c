@@ -103,7 +103,7 @@ static int check(const struct perf_event_attr *attr, int leader)
 	return lead != NULL && attr->type != PERF_TYPE_SOFTWARE && ++lead->n > GENERAL ? EINVAL : 0;
 }
 
-/* Slots are the CPU's time, the metric 0x8000 page faults, and others count nothing. */
+/* Slots count the CPU's time, the metric 0x8000 page faults, the other metrics nothing. */
 static uint64_t stand_in(const struct perf_event_attr *attr)
 {
 	if (is_slots(attr->type, attr->config))

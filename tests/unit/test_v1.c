@@ -209,7 +209,7 @@ static void shared(void **state)
 	cpc_shared_close(fd);
 	assert_int_equal(cpc_access(), 0);
 
-	/* What was bound before a CPU was is invalidated, and so is the answer. */
+	/* Binding a CPU invalidates earlier sets, and the answer of cpc_access(). */
 	assert_int_equal(cpc_bind_event(&event, 0), 0);
 	assert_int_equal(cpc_access(), 0);
 	fd = cpc_shared_open();

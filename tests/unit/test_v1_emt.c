@@ -60,7 +60,7 @@ static void emt(void **state)
 	(void)state;
 	assert_int_equal(cpc_bind_event(&event, CPC_BIND_EMT_OVF), 0);
 	touch(50);
-	assert_int_equal(cpc_bind_event(&event, CPC_BIND_EMT_OVF), 0); /* it begins anew */
+	assert_int_equal(cpc_bind_event(&event, CPC_BIND_EMT_OVF), 0); /* the period begins again */
 	touch(1050);
 	assert_int_equal(seen.overflows, 10);
 	assert_int_equal(seen.births + seen.wrong, 0);

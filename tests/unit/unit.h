@@ -60,7 +60,7 @@
 			assert_int_equal(count, expected);  \
 	} while (0)
 
-/* What the error handler was told last, and how often it was called. */
+/* The last call of the error handler, and the number of its calls. */
 static struct {
 	unsigned calls;
 	int subcode;
@@ -92,7 +92,7 @@ static inline pid_t start_sleeper(void)
 	return pid;
 }
 
-/* How many of the files that the process has open are wanted, by what they are?  -1: not known. */
+/* Counts the open files of the process whose target is `wanted`.  -1: unknown. */
 static inline int count_files_if(bool (*wanted)(const char *target))
 {
 	DIR *dir = opendir("/proc/self/fd");

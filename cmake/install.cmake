@@ -8,7 +8,7 @@ set(CPC_ZSH_DIR ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING
 set(CPC_EXAMPLES_DIR ${CMAKE_INSTALL_DOCDIR}/examples CACHE STRING
 	"Where examples are installed")
 set(CPC_TMPFILES_DIR lib/tmpfiles.d CACHE STRING
-	"Where systemd-tmpfiles(8) looks for what to make in /run")
+	"Where systemd-tmpfiles(8) looks for its configuration")
 set(CPC_SYSTEMD_DIR lib/systemd/system CACHE STRING "Where systemd(1) looks for units")
 
 # ---- programs, libraries, headers ----------------------------------------------

@@ -16,7 +16,7 @@ execute_process(COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C date -u -R -d ${date}
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-# Debian requires an address. There is none, so this one is in the domain .invalid (RFC 6761).
+# Debian requires an address; the project has none. The domain .invalid never exists (RFC 6761).
 set(CPACK_PACKAGE_CONTACT "The cpc authors <none@cpc.invalid>" CACHE STRING
 	"Maintainer of the packages: NAME <ADDRESS>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each has one of its own
@@ -108,7 +108,7 @@ set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS cpc-tools)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA
 	${PROJECT_SOURCE_DIR}/packaging/python/postinst ${PROJECT_SOURCE_DIR}/packaging/python/prerm)
 
-# Last: they are told what is set above.
+# These files read the variables above.
 foreach(file config finish)
 	configure_file(packaging/${file}.cmake.in packaging/${file}.cmake @ONLY)
 endforeach()

@@ -6,7 +6,7 @@
 # shellcheck disable=SC1091,SC2154 # a file of its own, and its variables
 . ./check.sh
 
-# All files, but for what dpkg notes of its own work.
+# All files except dpkg's own log and backups.
 files() {
 	find / -xdev \( -path /w -o -path /tmp -o -path /var/log/dpkg.log -o -path '/var/lib/dpkg/*-old' \) \
 		-prune -o -print | sort
@@ -35,7 +35,7 @@ run dpkg -V cpc-tools libcpc-dev python3-cpc
 same "files are as packed" "$(cat "$out")" ""
 
 run cputrack --version
-same "cputrack tells its version" "$(cat "$out")" "cputrack ${version%-*} (engines: kernel, ptrace)"
+same "cputrack prints its version" "$(cat "$out")" "cputrack ${version%-*} (engines: kernel, ptrace)"
 run cputrack -T 0 -c page-faults true
 same "cputrack counts" "$status" 0
 check "page faults" [ "$(counts exit)" -gt 0 ]
@@ -77,7 +77,7 @@ check "with the reason" grep -q 'cpc-tools conflicts with cpustat' "$err"
 
 run dpkg -P cpc-tools libcpc-dev python3-cpc
 same "the packages are purged" "$status" 0
-same "nothing is told" "$(cat "$err")" ""
+same "there is no message" "$(cat "$err")" ""
 files >/tmp/after
 run diff /tmp/before /tmp/after
 same "nothing is left" "$(cat "$out")" ""

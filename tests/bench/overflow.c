@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * overflow [ROUNDS] - what it costs to be told of overflows: a signal for each, buffered, and
+ * overflow [ROUNDS] - cost of an overflow: with a signal for each, buffered, and
  * by the least program that reads the kernel's ring buffer.  Nanoseconds per overflow of page
  * faults beside what the faults take alone, and then what that makes of the CPU time of a program
  * that does little else; medians of interleaved rounds.
@@ -19,7 +19,7 @@
 
 #define FAULTS 8192
 #define PAGE 4096UL
-/* CPU time, also that of the library's thread: others may be at work on the machine. */
+/* CPU time, also of the library's thread: the machine may be busy. */
 #define CLOCK CLOCK_PROCESS_CPUTIME_ID
 #define RING_PAGES 64
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * few-names.c - fewer names of events and PMUs.  A name that nobody knows is compared with them
- * all, which would take nearly all the time of a fuzzer.
+ * few-names.c - fewer names of events and PMUs.  An unknown name is compared with all of them,
+ * which would take nearly all the time of a fuzzer.
  */
 #include "../../libcpc/perf/perf.h"
 
@@ -28,7 +28,7 @@ bool __wrap_cpci_pmu_name(uint32_t type, char *name);
 
 /*
  * Walks see two events of each PMU, of 60,000 in all, and few of the PMUs that are not here.
- * What is known is found all the same: libpfm4 looks it up itself.
+ * Known names are found all the same: libpfm4 looks them up itself.
  */
 int __wrap_pfm_get_event_next(int idx)
 {

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_NAMES 16 /* that are resolved: a part that nobody knows takes a while */
+#define MAX_NAMES 16 /* that are resolved: an unknown part takes long */
 
 /* A file that CPC_EVENTS names. */
 static int file(void)
@@ -24,7 +24,7 @@ static int file(void)
 
 	if (fd == -1) {
 		fd = memfd_create("events.def", 0);
-		/* What others may write is not read. */
+		/* Files that other users may write are not read. */
 		if (fd == -1 || fchmod(fd, 0600) == -1)
 			err(1, "memfd_create");
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);

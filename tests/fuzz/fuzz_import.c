@@ -23,7 +23,7 @@ static struct file file_new(const char *name)
 {
 	struct file file = {.fd = memfd_create(name, 0)};
 
-	/* What others may write is not read. */
+	/* Files that other users may write are not read. */
 	if (file.fd == -1 || fchmod(file.fd, 0600) == -1)
 		err(1, "memfd_create");
 	snprintf(file.path, sizeof(file.path), "/proc/self/fd/%d", file.fd);
@@ -36,7 +36,7 @@ static void file_write(const struct file *file, const char *text, size_t size)
 		err(1, "write");
 }
 
-/* All are there, and nothing else is told than that a name is an attribute's, too. */
+/* All are there; the only message is that a name is an attribute's, too. */
 static void check_defs(size_t n)
 {
 	struct cpci_diag diag = {0};

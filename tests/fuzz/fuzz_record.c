@@ -145,7 +145,7 @@ static bool show(const struct file *record, const char *tool, struct output_conf
 	struct output *output;
 	bool whole;
 
-	/* A path in /proc is that file anew, and not our place in it. */
+	/* Opening a path in /proc/self/fd begins at the start of the file, not at our offset. */
 	said = 0;
 	output = output_open(config);
 	if (output == NULL) { /* there is nothing to compare with */
@@ -160,7 +160,7 @@ static bool show(const struct file *record, const char *tool, struct output_conf
 
 /* ---- what is shown ---------------------------------------------------------------------- */
 
-/* Nothing of what others named can forge lines or control a terminal. */
+/* Names in a record cannot forge lines or control a terminal. */
 static void check_text(const char *text)
 {
 	size_t n = strlen(text);
@@ -242,7 +242,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	json = file_read(&again);
 	check_text(json);
 	if (whole) {
-		/* What was written is read, and shown alike. */
+		/* The record that was written is read, and shown alike. */
 		file_clear(&shown);
 		config.record = NULL;
 		config.compare = config.compare != NULL ? again.path : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * What waitpid(2) tells of LWPs, in any order: what a status means, and what libpctx then does
- * with its tables.  The kernel's part is played by the input: each of its first bytes answers
+ * Results of waitpid(2) for LWPs, in any order: the meaning of a status, and what libpctx then
+ * does with its tables.  The kernel's part is played by the input: each of its first bytes answers
  * a question of libpctx, and each record of 4 bytes is a report.
  */
 #include "fuzz.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * json-mutate.c - libFuzzer's inputs for what reads JSON: a first line, then values.  Bytes
- * that are changed at random are hardly ever JSON again, so it is the values that change.
+ * json-mutate.c - libFuzzer's inputs for readers of JSON: a first line, then values.  Random
+ * changes of bytes hardly ever give valid JSON, so this changes the values.
  */
 #include "fuzz.h"
 

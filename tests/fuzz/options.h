@@ -79,11 +79,11 @@ static int run(struct program prog, struct config *cfg, int argc, char **argv)
 	int status;
 
 	prog.count = check;
-	optind = 0; /* begin anew */
+	optind = 0; /* parse from the start */
 	said = 0;
 	status = program_main(&prog, &cfg->common, cfg, argc, argv);
 	must(status == 0 || status == 2 || (status == 1 && cfg->common.replay != NULL));
-	/* Some things are told that are no errors. */
+	/* Some messages are not errors. */
 	must(status == 2 ? said > 0 : said <= MAX_ARGS);
 	return status;
 }

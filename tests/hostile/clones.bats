@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Children that choose their tracer themselves: nobody waits for them in vain, and what is
-# tracked is counted in full.
+# Children that choose their tracer themselves: no wait for them hangs, and tracked processes
+# are counted in full.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
 load ../bats/helpers
 
-@test "every mixture of clone flags and PTRACE_TRACEME: nobody is held up, no call is lost" {
+@test "every mixture of clone flags and PTRACE_TRACEME: no process hangs, no call is lost" {
 	need breakpoint
 	go -0 "$WORK/check-leftovers" 20 cputrack -fev -T 0 -o "$ROWS" \
 		-c "breakpoint/addr=$("$WORK/clone-flags")/" "$WORK/clone-flags" all 7
@@ -20,7 +20,7 @@ load ../bats/helpers
 	[ "$(sum_of exit)" -eq $((followed * 7)) ]
 }
 
-@test "who made itself a tracee, and stays, does not hold up the end, and is not harmed" {
+@test "a process that made itself a tracee, and stays, does not delay the end, and is not harmed" {
 	by_ptrace
 	for options in -fe -f -e; do
 		go -0 timeout -s KILL 60 cputrack $options -T 0 -o "$ROWS" -c page-faults \
@@ -54,7 +54,7 @@ load ../bats/helpers
 	eventually sleeping "$pid"
 }
 
-@test "a thread that was created with CLONE_UNTRACED: counted in the kernel, by ptrace it is told" {
+@test "a thread that was created with CLONE_UNTRACED: counted in the kernel, reported by ptrace" {
 	local tid
 	start pages cputrack --engine=ptrace -T 0.05 -o "$ROWS" -c page-faults "$WORK/clone-flags" thread 300
 	eventually grep -q . "$T/pages.err"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# System calls that a seccomp(2) profile denies, by any errno: counts are right, or the reason is
-# told, and nothing was started.
+# System calls that a seccomp(2) profile denies, by any errno: counts are right, or a
+# message says why, and nothing was started.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Streams that are closed, namespaces, the freezer: what is counted is right, or its lack is told.
+# Streams that are closed, namespaces, the freezer: counts are right, or reported as missing.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -35,7 +35,7 @@ without() {
 		[ "$status" -eq 7 ]
 		check_format
 		[ "$(count_of exit)" -eq 3 ]
-		# Without -o, a table for nobody is an error.
+		# Without -o, a table needs an open standard output.
 		status=0
 		without "$streams" cputrack -T 0 -c page-faults true >"$T/out" 2>"$T/err" || status=$?
 		[[ $streams == *1* ]] && want=1 || want=0

@@ -32,14 +32,14 @@ PATTERNS = [
     ("pronoun", r"(?<![$_{\"'=:])\b" + PRONOUN + r"\b(?!:)"),
     ("who", r"(?<!users )(?<!user )(?<!users, )(?<!user, )(?<![-$_{])\b(?:who|whom|whoever)\b(?![^.;:!]*\?)"),
     ("others", r"(?:^|[.;:,(] |\b(?:and|or|but|if|when|where|while|as|that|which|what|by|of|for|from|to|with|until|unless) )"
-               r"others\b(?!')"),
+               r"[Oo]thers\b(?!')"),
     ("of what", r"\b" + PREPOSITION + r" what\b(?![^.;:!]*\?)"),
     ("what is", r"(?:^|[.:;] )What (?:is|are|was|has|have|had|can|may|must|does|do|makes?|ends?|needs?)\b(?![^.]*\?)"),
     ("old-fashioned verb", r"\bmend(?:s|ed|ing)?\b|\bfinis\b|\banew\b|\btakes? (?:CAP_|root\b|privilege)"),
     ("the house", r"\bthe house\b"),
     ("former", r"\bthe former ones?\b|\bof old\b"),
 ]
-PATTERNS = [(name, re.compile(regex, re.I if name in ("told", "pronoun", "who", "others", "old-fashioned verb") else 0))
+PATTERNS = [(name, re.compile(regex, re.I if name in ("told", "pronoun", "who", "old-fashioned verb") else 0))
             for name, regex in PATTERNS]
 
 # Where a pattern is right: file, text that the sentence matches, reason.

@@ -9,7 +9,7 @@
  *   spawned   posix_spawn(3), of a program and of one that is not there
  *   clone3    a child with a pidfd, its exit signal SIGUSR1
  *   ids       thread ids that the kernel stores and clears
- *   raw       threads of clone(2) alone, which nobody waits for, ending by exit(2)
+ *   raw       detached threads of clone(2) alone, ending by exit(2)
  *   tree      threads that make threads that make threads
  *   forkers   threads that fork at the same time
  *   detached  detached threads that outlive the main one

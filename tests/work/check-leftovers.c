@@ -6,9 +6,9 @@
  *
  * -a: after USEC microseconds, runs the shell command TRACKER, which finds the process id
  * in $PID.  When USEC is negative, the command begins that long after the tracker, which
- * needs a while until it attaches; its process waits.  All that the command leaves becomes our
- * child and must have ended SECONDS after the beginning; what has not is told on standard error,
- * and killed.
+ * needs a while until it attaches; its process waits.  Each process that the command leaves becomes
+ * our child and must have ended SECONDS after the beginning; if not, it is reported on standard
+ * error, and killed.
  *
  * Known: the exit status of the command, 128 + n if it died of signal n; 124 when
  * something was left, stopped or not, or the command did not end.

@@ -3,7 +3,7 @@
 /*
  * clone-flags all N | stay FILE | thread N - children that decide for themselves about their
  * tracer, by CLONE_UNTRACED, CLONE_PTRACE, CLONE_PARENT and PTRACE_TRACEME.  To be tracked:
- * otherwise nobody waits for some of them.
+ * otherwise some of them stay zombies.
  *
  *   all   one of each mixture of these and CLONE_VM, CLONE_VFORK and CLONE_THREAD, one after
  *         the other, each of which calls hit() N times, half of them signal themselves, and ends
@@ -137,7 +137,7 @@ __attribute__((noreturn)) static int stay_child(void *arg)
 	FILE *f;
 
 	must(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0, "PTRACE_TRACEME");
-	for (int fd = 0; fd < 256; fd++) /* nobody waits for their end */
+	for (int fd = 0; fd < 256; fd++) /* the reader of a pipe shall not wait for them */
 		close(fd);
 	f = fopen(arg, "we");
 	must(f != NULL && fprintf(f, "%d\n", (int)getpid()) > 0 && fclose(f) == 0, "a file");

@@ -9,7 +9,7 @@
  *   core     a core dump, where they are written
  *   killed   20 children, killed at once after their birth
  *   midway   20 children with threads, killed while they do something
- *   forgot   children that nobody waits for before the end of their parent
+ *   forgot   children whose parent ends without waiting for them
  *   exits    every exit status from 0 to 255
  *   racing   10 threads call _exit(2) at the same time, with the same status
  *   chain    each of 10 processes kills the one that made it

@@ -8,8 +8,8 @@
 #
 # pic0 is page-faults in user mode.  With second=kernel, pic1 is page-faults in kernel mode;
 # with second=none there is no pic1; else, with two tables, of 1000 and of 3000 rounds, it is
-# instructions.  skip=N leaves out the first N images of the first process, which belong to
-# others.  Status 1: what differs is printed.
+# instructions.  skip=N leaves out the first N images of the first process, which are not
+# the workload's.  Status 1: prints the differences.
 function wanted(row,    w, total) {
 	split(row, w, /[.:=+]/)
 	total = w[3] != "lwp_exit"

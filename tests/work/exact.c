@@ -26,7 +26,7 @@ enum { PAGE = 4096, USER_PAGES = 7, KERNEL_PAGES = 3, UNITS = 3, SLICES = 16 };
 enum { SIG_KILL = 9, SIG_TERM = 15, SIG_CHLD = 17, SET_PIPE_SIZE = 1031, NO_HUGE_PAGES = 41 };
 enum { THREAD = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM };
 
-/* Memory of one LWP: the first one has this and its stack, others only a stack. */
+/* Memory of one LWP: the first one has this and its stack, the rest have a stack only. */
 struct slice {
 	union {
 		char stack[PAGE];

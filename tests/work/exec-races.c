@@ -4,8 +4,8 @@
  * exec-races MODE - exec while much else goes on.
  *
  *   all      20 threads execute at the same time: one wins
- *   forking  a thread executes while others fork; their children end by themselves
- *   making   a thread executes while others make threads
+ *   forking  a thread executes while other threads fork; their children end by themselves
+ *   making   a thread executes while other threads make threads
  *   failing  20 threads fail to execute, in four ways, again and again; then one succeeds
  *   vforked  vforked children fail to execute
  *   leader   the leader executes while 20 threads run

@@ -9,7 +9,7 @@
  *   plain       nothing special
  *
  * The copies are made in the working directory and removed.  Known: each of 3 copies in
- * turn does a chore of 11 calls and says who it is; PASS, or FAIL and why.
+ * turn does a chore of 11 calls and prints its user ids; PASS, or FAIL and why.
  */
 #include "work.h"
 

@@ -4,8 +4,8 @@
  * forge-claims [FILES [PROGRAM [LOCKS]]] - an ordinary user attacks the claims of CPUs.
  *
  * Tries to change everything in /run/cpc, and says "did WHAT" when it could; locks
- * whatever it can open, in every way; and puts into /dev/shm what looks like claims and
- * locks of others: locked files, also locked with the capabilities of a user namespace,
+ * whatever it can open, in every way; and puts into /dev/shm false claims and locks of
+ * other programs: locked files, also locked with the capabilities of a user namespace,
  * and by a process that executes PROGRAM, which gains by its mode or by its capabilities (its
  * owner's file cpc-open among them if that is there and may be written), FIFOs, links,
  * directories, leases, and FILES (5000) more of them.  LOCKS: so many read locks on the first

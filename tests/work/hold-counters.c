@@ -4,7 +4,7 @@
  * hold-counters [-n N] [-d SECONDS] COMMAND [ARGUMENT...] - run a command while all
  * hardware counters of all CPUs are held, with -n only N of each.  With -d they are taken
  * after so long: those of a CPU go before those of LWPs, which the command may have by
- * then.  This program does without libcpc, as others that count on the same machine.
+ * then.  This program does without libcpc, as any other program that counts on the machine.
  *
  * Known: the counters are pinned and CPU-wide, cycles and, on all but one, instructions.
  * Exit status: the command's; 112 when counters of ours did not count all the time, or not

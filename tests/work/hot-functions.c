@@ -37,7 +37,7 @@ static void *work(void *arg)
 		broken("mmap");
 	madvise((void *)mem, size, MADV_NOHUGEPAGE);
 	/*
-	 * A fault that sends a signal may begin anew, and count again, if it is the first of its
+	 * A fault that sends a signal may be repeated, and count again, if it is the first of its
 	 * mapping: not in these functions.
 	 */
 	mem[0] = 1;

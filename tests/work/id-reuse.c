@@ -8,7 +8,7 @@
  *   exec    a child with the id of a thread that an exec ended
  *
  * Known: every child and thread does a chore of 3 calls.  PASS, or FAIL and why.  Another
- * program may have taken an id first; that is no failure.
+ * program may have taken an id first; that is not a failure.
  */
 #include "work.h"
 

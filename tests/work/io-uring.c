@@ -4,7 +4,7 @@
  * io-uring - have the kernel make a thread in this process that runs none of its code.
  *
  * Known: says "ready" when io_uring's thread that polls the submissions is there, and
- * ends with status 0 at the end of the input; or "SKIP: " and why there is none.
+ * ends with status 0 at the end of the input; or "SKIP: " and the reason.
  */
 #include "work.h"
 

@@ -5,14 +5,14 @@
  *
  *   storm     threads that overflow at every page fault, and restart without reason
  *   blocked   signals are blocked while it overflows, is switched off and on
- *   unbind    unbound by itself and by others, with signals on their way
+ *   unbind    unbound by itself and by another LWP, with signals on their way
  *   close     the handle is closed under a bound set, with signals on their way
  *   fork      children, of a process that overflows and of the handler
  *   exec      executes itself
  *   exit      exits, and dies of a signal, while threads overflow
  *   dlopen    loads and unloads a library
  *   longjmp   jumps out of the handler, with the mask and without
- *   sample    the handler samples sets of others
+ *   sample    the handler samples sets of other LWPs
  *   stack     alternate stacks, of each thread
  *   handlers  the program's own handlers, timers and real-time signals
  *
@@ -37,7 +37,7 @@ static void *storm_thread(void *arg)
 		for (int k = 0; k < 20; k++)
 			must(cpc_set_restart(self.cpc, self.set) == 0, "cpc_set_restart");
 	}
-	must_count(value(1) == 0, "it begins anew");
+	must_count(value(1) == 0, "the period begins again");
 	finish();
 	return NULL;
 }
@@ -123,7 +123,7 @@ static void unbind(void)
 		must_have(i % 3);
 	}
 	finish();
-	/* Another one unbinds it, about when it overflows; nobody may be in a call on it then. */
+	/* Another LWP unbinds it near an overflow, while no other call on the set runs. */
 	catch_emt(just_count, 0);
 	for (int i = 0; i < 20; i++) {
 		cpc_t *cpc = NULL;

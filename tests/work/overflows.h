@@ -27,7 +27,7 @@ static _Thread_local struct {
 
 /*
  * So many page faults in user mode.  Not touch_pages(): a fault whose overflow sends a signal
- * begins anew, and counts again, if it is the first of its mapping and another thread happens
+ * is repeated, and counts again, if it is the first of its mapping and another thread happens
  * to change the address space.
  */
 static inline void fault(long pages)

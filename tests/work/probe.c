@@ -11,7 +11,7 @@
  *   breakpoint  count execution of an address, and writes to a variable
  *   uprobe      count calls of a function of a file
  *   ptrace      trace a child
- *   attach      trace another process of the same user, which is no descendant
+ *   attach      trace another process of the same user, not a descendant
  *
  * Known: exit status 0 when it can; else 1 and the reason on standard output.  Tests
  * that need the thing are skipped with that reason.

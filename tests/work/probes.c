@@ -17,7 +17,7 @@
 #define WORD ".4byte "
 #endif
 
-/* A note as systemtap's wiki tells it: address, base, semaphore; provider, name, operands. */
+/* A note as systemtap's wiki describes it: address, base, semaphore; provider, name, operands. */
 #define PROBE(name, semaphore)                                                \
 	__asm__ volatile("990: nop\n"                                         \
 			 ".pushsection .note.stapsdt,\"\",\"note\"\n"         \

@@ -87,7 +87,7 @@ static void another(long kind)
 		child(SIGCHLD | CLONE_PARENT);
 		break;
 	case 2:
-		child(0); /* nobody waits for it */
+		child(0); /* it becomes a zombie */
 		break;
 	case 3:
 		orphan();

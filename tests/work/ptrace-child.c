@@ -7,7 +7,7 @@
  *   seize    PTRACE_SEIZE, an interrupt, and its exit
  *   attach   PTRACE_ATTACH and PTRACE_DETACH
  *   calls    every system call of a child, in and out
- *   itself   no child: PTRACE_TRACEME, a signal and an exec, whoever the parent is
+ *   itself   no child: PTRACE_TRACEME, a signal and an exec, with any parent
  *
  * Known: PASS, or FAIL and why.
  */

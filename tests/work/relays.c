@@ -47,7 +47,7 @@ int main(int argc, char *argv[])
 	if (shared == MAP_FAILED || pipe(ends) == -1 || prctl(PR_SET_CHILD_SUBREAPER, 1) == -1)
 		broken("relays");
 	shared->reaper = getpid();
-	signal(SIGCHLD, SIG_IGN); /* nobody waits for them */
+	signal(SIGCHLD, SIG_IGN); /* the kernel reaps them */
 	for (long i = 0; i < n; i++) {
 		if (fork() == 0) {
 			close(ends[0]);

@@ -5,7 +5,7 @@
  *
  *   errno   fails with ENOMSG
  *   trap    SIGSYS with the number of the call
- *   trace   nobody asked to be told: ENOSYS
+ *   trace   without a tracer: ENOSYS
  *   kill    a child dies of SIGSYS
  *   strict  a child of which only read, write and exit are left
  *   exec    the filter survives exec

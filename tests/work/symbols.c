@@ -3,7 +3,7 @@
 /*
  * symbols [-w | -e] N [THREADS [CHILDREN]] - do the work N times, and again in each of THREADS
  * threads and CHILDREN child processes, one after the other.  With -w say "ready" and
- * wait for a byte first; with -e begin anew at each byte, and say "done", until there are no
+ * wait for a byte first; with -e start again at each byte, and say "done", until there are no
  * more.
  *
  * Known: doing it once calls called(), which calls twin(); lib_called() of the library,

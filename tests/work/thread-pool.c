@@ -5,7 +5,7 @@
  *
  * Says "ready" when all N are there, then obeys characters on standard input,
  * each answered by "done":
- *   g  every one of the N threads does the chore once
+ *   g  each of the N threads does the chore once
  *   t  one more thread is started, does the chore and is joined
  *   f  a child is forked, does the chore and is waited for
  *   x  no answer: exit_group(2) with status 5 while the threads live

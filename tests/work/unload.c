@@ -32,7 +32,7 @@ static void *count(void *arg)
 	return arg;
 }
 
-/* The library's own signal has a handler of its; nothing is done for one that nobody sent. */
+/* The library handles its own signal, and ignores one that it did not send. */
 static void raise_all(void)
 {
 	struct sigaction act;

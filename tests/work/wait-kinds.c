@@ -6,7 +6,7 @@
  *   ignored     SIGCHLD ignored: children vanish, waiting finds none
  *   nocldwait   the same by SA_NOCLDWAIT, with a handler that is called for each
  *   nocldstop   no SIGCHLD for stops, one for the death
- *   counted     one SIGCHLD for each of 20 children, with what it says
+ *   counted     one SIGCHLD for each of 20 children, with its pid and status
  *   nowait      waitid(2) that leaves the child there, and WNOHANG before its end
  *   rusage      wait4(2) gives the time and faults of the child
  *   cloned      a child without exit signal: only __WCLONE and __WALL see it
@@ -14,7 +14,7 @@
  *   pidfd       poll(2) and waitid(P_PIDFD)
  *   group       by process group
  *   blocked     waiting interrupted by a signal: EINTR, once
- *   none        nobody to wait for: ECHILD
+ *   none        without children: ECHILD
  *   late        waiting begins long after the end
  *
  * Known: every child does a chore of 5 calls.  PASS, or FAIL and why.
@@ -69,7 +69,7 @@ static void reap(pid_t pid, int status)
 	must(waitpid(pid, &got, 0) == pid && got == status << 8, "a wait status");
 }
 
-/* EOF when the child has ended: nobody else has the other end. */
+/* EOF when the child has ended: it alone has the other end. */
 static void vanish(void)
 {
 	int ends[2], status;
@@ -83,7 +83,7 @@ static void vanish(void)
 		must(read(ends[0], &byte, 1) == 0, "an end");
 		close(ends[0]);
 	}
-	must(wait(&status) == -1 && errno == ECHILD, "nobody is left to wait for");
+	must(wait(&status) == -1 && errno == ECHILD, "no child is left");
 }
 
 static void ignored(void)
@@ -232,7 +232,7 @@ static void by_pidfd(void)
 		must(end.fd != -1 && poll(&end, 1, -1) == 1, "the end");
 		must(waitid(3 /* P_PIDFD */, (id_t)end.fd, &info, WEXITED) == 0 &&
 			     info.si_pid == pid && info.si_status == i,
-		     "who it was");
+		     "pid and status");
 		close(end.fd);
 	}
 }
@@ -300,9 +300,9 @@ static void none(void)
 {
 	int status;
 
-	must(wait(&status) == -1 && errno == ECHILD, "nobody");
+	must(wait(&status) == -1 && errno == ECHILD, "no child");
 	must(waitpid(getppid(), &status, 0) == -1 && errno == ECHILD, "not a child");
-	must(waitpid(-1, &status, WNOHANG) == -1 && errno == ECHILD, "nobody at once");
+	must(waitpid(-1, &status, WNOHANG) == -1 && errno == ECHILD, "no child, WNOHANG");
 	do_chore(&chore);
 }
 

@@ -92,7 +92,7 @@ static inline void touch_pages(long pages)
 	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (mem == MAP_FAILED)
 		broken("mmap");
-	madvise((void *)mem, size, MADV_NOHUGEPAGE); /* fails where there are none */
+	madvise((void *)mem, size, MADV_NOHUGEPAGE); /* fails on kernels without them */
 	for (size_t at = 0; at < size; at += page)
 		mem[at] = 1;
 	munmap((void *)mem, size);

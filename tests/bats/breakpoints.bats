@@ -55,7 +55,7 @@ w() {
 	[ "$(counters_of exit)" = "0 0" ]
 }
 
-@test "children, and the programs that they execute; who lacks the symbol is told once" {
+@test "children, and the programs that they execute; a program without the symbol is reported once" {
 	track -0 -f -T 0 -c "$(x called),$(x lib_called),$(x getppid)" "$WORK/symbols" 20 1 5
 	[ "$(count_of exit)" -eq 6 ]
 	[ "$(counters_of exit | sort | uniq -c | xargs)" = "5 20 20 20 1 40 47 40" ]
@@ -74,7 +74,7 @@ w() {
 	[ "$(wc -l <<<"$stderr")" -eq 4 ]
 }
 
-@test "exec in a chain: each program is looked into anew" {
+@test "exec in a chain: the symbol is searched in each program" {
 	track -0 -e -T 0 -c "$(x called),$(x lib_called)" \
 		sh -c "exec env env '$WORK/symbols' 10"
 	[ "$(counters_of exec | grep -v '#' | xargs -n2)" = $'0 0\n0 0\n0 0' ]
@@ -151,7 +151,7 @@ both_counted() {
 		start prog "$T/gone" -w 100 2
 		eventually said prog ready
 		rm -f "$T/gone" "$ROWS"
-		# The files can then be opened by /proc/PID/map_files only, which takes root.
+		# The files can then be opened by /proc/PID/map_files only, which requires root.
 		[ "$(id -u)" != 0 ] || rm "$T/libsymbols.so"
 		start ct cputrack -v -T 0 -o "$ROWS" -c "$(x called),$(x lib_called),$(x getppid)" \
 			-p "${PIDS[prog]}"
@@ -200,7 +200,7 @@ both_counted() {
 	[ "$(counters_of exit)" = "10 17 0" ]
 }
 
-@test "names that stand for no one address are refused; nothing is run" {
+@test "names without exactly one address are refused; nothing is run" {
 	while IFS='|' read -r symbol why; do
 		go -1 cputrack -c "$(x "$symbol")" "$WORK/symbols-static" 1000000000
 		[[ $stderr == "cputrack: cannot count '$(x "$symbol")': "$why ]]
@@ -232,7 +232,7 @@ both_counted() {
 	[ ! -e "$T/started" ]
 }
 
-@test "bad ones are told what is wrong; cpustat has no program to look into" {
+@test "the error says what is wrong with a bad one; cpustat has no program to look into" {
 	long=$(printf 's%.0s' {1..256})
 	while IFS='|' read -r addr why; do
 		go -2 cputrack -c "$(x "$addr")" true

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Plots: what gnuplot is told, pictures, maps in the terminal.
+# Plots: the input of gnuplot, pictures, maps in the terminal.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -36,7 +36,7 @@ cpus() {
 	EOF
 }
 
-# The data that gnuplot is told, by the names of its blocks.
+# The data for gnuplot, by the names of its blocks.
 block() {
 	sed -n "/^\\\$$1 <</,/^EOD/p" <<<"$output" | sed '1d;$d'
 }
@@ -114,7 +114,7 @@ block() {
 		"$(table | awk '$3 ~ /^(exec|exit|lwp_exit)$/ && $4 != "#" { print $4 }' | sort -n)" ]
 }
 
-@test "names of others are data, wherever they are; nothing is run" {
+@test "names in records are data, wherever they are; nothing is run" {
 	cpus 2 | sed "s/e'v/\`touch pwned\`\\\\n'; system('touch pwned') #/g" >"$R"
 	cd "$T"
 	go -0 cpcplot -o p.svg "$R"
@@ -122,7 +122,7 @@ block() {
 	[ ! -e pwned ]
 }
 
-@test "what is no output of the tools is refused, in one line" {
+@test "input that the tools did not write is refused, in one line" {
 	cpus 2 >"$R"
 	for bad in "$T/nothing" /dev/null "$BATS_TEST_FILENAME" "$R -e x" "-t $R"; do
 		# shellcheck disable=SC2086 # words
@@ -197,7 +197,7 @@ refused() {
 	done
 }
 
-@test "what cannot be read or written is told in one line, and nothing is left behind" {
+@test "a file that cannot be read or written is reported in one line, and nothing is left behind" {
 	need_command gnuplot
 	cpus 2 >"$R"
 	refused 1 "cannot write '$T/no/a.svg': No such file or directory" cpcplot -o "$T/no/a.svg" "$R"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# cpustat: sampling times, soakers, a pipe that nobody reads.  tests/vm/hotplug.sh is stricter,
+# cpustat: sampling times, soakers, a pipe without a reader.  tests/vm/hotplug.sh is stricter,
 # on a machine where nothing else runs.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines

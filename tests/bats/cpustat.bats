@@ -164,7 +164,7 @@ counts() {
 	[ "$(grep -c ' tick ' "$T/nh.out")" -eq $((20 * CPUS)) ]
 }
 
-@test "SIGINT ends it also where it was ignored, as a script does for what it runs with &" {
+@test "SIGINT ends it also where it was ignored, as a script does for commands with &" {
 	need cpu
 	start cs sh -c "trap '' INT; exec cpustat -c page-faults 0.05"
 	eventually grep -q ' tick ' "$T/cs.out"

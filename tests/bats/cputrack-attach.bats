@@ -225,7 +225,7 @@ both_ticked() {
 	[ "$(rows_of tick | awk '{ print $1, $2 }' | sort -u | wc -l)" -eq 10 ]
 }
 
-@test "several -p, one of which cannot be tracked: told, the others are, status 1" {
+@test "several -p, one of which cannot be tracked: it is reported, the rest are tracked, status 1" {
 	warm_crowd -p 10 5
 	track -1 -T 0.02 -N 2 -c page-faults -p 2147483646 -p "${PIDS[crowd]}"
 	[ "$stderr" = "cputrack: cannot track process 2147483646: no such process" ]
@@ -339,7 +339,7 @@ ticked_at_least() {
 	[ "$(sum_of exit)" -ge 700 ]
 }
 
-# Its id is the leader's from then on, which whoever looks may have passed.
+# From then on it has the leader's id, which an attach that scans by id may have passed.
 @test "a thread that executes while its process is attached to is not missed" {
 	start images env RACES_LEFT=1000000 "$WORK/exec-races" handed
 	for _ in {1..25}; do

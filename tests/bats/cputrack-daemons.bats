@@ -158,7 +158,7 @@ have_rows() {
 	done
 }
 
-@test "a reader that ends after the last row is no error" {
+@test "a reader that ends after the last row is not an error" {
 	mkfifo "$T/table"
 	start reader head -n 3 "$T/table"
 	start ct cputrack -T 0 -o "$T/table" -c page-faults \

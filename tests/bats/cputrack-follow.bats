@@ -8,7 +8,7 @@
 
 load helpers
 
-# Every one of the rows with EVENT has at least LEAST page faults and at most MOST.
+# Each of the rows with EVENT has at least LEAST page faults and at most MOST.
 all_between() {
 	rows_of "$1" | awk -v least="$2" -v most="$3" '
 		$4 == "#" { next }
@@ -60,7 +60,7 @@ median() {
 	[ "$(count_of exit)" -eq 401 ]
 }
 
-@test "without -f children run untracked, and how many is said at the end" {
+@test "without -f children run untracked, and a message at the end counts them" {
 	track -0 -T 0 -c page-faults "$WORK/forks" -p 2000 5
 	check_format
 	[ "$(count_of exit)" -eq 1 ]
@@ -90,7 +90,7 @@ median() {
 	done
 }
 
-@test "what was not followed is said: children, programs, both, and the options for it" {
+@test "a message names what was not followed: children, programs, both, and the options for it" {
 	local pid
 	track -0 -T 0 -c page-faults sh -c "'$WORK/touch-pages' 1; '$WORK/touch-pages' 1; exec '$WORK/touch-pages' 300"
 	pid=$(sed -n "s/.*which process \([0-9]*\) executed.*/\1/p" <<<"$stderr")

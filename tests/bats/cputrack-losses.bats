@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# cputrack --engine=kernel: nothing is lost while cputrack stands still, or beside others that
-# count; what cannot be counted apart is told.
+# cputrack --engine=kernel: nothing is lost while cputrack is stopped, or beside other programs
+# that count; LWPs without a slot of their own are reported.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -17,7 +17,7 @@ setup() {
 	set_tracefs
 }
 
-# gated COMMAND...: which is executed when the gate is told to open.
+# gated COMMAND...: executes it when the gate opens.
 gated() {
 	# shellcheck disable=SC2016 # for the inner shell
 	start gate sh -c 'read x && exec "$@"' sh "$@"

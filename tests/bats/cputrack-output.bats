@@ -127,7 +127,7 @@ header() {
 	[ "$(cat "$ROWS")" = old ]
 }
 
-@test "-o: /dev/stderr and /dev/fd/N are shared with others that write there" {
+@test "-o: /dev/stderr and /dev/fd/N are shared with other writers" {
 	for name in stderr fd/2; do
 		echo old >"$T/log"
 		sh -c "cputrack -o /dev/$name -T 0 -c page-faults sh -c 'echo said >&2'; echo after >&2" \
@@ -138,7 +138,7 @@ header() {
 	done
 }
 
-@test "a full disk is told when it is full, not when the command has ended" {
+@test "a full disk is reported at once, not when the command has ended" {
 	start ct cputrack -o /dev/full -T 0.05 -c page-faults "$WORK/thread-pool" 3
 	eventually grep -qx "cputrack: cannot write '/dev/full': No space left on device" "$T/ct.err"
 	tell ct gx

@@ -39,7 +39,7 @@ refused() {
 	refused "$(sed 's/ready //' "$T/zombie.out")" 'zombie|ended'
 }
 
-@test "a process that is stopped and then frozen: nobody can attach, and nobody is kept waiting" {
+@test "a process that is stopped and then frozen: an attach fails at once" {
 	local group=/sys/fs/cgroup/freezer/cpc-$$
 	by_ptrace
 	need_root
@@ -57,7 +57,7 @@ refused() {
 	go -0 cputrack -T 0.01 -N 1 -c page-faults -p "${PIDS[program]}"
 }
 
-@test "/proc of another PID namespace: told, and nothing of it is taken for ours" {
+@test "/proc of another PID namespace: an error, and none of its processes is taken for ours" {
 	need_root
 	unshare -pf true || skip "no PID namespaces here"
 	go -1 unshare -pf sh -c "sleep 60 & exec cputrack -c page-faults -p \$!"
@@ -75,7 +75,7 @@ refused() {
 	[[ $stderr == *"symbols are looked up in /proc, which is not mounted"* ]]
 }
 
-@test "without /proc: told" {
+@test "without /proc: an error says so" {
 	need_root
 	need_unsanitized "sanitized programs need /proc themselves"
 	# shellcheck disable=SC2016 # for the inner shell

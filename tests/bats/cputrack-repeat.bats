@@ -69,7 +69,7 @@ how() {
 	[ "$(runs_of_event page-faults)" = 2 ]
 }
 
-@test "-r: one that ends the tracking of what the command left behind ends the runs, too" {
+@test "-r: a signal that ends the tracking of processes left behind ends the runs, too" {
 	# shellcheck disable=SC2016 # for the inner shell
 	start ct cputrack -r 2 -o "$ROWS" -c page-faults sh -c '
 		sleep 1000 </dev/null >/dev/null 2>&1 &
@@ -77,7 +77,7 @@ how() {
 	eventually test -s "$T/left"
 	read -r left command <"$T/left"
 	STRAYS+=("$left")
-	# We may not have been told of its end yet: then its run is cut.
+	# cputrack may not have seen its end yet: then its run is cut.
 	eventually ended "$command"
 	kill -TERM "${PIDS[ct]}"
 	finish ct
@@ -135,7 +135,7 @@ line_of() {
 	[[ $(line_of page-faults) == *" - - not counted before" ]]
 }
 
-@test "-r: one run has no deviation, and is not told from others" {
+@test "-r: one run has no deviation, and no comparison" {
 	local who="unknown: requires 2 runs of each" table
 	go -0 cputrack -r 1 -O "$R" -c page-faults true
 	[[ $(line_of page-faults) =~ ^"1 "([0-9.]+)" - - "([0-9.]+)" "([0-9.]+)$ ]]

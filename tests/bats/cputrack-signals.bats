@@ -265,7 +265,7 @@ more_ticks() {
 	[ "$status" -eq 0 ]
 }
 
-@test "attached: ignored signals stay ignored, but SIGINT, as of what a script runs with &, ends it" {
+@test "attached: ignored signals stay ignored, but SIGINT, also of a script's command with &, ends it" {
 	local sig
 	need attach
 	env --ignore-signal=HUP true 2>/dev/null || skip "env does not know --ignore-signal"

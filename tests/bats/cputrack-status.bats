@@ -102,7 +102,7 @@ for command in "kill -INT $$", "kill -TERM $$", "exit 130":
 	go -2 cputrack -c page-faults
 }
 
-@test "2: numbers that are none" {
+@test "2: invalid numbers" {
 	for bad in abc '' -1 1x 0.0001 nan inf; do
 		refuses 2 -c page-faults -T "$bad"
 	done
@@ -119,7 +119,7 @@ for command in "kill -INT $$", "kill -TERM $$", "exit 130":
 	refuses 2 -c page-faults -p $$
 }
 
-@test "2: an event that nobody knows" {
+@test "2: an unknown event" {
 	refuses 2 -c no_such_event
 	[[ $stderr == "cputrack: unknown event 'no_such_event'; calls of a function: "* ]] ||
 		[[ $stderr == "cputrack: unknown event 'no_such_event' (did you mean "*"?)" ]]
@@ -131,7 +131,7 @@ for command in "kill -INT $$", "kill -TERM $$", "exit 130":
 	refuses 2 -c 0
 }
 
-@test "2: attributes that nobody knows, or that users may not give" {
+@test "2: unknown attributes, and those that users may not give" {
 	refuses 2 -c page-faults,frobnicate=1
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	grep -q frobnicate <<<"$stderr"
@@ -140,7 +140,7 @@ for command in "kill -INT $$", "kill -TERM $$", "exit 130":
 	refuses 2 -c page-faults,sys=x
 }
 
-@test "nouser without sys counts nothing, and that is said" {
+@test "nouser without sys counts nothing, which is an error" {
 	refuses 2 -c page-faults,nouser
 	[[ $stderr == *"nouser stops counting in user mode; add sys to count in kernel mode" ]]
 }

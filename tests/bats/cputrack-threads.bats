@@ -32,7 +32,7 @@ check_lwps() {
 check_exit() {
 	[ "$(count_of exit)" -eq 1 ]
 	[ "$(count_of fini_lwp 1)" -eq 1 ]
-	echo "exit $(sum_of exit), main $(sum_of fini_lwp 1), others $(sum_of lwp_exit)"
+	echo "exit $(sum_of exit), main $(sum_of fini_lwp 1), the rest $(sum_of lwp_exit)"
 	[ "$(sum_of exit)" -eq $(($(sum_of lwp_exit) + $(sum_of fini_lwp 1))) ]
 }
 
@@ -73,7 +73,7 @@ check_exit() {
 	within_1_percent "$(sum_of exit)" "$(perf_value "$T/perf")"
 }
 
-@test "exit_group by the leader while 20 threads live: every one has its lwp_exit row" {
+@test "exit_group by the leader while 20 threads live: each has its lwp_exit row" {
 	track -4 -v -T 0 -c page-faults "$WORK/exit-group" -x 4 -p 50 20
 	check_format
 	check_lwps 21

@@ -114,7 +114,7 @@ relays() {
 	done
 }
 
-@test "--tree: a child that vanishes meanwhile is no error" {
+@test "--tree: a child that vanishes meanwhile is not an error" {
 	# shellcheck disable=SC2016 # for the inner shell
 	start busy sh -c 'while :; do x=$(echo a); /bin/true; done'
 	for _ in {1..20}; do
@@ -123,7 +123,7 @@ relays() {
 	done
 }
 
-@test "--tree: of a process that cannot be tracked the descendants are, and the reason is told once" {
+@test "--tree: the descendants of a process that cannot be tracked are tracked, and the reason is reported once" {
 	by_ptrace
 	# shellcheck disable=SC2016 # for the inner shell
 	start other cputrack -T 0 -o "$T/other" -c page-faults sh -c \

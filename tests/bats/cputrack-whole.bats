@@ -18,7 +18,7 @@ same() {
 	mkdir "$T/place"
 	cd "$T/place" || return 1
 	track "${OPTIONS[@]}" -T 0.01 -c page-faults "$@"
-	# what was not followed is said
+	# a message counts what was not followed
 	printf '%s\n' "$status" "$output" "$(grep -v '^cputrack: not counted: ' <<<"$stderr")" >"$T/tracked"
 	cmp "$T/alone" "$T/tracked"
 	check_format
@@ -134,7 +134,7 @@ END
 			tr -d '(' | grep -v '_t$' | sort -u)
 		[ -n "$declared" ]
 		[ -z "$(comm -13 <(echo "$exported") <(echo "$declared"))" ]
-		# Others are for the inline functions of further headers.
+		# The rest are for the inline functions of further headers.
 		for function in $(comm -23 <(echo "$exported") <(echo "$declared")); do
 			grep -q "\<$function(" "$BATS_TEST_DIRNAME/../../include"/*.h
 		done

@@ -124,7 +124,7 @@ turned() {
 }
 
 # signals_meet_brackets MODE RESULT PREFIX...: each signal is delivered as often as it was sent,
-# and RESULT is told of the brackets.
+# and the program prints RESULT for the brackets.
 signals_meet_brackets() {
 	local mode=$1 want=$2 urg=500 winch=500
 	shift 2
@@ -150,7 +150,7 @@ signals_meet_brackets() {
 	done
 }
 
-@test "counters that nobody switched on: 0, and that is said" {
+@test "counters that were never switched on: 0, and a message says so" {
 	track -0 --start-disabled -T 0 -c page-faults true
 	[ "$(sum_of exit)" -eq 0 ]
 	[[ $stderr == *"never on: no tracked LWP called cpc_enable(3)" ]]

@@ -30,7 +30,7 @@ counted_by() {
 	[[ $stderr == "cputrack: --engine is auto, kernel or ptrace; "* ]]
 }
 
-@test "what the kernel cannot count is left to ptrace(2); -D tells why, without it nobody" {
+@test "ptrace(2) counts what the kernel cannot; only -D prints the reason" {
 	by_kernel
 	use_engine auto
 	track -0 -D -T 0.5 -c page-faults -c dummy true
@@ -48,7 +48,7 @@ counted_by() {
 	fi
 }
 
-@test "who may not use bpf(2), or is an ordinary user: the same rows by ptrace(2)" {
+@test "a user without bpf(2), and an ordinary user, get the same rows by ptrace(2)" {
 	for error in EPERM EACCES ENOSYS; do
 		go -0 "$WORK/deny" bpf "$error" cputrack -D -T 0 -fe -o "$ROWS" -c page-faults \
 			"$WORK/forks" -p 3 2
@@ -154,7 +154,7 @@ counted_by() {
 	sleeping "$CHILD"
 }
 
-@test "a cpustat of its own CPUs: what is counted in the kernel is unknown from then on, and that is told" {
+@test "a cpustat of its own CPUs: counts of the kernel are unknown from then on, and a message says so" {
 	need cpu
 	by_kernel
 	export CPC_PROGRAMS=$CPC_BUILD/tests/core-pmu # whose cycles are page faults
@@ -165,7 +165,7 @@ counted_by() {
 	hang_up ct
 	finish ct
 	[ "$status" -eq 1 ]
-	# in the totals is what the ticks have shown; of who had none, nothing
+	# the totals have the counts of the ticks; processes without a tick have none
 	[ "$(grep -cE '^.* exit  +([0-9]+|-) # incomplete$' "$ROWS")" -eq 3 ]
 	grep -qE '^.* exit  +- # incomplete$' "$ROWS"
 	pid=$(rows_of fork | head -n 1 | cut -d ' ' -f 1)
@@ -210,7 +210,7 @@ counted_by() {
 	awk '/init|exit/ { if ($1 > 1000) { print; bad = 1 } } END { exit bad || NR < 61 }' "$ROWS"
 }
 
-# among_cpus LIST -N COMMAND...: where /sys tells that these CPUs are possible; rows in $ROWS.
+# among_cpus LIST -N COMMAND...: where /sys lists these CPUs as possible; rows in $ROWS.
 among_cpus() {
 	local possible=/sys/devices/system/cpu/possible
 	need_root
@@ -222,7 +222,7 @@ among_cpus() {
 	printf '%s\n' "$output" >"$ROWS"
 }
 
-# on_cpu CPU LIST STATUS: 50 processes there, where /sys tells of these CPUs.
+# on_cpu CPU LIST STATUS: 50 processes there, where /sys lists these CPUs.
 on_cpu() {
 	among_cpus "$2" "-$3" taskset -c "$1" \
 		cputrack -f -T 0 -c syscalls:sys_enter_getpriority "$WORK/forks" -s 3 50
@@ -239,7 +239,7 @@ none_is_whole() {
 	[[ $stderr == "cputrack: 51 LWPs were not counted all the time: $1" ]]
 }
 
-@test "possible CPUs that /sys does not tell of, or leaves out: who runs there is incomplete" {
+@test "possible CPUs that /sys does not list: processes that run there are incomplete" {
 	local first last others="another program took the counters of a CPU, or it was put online or offline"
 	need_tracepoints syscalls/sys_enter_getpriority
 	need_command taskset
@@ -271,7 +271,7 @@ none_is_whole() {
 	grep -q "counts with ptrace(2); not in the kernel: the CPUs are not known: " <<<"$stderr"
 }
 
-@test "many processes at once: each has its rows, and who is not there is told" {
+@test "many processes at once: each has its rows, and missing ones are reported" {
 	local ids
 	by_kernel
 	# shellcheck disable=SC2016 # for the inner shell

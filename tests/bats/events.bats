@@ -37,14 +37,14 @@ definitions() {
 		END { exit failed || seen < 3 }'
 }
 
-@test "a user definition comes before names that others know" {
+@test "a user definition comes before names of libpfm4 and the kernel" {
 	definitions <<<'minor-faults = context-switches'
 	need kernel
 	track -0 -T 0 -D -c minor-faults true
 	grep -q 'minor-faults: user definition: + type 1, config 0x3,' <<<"$stderr"
 }
 
-@test "a definition in place of a name that others know is told when it is used" {
+@test "using a definition that replaces a name of libpfm4 or the kernel is reported" {
 	while IFS='|' read -r text spec what; do
 		printf '\n%b\n' "$text" >"$T/events.def"
 		CPC_EVENTS=$T/events.def go cputrack -o "$ROWS" -c "$spec" -c "$spec" true
@@ -72,7 +72,7 @@ own_definitions() {
 	export HOME=$T/home
 }
 
-# not_read WHY: the definitions of own_definitions() count for nothing, and that is told.
+# not_read WHY: the definitions of own_definitions() are ignored, and a message says so.
 not_read() {
 	local file=$HOME/.config/cpc/events.def
 	go -0 cputrack -o "$ROWS" -c page-faults true
@@ -84,7 +84,7 @@ not_read() {
 	[ ! -e "$T/started" ]
 }
 
-@test "definitions that others may write are not read, and that is told" {
+@test "definitions that other users may write are not read, and a message says so" {
 	own_definitions <<<'mine = page-faults'
 	go -0 cputrack -o "$ROWS" -c mine true
 	[ -z "$stderr" ]
@@ -94,7 +94,7 @@ not_read() {
 	not_read "others may write the file (mode 0606)"
 }
 
-@test "definitions of another user are not read, and that is told" {
+@test "definitions of another user are not read, and a message says so" {
 	need_root
 	own_definitions <<<'mine = page-faults'
 	chown 1000 "$HOME/.config/cpc/events.def"
@@ -116,7 +116,7 @@ not_read() {
 	rm -r "$PLACE"
 }
 
-@test "what is no text is no definitions, which is the fault of no event: status 1" {
+@test "a binary file has no definitions: status 1, as no event is wrong" {
 	mkfifo "$T/fifo"
 	mkdir "$T/directory"
 	printf 'a = cs\n\0b = cs\n' >"$T/nul"
@@ -144,7 +144,7 @@ not_read() {
 	done
 }
 
-@test "a malformed definition is told with its line, and spoils nothing else" {
+@test "a malformed definition is reported with its line, and spoils nothing else" {
 	while IFS='|' read -r text why; do
 		printf '# a comment\n\n%b\n' "$text" >"$T/events.def"
 		CPC_EVENTS=$T/events.def go -0 cputrack -o "$ROWS" -c page-faults true
@@ -164,7 +164,7 @@ not_read() {
 	[ ! -e "$T/started" ]
 }
 
-@test "a definition that cannot be had says where it is and why" {
+@test "a definition that cannot be resolved says where it is and why" {
 	definitions <<-'EOF'
 		c = no-such-thing + cs
 		d = d
@@ -180,7 +180,7 @@ not_read() {
 	EOF
 }
 
-@test "only who uses a malformed definition fails" {
+@test "only a use of a malformed definition fails" {
 	definitions <<-'EOF'
 		a = page-faults -
 		b = page-faults minor-faults
@@ -250,7 +250,7 @@ not_read() {
 	done
 }
 
-@test "a fifth breakpoint is one too many on x86, and that is said" {
+@test "a fifth breakpoint is one too many on x86, and the error says so" {
 	[ "$(uname -m)" = x86_64 ] || skip "other CPUs have other numbers"
 	need_breakpoints
 	b="breakpoint/addr=$HIT/"
@@ -261,7 +261,7 @@ not_read() {
 	[ "$output" = "" ]
 }
 
-@test "bad breakpoints are told what is wrong" {
+@test "the error says what is wrong with a breakpoint" {
 	while IFS='|' read -r event why; do
 		go -2 cputrack -c "$event" true
 		[ "$stderr" = "cputrack: bad event '$event': $why" ]

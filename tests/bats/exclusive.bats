@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# One program at a time has the core PMU of a CPU: cpustat by root and by others, cputrack beside
-# it, owners that are killed, and users who attack the claims.  What needs no core PMU is counted
-# by everybody.
+# One program at a time has the core PMU of a CPU: cpustat by root and by other users, cputrack beside
+# it, owners that are killed, and users who attack the claims.  Every user may count without
+# the core PMU.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -45,7 +45,7 @@ need_users() {
 	NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups
 		env "PATH=$PLACE:$PATH")
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 0 ]; then
-		skip "everybody may count whole CPUs here"
+		skip "all users may count whole CPUs here"
 	fi
 }
 
@@ -86,7 +86,7 @@ unclaimed() {
 	[ ! -s "$T/$1.err" ]
 }
 
-@test "what needs no core PMU is counted side by side by everybody" {
+@test "events without the core PMU are counted side by side by all users" {
 	start ct cputrack -T 0.02 -o "$ROWS" -c page-faults,task-clock cat
 	eventually grep -q ' tick ' "$ROWS"
 	holds cs cpustat -c page-faults,context-switches 0.05
@@ -98,7 +98,7 @@ unclaimed() {
 	go -0 cputrack -c page-faults true
 	[ -z "$stderr" ]
 	unclaimed ct
-	# nor does it mind who has the core PMU
+	# also while another program has the core PMU
 	holds core cpustat -c cycles 0.05
 	go -0 cpustat -c page-faults 0.01 1
 	go -0 cputrack -c page-faults true
@@ -143,7 +143,7 @@ unclaimed() {
 	[ -z "$stderr" ]
 }
 
-@test "a second cpustat is refused, and told who counts; --shared is not" {
+@test "a second cpustat is refused, and the error names the first; --shared is not refused" {
 	holds cs cpustat -c cycles 0.05
 	go -1 cpustat -c cycles 0.05 1
 	refused_by "${PIDS[cs]}"
@@ -299,7 +299,7 @@ invalidated_by() {
 	[ -z "$(find /dev/shm -name 'cpc-cpu*')" ]
 }
 
-# When nobody counts, nobody is refused or invalidated.
+# While no program counts, none is refused or invalidated.
 all_is_free() {
 	local user
 	go -0 cpustat -c cycles 0.01 1
@@ -314,7 +314,7 @@ all_is_free() {
 @test "an ordinary user tries everything: root's cpustat is unaffected" {
 	need_users
 	go -0 cpustat -c cycles 0.01 1
-	(umask 0 && : >/dev/shm/cpc-open) # a file of root's that anybody may write, and so link
+	(umask 0 && : >/dev/shm/cpc-open) # a file of root's that all users may write, and so link
 	start forger "${NOBODY[@]}" forge-claims 0 "$PLACE/setuid"
 	eventually said forger ready
 	all_is_free
@@ -400,7 +400,7 @@ cost_of() {
 	finish locker
 }
 
-@test "not to be able to look for claims is not that there are none" {
+@test "a look for claims that fails does not mean that there are no claims" {
 	need attach
 	start victim cat
 	holds cs cpustat -c cycles 0.05
@@ -444,7 +444,7 @@ no_claim() {
 	[[ $output != *tick* ]]
 }
 
-@test "who cannot claim does not count, unless with --shared" {
+@test "cpustat that cannot claim does not count, unless with --shared" {
 	need_mounts
 	full='mount -t tmpfs -o nr_inodes=3,mode=1777 cpc'
 	for prepare in 'mount -t tmpfs -o ro cpc /run/cpc|Read-only file system' \
@@ -467,9 +467,9 @@ no_claim() {
 	done
 }
 
-@test "where there is no place for claims, that is told once" {
+@test "without a place for claims, one message says so" {
 	need_mounts
-	# directories of somebody else
+	# directories of another user
 	alien='mount -t tmpfs -o uid=1,mode=1777 cpc'
 	in_mounts "$alien /run/cpc && $alien /dev/shm" cpustat -c cycles 0.01 1
 	[ "$status" -eq 0 ]

@@ -184,12 +184,12 @@ ends() {
 		3s/"status":0/"status":0,"signal":9/|3|invalid row: it has both 'signal' and 'status'
 		3s/"ns":2000000/"ns":999999/|3|invalid 'ns': less than in the previous row
 	END
-	# what looks like keys in text is none
+	# text that looks like a key is not one
 	sed '2s/"comm":"x"/"comm":"\\":\\\\\":"/' "$T/good" | sed '2s/\\\\":"/\\\\"/' >"$R"
 	go -0 cputrack -I "$R"
 }
 
-@test "sums that do not fit 64 bits are not told: -, and incomplete" {
+@test "sums that do not fit 64 bits are shown as -, and incomplete" {
 	ends 18446744073709551615 1 2 >"$R"
 	go -0 cputrack -I "$R" --total
 	grep -qE ' total +- +-?[0-9]+ +# incomplete$' <<<"$output"
@@ -215,7 +215,7 @@ ends() {
 	grep -qE '^ *10 +1 +x +- .*# incomplete$' <<<"$output"
 }
 
-@test "what has no lines and no end is no record: refused at once" {
+@test "a file without lines and without end is refused at once" {
 	need_unsanitized "sanitized programs reserve more memory than the limit"
 	ulimit -v 2000000
 	for option in -I --compare=; do
@@ -424,7 +424,7 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 	[ "$stderr" = "cpustat: $R:1: invalid record: it has no CPUs" ]
 }
 
-@test "a full disk under a record, a csv or a replay is told" {
+@test "a full disk under a record, a csv or a replay is an error" {
 	for format in csv json; do
 		go -1 cputrack --format=$format -o /dev/full -T 0 -c page-faults true
 		[ "$stderr" = "cputrack: cannot write '/dev/full': No space left on device" ]

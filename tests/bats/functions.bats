@@ -82,7 +82,7 @@ ret() {
 	[[ ${stderr_lines[2]} == "cputrack: no tracked program has the symbol 'libsymbols.so:nosuch', nor a library that it loaded"* ]]
 }
 
-@test "a library that is unloaded, and loaded again: exact, or incomplete and told" {
+@test "a library that is unloaded, and loaded again: exact, or incomplete and reported" {
 	lib=$WORK/libsymbols.so
 	track -0 -T 0 -c "$(f "$lib:lib_called")" "$WORK/calls" -u "$lib" 100 2
 	[ "$stderr" = "" ]
@@ -97,7 +97,7 @@ ret() {
 	[ "${stderr_lines[2]}" = "cputrack: 2 LWPs could not be counted" ]
 }
 
-@test "a library that is named, and there at the start, stops nobody at system calls" {
+@test "with a named library that is mapped at the start, no LWP stops at system calls" {
 	need_command strace
 	need_unsanitized "LeakSanitizer does not work under strace"
 	go -0 strace -e trace=ptrace -o "$T/trace" "$CPC_BUILD/cputrack" -T 0 -c "$(f libsymbols.so:lib_called)" \
@@ -105,7 +105,7 @@ ret() {
 	awk '/PTRACE_SYSCALL/ { n++ } END { exit !(n > 0 && n < 300) }' "$T/trace"
 }
 
-@test "children and the programs that they execute; others that run the same file are not counted" {
+@test "children and the programs that they execute; other processes of the same file are not counted" {
 	"$WORK/symbols" 100000 &
 	other=$!
 	STRAYS+=("$other")
@@ -187,7 +187,7 @@ has_counters() {
 }
 
 @test "probes of sys/sdt.h: several places, semaphores, by name and by path" {
-	go -0 "$WORK/probes" 1000 # nobody counts: the semaphore is 0
+	go -0 "$WORK/probes" 1000 # no program counts: the semaphore is 0
 	probe() {
 		printf 'sdt/%s/' "$1"
 	}
@@ -203,8 +203,8 @@ has_counters() {
 	[[ $stderr == *"no tracked program has the symbol 'cpc:nosuch'"* ]]
 }
 
-# The kernel closes them one by one, which nobody waits for.
-@test "functions of many LWPs, of which some end while others begin" {
+# The kernel closes them one by one, but the program does not wait for that.
+@test "functions of many LWPs, some of which end while new ones start" {
 	track -0 -T 0 -c "$(f called),$(f lib_called),$(ret getppid)" "$WORK/symbols" 7 12
 	[ "$(counters_of lwp_exit | sort | uniq -c | xargs)" = "12 7 7 7" ]
 	[ "$(counters_of exit)" = "91 98 91" ]
@@ -212,8 +212,8 @@ has_counters() {
 	[ "$(counters_of exit | sort | uniq -c | xargs)" = "1 7 14 7 12 7 7 7" ]
 }
 
-# Process 1 waits for one child, and not for what that leaves to it.
-@test "what closes them at the end is not left where nobody would wait for it" {
+# Process 1 waits for one child, and not for the orphans of that child.
+@test "the process that closes them at the end is not left to a process 1 that does not reap it" {
 	need_root
 	unshare -pf true || skip "no PID namespaces here"
 	cat >"$T/first.py" <<-'END'
@@ -247,7 +247,7 @@ has_counters() {
 	done
 }
 
-@test "what was meant by a misspelt function, probe or file is told" {
+@test "the error suggests a name for a misspelt function, probe or file" {
 	while read -r event meant; do
 		go -1 cputrack -T 0 -c "$event" "$WORK/probes" 1
 		[[ $stderr == *" has no symbol "*"(did you mean '$meant'?)"* ]] ||
@@ -274,7 +274,7 @@ has_counters() {
 	finish prog
 }
 
-@test "what is no function, or not there, is told" {
+@test "the error names a symbol that is not a function, or is missing" {
 	while IFS='|' read -r status want; do
 		read -r event why <<<"$want"
 		go "-$status" cputrack -T 0 -c "$(f "$event")" "$WORK/symbols" 1
@@ -294,7 +294,7 @@ has_counters() {
 	[[ $stderr == *"uprobe/func=/PATH:FUNCTION/, sdt//PATH:PROVIDER:NAME/" ]]
 }
 
-@test "an ordinary user is told what it takes" {
+@test "the error tells an ordinary user the required privilege" {
 	need_root
 	need_command setpriv
 	dir=$(mktemp -d "${TMPDIR:-/tmp}/cpc-functions.XXXXXX")

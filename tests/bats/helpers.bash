@@ -24,7 +24,7 @@ use_engine() {
 	export CPC_BUILD CPC_ENGINE=$1
 }
 [ -z "${CPC_ENGINE-}" ] || use_engine "$CPC_ENGINE"
-# Definitions that others may write are not read.
+# Definitions that other users may write are not read.
 umask 022
 # shellcheck source=tests/bats/tables.sh
 . "$BATS_DIR/tables.sh"
@@ -39,12 +39,12 @@ need() {
 	done
 }
 
-# What is tested is how ptrace(2) is used, or what it lacks.
+# For tests of the use of ptrace(2), or of its limits.
 by_ptrace() {
 	use_engine ptrace
 }
 
-# What is tested is that nobody is stopped.
+# For tests that no LWP is stopped.
 by_kernel() {
 	local why
 	why=$("$CPC_BUILD/cputrack" --engine=kernel -T 0 -c page-faults true 2>&1 >/dev/null) ||
@@ -174,8 +174,8 @@ teardown() {
 	common_teardown
 }
 
-# Signals at their defaults: a shell ignores some for what runs in the background.
-# A hang is an error: whatever runs longer is killed.  A busy machine is none.
+# Signals at their defaults: a shell ignores some in its background commands.
+# A command that hangs is killed. The limit is so long that a busy machine does not reach it.
 FRESH=(env --default-signal)
 LIMIT=("${FRESH[@]}" timeout --foreground -s KILL 500)
 

@@ -20,7 +20,7 @@ import() {
 	go -0 cpc-events -C "$1" -o "$CPC_EVENTS_DIR/$2.def" import "$FILES/$2.json"
 }
 
-@test "each shape becomes definitions, and what cannot is told" {
+@test "each shape becomes definitions, and the rest is reported" {
 	import GenuineIntel-6-AD intel
 	[ "$stderr" = "cpc-events: '$FILES/intel.json': 4 events and 0 metrics; left out: 5 that cannot be written as definitions, and 0 metrics that take more than events, numbers and + - * /" ]
 	diff - "$CPC_EVENTS_DIR/intel.def" <<-'END'
@@ -95,7 +95,7 @@ one() {
 	[ "$definition" = "0x11" ]
 }
 
-@test "a member that is not known, and may change what is counted: left out, and told" {
+@test "an unknown member that may change the counts: left out, and reported" {
 	one '"EventCode": "0x1", "OurMask": "0x3"'
 	[ "$status" -eq 1 ]
 	[ "${stderr_lines[1]}" = "cpc-events: '$T/one.json': 1 of those left out have a member that is not known and may change what they count, such as 'OurMask'" ]
@@ -110,7 +110,7 @@ one() {
 	done
 }
 
-@test "of two definitions of a name the first is written, and that is told" {
+@test "of two definitions of a name the first is written, and a message says so" {
 	cat >"$T/two.json" <<-'END'
 		[{"EventName": "OUR_A", "EventCode": "0x1"}, {"EventName": "our_a", "EventCode": "0x2"},
 		 {"EventName": "OUR_B", "EventCode": "0x3"}, {"EventName": "OUR_B", "EventCode": "0x3"},
@@ -122,7 +122,7 @@ OUR_B = cpu/event=0x3/  # " ]
 	[ "$(sort -u <<<"$stderr")" = "cpc-events: '$T/two.json': 2 have the name of another definition: the first is written" ]
 }
 
-@test "events that another file describes: it is given, too, or they are told" {
+@test "events that another file describes: that file is given, too, or they are reported" {
 	cd "$FILES"
 	for files in 'arm-common.json arm-core.json' 'arm-core.json arm-common.json'; do
 		# shellcheck disable=SC2086 # two words
@@ -202,7 +202,7 @@ OUR_B = cpu/event=0x3/  # " ]
 	grep -q many.def "$T/strace"
 }
 
-@test "bad files are told, and write nothing" {
+@test "bad files are reported, and write nothing" {
 	for text in '' '{' '[1,' '[1, 2]' '[]' '{}' '{"Events": 5}' '{"Events": ["a"]}' '17' 'null' '{"Events"'; do
 		printf '%s' "$text" >"$T/bad.json"
 		go -1 cpc-events -C GenuineIntel-6-AD -o "$T/bad.def" import "$T/bad.json"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Threads inherit a set, however the program is linked and whoever creates them.
+# Threads inherit a set, however the program is linked and whichever thread creates them.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 

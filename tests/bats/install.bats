@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# What is installed works where it was put, and goes without a trace.
+# An installation works in any place, and is removed without a trace.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -29,7 +29,7 @@ files_in() {
 	[ $(($(sum_of exit) - here)) -le 10 ]
 }
 
-@test "DESTDIR is honoured, and uninstall leaves what others put there" {
+@test "DESTDIR is honoured, and uninstall leaves other files there" {
 	export DESTDIR=$T/root
 	go -0 cmake --install "$BUILT"
 	for file in bin/cputrack bin/cpustat bin/cpcplot share/man/man1/cpcplot.1 include/libcpc.h include/libpctx.h include/cpc_types.h \
@@ -61,7 +61,7 @@ files_in() {
 	[ "$output" = "$DESTDIR/usr/share/cpc" ]
 }
 
-@test "an install_manifest.txt that is missing is told" {
+@test "a missing install_manifest.txt is reported" {
 	run cmake -DMANIFEST="$T/install_manifest.txt" -P "$BATS_TEST_DIRNAME/../../cmake/uninstall.cmake"
 	[ "$status" = 1 ]
 	[[ $output == *"nothing is known to be installed"* ]]
@@ -113,7 +113,7 @@ files_in() {
 }
 
 @test "setcap cap_perfmon=ep lets ordinary users run an installed cpustat" {
-	[ "$(id -u)" = 0 ] || skip "giving capabilities takes root"
+	[ "$(id -u)" = 0 ] || skip "giving capabilities requires root"
 	cp "$BUILT/cpustat" "$T"
 	chmod 755 "$T/cpustat"
 	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$BATS_TEST_TMPDIR" 2>/dev/null || :
@@ -140,7 +140,7 @@ hardened() {
 }
 
 @test "programs and libraries are hardened" {
-	# What is asked for is not what every compiler does anyhow.
+	# First show that the compiler does not harden by default.
 	echo 'int main(void) { return 0; }' >"$T/soft.c"
 	gcc -o "$T/soft" "$T/soft.c"
 	run hardened "$T/soft"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# What was meant is told where a command line cannot be meant as it is written.
+# For a command line that cannot be meant as written, the message suggests the right one.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Output as OpenMetrics: what is in it, that others parse it, and files that are replaced.
+# Output as OpenMetrics: its contents, other parsers, and files that are replaced.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -134,7 +134,7 @@ counts_faults() {
 	start ct cputrack -f -T 0.02 -o "$P" -O "$R" --format=openmetrics -c page-faults,task-clock -p "${PIDS[pool]}"
 	eventually test -s "$P"
 	tell pool g
-	# each of its threads has touched its pages, and nobody has ended
+	# each of its threads has touched its pages, and none has ended
 	eventually counts_faults 150
 	grep -q '^# EOF$' "$P"
 	[ "$(grep -c '"kind":"exit"' "$R" || true)" -eq 0 ]
@@ -175,7 +175,7 @@ counts_faults() {
 	[ "$(ls -A "$T")" = "$(printf '%s\n' cpustat.prom writer.err writer.out)" ]
 }
 
-@test "killed or ended by a signal, nothing stays beside the file but what the next one clears" {
+@test "killed or ended by a signal, only a file that the next run removes stays beside the output" {
 	need cpu
 	start writer cpustat --shared --format=openmetrics -o "$P" -c page-faults 0.01
 	eventually test -s "$P"
@@ -192,7 +192,7 @@ counts_faults() {
 	[ ! -e "$T/victim" ]
 }
 
-@test "a full disk is told, the file is the one before, and nothing is beside it" {
+@test "a full disk is reported, the file is unchanged, and nothing is beside it" {
 	record >"$R"
 	echo before >"$P"
 	go -1 prlimit --fsize=500 sh -c "trap '' XFSZ; exec cpustat -I '$R' --format=openmetrics -o '$P'"

@@ -59,7 +59,7 @@ prof() {
 	[[ $(cat "$T/prof") == *" of 8 LWPs of 1 programs"* ]]
 }
 
-@test "threads that got no counters are told, and the rest has its profile" {
+@test "threads without counters are reported, and the rest has its profile" {
 	PROF=("${WITH_FILES[@]}" 1000 "${PROF[@]}")
 	prof -0 -p 1 prlimit --nofile=12:12 "$WORK/hot-functions" -t 7 200
 	[[ $stderr == *": LWPs got no counters, or lost them: they are missing"* ]]
@@ -105,7 +105,7 @@ END_C
 	has touch 400
 	grep -qE '^ +75.00%  from thrice \(calls\)$' "$T/prof"
 	grep -qE '^ +25.00%  from once \(calls\)$' "$T/prof"
-	# Of a stripped one the addresses are told, and they are those of its file.
+	# For a stripped program the report has addresses in the file.
 	address=$(nm "$T/calls" | awk '$3 == "touch" { print $1 }')
 	strip "$T/calls"
 	prof -0 -p 1 "$T/calls"
@@ -154,7 +154,7 @@ END_C
 	[ "$b" -le 603 ]
 }
 
-@test "what cannot be profiled is refused, and what was not is told" {
+@test "a program that cannot be profiled is refused, and unprofiled threads are reported" {
 	go -1 "${PROF[@]}" -e no-such-event true
 	[[ $stderr == *"unknown event 'no-such-event'"* ]]
 	go -2 "${PROF[@]}" -p 0 true

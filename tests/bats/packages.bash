@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# packages.bash - for tests of what is packed and installed.  CPC_PACKAGES names what
+# packages.bash - for tests of packages and of their installation.  CPC_PACKAGES names what
 # tests/packages has made; without it, it is made here.
 
 setup_file() {

@@ -29,7 +29,7 @@ contents() {
 	[ ${#DEBS[@]} = 3 ]
 	for deb in "${DEBS[@]}"; do
 		cmp "$deb" "$there/${deb##*/}"
-		# No file is closed to others because the umask was.
+		# The umask does not change the modes of files.
 		diff <(contents "$deb") <(contents "$PACKAGES/umask077/${deb##*/}")
 	done
 }
@@ -41,7 +41,7 @@ contents() {
 	[[ $output != *E:* ]]
 }
 
-@test "a package's texts: description, licences of what it contains, changes" {
+@test "a package's texts: description, licences of its parts, changes" {
 	tools=$(deb cpc-tools)
 	[ "$(dpkg-deb -f "$tools" Conflicts)" = cpustat ]
 	[[ $(dpkg-deb -f "$(deb python3-cpc)" Depends) =~ ^python3,\ .*libpfm4 ]]
@@ -57,7 +57,7 @@ contents() {
 		[[ $(zcat "$doc/changelog.gz") == *"## $VERSION - "* ]]
 		[[ $(zcat "$doc/changelog.Debian.gz") == *"($VERSION-1) "* ]]
 	done
-	# Archives of others that the programs are linked with.
+	# Foreign archives that the programs are linked with.
 	ninja -C "$BUILT" -t commands cputrack cpustat | grep -oE ' /[^ ]*/lib[^ /]*\.a' |
 		sed -E 's,.*/(.*)\.a,\1,; s,^libtinfo$,libncurses,' | sort -u >"$T/archives"
 	[ "$(wc -l <"$T/archives")" -ge 3 ]

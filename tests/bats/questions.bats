@@ -81,7 +81,7 @@ assert {row["comm"]: row["runs"] for row in sums}["exe"] == 1
 assert sum(row["counts"]["page-faults"] for row in sums) == int(sys.argv[1])
 assert rows[-2]["kind"] == "total" and rows[-2]["counts"]["page-faults"] == int(sys.argv[1])
 assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
-	# it is no record
+	# it cannot be replayed
 	echo "$output" >"$T/sum"
 	go -1 cputrack -I "$T/sum"
 	[[ $stderr == "cputrack: $T/sum:2: invalid record: it is a summary (--by); -O writes records"* ]]
@@ -94,7 +94,7 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 	go -0 cputrack --by=lwp -O "$R" -N 1 -T 0.1 -c page-faults -p "${PIDS[pool]}"
 	[ "$(awk '$2 ~ /^[1-4]$/' <<<"$output" | wc -l)" -eq 4 ]
 	[ "$(words 1 4 -)" = "$(whole "$R" page-faults)" ]
-	# without their rows, nobody knows which of them counted what
+	# without their rows, the counts of each are unknown
 	grep -v fini_lwp "$R" >"$T/cut"
 	sed -i "s/\"rows\":[0-9]*}/\"rows\":$(grep -c '"ns"' "$T/cut")}/" "$T/cut"
 	go -0 cputrack -I "$T/cut" --by=lwp
@@ -181,7 +181,7 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 }
 
 @test "-p: lists and names" {
-	# nobody else has these names
+	# no other process has these names
 	local one=one-$BASHPID two=two-$BASHPID
 	start one "$WORK/set-comm" "$one"
 	start two "$WORK/set-comm" "$two"
@@ -289,12 +289,12 @@ print("%d %.1f %.1f %.1f %.1f" % (len(runs), statistics.mean(runs), statistics.s
 	mistake 2 "make a table of their own" cputrack -r 2 --by=lwp true
 }
 
-# counted_by ENGINE: the record of a run says that, whoever counted it.
+# counted_by ENGINE: the record of a run, changed to name that engine.
 counted_by() {
 	sed "s/\"cycles\":\"tsc\"/&,\"engine\":\"$1\"/"
 }
 
-@test "--compare: records of different engines, which is told" {
+@test "--compare: records of different engines, with a message" {
 	local by="their context switches differ"
 	runs_of 20 22 | counted_by ptrace >"$T/before"
 	runs_of 20 22 | counted_by kernel >"$R"
@@ -315,7 +315,7 @@ counted_by() {
 	mistake 1 "invalid 'engine': expected kernel or ptrace" cputrack -I "$R" --compare "$T/before"
 }
 
-@test "a record names the engine that counted, also when it is told again" {
+@test "a record names the engine that counted, also when it is replayed" {
 	local engine
 	for engine in ptrace kernel; do
 		go cputrack --engine=$engine -T 0 -O "$R" -o "$ROWS" -c page-faults true

@@ -38,7 +38,7 @@ rates() {
 	[ "$(awk '/total/ { print $NF }' <<<"$output")" = 200.00 ]
 	go -0 cputrack --rate --by=process --human -I "$R"
 	[ "$(awk '{ print $4 }' <<<"$output" | tr '\n' ' ')" = "a/s 200 200 200 " ]
-	# Who does not say in which time has no rate.
+	# A row without a span has no rate.
 	sed 's/,"span":[0-9]*//' "$R" >"$T/older"
 	go -0 cputrack --rate -I "$T/older"
 	[ "$(awk 'NR > 1 { print $5 }' <<<"$output" | tr '\n' ' ')" = "- - - - " ]

@@ -64,7 +64,7 @@ check_ratios() {
 	done
 	cputrack -I "$R" --total --format=json >"$T/total"
 	check_ratios "$T/total"
-	# A replay computes them again, from what it was counted in.
+	# A replay computes them again, from the counts.
 	cputrack -I "$R" | cmp - "$ROWS"
 	sed 's/"ratios":{[^}]*}/"ratios":{}/' "$R" >"$T/without"
 	cputrack -I "$T/without" | cmp - "$ROWS"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# tests/skipped, by which scripts/check finds skips that nobody knows.
+# tests/skipped, by which scripts/check finds skips that are not in the list.
 
 # shellcheck disable=SC2154 # run sets status, output
 

@@ -58,7 +58,7 @@ cputrack: counted 0.0% of the time: '$(breakpoints 1)', whose turn never came" ]
 	[ "$(awk -F, '$3 == "exit" && $18 ~ /^break/ && $9 == ""' "$T/csv" | wc -l)" -eq 1 ]
 }
 
-# The samples that are told, and of sample $1 its time and its counts.
+# The printed samples, and of sample $1 its time and its counts.
 ticks() {
 	awk -F, '$3 == "tick" && $1 != time { time = $1; n++ } END { print n + 0 }' "$T/rows"
 }
@@ -121,7 +121,7 @@ tick() {
 	[ "$(rows_of exit | sed 's/.*# //')" = "pic2=page-faults,$(breakpoints "$N"),minor-faults,sys2
 $(breakpoints 1 getppid)" ]
 	[[ $(head -n1 "$ROWS") =~ ^" "+time\ +lwp\ +event\ +(tsc|tick)\ +pic2\  ]]
-	# what is told is a spec
+	# the printed name is a spec
 	track -0 -T 0 -c "$(rows_of exit | sed -n '1s/.*# //p')" "$WORK/symbols" 10
 }
 
@@ -170,7 +170,7 @@ $called,$main,calls" ]
 		track -0 --split -T 600 -c "share,$others,calls" "$WORK/symbols" 10
 		[[ $(rows_of exit | head -n 1) == *" 10.000 10.000 # $main,$getppid,"*"$called,share,calls" ]]
 	fi
-	# What helps is told.
+	# The message suggests --split.
 	go -1 cputrack -c "calls,$others" true
 	[[ $stderr == *"; --split has them take turns" ]]
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# tests/stranger finds the libraries where somebody put them, as an ordinary user, and counts.
+# tests/stranger finds the libraries in any place, as an ordinary user, and counts.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -40,7 +40,7 @@ user() {
 
 STRICT=(-Wall -Wextra -Wshadow -Werror -pedantic)
 
-# compile COMPILER OPTION...: faults, by what pkg-config says of libcpc, counts 100.
+# compile COMPILER OPTION...: faults, with the flags of pkg-config, counts 100.
 compile() {
 	local flags
 	read -ra flags < <("${PKG_CONFIG[@]}" --cflags --libs libcpc)
@@ -92,7 +92,7 @@ pkg_config() {
 		[ "$output" = 3 ]
 	done <<<'gcc g++
 clang clang++'
-	# What was found is what was put there, and has what it needs in itself.
+	# The libraries were found in that place, and need no other library.
 	grep -qF "cpc_DIR:PATH=$PLACE/opt/lib/" gcc/CMakeCache.txt
 	go -0 readelf -dW gcc/faults-c99
 	[[ $output != *libpfm* && $output != *libbsd* ]]
@@ -106,7 +106,7 @@ clang clang++'
 	[[ $stderr == *" of 3 LWPs of 1 programs"*" 1800 "*" touch_three"* ]]
 }
 
-@test "find_package: a library that is missing is told" {
+@test "find_package: a missing library is reported" {
 	libraries=$(dirname "$(realpath "$(gcc -print-file-name=libpfm.a)")")
 	run "${AS_USER[@]}" cmake -S stranger -B missing -DCMAKE_PREFIX_PATH="$PLACE/opt" \
 		-DCMAKE_IGNORE_PATH="$libraries;${libraries#/usr}"

@@ -3,7 +3,7 @@
 # Copyright (c) 2026 The cpc authors
 #
 # Symbols in the right library, or none: large libraries, files that went, programs that
-# change what others read of them.
+# change their own memory while it is read.
 #
 # liba.so and libb.so both have hit().  The program says "ready", waits for a byte, calls
 # liba.so's 100 times and, through b_hit(), that of libb.so 7 times; a thread 10 and 1 times.
@@ -130,7 +130,7 @@ right() {
 	[ "$(rows_of exit | awk '{ print $4 }')" = 110 ]
 }
 
-# Nothing was counted, and it is told why.
+# Nothing was counted, and the error says why.
 refused() {
 	[ "$status" -eq 1 ]
 	[[ $stderr == "cputrack: cannot count '$EVENT': "$1 ]]
@@ -145,7 +145,7 @@ refused() {
 	right
 }
 
-@test "a library that was removed: root counts in it, others are told" {
+@test "a library that was removed: root counts in it, other users get an error" {
 	a_copy
 	launch "$D/main"
 	rm "$D/liba.so"
@@ -242,7 +242,7 @@ refused() {
 	right
 }
 
-@test "program headers and a dynamic section without an end hold up nobody" {
+@test "program headers and a dynamic section without an end delay nothing" {
 	local linker
 	linker=$(readelf -lW "$WORK/symbols" | sed -n 's/.*interpreter: \(.*\)]$/\1/p')
 	"$WORK/make-elf" dynamic "$P/dynamic" "$linker"
@@ -250,7 +250,7 @@ refused() {
 	[[ $stderr == "cputrack: init_lwp: can't watch libraries of process "*": File too large" ]]
 	grep -q ' exit  *- # incomplete$' "$ROWS"
 
-	# So many zeroes that reading them takes days: of a child, whose libraries are looked at anew.
+	# Reading so many zeroes takes days. They are in a child: its libraries are read, too.
 	cat >"$P/headers.c" <<-'END'
 		#include <elf.h>
 		#include <fcntl.h>
@@ -297,7 +297,7 @@ refused() {
 	[ "$(grep -c ' exit  *- # .* # incomplete$' "$ROWS")" -eq 2 ]
 }
 
-@test "a program that changes its list of libraries is told, not believed" {
+@test "a program that changes its list of libraries is reported, not believed" {
 	# A circle; another address of a library; none is mapped there.
 	number=0
 	for change in 'm->l_next->l_next = m' 'm->l_next->l_next->l_addr += 4096' \

@@ -46,8 +46,8 @@ counters_of() {
 	rows_of "$@" | cut -d' ' -f4-
 }
 
-# Sum of counter PIC (from 0) over the rows with EVENT: sum_of EVENT [LWP [PIC]].  It is "none",
-# which is no number, and 0 in arithmetic, when there are no such rows.
+# Sum of counter PIC (from 0) over the rows with EVENT: sum_of EVENT [LWP [PIC]].  Without such
+# rows it prints "none", which is not a number, and 0 in arithmetic.
 sum_of() {
 	rows_of "$1" "${2-}" | awk -v pic="${3:-0}" '$4 != "#" { n++; s += $(4 + pic) }
 		END { if (n) printf "%d\n", s; else print "none" }'

@@ -97,7 +97,7 @@ on_terminal() {
 	[ "${lines[-1]}" = "status 0" ]
 }
 
-@test "what is no terminal is refused, and what does not fit, too" {
+@test "a file that is not a terminal is refused, and a table that does not fit, too" {
 	go -2 cpustat --top --shared -c page-faults 0.01 1
 	[ "$stderr" = "cpustat: --top draws on a terminal, and the standard output is none" ]
 	for bad in "-o $T/o" --format=csv --by=cpu; do

@@ -133,7 +133,7 @@ check_trace() {
 	EOF
 }
 
-@test "names of others are escaped; appending is refused" {
+@test "names of programs are escaped; appending is refused" {
 	cp "$WORK/set-comm" "$T/"$'b\n\033\xff"'
 	go -0 cputrack -fe -T 0 --format=trace -o "$T/trace" -c page-faults "$T/"$'b\n\033\xff"' x
 	if LC_ALL=C grep -n '[^ -~]' "$T/trace"; then

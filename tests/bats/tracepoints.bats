@@ -37,7 +37,7 @@ all_exactly() {
 	done
 }
 
-@test "tracefs that is mounted nowhere is found, and what others see does not change" {
+@test "tracefs that is mounted nowhere is found, without a mount that other processes see" {
 	# shellcheck disable=SC2016 # for the inner shell
 	go unshare -m sh -c 'umount -a -t tracefs; umount -a -t debugfs; ! test -e "$0/events" || exit 77
 		"$@" && ! grep -w tracefs /proc/mounts' "$TRACING" \
@@ -58,7 +58,7 @@ all_exactly() {
 }
 
 # Each takes the kernel up to 60 ms: the tool does not wait, and what closes them ends, too.
-@test "many are closed by a process, where somebody waits for that" {
+@test "a process closes many of them, and its parent can wait for it" {
 	need_root
 	unshare -pf true || skip "no PID namespaces here"
 	cat >"$T/first.py" <<-'END'

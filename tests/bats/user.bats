@@ -108,7 +108,7 @@ need_paranoid() {
 	[ "$status" -eq 0 ]
 }
 
-@test "attaching to somebody else's process is refused" {
+@test "attaching to another user's process is refused" {
 	need_root
 	start crowd "$WORK/thread-pool" 1
 	eventually said crowd ready
@@ -165,7 +165,7 @@ need_paranoid() {
 	names_the_remedy
 }
 
-@test "so is one refused event in a set of others" {
+@test "a refused event makes its whole set refused" {
 	need_paranoid kernel
 	user -1 cputrack -T 0 -c page-faults,cpu-migrations "$PLACE/touch-pages" 1
 	names_the_remedy
@@ -198,7 +198,7 @@ need_paranoid() {
 	user -2 cpustat -c no_such_event 1 1
 }
 
-@test "a set-uid program runs without its privileges, and that is said" {
+@test "a set-uid program runs without its privileges, and a message says so" {
 	need_root
 	chown 0 "$PLACE/print-ids"
 	chmod 4755 "$PLACE/print-ids"
@@ -216,7 +216,7 @@ need_paranoid() {
 	[[ $stderr == cputrack:*ids* ]]
 }
 
-@test "a program with capabilities runs without them, and that is said" {
+@test "a program with capabilities runs without them, and a message says so" {
 	need_root
 	need_command setcap
 	setcap cap_net_raw=ep "$PLACE/print-ids" || skip "this file system has no capabilities"

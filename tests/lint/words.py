@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-PRONOUN = r"(?:no|some|any|every)(?:body|one|[ ]one)"
+PRONOUN = r"(?:(?:no|some|any|every)body|(?:some|any|every)one|no one)"
 BE = r"(?:is|are|was|were|be|been)"
 PREPOSITION = r"(?:of|by|from|than|with|for|about|except|but|beyond|after|behind)"
 

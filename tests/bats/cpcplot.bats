@@ -185,7 +185,7 @@ refused() {
 	for file in "$T"/bad*; do
 		option=--tree
 		[[ $file == *[02468].* ]] || option=--rate
-		run --separate-stderr timeout 60 cpcplot $option -g "$file"
+		run --separate-stderr "${LIMIT[@]}" cpcplot $option -g "$file"
 		[ "$status" -le 1 ]
 		if [ "$status" -eq 1 ]; then
 			[ "${#stderr_lines[@]}" -eq 1 ]

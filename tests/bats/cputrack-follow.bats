@@ -85,7 +85,7 @@ median() {
 
 @test "without -f a child can be traced by its parent at once" {
 	for _ in {1..20}; do
-		go -0 timeout 20 cputrack -o "$ROWS" -T 0 -c page-faults "$WORK/ptrace-child" seize
+		go -0 cputrack -o "$ROWS" -T 0 -c page-faults "$WORK/ptrace-child" seize
 		[ "$output" = PASS ]
 	done
 }
@@ -246,9 +246,9 @@ make_clean() {
 }
 
 @test "without -e: a program that then has itself traced by its parent runs to its end" {
-	go -0 timeout 20 cputrack -o "$ROWS" -T 0 -c page-faults sh -c "exec '$WORK/ptrace-child' itself"
+	go -0 cputrack -o "$ROWS" -T 0 -c page-faults sh -c "exec '$WORK/ptrace-child' itself"
 	[ "$output" = PASS ]
-	go -0 timeout 20 cputrack -fe -o "$ROWS" -T 0.01 -N 2 -c page-faults \
+	go -0 cputrack -fe -o "$ROWS" -T 0.01 -N 2 -c page-faults \
 		sh -c "sleep 0.2; exec '$WORK/ptrace-child' itself"
 	[ "$output" = PASS ]
 }
@@ -271,7 +271,7 @@ make_clean() {
 
 @test "a child that the process of cputrack had before is not taken for the command" {
 	# shellcheck disable=SC2016 # for the inner shell
-	go -0 timeout 60 bash -c '"$1" 100000 >/dev/null & echo $! >"$0"; shift; exec "$@"' "$T/child" \
+	go -0 bash -c '"$1" 100000 >/dev/null & echo $! >"$0"; shift; exec "$@"' "$T/child" \
 		"$WORK/execs" cputrack -fe -T 0 -o "$ROWS" -c page-faults "$WORK/print-ids"
 	STRAYS+=("$(<"$T/child")")
 	kill -0 "$(<"$T/child")"

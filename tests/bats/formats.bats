@@ -220,9 +220,9 @@ ends() {
 	ulimit -v 2000000
 	for option in -I --compare=; do
 		[ "$option" = -I ] && args=() || args=(-r 2 -c page-faults true)
-		go -1 timeout 20 cputrack "$option"/dev/zero "${args[@]}"
+		go -1 cputrack "$option"/dev/zero "${args[@]}"
 		[[ $stderr == *"/dev/zero:1: not a record: it has a NUL"* ]]
-		go -1 timeout 60 cputrack "$option"<(head -c 400000000 /dev/zero | tr '\0' x) "${args[@]}"
+		go -1 cputrack "$option"<(head -c 400000000 /dev/zero | tr '\0' x) "${args[@]}"
 		[[ $stderr == *":1: not a record: the line is too long"* ]]
 	done
 	ends 5 | sed '2s/"x"/"\x00"/' >"$R"

@@ -23,7 +23,7 @@ load ../bats/helpers
 @test "a process that made itself a tracee, and stays, does not delay the end, and is not harmed" {
 	by_ptrace
 	for options in -fe -f -e; do
-		go -0 timeout -s KILL 60 cputrack $options -T 0 -o "$ROWS" -c page-faults \
+		go -0 cputrack $options -T 0 -o "$ROWS" -c page-faults \
 			"$WORK/clone-flags" stay "$T/stays"
 		[ -z "$stderr" ]
 		pid=$(<"$T/stays")

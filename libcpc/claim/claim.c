@@ -1,65 +1,68 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * claim.c - which process holds which CPU: one set per CPU at a time, and no sets
- * on LWPs meanwhile, over all processes of the machine.  Only sets with counters of the core
- * PMU claim and are refused: the kernel counts all other events for any number of programs.
+ * claim.c - which process has claimed which CPU, over all processes of the machine: one set
+ * per CPU at a time, and no sets on LWPs meanwhile.  Only sets with counters of the core PMU
+ * claim CPUs and can be refused: the kernel counts all other events for any number of
+ * programs.
  *
- * A claim is an empty file that says CPU, PID namespace and process in its name, and that
- * this process holds locked.  The kernel drops the lock when the process ends, however it
- * does; what is left is a name without meaning, which the next claim of that user removes.
- * They are POSIX record locks: no forked child keeps them, and F_GETLK tells who has them.
+ * A claim is an empty file, locked by this process, whose name contains CPU, PID namespace
+ * and process.  The kernel drops the lock when the process exits, in whatever way; the next
+ * claim of that user removes the stale file.  The locks are POSIX record locks: forked
+ * children do not inherit them, and F_GETLK names the owner.
  *
- * Root's claims are in /run/cpc, where only root can write; so whatever is there is
- * true.  They are locked before others can open them, so nobody else can lock them.
- * There, too, is the generation, which each claim of root raises.  LWPs' sets compare
- * it at each sample by a look into memory.
+ * Root's claims are in /run/cpc, where only root can write, so they are trustworthy.  They
+ * are locked before others can open them, so that no other user can lock them.  The same
+ * directory contains the generation, which each claim of root raises.  Sets of LWPs compare
+ * it at each sample, by a read from shared memory.
  *
- * Others who may count whole CPUs claim in /dev/shm: it exists everywhere, and it is
- * not /run that they could fill.  Anybody can put anything there.  So a claim is believed
- * only if the process in its name
- *   - has the capability, in our own user namespace (by perf_event_paranoid <= 0 all have),
- *   - runs as the owner of the file, which has this one name and nobody else may write,
- *   - holds the lock,
- *   - and did not get the capability by an exec.
- * The last is because locks and user ids survive exec: who may run a program with file
- * capabilities could lock a file and then become that program.  The kernel marks a process
- * that gains by an exec as not dumpable, which shows in the owner of its files in /proc, and
- * only the program itself can make it dumpable, as cpustat does.  It tells nobody anything:
- * to trace it or look into its memory takes its capabilities.  What a process that already
- * had them locked, by itself or before it executed another program, is a claim by right.
+ * Other users who may count whole CPUs claim in /dev/shm: it exists everywhere, and filling
+ * it does not harm the system as a full /run does.  Any user can create any file there, so a
+ * claim is believed only if the process in its name
+ *  - has the capability, in our own user namespace (all have it if perf_event_paranoid <= 0),
+ *  - runs as the owner of the file, which has no other name and is not writable by others,
+ *  - holds the lock,
+ *  - and did not get the capability by an exec.
+ * The reason for the last condition: locks and user ids survive an exec, so a user who may
+ * run a program with file capabilities could lock a file and then become that program.  The
+ * kernel marks a process that gains capabilities by an exec as not dumpable, which shows in
+ * the owner of its files in /proc.  Only the program itself can make it dumpable, as cpustat
+ * does; this reveals nothing, because tracing it or reading its memory still requires its
+ * capabilities.  A lock taken by a process that already had the capabilities, even before an
+ * exec, is a valid claim.
  *
- * What each can do to others: root may refuse and invalidate everybody.  So may users who
- * may count whole CPUs.  All others cannot make a claim that anybody believes, nor lock,
- * remove or rename one.  They can lock for reading, 100,000 times over, any file that they
- * can open and that is not locked, which makes F_GETLK slow; so it is asked last, and never
- * of a file of theirs: of root's files unless their process is dead, and of those of
- * users whose process may claim.  Other files are neither opened nor mapped nor read.
- * Nobody but root can raise the generation, so users' claims are looked for, at
- * most every 100 ms, when a set is sampled.  How many names are read is limited: who
- * fills the directory hides claims of users other than root, at worst.
+ * What users can do to each other: root may refuse and invalidate all sets, and so may users
+ * who may count whole CPUs.  Other users can neither make a claim that is believed, nor lock,
+ * remove or rename one.  They can take 100,000 read locks on any file that they can open and
+ * that is not locked, which makes F_GETLK slow; so F_GETLK comes last, and never on their own
+ * files: only on root's files unless their process is dead, and on files of users whose
+ * process may claim.  Other files are neither opened nor mapped nor read.  Only root can
+ * raise the generation, so a sample also looks for users' claims, at most every 100 ms.  The
+ * number of names read is limited: a user who fills the directory can at worst hide claims of
+ * users other than root.
  *
- * Not to be able to look is not "no claims", and a claim that cannot be published is none:
- * both are refused with the reason.  But a look that fails while a set is sampled changes
- * nothing: there was no claim when it was bound, and the next sample looks again.
+ * A failed look does not mean "no claims", and a claim that cannot be published is not valid:
+ * both are refused with the reason.  Only a look that fails during a sample has no effect:
+ * there was no claim at the bind, and the next sample looks again.
  *
- * Order: a claim is locked, then looks for others, then raises the generation, then
- * counts.  An LWP's set reads the generation, then looks for claims, then counts.  So
- * of two that meet at least one sees the other.  Two claims of one user take turns, by a
- * mutex that only that user can open, and one of them wins; those of different
- * users may both lose.
+ * Order: a claim is locked, then looks for others, then raises the generation, then counts.
+ * A set of an LWP reads the generation, then looks for claims, then counts.  So of two
+ * concurrent ones at least one sees the other.  Two claims of the same user are serialized by
+ * a mutex file that only that user can open, and one of them wins; of claims by different
+ * users, both may lose.
  *
- * Who has another /run or /dev/shm, as in most containers, neither sees nor is
- * seen; whoever has neither is told so.  Nor are claims in /dev/shm seen from another PID
- * namespace, or where /proc hides processes from the one who looks.  Then both count.
+ * A process with another /run or /dev/shm, as in most containers, neither sees the others'
+ * claims nor do they see its own; a process with neither directory gets a warning.  Nor does
+ * a process see claims in /dev/shm of another PID namespace, or of processes that /proc hides
+ * from it.  Then both count.
  *
- * Processes whose LWPs have such sets keep a file open that has a name and nothing else, so
- * that a claim can say how many it invalidates, as far as the claimant may see their files.
- * Any process can create such a file: it changes that number and nothing else.
+ * Processes whose LWPs have such sets keep a file with a special name open, so that a claim
+ * can report how many processes it invalidates, as far as the claiming user may see their
+ * files.  Any process can create such a file: that changes the number and nothing else.
  *
- * A process's POSIX lock goes when it closes any descriptor of the file.  So it must
- * not open its own claims, in whatever handle or thread: they have its id in their
- * names, and the registry is one for the whole process.
+ * A process loses its POSIX lock when it closes any descriptor of the file.  So it must not
+ * open its own claims, in whatever handle or thread: they have its process id in their names,
+ * and the whole process has one registry.
  */
 #include "claim.h"
 
@@ -78,32 +81,32 @@
 #include <unistd.h>
 
 #define GENERATION "generation"
-#define MARK "cpc-lwps" /* the name of the file of processes with LWPs' sets */
+#define MARK "cpc-lwps" /* the name of the file that marks processes with sets of LWPs */
 
 struct cpci_claim {
 	int cpu;
-	int fd;		 /* locked; -1: there is no directory for it, so others do not see it */
-	unsigned nforks; /* when it was made: it is ours until we fork */
+	int fd; /* locked; -1: there is no directory for claims, so other processes do not see it */
+	unsigned nforks; /* of the process that made it: a forked child does not own it */
 	char path[96];
 	LIST_ENTRY(cpci_claim) link;
 };
 
 typedef _Atomic uint64_t generation_t;
 
-static generation_t never; /* until there is a generation, it is 0 */
+static generation_t never; /* 0: the generation before there is a file of it */
 
 static struct {
-	pthread_mutex_t lock; /* of what is not atomic */
+	pthread_mutex_t lock; /* protects what is not atomic */
 	LIST_HEAD(cpci_claims, cpci_claim) claims;
-	unsigned nforks;		   /* that led to this process */
-	bool told;			   /* that there is no place for claims */
-	bool counted_lwps;		   /* how many processes the first claim invalidates */
-	unsigned nepochs;		   /* that were taken and not dropped... */
-	int mark;			   /* ...and the file that shows it; -1: none */
+	unsigned nforks;   /* how many forks led to this process */
+	bool told;	   /* a warning said that there is no place for claims */
+	bool counted_lwps; /* the first claim has counted the processes that it invalidates */
+	unsigned nepochs;  /* how many epochs are taken and not dropped */
+	int mark;	   /* the file that marks this process because of them; -1: none */
 	_Atomic(generation_t *) roots;	   /* the generation of root's claims, ... */
-	_Atomic uint64_t others;	   /* ...and of those that we holder, or made */
+	_Atomic uint64_t others;	   /* the generation of the claims that we found or made */
 	_Atomic int64_t looked_ns;	   /* when claims were last looked for */
-	_Atomic int64_t clear_ns;	   /* when there were none, ... */
+	_Atomic int64_t clear_ns;	   /* when a look found no claims, ... */
 	_Atomic uint64_t clear_generation; /* ...and the generation then */
 } registry = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -113,7 +116,7 @@ static struct {
 	.clear_ns = -CPCI_CLAIM_LOOK_NS,
 };
 
-/* Closes a file, and leaves errno alone. */
+/* Closes a file, keeps errno and returns `rc`. */
 static int close_and(int fd, int rc)
 {
 	int err = errno;
@@ -123,7 +126,7 @@ static int close_and(int fd, int rc)
 	return rc;
 }
 
-/* Maps the generation of root's claims, once there is one. */
+/* Maps the generation of root's claims if its file exists. */
 static void map_generation(void)
 {
 	generation_t *none = &never, *map;
@@ -139,7 +142,7 @@ static void map_generation(void)
 	if (fd != -1 && fstat(fd, &st) == 0 && st.st_uid == 0 &&
 	    st.st_size >= (off_t)sizeof(*map)) {
 		map = mmap(NULL, sizeof(*map), PROT_READ, MAP_SHARED, fd, 0);
-		/* Another thread may have been faster. */
+		/* Another thread may have mapped it meanwhile. */
 		if (map != MAP_FAILED &&
 		    !atomic_compare_exchange_strong(&registry.roots, &none, map))
 			munmap(map, sizeof(*map));
@@ -151,7 +154,7 @@ static void map_generation(void)
 
 /* ---- making claims --------------------------------------------------------- */
 
-/* For root, with the mutex. */
+/* Only for root; the caller holds the mutex. */
 static int make_generation(int dir)
 {
 	const uint64_t first = 0;
@@ -161,7 +164,9 @@ static int make_generation(int dir)
 
 	if (fd == -1)
 		return -1;
-	/* Written, not just enlarged: a page that a full file system lacks is SIGBUS. */
+	/*
+	 * Write it: with a file that is only enlarged, a full file system would raise SIGBUS.
+	 */
 	if (fstat(fd, &st) == -1) {
 		rc = -1;
 	} else if (st.st_size < (off_t)sizeof(first)) {
@@ -176,7 +181,7 @@ static int make_generation(int dir)
 	return close_and(fd, rc);
 }
 
-/* LWPs' sets that were bound before now are so no more. */
+/* Invalidates the sets of LWPs that are bound already. */
 static int raise_generation(enum cpci_claim_dir which, int dir)
 {
 	generation_t *map;
@@ -188,7 +193,7 @@ static int raise_generation(enum cpci_claim_dir which, int dir)
 	fd = openat(dir, GENERATION, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (fd == -1)
 		return -1;
-	/* enter() has made sure of its size. */
+	/* enter() has checked its size. */
 	map = mmap(NULL, sizeof(*map), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		return close_and(fd, -1);
@@ -197,11 +202,11 @@ static int raise_generation(enum cpci_claim_dir which, int dir)
 	return close_and(fd, 0);
 }
 
-/* Where a claim is made. */
+/* The place where this process claims. */
 struct place {
 	enum cpci_claim_dir which;
-	int dir;   /* -1: there is none */
-	int mutex; /* -1: it is not to be had */
+	int dir;   /* -1: none */
+	int mutex; /* -1: the mutex could not be taken */
 };
 
 static void leave(const struct place *place)
@@ -215,14 +220,14 @@ static void leave(const struct place *place)
 	errno = err;
 }
 
-/* Opens the directory of root's claims, which the first of them makes. */
+/* Opens the directory of root's claims.  The first claim creates it. */
 static int enter_roots(struct place *place)
 {
 	const char *path = cpci_claim_path[CPCI_DIR_ROOT];
 
 	place->which = CPCI_DIR_ROOT;
 	if (mkdir(path, 0755) == 0) {
-		if (chmod(path, 0755) == -1) /* whatever the umask */
+		if (chmod(path, 0755) == -1) /* independent of the umask */
 			return -1;
 	} else if (errno != EEXIST) {
 		return -1;
@@ -231,11 +236,11 @@ static int enter_roots(struct place *place)
 	return place->dir != -1 ? 0 : -1;
 }
 
-/* Goes where we claim, if there is such a place, with the mutex.  -1: see errno. */
+/* Opens the place for our claims, if there is one, and takes its mutex.  -1: see errno. */
 static int enter(struct place *place)
 {
 	*place = (struct place){.dir = -1, .mutex = -1};
-	/* Where root has no /run it claims as others do. */
+	/* If there is no /run, root uses the directory of the other users. */
 	if (geteuid() == 0 && enter_roots(place) == -1 && !cpci_claim_is_absence(errno))
 		return -1;
 	if (place->dir == -1) {
@@ -252,7 +257,7 @@ static int enter(struct place *place)
 	return 0;
 }
 
-/* Makes the file of a claim, and locks it before others can open it. */
+/* Creates the file of a claim, and locks it before others can open it. */
 static int publish(struct cpci_claim *claim, enum cpci_claim_dir which)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -283,7 +288,7 @@ static void withdraw(struct cpci_claim *claim)
 	free(claim);
 }
 
-/* Another claim is there, or it cannot be known. */
+/* Refuses a set: there is another claim, or it could not be determined. */
 static void tell_found(int rc, const struct cpci_holder *holder, bool lwp, struct cpci_diag *diag)
 {
 	int err = rc == 1 ? EAGAIN : errno;
@@ -308,7 +313,10 @@ static void tell_unclaimed(const struct cpci_claim *claim, enum cpci_claim_dir w
 		  cpci_claim_path[which], strerror(err));
 }
 
-/* Once: later claims find mostly what is invalid already, and may be due at a sample. */
+/*
+ * Only once: later claims mostly find sets that are invalid already but were not sampled
+ * since.
+ */
 static void tell_invalidated(struct cpci_diag *diag)
 {
 	unsigned n;
@@ -362,7 +370,7 @@ static int claim_cpu(struct cpci_claim *claim, struct cpci_diag *diag)
 	return rc;
 }
 
-/* A claim of this process. */
+/* Finds a claim of this process. */
 static bool find_own(int cpu, struct cpci_holder *holder)
 {
 	struct cpci_claim *claim;
@@ -413,7 +421,7 @@ void cpci_claim_drop(struct cpci_claim *claim)
 	if (claim->nforks == registry.nforks) {
 		LIST_REMOVE(claim, link);
 		withdraw(claim);
-	} else { /* it is that of the process that forked us */
+	} else { /* it belongs to the parent process */
 		if (claim->fd != -1)
 			close(claim->fd);
 		free(claim);
@@ -430,7 +438,7 @@ static void hide_mark(void)
 
 void cpci_claims_forget(void)
 {
-	pthread_mutex_init(&registry.lock, NULL); /* another thread may have had it */
+	pthread_mutex_init(&registry.lock, NULL); /* another thread may have held it */
 	LIST_INIT(&registry.claims);
 	registry.nforks++;
 	registry.nepochs = 0;
@@ -439,14 +447,17 @@ void cpci_claims_forget(void)
 
 /* ---- sets of LWPs ---------------------------------------------------------- */
 
-/* Was the last look around soon enough, and has root claimed nothing since? */
+/* Is the last look recent enough, and has root made no claim since? */
 static bool is_clear(uint64_t roots)
 {
 	return registry.clear_generation == roots &&
 	       cpci_now() - registry.clear_ns < CPCI_CLAIM_LOOK_NS;
 }
 
-/* What is found ends the epochs that were taken before.  Also in signal handlers. */
+/*
+ * Looks for claims.  One that is found ends the epochs taken before.  Safe in signal
+ * handlers.
+ */
 static int look_around(struct cpci_holder *holder)
 {
 	int64_t start = cpci_now();
@@ -469,7 +480,7 @@ static int look_around(struct cpci_holder *holder)
 	return rc;
 }
 
-/* As cpci_claim_find(). */
+/* Returns the same as cpci_claim_find(). */
 static int take_epoch(struct cpci_epoch *epoch, struct cpci_holder *holder)
 {
 	struct place place;
@@ -480,7 +491,10 @@ static int take_epoch(struct cpci_epoch *epoch, struct cpci_holder *holder)
 		return 1;
 	if (is_clear(epoch->root))
 		return 0;
-	/* This makes a generation to look at; without one, each sample looks for claims. */
+	/*
+	 * Create the generation's file: without it, each sample would have to look for
+	 * claims.
+	 */
 	if (registry.roots == &never && geteuid() == 0 && enter(&place) == 0)
 		leave(&place);
 	map_generation();
@@ -498,7 +512,7 @@ int cpci_epoch_take(struct cpci_epoch *epoch, struct cpci_diag *diag)
 	rc = take_epoch(epoch, &holder);
 	if (rc != 0)
 		tell_found(rc, &holder, true, diag);
-	else if (registry.nepochs++ == 0) /* without it, claims do not tell of us */
+	else if (registry.nepochs++ == 0) /* without it, claims do not count this process */
 		registry.mark = memfd_create(MARK, MFD_CLOEXEC);
 	pthread_mutex_unlock(&registry.lock);
 	return rc == 0 ? 0 : -1;

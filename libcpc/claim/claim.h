@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * claim.h - one set with events of the core PMU per CPU, and none on LWPs meanwhile, over all
- * processes.
+ * claim.h - over all processes, a CPU has one set with events of the core PMU at a time, and
+ * meanwhile no LWP has one.
  */
 #ifndef CPCI_CLAIM_H
 #define CPCI_CLAIM_H
@@ -12,36 +12,37 @@
 
 /* ---- claim.c ------------------------------------------------------------------- */
 
-#define CPCI_CLAIM_LOOK_NS 100000000 /* how long a look at the claims of others is good for */
+#define CPCI_CLAIM_LOOK_NS 100000000 /* for how long a look for claims is valid */
 
 /*
- * Once it is made, epochs of LWPs hold no more.  NULL: another has that CPU, or it cannot be
- * claimed: see `diag`.  Made, but with a CPC_WARNING in `diag`: others cannot see it, or it
- * invalidates sets of other processes.
+ * Claims a CPU, which ends the epochs of LWPs.  NULL: another process has claimed that CPU,
+ * or it cannot be claimed: see `diag`.  A claim with a CPC_WARNING in `diag`: other processes
+ * cannot see it, or it invalidates their sets.
  */
 struct cpci_claim *cpci_claim(int cpu, struct cpci_diag *diag);
-bool cpci_claim_is_for(const struct cpci_claim *claim, int cpu); /* ours; NULL: no */
-void cpci_claim_drop(struct cpci_claim *claim);			 /* NULL: nothing */
-void cpci_claims_forget(void); /* in a forked child: they are the parent's */
+/* Is it a claim of this process on that CPU?  NULL: no. */
+bool cpci_claim_is_for(const struct cpci_claim *claim, int cpu);
+void cpci_claim_drop(struct cpci_claim *claim); /* NULL: nothing */
+void cpci_claims_forget(void);			/* in a forked child: they belong to the parent */
 
-/* What was known of claims when a set was bound to an LWP: how many had been made. */
+/* The claims known when a set was bound to an LWP.  The epoch ends with the next claim. */
 struct cpci_epoch {
-	bool exempt;	 /* it holds whatever is claimed */
-	bool taken;	 /* by cpci_epoch_take(), ... */
-	unsigned nforks; /* ...in the process that so many forks led to */
+	bool exempt;	 /* it never ends: a set without counters of the core PMU */
+	bool taken;	 /* by cpci_epoch_take()... */
+	unsigned nforks; /* ...in a process after this number of forks */
 	uint64_t root, others;
 };
-/* Of sets without counters of the core PMU. */
+/* For sets without counters of the core PMU. */
 #define CPCI_EPOCH_EXEMPT ((struct cpci_epoch){.exempt = true})
-/* One that never holds. */
+/* An epoch that has ended. */
 #define CPCI_EPOCH_OVER ((struct cpci_epoch){.root = UINT64_MAX, .others = UINT64_MAX})
-/* To be taken before an LWP's set counts.  -1: a CPU is claimed, see `diag`. */
+/* Call this before the set of an LWP starts counting.  -1: a CPU is claimed, see `diag`. */
 int cpci_epoch_take(struct cpci_epoch *epoch, struct cpci_diag *diag);
-/* When that set is unbound; others do nothing. */
+/* Call this when that set is unbound; no effect on epochs that were not taken. */
 void cpci_epoch_drop(struct cpci_epoch *epoch);
-/* Was no CPU claimed up to `ns`, the time now?  Safe in signal handlers. */
+/* Has no CPU been claimed up to `ns`, the current time?  Safe in signal handlers. */
 bool cpci_epoch_holds(const struct cpci_epoch *epoch, int64_t ns);
-/* The same, as far as it is known without looking for claims. */
+/* The same, without looking for new claims. */
 bool cpci_epoch_held(const struct cpci_epoch *epoch);
 
 /* ---- claim_dir.c: where claims are, one file for each ------------------------------ */
@@ -51,22 +52,22 @@ extern const char *const cpci_claim_path[];
 
 struct cpci_holder {
 	int cpu;
-	pid_t pid;		 /* 0: another PID namespace's */
-	enum cpci_claim_dir dir; /* where it was found, or could not be looked for */
+	pid_t pid;		 /* 0: it is in another PID namespace */
+	enum cpci_claim_dir dir; /* where it was found, or where the search failed */
 };
 
-/* Does an errno say that there is no such thing for us, rather than that it is not known? */
+/* Does an errno mean that a file does not exist for us, rather than an unknown state? */
 bool cpci_claim_is_absence(int err);
-/* The directory, if nobody can remove there what is another's; -1 and errno. */
+/* Opens the directory, if no user can remove another user's files there; -1 and errno. */
 int cpci_claim_dir_open(enum cpci_claim_dir which);
-/* A name for a new claim of ours. */
+/* Makes the name of a new claim of this process. */
 void cpci_claim_name(int cpu, char *name, size_t size);
-/* The mutex of our user's claims; closing it gives it back.  -1: it is not to be had. */
+/* Takes the mutex of our user's claims; closing it releases it.  -1: it cannot be taken. */
 int cpci_claim_mutex(int dir);
 /*
- * Looks for a claim of another process on `cpu`, or on any (-1).  `tidy`: where what dead
- * processes left shall be removed; takes the mutex.  1: see `holder`; 0: there is none; -1
- * and errno: it cannot be found out.  Safe in signal handlers.
+ * Looks for a claim of another process on `cpu`, or on any CPU (-1).  In the directory `tidy`
+ * it also removes files of dead processes; the caller holds the mutex of that directory.  1:
+ * see `holder`; 0: there is none; -1 and errno: unknown.  Safe in signal handlers.
  */
 int cpci_claim_find(int cpu, enum cpci_claim_dir tidy, struct cpci_holder *holder);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * claim_dir.c - where claims of CPUs are, who made them, and which are to be believed.
- * See claim.c.
+ * claim_dir.c - where claims of CPUs are, who made them, and which ones are believed.  See
+ * claim.c.
  */
 #include "claim.h"
 
@@ -20,14 +20,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_ENTRIES 10000 /* how many names are read in a directory that is not root's */
-#define MUTEX_TRIES 2000   /* of a millisecond; it is held for less */
+#define LOOK_ENTRIES 10000 /* how many names are read in a directory where all users can write */
+#define MUTEX_TRIES 2000   /* each of a millisecond; the mutex is never held as long */
 
-#define PREFIX "cpc-cpu" /* of a claim's name */
+#define PREFIX "cpc-cpu" /* of the names of claims */
 
 const char *const cpci_claim_path[] = {[CPCI_DIR_ROOT] = "/run/cpc", [CPCI_DIR_USERS] = "/dev/shm"};
 
-/* Not to be kept waiting by a FIFO or a lease. */
+/* A FIFO or a lease must not make open(2) wait. */
 static const int look_flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
 bool cpci_claim_is_absence(int err)
@@ -48,13 +48,12 @@ bool cpci_claim_is_absence(int err)
 	}
 }
 
-/* What a failed call says about a claim: 0, that it is none, or -1, that it is not known. */
+/* What a failed call means for a claim: 0: it does not exist; -1: unknown. */
 static int absent(void)
 {
 	return cpci_claim_is_absence(errno) ? 0 : -1;
 }
 
-/* Only where nobody can remove what is another's. */
 int cpci_claim_dir_open(enum cpci_claim_dir which)
 {
 	int dir = open(cpci_claim_path[which], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -72,14 +71,17 @@ int cpci_claim_dir_open(enum cpci_claim_dir which)
 
 /* ---- names ------------------------------------------------------------------ */
 
-/* CPU, PID namespace, process; and the time in ns, so that nobody can take the name before. */
+/*
+ * CPU, PID namespace and process; the name also has the time in ns, so that it is
+ * unpredictable.
+ */
 struct name {
 	int cpu;
 	uint64_t pidns;
 	pid_t pid;
 };
 
-/* The namespace of our process id; 0: not known. */
+/* The inode of our PID namespace; 0: unknown. */
 static uint64_t pid_namespace(void)
 {
 	struct stat st;
@@ -114,19 +116,19 @@ static bool parse_name(const char *text, struct name *name)
 	return true;
 }
 
-/* ---- belief ------------------------------------------------------------------- */
+/* ---- are claims believed ------------------------------------------------------------------- */
 
-/* A look at one directory. */
+/* The state of a search through one directory. */
 struct look {
 	enum cpci_claim_dir which;
 	int dir;
-	bool ready;	/* what follows is known */
-	uint64_t pidns; /* ours */
-	bool proc;	/* process ids of that namespace are those of /proc */
-	bool everybody; /* may count whole CPUs */
+	bool ready;	/* the next fields are set */
+	uint64_t pidns; /* our PID namespace */
+	bool proc;	/* /proc shows process ids of our PID namespace */
+	bool everybody; /* all users may count whole CPUs */
 };
 
-/* What it takes to judge a claim, once there is one.  -1: it cannot be found out. */
+/* Sets what is needed to judge claims.  -1: that is unknown. */
 static int prepare(struct look *look)
 {
 	if (look->ready)
@@ -151,9 +153,10 @@ static bool same_users(pid_t pid)
 
 /*
  * May that process count whole CPUs, by capabilities that it had when it took its locks?
- * Then it is `uid`'s.  One that has made itself a user namespace has all capabilities, but
- * only in there.  One that an exec has given capabilities is known by its files in /proc: they
- * are root's, until the program makes itself dumpable.  1: yes, 0: no, -1: not known.
+ * Then `uid` is its user.  A process that created a user namespace has all capabilities, but
+ * only in there.  A process that got capabilities by an exec is recognized by its files in
+ * /proc: they belong to root, until the program makes itself dumpable.  1: yes, 0: no, -1:
+ * unknown.
  */
 static int may_claim(const struct look *look, pid_t pid, uid_t *uid)
 {
@@ -177,7 +180,7 @@ static int may_claim(const struct look *look, pid_t pid, uid_t *uid)
 	field = strstr(text, "\nUid:");
 	if (field == NULL)
 		return 0;
-	strtoul(field + strlen("\nUid:"), &field, 10); /* the real one */
+	strtoul(field + strlen("\nUid:"), &field, 10); /* skip the real uid */
 	*uid = (uid_t)strtoul(field, NULL, 10);
 	if (look->everybody)
 		return 1;
@@ -187,7 +190,7 @@ static int may_claim(const struct look *look, pid_t pid, uid_t *uid)
 	return same_users(pid) ? 1 : absent();
 }
 
-/* Has a process that file locked?  A lock that shares it is nothing.  Closes it. */
+/* Has a process locked that file exclusively?  Closes it. */
 static int is_locked(int fd, pid_t *pid)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
@@ -201,14 +204,17 @@ static int is_locked(int fd, pid_t *pid)
 	return lock.l_type != F_UNLCK;
 }
 
-/* Of root's claims the names are true; those who made them may live in another namespace. */
+/* The names of root's claims can be trusted; their processes may be in another namespace. */
 static int judge_roots(const struct look *look, const char *text, const struct name *name,
 		       pid_t *pid)
 {
 	struct stat st;
 	int fd;
 
-	/* What the dead left, others can lock for reading as often as they like: not looked at. */
+	/*
+	 * Files of dead processes are skipped: other users can take any number of read locks
+	 * on them.
+	 */
 	if (look->pidns != 0 && name->pidns == look->pidns && kill(name->pid, 0) == -1 &&
 	    errno == ESRCH)
 		return 0;
@@ -222,7 +228,7 @@ static int judge_roots(const struct look *look, const char *text, const struct n
 	return 0;
 }
 
-/* The file is only asked for its lock once its owner is found to be who may claim. */
+/* Queries the lock of a file only after its owner turns out to be allowed to claim. */
 static int judge_users(const struct look *look, const char *text, const struct name *name,
 		       pid_t *pid)
 {
@@ -238,7 +244,10 @@ static int judge_users(const struct look *look, const char *text, const struct n
 	fd = openat(look->dir, text, look_flags);
 	if (fd == -1)
 		return absent();
-	/* What others may write they may lock, and what has another name says another CPU. */
+	/*
+	 * A file that others may write they may also lock; a second name could name another
+	 * CPU.
+	 */
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == uid && st.st_nlink == 1 &&
 	    (st.st_mode & (S_IWGRP | S_IWOTH)) == 0) {
 		rc = is_locked(fd, pid);
@@ -248,7 +257,7 @@ static int judge_users(const struct look *look, const char *text, const struct n
 	return 0;
 }
 
-/* With the mutex, so that what is not locked is not in the making but left by the dead. */
+/* The caller holds the mutex, so an unlocked file is stale, rather than being created. */
 static void remove_dead(int dir, const char *text)
 {
 	int fd = openat(dir, text, look_flags);
@@ -303,8 +312,8 @@ static int find_in(enum cpci_claim_dir which, int cpu, bool tidy, struct cpci_ho
 			break;
 		}
 		for (ssize_t at = 0; at < n && rc == 0; nentries++) {
-			const struct dirent *entry =
-				(const void *)(buf + at); /* the same on 64-bit machines */
+			const struct dirent *entry = (const void *)(buf + at); /* layout on 64-bit
+										  machines */
 
 			at += entry->d_reclen;
 			rc = judge(&look, entry->d_name, cpu, tidy, holder);
@@ -323,7 +332,6 @@ int cpci_claim_find(int cpu, enum cpci_claim_dir tidy, struct cpci_holder *holde
 	return rc != 0 ? rc : find_in(CPCI_DIR_USERS, cpu, tidy == CPCI_DIR_USERS, holder);
 }
 
-/* The mutex of our user's claims; closing it gives it back.  -1: it is not to be had. */
 int cpci_claim_mutex(int dir)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -336,7 +344,7 @@ int cpci_claim_mutex(int dir)
 	fd = openat(dir, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (fd == -1)
 		return -1;
-	/* Somebody else may have made it, and have it open. */
+	/* Another user may have created it, and have it open. */
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
 	    (st.st_mode & (S_IRWXG | S_IRWXO)) == 0) {
 		for (unsigned i = 0; i < MUTEX_TRIES; i++) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * diag.c - what went wrong.
- */
+/* diag.c - the description of an error. */
 #include "diag.h"
 
 #include <errno.h>

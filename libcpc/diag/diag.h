@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * diag.h - what went wrong, on its way to the error handler, and what was meant instead.
- */
+/* diag.h - the description of an error on its way to the error handler, and similar names. */
 #ifndef CPCI_DIAG_H
 #define CPCI_DIAG_H
 
-/* Why something failed: the errno, the subcode, and the text for the error handler. */
+/* Why a call failed: errno, subcode, and the text for the error handler. */
 struct cpci_diag {
 	int err;
 	int subcode;
@@ -15,14 +13,12 @@ struct cpci_diag {
 
 __attribute__((format(printf, 4, 5))) void cpci_diag(struct cpci_diag *diag, int err, int subcode,
 						     const char *fmt, ...);
-/* ENOMEM. */
 void cpci_diag_nomem(struct cpci_diag *diag);
-
-/* The known name that is nearest to a misspelt one. */
+/* Finds the known name that is most similar to a misspelt one. */
 struct cpci_suggest {
 	const char *name;
-	unsigned distance; /* of the best so far */
-	char best[80];	   /* "": none is near */
+	unsigned distance; /* of the best name so far */
+	char best[80];	   /* "": no name is similar */
 };
 
 void cpci_suggest_start(struct cpci_suggest *suggest, const char *name);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * suggest.c - which known name a misspelt one was meant to be.
- */
+/* suggest.c - which known name a misspelt one resembles. */
 #include "diag.h"
 
 #include <bsd/string.h>
@@ -25,9 +23,9 @@ static unsigned least(unsigned a, unsigned b, unsigned c)
 }
 
 /*
- * The fewest insertions, deletions, substitutions and exchanges of neighbours that make `a` of
- * `b`, without regard to case (the distance of Damerau and Levenshtein, in which no part is
- * changed twice), by three rows of the matrix.
+ * The lowest number of insertions, deletions, substitutions and exchanges of neighbours that
+ * turn `a` into `b`, ignoring case (the restricted Damerau-Levenshtein distance).  It needs
+ * three rows of the matrix.
  */
 static unsigned distance(const char *a, const char *b)
 {
@@ -59,7 +57,7 @@ void cpci_suggest_start(struct cpci_suggest *suggest, const char *name)
 {
 	suggest->name = name;
 	suggest->best[0] = '\0';
-	/* A third of it may be wrong; more is another word. */
+	/* At most a third of the name may be wrong. */
 	suggest->distance = (unsigned)(strlen(name) + 2) / 3 + 1;
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * explain.c - why a request could not be counted, and what would help.
- */
+/* explain.c - why a request cannot be counted, and how to fix it. */
 #include "explain.h"
 
 #include <errno.h>
@@ -16,16 +14,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ENOTSUP_KERNEL 524 /* ENOTSUPP of the kernel, for uprobes on what it cannot step */
+/* The kernel's ENOTSUPP: for uprobes on instructions that it cannot single-step. */
+#define ENOTSUP_KERNEL 524
 
-/* A breakpoint on an address of the kernel: the upper half is its own. */
+/* A breakpoint on an address in the kernel, which is the upper half. */
 static bool is_in_kernel(const struct cpci_term *term)
 {
 	return term->attr.type == PERF_TYPE_BREAKPOINT && term->symbol[0] == '\0' &&
 	       (term->attr.bp_addr >> 63) != 0;
 }
 
-/* EACCES, EPERM of a uprobe, which no sysctl permits. */
+/* EACCES or EPERM for a uprobe: no sysctl permits these. */
 static bool explain_denied_function(struct cpci_diag *diag, const char *name,
 				    const struct cpci_term *term)
 {
@@ -38,7 +37,7 @@ static bool explain_denied_function(struct cpci_diag *diag, const char *name,
 	return true;
 }
 
-/* EACCES, EPERM: is it the sysctl, and at which value would it be allowed? */
+/* EACCES or EPERM: is it because of the sysctl, and which value would permit it? */
 static void explain_denied(struct cpci_diag *diag, int err, const char *name,
 			   const struct cpci_term *term, struct cpci_target target)
 {
@@ -47,7 +46,7 @@ static void explain_denied(struct cpci_diag *diag, int err, const char *name,
 
 	if (explain_denied_function(diag, name, term))
 		return;
-	/* Debian's 3 and Ubuntu's 4 are not upstream's: they deny everything. */
+	/* 3 on Debian and 4 on Ubuntu deny everything, unlike the upstream kernel. */
 	if (level >= 3)
 		enough = 2;
 	if (!term->attr.exclude_kernel && level > 1) {
@@ -131,7 +130,7 @@ static bool is_cpu(int cpu)
 	return access(path, F_OK) == 0;
 }
 
-/* Would the target take that term alone?  A topdown metric takes what slots does. */
+/* Could the target have this term alone?  A topdown metric needs the same counter as slots. */
 static bool fits_alone(const struct cpci_term *term, struct cpci_target target)
 {
 	struct cpci_term alone = *term;
@@ -303,7 +302,10 @@ void cpci_explain(struct cpci_diag *diag, int err, const char *name, const struc
 		explain_no_files(diag, err, name);
 		break;
 	case ESRCH:
-		/* A caller takes ESRCH for the end of it, and its counts for complete. */
+		/*
+		 * A caller would take ESRCH for the exit of the LWP, and its counts for
+		 * complete.
+		 */
 		if (target.tid > 0 && cpci_lwp_ended(target.tid))
 			cpci_diag(diag, ESRCH, 0, "the LWP has ended");
 		else
@@ -319,7 +321,7 @@ void cpci_explain(struct cpci_diag *diag, int err, const char *name, const struc
 	}
 }
 
-/* Could the term be had without an attribute of its request?  NULL: without none. */
+/* Which attribute of the term's request requires privilege?  NULL: none. */
 static const char *find_privileged(const struct cpci_req *req, uint_t term,
 				   struct cpci_target target)
 {
@@ -379,7 +381,7 @@ void cpci_explain_plan(struct cpci_diag *diag, int err, const struct cpci_plan *
 			  name, plan->req[other.req].name);
 }
 
-/* The kernel locks the memory of rings, and counts it for the user and the process. */
+/* The kernel limits the locked memory of ring buffers per user and per process. */
 static void explain_locked(struct cpci_diag *diag)
 {
 	struct rlimit lim = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * explain.h - why a request cannot be counted: from the errno of perf_event_open(2) to
+ * explain.h - why a request cannot be counted: turns the errno of perf_event_open(2) into
  * errno, subcode and text of libcpc.
  */
 #ifndef CPCI_EXPLAIN_H
@@ -9,16 +9,16 @@
 
 #include "../group/group.h"
 
-/* Opening that term for the request `name` gave `err`. */
+/* Explains that opening the term for the request `name` failed with `err`. */
 void cpci_explain(struct cpci_diag *diag, int err, const char *name, const struct cpci_term *term,
 		  struct cpci_target target);
-/* The same of a term of a plan, which may not fit beside the others. */
+/* The same for a term of a plan, which may conflict with the others. */
 void cpci_explain_plan(struct cpci_diag *diag, int err, const struct cpci_plan *plan,
 		       struct cpci_term_ref bad, struct cpci_target target);
-/* The step of making room for buffered overflows that gave `err`. */
+/* Explains that a step of allocating a ring buffer for overflows failed with `err`. */
 enum cpci_pcbuf_step { CPCI_PCBUF_OPEN, CPCI_PCBUF_MAP, CPCI_PCBUF_SHARE, CPCI_PCBUF_POLLER };
 void cpci_explain_pcbuf(struct cpci_diag *diag, int err, enum cpci_pcbuf_step step);
-/* Others have the counters that request `name` needs: who are they? */
+/* Explains that other programs have the counters that request `name` needs. */
 void cpci_explain_held(struct cpci_diag *diag, const char *name);
 
 #endif /* CPCI_EXPLAIN_H */

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * closer.c - closes events of functions, which takes the kernel 50 to 100 ms each.
+ * closer.c - closes events of functions in the background: it takes the kernel 50 to 100 ms
+ * each.
  *
- * It waits until no CPU uses the probe any more, and does that for one event at a time, whoever
- * closes them.  So who has no need to wait leaves that to a thread, which ends when it has
- * nothing to do; and at its own end, to a process.
+ * Closing such an event waits until no CPU uses the probe any more, one event at a time for
+ * the whole system.  So libcpc leaves this to a thread, which ends when it has nothing to do,
+ * and at the exit of the program to a process.
  *
- * Meanwhile it opens none, either: so the thread begins when nothing was closed for a while,
- * as LWPs come and go at the same time.  But until it is closed, an event that counts nobody
- * still costs each call of its function 0.2 us, so that they are not left to pile up.
+ * Meanwhile the kernel cannot open such events either.  So the thread starts only when no
+ * event was closed for a while, because LWPs often come and go at the same time.  But until
+ * an event is closed, it costs each call of its function 0.2 us, so the number of pending
+ * ones is limited.
  */
 #include "perf.h"
 
@@ -26,23 +28,23 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST 1024 /* that wait to be closed */
-#define MANY 256  /* too many to wait any longer */
+#define MAX_PENDING 1024 /* events waiting to be closed */
+#define DRAIN_NOW 256	 /* with so many pending, do not wait any longer */
 #define QUIET_NS 500000000LL
 
 static struct {
 	pthread_mutex_t lock;
-	bool running;	   /* the thread is there */
-	hrtime_t quiet_ns; /* when it may begin */
+	bool running;	   /* the thread exists */
+	hrtime_t quiet_ns; /* when it may start closing */
 	uint_t n;
-	int fd[MOST];
+	int fd[MAX_PENDING];
 } closer = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void *run(void *arg)
 {
 	pthread_mutex_lock(&closer.lock);
 	while (closer.n > 0) {
-		hrtime_t wait_ns = closer.n < MANY ? closer.quiet_ns - cpci_now() : 0;
+		hrtime_t wait_ns = closer.n < DRAIN_NOW ? closer.quiet_ns - cpci_now() : 0;
 		const struct timespec wait = {.tv_nsec = (long)wait_ns};
 		int fd = wait_ns <= 0 ? closer.fd[--closer.n] : -1;
 
@@ -58,7 +60,7 @@ static void *run(void *arg)
 	return arg;
 }
 
-/* The program's signals are not for that thread.  With the lock held. */
+/* Starts the thread, with the program's signals blocked.  The caller holds the lock. */
 static bool start(void)
 {
 	sigset_t all, old;
@@ -75,12 +77,12 @@ static bool start(void)
 	return closer.running;
 }
 
-/* Files that wait are files that the program cannot have. */
+/* Pending files reduce the number of files that the program can open. */
 static bool has_room(void)
 {
 	struct rlimit lim;
 
-	return closer.n < MOST &&
+	return closer.n < MAX_PENDING &&
 	       (getrlimit(RLIMIT_NOFILE, &lim) == -1 || closer.n < lim.rlim_cur / 4);
 }
 
@@ -115,7 +117,10 @@ void cpci_closer_after_fork(void)
 	pthread_mutex_unlock(&closer.lock);
 }
 
-/* The child has no such thread; and its parent has the files, so that this is quick. */
+/*
+ * The child has no such thread.  Closing is fast here, because the parent has the files open,
+ * too.
+ */
 void cpci_closer_forked(void)
 {
 	while (closer.n > 0)
@@ -138,8 +143,8 @@ static void close_between(int first, int last)
 }
 
 /*
- * The process that closes them at its end: it has nothing else open, so that nobody waits for
- * the other end, and begins when its parent has given them up.
+ * The process that closes the events after the program's exit.  It closes all other files, so
+ * that no reader of a pipe waits for it, and starts when its parent has closed the events.
  */
 static _Noreturn void close_at_end(const int *fd, uint_t n, int given_up)
 {
@@ -149,7 +154,7 @@ static _Noreturn void close_at_end(const int *fd, uint_t n, int given_up)
 
 	setsid();
 	prctl(PR_SET_NAME, "cpc-closing");
-	(void)!chdir("/"); /* lest it keeps a file system busy */
+	(void)!chdir("/"); /* do not keep a file system busy */
 	while (read(given_up, &byte, 1) == -1 && errno == EINTR)
 		;
 	for (uint_t i = 0; i < n; i++) {
@@ -163,7 +168,7 @@ static _Noreturn void close_at_end(const int *fd, uint_t n, int given_up)
 
 void cpci_closer_leave(void)
 {
-	int fd[MOST], given_up[2];
+	int fd[MAX_PENDING], given_up[2];
 	uint_t n;
 	pid_t pid;
 
@@ -175,7 +180,7 @@ void cpci_closer_leave(void)
 	if (n == 0)
 		return;
 	qsort(fd, n, sizeof(*fd), by_number);
-	/* Without that process, the end of this one does it. */
+	/* Without that process, the kernel closes the events at the exit of this one. */
 	if (!cpci_orphans_are_reaped() || pipe2(given_up, O_CLOEXEC) == -1)
 		return;
 	pid = fork();

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * cores.c - the PMUs of CPU cores, of which hybrid machines have several kinds.
- */
+/* cores.c - the PMUs of CPU cores: hybrid machines have several kinds of cores. */
 #include "perf.h"
 
 #include <bsd/string.h>
@@ -11,7 +9,7 @@
 
 static struct cpci_cores cores;
 
-/* Only they have the file cpus; a PMU of all cores of x86 has none, and is alone. */
+/* Only core PMUs have the file cpus; the single core PMU of a uniform x86 machine has none. */
 static void note_core(void *arg, const char *pmu)
 {
 	char text[CPCI_PMU_TEXT];
@@ -49,7 +47,7 @@ static bool has_code(const struct cpci_core *core, uint64_t code)
 		return !core->any || (core->low >> code & 1) != 0;
 	if (code >= 0x4000 && code < 0x4040)
 		return !core->any || (core->high >> (code - 0x4000) & 1) != 0;
-	return true; /* nobody tells */
+	return true; /* unknown */
 }
 
 #endif
@@ -82,7 +80,7 @@ bool cpci_pmu_implements(const struct perf_event_attr *attr)
 			return false;
 	}
 #else
-	(void)attr; /* nobody tells */
+	(void)attr; /* unknown */
 #endif
 	return true;
 }
@@ -104,7 +102,7 @@ static void try_pmu(void *arg, const char *pmu)
 	}
 }
 
-/* On x86, one kind of cores has the type of codes; on Arm, none has. */
+/* On x86, one kind of cores has the type PERF_TYPE_RAW; on Arm, none has it. */
 static bool is_own_type(uint32_t type)
 {
 	const struct cpci_cores *all = cpci_cores();
@@ -115,11 +113,13 @@ static bool is_own_type(uint32_t type)
 	return own;
 }
 
-/* That of codes, which is asked for with each word that may be an attribute. */
+/*
+ * The core PMU's name.  It is cached, because each word that may be an attribute looks it up.
+ */
 static struct find_pmu raw;
 static char raw_name[CPCI_PMU_NAME];
 
-/* Codes of the core PMU are of this type, whatever the PMU's own is. */
+/* Raw codes have this type, whatever the type of the PMU is. */
 static void find_raw(void)
 {
 	raw.type = PERF_TYPE_RAW;
@@ -149,7 +149,7 @@ bool cpci_pmu_counts_on(const struct perf_event_attr *attr, int cpu)
 	char pmu[CPCI_PMU_NAME];
 	uint32_t type = attr->type;
 
-	/* The kernel's generic events may say which kind of core they are for. */
+	/* The kernel's generic events may contain the type of a kind of cores. */
 	if (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE)
 		type = (uint32_t)(attr->config >> CPCI_CORE_SHIFT);
 	if (cpci_perf_is_software(attr) || type == 0 ||

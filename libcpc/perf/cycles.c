@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * cycles.c - from the time that a set was on the hardware to cycles of the CPU's
+ * cycles.c - converts the time that a set was on the hardware to cycles of the CPU's
  * clock: the time-stamp counter on x86.
  */
 #include "perf.h"
@@ -13,7 +13,7 @@
 #if defined(__x86_64__)
 #include <x86intrin.h>
 
-/* The shortest time over which the two clocks are compared: good for 1 in 10,000. */
+/* The shortest time over which the two clocks are compared: precise to 1 in 10,000. */
 #define MEASURE_NS 1000000
 
 static int64_t now_ns(void)
@@ -31,8 +31,8 @@ void cpci_clock_start(struct cpci_clock *clock)
 }
 
 /*
- * The kernel's own figure (perf_event_open(2), cap_user_time) is missing in most
- * virtual machines, and CPUID does not tell there either, so it is measured.
+ * Measures the frequency: the kernel's own figure (perf_event_open(2), cap_user_time) is
+ * missing in most virtual machines, and so is that of CPUID.
  */
 void cpci_clock_stop(struct cpci_clock *clock)
 {
@@ -53,14 +53,14 @@ void cpci_clock_stop(struct cpci_clock *clock)
 #else
 
 /*
- * The CPU's nominal frequency, as the time-stamp counter of x86 has it, in kHz
- * (Documentation/ABI/testing/sysfs-devices-system-cpu).  0: the kernel does not tell.
+ * The CPU's nominal frequency in kHz, which is that of x86's time-stamp counter
+ * (Documentation/ABI/testing/sysfs-devices-system-cpu).  0: the kernel does not know it.
  */
 static uint64_t nominal_khz(void)
 {
 	static const struct {
 		const char *path;
-		uint64_t khz; /* of its unit */
+		uint64_t khz; /* the unit of the file, in kHz */
 	} files[] = {
 		{"/sys/devices/system/cpu/cpu0/acpi_cppc/nominal_freq", 1000},
 		{"/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", 1},
@@ -79,7 +79,7 @@ void cpci_clock_start(struct cpci_clock *clock)
 {
 	uint64_t khz = nominal_khz();
 
-	/* Else nothing better is known than nanoseconds. */
+	/* Fall back to nanoseconds. */
 	if (khz == 0)
 		khz = 1000000;
 	clock->rate = (uint64_t)(((unsigned __int128)khz << CPCI_RATE_SHIFT) / 1000000);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * kind.c - what an event is, and in which modes it counts.
- */
+/* kind.c - what kind of event an attr describes, and in which modes it counts. */
 #include "perf.h"
 
 #include <libcpc.h>
@@ -64,8 +62,8 @@ void cpci_perf_set_modes(struct perf_event_attr *attr, uint_t flags)
 }
 
 /*
- * The kernel raises these with its own registers: leaving out kernel mode makes
- * them count nothing, ever.
+ * The kernel raises these events with its own registers: without kernel mode they would count
+ * nothing, ever.
  */
 static bool happens_in_kernel_only(const struct perf_event_attr *attr)
 {
@@ -79,12 +77,16 @@ static bool happens_in_kernel_only(const struct perf_event_attr *attr)
 
 void cpci_perf_finish(struct perf_event_attr *attr, uint_t flags)
 {
-	/* Guests have kernels of their own; some kernels refuse to be told so. */
+	/*
+	 * Guests have kernels of their own; some kernels refuse these bits for software
+	 * events.
+	 */
 	if (cpci_perf_is_software(attr))
 		attr->exclude_guest = attr->exclude_host = 0;
 	/*
-	 * Clocks run in both modes whatever they are told, and functions are called in user
-	 * mode; that takes no privilege.  But clocks overflow in the modes that they are told.
+	 * Clocks count in both modes regardless of these bits, and functions are called in
+	 * user mode; so set no bits, which would require privilege.  But overflows of clocks
+	 * happen only in the modes given here.
 	 */
 	if (cpci_perf_is_uprobe(attr) ||
 	    (cpci_perf_is_clock(attr) && (flags & CPC_OVF_NOTIFY_EMT) == 0)) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * open.c - the only perf_event_open(2).
- */
+/* open.c - the only call of perf_event_open(2). */
 #include "perf.h"
 
 #include <errno.h>
@@ -20,7 +18,7 @@ const struct perf_event_attr cpci_perf_dummy = {
 	.exclude_hv = 1,
 };
 
-/* config3 is the word behind those that headers from before Linux 6.3 have. */
+/* config3 is the word after the last one of headers before Linux 6.3. */
 #define CONFIG3 16
 
 union whole {
@@ -28,7 +26,7 @@ union whole {
 	__u64 word[CONFIG3 + 1];
 };
 
-/* As the kernel has it, not larger than need be: older kernels take no word that they lack. */
+/* The attr for the kernel, as short as possible: older kernels refuse words unknown to them. */
 static union whole widen(const struct perf_event_attr *attr)
 {
 	union whole whole = {.attr = *attr};
@@ -43,7 +41,7 @@ static union whole widen(const struct perf_event_attr *attr)
 	return whole;
 }
 
-/* All that is the same for every event. */
+/* Adds the bits that are the same for every event. */
 static struct perf_event_attr complete(const struct perf_event_attr *attr, bool pinned,
 				       bool disabled)
 {
@@ -63,7 +61,7 @@ static __attribute__((noinline)) void hit(void)
 
 enum breakpoints { UNKNOWN, FIRE, NEVER_FIRE };
 
-/* Count one call of hit() by a breakpoint. */
+/* Counts one call of hit() by a breakpoint. */
 static enum breakpoints try_breakpoint(void)
 {
 	const struct perf_event_attr attr = {
@@ -90,8 +88,9 @@ static enum breakpoints try_breakpoint(void)
 }
 
 /*
- * Some hypervisors accept debug registers and raise no debug exceptions.  There an event of a
- * breakpoint can be opened, and its count stays 0.  Found out once, with a breakpoint of our own.
+ * Some hypervisors accept debug registers but raise no debug exceptions.  There a breakpoint
+ * event can be opened, but its count stays 0.  The first call tries it with a breakpoint of
+ * our own.
  */
 static bool breakpoints_fire(void)
 {
@@ -132,7 +131,7 @@ int cpci_uprobe_open(const struct perf_event_attr *attr, int file, uint64_t offs
 	struct perf_event_attr whole = *attr;
 	char path[32];
 
-	/* A path could be another file's by now. */
+	/* Use the open file: its path could name another file by now. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	whole.uprobe_path = (uintptr_t)path;
 	whole.probe_offset = offset;
@@ -146,7 +145,7 @@ int cpci_perf_modify(int fd, const struct perf_event_attr *attr, bool leader, bo
 
 	if (ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &whole) == 0)
 		return 0;
-	if (errno == ENOTTY) /* before Linux 4.17 */
+	if (errno == ENOTTY) /* Linux before 4.17 lacks this ioctl */
 		errno = EOPNOTSUPP;
 	return -1;
 }
@@ -156,7 +155,7 @@ static int probe(const struct perf_event_attr *attr, struct cpci_target target)
 	struct perf_event_attr alone = *attr;
 	int fd;
 
-	if (cpci_topdown_is_metric(attr)) /* which is never alone */
+	if (cpci_topdown_is_metric(attr)) /* it cannot be opened alone */
 		cpci_topdown_make_slots(&alone);
 	fd = cpci_perf_open(&alone, target, -1, true);
 	if (fd == -1)
@@ -182,13 +181,16 @@ int cpci_perf_filter(int fd, const char *filter)
 {
 	if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) == 0)
 		return 0;
-	/* No privilege is missing: the kernel's parser of filters fails with -1, too. */
+	/*
+	 * EPERM here is no lack of privilege: -1 is also the error of the kernel's filter
+	 * parser.
+	 */
 	if (errno == EPERM)
 		errno = EINVAL;
 	return -1;
 }
 
-/* Without a path, what the kernel looks at next is whether the caller may. */
+/* Without a path, the kernel's next check is that of the caller's privilege. */
 int cpci_uprobe_permitted(const struct perf_event_attr *attr)
 {
 	struct perf_event_attr whole = *attr;
@@ -200,8 +202,8 @@ int cpci_uprobe_permitted(const struct perf_event_attr *attr)
 }
 
 /*
- * Where there are, the kernel counts cycles, or says why not, whatever CPUID says.  To
- * those whom it does not permit to count it does not tell; what it exports does.
+ * A core PMU exists if the kernel counts cycles or refuses for a reason other than a missing
+ * PMU, whatever CPUID says.  To unprivileged callers it does not say; then look into sysfs.
  */
 bool cpci_perf_have_core_pmu(void)
 {

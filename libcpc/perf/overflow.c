@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * overflow.c - events that send a signal when they overflow (perf_event_open(2),
- * "Overflow handling").
+ * overflow.c - events that send a signal when they overflow (perf_event_open(2), "Overflow
+ * handling").
  */
 #include "perf.h"
 
@@ -27,7 +27,7 @@ int cpci_perf_change_period(int fd, uint64_t period)
 	return ioctl(fd, PERF_EVENT_IOC_PERIOD, &period);
 }
 
-/* To a thread, since a signal for the process may be taken by any of them. */
+/* To a thread: any thread of a process may take a signal for the process. */
 int cpci_perf_notify(int fd, pid_t tid, int sig)
 {
 	const struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = tid};
@@ -42,7 +42,7 @@ int cpci_perf_arm(int fd)
 	return ioctl(fd, PERF_EVENT_IOC_REFRESH, 1);
 }
 
-/* The C library's ioctl() has a va_list to make, which costs more than this whole function. */
+/* The C library's ioctl() is variadic, which costs more than this whole function. */
 int cpci_perf_rearm(int fd)
 {
 	if (syscall(SYS_ioctl, fd, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP) == -1)

@@ -3,10 +3,10 @@
 /*
  * pmu.c - the PMUs that the kernel exports: their types, CPUs, events and fields.
  *
- * A directory for each, /sys/bus/event_source/devices/PMU, has the files type, cpus or
- * cpumask, and the directories events and format; a format says where in config to
- * config3 the bits of a field go (Documentation/ABI/testing/
- * sysfs-bus-event_source-devices-format and -events).
+ * The directory /sys/bus/event_source/devices/PMU of each has the files type, cpus or
+ * cpumask, and the directories events and format.  A format gives the bits of a field in
+ * config to config3 (Documentation/ABI/testing/sysfs-bus-event_source-devices-format and
+ * -events).
  */
 #include "perf.h"
 
@@ -43,7 +43,7 @@ bool cpci_pmu_read(const char *pmu, const char *dir, const char *file, char *tex
 	return got;
 }
 
-/* Visits the names in a directory that do not begin with a dot. */
+/* Visits the names in a directory except those that begin with a dot. */
 static void each_name(const char *path, void *arg, void (*visit)(void *arg, const char *name))
 {
 	DIR *dir = opendir(path);
@@ -88,7 +88,7 @@ bool cpci_pmu_format(const char *pmu, const char *field, char *format)
 		if (strncmp(format, words[i], strlen(words[i])) == 0)
 			return true;
 	}
-	return false; /* of what can only be sampled */
+	return false; /* a field that is for sampling only */
 }
 
 bool cpci_pmu_put_bits(struct perf_event_attr *attr, const char *format, uint64_t val,
@@ -159,7 +159,7 @@ bool cpci_pmu_type(const char *pmu, uint32_t *type)
 	return true;
 }
 
-/* "0-3,8", of any length: is it one of them? */
+/* Is the CPU in a list such as "0-3,8", of any length? */
 static bool lists(FILE *f, int cpu)
 {
 	int first, last, c = ',';

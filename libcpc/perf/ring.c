@@ -3,8 +3,8 @@
 /*
  * ring.c - the kernel's ring buffer of overflows (perf_event_open(2), "MMAP layout").
  *
- * The program can write there, too, and what it overwrites by mistake is not to harm us: a
- * record is looked at only as far as it is known to be in the ring.
+ * The program can overwrite it by mistake, which must not crash the library: it reads a
+ * record only as far as it is known to be in the ring.
  */
 #include "perf.h"
 
@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What each record begins with, in this order. */
+/* The fields at the beginning of each record, in this order. */
 #define ALWAYS                                                                          \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
 	 PERF_SAMPLE_ADDR)
@@ -28,13 +28,13 @@ uint64_t cpci_ring_sample_type(bool all)
 
 	if (all)
 		type |= PERF_SAMPLE_CALLCHAIN;
-	/* Where physical memory is, not everybody is to know. */
+	/* Physical addresses require privilege. */
 	if (all && (cpci_paranoid() < 2 || cpci_privileged_here()))
 		type |= PERF_SAMPLE_PHYS_ADDR;
 	return type;
 }
 
-/* How far the PMU of an event can lower the skid of its PC: 0 to 3. */
+/* The lowest skid of the PC that the event's PMU offers, as precise_ip: 0 to 3. */
 static unsigned max_precise(const struct perf_event_attr *attr)
 {
 	char pmu[CPCI_PMU_NAME], text[CPCI_PMU_TEXT];
@@ -58,11 +58,13 @@ void cpci_ring_record(struct perf_event_attr *attr, uint64_t sample_type, uint32
 {
 	attr->sample_type = sample_type;
 	attr->wakeup_events = wakeup;
-	/* With longer stacks, which root can allow, the ring would be full before it wakes. */
+	/*
+	 * With longer stacks, which root can allow, the ring could be full before the wakeup.
+	 */
 	if ((sample_type & PERF_SAMPLE_CALLCHAIN) != 0 &&
 	    cpci_read_number("/proc/sys/kernel/perf_event_max_stack", 0) > CPC_OVF_MAX_FRAMES)
 		attr->sample_max_stack = CPC_OVF_MAX_FRAMES;
-	/* Not every event of a PMU can be had so. */
+	/* Not every event of a PMU supports its best level. */
 	for (unsigned level = precise ? max_precise(attr) : 0; level > 0; level--) {
 		attr->precise_ip = level & 3;
 		if (cpci_perf_probe(attr) == 0)
@@ -78,15 +80,15 @@ struct perf_event_attr cpci_ring_owner(uint64_t sample_type)
 	cpci_ring_clock(&attr);
 	attr.sample_type = sample_type;
 	attr.comm = 1;
-	/* It wakes nobody because half of the ring is full. */
+	/* Do not wake a reader when half of the ring is full. */
 	attr.watermark = 1;
 	attr.wakeup_watermark = INT32_MAX;
 	return attr;
 }
 
 /*
- * The kernel tells what was lost before the next record, whenever that is.  So there is
- * to be one, of a thread that gets its name.
+ * The kernel reports lost records only before the next record.  So cause one: setting the
+ * thread's name, to its current name, writes a record.
  */
 void cpci_ring_flush(void)
 {
@@ -140,7 +142,7 @@ void cpci_ring_release(struct cpci_ring *ring, uint32_t at)
 	__u64 tail = ring->page->data_tail, next;
 	int32_t n;
 
-	/* Never back: a signal handler that interrupts us may have released more. */
+	/* Never move backwards: a signal handler that interrupted us may have released more. */
 	do {
 		n = (int32_t)(at - (uint32_t)(tail / sizeof(uint64_t)));
 		if (n <= 0)
@@ -155,7 +157,7 @@ static uint64_t word_at(const struct cpci_ring *ring, uint32_t at)
 	return ring->word[at & (ring->nwords - 1)];
 }
 
-/* `left` words of a sample are from `at` on. */
+/* The `left` words from `at` on are a sample. */
 static bool parse_sample(const struct cpci_ring *ring, uint32_t at, uint32_t left,
 			 struct cpci_record *rec)
 {
@@ -166,7 +168,7 @@ static bool parse_sample(const struct cpci_ring *ring, uint32_t at, uint32_t lef
 	rec->kind = CPCI_RECORD_SAMPLE;
 	rec->id = word_at(ring, at);
 	rec->pc = word_at(ring, at + 1);
-	/* The process's id is in the first half of the word, the thread's in the second. */
+	/* The first half of the word is the process id, the second the thread id. */
 	rec->tid = ((const volatile int32_t *)&ring->word[(at + 2) & (ring->nwords - 1)])[1];
 	rec->time_ns = word_at(ring, at + 3);
 	rec->addr = word_at(ring, at + 4);
@@ -234,7 +236,7 @@ uint32_t cpci_ring_stack(const struct cpci_ring *ring, const struct cpci_record 
 	for (uint32_t i = 0; i < rec->nchain && n < max; i++) {
 		uint64_t addr = word_at(ring, rec->chain + i);
 
-		/* Not a frame, but what the next ones are. */
+		/* A mark that says of which mode the next frames are. */
 		if (addr >= (uint64_t)PERF_CONTEXT_MAX) {
 			kernel = addr == (uint64_t)PERF_CONTEXT_KERNEL;
 			continue;

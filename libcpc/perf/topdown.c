@@ -3,10 +3,10 @@
 /*
  * topdown.c - the topdown metrics of Intel's CPUs, from Ice Lake on.
  *
- * Where the kernel knows them, the core PMU has the event slots.  It is a counter of its own;
- * one register more has what share of its slots each metric is, and the kernel makes counts of
- * that when it reads them.  So a metric is opened in the group that slots leads, and only there
- * (intel_pmu_hw_config() in arch/x86/events/intel/core.c).
+ * If the kernel supports them, the core PMU has the event slots, with a counter of its own.
+ * Another register has the share of each metric in these slots, and the kernel computes
+ * counts from that when it reads them.  So a metric can only be opened in a group whose
+ * leader is slots (intel_pmu_hw_config() in arch/x86/events/intel/core.c).
  */
 #include "perf.h"
 
@@ -25,7 +25,7 @@ static struct {
 	char pmu[CPCI_PMU_NAME];
 } topdown;
 
-/* Of several kinds of cores, those for efficiency have events of these names, too, but no slots. */
+/* On hybrid machines, efficiency cores have events of these names, too, but no slots. */
 static void look(void)
 {
 	static const char *const pmus[] = {"cpu", "cpu_core"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * uprobe.c - the kernel's PMU of instructions of files, which is "uprobe" in sysfs
+ * uprobe.c - the kernel's PMU of instructions in files: "uprobe" in sysfs
  * (Documentation/ABI/testing/sysfs-bus-event_source-devices-format).
  */
 #include "perf.h"
@@ -11,7 +11,7 @@
 static struct {
 	bool there;
 	uint32_t type;
-	char ret[CPCI_PMU_TEXT], counter[CPCI_PMU_TEXT]; /* where config has these */
+	char ret[CPCI_PMU_TEXT], counter[CPCI_PMU_TEXT]; /* the formats of these fields */
 } uprobe;
 
 static void look(void)
@@ -19,7 +19,7 @@ static void look(void)
 	uprobe.there = cpci_pmu_type("uprobe", &uprobe.type) &&
 		       cpci_pmu_format("uprobe", "retprobe", uprobe.ret);
 	if (!uprobe.there || !cpci_pmu_format("uprobe", "ref_ctr_offset", uprobe.counter))
-		uprobe.counter[0] = '\0'; /* before Linux 4.20 */
+		uprobe.counter[0] = '\0'; /* Linux before 4.20 */
 }
 
 static bool have_uprobes(void)

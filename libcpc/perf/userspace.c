@@ -3,9 +3,9 @@
 /*
  * userspace.c - reads the counters of the calling LWP without a system call.
  *
- * The kernel maps a page per event that says which register counts it and what to add,
- * and changes that page's lock whenever it touches them (perf_event_open(2), "MMAP
- * layout").  Only hardware counters are there: pages of software events are stale.
+ * The kernel maps a page per event, which contains the register that counts it and the offset
+ * to add.  Its lock changes whenever the kernel changes them (perf_event_open(2), "MMAP
+ * layout").  This is only for hardware counters: pages of software events are stale.
  */
 #include "perf.h"
 
@@ -28,7 +28,7 @@ static uint64_t read_clock(void)
 uint64_t cpci_user_config1(const struct perf_event_attr *attr)
 {
 	(void)attr;
-	return 0; /* all events can be read, if one can */
+	return 0; /* if one event is readable, all are */
 }
 
 #elif defined(__aarch64__)
@@ -41,10 +41,10 @@ static uint64_t read_clock(void)
 	return val;
 }
 
-/* An event has to be opened for it (Documentation/arch/arm64/perf.rst). */
+/* An event must be opened for this (Documentation/arch/arm64/perf.rst). */
 uint64_t cpci_user_config1(const struct perf_event_attr *attr)
 {
-	/* Has the administrator given programs the counters? */
+	/* Does the sysctl allow user space to read counters? */
 	static atomic_int allowed = -1;
 
 	if (cpci_perf_is_software(attr))
@@ -69,7 +69,7 @@ uint64_t cpci_user_config1(const struct perf_event_attr *attr)
 
 #endif
 
-/* What programs read by the public header. */
+/* Programs read the page by the declarations of the public header. */
 #define SAME(ours, theirs)                                                    \
 	_Static_assert(offsetof(struct cpc_pic_page, ours) ==                 \
 			       offsetof(struct perf_event_mmap_page, theirs), \
@@ -94,7 +94,7 @@ void *cpci_user_map(int fd, bool timed)
 	page = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)
 		return NULL;
-	/* The clock is for the cycles that a sample tells. */
+	/* The cycles of a sample need the clock. */
 	if (page->cap_user_rdpmc && (page->cap_user_time || !timed))
 		return page;
 	munmap(page, size);
@@ -119,7 +119,7 @@ static uint64_t running_ns(const volatile struct perf_event_mmap_page *page)
 	       (rest * mult >> shift);
 }
 
-/* The value of an event whose page's lock is even; false: it is not on the hardware. */
+/* Reads an event whose page's lock is even; false: it is not on the hardware. */
 static bool read_value(const void *page, uint64_t *val)
 {
 #ifdef CPC_PIC_INLINE
@@ -130,12 +130,12 @@ static bool read_value(const void *page, uint64_t *val)
 #endif
 }
 
-#define TRIES 8 /* no more than bad luck needs: the kernel is always right */
+#define TRIES 8 /* more conflicts with the kernel are not just bad luck */
 
 /*
- * All counters are read between two looks at all locks: if those are the same, the kernel
- * did not touch any in between, and the values belong together.  Locks only grow, so their
- * sum stands for all.
+ * Reads all counters between two reads of all locks: if those did not change, neither did the
+ * kernel in between, and the values belong to one instant.  Locks only grow, so comparing
+ * their sum suffices.
  */
 bool cpci_user_read(void *const *page, uint_t n, uint64_t *value, uint64_t *running)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * lock.c - what keeps other threads and signal handlers out of a critical section.
- */
+/* lock.c - the library's lock, and blocking of signals. */
 #include "sys.h"
 
 static pthread_mutex_t lock;

@@ -45,7 +45,7 @@ bool cpci_privileged_here(void)
 	unsigned long first, outside, n;
 	char map[256];
 
-	/* Where there are no user namespaces there is no map. */
+	/* A kernel without user namespaces has no uid_map. */
 	if (cpci_read_proc(0, "uid_map", map, sizeof(map)) &&
 	    (sscanf(map, "%lu %lu %lu", &first, &outside, &n) != 3 || first != 0 || outside != 0 ||
 	     n != UINT32_MAX))

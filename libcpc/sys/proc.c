@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads the beginning of a file, in one read(2), and ends it with a NUL byte.  Closes it. */
+/* Reads the beginning of a file with one read(2), appends a NUL byte and closes the file. */
 static bool read_fd(int fd, char *text, size_t size)
 {
 	ssize_t n;
@@ -38,7 +38,7 @@ long cpci_read_number(const char *path, long none)
 	return end != text ? val : none;
 }
 
-/* Without snprintf(3), which is not safe in signal handlers. */
+/* It does without snprintf(3), which is not safe in signal handlers. */
 int cpci_open_proc(pid_t pid, const char *name)
 {
 	char path[64] = "/proc/self/", digits[16], *p = digits + sizeof(digits) - 1;
@@ -68,7 +68,7 @@ bool cpci_own_proc(void)
 	return strtol(self, NULL, 10) == getpid();
 }
 
-#define PF_EXITING 0x4 /* of the kernel's linux/sched.h */
+#define PF_EXITING 0x4 /* from the kernel's linux/sched.h */
 
 bool cpci_lwp_ended(pid_t tid)
 {
@@ -81,7 +81,7 @@ bool cpci_lwp_ended(pid_t tid)
 	errno = 0;
 	if (!cpci_read_proc(tid, "stat", stat, sizeof(stat)))
 		return errno == ENOENT || errno == ESRCH;
-	p = strrchr(stat, ')'); /* the name may have others */
+	p = strrchr(stat, ')'); /* the name may contain others */
 	if (p == NULL || sscanf(p + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) != 2)
 		return false;
 	return state == 'Z' || state == 'X' || (flags & PF_EXITING) != 0;
@@ -89,7 +89,7 @@ bool cpci_lwp_ended(pid_t tid)
 
 bool cpci_orphans_are_reaped(void)
 {
-	/* Of process 1 itself they end with it. */
+	/* Children of process 1 itself end with it. */
 	FILE *f = getpid() != 1 && cpci_own_proc() ? fopen("/proc/1/status", "re") : NULL;
 	unsigned long long mask, all = 0;
 	char *line = NULL;
@@ -97,7 +97,7 @@ bool cpci_orphans_are_reaped(void)
 	bool known = false;
 
 	while (f != NULL && getline(&line, &room, f) > 0) {
-		/* Blocked, it is waited for. */
+		/* If SIGCHLD is blocked, process 1 uses sigwait(3) or signalfd(2). */
 		if (sscanf(line, "SigBlk: %llx", &mask) != 1 &&
 		    sscanf(line, "SigIgn: %llx", &mask) != 1 &&
 		    sscanf(line, "SigCgt: %llx", &mask) != 1)
@@ -111,7 +111,7 @@ bool cpci_orphans_are_reaped(void)
 	return getpid() != 1 && (!known || (all >> (SIGCHLD - 1) & 1) != 0);
 }
 
-#define LOOK_FILES 200000 /* how many open files are looked at, which takes 0.2 s */
+#define LOOK_FILES 200000 /* the limit of open files that are read, which takes 0.2 s */
 
 static bool has_open(const char *pid, const char *file, unsigned *nfiles)
 {

@@ -13,7 +13,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-/* Others are allocated at their first use, which may be in a signal handler. */
+/* Other TLS models allocate the variable at its first use, which may be in a signal handler. */
 static _Thread_local pid_t self __attribute__((tls_model("initial-exec")));
 
 pid_t cpci_self(void)

@@ -14,70 +14,70 @@
 
 /* The calling thread's id, without a system call. */
 pid_t cpci_self(void);
-/* To be called in a forked child: its thread has another id. */
+/* Call this in a forked child, whose thread has another id. */
 void cpci_self_forget(void);
 
 hrtime_t cpci_now(void); /* CLOCK_MONOTONIC */
 
-/* The version of the kernel, to compare with CPCI_KERNEL(); 0: it cannot be told. */
+/* The version of the kernel, comparable with CPCI_KERNEL(); 0: unknown. */
 #define CPCI_KERNEL(major, minor, patch) ((major)*1000000L + (minor)*1000L + (patch))
 long cpci_kernel(void);
 
-/* Decimal, 0x hex or 0 octal, without blanks and signs. */
+/* Parses a decimal, 0x hex or 0 octal number, without blanks and signs. */
 bool cpci_parse_number(const char *s, uint64_t *val);
 
-/* The number that a file begins with; `none`: it cannot be read, or begins with none. */
+/* Reads the number at the start of a file; `none`: it cannot be read, or there is no number. */
 long cpci_read_number(const char *path, long none);
 
 /* Opens /proc/PID/NAME, or /proc/self/NAME for pid 0.  Safe in signal handlers. */
 int cpci_open_proc(pid_t pid, const char *name);
 
 /*
- * The beginning of /proc/PID/NAME, or of /proc/self/NAME for pid 0.  False: it cannot be
- * read or is empty.  Safe in signal handlers.
+ * Reads the beginning of /proc/PID/NAME, or of /proc/self/NAME for pid 0.  False: it cannot
+ * be read, or is empty.  Safe in signal handlers.
  */
 bool cpci_read_proc(pid_t pid, const char *name, char *text, size_t size);
 
-/* Is /proc there, and does it speak of our PID namespace? */
+/* Is /proc mounted, and does it show our PID namespace? */
 bool cpci_own_proc(void);
 
-/*
- * Has it ended, or is it about to and runs no more of its program?  Only where that cannot
- * be doubted: what cannot be looked at lives.
- */
+/* Has the thread exited, or will it run no more of its program?  False if that is unknown. */
 bool cpci_lwp_ended(pid_t tid);
 
 /*
- * Would process 1, which children get that outlive us, wait for them?  One that does nothing
- * about SIGCHLD does not, such as the sleep(1) of a container.  Only where that can be known.
+ * Would process 1 reap children that outlive us?  One that ignores SIGCHLD by inactivity does
+ * not, such as a container's sleep(1).  True if that is unknown.
  */
 bool cpci_orphans_are_reaped(void);
 
 /*
- * Counts the other processes that have a file open of that name, as readlink(2) has it in
- * /proc/PID/fd, among those whose files we may see, up to `most`; `last`: NULL, or the last of
- * them.  Who has very many files open hides processes that come later.
+ * Counts the other processes that have a file open whose name in /proc/PID/fd (readlink(2))
+ * is `file`, up to `most`.  Only processes whose files we may see are counted.  `last`: NULL,
+ * or the last one found.  A process with very many open files can hide later ones.
  */
 unsigned cpci_count_openers(const char *file, unsigned most, pid_t *last);
 
-/* "process 1234 (cpustat)".  What cannot be printed of its name becomes '?'. */
+/* "process 1234 (cpustat)", with '?' for each unprintable character of the name. */
 void cpci_process_name(pid_t pid, char *text, size_t size);
 
 /*
- * The root directory of tracefs, which stays open: where it is mounted, or else a mount of
- * our own.  -1 and errno: EACCES, it may not be read; others, it is not there.
+ * The root directory of tracefs, which stays open: of a mount, or of a private mount of our
+ * own.  -1 and errno: EACCES, it may not be read; others, there is none.
  */
 #define CPCI_TRACEFS "/sys/kernel/tracing"
 int cpci_tracefs(void);
 
-/* kernel.perf_event_paranoid.  INT_MIN: the kernel has no perf events; INT_MAX: unknown. */
+/* kernel.perf_event_paranoid.  INT_MIN: a kernel without perf events; INT_MAX: unknown. */
 int cpci_paranoid(void);
 
-/* capabilities(7) of a process; 0: the calling one. */
+/* Has the process this capability?  0: the caller. */
 bool cpci_have_cap(pid_t pid, int cap);
-/* CAP_PERFMON or CAP_SYS_ADMIN.  Safe in signal handlers. */
+/* Has the process CAP_PERFMON or CAP_SYS_ADMIN?  Safe in signal handlers. */
 bool cpci_privileged(pid_t pid);
-/* The same of the caller, but only in the first user namespace, as the kernel asks for. */
+/*
+ * The same for the caller, but only in the initial user namespace, where the kernel checks
+ * it.
+ */
 bool cpci_privileged_here(void);
 
 /* ---- lock.c -------------------------------------------------------------------- */
@@ -108,11 +108,11 @@ void cpci_unblock_signals(const sigset_t *old);
 /* ---- thread.c ------------------------------------------------------------------ */
 
 typedef __typeof__(pthread_create) cpci_create_fn;
-/* pthread_create(3) of the C library, or of a sanitizer in front of it; NULL: it has none. */
+/* pthread_create(3) of the C library, or of a sanitizer that wraps it; NULL: not found. */
 cpci_create_fn *cpci_next_create(void);
-/* The next function of that name after the one that is defined here; NULL: there is none. */
+/* The next definition of a function that the library interposes; NULL: not found. */
 void *cpci_next(const char *name);
-/* pthread_create(3) for a thread of the library's own, which inherits no counters. */
+/* Creates a thread for the library itself, which inherits no counters. */
 int cpci_thread_create(pthread_t *thread, void *(*start)(void *), void *arg);
 
 #endif /* CPCI_SYS_H */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * thread.c - the functions of the C library that this one defines, too: see set/births.c.
- */
+/* thread.c - the functions of the C library that set/births.c interposes. */
 #include "sys.h"
 
 #include <dlfcn.h>
@@ -11,19 +9,22 @@
 #include <time.h>
 
 /*
- * Where the program contains the sanitizer's runtime or the C library, the linker knows the
- * next definition, by another name that only these have.
+ * If a sanitizer's runtime or the C library is linked statically, these names, which only
+ * they define, lead to the next definition.
  */
 extern cpci_create_fn __interceptor_pthread_create __attribute__((weak, visibility("hidden")));
 extern cpci_create_fn __pthread_create __attribute__((weak, visibility("hidden")));
 #if defined(__GLIBC__) && __GLIBC__ == 2 && __GLIBC_MINOR__ >= 34
-/* It is taken from libc.a only if something needs it; this function does. */
+/*
+ * Without a reference, the linker would not take timer_create() from libc.a, which this
+ * needs.
+ */
 __attribute__((used)) static __typeof__(timer_create) *const needs_threads = timer_create;
 #endif
 
 void *cpci_next(const char *name)
 {
-	/* In a program that has the C library in it, nothing is to be found at run time. */
+	/* In a statically linked program dlsym(3) finds nothing. */
 	return __pthread_create == NULL ? dlsym(RTLD_NEXT, name) : NULL;
 }
 

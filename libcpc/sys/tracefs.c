@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * tracefs.c - the file system of tracepoints, also where it is not mounted.
- */
+/* tracefs.c - the file system of tracepoints, even if it is not mounted. */
 #include "sys.h"
 
 #include <errno.h>
@@ -14,7 +12,7 @@
 
 static int root = -1, root_errno; /* set once */
 
-/* -1 and errno: ENOENT, it is not mounted there. */
+/* Opens tracefs if it is mounted at `path`.  -1 and errno: ENOENT, it is not. */
 static int open_mounted(const char *path)
 {
 	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), err;
@@ -27,7 +25,7 @@ static int open_mounted(const char *path)
 	return -1;
 }
 
-/* Mounted nowhere, seen by nobody else, and gone with the last who has it open. */
+/* Mounts tracefs only for this process: no path leads to it, and the last close unmounts it. */
 static int mount_detached(void)
 {
 	int fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC), fd = -1, err;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * attr.c - attributes of requests: fields of the PMU that counts the event, by the
- * names that the kernel or Solaris gives them.
+ * attr.c - attributes of requests: they set fields of the PMU that counts the event, by their
+ * names in the kernel or on Solaris.
  */
 #include "event.h"
 
@@ -11,23 +11,23 @@
 #include <string.h>
 
 /*
- * Those that some machine has: what this one has is found out.  Without a field the
- * field has the same name.
+ * All attributes that exist on any machine; this machine may lack some.  Without `field`, the
+ * PMU's field has the same name as the attribute.
  */
 static const struct known {
 	const char *name;
 	const char *field;
 	bool negated;	 /* it clears its field */
-	const char *why; /* why it cannot be had anywhere */
+	const char *why; /* why no machine has it */
 } known[] = {
-	/* of Linux: all bits of a word, as perf_event_open(2) has it */
+	/* Linux: all bits of a word, as in perf_event_open(2) */
 	{.name = "config1"},
 	{.name = "config2"},
 	{.name = "config3"},
-	/* of samples */
+	/* samples */
 	{.name = "precise",
 	 .why = "it makes samples precise; a count has none, and is exact without"},
-	/* and on x86 */
+	/* x86 */
 	{.name = "event"},
 	{.name = "umask"},
 	{.name = "edge"},
@@ -39,13 +39,13 @@ static const struct known {
 	{.name = "ldlat"},
 	{.name = "offcore_rsp"},
 	{.name = "frontend"},
-	/* and on Arm */
+	/* Arm */
 	{.name = "long"},
 	{.name = "rdpmc"},
 	{.name = "threshold"},
 	{.name = "threshold_compare"},
 	{.name = "threshold_count"},
-	/* of Solaris */
+	/* Solaris */
 	{.name = "pc"},
 	{.name = "noedge", .field = "edge", .negated = true},
 	{.name = "emask", .field = "umask"},
@@ -101,7 +101,7 @@ static int unknown(const char *event, const char *name, const char *pmu, struct 
 	return -1;
 }
 
-/* A known attribute, but not of that term. */
+/* Refuses a known attribute that this term does not have. */
 static int refuse(const struct cpci_term *term, const char *event, const char *name,
 		  const char *pmu, struct cpci_diag *diag)
 {
@@ -144,7 +144,7 @@ static int set_field(struct cpci_term *term, const char *event, const cpc_attr_t
 
 	if (how != NULL && how->field != NULL)
 		field = how->field;
-	/* What the kernel numbers itself has no fields. */
+	/* Events that the kernel numbers itself have no fields. */
 	if (!cpci_perf_is_software(&term->attr) && term->attr.type != PERF_TYPE_HARDWARE &&
 	    term->attr.type != PERF_TYPE_HW_CACHE && cpci_pmu_name(term->attr.type, buf))
 		pmu = buf;

@@ -4,8 +4,8 @@
  * breakpoint.c - breakpoints as counters: "breakpoint/addr=0x401136,len=8,rw=x/",
  * "breakpoint/addr=function+0x10/".
  *
- * The debug registers of the CPU are few (four on x86), and count exactly, in virtual
- * machines too (perf_event_open(2), PERF_TYPE_BREAKPOINT).
+ * CPUs have few debug registers (four on x86).  They count exactly, also in virtual machines
+ * (perf_event_open(2), PERF_TYPE_BREAKPOINT).
  */
 #include "event.h"
 
@@ -14,7 +14,7 @@
 #include <linux/hw_breakpoint.h>
 #include <string.h>
 
-/* "x", or "r", "w" and both.  0: something else. */
+/* Parses "x", "r", "w", "rw" or "wr".  0: something else. */
 static uint32_t parse_access(const char *s)
 {
 	if (strcmp(s, "x") == 0)
@@ -32,10 +32,10 @@ struct fields {
 	uint64_t addr, len;
 	uint32_t access;
 	bool has_addr;
-	char symbol[CPCI_MAX_SYMBOL]; /* what addr is an offset to */
+	char symbol[CPCI_MAX_SYMBOL]; /* the symbol that addr is an offset from */
 };
 
-/* A number, or a symbol with or without an offset. */
+/* Parses a number, or a symbol with or without an offset. */
 static const char *parse_addr(struct fields *f, char *value)
 {
 	f->has_addr = true;
@@ -48,7 +48,7 @@ static const char *parse_addr(struct fields *f, char *value)
 	return cpci_event_symbol(value, f->symbol, &f->addr);
 }
 
-/* One "field=value", or the end of them; NULL, or what is wrong. */
+/* Parses one "field=value", or the end (NULL).  Returns NULL, or the error. */
 static const char *parse_field(void *arg, char *field, char *value)
 {
 	struct fields *f = arg;
@@ -80,7 +80,7 @@ int cpci_event_breakpoint(const char *name, uint_t flags, struct cpci_event *eve
 
 	if (rc != 1)
 		return rc;
-	/* The kernel wants the size of a long for instructions. */
+	/* The kernel requires the size of a long for instructions. */
 	if (f.access == HW_BREAKPOINT_X)
 		f.len = sizeof(long);
 	else if (f.len == 0 && f.symbol[0] == '\0')

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * cpuid.c - the CPU of this machine by the name that perf(1) gives it, and that its vendor's
- * event files have: "GenuineIntel-6-CF-2", or on Arm its MIDR, "0x00000000410fd0c0".
+ * cpuid.c - the name of this machine's CPU in perf(1) and in its vendor's event files:
+ * "GenuineIntel-6-CF-2", or on Arm its MIDR, "0x00000000410fd0c0".
  */
 #include "event.h"
 
@@ -16,7 +16,7 @@
 #endif
 
 static char name[64];
-static bool is_other; /* `name` is of another CPU than this machine's */
+static bool is_other; /* CPC_CPUID names another CPU than this machine's */
 
 #if defined(__x86_64__)
 
@@ -43,7 +43,7 @@ static void read_name(void)
 
 #else
 
-/* Without variant and revision, which the files do not tell apart. */
+/* The MIDR without variant and revision, which event files do not distinguish. */
 static void read_name(void)
 {
 	FILE *f = fopen("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", "re");
@@ -58,7 +58,7 @@ static void read_name(void)
 
 #endif
 
-/* "GenuineIntel-6-CF" is also "GenuineIntel-6-CF-2". */
+/* "GenuineIntel-6-CF" also matches "GenuineIntel-6-CF-2". */
 static bool matches(const char *cpu, const char *pattern)
 {
 	const char *step = strrchr(cpu, '-');
@@ -86,7 +86,7 @@ static void find_name(void)
 	snprintf(name, sizeof(name), "%s", given);
 }
 
-/* As perf(1) names it; "": nobody says.  CPC_CPUID in the environment is another one. */
+/* The CPU's name as in perf(1), or from the environment variable CPC_CPUID; "": unknown. */
 static const char *cpuid(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -107,9 +107,9 @@ bool cpci_cpuid_is_other(void)
 }
 
 /*
- * CPUs without tables in libpfm4 4.13 whose events are those of one that has them: Linux's
- * own tables are for both, too (tools/perf/pmu-events/arch, mapfile.csv of x86 and arm64; of
- * Linux 6.2 where later ones have tables of their own).  The first that fits counts.
+ * CPUs that libpfm4 4.13 has no tables for, with a PMU of libpfm4 that has the same events.
+ * Linux's own tables are the same for both (tools/perf/pmu-events/arch, mapfile.csv of x86
+ * and arm64; those of Linux 6.2 where later ones differ).  The first match wins.
  */
 static const struct cpci_standin standins[] = {
 	{"GenuineIntel-6-A[56]", "Intel Comet Lake", "skl"},

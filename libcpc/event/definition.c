@@ -12,9 +12,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define MAX_DEPTH 8 /* definitions in terms of definitions */
+#define MAX_DEPTH 8 /* nested definitions */
 
-/* One event of an expression, added to `event` with its sign. */
+/* Adds one event of an expression to `event`, with its sign. */
 static int add_part(const struct cpci_def *def, const char *part, bool minus, uint_t flags,
 		    struct cpci_event *event, struct cpci_diag *diag)
 {
@@ -25,8 +25,8 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 	int known = 0, rc = 0;
 
 	/*
-	 * In a section for some machines, names are those of their PMU; in the shipped
-	 * ones for all, those that the kernel has for all.
+	 * In a section for some machines, names are events of their core PMU; in shipped
+	 * definitions for all machines, they are software events.
 	 */
 	if (def->section != NULL ? pmu != NULL && strchr(part, '/') == NULL
 				 : def->source != CPCI_DEF_USER && def->source != CPCI_DEF_VENDOR) {
@@ -36,8 +36,8 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 	if (known != 1 && cpci_event_resolve(part, flags, &sub, &why) == -1) {
 		*diag = why;
 		if (event->depth > 0)
-			return -1; /* the definition that the user named tells where */
-		/* The name that the caller asked for is known. */
+			return -1; /* the outermost definition adds its line */
+		/* The caller's name itself is known. */
 		if (why.subcode == CPC_UNKNOWN_EVENT)
 			why.subcode = CPC_INVALID_EVENT;
 		cpci_diag(diag, why.err, why.subcode, "%s:%d: '%s' cannot be had: %s", def->file,
@@ -72,7 +72,7 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 	return rc;
 }
 
-/* An expression of which check_expr() finds nothing wrong. */
+/* Evaluates an expression that check_expr() has accepted. */
 static int evaluate(const struct cpci_def *def, uint_t flags, struct cpci_event *event,
 		    struct cpci_diag *diag)
 {
@@ -105,7 +105,7 @@ static int evaluate(const struct cpci_def *def, uint_t flags, struct cpci_event 
 		}
 		snprintf(part, sizeof(part), "%.*s", (int)n, p);
 		if (add_part(def, part, minus, flags, event, diag) == -1) {
-			/* What is made of ratios is one. */
+			/* A definition that contains a ratio is a ratio. */
 			event->ratio = def;
 			return -1;
 		}
@@ -113,7 +113,7 @@ static int evaluate(const struct cpci_def *def, uint_t flags, struct cpci_event 
 	return 1;
 }
 
-/* What a name stands for that a user defines; NULL: for nothing else. */
+/* The kind of event that a user's definition replaces; NULL: none. */
 static const char *known_as(const char *name, uint_t flags, const struct cpci_defs *defs)
 {
 	struct cpci_event other = {.defs = defs, .scale = 1};
@@ -135,7 +135,7 @@ static const char *known_as(const char *name, uint_t flags, const struct cpci_de
 	return what;
 }
 
-/* The first of the events that a definition lists which is known for this machine; "": none. */
+/* The first event listed in a definition that this machine can count; "": none. */
 static void find_nearest(const struct cpci_def *def, uint_t flags, const struct cpci_event *event,
 			 char *name, size_t size)
 {
@@ -210,7 +210,7 @@ int cpci_event_vendor(const char *name, uint_t flags, struct cpci_event *event,
 	const struct cpci_defs *vendor;
 	const struct cpci_def *def;
 
-	if (isdigit((unsigned char)*name)) /* a code, not a name */
+	if (isdigit((unsigned char)*name)) /* a raw code */
 		return 0;
 	vendor = cpci_vendor_defs(diag);
 	if (vendor == NULL)

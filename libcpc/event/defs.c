@@ -3,18 +3,18 @@
 /*
  * defs.c - files of event definitions: names that stand for other events.
  *
- *     name = event [+|- event]...  # description
- *     name = ratio  # description, of events, numbers, + - * / and parentheses
+ *	name = event [+|- event]...	# description
+ *	name = ratio			# description; events, numbers, + - * / and parentheses
  *
- * A line "[pmu,pmu]" begins a section for machines whose core PMU has one of these
- * libpfm4 names, or whose CPU has one of the vendor's ("[GenuineIntel-6-CF]", by MIDR
- * "[0x00000000410fd0c0]"), "[*]" one for all.  The first definition that fits the machine
- * wins.
- * In the shipped ones, "[UltraSPARC]" begins names that nothing counts today:
+ * A line "[pmu,pmu]" begins a section for machines whose core PMU has one of these libpfm4
+ * names, or whose CPU has one of the vendor's names ("[GenuineIntel-6-CF]", or a MIDR
+ * "[0x00000000410fd0c0]"); "[*]" begins one for all machines.  The first definition for this
+ * machine wins.  In the shipped files, "[UltraSPARC]" begins names that no current CPU can
+ * count:
  *
- *     name = event...  # description
+ *	name = event...			# description
  *
- * where the events are near to it, or "none" is.
+ * Here the events are the most similar ones of today, or "none".
  */
 #include "event.h"
 
@@ -30,21 +30,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The shipped definitions, made of libcpc/event/defs/ by the build. */
+/* The shipped definitions, which the build embeds from libcpc/event/defs/. */
 extern const char cpci_events_solaris[], cpci_events_generic[];
 
-/* A line of a definition file, as it is read. */
+/* The state of reading a definition file. */
 struct reader {
 	struct cpci_defs *defs;
 	enum cpci_source source;
 	const char *file;
 	int line;
-	const char *section; /* NULL, or the PMUs that it is for; "": nobody knows */
-	bool past;	     /* it is for a CPU of the past */
+	/* the PMUs that it is for; NULL: all; "": none, because the section is malformed */
+	const char *section;
+	bool past; /* it is for a CPU of the past */
 	struct cpci_diag *diag;
 };
 
-/* Each start of a program does this thousands of times: isblank(3) looks at a table only. */
+/* Called thousands of times at each start of a program: isblank(3) is slower. */
 static char *trim(char *s)
 {
 	char *end;
@@ -63,7 +64,7 @@ static int nomem(const struct reader *r)
 	return -1;
 }
 
-/* Told once the definitions are read.  -1: out of memory. */
+/* The caller of cpci_defs_new() prints it later.  -1: out of memory. */
 static int add_warning(const struct reader *r, const char *text)
 {
 	struct cpci_defs *defs = r->defs;
@@ -79,7 +80,7 @@ static int add_warning(const struct reader *r, const char *text)
 	return 0;
 }
 
-/* A malformed line spoils nothing but what it defines.  -1: out of memory. */
+/* A malformed line affects only the event that it defines.  -1: out of memory. */
 static int warn(const struct reader *r, const char *what)
 {
 	char *text;
@@ -92,7 +93,7 @@ static int warn(const struct reader *r, const char *what)
 	return rc;
 }
 
-/* "skl,GenuineIntel-6-CF": is this machine's core PMU, or its CPU, among them? */
+/* Does a list such as "skl,GenuineIntel-6-CF" contain this machine's core PMU or its CPU? */
 static bool lists(const char *pmus, const char *mine)
 {
 	char cpu[64];
@@ -116,7 +117,7 @@ static int read_section(struct reader *r, char *line)
 
 	r->past = false;
 	if (n < 3 || line[n - 1] != ']') {
-		/* Whom the definitions that follow are for is not known: for nobody. */
+		/* The next definitions are for an unknown machine: ignore them. */
 		r->section = "";
 		return warn(r, "a section is [pmu,...] or [*]");
 	}
@@ -131,7 +132,7 @@ bool cpci_def_is_here(const struct cpci_def *def)
 	return def->section == NULL || lists(def->section, cpci_pfm_core_name());
 }
 
-/* `error` is NULL, or what is wrong with the expression. */
+/* Adds a definition.  `error`: what is wrong with the expression, or NULL. */
 static void add(struct reader *r, const char *name, const char *expr, bool ratio, const char *desc,
 		const char *error)
 {
@@ -149,7 +150,9 @@ static void add(struct reader *r, const char *name, const char *expr, bool ratio
 				 .expr = expr,
 				 .desc = desc,
 				 .error = error};
-	/* Of vendors, nobody asks for what others have. */
+	/*
+	 * Definitions for other machines are only needed for the messages about users' files.
+	 */
 	if (r->source != CPCI_DEF_VENDOR || cpci_def_is_here(def))
 		defs->n++;
 }
@@ -159,7 +162,7 @@ static const char *check_name(const struct reader *r, const char *name)
 {
 	if (*name == '\0' || strpbrk(name, " \t,:/") != NULL)
 		return "the name of an event has no blanks, commas, colons and slashes";
-	/* Of the vendors' names, thousands, none is asked for that an attribute has. */
+	/* The thousands of names in vendors' files are not compared with attributes. */
 	if ((r->source == CPCI_DEF_USER && cpci_attr_is(name)) ||
 	    ((r->source == CPCI_DEF_USER || r->source == CPCI_DEF_VENDOR) &&
 	     isdigit((unsigned char)*name)))
@@ -167,7 +170,10 @@ static const char *check_name(const struct reader *r, const char *name)
 	return NULL;
 }
 
-/* "a - b + c": operators stand alone, since names contain them.  NULL: it is well formed. */
+/*
+ * Checks "a - b + c".  Names contain operators, so these need blanks around.  NULL:
+ * well-formed.
+ */
 static const char *check_sum(const char *expr)
 {
 	bool want_event = true;
@@ -188,7 +194,7 @@ static const char *check_sum(const char *expr)
 	return want_event ? "an expression is event [+|- event]..." : NULL;
 }
 
-/* What is wrong with an expression; NULL: it is well formed. */
+/* What is wrong with an expression; NULL: it is well-formed. */
 static const char *check_expr(const char *expr, bool is_ratio)
 {
 	struct cpc_ratio *ratio;
@@ -236,7 +242,7 @@ static int read_line(struct reader *r, char *line)
 	return 0;
 }
 
-/* Strings of definitions are parts of `text`, which is kept, or freed if it cannot be. */
+/* Keeps `text`, which contains the strings of definitions; or frees it if memory runs out. */
 static int keep(const struct reader *r, char *text)
 {
 	struct cpci_defs *defs = r->defs;
@@ -253,7 +259,7 @@ static int keep(const struct reader *r, char *text)
 	return 0;
 }
 
-/* Makes room for the definitions of a text: one in a line at most. */
+/* Allocates memory for the definitions of a text: at most one per line. */
 static int make_room(const struct reader *r, const char *text)
 {
 	struct cpci_defs *defs = r->defs;
@@ -269,7 +275,7 @@ static int make_room(const struct reader *r, const char *text)
 	return 0;
 }
 
-/* Reads a whole text, of which it makes strings. */
+/* Reads the definitions of a text, which it cuts into strings. */
 static int read_text(struct reader *r, char *text)
 {
 	char *next;
@@ -306,9 +312,9 @@ static int unreadable(const struct reader *r, const char *path)
 }
 
 /*
- * Opens a file that is one, and that nobody but us and root could write.  1: `fd` is it; 0:
- * it is not to be believed, and `diag` says why; -1: it cannot be read.  Devices are not
- * even opened: that can do something.
+ * Opens a regular file that only we and root can write.  1: `fd` is open; 0: it is not
+ * trusted, and `diag` says why; -1: it cannot be read.  Devices are not opened, because that
+ * can have side effects.
  */
 static int open_trusted(const struct reader *r, const char *path, int *fd)
 {
@@ -367,7 +373,7 @@ static int read_stream(struct reader *r, FILE *f)
 	return rc;
 }
 
-/* A file of the user's; one that is not there is no error unless it `must` be. */
+/* Reads a file of the user.  A missing file is an error only if it `must` exist. */
 static int read_file(struct reader *r, const char *path, bool must)
 {
 	int fd, rc = open_trusted(r, path, &fd);
@@ -379,7 +385,7 @@ static int read_file(struct reader *r, const char *path, bool must)
 	if (rc == 0)
 		return must ? -1 : add_warning(r, r->diag->text);
 	if (rc == -1) {
-		/* HOME may be another user's, as after setpriv(1). */
+		/* HOME may be another user's, for instance after setpriv(1). */
 		if (!must && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
 			return 0;
 		return unreadable(r, path);
@@ -402,8 +408,8 @@ static int read_file(struct reader *r, const char *path, bool must)
 }
 
 /*
- * What CPC_EVENTS names, and the configuration of the user and of the system; of the latter alone
- * if the program has privileges that its user has not.
+ * Reads the file in CPC_EVENTS, and the configuration of the user and of the system; only
+ * that of the system if the program has more privileges than its user.
  */
 static int read_files(struct reader *r)
 {

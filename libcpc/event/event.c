@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * event.c - from the name of an event to the counter of the kernel.
- */
+/* event.c - finds the counters of the kernel for the name of an event. */
 #include "event.h"
 
 #include <bsd/string.h>
@@ -11,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The first that knows the name wins. */
+/* The first resolver that knows the name wins. */
 static const struct {
 	const char *name;
 	cpci_resolver *resolve;
@@ -27,7 +25,8 @@ static const struct {
 	{"tracepoint", cpci_event_tracepoint},
 	{"sysfs", cpci_event_sysfs},
 	{"event file", cpci_event_vendor},
-	{"raw code", cpci_event_raw}, /* the last: it takes all that begins with a digit */
+	/* the last one: it accepts everything that begins with a digit */
+	{"raw code", cpci_event_raw},
 };
 
 static void try_name(void *arg, const char *name, const char *desc)
@@ -36,7 +35,7 @@ static void try_name(void *arg, const char *name, const char *desc)
 	cpci_suggest_try(arg, name);
 }
 
-/* Of another CPU's event: this one may have it under the same name. */
+/* Suggests an event of this CPU that has the name of another CPU's event. */
 static void try_here(void *arg, const char *name, const char *desc)
 {
 	struct cpci_suggest *suggest = arg;
@@ -48,7 +47,7 @@ static void try_here(void *arg, const char *name, const char *desc)
 	try_name(arg, name, desc);
 }
 
-/* What this machine could count. */
+/* Visits all hardware events of this machine. */
 static void walk_hardware(struct cpci_suggest *suggest, cpci_walk_fn *action)
 {
 	cpci_vendor_walk(suggest, action);
@@ -56,7 +55,7 @@ static void walk_hardware(struct cpci_suggest *suggest, cpci_walk_fn *action)
 	cpci_pfm_walk_core(suggest, action);
 }
 
-/* An event that libpfm4 has for other CPUs only; those of this one may have one like it. */
+/* Refuses an event that libpfm4 has for other CPUs only, and suggests one of this CPU. */
 static void elsewhere(const char *name, const char *cpu, struct cpci_diag *diag)
 {
 	const char *colons = strstr(name, "::");
@@ -73,7 +72,7 @@ static void elsewhere(const char *name, const char *cpu, struct cpci_diag *diag)
 		  suggest.best[0] != '\0' ? "; the nearest name here is " : "", suggest.best);
 }
 
-/* Of an event with the prefix of a PMU: the nearest of that, without the prefix. */
+/* Suggests an event of the PMU that the name has as its prefix. */
 static void try_prefixed(struct cpci_suggest *suggest, const char *name)
 {
 	const char *colons = strstr(name, "::");
@@ -103,7 +102,7 @@ static void unknown(const char *name, const struct cpci_defs *defs, struct cpci_
 	if (!found) {
 		cpci_software_walk(&suggest, try_name);
 		walk_hardware(&suggest, try_name);
-		cpci_attr_try(&suggest); /* written without a value, it is taken for an event */
+		cpci_attr_try(&suggest); /* an attribute without a value is taken for an event */
 		snprintf(meant, sizeof(meant), "%s", suggest.best);
 	}
 	if (meant[0] == '\0') {
@@ -122,8 +121,8 @@ static void unknown(const char *name, const struct cpci_defs *defs, struct cpci_
 }
 
 /*
- * An event of the core PMU counts on one kind of cores only: where there are several
- * kinds, makes it the sum over them all.  -1: see `diag`.
+ * If there are several kinds of cores, makes an event of the core PMU the sum over all kinds:
+ * each PMU counts on one kind only.  -1: see `diag`.
  */
 static int spread(struct cpci_event *event, struct cpci_diag *diag)
 {
@@ -179,7 +178,10 @@ int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
 		event->resolver = resolvers[i].name;
 		known = resolvers[i].resolve(name, flags, event, diag);
 	}
-	/* What libpfm4 takes for a bad unit mask may be a new one, which the vendor knows. */
+	/*
+	 * A unit mask that libpfm4 does not know may be a new one, which the vendor's files
+	 * have.
+	 */
 	if (known == -1 && is_new(name, flags, event, diag))
 		known = 1;
 	if (known == 0)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * event.h - from the name of an event to counters of the kernel.
+ * event.h - finds the counters of the kernel for the name of an event.
  *
- * A resolver for each kind of name turns it into terms, each of which is one counter.
+ * For each kind of name there is a resolver, which turns names into terms.  A term is one
+ * counter.
  */
 #ifndef CPCI_EVENT_H
 #define CPCI_EVENT_H
@@ -16,55 +17,56 @@
 
 /* One counter of the kernel. */
 struct cpci_term {
-	bool minus;   /* its count is taken away from the event's, not added to it */
-	bool one_pmu; /* its PMU was named: no other kind of cores counts it, too */
+	bool minus;   /* its count is subtracted from the event's */
+	bool one_pmu; /* its PMU was named explicitly: do not add the other kinds of cores */
 	struct perf_event_attr attr;
 	/*
-	 * Breakpoints: "", or what attr.bp_addr is an offset to.  attr.bp_len may be 0 then:
-	 * as long as the symbol.  Uprobes: the function that attr.probe_offset is an offset to.
+	 * Breakpoints: the symbol that attr.bp_addr is an offset from, or "".  attr.bp_len
+	 * may be 0: as long as the symbol.  Uprobes: the function that attr.probe_offset is
+	 * an offset from.
 	 */
 	char symbol[CPCI_MAX_SYMBOL];
 	/*
-	 * Uprobes: "", or the file that has it: a path, which begins with a slash, or the name
-	 * of a program or a library that the process has mapped.
+	 * Uprobes: the file of the function, or "".  It is a path, which begins with a slash,
+	 * or the name of a program or library that the process has mapped.
 	 */
 	union {
 		char file[CPCI_MAX_SYMBOL];
-		char filter[CPCI_MAX_SYMBOL]; /* tracepoints: "", or which of them count */
+		char filter[CPCI_MAX_SYMBOL]; /* tracepoints: the filter, or "" */
 	};
-	uint_t site; /* uprobes: 0, or of the probe that `symbol` names, which of its sites */
+	uint_t site; /* uprobes of a probe with several sites: the number of the site */
 };
 
 #define CPCI_MAX_SITES 16 /* of a probe in a file */
 
 #define CPCI_MAX_TERMS 1024
 
-/* What a name stands for: a sum and difference of terms, mostly one. */
+/* A resolved name: a sum and difference of terms, usually a single one. */
 struct cpci_event {
-	const struct cpci_defs *defs; /* given: the definitions to look in */
-	uint_t depth;		      /* given: how many led here, lest they go in circles */
-	const char *resolver;	      /* who knew the name */
-	double scale;		      /* what a count is to be multiplied with... */
-	char unit[16];		      /* ...to be in this unit; "": it is a number */
-	struct cpci_def *redefined;   /* NULL, or the user's definition of a name that... */
-	const char *known_as;	      /* ...others know, too */
-	const struct cpci_def *ratio; /* set with CPC_IS_RATIO: the definition that is one */
+	const struct cpci_defs *defs; /* input: the definitions to search */
+	uint_t depth;		      /* input: the number of nested definitions */
+	const char *resolver;	      /* the kind of the name */
+	double scale;		      /* the factor from counts... */
+	char unit[16];		      /* ...to this unit; "": plain counts */
+	struct cpci_def *redefined;   /* the user's definition that replaces another event... */
+	const char *known_as;	      /* ...of this kind; NULL: none */
+	const struct cpci_def *ratio; /* with CPC_IS_RATIO: the definition of the ratio */
 	uint_t nterms;
-	struct cpci_term *term; /* see cpci_event_free() */
+	struct cpci_term *term; /* allocated: see cpci_event_free() */
 };
 
 /* ---- event.c ------------------------------------------------------------------ */
 
 /*
- * Fills in `event`, whose defs and depth are given, by its name and CPC_COUNT flags.
- * -1: see `diag`; there is nothing to free.
+ * Fills in `event`, whose defs and depth are set, by its name and CPC_COUNT flags.  -1: see
+ * `diag`; there is nothing to free.
  */
 int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
 		       struct cpci_diag *diag);
 
 /*
- * The resolvers.  1: the terms of `event` are it; 0: not one of mine; -1: mine, but
- * it cannot be had, and `diag` says why.
+ * The resolvers.  1: `event` has its terms; 0: not an event of this kind; -1: of this kind,
+ * but refused: see `diag`.
  */
 typedef int cpci_resolver(const char *name, uint_t flags, struct cpci_event *event,
 			  struct cpci_diag *diag);
@@ -79,61 +81,62 @@ cpci_resolver cpci_event_tracepoint;		   /* tracepoint.c */
 
 /* ---- terms.c: the terms of an event -------------------------------------------------- */
 
-/* Adds a term.  -1: no memory, or too many, see `diag`. */
+/* Adds a term.  -1: out of memory, or too many terms: see `diag`. */
 int cpci_event_add(struct cpci_event *event, const struct cpci_term *term, struct cpci_diag *diag);
-/* Makes `event` the one term `attr`, in the modes of `flags`.  1, or -1: see `diag`. */
+/* Makes `attr` the only term of `event`, in the modes of `flags`.  1, or -1: see `diag`. */
 int cpci_event_single(struct cpci_event *event, const struct perf_event_attr *attr, uint_t flags,
 		      struct cpci_diag *diag);
-void cpci_event_free(struct cpci_event *event); /* its terms */
+void cpci_event_free(struct cpci_event *event); /* frees the terms */
 
 /*
  * ---- modifier.c ---------------------------------------------------------------------
  *
- * Is the modifier `word` of `n` bytes, in the event `name`, one that makes samples precise?
- * True: `diag` says that counts take none.
+ * Is `word`, of `n` bytes, a modifier that makes samples precise?  True: `diag` says that it
+ * makes no sense for counts of `name`.
  */
 bool cpci_event_precise(const char *name, const char *word, size_t n, struct cpci_diag *diag);
 
 /* ---- fields.c: names of the form "kind/field=value,field/" --------------------------- */
 
 /*
- * One field, whose value may be NULL, in the order of the name, and NULL at their end.
- * Returns NULL, or what is wrong with it.
+ * Parses one field, in the order of the name; its value may be NULL.  Called with NULL after
+ * the last field.  Returns NULL, or the error.
  */
 typedef const char *cpci_field_fn(void *arg, char *field, char *value);
-/* 1: all are parsed; 0: the name is not of that kind; -1: see `diag`. */
+/* 1: all fields are parsed; 0: a name of another kind; -1: see `diag`. */
 int cpci_event_fields(const char *name, const char *kind, void *arg, cpci_field_fn *parse,
 		      struct cpci_diag *diag);
-/* "symbol+offset", which is changed.  NULL, or what is wrong with it. */
+/* Splits "symbol+offset", which is modified.  Returns NULL, or the error. */
 const char *cpci_event_symbol(char *text, char *symbol, uint64_t *offset);
 
-/* Names and descriptions of an event each. */
+/* Called with the name and the description of an event. */
 typedef void cpci_walk_fn(void *arg, const char *name, const char *desc);
-void cpci_software_walk(void *arg, cpci_walk_fn *action);   /* the kernel's software events */
-void cpci_pfm_walk(void *arg, cpci_walk_fn *action);	    /* its generic hardware events, short */
-void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action);   /* those of the core PMU */
-void cpci_vendor_walk(void *arg, cpci_walk_fn *action);	    /* of event files */
-void cpci_sysfs_walk(void *arg, cpci_walk_fn *action);	    /* those of all other PMUs */
-void cpci_tracepoint_walk(void *arg, cpci_walk_fn *action); /* all of them */
-/* Does it happen between a restart of a set and the return of the handler that does that? */
+void cpci_software_walk(void *arg, cpci_walk_fn *action); /* the kernel's software events */
+/* the short names of generic hardware events */
+void cpci_pfm_walk(void *arg, cpci_walk_fn *action);
+void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action);   /* events of the core PMU */
+void cpci_vendor_walk(void *arg, cpci_walk_fn *action);	    /* events of vendors' files */
+void cpci_sysfs_walk(void *arg, cpci_walk_fn *action);	    /* events of all other PMUs */
+void cpci_tracepoint_walk(void *arg, cpci_walk_fn *action); /* all tracepoints */
+/* Does restarting a set in a signal handler, or the return from it, hit this tracepoint? */
 bool cpci_tracepoint_is_own(const struct perf_event_attr *attr);
 
 /* ---- expr.c: expressions of definitions ------------------------------------------- */
 
-#define CPCI_MAX_PART 200 /* the name of an event in an expression */
+#define CPCI_MAX_PART 200 /* the longest name of an event in an expression */
 
 enum cpci_token { CPCI_TOKEN_END, CPCI_TOKEN_EVENT, CPCI_TOKEN_NUMBER, CPCI_TOKEN_OPERATOR };
-/* The next word of an expression, of `n` characters; *p is moved behind it. */
+/* Returns the next word of an expression and its length `n`; moves *p behind it. */
 enum cpci_token cpci_token_next(const char **p, const char **word, size_t *n);
 
-/* Is it computed from counts, and no event that can be counted? */
+/* Is the expression a ratio, rather than an event? */
 bool cpci_expr_is_ratio(const char *expr);
 
-#define CPCI_MAX_NEST 64 /* parentheses within each other */
-/* Each nest, and what is around all, has a sum and a product that are not finished. */
+#define CPCI_MAX_NEST 64 /* nested parentheses */
+/* Each nesting level, and the outermost one, has an unfinished sum and product. */
 #define CPCI_RATIO_STACK (2 * (CPCI_MAX_NEST + 1) + 1)
 
-/* A ratio in the order of a stack machine, which has room with CPCI_RATIO_STACK numbers. */
+/* A ratio as a program for a stack machine, whose stack has CPCI_RATIO_STACK numbers. */
 struct cpc_ratio {
 	char *text;
 	uint_t nevents, nops;
@@ -145,7 +148,7 @@ struct cpc_ratio {
 	} * op;
 };
 
-/* NULL and errno, EINVAL or ENOMEM, with what is `wrong`. */
+/* NULL and errno: EINVAL or ENOMEM; `wrong` is the reason. */
 struct cpc_ratio *cpci_ratio_parse(const char *expr, const char **wrong);
 void cpci_ratio_free(struct cpc_ratio *ratio);
 
@@ -157,95 +160,107 @@ struct cpci_def {
 	enum cpci_source source;
 	const char *file;
 	int line;
-	const char *section; /* NULL, or for which PMUs it is: its names are those of that PMU */
-	bool ratio;	     /* it is computed from counts, and no event */
-	bool past; /* of a CPU of the past: `expr` lists what is nearest to it today, or "none" */
-	size_t order; /* among those of vendors */
+	/* the PMUs that it is for, whose events its expression names; NULL: all */
+	const char *section;
+	bool ratio; /* it is a ratio, not an event */
+	/* of a CPU of the past: `expr` lists the most similar events of today, or "none" */
+	bool past;
+	size_t order; /* the position in the vendors' files */
 	const char *name, *expr, *desc;
-	const char *error; /* NULL, or what is wrong with it: only who uses it fails */
-	_Atomic int told;  /* that it redefines another's name, once */
+	const char *error; /* what is wrong with it, which only its users see; NULL: nothing */
+	_Atomic int told;  /* a warning said that it replaces another event */
 };
 
 struct cpci_defs {
 	size_t n;
 	struct cpci_def *def;
 	size_t ntexts;
-	char **text; /* what the strings of definitions are parts of */
+	char **text; /* the texts that contain the strings of definitions */
 	size_t nwarnings;
-	char **warning; /* "FILE:LINE: what is wrong", for each malformed line */
+	char **warning; /* "FILE:LINE: message", for each malformed line */
 };
 
 /* Reads the user's files and the shipped definitions.  NULL: see `diag`. */
 struct cpci_defs *cpci_defs_new(struct cpci_diag *diag);
 void cpci_defs_free(struct cpci_defs *defs);
-/* Is it for this machine?  Only who asks has to wait for libpfm4 to be started. */
+/* Is the definition for this machine?  This may start libpfm4, which is slow. */
 bool cpci_def_is_here(const struct cpci_def *def);
-/* The files *.def of a directory, which need not be there: what is for this machine. */
+/*
+ * Reads the definitions for this machine in the files *.def of directories, which may be
+ * missing.
+ */
 struct cpci_defs *cpci_defs_read_dir(const char *const *dirs, size_t n, struct cpci_diag *diag);
 
 /*
- * ---- vendor.c: the event files of vendors, read when a name is not known without them -----
+ * ---- vendor.c: the event files of vendors, read only when no other resolver knows a name
+ * -----
  *
- * Sorted by their names, of which the first of each is there.
+ * They are sorted by name; only the first definition of a name is kept.
  */
 
 /* NULL: see `diag`. */
 const struct cpci_defs *cpci_vendor_defs(struct cpci_diag *diag);
 const struct cpci_def *cpci_vendor_find(const struct cpci_defs *vendor, const char *name);
-/* Those that were read, or NULL: nobody has asked. */
+/* The definitions read so far; NULL: not read yet. */
 const struct cpci_defs *cpci_vendor_loaded(void);
 
 /* ---- cpuid.c: which CPU this is --------------------------------------------------------- */
 
-/* As perf(1) names it: is it one of a pattern of fnmatch(3), with or without its stepping? */
+/*
+ * Does the CPU's name in perf(1), with or without its stepping, match a pattern of
+ * fnmatch(3)?
+ */
 bool cpci_cpuid_matches(const char *pattern);
 /* Does CPC_CPUID name another CPU than this machine's? */
 bool cpci_cpuid_is_other(void);
 
 struct cpci_standin {
-	const char *cpu; /* a pattern */
+	const char *cpu; /* a pattern of fnmatch(3) */
 	const char *desc, *pmu;
 };
-/* The PMU of libpfm4 with the same events as this CPU, should it not know it; or NULL. */
+/*
+ * The PMU of libpfm4 with the same events as this CPU, if libpfm4 does not know the CPU; or
+ * NULL.
+ */
 const struct cpci_standin *cpci_find_standin(void);
 
 /* ---- kernel.c --------------------------------------------------------------------- */
 
-bool cpci_software_has(const char *name); /* in any case, without modifiers */
+bool cpci_software_has(const char *name); /* ignores case; without modifiers */
 
 /* ---- pfm.c ----------------------------------------------------------------------- */
 
 struct cpci_core_pmu {
 	const char *name, *desc;
-	uint_t ncounters; /* general and fixed ones */
+	uint_t ncounters; /* general and fixed counters */
 };
-/* What libpfm4 takes this machine's core PMU for; false, or NULL: none that it knows. */
+/* The core PMU of this machine in libpfm4; false or NULL: libpfm4 does not know it. */
 bool cpci_pfm_core(struct cpci_core_pmu *pmu);
 const char *cpci_pfm_core_name(void);
-/* Is it an event of another CPU, and of which? */
+/* Is it an event of another CPU?  `desc` is that CPU. */
 bool cpci_pfm_elsewhere(const char *name, const char **desc);
-/* The events of the PMU of libpfm4 whose name is the first `n` bytes of `pmu`. */
+/* Visits the events of the libpfm4 PMU whose name is the first `n` bytes of `pmu`. */
 void cpci_pfm_walk_prefix(const char *pmu, size_t n, void *arg, cpci_walk_fn *action);
 
 /* ---- tracepoint.c ---------------------------------------------------------------- */
 
-/* A tracepoint, or the entry of a system call, that is called `word` without its system. */
+/* Finds the tracepoint, or the entry of a system call, with the name `word` in any system. */
 bool cpci_tracepoint_meant(const char *word, char *name, size_t size);
-/* The one that is called nearly so. */
+/* Finds a tracepoint whose name is similar. */
 bool cpci_tracepoint_near(const char *word, char *name, size_t size);
-/* The tracepoint that an event of the kernel is.  False: it cannot be known. */
+/* The name of the tracepoint of an attr.  False: unknown. */
 bool cpci_tracepoint_name(const struct perf_event_attr *attr, char *name, size_t size);
-/* The fields of a tracepoint, as text, with a comma between them: as far as there is room. */
+/* Lists the fields of a tracepoint, separated by commas, as far as they fit. */
 void cpci_tracepoint_fields(const char *name, char *fields, size_t size);
 
 /* ---- attr.c: attributes of requests ------------------------------------------------ */
 
-/* Sets an attribute of a resolved event called `name`.  -1: see `diag`. */
+/* Applies an attribute to a resolved event called `name`.  -1: see `diag`. */
 int cpci_attr_apply(struct cpci_event *event, const char *name, const cpc_attr_t *attr,
 		    struct cpci_diag *diag);
-bool cpci_attr_is(const char *name);		  /* on some machine */
-void cpci_attr_try(struct cpci_suggest *suggest); /* their names */
-/* Those that the core PMU has here. */
+bool cpci_attr_is(const char *name);		  /* on any machine */
+void cpci_attr_try(struct cpci_suggest *suggest); /* suggests attributes */
+/* Visits the attributes that this machine's core PMU has. */
 void cpci_attr_walk(void *arg, void (*action)(void *arg, const char *attr));
 
 #endif /* CPCI_EVENT_H */

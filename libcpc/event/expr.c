@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * expr.c - expressions of definitions: sums of events, which are events themselves, and
- * ratios, which are computed from counts.
+ * expr.c - expressions of definitions: sums of events, which are events, and ratios, which
+ * are computed from counts.
  *
- * Operators stand alone, since names contain them; only parentheses need no blanks.  In a
- * ratio a decimal number is a constant.
+ * Names contain operators, so these need blanks around; parentheses need none.  In a ratio a
+ * decimal number is a constant.
  */
 #include "event.h"
 
@@ -19,7 +19,7 @@
 
 /* ---- words -------------------------------------------------------------------------- */
 
-/* How many of the parentheses that end a word belong to no other in it. */
+/* How many parentheses at the end of a word close none in the word. */
 static size_t closing(const char *word, size_t n)
 {
 	size_t last = 0;
@@ -59,7 +59,7 @@ static bool is_decimal(const char *word, size_t n)
 	return i == n && i > digits;
 }
 
-/* Not strtold(3): its decimal point is that of the program's locale. */
+/* strtold(3) would use the decimal point of the program's locale. */
 static long double decimal_value(const char *word, size_t n)
 {
 	long double val = 0, scale = 1;
@@ -111,7 +111,7 @@ bool cpci_expr_is_ratio(const char *expr)
 	const char *word;
 	size_t n;
 
-	if (strpbrk(expr, "*/()") == NULL) /* most are not */
+	if (strpbrk(expr, "*/()") == NULL) /* the fast path of most definitions */
 		return false;
 	while ((token = cpci_token_next(&expr, &word, &n)) != CPCI_TOKEN_END) {
 		if (token == CPCI_TOKEN_OPERATOR && strchr("*/()", *word) != NULL)
@@ -129,7 +129,7 @@ struct parser {
 	size_t n;
 	uint_t nest;
 	struct cpc_ratio *ratio;
-	const char *wrong; /* NULL: nothing so far */
+	const char *wrong; /* the first error; NULL: none */
 };
 
 static const char no_memory[] = "there is no memory for it";
@@ -159,7 +159,7 @@ static void emit(struct parser *p, const struct cpci_op *op)
 	ops[ratio->nops++] = *op;
 }
 
-/* The index of the event that the word names, which the expression may have already. */
+/* The index of the event of a word, which may occur earlier in the expression. */
 static uint_t event_index(struct parser *p)
 {
 	struct cpc_ratio *ratio = p->ratio;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * fields.c - names with fields of our own: "kind/field=value,field/".
- */
+/* fields.c - event names with fields: "kind/field=value,field/". */
 #include "event.h"
 
 #include <bsd/string.h>

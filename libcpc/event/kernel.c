@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * kernel.c - events that are named as the kernel and perf(1) have them: software events, and
+ * kernel.c - events by their names in the kernel and in perf(1): software events, and raw
  * codes of the core PMU.
  *
- * libpfm4 knows most of the software events, too.  But to start it takes milliseconds, and who
- * counts page faults has no need of it.
+ * libpfm4 knows most software events, too.  But starting it takes milliseconds, which
+ * programs that count only page faults avoid.
  */
 #include "event.h"
 
@@ -43,7 +43,7 @@ void cpci_software_walk(void *arg, cpci_walk_fn *action)
 		action(arg, software[i].name, software[i].desc);
 }
 
-/* The one of which `name` has the first `n` characters; NULL: none. */
+/* The software event whose name is the first `n` characters of `name`; NULL: none. */
 static const struct software *find(const char *name, size_t n)
 {
 	for (size_t i = 0; i < sizeof(software) / sizeof(*software); i++) {
@@ -58,7 +58,9 @@ bool cpci_software_has(const char *name)
 	return find(name, strlen(name)) != NULL;
 }
 
-/* ":u", ":k" or both, which outrank the modes of the request.  False: something else. */
+/*
+ * Parses ":u", ":k" or both, which override the modes of the request.  False: something else.
+ */
 static bool take_modes(const char *modifiers, uint_t *flags)
 {
 	uint_t modes = 0;
@@ -79,7 +81,7 @@ int cpci_event_software(const char *name, uint_t flags, struct cpci_event *event
 	const size_t n = strcspn(name, ":");
 	const struct software *known = find(name, n);
 
-	/* Of other modifiers, libpfm4 tells what is wrong. */
+	/* Leave other modifiers to libpfm4, which explains what is wrong. */
 	if (known == NULL || !take_modes(name + n, &flags))
 		return 0;
 	return cpci_event_single(
@@ -88,7 +90,7 @@ int cpci_event_software(const char *name, uint_t flags, struct cpci_event *event
 		flags, diag);
 }
 
-/* A non-zero number is a code of the core PMU. */
+/* A number above 0 is a raw code of the core PMU. */
 int cpci_event_raw(const char *name, uint_t flags, struct cpci_event *event, struct cpci_diag *diag)
 {
 	char pmu[CPCI_PMU_NAME];

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * modifier.c - modifiers of names that no count takes.
- */
+/* modifier.c - refuses modifiers that are for samples only. */
 #include "event.h"
 
 #include <errno.h>

@@ -14,17 +14,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Its copy of linux/perf_event.h cannot be included beside the original. */
+/* Do not include libpfm4's copy of linux/perf_event.h, which conflicts with the original. */
 #define __PERFMON_PERF_EVENT_H__
 #include <perfmon/pfmlib_perf_event.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int initialized; /* what pfm_initialize returned; set once */
+static int initialized; /* the result of pfm_initialize(); set once */
 
-/* What stands in for the tables that it has not of this CPU; set once. */
+/* The stand-in for a CPU that libpfm4 has no tables for; set once. */
 static const struct cpci_standin *standin;
 
-/* CPC_CPUID names another CPU: the core PMU that libpfm4 finds here is not its; set once. */
+/* CPC_CPUID names another CPU, so the core PMU that libpfm4 finds is not meant; set once. */
 static bool other_cpu;
 
 static bool knows_cpu(void)
@@ -41,7 +41,7 @@ static bool knows_cpu(void)
 	return false;
 }
 
-/* The tables of other CPUs are used only if the environment says so while it is started. */
+/* The environment makes libpfm4 use the tables of other CPUs, too, when it starts. */
 static void initialize(void)
 {
 	static const char variable[] = "LIBPFM_ENCODE_INACTIVE";
@@ -61,7 +61,9 @@ static void initialize(void)
 	unsetenv(variable);
 }
 
-/* Looking for tracepoints makes this slow where debugfs is mounted: only when needed. */
+/*
+ * Starts libpfm4 when it is first needed: where debugfs is mounted, it reads all tracepoints.
+ */
 static bool usable(void)
 {
 	pthread_once(&once, initialize);
@@ -70,7 +72,7 @@ static bool usable(void)
 
 static int encode(const char *name, int modes, struct cpci_term *term)
 {
-	/* No larger than what libpfm4 knows, which is copied as a whole. */
+	/* libpfm4 copies the whole attr, so it must not be larger than libpfm4's own. */
 	struct perf_event_attr attr = {.size = PERF_ATTR_SIZE_VER1};
 	pfm_perf_encode_arg_t arg = {.attr = &attr, .size = sizeof(arg)};
 	int rc = pfm_get_os_event_encoding(name, modes, PFM_OS_PERF_EVENT, &arg);
@@ -85,7 +87,7 @@ static bool is_named(const pfm_pmu_info_t *pmu, const char *name, size_t n)
 	return strlen(pmu->name) == n && strncasecmp(pmu->name, name, n) == 0;
 }
 
-/* libpfm4's PMU of the stand-in.  False: there is none. */
+/* Finds libpfm4's PMU of the stand-in.  False: none. */
 static bool standin_pmu(pfm_pmu_info_t *info)
 {
 	pfm_pmu_t pmu;
@@ -101,7 +103,7 @@ static bool standin_pmu(pfm_pmu_info_t *info)
 	return false;
 }
 
-/* Does the machine that is meant have this PMU? */
+/* Is this PMU one of the machine's? */
 static bool is_here(const pfm_pmu_info_t *pmu)
 {
 	if (pmu->type == PFM_PMU_TYPE_CORE && standin != NULL)
@@ -109,7 +111,7 @@ static bool is_here(const pfm_pmu_info_t *pmu)
 	return pmu->is_present && !(pmu->type == PFM_PMU_TYPE_CORE && other_cpu);
 }
 
-/* The length of what comes before unit masks and modifiers, after a PMU's prefix. */
+/* The length of an event's name before unit masks and modifiers, without the PMU's prefix. */
 static size_t event_length(const char *name)
 {
 	return strcspn(name, ":.");
@@ -122,7 +124,7 @@ static const char *skip_pmu(const char *name)
 	return colons != NULL ? colons + 2 : name;
 }
 
-/* Does the PMU have an event of that name? */
+/* Has the PMU an event of that name? */
 static bool has_event(const pfm_pmu_info_t *pmu, const char *name, uint64_t *code)
 {
 	size_t n = event_length(name);
@@ -140,9 +142,9 @@ static bool has_event(const pfm_pmu_info_t *pmu, const char *name, uint64_t *cod
 }
 
 /*
- * With a stand-in libpfm4 has the events of all CPUs, if a PMU is named, and without a name
- * those of the CPU that it runs on.  An event of the stand-in gets its prefix in `full`.
- * False: it is another CPU's.
+ * With a stand-in, libpfm4 knows the events of all CPUs if a PMU is named, and otherwise
+ * those of the CPU that it runs on.  For an event of the stand-in, `full` is the name with
+ * its prefix.  False: the event is another CPU's.
  */
 static bool is_of_here(const char *name, char *full, size_t size)
 {
@@ -195,10 +197,10 @@ bool cpci_pfm_elsewhere(const char *name, const char **desc)
 
 struct names {
 	pfm_event_info_t event;
-	const char *part; /* the unit mask or modifier that is looked for */
+	const char *part; /* the unit mask or modifier to find */
 	size_t n;
 	bool found;
-	char list[160]; /* all of them, as far as there is room */
+	char list[160]; /* all of them, as far as they fit */
 };
 
 static void list_name(struct names *names, const pfm_event_attr_info_t *attr)
@@ -211,7 +213,7 @@ static void list_name(struct names *names, const pfm_event_attr_info_t *attr)
 		snprintf(names->list + used, room, ", ...");
 }
 
-/* Looks one unit mask or modifier up among those of the event. */
+/* Looks up one unit mask or modifier of the event. */
 static void look_up(struct names *names)
 {
 	pfm_event_attr_info_t attr;
@@ -231,7 +233,7 @@ static void look_up(struct names *names)
 	}
 }
 
-/* libpfm4 only says that something is wrong with the unit masks and modifiers. */
+/* Explains an error: libpfm4 only reports that some unit mask or modifier is wrong. */
 static void explain(const char *name, int rc, struct cpci_diag *diag)
 {
 	struct names names = {.event = {.size = sizeof(names.event)}};
@@ -273,14 +275,14 @@ static void explain(const char *name, int rc, struct cpci_diag *diag)
 		  pfm_strerror(rc), base, names.list);
 }
 
-/* Does it begin with the name of a system of tracepoints, and a colon? */
+/* Does it begin with the name of a tracepoint system and a colon? */
 static bool is_tracepoint(const char *name)
 {
 	const size_t n = strcspn(name, ":");
 	char path[128];
 	int tracefs;
 
-	/* Two colons are behind the name of a PMU. */
+	/* Two colons follow the name of a PMU. */
 	if (n == 0 || n > sizeof(path) / 2 || name[n] == '\0' || name[n + 1] == ':')
 		return false;
 	snprintf(path, sizeof(path), "events/%.*s", (int)n, name);
@@ -295,12 +297,12 @@ int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, str
 	char full[256];
 
 	/*
-	 * A slash is in the names of others, which libpfm4 takes for bad ones of its own; so it
-	 * does with patterns of tracepoints, which it has where debugfs is mounted.
+	 * Skip names with a slash: other resolvers know them, but libpfm4 reports an error.
+	 * The same is true of patterns of tracepoints, where debugfs is mounted.
 	 */
 	if (strchr(name, '/') != NULL || is_tracepoint(name) || !usable())
 		return 0;
-	/* Modes in the name itself (":k") outrank these. */
+	/* Modes in the name itself (":k") override these. */
 	if ((flags & CPC_COUNT_USER) != 0)
 		modes |= PFM_PLM3;
 	if ((flags & CPC_COUNT_SYSTEM) != 0)
@@ -308,7 +310,9 @@ int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, str
 	if (!is_of_here(name, full, sizeof(full)))
 		return 0;
 	rc = encode(full, modes, &term);
-	/* Those it knows whatever the case of their letters, and nobody else does. */
+	/*
+	 * libpfm4 ignores case in tracepoints, unlike the kernel: leave them to tracepoint.c.
+	 */
 	if (rc == PFM_SUCCESS && term.attr.type == PERF_TYPE_TRACEPOINT)
 		return 0;
 	if (rc == PFM_SUCCESS)
@@ -360,7 +364,7 @@ const char *cpci_pfm_core_name(void)
 	return core_name;
 }
 
-/* The events of one PMU, by libpfm4's numbering. */
+/* Visits the events of one PMU, in libpfm4's order. */
 static void walk_pmu(pfm_pmu_t pmu, void *arg, void (*visit)(void *arg, const pfm_event_info_t *))
 {
 	pfm_pmu_info_t info = {.size = sizeof(info)};
@@ -380,7 +384,7 @@ struct visitor {
 	cpci_walk_fn *action;
 };
 
-/* Short names are those that stand for another one; tracepoints do not.  Others know software. */
+/* Visits short names of generic events.  Skips tracepoints, and software events of kernel.c. */
 static void visit_generic(void *arg, const pfm_event_info_t *event)
 {
 	const struct visitor *v = arg;
@@ -402,7 +406,7 @@ void cpci_pfm_walk(void *arg, cpci_walk_fn *action)
 		walk_pmu(PFM_PMU_PERF_EVENT, &v, visit_generic);
 }
 
-/* The event, and with each of its unit masks. */
+/* Visits an event alone, and with each of its unit masks. */
 static void visit_core(void *arg, const pfm_event_info_t *event)
 {
 	pfm_event_attr_info_t attr;
@@ -423,7 +427,7 @@ static void visit_core(void *arg, const pfm_event_info_t *event)
 	}
 }
 
-/* Visits PMUs whose prefix that is; NULL: those of this machine's cores. */
+/* Visits the events of PMUs with that prefix; NULL: those of this machine's cores. */
 static void walk_pmus(const char *prefix, size_t n, struct visitor *v)
 {
 	pfm_pmu_info_t info;

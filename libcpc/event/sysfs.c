@@ -3,8 +3,8 @@
 /*
  * sysfs.c - events of the PMUs that the kernel exports: "pmu/term[=val],.../".
  *
- * A term is an event of the PMU's events/ directory, or a field of its format/
- * directory, which says where in config to config3 its bits go
+ * A term is an event in the PMU's directory events/, or a field in its directory format/,
+ * which gives the bits of the field in config to config3
  * (Documentation/ABI/testing/sysfs-bus-event_source-devices-format and -events).
  */
 #include "event.h"
@@ -33,11 +33,11 @@ static int bad(const struct lookup *l, int subcode, const char *fmt, const char 
 
 static void try_term(void *arg, const char *term)
 {
-	if (strchr(term, '.') == NULL) /* an event's scale or unit */
+	if (strchr(term, '.') == NULL) /* the scale or the unit of an event */
 		cpci_suggest_try(arg, term);
 }
 
-/* Neither an event nor a field, or an event that was given a value. */
+/* Refuses a term that is neither an event nor a field, or an event with a value. */
 static int unknown(const struct lookup *l, const char *term, bool has_value)
 {
 	struct cpci_suggest suggest;
@@ -83,7 +83,7 @@ static int put_field(const struct lookup *l, const char *field, const char *text
 
 static int put_terms(const struct lookup *l, const char *terms, bool inside);
 
-/* An event of the PMU: its terms, scale and unit.  0: there is none of that name. */
+/* Applies an event of the PMU: its terms, scale and unit.  0: no such event. */
 static int put_event(const struct lookup *l, const char *name)
 {
 	char text[CPCI_PMU_TEXT], file[96];
@@ -101,7 +101,7 @@ static int put_event(const struct lookup *l, const char *name)
 	return 1;
 }
 
-/* Terms separated by commas; `inside` an event there are only fields. */
+/* Applies terms separated by commas; `inside` an event these are only fields. */
 static int put_terms(const struct lookup *l, const char *terms, bool inside)
 {
 	char term[80], *val;
@@ -126,7 +126,7 @@ static int put_terms(const struct lookup *l, const char *terms, bool inside)
 	return 0;
 }
 
-/* Those of CPU cores tell user from kernel mode; others count whatever happens. */
+/* Can the PMU separate user and kernel mode?  Only those of CPU cores can. */
 static bool knows_modes(const struct lookup *l)
 {
 	const struct cpci_cores *cores = cpci_cores();
@@ -143,7 +143,7 @@ static void try_pmu(void *arg, const char *pmu)
 	cpci_suggest_try(arg, pmu);
 }
 
-/* One that other machines have cannot be had here; else it is no PMU. */
+/* Refuses an unknown PMU: one that exists on other machines, or a wrong name. */
 static int no_pmu(const struct lookup *l)
 {
 	static const char *const begin[] = {"amd_", "arm",    "cpu", "cstate_", "hisi_",
@@ -169,7 +169,7 @@ static int no_pmu(const struct lookup *l)
 		       : bad(l, CPC_INVALID_EVENT, "unknown PMU '%s'%s", l->pmu, "");
 }
 
-/* Adds the term of the PMU.  -1: see diag. */
+/* Adds a term of the PMU.  -1: see diag. */
 static int add_term(const struct lookup *l, uint32_t type, const char *terms, uint_t flags)
 {
 	const struct cpci_term term = {.one_pmu = true, .attr.type = type};
@@ -181,7 +181,7 @@ static int add_term(const struct lookup *l, uint32_t type, const char *terms, ui
 	return 0;
 }
 
-/* Boxes of a kind are a PMU each: "uncore_cha" is the sum of uncore_cha_0 and so on. */
+/* Similar units have a PMU each: "uncore_cha" is the sum of uncore_cha_0 and so on. */
 struct boxes {
 	const struct lookup *one;
 	const char *terms;
@@ -203,7 +203,7 @@ static void add_box(void *arg, const char *pmu)
 	boxes->rc = add_term(&l, type, boxes->terms, boxes->flags);
 }
 
-/* "slots" and "topdown-..." without their PMU, of which there is one. */
+/* Adds "slots" or "topdown-..." without a PMU: there is only one that has them. */
 static int add_topdown(struct lookup *l, uint_t flags)
 {
 	const char *pmu = cpci_topdown_pmu();
@@ -262,7 +262,7 @@ static void visit_event(void *arg, const char *event)
 	const struct visitor *v = arg;
 	char name[512], file[288], unit[CPCI_PMU_TEXT], desc[64] = "";
 
-	if (strchr(event, '.') != NULL) /* an event's scale or unit */
+	if (strchr(event, '.') != NULL) /* the scale or the unit of an event */
 		return;
 	snprintf(name, sizeof(name), "%s/%s/", v->pmu, event);
 	snprintf(file, sizeof(file), "%s.unit", event);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * terms.c - the counters of the kernel that an event is made of, mostly one.
- */
+/* terms.c - the terms of an event: counters of the kernel, usually a single one. */
 #include "event.h"
 
 #include <errno.h>

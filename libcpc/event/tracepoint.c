@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * tracepoint.c - tracepoints of the kernel by tracefs: "system:event", those that match a
- * pattern as a sum, "system:ev*", and with a filter, "system:event/field<100/"
+ * tracepoint.c - tracepoints of the kernel, from tracefs: "system:event"; as a sum of all
+ * that match a pattern, "system:ev*"; and with a filter, "system:event/field<100/"
  * (Documentation/trace/events.rst).
  */
 #include "event.h"
@@ -37,14 +37,14 @@ static bool is_word(const char *s, const char *others)
 	return *s == '\0' && s > first;
 }
 
-/* A code of the CPU with a modifier, as in "0x8:k", is no tracepoint; "9p" is a system. */
+/* A raw code with a modifier, such as "0x8:k", is not a tracepoint; "9p" is a system. */
 static bool is_code(const char *name)
 {
 	return isdigit((unsigned char)*name) &&
 	       name[strspn(name, "0123456789xXabcdefABCDEF")] == ':';
 }
 
-/* "system:event" or "system:event/filter/".  False: it is neither. */
+/* Splits "system:event" or "system:event/filter/".  False: it is neither. */
 static bool split(struct lookup *look)
 {
 	const char *colon = strchr(look->name, ':'), *slash = strchr(look->name, '/');
@@ -66,8 +66,8 @@ static bool split(struct lookup *look)
 }
 
 /*
- * Where tracefs cannot be read: is it to be called a tracepoint all the same?  Not what is
- * the name of another CPU's event, or a name or a number with ":u" or ":k".
+ * Without tracefs: is the name to be refused as a tracepoint?  Not if it is an event of
+ * another CPU, or a name or a number with ":u" or ":k".
  */
 static bool looks_like_one(const struct lookup *look)
 {
@@ -86,7 +86,7 @@ static int open_dir(int tracefs, const char *system)
 	return openat(tracefs, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The id of an event in the directory of its system.  -1: it has none. */
+/* Reads the id of an event in the directory of its system.  -1: none. */
 static long long read_id(int system, const char *event)
 {
 	char path[MAX_WORD + 16];
@@ -109,7 +109,7 @@ static long long read_id(int system, const char *event)
 	return id;
 }
 
-/* 1: it is added; 0: there is none of that name; -1: see diag. */
+/* Adds a tracepoint.  1: added; 0: no such name; -1: see diag. */
 static int add(const struct lookup *look, int system, const char *event)
 {
 	struct cpci_term term = {.attr.type = PERF_TYPE_TRACEPOINT};
@@ -128,7 +128,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Visits the names in a directory, sorted, until one visit does not return 0. */
+/* Visits the names in a directory, in order, until a visit does not return 0. */
 static int each_name(int dir, int (*visit)(void *arg, const char *name), void *arg)
 {
 	struct dirent **names;
@@ -172,7 +172,7 @@ static int try_name(void *arg, const char *name)
 	return 0;
 }
 
-/* The nearest name in a directory, or `name` itself. */
+/* The most similar name in a directory, or `name` itself. */
 static const char *nearest(int dir, const char *name, struct cpci_suggest *suggest)
 {
 	cpci_suggest_start(suggest, name);
@@ -180,7 +180,7 @@ static const char *nearest(int dir, const char *name, struct cpci_suggest *sugge
 	return suggest->best[0] != '\0' ? suggest->best : name;
 }
 
-/* Which tracepoint was meant?  -1: one that `diag` names; 0: who knows. */
+/* Suggests a similar tracepoint.  -1: `diag` has it; 0: none. */
 static int suggest_other(const struct lookup *look, int tracefs)
 {
 	struct cpci_suggest system, event;
@@ -314,7 +314,10 @@ bool cpci_tracepoint_is_own(const struct perf_event_attr *attr)
 		{"syscalls", "sys_exit_rt_sigprocmask"},
 		{"syscalls", "sys_enter_rt_sigreturn"},
 		{"syscalls", "sys_exit_rt_sigreturn"},
-		/* What these lead to: a CPU that calls itself, and its FPU's registers. */
+		/*
+		 * An IPI to the CPU itself, and FPU registers, which restarting a set can
+		 * cause.
+		 */
 		{"csd", "csd_function_entry"},
 		{"csd", "csd_function_exit"},
 		{"x86_fpu", "x86_fpu_regs_activated"},
@@ -382,7 +385,7 @@ void cpci_tracepoint_walk(void *arg, cpci_walk_fn *action)
 	close(v.events);
 }
 
-/* The nearest name of any system, with that of its system. */
+/* Suggests an event of any system, with its system. */
 static void try_event(void *arg, const char *name, const char *desc)
 {
 	struct cpci_suggest *suggest = arg;
@@ -399,7 +402,7 @@ bool cpci_tracepoint_near(const char *word, char *name, size_t size)
 {
 	struct cpci_suggest suggest;
 
-	/* There are thousands: a short word is near to many. */
+	/* There are thousands of events: a short word would be similar to many. */
 	if (!is_word(word, "_") || strchr(word, '_') == NULL)
 		return false;
 	cpci_suggest_start(&suggest, word);
@@ -409,7 +412,7 @@ bool cpci_tracepoint_near(const char *word, char *name, size_t size)
 	return suggest.best[0] != '\0';
 }
 
-/* A file of the tracepoint "system:event", or NULL. */
+/* Opens a file of the tracepoint "system:event", or NULL. */
 static FILE *open_file(const char *name, const char *file)
 {
 	const char *event = strchr(name, ':') + 1;

@@ -4,12 +4,13 @@
  * uprobe.c - calls of functions: "uprobe/func=malloc/", "uprobe/func=libm.so.6:sin,ret/",
  * "uprobe/func=/usr/bin/prog:main+0x10/".
  *
- * The kernel's uprobes are set in a file rather than in a process: who executes that
- * instruction of that file is counted, however and whenever it was mapped
+ * The kernel sets uprobes in a file rather than in a process: every execution of that
+ * instruction of the file is counted, however and whenever the file was mapped
  * (Documentation/trace/uprobetracer.rst, perf_event_open(2)).
  *
- * And the probes that programs declare with sys/sdt.h: "sdt/provider:name/".  A probe can
- * stand in several places of a file, as where functions are put in line: it is the sum.
+ * This file also has the probes that programs declare with sys/sdt.h: "sdt/provider:name/".
+ * A probe can have several sites in a file, for instance in inlined functions: it is their
+ * sum.
  */
 #include "event.h"
 
@@ -34,13 +35,13 @@ static const char *parse_file(struct fields *f, const char *file)
 	return NULL;
 }
 
-/* ":u", ":k" and the like, which other events may have. */
+/* Is it ":u", ":k" or another modifier of other events? */
 static bool is_mode(const char *symbol)
 {
 	return *symbol != '\0' && symbol[strspn(symbol, "ukhpP:")] == '\0';
 }
 
-/* "[file:]symbol[+offset]" */
+/* Parses "[file:]symbol[+offset]". */
 static const char *parse_func(struct fields *f, char *value)
 {
 	char *colon = strrchr(value, ':');
@@ -111,7 +112,7 @@ int cpci_event_uprobe(const char *name, uint_t flags, struct cpci_event *event,
 	return 1;
 }
 
-/* "[file:]provider:name" */
+/* Parses "[file:]provider:name". */
 static const char *parse_probe(void *arg, char *field, char *value)
 {
 	static const char syntax[] = "a probe is sdt/[FILE:]PROVIDER:NAME/";

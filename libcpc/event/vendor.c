@@ -3,8 +3,8 @@
 /*
  * vendor.c - the events that vendors list for their CPUs, in files that cpc-events(1) makes.
  *
- * There may be ten thousand, so that they are not read before somebody needs them: for a
- * name that nothing else knows, or a search.
+ * There may be ten thousand, so the files are read only for a name that no other resolver
+ * knows, or for a search.
  */
 #include "event.h"
 
@@ -15,7 +15,7 @@
 #include <strings.h>
 
 static struct {
-	struct cpci_defs *_Atomic defs; /* set once; they stay */
+	struct cpci_defs *_Atomic defs; /* set once, never freed */
 	struct cpci_diag why;		/* why they could not be read */
 } vendor;
 
@@ -24,7 +24,7 @@ static int by_name(const void *a, const void *b)
 	const struct cpci_def *x = a, *y = b;
 	int rc = strcasecmp(x->name, y->name);
 
-	/* The first of a name counts: in order of the folders, files and lines. */
+	/* The first definition of a name wins, in the order of folders, files and lines. */
 	return rc != 0 ? rc : (x->order > y->order) - (x->order < y->order);
 }
 
@@ -63,7 +63,7 @@ const struct cpci_def *cpci_vendor_find(const struct cpci_defs *defs, const char
 {
 	size_t low = 0, high = defs->n;
 
-	/* The first that is not less. */
+	/* Binary search for the first name that is not less. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * debugreg.c - the debug registers, of which an LWP has a few.
+ * debugreg.c - the debug registers, of which an LWP has only a few.
  *
- * An event takes its register when it is opened, whether it counts or not.  How many
- * there are is found out in a thread that has none of them yet: what the caller, or
- * whom it counts, has taken is not missing there.
+ * An event occupies its register as soon as it is opened, even if it is disabled.  A new
+ * thread, which has none occupied, finds out how many there are, regardless of those that the
+ * caller, or the LWP to be counted, has taken.
  */
 #include "group.h"
 
@@ -19,8 +19,8 @@
 struct probe {
 	const struct cpci_plan *plan;
 	const struct cpci_term *term;
-	bool all;      /* there is one for each breakpoint of the plan */
-	uint_t number; /* of those that are good for `term` */
+	bool all;      /* there are enough for all breakpoints of the plan */
+	uint_t number; /* how many are good for `term` */
 };
 
 static bool take(const struct cpci_term *term, int *fd, uint_t *n)
@@ -69,7 +69,7 @@ bool cpci_debugreg_suffice(const struct cpci_plan *plan, const struct cpci_term 
 	pthread_t thread;
 	int err;
 
-	/* The program's signals are not for this thread. */
+	/* This thread must not take the program's signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = cpci_thread_create(&thread, look, &probe);

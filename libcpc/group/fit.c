@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * fit.c - what the PMU holds together, and what makes opening events cheap.
- */
+/* fit.c - which events fit the PMU together, and a spare event that makes opening cheap. */
 #include "group.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Does the PMU hold these two together? */
+/* Do these two events fit the PMU together? */
 static bool fits_pair(const struct cpci_term *a, const struct cpci_term *b,
 		      struct cpci_target target)
 {
 	int fd[2] = {cpci_term_open(a, target, -1, false), -1};
 
 	if (fd[0] == -1)
-		return true; /* that is another trouble */
+		return true; /* the error has another reason */
 	fd[1] = cpci_term_open(b, target, fd[0], false);
 	close(fd[0]);
 	if (fd[1] != -1)
@@ -28,7 +26,7 @@ bool cpci_group_conflict(const struct cpci_plan *plan, struct cpci_target target
 {
 	const struct cpci_term *term = cpci_plan_term(plan, bad);
 
-	/* A pair of them can only be had with slots. */
+	/* Two metrics always need slots beside them. */
 	if (cpci_topdown_is_metric(&term->attr))
 		return false;
 	for (uint_t i = 0; i < plan->nterms; i++) {
@@ -43,10 +41,10 @@ bool cpci_group_conflict(const struct cpci_plan *plan, struct cpci_target target
 }
 
 /*
- * The first event of a kind makes the kernel patch its code, and the last one
- * undoes it: 200 us and more, each time, unless one stays open.  It need not
- * count.  Where it cannot be had, all else works as well, if slower.  For a breakpoint
- * there is another one, which takes no register.
+ * Keeps a spare event of each kind open.  When the first event of a kind is opened, the
+ * kernel patches its code, and when the last one is closed, it undoes that: each takes 200 us
+ * and more.  The spare one need not count, and failing to open it only costs speed.  For a
+ * breakpoint, another event serves that uses no debug register.
  */
 void cpci_group_keep(struct cpci_plan *plan)
 {
@@ -64,7 +62,7 @@ void cpci_group_keep(struct cpci_plan *plan)
 	}
 }
 
-/* Adds events like `attr` to a group until the PMU holds no more; how many it took. */
+/* Adds events like `attr` to a group until the PMU refuses one; returns how many fit. */
 static uint_t fill_group(const struct perf_event_attr *attr, int *fd, uint_t n, uint_t max)
 {
 	const struct cpci_target self = {.tid = 0, .cpu = -1};
@@ -77,7 +75,7 @@ static uint_t fill_group(const struct perf_event_attr *attr, int *fd, uint_t n, 
 
 uint_t cpci_group_capacity(void)
 {
-	/* Some counters count these and nothing else; the others count instructions. */
+	/* Some counters count only these; the general ones also count instructions. */
 	static const uint64_t kinds[] = {PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_REF_CPU_CYCLES,
 					 PERF_COUNT_HW_INSTRUCTIONS};
 	struct perf_event_attr attr = {
@@ -96,10 +94,7 @@ uint_t cpci_group_capacity(void)
 	return n;
 }
 
-/*
- * Instructions take all counters that count anything; what there is room for beside them has
- * one of its own kind.
- */
+/* Instructions occupy all general counters; a counter that is still free has its own kind. */
 bool cpci_group_slot_counts(uint_t slot, const struct perf_event_attr *attr)
 {
 	static const struct perf_event_attr instructions = {.type = PERF_TYPE_HARDWARE,

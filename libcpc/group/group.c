@@ -3,8 +3,8 @@
 /*
  * group.c - groups of kernel counters: open, start, read, close.
  *
- * A group is pinned: it counts all the time, or it is in the error state, where
- * it reads as end of file.  It is never multiplexed (perf_event_open(2)).
+ * A group is pinned: it either counts all the time, or it is in the error state, in which
+ * read(2) returns end of file.  The kernel never multiplexes it (perf_event_open(2)).
  */
 #include "group.h"
 
@@ -21,7 +21,7 @@ static void close_some(const int *fd, uint_t n)
 	}
 }
 
-/* Is it a group for cores of another kind than that CPU? */
+/* Is the group for cores of another kind than that CPU? */
 static bool is_elsewhere(const struct cpci_plan *plan, const struct cpci_group *group,
 			 struct cpci_target target)
 {
@@ -29,7 +29,7 @@ static bool is_elsewhere(const struct cpci_plan *plan, const struct cpci_group *
 	       !cpci_pmu_counts_on(&cpci_plan_nth(plan, group->first)->attr, target.cpu);
 }
 
-/* The event of term `i`, as it is to be opened. */
+/* The attr for opening term `i`. */
 static struct perf_event_attr opened_as(const struct cpci_plan *plan, uint_t i,
 					const struct cpci_opening *opening)
 {
@@ -83,7 +83,7 @@ static int open_one(const struct cpci_plan *plan, const struct cpci_group *group
 
 			close_some(fd, i);
 			*bad = plan->ref[at];
-			/* The error for a member of a group need not say so. */
+			/* For a member of a group the kernel may report another error. */
 			if (i > 0 && target.tid > 0 && cpci_lwp_ended(target.tid))
 				err = ESRCH;
 			errno = err;
@@ -94,10 +94,10 @@ static int open_one(const struct cpci_plan *plan, const struct cpci_group *group
 }
 
 /*
- * Does the PMU hold a group's members together?  The kernel does not look while
- * the leader is disabled, so ask with one that is not.  Nor does it on some machines
- * while a pinned leader is in the error state, so this one is not pinned either: what
- * others hold, and be it a set of ours that is about to go, is another question.
+ * Do the members of a group fit the PMU?  The kernel only checks this if the leader is
+ * enabled; and on some machines not while a pinned leader is in the error state.  So try with
+ * an enabled leader that is not pinned.  Counters that other sets hold, even one of our own
+ * that is about to go, do not matter here.
  */
 static int check_fit(struct cpci_plan *plan, struct cpci_target target,
 		     const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad)
@@ -115,15 +115,15 @@ static int check_fit(struct cpci_plan *plan, struct cpci_target target,
 	return 0;
 }
 
-/* These may all be opened later. */
+/* Uprobes may all be opened later. */
 static bool only_uprobes(const struct cpci_plan *plan)
 {
 	return cpci_perf_is_uprobe(&cpci_plan_nth(plan, 0)->attr);
 }
 
 /*
- * Opens an event of the kernel's own beside `hardware`; NULL: anywhere.  Before Linux 6.2 those
- * of an LWP are kept apart, with a clock of their own.
+ * Opens a software event next to `hardware`; NULL: anywhere.  Before Linux 6.2, the kernel
+ * keeps the software and hardware events of an LWP apart, each with its own clock.
  */
 static int open_beside(const struct perf_event_attr *attr, const struct cpci_term *hardware,
 		       struct cpci_target target, bool disabled)
@@ -148,11 +148,11 @@ static int open_beside(const struct perf_event_attr *attr, const struct cpci_ter
 }
 
 /*
- * When an LWP dies, the kernel forgets that its group was in the error state, and what is
- * read then looks like a count.  So beside the hardware of an LWP that may die goes an
- * event that nobody can take its counter from, and that so shows how long the group is
- * to have been enabled.  It stays on the clock of the hardware that it was opened with.
- * It also has the time where there are uprobes only.
+ * When an LWP exits, the kernel forgets that its group was in the error state, and the last
+ * values look like counts.  So libcpc adds a witness next to the hardware events of an LWP:
+ * an event that cannot lose its counter, and so tells for how long the group should have been
+ * enabled.  It stays on the clock of the hardware events that it was opened with.  It also
+ * provides the time of a plan of uprobes only.
  */
 static bool open_witness(const struct cpci_plan *plan, struct cpci_target target, int *fd)
 {
@@ -193,7 +193,7 @@ int cpci_group_open_owner(const struct cpci_plan *plan, uint64_t sample_type)
 
 int cpci_group_least_ns(const struct cpci_plan *plan, const int *fd, uint64_t *ns)
 {
-	/* Some kernels (6.1.176) want room for the leader that was closed, too. */
+	/* Some kernels (6.1.176) require space for the closed leader, too. */
 	uint64_t raw[CPCI_RAW_VALUES + 2];
 	int witness = fd[plan->nterms];
 	ssize_t got;
@@ -212,8 +212,8 @@ int cpci_group_least_ns(const struct cpci_plan *plan, const int *fd, uint64_t *n
 }
 
 /*
- * A uprobe whose function is not found yet, or not asked for, is opened later; but who may
- * not is told now.  1: it is; -1 and errno.
+ * A uprobe whose function is not found yet, or not requested, is opened later; but missing
+ * privilege is reported now.  1: later; -1 and errno.
  */
 static int is_later(const struct cpci_plan *plan, const struct cpci_group *group,
 		    const struct cpci_opening *opening)
@@ -263,7 +263,7 @@ static int open_all(struct cpci_plan *plan, struct cpci_target target,
 	if (any && open_witness(plan, target, &fd[plan->nterms]))
 		return 0;
 	if (!any)
-		errno = EINVAL; /* as the kernel would say */
+		errno = EINVAL; /* as the kernel would report */
 
 	int err = errno;
 
@@ -281,7 +281,7 @@ int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
 	how.precise = plan->nbuffered > 0;
 	if (open_all(plan, target, &how, fd, bad) == 0)
 		return 0;
-	/* Fewer counters of a PMU may be precise. */
+	/* The PMU may have fewer counters for precise events. */
 	if (!how.precise || errno != EINVAL)
 		return -1;
 	how.precise = false;
@@ -296,7 +296,7 @@ int cpci_group_settle(const struct cpci_plan *plan, uint_t i, const struct cpci_
 	bool leads = false;
 
 	if (cpci_perf_is_uprobe(&term->attr) && at->file == -1)
-		return 0; /* it is not there, but another site of it is */
+		return 0; /* this site does not exist, but another one of the probe does */
 	if (cpci_perf_is_uprobe(&term->attr)) {
 		*fd = cpci_uprobe_open(&attr, at->file, at->offset, target, true);
 		return *fd == -1 || off ? *fd : ioctl(*fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -319,13 +319,15 @@ int cpci_group_start(const struct cpci_plan *plan, const int *fd)
 		if (leader != -1 && cpci_group_enable(leader) == -1)
 			return -1;
 	}
-	/* After the groups, lest they seem to have been enabled for too short a time. */
+	/*
+	 * Start the witness last, so that the groups never seem enabled for too short a time.
+	 */
 	if (fd[plan->nterms] != -1)
 		return ioctl(fd[plan->nterms], PERF_EVENT_IOC_ENABLE, 0);
 	return 0;
 }
 
-/* Looked at without reading: a group in the error state is at its end of file. */
+/* poll(2) reports a group in the error state as hung up, without reading it. */
 int cpci_group_lost(const struct cpci_plan *plan, const int *fd)
 {
 	int err = errno, lost = -1;
@@ -339,8 +341,8 @@ int cpci_group_lost(const struct cpci_plan *plan, const int *fd)
 }
 
 /*
- * Enabling would bring a lost group back, as if nothing had happened.  So that is
- * found before the counters are on, or after they are off: it is not counted.
+ * Enabling a lost group would bring it back as if it had never been lost.  So detect the loss
+ * while the counters are off: before enabling, or after disabling.
  */
 int cpci_group_switch(const struct cpci_plan *plan, const int *fd, bool on)
 {
@@ -403,8 +405,8 @@ int cpci_group_read(int fd, uint_t n, uint64_t *raw)
 	if (got == (ssize_t)want)
 		return 0;
 	/*
-	 * End of file: the group is in the error state, others have its counters.  Without
-	 * its members: its CPU went offline.
+	 * End of file: the group is in the error state, because other programs have its
+	 * counters.  Fewer values: its CPU went offline.
 	 */
 	if (got >= 0)
 		errno = got == 0 ? EAGAIN : ENOSYS;
@@ -415,13 +417,13 @@ void **cpci_group_map(const struct cpci_plan *plan, const int *fd)
 {
 	void **page;
 
-	/* What writes into a ring has no page of its own. */
+	/* Events that write into a ring have no page of their own. */
 	if (plan->ngroups != 1 || plan->nbuffered > 0)
 		return NULL;
 	for (uint_t i = 0; i < plan->nterms; i++) {
 		const struct perf_event_attr *attr = &cpci_plan_nth(plan, i)->attr;
 
-		/* Topdown metrics are made in the kernel. */
+		/* The kernel computes topdown metrics. */
 		if (cpci_perf_is_software(attr) || cpci_topdown_is_slots(attr) ||
 		    cpci_topdown_is_metric(attr))
 			return NULL;
@@ -430,7 +432,7 @@ void **cpci_group_map(const struct cpci_plan *plan, const int *fd)
 	for (uint_t i = 0; page != NULL && i < plan->nterms; i++) {
 		page[i] = cpci_user_map(fd[i], true);
 		if (page[i] == NULL) {
-			/* read(2) then reads them all. */
+			/* Use read(2) for all of them. */
 			cpci_group_unmap(plan, page);
 			return NULL;
 		}

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * plan.c - the requests of a set, and which of them are opened as one group.
- */
+/* plan.c - the requests of a set, and which terms are opened as one group. */
 #include "group.h"
 
 #include <errno.h>
@@ -34,9 +32,9 @@ static void free_req(struct cpci_req *req)
 	cpci_event_free(&req->event);
 }
 
-#define FEW 4 /* tracepoints: nobody waits long for these */
+#define FEW_TRACEPOINTS 4 /* so many tracepoints are closed without a noticeable wait */
 
-/* The kernel waits 5 to 60 ms when the last event of a tracepoint is closed. */
+/* When the last event of a tracepoint is closed, the kernel waits 5 to 60 ms. */
 static void close_spare(const struct cpci_plan *plan)
 {
 	uint_t slow = 0;
@@ -46,7 +44,8 @@ static void close_spare(const struct cpci_plan *plan)
 	for (uint_t i = 0; i < plan->nterms; i++) {
 		if (plan->spare[i] == -1)
 			continue;
-		if (slow > FEW && cpci_plan_nth(plan, i)->attr.type == PERF_TYPE_TRACEPOINT)
+		if (slow > FEW_TRACEPOINTS &&
+		    cpci_plan_nth(plan, i)->attr.type == PERF_TYPE_TRACEPOINT)
 			cpci_closer_close(plan->spare[i]);
 		else
 			close(plan->spare[i]);
@@ -68,7 +67,7 @@ void cpci_plan_drop(struct cpci_plan *plan)
 	free(plan);
 }
 
-/* `dst` with strings of its own.  -1: out of memory, `dst` is freed. */
+/* Copies a request and its strings.  -1: out of memory, `dst` is freed. */
 static int copy_req(struct cpci_req *dst, const struct cpci_req *src)
 {
 	*dst = *src;
@@ -94,11 +93,10 @@ static int copy_req(struct cpci_req *dst, const struct cpci_req *src)
 }
 
 /*
- * Terms that can be scheduled together make a group: those of the core PMU, with
- * the kernel's own ones beside them, and those of each other PMU.  With several kinds
- * of cores each kind's is another PMU, and the kernel's own terms are apart: a group
- * counts on its leader's cores only.  A uprobe is apart, since it may be opened later than
- * others.
+ * Terms that can be scheduled together form a group: those of the core PMU together with
+ * software events, and those of each other PMU.  If there are several kinds of cores, each
+ * has its own PMU, and software events have a group of their own, because a group counts only
+ * on its leader's cores.  Each uprobe has a group of its own, because it may be opened later.
  */
 enum domain { DOMAIN_CORE, DOMAIN_SOFTWARE, DOMAIN_UPROBE, DOMAIN_OTHER };
 
@@ -115,7 +113,7 @@ static uint64_t domain_of(const struct perf_event_attr *attr, bool have_core)
 	case PERF_TYPE_HARDWARE:
 	case PERF_TYPE_HW_CACHE:
 		return kind == 0 ? (uint64_t)DOMAIN_CORE : DOMAIN_OTHER + kind;
-	case PERF_TYPE_RAW: /* with several kinds of cores it is that of one of them */
+	case PERF_TYPE_RAW: /* if there are several kinds of cores, it is the PMU of one of them */
 		return cores->n < 2 ? (uint64_t)DOMAIN_CORE : DOMAIN_OTHER + (uint64_t)attr->type;
 	default:
 		if (cores->n == 1 && attr->type == cores->core[0].type)
@@ -160,7 +158,7 @@ const struct cpci_term *cpci_plan_nth(const struct cpci_plan *plan, uint_t i)
 	return cpci_plan_term(plan, plan->ref[i]);
 }
 
-/* The first topdown metric of a group; their number: none. */
+/* The index of the first topdown metric in a group; the group's size: none. */
 static uint_t find_metric(const struct cpci_plan *plan, const struct cpci_group *group)
 {
 	uint_t i = 0;
@@ -180,10 +178,10 @@ static void move_to_front(struct cpci_term_ref *ref, uint_t i)
 }
 
 /*
- * In a hardware group a hardware term leads: it takes software ones, not vice versa.  But
- * one that is frozen by its overflow leads before all: when it is switched off by its overflow,
- * so are the others, at that instant.  (The kernel makes that a hardware group, too.)  Of the
- * topdown metrics, slots leads.
+ * Puts the leader of each group first.  In a hardware group it must be a hardware term, which
+ * accepts software members, but not vice versa.  A term whose overflow freezes the set always
+ * leads: when its overflow disables it, the members stop at the same instant.  (The kernel
+ * then makes it a hardware group, too.) The leader of topdown metrics is slots.
  */
 static void put_leader_first(struct cpci_plan *plan, struct cpci_group *group)
 {
@@ -206,7 +204,7 @@ static void put_leader_first(struct cpci_plan *plan, struct cpci_group *group)
 		move_to_front(&plan->ref[group->first], hardware);
 }
 
-/* Uprobes come last, so that what is open always comes first. */
+/* Puts uprobes last, so that the terms that are open come first. */
 static void put_uprobes_last(struct cpci_plan *plan)
 {
 	uint_t n = plan->nterms;
@@ -224,7 +222,7 @@ static void put_uprobes_last(struct cpci_plan *plan)
 	}
 }
 
-/* Sorts the terms into groups: as many as there are domains, in order of first use. */
+/* Sorts the terms into groups, one per domain, in the order of first use. */
 static void lay_out(struct cpci_plan *plan)
 {
 	bool have_core = false;
@@ -246,7 +244,7 @@ static void lay_out(struct cpci_plan *plan)
 				break;
 			if (domain_of(&cpci_plan_term(plan, m)->attr, have_core) != domain)
 				continue;
-			/* Keeps the order of those that it passes. */
+			/* Move the terms in between: their order stays. */
 			memmove(&plan->ref[done + 1], &plan->ref[done], (i - done) * sizeof(m));
 			plan->ref[done++] = m;
 		}
@@ -262,7 +260,7 @@ static bool same_modes(const struct perf_event_attr *a, const struct perf_event_
 	return a->exclude_user == b->exclude_user && a->exclude_kernel == b->exclude_kernel;
 }
 
-/* The modes are those of the register that all metrics are in: the leader's. */
+/* All metrics are in one register, so they have the modes of their leader. */
 static const char *metric_trouble(const struct cpci_plan *plan, const struct cpci_group *group,
 				  const struct perf_event_attr *metric)
 {
@@ -295,11 +293,7 @@ const char *cpci_plan_check_topdown(const struct cpci_plan *plan, struct cpci_te
 	return NULL;
 }
 
-/*
- * A placed request has its slot.  The others take, in their order, the next one after the
- * highest before them that no placed request has, wherever that stands.
- */
-/* Calls to arm each term, to unblock signals, once more with several groups, and to return. */
+/* System calls that arm each term, unblock signals (twice with several groups) and return. */
 uint64_t cpci_plan_least_period(const struct cpci_plan *plan, uint_t req)
 {
 	const struct cpci_req *r = &plan->req[req];

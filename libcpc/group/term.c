@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * term.c - a term as an event of the kernel.
- */
+/* term.c - the attr of a term. */
 #include "group.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 /*
- * Where a breakpoint waits whose symbol is not known yet: nothing is ever mapped so low
- * (vm.mmap_min_addr), and it is aligned for any length.
+ * The address of a breakpoint whose symbol is not known yet: no page is ever mapped so low
+ * (vm.mmap_min_addr), and it is aligned for every length.
  */
 #define NOWHERE 0xff8
 
@@ -27,7 +25,8 @@ struct perf_event_attr cpci_term_event(const struct cpci_term *term,
 			attr.bp_len = len == 1 || len == 2 || len == 8 ? len : 4;
 	}
 	if (bp != NULL && bp->counter != 0 && cpci_perf_is_uprobe(&attr))
-		cpci_uprobe_counter(&attr, bp->counter); /* looked at when it was found */
+		/* its format was checked when the probe was found */
+		cpci_uprobe_counter(&attr, bp->counter);
 	return attr;
 }
 

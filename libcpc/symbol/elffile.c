@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As the kernel has it for programs; libraries have ten. */
+/* The kernel's limit for programs; libraries have about ten headers. */
 #define MAX_PHDRS_SIZE 65536
 
 bool cpci_elf_pread(int fd, void *buf, size_t n, uint64_t offset)
@@ -34,7 +34,7 @@ bool cpci_elf_pread(int fd, void *buf, size_t n, uint64_t offset)
 	return true;
 }
 
-/* A 32-bit header as a 64-bit one. */
+/* Converts a 32-bit header to a 64-bit one. */
 static void widen_ehdr(const Elf32_Ehdr *from, Elf64_Ehdr *to)
 {
 	*to = (Elf64_Ehdr){
@@ -58,7 +58,7 @@ int cpci_elf_header(int fd, unsigned *width, Elf64_Ehdr *ehdr)
 	errno = ENOEXEC;
 	if (!cpci_elf_pread(fd, ident, sizeof(ident), 0)) {
 		if (errno == EIO)
-			errno = ENOEXEC; /* too short for one */
+			errno = ENOEXEC; /* too short for an ELF header */
 		return -1;
 	}
 	errno = ENOEXEC;
@@ -101,7 +101,7 @@ static void add_phdr(struct cpci_elf *elf, const Elf64_Phdr *phdr)
 
 	switch (phdr->p_type) {
 	case PT_LOAD:
-		/* The kernel would not map such a one either. */
+		/* The kernel would refuse to map such a segment, too. */
 		if (phdr->p_filesz > phdr->p_memsz ||
 		    __builtin_add_overflow(phdr->p_vaddr, phdr->p_memsz, &end) ||
 		    __builtin_add_overflow(phdr->p_offset, phdr->p_filesz, &end))
@@ -203,7 +203,7 @@ bool cpci_elf_code(const struct cpci_elf *elf, uint64_t offset, uint64_t *addr)
 		const struct cpci_segment *s = &elf->segment[i];
 		uint64_t first = s->offset & ~(page - 1);
 
-		/* Whole pages are mapped. */
+		/* The kernel maps whole pages. */
 		if (s->exec && offset >= first && offset < s->offset + s->filesz) {
 			*addr = (s->addr & ~(page - 1)) + (offset - first);
 			return true;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * elffile.h - programs and libraries: where their parts are to be mapped, and their symbols.
+ * elffile.h - ELF files of programs and libraries: their segments and their symbols.
  *
- * The files are those of the programs that are tracked, which may have made them up.  So
- * everything is read with pread(2), into memory of bounded size, in bounded time.
+ * A traced program may have forged its files.  So everything is read with pread(2), into
+ * memory of bounded size, in bounded time.
  */
 #ifndef CPCI_ELFFILE_H
 #define CPCI_ELFFILE_H
@@ -18,80 +18,77 @@
 enum cpci_symbol_kind {
 	CPCI_SYM_NONE,
 	CPCI_SYM_FOUND,
-	CPCI_SYM_AMBIGUOUS, /* `n` local ones */
+	CPCI_SYM_AMBIGUOUS, /* there are `n` local symbols of that name */
 	CPCI_SYM_IFUNC,
 	CPCI_SYM_TLS,
-	CPCI_SYM_NO_SITE, /* a probe that has fewer sites: `n` */
+	CPCI_SYM_NO_SITE, /* the probe has only `n` sites */
 };
 
 struct cpci_symbol {
 	enum cpci_symbol_kind kind;
-	uint64_t value, size; /* as in the file; what is mapped elsewhere is elsewhere */
+	uint64_t value, size; /* as in the file, before relocation */
 	uint64_t n;
 	bool local;	  /* other files cannot see it */
-	uint64_t counter; /* probes: where their semaphore is; 0: they have none */
+	uint64_t counter; /* probes: the address of the semaphore; 0: none */
 };
 
-/* A part of the file that is to be mapped, from `addr` on. */
+/* A part of the file that is mapped at `addr`. */
 struct cpci_segment {
 	uint64_t offset, filesz, addr, memsz;
 	bool exec;
 };
 
 struct cpci_elf {
-	unsigned width;	   /* of its words: 4 or 8 bytes */
-	bool shared;	   /* its addresses are offsets */
-	bool interpreted;  /* it names a dynamic linker */
-	uint64_t entry;	   /* where it begins */
+	unsigned width;	   /* of a word: 4 or 8 bytes */
+	bool shared;	   /* addresses are relative to where it is mapped */
+	bool interpreted;  /* it has a dynamic linker */
+	uint64_t entry;	   /* the entry point */
 	uint64_t dynamic;  /* the address of its dynamic section; 0: none */
-	uint64_t ndynamic; /* and how many bytes */
+	uint64_t ndynamic; /* the size of the dynamic section in bytes */
 	size_t nsegments;
 	struct cpci_segment *segment;
 };
 
 /*
- * Reads the headers.  -1 and errno: ENOEXEC, it is not an ELF file of this machine; EFBIG,
- * its headers are larger than those of any sound file; EIO, it ends too early.
+ * Reads the headers.  -1 and errno: ENOEXEC, not an ELF file of this machine; EFBIG, the
+ * headers are larger than in any sound file; EIO, the file is too short.
  */
 int cpci_elf_read(struct cpci_elf *elf, int fd);
 void cpci_elf_free(struct cpci_elf *elf);
 
-/* Where in the file the byte is that belongs to `addr`.  False: nowhere. */
+/* The offset in the file of the byte at `addr`.  False: there is none. */
 bool cpci_elf_offset(const struct cpci_elf *elf, uint64_t addr, uint64_t *offset);
-/* The segment that an address is in, or NULL. */
+/* The segment that contains an address, or NULL. */
 const struct cpci_segment *cpci_elf_segment(const struct cpci_elf *elf, uint64_t addr);
-/* The address at which code at this offset of the file is to be mapped.  False: none is. */
+/* The address at which code at this offset of the file is mapped.  False: it is not mapped. */
 bool cpci_elf_code(const struct cpci_elf *elf, uint64_t offset, uint64_t *addr);
 
-/* Where symbols are looked for. */
+/* Where to search. */
 enum cpci_elf_table {
-	CPCI_ELF_ALL,	  /* the table of all symbols or, if there is none, the dynamic ones */
-	CPCI_ELF_DYNAMIC, /* only those */
-	/*
-	 * Probes of sys/sdt.h, in notes: "3:provider:name" is the third site of those that have
-	 * the name.
-	 */
+	CPCI_ELF_ALL,	  /* the table of all symbols; if there is none, the dynamic symbols */
+	CPCI_ELF_DYNAMIC, /* only the dynamic symbols */
+	/* Probes of sys/sdt.h, in notes: "3:provider:name" is the third site of that probe. */
 	CPCI_ELF_PROBES,
 };
 
 /*
- * What the file has by that name; all of its tables are looked through once.  -1 and errno:
- * as above; EFBIG: the tables are too large; ETIME: it takes too long; ENODATA: it has no
- * section headers, which tell where the tables are.
+ * Finds a name in a file, by one pass through the tables.  -1 and errno: as above; EFBIG: the
+ * tables are too large; ETIME: it takes too long; ENODATA: there are no section headers,
+ * which locate the tables.
  */
 int cpci_elf_search(const struct cpci_elf *elf, int fd, enum cpci_elf_table which, const char *name,
 		    struct cpci_symbol *symbol);
 
 /*
- * Tells all that a file, which need not be an ELF file, has in a table: probes, each place of
- * them; of symbols `provider` is NULL, and a version may follow the name.
+ * Visits everything in a table of a file, which need not be an ELF file: each site of each
+ * probe; or each symbol, with `provider` NULL and possibly a version after the name.
  */
 typedef void cpci_elf_visit_fn(void *arg, const char *provider, const char *name);
 void cpci_elf_walk(int fd, enum cpci_elf_table which, void *arg, cpci_elf_visit_fn *visit);
 
-/* All `n` bytes, or false and errno: EIO, there are not as many. */
+/* Reads exactly `n` bytes, or returns false and errno: EIO, the file is too short. */
 bool cpci_elf_pread(int fd, void *buf, size_t n, uint64_t offset);
-/* The ELF header, of either width.  -1 and errno. */
+/* Reads the ELF header, of either width.  -1 and errno. */
 int cpci_elf_header(int fd, unsigned *width, Elf64_Ehdr *ehdr);
 
 #endif /* CPCI_ELFFILE_H */

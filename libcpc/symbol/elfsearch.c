@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * elfsearch.c - a symbol in the tables of an ELF file, or a probe in its notes.
- */
+/* elfsearch.c - finds a symbol in the tables of an ELF file, or a probe in its notes. */
 #include "elffile.h"
 
 #include <errno.h>
@@ -10,22 +8,22 @@
 #include <string.h>
 
 /*
- * What one search may take.  The largest programs, browsers with all their symbols, have
- * some 100 MB of them, and take 50 ms.
+ * The limits of one search.  The largest programs, browsers with full symbol tables, have
+ * some 100 MB of them and take 50 ms.
  */
 #define MAX_BYTES (256ULL << 20)
 #define MAX_NS 500000000LL
-#define CHUNK 65536U /* bytes of the table that are read at once */
+#define CHUNK 65536U /* bytes of a table that are read at once */
 
-/* Sparse files, as compressed ones, have more bytes than they take; sound ones not by much. */
+/* Sparse or compressed files are larger than their blocks; sound ELF files only slightly. */
 #define MAX_SPARSE 32
 #define SPARSE_ROOM (1ULL << 20)
 #define STAT_BLOCK 512ULL
 #define MAX_SECTIONS 65280U /* SHN_LORESERVE */
 
-#define VERSYM_HIDDEN 0x8000U /* not the default version */
+#define VERSYM_HIDDEN 0x8000U /* a symbol version other than the default one */
 
-/* The better kind of symbol wins over others of the same name. */
+/* Of several symbols of the same name, the one with the highest rank is taken. */
 enum rank { NONE, LOCAL, OLD_VERSION, GLOBAL };
 
 struct search {
@@ -37,7 +35,7 @@ struct search {
 	size_t nversions;
 	enum rank best;
 	struct cpci_symbol *symbol;
-	/* Of a walk through all of them, which has no name: who is told. */
+	/* For a walk through all symbols, instead of a name. */
 	cpci_elf_visit_fn *visit;
 	void *arg;
 };
@@ -47,7 +45,7 @@ struct section {
 	uint64_t flags, offset, size;
 };
 
-/* The sections of a file, and how much of it may still be read. */
+/* The sections of a file, and how much may still be read. */
 struct tables {
 	int fd;
 	unsigned width;
@@ -68,7 +66,7 @@ static struct section nth_section(const struct tables *t, size_t i)
 				narrow[i].sh_offset, narrow[i].sh_size};
 }
 
-/* Takes a part of the file out of what may be read.  False and errno. */
+/* Subtracts a part of the file from what may still be read.  False and errno. */
 static bool afford(struct tables *t, uint64_t offset, uint64_t size)
 {
 	if (offset > t->file_size || size > t->file_size - offset) {
@@ -83,7 +81,7 @@ static bool afford(struct tables *t, uint64_t offset, uint64_t size)
 	return true;
 }
 
-/* A part of the file in memory, to be freed.  NULL and errno. */
+/* Reads a part of the file into memory, which the caller frees.  NULL and errno. */
 static void *load(struct tables *t, uint64_t offset, uint64_t size)
 {
 	void *p = afford(t, offset, size) ? malloc(size + 1) : NULL;
@@ -125,7 +123,7 @@ static int read_sections(struct tables *t, int fd)
 	return t->header != NULL ? 0 : -1;
 }
 
-/* The section with the symbols; -1: there is none. */
+/* The section with the symbols; -1: none. */
 static ssize_t find_table(const struct tables *t, enum cpci_elf_table which, ssize_t *versions)
 {
 	ssize_t found = -1;
@@ -145,17 +143,17 @@ static ssize_t find_table(const struct tables *t, enum cpci_elf_table which, ssi
 		}
 	}
 	if (whole)
-		*versions = -1; /* there the names tell */
+		*versions = -1; /* in this table the names contain the versions */
 	return found;
 }
 
-/* Is it the name, or one of its versions? */
+/* Is it the symbol of that name, or one of its versions? */
 static enum rank match(const struct search *search, const Elf64_Sym *sym, size_t at)
 {
 	const char *s = search->strings + sym->st_name;
 	bool old;
 
-	/* Behind the strings there is a NUL byte. */
+	/* load() has appended a NUL byte to the strings. */
 	if (sym->st_name >= search->nstrings || strncmp(s, search->name, search->length) != 0)
 		return NONE;
 	s += search->length;
@@ -228,7 +226,7 @@ static Elf64_Sym nth_symbol(const void *chunk, unsigned width, size_t i)
 	};
 }
 
-/* All symbols of a table, a chunk at a time. */
+/* Visits all symbols of a table, a chunk at a time. */
 static int look_through(const struct tables *t, const struct section *table, struct search *search)
 {
 	size_t width = t->width == 8 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), at = 0;
@@ -291,7 +289,7 @@ static int load_versions(struct tables *t, ssize_t at, struct search *search)
 	return search->version != NULL ? 0 : -1;
 }
 
-/* A word of a note, which need not be aligned. */
+/* Reads a word of a note, which may be unaligned. */
 static uint64_t note_word(const struct tables *t, const unsigned char *p)
 {
 	uint64_t wide;
@@ -315,7 +313,7 @@ static bool is_probe(const char *text, size_t n, const char *name)
 	       memcmp(text + provider + 1, name + provider + 1, length + 1) == 0;
 }
 
-/* The two strings of a note of `n` bytes, if they end in it. */
+/* Visits the two strings of a note of `n` bytes, if they end in it. */
 static void visit_probe(const char *text, size_t n, const struct search *search)
 {
 	size_t provider = strnlen(text, n);
@@ -325,8 +323,8 @@ static void visit_probe(const char *text, size_t n, const struct search *search)
 }
 
 /*
- * The note of a probe: its address, that of a section, and that of its semaphore; provider,
- * name and operands as strings.
+ * Reads the note of a probe: the addresses of its site, of a section and of its semaphore,
+ * and the strings provider, name and operands.
  */
 static void note_probe(const struct tables *t, const unsigned char *desc, size_t n, uint64_t site,
 		       struct search *search)
@@ -354,7 +352,7 @@ static void look_through_notes(const struct tables *t, const unsigned char *p, s
 {
 	static const char owner[] = "stapsdt";
 	const uint32_t type = 3;
-	Elf64_Nhdr note; /* the same of both widths */
+	Elf64_Nhdr note; /* the same for both widths */
 
 	while (n >= sizeof(note)) {
 		uint64_t name, desc;
@@ -393,7 +391,7 @@ static int search_notes(struct tables *t, uint64_t site, struct search *search)
 	return 0;
 }
 
-/* `name` is "SITE:provider:name". */
+/* Finds the site "SITE:provider:name". */
 static int search_probes(struct tables *t, const char *name, struct search *search)
 {
 	char *colon;
@@ -443,7 +441,7 @@ int cpci_elf_search(const struct cpci_elf *elf, int fd, enum cpci_elf_table whic
 
 	*symbol = (struct cpci_symbol){0};
 	if (read_sections(&tables, fd) == -1) {
-		/* A static program that was stripped of everything has no symbols. */
+		/* A static program that was fully stripped has no symbols. */
 		return errno == ENODATA && elf->dynamic == 0 ? 0 : -1;
 	}
 	rc = which == CPCI_ELF_PROBES ? search_probes(&tables, name, &search)

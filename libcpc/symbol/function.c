@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * function.c - functions as the kernel's uprobes want them: an open file, and where in it.
+ * function.c - functions as the kernel's uprobes need them: an open file and an offset in it.
  *
- * The file is the one whose symbols were read, by its descriptor: a path could be another
- * one's by the time that the kernel looks.
+ * The file is the one whose symbols were read, by its descriptor: its path could name another
+ * file when the kernel looks it up.
  */
 #include "lookup.h"
 
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Probes have a table of their own, and places that are numbered. */
+/* Probes have a table of their own, and numbered sites. */
 int cpci_function_find(const struct cpci_term *term, struct cpci_symfile *file, int fd,
 		       struct cpci_symbol *symbol)
 {
@@ -25,7 +25,7 @@ int cpci_function_find(const struct cpci_term *term, struct cpci_symfile *file, 
 	return cpci_symfile_find(file, fd, CPCI_ELF_PROBES, name, symbol);
 }
 
-/* The semaphore of a probe, by where it is in the file.  False: see diag. */
+/* Sets the offset of a probe's semaphore in the file.  False: see diag. */
 static bool take_counter(const struct cpci_lookup *look, const struct cpci_found *found,
 			 const struct cpci_symfile *file, struct cpci_symbol_addr *at)
 {
@@ -43,7 +43,7 @@ static bool take_counter(const struct cpci_lookup *look, const struct cpci_found
 	return false;
 }
 
-/* Takes the file, unless what was found is no code of it.  1, or -1 and it is closed. */
+/* Keeps the file, unless the symbol is not code in it.  1, or -1 and it is closed. */
 static int take(const struct cpci_lookup *look, const struct cpci_found *found,
 		const struct cpci_symfile *file, int fd, struct cpci_symbol_addr *at)
 {
@@ -88,11 +88,11 @@ int cpci_function_settle(const struct cpci_lookup *look, const struct cpci_found
 		return -1;
 	at->addr = at->file != -1
 			   ? found->bias + found->symbol.value + look->term->attr.probe_offset
-			   : 1; /* known not to be there */
+			   : 1; /* known to be missing */
 	return 1;
 }
 
-/* The process's own root directory, which may be another one than ours. */
+/* The path in the process's own root directory, which may differ from ours. */
 struct cpci_symfile *cpci_function_open(struct cpci_symfiles *files, const char *path, pid_t tid,
 					int *fd)
 {
@@ -105,9 +105,9 @@ struct cpci_symfile *cpci_function_open(struct cpci_symfiles *files, const char 
 }
 
 /*
- * Has a process code mapped of a file that had the path of `fd` before?  Its calls are not
- * those of the new one.  Where its mappings cannot be read it is a program that was just
- * executed, and has none such.
+ * Has a process mapped code of an older file of the same path as `fd`?  Uprobes in the new
+ * file do not count calls of the old one.  If its mappings cannot be read, the program was
+ * just executed, and has no such mapping.
  */
 static bool has_older(pid_t tid, const char *path, int fd)
 {
@@ -176,12 +176,15 @@ int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *
 	}
 	if (take(look, &found, file, fd, at) == -1)
 		return -1;
-	/* Never 0, where the ELF header is; what is not there has one, too. */
+	/*
+	 * Not 0, which is the offset of the ELF header and means "not found"; so are missing
+	 * symbols.
+	 */
 	at->addr = at->file != -1 ? at->offset : 1;
 	return 1;
 }
 
-/* Version numbers may follow a name: libm.so.6 is also libm.so.6.1. */
+/* Version numbers may be left out: libm.so.6 also matches libm.so.6.1. */
 bool cpci_function_is_elsewhere(const struct cpci_term *term, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;

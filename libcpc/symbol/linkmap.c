@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * linkmap.c - the list of libraries that a dynamic linker keeps.
- */
+/* linkmap.c - reads the dynamic linker's list of libraries. */
 #include "linkmap.h"
 
 #include <elf.h>
@@ -14,14 +12,14 @@
 #define MAX_OBJECTS 16384
 #define MAX_SPACES 64 /* glibc has 16 */
 #define MAX_DYNAMIC 65536
-#define MAX_WORDS 64 /* that are read at once */
+#define MAX_WORDS 64 /* words that are read at once */
 
-/* The words of struct r_debug: r_version and r_state are ints, with room behind them. */
+/* The words of struct r_debug.  r_version and r_state are ints, followed by padding. */
 enum { R_VERSION, R_MAP, R_BRK, R_STATE, R_LDBASE, R_WORDS, R_NEXT = R_WORDS, R_WORDS_2 };
-/* Those of struct link_map. */
+/* The words of struct link_map. */
 enum { L_ADDR, L_NAME, L_LD, L_NEXT, L_PREV, L_WORDS };
 
-/* Words of the process as ours. */
+/* Reads words of the process as 64-bit words. */
 static bool read_words(const struct cpci_memory *memory, uint64_t addr, uint64_t *word, size_t n)
 {
 	uint32_t narrow[MAX_WORDS];
@@ -39,7 +37,7 @@ static bool read_words(const struct cpci_memory *memory, uint64_t addr, uint64_t
 	return true;
 }
 
-/* An int at the address of a word. */
+/* Reads an int at the address of a word. */
 static int word_int(const struct cpci_memory *memory, uint64_t word)
 {
 	int val;
@@ -50,7 +48,7 @@ static int word_int(const struct cpci_memory *memory, uint64_t word)
 	return val;
 }
 
-/* What is not mapped cannot be part of a list. */
+/* An unmapped address in the list means that the list is invalid. */
 static int broken(void)
 {
 	if (errno == EFAULT)
@@ -77,7 +75,7 @@ static int add(struct cpci_linkmap *map, const struct cpci_linked *object)
 	return 0;
 }
 
-/* Each knows the one before it, so that a list can have no circle. */
+/* Checks that each entry points back to the one before it, which excludes loops. */
 static int read_list(struct cpci_linkmap *map, const struct cpci_memory *memory, uint64_t at,
 		     unsigned space)
 {
@@ -119,7 +117,7 @@ int cpci_linkmap_read(struct cpci_linkmap *map, const struct cpci_memory *memory
 		}
 		version = word_int(memory, word[R_VERSION]);
 		if (version == 0 && space == 0)
-			return 0; /* not yet */
+			return 0; /* not set yet */
 		if (version < 1 || version > 16) {
 			errno = EBADMSG;
 			goto fail;
@@ -130,7 +128,7 @@ int cpci_linkmap_read(struct cpci_linkmap *map, const struct cpci_memory *memory
 			map->state = CPCI_LINKMAP_CHANGING;
 		if (read_list(map, memory, word[R_MAP], space) == -1)
 			goto fail;
-		/* glibc since 2.35 tells of other name spaces. */
+		/* glibc since 2.35 has a list of other namespaces. */
 		if (version >= 2 && !read_words(memory, addr, word, R_WORDS_2)) {
 			broken();
 			goto fail;

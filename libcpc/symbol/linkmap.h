@@ -4,7 +4,7 @@
  * linkmap.h - the libraries of a process, in the order in which its dynamic linker looks
  * symbols up: the list of link.h, as debuggers read it.
  *
- * All of it is in the memory of the process, which can write there what it likes.
+ * The list is in the memory of the process, which can write anything there.
  */
 #ifndef CPCI_LINKMAP_H
 #define CPCI_LINKMAP_H
@@ -15,22 +15,22 @@
 
 /* The memory of a process. */
 struct cpci_memory {
-	/* All `n` bytes, or false and errno: EFAULT, they are not mapped. */
+	/* Reads exactly `n` bytes, or returns false and errno: EFAULT, they are not mapped. */
 	bool (*read)(void *arg, uint64_t addr, void *buf, size_t n);
 	void *arg;
 	unsigned width; /* of its words: 4 or 8 bytes */
 };
 
 enum cpci_linkmap_state {
-	CPCI_LINKMAP_NONE,     /* there is no list (yet) */
-	CPCI_LINKMAP_CHANGING, /* libraries are being added or removed */
+	CPCI_LINKMAP_NONE,     /* there is no list, or not yet */
+	CPCI_LINKMAP_CHANGING, /* the linker is adding or removing libraries */
 	CPCI_LINKMAP_DONE,
 };
 
 struct cpci_linked {
-	uint64_t bias;	  /* from addresses in its file to those in memory */
-	uint64_t dynamic; /* where its dynamic section is */
-	unsigned space;	  /* 0: what the program sees; others by dlmopen(3) */
+	uint64_t bias;	  /* the difference from addresses in its file to those in memory */
+	uint64_t dynamic; /* the address of its dynamic section */
+	unsigned space;	  /* 0: the program's namespace; others are of dlmopen(3) */
 };
 
 struct cpci_linkmap {
@@ -40,15 +40,15 @@ struct cpci_linkmap {
 };
 
 /*
- * Reads the list of the r_debug at `addr`.  -1 and errno: EBADMSG, it is no such list;
- * EFBIG: it is too long; or its memory cannot be read.
+ * Reads the list of the r_debug at `addr`.  -1 and errno: EBADMSG, not a valid list; EFBIG:
+ * it is too long; or its memory cannot be read.
  */
 int cpci_linkmap_read(struct cpci_linkmap *map, const struct cpci_memory *memory, uint64_t addr);
 void cpci_linkmap_free(struct cpci_linkmap *map);
 
 /*
- * The address of r_debug by the dynamic section of the program, of `size` bytes.  0: it is
- * not known there (yet).  -1 and errno.
+ * Finds the address of r_debug by the dynamic section of the program, of `size` bytes.  0: it
+ * is not there, or not yet.  -1 and errno.
  */
 int cpci_linkmap_find(const struct cpci_memory *memory, uint64_t dynamic, uint64_t size,
 		      uint64_t *addr);

@@ -1,58 +1,56 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * lookup.h - the search for a symbol, and what is found.
- */
+/* lookup.h - the search for a symbol, and its result. */
 #ifndef CPCI_LOOKUP_H
 #define CPCI_LOOKUP_H
 
 #include "process.h"
 #include "symbol.h"
 
-/* What is looked for, and who asks. */
+/* A search. */
 struct cpci_lookup {
 	struct cpci_process *process;
 	const struct cpci_req *req;
 	const struct cpci_term *term;
 	struct cpci_diag *diag;
-	bool *mapped; /* set: the process has the file that the term names */
+	bool *mapped; /* set if the process has mapped the file that the term names */
 };
 
 /* A file that has the symbol. */
 struct cpci_found {
 	struct cpci_symbol symbol;
 	uint64_t bias;
-	bool moved;  /* its code is not where it is to be */
-	uint64_t at; /* an address in the library; 0: it is the program */
+	bool moved;  /* its code is not mapped at its address */
+	uint64_t at; /* an address in the library; 0: the program */
 	char path[256];
 };
 
-/* ---- refuse.c: why it cannot be counted ------------------------------------------- */
+/* ---- refuse.c: why a symbol cannot be counted --------------------------------------- */
 
-/* A path for a message: of a long one the end. */
+/* Formats a path for a message; a long one is cut at its beginning. */
 void cpci_lookup_tell_path(char *to, size_t size, const char *path);
-/* A file that may have the symbol cannot be read.  -1. */
+/* Refuses because a file that may have the symbol cannot be read.  Returns -1. */
 int cpci_lookup_cannot_read(const struct cpci_lookup *look, const char *path, int err);
-/* What is wrong with the whole process, with errno.  -1. */
+/* Refuses because the process cannot be examined; see errno.  Returns -1. */
 int cpci_lookup_cannot_look(const struct cpci_lookup *look, enum cpci_process_error error);
-/* What a found symbol is good for: 1, or -1. */
+/* Can a found symbol be counted?  1, or -1. */
 int cpci_lookup_judge(const struct cpci_lookup *look, const struct cpci_found *found);
 
 /* ---- function.c: uprobes ----------------------------------------------------------- */
 
-/* Where in its file a symbol is that was found in the process: 1, or -1. */
+/* Finds the file and the offset of a symbol that was found in the process: 1, or -1. */
 int cpci_function_settle(const struct cpci_lookup *look, const struct cpci_found *found,
 			 struct cpci_symbol_addr *at);
-/* Looks a symbol up in the file that the term names by its path: 1 found, 0 not there, -1. */
+/* Looks a symbol up in the file whose path the term has: 1 found, 0 missing, -1. */
 int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *files, pid_t tid,
 			  struct cpci_symbol_addr *at);
-/* As cpci_symfile_open(), a path as the process of thread `tid` sees it; 0, -1: as we do. */
+/* cpci_symfile_open() of a path in the view of thread `tid`'s process; 0, -1: in our view. */
 struct cpci_symfile *cpci_function_open(struct cpci_symfiles *files, const char *path, pid_t tid,
 					int *fd);
-/* As cpci_symfile_find(), what the term names. */
+/* cpci_symfile_find() of the symbol or probe of the term. */
 int cpci_function_find(const struct cpci_term *term, struct cpci_symfile *file, int fd,
 		       struct cpci_symbol *symbol);
-/* Is it a file that the term does not name? */
+/* Is it another file than the one that the term names? */
 bool cpci_function_is_elsewhere(const struct cpci_term *term, const char *path);
 
 #endif /* CPCI_LOOKUP_H */

@@ -14,7 +14,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Of linux/fs.h since 6.11. */
+/* From linux/fs.h since Linux 6.11. */
 struct procmap_query {
 	uint64_t size, query_flags, query_addr;
 	uint64_t vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;
@@ -28,7 +28,7 @@ enum {
 	QUERY_FILE_BACKED = 0x20,
 };
 
-/* vm.max_map_count is 65530, but root may raise it; paths are long only if made so. */
+/* vm.max_map_count is 65530, but root can raise it; normal paths are short. */
 #define MAX_MAPPINGS (1U << 20)
 #define MAX_TEXT (64U << 20)
 
@@ -54,7 +54,7 @@ void cpci_maps_close(struct cpci_maps *maps)
 	close(maps->fd);
 }
 
-/* A number, and the character behind it, which is skipped. */
+/* Parses a number and skips the character after it. */
 static bool number(char **p, int base, char behind, uint64_t *val)
 {
 	char *end;
@@ -67,7 +67,7 @@ static bool number(char **p, int base, char behind, uint64_t *val)
 	return true;
 }
 
-/* "7f00a000-7f00b000 r-xp 00001000 fe:01 1234   /lib/x", where newlines are \012. */
+/* Parses "7f00a000-7f00b000 r-xp 00001000 fe:01 1234 /lib/x", where newlines are \012. */
 bool cpci_maps_parse(char *line, struct cpci_mapping *m)
 {
 	uint64_t major, minor;
@@ -87,7 +87,7 @@ bool cpci_maps_parse(char *line, struct cpci_mapping *m)
 	if (major > UINT32_MAX || minor > UINT32_MAX)
 		return false;
 	m->file.dev = makedev((unsigned)major, (unsigned)minor);
-	/* Where there is no path, some kernels end the line here. */
+	/* Without a path, some kernels end the line here. */
 	if (!number(&p, 10, ' ', &m->file.ino)) {
 		if (!number(&p, 10, '\0', &m->file.ino))
 			return false;
@@ -113,7 +113,7 @@ static int add(struct cpci_maps *maps, const struct cpci_mapping *m)
 	return maps->m[maps->n].path != NULL ? (int)maps->n++ : -1;
 }
 
-/* Of all mappings the kernel tells them as one text, in the order of addresses. */
+/* Reads all mappings, which the kernel lists in the order of addresses. */
 static int read_all(struct cpci_maps *maps)
 {
 	int fd = fcntl(maps->fd, F_DUPFD_CLOEXEC, 0), rc = 0;
@@ -145,7 +145,7 @@ static int read_all(struct cpci_maps *maps)
 			errno = 0;
 	}
 	if (errno == 0 && maps->n == 0)
-		errno = ESRCH; /* it has no memory any more */
+		errno = ESRCH; /* it has exited and has no memory */
 	rc = errno == 0 ? 0 : -1;
 	free(line);
 	fclose(f); /* cannot fail: nothing was written */
@@ -153,7 +153,7 @@ static int read_all(struct cpci_maps *maps)
 	return rc;
 }
 
-/* The first of those that were read that ends behind `addr`. */
+/* The first of these mappings that ends after `addr`. */
 static size_t find(const struct cpci_maps *maps, uint64_t addr)
 {
 	size_t low = 0, high = maps->n;
@@ -169,7 +169,7 @@ static size_t find(const struct cpci_maps *maps, uint64_t addr)
 	return low;
 }
 
-/* Asks the kernel.  1, 0 or -1 as in maps.h; ENOTTY: it cannot be asked. */
+/* Queries the kernel.  1, 0 or -1 as in maps.h; ENOTTY: it has no such ioctl. */
 static int query(struct cpci_maps *maps, uint64_t addr, uint64_t flags, bool path,
 		 struct cpci_mapping *m)
 {

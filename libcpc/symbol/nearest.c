@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * nearest.c - which symbol a misspelt one was meant to be: of the program, of its libraries, or
- * of the file that is named.
+ * nearest.c - finds the symbol most similar to a misspelt one, in the program, its libraries,
+ * or a named file.
  */
 #include "lookup.h"
 
@@ -68,7 +68,10 @@ bool cpci_symbols_nearest(struct cpci_symfiles *files, const struct cpci_term *t
 	int fd;
 
 	cpci_suggest_start(&suggest, term->symbol);
-	/* There are thousands, which a name that means another thing is not to be near to. */
+	/*
+	 * A strict limit: there are thousands of symbols, so some would be similar to any
+	 * word.
+	 */
 	suggest.distance = strlen(term->symbol) < 5 ? 2 : 3;
 	if (term->file[0] == '/') {
 		if (cpci_function_open(files, term->file, tid, &fd) != NULL) {

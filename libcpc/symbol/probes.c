@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * probes.c - which probes there are in the libraries that the caller has, too.
- */
+/* probes.c - lists the probes in the libraries that the calling process has mapped. */
 #include "symbol.h"
 
 #include <fcntl.h>
@@ -15,7 +13,7 @@ struct probes {
 	void *arg;
 	cpci_walk_fn *action;
 	char desc[64];
-	char *last; /* the name that was told last: places of a probe are side by side */
+	char *last; /* the last name: the sites of a probe are adjacent */
 };
 
 static void visit_probe(void *arg, const char *provider, const char *name)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * process.c - what a process has mapped.  What it can write itself, its auxiliary vector and
- * its list of libraries, is believed only where the kernel's mappings say the same.
+ * process.c - what a process has mapped.  The process can write to its auxiliary vector and
+ * its list of libraries, so they are believed only where the kernel's mappings agree.
  */
 #include "process.h"
 
@@ -17,7 +17,7 @@
 #define MAX_CODE 65536 /* mappings of code */
 #define MAX_AUXV_SIZE 1024
 
-/* /proc/PID/mem also where a seccomp profile forbids process_vm_readv(2). */
+/* Falls back to /proc/PID/mem, which works even if seccomp forbids process_vm_readv(2). */
 static bool read_memory(void *arg, uint64_t addr, void *buf, size_t n)
 {
 	const struct cpci_process *process = arg;
@@ -31,7 +31,7 @@ static bool read_memory(void *arg, uint64_t addr, void *buf, size_t n)
 	if (got == (ssize_t)n)
 		return true;
 	if (got != -1)
-		errno = EFAULT; /* a part of it */
+		errno = EFAULT; /* a part of it is not mapped */
 	if (errno == EFAULT)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)process->tid);
@@ -45,7 +45,7 @@ static bool read_memory(void *arg, uint64_t addr, void *buf, size_t n)
 	return got == (ssize_t)n;
 }
 
-/* AT_ENTRY, or 0.  The process may have changed it. */
+/* Reads AT_ENTRY, or returns 0.  The process may have changed it. */
 static uint64_t read_entry(pid_t tid, unsigned width)
 {
 	unsigned char buf[MAX_AUXV_SIZE];
@@ -74,7 +74,7 @@ static uint64_t read_entry(pid_t tid, unsigned width)
 	return 0;
 }
 
-/* The bias that a mapping of code of a file has.  False: that code is not mapped so. */
+/* The bias of a file by a mapping of its code.  False: that mapping is not code of the file. */
 static bool mapped_bias(const struct cpci_symfile *file, const struct cpci_mapping *m,
 			uint64_t *bias)
 {
@@ -98,7 +98,7 @@ int cpci_process_has_code(struct cpci_process *process, const struct cpci_symfil
 		return rc;
 	if (!m.exec)
 		return 0;
-	/* Programs may move their code to large pages, which are of no file. */
+	/* Programs may move their code to anonymous huge pages. */
 	if (m.file.ino == 0)
 		return 1;
 	return cpci_same_file_id(m.file, file->id) &&
@@ -129,7 +129,7 @@ int cpci_process_bias(struct cpci_process *process, const struct cpci_symfile *f
 	return rc == -1 ? -1 : found;
 }
 
-/* Where the program is: AT_ENTRY tells, if the code of that entry is mapped there. */
+/* Finds where the program is mapped, by AT_ENTRY if its code is mapped there. */
 static enum cpci_process_error find_program(struct cpci_process *process)
 {
 	const struct cpci_elf *elf = &process->exe->elf;
@@ -197,9 +197,9 @@ void cpci_process_close(struct cpci_process *process)
 }
 
 /*
- * The kernel's own link to a mapped file, which not everybody may follow, is right also
- * when the file was removed; or else it is what has its name, in the process's view or in
- * ours.  In /proc/PID/maps a newline is \012.
+ * Opens a mapped file: by the kernel's own link to it, which requires privilege but also
+ * works for deleted files; or else by its path, in the process's view or in ours.  In
+ * /proc/PID/maps a newline is \012.
  */
 static struct cpci_symfile *open_mapped(struct cpci_process *process, const struct cpci_mapping *m,
 					int *fd)
@@ -266,7 +266,7 @@ static int add_object(struct cpci_process *process, const struct cpci_object *ob
 	return 0;
 }
 
-/* A library of the list, or the kernel's own, or what is not true. */
+/* Adds an object of the list: a library, the vDSO, or a forged entry. */
 static enum cpci_process_error add_listed(struct cpci_process *process,
 					  const struct cpci_linked *linked)
 {
@@ -289,7 +289,7 @@ static enum cpci_process_error add_listed(struct cpci_process *process,
 	return add_object(process, &object) == 0 ? CPCI_PROCESS_OK : CPCI_PROCESS_LIST;
 }
 
-/* The address of r_debug.  -1 and errno. */
+/* Finds the address of r_debug.  -1 and errno. */
 static int find_debug(struct cpci_process *process, uint64_t *addr)
 {
 	const struct cpci_elf *elf = &process->exe->elf;
@@ -337,7 +337,7 @@ static enum cpci_process_error add_list(struct cpci_process *process)
 		return CPCI_PROCESS_LIST;
 	process->state = map.state;
 	for (size_t i = 0; error == CPCI_PROCESS_OK && i < map.n; i++) {
-		/* What dlmopen(3) loaded comes last, and not before all is there. */
+		/* Libraries of dlmopen(3) come last, and only after the list is complete. */
 		if (map.object[i].space == 0 || map.state == CPCI_LINKMAP_DONE)
 			error = add_listed(process, &map.object[i]);
 	}
@@ -345,7 +345,7 @@ static enum cpci_process_error add_list(struct cpci_process *process)
 	return error;
 }
 
-/* Of objects, too, which begin with their file. */
+/* Also compares objects, whose first member is their file. */
 static int by_file(const void *a, const void *b)
 {
 	const struct cpci_file_id *x = a, *y = b;
@@ -355,7 +355,7 @@ static int by_file(const void *a, const void *b)
 	return (x->ino > y->ino) - (x->ino < y->ino);
 }
 
-/* Files with code that are not in the list, each once. */
+/* Adds the files with code that are not in the list, each once. */
 static enum cpci_process_error add_unlisted(struct cpci_process *process)
 {
 	size_t nlisted = process->n, n = nlisted;
@@ -364,7 +364,7 @@ static enum cpci_process_error add_unlisted(struct cpci_process *process)
 	uint64_t at = 0;
 	int rc;
 
-	/* Listed ones, and the program, to be found quickly. */
+	/* Sort the listed files and the program, for a binary search. */
 	known = reallocarray(NULL, nlisted + 1, sizeof(*known));
 	if (known == NULL)
 		return CPCI_PROCESS_MAPS;

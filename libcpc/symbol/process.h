@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * process.h - the program of a process and its libraries, in the order in which symbols
- * are looked up.
+ * process.h - the program of a process and its libraries, in the order in which symbols are
+ * looked up.
  */
 #ifndef CPCI_PROCESS_H
 #define CPCI_PROCESS_H
@@ -13,9 +13,9 @@
 /* A library, or another file whose code is mapped. */
 struct cpci_object {
 	struct cpci_file_id file;
-	uint64_t at;   /* an address in a mapping of it */
-	uint64_t bias; /* if it is listed */
-	bool listed;   /* by the dynamic linker, in this order */
+	uint64_t at;   /* an address in one of its mappings */
+	uint64_t bias; /* only if it is listed */
+	bool listed;   /* by the dynamic linker; objects are in the order of its list */
 };
 
 struct cpci_process {
@@ -27,23 +27,23 @@ struct cpci_process {
 	struct cpci_symfile *exe;
 	int exe_fd;
 	uint64_t exe_bias;
-	bool by_hand; /* it is a dynamic linker, which was told to run another */
-	/* Its libraries, once they were asked for. */
+	bool by_hand; /* it is a dynamic linker, started as a command to run a program */
+	/* Its libraries, once these were requested. */
 	bool have_listed, have_unlisted;
 	enum cpci_linkmap_state state;
 	size_t nlisted, n, room;
 	struct cpci_object *object;
-	hrtime_t deadline; /* for all of it */
+	hrtime_t deadline; /* for the whole lookup */
 };
 
-/* What could not be done, for a message; with errno. */
+/* What failed, for a message; errno has the reason. */
 enum cpci_process_error {
 	CPCI_PROCESS_OK,
 	CPCI_PROCESS_MAPS,    /* its mappings cannot be read */
 	CPCI_PROCESS_PROGRAM, /* its program cannot be read */
-	CPCI_PROCESS_PLACE,   /* where its program is mapped cannot be known */
-	CPCI_PROCESS_LIST,    /* the list of its libraries cannot be read, or is not true */
-	CPCI_PROCESS_BY_HAND, /* the program that the linker is to run is not known yet */
+	CPCI_PROCESS_PLACE,   /* the address of its program is unknown */
+	CPCI_PROCESS_LIST,    /* the list of its libraries cannot be read, or is forged */
+	CPCI_PROCESS_BY_HAND, /* the program that the dynamic linker will run is unknown */
 };
 
 enum cpci_process_error cpci_process_open(struct cpci_process *process, struct cpci_symfiles *files,
@@ -52,16 +52,16 @@ void cpci_process_close(struct cpci_process *process);
 /* The path of its program; "": it cannot be read. */
 void cpci_process_exe_path(pid_t tid, char *path, size_t size);
 
-/* Finds the libraries that the dynamic linker lists; once. */
+/* Finds the libraries that the dynamic linker lists; only the first call does. */
 enum cpci_process_error cpci_process_listed(struct cpci_process *process);
-/* Adds, behind those, the files with code that it does not list; once. */
+/* Appends the files with code that are not listed; only the first call does. */
 enum cpci_process_error cpci_process_unlisted(struct cpci_process *process);
-/* A sum of what is listed, and where. */
+/* A hash of the listed libraries and their addresses. */
 uint64_t cpci_process_sum(const struct cpci_process *process, const char *name);
 
 /*
- * Opens the file that is mapped at `addr`, with its mapping.  NULL and errno: ESTALE, the
- * file cannot be had any more.
+ * Opens the file that is mapped at `addr`, and gets its mapping.  NULL and errno: ESTALE, the
+ * file no longer exists.
  */
 struct cpci_symfile *cpci_process_file(struct cpci_process *process, uint64_t addr,
 				       struct cpci_mapping *m, int *fd);

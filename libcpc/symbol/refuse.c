@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* A path for a message: of a long one the end. */
 void cpci_lookup_tell_path(char *to, size_t size, const char *path)
 {
 	size_t n = strlen(path);
@@ -44,7 +43,7 @@ static const char *reason(int err)
 	}
 }
 
-/* ENOENT and ESRCH have meanings of their own. */
+/* ENOENT and ESRCH have other meanings in this call. */
 static int errno_for(int err)
 {
 	switch (err) {
@@ -69,7 +68,6 @@ int cpci_lookup_cannot_read(const struct cpci_lookup *look, const char *path, in
 	return -1;
 }
 
-/* What is wrong with the whole process, with errno. */
 int cpci_lookup_cannot_look(const struct cpci_lookup *look, enum cpci_process_error error)
 {
 	const char *name = look->req->name;
@@ -112,7 +110,6 @@ int cpci_lookup_cannot_look(const struct cpci_lookup *look, enum cpci_process_er
 	return -1;
 }
 
-/* What a found symbol is good for: 1, or -1. */
 int cpci_lookup_judge(const struct cpci_lookup *look, const struct cpci_found *found)
 {
 	const char *name = look->req->name, *symbol = look->term->symbol;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * symbol.c - where the symbols of a set are in a process: in its program, or in the first
- * of its libraries that has them.
+ * symbol.c - finds the symbols of a set in a process: in its program, or in the first of its
+ * libraries that has them.
  *
- * No file is passed over: if one that comes first cannot be read, nobody knows which one
- * has the symbol.
+ * An unreadable file is an error; it is never skipped: it might be the first one with the
+ * symbol.
  */
 #include "lookup.h"
 
@@ -34,7 +34,10 @@ static int is_of_file(const struct cpci_lookup *look, const struct cpci_found *f
 	return rc == 1 ? m.file.ino != 0 : rc;
 }
 
-/* Is the code of a symbol mapped where it is to be?  Data may be anywhere, in .bss. */
+/*
+ * Is the code of a symbol mapped at its address?  Data need not be mapped from the file
+ * (.bss).
+ */
 static int check_code(const struct cpci_lookup *look, const struct cpci_symfile *file,
 		      struct cpci_found *found)
 {
@@ -44,7 +47,7 @@ static int check_code(const struct cpci_lookup *look, const struct cpci_symfile 
 	if (found->symbol.kind == CPCI_SYM_FOUND && s != NULL && s->exec)
 		rc = cpci_process_has_code(look->process, file, found->bias,
 					   found->bias + found->symbol.value);
-	/* A breakpoint is where it runs, a uprobe in the file. */
+	/* A breakpoint is set in memory, but a uprobe in the file. */
 	if (rc == 1 && cpci_perf_is_uprobe(&look->term->attr))
 		rc = is_of_file(look, found);
 	found->moved = rc == 0;
@@ -62,7 +65,7 @@ static bool is_true(const struct cpci_symfile *file, const struct cpci_object *o
 	       m->offset + (object->at - m->start) == offset;
 }
 
-/* What is mapped as code, and is no library. */
+/* Is it mapped as code but not a library? */
 static bool is_no_library(const struct cpci_mapping *m, int err)
 {
 	return err == ENOEXEC || strncmp(m->path, "/memfd:", 7) == 0 ||
@@ -70,7 +73,7 @@ static bool is_no_library(const struct cpci_mapping *m, int err)
 	       m->path[0] != '/';
 }
 
-/* Where the file is that was opened: by the list, or by its only mapping. */
+/* Finds the bias of the open file: by the list, or by its only mapping. */
 static int find_bias(const struct cpci_lookup *look, const struct cpci_symfile *file,
 		     const struct cpci_object *object, const struct cpci_mapping *m,
 		     struct cpci_found *found)
@@ -92,8 +95,8 @@ static int find_bias(const struct cpci_lookup *look, const struct cpci_symfile *
 }
 
 /*
- * Looks into a library.  1: it has the symbol, 0: it has not, -1: see diag.  `linker` is
- * set if it is a dynamic linker.
+ * Searches a library.  1: it has the symbol, 0: it does not, -1: see diag.  `linker` is set
+ * if it is a dynamic linker.
  */
 static int look_into(const struct cpci_lookup *look, const struct cpci_object *object,
 		     struct cpci_found *found, bool *linker)
@@ -115,9 +118,9 @@ static int look_into(const struct cpci_lookup *look, const struct cpci_object *o
 	}
 	found->at = object->at;
 	file = cpci_process_file(look->process, object->at, &m, &fd);
-	if (file == NULL && errno == EBADMSG) /* it went meanwhile */
+	if (file == NULL && errno == EBADMSG) /* it was unmapped meanwhile */
 		return cpci_lookup_cannot_look(look, CPCI_PROCESS_LIST);
-	if (file == NULL && m.end == 0) /* nobody says what is mapped there */
+	if (file == NULL && m.end == 0) /* the mapping is unknown */
 		return cpci_lookup_cannot_look(look, CPCI_PROCESS_MAPS);
 	if (file == NULL)
 		return !object->listed && is_no_library(&m, errno)
@@ -151,15 +154,16 @@ static int ambiguous(const struct cpci_lookup *look, const struct cpci_found *a,
 	return -1;
 }
 
-/* What was found so far, in which kind of files. */
+/* What was found so far, and in which kind of file. */
 struct search {
 	struct cpci_found found, linker;
 	bool have, have_linker;
 };
 
 /*
- * In some of the libraries.  1: go on, -1: see diag.  Of those in the list the first one
- * counts; of others there must be only one, since nobody knows their order.
+ * Searches some of the libraries.  1: go on, -1: see diag.  Among listed libraries the first
+ * one with the symbol counts; among others only one may have it, because their order is
+ * unknown.
  */
 static int search(const struct cpci_lookup *look, size_t from, size_t to, struct search *s)
 {
@@ -190,16 +194,16 @@ static int search(const struct cpci_lookup *look, size_t from, size_t to, struct
 }
 
 /*
- * In the libraries that the dynamic linker lists, in that order, and others.  While it
- * still maps libraries, the one that it has not listed yet is the next one; and it comes
- * itself last, since libraries take its place where they have the same symbol.
+ * Searches the libraries that the dynamic linker lists, in that order, and then others.
+ * While it still maps libraries, the one that it has not listed yet is the next one.  The
+ * linker itself comes last, because libraries override its symbols.
  */
 static int find_in_libraries(const struct cpci_lookup *look, struct cpci_symbol_addr *bp)
 {
 	struct cpci_process *process = look->process;
 	enum cpci_process_error error = cpci_process_listed(process);
 	bool done = process->state == CPCI_LINKMAP_DONE;
-	/* A library that was just mapped need not be listed yet, by whatever linker. */
+	/* With any linker, a library that was just mapped may not be listed yet. */
 	bool named = look->term->file[0] != '\0';
 	char name[CPCI_SYMBOL_NAME];
 	struct search s = {0};
@@ -220,7 +224,7 @@ static int find_in_libraries(const struct cpci_lookup *look, struct cpci_symbol_
 			return cpci_lookup_cannot_look(look, error);
 		if (search(look, process->nlisted, process->n, &s) == -1)
 			return -1;
-		/* What only an unlisted one has is to be found again. */
+		/* A symbol that only an unlisted library has must be searched again. */
 		if (done && s.have == listed)
 			*seen = sum;
 	}
@@ -231,7 +235,7 @@ static int find_in_libraries(const struct cpci_lookup *look, struct cpci_symbol_
 	return 0;
 }
 
-/* Anywhere in the process: 1 found, 0 not there, -1 see diag. */
+/* Searches the whole process: 1 found, 0 missing, -1 see diag. */
 static int find(const struct cpci_lookup *look, struct cpci_symbol_addr *bp)
 {
 	struct cpci_process *process = look->process;
@@ -254,7 +258,7 @@ static int find(const struct cpci_lookup *look, struct cpci_symbol_addr *bp)
 	return settle(look, &found, bp);
 }
 
-/* All that are not found yet, in an open process: as cpci_symbols_find(). */
+/* Searches an open process for all symbols not found yet: see cpci_symbols_find(). */
 static int find_all(struct cpci_process *process, const struct cpci_plan *plan,
 		    struct cpci_symbol_addr *bp, uint_t *missing, struct cpci_diag *diag)
 {
@@ -320,7 +324,7 @@ int cpci_symbols_find(struct cpci_symfiles *files, const struct cpci_plan *plan,
 	n = error == CPCI_PROCESS_OK ? find_all(&process, plan, bp, missing, diag)
 				     : cpci_lookup_cannot_look(&look, error);
 	cpci_process_close(&process);
-	/* What has ended has no memory any more, and no program. */
+	/* A process that has exited has no memory and no program. */
 	if (n == -1 && cpci_lwp_ended(tid))
 		cpci_diag(diag, ESRCH, 0, "the LWP has ended");
 	return n;

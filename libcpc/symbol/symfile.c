@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * symfile.c - the symbols of programs and libraries, looked up once per file.
- */
+/* symfile.c - caches the symbols of programs and libraries by file. */
 #include "symfile.h"
 
 #include <errno.h>
@@ -32,7 +30,7 @@ static bool same_contents(const struct stat *a, const struct stat *b)
 	       same_time(&a->st_mtim, &b->st_mtim);
 }
 
-/* An inode that was removed may be another file's by now; the times tell. */
+/* The inode number of a deleted file may be reused, so compare the times, too. */
 static bool same_file(const struct stat *a, const struct stat *b)
 {
 	return same_contents(a, b) && same_time(&a->st_ctim, &b->st_ctim);
@@ -45,7 +43,7 @@ static struct cpci_symfile *add_file(struct cpci_symfiles *files, int fd, const 
 	if (file == NULL)
 		return NULL;
 	file->st = *st;
-	/* Where a file cannot be mapped, or has no name there, that is the best guess. */
+	/* If the file cannot be mapped or identified, this is the best guess. */
 	if (cpci_maps_identify(fd, &file->id) == -1)
 		file->id = (struct cpci_file_id){st->st_dev, st->st_ino};
 	if (cpci_elf_read(&file->elf, fd) == -1) {
@@ -109,7 +107,7 @@ struct cpci_symfile *cpci_symfile_open(struct cpci_symfiles *files, const char *
 	return file;
 }
 
-/* What will be the same when asked again. */
+/* Would another attempt fail with the same error? */
 static bool is_lasting(int err)
 {
 	return err == 0 || err == ENOEXEC || err == EFBIG || err == ETIME || err == ENODATA ||
@@ -159,7 +157,7 @@ int cpci_symfile_find(struct cpci_symfile *file, int fd, enum cpci_elf_table whi
 	return answer->err == 0 ? 0 : -1;
 }
 
-/* By what debuggers know them by: glibc's, and musl's. */
+/* Is it a dynamic linker?  It is recognized by the symbols for debuggers of glibc and musl. */
 int cpci_symfile_is_linker(struct cpci_symfile *file, int fd)
 {
 	static const char *const name[] = {"_r_debug", "_dl_debug_addr"};

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * symfile.h - the programs and libraries that were looked into, each read once.
- */
+/* symfile.h - a cache of the programs and libraries whose symbols were read. */
 #ifndef CPCI_SYMFILE_H
 #define CPCI_SYMFILE_H
 
@@ -14,35 +12,35 @@
 struct cpci_symfile {
 	struct stat st;
 	struct cpci_file_id id;
-	int err; /* its headers cannot be read */
+	int err; /* why its headers cannot be read */
 	struct cpci_elf elf;
 	LIST_HEAD(cpci_answers, cpci_answer) answers;
 	LIST_ENTRY(cpci_symfile) link;
 };
 
-/* Zeroed, it is empty. */
+/* An empty cache is zeroed. */
 struct cpci_symfiles {
 	LIST_HEAD(cpci_symfile_list, cpci_symfile) list;
 	/*
-	 * Sums of what was asked of libraries that were looked through, and of these, so that
-	 * not each thread of a process does it again.
+	 * Hashes of the lists of libraries that were searched, and of the symbols, so that a
+	 * search is not repeated for each thread of a process.
 	 */
 	uint64_t seen[64];
 };
 
 /*
- * Opens a file, which must be the one that is mapped as `id`, if that is not NULL.  It is
- * the caller's to close `fd`; NULL and errno: ESTALE, it is another file.
+ * Opens a file.  If `id` is not NULL, it must be the file that is mapped as `id`.  The caller
+ * closes `fd`.  NULL and errno: ESTALE, it is another file.
  */
 struct cpci_symfile *cpci_symfile_open(struct cpci_symfiles *files, const char *path,
 				       const struct cpci_file_id *id, int *fd);
-/* As cpci_elf_search().  EBUSY: the file is being written. */
+/* Does cpci_elf_search().  EBUSY: the file is being written. */
 int cpci_symfile_find(struct cpci_symfile *file, int fd, enum cpci_elf_table which,
 		      const char *name, struct cpci_symbol *symbol);
-/* Is it a dynamic linker, rather than what one links? */
+/* Is it a dynamic linker? */
 int cpci_symfile_is_linker(struct cpci_symfile *file, int fd);
 
-/* Forgets the files that were not asked for lately.  Others stay where they are. */
+/* Removes the files that were not used lately from the cache.  Other files stay valid. */
 void cpci_symfiles_trim(struct cpci_symfiles *files);
 void cpci_symfiles_free(struct cpci_symfiles *files);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * handle.c - the handle that the obsolete interface hides, and what it tells of the machine.
- */
+/* handle.c - the handle of the obsolete interface, error messages, and what the machine is. */
 #include "v1.h"
 
 #include <errno.h>
@@ -10,9 +8,9 @@
 #include <stdio.h>
 
 static cpc_t *handle;
-static int no_handle; /* why there is none */
+static int no_handle; /* why cpc_open() failed */
 static cpc_errfn_t *errfn;
-/* What the error handler of this thread was told last. */
+/* The last error message to this thread, and its errno. */
 static _Thread_local char told[1024];
 static _Thread_local int told_errno;
 
@@ -97,7 +95,7 @@ int cpc_getcpuver(void)
 	return cpci_v1_handle() != NULL ? CPCI_V1_CPU : -1;
 }
 
-/* The handle, if that is this machine. */
+/* The handle, if cpuver is this machine. */
 static cpc_t *machine(int cpuver)
 {
 	return cpuver == CPCI_V1_CPU ? cpci_v1_handle() : NULL;

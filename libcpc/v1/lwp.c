@@ -11,32 +11,32 @@
 #include <stdlib.h>
 
 /*
- * What is counted for the calling LWP.  Other LWPs may have inherited the set, and use it at
- * any time; so such a set stays when it is released, and serves the next LWP that binds the
- * same with the same flags.
+ * The set bound to the calling LWP.  Other LWPs may have inherited it, and may use it at any
+ * time.  So an inheritable set is never freed: when it is released, the next LWP that binds
+ * the same event with the same flags takes it.
  */
 struct set {
-	struct set *next; /* of those that may be inherited */
+	struct set *next; /* in the list of inheritable sets */
 	cpc_set_t *set;
 	uint_t spec;
 	int flags;
 	bool taken;
-	bool orphan; /* the LWP that bound it has ended; others may count with it */
+	bool orphan; /* the LWP that bound it has exited; its heirs may still count with it */
 };
 
 static _Thread_local struct lwp {
-	struct set *set; /* NULL: nothing is bound */
+	struct set *set; /* NULL: no event is bound */
 	cpc_buf_t *buf;
-	bool heir;	/* another LWP has bound it */
-	uint_t on, off; /* modes that were switched since */
-	uint64_t tick;	/* what it had counted then */
+	bool heir;	/* another LWP has bound the set */
+	uint_t on, off; /* modes switched since the bind */
+	uint64_t tick;	/* what it had counted before the last switch */
 } self __attribute__((tls_model("initial-exec")));
 
-/* Has a signal handler used `self.buf` meanwhile? */
+/* Lets a sample notice that a signal handler has overwritten `self.buf`. */
 static _Thread_local volatile unsigned nsamples;
 
-static _Atomic(struct set *) inherited; /* only made longer */
-static pthread_key_t key;		/* calls us when an LWP ends */
+static _Atomic(struct set *) inherited; /* sets are only added */
+static pthread_key_t key;		/* its destructor runs when an LWP exits */
 static int no_key;
 
 /* ---- sets ----------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static void set_presets(struct set *set, const cpc_event_t *event)
 				       event->ce_pic[spec->req[i].slot]);
 }
 
-/* With the lock held: orphans that nobody counts with any more. */
+/* Releases orphans without heirs.  The caller holds the lock. */
 static void release_orphans(void)
 {
 	cpc_t *cpc = cpci_v1_handle();
@@ -64,7 +64,7 @@ static void release_orphans(void)
 	}
 }
 
-/* One that was released. */
+/* Finds a released set for reuse. */
 static struct set *find_old(const cpc_event_t *event, int flags)
 {
 	int cancel = cpci_lock();
@@ -127,7 +127,7 @@ static void give_back(struct set *set)
 
 /* ---- the calling LWP -------------------------------------------------------------- */
 
-/* What others inherited counts on. */
+/* The set that other LWPs inherited counts on. */
 static void leave_to_heirs(struct set *set)
 {
 	int cancel = cpci_lock();
@@ -165,7 +165,7 @@ static int watch_end(void)
 	return errno == 0 ? 0 : -1;
 }
 
-/* The set that the calling LWP has, or inherited.  NULL and errno: EINVAL, it has none. */
+/* The set of the calling LWP, bound or inherited.  NULL and errno: EINVAL, it has none. */
 static struct set *own_set(void)
 {
 	cpc_t *cpc = cpci_v1_handle();
@@ -186,7 +186,7 @@ static struct set *own_set(void)
 	return self.set;
 }
 
-/* Has it a new set instead of that it had, whose counters the new one took. */
+/* Replaces the LWP's set.  The new one has already taken the counters of the old one. */
 static void replace(struct set *set, cpc_buf_t *buf)
 {
 	struct lwp before = self;
@@ -234,7 +234,7 @@ static int bind(const char *fn, const cpc_event_t *event, int flags, uint_t on, 
 	return rc == 0 ? 0 : cpci_v1_told(fn);
 }
 
-/* From new presets, in the handler of an overflow. */
+/* Restarts with new presets, in the handler of an overflow. */
 static int restart(const struct set *set, const cpc_event_t *event)
 {
 	const struct cpci_v1_spec *spec = cpci_v1_spec(event);
@@ -269,8 +269,8 @@ int cpc_bind_event(cpc_event_t *event, int flags)
 }
 
 /*
- * All values of an LWP that has just inherited an event are UINT64_MAX.  Programs look at two
- * of them, of which they may use one only.
+ * Marks the event of an LWP that has just inherited it: all its values are UINT64_MAX.
+ * Programs check the first two values, even if they use only one of them.
  */
 static void mark_birth(const struct set *set, cpc_event_t *event)
 {
@@ -323,7 +323,7 @@ int cpc_rele(void)
 
 /* ---- modes ------------------------------------------------------------------------- */
 
-/* How many of its requests count nothing with them. */
+/* How many requests would count nothing in these modes? */
 static uint_t silent(const struct cpci_v1_spec *spec, uint_t on, uint_t off)
 {
 	uint_t n = 0;
@@ -333,7 +333,7 @@ static uint_t silent(const struct cpci_v1_spec *spec, uint_t on, uint_t off)
 	return n;
 }
 
-/* With other modes it is another set, that goes on from the values of the one before. */
+/* Binds another set with the new modes, which continues from the values of the old one. */
 static int switch_mode(const char *fn, uint_t mode, bool enable)
 {
 	struct set *set = own_set();
@@ -401,12 +401,12 @@ int cpc_access(void)
 
 	if (cpc == NULL)
 		return cpci_v1_tell(fn, "%s", strerror(errno));
-	/* Another set of the LWP may have unbound it. */
+	/* Binding another set may have unbound this one. */
 	if (own_set() != NULL && cpc_take_sample(&now) == 0)
 		return 0;
 	if (self.set != NULL && errno != EINVAL)
 		return cpci_v1_tell(fn, "%s", strerror(errno));
-	/* Another program may hold the core PMU.  Machines without one have other events. */
+	/* Another program may hold the core PMU.  Without a core PMU there are other events. */
 	if (try_event(cpc, "cycles") == 0 ||
 	    (errno == EINVAL && try_event(cpc, "page-faults") == 0))
 		return 0;

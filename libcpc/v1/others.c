@@ -15,8 +15,8 @@
 
 struct binding {
 	LIST_ENTRY(binding) entry;
-	pctx_t *pctx; /* NULL: a CPU */
-	int id;	      /* the LWP's, or the file that stands for the CPU */
+	pctx_t *pctx; /* NULL: the binding is to a CPU */
+	int id;	      /* the LWP's id, or the file descriptor that stands for the CPU */
 	uint_t spec;
 	cpc_set_t *set;
 	cpc_buf_t *buf;
@@ -24,7 +24,7 @@ struct binding {
 
 static LIST_HEAD(, binding) bindings = LIST_HEAD_INITIALIZER(bindings);
 
-/* NULL and errno: EINVAL. */
+/* Finds a binding.  NULL and errno: EINVAL. */
 static struct binding *find(const pctx_t *pctx, int id)
 {
 	int cancel = cpci_lock();
@@ -73,7 +73,7 @@ static int sample(const pctx_t *pctx, int id, cpc_event_t *event)
 	return b != NULL ? cpci_v1_sample(b->set, b->buf, b->spec, event) : -1;
 }
 
-/* A set for an event, which is not bound yet.  NULL: the error function was told. */
+/* Makes an unbound set for an event.  NULL: the error function was called. */
 static struct binding *prepare(const char *fn, pctx_t *pctx, int id, const cpc_event_t *event,
 			       int flags)
 {
@@ -101,7 +101,7 @@ static struct binding *prepare(const char *fn, pctx_t *pctx, int id, const cpc_e
 	return NULL;
 }
 
-/* Once it is bound, in place of what was; or not. */
+/* Keeps a binding in place of the previous one, or frees it if binding failed. */
 static int keep(const char *fn, struct binding *b, int rc)
 {
 	int cancel;
@@ -152,13 +152,13 @@ int cpc_pctx_invalidate(pctx_t *pctx, id_t lwpid)
 
 	if (b == NULL)
 		return -1;
-	cpc_unbind(cpci_v1_handle(), b->set); /* or it was already */
+	cpc_unbind(cpci_v1_handle(), b->set); /* no effect if it was unbound already */
 	return 0;
 }
 
 /* ---- CPUs ------------------------------------------------------------------------------ */
 
-/* The only CPU that the calling LWP may run on; -1 and errno: there are others. */
+/* The only CPU that the calling LWP may run on; -1 and errno: there are several. */
 static int only_cpu(void)
 {
 	unsigned long mask[65536 / 8 / sizeof(long)] = {0};

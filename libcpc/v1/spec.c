@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * spec.c - what an event counts: from a spec, and to a set.
- */
+/* spec.c - parses the spec of an event, and makes sets from it. */
 #include "v1.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Events name theirs by its place here, from 1, so that they can be copied and forgotten. */
+/* An event refers to a spec by its index here, plus 1, so that events can be copied freely. */
 #define MAX_SPECS 4096
 static _Atomic(struct cpci_v1_spec *) specs[MAX_SPECS];
 
 static const char strtoevent[] = "cpc_strtoevent";
 
-/* Cuts off the first word, up to a comma that is not between slashes; NULL: there is none. */
+/* Cuts off the first word, up to a comma that is not between slashes; NULL: none. */
 static char *next_word(char **rest)
 {
 	char *word = *rest, *end;
@@ -69,14 +67,14 @@ static bool is_known(cpc_t *cpc, const char *name)
 	return strcmp(name, "sys") == 0 || strcmp(name, "nouser") == 0 || cpc_is_attr(cpc, name);
 }
 
-/* An attribute, without its slot and value. */
+/* An attribute, separated from its slot and value. */
 struct attribute {
 	char *name;
 	uint64_t val;
-	long slot; /* -1: of all */
+	long slot; /* -1: all slots */
 };
 
-/* Takes a word apart.  0: it is none; -1: a bad one. */
+/* Parses a word as an attribute.  0: it is not one; -1: invalid. */
 static int read_attribute(cpc_t *cpc, char *word, struct attribute *attr)
 {
 	char *value = strchr(word, '='), *end, *digits;
@@ -178,7 +176,10 @@ static void free_spec(struct cpci_v1_spec *spec)
 	free(spec);
 }
 
-/* Its place, where one that is alike may be already; 0 and errno: there is no room. */
+/*
+ * Stores a spec, or finds an equal one; returns its index plus 1.  0 and errno: the table is
+ * full.
+ */
 static uint_t keep(struct cpci_v1_spec *spec)
 {
 	int cancel = cpci_lock();

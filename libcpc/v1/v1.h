@@ -13,16 +13,16 @@
 
 #define CPCI_V1_CPU 1 /* the only cpuver */
 
-#define CPCI_V1_ATTRS 16 /* of a request */
+#define CPCI_V1_ATTRS 16 /* attributes of a request */
 
-/* What an event counts; once it is there, it stays. */
+/* The parsed spec of an event; never freed. */
 struct cpci_v1_spec {
-	char *text;  /* as it was given */
-	char *words; /* where the names are */
+	char *text;  /* the original text */
+	char *words; /* a copy that `name` points into */
 	uint_t nreqs;
 	struct cpci_v1_req {
 		char *name;
-		uint_t slot;  /* of ce_pic */
+		uint_t slot;  /* the index in ce_pic */
 		uint_t modes; /* CPC_COUNT flags */
 		uint_t nattrs;
 		cpc_attr_t attr[CPCI_V1_ATTRS];
@@ -31,25 +31,27 @@ struct cpci_v1_spec {
 
 /* ---- handle.c ----------------------------------------------------------------- */
 
-/* The handle of all calls; NULL and errno. */
+/* The handle used by all calls; NULL and errno. */
 cpc_t *cpci_v1_handle(void);
-/* Tells the error function.  Returns -1; errno stays as it is. */
+/* Calls the error function.  Returns -1; keeps errno. */
 __attribute__((format(printf, 2, 3))) int cpci_v1_tell(const char *fn, const char *fmt, ...);
-/* The same of what the call to the other interface that failed has told, or else of errno. */
+/* The same with the message of the libcpc call that failed, or else with errno. */
 int cpci_v1_told(const char *fn);
 
 /* ---- spec.c ------------------------------------------------------------------- */
 
-/* That of an event; NULL and errno: EINVAL, it was not made by cpc_strtoevent().  Safe in signal
- * handlers. */
+/*
+ * The spec of an event; NULL and errno: EINVAL, cpc_strtoevent() did not make it.  Safe in
+ * signal handlers.
+ */
 const struct cpci_v1_spec *cpci_v1_spec(const cpc_event_t *event);
 /*
- * A set that counts it from `presets` on, or from 0 (NULL); its requests have the flags `on`
- * beside their own, but not `off`.  NULL and errno.
+ * Makes a set that counts the spec, from `presets`, or from 0 (NULL).  `on` is added to the
+ * flags of its requests, and `off` is removed.  NULL and errno.
  */
 cpc_set_t *cpci_v1_set(const struct cpci_v1_spec *spec, uint_t on, uint_t off,
 		       const cpc_event_t *presets);
-/* Samples a set of an event's into the event.  -1 and errno.  Safe in signal handlers. */
+/* Samples the set of an event into the event.  -1 and errno.  Safe in signal handlers. */
 int cpci_v1_sample(cpc_set_t *set, cpc_buf_t *buf, uint_t spec, cpc_event_t *event);
 
 #endif /* CPCI_V1_H */

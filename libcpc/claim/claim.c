@@ -529,13 +529,13 @@ void cpci_epoch_drop(struct cpci_epoch *epoch)
 	pthread_mutex_unlock(&registry.lock);
 }
 
-bool cpci_epoch_held(const struct cpci_epoch *epoch)
+bool cpci_epoch_peek(const struct cpci_epoch *epoch)
 {
 	return epoch->exempt ||
 	       (*registry.roots == epoch->root && registry.others == epoch->others);
 }
 
-bool cpci_epoch_holds(const struct cpci_epoch *epoch, int64_t ns)
+bool cpci_epoch_check(const struct cpci_epoch *epoch, int64_t ns)
 {
 	if (!epoch->exempt && ns - registry.looked_ns >= CPCI_CLAIM_LOOK_NS) {
 		struct cpci_holder holder;
@@ -544,5 +544,5 @@ bool cpci_epoch_holds(const struct cpci_epoch *epoch, int64_t ns)
 		look_around(&holder);
 		errno = err;
 	}
-	return cpci_epoch_held(epoch);
+	return cpci_epoch_peek(epoch);
 }

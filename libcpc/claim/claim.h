@@ -41,9 +41,9 @@ int cpci_epoch_take(struct cpci_epoch *epoch, struct cpci_diag *diag);
 /* Call this when that set is unbound; no effect on epochs that were not taken. */
 void cpci_epoch_drop(struct cpci_epoch *epoch);
 /* Has no CPU been claimed up to `ns`, the current time?  Safe in signal handlers. */
-bool cpci_epoch_holds(const struct cpci_epoch *epoch, int64_t ns);
+bool cpci_epoch_check(const struct cpci_epoch *epoch, int64_t ns);
 /* The same, without looking for new claims. */
-bool cpci_epoch_held(const struct cpci_epoch *epoch);
+bool cpci_epoch_peek(const struct cpci_epoch *epoch);
 
 /* ---- claim_dir.c: where claims are, one file for each ------------------------------ */
 

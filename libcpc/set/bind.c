@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * bind.c - bind a set, all of it or not at all.
- */
+/* bind.c - binds a set, completely or not at all. */
 #include "counter.h"
 #include "set.h"
 
@@ -11,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The request of the first term for which `is` holds; -1 if it holds for none. */
+/* The request of the first term for which `is` is true; -1: none. */
 static int find_term(const cpc_set_t *set, bool (*is)(const struct perf_event_attr *attr))
 {
 	for (uint_t i = 0; i < set->plan->nterms; i++) {
@@ -21,7 +19,10 @@ static int find_term(const cpc_set_t *set, bool (*is)(const struct perf_event_at
 	return -1;
 }
 
-/* The set is, or will be, another process's, which is traced. */
+/*
+ * Refuses a set of breakpoints for another, traced process on CPUs where ptrace(2) disturbs
+ * them.
+ */
 static int check_traced(cpc_t *cpc, const char *fn, const cpc_set_t *set)
 {
 	int req = find_term(set, cpci_perf_is_stepped_over);
@@ -35,7 +36,9 @@ static int check_traced(cpc_t *cpc, const char *fn, const cpc_set_t *set)
 			  set->plan->req[req].name);
 }
 
-/* Both would take the place of one instruction, and the program die of it. */
+/*
+ * Refuses a breakpoint and a uprobe together: on one instruction they would kill the program.
+ */
 static int check_probes(cpc_t *cpc, const char *fn, const cpc_set_t *set)
 {
 	int breakpoint = find_term(set, cpci_perf_is_stepped_over);
@@ -50,7 +53,7 @@ static int check_probes(cpc_t *cpc, const char *fn, const cpc_set_t *set)
 		set->plan->req[breakpoint].name, set->plan->req[uprobe].name);
 }
 
-/* What every bind checks first. */
+/* The checks of every bind. */
 static int check(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t flags, uint_t known)
 {
 	struct cpci_term_ref bad;
@@ -76,7 +79,7 @@ static int check(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t flags,
 	return check_probes(cpc, fn, set);
 }
 
-/* Only the LWP that counts can be told of overflows. */
+/* Overflows can only be reported to the LWP that is counted. */
 static int check_overflows(cpc_t *cpc, const char *fn, const cpc_set_t *set)
 {
 	if (set->plan->noverflows == 0)
@@ -85,7 +88,7 @@ static int check_overflows(cpc_t *cpc, const char *fn, const cpc_set_t *set)
 			  "a set with CPC_OVF_NOTIFY_EMT is for the calling LWP alone");
 }
 
-/* The set of the calling LWP that gives way to one that it binds; NULL: none. */
+/* The set of the calling LWP that another one replaces; NULL: none. */
 static cpc_set_t *own_before(const cpc_set_t *set, enum cpci_bound bound)
 {
 	cpc_set_t *own = bound == CPCI_LWP || bound == CPCI_CPU ? cpci_link_own() : NULL;
@@ -93,7 +96,7 @@ static cpc_set_t *own_before(const cpc_set_t *set, enum cpci_bound bound)
 	return own != set ? own : NULL;
 }
 
-/* The claim of the CPU, which that of a set that is about to give way may serve as. */
+/* Takes the claim of the CPU, or reuses that of the set which is about to be replaced. */
 static struct cpci_claim *take_cpu(cpc_set_t *set, int cpu, enum cpci_bound bound,
 				   struct cpci_diag *diag)
 {
@@ -111,8 +114,8 @@ static struct cpci_claim *take_cpu(cpc_set_t *set, int cpu, enum cpci_bound boun
 }
 
 /*
- * What counts at once shows at once whether others hold the counters that it needs; an
- * LWP that is stopped does when it is sampled.
+ * Starts counting.  If another program holds the counters, this fails at once for a running
+ * target; for an LWP that is stopped, only a later sample notices.
  */
 static int start_counting(struct cpc_set *set, struct cpci_term_ref *bad)
 {
@@ -134,13 +137,13 @@ struct controlled {
 	id_t lwp;
 };
 
-/* What a set holds while it is bound; allocated before anything changes. */
+/* What a set allocates while it is bound; it is allocated before anything changes. */
 struct holdings {
-	uint64_t *start;		/* the files are behind it */
+	uint64_t *start;		/* followed by the array of files */
 	struct cpci_link *link;		/* NULL: CPCI_CPU_REMOTE */
 	struct cpci_overflow *overflow; /* NULL: not CPCI_LWP */
-	struct cpci_pcbuf *pcbuf;	/* NULL: nothing is buffered */
-	struct cpci_family *family;	/* NULL: nobody inherits it */
+	struct cpci_pcbuf *pcbuf;	/* NULL: no request is buffered */
+	struct cpci_family *family;	/* NULL: not inheritable */
 };
 
 static void free_holdings(const struct holdings *hold)
@@ -152,7 +155,7 @@ static void free_holdings(const struct holdings *hold)
 	free(hold->start);
 }
 
-/* -1 and errno: ENOMEM, EMFILE, or that of a thread that cannot have one more value. */
+/* -1 and errno: ENOMEM, EMFILE, or that of pthread_setspecific(3). */
 static int make_holdings(struct holdings *hold, cpc_set_t *set, enum cpci_bound bound, uint_t flags)
 {
 	const struct cpci_plan *plan = set->plan;
@@ -193,9 +196,9 @@ static void make_way(cpc_set_t *set, enum cpci_bound bound)
 }
 
 /*
- * Opens the counters of a set.  The id of a leader that has ended may be that of an LWP that
- * executed a program by now: then that one is counted.  `ended`: the LWP was seen to have ended,
- * which who looks later may not see.
+ * Opens the counters of a set.  If the leader of a thread group has exited, its id may belong
+ * by now to another LWP, which executed a program: then that one is counted.  `ended`: the
+ * LWP was seen to have exited; a later check could miss it.
  */
 static int open_counters(cpc_set_t *set, struct cpci_target target,
 			 const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad,
@@ -213,8 +216,8 @@ static int open_counters(cpc_set_t *set, struct cpci_target target,
 }
 
 /*
- * Opens the counters of a set, before those that give way to it are closed; unless these
- * hold the registers that it needs for its breakpoints.
+ * Opens the counters of a set before those that it replaces are closed; unless the old ones
+ * occupy the debug registers that it needs.
  */
 static int open_beside(cpc_set_t *set, struct cpci_target target, enum cpci_bound bound,
 		       const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad,
@@ -237,8 +240,8 @@ static int open_beside(cpc_set_t *set, struct cpci_target target, enum cpci_boun
 }
 
 /*
- * The claim of a CPU, or the epoch of an LWP's set; neither, if it needs no counters that one
- * program has at a time.  -1: a CPU is claimed, see `diag`.
+ * Takes the claim of a CPU, or the epoch of an LWP's set, unless the set has no counters that
+ * only one program can have at a time.  -1: a CPU is claimed, see `diag`.
  */
 static int exclude_others(cpc_set_t *set, struct cpci_target target, enum cpci_bound bound,
 			  uint_t flags, struct cpci_claim **claim, struct cpci_epoch *epoch,
@@ -254,7 +257,7 @@ static int exclude_others(cpc_set_t *set, struct cpci_target target, enum cpci_b
 	return *claim != NULL ? 0 : -1;
 }
 
-/* Makes the set known to those who may switch it, or bind another one. */
+/* Registers the set with the LWPs that may switch it or replace it. */
 static int make_known(cpc_set_t *set, struct cpci_link *link, const struct controlled *who)
 {
 	set->link = link;
@@ -269,9 +272,10 @@ static int make_known(cpc_set_t *set, struct cpci_link *link, const struct contr
 }
 
 /*
- * All or nothing: the new counters are opened, and the CPU claimed, before the old ones
- * of the set, and of the LWP, are given up, so that a refusal changes nothing.  With the
- * lock held.  If the set has not got the new `start`, all holdings are still the caller's.
+ * Binds a set completely or not at all: the new counters are opened and the CPU is claimed
+ * before the set's, and the LWP's, old counters are released, so that a refusal changes
+ * nothing.  The caller holds the lock.  Unless `start` was moved to the set, the caller still
+ * owns `hold`.
  */
 static int bind_with(cpc_set_t *set, struct cpci_target target, const struct controlled *who,
 		     enum cpci_bound bound, uint_t flags, struct holdings *hold,
@@ -307,7 +311,7 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 		cpci_symbol_addrs_free(bp, set->plan->nterms);
 		return -1;
 	}
-	if (hold->family == NULL) /* else those that inherit the set open them again */
+	if (hold->family == NULL) /* otherwise those that inherit the set need the files */
 		cpci_symbol_addrs_close(bp, set->plan->nterms);
 	make_way(set, bound);
 	free(set->start);
@@ -319,14 +323,17 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 	set->bp = bp;
 	set->target = target.tid != 0 ? target.tid : cpci_self();
 	set->enabled_ns = 0;
-	/* Of several kinds of cores, one kind's group is on the hardware part of the time. */
+	/*
+	 * With several kinds of cores, the group of one kind is on the hardware only part of
+	 * the time.
+	 */
 	set->tick_source = cpci_cores()->n > 1 ? CPCI_RAW_ENABLED : CPCI_RAW_RUNNING;
 	set->owner = cpci_self();
 	set->off = (flags & CPC_BIND_DISABLED) != 0;
 	set->lwps = (flags & CPC_BIND_CPU_LWPS) != 0;
 	set->claim = claim;
 	set->epoch = epoch;
-	/* Now a signal handler that interrupts us may sample it. */
+	/* From now on a signal handler of this thread may sample the set. */
 	atomic_signal_fence(memory_order_release);
 	set->bound = bound;
 	err = make_known(set, hold->link, who) == -1 ? errno : 0;
@@ -342,14 +349,14 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 	if (bound == CPCI_LWP) {
 		void **page = cpci_group_map(set->plan, set->fd);
 
-		/* A signal handler that interrupts us may look for all pages. */
+		/* A signal handler of this thread must see all pages or none. */
 		atomic_signal_fence(memory_order_release);
 		set->page = page;
 	}
 	return 0;
 }
 
-/* Where the calling thread may run; NULL and errno.  Any number of CPUs. */
+/* The CPUs on which the calling thread may run, of any number; NULL and errno. */
 static cpu_set_t *get_affinity(size_t *size)
 {
 	cpu_set_t *mask;
@@ -380,7 +387,7 @@ static int move_to(processorid_t cpu)
 	return rc;
 }
 
-/* Puts the calling LWP on the CPU that its set is bound to, or unbinds it.  -1: see `diag`. */
+/* Moves the calling LWP to the CPU of its set, or unbinds the set.  -1: see `diag`. */
 static int stay_on_cpu(cpc_set_t *set, processorid_t cpu, struct cpci_diag *diag)
 {
 	set->affinity = get_affinity(&set->affinity_size);
@@ -407,17 +414,17 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 		cpci_unlock(cancel);
 		return cpci_failf(cpc, fn, errno, 0, "%s", strerror(errno));
 	}
-	/* What overflows at once is told when the set is bound. */
+	/* An overflow that happens at once must be reported after the set is bound. */
 	if (set->plan->noverflows > 0)
 		cpci_block_signals(&old);
 	if (bound == CPCI_PCTX)
 		cpci_group_keep(set->plan);
 	cpci_clock_stop(&cpc->clock);
 	rc = bind_with(set, target, who, bound, flags, &hold, &diag);
-	/* Who tries a set in this way binds it to others. */
+	/* Such a set is only a trial, whose duplicates will be bound to other LWPs. */
 	if (rc == 0 && (flags & CPC_BIND_LATE) != 0)
 		cpci_group_keep(set->plan);
-	/* After what the set had before is undone. */
+	/* Only now, because releasing the set's old binding restores the old affinity. */
 	if (rc == 0 && bound == CPCI_CPU)
 		rc = stay_on_cpu(set, target.cpu, &diag);
 	if (set->start != hold.start)
@@ -449,7 +456,7 @@ static int check_period(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t
 			  req->name, (unsigned long long)least);
 }
 
-/* A sum of counters does not overflow when one of them does. */
+/* A sum of counters has no overflow, because none of the counters knows the sum. */
 static int check_request(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t i)
 {
 	const struct cpci_req *req = &set->plan->req[i];
@@ -474,7 +481,7 @@ static int check_request(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_
 	return check_period(cpc, fn, set, i);
 }
 
-/* Can the calling LWP be told? */
+/* Can overflows be reported to the calling LWP? */
 static int check_own(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t flags)
 {
 	if (set->plan->noverflows > 0 && (flags & CPC_BIND_LATE) != 0)
@@ -484,7 +491,7 @@ static int check_own(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t fl
 		if (check_request(cpc, fn, set, i) == -1)
 			return -1;
 	}
-	/* Who looks for no symbols yet tries a set for others. */
+	/* A set without its symbols is a trial for other processes. */
 	if ((flags & CPC_BIND_LATE) != 0 && check_traced(cpc, fn, set) == -1)
 		return -1;
 	if (set->plan->noverflows > 0 && cpci_overflow_prepare() == 0)
@@ -494,7 +501,7 @@ static int check_own(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t fl
 	return 0;
 }
 
-/* Can it be seen which LWPs inherit? */
+/* Can the library see which LWPs inherit the set? */
 static int check_inherit(cpc_t *cpc, const char *fn, uint_t flags)
 {
 	if ((flags & CPC_BIND_LWP_INHERIT) == 0)

@@ -3,22 +3,23 @@
 /*
  * births.c - threads that the program creates inherit the set of their creator.
  *
- * The kernel can have its counters inherited, too (perf_event_open(2), `inherit`).  But then
- * the counts of a thread cannot be read apart from those of all; they begin with the work of
- * the C library; an overflow cannot be told of the thread that had it; and a thread that
- * gets no counters, since others have them, is missing from the sum without a word.
+ * The kernel's counters can be inherited, too (perf_event_open(2), `inherit`).  But then a
+ * thread's counts cannot be read separately; they include the C library's work at the start
+ * of the thread; the kernel does not report which thread an overflow happened in; and a
+ * thread that gets no counters, because another program has them, is silently missing from
+ * the sum.
  *
- * So pthread_create(3) and thrd_create(3) are defined here, to have each thread open its own
- * counters before it runs the program's function.  Programs that bind sets have this file in
- * them, or libcpc.so, and in either case the dynamic linker finds it before the C library:
- * for the calls of other libraries as well.  That it did is asked of it, not assumed.  The
- * next definition does the rest; it may be that of a sanitizer's runtime, which in turn may
- * have been found first, and calls this one.
+ * So this file defines pthread_create(3) and thrd_create(3): each thread opens its own
+ * counters before it runs the program's function.  Programs that bind sets contain this file
+ * or load libcpc.so.  In either case the dynamic linker finds it before the C library, also
+ * for calls by other libraries.  The library verifies that.  The next definition creates the
+ * thread; it may belong to a sanitizer's runtime, which may in turn have been found first,
+ * and calls this one.
  *
- * The definitions are weak, for programs that have their own, which may not know of these: the
- * library then does not see threads, and says so.
+ * The definitions are weak, so that a program can have its own.  If those do not call these,
+ * the library cannot see threads, and refuses to let sets be inherited.
  *
- * What clone(2) makes is not seen, nor are threads that the C library makes for itself.
+ * Threads made by clone(2), or by the C library for itself, are not seen.
  */
 #include "set.h"
 
@@ -30,13 +31,13 @@ typedef __typeof__(thrd_create) create_c11_fn;
 
 /* A thread that is being created. */
 struct birth {
-	struct cpci_copy *copy;	     /* NULL: it inherits nothing */
-	void *(*start)(void *arg);   /* this function of the program runs in it */
-	int (*start_c11)(void *arg); /* or this */
+	struct cpci_copy *copy;	     /* NULL: it inherits no set */
+	void *(*start)(void *arg);   /* the program's function for it */
+	int (*start_c11)(void *arg); /* or this one */
 	void *arg;
 };
 
-/* In the new thread, before the program's function. */
+/* Runs in the new thread, before the program's function. */
 static struct birth begin(void *arg)
 {
 	struct birth birth = *(struct birth *)arg;
@@ -62,13 +63,13 @@ static int run_c11(void *arg)
 	return birth.start_c11(birth.arg);
 }
 
-/* The result is where thrd_join(3) looks for it. */
+/* thrd_join(3) expects the result there. */
 static void *run_c11_as_posix(void *arg)
 {
 	return (void *)(uintptr_t)(unsigned)run_c11(arg);
 }
 
-/* NULL: there is no memory. */
+/* NULL: out of memory. */
 static struct birth *new_birth(const struct birth *birth)
 {
 	struct birth *new = malloc(sizeof(*new));
@@ -78,7 +79,7 @@ static struct birth *new_birth(const struct birth *birth)
 	return new;
 }
 
-/* There is no thread. */
+/* The thread could not be created. */
 static void cancel(struct birth *birth)
 {
 	if (birth->copy != NULL)
@@ -86,7 +87,8 @@ static void cancel(struct birth *birth)
 	free(birth);
 }
 
-/* ---- is this called? -------------------------------------------------------------- */
+/* ---- does the program call this file? ----------------------------------------------------------
+ */
 
 static _Thread_local enum {
 	NOT_ASKED,
@@ -105,7 +107,7 @@ static int nothing_c11(void *arg)
 	return 0;
 }
 
-/* By who is called instead of creating a thread. */
+/* Called by our interposed pthread_create() while the library tests who calls it. */
 static bool is_asked(void)
 {
 	if (asked != ASKED)
@@ -116,7 +118,7 @@ static bool is_asked(void)
 
 bool cpci_births_seen(void)
 {
-	/* What everybody calls, which need not be what is defined here. */
+	/* What all callers use, which may be another definition than the one here. */
 	cpci_create_fn *volatile create = pthread_create;
 	create_c11_fn *volatile create_too = thrd_create;
 	pthread_t thread;
@@ -164,7 +166,9 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(voi
 	return err;
 }
 
-/* As the C library's, in a program that has it in it: there that one cannot be found. */
+/*
+ * Does what the C library does: in a statically linked program its function cannot be called.
+ */
 static int create_c11(thrd_t *thread, struct birth *birth)
 {
 	cpci_create_fn *next = cpci_next_create();
@@ -179,7 +183,7 @@ static int create_c11(thrd_t *thread, struct birth *birth)
 	}
 }
 
-/* The C library's does not call what is defined above. */
+/* The C library's thrd_create() does not call pthread_create() above. */
 __attribute__((weak, visibility("default"))) int thrd_create(thrd_t *thread, thrd_start_t start,
 							     void *arg)
 {

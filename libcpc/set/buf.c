@@ -51,8 +51,8 @@ int cpc_buf_destroy(cpc_t *cpc, cpc_buf_t *buf)
 }
 
 /*
- * From here on no error handler is called: all of this may be done in signal
- * handlers, and errno says it all.
+ * The functions below do not call the error handler, because they may be called in signal
+ * handlers: errno is sufficient.
  */
 static bool has_request(const cpc_t *cpc, const cpc_buf_t *buf, int index)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * counter.c - the counters of sets that are read in the kernel (cpc_counter.h).
- */
+/* counter.c - the counters of sets that BPF programs read in the kernel (counter.h). */
 #include "counter.h"
 #include "set.h"
 
@@ -63,5 +61,5 @@ int cpc_set_holds(cpc_t *cpc, const cpc_set_t *set, hrtime_t now)
 		errno = EINVAL;
 		return -1;
 	}
-	return cpci_epoch_holds(&set->epoch, now);
+	return cpci_epoch_check(&set->epoch, now);
 }

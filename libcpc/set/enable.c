@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * enable.c - counters are switched off and on: by the LWP that they count, or by
- * whoever controls it.
+ * enable.c - switches counters off and on, for the LWP that they count or for its controller.
  */
 #include "counter.h"
 #include "set.h"
@@ -13,13 +12,13 @@ static int switch_counters(cpc_set_t *set, bool on)
 {
 	int rc;
 
-	if (!cpci_epoch_holds(&set->epoch, cpci_now())) {
+	if (!cpci_epoch_check(&set->epoch, cpci_now())) {
 		errno = EAGAIN;
 		return -1;
 	}
 	rc = set->overflow != NULL ? cpci_overflow_switch(set, on)
 				   : cpci_group_switch(set->plan, set->fd, on);
-	/* Lost counters are switched off all the same, but not on. */
+	/* Lost counters can be switched off, but not on. */
 	if (rc == 0 || !on)
 		set->off = !on;
 	return rc;
@@ -38,7 +37,7 @@ static int switch_lwp(const cpc_t *cpc, bool on)
 	return -1;
 }
 
-/* In the process that controls the LWP. */
+/* Runs in the process that controls the LWP. */
 static int answer(int op, void *arg)
 {
 	struct cpci_link *link = arg;

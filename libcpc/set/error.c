@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * error.c - how a failure reaches the error handler.
- */
+/* error.c - passes errors to the error handler. */
 #include "set.h"
 
 #include <errno.h>
@@ -22,7 +20,7 @@ void cpc_seterrhndlr(cpc_t *cpc, cpc_errhndlr_t *errhndlr)
 	cpc->errhndlr = errhndlr;
 }
 
-/* Through here because the handler takes a va_list. */
+/* A variadic wrapper, because the handler takes a va_list. */
 static void tell(cpc_t *cpc, const char *fn, int subcode, const char *fmt, ...)
 {
 	va_list ap;

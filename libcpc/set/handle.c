@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * handle.c - open and close the library.
- */
+/* handle.c - opens and closes the library. */
 #include "set.h"
 
 #include <errno.h>
@@ -12,8 +10,8 @@
 static LIST_HEAD(handles, cpc) handles = LIST_HEAD_INITIALIZER(handles);
 
 /*
- * A forked child has its parent's memory, but counts nothing.  The files would keep the
- * parent's counters from being free when it unbinds.
+ * A forked child has its parent's memory, but counts nothing.  It closes the parent's files,
+ * which would keep the counters in use after the parent unbinds.
  */
 static void forked(void)
 {
@@ -35,9 +33,12 @@ static void forked(void)
 
 static void watch_forks(void)
 {
-	/* What is registered first is locked last. */
+	/* pthread_atfork(3) takes the locks in reverse order of registration. */
 	pthread_atfork(cpci_closer_before_fork, cpci_closer_after_fork, cpci_closer_forked);
-	/* Not in the middle of a bind of another thread: the child would have files of no set. */
+	/*
+	 * No fork in the middle of another thread's bind: the child would have files without
+	 * a set.
+	 */
 	pthread_atfork(cpci_lock_before_fork, cpci_lock_after_fork, forked);
 }
 

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * hardware.c - what this machine has to count with.
- */
+/* hardware.c - the counters of this machine. */
 #include "set.h"
 
 #include <stdio.h>
 
-#define VIRTUAL_SLOTS 16 /* where no hardware limits them */
+#define VIRTUAL_SLOTS 16 /* without hardware that limits them */
 
-/* With a file for each counter, the one that overflows is known. */
+/* Each counter has a file of its own, so the overflowing one is known. */
 static uint_t find_caps(bool hardware)
 {
 	const struct perf_event_attr attr = {
@@ -41,7 +39,7 @@ static void find_hardware(cpc_t *cpc)
 	cpci_pfm_core(&core);
 	cpci_pmu_name(PERF_TYPE_RAW, pmu);
 	cpc->npic = cpci_group_capacity();
-	if (cpc->npic == 0) /* not permitted to count */
+	if (cpc->npic == 0) /* no permission to count */
 		cpc->npic = core.ncounters > 0 ? core.ncounters : VIRTUAL_SLOTS;
 	if (cpci_cores()->n > 1)
 		snprintf(cpc->cciname, sizeof(cpc->cciname),
@@ -52,7 +50,7 @@ static void find_hardware(cpc_t *cpc)
 			 pmu, cpc->npic);
 }
 
-/* Found out when first asked for: most programs that count never ask. */
+/* Determined at the first call: most programs that count never ask. */
 static void know_hardware(cpc_t *cpc)
 {
 	int cancel = cpci_lock();

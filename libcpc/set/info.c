@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * info.c - what the requests of a set are.
- */
+/* info.c - describes the requests of a set. */
 #include "set.h"
 
 #include <errno.h>
@@ -52,7 +50,7 @@ int cpc_set_describe(cpc_t *cpc, const cpc_set_t *set, int index, char *text, si
 	n = (size_t)snprintf(text, size, "pic%u %s: %s:", req->slot, req->name,
 			     req->event.resolver);
 	for (uint_t i = 0; i < req->event.nterms && n < size; i++) {
-		if (req->event.term[i].site > 1) /* of a probe, which may be in one place only */
+		if (req->event.term[i].site > 1) /* of a probe, which usually has a single site */
 			continue;
 		n += (size_t)describe_term(&req->event.term[i], text + n, size - n);
 	}
@@ -97,7 +95,7 @@ int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu)
 				  set->cpc != cpc ? "the set was made with another handle"
 						  : "no CPU %d",
 				  cpu);
-	/* Of an event that is a sum over kinds of cores, one term is enough. */
+	/* If an event is a sum over the kinds of cores, one term suffices. */
 	for (uint_t i = 0; i < plan->nreqs; i++) {
 		const struct cpci_event *event = &plan->req[i].event;
 		bool any = false;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * inherit.c - LWPs count with copies of the set of the LWP that created them.
+ * inherit.c - LWPs that inherit a set count with copies of it.
  *
- * A copy is a set that the program does not see: given the set that it bound, the library
- * takes the copy of the calling LWP for it.  A family is a set that is bound with all of its
- * copies.  Only its own LWP works with a copy, and nobody waits for it; so when the set is
- * unbound, the files of the copies are replaced by one that is at its end, as the counters are
- * that somebody else took, and each LWP frees what it has when it ends, or binds another set.
+ * The program does not see copies: given the set that it bound, the library uses the calling
+ * LWP's copy.  A family is a bound set and all its copies.  Only its own LWP uses a copy, and
+ * without a lock.  So unbinding the set replaces the files of the copies by one that is at
+ * end of file, which looks as if another program took the counters; each LWP frees its copy
+ * when it exits or binds another set.
  */
 #include "set.h"
 
@@ -17,26 +17,26 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of all this, if nothing else is said, with the lock held. */
+/* The lock protects all members, unless stated otherwise. */
 struct cpci_family {
 	cpc_set_t *set;		    /* NULL: it is unbound */
-	uint_t refs;		    /* the set, and each copy */
-	int file;		    /* which is at its end; -1: closed */
-	atomic_bool lost;	    /* counts of some LWP are missing */
+	uint_t refs;		    /* of the set and of each copy */
+	int file;		    /* a file that is at end of file; -1: closed */
+	atomic_bool lost;	    /* the counts of some LWP are missing */
 	uint64_t *preset;	    /* per request, as at the bind */
-	uint64_t *sum;		    /* and all that was counted by copies that ended */
-	uint64_t *raw;		    /* room to read a group */
-	uint64_t ns;		    /* for which they counted */
-	uint64_t nlost, nthrottled; /* of their overflows, which nobody can take any more */
+	uint64_t *sum;		    /* the counts of copies that have ended */
+	uint64_t *raw;		    /* space for reading a group */
+	uint64_t ns;		    /* the time for which they counted */
+	uint64_t nlost, nthrottled; /* of their overflows that were not taken */
 };
 
 struct cpci_copy {
-	cpc_set_t set; /* its fd is NULL before it begins, and after it is over */
+	cpc_set_t set; /* its fd is NULL before it begins and after it ends */
 	struct cpci_link link;
 	LIST_ENTRY(cpci_copy) entry;
 };
 
-/* Those that have files, of all families. */
+/* The copies with open files, of all families. */
 static LIST_HEAD(, cpci_copy) copies = LIST_HEAD_INITIALIZER(copies);
 
 /* ---- families ------------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ void cpci_family_drop(struct cpci_family *family)
 	free(family);
 }
 
-/* The counters are given up, but not the numbers of the files, which their LWP may be using. */
+/* Frees the counters but keeps the file numbers, which the LWP may be using. */
 static void take_away(struct cpci_copy *copy)
 {
 	const cpc_set_t *set = &copy->set;
@@ -144,7 +144,7 @@ void cpci_copy_unbind(cpc_set_t *set)
 	struct cpci_family *family = set->family;
 	sigset_t old;
 
-	/* As cpci_unbind(). */
+	/* For the same reason as in cpci_unbind(). */
 	if (set->plan->noverflows > 0)
 		cpci_block_signals(&old);
 	set->bound = CPCI_UNBOUND;
@@ -178,7 +178,7 @@ static void free_copy(struct cpci_copy *copy)
 	free(copy);
 }
 
-/* Its LWP ends, or has another set. */
+/* Its LWP exits, or binds another set. */
 static void on_last_use(struct cpci_link *link)
 {
 	free_copy((struct cpci_copy *)((char *)link - offsetof(struct cpci_copy, link)));
@@ -199,7 +199,8 @@ void cpci_copies_forget(void)
 	}
 }
 
-/* ---- its beginning ---------------------------------------------------------------------- */
+/* ---- the start of a copy ----------------------------------------------------------------------
+ */
 
 static struct cpci_copy *copy_of(const cpc_set_t *own)
 {
@@ -213,7 +214,7 @@ static struct cpci_copy *copy_of(const cpc_set_t *own)
 	set->origin = own->origin;
 	set->off = own->off;
 	set->epoch = own->epoch;
-	set->epoch.taken = false; /* it goes when the set of all is unbound */
+	set->epoch.taken = false; /* it ends when the original set is unbound */
 	set->tick_source = own->tick_source;
 	set->start = (uint64_t *)(copy + 1);
 	memcpy(set->start, own->family->preset, own->plan->nreqs * sizeof(*set->start));
@@ -259,7 +260,7 @@ void cpci_copy_lose(struct cpci_copy *copy)
 	free_copy(copy);
 }
 
-/* Without its counters it stays, to say so when it is sampled. */
+/* A copy without counters remains, so that sampling it fails. */
 static void lose(cpc_set_t *set, int err)
 {
 	set->err = err;
@@ -267,7 +268,7 @@ static void lose(cpc_set_t *set, int err)
 	set->family->lost = true;
 }
 
-/* What the counters of a copy need beside them.  -1 and errno. */
+/* Prepares what the counters of a copy need.  -1 and errno. */
 static int prepare_counters(cpc_set_t *set, uint64_t sample_type)
 {
 	struct cpci_diag diag;
@@ -315,19 +316,19 @@ static int open_counters(cpc_set_t *set)
 	return -1;
 }
 
-/* All but to start.  False: there is nothing to start. */
+/* Does everything but start the counters.  False: there are none. */
 static bool attach(struct cpci_copy *copy)
 {
 	cpc_set_t *set = &copy->set;
 	int err;
 
-	if (set->family->set == NULL) { /* unbound meanwhile */
+	if (set->family->set == NULL) { /* it was unbound meanwhile */
 		free_copy(copy);
 		return false;
 	}
 	set->owner = cpci_self();
 	set->target = set->owner;
-	/* First: if its end is not seen, it leaves files behind. */
+	/* First: if the library cannot see the LWP's exit, its files would never be closed. */
 	err = cpci_link_prepare() == -1 ? errno : 0;
 	if (open_counters(set) == -1)
 		err = errno;
@@ -340,7 +341,10 @@ static bool attach(struct cpci_copy *copy)
 	return err == 0;
 }
 
-/* The last thing before the program's function is to start: all that follows is counted. */
+/*
+ * Starts the counters last, right before the program's function: everything after it is
+ * counted.
+ */
 void cpci_copy_begin(struct cpci_copy *copy, void *pc)
 {
 	cpc_set_t *set = &copy->set;
@@ -387,7 +391,7 @@ static int count_all(cpc_t *cpc, const cpc_set_t *set, cpc_buf_t *buf)
 	}
 	buf->hrtime = cpci_now();
 	buf->tick = cpci_cycles(&cpc->clock, ns);
-	if (!family->lost && cpci_epoch_holds(&set->epoch, buf->hrtime))
+	if (!family->lost && cpci_epoch_check(&set->epoch, buf->hrtime))
 		return 0;
 	errno = EAGAIN;
 	return -1;

@@ -3,8 +3,8 @@
 /*
  * link.c - the set of the calling LWP.
  *
- * Any LWP may unbind a set, but only its owner looks at and changes what it has for its
- * own, without a lock, so that it can do so in a signal handler.
+ * Any LWP may unbind a set, but only its owner reads and changes its own link, without a
+ * lock, so that signal handlers can do so.
  */
 #include "set.h"
 
@@ -13,15 +13,15 @@
 #include <stdlib.h>
 
 _Thread_local _Atomic(struct cpci_link *) cpci_link_mine;
-static pthread_key_t key; /* calls us when an LWP ends */
-static int no_key;	  /* why there is none */
+static pthread_key_t key; /* its destructor runs when an LWP exits */
+static int no_key;	  /* why there is no key */
 
 struct cpci_link *cpci_link_new(void)
 {
 	struct cpci_link *link = calloc(1, sizeof(*link));
 
 	if (link != NULL)
-		link->refs = 1; /* the set's */
+		link->refs = 1; /* that of the set */
 	return link;
 }
 
@@ -37,9 +37,10 @@ void cpci_link_drop(struct cpci_link *link)
 }
 
 /*
- * Another LWP's handler may have found the set just before.  It has all signals blocked and
- * waits for nobody, so it is soon over.  Either it finds no set, or we see it at work: both
- * sides write first and then look, in one order for all (memory_order_seq_cst).
+ * Another LWP's signal handler may have found the set just before.  It has all signals
+ * blocked and does not wait, so it ends soon.  Either it finds no set, or we see that it is
+ * in use: both sides write first and then read, sequentially consistent
+ * (memory_order_seq_cst).
  */
 void cpci_link_hide(struct cpci_link *link)
 {
@@ -71,18 +72,18 @@ bool cpci_link_is_own(const struct cpci_link *link)
 	return link == cpci_link_mine;
 }
 
-/* ---- the end of an LWP ---------------------------------------------------------------- */
+/* ---- the exit of an LWP --------------------------------------------------------------- */
 
 /*
- * Destructors are called in rounds until none is left, in PTHREAD_DESTRUCTOR_ITERATIONS rounds
- * at most.  Ours waits, so that what those of the program do is counted, but not for the last
- * round: in that the sanitizers' runtimes end the thread, perhaps before ours is called.
+ * The C library calls destructors in at most PTHREAD_DESTRUCTOR_ITERATIONS rounds, until none
+ * is left.  Ours waits, so that the program's destructors are counted, but not until the last
+ * round: in that the sanitizers' runtimes end the thread, perhaps before our destructor.
  */
 #define ROUNDS (PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 
 /*
- * No other LWP may sample the set that this one has bound.  Keep a set that others inherited: they
- * go on, and its counts are added to theirs.
+ * Unbinds the set of the LWP, because no other LWP may sample it.  A set that other LWPs
+ * inherited stays: it goes on, and its counts are added to theirs.
  */
 static void unbind_own(void)
 {

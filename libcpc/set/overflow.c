@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * overflow.c - counters that overflow freeze their set, and their LWP gets SIGEMT.
+ * overflow.c - an overflow freezes the set, and its LWP gets SIGEMT.
  *
- * The kernel switches the event that overflows off, and all of its group with it if it leads
- * the group, and sends a signal.  It cannot send what a program expects, a SIGEMT with
- * si_code EMT_CPCOVF and the PC in si_addr; but a process may send any siginfo to itself.
- * So the kernel's signal is one of the library's own, whose handler freezes what still
- * counts and queues the SIGEMT, which is delivered on return, with the context that was
- * interrupted.
+ * On overflow the kernel disables the event, and its whole group if it is the leader, and
+ * sends a signal.  The kernel cannot send the SIGEMT that a program expects, with si_code
+ * EMT_CPCOVF and the PC in si_addr; but a process may send itself any siginfo.  So the
+ * kernel's signal is a private one of the library.  Its handler freezes what still counts and
+ * queues the SIGEMT, which is delivered when the handler returns, with the interrupted
+ * context.
  *
- * Requests whose overflows are buffered do not freeze: pcbuf.c.  The poller, who cannot send
- * such a siginfo to another thread either, sends the same signal of the library's own.
+ * Buffered overflows do not freeze the set: see pcbuf.c.  The poller cannot send such a
+ * siginfo to another thread either, and sends the same private signal.
  */
 #include "set.h"
 
@@ -20,14 +20,14 @@
 #include <ucontext.h>
 
 struct cpci_overflow {
-	bool rewound;	     /* restarted while off: it is armed when it is switched on */
-	bool frozen;	     /* SIGEMT was sent; until cpc_set_restart() */
-	bool ran_on;	     /* and counts went on after that; until it is restarted */
-	uint64_t overflowed; /* requests that have, while frozen */
-	bool simple;	     /* one software event tells */
-	bool again;	     /* and nothing has changed: a restart only resets and arms it */
+	bool needs_arm;	     /* restarted while off: arm it when it is switched on */
+	bool frozen;	     /* from SIGEMT until cpc_set_restart() */
+	bool missed_freeze;  /* it counted on after the overflow, until it is restarted */
+	uint64_t overflowed; /* the requests that overflowed, while frozen */
+	bool one_sw_event;   /* its only event is a software event that reports overflows */
+	bool can_fast_rearm; /* nothing has changed since: a restart only resets and arms it */
 	uint64_t *preset;    /* per request, for the next restart */
-	bool *armed;	     /* per term: its next overflow switches it off */
+	bool *armed;	     /* per term: its next overflow disables it */
 	struct cpci_emt emt;
 };
 
@@ -88,7 +88,7 @@ static inline cpc_set_t *own_set(void)
 	return lwp_set(cpci_link_mine);
 }
 
-/* The term whose overflow switches off the event that is `fd`; -1: none of the set. */
+/* The term with file `fd` whose overflow disables it; -1: none of the set. */
 static inline long find_armed(const cpc_set_t *set, int fd)
 {
 	long i = 0;
@@ -100,7 +100,7 @@ static inline long find_armed(const cpc_set_t *set, int fd)
 	return -1;
 }
 
-/* The event that is `fd` has overflowed.  False: it is none of the set. */
+/* Records an overflow of the event with file `fd`.  False: it is not in this set. */
 static inline bool note_overflow(cpc_set_t *set, int fd)
 {
 	long i = find_armed(set, fd);
@@ -112,30 +112,31 @@ static inline bool note_overflow(cpc_set_t *set, int fd)
 	return true;
 }
 
-/* The kernel switched it off. */
+/* Handles an overflow for which the kernel has disabled the event. */
 static inline void on_overflow(cpc_set_t *set, int fd, const void *context)
 {
 	struct cpci_overflow *o = set->overflow;
 
 	if (!note_overflow(set, fd) || o->frozen)
 		return;
-	/* Of several groups, and of those that it does not lead, the rest counts on. */
-	if (!o->simple && (set->plan->ngroups > 1 || set->fd[0] != fd))
+	/* Stop the other groups, and the group if the event is not its leader. */
+	if (!o->one_sw_event && (set->plan->ngroups > 1 || set->fd[0] != fd))
 		cpci_group_stop(set->plan, set->fd);
 	o->frozen = true;
 	cpci_emt_send(&o->emt, interrupted_pc(context));
 }
 
 /*
- * The kernel did not: a handler interrupted cpc_set_restart() before that armed the event, and
- * restarted the set itself, so that it was armed by neither of them, or twice.
+ * Handles an overflow of an event that was not armed: a signal handler had interrupted
+ * cpc_set_restart() before it armed the event, and restarted the set itself, so that the
+ * event was armed by neither of them, or twice.
  */
 static bool note_unarmed(cpc_set_t *set, int fd)
 {
 	if (!note_overflow(set, fd))
 		return false;
-	set->overflow->ran_on = true;
-	set->overflow->again = false;
+	set->overflow->missed_freeze = true;
+	set->overflow->can_fast_rearm = false;
 	return true;
 }
 
@@ -168,7 +169,7 @@ static void on_notice(int sig, siginfo_t *info, void *context)
 	errno = err;
 }
 
-/* Takes what the kernel sent and the program has blocked. */
+/* Takes signals of the kernel that the program has blocked. */
 static void drain_notices(cpc_set_t *set)
 {
 	siginfo_t info;
@@ -187,15 +188,21 @@ static void drain_notices(cpc_set_t *set)
 
 int cpci_overflow_prepare(void)
 {
-	/* The page of the vDSO is to be there: with period 1, each fault in a handler overflows. */
+	/*
+	 * Map the page of the vDSO now: with period 1, each page fault in a handler would
+	 * overflow.
+	 */
 	cpci_now();
 	return cpci_notice_prepare(on_notice);
 }
 
 /* ---- a set that is bound --------------------------------------------------------------- */
 
-/* Of such an event the kernel begins a new period after each, and nobody takes its counter. */
-static bool is_simple(const struct cpci_plan *plan)
+/*
+ * The kernel starts a new period of a software event after each overflow, and no other
+ * program can take its counter.
+ */
+static bool has_one_sw_event(const struct cpci_plan *plan)
 {
 	const struct perf_event_attr *attr = &cpci_plan_nth(plan, 0)->attr;
 
@@ -208,11 +215,14 @@ int cpci_overflow_notify(cpc_set_t *set)
 {
 	const struct cpci_plan *plan = set->plan;
 
-	/* Those of a set that another LWP unbound: its files had the numbers of ours. */
+	/*
+	 * Discard signals of a previous set, unbound by another LWP: its files had the same
+	 * numbers.
+	 */
 	drain_notices(set);
-	set->overflow->rewound = set->off;
-	set->overflow->simple = is_simple(plan);
-	set->overflow->again = set->overflow->simple;
+	set->overflow->needs_arm = set->off;
+	set->overflow->one_sw_event = has_one_sw_event(plan);
+	set->overflow->can_fast_rearm = set->overflow->one_sw_event;
 	cpci_emt_init(&set->overflow->emt);
 	for (uint_t i = 0; i < plan->nreqs; i++)
 		set->overflow->preset[i] = set->start[i];
@@ -225,8 +235,8 @@ int cpci_overflow_notify(cpc_set_t *set)
 }
 
 /*
- * Switches a group on, leader last and once: that may overflow at once, and switched on again
- * the group would count while it is frozen.
+ * Enables a group, the leader last and only once: enabling it may overflow at once, and
+ * enabling it again would let the group count while it is frozen.
  */
 static int start_group(cpc_set_t *set, const struct cpci_group *group)
 {
@@ -250,7 +260,7 @@ int cpci_overflow_start(cpc_set_t *set)
 
 	if (plan->noverflows == 0)
 		return cpci_group_start(plan, set->fd);
-	/* A handler that is called for the first group shall find all of them on. */
+	/* A signal handler that the first group causes must find all groups enabled. */
 	if (plan->ngroups > 1)
 		cpci_block_signals(&old);
 	for (uint_t g = 0; rc == 0 && g < plan->ngroups; g++)
@@ -260,7 +270,7 @@ int cpci_overflow_start(cpc_set_t *set)
 	return rc;
 }
 
-/* Has it overflowed, and the notice of that is blocked?  Then it stays so. */
+/* Has the set overflowed while the private signal is blocked?  Then it stays frozen. */
 static bool is_notice_pending(cpc_set_t *set)
 {
 	bool pending = false;
@@ -283,16 +293,16 @@ int cpci_overflow_switch(cpc_set_t *set, bool on)
 {
 	if (set->overflow->frozen || (on && is_notice_pending(set)))
 		return 0;
-	if (!on || cpci_group_lost(set->plan, set->fd) != -1 || !set->overflow->rewound)
+	if (!on || cpci_group_lost(set->plan, set->fd) != -1 || !set->overflow->needs_arm)
 		return cpci_group_switch(set->plan, set->fd, on);
-	set->overflow->rewound = false;
+	set->overflow->needs_arm = false;
 	return cpci_overflow_start(set);
 }
 
 void cpci_overflow_hold(cpc_set_t *set)
 {
 	set->overflow->frozen = true;
-	set->overflow->again = false;
+	set->overflow->can_fast_rearm = false;
 	for (uint_t i = 0; i < set->plan->nreqs; i++) {
 		if ((set->plan->req[i].flags & CPC_OVF_NOTIFY_EMT) != 0)
 			set->start[i] = UINT64_MAX;
@@ -310,12 +320,12 @@ void cpci_overflow_end(cpc_set_t *set)
 	drain_notices(set);
 	if (!set->overflow->frozen && (set->pcbuf == NULL || !cpci_pcbuf_told(set->pcbuf)))
 		return;
-	/* One of the program's own stays. */
+	/* Keep a SIGEMT that the program sent itself. */
 	if (cpci_signal_take(SIGEMT, &info) && info.si_code != EMT_CPCOVF)
 		cpci_signal_put_back(&info);
 }
 
-/* ---- the public calls, which are safe in signal handlers ---------------------------------- */
+/* ---- the public calls, safe in signal handlers -------------------------------------------- */
 
 static int invalid(void)
 {
@@ -333,7 +343,7 @@ int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset)
 		errno = set->plan->req[index].own ? EINVAL : ENOTSUP;
 		return -1;
 	}
-	set->overflow->again &= preset == set->overflow->preset[index];
+	set->overflow->can_fast_rearm &= preset == set->overflow->preset[index];
 	set->overflow->preset[index] = preset;
 	return 0;
 }
@@ -345,9 +355,10 @@ static bool is_tracepoint(const struct perf_event_attr *attr)
 }
 
 /*
- * Does the kernel go on with another period than the one that is to begin?  After the overflow
- * that froze it, a software event begins anew; hardware has counted some more, clocks go on with
- * what was left on their timer, and tracepoints with what start_stopped() left.
+ * Would the kernel continue with a period other than the new one?  After the overflow that
+ * froze it, a software event starts a new period; a hardware event has counted some more, a
+ * clock continues with the rest of its timer, and a tracepoint with what start_stopped()
+ * left.
  */
 static bool needs_period(const cpc_set_t *set, uint_t i)
 {
@@ -356,15 +367,15 @@ static bool needs_period(const cpc_set_t *set, uint_t i)
 	uint_t req = set->plan->ref[i].req;
 
 	return cpci_plan_overflows(set->plan, i) &&
-	       (cpci_plan_buffers(set->plan, i) || !o->frozen || o->ran_on ||
+	       (cpci_plan_buffers(set->plan, i) || !o->frozen || o->missed_freeze ||
 		o->preset[req] != set->start[req] || (o->overflowed >> req & 1) == 0 ||
 		!cpci_perf_is_software(attr) || cpci_perf_is_clock(attr) || is_tracepoint(attr));
 }
 
 /*
- * Since Linux 6.16 the overflow that switches an event off also stops it, and breakpoints and
- * tracepoints are not started when they are switched on again, but when their period is set
- * while they are on.  What they and others count meanwhile is none of the set.
+ * Since Linux 6.16 the overflow that disables an event also stops it.  Enabling does not
+ * start breakpoints and tracepoints again; setting their period while they are enabled does.
+ * What events count meanwhile does not belong to the set.
  */
 static bool is_stopped(const cpc_set_t *set, uint_t i)
 {
@@ -404,7 +415,7 @@ static int start_stopped(cpc_set_t *set)
 {
 	int rc = 0;
 
-	/* Again, if one that was still armed has overflowed meanwhile. */
+	/* Repeat if one that was still armed has overflowed meanwhile. */
 	for (uint_t n = count_stopped(set), before = 0; rc == 0 && n != before;) {
 		before = n;
 		rc = set_periods_of_stopped(set);
@@ -413,7 +424,7 @@ static int start_stopped(cpc_set_t *set)
 	return rc;
 }
 
-/* Stopped, all counts and periods begin anew. */
+/* Resets the counts and periods of the stopped set. */
 static int rewind_counts(cpc_set_t *set)
 {
 	const struct cpci_plan *plan = set->plan;
@@ -428,17 +439,17 @@ static int rewind_counts(cpc_set_t *set)
 	}
 	for (uint_t i = 0; i < plan->nreqs; i++)
 		set->start[i] = set->overflow->preset[i];
-	set->overflow->ran_on = false;
-	set->overflow->again = set->overflow->simple;
+	set->overflow->missed_freeze = false;
+	set->overflow->can_fast_rearm = set->overflow->one_sw_event;
 	return 0;
 }
 
-/* After most overflows of most sets, that is all. */
+/* The fast path: for most overflows of most sets, this is all. */
 static inline bool can_rearm(const cpc_set_t *set)
 {
 	const struct cpci_overflow *o = set->overflow;
 
-	return o->again && o->frozen && !set->off && cpci_epoch_held(&set->epoch);
+	return o->can_fast_rearm && o->frozen && !set->off && cpci_epoch_peek(&set->epoch);
 }
 
 static inline int rearm(cpc_set_t *set)
@@ -455,9 +466,9 @@ static int restart_whole(cpc_set_t *set)
 {
 	struct cpci_overflow *o = set->overflow;
 
-	/* Others' claims are looked for when it is sampled. */
-	if (!cpci_epoch_held(&set->epoch) ||
-	    (!o->simple && cpci_group_lost(set->plan, set->fd) != -1)) {
+	/* This does not look for new claims of other processes; a sample does. */
+	if (!cpci_epoch_peek(&set->epoch) ||
+	    (!o->one_sw_event && cpci_group_lost(set->plan, set->fd) != -1)) {
 		errno = EAGAIN;
 		return -1;
 	}
@@ -469,11 +480,14 @@ static int restart_whole(cpc_set_t *set)
 		return -1;
 	o->overflowed = 0;
 	o->frozen = false;
-	o->rewound = set->off;
+	o->needs_arm = set->off;
 	return set->off ? 0 : cpci_overflow_start(set);
 }
 
-/* What a handler starts meanwhile would overflow at once.  Inline, it would make rearm() slow. */
+/*
+ * A handler must not start the set in between: it would overflow at once.  Not inline,
+ * because that would slow down rearm().
+ */
 static __attribute__((noinline)) int restart(cpc_set_t *set)
 {
 	sigset_t old;

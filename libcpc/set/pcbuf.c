@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * pcbuf.c - buffered overflows of a set: a ring that the kernel writes, and that the LWP of
- * the set takes records from.  When so many are there, the poller wakes up and sends that LWP
- * the signal of the library's own, whose handler sends SIGEMT if that is due.
+ * pcbuf.c - buffered overflows of a set: the kernel writes records into a ring, and the set's
+ * LWP takes them.  When there are enough records, the poller wakes up and sends the LWP the
+ * library's private signal, whose handler sends SIGEMT if one is due.
  *
- * All of that is done by the LWP alone, in signal handlers, too, and so without a lock: a
- * record is read, and then taken by a compare-and-exchange.  If that fails, a handler was
- * faster, and what was read is nothing.
+ * Only the LWP takes records, also in signal handlers, and so without a lock: it reads a
+ * record, and then takes it by a compare-and-exchange.  If that fails, a signal handler has
+ * taken it, and what was read is discarded.
  */
 #include "set.h"
 
@@ -18,47 +18,45 @@
 #include <unistd.h>
 
 /*
- * Bytes of records: without call stacks and with them, at first and at least.  What many
- * threads inherit is to be had by many: the kernel limits how much it locks for all of them.
+ * Sizes of rings in bytes, without and with call stacks.  Those of inheritable sets are
+ * smaller, because many threads may have one: the kernel limits the total of locked memory.
  */
 enum { PLAIN_MOST = 256 << 10, PLAIN_INHERITED = 64 << 10, PLAIN_LEAST = 16 << 10 };
 enum { STACKS_MOST = 1 << 20, STACKS_LEAST = 512 << 10 };
-/* Words of the largest record, and of what tells a loss before it. */
+/* Words of the largest record, together with a record of losses. */
 enum { PLAIN_RECORD = 16, STACKS_RECORD = 256 };
 
-/*
- * Records are counted modulo 2^32, and so signals, of which each stands for CPC_PCBUF_SIZE of
- * them, modulo 2^24.
- */
+/* Records are counted modulo 2^32, and signals, one per CPC_PCBUF_SIZE records, modulo 2^24. */
 #define SIGNAL_BITS 24
 _Static_assert(CPC_PCBUF_SIZE == 1 << (32 - SIGNAL_BITS), "counts of records wrap in step");
 
 struct cpci_pcbuf {
 	const struct cpci_plan *plan;
 	struct cpci_ring ring;
-	int fd;	      /* of the event that owns the ring */
+	int fd;	      /* the file of the event that owns the ring */
 	uint64_t *id; /* per term; 0: it is not buffered */
 	struct cpci_watch *watch;
-	pid_t lwp;		 /* whom the poller sends... */
-	int sig;		 /* ...this... */
-	atomic_int noticing;	 /* ...unless it did, and that has not come yet */
-	_Atomic(uint64_t) taken; /* how many records, in the upper half, and up to where */
-	/* How many signals were due when one was sent last; the lowest bit: not heard yet. */
+	pid_t lwp;	     /* the poller sends this LWP... */
+	int sig;	     /* ...this signal... */
+	atomic_int noticing; /* ...unless one is sent and not delivered yet */
+	/* the number of records taken, in the upper half, and the position after them */
+	_Atomic(uint64_t) taken;
+	/* How many signals were due when one was last sent; the lowest bit: not heard yet. */
 	_Atomic(uint32_t) told;
 	_Atomic(uint64_t) nlost, nthrottled;
-	atomic_bool filled; /* there may be losses that the kernel has not told */
+	atomic_bool filled; /* records may have been lost that the kernel has not reported */
 	atomic_bool damaged;
 };
 
-/* ---- when there is a signal ---------------------------------------------------------- */
+/* ---- when to send a signal ----------------------------------------------------------- */
 
 struct survey {
-	uint32_t unread; /* records */
-	uint32_t due;	 /* signals, since the beginning */
+	uint32_t unread; /* records not taken yet */
+	uint32_t due;	 /* signals since the beginning */
 	uint64_t pc;	 /* of the last record */
 };
 
-/* A handler may take records meanwhile, which then are others: so look again. */
+/* Repeats if a signal handler takes records meanwhile. */
 static struct survey survey(const struct cpci_pcbuf *b)
 {
 	uint64_t taken = b->taken, before;
@@ -83,15 +81,15 @@ static struct survey survey(const struct cpci_pcbuf *b)
 	return s;
 }
 
-/* Is signal number `due` after number `sent`? */
+/* Is signal number `due` later than number `sent`? */
 static bool is_after(uint32_t due, uint32_t sent)
 {
 	return (int32_t)((due - sent) << (32 - SIGNAL_BITS)) > 0;
 }
 
 /*
- * There is a signal when one more is due.  Pending ones become one, so whoever took records of
- * the first, and leaves enough for another one, sends that.
+ * Sends a signal if another one is due.  Pending signals merge into one, so an LWP that takes
+ * records after the first signal, and leaves enough for another one, sends that itself.
  */
 static void send_if_due(struct cpci_pcbuf *b, bool by_taker)
 {
@@ -120,7 +118,10 @@ bool cpci_pcbuf_told(const struct cpci_pcbuf *b)
 	return b->told != 0;
 }
 
-/* In the poller.  More than the LWP may have pending is tried again after the next records. */
+/*
+ * Runs in the poller.  If too many signals are pending, it tries again after the next
+ * records.
+ */
 static void on_ready(void *arg)
 {
 	struct cpci_pcbuf *b = arg;
@@ -143,7 +144,7 @@ static bool knows(const struct cpci_pcbuf *b, uint64_t id, uint_t *term)
 	return false;
 }
 
-/* The record at `at`; `ovf` gets what is to be told of it. */
+/* Reads the record at `at`; `ovf` gets its contents. */
 static bool read_record(const struct cpci_pcbuf *b, uint32_t at, uint32_t end,
 			struct cpci_record *rec, struct cpci_overflow_record *ovf)
 {
@@ -203,7 +204,7 @@ bool cpci_pcbuf_take(struct cpci_pcbuf *b, uint32_t end, struct cpci_overflow_re
 	return false;
 }
 
-/* Up to the next overflow: what is lost, and nothing else. */
+/* Takes records of losses up to the next overflow. */
 static void take_losses(struct cpci_pcbuf *b)
 {
 	uint32_t head = cpci_ring_head(&b->ring);
@@ -282,7 +283,7 @@ static int map(struct cpci_pcbuf *b, uint64_t sample_type, bool inherited)
 			     PLAIN_LEAST);
 }
 
-/* All terms that are buffered write into the one ring. */
+/* Makes all buffered terms write into the ring. */
 static int share(struct cpci_pcbuf *b, const int *fd)
 {
 	for (uint_t i = 0; i < b->plan->nterms; i++) {
@@ -341,7 +342,7 @@ void cpci_pcbuf_stop(struct cpci_pcbuf *b)
 	b->watch = NULL;
 }
 
-/* Its memory remains: the LWP may be looking at it. */
+/* Keeps its memory: the LWP may be reading it. */
 void cpci_pcbuf_cut(struct cpci_pcbuf *b, int file)
 {
 	cpci_pcbuf_stop(b);

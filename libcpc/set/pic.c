@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * pic.c - single requests that their LWP reads by an instruction (cpc_pic.h).
- */
+/* pic.c - requests that their LWP reads by an instruction (cpc_pic.h). */
 #include "set.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #ifdef CPC_PIC_INLINE
-/* The file of the event that alone is a request's count; -1: it is made of several. */
+/* The file of the only event of a request; -1: it has several. */
 static int own_file(const cpc_set_t *set, uint_t index)
 {
 	const struct cpci_plan *plan = set->plan;
@@ -40,7 +38,7 @@ static void map(cpc_set_t *set, struct cpc_pic *pic)
 	page = cpci_user_map(fd, false);
 	pic->start = set->start[index];
 	pic->thread = cpc_pic_thread();
-	/* A signal handler that interrupts us may read it. */
+	/* A signal handler of this thread may read it. */
 	atomic_signal_fence(memory_order_release);
 	pic->page = page;
 #else

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * poller.c - the library's own thread, which waits for rings of overflows to fill.
+ * poller.c - the library's own thread, which waits for ring buffers of overflows to fill.
  *
- * It is there while there is a ring, takes no lock and no signal, and counts nothing, since
- * counters are of the LWPs that bound them.
+ * It exists while there is a ring buffer.  It takes no locks and no signals, and it is not
+ * counted, because counters belong to the LWPs that bound them.
  */
 #include "set.h"
 
@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 /*
- * One ring, for the poller.  It may hear of one that has just been forgotten, so what it is
- * handed is never freed before the poller is gone, but serves the next ring.
+ * A ring buffer, for the poller.  epoll(7) may still report one that has just been forgotten,
+ * so a watch is not freed while the poller runs, but reused.
  */
 enum { WATCH_FREE, WATCH_LIVE, WATCH_BUSY };
 struct cpci_watch {
@@ -27,13 +27,13 @@ struct cpci_watch {
 	int fd;
 	void (*ready)(void *arg);
 	void *arg;
-	LIST_ENTRY(cpci_watch) entry; /* of the free ones */
+	LIST_ENTRY(cpci_watch) entry; /* in the list of free watches */
 };
 
-/* All of it with the lock held, but for what the poller uses. */
+/* The lock protects everything that the poller does not use. */
 static struct {
 	unsigned nwatches;
-	int epoll, end; /* readable: the poller is to end */
+	int epoll, end; /* an eventfd: it becomes readable when the poller must end */
 	pthread_t thread;
 	LIST_HEAD(, cpci_watch) unused;
 } poller;
@@ -152,7 +152,7 @@ struct cpci_watch *cpci_poller_watch(int fd, void (*ready)(void *arg), void *arg
 	watch->ready = ready;
 	watch->arg = arg;
 	watch->state = WATCH_LIVE;
-	/* The end of an LWP is told once, not for ever. */
+	/* Edge-triggered: the exit of an LWP would be reported for ever. */
 	if (add(fd, EPOLLIN | EPOLLET, watch) == 0)
 		return watch;
 	err = errno;

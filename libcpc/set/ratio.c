@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * ratio.c - ratios of counts: found among the definitions, and computed.
- */
+/* ratio.c - ratios of counts: looks them up among the definitions, and computes them. */
 #include "set.h"
 
 #include <errno.h>
@@ -11,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_DEPTH 8    /* ratios made of ratios */
+#define MAX_DEPTH 8    /* nested ratios */
 #define MAX_TEXT 16384 /* of the whole expression */
 
 struct expansion {
@@ -22,8 +20,8 @@ struct expansion {
 };
 
 /*
- * 1: the definition of `name` is a ratio, or a sum that has some: event->ratio; 0: it is an event.
- * -1: it cannot be had, and `diag` says why.  There is nothing to free.
+ * 1: the definition of `name` is a ratio, or a sum that contains some: event->ratio; 0: it is
+ * an event; -1: neither: see `diag`.  There is nothing to free.
  */
 static int classify(const struct cpci_defs *defs, const char *name, struct cpci_event *event,
 		    struct cpci_diag *diag)
@@ -44,7 +42,7 @@ static int expand_name(struct expansion *x, const char *name)
 	struct cpci_event event;
 	struct cpci_diag why;
 
-	/* An event that cannot be had is refused when it is added to a set. */
+	/* An event that cannot be counted is refused later, when it is added to a set. */
 	if (classify(x->defs, name, &event, &why) != 1) {
 		fprintf(x->text, "%s ", name);
 		return 0;
@@ -56,7 +54,7 @@ static int expand_name(struct expansion *x, const char *name)
 	return 0;
 }
 
-/* Writes an expression with what its names stand for.  -1: see `diag`. */
+/* Writes an expression with all ratios in it replaced by their expressions.  -1: see `diag`. */
 static int expand(struct expansion *x, const struct cpci_def *def)
 {
 	const char *p = def->expr, *word;
@@ -83,7 +81,7 @@ static int expand(struct expansion *x, const struct cpci_def *def)
 	return rc;
 }
 
-/* The ratio that a definition stands for.  NULL: see `diag`. */
+/* Makes the ratio of a definition.  NULL: see `diag`. */
 static cpc_ratio_t *from_def(const struct cpci_defs *defs, const struct cpci_def *def,
 			     struct cpci_diag *diag)
 {
@@ -102,7 +100,7 @@ static cpc_ratio_t *from_def(const struct cpci_defs *defs, const struct cpci_def
 	if (fclose(x.text) != 0) {
 		cpci_diag_nomem(diag);
 	} else if (rc == 0) {
-		text[size - 1] = '\0'; /* the last blank */
+		text[size - 1] = '\0'; /* remove the last blank */
 		ratio = cpci_ratio_parse(text, &wrong);
 		if (ratio == NULL)
 			cpci_diag(diag, errno, errno == EINVAL ? CPC_INVALID_EVENT : 0,

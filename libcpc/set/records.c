@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * records.c - a sample of a set together with its buffered overflows, as PCs or as records.
- */
+/* records.c - samples a set together with its buffered overflows, as PCs or as records. */
 #include "set.h"
 
 #include <errno.h>
 #include <string.h>
 
 /*
- * The sample comes first, so that an error takes no records, and that a set of another LWP,
- * which may be about to unbind it, is looked at no further.
+ * The sample comes first, so that an error takes no records, and so that a set of another
+ * LWP, which may be unbinding it, is left alone.
  */
 static int sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 {
@@ -59,7 +57,7 @@ static void describe(const struct cpci_plan *plan, const struct cpci_overflow_re
 		.co_lwp = (id_t)rec->tid,
 		.co_hrtime = (hrtime_t)rec->time_ns,
 	};
-	/* What is precise is not where it was interrupted. */
+	/* A precise PC is not that of the interrupt. */
 	if (!rec->exact) {
 		out->co_pc = rec->pc;
 		out->co_valid |= CPC_OVF_HAS_PC;
@@ -108,7 +106,7 @@ int cpc_set_sample_ovf(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf, void *arg,
 	return finish(set, buf, n);
 }
 
-/* ---- what buffers tell of it -------------------------------------------------------------- */
+/* ---- overflows in buffers ------------------------------------------------------------------ */
 
 uint_t cpc_buf_npcs(cpc_t *cpc, cpc_buf_t *buf)
 {

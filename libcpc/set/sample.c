@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * sample.c - the counts of a bound set, and who took its counters when there are none.
- */
+/* sample.c - samples a bound set, or explains who took its counters. */
 #include "set.h"
 
 #include <bsd/string.h>
@@ -10,8 +8,8 @@
 #include <string.h>
 
 /*
- * Counters of a CPU that went offline can be read, but their time stands still.  So
- * what was counted up to there is known, and then that there is no more.
+ * Is the CPU offline?  Its counters can still be read, but their time stands still.  So the
+ * first sample after that has the last counts, and later ones fail.
  */
 static bool is_dead(cpc_set_t *set, uint64_t enabled_ns)
 {
@@ -21,7 +19,7 @@ static bool is_dead(cpc_set_t *set, uint64_t enabled_ns)
 	return stands_still && (set->bound == CPCI_CPU || set->bound == CPCI_CPU_REMOTE);
 }
 
-/* Without a system call, where that can be. */
+/* Reads without a system call, if possible. */
 static bool read_in_user_space(const cpc_set_t *set, uint64_t *raw)
 {
 	if (set->page == NULL || !cpci_user_read(set->page, set->plan->nterms,
@@ -40,8 +38,8 @@ static int lost(const cpc_set_t *set)
 }
 
 /*
- * Adds what was read of a group to the values of the requests.  Those whose overflows are
- * buffered count on from the preset after each, unless `all` that they counted is asked for.
+ * Adds what was read of a group to the values of the requests.  A request whose overflows are
+ * buffered starts again from its preset after each, unless `all` its counts are requested.
  */
 static void add_counts(const cpc_set_t *set, const struct cpci_group *group, const uint64_t *raw,
 		       bool all, uint64_t *val)
@@ -94,14 +92,14 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 		const struct cpci_group *group = &plan->group[g];
 
 		if (set->fd[group->first] == -1)
-			continue; /* for cores of another kind, or it is not known where */
+			continue; /* for cores of another kind, or its symbol is not found yet */
 		if (!read_in_user_space(set, raw) &&
 		    cpci_group_read(set->fd[group->first], group->n, raw) == -1)
 			return errno == EAGAIN ? lost(set) : -1;
 		if (group->core && raw[CPCI_RAW_ENABLED] < least_ns)
-			return lost(set); /* and then the LWP died */
+			return lost(set); /* it was lost before the LWP exited */
 		add_counts(set, group, raw, false, val);
-		/* Uprobes are open for some of the time only. */
+		/* Uprobes are not open for the whole time, so their group has no valid time. */
 		if (timed || (set->fd[plan->nterms] != -1 &&
 			      cpci_perf_is_uprobe(&cpci_plan_nth(plan, group->first)->attr)))
 			continue;
@@ -118,9 +116,9 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 		sample->tick = cpci_cycles(&set->cpc->clock, least_ns);
 	}
 	sample->hrtime = cpci_now();
-	/* After the counters were read, so that these values are from before any claim. */
+	/* After reading the counters, so that the values are older than any new claim. */
 	if ((bound == CPCI_LWP || bound == CPCI_PCTX || set->lwps) &&
-	    !cpci_epoch_holds(&set->epoch, sample->hrtime))
+	    !cpci_epoch_check(&set->epoch, sample->hrtime))
 		return lost(set);
 	return 0;
 }
@@ -160,9 +158,9 @@ int cpc_set_lost(cpc_t *cpc, const cpc_set_t *origin, char *text, size_t size)
 		return 1;
 	}
 	group = cpci_group_lost(plan, set->fd);
-	if (group == -1 && !cpci_epoch_holds(&set->epoch, cpci_now()))
+	if (group == -1 && !cpci_epoch_check(&set->epoch, cpci_now()))
 		return 0;
-	/* Of a dead LWP it is not known which one it was. */
+	/* After the LWP's exit it is unknown which group was lost. */
 	for (group = group != -1 ? group : 0; !plan->group[group].hardware; group++) {
 		if ((uint_t)group + 1 == plan->ngroups)
 			return 0;

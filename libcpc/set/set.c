@@ -14,7 +14,7 @@
 #define MODES (CPC_COUNT_USER | CPC_COUNT_SYSTEM)
 #define ALL_FLAGS (MODES | CPC_COUNT_HV | CPC_OVF_NOTIFY_EMT | CPC_OVF_BUFFERED | CPC_OVF_RECORD)
 
-/* An unbound set of `plan`, whose reference it takes over also when it fails. */
+/* Makes an unbound set of `plan`, and takes over its reference even if it fails. */
 static cpc_set_t *new_set(cpc_t *cpc, const char *fn, struct cpci_plan *plan)
 {
 	cpc_set_t *set = plan != NULL ? calloc(1, sizeof(*set)) : NULL;
@@ -93,7 +93,7 @@ void cpc_choose_slots(size_t n, int *slot)
 	cpci_choose_slots(n, slot);
 }
 
-/* The slot that an attribute asks for. */
+/* Reads the slot that an attribute selects. */
 static int read_picnum(cpc_t *cpc, const struct cpci_plan *plan, struct cpci_req *req,
 		       struct cpci_diag *diag)
 {
@@ -121,7 +121,9 @@ static int read_picnum(cpc_t *cpc, const struct cpci_plan *plan, struct cpci_req
 	return 0;
 }
 
-/* Slots have numbers below CPCI_MAX_REQUESTS, whatever the others ask for. */
+/*
+ * Slots have numbers below CPCI_MAX_REQUESTS, including those after the highest selected one.
+ */
 static int check_slots(const struct cpci_plan *plan, struct cpci_diag *diag)
 {
 	for (uint_t i = 0; i < plan->nreqs; i++) {
@@ -135,7 +137,7 @@ static int check_slots(const struct cpci_plan *plan, struct cpci_diag *diag)
 	return 0;
 }
 
-/* Some counters count cycles and the like, and nothing else. */
+/* Some counters can count only cycles and the like. */
 static int check_picnum(const struct cpci_req *req, struct cpci_diag *diag)
 {
 	const struct perf_event_attr *attr = &req->event.term[0].attr;
@@ -160,10 +162,10 @@ static int apply_attrs(struct cpci_req *req, struct cpci_diag *diag)
 	return 0;
 }
 
-/* Makes the plan the set's own and adds to it.  -1: see `diag`. */
+/* Adds a request to the set, with a plan of its own.  -1: see `diag`. */
 static int add(cpc_set_t *set, const struct cpci_req *req, struct cpci_diag *diag)
 {
-	/* Duplicates and buffers go on with the plan as it was. */
+	/* Duplicates and buffers keep the old plan. */
 	struct cpci_plan *plan = cpci_plan_copy(set->plan);
 	size_t n = set->plan->nreqs + 1U;
 	uint64_t *preset = reallocarray(set->preset, n, sizeof(*preset));
@@ -209,7 +211,7 @@ static const char *wrong_flags(uint_t flags)
 	return NULL;
 }
 
-/* With the lock held: events may be opened to find out.  -1: see `diag`. */
+/* The caller holds the lock: this may open events to try them.  -1: see `diag`. */
 static int resolve_and_add(cpc_t *cpc, cpc_set_t *set, struct cpci_req *req, struct cpci_diag *diag)
 {
 	int rc = -1;
@@ -230,7 +232,7 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 {
 	static const char fn[] = "cpc_set_add_request";
 	struct cpci_req req = {
-		/* Not changed: the plan makes copies. */
+		/* They are not modified: the plan makes copies. */
 		.name = (char *)(uintptr_t)event,
 		.attrs = (cpc_attr_t *)(uintptr_t)attrs,
 		.preset = preset,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * signal.c - the signals of overflows: SIGEMT, which the program gets, and the one of the
- * library's own by which the kernel and the poller tell the library.
+ * signal.c - the signals of overflows: SIGEMT for the program, and the private signal with
+ * which the kernel and the poller notify the library.
  */
 #include "set.h"
 
@@ -11,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The library's own, once it has one; from then on its handler stays. */
+/* The private signal, once reserved; its handler is never removed. */
 static _Atomic int notice_sig;
 
-/* The first real-time signal from above that nobody uses; 0: there is none. */
+/* The highest free real-time signal; 0: none. */
 static int find_free(void)
 {
 	struct sigaction old;

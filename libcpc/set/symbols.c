@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * symbols.c - the symbols that the events of a set name.
- */
+/* symbols.c - the symbols that the events of a set name. */
 #include "set.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A set on a CPU has no process to look in. */
+/* A set on a CPU has no process whose symbols could be searched. */
 static int refuse_on_cpu(const struct cpci_plan *plan, uint_t i, struct cpci_diag *diag)
 {
 	bool function = cpci_perf_is_uprobe(&cpci_plan_nth(plan, i)->attr);
@@ -40,7 +38,7 @@ static int refuse_missing(cpc_set_t *set, pid_t tid, uint_t i, bool mapped, stru
 	return -1;
 }
 
-/* Looks up what can be known now.  -1: see `diag`. */
+/* Looks up the symbols that can be found now.  -1: see `diag`. */
 static int look_up(cpc_set_t *set, struct cpci_target target, uint_t flags,
 		   struct cpci_symbol_addr *at, struct cpci_diag *diag)
 {
@@ -81,7 +79,9 @@ int cpci_symbols_make(cpc_set_t *set, struct cpci_target target, uint_t flags,
 	return -1;
 }
 
-/* Counts what is found now and was not before.  With the lock held. */
+/*
+ * Starts counting symbols that are found now but were not before.  The caller holds the lock.
+ */
 static int resolve(cpc_set_t *set, struct cpci_symbol_addr *found, struct cpci_diag *diag)
 {
 	const struct cpci_target target = {.tid = set->target, .cpu = -1};
@@ -131,7 +131,7 @@ int cpc_set_resolve(cpc_t *cpc, cpc_set_t *set)
 	return n == -1 ? cpci_fail(cpc, fn, &diag) : n;
 }
 
-/* As cpc_walk_symbols() tells it; `at` is NULL if the set is not bound. */
+/* The address for cpc_walk_symbols(); `at` is NULL if the set is not bound. */
 static uint64_t address_of(const struct cpci_term *term, const struct cpci_symbol_addr *at)
 {
 	if (at != NULL && (at->addr != 0 || at->mapped))

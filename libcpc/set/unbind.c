@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * unbind.c - give up what a bound set holds.
- */
+/* unbind.c - releases what a bound set holds. */
 #include "set.h"
 
 #include <errno.h>
@@ -10,13 +8,13 @@
 
 static void move_back(cpc_set_t *set)
 {
-	/* Fails only when its CPUs are gone; then it is where it can be. */
+	/* Fails only if the CPUs no longer exist; then the kernel has chosen others. */
 	sched_setaffinity(0, set->affinity_size, set->affinity);
 	CPU_FREE(set->affinity);
 	set->affinity = NULL;
 }
 
-/* With `later`, who counts many LWPs or CPUs does not wait for each. */
+/* With `later`, slow closes run in the background: a program may unbind many sets. */
 static void release(struct cpc_set *set, bool later)
 {
 	cpci_group_unmap(set->plan, set->page);
@@ -51,15 +49,15 @@ void cpci_unbind(struct cpc_set *set)
 		cpci_copy_unbind(set);
 		return;
 	}
-	/* A handler would be told of an overflow of a set that is half unbound. */
+	/* No signal handler must run for an overflow of a set that is half unbound. */
 	if (set->plan->noverflows > 0)
 		cpci_block_signals(&old);
-	/* A signal handler that interrupts us shall not sample it any more. */
+	/* From now on a signal handler of this thread does not sample it. */
 	set->bound = CPCI_UNBOUND;
 	atomic_signal_fence(memory_order_release);
 	cpci_link_hide(set->link);
 	cpci_family_end(set);
-	/* A child made by vfork(2) or clone(2) has the files, too, and may live long. */
+	/* A child made by vfork(2) or clone(2) also has the files open, and may live long. */
 	if (!controlled)
 		cpci_group_stop(set->plan, set->fd);
 	if (set->overflow != NULL)
@@ -80,7 +78,7 @@ void cpci_unbind_inherited(struct cpc_set *set)
 	if (set->pcbuf != NULL)
 		cpci_pcbuf_forked(set->pcbuf);
 	release(set, false);
-	CPU_FREE(set->affinity); /* the child stays where its parent was put */
+	CPU_FREE(set->affinity); /* the child stays on its parent's CPU */
 	set->affinity = NULL;
 }
 

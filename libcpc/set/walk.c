@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * walk.c - which events can be counted here, found out by opening each of them once.
- */
+/* walk.c - lists the events that can be counted, by opening each of them once. */
 #include "set.h"
 
 #include <stdio.h>
@@ -13,12 +11,12 @@ struct walk {
 	const struct cpci_defs *defs;
 	enum cpc_event_group group;
 	bool only_hardware, only_software;
-	bool only_cpus;	     /* of PMUs: those that count CPUs, or else the others */
-	bool asked, allowed; /* whether tracepoints may be counted */
-	int slot;	     /* -1, or one of those that cannot count everything */
+	bool only_cpus;	     /* visit PMUs that count only CPUs, instead of the others */
+	bool asked, allowed; /* is it known whether tracepoints may be counted; may they */
+	int slot;	     /* -1, or a slot that cannot count everything */
 	void *arg;
 	cpc_walk_desc_fn *action;
-	/* What was opened already, and whether it could be. */
+	/* The events that were opened already, and the result. */
 	size_t n;
 	struct tried {
 		struct perf_event_attr attr;
@@ -46,7 +44,7 @@ static bool can_count(struct walk *walk, const struct perf_event_attr *attr)
 	}
 	ok = cpci_perf_probe(attr) == 0 || cpci_perf_probe_cpu(attr) == 0;
 	t = reallocarray(walk->tried, walk->n + 1, sizeof(*t));
-	if (t != NULL) { /* else it is opened again, no more */
+	if (t != NULL) { /* out of memory: open it again next time */
 		walk->tried = t;
 		t[walk->n++] = (struct tried){.attr = *attr, .ok = ok};
 	}
@@ -62,7 +60,7 @@ static bool can_count_all(struct walk *walk, const struct cpci_event *event)
 	return true;
 }
 
-/* Has the PMU counters enough for all terms of a sum? */
+/* Has the PMU enough counters for all terms of a sum? */
 static bool fits(const char *name, const struct cpci_event *event)
 {
 	const struct cpci_target self = {.tid = 0, .cpu = -1};
@@ -83,7 +81,7 @@ static bool fits(const char *name, const struct cpci_event *event)
 	return ok;
 }
 
-/* Can it be counted, and is it one of those that are looked for? */
+/* Can it be counted, and does this walk include it? */
 static bool is_offered(struct walk *walk, const char *name, const struct cpci_event *event)
 {
 	if (cpci_perf_is_software(&event->term[0].attr) ? walk->only_hardware : walk->only_software)
@@ -96,7 +94,7 @@ static bool is_offered(struct walk *walk, const char *name, const struct cpci_ev
 	       cpci_group_slot_counts((uint_t)walk->slot, &event->term[0].attr);
 }
 
-/* Tells of an event if it can be counted. */
+/* Visits an event if it can be counted. */
 static void offer(struct walk *walk, const char *name, const char *desc)
 {
 	struct cpci_event event = {.defs = walk->defs};
@@ -113,7 +111,7 @@ static void offer(struct walk *walk, const char *name, const char *desc)
 		walk->action(walk->arg, walk->group, name, desc != NULL ? desc : "");
 }
 
-/* Of a PMU that counts CPUs only, or one that does not, as is looked for. */
+/* Visits an event of a PMU if this walk includes PMUs that count only CPUs, or other PMUs. */
 static void offer_pmu(void *arg, const char *name, const char *desc)
 {
 	struct walk *walk = arg;
@@ -136,7 +134,7 @@ static void tell_named(void *arg, const char *name, const char *desc)
 	walk->action(walk->arg, walk->group, name, desc);
 }
 
-/* There are thousands, and who may count one may count all: only the first is opened. */
+/* There are thousands, all with the same permission: only the first one is opened. */
 static void offer_tracepoint(void *arg, const char *name, const char *desc)
 {
 	struct walk *walk = arg;
@@ -154,7 +152,7 @@ static void offer_tracepoint(void *arg, const char *name, const char *desc)
 		walk->action(walk->arg, walk->group, name, desc);
 }
 
-/* Of several definitions of a name the first is meant. */
+/* Only the first definition of a name is used. */
 static bool is_hidden(const struct cpci_defs *defs, size_t i)
 {
 	for (size_t j = 0; j < i; j++) {
@@ -178,7 +176,7 @@ static void walk_defs(struct walk *walk, enum cpc_event_group group, enum cpci_s
 	}
 }
 
-/* Can each event of it be counted? */
+/* Can all its events be counted? */
 static bool can_compute(struct walk *walk, const cpc_ratio_t *ratio)
 {
 	int cancel = cpci_lock();
@@ -206,7 +204,7 @@ static void walk_ratios(struct walk *walk)
 		struct cpci_diag diag;
 		cpc_ratio_t *ratio;
 
-		/* Of those that are shipped, none is a sum of ratios. */
+		/* Shipped definitions contain no sums of ratios. */
 		if (!cpci_def_is_here(def) || is_hidden(walk->defs, i) ||
 		    (!def->ratio && def->source != CPCI_DEF_USER))
 			continue;
@@ -226,7 +224,7 @@ static bool have_core_pmu(void)
 	return have;
 }
 
-/* How they are written; and those that are known without a program. */
+/* Visits the syntax of function events, and the probes that are known without a program. */
 static void walk_functions(struct walk *walk)
 {
 	struct perf_event_attr attr;
@@ -262,7 +260,7 @@ static void walk_groups(struct walk *walk)
 	cpci_pfm_walk(walk, offer_named);
 	cpci_software_walk(walk, offer_named);
 	walk->only_software = false;
-	/* Too many to open each, where there is what most of them take. */
+	/* They are too many to open each, if the machine has the PMU that most of them need. */
 	walk->group = CPC_GROUP_VENDOR;
 	cpci_vendor_walk(walk, core ? tell_named : offer_named);
 	walk->group = CPC_GROUP_TRACEPOINT;
@@ -284,7 +282,10 @@ static int walk_all(cpc_t *cpc, const char *fn, int slot, void *arg, cpc_walk_de
 	walk.defs = cpci_defs(cpc, fn, &diag);
 	if (walk.defs == NULL)
 		return cpci_fail(cpc, fn, &diag);
-	/* Directories are open; but the lock is not for the program's function. */
+	/*
+	 * Directories are open, so disable cancellation; but do not hold the lock during
+	 * callbacks.
+	 */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	walk_groups(&walk);
 	pthread_setcancelstate(cancel, NULL);
@@ -297,7 +298,7 @@ int cpc_walk_events_desc(cpc_t *cpc, void *arg, cpc_walk_desc_fn *action)
 	return walk_all(cpc, "cpc_walk_events_desc", -1, arg, action);
 }
 
-/* The Solaris walkers are this, with less told. */
+/* The walkers of Solaris pass fewer arguments. */
 struct plain {
 	void *arg;
 	bool generic;
@@ -336,7 +337,7 @@ void cpc_walk_generic_events_all(cpc_t *cpc, void *arg,
 	walk_all(cpc, "cpc_walk_generic_events_all", -1, &plain, tell_plain);
 }
 
-/* The slot, if it does not count instructions, as most do; else -1. */
+/* Returns the slot if it cannot count instructions, which most can; else -1. */
 static int special(uint_t picno)
 {
 	static const struct perf_event_attr instructions = {.type = PERF_TYPE_HARDWARE,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * attach.c - attach to a running process, or tell why not.
- */
+/* attach.c - attaches to a running process, or explains why that fails. */
 #include "base.h"
 #include "control.h"
 #include "procfs.h"
@@ -16,14 +14,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_TRIES 1000 /* to find an LWP of a process that does nothing but execute */
+#define MAX_TRIES 1000 /* to find an LWP of a process that executes programs without end */
 
-/* The process that is to be tracked. */
+/* The process to be tracked. */
 struct target {
 	pid_t pid;
 	pctx_errfn_t *errfn;
-	bool own_proc;	  /* /proc speaks of our PID namespace */
-	bool may_be_gone; /* then no error is reported */
+	bool own_proc;	  /* /proc shows our PID namespace */
+	bool may_be_gone; /* no error is reported if it has exited */
 };
 
 static struct target target_of(const struct pctx *ctx)
@@ -53,7 +51,7 @@ static int refuse_traced(const struct target *target, const struct pctx *ctx, pi
 	return refuse(target, EBUSY, reason);
 }
 
-/* Nothing can be read of it in /proc, with this errno. */
+/* Refuses a process that cannot be read in /proc, with this errno. */
 static int refuse_unknown(const struct target *target, int err)
 {
 	if (err != ENOENT && err != ESRCH)
@@ -74,7 +72,7 @@ static int refuse_kthread(const struct target *target)
 	return refuse(target, EINVAL, "it is a kernel thread");
 }
 
-/* Tells why PTRACE_SEIZE of the process failed with `err`. */
+/* Explains why PTRACE_SEIZE of the process failed with `err`. */
 static int refuse_seize(const struct pctx *ctx, int err)
 {
 	const struct target target = target_of(ctx);
@@ -113,7 +111,7 @@ static int refuse_seize(const struct pctx *ctx, int err)
 				"container forbids ptrace(2)");
 }
 
-/* What speaks against any way to track it: 0, or -1 and errno. */
+/* Are there reasons that rule out any kind of tracking?  0: no; -1 and errno. */
 static int find_process(const struct target *target, struct pctxi_task *task)
 {
 	char reason[64];
@@ -135,7 +133,7 @@ static int find_process(const struct target *target, struct pctxi_task *task)
 	return 0;
 }
 
-/* Looks once; `gone`: some LWP was listed and is there no more. */
+/* Searches once; `gone`: a listed LWP no longer exists. */
 static bool find_living_lwp(pid_t pid, bool *gone)
 {
 	bool living = false;
@@ -162,7 +160,10 @@ static bool find_living_lwp(pid_t pid, bool *gone)
 	return living;
 }
 
-/* The leader may be dead, and others alive; one that executes takes the leader's id. */
+/*
+ * Has the process a living LWP?  Its leader may have exited; an LWP that executes takes its
+ * id.
+ */
 static bool has_living_lwp(pid_t pid)
 {
 	for (int tries = 0; tries < MAX_TRIES; tries++) {
@@ -189,7 +190,7 @@ int pctx_exists(pid_t pid, pctx_errfn_t *errfn)
 	return has_living_lwp(pid) ? 0 : refuse_dead(&target);
 }
 
-/* What can be told without trying: 0, or -1 and errno. */
+/* The checks before an attempt: 0, or -1 and errno. */
 static int precheck(const struct pctx *ctx)
 {
 	const struct target target = target_of(ctx);

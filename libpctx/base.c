@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * base.c - error messages and the clock.
- */
+/* base.c - error messages, and the clock. */
 #include "base.h"
 
 #include <errno.h>

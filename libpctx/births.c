@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * births.c - a new LWP gets its process.
+ * births.c - assigns a new LWP to its process.
  *
- * Its first stop and the stop of its maker, which names it, come in either order; if its
- * maker is killed, the second never does (see early.c).
+ * The LWP's first stop and its creator's stop, which reports its id, come in either order.
+ * If the creator is killed, its stop never comes (see early.c).
  */
 #include "base.h"
 #include "dispatch.h"
@@ -15,9 +15,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static struct pctxi_maker maker_of(const struct pctxi_lwp *lwp)
+static struct pctxi_creator maker_of(const struct pctxi_lwp *lwp)
 {
-	return (struct pctxi_maker){
+	return (struct pctxi_creator){
 		.ctx = lwp->ctx,
 		.pid = lwp->ctx->pid,
 		.lwp = lwp->id,
@@ -30,17 +30,17 @@ static struct pctxi_maker maker_of(const struct pctxi_lwp *lwp)
 /* ---- what cannot be followed ---------------------------------------------------- */
 
 /*
- * An LWP was let go that should have been followed; `ctx` is the process that it belongs
- * to or that made it, NULL: nobody knows.
+ * Reports an LWP that should have been followed but was detached.  `ctx` is its process, or
+ * its creator's; NULL: unknown.
  */
 static void lose(struct pctxi_loop *loop, struct pctx *ctx, pid_t pid, pid_t tid,
 		 const char *reason)
 {
-	loop->check_births = loop->own_proc; /* its maker's stop may still be to come */
+	loop->check_births = loop->own_proc; /* the creator's stop may follow */
 	if (ctx == NULL)
 		ctx = loop->root;
 	else if (ctx->state != PCTXI_PROC_FOLLOWED)
-		return; /* it would have been let go anyway */
+		return; /* it would have been detached anyway */
 	if (pid != tid || ctx->handlers.fork != NULL)
 		pctxi_on_lost(ctx, pid, tid, reason);
 }
@@ -57,85 +57,85 @@ static void lose_unnamed(struct pctxi_loop *loop, pid_t tid, const char *reason)
 	lose(loop, ctx, task.tgid, tid, reason);
 }
 
-/* ---- claims --------------------------------------------------------------------- */
+/* ---- assigning ------------------------------------------------------------------- */
 
-/* Tells the caller of a new process, which it may take into the loop. */
-static void offer(struct pctx *child, const struct pctxi_maker *maker)
+/* Offers a new process to the caller, which may add it to the loop. */
+static void offer(struct pctx *child, const struct pctxi_creator *creator)
 {
-	const struct pctxi_handlers *h = maker->handlers;
+	const struct pctxi_handlers *h = creator->handlers;
 
-	if (maker->followed && h->fork != NULL) {
-		child->parent = maker->ctx;
-		h->fork(child, maker->pid, maker->lwp, child->pid, h->arg);
+	if (creator->followed && h->fork != NULL) {
+		child->parent = creator->ctx;
+		h->fork(child, creator->pid, creator->lwp, child->pid, h->arg);
 		child->parent = NULL;
-	} else if (maker->followed && h->child != NULL && maker->ctx != NULL) {
-		h->child(maker->ctx, maker->pid, maker->lwp, child->pid, h->arg);
+	} else if (creator->followed && h->child != NULL && creator->ctx != NULL) {
+		h->child(creator->ctx, creator->pid, creator->lwp, child->pid, h->arg);
 	}
 	if (child->state == PCTXI_PROC_HELD)
 		child->state = PCTXI_PROC_LEAVING;
 }
 
-/* There is no memory for a new process. */
-static void not_claimed(struct pctxi_loop *loop, struct pctxi_lwp *lwp,
-			const struct pctxi_maker *maker)
+/* Memory for a new process ran out. */
+static void not_assigned(struct pctxi_loop *loop, struct pctxi_lwp *lwp,
+			 const struct pctxi_creator *creator)
 {
 	pid_t tid = lwp->tid;
 	bool early = lwp->state == PCTXI_LWP_EARLY;
 
-	/* If its first stop is still to come, there is another chance then. */
+	/* If its first stop is still to come, that is another chance. */
 	pctxi_drop(loop, lwp);
 	if (early)
-		lose(loop, maker->ctx, tid, tid, strerror(ENOMEM));
+		lose(loop, creator->ctx, tid, tid, strerror(ENOMEM));
 }
 
 /*
- * `lwp` gets its process: that of its maker, or one of its own.  What it reported before
- * is acted on now.
+ * Assigns `lwp` to its process: that of its creator, or a new one.  Then handles what it has
+ * reported before.
  */
-static void claim(struct pctxi_loop *loop, struct pctxi_lwp *lwp, const struct pctxi_maker *maker,
-		  bool thread)
+static void assign(struct pctxi_loop *loop, struct pctxi_lwp *lwp,
+		   const struct pctxi_creator *creator, bool thread)
 {
 	enum pctxi_lwp_state state = lwp->state;
-	struct pctx *ctx = maker->ctx;
+	struct pctx *ctx = creator->ctx;
 
 	if (!thread)
-		ctx = pctxi_proc_new(loop, lwp->tid, PCTXI_FORKED, maker->handlers);
+		ctx = pctxi_proc_new(loop, lwp->tid, PCTXI_FORKED, creator->handlers);
 	if (ctx == NULL) {
-		not_claimed(loop, lwp, maker);
+		not_assigned(loop, lwp, creator);
 		return;
 	}
 	pctxi_lwp_join(lwp, ctx);
-	lwp->no_forks = thread && maker->no_forks;
-	if (ctx->state == PCTXI_PROC_LEFT) /* its last LWP left just now */
+	lwp->no_forks = thread && creator->no_forks;
+	if (ctx->state == PCTXI_PROC_LEFT) /* its last LWP has just left */
 		pctxi_proc_unleave(ctx);
 	if (!thread)
-		offer(ctx, maker);
+		offer(ctx, creator);
 	if (state == PCTXI_LWP_EARLY)
 		pctxi_on_first_stop(lwp);
 	else if (state == PCTXI_LWP_GONE)
 		pctxi_on_death(lwp, lwp->status);
 }
 
-void pctxi_claim_unnamed(const struct pctxi_lwp *maker, bool ends)
+void pctxi_assign_unnamed(const struct pctxi_lwp *creator, bool ends)
 {
-	struct pctxi_loop *loop = maker->ctx->loop;
-	const struct pctxi_maker by = maker_of(maker);
+	struct pctxi_loop *loop = creator->ctx->loop;
+	const struct pctxi_creator by = maker_of(creator);
 	struct pctxi_lwp *lwp, *next;
 
 	for (lwp = LIST_FIRST(&loop->early); lwp != NULL; lwp = next) {
 		next = LIST_NEXT(lwp, early);
-		if (pctxi_early_made_by(loop, lwp, maker->ctx, ends)) {
+		if (pctxi_early_created_by(loop, lwp, creator->ctx, ends)) {
 			loop->check_births = true;
-			claim(loop, lwp, &by, false);
+			assign(loop, lwp, &by, false);
 		}
 	}
 }
 
-/* An LWP has waited for its maker's stop until it was due. */
+/* Decides on an LWP that has waited for its creator's stop long enough. */
 static void judge(struct pctxi_loop *loop, struct pctxi_lwp *lwp, int64_t now_ns)
 {
 	enum pctxi_early_verdict verdict;
-	struct pctxi_maker maker;
+	struct pctxi_creator creator;
 	pid_t tid = lwp->tid;
 	struct pctx *ctx;
 
@@ -145,21 +145,21 @@ static void judge(struct pctxi_loop *loop, struct pctxi_lwp *lwp, int64_t now_ns
 		break;
 	case PCTXI_EARLY_THREAD:
 	case PCTXI_EARLY_PROCESS:
-		maker = ctx != NULL ? maker_of(pctxi_lwp_first(ctx)) : loop->last_ended;
+		creator = ctx != NULL ? maker_of(pctxi_lwp_first(ctx)) : loop->last_ended;
 		loop->check_births = true;
-		claim(loop, lwp, &maker, verdict == PCTXI_EARLY_THREAD);
+		assign(loop, lwp, &creator, verdict == PCTXI_EARLY_THREAD);
 		break;
 	case PCTXI_EARLY_FOREIGN:
 		pctxi_drop(loop, lwp);
 		break;
-	case PCTXI_EARLY_UNKNOWN: /* it is not to wait for ever */
+	case PCTXI_EARLY_UNKNOWN: /* do not let it wait for ever */
 		pctxi_drop(loop, lwp);
 		lose_unnamed(loop, tid, "without /proc it is unknown who made it");
 		break;
 	}
 }
 
-void pctxi_claim_late(struct pctxi_loop *loop, int64_t now_ns)
+void pctxi_assign_late(struct pctxi_loop *loop, int64_t now_ns)
 {
 	struct pctxi_lwp *lwp, *next;
 
@@ -177,7 +177,7 @@ static bool exists(pid_t tgid, pid_t tid)
 	return syscall(SYS_tgkill, tgid, tid, 0) == 0 || errno == EPERM;
 }
 
-/* Is it under control?  A zombie that was reported is not: it is its parent's. */
+/* Is it under control?  A zombie that was reported is not: it belongs to its parent. */
 static bool is_ours(const struct pctxi_loop *loop, pid_t tid)
 {
 	struct pctxi_task task;
@@ -185,37 +185,38 @@ static bool is_ours(const struct pctxi_loop *loop, pid_t tid)
 	return pctxi_task_read(tid, &task) == 0 && task.tracer == loop->owner;
 }
 
-/* `maker` made LWP `tid`: a thread, by the kind of its birth, or a process. */
-static void born(struct pctxi_loop *loop, const struct pctxi_maker *maker, pid_t tid, bool thread)
+/* `creator` created LWP `tid`: a thread or a process, as the event says. */
+static void born(struct pctxi_loop *loop, const struct pctxi_creator *creator, pid_t tid,
+		 bool thread)
 {
 	struct pctxi_lwp *lwp = pctxi_lwp_find(loop, tid);
 	/*
-	 * Cheaper than /proc, and clone(2) allows every mixture of flags.  What it most
-	 * likely is comes first.
+	 * A signal 0 is cheaper than /proc, and finds the kind, because clone(2) allows every
+	 * mixture of flags.  Test the likely kind first.
 	 */
 	bool is_process = !thread && exists(tid, tid);
-	bool is_thread = !is_process && exists(maker->pid, tid);
+	bool is_thread = !is_process && exists(creator->pid, tid);
 	bool alive = is_process || is_thread || (thread && exists(tid, tid));
 
 	if (lwp != NULL && lwp->ctx != NULL)
-		return; /* claimed before its maker's stop came */
+		return; /* assigned before its creator's stop */
 	if (lwp != NULL && lwp->state == PCTXI_LWP_GONE && alive && is_ours(loop, tid)) {
-		pctxi_lwp_free(loop, lwp); /* another one, which had the same id */
+		pctxi_lwp_free(loop, lwp); /* another LWP that had the same id */
 		lwp = NULL;
 	}
 	if (lwp == NULL) {
 		if (!alive || (loop->check_births && !is_ours(loop, tid)))
-			return; /* claimed before, and it has died; or it was let go */
+			return; /* it was assigned and has exited, or it was detached */
 		lwp = pctxi_lwp_new(loop, tid, PCTXI_LWP_BORN);
 	}
-	/* Out of memory, there is another chance at its first stop, which is to come. */
+	/* If memory ran out, its first stop, which is still to come, is another chance. */
 	if (lwp != NULL)
-		claim(loop, lwp, maker, alive ? is_thread : thread);
+		assign(loop, lwp, creator, alive ? is_thread : thread);
 }
 
 /*
- * The parent of a child that is not followed waits until it is let go, since it may want to trace
- * it.  False: it is let go already.
+ * Makes the parent of a child that is not followed wait until the child is detached, because
+ * the parent may want to trace it.  False: the child is detached already.
  */
 static bool hold(const struct pctxi_lwp *parent, pid_t tid)
 {
@@ -230,16 +231,16 @@ static bool hold(const struct pctxi_lwp *parent, pid_t tid)
 void pctxi_on_birth(struct pctxi_lwp *lwp, bool thread)
 {
 	struct pctxi_loop *loop = lwp->ctx->loop;
-	const struct pctxi_maker maker = maker_of(lwp);
+	const struct pctxi_creator creator = maker_of(lwp);
 	unsigned long tid;
 	/* Fails if it was killed in this stop: see early.c. */
 	bool named = ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &tid) == 0;
-	bool followed = thread || maker.handlers->fork != NULL;
+	bool followed = thread || creator.handlers->fork != NULL;
 
 	if (followed)
 		pctxi_resume(lwp, 0);
 	if (named)
-		born(loop, &maker, (pid_t)tid, thread);
+		born(loop, &creator, (pid_t)tid, thread);
 	if (!followed && (!named || !hold(lwp, (pid_t)tid)))
 		pctxi_resume(lwp, 0);
 }
@@ -249,7 +250,7 @@ void pctxi_on_early_stop(struct pctxi_loop *loop, pid_t tid, bool group_stop)
 	struct pctxi_lwp *lwp = pctxi_lwp_new(loop, tid, PCTXI_LWP_EARLY);
 
 	if (lwp == NULL) {
-		lose_unnamed(loop, tid, strerror(ENOMEM)); /* while /proc has it as it is */
+		lose_unnamed(loop, tid, strerror(ENOMEM)); /* report it while /proc has it */
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
 		return;
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * chld.c - SIGCHLD, by which the kernel says that somebody reports to a loop.
+ * chld.c - SIGCHLD, by which the kernel announces reports to a loop.
  *
- * What it does belongs to the process, and so do those that are pending: each thread may have a
- * loop, and one that waits for it also takes those that are sent for the others.
+ * Its disposition belongs to the process, and so do pending SIGCHLDs: each thread may have a
+ * loop, and a thread that waits for SIGCHLD also takes those meant for the others.
  */
 #include "chld.h"
 
@@ -14,11 +14,11 @@
 
 static struct {
 	pthread_mutex_t mutex;
-	pid_t pid; /* a forked child has none of the loops */
+	pid_t pid; /* a forked child has none of the parent's loops */
 	LIST_HEAD(pctxi_loops, pctxi_loop) loops;
 	unsigned ncatching;
-	struct sigaction old;  /* before there was a loop */
-	struct sigaction idle; /* before somebody began to catch it */
+	struct sigaction old;  /* the action before the first loop */
+	struct sigaction idle; /* the action before the first pctxi_chld_catch() */
 } chld = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static void lock(void)
@@ -86,7 +86,7 @@ void pctxi_chld_pass_on(const struct pctxi_loop *loop, const siginfo_t *info)
 {
 	const struct pctxi_loop *other;
 
-	if (info->si_code <= 0) /* it was passed on to us, and not sent by the kernel */
+	if (info->si_code <= 0) /* another thread passed it on; it is not from the kernel */
 		return;
 	lock();
 	LIST_FOREACH(other, &chld.loops, all) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * control.h - the mechanics of control: begin it, wait, resume, end it.  Of these files
- * none calls a handler; those that do are above.
+ * control.h - the mechanics of control: attach, wait, resume, detach.  None of these files
+ * calls handlers of the caller.
  */
 #ifndef PCTXI_CONTROL_H
 #define PCTXI_CONTROL_H
@@ -11,132 +11,115 @@
 
 #include <sys/ptrace.h>
 
-/*
- * resume.c - LWPs go on, or are let go
- */
+/* resume.c - resumes or detaches LWPs */
 
-/* Options of LWPs under control: the stops of the life cycle, but none at exit. */
+/* Options of LWPs under control: stops for the whole life cycle except the exit. */
 #define PCTXI_TRACE_FORKS ((unsigned long)(PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK))
 #define PCTXI_TRACE_OPTIONS                                                                  \
 	((unsigned long)(PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) | \
 	 PCTXI_TRACE_FORKS)
 
-/* Does a handler ask for the children of a process? */
+/* Does a handler need the children of a process? */
 bool pctxi_sees_forks(const struct pctx *ctx);
-/* The parent that waits for a child of ours to be let go goes on; `parent` 0: there is none. */
+/* Resumes the parent that waits until its child is detached; `parent` 0: none. */
 void pctxi_resume_parent(struct pctxi_loop *loop, pid_t parent);
-/* Lets a stopped LWP go on with the signal `sig`; of a leaving process, it is detached. */
+/* Resumes a stopped LWP with the signal `sig`; detaches it if its process is leaving. */
 void pctxi_resume(struct pctxi_lwp *lwp, int sig);
-/* Begins the end of control: all LWPs are interrupted, and are detached as they stop. */
+/* Starts detaching: all LWPs are interrupted, and detached when they stop. */
 void pctxi_leave(struct pctx *ctx);
-/* The same, but LWPs that run are not interrupted. */
+/* The same without interrupting LWPs that run. */
 void pctxi_leave_running(struct pctx *ctx);
 /* Detaches an LWP that has no process yet, and frees it. */
 void pctxi_drop(struct pctxi_loop *loop, struct pctxi_lwp *lwp);
 /*
- * A thread that is no LWP of ours stopped with `status`.  Detaches it if it is one that
- * made itself our tracee by PTRACE_TRACEME; false: it is not.
+ * A thread that is not under control stopped with `status`.  Detaches it if it made itself
+ * our tracee by PTRACE_TRACEME; false: it did not.
  */
-bool pctxi_disown(pid_t tid, int status);
+bool pctxi_detach_stranger(pid_t tid, int status);
 
-/*
- * report.c - what waitpid(2) tells
- */
+/* report.c - reports of waitpid(2) */
 
-/* Only what this thread made or controls: other threads' children are theirs. */
+/* Only reports of this thread's children and tracees: not of other threads' children. */
 #define PCTXI_WAIT_FLAGS (__WALL | __WNOTHREAD)
 
-/* Takes the next report: 1; 0: there is none now (WNOHANG); -1: nobody can report. */
+/* Takes the next report: 1; 0: none now (WNOHANG); -1: no task can report any more. */
 int pctxi_report_next(struct pctxi_loop *loop, struct pctxi_report *report, int flags);
 /* Is there a report? */
 bool pctxi_report_pending(void);
 /*
- * Takes all reports that there are, or that there is memory for, into the loop.  Also in
- * the signal handler of seize.c.
+ * Moves all pending reports into the loop, as far as there is memory.  Also called in the
+ * signal handler of seize.c.
  */
 void pctxi_reports_keep(struct pctxi_loop *loop);
 
-/* Waits for a report, and keeps all that there are.  False: nobody can report, or no memory. */
+/* Waits for a report, and keeps all pending ones.  False: no task can report, or no memory. */
 bool pctxi_reports_wait(struct pctxi_loop *loop);
 
-/* Forgets what was kept of an LWP that is there no more. */
+/* Drops the kept reports of an LWP that no longer exists. */
 void pctxi_reports_drop(struct pctxi_loop *loop, pid_t tid);
 
-/*
- * spawn.c - start a program, seized and stopped right after its exec
- */
+/* spawn.c - starts a program, seized and stopped right after its exec */
 
-/* The process, or -1 and errno, and `errfn` was told. */
+/* Returns the process, or -1 and errno, after calling `errfn`. */
 pid_t pctxi_spawn(pctx_errfn_t *errfn, const char *filename, char *const *argv,
 		  const struct sigaction *chld);
 
-/*
- * seize.c - take all LWPs of a running process
- */
+/* seize.c - seizes all LWPs of a running process */
 
-/* Of ctx->pid: 0, or -1 and errno; EAGAIN: it executes without end. */
+/* Seizes ctx->pid: 0, or -1 and errno; EAGAIN: it executes programs without end. */
 int pctxi_seize_all(struct pctx *ctx);
 
-/*
- * attach.c - the same, or tell why not
- */
+/* attach.c - the same with error messages */
 
-/* 0, or -1 and errno, and the error handler was told. */
+/* 0, or -1 and errno, after calling the error function. */
 int pctxi_attach(struct pctx *ctx);
 
-/*
- * An untraced LWP of a process under control, created with CLONE_UNTRACED;
- * 0: there is none.
- */
+/* Finds an untraced LWP, created with CLONE_UNTRACED, of a process under control; 0: none. */
 pid_t pctxi_find_untraced(struct pctx *ctx);
 
-/*
- * early.c - LWPs that report before their maker named them
- */
+/* early.c - LWPs that stop before their creator's stop */
 
-/* How long until such an LWP is looked at first. */
+/* How long such an LWP waits before its first check. */
 #define PCTXI_EARLY_NS (10 * PCTXI_MSEC)
 
 enum pctxi_early_verdict {
-	PCTXI_EARLY_WAITS,   /* its maker can still name it */
-	PCTXI_EARLY_THREAD,  /* a thread of `*ctx` */
-	PCTXI_EARLY_PROCESS, /* made by `*ctx`; NULL: by the process that ended last */
-	PCTXI_EARLY_FOREIGN, /* no process of ours can have made it */
-	PCTXI_EARLY_UNKNOWN, /* without /proc that cannot be known */
+	PCTXI_EARLY_WAITS,   /* its creator can still report it */
+	PCTXI_EARLY_THREAD,  /* it is a thread of `*ctx` */
+	PCTXI_EARLY_PROCESS, /* `*ctx` created it; NULL: the process that exited last did */
+	PCTXI_EARLY_FOREIGN, /* no process under control can have created it */
+	PCTXI_EARLY_UNKNOWN, /* unknown, because there is no /proc */
 };
 
-/* Of an LWP that is due: what is to be done with it, at `now_ns`. */
+/* Decides what to do with an LWP that is due for a check at `now_ns`. */
 enum pctxi_early_verdict pctxi_early_judge(struct pctxi_loop *loop, struct pctxi_lwp *lwp,
 					   int64_t now_ns, struct pctx **ctx);
 /*
- * When `maker` ends, or executes a program, so that its LWPs name nobody any more: did it
- * make `lwp`, a process?
+ * `creator` exits or executes a program, so its LWPs will report no more births: did it create
+ * `lwp`, a process?
  */
-bool pctxi_early_made_by(struct pctxi_loop *loop, struct pctxi_lwp *lwp, const struct pctx *maker,
-			 bool ends);
+bool pctxi_early_created_by(struct pctxi_loop *loop, struct pctxi_lwp *lwp,
+			    const struct pctx *creator, bool ends);
 /* Does an early LWP wait in its first stop? */
 bool pctxi_early_any(const struct pctxi_loop *loop);
 /* Is there an LWP under control that has not reported yet? */
 bool pctxi_early_to_come(struct pctxi_loop *loop);
 
-/*
- * solib.c - the libraries of a program, as its dynamic linker maps them
- */
+/* solib.c - the libraries of a program, as its dynamic linker maps them */
 
 enum pctxi_solib {
 	PCTXI_SOLIB_NOTHING, /* nothing new */
 	PCTXI_SOLIB_MAPPED,  /* one more was mapped */
-	PCTXI_SOLIB_DONE,    /* all are there */
+	PCTXI_SOLIB_DONE,    /* all are mapped */
 };
 
-/* What the system call meant that an LWP is stopped at, while libraries are watched for. */
+/* What does the system call mean at which an LWP is stopped, while libraries are watched? */
 enum pctxi_solib pctxi_solib_stop(struct pctxi_lwp *lwp);
 
 /*
  * request.c - pctx_request()
  */
 
-/* Is the signal that an LWP is stopped with a request?  Then it is answered now. */
+/* If the signal that an LWP is stopped with is a request: answers it and returns true. */
 bool pctxi_request_answer(struct pctxi_lwp *lwp, int sig);
 
 #endif /* PCTXI_CONTROL_H */

@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * dispatch.c - acts on what waitpid(2) told of an LWP.
- */
+/* dispatch.c - handles reports of waitpid(2) about LWPs. */
 #include "dispatch.h"
 #include "stop.h"
 
 #include <stddef.h>
 #include <sys/wait.h>
 
-/* An LWP that is in no table reports something. */
-static void on_stranger(struct pctxi_loop *loop, const struct pctxi_stop *stop,
-			const struct pctxi_report *report)
+/* Handles a report of an LWP that is in no table. */
+static void on_unknown_lwp(struct pctxi_loop *loop, const struct pctxi_stop *stop,
+			   const struct pctxi_report *report)
 {
 	struct pctx *root = loop->root;
 
 	if (stop->kind == PCTXI_STOP_DEATH) {
-		/* A child that we let go, or one that was never ours. */
+		/* A child that was detached, or was never a tracee. */
 		if (root->origin == PCTXI_CREATED && report->tid == root->pid) {
 			root->state = PCTXI_PROC_ENDED;
 			root->status = report->status;
 		}
-	} else if (stop->kind != PCTXI_STOP_SIGNAL || !pctxi_disown(report->tid, report->status)) {
+	} else if (stop->kind != PCTXI_STOP_SIGNAL ||
+		   !pctxi_detach_stranger(report->tid, report->status)) {
 		pctxi_on_early_stop(loop, report->tid, stop->kind == PCTXI_STOP_GROUP);
 	}
 }
 
-/* An LWP took over the id of a leader that we never had: it was dead when we came. */
+/* Finds an LWP that took over the id of a leader that had exited before the attach. */
 static struct pctxi_lwp *find_renamed(struct pctxi_loop *loop, pid_t tid)
 {
 	struct pctxi_lwp *lwp = NULL;
@@ -53,13 +52,13 @@ static void on_death(struct pctxi_lwp *lwp, int status)
 	struct pctxi_loop *loop;
 	pid_t holds;
 
-	if (lwp->ctx == NULL) { /* its maker's stop is to come */
+	if (lwp->ctx == NULL) { /* its creator's stop is still to come */
 		lwp->state = PCTXI_LWP_GONE;
 		lwp->status = status;
 		return;
 	}
 	if (lwp->tid == lwp->ctx->pid && !LIST_EMPTY(&lwp->ctx->loop->early))
-		pctxi_claim_unnamed(lwp, true);
+		pctxi_assign_unnamed(lwp, true);
 	loop = lwp->ctx->loop;
 	holds = lwp->holds;
 	pctxi_on_death(lwp, status);
@@ -81,7 +80,7 @@ static void on_stop(struct pctxi_lwp *lwp, const struct pctxi_stop *stop)
 		break;
 	case PCTXI_STOP_EXEC:
 		if (!LIST_EMPTY(&lwp->ctx->loop->early))
-			pctxi_claim_unnamed(lwp, false);
+			pctxi_assign_unnamed(lwp, false);
 		pctxi_on_exec(lwp);
 		break;
 	case PCTXI_STOP_SYSCALL:
@@ -104,13 +103,13 @@ void pctxi_dispatch(struct pctxi_loop *loop, const struct pctxi_report *report)
 	struct pctxi_lwp *lwp = pctxi_lwp_find(loop, report->tid);
 
 	if (lwp != NULL && lwp->state == PCTXI_LWP_GONE) {
-		pctxi_lwp_free(loop, lwp); /* its id was given to another one */
+		pctxi_lwp_free(loop, lwp); /* its id now belongs to another LWP */
 		lwp = NULL;
 	}
 	if (lwp == NULL && stop.kind == PCTXI_STOP_EXEC)
 		lwp = find_renamed(loop, report->tid);
 	if (lwp == NULL)
-		on_stranger(loop, &stop, report);
+		on_unknown_lwp(loop, &stop, report);
 	else if (stop.kind == PCTXI_STOP_DEATH)
 		on_death(lwp, report->status);
 	else if (lwp->ctx != NULL)

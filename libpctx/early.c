@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * early.c - LWPs that report before their maker named them.
+ * early.c - LWPs that stop before their creator's stop.
  *
- * A new LWP is under control from its birth, and its maker's stop names it; either may be
- * reported first.  A maker that is killed in that stop, or on the way there, never names
- * what it made: a thread dies with it, but a process waits in its first stop and would stay
- * there for ever.  So when its maker is gone, or must have stopped by now, it is claimed
- * for the process that made it as far as /proc tells, or else the one that ended last.
- * Nor is there such a stop when it was made with CLONE_PTRACE and CLONE_UNTRACED.
+ * A new LWP is under control from its creation, and its creator's stop reports its id.
+ * Either stop may be reported first.  If the creator is killed in its stop, or before it, it
+ * never reports what it created: a thread dies with it, but a process would wait in its first
+ * stop for ever.  So when the creator has exited, or must have stopped by now, the process is
+ * assigned to its creator as far as /proc knows it, or else to the process that exited last.
+ * Nor is there a creator's stop for CLONE_PTRACE together with CLONE_UNTRACED.
  */
 #include "base.h"
 #include "control.h"
@@ -19,16 +19,16 @@
 #include <errno.h>
 #include <limits.h>
 
-/* How long a maker that is not seen asleep may take to its stop. */
+/* How long a creator may take to its stop, unless it is seen asleep. */
 #define LATE_NS (1000 * PCTXI_MSEC)
 
 /*
- * Finds a process of ours, but not `except`, that can have made a child of `parent`: the
- * parent itself or, with CLONE_PARENT, another child of it.  `from`: NULL, or the one that
- * was found before.
+ * Finds a process under control, other than `except`, that can have created a child of
+ * `parent`: the parent itself or, with CLONE_PARENT, one of its children.  `from`: NULL, or
+ * the previous result.
  */
-static struct pctx *find_maker(struct pctxi_loop *loop, pid_t parent, const struct pctx *except,
-			       struct pctx *from)
+static struct pctx *find_creator(struct pctxi_loop *loop, pid_t parent, const struct pctx *except,
+				 struct pctx *from)
 {
 	struct pctx *ctx = from == NULL ? pctxi_proc_find(loop, parent) : NULL;
 	struct pctxi_task task;
@@ -46,8 +46,8 @@ static struct pctx *find_maker(struct pctxi_loop *loop, pid_t parent, const stru
 }
 
 /*
- * Can a process still name what it made?  An LWP does not sleep between a birth and the
- * stop that names it.
+ * Can a process still report what it created?  An LWP does not sleep between a creation and
+ * the stop that reports it.
  */
 static bool is_naming(struct pctx *ctx)
 {
@@ -63,8 +63,8 @@ static bool is_naming(struct pctx *ctx)
 }
 
 /*
- * Reads the ids of an LWP in its first stop, once: each end of a process asks for them.
- * The parent stays the same until it ends, which is reported.
+ * Reads the ids of an LWP in its first stop, only once: each exit of a process needs them.
+ * The parent stays the same until it exits, which is reported.
  */
 static bool know_ids(const struct pctxi_loop *loop, struct pctxi_lwp *lwp)
 {
@@ -77,25 +77,25 @@ static bool know_ids(const struct pctxi_loop *loop, struct pctxi_lwp *lwp)
 	return lwp->tgid != 0;
 }
 
-bool pctxi_early_made_by(struct pctxi_loop *loop, struct pctxi_lwp *lwp, const struct pctx *maker,
-			 bool ends)
+bool pctxi_early_created_by(struct pctxi_loop *loop, struct pctxi_lwp *lwp,
+			    const struct pctx *creator, bool ends)
 {
 	if (lwp->state != PCTXI_LWP_EARLY || !know_ids(loop, lwp) || lwp->tgid != lwp->tid)
 		return false;
-	return lwp->ppid == maker->pid ||
-	       (ends && find_maker(loop, lwp->ppid, maker, NULL) == NULL);
+	return lwp->ppid == creator->pid ||
+	       (ends && find_creator(loop, lwp->ppid, creator, NULL) == NULL);
 }
 
-/* Can its maker still name the first stop of a process?  `*ctx` is who it may be. */
+/* Can the creator still report a process in its first stop?  `*ctx`: the possible creator. */
 static bool may_be_named(struct pctxi_loop *loop, const struct pctxi_lwp *lwp, struct pctx **ctx)
 {
-	struct pctx *maker = find_maker(loop, lwp->ppid, NULL, NULL);
+	struct pctx *creator = find_creator(loop, lwp->ppid, NULL, NULL);
 
-	*ctx = maker;
-	if (maker != NULL && maker->pid == lwp->ppid && maker->exec_killed)
+	*ctx = creator;
+	if (creator != NULL && creator->pid == lwp->ppid && creator->exec_killed)
 		return false;
-	for (; maker != NULL; maker = find_maker(loop, lwp->ppid, NULL, maker)) {
-		if (is_naming(maker))
+	for (; creator != NULL; creator = find_creator(loop, lwp->ppid, NULL, creator)) {
+		if (is_naming(creator))
 			return true;
 	}
 	return false;
@@ -117,8 +117,8 @@ enum pctxi_early_verdict pctxi_early_judge(struct pctxi_loop *loop, struct pctxi
 	}
 	if (may_be_named(loop, lwp, ctx) && !late) {
 		/*
-		 * Looked at again after twice the time.  If its maker ends or executes before,
-		 * pctxi_early_made_by() is asked.
+		 * Check again after twice the time.  If its creator exits or executes before,
+		 * pctxi_early_created_by() is called.
 		 */
 		lwp->due_ns = now_ns + (now_ns - lwp->since_ns);
 		return PCTXI_EARLY_WAITS;
@@ -139,9 +139,9 @@ bool pctxi_early_any(const struct pctxi_loop *loop)
 }
 
 /*
- * A process that made itself our tracee by PTRACE_TRACEME is nobody who has yet to report.
- * It was not seized, which is what this request fails for; in its first stop, one that
- * was stays there.
+ * Has a process made itself our tracee by PTRACE_TRACEME?  Then no report of it is missing.
+ * It was not seized, so this request fails with EIO; a seized one in its first stop just
+ * stays there.
  */
 static bool is_volunteer(pid_t pid)
 {

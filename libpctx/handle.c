@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * handle.c - the public calls: handles are made, given their handlers, run, released.
- */
+/* handle.c - the public calls: make handles, set their handlers, run and release them. */
 #include "base.h"
 #include "control.h"
 #include "dispatch.h"
@@ -15,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A loop with its first process, or NULL and errno. */
+/* Makes a loop with its first process, or returns NULL and errno. */
 static struct pctx *new_root(enum pctxi_origin origin, void *arg, pctx_errfn_t *errfn)
 {
 	const struct pctxi_handlers handlers = {.arg = arg, .errfn = errfn};
@@ -34,7 +32,7 @@ static struct pctx *new_root(enum pctxi_origin origin, void *arg, pctx_errfn_t *
 	return ctx;
 }
 
-/* Why new_root() failed. */
+/* The reason why new_root() failed. */
 static const char *no_root(void)
 {
 	return errno == EBUSY ? "this thread has another handle, which must be released first"
@@ -117,7 +115,7 @@ pctx_t *pctx_open(void *arg, pctx_errfn_t *errfn)
 	return capture_root(PCTXI_OPENED, arg, errfn, "processes");
 }
 
-/* Has pctx_run() not been called on it, and does this thread own it? */
+/* Does this thread own the handle, without having called pctx_run() on it? */
 static bool can_run(const struct pctx *ctx)
 {
 	return ctx->state == PCTXI_PROC_HELD && ctx->loop->owner == (pid_t)_lwp_self();
@@ -138,7 +136,8 @@ static struct pctx *add(pctx_t *pctx, pid_t pid, bool may_be_gone)
 	if (pctxi_attach(ctx) == 0)
 		return ctx;
 	saved = errno;
-	ctx->origin = PCTXI_CAPTURED; /* so that it is freed here, also if it ends meanwhile */
+	/* the caller frees it, even if the process has exited meanwhile */
+	ctx->origin = PCTXI_CAPTURED;
 	pctxi_leave(ctx);
 	pctxi_leave_wait(ctx);
 	pctxi_proc_free(ctx);
@@ -248,7 +247,7 @@ int pctx_run(pctx_t *pctx, uint_t msec, uint_t nsamples, int (*tick)(pctx_t *, p
 		return -1;
 	}
 	if (loop->running) {
-		/* Its LWP begins when it is in its first stop. */
+		/* Its LWP begins in its first stop. */
 		pctx->handlers.tick = tick;
 		pctx->state = PCTXI_PROC_FOLLOWED;
 		return 0;
@@ -263,8 +262,8 @@ int pctx_run(pctx_t *pctx, uint_t msec, uint_t nsamples, int (*tick)(pctx_t *, p
 }
 
 /*
- * The signal ends the loop's sleep, now or when it begins.  One is enough: an idle handler that
- * asks again, once control is over and the program runs on, must not wake itself.
+ * The signal ends the loop's sleep, now or when it begins.  A single one suffices: an idle
+ * handler that calls this repeatedly, after the end of control, must not wake itself.
  */
 void pctx_terminate(pctx_t *pctx)
 {
@@ -277,7 +276,7 @@ void pctx_terminate(pctx_t *pctx)
 	errno = saved;
 }
 
-/* ---- the end of control ------------------------------------------------------------ */
+/* ---- detaching ------------------------------------------------------------------- */
 
 static void leave_all(struct pctxi_loop *loop)
 {
@@ -320,7 +319,7 @@ void pctx_abandon(pctx_t *pctx)
 	pctxi_loop_free(loop);
 }
 
-/* ---- looking, and what the caller attaches ------------------------------------------- */
+/* ---- queries, and pointers of the caller -------------------------------------------- */
 
 pid_t pctx_pid(const pctx_t *pctx)
 {

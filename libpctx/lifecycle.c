@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * lifecycle.c - calls the handlers as LWPs and processes begin, execute and end.
+ * lifecycle.c - calls the handlers for births, execs and exits of LWPs and processes.
  *
- * Counters can be read after the death of their LWP, so no LWP is stopped at its exit.
+ * Counters can be read after the exit of their LWP, so LWPs need not stop at their exit.
  */
 #include "base.h"
 #include "dispatch.h"
 #include "procfs.h"
 
-/* Calls the handlers of an LWP's birth; it has not run yet. */
+/* Calls the handlers for a new LWP, which has not run yet. */
 static void begin(struct pctxi_lwp *lwp, bool thread)
 {
 	struct pctx *ctx = lwp->ctx;
@@ -26,7 +26,7 @@ static void begin(struct pctxi_lwp *lwp, bool thread)
 		pctxi_leave(ctx);
 }
 
-/* Calls fini_lwp for an LWP that runs no more. */
+/* Calls fini_lwp for an LWP that has stopped running. */
 static void finish(struct pctxi_lwp *lwp)
 {
 	struct pctx *ctx = lwp->ctx;
@@ -49,7 +49,7 @@ void pctxi_follow(struct pctx *ctx)
 {
 	struct pctxi_lwp *lwp, *next;
 
-	if (ctx->state != PCTXI_PROC_HELD) /* it has ended meanwhile */
+	if (ctx->state != PCTXI_PROC_HELD) /* it has exited meanwhile */
 		return;
 	ctx->state = PCTXI_PROC_FOLLOWED;
 	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = next) {
@@ -75,7 +75,7 @@ static void remember_ended(struct pctx *ctx)
 	struct pctxi_loop *loop = ctx->loop;
 
 	loop->last_handlers = ctx->handlers;
-	loop->last_ended = (struct pctxi_maker){
+	loop->last_ended = (struct pctxi_creator){
 		.pid = ctx->pid,
 		.lwp = 1,
 		.followed = ctx->state == PCTXI_PROC_FOLLOWED,
@@ -83,11 +83,11 @@ static void remember_ended(struct pctx *ctx)
 	};
 }
 
-/* The process has ended. */
+/* The process has exited. */
 static void on_end(struct pctx *ctx, int status)
 {
 	const struct pctxi_handlers *h = &ctx->handlers;
-	bool held = ctx->state == PCTXI_PROC_HELD; /* its handle is the caller's until the run */
+	bool held = ctx->state == PCTXI_PROC_HELD; /* the caller owns the handle until the run */
 
 	ctx->status = status;
 	remember_ended(ctx);
@@ -109,7 +109,7 @@ void pctxi_on_death(struct pctxi_lwp *lwp, int status)
 	const struct pctxi_handlers *h = &ctx->handlers;
 	int rc = 0;
 
-	/* Killed before its first stop: it never ran, but its birth was told. */
+	/* It was killed before its first stop: it never ran, but its creation was reported. */
 	if (!lwp->begun && ctx->state == PCTXI_PROC_FOLLOWED)
 		begin(lwp, lwp->id != 1);
 	if (lwp->tid == ctx->pid) {
@@ -122,14 +122,14 @@ void pctxi_on_death(struct pctxi_lwp *lwp, int status)
 			rc = h->lwp_exit(ctx, ctx->pid, lwp->id, h->arg);
 	}
 	pctxi_lwp_free(ctx->loop, lwp);
-	if (RB_EMPTY(&ctx->lwps)) /* its leader was dead when we came */
+	if (RB_EMPTY(&ctx->lwps)) /* its leader had exited before the attach */
 		on_end(ctx, pctxi_exit_status(ctx->pid, status != 0 ? status : ctx->status));
 	else if (rc != 0)
 		pctxi_leave(ctx);
 }
 
-/* Calls fini_lwp for all and exec, whose answer it returns. */
-static int tell_exec(struct pctxi_lwp *lwp, pid_t former)
+/* Calls fini_lwp for all LWPs and then exec, whose result it returns. */
+static int report_exec(struct pctxi_lwp *lwp, pid_t former)
 {
 	struct pctx *ctx = lwp->ctx;
 	const struct pctxi_handlers *h = &ctx->handlers;
@@ -159,7 +159,7 @@ void pctxi_on_exec(struct pctxi_lwp *lwp)
 		ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &former);
 	}
 	if (ctx->state == PCTXI_PROC_FOLLOWED)
-		rc = tell_exec(lwp, (pid_t)former);
+		rc = report_exec(lwp, (pid_t)former);
 	pctxi_lwp_sole(lwp);
 	ctx->r_debug = 0;
 	ctx->watch_all = false;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * loop.c - wait for what happens next or for the next tick, until all is over.
- */
+/* loop.c - waits for the next report or tick, until all processes have exited. */
 #include "loop.h"
 
 #include "base.h"
@@ -13,18 +11,18 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define EARLY_NAP_NS (5 * PCTXI_MSEC) /* while an LWP waits for its maker's stop */
-#define STREAK 64		      /* so many reports in a row are a storm */
+#define EARLY_NAP_NS (5 * PCTXI_MSEC) /* while an LWP waits for its creator's stop */
+#define STREAK 64		      /* so many consecutive reports are a storm */
 
 static void tick_process(struct pctx *ctx)
 {
-	pid_t untraced = ctx->untraced_told ? 0 : pctxi_find_untraced(ctx);
+	pid_t untraced = ctx->untraced_reported ? 0 : pctxi_find_untraced(ctx);
 	const struct pctxi_handlers *h = &ctx->handlers;
 	struct pctxi_lwp *lwp;
 	int rc = 0;
 
 	if (untraced != 0) {
-		ctx->untraced_told = true;
+		ctx->untraced_reported = true;
 		pctxi_on_lost(ctx, ctx->pid, untraced, "it was created with CLONE_UNTRACED");
 	}
 	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp)) {
@@ -47,7 +45,7 @@ static void tick_all(struct pctxi_loop *loop)
 	}
 }
 
-/* Ticks when it is time to; false: that was the last sample. */
+/* Calls the tick handlers if a tick is due; false: that was the last sample. */
 static bool tick_if_due(struct pctxi_loop *loop)
 {
 	int64_t late;
@@ -58,12 +56,12 @@ static bool tick_if_due(struct pctxi_loop *loop)
 	if (late < 0)
 		return true;
 	tick_all(loop);
-	/* Those of the schedule that are over by now are left out. */
+	/* Skip scheduled ticks that are already in the past. */
 	loop->next_tick_ns += (late / loop->interval_ns + 1) * loop->interval_ns;
 	return loop->samples_left == 0 || --loop->samples_left > 0;
 }
 
-/* Sleeps until something may have happened, a tick is due, or the idle handler is. */
+/* Sleeps until a report may have come, or a tick or the idle handler is due. */
 static void nap(struct pctxi_loop *loop, const sigset_t *chld)
 {
 	const struct pctxi_handlers *h = &loop->root->handlers;
@@ -84,7 +82,7 @@ static void nap(struct pctxi_loop *loop, const sigset_t *chld)
 		pctxi_chld_pass_on(loop, &info);
 }
 
-/* A process that is followed, or has not left yet; or NULL. */
+/* A process that is followed, or has not been detached yet; or NULL. */
 static const struct pctx *find_controlled(const struct pctxi_loop *loop)
 {
 	const struct pctx *ctx;
@@ -101,12 +99,12 @@ static bool any_controlled(const struct pctxi_loop *loop)
 	return find_controlled(loop) != NULL;
 }
 
-/* Is there an LWP that belongs to us, but to no process in our tables yet? */
+/* Is there an LWP under control that is not assigned to a process yet? */
 static bool any_unnamed(struct pctxi_loop *loop)
 {
 	if (pctxi_early_any(loop))
 		return true;
-	/* Reading all of /proc is expensive, and mostly there is nobody at all. */
+	/* Reading all of /proc is expensive, and in most cases there is no such LWP. */
 	return pctxi_sees_forks(loop->root) && pctxi_report_pending() && pctxi_early_to_come(loop);
 }
 
@@ -118,7 +116,7 @@ static void free_left(struct pctxi_loop *loop)
 		pctxi_proc_free(ctx);
 }
 
-/* Acts on the next report: 1; 0: there is none now (WNOHANG); -1: nobody can report. */
+/* Handles the next report: 1; 0: none now (WNOHANG); -1: no task can report any more. */
 static int act(struct pctxi_loop *loop, int flags)
 {
 	struct pctxi_report report;
@@ -136,7 +134,7 @@ static void act_on_kept(struct pctxi_loop *loop)
 	loop->nreports = 0;
 }
 
-/* 0 when it is over for any reason, -1 when control was lost. */
+/* Returns 0 at the end, whatever the reason, or -1 if control was lost. */
 static int run(struct pctxi_loop *loop, const sigset_t *chld)
 {
 	int got, streak = 0;
@@ -147,9 +145,9 @@ static int run(struct pctxi_loop *loop, const sigset_t *chld)
 		streak = got > 0 ? streak + 1 : 0;
 		if (streak == STREAK) {
 			/*
-			 * waitid(2) names the youngest LWP first, so that in a storm of births
-			 * the old ones would starve.  All that can report now take their turn
-			 * before new ones do.
+			 * waitid(2) returns the youngest LWP first, so old LWPs would starve
+			 * in a storm of births.  Take all pending reports, and handle them
+			 * before new ones.
 			 */
 			streak = 0;
 			pctxi_reports_keep(loop);
@@ -157,7 +155,7 @@ static int run(struct pctxi_loop *loop, const sigset_t *chld)
 		}
 		/* Also during a storm of reports. */
 		if (streak == 0 && !LIST_EMPTY(&loop->early))
-			pctxi_claim_late(loop, pctxi_now_ns());
+			pctxi_assign_late(loop, pctxi_now_ns());
 		if (!tick_if_due(loop))
 			return 0;
 		if (got > 0)
@@ -195,7 +193,7 @@ int pctxi_loop_run(struct pctxi_loop *loop)
 	return rc;
 }
 
-/* It is a child like others by now.  The idle handler is called as before. */
+/* The root is an ordinary child by now.  The idle handler is called as before. */
 int pctxi_loop_wait(struct pctxi_loop *loop)
 {
 	struct pctx *root = loop->root;
@@ -215,7 +213,7 @@ int pctxi_loop_wait(struct pctxi_loop *loop)
 		if (pid != root->pid) {
 			nap(loop, &chld);
 		} else if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
-			paused = WIFSTOPPED(status) && !pctxi_disown(pid, status);
+			paused = WIFSTOPPED(status) && !pctxi_detach_stranger(pid, status);
 			root->state = paused ? PCTXI_PROC_PAUSED : PCTXI_PROC_LEFT;
 		} else {
 			root->state = PCTXI_PROC_ENDED;
@@ -226,7 +224,7 @@ int pctxi_loop_wait(struct pctxi_loop *loop)
 	return root->state == PCTXI_PROC_ENDED ? 0 : -1;
 }
 
-/* Acts on the kept reports of one process, and leaves those of others for the run. */
+/* Handles the kept reports of one process, and leaves those of other processes for the run. */
 static void act_on_kept_of(const struct pctx *ctx)
 {
 	struct pctxi_loop *loop = ctx->loop;
@@ -274,7 +272,10 @@ void pctxi_leave_wait_all(struct pctxi_loop *loop)
 void pctxi_leave_now(struct pctxi_loop *loop)
 {
 	act_on_kept(loop);
-	/* Not when all have left: a child that ended by now is the caller's. */
+	/*
+	 * Do not reap after all have been detached: a child that has exited by now is the
+	 * caller's.
+	 */
 	while ((any_controlled(loop) || any_unnamed(loop)) && act(loop, WNOHANG) == 1)
 		;
 	drop_early(loop);

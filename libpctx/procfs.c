@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * procfs.c - what /proc says of tasks.
- */
+/* procfs.c - reads information about tasks in /proc. */
 #include "procfs.h"
 
 #include <errno.h>
@@ -13,12 +11,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Fields of /proc/TID/stat, as proc(5) numbers them. */
+/* Fields of /proc/TID/stat, numbered as in proc(5). */
 enum { STAT_FLAGS = 9, STAT_EXIT_CODE = 52 };
 
 #define PF_KTHREAD 0x00200000U /* linux/sched.h */
 
-/* Reads the start of a file as a string.  Its length, or -1. */
+/* Reads the start of a file as a string.  Returns its length, or -1. */
 static ssize_t read_file_at(int dir, const char *path, char *buf, size_t size)
 {
 	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
@@ -46,8 +44,8 @@ static ssize_t read_task_file(pid_t tid, const char *name, char *buf, size_t siz
 }
 
 /*
- * What follows the label of a line, or "".  The kernel escapes newlines in the name of
- * the task, so a label after a newline is one.
+ * The text after the label of a line, or "".  The kernel escapes newlines in the name of the
+ * task, so text after a newline really is a label.
  */
 static const char *find_line(const char *text, const char *label)
 {
@@ -63,7 +61,7 @@ static int number(const char *text, const char *label)
 
 int pctxi_task_read(pid_t tid, struct pctxi_task *task)
 {
-	char text[1024]; /* the lines that are looked for come early */
+	char text[1024]; /* the wanted lines come early */
 	char state;
 
 	*task = (struct pctxi_task){.state = '?'};
@@ -95,7 +93,7 @@ bool pctxi_is_zombie(pid_t tid)
 	return pctxi_task_read(tid, &task) == 0 && pctxi_task_is_dead(&task);
 }
 
-#define CLONE_32 120 /* SYS_clone of programs for i386 and Arm */
+#define CLONE_32 120 /* SYS_clone of i386 and Arm programs */
 
 bool pctxi_task_may_clone(int dir, pid_t tid)
 {
@@ -103,7 +101,10 @@ bool pctxi_task_may_clone(int dir, pid_t tid)
 	char path[32], text[256], *end;
 	long nr;
 
-	/* The kernel knows the names in this directory, and would have to make that of /proc. */
+	/*
+	 * The directory of the process has this entry cached; that of /proc would have to
+	 * create it.
+	 */
 	snprintf(path, sizeof(path), "%d/syscall", (int)tid);
 	errno = 0;
 	if (read_file_at(dir, path, text, sizeof(text)) <= 0)
@@ -122,7 +123,7 @@ bool pctxi_own_proc(void)
 	return strtol(self, NULL, 10) == getpid();
 }
 
-/* A number from /proc/TID/stat, field 4 or later; `none` when it is not there. */
+/* A number from /proc/TID/stat, field 4 or later; `none` if it is missing. */
 static long stat_field(pid_t tid, int field, long none)
 {
 	char line[1024];
@@ -162,7 +163,7 @@ void pctxi_cmdline(pid_t pid, char *buf, size_t size)
 	ssize_t n = read_task_file(pid, "cmdline", buf, size);
 
 	if (n > 0 && buf[n - 1] == '\0')
-		n--; /* the last argument's end */
+		n--; /* the end of the last argument */
 	for (ssize_t i = 0; i < n; i++) {
 		if (buf[i] == '\0')
 			buf[i] = ' ';

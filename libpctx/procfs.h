@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * procfs.h - what /proc says of tasks.  Nothing here allocates memory.
- */
+/* procfs.h - reads information about tasks in /proc.  Nothing here allocates memory. */
 #ifndef PCTXI_PROCFS_H
 #define PCTXI_PROCFS_H
 
@@ -13,7 +11,7 @@
 /* From /proc/TID/status. */
 struct pctxi_task {
 	char state; /* R, S, Z, ... */
-	pid_t tgid; /* the process that it is an LWP of */
+	pid_t tgid; /* the process that it belongs to */
 	pid_t ppid;
 	pid_t tracer; /* thread id; 0: not traced */
 	uid_t uid;    /* real */
@@ -24,26 +22,26 @@ bool pctxi_task_is_dead(const struct pctxi_task *task);
 bool pctxi_task_sleeps(const struct pctxi_task *task);
 bool pctxi_is_zombie(pid_t tid);
 /*
- * May it be in clone(2) or clone3(2)?  Of one that runs, that cannot be told.  `dir` is the
- * directory task of its process.
+ * May it be in clone(2) or clone3(2)?  For a running task this is unknown: true.  `dir` is
+ * the directory task of its process.
  */
 bool pctxi_task_may_clone(int dir, pid_t tid);
 
-/* Is /proc mounted, and for our PID namespace? */
+/* Is /proc mounted, and does it show our PID namespace? */
 bool pctxi_own_proc(void);
 
-/* The wait(2) status that a zombie ended with; `status` when it is gone already. */
+/* The wait(2) status of a zombie; `status` if it no longer exists. */
 int pctxi_exit_status(pid_t pid, int status);
 
 bool pctxi_is_kthread(pid_t pid);
 
 /*
- * Is a stopped process frozen by its cgroup, too?  With the freezer of cgroup v1 it is in
- * an uninterruptible sleep, and so is whoever calls PTRACE_SEIZE for it.
+ * Is a stopped process also frozen by its cgroup?  With the freezer of cgroup v1 it is in an
+ * uninterruptible sleep, and so is a thread that calls PTRACE_SEIZE for it.
  */
 bool pctxi_is_stopped_and_frozen(pid_t pid, const struct pctxi_task *task);
 
-/* The command line, its arguments separated by spaces; cut where `buf` ends. */
+/* The command line, its arguments separated by spaces; truncated to `buf`. */
 void pctxi_cmdline(pid_t pid, char *buf, size_t size);
 
 /* kernel.yama.ptrace_scope; 0 without Yama. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * report.c - what waitpid(2) tells of the LWPs under control.
- */
+/* report.c - takes reports of waitpid(2) about the LWPs under control. */
 #include "control.h"
 #include "stop.h"
 
@@ -11,9 +9,9 @@
 #include <sys/wait.h>
 
 /*
- * Is this the stop of an LWP that is resumed as soon as it is handled?  Then it is not
- * waited for: so it keeps its signal, which the kernel delivers if we are killed.  A stop
- * at exec can only be resumed once it was waited for.
+ * Is this the stop of an LWP that is resumed as soon as it is handled?  Then it is not reaped
+ * by waitpid(2), so that it keeps its signal, which the kernel delivers if we are killed.  An
+ * LWP in a stop at exec can only be resumed after waitpid(2).
  */
 static bool need_not_wait(struct pctxi_loop *loop, const siginfo_t *info)
 {
@@ -23,8 +21,10 @@ static bool need_not_wait(struct pctxi_loop *loop, const siginfo_t *info)
 	       lwp != NULL && lwp->ctx != NULL;
 }
 
-/* It is a zombie until it is waited for. */
-static void tell_ending(struct pctxi_loop *loop, const siginfo_t *info)
+/*
+ * Reports an exit before waitpid(2), until which the LWP is a zombie with its entry in /proc.
+ */
+static void report_ending(struct pctxi_loop *loop, const siginfo_t *info)
 {
 	struct pctxi_lwp *lwp;
 	struct pctx *ctx;
@@ -55,7 +55,7 @@ int pctxi_report_next(struct pctxi_loop *loop, struct pctxi_report *report, int 
 		if (info.si_pid == 0)
 			return 0;
 		report->tid = info.si_pid;
-		tell_ending(loop, &info);
+		report_ending(loop, &info);
 		if (need_not_wait(loop, &info))
 			report->status = PCTXI_STOPPED(info.si_status);
 		else if (waitpid(info.si_pid, &report->status, PCTXI_WAIT_FLAGS | WNOHANG) <= 0)
@@ -72,7 +72,7 @@ bool pctxi_report_pending(void)
 	       0;
 }
 
-/* As waitpid(2) of any LWP does; where somebody wants to know who ends, after it is told. */
+/* Does waitpid(2) for any LWP, after calling the ending handler if there is one. */
 static pid_t wait_any(struct pctxi_loop *loop, int *status)
 {
 	siginfo_t info = {0};
@@ -83,7 +83,7 @@ static pid_t wait_any(struct pctxi_loop *loop, int *status)
 			   WEXITED | WSTOPPED | WNOHANG | WNOWAIT | PCTXI_WAIT_FLAGS) == -1 ||
 		    info.si_pid == 0)
 			return 0;
-		tell_ending(loop, &info);
+		report_ending(loop, &info);
 		pid = info.si_pid;
 	}
 	return waitpid(pid, status, PCTXI_WAIT_FLAGS | WNOHANG);

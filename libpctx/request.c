@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * request.c - an LWP asks its tracer for something, and is answered before it goes on.
+ * request.c - an LWP sends a request to its tracer, and waits for the answer.
  *
- * The request is a signal that the LWP sends to itself.  Ignored by default, it stops the
- * LWP only if it is traced; its siginfo has the address of the request.  si_code is
- * positive: the kernel accepts such a signal from the LWP itself only, so that no other
- * process can make a request in its name.
+ * The request is a signal that the LWP sends to itself.  The signal is ignored by default,
+ * and stops the LWP only if it is traced; its siginfo has the address of the request.  Its
+ * si_code is positive: the kernel accepts such a signal from the LWP itself only, so that no
+ * other process can forge a request.
  *
- * The program must not notice.  The signal is sent with all signals blocked; then that one
- * is unblocked, which makes it the first to be delivered, before a signal of the same
- * number that is pending for the whole process.  The tracer suppresses it and restores the
- * signal mask in the same stop.
+ * The program must not notice.  The LWP blocks all signals, sends this one and unblocks it,
+ * so that it is delivered first, before a signal of the same number that is pending for the
+ * whole process.  The tracer suppresses it and restores the signal mask in the same stop.
  *
- * Who watches the LWP in the kernel, without tracing it, sees signals as they are sent, and can
- * send one itself.  So where no tracer answered, the LWP sends itself a signal that it has
- * blocked, and looks whether another of that number has come.  It takes both out of the queue.
+ * A BPF program that watches the LWP sees signals when they are sent, and can send one
+ * itself.  So if no tracer has answered, the LWP sends itself a blocked signal, and checks
+ * whether another one of that number arrives.  It takes both out of the queue.
  */
 #include "control.h"
 
@@ -29,14 +28,14 @@
 
 #define UNANSWERED (-1)
 
-/* On the stack of the LWP that asks. */
+/* On the stack of the requesting LWP. */
 struct request {
 	long op;
 	uint64_t mask; /* the signals that the program has blocked */
 	long result;   /* 0, an errno, or UNANSWERED */
 };
 
-/* SIGWINCH comes first: runtimes such as that of Go use SIGURG between threads. */
+/* Prefer SIGWINCH: runtimes such as that of Go use SIGURG between threads. */
 static const int signals[] = {SIGWINCH, SIGURG};
 
 static uint64_t bit(int sig)
@@ -44,15 +43,15 @@ static uint64_t bit(int sig)
 	return (uint64_t)1 << (sig - 1);
 }
 
-/* ---- the LWP that asks; safe in signal handlers ---------------------------- */
+/* ---- the requesting LWP; safe in signal handlers ------------------------ */
 
-/* By system call: sigprocmask(3) does not block the signals that libc uses itself. */
+/* A raw system call: sigprocmask(3) does not block the signals that libc uses itself. */
 static void set_mask(const uint64_t *mask, uint64_t *old)
 {
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, old, sizeof(*mask));
 }
 
-/* False only when it is certain that nobody traces us. */
+/* Are we traced?  False only if it is certain that we are not. */
 static bool traced(void)
 {
 	static const char tracer[] = "\nTracerPid:\t";
@@ -71,9 +70,9 @@ static bool traced(void)
 }
 
 /*
- * What it can cost to use a signal; 0: nothing.  A blocked one may be waited for by
- * sigwait(3).  One with a handler is seen if the tracer does not suppress it.  One that
- * is pending, perhaps for this LWP, keeps ours from being queued.
+ * The risk of using a signal; 0: none.  A blocked one may be awaited by sigwait(3).  One with
+ * a handler is noticed if the tracer does not suppress it.  A pending one, perhaps for this
+ * LWP, prevents ours from being queued.
  */
 static unsigned cost_of(int sig, uint64_t mask)
 {
@@ -90,7 +89,7 @@ static unsigned cost_of(int sig, uint64_t mask)
 	return cost + 1 + ((pending & bit(sig)) != 0 ? 4 : 0);
 }
 
-/* The signal to use; 0: it could be noticed, and nobody traces us. */
+/* The signal to use; 0: the program could notice any, and we are not traced. */
 static int choose(uint64_t mask)
 {
 	unsigned cost, least = UINT32_MAX;
@@ -113,7 +112,7 @@ static void send_request(int sig, siginfo_t *info)
 	syscall(SYS_rt_tgsigqueueinfo, getpid(), _lwp_self(), sig, info);
 }
 
-/* A real-time signal that is not pending, and of which several can be; 0: there is none. */
+/* A real-time signal that is not pending, and can be queued several times; 0: none. */
 static int choose_for_kernel(void)
 {
 	uint64_t pending = 0;
@@ -126,7 +125,7 @@ static int choose_for_kernel(void)
 	return 0;
 }
 
-/* Does somebody in the kernel take the request?  All signals are blocked. */
+/* Does a BPF program take the request?  All signals are blocked. */
 static bool ask_kernel(int op)
 {
 	const struct timespec now = {0};
@@ -140,7 +139,10 @@ static bool ask_kernel(int op)
 	send_request(sig, &info);
 	while (syscall(SYS_rt_sigtimedwait, &set, &info, &now, sizeof(set)) == sig) {
 		if (info.si_code != SI_KERNEL && info.si_code != PCTX_REQUEST_CODE) {
-			/* The program's: it came just now, for the whole process. */
+			/*
+			 * It is the program's own signal, which has just arrived for the
+			 * whole process.
+			 */
 			syscall(SYS_rt_sigqueueinfo, getpid(), sig, &info);
 			break;
 		}
@@ -164,7 +166,7 @@ int pctx_request(int op)
 		info.si_value.sival_ptr = &request;
 		others = ~bit(sig);
 		send_request(sig, &info);
-		set_mask(&others, NULL); /* stopped and answered in here */
+		set_mask(&others, NULL); /* it stops here and is answered */
 		if (request.result == 0)
 			return 0;
 		set_mask(&all, NULL);
@@ -178,7 +180,7 @@ int pctx_request(int op)
 	return -1;
 }
 
-/* ---- its tracer --------------------------------------------------------------- */
+/* ---- the tracer --------------------------------------------------------------- */
 
 static bool peek(pid_t tid, uintptr_t from, void *to, size_t size)
 {

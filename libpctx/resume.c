@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * resume.c - LWPs go on after a stop, or are let go.
- */
+/* resume.c - resumes stopped LWPs, or detaches them. */
 #include "control.h"
 #include "procfs.h"
 
@@ -14,8 +12,8 @@ bool pctxi_sees_forks(const struct pctx *ctx)
 }
 
 /*
- * Nobody wants to hear of children: switches the stops at forks off.  A new thread
- * inherits the options of its maker.
+ * Disables the stops at forks, if no handler needs them.  A new thread inherits the options
+ * of its creator.
  */
 static void disable_forks(struct pctxi_lwp *lwp)
 {
@@ -34,7 +32,7 @@ void pctxi_resume_parent(struct pctxi_loop *loop, pid_t parent)
 		pctxi_resume(lwp, 0);
 }
 
-/* Any of these calls fails with ESRCH if the LWP was killed; its death is reported next. */
+/* Each of these calls fails with ESRCH if the LWP was killed; its exit is reported next. */
 void pctxi_resume(struct pctxi_lwp *lwp, int sig)
 {
 	struct pctx *ctx = lwp->ctx;
@@ -73,8 +71,8 @@ static void leave(struct pctx *ctx, bool interrupt)
 		next = pctxi_lwp_next(lwp);
 		if (lwp->tid == ctx->pid && next != NULL && pctxi_is_zombie(lwp->tid)) {
 			/*
-			 * A leader that ended before its LWPs neither stops nor can it be
-			 * detached: the kernel does that when we exit.
+			 * A leader that exited before its other LWPs neither stops nor can be
+			 * detached: the kernel detaches it at our exit.
 			 */
 			pctxi_lwp_free(ctx->loop, lwp);
 		} else if (lwp->state == PCTXI_LWP_RUNNING || lwp->state == PCTXI_LWP_LISTENING) {
@@ -105,8 +103,8 @@ void pctxi_drop(struct pctxi_loop *loop, struct pctxi_lwp *lwp)
 }
 
 /*
- * The SIGSTOP with which children of a tracee begin that was not seized: it is queued
- * without a sender.
+ * Is it the initial SIGSTOP of a child of a tracee that was not seized?  The kernel queues
+ * that without a sender.
  */
 static bool is_first_stop(pid_t tid)
 {
@@ -117,11 +115,11 @@ static bool is_first_stop(pid_t tid)
 }
 
 /*
- * A child that we let go may call PTRACE_TRACEME, as some programs do so that nobody else
- * can trace them.  Then it stops at each signal, and at an exec with SIGTRAP.  An LWP that
- * is born under control starts with an event stop instead.
+ * A detached child may call PTRACE_TRACEME, as some programs do so that no other process can
+ * trace them.  Then it stops at each signal, and with SIGTRAP at an exec.  An LWP that is
+ * created under control begins with an event stop instead.
  */
-bool pctxi_disown(pid_t tid, int status)
+bool pctxi_detach_stranger(pid_t tid, int status)
 {
 	int sig = WSTOPSIG(status);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * seize.c - take all LWPs of a running process under control, which go on running.
- */
+/* seize.c - seizes all LWPs of a running process, without stopping it. */
 #include "base.h"
 #include "chld.h"
 #include "control.h"
@@ -20,17 +18,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_TRIES 1000 /* to catch a process that does nothing but execute */
+#define MAX_TRIES 1000 /* to catch a process that executes programs without end */
 #define MAX_REFUSED 10
-#define CLONE_NS (1000 * PCTXI_MSEC) /* how long a clone(2) is waited for */
+#define CLONE_NS (1000 * PCTXI_MSEC) /* how long to wait for a clone(2) to return */
 
 /*
- * The loop that is in PTRACE_SEIZE.  Volatile, since the compiler takes it that ptrace()
+ * The loop that is in PTRACE_SEIZE.  Volatile, because the compiler assumes that ptrace()
  * never calls into this file.
  */
 static _Thread_local struct pctxi_loop *volatile seizing;
 
-/* Handler of SIGCHLD, which is unblocked in seize_one() only. */
+/* The handler of SIGCHLD, which is unblocked only in seize_one(). */
 static void take_reports(int sig, siginfo_t *info, void *context)
 {
 	int saved = errno;
@@ -46,8 +44,8 @@ static void take_reports(int sig, siginfo_t *info, void *context)
 
 /*
  * PTRACE_SEIZE waits while any LWP of the process is in execve(2), and that LWP waits until
- * the others are dead and their tracer has been told.  To avoid the deadlock, reports are
- * taken meanwhile.
+ * the other LWPs have exited and their tracer has taken the reports.  To avoid the deadlock,
+ * take reports meanwhile.
  */
 static long seize_one(struct pctxi_loop *loop, pid_t tid, unsigned long options)
 {
@@ -70,16 +68,18 @@ static long seize_one(struct pctxi_loop *loop, pid_t tid, unsigned long options)
 enum { OURS, SEIZED, GONE };
 
 /*
- * Seizing an LWP failed with `err`.  OURS: it is already (born meanwhile to an LWP of ours);
- * GONE: it was another's, and has ended, perhaps after it made one more; -1 and errno.
+ * Seizing an LWP failed with `err`.  OURS: it is under control already (an LWP under control
+ * has just created it); GONE: it was not, and has exited, perhaps after creating another one;
+ * -1 and errno.
  */
 static int not_seized(struct pctx *ctx, pid_t tid, int err)
 {
 	struct pctxi_task task;
 
 	/*
-	 * EPERM is also for LWPs that are ours already or dead; a dead leader may have
-	 * live LWPs.  One that is no longer there was dying.
+	 * EPERM is also the error for LWPs that are under control already or have exited; a
+	 * leader that has exited may have living LWPs.  One that no longer exists was
+	 * exiting.
 	 */
 	if (pctxi_task_read(tid, &task) == -1) {
 		if (tid != ctx->pid && (errno == ENOENT || errno == ESRCH))
@@ -98,12 +98,12 @@ static bool wants_no_forks(const struct pctx *ctx)
 	return ctx->origin == PCTXI_ADDED && !pctxi_sees_forks(ctx);
 }
 
-/* Seizes one LWP, or tells why not.  -1 and errno. */
+/* Seizes one LWP, or reports why not.  -1 and errno. */
 static int seize(struct pctx *ctx, pid_t tid)
 {
 	bool no_forks = wants_no_forks(ctx);
 	unsigned long options = PCTXI_TRACE_OPTIONS & ~(no_forks ? PCTXI_TRACE_FORKS : 0);
-	/* Before, so that no LWP is under control that is not in the tables. */
+	/* First add it to the tables, so that no LWP is under control without being there. */
 	struct pctxi_lwp *lwp = pctxi_lwp_new(ctx->loop, tid, PCTXI_LWP_RUNNING);
 
 	if (lwp == NULL)
@@ -121,8 +121,9 @@ static int seize(struct pctx *ctx, pid_t tid)
 }
 
 /*
- * One pass over the LWPs.  The number of newly seized ones, or -1 and errno.  `gone`: some have
- * ended before they could be; a leader stays listed, and counts for one pass.
+ * Seizes the LWPs in one pass.  Returns the number of newly seized ones, or -1 and errno.
+ * `gone`: some exited before that; a leader that has exited stays listed, and counts for one
+ * pass.
  */
 static int seize_pass(struct pctx *ctx, DIR *dir, bool *leader_gone, bool *gone)
 {
@@ -148,14 +149,14 @@ static int seize_pass(struct pctx *ctx, DIR *dir, bool *leader_gone, bool *gone)
 	return errno == 0 || errno == ENOENT || errno == ESRCH ? n : -1;
 }
 
-/* It is gone, or its id is another's. */
+/* It has exited, or its id belongs to another LWP. */
 static void forget(struct pctxi_loop *loop, struct pctxi_lwp *lwp)
 {
 	pctxi_reports_drop(loop, lwp->tid);
 	pctxi_lwp_free(loop, lwp);
 }
 
-/* Does the run that is to come learn of its death? */
+/* Will the run find a report of its exit? */
 static bool death_is_kept(const struct pctxi_loop *loop, pid_t tid)
 {
 	for (size_t i = 0; i < loop->nreports; i++) {
@@ -165,7 +166,7 @@ static bool death_is_kept(const struct pctxi_loop *loop, pid_t tid)
 	return false;
 }
 
-/* The leader in the tables is not the one that there is, or is gone. */
+/* The leader in the tables has exited, or has been replaced by an exec. */
 static void forget_leader(struct pctx *ctx)
 {
 	struct pctxi_lwp *leader = pctxi_lwp_find(ctx->loop, ctx->pid);
@@ -174,7 +175,7 @@ static void forget_leader(struct pctx *ctx)
 		forget(ctx->loop, leader);
 }
 
-/* LWPs that are there no more: they have ended, or one has executed and is the leader now. */
+/* Forgets LWPs that have exited, or have become the leader by an exec. */
 static void forget_gone(struct pctx *ctx)
 {
 	struct pctxi_lwp *lwp, *next;
@@ -189,7 +190,7 @@ static void forget_gone(struct pctx *ctx)
 		ctx->next_id = 1;
 }
 
-/* The leader is ours: 0 when it is in the tables, or -1 and errno. */
+/* Checks that the leader is under control: 0 if it is in the tables, or -1 and errno. */
 static int have_leader(struct pctx *ctx)
 {
 	struct pctxi_lwp *leader = pctxi_lwp_find(ctx->loop, ctx->pid);
@@ -206,11 +207,12 @@ static int have_leader(struct pctx *ctx)
 }
 
 /*
- * An LWP that executes a program takes the leader's id, also while we look at the LWPs one after
- * the other.  If it is not ours, the leader is not, even if the former one was; if it is, it may
- * be in the tables by its former id only.
+ * Verifies the leader.  An LWP that executes a program takes the leader's id, also while we
+ * visit the LWPs one by one.  If that LWP is not under control, then neither is the leader,
+ * even if the old one was; if it is, the tables may have it by its former id only.
  *
- * Called when a pass found no LWP that is not ours.  1: that is true; 0: look again; -1 and errno.
+ * Called when a pass found only LWPs under control.  1: that is true; 0: try again; -1 and
+ * errno.
  */
 static int settle(struct pctx *ctx)
 {
@@ -220,7 +222,7 @@ static int settle(struct pctx *ctx)
 	if (pctxi_task_read(ctx->pid, &task) == -1) {
 		if (errno != ENOENT && errno != ESRCH)
 			return -1;
-		/* While an id is handed on, /proc has moments in which nobody has it. */
+		/* While an id changes hands, /proc briefly shows no task with it. */
 		if (kill(ctx->pid, 0) == 0 || errno != ESRCH)
 			return 0;
 		gone = true;
@@ -232,11 +234,11 @@ static int settle(struct pctx *ctx)
 	return gone || pctxi_task_is_dead(&task);
 }
 
-/* ---- births that had begun before ------------------------------------------------- */
+/* ---- births that began before the attach -------------------------------------------- */
 
 /*
- * An LWP is out of clone(2) if it has reported anything.  Those that we stopped go on, also of
- * processes that were attached to before.
+ * Handles stops: an LWP that has reported anything has left clone(2).  Resumes those that we
+ * stopped, also in processes that were attached before.
  */
 static void act_on_stops(struct pctxi_loop *loop)
 {
@@ -259,7 +261,7 @@ static void act_on_stops(struct pctxi_loop *loop)
 	loop->nreports = n;
 }
 
-/* Is a stop of it to come? */
+/* Will it stop? */
 static bool is_to_stop(const struct pctxi_lwp *lwp)
 {
 	struct pctxi_task task;
@@ -280,13 +282,13 @@ static bool any_to_stop(struct pctx *ctx)
 }
 
 /*
- * What an LWP makes is seized with it, unless it was in clone(2) already when it was seized
- * itself: then there is, or will be, another LWP that is not ours.  So each has to be seen
- * elsewhere.  Where one that runs is, cannot be seen: it is interrupted, which stops it when it
- * leaves the kernel, and it goes on at once.  One that sleeps in clone(2) for long waits for a
- * child of vfork(2), which was made long ago.
+ * Waits until no LWP is in a clone(2) that began before it was seized: the LWP created by
+ * that is not seized.  All other new LWPs are seized together with their creator.  So each
+ * LWP must be seen outside of clone(2).  /proc does not show where a running one is:
+ * interrupt it, which stops it when it leaves the kernel, and resume it at once.  One that
+ * sleeps in clone(2) for long waits for its child of vfork(2), which was created long ago.
  *
- * Called when all that are listed are ours.  False: there was none to look at.
+ * Called when all listed LWPs are under control.  False: no LWP had to be waited for.
  */
 static bool await_clones(struct pctx *ctx, int dir)
 {
@@ -315,9 +317,9 @@ static bool await_clones(struct pctx *ctx, int dir)
 	return any;
 }
 
-/* ---- all ---------------------------------------------------------------------------- */
+/* ---- all LWPs ----------------------------------------------------------------------- */
 
-/* 0 when all LWPs are ours, or -1 and errno. */
+/* 0 if all LWPs are under control, or -1 and errno. */
 static int seize_listed(struct pctx *ctx, DIR *dir)
 {
 	bool leader_gone = false, gone;
@@ -325,7 +327,7 @@ static int seize_listed(struct pctx *ctx, DIR *dir)
 
 	for (;;) {
 		n = seize_pass(ctx, dir, &leader_gone, &gone);
-		/* Who was refused may have been dying, and its id be another's by now. */
+		/* A refused LWP may have been exiting, and its id may be another's by now. */
 		if (n == -1 && (errno != EPERM || ++refused == MAX_REFUSED))
 			return -1;
 		if (n != -1)
@@ -374,9 +376,9 @@ int pctxi_seize_all(struct pctx *ctx)
 	return rc;
 }
 
-/* ---- LWPs that keep out of our sight ------------------------------------------------ */
+/* ---- LWPs created with CLONE_UNTRACED ----------------------------------------------- */
 
-/* How many LWPs are there?  -1: unknown. */
+/* The number of LWPs; -1: unknown. */
 static long count_tasks(int dir)
 {
 	struct stat st;

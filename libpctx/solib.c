@@ -3,11 +3,11 @@
 /*
  * solib.c - the libraries of a program, as its dynamic linker maps them.
  *
- * Each library is told before any code of it can run.  For that the LWPs stop at system
- * calls, too, from the exec until the linker says that all libraries are there: a library
- * is mapped by mmap(2).  No breakpoint is set and nothing else is changed in the process,
- * so it may fork, execute, or be let go at any moment.  For those that it loads later they
- * stop so until the caller has seen enough.
+ * Each library is reported before any of its code can run.  For that, the LWPs also stop at
+ * system calls, from the exec until the linker says that all libraries are mapped: a library
+ * is mapped by mmap(2).  No breakpoint is set and nothing else in the process is modified, so
+ * it may fork, execute, or be detached at any moment.  For libraries that are loaded later,
+ * the LWPs stop at system calls until the caller has seen enough.
  */
 #include "control.h"
 
@@ -22,19 +22,19 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The words of struct r_debug, of which some are ints with room behind them. */
+/* The words of struct r_debug, some of which are ints followed by padding. */
 enum { R_VERSION, R_MAP, R_BRK, R_STATE, R_WORDS };
 #define MAX_WORDS 8
 
-/* The kernel executes no program with more bytes of headers. */
+/* The kernel's limit for the headers of a program. */
 #define MAX_PHDRS_SIZE 65536
-/* Linkers write some 30 entries into a dynamic section. */
+/* Linkers write about 30 entries into a dynamic section. */
 #define MAX_DYNAMIC 10000
 
-/* mmap2(2) of 32-bit x86 and Arm, and the old mmap(2) of x86, whose operands are in memory. */
+/* mmap2(2) of 32-bit x86 and Arm, and the old mmap(2) of x86, whose arguments are in memory. */
 enum { MMAP2_32 = 192, OLD_MMAP_32 = 90 };
 
-/* Of a thread that is stopped.  Where process_vm_readv(2) is forbidden, ptrace(2) is not. */
+/* Reads memory of a stopped thread; by ptrace(2), where process_vm_readv(2) is forbidden. */
 static bool peek(pid_t tid, uint64_t addr, void *buf, size_t size)
 {
 	struct iovec to = {.iov_base = buf, .iov_len = size};
@@ -55,7 +55,7 @@ static bool peek(pid_t tid, uint64_t addr, void *buf, size_t size)
 	return true;
 }
 
-/* One or more words of a process, whose width is 4 or 8 bytes. */
+/* Reads one or more words of a process, whose width is 4 or 8 bytes. */
 static bool peek_words(pid_t tid, uint64_t addr, unsigned width, uint64_t *word, size_t n)
 {
 	uint32_t narrow[MAX_WORDS];
@@ -69,7 +69,7 @@ static bool peek_words(pid_t tid, uint64_t addr, unsigned width, uint64_t *word,
 	return true;
 }
 
-/* An int at the address of a word. */
+/* The int at the address of a word. */
 static int as_int(uint64_t word, unsigned width)
 {
 	int val[2];
@@ -80,7 +80,7 @@ static int as_int(uint64_t word, unsigned width)
 	return val[0];
 }
 
-/* The auxiliary vector: where the kernel has mapped the program. */
+/* What the auxiliary vector says: where the kernel has mapped the program. */
 struct image {
 	unsigned width; /* of its words */
 	uint64_t phdr, phnum, phent, base;
@@ -121,8 +121,8 @@ static struct image parse_auxv(const unsigned char *p, size_t n, unsigned width)
 }
 
 /*
- * The size of its program headers tells the width of its words.  -1: it cannot be read, see
- * errno.
+ * Reads the auxiliary vector.  The size of the program headers gives the width of its words.
+ * -1: it cannot be read, see errno.
  */
 static int read_auxv(pid_t tid, struct image *image)
 {
@@ -163,8 +163,9 @@ static bool peek_phdr(pid_t tid, const struct image *image, uint64_t i, Elf64_Ph
 }
 
 /*
- * The address of the program's dynamic section; 0: it has none.  false and errno: it cannot be
- * read, or there are more headers than a program can have, which may have changed its vector.
+ * The address of the program's dynamic section; 0: it has none.  false and errno: it cannot
+ * be read, or there are more headers than a program can have, because the program has
+ * modified its vector.
  */
 static bool find_dynamic(pid_t tid, const struct image *image, uint64_t *dynamic)
 {
@@ -217,14 +218,14 @@ static bool find_debug_entry(pid_t tid, const struct image *image, uint64_t *ent
 	return true;
 }
 
-/* Are libraries still to come, of those that the program starts with?  -1: see errno. */
+/* Will the linker map more of the libraries that the program starts with?  -1: see errno. */
 static int is_linking(pid_t tid, uint64_t entry, unsigned width)
 {
 	uint64_t at, word[R_WORDS];
 
 	if (!peek_words(tid, entry, width, &at, 1))
 		return -1;
-	/* Not set yet, or not initialized by the linker. */
+	/* It is not set yet, or the linker has not initialized it. */
 	if (at == 0 || !peek_words(tid, at, width, word, R_WORDS) ||
 	    as_int(word[R_VERSION], width) == 0)
 		return 1;
@@ -247,7 +248,7 @@ int pctx_watch_libraries(pctx_t *pctx, int which)
 	if (read_auxv(lwp->tid, &image) == -1 || !find_debug_entry(lwp->tid, &image, &entry) ||
 	    (entry != 0 && (linking = is_linking(lwp->tid, entry, image.width)) == -1)) {
 		err = errno != ESRCH ? errno : EIO;
-		/* Killed, it is in no stop; ESRCH is for that alone. */
+		/* If it was killed, it is in no stop: report ESRCH, and only then. */
 		errno = ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &msg) == -1 ? ESRCH : err;
 		return -1;
 	}
@@ -259,7 +260,7 @@ int pctx_watch_libraries(pctx_t *pctx, int which)
 	return pctx->watch_all ? PCTX_LIBRARIES_ALL : PCTX_LIBRARIES_NONE;
 }
 
-/* Are these the arguments of a call that maps the code of a file? */
+/* Are these the arguments of a call that maps code of a file? */
 static bool maps_file_code(const uint64_t *args)
 {
 	return (args[2] & PROT_EXEC) != 0 && (args[3] & MAP_ANONYMOUS) == 0;
@@ -274,7 +275,7 @@ static bool has_mapped(struct pctxi_lwp *lwp, bool *entry)
 	*entry = true;
 	lwp->maps_code = false;
 	if (ptrace(PTRACE_GET_SYSCALL_INFO, lwp->tid, (void *)sizeof(call), &call) < 0)
-		return true; /* before Linux 5.3: perhaps */
+		return true; /* unknown before Linux 5.3 */
 	*entry = call.op == PTRACE_SYSCALL_INFO_ENTRY;
 	if (!*entry)
 		return maps;

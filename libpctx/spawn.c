@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * spawn.c - start a program, and stop it before its first instruction if it is to be controlled.
+ * spawn.c - starts a program, and stops it before its first instruction if it is to be
+ * controlled.
  */
 #include "base.h"
 #include "control.h"
@@ -17,23 +18,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Where the start of a program failed. */
+/* The step at which starting a program failed. */
 enum step {
-	STEP_CALL, /* a system call that prepares it */
+	STEP_CALL, /* a system call before the exec */
 	STEP_SEIZE,
 	STEP_EXEC,
-	STEP_KILLED, /* somebody killed it before its exec */
+	STEP_KILLED, /* it was killed before its exec */
 };
 
 struct failure {
 	enum step step;
 	int err;
-	const char *call; /* STEP_CALL: its name */
+	const char *call; /* STEP_CALL: the system call */
 };
 
 /* ---- the child, which allocates no memory ----------------------------------- */
 
-/* Our handlers are not for the child: a signal that has one takes its default action. */
+/* Signals with a handler of ours get their default action in the child. */
 static void drop_handlers(void)
 {
 	struct sigaction act;
@@ -53,8 +54,8 @@ static bool try_next(int err)
 }
 
 /*
- * execvp(3), but a file that is no program is an error: execvp() runs it with sh, and sh
- * says what is wrong with it, or does whatever its contents happen to mean.
+ * Does execvp(3), but a file in an unknown format is an error: execvp() would run it with sh,
+ * which would execute whatever its contents happen to mean.
  */
 static void exec_in_path(const char *file, char *const *argv)
 {
@@ -95,7 +96,10 @@ static void exec_in_path(const char *file, char *const *argv)
 		errno = EACCES;
 }
 
-/* Waits for its parent's word unless `go` is -1, then becomes the program or sends the errno. */
+/*
+ * Waits for a byte from its parent unless `go` is -1, then executes the program or sends the
+ * errno.
+ */
 static _Noreturn void child(int go, int fail, const char *filename, char *const *argv,
 			    const struct sigaction *chld, const sigset_t *mask)
 {
@@ -132,7 +136,7 @@ static int read_errno(int fd)
 	return n == sizeof(err) ? err : 0;
 }
 
-/* Lets the seized child run up to its exec.  false: it died before. */
+/* Lets the seized child run up to its exec.  false: it exited before. */
 static bool run_to_exec(pid_t pid)
 {
 	struct pctxi_stop stop;
@@ -149,7 +153,7 @@ static bool run_to_exec(pid_t pid)
 			return true;
 		if (stop.kind == PCTXI_STOP_DEATH)
 			return false;
-		/* These fail if the child was killed: the next waitpid tells. */
+		/* These fail if the child was killed: the next waitpid() reports that. */
 		if (stop.kind == PCTXI_STOP_GROUP)
 			ptrace(PTRACE_LISTEN, pid, NULL, NULL);
 		else
@@ -157,7 +161,7 @@ static bool run_to_exec(pid_t pid)
 	}
 }
 
-/* Waits for the end of a child.  Did a signal kill it? */
+/* Waits for the exit of a child.  Did a signal kill it? */
 static bool was_killed(pid_t pid)
 {
 	int status = 0;
@@ -174,7 +178,7 @@ static void close_end(int *fd)
 	*fd = -1;
 }
 
-/* Waits for the child's exec or its end. */
+/* Waits for the child's exec or exit. */
 static struct failure start(pid_t pid, int fail)
 {
 	struct failure failure = {.step = STEP_EXEC, .err = read_errno(fail)};
@@ -190,7 +194,7 @@ static struct failure start_seized(pid_t pid, int *go, int fail)
 	struct failure failure = {.step = STEP_SEIZE};
 
 	if (ptrace(PTRACE_SEIZE, pid, NULL, PCTXI_TRACE_OPTIONS) == -1) {
-		/* Who denies the call altogether chooses the errno. */
+		/* A seccomp profile may deny the call with any errno. */
 		failure.err = errno == EACCES || errno == ENOSYS ? EPERM : errno;
 		close_end(go); /* the child reads end of file, and exits */
 		if (was_killed(pid))
@@ -201,7 +205,7 @@ static struct failure start_seized(pid_t pid, int *go, int fail)
 	if (write(*go, "", 1) != 1) {
 		failure = (struct failure){STEP_CALL, errno, "write(2)"};
 		close_end(go);
-		run_to_exec(pid); /* to its end */
+		run_to_exec(pid); /* until it exits */
 	} else if (!run_to_exec(pid)) {
 		failure.err = read_errno(fail);
 		if (failure.err == 0)
@@ -211,8 +215,9 @@ static struct failure start_seized(pid_t pid, int *go, int fail)
 }
 
 /*
- * `chld`: what the program is to do with SIGCHLD; NULL: as the caller does.  A child that need
- * not wait until it is seized borrows our memory up to its exec, and the kernel copies none.
+ * `chld`: the action of SIGCHLD in the program; NULL: as in the caller.  A child that need
+ * not wait to be seized borrows our memory until its exec (vfork), so that the kernel copies
+ * none.
  */
 static struct failure spawn(pid_t *pid, const char *filename, char *const *argv,
 			    const struct sigaction *chld, bool seized)
@@ -248,12 +253,12 @@ out:
 	return failure;
 }
 
-/* ---- why a program was not started --------------------------------------------- */
+/* ---- error messages ---------------------------------------------------------- */
 
-static void tell_exec(pctx_errfn_t *errfn, const char *filename, int err)
+static void report_exec(pctx_errfn_t *errfn, const char *filename, int err)
 {
 	if (err == ENOENT && strchr(filename, '/') != NULL && access(filename, F_OK) == 0)
-		/* Of a script, or the dynamic linker of a program. */
+		/* The interpreter of a script, or the dynamic linker of a program. */
 		pctxi_error(errfn, PCTXI_FN_CREATE, "cannot find the interpreter of program '%s'",
 			    filename);
 	else if (err == ENOENT)
@@ -298,7 +303,7 @@ static void tell(pctx_errfn_t *errfn, const char *filename, const struct failure
 		tell_seize(errfn, filename, failure->err);
 		break;
 	case STEP_EXEC:
-		tell_exec(errfn, filename, failure->err);
+		report_exec(errfn, filename, failure->err);
 		break;
 	case STEP_KILLED:
 		pctxi_error(errfn, PCTXI_FN_CREATE, "program '%s' was killed before it started",
@@ -340,12 +345,12 @@ int pctx_spawn_wait(pid_t pid, int *status, int block)
 	pid_t done;
 
 	if (block == 0) {
-		/* Its end is left to be waited for. */
+		/* Leave the exit status to be reaped. */
 		if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | WNOWAIT | __WALL) == -1)
 			return -1;
 		if (info.si_pid != 0 && info.si_code == CLD_TRAPPED &&
 		    waitpid(pid, status, WNOHANG | __WALL) == pid)
-			pctxi_disown(pid, *status);
+			pctxi_detach_stranger(pid, *status);
 		return 0;
 	}
 	for (;;) {
@@ -353,7 +358,7 @@ int pctx_spawn_wait(pid_t pid, int *status, int block)
 		if (done == pid && !WIFSTOPPED(*status))
 			return 0;
 		if (done == pid)
-			pctxi_disown(pid, *status);
+			pctxi_detach_stranger(pid, *status);
 		else if (errno != EINTR)
 			return -1;
 	}

@@ -41,7 +41,7 @@ struct pctxi_stop pctxi_stop_decode(int status)
 		stop.kind = PCTXI_STOP_EXEC;
 		break;
 	case PTRACE_EVENT_STOP:
-		/* With SIGTRAP it is no group-stop: PTRACE_INTERRUPT or a first stop. */
+		/* With SIGTRAP it is not a group-stop, but PTRACE_INTERRUPT or a first stop. */
 		if (stops_group(WSTOPSIG(status)))
 			stop.kind = PCTXI_STOP_GROUP;
 		break;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * tracee.c - the tables: loops, processes, and LWPs by thread id and LWP id.
- */
+/* tracee.c - the tables: loops, processes, and LWPs by thread id and by LWP id. */
 #include "tracee.h"
 
 #include "chld.h"
@@ -13,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* waitpid(2) does not tell the tracees of two loops apart, so a thread has one. */
+/* waitpid(2) does not distinguish tracees of two loops, so a thread has only one loop. */
 static _Thread_local struct pctxi_loop *current;
 
 static int cmp_tid(const struct pctxi_lwp *a, const struct pctxi_lwp *b)
@@ -29,7 +27,7 @@ static int cmp_id(const struct pctxi_lwp *a, const struct pctxi_lwp *b)
 RB_GENERATE_INTERNAL(pctxi_tids, pctxi_lwp, by_tid, cmp_tid, __attribute__((unused)) static)
 RB_GENERATE_INTERNAL(pctxi_ids, pctxi_lwp, by_id, cmp_id, __attribute__((unused)) static)
 
-/* malloc(3) has a cache for each thread, which calloc(3) of most glibc versions passes by. */
+/* malloc(3) has a cache per thread, which calloc(3) of most glibc versions does not use. */
 static void *zalloc(size_t size)
 {
 	void *p = malloc(size);
@@ -100,7 +98,7 @@ struct pctx *pctxi_proc_new(struct pctxi_loop *loop, pid_t pid, enum pctxi_origi
 	return ctx;
 }
 
-/* Is it on the loop's list of those to be freed? */
+/* Is it in the loop's list of processes to be freed? */
 static bool is_listed(const struct pctx *ctx)
 {
 	return ctx->state == PCTXI_PROC_LEFT && pctxi_proc_is_own(ctx);
@@ -267,6 +265,6 @@ struct pctxi_lwp *pctxi_lwp_by_id(const struct pctx *ctx, id_t id)
 
 	if (ctx->recent != NULL && ctx->recent->id == id)
 		return ctx->recent;
-	/* The lookup changes nothing, but the macro takes no const. */
+	/* RB_FIND() modifies nothing, but it takes no const. */
 	return RB_FIND(pctxi_ids, (struct pctxi_ids *)(uintptr_t)&ctx->lwps, &key);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * tracee.h - the tables of what a thread controls.
+ * tracee.h - the tables of processes and LWPs that a thread controls.
  *
- * A loop belongs to one thread and holds everything that this thread controls: processes
- * (pctx_t) and their LWPs, found by thread id when waitpid(2) names one and by LWP id
- * when the caller does.
+ * A loop belongs to one thread and contains everything that this thread controls: processes
+ * (pctx_t) and their LWPs.  LWPs are found by thread id for waitpid(2), and by LWP id for the
+ * caller.
  */
 #ifndef PCTXI_TRACEE_H
 #define PCTXI_TRACEE_H
@@ -18,39 +18,39 @@
 #include <stdint.h>
 
 enum pctxi_lwp_state {
-	PCTXI_LWP_BORN,	     /* named by its maker's stop; its first stop is to come */
-	PCTXI_LWP_EARLY,     /* in its first stop; its maker's stop is to come */
-	PCTXI_LWP_GONE,	     /* died before its maker's stop came */
-	PCTXI_LWP_RUNNING,   /* runs or sleeps: it may report a stop at any time */
+	PCTXI_LWP_BORN,	     /* its creator has stopped; its first stop is still to come */
+	PCTXI_LWP_EARLY,     /* in its first stop; its creator's stop is still to come */
+	PCTXI_LWP_GONE,	     /* it exited before its creator's stop */
+	PCTXI_LWP_RUNNING,   /* it runs or sleeps: it may stop at any time */
 	PCTXI_LWP_STOPPED,   /* in a stop that is being handled */
 	PCTXI_LWP_LISTENING, /* in a group-stop, until SIGCONT */
 };
 
-/* Who answers the requests of an LWP. */
+/* Answers the requests of an LWP. */
 struct pctxi_answerer {
-	pctx_answerfn_t *answer; /* NULL: nobody */
+	pctx_answerfn_t *answer; /* NULL: none */
 	void *arg;
 	void (*release)(void *arg); /* or NULL */
 };
 
 struct pctxi_lwp {
 	pid_t tid;
-	id_t id;	  /* from 1 in its process */
-	struct pctx *ctx; /* its process; NULL while early or gone */
+	id_t id;	  /* counted from 1 in its process */
+	struct pctx *ctx; /* its process; NULL while EARLY or GONE */
 	enum pctxi_lwp_state state;
 	bool begun;	  /* its init_lwp handler was called */
-	bool group_stop;  /* the stop that it is in is a group-stop */
+	bool group_stop;  /* its current stop is a group-stop */
 	bool no_forks;	  /* PTRACE_O_TRACEFORK and -VFORK are off */
-	bool cloning;	  /* it may be in a clone(2) that is older than our control; see seize.c */
-	bool interrupted; /* and is to stop, so that it is seen outside */
-	bool maps_code;	  /* it is in an mmap(2) call that maps code; see solib.c */
-	void *data;	  /* the caller's */
+	bool cloning;	  /* it may be in a clone(2) from before it was seized; see seize.c */
+	bool interrupted; /* and was interrupted, to be seen outside of it */
+	bool maps_code;	  /* in an mmap(2) call that maps code; see solib.c */
+	void *data;	  /* a pointer of the caller */
 	struct pctxi_answerer answerer;
 	int status;	  /* PCTXI_LWP_GONE: its wait status */
-	int64_t since_ns; /* PCTXI_LWP_EARLY and _GONE: when it reported */
-	int64_t due_ns;	  /* and when to look again whether its maker can still name it */
-	pid_t tgid, ppid; /* of an early one, once they were read */
-	pid_t holds;	  /* its parent, which goes on when it has been let go; 0: none */
+	int64_t since_ns; /* PCTXI_LWP_EARLY and _GONE: the time of its report */
+	int64_t due_ns;	  /* and of the next check whether its creator can still report it */
+	pid_t tgid, ppid; /* of an early LWP, once they are read */
+	pid_t holds;	  /* its parent, which waits until it is detached; 0: none */
 	RB_ENTRY(pctxi_lwp) by_tid;
 	RB_ENTRY(pctxi_lwp) by_id;
 	LIST_ENTRY(pctxi_lwp) early; /* while PCTXI_LWP_EARLY or _GONE */
@@ -64,15 +64,15 @@ enum pctxi_origin {
 	PCTXI_CREATED,	/* by pctx_create(): our child */
 	PCTXI_CAPTURED, /* by pctx_capture() */
 	PCTXI_ADDED,	/* by pctx_add(): the library frees it */
-	PCTXI_FORKED,	/* made by a process under control: the library frees it */
+	PCTXI_FORKED,	/* a process under control created it: the library frees it */
 };
 
 enum pctxi_proc_state {
-	PCTXI_PROC_HELD,     /* pctx_run() has not been called */
+	PCTXI_PROC_HELD,     /* pctx_run() was not called yet */
 	PCTXI_PROC_FOLLOWED, /* events go to the handlers */
 	PCTXI_PROC_LEAVING,  /* every LWP is detached as soon as it stops */
-	PCTXI_PROC_LEFT,     /* no longer under control */
-	PCTXI_PROC_PAUSED,   /* no longer under control, and stopped by job control */
+	PCTXI_PROC_LEFT,     /* not under control any more */
+	PCTXI_PROC_PAUSED,   /* not under control any more, and stopped by job control */
 	PCTXI_PROC_ENDED,    /* its wait status is known */
 };
 
@@ -99,33 +99,35 @@ struct pctx {
 	pid_t pid;
 	enum pctxi_origin origin;
 	enum pctxi_proc_state state;
-	int status; /* PCTXI_PROC_ENDED: its wait status; before: that of a leader found dead */
+	/* PCTXI_PROC_ENDED: its wait status; before: that of a leader that had exited */
+	int status;
 	struct pctxi_handlers handlers;
-	void *data; /* the caller's */
+	void *data; /* a pointer of the caller */
 	struct pctxi_ids lwps;
-	struct pctxi_lwp *recent; /* the LWP being handled: mostly the next to be looked up */
+	/* the LWP whose event is being handled: the likely next lookup */
+	struct pctxi_lwp *recent;
 	id_t next_id;
-	bool may_be_gone;	/* that it has ended before it was attached to is no error */
-	bool untraced_told;	/* that it has LWPs which cannot be followed */
-	bool exec_killed;	/* an exec ended LWPs of it, which may have made others unseen */
-	uint64_t r_debug;	/* while its libraries are watched for, see solib.c; else 0 */
+	bool may_be_gone;	/* no error is reported if it has exited before the attach */
+	bool untraced_reported; /* its untraced LWPs were reported */
+	bool exec_killed;	/* an exec has killed LWPs, which may have created others unseen */
+	uint64_t r_debug;	/* while its libraries are watched, see solib.c; else 0 */
 	unsigned r_debug_width; /* of its words */
-	bool watch_all;		/* so are those that come later */
+	bool watch_all;		/* also watch libraries that are mapped later */
 	struct pctx *parent;	/* while its fork handler runs */
 	TAILQ_ENTRY(pctx) link;
 	LIST_ENTRY(pctx) left; /* while PCTXI_PROC_LEFT, if the library frees it */
 };
 TAILQ_HEAD(pctxi_procs, pctx);
 
-/* What waitpid(2) said. */
+/* A report of waitpid(2). */
 struct pctxi_report {
 	pid_t tid;
 	int status;
 };
 
-/* Who made an LWP.  It can be gone by the time that the LWP is found. */
-struct pctxi_maker {
-	struct pctx *ctx; /* NULL: it has ended */
+/* The creator of an LWP, which may have exited before the LWP is found. */
+struct pctxi_creator {
+	struct pctx *ctx; /* NULL: it has exited */
 	pid_t pid;
 	id_t lwp;
 	bool followed; /* its events go to the handlers */
@@ -134,24 +136,24 @@ struct pctxi_maker {
 };
 
 struct pctxi_loop {
-	LIST_ENTRY(pctxi_loop) all;	     /* of this program */
+	LIST_ENTRY(pctxi_loop) all;	     /* in the list of all loops of the program */
 	pid_t owner;			     /* the thread that it belongs to */
-	bool own_proc;			     /* /proc is there, and speaks of our PID namespace */
-	struct pctx *root;		     /* the handle that the caller holds */
-	struct pctxi_maker last_ended;	     /* the process that ended last; pid 0: none has */
-	struct pctxi_handlers last_handlers; /* its */
+	bool own_proc;			     /* /proc is mounted and shows our PID namespace */
+	struct pctx *root;		     /* the handle of the caller */
+	struct pctxi_creator last_ended;     /* the process that exited last; pid 0: none */
+	struct pctxi_handlers last_handlers; /* of that process */
 	struct pctxi_tids tids;		     /* all LWPs */
 	struct pctxi_procs procs;	     /* all processes, oldest first */
 	LIST_HEAD(pctxi_left, pctx) left;
 	LIST_HEAD(pctxi_early, pctxi_lwp) early;
 	/*
-	 * The stop of a maker may name an LWP that was claimed, or let go, before: births
-	 * are checked against /proc.
+	 * Check births against /proc: a creator's stop may report an LWP that was assigned or
+	 * detached before.
 	 */
 	bool check_births;
-	struct pctxi_report *report; /* those that are still to be acted on */
+	struct pctxi_report *report; /* reports that are not handled yet */
 	size_t nreports, max_reports;
-	struct sigaction old_chld; /* what SIGCHLD did before */
+	struct sigaction old_chld; /* the action of SIGCHLD before the loop */
 	bool running;
 	volatile sig_atomic_t terminate;
 	int64_t interval_ns; /* 0: no ticks */
@@ -159,7 +161,7 @@ struct pctxi_loop {
 	uint_t samples_left; /* 0: no limit */
 };
 
-/* NULL and errno: ENOMEM, or EBUSY: this thread has a loop. */
+/* NULL and errno: ENOMEM, or EBUSY: this thread already has a loop. */
 struct pctxi_loop *pctxi_loop_new(void);
 void pctxi_loop_free(struct pctxi_loop *loop);
 
@@ -167,26 +169,26 @@ void pctxi_loop_free(struct pctxi_loop *loop);
 struct pctx *pctxi_proc_new(struct pctxi_loop *loop, pid_t pid, enum pctxi_origin origin,
 			    const struct pctxi_handlers *handlers);
 void pctxi_proc_free(struct pctx *ctx);
-/* A process that has LWPs under control; its leader may be gone. */
+/* Finds a process that has LWPs under control; its leader may have exited. */
 struct pctx *pctxi_proc_find(struct pctxi_loop *loop, pid_t pid);
 /* Is it no longer under control? */
 bool pctxi_proc_is_left(const struct pctx *ctx);
-/* Does the library free it, not the caller? */
+/* Does the library free it, rather than the caller? */
 bool pctxi_proc_is_own(const struct pctx *ctx);
-/* Without LWPs, it is left. */
+/* Ends control of a process without LWPs. */
 void pctxi_proc_left_if_empty(struct pctx *ctx);
-/* An LWP turned up in a process that was left: it leaves, too. */
+/* A process that had been detached has an LWP again: detach that, too. */
 void pctxi_proc_unleave(struct pctx *ctx);
 
-/* An LWP of no process yet.  NULL: out of memory. */
+/* Makes an LWP without a process.  NULL: out of memory. */
 struct pctxi_lwp *pctxi_lwp_new(struct pctxi_loop *loop, pid_t tid, enum pctxi_lwp_state state);
 void pctxi_lwp_free(struct pctxi_loop *loop, struct pctxi_lwp *lwp);
-/* Makes it the next LWP of a process. */
+/* Adds it to a process as its next LWP. */
 void pctxi_lwp_join(struct pctxi_lwp *lwp, struct pctx *ctx);
-/* After an exec: all other LWPs of its process go, and it starts anew as LWP 1. */
+/* After an exec: removes all other LWPs of its process, and makes it LWP 1. */
 void pctxi_lwp_sole(struct pctxi_lwp *lwp);
 void pctxi_lwp_rename(struct pctxi_loop *loop, struct pctxi_lwp *lwp, pid_t tid);
-/* Sets who answers its requests, and releases who did before. */
+/* Sets the function that answers its requests, and releases the previous one. */
 void pctxi_lwp_answerer(struct pctxi_lwp *lwp, const struct pctxi_answerer *answerer);
 
 struct pctxi_lwp *pctxi_lwp_find(struct pctxi_loop *loop, pid_t tid);

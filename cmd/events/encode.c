@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * encode.c - the fields of an event file as an event of a PMU in sysfs.
+ * encode.c - makes events of PMUs in sysfs of the events of event files.
  *
- * What the fields mean, and which events the kernel wants by other codes, is what
- * tools/perf/pmu-events/jevents.py of Linux does with the same files.
+ * The meaning of the fields is that of tools/perf/pmu-events/jevents.py of Linux, which reads the
+ * same files.
  */
 #include "encode.h"
 
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Members that are fields of the PMU as they are. */
+/* Members that become fields of the PMU unchanged. */
 static const struct {
 	const char *key, *field;
 } fields[] = {
@@ -26,8 +26,8 @@ static const struct {
 	{"EnAllSlices", "enallslices"}, {"SliceId", "sliceid"},	  {"ThreadMask", "threadmask"},
 };
 
-/* Other members that encode() takes, and those that do not change what is counted. */
-static const char *const others[] = {
+/* Other members that encode() uses, and members that do not change what is counted. */
+static const char *const known_members[] = {
 	"EventCode",
 	"ConfigCode",
 	"EventidCode",
@@ -40,7 +40,7 @@ static const char *const others[] = {
 	"MSRValue",
 	"EventName",
 	"ArchStdEvent",
-	/* Words. */
+	/* Descriptions. */
 	"BriefDescription",
 	"PublicDescription",
 	"Description",
@@ -53,7 +53,7 @@ static const char *const others[] = {
 	"EventStatus",
 	"Compat",
 	"Speculative",
-	/* How it is shown. */
+	/* How to show it. */
 	"ScaleUnit",
 	"UnitOfMeasure",
 	"PerPkg",
@@ -65,7 +65,7 @@ static const char *const others[] = {
 	"MetricThreshold",
 	"MetricgroupNoGroup",
 	"DefaultMetricgroupName",
-	/* Which counters can count it, and how it can be sampled. */
+	/* Which counters can count it, and how to sample it. */
 	"Counter",
 	"CounterType",
 	"CounterHTOff",
@@ -85,7 +85,7 @@ static const char *const others[] = {
 	"RetirementLatencyMean",
 };
 
-/* Registers whose values are fields of the core's PMU. */
+/* Registers whose values are fields of the PMU of the core. */
 static const struct {
 	unsigned long index;
 	const char *field;
@@ -96,7 +96,7 @@ static const struct {
 	{0x3f7, "frontend"},
 };
 
-/* Units whose PMUs are not called uncore_UNIT. */
+/* Units with PMUs of other names than uncore_UNIT. */
 static const struct {
 	const char *unit, *pmu;
 } units[] = {
@@ -107,7 +107,7 @@ static const struct {
 	{"imx8_ddr", "imx8_ddr"}, {"imx9_ddr", "imx9_ddr"}, {"ali_drw", "ali_drw"},
 };
 
-/* What a fixed counter counts has another code for the kernel. */
+/* The kernel has other codes for the events of fixed counters. */
 static const struct {
 	const char *name, *terms;
 } fixed[] = {
@@ -121,10 +121,10 @@ static const struct {
 };
 
 /*
- * A number in hexadecimal digits after 0x, else in decimal ones, as in what perf(1) makes of these
- * files; then comes `*end`.  False: none.
+ * Parses a hexadecimal number after 0x, or a decimal number.  As in perf(1), 0 is no prefix of
+ * octal numbers.  `*end` is the character after it.  False: not a number.
  */
-static bool parse(const char *text, uint64_t *val, char *end)
+static bool parse_digits(const char *text, uint64_t *val, char *end)
 {
 	bool hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 	char *rest;
@@ -141,74 +141,75 @@ static bool parse_number(const char *text, uint64_t *val)
 {
 	char end;
 
-	return parse(text, val, &end) && end == '\0';
+	return parse_digits(text, val, &end) && end == '\0';
 }
 
-/* Of a list, for the registers of several counters, the first. */
+/* Parses the first number of a list, which is for the registers of several counters. */
 static bool parse_first(const char *text, uint64_t *val)
 {
 	char end;
 
-	return parse(text, val, &end) && (end == '\0' || end == ',');
+	return parse_digits(text, val, &end) && (end == '\0' || end == ',');
 }
 
-static void add(struct encoding *e, const char *field, uint64_t val)
+static void add_term(struct encoding *e, const char *field, uint64_t val)
 {
 	size_t n = strlen(e->terms);
 
 	if ((size_t)snprintf(e->terms + n, sizeof(e->terms) - n, "%s%s=0x%llx", n > 0 ? "," : "",
 			     field, (unsigned long long)val) >= sizeof(e->terms) - n)
-		e->bad = true;
+		e->invalid = true;
 }
 
-/* How to read the members of an event: as numbers, 0 for a missing one. */
-struct source {
+/* The members of an event. */
+struct members {
 	encode_value_fn *value_of;
 	void *object;
 };
 
-static const char *text_of(const struct source *from, const char *key)
+static const char *text_of(const struct members *from, const char *key)
 {
 	return from->value_of(from->object, key);
 }
 
-static uint64_t number_of(struct encoding *e, const struct source *from, const char *key)
+/* A missing number is 0. */
+static uint64_t number_of(struct encoding *e, const struct members *from, const char *key)
 {
 	const char *value = text_of(from, key);
 	uint64_t val = 0;
 
 	if (*value != '\0' && !parse_number(value, &val))
-		e->bad = true;
+		e->invalid = true;
 	return val;
 }
 
-/* What the event is, by one of three members. */
-static void put_code(struct encoding *e, const struct source *from)
+/* The code of the event is in one of three members. */
+static void put_code(struct encoding *e, const struct members *from)
 {
 	const char *code = text_of(from, "EventCode");
 	uint64_t val = 0, high = number_of(e, from, "ExtSel");
 
 	if (*text_of(from, "ConfigCode") != '\0') {
-		add(e, "config", number_of(e, from, "ConfigCode"));
+		add_term(e, "config", number_of(e, from, "ConfigCode"));
 	} else if (*text_of(from, "EventidCode") != '\0') {
-		add(e, "eventid", number_of(e, from, "EventidCode"));
+		add_term(e, "eventid", number_of(e, from, "EventidCode"));
 	} else if (*code != '\0') {
 		if (!parse_first(code, &val) || high > 0xff)
-			e->bad = true;
-		add(e, "event", val | high << 8);
+			e->invalid = true;
+		add_term(e, "event", val | high << 8);
 	}
 }
 
-/* The unit mask, which for some units is wider; some files have its upper part in both. */
-static void put_umask(struct encoding *e, const struct source *from)
+/* The unit mask is wider for some units.  Some files have its upper part in both members. */
+static void put_umask(struct encoding *e, const struct members *from)
 {
 	uint64_t umask = number_of(e, from, "UMask") | number_of(e, from, "UMaskExt") << 8;
 
 	if (umask != 0)
-		add(e, "umask", umask);
+		add_term(e, "umask", umask);
 }
 
-/* Terms of the kernel's own already: "config1=0x40e33". */
+/* The filter is a list of terms already: "config1=0x40e33". */
 static void put_filter(struct encoding *e, const char *filter)
 {
 	size_t n = strlen(e->terms);
@@ -217,11 +218,11 @@ static void put_filter(struct encoding *e, const char *filter)
 		return;
 	for (const char *c = filter; *c != '\0'; c++) {
 		if (!isalnum((unsigned char)*c) && strchr("_=,", *c) == NULL)
-			e->bad = true;
+			e->invalid = true;
 	}
 	if (strchr(filter, '=') == NULL || (size_t)snprintf(e->terms + n, sizeof(e->terms) - n,
 							    ",%s", filter) >= sizeof(e->terms) - n)
-		e->bad = true;
+		e->invalid = true;
 }
 
 static void put_unit(struct encoding *e, const char *unit)
@@ -238,11 +239,11 @@ static void put_unit(struct encoding *e, const char *unit)
 		return;
 	n = (size_t)snprintf(e->pmu, sizeof(e->pmu), "uncore_%s", unit);
 	if (n >= sizeof(e->pmu))
-		e->bad = true;
+		e->invalid = true;
 	for (char *c = e->pmu; *c != '\0'; c++) {
 		*c = (char)tolower((unsigned char)*c);
 		if (!isalnum((unsigned char)*c) && *c != '_')
-			e->bad = true;
+			e->invalid = true;
 	}
 }
 
@@ -253,19 +254,19 @@ static void put_msr(struct encoding *e, const char *index, const char *value)
 	if (*index == '\0' || !parse_first(index, &reg) || reg == 0)
 		return;
 	if (!parse_first(value, &val)) {
-		e->bad = true;
+		e->invalid = true;
 		return;
 	}
 	for (size_t i = 0; i < sizeof(registers) / sizeof(*registers); i++) {
 		if (registers[i].index == reg) {
-			add(e, registers[i].field, val);
+			add_term(e, registers[i].field, val);
 			return;
 		}
 	}
-	e->bad = true;
+	e->invalid = true;
 }
 
-static bool is_nothing(const char *value)
+static bool is_empty(const char *value)
 {
 	uint64_t val;
 
@@ -275,14 +276,14 @@ static bool is_nothing(const char *value)
 
 bool encode_is_unknown(const char *key, const char *value)
 {
-	if (is_nothing(value))
+	if (is_empty(value))
 		return false;
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
 		if (strcmp(fields[i].key, key) == 0)
 			return false;
 	}
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-		if (strcasecmp(others[i], key) == 0)
+	for (size_t i = 0; i < sizeof(known_members) / sizeof(*known_members); i++) {
+		if (strcasecmp(known_members[i], key) == 0)
 			return false;
 	}
 	return true;
@@ -290,7 +291,7 @@ bool encode_is_unknown(const char *key, const char *value)
 
 bool encode(struct encoding *e, encode_value_fn *value_of, void *object)
 {
-	const struct source from = {.value_of = value_of, .object = object};
+	const struct members from = {.value_of = value_of, .object = object};
 	const char *name = value_of(object, "EventName"), *terms = e->terms;
 
 	put_code(e, &from);
@@ -299,7 +300,7 @@ bool encode(struct encoding *e, encode_value_fn *value_of, void *object)
 		uint64_t val = number_of(e, &from, fields[i].key);
 
 		if (val != 0)
-			add(e, fields[i].field, val);
+			add_term(e, fields[i].field, val);
 	}
 	put_filter(e, value_of(object, "Filter"));
 	put_unit(e, value_of(object, "Unit"));
@@ -309,5 +310,5 @@ bool encode(struct encoding *e, encode_value_fn *value_of, void *object)
 			terms = fixed[i].terms;
 	}
 	snprintf(e->text, sizeof(e->text), "%s/%s/", *e->pmu != '\0' ? e->pmu : "cpu", terms);
-	return !e->bad && *terms != '\0';
+	return !e->invalid && *terms != '\0';
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * import.c - three shapes of JSON: Intel's (github.com/intel/perfmon: "Events" with an
- * "EventName" each, and "Metrics"), the kernel's (tools/perf/pmu-events: an array of the same,
- * and metrics) and Arm's (its telemetry files: "events" by their names, or a list of them with
- * "name").  Those of the kernel for Arm refer to events of other files.
+ * import.c - reads event files in three forms of JSON:
+ *
+ * Intel (github.com/intel/perfmon): "Events" with an "EventName" each, and "Metrics".
+ * Linux (tools/perf/pmu-events): an array of such events and metrics.  Files for Arm refer to
+ * events of other files. Arm (telemetry files): "events" by their names, or a list of events with
+ * "name".
  */
 #include "import.h"
 
@@ -22,7 +24,7 @@
 
 #define MAX_DESC 240
 
-/* The description in one line, as plain text; blanks for what is none. */
+/* Writes the description as one line of ASCII; blanks replace other characters. */
 static void put_desc(FILE *out, const char *desc)
 {
 	bool blank = true;
@@ -49,7 +51,7 @@ static bool is_name(const char *name)
 	       (*name < '0' || *name > '9');
 }
 
-/* The text of a member; "": it has none, or it is no text or number. */
+/* The text of a member; "": missing, or neither text nor a number. */
 static const char *text_of(void *object, const char *key)
 {
 	struct json_object *member;
@@ -61,7 +63,7 @@ static const char *text_of(void *object, const char *key)
 	return json_object_get_string(member);
 }
 
-/* What a metric is in; NULL: nobody says. */
+/* The unit of a metric; NULL: none. */
 static const char *unit_of(struct json_object *object)
 {
 	static const char *const keys[] = {"ScaleUnit", "UnitOfMeasure", "units"};
@@ -78,19 +80,19 @@ static const char *unit_of(struct json_object *object)
 }
 
 /*
- * Is it the first definition of that name for the CPU?  Names are the same in upper and lower case.
- * What says the same again is not told.
+ * Is it the first definition of that name for the CPU?  Names are case-insensitive.  Counts
+ * repeated definitions only if they differ.
  */
 static bool is_first(struct import *import, const char *name, const char *expr)
 {
-	struct json_object *before;
+	struct json_object *first;
 	char key[512];
 
 	snprintf(key, sizeof(key), "%s %s", name, import->section);
 	for (char *c = key; *c != '\0'; c++)
 		*c = (char)tolower((unsigned char)*c);
-	if (json_object_object_get_ex(import->written, key, &before)) {
-		import->doubled += strcmp(json_object_get_string(before), expr) != 0;
+	if (json_object_object_get_ex(import->written, key, &first)) {
+		import->doubled += strcmp(json_object_get_string(first), expr) != 0;
 		return false;
 	}
 	json_object_object_add(import->written, key, json_object_new_string(expr));
@@ -123,8 +125,8 @@ static void put_definition(struct import *import, const char *name, const char *
 	fputc('\n', import->out);
 }
 
-static void put_counted(struct import *import, const char *name, const char *expr,
-			struct json_object *object)
+static void put_event(struct import *import, const char *name, const char *expr,
+		      struct json_object *object)
 {
 	if (!is_first(import, name, expr))
 		return;
@@ -132,7 +134,7 @@ static void put_counted(struct import *import, const char *name, const char *exp
 	import->events++;
 }
 
-/* A member that may change what is counted, in a way that is not known here; NULL: none. */
+/* An unknown member, which can change what is counted; or NULL. */
 static const char *find_unknown(struct json_object *object)
 {
 	json_object_object_foreach(object, key, value)
@@ -143,14 +145,14 @@ static const char *find_unknown(struct json_object *object)
 	return NULL;
 }
 
-/* An event of Intel's or the kernel's. */
+/* Adds an event of Intel or Linux. */
 static void add_event(struct import *import, struct json_object *object)
 {
 	const char *name = text_of(object, "EventName"), *unknown = find_unknown(object);
 	struct encoding e = {0};
 
 	if (is_name(name) && unknown == NULL && encode(&e, text_of, object)) {
-		put_counted(import, name, e.text, object);
+		put_event(import, name, e.text, object);
 		return;
 	}
 	import->skipped_events++;
@@ -158,7 +160,7 @@ static void add_event(struct import *import, struct json_object *object)
 		snprintf(import->unknown_key, sizeof(import->unknown_key), "%s", unknown);
 }
 
-/* An event of Arm's, or an architectural one of the kernel's files for it: a code. */
+/* Adds an event of Arm, or an architectural event in a file of Linux for Arm: a code. */
 static void add_code(struct import *import, const char *name, const char *key,
 		     struct json_object *object)
 {
@@ -168,17 +170,17 @@ static void add_code(struct import *import, const char *name, const char *key,
 
 	errno = 0;
 	val = strtoul(code, &end, 0);
-	/* Code 0 is the software increment, which is no raw code. */
+	/* Code 0, the software increment, is not a valid raw code. */
 	if (!is_name(name) || *code == '\0' || *code == '-' || *end != '\0' || errno != 0 ||
 	    val == 0 || val > 0xffff) {
 		import->skipped_events++;
 		return;
 	}
 	snprintf(expr, sizeof(expr), "0x%lx", val);
-	put_counted(import, name, expr, object);
+	put_event(import, name, expr, object);
 }
 
-/* The metric of an object: the kernel's shape, Intel's, or Arm's by its name. */
+/* Adds a metric of Linux, Intel or Arm. */
 static void add_metric(struct import *import, struct metrics *metrics, const char *name,
 		       struct json_object *object)
 {
@@ -196,10 +198,10 @@ static void add_metric(struct import *import, struct metrics *metrics, const cha
 		import->skipped_metrics++;
 }
 
-/* All metrics of a file are known. */
+/* Writes the metrics, after the whole file was read. */
 static void put_metrics(struct import *import, struct metrics *metrics)
 {
-	metrics_settle(metrics);
+	metrics_drop_dependent(metrics);
 	for (size_t i = 0; i < metrics->n; i++) {
 		const struct metric *metric = &metrics->metric[i];
 
@@ -215,13 +217,13 @@ static void put_metrics(struct import *import, struct metrics *metrics)
 	metrics_free(metrics);
 }
 
-/* Its CPU is named by its MIDR. */
+/* The name of a CPU of Arm is its MIDR. */
 static bool is_arm(const struct import *import)
 {
 	return import->cpu != NULL && strncmp(import->cpu, "0x", 2) == 0;
 }
 
-/* Is it an event of the core that is its code and no more? */
+/* Is it an event of the core with only a code? */
 static bool is_code(struct json_object *object)
 {
 	struct encoding e = {0};
@@ -246,7 +248,7 @@ static void add_any(struct import *import, struct metrics *metrics, struct json_
 		add_code(import, text_of(object, "name"), "code", object);
 }
 
-/* A list, or Arm's: members by their names. */
+/* Adds a list of events, or for Arm an object of events by their names. */
 static void add_events(struct import *import, struct metrics *metrics, struct json_object *events)
 {
 	if (json_object_is_type(events, json_type_array)) {
@@ -263,7 +265,7 @@ static void add_events(struct import *import, struct metrics *metrics, struct js
 	}
 }
 
-/* Arm's metrics have names of their own. */
+/* Adds metrics of Arm, by their names. */
 static void add_metrics(struct import *import, struct metrics *metrics, struct json_object *named)
 {
 	json_object_object_foreach(named, name, object)
@@ -275,7 +277,7 @@ static void add_metrics(struct import *import, struct metrics *metrics, struct j
 	}
 }
 
-/* The MIDR of a file of Arm's, without variant and revision.  False: it does not say. */
+/* Reads the MIDR, without variant and revision, of a file of Arm.  False: missing. */
 static bool read_midr(struct json_object *file, char *midr, size_t size)
 {
 	struct json_object *product;
@@ -292,7 +294,7 @@ static bool read_midr(struct json_object *file, char *midr, size_t size)
 	return true;
 }
 
-/* Is there something in a list, or by names, that could be an event? */
+/* Does a list or an object contain an object, which can be an event? */
 static bool has_objects(struct json_object *events)
 {
 	size_t n =
@@ -313,8 +315,8 @@ static bool has_objects(struct json_object *events)
 	return false;
 }
 
-/* The kernel's metricgroups.json: what each group of metrics is, in words. */
-static bool explains_groups(struct json_object *file)
+/* Is it metricgroups.json of Linux, which only describes groups of metrics? */
+static bool describes_groups(struct json_object *file)
 {
 	bool any = false;
 
@@ -341,17 +343,16 @@ static int add_file(struct import *import, struct json_object *file)
 		events = NULL;
 	if (object)
 		json_object_object_get_ex(file, "metrics", &named);
-	if (object && explains_groups(file)) {
+	if (object && describes_groups(file)) {
 		import->no_events = true;
 		return 0;
 	}
 	if (!has_objects(events)) {
-		say("'%s' is no event file: it has no list of events", import->file);
+		say("invalid event file '%s': it has no list of events", import->file);
 		return -1;
 	}
 	if (import->cpu == NULL && !(object && read_midr(file, midr, sizeof(midr)))) {
-		say("'%s' does not say which CPU it is for; give its name with --cpu, as in "
-		    "GenuineIntel-6-AD",
+		say("missing CPU in '%s': name it with --cpu, such as --cpu GenuineIntel-6-AD",
 		    import->file);
 		return -1;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * import.h - event files of vendors as event definitions.
+ * import.h - makes event definitions of an event file.
  */
 #ifndef IMPORT_H
 #define IMPORT_H
@@ -12,17 +12,18 @@
 
 struct import {
 	const char *file;
-	const char *cpu;     /* whom it is for; NULL: the file says it */
-	const char *section; /* as it is written */
+	const char *cpu;     /* from -C; NULL: the file names its CPU */
+	const char *section; /* the name of the CPU in the definitions */
 	FILE *out;
-	const struct standard *standard; /* what it may refer to; NULL: nothing */
-	/* What was found in it; of the events that were skipped, some refer to what is not there.
-	 */
-	size_t events, metrics, skipped_events, skipped_metrics, unresolved;
-	size_t unknown, doubled;     /* of those that were skipped... */
-	char unknown_key[64];	     /* ...because of this member */
-	struct json_object *written; /* by name and CPU: what was, of all files */
-	bool no_events;		     /* it only has words about groups of metrics */
+	const struct standard *standard; /* events that the file can refer to; or NULL */
+	size_t events, metrics;		 /* written */
+	size_t skipped_events, skipped_metrics;
+	size_t unresolved;	     /* skipped: they refer to an event in no file */
+	size_t unknown;		     /* skipped because of an unknown member */
+	char unknown_key[64];	     /* such a member */
+	size_t doubled;		     /* skipped: another definition has the name */
+	struct json_object *written; /* definitions of all files, by name and CPU */
+	bool no_events;		     /* the file only describes groups of metrics */
 };
 
 /* Writes the definitions of a file.  Returns 0, or -1 after a message. */

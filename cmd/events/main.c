@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * cpc-events - event definitions from the event files of vendors.
+ * cpc-events - makes event definitions of the event files of vendors.
  */
 #include "../base/opts.h"
 #include "../base/say.h"
@@ -20,8 +20,8 @@
 enum { OPT_VERSION = 256 };
 
 static const struct opt opts[] = {
-	{'C', "cpu", "NAME", "the CPU that the events are for", ALWAYS},
-	{'h', "help", NULL, "print this", ALWAYS},
+	{'C', "cpu", "NAME", "the CPU of the events", ALWAYS},
+	{'h', "help", NULL, "print this text", ALWAYS},
 	{'o', "output", "FILE", "write to FILE", ALWAYS},
 	{OPT_VERSION, "version", NULL, "print the version", ALWAYS},
 	{0},
@@ -39,8 +39,8 @@ static void print_usage(FILE *f)
 }
 
 /*
- * As perf(1) names CPUs, or a pattern: "GenuineIntel-6-AD", "0x00000000410fd0c0".  It is
- * written in brackets: neither can it end them nor begin another line.
+ * Is it the name of a CPU as in perf(1), or a pattern: "GenuineIntel-6-AD", "0x00000000410fd0c0"?
+ * Definitions have it in brackets, so it must not contain "]" alone or a newline.
  */
 static bool is_cpu(const char *name)
 {
@@ -60,7 +60,7 @@ static bool is_cpu(const char *name)
 	       (dashes >= 2 || strchr(rest, '*') != NULL);
 }
 
-/* Several have commas between them. */
+/* Are all names of a list with commas names of CPUs? */
 static bool are_cpus(const char *names)
 {
 	char *list = xstrdup(names), *rest = list, *name;
@@ -97,13 +97,13 @@ static int parse(struct config *cfg, int argc, char **argv)
 	if (cfg->help || cfg->version)
 		return STATUS_OK;
 	if (cfg->cpu != NULL && !are_cpus(cfg->cpu)) {
-		say("-C: '%s' is not the name of a CPU, such as GenuineIntel-6-AD or "
+		say("invalid -C '%s': expected the name of a CPU, such as GenuineIntel-6-AD or "
 		    "0x00000000410fd0c0",
 		    cfg->cpu);
 		return STATUS_USAGE;
 	}
 	if (argc - optind < 2 || strcmp(argv[optind], "import") != 0) {
-		say("write: import FILE...; -h tells more");
+		say("missing command: expected import FILE...; see cpc-events -h");
 		return STATUS_USAGE;
 	}
 	return STATUS_OK;
@@ -114,29 +114,29 @@ static int import_one(struct import *import)
 	size_t referred;
 
 	if (standard_is_source(import->standard, import->file, &referred)) {
-		say("'%s': the other files refer to %zu of its events", import->file, referred);
+		say("'%s': not imported; the other files refer to %zu of its events", import->file,
+		    referred);
 		return STATUS_OK;
 	}
 	if (import_file(import) == -1)
 		return STATUS_FAILED;
 	if (import->no_events)
-		say("'%s': it tells of groups of metrics, and has no events", import->file);
+		say("'%s': no events; it describes groups of metrics", import->file);
 	if (import->skipped_events + import->skipped_metrics > 0)
-		say("'%s': %zu events and %zu metrics; left out: %zu that cannot be "
-		    "written as definitions, and %zu metrics that take more than "
-		    "events, numbers and + - * /",
+		say("'%s': wrote %zu events and %zu metrics; skipped %zu events that definitions "
+		    "cannot express, and %zu metrics with more than events, numbers and + - * /",
 		    import->file, import->events, import->metrics, import->skipped_events,
 		    import->skipped_metrics);
 	if (import->unknown > 0)
-		say("'%s': %zu of those left out have a member that is not known and may change "
-		    "what they count, such as '%s'",
+		say("'%s': %zu of the skipped events have an unknown member, such as '%s', which can "
+		    "change what they count",
 		    import->file, import->unknown, import->unknown_key);
 	if (import->doubled > 0)
-		say("'%s': %zu have the name of another definition: the first is written",
-		    import->file, import->doubled);
+		say("'%s': skipped %zu definitions with the name of an earlier one", import->file,
+		    import->doubled);
 	if (import->unresolved > 0)
-		say("'%s': events of another file (ArchStdEvent), which is to be given, too: %zu of "
-		    "those left out",
+		say("'%s': %zu of the skipped events refer to another file (ArchStdEvent): import it, "
+		    "too",
 		    import->file, import->unresolved);
 	return STATUS_OK;
 }
@@ -160,7 +160,7 @@ static int import_all(const struct config *cfg, FILE *out, char **files)
 		n += import.events + import.metrics;
 	}
 	if (status == STATUS_OK && n == 0) {
-		say("there is nothing that can be written as a definition");
+		say("cannot write any definition: no event can be expressed");
 		status = STATUS_FAILED;
 	}
 	json_object_put(written);
@@ -168,26 +168,26 @@ static int import_all(const struct config *cfg, FILE *out, char **files)
 	return status;
 }
 
-/* All or nothing: half a file of definitions would be read as the whole. */
+/* Writes all definitions or none: an incomplete file would look complete. */
 static int import(const struct config *cfg, char **files)
 {
-	FILE *out = stdout, *text;
+	FILE *out = stdout, *memory;
 	size_t n;
-	char *p;
+	char *text;
 	int status;
 
-	text = open_memstream(&p, &n);
-	if (text == NULL)
+	memory = open_memstream(&text, &n);
+	if (memory == NULL)
 		die("%s", strerror(errno));
-	status = import_all(cfg, text, files);
-	if (fclose(text) != 0)
+	status = import_all(cfg, memory, files);
+	if (fclose(memory) != 0)
 		die("%s", strerror(errno));
 	if (status == STATUS_OK && cfg->output != NULL && (out = fopen(cfg->output, "we")) == NULL)
 		die("cannot write '%s': %s", cfg->output, strerror(errno));
-	if (status == STATUS_OK &&
-	    (fwrite(p, 1, n, out) != n || fflush(out) != 0 || (out != stdout && fclose(out) != 0)))
-		die("write error: %s", strerror(errno));
-	free(p);
+	if (status == STATUS_OK && (fwrite(text, 1, n, out) != n || fflush(out) != 0 ||
+				    (out != stdout && fclose(out) != 0)))
+		die("cannot write: %s", strerror(errno));
+	free(text);
 	return status;
 }
 
@@ -207,6 +207,6 @@ int main(int argc, char **argv)
 	else
 		print_usage(stdout);
 	if (fflush(stdout) != 0)
-		die("write error: %s", strerror(errno));
+		die("cannot write: %s", strerror(errno));
 	return STATUS_OK;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * metric.c - metrics of an event file as expressions of definitions.
+ * metric.c - makes expressions of definitions of the metrics of event files.
  *
- * Vendors' expressions have functions, conditions and constants of the machine, too: what is
- * not made of events, other metrics, numbers, + - * / and parentheses is left out.
+ * Expressions of vendors can also have functions, conditions and constants of the machine.  Metrics
+ * with more than events, other metrics, numbers, + - * / and parentheses are dropped.
  */
 #include "metric.h"
 
@@ -19,12 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words that are no events: what perf(1) measures itself, and what is not counted by LWP. */
-static const char *const no_events[] = {"duration_time", "user_time", "system_time", "TSC"};
+/* perf(1) measures these itself: they are not events. */
+static const char *const not_events[] = {"duration_time", "user_time", "system_time", "TSC"};
 
-#define NWORDS (sizeof(no_events) / sizeof(*no_events))
+#define NWORDS (sizeof(not_events) / sizeof(*not_events))
 
-/* Of an event's name: "PMU@event=1@" is none of ours. */
+/* The length of a name of an event.  "PMU@event=1@" is unsupported. */
 static size_t name_length(const char *p)
 {
 	size_t n = 0;
@@ -34,7 +34,7 @@ static size_t name_length(const char *p)
 	return n;
 }
 
-/* Of a decimal number, "9.5e-3". */
+/* The length of a decimal number, "9.5e-3". */
 static size_t number_length(const char *p)
 {
 	size_t n = strspn(p, "0123456789."), e = n;
@@ -47,8 +47,8 @@ static size_t number_length(const char *p)
 	return n;
 }
 
-/* The event that a word stands for; NULL: none. */
-static const char *meant(struct json_object *aliases, const char *word)
+/* The event of an alias; without aliases the word itself.  NULL: unknown alias. */
+static const char *event_of(struct json_object *aliases, const char *word)
 {
 	for (size_t i = 0; aliases != NULL && i < json_object_array_length(aliases); i++) {
 		struct json_object *own = json_object_array_get_idx(aliases, i), *alias, *name;
@@ -66,13 +66,13 @@ static const char *meant(struct json_object *aliases, const char *word)
 static bool is_event(const char *name)
 {
 	for (size_t i = 0; i < NWORDS; i++) {
-		if (strcmp(name, no_events[i]) == 0)
+		if (strcmp(name, not_events[i]) == 0)
 			return false;
 	}
 	return *name != '\0' && !isdigit((unsigned char)*name) && name[name_length(name)] == '\0';
 }
 
-/* The length of the next word, which is written to `out` as ours; 0: it is none of ours. */
+/* Translates the next word and returns its length; 0: unsupported. */
 static size_t put_word(FILE *out, const char *p, struct json_object *aliases, bool *numbers)
 {
 	size_t n = name_length(p);
@@ -90,7 +90,7 @@ static size_t put_word(FILE *out, const char *p, struct json_object *aliases, bo
 		return name_length(p + n) == 0 ? n : 0;
 	}
 	word = xasprintf("%.*s", (int)n, p);
-	event = meant(aliases, word);
+	event = event_of(aliases, word);
 	if (event == NULL || !is_event(event))
 		n = 0;
 	else
@@ -99,8 +99,8 @@ static size_t put_word(FILE *out, const char *p, struct json_object *aliases, bo
 	return n;
 }
 
-/* Is it an expression of ours? */
-static bool is_good(const char *text)
+/* Is it a valid expression of a definition? */
+static bool is_valid(const char *text)
 {
 	cpc_ratio_t *ratio = cpc_ratio_parse(text);
 
@@ -110,7 +110,7 @@ static bool is_good(const char *text)
 	return ratio != NULL;
 }
 
-/* To be freed; NULL: it has something else. */
+/* Translates an expression; free the result.  NULL: unsupported. */
 static char *translate(const char *expr, struct json_object *aliases)
 {
 	bool numbers = false;
@@ -127,13 +127,14 @@ static char *translate(const char *expr, struct json_object *aliases)
 		die("%s", strerror(errno));
 	if (size > 0)
 		text[size - 1] = '\0'; /* the last blank */
-	if (n == 0 || !is_good(text)) {
+	if (n == 0 || !is_valid(text)) {
 		free(text);
 		return NULL;
 	}
 	if (!numbers || strpbrk(text, "*/()") != NULL)
 		return text;
-	whole = xasprintf("( %s )", text); /* else the numbers would be codes of events */
+	whole = xasprintf("( %s )",
+			  text); /* without parentheses, numbers would be codes of events */
 	free(text);
 	return whole;
 }
@@ -151,17 +152,17 @@ void metrics_add(struct metrics *metrics, const char *name, const char *expr, co
 		char *text = xasprintf("%.*s * ( %s )", digits, scale, metric->text);
 
 		free(metric->text);
-		metric->text = is_good(text) ? text : NULL;
+		metric->text = is_valid(text) ? text : NULL;
 		if (metric->text == NULL)
 			free(text);
 	}
 }
 
-/* Is it made of a metric that is left out? */
-static bool is_lost(const struct metrics *metrics, const struct metric *metric)
+/* Does it refer to a dropped metric? */
+static bool is_dependent(const struct metrics *metrics, const struct metric *metric)
 {
 	cpc_ratio_t *ratio = cpc_ratio_parse(metric->text);
-	bool lost = false;
+	bool dependent = false;
 
 	if (ratio == NULL)
 		die("%s", strerror(errno));
@@ -169,27 +170,27 @@ static bool is_lost(const struct metrics *metrics, const struct metric *metric)
 		const char *event = cpc_ratio_event(ratio, i);
 
 		for (size_t k = 0; k < metrics->n; k++)
-			lost |= metrics->metric[k].text == NULL &&
-				strcmp(metrics->metric[k].name, event) == 0;
+			dependent |= metrics->metric[k].text == NULL &&
+				     strcmp(metrics->metric[k].name, event) == 0;
 	}
 	cpc_ratio_free(ratio);
-	return lost;
+	return dependent;
 }
 
-void metrics_settle(struct metrics *metrics)
+void metrics_drop_dependent(struct metrics *metrics)
 {
-	bool again = true;
+	bool dropped = true;
 
-	while (again) {
-		again = false;
+	while (dropped) {
+		dropped = false;
 		for (size_t i = 0; i < metrics->n; i++) {
 			struct metric *metric = &metrics->metric[i];
 
-			if (metric->text == NULL || !is_lost(metrics, metric))
+			if (metric->text == NULL || !is_dependent(metrics, metric))
 				continue;
 			free(metric->text);
 			metric->text = NULL;
-			again = true;
+			dropped = true;
 		}
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * metric.h - metrics of an event file as expressions of definitions.
+ * metric.h - makes expressions of definitions of the metrics of event files.
  */
 #ifndef METRIC_H
 #define METRIC_H
@@ -11,7 +11,7 @@
 
 struct metric {
 	const char *name;
-	char *text; /* NULL: it takes more than a definition can say */
+	char *text; /* NULL: definitions cannot express it */
 	struct json_object *object;
 };
 
@@ -21,16 +21,15 @@ struct metrics {
 };
 
 /*
- * Adds a metric.  Of `aliases`, which may be NULL, a list of objects with "Name" and "Alias",
- * each alias stands for an event in `expr`, and other words mean nothing.  `scale` is "", or a
- * number that the value is to be multiplied with, and then its unit.  `name` and `object` are
- * those of the file.
+ * Adds a metric.  `aliases` is NULL or a list of objects with "Name" and "Alias"; then `expr` has
+ * aliases in place of events.  `scale` is "" or a factor with a unit.  `name` and `object` must
+ * stay valid.
  */
 void metrics_add(struct metrics *metrics, const char *name, const char *expr, const char *scale,
 		 struct json_object *aliases, struct json_object *object);
 
-/* Leaves out those that are made of metrics that are left out. */
-void metrics_settle(struct metrics *metrics);
+/* Drops metrics that refer to dropped metrics. */
+void metrics_drop_dependent(struct metrics *metrics);
 void metrics_free(struct metrics *metrics);
 
 #endif /* METRIC_H */

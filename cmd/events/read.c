@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * read.c - a file of JSON, and in which line it is none.
+ * read.c - reads a JSON file, and reports the line of an error.
  */
 #include "read.h"
 
@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SIZE (256UL << 20) /* those of vendors have a few megabytes */
+#define MAX_SIZE (256UL << 20) /* event files have a few megabytes */
 
-/* All of a file and a NUL behind it, to be freed.  NULL and errno. */
+/* Reads a file and appends a NUL; free the result.  NULL: see errno. */
 static char *read_text(const char *file, size_t *size)
 {
 	FILE *f = fopen(file, "re");
@@ -52,15 +52,15 @@ static size_t line_of(const char *text, size_t at)
 	return line;
 }
 
-/* What is wrong behind a value that ends at `at`; NULL: nothing. */
+/* The error after a value that ends at `at`; NULL: none. */
 static const char *check_end(const char *text, size_t size, size_t *at)
 {
 	while (*at < size && isspace((unsigned char)text[*at]))
 		++*at;
-	return *at == size ? NULL : "something follows after its end";
+	return *at == size ? NULL : "text after its end";
 }
 
-static bool parse(const char *file, bool tell, const char *text, size_t size,
+static bool parse(const char *file, bool report, const char *text, size_t size,
 		  struct json_object **value)
 {
 	struct json_tokener *tokener = json_tokener_new();
@@ -70,7 +70,7 @@ static bool parse(const char *file, bool tell, const char *text, size_t size,
 
 	if (tokener == NULL)
 		die("%s", strerror(ENOMEM));
-	/* With the NUL, which ends a number. */
+	/* Includes the NUL, since only this ends a number. */
 	*value = json_tokener_parse_ex(tokener, text, (int)size + 1);
 	error = json_tokener_get_error(tokener);
 	at = json_tokener_get_parse_end(tokener);
@@ -79,10 +79,10 @@ static bool parse(const char *file, bool tell, const char *text, size_t size,
 		why = check_end(text, size, &at);
 	else if (at < size)
 		why = json_tokener_error_desc(error);
-	if (why != NULL && tell)
-		say("'%s' is no JSON: line %zu: %s", file, line_of(text, at), why);
-	else if (error != json_tokener_success && why == NULL && tell)
-		say("'%s' is no JSON: it ends too early", file);
+	if (why != NULL && report)
+		say("invalid JSON in '%s': line %zu: %s", file, line_of(text, at), why);
+	else if (error != json_tokener_success && why == NULL && report)
+		say("invalid JSON in '%s': it ends too early", file);
 	if (error == json_tokener_success && why == NULL)
 		return true;
 	json_object_put(*value);
@@ -90,7 +90,7 @@ static bool parse(const char *file, bool tell, const char *text, size_t size,
 	return false;
 }
 
-bool read_json(const char *file, bool tell, struct json_object **value)
+bool read_json(const char *file, bool report, struct json_object **value)
 {
 	size_t size;
 	char *text = read_text(file, &size);
@@ -98,8 +98,8 @@ bool read_json(const char *file, bool tell, struct json_object **value)
 
 	*value = NULL;
 	if (text != NULL)
-		good = parse(file, tell, text, size, value);
-	else if (tell)
+		good = parse(file, report, text, size, value);
+	else if (report)
 		say("cannot read '%s': %s", file, strerror(errno));
 	free(text);
 	return good;

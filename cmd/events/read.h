@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * read.h - a file of JSON.
+ * read.h - reads a JSON file.
  */
 #ifndef READ_H
 #define READ_H
@@ -10,9 +10,9 @@
 #include <stdbool.h>
 
 /*
- * Reads a file that is one value of JSON, which may be NULL, and is the caller's.  False: it
- * cannot be read, or is none, and with `tell` a message says why, and in which line.
+ * Reads a file with one JSON value; put it.  JSON null is NULL.  False: not readable or invalid;
+ * with `report`, a message has the reason and the line.
  */
-bool read_json(const char *file, bool tell, struct json_object **value);
+bool read_json(const char *file, bool report, struct json_object **value);
 
 #endif /* READ_H */

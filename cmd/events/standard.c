@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * standard.c - events that event files name, and other files describe.
+ * standard.c - resolves references to events of other files.
  */
 #include "standard.h"
 
@@ -25,26 +25,26 @@ static struct json_object *new_object(void)
 	return object;
 }
 
-static void put(struct json_object *object, const char *key, struct json_object *value)
+static void add_member(struct json_object *object, const char *key, struct json_object *value)
 {
 	if (json_object_object_add(object, key, value) != 0)
 		die("%s", strerror(ENOMEM));
 }
 
-struct source {
-	const char *file;
-	struct json_object *json;    /* NULL: it could not be read */
+struct event_file {
+	const char *name;
+	struct json_object *json;    /* NULL: unreadable */
 	struct json_object *by_name; /* its events, by their names in lower case */
-	struct json_object *used;    /* the names of those that other files refer to */
-	bool refers;		     /* it refers to events itself */
+	struct json_object *used;    /* the names of events to which other files refer */
+	bool refers;		     /* it has references */
 };
 
 struct standard {
 	size_t n;
-	struct source *source;
+	struct event_file *file;
 };
 
-/* The list of events of a file; NULL: it has none. */
+/* The list of events of a file; NULL: none. */
 static struct json_object *list_of(struct json_object *file)
 {
 	struct json_object *list = file;
@@ -56,7 +56,7 @@ static struct json_object *list_of(struct json_object *file)
 	return json_object_is_type(list, json_type_array) ? list : NULL;
 }
 
-/* The member `key` in lower case; false: there is none, or it is no name. */
+/* Gets member `key` in lower case.  False: missing or not a name. */
 static bool name_of(struct json_object *event, const char *key, char name[MAX_NAME])
 {
 	struct json_object *member;
@@ -74,48 +74,49 @@ static bool name_of(struct json_object *event, const char *key, char name[MAX_NA
 	return n > 0 && text[n] == '\0';
 }
 
-static bool refers(struct json_object *event, char name[MAX_NAME])
+/* Is it a reference to an event `name`? */
+static bool is_reference(struct json_object *event, char name[MAX_NAME])
 {
 	return name_of(event, "ArchStdEvent", name);
 }
 
-static void note_events(struct source *source)
+static void index_events(struct event_file *file)
 {
-	struct json_object *list = list_of(source->json);
+	struct json_object *list = list_of(file->json);
 	char name[MAX_NAME];
 
 	for (size_t i = 0; list != NULL && i < json_object_array_length(list); i++) {
 		struct json_object *event = json_object_array_get_idx(list, i);
 
-		if (refers(event, name))
-			source->refers = true;
+		if (is_reference(event, name))
+			file->refers = true;
 		else if (name_of(event, "EventName", name))
-			put(source->by_name, name, json_object_get(event));
+			add_member(file->by_name, name, json_object_get(event));
 	}
 }
 
-/* The event of that name, and in which file; NULL: it is in none. */
+/* Finds an event, and the index of its file.  NULL: in no file. */
 static struct json_object *find(const struct standard *standard, const char *name, size_t *where)
 {
 	struct json_object *event;
 
 	for (*where = 0; *where < standard->n; ++*where) {
-		if (json_object_object_get_ex(standard->source[*where].by_name, name, &event))
+		if (json_object_object_get_ex(standard->file[*where].by_name, name, &event))
 			return event;
 	}
 	return NULL;
 }
 
-static void note_uses(struct standard *standard, const struct source *from)
+static void mark_used(struct standard *standard, const struct event_file *from)
 {
 	struct json_object *list = list_of(from->json);
 	char name[MAX_NAME];
 	size_t where;
 
 	for (size_t i = 0; list != NULL && i < json_object_array_length(list); i++) {
-		if (refers(json_object_array_get_idx(list, i), name) &&
-		    find(standard, name, &where) != NULL && &standard->source[where] != from)
-			put(standard->source[where].used, name, NULL);
+		if (is_reference(json_object_array_get_idx(list, i), name) &&
+		    find(standard, name, &where) != NULL && &standard->file[where] != from)
+			add_member(standard->file[where].used, name, NULL);
 	}
 }
 
@@ -125,57 +126,57 @@ struct standard *standard_read(char **files)
 
 	while (files[standard->n] != NULL)
 		standard->n++;
-	standard->source = xcalloc(standard->n + 1, sizeof(*standard->source));
+	standard->file = xcalloc(standard->n + 1, sizeof(*standard->file));
 	for (size_t i = 0; i < standard->n; i++) {
-		struct source *source = &standard->source[i];
+		struct event_file *file = &standard->file[i];
 
-		source->file = files[i];
-		read_json(files[i], false, &source->json); /* told when it is imported */
-		source->by_name = new_object();
-		source->used = new_object();
-		note_events(source);
+		file->name = files[i];
+		read_json(files[i], false, &file->json); /* reported when it is imported */
+		file->by_name = new_object();
+		file->used = new_object();
+		index_events(file);
 	}
 	for (size_t i = 0; i < standard->n; i++)
-		note_uses(standard, &standard->source[i]);
+		mark_used(standard, &standard->file[i]);
 	return standard;
 }
 
 void standard_free(struct standard *standard)
 {
 	for (size_t i = 0; i < standard->n; i++) {
-		json_object_put(standard->source[i].by_name);
-		json_object_put(standard->source[i].used);
-		json_object_put(standard->source[i].json);
+		json_object_put(standard->file[i].by_name);
+		json_object_put(standard->file[i].used);
+		json_object_put(standard->file[i].json);
 	}
-	free(standard->source);
+	free(standard->file);
 	free(standard);
 }
 
-bool standard_is_source(const struct standard *standard, const char *file, size_t *n)
+bool standard_is_source(const struct standard *standard, const char *name, size_t *n)
 {
 	for (size_t i = 0; i < standard->n; i++) {
-		const struct source *source = &standard->source[i];
+		const struct event_file *file = &standard->file[i];
 
-		*n = (size_t)json_object_object_length(source->used);
-		if (strcmp(source->file, file) == 0)
-			return *n > 0 && !source->refers;
+		*n = (size_t)json_object_object_length(file->used);
+		if (strcmp(file->name, name) == 0)
+			return *n > 0 && !file->refers;
 	}
 	return false;
 }
 
-/* `event`, and what stands beside the reference to it. */
+/* Copies `event`, with the members next to the reference. */
 static struct json_object *merge(struct json_object *event, struct json_object *reference)
 {
 	struct json_object *whole = new_object();
 
 	json_object_object_foreach(event, key, value)
 	{
-		put(whole, key, json_object_get(value));
+		add_member(whole, key, json_object_get(value));
 	}
 	json_object_object_foreach(reference, own, member)
 	{
 		if (strcmp(own, "ArchStdEvent") != 0)
-			put(whole, own, json_object_get(member));
+			add_member(whole, own, json_object_get(member));
 	}
 	return whole;
 }
@@ -189,7 +190,7 @@ size_t standard_resolve(const struct standard *standard, struct json_object *fil
 	for (size_t i = 0; list != NULL && i < json_object_array_length(list); i++) {
 		struct json_object *reference = json_object_array_get_idx(list, i), *event;
 
-		if (!refers(reference, name))
+		if (!is_reference(reference, name))
 			continue;
 		event = find(standard, name, &where);
 		if (event == NULL)

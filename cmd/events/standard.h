@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * standard.h - events that event files name, and other files describe: "ArchStdEvent" in those
- * of the kernel for Arm.
+ * standard.h - resolves references to events of other files: "ArchStdEvent" in files of Linux for
+ * Arm.
  */
 #ifndef STANDARD_H
 #define STANDARD_H
@@ -13,16 +13,16 @@
 
 struct standard;
 
-/* Notes what the files, up to NULL, have; one that cannot be read has nothing.  Never NULL. */
+/* Reads a list of files, which ends with NULL.  Skips unreadable files.  Never NULL. */
 struct standard *standard_read(char **files);
 void standard_free(struct standard *standard);
 
-/* Is a file there only to be referred to?  Then how many of its events are. */
-bool standard_is_source(const struct standard *standard, const char *file, size_t *n);
+/* Do other files refer to this file, which itself has no references?  `*n`: to how many events. */
+bool standard_is_source(const struct standard *standard, const char *name, size_t *n);
 
 /*
- * Puts descriptions in the place of what refers to them, with those members changed that stand
- * beside the reference.  Returns how many are in none of the files.
+ * Replaces references in `file` by the events that they name; members next to a reference override
+ * those of the event.  Returns the number of references to events in no file.
  */
 size_t standard_resolve(const struct standard *standard, struct json_object *file);
 

@@ -22,7 +22,7 @@ import() {
 
 @test "each shape becomes definitions, and the rest is reported" {
 	import GenuineIntel-6-AD intel
-	[ "$stderr" = "cpc-events: '$FILES/intel.json': 4 events and 0 metrics; left out: 5 that cannot be written as definitions, and 0 metrics that take more than events, numbers and + - * /" ]
+	[ "$stderr" = "cpc-events: '$FILES/intel.json': wrote 4 events and 0 metrics; skipped 5 events that definitions cannot express, and 0 metrics with more than events, numbers and + - * /" ]
 	diff - "$CPC_EVENTS_DIR/intel.def" <<-'END'
 		# Made by cpc-events import.
 		[GenuineIntel-6-AD]
@@ -32,7 +32,7 @@ import() {
 		OUR_LOADS.SLOW = cpu/event=0xcd,umask=0x1,ldlat=0x80/  # Slow loads
 	END
 	import GenuineIntel-6-AD kernel
-	[[ $stderr == *": 3 events and 6 metrics; left out: 0 that cannot be written as definitions, and 10 metrics that take more "* ]]
+	[[ $stderr == *": wrote 3 events and 6 metrics; skipped 0 events that definitions cannot express, and 10 metrics with more "* ]]
 	diff - "$CPC_EVENTS_DIR/kernel.def" <<-'END'
 		# Made by cpc-events import.
 		[GenuineIntel-6-AD]
@@ -47,7 +47,7 @@ import() {
 		our_plain = our_ipc  # Plain (per_instr)
 	END
 	import GenuineIntel-6-AD metrics
-	[[ $stderr == *": 0 events and 1 metrics; left out: 0 that cannot be written as definitions, and 4 metrics "* ]]
+	[[ $stderr == *": wrote 0 events and 1 metrics; skipped 0 events that definitions cannot express, and 4 metrics "* ]]
 	diff - "$CPC_EVENTS_DIR/metrics.def" <<-'END'
 		# Made by cpc-events import.
 		[GenuineIntel-6-AD]
@@ -98,7 +98,7 @@ one() {
 @test "an unknown member that may change the counts: left out, and reported" {
 	one '"EventCode": "0x1", "OurMask": "0x3"'
 	[ "$status" -eq 1 ]
-	[ "${stderr_lines[1]}" = "cpc-events: '$T/one.json': 1 of those left out have a member that is not known and may change what they count, such as 'OurMask'" ]
+	[ "${stderr_lines[1]}" = "cpc-events: '$T/one.json': 1 of the skipped events have an unknown member, such as 'OurMask', which can change what they count" ]
 	one '"EventCode": "0x11", "OurMask": [1]' 0x00000000410fd0c0
 	[ "$status" -eq 1 ]
 	[[ $stderr == *"such as 'OurMask'"* ]]
@@ -106,7 +106,7 @@ one() {
 		'"EventCode": "0x1", "Filter": "config1=1/"' '"EventCode": "0x1", "ExtSel": "x"'; do
 		one "$members"
 		[ "$status" -eq 1 ]
-		[[ $stderr == *"left out: 1 that cannot be written"* ]]
+		[[ $stderr == *"skipped 1 events that definitions cannot express"* ]]
 	done
 }
 
@@ -119,7 +119,7 @@ one() {
 	go -0 cpc-events -C '*' import "$T/two.json" "$T/two.json"
 	[ "$(grep -i '^our' <<<"$output")" = "OUR_A = cpu/event=0x1/  # 
 OUR_B = cpu/event=0x3/  # " ]
-	[ "$(sort -u <<<"$stderr")" = "cpc-events: '$T/two.json': 2 have the name of another definition: the first is written" ]
+	[ "$(sort -u <<<"$stderr")" = "cpc-events: '$T/two.json': skipped 2 definitions with the name of an earlier one" ]
 }
 
 @test "events that another file describes: that file is given, too, or they are reported" {
@@ -135,15 +135,15 @@ OUR_B = cpu/event=0x3/  # " ]
 			OUR_OWN = 0xc1  # Its own
 		END
 		[ "$(sort <<<"$stderr")" = "$(sort <<-'END'
-			cpc-events: 'arm-common.json': the other files refer to 3 of its events
-			cpc-events: 'arm-core.json': 3 events and 0 metrics; left out: 3 that cannot be written as definitions, and 0 metrics that take more than events, numbers and + - * /
-			cpc-events: 'arm-core.json': events of another file (ArchStdEvent), which is to be given, too: 1 of those left out
+			cpc-events: 'arm-common.json': not imported; the other files refer to 3 of its events
+			cpc-events: 'arm-core.json': wrote 3 events and 0 metrics; skipped 3 events that definitions cannot express, and 0 metrics with more than events, numbers and + - * /
+			cpc-events: 'arm-core.json': 1 of the skipped events refer to another file (ArchStdEvent): import it, too
 		END
 		)" ]
 	done
 	go -0 cpc-events -C 0x00000000410fd070 import arm-core.json
 	[ "$(grep -c "^OUR_" <<<"$output")" -eq 1 ]
-	[[ $stderr == *"which is to be given, too: 4 of those left out"* ]]
+	[[ $stderr == *"4 of the skipped events refer to another file (ArchStdEvent): import it, too"* ]]
 	go -0 cpc-events -C 0x00000000410fd070 import arm-common.json
 	[ "$(grep -c "^OUR_" <<<"$output")" -eq 3 ]
 }
@@ -206,19 +206,19 @@ OUR_B = cpu/event=0x3/  # " ]
 	for text in '' '{' '[1,' '[1, 2]' '[]' '{}' '{"Events": 5}' '{"Events": ["a"]}' '17' 'null' '{"Events"'; do
 		printf '%s' "$text" >"$T/bad.json"
 		go -1 cpc-events -C GenuineIntel-6-AD -o "$T/bad.def" import "$T/bad.json"
-		[[ $stderr == "cpc-events: '$T/bad.json' is no "* ]]
+		[[ $stderr == "cpc-events: invalid "*" '$T/bad.json'"* ]]
 		[ "$(wc -l <<<"$stderr")" -eq 1 ]
 		[ ! -e "$T/bad.def" ]
 	done
 	for text in '' '{' '[1,' '[1, tru'; do
 		printf '%s' "$text" >"$T/bad.json"
 		go -1 cpc-events -C GenuineIntel-6-AD import "$T/bad.json"
-		[ "$stderr" = "cpc-events: '$T/bad.json' is no JSON: it ends too early" ]
+		[ "$stderr" = "cpc-events: invalid JSON in '$T/bad.json': it ends too early" ]
 	done
 	while read -r line text; do
 		printf '%b' "$text" >"$T/bad.json"
 		go -1 cpc-events -C GenuineIntel-6-AD import "$T/bad.json"
-		[[ $stderr == "cpc-events: '$T/bad.json' is no JSON: line $line: "* ]]
+		[[ $stderr == "cpc-events: invalid JSON in '$T/bad.json': line $line: "* ]]
 	done <<-'END'
 		1 {"Events"; []}
 		3 {"Events": [\n\n{"EventName" "A"}]}
@@ -228,15 +228,15 @@ OUR_B = cpu/event=0x3/  # " ]
 	END
 	printf '[{"EventName": "A B", "EventCode": "0x1"}]' >"$T/bad.json"
 	go -1 cpc-events -C GenuineIntel-6-AD -o "$T/bad.def" import "$T/bad.json"
-	[[ $stderr == *"there is nothing that can be written as a definition" ]]
+	[[ $stderr == *"cannot write any definition: no event can be expressed" ]]
 	[ ! -e "$T/bad.def" ]
 	printf '{"Backend": "Of the back end", "Frontend": "Of the front end"}' >"$T/metricgroups.json"
 	go -0 cpc-events -C GenuineIntel-6-AD import "$FILES/intel.json" "$T/metricgroups.json"
-	[[ $stderr == *"'$T/metricgroups.json': it tells of groups of metrics, and has no events" ]]
+	[[ $stderr == *"'$T/metricgroups.json': no events; it describes groups of metrics" ]]
 	go -1 cpc-events -C GenuineIntel-6-AD import "$T/none.json"
 	[ "$stderr" = "cpc-events: cannot read '$T/none.json': No such file or directory" ]
 	go -1 cpc-events import "$FILES/kernel.json"
-	[[ $stderr == *"does not say which CPU it is for; give its name with --cpu"* ]]
+	[[ $stderr == *"name it with --cpu"* ]]
 	for cpu in 'a b' Foo x skl GenuineIntel GenuineIntel-6 0x410fd0c0 0xno \
 		GenuineIntel-6-AD,Foo ''; do
 		go -2 cpc-events -C "$cpu" import "$FILES/kernel.json"

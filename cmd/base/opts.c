@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * opts.c - one table of options drives parsing and usage.
+ * opts.c - a table of options, for parsing and for -h.
  */
 #include "opts.h"
 
@@ -17,31 +17,31 @@
 
 #define MAX_OPTS 64
 
-/* A long option that is none: several begin with it, or one is meant. */
-static void complain_long(const char *word, const struct opt *opts)
+/* Reports an unknown long option or an ambiguous abbreviation. */
+static void report_long(const char *word, const struct opt *opts)
 {
 	size_t n = strcspn(word + 2, "="), nnames = 0;
-	const char *name[MAX_OPTS], *meant;
-	char text[256] = "", *given = xasprintf("%.*s", (int)n, word + 2);
+	const char *name[MAX_OPTS], *nearest;
+	char matches[256] = "", *given = xasprintf("%.*s", (int)n, word + 2);
 
 	for (; nnames < MAX_OPTS && opts[nnames].code != 0; nnames++) {
 		name[nnames] = opts[nnames].name;
 		if (n == 0 || strncmp(name[nnames], given, n) != 0)
 			continue;
-		strlcat(text, *text != '\0' ? ", --" : "--", sizeof(text));
-		strlcat(text, name[nnames], sizeof(text));
+		strlcat(matches, *matches != '\0' ? ", --" : "--", sizeof(matches));
+		strlcat(matches, name[nnames], sizeof(matches));
 	}
-	meant = cpc_nearest(given, name, nnames);
-	if (*text != '\0')
-		say("option '%s' may be any of %s", word, text);
-	else if (meant != NULL)
-		say("unknown option '%s' (did you mean '--%s'?)", word, meant);
+	nearest = cpc_nearest(given, name, nnames);
+	if (*matches != '\0')
+		say("ambiguous option '%s': it can be %s", word, matches);
+	else if (nearest != NULL)
+		say("unknown option '%s' (did you mean '--%s'?)", word, nearest);
 	else
 		say("unknown option '%s'", word);
 	free(given);
 }
 
-static bool has(const struct opt *opts, int code)
+static bool has_option(const struct opt *opts, int code)
 {
 	while (opts->code != 0 && opts->code != code)
 		opts++;
@@ -49,21 +49,21 @@ static bool has(const struct opt *opts, int code)
 }
 
 /* Reports the option at which getopt_long(3) failed. */
-static void complain(char **argv, const struct opt *opts, bool no_argument_given)
+static void report_error(char **argv, const struct opt *opts, bool missing_argument)
 {
 	char letter[3] = {'-', (char)optopt, '\0'};
-	/* A long option is shown as it was written, a short one as its letter. */
+	/* Quote a long option as it was written, a short one as its letter. */
 	bool is_letter = optopt > 0 && optopt < 256 && strncmp(argv[optind - 1], "--", 2) != 0;
 	const char *what = is_letter ? letter : argv[optind - 1];
 
-	if (no_argument_given)
-		say("option '%s' takes an argument", what);
+	if (missing_argument)
+		say("missing argument of option '%s'", what);
 	else if (!is_letter && optopt != 0)
-		say("option '%s' takes no argument", what);
+		say("invalid option '%s': it takes no argument", what);
 	else if (!is_letter)
-		complain_long(what, opts);
-	else if (optopt == 'e' && has(opts, 'c')) /* perf(1) has events there */
-		say("unknown option '-e'; events are given by -c");
+		report_long(what, opts);
+	else if (optopt == 'e' && has_option(opts, 'c')) /* as in perf(1) */
+		say("unknown option '-e'; use -c for events");
 	else
 		say("unknown option '%s'", what);
 }
@@ -87,7 +87,7 @@ int opts_next(int argc, char **argv, const struct opt *opts)
 	c = getopt_long(argc, argv, shorts, longs, NULL);
 	if (c != '?' && c != ':')
 		return c;
-	complain(argv, opts, c == ':');
+	report_error(argv, opts, c == ':');
 	return '?';
 }
 

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * opts.h - one table of options drives parsing and usage.
+ * opts.h - a table of options, for parsing and for -h.
  */
 #ifndef OPTS_H
 #define OPTS_H
 
 #include <stdio.h>
 
-/* When an option makes sense. */
+/* TO_COUNT: the option is invalid with -I, which counts nothing. */
 enum opt_use { ALWAYS, TO_COUNT };
 
 struct opt {
-	int code;	  /* the letter, or a number from 256 for a long option only */
+	int code;	  /* the letter, or from 256 on a long option without a letter */
 	const char *name; /* the long option */
-	const char *arg;  /* what its argument is called; NULL: it has none */
+	const char *arg;  /* the name of its argument; NULL: no argument */
 	const char *help;
 	enum opt_use use;
 };
 
 /*
- * Like getopt_long(3), for a table that ends with a zero code; stops at the first word
- * that is not an option.  Returns '?' after an error, which was reported; -1 at the end.
+ * As getopt_long(3), for a table that ends with code 0.  Stops at the first word that is not an
+ * option.  Returns '?' after an error message, -1 at the end.
  */
 int opts_next(int argc, char **argv, const struct opt *opts);
 
-/* Prints a line of help for each option. */
+/* Prints a line for each option. */
 void opts_print(FILE *f, const struct opt *opts);
 
 #endif /* OPTS_H */

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * say.c - messages on stderr, and text of others made harmless.
+ * say.c - messages on stderr, and escaping of untrusted text.
  */
 #include "say.h"
 
 #include "util.h"
 
-#define LIBBSD_NETBSD_VIS /* libbsd has two strnvis(3) and wants to know which; none is used */
+#define LIBBSD_NETBSD_VIS /* selects a variant of strnvis(3), which is not used here */
 #include <bsd/vis.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ESCAPED_MAX 4 /* bytes that a byte can become: \M^[ */
-_Static_assert(ESCAPED_SIZE(1) == ESCAPED_MAX + 1, "as say.h promises");
+#define ESCAPED_MAX 4 /* the longest escape of a byte: \M^[ */
+_Static_assert(ESCAPED_SIZE(1) == ESCAPED_MAX + 1, "ESCAPED_SIZE in say.h is too small");
 
 static bool is_plain(char c)
 {
 	return c >= ' ' && c <= '~' && c != '\\';
 }
 
-/* Returns the length; the result has no NUL at its end. */
+/* Returns the length.  `to` gets no NUL. */
 static size_t escape(char to[ESCAPED_MAX], char c)
 {
 	char text[ESCAPED_MAX + 1];
 	size_t n;
 
-	/* vis(3) allocates memory, and returns NULL when there is none. */
+	/* vis(3) returns NULL if it cannot allocate memory. */
 	if (is_plain(c) || vis(text, (unsigned char)c, VIS_CSTYLE | VIS_NL | VIS_TAB, 0) == NULL) {
 		to[0] = is_plain(c) ? c : '?';
 		return 1;
@@ -75,7 +75,7 @@ size_t escape_text(char *to, size_t size, const char *text, enum escape how)
 	return n;
 }
 
-/* In one piece, so that lines of several programs do not mix. */
+/* Writes the line with one call, so that lines of several programs do not mix. */
 void vsay(const char *fmt, va_list ap)
 {
 	char text[SAY_MAX], line[ESCAPED_MAX * SAY_MAX];
@@ -83,11 +83,11 @@ void vsay(const char *fmt, va_list ap)
 	int len = snprintf(text, sizeof(text), "%s: ", program_invocation_short_name);
 
 	if (len < 0 || (size_t)len >= sizeof(text) / 2)
-		len = 0; /* argv[0] is whatever our parent wants */
+		len = 0; /* our parent can set any argv[0] */
 	vsnprintf(text + len, sizeof(text) - (size_t)len, fmt, ap);
 	for (const char *c = text; *c != '\0'; c++)
 		n += escape(line + n, *c);
-	line[n++] = '\n'; /* there is room: the NUL of text was not copied */
+	line[n++] = '\n'; /* fits: the NUL of `text` was not copied */
 	fwrite(line, 1, n, stderr);
 }
 

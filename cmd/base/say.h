@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * say.h - messages on stderr, and text of others made harmless.
+ * say.h - messages on stderr, and escaping of untrusted text.
  *
- * Names of files and processes, command lines and messages that contain them may have
- * newlines and escape sequences in them, which could forge lines or control a terminal.
- * All messages go through say(), and text of others in output through put_escaped().
+ * File names, process names and command lines can contain newlines and escape sequences, which
+ * could forge lines or control a terminal.  So say() escapes all messages, and put_escaped() all
+ * untrusted text in output.
  */
 #ifndef SAY_H
 #define SAY_H
@@ -14,26 +14,26 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The longest message, in bytes before escaping; what is longer is cut. */
+/* Longer messages are cut.  In bytes, before escaping. */
 #define SAY_MAX 8192
 
-/* Writes the program's name, ": ", and the message, escaped, as one line to stderr. */
+/* Writes the name of the program, ": " and the escaped message as one line to stderr. */
 __attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);
 __attribute__((format(printf, 1, 0))) void vsay(const char *fmt, va_list ap);
 
-/* The same, then exits with STATUS_FAILED. */
+/* As say(), then exits with STATUS_FAILED. */
 __attribute__((format(printf, 1, 2), noreturn)) void die(const char *fmt, ...);
 
-/* Escape all but printable ASCII; a word has no blanks, either. */
+/* Both escape all characters except printable ASCII; ESCAPE_WORD also escapes blanks. */
 enum escape { ESCAPE_LINE, ESCAPE_WORD };
 
-/* The most that `n` bytes become, with a NUL. */
+/* The maximal size of `n` escaped bytes and a NUL. */
 #define ESCAPED_SIZE(n) (4 * (n) + 1)
 
-/* Returns the length; what does not fit is cut before the character. */
+/* Returns the length.  If `to` is too small, only whole characters are written. */
 size_t escape_text(char *to, size_t size, const char *text, enum escape how);
 
-/* Writes `text` with all but printable ASCII and blanks escaped as vis(3) does. */
+/* Writes `text`; everything except printable ASCII is escaped as by vis(3). */
 void put_escaped(FILE *f, const char *text);
 
 #endif /* SAY_H */

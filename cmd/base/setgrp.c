@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * setgrp.c - the sets of a run, one per -c, which take turns.
+ * setgrp.c - the sets of a run.
  */
 #include "setgrp.h"
 
@@ -13,21 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Inserts a column in order of its slot. */
-static void add_column(struct setgrp *grp, unsigned slot)
-{
-	unsigned i = grp->ncols;
-
-	for (unsigned j = 0; j < grp->ncols; j++) {
-		if (grp->col[j] == slot)
-			return;
-	}
-	for (; i > 0 && grp->col[i - 1] > slot; i--)
-		grp->col[i] = grp->col[i - 1];
-	grp->col[i] = slot;
-	grp->ncols++;
-}
 
 static int add_request(cpc_t *cpc, cpc_set_t *set, const struct spec_req *req)
 {
@@ -57,7 +42,7 @@ static void describe(cpc_t *cpc, const cpc_set_t *set, int index)
 		say("%s", text);
 }
 
-/* Who is asked what words of a spec mean. */
+/* The argument of the functions of struct spec_names. */
 struct names {
 	cpc_t *cpc;
 	const struct setgrp *grp;
@@ -86,7 +71,7 @@ static void has_symbol(void *arg, int index, const char *symbol, uint64_t addres
 	*(bool *)arg |= !names_file(symbol);
 }
 
-/* The function that an event seems to be named after; NULL: it does not. */
+/* The name of a function, if `event` can be one, also after "uprobe:" and the like; or NULL. */
 static const char *function_of(const char *event)
 {
 	static const char *const prefixes[] = {"breakpoint:", "uprobe:", "probe:", "func:"};
@@ -106,7 +91,7 @@ static const char *function_of(const char *event)
 
 struct nearest {
 	const char *word;
-	char probe[256]; /* "provider:name"; "": none is near */
+	char probe[256]; /* "provider:name"; "": no probe has a similar name */
 };
 
 static void try_probe(void *arg, enum cpc_event_group group, const char *event, const char *desc)
@@ -125,30 +110,29 @@ static void try_probe(void *arg, enum cpc_event_group group, const char *event, 
 		strcpy(nearest->probe, probe);
 }
 
-/* The ratio that an event is counted for, as what a message ends with; "": none. */
-static void tell_ratio(const struct spec *spec, size_t req, char *text, size_t size)
+/* Writes the end of a message: which ratio requires the event; "": none. */
+static void describe_ratio(const struct spec *spec, size_t req, char *text, size_t size)
 {
 	*text = '\0';
 	for (size_t i = 0; i < spec->nratios; i++) {
 		for (size_t j = 0; j < spec->ratio[i].nevents; j++) {
 			if (spec->ratio[i].req[j] == req)
-				snprintf(text, size, "; it is part of the ratio '%s'",
+				snprintf(text, size, "; ratio '%s' requires it",
 					 spec->ratio[i].name);
 		}
 	}
 }
 
 /*
- * Tells why request `i` is refused: in the library's words, unless an attribute that only
- * specs have was meant for an event, or with `functions` a function of a program.  Returns
- * the exit status.
+ * Reports why libcpc refused request `i`, in its words, unless the event is a misspelled attribute
+ * or seems to be a function of a program.  Returns the exit status.
  */
 static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 {
 	static const char *const modes[] = {"nouser", "sys"};
 	const char *event = spec->req[i].event;
 	struct nearest nearest = {.word = event};
-	const char *meant = cpc_nearest(event, modes, sizeof(modes) / sizeof(*modes));
+	const char *mode = cpc_nearest(event, modes, sizeof(modes) / sizeof(*modes));
 	const char *function = functions ? function_of(event) : NULL;
 	char *why = xstrdup(cpcerr_text());
 	bool unknown = cpcerr_subcode() == CPC_UNKNOWN_EVENT && strcmp(event, modes[0]) != 0 &&
@@ -158,13 +142,13 @@ static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 
 	if (unknown && strchr(event, ':') != NULL)
 		cpc_walk_events_desc(cpc, &nearest, try_probe);
-	tell_ratio(spec, i, ratio, sizeof(ratio));
+	describe_ratio(spec, i, ratio, sizeof(ratio));
 	if (*ratio != '\0') {
 		say("%s%s", why, ratio);
 	} else if (nearest.probe[0] != '\0') {
 		say("%s (did you mean 'sdt/%s/'?)", why, nearest.probe);
-	} else if (meant != NULL && (unknown || cpcerr_subcode() == CPC_INVALID_EVENT)) {
-		say("unknown event '%s' (did you mean '%s'?)", event, meant);
+	} else if (mode != NULL && (unknown || cpcerr_subcode() == CPC_INVALID_EVENT)) {
+		say("unknown event '%s' (did you mean '%s'?)", event, mode);
 	} else if (function != NULL && function != event) {
 		say("unknown event '%s' (did you mean 'uprobe/func=%s/'?)", event, function);
 		status = STATUS_USAGE;
@@ -177,7 +161,7 @@ static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 	return status;
 }
 
-/* The requests of a spec.  Returns the exit status. */
+/* Parses a spec with the ratios known so far.  Returns the exit status. */
 static int parse(const struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec)
 {
 	struct names asked = {.cpc = cpc, .grp = grp};
@@ -187,7 +171,7 @@ static int parse(const struct setgrp *grp, cpc_t *cpc, const char *text, struct 
 
 	if (spec_parse(text, &names, spec, why, sizeof(why)) == 0)
 		return STATUS_OK;
-	say("bad event spec '%s': %s", text, why);
+	say("invalid event spec '%s': %s", text, why);
 	return STATUS_USAGE;
 }
 
@@ -206,53 +190,57 @@ cpc_set_t *setgrp_make(cpc_t *cpc, const struct spec *spec, size_t *bad)
 	return set;
 }
 
-/* The word `name` of a spec is that of a ratio.  Returns the exit status. */
-static int learn_ratio(struct setgrp *grp, cpc_t *cpc, const char *name)
+/*
+ * Adds the ratio that request `i` of a spec turned out to be, and parses the spec again with its
+ * events.  Returns the exit status.
+ */
+static int expand_ratio(struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec,
+			size_t i)
 {
+	const char *name = spec->req[i].event;
 	cpc_ratio_t *ratio = cpc_ratio_find(cpc, name);
+	int status = STATUS_OK;
 
 	if (ratio == NULL) {
 		say("%s", cpcerr_text());
-		return cpcerr_is_usage() ? STATUS_USAGE : STATUS_FAILED;
+		status = cpcerr_is_usage() ? STATUS_USAGE : STATUS_FAILED;
+	} else {
+		grp->ratio = xrealloc(grp->ratio, (grp->nratios + 1) * sizeof(*grp->ratio));
+		grp->ratio[grp->nratios++] = (struct setgrp_ratio){xstrdup(name), ratio};
 	}
-	grp->ratio = xrealloc(grp->ratio, (grp->nratios + 1) * sizeof(*grp->ratio));
-	grp->ratio[grp->nratios++] = (struct setgrp_ratio){xstrdup(name), ratio};
-	return STATUS_OK;
+	spec_free(spec);
+	return status == STATUS_OK ? parse(grp, cpc, text, spec) : status;
 }
 
-/* The first request of a spec whose name is that of a ratio that is not known yet; or NULL. */
-static const char *find_ratio(cpc_t *cpc, const struct spec *spec)
+/* Finds a request that is a ratio.  Tries each alone: together they may need too many slots. */
+static bool find_ratio(cpc_t *cpc, const struct spec *spec, size_t *found)
 {
 	for (size_t i = 0; i < spec->nreqs; i++) {
 		const struct spec one = {.nreqs = 1, .req = &spec->req[i]};
 		size_t bad;
 		cpc_set_t *set = setgrp_make(cpc, &one, &bad);
 
-		if (set == NULL && cpcerr_subcode() == CPC_IS_RATIO)
-			return spec->req[i].event;
+		if (set == NULL && cpcerr_subcode() == CPC_IS_RATIO) {
+			*found = i;
+			return true;
+		}
 		if (set != NULL)
 			cpc_set_destroy(cpc, set);
 	}
-	return NULL;
+	return false;
 }
 
 int setgrp_parse_ratios(struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec)
 {
 	int status = parse(grp, cpc, text, spec);
-	const char *ratio;
+	size_t i;
 
-	while (status == STATUS_OK && (ratio = find_ratio(cpc, spec)) != NULL) {
-		status = learn_ratio(grp, cpc, ratio);
-		spec_free(spec);
-		if (status == STATUS_OK)
-			status = parse(grp, cpc, text, spec);
-	}
+	while (status == STATUS_OK && find_ratio(cpc, spec, &i))
+		status = expand_ratio(grp, cpc, text, spec, i);
 	return status;
 }
 
-/*
- * Makes the set, of `text` once more when one of its words turns out to be a ratio.  Returns the
- * exit status; the spec is freed if it is not 0.
+/* Makes the set, and expands its ratios.  Returns the exit status; not STATUS_OK: frees the spec.
  */
 static int make_set(struct setgrp *grp, cpc_t *cpc, struct setgrp_set *set)
 {
@@ -260,13 +248,12 @@ static int make_set(struct setgrp *grp, cpc_t *cpc, struct setgrp_set *set)
 	size_t bad;
 
 	while (status == STATUS_OK && (set->set = setgrp_make(cpc, &set->spec, &bad)) == NULL) {
-		if (cpcerr_subcode() == CPC_IS_RATIO)
-			status = learn_ratio(grp, cpc, set->spec.req[bad].event);
-		else
+		if (cpcerr_subcode() == CPC_IS_RATIO) {
+			status = expand_ratio(grp, cpc, set->text, &set->spec, bad);
+		} else {
 			status = refuse(cpc, &set->spec, bad, grp->functions);
-		spec_free(&set->spec);
-		if (status == STATUS_OK)
-			status = parse(grp, cpc, set->text, &set->spec);
+			spec_free(&set->spec);
+		}
 	}
 	return status;
 }
@@ -287,7 +274,7 @@ int setgrp_add_spec(struct setgrp *grp, cpc_t *cpc, char *text, struct spec *spe
 	struct setgrp_set set = {.text = text, .spec = *spec, .system_only = true};
 	int status = make_set(grp, cpc, &set);
 
-	*spec = (struct spec){0}; /* it is the set's, or gone */
+	*spec = (struct spec){0}; /* the set owns it, or make_set() freed it */
 	if (status != STATUS_OK) {
 		free(text);
 		return status;
@@ -296,17 +283,12 @@ int setgrp_add_spec(struct setgrp *grp, cpc_t *cpc, char *text, struct spec *spe
 		const struct spec_req *req = &set.spec.req[i];
 
 		set.system_only = set.system_only && req->nouser && req->sys;
-		add_column(grp, req->slot);
 	}
-	/* Later requests may take the slots of earlier ones. */
 	if (debug)
 		describe_all(cpc, grp, &set);
 	cpc_walk_symbols(cpc, set.set, &set.symbols, has_symbol);
-	grp->set = reallocarray(grp->set, grp->n + 1, sizeof(*grp->set));
-	if (grp->set == NULL)
-		die("%s", strerror(errno));
+	grp->set = xrealloc(grp->set, (grp->n + 1) * sizeof(*grp->set));
 	grp->set[grp->n++] = set;
-	*spec = (struct spec){0};
 	return STATUS_OK;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * setgrp.h - the sets of a run, one per -c, which take turns.
+ * setgrp.h - the sets of a run, one per -c or several with --split.  They take turns.
  */
 #ifndef SETGRP_H
 #define SETGRP_H
@@ -11,45 +11,43 @@
 #include <libcpc.h>
 
 struct setgrp_set {
-	char *text; /* the argument of -c, or the part of it */
+	char *text; /* the argument of -c, or a part of it */
 	struct spec spec;
 	cpc_set_t *set;	  /* duplicated for each LWP or CPU */
-	bool system_only; /* all requests count kernel mode only */
-	bool symbols;	  /* some request names a symbol of a process */
-	uint64_t cycles;  /* for which it has counted, in the end */
+	bool system_only; /* all requests count only in kernel mode */
+	bool symbols;	  /* some request has a symbol of a process */
+	uint64_t cycles;  /* at the end: how long the set counted */
 };
 
 struct setgrp {
-	bool functions; /* calls of functions of programs can be counted */
+	bool functions; /* the program can count calls of functions */
 	bool split;	/* some sets are parts of one -c */
-	size_t nratios; /* those that specs name */
+	size_t nratios; /* used in specs */
 	struct setgrp_ratio {
 		char *name;
 		cpc_ratio_t *ratio;
 	} * ratio;
 	size_t n;
 	struct setgrp_set *set;
-	unsigned ncols;			 /* one column per slot that some set uses */
-	unsigned col[SPEC_MAX_SLOT + 1]; /* the numbers of the slots, ascending */
 };
 
 /*
- * Adds the set of a -c; with `debug`, prints how its events were found to stderr.
- * Returns 0, or the exit status after a message on stderr.
+ * Adds the set of a -c.  With `debug`, messages describe its events.  Returns STATUS_OK, or the
+ * exit status after a message.
  */
 int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug);
 
-/* The steps of that: the requests of a -c, with those of its ratios, be they wrong, ... */
+/* Parses a spec, with the events of its ratios.  Invalid events are not yet refused. */
 int setgrp_parse_ratios(struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec);
-/* ... a set of them, or NULL, and which was refused, ... */
+/* Makes a set.  NULL: libcpc refused request `*bad`. */
 cpc_set_t *setgrp_make(cpc_t *cpc, const struct spec *spec, size_t *bad);
-/* ... and that set in the group, which gets `text` and `spec`, or frees them. */
+/* As setgrp_add(), for a parsed spec.  Owns or frees `text` and `spec`. */
 int setgrp_add_spec(struct setgrp *grp, cpc_t *cpc, char *text, struct spec *spec, bool debug);
 
-/* Is the symbol that of a file, "/path:symbol", whoever has it mapped? */
+/* Is it a symbol of a file, "/path:symbol", in all processes that map the file? */
 bool names_file(const char *symbol);
 
-/* The ratio that specs of the group call `name`; or NULL. */
+/* The ratio of that name in the specs of the group; or NULL. */
 const cpc_ratio_t *setgrp_ratio(const struct setgrp *grp, const char *name);
 
 void setgrp_free(struct setgrp *grp);

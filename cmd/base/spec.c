@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * spec.c - the parser of event specs.  It knows the syntax only, no events.
+ * spec.c - the parser of event specs.  It knows only the syntax, no events.
  */
 #include "spec.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#define ANY_SLOT 999999 /* larger numbers become this one, which no slot has */
+#define NO_SLOT 999999 /* replaces larger numbers; no slot has it */
 
 struct parser {
 	const struct spec_names *names;
@@ -23,7 +23,8 @@ struct parser {
 	size_t why_size;
 };
 
-__attribute__((format(printf, 2, 3))) static int bad(const struct parser *p, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static int refuse(const struct parser *p, const char *fmt,
+							...)
 {
 	va_list ap;
 
@@ -35,12 +36,12 @@ __attribute__((format(printf, 2, 3))) static int bad(const struct parser *p, con
 
 static int no_memory(const struct parser *p)
 {
-	return bad(p, "%s", strerror(ENOMEM));
+	return refuse(p, "%s", strerror(ENOMEM));
 }
 
 /*
- * The length of what the first slash begins, up to and with the slash that ends it, which a
- * comma or nothing follows: "cpu/event=1,umask=2/", "uprobe/func=/bin/sh:main,ret/".
+ * The length of the part in slashes, as in "cpu/event=1,umask=2/" or
+ * "uprobe/func=/bin/sh:main,ret/".  A comma or the end follows its last slash.
  */
 static size_t slashed_length(const char *s)
 {
@@ -53,7 +54,7 @@ static size_t slashed_length(const char *s)
 	return n;
 }
 
-/* A token ends at a comma, but not at one between slashes. */
+/* A token ends at a comma, but not between slashes. */
 static size_t token_length(const char *s)
 {
 	size_t n = strcspn(s, ",/");
@@ -61,7 +62,7 @@ static size_t token_length(const char *s)
 	return s[n] == '/' ? n + slashed_length(s + n) : n;
 }
 
-/* Parses all of `s` as a number; base 0 also takes 0x and 0 prefixes. */
+/* Parses all of `s` as a number; base 0 accepts the prefixes 0x and 0. */
 static bool parse_number(const char *s, int base, uint64_t *val)
 {
 	char *end;
@@ -84,8 +85,8 @@ static bool parse_pic(const char *s, size_t n, unsigned *slot)
 		if (!isdigit((unsigned char)s[i]))
 			return false;
 		val = val * 10 + (unsigned)(s[i] - '0');
-		if (val > ANY_SLOT)
-			val = ANY_SLOT;
+		if (val > NO_SLOT)
+			val = NO_SLOT;
 	}
 	*slot = val;
 	return true;
@@ -117,7 +118,7 @@ static int add_event(struct parser *p, const char *name, bool placed, unsigned s
 	return 0;
 }
 
-/* The index of the request of a ratio's event; -1: there is no memory. */
+/* The index of the request for an event of a ratio; -1: no memory. */
 static ssize_t find_or_add(struct parser *p, const char *event)
 {
 	struct spec *spec = p->spec;
@@ -177,7 +178,7 @@ static int set_attr(struct parser *p, struct spec_req *req, const char *name, ui
 	struct spec_attr *attr;
 
 	if (is_mode(name) && val > 1)
-		return bad(p, "attribute '%s' is 0 or 1", name);
+		return refuse(p, "invalid value of attribute '%s': expected 0 or 1", name);
 	if (strcmp(name, "nouser") == 0) {
 		req->nouser = val != 0;
 		return 0;
@@ -197,15 +198,15 @@ static int set_attr(struct parser *p, struct spec_req *req, const char *name, ui
 	return 0;
 }
 
-/* Attributes that Solaris uses internally. */
+/* Solaris uses these attributes internally. */
 static bool is_sibling(const char *name)
 {
 	return strncmp(name, "count_sibling_", 14) == 0;
 }
 
 /*
- * Length of the attribute name that the word begins with: all of it, or without the slot's
- * digits, as names may end in digits, too; 0: it is no attribute.
+ * The length of the attribute name in "name" or "nameN", where N is a slot; names can end in
+ * digits, too.  0: not an attribute.
  */
 static size_t attr_length(const struct parser *p, char *word)
 {
@@ -237,18 +238,19 @@ static int apply_attr(struct parser *p, char *name, uint64_t val)
 			stem = i;
 	}
 	if (stem == 0)
-		return bad(p, "'%s' is not the name of an attribute", name);
+		return refuse(p, "unknown attribute '%s'", name);
 	if (stem < n) {
-		if (parse_number(name + stem, 10, &slot) && slot < ANY_SLOT)
+		if (parse_number(name + stem, 10, &slot) && slot < NO_SLOT)
 			req = slot_user(p->spec, (unsigned)slot);
 		if (req == NULL)
-			return bad(p, "attribute '%s': no event on pic%s", name, name + stem);
+			return refuse(p, "invalid attribute '%s': no event on pic%s", name,
+				      name + stem);
 		name[stem] = '\0';
 	}
 	if (strcmp(name, "picnum") == 0)
-		return bad(p, "attribute '%s' cannot be given; write picN=event", name);
+		return refuse(p, "unsupported attribute '%s'; write picN=event", name);
 	if (is_sibling(name))
-		return bad(p, "attribute '%s' cannot be given", name);
+		return refuse(p, "unsupported attribute '%s'", name);
 	if (stem < n)
 		return set_attr(p, req, name, val);
 	for (size_t i = 0; i < p->spec->nreqs; i++) {
@@ -258,17 +260,17 @@ static int apply_attr(struct parser *p, char *name, uint64_t val)
 	return 0;
 }
 
-/* Is the token, up to `eq` or its end, an attribute rather than an event? */
+/* Is the token, up to `eq` if it has a value, an attribute and not an event? */
 static bool is_attr(const struct parser *p, char *token, const char *eq)
 {
-	/* Names of libpfm4 and sysfs have '=' inside, after ':' or '/'. */
+	/* In event names of libpfm4 and sysfs, '=' follows a ':' or '/'. */
 	if (eq != NULL)
 		return memchr(token, ':', (size_t)(eq - token)) == NULL &&
 		       memchr(token, '/', (size_t)(eq - token)) == NULL;
 	return attr_length(p, token) > 0 || is_sibling(token);
 }
 
-/* "pic=", "PIC1=" and "pic1.5=" are meant to be a slot. */
+/* Is it a misspelled slot, such as "pic=", "PIC1=" or "pic1.5="? */
 static bool is_bad_pic(const char *token, const char *eq)
 {
 	return strncasecmp(token, "pic", 3) == 0 && !isalpha((unsigned char)token[3]) &&
@@ -276,47 +278,48 @@ static bool is_bad_pic(const char *token, const char *eq)
 }
 
 /*
- * Attributes also apply to events that follow them, so there are two passes: one for
- * events, one for attributes.
+ * Attributes also apply to events after them.  So there are two passes: first events, then
+ * attributes.
  */
-static int parse_token(struct parser *p, char *token, bool events)
+static int parse_token(struct parser *p, char *token, bool event_pass)
 {
 	char *eq = strchr(token, '=');
 	uint64_t val = 1;
 	unsigned slot = 0;
 
-	/* Between slashes they are for the library to judge: filters may have some. */
+	/* Filters between slashes can contain blanks: libcpc checks these. */
 	if (strcspn(token, " \t\r\n") < strcspn(token, "/"))
-		return bad(p, "there is a blank in '%s'", token);
+		return refuse(p, "invalid blank in '%s'", token);
 	if (parse_pic(token, eq != NULL ? (size_t)(eq - token) : strlen(token), &slot)) {
-		if (!events)
+		if (!event_pass)
 			return 0;
 		if (eq == NULL || eq[1] == '\0')
-			return bad(p, "no event after '%s'", token);
-		if (slot == ANY_SLOT)
-			return bad(p, "'%s': there is no slot of that number", token);
+			return refuse(p, "missing event after '%s'", token);
+		if (slot == NO_SLOT)
+			return refuse(p, "invalid slot in '%s'", token);
 		if (is_ratio(p, eq + 1))
-			return bad(p, "'%s': a ratio has no slot, but its events have", token);
+			return refuse(p, "invalid slot in '%s': a ratio has no slot", token);
 		return add_event(p, eq + 1, true, slot);
 	}
 	if (eq != NULL && is_bad_pic(token, eq))
-		return bad(p, "'%s': a slot is written picN=event, N being its number", token);
+		return refuse(p, "invalid slot in '%s': expected picN=event with a number N",
+			      token);
 	if (!is_attr(p, token, eq)) {
-		if (!events)
+		if (!event_pass)
 			return 0;
 		return is_ratio(p, token) ? add_ratio(p, token) : add_event(p, token, false, 0);
 	}
-	if (events)
+	if (event_pass)
 		return 0;
 	if (eq != NULL) {
 		if (!parse_number(eq + 1, 0, &val))
-			return bad(p, "'%s': the value of an attribute is a number", token);
+			return refuse(p, "invalid value in '%s': expected a number", token);
 		*eq = '\0';
 	}
 	return apply_attr(p, token, val);
 }
 
-static int parse_all(struct parser *p, const char *text, bool events)
+static int parse_all(struct parser *p, const char *text, bool event_pass)
 {
 	for (;;) {
 		size_t n = token_length(text);
@@ -325,7 +328,7 @@ static int parse_all(struct parser *p, const char *text, bool events)
 
 		if (token == NULL)
 			return no_memory(p);
-		rc = n == 0 ? bad(p, "an event is missing") : parse_token(p, token, events);
+		rc = n == 0 ? refuse(p, "missing event") : parse_token(p, token, event_pass);
 		free(token);
 		if (rc == -1 || text[n] == '\0')
 			return rc;
@@ -333,7 +336,7 @@ static int parse_all(struct parser *p, const char *text, bool events)
 	}
 }
 
-/* Slots are known when all events are. */
+/* The slots of all events are chosen together. */
 static int choose_slots(const struct parser *p)
 {
 	struct spec *spec = p->spec;
@@ -350,18 +353,18 @@ static int choose_slots(const struct parser *p)
 	return 0;
 }
 
-static int check(const struct parser *p)
+static int check_modes(const struct parser *p)
 {
 	if (p->spec->nreqs == 0)
-		return bad(p, "an event is missing: there are attributes only");
+		return refuse(p, "missing event: the spec has only attributes");
 	for (size_t i = 0; i < p->spec->nreqs; i++) {
 		const struct spec_req *req = &p->spec->req[i];
 
 		if (req->nouser && !req->sys)
-			return bad(p,
-				   "'%s' would count nothing: nouser stops counting in user mode; "
-				   "add sys to count in kernel mode",
-				   req->event);
+			return refuse(
+				p,
+				"invalid attributes of '%s': with nouser but without sys it counts nothing",
+				req->event);
 	}
 	return 0;
 }
@@ -373,7 +376,7 @@ int spec_parse(const char *text, const struct spec_names *names, struct spec *sp
 
 	*spec = (struct spec){0};
 	if (parse_all(&p, text, true) == 0 && choose_slots(&p) == 0 &&
-	    parse_all(&p, text, false) == 0 && check(&p) == 0)
+	    parse_all(&p, text, false) == 0 && check_modes(&p) == 0)
 		return 0;
 	spec_free(spec);
 	return -1;

@@ -5,7 +5,7 @@
  *
  *     [picN=]event[,attr[N][=val]][,[picN=]event[,attr[N][=val]]...]
  *
- * A ratio in place of an event stands for those of its events that are not there before it.
+ * A ratio in place of an event adds those of its events that are not in the spec before it.
  */
 #ifndef SPEC_H
 #define SPEC_H
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPEC_MAX_SLOT 63 /* highest slot there is; a spec may ask for any number */
+#define SPEC_MAX_SLOT 63 /* the highest slot; the parser accepts larger numbers */
 
 struct spec_attr {
 	char *name;
@@ -27,13 +27,13 @@ struct spec_req {
 	bool placed; /* written with picN= */
 	bool nouser, sys;
 	size_t nattrs;
-	struct spec_attr *attr; /* passed to libcpc: all but nouser and sys */
+	struct spec_attr *attr; /* for libcpc: without nouser and sys */
 };
 
-/* A ratio, whose events are requests of the spec. */
+/* A ratio; its events are requests of the spec. */
 struct spec_ratio {
 	char *name;
-	size_t nevents, *req; /* of each of its events, the index of its request */
+	size_t nevents, *req; /* for each of its events, the index of the request */
 };
 
 struct spec {
@@ -43,17 +43,19 @@ struct spec {
 	struct spec_ratio *ratio; /* in the order of the spec */
 };
 
+/* What names in a spec mean. */
 struct spec_names {
-	/* Is `name` an attribute?  A word without a value may be an attribute or an event. */
+	/* Is `name` an attribute, not an event? */
 	bool (*is_attr)(void *arg, const char *name);
-	/* An event of the ratio `name`; NULL: it has no more, or it is none.  Or NULL. */
+	/* Event number `index` of the ratio `name`; NULL: no such event, or not a ratio.  Or NULL.
+	 */
 	const char *(*ratio_event)(void *arg, const char *name, size_t index);
 	void *arg;
 };
 
 /*
- * Parses a spec.  Returns 0, or -1 with the reason in `why`.  libcpc checks later whether
- * events and slots exist, and whether a slot is taken twice.
+ * Parses a spec.  Returns 0, or -1 with the reason in `why`.  libcpc later checks events and slots,
+ * and refuses a slot that is used twice.
  */
 int spec_parse(const char *text, const struct spec_names *names, struct spec *spec, char *why,
 	       size_t why_size);

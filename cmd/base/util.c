@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * util.c - small things that both programs need.
+ * util.c - helpers of all programs.
  */
 #include "util.h"
 
@@ -24,7 +24,8 @@ void guard_streams(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) != -1)
 			continue;
-		/* open(2) returns `fd`, the lowest that is free; I/O on it still fails. */
+		/* open(2) returns `fd`, the lowest closed descriptor.  By its mode, I/O on it
+		 * fails. */
 		open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 	}
 }
@@ -62,7 +63,7 @@ bool parse_seconds(const char *text, int64_t *ns)
 	double s;
 	char *end;
 
-	/* strtod(3) would also take "nan", "0x1p3" and " 1". */
+	/* strtod(3) also accepts "nan", "0x1p3" and " 1". */
 	if (text[strspn(text, "0123456789.eE+-")] != '\0')
 		return false;
 	errno = 0;
@@ -70,33 +71,32 @@ bool parse_seconds(const char *text, int64_t *ns)
 	if (end == text || *end != '\0' || errno != 0 || s < 0 || s > 1e6)
 		return false;
 	*ns = (int64_t)llround(s * 1e9);
-	/* Less than a nanosecond must not become 0, which has a meaning of its own. */
+	/* Refuse less than a nanosecond: 0 has a special meaning. */
 	return *ns > 0 || s == 0;
 }
 
-/* Global, since the error handler of libcpc gets no argument of ours. */
+/* Global, since the error handler of libcpc has no argument for it. */
 static struct {
 	bool debug;
 	int subcode;
 	char text[1100];
 } last;
 
-/* The library tells facts; what to do about them with these programs is told here. */
+/* Messages of libcpc name the cause; this adds what to do with our programs. */
 static const char *hint(int subcode)
 {
 	switch (subcode) {
 	case CPC_CPU_CLAIMED:
-		return "; cpustat --shared would count beside it";
 	case CPC_CLAIM_FAILED:
-		return "; cpustat --shared would count without a claim";
+		return "; cpustat --shared counts without a claim";
 	case CPC_NEEDS_SYSTEM:
-		return "; the attribute sys counts it";
+		return "; add the attribute sys";
 	default:
 		return "";
 	}
 }
 
-static void keep(const char *fn, int subcode, const char *fmt, va_list ap)
+static void keep_message(const char *fn, int subcode, const char *fmt, va_list ap)
 {
 	int n = 0;
 
@@ -116,7 +116,7 @@ static void keep(const char *fn, int subcode, const char *fmt, va_list ap)
 void cpcerr_install(cpc_t *cpc, bool debug)
 {
 	last.debug = debug;
-	cpc_seterrhndlr(cpc, keep);
+	cpc_seterrhndlr(cpc, keep_message);
 }
 
 const char *cpcerr_text(void)
@@ -153,9 +153,9 @@ cpc_t *xcpc_open(void)
 	if (cpc == NULL) {
 		why = strerror(errno);
 		if (errno == ENOSYS)
-			why = access("/proc/self", F_OK) == 0 ? "this kernel has none"
+			why = access("/proc/self", F_OK) == 0 ? "this kernel has no perf events"
 							      : "/proc is not mounted";
-		die("CPU performance counters are not available: %s", why);
+		die("cannot use CPU performance counters: %s", why);
 	}
 	return cpc;
 }

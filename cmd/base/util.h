@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * util.h - small things that both programs need.
+ * util.h - helpers of all programs.
  */
 #ifndef UTIL_H
 #define UTIL_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Exit statuses of our own; cputrack also passes on those of its command. */
+/* Exit statuses; cputrack also returns those of its command. */
 enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
 #define NSEC 1000000000LL
@@ -19,36 +19,35 @@ int64_t now_ns(void);  /* CLOCK_MONOTONIC */
 int64_t wall_ns(void); /* since the Epoch */
 
 /*
- * Parses seconds with a fraction into ns.  False: not a number, or not from 0 to a
- * million.
+ * Parses seconds with a fraction.  False: not a number, or not from 0 to a million.
  */
 bool parse_seconds(const char *text, int64_t *ns);
 
 /*
- * Keeps the last message of libcpc instead of printing it, for cpcerr_text().  With
- * `debug` it begins with the name of the function that failed.
+ * Makes libcpc store its last message for cpcerr_text() instead of printing it.  With `debug`, the
+ * message begins with the name of the failed function.
  */
 void cpcerr_install(cpc_t *cpc, bool debug);
-const char *cpcerr_text(void); /* never NULL: errno's text if there was none */
-int cpcerr_subcode(void);      /* of that message; 0: there was none */
-bool cpcerr_is_usage(void);    /* the spec is wrong: exit with STATUS_USAGE */
+const char *cpcerr_text(void); /* strerror(errno) if there is no message */
+int cpcerr_subcode(void);      /* of that message; 0: none */
+bool cpcerr_is_usage(void);    /* the spec is invalid: exit with STATUS_USAGE */
 
 /*
- * Fills closed standard descriptors, so that no file of ours gets their number.  They are
- * close-on-exec: a command that we start sees them closed.
+ * Opens closed standard descriptors, so that no other file gets their numbers.  They are
+ * close-on-exec: they stay closed in a command that we start.
  */
 void guard_streams(void);
 
 /*
- * Raises the soft limit of open files to the hard one, since each event takes a descriptor
- * for each LWP or CPU.  Programs that are started later inherit it.
+ * Raises the soft limit of open files to the hard limit, since each event needs a descriptor per
+ * LWP or CPU.  Programs that are started later inherit it.
  */
 void raise_file_limit(void);
 
-/* Like cpc_open(3), but exits with a message when it fails. */
+/* As cpc_open(3), but exits with a message on failure. */
 cpc_t *xcpc_open(void);
 
-/* Like their namesakes, but exit with a message when there is no memory. */
+/* As calloc(3), ..., but exit with a message if there is no memory. */
 void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t size);
 char *xstrdup(const char *text);

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct counted {
+struct bound_set {
 	cpc_set_t *set;
-	cpc_buf_t *before; /* the last sample */
+	cpc_buf_t *before; /* the previous sample */
 };
 
 static cpc_buf_t *make_buf(const struct counters *c, size_t k)
@@ -49,7 +49,7 @@ void counters_make(struct counters *c, const struct cpus *cpus)
 		c->now[k] = make_buf(c, k);
 }
 
-/* Soaker threads cannot be freed: they sleep until the program ends. */
+/* Soaker threads are not freed: they sleep until the program ends. */
 void counters_free(struct counters *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
@@ -73,22 +73,22 @@ static void drop(struct counters *c, struct cpu *cpu, enum cpu_state state, cons
 	c->failed = true;
 }
 
-#define GONE "the CPU went offline"
+#define OFFLINE "the CPU went offline"
 
-/* A sample of the CPU failed with `error`. */
+/* Sampling the CPU failed with `error`. */
 static void drop_lost(struct counters *c, struct cpu *cpu, cpc_set_t *set, int error)
 {
 	static const char invalidated[] = "perf counter contents invalidated";
-	char others[1024], reason[sizeof(invalidated) + 2 + sizeof(others)];
+	char holder[1024], reason[sizeof(invalidated) + 2 + sizeof(holder)];
 
-	if (error == EAGAIN && cpc_set_lost(c->cpc, set, others, sizeof(others)) == 1)
-		snprintf(reason, sizeof(reason), "%s: %s", invalidated, others);
+	if (error == EAGAIN && cpc_set_lost(c->cpc, set, holder, sizeof(holder)) == 1)
+		snprintf(reason, sizeof(reason), "%s: %s", invalidated, holder);
 	else
 		snprintf(reason, sizeof(reason), "%s",
 			 error == EAGAIN   ? invalidated
-			 : error == ENOSYS ? GONE
+			 : error == ENOSYS ? OFFLINE
 					   : strerror(error));
-	drop(c, cpu, CPU_AWAY, reason);
+	drop(c, cpu, CPU_LOST, reason);
 }
 
 static void unbind_one(struct counters *c, struct cpu *cpu, size_t k)
@@ -98,16 +98,16 @@ static void unbind_one(struct counters *c, struct cpu *cpu, size_t k)
 	cpc_unbind(c->cpc, cpu->set[k].set);
 }
 
-/* A bind failed with `error`.  -1: it would fail on all CPUs, so the run ends. */
+/* Binding to the CPU failed with `error`.  -1: it would fail on all CPUs; the run ends. */
 static int bind_failed(struct counters *c, struct cpu *cpu, size_t k, int error)
 {
 	struct cpus here = {.n = 1, .id = &cpu->id};
 	const struct split_trial trial = {.counts = cpus_count, .arg = &here};
 
-	if (cpu->state == CPU_AWAY)
-		return 0; /* that was already reported */
+	if (cpu->state == CPU_LOST)
+		return 0; /* already reported */
 	if (error == ENOSYS) {
-		drop(c, cpu, CPU_AWAY, GONE);
+		drop(c, cpu, CPU_LOST, OFFLINE);
 	} else if (error == EAGAIN) {
 		drop(c, cpu, CPU_FAILED, cpcerr_text());
 	} else {
@@ -118,7 +118,7 @@ static int bind_failed(struct counters *c, struct cpu *cpu, size_t k, int error)
 	return 0;
 }
 
-/* The soaker is started before the counters, so that no idle time is counted. */
+/* Starts the soaker before the counters, so that they count no idle time. */
 static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 {
 	bool soak = c->soak && c->grp->set[k].system_only;
@@ -132,7 +132,7 @@ static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 			soaker_stop(cpu->soaker);
 		return bind_failed(c, cpu, k, error);
 	}
-	if (cpu->state == CPU_AWAY) {
+	if (cpu->state == CPU_LOST) {
 		say("cpu%d - counted again", cpu->id);
 		cpu->state = CPU_COUNTED;
 		c->nleft++;
@@ -140,7 +140,7 @@ static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 	if (no_soaker != 0) {
 		char reason[128];
 
-		snprintf(reason, sizeof(reason), "cannot be kept from idling (-s): %s",
+		snprintf(reason, sizeof(reason), "cannot keep the CPU busy (-s): %s",
 			 strerror(no_soaker));
 		cpc_unbind(c->cpc, cpu->set[k].set);
 		drop(c, cpu, CPU_FAILED, reason);
@@ -160,7 +160,7 @@ int counters_bind(struct counters *c, size_t k)
 void counters_retry(struct counters *c, size_t k)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		if (c->cpu[i].state == CPU_AWAY)
+		if (c->cpu[i].state == CPU_LOST)
 			bind_one(c, &c->cpu[i], k);
 	}
 }

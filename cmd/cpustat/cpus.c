@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Our affinity mask, which has online CPUs only.  The kernel says how large it must be. */
+/* Our affinity mask, which contains only online CPUs.  EINVAL: it needs more room. */
 static cpu_set_t *get_affinity(size_t *max)
 {
 	cpu_set_t *mask;
@@ -25,7 +25,7 @@ static cpu_set_t *get_affinity(size_t *max)
 		if (sched_getaffinity(0, CPU_ALLOC_SIZE(*max), mask) == 0)
 			return mask;
 		if (errno != EINVAL || *max > 1 << 20)
-			die("cannot tell the CPUs: %s", strerror(errno));
+			die("cannot get the affinity mask: %s", strerror(errno));
 		CPU_FREE(mask);
 	}
 }
@@ -62,10 +62,10 @@ struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
 	}
 	CPU_FREE(mask);
 	if (cpus.n == 0)
-		die("'%s' cannot be counted on any CPU that is allowed here", refused->text);
+		die("cannot count '%s' on any CPU that is allowed here", refused->text);
 	if (left_out > 0)
-		say("'%s' has a PMU that counts on some CPUs only: %zu CPU%s left out",
-		    refused->text, left_out, left_out == 1 ? " is" : "s are");
+		say("cannot count '%s' on all CPUs: its PMU lacks %zu of them", refused->text,
+		    left_out);
 	return cpus;
 }
 
@@ -75,7 +75,7 @@ bool cpus_count(void *arg, cpc_t *cpc, cpc_set_t *set, bool alone)
 	bool all;
 
 	for (size_t i = 0; i < cpus->n && (alone || good.n == i); i++) {
-		/* Claims are another question, which is asked later. */
+		/* Try without a claim; sampling claims the CPUs later. */
 		if (cpc_set_counts_on(cpc, set, cpus->id[i]) &&
 		    cpc_bind_cpu(cpc, cpus->id[i], set,
 				 CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED) == 0) {

@@ -16,14 +16,14 @@ struct cpus {
 };
 
 /*
- * Finds the CPUs that are online, in our affinity mask and able to count all sets, and
- * reports how many cannot count them.  Exits when there is none or the mask is unknown.
+ * Finds the online CPUs in our affinity mask that can count all sets, and reports how many cannot.
+ * Exits with a message if there are none.
  */
 struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp);
 
 /*
- * For struct split_trial: `arg` are struct cpus, of which those go that cannot count an event
- * alone, unless none can.
+ * For struct split_trial; `arg` is a struct cpus.  If only some CPUs can count a single event
+ * (`alone`), it removes the others.
  */
 bool cpus_count(void *arg, cpc_t *cpc, cpc_set_t *set, bool alone);
 

@@ -23,19 +23,19 @@ enum { OPT_SHARED = OPT_OWN, OPT_CPUS, OPT_TOP };
 
 static const struct opt opts[] = {
 	{'c', "events", "SPEC", "count these events; several -c take turns", TO_COUNT},
-	{'p', "period", "SECS", "go through all specs once in so many seconds", TO_COUNT},
-	{'T', "timestamp", "u|d", "a line with the time before each sample", ALWAYS},
-	{'s', "soak", NULL, "keep CPUs from idling while only kernel mode counts", TO_COUNT},
+	{'p', "period", "SECS", "start a round of all specs every SECS seconds", TO_COUNT},
+	{'T', "timestamp", "u|d", "print the time before each sample", ALWAYS},
+	{'s', "soak", NULL, "keep CPUs busy while counting only kernel mode", TO_COUNT},
 	{'A', "aggregate", "UNIT", "a row per core, socket, node; one for all", ALWAYS},
 	{'m', "mean", NULL, "with -A: the mean of a CPU, not the sum", ALWAYS},
-	{'n', "no-header", NULL, "leave the header out", ALWAYS},
+	{'n', "no-header", NULL, "omit the header", ALWAYS},
 	{'t', "cycles", NULL, "a column of CPU cycles", ALWAYS},
-	{'D', "debug", NULL, "tell how events are found, name failed calls", TO_COUNT},
+	{'D', "debug", NULL, "describe events, name failed calls", TO_COUNT},
 	{'h', "help", NULL, "this text, and what can be counted here", ALWAYS},
-	{OPT_SHARED, "shared", NULL, "count beside others; claim no CPU", TO_COUNT},
+	{OPT_SHARED, "shared", NULL, "count without a claim on CPUs", TO_COUNT},
 	{OPT_CPUS, "cpus", "LIST", "with -I: only these CPUs", ALWAYS},
 	SPAN_OPTS,
-	{OPT_TOP, "top", NULL, "the last sample as a screen, sorted; q ends", TO_COUNT},
+	{OPT_TOP, "top", NULL, "show the last sample full-screen, sorted; q quits", TO_COUNT},
 	OUTPUT_OPTS,
 	{OPT_VERSION, "version", NULL, "print the version", ALWAYS},
 	{0},
@@ -64,40 +64,40 @@ static int parse_time(const char *what, const char *text, int64_t *ns)
 {
 	if (parse_seconds(text, ns) && *ns >= 1000)
 		return STATUS_OK;
-	say("%s '%s': seconds are wanted, from 0.000001 to 1000000", what, text);
+	say("invalid %s '%s': expected seconds from 0.000001 to 1000000", what, text);
 	return STATUS_USAGE;
 }
 
-/* The unit of -A, also by its short name on Solaris; -1: unknown. */
-static int parse_unit(const char *text)
+/* Parses the argument of -A, which can be a short name as on Solaris; -1: unknown. */
+static int parse_scope(const char *text)
 {
-	int unit = cpu_scope_parse(text);
+	int scope = cpu_scope_parse(text);
 
 	if (strcmp(text, "cor") == 0)
 		return SCOPE_CORE;
 	if (strcmp(text, "soc") == 0)
 		return SCOPE_SOCKET;
-	return unit >= SCOPE_CORE ? unit : -1;
+	return scope >= SCOPE_CORE ? scope : -1;
 }
 
 static int parse_option(void *config, int c)
 {
 	struct config *cfg = config;
-	int unit;
+	int scope;
 
 	switch (c) {
 	case 'p':
 		return parse_time("-p", optarg, &cfg->sampler.period_ns);
 	case 'T':
 		if (strcmp(optarg, "u") != 0 && strcmp(optarg, "d") != 0)
-			return usage_error("-T takes u or d");
+			return usage_error("invalid -T: expected u or d");
 		cfg->common.output.style.stamp = *optarg;
 		return STATUS_OK;
 	case 'A':
-		unit = parse_unit(optarg);
-		if (unit == -1)
-			return usage_error("-A takes core, socket, node or all");
-		cfg->common.output.scope = (enum cpu_scope)unit;
+		scope = parse_scope(optarg);
+		if (scope == -1)
+			return usage_error("invalid -A: expected core, socket, node or all");
+		cfg->common.output.scope = (enum cpu_scope)scope;
 		return STATUS_OK;
 	case 'm':
 		cfg->common.output.style.means = true;
@@ -119,7 +119,7 @@ static int parse_option(void *config, int c)
 		cfg->common.output.cpus = optarg;
 		if (aggregate_is_cpu_list(optarg))
 			return STATUS_OK;
-		say("--cpus '%s': CPUs are wanted, as in 0,2-5", optarg);
+		say("invalid --cpus '%s': expected CPUs, such as 0,2-5", optarg);
 		return STATUS_USAGE;
 	default:
 		return STATUS_USAGE;
@@ -132,18 +132,17 @@ static int parse_operands(void *config, int n, char **arg)
 	const char *bad;
 
 	if (n > 0 && strchr("0123456789.+-", *arg[0]) == NULL) {
-		say("'%s' is no interval; cpustat counts whole CPUs, and cputrack a command",
-		    arg[0]);
+		say("invalid interval '%s': cpustat counts CPUs; cputrack counts commands", arg[0]);
 		return STATUS_USAGE;
 	}
 	if (n > 2)
-		return usage_error("too many arguments: only an interval and a count are wanted");
+		return usage_error("too many arguments: expected an interval and a count");
 	if (n > 0 && parse_time("interval", arg[0], &cfg->sampler.interval_ns) != STATUS_OK)
 		return STATUS_USAGE;
 	if (n > 1) {
 		cfg->sampler.count = (unsigned)strtonum(arg[1], 1, UINT_MAX, &bad);
 		if (bad != NULL) {
-			say("count '%s': a number from 1 to %u is wanted", arg[1], UINT_MAX);
+			say("invalid count '%s': expected a number from 1 to %u", arg[1], UINT_MAX);
 			return STATUS_USAGE;
 		}
 	}
@@ -155,21 +154,19 @@ static int check_output(const void *config)
 	const struct config *cfg = config;
 
 	if (cfg->common.output.style.means && cfg->common.output.scope == SCOPE_CPU)
-		return usage_error("-m is the mean of what -A puts together: -A is missing");
+		return usage_error("missing -A: -m prints means of its groups of CPUs");
 	if (cfg->common.output.by != BY_NOTHING && cfg->common.output.by != BY_CPU)
-		return usage_error("--by=cpu is the summary of cpustat; cputrack has the others");
+		return usage_error("unsupported --by: cpustat has only --by=cpu");
 	if (cfg->common.output.cpus != NULL && cfg->common.replay == NULL)
-		return usage_error("--cpus chooses from a record: -I is missing; "
-				   "taskset(1) says what is counted");
+		return usage_error("missing -I: --cpus selects CPUs of a record; "
+				   "use taskset(1) to count only some CPUs");
 	if (cfg->sampler.keys &&
 	    (cfg->common.output.path != NULL || cfg->common.output.format != NULL ||
 	     cfg->common.output.by != BY_NOTHING))
-		return usage_error(
-			"--top is a screen of its own: -o, --format and --by are not for it");
+		return usage_error("unsupported with --top: -o, --format and --by");
 	return STATUS_OK;
 }
 
-/* Some file systems report errors only when a file is closed. */
 static int close_output(struct output *output, const struct sampler_end *end)
 {
 	int error = output_close(output, !end->lost);
@@ -179,9 +176,9 @@ static int close_output(struct output *output, const struct sampler_end *end)
 	return error != 0 || end->failed ? STATUS_FAILED : STATUS_OK;
 }
 
-static cpc_t *claimant; /* has sets that are bound to CPUs, or NULL */
+static cpc_t *claimant; /* the handle with sets that are bound to CPUs; or NULL */
 
-/* Where there is no memory we end at once, and leave no claims all the same. */
+/* die() exits at once, also without memory: release the claims. */
 static void unclaim(void)
 {
 	if (claimant != NULL)
@@ -194,7 +191,7 @@ static int count(void *config, cpc_t *cpc)
 	struct setgrp grp = {0};
 	struct output *output = NULL;
 	int status = cfg->sampler.keys && !top_possible() ? STATUS_USAGE : STATUS_OK;
-	struct cpus cpus = cpus_find(cpc, &grp); /* all of them: there are no sets yet */
+	struct cpus cpus = cpus_find(cpc, &grp); /* all CPUs, since there are no sets yet */
 	const struct split_trial trial = {.counts = cpus_count, .arg = &cpus};
 
 	if (status == STATUS_OK)
@@ -203,8 +200,8 @@ static int count(void *config, cpc_t *cpc)
 
 	for (size_t i = 0; status == STATUS_OK && i < grp.n; i++) {
 		if (grp.set[i].symbols) {
-			say("'%s': a symbol is one of a program; cputrack counts it, and functions and "
-			    "probes of a file are counted here: uprobe/func=/PATH:FUNCTION/, "
+			say("unsupported symbol in '%s': it belongs to one process; use cputrack, or "
+			    "count all processes by uprobe/func=/PATH:FUNCTION/ or "
 			    "sdt//PATH:PROVIDER:NAME/",
 			    grp.set[i].text);
 			status = STATUS_FAILED;
@@ -248,8 +245,8 @@ int main(int argc, char **argv)
 	int status;
 
 	/*
-	 * File capabilities make us not dumpable.  Others believe claims of CPUs only of dumpable
-	 * processes: see cpc_bind_cpu(3).
+	 * A program with file capabilities is not dumpable.  Other programs ignore claims of such a
+	 * process: see cpc_bind_cpu(3).
 	 */
 	prctl(PR_SET_DUMPABLE, 1);
 	status = program_main(&cpustat, &cfg.common, &cfg, argc, argv);

@@ -3,8 +3,8 @@
 /*
  * sampler.c - samples sets on many CPUs on one schedule.
  *
- * One thread reads all CPUs: read(2) of a counter sends an interrupt to its CPU, which is
- * faster than waking a thread there.
+ * One thread reads all CPUs.  read(2) of a counter sends an interrupt to its CPU; waking a thread
+ * there would take longer.
  */
 #include "sampler.h"
 
@@ -25,15 +25,15 @@
 
 #define SYSFS "/sys/devices/system/cpu"
 
-/* How often CPUs that are away are tried: looking for who holds the counters is slow. */
+/* How often to retry lost CPUs.  Finding the process that uses the counters is slow. */
 #define RETRY_NS NSEC
 
 /* The counts of one set. */
 struct turn {
-	cpc_buf_t **sample; /* the current one, by CPU */
-	cpc_buf_t *total;   /* of all samples */
-	bool incomplete;    /* some CPU was not counted in one of them */
-	int64_t span_ns;    /* of all samples */
+	cpc_buf_t **sample; /* the current sample, by CPU */
+	cpc_buf_t *total;   /* the sum of all samples */
+	bool incomplete;    /* some CPU was not counted in some sample */
+	int64_t span_ns;    /* the length of all samples */
 };
 
 struct sampler {
@@ -41,18 +41,18 @@ struct sampler {
 	cpc_t *cpc;
 	const struct setgrp *grp;
 	struct output *output;
-	struct sink *sink; /* of the output */
+	struct sink *sink; /* of `output` */
 	struct run run;
 	struct counters counters;
 	struct turn *turn;	   /* one per set */
-	int64_t start_ns, last_ns; /* start of the run, time of the last sample since then */
-	int64_t last_wall_ns;	   /* the same since the Epoch */
-	int64_t since_ns;	   /* when that sample began */
-	bool *known;		   /* by CPU: it was counted in this sample */
-	int64_t retry_ns;	   /* next time to try CPUs that are away */
-	sigset_t ours, open;	   /* our signals; the mask while they may arrive */
+	int64_t start_ns, last_ns; /* start of the run; time of the last sample after it */
+	int64_t last_wall_ns;	   /* time of the last sample since the Epoch */
+	int64_t since_ns;	   /* when the current sample began */
+	bool *known;		   /* by CPU: it was counted in the current sample */
+	int64_t retry_ns;	   /* when to retry lost CPUs */
+	sigset_t ours, open;	   /* our signals; the mask that unblocks them */
 	struct sampler_end end;
-	bool started; /* the header is out */
+	bool started; /* the header was printed */
 	bool done;
 };
 
@@ -68,8 +68,8 @@ static void catch (int sig)
 }
 
 /*
- * Our signals arrive only while we wait or write; a write can block for ever when the
- * reader has stopped.  SA_RESETHAND: a second signal kills us.
+ * Our signals are unblocked only during waits and writes.  A write can block forever if the reader
+ * has stopped.  SA_RESETHAND: a second signal kills us.
  */
 static void catch_signals(struct sampler *s)
 {
@@ -113,14 +113,14 @@ static void flush(struct sampler *s)
 	s->end.lost = s->done = true;
 	if (error == EINTR && interrupted(s))
 		return;
-	if (error == EPIPE) /* who ignores SIGPIPE wants to be told */
-		say("write error: %s", strerror(error));
+	if (error == EPIPE) /* our parent ignores SIGPIPE: report it */
+		say("cannot write: %s", strerror(error));
 	else
 		output_tell(s->output, error);
 	s->end.failed = true;
 }
 
-/* A row with counts of a set; `buf` NULL: they are not known. */
+/* Puts a row with counts of set `k`; `buf` NULL: the counts are unknown. */
 static void put_row(struct sampler *s, struct row *row, size_t k, cpc_buf_t *buf)
 {
 	uint64_t val[RUN_MAX_EVENTS];
@@ -132,7 +132,7 @@ static void put_row(struct sampler *s, struct row *row, size_t k, cpc_buf_t *buf
 	sink_row(s->sink, row);
 }
 
-/* Totals over all CPUs; the cpu column has the number of those counted to the end. */
+/* The totals over all CPUs, with the number of CPUs that were counted to the end. */
 static void put_totals(struct sampler *s)
 {
 	for (size_t k = 0; k < s->grp->n; k++) {
@@ -152,13 +152,13 @@ static void put_totals(struct sampler *s)
 
 /* ---- the schedule ------------------------------------------------------- */
 
-/* A key was typed; or the terminal is gone, of which a signal tells. */
+/* Reads a key.  The end of the terminal is no key: SIGHUP will report it. */
 static void read_key(struct sampler *s, struct pollfd *in)
 {
 	char key = 'q';
 
 	if (read(in->fd, &key, 1) < 1)
-		in->fd = -1; /* nothing can be typed any more */
+		in->fd = -1; /* stop reading keys */
 	s->done |= key == 'q' && in->fd != -1;
 }
 
@@ -185,7 +185,7 @@ static bool wait_until(struct sampler *s, int64_t when_ns)
 	return false;
 }
 
-/* The next time last + n * step that is not over yet. */
+/* The next time last + n * step in the future. */
 static int64_t next_deadline(int64_t last, int64_t step)
 {
 	int64_t late = now_ns() - (last + step);
@@ -216,7 +216,7 @@ static void end_turn(struct sampler *s, size_t k)
 	s->turn[k].incomplete |= s->counters.nleft < nleft;
 }
 
-/* Samples all CPUs before any row is written, so that the samples are close together. */
+/* Samples all CPUs before it puts rows, so that the samples are close together. */
 static void sample_all(struct sampler *s, size_t k)
 {
 	struct turn *turn = &s->turn[k];
@@ -248,7 +248,7 @@ static void sample_all(struct sampler *s, size_t k)
 	flush(s);
 }
 
-/* There is only one set: keep it bound, but try CPUs that are away. */
+/* The only set stays bound; lost CPUs are retried. */
 static void keep_bound(struct sampler *s, size_t k)
 {
 	if (s->counters.nleft == s->counters.n)

@@ -13,27 +13,27 @@
 
 struct sampler_config {
 	int64_t interval_ns;
-	int64_t period_ns; /* from one round through all sets to the next; 0: without a pause */
-	int64_t delay_ns;  /* from the start until CPUs are counted */
-	int64_t for_ns;	   /* from then to the end, where a last sample is taken; 0: no limit */
-	unsigned count;	   /* samples, or rounds with a period; 0: no limit */
+	int64_t period_ns; /* between the starts of rounds through all sets; 0: no pauses */
+	int64_t delay_ns;  /* from the start to the beginning of counting */
+	int64_t for_ns;	   /* the length of counting, which ends with a sample; 0: no limit */
+	unsigned count;	   /* number of samples, or with a period of rounds; 0: no limit */
 	bool soak;
-	bool shared; /* count without claims, beside whoever has one */
-	bool keys;   /* q on the standard input, a terminal, ends the run */
+	bool shared; /* count without claims */
+	bool keys;   /* a q on the standard input, a terminal, ends the run */
 	char **argv; /* the command line */
 };
 
-/* What ended the run. */
+/* How the run ended. */
 struct sampler_end {
-	int signal;  /* SIGINT, SIGTERM, SIGHUP, or 0 */
-	bool failed; /* some CPU was not sampled to the end, or output failed */
-	bool lost;   /* output failed, which was reported */
-	bool wrong_spec;
+	int signal;	 /* SIGINT, SIGTERM, SIGHUP, or 0 */
+	bool failed;	 /* some CPU was lost, or output failed */
+	bool lost;	 /* output failed; a message reported this */
+	bool wrong_spec; /* the kernel refused a spec on all CPUs */
 };
 
 /*
- * Samples all CPUs that are online and allowed to the caller.  Messages go to
- * stderr, rows to `output`; sets get the cycles for which they have counted.
+ * Samples all online CPUs in the affinity mask of the caller.  Rows go to `output`.  Sets get their
+ * cycles.
  */
 struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc, struct setgrp *grp,
 			       struct output *output);

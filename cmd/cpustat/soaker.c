@@ -17,7 +17,7 @@
 struct soaker {
 	pthread_t thread;
 	atomic_bool on;
-	sem_t wake; /* posted after `on` was set */
+	sem_t wake; /* posted after `on` is set */
 };
 
 /* The thread is never joined; it ends with the process. */
@@ -33,7 +33,7 @@ static void *spin(void *arg)
 	return NULL;
 }
 
-static struct soaker *make(void)
+static struct soaker *new_soaker(void)
 {
 	const struct sched_param param = {0};
 	struct soaker *soaker = calloc(1, sizeof(*soaker));
@@ -43,7 +43,7 @@ static struct soaker *make(void)
 	if (soaker == NULL)
 		return NULL;
 	sem_init(&soaker->wake, 0, 0);
-	/* The thread inherits this mask: signals go to the main thread. */
+	/* The thread inherits this mask, so that the main thread gets all signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = pthread_create(&soaker->thread, NULL, spin, soaker);
@@ -54,13 +54,13 @@ static struct soaker *make(void)
 		return NULL;
 	}
 	pthread_detach(soaker->thread);
-	/* glibc refuses SCHED_IDLE in thread attributes, so set it afterwards. */
+	/* glibc refuses SCHED_IDLE in thread attributes: set it afterwards. */
 	pthread_setschedparam(soaker->thread, SCHED_IDLE, &param);
 	return soaker;
 }
 
-/* Done at each start: a CPU that goes offline loses its threads to other CPUs. */
-static int move_to(pthread_t thread, int cpu)
+/* Called at each start: a CPU that went offline has lost its threads to other CPUs. */
+static int move_to_cpu(pthread_t thread, int cpu)
 {
 	size_t ncpus = (size_t)cpu + 1, size = CPU_ALLOC_SIZE(ncpus);
 	cpu_set_t *mask = CPU_ALLOC(ncpus);
@@ -80,10 +80,10 @@ int soaker_start(struct soaker **soaker, int cpu)
 	int rc;
 
 	if (*soaker == NULL)
-		*soaker = make();
+		*soaker = new_soaker();
 	if (*soaker == NULL)
 		return errno;
-	rc = move_to((*soaker)->thread, cpu);
+	rc = move_to_cpu((*soaker)->thread, cpu);
 	if (rc != 0)
 		return rc;
 	atomic_store(&(*soaker)->on, true);

@@ -9,15 +9,15 @@
 struct soaker;
 
 /*
- * Makes a thread of the lowest priority (SCHED_IDLE) spin on the CPU.  `*soaker` is NULL
- * before the first call, and is reused later.  Returns 0, or an errno: EINVAL when the CPU
- * is offline or not in our cpuset.
+ * Makes a thread of the lowest priority (SCHED_IDLE) spin on the CPU.  `*soaker` must be NULL at
+ * the first call, and is reused later.  Returns 0, or an errno; EINVAL: the CPU is offline or not
+ * in our cpuset.
  */
 int soaker_start(struct soaker **soaker, int cpu);
 
 /*
- * Makes the thread sleep.  Does not wait for it: on a busy CPU it may not be scheduled
- * for a long time, but then it does not disturb anything either.
+ * Makes the thread sleep, but does not wait for it: on a busy CPU it may run only much later, and
+ * disturbs nothing until then.
  */
 void soaker_stop(struct soaker *soaker);
 

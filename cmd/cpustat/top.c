@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * top.c - the last sample as one screen of a terminal, drawn by terminfo(5).
+ * top.c - shows the last sample on the screen of a terminal, by terminfo(5).
  */
 #include "top.h"
 
@@ -37,20 +37,20 @@ struct top {
 	struct style style;
 	const struct run *run;
 	size_t n, size;
-	struct entry *entry; /* of the sample that is told */
-	bool drawing;	     /* the screen is ours, and the terminal as we want it */
-	bool keys;	     /* the standard input is that terminal; `before` is how it was */
+	struct entry *entry; /* of the current sample */
+	bool drawing;	     /* the terminal is in our mode */
+	bool keys;	     /* the standard input is a terminal; `before` is its original mode */
 	struct termios before, raw;
-	struct sigaction stop;	     /* of SIGTSTP, before us */
-	char enter[256], leave[256]; /* what begins and ends the drawing */
-	char *frame;		     /* the last one that was drawn */
+	struct sigaction stop;	     /* the original handler of SIGTSTP */
+	char enter[256], leave[256]; /* sequences to begin and end drawing */
+	char *frame;		     /* the last drawn screen */
 	size_t frame_size;
 	struct line line;
 };
 
-/* Its screen is drawn, for the handler of SIGTSTP. */
-static struct top *_Atomic drawn;
-_Static_assert(ATOMIC_POINTER_LOCK_FREE == 2, "pointers need a lock");
+/* For the handler of SIGTSTP; NULL: not drawing. */
+static struct top *_Atomic current;
+_Static_assert(ATOMIC_POINTER_LOCK_FREE == 2, "the handler cannot use locks");
 
 #ifdef CPC_TERMINFO
 static const char *capability(const char *name)
@@ -65,13 +65,13 @@ bool top_possible(void)
 	int error;
 
 	if (!isatty(STDOUT_FILENO)) {
-		say("--top draws on a terminal, and the standard output is none");
+		say("cannot use --top: the standard output is not a terminal");
 		return false;
 	}
 	if (setupterm(NULL, STDOUT_FILENO, &error) == OK && capability("clear") != NULL &&
 	    capability("home") != NULL && capability("el") != NULL && capability("ed") != NULL)
 		return true;
-	say("--top: the terminal, whose TERM is '%s', cannot be drawn on",
+	say("cannot use --top: the terminal (TERM='%s') lacks capabilities",
 	    getenv("TERM") != NULL ? getenv("TERM") : "");
 	return false;
 }
@@ -84,17 +84,17 @@ static const char *capability(const char *name)
 
 bool top_possible(void)
 {
-	say("--top: this program was built without terminfo");
+	say("cannot use --top: this program was built without terminfo");
 	return false;
 }
 #endif
 
-/* What a terminal lacks is left out; top_possible() has looked for what is needed. */
-static void control(struct line *line, const char *name)
+/* Appends a control sequence.  Optional ones can be missing; top_possible() checked the others. */
+static void put_control(struct line *line, const char *name)
 {
 	const char *text = capability(name);
 
-	/* Delays, as $<5>, are for terminals of glass and metal. */
+	/* Skip delays such as $<5>: only hardware terminals need them. */
 	for (; text != NULL && *text != '\0'; text++) {
 		const char one[] = {*text, '\0'};
 
@@ -108,15 +108,15 @@ static void control(struct line *line, const char *name)
 static void put_controls(struct top *t, char *text, size_t size, const char *const *names)
 {
 	for (; *names != NULL; names++)
-		control(&t->line, *names);
+		put_control(&t->line, *names);
 	snprintf(text, size, "%.*s", (int)t->line.n, t->line.text != NULL ? t->line.text : "");
 	t->line.n = 0;
 }
 
 /* ---- ^Z ------------------------------------------------------------------------------ */
 
-/* Without stdio, whose buffers may be in use. */
-static void put_now(const char *text, size_t n)
+/* For the signal handler, which cannot use stdio. */
+static void write_now(const char *text, size_t n)
 {
 	ssize_t done;
 
@@ -124,30 +124,30 @@ static void put_now(const char *text, size_t n)
 		text += done;
 }
 
-/* The shell gets the terminal as it was; when it continues us, the screen is as it was. */
+/* Restores the terminal and stops.  After SIGCONT, restores our screen. */
 static void on_stop(int sig)
 {
-	const struct top *t = atomic_load(&drawn);
+	const struct top *t = atomic_load(&current);
 	struct sigaction ours;
 	sigset_t set, old;
 	int error = errno;
 
 	if (t == NULL)
 		return;
-	put_now(t->leave, strlen(t->leave));
+	write_now(t->leave, strlen(t->leave));
 	if (t->keys)
 		tcsetattr(STDIN_FILENO, TCSANOW, &t->before);
 	sigaction(sig, &t->stop, &ours);
 	sigemptyset(&set);
 	sigaddset(&set, sig);
 	raise(sig);
-	sigprocmask(SIG_UNBLOCK, &set, &old); /* here we stop */
+	sigprocmask(SIG_UNBLOCK, &set, &old); /* stops here */
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	sigaction(sig, &ours, NULL);
 	if (t->keys)
 		tcsetattr(STDIN_FILENO, TCSANOW, &t->raw);
-	put_now(t->enter, strlen(t->enter));
-	put_now(t->frame, t->frame_size);
+	write_now(t->enter, strlen(t->enter));
+	write_now(t->frame, t->frame_size);
 	errno = error;
 }
 
@@ -156,12 +156,12 @@ static void catch_stop(struct top *t)
 	struct sigaction stop = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
 
 	sigaction(SIGTSTP, NULL, &t->stop);
-	atomic_store(&drawn, t);
-	if (t->stop.sa_handler != SIG_IGN) /* a shell without job control */
+	atomic_store(&current, t);
+	if (t->stop.sa_handler != SIG_IGN) /* SIG_IGN: no job control */
 		sigaction(SIGTSTP, &stop, NULL);
 }
 
-/* What is drawn from now on, also after ^Z. */
+/* Stores the screen for on_stop(). */
 static void keep_frame(struct top *t)
 {
 	sigset_t set, old;
@@ -202,7 +202,7 @@ static void stop_drawing(struct top *t)
 	if (!t->drawing)
 		return;
 	sigaction(SIGTSTP, &t->stop, NULL);
-	atomic_store(&drawn, NULL);
+	atomic_store(&current, NULL);
 	fputs(t->leave, t->file);
 	fflush(t->file);
 	if (t->keys)
@@ -210,7 +210,7 @@ static void stop_drawing(struct top *t)
 	t->drawing = false;
 }
 
-static void begin(struct sink *sink, const struct run *run)
+static void top_begin(struct sink *sink, const struct run *run)
 {
 	struct top *t = (struct top *)sink;
 
@@ -218,7 +218,7 @@ static void begin(struct sink *sink, const struct run *run)
 	start_drawing(t);
 }
 
-static void put_row(struct sink *sink, const struct row *row)
+static void top_row(struct sink *sink, const struct row *row)
 {
 	struct top *t = (struct top *)sink;
 	struct entry *entry;
@@ -234,8 +234,8 @@ static void put_row(struct sink *sink, const struct row *row)
 	memcpy(entry->val, row->val, t->run->set[row->set].nevents * sizeof(*entry->val));
 }
 
-/* By the first event, what is not known last; then by number. */
-static int by_count(const void *a, const void *b)
+/* Largest first count first, unknown counts as 0; then by id. */
+static int compare_entries(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 	uint64_t m = x->row.valid & 1 ? x->val[0] : 0, n = y->row.valid & 1 ? y->val[0] : 0;
@@ -246,8 +246,8 @@ static int by_count(const void *a, const void *b)
 }
 
 /*
- * Ends the line that began at *begin, cut at the screen's width, and begins the next.  No word
- * is cut: the half of a number is another one.
+ * Ends the line that began at *begin, and begins the next one.  Cuts it at the width of the screen,
+ * between words: a part of a number would be a wrong number.
  */
 static void end_line(struct top *t, size_t *begin, size_t width, bool last)
 {
@@ -258,7 +258,7 @@ static void end_line(struct top *t, size_t *begin, size_t width, bool last)
 			n--;
 		t->line.n = n;
 	}
-	control(&t->line, "el");
+	put_control(&t->line, "el");
 	if (!last)
 		line_word(&t->line, "\r\n", 0);
 	*begin = t->line.n;
@@ -302,8 +302,8 @@ static void put_entry(struct top *t, const struct run_set *set, struct entry *en
 	}
 }
 
-/* A screen: how long it counts, the titles, as many rows as fit. */
-static void sampled(struct sink *sink)
+/* Draws a screen: the time, the titles, and as many rows as fit. */
+static void top_sampled(struct sink *sink)
 {
 	struct top *t = (struct top *)sink;
 	struct winsize size = {0};
@@ -315,8 +315,8 @@ static void sampled(struct sink *sink)
 	width = size.ws_col > 0 ? size.ws_col : 80;
 	height = size.ws_row > 2 ? size.ws_row : 24;
 	shown = t->n < height - 2 ? t->n : height - 2;
-	qsort(t->entry, t->n, sizeof(*t->entry), by_count);
-	control(&t->line, "home");
+	qsort(t->entry, t->n, sizeof(*t->entry), compare_entries);
+	put_control(&t->line, "home");
 	begin = t->line.n;
 	line_time(&t->line, t->entry[0].row.time_ns);
 	line_word(&t->line, " s, ", 0);
@@ -324,7 +324,7 @@ static void sampled(struct sink *sink)
 	line_word(&t->line, " of ", 0);
 	line_number(&t->line, t->n, false, 0);
 	line_word(&t->line, " rows", 0);
-	line_word(&t->line, t->keys ? "; q ends" : "", 0);
+	line_word(&t->line, t->keys ? "; q quits" : "", 0);
 	end_line(t, &begin, width, false);
 	put_titles(t, &t->run->set[t->entry[0].row.set]);
 	end_line(t, &begin, width, false);
@@ -332,13 +332,13 @@ static void sampled(struct sink *sink)
 		put_entry(t, &t->run->set[t->entry[i].row.set], &t->entry[i]);
 		end_line(t, &begin, width, i + 1 == shown);
 	}
-	control(&t->line, "ed");
+	put_control(&t->line, "ed");
 	keep_frame(t);
 	line_write(&t->line, t->file);
 	t->n = 0;
 }
 
-static void end(struct sink *sink)
+static void top_end(struct sink *sink)
 {
 	stop_drawing((struct top *)sink);
 }
@@ -355,8 +355,11 @@ static void top_free(struct sink *sink)
 
 static struct sink *top_open(FILE *file, const struct style *style)
 {
-	static const struct sink_ops ops = {
-		.begin = begin, .row = put_row, .sampled = sampled, .end = end, .free = top_free};
+	static const struct sink_ops ops = {.begin = top_begin,
+					    .row = top_row,
+					    .sampled = top_sampled,
+					    .end = top_end,
+					    .free = top_free};
 	struct top *t = xcalloc(1, sizeof(*t));
 
 	t->sink.ops = &ops;

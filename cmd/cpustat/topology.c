@@ -11,7 +11,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* The first number in a topology file of a CPU, or -1. */
+/* The first number in a topology file of a CPU; -1: unknown. */
 static int first_number(const char *sysfs, int cpu, const char *file)
 {
 	char path[PATH_MAX];
@@ -28,12 +28,12 @@ static int first_number(const char *sysfs, int cpu, const char *file)
 	return number;
 }
 
-/* The first CPU of the core; core_id is unique only within a socket or die. */
+/* The first CPU of the core.  Unlike core_id, it is unique among all sockets and dies. */
 static int core_of(const char *sysfs, int cpu)
 {
 	int first = first_number(sysfs, cpu, "core_cpus_list");
 
-	if (first == -1) /* the name of the file before Linux 5.3 */
+	if (first == -1) /* Linux before 5.3 */
 		first = first_number(sysfs, cpu, "thread_siblings_list");
 	return first != -1 ? first : cpu;
 }

@@ -10,9 +10,9 @@
 #include "cpus.h"
 
 /*
- * What each CPU is part of, by the files below `sysfs`, which is /sys/devices/system/cpu but
- * in tests; to be freed.  If they do not tell the core of a CPU, it is a core of its own; an
- * unknown socket or node is number 0.
+ * Returns the core, socket and node of each CPU; free the array.  `sysfs` is
+ * /sys/devices/system/cpu, or a folder of a test.  A CPU whose core is unknown is a core of its
+ * own; an unknown socket or node is 0.
  */
 struct run_cpu *topology_find(const char *sysfs, const struct cpus *cpus);
 

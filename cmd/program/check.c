@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * check.c - what can be counted here, and what mends the rest.
+ * check.c - what can be counted on this machine, and how to enable the rest (--check).
  *
- * What works is found out by counting, not from settings; these are shown for what they are.
+ * It tries to count instead of guessing from settings; then it prints the settings.
  */
 #include "check.h"
 
@@ -26,15 +26,15 @@
 #define LABEL "  %-16s "
 #define LABEL_SIZE 32
 
-static void tell(const char *what, const char *text)
+static void print_line(const char *what, const char *text)
 {
 	char label[LABEL_SIZE];
 
 	snprintf(label, sizeof(label), LABEL, what);
-	caps_print_text(stdout, label, text);
+	help_print_text(stdout, label, text);
 }
 
-/* Whether an event counts for an LWP, or with `on_cpu` on a CPU; NULL: it does. */
+/* Why an event cannot be counted for an LWP, or with `on_cpu` on a CPU; NULL: it can. */
 static const char *refusal(cpc_t *cpc, const char *event, bool on_cpu)
 {
 	cpc_set_t *set = cpc_set_create(cpc);
@@ -48,19 +48,20 @@ static const char *refusal(cpc_t *cpc, const char *event, bool on_cpu)
 		rc = cpc_bind_cpu(cpc, sched_getcpu(), set,
 				  CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED);
 	else if (rc != -1)
-		rc = cpc_bind_curlwp(cpc, set, CPC_BIND_LATE); /* as it is for others */
+		rc = cpc_bind_curlwp(cpc, set,
+				     CPC_BIND_LATE); /* as when other processes are counted */
 	if (rc == -1)
 		why = cpcerr_text();
 	cpc_set_destroy(cpc, set);
 	return why;
 }
 
-/* A line: "works", or why not. */
+/* Prints "works" or the reason. */
 static bool try_event(cpc_t *cpc, const char *what, const char *event, bool on_cpu)
 {
 	const char *why = refusal(cpc, event, on_cpu);
 
-	tell(what, why == NULL ? "works" : why);
+	print_line(what, why == NULL ? "works" : why);
 	return why == NULL;
 }
 
@@ -70,23 +71,23 @@ static bool try_hardware(cpc_t *cpc)
 	char text[512];
 
 	if (why != NULL) {
-		tell("hardware", why);
+		print_line("hardware", why);
 		return false;
 	}
 	snprintf(text, sizeof(text), "works: %s", cpc_cciname(cpc));
-	tell("hardware", text);
+	print_line("hardware", text);
 	return true;
 }
 
-static char no_tracking[256];
+static char why_no_tracking[256];
 
 static void keep_reason(const char *fn, const char *fmt, va_list ap)
 {
 	(void)fn;
-	vsnprintf(no_tracking, sizeof(no_tracking), fmt, ap);
+	vsnprintf(why_no_tracking, sizeof(why_no_tracking), fmt, ap);
 }
 
-/* By attaching to a process of our own, as cputrack -p does to others. */
+/* Attaches to a child, as cputrack -p does to other processes. */
 static void try_tracking(void)
 {
 	pid_t child = fork();
@@ -98,19 +99,19 @@ static void try_tracking(void)
 			pause();
 	}
 	if (child == -1) {
-		tell("tracking", strerror(errno));
+		print_line("tracking", strerror(errno));
 		return;
 	}
-	snprintf(no_tracking, sizeof(no_tracking), "does not work");
+	snprintf(why_no_tracking, sizeof(why_no_tracking), "does not work");
 	pctx = pctx_capture(child, NULL, 0, keep_reason);
-	tell("tracking", pctx != NULL ? "works" : no_tracking);
+	print_line("tracking", pctx != NULL ? "works" : why_no_tracking);
 	if (pctx != NULL)
 		pctx_release(pctx);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 }
 
-/* The first line of a file; false: it is not there. */
+/* Reads the first line of a file.  False: it is missing. */
 static bool read_line(const char *path, char *text, int size)
 {
 	FILE *f = fopen(path, "re");
@@ -123,20 +124,20 @@ static bool read_line(const char *path, char *text, int size)
 	return got;
 }
 
-/* `mend` is told of a value above 0. */
-static void tell_setting(const char *what, const char *path, const char *missing, const char *mend)
+/* `fix` is printed after a value above 0. */
+static void print_setting(const char *what, const char *path, const char *missing, const char *fix)
 {
 	char value[64], text[256];
 
 	if (read_line(path, value, sizeof(value)))
 		snprintf(text, sizeof(text), "%s (%s)%s", value, path,
-			 strtoll(value, NULL, 10) > 0 ? mend : "");
+			 strtoll(value, NULL, 10) > 0 ? fix : "");
 	else
 		snprintf(text, sizeof(text), "%s", missing);
-	tell(what, text);
+	print_line(what, text);
 }
 
-/* The value of a line "KEY:\tVALUE" of /proc/self/status; -1: there is none. */
+/* The value of a line "KEY:\tVALUE" of /proc/self/status; -1: no such line. */
 static long long own_status(const char *key, int base)
 {
 	FILE *f = fopen("/proc/self/status", "re");
@@ -153,15 +154,15 @@ static long long own_status(const char *key, int base)
 	return value;
 }
 
-static void tell_capabilities(void)
+static void print_capabilities(void)
 {
 	static const struct {
 		int bit;
 		const char *name, *what;
 	} caps[] = {
-		{38, "CAP_PERFMON", "counts whatever perf_event_paranoid says"},
-		{19, "CAP_SYS_PTRACE", "tracks processes of others"},
-		{21, "CAP_SYS_ADMIN", "is what old kernels want for both"},
+		{38, "CAP_PERFMON", "allows counting with any perf_event_paranoid"},
+		{19, "CAP_SYS_PTRACE", "allows tracking processes of other users"},
+		{21, "CAP_SYS_ADMIN", "replaces both on old kernels"},
 	};
 	long long have = own_status("CapEff", 16);
 	char text[256];
@@ -169,11 +170,11 @@ static void tell_capabilities(void)
 	for (size_t i = 0; i < sizeof(caps) / sizeof(*caps); i++) {
 		snprintf(text, sizeof(text), "%s; it %s", have >> caps[i].bit & 1 ? "yes" : "no",
 			 caps[i].what);
-		tell(caps[i].name, text);
+		print_line(caps[i].name, text);
 	}
 }
 
-static void tell_files(void)
+static void print_files(void)
 {
 	struct rlimit limit;
 	char text[256];
@@ -181,13 +182,13 @@ static void tell_files(void)
 	if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
 		return;
 	snprintf(text, sizeof(text),
-		 "%llu, of which each event takes one for each LWP or CPU; ulimit -Hn, or "
-		 "LimitNOFILE= of a unit, raises it",
+		 "%llu; each event needs one per LWP or CPU; raise the limit with ulimit -Hn, or "
+		 "LimitNOFILE= of a systemd unit",
 		 (unsigned long long)limit.rlim_max);
-	tell("open files", text);
+	print_line("open files", text);
 }
 
-int check_tell(cpc_t *cpc)
+int check_print(cpc_t *cpc)
 {
 	long long seccomp = own_status("Seccomp", 10);
 	bool hardware;
@@ -200,20 +201,21 @@ int check_tell(cpc_t *cpc)
 	try_event(cpc, "tracepoints", "sched:sched_switch", false);
 	try_event(cpc, "breakpoints", "breakpoint/addr=0x401000/", false);
 	try_tracking();
-	printf("what decides about it:\n");
-	tell_setting("paranoid", "/proc/sys/kernel/perf_event_paranoid",
-		     "no perf events in this kernel, or /proc is not mounted", "");
-	tell_setting("ptrace scope", "/proc/sys/kernel/yama/ptrace_scope",
-		     "no Yama: own processes can be tracked",
-		     "; cputrack -p takes CAP_SYS_PTRACE, or: sysctl kernel.yama.ptrace_scope=0");
-	tell("seccomp", seccomp > 0 ? "a filter is in force, which may deny perf_event_open(2) or "
-				      "ptrace(2); start the container without it, or with "
-				      "--cap-add=PERFMON"
-				    : "no filter");
-	tell_capabilities();
-	tell_files();
+	printf("settings:\n");
+	print_setting("paranoid", "/proc/sys/kernel/perf_event_paranoid",
+		      "missing: this kernel has no perf events, or /proc is not mounted", "");
+	print_setting(
+		"ptrace scope", "/proc/sys/kernel/yama/ptrace_scope",
+		"no Yama: the user's own processes can be tracked",
+		"; cputrack -p requires CAP_SYS_PTRACE, or: sysctl kernel.yama.ptrace_scope=0");
+	print_line("seccomp", seccomp > 0 ? "a filter is active; it can deny perf_event_open(2) or "
+					    "ptrace(2); start the container without it, or with "
+					    "--cap-add=PERFMON"
+					  : "no filter");
+	print_capabilities();
+	print_files();
 	if (fflush(stdout) != 0) {
-		say("write error: %s", strerror(errno));
+		say("cannot write: %s", strerror(errno));
 		return STATUS_FAILED;
 	}
 	return hardware ? STATUS_OK : STATUS_FAILED;

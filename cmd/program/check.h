@@ -9,6 +9,6 @@
 #include <libcpc.h>
 
 /* Prints a screen to stdout.  Returns STATUS_OK if hardware counters count. */
-int check_tell(cpc_t *cpc);
+int check_print(cpc_t *cpc);
 
 #endif /* CHECK_H */

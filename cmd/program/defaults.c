@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * defaults.c - what is counted without -c.
+ * defaults.c - the events that are counted without -c.
  */
 #include "defaults.h"
 
@@ -13,14 +13,14 @@ static const char *const events[] = {"task-clock", "context-switches", "page-fau
 
 #define NEVENTS (sizeof(events) / sizeof(*events))
 
-/* Whether those of `wanted` count together now, in user mode, as a spec has it. */
-static bool can_count(cpc_t *cpc, bool of_cpus, const bool *wanted)
+/* Can the events of `chosen` be counted together now, in user mode? */
+static bool can_count(cpc_t *cpc, bool of_cpus, const bool *chosen)
 {
 	cpc_set_t *set = cpc_set_create(cpc);
 	int rc = set != NULL ? 0 : -1;
 
 	for (size_t i = 0; i < NEVENTS && rc != -1; i++) {
-		if (wanted[i])
+		if (chosen[i])
 			rc = cpc_set_add_request(cpc, set, events[i], 0, CPC_COUNT_USER, 0, NULL);
 	}
 	if (rc != -1 && of_cpus)
@@ -35,13 +35,13 @@ static bool can_count(cpc_t *cpc, bool of_cpus, const bool *wanted)
 
 void defaults_find(cpc_t *cpc, bool of_cpus, char *spec, size_t size)
 {
-	bool wanted[NEVENTS] = {true};
+	bool chosen[NEVENTS] = {true};
 
 	strlcpy(spec, events[0], size);
 	for (size_t i = 1; i < NEVENTS; i++) {
-		wanted[i] = true;
-		wanted[i] = can_count(cpc, of_cpus, wanted);
-		if (!wanted[i])
+		chosen[i] = true;
+		chosen[i] = can_count(cpc, of_cpus, chosen);
+		if (!chosen[i])
 			continue;
 		strlcat(spec, ",", size);
 		strlcat(spec, events[i], size);

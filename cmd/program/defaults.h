@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * defaults.h - what is counted without -c.
+ * defaults.h - the events that are counted without -c.
  */
 #ifndef DEFAULTS_H
 #define DEFAULTS_H
@@ -11,8 +11,8 @@
 #include <stddef.h>
 
 /*
- * Writes the spec of the events that this machine and user can count together, of LWPs or
- * of CPUs.  The first of them is there in any case: who cannot count it is told why later.
+ * Writes a spec of events that this user can count together on this machine, for LWPs or CPUs.  The
+ * first event is always in it; counting it can fail later.
  */
 void defaults_find(cpc_t *cpc, bool of_cpus, char *spec, size_t size);
 

@@ -46,7 +46,7 @@ static void fill_end(struct fill *fill)
 	fill->column = 0;
 }
 
-void caps_print_text(FILE *f, const char *label, const char *text)
+void help_print_text(FILE *f, const char *label, const char *text)
 {
 	struct fill fill = {.f = f, .indent = strlen(label), .column = strlen(label)};
 	char word[128];
@@ -75,12 +75,12 @@ static const char *const titles[] = {
 	[CPC_GROUP_CPUS] = "of whole CPUs, which only cpustat counts",
 };
 
-/* State of the listing of events; a group without events gets no title. */
+/* The state of the listing of events.  A group without events gets no title. */
 struct listing {
 	struct fill fill;
-	int group;    /* of the last event; -1: none yet */
-	bool of_cpus; /* the program counts CPUs */
-	bool cpu;     /* there are hardware events of this CPU */
+	int group;     /* of the last event; -1: none yet */
+	bool of_cpus;  /* the program counts CPUs */
+	bool hardware; /* there are hardware events of this CPU */
 };
 
 static void list_event(void *arg, enum cpc_event_group group, const char *event, const char *desc)
@@ -88,8 +88,8 @@ static void list_event(void *arg, enum cpc_event_group group, const char *event,
 	struct listing *l = arg;
 	char unit[80];
 
-	l->cpu |= group == CPC_GROUP_PLATFORM;
-	/* These would be too many; -h PATTERN has them. */
+	l->hardware |= group == CPC_GROUP_PLATFORM;
+	/* Skip long groups: -h PATTERN finds their events. */
 	if (group == CPC_GROUP_TRACEPOINT || group == CPC_GROUP_VENDOR ||
 	    group == CPC_GROUP_FUNCTION ||
 	    (group == CPC_GROUP_PLATFORM && strchr(event, ':') != NULL))
@@ -110,11 +110,11 @@ static void list_event(void *arg, enum cpc_event_group group, const char *event,
 
 static void list_attr(void *arg, const char *attr)
 {
-	if (strcmp(attr, "picnum") != 0) /* a spec has picN= for it */
+	if (strcmp(attr, "picnum") != 0) /* specs write picN= instead */
 		fill_word(arg, attr);
 }
 
-/* Why `event`, which all machines have, cannot be counted; NULL: it can be. */
+/* Why `event`, which exists on all machines, cannot be counted; NULL: it can. */
 static const char *refusal(cpc_t *cpc, const char *event)
 {
 	cpc_set_t *set = cpc_set_create(cpc);
@@ -127,8 +127,7 @@ static const char *refusal(cpc_t *cpc, const char *event)
 }
 
 /*
- * Why this user can count nothing, or nothing that happens in the kernel; NULL: all can
- * be counted.
+ * Why this user can count nothing, or nothing in the kernel; NULL: the user can count both.
  */
 static const char *any_refusal(cpc_t *cpc)
 {
@@ -137,20 +136,20 @@ static const char *any_refusal(cpc_t *cpc)
 	return reason != NULL ? reason : refusal(cpc, "context-switches");
 }
 
-/* Prints what can be counted here, and how to write it.  -1: cpcerr_text() has the reason. */
-static int print_caps(FILE *f, cpc_t *cpc, bool of_cpus)
+/* Prints what can be counted here, and the syntax.  -1: cpcerr_text() is the reason. */
+static int print_events(FILE *f, cpc_t *cpc, bool of_cpus)
 {
 	struct listing l = {.fill = {.f = f, .indent = 8}, .group = -1, .of_cpus = of_cpus};
 	const char *reason;
 	char slots[64];
 
 	fprintf(f, "\nCPU performance counter interface:\n");
-	caps_print_text(f, "  name:  ", cpc_cciname(cpc));
+	help_print_text(f, "  name:  ", cpc_cciname(cpc));
 	if (cpc_npic(cpc) == 1)
 		snprintf(slots, sizeof(slots), "pic0");
 	else
 		snprintf(slots, sizeof(slots), "pic0 to pic%u", cpc_npic(cpc) - 1);
-	caps_print_text(f, "  slots: ", slots);
+	help_print_text(f, "  slots: ", slots);
 	fprintf(f, "\nevent specification syntax:\n"
 		   "  [picN=]event[,attr[N][=val]][,[picN=]event[,attr[N][=val]],...]\n");
 	if (cpc_walk_events_desc(cpc, &l, list_event) == -1)
@@ -158,25 +157,25 @@ static int print_caps(FILE *f, cpc_t *cpc, bool of_cpus)
 	fill_end(&l.fill);
 	reason = any_refusal(cpc);
 	if (reason != NULL && l.group == -1) {
-		caps_print_text(f, "no events: ", reason);
+		help_print_text(f, "no events: ", reason);
 	} else if (reason != NULL) {
 		fprintf(f, "\nnot listed:\n");
-		caps_print_text(f, "        ", reason);
+		help_print_text(f, "        ", reason);
 	}
 	fprintf(f, "\nfurther events:\n");
-	caps_print_text(
+	help_print_text(
 		f, "        ",
 		"tracepoints (system:event; -h PATTERN finds them), breakpoints "
 		"(breakpoint/addr=ADDRESS or FUNCTION/) and functions (uprobe/func=FUNCTION/, sdt/PROVIDER:NAME/)");
-	if (l.cpu)
-		caps_print_text(f, "        ", "as a number, a code of the CPU's counters");
+	if (l.hardware)
+		help_print_text(f, "        ", "as a number, a code of the CPU's counters");
 	fprintf(f, "\nattributes:\n");
 	fill_word(&l.fill, "nouser");
 	fill_word(&l.fill, "sys");
 	cpc_walk_attrs(cpc, &l.fill, list_attr);
 	fill_end(&l.fill);
 	fputc('\n', f);
-	caps_print_text(f, "", cpc_cpuref(cpc));
+	help_print_text(f, "", cpc_cpuref(cpc));
 	return 0;
 }
 
@@ -186,7 +185,7 @@ struct search {
 	size_t found;
 };
 
-/* A part of the text; with * ? [ all of it. */
+/* A pattern with * ? [ matches the whole text, another one a part of it. */
 static bool matches(const char *text, const char *pattern)
 {
 	return strpbrk(pattern, "*?[") != NULL ? fnmatch(pattern, text, FNM_CASEFOLD) == 0
@@ -206,15 +205,15 @@ static void match_event(void *arg, enum cpc_event_group group, const char *event
 	s->found++;
 }
 
-/* Returns the number of events that match, or -1: cpcerr_text() has the reason. */
-static int search(FILE *f, cpc_t *cpc, const char *pattern)
+/* Returns the number of matching events; -1: cpcerr_text() is the reason. */
+static int search_events(FILE *f, cpc_t *cpc, const char *pattern)
 {
 	struct search s = {.f = f, .pattern = pattern};
 
 	return cpc_walk_events_desc(cpc, &s, match_event) == 0 ? (int)s.found : -1;
 }
 
-int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f))
+int help_print(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f))
 {
 	int rc = 0;
 
@@ -224,13 +223,13 @@ int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f
 			printf(" (%s)", about->has);
 		putchar('\n');
 	} else if (about->pattern != NULL) {
-		rc = search(stdout, cpc, about->pattern);
+		rc = search_events(stdout, cpc, about->pattern);
 	} else {
 		print_usage(stdout);
-		rc = print_caps(stdout, cpc, about->of_cpus);
+		rc = print_events(stdout, cpc, about->of_cpus);
 	}
 	if (fflush(stdout) != 0) {
-		say("write error: %s", strerror(errno));
+		say("cannot write: %s", strerror(errno));
 		return STATUS_FAILED;
 	}
 	if (rc == -1) {
@@ -241,10 +240,10 @@ int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f
 		const char *reason = any_refusal(cpc);
 
 		if (reason != NULL)
-			say("no event that you may count has '%s' in its name or description; %s",
+			say("unknown event: none that this user can count matches '%s'; %s",
 			    about->pattern, reason);
 		else
-			say("no event that can be counted here has '%s' in its name or description",
+			say("unknown event: none that can be counted here matches '%s'",
 			    about->pattern);
 		return STATUS_FAILED;
 	}

@@ -12,19 +12,19 @@
 
 struct about {
 	const char *program;
-	const char *has;     /* told with the version; or NULL */
+	const char *has;     /* features to print after the version; or NULL */
 	bool of_cpus;	     /* it counts CPUs, not LWPs */
 	bool version;	     /* print the version only */
-	const char *pattern; /* print only events whose name or description has this; or NULL */
+	const char *pattern; /* print only events whose name or description matches; or NULL */
 };
 
 /*
- * Prints to stdout what -h or --version asked for: the version, the events that match a
- * pattern, or the usage and all that can be counted here.  Returns the exit status.
+ * Prints to stdout the version, the events that match a pattern, or the usage and everything that
+ * can be counted here.  Returns the exit status.
  */
-int caps_tell(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f));
+int help_print(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f));
 
-/* Prints `text` behind `label`, in lines of 75 columns. */
-void caps_print_text(FILE *f, const char *label, const char *text);
+/* Prints `text` after `label`, in lines of 75 columns. */
+void help_print_text(FILE *f, const char *label, const char *text);
 
 #endif /* HELP_H */

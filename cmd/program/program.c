@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * program.c - what cputrack and cpustat do alike: options, start and end.
+ * program.c - the common part of cputrack and cpustat: options, start and end.
  */
 #include "program.h"
 
@@ -18,9 +18,9 @@
 #include <signal.h>
 #include <stdlib.h>
 
-int usage_error(const char *what)
+int usage_error(const char *message)
 {
-	say("%s; %s -h tells more", what, program_invocation_short_name);
+	say("%s; see %s -h", message, program_invocation_short_name);
 	return STATUS_USAGE;
 }
 
@@ -28,7 +28,7 @@ int parse_span(const char *opt, const char *text, int64_t *ns)
 {
 	if (parse_seconds(text, ns) && *ns >= 1000000)
 		return STATUS_OK;
-	say("%s '%s': seconds are wanted, from 0.001 to 1000000", opt, text);
+	say("invalid %s '%s': expected seconds from 0.001 to 1000000", opt, text);
 	return STATUS_USAGE;
 }
 
@@ -37,7 +37,7 @@ static int parse_format(struct common *common, const char *name)
 	common->output.format = format_find(name);
 	if (common->output.format != NULL)
 		return STATUS_OK;
-	say("--format '%s': %s is wanted", name, format_names());
+	say("unknown --format '%s': expected %s", name, format_names());
 	return STATUS_USAGE;
 }
 
@@ -46,14 +46,14 @@ static int parse_by(struct common *common, const char *name)
 	int by = row_by_parse(name);
 
 	if (by == -1) {
-		say("--by '%s': lwp, process, command or cpu is wanted", name);
+		say("unknown --by '%s': expected lwp, process, command or cpu", name);
 		return STATUS_USAGE;
 	}
 	common->output.by = (enum row_by)by;
 	return STATUS_OK;
 }
 
-/* An option of both programs; -1: it is not one. */
+/* Returns -1 if `c` is not a common option. */
 static int parse_common(struct common *common, int c)
 {
 	struct output_config *output = &common->output;
@@ -117,7 +117,7 @@ static int parse_common(struct common *common, int c)
 	return STATUS_OK;
 }
 
-/* The option `c` if it makes sense only where something is counted; or NULL. */
+/* The option `c`, if it is only for counting; or NULL. */
 static const struct opt *find_counting(const struct opt *opts, int c)
 {
 	while (opts->code != 0 && opts->code != c)
@@ -128,13 +128,13 @@ static const struct opt *find_counting(const struct opt *opts, int c)
 static int refuse_replay(const struct opt *opt)
 {
 	if (opt->code < 256)
-		say("-I shows what was counted: -%c does not go with it", opt->code);
+		say("unsupported with -I, which counts nothing: -%c", opt->code);
 	else
-		say("-I shows what was counted: --%s does not go with it", opt->name);
+		say("unsupported with -I, which counts nothing: --%s", opt->name);
 	return STATUS_USAGE;
 }
 
-/* What the options of output say together. */
+/* Checks the combination of the options of output. */
 static int check_output(const struct program *prog, const struct common *common, const void *config,
 			const struct opt *counting)
 {
@@ -143,39 +143,40 @@ static int check_output(const struct program *prog, const struct common *common,
 	if (common->replay != NULL && counting != NULL)
 		return refuse_replay(counting);
 	if (outfile_same(output->path, output->record))
-		return usage_error("-o and -O name the same file");
+		return usage_error("invalid -o and -O: both are the same file");
 	if (outfile_same(output->path, common->replay))
-		return usage_error("-o would overwrite the record that -I reads");
+		return usage_error("invalid -o: it is the record that -I reads");
 	if (output->append && output->path == NULL && output->record == NULL)
-		return usage_error("--append is for the file of -o or -O");
+		return usage_error("missing -o or -O: --append appends to their files");
 	if (output->append && output->format != NULL && output->format->whole)
-		return usage_error("--append: such a document cannot be appended to");
+		return usage_error("unsupported --append: the format is a whole document");
 	if (output->by != BY_NOTHING && output->format != NULL && output->format->whole)
-		return usage_error("--by is for table, csv and json");
+		return usage_error("unsupported --by: the format is not table, csv or json");
 	if (output->style.names && output->format != NULL && output->format != format_find("table"))
-		return usage_error("--names is for tables");
+		return usage_error("unsupported --names: the format is not table");
 	if (output->style.human && output->format != NULL && output->format != format_find("table"))
-		return usage_error("--human is for tables; programs want exact counts");
+		return usage_error("unsupported --human: the format is not table");
 	if (output->style.rate && output->format != NULL && output->format != format_find("table"))
-		return usage_error("--rate is for tables; programs want exact counts");
+		return usage_error("unsupported --rate: the format is not table");
 	return prog->check_output != NULL ? prog->check_output(config) : STATUS_OK;
 }
 
-/* What follows an option that asks something; --version ignores it, as that of GNU programs. */
+/* Checks the number of arguments after -h or --check.  As in GNU programs, --version ignores them.
+ */
 static int check_rest(const struct common *common, int n)
 {
 	if (common->version)
 		return STATUS_OK;
 	if (common->help)
-		return n > 1 ? usage_error("-h takes one pattern") : STATUS_OK;
-	return n > 0 ? usage_error("nothing follows --check") : STATUS_OK;
+		return n > 1 ? usage_error("too many arguments: -h has one pattern") : STATUS_OK;
+	return n > 0 ? usage_error("too many arguments: --check has none") : STATUS_OK;
 }
 
 static int parse(const struct program *prog, struct common *common, void *config, int argc,
 		 char **argv)
 {
 	int c, status = STATUS_OK;
-	const struct opt *counting = NULL; /* the first such option */
+	const struct opt *counting = NULL; /* the first option that is only for counting */
 
 	common->argv = argv;
 	common->spec = xcalloc((size_t)argc, sizeof(*common->spec));
@@ -194,7 +195,7 @@ static int parse(const struct program *prog, struct common *common, void *config
 	if (status != STATUS_OK)
 		return status;
 	if (common->replay != NULL)
-		return optind < argc ? usage_error("-I shows what was counted: nothing follows it")
+		return optind < argc ? usage_error("too many arguments: -I has none after its file")
 				     : STATUS_OK;
 	return prog->parse_operands(config, argc - optind, argv + optind);
 }
@@ -202,11 +203,11 @@ static int parse(const struct program *prog, struct common *common, void *config
 struct replayed {
 	const struct common *common;
 	struct output *output;
-	bool shown; /* a run */
-	int error;  /* of writing */
+	bool shown; /* a run was shown */
+	int error;  /* of the output */
 };
 
-/* What was put together cannot be taken apart, and two documents are none. */
+/* Sums of CPUs cannot be split again, and some formats are documents of a single run. */
 static bool can_show(void *arg, const char *where, const struct run *run)
 {
 	struct replayed *r = arg;
@@ -214,7 +215,7 @@ static bool can_show(void *arg, const char *where, const struct run *run)
 	const struct format *format = common->output.format;
 
 	if (r->shown && format != NULL && format->whole) {
-		say("%s:%s: another run begins here, and --format %s is of one only",
+		say("%s:%s: unsupported second run: --format %s is a document of one run",
 		    common->replay, where, format->name);
 		return false;
 	}
@@ -222,8 +223,8 @@ static bool can_show(void *arg, const char *where, const struct run *run)
 	if (!run->of_cpus || run->scope == SCOPE_CPU ||
 	    (common->output.scope == SCOPE_CPU && common->output.cpus == NULL))
 		return true;
-	say("%s:%s: the rows are not of CPUs, but already put together by -A %s", common->replay,
-	    where, cpu_scope_name(run->scope));
+	say("%s:%s: cannot split the rows into CPUs: the record was made with -A %s",
+	    common->replay, where, cpu_scope_name(run->scope));
 	return false;
 }
 
@@ -237,8 +238,7 @@ static int flush_replayed(void *arg)
 	return r->error;
 }
 
-/* Shows a record. */
-static int show(const struct program *prog, const struct common *common)
+static int show_record(const struct program *prog, const struct common *common)
 {
 	struct replayed r = {.common = common, .output = output_open(&common->output)};
 	const struct replay_config config = {
@@ -260,7 +260,7 @@ static int show(const struct program *prog, const struct common *common)
 	return whole && r.error == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Without -c, events that are told by their names. */
+/* Without -c, chooses events, and shows their names. */
 static int count(const struct program *prog, struct common *common, void *config, cpc_t *cpc)
 {
 	char spec[DEFAULTS_SIZE];
@@ -284,7 +284,7 @@ int program_main(const struct program *prog, struct common *common, void *config
 	status = parse(prog, common, config, argc, argv);
 	if (status == STATUS_OK && common->replay != NULL && !common->help && !common->version &&
 	    !common->check) {
-		status = show(prog, common);
+		status = show_record(prog, common);
 	} else if (status == STATUS_OK) {
 		cpc = xcpc_open();
 		cpcerr_install(cpc, common->debug);
@@ -297,9 +297,9 @@ int program_main(const struct program *prog, struct common *common, void *config
 				.pattern = optind < argc ? argv[optind] : NULL,
 			};
 
-			status = caps_tell(cpc, &about, prog->print_usage);
+			status = help_print(cpc, &about, prog->print_usage);
 		} else if (common->check) {
-			status = check_tell(cpc);
+			status = check_print(cpc);
 		} else {
 			status = count(prog, common, config, cpc);
 		}
@@ -321,12 +321,12 @@ int program_sets(struct common *common, cpc_t *cpc, struct setgrp *grp,
 		status = common->split ? split_add(grp, cpc, spec, common->debug, trial)
 				       : setgrp_add(grp, cpc, spec, common->debug);
 	}
-	/* How long each set has counted is a part of what it counted. */
+	/* Show how long each part of a spec counted. */
 	common->output.style.cycles |= grp->split;
 	return status;
 }
 
-/* It may be blocked: by us until here, or by who started us. */
+/* This program or its parent can have blocked the signal. */
 void die_of(int sig)
 {
 	sigset_t set;

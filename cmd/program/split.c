@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * split.c - a spec that needs more counters than there are, as several that take turns.
+ * split.c - splits a spec that needs too many counters into sets that take turns.
  *
- * Which events fit together is found out by binding them: that depends on the machine, on the
- * events, and on what others have taken.  No count is extrapolated: each is that of its turns.
- * The events of a ratio count in the same turns.
+ * Which events fit together depends on the machine, the events and other programs.  So trials bind
+ * them.  Counts are not extrapolated: each is the count of its turns.  The events of a ratio count
+ * in the same turns.
  */
 #include "split.h"
 
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The part of each request of a spec; NO_PART: none yet. */
+/* The request is in no part yet. */
 #define NO_PART SIZE_MAX
 
 static struct spec_req copy_req(const struct spec_req *req)
@@ -31,7 +31,7 @@ static struct spec_req copy_req(const struct spec_req *req)
 	return copy;
 }
 
-/* A ratio whose request `i` became request `index[i]` of a part. */
+/* Copies a ratio to a part; request `i` is request `index[i]` of the part. */
 static struct spec_ratio copy_ratio(const struct spec_ratio *ratio, const size_t *index)
 {
 	struct spec_ratio copy = {.name = xstrdup(ratio->name), .nevents = ratio->nevents};
@@ -42,8 +42,8 @@ static struct spec_ratio copy_ratio(const struct spec_ratio *ratio, const size_t
 	return copy;
 }
 
-/* The requests of part `k`, which keep their slots, and the ratios of these. */
-static struct spec part_of(const struct spec *spec, const size_t *part, size_t k)
+/* Copies the requests of part `k`, with their slots, and their ratios. */
+static struct spec copy_part(const struct spec *spec, const size_t *part, size_t k)
 {
 	struct spec copy = {.req = xcalloc(spec->nreqs, sizeof(*copy.req)),
 			    .ratio = xcalloc(spec->nratios + 1, sizeof(*copy.ratio))};
@@ -73,7 +73,7 @@ static bool same_attrs(const struct spec_req *a, const struct spec_req *b)
 	return same;
 }
 
-/* The attributes of a request, of `slot` alone unless that is "". */
+/* Writes the attributes of a request, for `slot` or, if that is "", for all slots. */
 static void write_attrs(FILE *f, const struct spec_req *req, const char *slot)
 {
 	if (req->nouser)
@@ -85,7 +85,7 @@ static void write_attrs(FILE *f, const struct spec_req *req, const char *slot)
 			(unsigned long long)req->attr[i].val);
 }
 
-/* A part as the argument of a -c of its own. */
+/* Writes a part as an argument of -c. */
 static char *write_spec(const struct spec *spec)
 {
 	int *slot = xcalloc(spec->nreqs, sizeof(*slot));
@@ -106,7 +106,7 @@ static char *write_spec(const struct spec *spec)
 			fprintf(f, "pic%u=", req->slot);
 		fputs(req->event, f);
 	}
-	/* Their events, which they would stand for, are there. */
+	/* The events of the ratios are in the spec: the ratios add none. */
 	for (size_t i = 0; i < spec->nratios; i++)
 		fprintf(f, ",%s", spec->ratio[i].name);
 	cpc_choose_slots(spec->nreqs, slot);
@@ -122,7 +122,7 @@ static char *write_spec(const struct spec *spec)
 	return text;
 }
 
-static bool counts(cpc_t *cpc, const struct spec *spec, const struct split_trial *trial)
+static bool spec_counts(cpc_t *cpc, const struct spec *spec, const struct split_trial *trial)
 {
 	size_t bad;
 	cpc_set_t *set = setgrp_make(cpc, spec, &bad);
@@ -136,15 +136,15 @@ static bool counts(cpc_t *cpc, const struct spec *spec, const struct split_trial
 static bool part_counts(cpc_t *cpc, const struct spec *spec, const size_t *part, size_t k,
 			const struct split_trial *trial)
 {
-	struct spec one = part_of(spec, part, k);
-	bool good = counts(cpc, &one, trial);
+	struct spec one = copy_part(spec, part, k);
+	bool good = spec_counts(cpc, &one, trial);
 
 	spec_free(&one);
 	return good;
 }
 
-/* Puts request `i` into part `k`, with all that a ratio needs at the same time. */
-static void put(const struct spec *spec, size_t *part, size_t i, size_t k)
+/* Puts request `i` into part `k`, with the other events of its ratios. */
+static void put_request(const struct spec *spec, size_t *part, size_t i, size_t k)
 {
 	part[i] = k;
 	for (size_t r = 0; r < spec->nratios; r++) {
@@ -155,29 +155,29 @@ static void put(const struct spec *spec, size_t *part, size_t i, size_t k)
 			has = ratio->req[e] == i;
 		for (size_t e = 0; has && e < ratio->nevents; e++) {
 			if (part[ratio->req[e]] != k)
-				put(spec, part, ratio->req[e], k);
+				put_request(spec, part, ratio->req[e], k);
 		}
 	}
 }
 
-/* Finds the place of request `i` in one of `*n` parts, or in one more, if there is one. */
-static void place(cpc_t *cpc, const struct spec *spec, size_t *part, size_t i, size_t *n,
-		  const struct split_trial *trial)
+/* Puts request `i` into the first of `*n` parts that has room, or into a new part, if it counts. */
+static void place_request(cpc_t *cpc, const struct spec *spec, size_t *part, size_t i, size_t *n,
+			  const struct split_trial *trial)
 {
 	bool alone;
 
-	put(spec, part, i, *n);
+	put_request(spec, part, i, *n);
 	alone = part_counts(cpc, spec, part, *n, trial);
 	for (size_t k = 0; k < *n; k++) {
-		put(spec, part, i, k);
+		put_request(spec, part, i, k);
 		if (part_counts(cpc, spec, part, k, trial))
 			return;
 	}
-	put(spec, part, i, alone ? *n : NO_PART);
+	put_request(spec, part, i, alone ? *n : NO_PART);
 	*n += alone;
 }
 
-static size_t count_left(const struct spec *spec, const size_t *part)
+static size_t count_unplaced(const struct spec *spec, const size_t *part)
 {
 	size_t left = 0;
 
@@ -187,8 +187,9 @@ static size_t count_left(const struct spec *spec, const size_t *part)
 }
 
 /*
- * Chooses the part of each request.  One that counts only beside another, as a topdown metric
- * does, waits until that has its place.  The number of parts; 0: one of them has no place.
+ * Chooses the part of each request.  A request that counts only together with another, such as a
+ * topdown metric, is retried after the others.  Returns the number of parts; 0: some request cannot
+ * be counted.
  */
 static size_t choose_parts(cpc_t *cpc, const struct spec *spec, size_t *part,
 			   const struct split_trial *trial)
@@ -201,9 +202,9 @@ static size_t choose_parts(cpc_t *cpc, const struct spec *spec, size_t *part,
 		before = left;
 		for (size_t i = 0; i < spec->nreqs; i++) {
 			if (part[i] == NO_PART)
-				place(cpc, spec, part, i, &n, trial);
+				place_request(cpc, spec, part, i, &n, trial);
 		}
-		left = count_left(spec, part);
+		left = count_unplaced(spec, part);
 	} while (left > 0 && left < before);
 	return left == 0 ? n : 0;
 }
@@ -214,7 +215,7 @@ static int add_parts(struct setgrp *grp, cpc_t *cpc, const struct spec *spec, co
 	int status = STATUS_OK;
 
 	for (size_t k = 0; status == STATUS_OK && k < n; k++) {
-		struct spec one = part_of(spec, part, k);
+		struct spec one = copy_part(spec, part, k);
 
 		status = setgrp_add_spec(grp, cpc, write_spec(&one), &one, debug);
 	}
@@ -232,13 +233,13 @@ int split_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug,
 	if (status != STATUS_OK)
 		return status;
 	part = xcalloc(spec.nreqs, sizeof(*part));
-	/* All slots are columns of one table. */
+	/* Slots are the columns of one table: there are no more of them. */
 	if (spec.nreqs <= SPEC_MAX_SLOT + 1)
 		n = choose_parts(cpc, &spec, part, trial);
 	if (n < 2) {
 		status = setgrp_add_spec(grp, cpc, xstrdup(text), &spec, debug);
 	} else {
-		say("the events of '%s' cannot be counted together: %zu specs take turns", text, n);
+		say("cannot count the events of '%s' together: %zu specs take turns", text, n);
 		status = add_parts(grp, cpc, &spec, part, n, debug);
 		spec_free(&spec);
 	}
@@ -259,10 +260,10 @@ int split_refuse(cpc_t *cpc, const struct setgrp_set *set, const struct split_tr
 	bool usage = cpcerr_is_usage(), symbols = false;
 	bool helps = choose_parts(cpc, &set->spec, part, trial) > 1;
 
-	say("%s%s", why, helps ? "; --split has them take turns" : "");
+	say("%s%s", why, helps ? "; use --split to count them in turns" : "");
 	free(why);
 	free(part);
-	/* What the symbols of a file are is no matter of how the spec is written. */
+	/* A missing symbol of a file is not an error of usage. */
 	cpc_walk_symbols(cpc, set->set, &symbols, has_symbol);
 	return usage && !symbols ? STATUS_USAGE : STATUS_FAILED;
 }
@@ -275,5 +276,5 @@ void split_tell_shares(const struct setgrp *grp)
 		all += (double)grp->set[i].cycles;
 	for (size_t i = 0; grp->split && all > 0 && i < grp->n; i++)
 		say("counted %.1f%% of the time: '%s'%s", 100 * (double)grp->set[i].cycles / all,
-		    grp->set[i].text, grp->set[i].cycles == 0 ? ", whose turn never came" : "");
+		    grp->set[i].text, grp->set[i].cycles == 0 ? " (its turn never came)" : "");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * split.h - a spec that needs more counters than there are, as several that take turns.
+ * split.h - splits a spec that needs too many counters into sets that take turns (--split).
  */
 #ifndef SPLIT_H
 #define SPLIT_H
@@ -9,8 +9,8 @@
 #include "../base/setgrp.h"
 
 /*
- * Can all requests of a set be counted together?  It is bound to find out; libcpc's last message
- * says why not.  Of a set of a single request, `alone`, that is asked first.
+ * Can all requests of a set be counted together?  The function binds the set to find out; the last
+ * message of libcpc is the reason.  `alone`: the set has a single request.
  */
 struct split_trial {
 	bool (*counts)(void *arg, cpc_t *cpc, cpc_set_t *set, bool alone);
@@ -18,19 +18,19 @@ struct split_trial {
 };
 
 /*
- * As setgrp_add(), but events that cannot be counted together become sets that take turns,
- * each event in the first one that has room for it; that is told.
+ * As setgrp_add(), but events that cannot be counted together become several sets, each event in
+ * the first set with room for it.  A message reports the split.
  */
 int split_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug,
 	      const struct split_trial *trial);
 
 /*
- * Tells that a set cannot be bound, in libcpc's words, and --split if that would help.  Returns
- * the exit status.
+ * Reports why a set cannot be bound, in the words of libcpc, and advises --split if that would
+ * help. Returns the exit status.
  */
 int split_refuse(cpc_t *cpc, const struct setgrp_set *set, const struct split_trial *trial);
 
-/* Tells how much of the time each set counted, if some are parts of a spec. */
+/* If a spec was split, reports how much of the time each set counted. */
 void split_tell_shares(const struct setgrp *grp);
 
 #endif /* SPLIT_H */

@@ -217,5 +217,5 @@ void output_tell(const struct output *o, int error)
 	if (o->failed != NULL)
 		say("cannot write '%s': %s", o->failed, strerror(error));
 	else
-		say("write error: %s", strerror(error));
+		say("cannot write: %s", strerror(error));
 }

@@ -245,7 +245,7 @@ both_counted() {
 		12main|addr is no number
 	EOF
 	go -1 cpustat -c "$(x main)" 1 1
-	[ "$stderr" = "cpustat: '$(x main)': a symbol is one of a program; cputrack counts it, and functions and probes of a file are counted here: uprobe/func=/PATH:FUNCTION/, sdt//PATH:PROVIDER:NAME/" ]
+	[ "$stderr" = "cpustat: unsupported symbol in '$(x main)': it belongs to one process; use cputrack, or count all processes by uprobe/func=/PATH:FUNCTION/ or sdt//PATH:PROVIDER:NAME/" ]
 	go -1 cputrack -c "breakpoint/addr=data+1,len=4,rw=w/" "$WORK/symbols" 1
 	[[ $stderr == *"is addr a multiple of len?" ]]
 }

@@ -80,7 +80,7 @@ refused() {
 	need_unsanitized "sanitized programs need /proc themselves"
 	# shellcheck disable=SC2016 # for the inner shell
 	go -1 unshare -m sh -c 'umount -l /proc && exec "$@"' sh cputrack -c page-faults true
-	[ "$stderr" = "cputrack: CPU performance counters are not available: /proc is not mounted" ]
+	[ "$stderr" = "cputrack: cannot use CPU performance counters: /proc is not mounted" ]
 }
 
 @test "a process that is already traced" {

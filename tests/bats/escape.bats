@@ -75,14 +75,14 @@ told() {
 		go -2 "$program" -c "page${ESC}faults" 1 1
 		told "$program: unknown event 'page\\\\^[[]faults'*"
 		go -2 "$program" -c $'page\nfaults' 1 1
-		told "$program: bad event spec 'page\\\\nfaults': *"
+		told "$program: invalid event spec 'page\\\\nfaults': *"
 		go -2 "$program" "--$ESC"
 		told "$program: unknown option '--\\\\^[[]'"
 		go -1 "$program" -h "x$ESC"
-		told "$program: no event *'x\\\\^[[]'*"
+		told "$program: unknown event: none *'x\\\\^[[]'*"
 		# shellcheck disable=SC2016 # for the inner shell
 		go -2 bash -c 'exec -a "$0" "$1" --append' $'a\nb' "$(command -v "$program")"
-		told 'a\\nb: --append is *'
+		told 'a\\nb: missing -o *'
 	done
 }
 

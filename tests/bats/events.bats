@@ -223,7 +223,7 @@ not_read() {
 	go -0 cpustat -h major
 	[[ $output == major-faults* ]]
 	go -1 cputrack -h there_is_no_such_event
-	[[ $stderr == "cputrack: no event that "*" has 'there_is_no_such_event'"* ]]
+	[[ $stderr == "cputrack: unknown event: none that "*" matches 'there_is_no_such_event'"* ]]
 }
 
 @test "a Solaris name where there is no hardware counter: the reason" {

@@ -74,7 +74,7 @@ interrupt() {
 refused_by() {
 	local cpu
 	for cpu in "${CPUS[@]}"; do
-		grep -qx "cpustat: cpu$cpu - $AGAIN: process $1 (cpustat) counts on CPU $cpu; cpustat --shared would count beside it" <<<"$stderr"
+		grep -qx "cpustat: cpu$cpu - $AGAIN: process $1 (cpustat) counts on CPU $cpu; cpustat --shared counts without a claim" <<<"$stderr"
 	done
 	[ "${#stderr_lines[@]}" -eq ${#CPUS[@]} ]
 	[ -z "$output" ]
@@ -440,7 +440,7 @@ need_mounts() {
 
 no_claim() {
 	[ "$status" -eq 1 ]
-	[ "${stderr_lines[0]}" = "cpustat: CPU ${CPUS[0]} cannot be claimed in $1: $2; cpustat --shared would count without a claim" ]
+	[ "${stderr_lines[0]}" = "cpustat: CPU ${CPUS[0]} cannot be claimed in $1: $2; cpustat --shared counts without a claim" ]
 	[[ $output != *tick* ]]
 }
 

@@ -337,24 +337,24 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 	cp "$R" "$T/copy"
 	ln "$R" "$T/link"
 	go -2 cpustat -I "$R" -o "$T/link"
-	[[ $stderr == *"-o would overwrite the record that -I reads"* ]]
+	[[ $stderr == *"invalid -o: it is the record that -I reads"* ]]
 	go -2 cpustat -I "$R" -o "$R" --format=openmetrics
-	[[ $stderr == *"-o would overwrite the record that -I reads"* ]]
+	[[ $stderr == *"invalid -o: it is the record that -I reads"* ]]
 	cmp "$R" "$T/copy"
 	go -2 cputrack -o "$T/new" -O "$T/new" true
-	[[ $stderr == *"-o and -O name the same file"* ]]
+	[[ $stderr == *"invalid -o and -O: both are the same file"* ]]
 	[ ! -e "$T/new" ]
 	go -0 cputrack -c page-faults -o /dev/null -O /dev/null true
 }
 
-@test "-I names the option that does not go with it" {
+@test "-I names the unsupported option" {
 	local tool option args
 	record 1 2 >"$R"
 	while read -r tool option args; do
 		# shellcheck disable=SC2086 # words
 		go -2 "$tool" -I "$R" $option $args
 		[ -z "$output" ]
-		[ "$stderr" = "$tool: -I shows what was counted: ${option%%=*} does not go with it" ]
+		[ "$stderr" = "$tool: unsupported with -I, which counts nothing: ${option%%=*}" ]
 	done <<-EOF
 		cputrack -O $T/new
 		cputrack -v -c page-faults
@@ -396,7 +396,7 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 	# what holds one run only refuses the second
 	for format in openmetrics trace; do
 		go -1 cputrack -I "$R" --format=$format
-		[ "$stderr" = "cputrack: $R:4: another run begins here, and --format $format is of one only" ]
+		[ "$stderr" = "cputrack: $R:4: unsupported second run: --format $format is a document of one run" ]
 	done
 	go -0 cputrack -O "$R" -o "$ROWS" -T 0 -c page-faults true
 	[ "$(wc -l <"$R")" -eq 3 ]
@@ -435,7 +435,7 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 	[ "$stderr" = "cputrack: cannot write '/dev/full': No space left on device" ]
 	# shellcheck disable=SC2016 # for the inner shell
 	go -1 sh -c 'exec cputrack -O "$0" -T 0 -c page-faults true >/dev/full' "$R"
-	[ "$stderr" = "cputrack: write error: No space left on device" ]
+	[ "$stderr" = "cputrack: cannot write: No space left on device" ]
 	record 1 2 >"$R"
 	go -1 cpustat -I "$R" -o /dev/full
 	[ "$stderr" = "cpustat: cannot write '/dev/full': No space left on device" ]

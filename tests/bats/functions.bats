@@ -291,7 +291,7 @@ has_counters() {
 	go -1 cputrack -T 0 -c "$(f libnone.so:main)" "$WORK/symbols" 1
 	[[ $stderr == *"no tracked program has the symbol 'libnone.so:main'"* ]]
 	go -1 cpustat -c "$(f main)" 1 1
-	[[ $stderr == *"uprobe/func=/PATH:FUNCTION/, sdt//PATH:PROVIDER:NAME/" ]]
+	[[ $stderr == *"uprobe/func=/PATH:FUNCTION/ or sdt//PATH:PROVIDER:NAME/" ]]
 }
 
 @test "the error tells an ordinary user the required privilege" {

@@ -15,8 +15,8 @@ setup() {
 @test "options" {
 	mistake 2 "unknown option '--follow-exek' (did you mean '--follow-exec'?)" cputrack --follow-exek true
 	mistake 2 "unknown option '--xyzzy'" cputrack --xyzzy true
-	mistake 2 "option '--fol' may be any of --follow-exec, --follow-fork" cputrack --fol true
-	mistake 2 "unknown option '-e'; events are given by -c" cpustat -e page-faults 1 1
+	mistake 2 "ambiguous option '--fol': it can be --follow-exec, --follow-fork" cputrack --fol true
+	mistake 2 "unknown option '-e'; use -c for events" cpustat -e page-faults 1 1
 	mistake 2 "unknown option '--agregate' (did you mean '--aggregate'?)" cpustat --agregate all
 	mistake 0 "-N counts samples, of which -T 0 takes none" cputrack -N 5 -T 0 -c page-faults true
 	mistake 0 "'-c page-faults' is an option of 'true' here" cputrack true -c page-faults
@@ -31,7 +31,7 @@ setup() {
 	mistake 2 "'page-faults,task-clock' is an event" cputrack -e page-faults,task-clock true
 	mistake 2 "sh -c 'ls | wc'" cputrack 'ls | wc'
 	mistake 127 "cannot find program 'no-such-program'" cputrack no-such-program
-	mistake 2 "'sleep' is no interval; cpustat counts whole CPUs, and cputrack a command" cpustat sleep 1
+	mistake 2 "invalid interval 'sleep': cpustat counts CPUs; cputrack counts commands" cpustat sleep 1
 	# a program may be called like an event
 	ln -s "$(type -P true)" "$T/page-faults"
 	PATH=$T:$PATH go -0 cputrack page-faults

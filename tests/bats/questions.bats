@@ -115,9 +115,9 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 	go -2 cputrack --by=cpu -c page-faults true
 	[[ $stderr == *"--by=cpu is for cpustat"* ]]
 	go -2 cpustat --by=lwp -c page-faults
-	[[ $stderr == *"--by=cpu is the summary of cpustat"* ]]
+	[[ $stderr == *"unsupported --by: cpustat has only --by=cpu"* ]]
 	go -2 cputrack --by=thread -c page-faults true
-	[ "$stderr" = "cputrack: --by 'thread': lwp, process, command or cpu is wanted" ]
+	[ "$stderr" = "cputrack: unknown --by 'thread': expected lwp, process, command or cpu" ]
 }
 
 @test "without -c: what this machine and user can count, under its names" {
@@ -368,7 +368,7 @@ counted_by() {
 	runs_of 3000 | sed 's/"unit":"","scale":1/"unit":"Joules","scale":0.5/' >"$R"
 	[ "$(cputrack -I "$R" --by=process --human | awk '/total/ { print $4 }')" = 1500Joules ]
 	[ "$(cputrack -I "$R" --human | awk '$4 == "exit" { print $5 }')" = 1500Joules ]
-	mistake 2 "--human is for tables" cputrack --human --format=csv -I "$R"
+	mistake 2 "unsupported --human: the format is not table" cputrack --human --format=csv -I "$R"
 }
 
 @test "--check: what counts here, on one screen, and status 0 if hardware counts" {
@@ -388,7 +388,7 @@ counted_by() {
 		go "-$want" "$WORK/deny" ptrace EPERM "$program" --check
 		grep -qE '^  tracking +cannot track' <<<"$output"
 		grep -qE "^  paranoid +$(cat /proc/sys/kernel/perf_event_paranoid) " <<<"$output"
-		grep -qE "^  open files +$(ulimit -Hn)," <<<"$output"
+		grep -qE "^  open files +$(ulimit -Hn);" <<<"$output"
 		if "$WORK/probe" cpu >/dev/null; then
 			grep -qE '^  whole CPUs +works$' <<<"$output"
 		fi

@@ -43,7 +43,7 @@ rates() {
 	go -0 cputrack --rate -I "$T/older"
 	[ "$(awk 'NR > 1 { print $5 }' <<<"$output" | tr '\n' ' ')" = "- - - - " ]
 	go -2 cputrack --rate --format=csv -I "$R"
-	[[ $stderr == "cputrack: --rate is for tables; programs want exact counts"* ]]
+	[[ $stderr == "cputrack: unsupported --rate: the format is not table"* ]]
 }
 
 @test "--rate: what is counted, over the time of its rows" {

@@ -166,7 +166,7 @@ nothing = 1 / 2' >"$CPC_EVENTS"
 	done <<-'END'
 		parens|@:2: 'parens' is not an event: a parenthesis is not closed
 		nothing|@:6: 'nothing' is not an event: a ratio has an event at least
-		missing|unknown event 'no-such-event'; it is part of the ratio 'missing'
+		missing|unknown event 'no-such-event'; ratio 'missing' requires it
 		circle|@:4: the definition of 'circle' goes in circles
 	END
 }

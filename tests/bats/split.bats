@@ -22,7 +22,7 @@ breakpoints() {
 count_registers() {
 	need breakpoint
 	go -1 cputrack -c "$(breakpoints 33)" "$WORK/symbols" 1
-	[[ $stderr =~ "this CPU has "([0-9]+)" registers for breakpoints of this kind; count some of them in a set of their own; --split has them take turns"$ ]]
+	[[ $stderr =~ "this CPU has "([0-9]+)" registers for breakpoints of this kind; count some of them in a set of their own; use --split to count them in turns"$ ]]
 	N=${BASH_REMATCH[1]}
 }
 
@@ -38,9 +38,9 @@ numbers() {
 	[ "$(head -n1 "$ROWS" | wc -w)" -eq $((4 + N + 1)) ]
 	[ "$(rows_of exit | sed -n '1s/^0 1 exit [0-9]* //p')" = "$(numbers "$N" 300) # $(breakpoints "$N")" ]
 	[ "$(rows_of exit | sed -n 2p)" = "0 1 exit - - # $(breakpoints 1)" ]
-	[ "$stderr" = "cputrack: the events of '$spec' cannot be counted together: 2 specs take turns
+	[ "$stderr" = "cputrack: cannot count the events of '$spec' together: 2 specs take turns
 cputrack: counted 100.0% of the time: '$(breakpoints "$N")'
-cputrack: counted 0.0% of the time: '$(breakpoints 1)', whose turn never came" ]
+cputrack: counted 0.0% of the time: '$(breakpoints 1)' (its turn never came)" ]
 	go -0 cputrack -I "$T/run.json" -t -o "$T/again"
 	cmp "$ROWS" "$T/again"
 	python3 - "$T/run.json" "$N" <<-'END'
@@ -172,7 +172,7 @@ $called,$main,calls" ]
 	fi
 	# The message suggests --split.
 	go -1 cputrack -c "calls,$others" true
-	[[ $stderr == *"; --split has them take turns" ]]
+	[[ $stderr == *"; use --split to count them in turns" ]]
 }
 
 @test "a symbol is missing only if its set had a turn to look for it" {

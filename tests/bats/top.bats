@@ -62,14 +62,14 @@ on_terminal() {
 	EOF
 }
 
-@test "q ends it; each screen is sorted, and the terminal is as it was" {
+@test "q quits; each screen is sorted, and the terminal is as it was" {
 	run on_terminal 24 80 q -c page-faults,context-switches 0.05
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[ "${lines[-1]}" = "status 0" ]
 	# Two of the 24 lines are above them.
 	rows=$(cpus | head -n 22 | wc -l)
-	[[ ${lines[0]} == "frame $rows rows; "*"; q ends | cpu page-faults context-switches" ]]
+	[[ ${lines[0]} == "frame $rows rows; "*"; q quits | cpu page-faults context-switches" ]]
 	run on_terminal 24 80 xyq -c page-faults 0.05
 	[ "${lines[-1]}" = "status 0" ]
 }
@@ -99,14 +99,14 @@ on_terminal() {
 
 @test "a file that is not a terminal is refused, and a table that does not fit, too" {
 	go -2 cpustat --top --shared -c page-faults 0.01 1
-	[ "$stderr" = "cpustat: --top draws on a terminal, and the standard output is none" ]
+	[ "$stderr" = "cpustat: cannot use --top: the standard output is not a terminal" ]
 	for bad in "-o $T/o" --format=csv --by=cpu; do
 		# shellcheck disable=SC2086 # words
 		go -2 cpustat --top --shared $bad -c page-faults 0.01 1
 	done
 	need_terminal
 	TERM=no-such script -q -e -c 'cpustat --top --shared -c page-faults 0.01 1' /dev/null </dev/null >"$T/out" || true
-	grep -F "the terminal, whose TERM is 'no-such', cannot be drawn on" "$T/out"
+	grep -F "the terminal (TERM='no-such') lacks capabilities" "$T/out"
 }
 
 @test "^Z gives the terminal back, and fg has the screen again" {

@@ -19,13 +19,13 @@
 static void check_config(const struct config *cfg);
 
 /* In place of those that main.c calls; see --wrap of ld(1). */
-int __wrap_caps_tell(cpc_t *cpc, const struct about *about, void (*usage)(FILE *f));
-int __wrap_check_tell(cpc_t *cpc);
+int __wrap_help_print(cpc_t *cpc, const struct about *about, void (*usage)(FILE *f));
+int __wrap_check_print(cpc_t *cpc);
 cpc_t *__wrap_xcpc_open(void);
 struct output *__wrap_output_open(const struct output_config *config);
 int __wrap_cpc_close(cpc_t *cpc);
 
-int __wrap_caps_tell(cpc_t *cpc, const struct about *about, void (*usage)(FILE *f))
+int __wrap_help_print(cpc_t *cpc, const struct about *about, void (*usage)(FILE *f))
 {
 	(void)cpc;
 	(void)usage;
@@ -33,7 +33,7 @@ int __wrap_caps_tell(cpc_t *cpc, const struct about *about, void (*usage)(FILE *
 	return 0;
 }
 
-int __wrap_check_tell(cpc_t *cpc)
+int __wrap_check_print(cpc_t *cpc)
 {
 	must(cpc != NULL);
 	return 0;

@@ -93,6 +93,6 @@ with_less() {
 	AS=()
 	for error in EPERM EACCES ENOSYS; do
 		denied sched_getaffinity $error cpustat -c page-faults 0.01 1
-		[[ $stderr == "cpustat: cannot tell the CPUs: "* ]]
+		[[ $stderr == "cpustat: cannot get the affinity mask: "* ]]
 	done
 }

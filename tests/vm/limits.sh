@@ -13,18 +13,18 @@ i=0x08
 run cputrack -c $i,$i,$i,$i,$i,$i,Cycle_cnt bare
 same "6 and cycles" "$(counts exit)" "1000000 1000000 1000000 1000000 1000000 1000000 1000000"
 run cputrack -c $i,$i,$i,$i,$i,$i,$i bare
-told "7" 1 "cannot count '0x08' together with .* the PMU has too few counters.*; --split has them take turns"
+told "7" 1 "cannot count '0x08' together with .* the PMU has too few counters.*; use --split to count them in turns"
 run cputrack -c $i,$i,$i,$i,$i,$i,armv8_pmuv3/inst_retired/ bare
 told "7, one by sysfs" 1 "cannot count 'armv8_pmuv3/inst_retired/' together with"
 run cpustat -c $i,$i,$i,$i,$i,$i,$i 0.1 1
-told "7 on a CPU" 1 "cannot count '0x08' together with .* the PMU has too few counters.*; --split has them take turns"
+told "7 on a CPU" 1 "cannot count '0x08' together with .* the PMU has too few counters.*; use --split to count them in turns"
 
 # ---- more events than counters, in turns --------------------------------------------
 run cputrack --split -T 600 -c $i,$i,Cycle_cnt,$i,$i,$i,$i,$i,$i bare
 same "split: 6 and cycles, and the rest never" \
 	"$(awk '$3 == "exit" { sub(/#.*/, ""); for (n = 5; n <= NF; n++) printf "%s ", $n }' "$out")" \
 	"1000000 1000000 1000000 1000000 1000000 1000000 1000000 - - "
-check "split: it is told" grep -q "counted 0.0% of the time: '$i,$i', whose turn never came" "$err"
+check "split: it is told" grep -q "counted 0.0% of the time: '$i,$i' (its turn never came)" "$err"
 run cputrack --split -T 600 -c $i,$i,$i,$i,$i,$i,Cycle_cnt bare
 same "split: what fits is not" "$(counts exit)" \
 	"1000000 1000000 1000000 1000000 1000000 1000000 1000000"

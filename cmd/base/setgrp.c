@@ -60,7 +60,7 @@ static const char *ratio_event(void *arg, const char *name, size_t index)
 	return ratio != NULL ? cpc_ratio_event(ratio, (uint_t)index) : NULL;
 }
 
-bool names_file(const char *symbol)
+bool symbol_has_path(const char *symbol)
 {
 	return *symbol == '/';
 }
@@ -68,7 +68,7 @@ bool names_file(const char *symbol)
 static void has_symbol(void *arg, int index, const char *symbol, uint64_t address)
 {
 	(void)index, (void)address;
-	*(bool *)arg |= !names_file(symbol);
+	*(bool *)arg |= !symbol_has_path(symbol);
 }
 
 /* The name of a function, if `event` can be one, also after "uprobe:" and the like; or NULL. */

@@ -45,7 +45,7 @@ cpc_set_t *setgrp_make(cpc_t *cpc, const struct spec *spec, size_t *bad);
 int setgrp_add_spec(struct setgrp *grp, cpc_t *cpc, char *text, struct spec *spec, bool debug);
 
 /* Is it a symbol of a file, "/path:symbol", in all processes that map the file? */
-bool names_file(const char *symbol);
+bool symbol_has_path(const char *symbol);
 
 /* The ratio of that name in the specs of the group; or NULL. */
 const cpc_ratio_t *setgrp_ratio(const struct setgrp *grp, const char *name);

@@ -42,7 +42,7 @@ static const struct opt opts[] = {
 };
 
 struct config {
-	struct common common;
+	struct options common;
 	struct sampler_config sampler;
 	struct sampler_end end;
 };
@@ -222,7 +222,7 @@ static int count(void *config, cpc_t *cpc)
 		cfg->end = sampler_run(&cfg->sampler, cpc, &grp, output);
 		claimant = NULL;
 		status = close_output(output, &cfg->end);
-		split_tell_shares(&grp);
+		split_report_shares(&grp);
 	}
 	setgrp_free(&grp);
 	return status;

@@ -116,7 +116,7 @@ static void flush(struct sampler *s)
 	if (error == EPIPE) /* our parent ignores SIGPIPE: report it */
 		say("cannot write: %s", strerror(error));
 	else
-		output_tell(s->output, error);
+		output_report(s->output, error);
 	s->end.failed = true;
 }
 

@@ -176,7 +176,7 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 	run->failed = run->cut = false;
 	about = source_run(run->cpc, &run->grp, "cputrack", cfg->common.argv);
 	about.many = cfg->engine.follow_fork || cfg->pids.n > 1;
-	engine.comm = output_wants_comm(output);
+	engine.comm = output_needs_comm(output);
 	engine.attaches = cfg->command == NULL;
 	engine.must_stop = signals_kept;
 	engine.idle = pace_idle;
@@ -253,7 +253,7 @@ static void track(struct session *run)
 	if (error == 0)
 		error = closing;
 	if (error == 0)
-		split_tell_shares(&run->grp);
+		split_report_shares(&run->grp);
 	if (error == EPIPE)
 		die_of(SIGPIPE); /* as other writers to the pipe end */
 	if (error == 0 && run->status != STATUS_FAILED && run->interrupted)

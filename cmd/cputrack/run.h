@@ -13,7 +13,7 @@
 
 /* What the command line says. */
 struct config {
-	struct common common;
+	struct options common;
 	enum engine_choice engine_choice;
 	struct engine_config engine;
 	struct track_config track;

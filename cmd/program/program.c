@@ -32,16 +32,16 @@ int parse_span(const char *opt, const char *text, int64_t *ns)
 	return STATUS_USAGE;
 }
 
-static int parse_format(struct common *common, const char *name)
+static int parse_format(struct options *options, const char *name)
 {
-	common->output.format = format_find(name);
-	if (common->output.format != NULL)
+	options->output.format = format_find(name);
+	if (options->output.format != NULL)
 		return STATUS_OK;
 	say("unknown --format '%s': expected %s", name, format_names());
 	return STATUS_USAGE;
 }
 
-static int parse_by(struct common *common, const char *name)
+static int parse_by(struct options *options, const char *name)
 {
 	int by = row_by_parse(name);
 
@@ -49,18 +49,18 @@ static int parse_by(struct common *common, const char *name)
 		say("unknown --by '%s': expected lwp, process, command or cpu", name);
 		return STATUS_USAGE;
 	}
-	common->output.by = (enum row_by)by;
+	options->output.by = (enum row_by)by;
 	return STATUS_OK;
 }
 
 /* Returns -1 if `c` is not a common option. */
-static int parse_common(struct common *common, int c)
+static int parse_common_option(struct options *options, int c)
 {
-	struct output_config *output = &common->output;
+	struct output_config *output = &options->output;
 
 	switch (c) {
 	case 'c':
-		common->spec[common->nspecs++] = optarg;
+		options->spec[options->nspecs++] = optarg;
 		break;
 	case 'n':
 		output->style.no_header = true;
@@ -69,13 +69,13 @@ static int parse_common(struct common *common, int c)
 		output->style.cycles = true;
 		break;
 	case 'D':
-		common->debug = true;
+		options->debug = true;
 		break;
 	case 'h':
-		common->help = true;
+		options->help = true;
 		break;
 	case OPT_VERSION:
-		common->version = true;
+		options->version = true;
 		break;
 	case 'o':
 		output->path = optarg;
@@ -84,7 +84,7 @@ static int parse_common(struct common *common, int c)
 		output->record = optarg;
 		break;
 	case 'I':
-		common->replay = optarg;
+		options->replay = optarg;
 		break;
 	case OPT_APPEND:
 		output->append = true;
@@ -93,24 +93,24 @@ static int parse_common(struct common *common, int c)
 		output->style.names = true;
 		break;
 	case OPT_FORMAT:
-		return parse_format(common, optarg);
+		return parse_format(options, optarg);
 	case OPT_HUMAN:
 		output->style.human = true;
 		break;
 	case OPT_SPLIT:
-		common->split = true;
+		options->split = true;
 		break;
 	case OPT_RATE:
 		output->style.rate = true;
 		break;
 	case OPT_CHECK:
-		common->check = true;
+		options->check = true;
 		break;
 	case OPT_CHANGED:
 		output->changed = true;
 		break;
 	case OPT_BY:
-		return parse_by(common, optarg);
+		return parse_by(options, optarg);
 	default:
 		return -1;
 	}
@@ -135,16 +135,16 @@ static int refuse_replay(const struct opt *opt)
 }
 
 /* Checks the combination of the options of output. */
-static int check_output(const struct program *prog, const struct common *common, const void *config,
-			const struct opt *counting)
+static int check_output(const struct program *prog, const struct options *options,
+			const void *config, const struct opt *counting)
 {
-	const struct output_config *output = &common->output;
+	const struct output_config *output = &options->output;
 
-	if (common->replay != NULL && counting != NULL)
+	if (options->replay != NULL && counting != NULL)
 		return refuse_replay(counting);
 	if (outfile_same(output->path, output->record))
 		return usage_error("invalid -o and -O: both are the same file");
-	if (outfile_same(output->path, common->replay))
+	if (outfile_same(output->path, options->replay))
 		return usage_error("invalid -o: it is the record that -I reads");
 	if (output->append && output->path == NULL && output->record == NULL)
 		return usage_error("missing -o or -O: --append appends to their files");
@@ -163,45 +163,45 @@ static int check_output(const struct program *prog, const struct common *common,
 
 /* Checks the number of arguments after -h or --check.  As in GNU programs, --version ignores them.
  */
-static int check_rest(const struct common *common, int n)
+static int check_rest(const struct options *options, int n)
 {
-	if (common->version)
+	if (options->version)
 		return STATUS_OK;
-	if (common->help)
+	if (options->help)
 		return n > 1 ? usage_error("too many arguments: -h has one pattern") : STATUS_OK;
 	return n > 0 ? usage_error("too many arguments: --check has none") : STATUS_OK;
 }
 
-static int parse(const struct program *prog, struct common *common, void *config, int argc,
+static int parse(const struct program *prog, struct options *options, void *config, int argc,
 		 char **argv)
 {
 	int c, status = STATUS_OK;
 	const struct opt *counting = NULL; /* the first option that is only for counting */
 
-	common->argv = argv;
-	common->spec = xcalloc((size_t)argc, sizeof(*common->spec));
+	options->argv = argv;
+	options->spec = xcalloc((size_t)argc, sizeof(*options->spec));
 	while (status == STATUS_OK && (c = opts_next(argc, argv, prog->opts)) != -1) {
 		if (counting == NULL)
 			counting = find_counting(prog->opts, c);
-		status = c == '?' ? STATUS_USAGE : parse_common(common, c);
+		status = c == '?' ? STATUS_USAGE : parse_common_option(options, c);
 		if (status == -1)
 			status = prog->parse_option(config, c);
 	}
 	if (status != STATUS_OK)
 		return status;
-	if (common->help || common->version || common->check)
-		return check_rest(common, argc - optind);
-	status = check_output(prog, common, config, counting);
+	if (options->help || options->version || options->check)
+		return check_rest(options, argc - optind);
+	status = check_output(prog, options, config, counting);
 	if (status != STATUS_OK)
 		return status;
-	if (common->replay != NULL)
+	if (options->replay != NULL)
 		return optind < argc ? usage_error("too many arguments: -I has none after its file")
 				     : STATUS_OK;
 	return prog->parse_operands(config, argc - optind, argv + optind);
 }
 
 struct replayed {
-	const struct common *common;
+	const struct options *options;
 	struct output *output;
 	bool shown; /* a run was shown */
 	int error;  /* of the output */
@@ -211,20 +211,20 @@ struct replayed {
 static bool can_show(void *arg, const char *where, const struct run *run)
 {
 	struct replayed *r = arg;
-	const struct common *common = r->common;
-	const struct format *format = common->output.format;
+	const struct options *options = r->options;
+	const struct format *format = options->output.format;
 
 	if (r->shown && format != NULL && format->whole) {
 		say("%s:%s: unsupported second run: --format %s is a document of one run",
-		    common->replay, where, format->name);
+		    options->replay, where, format->name);
 		return false;
 	}
 	r->shown = true;
 	if (!run->of_cpus || run->scope == SCOPE_CPU ||
-	    (common->output.scope == SCOPE_CPU && common->output.cpus == NULL))
+	    (options->output.scope == SCOPE_CPU && options->output.cpus == NULL))
 		return true;
 	say("%s:%s: cannot split the rows into CPUs: the record was made with -A %s",
-	    common->replay, where, cpu_scope_name(run->scope));
+	    options->replay, where, cpu_scope_name(run->scope));
 	return false;
 }
 
@@ -234,15 +234,15 @@ static int flush_replayed(void *arg)
 
 	r->error = output_flush(r->output);
 	if (r->error != 0)
-		output_tell(r->output, r->error);
+		output_report(r->output, r->error);
 	return r->error;
 }
 
-static int show_record(const struct program *prog, const struct common *common)
+static int show_record(const struct program *prog, const struct options *options)
 {
-	struct replayed r = {.common = common, .output = output_open(&common->output)};
+	struct replayed r = {.options = options, .output = output_open(&options->output)};
 	const struct replay_config config = {
-		.path = common->replay,
+		.path = options->replay,
 		.tool = prog->name,
 		.check = can_show,
 		.flush = flush_replayed,
@@ -261,68 +261,68 @@ static int show_record(const struct program *prog, const struct common *common)
 }
 
 /* Without -c, chooses events, and shows their names. */
-static int count(const struct program *prog, struct common *common, void *config, cpc_t *cpc)
+static int count(const struct program *prog, struct options *options, void *config, cpc_t *cpc)
 {
 	char spec[DEFAULTS_SIZE];
 
-	if (common->nspecs == 0) {
+	if (options->nspecs == 0) {
 		defaults_find(cpc, prog->of_cpus, spec, sizeof(spec));
-		common->spec[common->nspecs++] = spec;
-		common->by_default = true;
-		common->output.style.names = true;
+		options->spec[options->nspecs++] = spec;
+		options->by_default = true;
+		options->output.style.names = true;
 	}
 	return prog->count(config, cpc);
 }
 
-int program_main(const struct program *prog, struct common *common, void *config, int argc,
+int program_main(const struct program *prog, struct options *options, void *config, int argc,
 		 char **argv)
 {
 	int status;
 	cpc_t *cpc;
 
 	guard_streams();
-	status = parse(prog, common, config, argc, argv);
-	if (status == STATUS_OK && common->replay != NULL && !common->help && !common->version &&
-	    !common->check) {
-		status = show_record(prog, common);
+	status = parse(prog, options, config, argc, argv);
+	if (status == STATUS_OK && options->replay != NULL && !options->help && !options->version &&
+	    !options->check) {
+		status = show_record(prog, options);
 	} else if (status == STATUS_OK) {
 		cpc = xcpc_open();
-		cpcerr_install(cpc, common->debug);
-		if (common->version || common->help) {
+		cpcerr_install(cpc, options->debug);
+		if (options->version || options->help) {
 			const struct about about = {
 				.program = prog->name,
 				.has = prog->has,
 				.of_cpus = prog->of_cpus,
-				.version = common->version,
+				.version = options->version,
 				.pattern = optind < argc ? argv[optind] : NULL,
 			};
 
 			status = help_print(cpc, &about, prog->print_usage);
-		} else if (common->check) {
+		} else if (options->check) {
 			status = check_print(cpc);
 		} else {
-			status = count(prog, common, config, cpc);
+			status = count(prog, options, config, cpc);
 		}
 		cpc_close(cpc);
 		cpc_leave_closing();
 	}
-	free(common->spec);
+	free(options->spec);
 	return status;
 }
 
-int program_sets(struct common *common, cpc_t *cpc, struct setgrp *grp,
+int program_sets(struct options *options, cpc_t *cpc, struct setgrp *grp,
 		 const struct split_trial *trial)
 {
 	int status = STATUS_OK;
 
-	for (size_t i = 0; status == STATUS_OK && i < common->nspecs; i++) {
-		const char *spec = common->spec[i];
+	for (size_t i = 0; status == STATUS_OK && i < options->nspecs; i++) {
+		const char *spec = options->spec[i];
 
-		status = common->split ? split_add(grp, cpc, spec, common->debug, trial)
-				       : setgrp_add(grp, cpc, spec, common->debug);
+		status = options->split ? split_add(grp, cpc, spec, options->debug, trial)
+					: setgrp_add(grp, cpc, spec, options->debug);
 	}
 	/* Show how long each part of a spec counted. */
-	common->output.style.cycles |= grp->split;
+	options->output.style.cycles |= grp->split;
 	return status;
 }
 

@@ -54,7 +54,7 @@ enum {
 /* clang-format on */
 
 /* The values of the common options. */
-struct common {
+struct options {
 	char **argv;	   /* the whole command line */
 	const char **spec; /* one per -c */
 	size_t nspecs;
@@ -82,7 +82,7 @@ struct program {
 };
 
 /* Parses the command line and runs the program.  Returns the exit status. */
-int program_main(const struct program *prog, struct common *common, void *config, int argc,
+int program_main(const struct program *prog, struct options *options, void *config, int argc,
 		 char **argv);
 
 /* Parses the seconds of an option, at least a millisecond.  Returns the exit status. */
@@ -95,7 +95,7 @@ int usage_error(const char *message);
  * Makes a set for each -c, or several if --split is given and `trial` requires it.  Returns
  * STATUS_OK, or the exit status after a message.
  */
-int program_sets(struct common *common, cpc_t *cpc, struct setgrp *grp,
+int program_sets(struct options *options, cpc_t *cpc, struct setgrp *grp,
 		 const struct split_trial *trial);
 
 /* Ends the program by a signal, so that its exit status shows the signal. */

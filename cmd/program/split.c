@@ -268,7 +268,7 @@ int split_refuse(cpc_t *cpc, const struct setgrp_set *set, const struct split_tr
 	return usage && !symbols ? STATUS_USAGE : STATUS_FAILED;
 }
 
-void split_tell_shares(const struct setgrp *grp)
+void split_report_shares(const struct setgrp *grp)
 {
 	double all = 0;
 

@@ -31,6 +31,6 @@ int split_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug,
 int split_refuse(cpc_t *cpc, const struct setgrp_set *set, const struct split_trial *trial);
 
 /* If a spec was split, reports how much of the time each set counted. */
-void split_tell_shares(const struct setgrp *grp);
+void split_report_shares(const struct setgrp *grp);
 
 #endif /* SPLIT_H */

@@ -162,7 +162,7 @@ struct sink *output_sink(struct output *o)
 	return &o->sink;
 }
 
-bool output_wants_comm(const struct output *o)
+bool output_needs_comm(const struct output *o)
 {
 	return o->needs_comm;
 }
@@ -205,12 +205,12 @@ int output_close(struct output *o, bool report)
 		o->failed = o->branch[i].out.path;
 	}
 	if (report && error != 0)
-		output_tell(o, error);
+		output_report(o, error);
 	sink_free(&o->sink);
 	return error;
 }
 
-void output_tell(const struct output *o, int error)
+void output_report(const struct output *o, int error)
 {
 	if (error == EPIPE)
 		return;

@@ -36,7 +36,7 @@ struct output *output_open(const struct output_config *config);
 struct sink *output_sink(struct output *output);
 
 /* Does some writer print the names of LWPs? */
-bool output_wants_comm(const struct output *output);
+bool output_needs_comm(const struct output *output);
 
 /* Writes the buffers.  Returns 0, or an errno: some output is lost. */
 int output_flush(struct output *output);
@@ -49,7 +49,7 @@ int output_poll(struct output *output);
 
 /*
  * Flushes and closes all files.  Returns 0, or an errno: some output is lost.  With `report`, a
- * message says so as output_tell() does.
+ * message says so as output_report() does.
  */
 int output_close(struct output *output, bool report);
 
@@ -57,6 +57,6 @@ int output_close(struct output *output, bool report);
  * Prints a message that output_flush() or output_poll() failed, except for EPIPE: readers end
  * pipelines so.
  */
-void output_tell(const struct output *output, int error);
+void output_report(const struct output *output, int error);
 
 #endif /* OUTPUT_H */

@@ -23,7 +23,7 @@ static bool check(struct flusher *flusher, int error)
 {
 	flusher->error = error;
 	if (error != 0)
-		output_tell(flusher->output, error);
+		output_report(flusher->output, error);
 	return error == 0;
 }
 

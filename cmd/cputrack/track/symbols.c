@@ -51,7 +51,7 @@ static void add(void *arg, int req, const char *name, uint64_t address)
 	struct symbols *symbols = arg;
 	struct symbol *symbol;
 
-	if (names_file(name)) /* refused where it is missing */
+	if (symbol_has_path(name)) /* refused where it is missing */
 		return;
 	symbol = xcalloc(1, sizeof(*symbol));
 	symbol->set = symbols->adding;

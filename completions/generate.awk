@@ -3,11 +3,10 @@
 #
 # awk -v shell=bash|zsh|fish -v program=NAME -f generate.awk program.h main.c TEMPLATE
 #
-# Prints TEMPLATE, with @PROGRAM@ and, on lines of their own, @OPTIONS@ and the like replaced by
-# what the option tables in the C sources say: what an argument is called says how it is
-# completed.
+# Prints TEMPLATE.  Replaces @PROGRAM@, and lines such as @OPTIONS@ by code made from the option
+# tables in the C sources.  The name of an argument decides how it is completed.
 
-# Rows that programs share are macros in program.h, the others are in main.c.
+# Common options are macros in program.h; main.c has the others.
 FNR == 1 { file++ }
 file == 1 && /^#define [A-Z]+_OPTS/ { within = 1; macro = $2; next }
 file == 1 && within { shared[macro] = shared[macro] $0; if (!/\\$/) within = 0 }
@@ -49,7 +48,7 @@ function read_table(   row, n, i, part, has) {
 	}
 }
 
-# What the argument can be, where that is known.
+# The possible values of an argument; "": any.
 function words_of(arg,   words) {
 	if (arg == "FORMAT") { words = help; gsub(/,| or/, "", words) }
 	else if (arg == "ENGINE") words = "auto kernel ptrace"

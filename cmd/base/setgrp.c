@@ -240,8 +240,7 @@ int setgrp_parse_ratios(struct setgrp *grp, cpc_t *cpc, const char *text, struct
 	return status;
 }
 
-/* Makes the set, and expands its ratios.  Returns the exit status; not STATUS_OK: frees the spec.
- */
+/* Makes the set, and expands its ratios.  On failure, frees the spec.  Returns the exit status. */
 static int make_set(struct setgrp *grp, cpc_t *cpc, struct setgrp_set *set)
 {
 	int status = STATUS_OK;

@@ -47,8 +47,7 @@ struct spec {
 struct spec_names {
 	/* Is `name` an attribute, not an event? */
 	bool (*is_attr)(void *arg, const char *name);
-	/* Event number `index` of the ratio `name`; NULL: no such event, or not a ratio.  Or NULL.
-	 */
+	/* Event `index` of the ratio `name`; NULL: none, or not a ratio.  Can be NULL. */
 	const char *(*ratio_event)(void *arg, const char *name, size_t index);
 	void *arg;
 };

@@ -24,8 +24,7 @@ void guard_streams(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) != -1)
 			continue;
-		/* open(2) returns `fd`, the lowest closed descriptor.  By its mode, I/O on it
-		 * fails. */
+		/* This opens `fd`, the lowest closed descriptor; by its mode, I/O fails. */
 		open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 	}
 }

@@ -234,7 +234,7 @@ static void top_row(struct sink *sink, const struct row *row)
 	memcpy(entry->val, row->val, t->run->set[row->set].nevents * sizeof(*entry->val));
 }
 
-/* Largest first count first, unknown counts as 0; then by id. */
+/* Sorts by the count of the first event, largest first, unknown as 0; then by id. */
 static int compare_entries(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;

@@ -3,10 +3,11 @@
 /*
  * import.c - reads event files in three forms of JSON:
  *
- * Intel (github.com/intel/perfmon): "Events" with an "EventName" each, and "Metrics".
- * Linux (tools/perf/pmu-events): an array of such events and metrics.  Files for Arm refer to
- * events of other files. Arm (telemetry files): "events" by their names, or a list of events with
- * "name".
+ *     Intel (github.com/intel/perfmon): "Events" with an "EventName" each, and "Metrics"
+ *     Linux (tools/perf/pmu-events): an array of such events and metrics
+ *     Arm (telemetry files): "events" by their names, or a list of events with "name"
+ *
+ * Files of Linux for Arm refer to events of other files.
  */
 #include "import.h"
 

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 /*
- * Reads a file with one JSON value; put it.  JSON null is NULL.  False: not readable or invalid;
- * with `report`, a message has the reason and the line.
+ * Reads a file with one JSON value; release it by json_object_put().  JSON null is NULL.  False:
+ * not readable or invalid; with `report`, a message has the reason and the line.
  */
 bool read_json(const char *file, bool report, struct json_object **value);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * check.h - what --check prints: what can be counted here, and what mends the rest.
+ * check.h - what can be counted on this machine, and how to enable the rest (--check).
  */
 #ifndef CHECK_H
 #define CHECK_H

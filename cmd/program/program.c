@@ -161,8 +161,7 @@ static int check_output(const struct program *prog, const struct options *option
 	return prog->check_output != NULL ? prog->check_output(config) : STATUS_OK;
 }
 
-/* Checks the number of arguments after -h or --check.  As in GNU programs, --version ignores them.
- */
+/* Checks the arguments after -h or --check.  --version ignores them, as in GNU programs. */
 static int check_rest(const struct options *options, int n)
 {
 	if (options->version)

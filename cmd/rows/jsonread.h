@@ -27,7 +27,7 @@ struct jsonread {
 bool jsonread_open(struct jsonread *in, const char *path);
 void jsonread_close(struct jsonread *in);
 
-/* The object of the next line; put it.  NULL: end of file, or an error. */
+/* The object of the next line; release it by json_object_put().  NULL: end of file, or an error. */
 json_object *jsonread_next(struct jsonread *in);
 
 /* Reports an error of this line, unless one was reported before. */

@@ -30,7 +30,7 @@ json_object *jsonwrite_count(bool is_signed, uint64_t val);
 /* Makes the value of a ratio; NaN becomes NULL, which json-c writes as null. */
 json_object *jsonwrite_ratio(double val);
 
-/* Writes `object`, without a newline, and puts it. */
+/* Writes `object` without a newline, and releases it. */
 void jsonwrite_put(FILE *f, json_object *object);
 
 #endif /* JSONWRITE_H */

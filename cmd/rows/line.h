@@ -9,7 +9,7 @@
 #include "format.h"
 #include "row.h"
 
-/* Collects a line.  One printf(3) per column would be most of the CPU time of cpustat. */
+/* Collects a line: one printf(3) per column would take most of the CPU time of cpustat. */
 struct line {
 	char *text;
 	size_t n, size;

@@ -22,7 +22,7 @@
 struct owner {
 	enum cpu_scope scope;
 	int id;
-	char *comm;    /* NULL: CPUs */
+	char *comm;    /* NULL: a series of CPUs */
 	uint64_t lost; /* bit i: the total of event i went out of range */
 	uint64_t seen; /* bit i: event i was counted; for CPUs, in the last sample */
 	unsigned ncpus;
@@ -354,8 +354,8 @@ static void add_count(struct owner *owner, const struct run_event *event, unsign
 }
 
 /*
- * Samples of running processes count in documents that each sample replaces.  The total at the end
- * of a process counts without its samples.
+ * If each sample replaces the document, the totals include the samples of running processes.  The
+ * row at the end of a process adds the rest.
  */
 static void count_process(struct metrics *m, const struct row *row, struct owner *owner)
 {

@@ -15,8 +15,7 @@
 struct sink;
 
 struct sink_ops {
-	/* `run` is valid until end, or without an end until free.  Only row and free are required.
-	 */
+	/* `run` is valid until end or, without one, free.  Only row and free are required. */
 	void (*begin)(struct sink *sink, const struct run *run);
 	void (*row)(struct sink *sink, const struct row *row);
 	void (*sampled)(struct sink *sink);

@@ -8,7 +8,7 @@
 
 #include "row.h"
 
-/* Zeros are the sum of no rows. */
+/* Initialize it with zeros. */
 struct sum {
 	unsigned nrows;
 	uint64_t valid;	   /* bit i: some row has event i, and val[i] is in range */

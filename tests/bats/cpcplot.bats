@@ -132,11 +132,11 @@ block() {
 	done
 	sed 's/"kind": "tick"/"kind":/' "$R" >"$T/bad"
 	go -1 cpcplot "$T/bad"
-	[ "$stderr" = "cpcplot: $T/bad:2: that is no record of cputrack or cpustat" ]
+	[ "$stderr" = "cpcplot: $T/bad:2: invalid record of cputrack or cpustat" ]
 	go -2 cpcplot -s 5 "$R"
 	go -0 cputrack -T 0 -O "$R" -c page-faults true
 	go -1 cpcplot "$R"
-	[[ $stderr == *"no samples"* ]]
+	[[ $stderr == *"missing samples"* ]]
 }
 
 # refused STATUS TEXT COMMAND...: it says TEXT, and nothing else.
@@ -201,12 +201,12 @@ refused() {
 	need_command gnuplot
 	cpus 2 >"$R"
 	refused 1 "cannot write '$T/no/a.svg': No such file or directory" cpcplot -o "$T/no/a.svg" "$R"
-	refused 2 "'$T/a.pdf': a name that ends in .svg or .png is wanted" cpcplot -o "$T/a.pdf" "$R"
-	refused 2 "'/dev/full': a name that ends in .svg or .png is wanted" cpcplot -o /dev/full "$R"
+	refused 2 "invalid output '$T/a.pdf': expected a name that ends in .svg or .png" cpcplot -o "$T/a.pdf" "$R"
+	refused 2 "invalid output '/dev/full': expected a name that ends in .svg or .png" cpcplot -o /dev/full "$R"
 	refused 1 'cannot read the standard input: Bad file descriptor' bash -c 'cpcplot <&-'
-	refused 1 'write error: Bad file descriptor' bash -c "cpcplot -g '$R' >&-"
-	refused 1 'write error: No space left on device' bash -c "cpcplot -g '$R' >/dev/full"
-	refused 1 'write error: No space left on device' bash -c "cpcplot '$R' >/dev/full"
+	refused 1 'cannot write: Bad file descriptor' bash -c "cpcplot -g '$R' >&-"
+	refused 1 'cannot write: No space left on device' bash -c "cpcplot -g '$R' >/dev/full"
+	refused 1 'cannot write: No space left on device' bash -c "cpcplot '$R' >/dev/full"
 	ln -s /dev/full "$T/full.svg"
 	refused 1 "cannot write '$T/full.svg': No space left on device" cpcplot -o "$T/full.svg" "$R"
 	echo before >"$T/p.svg"

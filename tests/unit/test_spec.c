@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * Event specs: what they mean, and what is wrong with bad ones.
+ * Parses valid and invalid event specs.
  */
 #include "unit.h"
 

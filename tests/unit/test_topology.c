@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * test_topology.c - which CPUs have a row together, by trees like that of the kernel.
+ * test_topology.c - groups CPUs by core, socket and node, in folders like those of sysfs.
  */
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * Seconds as users write them, and untrusted text in output.
+ * Parses seconds, and escapes untrusted text.
  */
 #include "unit.h"
 

@@ -129,7 +129,10 @@ static int read_section(struct reader *r, char *line)
 
 bool cpci_def_is_here(const struct cpci_def *def)
 {
-	return def->section == NULL || lists(def->section, cpci_pfm_core_name());
+	const char *alias = cpci_pfm_core_alias();
+
+	return def->section == NULL || lists(def->section, cpci_pfm_core_name()) ||
+	       (alias != NULL && lists(def->section, alias));
 }
 
 /* Adds a definition.  `error`: what is wrong with the expression, or NULL. */

@@ -237,6 +237,8 @@ struct cpci_core_pmu {
 /* The core PMU of this machine in libpfm4; false or NULL: libpfm4 does not know it. */
 bool cpci_pfm_core(struct cpci_core_pmu *pmu);
 const char *cpci_pfm_core_name(void);
+/* Another core PMU with the same events, which definitions may be written for; or NULL. */
+const char *cpci_pfm_core_alias(void);
 /* Is it an event of another CPU?  `desc` is that CPU. */
 bool cpci_pfm_elsewhere(const char *name, const char **desc);
 /* Visits the events of the libpfm4 PMU whose name is the first `n` bytes of `pmu`. */

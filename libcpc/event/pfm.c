@@ -346,22 +346,32 @@ bool cpci_pfm_core(struct cpci_core_pmu *core)
 	return false;
 }
 
-static const char *core_name;
+static const char *core_name, *core_alias;
+static pthread_once_t core_found = PTHREAD_ONCE_INIT;
 
 static void find_core_name(void)
 {
+	const struct cpci_standin *same;
 	struct cpci_core_pmu core;
 
-	if (cpci_pfm_core(&core))
-		core_name = core.name;
+	if (!cpci_pfm_core(&core))
+		return;
+	core_name = core.name;
+	same = getenv("LIBPFM_FORCE_PMU") == NULL ? cpci_find_standin() : NULL;
+	if (same != NULL && strcmp(same->pmu, core_name) != 0)
+		core_alias = same->pmu;
 }
 
 const char *cpci_pfm_core_name(void)
 {
-	static pthread_once_t found = PTHREAD_ONCE_INIT;
-
-	pthread_once(&found, find_core_name);
+	pthread_once(&core_found, find_core_name);
 	return core_name;
+}
+
+const char *cpci_pfm_core_alias(void)
+{
+	pthread_once(&core_found, find_core_name);
+	return core_alias;
 }
 
 /* Visits the events of one PMU, in libpfm4's order. */

@@ -20,7 +20,7 @@
 
 static bool is_old_kernel;
 
-int __real_ioctl(int fd, unsigned long request, void *arg);
+int __real_ioctl(int fd, unsigned long request, ...);
 int __wrap_ioctl(int fd, unsigned long request, void *arg);
 
 int __wrap_ioctl(int fd, unsigned long request, void *arg)

@@ -65,7 +65,7 @@ static void sigchld_of_two(void **state)
 
 static _Thread_local pthread_barrier_t *seizing; /* where all threads that seize meet */
 
-long __real_ptrace(int request, pid_t pid, void *addr, void *data);
+long __real_ptrace(int request, ...);
 long __wrap_ptrace(int request, pid_t pid, void *addr, void *data);
 
 /* See --wrap of ld(1). */

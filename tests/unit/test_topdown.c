@@ -44,6 +44,8 @@ int __real_scandir(const char *path, struct dirent ***list, int (*filter)(const 
 		   int (*compare)(const struct dirent **, const struct dirent **));
 int __wrap_scandir(const char *path, struct dirent ***list, int (*filter)(const struct dirent *),
 		   int (*compare)(const struct dirent **, const struct dirent **));
+int __real_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode);
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
 
@@ -69,13 +71,23 @@ DIR *__wrap_opendir(const char *path)
 	return __real_opendir(redirect(path, to, sizeof(to)));
 }
 
-/* Debian 13's libpfm4 lists DEVICES with it, and crashes if the type of a listed PMU is missing. */
+/*
+ * Debian 13's libpfm4 lists DEVICES with scandir and access, and crashes if the type of a listed
+ * PMU is missing.
+ */
 int __wrap_scandir(const char *path, struct dirent ***list, int (*filter)(const struct dirent *),
 		   int (*compare)(const struct dirent **, const struct dirent **))
 {
 	char to[600];
 
 	return __real_scandir(redirect(path, to, sizeof(to)), list, filter, compare);
+}
+
+int __wrap_access(const char *path, int mode)
+{
+	char to[600];
+
+	return __real_access(redirect(path, to, sizeof(to)), mode);
 }
 
 static bool is_metric(const struct perf_event_attr *attr)
@@ -201,6 +213,7 @@ static void make_pmu(const char *pmu, const char *type, const char *cpus)
 	snprintf(path, sizeof(path), "%s/format", pmu);
 	make_dir(path);
 	make_file(pmu, "type", type);
+	make_file(pmu, "perf_event_mux_interval_ms", "4");
 	make_file(pmu, "format/event", "config:0-7");
 	make_file(pmu, "format/umask", "config:8-15");
 	make_file(pmu, "format/offcore_rsp", "config1:0-63");

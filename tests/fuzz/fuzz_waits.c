@@ -242,7 +242,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_meaning(report.status);
 		pctxi_dispatch(loop, &report);
 		if ((at[3] & 7) == 7)
-			pctxi_claim_late(loop, pctxi_now_ns() + (now += at[3] * PCTXI_MSEC));
+			pctxi_assign_late(loop, pctxi_now_ns() + (now += at[3] * PCTXI_MSEC));
 		if ((at[3] & 0xf8) == 0xf8)
 			pctxi_leave(loop->root);
 	}

@@ -50,7 +50,7 @@ struct lwps_record {
 	int64_t time_ns;  /* of CLOCK_MONOTONIC */
 	pid_t tid, tgid;  /* as this process sees them; of the new one at a birth */
 	unsigned slot;	  /* begun by a birth, ended by an exec or exit; LWPS_NONE: see next */
-	unsigned creator; /* birth: the slot of who made it, or LWPS_NONE */
+	unsigned creator; /* birth: the slot of its creator, or LWPS_NONE */
 	pid_t creator_tgid;
 	unsigned next; /* exec: the slot begun; LWPS_NONE: tracking ends.  slot is LWPS_NONE
 			* at the first exec of the root. */
@@ -86,8 +86,8 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 void lwps_track_next_child(struct lwps *lwps);
 
 /*
- * Track all LWPs of `n` different processes, and what they make meanwhile and later: `found` tells
- * of each process whether it had any.  -1: errno.
+ * Track all LWPs of `n` different processes, and those that they create meanwhile and later.
+ * `found`: by process, whether it had any LWP.  -1: errno.
  */
 int lwps_attach(struct lwps *lwps, const pid_t *pids, size_t n, bool *found);
 
@@ -99,18 +99,18 @@ int lwps_attach(struct lwps *lwps, const pid_t *pids, size_t n, bool *found);
 int lwps_fd(const struct lwps *lwps);
 int lwps_timeout(const struct lwps *lwps);
 
-/* Take the next record.  What args points to is valid until the next call. */
+/* Read the next record.  Its args are valid until the next call.  False: there is no record. */
 bool lwps_next(struct lwps *lwps, struct lwps_record *record);
 
 /*
- * May the counts of a slot be others than when `state` was filled here the last time?  0 at first:
- * nothing was counted then.  It costs a fraction of lwps_read().
+ * Have the counts of a slot changed since the last call with this `state`?  A `state` of 0 stands
+ * for no counts.  It costs a fraction of lwps_read().
  */
 bool lwps_changed(struct lwps *lwps, unsigned slot, uint64_t *state);
 
 /*
- * The counts of a slot, all of the same moment if it is not the shared one.  Returns what is
- * wrong with them or with their process's: bits of enum lwps_flaw.
+ * Read the counts of a slot, all of the same moment if it is not the shared one.  Returns the flaws
+ * of these counts or of the process's: bits of enum lwps_flaw.
  */
 unsigned lwps_read(struct lwps *lwps, unsigned slot, uint64_t *values);
 
@@ -120,7 +120,7 @@ static inline bool lwps_whole(unsigned flaws)
 	return (flaws & ~(unsigned)LWPS_PROC_INCOMPLETE) == 0;
 }
 
-/* Give back a slot that is ended and read. */
+/* Release the slot of an LWP that has ended, after its counts were read. */
 void lwps_release(struct lwps *lwps, unsigned slot);
 
 /* Begin to count, after .waiting.  -1: errno. */
@@ -129,10 +129,10 @@ int lwps_begin(struct lwps *lwps);
 /* Bring the counts of LWPs that run at this moment up to date.  -1: errno. */
 int lwps_flush(struct lwps *lwps);
 
-/* To be called now and then: detach a program that this kernel turned out not to need. */
+/* Detach a program as soon as it is known that this kernel does not need it; call it often. */
 void lwps_drop_sched_exit(struct lwps *lwps);
 
-/* Tracked LWPs that are alive, or whose last record was not taken. */
+/* The number of tracked LWPs that are alive, or whose last record was not read. */
 unsigned lwps_live(const struct lwps *lwps);
 
 /* Processes that tracked ones created, without .follow_fork. */

@@ -30,8 +30,8 @@ static bool is_initial_namespace(void)
 }
 
 /*
- * The ring has room for the records of all slots at once, and for what execs on all CPUs may
- * take beyond when all see the last free room for arguments.
+ * The ring has room for the records of all slots at once.  Execs on all CPUs may see the same last
+ * free room for arguments: there is spare room for one exec per CPU.
  */
 static unsigned ring_size(const struct lwps_config *config, unsigned *spare)
 {
@@ -127,7 +127,7 @@ int programs_attach(struct count *skel)
 		bool needed;
 		int (*attach)(struct count *);
 	} order[] = {
-		/* Births first: an exit without a birth before it means nothing. */
+		/* Births first: an exit must not be reported without a birth. */
 		{!constant->births_at_wakeup, count__on_newtask__attach},
 		{constant->births_at_wakeup, count__on_wakeup_new__attach},
 		{constant->names, count__on_rename__attach},
@@ -162,7 +162,7 @@ static uint64_t skips_of(const struct bpf_prog_desc *program)
 		       : 0;
 }
 
-/* Skips of on_exec() and on_exit() are made up for, and counted where they are not. */
+/* Other programs repair skips of on_exec() and on_exit(), and count those that they cannot. */
 uint64_t programs_skipped(const struct count *skel)
 {
 	return skips_of(&skel->progs.on_switch) + skips_of(&skel->progs.on_wakeup_new) +

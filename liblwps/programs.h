@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* bpftool generates it, and does not avoid these warnings. */
+/* bpftool generates it with these warnings. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -29,7 +29,7 @@ struct count *programs_load(const struct lwps_config *config);
 /* Attach those that are needed to their tracepoints.  -1: errno. */
 int programs_attach(struct count *skel);
 
-/* How often the kernel has skipped a program, and nothing makes up for it. */
+/* How often the kernel has skipped a program without a repair by another one. */
 uint64_t programs_skipped(const struct count *skel);
 
 void programs_unload(struct count *skel);

@@ -23,10 +23,10 @@ struct ring {
 int ring_open(struct ring *ring, int fd, size_t size);
 void ring_close(struct ring *ring);
 
-/* Take the next record, which is valid until the next call.  NULL: there is none. */
+/* Take the next record, which is valid until the next call.  NULL: the ring is empty. */
 const struct lwps_raw *ring_next(struct ring *ring);
 
-/* What it tells; `slot` is that which it names, or NULL. */
+/* Translate a record; `slot` is the slot that it names, or NULL. */
 void ring_translate(const struct lwps_raw *raw, const struct lwps_slot *slot,
 		    struct lwps_record *record);
 

@@ -20,13 +20,13 @@ enum lwps_kind {
 	LWPS_MIGRATE, /* runs on another CPU than before */
 };
 
-/* What a record tells. */
+/* Kinds of records. */
 enum lwps_event {
-	LWPS_ATTACH, /* an LWP that lived before */
-	LWPS_THREAD, /* an LWP was made in a process... */
-	LWPS_FORK,   /* ...or with a new one */
+	LWPS_ATTACH, /* an LWP exists already */
+	LWPS_THREAD, /* an LWP was created in a process... */
+	LWPS_FORK,   /* ...or with a new process */
 	LWPS_EXEC,   /* a process executes another program */
-	LWPS_EXIT,   /* an LWP ended */
+	LWPS_EXIT,   /* an LWP has exited */
 };
 
 /* Why the counts of a slot are incomplete: bits. */
@@ -42,7 +42,7 @@ enum lwps_flaw {
 	LWPS_PROC_INCOMPLETE = 64,
 };
 
-/* What a tracked LWP asks for: a signal that it sends to itself, by si_code and si_value. */
+/* Requests of a tracked LWP: si_code and si_value of a signal that it sends to itself. */
 enum lwps_request {
 	LWPS_REQUEST = 0x70637478,
 	LWPS_REQUEST_OFF = 0x63706300,
@@ -55,7 +55,7 @@ enum lwps_request {
 #define LWPS_MAX_SLOTS (1u << 22)
 
 #define LWPS_AT_ONCE 256    /* processes that are attached to at a time... */
-#define LWPS_IN_TREES 65536 /* ...and all processes of their trees, if these are wanted */
+#define LWPS_IN_TREES 65536 /* ...or, with their descendants, in all */
 
 #define LWPS_NO_STORAGE 256 /* LWPs without task storage, at most */
 
@@ -79,12 +79,13 @@ struct lwps_line {
 #define LWPS_HEADER_WORDS 4u /* before totals */
 _Static_assert(sizeof(struct lwps_slot) == LWPS_HEADER_WORDS * sizeof(__u64), "of a slot");
 
-/* Before the slots each CPU has two: what is nobody's goes to one, and the other is shared. */
+/* Each CPU has two slots of its own before all others: for untracked tasks, and its part of the
+ * shared one. */
 #define LWPS_OF_CPU 2u
-#define LWPS_CPU_NOBODY 0u
+#define LWPS_CPU_UNTRACKED 0u
 #define LWPS_CPU_SHARED 1u
 
-/* What user space asks of on_call(): its argument. */
+/* The argument of on_call(), which user space runs. */
 enum lwps_call { LWPS_REFRESH, LWPS_IDENTIFY };
 
 /*
@@ -104,7 +105,7 @@ struct lwps_raw {
 struct lwps_raw_exec {
 	struct lwps_raw raw;
 	char comm[LWPS_COMM];
-	__u32 args_size; /* bytes that follow; 0 when they could not be had */
+	__u32 args_size; /* bytes that follow; 0: the command line could not be read */
 };
 
 #define LWPS_BATCH_NS 20000000ull /* between two wake-ups of the reader */

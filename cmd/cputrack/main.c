@@ -71,7 +71,7 @@ static int parse_count(const char *opt, const char *text, unsigned min, unsigned
 	*count = (unsigned)strtonum(text, min, max, &bad);
 	if (bad == NULL)
 		return STATUS_OK;
-	say("%s '%s': a number from %u to %u is wanted", opt, text, min, max);
+	say("%s '%s': expected a number from %u to %u", opt, text, min, max);
 	return STATUS_USAGE;
 }
 
@@ -80,7 +80,7 @@ static int parse_interval(const char *text, uint_t *ms)
 	int64_t ns;
 
 	if (!parse_seconds(text, &ns) || (ns > 0 && ns < 1000000) || ns / 1000000 > UINT_MAX) {
-		say("-T '%s': seconds are wanted, 0 or from 0.001 to 1000000", text);
+		say("-T '%s': expected seconds, 0 or from 0.001 to 1000000", text);
 		return STATUS_USAGE;
 	}
 	*ms = (uint_t)((ns + 500000) / 1000000);

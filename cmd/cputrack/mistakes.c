@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * mistakes.c - command lines that mean something else than they say.
+ * mistakes.c - refuse command lines that were meant otherwise.
  */
 #include "mistakes.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * pids.c - which processes -p means.
+ * pids.c - the processes that -p names.
  */
 #include "pids.h"
 
@@ -98,25 +98,25 @@ static bool add_if_named(void *arg, pid_t pid)
 	return true;
 }
 
-/* Which processes have the name; of very many, how many more. */
-static void tell_named(const char *name, const struct pids *named)
+/* Prints the processes with the name; if there are very many, the number of the rest. */
+static void print_named(const char *name, const struct pids *named)
 {
 	char text[512] = "", more[48] = "", id[16];
-	size_t told = 0;
+	size_t printed = 0;
 
-	while (told < named->n) {
-		snprintf(id, sizeof(id), "%s%d", told > 0 ? ", " : "", (int)named->id[told]);
+	while (printed < named->n) {
+		snprintf(id, sizeof(id), "%s%d", printed > 0 ? ", " : "", (int)named->id[printed]);
 		if (strlen(text) + strlen(id) >= sizeof(text))
 			break;
 		strlcat(text, id, sizeof(text));
-		told++;
+		printed++;
 	}
-	if (told < named->n)
-		snprintf(more, sizeof(more), " and %zu more", named->n - told);
+	if (printed < named->n)
+		snprintf(more, sizeof(more), " and %zu more", named->n - printed);
 	say("-p '%s': %s %s%s", name, named->n == 1 ? "process" : "processes", text, more);
 }
 
-/* Names are cut by the kernel. */
+/* The kernel cuts names. */
 static bool add_named(struct pids *pids, const char *name)
 {
 	struct named named = {0};
@@ -128,7 +128,7 @@ static bool add_named(struct pids *pids, const char *name)
 	if (named.pids.n == 0)
 		say("-p '%s': no process has this name", name);
 	else
-		tell_named(name, &named.pids);
+		print_named(name, &named.pids);
 	free(named.pids.id);
 	return named.pids.n > 0;
 }
@@ -144,8 +144,7 @@ bool pids_parse(struct pids *pids, const char *text)
 		pid_t pid = (pid_t)strtonum(word, 1, INT_MAX, &bad);
 
 		if (number && bad != NULL)
-			say("-p '%s': process ids, from 1 to %d, or names are wanted", text,
-			    INT_MAX);
+			say("-p '%s': expected process ids, from 1 to %d, or names", text, INT_MAX);
 		else if (number)
 			add(pids, pid);
 		good = number ? bad == NULL : add_named(pids, word);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * pids.h - which processes -p means.
+ * pids.h - the processes that -p names.
  */
 #ifndef PIDS_H
 #define PIDS_H
@@ -18,8 +18,8 @@ struct pids {
 };
 
 /*
- * Adds those that the argument of a -p means: ids and names, with commas between.  False
- * after a message.
+ * Adds the processes of the argument of -p: ids and names, separated by commas.  False after a
+ * message.
  */
 bool pids_parse(struct pids *pids, const char *text);
 
@@ -28,10 +28,10 @@ struct pid_stat {
 	char comm[COMM_SIZE];
 	char state; /* as in ps(1) */
 	pid_t parent;
-	unsigned long long start; /* when it was born: its id may be another's later */
+	unsigned long long start; /* when it was born: another process may have its id later */
 };
 
-/* False: there is no such process, or /proc hides it. */
+/* False: the process does not exist, or /proc hides it. */
 bool pid_read_stat(pid_t pid, struct pid_stat *stat);
 
 /* Calls `visit` for all processes but our own, in the order of ids, until it is false. */

@@ -207,7 +207,7 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* Could it be started, and did nobody ask for the end? */
+/* The command could be started, and no signal or error has asked for the end. */
 static bool goes_on(const struct session *run, int error)
 {
 	return error == 0 && !run->interrupted && signals_got() == 0 && run->command.pid != 0 &&

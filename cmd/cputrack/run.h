@@ -8,7 +8,7 @@
 
 #include "../program/program.h"
 #include "pids.h"
-#include "track/engines.h"
+#include "track/engine_select.h"
 #include "track/track.h"
 
 /* What the command line says. */

@@ -110,8 +110,8 @@ void signals_catch(struct pace *pace, struct command *command)
 		const int sig = caught[i].sig;
 
 		/*
-		 * What is ignored, as under nohup(1), stays so, also for the command.  But a
-		 * script's shell ignores SIGINT for what it starts with &.
+		 * An ignored signal stays ignored, also for the command, as nohup(1) expects.  But
+		 * a script's shell ignores SIGINT for all commands that it starts with &.
 		 */
 		if (sigaction(sig, NULL, &old) == 0 &&
 		    (old.sa_handler != SIG_IGN || (command == NULL && sig == SIGINT)))

@@ -171,7 +171,7 @@ static __always_inline __u32 first_line(__u32 slot)
 	if (cpu >= ncpus)
 		cpu = 0;
 	if (slot == LWPS_NONE)
-		return (LWPS_OF_CPU * cpu + LWPS_CPU_NOBODY) * nlines;
+		return (LWPS_OF_CPU * cpu + LWPS_CPU_UNTRACKED) * nlines;
 	if (slot == LWPS_SHARED)
 		return (LWPS_OF_CPU * cpu + LWPS_CPU_SHARED) * nlines;
 	return (LWPS_OF_CPU * ncpus + slot) * nlines;
@@ -185,7 +185,7 @@ static __always_inline struct lwps_slot *slot_of(__u32 slot)
 }
 
 /*
- * The task storage of @t, created if there is none.  NULL: the kernel has no memory, or a task
+ * The task storage of @t, created if it is missing.  NULL: the kernel has no memory, or a task
  * was interrupted on this CPU while it used task storage.
  */
 static __always_inline struct lwp *storage_of(struct task_struct *t)

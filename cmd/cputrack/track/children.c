@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * children.c - our own children, while LWPs are counted in the kernel.
+ * children.c - wait for our own children, while LWPs are counted in the kernel.
  */
 #include "children.h"
 #include "../../../libpctx/untraced.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * children.h - our own children, while LWPs are counted in the kernel: nobody traces them, and
- * so they are waited for as by any parent.
+ * children.h - wait for our own children, which are not traced while LWPs are counted in the
+ * kernel.
  */
 #ifndef CHILDREN_H
 #define CHILDREN_H
@@ -13,27 +13,27 @@
 #include <sys/types.h>
 
 struct children {
-	bool caught;
-	bool ended;	      /* the command has, and was waited for... */
+	bool caught;	      /* SIGCHLD has a handler of ours */
+	bool ended;	      /* the command has ended... */
 	int wstatus;	      /* ...with this status */
-	struct sigaction old; /* what our caller does with SIGCHLD */
+	struct sigaction old; /* our caller's action for SIGCHLD */
 };
 
-/* From now on SIGCHLD is noticed; and no more. */
+/* Installs and removes the handler of SIGCHLD. */
 void children_catch(struct children *children);
 void children_leave(const struct children *children);
 
 /*
- * Signals that somebody looks for between two calls of children_sleep() come in the second one;
- * that of children does so also if our caller had blocked it.  `mask` is what was blocked.
+ * Blocks SIGCHLD and SIGTSTP, except in children_sleep().  So a signal that arrives between a check
+ * and the sleep ends the sleep.  `mask`: the signals that were blocked before.
  */
 void children_hold(sigset_t *mask);
 void children_sleep(struct pollfd *fds, nfds_t n, int ms, const sigset_t *mask);
 
 /*
- * Looks after what SIGCHLD told of: children that stand still because they want to be traced,
- * and those that became ours (CLONE_PARENT, or we are the init of a container), for whom nobody
- * else waits.  The kernel tells of the oldest first: it is waited for even if it is the command.
+ * After a SIGCHLD: detaches from children that stopped because they made us their tracer, and waits
+ * for all that ended, also those that other processes created (CLONE_PARENT, or we are the init of
+ * a container).  waitid(2) returns the oldest first, so this also waits for the command.
  */
 void children_look(struct children *children, pid_t command);
 

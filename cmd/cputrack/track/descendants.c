@@ -37,7 +37,7 @@ struct search {
 	void *arg;
 	bool only_new; /* this pass does not look at ids that were seen */
 	bool some;     /* it found a descendant... */
-	bool gone;     /* ...or a process that ended before it was known who it is */
+	bool gone;     /* ...or a process that ended before its parent was read */
 	bool stop;
 };
 

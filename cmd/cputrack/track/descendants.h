@@ -8,12 +8,12 @@
 
 #include "../pids.h"
 
-/* What came of a process that was found. */
+/* The result of an attach to a process that was found. */
 enum found {
 	FOUND_ATTACHED, /* what it creates from now on is followed */
 	FOUND_GONE,	/* it has ended meanwhile */
 	FOUND_REFUSED,
-	FOUND_STOP, /* no more are wanted */
+	FOUND_STOP, /* stop the search */
 };
 
 /*

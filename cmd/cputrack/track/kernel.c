@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * kernel.c - the engine that counts LWPs in the kernel, and stops none.
+ * kernel.c - the engine that counts LWPs in the kernel, and stops none of them.
  *
- * The set is bound to each CPU, and BPF programs charge what its counters count to the LWP that
- * runs.  What becomes of LWPs comes as records, a while after it happened; the counts that go
- * with an end stay in its slot until its record was taken here.
+ * The set is bound to each CPU, and BPF programs charge its counts to the LWP that runs there.
+ * Births, execs and exits of LWPs arrive as records, some time after they happened.  The final
+ * counts of an LWP stay in its slot until records.c has read the record of its exit.
  */
 #include "kernel.h"
 #include "../../../libcpc/set/counter.h"
@@ -45,8 +45,8 @@ struct counting {
 	struct children children;
 	int64_t tick_ns; /* when the next is due */
 	unsigned nticks;
-	int64_t look_ns;  /* when to look next whether LWPs exist */
-	bool gone_before; /* none did at the last look */
+	int64_t look_ns;  /* when to check next whether LWPs exist */
+	bool gone_before; /* no LWP existed at the last check */
 	bool stale;	  /* the counts of running LWPs could not be read */
 	int wake;	  /* eventfd(2) */
 	volatile sig_atomic_t stop;
@@ -69,7 +69,7 @@ static void flush(struct counting *k)
 	k->stale = k->engine.lost = true;
 }
 
-/* Takes a tick if one is due.  Returns how long to wait for the next, in ms; -1: for ever. */
+/* Takes a sample if one is due.  Returns the time to the next, in ms; -1: no limit. */
 static int keep_time(struct counting *k)
 {
 	const struct engine_config *config = &k->engine.config;
@@ -83,7 +83,7 @@ static int keep_time(struct counting *k)
 		if (++k->nticks == config->count)
 			k->stop = 1;
 		now = now_ns();
-		/* Those that were missed are left out. */
+		/* Missed ticks are omitted. */
 		k->tick_ns += ((now - k->tick_ns) / interval_ns + 1) * interval_ns;
 	}
 	return (int)((k->tick_ns - now + MS - 1) / MS);
@@ -95,8 +95,8 @@ static int sooner(int a, int b)
 }
 
 /*
- * Have all LWPs gone that are alive by their records?  Only lost records make it so: the kernel
- * skips none of the programs that must not be skipped, as far as is known.
+ * Have all LWPs exited that are alive by their records?  This is a safety net: no way is known in
+ * which the kernel loses the record of an exit.
  */
 static bool all_gone(struct counting *k)
 {
@@ -111,7 +111,7 @@ static bool all_gone(struct counting *k)
 		k->gone_before = false;
 		return false;
 	}
-	/* Their last records may be on their way: look twice. */
+	/* Their last records may not be readable yet: look twice. */
 	if (!k->gone_before) {
 		k->gone_before = true;
 		return false;
@@ -210,7 +210,7 @@ static void refuse(pid_t pid, const char *reason)
 	say("cannot track process %d: %s", (int)pid, reason);
 }
 
-/* Attach to those of the processes that exist.  Returns how many these are. */
+/* Attaches to the existing processes among `pids`.  Returns their number. */
 static size_t attach_to(const struct counting *k, const struct pids *pids)
 {
 	pctx_errfn_t *errors = engine_errors(&k->engine.config);
@@ -230,7 +230,7 @@ static size_t attach_to(const struct counting *k, const struct pids *pids)
 			refuse(id[i], strerror(error));
 		else if (found[i])
 			attached++;
-		/* It may have ended in this moment: then that is told. */
+		/* A process that has just ended is reported by pctx_exists(). */
 		else if (pctx_exists(id[i], errors) == 0)
 			refuse(id[i], "this kernel hides it from BPF programs");
 	}
@@ -246,7 +246,7 @@ static int attach(struct engine *engine, const struct pids *pids, bool *some_fai
 
 	*some_failed |= attached < pids->n;
 	k->records.attached_ns = now_ns();
-	/* Of a process that cannot be tracked, descendants may be. */
+	/* Descendants of a process that cannot be tracked may be tracked. */
 	return attached > 0 || lwps_live(k->records.lwps) > 0 ? 0 : -1;
 }
 
@@ -262,7 +262,7 @@ static void release(struct engine *engine)
 	}
 }
 
-/* The command may run on for long, and nothing of it is counted any more; there is still ^Z. */
+/* The command may run on for long without being counted; ^Z still works. */
 static int wait_for(struct engine *engine, int *wstatus)
 {
 	struct counting *k = counting_of(engine);
@@ -358,8 +358,8 @@ static bool load(struct counting *k, char *why, size_t size)
 }
 
 /*
- * The command is not to inherit a limit of open files that we need.  So it is lowered again
- * before the start, and some of the files that are allowed then must still be free.
+ * We need a higher limit of open files than the command shall inherit.  So the limit is lowered
+ * again before the start; then some descriptors below it must still be free.
  */
 static bool open_all(struct counting *k, char *why, size_t size)
 {

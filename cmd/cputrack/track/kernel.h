@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * kernel.h - the engine that stops nobody.
+ * kernel.h - the engine that counts in the kernel and stops no process.
  */
 #ifndef KERNEL_H
 #define KERNEL_H
 
 #include "engine.h"
 
-/* Where scripts/kernels found all counts right: see docs/kernels.md. */
+/* The kernels that scripts/kernels tested: see docs/kernels.md. */
 #define ENGINE_KERNEL_TESTED "6.1 to 7.3"
 
 /*
- * Counts in the kernel, and stops nobody; in builds with CPC_KERNEL_ENGINE.  NULL: `why` it
- * cannot, here or this, or not as truly as the other engine.
+ * NULL: it cannot count these sets exactly, or not on this machine; `why` is the reason, also in
+ * builds without CPC_KERNEL_ENGINE.
  */
 struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
 			     const struct setgrp *grp, struct track *track, char *why, size_t size);

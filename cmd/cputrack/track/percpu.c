@@ -16,13 +16,13 @@
 #include <string.h>
 
 /*
- * The CPUs that may ever be there, as "0-3,8" (Documentation/admin-guide/cputopology.rst).  A
- * number that is not among them is not even asked about: the kernel has no memory for it.
+ * The CPUs that may ever come online, as "0-3,8" (Documentation/admin-guide/cputopology.rst).  The
+ * kernel has no per-CPU memory for other numbers.
  */
 #define POSSIBLE "/sys/devices/system/cpu/possible"
 #define MAX_CPUS (1 << 16)
 
-/* Takes a range, and returns what follows it: ',' or '\n'; 0: it is none. */
+/* Reads a range, and returns the character after it: ',' or '\n'; 0: not a range. */
 static int take_range(FILE *f, unsigned *from, unsigned *to)
 {
 	int end;
@@ -39,7 +39,7 @@ static int take_range(FILE *f, unsigned *from, unsigned *to)
 	return *to >= *from && (end == ',' || end == '\n') ? end : 0;
 }
 
-/* Makes room for the CPUs that are listed, and tells which these are.  False: it is no list. */
+/* Reads the list of possible CPUs.  False: not a list. */
 static bool take_list(FILE *f, struct percpu *cpus)
 {
 	unsigned from, to;

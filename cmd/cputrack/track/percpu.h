@@ -11,15 +11,15 @@
 #include <stddef.h>
 
 struct percpu {
-	unsigned n;	  /* numbers of CPUs are below, also of those that may come */
-	bool *possible;	  /* by number: there is, or may come, such a CPU */
-	cpc_set_t **set;  /* by number; NULL: there is no such CPU, or it is offline */
-	cpc_set_t *bound; /* one of them: claims are the same for all */
+	unsigned n;	  /* all CPU numbers are below, also of CPUs that may come online */
+	bool *possible;	  /* by number: the CPU exists, or may come online */
+	cpc_set_t **set;  /* by number; NULL: the CPU does not exist, or is offline */
+	cpc_set_t *bound; /* one of these sets: claims hold for all of them */
 };
 
 /*
- * Binds a duplicate of `set` to each CPU that is online, to count for LWPs.  False: `why`; what
- * has been bound by then is to be unbound, too.
+ * Binds a duplicate of `set` to each online CPU, to count for LWPs.  False: `why`; call
+ * percpu_unbind() also then.
  */
 bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, char *why, size_t size);
 void percpu_unbind(struct percpu *cpus, cpc_t *cpc);

@@ -201,7 +201,7 @@ static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 	tally_clear(&tracer->tally, proc);
 	linking_reset(&tracer->tally, proc);
 	/* Without follow_exec it is detached, but runs without its privileges all the same. */
-	setid_tell(pid);
+	setid_report(pid);
 	if (event.left)
 		tally_free_proc(proc);
 	track_event(engine->track, &event);
@@ -283,8 +283,8 @@ static int set_handlers(const struct tracer *tracer, pctx_t *pctx)
 /* ---- start and end ------------------------------------------------------------------ */
 
 /*
- * Refuses symbols that the process does not have.  One that is being started may still get
- * them from its libraries, and so may what it executes.
+ * Refuses symbols that the process does not have.  A process that is being started may still get
+ * them from its libraries or by an exec.
  */
 static bool try_symbols(const struct tracer *tracer, pctx_t *pctx, bool is_command)
 {
@@ -322,7 +322,7 @@ static int start(struct engine *engine, char **argv, struct command *command)
 	if (try_symbols(tracer, pctx, true)) {
 		tracer->pctx = pctx;
 		tracer->is_command = true;
-		setid_tell(command->pid);
+		setid_report(command->pid);
 		return 0;
 	}
 	kill(command->pid, SIGKILL); /* it has not run yet */
@@ -336,12 +336,12 @@ static int start(struct engine *engine, char **argv, struct command *command)
 struct attaching {
 	const struct tracer *tracer;
 	pctx_t *pctx;
-	size_t n;	  /* attached to */
-	bool some_failed; /* others could not be */
-	bool no_symbol;	  /* of one that is attached to: none is tracked */
+	size_t n;	  /* attached processes */
+	bool some_failed; /* cannot attach to another one */
+	bool no_symbol;	  /* one lacks a symbol: no process is tracked */
 };
 
-/* A process that was asked for is worth an error if it has ended, one of its descendants is not. */
+/* An exited process is an error only if -p names it. */
 static enum found attach_to(struct attaching *attaching, pctx_t *added)
 {
 	const struct engine_config *config = &attaching->tracer->engine.config;
@@ -366,7 +366,7 @@ static enum found attach_found(void *arg, pid_t pid)
 	return attach_to(attaching, pctx_add_found(attaching->pctx, pid));
 }
 
-/* Attaches to all processes that allow it. */
+/* Attaches to all processes of `pids`, and to their descendants if asked to. */
 static void attach_all(struct attaching *attaching, const struct pids *pids)
 {
 	enum found found;
@@ -401,7 +401,7 @@ static int attach(struct engine *engine, const struct pids *pids, bool *some_fai
 	return -1;
 }
 
-/* Reports the last counts of who lives on. */
+/* Reports the last counts of all living LWPs. */
 static void detach_all(struct tracer *tracer)
 {
 	const struct tree *tree = &tracer->engine.track->tree;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * ptrace.h - the engine that stops processes.
+ * ptrace.h - the engine that traces processes.
  */
 #ifndef PTRACE_H
 #define PTRACE_H
 
 #include "engine.h"
 
-/* Follows by ptrace(2), counts with a set per LWP. */
+/* Follows processes by ptrace(2), and counts with a set per LWP. */
 struct engine *engine_ptrace(const struct engine_config *config, cpc_t *cpc,
 			     const struct setgrp *grp, struct track *track);
 

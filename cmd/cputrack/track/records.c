@@ -375,7 +375,7 @@ static void sample_all(struct records *records, enum track_kind kind)
 	TAILQ_FOREACH(proc, &tree_of(records)->procs, link) {
 		TAILQ_FOREACH(lwp, &proc->lwps, link) {
 			prefetch(TAILQ_NEXT(lwp, link));
-			if (!lwp->final) /* a leader that has exited, while others live on */
+			if (!lwp->final) /* final: a leader that exited before other LWPs */
 				report_sample(records, lwp, kind);
 		}
 	}

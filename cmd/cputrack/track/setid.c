@@ -40,7 +40,7 @@ static const char *privileges(const char *path)
 	return getxattr(path, "security.capability", NULL, 0) > 0 ? "capabilities" : NULL;
 }
 
-void setid_tell(pid_t pid)
+void setid_report(pid_t pid)
 {
 	char link[32], path[PATH_MAX];
 	const char *lost;

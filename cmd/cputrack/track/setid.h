@@ -12,6 +12,6 @@
  * Reports it when process `pid`, which has just executed a program, did not get the
  * program's privileges because we track it; see execve(2).
  */
-void setid_tell(pid_t pid);
+void setid_report(pid_t pid);
 
 #endif /* SETID_H */

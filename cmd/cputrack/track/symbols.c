@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * symbols.c - which of the symbols that events name the tracked programs have.
+ * symbols.c - report which tracked programs have the symbols that events name.
  */
 #include "symbols.h"
 
@@ -16,23 +16,23 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A program file; one that cannot be told is that of one process. */
+/* A program file; an unreadable one belongs to a single process. */
 struct image {
 	dev_t dev;
 	ino_t ino;
-	bool *looked; /* by set: for its symbols */
-	bool *lacks;  /* by symbol: that was told */
-	bool *waits;  /* by symbol: that it may come later was told */
+	bool *looked; /* by set: its symbols were looked for */
+	bool *lacks;  /* by symbol: reported as missing */
+	bool *waits;  /* by symbol: reported as not loaded yet */
 	LIST_ENTRY(image) link;
 };
 
 struct symbol {
-	size_t set, i; /* the i-th of all */
+	size_t set, i; /* of set `set`; the i-th of all */
 	int req;
 	char *name;
-	bool named;	   /* its file is, without a path */
+	bool named;	   /* it names its file, without a path */
 	bool seen;	   /* some program had it */
-	char nearest[256]; /* what a program has that lacks it; "": nothing near */
+	char nearest[256]; /* a similar symbol of a program that lacks it; "": none */
 	LIST_ENTRY(symbol) link;
 };
 
@@ -51,7 +51,7 @@ static void add(void *arg, int req, const char *name, uint64_t address)
 	struct symbols *symbols = arg;
 	struct symbol *symbol;
 
-	if (symbol_has_path(name)) /* refused where it is missing */
+	if (symbol_has_path(name)) /* such a symbol is refused where it is missing */
 		return;
 	symbol = xcalloc(1, sizeof(*symbol));
 	symbol->set = symbols->adding;
@@ -135,7 +135,7 @@ struct settled {
 	const cpc_set_t *bound;
 };
 
-/* For the end, if no program has it. */
+/* Keeps a similar name, for symbols_missing(). */
 static void note_nearest(const struct settled *s, struct symbol *symbol)
 {
 	const char *word = symbol->named ? strchr(symbol->name, ':') + 1 : symbol->name;
@@ -150,7 +150,7 @@ static void note_nearest(const struct settled *s, struct symbol *symbol)
 		snprintf(symbol->nearest, sizeof(symbol->nearest), "%s", name);
 }
 
-static void tell_waiting(const struct settled *s, const struct symbol *symbol)
+static void report_waiting(const struct settled *s, const struct symbol *symbol)
 {
 	const struct symbol *other;
 	char program[COMM_SIZE] = "";
@@ -180,7 +180,7 @@ static void settle(void *arg, int req, const char *name, uint64_t address)
 	if (symbol == NULL)
 		return;
 	if (address == CPC_NOT_MAPPED) {
-		tell_waiting(s, symbol);
+		report_waiting(s, symbol);
 		return;
 	}
 	symbol->seen |= address != 0;

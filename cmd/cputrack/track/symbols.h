@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * symbols.h - which of the symbols that events name the tracked programs have.
+ * symbols.h - report which tracked programs have the symbols that events name.
  */
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
@@ -18,8 +18,8 @@ struct symbols *symbols_new(cpc_t *cpc, const struct setgrp *grp, bool debug);
 void symbols_free(struct symbols *symbols);
 
 /*
- * The program that process `pid` runs; processes of one file have the same.  NULL: no
- * symbols are looked for.
+ * The program of process `pid`; all processes with the same program file share it.  NULL: no event
+ * names a symbol.
  */
 struct image *symbols_image(struct symbols *symbols, pid_t pid);
 
@@ -31,9 +31,9 @@ void symbols_settled(struct symbols *symbols, struct image *image, pid_t pid, si
 		     const cpc_set_t *set);
 
 /*
- * Reports the symbols that no program had.  True: there are some.  Where one was never looked
- * at, because it ended before its libraries were mapped or the set had its turn, nobody
- * knows.
+ * Reports the symbols that no program had; returns whether there are any.  A symbol is not reported
+ * if some program was never searched, since it ended before its libraries were mapped or before
+ * the set had its turn.
  */
 bool symbols_missing(const struct symbols *symbols, const char *hint);
 

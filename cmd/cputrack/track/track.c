@@ -186,7 +186,7 @@ static void keep(const struct track *track, struct lwp_counts *to, size_t set,
 		to->val[i] = counts->val[i];
 }
 
-/* A row with what an LWP has counted since the last one; all LWPs are in a sample once. */
+/* A row with the counts of an LWP since its last tick; a sample has each LWP once. */
 static void put_tick(struct track *track, const struct track_event *event)
 {
 	struct lwp *lwp = event->lwp;
@@ -336,7 +336,7 @@ static void on_exit_proc(struct track *track, const struct track_event *event)
 	if (track->command == NULL || event->tgid != track->command->pid)
 		return;
 	track->command->reaped = true;
-	/* The terminal was closed: ^C cannot stop the tracking of what the command leaves. */
+	/* The terminal was closed: ^C cannot stop the tracking of processes that live on. */
 	if (WIFSIGNALED(event->status) && WTERMSIG(event->status) == SIGHUP)
 		track->command->stop_at = true;
 	leave_command(track, event->tgid);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * engines.c - which engine it is to be.
+ * engine_select.c - select the engine.
  */
-#include "engines.h"
+#include "engine_select.h"
 
 #include "../../base/say.h"
 #include "kernel.h"

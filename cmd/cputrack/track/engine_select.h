@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * engines.h - the engines that there are, and which of them it is to be.
+ * engine_select.h - select the engine.
  */
-#ifndef ENGINES_H
-#define ENGINES_H
+#ifndef ENGINE_SELECT_H
+#define ENGINE_SELECT_H
 
 #include "engine.h"
 
 enum engine_choice { ENGINE_AUTO, ENGINE_KERNEL, ENGINE_PTRACE };
 
-/* Those that this program has. */
+/* The engines of this program, for --version. */
 extern const char engine_names[];
 
-/* Parses the name of a choice.  False: it is none. */
+/* Parses the argument of --engine.  False: unknown. */
 bool engine_parse(const char *name, enum engine_choice *choice);
 
-/* ENGINE_AUTO: in the kernel, if it can be counted there as truly.  NULL after a message. */
+/* ENGINE_AUTO: the kernel engine if it can count this exactly, else ptrace.  NULL after a message.
+ */
 struct engine *engine_new(enum engine_choice choice, const struct engine_config *config, cpc_t *cpc,
 			  const struct setgrp *grp, struct track *track);
 
-#endif /* ENGINES_H */
+#endif /* ENGINE_SELECT_H */

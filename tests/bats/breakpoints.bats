@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Breakpoints at symbols of the tracked program; tests/work/symbols.c tells the known counts.
+# Breakpoints at symbols of the tracked program; tests/work/symbols.c describes the known counts.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Completions, as the shells do them.
+# Completions in bash, zsh and fish.
 
 load helpers
 

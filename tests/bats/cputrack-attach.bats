@@ -39,7 +39,7 @@ ticks_reach() {
 	[ "$(sum_of tick)" -ge "$1" ]
 }
 
-# The program is not traced and not stopped, does its $1-th round, and ends with status 0.
+# The program is not traced and not stopped, does its $1-th round, and exits with status 0.
 crowd_is_well() {
 	[ "$(state "${PIDS[crowd]}")" = S ]
 	untraced "${PIDS[crowd]}"
@@ -71,7 +71,7 @@ crowd_is_well() {
 	crowd_is_well 3
 }
 
-@test "^C without a tick before: last ticks still show what was counted" {
+@test "^C before the first tick: the last ticks still show the counts" {
 	warm_crowd -p 10 5
 	start ct cputrack -o "$ROWS" -v -T 0 -c page-faults -p "${PIDS[crowd]}"
 	eventually has_rows init_lwp 6
@@ -106,7 +106,7 @@ has_rows() {
 	crowd_is_well 2
 }
 
-@test "the process ends: the exit row, and exit status 0 whatever its own" {
+@test "the process ends: the exit row, and exit status 0 also if its own is another" {
 	warm_crowd -p 10 5
 	attach 6
 	tell crowd g
@@ -157,7 +157,7 @@ exited() {
 	[ "$(count_of exit)" -eq "$1" ]
 }
 
-@test "threads that live short are threads, not processes" {
+@test "short-lived threads are threads, not processes" {
 	warm_crowd 5
 	attach 6 -f
 	tell crowd "$(printf 't%.0s' {1..100})"
@@ -173,7 +173,7 @@ exited() {
 	[ "$(count_of exit)" -eq 1 ]
 }
 
-@test "-N: after so many samples cputrack ends, the program runs on" {
+@test "-N: after that number of samples cputrack ends, the program runs on" {
 	warm_crowd -p 10 5
 	track -0 -T 0.05 -N 3 -c page-faults -p "${PIDS[crowd]}"
 	check_format
@@ -264,7 +264,7 @@ both_ticked() {
 	[ "$status" -eq 0 ]
 }
 
-@test "one after the other may attach" {
+@test "several trackers may attach one after the other" {
 	warm_crowd -p 10 20
 	for _ in 1 2 3 4 5; do
 		track -0 -T 0.01 -N 1 -c page-faults -p "${PIDS[crowd]}" >/dev/null

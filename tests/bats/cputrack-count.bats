@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# What cputrack counts: one process, events with known numbers.
+# Counts of cputrack: one process, events with known numbers.
 
 # shellcheck disable=SC2016 # for awk
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
@@ -37,7 +37,7 @@ faults_of() {
 	within_1_percent "$ours" "$theirs"
 }
 
-@test "the same again gives the same again, within a few faults" {
+@test "two runs of the same command have the same count, within a few faults" {
 	still
 	first=$(faults_of "$WORK/touch-pages" 5000)
 	second=$(faults_of "$WORK/touch-pages" 5000)
@@ -80,7 +80,7 @@ faults_of() {
 	[ "$used" -lt 600000000 ]
 }
 
-@test "context switches happen in the kernel and are counted without being asked for" {
+@test "context switches happen in the kernel and are counted without sys" {
 	need kernel
 	track -0 -c context-switches "$WORK/forks" 20
 	[ "$(sum_of exit)" -ge 20 ]
@@ -113,7 +113,7 @@ faults_of() {
 	[ "$(rows_of tick | head -n1 | awk '{ print $2 }')" -eq 1 ]
 }
 
-@test "-N: so many ticks, a detach row, and the command runs on untracked" {
+@test "-N: that number of ticks, a detach row, and the command runs on untracked" {
 	start ct cputrack -o "$ROWS" -T 0.05 -N 3 -c page-faults "$WORK/thread-pool" -p 50 2
 	eventually said ct ready
 	eventually grep -q ' detach ' "$ROWS"

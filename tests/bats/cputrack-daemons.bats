@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# The command has ended and left processes behind, which -f still tracks: what ends that.
+# The command ends and leaves processes behind, which -f still tracks: how tracking ends.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
 load helpers
 
-# Ends with status 4, and leaves a process in a session of its own; its id goes to a file.
+# Exits with status 4, and leaves a process in a session of its own; writes its id to a file.
 # shellcheck disable=SC2016 # for the inner shell
 LEAVE='setsid sleep 1000 >/dev/null 2>&1 </dev/null & echo $! >"$0"; exit 4'
 
-# The process that was left becomes $DAEMON; it is killed when the test ends.
+# Set $DAEMON to the process that was left behind; it is killed when the test ends.
 find_daemon() {
 	eventually test -s "$T/daemon"
 	DAEMON=$(<"$T/daemon")
@@ -20,7 +20,7 @@ find_daemon() {
 	eventually grep -qx sleep "/proc/$DAEMON/comm"
 }
 
-# Tracking has ended, and the daemon runs on as if nothing had been.
+# Tracking has ended, and the daemon runs on undisturbed.
 check_daemon() {
 	untraced "$DAEMON"
 	sleeping "$DAEMON"
@@ -68,7 +68,7 @@ have_rows() {
 	check_daemon
 }
 
-@test "without -e: the command is let go at its exec, and the signals are its own up to its end" {
+@test "without -e: the command is detached at its exec, and gets its own signals up to its end" {
 	# shellcheck disable=SC2016 # for the inner shell
 	start ct cputrack -f -T 0 -o "$ROWS" -c page-faults sh -c \
 		'while :; do sleep 1; done & echo $! >"$0"; exec "$1" 10 15' "$T/daemon" "$WORK/catch-signals"
@@ -87,7 +87,7 @@ have_rows() {
 	untraced "$DAEMON"
 }
 
-@test "before Linux 5.3 there was no pidfd_open(2)" {
+@test "without pidfd_open(2), as before Linux 5.3" {
 	by_ptrace
 	need_command strace
 	need_unsanitized "LeakSanitizer does not work in a traced process"
@@ -167,7 +167,7 @@ have_rows() {
 	[ "$(wc -l <"$T/reader.out")" -eq 3 ]
 	eventually said ct ready
 	child_of "${PIDS[ct]}"
-	# cputrack wakes up and looks around.
+	# cputrack wakes up and checks its processes.
 	kill -STOP "$CHILD"
 	eventually stopped "$CHILD"
 	kill -CONT "$CHILD"

@@ -29,7 +29,7 @@ setup() {
 	fi
 }
 
-# exactly SCENARIO [-OPTIONS [VARIABLE=VALUE...]]: the table is as it has to be.
+# exactly SCENARIO [-OPTIONS [VARIABLE=VALUE...]]: the table has exactly the expected rows.
 exactly() {
 	local variable set=()
 	for variable in "${@:3}" "${SECOND:+second=$SECOND}"; do
@@ -82,7 +82,7 @@ quietly() {
 }
 
 @test "detached: up to there" {
-	# Its second half happens after the detach.
+	# The second half of the workload runs after the detach.
 	start ct cputrack -T 1 -N 1 -c "$SPEC" -o "$ROWS" "$WORK/exact" halves
 	eventually grep -q detach "$ROWS"
 	hang_up ct
@@ -93,8 +93,8 @@ quietly() {
 	[ "$(count_of exit)" -eq 0 ]
 }
 
-# A scenario that is over between two turns has nothing at all.
-@test "sets that take turns have no more together than there is" {
+# A scenario that starts and ends between two turns has no count.
+@test "counts of sets that take turns do not exceed the real ones" {
 	all=0
 	for scenario in "${SCENARIOS[@]}"; do
 		quietly track -0 -fe -T 0.001 -c page-faults -c page-faults,minor-faults \
@@ -135,7 +135,7 @@ total() {
 	echo $(($(sum_of exit '' "$1") + $(sum_of exec '' "$1")))
 }
 
-@test "perf stat has the same; in kernel mode and the exec of the command" {
+@test "perf stat counts the same, also in kernel mode and for the exec of the command" {
 	need_perf
 	still
 	first=
@@ -147,7 +147,7 @@ total() {
 		mapfile -t theirs < <(awk -F, '!/^#/ && NF > 2 { print $1 }' "$T/perf")
 		echo "$scenario: cputrack $(total 0) $(total 1), perf ${theirs[*]}"
 		[ "$(total 0)" -eq "${theirs[0]}" ]
-		# How many depends on the address of the stack, the same for all without randomization.
+		# The number depends on the address of the stack, which is fixed without randomization.
 		if [ -n "$SECOND" ] && [ ${#STILL[@]} -gt 0 ]; then
 			: "${first:=$((theirs[1] - $(total 1)))}"
 			[ $((theirs[1] - $(total 1))) -eq "$first" ]

@@ -78,7 +78,7 @@ median() {
 	kill -INT "${PIDS[ct]}"
 	finish ct
 	[ "$(cat "$T/ct.err")" = "cputrack: not counted: 2 child processes; -f counts them" ]
-	# threads are counted, whatever else is not
+	# threads are always counted
 	track -0 -T 0 -c page-faults "$WORK/threads" 3
 	[ -z "$stderr" ]
 }
@@ -104,7 +104,7 @@ median() {
 	[[ $stderr =~ ^"cputrack: not counted: 'sleep 0', which process "[0-9]+" executed, and 2 more programs; -e counts them"$ ]]
 	track -0 -fe -T 0 -c page-faults sh -c "sleep 0; exec sleep 0"
 	[ -z "$stderr" ]
-	# without -c all is followed
+	# without -c children and programs are followed
 	go -0 cputrack -T 0 -o "$ROWS" sh -c "sleep 0; exec sleep 0"
 	[ -z "$stderr" ]
 	[ "$(count_of exit)" -eq 2 ]

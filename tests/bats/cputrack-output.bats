@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# What cputrack writes, where, and what happens when it cannot.
+# Output of cputrack: its contents, its destinations, and failed writes.
 
 # shellcheck disable=SC2016 # for awk
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines

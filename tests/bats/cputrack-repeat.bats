@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Several runs of a command: what ends them, and what their means are of.
+# Several runs of a command (-r): their end, and their means and deviations.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -18,8 +18,8 @@ runs_of_event() {
 	awk -v event="$1" '$1 == event { print $2 }' "$ROWS"
 }
 
-# A command that ends at once in its first two runs; in the third it says so and stays,
-# and does $1 before.
+# A command that ends at once in its first two runs; in the third it does $1, prints a line and
+# stays.
 # shellcheck disable=SC2016 # for the inner shell
 third_stays() {
 	THIRD=(sh -c 'echo >>"$0/begun"
@@ -34,7 +34,7 @@ how() {
 	python3 -c 'import subprocess, sys; print(subprocess.run(sys.argv[1:]).returncode)' "$@"
 }
 
-@test "-r: a signal that we got ends the runs, and the one that it cut is in no mean" {
+@test "-r: a signal to cputrack ends the runs, and no mean has the run that it cut" {
 	local signal n
 	for signal in INT QUIT TERM HUP; do
 		n=$(kill -l "$signal")
@@ -49,7 +49,7 @@ how() {
 			"cputrack: SIG$signal ended the runs: 2 of 10 are complete, and one that it cut is left out" ]
 		[ "$(wc -l <"$T/begun")" -eq 3 ]
 		[ "$(runs_of_event page-faults) $(runs_of_event seconds)" = "2 2" ]
-		# the record has it, and says so
+		# the record has that run, marked as cut
 		[ "$(grep -c '"kind":"run"' "$R")" -eq 3 ]
 		[ "$(grep -c '"kind":"end".*"cut":true' "$R")" -eq 1 ]
 		go -0 "$CPC_BUILD/cputrack" -I "$R" --compare "$R"
@@ -155,8 +155,8 @@ line_of() {
 	[[ $(line_of page-faults) == "1 "*" - - "*" $who" ]]
 }
 
-@test "-r: counts of specs that took turns say so" {
-	# It stays until each of them has had its turn.
+@test "-r: counts of specs that took turns are marked" {
+	# The command runs until each spec has had its turn.
 	start ct cputrack -r 1 -T 0.02 -O "$R" -o "$ROWS" -c page-faults -c task-clock cat
 	eventually turns 4
 	hang_up ct
@@ -183,7 +183,7 @@ line_of() {
 	[ "${#lines[@]}" -eq 2 ]
 }
 
-# The record has so many samples.
+# The record has $1 samples.
 turns() {
 	[ "$(grep -c '"kind":"tick"' "$R")" -ge "$1" ]
 }

@@ -18,7 +18,7 @@ load helpers
 	check_life
 }
 
-@test "stops and continues of a child are seen by its parent as without tracking" {
+@test "a parent sees stops and continues of its child as without tracking" {
 	for options in '' -f; do
 		# shellcheck disable=SC2086 # none or one option
 		track -0 $options -T 0.01 -c page-faults "$WORK/stop-continue"
@@ -27,7 +27,7 @@ load helpers
 	[ "$(count_of exit)" -eq 2 ]
 }
 
-@test "what a program inherits: signals, descriptors, process group" {
+@test "a program inherits signals, descriptors and process group as without tracking" {
 	# shellcheck disable=SC2016 # for the inner shell
 	show='grep -E "^(Sig(Blk|Ign|Cgt)|Seccomp|NoNewPrivs|Umask)" /proc/self/status
 		echo /proc/self/fd/*; ulimit -a; cut -d" " -f5,6,18,19,41 /proc/self/stat; env; pwd'
@@ -41,7 +41,7 @@ load helpers
 	need_command env
 	env --ignore-signal=CHLD true 2>/dev/null || skip "env does not know --ignore-signal"
 	track -7 -T 0 -c page-faults sh -c 'exit 7'
-	# A shell, as use_engine() has it, would change what is done with SIGCHLD.
+	# The shell of use_engine() would change the action of SIGCHLD.
 	itself=("$CPC_BUILD/cputrack" --engine="${ENGINE:-auto}")
 	for signals in CHLD USR1,TERM,PIPE,CHLD; do
 		go -0 env --ignore-signal="$signals" grep SigIgn /proc/self/status

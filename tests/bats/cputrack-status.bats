@@ -62,7 +62,7 @@ refuses() {
 	grep -q "^cputrack: .*$T/script" <<<"$stderr"
 	track -126 -c page-faults "$T"
 	[ "${#stderr_lines[@]}" -eq 1 ]
-	# No shell is asked what it makes of it.
+	# It is not given to a shell.
 	echo 'exit 3' >"$T/garbage"
 	chmod +x "$T/garbage"
 	PATH=$T:$PATH track -126 -c page-faults garbage
@@ -172,7 +172,7 @@ for command in "kill -INT $$", "kill -TERM $$", "exit 130":
 	[ "$output" = "$usage" ]
 }
 
-@test "2: what nothing is done with" {
+@test "2: options without effect" {
 	local tool
 	for tool in cputrack cpustat; do
 		go -2 "$tool" --check true

@@ -181,7 +181,7 @@ all_ticked() {
 	[ "$(count_of lwp_exit)" -eq 30 ]
 }
 
-@test "threads that live short in a child of the command are threads, not processes" {
+@test "short-lived threads in a child of the command are threads, not processes" {
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		track -0 -fev -T 0 -c page-faults sh -c "'$WORK/threads' 50; exit 0" >"$T/log" ||
 			{ cat "$T/log" && false; }
@@ -210,7 +210,7 @@ all_ticked() {
 	done
 }
 
-@test "LWPs that cannot be counted lose none of the others" {
+@test "if some LWPs cannot be counted, no other LWP is lost" {
 	by_ptrace # in the kernel LWPs have no files
 	# each LWP takes two files
 	start ct "${WITH_FILES[@]}" 40 cputrack -o "$ROWS" -v -T 0 \
@@ -230,7 +230,7 @@ all_ticked() {
 	[ "$(count_of lwp_exit)" -eq 30 ]
 	[ "$(rows_of lwp_exit | awk '$4 >= 10' | wc -l)" -eq $((30 - lost)) ]
 	rows_of exit | grep -q '# incomplete$'
-	# The reason once, and how many it was for.
+	# The reason is printed once, with the number of LWPs.
 	[ "$(grep -c "^cputrack: init_lwp: can't bind perf counters to lwp" "$T/ct.err")" -eq 1 ]
 	grep -q "^cputrack: $lost LWPs could not be counted; all could, with a limit of" "$T/ct.err"
 	enough=$(sed -n 's/.* a limit of \([0-9]*\) files .*/\1/p' "$T/ct.err")

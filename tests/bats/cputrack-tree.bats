@@ -13,7 +13,7 @@ setup() {
 	need attach
 }
 
-@test "--tree: children, theirs, and those that are made meanwhile" {
+@test "--tree: children, grandchildren, and those that are created meanwhile" {
 	local tree
 	start tree bash -c 'for i in 1 2 3; do (sleep 1000 & sleep 1000 & wait) & done; wait'
 	tree=${PIDS[tree]}
@@ -44,7 +44,7 @@ tree_has() {
 	[ "$(descendants "$1" | wc -l)" -ge "$2" ]
 }
 
-@test "--tree, while children are made: each of them once" {
+@test "--tree, while children are created: each of them once" {
 	# shellcheck disable=SC2016 # for the inner shell
 	start tree bash -c 'make() { for ((i = 0; i < 200; i++)); do sleep 1000 & pids+=($!); done; }
 		make; echo half; read -r
@@ -162,7 +162,7 @@ is_traced() {
 	! untraced "$1"
 }
 
-@test "--tree of 1000 children: all of them, or, after a signal, those until then" {
+@test "--tree of 1000 children: all of them, or, after a signal, the ones so far" {
 	many 1000
 	go -0 cputrack --tree -T 0 --for 0.01 -c page-faults -o "$ROWS" -p "${PIDS[many]}"
 	[ "$(count_of detach)" -eq 1001 ]

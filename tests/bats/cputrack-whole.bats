@@ -186,7 +186,7 @@ END
 		-ex 'print status' -ex kill --args "$WORK/touch-pages" 10
 }
 
-@test "what a copy of the program may not tell is counted from its start, to the last call" {
+@test "an unreadable or set-id copy of the program is counted from its start to its last call" {
 	need_tracepoints syscalls/sys_enter_getpriority
 	set_tracefs
 	cd "$T"
@@ -210,7 +210,7 @@ at_most() {
 	[ "$lwps" -le "$1" ] || lwps=$1
 }
 
-@test "10000 LWPs at once: all are attached to, counted, and let go" {
+@test "10000 LWPs at once: all are attached, counted, and detached" {
 	need attach
 	lwps=10000
 	at_most $((($(cat /proc/sys/kernel/pid_max) - 2000) / 2))

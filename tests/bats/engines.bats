@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Which engine counts, and what each of them owes to what it tracks.
+# The choice of the engine, and what both engines guarantee.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
 load helpers
 
-# counted_by ENGINE [REASON] ARGUMENT...: a command is, as -D tells.
+# counted_by ENGINE [REASON] ARGUMENT...: -D prints that this engine counts a command.
 counted_by() {
 	local want="cputrack: counts in the kernel (tested on Linux 6.1 to 7.3)"
 	[ "$1" = kernel ] || want="cputrack: counts with ptrace(2); not in the kernel: $2"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# What others choose - names of programs and files, command lines - forges no lines and
+# Untrusted text, such as names of programs and files and command lines, forges no lines and
 # controls no terminal.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines

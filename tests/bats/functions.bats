@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Function events, which are set in files: tests/work/symbols.c and calls.c tell the known
+# Function events, set in files by uprobes: tests/work/symbols.c and calls.c describe the known
 # counts.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines

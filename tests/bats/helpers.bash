@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# helpers.bash - what the test files share.
+# helpers.bash - functions that all test files use.
 #
 # CPC_BUILD names the build directory (default: build at the top of the source tree);
 # the programs of tests/work are in $CPC_BUILD/tests/work.
@@ -13,11 +13,11 @@ BATS_DIR=$(dirname "${BASH_SOURCE[0]}")
 CPC_BUILD=$(realpath "${CPC_BUILD:-$BATS_DIR/../../build}")
 WORK=$CPC_BUILD/tests/work
 TRACING=/sys/kernel/tracing
-# Settings of the user do not matter; sbin may be missing in the PATH.
+# Ignore the user's settings; add sbin, which may be missing in the PATH.
 export LC_ALL=C TZ=UTC XDG_CONFIG_HOME=/nonexistent
 unset CPC_EVENTS CPC_EVENTS_DIR CPC_CPUID LIBPFM_FORCE_PMU LIBPFM_ENCODE_INACTIVE DEBUGINFOD_URLS MAKEFLAGS MAKELEVEL
 PATH=$CPC_BUILD:$PATH:/usr/sbin:/sbin
-# From here on cputrack counts by engine $1, not by the one that fits.
+# From here on cputrack uses engine $1 instead of choosing one.
 use_engine() {
 	[ -n "${ENGINE-}" ] || PATH=$(realpath "$BATS_DIR/../engine"):$PATH
 	ENGINE=$1
@@ -76,7 +76,7 @@ need_unsanitized() {
 	fi
 }
 
-# with_comma COMMAND...: in a locale that writes 1,5, which is made for this.
+# with_comma COMMAND...: in a new locale that writes 1,5 for 1.5.
 with_comma() {
 	[ -d "$T/de_DE.UTF-8" ] || localedef -i de_DE -f UTF-8 "$T/de_DE.UTF-8"
 	[ "$(LOCPATH=$T LC_ALL=de_DE.UTF-8 env printf %.1f 1,5)" = 1,5 ]
@@ -115,7 +115,7 @@ in_tracefs() {
 	"${TRACEFS[@]}" "$@"
 }
 
-# From here on track finds tracefs mounted, and so does what is run behind "${TRACEFS[@]}".
+# From here on track finds tracefs mounted, and so does a command after "${TRACEFS[@]}".
 set_tracefs() {
 	TRACEFS=()
 	if [ ! -r "$TRACING/events/header_page" ]; then
@@ -125,8 +125,8 @@ set_tracefs() {
 }
 
 # From here on track runs without address space randomization, which makes page faults
-# repeatable; so does what is run behind "${STILL[@]}".  No change where a container
-# forbids it.
+# repeatable; so does a command after "${STILL[@]}".  Where a container forbids that, nothing
+# changes.
 still() {
 	if setarch -R true 2>/dev/null; then
 		STILL=(setarch -R)
@@ -135,7 +135,7 @@ still() {
 
 # ------------------------------------------------------------------ running
 
-# For every test: a directory T, and a name for a table, ROWS; nothing to read.
+# For each test: a directory T, a file name ROWS for a table, and an empty standard input.
 common_setup() {
 	exec </dev/null
 	T=$BATS_TEST_TMPDIR
@@ -147,7 +147,7 @@ common_setup() {
 	need soft ptrace
 }
 
-# Kill what a test left behind, by process group and by id.
+# Kill the processes that a test left behind, by process group and by id.
 common_teardown() {
 	local name pid fd
 	for name in "${!CTL[@]}"; do
@@ -188,7 +188,7 @@ WITH_FILES=(bash -c 'for fd in /proc/$$/fd/*; do
 	ulimit -n "$1" && shift && exec "$@"' with_files)
 
 # go [-N] COMMAND...: run with bats' run, standard error apart, with the limit; -N says
-# which exit status it must have.  What it said is shown when the test fails.
+# which exit status it must have.  Its output is shown when the test fails.
 go() {
 	local want='' warned=()
 	if [[ $1 =~ ^-[0-9]+$ ]]; then
@@ -202,7 +202,7 @@ go() {
 	[ -z "$want" ] || [ "$status" -eq "$want" ]
 }
 
-# mistake STATUS TEXT COMMAND...: one line, which has TEXT.
+# mistake STATUS TEXT COMMAND...: fails with STATUS and one line of error, which contains TEXT.
 mistake() {
 	local want=$1 text=$2
 	shift 2
@@ -305,7 +305,7 @@ ended() {
 	[[ $(state "$1") =~ ^[ZX]?$ ]]
 }
 
-# The process $1 is the program NAME by now, which start executes.
+# Process $1 has executed the program NAME.
 is_program() {
 	[ "$(cat "/proc/$1/comm")" = "$2" ]
 }
@@ -329,7 +329,7 @@ tracer() {
 	sed -n 's/^TracerPid:[[:space:]]*//p' "/proc/$1/status"
 }
 
-# The child of a process, once there is one, becomes $CHILD: of cputrack, the command.
+# Wait for the first child of a process, and set $CHILD to it: for cputrack, the command.
 child_of() {
 	eventually find_child "$1"
 }
@@ -364,8 +364,8 @@ expand_list() {
 	done
 }
 
-# Every row of a table of cpustat is exactly what its words give when printed with the
-# formats; -T lines are left out.
+# Each row of a table of cpustat is formatted as the manual says: printing its words with the
+# formats gives the same line; -T lines are left out.
 check_cpustat_format() {
 	awk '
 	function bad(why) { print why ": \"" $0 "\" is not \"" want "\""; failed = 1 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# examples/ovfprof: the functions, their shares, all LWPs, whatever ends them.
+# examples/ovfprof: the functions, their shares, all LWPs, each kind of end.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# packages.bash - for tests of packages and of their installation.  CPC_PACKAGES names what
-# tests/packages has made; without it, it is made here.
+# packages.bash - for tests of packages and of their installation.  CPC_PACKAGES names the
+# output directory of tests/packages; without it, the tests run tests/packages first.
 
 setup_file() {
 	export PACKAGES=${CPC_PACKAGES-}
@@ -14,7 +14,7 @@ setup_file() {
 	PACKAGES=$(realpath "$PACKAGES")
 }
 
-# To be called in setup: BUILT is the build directory, DEBS are the packages.
+# For setup: BUILT is the build directory, DEBS are the packages.
 find_packages() {
 	BUILT=$(echo "$PACKAGES"/here/cpc-*/build-package)
 	VERSION=$(sed -n 's/^CMAKE_PROJECT_VERSION:[^=]*=//p' "$BUILT/CMakeCache.txt")

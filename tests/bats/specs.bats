@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Event specs by a table, tests/specs/specs.txt: what they mean, how bad ones are refused.
+# Event specs by a table, tests/specs/specs.txt: their encoding, and the errors of bad ones.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# --split: more events than counters.  Breakpoints are counters of the CPU of which every machine
-# has a few; tests/work/symbols.c tells the known counts.
+# --split: more events than counters.  The tests use breakpoints, since every machine has a
+# few; tests/work/symbols.c describes the known counts.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Symbols in the right library, or none: large libraries, files that went, programs that
+# Symbols in the right library, or none: large libraries, removed files, programs that
 # change their own memory while it is read.
 #
 # liba.so and libb.so both have hit().  The program says "ready", waits for a byte, calls

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# tables.sh - is a table of cputrack or cpustat right?  For a POSIX shell, so that the emulated
-# machine asks the same.  $ROWS names the table of cputrack unless it is an argument.
+# tables.sh - checks of tables of cputrack and cpustat, for a POSIX shell, so that the emulated
+# machine can use them, too.  $ROWS names the table of cputrack unless it is an argument.
 
 # A table of cputrack as plain words: "PID LWP EVENT COUNT... [# COMMENT]", PID 0
 # without -f; a row without counts has none.
@@ -30,8 +30,8 @@ count_of() {
 	rows_of "$@" | wc -l
 }
 
-# every_row EVENT CONDITION [N]: there are such lines, N of them where given, and the CONDITION
-# of awk holds for each.
+# every_row EVENT CONDITION [N]: at least one line has EVENT, or exactly N lines, and the
+# CONDITION of awk holds for each.
 every_row() {
 	rows_of "$1" | awk -v n="${3:-0}" '
 		!('"$2"') { print "not so: " $0; failed = 1 }
@@ -53,8 +53,8 @@ sum_of() {
 		END { if (n) printf "%d\n", s; else print "none" }'
 }
 
-# Every row is exactly what its words give when printed with the specified formats; times
-# never go back; the event is a known word.
+# Each row is formatted as the manual says: printing its words with the formats gives the same
+# line. Times never go back; the event is a known word.
 check_format() {
 	awk '
 	function bad(why) { print "bad row: " why ": \"" $0 "\" is not \"" want "\""; failed = 1 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# The examples of the programs' manual pages, as they are written there; only times are
-# shorter, and what they are about is ours.
+# The examples of the programs' manual pages, as they are written there; only with
+# shorter times and with our own programs.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 

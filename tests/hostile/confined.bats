@@ -9,7 +9,7 @@
 
 load ../bats/helpers
 
-# For root and for an ordinary user: AS is how to become it.
+# For root and for an ordinary user: AS is the command prefix that changes to it.
 each_user() {
 	AS=()
 	"$@"

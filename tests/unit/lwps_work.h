@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * lwps_work.h - workloads of test_lwps.c.  Each LWP that they make reports what the kernel has
- * counted for it as the last thing before it ends, so that the numbers are exact.
+ * lwps_work.h - workloads of test_lwps.c.  Each LWP reports the kernel's own
+ * counts of it just before it ends, so that the numbers are exact.
  */
 #ifndef LWPS_WORK_H
 #define LWPS_WORK_H

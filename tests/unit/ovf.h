@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * ovf.h - what tests of buffered overflows share: page faults that overflow, and a handler
+ * ovf.h - shared by tests of buffered overflows: page faults that overflow, and a handler
  * that takes them.
  */
 #ifndef OVF_H

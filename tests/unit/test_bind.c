@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * Counting: what is known beforehand comes out exactly.
+ * Counting: known numbers of page faults are counted exactly.
  */
 #include "faults.h"
 #include "handle.h"

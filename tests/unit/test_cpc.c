@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * libcpc by its public header: handles, sets, buffers, and every refusal.
+ * libcpc by its public header: handles, sets, buffers, and every error.
  */
 #include "unit.h"
 

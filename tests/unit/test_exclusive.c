@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * One set with events of the core PMU per CPU, and none on LWPs meanwhile: within a process, and
- * between processes that fork and die.  There is a core PMU, of which cycles are page faults.
+ * One set with core events per CPU, and none on LWPs at the same time: within a process, and
+ * between processes that fork and die.  fake/core-pmu.c makes cycles count page faults.
  */
 #include "handle.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * Forked children: they have none of their parent's counters, nor do they keep them.
+ * Forked children do not inherit their parent's counters, and do not keep them open.
  */
 #include "handle.h"
 

@@ -3,7 +3,7 @@
 /*
  * CPC_BIND_LWP_INHERIT with CPC_OVF_BUFFERED: every LWP has a buffer of its own.
  *
- * With the name of a test, only that is run.
+ * With the name of a test as argument, it runs only that one.
  */
 #include "ovf.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * Threads that are cancelled in the middle of a call, and processes that are forked then, find
- * nothing locked.
+ * A thread that is cancelled in the middle of a call, or a process that is forked then, leaves no
+ * lock held.
  */
 #include "unit.h"
 

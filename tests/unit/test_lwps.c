@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * test_lwps.c - counting in the kernel, beside what the LWPs themselves know at their ends.
+ * test_lwps.c - counting in the kernel, compared with the counts that LWPs read at their ends.
  */
 #include "lwps_watch.h"
 

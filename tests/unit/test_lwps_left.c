@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * test_lwps_left.c - counting in the kernel: what is not needed is given up, and nothing is left
- * in the end.
+ * test_lwps_left.c - counting in the kernel: programs that are not needed are detached, and no BPF
+ * object is left in the end.
  */
 #include "lwps_watch.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * What other machines and kernels refuse: counters that do not interrupt, attributes that take
+ * Refusals of other machines and kernels: counters that do not interrupt, attributes that require
  * a privilege, slots that count cycles only, clocks that would hang.
  */
 #include "handle.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * Overflows: as many signals as there are, with exact counts, at the right place.
+ * Overflows: a signal for each, with exact counts, at the right PC.
  */
 #include "../work/machine.h"
 #include "handle.h"

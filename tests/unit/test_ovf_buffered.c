@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * Buffered overflows: each is recorded at the right place, or counted as lost.
+ * Buffered overflows: each is recorded with the right PC, or counted as lost.
  *
- * With the name of a test, only that is run.
+ * With the name of a test as argument, it runs only that one.
  */
 #include "ovf.h"
 

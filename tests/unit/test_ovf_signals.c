@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * Buffered overflows: so many of them are a signal, to the LWP that they are of.
+ * Buffered overflows: each full buffer sends a signal to the LWP that overflowed.
  *
- * With the name of a test, only that is run.
+ * With the name of a test as argument, it runs only that one.
  */
 #include "ovf.h"
 

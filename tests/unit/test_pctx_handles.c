@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * Handles of libpctx: how many there are, what they refuse, what the caller attaches to
- * them, and how they go.
+ * Handles of libpctx: several at a time, their errors, the caller's data in them, and their
+ * release.
  *
  * The tracked program is this one; its first argument selects the action.
  */

@@ -2,9 +2,9 @@
 /* Copyright (c) 2026 The cpc authors */
 /*
  * Hardware counters, exactly: to be run in the emulated machine (tests/vm), where a loop
- * has always the same number of instructions and nothing else runs beside.
+ * always has the same number of instructions and no other program runs.
  *
- * With the name of a test, only that is run.
+ * With the name of a test as argument, it runs only that one.
  */
 #include "../work/machine.h"
 #include "handle.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * What SIGCHLD does while threads of a process have handles of libpctx.
+ * SIGCHLD while several threads of a process have handles of libpctx.
  */
 #include "unit.h"
 

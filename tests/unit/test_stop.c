@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * What wait statuses mean, by the numbers of ptrace(2) and wait(2).
+ * The meaning of wait statuses, with the numbers of ptrace(2) and wait(2).
  */
 #include "unit.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * Intel's slots and topdown metrics: in which order they are opened, what is refused, and whose
- * results are whose, on a machine whose sysfs and kernel are made up after the rules of
- * arch/x86/events/intel/core.c; also with two kinds of cores.  And fields in all words of config.
+ * Intel's slots and topdown metrics: the order of opening, the errors, and the results of each, on
+ * a simulated machine whose sysfs and kernel follow the rules of arch/x86/events/intel/core.c;
+ * also with two kinds of cores.  And fields in all words of config.
  */
 #include "faults.h"
 #include "unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * Sets that tell overflows, unbound by another LWP than the one that they count.
+ * Sets with overflow signals that another LWP unbinds.
  */
 #include "faults.h"
 #include "handle.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * unit.h - cmocka and the headers it wants before it; an error handler; reasons for skips.
+ * unit.h - cmocka and the headers that it requires; an error handler; reasons for skips.
  */
 #ifndef UNIT_H
 #define UNIT_H

@@ -22,7 +22,7 @@ w() {
 	printf 'breakpoint/addr=%s,rw=w/' "$1"
 }
 
-@test "per LWP and in all: position-independent, not so, and static programs" {
+@test "per LWP and in all: position-independent, fixed and static programs" {
 	for program in symbols symbols-fixed symbols-static; do
 		track -0 -v -T 0 -c "$(x called),$(x lib_called),$(x getppid),$(w data)" \
 			"$WORK/$program" 100 3
@@ -37,7 +37,7 @@ w() {
 	done
 }
 
-@test "variables in .data and .bss, offsets, and as many bytes as a variable has" {
+@test "variables in .data and .bss, offsets, and the size of a variable" {
 	for program in symbols symbols-fixed symbols-static; do
 		track -0 -T 0 -c "$(w data),$(w zeroed),$(w words),$(w words+8)" \
 			"$WORK/$program" 50 1
@@ -50,7 +50,7 @@ w() {
 	done
 }
 
-@test "counters that are off stay off when they move to their symbols" {
+@test "counters that are off stay off when their symbols are found" {
 	track -0 --start-disabled -T 0 -c "$(x lib_called),$(x called)" "$WORK/symbols" 50 1
 	[ "$(counters_of exit)" = "0 0" ]
 }
@@ -82,11 +82,11 @@ w() {
 	[ "$(wc -l <<<"$stderr")" -eq 4 ] # sh and env once each, for two symbols
 }
 
-@test "several specs: a symbol of a set whose turn is later" {
+@test "several specs: the symbol of a set that counts later" {
 	start ct cputrack -o "$ROWS" -T 0.05 -c "$(x lib_called)" -c "$(x getppid)" \
 		"$WORK/symbols" -e 30
 	eventually said ct ready
-	# Calls between two turns are in none: go on until each set had some in one of its own.
+	# Calls between two turns are not counted: go on until each set counted some.
 	bytes=0
 	eventually both_counted
 	hang_up ct
@@ -103,7 +103,7 @@ w() {
 	[ "$(spec_total tick "$(x getppid)")" -le "$b" ]
 }
 
-@test "several specs: a set that never had its turn lacks no symbol" {
+@test "several specs: a set that never had its turn reports no missing symbol" {
 	track -0 -T 1000 -c "$(x called)" -c "$(x nowhere)" "$WORK/symbols" 5
 	[ "$(counters_of exit | head -n1)" = "5 # $(x called)" ]
 	[ "$stderr" = "" ]
@@ -121,7 +121,7 @@ w() {
 	finish ct
 	[ "$status" -eq 0 ]
 	[ "$(wc -l <"$T/ct.err")" -eq 1 ]
-	# All programs were asked: it is in none, whatever those that forked had for turns.
+	# The symbol was searched in all programs, also in those of forked children: none has it.
 	start ct cputrack -fe -o "$ROWS" -T 0.2 -c page-faults -c "$(x nowhere)" sh -c '(:); read line; (:)'
 	eventually grep -q "'sh' .* has no symbol 'nowhere'" "$T/ct.err"
 	tell ct $'go\n'
@@ -131,7 +131,7 @@ w() {
 	[ "$(wc -l <"$T/ct.err")" -eq 2 ]
 }
 
-# spec_total EVENT SPEC: what the rows of one set of several add up to.
+# spec_total EVENT SPEC: the sum of the rows of one of several sets.
 spec_total() {
 	rows_of "$1" | awk -v spec="$2" '$NF == spec { n += $4 + $5 } END { print n + 0 }'
 }
@@ -165,7 +165,7 @@ both_counted() {
 	done
 }
 
-@test "attached, and the symbol is not there: an error at once, the program runs on" {
+@test "attached, without such a symbol: an error at once, the program runs on" {
 	need attach
 	start prog "$WORK/symbols" -w 1
 	eventually said prog ready
@@ -216,7 +216,7 @@ both_counted() {
 	[ "$(counters_of exit)" = "- # incomplete" ]
 }
 
-@test "-D tells where symbols are" {
+@test "-D prints where symbols are" {
 	go -0 cputrack -o "$ROWS" -D -c "$(x called+1)" "$WORK/symbols-fixed" 1
 	at=$(nm "$WORK/symbols-fixed" | awk '$3 == "called" { print $1 }')
 	[[ $stderr == *"cputrack: 'symbols-fixed' ("*") has the symbol 'called': counted at $(printf '%#x' $((0x$at + 1)))"* ]]
@@ -250,7 +250,7 @@ both_counted() {
 	[[ $stderr == *"is addr a multiple of len?" ]]
 }
 
-@test "where the libraries of a program cannot be watched, it does not count as without the symbol" {
+@test "if the libraries of a program cannot be watched, the symbol is not reported as missing" {
 	need_unsanitized "LeakSanitizer does not work under strace(1)"
 	need_command strace
 	local trace=(strace -e trace=openat -e signal=none) n refused=0

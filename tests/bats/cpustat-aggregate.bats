@@ -14,7 +14,7 @@ setup() {
 	CPUS=$(cpus | wc -l)
 }
 
-# The units of our CPUs as the kernel tells them, ascending, in one line.
+# The units of our CPUs according to the kernel, ascending, in one line.
 units() {
 	local cpu dir node=0
 	for cpu in $(cpus); do
@@ -43,7 +43,7 @@ units() {
 	done
 }
 
-@test "-A: time is the same for all CPUs, and the sum of it that of the unit" {
+@test "-A: cpu-clock is the same for all CPUs, and a unit has their sum" {
 	go -0 cpustat -A all -c task-clock 0.2 2
 	awk -v cpus="$CPUS" '$3 == "tick" && ($4 < 0.15e9 * cpus || $2 != "all") { exit failed = 1 }
 		END { exit failed }' <<<"$output"

@@ -48,7 +48,7 @@ check_schedule() {
 	check_totals - "$CPUS" <<<"$output"
 }
 
-@test "stopped for a while: samples are left out, not bunched" {
+@test "stopped for a while: late samples are left out, not taken at once" {
 	start cs cpustat -c page-faults 0.02 30
 	eventually grep -q ' tick ' "$T/cs.out"
 	kill -STOP "${PIDS[cs]}"

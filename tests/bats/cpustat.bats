@@ -129,7 +129,7 @@ in_power() {
 	done
 }
 
-# Process $1 has an event on every CPU of ours.
+# Process $1 has an event on each of our CPUs.
 counts() {
 	[ "$(find "/proc/$1/fd" -lname '*perf_event*' | wc -l)" -ge "$CPUS" ]
 }
@@ -148,7 +148,7 @@ counts() {
 	check_totals "$ROWS" "$CPUS"
 }
 
-@test "under nohup a hangup does not end it; otherwise it does, with totals" {
+@test "a hangup ends it, with totals, except under nohup" {
 	need cpu
 	start cs cpustat -c page-faults 0.05
 	eventually grep -q ' tick ' "$T/cs.out"
@@ -237,7 +237,7 @@ counts() {
 	[ "$(awk '$3 == "tick" { print $NF }' "$ROWS" | uniq | wc -l)" -eq 4 ]
 }
 
-@test "several -c: a spec leaves the columns blank that it does not have" {
+@test "several -c: columns that a spec does not have are blank" {
 	need cpu
 	sample -0 -c pic0=page-faults -c pic1=context-switches 0.05 2
 	[ "$(head -n1 "$ROWS")" = "   time cpu event      pic0      pic1 " ]

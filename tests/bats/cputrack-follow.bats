@@ -199,7 +199,7 @@ make_clean() {
 		END { exit failed }'
 }
 
-@test "vfork children that are not followed: the parent waits all the same" {
+@test "vfork children that are not followed: their parent waits for them as without tracking" {
 	track -0 -T 0 -c page-faults "$WORK/vforks" -x -p 300 8
 	[ "$output" = PASS ]
 	[ "$(count_of exit)" -eq 1 ]
@@ -245,7 +245,7 @@ make_clean() {
 	all_between exec 300 400
 }
 
-@test "without -e: a program that then has itself traced by its parent runs to its end" {
+@test "without -e: a program that is then traced by its parent runs to its end" {
 	go -0 cputrack -o "$ROWS" -T 0 -c page-faults sh -c "exec '$WORK/ptrace-child' itself"
 	[ "$output" = PASS ]
 	go -0 cputrack -fe -o "$ROWS" -T 0.01 -N 2 -c page-faults \
@@ -269,7 +269,7 @@ make_clean() {
 	[ "$(table | wc -l)" -eq 1 ]
 }
 
-@test "a child that the process of cputrack had before is not taken for the command" {
+@test "an older child of the process that executes cputrack is not taken for the command" {
 	# shellcheck disable=SC2016 # for the inner shell
 	go -0 bash -c '"$1" 100000 >/dev/null & echo $! >"$0"; shift; exec "$@"' "$T/child" \
 		"$WORK/execs" cputrack -fe -T 0 -o "$ROWS" -c page-faults "$WORK/print-ids"
@@ -289,7 +289,7 @@ make_clean() {
 	[ "$(sum_of exec)" -ge 1500 ]
 	[ "$(sum_of exec)" -lt 1900 ]
 	all_between exit 300 400
-	# the sleepers, killed by the exec
+	# the exec kills the sleeping threads
 	for lwp in 2 3 4 5; do
 		[ "$(count_of lwp_exit "$lwp")" -eq 1 ]
 	done
@@ -340,7 +340,7 @@ make_clean() {
 	check_life
 }
 
-@test "-fe: what a process made that was killed meanwhile is followed to its end" {
+@test "-fe: children of a process that was killed are followed to their ends" {
 	for kind in forks threads execs; do
 		for how in '' -g; do
 			# shellcheck disable=SC2086 # none or one option

@@ -24,8 +24,8 @@ gated() {
 	eventually sleeping "${PIDS[gate]}"
 }
 
-# tracked NAME ENGINE OPTION...: by a cputrack that has attached to the gated command, whose rows
-# go to the file NAME.
+# tracked NAME ENGINE OPTION...: attach a cputrack to the gated command; its rows go to the file
+# NAME.
 tracked() {
 	local name=$1 engine=$2
 	shift 2
@@ -34,7 +34,7 @@ tracked() {
 	eventually test -s "$T/$name"
 }
 
-# pass NAME...: the gate is opened, and these have seen the end of all that follows.
+# pass NAME...: open the gate, and wait for the end of these trackers.
 pass() {
 	local name
 	tell gate $'\n'
@@ -46,7 +46,8 @@ pass() {
 	done
 }
 
-# still_passes NAME: the same while it is stopped from before the first birth to the last end.
+# still_passes NAME: the same, but the tracker is stopped from before the first birth to the last
+# exit.
 still_passes() {
 	kill -STOP "${PIDS[$1]}"
 	eventually stopped "${PIDS[$1]}"
@@ -63,7 +64,7 @@ totals() {
 	table "$1" | awk '($3 == "exec" || $3 == "exit") && $4 != "#"' | sort
 }
 
-@test "command lines that no room was left for: the names of the programs" {
+@test "command lines that found no room: the names of the programs instead" {
 	# shellcheck disable=SC2016 # for the inner shell
 	gated sh -c 'i=0; while [ $i -lt 1000 ]; do /bin/true "$0"; i=$((i + 1)); done' \
 		"$(printf %03500d 0)"
@@ -77,7 +78,7 @@ totals() {
 	grep -qE " # '/bin/true 0{3500}'\$" "$ROWS"
 }
 
-@test "3000 processes come and go while cputrack stands still" {
+@test "3000 processes come and go while cputrack is stopped" {
 	gated "$WORK/forks" -s 3 -p 5 3000
 	tracked ct kernel
 	ROWS=$T/ct
@@ -92,7 +93,7 @@ totals() {
 	run ! grep -q -e incomplete -e ' - ' "$ROWS"
 }
 
-@test "2000 threads come and go while cputrack stands still" {
+@test "2000 threads come and go while cputrack is stopped" {
 	gated "$WORK/threads" -s 3 -p 5 2000
 	tracked ct kernel -v
 	ROWS=$T/ct
@@ -107,7 +108,7 @@ totals() {
 }
 
 # There are not quite 31000 slots (TREE_SLOTS).
-@test "LWPs that are too many to be counted apart have rows together, and none of their counts is lost" {
+@test "too many LWPs for a slot each share rows, and none of their counts is lost" {
 	local n=33200 apart
 	gated "$WORK/threads" -s 3 $n
 	tracked ct kernel -v
@@ -126,7 +127,7 @@ totals() {
 	[ "$(sum_of detach '' 1)" -eq $(((n - apart) * 3)) ]
 }
 
-@test "two count the same tree, by whatever engine: the same rows" {
+@test "two trackers of the same tree, with any engines, have the same rows" {
 	for engines in "kernel kernel" "ptrace kernel" "kernel ptrace"; do
 		# shellcheck disable=SC2016 # for the inner shell
 		gated sh -c '"$1" -s 3 100 & "$2" -s 3 100; wait' sh "$WORK/forks" "$WORK/threads"
@@ -142,7 +143,7 @@ totals() {
 	done
 }
 
-@test "a tracker in a tree that is tracked: it counts its own, the other one all" {
+@test "a tracker inside a tracked tree counts its own tree, the outer tracker counts all" {
 	local inner
 	for inner in kernel ptrace; do
 		go -0 "${TRACEFS[@]}" "$CPC_BUILD/cputrack" --engine=kernel -fe -T 0 -c "$SPEC" -o "$ROWS" \
@@ -172,8 +173,8 @@ totals() {
 	within_1_percent "$mine" "$theirs"
 }
 
-# The kernel breaks off loading when a signal comes.
-@test "stopped and continued while it starts: it counts in the kernel all the same" {
+# A signal interrupts the loading of BPF programs.
+@test "stopped and continued while it starts, cputrack still counts in the kernel" {
 	local pid
 	for _ in 1 2 3 4 5; do
 		"$CPC_BUILD/cputrack" --engine=kernel -T 0 -c page-faults true >"$T/out" 2>"$T/err" &

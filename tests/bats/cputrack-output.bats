@@ -19,7 +19,7 @@ header() {
 	head -n1 "$ROWS"
 }
 
-@test "the header, to the last blank" {
+@test "the header, byte by byte" {
 	track -0 -T 0 -c page-faults true
 	[ "$(header)" = "   time lwp      event      pic0 " ]
 	track -0 -T 0 -c page-faults,minor-faults,task-clock true
@@ -30,7 +30,7 @@ header() {
 	[ "$(header)" = "$(printf '%7s %3s %10s %9s      pic0 ' time lwp event "$CYCLES")" ]
 }
 
-@test "the rows, to the last blank" {
+@test "the rows, byte by byte" {
 	track -0 -T 0 -v -c page-faults,minor-faults "$WORK/threads" 3
 	check_format
 	grep -Eq '^ {,3}[0-9]+\.[0-9]{3}   1       exit +[0-9]+ +[0-9]+ $' "$ROWS"
@@ -55,7 +55,7 @@ header() {
 	grep -Eq "^ *[0-9.]+   1       exec {21}# 'sh -c exit  0 sh two'\$" "$ROWS"
 }
 
-@test "a command line cannot break the table: what is not printable is escaped" {
+@test "a command line cannot break the table: unprintable characters are escaped" {
 	# shellcheck disable=SC2016 # for the inner shell
 	track -0 -T 0 -e -c page-faults sh -c 'exec /bin/true "$@"' sh \
 		$'one\ntwo' $'\033[31m' $'tab\there' $'\x7f' $'\xff\xfe' ''
@@ -223,7 +223,7 @@ with_closed_pipe() {
 	[[ $stderr == cputrack:* ]]
 }
 
-@test "rows are there when they happen, not only at the end" {
+@test "rows are written at once, not only at the end" {
 	start ct cputrack -T 0.05 -c page-faults -o "$ROWS" "$WORK/thread-pool" 2
 	eventually said ct ready
 	eventually grep -q ' lwp_create ' "$ROWS"
@@ -233,7 +233,7 @@ with_closed_pipe() {
 	[ "$status" -eq 0 ]
 }
 
-@test "rows are there when they happen, however long an interval is" {
+@test "rows are written at once, also within a long interval" {
 	need attach
 	for interval in 0 600; do
 		start ct cputrack -T "$interval" -c page-faults "$WORK/thread-pool" 2
@@ -289,13 +289,13 @@ with_closed_pipe() {
 	[ "$(header)" = "   time lwp      event      pic0      pic2 " ]
 }
 
-@test "picN=: columns stay in order, whatever the order written" {
+@test "picN=: columns are in the order of slots, in any order of the spec" {
 	track -0 -T 0 -c pic1=task-clock,pic0=page-faults "$WORK/touch-pages" 100
 	[ "$(header)" = "   time lwp      event      pic0      pic1 " ]
 	every_row exit '$4 >= 100 && $4 < 1000 && $5 > 1000' 1
 }
 
-@test "a spec leaves the columns blank that it does not have" {
+@test "columns that a spec does not have are blank" {
 	track -0 -T 0.02 -c pic0=page-faults -c pic1=minor-faults "$WORK/spin" 0.3
 	[ "$(header)" = "   time lwp      event      pic0      pic1 " ]
 	grep -Eq '^ *[0-9.]+   1       exit +[0-9]+ {11}# pic0=page-faults$' "$ROWS"

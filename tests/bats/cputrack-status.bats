@@ -172,7 +172,7 @@ for command in "kill -INT $$", "kill -TERM $$", "exit 130":
 	[ "$output" = "$usage" ]
 }
 
-@test "2: options without effect" {
+@test "2: arguments that an option does not take" {
 	local tool
 	for tool in cputrack cpustat; do
 		go -2 "$tool" --check true

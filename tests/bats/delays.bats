@@ -21,7 +21,8 @@ some_counted() {
 	counts_of 5 tick | grep -q '^[0-9]'
 }
 
-# delayed ENGINE: three threads have 50 page faults each in a round; what ended before has no counts.
+# delayed ENGINE: three threads have 50 page faults each in a round; LWPs that ended before the
+# delay have no counts.
 delayed() {
 	go -0 cputrack --engine="$1" --delay 1000 -fe -v -T 0 -o "$ROWS" -c page-faults \
 		sh -c "'$WORK/forks' -p 5 2; :"
@@ -42,7 +43,7 @@ delayed() {
 	check_sums "$ROWS"
 }
 
-@test "--delay: what happens before is not counted, all that comes later is" {
+@test "--delay: events before it are not counted, all later ones are" {
 	delayed ptrace
 }
 
@@ -94,11 +95,11 @@ over_early() {
 	sleeps_on unread 141
 }
 
-@test "tracking is over while the command runs on: cputrack sleeps" {
+@test "tracking ends before the command: cputrack sleeps until then" {
 	over_early ptrace
 }
 
-@test "tracking is over while the command runs on, in the kernel: the same" {
+@test "tracking ends before the command, in the kernel: the same" {
 	by_kernel
 	over_early kernel
 }
@@ -122,13 +123,13 @@ over_early() {
 	go -0 cputrack --for 0.2 -T 0 -c page-faults -p "${PIDS[pool]}"
 	[ "$(grep -c detach <<<"$output")" -eq 1 ]
 	eventually untraced "${PIDS[pool]}"
-	# a sample at the end is its last one, and no second of that moment
+	# a sample at the end is the last one; there is no second one at that time
 	for _ in {1..5}; do
 		go -0 cputrack --for 0.1 -T 0.05 -c page-faults -p "${PIDS[pool]}"
 		[ "$(awk '$3 == "tick" { print $1 }' <<<"$output" | uniq | wc -l)" -le 2 ]
 		[ "$(grep -c detach <<<"$output")" -eq 1 ]
 	done
-	# its end is after that of the tracking
+	# it ends after the tracking
 	start ct cputrack --for 0.1 -T 0.02 -o "$ROWS" -c page-faults sh -c 'read -r line; exit 7'
 	eventually grep -q detach "$ROWS"
 	tell ct $'go\n'

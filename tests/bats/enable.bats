@@ -33,7 +33,7 @@ set_events() {
 	done
 }
 
-@test "started on, threads count until they switch off" {
+@test "counters that start enabled count until a thread disables them" {
 	set_events
 	need breakpoint
 	track -0 -T 0 -c "$EVENTS" "$WORK/enable-disable" -n 10 -t 4 50
@@ -118,7 +118,7 @@ turned() {
 	[ "$output" = "cpc_disable: Invalid argument" ]
 	track -0 -fe -T 0 -c page-faults sh -c "'$WORK/enable-disable' 10; true"
 	[ "$output" = "" ]
-	# A child that is not followed has none, either.
+	# A child that is not followed has no counters, either.
 	track -0 -T 0 -c page-faults sh -c "'$WORK/enable-disable' 10; true"
 	[ "$output" = "cpc_disable: Invalid argument" ]
 }
@@ -136,7 +136,7 @@ signals_meet_brackets() {
 	[ "$output" = "URG $urg, WINCH $winch, $want" ]
 }
 
-@test "the program's own signals come once each, whatever it has them for" {
+@test "the program's own signals are delivered once each, with any handler" {
 	for mode in threads process blocked waited own handler; do
 		signals_meet_brackets "$mode" "all well" cputrack -T 0 -o "$ROWS" -c page-faults
 		signals_meet_brackets "$mode" "Invalid argument"

@@ -19,7 +19,7 @@ counted_by() {
 	[ "$(count_of exit)" -eq 1 ]
 }
 
-@test "in the kernel, where that is possible; -D tells" {
+@test "the kernel engine is used where it can be; -D prints it" {
 	by_kernel
 	use_engine auto
 	counted_by kernel -c page-faults true
@@ -70,7 +70,7 @@ counted_by() {
 	[ -z "$stderr" ]
 }
 
-@test "few open files: what can be started by ptrace(2) is started, and inherits the limit" {
+@test "few open files: ptrace(2) still starts the command, which inherits the limit" {
 	local started=0
 	for n in {8..80..4}; do
 		for kind in -S "-S -H"; do
@@ -95,7 +95,7 @@ counted_by() {
 	done
 }
 
-@test "what is counted twice in the kernel is the same, clocks too" {
+@test "an event that is requested twice has the same count twice, clocks too" {
 	by_kernel
 	track -0 -fe -T 0.001 --total -c task-clock,page-faults,task-clock,page-faults \
 		"$WORK/threads" -p 3 200
@@ -103,7 +103,7 @@ counted_by() {
 	[ "$(count_of lwp_exit)" -eq 200 ]
 }
 
-@test "children that are made ours are waited for" {
+@test "cputrack waits for children that become its own" {
 	by_kernel
 	start ct cputrack -fe -T 0 -o "$ROWS" -c page-faults sh -c "'$WORK/clones'; echo made; read line; exit 3"
 	eventually said ct made
@@ -118,7 +118,7 @@ counted_by() {
 	[ "$(count_of exit)" -eq 6 ]
 }
 
-@test "a child that wants to be traced by us is let go" {
+@test "a child that makes cputrack its tracer is detached" {
 	by_kernel
 	track -0 -e -T 0 -c page-faults "$WORK/clone-flags" stay "$T/stays"
 	pid=$(<"$T/stays")
@@ -186,7 +186,7 @@ counted_by() {
 	[ -z "$stderr" ]
 }
 
-# They have no id there, as nobody has before the command is there.
+# They have id 0 in that namespace, as the command has before its start.
 @test "in a PID namespace, programs that start outside are not taken for the command" {
 	by_kernel
 	unshare -pf --mount-proc true || skip "no PID namespaces here"
@@ -200,7 +200,7 @@ counted_by() {
 	[ "$(awk '$4 == "exit" && $2 != 0 && $5 > 123' <<<"$output" | wc -l)" -eq 40 ]
 }
 
-# Its clock may be days ahead of that of the kernel.
+# The clock of that namespace may be days ahead of the kernel's.
 @test "in a time namespace, times count from the start, too" {
 	by_kernel
 	unshare -T --monotonic 100000 true || skip "no time namespaces here"
@@ -259,7 +259,7 @@ none_is_whole() {
 	none_is_whole "$others"
 }
 
-@test "possible CPUs are not to be known: it counts with ptrace(2)" {
+@test "if the possible CPUs are unknown, ptrace(2) counts" {
 	local list
 	by_kernel
 	for list in '' none 1- 3-1 0-x 0,0 99999999; do

@@ -20,7 +20,7 @@ definitions() {
 	export CPC_EVENTS=$T/events.def
 }
 
-@test "a user definition counts what its expression says, on the same run" {
+@test "a user definition equals the value of its expression, in the same run" {
 	definitions <<-'EOF'
 		# faults that needed no input or output
 		soft = page-faults - major-faults  # the same as minor-faults
@@ -102,7 +102,7 @@ not_read() {
 	chown 0 "$HOME/.config/cpc/events.def"
 	go -0 cputrack -o "$ROWS" -c mine true
 	[ -z "$stderr" ]
-	# an ordinary user believes root, and itself
+	# an ordinary user reads definitions of root, and its own
 	PLACE=$(mktemp -d "${TMPDIR:-/tmp}/cpc-defs.XXXXXX")
 	chmod 755 "$PLACE"
 	need_reachable "$PLACE"
@@ -197,7 +197,7 @@ not_read() {
 	done
 }
 
-@test "shipped definitions are what the kernel has for all machines" {
+@test "shipped definitions equal the kernel's generic events" {
 	[ "$(find /sys/bus/event_source/devices/*/ -maxdepth 1 -name cpus | wc -l)" -le 1 ] ||
 		skip "several kinds of cores: each event is encoded for each"
 	export LIBPFM_FORCE_PMU=perf # a CPU without definitions of its own

@@ -49,7 +49,7 @@ overflows() {
 	iterations example-count
 }
 
-@test "example 1 of cpc_bind_curlwp: an event that is not there ends it" {
+@test "example 1 of cpc_bind_curlwp: an unavailable event ends it" {
 	export EVENT0=page-faults EVENT1=EC_rfe
 	go -1 "$WORK/example-count"
 	[[ $stderr == *"unknown event 'EC_rfe' (did you mean 'EC_ref'?)"*"could not add first request: Invalid argument" ]]
@@ -65,7 +65,7 @@ overflows() {
 	iterations example-v1-count
 }
 
-@test "example 1 of cpc_bind_event: a spec that means nothing ends it" {
+@test "example 1 of cpc_bind_event: a meaningless spec ends it" {
 	export PERFEVENTS=pic0=page-faults,pic1=EC_rfe
 	go -1 "$WORK/example-v1-count"
 	[[ $stderr == *"cpc_strtoevent: unknown event 'EC_rfe' (did you mean 'EC_ref'?)"*"can't measure '$PERFEVENTS' on this processor" ]]

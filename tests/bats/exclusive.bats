@@ -15,7 +15,7 @@ AGAIN='Resource temporarily unavailable'
 setup() {
 	common_setup
 	need cpu
-	# With programs for which there is a core PMU, whose cycles are page faults.
+	# These programs see a core PMU, whose cycles are page faults.
 	export CPC_PROGRAMS=$CPC_BUILD/tests/core-pmu
 	PATH=${PATH/"$CPC_BUILD:"/"$CPC_PROGRAMS:"}
 	mapfile -t CPUS < <(cpus)
@@ -115,7 +115,7 @@ unclaimed() {
 	run ! grep -qE ' - |incomplete' "$ROWS"
 }
 
-@test "cpustat says how many it invalidates, once, and --shared nothing" {
+@test "cpustat prints once how many trackers it invalidates; --shared prints nothing" {
 	warning="cpustat: warning: the counters of 2 processes that count LWPs are invalidated; shared, CPUs are counted beside them"
 	for name in one two soft; do
 		event=cycles
@@ -342,7 +342,7 @@ give_perfmon() {
 	setcap cap_perfmon=ep "$PLACE/$1" || skip "no file capabilities on this file system"
 }
 
-@test "a claim made before an exec that gives the capability is worth nothing" {
+@test "a claim made before an exec that gives the capability is invalid" {
 	need_users
 	need_perfmon
 	cp "$(command -v cat)" "$PLACE/capable"
@@ -350,7 +350,7 @@ give_perfmon() {
 	go -0 cpustat -c cycles 0.01 1
 	start forger "${NOBODY[@]}" forge-claims 0 "$PLACE/capable"
 	eventually said forger ready
-	# It is that program by now, and has the locks.
+	# It has executed that program, and holds the locks.
 	eventually pgrep -x capable -P "${PIDS[forger]}"
 	grep -q "^CapEff:.*[1-9a-f]" "/proc/$(pgrep -x capable -P "${PIDS[forger]}")/status"
 	all_is_free
@@ -380,7 +380,7 @@ cost_of() {
 	cost=$((10#${user/./} + 10#${system/./}))
 }
 
-@test "thousands of locks on a file make no look slow" {
+@test "thousands of locks on a file do not slow down a look for claims" {
 	need_users
 	holds cs cpustat -c cycles 0.05
 	kill -KILL "${PIDS[cs]}"
@@ -475,7 +475,7 @@ no_claim() {
 	[ "$status" -eq 0 ]
 	[ "$stderr" = "cpustat: warning: others cannot see which CPUs are counted here: neither /run/cpc nor /dev/shm is a place for claims" ]
 	[[ $output == *total* ]]
-	# root without the first of them claims in the second
+	# without the first place, root claims in the second
 	in_mounts "$alien /run/cpc" cpustat -c cycles 0.01 1
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Output for programs: csv, json, records and their replay; tables for eyes.
+# Output formats: csv, json, records and their replay, tables for people.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -104,7 +104,7 @@ import json, sys
 rows = [json.loads(line) for line in sys.stdin]
 assert rows[1]["counts"] == {"a": 2**64 - 1, "b": -2**63} and rows[2]["counts"] == {"a": None, "b": None}
 assert rows[0]["kind"] == "run" and rows[-1] == {"kind": "end", "rows": 3}'
-	# it is the same record, also after a second replay
+	# a replay as json is the same record, also the second time
 	cpustat -I "$R" --format=json >"$T/2"
 	cpustat -I "$T/2" --format=json | cmp - "$T/2"
 }
@@ -142,7 +142,7 @@ assert rows[0]["kind"] == "run" and rows[-1] == {"kind": "end", "rows": 3}'
 		go -1 cpustat -I "$bad"
 		[ "${#stderr_lines[@]}" -eq 1 ]
 	done
-	# cut or changed anywhere: no crash, and an error or another record
+	# a record that is cut or changed anywhere: no crash, but an error or another record
 	python3 - "$T/good" "$T/cut" <<-'EOF'
 	import sys
 	data = open(sys.argv[1], "rb").read()
@@ -174,7 +174,7 @@ ends() {
 		sed "$change" "$T/good" >"$R"
 		go -1 cputrack -I "$R" --total
 		[ "$stderr" = "cputrack: $R:$line: $why" ]
-		# neither is it compared with
+		# --compare refuses it, too
 		go -1 cputrack -r 2 --compare "$R" -c page-faults true
 		[[ $stderr == *"cputrack: $R:$line: $why"* ]]
 	done <<-'END'
@@ -204,7 +204,7 @@ ends() {
 		3s/"cycles":null/"cycles":1/' >"$R"
 	go -0 cpustat -I "$R" -A all
 	grep -qE ' tick +- +- +# incomplete$' <<<"$output"
-	# an LWP did not count more than its process
+	# a count of an LWP above that of its process is refused
 	{
 		ends 5 | sed -n 1p
 		ends 9 | sed -n '2s/exit/lwp_exit/; 2s/"lwp":1,"tid":10/"lwp":2,"tid":11/; 2s/,"status":0//p'
@@ -230,10 +230,10 @@ ends() {
 	[[ $stderr == "cputrack: $R:2: not a record: it has a NUL" ]]
 }
 
-@test "names with newlines, escapes and bytes that are not UTF-8 are never raw, in no format" {
+@test "names with newlines, escapes and bytes that are not UTF-8 are escaped in each format" {
 	local format
 	cp "$WORK/set-comm" "$T/"$'b\n\033\xff\x7f\xc3\xa9",'
-	# the file gives the first name, the program the second
+	# the first name is that of the file, the second one is set by the program
 	# shellcheck disable=SC2016 # for the inner shell
 	go -0 cputrack -e -T 0 -O "$R" -o "$ROWS" -c page-faults sh -c \
 		'exec "$0" "$@" </dev/null' "$T/"$'b\n\033\xff\x7f\xc3\xa9",' $'c\x9b\n'
@@ -268,7 +268,7 @@ ends() {
 	[[ $output != *time,seconds* ]]
 }
 
-@test "json: jq reads it, and each row stands for itself" {
+@test "json: jq reads it, and each row is complete by itself" {
 	need_command jq
 	go -137 cputrack -fe -T 0 --format=json -c page-faults,page-faults sh -c "kill -9 \$\$"
 	printf '%s\n' "$output" >"$R"
@@ -296,7 +296,7 @@ ticks = collections.Counter(json.loads(l)["ns"] for l in sys.stdin if json.loads
 assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 }
 
-@test "--names: events over columns as wide as what is in them, and no blanks at line ends" {
+@test "--names: events over columns as wide as their contents, and no blanks at line ends" {
 	record 123456789012345 -1 >"$R"
 	[ "$(cpustat -I "$R" --names)" = "$(printf '%s\n' \
 		'   time    cpu      event a b' \
@@ -332,7 +332,7 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 	diff <(cpustat -I "$R" --names) "$T/out"
 }
 
-@test "one file is not written twice, nor the record that is read" {
+@test "no file is written twice, and a record is not overwritten while it is read" {
 	record 1 2 >"$R"
 	cp "$R" "$T/copy"
 	ln "$R" "$T/link"
@@ -393,7 +393,7 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 	done
 	[ "$(grep -c time "$ROWS")" -eq 2 ]
 	cputrack -I "$R" | cmp - "$ROWS"
-	# what holds one run only refuses the second
+	# formats for a single run refuse the second
 	for format in openmetrics trace; do
 		go -1 cputrack -I "$R" --format=$format
 		[ "$stderr" = "cputrack: $R:4: unsupported second run: --format $format is a document of one run" ]
@@ -402,7 +402,7 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 	[ "$(wc -l <"$R")" -eq 3 ]
 }
 
-@test "what a foreign record has for terminals is refused or escaped" {
+@test "escape sequences in a foreign record are refused or escaped" {
 	local option
 	record 1 2 | sed 's/"tsc"/"t\\u001b[2J"/' >"$R"
 	go -1 cpustat -t -I "$R"

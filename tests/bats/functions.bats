@@ -45,7 +45,7 @@ ret() {
 	[ "$(counters_of exit)" = 180000 ]
 }
 
-@test "more than the breakpoints that a CPU has, and beside other events" {
+@test "more functions than a CPU has breakpoints, and beside other events" {
 	events=$(f called),$(f lib_called),$(f getppid),$(f symbols:called),page-faults
 	events+=,$(f libsymbols.so:lib_called),$(ret called),$(f main),$(ret main)
 	track -0 -T 0 -c "$events" "$WORK/symbols" 50
@@ -89,7 +89,7 @@ ret() {
 	[ "$(counters_of exit)" = 314 ]
 	track -0 -T 0 -c "$(f libsymbols.so:lib_called)" "$WORK/calls" -u "$lib" 100
 	[ "$(counters_of exit)" = 114 ]
-	# Threads that begin while it is not there.
+	# Threads that start while the library is unloaded.
 	track -1 -T 0 -c "$(f libsymbols.so:lib_called)" "$WORK/calls" -u "$lib" 100 2
 	[ "$(rows_of lwp_exit | awk '{ print $4 }' | xargs)" = "- -" ]
 	[ "$(rows_of exit)" = "0 1 exit 114 # incomplete" ]
@@ -181,7 +181,7 @@ ret() {
 	[ "$(awk '$3 == "total" { print $4, $5 }' "$T/cs.out")" = "600 607" ]
 }
 
-# All its counters are open.
+# cputrack $1 has opened all its counters.
 has_counters() {
 	[ "$(find "/proc/$1/fd" -lname '*perf_event*' | wc -l)" -ge "$(($(cpus | wc -l) * 2))" ]
 }
@@ -227,7 +227,7 @@ has_counters() {
 	[ "$(counters_of exit)" = 10 ]
 }
 
-@test "a search tells how they are written, and the probes of libraries; so do mistakes" {
+@test "-h PATTERN and suggestions show the syntax, and the probes of libraries" {
 	go -0 cputrack -h 'calls of a function'
 	[[ $output == "uprobe/func=FUNCTION/ "*"calls of a function of a program or library" ]]
 	go -0 cputrack -h

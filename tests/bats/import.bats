@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Event files of vendors: tests/import has small ones of our own in their shapes.
+# Event files of vendors: tests/import has small files of our own in the same shapes.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -71,7 +71,7 @@ one() {
 	definition=$(sed -n 's/^OUR_EVENT = \(.*[^ ]\)  #.*/\1/p' <<<"$output")
 }
 
-@test "every member that changes what is counted is in the definition" {
+@test "each member that changes the counts is in the definition" {
 	while IFS='|' read -r members want; do
 		one "$members"
 		[ "$status" -eq 0 ]
@@ -187,14 +187,14 @@ OUR_B = cpu/event=0x3/  # " ]
 	[[ ${lines[0]} == *" OUR.FAULTS page-faults our_percent our_alias" ]]
 }
 
-@test "ten thousand definitions cost nothing where no name needs them" {
+@test "ten thousand definitions cost nothing if no name needs them" {
 	need_command strace
 	need_unsanitized "LeakSanitizer does not work under strace"
 	{
 		echo '[*]'
 		seq 10000 | sed 's/.*/OUR_EVENT_&.ANY = page-faults  # number &/'
 	} >"$CPC_EVENTS_DIR/many.def"
-	# Without hardware counters 0xc0 is refused, but not looked for.
+	# Without hardware counters 0xc0 is refused, but not searched for.
 	go strace -o "$T/strace" "$CPC_BUILD/cputrack" -T 0 -c page-faults,0xc0 true
 	grep -q perf_event_open "$T/strace"
 	run ! grep -q many.def "$T/strace"
@@ -248,7 +248,7 @@ OUR_B = cpu/event=0x3/  # " ]
 	done
 	go -2 cpc-events frob
 	go -1 cpc-events -C GenuineIntel-6-AD -o /nonexistent/x import "$FILES/kernel.json"
-	# Deep ones, and all prefixes of a good one.
+	# Deeply nested files, and all prefixes of a valid file.
 	printf '[%.0s' {1..10000} >"$T/bad.json"
 	go -1 cpc-events -C GenuineIntel-6-AD import "$T/bad.json"
 	for ((n = 1; n < 400; n += 7)); do

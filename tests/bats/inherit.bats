@@ -14,7 +14,7 @@ setup() {
 	go -0 cmake --install "$CPC_BUILD" --prefix "$T/at"
 	PKG_CONFIG_PATH=$(dirname "$(find "$T/at" -name libcpc.pc)")
 	export PKG_CONFIG_PATH
-	# Each of 4 threads touches 1000 pages; what they were counted in all is printed.
+	# Each of 4 threads touches 1000 pages; the program prints the sum of their counts.
 	cat >"$T/inherit.h" <<'END_C'
 #include <errno.h>
 #include <libcpc.h>
@@ -135,7 +135,7 @@ int main(void)
 	return end();
 }
 END_C
-	# Its own definition of pthread_create() is in no program's reach.
+	# Its own pthread_create() is hidden from the program.
 	cat >"$T/late.c" <<'END_C'
 #include <dlfcn.h>
 #include <errno.h>
@@ -163,8 +163,8 @@ int main(int argc, char **argv)
 END_C
 }
 
-# counts COMMAND: all that 4 threads touch, and less than one more would; a sanitizer takes an
-# eighth for itself.
+# counts COMMAND: at least the pages of 4 threads, and less than those of 5; up to an eighth more
+# under a sanitizer.
 counts() {
 	go -0 "$@"
 	[ "$output" -ge 4000 ]
@@ -219,11 +219,11 @@ build_shared() {
 	counts "$T/a.out"
 }
 
-@test "a sanitizer in the program or before it knows the threads that inherit" {
+@test "a sanitizer, linked or preloaded, sees the threads that inherit" {
 	[ -e "$(cc -print-file-name=libasan.so)" ] || skip "no sanitizers for this compiler"
 	build a.out posix.c -fsanitize=address
 	counts "$T/a.out"
-	# Its functions are weak, too, and before those of the library.
+	# The sanitizer's functions are weak, too, and come before those of the library.
 	build a.out posix.c -fsanitize=address -static-libasan
 	go -1 "$T/a.out"
 	[[ $stderr == *"cannot see which threads the program creates"* ]]
@@ -266,7 +266,7 @@ END_C
 	go -0 "$T/a.out"
 }
 
-@test "a library that was opened too late says that it cannot see threads" {
+@test "a library that was opened too late reports that it cannot see threads" {
 	build_shared
 	# shellcheck disable=SC2046 # words
 	cc -o "$T/a.out" "$T/late.c" $(pkg-config --cflags libcpc) -ldl

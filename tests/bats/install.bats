@@ -46,11 +46,11 @@ files_in() {
 	for file in libcpc.a libpctx.a pkgconfig/libcpc.pc pkgconfig/libpctx.pc cmake/cpc/cpcConfig.cmake; do
 		[ -s "$(echo "$DESTDIR"/usr/lib/*-linux-gnu)/$file" ] || { echo "no $file"; false; }
 	done
-	# Nothing knows where it was built, or is beside the prefix.
+	# No file contains the build directory, and none is outside the prefix.
 	run grep -rlF -e "$PACKAGES" -e "$DESTDIR" "$DESTDIR"
 	[ "$output" = "" ]
 	[ "$(ls "$DESTDIR")" = usr ]
-	# What root's claims are kept in is what the programs look for.
+	# The directory of root's claims is the one that the programs use.
 	grep -qx 'd /run/cpc 0755 root root -' "$DESTDIR/usr/lib/tmpfiles.d/cpc.conf"
 	grep -qaF /run/cpc "$DESTDIR/usr/bin/cpustat"
 
@@ -67,7 +67,7 @@ files_in() {
 	[[ $output == *"nothing is known to be installed"* ]]
 }
 
-@test "every function has a manual page of its name, and all tell the version" {
+@test "each function has a manual page of its name, and all pages have the version" {
 	go -0 cmake --install "$BUILT" --prefix "$T/at"
 	man=$T/at/share/man
 	for page in "$man"/man[1357]/*; do
@@ -104,7 +104,7 @@ files_in() {
 	done
 	[ -e "$PACKAGES/cpc-$VERSION.tar.gz" ]
 	[[ $(grep -m 1 '^## ' "$T/at/share/doc/cpc-tools/CHANGELOG.md") == "## $VERSION - "* ]]
-	# It is nowhere else.
+	# No other file contains the version.
 	tar -xf "$PACKAGES/cpc-$VERSION.tar.gz" -C "$T"
 	cd "$T/cpc-$VERSION"
 	grep -rlF "$VERSION" . --include=CMakeLists.txt --include='*.in' --include='*.cmake' \
@@ -125,7 +125,7 @@ files_in() {
 	[[ $output == *total* ]]
 }
 
-# hardened FILE: a program with all that compiler and linker have against exploits.
+# hardened FILE: a program with all hardening of the compiler and the linker.
 hardened() {
 	local header=$T/header
 	readelf -hldWs "$1" >"$header" &&
@@ -155,7 +155,7 @@ hardened() {
 		for program in cputrack cpustat; do
 			hardened "$dir/$program" || { echo "$dir/$program"; cat "$T/header"; false; }
 		done
-		# A program has it only if all that it contains has it, also libpfm and libbsd.
+		# A program has it only if all its objects have it, also those of libpfm and libbsd.
 		for lib in libcpc libpctx; do
 			objects=$(ar t "$dir/$lib.a" | wc -l)
 			[ "$(readelf -nW "$dir/$lib.a" | grep -c "$property")" = "$objects" ]
@@ -163,7 +163,7 @@ hardened() {
 	done
 }
 
-@test "cmake: machines that are not supported are refused; packages have Debian's name of the others" {
+@test "cmake: unsupported machines are refused; packages have Debian's names of the supported ones" {
 	local cross=(cmake -S "$BATS_TEST_DIRNAME/../.." -DCMAKE_SYSTEM_NAME=Linux)
 	go -1 "${cross[@]}" -B "$T/armv7l" -DCMAKE_SYSTEM_PROCESSOR=armv7l
 	[[ $(tr -s '[:space:]' ' ' <<<"$stderr") == *" cpc cannot be built for 64-bit armv7l: it supports 64-bit x86_64, aarch64, riscv64, s390x, ppc64le "* ]]

@@ -10,7 +10,7 @@ load helpers
 
 MAN3=$BATS_TEST_DIRNAME/../../man3
 
-# All of them, once.
+# Builds all programs, once.
 setup_file() {
 	local page builds=()
 	mapfile -t LIBS < <(find "$CPC_BUILD" -maxdepth 1 -name 'libcpc.[as]*' -o -maxdepth 1 -name 'libpctx.[as]*' | sort)
@@ -64,7 +64,7 @@ setup() {
 	[ "$stderr" = "libcpc: cpc_strtoevent: unknown event 'EC_rfe' (did you mean 'EC_ref'?)" ]
 }
 
-@test "cpc_open, cpc_npic, generic_events: what the machine is and can" {
+@test "cpc_open, cpc_npic, generic_events: the machine and its events" {
 	for page in cpc_open cpc_npic generic_events; do
 		go -0 "$P/$page"
 		[ -z "$stderr" ]
@@ -74,14 +74,14 @@ setup() {
 	[[ $("$P/generic_events" | tail -n1) == *" of them on $name" ]]
 }
 
-@test "cpc_seterrhndlr: what the page says" {
+@test "cpc_seterrhndlr: the output is that of the page" {
 	go -0 "$P/cpc_seterrhndlr"
 	# The page breaks the line in two.
 	[ "${stderr_lines[0]}" = "$(sed 's/\\-/-/g' "$MAN3/cpc_seterrhndlr.3" | grep -A 1 '^myprog:' | tr -s ' \n' ' ' | sed 's/ $//')" ]
 	[ "${stderr_lines[1]}" = "cpc_seterrhndlr: not counted: Invalid argument" ]
 }
 
-@test "cpc_set_create: how requests were understood" {
+@test "cpc_set_create: the meaning of each request" {
 	go -0 "$P/cpc_set_create"
 	[ "${lines[0]}" = "0: page-faults" ]
 	[ "${lines[1]}" = "1: minor-faults, in both modes" ]

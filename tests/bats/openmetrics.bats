@@ -58,7 +58,7 @@ need_parser() {
 		skip "there is no prometheus_client of Python"
 }
 
-# The sums of json's rows of KIND by event and what else is named, as samples() has them.
+# The sums of json's rows of KIND by event and by the named members, in the format of samples().
 sums() {
 	python3 -c '
 import json, collections, sys
@@ -73,7 +73,7 @@ for labels, n in sums.items():
     print("cpc_events_total", *sorted(labels), n)' "$@"
 }
 
-@test "running totals are exact; units, differences, gaps and labels are as OpenMetrics wants" {
+@test "running totals are exact; units, differences, gaps and labels follow OpenMetrics" {
 	record >"$R"
 	go -0 cpustat -I "$R" --format=openmetrics
 	diff - <(printf '%s\n' "$output") <<-'EOF'
@@ -128,7 +128,7 @@ counts_faults() {
 	[ -s "$P" ] && [ "$(in_document page-faults)" -ge "$1" ]
 }
 
-@test "cputrack: a document with each sample, of processes that go on, too" {
+@test "cputrack: a document at each sample, with running processes, too" {
 	start pool "$WORK/thread-pool" -p 50 3
 	eventually said pool ready
 	start ct cputrack -f -T 0.02 -o "$P" -O "$R" --format=openmetrics -c page-faults,task-clock -p "${PIDS[pool]}"
@@ -143,7 +143,7 @@ counts_faults() {
 	finish pool
 	finish ct
 	[ "$status" -eq 0 ]
-	# At the end, what a document of the end alone has.
+	# At the end, the document equals one that is written at the end only.
 	cputrack -I "$R" --format=openmetrics >"$T/end"
 	want=$(awk '/page-faults/ { n += $NF } END { print n }' "$T/end")
 	[ "$(in_document page-faults)" = "$want" ]
@@ -184,7 +184,7 @@ counts_faults() {
 	[ "$status" -eq 143 ]
 	tail -n1 "$P" | grep -x '# EOF'
 	[ ! -e "$T/.cpustat.prom.new" ]
-	# as one that was killed in the middle of writing has left it
+	# a file as a killed run leaves it in the middle of writing
 	ln -s "$T/victim" "$T/.cpustat.prom.new"
 	go -0 cpustat --shared --format=openmetrics -o "$P" -c page-faults 0.01 1
 	[ ! -e "$T/.cpustat.prom.new" ]
@@ -224,7 +224,7 @@ counts_faults() {
 	[ -p "$T/pipe" ]
 }
 
-@test "what does not fit is refused; umask and locale hold" {
+@test "conflicting options are refused; the umask applies, the locale does not" {
 	record >"$R"
 	go -2 cpustat -I "$R" --format=openmetrics --append -o "$P"
 	[ "${#stderr_lines[@]}" -eq 1 ]
@@ -233,7 +233,7 @@ counts_faults() {
 	with_comma cpustat -I "$R" --format=openmetrics | cmp - <(cpustat -I "$R" --format=openmetrics)
 }
 
-@test "the unit of systemd is one" {
+@test "systemd accepts the unit file" {
 	need_command systemd-analyze
 	[ -x /usr/local/bin/cpustat ] || sed "s,/usr/local/bin/,$CPC_BUILD/," "$CPC_BUILD/cpustat-export.service" >"$T/cpustat-export.service"
 	[ -e "$T/cpustat-export.service" ] || cp "$CPC_BUILD/cpustat-export.service" "$T"

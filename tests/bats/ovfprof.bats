@@ -44,7 +44,7 @@ prof() {
 	[ "$one" -le 100100 ]
 }
 
-@test "with a sample each, every event is there" {
+@test "with a period of 1, each event has a sample" {
 	prof -0 -p 1 "$WORK/hot-functions" 500
 	has touch_three 1500
 	has touch_one 500
@@ -146,7 +146,7 @@ END_C
 	"${CC:-cc}" -O1 -o "$T/loads" "$T/loads.c" -ldl
 	[ "$(getconf PAGESIZE)" = 4096 ] || skip "it is written for pages of 4096 bytes"
 	prof -0 -p 1 "$T/loads" "$T/a.so" "$T/b.so"
-	# Running a function costs a fault for its code as well, at most.
+	# A function costs at most one more fault, for its code.
 	a=$(row in_a | awk '{ print $2 }') b=$(row in_b | awk '{ print $2 }')
 	[ "$a" -ge 300 ]
 	[ "$a" -le 303 ]

@@ -14,7 +14,7 @@ setup() {
 	find_packages
 }
 
-# What a package holds, with modes, owners and times.
+# The contents of a package, with modes, owners and times.
 contents() {
 	dpkg-deb -c "$1"
 	dpkg-deb --ctrl-tarfile "$1" | tar -tv
@@ -67,7 +67,7 @@ contents() {
 	done <"$T/archives"
 }
 
-@test "the tarball has the files that git knows, and names its folder" {
+@test "the tarball has the files that git lists, in a folder of its name" {
 	tar -tzf "$PACKAGES/cpc-$VERSION.tar.gz" >"$T/names"
 	[ "$(grep -cv "^cpc-$VERSION/" "$T/names")" = 0 ]
 	cd "$BATS_TEST_DIRNAME/../.."

@@ -18,7 +18,7 @@ breakpoints() {
 	printf '%s' "${spec:1}"
 }
 
-# How many of them an LWP can have becomes $N, which the refusal of more tells.
+# Sets $N to the number of breakpoints that an LWP can have, from the error for more of them.
 count_registers() {
 	need breakpoint
 	go -1 cputrack -c "$(breakpoints 33)" "$WORK/symbols" 1
@@ -76,7 +76,7 @@ tick() {
 
 # A phase of the program is exactly in one turn if it begins after the row of the turn before and
 # ends before the next sample is taken.
-@test "what happens in a turn is counted by its set, exactly, and by no other" {
+@test "events in a turn are counted by its set, exactly, and by no other set" {
 	count_registers
 	start ct cputrack --split -T 1 --format=csv -o "$T/rows" -c "$(breakpoints $((N + 1)))" \
 		"$WORK/symbols" -e 10
@@ -104,7 +104,7 @@ tick() {
 	hang_up ct
 	finish ct
 	[ "$status" -eq 0 ]
-	# Both had their turns, and nothing is in the totals that was in no turn.
+	# Both had their turns, and the totals have only counts of turns.
 	awk -F, -v most="$((10 * phase))" '
 		$18 !~ /^break/ { next }
 		$3 == "tick" { sum[$18 $19] += $9 }
@@ -114,7 +114,7 @@ tick() {
 		awk '$1 > 0 { n++; s += $1 } END { print n, (s > 99.8 && s < 100.2) }')" = "2 1" ]
 }
 
-@test "each event has a place, the others beside it; attributes and slots go along" {
+@test "each event has a set, with the other events; attributes and slots stay with it" {
 	count_registers
 	track -0 --split -T 600 -c "pic2=page-faults,$(breakpoints "$N"),$(breakpoints 1 getppid),minor-faults,sys2" \
 		"$WORK/symbols" 10
@@ -125,7 +125,7 @@ $(breakpoints 1 getppid)" ]
 	track -0 -T 0 -c "$(rows_of exit | sed -n '1s/.*# //p')" "$WORK/symbols" 10
 }
 
-@test "what fits is one spec; what cannot be counted at all is refused as ever" {
+@test "a spec that fits is not split; events that cannot be counted are refused" {
 	track -0 --split -T 600 -c page-faults,minor-faults "$WORK/symbols" 10
 	[ "$(head -n1 "$ROWS")" = "   time lwp      event      pic0      pic1 " ]
 	[ "$stderr" = "" ]
@@ -182,8 +182,8 @@ $called,$main,calls" ]
 	[[ $stderr != *"has the symbol"* ]]
 }
 
-# Breakpoints on whole CPUs would take those of other tests.
-@test "CPUs: what asks for the same slot takes turns" {
+# Breakpoints on whole CPUs would take the breakpoints of other tests.
+@test "CPUs: events of the same slot take turns" {
 	need cpu
 	go -2 cpustat --shared -c pic1=page-faults,pic1=minor-faults,context-switches 0.1 1
 	go -0 cpustat --split --shared -c pic1=page-faults,pic1=minor-faults,context-switches -o "$ROWS" 0.05 4

@@ -12,7 +12,7 @@ load packages
 setup() {
 	common_setup
 	find_packages
-	# Where an ordinary user can reach it; dpkg-deb keeps the modes of the package.
+	# A place that an ordinary user can reach; dpkg-deb keeps the modes of the package.
 	PLACE=$(mktemp -d "${TMPDIR:-/tmp}/cpc-stranger.XXXXXX")
 	chmod 1777 "$PLACE"
 	dpkg-deb -x "$(deb libcpc-dev)" "$PLACE/some where"
@@ -65,7 +65,7 @@ pkg_config() {
 	done
 }
 
-@test "pkg-config: libpctx alone, and programs that are static all through" {
+@test "pkg-config: libpctx alone, and static programs" {
 	pkg_config
 	read -ra flags < <("${PKG_CONFIG[@]}" --cflags --libs libpctx)
 	user gcc -std=c99 "${STRICT[@]}" stranger/forks.c -o forks "${flags[@]}"
@@ -112,7 +112,7 @@ clang clang++'
 		-DCMAKE_IGNORE_PATH="$libraries;${libraries#/usr}"
 	[ "$status" = 1 ]
 	[[ $(tr -s ' \n' ' ' <<<"$output") == *"it needs libpfm, libbsd, libmd"* ]]
-	# So is a version that may have another interface.
+	# So is a version with another interface.
 	sed -i 's/find_package(cpc 0.1 /find_package(cpc 99 /' stranger/CMakeLists.txt
 	run "${AS_USER[@]}" cmake -S stranger -B version -DCMAKE_PREFIX_PATH="$PLACE/opt"
 	[ "$status" = 1 ]
@@ -128,7 +128,7 @@ clang clang++'
 			user $lang "${STRICT[@]}" -fsyntax-only -Iopt/include -include "$header" unit
 		done
 	done
-	# What old programs take from theirs without saying so.
+	# Declarations that old programs expect from these headers.
 	echo 'const char *why(void); const char *why(void) { return strerror(errno); }' >unit
 	user gcc -x c -std=c99 "${STRICT[@]}" -fsyntax-only -Iopt/include -include libcpc_v1.h unit
 }

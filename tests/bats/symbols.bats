@@ -100,7 +100,7 @@ as_user() {
 	fi
 }
 
-# launch COMMAND...: until it is ready.
+# launch COMMAND...: start it, and wait until it is ready.
 launch() {
 	start prog "${AS[@]}" "$@"
 	eventually said prog ready
@@ -170,7 +170,7 @@ refused() {
 	mv "$D/new" "$D/liba.so"
 	attach
 	refused "'$D/liba.so (deleted)', which may have the symbol, cannot be read: it was removed or replaced since it was mapped"
-	# The name that the kernel shows for it may be another file's.
+	# The path that the kernel shows for it may now be that of another file.
 	cp "$P/liba.so" "$D/liba.so"
 	launch "$D/main"
 	rm "$D/liba.so"
@@ -298,7 +298,7 @@ refused() {
 }
 
 @test "a program that changes its list of libraries is reported, not believed" {
-	# A circle; another address of a library; none is mapped there.
+	# A circle; another address of a library; an address where no library is mapped.
 	number=0
 	for change in 'm->l_next->l_next = m' 'm->l_next->l_next->l_addr += 4096' \
 		'm->l_next->l_next->l_ld = (void *)4096' 'm->l_next = (void *)8'; do
@@ -308,7 +308,7 @@ refused() {
 		attach
 		refused "the dynamic linker's list of libraries, in the memory of the program, cannot be read: it is damaged"
 	done
-	# The one that counts is taken out; the other two then could be either.
+	# Without the library that counts, the symbol could be in either of the other two.
 	change='while (!strstr(m->l_name, "liba.so")) m = m->l_next;'
 	change+='m->l_prev->l_next = m->l_next; m->l_next->l_prev = m->l_prev'
 	make_program out "struct link_map *m = _r_debug.r_map; $change"
@@ -317,7 +317,7 @@ refused() {
 	refused "'$P/libb.so' and '$P/liba.so' both have the symbol 'hit', and which comes first cannot be known"
 }
 
-@test "ld.so as a command: attached it is counted, before it runs it is not known" {
+@test "ld.so as a command: an attach counts, at the start the program is unknown" {
 	linker=$(readelf -lW "$P/main" | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
 	launch "$linker" "$P/main"
 	attach
@@ -334,12 +334,12 @@ injected() {
 	cat "$ROWS"
 }
 
-@test "ESRCH for an LWP that lives is not the end of it" {
+@test "ESRCH for a living LWP is not taken for its end" {
 	need_command strace
 	need_unsanitized "LeakSanitizer does not work under strace"
 	local again=0 faults=0 told=0 why="the kernel says that the LWP has ended, which it has not"
 	for ((nth = 1; nth <= 8; nth++)); do
-		# once: its id was that of another one, which had ended
+		# once, as if its id had been that of an LWP that ended
 		injected "perf_event_open:error=ESRCH:when=$nth"
 		grep -q INJECTED "$T/strace" || break
 		if [ "$status" -eq 0 ]; then
@@ -372,7 +372,7 @@ injected() {
 	right
 }
 
-@test "files with tables that would take long, or much memory" {
+@test "files with tables that would need much time or memory" {
 	cat >"$P/maps.c" <<-'END'
 		#include <fcntl.h>
 		#include <stdio.h>

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# cpustat --top: a screen, sorted, in a terminal that is afterwards as it was.
+# cpustat --top: a screen, sorted, in a terminal that is restored at the end.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -62,12 +62,12 @@ on_terminal() {
 	EOF
 }
 
-@test "q quits; each screen is sorted, and the terminal is as it was" {
+@test "q quits; each screen is sorted, and the terminal is restored" {
 	run on_terminal 24 80 q -c page-faults,context-switches 0.05
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[ "${lines[-1]}" = "status 0" ]
-	# Two of the 24 lines are above them.
+	# Two of the 24 lines are the header.
 	rows=$(cpus | head -n 22 | wc -l)
 	[[ ${lines[0]} == "frame $rows rows; "*"; q quits | cpu page-faults context-switches" ]]
 	run on_terminal 24 80 xyq -c page-faults 0.05

@@ -18,7 +18,7 @@ teardown() {
 	common_teardown
 }
 
-# check_trace TRACE RECORD: what holds for every trace, and what the rows say.
+# check_trace TRACE RECORD: the rules for each trace, and the totals of the rows.
 check_trace() {
 	python3 - "$@" <<-'EOF'
 	import collections, json, sys
@@ -31,7 +31,7 @@ check_trace() {
 	totals, ticks = collections.Counter(), collections.Counter()
 	number = lambda n: isinstance(n, (int, float)) and not isinstance(n, bool)
 	for e in events:
-	    # What Perfetto's importer of this format takes, and does not leave out.
+	    # Only events that Perfetto's importer of this format accepts.
 	    assert e["ph"] in "MXiC" and isinstance(e["name"], str), e
 	    assert type(e["pid"]) is int and type(e["tid"]) is int and number(e["ts"]) and e["ts"] >= 0, e
 	    assert e["ph"] != "X" or number(e["dur"]), e

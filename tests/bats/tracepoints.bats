@@ -48,7 +48,7 @@ all_exactly() {
 	[ "$(sum_of exit)" -eq 123 ]
 }
 
-@test "sums of those that match, and filters, exactly" {
+@test "sums over a pattern, and filters, exactly" {
 	track -0 -T 0 -c "syscalls:sys_enter_getp[r]i*,$CALL/which==0/,$CALL/which==1/,syscalls:sys_enter_*,raw_syscalls:sys_enter" \
 		"$WORK/touch-pages" -s 1000 0
 	read -r a b c all raw <<<"$(rows_of exit | cut -d' ' -f4-)"
@@ -57,7 +57,8 @@ all_exactly() {
 	[ "$all" -eq "$raw" ] # it makes no calls without a name
 }
 
-# Each takes the kernel up to 60 ms: the tool does not wait, and what closes them ends, too.
+# The kernel takes up to 60 ms to close each: cputrack does not wait, and the closing process ends,
+# too.
 @test "a process closes many of them, and its parent can wait for it" {
 	need_root
 	unshare -pf true || skip "no PID namespaces here"
@@ -75,7 +76,7 @@ all_exactly() {
 	[ "$(rows_of exit | awk '{ print ($4 >= 12 && $5 >= $4) }')" = 1 ]
 }
 
-@test "-h PATTERN finds them" {
+@test "-h PATTERN finds tracepoints" {
 	go -0 "${TRACEFS[@]}" cputrack -h getpriority
 	[[ $output == *"$CALL "*"tracepoint of the kernel" ]]
 	go -0 "${TRACEFS[@]}" cputrack -h 'syscalls:sys_enter_?etprior*'
@@ -113,7 +114,7 @@ reach() {
 	[ "$(sum_of tick)" -ge "$1" ]
 }
 
-@test "attached: exactly what happens from then on" {
+@test "attached: exactly the events from then on" {
 	need attach
 	start crowd "$WORK/thread-pool" -s 100 10
 	eventually said crowd ready
@@ -229,7 +230,7 @@ lwp_exited() {
 	every_row exit '$4 == 50 && $5 == 1' 1
 }
 
-@test "births as the kernel counts them are those of the table" {
+@test "the kernel counts as many births as the table has" {
 	need_tracepoints sched/sched_process_fork
 	track -0 -T 0 -c sched:sched_process_fork "$WORK/forks" 33
 	[ "$(sum_of exit)" -eq 33 ]
@@ -266,7 +267,7 @@ lwp_exited() {
 	done
 }
 
-@test "modes do not matter to what only happens in the kernel; several -c" {
+@test "events of the kernel ignore nouser and sys; several -c" {
 	track -0 -T 0 -c "$CALL,$CALL,nouser1,sys1,$CALL,sys2" "$WORK/touch-pages" -s 50 0
 	every_row exit '$4 == 50 && $5 == 50 && $6 == 50' 1
 	track -0 -T 0 -c "$CALL" -c page-faults "$WORK/touch-pages" -s 50 0
@@ -274,7 +275,7 @@ lwp_exited() {
 	[ "$(rows_of exit | awk '$NF == "page-faults"' | wc -l)" -eq 1 ]
 }
 
-# libpfm4 finds tracepoints there, which it takes for events of a PMU.
+# libpfm4 finds tracepoints there, and takes them for events of a PMU.
 @test "the same where debugfs is mounted: patterns, and what does not exist" {
 	need_root
 	unshare -m mount -t debugfs nodev /sys/kernel/debug || skip "no debugfs here"
@@ -318,7 +319,7 @@ lwp_exited() {
 	check_totals "$T/cs.out" "$(cpus | wc -l)"
 }
 
-@test "sched:sched_switch on all CPUs: those that are known, and none that perf stat lacks" {
+@test "sched:sched_switch on all CPUs: all known switches, and no more than perf stat counts" {
 	need_tracepoints sched/sched_switch
 	need_perf
 	# perf counts before cpustat begins and after it ends, and both count all of the

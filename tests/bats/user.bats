@@ -71,7 +71,7 @@ need_paranoid() {
 	fi
 }
 
-@test "page faults of one's own program, exactly as root sees them" {
+@test "page faults of one's own program, the same as root counts" {
 	user -0 cputrack -T 0 -c page-faults "$PLACE/touch-pages" 5000
 	check_format
 	[ "$(sum_of exit)" -ge 5000 ]
@@ -133,7 +133,7 @@ need_paranoid() {
 	[ "$(count_of exit)" -eq 0 ]
 }
 
-@test "also as root in a user namespace of one's own" {
+@test "so are they as root in a user namespace of one's own" {
 	need_paranoid kernel
 	as_user unshare -Ur true 2>/dev/null || skip "an ordinary user may not make a namespace"
 	user -1 unshare -Ur cputrack -c context-switches true
@@ -149,7 +149,7 @@ need_paranoid() {
 	[[ $stderr == "cputrack: cannot track process 1: /proc hides it (hidepid); root may"* ]]
 }
 
-@test "-h tells why they are not listed" {
+@test "-h prints why they are not listed" {
 	need_paranoid kernel
 	user -0 cputrack -h
 	[ "$(grep -cw cgroup-switches "$ROWS")" -eq 0 ]
@@ -227,7 +227,7 @@ need_paranoid() {
 	[ -z "$stderr" ]
 }
 
-@test "a program with privileges of its own does not read what its user's environment names" {
+@test "a privileged program does not read files that its user's environment names" {
 	need_root
 	echo 'our_event = page-faults' >"$PLACE/own.def"
 	mkdir "$PLACE/events.d" "$PLACE/cpc"
@@ -254,7 +254,7 @@ need_paranoid() {
 	go -0 cputrack -o "$ROWS" -e -T 0 -c page-faults \
 		setpriv --reuid=65534 --regid=65534 --clear-groups "$PLACE/touch-pages" 5000
 	cat "$ROWS"
-	# counted in full, or said to be incomplete
+	# counted in full, or marked as incomplete
 	rows_of exit | awk '
 		$4 + 0 >= 5000 || $4 == "-" || /incomplete/ { good = 1 }
 		END { exit !good }'

@@ -41,11 +41,11 @@ setup() {
 	export HOME=$T/home PATH=$T/bin:$PATH
 	unset XDG_CONFIG_HOME
 	LIBC=$(ldd "$WORK/touch-pages" | awk '/libc\.so/ { print $3 }')
-	# Events that this machine may not have, and why it says so.
+	# Events that this machine may not have, and the error for each.
 	MISSING='^(cputrack|cpustat): (cannot count|no tracked program|.*(tracefs|tracepoint|[Bb]reakpoint|uprobe|counter))'
 }
 
-# As it is written, but for times, names and places.
+# The command as it is written, with other times, names and places.
 ours() {
 	sed -E "s/-p 4242/-p ${PIDS[nginx]}/; s/--for 10/--for 0.2/; s/-T 10/-T 0.05/
 		s|/usr/lib/libplugin.so:work|$LIBC:malloc|g; s|/lib/x86_64-linux-gnu/libc.so.6|$LIBC|
@@ -63,7 +63,7 @@ find_tracefs() {
 	fi
 }
 
-# All examples of page $1, each of which works or says that its event is not here.
+# Runs all examples of page $1: each works, or reports that its event is missing here.
 work() {
 	local line n=0
 	find_tracefs
@@ -89,7 +89,7 @@ work() {
 
 @test "the examples of cputrack(1) work" {
 	work cputrack
-	# They are of each other's files.
+	# The examples use files of each other.
 	[ -s build.out ] && [ -s run.json ] && [ -s before.json ]
 }
 

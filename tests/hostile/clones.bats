@@ -36,7 +36,7 @@ load ../bats/helpers
 	done
 }
 
-@test "in the kernel such a one is followed, until ^C, and is not harmed either" {
+@test "in the kernel such a process is followed, until ^C, and is not harmed either" {
 	by_kernel
 	start ct cputrack -fev -T 0 -o "$ROWS" -c page-faults "$WORK/clone-flags" stay "$T/stays"
 	eventually test -s "$T/stays"

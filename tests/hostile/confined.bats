@@ -53,7 +53,7 @@ without_ptrace() {
 	done
 }
 
-@test "ptrace(2): the reason, and nothing starts, nor is anything harmed" {
+@test "ptrace(2): the reason, nothing starts, and no process is harmed" {
 	by_ptrace
 	need_unsanitized "LeakSanitizer needs ptrace(2) itself"
 	start program "$WORK/thread-pool" 3
@@ -61,7 +61,7 @@ without_ptrace() {
 	each_user without_ptrace
 }
 
-@test "in the kernel, ptrace(2) is not missed" {
+@test "the kernel engine works without ptrace(2)" {
 	need_unsanitized "LeakSanitizer needs ptrace(2) itself"
 	by_kernel
 	for error in EPERM EACCES ENOSYS; do
@@ -83,12 +83,12 @@ with_less() {
 	done
 }
 
-@test "what there is another way for: exact counts" {
+@test "calls that have a substitute: exact counts" {
 	need breakpoint
 	each_user with_less
 }
 
-@test "cpustat that cannot know its CPUs says so" {
+@test "cpustat reports that it cannot list its CPUs" {
 	need cpu
 	AS=()
 	for error in EPERM EACCES ENOSYS; do

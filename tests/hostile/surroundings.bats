@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# Streams that are closed, namespaces, the freezer: counts are right, or reported as missing.
+# Closed streams, namespaces, the freezer: counts are right, or reported as missing.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 

@@ -16,7 +16,7 @@
 
 static cpc_set_t *set;
 
-/* What a thread does, and what it saw. */
+/* A thread's task and its results. */
 struct job {
 	pthread_t thread;
 	cpc_buf_t *buf;

@@ -73,11 +73,11 @@ static void presets(void **state)
 	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
 	touch(PAGES);
 	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
-	/* Wraps at 2^64: what was counted, less 100. */
+	/* Wraps at 2^64: the count minus 100. */
 	assert_int_equal(get(buf, 0), get(buf, 1) - 100);
 	assert_true(get(buf, 1) >= PAGES);
 
-	/* A new preset is for the next bind. */
+	/* A new preset applies to the next bind. */
 	assert_int_equal(cpc_set_request_preset(cpc, set, 0, 1000000), 0);
 	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
 	assert_true(get(buf, 0) < 1000000);
@@ -163,7 +163,7 @@ static void breakpoints(void **state)
 		skip_because("no breakpoints here: %s", last_error.text);
 	if (n == ARRAY_SIZE(watched))
 		skip_because("this CPU has %zu breakpoints or more", n);
-	/* The last one was too many. */
+	/* The last request was one too many. */
 	assert_int_equal(errno, EINVAL);
 	snprintf(number, sizeof(number), "this CPU has %zu registers", n);
 	assert_non_null(strstr(last_error.text, number));
@@ -175,7 +175,7 @@ static void breakpoints(void **state)
 	assert_int_equal(cpc_bind_curlwp(cpc, more, 0), 0);
 	assert_written_once(more);
 
-	/* So does one of another handle. */
+	/* So does a set of another handle. */
 	assert_int_equal(cpc_bind_curlwp(another, writes(another, n), 0), 0);
 	assert_int_equal(cpc_unbind(cpc, more), -1);
 	cpc_close(another);
@@ -265,7 +265,7 @@ static void only_the_binder_samples(void **state)
 	assert_int_equal(job.rc, -1);
 	assert_int_equal(job.err, EINVAL);
 
-	/* A forked child is another LWP, though it looks like the same thread. */
+	/* A forked child is another LWP, although its thread-local data are those of the parent. */
 	pid = fork();
 	if (pid == 0) {
 		sample_in_thread(&job);

@@ -68,7 +68,7 @@ static void by_process(void **state)
 	cpci_closer_leave(); /* nothing is left */
 }
 
-/* A child that lives on does not keep them open. */
+/* A forked child does not keep them open. */
 static void forked(void **state)
 {
 	cpc_t *cpc = cpc_open(CPC_VER_CURRENT); /* from then on forks are seen */

@@ -76,7 +76,7 @@ static void own_set(void **state)
 	refused(cpc_enable(cpc), EINVAL);
 }
 
-/* An LWP has one set, of whichever handle, and that handle switches it. */
+/* An LWP has one set, of any handle; only that handle enables and disables it. */
 static void handles(void **state)
 {
 	cpc_t *other = cpc_open(CPC_VER_CURRENT);
@@ -146,7 +146,7 @@ static void lwps(void **state)
 	refused(cpc_disable(cpc), EINVAL);
 }
 
-/* A CPU's counters are not those of the LWP. */
+/* Counters of a CPU can be neither enabled nor disabled. */
 static void cpus(void **state)
 {
 	cpc_set_t *set = faults(cpc);
@@ -266,7 +266,7 @@ static void on_exit_proc(pctx_t *pctx, pid_t pid, id_t lwp, int wstatus, void *a
 	status = wstatus;
 }
 
-/* The program's side; returns at the first call that does not do as it should. */
+/* The controlled program; returns at the first call with a wrong result. */
 static int program(void)
 {
 	switch (mode) {
@@ -294,7 +294,7 @@ static int program(void)
 	}
 }
 
-/* In one process after the other, controlled by us. */
+/* Several controlled processes, one after the other. */
 static void controlled(void **state)
 {
 	pctx_t *pctx;

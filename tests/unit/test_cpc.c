@@ -256,7 +256,7 @@ static void arithmetic(void **state)
 	cpc_close(cpc);
 }
 
-/* What a request says of itself begins with its slot. */
+/* The description of a request begins with its slot. */
 static void assert_slot(cpc_t *cpc, const cpc_set_t *set, int index, int slot)
 {
 	char text[256], pic[16];
@@ -277,10 +277,10 @@ static void slots(void **state)
 	if (cpc_npic(cpc) < 3)
 		skip_because("there are %u slots only", cpc_npic(cpc));
 	assert_int_equal(cpc_set_add_request(cpc, set, "faults", 0, CPC_COUNT_USER, 1, &one), 0);
-	/* The next after the highest one, which is 2. */
+	/* The slot after the highest one, 2. */
 	assert_int_equal(cpc_set_add_request(cpc, set, "faults", 0, CPC_COUNT_USER, 0, NULL), 1);
 	assert_slot(cpc, set, 1, 2);
-	/* It makes room for one that asks for that slot. */
+	/* It moves to another slot for a request of that slot. */
 	assert_int_equal(cpc_set_add_request(cpc, set, "faults", 0, CPC_COUNT_USER, 1, &two), 2);
 	assert_slot(cpc, set, 1, 3);
 	assert_slot(cpc, set, 2, 2);

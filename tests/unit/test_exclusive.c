@@ -127,7 +127,7 @@ static void side_by_side(void **state)
 	assert_again(cpc_bind_curlwp(cpc, set[1], 0));
 }
 
-/* A process, in a group of its own, that binds, says so, and waits to be killed. */
+/* A process, in a group of its own, that binds, reports it, and waits to be killed. */
 static pid_t start_holder(bool with_child)
 {
 	int said[2];
@@ -302,7 +302,7 @@ static void a_child_gives_nothing_up(void **state)
 	assert_int_equal(bind_remote(set), 0);
 	pid = fork();
 	if (pid == 0) {
-		/* It is the parent's claim, not ours. */
+		/* The claim is the parent's. */
 		if (bind_remote(set) == 0 || errno != EAGAIN)
 			_exit(1);
 		cpc_close(cpc);

@@ -50,8 +50,8 @@ static cpc_set_t *all_registers(size_t *n)
 }
 
 /*
- * A child that lives until the other end of the pipe is closed; -1 in it, after that.  It
- * has run when this returns: before, it cannot give anything up.
+ * A child that lives until the other end of the pipe is closed; then it returns -1.  The parent
+ * returns after the child ran: only then has the child given up its copies of the files.
  */
 static pid_t start_child(int *go)
 {
@@ -87,7 +87,7 @@ static void end_child(pid_t pid, int go)
 	assert_int_equal(status, 0);
 }
 
-/* What the parent unbinds is free, though the child lives. */
+/* Counters that the parent unbinds are free, also while the child lives. */
 static void keeps_no_counters(void **state)
 {
 	cpc_set_t *set;
@@ -182,7 +182,7 @@ static bool is_counter(const char *target)
 	return strstr(target, "[perf_event]") != NULL;
 }
 
-/* Made at any instant of a bind, a child has none of its files. */
+/* A child that is forked at any instant of a bind has none of its files. */
 static void made_while_another_binds(void **state)
 {
 	pthread_t thread;

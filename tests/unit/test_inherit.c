@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <threads.h>
 
-/* Less on one CPU, as in the emulated machine. */
+/* Fewer on one CPU, as in the emulated machine. */
 static unsigned nshort = 10000;
 static int rounds = 100;
 
@@ -89,7 +89,7 @@ static void presets(void **state)
 	add("faults", 0, 0);
 	buf = cpc_buf_create(cpc, set);
 	bind(0);
-	/* Of the next bind. */
+	/* The preset applies to the next bind. */
 	assert_int_equal(cpc_set_request_preset(cpc, set, 0, 5), 0);
 	for (int i = 0; i < 3; i++) {
 		start(&job);
@@ -182,7 +182,7 @@ static void first_and_last_calls(void **state)
 	pthread_key_delete(in_rounds);
 }
 
-/* Its own copy is what a thread switches off and on, and ends; what it counted remains. */
+/* A thread disables, enables and unbinds its own copy only; its counts stay in the sum. */
 __attribute__((unused)) static void *switch_and_unbind(void *arg)
 {
 	struct job *job = arg;
@@ -232,7 +232,7 @@ static void own_copy(void **state)
 	assert_int_equal(errno, EINVAL);
 }
 
-/* As many threads as there are, nothing of them remains. */
+/* After any number of threads, no memory or file of them remains. */
 static void short_threads(void **state)
 {
 	struct job job = {.wait = -1};
@@ -259,18 +259,18 @@ static void short_threads(void **state)
 		assert_true(job.last > job.first);
 		more += job.last - job.first - 1;
 	}
-	/* The kernel takes a page away now and then: it reclaims, or moves it. */
+	/* The kernel may reclaim or move a page, which is one more fault. */
 	if (!UNDER_TSAN)
 		assert_true(more <= nshort / 1000);
 	assert_int_equal(cpc_set_ncopies(cpc, set), 0);
-	/* Caches of malloc(3) may have a chunk more or less. */
+	/* The caches of malloc(3) take a few chunks. */
 	assert_true(mallinfo2().uordblks < memory + nshort);
 	assert_true(sample_all(buf) - sample(buf) >= before + nshort);
 	assert_int_equal(cpc_unbind(cpc, set), 0);
 	assert_int_equal(count_files(), files);
 }
 
-/* A thread that gets no counters runs all the same, and is not left out silently. */
+/* A thread without counters runs, and is reported as missing. */
 static void no_files(void **state)
 {
 	struct rlimit limit, few;
@@ -310,7 +310,7 @@ static void no_files(void **state)
 
 static atomic_bool over;
 
-/* Samples until it cannot: another LWP unbound the set. */
+/* Samples until another LWP unbinds the set. */
 static void *sample_until_unbound(void *arg)
 {
 	struct job *job = arg;
@@ -368,7 +368,7 @@ static void unbound_meanwhile(void **state)
 	assert_int_equal(count_files(), files);
 }
 
-/* A child has none of it. */
+/* A forked child has no set and no counters. */
 static void *fork_it(void *arg)
 {
 	struct job *job = arg;
@@ -447,7 +447,7 @@ static void refused(void **state)
 	assert_refused(cpc_set_sample_all(cpc, set, job.buf), EINVAL);
 	bind(0);
 	assert_refused(cpc_set_sample_all(cpc, set, buf), EINVAL);
-	/* It was there before. */
+	/* The thread started before the set was bound. */
 	parked = 0;
 	finish(&job);
 	assert_refused(job.rc, job.err);

@@ -52,7 +52,7 @@ static void *overflow(void *arg)
 	bool born = self.births == 1 && self.overflows == 0;
 	int before;
 
-	/* From here on, without what the library and the handler do first. */
+	/* Count from here on, after the first calls of the library and the handler. */
 	if (cpc_set_restart(cpc, set) == -1)
 		return arg;
 	before = self.overflows;
@@ -110,7 +110,7 @@ static void *begin_blocked(void *arg)
 	if (self.births != 1 || sample(job->buf) != UINT64_MAX)
 		return arg;
 	self.stay = false;
-	/* From the preset of the bind, since there is no other. */
+	/* Counting starts from the preset of the bind. */
 	if (cpc_set_restart(cpc, set) == -1)
 		return arg;
 	job->first = sample(job->buf);

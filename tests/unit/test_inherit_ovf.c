@@ -97,7 +97,7 @@ static void bind_all(uint_t flags)
 		fail_msg("%s: %s", strerror(errno), last_error.text);
 }
 
-/* Of the last sample. */
+/* From the last sample. */
 static uint64_t get(cpc_buf_t *buf, int index)
 {
 	uint64_t val = UINT64_MAX;
@@ -111,7 +111,7 @@ static uint64_t others(int index)
 {
 	uint64_t own, unused;
 
-	/* Twice, so that nothing is done for the first time in between. */
+	/* Twice, so that first calls cause no page faults in between. */
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(cpc_set_sample(cpc, set, self.buf), 0);
 		assert_int_equal(cpc_set_sample_all(cpc, set, all), 0);
@@ -129,7 +129,7 @@ static bool is_born(void)
 	return births == 1;
 }
 
-/* Sees all its overflows but some, and its counts then stand still. */
+/* Takes its overflows, leaves some, and then checks that its counts are frozen. */
 static void *overflow(void *arg)
 {
 	struct job *job = arg;
@@ -174,7 +174,7 @@ static void *overflow(void *arg)
 	return job->leave >= 100 ? NULL : "no records left";
 }
 
-/* A new thread's files and buffers have been there before, and it ends with the others. */
+/* Overflows in `n` new threads, which reuse files and buffers of ended threads. */
 static void overflow_in(unsigned n, unsigned long faults)
 {
 	uint64_t counted = 0, nlost = 0;
@@ -188,7 +188,7 @@ static void overflow_in(unsigned n, unsigned long faults)
 		counted += jobs[i].counted;
 		nlost += jobs[i].nlost + jobs[i].leave;
 	}
-	/* Once the preset of the bind, and all that was counted since the last restart. */
+	/* The preset of the bind, once, and all counts since the last restart. */
 	assert_int_equal(others(1), counted);
 	assert_int_equal(others(0), counted);
 	assert_int_equal(get(all, 0) - EVERY(1000000000), get(all, 1));
@@ -210,7 +210,7 @@ static void hundred_threads(void **state)
 	overflow_in(100, is_emulated() ? 100 : many(10000));
 }
 
-/* ---- records tell whose they are -------------------------------------------------------- */
+/* ---- records have the LWP's id ---------------------------------------------------------- */
 
 struct seen {
 	unsigned n, wrong;
@@ -235,7 +235,7 @@ static void *look_at_records(void *arg)
 	if (!is_born())
 		return "no birth";
 	block();
-	/* Those since its birth, of which ThreadSanitizer makes some. */
+	/* The faults since its birth, some of which ThreadSanitizer causes. */
 	if (cpc_disable(cpc) == -1 || cpc_set_sample_ovf(cpc, set, self.buf, &seen, see) == -1)
 		return "no first records";
 	seen = (struct seen){0};
@@ -286,7 +286,7 @@ static void run_short(unsigned n)
 	}
 }
 
-/* As many as there are, and all that they counted is in the sum. */
+/* Many short threads: the sum has all their counts. */
 static void short_threads(void **state)
 {
 	unsigned n = (unsigned)many(10000);
@@ -454,7 +454,7 @@ static int use_up_memory(void)
 	if (cpc_set_sample(cpc, set, all) == -1 || cpc_set_sample_all(cpc, set, all) != -1 ||
 	    errno != EAGAIN)
 		return 5;
-	/* All memory is back. */
+	/* All memory is free again. */
 	if (cpc_bind_curlwp(cpc, set, CPC_BIND_LWP_INHERIT) == -1 ||
 	    cpc_set_sample_all(cpc, set, all) == -1)
 		return 6;

@@ -14,8 +14,8 @@
 
 #define EVERY(n) (UINT64_MAX - (n) + 1)
 
-/* Where a thread whose cancellation is pending has got to; a call that is a cancellation point
- * ends it. */
+/* The call in which a thread with a pending cancellation is; a call that is a cancellation point
+ * ends the thread. */
 static const char *_Atomic at;
 static cpc_t *cpc;
 
@@ -256,7 +256,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* These take all locks, and would wait for ever. */
+/* These calls take all locks: a lock that is still held would stop them. */
 static int teardown(void **state)
 {
 	(void)state;

@@ -22,7 +22,7 @@ static void check_lwp(const struct lwp *lwp)
 	assert_in_range(lwp->sum[SWITCH], e->switches, e->switches + 20);
 }
 
-/* All LWPs but the first, of which there are so many. */
+/* Expects `n` LWPs beside the first one. */
 static void check_births(unsigned n, enum lwps_event birth)
 {
 	unsigned i, whole = 0;
@@ -121,7 +121,7 @@ static void test_migrations(void **state)
 /*
  * Children that execute a program, which reports: the faults of both images are those of the
  * LWP.  The kernel's own number has a few more, of the new image's stack, which is written
- * before there is a process in it; and the report of the first is made before the exec.
+ * before the program runs; and the first image reports before the exec.
  */
 static void check_exec(const struct lwp *lwp)
 {
@@ -206,7 +206,7 @@ static void test_held(void **state)
 	unwatch();
 }
 
-/* The same slots again and again; each record is taken before there is another. */
+/* Slots are reused; each record is taken before the next one. */
 static void test_again(void **state)
 {
 	(void)state;
@@ -221,7 +221,7 @@ static void test_again(void **state)
 	unwatch();
 }
 
-/* One of the slots takes the counts of those that have none: the sums are right. */
+/* One slot takes the counts of all LWPs without a slot: the sums are right. */
 static void test_shared(void **state)
 {
 	uint64_t sum[NCOLUMNS], faults = 0, counted = 0;

@@ -55,7 +55,7 @@ static void gone(int command, const unsigned *ids, unsigned n)
 {
 	const struct timespec ms = {.tv_nsec = 1000000};
 
-	/* The kernel waits for those that may still use it. */
+	/* The kernel frees it after an RCU grace period. */
 	for (int i = 0; n > 0 && i < HANG_MS; i++) {
 		if (exists(command, ids[n - 1]))
 			nanosleep(&ms, NULL);
@@ -160,7 +160,7 @@ static bool kernel_has(const char *symbol)
 	return found;
 }
 
-/* Process 1 gets a child, and has to run. */
+/* Gives process 1 a child that ends, so that process 1 runs. */
 static void make_orphan(void)
 {
 	pid_t pid = fork();

@@ -27,7 +27,7 @@ static void test_no_fork(void **state)
 	unwatch();
 }
 
-/* Command lines: one of the longest that are kept, and one that is longer. */
+/* Command lines: one of the maximum length, and a longer one. */
 static void test_args(void **state)
 {
 	static const size_t lengths[] = {200, 300, LWPS_ARGS - 200, LWPS_ARGS + 1000};
@@ -90,7 +90,7 @@ static void test_attach(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	no_losses();
-	/* No LWP twice, and each that reported was seen. */
+	/* No LWP was seen twice, and each that reported was seen. */
 	for (i = 0; i < w.nlwps; i++) {
 		attached += w.lwp[i].birth == LWPS_ATTACH;
 		assert_true(w.lwp[i].ended);
@@ -119,7 +119,7 @@ static void test_attach(void **state)
 	unwatch();
 }
 
-/* More processes than are attached to at a time, and one that has ended among them. */
+/* More processes than one attach call takes, and an ended one among them. */
 static void test_attach_many(void **state)
 {
 	enum { N = LWPS_AT_ONCE + 100, ZOMBIE = N / 2, ABSENT };
@@ -146,7 +146,7 @@ static void test_attach_many(void **state)
 	for (int i = 0; i < N; i++)
 		assert_int_equal(found[i], i != ZOMBIE && i != ABSENT);
 	assert_int_equal(lwps_live(w.lwps), N - 2);
-	/* Again: they are found, and not tracked twice. */
+	/* Attach again: they are found, and not tracked twice. */
 	assert_int_equal(lwps_attach(w.lwps, pid, 2, found), 0);
 	assert_true(found[0] && found[1]);
 	assert_int_equal(lwps_live(w.lwps), N - 2);

@@ -146,7 +146,7 @@ static void clocks(void **state)
 	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
 }
 
-/* What the shipped names are made of depends on the CPU. */
+/* The encoding of shipped names depends on the CPU. */
 static int define_sum(void **state)
 {
 	static const char text[] = "both = cycles + instructions\n";
@@ -215,7 +215,7 @@ static void not_capable(void **state)
 		       EINVAL, CPC_INVALID_PICNUM, "no pic5");
 }
 
-/* Any PMU that has fields will do. */
+/* Any PMU with fields. */
 static void privileged(void **state)
 {
 	cpc_attr_t attr = {.ca_name = (char[]){"event"}, .ca_val = 0x80};

@@ -39,7 +39,7 @@ static void same(const struct cpci_mapping *a, const struct cpci_mapping *b)
 	assert_int_equal(a->exec, b->exec);
 }
 
-/* The mapping of `addr`, asked for in both ways. */
+/* The mapping of `addr`, by both methods. */
 static int both(uint64_t addr, struct cpci_mapping *m, char *path, size_t size)
 {
 	struct cpci_maps maps;

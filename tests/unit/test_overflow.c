@@ -24,7 +24,7 @@
 static unsigned long nfaults = 1000000; /* of all threads */
 static unsigned turns = 100;
 
-/* Of each thread: its set, what its handler does, and what it saw. */
+/* Per thread: its set, the actions of its handler, and its results. */
 static _Thread_local struct {
 	cpc_set_t *set;
 	cpc_buf_t *buf;
@@ -92,7 +92,7 @@ static void use_faults(uint64_t preset)
 	self.overflowed = 1;
 }
 
-/* Stack and code of the handler, which else would fault when it is first called. */
+/* Touch the stack and code of the handler: its first call must not cause page faults. */
 static void warm_up(void)
 {
 	unsigned long signals = self.signals;
@@ -222,7 +222,7 @@ static void new_presets(void **state)
 	assert_int_equal(self.wrong, 0);
 }
 
-/* It comes once, when it can. */
+/* A blocked signal is delivered once, after it is unblocked. */
 static void blocked(void **state)
 {
 	sigset_t all, old;
@@ -245,7 +245,7 @@ static void blocked(void **state)
 	assert_int_equal(self.wrong, 0);
 }
 
-/* None comes after that, and those of the program's own do. */
+/* No signal comes after unbinding, except the program's own. */
 static void unbound_while_blocked(void **state)
 {
 	sigset_t emt, old, pending;
@@ -319,7 +319,7 @@ static void several(void **state)
 	warm_up();
 	assert_int_equal(cpc_bind_curlwp(cpc, self.set, 0), 0);
 	for (unsigned i = 0; i < turns; i++) {
-		/* By turns, the one is nearer to its overflow than the other. */
+		/* In turn, one of the two is nearer to its overflow. */
 		self.overflowed = 1 << i % 2;
 		assert_int_equal(cpc_request_preset(cpc, 0, PRESET - i % 2 * 2), 0);
 		assert_int_equal(cpc_set_restart(cpc, self.set), 0);
@@ -354,7 +354,7 @@ static void alternate_stack(void **state)
 	assert_int_equal(sigaltstack(&none, NULL), 0);
 }
 
-/* A child inherits no half of it: it gets no signals, and can have its own. */
+/* A forked child gets no signals of its parent's set, and can bind its own. */
 static void children(void **state)
 {
 	int status;
@@ -419,7 +419,7 @@ static int bind_clock(const char *name, uint_t flags, uint64_t period)
 	return cpc_bind_curlwp(cpc, self.set, 0);
 }
 
-/* Shorter periods stop the program, or a CPU; whatever does not overflow has none. */
+/* Shorter periods stop the program, or a CPU; events without overflow have no period. */
 static void short_clocks(void **state)
 {
 	static const char *const clocks[] = {"task-clock", "cpu-clock"};
@@ -436,7 +436,7 @@ static void short_clocks(void **state)
 		assert_refused(bind_clock(name, flags, 10000), ENOTSUP);
 		assert_refused(bind_clock(name, flags, 99999), ENOTSUP);
 		assert_int_equal(last_error.subcode, CPC_RESOURCE_UNAVAIL);
-		/* The kernels whose clocks hang the machine have another reason. */
+		/* On kernels whose clocks hang the machine, the error has another reason. */
 		assert_true(strstr(last_error.text, "100000 ns") != NULL ||
 			    strstr(last_error.text, "hang") != NULL);
 	}
@@ -462,7 +462,7 @@ __attribute__((noinline)) static void write_it(unsigned long n)
 		watched = n;
 }
 
-/* A real counter of the hardware, and the place where it overflows. */
+/* A hardware counter, and the PC of its overflow. */
 static void breakpoints(void **state)
 {
 	char event[64];
@@ -500,7 +500,7 @@ static void call_it(unsigned long n)
 		probed_by_overflows();
 }
 
-/* Calls of a function, which go on being counted after an overflow on every kernel. */
+/* Calls of a function: counting goes on after an overflow on all kernels. */
 static void uprobes(void **state)
 {
 	(void)state;
@@ -527,7 +527,7 @@ static void uprobes(void **state)
 		call_it(period - 1);
 		assert_int_equal(self.signals, 20);
 		assert_int_equal(value(0), UINT64_MAX); /* one is left */
-		/* Frozen it counts nothing; restarted, all. */
+		/* A frozen set counts nothing, a restarted one counts all. */
 		self.stay = true;
 		call_it(3 * period);
 		assert_int_equal(self.signals, 21);

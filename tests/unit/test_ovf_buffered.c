@@ -13,7 +13,7 @@ static bool is_in(uint64_t pc, uintptr_t function)
 	return pc >= function && pc < function + 512;
 }
 
-/* What there was, record by record. */
+/* The records, one by one. */
 static struct {
 	unsigned n, wrong;
 	cpc_ovf_t ovf[PAGES];
@@ -46,7 +46,7 @@ static void see_all(void)
 	assert_int_equal(seen.wrong, 0);
 }
 
-/* Each page that was touched has its record, in order, by the instruction that did it. */
+/* Each touched page has a record, in order, with the PC of the instruction. */
 static void records(void **state)
 {
 	char *p = map_pages();
@@ -84,7 +84,7 @@ static void records(void **state)
 	munmap(p, PAGES * PAGE);
 }
 
-/* It calls others before and after, and so has a frame then. */
+/* It calls functions before and after the fault, so the compiler keeps its frame. */
 __attribute__((noinline, no_sanitize("address"))) static void innermost(volatile char *p)
 {
 	getppid();
@@ -148,14 +148,14 @@ static void note_pc(int sig, siginfo_t *info, void *context)
 	cpc_set_restart(cpc, self.set);
 }
 
-/* Elsewhere the access comes after the signal, and is counted again. */
+/* On other machines the access is repeated after the signal, and counted again. */
 #if defined(__x86_64__)
 #define UNBUFFERED 0
 #else
 #define UNBUFFERED 1
 #endif
 
-/* A real counter of the hardware, at the same places as when each is a signal. */
+/* A hardware counter: the same PCs as with a signal for each overflow. */
 static void as_unbuffered(void **state)
 {
 	const struct sigaction act = {.sa_sigaction = note_pc, .sa_flags = SA_SIGINFO};
@@ -304,7 +304,7 @@ static void restarted_plain(void **state)
 	assert_int_equal(requests, 0);
 }
 
-/* A handler may call these, and what it interrupted finds errno as it was. */
+/* A handler may call these functions, which leave errno unchanged. */
 static void errno_is_kept(void **state)
 {
 	const uint_t flags[] = {FLAGS & ~(uint_t)CPC_OVF_BUFFERED, FLAGS};

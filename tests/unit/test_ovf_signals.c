@@ -76,7 +76,7 @@ static void eight_threads(void **state)
 	}
 }
 
-/* Many full buffers while it is blocked are as many signals later. */
+/* Each buffer that fills while the signal is blocked sends a signal later. */
 static void blocked(void **state)
 {
 	sigset_t old;
@@ -102,7 +102,7 @@ static void blocked(void **state)
 	assert_int_equal(self.taken, value(1) / 10);
 }
 
-/* Nothing comes after that, and what was not taken is gone. */
+/* No signal comes after unbinding, and the records are discarded. */
 static void unbound(void **state)
 {
 	sigset_t old, pending;
@@ -189,7 +189,7 @@ static void jump_with_record(void *arg, const cpc_ovf_t *ovf)
 	siglongjmp(escape, 1);
 }
 
-/* Out of the handler, and out of the walk over records. */
+/* longjmp(3) out of the handler, and out of the walk over records. */
 static void longjmp_out(void **state)
 {
 	const struct sigaction act = {.sa_handler = jump};
@@ -280,7 +280,7 @@ static void children(void **state)
 				fault(CPC_PCBUF_SIZE);
 			if (self.wrong != 0 || cpc_unbind(cpc, self.set) == -1 || !are_lwps(1))
 				_exit(3);
-			/* With a set that is bound. */
+			/* Exit with a bound set. */
 			if (cpc_bind_curlwp(cpc, self.set, 0) == -1)
 				_exit(4);
 			if (i % 2 == 0)
@@ -332,8 +332,8 @@ static void restart_alone(int sig)
 }
 
 /*
- * Each return from the handler is two system calls, of this library and of the kernel; with a
- * period of these alone the program would get no further.
+ * Each handler makes two system calls: the restart and the return.  With a period of two such
+ * calls, the program would only run the handler.
  */
 static void own_calls(void **state)
 {
@@ -368,8 +368,8 @@ static void own_calls(void **state)
 }
 
 /*
- * So is what comes of these: calls of functions on its CPU by the kernel, and what an x86 CPU
- * loads into its registers.
+ * These calls cause further events: cross-CPU function calls of the kernel, and on x86 loads of
+ * the FPU registers.
  */
 static void own_consequences(void **state)
 {

@@ -294,7 +294,7 @@ static void captured(void **state)
 	assert_int_equal(errno, ECHILD);
 	pctx_release(pctx);
 
-	/* Again, for a number of samples; it is alive and no longer traced. */
+	/* Again, for a number of samples; then it is alive and not traced. */
 	s = (struct story){0};
 	pctx = pctx_capture(pid, &s, 0, keep_error);
 	assert_non_null(pctx);
@@ -439,7 +439,7 @@ static void dead_leader(void **state)
 		;
 }
 
-/* A handle that is never run is let go when released. */
+/* Releasing a handle that never ran detaches its processes. */
 static void released_unrun(void **state)
 {
 	struct story s = {0};

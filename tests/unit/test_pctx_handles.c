@@ -40,7 +40,8 @@ static void end(pid_t pid)
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
-/* How a child ends.  pthread_join(3) returns before the kernel lets go what the thread traced. */
+/* The wait status of a child.  pthread_join(3) returns before the kernel detaches the thread's
+ * tracees. */
 static int end_of(pid_t pid)
 {
 	int status;
@@ -88,7 +89,7 @@ static void one_per_thread(void **state)
 	refused(pctx_open(NULL, keep_error), EBUSY, why);
 	refused(pctx_capture(pid, NULL, 0, keep_error), EBUSY, why);
 	refused(pctx_create(self, argv, NULL, 0, keep_error), EBUSY, why);
-	/* Another thread and a child have none. */
+	/* Another thread and a forked child have no handle. */
 	assert_int_equal(pthread_create(&thread, NULL, open_and_release, &status), 0);
 	pthread_join(thread, &done);
 	assert_ptr_equal(done, &status);
@@ -156,8 +157,8 @@ static void traced_by_us(void **state)
 
 /* ---- abandoning ---------------------------------------------------------------- */
 
-/* The kernel lets go what a thread traced at its end, some time after pthread_join(3) has seen
- * that. */
+/* The kernel detaches the tracees of a thread at its end, some time after pthread_join(3)
+ * returns. */
 static void wait_until_free(pid_t pid)
 {
 	char path[64], line[128];
@@ -265,7 +266,7 @@ static int create_status(const char *name)
 	return WEXITSTATUS(status);
 }
 
-/* PATH is searched as execvp(3) does, but for the shell. */
+/* PATH is searched as by execvp(3), but scripts without `#!` are not given to a shell. */
 static void path_search(void **state)
 {
 	const char *old = getenv("PATH");
@@ -310,7 +311,7 @@ static void path_search(void **state)
 			 0);
 }
 
-/* It is not ptrace(2) that is in the way. */
+/* The error is the limit of files, not one of ptrace(2). */
 static void no_files(void **state)
 {
 	struct rlimit old, none;

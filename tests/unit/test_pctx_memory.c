@@ -24,7 +24,7 @@ static int ncalls, fail_from, fail_to; /* which calls of malloc(3) fail, from 1 
 
 void *__real_malloc(size_t size);
 
-/* The linker puts it in place of malloc(3), see CMakeLists.txt; it wants it visible. */
+/* The linker replaces malloc(3) by this, see CMakeLists.txt; it must be visible. */
 __attribute__((visibility("default"))) void *__wrap_malloc(size_t size);
 
 void *__wrap_malloc(size_t size)

@@ -53,7 +53,7 @@ static void exact(void **state)
 	assert_true(after < PRESET);
 }
 
-/* It goes with the set, through all that happens to it. */
+/* The counter follows the set through all changes of its state. */
 static void states(void **state)
 {
 	uint64_t value, again;
@@ -140,7 +140,7 @@ static void inherited(void **state)
 		fail_msg("%s", (const char *)what);
 }
 
-/* A page that the kernel never finishes to change, or whose event has no register. */
+/* A page that the kernel keeps changing, or whose event has no register. */
 static void not_to_be_read(void **state)
 {
 	struct cpc_pic_page page = {
@@ -170,7 +170,7 @@ static void not_to_be_read(void **state)
 	assert_int_equal(again, value);
 }
 
-/* The mode of the hypervisor is known, and refused when the set is bound. */
+/* The attribute of hypervisor mode is valid, but binding the set fails. */
 static void hypervisor(void **state)
 {
 	cpc_set_t *hv = cpc_set_create(cpc);

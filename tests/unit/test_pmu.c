@@ -43,7 +43,7 @@ static cpc_set_t *new_set(const char *event, uint_t flags)
 	return set;
 }
 
-/* How often each request of a bound set counts from one sample to the next over a loop. */
+/* The counts of each request of a bound set over a loop, between two samples. */
 static void measure(cpc_set_t *set, unsigned long rounds, size_t n, uint64_t *count)
 {
 	cpc_buf_t *before = cpc_buf_create(cpc, set), *after = cpc_buf_create(cpc, set);
@@ -164,7 +164,7 @@ static void inherited(void **state)
 	}
 	for (size_t i = 1; i < ARRAY_SIZE(heir); i++) {
 		assert_int_equal(heir[i].count - heir[i - 1].count, 2 * ROUNDS);
-		/* What the library does after the counter is on, and to sample it. */
+		/* The library's own instructions after the counter is on, and for the sample. */
 		assert_int_equal(heir[i].first, heir[i - 1].first);
 		assert_in_range(heir[i].first, 1, 1000);
 	}
@@ -172,7 +172,7 @@ static void inherited(void **state)
 	assert_int_equal(cpc_buf_get(cpc, buf, 0, &all), 0);
 	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
 	assert_int_equal(cpc_buf_get(cpc, buf, 0, &own), 0);
-	/* And how the threads end, which is less than any of the loops. */
+	/* And the exits of the threads, which are fewer than any of the loops. */
 	assert_in_range(all, parts, own + parts + 2 * ROUNDS);
 }
 
@@ -276,7 +276,7 @@ static void end_holder(pid_t pid, int to, int from)
 	close(to);
 	close(from);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	/* The shell's read found no line; hold-counters would have said that it was disturbed. */
+	/* The shell's read found no line; hold-counters would have reported a disturbance. */
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 1);
 }
@@ -322,7 +322,7 @@ static void held_by_others(void **state)
 }
 
 /*
- * A child that has the files, since it was made behind the library's back, keeps no
+ * A child that was created by a raw system call has the files of its parent, but does not keep
  * counters that its parent unbinds.
  */
 static void children(void **state)
@@ -378,8 +378,8 @@ static void on_emt(int sig, siginfo_t *info, void *context)
 }
 
 /*
- * The counter of cycles, which here are as many as instructions, overflows exactly; what is
- * counted beside it is frozen at the same instant.  (QEMU interrupts late for the others.)
+ * The counter of cycles overflows exactly, since here a cycle is an instruction; the other counts
+ * are frozen at the same instant.  (QEMU interrupts late for the others.)
  */
 static void overflows(void **state)
 {

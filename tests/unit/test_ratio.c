@@ -102,7 +102,7 @@ static void bad_ones(void **state)
 	}
 }
 
-/* The deepest that there is uses what a stack of that size has. */
+/* The deepest allowed expression fits into a stack of that size. */
 static void deepest(void **state)
 {
 	const long double one = 1;

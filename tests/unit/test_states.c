@@ -218,7 +218,7 @@ static cpc_set_t *make_set(cpc_t *cpc, bool empty)
 	return set;
 }
 
-/* A process that waits to be killed, and is controlled. */
+/* A controlled process that waits to be killed. */
 static void make_child(struct world *w)
 {
 	w->child = fork();
@@ -244,7 +244,7 @@ static void *bind_in_thread(void *arg)
 	return NULL;
 }
 
-/* False: this user or machine cannot have the state, last_error says why. */
+/* False: the state is impossible for this user or machine, last_error says why. */
 static bool enter(struct world *w, enum state state)
 {
 	switch (state) {

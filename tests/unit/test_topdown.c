@@ -25,7 +25,7 @@
 static cpc_t *cpc;
 static char root[] = "/tmp/cpc-topdown.XXXXXX"; /* the made-up DEVICES */
 
-/* By file: what the kernel thinks was opened, and with which leader. */
+/* By file: the event that the simulated kernel opened, and its leader. */
 static struct opened {
 	uint32_t type;
 	uint64_t code;
@@ -100,7 +100,7 @@ static bool is_slots(uint32_t type, uint64_t code)
 	return type == PERF_TYPE_RAW && code == 0x0400;
 }
 
-/* What the kernel has to say of it; 0: nothing. */
+/* The errno of the simulated kernel for it; 0: success. */
 static int check(const struct perf_event_attr *attr, int leader)
 {
 	struct opened *lead = leader != -1 ? &opened[leader] : NULL;
@@ -270,7 +270,7 @@ static void assert_refused(int rc, const char *text)
 
 /* ---- tests ------------------------------------------------------------------- */
 
-/* The groups that were opened last, as they count: after the one that is looked at for room. */
+/* The groups of the last open that count; the first one only tests whether they fit. */
 static const char *last_group(void)
 {
 	const char *last = strstr(order, ";"), *next;
@@ -316,7 +316,7 @@ static uint64_t value(cpc_buf_t *buf, int i)
 	return val;
 }
 
-/* Whatever the order in the kernel: the metric is page faults, slots is time. */
+/* In any order in the kernel: the metric is page faults, slots is time. */
 static void results(void **state)
 {
 	static const char *const events[] = {"topdown-bad-spec", "topdown-retiring", "0xc0",
@@ -383,7 +383,7 @@ static void two_kinds(void **state)
 	(void)state;
 	order[0] = '\0';
 	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
-	/* The kernel's own are apart: they count on all cores. */
+	/* The kernel's own events are a separate group: they count on all cores. */
 	assert_string_equal(last_group(), "; 4/400 4/8000; 1/2");
 	set = make_set(core);
 	order[0] = '\0';
@@ -474,7 +474,7 @@ static void remove_machine(void)
 		print_message("%s is left\n", root);
 }
 
-/* The library looks at its machine once: each has a process. */
+/* The library reads its machine once, so each simulated machine has a process. */
 int main(void)
 {
 	int failed = 0;

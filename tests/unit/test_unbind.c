@@ -45,7 +45,7 @@ static void *unbind_once(void *failed)
 	return cpc_unbind(cpc, set) == 0 ? NULL : failed;
 }
 
-/* What the kernel sent, and the LWP had blocked, is not of the set that it binds next. */
+/* A pending signal of the old set is not taken for one of the next set. */
 static void pending(void **state)
 {
 	uint64_t requests = 1;
@@ -91,7 +91,7 @@ static void *unbind_often(void *arg)
 	return failed;
 }
 
-/* At any instant, also while the library handles an overflow: what sanitizers would tell. */
+/* At any instant, also while the library handles an overflow; mainly for the sanitizers. */
 static void any_instant(void **state)
 {
 	pthread_t thread;

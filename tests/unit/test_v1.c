@@ -30,7 +30,7 @@ static void machine(void **state)
 	assert_int_equal(cpc_version(CPC_VER_1), CPC_VER_1);
 	assert_int_equal(cpc_version(77), CPC_VER_NONE);
 	assert_in_range(cpc_getnpic(cpuver), 2, CPC_EVENT_PICS);
-	/* Programs for Solaris choose by them, and find none of theirs. */
+	/* Programs for Solaris compare with these, and match none. */
 	switch (cpuver) {
 	case CPC_ULTRA1:
 	case CPC_ULTRA2:
@@ -149,7 +149,7 @@ static void modes(void **state)
 	assert_int_equal(cpc_take_sample(&after), 0);
 	assert_true(after.ce_pic[0] >= before.ce_pic[0] + 100);
 	assert_true(after.ce_tick >= before.ce_tick);
-	/* Neither event may stop unseen. */
+	/* Without user mode one of the two events would count nothing: an error. */
 	event = event_of("page-faults,page-faults,sys1");
 	if (cpc_bind_event(&event, 0) == -1) {
 		assert_int_equal(errno, EACCES);
@@ -165,11 +165,11 @@ static void modes(void **state)
 	assert_true(after.ce_pic[1] >= before.ce_pic[1] + 10);
 }
 
-/* ---- others ------------------------------------------------------------------------------- */
+/* ---- claims ------------------------------------------------------------------------------- */
 
 static void shared(void **state)
 {
-	/* Of the core PMU, which here counts page faults. */
+	/* An event of the core PMU, which here counts page faults. */
 	cpc_event_t event = event_of("cycles"), before, after;
 	cpu_set_t all, one;
 	int fd;
@@ -199,7 +199,7 @@ static void shared(void **state)
 	touch(200);
 	assert_int_equal(cpc_shared_take_sample(fd, &after), 0);
 	assert_true(after.ce_pic[0] - before.ce_pic[0] >= 200);
-	/* No LWP is counted meanwhile. */
+	/* No LWP counts at the same time. */
 	assert_int_equal(cpc_access(), -1);
 	assert_int_equal(errno, EAGAIN);
 	assert_int_equal(cpc_bind_event(&event, 0), -1);
@@ -276,7 +276,7 @@ static void on_trap(int sig)
 	_exit(0);
 }
 
-/* A program that handles system calls itself gets its signal for those of the library. */
+/* A program that traps its system calls gets its signal for those of the library, too. */
 static void trapped(void **state)
 {
 	struct sock_filter code[] = {

@@ -68,7 +68,7 @@ static void emt(void **state)
 	assert_int_equal(errno, ENOTSUP);
 }
 
-/* A handler of overflows finds what is bound, also if it interrupts the library. */
+/* A handler of overflows finds the bound event, also if it interrupts the library. */
 static void on_call(int sig, siginfo_t *info, void *context)
 {
 	int err = errno;
@@ -88,7 +88,7 @@ static void on_call(int sig, siginfo_t *info, void *context)
 	errno = err;
 }
 
-/* Call `n` from now on of a function that the library calls itself overflows. */
+/* Overflows at call `n` from now on of a function that the library itself calls. */
 static void interrupt(const void *function, unsigned n)
 {
 	const struct sigaction act = {.sa_sigaction = on_call, .sa_flags = SA_SIGINFO};
@@ -133,7 +133,7 @@ static void emt_in_bind(void **state)
 #define HITS_AGAIN 0
 #endif
 
-/* Values of a sample are of one instant, though the handler takes one meanwhile. */
+/* The values of a sample are from one instant, also if a handler samples in between. */
 static void emt_in_sample(void **state)
 {
 	cpc_event_t event;
@@ -201,7 +201,7 @@ static void one_at_birth(void **state)
 	event = event_of("page-faults");
 	event.ce_pic[0] = UINT64_MAX - INT32_MAX;
 	assert_int_equal(cpc_bind_event(&event, CPC_BIND_EMT_OVF), 0);
-	/* A flag that was not there before. */
+	/* A flag that the previous bind did not have. */
 	assert_int_equal(cpc_bind_event(&event, CPC_BIND_EMT_OVF | CPC_BIND_LWP_INHERIT), 0);
 	assert_int_equal(pthread_create(&thread, NULL, look_at_birth, &event), 0);
 	assert_int_equal(pthread_join(thread, &failed), 0);
@@ -255,7 +255,7 @@ static void *outlive(void *arg)
 
 	pthread_barrier_wait(&left.born);
 	pthread_barrier_wait(&left.alone);
-	/* The first that it asks for. */
+	/* Twice, since the first call may cause page faults of its own. */
 	if (cpc_take_sample(&before) == -1 || cpc_take_sample(&before) == -1)
 		return arg;
 	touch(30);
@@ -288,7 +288,7 @@ static void run(void *(*function)(void *), void *arg)
 	assert_null(failed);
 }
 
-/* Those that inherited an event count on, and then nothing of it stays open. */
+/* LWPs that inherited an event count on; at their ends all files are closed. */
 static void binder_ends(void **state)
 {
 	void *failed;

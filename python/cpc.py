@@ -31,9 +31,9 @@ Event = collections.namedtuple("Event", "group name description")
 
 
 class Error(OSError):
-    """What libcpc refused: errno and strerror, the function and the subcode.
+    """A failed call of libcpc: errno and its text, the function and the subcode.
 
-    Subcodes are those of cpc_seterrhndlr(3); 0 means that errno says it all."""
+    Subcodes are those of cpc_seterrhndlr(3); 0 means that errno says everything."""
 
     def __init__(self, err, text, function=None, subcode=0):
         super().__init__(err, text)
@@ -41,16 +41,16 @@ class Error(OSError):
         self.subcode = subcode
 
 
-class _Told(threading.local):
-    """What the error handler heard last in this thread."""
+class _Message(threading.local):
+    """The last error message of libcpc in this thread."""
 
     last = None
 
 
-_told = _Told()
+_message = _Message()
 _VOID, _INT, _STR, _U64 = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint64
 _UINT, _SIZE = ctypes.c_uint, ctypes.c_size_t
-# A va_list is an array on x86-64, and on Arm64 too large for registers: a pointer comes.
+# A va_list is passed as a pointer: it is an array on x86-64, and too large for registers on Arm64.
 _HANDLER = ctypes.CFUNCTYPE(None, _STR, _INT, _STR, _VOID)
 _ACTION = ctypes.CFUNCTYPE(None, _VOID, _INT, _STR, _STR)
 
@@ -59,16 +59,16 @@ _vsnprintf.argtypes = [_STR, _SIZE, _STR, _VOID]
 
 
 @_HANDLER
-def _hear(function, subcode, fmt, args):
+def _keep_message(function, subcode, fmt, args):
     if subcode == _WARNING:
         return
     text = ctypes.create_string_buffer(1200)
     _vsnprintf(text, len(text), fmt, args)
-    _told.last = (function.decode(), subcode, text.value.decode(errors="replace"))
+    _message.last = (function.decode(), subcode, text.value.decode(errors="replace"))
 
 
 def _find():
-    """The library: that of the environment, the one beside this file, or the system's."""
+    """The path of the library: CPC_LIBRARY, the file beside this one, or the system's."""
     path = os.environ.get("CPC_LIBRARY")
     if path:
         return path
@@ -113,16 +113,16 @@ class _Library:
         if not self.handle:
             err = ctypes.get_errno()
             raise Error(err, os.strerror(err), "cpc_open")
-        self.cpc_seterrhndlr(self.handle, _hear)
+        self.cpc_seterrhndlr(self.handle, _keep_message)
 
     def call(self, name, *args):
         """Calls a function with the handle; -1 and NULL are an Error."""
-        _told.last = None
+        _message.last = None
         result = getattr(self, name)(self.handle, *args)
         if result is not None and result != -1:
             return result
         err = ctypes.get_errno()
-        function, subcode, text = _told.last or (name, 0, os.strerror(err))
+        function, subcode, text = _message.last or (name, 0, os.strerror(err))
         raise Error(err, text, function, subcode)
 
 
@@ -142,7 +142,7 @@ class _Set:
     """A set that the calling thread has bound to itself."""
 
     def __init__(self, events):
-        """All of `events`, pairs of a name and flags, are counted, or an Error says why not."""
+        """Binds all `events`, pairs of a name and flags, or raises an Error."""
         self.cpc = _cpc()
         self.index = {}
         self.scale = {}
@@ -161,7 +161,7 @@ class _Set:
         scale, unit = ctypes.c_double(), _STR()
         name, flags = event
         if "\0" in name:
-            raise Error(errno.EINVAL, "the name of an event has a NUL character")
+            raise Error(errno.EINVAL, "invalid name of an event: it contains a NUL character")
         index = self.cpc.call(
             "cpc_set_add_request", self.set, name.encode(), 0, flags, 0, None)
         self.cpc.call("cpc_set_request_scale", self.set, index,
@@ -188,14 +188,14 @@ class _Set:
 
 
 class _Thread(threading.local):
-    """What counts in this thread: a thread has one set, for all that are in each other."""
+    """The active Counting objects of this thread. They are nested, and share its only set."""
 
     def __init__(self):
         self.active = []
         self.set = None
 
     def sample(self):
-        """All that are active get what was counted since they were started last."""
+        """Adds to all active objects what was counted since they were last started."""
         values = self.set.sample()
         for c in self.active:
             c._take(values)
@@ -211,7 +211,7 @@ class _Thread(threading.local):
             if self.active:
                 self.sample()
             wanted = [event for c in self.active + [new] for event in c._events]
-            bound = _Set(dict.fromkeys(wanted))  # if it is refused, the one before counts on
+            bound = _Set(dict.fromkeys(wanted))  # if it is refused, the old set counts on
             if self.set is not None:
                 self.set.close()
             self.set = bound
@@ -243,7 +243,7 @@ class _Thread(threading.local):
         return error
 
     def forked(self):
-        """The counters are those of the parent alone."""
+        """In a forked child: the counters belong to the parent."""
         for c in self.active:
             c._error = Error(errno.EINVAL, "it was counting in the parent process")
             c._thread = None
@@ -259,7 +259,7 @@ os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release,
 
 
 def _split(spec):
-    """The words of an event spec: a comma between slashes does not end one."""
+    """The words of an event spec. A comma between slashes does not end a word."""
     word, slashes = "", 0
     for ch in spec:
         if ch == "," and slashes % 2 == 0:
@@ -285,11 +285,11 @@ def _read(specs):
 
 
 class Counting(collections.abc.Mapping):
-    """What is counted in a with statement: a mapping from the events' names to their counts.
+    """The counts of a with statement: a mapping from names of events to their counts.
 
-    In the statement these are the counts so far, after it those of the whole of it.  It may be
-    entered again, and then counts on.  Statements in each other count each their own events;
-    each thread counts itself."""
+    Inside of the statement these are the counts so far; after it, those of the whole statement.
+    An object can be used again, and then continues its counts.  Nested statements count their
+    own events each; a thread counts only itself."""
 
     def __init__(self, *events):
         self._events = _read(events)
@@ -298,7 +298,7 @@ class Counting(collections.abc.Mapping):
         self._count.update(time=0, cycles=0)
         self._scale = {}
         self._start = None
-        self._thread = None  # while it counts, the thread that does
+        self._thread = None  # the thread that it counts, while it does
         self._error = None
 
     def __enter__(self):
@@ -347,11 +347,11 @@ class Counting(collections.abc.Mapping):
 
     @property
     def cycles(self):
-        """CPU cycles while the thread was running, as cpc_buf_tick(3) tells them."""
+        """CPU cycles for which the thread was running, as in cpc_buf_tick(3)."""
         return self._now("cycles")
 
     def scaled(self, name):
-        """A count in its unit, and that unit: Joules, for example; "" for plain counts."""
+        """A count converted to its unit, for example Joules, and the unit; "" for plain counts."""
         scale, unit = self._scale[self._names[name]]
         return self[name] * scale, unit
 
@@ -364,14 +364,14 @@ class Counting(collections.abc.Mapping):
 
 
 def counting(*events):
-    """Counts events in a with statement: names, or lists of them with commas between.
+    """Counts events in a with statement: names, or lists of names separated by commas.
 
-    "sys" among them counts kernel mode, too, and "nouser" leaves user mode out."""
+    "sys" among them adds kernel mode, and "nouser" removes user mode."""
     return Counting(*events)
 
 
 def events():
-    """All events that can be counted here, as Events of group, name and description."""
+    """All events that can be counted on this machine, as Events: group, name, description."""
     found = []
 
     @_ACTION

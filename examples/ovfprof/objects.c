@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * objects.c - from an address of a process to a function of a program or library, by libdw.
+ * objects.c - finds the function of a program or library at an address of a process, by
+ * libdw.
  */
 #include "ovfprof.h"
 
@@ -14,11 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A program or library, as it is on disk. */
+/* A program or library on disk. */
 struct object {
 	char *path;
 	Dwfl *dwfl;
-	Dwfl_Module *module; /* NULL: it cannot be read, or is none */
+	Dwfl_Module *module; /* NULL: it cannot be read, or is not an ELF file */
 	struct object *next;
 };
 
@@ -66,7 +67,7 @@ void read_maps(const char *path, struct maps *maps)
 		line[strcspn(line, "\n")] = '\0';
 		if (sscanf(line, "= %" SCNu64, &time) == 1)
 			continue;
-		/* A line may be cut off, if the process died then. */
+		/* A line may be incomplete if the process was killed while it wrote it. */
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &m.start,
 			   &m.end, &m.offset, &at) != 3 ||
 		    at == 0)
@@ -100,7 +101,7 @@ static const struct map *find_map(const struct maps *maps, uint64_t time, uint64
 	return NULL;
 }
 
-/* Where a place of a file is when the program headers have their way; false: nowhere. */
+/* The address of an offset in a file, by the program headers; false: none. */
 static bool to_address(Elf *elf, uint64_t offset, uint64_t *address)
 {
 	size_t n;
@@ -145,7 +146,7 @@ void find_function(const struct maps *maps, uint64_t time, uint64_t pc, struct f
 		name = dwfl_module_addrinfo(object->module, address + bias, &off, &sym, NULL, NULL,
 					    NULL);
 	}
-	/* Of a stripped file the nearest symbol may be that of another function. */
+	/* In a stripped file the nearest symbol may be that of another function. */
 	if (name != NULL && (sym.st_size == 0 || off < sym.st_size))
 		snprintf(fn->name, sizeof(fn->name), "%.*s", (int)strcspn(name, "@"), name);
 	else

@@ -29,7 +29,7 @@ static const char usage[] =
 
 static char dir[4096];
 
-/* Unless it is given: some thousand samples per second of computing, at most. */
+/* The default period: at most some thousand samples per second of CPU time. */
 static uint64_t period_of(const struct options *o, const char *event)
 {
 	if (o->period != 0)
@@ -40,7 +40,7 @@ static uint64_t period_of(const struct options *o, const char *event)
 	return 100;
 }
 
-/* Binds it once, so that what the machine cannot count is refused before the program runs. */
+/* Binds the event once, so that an unsupported one is refused before the program runs. */
 static bool try_event(const struct options *o, const char *event, cpc_errhndlr_t *errhndlr)
 {
 	uint_t flags = CPC_COUNT_USER | CPC_OVF_NOTIFY_EMT | (o->system ? CPC_COUNT_SYSTEM : 0);
@@ -105,7 +105,7 @@ static void read_options(int argc, char *argv[], struct options *o)
 		case 'm':
 			o->least = strtod(optarg, &end);
 			if (end == optarg || *end != '\0' || !(o->least >= 0))
-				errx(2, "'%s' is no number of percent", optarg);
+				errx(2, "invalid percentage '%s'", optarg);
 			break;
 		case 'o':
 			o->output = optarg;
@@ -124,7 +124,7 @@ static void read_options(int argc, char *argv[], struct options *o)
 	}
 }
 
-/* The object to be loaded into the program, beside this one. */
+/* Makes the dynamic linker load ovfprof-preload.so, beside this file, into the program. */
 static void set_environment(const struct options *o)
 {
 	const char *before = getenv("LD_PRELOAD");
@@ -158,7 +158,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
-/* Runs it like a shell: signals of the terminal are for the program. */
+/* Runs the command as a shell does: ignores the terminal's signals meanwhile. */
 static int run(char *argv[], const struct options *o)
 {
 	int status;
@@ -181,7 +181,7 @@ static int run(char *argv[], const struct options *o)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Programs leave their samples there. */
+/* Makes the directory in which programs leave their samples. */
 static void make_directory(void)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -191,7 +191,7 @@ static void make_directory(void)
 		err(1, "%s", dir);
 }
 
-/* Its exit status is the program's. */
+/* Returns the exit status of the program. */
 static int profile(char *argv[], const struct options *o, FILE *out)
 {
 	int status;
@@ -199,8 +199,8 @@ static int profile(char *argv[], const struct options *o, FILE *out)
 	make_directory();
 	status = run(argv, o);
 	if (report(dir, o, out) == 0)
-		warnx("nothing was profiled: programs that are linked statically, or have "
-		      "privileges of their own, load nothing into them");
+		warnx("nothing was profiled: statically linked programs, and those with "
+		      "privileges of their own, do not load the profiler");
 	if (fflush(out) == EOF || ferror(out))
 		err(1, "%s", o->output != NULL ? o->output : "standard error");
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);

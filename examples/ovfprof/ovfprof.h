@@ -11,7 +11,7 @@
 
 /* ---- objects.c ---------------------------------------------------------------------- */
 
-/* What was mapped in a process, from `time` on. */
+/* What was mapped in a process from `time` on. */
 struct maps {
 	size_t n;
 	struct map {
@@ -22,13 +22,13 @@ struct maps {
 
 struct function {
 	char object[128];
-	char name[256]; /* or its address in the object, of one that has no symbol */
+	char name[256]; /* or its address in the object, if it has no symbol */
 };
 
 void read_maps(const char *path, struct maps *maps);
 void free_maps(struct maps *maps);
 void find_function(const struct maps *maps, uint64_t time, uint64_t pc, struct function *fn);
-/* The return address of the function that a sample is in; 0: unknown. */
+/* The return address of the function of a sample; 0: unknown. */
 uint64_t find_caller(const struct maps *maps, const struct slot *slot);
 void free_objects(void);
 
@@ -41,7 +41,7 @@ struct options {
 	double least; /* percent of what is shown */
 };
 
-/* Prints what the processes left in `dir`; how many LWPs. */
+/* Prints what the processes left in `dir`; returns the number of LWPs. */
 size_t report(const char *dir, const struct options *options, FILE *out);
 
 #endif /* OVFPROF_H */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * preload.c - the half of ovfprof that is in the program: a set that all LWPs inherit, whose
- * overflows are counted by the place where they happen.
+ * preload.c - the half of ovfprof that runs in the program: a set that all LWPs inherit,
+ * whose overflows are counted by the place where they happen.
  *
- * Each overflow is a signal.  They could be buffered (CPC_OVF_BUFFERED), for a tenth of the
- * cost; but records are taken by the LWP that they are of, and nobody would have those of the
- * last signals of each LWP when the program is killed, executes another one or calls _exit(2).
+ * Each overflow is a signal.  Buffered overflows (CPC_OVF_BUFFERED) would cost a tenth of
+ * that; but only the LWP itself can take its records, so those after the last signal of each
+ * LWP would be lost when the program is killed, executes another one or calls _exit(2).
  */
 #include "profile.h"
 
@@ -29,21 +29,21 @@
 
 static cpc_t *cpc;
 static cpc_set_t *set;
-static cpc_buf_t *buf; /* of the handler that has `busy` */
+static cpc_buf_t *buf; /* used by the handler that holds `busy` */
 static const char *dir;
 static uint64_t preset;
 static bool with_callers;
 static int lwps_fd = -1, maps_fd = -1;
 static atomic_long nlwps;
-static pthread_key_t key; /* calls us when an LWP ends */
+static pthread_key_t key; /* its destructor runs when an LWP exits */
 
-/* Of each LWP; NULL: it has not begun. */
+/* The calling LWP's entry; NULL: not started. */
 static _Thread_local struct lwp *me __attribute__((tls_model("initial-exec")));
-static struct lwp nobody; /* one that is over, or has no room in the file */
+static struct lwp nobody; /* for an LWP that has exited, or has no space in the file */
 
 /*
- * What handlers share: nothing interrupts them, so who waits for it waits for another LWP's
- * handler, or for the start of the process.
+ * Protects what handlers share.  Signals are blocked in handlers, so a holder soon releases
+ * it.
  */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
@@ -76,7 +76,7 @@ static void let_handlers_in(const sigset_t *old)
 
 /* ---- what is mapped -------------------------------------------------------------------- */
 
-/* Where there is code, as the last entry in the file of maps has it. */
+/* The code that is mapped, according to the last entry in the file of maps. */
 static struct {
 	uint64_t time;
 	size_t n;
@@ -85,7 +85,7 @@ static struct {
 	} code[4096];
 } known;
 
-/* A line of /proc/PID/maps: "START-END rwxp ...". */
+/* Adds a line of /proc/PID/maps: "START-END rwxp ...". */
 static void know_line(const char *line)
 {
 	uint64_t bound[2] = {0};
@@ -105,7 +105,7 @@ static void know_line(const char *line)
 	}
 }
 
-/* What is mapped now, for samples from now on. */
+/* Writes the current mappings, for samples from now on. */
 static void write_maps(void)
 {
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -144,8 +144,8 @@ static bool is_known(uint64_t pc)
 }
 
 /*
- * Which entry has the address; what is new, a library that was loaded, makes another one.
- * What is no code is no return address.
+ * The entry of maps that has the address.  New code, for instance of a library that was
+ * loaded, makes a new entry.  A caller's address that is not code is not a return address.
  */
 static uint64_t find_time(uint64_t pc, uint64_t *caller)
 {
@@ -156,7 +156,7 @@ static uint64_t find_time(uint64_t pc, uint64_t *caller)
 	return known.time;
 }
 
-/* Another library may take its place. */
+/* Another library may be mapped at the same address. */
 EXPORTED int dlclose(void *lib)
 {
 	static int (*next)(void *);
@@ -174,7 +174,7 @@ EXPORTED int dlclose(void *lib)
 
 /* ---- samples -------------------------------------------------------------------------- */
 
-/* A word of the program's memory; 0 where there is none. */
+/* Reads a word of the program's memory; 0: it is not mapped. */
 static uint64_t peek(uintptr_t address)
 {
 	uintptr_t word = 0;
@@ -184,8 +184,9 @@ static uint64_t peek(uintptr_t address)
 }
 
 /*
- * Return addresses: which one holds, the unwinding tables of the program tell later.  Code that
- * keeps no frame pointer has something else there, mostly no place of the stack.
+ * Finds possible return addresses: ovfprof later selects one by the unwinding tables of the
+ * program.  Code without a frame pointer has some other value there, usually not an address
+ * in the stack.
  */
 static void find_callers(const ucontext_t *uc, struct slot *at)
 {
@@ -226,8 +227,8 @@ static void record(struct lwp *lwp, struct slot at, uint64_t count)
 /* ---- LWPs ------------------------------------------------------------------------------ */
 
 /*
- * Room in the file, which others make longer at the same time; `nobody`: there is none, and the
- * file tells that.
+ * Allocates space in the file, which other LWPs extend at the same time.  `nobody`: there is
+ * none, which the file records.
  */
 static struct lwp *new_lwp(void)
 {
@@ -247,7 +248,7 @@ static struct lwp *new_lwp(void)
 	return lwp;
 }
 
-/* Not in the middle of its handler. */
+/* Not in the middle of its signal handler. */
 static void end_lwp(void *arg)
 {
 	struct lwp *lwp = me;
@@ -265,7 +266,7 @@ static void begin_lwp(void)
 	pthread_setspecific(key, &key);
 }
 
-/* What the LWP inherited is to begin. */
+/* Starts the set that a new LWP inherited. */
 static int on_birth(void)
 {
 	begin_lwp();
@@ -317,7 +318,7 @@ static void begin_process(void)
 {
 	int n = 0;
 
-	/* An id may be there already: of this process before an exec. */
+	/* The id may exist already: the process had it before an exec. */
 	while ((lwps_fd = create(n, "lwps")) == -1 && errno == EEXIST)
 		n++;
 	maps_fd = create(n, "maps");
@@ -332,7 +333,7 @@ static void begin_process(void)
 		me->error = (uint64_t)errno;
 }
 
-/* A child has no set bound, and writes to files of its own. */
+/* A forked child has no set bound, and writes to files of its own. */
 static void in_child(void)
 {
 	close(lwps_fd);
@@ -341,7 +342,7 @@ static void in_child(void)
 	begin_process();
 }
 
-/* LWPs that got no counters are not in the file, but missing from the sum. */
+/* LWPs that got no counters are not in the file, but their counts are missing in the sum. */
 __attribute__((destructor)) static void end(void)
 {
 	sigset_t old;
@@ -366,7 +367,7 @@ static bool make_set(const char *event, uint_t flags)
 	cpc = cpc_open(CPC_VER_CURRENT);
 	if (cpc == NULL)
 		return false;
-	cpc_seterrhndlr(cpc, quiet); /* ovfprof has tried it, and told */
+	cpc_seterrhndlr(cpc, quiet); /* ovfprof has tried it and printed messages */
 	set = cpc_set_create(cpc);
 	if (set == NULL || cpc_set_add_request(cpc, set, event, preset, flags, 0, NULL) == -1)
 		return false;

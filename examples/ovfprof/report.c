@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a function counted, or a caller of one in it. */
+/* The count of a function, or of one of its callers. */
 struct row {
 	struct function fn, caller; /* caller.name "": the function alone */
 	uint64_t count, samples;
@@ -72,7 +72,7 @@ static void add_lwp(struct table *table, const struct lwp *lwp, const struct map
 		if (!options->callers)
 			continue;
 		from = find_caller(maps, slot);
-		if (from != 0) /* the call is before it */
+		if (from != 0) /* the call is before the return address */
 			find_function(maps, slot->time, from - 1, &caller);
 		add(table, &fn, &caller, slot);
 	}
@@ -124,16 +124,16 @@ static void print_table(struct table *table, const struct options *options, FILE
 	*table = (struct table){0};
 }
 
-/* What went wrong in an LWP is told, lest its share seems to be none. */
+/* Prints warnings, because an LWP without counts would look idle. */
 static void tell_losses(const char *pid, const struct lwp *lwp)
 {
 	if (lwp->error != 0)
 		fprintf(stderr,
-			"ovfprof: process %s, LWP %" PRIu64 ": %s: its profile is not whole\n", pid,
-			lwp->tid, strerror((int)lwp->error));
+			"ovfprof: process %s, LWP %" PRIu64 ": %s: its profile is incomplete\n",
+			pid, lwp->tid, strerror((int)lwp->error));
 	else if (lwp->others != 0)
 		fprintf(stderr,
-			"ovfprof: process %s: LWPs got no counters, or lost them: they are missing\n",
+			"ovfprof: process %s: some LWPs got no counters, or lost them: their events are missing\n",
 			pid);
 	if (lwp->no_room != 0)
 		fprintf(stderr,
@@ -142,7 +142,7 @@ static void tell_losses(const char *pid, const struct lwp *lwp)
 			pid, lwp->tid, lwp->no_room);
 }
 
-/* One process; how many LWPs. */
+/* Reports one process; returns the number of LWPs. */
 static size_t report_process(const char *dir, const char *name, struct table *all,
 			     const struct options *options, FILE *out)
 {

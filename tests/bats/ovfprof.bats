@@ -62,7 +62,7 @@ prof() {
 @test "threads without counters are reported, and the rest has its profile" {
 	PROF=("${WITH_FILES[@]}" 1000 "${PROF[@]}")
 	prof -0 -p 1 prlimit --nofile=12:12 "$WORK/hot-functions" -t 7 200
-	[[ $stderr == *": LWPs got no counters, or lost them: they are missing"* ]]
+	[[ $stderr == *": some LWPs got no counters, or lost them: their events are missing"* ]]
 	three=$(row touch_three | awk '{ print $2 }')
 	[ "$three" -ge 600 ]
 	[ "$three" -lt 4800 ]
@@ -163,7 +163,7 @@ END_C
 	[[ $stderr == "usage: "* ]]
 	go -127 "${PROF[@]}" "$T/none"
 	go -0 "${PROF[@]}" -o "$T/prof" "$WORK/symbols-static" 1
-	[[ $stderr == *"nothing was profiled: programs that are linked statically"* ]]
+	[[ $stderr == *"nothing was profiled: statically linked programs"* ]]
 }
 
 @test "a clock with a period that would stop the program is refused before it runs" {

@@ -178,7 +178,7 @@ class TestErrors(unittest.TestCase):
         for spec, text in (("", "unknown event ''"), ("sys", "no events to be counted"),
                            ("page-faults,nouser", "event 'page-faults' is to be counted neither in "
                                                   "user nor in kernel mode"),
-                           ("page-faults\0", "the name of an event has a NUL character")):
+                           ("page-faults\0", "invalid name of an event: it contains a NUL character")):
             with self.assertRaises(cpc.Error) as caught:
                 with cpc.counting(spec):
                     pass

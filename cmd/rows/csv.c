@@ -158,14 +158,9 @@ static void csv_row(struct sink *sink, const struct row *row)
 		put_ratio(csv, row, i);
 }
 
-static void csv_free(struct sink *sink)
-{
-	free(sink);
-}
-
 struct sink *csv_open(FILE *file, const struct style *style)
 {
-	static const struct sink_ops ops = {.begin = csv_begin, .row = csv_row, .free = csv_free};
+	static const struct sink_ops ops = {.begin = csv_begin, .row = csv_row};
 	struct csv *csv = xcalloc(1, sizeof(*csv));
 
 	csv->sink.ops = &ops;

@@ -7,7 +7,6 @@
 #include "format.h"
 #include "jsonwrite.h"
 
-#include <stdlib.h>
 #include <sys/wait.h>
 
 struct json {
@@ -208,15 +207,9 @@ static void json_end(struct sink *sink)
 	put(json, object);
 }
 
-static void json_free(struct sink *sink)
-{
-	free(sink);
-}
-
 struct sink *json_open(FILE *file, const struct style *style)
 {
-	static const struct sink_ops ops = {
-		.begin = json_begin, .row = json_row, .end = json_end, .free = json_free};
+	static const struct sink_ops ops = {.begin = json_begin, .row = json_row, .end = json_end};
 	struct json *json = xcalloc(1, sizeof(*json));
 
 	(void)style; /* a record contains everything */

@@ -12,15 +12,17 @@
 
 #include "row.h"
 
+#include <stdlib.h>
+
 struct sink;
 
 struct sink_ops {
-	/* `run` is valid until end or, without one, free.  Only row and free are required. */
+	/* `run` is valid until end or, without one, free.  Only row is required. */
 	void (*begin)(struct sink *sink, const struct run *run);
 	void (*row)(struct sink *sink, const struct row *row);
 	void (*sampled)(struct sink *sink);
 	void (*end)(struct sink *sink);
-	void (*free)(struct sink *sink);
+	void (*free)(struct sink *sink); /* NULL: call free(3) */
 };
 
 struct sink {
@@ -52,8 +54,10 @@ static inline void sink_end(struct sink *sink)
 
 static inline void sink_free(struct sink *sink)
 {
-	if (sink != NULL)
+	if (sink != NULL && sink->ops->free != NULL)
 		sink->ops->free(sink);
+	else
+		free(sink);
 }
 
 #endif /* SINK_H */

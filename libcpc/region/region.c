@@ -531,6 +531,8 @@ static bool enter_first(struct cpc_region_site *site)
 	lwp->busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
 	entered = region != NULL && enter(lwp, find_total(lwp, region));
+	/* The first sample of a process faults in code of ours, after it has read the counters. */
+	each_frame(lwp, 0, start_frame);
 	each_frame(lwp, 0, start_frame);
 	return entered;
 }

@@ -236,8 +236,9 @@ both_ticked() {
 @test "--tid: the kernel's thread ids in place of LWP numbers" {
 	warm_crowd -p 10 3
 	track -0 --tid -v -T 0.02 -N 1 -c page-faults -p "${PIDS[crowd]}"
+	# shellcheck disable=SC2012 # numbers
 	[ "$(rows_of tick | awk '{ print $2 }' | sort -n)" = \
-		"$(ls "/proc/${PIDS[crowd]}/task")" ]
+		"$(ls "/proc/${PIDS[crowd]}/task" | sort -n)" ]
 	every_row detach "\$2 == ${PIDS[crowd]}" 1
 	crowd_is_well 2
 	track -0 --tid -fe -T 0 -c page-faults sh -c "'$WORK/threads' 2; '$WORK/exec-thread' 0"

@@ -19,7 +19,7 @@ struct bound_set {
 	cpc_buf_t *before; /* the previous sample */
 };
 
-static cpc_buf_t *make_buf(const struct counters *c, size_t k)
+cpc_buf_t *counters_new_buf(const struct counters *c, size_t k)
 {
 	cpc_buf_t *buf = cpc_buf_create(c->cpc, c->grp->set[k].set);
 
@@ -41,12 +41,12 @@ void counters_make(struct counters *c, const struct cpus *cpus)
 			cpu->set[k].set = cpc_set_dup(c->cpc, c->grp->set[k].set);
 			if (cpu->set[k].set == NULL)
 				die("%s", strerror(errno));
-			cpu->set[k].before = make_buf(c, k);
+			cpu->set[k].before = counters_new_buf(c, k);
 		}
 	}
 	c->now = xcalloc(c->grp->n, sizeof(cpc_buf_t *));
 	for (size_t k = 0; k < c->grp->n; k++)
-		c->now[k] = make_buf(c, k);
+		c->now[k] = counters_new_buf(c, k);
 }
 
 /* Soaker threads are not freed: they sleep until the program ends. */

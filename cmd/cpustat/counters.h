@@ -42,6 +42,9 @@ struct counters {
 void counters_make(struct counters *counters, const struct cpus *cpus);
 void counters_free(struct counters *counters);
 
+/* A buffer for set `k` of the group. */
+cpc_buf_t *counters_new_buf(const struct counters *counters, size_t k);
+
 /*
  * Binds set `k` of the group to each CPU; a message reports each failure.  -1: no CPU is left, or
  * the set would fail on all CPUs.

@@ -304,15 +304,6 @@ static void run(struct sampler *s)
 
 /* ---- the run ------------------------------------------------------------- */
 
-static cpc_buf_t *make_buf(const struct sampler *s, size_t k)
-{
-	cpc_buf_t *buf = cpc_buf_create(s->cpc, s->grp->set[k].set);
-
-	if (buf == NULL)
-		die("%s", strerror(errno));
-	return buf;
-}
-
 static void make_turns(struct sampler *s)
 {
 	s->known = xcalloc(s->counters.n, sizeof(*s->known));
@@ -320,10 +311,10 @@ static void make_turns(struct sampler *s)
 	for (size_t k = 0; k < s->grp->n; k++) {
 		struct turn *turn = &s->turn[k];
 
-		turn->total = make_buf(s, k);
+		turn->total = counters_new_buf(&s->counters, k);
 		turn->sample = xcalloc(s->counters.n, sizeof(cpc_buf_t *));
 		for (size_t i = 0; i < s->counters.n; i++)
-			turn->sample[i] = make_buf(s, k);
+			turn->sample[i] = counters_new_buf(&s->counters, k);
 	}
 }
 

@@ -10,10 +10,10 @@
 #include "../base/say.h"
 #include "../base/util.h"
 #include "help.h"
+#include "trial.h"
 
 #include <errno.h>
 #include <libpctx.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,32 +34,10 @@ static void print_line(const char *what, const char *text)
 	help_print_text(stdout, label, text);
 }
 
-/* Why an event cannot be counted for an LWP, or with `on_cpu` on a CPU; NULL: it can. */
-static const char *refusal(cpc_t *cpc, const char *event, bool on_cpu)
-{
-	cpc_set_t *set = cpc_set_create(cpc);
-	const char *why = NULL;
-	int rc;
-
-	if (set == NULL)
-		return strerror(errno);
-	rc = cpc_set_add_request(cpc, set, event, 0, CPC_COUNT_USER, 0, NULL);
-	if (rc != -1 && on_cpu)
-		rc = cpc_bind_cpu(cpc, sched_getcpu(), set,
-				  CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED);
-	else if (rc != -1)
-		rc = cpc_bind_curlwp(cpc, set,
-				     CPC_BIND_LATE); /* as when other processes are counted */
-	if (rc == -1)
-		why = cpcerr_text();
-	cpc_set_destroy(cpc, set);
-	return why;
-}
-
 /* Prints "works" or the reason. */
 static bool try_event(cpc_t *cpc, const char *what, const char *event, bool on_cpu)
 {
-	const char *why = refusal(cpc, event, on_cpu);
+	const char *why = trial_refusal(cpc, &event, 1, on_cpu);
 
 	print_line(what, why == NULL ? "works" : why);
 	return why == NULL;
@@ -67,7 +45,8 @@ static bool try_event(cpc_t *cpc, const char *what, const char *event, bool on_c
 
 static bool try_hardware(cpc_t *cpc)
 {
-	const char *why = refusal(cpc, "cycles", false);
+	const char *const event = "cycles";
+	const char *why = trial_refusal(cpc, &event, 1, false);
 	char text[512];
 
 	if (why != NULL) {

@@ -7,6 +7,7 @@
 
 #include "../base/say.h"
 #include "../base/util.h"
+#include "trial.h"
 
 #include <cpc_version.h>
 #include <errno.h>
@@ -114,26 +115,15 @@ static void list_attr(void *arg, const char *attr)
 		fill_word(arg, attr);
 }
 
-/* Why `event`, which exists on all machines, cannot be counted; NULL: it can. */
-static const char *refusal(cpc_t *cpc, const char *event)
-{
-	cpc_set_t *set = cpc_set_create(cpc);
-
-	if (set == NULL || cpc_set_add_request(cpc, set, event, 0, CPC_COUNT_USER, 0, NULL) == -1 ||
-	    cpc_bind_curlwp(cpc, set, 0) == -1)
-		return cpcerr_text();
-	cpc_set_destroy(cpc, set);
-	return NULL;
-}
-
 /*
  * Why this user can count nothing, or nothing in the kernel; NULL: the user can count both.
  */
 static const char *any_refusal(cpc_t *cpc)
 {
-	const char *reason = refusal(cpc, "page-faults");
+	static const char *const user = "page-faults", *const kernel = "context-switches";
+	const char *reason = trial_refusal(cpc, &user, 1, false);
 
-	return reason != NULL ? reason : refusal(cpc, "context-switches");
+	return reason != NULL ? reason : trial_refusal(cpc, &kernel, 1, false);
 }
 
 /* Prints what can be counted here, and the syntax.  -1: cpcerr_text() is the reason. */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * trial.c - binds events for a moment, to find out whether this user can count them here.
+ */
+#include "trial.h"
+
+#include "../base/util.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+const char *trial_refusal(cpc_t *cpc, const char *const *event, size_t n, bool on_cpu)
+{
+	cpc_set_t *set = cpc_set_create(cpc);
+	int rc = 0;
+
+	if (set == NULL)
+		return strerror(errno);
+	for (size_t i = 0; i < n && rc != -1; i++)
+		rc = cpc_set_add_request(cpc, set, event[i], 0, CPC_COUNT_USER, 0, NULL);
+	if (rc != -1 && on_cpu)
+		rc = cpc_bind_cpu(cpc, sched_getcpu(), set,
+				  CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED);
+	else if (rc != -1)
+		rc = cpc_bind_curlwp(cpc, set, CPC_BIND_LATE);
+	cpc_set_destroy(cpc, set);
+	return rc != -1 ? NULL : cpcerr_text();
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * trial.h - binds events for a moment, to find out whether this user can count them here.
+ */
+#ifndef TRIAL_H
+#define TRIAL_H
+
+#include <libcpc.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Why `n` events cannot be counted together in user mode, for an LWP or with `on_cpu` on a CPU;
+ * NULL: they can.
+ */
+const char *trial_refusal(cpc_t *cpc, const char *const *event, size_t n, bool on_cpu);
+
+#endif /* TRIAL_H */

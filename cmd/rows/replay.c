@@ -50,7 +50,7 @@ static struct run_event read_event(struct jsonread *in, json_object *object)
 	};
 
 	if (!(event.scale > 0 && event.scale <= MAX_SCALE))
-		jsonread_bad(in, "'scale' is out of range");
+		jsonread_bad(in, "invalid 'scale': out of range");
 	return event;
 }
 

@@ -100,9 +100,10 @@ static int refuse_seize(const struct pctx *ctx, int err)
 		return refuse(&target, EPERM, reason);
 	}
 	if (pctxi_yama_scope() > 0)
-		return refuse(&target, EPERM,
-			      "kernel.yama.ptrace_scope forbids it; root may, and after sysctl "
-			      "kernel.yama.ptrace_scope=0 everybody on own processes");
+		return refuse(
+			&target, EPERM,
+			"kernel.yama.ptrace_scope forbids it; root may track it, and any user "
+			"own processes after: sysctl kernel.yama.ptrace_scope=0");
 	return refuse(&target, EPERM,
 		      geteuid() == 0
 			      ? "not permitted: this container or a security module forbids it"

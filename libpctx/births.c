@@ -154,7 +154,7 @@ static void judge(struct pctxi_loop *loop, struct pctxi_lwp *lwp, int64_t now_ns
 		break;
 	case PCTXI_EARLY_UNKNOWN: /* do not let it wait for ever */
 		pctxi_drop(loop, lwp);
-		lose_unnamed(loop, tid, "without /proc it is unknown who made it");
+		lose_unnamed(loop, tid, "without /proc its creator is unknown");
 		break;
 	}
 }

@@ -299,7 +299,8 @@ static void tell_found(int rc, const struct cpci_holder *holder, bool lwp, struc
 		cpci_diag(diag, err, CPC_CPU_CLAIMED, "%s: %s counts on CPU %d%s", strerror(err),
 			  who, holder->cpu, lwp ? ", and LWPs cannot be counted meanwhile" : "");
 	} else {
-		cpci_diag(diag, err, 0, "whether others count CPUs cannot be found out from %s: %s",
+		cpci_diag(diag, err, 0,
+			  "cannot find out whether other programs count CPUs, from %s: %s",
 			  cpci_claim_path[holder->dir], strerror(err));
 	}
 }
@@ -309,7 +310,7 @@ static void tell_unclaimed(const struct cpci_claim *claim, enum cpci_claim_dir w
 {
 	int err = errno;
 
-	cpci_diag(diag, err, CPC_CLAIM_FAILED, "CPU %d cannot be claimed in %s: %s", claim->cpu,
+	cpci_diag(diag, err, CPC_CLAIM_FAILED, "cannot claim CPU %d in %s: %s", claim->cpu,
 		  cpci_claim_path[which], strerror(err));
 }
 
@@ -361,10 +362,11 @@ static int claim_cpu(struct cpci_claim *claim, struct cpci_diag *diag)
 		tell_invalidated(diag);
 	if (rc == 0 && place.dir == -1 && !registry.told) {
 		registry.told = true;
-		cpci_diag(diag, 0, CPC_WARNING,
-			  "others cannot see which CPUs are counted here: neither %s nor %s is a "
-			  "place for claims",
-			  cpci_claim_path[CPCI_DIR_ROOT], cpci_claim_path[CPCI_DIR_USERS]);
+		cpci_diag(
+			diag, 0, CPC_WARNING,
+			"other programs cannot see which CPUs are counted here: neither %s nor %s is a "
+			"place for claims",
+			cpci_claim_path[CPCI_DIR_ROOT], cpci_claim_path[CPCI_DIR_USERS]);
 	}
 	leave(&place);
 	return rc;

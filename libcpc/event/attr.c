@@ -25,8 +25,7 @@ static const struct known {
 	{.name = "config2"},
 	{.name = "config3"},
 	/* samples */
-	{.name = "precise",
-	 .why = "it makes samples precise; a count has none, and is exact without"},
+	{.name = "precise", .why = "it makes samples precise; counts are always exact"},
 	/* x86 */
 	{.name = "event"},
 	{.name = "umask"},

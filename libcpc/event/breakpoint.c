@@ -42,7 +42,7 @@ static const char *parse_addr(struct fields *f, char *value)
 	f->symbol[0] = '\0';
 	f->addr = 0;
 	if (isdigit((unsigned char)*value))
-		return cpci_parse_number(value, &f->addr) ? NULL : "addr is no number";
+		return cpci_parse_number(value, &f->addr) ? NULL : "addr is not a number";
 	if (*value == '\0' || *value == '+')
 		return "addr is a number, or a symbol with or without +offset";
 	return cpci_event_symbol(value, f->symbol, &f->addr);

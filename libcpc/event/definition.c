@@ -40,7 +40,7 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 		/* The caller's name itself is known. */
 		if (why.subcode == CPC_UNKNOWN_EVENT)
 			why.subcode = CPC_INVALID_EVENT;
-		cpci_diag(diag, why.err, why.subcode, "%s:%d: '%s' cannot be had: %s", def->file,
+		cpci_diag(diag, why.err, why.subcode, "%s:%d: cannot resolve '%s': %s", def->file,
 			  def->line, def->name, why.text);
 		return -1;
 	}
@@ -87,13 +87,13 @@ static int evaluate(const struct cpci_def *def, uint_t flags, struct cpci_event 
 	}
 	if (def->ratio) {
 		event->ratio = def;
-		cpci_diag(diag, EINVAL, CPC_IS_RATIO, "%s:%d: '%s' is a ratio, and no event",
+		cpci_diag(diag, EINVAL, CPC_IS_RATIO, "%s:%d: '%s' is a ratio, not an event",
 			  def->file, def->line, def->name);
 		return -1;
 	}
 	if (event->depth >= MAX_DEPTH) {
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-			  "%s:%d: the definition of '%s' goes in circles", def->file, def->line,
+			  "%s:%d: the definition of '%s' refers to itself", def->file, def->line,
 			  def->name);
 		return -1;
 	}

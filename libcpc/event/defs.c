@@ -164,12 +164,12 @@ static void add(struct reader *r, const char *name, const char *expr, bool ratio
 static const char *check_name(const struct reader *r, const char *name)
 {
 	if (*name == '\0' || strpbrk(name, " \t,:/") != NULL)
-		return "the name of an event has no blanks, commas, colons and slashes";
+		return "the name of an event cannot contain blanks, commas, colons or slashes";
 	/* The thousands of names in vendors' files are not compared with attributes. */
 	if ((r->source == CPCI_DEF_USER && cpci_attr_is(name)) ||
 	    ((r->source == CPCI_DEF_USER || r->source == CPCI_DEF_VENDOR) &&
 	     isdigit((unsigned char)*name)))
-		return "the name of an event is not that of an attribute, nor a number";
+		return "the name of an event cannot be an attribute or a number";
 	return NULL;
 }
 
@@ -366,8 +366,8 @@ static int read_stream(struct reader *r, FILE *f)
 	if ((n == -1 && !feof(f)) || ferror(f)) {
 		rc = unreadable(r, r->file);
 	} else if (n > 0 && text[n - 1] == '\0') {
-		cpci_diag(r->diag, EINVAL, 0, "event definitions '%s' are no text: a NUL byte",
-			  r->file);
+		cpci_diag(r->diag, EINVAL, 0,
+			  "event definitions '%s' are not text: they contain a NUL byte", r->file);
 		rc = -1;
 	} else if (n > 0) {
 		return read_text(r, text);

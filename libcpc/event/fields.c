@@ -10,7 +10,7 @@
 
 static int bad(const char *name, struct cpci_diag *diag, const char *why)
 {
-	cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "bad event '%s': %s", name, why);
+	cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "invalid event '%s': %s", name, why);
 	return -1;
 }
 
@@ -27,7 +27,7 @@ int cpci_event_fields(const char *name, const char *kind, void *arg, cpci_field_
 	if (n >= sizeof(text))
 		return bad(name, diag, "it is too long");
 	if (name[n - 1] != '/')
-		return bad(name, diag, "it is to end with a slash");
+		return bad(name, diag, "it must end with a slash");
 	snprintf(text, sizeof(text), "%.*s", n > skip ? (int)(n - 1 - skip) : 0, name + skip);
 	for (char *field = *text != '\0' ? text : NULL; why == NULL && field != NULL;
 	     field = next) {
@@ -58,6 +58,6 @@ const char *cpci_event_symbol(char *text, char *symbol, uint64_t *offset)
 	if (strlcpy(symbol, text, CPCI_MAX_SYMBOL) >= CPCI_MAX_SYMBOL)
 		return "the symbol is longer than 255 characters";
 	if (plus != NULL && !cpci_parse_number(plus, offset))
-		return "the offset from the symbol is to be a number";
+		return "the offset from the symbol must be a number";
 	return NULL;
 }

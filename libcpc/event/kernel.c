@@ -104,20 +104,20 @@ int cpci_event_raw(const char *name, uint_t flags, struct cpci_event *event, str
 		return -1;
 	if (*modifier == ':') {
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-			  "bad event '%s': a code of the CPU has no modifiers; the modes "
+			  "invalid event '%s': a raw code takes no modifiers; the modes "
 			  "are those of the request",
 			  name);
 		return -1;
 	}
 	if (!cpci_parse_number(name, &code) || code == 0) {
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-			  "bad event '%s': a code of the CPU is a number from 1 to %#llx", name,
+			  "invalid event '%s': a raw code is a number from 1 to %#llx", name,
 			  (unsigned long long)UINT64_MAX);
 		return -1;
 	}
 	if (cpci_pmu_name(PERF_TYPE_RAW, pmu) && (code & ~cpci_pmu_mask(pmu)) != 0) {
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-			  "bad event '%s': no field of PMU '%s' has the bits 0x%llx", name, pmu,
+			  "invalid event '%s': no field of PMU '%s' has the bits 0x%llx", name, pmu,
 			  (unsigned long long)(code & ~cpci_pmu_mask(pmu)));
 		return -1;
 	}

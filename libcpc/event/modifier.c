@@ -14,8 +14,7 @@ bool cpci_event_precise(const char *name, const char *word, size_t n, struct cpc
 	if (!letters && (n < 2 || n >= sizeof(option) || strncmp(word, option, n) != 0))
 		return false;
 	cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-		  "bad event '%s': '%.*s' is for samples, which it makes precise; a count has "
-		  "none, and is exact without",
-		  name, (int)n, word);
+		  "invalid event '%s': '%.*s' makes samples precise; counts are always exact", name,
+		  (int)n, word);
 	return true;
 }

@@ -245,7 +245,7 @@ static void explain(const char *name, int rc, struct cpci_diag *diag)
 	snprintf(base, sizeof(base), "%.*s", (int)(part - name), name);
 	idx = pfm_find_event(base);
 	if (idx < 0 || pfm_get_event_info(idx, PFM_OS_PERF_EVENT, &names.event) != PFM_SUCCESS) {
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "bad event '%s': %s", name,
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "invalid event '%s': %s", name,
 			  pfm_strerror(rc));
 		return;
 	}
@@ -257,21 +257,22 @@ static void explain(const char *name, int rc, struct cpci_diag *diag)
 			return;
 		if (!names.found && names.n > 1 && strspn(names.part, "uk") == names.n) {
 			cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-				  "bad event '%s': each modifier has its colon, as in '%s:u:k'",
+				  "invalid event '%s': each modifier has its colon, as in '%s:u:k'",
 				  name, base);
 			return;
 		}
 		if (!names.found) {
-			cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-				  "bad event '%s': '%s' has no unit mask or modifier '%.*s'; it "
-				  "has: %s",
-				  name, base, (int)names.n, names.part, names.list);
+			cpci_diag(
+				diag, EINVAL, CPC_INVALID_EVENT,
+				"invalid event '%s': '%s' has no unit mask or modifier '%.*s'; it "
+				"has: %s",
+				name, base, (int)names.n, names.part, names.list);
 			return;
 		}
 	}
 	look_up(&names);
 	cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-		  "bad event '%s': %s; unit masks and modifiers of '%s' are: %s", name,
+		  "invalid event '%s': %s; unit masks and modifiers of '%s' are: %s", name,
 		  pfm_strerror(rc), base, names.list);
 }
 

@@ -27,7 +27,7 @@ static int bad(const struct lookup *l, int subcode, const char *fmt, const char 
 	char why[256];
 
 	snprintf(why, sizeof(why), fmt, a, b);
-	cpci_diag(l->diag, EINVAL, subcode, "bad event '%s': %s", l->name, why);
+	cpci_diag(l->diag, EINVAL, subcode, "invalid event '%s': %s", l->name, why);
 	return -1;
 }
 
@@ -49,8 +49,9 @@ static int unknown(const struct lookup *l, const char *term, bool has_value)
 		cpci_pmu_each_file(l->pmu, "events", &suggest, try_term);
 	if (suggest.best[0] != '\0')
 		snprintf(hint, sizeof(hint), " (did you mean '%s'?)", suggest.best);
-	cpci_diag(l->diag, EINVAL, CPC_INVALID_EVENT, "bad event '%s': PMU '%s' has no %s '%s'%s",
-		  l->name, l->pmu, has_value ? "field" : "event or field", term, hint);
+	cpci_diag(l->diag, EINVAL, CPC_INVALID_EVENT,
+		  "invalid event '%s': PMU '%s' has no %s '%s'%s", l->name, l->pmu,
+		  has_value ? "field" : "event or field", term, hint);
 	return -1;
 }
 
@@ -61,7 +62,7 @@ static int put_field(const struct lookup *l, const char *field, const char *text
 	uint64_t val = 1, max;
 
 	if (text != NULL && !cpci_parse_number(text, &val))
-		return bad(l, CPC_INVALID_EVENT, "the value of '%s' is to be a number, not '%s'",
+		return bad(l, CPC_INVALID_EVENT, "the value of '%s' must be a number, not '%s'",
 			   field, text);
 	if (strcmp(field, "config") == 0)
 		strlcpy(format, "config:0-63", sizeof(format));

@@ -55,8 +55,8 @@ static const char *parse_func(struct fields *f, char *value)
 		if (why != NULL)
 			return why;
 		if (*value != '/' && is_mode(colon + 1))
-			return "functions are counted in user mode, which is not written; a "
-			       "function of that name takes the path of its file";
+			return "functions are counted in user mode, so write no mode; to count a "
+			       "function of that name, write the path of its file";
 		value = colon + 1;
 	}
 	why = cpci_event_symbol(value, f->symbol, &f->offset);

@@ -32,7 +32,7 @@ static bool explain_denied_function(struct cpci_diag *diag, const char *name,
 		return false;
 	cpci_diag(diag, EACCES, 0,
 		  "cannot count '%s': the kernel sets probes of functions for root and "
-		  "CAP_PERFMON only; a breakpoint on the function takes no privilege",
+		  "CAP_PERFMON only; a breakpoint on the function requires no privilege",
 		  name);
 	return true;
 }
@@ -60,7 +60,7 @@ static void explain_denied(struct cpci_diag *diag, int err, const char *name,
 	if (enough != INT_MAX && !cpci_privileged_here()) {
 		cpci_diag(diag, EACCES, 0,
 			  "cannot count '%s'%s: kernel.perf_event_paranoid is %d; root and "
-			  "CAP_PERFMON may, and everybody after: sysctl "
+			  "CAP_PERFMON may, and any user after: sysctl "
 			  "kernel.perf_event_paranoid=%d",
 			  name, what, level, enough);
 		return;
@@ -75,7 +75,7 @@ static void explain_denied(struct cpci_diag *diag, int err, const char *name,
 	}
 	if (is_in_kernel(term) && !cpci_have_cap(0, CAP_SYS_ADMIN)) {
 		cpci_diag(diag, EACCES, 0,
-			  "cannot count '%s': a breakpoint in the kernel takes CAP_SYS_ADMIN",
+			  "cannot count '%s': a breakpoint in the kernel requires CAP_SYS_ADMIN",
 			  name);
 		return;
 	}
@@ -155,14 +155,15 @@ static void explain_filter(struct cpci_diag *diag, const char *name, const struc
 	if (*fields != '\0')
 		cpci_diag(
 			diag, EINVAL, CPC_INVALID_EVENT,
-			"cannot count '%s': the kernel does not take the filter '%s' of %s, whose "
+			"cannot count '%s': the kernel does not accept the filter '%s' of %s, whose "
 			"fields are: %s",
 			name, term->filter, tracepoint, fields);
 	else
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-			  "cannot count '%s': the kernel does not take the filter '%s': is it made "
-			  "of fields of this tracepoint, which its file format names?",
-			  name, term->filter);
+		cpci_diag(
+			diag, EINVAL, CPC_INVALID_EVENT,
+			"cannot count '%s': the kernel does not accept the filter '%s': is it made "
+			"of fields of this tracepoint, which its file format names?",
+			name, term->filter);
 }
 
 static void explain_invalid(struct cpci_diag *diag, const char *name, const struct cpci_term *term,
@@ -183,7 +184,7 @@ static void explain_invalid(struct cpci_diag *diag, const char *name, const stru
 			  name);
 	else if (is_in_kernel(term))
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': the kernel takes no such breakpoint there: only on "
+			  "cannot count '%s': the kernel accepts no such breakpoint there: only on "
 			  "code that may be probed, and only where addr is a multiple of len",
 			  name);
 	else if (term->attr.type == PERF_TYPE_BREAKPOINT)
@@ -216,11 +217,11 @@ static void explain_no_debugreg(struct cpci_diag *diag, const char *name,
 	if (cpci_debugreg_suffice(plan, term, &n))
 		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': this CPU has %u registers for breakpoints of this "
-			  "kind, and others, a debugger perhaps, have taken some of them",
+			  "kind, and another program, perhaps a debugger, uses some of them",
 			  name, n);
 	else if (n == 0)
 		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': others, who count on whole CPUs or debug, have taken "
+			  "cannot count '%s': other programs, which count whole CPUs or debug, use "
 			  "this CPU's registers for breakpoints of this kind",
 			  name);
 	else
@@ -242,11 +243,12 @@ void cpci_explain_held(struct cpci_diag *diag, const char *name)
 		snprintf(seen, sizeof(seen), "; %s has counters open", who);
 	}
 	cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
-		  "cannot count '%s': others hold the counters that it needs%s%s%s", name, seen,
+		  "cannot count '%s': other programs use the counters that it needs%s%s%s", name,
+		  seen,
 		  watched ? "; the NMI watchdog has one, root can stop it with: sysctl "
 			    "kernel.nmi_watchdog=0"
 			  : "",
-		  !watched && *seen == '\0' ? "; who they are cannot be seen from here" : "");
+		  !watched && *seen == '\0' ? "; they cannot be seen from here" : "");
 }
 
 void cpci_explain(struct cpci_diag *diag, int err, const char *name, const struct cpci_term *term,
@@ -273,7 +275,8 @@ void cpci_explain(struct cpci_diag *diag, int err, const char *name, const struc
 		break;
 	case E2BIG:
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': it takes config3, which Linux has from 6.3 on", name);
+			  "cannot count '%s': it requires config3, which Linux supports since 6.3",
+			  name);
 		break;
 	case ENODEV:
 		if (target.tid == -1)
@@ -311,8 +314,8 @@ void cpci_explain(struct cpci_diag *diag, int err, const char *name, const struc
 		else
 			cpci_diag(
 				diag, EIO, 0,
-				"cannot count '%s': the kernel says that the LWP has ended, which "
-				"it has not",
+				"cannot count '%s': the kernel reports that the LWP has ended, but it "
+				"is alive",
 				name);
 		break;
 	default:
@@ -357,7 +360,7 @@ void cpci_explain_plan(struct cpci_diag *diag, int err, const struct cpci_plan *
 	    (err == EINVAL || err == EOPNOTSUPP) && cpci_perf_probe(&term->attr) == 0 &&
 	    !cpci_perf_overflows(&term->attr)) {
 		cpci_diag(diag, ENOTSUP, CPC_RESOURCE_UNAVAIL,
-			  "cannot tell overflows of '%s': its counter does not interrupt", name);
+			  "cannot report overflows of '%s': its counter does not interrupt", name);
 		return;
 	}
 	if (err == EACCES || err == EPERM) {
@@ -389,9 +392,9 @@ static void explain_locked(struct cpci_diag *diag)
 	getrlimit(RLIMIT_MEMLOCK, &lim);
 	cpci_diag(
 		diag, ENOMEM, 0,
-		"no memory to buffer overflows in: of all rings of a user, the kernel locks %ld kB "
-		"for each CPU (sysctl kernel.perf_event_mlock_kb), and %llu kB more for each "
-		"process (ulimit -l)",
+		"cannot lock memory for the ring buffer of overflows: the kernel permits %ld kB of "
+		"ring buffers per user and CPU (sysctl kernel.perf_event_mlock_kb), and %llu kB "
+		"more per process (ulimit -l)",
 		cpci_read_number("/proc/sys/kernel/perf_event_mlock_kb", 0),
 		(unsigned long long)lim.rlim_cur / 1024);
 }
@@ -399,10 +402,10 @@ static void explain_locked(struct cpci_diag *diag)
 void cpci_explain_pcbuf(struct cpci_diag *diag, int err, enum cpci_pcbuf_step step)
 {
 	static const char *const doing[] = {
-		[CPCI_PCBUF_OPEN] = "no ring buffer for overflows",
-		[CPCI_PCBUF_MAP] = "the ring buffer of overflows cannot be mapped",
-		[CPCI_PCBUF_SHARE] = "overflows cannot be written into one ring buffer",
-		[CPCI_PCBUF_POLLER] = "no thread that waits for buffered overflows",
+		[CPCI_PCBUF_OPEN] = "cannot open a ring buffer for overflows",
+		[CPCI_PCBUF_MAP] = "cannot map the ring buffer of overflows",
+		[CPCI_PCBUF_SHARE] = "cannot write overflows into one ring buffer",
+		[CPCI_PCBUF_POLLER] = "cannot start the thread that waits for buffered overflows",
 	};
 
 	if (step == CPCI_PCBUF_MAP && err == EPERM)

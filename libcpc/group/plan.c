@@ -267,9 +267,9 @@ static const char *metric_trouble(const struct cpci_plan *plan, const struct cpc
 	const struct perf_event_attr *leader = &cpci_plan_nth(plan, group->first)->attr;
 
 	if (!cpci_topdown_is_slots(leader))
-		return "it is a part of 'slots', which is to be counted with it";
+		return "it is a part of 'slots', which must be counted with it";
 	if (!same_modes(leader, metric))
-		return "it is a part of 'slots', which is to be counted in the same modes";
+		return "it is a part of 'slots', which must be counted in the same modes";
 	return NULL;
 }
 
@@ -285,7 +285,7 @@ const char *cpci_plan_check_topdown(const struct cpci_plan *plan, struct cpci_te
 			if (cpci_topdown_is_metric(&cpci_plan_nth(plan, i)->attr))
 				why = metric_trouble(plan, group, &cpci_plan_nth(plan, i)->attr);
 			if (cpci_plan_overflows(plan, i))
-				why = "its overflows cannot be told beside topdown metrics";
+				why = "its overflows cannot be reported beside topdown metrics";
 			if (why != NULL)
 				return why;
 		}

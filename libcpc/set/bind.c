@@ -446,7 +446,7 @@ static int check_period(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t
 		return 0;
 	if (!req->own)
 		return cpci_failf(cpc, fn, ENOTSUP, CPC_RESOURCE_UNAVAIL,
-				  "cannot tell overflows of '%s' every %llu ns: its timer would "
+				  "cannot report overflows of '%s' every %llu ns: its timer would "
 				  "stop the program; the shortest period is %llu ns",
 				  req->name, (unsigned long long)(0 - set->preset[i]),
 				  (unsigned long long)least);
@@ -465,19 +465,20 @@ static int check_request(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_
 		return 0;
 	if (req->event.nterms > 1)
 		return cpci_failf(cpc, fn, ENOTSUP, CPC_RESOURCE_UNAVAIL,
-				  "cannot tell overflows of '%s': it is made of %u counters",
+				  "cannot report overflows of '%s': it is made of %u counters",
 				  req->name, req->event.nterms);
 	if (cpci_perf_overflow_hangs(&req->event.term[0].attr))
 		return cpci_failf(cpc, fn, ENOTSUP, CPC_RESOURCE_UNAVAIL,
-				  "cannot tell overflows of '%s': they would hang this kernel; "
+				  "cannot report overflows of '%s': they would hang this kernel; "
 				  "clocks can overflow before Linux 6.16 and from 6.17.8 on",
 				  req->name);
 	if (cpci_perf_is_stepped_over(&req->event.term[0].attr))
-		return cpci_failf(cpc, fn, ENOTSUP, CPC_RESOURCE_UNAVAIL,
-				  "cannot tell overflows of '%s': on this kind of CPU a breakpoint "
-				  "is hit again by the signal that tells it; uprobe/func=NAME/ "
-				  "tells calls of a function",
-				  req->name);
+		return cpci_failf(
+			cpc, fn, ENOTSUP, CPC_RESOURCE_UNAVAIL,
+			"cannot report overflows of '%s': on this kind of CPU a breakpoint "
+			"is hit again by the signal that tells it; uprobe/func=NAME/ "
+			"tells calls of a function",
+			req->name);
 	return check_period(cpc, fn, set, i);
 }
 
@@ -486,7 +487,7 @@ static int check_own(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t fl
 {
 	if (set->plan->noverflows > 0 && (flags & CPC_BIND_LATE) != 0)
 		return cpci_failf(cpc, fn, EINVAL, 0,
-				  "symbols are to be known when overflows are to be told");
+				  "overflows can only be reported if all symbols are known");
 	for (uint_t i = 0; i < set->plan->nreqs; i++) {
 		if (check_request(cpc, fn, set, i) == -1)
 			return -1;
@@ -508,7 +509,7 @@ static int check_inherit(cpc_t *cpc, const char *fn, uint_t flags)
 		return 0;
 	if ((flags & CPC_BIND_LATE) != 0)
 		return cpci_failf(cpc, fn, EINVAL, 0,
-				  "symbols are to be known when a set is to be inherited");
+				  "a set can only be inherited if all its symbols are known");
 	if (!cpci_births_seen())
 		return cpci_failf(cpc, fn, ENOTSUP, 0,
 				  "cannot see which threads the program creates: it is not "

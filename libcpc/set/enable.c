@@ -81,8 +81,9 @@ static int switch_set(cpc_t *cpc, const char *fn, cpc_set_t *set, bool on)
 				  set->cpc != cpc ? "the set was made with another handle"
 						  : "the set is not bound by cpc_bind_pctx()");
 	if (switch_counters(set, on) == -1)
-		return cpci_failf(cpc, fn, errno, 0,
-				  "the set lost its counters to others, or was invalidated");
+		return cpci_failf(
+			cpc, fn, errno, 0,
+			"another program took the set's counters, or the set was invalidated");
 	return 0;
 }
 

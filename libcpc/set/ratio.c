@@ -66,7 +66,7 @@ static int expand(struct expansion *x, const struct cpci_def *def)
 	if (x->depth == MAX_DEPTH || ftell(x->text) > MAX_TEXT) {
 		cpci_diag(x->diag, EINVAL, CPC_INVALID_EVENT, "%s:%d: the definition of '%s' %s",
 			  def->file, def->line, def->name,
-			  x->depth == MAX_DEPTH ? "goes in circles" : "is too long");
+			  x->depth == MAX_DEPTH ? "refers to itself" : "is too long");
 		return -1;
 	}
 	x->depth++;
@@ -104,7 +104,7 @@ static cpc_ratio_t *from_def(const struct cpci_defs *defs, const struct cpci_def
 		ratio = cpci_ratio_parse(text, &wrong);
 		if (ratio == NULL)
 			cpci_diag(diag, errno, errno == EINVAL ? CPC_INVALID_EVENT : 0,
-				  "%s:%d: '%s' cannot be had: %s", def->file, def->line, def->name,
+				  "%s:%d: cannot resolve '%s': %s", def->file, def->line, def->name,
 				  wrong);
 	}
 	free(text);
@@ -121,7 +121,7 @@ cpc_ratio_t *cpci_ratio_find(const struct cpci_defs *defs, const char *name,
 	if (rc == 1)
 		ratio = from_def(defs, event->ratio, diag);
 	else if (rc == 0)
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "'%s' is an event, and no ratio", name);
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "'%s' is an event, not a ratio", name);
 	else if (diag->subcode == CPC_UNKNOWN_EVENT)
 		diag->subcode = CPC_INVALID_EVENT;
 	cpci_unlock(cancel);

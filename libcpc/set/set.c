@@ -201,7 +201,7 @@ void cpci_tell_redefined(cpc_t *cpc, const char *fn, const struct cpci_event *ev
 static const char *wrong_flags(uint_t flags)
 {
 	if ((flags & MODES) == 0)
-		return "event '%s' is to be counted neither in user nor in kernel mode";
+		return "event '%s' would be counted neither in user nor in kernel mode";
 	if ((flags & ~(uint_t)ALL_FLAGS) != 0)
 		return "unknown flags for event '%s'";
 	if ((flags & CPC_OVF_BUFFERED) != 0 && (flags & CPC_OVF_NOTIFY_EMT) == 0)

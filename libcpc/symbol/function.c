@@ -59,7 +59,7 @@ static int take(const struct cpci_lookup *look, const struct cpci_found *found,
 	if (segment == NULL || !segment->exec || cpci_elf_segment(&file->elf, value) != segment ||
 	    !cpci_elf_offset(&file->elf, value, &at->offset)) {
 		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
-			  "cannot count '%s': '%s' of '%s' is no function, or the offset leads "
+			  "cannot count '%s': '%s' of '%s' is not a function, or the offset leads "
 			  "out of the code",
 			  look->req->name, look->term->symbol, found->path);
 	} else if (take_counter(look, found, file, at)) {

@@ -85,8 +85,8 @@ int cpci_lookup_cannot_look(const struct cpci_lookup *look, enum cpci_process_er
 		break;
 	case CPCI_PROCESS_PLACE:
 		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
-			  "cannot count '%s': where its program is mapped cannot be known, since "
-			  "that was changed",
+			  "cannot count '%s': the address of its program is unknown, because the "
+			  "program has changed its mappings or its auxiliary vector",
 			  name);
 		break;
 	case CPCI_PROCESS_LIST:
@@ -140,13 +140,13 @@ int cpci_lookup_judge(const struct cpci_lookup *look, const struct cpci_found *f
 	}
 	if (look->term->site != 0 && found->symbol.n > CPCI_MAX_SITES) {
 		cpci_diag(look->diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': it stands in %llu places of '%s', more than %d", name,
+			  "cannot count '%s': it has %llu sites in '%s', more than %d", name,
 			  (unsigned long long)found->symbol.n, found->path, CPCI_MAX_SITES);
 		return -1;
 	}
 	if (found->moved) {
 		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
-			  "cannot count '%s': '%s' of '%s' is not mapped where it is to be", name,
+			  "cannot count '%s': '%s' of '%s' is not mapped at its address", name,
 			  symbol, found->path);
 		return -1;
 	}

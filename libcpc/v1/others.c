@@ -82,8 +82,8 @@ static struct binding *prepare(const char *fn, pctx_t *pctx, int id, const cpc_e
 
 	if (spec == NULL || flags != 0) {
 		errno = EINVAL;
-		cpci_v1_tell(fn, spec == NULL ? "not an event of cpc_strtoevent()"
-					      : "there are no flags");
+		cpci_v1_tell(fn,
+			     spec == NULL ? "not an event of cpc_strtoevent()" : "unknown flags");
 		return NULL;
 	}
 	b = calloc(1, sizeof(*b));

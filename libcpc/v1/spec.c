@@ -103,7 +103,7 @@ static int read_attribute(cpc_t *cpc, char *word, struct attribute *attr)
 		return 1;
 	attr->val = strtoull(value + 1, &end, 0);
 	if (errno != 0 || end == value + 1 || *end != '\0' || value[1] == '-')
-		return refuse("the value of attribute '%s' is no number", word);
+		return refuse("the value of attribute '%s' is not a number", word);
 	return 1;
 }
 

@@ -236,13 +236,13 @@ both_counted() {
 	long=$(printf 's%.0s' {1..256})
 	while IFS='|' read -r addr why; do
 		go -2 cputrack -c "$(x "$addr")" true
-		[ "$stderr" = "cputrack: bad event '$(x "$addr")': $why" ]
+		[ "$stderr" = "cputrack: invalid event '$(x "$addr")': $why" ]
 	done <<-EOF
 		$long|the symbol is longer than 255 characters
-		main+|the offset from the symbol is to be a number
-		main+x|the offset from the symbol is to be a number
+		main+|the offset from the symbol must be a number
+		main+x|the offset from the symbol must be a number
 		+8|addr is a number, or a symbol with or without +offset
-		12main|addr is no number
+		12main|addr is not a number
 	EOF
 	go -1 cpustat -c "$(x main)" 1 1
 	[ "$stderr" = "cpustat: unsupported symbol in '$(x main)': it belongs to one process; use cputrack, or count all processes by uprobe/func=/PATH:FUNCTION/ or sdt//PATH:PROVIDER:NAME/" ]

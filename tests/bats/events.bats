@@ -128,7 +128,7 @@ not_read() {
 	done <<-'EOF'
 		fifo|cannot read event definitions @: not a regular file
 		directory|cannot read event definitions @: Is a directory
-		nul|event definitions @ are no text: a NUL byte
+		nul|event definitions @ are not text: they contain a NUL byte
 	EOF
 	CPC_EVENTS=/dev/null go -1 cputrack -c page-faults true
 	own_definitions <<<''
@@ -151,11 +151,11 @@ not_read() {
 		[ "$stderr" = "cputrack: warning: $T/events.def:$why" ]
 	done <<-'EOF'
 		nonsense|3: a definition is: name = event [+|- event]...  # description
-		= cycles|3: the name of an event has no blanks, commas, colons and slashes
-		a b = cycles|3: the name of an event has no blanks, commas, colons and slashes
+		= cycles|3: the name of an event cannot contain blanks, commas, colons or slashes
+		a b = cycles|3: the name of an event cannot contain blanks, commas, colons or slashes
 		a =|3: an event is missing after '='
-		any = cs|3: the name of an event is not that of an attribute, nor a number
-		12 = cs|3: the name of an event is not that of an attribute, nor a number
+		any = cs|3: the name of an event cannot be an attribute or a number
+		12 = cs|3: the name of an event cannot be an attribute or a number
 		a = cs,sys|3: a definition has no attributes: ":k" after a name of libpfm4 is for kernel mode
 		[skl|3: a section is [pmu,...] or [*]
 	EOF
@@ -175,8 +175,8 @@ not_read() {
 		go -2 cputrack -c "$name" true
 		[ "$stderr" = "cputrack: $T/events.def:${why//@/$T/events.def:}" ]
 	done <<-'EOF'
-		c|1: 'c' cannot be had: unknown event 'no-such-thing'
-		d|2: 'd' cannot be had: @2: the definition of 'd' goes in circles
+		c|1: cannot resolve 'c': unknown event 'no-such-thing'
+		d|2: cannot resolve 'd': @2: the definition of 'd' refers to itself
 	EOF
 }
 
@@ -264,9 +264,9 @@ not_read() {
 @test "the error says what is wrong with a breakpoint" {
 	while IFS='|' read -r event why; do
 		go -2 cputrack -c "$event" true
-		[ "$stderr" = "cputrack: bad event '$event': $why" ]
+		[ "$stderr" = "cputrack: invalid event '$event': $why" ]
 	done <<-'EOF'
-		breakpoint/addr=1|it is to end with a slash
+		breakpoint/addr=1|it must end with a slash
 		breakpoint/len=1/|addr is missing
 		breakpoint/addr=1,len=3/|len is 1, 2, 4 or 8
 		breakpoint/addr=1,rw=q/|rw is x, r, w or rw

@@ -410,7 +410,7 @@ cost_of() {
 			cputrack -T 0 --for 1 -c cycles -p "${PIDS[victim]}"
 		[[ $output != *exit* ]]
 		[[ $stderr == "cputrack: $AGAIN: "* || $stderr == *"Too many open files"* ]]
-		if [[ $stderr == "cputrack: whether others count CPUs cannot be found out from /"*": Too many open files" ]]; then
+		if [[ $stderr == "cputrack: cannot find out whether other programs count CPUs, from /"*": Too many open files" ]]; then
 			seen=1
 		fi
 		go -1 "${WITH_FILES[@]}" "$files" cpustat -c cycles 0.01 1
@@ -440,7 +440,7 @@ need_mounts() {
 
 no_claim() {
 	[ "$status" -eq 1 ]
-	[ "${stderr_lines[0]}" = "cpustat: CPU ${CPUS[0]} cannot be claimed in $1: $2; cpustat --shared counts without a claim" ]
+	[ "${stderr_lines[0]}" = "cpustat: cannot claim CPU ${CPUS[0]} in $1: $2; cpustat --shared counts without a claim" ]
 	[[ $output != *tick* ]]
 }
 
@@ -473,7 +473,7 @@ no_claim() {
 	alien='mount -t tmpfs -o uid=1,mode=1777 cpc'
 	in_mounts "$alien /run/cpc && $alien /dev/shm" cpustat -c cycles 0.01 1
 	[ "$status" -eq 0 ]
-	[ "$stderr" = "cpustat: warning: others cannot see which CPUs are counted here: neither /run/cpc nor /dev/shm is a place for claims" ]
+	[ "$stderr" = "cpustat: warning: other programs cannot see which CPUs are counted here: neither /run/cpc nor /dev/shm is a place for claims" ]
 	[[ $output == *total* ]]
 	# without the first place, root claims in the second
 	in_mounts "$alien /run/cpc" cpustat -c cycles 0.01 1

@@ -264,7 +264,7 @@ has_counters() {
 	go -1 cputrack -T 0 -c "$(f zzzzzzzzzz)" "$WORK/probes" 1
 	[[ $stderr != *"did you mean"* ]]
 	go -2 cputrack -T 0 -c "$(f work:u)" true
-	[[ $stderr == *": functions are counted in user mode, which is not written; a function of that name takes the path of its file" ]]
+	[[ $stderr == *": functions are counted in user mode, so write no mode; to count a function of that name, write the path of its file" ]]
 	need attach
 	start prog "$WORK/symbols" -w 1
 	eventually said prog ready
@@ -280,11 +280,11 @@ has_counters() {
 		go "-$status" cputrack -T 0 -c "$(f "$event")" "$WORK/symbols" 1
 		[[ $stderr == *"cannot count '$(f "$event")': "$why* ]]
 	done <<-EOF
-		1|data 'data' of '$WORK/symbols' is no function
+		1|data 'data' of '$WORK/symbols' is not a function
 		1|/nosuch:main there is no file '/nosuch'
 		1|$WORK/symbols:nosuch '$WORK/symbols' has no symbol 'nosuch'
 		1|$WORK/libsymbols.so:chosen 'chosen' of '$WORK/libsymbols.so' is chosen among several functions
-		1|called+0x100000 'called' of '$WORK/symbols' is no function, or the offset leads out of the code
+		1|called+0x100000 'called' of '$WORK/symbols' is not a function, or the offset leads out of the code
 	EOF
 	go -1 cputrack -T 0 -c "$(f nosuch)" "$WORK/symbols" 1
 	[[ $stderr == *"no tracked program has the symbol 'nosuch'"* ]]
@@ -302,7 +302,7 @@ has_counters() {
 	cp "$CPC_BUILD/cputrack" "$dir"
 	need_reachable "$dir"
 	go setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/cputrack" -c "$(f malloc)" true
-	[ "$stderr" = "cputrack: cannot count '$(f malloc)': the kernel sets probes of functions for root and CAP_PERFMON only; a breakpoint on the function takes no privilege" ]
+	[ "$stderr" = "cputrack: cannot count '$(f malloc)': the kernel sets probes of functions for root and CAP_PERFMON only; a breakpoint on the function requires no privilege" ]
 	[ "$status" -eq 1 ]
 	rm -r "$dir"
 }

@@ -167,7 +167,7 @@ nothing = 1 / 2' >"$CPC_EVENTS"
 		parens|@:2: 'parens' is not an event: a parenthesis is not closed
 		nothing|@:6: 'nothing' is not an event: a ratio has an event at least
 		missing|unknown event 'no-such-event'; ratio 'missing' requires it
-		circle|@:4: the definition of 'circle' goes in circles
+		circle|@:4: the definition of 'circle' refers to itself
 	END
 }
 

@@ -337,7 +337,7 @@ injected() {
 @test "ESRCH for a living LWP is not taken for its end" {
 	need_command strace
 	need_unsanitized "LeakSanitizer does not work under strace"
-	local again=0 faults=0 told=0 why="the kernel says that the LWP has ended, which it has not"
+	local again=0 faults=0 told=0 why="the kernel reports that the LWP has ended, but it is alive"
 	for ((nth = 1; nth <= 8; nth++)); do
 		# once, as if its id had been that of an LWP that ended
 		injected "perf_event_open:error=ESRCH:when=$nth"

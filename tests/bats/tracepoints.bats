@@ -296,7 +296,7 @@ lwp_exited() {
 }
 
 @test "a filter that the kernel does not take is a wrong spec" {
-	local tool why="the kernel does not take the filter 'nosuch<1' of sched:sched_switch"
+	local tool why="the kernel does not accept the filter 'nosuch<1' of sched:sched_switch"
 	need_tracepoints sched/sched_switch
 	for tool in 'cputrack' 'cputrack --split' 'cpustat --shared'; do
 		# shellcheck disable=SC2086 # words

@@ -66,12 +66,12 @@ static void refused_requests(void **state)
 		{"nosuch", CPC_COUNT_USER, NULL, CPC_UNKNOWN_EVENT, "unknown event 'nosuch'"},
 		{"", CPC_COUNT_USER, NULL, CPC_UNKNOWN_EVENT, "unknown event ''"},
 		{"0", CPC_COUNT_USER, NULL, CPC_INVALID_EVENT,
-		 "bad event '0': a code of the CPU is a number from 1 to 0xffffffffffffffff"},
+		 "invalid event '0': a raw code is a number from 1 to 0xffffffffffffffff"},
 		{"page-faults:nosuch", CPC_COUNT_USER, NULL, CPC_INVALID_EVENT,
-		 "bad event 'page-faults:nosuch': 'page-faults' has no unit mask or "
+		 "invalid event 'page-faults:nosuch': 'page-faults' has no unit mask or "
 		 "modifier 'nosuch'; it has: u, k, mg, mh"},
 		{"page-faults", 0, NULL, CPC_REQ_INVALID_FLAGS,
-		 "event 'page-faults' is to be counted neither in user nor in kernel mode"},
+		 "event 'page-faults' would be counted neither in user nor in kernel mode"},
 		{"page-faults", CPC_COUNT_USER | 0x100, NULL, CPC_REQ_INVALID_FLAGS,
 		 "unknown flags for event 'page-faults'"},
 		{"page-faults", CPC_COUNT_USER, &unknown, CPC_INVALID_ATTRIBUTE,

@@ -176,7 +176,7 @@ class TestErrors(unittest.TestCase):
 
     def test_specs(self):
         for spec, text in (("", "unknown event ''"), ("sys", "no events to be counted"),
-                           ("page-faults,nouser", "event 'page-faults' is to be counted neither in "
+                           ("page-faults,nouser", "event 'page-faults' would be counted neither in "
                                                   "user nor in kernel mode"),
                            ("page-faults\0", "invalid name of an event: it contains a NUL character")):
             with self.assertRaises(cpc.Error) as caught:

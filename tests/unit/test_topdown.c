@@ -352,7 +352,7 @@ static void refused(void **state)
 	(void)state;
 	assert_refused(cpc_bind_curlwp(cpc, set, 0),
 		       "cannot count 'cpu/topdown-retiring/': it is a "
-		       "part of 'slots', which is to be counted with it");
+		       "part of 'slots', which must be counted with it");
 	assert_int_equal(last_error.subcode, CPC_CONFLICTING_REQS);
 	set = make_set(slots);
 	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0); /* alone it is an event as any */
@@ -443,7 +443,7 @@ static void words_refused(void **state)
 	assert_int_equal(cpc_set_add_request(cpc, set, "0xc0", 0, CPC_COUNT_USER, 1, &attr), 0);
 	old_kernel = true;
 	assert_refused(cpc_bind_curlwp(cpc, set, 0),
-		       "cannot count '0xc0': it takes config3, which Linux has from 6.3 on");
+		       "cannot count '0xc0': it requires config3, which Linux supports since 6.3");
 	old_kernel = false;
 	assert_int_equal(cpc_bind_curlwp(cpc, set, 0), 0);
 }

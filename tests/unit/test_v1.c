@@ -68,7 +68,7 @@ static void specs(void **state)
 		{"pic0=EC_rfe", "unknown event 'EC_rfe' (did you mean 'EC_ref'?)"},
 		{"pic0=page-faults,pic0=faults", "the slot of 'faults' is taken"},
 		{"pic16=page-faults", "no slot for 'page-faults'"},
-		{"page-faults,sys=x", "the value of attribute 'sys' is no number"},
+		{"page-faults,sys=x", "the value of attribute 'sys' is not a number"},
 		{"page-faults,sys3", "attribute 'sys' is for a slot without an event"},
 		{"sys", "no event"},
 		{"page-faults,nouser", "neither in user nor in kernel mode"},

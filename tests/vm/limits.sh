@@ -57,16 +57,16 @@ wait "$holder" || :
 
 # ---- counters that another program holds -------------------------------------------
 run hold-counters cpustat -c Instr_cnt 0.1 2
-told "cpustat beside a holder" 1 "^cpustat: cpu0 - cannot count 'Instr_cnt': others hold the counters that it needs; process [0-9]* \\(hold-counters\\) has counters open"
+told "cpustat beside a holder" 1 "^cpustat: cpu0 - cannot count 'Instr_cnt': other programs use the counters that it needs; process [0-9]* \\(hold-counters\\) has counters open"
 run hold-counters -d 1 cpustat -c Instr_cnt 0.2 20
 told "held while cpustat counts" 1 "^cpustat: cpu0 - perf counter contents invalidated: .*'Instr_cnt'.*; process [0-9]* \\(hold-counters\\) has counters open"
 check "held while cpustat counts: rows up to there" grep -q ' 0  tick' "$out"
 run hold-counters cputrack -c page-faults,Instr_cnt bare
-told "cputrack beside a holder" 1 "^cputrack: cannot count 'Instr_cnt': others hold the counters that it needs; process [0-9]* \\(hold-counters\\) has counters open"
+told "cputrack beside a holder" 1 "^cputrack: cannot count 'Instr_cnt': other programs use the counters that it needs; process [0-9]* \\(hold-counters\\) has counters open"
 level=$(cat /proc/sys/kernel/perf_event_paranoid)
 echo 2 >/proc/sys/kernel/perf_event_paranoid
 run hold-counters su -s /bin/sh nobody -c 'cputrack -c Instr_cnt bare'
-told "beside a holder that one may not see" 1 "others hold the counters that it needs; (who they are cannot be seen|the NMI watchdog)"
+told "beside a holder that one may not see" 1 "other programs use the counters that it needs; (they cannot be seen|the NMI watchdog)"
 echo "$level" >/proc/sys/kernel/perf_event_paranoid
 # Counters of an LWP are taken away; those of CPUs, in the kernel, are had before.
 run cputrack --engine=ptrace -e -T 0.1 -c page-faults,Instr_cnt hold-counters sleep 1

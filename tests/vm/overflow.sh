@@ -47,7 +47,7 @@ done
 
 # ---- breakpoints, which count hits twice or no more where a signal meets them --------
 run test_overflow
-check "breakpoints tell no overflows: the test says so" grep -q "no breakpoints here: cannot tell overflows of 'breakpoint/.*on this kind of CPU" "$out"
+check "breakpoints tell no overflows: the test says so" grep -q "no breakpoints here: cannot report overflows of 'breakpoint/.*on this kind of CPU" "$out"
 same "all other overflows" "$status" 0
 run cputrack -T 0 -c breakpoint/addr=hit/ function-calls 1000
 same "breakpoints of traced processes: refused" "$status" 1

@@ -21,7 +21,7 @@ PREPOSITION = r"(?:of|by|from|than|with|for|about|except|but|beyond|after|behind
 PATTERNS = [
     ("told", r"(?<![$_{])\btold\b(?! apart)"),
     ("tells of", r"\b(?:tells?|telling) (?:of|so|it|that)\b"),
-    ("is none", BE + r" (?:it )?none\b|\bthere being (?:none|no)\b"),
+    ("is none", r"(?<![Tt]here )\b" + BE + r" (?:it )?none\b|\bthere being (?:none|no)\b"),
     ("is no", r"(?<![Tt]here )\b(?:is|are|was|were) no (?!longer\b|more\b|less\b|better\b|other\b)"),
     ("is wanted", BE + r" (?:not |all )?wanted\b"),
     ("is to be had", r"\bbe had\b"),
@@ -46,6 +46,9 @@ PATTERNS = [(name, re.compile(regex, re.I if name in ("told", "pronoun", "who", 
 EXCEPTIONS = [
     ("tests/lint/words.py", "", "the patterns themselves"),
     ("*", r"\b(?:user|as|-u) nobody\b", "a user's name"),
+    ("*", r"writable by others|others may write", "the class of users of a file's mode"),
+    ("*", r"\b[Ss]ome\b.*\bothers\b", "some of them, and the others of them"),
+    ("*", r"\bWhat is wrong\b", "the result of a check"),
     ("*", r"SPDX-License-Identifier|All rights reserved", "the license"),
 ]
 

@@ -29,7 +29,7 @@ PATTERNS = [
     ("that there are", r"\b(?:those|ones?|all|what|as|it|[a-z]+s)(?: of [a-z ]+)? (?<!says )that there (?:is|are|was|were)\b"
                        r"(?! (?:no|not|a|an|none|one|two|more|too|room|still|any)\b)"),
     ("all there is", r"\ball (?:that )?there (?:is|are|was|were)\b"),
-    ("pronoun", r"(?<![$_{\"'=:])\b" + PRONOUN + r"\b(?!:)"),
+    ("pronoun", r"(?<![$_{\"'=:`])\b" + PRONOUN + r"\b(?!:)"),
     ("who", r"(?<!users )(?<!user )(?<!users, )(?<!user, )(?<![-$_{])\b(?:who|whom|whoever)\b(?![^.;:!]*\?)"),
     ("others", r"(?:^|[.;:,(] |\b(?:and|or|but|if|when|where|while|as|that|which|what|by|of|for|from|to|with|until|unless) )"
                r"[Oo]thers\b(?!')"),

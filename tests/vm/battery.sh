@@ -104,7 +104,7 @@ followed() {
 	for function in format sums life read cycles; do
 		right check_$function
 	done
-	calls=${calls%,*} # of those that ptrace(2) follows
+	calls=${calls%,*}
 	[ "$calls" = - ] || [ "$(counted)" = "$calls" ] ||
 		complain "$(counted) calls, not $calls" $ROWS
 }
@@ -160,6 +160,11 @@ while [ $times -gt 0 ]; do
 			continue
 		fi
 		input=
+		# The kernel engine follows what ptrace(2) cannot.
+		if [ $engine = kernel ]; then
+			calls=${calls#*,}
+			[ $flags != f ] || flags=-
+		fi
 		case $flags in i=*) input=${flags#i=} ;; esac
 		attach='-fev -v'
 		attaches=$((attaches + 2))

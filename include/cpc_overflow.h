@@ -17,8 +17,8 @@ extern "C" {
  * overflows when it has counted 2^64 - P events.  Then all counters of the set, which must be
  * bound to the calling LWP, are frozen, and that LWP gets SIGEMT once, with si_code
  * EMT_CPCOVF and si_addr the interrupted PC.  cpc_set_restart() starts the counters again:
- * from the presets, or from what cpc_request_preset() has set since.  All of these may be
- * called in the signal handler.  For this the library uses signal SIGRTMAX - 2, or the next
+ * from the presets, or from the values that cpc_request_preset() has set since.  All of these may
+ * be called in the signal handler.  For this the library uses signal SIGRTMAX - 2, or the next
  * lower one that is free. cpc_bind_curlwp(3CPC).
  *
  * cpc_set_restart() also restarts a set that does not report overflows.

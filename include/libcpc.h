@@ -246,8 +246,8 @@ int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu);
  * Bind a set to the calling LWP, to an LWP of a controlled process, or to a CPU, and start
  * counting.  Either all requests count, or the set is refused and nothing changes; only after
  * EAGAIN, because another program holds the counters, may a set that had to make room be
- * unbound already.  A set that was bound already starts anew.  Another set of the calling LWP
- * is unbound.
+ * unbound already.  A set that is bound already restarts from its presets.  Another set of the
+ * calling LWP is unbound.
  *
  * A CPU has one set at a time, over all processes.  While any CPU has one, no LWP can have
  * one, and the sets that LWPs had are invalidated: they can no longer be sampled.

@@ -152,7 +152,7 @@ static void put_totals(struct sampler *s)
 
 /* ---- the schedule ------------------------------------------------------- */
 
-/* Reads a key.  The end of the terminal is no key: SIGHUP will report it. */
+/* Reads a key.  Ignore the end of the terminal: SIGHUP reports it. */
 static void read_key(struct sampler *s, struct pollfd *in)
 {
 	char key = 'q';

@@ -121,8 +121,8 @@ static const struct {
 };
 
 /*
- * Parses a hexadecimal number after 0x, or a decimal number.  As in perf(1), 0 is no prefix of
- * octal numbers.  `*end` is the character after it.  False: not a number.
+ * Parses a hexadecimal number after 0x, or a decimal number.  As in perf(1), a leading 0 does
+ * not make it octal.  `*end` is the character after it.  False: not a number.
  */
 static bool parse_digits(const char *text, uint64_t *val, char *end)
 {

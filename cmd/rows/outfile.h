@@ -12,7 +12,7 @@
 struct outfile {
 	FILE *file;
 	const char *path; /* the argument of outfile_open() */
-	bool named;	  /* outfile_open() opened the path; it is no standard stream */
+	bool named;	  /* outfile_open() opened the path, which is not a standard stream */
 	bool append;
 	char *replaced; /* the path of a file that each flush replaces; or NULL */
 	char *text;	/* the next contents of that file */

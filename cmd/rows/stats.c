@@ -281,7 +281,7 @@ static const char *engines_of(const struct stats *s)
 	return s->kernel && s->ptrace ? "kernel and ptrace" : s->kernel ? "kernel" : "ptrace";
 }
 
-/* The engines count context switches differently: this is no change of the command. */
+/* The engines count context switches differently: the command may be unchanged. */
 static void warn_about_engines(const struct stats *s)
 {
 	const struct stats *before = s->before;

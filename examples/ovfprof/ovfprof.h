@@ -11,7 +11,7 @@
 
 /* ---- objects.c ---------------------------------------------------------------------- */
 
-/* What was mapped in a process from `time` on. */
+/* A mapping of a process from `time` on. */
 struct maps {
 	size_t n;
 	struct map {
@@ -38,7 +38,7 @@ struct options {
 	const char *event, *output;
 	uint64_t period;
 	bool per_lwp, callers, system;
-	double least; /* percent of what is shown */
+	double least; /* percent of the shown samples */
 };
 
 /* Prints what the processes left in `dir`; returns the number of LWPs. */

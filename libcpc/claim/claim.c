@@ -45,7 +45,7 @@
  * both are refused with the reason.  Only a look that fails during a sample has no effect:
  * there was no claim at the bind, and the next sample looks again.
  *
- * Order: a claim is locked, then looks for others, then raises the generation, then counts.
+ * Order: lock the claim, look for other claims, raise the generation, count.
  * A set of an LWP reads the generation, then looks for claims, then counts.  So of two
  * concurrent ones at least one sees the other.  Two claims of the same user are serialized by
  * a mutex file that only that user can open, and one of them wins; of claims by different

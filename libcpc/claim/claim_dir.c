@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * claim_dir.c - where claims of CPUs are, who made them, and which ones are believed.  See
+ * claim_dir.c - find the claims of CPUs, their owners, and those that are valid.  See
  * claim.c.
  */
 #include "claim.h"

@@ -182,7 +182,7 @@ int cpci_perf_filter(int fd, const char *filter)
 	if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) == 0)
 		return 0;
 	/*
-	 * EPERM here is no lack of privilege: -1 is also the error of the kernel's filter
+	 * EPERM here does not mean a lack of privilege: -1 is also the error of the kernel's filter
 	 * parser.
 	 */
 	if (errno == EPERM)

@@ -476,8 +476,8 @@ static int check_request(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_
 		return cpci_failf(
 			cpc, fn, ENOTSUP, CPC_RESOURCE_UNAVAIL,
 			"cannot report overflows of '%s': on this kind of CPU a breakpoint "
-			"is hit again by the signal that tells it; uprobe/func=NAME/ "
-			"tells calls of a function",
+			"is hit again by the signal that reports it; uprobe/func=NAME/ "
+			"reports calls of a function",
 			req->name);
 	return check_period(cpc, fn, set, i);
 }

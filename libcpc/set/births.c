@@ -107,7 +107,7 @@ static int nothing_c11(void *arg)
 	return 0;
 }
 
-/* Called by our interposed pthread_create() while the library tests who calls it. */
+/* Called by our interposed pthread_create() while the library tests whether it is called. */
 static bool is_asked(void)
 {
 	if (asked != ASKED)

@@ -357,8 +357,8 @@ static bool is_tracepoint(const struct perf_event_attr *attr)
 /*
  * Would the kernel continue with a period other than the new one?  After the overflow that
  * froze it, a software event starts a new period; a hardware event has counted some more, a
- * clock continues with the rest of its timer, and a tracepoint with what start_stopped()
- * left.
+ * clock continues with the rest of its timer, and a tracepoint with the count that
+ * start_stopped() left.
  */
 static bool needs_period(const cpc_set_t *set, uint_t i)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/* sample.c - samples a bound set, or explains who took its counters. */
+/* sample.c - samples a bound set, or explains why its counters were lost. */
 #include "set.h"
 
 #include <bsd/string.h>

@@ -342,7 +342,7 @@ struct cpci_overflow_record {
 
 /*
  * The next three only in the LWP of the set; safe in signal handlers.  Returns the end of
- * what is there.
+ * the existing records.
  */
 uint32_t cpci_pcbuf_begin(struct cpci_pcbuf *b);
 /* Takes the oldest overflow before `end`; false: none. */

@@ -66,7 +66,8 @@ static struct section nth_section(const struct tables *t, size_t i)
 				narrow[i].sh_offset, narrow[i].sh_size};
 }
 
-/* Subtracts a part of the file from what may still be read.  False and errno. */
+/* Subtracts a part of the file from the number of bytes that may still be read.  False and errno.
+ */
 static bool afford(struct tables *t, uint64_t offset, uint64_t size)
 {
 	if (offset > t->file_size || size > t->file_size - offset) {

@@ -30,7 +30,7 @@ enum cpci_linkmap_state {
 struct cpci_linked {
 	uint64_t bias;	  /* the difference from addresses in its file to those in memory */
 	uint64_t dynamic; /* the address of its dynamic section */
-	unsigned space;	  /* 0: the program's namespace; others are of dlmopen(3) */
+	unsigned space;	  /* 0: the program's namespace; dlmopen(3) creates more */
 };
 
 struct cpci_linkmap {

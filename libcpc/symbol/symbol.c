@@ -154,7 +154,7 @@ static int ambiguous(const struct cpci_lookup *look, const struct cpci_found *a,
 	return -1;
 }
 
-/* What was found so far, and in which kind of file. */
+/* The results so far, and the kind of file that has them. */
 struct search {
 	struct cpci_found found, linker;
 	bool have, have_linker;

@@ -62,7 +62,7 @@ void cpci_process_name(pid_t pid, char *text, size_t size);
 
 /*
  * The root directory of tracefs, which stays open: of a mount, or of a private mount of our
- * own.  -1 and errno: EACCES, it may not be read; others, there is none.
+ * own.  -1 and errno: EACCES: permission denied; any other: the file is missing.
  */
 #define CPCI_TRACEFS "/sys/kernel/tracing"
 int cpci_tracefs(void);
@@ -92,7 +92,7 @@ int cpci_lock(void);
 void cpci_unlock(int cancel);
 void cpci_lock_before_fork(void);
 void cpci_lock_after_fork(void);
-/* Makes the lock anew: the child's thread has another id than the parent's, which holds it. */
+/* Recreates the lock: the child's thread has another id than the parent's, which holds it. */
 void cpci_lock_in_child(void);
 
 /*

@@ -38,9 +38,9 @@ run() {
 	"$@" >$out 2>$err || status=$?
 }
 
-# told NAME STATUS PATTERN: what was run ended with that status, and said one line, which
+# reports NAME STATUS PATTERN: the last run ended with that status, and said one line, which
 # matches, to standard error.
-told() {
+reports() {
 	same "$1: exit status" "$status" "$2"
 	same "$1: one line" "$(wc -l <$err)" 1
 	check "$1: which says $3" grep -qE -- "$3" $err

@@ -30,7 +30,7 @@ for spec in Instr_cnt,sys Instr_cnt,sys,Cycle_cnt,sys; do
 	) &
 	run cpustat -c $spec 0.4 5
 	wait
-	told "$spec, a CPU goes offline" 1 "^cpustat: cpu1 - the CPU went offline"
+	reports "$spec, a CPU goes offline" 1 "^cpustat: cpu1 - the CPU went offline"
 	same "$spec, a CPU goes offline: rows of the other" "$(grep -c ' 0 *tick' "$out")" 5
 	check "$spec, a CPU goes offline: what there is adds up" rows 1
 done

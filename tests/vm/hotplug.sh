@@ -84,7 +84,7 @@ end
 same "offline: it ends by the signal" $status 130
 same "offline: one message" "$(cat "$err")" "cpustat: $gone"
 check "offline: rows are sorted" sorted
-check "offline: totals are of the others, and of what was counted" check_totals "$out" $((all - 1))
+check "offline: totals are the sums of all known counts" check_totals "$out" $((all - 1))
 same "offline: one total, incomplete" "$(grep -c 'total.*# incomplete$' "$out")" 1
 
 # ---- offline at the start, online later: it is not counted ---------------
@@ -113,7 +113,7 @@ same "back: messages" "$(cat "$err")" "cpustat: $gone
 cpustat: $back"
 same "back: as many samples as asked for" "$(n_rows 0)" 40
 check "back: rows are sorted" sorted
-check "back: totals are of all, and of what was counted" check_totals "$out" "$all"
+check "back: totals are the sums of all known counts" check_totals "$out" "$all"
 same "back: incomplete" "$(grep -c 'total.*# incomplete$' "$out")" 1
 # Its counts start from 0: it was online for at most the interval when it was bound.
 check "back: counts of an interval only" \
@@ -137,7 +137,7 @@ check "turns: totals" check_totals "$out" "$all"
 same "turns: rows" "$(n_rows 0)" 60
 check "turns: counts" awk '$3 == "total" { n += $4 > 0 } END { exit n != 2 }' "$out"
 
-# ---- off and on again in the last interval: that is told, too ------------------------------
+# ---- off and on again in the last interval: a message says so, too -------------------------
 begin 0 -c page-faults,INST_RETIRED 1
 online $last 0
 online $last 1

@@ -15,5 +15,5 @@ check "user and kernel mode" [ "$(counts exit | cut -d' ' -f3)" -gt 1000000 ]
 run cputrack -c hw_int_rx,PAPI_lst_ins bare
 same "definitions" "$status" 0
 run cputrack -c INST_RETIRED:frob bare
-told "a modifier that is none" 2 "invalid event '$2::INST_RETIRED:frob': "
+reports "an unknown modifier" 2 "invalid event '$2::INST_RETIRED:frob': "
 finish

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# losses.sh - what may keep the engine in the kernel from counting: others that take the counters,
+# losses.sh - what may keep the engine in the kernel from counting: programs that take the counters,
 # CPUs that go and come, memory that is not there.  What it then shows is right, or said to be
 # not; as root, on two CPUs.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
@@ -15,7 +15,7 @@ said() {
 	grep -q "^cputrack: [0-9]* LWPs* w[aser]* not counted all the time: $1" "$err"
 }
 
-# ---- counters that others take: theirs were there before ours, and are enabled later ---------
+# ---- counters that another program takes: opened before ours, and enabled later ---------
 run hold-counters -d 2 cputrack $engine -fe -T 0 -c page-faults,Instr_cnt \
 	sh -c 'loop 1000; sleep 4; loop 1000; exit 3'
 same "taken: the exit status" "$status" 1
@@ -27,7 +27,7 @@ same "taken: what ran later is incomplete" \
 same "taken: no count of those is shown as right" \
 	"$(awk '$4 == "exit" && !/# incomplete$/ && $6 != '"$before" "$out" | wc -l)" 0
 
-# Others whose events are not pinned take nothing: they wait.  On the same CPU: while the other one
+# Events of other programs that are not pinned take no counters: they wait.  On the same CPU: while the other one
 # computes, an emulated CPU counts some of its instructions.
 taskset 1 inherited-count spin 0.1 >/dev/null &
 i=Instr_cnt
@@ -97,7 +97,7 @@ rounds 2
 end_of_crowd
 same "offline and back: the exit status" "$status" 1
 check "offline and back: it is reported" said "another program took the counters of a CPU, or it was put"
-same "offline and back: nobody's counts are known" "$(grep -c 'lwp_exit.* -  *- *$' "$out")" 4
+same "offline and back: no counts are known" "$(grep -c 'lwp_exit.* -  *- *$' "$out")" 4
 same "offline and back: the total is incomplete" "$(grep -c ' exit .*# incomplete$' "$out")" 1
 
 online 0
@@ -108,7 +108,7 @@ taskset -ap $((1 << last)) $pid >/dev/null
 rounds 2
 end_of_crowd
 same "online later: the exit status" "$status" 1
-same "online later: nobody's counts are known" "$(grep -c 'lwp_exit.* -  *- *$' "$out")" 4
+same "online later: no counts are known" "$(grep -c 'lwp_exit.* -  *- *$' "$out")" 4
 
 while [ ! -e /tmp/calm ]; do
 	online 0
@@ -118,12 +118,12 @@ run cputrack $engine -f -T 0 -c page-faults forks -p 5 200
 : >/tmp/calm
 wait
 same "in a storm: all processes" "$(grep -c ' exit ' "$out")" 201
-same "in a storm: who is not incomplete has the same faults" \
+same "in a storm: complete processes have the same faults" \
 	"$(awk '$4 == "exit" && !/# incomplete$/ { print $5 }' "$out" | sed '$d' | sort -u | wc -l)" 1
-check "in a storm: that is told, or nothing is missing" \
+check "in a storm: a message says so, or nothing is missing" \
 	[ "$status" = "$(grep -q incomplete "$out" && echo 1 || echo 0)" ]
 
-# ---- no memory for what is to be known of an LWP ---------------------------------------------
+# ---- no memory for the task storage of an LWP -----------------------------------------------
 cg=/tmp/cgroup
 
 # starve FORKS EXECS COMMAND...: which is tracked, and the kernel has no memory to know its LWPs by.
@@ -152,7 +152,7 @@ starve() {
 		"$(grep -c ' fork ' "$out") $(grep -c ' exec  *# ' "$out") $(grep -c ' exit ' "$out")" \
 		"$forks $execs $((forks + 1))"
 	same "no memory: $1: the exit status" "$status" 1
-	check "no memory: $1: it is told" said "the kernel had no memory"
+	check "no memory: $1: a message says so" said "the kernel had no memory"
 	check "no memory: $1: of them, too" grep -q ' exit .*# incomplete$' "$out"
 	rmdir $cg/small
 }
@@ -160,7 +160,7 @@ starve() {
 mkdir $cg
 if mount -t cgroup2 nodev $cg && echo +memory >$cg/cgroup.subtree_control; then
 	starve 400 1 forks -j -s 7 400
-	# Those of whom nothing could be known have children, and these execute programs: one
+	# LWPs without task storage have children, and these execute programs: one
 	# after the other, so that there are not too many of them.
 	mkfifo token
 	starve 690 231 sh -c 'exec 4<>token

@@ -24,6 +24,6 @@ check "the mean of all" awk '$2 == "all" { n += $4 > 0.09e9 && $4 < 0.11e9 } END
 
 ulimit -Hn "$ncpus"
 run cpustat -c page-faults,context-switches 0.1 1
-told "too few files" 1 "RLIMIT_NOFILE is $ncpus"
+reports "too few files" 1 "RLIMIT_NOFILE is $ncpus"
 
 finish

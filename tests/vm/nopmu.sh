@@ -8,15 +8,15 @@
 
 for event in Instr_cnt PAPI_tot_cyc EC_hit arm_ac57::CPU_CYCLES 0x11 cycles; do
 	run cputrack -c "page-faults,$event" sh -c 'touch /tmp/was-run'
-	told "$event" 1 "^cputrack: cannot count '$event': the kernel has no hardware counters on"
+	reports "$event" 1 "^cputrack: cannot count '$event': the kernel has no hardware counters on"
 	run cpustat -c "$event" 0.1 1
-	told "$event" 1 "^cpustat: cannot count '$event': the kernel has no hardware counters on"
+	reports "$event" 1 "^cpustat: cannot count '$event': the kernel has no hardware counters on"
 done
 check "no command is run without its counters" [ ! -e /tmp/was-run ]
 run cputrack -c armv8_pmuv3/cpu_cycles/ bare
-told "a PMU by name" 1 "the kernel has no PMU 'armv8_pmuv3' on this machine"
+reports "a PMU by name" 1 "the kernel has no PMU 'armv8_pmuv3' on this machine"
 run cputrack -c INST_RETIRED,long=1 bare
-told "a field of a PMU" 1 "attribute 'long' .* the kernel has no hardware counters on"
+reports "a field of a PMU" 1 "attribute 'long' .* the kernel has no hardware counters on"
 
 run cputrack -c page-faults bare
 same "software events are counted" "$status $(counts exit)" "0 1"

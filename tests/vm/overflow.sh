@@ -40,7 +40,7 @@ for rate in 1000 250; do
 	run test_pmu overflows
 	same "at most $rate samples per second: exactly as many overflows" "$status" 0
 	run test_pmu buffered_clock
-	same "at most $rate samples per second: it is told that a clock was stopped" "$status" 0
+	same "at most $rate samples per second: a message says that a clock was stopped" "$status" 0
 	run example-overflow 0 10000
 	same "example 2 at $rate samples per second" "$(grep -c '^lwp' "$out")" "$signals"
 done
@@ -51,7 +51,7 @@ check "breakpoints tell no overflows: the test says so" grep -q "no breakpoints 
 same "all other overflows" "$status" 0
 run cputrack -T 0 -c breakpoint/addr=hit/ function-calls 1000
 same "breakpoints of traced processes: refused" "$status" 1
-check "breakpoints of traced processes: told, and the way out" \
+check "breakpoints of traced processes: a message, and the way out" \
 	grep -q "^cputrack: cannot count 'breakpoint/addr=hit/' of a traced process: .*uprobe/func=NAME/" "$err"
 run cputrack -T 0 -c breakpoint/addr=hit/,uprobe/func=hit/ function-calls 1000
 check "with a uprobe: refused" grep -q "kill the program" "$err"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# package.sh - the programs of the package for Arm64, unpacked in usr, and faults, which was
-# built with what libcpc-dev has.
+# package.sh - the programs of the package for Arm64, unpacked in usr, and faults, built with
+# the files of libcpc-dev.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and its variables
 . ./check.sh
 
@@ -14,5 +14,5 @@ same "it counts each instruction" "$(counts exit)" 1000000
 run usr/bin/cpustat -c Instr_cnt 0.1 1
 same "cpustat counts" "$status" 0
 run ./faults
-same "a program of somebody else counts" "$(cat "$out")" 100
+same "a program of another project counts" "$(cat "$out")" 100
 finish

@@ -105,27 +105,27 @@ done
 
 # ---- events that the CPU does not have open, and stay 0 -----------------------------
 run cputrack -c BRANCH_MISPRED true
-told "an event that the CPU lacks" 1 "^cputrack: cannot count 'BRANCH_MISPRED': the CPU of this machine does not have this event$"
+reports "an event that the CPU lacks" 1 "^cputrack: cannot count 'BRANCH_MISPRED': the CPU of this machine does not have this event$"
 run cputrack -h
 check "-h leaves them out" [ -z "$(grep -w BRANCH_MISPRED "$out")" ]
 check "-h tells the counters" grep -q "^  name:  ARM Cortex A57 (PMU armv8_pmuv3, 7 counters)$" "$out"
 
 # ---- events by the PMU's own names and codes ----------------------------------------
 run cputrack -c armv8_pmuv3/event=0x10000/ bare
-told "a code that is too large" 2 "'event' is at most 0xffff"
+reports "a code that is too large" 2 "'event' is at most 0xffff"
 run cputrack -c armv8_pmuv3/nosuch/ bare
-told "a name that the PMU does not have" 2 "'armv8_pmuv3' has no event or field 'nosuch'"
+reports "a name that the PMU does not have" 2 "'armv8_pmuv3' has no event or field 'nosuch'"
 run cputrack -c IC_ref bare
-told "an event that this CPU does not count" 1 "cannot count 'IC_ref'"
+reports "an event that this CPU does not count" 1 "cannot count 'IC_ref'"
 
 # ---- attributes are fields of the PMU ---------------------------------------------
 run cputrack -c 0x10,event=8 bare
 same "the field event" "$(counts exit)" 1000000
 run cputrack -c 8,event=0x10000 bare
-told "a value that does not fit" 2 "^cputrack: attribute 'event' of event '8' is at most 0xffff, not 0x10000$"
+reports "a value that does not fit" 2 "^cputrack: attribute 'event' of event '8' is at most 0xffff, not 0x10000$"
 run cputrack -c 8,edge bare
-told "a field that this PMU lacks" 1 "^cputrack: attribute 'edge' of event '8' cannot be set: PMU 'armv8_pmuv3' has no such field$"
+reports "a field that this PMU lacks" 1 "^cputrack: attribute 'edge' of event '8' cannot be set: PMU 'armv8_pmuv3' has no such field$"
 run cputrack -c cycles,event=8 bare
-told "a field of an event of the kernel" 2 "^cputrack: attribute 'event' does not go with event 'cycles'"
+reports "a field of an event of the kernel" 2 "^cputrack: attribute 'event' does not go with event 'cycles'"
 
 finish

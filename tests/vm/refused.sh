@@ -9,7 +9,7 @@
 mount -t securityfs securityfs /sys/kernel/security
 
 run cputrack --engine=kernel -c page-faults true
-told "kernel" 1 "^cputrack: cannot count in the kernel: $1 \\(--engine=ptrace can\\)\$"
+reports "kernel" 1 "^cputrack: cannot count in the kernel: $1 \\(--engine=ptrace can\\)\$"
 run cputrack -D -c page-faults true
 check "auto" grep -qxF "cputrack: counts with ptrace(2); not in the kernel: $1" "$err"
 run cputrack -c page-faults touch-pages 1000

@@ -3,7 +3,7 @@
 # Copyright (c) 2026 The cpc authors
 #
 # user.sh - what an ordinary user may count of the hardware, by
-# kernel.perf_event_paranoid; as root, who sets that.
+# kernel.perf_event_paranoid; as root, to set that.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and its variables
 . ./check.sh
 
@@ -12,7 +12,7 @@ paranoid() {
 	echo "$level" >/proc/sys/kernel/perf_event_paranoid
 }
 
-# run by nobody
+# run as the user nobody
 as_user() {
 	run su -s /bin/sh nobody -c "$*"
 }
@@ -28,7 +28,7 @@ refused() {
 	mode=$1 enough=$2
 	shift 2
 	as_user "$*"
-	told "level $level: $*" 1 "cannot count 'Instr_cnt'$mode: kernel.perf_event_paranoid is \
+	reports "level $level: $*" 1 "cannot count 'Instr_cnt'$mode: kernel.perf_event_paranoid is \
 $level; root and CAP_PERFMON may, .*kernel.perf_event_paranoid=$enough\$"
 }
 
@@ -41,7 +41,7 @@ as_user cputrack -h
 check "level 3: -h tells why there are no events" \
 	grep -q "^no events: .*kernel.perf_event_paranoid is 3" "$out"
 as_user cputrack -h instr
-told "level 3: -h instr" 1 "^cputrack: .*kernel.perf_event_paranoid is 3"
+reports "level 3: -h instr" 1 "^cputrack: .*kernel.perf_event_paranoid is 3"
 paranoid 2
 as_user cputrack -h
 check "level 2: -h has events" [ "$(grep -c '^no events\|^generic events' "$out")" = 1 ]

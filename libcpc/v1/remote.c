@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * others.c - events of LWPs of controlled processes, and of CPUs.
+ * remote.c - events of LWPs of controlled processes, and of CPUs.
  */
 #include "v1.h"
 

@@ -140,6 +140,7 @@ static void track_once(struct session *run, struct run *about)
 	signal(SIGXFSZ, SIG_IGN);
 	sink_begin(run->track.sink, about);
 	rc = engine->ops->run(engine);
+	engine->waiting = false; /* nothing is left to count */
 	run->cut = cfg->repeat > 0 && run->command.cut;
 	track_end(&run->track, engine->lost, run->cut);
 	run->complete += !run->cut;

@@ -108,7 +108,7 @@ check_exit() {
 }
 
 @test "the leader ends before its threads: ticks go on" {
-	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults "$WORK/leader-first" -w -p 200 3
+	start ct cputrack -v -o "$ROWS" -T 0.05 -c page-faults "$WORK/leader-first" -w -p 200 3
 	eventually said ct ready
 	before=$(count_of tick 2)
 	eventually more_ticks_of 2 $((before + 3))
@@ -117,6 +117,9 @@ check_exit() {
 	[ "$status" -eq 0 ]
 	check_lwps 4
 	[ "$(sum_of exit)" -ge 600 ]
+	# the ticks have all that the leader counted
+	awk '$2 == 1 && $3 == "tick" { sum += $4 } $2 == 1 && $3 == "fini_lwp" { all = $4 }
+		END { exit !(all > 0 && sum == all) }' "$ROWS"
 }
 
 more_ticks_of() {

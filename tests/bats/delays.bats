@@ -104,6 +104,14 @@ over_early() {
 	over_early kernel
 }
 
+@test "--delay: tracking ends before it, and the command runs on" {
+	local engine
+	for engine in ptrace auto; do
+		go -0 cputrack --engine=$engine --delay 0.5 -c page-faults sh -c 'sleep 0.1; exec sleep 0.8'
+		go -0 cputrack --engine=$engine --delay 0.5 -T 0.1 -N 2 -c page-faults sleep 0.8
+	done
+}
+
 @test "a row has the time after its counters were read" {
 	need_unsanitized "the sanitizer's runtime has a read(2) of its own"
 	env LD_PRELOAD="$CPC_BUILD/tests/slow-read.so" "$CPC_BUILD/cputrack" --engine=ptrace \

@@ -28,7 +28,7 @@ enum track_kind {
 	TRACK_EXEC,	/* the process runs another program; its LWPs are gone */
 	TRACK_EXIT,	/* the process has exited */
 	TRACK_DETACH,	/* the LWP lives on, but is tracked no more */
-	TRACK_LOST,	/* an LWP of the process cannot be tracked */
+	TRACK_LOST,	/* the process, or an LWP of it, cannot be tracked */
 };
 
 /* Why counts lack something. */
@@ -46,22 +46,21 @@ struct track_counts {
 
 struct track_event {
 	enum track_kind kind;
-	int64_t time_ns;     /* CLOCK_MONOTONIC; of a sample: after its counters were read */
-	struct lwp *lwp;     /* whose event it is, as its birth returned it; NULL: not tracked */
-	pid_t tgid, tid;     /* its ids, of which `lwp` tells if there is one */
-	id_t id;	     /* its number in its process, if the engine numbers LWPs; else 0 */
-	pid_t child;	     /* TRACK_FORK */
-	int status;	     /* TRACK_EXIT: as waitpid(2) */
-	const char *comm;    /* the LWP's name; NULL: the last one.  EXEC: of the new program. */
-	const char *command; /* TRACK_EXEC: the command line that runs now */
-	bool left;	     /* TRACK_EXEC: the new program is not tracked */
-	unsigned flaws;
-	size_t set;	/* BIRTH, CREATE, TICK, DETACH: the set whose turn it is */
-	bool unchanged; /* TRACK_TICK: the counts are those of the last one, or 0 */
-	/*
-	 * TICK, FINAL, DETACH: one for each set, of which a tick has `set` only.  BIRTH, CREATE:
-	 * not NULL if the LWP is counted, from 0 on.  NULL: not known.
-	 */
+	int64_t time_ns;  /* CLOCK_MONOTONIC; of a sample: when its counts were true, or just after
+			   */
+	struct lwp *lwp;  /* whose event it is, as its birth returned it; NULL: not tracked */
+	pid_t tgid, tid;  /* its ids; used if `lwp` is NULL */
+	id_t id;	  /* its number in its process, if the engine numbers LWPs; else 0 */
+	pid_t child;	  /* FORK */
+	int status;	  /* EXIT: as waitpid(2) */
+	const char *comm; /* the LWP's name; NULL: the last one.  EXEC: of the new program. */
+	const char *command; /* EXEC: the command line of the new program */
+	bool left;	     /* EXEC: the new program is not tracked */
+	unsigned flaws;	     /* bits of enum track_flaw */
+	size_t set;	     /* BIRTH, CREATE, TICK, DETACH: the set whose turn it is */
+	bool counted;	     /* BIRTH, CREATE: the LWP is counted, from 0 on */
+	bool unchanged;	     /* TICK: the counts are those of the last one, or 0 */
+	/* TICK, FINAL, DETACH: one for each set, of which a tick has `set` only; NULL: unknown. */
 	const struct track_counts *counts;
 };
 

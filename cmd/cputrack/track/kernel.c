@@ -400,8 +400,8 @@ struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
 		.own = k,
 		.waiting = config->waiting,
 	};
-	k->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	records_init(&k->records, &k->engine, &fit);
+	k->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (k->wake == -1)
 		strlcpy(why, strerror(errno), size);
 	else if (open_all(k, why, size))

@@ -62,10 +62,12 @@ uint_t pace_idle(void *arg)
 	follow_command(pace);
 	due = keep_time(pace);
 	if (pace->suspend && engine->ops->stopped(engine)) {
-		pace->suspend = 0;
 		if (!flusher_flush(&track->flusher))
 			engine->ops->stop(engine);
-		raise(SIGSTOP); /* until the shell continues the job: us and the command */
+		if (pace->suspend) {
+			pace->suspend = 0;
+			raise(SIGSTOP); /* until the shell continues the job: us and the command */
+		}
 		return due;
 	}
 	if (!flusher_idle(&track->flusher, track->command == NULL || track->command->left, &wait))

@@ -90,8 +90,7 @@ static int on_init_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	tally_bind(&tracer->tally, lwp, "init_lwp");
 	event = event_of(lwp, TRACK_BIRTH);
 	event.comm = read_comm(tracer, lwp->tid, comm);
-	if (tally_is_counting(lwp))
-		event.counts = tracer->tally.counts;
+	event.counted = tally_is_counting(lwp);
 	lwp->lwp = track_event(tracer->engine.track, &event);
 	lwp->lwp->own = lwp;
 	proc->proc = lwp->lwp->proc;
@@ -106,8 +105,7 @@ static int on_lwp_create(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	struct track_event event = event_of(lwp, TRACK_CREATE);
 
 	(void)pid;
-	if (tally_is_counting(lwp))
-		event.counts = tracer->tally.counts;
+	event.counted = tally_is_counting(lwp);
 	track_event(tracer->engine.track, &event);
 	return 0;
 }
@@ -248,8 +246,7 @@ static void on_ending(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 		read_comm(arg, lwp->tid, lwp->comm);
 }
 
-/* Out of memory, an LWP or a new process could not be followed; of the latter, pctx is the parent.
- */
+/* An LWP or a new process could not be followed; of the latter, pctx is the parent. */
 static void on_lost(pctx_t *pctx, pid_t pid, pid_t tid, void *arg)
 {
 	struct tracer *tracer = arg;

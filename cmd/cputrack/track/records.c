@@ -18,9 +18,10 @@
 
 /* What the records of its LWPs say of a process's end: `own` of the tree's processes. */
 struct ending {
-	int status;	    /* as far as it is known... */
-	bool all_end;	    /* ...of an exit of all LWPs together... */
-	bool leader_exited; /* ...or of the leader */
+	int status;	      /* as far as it is known... */
+	bool all_end;	      /* ...of an exit of all LWPs together... */
+	bool leader_exited;   /* ...or of the leader */
+	char comm[COMM_SIZE]; /* the leader's name as it exited */
 };
 
 static struct tree *tree_of(const struct records *records)
@@ -108,10 +109,9 @@ static void report_birth(struct records *records, const struct lwps_record *reco
 	if (records->invalid || (thread && record->time_ns > records->attached_ns &&
 				 tree_find(tree_of(records), record->tgid) == NULL))
 		event.flaws = TRACK_PROC_FLAWED;
-	if (!is_blind(records))
-		event.counts = &records->counts;
-	user->lwp = event.lwp = track_event(engine->track, &event);
-	user->state = 0;
+	event.counted = !is_blind(records);
+	*user = (struct slot_user){.lwp = track_event(engine->track, &event)};
+	event.lwp = user->lwp;
 	user->lwp->own = user;
 	if (user->lwp->proc->own == NULL)
 		user->lwp->proc->own = xcalloc(1, sizeof(struct ending));
@@ -129,28 +129,49 @@ static struct lwp *lwp_in(const struct records *records, unsigned slot)
 static void on_fork(struct records *records, const struct lwps_record *record)
 {
 	struct lwp *creator = lwp_in(records, record->creator);
+	struct proc *stale = tree_find(tree_of(records), record->tgid);
 	struct track_event event = event_of(records, creator, TRACK_FORK);
 
 	event.tgid = record->creator_tgid;
 	event.child = record->tgid;
 	track_event(records->engine->track, &event);
+	if (stale != NULL) { /* the record of its exit was lost */
+		free(stale->own);
+		stale->own = NULL;
+	}
 	report_birth(records, record, record->slot, record->tid,
 		     creator != NULL && creator->comm[0] != '\0' ? creator->comm : NULL);
 }
 
 /* ---- ends -------------------------------------------------------------------------------- */
 
-/* Reports the final counts of an LWP, and gives back its slot. */
-static void report_final(struct records *records, struct lwp *lwp, const char *comm)
+/* Reports the final counts of an LWP.  `releases` its slot: no record of it is to come. */
+static void report_final(struct records *records, struct lwp *lwp, const char *comm, bool releases)
 {
 	struct track_event event = event_of(records, lwp, TRACK_FINAL);
 	const unsigned slot = slot_of(records, lwp);
 
-	event.comm = comm;
+	event.comm = comm != NULL && comm[0] != '\0' ? comm : NULL;
 	read_counts(records, &event);
 	track_event(records->engine->track, &event);
 	records->slot[slot].lwp = NULL;
-	lwps_release(records->lwps, slot);
+	if (releases)
+		lwps_release(records->lwps, slot);
+}
+
+/* A leader that exited before other LWPs counts no more, but has rows up to the end. */
+static bool is_exited(const struct lwp *lwp)
+{
+	const struct slot_user *user = lwp->own;
+
+	return user->exited;
+}
+
+static bool has_living_lwps(const struct proc *proc)
+{
+	const struct lwp *first = TAILQ_FIRST(&proc->lwps);
+
+	return proc->nalive > (first != NULL && !first->final && is_exited(first) ? 1 : 0);
 }
 
 static void report_exit(struct records *records, struct proc *proc)
@@ -159,6 +180,8 @@ static void report_exit(struct records *records, struct proc *proc)
 	struct track_event event = event_of(records, first, TRACK_EXIT);
 	const struct ending *ending = proc->own;
 
+	if (first != NULL && !first->final)
+		report_final(records, first, ending->comm, true);
 	event.tgid = proc->pid;
 	event.status = ending->status;
 	free(proc->own);
@@ -191,12 +214,15 @@ static void report_exec(struct records *records, const struct lwps_record *recor
 	event.left = record->next == LWPS_NONE || record->next == LWPS_SHARED;
 	event.flaws = lwp == NULL ? TRACK_PROC_FLAWED : 0;
 	if (lwp != NULL)
-		report_final(records, lwp, record->old_comm[0] != '\0' ? record->old_comm : NULL);
-	/* The exits of all other LWPs were reported before, unless they were lost. */
+		report_final(records, lwp, record->old_comm, true);
+	/* All other LWPs have exited: a leader before its process, or the record comes late. */
 	if (proc != NULL) {
+		const struct ending *ending = proc->own;
+
 		TAILQ_FOREACH(other, &proc->lwps, link) {
 			if (!other->final)
-				report_final(records, other, NULL);
+				report_final(records, other, is_exited(other) ? ending->comm : NULL,
+					     is_exited(other));
 		}
 		free(proc->own);
 		proc->own = NULL;
@@ -220,7 +246,7 @@ static void end_attached(struct records *records)
 	records->attached_ns = 0;
 	TAILQ_FOREACH_SAFE(proc, &tree_of(records)->procs, link, next)
 	{
-		if (proc->nalive == 0)
+		if (!has_living_lwps(proc))
 			report_exit(records, proc);
 	}
 }
@@ -237,6 +263,7 @@ static void keep_status(struct ending *ending, bool leader, const struct lwps_re
 static void on_exit_lwp(struct records *records, const struct lwps_record *record)
 {
 	struct lwp *lwp = lwp_in(records, record->slot);
+	struct ending *ending;
 	struct track_event event;
 	struct proc *proc;
 
@@ -245,13 +272,17 @@ static void on_exit_lwp(struct records *records, const struct lwps_record *recor
 		return;
 	}
 	proc = lwp->proc;
-	keep_status(proc->own, lwp->tid == proc->pid, record);
-	report_final(records, lwp, record->comm[0] != '\0' ? record->comm : NULL);
-	if (lwp->id != 1) {
+	ending = proc->own;
+	keep_status(ending, lwp->tid == proc->pid, record);
+	if (lwp->id == 1) {
+		records->slot[record->slot].exited = true;
+		memcpy(ending->comm, record->comm, sizeof(ending->comm));
+	} else {
+		report_final(records, lwp, record->comm, true);
 		event = event_of(records, lwp, TRACK_LWP_EXIT);
 		track_event(records->engine->track, &event);
 	}
-	if (proc->nalive == 0 && record->time_ns > records->attached_ns)
+	if (!has_living_lwps(proc) && record->time_ns > records->attached_ns)
 		report_exit(records, proc);
 }
 
@@ -309,7 +340,7 @@ static void show_others(struct records *records)
 	event.tgid = event.tid = getpid();
 	event.comm = "(others)";
 	event.flaws = TRACK_PROC_FLAWED;
-	event.counts = &records->counts;
+	event.counted = true;
 	records->others.lwp = track_event(records->engine->track, &event);
 	records->others.lwp->own = &records->others;
 }
@@ -352,7 +383,7 @@ static void report_sample(struct records *records, struct lwp *lwp, enum track_k
 	struct slot_user *user = lwp->own;
 	char comm[COMM_SIZE] = "";
 
-	if (records->engine->config.comm && user != &records->others) {
+	if (records->engine->config.comm && user != &records->others && !user->exited) {
 		comm_read(lwp->tid, comm);
 		event.comm = comm[0] != '\0' ? comm : NULL;
 	}
@@ -375,7 +406,7 @@ static void sample_all(struct records *records, enum track_kind kind)
 	TAILQ_FOREACH(proc, &tree_of(records)->procs, link) {
 		TAILQ_FOREACH(lwp, &proc->lwps, link) {
 			prefetch(TAILQ_NEXT(lwp, link));
-			if (!lwp->final) /* final: a leader that exited before other LWPs */
+			if (!lwp->final)
 				report_sample(records, lwp, kind);
 		}
 	}
@@ -405,7 +436,7 @@ bool records_any_exists(const struct records *records)
 
 	TAILQ_FOREACH(proc, &tree_of(records)->procs, link) {
 		TAILQ_FOREACH(lwp, &proc->lwps, link) {
-			if (!lwp->final && lwp != records->others.lwp &&
+			if (!lwp->final && !is_exited(lwp) && lwp != records->others.lwp &&
 			    (syscall(SYS_tgkill, proc->pid, lwp->tid, 0) == 0 || errno != ESRCH))
 				return true;
 		}

@@ -10,13 +10,15 @@
 #include "engine.h"
 #include "fit.h"
 
-/* LWPs that are alive, or whose exit was not read yet; their ring is the largest of 2 MiB. */
+/* LWPs that are alive, or whose exit was not read yet; more would need a ring of over 2 MiB. */
 #define RECORDS_SLOTS 31000
 
 /* The user of a slot: `own` of the tree's LWPs. */
 struct slot_user {
-	struct lwp *lwp; /* NULL: the slot is free */
-	uint64_t state;	 /* of lwps_changed() at the last tick */
+	struct lwp
+		*lwp;	/* NULL: the slot is free, or the exit record of its LWP is still to come */
+	uint64_t state; /* of lwps_changed() at the last tick */
+	bool exited;	/* a leader that exited before other LWPs of its process */
 };
 
 struct records {

@@ -142,8 +142,8 @@ static void put_birth(struct track *track, const struct track_event *event, cons
 	struct row row = new_row(track, event->time_ns, kind);
 
 	name_lwp(&row, lwp);
-	put_counts(track, &row, event->set, zero,
-		   event->counts != NULL ? all_valid(track, event->set) : 0, 0);
+	put_counts(track, &row, event->set, zero, event->counted ? all_valid(track, event->set) : 0,
+		   0);
 }
 
 /* Rows with the final counts of an LWP. */
@@ -254,7 +254,7 @@ static struct lwp *on_birth(struct track *track, const struct track_event *event
 		strlcpy(lwp->comm, event->comm, sizeof(lwp->comm));
 	proc->incomplete |= (event->flaws & TRACK_PROC_FLAWED) != 0;
 	lwp->born_ns = lwp->since_ns = born_ns > track->begin_ns ? born_ns : track->begin_ns;
-	if (proc->born_ns == 0 || lwp->id == 1) /* also of its next program */
+	if (proc->born_ns == 0)
 		proc->born_ns = lwp->born_ns;
 	if (track->config.verbose)
 		put_birth(track, event, lwp, ROW_INIT_LWP);
@@ -352,13 +352,11 @@ static void on_detach(struct track *track, const struct track_event *event)
 	finalize(track, event);
 }
 
-static void take_notes(const struct track *track, const struct track_event *event)
+static void take_notes(struct track *track, const struct track_event *event)
 {
 	struct lwp *lwp = event->lwp;
-	struct proc *proc = lwp != NULL ? lwp->proc : NULL;
+	struct proc *proc = lwp != NULL ? lwp->proc : tree_find(&track->tree, event->tgid);
 
-	if (event->kind == TRACK_LOST)
-		proc = tree_find((struct tree *)&track->tree, event->tgid);
 	if (lwp != NULL && event->comm != NULL && event->kind != TRACK_EXEC)
 		strlcpy(lwp->comm, event->comm, sizeof(lwp->comm));
 	if (lwp != NULL)
@@ -369,7 +367,7 @@ static void take_notes(const struct track *track, const struct track_event *even
 
 struct lwp *track_event(struct track *track, const struct track_event *event)
 {
-	struct lwp *lwp = event->lwp;
+	struct lwp *lwp = NULL;
 
 	take_notes(track, event);
 	switch (event->kind) {
@@ -377,7 +375,7 @@ struct lwp *track_event(struct track *track, const struct track_event *event)
 		lwp = on_birth(track, event);
 		break;
 	case TRACK_CREATE:
-		put_birth(track, event, lwp, ROW_LWP_CREATE);
+		put_birth(track, event, event->lwp, ROW_LWP_CREATE);
 		break;
 	case TRACK_FORK:
 		on_fork(track, event);
@@ -430,18 +428,15 @@ static void put_detach(struct track *track, struct proc *proc)
 
 void track_end(struct track *track, bool lacks, bool cut)
 {
-	struct proc **proc;
-	size_t n;
+	struct proc *proc;
 
 	if (!track->ending)
 		begin_sample(track, now_ns());
 	track->ending = true;
-	proc = tree_sort(&track->tree, &n);
-	for (size_t i = 0; i < n; i++) {
-		put_detach(track, proc[i]);
-		tree_remove(&track->tree, proc[i]);
+	while ((proc = tree_first(&track->tree)) != NULL) {
+		put_detach(track, proc);
+		tree_remove(&track->tree, proc);
 	}
-	free(proc);
 	track->flusher.sample = false; /* the end is a sample of all */
 	track->run->lacks = lacks;
 	track->run->cut = cut;

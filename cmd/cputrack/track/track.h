@@ -53,7 +53,7 @@ void track_init(struct track *track, const struct track_config *config, struct r
 void track_start(struct track *track);
 void track_free(struct track *track);
 
-/* Returns the LWP of a birth. */
+/* Returns the new LWP of a birth; else NULL. */
 struct lwp *track_event(struct track *track, const struct track_event *event);
 
 /* The last event was reported: writes the last rows.  `lacks`: some LWP was not counted. */

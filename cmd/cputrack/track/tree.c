@@ -68,6 +68,7 @@ void tree_clear(struct tree *tree, struct proc *proc)
 		tree_remove_lwp(lwp);
 	memset(proc->total, 0, tree->run->nsets * sizeof(proc->total[0]));
 	proc->incomplete = false;
+	proc->born_ns = 0;
 	proc->nalive = 0;
 	proc->last_id = 1;
 }
@@ -113,22 +114,7 @@ struct lwp_counts *tree_counts(const struct tree *tree, struct lwp *lwp, size_t 
 	return (struct lwp_counts *)&lwp->words[tree->at[set]];
 }
 
-static int cmp_sorted(const void *a, const void *b)
+struct proc *tree_first(struct tree *tree)
 {
-	return cmp_pids(*(const struct proc *const *)a, *(const struct proc *const *)b);
-}
-
-struct proc **tree_sort(const struct tree *tree, size_t *n)
-{
-	struct proc **all, *proc;
-	size_t i = 0;
-
-	TAILQ_FOREACH(proc, &tree->procs, link)
-		i++;
-	all = xcalloc(i + 1, sizeof(struct proc *));
-	*n = i;
-	TAILQ_FOREACH(proc, &tree->procs, link)
-		all[--i] = proc;
-	qsort(all, *n, sizeof(struct proc *), cmp_sorted);
-	return all;
+	return RB_MIN(procs, &tree->by_pid);
 }

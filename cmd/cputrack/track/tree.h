@@ -30,7 +30,7 @@ struct lwp {
 	struct proc *proc;    /* whose LWP it is */
 	void *own;	      /* the engine's */
 	char comm[COMM_SIZE]; /* its name when it was last looked at; "": not known */
-	bool final;	      /* its counts are */
+	bool final;	      /* its last counts were reported */
 	bool flawed;	      /* its counts lack something */
 	uint64_t sample;      /* number of the last sample that it was in */
 	int64_t born_ns;      /* when it was born, or counting began... */
@@ -78,7 +78,7 @@ void tree_remove_lwp(struct lwp *lwp);
 /* Of LWP `lwp` for a set. */
 struct lwp_counts *tree_counts(const struct tree *tree, struct lwp *lwp, size_t set);
 
-/* All processes, `*n`, in the order of their ids; to be freed.  Never NULL. */
-struct proc **tree_sort(const struct tree *tree, size_t *n);
+/* The process with the smallest id; NULL: the tree is empty. */
+struct proc *tree_first(struct tree *tree);
 
 #endif /* TREE_H */

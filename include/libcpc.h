@@ -415,8 +415,8 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
 int cpc_set_sample_all(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
 
 /*
- * Extension.  How many LWPs have inherited such a set, and have neither exited nor bound
- * another one since.  -1 and errno: EINVAL (not bound so).
+ * Extension.  Returns how many LWPs count with an inherited copy of a set that was bound with
+ * CPC_BIND_LWP_INHERIT; -1 and errno: EINVAL (the set is not bound so).
  */
 int cpc_set_ncopies(cpc_t *cpc, const cpc_set_t *set);
 

@@ -121,9 +121,9 @@ static int seize(struct pctx *ctx, pid_t tid)
 }
 
 /*
- * Seizes the LWPs in one pass.  Returns the number of newly seized ones, or -1 and errno.
- * `gone`: some exited before that; a leader that has exited stays listed, and counts for one
- * pass.
+ * Seizes all LWPs that /proc lists.  Returns the number of newly seized ones, or -1 and errno.
+ * `gone`: an LWP exited before it could be seized, so another pass is needed.  An exited leader
+ * stays in /proc: it counts in the first pass only.
  */
 static int seize_pass(struct pctx *ctx, DIR *dir, bool *leader_gone, bool *gone)
 {

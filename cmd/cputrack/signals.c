@@ -52,7 +52,8 @@ static void on_command_signal(int sig, siginfo_t *info, void *context)
 	else if (acts && info->si_code <= 0)
 		command_signal(command, sig);
 	else if (!acts && (info->si_code <= 0 || command->pid == 0))
-		atomic_store(&early, sig); /* a typed one reached no command that was not there */
+		atomic_store(&early, sig); /* one from the terminal reaches the command anyway, once
+					      it is started */
 	errno = saved;
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The kernel's limit for programs; libraries have about ten headers. */
+/* Bytes of program headers: the kernel executes no file with more. */
 #define MAX_PHDRS_SIZE 65536
 
 bool cpci_elf_pread(int fd, void *buf, size_t n, uint64_t offset)

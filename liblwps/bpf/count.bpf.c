@@ -232,8 +232,8 @@ int BPF_PROG(on_exec_again)
 }
 
 /*
- * The slice of @prev ends.  If it has executed a program, and that is over, but neither on_exec()
- * nor on_exec_again() has run, do what they do.
+ * The slice of @prev ends.  If its execve(2) has finished but neither on_exec() nor
+ * on_exec_again() ran for it, do their work now.
  */
 static __always_inline void find_missed_exec(struct lwps_cpu *c, struct task_struct *prev)
 {

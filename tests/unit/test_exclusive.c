@@ -118,7 +118,7 @@ static void side_by_side(void **state)
 	assert_int_equal(cpc_disable(cpc), 0);
 	assert_int_equal(cpc_enable(cpc), 0);
 	assert_int_equal(cpc_bind_curlwp(cpc, lwp, 0), 0);
-	/* One event of the core PMU is enough. */
+	/* A single event of the core PMU makes the set conflict with other claims. */
 	assert_int_equal(cpc_set_add_request(cpc, set[1], "cycles", 0, CPC_COUNT_USER, 0, NULL),
 			 -1);
 	assert_int_equal(cpc_unbind(cpc, set[1]), 0);
@@ -384,8 +384,8 @@ static int last_event_file(void)
 }
 
 /*
- * Beside the core events of an LWP of another process libcpc opens a witness, which shows that
- * they lost their counters. Without it a sample must fail: its counts may be wrong.
+ * With core events of an LWP of another process libcpc opens one more event, the witness, which
+ * shows whether they lost their counters. If it cannot be read, a sample must fail.
  */
 static void a_witness_that_cannot_be_read_fails_the_sample(void **state)
 {

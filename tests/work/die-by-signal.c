@@ -3,8 +3,8 @@
 /*
  * die-by-signal [-t] SIGNAL - die of that signal (a number), with -t raised in a second thread.
  *
- * Known: 128 + SIGNAL is what a shell says; no core is left.  Exit status 99 when the
- * signal does not kill.
+ * Known: a shell's status is 128 + SIGNAL, and no core file is left.  The exit status is 99 if the
+ * signal does not kill it.
  */
 #include "work.h"
 

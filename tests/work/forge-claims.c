@@ -102,7 +102,8 @@ static int forge(const char *name)
 	return fd;
 }
 
-/* Locks every other byte of a file, for reading, instead of all that attack() locked. */
+/* Replaces our locks on the file by `locks` read locks of a byte each, which the kernel cannot
+ * merge. */
 static void lock_bytes(int fd, long locks)
 {
 	lock(fd, F_UNLCK, F_SETLK);

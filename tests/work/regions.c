@@ -206,7 +206,7 @@ int main(int argc, char *argv[])
 		{"exec", executed}, {"limited", limited},
 	};
 
-	touch(1); /* what its first use costs is in no region */
+	touch(1); /* outside of all regions, so that none counts the cost of the first use */
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(*modes); i++) {
 		if (strcmp(argv[1], modes[i].name) != 0)
 			continue;

@@ -136,9 +136,10 @@ END
 			tr -d '(' | grep -v '_t$' | sort -u)
 		[ -n "$declared" ]
 		[ -z "$(comm -13 <(echo "$exported") <(echo "$declared"))" ]
-		# The rest are for the inline functions of further headers.
+		# The rest are for the inline functions of further headers, or for cputrack alone.
 		for function in $(comm -23 <(echo "$exported") <(echo "$declared")); do
-			grep -q "\<$function(" "$BATS_TEST_DIRNAME/../../include"/*.h
+			(cd "$BATS_TEST_DIRNAME/../.." &&
+				grep -q "\<$function(" include/*.h libcpc/set/counter.h libpctx/untraced.h)
 		done
 	done
 	check_format

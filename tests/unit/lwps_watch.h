@@ -67,6 +67,15 @@ static inline int open_event(uint64_t config, unsigned cpu)
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+/* The argument "few": fewer LWPs, for emulated machines. */
+static bool few;
+
+/* So many LWPs, of 200 or more, or the part of them that still is a crowd. */
+static inline unsigned crowd(unsigned n)
+{
+	return !few ? n : n > 500 ? n / 5 : 100;
+}
+
 /* Begin to watch, with so many slots; whatever else is in `config`. */
 static inline void watch(struct lwps_config config, unsigned nslots)
 {
@@ -127,7 +136,7 @@ static inline int cleanup(void **state)
 }
 
 /* Execute this program as the workload `name`; `n` is up to that. */
-static inline pid_t start(const char *name, int n)
+static inline pid_t start(const char *name, unsigned n)
 {
 	const pid_t parent = getpid();
 	char number[16], fd[16];
@@ -137,7 +146,7 @@ static inline pid_t start(const char *name, int n)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(127);
-		snprintf(number, sizeof(number), "%d", n);
+		snprintf(number, sizeof(number), "%u", n);
 		snprintf(fd, sizeof(fd), "%d", w.report_fd);
 		execl("/proc/self/exe", "test_lwps", "work", name, number, fd, (char *)NULL);
 		_exit(127);
@@ -264,7 +273,7 @@ static inline void no_losses(void)
 }
 
 /* Follow a workload to its end. */
-static inline void run(const char *name, int n)
+static inline void run(const char *name, unsigned n)
 {
 	int status;
 	pid_t pid;
@@ -299,6 +308,7 @@ static inline void be_workload(int argc, char **argv)
 {
 	if (argc >= 5 && strcmp(argv[1], "work") == 0)
 		_exit(work(argv[2], atoi(argv[3]), atoi(argv[4])));
+	few = argc == 2 && strcmp(argv[1], "few") == 0;
 }
 
 #endif /* LWPS_WATCH_H */

@@ -52,8 +52,8 @@ static void test_crowd(void **state)
 {
 	(void)state;
 	watch(everything, 8192);
-	run("threads", 2000);
-	check_births(2000, LWPS_THREAD);
+	run("threads", crowd(2000));
+	check_births(crowd(2000), LWPS_THREAD);
 	no_losses();
 	unwatch();
 }
@@ -62,8 +62,8 @@ static void test_forks(void **state)
 {
 	(void)state;
 	watch(everything, 8192);
-	run("forks", 1000);
-	check_births(1000, LWPS_FORK);
+	run("forks", crowd(1000));
+	check_births(crowd(1000), LWPS_FORK);
 	no_losses();
 	unwatch();
 }
@@ -197,11 +197,11 @@ static void test_held(void **state)
 	(void)state;
 	watch(everything, 8192);
 	lwps_track_next_child(w.lwps);
-	pid = start("forks", 500);
+	pid = start("forks", crowd(500));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	follow();
-	assert_int_equal(w.nlwps, 501);
-	check_births(500, LWPS_FORK);
+	assert_int_equal(w.nlwps, crowd(500) + 1);
+	check_births(crowd(500), LWPS_FORK);
 	no_losses();
 	unwatch();
 }
@@ -214,8 +214,8 @@ static void test_again(void **state)
 	for (int i = 0; i < 3; i++) {
 		w.nlwps = 0;
 		w.report->n = 0;
-		run("forks", 200);
-		check_births(200, LWPS_FORK);
+		run("forks", crowd(200));
+		check_births(crowd(200), LWPS_FORK);
 	}
 	no_losses();
 	unwatch();
@@ -233,18 +233,18 @@ static void test_shared(void **state)
 	(void)state;
 	watch(everything, 8);
 	lwps_track_next_child(w.lwps);
-	pid = start("forks", 500);
+	pid = start("forks", crowd(500));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	follow();
 	assert_int_equal(w.nlwps, 7);
-	assert_int_equal(lwps_losses(w.lwps).shared, 500 - 6);
+	assert_int_equal(lwps_losses(w.lwps).shared, crowd(500) - 6);
 	assert_int_equal(lwps_losses(w.lwps).ring_full, 0);
 	whole = lwps_whole(lwps_read(w.lwps, LWPS_SHARED, sum));
 	for (i = 1; i < w.nlwps; i++)
 		counted += w.lwp[i].sum[MINOR] + w.lwp[i].sum[MAJOR];
 	for (i = 0; i < w.report->n; i++)
 		faults += w.report->entry[i].faults;
-	assert_int_equal(w.report->n, 500);
+	assert_int_equal(w.report->n, crowd(500));
 	if (whole)
 		assert_int_equal(counted + sum[MINOR] + sum[MAJOR], faults);
 	unwatch();

@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# engine.sh ENGINE [TIMES] - one of the engines of cputrack on this kernel, TIMES (1) times: the
-# unit tests below it, and storms of threads and forks, each of which must have its own row; as
-# root.
+# engine.sh ENGINE [TIMES] - one of the engines of cputrack on this kernel, TIMES times: the unit
+# tests below it, and storms of threads and forks, each of which must have its own row; as root.
+# Without TIMES: once, with fewer LWPs.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 . ./check.sh
-engine=$1 times=${2-1}
+engine=$1 times=${2-1} crowd=100 few=
+[ $# != 1 ] || crowd=30 few=few
 
 case $engine in
 kernel) tests='test_lwps test_lwps_left test_lwps_life' ;;
-ptrace) tests='test_pctx test_pctx_handles' ;;
+ptrace) tests='test_pctx test_pctx_handles' few='' ;;
 *) exit 2 ;;
 esac
 
@@ -32,11 +33,11 @@ storm() {
 while [ "$times" -gt 0 ]; do
 	times=$((times - 1))
 	for test in $tests; do
-		run "$test"
+		run "$test" $few
 		same "$test" "$status" 0
 	done
-	storm lwp_exit 100 threads -p 7 100
-	storm exit 101 forks -p 7 100
-	storm exit 101 forks -j -p 7 100
+	storm lwp_exit $crowd threads -p 7 $crowd
+	storm exit $((crowd + 1)) forks -p 7 $crowd
+	storm exit $((crowd + 1)) forks -j -p 7 $crowd
 done
 finish

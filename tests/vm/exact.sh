@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# exact.sh ENGINE - exact page faults, and instructions where they can be counted, in the scenarios
-# of exact.rows; as root, on one CPU.
+# exact.sh ENGINE [SCENARIO...] - exact page faults, and instructions where they can be counted, in
+# the scenarios of exact.rows, or in some of them; as root, where instructions are counted on one CPU.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 . ./check.sh
 engine=--engine=$1
+shift
 spec=page-faults,Instr_cnt second=
 cputrack -c $spec true >/dev/null 2>&1 || spec=page-faults second=none
 
@@ -21,7 +22,7 @@ totals() {
 		END { print instructions; print faults }' /tmp/1000
 }
 
-scenarios=$(awk '!/^#/ { print $1 }' exact.rows)
+scenarios=${*:-$(awk '!/^#/ { print $1 }' exact.rows)}
 for scenario in $scenarios; do
 	cputrack "$engine" -fev -T 0 -c $spec exact "$scenario" 1000 >/tmp/1000 2>"$err"
 	cputrack "$engine" -fev -T 0.001 -c $spec exact "$scenario" 3000 >/tmp/3000 2>"$err"
@@ -34,6 +35,10 @@ done
 # ---- attached: from the read(2) that it sleeps in -------------------------------------
 mkfifo fifo
 for scenario in plain fork threads leader-first thread-exec nested; do
+	case " $scenarios " in
+	*[[:space:]]"$scenario"[[:space:]]*) ;;
+	*) continue ;;
+	esac
 	for rounds in 1000 3000; do
 		exact "$scenario" $rounds wait <fifo >/dev/null &
 		pid=$!

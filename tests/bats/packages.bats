@@ -14,26 +14,6 @@ setup() {
 	find_packages
 }
 
-# The contents of a package, with modes, owners and times.
-contents() {
-	dpkg-deb -c "$1"
-	dpkg-deb --ctrl-tarfile "$1" | tar -tv
-}
-
-@test "two builds, in other folders and environments, are the same bytes" {
-	there=$(echo "$PACKAGES"/else/where/cpc-*/build-package)
-	[ "$there" != "$BUILT" ]
-	for file in cputrack cpustat libcpc.a libpctx.a python/_cpc.so; do
-		cmp "$BUILT/$file" "$there/$file"
-	done
-	[ ${#DEBS[@]} = 3 ]
-	for deb in "${DEBS[@]}"; do
-		cmp "$deb" "$there/${deb##*/}"
-		# The umask does not change the modes of files.
-		diff <(contents "$deb") <(contents "$PACKAGES/umask077/${deb##*/}")
-	done
-}
-
 @test "lintian finds no errors" {
 	need_command lintian
 	go lintian --allow-root --fail-on error --no-tag-display-limit "${DEBS[@]}"

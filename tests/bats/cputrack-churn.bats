@@ -37,7 +37,7 @@ switched_since() {
 @test "attaching and leaving while threads are born and die" {
 	start churn "$WORK/threads" -p 1 1000000000
 	eventually is_program "${PIDS[churn]}" threads
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
+	for _ in 1 2 3 4 5; do
 		track -0 -v -T 0.01 -N 3 -c page-faults -p "${PIDS[churn]}" >"$T/log" ||
 			{ cat "$T/log" && false; }
 		check_format
@@ -77,7 +77,7 @@ switched_since() {
 @test "attaching while threads are born and die, many times" {
 	start churn "$WORK/threads" 100000000
 	eventually is_program "${PIDS[churn]}" threads
-	for _ in {1..60}; do
+	for _ in {1..20}; do
 		go -0 cputrack -n -T 0.002 -N 1 -c page-faults -p "${PIDS[churn]}"
 		# LWP 1 is the first thread, which lives on
 		[ "$(awk '$2 == 1 { print $3 }' <<<"$output" | tail -n 1)" = detach ]
@@ -89,7 +89,7 @@ switched_since() {
 
 @test "attaching while threads end by exec: neither waits for the other" {
 	RACES_LEFT=100000000 RACES_THREADS=300 start churn "$WORK/exec-races" many
-	for _ in {1..60}; do
+	for _ in {1..20}; do
 		go -0 cputrack -n -T 0.002 -N 1 -c page-faults -p "${PIDS[churn]}"
 	done
 	[ "$(tracer "${PIDS[churn]}")" -eq 0 ]

@@ -13,6 +13,10 @@ setup() {
 	TABLE=$BATS_TEST_DIRNAME/../work/exact
 	mapfile -t SCENARIOS < <(awk '!/^#/ { print $1 }' "$TABLE.rows")
 	[ ${#SCENARIOS[@]} -gt 10 ]
+	# Sanitized programs take several times as long, and their counts are the same.
+	if grep -q __asan_init "$CPC_BUILD/cputrack"; then
+		SCENARIOS=(vfork exit-group leader-first thread-exec exec-fails nested)
+	fi
 	PROGRAMS=("$WORK/exact")
 	if [ -x "$WORK/exact32" ]; then
 		if "$WORK/exact32" plain; then
@@ -45,12 +49,12 @@ quietly() {
 }
 
 @test "from the start to the end, with ticks and without, 64 bits and 32" {
-	for program in "${PROGRAMS[@]}"; do
-		for scenario in "${SCENARIOS[@]}"; do
-			for secs in 0 0.001; do
-				quietly track -0 -fev -T $secs -c "$SPEC" "$program" "$scenario"
-				exactly "$scenario" -fe
-			done
+	for scenario in "${SCENARIOS[@]}"; do
+		quietly track -0 -fev -T 0.001 -c "$SPEC" "$WORK/exact" "$scenario"
+		exactly "$scenario" -fe
+		for program in "${PROGRAMS[@]}"; do
+			quietly track -0 -fev -T 0 -c "$SPEC" "$program" "$scenario"
+			exactly "$scenario" -fe
 		done
 	done
 }
@@ -122,6 +126,7 @@ quietly() {
 	for mode in 711 4755 2755 6711; do
 		cp "$WORK/exact" "$T/copy"
 		chmod $mode "$T/copy"
+		[ $mode = 711 ] || SCENARIOS=(vfork leader-first thread-exec exec3)
 		for scenario in "${SCENARIOS[@]}"; do
 			quietly track -0 -fev -T 0 -c "$SPEC" setpriv --reuid 65534 --regid 65534 \
 				--clear-groups "$T/copy" "$scenario"

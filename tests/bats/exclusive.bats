@@ -246,8 +246,8 @@ invalidated_by() {
 	track -0 -c cycles true
 }
 
-@test "killed at 100 random moments, cpustat leaves nothing locked" {
-	for _ in $(seq 100); do
+@test "killed at 40 random moments, cpustat leaves nothing locked" {
+	for _ in $(seq 40); do
 		cpustat -c cycles 0.001 >/dev/null &
 		sleep "$(printf '0.%03d' $((RANDOM % 30)))"
 		kill -KILL $!

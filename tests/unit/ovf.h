@@ -180,7 +180,7 @@ static inline bool is_emulated(void)
 /* `n`, or less where that takes long. */
 static inline unsigned long many(unsigned long n)
 {
-	return UNDER_TSAN ? n / 10 : is_emulated() ? n / 40 : n;
+	return UNDER_TSAN || UNDER_ASAN ? n / 10 : is_emulated() ? n / 40 : n;
 }
 
 /* Lets signals come: ThreadSanitizer keeps them until a call that it knows. */

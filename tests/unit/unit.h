@@ -45,6 +45,11 @@
 #else
 #define UNDER_TSAN false
 #endif
+#if defined(__SANITIZE_ADDRESS__)
+#define UNDER_ASAN true
+#else
+#define UNDER_ASAN false
+#endif
 #define skip_under_tsan(why)                                  \
 	do {                                                  \
 		if (UNDER_TSAN)                               \

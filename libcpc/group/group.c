@@ -212,6 +212,30 @@ int cpci_group_least_ns(const struct cpci_plan *plan, const int *fd, uint64_t *n
 }
 
 /*
+ * When a CPU goes offline, the kernel takes its groups apart, and a read of the leader has fewer
+ * values from then on.  A group of one term shows nothing.  So if no group has more, libcpc
+ * adds a member that counts nothing to the first one.
+ */
+static bool open_watch(const struct cpci_plan *plan, struct cpci_target target, int *fd)
+{
+	int leader = -1;
+
+	for (uint_t g = plan->ngroups; g-- > 0;) {
+		const struct cpci_group *group = &plan->group[g];
+
+		if (fd[group->first] == -1)
+			continue;
+		if (group->n > 1)
+			return true;
+		leader = fd[group->first];
+	}
+	if (leader == -1)
+		return true;
+	fd[plan->nterms] = cpci_perf_open(&cpci_perf_dummy, target, leader, false);
+	return fd[plan->nterms] != -1;
+}
+
+/*
  * A uprobe whose function is not found yet, or not requested, is opened later; but missing
  * privilege is reported now.  1: later; -1 and errno.
  */
@@ -260,7 +284,8 @@ static int open_all(struct cpci_plan *plan, struct cpci_target target,
 			return -1;
 		}
 	}
-	if (any && open_witness(plan, target, &fd[plan->nterms]))
+	if (any && open_witness(plan, target, &fd[plan->nterms]) &&
+	    (!opening->watch || open_watch(plan, target, fd)))
 		return 0;
 	if (!any)
 		errno = EINVAL; /* as the kernel would report */

@@ -113,11 +113,13 @@ struct cpci_opening {
 	const uint64_t *preset;
 	uint64_t sample_type; /* for buffered requests; 0: there are none */
 	bool precise;	      /* out of cpci_group_open(): their PCs are precise */
+	bool watch;	      /* a read shows whether the CPU went offline */
 };
 
 /*
- * Opens all terms of a plan, disabled, and then the witness.  -1, errno, and the term that
- * the kernel refused.
+ * Opens all terms of a plan, disabled, and then the witness of LWPs, or, if needed, the member of
+ * the first open group that shows whether the CPU is offline.  -1, errno, and the term that the
+ * kernel refused.
  */
 int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
 		    const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad);

@@ -281,8 +281,11 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 		     enum cpci_bound bound, uint_t flags, struct holdings *hold,
 		     struct cpci_diag *diag)
 {
-	struct cpci_opening opening = {.preset = bound == CPCI_LWP ? set->preset : NULL,
-				       .sample_type = cpci_pcbuf_sample_type(set->plan)};
+	struct cpci_opening opening = {
+		.preset = bound == CPCI_LWP ? set->preset : NULL,
+		.sample_type = cpci_pcbuf_sample_type(set->plan),
+		.watch = target.cpu != -1 && (flags & CPC_BIND_CPU_LWPS) == 0,
+	};
 	struct cpci_claim *claim = NULL;
 	struct cpci_term_ref bad = {0};
 	struct cpci_epoch epoch = CPCI_EPOCH_EXEMPT;
@@ -322,7 +325,6 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 	set->pcbuf = hold->pcbuf;
 	set->bp = bp;
 	set->target = target.tid != 0 ? target.tid : cpci_self();
-	set->enabled_ns = 0;
 	/*
 	 * With several kinds of cores, the group of one kind is on the hardware only part of
 	 * the time.

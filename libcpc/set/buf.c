@@ -20,7 +20,7 @@ cpc_buf_t *cpc_buf_create(cpc_t *cpc, cpc_set_t *set)
 			   "the set was made with another handle");
 		return NULL;
 	}
-	buf = calloc(1, sizeof(*buf) + (n + CPCI_RAW_VALUES + nterms) * sizeof(uint64_t));
+	buf = calloc(1, sizeof(*buf) + (n + CPCI_RAW_VALUES + nterms + 1) * sizeof(uint64_t));
 	if (buf == NULL) {
 		cpci_fail_nomem(cpc, "cpc_buf_create");
 		return NULL;

@@ -75,7 +75,7 @@ const cpc_pic_t *cpc_set_pic(cpc_t *cpc, cpc_set_t *set, int index)
 int cpc_pic_sample(const cpc_pic_t *pic, uint64_t *value)
 {
 	struct cpci_values sample;
-	uint64_t raw[CPCI_RAW_VALUES + CPCI_MAX_REQUESTS * CPCI_MAX_TERMS];
+	uint64_t raw[CPCI_RAW_VALUES + CPCI_MAX_REQUESTS * CPCI_MAX_TERMS + 1];
 	uint64_t val[CPCI_MAX_REQUESTS];
 
 	sample = (struct cpci_values){.raw = raw, .val = val};

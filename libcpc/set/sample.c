@@ -7,18 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-/*
- * Is the CPU offline?  Its counters can still be read, but their time stands still.  So the
- * first sample after that has the last counts, and later ones fail.
- */
-static bool is_dead(cpc_set_t *set, uint64_t enabled_ns)
-{
-	bool stands_still = enabled_ns == set->enabled_ns;
-
-	set->enabled_ns = enabled_ns;
-	return stands_still && (set->bound == CPCI_CPU || set->bound == CPCI_CPU_REMOTE);
-}
-
 /* Reads without a system call, if possible. */
 static bool read_in_user_space(const cpc_set_t *set, uint64_t *raw)
 {
@@ -79,6 +67,8 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 	const enum cpci_bound bound = set->bound;
 	uint64_t *raw = sample->raw, *val = sample->val, least_ns = 0;
 	bool timed = false;
+	const bool on_cpu = bound == CPCI_CPU || bound == CPCI_CPU_REMOTE;
+	uint_t watch; /* the members of the next group that count nothing: see group.c */
 
 	if (bound == CPCI_UNBOUND ||
 	    ((bound == CPCI_LWP || bound == CPCI_CPU) && set != cpci_link_own())) {
@@ -86,6 +76,7 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 		return -1;
 	}
 	memcpy(val, set->start, plan->nreqs * sizeof(*val));
+	watch = on_cpu && set->fd[plan->nterms] != -1;
 	if (bound == CPCI_PCTX && cpci_group_least_ns(plan, set->fd, &least_ns) == -1)
 		return errno == EAGAIN ? lost(set) : -1;
 	for (uint_t g = 0; g < plan->ngroups; g++) {
@@ -94,20 +85,17 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 		if (set->fd[group->first] == -1)
 			continue; /* for cores of another kind, or its symbol is not found yet */
 		if (!read_in_user_space(set, raw) &&
-		    cpci_group_read(set->fd[group->first], group->n, raw) == -1)
+		    cpci_group_read(set->fd[group->first], group->n + watch, raw) == -1)
 			return errno == EAGAIN ? lost(set) : -1;
+		watch = 0;
 		if (group->core && raw[CPCI_RAW_ENABLED] < least_ns)
 			return lost(set); /* it was lost before the LWP exited */
 		add_counts(set, group, raw, false, val);
 		/* Uprobes are not open for the whole time, so their group has no valid time. */
-		if (timed || (set->fd[plan->nterms] != -1 &&
+		if (timed || (!on_cpu && set->fd[plan->nterms] != -1 &&
 			      cpci_perf_is_uprobe(&cpci_plan_nth(plan, group->first)->attr)))
 			continue;
 		timed = true;
-		if (is_dead(set, raw[CPCI_RAW_ENABLED])) {
-			errno = ENOSYS;
-			return -1;
-		}
 		sample->tick = cpci_cycles(&set->cpc->clock, raw[set->tick_source]);
 	}
 	if (!timed) {

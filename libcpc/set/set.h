@@ -39,13 +39,12 @@ struct cpc_set {
 	struct cpci_family *family;	/* while bound; NULL: not inheritable */
 	int err;			/* why a copy got no counters... */
 	char *why;			/* ...as a message; NULL: that of the errno */
-	int *fd;			/* one per term and a witness while bound, or NULL */
+	int *fd;			/* while bound: one per term and one more; or NULL */
 	void **page;			/* the mapped page of each event; NULL: use read(2) */
 	struct cpc_pic *pic;		/* CPCI_MAX_REQUESTS of them; NULL: not used yet */
 	struct cpci_symbol_addr *bp;	/* while bound, one per term; NULL: there are no symbols */
 	pid_t target;			/* a thread of the process that has the symbols */
 	uint_t tick_source;		/* CPCI_RAW_ENABLED or CPCI_RAW_RUNNING */
-	uint64_t enabled_ns;		/* CPUs: the time enabled at the last sample */
 	cpu_set_t *affinity;		/* CPCI_CPU: the owner's affinity before the bind */
 	size_t affinity_size;
 	struct cpci_claim *claim; /* CPUs; NULL: none, shared, or not needed */
@@ -59,7 +58,7 @@ struct cpc_buf {
 	uint_t nreqs;
 	hrtime_t hrtime;
 	uint64_t tick;		    /* the cycles for which the set was on the hardware */
-	uint64_t *raw;		    /* space for one read(2) of the largest group */
+	uint64_t *raw;		    /* space for one read(2) of the largest group and one more */
 	uint_t npcs;		    /* overflows in this sample */
 	uint64_t nlost, nthrottled; /* since the bind */
 	LIST_ENTRY(cpc_buf) entry;
@@ -78,7 +77,7 @@ struct cpc {
 	LIST_ENTRY(cpc) entry;
 };
 
-/* The size of the arrays of a bound set: a value per request, a file per term and a witness. */
+/* The size of the arrays of a bound set: a value per request, a file per term and one more. */
 static inline size_t cpci_set_room(const struct cpci_plan *plan)
 {
 	return plan->nreqs * sizeof(uint64_t) + (plan->nterms + 1U) * sizeof(int);

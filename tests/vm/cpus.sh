@@ -32,6 +32,7 @@ for spec in Instr_cnt,sys Instr_cnt,sys,Cycle_cnt,sys; do
 	wait
 	reports "$spec, a CPU goes offline" 1 "^cpustat: cpu1 - the CPU went offline"
 	same "$spec, a CPU goes offline: rows of the other" "$(grep -c ' 0 *tick' "$out")" 5
+	same "$spec, a CPU goes offline: no row of it after that" "$(grep -c ' 1 *tick' "$out")" 2
 	check "$spec, a CPU goes offline: what there is adds up" rows 1
 done
 run cpustat -c Instr_cnt,sys 0.2 2

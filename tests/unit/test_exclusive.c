@@ -2,7 +2,8 @@
 /* Copyright (c) 2026 The cpc authors */
 /*
  * One set with core events per CPU, and none on LWPs at the same time: within a process, and
- * between processes that fork and die.  fake/core-pmu.c makes cycles count page faults.
+ * between processes that fork and die.  Without a core PMU, fake/core-pmu.c makes cycles
+ * count page faults; vm/unit has one.
  */
 #include "handle.h"
 

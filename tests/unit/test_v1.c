@@ -169,7 +169,7 @@ static void modes(void **state)
 
 static void shared(void **state)
 {
-	/* An event of the core PMU, which here counts page faults. */
+	/* An event of the core PMU; without one it counts page faults: see fake/core-pmu.c. */
 	cpc_event_t event = event_of("cycles"), before, after;
 	cpu_set_t all, one;
 	int fd;

@@ -70,6 +70,31 @@ static bool usable(void)
 	return initialized == PFM_SUCCESS;
 }
 
+/*
+ * libpfm4 since Debian 13 looks for the kernel's PMU of some Arm CPUs by a list of names. The list
+ * lacks armv8_pmuv3, the name in virtual machines: make the attr of the event's code.
+ */
+static int encode_armv8(const char *name, int modes, struct perf_event_attr *attr)
+{
+	const uint64_t no_hv = 1u << 27, no_kernel = 1u << 30, no_user = 1u << 31;
+	uint64_t code;
+	pfm_pmu_encode_arg_t arg = {.codes = &code, .count = 1, .size = sizeof(arg)};
+	uint32_t type;
+	int rc;
+
+	if (!cpci_pmu_type("armv8_pmuv3", &type))
+		return PFM_ERR_NOTSUPP;
+	rc = pfm_get_os_event_encoding(name, modes, PFM_OS_NONE, &arg);
+	if (rc != PFM_SUCCESS)
+		return PFM_ERR_NOTSUPP;
+	attr->type = PERF_TYPE_RAW;
+	attr->config = code & ~(no_hv | no_kernel | no_user);
+	attr->exclude_kernel = (code & no_kernel) != 0;
+	attr->exclude_user = (code & no_user) != 0;
+	attr->exclude_guest = 1;
+	return PFM_SUCCESS;
+}
+
 static int encode(const char *name, int modes, struct cpci_term *term)
 {
 	/* libpfm4 copies the whole attr, so it must not be larger than libpfm4's own. */
@@ -77,6 +102,8 @@ static int encode(const char *name, int modes, struct cpci_term *term)
 	pfm_perf_encode_arg_t arg = {.attr = &attr, .size = sizeof(arg)};
 	int rc = pfm_get_os_event_encoding(name, modes, PFM_OS_PERF_EVENT, &arg);
 
+	if (rc == PFM_ERR_NOTSUPP)
+		rc = encode_armv8(name, modes, &attr);
 	if (rc == PFM_SUCCESS)
 		*term = (struct cpci_term){.attr = attr};
 	return rc;

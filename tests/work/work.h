@@ -81,6 +81,20 @@ static inline bool chore_option(struct chore *chore, int opt, const char *arg)
 	return true;
 }
 
+/*
+ * Fresh memory.  A sanitizer's own mmap(2) would touch pages that it keeps books in.  On s390x the
+ * system call takes a struct.
+ */
+static inline void *map_fresh(size_t size)
+{
+#if defined(__s390x__)
+	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+#else
+	return (void *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+#endif
+}
+
 /* One fault per page: no huge pages, nothing that was mapped before. */
 static inline void touch_pages(long pages)
 {
@@ -89,13 +103,13 @@ static inline void touch_pages(long pages)
 
 	if (pages == 0)
 		return;
-	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mem = map_fresh(size);
 	if (mem == MAP_FAILED)
 		broken("mmap");
 	madvise((void *)mem, size, MADV_NOHUGEPAGE); /* fails on kernels without them */
 	for (size_t at = 0; at < size; at += page)
 		mem[at] = 1;
-	munmap((void *)mem, size);
+	syscall(SYS_munmap, mem, size);
 }
 
 static inline void do_chore(const struct chore *chore)

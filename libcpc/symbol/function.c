@@ -123,12 +123,9 @@ static bool has_older(pid_t tid, const char *path, int fd)
 	real[n > 0 ? n : 0] = '\0';
 	if (tid == -1 || cpci_maps_open(&maps, tid) == -1)
 		return false;
-	while (!found && cpci_maps_next_code(&maps, m.end, &m) == 1) {
-		size_t len;
+	while (!found && cpci_maps_next_code(&maps, m.end, &m)) {
+		size_t len = strlen(m.path);
 
-		if (m.file.ino == 0 || cpci_maps_at(&maps, m.start, &m) != 1)
-			continue;
-		len = strlen(m.path);
 		if (len < sizeof(deleted) || strcmp(m.path + len - strlen(deleted), deleted) != 0)
 			continue;
 		len -= strlen(deleted);

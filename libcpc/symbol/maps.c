@@ -9,50 +9,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* From linux/fs.h since Linux 6.11. */
-struct procmap_query {
-	uint64_t size, query_flags, query_addr;
-	uint64_t vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;
-	uint32_t dev_major, dev_minor, vma_name_size, build_id_size;
-	uint64_t vma_name_addr, build_id_addr;
-};
-#define PROCMAP_QUERY_IOCTL _IOWR('f', 17, struct procmap_query)
-enum {
-	QUERY_EXECUTABLE = 0x04,
-	QUERY_COVERING_OR_NEXT = 0x10,
-	QUERY_FILE_BACKED = 0x20,
-};
-
 /* vm.max_map_count is 65530, but root can raise it; normal paths are short. */
 #define MAX_MAPPINGS (1U << 20)
 #define MAX_TEXT (64U << 20)
-
-int cpci_maps_open(struct cpci_maps *maps, pid_t tid)
-{
-	char path[64] = "/proc/self/maps";
-
-	if (tid != 0)
-		snprintf(path, sizeof(path), "/proc/%d/maps", (int)tid);
-	maps->tid = tid;
-	maps->all = false;
-	maps->n = maps->room = 0;
-	maps->m = NULL;
-	maps->fd = open(path, O_RDONLY | O_CLOEXEC);
-	return maps->fd != -1 ? 0 : -1;
-}
-
-void cpci_maps_close(struct cpci_maps *maps)
-{
-	for (size_t i = 0; i < maps->n; i++)
-		free((char *)maps->m[i].path);
-	free(maps->m);
-	close(maps->fd);
-}
 
 /* Parses a number and skips the character after it. */
 static bool number(char **p, int base, char behind, uint64_t *val)
@@ -113,44 +76,66 @@ static int add(struct cpci_maps *maps, const struct cpci_mapping *m)
 	return maps->m[maps->n].path != NULL ? (int)maps->n++ : -1;
 }
 
-/* Reads all mappings, which the kernel lists in the order of addresses. */
-static int read_all(struct cpci_maps *maps)
+void cpci_maps_close(struct cpci_maps *maps)
 {
-	int fd = fcntl(maps->fd, F_DUPFD_CLOEXEC, 0), rc = 0;
+	for (size_t i = 0; i < maps->n; i++)
+		free((char *)maps->m[i].path);
+	free(maps->m);
+	maps->n = maps->room = 0;
+	maps->m = NULL;
+}
+
+/* Reads the lines of /proc/PID/maps, which are in the order of addresses.  0, or an errno. */
+static int read_lines(struct cpci_maps *maps, FILE *f)
+{
 	struct cpci_mapping m;
 	size_t size = 0, total = 0;
 	char *line = NULL;
 	ssize_t n;
-	FILE *f;
+	int err = 0;
 
-	f = fd != -1 ? fdopen(fd, "r") : NULL;
+	errno = 0;
+	while (err == 0 && (n = getline(&line, &size, f)) > 0) {
+		total += (size_t)n;
+		if (maps->n == MAX_MAPPINGS || total > MAX_TEXT)
+			err = EFBIG;
+		else if (!cpci_maps_parse(line, &m))
+			err = EPROTO;
+		else if (add(maps, &m) == -1)
+			err = ENOMEM;
+		errno = 0;
+	}
+	if (err == 0)
+		err = errno; /* of getline() */
+	free(line);
+	/* A process without memory has exited. */
+	return err == 0 && maps->n == 0 ? ESRCH : err;
+}
+
+static int read_all(struct cpci_maps *maps)
+{
+	int fd = cpci_open_proc(maps->tid, "maps"), err;
+	FILE *f = fd != -1 ? fdopen(fd, "r") : NULL;
+
+	cpci_maps_close(maps);
 	if (f == NULL) {
 		if (fd != -1)
 			close(fd);
 		return -1;
 	}
-	errno = 0;
-	while (rc != -1 && (n = getline(&line, &size, f)) > 0) {
-		total += (size_t)n;
-		if (maps->n == MAX_MAPPINGS || total > MAX_TEXT) {
-			errno = EFBIG;
-			rc = -1;
-		} else if (!cpci_maps_parse(line, &m)) {
-			errno = EPROTO;
-			rc = -1;
-		} else {
-			rc = add(maps, &m);
-		}
-		if (rc != -1)
-			errno = 0;
-	}
-	if (errno == 0 && maps->n == 0)
-		errno = ESRCH; /* it has exited and has no memory */
-	rc = errno == 0 ? 0 : -1;
-	free(line);
-	fclose(f); /* cannot fail: nothing was written */
-	maps->all = rc == 0;
-	return rc;
+	err = read_lines(maps, f);
+	fclose(f);
+	if (err == 0)
+		return 0;
+	cpci_maps_close(maps);
+	errno = err;
+	return -1;
+}
+
+int cpci_maps_open(struct cpci_maps *maps, pid_t tid)
+{
+	*maps = (struct cpci_maps){.tid = tid};
+	return read_all(maps);
 }
 
 /* The first of these mappings that ends after `addr`. */
@@ -169,100 +154,52 @@ static size_t find(const struct cpci_maps *maps, uint64_t addr)
 	return low;
 }
 
-/* Queries the kernel.  1, 0 or -1 as in maps.h; ENOTTY: it has no such ioctl. */
-static int query(struct cpci_maps *maps, uint64_t addr, uint64_t flags, bool path,
-		 struct cpci_mapping *m)
+static bool find_at(const struct cpci_maps *maps, uint64_t addr, struct cpci_mapping *m)
 {
-	struct procmap_query q = {
-		.size = sizeof(q),
-		.query_flags = flags,
-		.query_addr = addr,
-		.vma_name_addr = path ? (uintptr_t)maps->path : 0,
-		.vma_name_size = path ? sizeof(maps->path) : 0,
-	};
+	size_t i = find(maps, addr);
 
-	maps->path[0] = '\0';
-	if (ioctl(maps->fd, PROCMAP_QUERY_IOCTL, &q) == -1)
-		return errno == ENOENT ? 0 : -1;
-	*m = (struct cpci_mapping){
-		.start = q.vma_start,
-		.end = q.vma_end,
-		.offset = q.vma_offset,
-		.file = {makedev(q.dev_major, q.dev_minor), q.inode},
-		.exec = (q.vma_flags & QUERY_EXECUTABLE) != 0,
-		.path = path && q.vma_name_size > 0 ? maps->path : "",
-	};
-	return 1;
+	if (i == maps->n || maps->m[i].start > addr)
+		return false;
+	*m = maps->m[i];
+	return true;
 }
 
 int cpci_maps_at(struct cpci_maps *maps, uint64_t addr, struct cpci_mapping *m)
 {
-	size_t i;
-	int rc;
-
-	if (!maps->all) {
-		rc = query(maps, addr, 0, true, m);
-		if (rc != -1 || errno != ENOTTY)
-			return rc;
-		if (read_all(maps) == -1)
-			return -1;
-	}
-	i = find(maps, addr);
-	if (i == maps->n || maps->m[i].start > addr)
-		return 0;
-	*m = maps->m[i];
-	return 1;
+	if (find_at(maps, addr, m))
+		return 1;
+	/* Another thread of the process may have mapped it since. */
+	return read_all(maps) == -1 ? -1 : find_at(maps, addr, m);
 }
 
-int cpci_maps_next_code(struct cpci_maps *maps, uint64_t addr, struct cpci_mapping *m)
+bool cpci_maps_next_code(const struct cpci_maps *maps, uint64_t addr, struct cpci_mapping *m)
 {
-	int rc;
-
-	if (!maps->all) {
-		rc = query(maps, addr,
-			   QUERY_EXECUTABLE | QUERY_FILE_BACKED | QUERY_COVERING_OR_NEXT, false, m);
-		if (rc != -1 || errno != ENOTTY)
-			return rc;
-		if (read_all(maps) == -1)
-			return -1;
-	}
 	for (size_t i = find(maps, addr); i < maps->n; i++) {
 		if (maps->m[i].exec && maps->m[i].file.ino != 0) {
 			*m = maps->m[i];
-			return 1;
+			return true;
 		}
 	}
-	return 0;
+	return false;
 }
 
 int cpci_maps_identify(int fd, struct cpci_file_id *id)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	struct cpci_maps *own;
-	struct cpci_mapping m;
 	void *p = mmap(NULL, page, PROT_READ, MAP_PRIVATE, fd, 0);
-	int rc, err;
+	struct cpci_mapping m;
+	struct cpci_maps own;
+	bool found;
 
 	if (p == MAP_FAILED)
 		return -1;
-	own = malloc(sizeof(*own));
-	rc = own != NULL ? cpci_maps_open(own, 0) : -1;
-	if (rc == 0) {
-		rc = cpci_maps_at(own, (uintptr_t)p, &m);
-		if (rc == 0) {
-			errno = EPROTO;
-			rc = -1;
-		}
-		err = errno;
-		cpci_maps_close(own);
-		errno = err;
-	}
-	err = errno;
-	free(own);
+	found = cpci_maps_open(&own, 0) == 0 && find_at(&own, (uintptr_t)p, &m);
+	cpci_maps_close(&own);
 	munmap(p, page);
-	errno = err;
-	if (rc == -1)
+	if (!found) {
+		errno = EPROTO;
 		return -1;
+	}
 	*id = m.file;
 	return 0;
 }

@@ -21,33 +21,27 @@ struct cpci_mapping {
 	uint64_t start, end, offset;
 	struct cpci_file_id file;
 	bool exec;
-	const char *path; /* "": none, or not requested */
+	const char *path; /* "": none */
 };
 
-/*
- * The mappings are queried one at a time if the kernel supports it (6.11); otherwise the
- * first query reads all of them.
- */
+/* Those of one process, at one time. */
 struct cpci_maps {
 	pid_t tid;
-	int fd;
-	bool all; /* all mappings have been read */
 	size_t n, room;
 	struct cpci_mapping *m;
-	char path[PATH_MAX + 64];
 };
 
-/* `tid` 0: the calling process.  -1 and errno. */
+/* Reads them; `tid` 0: of the calling process.  -1 and errno. */
 int cpci_maps_open(struct cpci_maps *maps, pid_t tid);
-void cpci_maps_close(struct cpci_maps *maps);
+void cpci_maps_close(struct cpci_maps *maps); /* also after an error */
 
 /*
- * The mapping at `addr`; its path is valid until the next query.  1; 0: nothing is mapped
- * there; -1 and errno.
+ * The mapping at `addr`; its path is valid until the next call.  Reads all again if there was
+ * none.  1; 0: nothing is mapped there; -1 and errno.
  */
 int cpci_maps_at(struct cpci_maps *maps, uint64_t addr, struct cpci_mapping *m);
-/* The first mapping of a file's code that ends after `addr`, without its path. */
-int cpci_maps_next_code(struct cpci_maps *maps, uint64_t addr, struct cpci_mapping *m);
+/* The first mapping of a file's code that ends after `addr`.  False: there is none. */
+bool cpci_maps_next_code(const struct cpci_maps *maps, uint64_t addr, struct cpci_mapping *m);
 
 /* How the kernel identifies an open file in mappings.  -1 and errno. */
 int cpci_maps_identify(int fd, struct cpci_file_id *id);

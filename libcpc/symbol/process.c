@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #define MAX_NS 1000000000LL
-#define MAX_CODE 65536 /* mappings of code */
 #define MAX_AUXV_SIZE 1024
 
 /* Falls back to /proc/PID/mem, which works even if seccomp forbids process_vm_readv(2). */
@@ -23,7 +22,6 @@ static bool read_memory(void *arg, uint64_t addr, void *buf, size_t n)
 	const struct cpci_process *process = arg;
 	struct iovec to = {.iov_base = buf, .iov_len = n};
 	struct iovec from = {.iov_base = (void *)(uintptr_t)addr, .iov_len = n};
-	char path[64];
 	ssize_t got;
 	int fd, err;
 
@@ -34,8 +32,7 @@ static bool read_memory(void *arg, uint64_t addr, void *buf, size_t n)
 		errno = EFAULT; /* a part of it is not mapped */
 	if (errno == EFAULT)
 		return false;
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)process->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = cpci_open_proc(process->tid, "mem");
 	if (fd == -1)
 		return false;
 	got = addr <= INT64_MAX ? pread(fd, buf, n, (off_t)addr) : 0;
@@ -48,13 +45,10 @@ static bool read_memory(void *arg, uint64_t addr, void *buf, size_t n)
 /* Reads AT_ENTRY, or returns 0.  The process may have changed it. */
 static uint64_t read_entry(pid_t tid, unsigned width)
 {
+	int fd = cpci_open_proc(tid, "auxv");
 	unsigned char buf[MAX_AUXV_SIZE];
-	char path[64];
 	ssize_t n = -1;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd != -1) {
 		n = read(fd, buf, sizeof(buf));
 		close(fd);
@@ -106,27 +100,23 @@ int cpci_process_has_code(struct cpci_process *process, const struct cpci_symfil
 	       m.offset + (addr - m.start) == offset;
 }
 
-int cpci_process_bias(struct cpci_process *process, const struct cpci_symfile *file, uint64_t *bias)
+bool cpci_process_bias(const struct cpci_process *process, const struct cpci_symfile *file,
+		       uint64_t *bias)
 {
 	uint64_t at = 0, other;
 	struct cpci_mapping m;
 	bool found = false;
-	int rc;
 
-	for (unsigned n = 0; (rc = cpci_maps_next_code(&process->maps, at, &m)) == 1; n++) {
-		if (n == MAX_CODE) {
-			errno = EFBIG;
-			return -1;
-		}
+	while (cpci_maps_next_code(&process->maps, at, &m)) {
 		at = m.end;
 		if (!mapped_bias(file, &m, &other))
 			continue;
 		if (found && other != *bias)
-			return 0;
+			return false;
 		*bias = other;
 		found = true;
 	}
-	return rc == -1 ? -1 : found;
+	return found;
 }
 
 /* Finds where the program is mapped, by AT_ENTRY if its code is mapped there. */
@@ -141,11 +131,10 @@ static enum cpci_process_error find_program(struct cpci_process *process)
 	if (rc == 1 && mapped_bias(process->exe, &m, &process->exe_bias) &&
 	    process->exe_bias + elf->entry == entry)
 		return CPCI_PROCESS_OK;
-	if (rc != -1)
-		rc = cpci_process_bias(process, process->exe, &process->exe_bias);
 	if (rc == -1)
 		return CPCI_PROCESS_MAPS;
-	return rc == 1 ? CPCI_PROCESS_OK : CPCI_PROCESS_PLACE;
+	return cpci_process_bias(process, process->exe, &process->exe_bias) ? CPCI_PROCESS_OK
+									    : CPCI_PROCESS_PLACE;
 }
 
 enum cpci_process_error cpci_process_open(struct cpci_process *process, struct cpci_symfiles *files,
@@ -154,15 +143,12 @@ enum cpci_process_error cpci_process_open(struct cpci_process *process, struct c
 	char path[64];
 	int rc;
 
-	process->tid = tid;
-	process->files = files;
-	process->exe = NULL;
-	process->exe_fd = -1;
-	process->by_hand = process->have_listed = process->have_unlisted = false;
-	process->state = CPCI_LINKMAP_NONE;
-	process->nlisted = process->n = process->room = 0;
-	process->object = NULL;
-	process->deadline = cpci_now() + MAX_NS;
+	*process = (struct cpci_process){
+		.tid = tid,
+		.files = files,
+		.exe_fd = -1,
+		.deadline = cpci_now() + MAX_NS,
+	};
 	if (cpci_maps_open(&process->maps, tid) == -1)
 		return CPCI_PROCESS_MAPS;
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)tid);
@@ -189,8 +175,7 @@ void cpci_process_exe_path(pid_t tid, char *path, size_t size)
 
 void cpci_process_close(struct cpci_process *process)
 {
-	if (process->maps.fd != -1)
-		cpci_maps_close(&process->maps);
+	cpci_maps_close(&process->maps);
 	if (process->exe_fd != -1)
 		close(process->exe_fd);
 	free(process->object);
@@ -362,7 +347,7 @@ static enum cpci_process_error add_unlisted(struct cpci_process *process)
 	struct cpci_file_id *known = NULL;
 	struct cpci_mapping m;
 	uint64_t at = 0;
-	int rc;
+	int rc = 0;
 
 	/* Sort the listed files and the program, for a binary search. */
 	known = reallocarray(NULL, nlisted + 1, sizeof(*known));
@@ -372,18 +357,13 @@ static enum cpci_process_error add_unlisted(struct cpci_process *process)
 		known[i] = process->object[i].file;
 	known[nlisted] = process->exe->id;
 	qsort(known, nlisted + 1, sizeof(*known), by_file);
-	while ((rc = cpci_maps_next_code(&process->maps, at, &m)) == 1) {
+	while (rc == 0 && cpci_maps_next_code(&process->maps, at, &m)) {
 		struct cpci_object object = {.file = m.file, .at = m.start};
 
 		at = m.end;
 		if (bsearch(&m.file, known, nlisted + 1, sizeof(*known), by_file) != NULL)
 			continue;
-		if (process->n - nlisted == MAX_CODE)
-			errno = EFBIG;
-		if (process->n - nlisted == MAX_CODE || add_object(process, &object) == -1) {
-			rc = -1;
-			break;
-		}
+		rc = add_object(process, &object);
 	}
 	free(known);
 	if (process->n > nlisted)

@@ -68,8 +68,8 @@ struct cpci_symfile *cpci_process_file(struct cpci_process *process, uint64_t ad
 /* Is code of this file mapped with this bias at `addr`?  -1 and errno. */
 int cpci_process_has_code(struct cpci_process *process, const struct cpci_symfile *file,
 			  uint64_t bias, uint64_t addr);
-/* The bias with which the code of a file is mapped.  1; 0: none or several; -1 and errno. */
-int cpci_process_bias(struct cpci_process *process, const struct cpci_symfile *file,
-		      uint64_t *bias);
+/* The bias with which the code of a file is mapped.  False: none or several. */
+bool cpci_process_bias(const struct cpci_process *process, const struct cpci_symfile *file,
+		       uint64_t *bias);
 
 #endif /* CPCI_PROCESS_H */

@@ -78,8 +78,6 @@ static int find_bias(const struct cpci_lookup *look, const struct cpci_symfile *
 		     const struct cpci_object *object, const struct cpci_mapping *m,
 		     struct cpci_found *found)
 {
-	int rc;
-
 	if (object->listed) {
 		found->bias = object->bias;
 		if (is_true(file, object, m))
@@ -87,10 +85,7 @@ static int find_bias(const struct cpci_lookup *look, const struct cpci_symfile *
 		errno = EBADMSG;
 		return cpci_lookup_cannot_look(look, CPCI_PROCESS_LIST);
 	}
-	rc = cpci_process_bias(look->process, file, &found->bias);
-	if (rc == -1)
-		return cpci_lookup_cannot_look(look, CPCI_PROCESS_MAPS);
-	found->moved = rc == 0;
+	found->moved = !cpci_process_bias(look->process, file, &found->bias);
 	return 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * The mappings of a process: by ioctl(2) one by one, and from the text of /proc/PID/maps on
- * kernels before 6.11, which must be the same; the lines of that text; processes that ended.
+ * The mappings of a process: those of this program; the lines of /proc/PID/maps; processes
+ * that ended.
  */
 #include "unit.h"
 
@@ -10,113 +10,89 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool is_old_kernel;
-
-int __real_ioctl(int fd, unsigned long request, ...);
-int __wrap_ioctl(int fd, unsigned long request, void *arg);
-
-int __wrap_ioctl(int fd, unsigned long request, void *arg)
+/* The mapping of `addr` in this program.  A path is valid as long as `maps` is open. */
+static int at(struct cpci_maps *maps, uint64_t addr, struct cpci_mapping *m)
 {
-	if (is_old_kernel && _IOC_TYPE(request) == 'f') {
-		errno = ENOTTY;
-		return -1;
-	}
-	return __real_ioctl(fd, request, arg);
-}
-
-static void same(const struct cpci_mapping *a, const struct cpci_mapping *b)
-{
-	assert_true(a->start == b->start && a->end == b->end && a->offset == b->offset);
-	assert_true(cpci_same_file_id(a->file, b->file));
-	assert_int_equal(a->exec, b->exec);
-}
-
-/* The mapping of `addr`, by both methods. */
-static int both(uint64_t addr, struct cpci_mapping *m, char *path, size_t size)
-{
-	struct cpci_maps maps;
-	struct cpci_mapping other;
-	int rc;
-
-	is_old_kernel = true;
-	assert_int_equal(cpci_maps_open(&maps, getpid()), 0);
-	rc = cpci_maps_at(&maps, addr, m);
-	assert_true(maps.all);
-	snprintf(path, size, "%s", rc == 1 ? m->path : "");
-	cpci_maps_close(&maps);
-	is_old_kernel = false;
-	assert_int_equal(cpci_maps_open(&maps, getpid()), 0);
-	assert_int_equal(cpci_maps_at(&maps, addr, &other), rc);
-	if (rc == 1) {
-		same(m, &other);
-		assert_string_equal(path, other.path);
-	}
-	cpci_maps_close(&maps);
-	return rc;
+	assert_int_equal(cpci_maps_open(maps, getpid()), 0);
+	return cpci_maps_at(maps, addr, m);
 }
 
 static void of_this_program(void **state)
 {
+	struct cpci_maps maps;
 	struct cpci_mapping m;
-	char path[PATH_MAX], own[PATH_MAX] = "";
+	char own[PATH_MAX] = "";
 
 	(void)state;
-	assert_int_equal(both((uintptr_t)&of_this_program, &m, path, sizeof(path)), 1);
+	assert_int_equal(at(&maps, (uintptr_t)&of_this_program, &m), 1);
 	assert_true(m.exec);
 	assert_true(readlink("/proc/self/exe", own, sizeof(own) - 1) > 0);
-	assert_string_equal(path, own);
-	assert_int_equal(both((uintptr_t)&m, &m, path, sizeof(path)), 1);
+	assert_string_equal(m.path, own);
+	cpci_maps_close(&maps);
+	assert_int_equal(at(&maps, (uintptr_t)&m, &m), 1);
 	assert_false(m.exec);
 	assert_true(m.file.ino == 0);
-	assert_int_equal(both(16, &m, path, sizeof(path)), 0);
+	cpci_maps_close(&maps);
+	assert_int_equal(at(&maps, 16, &m), 0);
+	cpci_maps_close(&maps);
+}
+
+/* Finds a mapping that is younger than the list. */
+static void mapped_later(void **state)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct cpci_maps maps;
+	struct cpci_mapping m;
+	void *p;
+
+	(void)state;
+	assert_int_equal(cpci_maps_open(&maps, getpid()), 0);
+	p = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(p != MAP_FAILED);
+	assert_int_equal(cpci_maps_at(&maps, (uintptr_t)p, &m), 1);
+	assert_true(m.exec && m.start == (uintptr_t)p && m.end == (uintptr_t)p + page);
+	munmap(p, page);
+	cpci_maps_close(&maps);
 }
 
 static void all_code(void **state)
 {
-	struct cpci_maps asked, was_read;
-	struct cpci_mapping a = {0}, b = {0};
-	int rc, n = 0;
+	struct cpci_mapping m = {0}, same;
+	struct cpci_maps maps;
+	int n = 0;
 
 	(void)state;
-	assert_int_equal(cpci_maps_open(&asked, getpid()), 0);
-	assert_int_equal(cpci_maps_open(&was_read, getpid()), 0);
-	for (;; n++) {
-		is_old_kernel = true;
-		rc = cpci_maps_next_code(&was_read, a.end, &a);
-		is_old_kernel = false;
-		assert_int_equal(cpci_maps_next_code(&asked, b.end, &b), rc);
-		if (rc == 0)
-			break;
-		assert_int_equal(rc, 1);
-		same(&a, &b);
-		assert_true(a.exec && a.file.ino != 0);
+	assert_int_equal(cpci_maps_open(&maps, getpid()), 0);
+	for (; cpci_maps_next_code(&maps, m.end, &m); n++) {
+		assert_true(m.exec && m.file.ino != 0);
+		assert_int_equal(cpci_maps_at(&maps, m.start, &same), 1);
+		assert_true(same.end == m.end && same.offset == m.offset);
 	}
 	assert_true(n >= 1);
-	cpci_maps_close(&asked);
-	cpci_maps_close(&was_read);
+	cpci_maps_close(&maps);
 }
 
 static void identity(void **state)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct cpci_file_id id;
+	struct cpci_maps maps;
 	struct cpci_mapping m;
-	char path[PATH_MAX];
 
 	(void)state;
 	assert_true(fd != -1);
 	assert_int_equal(cpci_maps_identify(fd, &id), 0);
 	close(fd);
-	assert_int_equal(both((uintptr_t)&identity, &m, path, sizeof(path)), 1);
+	assert_int_equal(at(&maps, (uintptr_t)&identity, &m), 1);
 	assert_true(cpci_same_file_id(id, m.file));
+	cpci_maps_close(&maps);
 }
 
 static void lines(void **state)
@@ -153,7 +129,6 @@ static void lines(void **state)
 static void ended(void **state)
 {
 	struct cpci_maps maps;
-	struct cpci_mapping m;
 	siginfo_t info;
 	pid_t child;
 
@@ -168,13 +143,8 @@ static void ended(void **state)
 	kill(child, SIGKILL);
 	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
 	assert_true(cpci_lwp_ended(child)); /* a zombie */
-	is_old_kernel = true;
-	if (cpci_maps_open(&maps, child) == 0) {
-		assert_int_equal(cpci_maps_at(&maps, (uintptr_t)&ended, &m), -1);
-		assert_int_equal(errno, ESRCH);
-		cpci_maps_close(&maps);
-	}
-	is_old_kernel = false;
+	assert_int_equal(cpci_maps_open(&maps, child), -1);
+	cpci_maps_close(&maps);
 	waitpid(child, NULL, 0);
 	assert_true(cpci_lwp_ended(child));
 }
@@ -182,9 +152,9 @@ static void ended(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_this_program), cmocka_unit_test(all_code),
-		cmocka_unit_test(identity),	   cmocka_unit_test(lines),
-		cmocka_unit_test(ended),
+		cmocka_unit_test(of_this_program), cmocka_unit_test(mapped_later),
+		cmocka_unit_test(all_code),	   cmocka_unit_test(identity),
+		cmocka_unit_test(lines),	   cmocka_unit_test(ended),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

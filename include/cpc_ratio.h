@@ -24,6 +24,14 @@ extern "C" {
  */
 typedef struct cpc_ratio cpc_ratio_t;
 
+/* What a name is, for programs that parse lists of names. */
+enum cpc_name {
+	CPC_NAME_EVENT,	  /* an event; cpc_set_add_request() says what is wrong with it */
+	CPC_NAME_RATIO,	  /* a ratio: see cpc_ratio_find() */
+	CPC_NAME_UNKNOWN, /* neither, and no known name is similar */
+};
+enum cpc_name cpc_name_kind(cpc_t *cpc, const char *name);
+
 /*
  * Finds the ratio that the event definitions have by that name, for which
  * cpc_set_add_request() fails with CPC_IS_RATIO.  Ratios in its expression are replaced by

@@ -73,8 +73,6 @@ typedef struct {
 #define CPC_NEEDS_SYSTEM 0x102 /* EINVAL: it happens in kernel mode only, which is not counted */
 #define CPC_CLAIM_FAILED 0x103 /* the CPU cannot be claimed against other programs */
 #define CPC_IS_RATIO 0x104     /* EINVAL: not an event but a ratio of events: cpc_ratio_find() */
-/* EINVAL: a CPC_INVALID_EVENT whose name is unknown and resembles no known one */
-#define CPC_UNKNOWN_EVENT 0x105
 
 /*
  * Receives the name of the failed function, the subcode, and the message as a printf format
@@ -189,7 +187,7 @@ cpc_set_t *cpc_set_dup(cpc_t *cpc, const cpc_set_t *set);
 /*
  * Adds a request for `event` that starts at `preset` when bound.  Returns its index in the
  * set, from 0, or -1 and errno: EINVAL (set of another handle, or bound; or with subcode
- * CPC_INVALID_EVENT, CPC_UNKNOWN_EVENT, CPC_INVALID_ATTRIBUTE, CPC_INVALID_PICNUM,
+ * CPC_INVALID_EVENT, CPC_INVALID_ATTRIBUTE, CPC_INVALID_PICNUM,
  * CPC_PIC_NOT_CAPABLE, CPC_REQ_INVALID_FLAGS, CPC_ATTRIBUTE_OUT_OF_RANGE), EACCES (the
  * event's description may not be read), ENOENT (tracefs is not mounted), ENOMEM.  A set has
  * 64 requests at most: EINVAL, CPC_RESOURCE_UNAVAIL. cpc_set_create(3CPC).

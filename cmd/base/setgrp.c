@@ -45,7 +45,8 @@ static void describe(cpc_t *cpc, const cpc_set_t *set, int index)
 /* The argument of the functions of struct spec_names. */
 struct names {
 	cpc_t *cpc;
-	const struct setgrp *grp;
+	struct setgrp *grp;
+	int status; /* an exit status after a message: a ratio is invalid */
 };
 
 static bool is_attr(void *arg, const char *name)
@@ -53,10 +54,32 @@ static bool is_attr(void *arg, const char *name)
 	return cpc_is_attr(((const struct names *)arg)->cpc, name) != 0;
 }
 
+/* Adds a ratio to those of the group.  NULL: it is not one, or see `names->status`. */
+static const cpc_ratio_t *add_ratio(struct names *names, const char *name)
+{
+	struct setgrp *grp = names->grp;
+	cpc_ratio_t *ratio;
+
+	if (cpc_name_kind(names->cpc, name) != CPC_NAME_RATIO)
+		return NULL;
+	ratio = cpc_ratio_find(names->cpc, name);
+	if (ratio == NULL) {
+		say("%s", cpcerr_text());
+		names->status = cpcerr_is_usage() ? STATUS_USAGE : STATUS_FAILED;
+		return NULL;
+	}
+	grp->ratio = xrealloc(grp->ratio, (grp->nratios + 1) * sizeof(*grp->ratio));
+	grp->ratio[grp->nratios++] = (struct setgrp_ratio){xstrdup(name), ratio};
+	return ratio;
+}
+
 static const char *ratio_event(void *arg, const char *name, size_t index)
 {
-	const cpc_ratio_t *ratio = setgrp_ratio(((const struct names *)arg)->grp, name);
+	struct names *names = arg;
+	const cpc_ratio_t *ratio = setgrp_ratio(names->grp, name);
 
+	if (ratio == NULL && names->status == STATUS_OK)
+		ratio = add_ratio(names, name);
 	return ratio != NULL ? cpc_ratio_event(ratio, (uint_t)index) : NULL;
 }
 
@@ -135,8 +158,10 @@ static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 	const char *mode = cpc_nearest(event, modes, sizeof(modes) / sizeof(*modes));
 	const char *function = functions ? function_of(event) : NULL;
 	char *why = xstrdup(cpcerr_text());
-	bool unknown = cpcerr_subcode() == CPC_UNKNOWN_EVENT && strcmp(event, modes[0]) != 0 &&
-		       strcmp(event, modes[1]) != 0;
+	int subcode = cpcerr_subcode();
+	bool unknown = subcode == CPC_INVALID_EVENT && strcmp(event, modes[0]) != 0 &&
+		       strcmp(event, modes[1]) != 0 &&
+		       cpc_name_kind(cpc, event) == CPC_NAME_UNKNOWN;
 	int status = cpcerr_is_usage() ? STATUS_USAGE : STATUS_FAILED;
 	char ratio[128];
 
@@ -147,7 +172,7 @@ static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 		say("%s%s", why, ratio);
 	} else if (nearest.probe[0] != '\0') {
 		say("%s (did you mean 'sdt/%s/'?)", why, nearest.probe);
-	} else if (mode != NULL && (unknown || cpcerr_subcode() == CPC_INVALID_EVENT)) {
+	} else if (mode != NULL && subcode == CPC_INVALID_EVENT) {
 		say("unknown event '%s' (did you mean '%s'?)", event, mode);
 	} else if (function != NULL && function != event) {
 		say("unknown event '%s' (did you mean 'uprobe/func=%s/'?)", event, function);
@@ -161,16 +186,18 @@ static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 	return status;
 }
 
-/* Parses a spec with the ratios known so far.  Returns the exit status. */
-static int parse(const struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec)
+int setgrp_parse(struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec)
 {
 	struct names asked = {.cpc = cpc, .grp = grp};
 	const struct spec_names names = {
 		.is_attr = is_attr, .ratio_event = ratio_event, .arg = &asked};
 	char why[256];
+	int rc = spec_parse(text, &names, spec, why, sizeof(why));
 
-	if (spec_parse(text, &names, spec, why, sizeof(why)) == 0)
-		return STATUS_OK;
+	if (rc == 0 && asked.status != STATUS_OK)
+		spec_free(spec);
+	if (rc == 0 || asked.status != STATUS_OK)
+		return asked.status;
 	say("invalid event spec '%s': %s", text, why);
 	return STATUS_USAGE;
 }
@@ -190,73 +217,6 @@ cpc_set_t *setgrp_make(cpc_t *cpc, const struct spec *spec, size_t *bad)
 	return set;
 }
 
-/*
- * Adds the ratio that request `i` of a spec turned out to be, and parses the spec again with its
- * events.  Returns the exit status.
- */
-static int expand_ratio(struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec,
-			size_t i)
-{
-	const char *name = spec->req[i].event;
-	cpc_ratio_t *ratio = cpc_ratio_find(cpc, name);
-	int status = STATUS_OK;
-
-	if (ratio == NULL) {
-		say("%s", cpcerr_text());
-		status = cpcerr_is_usage() ? STATUS_USAGE : STATUS_FAILED;
-	} else {
-		grp->ratio = xrealloc(grp->ratio, (grp->nratios + 1) * sizeof(*grp->ratio));
-		grp->ratio[grp->nratios++] = (struct setgrp_ratio){xstrdup(name), ratio};
-	}
-	spec_free(spec);
-	return status == STATUS_OK ? parse(grp, cpc, text, spec) : status;
-}
-
-/* Finds a request that is a ratio.  Tries each alone: together they may need too many slots. */
-static bool find_ratio(cpc_t *cpc, const struct spec *spec, size_t *found)
-{
-	for (size_t i = 0; i < spec->nreqs; i++) {
-		const struct spec one = {.nreqs = 1, .req = &spec->req[i]};
-		size_t bad;
-		cpc_set_t *set = setgrp_make(cpc, &one, &bad);
-
-		if (set == NULL && cpcerr_subcode() == CPC_IS_RATIO) {
-			*found = i;
-			return true;
-		}
-		if (set != NULL)
-			cpc_set_destroy(cpc, set);
-	}
-	return false;
-}
-
-int setgrp_parse_ratios(struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec)
-{
-	int status = parse(grp, cpc, text, spec);
-	size_t i;
-
-	while (status == STATUS_OK && find_ratio(cpc, spec, &i))
-		status = expand_ratio(grp, cpc, text, spec, i);
-	return status;
-}
-
-/* Makes the set, and expands its ratios.  On failure, frees the spec.  Returns the exit status. */
-static int make_set(struct setgrp *grp, cpc_t *cpc, struct setgrp_set *set)
-{
-	int status = STATUS_OK;
-	size_t bad;
-
-	while (status == STATUS_OK && (set->set = setgrp_make(cpc, &set->spec, &bad)) == NULL) {
-		if (cpcerr_subcode() == CPC_IS_RATIO) {
-			status = expand_ratio(grp, cpc, set->text, &set->spec, bad);
-		} else {
-			status = refuse(cpc, &set->spec, bad, grp->functions);
-			spec_free(&set->spec);
-		}
-	}
-	return status;
-}
-
 static void describe_all(cpc_t *cpc, const struct setgrp *grp, const struct setgrp_set *set)
 {
 	for (size_t i = 0; i < set->spec.nreqs; i++)
@@ -271,13 +231,17 @@ static void describe_all(cpc_t *cpc, const struct setgrp *grp, const struct setg
 int setgrp_add_spec(struct setgrp *grp, cpc_t *cpc, char *text, struct spec *spec, bool debug)
 {
 	struct setgrp_set set = {.text = text, .spec = *spec, .system_only = true};
-	int status = make_set(grp, cpc, &set);
+	size_t bad;
+	int status;
 
-	*spec = (struct spec){0}; /* the set owns it, or make_set() freed it */
-	if (status != STATUS_OK) {
+	set.set = setgrp_make(cpc, spec, &bad);
+	if (set.set == NULL) {
+		status = refuse(cpc, spec, bad, grp->functions);
+		spec_free(spec);
 		free(text);
 		return status;
 	}
+	*spec = (struct spec){0}; /* the set owns it */
 	for (size_t i = 0; i < set.spec.nreqs; i++) {
 		const struct spec_req *req = &set.spec.req[i];
 
@@ -303,7 +267,7 @@ const cpc_ratio_t *setgrp_ratio(const struct setgrp *grp, const char *name)
 int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug)
 {
 	struct spec spec;
-	int status = parse(grp, cpc, text, &spec);
+	int status = setgrp_parse(grp, cpc, text, &spec);
 
 	return status == STATUS_OK ? setgrp_add_spec(grp, cpc, xstrdup(text), &spec, debug)
 				   : status;

@@ -37,8 +37,11 @@ struct setgrp {
  */
 int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug);
 
-/* Parses a spec, with the events of its ratios.  Invalid events are not yet refused. */
-int setgrp_parse_ratios(struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec);
+/*
+ * Parses a spec, with the events of its ratios.  Invalid events are not yet refused.  Returns the
+ * exit status.
+ */
+int setgrp_parse(struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *spec);
 /* Makes a set.  NULL: libcpc refused request `*bad`. */
 cpc_set_t *setgrp_make(cpc_t *cpc, const struct spec *spec, size_t *bad);
 /* As setgrp_add(), for a parsed spec.  Owns or frees `text` and `spec`. */

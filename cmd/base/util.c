@@ -132,7 +132,6 @@ bool cpcerr_is_usage(void)
 {
 	switch (last.subcode) {
 	case CPC_INVALID_EVENT:
-	case CPC_UNKNOWN_EVENT:
 	case CPC_INVALID_PICNUM:
 	case CPC_PIC_NOT_CAPABLE:
 	case CPC_INVALID_ATTRIBUTE:

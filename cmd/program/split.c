@@ -228,7 +228,7 @@ int split_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug,
 {
 	struct spec spec;
 	size_t *part, n = 0;
-	int status = setgrp_parse_ratios(grp, cpc, text, &spec);
+	int status = setgrp_parse(grp, cpc, text, &spec);
 
 	if (status != STATUS_OK)
 		return status;

@@ -37,9 +37,6 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 		*diag = why;
 		if (event->depth > 0)
 			return -1; /* the outermost definition adds its line */
-		/* The caller's name itself is known. */
-		if (why.subcode == CPC_UNKNOWN_EVENT)
-			why.subcode = CPC_INVALID_EVENT;
 		cpci_diag(diag, why.err, why.subcode, "%s:%d: cannot resolve '%s': %s", def->file,
 			  def->line, def->name, why.text);
 		return -1;

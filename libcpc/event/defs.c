@@ -135,13 +135,24 @@ bool cpci_def_is_here(const struct cpci_def *def)
 	       (alias != NULL && lists(def->section, alias));
 }
 
-/* Adds a definition.  `error`: what is wrong with the expression, or NULL. */
-static void add(struct reader *r, const char *name, const char *expr, bool ratio, const char *desc,
-		const char *error)
+/*
+ * Adds a definition.  `error`: what is wrong with the expression, or NULL.  -1: out of memory.
+ */
+static int add(struct reader *r, const char *name, const char *expr, bool ratio, const char *desc,
+	       const char *error)
 {
 	struct cpci_defs *defs = r->defs;
 	struct cpci_def *def;
 
+	if (defs->n == defs->room) {
+		size_t room = 2 * defs->room + 256;
+
+		def = reallocarray(defs->def, room, sizeof(*def));
+		if (def == NULL)
+			return nomem(r);
+		defs->def = def;
+		defs->room = room;
+	}
 	def = &defs->def[defs->n];
 	*def = (struct cpci_def){.source = r->source,
 				 .line = r->line,
@@ -158,6 +169,7 @@ static void add(struct reader *r, const char *name, const char *expr, bool ratio
 	 */
 	if (r->source != CPCI_DEF_VENDOR || cpci_def_is_here(def))
 		defs->n++;
+	return 0;
 }
 
 /* What is wrong with the name that a line defines; NULL: nothing. */
@@ -241,8 +253,7 @@ static int read_line(struct reader *r, char *line)
 	error = r->past ? NULL : check_expr(expr, ratio);
 	if (error != NULL && warn(r, error) == -1)
 		return -1;
-	add(r, name, expr, ratio, desc, error);
-	return 0;
+	return add(r, name, expr, ratio, desc, error);
 }
 
 /* Keeps `text`, which contains the strings of definitions; or frees it if memory runs out. */
@@ -262,28 +273,12 @@ static int keep(const struct reader *r, char *text)
 	return 0;
 }
 
-/* Allocates memory for the definitions of a text: at most one per line. */
-static int make_room(const struct reader *r, const char *text)
-{
-	struct cpci_defs *defs = r->defs;
-	struct cpci_def *def;
-	size_t n = defs->n + 1;
-
-	for (const char *p = text; (p = strchr(p, '=')) != NULL; p += strcspn(p, "\n"))
-		n++;
-	def = reallocarray(defs->def, n, sizeof(*def));
-	if (def == NULL)
-		return nomem(r);
-	defs->def = def;
-	return 0;
-}
-
 /* Reads the definitions of a text, which it cuts into strings. */
 static int read_text(struct reader *r, char *text)
 {
 	char *next;
 
-	if (keep(r, text) == -1 || make_room(r, text) == -1)
+	if (keep(r, text) == -1)
 		return -1;
 	r->section = NULL;
 	r->past = false;

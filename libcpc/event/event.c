@@ -83,8 +83,9 @@ static void try_prefixed(struct cpci_suggest *suggest, const char *name)
 	cpci_pfm_walk_prefix(name, (size_t)(colons - name), suggest, try_name);
 }
 
-static void unknown(const char *name, const struct cpci_defs *defs, struct cpci_diag *diag)
+static void unknown(const char *name, struct cpci_event *event, struct cpci_diag *diag)
 {
+	const struct cpci_defs *defs = event->defs;
 	const char *cpu, *modifier = strrchr(name, ':'), *kind = "";
 	struct cpci_suggest suggest;
 	char meant[256];
@@ -113,11 +114,12 @@ static void unknown(const char *name, const struct cpci_defs *defs, struct cpci_
 	}
 	if (found || (meant[0] == '\0' && cpci_tracepoint_near(name, meant, sizeof(meant))))
 		kind = "the tracepoint ";
-	if (meant[0] != '\0')
+	event->unknown = meant[0] == '\0';
+	if (event->unknown)
+		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "unknown event '%s'", name);
+	else
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
 			  "unknown event '%s' (did you mean %s'%s'?)", name, kind, meant);
-	else
-		cpci_diag(diag, EINVAL, CPC_UNKNOWN_EVENT, "unknown event '%s'", name);
 }
 
 /*
@@ -185,7 +187,7 @@ int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
 	if (known == -1 && is_new(name, flags, event, diag))
 		known = 1;
 	if (known == 0)
-		unknown(name, event->defs, diag);
+		unknown(name, event, diag);
 	if (known != 1) {
 		cpci_event_free(event);
 		return -1;

@@ -51,6 +51,7 @@ struct cpci_event {
 	struct cpci_def *redefined;   /* the user's definition that replaces another event... */
 	const char *known_as;	      /* ...of this kind; NULL: none */
 	const struct cpci_def *ratio; /* with CPC_IS_RATIO: the definition of the ratio */
+	bool unknown;		      /* with CPC_INVALID_EVENT: not even a similar name is known */
 	uint_t nterms;
 	struct cpci_term *term; /* allocated: see cpci_event_free() */
 };
@@ -172,7 +173,7 @@ struct cpci_def {
 };
 
 struct cpci_defs {
-	size_t n;
+	size_t n, room;
 	struct cpci_def *def;
 	size_t ntexts;
 	char **text; /* the texts that contain the strings of definitions */

@@ -122,10 +122,23 @@ cpc_ratio_t *cpci_ratio_find(const struct cpci_defs *defs, const char *name,
 		ratio = from_def(defs, event->ratio, diag);
 	else if (rc == 0)
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "'%s' is an event, not a ratio", name);
-	else if (diag->subcode == CPC_UNKNOWN_EVENT)
-		diag->subcode = CPC_INVALID_EVENT;
 	cpci_unlock(cancel);
 	return ratio;
+}
+
+enum cpc_name cpc_name_kind(cpc_t *cpc, const char *name)
+{
+	struct cpci_event event = {0};
+	struct cpci_diag diag;
+	const struct cpci_defs *defs = cpci_defs(cpc, "cpc_name_kind", &diag);
+	int rc = 0, cancel = cpci_lock();
+
+	if (defs != NULL)
+		rc = classify(defs, name, &event, &diag);
+	cpci_unlock(cancel);
+	if (rc == 1)
+		return CPC_NAME_RATIO;
+	return event.unknown ? CPC_NAME_UNKNOWN : CPC_NAME_EVENT;
 }
 
 cpc_ratio_t *cpc_ratio_find(cpc_t *cpc, const char *name)

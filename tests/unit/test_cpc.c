@@ -63,8 +63,8 @@ static void refused_requests(void **state)
 		int subcode;
 		const char *text;
 	} cases[] = {
-		{"nosuch", CPC_COUNT_USER, NULL, CPC_UNKNOWN_EVENT, "unknown event 'nosuch'"},
-		{"", CPC_COUNT_USER, NULL, CPC_UNKNOWN_EVENT, "unknown event ''"},
+		{"nosuch", CPC_COUNT_USER, NULL, CPC_INVALID_EVENT, "unknown event 'nosuch'"},
+		{"", CPC_COUNT_USER, NULL, CPC_INVALID_EVENT, "unknown event ''"},
 		{"0", CPC_COUNT_USER, NULL, CPC_INVALID_EVENT,
 		 "invalid event '0': a raw code is a number from 1 to 0xffffffffffffffff"},
 		{"page-faults:nosuch", CPC_COUNT_USER, NULL, CPC_INVALID_EVENT,

@@ -184,6 +184,7 @@ static void definitions(void **state)
 			cpc_set_add_request(cpc, set, found[i].name, 0, CPC_COUNT_USER, 0, NULL),
 			-1);
 		assert_int_equal(subcode, CPC_IS_RATIO);
+		assert_int_equal(cpc_name_kind(cpc, found[i].name), CPC_NAME_RATIO);
 		ratio = cpc_ratio_find(cpc, found[i].name);
 		assert_non_null(ratio);
 		assert_string_equal(cpc_ratio_text(ratio), found[i].text);
@@ -195,6 +196,12 @@ static void definitions(void **state)
 		assert_int_equal(errno, EINVAL);
 		assert_int_equal(subcode, CPC_INVALID_EVENT);
 	}
+	subcode = 0;
+	assert_int_equal(cpc_name_kind(cpc, "page-faults"), CPC_NAME_EVENT);
+	assert_int_equal(cpc_name_kind(cpc, "sum"), CPC_NAME_EVENT);
+	assert_int_equal(cpc_name_kind(cpc, "page-fault"), CPC_NAME_EVENT); /* similar */
+	assert_int_equal(cpc_name_kind(cpc, "no-such-thing"), CPC_NAME_UNKNOWN);
+	assert_int_equal(subcode, 0);
 	ratio = cpc_ratio_find(cpc, "grow");
 	assert_non_null(ratio);
 	assert_int_equal(cpc_ratio_nevents(ratio), 3); /* two names, and an unknown one */

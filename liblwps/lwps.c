@@ -57,41 +57,6 @@ static int64_t time_offset_ns(void)
 	return s * INT64_C(1000000000) + ns;
 }
 
-static int add_events(const struct count *skel, const struct lwps_config *config)
-{
-	uint32_t i, cpu, key;
-
-	for (i = 0; i < config->ncolumns; i++) {
-		if (config->column[i].kind != LWPS_CPU)
-			continue;
-		for (cpu = 0; cpu < config->ncpus; cpu++) {
-			key = i * config->ncpus + cpu;
-			if (config->column[i].fd[cpu] >= 0 &&
-			    skel_map_update_elem(skel->maps.events.map_fd, &key,
-						 &config->column[i].fd[cpu], 0))
-				return -1;
-		}
-	}
-	return 0;
-}
-
-/* Run on_call() on a CPU; -1: on the current one. */
-static int call(const struct count *skel, enum lwps_call what, int cpu)
-{
-	uint64_t arguments[1] = {what};
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.test.prog_fd = (uint32_t)skel->progs.on_call.prog_fd;
-	attr.test.ctx_in = (uintptr_t)arguments;
-	attr.test.ctx_size_in = sizeof(arguments);
-	if (cpu >= 0) {
-		attr.test.cpu = (uint32_t)cpu;
-		attr.test.flags = BPF_F_TEST_RUN_ON_CPU;
-	}
-	return skel_sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
-}
-
 /*
  * The kernels of some virtual machines run no programs at tracepoints while process 1 is the
  * current task; on_sched_exit() makes up for the switches that are missed then.  On other kernels
@@ -111,14 +76,6 @@ void lwps_drop_sched_exit(struct lwps *lwps)
 static struct lwps_cpu *cpu_at(struct lwps *lwps, unsigned cpu)
 {
 	return &lwps->cpus[cpu];
-}
-
-/* Maps an array that we share with the kernel.  NULL: errno. */
-static void *map_array(int fd, size_t size)
-{
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	return memory != MAP_FAILED ? memory : NULL;
 }
 
 static size_t lines_size(const struct count *skel)
@@ -142,9 +99,9 @@ static int share(struct lwps *lwps)
 	struct slots *slots = &lwps->slots;
 	unsigned cpu;
 
-	slots->lines = map_array(skel->maps.slots.map_fd, lines_size(skel));
-	slots->recycled = map_array(skel->maps.recycled.map_fd, recycled_size(skel));
-	lwps->cpus = map_array(skel->maps.cpus.map_fd, cpus_size(lwps));
+	slots->lines = programs_map(skel->maps.slots.map_fd, lines_size(skel));
+	slots->recycled = programs_map(skel->maps.recycled.map_fd, recycled_size(skel));
+	lwps->cpus = programs_map(skel->maps.cpus.map_fd, cpus_size(lwps));
 	if (!slots->lines || !slots->recycled || !lwps->cpus)
 		return -1;
 	slots->tail = &skel->bss->recycle_tail;
@@ -198,10 +155,12 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 	if (share(lwps))
 		goto failed;
 	what = "adding events";
-	if (add_events(lwps->skel, config))
+	if (programs_add_events(lwps->skel->maps.events.map_fd, config->column, config->ncolumns,
+				config->ncpus))
 		goto failed;
 	what = "running a program";
-	if (!lwps->skel->rodata->initial && call(lwps->skel, LWPS_IDENTIFY, -1))
+	if (!lwps->skel->rodata->initial &&
+	    programs_run(lwps->skel->progs.on_call.prog_fd, LWPS_IDENTIFY, -1))
 		goto failed;
 	what = "attaching to tracepoints";
 	if (programs_attach(lwps->skel))
@@ -239,7 +198,8 @@ static int refresh(struct lwps *lwps, bool all)
 		if (!all && load(cpu_at(lwps, cpu)->slot) == LWPS_NONE)
 			continue;
 		/* ENXIO: the CPU is offline. */
-		if (call(lwps->skel, LWPS_REFRESH, (int)cpu) && errno != ENXIO)
+		if (programs_run(lwps->skel->progs.on_call.prog_fd, LWPS_REFRESH, (int)cpu) &&
+		    errno != ENXIO)
 			return -1;
 	}
 	return 0;

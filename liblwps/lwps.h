@@ -24,16 +24,18 @@
 
 struct lwps;
 
+struct lwps_column {
+	enum lwps_kind kind;
+	/*
+	 * LWPS_CPU: perf events by CPU number, -1: no such CPU.  They are pinned, so that an event
+	 * which another program displaces reads as an error.
+	 */
+	const int *fd;
+};
+
 struct lwps_config {
 	unsigned ncolumns;
-	struct {
-		enum lwps_kind kind;
-		/*
-		 * LWPS_CPU: perf events by CPU number, -1: no such CPU.  They are pinned, so that
-		 * an event which another program displaces reads as an error.
-		 */
-		const int *fd;
-	} column[LWPS_MAX_COLUMNS];
+	struct lwps_column column[LWPS_MAX_COLUMNS];
 	unsigned ncpus;	 /* possible CPUs: numbers below */
 	unsigned nslots; /* with the shared one; of the released ones, one per CPU stays unused */
 	bool follow_fork;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * programs.c - load the programs of count.bpf.c, with constants and maps for one run.
+ * programs.c - load the programs of count.bpf.c, with constants and maps for one run; what all
+ * programs have in common.
  */
 #include "programs.h"
 
@@ -10,14 +11,101 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of two or more. */
-static unsigned round_up_pow2(size_t n)
+/* ---- in common ---- */
+
+unsigned programs_round_up_pow2(size_t n)
 {
 	return 1u << (32 - __builtin_clz((unsigned)n - 1));
 }
+
+bool programs_weak_order(void)
+{
+#if defined(__x86_64__) || defined(__i386__) || defined(__s390x__)
+	return false;
+#else
+	return true;
+#endif
+}
+
+#define LOAD_TRIES 100
+
+void *programs_try(void *(*make)(const void *config), const void *config)
+{
+	sigset_t all, old;
+	int tries = 0;
+	void *skel;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	do
+		skel = make(config);
+	while (!skel && errno == EAGAIN && ++tries < LOAD_TRIES);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return skel;
+}
+
+int programs_run(int program, uint64_t argument, int cpu)
+{
+	uint64_t arguments[1] = {argument};
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.test.prog_fd = (uint32_t)program;
+	attr.test.ctx_in = (uintptr_t)arguments;
+	attr.test.ctx_size_in = sizeof(arguments);
+	if (cpu >= 0) {
+		attr.test.cpu = (uint32_t)cpu;
+		attr.test.flags = BPF_F_TEST_RUN_ON_CPU;
+	}
+	return skel_sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
+}
+
+int programs_add_events(int events, const struct lwps_column *column, unsigned ncolumns,
+			unsigned ncpus)
+{
+	uint32_t i, cpu, key;
+
+	for (i = 0; i < ncolumns; i++) {
+		if (column[i].kind != LWPS_CPU)
+			continue;
+		for (cpu = 0; cpu < ncpus; cpu++) {
+			key = i * ncpus + cpu;
+			if (column[i].fd[cpu] >= 0 &&
+			    skel_map_update_elem(events, &key, &column[i].fd[cpu], 0))
+				return -1;
+		}
+	}
+	return 0;
+}
+
+void *programs_map(int array, size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, array, 0);
+
+	return memory != MAP_FAILED ? memory : NULL;
+}
+
+/* recursion_misses: since Linux 5.12. */
+uint64_t programs_skips(const struct bpf_prog_desc *program)
+{
+	struct bpf_prog_info info;
+	union bpf_attr attr;
+
+	memset(&info, 0, sizeof(info));
+	memset(&attr, 0, sizeof(attr));
+	attr.info.bpf_fd = (uint32_t)program->prog_fd;
+	attr.info.info = (uintptr_t)&info;
+	attr.info.info_len = sizeof(info);
+	return skel_sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) == 0
+		       ? info.recursion_misses
+		       : 0;
+}
+
+/* ---- count.bpf.c ---- */
 
 /* The inode of the initial PID namespace (PROC_PID_INIT_INO in include/linux/proc_ns.h). */
 #define INITIAL_NAMESPACE 0xeffffffcu
@@ -38,7 +126,7 @@ static unsigned ring_size(const struct lwps_config *config, unsigned *spare)
 	const size_t exec = sizeof(struct lwps_raw_exec) + LWPS_ARGS + LWPS_RING_HEADER;
 	const size_t some_args = 16 * exec;
 	size_t reserved = LWPS_SLOT_BYTES * config->nslots + exec * (config->ncpus + 1);
-	unsigned size = round_up_pow2(reserved + some_args);
+	unsigned size = programs_round_up_pow2(reserved + some_args);
 
 	*spare = size - (unsigned)reserved;
 	return size;
@@ -53,14 +141,10 @@ static void configure(struct count *skel, const struct lwps_config *config)
 	constant->ncpus = config->ncpus;
 	constant->nslots = config->nslots;
 	constant->nlines = slots_lines_each(config->ncolumns);
-	constant->recycle_mask = round_up_pow2(config->nslots) - 1;
+	constant->recycle_mask = programs_round_up_pow2(config->nslots) - 1;
 	constant->ring_spare = spare;
 	constant->ring_high = size / 8;
-#if defined(__x86_64__) || defined(__i386__) || defined(__s390x__)
-	constant->weak_order = 0;
-#else
-	constant->weak_order = 1;
-#endif
+	constant->weak_order = programs_weak_order();
 	/*
 	 * From 7.0 on programs at tracepoints can be preempted (commit a46023d5616e); from 6.4 on
 	 * task storage can be created under the lock of a runqueue (commit 08a7ce384e33).
@@ -86,38 +170,29 @@ static void configure(struct count *skel, const struct lwps_config *config)
 	skel->maps.attach_targets.max_entries = !config->attaches     ? 1
 						: config->descendants ? LWPS_IN_TREES
 								      : LWPS_AT_ONCE;
-	skel->maps.recycled.max_entries = round_up_pow2(config->nslots);
+	skel->maps.recycled.max_entries = programs_round_up_pow2(config->nslots);
 	skel->maps.ring.max_entries = size;
 }
 
-#define LOAD_TRIES 100
+static void *load_once(const void *config)
+{
+	struct count *skel = count__open();
+	int error;
 
-/*
- * The verifier gives up with EAGAIN when a signal is pending.  Signals wait until the programs are
- * loaded; those that cannot be blocked make us try again.
- */
+	if (!skel)
+		return NULL;
+	configure(skel, config);
+	if (count__load(skel) == 0)
+		return skel;
+	error = errno;
+	count__destroy(skel);
+	errno = error;
+	return NULL;
+}
+
 struct count *programs_load(const struct lwps_config *config)
 {
-	struct count *skel;
-	sigset_t all, old;
-	int error, tries = 0;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	do {
-		skel = count__open();
-		if (!skel)
-			break;
-		configure(skel, config);
-		if (count__load(skel) == 0)
-			break;
-		error = errno;
-		count__destroy(skel);
-		skel = NULL;
-		errno = error;
-	} while (errno == EAGAIN && ++tries < LOAD_TRIES);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return skel;
+	return programs_try(load_once, config);
 }
 
 int programs_attach(struct count *skel)
@@ -146,27 +221,11 @@ int programs_attach(struct count *skel)
 	return 0;
 }
 
-/* How often the kernel has skipped a program (recursion_misses, Linux 5.12). */
-static uint64_t skips_of(const struct bpf_prog_desc *program)
-{
-	struct bpf_prog_info info;
-	union bpf_attr attr;
-
-	memset(&info, 0, sizeof(info));
-	memset(&attr, 0, sizeof(attr));
-	attr.info.bpf_fd = (uint32_t)program->prog_fd;
-	attr.info.info = (uintptr_t)&info;
-	attr.info.info_len = sizeof(info);
-	return skel_sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) == 0
-		       ? info.recursion_misses
-		       : 0;
-}
-
 /* Other programs repair skips of on_exec() and on_exit(), and count those that they cannot. */
 uint64_t programs_skipped(const struct count *skel)
 {
-	return skips_of(&skel->progs.on_switch) + skips_of(&skel->progs.on_wakeup_new) +
-	       skips_of(&skel->progs.on_newtask) + skips_of(&skel->progs.on_signal);
+	return programs_skips(&skel->progs.on_switch) + programs_skips(&skel->progs.on_wakeup_new) +
+	       programs_skips(&skel->progs.on_newtask) + programs_skips(&skel->progs.on_signal);
 }
 
 void programs_unload(struct count *skel)

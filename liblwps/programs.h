@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * programs.h - the programs of count.bpf.c, in the kernel.
+ * programs.h - the programs of count.bpf.c, in the kernel; what all programs have in common.
  */
 #ifndef PROGRAMS_H
 #define PROGRAMS_H
@@ -20,6 +20,7 @@
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #pragma GCC diagnostic ignored "-Wunused-function"
 #include "bpf/count.skel.h"
+#include "bpf/divide.skel.h"
 #include <bpf/skel_internal.h>
 #pragma GCC diagnostic pop
 
@@ -33,5 +34,31 @@ int programs_attach(struct count *skel);
 uint64_t programs_skipped(const struct count *skel);
 
 void programs_unload(struct count *skel);
+
+/*
+ * Call `make` with all signals blocked until it returns programs, or NULL with another errno than
+ * EAGAIN: the verifier gives up when a signal is pending, and SIGKILL and SIGSTOP cannot be
+ * blocked.
+ */
+void *programs_try(void *(*make)(const void *config), const void *config);
+
+/* Run a program with one argument on a CPU; -1: on the current one.  -1: errno. */
+int programs_run(int program, uint64_t argument, int cpu);
+
+/* Add the perf events of each CPU to the map `events`.  -1: errno. */
+int programs_add_events(int events, const struct lwps_column *column, unsigned ncolumns,
+			unsigned ncpus);
+
+/* Map an array that user space and the kernel share.  NULL: errno. */
+void *programs_map(int array, size_t size);
+
+/* Of two or more. */
+unsigned programs_round_up_pow2(size_t n);
+
+/* Can a CPU see stores of another CPU out of order? */
+bool programs_weak_order(void);
+
+/* How often the kernel has skipped a program, because it was preempted in another task. */
+uint64_t programs_skips(const struct bpf_prog_desc *program);
 
 #endif /* PROGRAMS_H */

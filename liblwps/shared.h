@@ -116,6 +116,13 @@ struct lwps_raw_exec {
 _Static_assert(sizeof(struct lwps_raw_exec) + LWPS_RING_HEADER <= LWPS_SLOT_BYTES,
 	       "of an exec, either slot pays half");
 
+/* Where the slice of a CPU began, by column. */
+struct lwps_start {
+	__u64 value;
+	__u64 idle;  /* enabled, but not running */
+	__u64 known; /* 0: the event could not be read */
+};
+
 /* A CPU and the slice that is counted there now.  Only that CPU changes it. */
 struct lwps_cpu {
 	__u64 task;    /* the task that runs, since the last switch: an address, only compared */
@@ -126,11 +133,7 @@ struct lwps_cpu {
 	__u32 flaws;
 	__u32 migrated; /* 1: the task came from another CPU */
 	__u32 fence;
-	struct {
-		__u64 value;
-		__u64 idle;  /* enabled, but not running */
-		__u64 known; /* 0: the event could not be read */
-	} start[LWPS_MAX_COLUMNS];
+	struct lwps_start start[LWPS_MAX_COLUMNS];
 	struct lwps_raw_exec exec; /* the record being built, and what follows it */
 	char args[LWPS_ARGS];
 } __attribute__((aligned(64)));

@@ -80,6 +80,39 @@ struct mm_struct {
 	unsigned long arg_start, arg_end;
 };
 
+struct kernfs_node {
+	__u64 id;
+	const char *name;
+	struct kernfs_node *parent;
+};
+
+struct kernfs_node___renamed { /* Linux 6.15 */
+	struct kernfs_node *__parent;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+enum cgroup_subsys_id { cpuacct_cgrp_id, memory_cgrp_id, pids_cgrp_id, CGROUP_SUBSYS_COUNT };
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[CGROUP_SUBSYS_COUNT];
+	struct cgroup *dfl_cgrp;
+};
+
+typedef struct {
+	unsigned val;
+} kuid_t;
+
+struct cred {
+	kuid_t euid;
+};
+
 struct task_struct {
 	unsigned __state;
 	unsigned flags;
@@ -93,6 +126,8 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	struct mm_struct *mm;
+	const struct cred *real_cred;
+	struct css_set *cgroups;
 };
 
 struct kernel_siginfo {

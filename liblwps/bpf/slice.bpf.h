@@ -16,30 +16,6 @@ static __always_inline void fence(struct lwps_cpu *c)
 	barrier();
 }
 
-/* What the event of column @i has counted since the last call; 0 unless both reads succeeded. */
-static __always_inline __u64 read_event(struct lwps_cpu *c, __u32 i, __u32 *flaws)
-{
-	const __u32 key = i * ncpus + bpf_get_smp_processor_id();
-	struct bpf_perf_event_value v;
-	__u64 delta = 0;
-
-	if (bpf_perf_event_read_value(&events, key, &v, sizeof(v))) {
-		*flaws |= LWPS_NO_EVENT;
-		c->start[i].known = 0;
-		return 0;
-	}
-	if (!c->start[i].known)
-		*flaws |= LWPS_NO_EVENT;
-	else
-		delta = v.counter - c->start[i].value;
-	if (v.enabled - v.running != c->start[i].idle)
-		*flaws |= LWPS_NOT_RUN;
-	c->start[i].value = v.counter;
-	c->start[i].idle = v.enabled - v.running;
-	c->start[i].known = 1;
-	return delta;
-}
-
 /* What column @i of this CPU has counted from the last call to @now. */
 static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u64 now, __u32 switches,
 				     __u32 *flaws)
@@ -48,7 +24,7 @@ static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u64 now, __u
 
 	switch (kind[i]) {
 	case LWPS_CPU:
-		return read_event(c, i, flaws);
+		return read_event(&c->start[i], i, flaws);
 	case LWPS_CLOCK:
 		before = c->start[i].value;
 		c->start[i].value = now;

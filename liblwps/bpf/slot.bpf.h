@@ -14,30 +14,10 @@
  */
 __noinline __u32 alloc_slot(__u32 tid, __u32 tgid, __u32 creator)
 {
-	__u32 slot = LWPS_SHARED, head, key;
+	const __u32 slot = take_slot();
 	struct lwps_slot *s;
-	__u64 *entry;
 
-	/*
-	 * Reuse released slots first: they are cache-hot.  As many entries as there are CPUs stay
-	 * in the queue, so that concurrent takers cannot pass its end; if that fails, the entry is
-	 * given up.
-	 */
-	if ((__s32)(*(volatile __u32 *)&recycle_tail - recycle_head) >= (__s32)ncpus) {
-		head = __sync_fetch_and_add(&recycle_head, 1);
-		/* Stable: user space rewrites an entry only after all others were released. */
-		key = head & recycle_mask;
-		entry = bpf_map_lookup_elem(&recycled, &key);
-		if (entry && (__s32)(*(volatile __u32 *)&recycle_tail - head) > 0)
-			slot = *entry;
-	}
-	if (slot == LWPS_SHARED && fresh < nslots) {
-		slot = __sync_fetch_and_add(&fresh, 1);
-		if (slot >= nslots)
-			slot = LWPS_SHARED;
-	}
 	if (slot == LWPS_SHARED) {
-		__sync_fetch_and_add(&no_slot, 1);
 		flaw(creator, LWPS_PROC_INCOMPLETE);
 		return slot;
 	}

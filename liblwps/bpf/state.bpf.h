@@ -6,35 +6,18 @@
 #ifndef STATE_BPF_H
 #define STATE_BPF_H
 
-#include "../types.h"
+#include "event.bpf.h"
 
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
-#include "../shared.h"
-
-#define NULL ((void *)0)
-#define unlikely(x) __builtin_expect(!!(x), 0)
-#define barrier() asm volatile("" ::: "memory")
-
-/* Constants that user space sets before loading: the verifier drops the code they exclude. */
-const volatile __u32 ncolumns = 1, ncpus = 1, nslots = 1;
-const volatile __u32 nlines = 1; /* of a slot */
-const volatile __u32 recycle_mask = 0;
+/* Constants, too. */
 const volatile __u32 ring_spare = 0;	   /* above this fill level, records carry no arguments */
 const volatile __u32 ring_high = 0;	   /* above this fill level, the reader is woken earlier */
-const volatile __u32 weak_order = 0;	   /* CPUs see each other's stores out of order */
-const volatile __u32 preemptible = 0;	   /* programs at tracepoints can be preempted */
 const volatile __u32 births_at_wakeup = 1; /* on_wakeup_new() reports births, or on_newtask() */
-const volatile __u32 has_sched_exit = 1;   /* the kernel has the tracepoint sched_exit_tp */
 const volatile __u32 follow_fork = 1, follow_exec = 1;
 const volatile __u32 attaches = 1;    /* lwps_attach() will be called */
 const volatile __u32 descendants = 1; /* and attach to all descendants of the processes, too */
 const volatile __u32 names = 1;	      /* records carry the names of LWPs */
 const volatile __u32 initial = 0;     /* the tool is in the initial PID namespace */
 const volatile __u32 start_off = 0;   /* LWPs count nothing until they ask for it */
-const volatile __u8 kind[LWPS_MAX_COLUMNS];
 
 /* Variables that user space reads or sets. */
 __u32 tool_tgid; /* in the initial PID namespace */
@@ -48,20 +31,10 @@ __u64 discovered;    /* LWPs that the iterator began to track */
 __u32 leader_exited; /* the leader of such a process has exited: an exec takes over its id */
 __u32 live;
 __u32 no_storage_seen; /* an LWP had no task storage */
-__u32 saw_init_switch; /* sched_switch reports switches away from process 1 */
 __u64 woken_ns;
-/* Slots: those never used, then a queue of released ones, which user space alone fills. */
-__u32 fresh, recycle_head, recycle_tail;
 __u64 children; /* processes that tracked ones created and that are not followed */
 /* Losses. */
-__u64 no_slot, ring_full, errors, outside, missed, repaired, late_execs, late_exits;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
-	__uint(key_size, 4);
-	__uint(value_size, 4);
-	__uint(max_entries, 1); /* ncolumns * ncpus */
-} events SEC(".maps");
+__u64 ring_full, errors, outside, late_execs, late_exits;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -78,14 +51,6 @@ struct {
 	__type(value, struct lwps_cpu);
 	__uint(max_entries, 1); /* ncpus */
 } cpus SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, __u64);
-	__uint(max_entries, 1); /* a power of two, nslots or more */
-} recycled SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -127,25 +92,6 @@ struct {
 	__type(value, __u32);
 	__uint(max_entries, 1); /* LWPS_AT_ONCE or LWPS_IN_TREES, if lwps_attach() will be called */
 } attach_targets SEC(".maps");
-
-/*
- * Between these two no other task runs on this CPU, and so no other program changes its slice.
- * Up to Linux 6.19 that is so in all programs at tracepoints.
- */
-extern void bpf_preempt_disable(void) __ksym __weak;
-extern void bpf_preempt_enable(void) __ksym __weak;
-
-static __always_inline void preempt_off(void)
-{
-	if (preemptible)
-		bpf_preempt_disable();
-}
-
-static __always_inline void preempt_on(void)
-{
-	if (preemptible)
-		bpf_preempt_enable();
-}
 
 /* The slot that slices of an LWP are charged to now. */
 static __always_inline __u32 charged(const struct lwp *l)

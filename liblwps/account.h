@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * account.h - divide the counts of all CPUs among the cgroups, users or commands that run there,
+ * by BPF programs.
+ *
+ * A key (a cgroup, user or command) has a slot of counts for each CPU.  Idle CPUs, kernel threads,
+ * and all keys that find no free slot have slots of their own, so that the sum of all slots is what
+ * the CPUs have counted.
+ */
+#ifndef ACCOUNT_H
+#define ACCOUNT_H
+
+#include "lwps.h"
+
+#include <linux/types.h>
+
+#include "account_shared.h"
+
+struct account;
+
+struct account_config {
+	enum account_by by;
+	enum account_hierarchy hierarchy; /* of ACCOUNT_BY_CGROUP */
+	unsigned ncolumns;
+	struct lwps_column column[LWPS_MAX_COLUMNS];
+	unsigned ncpus;	 /* possible CPUs: numbers below */
+	unsigned nslots; /* of the released ones, one per CPU stays unused */
+};
+
+struct account_losses {
+	uint64_t others;   /* keys that found no free slot, by CPU and slice */
+	uint64_t missed;   /* switches without counts; slots have LWPS_NO_SWITCH */
+	uint64_t repaired; /* missed switches that were noticed in time: no count is wrong */
+	uint64_t late;	   /* keys of tasks that changed unnoticed; slots have ACCOUNT_LATE */
+	uint64_t skipped;  /* runs of programs that the kernel skipped: counts may be wrong */
+};
+
+/*
+ * Load and attach the programs, and begin to count.  NULL: see errno and `why`, a phrase without a
+ * full stop.  The perf events may be closed afterwards.
+ */
+struct account *account_open(const struct account_config *config, char *why, size_t size);
+
+/*
+ * Bring the counts of running tasks up to date.  -1: errno.  `online`: by CPU, whether
+ * it counts.
+ */
+int account_flush(struct account *account, bool *online);
+
+/* All slots in use are below this number. */
+unsigned account_nslots(const struct account *account);
+
+/*
+ * Read the counts of a slot since account_open() or its release, summed over the CPUs.  Returns its
+ * flaws: bits of enum lwps_flaw and ACCOUNT_LATE.
+ */
+unsigned account_read(const struct account *account, unsigned slot, uint64_t *values);
+
+/* The key of a slot from ACCOUNT_FIRST on. */
+const struct account_owner *account_owner(const struct account *account, unsigned slot);
+
+/*
+ * The key of a slot is not used any more; should it be, it gets another slot.  After the next
+ * account_flush() the slot does not change any more, and can be read and released.
+ */
+void account_forget(struct account *account, unsigned slot);
+void account_release(struct account *account, unsigned slot);
+
+struct account_losses account_losses(const struct account *account);
+
+void account_close(struct account *account);
+
+#endif /* ACCOUNT_H */

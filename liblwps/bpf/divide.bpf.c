@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * divide.bpf.c - programs in the kernel that divide what the CPUs count among the cgroups, users
+ * or commands that run there.
+ *
+ * The perf events belong to the CPUs.  A slice of a CPU ends at a context switch to a task with
+ * another key, or when the key of the current task changes.  Then the CPU's counters are read, and
+ * the difference since the last time is charged to the slot of the key.  Each slot has counts for
+ * each CPU, so no CPU waits for another.  As slices follow each other without a gap, the sums of
+ * all slots are what the CPUs have counted.
+ *
+ * From Linux 7.0 on the kernel may skip programs that run with preemption on: all but on_switch().
+ * A key that has changed without a call of them is noticed at the end of the slice, whose counts
+ * are marked.  So are they if another task has moved the running one to another cgroup.
+ */
+#include "event.bpf.h"
+
+#include "../account_shared.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+const volatile __u32 by = 0;	    /* enum account_by */
+const volatile __u32 hierarchy = 0; /* enum account_hierarchy */
+
+__u64 late;	 /* keys whose change was noticed late */
+__u64 many_cpus; /* switches on CPUs whose number is out of range */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct lwps_line);
+	__uint(max_entries, 1); /* nslots * ncpus * nlines */
+} slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct account_owner);
+	__uint(max_entries, 1); /* nslots */
+} owners SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct account_cpu);
+	__uint(max_entries, 1); /* ncpus */
+} cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__type(key, struct account_key);
+	__type(value, __u32);	/* slot */
+	__uint(max_entries, 1); /* nslots */
+} keys SEC(".maps");
+
+static __always_inline struct account_cpu *this_cpu(void)
+{
+	__u32 key = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&cpus, &key);
+}
+
+static __always_inline __u32 first_line(__u32 slot)
+{
+	return (slot * ncpus + bpf_get_smp_processor_id()) * nlines;
+}
+
+/* Other CPUs see the stores before this one before those after it. */
+static __always_inline void fence(struct account_cpu *c)
+{
+	if (weak_order)
+		__sync_fetch_and_add(&c->fence, 1);
+	barrier();
+}
+
+static __always_inline void flaw(__u32 slot, __u32 flaws)
+{
+	__u32 key = first_line(slot);
+	struct account_counts *s = bpf_map_lookup_elem(&slots, &key);
+
+	if (s)
+		__sync_fetch_and_or(&s->flaws, flaws);
+}
+
+/* ---- keys ---- */
+
+static __always_inline struct cgroup *cgroup_of(struct task_struct *t)
+{
+	switch (hierarchy) {
+	case ACCOUNT_MEMORY:
+		return t->cgroups
+			->subsys[bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id)]
+			->cgroup;
+	case ACCOUNT_CPUACCT:
+		return t->cgroups
+			->subsys[bpf_core_enum_value(enum cgroup_subsys_id, cpuacct_cgrp_id)]
+			->cgroup;
+	case ACCOUNT_PIDS:
+		return t->cgroups->subsys[bpf_core_enum_value(enum cgroup_subsys_id, pids_cgrp_id)]
+			->cgroup;
+	default:
+		return t->cgroups->dfl_cgrp;
+	}
+}
+
+static __always_inline void mark_of(struct task_struct *t, struct account_mark *m)
+{
+	m->word[0] = m->word[1] = 0;
+	m->slot = 0;
+	if (t->pid == 0) {
+		m->slot = ACCOUNT_IDLE;
+	} else if (t->flags & PF_KTHREAD) {
+		m->slot = ACCOUNT_KERNEL;
+	} else if (by == ACCOUNT_BY_CGROUP) {
+		m->word[0] = (__u64)t->cgroups;
+	} else if (by == ACCOUNT_BY_USER) {
+		m->word[0] = t->real_cred->euid.val;
+	} else {
+		bpf_probe_read_kernel(m->word, sizeof(m->word), &t->comm);
+	}
+}
+
+static __always_inline bool same(const struct account_mark *a, const struct account_mark *b)
+{
+	return a->word[0] == b->word[0] && (by != ACCOUNT_BY_COMMAND || a->word[1] == b->word[1]) &&
+	       a->slot == b->slot;
+}
+
+static __always_inline __u64 parent_of(__u64 kn)
+{
+	struct kernfs_node___renamed *renamed = (void *)kn;
+	struct kernfs_node *node = (void *)kn;
+
+	if (bpf_core_field_exists(renamed->__parent))
+		return (__u64)BPF_CORE_READ(renamed, __parent);
+	return (__u64)BPF_CORE_READ(node, parent);
+}
+
+#define MAX_DEPTH 32
+
+/* Store the names of a cgroup and its ancestors; that of the root is empty. */
+static __always_inline void store_path(struct account_owner *o, __u64 kn)
+{
+	__u32 depth, at = 0;
+	__u64 parent;
+	long n;
+
+	o->nparts = 0;
+	o->cut = 1;
+	for (depth = 0; depth < MAX_DEPTH; depth++) {
+		parent = parent_of(kn);
+		if (!parent) {
+			o->cut = 0;
+			return;
+		}
+		if (at > ACCOUNT_PATH - ACCOUNT_PART)
+			return;
+		n = bpf_probe_read_kernel_str(&o->path[at], ACCOUNT_PART,
+					      BPF_CORE_READ((struct kernfs_node *)kn, name));
+		if (n <= 0 || n >= ACCOUNT_PART)
+			return;
+		at += n;
+		o->nparts++;
+		kn = parent;
+	}
+}
+
+/* Make a slot for c->key. */
+__noinline __u32 new_slot(struct account_cpu *c)
+{
+	struct account_owner *o;
+	struct account_key key;
+	__u32 slot, *other;
+
+	if (!c)
+		return ACCOUNT_OTHERS;
+	key = c->key;
+	slot = c->spare;
+	if (!slot)
+		slot = take_slot();
+	c->spare = 0;
+	o = bpf_map_lookup_elem(&owners, &slot);
+	if (slot == ACCOUNT_OTHERS || !o)
+		return ACCOUNT_OTHERS;
+	o->key = key;
+	if (by == ACCOUNT_BY_CGROUP)
+		store_path(o, c->cgroup);
+	if (bpf_map_update_elem(&keys, &key, &slot, BPF_NOEXIST) == 0)
+		return slot;
+	/* Another CPU was first. */
+	c->spare = slot;
+	other = bpf_map_lookup_elem(&keys, &key);
+	return other ? *other : ACCOUNT_OTHERS;
+}
+
+static __always_inline __u32 slot_of_key(struct account_cpu *c)
+{
+	__u32 *slot = bpf_map_lookup_elem(&keys, &c->key);
+
+	return slot ? *slot : new_slot(c);
+}
+
+/* The slot of @t, whose mark is @m. */
+static __always_inline __u32 slot_of(struct account_cpu *c, struct task_struct *t,
+				     const struct account_mark *m)
+{
+	struct kernfs_node *kn;
+
+	if (m->slot)
+		return m->slot;
+	c->key.word[0] = m->word[0];
+	c->key.word[1] = m->word[1];
+	if (by == ACCOUNT_BY_CGROUP) {
+		kn = cgroup_of(t)->kn;
+		c->key.word[0] = kn->id;
+		c->cgroup = (__u64)kn;
+	}
+	return slot_of_key(c);
+}
+
+/* ---- slices ---- */
+
+/* What column @i of this CPU has counted from the last call to @now. */
+static __always_inline __u64 advance(struct account_cpu *c, __u32 i, __u64 now, __u32 *flaws)
+{
+	__u64 before = c->start[i].value;
+
+	switch (kind[i]) {
+	case LWPS_CPU:
+		return read_event(&c->start[i], i, flaws);
+	case LWPS_CLOCK:
+		c->start[i].value = now;
+		return now - before;
+	default:
+		return c->switches;
+	}
+}
+
+/* End the slice of this CPU and charge it to its slot; another begins. */
+__noinline int charge_slice(struct account_cpu *c)
+{
+	const __u64 now = bpf_ktime_get_ns();
+	__u32 i, n, key, flaws = 0;
+	struct account_counts *s;
+	struct lwps_line *line;
+
+	if (!c)
+		return 0;
+	key = first_line(c->slot);
+	line = bpf_map_lookup_elem(&slots, &key);
+	s = (void *)line;
+	if (!s)
+		return 0;
+	s->sequence++;
+	fence(c);
+#pragma clang loop unroll(disable)
+	for (i = 0; i < LWPS_MAX_COLUMNS && i < ncolumns; i++) {
+		n = ACCOUNT_HEADER_WORDS + i;
+		if (n % LWPS_LINE_WORDS == 0) {
+			key++;
+			line = bpf_map_lookup_elem(&slots, &key);
+			if (!line)
+				return 0;
+		}
+		line->word[n % LWPS_LINE_WORDS] += advance(c, i, now, &flaws);
+	}
+	fence(c);
+	s->sequence++;
+	c->switches = 0;
+	if (unlikely(flaws))
+		__sync_fetch_and_or(&s->flaws, flaws);
+	return 0;
+}
+
+/* From here on this CPU counts for @t, whose mark is @m. */
+static __always_inline void turn_to(struct account_cpu *c, struct task_struct *t,
+				    const struct account_mark *m)
+{
+	const __u32 slot = slot_of(c, t, m);
+
+	if (slot != c->slot)
+		charge_slice(c);
+	c->slot = slot;
+	c->mark = *m;
+}
+
+/* If @t, which runs here, has another key since the begin of this slice, the slice is of that. */
+static __always_inline void resolve(struct account_cpu *c, struct task_struct *t)
+{
+	struct account_mark m;
+
+	if (!c->changing)
+		return;
+	c->changing = 0;
+	mark_of(t, &m);
+	c->slot = slot_of(c, t, &m);
+	c->mark = m;
+}
+
+/* The key of the current task is about to change: its slice ends here. */
+static __always_inline void expect_change(void)
+{
+	struct account_cpu *c;
+
+	preempt_off();
+	c = this_cpu();
+	if (c && c->task == bpf_get_current_task()) {
+		c->busy = 1;
+		barrier();
+		resolve(c, bpf_get_current_task_btf());
+		charge_slice(c);
+		c->changing = 1;
+		barrier();
+		c->busy = 0;
+	}
+	preempt_on();
+}
+
+/* The first slice of this CPU begins; or the kernel has not reported a switch. */
+static __always_inline void lose_switch(struct account_cpu *c)
+{
+	c->changing = 0;
+	if (!c->task) {
+		c->slot = ACCOUNT_BEFORE;
+		return;
+	}
+	__sync_fetch_and_add(&missed, 1);
+	flaw(c->slot, LWPS_NO_SWITCH);
+}
+
+/* The key of @t, whose slice ends here, has changed, and no program has noticed. */
+static __always_inline void notice_late(struct account_cpu *c, struct task_struct *t,
+					const struct account_mark *m)
+{
+	__sync_fetch_and_add(&late, 1);
+	flaw(c->slot, ACCOUNT_LATE);
+	flaw(slot_of(c, t, m), ACCOUNT_LATE);
+}
+
+/* @t has run here up to now: does its slice have the right slot? */
+static __always_inline void end_task(struct account_cpu *c, struct task_struct *t)
+{
+	struct account_mark m;
+
+	if (unlikely(c->task != (__u64)t)) {
+		lose_switch(c);
+		return;
+	}
+	if (unlikely(c->changing)) {
+		resolve(c, t);
+		return;
+	}
+	mark_of(t, &m);
+	if (unlikely(!same(&m, &c->mark)))
+		notice_late(c, t, &m);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_struct *next)
+{
+	struct account_cpu *c = this_cpu();
+	struct account_mark after;
+
+	if (unlikely(!c)) {
+		__sync_fetch_and_add(&many_cpus, 1);
+		return 0;
+	}
+	if (unlikely(prev->tgid == INIT_TGID))
+		saw_init_switch = 1;
+	end_task(c, prev);
+	c->task = (__u64)next;
+	c->switches++;
+	mark_of(next, &after);
+	if (!same(&after, &c->mark))
+		turn_to(c, next, &after);
+	return 0;
+}
+
+/* As count.bpf.c says: it makes up for switches that on_switch() is not called for. */
+SEC("raw_tp/sched_exit_tp")
+int BPF_PROG(on_sched_exit)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct account_cpu *c;
+	struct account_mark m;
+
+	if (!has_sched_exit)
+		return 0;
+	c = this_cpu();
+	if (!c || c->task == (__u64)t || !c->task)
+		return 0;
+	__sync_fetch_and_add(&repaired, 1);
+	c->task = (__u64)t;
+	c->switches++;
+	mark_of(t, &m);
+	if (!same(&m, &c->mark))
+		turn_to(c, t, &m);
+	return 0;
+}
+
+/* ---- keys that change ---- */
+
+/* The current task @t has another key from now on. */
+static __always_inline void changed(struct task_struct *t)
+{
+	struct account_cpu *c;
+	struct account_mark m;
+
+	preempt_off();
+	c = this_cpu();
+	if (c && c->task == (__u64)t) {
+		c->busy = 1;
+		barrier();
+		resolve(c, t);
+		mark_of(t, &m);
+		turn_to(c, t, &m);
+		barrier();
+		c->busy = 0;
+	}
+	preempt_on();
+}
+
+/* Called after a move, also on kernels without kprobes. */
+SEC("raw_tp/cgroup_attach_task")
+int BPF_PROG(on_move, struct cgroup *to, const char *path, struct task_struct *moved,
+	     bool whole_process)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+
+	if (by != ACCOUNT_BY_CGROUP)
+		return 0;
+	if (whole_process ? BPF_CORE_READ(moved, tgid) == t->tgid : moved == t)
+		changed(t);
+	return 0;
+}
+
+/*
+ * Called by a kprobe, at cgroup_attach_task() or commit_creds(), before the current task or another
+ * one changes its key.  With on_move() alone, a switch between a move and its report would be
+ * noticed late.
+ */
+SEC("kprobe")
+int on_change(void *registers)
+{
+	if (by != ACCOUNT_BY_COMMAND)
+		expect_change();
+	return 0;
+}
+
+/* Called before the rename.  Exec renames, too. */
+SEC("raw_tp/task_rename")
+int BPF_PROG(on_rename, struct task_struct *renamed)
+{
+	if (by == ACCOUNT_BY_COMMAND && (__u64)renamed == bpf_get_current_task())
+		expect_change();
+	return 0;
+}
+
+/* ---- calls from user space ---- */
+
+/*
+ * Never attached: user space runs it on a CPU of its choice, to end the slice there.  1: it has
+ * interrupted another program, and did nothing.
+ */
+SEC("raw_tp/account_flush")
+int BPF_PROG(on_flush)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct account_cpu *c = this_cpu();
+	struct account_mark m;
+
+	if (!c)
+		return 0;
+	if (c->busy)
+		return 1;
+	end_task(c, t);
+	charge_slice(c);
+	mark_of(t, &m);
+	c->task = (__u64)t;
+	c->slot = slot_of(c, t, &m);
+	c->mark = m;
+	return 0;
+}

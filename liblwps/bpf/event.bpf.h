@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * event.bpf.h - columns of counts, and the perf events of the CPUs behind them.
+ */
+#ifndef EVENT_BPF_H
+#define EVENT_BPF_H
+
+#include "../types.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "../shared.h"
+
+#define NULL ((void *)0)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define barrier() asm volatile("" ::: "memory")
+
+/* Constants that user space sets before loading: the verifier drops the code they exclude. */
+const volatile __u32 ncolumns = 1, ncpus = 1, nslots = 1;
+const volatile __u32 nlines = 1; /* of a slot */
+const volatile __u32 recycle_mask = 0;
+const volatile __u32 weak_order = 0;	 /* CPUs see each other's stores out of order */
+const volatile __u32 preemptible = 0;	 /* programs at tracepoints can be preempted */
+const volatile __u32 has_sched_exit = 1; /* the kernel has the tracepoint sched_exit_tp */
+const volatile __u8 kind[LWPS_MAX_COLUMNS];
+
+__u32 saw_init_switch; /* sched_switch reports switches away from process 1 */
+/* Slots: those never used, then a queue of released ones, which user space alone fills. */
+__u32 fresh, recycle_head, recycle_tail;
+/* Losses. */
+__u64 no_slot, missed, repaired;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(key_size, 4);
+	__uint(value_size, 4);
+	__uint(max_entries, 1); /* ncolumns * ncpus */
+} events SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, __u64);
+	__uint(max_entries, 1); /* a power of two, nslots or more */
+} recycled SEC(".maps");
+
+/*
+ * Between these two no other task runs on this CPU, and so no other program changes its slice.
+ * Up to Linux 6.19 that is so in all programs at tracepoints.
+ */
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
+
+static __always_inline void preempt_off(void)
+{
+	if (preemptible)
+		bpf_preempt_disable();
+}
+
+static __always_inline void preempt_on(void)
+{
+	if (preemptible)
+		bpf_preempt_enable();
+}
+
+/* What the event of column @i has counted since the last call; 0 unless both reads succeeded. */
+static __always_inline __u64 read_event(struct lwps_start *start, __u32 i, __u32 *flaws)
+{
+	const __u32 key = i * ncpus + bpf_get_smp_processor_id();
+	struct bpf_perf_event_value v;
+	__u64 delta = 0;
+
+	if (bpf_perf_event_read_value(&events, key, &v, sizeof(v))) {
+		*flaws |= LWPS_NO_EVENT;
+		start->known = 0;
+		return 0;
+	}
+	if (!start->known)
+		*flaws |= LWPS_NO_EVENT;
+	else
+		delta = v.counter - start->value;
+	if (v.enabled - v.running != start->idle)
+		*flaws |= LWPS_NOT_RUN;
+	start->value = v.counter;
+	start->idle = v.enabled - v.running;
+	start->known = 1;
+	return delta;
+}
+
+/*
+ * Take a slot that is free; LWPS_SHARED: all are in use.
+ *
+ * Released slots come first: they are cache-hot.  As many entries as there are CPUs stay in the
+ * queue, so that concurrent takers cannot pass its end; if that fails, the entry is given up.
+ */
+static __always_inline __u32 take_slot(void)
+{
+	__u32 slot = LWPS_SHARED, head, key;
+	__u64 *entry;
+
+	if ((__s32)(*(volatile __u32 *)&recycle_tail - recycle_head) >= (__s32)ncpus) {
+		head = __sync_fetch_and_add(&recycle_head, 1);
+		/* Stable: user space rewrites an entry only after all others were released. */
+		key = head & recycle_mask;
+		entry = bpf_map_lookup_elem(&recycled, &key);
+		if (entry && (__s32)(*(volatile __u32 *)&recycle_tail - head) > 0)
+			slot = *entry;
+	}
+	if (slot == LWPS_SHARED && fresh < nslots) {
+		slot = __sync_fetch_and_add(&fresh, 1);
+		if (slot >= nslots)
+			slot = LWPS_SHARED;
+	}
+	if (slot == LWPS_SHARED)
+		__sync_fetch_and_add(&no_slot, 1);
+	return slot;
+}
+
+#endif /* EVENT_BPF_H */

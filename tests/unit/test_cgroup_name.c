@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * test_cgroup_name - services, containers and pods by the paths of their cgroups.
+ */
+#include "../../cmd/base/cgroup_name.h"
+#include "unit.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define SHORT "0123456789ab"
+#define UID "12345678-9abc-def0-1234-56789abcdef0"
+#define UID_ "12345678_9abc_def0_1234_56789abcdef0"
+#define HASH "0123456789abcdef0123456789abcdef" /* of a static pod */
+
+static const struct {
+	const char *path, *service, *container, *id, *pod;
+} paths[] = {
+	{"/", "/", NULL, "", ""},
+	{"/init.scope", "init.scope", NULL, "", ""},
+	{"/system.slice", "system.slice", NULL, "", ""},
+	{"/system.slice/nginx.service", "nginx.service", NULL, "", ""},
+	{"/system.slice/nginx.service/worker", "nginx.service", NULL, "", ""},
+	{"/system.slice/system-getty.slice/getty@tty1.service", "getty@tty1.service", NULL, "", ""},
+	{"/system.slice/boot.mount", "boot.mount", NULL, "", ""},
+	{"/user.slice/user-1000.slice/session-3.scope", "session-3.scope", NULL, "", ""},
+	{"/user.slice/user-1000.slice/user@1000.service/app.slice/vim.scope", "user@1000.service",
+	 NULL, "", ""},
+	{"/jobs/17", "/jobs", NULL, "", ""},
+	{"/system.slice/docker-" ID ".scope", "docker-" SHORT, "docker-" SHORT, ID, ""},
+	{"/docker/" ID, SHORT, SHORT, ID, ""},
+	{"/docker/" ID "/init", SHORT, SHORT, ID, ""},
+	{"/machine.slice/libpod-" ID ".scope/container", "libpod-" SHORT, "libpod-" SHORT, ID, ""},
+	{"/machine.slice/libpod-conmon-" ID ".scope", "libpod-conmon-" ID ".scope", NULL, "", ""},
+	{"/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID ".scope",
+	 "libpod-" SHORT, "libpod-" SHORT, ID, ""},
+	{"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" UID_
+	 ".slice/cri-containerd-" ID ".scope",
+	 "pod-" UID, "cri-containerd-" SHORT, ID, UID},
+	{"/kubepods.slice/kubepods-pod" UID_ ".slice/crio-" ID ".scope", "pod-" UID, "crio-" SHORT,
+	 ID, UID},
+	{"/kubepods.slice/kubepods-pod" UID_ ".slice", "pod-" UID, NULL, "", UID},
+	{"/kubepods/besteffort/pod" UID "/" ID, "pod-" UID, SHORT, ID, UID},
+	{"/kubepods/burstable/pod" HASH "/" ID, "pod-" HASH, SHORT, ID, HASH},
+	{"/kubepods.slice/kubepods-besteffort.slice", "kubepods-besteffort.slice", NULL, "", ""},
+	{"/lxc.payload.web/system.slice/cron.service", "lxc-web", "lxc-web", "", ""},
+	{"/machine.slice/machine-web.scope/payload", "machine-web", "machine-web", "", ""},
+	/* These only look similar. */
+	{"/system.slice/docker-" SHORT ".scope", "docker-" SHORT ".scope", NULL, "", ""},
+	{"/system.slice/x" ID, "/x" ID, NULL, "", ""},
+	{"/system.slice/podman.service", "podman.service", NULL, "", ""},
+	{"/system.slice/pod" UID "x", "/pod" UID "x", NULL, "", ""},
+	{"/system.slice/.service", "/.service", NULL, "", ""},
+};
+
+static void names(void **state)
+{
+	struct cgroup_name name;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		cgroup_service(paths[i].path, &name);
+		assert_string_equal(name.name, paths[i].service);
+		assert_string_equal(name.pod, paths[i].pod);
+		assert_int_equal(cgroup_container(paths[i].path, &name),
+				 paths[i].container != NULL);
+		assert_string_equal(name.name,
+				    paths[i].container != NULL ? paths[i].container : "");
+		assert_string_equal(name.container, paths[i].id);
+		assert_string_equal(name.pod, paths[i].pod);
+	}
+}
+
+static void cut(void **state)
+{
+	static const struct {
+		const char *path;
+		unsigned depth;
+		const char *rest;
+	} cuts[] = {
+		{"/", 1, "/"},	     {"/a", 1, "/a"},	    {"/a/b", 1, "/a"},
+		{"/a/b", 2, "/a/b"}, {"/a/b/c", 2, "/a/b"}, {"/a/b/c", 9, "/a/b/c"},
+	};
+	char path[16];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(*cuts); i++) {
+		strcpy(path, cuts[i].path);
+		cgroup_cut(path, cuts[i].depth);
+		assert_string_equal(path, cuts[i].rest);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names),
+		cmocka_unit_test(cut),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -8,18 +8,44 @@
 #include "../base/say.h"
 #include "../base/util.h"
 #include "../program/split.h"
+#include "soaker.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum cpu_state {
+	CPU_COUNTED, /* the bound set counts on it */
+	CPU_LOST,    /* it went offline or lost its counters; it is retried */
+	CPU_FAILED,  /* it is not retried */
+};
+
 struct bound_set {
 	cpc_set_t *set;
 	cpc_buf_t *before; /* the previous sample */
+	cpc_buf_t *now;	   /* the counts since then */
 };
 
-cpc_buf_t *counters_new_buf(const struct counters *c, size_t k)
+struct cpu {
+	int id;
+	enum cpu_state state;
+	struct bound_set *set; /* one per set of the group */
+	struct soaker *soaker;
+	bool known; /* it was counted in the current sample */
+};
+
+/* Binds one set of the group at a time to all CPUs. */
+struct counters {
+	struct sampled sampled;
+	cpc_t *cpc;
+	const struct setgrp *grp;
+	uint_t flags;
+	bool soak;
+	struct cpu *cpu; /* ascending */
+};
+
+static cpc_buf_t *new_buf(const struct counters *c, size_t k)
 {
 	cpc_buf_t *buf = cpc_buf_create(c->cpc, c->grp->set[k].set);
 
@@ -28,11 +54,11 @@ cpc_buf_t *counters_new_buf(const struct counters *c, size_t k)
 	return buf;
 }
 
-void counters_make(struct counters *c, const struct cpus *cpus)
+static void make_cpus(struct counters *c, const struct cpus *cpus)
 {
-	c->n = c->nleft = cpus->n;
-	c->cpu = xcalloc(c->n, sizeof(*c->cpu));
-	for (size_t i = 0; i < c->n; i++) {
+	c->sampled.n = c->sampled.nleft = cpus->n;
+	c->cpu = xcalloc(cpus->n, sizeof(*c->cpu));
+	for (size_t i = 0; i < cpus->n; i++) {
 		struct cpu *cpu = &c->cpu[i];
 
 		cpu->id = cpus->id[i];
@@ -41,36 +67,35 @@ void counters_make(struct counters *c, const struct cpus *cpus)
 			cpu->set[k].set = cpc_set_dup(c->cpc, c->grp->set[k].set);
 			if (cpu->set[k].set == NULL)
 				die("%s", strerror(errno));
-			cpu->set[k].before = counters_new_buf(c, k);
+			cpu->set[k].before = new_buf(c, k);
+			cpu->set[k].now = new_buf(c, k);
 		}
 	}
-	c->now = xcalloc(c->grp->n, sizeof(cpc_buf_t *));
-	for (size_t k = 0; k < c->grp->n; k++)
-		c->now[k] = counters_new_buf(c, k);
 }
 
 /* Soaker threads are not freed: they sleep until the program ends. */
-void counters_free(struct counters *c)
+static void counters_free(struct sampled *sampled)
 {
-	for (size_t i = 0; i < c->n; i++) {
+	struct counters *c = (struct counters *)sampled;
+
+	for (size_t i = 0; i < c->sampled.n; i++) {
 		for (size_t k = 0; k < c->grp->n; k++) {
 			cpc_set_destroy(c->cpc, c->cpu[i].set[k].set);
 			cpc_buf_destroy(c->cpc, c->cpu[i].set[k].before);
+			cpc_buf_destroy(c->cpc, c->cpu[i].set[k].now);
 		}
 		free(c->cpu[i].set);
 	}
-	for (size_t k = 0; k < c->grp->n; k++)
-		cpc_buf_destroy(c->cpc, c->now[k]);
-	free(c->now);
 	free(c->cpu);
+	free(c);
 }
 
 static void drop(struct counters *c, struct cpu *cpu, enum cpu_state state, const char *reason)
 {
 	say("cpu%d - %s", cpu->id, reason);
 	cpu->state = state;
-	c->nleft--;
-	c->failed = true;
+	c->sampled.nleft--;
+	c->sampled.failed = true;
 }
 
 #define OFFLINE "the CPU went offline"
@@ -111,8 +136,9 @@ static int bind_failed(struct counters *c, struct cpu *cpu, size_t k, int error)
 	} else if (error == EAGAIN) {
 		drop(c, cpu, CPU_FAILED, cpcerr_text());
 	} else {
-		c->wrong_spec = split_refuse(c->cpc, &c->grp->set[k], &trial) == STATUS_USAGE;
-		c->failed = true;
+		c->sampled.wrong_spec =
+			split_refuse(c->cpc, &c->grp->set[k], &trial) == STATUS_USAGE;
+		c->sampled.failed = true;
 		return -1;
 	}
 	return 0;
@@ -135,7 +161,7 @@ static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 	if (cpu->state == CPU_LOST) {
 		say("cpu%d - counted again", cpu->id);
 		cpu->state = CPU_COUNTED;
-		c->nleft++;
+		c->sampled.nleft++;
 	}
 	if (no_soaker != 0) {
 		char reason[128];
@@ -148,44 +174,99 @@ static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 	return 0;
 }
 
-int counters_bind(struct counters *c, size_t k)
+static int counters_bind(struct sampled *sampled, size_t k)
 {
-	for (size_t i = 0; i < c->n; i++) {
+	struct counters *c = (struct counters *)sampled;
+
+	for (size_t i = 0; i < sampled->n; i++) {
 		if (c->cpu[i].state != CPU_FAILED && bind_one(c, &c->cpu[i], k) == -1)
 			return -1;
 	}
-	return c->nleft > 0 ? 0 : -1;
+	return sampled->nleft > 0 ? 0 : -1;
 }
 
-void counters_retry(struct counters *c, size_t k)
+static void counters_retry(struct sampled *sampled, size_t k)
 {
-	for (size_t i = 0; i < c->n; i++) {
+	struct counters *c = (struct counters *)sampled;
+
+	for (size_t i = 0; i < sampled->n; i++) {
 		if (c->cpu[i].state == CPU_LOST)
 			bind_one(c, &c->cpu[i], k);
 	}
 }
 
-cpc_buf_t *counters_sample(struct counters *c, struct cpu *cpu, size_t k)
+/* Gets the counts of set `k` on a CPU since it was bound or last sampled. */
+static void sample_one(struct counters *c, struct cpu *cpu, size_t k)
 {
-	cpc_buf_t *now = c->now[k], *before = cpu->set[k].before;
+	struct bound_set *set = &cpu->set[k];
 
+	cpu->known = false;
 	if (cpu->state != CPU_COUNTED)
-		return NULL;
-	if (cpc_set_sample(c->cpc, cpu->set[k].set, now) == -1) {
-		drop_lost(c, cpu, cpu->set[k].set, errno);
+		return;
+	if (cpc_set_sample(c->cpc, set->set, set->now) == -1) {
+		drop_lost(c, cpu, set->set, errno);
 		unbind_one(c, cpu, k);
-		return NULL;
+		return;
 	}
-	cpc_buf_sub(c->cpc, now, now, before);
-	cpc_buf_add(c->cpc, before, before, now);
-	return now;
+	cpc_buf_sub(c->cpc, set->now, set->now, set->before);
+	cpc_buf_add(c->cpc, set->before, set->before, set->now);
+	cpu->known = true;
 }
 
-void counters_unbind(struct counters *c, size_t k)
+/* Samples all CPUs before their rows are put, so that the samples are close together. */
+static bool counters_sample(struct sampled *sampled, size_t k, cpc_buf_t *total)
 {
-	for (size_t i = 0; i < c->n; i++) {
-		/* Only a sample shows that the counters were lost since the last one. */
-		if (counters_sample(c, &c->cpu[i], k) != NULL)
+	struct counters *c = (struct counters *)sampled;
+	bool whole = true;
+
+	for (size_t i = 0; i < sampled->n; i++) {
+		struct cpu *cpu = &c->cpu[i];
+
+		sample_one(c, cpu, k);
+		whole &= cpu->known;
+		if (cpu->known)
+			cpc_buf_add(c->cpc, total, total, cpu->set[k].now);
+	}
+	return whole;
+}
+
+static void counters_put(struct sampled *sampled, size_t k, struct sampler *sampler)
+{
+	struct counters *c = (struct counters *)sampled;
+
+	for (size_t i = 0; i < sampled->n; i++) {
+		const struct cpu *cpu = &c->cpu[i];
+		struct row row = {.id = cpu->id, .ncpus = cpu->known};
+
+		sampler_put(sampler, &row, k, cpu->known ? cpu->set[k].now : NULL);
+	}
+}
+
+/* Takes a last sample: only this shows counters that were lost since the previous one. */
+static void counters_unbind(struct sampled *sampled, size_t k)
+{
+	struct counters *c = (struct counters *)sampled;
+
+	for (size_t i = 0; i < sampled->n; i++) {
+		sample_one(c, &c->cpu[i], k);
+		if (c->cpu[i].known)
 			unbind_one(c, &c->cpu[i], k);
 	}
+}
+
+struct sampled *counters_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus *cpus,
+			      uint_t flags, bool soak)
+{
+	static const struct sampled_ops ops = {.bind = counters_bind,
+					       .unbind = counters_unbind,
+					       .sample = counters_sample,
+					       .put = counters_put,
+					       .retry = counters_retry,
+					       .free = counters_free};
+	struct counters *c = xcalloc(1, sizeof(*c));
+
+	*c = (struct counters){
+		.sampled.ops = &ops, .cpc = cpc, .grp = grp, .flags = flags, .soak = soak};
+	make_cpus(c, cpus);
+	return &c->sampled;
 }

@@ -19,14 +19,14 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { OPT_SHARED = OPT_OWN, OPT_CPUS, OPT_TOP };
+enum { OPT_SHARED = OPT_OWN, OPT_CPUS, OPT_DEPTH, OPT_TOP };
 
 static const struct opt opts[] = {
 	{'c', "events", "SPEC", "count these events; several -c take turns", TO_COUNT},
 	{'p', "period", "SECS", "start a round of all specs every SECS seconds", TO_COUNT},
 	{'T', "timestamp", "u|d", "print the time before each sample", ALWAYS},
 	{'s', "soak", NULL, "keep CPUs busy while counting only kernel mode", TO_COUNT},
-	{'A', "aggregate", "UNIT", "a row per core, socket, node; one for all", ALWAYS},
+	{'A', "aggregate", "UNIT", "a row per core, ..., or per service, ...", ALWAYS},
 	{'m', "mean", NULL, "with -A: the mean of a CPU, not the sum", ALWAYS},
 	{'n', "no-header", NULL, "omit the header", ALWAYS},
 	{'t', "cycles", NULL, "a column of CPU cycles", ALWAYS},
@@ -34,6 +34,7 @@ static const struct opt opts[] = {
 	{'h', "help", NULL, "this text, and what can be counted here", ALWAYS},
 	{OPT_SHARED, "shared", NULL, "count without a claim on CPUs", TO_COUNT},
 	{OPT_CPUS, "cpus", "LIST", "with -I: only these CPUs", ALWAYS},
+	{OPT_DEPTH, "depth", "N", "with -A cgroup: N components of the paths", TO_COUNT},
 	SPAN_OPTS,
 	{OPT_TOP, "top", NULL, "show the last sample full-screen, sorted; q quits", TO_COUNT},
 	OUTPUT_OPTS,
@@ -51,6 +52,7 @@ static void print_usage(FILE *f)
 {
 	fputs("usage: cpustat [-c SPEC]... [-p PERIOD] [-T u|d] [-sntD]\n"
 	      "               [-A core|socket|node|all [-m]] [--shared]\n"
+	      "               [-A cgroup|service|container|user|command]\n"
 	      "               [INTERVAL [COUNT]]\n"
 	      "       cpustat -I FILE [-nt] [-A UNIT [-m]] [-o FILE] [--format FORMAT]\n"
 	      "       cpustat -h [PATTERN]\n"
@@ -83,6 +85,7 @@ static int parse_scope(const char *text)
 static int parse_option(void *config, int c)
 {
 	struct config *cfg = config;
+	const char *bad;
 	int scope;
 
 	switch (c) {
@@ -96,8 +99,12 @@ static int parse_option(void *config, int c)
 	case 'A':
 		scope = parse_scope(optarg);
 		if (scope == -1)
-			return usage_error("invalid -A: expected core, socket, node or all");
-		cfg->common.output.scope = (enum cpu_scope)scope;
+			return usage_error("invalid -A: expected core, socket, node, all, cgroup, "
+					   "service, container, user or command");
+		if (scope_has_keys((enum cpu_scope)scope))
+			cfg->common.output.keys = (enum cpu_scope)scope;
+		else
+			cfg->common.output.scope = (enum cpu_scope)scope;
 		return STATUS_OK;
 	case 'm':
 		cfg->common.output.style.means = true;
@@ -112,6 +119,12 @@ static int parse_option(void *config, int c)
 		return parse_span("--for", optarg, &cfg->sampler.for_ns);
 	case OPT_DELAY:
 		return parse_span("--delay", optarg, &cfg->sampler.delay_ns);
+	case OPT_DEPTH:
+		cfg->sampler.depth = (unsigned)strtonum(optarg, 1, 1000, &bad);
+		if (bad == NULL)
+			return STATUS_OK;
+		say("invalid --depth '%s': expected a number from 1 to 1000", optarg);
+		return STATUS_USAGE;
 	case OPT_TOP:
 		cfg->sampler.keys = true;
 		return STATUS_OK;
@@ -149,14 +162,67 @@ static int parse_operands(void *config, int n, char **arg)
 	return STATUS_OK;
 }
 
-static int check_output(const void *config)
+/* The scope whose keys a summary is by; SCOPE_CPU: none. */
+static enum cpu_scope keys_of(enum row_by by)
 {
-	const struct config *cfg = config;
+	switch (by) {
+	case BY_CGROUP:
+		return SCOPE_CGROUP;
+	case BY_SERVICE:
+		return SCOPE_SERVICE;
+	case BY_CONTAINER:
+		return SCOPE_CONTAINER;
+	case BY_USER:
+		return SCOPE_USER;
+	case BY_COMMAND:
+		return SCOPE_COMMAND;
+	default:
+		return SCOPE_CPU;
+	}
+}
 
+/* --by of a key means -A of that key, too. */
+static int check_keys(struct config *cfg)
+{
+	struct output_config *output = &cfg->common.output;
+	enum cpu_scope keys = keys_of(output->by);
+
+	if (output->by == BY_LWP || output->by == BY_PROCESS)
+		return usage_error("unsupported --by lwp and process: cpustat counts CPUs; "
+				   "use cputrack, or --by=command");
+	if (output->by == BY_CPU && output->keys != SCOPE_CPU)
+		return usage_error("unsupported: --by=cpu with keys of -A");
+	if (keys != SCOPE_CPU && output->keys != SCOPE_CPU && keys != output->keys)
+		return usage_error("invalid -A and --by: they are different");
+	if (keys != SCOPE_CPU) {
+		output->keys = keys;
+		output->by = BY_CPU;
+	}
+	if (output->keys == SCOPE_CPU)
+		return cfg->sampler.depth == 0
+			       ? STATUS_OK
+			       : usage_error("missing -A cgroup: --depth cuts its paths");
+	if (cfg->sampler.depth > 0 && output->keys != SCOPE_CGROUP)
+		return usage_error("unsupported --depth: only -A cgroup has paths");
+	if (output->scope != SCOPE_CPU || output->style.means)
+		return usage_error(
+			"unsupported -m or a second -A: keys divide the sum of all CPUs");
+	if (output->cpus != NULL)
+		return usage_error("unsupported --cpus: keys divide the sum of all CPUs");
+	if (cfg->sampler.soak)
+		return usage_error("unsupported -s: soakers would be charged to cpustat itself");
+	return STATUS_OK;
+}
+
+static int check_output(void *config)
+{
+	struct config *cfg = config;
+	int status = check_keys(cfg);
+
+	if (status != STATUS_OK)
+		return status;
 	if (cfg->common.output.style.means && cfg->common.output.scope == SCOPE_CPU)
 		return usage_error("missing -A: -m prints means of its groups of CPUs");
-	if (cfg->common.output.by != BY_NOTHING && cfg->common.output.by != BY_CPU)
-		return usage_error("unsupported --by: cpustat has only --by=cpu");
 	if (cfg->common.output.cpus != NULL && cfg->common.replay == NULL)
 		return usage_error("missing -I: --cpus selects CPUs of a record; "
 				   "use taskset(1) to count only some CPUs");
@@ -217,6 +283,8 @@ static int count(void *config, cpc_t *cpc)
 	}
 	if (output != NULL) {
 		cfg->sampler.argv = cfg->common.argv;
+		cfg->sampler.scope = cfg->common.output.keys;
+		cfg->sampler.debug = cfg->common.debug;
 		claimant = cpc;
 		atexit(unclaim);
 		cfg->end = sampler_run(&cfg->sampler, cpc, &grp, output);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * sampler.c - samples sets on many CPUs on one schedule.
+ * sampler.c - samples sets on all CPUs on one schedule.
  *
  * One thread reads all CPUs.  read(2) of a counter sends an interrupt to its CPU; waking a thread
  * there would take longer.
@@ -13,6 +13,7 @@
 #include "../rows/source.h"
 #include "counters.h"
 #include "cpus.h"
+#include "keys/keys.h"
 #include "topology.h"
 
 #include <errno.h>
@@ -30,10 +31,9 @@
 
 /* The counts of one set. */
 struct turn {
-	cpc_buf_t **sample; /* the current sample, by CPU */
-	cpc_buf_t *total;   /* the sum of all samples */
-	bool incomplete;    /* some CPU was not counted in some sample */
-	int64_t span_ns;    /* the length of all samples */
+	cpc_buf_t *total; /* the sum of all samples */
+	bool incomplete;  /* some CPU was not counted in some sample */
+	int64_t span_ns;  /* the length of all samples */
 };
 
 struct sampler {
@@ -43,12 +43,12 @@ struct sampler {
 	struct output *output;
 	struct sink *sink; /* of `output` */
 	struct run run;
-	struct counters counters;
+	struct sampled *sampled;
 	struct turn *turn;	   /* one per set */
 	int64_t start_ns, last_ns; /* start of the run; time of the last sample after it */
 	int64_t last_wall_ns;	   /* time of the last sample since the Epoch */
 	int64_t since_ns;	   /* when the current sample began */
-	bool *known;		   /* by CPU: it was counted in the current sample */
+	int64_t span_ns;	   /* the length of the current sample */
 	int64_t retry_ns;	   /* when to retry lost CPUs */
 	sigset_t ours, open;	   /* our signals; the mask that unblocks them */
 	struct sampler_end end;
@@ -120,7 +120,6 @@ static void flush(struct sampler *s)
 	s->end.failed = true;
 }
 
-/* Puts a row with counts of set `k`; `buf` NULL: the counts are unknown. */
 static void put_row(struct sampler *s, struct row *row, size_t k, cpc_buf_t *buf)
 {
 	uint64_t val[RUN_MAX_EVENTS];
@@ -132,6 +131,14 @@ static void put_row(struct sampler *s, struct row *row, size_t k, cpc_buf_t *buf
 	sink_row(s->sink, row);
 }
 
+void sampler_put(struct sampler *s, struct row *row, size_t k, cpc_buf_t *buf)
+{
+	row->kind = ROW_TICK;
+	row->scope = s->run.scope;
+	row->span_ns = s->span_ns;
+	put_row(s, row, k, buf);
+}
+
 /* The totals over all CPUs, with the number of CPUs that were counted to the end. */
 static void put_totals(struct sampler *s)
 {
@@ -139,7 +146,7 @@ static void put_totals(struct sampler *s)
 		struct row row = {
 			.kind = ROW_TOTAL,
 			.scope = SCOPE_ALL,
-			.ncpus = (unsigned)s->counters.nleft,
+			.ncpus = (unsigned)s->sampled->nleft,
 			.incomplete = s->turn[k].incomplete,
 			.span_ns = s->turn[k].span_ns,
 		};
@@ -195,11 +202,12 @@ static int64_t next_deadline(int64_t last, int64_t step)
 
 static bool start_turn(struct sampler *s, size_t k)
 {
-	if (counters_bind(&s->counters, k) == -1) {
+	if (s->sampled->ops->bind(s->sampled, k) == -1) {
 		s->turn[k].incomplete = true;
 		return false;
 	}
 	if (!s->started) {
+		s->start_ns = now_ns();
 		sink_begin(s->sink, &s->run);
 		flush(s);
 	}
@@ -210,40 +218,24 @@ static bool start_turn(struct sampler *s, size_t k)
 
 static void end_turn(struct sampler *s, size_t k)
 {
-	size_t nleft = s->counters.nleft;
+	size_t nleft = s->sampled->nleft;
 
-	counters_unbind(&s->counters, k);
-	s->turn[k].incomplete |= s->counters.nleft < nleft;
+	s->sampled->ops->unbind(s->sampled, k);
+	s->turn[k].incomplete |= s->sampled->nleft < nleft;
 }
 
-/* Samples all CPUs before it puts rows, so that the samples are close together. */
 static void sample_all(struct sampler *s, size_t k)
 {
+	const struct sampled_ops *ops = s->sampled->ops;
 	struct turn *turn = &s->turn[k];
-	int64_t span_ns;
 
 	s->last_ns = now_ns() - s->start_ns;
 	s->last_wall_ns = wall_ns();
-	span_ns = s->last_ns - s->since_ns;
+	s->span_ns = s->last_ns - s->since_ns;
 	s->since_ns = s->last_ns;
-	turn->span_ns += span_ns;
-	for (size_t i = 0; i < s->counters.n; i++) {
-		cpc_buf_t *counts = counters_sample(&s->counters, &s->counters.cpu[i], k);
-
-		s->known[i] = counts != NULL;
-		turn->incomplete |= counts == NULL;
-		if (counts == NULL)
-			continue;
-		cpc_buf_copy(s->cpc, turn->sample[i], counts);
-		cpc_buf_add(s->cpc, turn->total, turn->total, counts);
-	}
-	for (size_t i = 0; i < s->counters.n; i++) {
-		struct row row = {.kind = ROW_TICK, .id = s->counters.cpu[i].id};
-
-		row.ncpus = s->known[i];
-		row.span_ns = span_ns;
-		put_row(s, &row, k, s->known[i] ? turn->sample[i] : NULL);
-	}
+	turn->span_ns += s->span_ns;
+	turn->incomplete |= !ops->sample(s->sampled, k, turn->total);
+	ops->put(s->sampled, k, s);
 	sink_sampled(s->sink);
 	flush(s);
 }
@@ -251,13 +243,13 @@ static void sample_all(struct sampler *s, size_t k)
 /* The only set stays bound; lost CPUs are retried. */
 static void keep_bound(struct sampler *s, size_t k)
 {
-	if (s->counters.nleft == s->counters.n)
+	if (s->sampled->nleft == s->sampled->n)
 		return;
-	if (s->last_ns >= s->retry_ns) {
+	if (s->sampled->ops->retry != NULL && s->last_ns >= s->retry_ns) {
 		s->retry_ns = s->last_ns + RETRY_NS;
-		counters_retry(&s->counters, k);
+		s->sampled->ops->retry(s->sampled, k);
 	}
-	s->done = s->counters.nleft == 0;
+	s->done = s->sampled->nleft == 0;
 }
 
 static void run(struct sampler *s)
@@ -266,13 +258,15 @@ static void run(struct sampler *s)
 	int64_t round_ns = (int64_t)s->grp->n * config->interval_ns;
 	bool rests = config->period_ns > round_ns;
 	bool rotates = rests || s->grp->n > 1;
-	int64_t end_ns = config->for_ns > 0 ? s->start_ns + config->for_ns : INT64_MAX;
-	int64_t round = s->start_ns, deadline = round;
+	int64_t end_ns = INT64_MAX, round, deadline;
 	unsigned left = config->count;
 	size_t k = 0;
 
 	if (!start_turn(s, k))
 		return;
+	round = deadline = s->start_ns;
+	if (config->for_ns > 0)
+		end_ns = s->start_ns + config->for_ns;
 	while (!s->done) {
 		bool round_over = k + 1 == s->grp->n;
 
@@ -306,28 +300,19 @@ static void run(struct sampler *s)
 
 static void make_turns(struct sampler *s)
 {
-	s->known = xcalloc(s->counters.n, sizeof(*s->known));
 	s->turn = xcalloc(s->grp->n, sizeof(*s->turn));
 	for (size_t k = 0; k < s->grp->n; k++) {
-		struct turn *turn = &s->turn[k];
-
-		turn->total = counters_new_buf(&s->counters, k);
-		turn->sample = xcalloc(s->counters.n, sizeof(cpc_buf_t *));
-		for (size_t i = 0; i < s->counters.n; i++)
-			turn->sample[i] = counters_new_buf(&s->counters, k);
+		s->turn[k].total = cpc_buf_create(s->cpc, s->grp->set[k].set);
+		if (s->turn[k].total == NULL)
+			die("%s", strerror(errno));
 	}
 }
 
 static void free_turns(struct sampler *s)
 {
-	for (size_t k = 0; k < s->grp->n; k++) {
+	for (size_t k = 0; k < s->grp->n; k++)
 		cpc_buf_destroy(s->cpc, s->turn[k].total);
-		for (size_t i = 0; i < s->counters.n; i++)
-			cpc_buf_destroy(s->cpc, s->turn[k].sample[i]);
-		free(s->turn[k].sample);
-	}
 	free(s->turn);
-	free(s->known);
 }
 
 struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc, struct setgrp *grp,
@@ -337,30 +322,30 @@ struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc, 
 	struct cpus cpus = cpus_find(cpc, grp);
 	uint_t flags = CPC_BIND_CPU_REMOTE | (config->shared ? CPC_BIND_CPU_SHARED : 0);
 
-	s.counters =
-		(struct counters){.cpc = cpc, .grp = grp, .flags = flags, .soak = config->soak};
-	counters_make(&s.counters, &cpus);
+	if (scope_has_keys(config->scope))
+		s.sampled = keys_make(cpc, grp, &cpus, config->scope, config->depth, config->debug);
+	else
+		s.sampled = counters_make(cpc, grp, &cpus, flags, config->soak);
 	s.sink = output_sink(output);
 	s.run = source_run(cpc, grp, "cpustat", config->argv);
 	s.run.of_cpus = true;
+	s.run.scope = config->scope;
 	s.run.ncpus = cpus.n;
 	s.run.cpu = topology_find(SYSFS, &cpus);
 	make_turns(&s);
 	catch_signals(&s);
 
-	if (config->delay_ns == 0 || wait_until(&s, now_ns() + config->delay_ns)) {
-		s.start_ns = now_ns();
+	if (config->delay_ns == 0 || wait_until(&s, now_ns() + config->delay_ns))
 		run(&s);
-	}
 	if (s.started && !s.end.lost)
 		put_totals(&s);
 	for (size_t k = 0; k < grp->n; k++)
 		grp->set[k].cycles = (uint64_t)cpc_buf_tick(cpc, s.turn[k].total);
-	s.end.failed |= s.counters.failed;
-	s.end.wrong_spec = s.counters.wrong_spec;
+	s.end.failed |= s.sampled->failed;
+	s.end.wrong_spec = s.sampled->wrong_spec;
 	free_turns(&s);
 	run_free(&s.run);
-	counters_free(&s.counters);
+	s.sampled->ops->free(s.sampled);
 	free(cpus.id);
 	return s.end;
 }

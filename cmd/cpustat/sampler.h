@@ -13,10 +13,13 @@
 
 struct sampler_config {
 	int64_t interval_ns;
-	int64_t period_ns; /* between the starts of rounds through all sets; 0: no pauses */
-	int64_t delay_ns;  /* from the start to the beginning of counting */
-	int64_t for_ns;	   /* the length of counting, which ends with a sample; 0: no limit */
-	unsigned count;	   /* number of samples, or with a period of rounds; 0: no limit */
+	int64_t period_ns;    /* between the starts of rounds through all sets; 0: no pauses */
+	int64_t delay_ns;     /* from the start to the beginning of counting */
+	int64_t for_ns;	      /* the length of counting, which ends with a sample; 0: no limit */
+	unsigned count;	      /* number of samples, or with a period of rounds; 0: no limit */
+	enum cpu_scope scope; /* SCOPE_CPU, or that of keys */
+	bool debug;	      /* messages describe the keys */
+	unsigned depth;	      /* SCOPE_CGROUP: components of the paths; 0: all */
 	bool soak;
 	bool shared; /* count without claims */
 	bool keys;   /* a q on the standard input, a terminal, ends the run */

@@ -38,8 +38,9 @@ struct top {
 	const struct run *run;
 	size_t n, size;
 	struct entry *entry; /* of the current sample */
-	bool drawing;	     /* the terminal is in our mode */
-	bool keys;	     /* the standard input is a terminal; `before` is its original mode */
+	size_t key_width;
+	bool drawing; /* the terminal is in our mode */
+	bool keys;    /* the standard input is a terminal; `before` is its original mode */
 	struct termios before, raw;
 	struct sigaction stop;	     /* the original handler of SIGTSTP */
 	char enter[256], leave[256]; /* sequences to begin and end drawing */
@@ -215,6 +216,7 @@ static void top_begin(struct sink *sink, const struct run *run)
 	struct top *t = (struct top *)sink;
 
 	t->run = run;
+	t->key_width = KEY_WIDTH;
 	start_drawing(t);
 }
 
@@ -242,6 +244,8 @@ static int compare_entries(const void *a, const void *b)
 
 	if (m != n)
 		return m < n ? 1 : -1;
+	if (x->row.key != NULL)
+		return strcmp(x->row.key, y->row.key);
 	return (x->row.id > y->row.id) - (x->row.id < y->row.id);
 }
 
@@ -273,7 +277,10 @@ static size_t width_of(const char *label)
 
 static void put_titles(struct top *t, const struct run_set *set)
 {
-	line_word(&t->line, cpu_scope_name(t->run->scope), ID_WIDTH);
+	if (scope_has_keys(t->run->scope))
+		line_key(&t->line, cpu_scope_name(t->run->scope), &t->key_width);
+	else
+		line_word(&t->line, cpu_scope_name(t->run->scope), ID_WIDTH);
 	for (unsigned i = 0; i < set->nevents; i++) {
 		line_blank(&t->line);
 		line_title(&t->line, &t->style, set->event[i].label, width_of(set->event[i].label));
@@ -286,7 +293,9 @@ static void put_titles(struct top *t, const struct run_set *set)
 
 static void put_entry(struct top *t, const struct run_set *set, struct entry *entry)
 {
-	if (entry->row.scope == SCOPE_ALL)
+	if (entry->row.key != NULL)
+		line_key(&t->line, entry->row.key, &t->key_width);
+	else if (entry->row.scope == SCOPE_ALL)
 		line_word(&t->line, cpu_scope_name(SCOPE_ALL), ID_WIDTH);
 	else
 		line_number(&t->line, (uint64_t)entry->row.id, false, ID_WIDTH);

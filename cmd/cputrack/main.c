@@ -171,13 +171,14 @@ static const char *idle_option(const struct config *cfg)
 	return NULL;
 }
 
-static int check_output(const void *config)
+static int check_output(void *config)
 {
 	const struct config *cfg = config;
 	char text[100];
 
-	if (cfg->common.output.by == BY_CPU)
-		return usage_error("--by=cpu is for cpustat: LWPs are not counted by CPU");
+	if (cfg->common.output.by >= BY_CPU)
+		return usage_error("unsupported --by: cputrack has lwp, process and command; "
+				   "cpustat has the others");
 	if (cfg->common.output.stats &&
 	    (cfg->common.output.by != BY_NOTHING || cfg->common.output.format != NULL))
 		return usage_error("-r and --compare make a table of their own; -O keeps a record");

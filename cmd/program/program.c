@@ -46,7 +46,9 @@ static int parse_by(struct options *options, const char *name)
 	int by = row_by_parse(name);
 
 	if (by == -1) {
-		say("unknown --by '%s': expected lwp, process, command or cpu", name);
+		say("unknown --by '%s': expected lwp, process, command, cpu, cgroup, service, "
+		    "container or user",
+		    name);
 		return STATUS_USAGE;
 	}
 	options->output.by = (enum row_by)by;
@@ -135,8 +137,8 @@ static int refuse_replay(const struct opt *opt)
 }
 
 /* Checks the combination of the options of output. */
-static int check_output(const struct program *prog, const struct options *options,
-			const void *config, const struct opt *counting)
+static int check_output(const struct program *prog, const struct options *options, void *config,
+			const struct opt *counting)
 {
 	const struct output_config *output = &options->output;
 
@@ -219,6 +221,11 @@ static bool can_show(void *arg, const char *where, const struct run *run)
 		return false;
 	}
 	r->shown = true;
+	if (options->output.keys != SCOPE_CPU && options->output.keys != run->scope) {
+		say("%s:%s: unsupported -A or --by %s: the rows are by %s", options->replay, where,
+		    cpu_scope_name(options->output.keys), cpu_scope_name(run->scope));
+		return false;
+	}
 	if (!run->of_cpus || run->scope == SCOPE_CPU ||
 	    (options->output.scope == SCOPE_CPU && options->output.cpus == NULL))
 		return true;

@@ -39,7 +39,7 @@ enum {
 	{'o', "output", "FILE", "write to FILE", ALWAYS}, \
 	{OPT_APPEND, "append", NULL, "with -o and -O: append to the files", ALWAYS}, \
 	{OPT_FORMAT, "format", "FORMAT", "table, csv, json, openmetrics or trace", ALWAYS}, \
-	{OPT_BY, "by", "WHAT", "a sorted summary by lwp, process, command, cpu", ALWAYS}, \
+	{OPT_BY, "by", "WHAT", "a sorted summary by command, service, ...", ALWAYS}, \
 	{OPT_CHANGED, "changed", NULL, "omit rows of samples that counted nothing", ALWAYS}, \
 	{OPT_HUMAN, "human", NULL, "tables with counts as 12.3M, 1.50ms", ALWAYS}, \
 	{OPT_RATE, "rate", NULL, "tables with counts per second", ALWAYS}, \
@@ -74,8 +74,8 @@ struct program {
 	void (*print_usage)(FILE *f);
 	/* Parses an option of this program; optarg is its argument. */
 	int (*parse_option)(void *config, int c);
-	/* Checks the combination of the options of output; or NULL. */
-	int (*check_output)(const void *config);
+	/* Checks the combination of the options of output, and completes it; or NULL. */
+	int (*check_output)(void *config);
 	/* Parses the arguments after the options, and checks the whole command line. */
 	int (*parse_operands)(void *config, int n, char **arg);
 	int (*count)(void *config, cpc_t *cpc);

@@ -26,7 +26,8 @@ struct csv {
 };
 
 static const char header[] = "time,seconds,kind,pid,lwp,tid,cpu,cpus,count,scale,incomplete,"
-			     "status,signal,child,runs,share,unit,event,spec,comm,command";
+			     "status,signal,child,runs,share,unit,event,spec,comm,command,"
+			     "key,container_id,pod_uid";
 
 static void csv_begin(struct sink *sink, const struct run *run)
 {
@@ -67,7 +68,9 @@ static void put_number(const struct csv *csv, bool known, int64_t val)
 
 static void put_cpu(const struct csv *csv, const struct row *row)
 {
-	if (csv->run->of_cpus && row->scope == SCOPE_CPU)
+	if (row->key != NULL)
+		; /* it is the last but two */
+	else if (csv->run->of_cpus && row->scope == SCOPE_CPU)
 		fprintf(csv->file, "%d", row->id);
 	else if (csv->run->of_cpus && row->scope == SCOPE_ALL)
 		fputs(cpu_scope_name(SCOPE_ALL), csv->file);
@@ -114,6 +117,12 @@ static void put_line(const struct csv *csv, const struct row *row, const struct 
 	put_text(csv, row->comm != NULL ? row->comm : "");
 	fputc(',', f);
 	put_text(csv, row->command != NULL ? row->command : "");
+	fputc(',', f);
+	put_text(csv, row->key != NULL ? row->key : "");
+	fputc(',', f);
+	put_text(csv, row->container != NULL ? row->container : "");
+	fputc(',', f);
+	put_text(csv, row->pod != NULL ? row->pod : "");
 	fputc('\n', f);
 }
 

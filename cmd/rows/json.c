@@ -157,13 +157,22 @@ static void json_row(struct sink *sink, const struct row *row)
 
 	jsonwrite_add_text(object, "kind", row_kind_name(row->kind));
 	if (row->kind == ROW_SUM)
-		jsonwrite_add_text(object, "by", row_by_name(json->run->by));
+		jsonwrite_add_text(object, "by",
+				   row->key != NULL ? cpu_scope_name(row->scope)
+						    : row_by_name(json->run->by));
 	jsonwrite_add_int(object, "ns", row->time_ns);
 	jsonwrite_add_time(object, "time", row->wall_ns);
 	if (json->run->of_cpus) {
-		jsonwrite_add_int(object, cpu_scope_name(row->scope), row->id);
+		if (row->key != NULL)
+			jsonwrite_add_text(object, cpu_scope_name(row->scope), row->key);
+		else
+			jsonwrite_add_int(object, cpu_scope_name(row->scope), row->id);
 		jsonwrite_add_int(object, "ncpus", row->ncpus);
 	}
+	if (row->container != NULL)
+		jsonwrite_add_text(object, "container_id", row->container);
+	if (row->pod != NULL)
+		jsonwrite_add_text(object, "pod_uid", row->pod);
 	if (row->pid > 0)
 		jsonwrite_add_int(object, "pid", row->pid);
 	if (row->lwp > 0)

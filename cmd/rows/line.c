@@ -226,6 +226,23 @@ void line_comm(struct line *line, const char *comm, size_t width)
 	line_word(line, text, width);
 }
 
+void line_key(struct line *line, const char *key, size_t *width)
+{
+	size_t size = ESCAPED_SIZE(strlen(key)), begin = line->n;
+
+	line->n += escape_text(reserve(line, size), size, key, ESCAPE_WORD);
+	if (line->n - begin > *width)
+		*width = line->n - begin;
+	line_word(line, "", *width - (line->n - begin));
+}
+
+void line_key_of_row(struct line *line, const struct row *row, size_t *width)
+{
+	if (row->key_width > *width)
+		*width = row->key_width;
+	line_key(line, row->kind == ROW_TOTAL ? cpu_scope_name(SCOPE_ALL) : row->key, width);
+}
+
 const char *line_event(enum row_kind kind)
 {
 	return row_kind_name(kind == ROW_IMAGE ? ROW_EXEC : kind);

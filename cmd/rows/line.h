@@ -42,6 +42,14 @@ void line_label(struct line *line, const char *label, size_t width);
 void line_comm(struct line *line, const char *comm, size_t width);
 #define COMM_WIDTH 15
 
+/*
+ * Appends the key of a row, or the title of its column, left-aligned as one escaped word.  `*width`
+ * is the width of the column, which grows.
+ */
+void line_key(struct line *line, const char *key, size_t *width);
+void line_key_of_row(struct line *line, const struct row *row, size_t *width);
+#define KEY_WIDTH 24 /* at first */
+
 /* The word for the column "event". */
 const char *line_event(enum row_kind kind);
 

@@ -24,7 +24,7 @@ struct named {
 	size_t ncols;
 	struct column *col;
 	size_t nsets, **of; /* by set: the columns of its events, then of its ratios */
-	size_t cycles_width, lwp_width;
+	size_t cycles_width, lwp_width, key_width;
 	unsigned rows_left; /* until the next header; 0: print no more headers */
 	bool stamped;	    /* the time of this sample was printed */
 	struct line line, value;
@@ -88,7 +88,10 @@ static void put_header(struct named *t)
 
 	line_word(line, "time", 7);
 	line_blank(line);
-	if (t->run->of_cpus) {
+	if (t->run->of_cpus && scope_has_keys(t->run->scope)) {
+		line_key(line, cpu_scope_name(t->run->scope), &t->key_width);
+		line_blank(line);
+	} else if (t->run->of_cpus) {
 		line_word(line, t->run->scope == SCOPE_ALL ? "cpu" : cpu_scope_name(t->run->scope),
 			  6);
 		line_blank(line);
@@ -125,6 +128,7 @@ static void named_begin(struct sink *sink, const struct run *run)
 	free_columns(t);
 	t->run = run;
 	t->stamped = false;
+	t->key_width = KEY_WIDTH;
 	t->of = xcalloc(run->nsets + 1, sizeof(*t->of));
 	for (size_t k = 0; k < run->nsets; k++) {
 		const struct run_set *set = &run->set[k];
@@ -149,7 +153,10 @@ static void put_id(struct named *t, const struct row *row)
 	struct line *line = &t->line;
 	bool total = row->kind == ROW_TOTAL;
 
-	if (t->run->of_cpus) {
+	if (t->run->of_cpus && scope_has_keys(t->run->scope)) {
+		line_key_of_row(line, row, &t->key_width);
+		line_blank(line);
+	} else if (t->run->of_cpus) {
 		if (total || row->scope == SCOPE_ALL)
 			line_word(line, "all", 6);
 		else

@@ -22,9 +22,10 @@
 struct owner {
 	enum cpu_scope scope;
 	int id;
-	char *comm;    /* NULL: a series of CPUs */
-	uint64_t lost; /* bit i: the total of event i went out of range */
-	uint64_t seen; /* bit i: event i was counted; for CPUs, in the last sample */
+	char *key, *container, *pod; /* as those of a row */
+	char *comm;		     /* NULL: a series of CPUs */
+	uint64_t lost;		     /* bit i: the total of event i went out of range */
+	uint64_t seen;		     /* bit i: event i was counted; for CPUs, in the last sample */
 	unsigned ncpus;
 	uint64_t incomplete;				    /* number of incomplete rows */
 	uint64_t val[RUN_MAX_EVENTS], last[RUN_MAX_EVENTS]; /* total; count of the last row */
@@ -129,6 +130,12 @@ static void put_labels(const struct metrics *m, size_t k, const struct owner *ow
 		put_label(m, &first, what, name);
 	if (owner->comm != NULL) {
 		put_label(m, &first, "command", owner->comm);
+	} else if (owner->key != NULL) {
+		put_label(m, &first, cpu_scope_name(owner->scope), owner->key);
+		if (owner->container != NULL)
+			put_label(m, &first, "container_id", owner->container);
+		if (owner->pod != NULL)
+			put_label(m, &first, "pod_uid", owner->pod);
 	} else {
 		snprintf(number, sizeof(number), "%d", owner->id);
 		put_label(m, &first, cpu_scope_name(owner->scope),
@@ -299,7 +306,14 @@ static bool is_owner(const struct owner *owner, const struct row *row, const cha
 {
 	if (comm != NULL)
 		return strcmp(owner->comm, comm) == 0;
+	if (row->key != NULL)
+		return strcmp(owner->key, row->key) == 0;
 	return owner->scope == row->scope && owner->id == row->id;
+}
+
+static char *copy(const char *text)
+{
+	return text != NULL ? xstrdup(text) : NULL;
 }
 
 static struct owner *find_owner(struct owners *set, const struct row *row, const char *comm)
@@ -315,8 +329,19 @@ static struct owner *find_owner(struct owners *set, const struct row *row, const
 	set->last = set->n++;
 	owner = &set->owner[set->last];
 	*owner = (struct owner){.scope = row->scope, .id = row->id};
-	owner->comm = comm != NULL ? xstrdup(comm) : NULL;
+	owner->comm = copy(comm);
+	owner->key = copy(row->key);
+	owner->container = copy(row->container);
+	owner->pod = copy(row->pod);
 	return owner;
+}
+
+static void free_owner(struct owner *owner)
+{
+	free(owner->comm);
+	free(owner->key);
+	free(owner->container);
+	free(owner->pod);
 }
 
 static struct process *find_process(struct metrics *m, pid_t pid)
@@ -413,7 +438,7 @@ static void clear(struct metrics *m)
 		free_process(m, process);
 	for (size_t k = 0; k < m->nsets; k++) {
 		for (size_t o = 0; o < m->set[k].n; o++)
-			free(m->set[k].owner[o].comm);
+			free_owner(&m->set[k].owner[o]);
 		free(m->set[k].owner);
 	}
 	free(m->set);

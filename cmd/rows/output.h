@@ -15,6 +15,7 @@ struct output_config {
 	const struct format *format; /* NULL: tables */
 	struct style style;
 	enum cpu_scope scope; /* a row per core, socket or node, or for all CPUs */
+	enum cpu_scope keys;  /* the rows have these keys; SCOPE_CPU: none */
 	enum row_by by;	      /* print a summary, not the rows; the record keeps the rows */
 	bool stats;	      /* print means and deviations over all runs, not the rows */
 	const char *compare;  /* compare these means with those of a record; or NULL */

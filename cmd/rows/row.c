@@ -24,13 +24,19 @@ static const char *const kind_names[ROW_KINDS] = {
 };
 
 static const char *const scope_names[CPU_SCOPES] = {
-	[SCOPE_CPU] = "cpu",   [SCOPE_CORE] = "core", [SCOPE_SOCKET] = "socket",
-	[SCOPE_NODE] = "node", [SCOPE_ALL] = "all",
+	[SCOPE_CPU] = "cpu",	     [SCOPE_CORE] = "core",
+	[SCOPE_SOCKET] = "socket",   [SCOPE_NODE] = "node",
+	[SCOPE_ALL] = "all",	     [SCOPE_CGROUP] = "cgroup",
+	[SCOPE_SERVICE] = "service", [SCOPE_CONTAINER] = "container",
+	[SCOPE_USER] = "user",	     [SCOPE_COMMAND] = "command",
 };
 
 static const char *const summary_names[ROW_BYS] = {
-	[BY_NOTHING] = "",	  [BY_LWP] = "lwp", [BY_PROCESS] = "process",
-	[BY_COMMAND] = "command", [BY_CPU] = "cpu",
+	[BY_NOTHING] = "",	  [BY_LWP] = "lwp",
+	[BY_PROCESS] = "process", [BY_COMMAND] = "command",
+	[BY_CPU] = "cpu",	  [BY_CGROUP] = "cgroup",
+	[BY_SERVICE] = "service", [BY_CONTAINER] = "container",
+	[BY_USER] = "user",
 };
 
 static int find_name(const char *const *names, int n, const char *name)

@@ -50,11 +50,42 @@ struct run_cpu {
 	int id, core, socket, node; /* the core is the number of its first CPU */
 };
 
-/* The scope of the rows of cpustat: one CPU, or all CPUs of a core, ... (-A). */
-enum cpu_scope { SCOPE_CPU, SCOPE_CORE, SCOPE_SOCKET, SCOPE_NODE, SCOPE_ALL, CPU_SCOPES };
+/*
+ * The scope of the rows of cpustat (-A): a CPU, a core, ..., all CPUs; or a cgroup, ..., which is
+ * the key of a part of what all CPUs have counted.
+ */
+enum cpu_scope {
+	SCOPE_CPU,
+	SCOPE_CORE,
+	SCOPE_SOCKET,
+	SCOPE_NODE,
+	SCOPE_ALL,
+	SCOPE_CGROUP, /* the first one with keys */
+	SCOPE_SERVICE,
+	SCOPE_CONTAINER,
+	SCOPE_USER,
+	SCOPE_COMMAND,
+	CPU_SCOPES
+};
+
+static inline bool scope_has_keys(enum cpu_scope scope)
+{
+	return scope >= SCOPE_CGROUP;
+}
 
 /* A summary has a row for each of these (--by). */
-enum row_by { BY_NOTHING, BY_LWP, BY_PROCESS, BY_COMMAND, BY_CPU, ROW_BYS };
+enum row_by {
+	BY_NOTHING,
+	BY_LWP,
+	BY_PROCESS,
+	BY_COMMAND,
+	BY_CPU, /* what the rows of cpustat are of: CPUs, cores, ... or keys */
+	BY_CGROUP,
+	BY_SERVICE,
+	BY_CONTAINER,
+	BY_USER,
+	ROW_BYS
+};
 
 struct run {
 	char *tool;  /* "cputrack" or "cpustat" */
@@ -99,17 +130,20 @@ struct row {
 	int lwp;	  /* from 1 in each process */
 	const char *comm; /* the LWP's name when it was last read; NULL: unknown */
 	enum cpu_scope scope;
-	int id;		     /* of the CPU, core, socket or node; SCOPE_ALL: 0 */
-	unsigned ncpus;	     /* number of CPUs whose counts are included; rows of LWPs: 0 */
-	uint64_t runs;	     /* ROW_SUM, ROW_TOTAL: number of LWPs or processes */
-	bool shared;	     /* `share` is known */
-	double share;	     /* ROW_SUM: of the total of the first event, 0 to 1 */
-	size_t set;	     /* index of the set that was counted */
-	const uint64_t *val; /* counts by event of the set; NULL: a kind without counts */
-	uint64_t valid;	     /* bit i: val[i] is known */
-	uint64_t cycles;     /* known if any count is */
-	int64_t span_ns;     /* length of the time of these counts; 0: unknown */
-	bool incomplete;     /* counts of some LWP or CPU are missing */
+	int id;		    /* of the CPU, core, socket or node; else 0 */
+	const char *key;    /* the name of the cgroup, service, ...; NULL: the scope has no keys */
+	unsigned key_width; /* of the longest key of this sample; 0: unknown */
+	const char *container, *pod; /* the ids of that service or container; NULL: it has none */
+	unsigned ncpus;		     /* number of CPUs whose counts are included; rows of LWPs: 0 */
+	uint64_t runs;		     /* ROW_SUM, ROW_TOTAL: number of LWPs or processes */
+	bool shared;		     /* `share` is known */
+	double share;		     /* ROW_SUM: of the total of the first event, 0 to 1 */
+	size_t set;		     /* index of the set that was counted */
+	const uint64_t *val;	     /* counts by event of the set; NULL: a kind without counts */
+	uint64_t valid;		     /* bit i: val[i] is known */
+	uint64_t cycles;	     /* known if any count is */
+	int64_t span_ns;	     /* length of the time of these counts; 0: unknown */
+	bool incomplete;	     /* counts of some LWP or CPU are missing */
 	pid_t child;
 	const char *command;
 	bool ended; /* ROW_EXIT: `status` is the status of waitpid(2) */

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An LWP, a process, a command or a CPU. */
+/* An LWP, a process, a command, a CPU or a key. */
 struct entry {
-	struct row row;	      /* identity and flags; `comm` is allocated */
+	struct row row;	      /* identity and flags; texts are allocated */
 	bool known;	      /* some set of its last LWP or process has counts */
 	uint64_t nfini_rows;  /* BY_PROCESS: fini_lwp rows, except that of LWP 1 */
 	struct sum *sum;      /* by set */
@@ -49,6 +49,8 @@ static int compare(const struct entry *a, const struct entry *b)
 		return a->row.id < b->row.id ? -1 : 1;
 	if (a->row.lwp != b->row.lwp)
 		return a->row.lwp < b->row.lwp ? -1 : 1;
+	if (a->row.key != NULL && b->row.key != NULL)
+		return strcmp(a->row.key, b->row.key);
 	return strcmp(a->row.comm, b->row.comm);
 }
 
@@ -58,12 +60,20 @@ RB_GENERATE_INTERNAL(entries, entry, link, compare, __attribute__((unused)) stat
 
 /* ---- entries --------------------------------------------------------------------- */
 
+static char *copy(const char *text)
+{
+	return text != NULL ? xstrdup(text) : NULL;
+}
+
 static struct entry *new_entry(const struct summary *s, const struct row *id)
 {
 	struct entry *entry = xcalloc(1, sizeof(*entry));
 
 	entry->row = *id;
 	entry->row.comm = xstrdup(id->comm != NULL ? id->comm : "");
+	entry->row.key = copy(id->key);
+	entry->row.container = copy(id->container);
+	entry->row.pod = copy(id->pod);
 	entry->sum = xcalloc(s->run->nsets, sizeof(*entry->sum));
 	return entry;
 }
@@ -73,6 +83,9 @@ static void free_entry(struct entry *entry)
 	if (entry == NULL)
 		return;
 	free((char *)entry->row.comm);
+	free((char *)entry->row.key);
+	free((char *)entry->row.container);
+	free((char *)entry->row.pod);
 	free(entry->sum);
 	free(entry);
 }
@@ -252,7 +265,11 @@ static void put_command(struct summary *s, const struct row *row)
 
 static void put_cpu(struct summary *s, const struct row *row)
 {
-	const struct row id = {.scope = row->scope, .id = row->id};
+	const struct row id = {.scope = row->scope,
+			       .id = row->id,
+			       .key = row->key,
+			       .container = row->container,
+			       .pod = row->pod};
 	struct entry *entry;
 
 	if (row->kind != ROW_TICK)
@@ -291,6 +308,18 @@ static int by_count(const void *a, const void *b, void *arg)
 	return compare(x, y);
 }
 
+/* CPUs count a set at the same time: the longest span of one of them. */
+static int64_t cpus_span(const struct summary *s, size_t set)
+{
+	int64_t span_ns = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->entry[i]->sum[set].span_ns > span_ns)
+			span_ns = s->entry[i]->sum[set].span_ns;
+	}
+	return span_ns;
+}
+
 static void put_entry(const struct summary *s, const struct entry *entry, enum row_kind kind)
 {
 	struct row row = entry->row;
@@ -306,6 +335,8 @@ static void put_entry(const struct summary *s, const struct entry *entry, enum r
 		sum_fill_row(sum, &row);
 		row.incomplete = entry->row.incomplete;
 		row.span_ns = sum->span_ns > 0 ? sum->span_ns : 0;
+		if (row.key != NULL) /* it also lasted in samples without counts */
+			row.span_ns = cpus_span(s, row.set);
 		sink_row(s->next, &row);
 	}
 }
@@ -324,18 +355,6 @@ static int64_t lwps_span(const struct summary *s)
 	return begin_ns >= 0 ? s->time_ns - begin_ns : -1;
 }
 
-/* CPUs count a set at the same time: the longest span of one of them. */
-static int64_t cpus_span(const struct summary *s, size_t set)
-{
-	int64_t span_ns = 0;
-
-	for (size_t i = 0; i < s->n; i++) {
-		if (s->entry[i]->sum[set].span_ns > span_ns)
-			span_ns = s->entry[i]->sum[set].span_ns;
-	}
-	return span_ns;
-}
-
 static void put_total(struct summary *s)
 {
 	struct row *row = &s->total->row;
@@ -344,7 +363,10 @@ static void put_total(struct summary *s)
 	for (size_t i = 0; i < s->n; i++) {
 		row->incomplete |= s->entry[i]->row.incomplete;
 		row->runs += s->entry[i]->row.runs;
-		row->ncpus += s->entry[i]->row.ncpus;
+		if (s->entry[i]->row.key != NULL)
+			row->ncpus = s->entry[i]->row.ncpus;
+		else
+			row->ncpus += s->entry[i]->row.ncpus;
 	}
 	for (size_t k = 0; k < s->run->nsets; k++)
 		row->incomplete |= s->total->sum[k].incomplete;

@@ -125,10 +125,20 @@ static void summary_table_begin(struct sink *sink, const struct run *run)
 	s->ncols = s->column;
 }
 
+static void put_key(struct summary_table *s, const char *key)
+{
+	size_t width = 0;
+
+	line_key(&s->line, key, &width);
+	end_cell(s);
+}
+
 static void put_cpu(struct summary_table *s, const struct row *row)
 {
 	if (row->kind == ROW_TOTAL)
 		put_cell(s, "total");
+	else if (row->key != NULL)
+		put_key(s, row->key);
 	else if (row->scope == SCOPE_ALL)
 		put_cell(s, cpu_scope_name(SCOPE_ALL));
 	else

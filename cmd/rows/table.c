@@ -19,7 +19,8 @@ struct table {
 	int (*event)[RUN_MAX_EVENTS];
 	size_t nratios;
 	const char **ratio; /* the titles of the columns of ratios */
-	bool stamped;	    /* the time of this sample was printed */
+	size_t key_width;
+	bool stamped; /* the time of this sample was printed */
 	struct line line;
 };
 
@@ -58,13 +59,18 @@ static void table_begin(struct sink *sink, const struct run *run)
 
 	t->run = run;
 	t->stamped = false;
+	t->key_width = KEY_WIDTH;
 	find_columns(t);
 	free(t->ratio);
 	t->nratios = run_ratio_labels(run, &t->ratio);
 	if (t->style.no_header)
 		return;
 	fprintf(f, "%7s ", "time");
-	if (run->of_cpus) {
+	if (run->of_cpus && scope_has_keys(run->scope)) {
+		line_key(&t->line, cpu_scope_name(run->scope), &t->key_width);
+		line_write(&t->line, f);
+		fprintf(f, " %5s ", "event");
+	} else if (run->of_cpus) {
 		fprintf(f, "%3s %5s ", "cpu", "event");
 	} else {
 		if (run->many)
@@ -91,7 +97,11 @@ static void put_id(struct table *t, const struct row *row)
 	struct line *line = &t->line;
 	bool total = row->kind == ROW_TOTAL;
 
-	if (t->run->of_cpus) {
+	if (t->run->of_cpus && scope_has_keys(t->run->scope)) {
+		line_key_of_row(line, row, &t->key_width);
+		line_blank(line);
+		line_word(line, line_event(row->kind), 5);
+	} else if (t->run->of_cpus) {
 		if (total)
 			line_number(line, row->ncpus, false, 3);
 		else if (row->scope == SCOPE_ALL)

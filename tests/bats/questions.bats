@@ -113,11 +113,11 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 
 @test "--by: wrong ones are refused" {
 	go -2 cputrack --by=cpu -c page-faults true
-	[[ $stderr == *"--by=cpu is for cpustat"* ]]
+	[[ $stderr == *"unsupported --by: cputrack has lwp, process and command; cpustat has the others"* ]]
 	go -2 cpustat --by=lwp -c page-faults
-	[[ $stderr == *"unsupported --by: cpustat has only --by=cpu"* ]]
+	[[ $stderr == *"unsupported --by lwp and process: cpustat counts CPUs; use cputrack, or --by=command"* ]]
 	go -2 cputrack --by=thread -c page-faults true
-	[ "$stderr" = "cputrack: unknown --by 'thread': expected lwp, process, command or cpu" ]
+	[ "$stderr" = "cputrack: unknown --by 'thread': expected lwp, process, command, cpu, cgroup, service, container or user" ]
 }
 
 @test "without -c: what this machine and user can count, under its names" {

@@ -10,7 +10,7 @@
 . ./tables.sh
 
 checks=0 failed=0
-out=/tmp/out err=/tmp/err
+out=${TMPDIR:-/tmp}/out err=${TMPDIR:-/tmp}/err
 
 # check NAME COMMAND...: the command must succeed.
 check() {
@@ -21,8 +21,8 @@ check() {
 		echo "ok   $name"
 	else
 		echo "FAIL $name: $*"
-		sed 's/^/     stdout: /' $out
-		sed 's/^/     stderr: /' $err
+		sed 's/^/     stdout: /' "$out"
+		sed 's/^/     stderr: /' "$err"
 		failed=$((failed + 1))
 	fi
 }
@@ -32,18 +32,18 @@ same() {
 	check "$1" [ "$2" = "$3" ]
 }
 
-# run COMMAND...: its output goes to $out and $err, its exit status to $status.
+# run COMMAND...: its output goes to "$out" and "$err", its exit status to $status.
 run() {
 	status=0
-	"$@" >$out 2>$err || status=$?
+	"$@" >"$out" 2>"$err" || status=$?
 }
 
 # reports NAME STATUS PATTERN: the last run ended with that status, and said one line, which
 # matches, to standard error.
 reports() {
 	same "$1: exit status" "$status" "$2"
-	same "$1: one line" "$(wc -l <$err)" 1
-	check "$1: which says $3" grep -qE -- "$3" $err
+	same "$1: one line" "$(wc -l <"$err")" 1
+	check "$1: which says $3" grep -qE -- "$3" "$err"
 }
 
 # The counters of the last row with EVENT in a table without -f: counts EVENT [LWP]
@@ -51,18 +51,18 @@ counts() {
 	awk -v event="$1" -v lwp="${2-}" '$3 == event && (lwp == "" || $2 == lwp) {
 		row = ""
 		for (i = 4; i <= NF; i++) row = row (i > 4 ? " " : "") $i
-	} END { print row }' $out
+	} END { print row }' "$out"
 }
 
 # In a table with -fe, the last counters of the exit rows of all processes that run bare.
 exits_of_bare() {
 	awk '$4 == "exec" && $5 == "#" { bare[$2] = $0 ~ /'\''bare'\''/ }
-	$4 == "exit" && bare[$2] { printf "%s%s", n++ ? " " : "", $NF }' $out
+	$4 == "exit" && bare[$2] { printf "%s%s", n++ ? " " : "", $NF }' "$out"
 }
 
 # To be called last.
 finish() {
-	rm -f $out $err
+	rm -f "$out" "$err"
 	echo "$((checks - failed)) of $checks checks passed"
 	[ $failed = 0 ]
 }

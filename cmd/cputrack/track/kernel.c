@@ -13,8 +13,8 @@
 
 #include "../../base/say.h"
 #include "../../base/util.h"
+#include "../../program/percpu.h"
 #include "children.h"
-#include "percpu.h"
 #include "records.h"
 
 #include <bsd/string.h>
@@ -316,7 +316,8 @@ static const struct engine_ops ops = {
 
 static bool bind_cpus(struct counting *k, char *why, size_t size)
 {
-	bool bound = percpu_bind(&k->cpus, k->engine.cpc, k->engine.grp->set[0].set, why, size);
+	bool bound = percpu_bind(&k->cpus, k->engine.cpc, k->engine.grp->set[0].set,
+				 CPC_BIND_CPU_LWPS, why, size);
 
 	k->records.bound = k->cpus.bound;
 	return bound;

@@ -4,10 +4,9 @@
  * percpu.c - the CPUs of this machine, and a set that counts on each of them.
  */
 #include "percpu.h"
-#include "../../../libcpc/set/counter.h"
 
-#include "../../../liblwps/lwps.h"
-#include "../../base/util.h"
+#include "../../liblwps/lwps.h"
+#include "../base/util.h"
 
 #include <bsd/string.h>
 #include <errno.h>
@@ -69,10 +68,9 @@ static bool find_possible(struct percpu *cpus, char *why, size_t size)
 	return good;
 }
 
-bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, char *why, size_t size)
+bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, char *why,
+		 size_t size)
 {
-	const uint_t flags = CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED | CPC_BIND_CPU_LWPS;
-
 	*cpus = (struct percpu){0};
 	if (!find_possible(cpus, why, size))
 		return false;
@@ -82,7 +80,8 @@ bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, char *why, siz
 			continue;
 		cpus->set[i] = cpc_set_dup(cpc, set);
 		if (cpus->set[i] != NULL &&
-		    cpc_bind_cpu(cpc, (processorid_t)i, cpus->set[i], flags) == 0) {
+		    cpc_bind_cpu(cpc, (processorid_t)i, cpus->set[i],
+				 flags | CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED) == 0) {
 			cpus->bound = cpus->set[i];
 			continue;
 		}

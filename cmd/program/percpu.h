@@ -18,10 +18,11 @@ struct percpu {
 };
 
 /*
- * Binds a duplicate of `set` to each online CPU, to count for LWPs.  False: `why`; call
- * percpu_unbind() also then.
+ * Binds a duplicate of `set` to each online CPU, without a claim.  `flags`: more flags of
+ * cpc_bind_cpu(3CPC).  False: `why`; call percpu_unbind() also then.
  */
-bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, char *why, size_t size);
+bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, char *why,
+		 size_t size);
 void percpu_unbind(struct percpu *cpus, cpc_t *cpc);
 
 #endif /* PERCPU_H */

@@ -1,0 +1,99 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# cpustat -A and --by with cgroup, service, container, user and command.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr
+
+load helpers
+
+# Where counts cannot be divided, the reason is on standard error.
+need_keys() {
+	local why
+	need_root
+	need cpu
+	why=$(cpustat -A command -c page-faults 0.01 1 2>&1 >/dev/null) ||
+		skip "counts are not divided here: $why"
+}
+
+@test "known counts of cgroups, services, containers, users and commands" {
+	need_keys
+	[ -e /sys/fs/cgroup/cgroup.procs ] || [ -e /sys/fs/cgroup/memory/cgroup.procs ] ||
+		skip "no cgroups are mounted"
+	cp "$BATS_DIR/../vm/"{check,keys}.sh "$BATS_DIR/tables.sh" "$T"
+	cd "$T"
+	PATH=$WORK:$PATH TMPDIR=$T go -0 ./keys.sh
+}
+
+@test "a record of keys is shown in all formats, and as a summary" {
+	need_keys
+	go -0 cpustat -O "$T/record" -A command -c page-faults,context-switches 0.2 3
+	printf '%s\n' "$output" >"$T/live"
+	go -0 cpustat -I "$T/record"
+	diff <(awk '{ $1 = $1; print }' "$T/live") <(awk '{ $1 = $1; print }' <<<"$output")
+	go -0 cpustat -I "$T/record" --by=command
+	[ "$(awk '$1 == "total" { print $2 }' <<<"$output")" = "$(awk '$3 == "total" { print $4 }' "$T/live")" ]
+	go -0 cpustat -I "$T/record" --format=openmetrics
+	grep -q '^cpc_events_total{event="page-faults",command="(kernel)"} ' <<<"$output"
+	go -0 cpustat -I "$T/record" --format=trace
+	python3 -m json.tool >/dev/null <<<"$output"
+	go -0 cpustat -I "$T/record" --format=csv
+	[ "$(awk -F, '$3 == "tick" && $(NF - 2) == "(kernel)" && $18 == "page-faults" && $9 == 0' <<<"$output" |
+		wc -l)" -ge 1 ]
+	go -1 cpustat -I "$T/record" --by=service
+	[[ $stderr == *"unsupported -A or --by service: the rows are by command" ]]
+	go -1 cpustat -I "$T/record" -A core
+}
+
+@test "the keys of each interval add up to what the CPUs can count" {
+	need_keys
+	go -0 cpustat --names -A user -c task-clock,cpu-clock 0.5 4
+	awk '$3 == "tick" { clock[$1] += $4; same += $4 == $5; n++ }
+		END { for (i in clock) { cpus[i] = clock[i] / 0.5e9; rows++ }
+			for (i in cpus) bad += cpus[i] < 0.9 * '"$(nproc)"' || cpus[i] > 1.3 * '"$(nproc)"'
+			exit bad || rows < 2 || same != n }' <<<"$output" # a late sample is longer
+}
+
+@test "several specs take turns" {
+	need_keys
+	go -0 cpustat -A command -c page-faults -c context-switches 0.2 4
+	[ "$(awk '$3 == "total"' <<<"$output" | wc -l)" -eq 2 ]
+	awk '$3 == "tick" { sum[$NF] += $4 } $3 == "total" { total[$NF] = $4 }
+		END { for (i in total) bad += total[i] != sum[i]; exit bad || !total["context-switches"] }' <<<"$output"
+}
+
+@test "what cannot be divided is refused with the reason" {
+	local options
+	while read -r options; do
+		# shellcheck disable=SC2086 # several words
+		go -2 cpustat $options
+		[ "${#stderr_lines[@]}" -eq 1 ]
+	done <<-'END'
+		-A service -m 1 1
+		-A service -s 1 1
+		-A service --by=user 1 1
+		-A user --by=cpu 1 1
+		-A service --depth=2 1 1
+		-A cgroup --depth=0 1 1
+		-A unit 1 1
+		--by=lwp 1 1
+		--by=service --cpus=0 -I /dev/null
+		--depth=2 1 1
+	END
+	need_keys
+	go -1 cpustat -A service -c "$(printf 'page-faults,%.0s' {1..15})page-faults" 1 1
+	[[ $stderr == *": a spec can have 15 events at most" ]]
+	if [ -e /sys/bus/event_source/devices/msr ]; then
+		go -1 cpustat -A service -c msr/tsc/ 1 1
+		[[ $stderr == *"'msr/tsc/' is of a PMU whose counters do not belong to one CPU" ]]
+	fi
+}
+
+@test "an ordinary user is refused with the capabilities that are missing" {
+	need_root
+	need_command setpriv
+	need_reachable "$CPC_BUILD/cpustat"
+	go -1 setpriv --reuid=65534 --regid=65534 --clear-groups cpustat -A service -c page-faults 1 1
+	[[ $stderr == *"CAP_BPF and CAP_PERFMON"* ]]
+}

@@ -55,6 +55,40 @@ need_keys() {
 			exit bad || rows < 2 || same != n }' <<<"$output" # a late sample is longer
 }
 
+# count_names LAST: the page faults in rows that have the names 1 to LAST.
+count_names() {
+	awk -v last="$1" '$3 == "tick" && $2 + 0 >= 1 && $2 + 0 <= last { n += $4 } END { print n + 0 }' "$ROWS"
+}
+
+@test "more names than there are slots: those that are quiet make room" {
+	need_keys
+	start stat cpustat -o "$ROWS" -c page-faults -A command 0.2
+	eventually test -s "$ROWS"
+	for first in 1 5001 10001; do
+		"$WORK/change-keys" names $first $((first + 4999)) 2
+		sleep 1 # five samples
+	done
+	kill -INT "${PIDS[stat]}"
+	finish stat
+	[ ! -s "$T/stat.err" ]
+	[ "$(count_names 15000)" -eq 30000 ]
+	! grep -q others "$ROWS"
+}
+
+@test "too many names at a time: their sum is in (others)" {
+	need_keys
+	start stat cpustat -o "$ROWS" -c page-faults -A command 30
+	eventually test -s "$ROWS"
+	"$WORK/change-keys" names 1 12000 2
+	kill -INT "${PIDS[stat]}"
+	finish stat
+	[ "$(cat "$T/stat.err")" = "cpustat: there were too many keys at a time: some are in (others)" ]
+	[ "$(count_names 12000)" -lt 24000 ]
+	[ $(($(count_names 12000) + $(awk '$2 == "(others)" { print $4 }' "$ROWS"))) -ge 24000 ]
+	grep -q '^[^#]*(others) .* # incomplete$' "$ROWS"
+	awk '$3 == "tick" { n += $4 } $3 == "total" { exit n != $4 || /incomplete/ }' "$ROWS"
+}
+
 @test "several specs take turns" {
 	need_keys
 	go -0 cpustat -A command -c page-faults -c context-switches 0.2 4

@@ -3,9 +3,11 @@
 /*
  * change-keys cgroup|user|command REST A B ROUNDS FAULTS - has page faults in a cgroup, as a user
  * or under a name, and changes that in the middle of its time on a CPU.
+ * change-keys names FIRST LAST FAULTS - the same with the names FIRST to LAST, which are numbers.
  *
  * REST, A and B are files cgroup.procs, user ids (REST is 0: root) or names.  It begins and ends
- * as REST.  Known: FAULTS page faults as A and as many as B in each of the rounds.
+ * as REST.  Known: FAULTS page faults as A and as many as B in each of the rounds, or under each of
+ * the names.
  */
 #include "work.h"
 
@@ -47,12 +49,39 @@ static void be_named(const char *name)
 	must(prctl(PR_SET_NAME, name) == 0, name);
 }
 
+static void map_memory(void)
+{
+	page = (size_t)sysconf(_SC_PAGESIZE);
+	memory = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		      0);
+	must(memory != MAP_FAILED, "mmap");
+	madvise(memory, PAGES * page, MADV_NOHUGEPAGE);
+}
+
+static void use_names(long first, long last, unsigned long faults)
+{
+	char name[16];
+
+	fault(PAGES + 1);
+	for (long i = first; i <= last; i++) {
+		snprintf(name, sizeof(name), "%ld", i);
+		be_named(name);
+		fault(faults);
+	}
+	be_named("change-keys");
+}
+
 int main(int argc, char *argv[])
 {
 	void (*be)(const char *);
 	unsigned long faults;
 	long rounds;
 
+	map_memory();
+	if (argc == 5 && strcmp(argv[1], "names") == 0) {
+		use_names(number(argv[2]), number(argv[3]), (unsigned long)number(argv[4]));
+		return 0;
+	}
 	if (argc != 7)
 		broken("operands");
 	be = strcmp(argv[1], "cgroup") == 0 ? be_in_cgroup
@@ -60,11 +89,6 @@ int main(int argc, char *argv[])
 					    : be_named;
 	rounds = number(argv[5]);
 	faults = (unsigned long)number(argv[6]);
-	page = (size_t)sysconf(_SC_PAGESIZE);
-	memory = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		      0);
-	must(memory != MAP_FAILED, "mmap");
-	madvise(memory, PAGES * page, MADV_NOHUGEPAGE);
 	/* All of our own pages are there from now on. */
 	be(argv[2]);
 	be(argv[3]);

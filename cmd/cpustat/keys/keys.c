@@ -32,8 +32,13 @@
 #define SLOTS_OF_OTHERS 8192
 #define SLOTS_MAX 65536
 
+/* Flaws that a total has, too; others say that counts may be in the row of another key. */
+#define LACKS (LWPS_NO_EVENT | LWPS_NOT_RUN | LWPS_NO_CPU)
+
 /* Samples without counts after which a slot is forgotten, if slots are scarce. */
 #define QUIET_SAMPLES 2
+
+#define OTHERS "(others)"
 
 struct key {
 	RB_ENTRY(key) link;
@@ -180,7 +185,7 @@ static void name_user(uid_t uid, struct cgroup_name *name)
 
 static struct key *key_of_slot(struct divided *d, unsigned slot)
 {
-	static const char *const fixed[] = {[ACCOUNT_OTHERS] = "(others)",
+	static const char *const fixed[] = {[ACCOUNT_OTHERS] = OTHERS,
 					    [ACCOUNT_IDLE] = "(idle)",
 					    [ACCOUNT_KERNEL] = "(kernel)"};
 	struct cgroup_name name = {0};
@@ -282,7 +287,7 @@ static bool fill_keys(struct divided *d, size_t k, cpc_buf_t *total)
 			die("%s", strerror(errno));
 		key->set = k;
 		cpc_buf_add(d->cpc, total, total, key->buf);
-		whole &= key->flaws == 0;
+		whole &= (key->flaws & LACKS) == 0;
 	}
 	return whole;
 }
@@ -326,7 +331,7 @@ static void keys_put(struct sampled *sampled, size_t k, struct sampler *sampler)
 				  .key_width = width,
 				  .container = key->container,
 				  .pod = key->pod,
-				  .incomplete = key->flaws != 0};
+				  .incomplete = key->flaws != 0 || strcmp(key->name, OTHERS) == 0};
 
 		if (key->counted)
 			sampler_put(sampler, &row, k, key->buf);

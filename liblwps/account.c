@@ -266,9 +266,10 @@ unsigned account_read(const struct account *account, unsigned slot, uint64_t *va
 
 	memset(values, 0, account->ncolumns * sizeof(*values));
 	for (unsigned cpu = 0; cpu < account->ncpus; cpu++) {
-		const struct account_counts *counts = counts_at(account, slot, cpu);
+		struct account_counts *counts = counts_at(account, slot, cpu);
 
-		flaws |= load(counts->flaws);
+		if (load(counts->flaws))
+			flaws |= __atomic_exchange_n(&counts->flaws, 0, __ATOMIC_RELAXED);
 		do {
 			sequence = load(counts->sequence);
 			for (unsigned i = 0; i < account->ncolumns; i++)

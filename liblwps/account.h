@@ -52,8 +52,8 @@ int account_flush(struct account *account, bool *online);
 unsigned account_nslots(const struct account *account);
 
 /*
- * Read the counts of a slot since account_open() or its release, summed over the CPUs.  Returns its
- * flaws: bits of enum lwps_flaw and ACCOUNT_LATE.
+ * Read the counts of a slot since account_open() or its release, summed over the CPUs.  Returns the
+ * flaws since the last call: bits of enum lwps_flaw and ACCOUNT_LATE.
  */
 unsigned account_read(const struct account *account, unsigned slot, uint64_t *values);
 

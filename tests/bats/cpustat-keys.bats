@@ -72,7 +72,7 @@ count_names() {
 	finish stat
 	[ ! -s "$T/stat.err" ]
 	[ "$(count_names 15000)" -eq 30000 ]
-	! grep -q others "$ROWS"
+	run ! grep -q others "$ROWS"
 }
 
 @test "too many names at a time: their sum is in (others)" {

@@ -56,6 +56,7 @@ static int child(void *arg)
 /* Waits for a child that is ours, and lets it go on when it has made us its tracer. */
 static void reap(pid_t pid)
 {
+	char what[64];
 	int status;
 
 	for (;;) {
@@ -64,7 +65,9 @@ static void reap(pid_t pid)
 			break;
 		ptrace(PTRACE_CONT, pid, NULL, (void *)(long)WSTOPSIG(status));
 	}
-	must(status == 0, "its status");
+	snprintf(what, sizeof(what), "its status, %#x, of flags %#x%s", status, kind->flags,
+		 kind->traceme ? ", traced" : "");
+	must(status == 0, what);
 }
 
 /* Would it wait for itself, or is it no clone? */

@@ -29,7 +29,7 @@ run cputrack --split -T 600 -c $i,$i,$i,$i,$i,$i,Cycle_cnt bare
 same "split: what fits is not" "$(counts exit)" \
 	"1000000 1000000 1000000 1000000 1000000 1000000 1000000"
 same "split: what fits is not, and says nothing" "$(wc -l <"$err")" 0
-run cputrack --split -T 0.05 -c $i,$i,$i,$i,$i,$i,$i spin 0.3
+run cputrack --split -T 0.05 -c $i,$i,$i,$i,$i,$i,$i spin 0.18
 check "split: both turn" awk '$3 == "exit" && $5 + $NF == 0 { bad = 1 }
 	$3 == "tick" && last == $NF { bad = 1 } $3 == "tick" { last = $NF; n++ }
 	END { exit bad || n < 2 }' "$out"

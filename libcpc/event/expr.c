@@ -11,11 +11,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <locale.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_OPS 4096 /* of a ratio */
-#define MAX_POWER 9999
 
 /* ---- words -------------------------------------------------------------------------- */
 
@@ -34,62 +35,34 @@ static size_t closing(const char *word, size_t n)
 	return last;
 }
 
-static bool is_decimal(const char *word, size_t n)
-{
-	size_t i = 0, digits;
+/* The decimal point does not depend on the program's locale. */
+static locale_t c_locale;
 
-	while (i < n && isdigit((unsigned char)word[i]))
-		i++;
-	if (i == 0)
-		return false;
-	if (i < n && word[i] == '.') {
-		for (digits = i++; i < n && isdigit((unsigned char)word[i]);)
-			i++;
-		if (i == digits + 1)
-			return false;
-	}
-	if (i == n)
-		return true;
-	if (word[i++] != 'e' && word[i - 1] != 'E')
-		return false;
-	if (i < n && (word[i] == '+' || word[i] == '-'))
-		i++;
-	for (digits = i; i < n && isdigit((unsigned char)word[i]);)
-		i++;
-	return i == n && i > digits;
+static void make_locale(void)
+{
+	c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-/* strtold(3) would use the decimal point of the program's locale. */
-static long double decimal_value(const char *word, size_t n)
+/* Is the word a decimal number, "1", "0.5" or "2e-3"? */
+static bool read_decimal(const char *word, size_t n, long double *val)
 {
-	long double val = 0, scale = 1;
-	long power = 0;
-	size_t i = 0;
-	bool point = false;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	size_t digits = strspn(word, "0123456789");
+	char *end;
 
-	for (; i < n && (isdigit((unsigned char)word[i]) || word[i] == '.'); i++) {
-		if (word[i] == '.') {
-			point = true;
-			continue;
-		}
-		val = val * 10 + (word[i] - '0');
-		power -= point;
-	}
-	if (i < n) {
-		bool minus = word[++i] == '-';
-		long e = 0;
-
-		for (i += minus || word[i] == '+'; i < n && e < MAX_POWER; i++)
-			e = e * 10 + (word[i] - '0');
-		power += minus ? -e : e;
-	}
-	for (long k = power < 0 ? -power : power; k > 0; k--)
-		scale *= 10;
-	return power < 0 ? val / scale : val * scale;
+	/* strtold(3) also accepts "1.", "0x1" and blanks. */
+	if (digits == 0 || strspn(word, "0123456789.eE+-") < n ||
+	    (digits < n && word[digits] == '.' && !isdigit((unsigned char)word[digits + 1])))
+		return false;
+	pthread_once(&once, make_locale);
+	*val = strtold_l(word, &end, c_locale);
+	return end == word + n;
 }
 
 enum cpci_token cpci_token_next(const char **p, const char **word, size_t *n)
 {
+	long double number;
+
 	*p += strspn(*p, " \t");
 	*word = *p;
 	if (**p == '\0') {
@@ -102,7 +75,7 @@ enum cpci_token cpci_token_next(const char **p, const char **word, size_t *n)
 	*p += *n;
 	if (*n == 1 && strchr("+-*/()", **word) != NULL)
 		return CPCI_TOKEN_OPERATOR;
-	return is_decimal(*word, *n) ? CPCI_TOKEN_NUMBER : CPCI_TOKEN_EVENT;
+	return read_decimal(*word, *n, &number) ? CPCI_TOKEN_NUMBER : CPCI_TOKEN_EVENT;
 }
 
 bool cpci_expr_is_ratio(const char *expr)
@@ -204,7 +177,7 @@ static void parse_factor(struct parser *p)
 		p->nest--;
 	} else if (p->wrong == NULL && p->token == CPCI_TOKEN_NUMBER) {
 		op.what = 'n';
-		op.number = decimal_value(p->word, p->n);
+		read_decimal(p->word, p->n, &op.number);
 		emit(p, &op);
 	} else if (p->wrong == NULL && p->token == CPCI_TOKEN_EVENT && p->n < CPCI_MAX_PART &&
 		   (memchr(p->word, ',', p->n) == NULL || memchr(p->word, '/', p->n) != NULL)) {

@@ -87,33 +87,19 @@ static int open_dir(int tracefs, const char *system)
 }
 
 /* Reads the id of an event in the directory of its system.  -1: none. */
-static long long read_id(int system, const char *event)
+static long read_id(int system, const char *event)
 {
 	char path[MAX_WORD + 16];
-	long long id = -1;
-	FILE *f = NULL;
-	int fd;
 
 	snprintf(path, sizeof(path), "%s/id", event);
-	fd = openat(system, path, O_RDONLY | O_CLOEXEC);
-	if (fd != -1)
-		f = fdopen(fd, "r");
-	if (f == NULL) {
-		if (fd != -1)
-			close(fd);
-		return -1;
-	}
-	if (fscanf(f, "%lld", &id) != 1)
-		id = -1;
-	fclose(f);
-	return id;
+	return cpci_read_number_at(system, path, -1);
 }
 
 /* Adds a tracepoint.  1: added; 0: no such name; -1: see diag. */
 static int add(const struct lookup *look, int system, const char *event)
 {
 	struct cpci_term term = {.attr.type = PERF_TYPE_TRACEPOINT};
-	long long id = read_id(system, event);
+	long id = read_id(system, event);
 
 	if (id < 0)
 		return 0;
@@ -327,7 +313,7 @@ bool cpci_tracepoint_is_own(const struct perf_event_attr *attr)
 
 	for (size_t i = 0; tracefs != -1 && !is && i < sizeof(own) / sizeof(*own); i++) {
 		int system = open_dir(tracefs, own[i].system);
-		long long id = system != -1 ? read_id(system, own[i].event) : -1;
+		long id = system != -1 ? read_id(system, own[i].event) : -1;
 
 		if (system != -1)
 			close(system);
@@ -412,22 +398,12 @@ bool cpci_tracepoint_near(const char *word, char *name, size_t size)
 	return suggest.best[0] != '\0';
 }
 
-/* Opens a file of the tracepoint "system:event", or NULL. */
-static FILE *open_file(const char *name, const char *file)
+/* Makes the path of a file of the tracepoint "system:event", below tracefs. */
+static void event_path(const char *name, const char *file, char *path, size_t size)
 {
-	const char *event = strchr(name, ':') + 1;
-	char path[2 * MAX_WORD + 32];
-	int tracefs = cpci_tracefs(), fd = -1;
-	FILE *f;
+	const int system = (int)strcspn(name, ":");
 
-	if (tracefs != -1 &&
-	    (size_t)snprintf(path, sizeof(path), "events/%.*s/%s/%s", (int)(event - 1 - name), name,
-			     event, file) < sizeof(path))
-		fd = openat(tracefs, path, O_RDONLY | O_CLOEXEC);
-	f = fd != -1 ? fdopen(fd, "r") : NULL;
-	if (f == NULL && fd != -1)
-		close(fd);
-	return f;
+	snprintf(path, size, "events/%.*s/%s/%s", system, name, name + system + 1, file);
 }
 
 struct numbered {
@@ -439,15 +415,13 @@ struct numbered {
 static void try_id(void *arg, const char *name, const char *desc)
 {
 	const struct numbered *numbered = arg;
-	FILE *f = *numbered->name == '\0' ? open_file(name, "id") : NULL;
-	unsigned long long id;
+	char path[2 * MAX_WORD + 32];
 
 	(void)desc;
-	if (f == NULL)
-		return;
-	if (fscanf(f, "%llu", &id) == 1 && id == numbered->id)
+	event_path(name, "id", path, sizeof(path));
+	if (*numbered->name == '\0' &&
+	    cpci_read_number_at(cpci_tracefs(), path, -1) == (long)numbered->id)
 		strlcpy(numbered->name, name, numbered->size);
-	fclose(f);
 }
 
 bool cpci_tracepoint_name(const struct perf_event_attr *attr, char *name, size_t size)
@@ -461,11 +435,17 @@ bool cpci_tracepoint_name(const struct perf_event_attr *attr, char *name, size_t
 
 void cpci_tracepoint_fields(const char *name, char *fields, size_t size)
 {
-	FILE *f = open_file(name, "format");
 	size_t room = 0, used = 0;
-	char *line = NULL;
+	char path[2 * MAX_WORD + 32], *line = NULL;
+	FILE *f;
+	int fd;
 
 	*fields = '\0';
+	event_path(name, "format", path, sizeof(path));
+	fd = openat(cpci_tracefs(), path, O_RDONLY | O_CLOEXEC);
+	f = fd != -1 ? fdopen(fd, "r") : NULL;
+	if (f == NULL && fd != -1)
+		close(fd);
 	/* "	field:char comm[16];	offset:8;	size:16;	signed:0;" */
 	while (f != NULL && getline(&line, &room, f) > 0) {
 		char *field = strstr(line, "field:");

@@ -27,15 +27,20 @@ static bool read_fd(int fd, char *text, size_t size)
 	return n > 0;
 }
 
-long cpci_read_number(const char *path, long none)
+long cpci_read_number_at(int dir, const char *path, long none)
 {
 	char text[32], *end;
 	long val;
 
-	if (!read_fd(open(path, O_RDONLY | O_CLOEXEC), text, sizeof(text)))
+	if (!read_fd(openat(dir, path, O_RDONLY | O_CLOEXEC), text, sizeof(text)))
 		return none;
 	val = strtol(text, &end, 10);
 	return end != text ? val : none;
+}
+
+long cpci_read_number(const char *path, long none)
+{
+	return cpci_read_number_at(AT_FDCWD, path, none);
 }
 
 /* It does without snprintf(3), which is not safe in signal handlers. */

@@ -28,6 +28,7 @@ bool cpci_parse_number(const char *s, uint64_t *val);
 
 /* Reads the number at the start of a file; `none`: it cannot be read, or there is no number. */
 long cpci_read_number(const char *path, long none);
+long cpci_read_number_at(int dir, const char *path, long none); /* as openat(2) */
 
 /* Opens /proc/PID/NAME, or /proc/self/NAME for pid 0.  Safe in signal handlers. */
 int cpci_open_proc(pid_t pid, const char *name);

@@ -98,37 +98,32 @@ uint64_t cpc_buf_tick(cpc_t *cpc, cpc_buf_t *buf)
 	return buf->tick;
 }
 
-static hrtime_t later(hrtime_t a, hrtime_t b)
+/* left + sign * right, modulo 2^64; `sign` is 1 or -1. */
+static int combine(const cpc_t *cpc, cpc_buf_t *result, const cpc_buf_t *left,
+		   const cpc_buf_t *right, int64_t sign)
 {
-	return a > b ? a : b;
+	const uint64_t factor = (uint64_t)sign;
+
+	if (!alike(cpc, result, left) || !alike(cpc, left, right))
+		return -1;
+	for (uint_t i = 0; i < result->nreqs; i++)
+		result->val[i] = left->val[i] + factor * right->val[i];
+	result->nlost = left->nlost + factor * right->nlost;
+	result->nthrottled = left->nthrottled + factor * right->nthrottled;
+	result->npcs = 0;
+	result->tick = left->tick + factor * right->tick;
+	result->hrtime = left->hrtime > right->hrtime ? left->hrtime : right->hrtime;
+	return 0;
 }
 
 int cpc_buf_sub(cpc_t *cpc, cpc_buf_t *result, cpc_buf_t *left, cpc_buf_t *right)
 {
-	if (!alike(cpc, result, left) || !alike(cpc, left, right))
-		return -1;
-	for (uint_t i = 0; i < result->nreqs; i++)
-		result->val[i] = left->val[i] - right->val[i];
-	result->nlost = left->nlost - right->nlost;
-	result->nthrottled = left->nthrottled - right->nthrottled;
-	result->npcs = 0;
-	result->tick = left->tick - right->tick;
-	result->hrtime = later(left->hrtime, right->hrtime);
-	return 0;
+	return combine(cpc, result, left, right, -1);
 }
 
 int cpc_buf_add(cpc_t *cpc, cpc_buf_t *result, cpc_buf_t *left, cpc_buf_t *right)
 {
-	if (!alike(cpc, result, left) || !alike(cpc, left, right))
-		return -1;
-	for (uint_t i = 0; i < result->nreqs; i++)
-		result->val[i] = left->val[i] + right->val[i];
-	result->nlost = left->nlost + right->nlost;
-	result->nthrottled = left->nthrottled + right->nthrottled;
-	result->npcs = 0;
-	result->tick = left->tick + right->tick;
-	result->hrtime = later(left->hrtime, right->hrtime);
-	return 0;
+	return combine(cpc, result, left, right, 1);
 }
 
 int cpc_buf_copy(cpc_t *cpc, cpc_buf_t *dest, cpc_buf_t *src)

@@ -36,10 +36,14 @@ int cpci_perf_modify(int fd, const struct perf_event_attr *attr, bool leader, bo
 int cpci_uprobe_open(const struct perf_event_attr *attr, int file, uint64_t offset,
 		     struct cpci_target target, bool disabled);
 /*
- * The config3 of an attr.  The kernel has it since Linux 6.3: older ones refuse an event that
- * uses it with E2BIG.
+ * The config3 of an attr, which headers before Linux 6.3 lack: in the place of
+ * sample_regs_intr, which libcpc never uses.  Older kernels refuse an event that uses it with
+ * E2BIG.
  */
-__u64 *cpci_perf_config3(struct perf_event_attr *attr);
+static inline __u64 *cpci_perf_config3(struct perf_event_attr *attr)
+{
+	return &attr->sample_regs_intr;
+}
 /* May the caller count such events?  0, or an errno. */
 int cpci_uprobe_permitted(const struct perf_event_attr *attr);
 /* Makes a tracepoint count only the hits that match the filter.  -1 and errno: EINVAL. */

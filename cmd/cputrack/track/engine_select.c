@@ -17,10 +17,9 @@ const char engine_names[] = "engines: kernel, ptrace";
 #else
 const char engine_names[] = "engine: ptrace";
 
-struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
-			     const struct setgrp *grp, struct track *track, char *why, size_t size)
+struct engine *engine_kernel(const struct engine *common, char *why, size_t size)
 {
-	(void)config, (void)cpc, (void)grp, (void)track;
+	(void)common;
 #if defined(__x86_64__) || defined(__aarch64__)
 	strlcpy(why, "this program was built without BPF", size);
 #else
@@ -50,11 +49,18 @@ bool engine_parse(const char *name, enum engine_choice *choice)
 struct engine *engine_new(enum engine_choice choice, const struct engine_config *config, cpc_t *cpc,
 			  const struct setgrp *grp, struct track *track)
 {
+	const struct engine common = {
+		.config = *config,
+		.cpc = cpc,
+		.grp = grp,
+		.track = track,
+		.waiting = config->waiting,
+	};
 	struct engine *engine;
 	char why[512];
 
 	if (choice != ENGINE_PTRACE) {
-		engine = engine_kernel(config, cpc, grp, track, why, sizeof(why));
+		engine = engine_kernel(&common, why, sizeof(why));
 		if (engine != NULL) {
 			if (config->debug)
 				say("counts in the kernel (tested on Linux " ENGINE_KERNEL_TESTED
@@ -68,5 +74,5 @@ struct engine *engine_new(enum engine_choice choice, const struct engine_config 
 		if (config->debug)
 			say("counts with ptrace(2); not in the kernel: %s", why);
 	}
-	return engine_ptrace(config, cpc, grp, track);
+	return engine_ptrace(&common);
 }

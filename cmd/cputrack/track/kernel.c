@@ -383,24 +383,17 @@ static bool open_all(struct counting *k, char *why, size_t size)
 	return ok;
 }
 
-struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
-			     const struct setgrp *grp, struct track *track, char *why, size_t size)
+struct engine *engine_kernel(const struct engine *common, char *why, size_t size)
 {
 	struct counting *k;
 	struct fit fit;
 
-	if (!fit_find(&fit, cpc, grp, why, size))
+	if (!fit_find(&fit, common->cpc, common->grp, why, size))
 		return NULL;
 	k = xcalloc(1, sizeof(*k));
-	k->engine = (struct engine){
-		.ops = &ops,
-		.config = *config,
-		.cpc = cpc,
-		.grp = grp,
-		.track = track,
-		.own = k,
-		.waiting = config->waiting,
-	};
+	k->engine = *common;
+	k->engine.ops = &ops;
+	k->engine.own = k;
 	records_init(&k->records, &k->engine, &fit);
 	k->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (k->wake == -1)

@@ -15,7 +15,6 @@
  * NULL: it cannot count these sets exactly, or not on this machine; `why` is the reason, also in
  * builds without CPC_KERNEL_ENGINE.
  */
-struct engine *engine_kernel(const struct engine_config *config, cpc_t *cpc,
-			     const struct setgrp *grp, struct track *track, char *why, size_t size);
+struct engine *engine_kernel(const struct engine *common, char *why, size_t size);
 
 #endif /* KERNEL_H */

@@ -489,20 +489,13 @@ static const struct engine_ops ops = {
 	.free = free_tracer,
 };
 
-struct engine *engine_ptrace(const struct engine_config *config, cpc_t *cpc,
-			     const struct setgrp *grp, struct track *track)
+struct engine *engine_ptrace(const struct engine *common)
 {
 	struct tracer *tracer = xcalloc(1, sizeof(*tracer));
 
-	tracer->engine = (struct engine){
-		.ops = &ops,
-		.config = *config,
-		.cpc = cpc,
-		.grp = grp,
-		.track = track,
-		.own = tracer,
-		.waiting = config->waiting,
-	};
+	tracer->engine = *common;
+	tracer->engine.ops = &ops;
+	tracer->engine.own = tracer;
 	tally_init(&tracer->tally, &tracer->engine);
 	return &tracer->engine;
 }

@@ -9,7 +9,6 @@
 #include "engine.h"
 
 /* Follows processes by ptrace(2), and counts with a set per LWP. */
-struct engine *engine_ptrace(const struct engine_config *config, cpc_t *cpc,
-			     const struct setgrp *grp, struct track *track);
+struct engine *engine_ptrace(const struct engine *common);
 
 #endif /* PTRACE_H */

@@ -368,15 +368,6 @@ void records_read(struct records *records)
 
 /* ---- samples ----------------------------------------------------------------------------- */
 
-/* These entries are cold since the last tick. */
-static void prefetch(const struct lwp *lwp)
-{
-	if (lwp == NULL)
-		return;
-	__builtin_prefetch(lwp);
-	__builtin_prefetch(lwp->words);
-}
-
 static void report_sample(struct records *records, struct lwp *lwp, enum track_kind kind)
 {
 	struct track_event event = event_of(records, lwp, kind);
@@ -405,7 +396,6 @@ static void sample_all(struct records *records, enum track_kind kind)
 	records->now_ns = now_ns();
 	TAILQ_FOREACH(proc, &tree_of(records)->procs, link) {
 		TAILQ_FOREACH(lwp, &proc->lwps, link) {
-			prefetch(TAILQ_NEXT(lwp, link));
 			if (!lwp->final)
 				report_sample(records, lwp, kind);
 		}

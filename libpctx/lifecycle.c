@@ -10,7 +10,7 @@
 #include "procfs.h"
 
 /* Calls the handlers for a new LWP, which has not run yet. */
-static void begin(struct pctxi_lwp *lwp, bool thread)
+static void report_birth(struct pctxi_lwp *lwp, bool thread)
 {
 	struct pctx *ctx = lwp->ctx;
 	const struct pctxi_handlers *h = &ctx->handlers;
@@ -55,7 +55,7 @@ void pctxi_follow(struct pctx *ctx)
 	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = next) {
 		next = pctxi_lwp_next(lwp);
 		if (ctx->state == PCTXI_PROC_FOLLOWED)
-			begin(lwp, false);
+			report_birth(lwp, false);
 		if (lwp->state == PCTXI_LWP_STOPPED)
 			pctxi_resume(lwp, 0);
 	}
@@ -66,7 +66,7 @@ void pctxi_on_first_stop(struct pctxi_lwp *lwp)
 {
 	lwp->state = PCTXI_LWP_STOPPED;
 	if (lwp->ctx->state == PCTXI_PROC_FOLLOWED)
-		begin(lwp, lwp->id != 1);
+		report_birth(lwp, lwp->id != 1);
 	pctxi_resume(lwp, 0);
 }
 
@@ -111,7 +111,7 @@ void pctxi_on_death(struct pctxi_lwp *lwp, int status)
 
 	/* It was killed before its first stop: it never ran, but its creation was reported. */
 	if (!lwp->begun && ctx->state == PCTXI_PROC_FOLLOWED)
-		begin(lwp, lwp->id != 1);
+		report_birth(lwp, lwp->id != 1);
 	if (lwp->tid == ctx->pid) {
 		on_end(ctx, status);
 		return;
@@ -166,7 +166,7 @@ void pctxi_on_exec(struct pctxi_lwp *lwp)
 	if (rc != 0)
 		pctxi_leave(ctx);
 	else if (ctx->state == PCTXI_PROC_FOLLOWED)
-		begin(lwp, false);
+		report_birth(lwp, false);
 	pctxi_resume(lwp, 0);
 }
 

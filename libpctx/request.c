@@ -197,7 +197,7 @@ static bool peek(pid_t tid, uintptr_t from, void *to, size_t size)
 
 bool pctxi_request_answer(struct pctxi_lwp *lwp, int sig)
 {
-	const struct pctxi_answerer who = lwp->answerer;
+	const struct pctxi_answerer answerer = lwp->answerer;
 	struct request request;
 	siginfo_t info;
 	uintptr_t at;
@@ -210,8 +210,8 @@ bool pctxi_request_answer(struct pctxi_lwp *lwp, int sig)
 	at = (uintptr_t)info.si_value.sival_ptr;
 	if (!peek(lwp->tid, at, &request, offsetof(struct request, result)))
 		return true;
-	if (lwp->ctx->state == PCTXI_PROC_FOLLOWED && who.answer != NULL)
-		result = who.answer((int)request.op, who.arg);
+	if (lwp->ctx->state == PCTXI_PROC_FOLLOWED && answerer.answer != NULL)
+		result = answerer.answer((int)request.op, answerer.arg);
 	ptrace(PTRACE_SETSIGMASK, lwp->tid, sizeof(request.mask), &request.mask);
 	ptrace(PTRACE_POKEDATA, lwp->tid, at + offsetof(struct request, result), result);
 	return true;

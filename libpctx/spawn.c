@@ -292,7 +292,7 @@ static void tell_seize(pctx_errfn_t *errfn, const char *filename, int err)
 			    filename);
 }
 
-static void tell(pctx_errfn_t *errfn, const char *filename, const struct failure *failure)
+static void report_failure(pctx_errfn_t *errfn, const char *filename, const struct failure *failure)
 {
 	switch (failure->step) {
 	case STEP_CALL:
@@ -321,7 +321,7 @@ static pid_t spawn_or_tell(pctx_errfn_t *errfn, const char *filename, char *cons
 	failure = spawn(&pid, filename, argv, chld, seized);
 	if (failure.err == 0)
 		return pid;
-	tell(errfn, filename, &failure);
+	report_failure(errfn, filename, &failure);
 	errno = failure.err;
 	return -1;
 }

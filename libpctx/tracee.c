@@ -188,9 +188,9 @@ void pctxi_lwp_answerer(struct pctxi_lwp *lwp, const struct pctxi_answerer *answ
 
 static void drop_answerer(struct pctxi_lwp *lwp)
 {
-	static const struct pctxi_answerer nobody;
+	static const struct pctxi_answerer none;
 
-	pctxi_lwp_answerer(lwp, &nobody);
+	pctxi_lwp_answerer(lwp, &none);
 }
 
 void pctxi_lwp_free(struct pctxi_loop *loop, struct pctxi_lwp *lwp)

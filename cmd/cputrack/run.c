@@ -96,7 +96,7 @@ static void end_by(struct session *run, int sig)
 }
 
 /* Starts the command, or attaches. */
-static bool begin(struct session *run)
+static bool start_tracking(struct session *run)
 {
 	const struct config *cfg = run->cfg;
 	const struct engine_ops *ops = run->engine->ops;
@@ -128,7 +128,7 @@ static void track_once(struct session *run, struct run *about)
 
 	signals_catch(&run->pace, cfg->command != NULL ? &run->command : NULL);
 	/* There may have been a signal since the last run. */
-	if ((cfg->repeat > 0 && signals_got() != 0) || !begin(run)) {
+	if ((cfg->repeat > 0 && signals_got() != 0) || !start_tracking(run)) {
 		signals_forget();
 		return;
 	}
@@ -216,7 +216,7 @@ static bool goes_on(const struct session *run, int error)
 }
 
 /* Of several runs, some are missing because of a signal. */
-static void tell_missing(struct session *run)
+static void report_missing(struct session *run)
 {
 	const unsigned wanted = run->cfg->repeat;
 	const int sig = signals_got();
@@ -247,7 +247,7 @@ static void track(struct session *run)
 	do
 		track_run_of(run, output, &error);
 	while (++n < cfg->repeat && goes_on(run, error));
-	tell_missing(run);
+	report_missing(run);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	closing = output_close(output, error == 0);

@@ -99,7 +99,7 @@ static struct {
 	pthread_mutex_t lock; /* protects what is not atomic */
 	LIST_HEAD(cpci_claims, cpci_claim) claims;
 	unsigned nforks;   /* how many forks led to this process */
-	bool told;	   /* a warning said that there is no place for claims */
+	bool warned;	   /* a warning said that there is no place for claims */
 	bool counted_lwps; /* the first claim has counted the processes that it invalidates */
 	unsigned nepochs;  /* how many epochs are taken and not dropped */
 	int mark;	   /* the file that marks this process because of them; -1: none */
@@ -289,15 +289,17 @@ static void withdraw(struct cpci_claim *claim)
 }
 
 /* Refuses a set: there is another claim, or it could not be determined. */
-static void tell_found(int rc, const struct cpci_holder *holder, bool lwp, struct cpci_diag *diag)
+static void refuse_claimed(int rc, const struct cpci_holder *holder, bool lwp,
+			   struct cpci_diag *diag)
 {
 	int err = rc == 1 ? EAGAIN : errno;
-	char who[64];
+	char process[64];
 
 	if (rc == 1) {
-		cpci_process_name(holder->pid, who, sizeof(who));
+		cpci_process_name(holder->pid, process, sizeof(process));
 		cpci_diag(diag, err, CPC_CPU_CLAIMED, "%s: %s counts on CPU %d%s", strerror(err),
-			  who, holder->cpu, lwp ? ", and LWPs cannot be counted meanwhile" : "");
+			  process, holder->cpu,
+			  lwp ? ", and LWPs cannot be counted meanwhile" : "");
 	} else {
 		cpci_diag(diag, err, 0,
 			  "cannot find out whether other programs count CPUs, from %s: %s",
@@ -305,8 +307,8 @@ static void tell_found(int rc, const struct cpci_holder *holder, bool lwp, struc
 	}
 }
 
-static void tell_unclaimed(const struct cpci_claim *claim, enum cpci_claim_dir which,
-			   struct cpci_diag *diag)
+static void refuse_unclaimed(const struct cpci_claim *claim, enum cpci_claim_dir which,
+			     struct cpci_diag *diag)
 {
 	int err = errno;
 
@@ -318,7 +320,7 @@ static void tell_unclaimed(const struct cpci_claim *claim, enum cpci_claim_dir w
  * Only once: later claims mostly find sets that are invalid already but were not sampled
  * since.
  */
-static void tell_invalidated(struct cpci_diag *diag)
+static void warn_invalidated(struct cpci_diag *diag)
 {
 	unsigned n;
 
@@ -342,26 +344,26 @@ static int claim_cpu(struct cpci_claim *claim, struct cpci_diag *diag)
 	int rc;
 
 	if (enter(&place) == -1) {
-		tell_unclaimed(claim, place.which, diag);
+		refuse_unclaimed(claim, place.which, diag);
 		return -1;
 	}
 	if (place.dir != -1 && publish(claim, place.which) == -1) {
-		tell_unclaimed(claim, place.which, diag);
+		refuse_unclaimed(claim, place.which, diag);
 		leave(&place);
 		return -1;
 	}
 	rc = cpci_claim_find(claim->cpu, place.mutex != -1 ? place.which : CPCI_DIR_NONE, &holder);
 	if (rc != 0) {
-		tell_found(rc, &holder, false, diag);
+		refuse_claimed(rc, &holder, false, diag);
 		rc = -1;
 	} else if (raise_generation(place.which, place.dir) == -1) {
-		tell_unclaimed(claim, place.which, diag);
+		refuse_unclaimed(claim, place.which, diag);
 		rc = -1;
 	}
 	if (rc == 0)
-		tell_invalidated(diag);
-	if (rc == 0 && place.dir == -1 && !registry.told) {
-		registry.told = true;
+		warn_invalidated(diag);
+	if (rc == 0 && place.dir == -1 && !registry.warned) {
+		registry.warned = true;
 		cpci_diag(
 			diag, 0, CPC_WARNING,
 			"other programs cannot see which CPUs are counted here: neither %s nor %s is a "
@@ -399,7 +401,7 @@ struct cpci_claim *cpci_claim(int cpu, struct cpci_diag *diag)
 	pthread_mutex_lock(&registry.lock);
 	*claim = (struct cpci_claim){.cpu = cpu, .fd = -1, .nforks = registry.nforks};
 	if (find_own(cpu, &holder))
-		tell_found(1, &holder, false, diag);
+		refuse_claimed(1, &holder, false, diag);
 	else
 		rc = claim_cpu(claim, diag);
 	if (rc == 0)
@@ -513,7 +515,7 @@ int cpci_epoch_take(struct cpci_epoch *epoch, struct cpci_diag *diag)
 	*epoch = (struct cpci_epoch){.taken = true, .nforks = registry.nforks};
 	rc = take_epoch(epoch, &holder);
 	if (rc != 0)
-		tell_found(rc, &holder, true, diag);
+		refuse_claimed(rc, &holder, true, diag);
 	else if (registry.nepochs++ == 0) /* without it, claims do not count this process */
 		registry.mark = memfd_create(MARK, MFD_CLOEXEC);
 	pthread_mutex_unlock(&registry.lock);

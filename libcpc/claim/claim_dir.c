@@ -125,7 +125,7 @@ struct look {
 	bool ready;	/* the next fields are set */
 	uint64_t pidns; /* our PID namespace */
 	bool proc;	/* /proc shows process ids of our PID namespace */
-	bool everybody; /* all users may count whole CPUs */
+	bool any_user;	/* all users may count whole CPUs */
 };
 
 /* Sets what is needed to judge claims.  -1: that is unknown. */
@@ -134,8 +134,8 @@ static int prepare(struct look *look)
 	if (look->ready)
 		return 0;
 	errno = 0;
-	look->everybody = cpci_paranoid() <= 0;
-	if (!look->everybody && errno != 0 && absent() == -1)
+	look->any_user = cpci_paranoid() <= 0;
+	if (!look->any_user && errno != 0 && absent() == -1)
 		return -1;
 	look->pidns = pid_namespace();
 	look->proc = look->pidns != 0 && cpci_own_proc();
@@ -165,7 +165,7 @@ static int may_claim(const struct look *look, pid_t pid, uid_t *uid)
 	struct stat st;
 	ssize_t n;
 
-	if (!look->everybody && !cpci_privileged(pid))
+	if (!look->any_user && !cpci_privileged(pid))
 		return 0;
 	fd = cpci_open_proc(pid, "status");
 	if (fd == -1)
@@ -182,7 +182,7 @@ static int may_claim(const struct look *look, pid_t pid, uid_t *uid)
 		return 0;
 	strtoul(field + strlen("\nUid:"), &field, 10); /* skip the real uid */
 	*uid = (uid_t)strtoul(field, NULL, 10);
-	if (look->everybody)
+	if (look->any_user)
 		return 1;
 	if (st.st_uid != *uid)
 		return 0;

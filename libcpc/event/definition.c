@@ -179,7 +179,7 @@ static int lookup(enum cpci_source source, const char *name, uint_t flags, struc
 		if (def->source != source || strcasecmp(def->name, name) != 0)
 			continue;
 		here = cpci_def_is_here(def);
-		if (here && source == CPCI_DEF_USER && !def->told) {
+		if (here && source == CPCI_DEF_USER && !def->warned) {
 			event->known_as = known_as(name, flags, defs);
 			event->redefined = event->known_as != NULL ? def : NULL;
 		}

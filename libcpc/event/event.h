@@ -168,8 +168,8 @@ struct cpci_def {
 	bool past;
 	size_t order; /* the position in the vendors' files */
 	const char *name, *expr, *desc;
-	const char *error; /* what is wrong with it, which only its users see; NULL: nothing */
-	_Atomic int told;  /* a warning said that it replaces another event */
+	const char *error;  /* what is wrong with it, which only its users see; NULL: nothing */
+	_Atomic int warned; /* a warning said that it replaces another event */
 };
 
 struct cpci_defs {

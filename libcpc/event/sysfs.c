@@ -147,16 +147,16 @@ static void try_pmu(void *arg, const char *pmu)
 /* Refuses an unknown PMU: one that exists on other machines, or a wrong name. */
 static int no_pmu(const struct lookup *l)
 {
-	static const char *const begin[] = {"amd_", "arm",    "cpu", "cstate_", "hisi_",
-					    "ibs_", "intel_", "msr", "power",	"uncore_"};
+	static const char *const prefixes[] = {"amd_", "arm",	 "cpu", "cstate_", "hisi_",
+					       "ibs_", "intel_", "msr", "power",   "uncore_"};
 	struct cpci_suggest suggest;
 
 	cpci_suggest_start(&suggest, l->pmu);
 	cpci_suggest_try(&suggest, "breakpoint");
 	cpci_suggest_try(&suggest, "sdt");
 	cpci_pmu_each(&suggest, try_pmu);
-	for (size_t i = 0; i < sizeof(begin) / sizeof(*begin) && suggest.distance > 1; i++) {
-		if (strncmp(l->pmu, begin[i], strlen(begin[i])) != 0)
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes) && suggest.distance > 1; i++) {
+		if (strncmp(l->pmu, prefixes[i], strlen(prefixes[i])) != 0)
 			continue;
 		cpci_diag(l->diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s': the kernel has no PMU '%s' on this machine%s",

@@ -236,11 +236,11 @@ void cpci_explain_held(struct cpci_diag *diag, const char *name)
 {
 	bool watched = cpci_read_number("/proc/sys/kernel/nmi_watchdog", 0) != 0;
 	pid_t holder = 0;
-	char seen[96] = "", who[64];
+	char seen[96] = "", process[64];
 
 	if (cpci_count_openers("anon_inode:[perf_event]", 1, &holder) > 0) {
-		cpci_process_name(holder, who, sizeof(who));
-		snprintf(seen, sizeof(seen), "; %s has counters open", who);
+		cpci_process_name(holder, process, sizeof(process));
+		snprintf(seen, sizeof(seen), "; %s has counters open", process);
 	}
 	cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
 		  "cannot count '%s': other programs use the counters that it needs%s%s%s", name,

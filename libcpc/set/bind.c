@@ -258,15 +258,15 @@ static int exclude_others(cpc_set_t *set, struct cpci_target target, enum cpci_b
 }
 
 /* Registers the set with the LWPs that may switch it or replace it. */
-static int make_known(cpc_set_t *set, struct cpci_link *link, const struct controlled *who)
+static int make_known(cpc_set_t *set, struct cpci_link *link, const struct controlled *controlled)
 {
 	set->link = link;
 	if (link == NULL)
 		return 0;
 	link->set = set;
 	link->unbind = cpci_unbind;
-	if (who->pctx != NULL)
-		return cpci_answer_lwp(who->pctx, who->lwp, link);
+	if (controlled->pctx != NULL)
+		return cpci_answer_lwp(controlled->pctx, controlled->lwp, link);
 	cpci_link_set_own(link);
 	return 0;
 }
@@ -277,7 +277,7 @@ static int make_known(cpc_set_t *set, struct cpci_link *link, const struct contr
  * nothing.  The caller holds the lock.  Unless `start` was moved to the set, the caller still
  * owns `hold`.
  */
-static int bind_with(cpc_set_t *set, struct cpci_target target, const struct controlled *who,
+static int bind_with(cpc_set_t *set, struct cpci_target target, const struct controlled *controlled,
 		     enum cpci_bound bound, uint_t flags, struct holdings *hold,
 		     struct cpci_diag *diag)
 {
@@ -338,7 +338,7 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 	/* From now on a signal handler of this thread may sample the set. */
 	atomic_signal_fence(memory_order_release);
 	set->bound = bound;
-	err = make_known(set, hold->link, who) == -1 ? errno : 0;
+	err = make_known(set, hold->link, controlled) == -1 ? errno : 0;
 	if (err == 0 && set->overflow != NULL)
 		err = cpci_overflow_notify(set) == -1 ? errno : 0;
 	if (err == 0 && !set->off)
@@ -405,7 +405,7 @@ static int stay_on_cpu(cpc_set_t *set, processorid_t cpu, struct cpci_diag *diag
 }
 
 static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target target,
-		const struct controlled *who, enum cpci_bound bound, uint_t flags)
+		const struct controlled *controlled, enum cpci_bound bound, uint_t flags)
 {
 	struct cpci_diag diag = {0};
 	struct holdings hold;
@@ -422,7 +422,7 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 	if (bound == CPCI_PCTX)
 		cpci_group_keep(set->plan);
 	cpci_clock_stop(&cpc->clock);
-	rc = bind_with(set, target, who, bound, flags, &hold, &diag);
+	rc = bind_with(set, target, controlled, bound, flags, &hold, &diag);
 	/* Such a set is only a trial, whose duplicates will be bound to other LWPs. */
 	if (rc == 0 && (flags & CPC_BIND_LATE) != 0)
 		cpci_group_keep(set->plan);
@@ -499,8 +499,8 @@ static int check_own(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t fl
 		return -1;
 	if (set->plan->noverflows > 0 && cpci_overflow_prepare() == 0)
 		return cpci_failf(cpc, fn, ENOTSUP, 0,
-				  "the program uses all real-time signals: none is left to tell "
-				  "overflows with");
+				  "the program uses all real-time signals: none is left for "
+				  "overflows");
 	return 0;
 }
 
@@ -519,7 +519,7 @@ static int check_inherit(cpc_t *cpc, const char *fn, uint_t flags)
 	return 0;
 }
 
-static const struct controlled nobody;
+static const struct controlled uncontrolled;
 
 int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
 {
@@ -530,13 +530,13 @@ int cpc_bind_curlwp(cpc_t *cpc, cpc_set_t *set, uint_t flags)
 		    -1 ||
 	    check_own(cpc, fn, set, flags) == -1 || check_inherit(cpc, fn, flags) == -1)
 		return -1;
-	return bind(cpc, fn, set, target, &nobody, CPCI_LWP, flags);
+	return bind(cpc, fn, set, target, &uncontrolled, CPCI_LWP, flags);
 }
 
 int cpc_bind_pctx(cpc_t *cpc, pctx_t *pctx, id_t id, cpc_set_t *set, uint_t flags)
 {
 	static const char fn[] = "cpc_bind_pctx";
-	const struct controlled who = {.pctx = pctx, .lwp = id};
+	const struct controlled controlled = {.pctx = pctx, .lwp = id};
 	struct cpci_target target = {.cpu = -1};
 
 	if (check(cpc, fn, set, flags, CPC_BIND_DISABLED | CPC_BIND_LATE) == -1 ||
@@ -546,7 +546,7 @@ int cpc_bind_pctx(cpc_t *cpc, pctx_t *pctx, id_t id, cpc_set_t *set, uint_t flag
 	if (target.tid == -1)
 		return cpci_failf(cpc, fn, ESRCH, 0, "no LWP %d in process %d", (int)id,
 				  (int)pctx_pid(pctx));
-	return bind(cpc, fn, set, target, &who, CPCI_PCTX, flags);
+	return bind(cpc, fn, set, target, &controlled, CPCI_PCTX, flags);
 }
 
 int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
@@ -563,6 +563,6 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
 				  "a set that counts for LWPs has no CPU alone: it is shared");
 	if (id < 0)
 		return cpci_failf(cpc, fn, EINVAL, 0, "no CPU %d", id);
-	return bind(cpc, fn, set, target, &nobody,
+	return bind(cpc, fn, set, target, &uncontrolled,
 		    (flags & CPC_BIND_CPU_REMOTE) != 0 ? CPCI_CPU_REMOTE : CPCI_CPU, flags);
 }

@@ -38,7 +38,7 @@ struct birth {
 };
 
 /* Runs in the new thread, before the program's function. */
-static struct birth begin(void *arg)
+static struct birth take_birth(void *arg)
 {
 	struct birth birth = *(struct birth *)arg;
 	uintptr_t pc = birth.start != NULL ? (uintptr_t)birth.start : (uintptr_t)birth.start_c11;
@@ -51,14 +51,14 @@ static struct birth begin(void *arg)
 
 static void *run(void *arg)
 {
-	struct birth birth = begin(arg);
+	struct birth birth = take_birth(arg);
 
 	return birth.start(birth.arg);
 }
 
 static int run_c11(void *arg)
 {
-	struct birth birth = begin(arg);
+	struct birth birth = take_birth(arg);
 
 	return birth.start_c11(birth.arg);
 }

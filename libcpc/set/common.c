@@ -24,12 +24,12 @@ const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *
 	return defs;
 }
 
-void cpci_tell_vendor(cpc_t *cpc, const char *fn)
+void cpci_warn_vendor(cpc_t *cpc, const char *fn)
 {
-	static atomic_int told;
+	static atomic_int warned;
 	const struct cpci_defs *vendor = cpci_vendor_loaded();
 
-	if (vendor == NULL || atomic_exchange(&told, true))
+	if (vendor == NULL || atomic_exchange(&warned, true))
 		return;
 	for (size_t i = 0; i < vendor->nwarnings; i++)
 		cpci_warn(cpc, fn, vendor->warning[i]);

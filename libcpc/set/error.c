@@ -21,7 +21,7 @@ void cpc_seterrhndlr(cpc_t *cpc, cpc_errhndlr_t *errhndlr)
 }
 
 /* A variadic wrapper, because the handler takes a va_list. */
-static void tell(cpc_t *cpc, const char *fn, int subcode, const char *fmt, ...)
+static void report(cpc_t *cpc, const char *fn, int subcode, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -33,7 +33,7 @@ static void tell(cpc_t *cpc, const char *fn, int subcode, const char *fmt, ...)
 int cpci_fail(cpc_t *cpc, const char *fn, const struct cpci_diag *diag)
 {
 	errno = diag->err;
-	tell(cpc, fn, diag->subcode, "%s", diag->text);
+	report(cpc, fn, diag->subcode, "%s", diag->text);
 	errno = diag->err;
 	return -1;
 }
@@ -58,6 +58,6 @@ void cpci_warn(cpc_t *cpc, const char *fn, const char *text)
 {
 	int err = errno;
 
-	tell(cpc, fn, CPC_WARNING, "%s", text);
+	report(cpc, fn, CPC_WARNING, "%s", text);
 	errno = err;
 }

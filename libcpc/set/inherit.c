@@ -348,22 +348,22 @@ static bool attach(struct cpci_copy *copy)
 void cpci_copy_begin(struct cpci_copy *copy, void *pc)
 {
 	cpc_set_t *set = &copy->set;
-	bool counts, tells;
+	bool counts, sends_emt;
 	int cancel, locked;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	locked = cpci_lock();
 	counts = attach(copy);
 	cpci_unlock(locked);
-	tells = counts && set->plan->noverflows > 0;
-	if (counts && !tells && !set->off) {
+	sends_emt = counts && set->plan->noverflows > 0;
+	if (counts && !sends_emt && !set->off) {
 		if (cpci_group_start(set->plan, set->fd) == -1)
 			lose(set, errno);
 		else if (cpci_group_lost(set->plan, set->fd) != -1)
 			set->family->lost = true;
 	}
 	pthread_setcancelstate(cancel, NULL);
-	if (tells)
+	if (sends_emt)
 		cpci_emt_send_once((uintptr_t)pc);
 }
 

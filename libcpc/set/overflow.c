@@ -318,7 +318,7 @@ void cpci_overflow_end(cpc_set_t *set)
 	if (set->owner != cpci_self())
 		return;
 	drain_notices(set);
-	if (!set->overflow->frozen && (set->pcbuf == NULL || !cpci_pcbuf_told(set->pcbuf)))
+	if (!set->overflow->frozen && (set->pcbuf == NULL || !cpci_pcbuf_signalled(set->pcbuf)))
 		return;
 	/* Keep a SIGEMT that the program sent itself. */
 	if (cpci_signal_take(SIGEMT, &info) && info.si_code != EMT_CPCOVF)

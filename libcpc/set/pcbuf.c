@@ -42,7 +42,7 @@ struct cpci_pcbuf {
 	/* the number of records taken, in the upper half, and the position after them */
 	_Atomic(uint64_t) taken;
 	/* How many signals were due when one was last sent; the lowest bit: not heard yet. */
-	_Atomic(uint32_t) told;
+	_Atomic(uint32_t) signalled;
 	_Atomic(uint64_t) nlost, nthrottled;
 	atomic_bool filled; /* records may have been lost that the kernel has not reported */
 	atomic_bool damaged;
@@ -94,15 +94,15 @@ static bool is_after(uint32_t due, uint32_t sent)
 static void send_if_due(struct cpci_pcbuf *b, bool by_taker)
 {
 	const struct survey s = survey(b);
-	uint32_t told = b->told, next;
+	uint32_t signalled = b->signalled, next;
 	bool more;
 
 	do {
-		more = is_after(s.due, told >> 1);
-		if (by_taker ? s.unread < CPC_PCBUF_SIZE || (told & 1) != 0 : !more)
+		more = is_after(s.due, signalled >> 1);
+		if (by_taker ? s.unread < CPC_PCBUF_SIZE || (signalled & 1) != 0 : !more)
 			return;
-		next = (more ? s.due : told >> 1) << 1 | (s.unread > 0);
-	} while (!atomic_compare_exchange_weak(&b->told, &told, next));
+		next = (more ? s.due : signalled >> 1) << 1 | (s.unread > 0);
+	} while (!atomic_compare_exchange_weak(&b->signalled, &signalled, next));
 	if (s.unread > 0)
 		cpci_emt_send_once(s.pc);
 }
@@ -113,9 +113,9 @@ void cpci_pcbuf_notice(struct cpci_pcbuf *b)
 	send_if_due(b, false);
 }
 
-bool cpci_pcbuf_told(const struct cpci_pcbuf *b)
+bool cpci_pcbuf_signalled(const struct cpci_pcbuf *b)
 {
-	return b->told != 0;
+	return b->signalled != 0;
 }
 
 /*
@@ -164,7 +164,7 @@ uint32_t cpci_pcbuf_begin(struct cpci_pcbuf *b)
 	uint32_t head = cpci_ring_head(&b->ring);
 	uint32_t room = b->ring.nwords - (head - (uint32_t)b->taken);
 
-	atomic_fetch_and(&b->told, ~1U);
+	atomic_fetch_and(&b->signalled, ~1U);
 	if (room < (cpci_pcbuf_has_stacks(b) ? STACKS_RECORD : PLAIN_RECORD))
 		b->filled = true;
 	return head;

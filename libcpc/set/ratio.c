@@ -151,11 +151,11 @@ cpc_ratio_t *cpc_ratio_find(cpc_t *cpc, const char *name)
 
 	if (defs != NULL)
 		ratio = cpci_ratio_find(defs, name, &event, &diag);
-	cpci_tell_vendor(cpc, fn);
+	cpci_warn_vendor(cpc, fn);
 	if (ratio == NULL)
 		cpci_fail(cpc, fn, &diag);
 	else
-		cpci_tell_redefined(cpc, fn, &event);
+		cpci_warn_redefined(cpc, fn, &event);
 	return ratio;
 }
 

@@ -185,12 +185,12 @@ static int add(cpc_set_t *set, const struct cpci_req *req, struct cpci_diag *dia
 	return -1;
 }
 
-void cpci_tell_redefined(cpc_t *cpc, const char *fn, const struct cpci_event *event)
+void cpci_warn_redefined(cpc_t *cpc, const char *fn, const struct cpci_event *event)
 {
 	struct cpci_def *def = event->redefined;
 	struct cpci_diag diag;
 
-	if (def == NULL || atomic_exchange(&def->told, true))
+	if (def == NULL || atomic_exchange(&def->warned, true))
 		return;
 	cpci_diag(&diag, 0, CPC_WARNING, "'%s' is the definition of %s:%d, not the %s of that name",
 		  def->name, def->file, def->line, event->known_as);
@@ -262,10 +262,10 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 	if (req.event.defs != NULL)
 		rc = resolve_and_add(cpc, set, &req, &diag);
 	cpci_unlock(cancel);
-	cpci_tell_vendor(cpc, fn);
+	cpci_warn_vendor(cpc, fn);
 	if (rc == -1)
 		return cpci_fail(cpc, fn, &diag);
-	cpci_tell_redefined(cpc, fn, &req.event);
+	cpci_warn_redefined(cpc, fn, &req.event);
 	return (int)set->plan->nreqs - 1;
 }
 

@@ -89,12 +89,12 @@ static inline size_t cpci_set_room(const struct cpci_plan *plan)
 const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *diag);
 
 /* Warns about errors in the event files of vendors, if they have been read; only once. */
-void cpci_tell_vendor(cpc_t *cpc, const char *fn);
+void cpci_warn_vendor(cpc_t *cpc, const char *fn);
 
 /* ---- set.c ---- */
 
 /* Warns if an event is the user's definition that replaces another event. */
-void cpci_tell_redefined(cpc_t *cpc, const char *fn, const struct cpci_event *event);
+void cpci_warn_redefined(cpc_t *cpc, const char *fn, const struct cpci_event *event);
 
 /* ---- ratio.c ---- */
 
@@ -322,7 +322,7 @@ struct cpci_pcbuf *cpci_pcbuf_open(const struct cpci_plan *plan, uint64_t sample
 /* Runs in the LWP that got the signal: sends SIGEMT if it is due.  Safe in signal handlers. */
 void cpci_pcbuf_notice(struct cpci_pcbuf *b);
 /* Has SIGEMT been sent? */
-bool cpci_pcbuf_told(const struct cpci_pcbuf *b);
+bool cpci_pcbuf_signalled(const struct cpci_pcbuf *b);
 /* Stops the poller's work on it. */
 void cpci_pcbuf_stop(struct cpci_pcbuf *b);
 void cpci_pcbuf_close(struct cpci_pcbuf *b); /* NULL: nothing */

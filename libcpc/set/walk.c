@@ -127,7 +127,7 @@ static void offer_named(void *arg, const char *name, const char *desc)
 	offer(arg, name, desc);
 }
 
-static void tell_named(void *arg, const char *name, const char *desc)
+static void visit_named(void *arg, const char *name, const char *desc)
 {
 	struct walk *walk = arg;
 
@@ -231,10 +231,10 @@ static void walk_functions(struct walk *walk)
 
 	if (!cpci_uprobe_attr(&attr, false) || cpci_uprobe_permitted(&attr) != 0)
 		return;
-	tell_named(walk, "uprobe/func=FUNCTION/", "calls of a function of a program or library");
-	tell_named(walk, "uprobe/func=FUNCTION,ret/", "its returns");
-	tell_named(walk, "sdt/PROVIDER:NAME/", "probe of a program or library (sys/sdt.h)");
-	cpci_symbols_walk_probes(walk, tell_named);
+	visit_named(walk, "uprobe/func=FUNCTION/", "calls of a function of a program or library");
+	visit_named(walk, "uprobe/func=FUNCTION,ret/", "its returns");
+	visit_named(walk, "sdt/PROVIDER:NAME/", "probe of a program or library (sys/sdt.h)");
+	cpci_symbols_walk_probes(walk, visit_named);
 }
 
 static void walk_groups(struct walk *walk)
@@ -262,7 +262,7 @@ static void walk_groups(struct walk *walk)
 	walk->only_software = false;
 	/* They are too many to open each, if the machine has the PMU that most of them need. */
 	walk->group = CPC_GROUP_VENDOR;
-	cpci_vendor_walk(walk, core ? tell_named : offer_named);
+	cpci_vendor_walk(walk, core ? visit_named : offer_named);
 	walk->group = CPC_GROUP_TRACEPOINT;
 	cpci_tracepoint_walk(walk, offer_tracepoint);
 	walk->group = CPC_GROUP_FUNCTION;
@@ -307,7 +307,7 @@ struct plain {
 	void (*pic)(void *arg, uint_t picno, const char *event);
 };
 
-static void tell_plain(void *arg, enum cpc_event_group group, const char *event, const char *desc)
+static void visit_plain(void *arg, enum cpc_event_group group, const char *event, const char *desc)
 {
 	const struct plain *plain = arg;
 
@@ -326,7 +326,7 @@ void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const 
 {
 	struct plain plain = {.arg = arg, .all = action};
 
-	walk_all(cpc, "cpc_walk_events_all", -1, &plain, tell_plain);
+	walk_all(cpc, "cpc_walk_events_all", -1, &plain, visit_plain);
 }
 
 void cpc_walk_generic_events_all(cpc_t *cpc, void *arg,
@@ -334,7 +334,7 @@ void cpc_walk_generic_events_all(cpc_t *cpc, void *arg,
 {
 	struct plain plain = {.arg = arg, .all = action, .generic = true};
 
-	walk_all(cpc, "cpc_walk_generic_events_all", -1, &plain, tell_plain);
+	walk_all(cpc, "cpc_walk_generic_events_all", -1, &plain, visit_plain);
 }
 
 /* Returns the slot if it cannot count instructions, which most can; else -1. */
@@ -357,7 +357,7 @@ void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
 	struct plain plain = {.arg = arg, .pic = action, .picno = picno};
 
 	if (picno < cpc_npic(cpc))
-		walk_all(cpc, "cpc_walk_events_pic", special(picno), &plain, tell_plain);
+		walk_all(cpc, "cpc_walk_events_pic", special(picno), &plain, visit_plain);
 }
 
 void cpc_walk_generic_events_pic(cpc_t *cpc, uint_t picno, void *arg,
@@ -366,7 +366,7 @@ void cpc_walk_generic_events_pic(cpc_t *cpc, uint_t picno, void *arg,
 	struct plain plain = {.arg = arg, .pic = action, .picno = picno, .generic = true};
 
 	if (picno < cpc_npic(cpc))
-		walk_all(cpc, "cpc_walk_generic_events_pic", special(picno), &plain, tell_plain);
+		walk_all(cpc, "cpc_walk_generic_events_pic", special(picno), &plain, visit_plain);
 }
 
 int cpc_is_attr(cpc_t *cpc, const char *name)

@@ -144,7 +144,7 @@ int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *
 	struct cpci_symfile *file;
 	int fd;
 
-	cpci_lookup_tell_path(found.path, sizeof(found.path), term->file);
+	cpci_lookup_shorten_path(found.path, sizeof(found.path), term->file);
 	file = cpci_function_open(files, term->file, tid, &fd);
 	if (file == NULL && errno == ENOENT) {
 		cpci_diag(look->diag, ESTALE, CPC_RESOURCE_UNAVAIL,

@@ -28,7 +28,7 @@ struct cpci_found {
 /* ---- refuse.c: why a symbol cannot be counted --------------------------------------- */
 
 /* Formats a path for a message; a long one is cut at its beginning. */
-void cpci_lookup_tell_path(char *to, size_t size, const char *path);
+void cpci_lookup_shorten_path(char *to, size_t size, const char *path);
 /* Refuses because a file that may have the symbol cannot be read.  Returns -1. */
 int cpci_lookup_cannot_read(const struct cpci_lookup *look, const char *path, int err);
 /* Refuses because the process cannot be examined; see errno.  Returns -1. */

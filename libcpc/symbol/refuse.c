@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-void cpci_lookup_tell_path(char *to, size_t size, const char *path)
+void cpci_lookup_shorten_path(char *to, size_t size, const char *path)
 {
 	size_t n = strlen(path);
 
@@ -33,7 +33,7 @@ static const char *reason(int err)
 	case ETIME:
 		return "reading its symbols takes too long";
 	case ENODATA:
-		return "it has no section headers, which tell where its symbols are";
+		return "it has no section headers, which locate its symbols";
 	case ENOTSUP:
 		return "its symbols are compressed, or their names are not there";
 	case EBUSY:
@@ -61,7 +61,7 @@ int cpci_lookup_cannot_read(const struct cpci_lookup *look, const char *path, in
 {
 	char text[256];
 
-	cpci_lookup_tell_path(text, sizeof(text), path);
+	cpci_lookup_shorten_path(text, sizeof(text), path);
 	cpci_diag(look->diag, errno_for(err), 0,
 		  "cannot count '%s': '%s', which may have the symbol, cannot be read: %s",
 		  look->req->name, text, reason(err));

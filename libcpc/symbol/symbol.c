@@ -127,7 +127,7 @@ static int look_into(const struct cpci_lookup *look, const struct cpci_object *o
 		rc = cpci_lookup_cannot_read(look, m.path, errno);
 	} else {
 		*linker = rc == 1;
-		cpci_lookup_tell_path(found->path, sizeof(found->path), m.path);
+		cpci_lookup_shorten_path(found->path, sizeof(found->path), m.path);
 		rc = found->symbol.kind != CPCI_SYM_NONE;
 		if (find_bias(look, file, object, &m, found) == -1)
 			rc = -1;
@@ -239,7 +239,7 @@ static int find(const struct cpci_lookup *look, struct cpci_symbol_addr *bp)
 	char path[PATH_MAX];
 
 	cpci_process_exe_path(process->tid, path, sizeof(path));
-	cpci_lookup_tell_path(found.path, sizeof(found.path), path);
+	cpci_lookup_shorten_path(found.path, sizeof(found.path), path);
 	if (process->by_hand || cpci_function_is_elsewhere(look->term, found.path))
 		return find_in_libraries(look, bp);
 	*look->mapped = true;

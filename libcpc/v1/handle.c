@@ -11,24 +11,24 @@ static cpc_t *handle;
 static int no_handle; /* why cpc_open() failed */
 static cpc_errfn_t *errfn;
 /* The last error message to this thread, and its errno. */
-static _Thread_local char told[1024];
-static _Thread_local int told_errno;
+static _Thread_local char message[1024];
+static _Thread_local int message_errno;
 
-__attribute__((format(printf, 3, 0))) static void hear(const char *fn, int subcode, const char *fmt,
-						       va_list ap)
+__attribute__((format(printf, 3, 0))) static void keep_message(const char *fn, int subcode,
+							       const char *fmt, va_list ap)
 {
 	(void)fn;
 	if (subcode == CPC_WARNING)
 		return;
-	told_errno = errno;
-	vsnprintf(told, sizeof(told), fmt, ap);
+	message_errno = errno;
+	vsnprintf(message, sizeof(message), fmt, ap);
 }
 
 static void open_handle(void)
 {
 	handle = cpc_open(CPC_VER_CURRENT);
 	if (handle != NULL)
-		cpc_seterrhndlr(handle, hear);
+		cpc_seterrhndlr(handle, keep_message);
 	else
 		no_handle = errno;
 }
@@ -51,7 +51,7 @@ __attribute__((format(printf, 2, 0))) static void default_errfn(const char *fn, 
 	fputc('\n', stderr);
 }
 
-int cpci_v1_tell(const char *fn, const char *fmt, ...)
+int cpci_v1_fail(const char *fn, const char *fmt, ...)
 {
 	int err = errno;
 	va_list ap;
@@ -63,12 +63,12 @@ int cpci_v1_tell(const char *fn, const char *fmt, ...)
 	return -1;
 }
 
-int cpci_v1_told(const char *fn)
+int cpci_v1_fail_libcpc(const char *fn)
 {
-	bool now = told_errno == errno && told[0] != '\0';
+	bool now = message_errno == errno && message[0] != '\0';
 
-	cpci_v1_tell(fn, "%s", now ? told : strerror(errno));
-	told[0] = '\0';
+	cpci_v1_fail(fn, "%s", now ? message : strerror(errno));
+	message[0] = '\0';
 	return -1;
 }
 

@@ -226,12 +226,12 @@ static int bind(const char *fn, const cpc_event_t *event, int flags, uint_t on, 
 	int rc;
 
 	if (watch_end() == -1)
-		return cpci_v1_tell(fn, "%s", strerror(errno));
+		return cpci_v1_fail(fn, "%s", strerror(errno));
 	/* A handler of overflows finds either the old event or the new one. */
 	cpci_block_signals(&old);
 	rc = bind_set(event, flags, on, off);
 	cpci_unblock_signals(&old);
-	return rc == 0 ? 0 : cpci_v1_told(fn);
+	return rc == 0 ? 0 : cpci_v1_fail_libcpc(fn);
 }
 
 /* Restarts with new presets, in the handler of an overflow. */
@@ -345,7 +345,7 @@ static int switch_mode(const char *fn, uint_t mode, bool enable)
 		return -1;
 	if (set->flags != 0) {
 		errno = ENOTSUP;
-		return cpci_v1_tell(fn, "an event that was bound with flags keeps its modes");
+		return cpci_v1_fail(fn, "an event that was bound with flags keeps its modes");
 	}
 	if (cpc_take_sample(&now) == -1)
 		return -1;
@@ -359,7 +359,7 @@ static int switch_mode(const char *fn, uint_t mode, bool enable)
 		self.tick = now.ce_tick;
 	} else if (nsilent < spec->nreqs) {
 		errno = ENOTSUP;
-		return cpci_v1_tell(fn, "some events would count nothing then, but others would");
+		return cpci_v1_fail(fn, "some events would count nothing then, but others would");
 	} else if (cpc_disable(cpci_v1_handle()) == -1) {
 		return -1;
 	}
@@ -400,15 +400,15 @@ int cpc_access(void)
 	cpc_event_t now;
 
 	if (cpc == NULL)
-		return cpci_v1_tell(fn, "%s", strerror(errno));
+		return cpci_v1_fail(fn, "%s", strerror(errno));
 	/* Binding another set may have unbound this one. */
 	if (own_set() != NULL && cpc_take_sample(&now) == 0)
 		return 0;
 	if (self.set != NULL && errno != EINVAL)
-		return cpci_v1_tell(fn, "%s", strerror(errno));
+		return cpci_v1_fail(fn, "%s", strerror(errno));
 	/* Another program may hold the core PMU.  Without a core PMU there are other events. */
 	if (try_event(cpc, "cycles") == 0 ||
 	    (errno == EINVAL && try_event(cpc, "page-faults") == 0))
 		return 0;
-	return cpci_v1_told(fn);
+	return cpci_v1_fail_libcpc(fn);
 }

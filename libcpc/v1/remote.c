@@ -82,13 +82,13 @@ static struct binding *prepare(const char *fn, pctx_t *pctx, int id, const cpc_e
 
 	if (spec == NULL || flags != 0) {
 		errno = EINVAL;
-		cpci_v1_tell(fn,
+		cpci_v1_fail(fn,
 			     spec == NULL ? "not an event of cpc_strtoevent()" : "unknown flags");
 		return NULL;
 	}
 	b = calloc(1, sizeof(*b));
 	if (b == NULL) {
-		cpci_v1_tell(fn, "%s", strerror(errno));
+		cpci_v1_fail(fn, "%s", strerror(errno));
 		return NULL;
 	}
 	*b = (struct binding){.pctx = pctx, .id = id, .spec = event->ce_spec};
@@ -96,7 +96,7 @@ static struct binding *prepare(const char *fn, pctx_t *pctx, int id, const cpc_e
 	b->buf = b->set != NULL ? cpc_buf_create(cpci_v1_handle(), b->set) : NULL;
 	if (b->buf != NULL)
 		return b;
-	cpci_v1_told(fn);
+	cpci_v1_fail_libcpc(fn);
 	free_binding(b);
 	return NULL;
 }
@@ -107,7 +107,7 @@ static int keep(const char *fn, struct binding *b, int rc)
 	int cancel;
 
 	if (rc == -1) {
-		cpci_v1_told(fn);
+		cpci_v1_fail_libcpc(fn);
 		free_binding(b);
 		return -1;
 	}
@@ -185,7 +185,7 @@ int cpc_shared_bind_event(int fd, cpc_event_t *event, int flags)
 	int cpu = only_cpu();
 
 	if (cpu == -1 || fcntl(fd, F_GETFD) == -1)
-		return cpci_v1_tell(fn, "%s",
+		return cpci_v1_fail(fn, "%s",
 				    cpu == -1 ? "the calling LWP is not bound to a CPU"
 					      : strerror(errno));
 	b = prepare(fn, NULL, fd, event, flags);

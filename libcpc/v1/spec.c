@@ -31,7 +31,7 @@ static char *next_word(char **rest)
 static int refuse(const char *what, const char *word)
 {
 	errno = EINVAL;
-	return cpci_v1_tell(strtoevent, what, word);
+	return cpci_v1_fail(strtoevent, what, word);
 }
 
 static int add_event(struct cpci_v1_spec *spec, char *word, uint_t *next)
@@ -207,7 +207,7 @@ int cpc_strtoevent(int cpuver, const char *text, cpc_event_t *event)
 	cpc_set_t *set;
 
 	if (cpc == NULL)
-		return cpci_v1_tell(strtoevent, "%s", strerror(errno));
+		return cpci_v1_fail(strtoevent, "%s", strerror(errno));
 	if (cpuver != CPCI_V1_CPU)
 		return refuse("the spec '%s' is for another machine", text);
 	spec = calloc(1, sizeof(*spec));
@@ -218,7 +218,7 @@ int cpc_strtoevent(int cpuver, const char *text, cpc_event_t *event)
 	if (spec == NULL || spec->text == NULL || spec->words == NULL) {
 		free_spec(spec);
 		errno = ENOMEM;
-		return cpci_v1_tell(strtoevent, "%s", strerror(errno));
+		return cpci_v1_fail(strtoevent, "%s", strerror(errno));
 	}
 	if (parse(cpc, spec) == -1) {
 		free_spec(spec);
@@ -226,7 +226,7 @@ int cpc_strtoevent(int cpuver, const char *text, cpc_event_t *event)
 	}
 	set = cpci_v1_set(spec, 0, 0, NULL);
 	if (set == NULL) {
-		cpci_v1_told(strtoevent);
+		cpci_v1_fail_libcpc(strtoevent);
 		free_spec(spec);
 		return -1;
 	}
@@ -234,7 +234,7 @@ int cpc_strtoevent(int cpuver, const char *text, cpc_event_t *event)
 	memset(event, 0, sizeof(*event));
 	event->ce_cpuver = cpuver;
 	event->ce_spec = keep(spec);
-	return event->ce_spec != 0 ? 0 : cpci_v1_tell(strtoevent, "too many specs: '%s'", text);
+	return event->ce_spec != 0 ? 0 : cpci_v1_fail(strtoevent, "too many specs: '%s'", text);
 }
 
 const struct cpci_v1_spec *cpci_v1_spec(const cpc_event_t *event)

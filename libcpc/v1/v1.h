@@ -34,9 +34,9 @@ struct cpci_v1_spec {
 /* The handle used by all calls; NULL and errno. */
 cpc_t *cpci_v1_handle(void);
 /* Calls the error function.  Returns -1; keeps errno. */
-__attribute__((format(printf, 2, 3))) int cpci_v1_tell(const char *fn, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) int cpci_v1_fail(const char *fn, const char *fmt, ...);
 /* The same with the message of the libcpc call that failed, or else with errno. */
-int cpci_v1_told(const char *fn);
+int cpci_v1_fail_libcpc(const char *fn);
 
 /* ---- spec.c ------------------------------------------------------------------- */
 

@@ -116,16 +116,6 @@ static struct {
 	.clear_ns = -CPCI_CLAIM_LOOK_NS,
 };
 
-/* Closes a file, keeps errno and returns `rc`. */
-static int close_and(int fd, int rc)
-{
-	int err = errno;
-
-	close(fd);
-	errno = err;
-	return rc;
-}
-
 /* Maps the generation of root's claims if its file exists. */
 static void map_generation(void)
 {
@@ -147,8 +137,7 @@ static void map_generation(void)
 		    !atomic_compare_exchange_strong(&registry.roots, &none, map))
 			munmap(map, sizeof(*map));
 	}
-	if (fd != -1)
-		close(fd);
+	cpci_close(fd);
 	close(dir);
 }
 
@@ -178,7 +167,8 @@ static int make_generation(int dir)
 			rc = fchmod(fd, 0644);
 		}
 	}
-	return close_and(fd, rc);
+	cpci_close(fd);
+	return rc;
 }
 
 /* Invalidates the sets of LWPs that are bound already. */
@@ -195,11 +185,12 @@ static int raise_generation(enum cpci_claim_dir which, int dir)
 		return -1;
 	/* enter() has checked its size. */
 	map = mmap(NULL, sizeof(*map), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	cpci_close(fd);
 	if (map == MAP_FAILED)
-		return close_and(fd, -1);
+		return -1;
 	++*map;
 	munmap(map, sizeof(*map));
-	return close_and(fd, 0);
+	return 0;
 }
 
 /* The place where this process claims. */
@@ -211,13 +202,8 @@ struct place {
 
 static void leave(const struct place *place)
 {
-	int err = errno;
-
-	if (place->mutex != -1)
-		close(place->mutex);
-	if (place->dir != -1)
-		close(place->dir);
-	errno = err;
+	cpci_close(place->mutex);
+	cpci_close(place->dir);
 }
 
 /* Opens the directory of root's claims.  The first claim creates it. */
@@ -257,26 +243,18 @@ static int enter(struct place *place)
 	return 0;
 }
 
-/* Creates the file of a claim, and locks it before others can open it. */
+/* Creates the file of a claim, and locks it before others can open it.  -1: see errno. */
 static int publish(struct cpci_claim *claim, enum cpci_claim_dir which)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	char name[64];
-	int err;
 
 	cpci_claim_name(claim->cpu, name, sizeof(name));
 	snprintf(claim->path, sizeof(claim->path), "%s/%s", cpci_claim_path[which], name);
 	claim->fd = open(claim->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (claim->fd == -1)
 		return -1;
-	if (fcntl(claim->fd, F_SETLK, &lock) == 0 && fchmod(claim->fd, 0644) == 0)
-		return 0;
-	err = errno;
-	unlink(claim->path);
-	close(claim->fd);
-	claim->fd = -1;
-	errno = err;
-	return -1;
+	return fcntl(claim->fd, F_SETLK, &lock) == 0 ? fchmod(claim->fd, 0644) : -1;
 }
 
 static void withdraw(struct cpci_claim *claim)

@@ -194,10 +194,9 @@ static int may_claim(const struct look *look, pid_t pid, uid_t *uid)
 static int is_locked(int fd, pid_t *pid)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-	int rc = fcntl(fd, F_GETLK, &lock), err = errno;
+	int rc = fcntl(fd, F_GETLK, &lock);
 
-	close(fd);
-	errno = err;
+	cpci_close(fd);
 	if (rc == -1)
 		return -1;
 	*pid = lock.l_type != F_UNLCK && lock.l_pid > 0 ? lock.l_pid : 0;
@@ -299,7 +298,7 @@ static int find_in(enum cpci_claim_dir which, int cpu, bool tidy, struct cpci_ho
 	struct look look = {.which = which, .dir = cpci_claim_dir_open(which)};
 	_Alignas(struct dirent) char buf[2048];
 	unsigned nentries = 0;
-	int rc = 0, err;
+	int rc = 0;
 	ssize_t n;
 
 	holder->dir = which;
@@ -319,9 +318,7 @@ static int find_in(enum cpci_claim_dir which, int cpu, bool tidy, struct cpci_ho
 			rc = judge(&look, entry->d_name, cpu, tidy, holder);
 		}
 	}
-	err = errno;
-	close(look.dir);
-	errno = err;
+	cpci_close(look.dir);
 	return rc;
 }
 

@@ -343,11 +343,7 @@ static int open_trusted(const struct reader *r, const char *path, int *fd)
 		*fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 		rc = *fd != -1 ? 1 : -1;
 	}
-
-	int err = errno;
-
-	close(place);
-	errno = err;
+	cpci_close(place);
 	return rc;
 }
 

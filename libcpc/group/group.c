@@ -13,12 +13,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* Keeps errno. */
 static void close_some(const int *fd, uint_t n)
 {
-	while (n-- > 0) {
-		if (fd[n] != -1)
-			close(fd[n]);
-	}
+	while (n-- > 0)
+		cpci_close(fd[n]);
 }
 
 /* Is the group for cores of another kind than that CPU? */
@@ -53,16 +52,14 @@ static int open_term(const struct cpci_term *term, const struct perf_event_attr 
 		     const struct cpci_symbol_addr *at, struct cpci_target target, int leader,
 		     bool disabled)
 {
-	int fd, err;
+	int fd;
 
 	if (cpci_perf_is_uprobe(attr))
 		return cpci_uprobe_open(attr, at->file, at->offset, target, disabled);
 	fd = cpci_perf_open(attr, target, leader, disabled);
 	if (fd == -1 || !cpci_term_is_filtered(term) || cpci_perf_filter(fd, term->filter) == 0)
 		return fd;
-	err = errno;
-	close(fd);
-	errno = err;
+	cpci_close(fd);
 	return -1;
 }
 
@@ -128,7 +125,7 @@ static bool only_uprobes(const struct cpci_plan *plan)
 static int open_beside(const struct perf_event_attr *attr, const struct cpci_term *hardware,
 		       struct cpci_target target, bool disabled)
 {
-	int leader = -1, fd, err;
+	int leader = -1, fd;
 
 	if (hardware != NULL && cpci_kernel() < CPCI_KERNEL(6, 2, 0)) {
 		struct perf_event_attr first = cpci_term_event(hardware, NULL);
@@ -140,10 +137,7 @@ static int open_beside(const struct perf_event_attr *attr, const struct cpci_ter
 			return -1;
 	}
 	fd = cpci_perf_open(attr, target, leader, disabled);
-	err = errno;
-	if (leader != -1)
-		close(leader);
-	errno = err;
+	cpci_close(leader);
 	return fd;
 }
 
@@ -277,10 +271,7 @@ static int open_all(struct cpci_plan *plan, struct cpci_target target,
 		if (rc == 0)
 			rc = open_one(plan, group, opening, target, true, fd + group->first, bad);
 		if (rc == -1) {
-			int err = errno;
-
 			close_some(fd, group->first);
-			errno = err;
 			return -1;
 		}
 	}
@@ -289,12 +280,8 @@ static int open_all(struct cpci_plan *plan, struct cpci_target target,
 		return 0;
 	if (!any)
 		errno = EINVAL; /* as the kernel would report */
-
-	int err = errno;
-
 	*bad = plan->ref[0];
 	close_some(fd, plan->nterms);
-	errno = err;
 	return -1;
 }
 

@@ -87,13 +87,8 @@ static int start_thread(void)
 
 static void close_files(void)
 {
-	int err = errno;
-
-	if (poller.end != -1)
-		close(poller.end);
-	if (poller.epoll != -1)
-		close(poller.epoll);
-	errno = err;
+	cpci_close(poller.end);
+	cpci_close(poller.epoll);
 }
 
 static int start(void)

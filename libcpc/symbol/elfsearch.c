@@ -88,10 +88,7 @@ static void *load(struct tables *t, uint64_t offset, uint64_t size)
 	void *p = afford(t, offset, size) ? malloc(size + 1) : NULL;
 
 	if (p != NULL && !cpci_elf_pread(t->fd, p, size, offset)) {
-		int err = errno;
-
 		free(p);
-		errno = err;
 		return NULL;
 	}
 	return p;

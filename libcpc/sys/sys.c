@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Other TLS models allocate the variable at its first use, which may be in a signal handler. */
 static _Thread_local pid_t self __attribute__((tls_model("initial-exec")));
@@ -26,6 +27,15 @@ pid_t cpci_self(void)
 void cpci_self_forget(void)
 {
 	self = 0;
+}
+
+void cpci_close(int fd)
+{
+	int err = errno;
+
+	if (fd >= 0)
+		close(fd);
+	errno = err;
 }
 
 hrtime_t cpci_now(void)

@@ -26,6 +26,9 @@ long cpci_kernel(void);
 /* Parses a decimal, 0x hex or 0 octal number, without blanks and signs. */
 bool cpci_parse_number(const char *s, uint64_t *val);
 
+/* close(2), but keeps errno.  A negative `fd` is ignored. */
+void cpci_close(int fd);
+
 /* Reads the number at the start of a file; `none`: it cannot be read, or there is no number. */
 long cpci_read_number(const char *path, long none);
 long cpci_read_number_at(int dir, const char *path, long none); /* as openat(2) */

@@ -15,28 +15,24 @@ static int root = -1, root_errno; /* set once */
 /* Opens tracefs if it is mounted at `path`.  -1 and errno: ENOENT, it is not. */
 static int open_mounted(const char *path)
 {
-	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), err;
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd == -1 || faccessat(fd, "events/header_page", R_OK, AT_EACCESS) == 0)
 		return fd;
-	err = errno;
-	close(fd);
-	errno = err;
+	cpci_close(fd);
 	return -1;
 }
 
 /* Mounts tracefs only for this process: no path leads to it, and the last close unmounts it. */
 static int mount_detached(void)
 {
-	int fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC), fd = -1, err;
+	int fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC), fd = -1;
 
 	if (fs == -1)
 		return -1;
 	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
 		fd = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, 0);
-	err = errno;
-	close(fs);
-	errno = err;
+	cpci_close(fs);
 	return fd;
 }
 

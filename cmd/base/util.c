@@ -184,6 +184,11 @@ char *xstrdup(const char *text)
 	return copy;
 }
 
+char *copy_text(const char *text)
+{
+	return text != NULL ? xstrdup(text) : NULL;
+}
+
 char *xasprintf(const char *fmt, ...)
 {
 	va_list ap;

@@ -51,6 +51,7 @@ cpc_t *xcpc_open(void);
 void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t size);
 char *xstrdup(const char *text);
+char *copy_text(const char *text); /* NULL: NULL */
 __attribute__((format(printf, 1, 2))) char *xasprintf(const char *fmt, ...);
 
 #endif /* UTIL_H */

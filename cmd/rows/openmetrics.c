@@ -18,22 +18,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The series of a CPU (or core, ...), or of a command. */
+/* The series of a CPU (or core, ...), of a service (or user, ...), or of a command. */
 struct owner {
+	RB_ENTRY(owner) link;
 	enum cpu_scope scope;
 	int id;
-	char *key, *container, *pod; /* as those of a row */
-	char *comm;		     /* NULL: a series of CPUs */
-	uint64_t lost;		     /* bit i: the total of event i went out of range */
-	uint64_t seen;		     /* bit i: event i was counted; for CPUs, in the last sample */
+	const char *key, *container, *pod; /* as those of a row; allocated */
+	const char *comm;		   /* NULL: a series of CPUs; allocated */
+	uint64_t lost;			   /* bit i: the total of event i went out of range */
+	uint64_t seen; /* bit i: event i was counted; for CPUs, in the last sample */
 	unsigned ncpus;
 	uint64_t incomplete;				    /* number of incomplete rows */
 	uint64_t val[RUN_MAX_EVENTS], last[RUN_MAX_EVENTS]; /* total; count of the last row */
 };
 
+RB_HEAD(owner_tree, owner);
+
 struct owners {
-	size_t n, last; /* `last`: the index of the previous row; rows keep their order */
-	struct owner *owner;
+	size_t n;
+	struct owner **owner; /* in the order of their first rows */
+	struct owner_tree tree;
 };
 
 /* The counts of a running process that are already in the totals. */
@@ -55,12 +59,26 @@ struct metrics {
 	struct processes processes;
 };
 
+static int compare_texts(const char *a, const char *b)
+{
+	return strcmp(a != NULL ? a : "", b != NULL ? b : "");
+}
+
+static int compare_owners(const struct owner *a, const struct owner *b)
+{
+	int order =
+		a->id != b->id ? (a->id > b->id) - (a->id < b->id) : compare_texts(a->key, b->key);
+
+	return order != 0 ? order : compare_texts(a->comm, b->comm);
+}
+
 static int by_pid(const struct process *a, const struct process *b)
 {
 	return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
 /* clang-format off */
+RB_GENERATE_INTERNAL(owner_tree, owner, link, compare_owners, __attribute__((unused)) static)
 RB_GENERATE_INTERNAL(processes, process, link, by_pid, __attribute__((unused)) static)
 /* clang-format on */
 
@@ -183,7 +201,7 @@ static void put_samples(const struct metrics *m, const char *family, size_t k, u
 	const struct run_event *event = &m->run->set[k].event[i];
 
 	for (size_t o = 0; o < m->set[k].n; o++) {
-		const struct owner *owner = &m->set[k].owner[o];
+		const struct owner *owner = m->set[k].owner[o];
 
 		if ((owner->seen >> i & 1) == 0)
 			continue;
@@ -239,7 +257,7 @@ static void put_health(const struct metrics *m)
 			       : "Totals that lack some thread.");
 	for (size_t k = 0; k < m->run->nsets; k++) {
 		for (size_t o = 0; o < m->set[k].n; o++) {
-			const struct owner *owner = &m->set[k].owner[o];
+			const struct owner *owner = m->set[k].owner[o];
 
 			fputs(family, m->file);
 			put_labels(m, k, owner, NULL, "");
@@ -252,7 +270,7 @@ static void put_health(const struct metrics *m)
 static void put_ratio(const struct metrics *m, size_t k, unsigned i, bool last)
 {
 	for (size_t o = 0; o < m->set[k].n; o++) {
-		const struct owner *owner = &m->set[k].owner[o];
+		const struct owner *owner = m->set[k].owner[o];
 		const struct row row = {
 			.set = k, .val = last ? owner->last : owner->val, .valid = owner->seen};
 		double val = row_ratio(m->run, &row, i);
@@ -302,46 +320,33 @@ static void put_document(const struct metrics *m)
 
 /* ---- rows --------------------------------------------------------------------- */
 
-static bool is_owner(const struct owner *owner, const struct row *row, const char *comm)
-{
-	if (comm != NULL)
-		return strcmp(owner->comm, comm) == 0;
-	if (row->key != NULL)
-		return strcmp(owner->key, row->key) == 0;
-	return owner->scope == row->scope && owner->id == row->id;
-}
-
-static char *copy(const char *text)
-{
-	return text != NULL ? xstrdup(text) : NULL;
-}
-
 static struct owner *find_owner(struct owners *set, const struct row *row, const char *comm)
 {
-	struct owner *owner;
+	struct owner wanted = {.scope = row->scope, .id = row->id, .key = row->key, .comm = comm};
+	struct owner *owner = RB_FIND(owner_tree, &set->tree, &wanted);
 
-	for (size_t i = 0; i < set->n; i++) {
-		set->last = set->last + 1 < set->n ? set->last + 1 : 0;
-		if (is_owner(&set->owner[set->last], row, comm))
-			return &set->owner[set->last];
-	}
+	if (owner != NULL)
+		return owner;
+	owner = xcalloc(1, sizeof(*owner));
+	owner->scope = row->scope;
+	owner->id = row->id;
+	owner->key = copy_text(row->key);
+	owner->comm = copy_text(comm);
+	owner->container = copy_text(row->container);
+	owner->pod = copy_text(row->pod);
+	RB_INSERT(owner_tree, &set->tree, owner);
 	set->owner = xrealloc(set->owner, (set->n + 1) * sizeof(*set->owner));
-	set->last = set->n++;
-	owner = &set->owner[set->last];
-	*owner = (struct owner){.scope = row->scope, .id = row->id};
-	owner->comm = copy(comm);
-	owner->key = copy(row->key);
-	owner->container = copy(row->container);
-	owner->pod = copy(row->pod);
+	set->owner[set->n++] = owner;
 	return owner;
 }
 
 static void free_owner(struct owner *owner)
 {
-	free(owner->comm);
-	free(owner->key);
-	free(owner->container);
-	free(owner->pod);
+	free((char *)owner->comm);
+	free((char *)owner->key);
+	free((char *)owner->container);
+	free((char *)owner->pod);
+	free(owner);
 }
 
 static struct process *find_process(struct metrics *m, pid_t pid)
@@ -438,7 +443,7 @@ static void clear(struct metrics *m)
 		free_process(m, process);
 	for (size_t k = 0; k < m->nsets; k++) {
 		for (size_t o = 0; o < m->set[k].n; o++)
-			free_owner(&m->set[k].owner[o]);
+			free_owner(m->set[k].owner[o]);
 		free(m->set[k].owner);
 	}
 	free(m->set);

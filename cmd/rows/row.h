@@ -51,8 +51,8 @@ struct run_cpu {
 };
 
 /*
- * The scope of the rows of cpustat (-A): a CPU, a core, ..., all CPUs; or a cgroup, ..., which is
- * the key of a part of what all CPUs have counted.
+ * The scope of the rows of cpustat (-A): a CPU, a core, ... or all CPUs.  Or the counts of all CPUs
+ * are divided among cgroups, services, ...: each of these is a key.
  */
 enum cpu_scope {
 	SCOPE_CPU,

@@ -60,20 +60,15 @@ RB_GENERATE_INTERNAL(entries, entry, link, compare, __attribute__((unused)) stat
 
 /* ---- entries --------------------------------------------------------------------- */
 
-static char *copy(const char *text)
-{
-	return text != NULL ? xstrdup(text) : NULL;
-}
-
 static struct entry *new_entry(const struct summary *s, const struct row *id)
 {
 	struct entry *entry = xcalloc(1, sizeof(*entry));
 
 	entry->row = *id;
 	entry->row.comm = xstrdup(id->comm != NULL ? id->comm : "");
-	entry->row.key = copy(id->key);
-	entry->row.container = copy(id->container);
-	entry->row.pod = copy(id->pod);
+	entry->row.key = copy_text(id->key);
+	entry->row.container = copy_text(id->container);
+	entry->row.pod = copy_text(id->pod);
 	entry->sum = xcalloc(s->run->nsets, sizeof(*entry->sum));
 	return entry;
 }

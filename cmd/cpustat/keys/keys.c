@@ -32,7 +32,7 @@
 #define SLOTS_OF_OTHERS 8192
 #define SLOTS_MAX 65536
 
-/* Flaws that a total has, too; others say that counts may be in the row of another key. */
+/* Flaws of a total, too.  With the other flaws, counts may be in the row of another key. */
 #define LACKS (LWPS_NO_EVENT | LWPS_NOT_RUN | LWPS_NO_CPU)
 
 /* Samples without counts after which a slot is forgotten, if slots are scarce. */
@@ -452,9 +452,10 @@ static void print_losses(const struct divided *d)
 		say("incomplete: the kernel skipped %llu calls of a BPF program",
 		    (unsigned long long)losses->skipped);
 	if (losses->late > 0)
-		say("incomplete: %llu times a running LWP changed its %s unnoticed; its counts up "
+		say("incomplete: %llu time%s a running LWP changed its %s unnoticed; its counts up "
 		    "to the next switch are in that it left",
-		    (unsigned long long)losses->late, cpu_scope_name(d->scope));
+		    (unsigned long long)losses->late, losses->late == 1 ? "" : "s",
+		    cpu_scope_name(d->scope));
 }
 
 static void keys_free(struct sampled *sampled)

@@ -115,6 +115,7 @@ block() {
 }
 
 @test "names in records are data, wherever they are; nothing is run" {
+	need_command gnuplot
 	cpus 2 | sed "s/e'v/\`touch pwned\`\\\\n'; system('touch pwned') #/g" >"$R"
 	cd "$T"
 	go -0 cpcplot -o p.svg "$R"

@@ -392,15 +392,22 @@ int BPF_PROG(on_sched_exit)
 
 	if (!has_sched_exit)
 		return 0;
+	preempt_off();
 	c = this_cpu();
-	if (!c || c->task == (__u64)t)
-		return 0;
-	l = tracked(t);
-	if (l || c->slot != LWPS_NONE) {
-		__sync_fetch_and_add(&repaired, 1);
-		charge_slice(c, c->slot, 1);
+	if (c && c->task != (__u64)t) {
+		/* Interrupts are on, as in split_slice(). */
+		c->busy = 1;
+		barrier();
+		l = tracked(t);
+		if (l || c->slot != LWPS_NONE) {
+			__sync_fetch_and_add(&repaired, 1);
+			charge_slice(c, c->slot, 1);
+		}
+		switch_in(c, t, l);
+		barrier();
+		c->busy = 0;
 	}
-	switch_in(c, t, l);
+	preempt_on();
 	return 0;
 }
 

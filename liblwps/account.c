@@ -229,14 +229,29 @@ static void drop_sched_exit(struct account *account)
 	*link = 0;
 }
 
-int account_flush(struct account *account, bool *online)
+#define FLUSH_TRIES 1000
+
+/* Ends the slice of a CPU.  -1: errno; ENXIO: the CPU is offline. */
+static int flush_cpu(const struct account *account, unsigned cpu)
 {
 	const int program = account->skel->progs.on_flush.prog_fd;
+	int result;
 
+	for (int tries = 0; tries < FLUSH_TRIES; tries++) {
+		result = programs_run(program, 0, (int)cpu);
+		if (result != ACCOUNT_BUSY)
+			return result;
+	}
+	errno = EBUSY;
+	return -1;
+}
+
+int account_flush(struct account *account, bool *online)
+{
 	for (unsigned cpu = 0; cpu < account->ncpus; cpu++) {
-		const bool failed = programs_run(program, 0, (int)cpu) != 0;
+		const bool failed = flush_cpu(account, cpu) == -1;
 
-		if (failed && errno != ENXIO) /* the CPU is offline */
+		if (failed && errno != ENXIO)
 			return -1;
 		if (online)
 			online[cpu] = !failed;

@@ -33,6 +33,9 @@ enum account_slot {
 /* Flaws of a slot, beside those of enum lwps_flaw. */
 #define ACCOUNT_LATE 128 /* a task changed its key, which was noticed at a later switch */
 
+/* What on_flush() returns if it has interrupted another program, and did nothing. */
+#define ACCOUNT_BUSY 1
+
 /* The id of a cgroup or user, or the name of a command. */
 struct account_key {
 	__u64 word[2];

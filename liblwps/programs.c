@@ -61,7 +61,8 @@ int programs_run(int program, uint64_t argument, int cpu)
 		attr.test.cpu = (uint32_t)cpu;
 		attr.test.flags = BPF_F_TEST_RUN_ON_CPU;
 	}
-	return skel_sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
+	return skel_sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr)) == 0 ? (int)attr.test.retval
+									 : -1;
 }
 
 int programs_add_events(int events, const struct lwps_column *column, unsigned ncolumns,

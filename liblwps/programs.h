@@ -42,7 +42,10 @@ void programs_unload(struct count *skel);
  */
 void *programs_try(void *(*make)(const void *config), const void *config);
 
-/* Run a program with one argument on a CPU; -1: on the current one.  -1: errno. */
+/*
+ * Run a program with one argument on a CPU; -1: on the current one.  Returns what it returned; -1:
+ * errno.
+ */
 int programs_run(int program, uint64_t argument, int cpu);
 
 /* Add the perf events of each CPU to the map `events`.  -1: errno. */

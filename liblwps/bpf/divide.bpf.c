@@ -325,7 +325,7 @@ static __always_inline void lose_switch(struct account_cpu *c)
 {
 	c->changing = 0;
 	if (!c->task) {
-		c->slot = ACCOUNT_BEFORE;
+		c->slot = c->mark.slot = ACCOUNT_BEFORE; /* the mark of no task */
 		return;
 	}
 	__sync_fetch_and_add(&missed, 1);
@@ -390,15 +390,21 @@ int BPF_PROG(on_sched_exit)
 
 	if (!has_sched_exit)
 		return 0;
+	preempt_off();
 	c = this_cpu();
-	if (!c || c->task == (__u64)t || !c->task)
-		return 0;
-	__sync_fetch_and_add(&repaired, 1);
-	c->task = (__u64)t;
-	c->switches++;
-	mark_of(t, &m);
-	if (!same(&m, &c->mark))
-		turn_to(c, t, &m);
+	if (c && c->task && c->task != (__u64)t) {
+		__sync_fetch_and_add(&repaired, 1);
+		c->busy = 1;
+		barrier();
+		c->task = (__u64)t;
+		c->switches++;
+		mark_of(t, &m);
+		if (!same(&m, &c->mark))
+			turn_to(c, t, &m);
+		barrier();
+		c->busy = 0;
+	}
+	preempt_on();
 	return 0;
 }
 
@@ -462,10 +468,7 @@ int BPF_PROG(on_rename, struct task_struct *renamed)
 
 /* ---- calls from user space ---- */
 
-/*
- * Never attached: user space runs it on a CPU of its choice, to end the slice there.  1: it has
- * interrupted another program, and did nothing.
- */
+/* Never attached: user space runs it on a CPU of its choice, to end the slice there. */
 SEC("raw_tp/account_flush")
 int BPF_PROG(on_flush)
 {
@@ -476,7 +479,7 @@ int BPF_PROG(on_flush)
 	if (!c)
 		return 0;
 	if (c->busy)
-		return 1;
+		return ACCOUNT_BUSY;
 	end_task(c, t);
 	charge_slice(c);
 	mark_of(t, &m);

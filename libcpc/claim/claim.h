@@ -67,7 +67,7 @@ int cpci_claim_mutex(int dir);
 /*
  * Looks for a claim of another process on `cpu`, or on any CPU (-1).  In the directory `tidy`
  * it also removes files of dead processes; the caller holds the mutex of that directory.  1:
- * see `holder`; 0: there is none; -1 and errno: unknown.  Safe in signal handlers.
+ * see `holder`; 0: no process holds one; -1 and errno: unknown.  Safe in signal handlers.
  */
 int cpci_claim_find(int cpu, enum cpci_claim_dir tidy, struct cpci_holder *holder);
 

@@ -111,7 +111,7 @@ struct cpci_opening {
 	const struct cpci_symbol_addr *bp; /* per term; NULL: there are no symbols */
 	/* per request; for those that report overflows; NULL: 0 */
 	const uint64_t *preset;
-	uint64_t sample_type; /* for buffered requests; 0: there are none */
+	uint64_t sample_type; /* 0: no request is buffered */
 	bool precise;	      /* out of cpci_group_open(): their PCs are precise */
 	bool watch;	      /* a read shows whether the CPU went offline */
 };

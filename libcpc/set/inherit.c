@@ -316,7 +316,7 @@ static int open_counters(cpc_set_t *set)
 	return -1;
 }
 
-/* Does everything but start the counters.  False: there are none. */
+/* Does everything but start the counters.  False: the set has no counters. */
 static bool attach(struct cpci_copy *copy)
 {
 	cpc_set_t *set = &copy->set;

@@ -56,7 +56,7 @@ struct cpci_elf {
 int cpci_elf_read(struct cpci_elf *elf, int fd);
 void cpci_elf_free(struct cpci_elf *elf);
 
-/* The offset in the file of the byte at `addr`.  False: there is none. */
+/* Finds the offset in the file of the byte at `addr`.  False: the file does not have it. */
 bool cpci_elf_offset(const struct cpci_elf *elf, uint64_t addr, uint64_t *offset);
 /* The segment that contains an address, or NULL. */
 const struct cpci_segment *cpci_elf_segment(const struct cpci_elf *elf, uint64_t addr);
@@ -65,7 +65,7 @@ bool cpci_elf_code(const struct cpci_elf *elf, uint64_t offset, uint64_t *addr);
 
 /* Where to search. */
 enum cpci_elf_table {
-	CPCI_ELF_ALL,	  /* the table of all symbols; if there is none, the dynamic symbols */
+	CPCI_ELF_ALL, /* the table of all symbols, or, in a stripped file, the dynamic symbols */
 	CPCI_ELF_DYNAMIC, /* only the dynamic symbols */
 	/* Probes of sys/sdt.h, in notes: "3:provider:name" is the third site of that probe. */
 	CPCI_ELF_PROBES,

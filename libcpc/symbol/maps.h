@@ -40,7 +40,7 @@ void cpci_maps_close(struct cpci_maps *maps); /* also after an error */
  * none.  1; 0: nothing is mapped there; -1 and errno.
  */
 int cpci_maps_at(struct cpci_maps *maps, uint64_t addr, struct cpci_mapping *m);
-/* The first mapping of a file's code that ends after `addr`.  False: there is none. */
+/* Finds the first mapping of a file's code that ends after `addr`.  False: no mapping does. */
 bool cpci_maps_next_code(const struct cpci_maps *maps, uint64_t addr, struct cpci_mapping *m);
 
 /* How the kernel identifies an open file in mappings.  -1 and errno. */

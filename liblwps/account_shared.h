@@ -71,17 +71,18 @@ struct account_mark {
 	__u64 slot; /* ACCOUNT_IDLE, ACCOUNT_KERNEL, or 0 for tasks with a key */
 };
 
-/* A CPU and the slice that is counted there now.  Only that CPU changes it. */
+/* A CPU and the slice that is counted there now.  Only that CPU changes it, but for `moved`. */
 struct account_cpu {
 	__u64 task; /* the task that runs, since the last switch: an address; 0: before the first */
 	struct account_mark mark; /* of that task, when its slice began */
 	__u32 slot;		  /* of that task */
 	__u32 spare;		  /* a free slot, or 0 */
 	__u32 busy;		  /* 1: a program that interrupts may hit is changing this */
-	__u32 fence;
 	__u32 changing; /* 1: the key of the task may have changed when this slice began */
+	__u64 moved;	/* the task that ran here when another CPU moved it; see notice_late() */
 	__u64 switches; /* in this slice */
-	__u64 cgroup;	/* the kernfs node of the task whose slot is looked for: an address */
+	__u32 fence;
+	__u64 cgroup; /* the kernfs node of the task whose slot is looked for: an address */
 	struct account_key key; /* likewise */
 	struct lwps_start start[LWPS_MAX_COLUMNS];
 } __attribute__((aligned(64)));

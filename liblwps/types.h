@@ -90,8 +90,11 @@ struct kernfs_node___renamed { /* Linux 6.15 */
 	struct kernfs_node *__parent;
 };
 
+struct cgroup_root;
+
 struct cgroup {
 	struct kernfs_node *kn;
+	struct cgroup_root *root;
 };
 
 struct cgroup_subsys_state {

@@ -332,13 +332,23 @@ static __always_inline void lose_switch(struct account_cpu *c)
 	flaw(c->slot, LWPS_NO_SWITCH);
 }
 
-/* The key of @t, whose slice ends here, has changed, and no program has noticed. */
+/*
+ * The key of @t, whose slice ends here, may have changed, and no program has noticed.  The mark of
+ * a cgroup can change without the key: by a move in another hierarchy, for example.  A task that
+ * was moved to and fro has the same mark again.
+ */
 static __always_inline void notice_late(struct account_cpu *c, struct task_struct *t,
 					const struct account_mark *m)
 {
+	const bool moved = c->moved == (__u64)t;
+	const __u32 slot = slot_of(c, t, m);
+
+	c->moved = 0;
+	if (slot == c->slot && !moved)
+		return;
 	__sync_fetch_and_add(&late, 1);
 	flaw(c->slot, ACCOUNT_LATE);
-	flaw(slot_of(c, t, m), ACCOUNT_LATE);
+	flaw(slot, ACCOUNT_LATE);
 }
 
 /* @t has run here up to now: does its slice have the right slot? */
@@ -355,7 +365,7 @@ static __always_inline void end_task(struct account_cpu *c, struct task_struct *
 		return;
 	}
 	mark_of(t, &m);
-	if (unlikely(!same(&m, &c->mark)))
+	if (unlikely(!same(&m, &c->mark) || c->moved))
 		notice_late(c, t, &m);
 }
 
@@ -430,6 +440,32 @@ static __always_inline void changed(struct task_struct *t)
 	preempt_on();
 }
 
+static __always_inline __u32 tgid_of(__u64 task)
+{
+	return BPF_CORE_READ((struct task_struct *)task, tgid);
+}
+
+/* Tasks that run on other CPUs are in another cgroup from now on. */
+static __always_inline void mark_moved(struct task_struct *moved, bool whole_process)
+{
+	const __u32 tgid = tgid_of((__u64)moved);
+	struct account_cpu *c;
+	__u32 cpu, key;
+	__u64 task;
+
+#pragma clang loop unroll(disable)
+	for (cpu = 0; cpu < ncpus; cpu++) {
+		key = cpu;
+		c = bpf_map_lookup_elem(&cpus, &key);
+		if (!c)
+			return;
+		task = *(volatile __u64 *)&c->task;
+		if (task && task != bpf_get_current_task() &&
+		    (task == (__u64)moved || (whole_process && tgid_of(task) == tgid)))
+			c->moved = task;
+	}
+}
+
 /* Called after a move, also on kernels without kprobes. */
 SEC("raw_tp/cgroup_attach_task")
 int BPF_PROG(on_move, struct cgroup *to, const char *path, struct task_struct *moved,
@@ -437,8 +473,9 @@ int BPF_PROG(on_move, struct cgroup *to, const char *path, struct task_struct *m
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 
-	if (by != ACCOUNT_BY_CGROUP)
+	if (by != ACCOUNT_BY_CGROUP || BPF_CORE_READ(to, root) != cgroup_of(t)->root)
 		return 0;
+	mark_moved(moved, whole_process);
 	if (whole_process ? BPF_CORE_READ(moved, tgid) == t->tgid : moved == t)
 		changed(t);
 	return 0;

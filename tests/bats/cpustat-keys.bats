@@ -60,6 +60,14 @@ count_names() {
 	awk -v last="$1" '$3 == "tick" && $2 + 0 >= 1 && $2 + 0 <= last { n += $4 } END { print n + 0 }' "$ROWS"
 }
 
+@test "the total has all CPUs, wherever cpustat itself may run" {
+	local cpu
+	need_keys
+	cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+	go -0 taskset -c "$cpu" cpustat -A command -c task-clock 0.2 2
+	awk '$3 == "total" { exit /incomplete/ }' <<<"$output"
+}
+
 @test "more names than there are slots: those that are quiet make room" {
 	need_keys
 	start stat cpustat -o "$ROWS" -c page-faults -A command 0.2

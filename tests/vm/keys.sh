@@ -49,7 +49,8 @@ pod=12345678-9abc-def0-1234-56789abcdef0
 service=$root/system.slice/some.service/part
 docker=$root/system.slice/docker-$container.scope
 kube=$root/kubepods.slice/kubepods-pod$(echo $pod | tr - _).slice/cri-containerd-$container.scope
-made="$root/keys-rest $root/keys-a $root/keys-b $service $docker $kube"
+long=$service/$(printf %0128d 0)
+made="$root/keys-rest $root/keys-a $root/keys-b $long $docker $kube"
 # shellcheck disable=SC2086 # several words
 mkdir -p $made
 
@@ -94,6 +95,8 @@ same "--depth=1 adds up what is below" "$(count /system.slice 4)" 50000
 while_counting "-A service" move "$service" "$docker"
 same "a service with a cgroup below" "$(count some.service 4)" 50000
 same "a container of Docker" "$(count docker-0123456789ab 4)" 50000
+while_counting "-A service" move "$long" $root/keys-a
+same "what has no known path is of no known service" "$(count ... 4)" 50000
 while_counting "-A container" move "$docker" "$kube"
 same "containers of Docker" "$(count docker-0123456789ab 4)" 50000
 same "containers of a pod" "$(count cri-containerd-0123456789ab 4)" 50000

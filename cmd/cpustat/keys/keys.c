@@ -76,6 +76,7 @@ struct divided {
 	struct slot *slot; /* by number */
 	struct keys keys;
 	bool *online, *was_online; /* by CPU number */
+	bool was_bound;		   /* a set was: it is known how many CPUs there are */
 	int64_t now_ns;		   /* of the current sample */
 	struct account_losses losses;
 };
@@ -152,6 +153,11 @@ static void name_cgroup(const struct divided *d, const struct account_owner *own
 	char path[ACCOUNT_PATH + 8];
 
 	write_path(owner, path, sizeof(path));
+	if (owner->cut && (d->scope != SCOPE_CGROUP || d->depth > 0)) {
+		/* The begin of the path, which is not known, decides. */
+		*name = (struct cgroup_name){.name = "..."};
+		return;
+	}
 	switch (d->scope) {
 	case SCOPE_SERVICE:
 		cgroup_service(path, name);
@@ -417,6 +423,20 @@ static void keys_unbind(struct sampled *sampled, size_t k)
 	forget_slots(d);
 }
 
+/* All CPUs count, wherever this program may run.  Later sets should have as many. */
+static void count_cpus(struct divided *d)
+{
+	size_t n = 0;
+
+	for (unsigned cpu = 0; cpu < d->percpu.n; cpu++) {
+		d->was_online[cpu] = d->percpu.set[cpu] != NULL;
+		n += d->was_online[cpu];
+	}
+	if (!d->was_bound)
+		d->sampled.n = d->sampled.nleft = n;
+	d->was_bound = true;
+}
+
 static int keys_bind(struct sampled *sampled, size_t k)
 {
 	struct divided *d = (struct divided *)sampled;
@@ -429,8 +449,7 @@ static int keys_bind(struct sampled *sampled, size_t k)
 	    open_account(d, why, sizeof(why))) {
 		d->online = xrealloc(d->online, d->percpu.n * sizeof(*d->online));
 		d->was_online = xrealloc(d->was_online, d->percpu.n * sizeof(*d->was_online));
-		for (unsigned cpu = 0; cpu < d->percpu.n; cpu++)
-			d->was_online[cpu] = d->percpu.set[cpu] != NULL;
+		count_cpus(d);
 		return 0;
 	}
 	say("cannot divide the counts by %s: %s", cpu_scope_name(d->scope), why);

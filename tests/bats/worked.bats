@@ -20,7 +20,8 @@ examples() {
 		/^\.Ed/ { inside = begun = 0; next }
 		/^\.Dl / { sub(/^\.Dl /, ""); put($0); begun = 0; next }
 		inside && /^[$#] / { put($0); begun = 1; next }
-		inside && begun && /^  / && !/^ *[a-z]+ +(cpu|[a-z-]+\/s)|^ *[0-9]/ { command[n] = command[n] " " $0 }
+		inside && / (share|event)( |$)/ { begun = 0 } # the header of a table
+		inside && begun && /^  / { command[n] = command[n] " " $0 }
 		END { for (i = 1; i <= n; i++) { gsub(/\\ +/, "", command[i]); print command[i] } }
 		function put(text) { command[++n] = text }' <(unescaped "$MAN1/$1.1")
 }

@@ -44,72 +44,74 @@ while_counting() {
 root=/sys/fs/cgroup
 [ -d $root/memory ] && root=$root/memory
 [ -e $root/cgroup.procs ] || mount -t cgroup2 none $root
-container=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
-pod=12345678-9abc-def0-1234-56789abcdef0
-service=$root/system.slice/some.service/part
-docker=$root/system.slice/docker-$container.scope
-kube=$root/kubepods.slice/kubepods-pod$(echo $pod | tr - _).slice/cri-containerd-$container.scope
+id=$(printf %012x $$)
+container=${id}0123456789abcdef0123456789abcdef0123456789abcdef0123
+pod=12345678-9abc-def0-1234-$id
+slice=keys$$.slice
+service=$root/$slice/some-$$.service/part
+docker=$root/$slice/docker-$container.scope
+kube=$root/$slice/kubepods.slice/kubepods-pod$(echo "$pod" | tr - _).slice/cri-containerd-$container.scope
 long=$service/$(printf %0128d 0)
-made="$root/keys-rest $root/keys-a $root/keys-b $long $docker $kube"
+made="$root/rest-$$ $root/a-$$ $root/b-$$ $long $docker $kube"
 # shellcheck disable=SC2086 # several words
 mkdir -p $made
 
 move() {
-	change-keys cgroup $root/keys-rest/cgroup.procs "$1/cgroup.procs" "$2/cgroup.procs" 100 500
+	change-keys cgroup $root/rest-$$/cgroup.procs "$1/cgroup.procs" "$2/cgroup.procs" 100 500
 }
-while_counting "-A cgroup" move $root/keys-a $root/keys-b
-same "100 moves between cgroups in the middle of a slice: the one" "$(count /keys-a 4)" 50000
-same "...and the other" "$(count /keys-b 4)" 50000
+while_counting "-A cgroup" move $root/a-$$ $root/b-$$
+same "100 moves between cgroups in the middle of a slice: the one" "$(count /a-$$ 4)" 50000
+same "...and the other" "$(count /b-$$ 4)" 50000
 check "the keys add up to the CPUs" adds_up 4 5 6
 same "nothing was missed" "$(cat "$err")" ""
 
 short() {
 	for i in 1 2 3 4 5 6 7 8 9 10; do
-		mkdir $root/keys-short-$i
-			sh -c 'echo 0 >$0/cgroup.procs; change-keys command x y z 1 50' $root/keys-short-$i
-		until rmdir $root/keys-short-$i 2>/dev/null; do :; done
+		mkdir $root/short-$$-$i
+			sh -c 'echo 0 >$0/cgroup.procs; change-keys command x y z 1 50' $root/short-$$-$i
+		until rmdir $root/short-$$-$i 2>/dev/null; do :; done
 	done
 }
 while_counting "-A cgroup" short
-check "cgroups that are gone before the sample have rows" awk '
-	$2 ~ /^\/keys-short-/ && $4 >= 100 { seen[$2] } END { for (i in seen) n++; exit n != 10 }' "$out"
+check "cgroups that are gone before the sample have rows" awk -v name="/short-$$-" '
+	index($2, name) == 1 && $4 >= 100 { seen[$2] } END { for (i in seen) n++; exit n != 10 }' "$out"
 
 sleepers() {
 	mkfifo "$fifo"
 	sh -c 'echo 0 >$0/cgroup.procs; read line; exec change-keys command x y z 1 50' \
-		$root/keys-a <"$fifo" &
+		$root/a-$$ <"$fifo" &
 	exec 3>"$fifo"
 	until [ "$(sed 's/.*) //; s/ .*//' /proc/$!/stat)" = S ]; do sleep 0.1; done
-	echo $! >$root/keys-b/cgroup.procs
+	echo $! >$root/b-$$/cgroup.procs
 	echo go >&3
 	exec 3>&-
 	wait $!
 	rm "$fifo"
 }
 while_counting "-A cgroup" sleepers
-check "what another one moved while it slept counts there" [ "$(count /keys-b 4)" -ge 100 ]
+check "what another one moved while it slept counts there" [ "$(count /b-$$ 4)" -ge 100 ]
 
-while_counting "-A cgroup --depth=1" move "$service" $root/keys-b
-same "--depth=1 adds up what is below" "$(count /system.slice 4)" 50000
+while_counting "-A cgroup --depth=1" move "$service" $root/b-$$
+same "--depth=1 adds up what is below" "$(count /$slice 4)" 50000
 
 while_counting "-A service" move "$service" "$docker"
-same "a service with a cgroup below" "$(count some.service 4)" 50000
-same "a container of Docker" "$(count docker-0123456789ab 4)" 50000
-while_counting "-A service" move "$long" $root/keys-a
+same "a service with a cgroup below" "$(count some-$$.service 4)" 50000
+same "a container of Docker" "$(count "docker-$id" 4)" 50000
+while_counting "-A service" move "$long" $root/a-$$
 same "what has no known path is of no known service" "$(count ... 4)" 50000
 while_counting "-A container" move "$docker" "$kube"
-same "containers of Docker" "$(count docker-0123456789ab 4)" 50000
-same "containers of a pod" "$(count cri-containerd-0123456789ab 4)" 50000
-while_counting "--by=service --format=json" move $root/keys-a "$kube"
+same "containers of Docker" "$(count "docker-$id" 4)" 50000
+same "containers of a pod" "$(count "cri-containerd-$id" 4)" 50000
+while_counting "--by=service --format=json" move $root/a-$$ "$kube"
 check "the uid of the pod" grep -q "\"service\":\"pod-$pod\".*\"pod_uid\":\"$pod\".*\"page-faults\":50000" "$out"
 for folder in $made; do
 	while rmdir "$folder" 2>/dev/null && [ "$folder" != $root ]; do folder=$(dirname "$folder"); done
 done
 
 # ---- users and commands -----------------------------------------------------------------------
-while_counting "-A command" change-keys command change-keys one two 100 500
-same "a program that renames itself: one name" "$(count one 4)" 50000
-same "...and another" "$(count two 4)" 50000
+while_counting "-A command" change-keys command change-keys one-$$ two-$$ 100 500
+same "a program that renames itself: one name" "$(count one-$$ 4)" 50000
+same "...and another" "$(count two-$$ 4)" 50000
 check "the keys add up to the CPUs" adds_up 4 5 6
 while_counting "-A command" sh -c 'change-keys command change-keys change-keys two 1 500; true'
 check "exec ends the name before" [ "$(count change-keys 4)" -ge 500 ]
@@ -123,16 +125,17 @@ if cpustat -c $spec 0.01 1 >"$out" 2>"$err"; then
 fi
 spec=page-faults,context-switches,task-clock
 
-while_counting "-A user" change-keys user 0 61001 61002 100 500
+user=$((100000 + $$ * 2))
+while_counting "-A user" change-keys user 0 "$user" $((user + 1)) 100 500
 check "the keys add up to the CPUs" adds_up 4 5 6
 if [ -s "$err" ]; then
 	# A kernel without kprobes shows a new user only at a switch.
 	check "users that changed unnoticed are reported" \
 		grep -q "^cpustat: incomplete: .* changed its user unnoticed" "$err"
-	check "and marked" grep -q "^ *[0-9.]* 6100[12] .* # incomplete" "$out"
+	check "and marked" grep -q "^ *[0-9.]* [0-9]* .* # incomplete" "$out"
 	[ ! -e /sys/bus/event_source/devices/kprobe ] || check "kprobes are used" false
 else
-	same "setresuid(2) in the middle of a slice: the one user" "$(count 61001 4)" 50000
-	same "...and the other" "$(count 61002 4)" 50000
+	same "setresuid(2) in the middle of a slice: the one user" "$(count $user 4)" 50000
+	same "...and the other" "$(count $((user + 1)) 4)" 50000
 fi
 finish

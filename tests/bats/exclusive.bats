@@ -414,7 +414,8 @@ cost_of() {
 			seen=1
 		fi
 		go -1 "${WITH_FILES[@]}" "$files" cpustat -c cycles 0.01 1
-		[[ $stderr == *"$AGAIN: "* || $stderr == *"Too many open files"* ]]
+		[[ $stderr == *"$AGAIN: "* || $stderr == *"Too many open files"* ||
+			$stderr == *"RLIMIT_NOFILE is $files"* ]]
 		[ -z "$output" ]
 	done
 	[ "$seen" = 1 ]

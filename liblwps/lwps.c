@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,6 +214,23 @@ static int iterate(struct count *skel)
 	return attach_targets_walk(skel->links.on_task_fd);
 }
 
+/*
+ * Before Linux 6.2, a task that is preempted while it uses task storage keeps all others on that
+ * CPU from it: their switches and exits would be missed.  Only the iterator can be preempted there.
+ * Run before all ordinary tasks, so that none runs meanwhile; this requires CAP_SYS_NICE.
+ * Returns the former policy; -1: unchanged.
+ */
+static int run_first(struct sched_param *before)
+{
+	const struct sched_param first = {.sched_priority = 1};
+	int policy = sched_getscheduler(0);
+
+	if (lwps_linux_is(6, 2) || policy != SCHED_OTHER || sched_getparam(0, before) == -1 ||
+	    sched_setscheduler(0, SCHED_FIFO, &first) == -1)
+		return -1;
+	return policy;
+}
+
 /* Task storage is unavailable on a CPU where a task was preempted while it used some: retry. */
 #define ATTACH_PASSES 500
 
@@ -221,12 +239,14 @@ static int walk(struct lwps *lwps)
 	struct count__bss *bss = lwps->skel->bss;
 	const struct timespec pause = {.tv_nsec = 1000000};
 	uint64_t postponed, discovered;
-	int failed, passes = 0;
+	struct sched_param before;
+	int failed, policy, passes = 0;
 	bool again;
 
 	/* From here on, what their LWPs make is tracked, whether they are yet or not. */
 	store(bss->leader_exited, 0);
 	__atomic_store_n(&bss->attaching, 1, __ATOMIC_SEQ_CST);
+	policy = run_first(&before);
 	do {
 		if (passes > 0)
 			nanosleep(&pause, NULL);
@@ -241,6 +261,8 @@ static int walk(struct lwps *lwps)
 		if (passes == 0)
 			again |= load(bss->leader_exited) != 0;
 	} while (!failed && again && ++passes < ATTACH_PASSES);
+	if (policy != -1)
+		sched_setscheduler(0, policy, &before);
 	store(bss->attaching, 0);
 	if (passes == ATTACH_PASSES)
 		__atomic_fetch_add(&bss->errors, load(bss->postponed) - postponed,

@@ -120,8 +120,8 @@ static const char *known_as(const char *name, uint_t flags, const struct cpci_de
 	for (size_t i = 0; i < defs->n; i++) {
 		const struct cpci_def *def = &defs->def[i];
 
-		if (def->source != CPCI_DEF_USER && strcasecmp(def->name, name) == 0 &&
-		    cpci_def_is_here(def))
+		if (def->source != CPCI_DEF_USER && !def->ratio &&
+		    strcasecmp(def->name, name) == 0 && cpci_def_is_here(def))
 			return def->source == CPCI_DEF_SOLARIS ? "Solaris event" : "generic event";
 	}
 	if (cpci_event_software(name, flags, &other, &why) != 0)

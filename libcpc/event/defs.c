@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 /* The shipped definitions, which the build embeds from libcpc/event/defs/. */
-extern const char cpci_events_solaris[], cpci_events_generic[];
+extern const char cpci_events_solaris[], cpci_events_generic[], cpci_events_ratios[];
 
 /* The state of reading a definition file. */
 struct reader {
@@ -441,7 +441,8 @@ struct cpci_defs *cpci_defs_new(struct cpci_diag *diag)
 		return NULL;
 	if (read_files(&r) == 0 &&
 	    read_builtin(&r, "solaris.def", CPCI_DEF_SOLARIS, cpci_events_solaris) == 0 &&
-	    read_builtin(&r, "generic.def", CPCI_DEF_GENERIC, cpci_events_generic) == 0)
+	    read_builtin(&r, "generic.def", CPCI_DEF_GENERIC, cpci_events_generic) == 0 &&
+	    read_builtin(&r, "ratios.def", CPCI_DEF_GENERIC, cpci_events_ratios) == 0)
 		return defs;
 	cpci_defs_free(defs);
 	return NULL;

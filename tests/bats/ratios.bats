@@ -189,7 +189,19 @@ nothing = 1 / 2' >"$CPC_EVENTS"
 
 @test "-h lists ratios whose events can be counted" {
 	go -0 cputrack -h
-	[ "$(sed -n '/^ratios of events:/,/^$/p' <<<"$output" | tail -n +2 | xargs)" = "one speed never twice" ]
+	[[ "$(sed -n '/^ratios of events:/,/^$/p' <<<"$output" | tail -n +2 | xargs)" == \
+		"one speed never twice "*"faults-per-ms switches-per-s" ]]
 	go -0 cputrack -h millisecond
 	[[ $output == speed\ *"faults per millisecond" ]]
+}
+
+@test "shipped ratios, and a definition of the user in place of one" {
+	go -0 cputrack -T 0 -c speed,faults-per-ms,switches-per-s "$WORK/touch-pages" 1000
+	[ -z "$stderr" ]
+	awk '$3 == "exit" { n++; if ($(NF - 2) != $(NF - 1) || $NF == "-") bad = 1 }
+		END { exit bad || n != 1 }' <<<"$output"
+	echo 'ipc = page-faults / faults' >"$T/events.def"
+	go -0 cputrack -T 0 -c ipc true
+	[ -z "$stderr" ]
+	[ "$(awk '$3 == "exit" { print $NF }' <<<"$output")" = 1.000 ]
 }

@@ -12,11 +12,12 @@
 #include <perfmon/pfmlib.h>
 
 /* In place of the shipped definitions. */
-extern const char cpci_events_solaris[], cpci_events_generic[];
+extern const char cpci_events_solaris[], cpci_events_generic[], cpci_events_ratios[];
 const char cpci_events_solaris[] = "[skl,icl]\nEC_ref = INST_RETIRED:ANY_P\n"
 				   "[*]\nEC_ref = cache-references\n"
 				   "EC_hit = cache-references - cache-misses\n";
 const char cpci_events_generic[] = "[nosuch]\nPAPI_fp_ops = FP\n[*]\nPAPI_tot_ins = instructions\n";
+const char cpci_events_ratios[] = "[*]\nipc = instructions / cycles\n";
 
 /* See --wrap of ld(1). */
 int __real_pfm_get_event_next(int idx);

@@ -27,6 +27,8 @@ run cputrack -c INTEL_INST,KERNEL_CYCLES,kernel_both bare
 same "events of both" "$(counts exit)" "1000000 1000000 2000000"
 run cputrack -h KERNEL_CYC
 check "they are found" grep -q '^KERNEL_CYCLES  *Cycles$' "$out"
+run cputrack -c ipc,cpi bare
+same "shipped ratios" "$(counts exit | sed 's/.* \(.* .*\)/\1/')" "1.000 1.000"
 
 # Another CPU's.
 sed -i 's/410fd070/410fd0c0/' $CPC_EVENTS_DIR/arm.def

@@ -57,17 +57,34 @@ int64_t wall_ns(void)
 	return clock_ns(CLOCK_REALTIME);
 }
 
+/* The seconds of a unit, as in sleep(1), and of "ms"; 0: there is no such unit. */
+static double seconds_of(const char *unit)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(unit, units[i].name) == 0)
+			return units[i].seconds;
+	}
+	return 0;
+}
+
 bool parse_seconds(const char *text, int64_t *ns)
 {
-	double s;
-	char *end;
-
 	/* strtod(3) also accepts "nan", "0x1p3" and " 1". */
-	if (text[strspn(text, "0123456789.eE+-")] != '\0')
-		return false;
+	const char *unit = text + strspn(text, "0123456789.eE+-");
+	char *end;
+	double s;
+
 	errno = 0;
 	s = strtod(text, &end);
-	if (end == text || *end != '\0' || errno != 0 || s < 0 || s > 1e6)
+	if (end == text || end != unit || errno != 0)
+		return false;
+	s *= seconds_of(unit);
+	if (s < 0 || s > 1e6 || seconds_of(unit) == 0)
 		return false;
 	*ns = (int64_t)llround(s * 1e9);
 	/* Refuse less than a nanosecond: 0 has a special meaning. */

@@ -19,7 +19,8 @@ int64_t now_ns(void);  /* CLOCK_MONOTONIC */
 int64_t wall_ns(void); /* since the Epoch */
 
 /*
- * Parses seconds with a fraction.  False: not a number, or not from 0 to a million.
+ * Parses seconds with a fraction, or a time with a unit: 100ms, 10s, 5m, 2h, 1d.  False: not
+ * such a time, or not from 0 to a million seconds.
  */
 bool parse_seconds(const char *text, int64_t *ns);
 

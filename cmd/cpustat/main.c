@@ -38,7 +38,7 @@ static const struct opt opts[] = {
 	SPAN_OPTS,
 	{OPT_TOP, "top", NULL, "show the last sample full-screen, sorted; q quits", TO_COUNT},
 	OUTPUT_OPTS,
-	{OPT_VERSION, "version", NULL, "print the version", ALWAYS},
+	{'V', "version", NULL, "print the version", ALWAYS},
 	{0},
 };
 
@@ -66,7 +66,8 @@ static int parse_time(const char *what, const char *text, int64_t *ns)
 {
 	if (parse_seconds(text, ns) && *ns >= 1000)
 		return STATUS_OK;
-	say("invalid %s '%s': expected seconds from 0.000001 to 1000000", what, text);
+	say("invalid %s '%s': expected seconds from 0.000001 to 1000000, or a time such as 100ms, 10s or 5m",
+	    what, text);
 	return STATUS_USAGE;
 }
 
@@ -92,15 +93,21 @@ static int parse_option(void *config, int c)
 	case 'p':
 		return parse_time("-p", optarg, &cfg->sampler.period_ns);
 	case 'T':
-		if (strcmp(optarg, "u") != 0 && strcmp(optarg, "d") != 0)
-			return usage_error("invalid -T: expected u or d");
+		if (strcmp(optarg, "u") != 0 && strcmp(optarg, "d") != 0) {
+			say("invalid -T '%s': expected u or d; an interval is an argument without -T",
+			    optarg);
+			return STATUS_USAGE;
+		}
 		cfg->common.output.style.stamp = *optarg;
 		return STATUS_OK;
 	case 'A':
 		scope = parse_scope(optarg);
-		if (scope == -1)
-			return usage_error("invalid -A: expected core, socket, node, all, cgroup, "
-					   "service, container, user or command");
+		if (scope == -1) {
+			say("unknown -A '%s': expected core, socket, node, all, cgroup, service, "
+			    "container, user or command",
+			    optarg);
+			return STATUS_USAGE;
+		}
 		if (scope_has_keys((enum cpu_scope)scope))
 			cfg->common.output.keys = (enum cpu_scope)scope;
 		else
@@ -214,6 +221,18 @@ static int check_keys(struct config *cfg)
 	return STATUS_OK;
 }
 
+/* -p is a time; users of cputrack take it for a process. */
+static void note_process(const struct config *cfg)
+{
+	const int64_t s = cfg->sampler.period_ns / NSEC;
+
+	if (cfg->common.nspecs < 2 && s > 100 && s * NSEC == cfg->sampler.period_ns &&
+	    kill((pid_t)s, 0) == 0)
+		say("-p %lld is a time in seconds, for several -c; cputrack -p %lld counts that "
+		    "process",
+		    (long long)s, (long long)s);
+}
+
 static int check_output(void *config)
 {
 	struct config *cfg = config;
@@ -221,6 +240,7 @@ static int check_output(void *config)
 
 	if (status != STATUS_OK)
 		return status;
+	note_process(cfg);
 	if (cfg->common.output.style.means && cfg->common.output.scope == SCOPE_CPU)
 		return usage_error("missing -A: -m prints means of its groups of CPUs");
 	if (cfg->common.output.cpus != NULL && cfg->common.replay == NULL)

@@ -44,7 +44,7 @@ static const struct opt opts[] = {
 	{'v', "verbose", NULL, "rows for init_lwp and fini_lwp, too", TO_COUNT},
 	{'D', "debug", NULL, "describe events, name failed calls", TO_COUNT},
 	{'h', "help", NULL, "this text, and what can be counted here", ALWAYS},
-	{OPT_VERSION, "version", NULL, "print the version", ALWAYS},
+	{'V', "version", NULL, "print the version", ALWAYS},
 	{0},
 };
 
@@ -80,7 +80,8 @@ static int parse_interval(const char *text, uint_t *ms)
 	int64_t ns;
 
 	if (!parse_seconds(text, &ns) || (ns > 0 && ns < 1000000) || ns / 1000000 > UINT_MAX) {
-		say("-T '%s': expected seconds, 0 or from 0.001 to 1000000", text);
+		say("-T '%s': expected 0, seconds from 0.001 to 1000000, or a time such as 100ms, 10s or 5m",
+		    text);
 		return STATUS_USAGE;
 	}
 	*ms = (uint_t)((ns + 500000) / 1000000);

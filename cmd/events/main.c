@@ -17,13 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_VERSION = 256 };
-
 static const struct opt opts[] = {
 	{'C', "cpu", "NAME", "the CPU of the events", ALWAYS},
 	{'h', "help", NULL, "print this text", ALWAYS},
 	{'o', "output", "FILE", "write to FILE", ALWAYS},
-	{OPT_VERSION, "version", NULL, "print the version", ALWAYS},
+	{'V', "version", NULL, "print the version", ALWAYS},
 	{0},
 };
 
@@ -87,7 +85,7 @@ static int parse(struct config *cfg, int argc, char **argv)
 		case 'o':
 			cfg->output = optarg;
 			break;
-		case OPT_VERSION:
+		case 'V':
 			cfg->version = true;
 			break;
 		default:

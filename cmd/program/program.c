@@ -17,6 +17,7 @@
 #include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 int usage_error(const char *message)
 {
@@ -28,7 +29,8 @@ int parse_span(const char *opt, const char *text, int64_t *ns)
 {
 	if (parse_seconds(text, ns) && *ns >= 1000000)
 		return STATUS_OK;
-	say("invalid %s '%s': expected seconds from 0.001 to 1000000", opt, text);
+	say("invalid %s '%s': expected seconds from 0.001 to 1000000, or a time such as 100ms, 10s or 5m",
+	    opt, text);
 	return STATUS_USAGE;
 }
 
@@ -76,13 +78,15 @@ static int parse_common_option(struct options *options, int c)
 	case 'h':
 		options->help = true;
 		break;
-	case OPT_VERSION:
+	case 'V':
 		options->version = true;
 		break;
 	case 'o':
-		output->path = optarg;
+		output->path = strcmp(optarg, "-") != 0 ? optarg : NULL;
 		break;
 	case 'O':
+		if (strcmp(optarg, "-") == 0)
+			return usage_error("unsupported -O -: --format=json prints a record");
 		output->record = optarg;
 		break;
 	case 'I':

@@ -17,8 +17,7 @@
 
 /* Codes of long options without a letter; a program's own begin at OPT_OWN. */
 enum {
-	OPT_VERSION = 256,
-	OPT_APPEND,
+	OPT_APPEND = 256,
 	OPT_FORMAT,
 	OPT_NAMES,
 	OPT_BY,

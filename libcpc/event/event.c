@@ -168,9 +168,32 @@ static bool is_new(const char *name, uint_t flags, struct cpci_event *event,
 	return cpci_event_vendor(name, flags, event, &why) == 1;
 }
 
-int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
+/*
+ * Writes "event:uk", as titles of columns and perf(1) have it, as "event:u:k".  False: `name` does
+ * not end so.
+ */
+static bool split_modes(const char *name, char *split, size_t size)
+{
+	const char *modes = strrchr(name, ':');
+	size_t n = modes != NULL ? strlen(modes + 1) : 0;
+
+	if (n < 2 || n > 3 || strspn(modes + 1, "ukh") != n ||
+	    strlcpy(split, name, size) + n > size)
+		return false;
+	split += modes - name;
+	for (size_t i = 0; i < n; i++) {
+		*split++ = ':';
+		*split++ = modes[1 + i];
+	}
+	*split = '\0';
+	return true;
+}
+
+int cpci_event_resolve(const char *given, uint_t flags, struct cpci_event *event,
 		       struct cpci_diag *diag)
 {
+	char split[CPCI_MAX_PART];
+	const char *name = split_modes(given, split, sizeof(split)) ? split : given;
 	int known = 0;
 
 	for (size_t i = 0; known == 0 && i < sizeof(resolvers) / sizeof(*resolvers); i++) {

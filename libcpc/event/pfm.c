@@ -282,12 +282,6 @@ static void explain(const char *name, int rc, struct cpci_diag *diag)
 		look_up(&names);
 		if (!names.found && cpci_event_precise(name, names.part, names.n, diag))
 			return;
-		if (!names.found && names.n > 1 && strspn(names.part, "uk") == names.n) {
-			cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-				  "invalid event '%s': each modifier has its colon, as in '%s:u:k'",
-				  name, base);
-			return;
-		}
 		if (!names.found) {
 			cpci_diag(
 				diag, EINVAL, CPC_INVALID_EVENT,

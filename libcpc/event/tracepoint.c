@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_WORD 128
@@ -246,6 +247,20 @@ static int try_system(void *arg, const char *system)
 	return found;
 }
 
+/* Is it the name of a system?  Then suggests its tracepoints, or one that all system calls hit. */
+static bool is_system(int events, const char *word, char *name, size_t size)
+{
+	struct stat st;
+
+	if (fstatat(events, word, &st, 0) == -1 || !S_ISDIR(st.st_mode))
+		return false;
+	if (strcmp(word, "syscalls") == 0)
+		strlcpy(name, "raw_syscalls:sys_enter", size);
+	else
+		snprintf(name, size, "%s:*", word);
+	return true;
+}
+
 bool cpci_tracepoint_meant(const char *word, char *name, size_t size)
 {
 	struct meant meant = {.tracefs = -1, .word = word, .name = name, .size = size};
@@ -259,7 +274,7 @@ bool cpci_tracepoint_meant(const char *word, char *name, size_t size)
 	events = openat(meant.tracefs, "events", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (events == -1)
 		return false;
-	found = each_name(events, try_system, &meant) == 1;
+	found = each_name(events, try_system, &meant) == 1 || is_system(events, word, name, size);
 	close(events);
 	return found;
 }

@@ -78,7 +78,7 @@ units() {
 	done
 	for bad in cpu '' 'Core' bins co socks; do
 		go -2 cpustat -A "$bad" -c page-faults 0.05 1
-		[ "$stderr" = "cpustat: invalid -A: expected core, socket, node, all, cgroup, service, container, user or command; see cpustat -h" ]
+		[ "$stderr" = "cpustat: unknown -A '$bad': expected core, socket, node, all, cgroup, service, container, user or command" ]
 	done
 	go -2 cpustat -m -c page-faults 0.05 1
 	[ "${#stderr_lines[@]}" -eq 1 ]

@@ -20,6 +20,9 @@ setup() {
 	mistake 2 "unknown option '--agregate' (did you mean '--aggregate'?)" cpustat --agregate all
 	mistake 0 "-N counts samples, of which -T 0 takes none" cputrack -N 5 -T 0 -c page-faults true
 	mistake 0 "'-c page-faults' is an option of 'true' here" cputrack true -c page-faults
+	mistake 2 "invalid --for '10x': expected seconds from 0.001 to 1000000, or a time such as 100ms" cputrack --for 10x true
+	mistake 2 "invalid -T '100ms': expected u or d; an interval is an argument without -T" cpustat -T 100ms 1 1
+	mistake 2 "unsupported -O -: --format=json prints a record" cputrack -O - true
 	go -0 cputrack sh -c true
 	[ -z "$stderr" ]
 	go -0 cputrack -c page-faults true -c page-faults
@@ -48,6 +51,31 @@ setup() {
 	[ "$stderr" = "cpustat: unknown event 'malloc'" ]
 }
 
+@test "what has a meaning elsewhere has it here" {
+	local counts
+	go -0 cputrack -c page-faults -T 100ms --for 1m -o - true
+	[ "$(awk '$3 == "exit"' <<<"$output" | wc -l)" = 1 ]
+	[ ! -e - ]
+	go -0 cputrack -V
+	[ "$output" = "$(cputrack --version)" ]
+	# the titles of columns are events
+	go -0 cputrack -T 0 -c page-faults:uk,page-faults:u:k,page-faults:ku,sys "$WORK/touch-pages" 1000
+	read -ra counts <<<"$(awk '$3 == "exit" { print $4, $5, $6 }' <<<"$output")"
+	[ "${counts[0]}" -ge 1000 ]
+	[ "${counts[0]} ${counts[0]}" = "${counts[1]} ${counts[2]}" ]
+}
+
+@test "cpustat -p is a time" {
+	need cpu
+	start sleeper cat
+	if [ "${PIDS[sleeper]}" -gt 100 ]; then
+		go -0 cpustat -p "${PIDS[sleeper]}" -c page-faults 0.01 1
+		[ "$stderr" = "cpustat: -p ${PIDS[sleeper]} is a time in seconds, for several -c; cputrack -p ${PIDS[sleeper]} counts that process" ]
+	fi
+	hang_up sleeper
+	finish sleeper
+}
+
 @test "a tracepoint without its system" {
 	local name
 	need_tracepoints syscalls/sys_enter_openat sched/sched_switch
@@ -57,4 +85,6 @@ setup() {
 			"${TRACEFS[@]}" cputrack -c "$name" true
 	done
 	mistake 2 "did you mean the tracepoint 'sched:sched_switch'?" "${TRACEFS[@]}" cputrack -c sched_switch true
+	mistake 2 "did you mean the tracepoint 'sched:*'?" "${TRACEFS[@]}" cputrack -c sched true
+	mistake 2 "did you mean the tracepoint 'raw_syscalls:sys_enter'?" "${TRACEFS[@]}" cputrack -c syscalls true
 }

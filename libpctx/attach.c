@@ -64,7 +64,7 @@ static int refuse_unknown(const struct target *target, int err)
 
 static int refuse_dead(const struct target *target)
 {
-	return refuse(target, ESRCH, "it has ended (a zombie)");
+	return refuse(target, ESRCH, "it has ended");
 }
 
 static int refuse_kthread(const struct target *target)
@@ -154,7 +154,7 @@ static bool find_living_lwp(pid_t pid, bool *gone)
 		if (pctxi_task_read(tid, &task) == -1)
 			*gone = true;
 		else
-			living = !pctxi_task_is_dead(&task);
+			living = !pctxi_task_is_dead(&task) && !pctxi_is_exiting(tid);
 	}
 	if (dir != NULL)
 		closedir(dir);

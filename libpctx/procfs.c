@@ -14,7 +14,9 @@
 /* Fields of /proc/TID/stat, numbered as in proc(5). */
 enum { STAT_FLAGS = 9, STAT_EXIT_CODE = 52 };
 
-#define PF_KTHREAD 0x00200000U /* linux/sched.h */
+/* linux/sched.h */
+#define PF_EXITING 0x00000004U
+#define PF_KTHREAD 0x00200000U
 
 /* Reads the start of a file as a string.  Returns its length, or -1. */
 static ssize_t read_file_at(int dir, const char *path, char *buf, size_t size)
@@ -141,6 +143,11 @@ static long stat_field(pid_t tid, int field, long none)
 bool pctxi_is_kthread(pid_t pid)
 {
 	return ((unsigned)stat_field(pid, STAT_FLAGS, 0) & PF_KTHREAD) != 0;
+}
+
+bool pctxi_is_exiting(pid_t tid)
+{
+	return ((unsigned)stat_field(tid, STAT_FLAGS, 0) & PF_EXITING) != 0;
 }
 
 int pctxi_exit_status(pid_t pid, int status)

@@ -34,6 +34,8 @@ bool pctxi_own_proc(void);
 int pctxi_exit_status(pid_t pid, int status);
 
 bool pctxi_is_kthread(pid_t pid);
+/* It runs no more, but may be no zombie yet: to free much memory takes time. */
+bool pctxi_is_exiting(pid_t tid);
 
 /*
  * Is a stopped process also frozen by its cgroup?  With the freezer of cgroup v1 it is in an

@@ -287,3 +287,31 @@ none_is_whole() {
 	[ "$(count_of detach)" -eq 300 ]
 	diff <(rows_of detach | cut -d' ' -f1 | sort) <(printf '%s\n' "${ids[@]}" | sort)
 }
+
+@test "the kernel engine: a process that is exiting has ended" {
+	by_kernel
+	use_engine kernel
+	# The first process of a namespace exits when its parent has waited for all others.
+	start exiting python3 -c 'if True:
+		import ctypes, os, signal, sys, time
+		if ctypes.CDLL(None).unshare(0x20000000) == -1: # CLONE_NEWPID
+		    sys.exit(77)
+		first = os.fork()
+		if first == 0:
+		    time.sleep(1000)
+		other = os.fork()
+		if other == 0:
+		    time.sleep(1000)
+		os.kill(first, signal.SIGKILL)
+		print(first, flush=True)
+		sys.stdin.read()
+		os.waitpid(other, 0)
+		os.waitpid(first, 0)'
+	eventually test -s "$T/exiting.out"
+	first=$(cat "$T/exiting.out")
+	eventually sh -c "[ \$((\$(sed 's/.*) //' /proc/$first/stat | cut -d' ' -f7) & 4)) = 4 ]"
+	go -1 cputrack -T 0 -c page-faults -p "$first"
+	[ "$stderr" = "cputrack: cannot track process $first: it has ended" ]
+	hang_up exiting
+	finish exiting
+}

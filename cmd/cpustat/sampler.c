@@ -151,7 +151,9 @@ static void put_totals(struct sampler *s)
 			.span_ns = s->turn[k].span_ns,
 		};
 
-		put_row(s, &row, k, s->turn[k].total);
+		/* A set that never had its turn has no counts. */
+		put_row(s, &row, k,
+			cpc_buf_tick(s->cpc, s->turn[k].total) > 0 ? s->turn[k].total : NULL);
 	}
 	sink_end(s->sink);
 	flush(s);

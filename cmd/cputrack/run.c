@@ -253,7 +253,7 @@ static void track(struct session *run)
 	closing = output_close(output, error == 0);
 	if (error == 0)
 		error = closing;
-	if (error == 0)
+	if (error == 0 && !run->lost)
 		split_report_shares(&run->grp);
 	if (error == EPIPE)
 		die_of(SIGPIPE); /* as other writers to the pipe end */

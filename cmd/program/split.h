@@ -30,7 +30,7 @@ int split_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug,
  */
 int split_refuse(cpc_t *cpc, const struct setgrp_set *set, const struct split_trial *trial);
 
-/* If a spec was split, reports how much of the time each set counted. */
+/* Reports the sets that never counted; if a spec was split, how much of the time each counted. */
 void split_report_shares(const struct setgrp *grp);
 
 #endif /* SPLIT_H */

@@ -65,6 +65,17 @@ setup() {
 	[ "${counts[0]} ${counts[0]}" = "${counts[1]} ${counts[2]}" ]
 }
 
+@test "a -c whose turn never came" {
+	mistake 0 "not counted: 'dummy' (its turn never came): each -c counts for one interval" \
+		cputrack -c page-faults -c dummy true
+	need cpu
+	mistake 0 "not counted: 'dummy' (its turn never came): each -c counts for one interval" \
+		cpustat -c page-faults -c dummy 0.02 1
+	[ "$(awk '$3 == "total" && /dummy/ { print $4 }' <<<"$output")" = - ]
+	go -0 cpustat -c page-faults -c dummy 0.02 2
+	[ -z "$stderr" ]
+}
+
 @test "cpustat -p is a time" {
 	need cpu
 	start sleeper cat

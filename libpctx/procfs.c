@@ -150,9 +150,16 @@ bool pctxi_is_exiting(pid_t tid)
 	return ((unsigned)stat_field(tid, STAT_FLAGS, 0) & PF_EXITING) != 0;
 }
 
+/*
+ * A zombie whose parent waits for it at this moment shows what its leader passed to exit(2), even
+ * if another LWP was the last.  If it is a zombie afterwards, it was not waited for yet.
+ */
 int pctxi_exit_status(pid_t pid, int status)
 {
-	return (int)stat_field(pid, STAT_EXIT_CODE, status);
+	int found = (int)stat_field(pid, STAT_EXIT_CODE, status);
+	struct pctxi_task task;
+
+	return pctxi_task_read(pid, &task) == 0 && task.state == 'Z' ? found : status;
 }
 
 bool pctxi_is_stopped_and_frozen(pid_t pid, const struct pctxi_task *task)

@@ -202,6 +202,8 @@ static void choose_for_summary(struct config *cfg)
 		cfg->engine.follow_exec = cfg->engine.follow_fork = true;
 		cfg->track.fini_rows = by == BY_LWP || by == BY_PROCESS;
 	}
+	if (by != BY_NOTHING && cfg->interval_given && cfg->engine.interval_ms > 0)
+		cfg->common.output.intervals = cfg->track.fini_rows = true;
 	if (cfg->interval_given)
 		return;
 	whole = whole && cfg->common.nspecs < 2 && !cfg->common.split && cfg->engine.count == 0;

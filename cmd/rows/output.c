@@ -8,6 +8,7 @@
 #include "../base/say.h"
 #include "../base/util.h"
 #include "aggregate.h"
+#include "intervals.h"
 #include "outfile.h"
 #include "stats.h"
 #include "summary.h"
@@ -115,7 +116,9 @@ static int add_writer(struct output *o, const struct output_config *config)
 		sink = format->open(o->branch[WRITER].out.file, &style);
 	if (sink == NULL)
 		return -1;
-	if (style.summary)
+	if (style.summary && config->intervals)
+		sink = intervals_open(sink, config->by, format == format_find("table"));
+	else if (style.summary)
 		sink = summary_open(sink, config->by);
 	if (config->total && !style.summary)
 		sink = total_open(sink);

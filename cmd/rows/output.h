@@ -17,6 +17,7 @@ struct output_config {
 	enum cpu_scope scope; /* a row per core, socket or node, or for all CPUs */
 	enum cpu_scope keys;  /* the rows have these keys; SCOPE_CPU: none */
 	enum row_by by;	      /* print a summary, not the rows; the record keeps the rows */
+	bool intervals;	      /* with `by`: also print a summary of each interval */
 	bool stats;	      /* print means and deviations over all runs, not the rows */
 	const char *compare;  /* compare these means with those of a record; or NULL */
 	bool total;	      /* append a total of all processes */

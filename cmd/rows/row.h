@@ -96,6 +96,7 @@ struct run {
 	enum cpu_scope scope; /* of all rows of CPUs except totals */
 	bool many;	      /* there can be several processes */
 	enum row_by by;	      /* not BY_NOTHING: the rows are a summary and its total */
+	bool interval;	      /* with `by`: the summary is of an interval of the run */
 	char *cycles;	      /* the name of the cycles of rows: "tsc" or "tick" */
 	char *engine;	      /* of cputrack: "kernel" or "ptrace"; NULL: an old record */
 	/* Known at the end: */

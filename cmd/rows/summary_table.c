@@ -20,6 +20,7 @@ struct summary_table {
 	char **note;   /* by line: "# incomplete", or NULL */
 	size_t column; /* index of the next cell of the last line */
 	bool shared;   /* some line has a share: the total is not 0 */
+	bool more;     /* an empty line is before the next summary */
 	struct line line;
 };
 
@@ -102,10 +103,12 @@ static void summary_table_begin(struct sink *sink, const struct run *run)
 	free_lines(s);
 	s->run = run;
 	s->shared = false;
-	s->ncols = 5; /* at least as many as there are besides those of events */
+	s->ncols = 6; /* at least as many as there are besides those of events */
 	for (size_t k = 0; k < run->nsets; k++)
 		s->ncols += run->set[k].nevents + run->set[k].nratios + s->style.cycles;
 	new_line(s);
+	if (run->interval)
+		put_cell(s, "time");
 	if (run->by == BY_CPU)
 		put_cell(s, run->scope == SCOPE_ALL ? "cpu" : cpu_scope_name(run->scope));
 	if (has_pid(run))
@@ -186,6 +189,10 @@ static void summary_table_row(struct sink *sink, const struct row *row)
 		return;
 	if (row->set == 0) {
 		new_line(s);
+		if (s->run->interval) {
+			line_time(&s->line, row->time_ns);
+			end_cell(s);
+		}
 		if (s->run->by == BY_CPU)
 			put_cpu(s, row);
 		else
@@ -223,6 +230,9 @@ static void summary_table_end(struct sink *sink)
 			width[c] = n > width[c] ? n : width[c];
 		}
 	}
+	if (s->more)
+		fputc('\n', s->file);
+	s->more = s->run->interval;
 	for (size_t i = s->style.no_header; i < s->nlines; i++) {
 		for (size_t c = 0; c < s->ncols; c++) {
 			if (c > 0)

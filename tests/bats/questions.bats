@@ -91,7 +91,7 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 	start pool "$WORK/thread-pool" -p 50 3
 	eventually said pool ready
 	tell pool g
-	go -0 cputrack --by=lwp -O "$R" -N 1 -T 0.1 -c page-faults -p "${PIDS[pool]}"
+	go -0 cputrack --by=lwp -O "$R" --for 0.1 -c page-faults -p "${PIDS[pool]}"
 	[ "$(awk '$2 ~ /^[1-4]$/' <<<"$output" | wc -l)" -eq 4 ]
 	[ "$(words 1 4 -)" = "$(whole "$R" page-faults)" ]
 	# without their rows, the counts of each are unknown
@@ -100,6 +100,43 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 	go -0 cputrack -I "$T/cut" --by=lwp
 	[ "$(words 2 4 1)" = - ]
 	[[ ${lines[1]} == *"# incomplete" && ${lines[2]} == *"total"*"# incomplete" ]]
+}
+
+@test "--by with -T: summaries of the intervals add up to that of the whole, also of short lives" {
+	local by engine short="'$WORK/touch-pages' 300; sleep 0.15; '$WORK/touch-pages' 500; exec sleep 0.15"
+	for engine in auto ptrace; do
+		for by in command process lwp; do
+			go -0 cputrack --engine="$engine" --by=$by -T 0.1 --format=csv -c page-faults -c minor-faults \
+				sh -c "$short & '$WORK/threads' -p 100 3; wait"
+			[ "$(awk -F, 'NR > 1 { print $3 }' <<<"$output" | uniq | tr '\n' ' ')" = "tick sum total " ]
+			[ "$(awk -F, '$3 == "tick" { print $2 }' <<<"$output" | sort -u | wc -l)" -ge 3 ]
+			# by event, process, LWP and name; a process has its last name
+			for kind in tick sum; do
+				awk -F, -v kind=$kind '$3 == kind { n[$18 " " $4 " " $5 " " ($4 != "" && $5 == "" ? "" : $20)] += $9 }
+					END { for (k in n) print k, n[k] }' <<<"$output" | sort >"$T/$kind"
+			done
+			diff "$T/tick" "$T/sum"
+			for event in page-faults minor-faults; do
+				[ "$(awk -F, -v event=$event '$3 == "tick" && $18 == event { n += $9 } END { print n }' <<<"$output")" \
+					-eq "$(awk -F, -v event=$event '$3 == "total" && $18 == event { print $9 }' <<<"$output")" ]
+			done
+		done
+	done
+}
+
+@test "--by with -T: each interval has a table with its total" {
+	go -0 cputrack --by=command -T 0.2 -c page-faults sh -c "'$WORK/touch-pages' 300; sleep 0.3; '$WORK/touch-pages' 500"
+	echo "$output"
+	mapfile -t blocks < <(awk -v RS= '{ print NR ":" $1 }' <<<"$output")
+	[ "${blocks[*]}" = "1:time 2:time 3:runs" ]
+	awk -v RS= -v FS='\n' '{ n = 0; for (i = 2; i < NF; i++) { split($i, w, " "); n += w[NR < 3 ? 4 : 3] }
+		split($NF, w, " "); print (n == w[NR < 3 ? 4 : 3]), w[NR < 3 ? 3 : 2] }' <<<"$output" >"$T/sums"
+	[ "$(uniq -c "$T/sums" | xargs)" = "3 1 total" ]
+	first=$(awk -v RS= 'NR == 1' <<<"$output" | awk '$3 == "touch-pages" { print $4 }')
+	second=$(awk -v RS= 'NR == 2' <<<"$output" | awk '$3 == "touch-pages" { print $4 }')
+	[ "$((second - first))" -ge 195 ] && [ "$((second - first))" -le 205 ]
+	go -0 cputrack --by=command -T 0 -c page-faults true
+	[ "$(grep -c '^$' <<<"$output")" -eq 0 ]
 }
 
 @test "--by=cpu: a row for each CPU, and the total of cpustat" {

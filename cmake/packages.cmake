@@ -30,8 +30,8 @@ if(TARGET cpc_python)
 endif()
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_BINARY_DIR}/packaging/config.cmake)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_BINARY_DIR}/packaging/finish.cmake)
-if(CPC_LIB_tinfo AND CPC_TERM_H) # cpustat contains it; its licence is in the package
-	set(CPC_TERMINFO_PACKAGE libncurses)
+if(CPC_LIB_ncurses AND CPC_LIB_tinfo AND CPC_TERM_H) # the programs contain it; its licence is in the package
+	set(CPC_NCURSES_PACKAGE libncurses)
 endif()
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)

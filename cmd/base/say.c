@@ -75,6 +75,47 @@ size_t escape_text(char *to, size_t size, const char *text, enum escape how)
 	return n;
 }
 
+static struct {
+	bool on;
+	char *text;
+	size_t n;
+} held;
+
+void say_hold(bool hold)
+{
+	held.on = hold;
+	if (hold)
+		return;
+	if (held.n > 0)
+		fwrite(held.text, 1, held.n, stderr);
+	free(held.text);
+	held.text = NULL;
+	held.n = 0;
+}
+
+const char *say_held(void)
+{
+	size_t n = held.n;
+
+	while (n > 1 && held.text[n - 2] != '\n')
+		n--;
+	return n > 0 ? held.text + n - 1 : NULL;
+}
+
+/* False: there is no memory for the line. */
+static bool hold_back(const char *line, size_t n)
+{
+	char *text = realloc(held.text, held.n + n + 1);
+
+	if (text == NULL)
+		return false;
+	memcpy(text + held.n, line, n);
+	held.text = text;
+	held.n += n;
+	text[held.n] = '\0';
+	return true;
+}
+
 /* Writes the line with one call, so that lines of several programs do not mix. */
 void vsay(const char *fmt, va_list ap)
 {
@@ -88,7 +129,8 @@ void vsay(const char *fmt, va_list ap)
 	for (const char *c = text; *c != '\0'; c++)
 		n += escape(line + n, *c);
 	line[n++] = '\n'; /* fits: the NUL of `text` was not copied */
-	fwrite(line, 1, n, stderr);
+	if (!held.on || !hold_back(line, n))
+		fwrite(line, 1, n, stderr);
 }
 
 void say(const char *fmt, ...)

@@ -11,6 +11,7 @@
 #define SAY_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -20,6 +21,11 @@
 /* Writes the name of the program, ": " and the escaped message as one line to stderr. */
 __attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);
 __attribute__((format(printf, 1, 0))) void vsay(const char *fmt, va_list ap);
+
+/* Holds all lines back from now on, for a screen that they would disturb; or writes them. */
+void say_hold(bool hold);
+/* The last line that is held back; NULL: there is none. */
+const char *say_held(void);
 
 /* As say(), then exits with STATUS_FAILED. */
 __attribute__((format(printf, 1, 2), noreturn)) void die(const char *fmt, ...);

@@ -6,10 +6,10 @@
 #include "../base/say.h"
 #include "../base/util.h"
 #include "../program/program.h"
+#include "../program/top/top.h"
 #include "../rows/aggregate.h"
 #include "cpus.h"
 #include "sampler.h"
-#include "top.h"
 
 #include <bsd/stdlib.h>
 #include <getopt.h>
@@ -36,7 +36,7 @@ static const struct opt opts[] = {
 	{OPT_CPUS, "cpus", "LIST", "with -I: only these CPUs", ALWAYS},
 	{OPT_DEPTH, "depth", "N", "with -A cgroup: N components of the paths", TO_COUNT},
 	SPAN_OPTS,
-	{OPT_TOP, "top", NULL, "show the last sample full-screen, sorted; q quits", TO_COUNT},
+	{OPT_TOP, "top", NULL, "show each interval full-screen, sorted; h helps", TO_COUNT},
 	OUTPUT_OPTS,
 	{'V', "version", NULL, "print the version", ALWAYS},
 	{0},
@@ -46,6 +46,7 @@ struct config {
 	struct options common;
 	struct sampler_config sampler;
 	struct sampler_end end;
+	bool top;
 };
 
 static void print_usage(FILE *f)
@@ -133,7 +134,7 @@ static int parse_option(void *config, int c)
 		say("invalid --depth '%s': expected a number from 1 to 1000", optarg);
 		return STATUS_USAGE;
 	case OPT_TOP:
-		cfg->sampler.keys = true;
+		cfg->top = true;
 		return STATUS_OK;
 	case OPT_CPUS:
 		cfg->common.output.cpus = optarg;
@@ -246,9 +247,8 @@ static int check_output(void *config)
 	if (cfg->common.output.cpus != NULL && cfg->common.replay == NULL)
 		return usage_error("missing -I: --cpus selects CPUs of a record; "
 				   "use taskset(1) to count only some CPUs");
-	if (cfg->sampler.keys &&
-	    (cfg->common.output.path != NULL || cfg->common.output.format != NULL ||
-	     cfg->common.output.by != BY_NOTHING))
+	if (cfg->top && (cfg->common.output.path != NULL || cfg->common.output.format != NULL ||
+			 cfg->common.output.by != BY_NOTHING))
 		return usage_error("unsupported with --top: -o, --format and --by");
 	return STATUS_OK;
 }
@@ -276,7 +276,7 @@ static int count(void *config, cpc_t *cpc)
 	struct config *cfg = config;
 	struct setgrp grp = {0};
 	struct output *output = NULL;
-	int status = cfg->sampler.keys && !top_possible() ? STATUS_USAGE : STATUS_OK;
+	int status = cfg->top && !top_possible(NULL) ? STATUS_USAGE : STATUS_OK;
 	struct cpus cpus = cpus_find(cpc, &grp); /* all CPUs, since there are no sets yet */
 	const struct split_trial trial = {.counts = cpus_count, .arg = &cpus};
 
@@ -295,9 +295,8 @@ static int count(void *config, cpc_t *cpc)
 	}
 	if (status == STATUS_OK) {
 		raise_file_limit();
-		if (cfg->sampler.keys)
+		if (cfg->top)
 			cfg->common.output.format = &top_format;
-		cfg->sampler.keys = cfg->sampler.keys && isatty(STDIN_FILENO);
 		output = output_open(&cfg->common.output);
 		status = output != NULL ? STATUS_OK : STATUS_FAILED;
 	}

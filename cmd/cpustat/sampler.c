@@ -10,6 +10,7 @@
 
 #include "../base/say.h"
 #include "../base/util.h"
+#include "../program/top/top.h"
 #include "../rows/source.h"
 #include "counters.h"
 #include "cpus.h"
@@ -161,20 +162,10 @@ static void put_totals(struct sampler *s)
 
 /* ---- the schedule ------------------------------------------------------- */
 
-/* Reads a key.  Ignore the end of the terminal: SIGHUP reports it. */
-static void read_key(struct sampler *s, struct pollfd *in)
-{
-	char key = 'q';
-
-	if (read(in->fd, &key, 1) < 1)
-		in->fd = -1; /* stop reading keys */
-	s->done |= key == 'q' && in->fd != -1;
-}
-
 /* Waits until `when_ns`.  False: a signal or a key ended the wait. */
 static bool wait_until(struct sampler *s, int64_t when_ns)
 {
-	struct pollfd in = {.fd = s->config->keys ? STDIN_FILENO : -1, .events = POLLIN};
+	struct pollfd in = {.fd = top_keys_fd(), .events = POLLIN};
 	struct timespec ts;
 	int64_t left;
 
@@ -186,8 +177,9 @@ static bool wait_until(struct sampler *s, int64_t when_ns)
 
 		if (n == 0)
 			return true;
-		if (n > 0)
-			read_key(s, &in);
+		if (in.revents & (POLLERR | POLLHUP))
+			in.fd = -1; /* the terminal is gone; SIGHUP reports that */
+		s->done |= !top_act();
 		if (s->done)
 			return false;
 	}

@@ -22,7 +22,6 @@ struct sampler_config {
 	unsigned depth;	      /* SCOPE_CGROUP: components of the paths; 0: all */
 	bool soak;
 	bool shared; /* count without claims */
-	bool keys;   /* a q on the standard input, a terminal, ends the run */
 	char **argv; /* the command line */
 };
 

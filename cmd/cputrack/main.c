@@ -5,6 +5,7 @@
  */
 #include "../base/say.h"
 #include "../base/util.h"
+#include "../program/top/top.h"
 #include "run.h"
 
 #include <bsd/stdlib.h>
@@ -19,6 +20,7 @@ enum {
 	OPT_TOTAL,
 	OPT_TREE,
 	OPT_COMPARE,
+	OPT_TOP,
 	OPT_ENGINE
 };
 
@@ -38,6 +40,7 @@ static const struct opt opts[] = {
 	{OPT_START_DISABLED, "start-disabled", NULL, "count only after cpc_enable(3)", TO_COUNT},
 	{OPT_ENGINE, "engine", "ENGINE", "count by kernel or ptrace; auto: what fits", TO_COUNT},
 	SPAN_OPTS,
+	{OPT_TOP, "top", NULL, "show each interval full-screen, sorted; h helps", TO_COUNT},
 	OUTPUT_OPTS,
 	{'n', "no-header", NULL, "leave the header out", ALWAYS},
 	{'t', "cycles", NULL, "a column of CPU cycles", ALWAYS},
@@ -127,6 +130,9 @@ static int parse_option(void *config, int c)
 		if (engine_parse(optarg, &cfg->engine_choice))
 			return STATUS_OK;
 		return usage_error("--engine is auto, kernel or ptrace");
+	case OPT_TOP:
+		cfg->top = true;
+		return STATUS_OK;
 	case OPT_TOTAL:
 		cfg->common.output.total = true;
 		return STATUS_OK;
@@ -172,9 +178,25 @@ static const char *idle_option(const struct config *cfg)
 	return NULL;
 }
 
+/* --by says how the screen groups LWPs at first. */
+static int check_top(struct config *cfg)
+{
+	struct output_config *output = &cfg->common.output;
+
+	if (output->path != NULL || output->format != NULL || output->stats)
+		return usage_error("unsupported with --top: -o, --format, -r and --compare");
+	if (cfg->interval_given && cfg->engine.interval_ms == 0)
+		return usage_error("unsupported with --top: -T 0, which takes no samples");
+	if (output->by != BY_NOTHING)
+		top_start_by(output->by);
+	output->by = BY_NOTHING;
+	cfg->engine.follow_exec = cfg->engine.follow_fork = cfg->track.fini_rows = true;
+	return STATUS_OK;
+}
+
 static int check_output(void *config)
 {
-	const struct config *cfg = config;
+	struct config *cfg = config;
 	char text[100];
 
 	if (cfg->common.output.by >= BY_CPU)
@@ -189,7 +211,7 @@ static int check_output(void *config)
 			 idle_option(cfg));
 		return usage_error(text);
 	}
-	return STATUS_OK;
+	return cfg->top ? check_top(cfg) : STATUS_OK;
 }
 
 /* A summary is of the whole tree, and needs samples only for specs that take turns. */

@@ -7,16 +7,19 @@
 
 #include "../base/say.h"
 #include "../base/util.h"
+#include "../program/top/top.h"
 #include "../rows/source.h"
 #include "mistakes.h"
 #include "signals.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* What a shell returns for a command that it cannot execute, and cannot find. */
 enum { STATUS_CANNOT_EXECUTE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
@@ -229,6 +232,33 @@ static void report_missing(struct session *run)
 		end_by(run, sig);
 }
 
+/*
+ * Prepares the screen.  What the command writes would disturb it, so that must go elsewhere.  The
+ * command does not read our keys either: an input from the terminal is empty.
+ */
+static int prepare_top(const struct config *cfg, struct output_config *output)
+{
+	bool starts = cfg->command != NULL;
+	int empty;
+
+	if (starts && (isatty(STDOUT_FILENO) || isatty(STDERR_FILENO)))
+		return usage_error("cannot use --top: the command would write to the screen; "
+				   "redirect its output, as in >FILE 2>&1");
+	if (!top_possible(starts ? TOP_TERMINAL : NULL))
+		return STATUS_USAGE;
+	if (starts && isatty(STDIN_FILENO)) {
+		empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (empty == -1 || dup2(empty, STDIN_FILENO) == -1) {
+			say("cannot open /dev/null: %s", strerror(errno));
+			return STATUS_FAILED;
+		}
+		close(empty);
+	}
+	output->format = &top_format;
+	output->path = starts ? TOP_TERMINAL : NULL;
+	return STATUS_OK;
+}
+
 /* Opens the output and tracks. */
 static void track(struct session *run)
 {
@@ -239,6 +269,10 @@ static void track(struct session *run)
 	unsigned n = 0;
 
 	config.by_line = true;
+	if (cfg->top)
+		run->status = prepare_top(cfg, &config);
+	if (run->status != STATUS_OK)
+		return;
 	output = output_open(&config);
 	if (output == NULL) {
 		run->status = STATUS_FAILED;

@@ -21,6 +21,7 @@ struct config {
 	unsigned repeat;     /* runs of the command; 0: one, whose rows are shown */
 	char **command;	     /* NULL: -p */
 	struct pids pids;    /* of -p */
+	bool top;	     /* rows are shown on a screen */
 };
 
 /* Counts the command, or the processes of -p, to the end.  Returns the exit status. */

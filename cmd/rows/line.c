@@ -113,13 +113,18 @@ static void put_real(struct line *line, double val, size_t width)
 	line_word(line, text, width);
 }
 
+bool line_is_clock(const struct run_event *event)
+{
+	return strncmp(event->name, "task-clock", 10) == 0 ||
+	       strncmp(event->name, "cpu-clock", 9) == 0;
+}
+
 /* Appends at least three digits: 999, 12.3K, 1.50ms, 45.6MiB, 1250Joules. */
 static void put_human(struct line *line, double val, const struct run_event *event, size_t width)
 {
 	static const char *const prefixes[] = {"", "K", "M", "G", "T", "P", "E"};
 	static const char *const times[] = {"ns", "us", "ms", "s"};
-	bool is_time = strncmp(event->name, "task-clock", 10) == 0 ||
-		       strncmp(event->name, "cpu-clock", 9) == 0;
+	bool is_time = line_is_clock(event);
 	const char *const *unit = is_time ? times : prefixes;
 	size_t n = is_time ? sizeof(times) / sizeof(*times) : sizeof(prefixes) / sizeof(*prefixes);
 	size_t i = 0, most = *event->unit != '\0' ? 1 : n; /* a unit can contain a prefix */

@@ -28,6 +28,9 @@ void line_write(struct line *line, FILE *f);
 /* Appends count `i` of a row in its unit; by style a mean, a rate or three digits. */
 void line_count(struct line *line, const struct style *style, const struct run *run,
 		const struct row *row, unsigned i, size_t width);
+/* Does the event count nanoseconds on a CPU? */
+bool line_is_clock(const struct run_event *event);
+
 /* Appends the label of an event as one escaped word, with "/s" for rates. */
 void line_title(struct line *line, const struct style *style, const char *label, size_t width);
 /* Appends ratio `i` of a row, with four significant digits. */

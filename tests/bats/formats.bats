@@ -362,6 +362,7 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 		cputrack --for=1
 		cpustat -O $T/new -A all
 		cpustat --top
+		cputrack --top
 	EOF
 	[ ! -e "$T/new" ]
 }

@@ -2,18 +2,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# cpustat --top: a screen, sorted, in a terminal that is restored at the end.
+# --top: a screen, sorted, in a terminal that is restored at the end.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+# shellcheck disable=SC2016 # for the inner shell
 
 load helpers
 
 setup() {
 	common_setup
-	need cpu
-	if TERM=xterm script -q -e -c 'cpustat --top --shared -c page-faults 0.01 1' /dev/null </dev/null |
-		grep -q 'built without terminfo'; then
-		skip "built without terminfo"
+	export TERMINFO=$T/terminfo TERM=cpc-test
+	tic -x -o "$TERMINFO" "$BATS_TEST_DIRNAME/terminal.ti"
+	terminal 24 80 -- cpustat --top --shared -c page-faults 0.01 1
+	if [[ $output == *"built without ncurses"* ]]; then
+		skip "built without ncurses"
 	fi
 }
 
@@ -21,139 +23,206 @@ teardown() {
 	common_teardown
 }
 
-# on_terminal ROWS COLUMNS KEYS ARGUMENT...: cpustat on a terminal of that size; KEYS are typed,
-# or, when they begin with SIG, that signal is sent, after the second screen.
-on_terminal() {
-	"${LIMIT[@]}" python3 - "$@" <<-'EOF'
-	import fcntl, os, pty, re, signal, struct, sys, termios
-	rows, columns, keys = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-	main, side = pty.openpty()
-	fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-	before = termios.tcgetattr(side)
-	pid = os.fork()
-	if pid == 0:
-	    os.setsid()
-	    fcntl.ioctl(side, termios.TIOCSCTTY, 0)
-	    for fd in (0, 1, 2):
-	        os.dup2(side, fd)
-	    os.environ["TERM"] = "xterm"
-	    os.execvp("cpustat", ["cpustat", "--top", "--shared", *sys.argv[4:]])
-	text, typed = "", False
-	while "\x1b[?1049l" not in text:
-	    text += os.read(main, 65536).decode()
-	    if not typed and text.count("\x1b[J") >= 2 and keys:
-	        typed = True
-	        if keys.startswith("SIG"):
-	            os.kill(pid, getattr(signal, keys))
-	        else:
-	            os.write(main, keys.encode())
-	status = os.waitpid(pid, 0)[1]
-	assert termios.tcgetattr(side) == before, "the terminal is not as it was"
-	assert text.count("\x1b[?1049h") == text.count("\x1b[?1049l") == 1
-	frames = re.findall(r"\x1b\[H( .*?)\x1b\[J", text, re.S)
-	assert len(frames) >= 2, text
-	for frame in frames:
-	    lines = [line.replace("\x1b[K", "") for line in re.split(r"[\r\n]+", frame)]
-	    assert len(lines) <= rows and all(len(line) <= columns for line in lines), lines
-	    counts = [int(line.split()[1]) for line in lines[2:] if len(line.split()) > 1]
-	    assert counts == sorted(counts, reverse=True), lines
-	    print("frame", len(lines) - 2, "rows;", lines[0].strip(), "|", " ".join(lines[1].split()))
-	print("signal", os.WTERMSIG(status)) if os.WIFSIGNALED(status) else print("status", os.WEXITSTATUS(status))
-	EOF
+# terminal ROWS COLUMNS STEP... -- COMMAND...: see terminal.py.
+terminal() {
+	run "${LIMIT[@]}" python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"
+	echo "$output"
 }
 
-@test "q quits; each screen is sorted, and the terminal is restored" {
-	run on_terminal 24 80 q -c page-faults,context-switches 0.05
-	echo "$output"
+# top_of_cpus STATUS ROWS COLUMNS STEP... -- ARGUMENT...: cpustat --top ends with this.
+top_of_cpus() {
+	local want=$1 steps=()
+	need cpu
+	shift
+	while [ "$1" != -- ]; do
+		steps+=("$1")
+		shift
+	done
+	shift
+	terminal "${steps[@]}" -- cpustat --top --shared "$@"
 	[ "$status" -eq 0 ]
-	[ "${lines[-1]}" = "status 0" ]
-	# Two of the 24 lines are the header.
-	rows=$(cpus | head -n 22 | wc -l)
-	[[ ${lines[0]} == "frame $rows rows; "*"; q quits | cpu page-faults context-switches" ]]
-	run on_terminal 24 80 xyq -c page-faults 0.05
-	[ "${lines[-1]}" = "status 0" ]
+	[[ $'\n'$output$'\n' == *$'\n'"$want"$'\n'* ]]
 }
 
-@test "a count ends it, and so do signals; units; several specs take turns" {
-	run on_terminal 24 80 '' -A all -c page-faults 0.02 3
-	echo "$output"
-	[ "$(grep -c '^frame 1 rows' <<<"$output")" -eq 3 ]
-	[ "${lines[-1]}" = "status 0" ]
-	run on_terminal 24 80 SIGTERM -c page-faults 0.02
-	[ "${lines[-1]}" = "signal 15" ]
-	run on_terminal 24 80 '' -c page-faults -c context-switches 0.02 4
-	[ "$(grep -c '| cpu context-switches' <<<"$output")" -eq 2 ]
+# In the rows of a screen, column $1 is sorted, largest first; the first number is the total.
+sorted() {
+	awk -v column="$1" 'NR == 3 { total = $column }
+		NR > 3 && NF > 1 && !/^(status|signal|colours)/ { sum += $column; if (NR > 4 && $column > last) bad = 1; last = $column; n++ }
+		END { print n " rows"; exit bad || n == 0 || sum != total }' <<<"$output"
 }
 
-@test "a small screen has as many rows and columns as fit" {
-	run on_terminal 3 20 '' -c page-faults,context-switches,task-clock 0.02 3
-	echo "$output"
-	[ "$(grep -c '^frame 1 rows' <<<"$output")" -eq 3 ]
-	[ "${lines[-1]}" = "status 0" ]
-	# A column is there as a whole or not at all.
-	run on_terminal 24 35 '' -c page-faults,context-switches 0.02 2
-	echo "$output"
-	[ "$(grep -c '| cpu page-faults$' <<<"$output")" -eq 2 ]
-	[ "${lines[-1]}" = "status 0" ]
+@test "cpustat: rows and their sum, sorted by the event that a key chooses, help, and q" {
+	top_of_cpus "status 0" 24 80 wait:rows show type:q -- -c page-faults,context-switches 0.2
+	[[ ${lines[0]} =~ ^0\.2[0-9]*\ s,\ ([0-9]+)\ of\ ([0-9]+)\ rows,\ sorted\ by\ page-faults\;\ h\ helps,\ q\ quits$ ]]
+	[ "${BASH_REMATCH[2]}" -eq "$(cpus | wc -l)" ]
+	[ "$(xargs <<<"${lines[1]}")" = "cpu share page-faults context-switches" ]
+	[[ ${lines[2]} =~ ^total\ +100\.0% ]]
+	sorted 3
+	# each key acts at once, not at the next sample
+	top_of_cpus "status 0" 24 80 wait:rows "type:>" "wait:sorted by context" show type:q -- \
+		-c page-faults,context-switches 0.5
+	sorted 4
+	for key in '<' '\x1b[D' '>>>' '\x1b[C'; do
+		top_of_cpus "status 0" 24 80 wait:rows "type:$key" "wait:sorted by context" type:q -- \
+			-c page-faults,context-switches 0.5
+	done
+	top_of_cpus "status 0" 24 80 wait:rows type:h "wait:sort by another event" show type:x wait:rows type:q -- 0.5
+	[[ $output != *"by command, process"* ]]
+	top_of_cpus "status 0" 24 80 "wait:first interval" type:xyzq -- 30 1
 }
 
-@test "a file that is not a terminal is refused, and a table that does not fit, too" {
+@test "cpustat: a count ends it, and so do signals; several specs take turns" {
+	top_of_cpus "status 0" 24 80 -- -A all -c page-faults 0.02 3
+	for signal in TERM:15 HUP:1 INT:2; do
+		top_of_cpus "signal ${signal#*:}" 24 80 wait:rows "kill:${signal%:*}" -- -c page-faults 0.2
+	done
+	top_of_cpus "signal 2" 24 80 wait:rows 'type:\x03' -- -c page-faults 0.2
+	top_of_cpus "status 0" 24 80 "wait:^cpu +share page-faults" next "wait:^cpu +share context-switches" \
+		"wait:^cpu +share page-faults" type:q -- -c page-faults -c context-switches 0.3
+}
+
+@test "cpustat: the share of the CPUs is that of the time, and rates are per second" {
+	local want
+	want=$(($(cpus | wc -l) * 100))
+	top_of_cpus "status 0" 24 80 wait:rows next show type:q -- -A all --rate -c cpu-clock 0.5
+	[ "$(awk -v want="$want" '$1 == "all" { d = $3 - want; print d * d < want * want / 2500, ($4 / 1e7 - $3) ^ 2 < 1 }' <<<"$output")" = "1 1" ]
+	top_of_cpus "status 0" 24 80 wait:rows show type:q -- -A all --human -c task-clock 0.5
+	[[ $(awk '$1 == "all" { print $4 }' <<<"$output") =~ ^[0-9.]+m?s$ ]]
+}
+
+@test "cpustat: services: exact counts, and names that are cut where 80 columns are too few" {
+	local name count
+	need_root
+	cpustat -A service -c page-faults 0.01 1 >/dev/null || skip "no keys here"
+	top_of_cpus "status 0" 24 80 wait:rows show type:q -- -A service -O "$T/record" -c page-faults,task-clock,sys 0.3
+	[[ ${lines[1]} =~ ^service\ +share\ +%CPU\ page-faults:uk\ task-clock:uk\ *$ ]]
+	sorted 4
+	# the record has the same counts
+	name=$(awk 'NR == 4 { print $1 }' <<<"$output")
+	count=$(awk 'NR == 4 { print $4 }' <<<"$output")
+	grep '"tick"' "$T/record" | grep -F "\"service\":\"$name\"" | head -n 1 >"$T/first"
+	[[ $(cat "$T/first") == *"\"page-faults:uk\":$count,"* ]]
+	# eight columns of counts leave no place for a long name
+	top_of_cpus "status 0" 24 80 wait:rows show type:q -- -A cgroup \
+		-c page-faults,minor-faults,major-faults,context-switches,cpu-migrations,task-clock,sys 0.3
+	[[ ${lines[0]} =~ ,\ \+[1-9]\ columns, ]]
+	[ "$(awk 'length > 80' <<<"$output")" = "" ]
+	[ "$(awk 'NR > 2 && NF > 1 && $NF !~ /^[0-9]+$/ && !/^(status|colours)/' <<<"$output")" = "" ]
+}
+
+@test "a small screen has what fits, and a terminal may change its size" {
+	top_of_cpus "status 0" 5 20 wait:^total show type:q -- -c page-faults,context-switches,task-clock 0.2
+	[[ ${lines[0]} =~ ^0\.[0-9]+\ s,\ [12]\ of\ $(cpus | wc -l)\ rows$ ]]
+	[[ ${lines[1]} =~ ^cpu\ +page-faults$ ]]
+	[ "$(grep -c . <<<"$output")" -le 7 ]
+	# a column is there as a whole or not at all
+	top_of_cpus "status 0" 24 35 wait:rows show type:q -- -c page-faults,context-switches 0.2
+	[ "$(xargs <<<"${lines[1]}")" = "cpu share page-faults" ]
+	[[ ${lines[0]} == *"+1 column"* ]]
+	top_of_cpus "status 0" 24 30 wait:rows size:3,80 "wait:context-switches" show size:24,100 "wait:context-switches" \
+		show type:q -- -c page-faults,context-switches 0.2
+	top_of_cpus "status 0" 1 1 -- -c page-faults 0.05 3
+}
+
+@test "colours, unless NO_COLOR is set or the terminal has none" {
+	top_of_cpus "status 0" 24 80 wait:rows type:q -- 0.2
+	[[ $output == *colours ]]
+	NO_COLOR=1 top_of_cpus "status 0" 24 80 wait:rows type:q -- 0.2
+	[[ $output != *colours ]]
+	NO_COLOR='' top_of_cpus "status 0" 24 80 wait:rows type:q -- 0.2
+	[[ $output == *colours ]]
+	TERM=cpc-mono top_of_cpus "status 0" 24 80 wait:rows type:q -- 0.2
+	[[ $output != *colours ]]
+}
+
+@test "what cannot be shown on a screen is refused" {
+	local bad
 	go -2 cpustat --top --shared -c page-faults 0.01 1
 	[ "$stderr" = "cpustat: cannot use --top: the standard output is not a terminal" ]
-	for bad in "-o $T/o" --format=csv --by=cpu; do
+	go -2 cputrack --top -c page-faults -p $$
+	[ "$stderr" = "cputrack: cannot use --top: the standard output is not a terminal" ]
+	for bad in "-o $T/o" --format=csv; do
 		# shellcheck disable=SC2086 # words
 		go -2 cpustat --top --shared $bad -c page-faults 0.01 1
+		[[ $stderr == *"unsupported with --top: "* ]]
+		# shellcheck disable=SC2086
+		go -2 cputrack --top $bad -c page-faults true
+		[[ $stderr == *"unsupported with --top: "* ]]
 	done
-	need_terminal
-	TERM=no-such script -q -e -c 'cpustat --top --shared -c page-faults 0.01 1' /dev/null </dev/null >"$T/out" || true
-	grep -F "the terminal (TERM='no-such') lacks capabilities" "$T/out"
+	go -2 cputrack --top -r 2 -c page-faults true
+	go -2 cputrack --top -T 0 -c page-faults true
+	for bad in dumb no-such cpc-plain; do
+		TERM=$bad terminal 24 80 -- cpustat --top --shared -c page-faults 0.01 1
+		[[ $output == *"cannot use --top: the terminal (TERM='$bad') lacks capabilities"*"status 2"* ]]
+	done
+	# a command would write to the screen
+	for bad in '' '>/dev/null' '2>/dev/null'; do
+		terminal 24 80 -- sh -c "exec cputrack --top -c page-faults echo hello $bad"
+		[[ $output == *"status 2"* ]]
+		[[ $output != *hello* ]]
+	done
+	[ "$(setsid cputrack --top -c page-faults true 2>&1 >/dev/null </dev/null | cat)" = \
+		"cputrack: cannot use --top: there is no terminal" ]
 }
 
 @test "^Z gives the terminal back, and fg has the screen again" {
-	"${LIMIT[@]}" python3 - <<-'EOF'
-	import fcntl, os, pty, re, signal, struct, termios
-	main, side = pty.openpty()
-	fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-	before = termios.tcgetattr(side)
-	told, tell = os.pipe()
-	shell = os.fork()
-	if shell == 0:  # as shells do with their jobs
-	    os.setsid()
-	    fcntl.ioctl(side, termios.TIOCSCTTY, 0)
-	    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-	    job = os.fork()
-	    if job == 0:
-	        os.setpgid(0, 0)
-	        os.tcsetpgrp(side, os.getpid())
-	        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
-	        for fd in (0, 1, 2):
-	            os.dup2(side, fd)
-	        os.environ["TERM"] = "xterm"
-	        os.execvp("cpustat", ["cpustat", "--top", "--shared", "-c", "page-faults", "0.2"])
-	    stopped = os.WIFSTOPPED(os.waitpid(job, os.WUNTRACED)[1])
-	    same = termios.tcgetattr(side) == before
-	    os.write(tell, b"stopped\n" if stopped and same else b"not stopped, or not as before\n")
-	    os.kill(job, signal.SIGCONT)
-	    status = os.waitpid(job, 0)[1]
-	    os._exit(0 if status == 0 and termios.tcgetattr(side) == before else 1)
-	text = ""
-	def read_until(what, times):
-	    global text
-	    while text.count(what) < times:
-	        text += os.read(main, 65536).decode()
-	read_until("\x1b[J", 2)
-	os.write(main, b"\x1a")
-	assert os.read(told, 100) == b"stopped\n"
-	read_until("\x1b[?1049h", 2)
-	done, back = text.rsplit("\x1b[?1049h", 1)
-	assert done.count("\x1b[?1049l") == 1, repr(text)
-	count = text.count("\x1b[J")
-	read_until("\x1b[J", count + 2)
-	os.write(main, b"q")
-	read_until("\x1b[?1049l", 2)
-	assert os.waitpid(shell, 0)[1] == 0
-	frames = [re.findall(r"\x1b\[H( .*?)\x1b\[J", part, re.S) for part in text.split("\x1b[?1049h")]
-	# at once, and then those that follow; one that was stopped on its way is twice there
-	assert frames[2][0] in (frames[1][-1], frames[2][1]) and len(frames[2]) >= 2, frames
-	EOF
+	top_of_cpus "status 0" 24 80 wait:rows 'type:\x1a' stopped fg wait:rows next 'type:\x1a' stopped fg wait:rows \
+		next type:q -- -c page-faults 0.2
+	terminal 24 80 wait:rows 'type:\x1a' stopped fg wait:rows next type:q -- \
+		sh -c 'exec cputrack --top -T 0.2 -c page-faults sleep 2 >/dev/null 2>&1'
+	[ "$status" -eq 0 ]
+	[[ $output == *"status 0"* ]]
+}
+
+@test "cputrack: counts on the screen are those of the record" {
+	local screen faults
+	still
+	for engine in auto ptrace; do
+		terminal 24 80 "wait:^threads " show type:p wait:lwps show type:l "wait:lwp command" show type:q -- \
+			sh -c 'exec "$@" >"$0" 2>&1' "$T/out" \
+			"${STILL[@]}" cputrack --engine=$engine --top -T 1 -O "$T/record" -c page-faults \
+			sh -c "'$WORK/touch-pages' 1000; '$WORK/touch-pages' 500; '$WORK/threads' -i -p 100 3; sleep 1.9; exit 7"
+		[[ $output == *"status 7"* ]]
+		screen=$output
+		[ ! -s "$T/out" ]
+		cputrack -I "$T/record" --by=command -n | awk '$2 == "touch-pages" || $2 == "threads" { print $2, $1, $3 }' | sort >"$T/want"
+		[ "$(wc -l <"$T/want")" -eq 2 ]
+		awk '$1 == "touch-pages" || $1 == "threads" { print $1, $2, $4 }' <<<"$screen" | sort | diff - "$T/want"
+		# processes: two of touch-pages, with 500 faults between them
+		mapfile -t faults < <(awk '$2 == "touch-pages" && $3 == 1 { print $5 }' <<<"$screen")
+		[ "${#faults[@]}" -eq 2 ]
+		[ $((faults[0] - faults[1])) -ge 490 ] && [ $((faults[0] - faults[1])) -le 510 ]
+		# LWPs: the k-th touches 100 k pages
+		mapfile -t faults < <(awk '$3 == "threads" && $2 > 1 { print int($5 / 100) }' <<<"$screen" | sort -n)
+		[ "${faults[*]}" = "1 2 3" ]
+	done
+}
+
+@test "cputrack -p: the processes go on, names are cut, and --by is the first view" {
+	start pool "$WORK/thread-pool" -p 50 3
+	eventually said pool ready
+	terminal 24 80 wait:rows show type:q -- cputrack --top --by=lwp -T 0.2 -c page-faults,task-clock -p "${PIDS[pool]}"
+	[ "$status" -eq 0 ]
+	[[ $output == *"status 0"* ]]
+	[ "$(xargs <<<"${lines[1]}")" = "pid lwp command share %CPU page-faults task-clock" ]
+	[ "$(awk -v pid="${PIDS[pool]}" '$1 == pid' <<<"$output" | wc -l)" -eq 4 ]
+	tell pool g
+	tell pool x
+	finish pool
+	# the end of all processes ends it
+	start sleeper sleep 1
+	terminal 24 80 wait:rows -- cputrack --top -T 0.2 -c page-faults -p "${PIDS[sleeper]}"
+	[[ $output == *"status 0"* ]]
+}
+
+@test "cputrack: signals, space and a command that reads its input" {
+	# a paused screen stays as it is
+	terminal 24 80 wait:rows "type: " wait:paused show "type: " next show type:q -- \
+		sh -c 'exec cputrack --top -T 0.2 -c page-faults cat >"$0" 2>&1' "$T/out"
+	[[ $output == *"status 0"* ]]
+	[ ! -s "$T/out" ]
+	for signal in TERM INT; do
+		terminal 24 80 wait:rows kill:$signal -- sh -c 'exec cputrack --top -T 0.2 -c page-faults sleep 100 >"$0" 2>&1' "$T/out"
+		[[ $output == *"status 143"* || $output == *"signal 2"* ]]
+	done
 }

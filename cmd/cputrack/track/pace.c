@@ -6,6 +6,7 @@
 #include "pace.h"
 
 #include "../../base/util.h"
+#include "../../program/top/top.h"
 
 #define MS 1000000 /* ns */
 
@@ -48,6 +49,12 @@ static void follow_command(struct pace *pace)
 		pace_stop(pace);
 }
 
+/* The shorter one of two waits in ms, where 0 has no end. */
+static uint_t sooner(uint_t a, uint_t b)
+{
+	return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
 /*
  * Tracking ends when the reader of the rows has gone; but while the command is tracked, its own
  * end is the end.
@@ -61,16 +68,22 @@ uint_t pace_idle(void *arg)
 
 	follow_command(pace);
 	due = keep_time(pace);
+	if (!top_act())
+		pace_stop(pace);
+	if (top_active())
+		due = sooner(due, TOP_ACT_MS);
 	if (pace->suspend && engine->ops->stopped(engine)) {
 		if (!flusher_flush(&track->flusher))
 			engine->ops->stop(engine);
 		if (pace->suspend) {
 			pace->suspend = 0;
+			top_suspend();
 			raise(SIGSTOP); /* until the shell continues the job: us and the command */
+			top_resume();
 		}
 		return due;
 	}
 	if (!flusher_idle(&track->flusher, track->command == NULL || track->command->left, &wait))
 		engine->ops->stop(engine);
-	return due == 0 || (wait != 0 && wait < due) ? wait : due;
+	return sooner(due, wait);
 }

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * none.c - stands for top.c in programs that are built without ncurses.
+ */
+#include "top.h"
+
+#include "../../base/say.h"
+
+bool top_possible(const char *path)
+{
+	(void)path;
+	say("cannot use --top: this program was built without ncurses");
+	return false;
+}
+
+void top_start_by(enum row_by by)
+{
+	(void)by;
+}
+
+int top_keys_fd(void)
+{
+	return -1;
+}
+
+bool top_act(void)
+{
+	return true;
+}
+
+bool top_active(void)
+{
+	return false;
+}
+
+void top_suspend(void)
+{
+}
+
+void top_resume(void)
+{
+}
+
+static struct sink *top_open(FILE *file, const struct style *style)
+{
+	(void)file;
+	(void)style;
+	return NULL;
+}
+
+const struct format top_format = {.name = "top", .open = top_open, .comm = true, .whole = true};

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * top.c - shows each interval on the screen of a terminal, by ncurses(3).
+ */
+#include "top.h"
+
+#include "../../base/say.h"
+#include "../../base/util.h"
+#include "layout.h"
+#include "view.h"
+
+#include <curses.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <term.h>
+#include <unistd.h>
+
+enum { STATUS_LINE, TITLE_LINE, TOTAL_LINE, FIRST_LINE };
+
+enum look { PLAIN, TITLE, SORTED, TOTAL };
+
+struct top {
+	struct sink sink;
+	struct style style;
+	FILE *file, *keys;
+	SCREEN *screen;
+	bool has_keys, colours, help;
+	struct sigaction stop, resize; /* the handlers before those of ncurses */
+	sigset_t mask;		       /* the signal mask before */
+	struct view view;
+	struct layout layout;
+	struct line line;
+};
+
+static struct top *current; /* the one with the screen; or NULL */
+
+/* ---- the screen ----------------------------------------------------------------------- */
+
+static int look_of(const struct top *t, enum look look)
+{
+	static const attr_t plain[] = {A_NORMAL, A_REVERSE, A_REVERSE | A_BOLD, A_BOLD};
+
+	return (int)(t->colours && (look == TITLE || look == SORTED) ? (attr_t)COLOR_PAIR(look)
+								     : plain[look]);
+}
+
+/* Adds t->line left-aligned.  A longer path is cut at its begin, other names at their end. */
+static void put_name(const struct top *t, size_t width)
+{
+	const char *text = t->line.text;
+	size_t n = t->line.n, dots = width > 6 ? 3 : 0;
+
+	if (n <= width)
+		printw("%.*s%*s", (int)n, text, (int)(width - n), "");
+	else if (memchr(text, '/', n) != NULL)
+		printw("%.*s%.*s", (int)dots, "...", (int)(width - dots), text + n - width + dots);
+	else
+		printw("%.*s%.*s", (int)(width - dots), text, (int)dots, "...");
+}
+
+/* Draws a row; NULL: the titles. */
+static void draw_row(struct top *t, int y, const struct row *row, enum look look)
+{
+	bool first = true;
+
+	move(y, 0);
+	for (size_t c = 0; c < t->layout.n; c++) {
+		const struct layout_column *col = &t->layout.col[c];
+
+		if (col->shown == 0)
+			continue;
+		attrset(look_of(t, look));
+		if (!first)
+			addch(' ');
+		first = false;
+		if (row == NULL && layout_is_sorted(&t->layout, col))
+			attrset(look_of(t, SORTED));
+		layout_cell(&t->layout, col, row, &t->line);
+		if (col->kind == LAYOUT_NAME)
+			put_name(t, col->shown);
+		else
+			printw("%*s%.*s", (int)(col->shown - t->line.n), "", (int)t->line.n,
+			       t->line.text != NULL ? t->line.text : "");
+	}
+	attrset(look_of(t, look));
+	if (row == NULL && getcury(stdscr) == y)
+		printw("%*s", COLS - getcurx(stdscr), "");
+	else if (row != NULL && row->incomplete && getcury(stdscr) == y &&
+		 getcurx(stdscr) + (int)strlen(" # incomplete") <= COLS)
+		addstr(" # incomplete");
+	attrset(A_NORMAL);
+}
+
+/* Adds words to the first line if they fit. */
+__attribute__((format(printf, 1, 2))) static void put_status(const char *fmt, ...)
+{
+	char text[200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (getcury(stdscr) == STATUS_LINE && getcurx(stdscr) + (int)strlen(text) <= COLS)
+		addstr(text);
+}
+
+static void draw_status(struct top *t, size_t shown)
+{
+	const struct view *v = &t->view;
+	const size_t left = t->layout.nleft;
+
+	move(STATUS_LINE, 0);
+	put_status("%.3f s", (double)v->total.time_ns / NSEC);
+	put_status(", %zu of %zu rows", shown, v->nrows);
+	if (left > 0)
+		put_status(", +%zu column%s", left, left == 1 ? "" : "s");
+	if (v->paused)
+		put_status(", paused");
+	put_status(", sorted by %s", view_set(v)->event[v->sort].label);
+	if (t->has_keys)
+		put_status("; h helps, q quits");
+}
+
+static void draw_rows(struct top *t)
+{
+	const struct view *v = &t->view;
+	const char *message = say_held();
+	int space = LINES - FIRST_LINE - (message != NULL);
+	size_t shown = space > 0 ? (size_t)space : 0;
+
+	if (shown > v->nrows)
+		shown = v->nrows;
+	layout_fit(&t->layout, shown, (size_t)COLS, &t->line);
+	draw_status(t, shown);
+	draw_row(t, TITLE_LINE, NULL, TITLE);
+	draw_row(t, TOTAL_LINE, &v->total, TOTAL);
+	for (size_t i = 0; i < shown; i++)
+		draw_row(t, FIRST_LINE + (int)i, &v->row[i], PLAIN);
+	if (message != NULL)
+		mvaddnstr(LINES - 1, 0, message, (int)strcspn(message, "\n"));
+}
+
+static void draw_help(const struct top *t)
+{
+	int y = 0;
+
+	mvaddstr(y++, 0, "< >    sort by another event");
+	if (!t->view.run->of_cpus)
+		mvaddstr(y++, 0, "c p l  by command, process, LWP");
+	if (t->view.has_keys)
+		mvaddstr(y++, 0, "s u    by service, user");
+	mvaddstr(y++, 0, "space  pause, continue");
+	mvaddstr(y++, 0, "^L     draw again");
+	mvaddstr(y++, 0, "q      quit");
+	mvaddstr(y, 0, "h ?    this help; any key ends it");
+}
+
+/* Signals that end the program are let in: the user may have stopped the output. */
+static void write_screen(void)
+{
+	sigset_t set, old;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_UNBLOCK, &set, &old);
+	refresh();
+	sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+static void draw(struct top *t)
+{
+	erase();
+	if (t->help)
+		draw_help(t);
+	else if (view_is_empty(&t->view))
+		mvaddnstr(STATUS_LINE, 0, "The first interval is not over.", COLS);
+	else
+		draw_rows(t);
+	write_screen();
+}
+
+/* ---- keys ------------------------------------------------------------------------------ */
+
+static void group(struct top *t, enum row_by by)
+{
+	if (t->view.run->of_cpus || view_is_empty(&t->view) || t->view.by == by)
+		return;
+	view_group(&t->view, by);
+	layout_find(&t->layout, &t->view, &t->style);
+}
+
+/* False: the user asks for the end. */
+static bool act_on_key(struct top *t, int key)
+{
+	if (t->help && key != 'q') {
+		t->help = false;
+		return true;
+	}
+	switch (key) {
+	case 'q':
+		return false;
+	case 'h':
+	case '?':
+		t->help = true;
+		break;
+	case ' ':
+		t->view.paused = !t->view.paused;
+		break;
+	case '<':
+	case KEY_LEFT:
+		view_sort(&t->view, -1);
+		break;
+	case '>':
+	case KEY_RIGHT:
+		view_sort(&t->view, 1);
+		break;
+	case 'c':
+		group(t, BY_COMMAND);
+		break;
+	case 'p':
+		group(t, BY_PROCESS);
+		break;
+	case 'l':
+		group(t, BY_LWP);
+		break;
+	case 's':
+	case 'u':
+		if (t->view.has_keys)
+			group(t, key == 's' ? BY_SERVICE : BY_USER);
+		break;
+	case 'L' & 0x1f:
+		clearok(curscr, TRUE);
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+/* Takes over the size of the terminal.  False: it has not changed. */
+static bool fit_screen(const struct top *t)
+{
+	struct winsize size = {0};
+
+	if (ioctl(fileno(t->file), TIOCGWINSZ, &size) == -1 || size.ws_row == 0 ||
+	    size.ws_col == 0 || !is_term_resized(size.ws_row, size.ws_col))
+		return false;
+	resizeterm(size.ws_row, size.ws_col);
+	clearok(curscr, TRUE);
+	return true;
+}
+
+bool top_act(void)
+{
+	struct top *t = current;
+	bool changed, goes_on = true;
+	int key;
+
+	if (t == NULL)
+		return true;
+	changed = fit_screen(t);
+	while (goes_on && (key = getch()) != ERR) {
+		goes_on = act_on_key(t, key);
+		changed = true;
+	}
+	if (changed)
+		draw(t);
+	return goes_on;
+}
+
+bool top_active(void)
+{
+	return current != NULL;
+}
+
+int top_keys_fd(void)
+{
+	return current != NULL && current->has_keys ? fileno(current->keys) : -1;
+}
+
+/* ---- the terminal ---------------------------------------------------------------------- */
+
+static void start_colours(struct top *t)
+{
+	const char *no = getenv("NO_COLOR");
+
+	if ((no != NULL && *no != '\0') || !has_colors() || start_color() == ERR)
+		return;
+	use_default_colors();
+	t->colours = init_pair(TITLE, COLOR_BLACK, COLOR_CYAN) == OK &&
+		     init_pair(SORTED, COLOR_BLACK, COLOR_YELLOW) == OK;
+}
+
+/* Opens the terminal's input.  Without one there are no keys. */
+static FILE *open_keys(struct top *t)
+{
+	bool standard = fileno(t->file) == STDOUT_FILENO;
+	int fd;
+
+	t->has_keys = !standard || isatty(STDIN_FILENO);
+	if (!t->has_keys)
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	else if (standard)
+		fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+	else
+		fd = open(TOP_TERMINAL, O_RDONLY | O_CLOEXEC);
+	return fd != -1 ? fdopen(fd, "r") : NULL;
+}
+
+/* The handler of ncurses draws: ^Z may come only where the program waits. */
+static void hold_stop(struct top *t)
+{
+	sigset_t set;
+
+	sigaction(SIGTSTP, NULL, &t->stop);
+	sigaction(SIGWINCH, NULL, &t->resize);
+	sigemptyset(&set);
+	if (t->stop.sa_handler == SIG_DFL)
+		sigaddset(&set, SIGTSTP);
+	sigprocmask(SIG_BLOCK, &set, &t->mask);
+}
+
+static void close_screen(void)
+{
+	struct top *t = current;
+
+	if (t == NULL)
+		return;
+	endwin();
+	current = NULL;
+	sigaction(SIGTSTP, &t->stop, NULL);
+	sigaction(SIGWINCH, &t->resize, NULL);
+	sigprocmask(SIG_SETMASK, &t->mask, NULL);
+	say_hold(false);
+	delscreen(t->screen);
+	fclose(t->keys);
+}
+
+static void open_screen(struct top *t)
+{
+	static bool registered;
+
+	hold_stop(t);
+	t->keys = open_keys(t);
+	t->screen = t->keys != NULL ? newterm(NULL, t->file, t->keys) : NULL;
+	if (t->screen == NULL)
+		die("cannot use --top: the terminal cannot be opened");
+	current = t;
+	if (!registered)
+		atexit(close_screen); /* for die() */
+	registered = true;
+	say_hold(isatty(STDERR_FILENO));
+	cbreak();
+	noecho();
+	curs_set(0);
+	set_escdelay(25); /* ms */
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	start_colours(t);
+	fit_screen(t);
+}
+
+void top_suspend(void)
+{
+	if (current != NULL)
+		endwin();
+}
+
+void top_resume(void)
+{
+	if (current != NULL)
+		draw(current);
+}
+
+/* Can the terminal do what the screen requires? */
+static bool can_draw(int fd)
+{
+	static const char *const names[] = {"cup", "clear"};
+	int error;
+
+	if (setupterm(NULL, fd, &error) != OK)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const char *text = tigetstr((NCURSES_CONST char *)(uintptr_t)names[i]);
+
+		if (text == NULL || text == (const char *)-1)
+			return false;
+	}
+	return true;
+}
+
+bool top_possible(const char *path)
+{
+	int fd = path != NULL ? open(path, O_RDWR | O_CLOEXEC) : STDOUT_FILENO;
+	bool possible = fd != -1 && isatty(fd);
+
+	if (!possible && path != NULL)
+		say("cannot use --top: there is no terminal");
+	else if (!possible)
+		say("cannot use --top: the standard output is not a terminal");
+	if (possible && !can_draw(fd)) {
+		say("cannot use --top: the terminal (TERM='%s') lacks capabilities",
+		    getenv("TERM") != NULL ? getenv("TERM") : "");
+		possible = false;
+	}
+	if (path != NULL && fd != -1)
+		close(fd);
+	return possible;
+}
+
+/* ---- the sink ---------------------------------------------------------------------------- */
+
+static enum row_by start_by = BY_COMMAND;
+
+void top_start_by(enum row_by by)
+{
+	start_by = by;
+}
+
+static void top_begin(struct sink *sink, const struct run *run)
+{
+	struct top *t = (struct top *)sink;
+
+	view_begin(&t->view, run);
+	open_screen(t);
+	draw(t);
+}
+
+static void top_row(struct sink *sink, const struct row *row)
+{
+	view_put(&((struct top *)sink)->view, row);
+}
+
+static void top_sampled(struct sink *sink)
+{
+	struct top *t = (struct top *)sink;
+	const struct view *v = &t->view;
+	const bool was_empty = view_is_empty(v);
+	const size_t set = v->set;
+
+	if (!view_sampled(&t->view))
+		return;
+	if (was_empty || v->set != set)
+		layout_find(&t->layout, v, &t->style);
+	draw(t);
+}
+
+static void top_end(struct sink *sink)
+{
+	(void)sink;
+	close_screen();
+}
+
+static void top_free(struct sink *sink)
+{
+	struct top *t = (struct top *)sink;
+
+	if (current == t)
+		close_screen();
+	view_free(&t->view);
+	line_free(&t->line);
+	free(t);
+}
+
+static struct sink *top_open(FILE *file, const struct style *style)
+{
+	static const struct sink_ops ops = {.begin = top_begin,
+					    .row = top_row,
+					    .sampled = top_sampled,
+					    .end = top_end,
+					    .free = top_free};
+	struct top *t = xcalloc(1, sizeof(*t));
+
+	t->sink.ops = &ops;
+	t->file = file;
+	t->style = *style;
+	view_init(&t->view, start_by);
+	return &t->sink;
+}
+
+const struct format top_format = {.name = "top", .open = top_open, .comm = true, .whole = true};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * top.h - shows each interval on the screen of a terminal, largest counts first (--top).
+ *
+ * The screen belongs to the process: there can be one at a time.
+ */
+#ifndef TOP_H
+#define TOP_H
+
+#include "../../rows/format.h"
+
+#include <stdbool.h>
+
+/* The writer of the screen.  A source of rows of LWPs must put fini_lwp rows. */
+extern const struct format top_format;
+
+/*
+ * Can the screen be drawn?  `path`: the terminal; NULL: the standard output, with keys from the
+ * standard input if that is a terminal.  False after a message.
+ */
+bool top_possible(const char *path);
+
+/* The terminal, if the standard output and input are those of a command. */
+#define TOP_TERMINAL "/dev/tty"
+
+/* What to group rows of LWPs by at first; else it is by command. */
+void top_start_by(enum row_by by);
+
+/* The descriptor to wait on for keys; -1: there is no screen, or it has no keys. */
+int top_keys_fd(void);
+
+/* Acts on keys, and on a new size of the terminal.  False: the user asked for the end. */
+bool top_act(void);
+
+/* Is there a screen?  How often to call top_act() without waiting for top_keys_fd(), in ms. */
+bool top_active(void);
+#define TOP_ACT_MS 50
+
+/* Restores the terminal while the program is stopped, and draws again. */
+void top_suspend(void);
+void top_resume(void);
+
+#endif /* TOP_H */

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * view.c - the rows of the last interval, grouped and sorted for the screen.
+ *
+ * The rows of the interval are kept, so that a key can group them by something else.
+ */
+#include "view.h"
+
+#include "../../base/util.h"
+#include "../../rows/deltas.h"
+#include "../../rows/summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rows ------------------------------------------------------------------------- */
+
+static void rows_clear(struct rows *rows)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		free((char *)(uintptr_t)rows->row[i].comm);
+		free((char *)(uintptr_t)rows->row[i].key);
+		free((uint64_t *)(uintptr_t)rows->row[i].val);
+	}
+	rows->n = 0;
+}
+
+static void rows_begin(struct rows *rows, const struct run *run)
+{
+	rows_clear(rows);
+	rows->run = run;
+}
+
+static void rows_add(struct rows *rows, const struct row *row)
+{
+	size_t size = rows->run->set[row->set].nevents * sizeof(*row->val);
+	uint64_t *val = xcalloc(1, size + 1);
+	struct row *copy;
+
+	if (rows->n == rows->size) {
+		rows->size = rows->size * 2 + 64;
+		rows->row = xrealloc(rows->row, rows->size * sizeof(*rows->row));
+	}
+	memcpy(val, row->val, size);
+	copy = &rows->row[rows->n++];
+	*copy = *row;
+	copy->val = val;
+	copy->comm = copy_text(row->comm);
+	copy->key = copy_text(row->key);
+	copy->container = copy->pod = copy->command = NULL;
+}
+
+/* The end of a chain of filters, which frees it. */
+struct end {
+	struct sink sink;
+	struct view *view;
+};
+
+static void sample_begin(struct sink *sink, const struct run *run)
+{
+	struct view *v = ((struct end *)sink)->view;
+
+	if (!v->paused)
+		rows_begin(&v->sample, run);
+}
+
+static void sample_row(struct sink *sink, const struct row *row)
+{
+	struct view *v = ((struct end *)sink)->view;
+
+	if (!v->paused)
+		rows_add(&v->sample, row);
+}
+
+static void grouped_row(struct sink *sink, const struct row *row)
+{
+	struct view *v = ((struct end *)sink)->view;
+
+	if (row->set == v->set)
+		rows_add(&v->grouped, row);
+}
+
+static struct sink *new_end(struct view *v, const struct sink_ops *ops)
+{
+	struct end *end = xcalloc(1, sizeof(*end));
+
+	end->sink.ops = ops;
+	end->view = v;
+	return &end->sink;
+}
+
+/* ---- groups --------------------------------------------------------------------------- */
+
+static uint64_t biased(const struct run_event *event, uint64_t val)
+{
+	return event->is_signed ? val ^ UINT64_C(1) << 63 : val;
+}
+
+/* Largest first, unknown counts last; then by name and id. */
+static int compare_rows(const void *a, const void *b, void *arg)
+{
+	const struct row *x = a, *y = b;
+	const struct view *v = arg;
+	const struct run_event *event = &view_set(v)->event[v->sort];
+	bool known = x->valid >> v->sort & 1;
+	uint64_t m = biased(event, x->val[v->sort]), n = biased(event, y->val[v->sort]);
+	const char *name = x->key != NULL ? x->key : x->comm;
+	const char *other = y->key != NULL ? y->key : y->comm;
+	int diff;
+
+	if (known != (y->valid >> v->sort & 1))
+		return known ? -1 : 1;
+	if (known && m != n)
+		return m > n ? -1 : 1;
+	diff = name != NULL && other != NULL ? strcmp(name, other) : 0;
+	if (diff == 0)
+		diff = (x->id > y->id) - (x->id < y->id);
+	if (diff == 0)
+		diff = (x->pid > y->pid) - (x->pid < y->pid);
+	return diff != 0 ? diff : (x->lwp > y->lwp) - (x->lwp < y->lwp);
+}
+
+void view_sort(struct view *v, int step)
+{
+	unsigned n = view_set(v)->nevents;
+
+	v->sort = (v->sort + n + (unsigned)step) % n;
+	if (v->nrows > 0)
+		qsort_r(v->grouped.row, v->nrows, sizeof(*v->grouped.row), compare_rows, v);
+}
+
+void view_group(struct view *v, enum row_by by)
+{
+	static const struct sink_ops ops = {.row = grouped_row};
+	struct sink *summary = summary_open(new_end(v, &ops), v->run->of_cpus ? BY_CPU : by);
+
+	v->by = by;
+	rows_begin(&v->grouped, v->run);
+	sink_begin(summary, v->run);
+	for (size_t i = 0; i < v->sample.n; i++)
+		sink_row(summary, &v->sample.row[i]);
+	sink_end(summary);
+	sink_free(summary);
+	for (size_t i = 0; i < v->grouped.n; i++)
+		v->grouped.row[i].span_ns = v->span_ns;
+	v->row = v->grouped.row;
+	v->nrows = v->grouped.n - 1; /* the last one is the total */
+	v->total = v->row[v->nrows];
+	view_sort(v, 0);
+}
+
+/* ---- the interval ------------------------------------------------------------------------ */
+
+void view_begin(struct view *v, const struct run *run)
+{
+	v->run = run;
+	rows_begin(&v->sample, run);
+	sink_begin(v->each, run);
+}
+
+void view_put(struct view *v, const struct row *row)
+{
+	if (row->kind == ROW_TICK) {
+		v->next_set = row->set;
+		v->time_ns = row->time_ns;
+	}
+	if (row->kind == ROW_TICK && row->span_ns > v->longest_ns)
+		v->longest_ns = row->span_ns;
+	v->has_keys |= !v->run->of_cpus && row->key != NULL;
+	if (!v->run->of_cpus)
+		sink_row(v->each, row);
+	else if (row->kind == ROW_TICK && row->ncpus > 0 && !v->paused)
+		rows_add(&v->sample, row);
+}
+
+bool view_sampled(struct view *v)
+{
+	bool shows;
+
+	if (!v->run->of_cpus)
+		sink_sampled(v->each);
+	shows = !v->paused && v->sample.n > 0;
+	if (shows) {
+		/* Tick rows of LWPs can be of a part of the interval. */
+		v->span_ns = v->run->of_cpus || v->last_ns == 0 ? v->longest_ns
+								: v->time_ns - v->last_ns;
+		v->set = v->next_set;
+		if (v->sort >= view_set(v)->nevents)
+			v->sort = 0;
+		view_group(v, v->by);
+	}
+	if (v->run->of_cpus)
+		rows_clear(&v->sample);
+	v->last_ns = v->time_ns;
+	v->longest_ns = 0;
+	return shows;
+}
+
+void view_init(struct view *v, enum row_by by)
+{
+	static const struct sink_ops sample = {.begin = sample_begin, .row = sample_row};
+
+	*v = (struct view){.by = by};
+	v->each = deltas_open(new_end(v, &sample));
+}
+
+void view_free(struct view *v)
+{
+	rows_clear(&v->sample);
+	rows_clear(&v->grouped);
+	free(v->sample.row);
+	free(v->grouped.row);
+	sink_free(v->each);
+}

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+"""terminal.py ROWS COLUMNS STEP... -- COMMAND... - run a command on a terminal, as a shell's job.
+
+Steps:
+    wait:REGEX      wait until the screen matches
+    next            wait until its first line has changed: another interval is shown
+    type:TEXT       type; backslash sequences are those of Python
+    size:ROWS,COLUMNS
+    kill:SIGNAL     to the command
+    show            print the screen
+    stopped, fg     wait until the job has stopped; continue it
+
+Prints at the end how the command ended and "colours" if it used any. Fails if the terminal is not
+as it was after the end or while the job is stopped. TERM is the minimal terminal of terminal.ti,
+so that few sequences need to be understood.
+"""
+
+import codecs
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+
+LIMIT = 30  # seconds for each step
+
+
+class Screen:
+    """The contents of a screen."""
+
+    def __init__(self, rows, columns):
+        self.resize(rows, columns)
+        self.colours = False
+        self.entered = self.left = 0
+        self.rest = ""
+
+    def resize(self, rows, columns):
+        self.rows, self.columns = rows, columns
+        self.cells = [[" "] * columns for _ in range(rows)]
+        self.x = self.y = 0
+
+    def text(self):
+        return "\n".join("".join(row).rstrip() for row in self.cells)
+
+    def clear(self, y, x):
+        if y < self.rows:
+            self.cells[y][x:] = [" "] * (self.columns - x)
+
+    def control(self, args, final):
+        if final == "H":
+            y, x = [int(n) for n in args.split(";")] if args else (1, 1)
+            self.y, self.x = y - 1, x - 1
+        elif final == "J":
+            for y in range(self.y, self.rows):
+                self.clear(y, self.x if y == self.y else 0)
+        elif final == "K":
+            self.clear(self.y, self.x)
+        elif final == "m":
+            self.colours |= re.search(r"(^|;)[34][0-7]\b", args) is not None
+        elif args == "?1049" and final in "hl":
+            self.resize(self.rows, self.columns)  # empty
+            self.entered += final == "h"
+            self.left += final == "l"
+        else:
+            assert args == "?25", f"unknown sequence: {args}{final}"
+
+    def put(self, char):
+        if char == "\r":
+            self.x = 0
+        elif char == "\n":
+            self.y += 1
+        elif char == "\b":
+            self.x -= 1
+        else:
+            assert char >= " ", f"unknown character: {char!r}"
+            assert self.y < self.rows and self.x < self.columns, f"outside of the screen: {char}"
+            self.cells[self.y][self.x] = char
+            self.x += 1
+            if self.x == self.columns:
+                self.x, self.y = 0, self.y + 1
+
+    def write(self, text):
+        """Returns the text that was not on the screen of the command."""
+        text, outside = self.rest + text, ""
+        while text:
+            found = re.match(r"\x1b\[([?0-9;]*)([A-Za-z])", text)
+            if found:
+                self.control(*found.groups())
+                text = text[found.end():]
+            elif text[0] == "\x1b":
+                break  # the rest is to come
+            elif self.entered == self.left:
+                outside += text[0]
+                text = text[1:]
+            else:
+                self.put(text[0])
+                text = text[1:]
+        self.rest = text
+        return outside
+
+
+def set_size(fd, rows, columns):
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+def be_shell(main, side, command, orders, reports):
+    """Run the command as a shell runs a job; report what happens to it."""
+    os.setsid()
+    os.close(main)
+    fcntl.ioctl(side, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    before = termios.tcgetattr(side)
+    job = os.fork()
+    if job == 0:
+        os.setpgid(0, 0)
+        os.tcsetpgrp(side, os.getpid())
+        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+        for fd in (0, 1, 2):
+            os.dup2(side, fd)
+        os.execvp(command[0], command)
+    os.write(reports, f"{job}\n".encode())
+    while True:
+        status = os.waitpid(job, os.WUNTRACED)[1]
+        same = "" if termios.tcgetattr(side) == before else "; the terminal is not as it was"
+        os.tcsetpgrp(side, os.getpid())
+        if not os.WIFSTOPPED(status):
+            how = "signal" if os.WIFSIGNALED(status) else "status"
+            code = os.WTERMSIG(status) if how == "signal" else os.WEXITSTATUS(status)
+            os.write(reports, f"{how} {code}{same}\n".encode())
+            os._exit(0)
+        os.write(reports, f"stopped{same}\n".encode())
+        os.read(orders, 1)
+        os.tcsetpgrp(side, job)
+        os.killpg(job, signal.SIGCONT)
+
+
+class Terminal:
+    def __init__(self, rows, columns, command):
+        self.main, side = pty.openpty()
+        set_size(self.main, rows, columns)
+        orders, self.orders = os.pipe()
+        self.reports, reports = os.pipe()
+        self.shell = os.fork()
+        if self.shell == 0:
+            be_shell(self.main, side, command, orders, reports)
+        os.close(reports)
+        self.screen = Screen(rows, columns)
+        self.report = self.outside = ""  # of the shell; on the terminal beside the screen
+        self.pump(lambda: "\n" in self.report, "the start")
+        job, self.report = self.report.split("\n", 1)
+        self.job = int(job)
+
+    def pump(self, until, what):
+        """Read output until something is the case."""
+        end = time.monotonic() + LIMIT
+        decode = codecs.getincrementaldecoder("ascii")().decode
+        while not until():
+            left = end - time.monotonic()
+            ready = select.select([self.main, self.reports], [], [], max(left, 0))[0]
+            if not ready or re.match(r"status|signal", self.report):
+                sys.exit(f"in vain: {what}\n{self.screen.text()}\n{self.outside}{self.report}")
+            if self.main in ready:
+                text = decode(os.read(self.main, 65536))
+                self.outside += self.screen.write(text)
+            else:
+                self.report += os.read(self.reports, 100).decode()
+
+    def is_idle(self):
+        """The screen is complete."""
+        return not select.select([self.main], [], [], 0.03)[0]
+
+    def step(self, step):
+        name, _, arg = step.partition(":")
+        screen = self.screen
+        if name == "wait":
+            self.pump(lambda: re.search(arg, screen.text(), re.M) and self.is_idle(), step)
+        elif name == "next":
+            line = screen.text().split("\n")[0]
+            self.pump(lambda: screen.text().split("\n")[0] != line and self.is_idle(), step)
+        elif name == "type":
+            os.write(self.main, codecs.decode(arg, "unicode_escape").encode())
+        elif name == "size":
+            rows, columns = [int(n) for n in arg.split(",")]
+            screen.resize(rows, columns)
+            set_size(self.main, rows, columns)
+        elif name == "kill":
+            os.kill(self.job, getattr(signal, "SIG" + arg))
+        elif name == "show":
+            print(screen.text())
+        elif name == "stopped":
+            self.pump(lambda: "\n" in self.report, step)
+            assert self.report == "stopped\n", self.report
+            assert screen.entered == screen.left, "the job has not left the screen"
+            self.report = ""
+        elif name == "fg":
+            os.write(self.orders, b"f")
+        else:
+            sys.exit(f"unknown step {step}")
+
+    def end(self):
+        self.pump(lambda: "\n" in self.report, "the end")
+        while not self.is_idle():
+            self.outside += self.screen.write(os.read(self.main, 65536).decode())
+        assert self.screen.entered == self.screen.left, "the screen was not left"
+        print(self.outside.replace("\r", ""), self.report, sep="", end="")
+        if self.screen.colours:
+            print("colours")
+
+
+def main():
+    at = sys.argv.index("--")
+    terminal = Terminal(int(sys.argv[1]), int(sys.argv[2]), sys.argv[at + 1:])
+    for step in sys.argv[3:at]:
+        terminal.step(step)
+    terminal.end()
+
+
+main()

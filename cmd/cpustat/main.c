@@ -247,9 +247,10 @@ static int check_output(void *config)
 	if (cfg->common.output.cpus != NULL && cfg->common.replay == NULL)
 		return usage_error("missing -I: --cpus selects CPUs of a record; "
 				   "use taskset(1) to count only some CPUs");
-	if (cfg->top && (cfg->common.output.path != NULL || cfg->common.output.format != NULL ||
-			 cfg->common.output.by != BY_NOTHING))
-		return usage_error("unsupported with --top: -o, --format and --by");
+	if (cfg->top && (cfg->common.output.path != NULL || cfg->common.output.format != NULL))
+		return usage_error("unsupported with --top: -o and --format");
+	if (cfg->top)
+		cfg->common.output.by = BY_NOTHING; /* a key of --by is one of -A, too */
 	return STATUS_OK;
 }
 

@@ -102,6 +102,8 @@ sorted() {
 	count=$(awk 'NR == 4 { print $4 }' <<<"$output")
 	grep '"tick"' "$T/record" | grep -F "\"service\":\"$name\"" | head -n 1 >"$T/first"
 	[[ $(cat "$T/first") == *"\"page-faults:uk\":$count,"* ]]
+	top_of_cpus "status 0" 24 80 wait:rows show type:q -- --by=command -c page-faults 0.2
+	[[ ${lines[1]} =~ ^command\ +share ]]
 	# eight columns of counts leave no place for a long name
 	top_of_cpus "status 0" 24 80 wait:rows show type:q -- -A cgroup \
 		-c page-faults,minor-faults,major-faults,context-switches,cpu-migrations,task-clock,sys 0.3
@@ -198,7 +200,7 @@ sorted() {
 	done
 }
 
-@test "cputrack -p: the processes go on, names are cut, and --by is the first view" {
+@test "cputrack -p: the processes go on, and --by is the first view" {
 	start pool "$WORK/thread-pool" -p 50 3
 	eventually said pool ready
 	terminal 24 80 wait:rows show type:q -- cputrack --top --by=lwp -T 0.2 -c page-faults,task-clock -p "${PIDS[pool]}"

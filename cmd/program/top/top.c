@@ -382,6 +382,7 @@ void top_resume(void)
 static bool can_draw(int fd)
 {
 	static const char *const names[] = {"cup", "clear"};
+	bool can = true;
 	int error;
 
 	if (setupterm(NULL, fd, &error) != OK)
@@ -389,10 +390,10 @@ static bool can_draw(int fd)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		const char *text = tigetstr((NCURSES_CONST char *)(uintptr_t)names[i]);
 
-		if (text == NULL || text == (const char *)-1)
-			return false;
+		can &= text != NULL && text != (const char *)-1;
 	}
-	return true;
+	del_curterm(cur_term);
+	return can;
 }
 
 bool top_possible(const char *path)

@@ -19,7 +19,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { OPT_SHARED = OPT_OWN, OPT_CPUS, OPT_DEPTH, OPT_TOP };
+enum { OPT_SHARED = OPT_OWN, OPT_CPUS, OPT_DEPTH, OPT_KEYS, OPT_TOP };
 
 static const struct opt opts[] = {
 	{'c', "events", "SPEC", "count these events; several -c take turns", TO_COUNT},
@@ -35,6 +35,7 @@ static const struct opt opts[] = {
 	{OPT_SHARED, "shared", NULL, "count without a claim on CPUs", TO_COUNT},
 	{OPT_CPUS, "cpus", "LIST", "with -I: only these CPUs", ALWAYS},
 	{OPT_DEPTH, "depth", "N", "with -A cgroup: N components of the paths", TO_COUNT},
+	{OPT_KEYS, "keys", "N", "the N largest services, ..., and the sum of the others", ALWAYS},
 	SPAN_OPTS,
 	{OPT_TOP, "top", NULL, "show each interval full-screen, sorted; h helps", TO_COUNT},
 	OUTPUT_OPTS,
@@ -53,7 +54,7 @@ static void print_usage(FILE *f)
 {
 	fputs("usage: cpustat [-c SPEC]... [-p PERIOD] [-T u|d] [-sntD]\n"
 	      "               [-A core|socket|node|all [-m]] [--shared]\n"
-	      "               [-A cgroup|service|container|user|command]\n"
+	      "               [-A cgroup|service|container|user|command [--keys=N]]\n"
 	      "               [INTERVAL [COUNT]]\n"
 	      "       cpustat -I FILE [-nt] [-A UNIT [-m]] [-o FILE] [--format FORMAT]\n"
 	      "       cpustat -h [PATTERN]\n"
@@ -133,6 +134,12 @@ static int parse_option(void *config, int c)
 			return STATUS_OK;
 		say("invalid --depth '%s': expected a number from 1 to 1000", optarg);
 		return STATUS_USAGE;
+	case OPT_KEYS:
+		cfg->common.output.nkeys = (unsigned)strtonum(optarg, 1, 1000000, &bad);
+		if (bad == NULL)
+			return STATUS_OK;
+		say("invalid --keys '%s': expected a number from 1 to 1000000", optarg);
+		return STATUS_USAGE;
 	case OPT_TOP:
 		cfg->top = true;
 		return STATUS_OK;
@@ -206,6 +213,9 @@ static int check_keys(struct config *cfg)
 		output->keys = keys;
 		output->by = BY_CPU;
 	}
+	if (output->keys == SCOPE_CPU && output->nkeys > 0 && cfg->common.replay == NULL)
+		return usage_error(
+			"missing -A service or the like: --keys limits the rows of keys");
 	if (output->keys == SCOPE_CPU)
 		return cfg->sampler.depth == 0
 			       ? STATUS_OK

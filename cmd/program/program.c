@@ -230,6 +230,11 @@ static bool can_show(void *arg, const char *where, const struct run *run)
 		    cpu_scope_name(options->output.keys), cpu_scope_name(run->scope));
 		return false;
 	}
+	if (options->output.nkeys > 0 && !scope_has_keys(run->scope)) {
+		say("%s:%s: unsupported --keys: the rows are by %s", options->replay, where,
+		    cpu_scope_name(run->scope));
+		return false;
+	}
 	if (!run->of_cpus || run->scope == SCOPE_CPU ||
 	    (options->output.scope == SCOPE_CPU && options->output.cpus == NULL))
 		return true;

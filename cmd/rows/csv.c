@@ -27,7 +27,7 @@ struct csv {
 
 static const char header[] = "time,seconds,kind,pid,lwp,tid,cpu,cpus,count,scale,incomplete,"
 			     "status,signal,child,runs,share,unit,event,spec,comm,command,"
-			     "key,container_id,pod_uid";
+			     "key,container_id,pod_id";
 
 static void csv_begin(struct sink *sink, const struct run *run)
 {

@@ -154,7 +154,7 @@ struct sink *intervals_open(struct sink *next, enum row_by by, bool blocks)
 	v->sink.ops = &ops;
 	v->next = next;
 	v->blocks = blocks;
-	v->each = deltas_open(summary_open(new_end(v, &each), by));
-	v->whole = summary_open(new_end(v, &whole), by);
+	v->each = deltas_open(summary_open(new_end(v, &each), by, 0));
+	v->whole = summary_open(new_end(v, &whole), by, 0);
 	return &v->sink;
 }

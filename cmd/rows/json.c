@@ -172,7 +172,7 @@ static void json_row(struct sink *sink, const struct row *row)
 	if (row->container != NULL)
 		jsonwrite_add_text(object, "container_id", row->container);
 	if (row->pod != NULL)
-		jsonwrite_add_text(object, "pod_uid", row->pod);
+		jsonwrite_add_text(object, "pod_id", row->pod);
 	if (row->pid > 0)
 		jsonwrite_add_int(object, "pid", row->pid);
 	if (row->lwp > 0)

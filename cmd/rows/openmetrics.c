@@ -38,6 +38,8 @@ struct owners {
 	size_t n;
 	struct owner **owner; /* in the order of their first rows */
 	struct owner_tree tree;
+	unsigned ncpus;	     /* of the last row */
+	uint64_t incomplete; /* number of incomplete rows */
 };
 
 /* The counts of a running process that are already in the totals. */
@@ -137,7 +139,29 @@ static void put_label(const struct metrics *m, bool *first, const char *label, c
 	free(escaped);
 }
 
-/* `what`: "event" or "ratio", with its name; or NULL. */
+static void put_owner_labels(const struct metrics *m, bool *first, const struct owner *owner)
+{
+	char number[32];
+
+	if (owner->comm != NULL) {
+		put_label(m, first, "command", owner->comm);
+	} else if (owner->key != NULL) {
+		put_label(m, first, cpu_scope_name(owner->scope), owner->key);
+		if (owner->container != NULL)
+			put_label(m, first, "container_id", owner->container);
+		if (owner->pod != NULL)
+			put_label(m, first, "pod_id", owner->pod);
+	} else {
+		snprintf(number, sizeof(number), "%d", owner->id);
+		put_label(m, first, cpu_scope_name(owner->scope),
+			  owner->scope == SCOPE_ALL ? "all" : number);
+	}
+}
+
+/*
+ * `what`: "event" or "ratio", with its name; or NULL.  `owner` NULL: the sample is of all owners
+ * of the set.
+ */
 static void put_labels(const struct metrics *m, size_t k, const struct owner *owner,
 		       const char *what, const char *name)
 {
@@ -146,24 +170,13 @@ static void put_labels(const struct metrics *m, size_t k, const struct owner *ow
 
 	if (what != NULL)
 		put_label(m, &first, what, name);
-	if (owner->comm != NULL) {
-		put_label(m, &first, "command", owner->comm);
-	} else if (owner->key != NULL) {
-		put_label(m, &first, cpu_scope_name(owner->scope), owner->key);
-		if (owner->container != NULL)
-			put_label(m, &first, "container_id", owner->container);
-		if (owner->pod != NULL)
-			put_label(m, &first, "pod_uid", owner->pod);
-	} else {
-		snprintf(number, sizeof(number), "%d", owner->id);
-		put_label(m, &first, cpu_scope_name(owner->scope),
-			  owner->scope == SCOPE_ALL ? "all" : number);
-	}
+	if (owner != NULL)
+		put_owner_labels(m, &first, owner);
 	if (m->run->nsets > 1) {
 		snprintf(number, sizeof(number), "%zu", k);
 		put_label(m, &first, "set", number);
 	}
-	fputs("} ", m->file);
+	fputs(first ? " " : "} ", m->file);
 }
 
 /* ---- documents ---------------------------------------------------------------- */
@@ -247,14 +260,11 @@ static bool family_is_printed(const struct run *run, size_t set, unsigned event)
 	return false;
 }
 
-static void put_health(const struct metrics *m)
+static void put_health_of(const struct metrics *m, const char *family, const char *help)
 {
 	bool cpus = m->run->of_cpus;
-	const char *family = cpus ? "cpc_counted_cpus" : "cpc_incomplete_rows";
 
-	put_family_header(m, family, "gauge", "",
-			  cpus ? "CPUs counted in the last sample."
-			       : "Totals that lack some thread.");
+	put_family_header(m, family, "gauge", "", help);
 	for (size_t k = 0; k < m->run->nsets; k++) {
 		for (size_t o = 0; o < m->set[k].n; o++) {
 			const struct owner *owner = m->set[k].owner[o];
@@ -264,6 +274,34 @@ static void put_health(const struct metrics *m)
 			fprintf(m->file, "%" PRIu64 "\n", cpus ? owner->ncpus : owner->incomplete);
 		}
 	}
+}
+
+/* All CPUs count all keys. */
+static void put_health_of_keys(const struct metrics *m)
+{
+	put_family_header(m, "cpc_counted_cpus", "gauge", "", "CPUs counted in the last sample.");
+	for (size_t k = 0; k < m->run->nsets; k++) {
+		fputs("cpc_counted_cpus", m->file);
+		put_labels(m, k, NULL, NULL, "");
+		fprintf(m->file, "%u\n", m->set[k].ncpus);
+	}
+	put_family_header(m, "cpc_incomplete_rows", "gauge", "",
+			  "Rows since the start whose counts lack something or have too much.");
+	for (size_t k = 0; k < m->run->nsets; k++) {
+		fputs("cpc_incomplete_rows", m->file);
+		put_labels(m, k, NULL, NULL, "");
+		fprintf(m->file, "%" PRIu64 "\n", m->set[k].incomplete);
+	}
+}
+
+static void put_health(const struct metrics *m)
+{
+	if (m->run->of_cpus && scope_has_keys(m->run->scope))
+		put_health_of_keys(m);
+	else if (m->run->of_cpus)
+		put_health_of(m, "cpc_counted_cpus", "CPUs counted in the last sample.");
+	else
+		put_health_of(m, "cpc_incomplete_rows", "Totals that lack some thread.");
 }
 
 /* NaN, such as 0 / 0, has no sample. */
@@ -423,6 +461,8 @@ static void openmetrics_row(struct sink *sink, const struct row *row)
 	owner->seen = cpus ? row->valid : owner->seen | row->valid;
 	owner->ncpus = row->ncpus;
 	owner->incomplete += row->incomplete || (row->valid == 0 && (cpus || ends));
+	m->set[row->set].ncpus = row->ncpus;
+	m->set[row->set].incomplete += row->incomplete;
 	if (!cpus) {
 		count_process(m, row, owner);
 		owner->seen &= ~owner->lost;
@@ -433,6 +473,34 @@ static void openmetrics_row(struct sink *sink, const struct row *row)
 		add_count(owner, &m->run->set[row->set].event[i], i, owner->last[i], 0);
 	}
 	owner->seen &= ~owner->lost;
+}
+
+/*
+ * A key that gives its row up is in no document any more.  Were its total moved, another series
+ * would show counts at a time at which there were none.  A single document has no time.
+ */
+static void openmetrics_forget(struct sink *sink, size_t k, const char *key)
+{
+	struct metrics *m = (struct metrics *)sink;
+	struct owners *set = &m->set[k];
+	struct owner wanted = {.key = key}, *others;
+	struct owner *owner = RB_FIND(owner_tree, &set->tree, &wanted);
+	size_t at = 0;
+
+	if (owner == NULL)
+		return;
+	wanted.key = ROW_OTHERS;
+	others = RB_FIND(owner_tree, &set->tree, &wanted);
+	if (!m->style.replaced && others != NULL) {
+		for (unsigned i = 0; i < m->run->set[k].nevents; i++)
+			add_count(others, &m->run->set[k].event[i], i, owner->val[i], 0);
+	}
+	RB_REMOVE(owner_tree, &set->tree, owner);
+	while (set->owner[at] != owner)
+		at++;
+	set->n--;
+	memmove(&set->owner[at], &set->owner[at + 1], (set->n - at) * sizeof(*set->owner));
+	free_owner(owner);
 }
 
 static void clear(struct metrics *m)
@@ -490,6 +558,7 @@ struct sink *openmetrics_open(FILE *file, const struct style *style)
 	static const struct sink_ops ops = {.begin = openmetrics_begin,
 					    .row = openmetrics_row,
 					    .sampled = openmetrics_sampled,
+					    .forget = openmetrics_forget,
 					    .end = openmetrics_end,
 					    .free = openmetrics_free};
 	struct metrics *m = xcalloc(1, sizeof(*m));

@@ -9,6 +9,7 @@
 #include "../base/util.h"
 #include "aggregate.h"
 #include "intervals.h"
+#include "largest.h"
 #include "outfile.h"
 #include "stats.h"
 #include "summary.h"
@@ -119,7 +120,9 @@ static int add_writer(struct output *o, const struct output_config *config)
 	if (style.summary && config->intervals)
 		sink = intervals_open(sink, config->by, format == format_find("table"));
 	else if (style.summary)
-		sink = summary_open(sink, config->by);
+		sink = summary_open(sink, config->by, config->nkeys);
+	else if (config->nkeys > 0)
+		sink = largest_open(sink, config->nkeys);
 	if (config->total && !style.summary)
 		sink = total_open(sink);
 	if (config->changed && !style.summary)

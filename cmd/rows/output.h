@@ -22,6 +22,7 @@ struct output_config {
 	const char *compare;  /* compare these means with those of a record; or NULL */
 	bool total;	      /* append a total of all processes */
 	bool changed;	      /* omit rows of samples that counted nothing */
+	unsigned nkeys;	      /* rows of so many keys, and of all others together; 0: of all keys */
 	const char *cpus;     /* only these CPUs; NULL: all */
 	bool by_line;	      /* on a terminal, print each row at once instead of at a flush */
 };

@@ -271,8 +271,8 @@ static void read_cpu_row(struct replay *r, struct row *row, json_object *object)
 		row->id = (int)jsonread_int(in, object, cpu_scope_name(row->scope), 0, INT_MAX);
 	if (jsonread_has(object, "container_id"))
 		row->container = jsonread_text(in, object, "container_id");
-	if (jsonread_has(object, "pod_uid"))
-		row->pod = jsonread_text(in, object, "pod_uid");
+	if (jsonread_has(object, "pod_id"))
+		row->pod = jsonread_text(in, object, "pod_id");
 	row->ncpus = (unsigned)jsonread_int(in, object, "ncpus", 0, INT_MAX);
 	if (row->kind != ROW_TICK && row->kind != ROW_TOTAL)
 		jsonread_bad(in, "invalid row: CPUs have no '%s'", row_kind_name(row->kind));

@@ -112,6 +112,13 @@ bool iso_time_parse(const char *text, int64_t *ns)
 	return strcmp(canonical, text) == 0; /* refuses the 31st of February */
 }
 
+bool row_key_is_fixed(const char *key)
+{
+	static const char *const fixed[] = {"(idle)", "(kernel)", "(none)", ROW_OTHERS};
+
+	return find_name(fixed, sizeof(fixed) / sizeof(*fixed), key) != -1;
+}
+
 double row_ratio(const struct run *run, const struct row *row, unsigned i)
 {
 	const struct run_set *set = &run->set[row->set];

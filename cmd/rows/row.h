@@ -68,6 +68,12 @@ enum cpu_scope {
 	CPU_SCOPES
 };
 
+/* The key of the sum over all keys without a row. */
+#define ROW_OTHERS "(others)"
+
+/* Is it a name of no service, ...: (idle), (kernel), (none) or (others)? */
+bool row_key_is_fixed(const char *key);
+
 static inline bool scope_has_keys(enum cpu_scope scope)
 {
 	return scope >= SCOPE_CGROUP;

@@ -21,6 +21,8 @@ struct sink_ops {
 	void (*begin)(struct sink *sink, const struct run *run);
 	void (*row)(struct sink *sink, const struct row *row);
 	void (*sampled)(struct sink *sink);
+	/* After a sample: `key` has lost its rows of this set to another one. */
+	void (*forget)(struct sink *sink, size_t set, const char *key);
 	void (*end)(struct sink *sink);
 	void (*free)(struct sink *sink); /* NULL: call free(3) */
 };
@@ -44,6 +46,12 @@ static inline void sink_sampled(struct sink *sink)
 {
 	if (sink->ops->sampled != NULL)
 		sink->ops->sampled(sink);
+}
+
+static inline void sink_forget(struct sink *sink, size_t set, const char *key)
+{
+	if (sink->ops->forget != NULL)
+		sink->ops->forget(sink, set, key);
 }
 
 static inline void sink_end(struct sink *sink)

@@ -29,6 +29,7 @@ RB_HEAD(entries, entry);
 struct summary {
 	struct sink sink, *next;
 	enum row_by by;
+	unsigned nkeys; /* 0: all */
 	const struct run *run;
 	struct run out; /* the run as `next` gets it; shares all pointers with `run` */
 	size_t n, size;
@@ -303,6 +304,56 @@ static int by_count(const void *a, const void *b, void *arg)
 	return compare(x, y);
 }
 
+static void sort_entries(struct summary *s)
+{
+	if (s->n > 0)
+		qsort_r(s->entry, s->n, sizeof(struct entry *), by_count,
+			(void *)(uintptr_t)s->run);
+}
+
+static void add_entry(const struct summary *s, struct entry *to, const struct entry *from)
+{
+	for (size_t k = 0; k < s->run->nsets; k++) {
+		const struct sum *sum = &from->sum[k];
+		int64_t span_ns = to->sum[k].span_ns;
+		struct row row = {.time_ns = sum->end_ns};
+
+		sum_fill_row(sum, &row);
+		sum_add(&to->sum[k], &s->run->set[k], &row);
+		to->sum[k].span_ns = sum->span_ns > span_ns ? sum->span_ns : span_ns;
+	}
+	to->row.incomplete |= from->row.incomplete;
+	to->row.ncpus = from->row.ncpus;
+}
+
+/* Adds up the keys beyond the largest ones.  The entries are sorted. */
+static void add_up_others(struct summary *s)
+{
+	const struct row id = {.scope = s->run->scope, .key = ROW_OTHERS};
+	size_t n = s->n, nkeys = 0;
+	struct entry *others = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		nkeys += !row_key_is_fixed(s->entry[i]->row.key);
+	if (nkeys <= s->nkeys)
+		return;
+	others = find_or_append(s, &id);
+	n = s->n;
+	s->n = nkeys = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct entry *entry = s->entry[i];
+
+		if (row_key_is_fixed(entry->row.key) || nkeys++ < s->nkeys) {
+			s->entry[s->n++] = entry;
+		} else {
+			add_entry(s, others, entry);
+			RB_REMOVE(entries, &s->open, entry);
+			free_entry(entry);
+		}
+	}
+	sort_entries(s);
+}
+
 /* CPUs count a set at the same time: the longest span of one of them. */
 static int64_t cpus_span(const struct summary *s, size_t set)
 {
@@ -428,9 +479,9 @@ static void summary_end(struct sink *sink)
 	struct summary *s = (struct summary *)sink;
 	double all = 0;
 
-	if (s->n > 0)
-		qsort_r(s->entry, s->n, sizeof(struct entry *), by_count,
-			(void *)(uintptr_t)s->run);
+	sort_entries(s);
+	if (s->nkeys > 0)
+		add_up_others(s);
 	for (size_t i = 0; i < s->n; i++)
 		all += has_first_count(s->entry[i]) ? first_count(s->run, s->entry[i]) : 0;
 	for (size_t i = 0; i < s->n; i++) {
@@ -453,7 +504,7 @@ static void summary_free(struct sink *sink)
 	free(s);
 }
 
-struct sink *summary_open(struct sink *next, enum row_by by)
+struct sink *summary_open(struct sink *next, enum row_by by, unsigned nkeys)
 {
 	static const struct sink_ops ops = {.begin = summary_begin,
 					    .row = summary_row,
@@ -464,6 +515,7 @@ struct sink *summary_open(struct sink *next, enum row_by by)
 	s->sink.ops = &ops;
 	s->next = next;
 	s->by = by;
+	s->nkeys = nkeys;
 	RB_INIT(&s->open);
 	RB_INIT(&s->procs);
 	return &s->sink;

@@ -11,8 +11,9 @@
 /*
  * Passes to `next`, which is freed with this sink, a ROW_SUM for each set of each LWP, process,
  * command or CPU, sorted by the first event, largest first, and then a ROW_TOTAL for each set.
- * A sum is incomplete if a row is missing or incomplete.  Never NULL.
+ * A sum is incomplete if a row is missing or incomplete.  `nkeys` > 0: of keys, only the `nkeys`
+ * largest, and the sum of all others.  Never NULL.
  */
-struct sink *summary_open(struct sink *next, enum row_by by);
+struct sink *summary_open(struct sink *next, enum row_by by, unsigned nkeys);
 
 #endif /* SUMMARY_H */

@@ -8,15 +8,6 @@
 
 load helpers
 
-# Where counts cannot be divided, the reason is on standard error.
-need_keys() {
-	local why
-	need_root
-	need cpu
-	why=$(cpustat -A command -c page-faults 0.01 1 2>&1 >/dev/null) ||
-		skip "counts are not divided here: $why"
-}
-
 @test "known counts of cgroups, services, containers, users and commands" {
 	need_keys
 	[ -e /sys/fs/cgroup/cgroup.procs ] || [ -e /sys/fs/cgroup/memory/cgroup.procs ] ||
@@ -119,6 +110,9 @@ count_names() {
 		-A service --depth=2 1 1
 		-A cgroup --depth=0 1 1
 		-A unit 1 1
+		-A core --keys=3 1 1
+		--keys=3 1 1
+		-A service --keys=0 1 1
 		--by=lwp 1 1
 		--by=service --cpus=0 -I /dev/null
 		--depth=2 1 1

@@ -62,6 +62,15 @@ need_reachable() {
 		skip "other users cannot reach $1"
 }
 
+# The counts of all CPUs can be divided among cgroups, commands, ...
+need_keys() {
+	local why
+	need_root
+	need cpu
+	why=$(cpustat -A command -c page-faults 0.01 1 2>&1 >/dev/null) ||
+		skip "counts are not divided here: $why"
+}
+
 need_command() {
 	local name
 	for name in "$@"; do

@@ -103,7 +103,7 @@ while_counting "-A container" move "$docker" "$kube"
 same "containers of Docker" "$(count "docker-$id" 4)" 50000
 same "containers of a pod" "$(count "cri-containerd-$id" 4)" 50000
 while_counting "--by=service --format=json" move $root/a-$$ "$kube"
-check "the uid of the pod" grep -q "\"service\":\"pod-$pod\".*\"pod_uid\":\"$pod\".*\"page-faults\":50000" "$out"
+check "the uid of the pod" grep -q "\"service\":\"pod-$pod\".*\"pod_id\":\"$pod\".*\"page-faults\":50000" "$out"
 for folder in $made; do
 	while rmdir "$folder" 2>/dev/null && [ "$folder" != $root ]; do folder=$(dirname "$folder"); done
 done

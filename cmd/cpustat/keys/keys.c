@@ -38,8 +38,6 @@
 /* Samples without counts after which a slot is forgotten, if slots are scarce. */
 #define QUIET_SAMPLES 2
 
-#define OTHERS "(others)"
-
 struct key {
 	RB_ENTRY(key) link;
 	char *name;
@@ -191,7 +189,7 @@ static void name_user(uid_t uid, struct cgroup_name *name)
 
 static struct key *key_of_slot(struct divided *d, unsigned slot)
 {
-	static const char *const fixed[] = {[ACCOUNT_OTHERS] = OTHERS,
+	static const char *const fixed[] = {[ACCOUNT_OTHERS] = ROW_OTHERS,
 					    [ACCOUNT_IDLE] = "(idle)",
 					    [ACCOUNT_KERNEL] = "(kernel)"};
 	struct cgroup_name name = {0};
@@ -337,7 +335,8 @@ static void keys_put(struct sampled *sampled, size_t k, struct sampler *sampler)
 				  .key_width = width,
 				  .container = key->container,
 				  .pod = key->pod,
-				  .incomplete = key->flaws != 0 || strcmp(key->name, OTHERS) == 0};
+				  .incomplete =
+					  key->flaws != 0 || strcmp(key->name, ROW_OTHERS) == 0};
 
 		if (key->counted)
 			sampler_put(sampler, &row, k, key->buf);

@@ -133,7 +133,7 @@ void view_sort(struct view *v, int step)
 void view_group(struct view *v, enum row_by by)
 {
 	static const struct sink_ops ops = {.row = grouped_row};
-	struct sink *summary = summary_open(new_end(v, &ops), v->run->of_cpus ? BY_CPU : by);
+	struct sink *summary = summary_open(new_end(v, &ops), v->run->of_cpus ? BY_CPU : by, 0);
 
 	v->by = by;
 	rows_begin(&v->grouped, v->run);

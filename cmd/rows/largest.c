@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * largest.c - rows of the largest keys, and one for all others.
+ *
+ * A key that has a row of its own should keep it, since running totals must not move from one key
+ * to another.  So a key loses its row only to one that counts much more for some time.
+ */
+#include "largest.h"
+
+#include "../base/util.h"
+#include "sum.h"
+
+#include <bsd/sys/tree.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The mean count of a key fades by 1/FADING in each sample. */
+#define FADING 8
+
+/* A key takes the row of another one whose mean is this many times smaller. */
+#define MARGIN 2
+
+struct key {
+	RB_ENTRY(key) link;
+	char *name, *container, *pod;
+	bool placed;  /* it has rows of its own */
+	bool counted; /* it has a row in this sample */
+	double count; /* of the first event, in this sample */
+	double mean;  /* of this count, faded */
+};
+
+RB_HEAD(keys, key);
+
+struct keys_of_set {
+	struct keys keys;
+	size_t nkeys, nplaced;
+};
+
+/* A row of the current sample. */
+struct held {
+	struct row row;
+	struct key *key;
+};
+
+struct largest {
+	struct sink sink, *next;
+	unsigned n;
+	const struct run *run;
+	size_t nsets;
+	struct keys_of_set *set; /* by set */
+	size_t nheld, size, val_size;
+	struct held *held; /* all of one set */
+	uint64_t *val;	   /* their counts */
+	struct row last;   /* the last row of the sample */
+	struct sum others; /* the counts of (others) in this sample */
+};
+
+static int compare_keys(const struct key *a, const struct key *b)
+{
+	return strcmp(a->name, b->name);
+}
+
+/* clang-format off */
+RB_GENERATE_INTERNAL(keys, key, link, compare_keys, __attribute__((unused)) static)
+/* clang-format on */
+
+static struct key *find_key(struct keys_of_set *set, const struct row *row)
+{
+	struct key wanted = {.name = (char *)(uintptr_t)row->key};
+	struct key *key = RB_FIND(keys, &set->keys, &wanted);
+
+	if (key != NULL)
+		return key;
+	key = xcalloc(1, sizeof(*key));
+	key->name = xstrdup(row->key);
+	key->container = copy_text(row->container);
+	key->pod = copy_text(row->pod);
+	RB_INSERT(keys, &set->keys, key);
+	set->nkeys++;
+	return key;
+}
+
+static void free_key(struct keys_of_set *set, struct key *key)
+{
+	RB_REMOVE(keys, &set->keys, key);
+	set->nkeys--;
+	free(key->name);
+	free(key->container);
+	free(key->pod);
+	free(key);
+}
+
+static void clear(struct largest *l)
+{
+	struct key *key;
+
+	for (size_t k = 0; k < l->nsets; k++) {
+		while ((key = RB_MIN(keys, &l->set[k].keys)) != NULL)
+			free_key(&l->set[k], key);
+	}
+	free(l->set);
+	l->set = NULL;
+	l->nsets = l->nheld = 0;
+	l->others = (struct sum){0};
+}
+
+static void largest_begin(struct sink *sink, const struct run *run)
+{
+	struct largest *l = (struct largest *)sink;
+
+	clear(l);
+	l->run = run;
+	l->nsets = run->nsets;
+	l->set = xcalloc(run->nsets, sizeof(*l->set));
+	sink_begin(l->next, run);
+}
+
+static void hold(struct largest *l, const struct row *row, struct key *key)
+{
+	size_t nevents = l->run->set[row->set].nevents, at = l->nheld * nevents;
+
+	if (l->nheld == l->size) {
+		l->size = l->size * 2 + 64;
+		l->held = xrealloc(l->held, l->size * sizeof(*l->held));
+	}
+	if (at + nevents > l->val_size) {
+		l->val_size = at * 2 + RUN_MAX_EVENTS;
+		l->val = xrealloc(l->val, l->val_size * sizeof(*l->val));
+	}
+	memcpy(&l->val[at], row->val, nevents * sizeof(*l->val));
+	l->held[l->nheld++] = (struct held){*row, key};
+}
+
+static void largest_row(struct sink *sink, const struct row *row)
+{
+	struct largest *l = (struct largest *)sink;
+	struct key *key;
+
+	if (row->kind != ROW_TICK) {
+		sink_row(l->next, row);
+		return;
+	}
+	l->last = *row;
+	if (strcmp(row->key, ROW_OTHERS) == 0) {
+		sum_add(&l->others, &l->run->set[row->set], row);
+		return;
+	}
+	key = find_key(&l->set[row->set], row);
+	if ((row->valid & 1) != 0)
+		key->count += count_real(&l->run->set[row->set].event[0], row->val[0]);
+	key->counted = true;
+	hold(l, row, key);
+}
+
+/* Largest first. */
+static int by_mean(const void *a, const void *b)
+{
+	const struct key *x = *(struct key *const *)a, *y = *(struct key *const *)b;
+
+	return x->mean != y->mean ? (x->mean < y->mean) - (x->mean > y->mean) : compare_keys(x, y);
+}
+
+/* Lists the keys that have places, or those that have none, largest first. */
+static size_t list_keys(struct keys_of_set *set, bool placed, struct key **list)
+{
+	struct key *key;
+	size_t n = 0;
+
+	RB_FOREACH(key, keys, &set->keys) {
+		if (key->placed == placed && !row_key_is_fixed(key->name))
+			list[n++] = key;
+	}
+	qsort(list, n, sizeof(*list), by_mean);
+	return n;
+}
+
+static void count_sample(struct keys_of_set *set)
+{
+	struct key *key;
+
+	RB_FOREACH(key, keys, &set->keys) {
+		key->mean += (key->count - key->mean) / FADING;
+		key->count = 0;
+		key->placed |= row_key_is_fixed(key->name);
+	}
+}
+
+/* Gives free places to the largest keys that have none. */
+static void fill_places(struct largest *l, struct keys_of_set *set, struct key **list)
+{
+	size_t n = list_keys(set, false, list);
+
+	for (size_t i = 0; i < n && set->nplaced < l->n; i++, set->nplaced++)
+		list[i]->placed = true;
+}
+
+/* Prepares the rows of the sample, and adds up those of keys without places. */
+static void add_others(struct largest *l, size_t k)
+{
+	for (size_t i = 0; i < l->nheld; i++) {
+		struct held *held = &l->held[i];
+
+		held->row.key = held->key->name;
+		held->row.container = held->key->container;
+		held->row.pod = held->key->pod;
+		held->row.val = &l->val[i * l->run->set[k].nevents];
+		if (!held->key->placed)
+			sum_add(&l->others, &l->run->set[k], &held->row);
+	}
+}
+
+/* Passes the rows of the sample on.  They are sorted by name. */
+static void put_rows(struct largest *l)
+{
+	struct row others = l->last;
+	bool left = l->others.nrows > 0;
+
+	others.key = ROW_OTHERS;
+	others.container = others.pod = NULL;
+	sum_fill_row(&l->others, &others);
+	others.valid &= l->others.all;
+	for (size_t i = 0; i < l->nheld; i++) {
+		const struct held *held = &l->held[i];
+
+		if (left && strcmp(held->row.key, ROW_OTHERS) > 0) {
+			sink_row(l->next, &others);
+			left = false;
+		}
+		if (held->key->placed)
+			sink_row(l->next, &held->row);
+	}
+	if (left)
+		sink_row(l->next, &others);
+	l->others = (struct sum){0};
+	l->nheld = 0;
+}
+
+/* From the next sample on, keys that have become much larger than others have the rows of these. */
+static void change_places(struct largest *l, size_t k, struct key **list)
+{
+	struct keys_of_set *set = &l->set[k];
+	size_t nwaiting = list_keys(set, false, list);
+	struct key **placed = list + nwaiting;
+	size_t nplaced = list_keys(set, true, placed);
+
+	for (size_t i = 0; i < nwaiting && i < nplaced; i++) {
+		struct key *old = placed[nplaced - 1 - i];
+
+		if (list[i]->mean <= MARGIN * old->mean)
+			break;
+		list[i]->placed = true;
+		old->placed = false;
+		sink_forget(l->next, k, old->name);
+	}
+}
+
+/* A key that waits for a place must count in each sample. */
+static void free_quiet(struct keys_of_set *set)
+{
+	struct key *key, *next;
+
+	RB_FOREACH_SAFE(key, keys, &set->keys, next)
+	{
+		if (!key->placed && !key->counted)
+			free_key(set, key);
+		else
+			key->counted = false;
+	}
+}
+
+static void largest_sampled(struct sink *sink)
+{
+	struct largest *l = (struct largest *)sink;
+	size_t k = l->last.set;
+	struct keys_of_set *set;
+	struct key **list;
+
+	if (l->nheld == 0 && l->others.nrows == 0) {
+		sink_sampled(l->next);
+		return;
+	}
+	set = &l->set[k];
+	list = xcalloc(set->nkeys, sizeof(struct key *));
+	count_sample(set);
+	fill_places(l, set, list);
+	add_others(l, k);
+	put_rows(l);
+	sink_sampled(l->next);
+	change_places(l, k, list);
+	free_quiet(set);
+	free(list);
+}
+
+static void largest_end(struct sink *sink)
+{
+	sink_end(((struct largest *)sink)->next);
+}
+
+static void largest_free(struct sink *sink)
+{
+	struct largest *l = (struct largest *)sink;
+
+	clear(l);
+	sink_free(l->next);
+	free(l->held);
+	free(l->val);
+	free(l);
+}
+
+struct sink *largest_open(struct sink *next, unsigned n)
+{
+	static const struct sink_ops ops = {.begin = largest_begin,
+					    .row = largest_row,
+					    .sampled = largest_sampled,
+					    .end = largest_end,
+					    .free = largest_free};
+	struct largest *l = xcalloc(1, sizeof(*l));
+
+	l->sink.ops = &ops;
+	l->next = next;
+	l->n = n;
+	return &l->sink;
+}

@@ -1,0 +1,182 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# cpustat --keys=N: rows of N keys, and the sum of all others.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr
+
+load helpers
+
+setup() {
+	common_setup
+	R=$T/record.json
+	P=$T/cpustat.prom
+}
+
+teardown() {
+	common_teardown
+}
+
+# A record of services: for each sample, "NAME COUNT..." of one or two events.
+record() {
+	python3 -c '
+import json, sys
+event = lambda name, pic: dict(event=name, name=name, pic=pic, unit="", scale=1, signed=False)
+put = lambda **o: print(json.dumps(o))
+put(kind="run", schema=1, tool="cpustat", command=["cpustat"], host="h",
+    start="2026-01-31T23:59:58.000000000Z", cycles="tsc", unit="service",
+    cpus=[dict(cpu=0, core=0, socket=0, node=0)], sets=[dict(spec="x", events=[event("e", 0), event("f", 1)])])
+rows, total = 0, [0, 0]
+def row(kind, sec, unit, name, counts, **more):
+    put(kind=kind, ns=sec * 10**9, time="2026-01-31T23:59:58.000000000Z", set=0, ncpus=1, span=10**9,
+        counts=dict(zip("ef", counts)), cycles=1, **{unit: name}, **more)
+for sec, line in enumerate(sys.stdin, 1):
+    for sample in sorted(line.split(";")):
+        name, *counts = sample.split()
+        counts = [int(n.rstrip("!")) for n in counts]
+        row("tick", sec, "service", name, counts, **(dict(incomplete=True) if "!" in sample else {}))
+        total = [a + b for a, b in zip(total, counts)]
+        rows += 1
+row("total", sec, "all", 0, total)
+put(kind="end", rows=rows + 1)' >"$R"
+}
+
+# The rows of the last output as NAME COUNT COUNT [incomplete], a line for each sample.
+samples() {
+	awk '$3 == "tick" { if (at != "" && $1 != at) print ""; at = $1
+			printf "%s %s %s%s; ", $2, $4, $5, /incomplete/ ? " incomplete" : "" }
+		$3 == "total" { print ""; print "total", $4, $5 }' <<<"$output"
+}
+
+@test "the first sample chooses; a key that becomes much larger takes the row of the smallest" {
+	record <<-'END'
+		(idle) 0 5;a 100 1;b 80 1;c 10 1;d 9 1
+		(idle) 0 5;a 100 1;b 80 1;c 1000 1
+		(idle) 0 5;a 100 1;b 80 1;c 1000 1;d 9 1
+	END
+	go -0 cpustat -I "$R" --keys=2
+	diff <(samples) - <<-'END'
+		(idle) 0 5; (others) 19 2; a 100 1; b 80 1; 
+		(idle) 0 5; (others) 1000 1; a 100 1; b 80 1; 
+		(idle) 0 5; (others) 89 2; a 100 1; c 1000 1; 
+		total 2568 26
+	END
+	go -0 cpustat -I "$R" --keys=4
+	[ "$output" = "$(cpustat -I "$R")" ]
+	[ "$(grep -c others <<<"$output")" -eq 0 ]
+}
+
+@test "a key keeps its row while it counts nothing, and while no mean is twice its own" {
+	record <<-'END'
+		a 100 0;b 10 0
+		b 150 0
+		a 100 0;b 100 0
+		a 50 0;b 90 0
+	END
+	go -0 cpustat -I "$R" --keys=1
+	diff <(samples) - <<-'END'
+		(others) 10 0; a 100 0; 
+		(others) 150 0; 
+		(others) 100 0; a 100 0; 
+		(others) 90 0; a 50 0; 
+		total 600 0
+	END
+}
+
+@test "scarce slots and --keys share a row, which is incomplete only where slots were scarce" {
+	record <<-'END'
+		a 9 1;b 8 1;c 7 1
+		(others) 5! 1;a 9 1;b 8 1
+	END
+	go -0 cpustat -I "$R" --keys=1
+	diff <(samples) - <<-'END'
+		(others) 15 2; a 9 1; 
+		(others) 13 2 incomplete; a 9 1; 
+		total 46 6
+	END
+	go -0 cpustat -I "$R" --keys=1 --format=openmetrics
+	grep -x 'cpc_incomplete_rows 1' <<<"$output"
+}
+
+@test "a summary has the largest keys of the whole run" {
+	record <<-'END'
+		(idle) 0 5;a 100 1;b 80 1;c 10 1;d 9 1
+		(idle) 0 5;a 100 1;b 80 1;c 1000 1
+		(idle) 0 5;a 100 1;b 80 1;c 1000 1;d 9 1
+	END
+	go -0 cpustat -I "$R" --by=service --keys=2 --format=json
+	[ "$(jq -r 'select(.kind == "sum") | [.service, .counts.e, .counts.f, .incomplete] | join(" ")' <<<"$output")" = \
+		"$(printf '%s\n' 'c 2010 3 ' 'a 300 3 ' '(others) 258 5 ' '(idle) 0 15 ')" ]
+	[ "$(jq -r 'select(.kind == "total") | .counts | [.e, .f] | join(" ")' <<<"$output")" = "2568 26" ]
+	go -0 cpustat -I "$R" --by=service --keys=2 --rate
+	[ "$(awk '$1 == "(others)" { print $2, $4 }' <<<"$output")" = "86.00 10.0%" ]
+}
+
+@test "OpenMetrics: a total stays with its key, and ends with its row" {
+	record <<-'END'
+		a 100 1;b 80 1;c 10 1
+		a 100 1;b 80 1;c 1000 1
+		a 100 1;b 80 1;c 1000 1
+	END
+	# In a file, whose contents follow each other, no total moves to another series.
+	go -0 cpustat -I "$R" --keys=2 --format=openmetrics -o "$P"
+	[ "$(grep '"e"' "$P")" = "$(printf '%s\n' 'cpc_events_total{event="e",service="(others)"} 1090' \
+		'cpc_events_total{event="e",service="a"} 300' 'cpc_events_total{event="e",service="c"} 1000' | sort)" ]
+	grep -x 'cpc_counted_cpus 1' "$P"
+	grep -x 'cpc_incomplete_rows 0' "$P"
+	# A single document has the sum.
+	go -0 cpustat -I "$R" --keys=2 --format=openmetrics
+	[ "$(awk '/"e"/ { n += $NF } END { print n }' <<<"$output")" -eq 2550 ]
+	[ "$(grep -c '"e"' <<<"$output")" -eq 3 ]
+}
+
+@test "records of CPUs are refused" {
+	need cpu
+	cpustat --shared -O "$R" -c page-faults 0.01 1
+	go -1 cpustat -I "$R" --keys=3
+	[[ $stderr == *"unsupported --keys: the rows are by cpu" ]]
+}
+
+@test "while names come and go: at most N keys in each sample, and all counts are there" {
+	need_keys
+	start stat cpustat -O "$R" -o "$P" --format=openmetrics -A command --keys=4 -c page-faults,context-switches 0.1
+	eventually test -s "$P"
+	start names "$WORK/change-keys" names 1 600 1000
+	python3 - "$P" <<-'EOF'
+	import re, sys, time
+	seen = set()
+	end = time.monotonic() + 3
+	while time.monotonic() < end:
+	    text = open(sys.argv[1]).read()
+	    seen.add(text)
+	    names = set(re.findall(r'command="([^"]*)"', text))
+	    assert len([n for n in names if n not in ("(idle)", "(kernel)", "(others)")]) <= 4, names
+	assert len(seen) > 10
+	EOF
+	finish names
+	kill -INT "${PIDS[stat]}"
+	finish stat
+	[ ! -s "$T/stat.err" ]
+	for options in "" --by=command; do
+		# shellcheck disable=SC2086 # none or one
+		go -0 cpustat -I "$R" --keys=4 --format=json $options
+		python3 -c '
+import collections, json, sys
+sums, total, keys = collections.Counter(), None, collections.defaultdict(set)
+for line in sys.stdin:
+    row = json.loads(line)
+    if row["kind"] in ("tick", "sum"):
+        sums.update(row["counts"])
+        keys[row["ns"]].add(row["command"])
+        assert "incomplete" not in row, row
+    elif row["kind"] == "total":
+        total = row["counts"]
+assert dict(sums) == total, (sums, total)
+assert total["page-faults"] >= 600 * 1000
+assert max(len(k - {"(idle)", "(kernel)", "(others)"}) for k in keys.values()) == 4
+assert any("(others)" in k for k in keys.values())' <<<"$output"
+	done
+	[ "$(cpustat -I "$R" --format=json | jq -r 'select(.kind == "total") | .counts["page-faults"]')" = \
+		"$(jq -r 'select(.kind == "total") | .counts["page-faults"]' <<<"$output")" ]
+}

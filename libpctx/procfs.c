@@ -151,8 +151,8 @@ bool pctxi_is_exiting(pid_t tid)
 }
 
 /*
- * A zombie whose parent waits for it at this moment shows what its leader passed to exit(2), even
- * if another LWP was the last.  If it is a zombie afterwards, it was not waited for yet.
+ * A zombie whose parent waits for it at this moment shows its leader's own status, even if another
+ * LWP was the last.  If it is a zombie afterwards, it was not waited for yet.
  */
 int pctxi_exit_status(pid_t pid, int status)
 {

@@ -162,6 +162,14 @@ static void put_totals(struct sampler *s)
 
 /* ---- the schedule ------------------------------------------------------- */
 
+/* The terminal of the screen has gone: ends the run, also if SIGHUP is ignored. */
+static void hang_up(struct sampler *s)
+{
+	s->done = true;
+	if (sigismember(&s->ours, SIGHUP)) /* it may come a little later */
+		s->end.signal = SIGHUP;
+}
+
 /* Waits until `when_ns`.  False: a signal or a key ended the wait. */
 static bool wait_until(struct sampler *s, int64_t when_ns)
 {
@@ -178,7 +186,7 @@ static bool wait_until(struct sampler *s, int64_t when_ns)
 		if (n == 0)
 			return true;
 		if (in.revents & (POLLERR | POLLHUP))
-			in.fd = -1; /* the terminal is gone; SIGHUP reports that */
+			hang_up(s);
 		s->done |= !top_act();
 		if (s->done)
 			return false;

@@ -11,6 +11,7 @@ Steps:
     kill:SIGNAL     to the command
     show            print the screen
     stopped, fg     wait until the job has stopped; continue it
+    hangup          the terminal goes away; the last step
 
 Prints at the end how the command ended and "colours" if it used any. Fails if the terminal is not
 as it was after the end or while the job is stopped. TERM is the minimal terminal of terminal.ti,
@@ -116,20 +117,27 @@ def be_shell(main, side, command, orders, reports):
     os.close(main)
     fcntl.ioctl(side, termios.TIOCSCTTY, 0)
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     before = termios.tcgetattr(side)
     job = os.fork()
     if job == 0:
         os.setpgid(0, 0)
         os.tcsetpgrp(side, os.getpid())
         signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
         for fd in (0, 1, 2):
             os.dup2(side, fd)
         os.execvp(command[0], command)
     os.write(reports, f"{job}\n".encode())
     while True:
         status = os.waitpid(job, os.WUNTRACED)[1]
-        same = "" if termios.tcgetattr(side) == before else "; the terminal is not as it was"
-        os.tcsetpgrp(side, os.getpid())
+        same = ""
+        try:
+            if termios.tcgetattr(side) != before:
+                same = "; the terminal is not as it was"
+            os.tcsetpgrp(side, os.getpid())
+        except (termios.error, OSError):
+            pass  # it has gone
         if not os.WIFSTOPPED(status):
             how = "signal" if os.WIFSIGNALED(status) else "status"
             code = os.WTERMSIG(status) if how == "signal" else os.WEXITSTATUS(status)
@@ -143,13 +151,13 @@ def be_shell(main, side, command, orders, reports):
 
 class Terminal:
     def __init__(self, rows, columns, command):
-        self.main, side = pty.openpty()
+        self.main, self.side = pty.openpty()
         set_size(self.main, rows, columns)
         orders, self.orders = os.pipe()
         self.reports, reports = os.pipe()
         self.shell = os.fork()
         if self.shell == 0:
-            be_shell(self.main, side, command, orders, reports)
+            be_shell(self.main, self.side, command, orders, reports)
         os.close(reports)
         self.screen = Screen(rows, columns)
         self.report = self.outside = ""  # of the shell; on the terminal beside the screen
@@ -163,7 +171,8 @@ class Terminal:
         decode = codecs.getincrementaldecoder("ascii")().decode
         while not until():
             left = end - time.monotonic()
-            ready = select.select([self.main, self.reports], [], [], max(left, 0))[0]
+            files = [file for file in (self.main, self.reports) if file is not None]
+            ready = select.select(files, [], [], max(left, 0))[0]
             if not ready or re.match(r"status|signal", self.report):
                 sys.exit(f"in vain: {what}\n{self.screen.text()}\n{self.outside}{self.report}")
             if self.main in ready:
@@ -174,7 +183,7 @@ class Terminal:
 
     def is_idle(self):
         """The screen is complete."""
-        return not select.select([self.main], [], [], 0.03)[0]
+        return self.main is None or not select.select([self.main], [], [], 0.03)[0]
 
     def step(self, step):
         name, _, arg = step.partition(":")
@@ -199,6 +208,11 @@ class Terminal:
             assert self.report == "stopped\n", self.report
             assert screen.entered == screen.left, "the job has not left the screen"
             self.report = ""
+        elif name == "hangup":
+            os.close(self.main)
+            os.close(self.side)
+            self.main = None
+            self.pump(lambda: "\n" in self.report, step)
         elif name == "fg":
             os.write(self.orders, b"f")
         else:
@@ -208,7 +222,7 @@ class Terminal:
         self.pump(lambda: "\n" in self.report, "the end")
         while not self.is_idle():
             self.outside += self.screen.write(os.read(self.main, 65536).decode())
-        assert self.screen.entered == self.screen.left, "the screen was not left"
+        assert self.main is None or self.screen.entered == self.screen.left, "the screen was not left"
         print(self.outside.replace("\r", ""), self.report, sep="", end="")
         if self.screen.colours:
             print("colours")

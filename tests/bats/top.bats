@@ -167,6 +167,17 @@ sorted() {
 		"cputrack: cannot use --top: there is no terminal" ]
 }
 
+@test "it ends when its terminal goes, also if SIGHUP is ignored" {
+	top_of_cpus "signal 1" 24 80 wait:rows hangup -- -c page-faults 0.2
+	terminal 24 80 wait:rows hangup -- sh -c 'trap "" HUP; exec cpustat --top --shared -c page-faults 0.2'
+	[[ $output == *"status 0"* ]]
+	# as where the reader of a table has gone
+	for trap in "trap '' HUP" :; do
+		terminal 24 80 wait:rows hangup -- sh -c "$trap; exec cputrack --top -T 0.2 -c page-faults -p $$"
+		[[ $output == *"signal 13"* ]]
+	done
+}
+
 @test "^Z gives the terminal back, and fg has the screen again" {
 	top_of_cpus "status 0" 24 80 wait:rows 'type:\x1a' stopped fg wait:rows next 'type:\x1a' stopped fg wait:rows \
 		next type:q -- -c page-faults 0.2

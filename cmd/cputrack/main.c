@@ -5,7 +5,6 @@
  */
 #include "../base/say.h"
 #include "../base/util.h"
-#include "../program/top/top.h"
 #include "run.h"
 
 #include <bsd/stdlib.h>
@@ -187,8 +186,7 @@ static int check_top(struct config *cfg)
 		return usage_error("unsupported with --top: -o, --format, -r and --compare");
 	if (cfg->interval_given && cfg->engine.interval_ms == 0)
 		return usage_error("unsupported with --top: -T 0, which takes no samples");
-	if (output->by != BY_NOTHING)
-		top_start_by(output->by);
+	output->style.group = output->by;
 	output->by = BY_NOTHING;
 	cfg->engine.follow_exec = cfg->engine.follow_fork = cfg->track.fini_rows = true;
 	return STATUS_OK;

@@ -24,6 +24,8 @@ struct style {
 	bool terminal; /* `file` is a terminal: fit its size */
 	bool replaced; /* each flush replaces the contents of `file` */
 	char stamp;    /* tables: 'u' or 'd': print the time before each sample; 0: do not */
+	/* A screen: what it groups rows of LWPs by at first. */
+	enum row_by group;
 };
 
 struct format {

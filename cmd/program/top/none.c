@@ -14,11 +14,6 @@ bool top_possible(const char *path)
 	return false;
 }
 
-void top_start_by(enum row_by by)
-{
-	(void)by;
-}
-
 int top_keys_fd(void)
 {
 	return -1;

@@ -120,7 +120,9 @@ static void draw_status(struct top *t, size_t shown)
 		put_status(", +%zu column%s", left, left == 1 ? "" : "s");
 	if (v->paused)
 		put_status(", paused");
-	put_status(", sorted by %s", view_set(v)->event[v->sort].label);
+	t->line.n = 0;
+	line_label(&t->line, view_set(v)->event[v->sort].label, 0);
+	put_status(", sorted by %.*s", (int)t->line.n, t->line.text);
 	if (t->has_keys)
 		put_status("; h helps, q quits");
 }
@@ -417,13 +419,6 @@ bool top_possible(const char *path)
 
 /* ---- the sink ---------------------------------------------------------------------------- */
 
-static enum row_by start_by = BY_COMMAND;
-
-void top_start_by(enum row_by by)
-{
-	start_by = by;
-}
-
 static void top_begin(struct sink *sink, const struct run *run)
 {
 	struct top *t = (struct top *)sink;
@@ -481,7 +476,7 @@ static struct sink *top_open(FILE *file, const struct style *style)
 	t->sink.ops = &ops;
 	t->file = file;
 	t->style = *style;
-	view_init(&t->view, start_by);
+	view_init(&t->view, style->group != BY_NOTHING ? style->group : BY_COMMAND);
 	return &t->sink;
 }
 

@@ -24,9 +24,6 @@ bool top_possible(const char *path);
 /* The terminal, if the standard output and input are those of a command. */
 #define TOP_TERMINAL "/dev/tty"
 
-/* What to group rows of LWPs by at first; else it is by command. */
-void top_start_by(enum row_by by);
-
 /* The descriptor to wait on for keys; -1: there is no screen, or it has no keys. */
 int top_keys_fd(void);
 

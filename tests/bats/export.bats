@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# The unit cpustat-export: its file, and what it counts in its sandbox, run by systemd.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr
+
+load helpers
+
+setup() {
+	common_setup
+	UNIT=$T/cpustat-export.service
+}
+
+teardown() {
+	common_teardown
+	# shellcheck disable=SC2086 # several words
+	[ -z "${GROUPS_MADE-}" ] || find $GROUPS_MADE -depth -type d -exec rmdir {} +
+}
+
+@test "systemd accepts the unit file" {
+	need_command systemd-analyze
+	[ -x /usr/local/bin/cpustat ] || sed "s,/usr/local/bin/,$CPC_BUILD/," "$CPC_BUILD/cpustat-export.service" >"$UNIT"
+	[ -e "$UNIT" ] || cp "$CPC_BUILD/cpustat-export.service" "$UNIT"
+	go -0 systemd-analyze verify --man=no "$UNIT"
+	[[ $stderr != *cpustat-export* ]]
+	go -0 systemd-analyze security --offline=yes --no-pager --threshold=29 "$UNIT"
+}
+
+# The hierarchies of cgroups that systemd gets, with a cgroup of our own in each.
+make_groups() {
+	local at name=export-$$
+	GROUPS_MADE=
+	for at in /sys/fs/cgroup{,/unified,/systemd,/memory,/pids}; do
+		[ -e "$at/cgroup.procs" ] || continue
+		mkdir "$at/$name"
+		GROUPS_MADE+=" $at/$name"
+	done
+	[ -n "$GROUPS_MADE" ] || skip "no cgroups are mounted"
+}
+
+# Runs in namespaces of its own, as process 1.
+# shellcheck disable=SC2016 # for the inner shell
+SYSTEMD='set -eu
+	mount --make-rprivate /
+	mount -t proc proc /proc
+	umount -l /sys/fs/cgroup
+	if [ "${GROUPS_MADE% *}" = "" ] && [ "${GROUPS_MADE#*unified}" = "$GROUPS_MADE" ]; then
+		mount -t cgroup2 cgroup2 /sys/fs/cgroup
+	else
+		mount -t tmpfs tmpfs /sys/fs/cgroup
+		for at in $GROUPS_MADE; do
+			at=${at%/*}
+			mkdir $at
+			case $at in
+			*/unified) mount -t cgroup2 cgroup2 $at ;;
+			*/systemd) mount -t cgroup -o none,name=systemd cgroup $at ;;
+			*) mount -t cgroup -o ${at##*/} cgroup $at ;;
+			esac
+		done
+	fi
+	mount -t tmpfs tmpfs /run
+	mkdir -p /run/systemd/system/cpustat-export.service.d /var/lib/prometheus
+	mount -t tmpfs tmpfs /var/lib/prometheus
+	mkdir /var/lib/prometheus/node-exporter
+	chown 65534 /var/lib/prometheus/node-exporter
+	sed "s,/usr/local/bin/,$CPC_BUILD/," $CPC_BUILD/cpustat-export.service >/run/systemd/system/cpustat-export.service
+	printf "[Unit]\nDefaultDependencies=no\n[Service]\nEnvironment=CPUSTAT_SECONDS=0.2\nStandardError=file:/run/log\n" \
+		>/run/systemd/system/cpustat-export.service.d/test.conf
+	printf "[Unit]\nDefaultDependencies=no\nWants=cpustat-export.service\n" >/run/systemd/system/test.target
+	{
+		cd /var/lib/prometheus/node-exporter
+		until [ -s cpustat.prom ] || [ -s /run/log ]; do sleep 0.1; done
+		"$WORK/touch-pages" 1000
+		sleep 1
+		cat cpustat.prom >"$T/prom" || :
+		cat /run/log >"$T/log"
+		grep -E "^(CapEff|NoNewPrivs|Seccomp):" /proc/$(pidof -s cpustat)/status >"$T/status"
+		systemctl stop cpustat-export
+		ls >"$T/left"
+		systemctl exit 0
+	} >"$T/inner" 2>&1 &
+	export container=test
+	exec /lib/systemd/systemd --system --unit=test.target --show-status=0'
+
+@test "run by systemd, it counts in its sandbox and removes its file" {
+	need_keys
+	need_command systemctl unshare pidof
+	[ -x /lib/systemd/systemd ] || skip "there is no systemd"
+	case $CPC_BUILD in /home/* | /root/* | /tmp/*) skip "the sandbox hides $CPC_BUILD" ;; esac
+	make_groups
+	export GROUPS_MADE CPC_BUILD WORK T
+	# shellcheck disable=SC2016 # for the inner shell
+	go sh -c 'for group in $GROUPS_MADE; do echo $$ >$group/cgroup.procs; done
+		exec unshare -p -m -u -i -C --fork --kill-child sh -c "$0"' "$SYSTEMD"
+	[ "$(cat "$T/log" "$T/left")" = "" ]
+	# CAP_DAC_OVERRIDE, CAP_PERFMON, CAP_BPF
+	diff <(tr -s '\t ' ' ' <"$T/status") <(printf '%s\n' "CapEff: 000000c000000002" "NoNewPrivs: 1" "Seccomp: 2")
+	awk '/^cpc_events_total.*"page-faults"/ { n += $NF } /^cpc_counted_cpus / { cpus = $2 }
+		/^cpc_events_seconds_total.*"\(kernel\)"/ { kernel = $NF }
+		END { exit n < 1000 || cpus != '"$(nproc)"' || kernel == 0 }' "$T/prom"
+	grep -q 'service="cpustat-export.service"\|service="/export-' "$T/prom"
+}

@@ -12,11 +12,14 @@
 #include <bsd/string.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define COMM_PATTERN 256 /* bytes of a pattern */
 
 static bool has(const struct pids *pids, pid_t pid)
 {
@@ -82,10 +85,10 @@ void pids_each(bool (*visit)(void *arg, pid_t pid), void *arg)
 	closedir(dir);
 }
 
-/* All processes of a name. */
+/* All processes whose name is this, or matches it as a pattern of glob(7). */
 struct named {
 	struct pids pids;
-	char comm[COMM_SIZE];
+	char pattern[COMM_PATTERN];
 };
 
 static bool add_if_named(void *arg, pid_t pid)
@@ -93,7 +96,8 @@ static bool add_if_named(void *arg, pid_t pid)
 	struct named *named = arg;
 	struct pid_stat stat;
 
-	if (pid_read_stat(pid, &stat) && strcmp(stat.comm, named->comm) == 0)
+	if (pid_read_stat(pid, &stat) &&
+	    (strcmp(stat.comm, named->pattern) == 0 || fnmatch(named->pattern, stat.comm, 0) == 0))
 		add(&named->pids, pid);
 	return true;
 }
@@ -116,17 +120,19 @@ static void print_named(const char *name, const struct pids *named)
 	say("-p '%s': %s %s%s", name, named->n == 1 ? "process" : "processes", text, more);
 }
 
-/* The kernel cuts names. */
+/* The kernel cuts names; it cannot be known where a pattern would have to be cut. */
 static bool add_named(struct pids *pids, const char *name)
 {
+	const bool is_pattern = strpbrk(name, "*?[\\") != NULL;
 	struct named named = {0};
 
-	strlcpy(named.comm, name, sizeof(named.comm));
+	strlcpy(named.pattern, name, is_pattern ? sizeof(named.pattern) : COMM_SIZE);
 	pids_each(add_if_named, &named);
 	for (size_t i = 0; i < named.pids.n; i++)
 		add(pids, named.pids.id[i]);
 	if (named.pids.n == 0)
-		say("-p '%s': no process has this name", name);
+		say("-p '%s': no process has %s", name,
+		    is_pattern ? "a name like this" : "this name");
 	else
 		print_named(name, &named.pids);
 	free(named.pids.id);

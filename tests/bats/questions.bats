@@ -233,6 +233,11 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 	# each once
 	go -0 cputrack -c page-faults -T 0.02 -N 1 -p "${PIDS[one]}" -p "$one"
 	[ "$(grep -c detach <<<"$output")" -eq 1 ]
+	# a pattern
+	go -0 cputrack -c page-faults -T 0.02 -N 1 -p "[ot][nw][eo]-$BASHPID"
+	[ "$(grep -c detach <<<"$output")" -eq 2 ]
+	[[ $stderr == "cputrack: -p '[ot][nw][eo]-$BASHPID': processes "* ]]
+	mistake 2 "-p 'x$one*': no process has a name like this" cputrack -c page-faults -p "x$one*"
 	mistake 2 "-p '$one-': no process has this name" cputrack -c page-faults -p "$one-"
 	mistake 2 "process ids, from 1 to" cputrack -c page-faults -p 1,0
 	mistake 2 "process ids, from 1 to" cputrack -c page-faults -p ''

@@ -94,7 +94,7 @@ sorted() {
 	local name count
 	need_root
 	cpustat -A service -c page-faults 0.01 1 >/dev/null || skip "no keys here"
-	top_of_cpus "status 0" 24 80 wait:rows show type:q -- -A service -O "$T/record" -c page-faults,task-clock,sys 0.3
+	top_of_cpus "status 0" 1000 80 wait:rows show type:q -- -A service -O "$T/record" -c page-faults,task-clock,sys 0.3
 	[[ ${lines[1]} =~ ^service\ +share\ +%CPU\ page-faults:uk\ task-clock:uk\ *$ ]]
 	sorted 4
 	# the record has the same counts

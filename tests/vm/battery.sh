@@ -124,7 +124,7 @@ attached() {
 	same_as_alone
 	sed -i '/^cputrack: not counted: /d' $T/said # without -f or -e
 	# It may have ended before, or be ending.
-	if grep -qvE ': (no such process|it has ended \(a zombie\))$' $T/said; then
+	if grep -qvE ': (no such process|it has ended)$' $T/said; then
 		complain words $T/said
 	elif [ ! -s $T/said ] && [ -e $T/left ]; then
 		complain status $T/left

@@ -21,7 +21,7 @@ struct account;
 
 struct account_config {
 	enum account_by by;
-	enum account_hierarchy hierarchy; /* of ACCOUNT_BY_CGROUP */
+	enum lwps_hierarchy hierarchy; /* of ACCOUNT_BY_CGROUP */
 	unsigned ncolumns;
 	struct lwps_column column[LWPS_MAX_COLUMNS];
 	unsigned ncpus;	 /* possible CPUs: numbers below */

@@ -13,14 +13,6 @@
 /* What the counts of the CPUs are divided by. */
 enum account_by { ACCOUNT_BY_CGROUP, ACCOUNT_BY_USER, ACCOUNT_BY_COMMAND };
 
-/* The hierarchy of cgroups: that of version 2, or the one of a controller of version 1. */
-enum account_hierarchy {
-	ACCOUNT_UNIFIED,
-	ACCOUNT_MEMORY,
-	ACCOUNT_CPUACCT,
-	ACCOUNT_PIDS,
-};
-
 /* Slots that are always there.  Others belong to a key each. */
 enum account_slot {
 	ACCOUNT_OTHERS = LWPS_SHARED, /* keys that found no free slot */

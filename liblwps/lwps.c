@@ -160,9 +160,15 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 				config->ncpus))
 		goto failed;
 	what = "running a program";
-	if (!lwps->skel->rodata->initial &&
+	if ((!lwps->skel->rodata->initial || config->select == LWPS_SELECT_CGROUP) &&
 	    programs_run(lwps->skel->progs.on_call.prog_fd, LWPS_IDENTIFY, -1))
 		goto failed;
+	if (config->select == LWPS_SELECT_CGROUP && !lwps->skel->bss->root_found) {
+		snprintf(why, size, "this process is not in the mounted hierarchy of cgroups");
+		lwps_close(lwps);
+		errno = ENOENT;
+		return NULL;
+	}
 	what = "attaching to tracepoints";
 	if (programs_attach(lwps->skel))
 		goto failed;
@@ -284,6 +290,21 @@ int lwps_attach(struct lwps *lwps, const pid_t *pids, size_t n, bool *found)
 	}
 	errno = error;
 	return failed || refresh(lwps, true) ? -1 : 0;
+}
+
+int lwps_select(struct lwps *lwps)
+{
+	store(lwps->skel->bss->selecting, 1);
+	return walk(lwps) || refresh(lwps, true) ? -1 : 0;
+}
+
+void lwps_find_entered(struct lwps *lwps)
+{
+	if (!load(lwps->skel->bss->entered))
+		return;
+	store(lwps->skel->bss->entered, 0);
+	walk(lwps);
+	refresh(lwps, true);
 }
 
 int lwps_begin(struct lwps *lwps)

@@ -44,6 +44,11 @@ struct lwps_config {
 	bool waiting;	  /* no LWP is counted before lwps_begin() */
 	bool attaches;	  /* lwps_attach() will be called... */
 	bool descendants; /* ...and is to attach to all descendants, too */
+	enum lwps_select select;
+	uint64_t selected; /* the id of the cgroup or user; of a cgroup, also: */
+	enum lwps_hierarchy hierarchy;
+	uint64_t root_id; /* of the hierarchy's root, as this process sees it */
+	unsigned depth;	  /* levels that the cgroup is below it */
 	bool names;	  /* records carry names: comm at an exit, and old_comm */
 };
 
@@ -92,6 +97,12 @@ void lwps_track_next_child(struct lwps *lwps);
  * `found`: by process, whether it had any LWP.  -1: errno.
  */
 int lwps_attach(struct lwps *lwps, const pid_t *pids, size_t n, bool *found);
+
+/* Track what .select says, from now on.  -1: errno. */
+int lwps_select(struct lwps *lwps);
+
+/* Before Linux 6.4: track what has been selected since the last call; call it often. */
+void lwps_find_entered(struct lwps *lwps);
 
 /*
  * A file descriptor for poll(2): readable when there are records.  poll() returns once per batch of

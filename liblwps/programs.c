@@ -157,6 +157,11 @@ static void configure(struct count *skel, const struct lwps_config *config)
 	constant->follow_exec = config->follow_exec;
 	constant->attaches = config->attaches;
 	constant->descendants = config->descendants;
+	constant->select = config->select;
+	constant->selected = config->selected;
+	constant->hierarchy = config->hierarchy;
+	constant->root_id = config->root_id;
+	constant->depth = config->depth;
 	constant->names = config->names;
 	constant->initial = is_initial_namespace();
 	constant->start_off = config->start_off;

@@ -29,6 +29,23 @@ enum lwps_event {
 	LWPS_EXIT,   /* an LWP has exited */
 };
 
+/* The hierarchy of cgroups: that of version 2, or the one of a controller of version 1. */
+enum lwps_hierarchy {
+	LWPS_UNIFIED,
+	LWPS_MEMORY,
+	LWPS_CPUACCT,
+	LWPS_PIDS,
+};
+
+/* The processes to track. */
+enum lwps_select {
+	LWPS_SELECT_TREE,   /* the child of this process or those of lwps_attach(), and what they
+			     * create; else, all that the tool can see... */
+	LWPS_SELECT_ALL,    /* ...of the machine... */
+	LWPS_SELECT_CGROUP, /* ...in a cgroup or those below it... */
+	LWPS_SELECT_USER,   /* ...or with an effective user id, at any time */
+};
+
 /* Why the counts of a slot are incomplete: bits. */
 enum lwps_flaw {
 	LWPS_NO_EVENT = 1,  /* on one of its CPUs an event did not exist or could not be read */

@@ -95,6 +95,12 @@ struct cgroup_root;
 struct cgroup {
 	struct kernfs_node *kn;
 	struct cgroup_root *root;
+	int level;
+	struct cgroup *ancestors[1]; /* up to its own level; Linux 6.1 */
+};
+
+struct cgroup___ids { /* before */
+	__u64 ancestor_ids[1];
 };
 
 struct cgroup_subsys_state {

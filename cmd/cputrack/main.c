@@ -18,6 +18,9 @@ enum {
 	OPT_COMM,
 	OPT_TOTAL,
 	OPT_TREE,
+	OPT_ALL,
+	OPT_CGROUP,
+	OPT_USER,
 	OPT_COMPARE,
 	OPT_TOP,
 	OPT_ENGINE
@@ -31,6 +34,9 @@ static const struct opt opts[] = {
 	{'N', "count", "COUNT", "stop after so many samples; 0: never", TO_COUNT},
 	{'p', "pid", "PID", "track running processes, by ids or names", TO_COUNT},
 	{OPT_TREE, "tree", NULL, "with -p: all descendants, too; as -fe", TO_COUNT},
+	{OPT_ALL, "all", NULL, "track all processes of the machine", TO_COUNT},
+	{OPT_CGROUP, "cgroup", "CGROUP", "those in a cgroup, and that enter it", TO_COUNT},
+	{OPT_USER, "user", "USER", "those of a user, and that become it", TO_COUNT},
 	{'r', "repeat", "RUNS", "run the command so often: means and deviations", TO_COUNT},
 	{OPT_COMPARE, "compare", "FILE", "compare with the runs of a record", ALWAYS},
 	{OPT_TID, "tid", NULL, "name LWPs by the kernel's thread ids", ALWAYS},
@@ -56,6 +62,8 @@ static void print_usage(FILE *f)
 	      "                [-T SECS] COMMAND [ARG]...\n"
 	      "       cputrack [-c SPEC]... -p PID [-p PID]... [-efntvD] [-N COUNT]\n"
 	      "                [-o FILE] [-T SECS]\n"
+	      "       cputrack --all | --cgroup=CGROUP | --user=USER [-c SPEC]...\n"
+	      "                [-ntvD] [-N COUNT] [-o FILE] [-T SECS]\n"
 	      "       cputrack -r RUNS [-c SPEC]... [--compare FILE] COMMAND [ARG]...\n"
 	      "       cputrack -I FILE [-nt] [-o FILE] [--format FORMAT]\n"
 	      "       cputrack -h [PATTERN]\n"
@@ -90,6 +98,12 @@ static int parse_interval(const char *text, uint_t *ms)
 	return STATUS_OK;
 }
 
+static int choose(struct config *cfg, enum choice_kind kind)
+{
+	cfg->engine.follow_exec = cfg->engine.follow_fork = true;
+	return choice_parse(&cfg->engine.choice, kind, optarg) ? STATUS_OK : STATUS_USAGE;
+}
+
 static int parse_option(void *config, int c)
 {
 	struct config *cfg = config;
@@ -112,6 +126,12 @@ static int parse_option(void *config, int c)
 		cfg->engine.descendants = true;
 		cfg->engine.follow_exec = cfg->engine.follow_fork = true;
 		return STATUS_OK;
+	case OPT_ALL:
+		return choose(cfg, CHOICE_ALL);
+	case OPT_CGROUP:
+		return choose(cfg, CHOICE_CGROUP);
+	case OPT_USER:
+		return choose(cfg, CHOICE_USER);
 	case OPT_TID:
 		cfg->common.output.style.tids = true;
 		return STATUS_OK;
@@ -244,7 +264,13 @@ static int parse_operands(void *config, int n, char **arg)
 	cfg->engine.waiting = cfg->track.delay_ns > 0;
 	if (cfg->engine.count > 0 && cfg->engine.interval_ms == 0)
 		say("-N counts samples, of which -T 0 takes none: tracking does not end by it");
-	if (cfg->command == NULL && cfg->pids.n == 0)
+	if (cfg->engine.choice.nchoices > 1 ||
+	    (cfg->engine.choice.kind != CHOICE_NONE &&
+	     (cfg->pids.n != 0 || cfg->command != NULL || cfg->engine.descendants)))
+		return usage_error("only one of a command, -p, --all, --cgroup and --user");
+	if (cfg->repeat > 0 && cfg->engine.choice.kind != CHOICE_NONE)
+		return usage_error("-r runs a command again; --all, --cgroup and --user have none");
+	if (cfg->command == NULL && cfg->pids.n == 0 && cfg->engine.choice.kind == CHOICE_NONE)
 		return usage_error("nothing to track: a command or -p is missing");
 	if (cfg->repeat > 0 && cfg->pids.n != 0)
 		return usage_error("-r runs a command again; -p cannot");

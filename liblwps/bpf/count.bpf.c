@@ -24,16 +24,11 @@
  * storage of other tasks requires the types of tp_btf.
  */
 #include "no_storage.bpf.h"
+#include "select.bpf.h"
 #include "slice.bpf.h"
 #include "slot.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-/* Both ids of @t; one is 0 if @t has none in the tool's PID namespace. */
-static __always_inline __u64 visible_ids(struct task_struct *t)
-{
-	return visible_tid(t) | (__u64)visible_tgid(t) << 32;
-}
 
 static __always_inline bool is_leader(const struct task_struct *t)
 {
@@ -69,7 +64,7 @@ static __always_inline __u32 *attach_target(struct task_struct *t)
 	const __u32 none = 0;
 	__u32 tgid, *found;
 
-	if (!attaches || !unlikely(attaching))
+	if (!attaches || select || !unlikely(attaching))
 		return NULL;
 	tgid = visible_tgid(t);
 	found = bpf_map_lookup_elem(&attach_targets, &tgid);
@@ -109,14 +104,17 @@ static __always_inline void born(struct task_struct *me, struct task_struct *t)
 	const bool thread = t->tgid == me->tgid;
 	struct lwp *l, *creator = tracked(me);
 	__u32 slot, by = creator ? creator->slot : no_storage_slot(me);
-	__u32 *found = attach_target(me);
+	__u32 *found = attach_target(me), event;
 	__u64 ids;
 
 	if (unlikely(root_pending) && (__u32)me->tgid == tool_tgid && !thread) {
 		root_born(t);
 		return;
 	}
-	if (!creator && by == LWPS_NONE && !found)
+	const bool tracked_creator = creator || by != LWPS_NONE;
+
+	/* All LWPs of a process that one of its LWPs creates; else those that are selected. */
+	if (!(select ? (tracked_creator && thread) || is_selected(t) : tracked_creator || found))
 		return;
 	if (!thread && !follow_fork) {
 		__sync_fetch_and_add(&children, 1);
@@ -133,7 +131,10 @@ static __always_inline void born(struct task_struct *me, struct task_struct *t)
 		return;
 	if (found && thread)
 		*found = 1;
-	slot = begin_slot(thread ? LWPS_THREAD : LWPS_FORK, ids, by, visible_tgid(me));
+	event = thread ? LWPS_THREAD : LWPS_FORK;
+	if (select && !tracked_creator)
+		event = LWPS_ATTACH; /* what its creator does has no rows */
+	slot = begin_slot(event, ids, by, visible_tgid(me));
 	if (l) {
 		init_lwp(l, t, slot, true);
 		l->state = LIVE;
@@ -181,8 +182,11 @@ static __always_inline void executed(struct task_struct *t, enum noticed noticed
 	if (noticed != FIRST && (!l || l->exec_id == t->self_exec_id))
 		return;
 	slot = l ? l->slot : drop_no_storage(t);
-	if (!l && slot == LWPS_NONE)
-		return;
+	if (!l && slot == LWPS_NONE) {
+		l = enter_by_exec(t);
+		if (!l)
+			return;
+	}
 	if (follow_exec || slot == LWPS_NONE) {
 		tid = visible_tid(t);
 		next = alloc_slot(tid, tid, LWPS_NONE);
@@ -361,6 +365,8 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 	if (unlikely(prev->tgid == INIT_TGID))
 		saw_init_switch = 1;
 	after = tracked(next);
+	if (select && !after)
+		after = enter(next);
 	if (unlikely(c->task != (__u64)prev)) {
 		before = tracked(prev);
 		/* An LWP that was attached to while it runs is not on its CPU's account yet. */
@@ -452,6 +458,8 @@ static __always_inline void identify(struct task_struct *t)
 	struct pid *pid = BPF_CORE_READ(t, thread_pid);
 	struct upid *u;
 
+	if (select == LWPS_SELECT_CGROUP)
+		find_root(t);
 	tool_tgid = t->tgid;
 	level = BPF_CORE_READ(pid, level);
 	u = upid_of(pid);
@@ -516,14 +524,14 @@ SEC("iter/task")
 int on_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *t = ctx->task;
-	__u32 slot, *found;
+	__u32 slot, *found, any;
 	struct lwp *l;
 	__u64 ids;
 	bool started;
 
 	if (!attaches || !t || t->flags & PF_KTHREAD)
 		return 0;
-	found = attach_target(t);
+	found = select ? (is_selected(t) ? &any : NULL) : attach_target(t);
 	if (!found)
 		return 0;
 	if (t->flags & PF_EXITING) {

@@ -15,13 +15,13 @@
  * are marked.  So are they if another task has moved the running one to another cgroup.
  */
 #include "event.bpf.h"
+#include "task.bpf.h"
 
 #include "../account_shared.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-const volatile __u32 by = 0;	    /* enum account_by */
-const volatile __u32 hierarchy = 0; /* enum account_hierarchy */
+const volatile __u32 by = 0; /* enum account_by */
 
 __u64 late;	 /* keys whose change was noticed late */
 __u64 many_cpus; /* switches on CPUs whose number is out of range */
@@ -88,25 +88,6 @@ static __always_inline void flaw(__u32 slot, __u32 flaws)
 
 /* ---- keys ---- */
 
-static __always_inline struct cgroup *cgroup_of(struct task_struct *t)
-{
-	switch (hierarchy) {
-	case ACCOUNT_MEMORY:
-		return t->cgroups
-			->subsys[bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id)]
-			->cgroup;
-	case ACCOUNT_CPUACCT:
-		return t->cgroups
-			->subsys[bpf_core_enum_value(enum cgroup_subsys_id, cpuacct_cgrp_id)]
-			->cgroup;
-	case ACCOUNT_PIDS:
-		return t->cgroups->subsys[bpf_core_enum_value(enum cgroup_subsys_id, pids_cgrp_id)]
-			->cgroup;
-	default:
-		return t->cgroups->dfl_cgrp;
-	}
-}
-
 static __always_inline void mark_of(struct task_struct *t, struct account_mark *m)
 {
 	m->word[0] = m->word[1] = 0;
@@ -118,7 +99,7 @@ static __always_inline void mark_of(struct task_struct *t, struct account_mark *
 	} else if (by == ACCOUNT_BY_CGROUP) {
 		m->word[0] = (__u64)t->cgroups;
 	} else if (by == ACCOUNT_BY_USER) {
-		m->word[0] = t->real_cred->euid.val;
+		m->word[0] = euid_of(t);
 	} else {
 		bpf_probe_read_kernel(m->word, sizeof(m->word), &t->comm);
 	}

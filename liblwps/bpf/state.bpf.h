@@ -7,6 +7,7 @@
 #define STATE_BPF_H
 
 #include "event.bpf.h"
+#include "task.bpf.h"
 
 /* Constants, too. */
 const volatile __u32 ring_spare = 0;	   /* above this fill level, records carry no arguments */
@@ -17,7 +18,11 @@ const volatile __u32 attaches = 1;    /* lwps_attach() will be called */
 const volatile __u32 descendants = 1; /* and attach to all descendants of the processes, too */
 const volatile __u32 names = 1;	      /* records carry the names of LWPs */
 const volatile __u32 initial = 0;     /* the tool is in the initial PID namespace */
-const volatile __u32 start_off = 0;   /* LWPs count nothing until they ask for it */
+const volatile __u32 select = LWPS_SELECT_TREE; /* the rest is tracked by this, not by trees */
+const volatile __u64 selected = 0;		/* the id of the cgroup or user... */
+const volatile __u64 root_id = 0;   /* ...that of the hierarchy's root, as the tool sees it... */
+const volatile __u32 depth = 0;	    /* ...and the levels that the cgroup is below it */
+const volatile __u32 start_off = 0; /* LWPs count nothing until they ask for it */
 
 /* Variables that user space reads or sets. */
 __u32 tool_tgid; /* in the initial PID namespace */
@@ -28,6 +33,10 @@ __u32 waiting;	     /* counting has not begun */
 __u32 attaching;     /* LWPs of existing processes are being added */
 __u64 postponed;     /* how often one could not be added yet */
 __u64 discovered;    /* LWPs that the iterator began to track */
+__u32 selecting;     /* what `select` says is tracked from now on */
+__u32 root_level;    /* in the hierarchy... */
+__u32 root_found;    /* ...which the tool is in */
+__u32 entered;	     /* Linux before 6.4: a task to track has come to a CPU */
 __u32 leader_exited; /* the leader of such a process has exited: an exec takes over its id */
 __u32 live;
 __u32 no_storage_seen; /* an LWP had no task storage */

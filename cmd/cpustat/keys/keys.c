@@ -13,11 +13,11 @@
 
 #include "../../../liblwps/account.h"
 #include "../../base/cgroup_name.h"
+#include "../../base/cgroups.h"
 #include "../../base/say.h"
 #include "../../base/util.h"
 #include "../../program/percpu.h"
 #include "../../rows/source.h"
-#include "cgroups.h"
 #include "columns.h"
 
 #include <bsd/string.h>
@@ -66,7 +66,7 @@ struct divided {
 	const struct setgrp *grp;
 	enum cpu_scope scope;
 	unsigned depth;
-	enum account_hierarchy hierarchy;
+	enum lwps_hierarchy hierarchy;
 	struct percpu percpu;	 /* of the bound set */
 	struct columns columns;	 /* likewise */
 	struct account *account; /* likewise; NULL: no set is bound */

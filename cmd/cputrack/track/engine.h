@@ -9,6 +9,7 @@
 #define ENGINE_H
 
 #include "../../base/setgrp.h"
+#include "../choice.h"
 #include "../command.h"
 #include "../pids.h"
 #include "track.h"
@@ -24,6 +25,7 @@ struct engine_config {
 	bool waiting;		 /* nothing is counted before engine_ops.begin */
 	bool attaches;		 /* to processes; else, it starts one */
 	bool descendants;	 /* attaches to all descendants of these, too */
+	struct choice choice;	 /* what else is attached to, and what enters later */
 	bool comm;		 /* events carry names of LWPs */
 	bool debug;		 /* report what is found, and how */
 	uint_t interval_ms;	 /* between samples; 0: none are taken */

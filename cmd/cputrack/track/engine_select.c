@@ -57,7 +57,8 @@ struct engine *engine_new(enum engine_choice choice, const struct engine_config 
 		.waiting = config->waiting,
 	};
 	struct engine *engine;
-	char why[512];
+	const char *chosen = config->choice.name;
+	char why[512] = "--engine=ptrace cannot";
 
 	if (choice != ENGINE_PTRACE) {
 		engine = engine_kernel(&common, why, sizeof(why));
@@ -67,12 +68,18 @@ struct engine *engine_new(enum engine_choice choice, const struct engine_config 
 				    ")");
 			return engine;
 		}
-		if (choice == ENGINE_KERNEL) {
+		if (choice == ENGINE_KERNEL && chosen == NULL) {
 			say("cannot count in the kernel: %s (--engine=ptrace can)", why);
 			return NULL;
 		}
-		if (config->debug)
+		if (config->debug && chosen == NULL)
 			say("counts with ptrace(2); not in the kernel: %s", why);
+	}
+	if (chosen != NULL) {
+		say("%s requires counting in the kernel: %s (--tree -p PID tracks a tree of "
+		    "processes; cpustat --by has sums)",
+		    chosen, why);
+		return NULL;
 	}
 	return engine_ptrace(&common);
 }

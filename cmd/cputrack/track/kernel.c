@@ -11,6 +11,7 @@
 #include "../../../libcpc/set/counter.h"
 #include "../../../libpctx/untraced.h"
 
+#include "../../base/cgroups.h"
 #include "../../base/say.h"
 #include "../../base/util.h"
 #include "../../program/percpu.h"
@@ -55,6 +56,12 @@ struct counting {
 static struct counting *counting_of(const struct engine *engine)
 {
 	return engine->own;
+}
+
+/* Are others than the command, or than the processes of -p and their children, tracked? */
+static bool chooses(const struct counting *k)
+{
+	return k->engine.config.choice.kind != CHOICE_NONE;
 }
 
 /* ---- the run ----------------------------------------------------------------------------- */
@@ -102,7 +109,7 @@ static bool all_gone(struct counting *k)
 {
 	int64_t now = now_ns();
 
-	if (now < k->look_ns)
+	if (chooses(k) || now < k->look_ns)
 		return false;
 	k->look_ns = now + LOOK_NS;
 	if (k->pid != 0 && !k->children.ended)
@@ -135,10 +142,11 @@ static int run(struct engine *engine)
 	k->tick_ns = now_ns() + engine->config.interval_ms * MS;
 	while (!k->stop) {
 		/* Look first: then all records are there to be taken. */
-		bool last = lwps_live(k->records.lwps) == 0;
+		bool last = !chooses(k) && lwps_live(k->records.lwps) == 0;
 
 		children_look(&k->children, k->pid);
 		lwps_drop_sched_exit(k->records.lwps);
+		lwps_find_entered(k->records.lwps);
 		records_read(&k->records);
 		if (last || all_gone(k))
 			break;
@@ -149,7 +157,7 @@ static int run(struct engine *engine)
 			wait_ms = sooner((int)idle_ms, wait_ms);
 		wait_ms = sooner((int)(LOOK_NS / MS), wait_ms);
 		/* Do not sleep if the last record has been taken: no other will wake us. */
-		if (!k->stop && lwps_live(k->records.lwps) > 0)
+		if (!k->stop && (chooses(k) || lwps_live(k->records.lwps) > 0))
 			children_sleep(fds, 2, wait_ms, &mask);
 	}
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
@@ -242,8 +250,18 @@ static size_t attach_to(const struct counting *k, const struct pids *pids)
 static int attach(struct engine *engine, const struct pids *pids, bool *some_failed)
 {
 	struct counting *k = counting_of(engine);
-	size_t attached = attach_to(k, pids);
+	size_t attached;
 
+	if (chooses(k)) {
+		if (lwps_select(k->records.lwps) == -1) {
+			say("%s: cannot track processes: %s", engine->config.choice.name,
+			    strerror(errno));
+			return -1;
+		}
+		k->records.attached_ns = now_ns();
+		return 0;
+	}
+	attached = attach_to(k, pids);
 	*some_failed |= attached < pids->n;
 	k->records.attached_ns = now_ns();
 	/* Descendants of a process that cannot be tracked may be tracked. */
@@ -326,6 +344,13 @@ static bool bind_cpus(struct counting *k, char *why, size_t size)
 /* Loads the programs, with the counters of each CPU. */
 static bool load(struct counting *k, char *why, size_t size)
 {
+	static const enum lwps_select selects[] = {
+		[CHOICE_NONE] = LWPS_SELECT_TREE,
+		[CHOICE_ALL] = LWPS_SELECT_ALL,
+		[CHOICE_CGROUP] = LWPS_SELECT_CGROUP,
+		[CHOICE_USER] = LWPS_SELECT_USER,
+	};
+	const struct choice *choice = &k->engine.config.choice;
 	const struct percpu *cpus = &k->cpus;
 	struct lwps_config config = {
 		.ncolumns = k->records.fit.ncolumns,
@@ -337,6 +362,11 @@ static bool load(struct counting *k, char *why, size_t size)
 		.waiting = k->engine.config.waiting,
 		.attaches = k->engine.config.attaches,
 		.descendants = k->engine.config.descendants,
+		.select = selects[choice->kind],
+		.selected = choice->id,
+		.hierarchy = cgroups_hierarchy(),
+		.root_id = choice->root_id,
+		.depth = choice->depth,
 		.names = k->engine.config.comm,
 	};
 	struct cpc_counter counter[LWPS_MAX_COLUMNS];

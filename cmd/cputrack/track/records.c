@@ -232,7 +232,8 @@ static void report_exec(struct records *records, const struct lwps_record *recor
 
 static void on_exec(struct records *records, const struct lwps_record *record)
 {
-	if (record->slot != LWPS_NONE)
+	/* Without a slot, a program begins.  Another LWP of the process may have been tracked. */
+	if (record->slot != LWPS_NONE || tree_find(tree_of(records), record->tgid) != NULL)
 		report_exec(records, record);
 	if (record->next != LWPS_NONE && record->next != LWPS_SHARED)
 		report_birth(records, record, record->next, record->tgid, record->comm);
@@ -297,7 +298,8 @@ static bool is_possible(const struct records *records, const struct lwps_record 
 	if (record->event == LWPS_EXIT)
 		return true;
 	if (exec && record->slot == LWPS_NONE &&
-	    (begun == LWPS_NONE || tree_find(tree_of(records), record->tgid) != NULL))
+	    (begun == LWPS_NONE || (records->engine->config.choice.kind == CHOICE_NONE &&
+				    tree_find(tree_of(records), record->tgid) != NULL)))
 		return false;
 	if (exec && (begun == LWPS_NONE || begun == LWPS_SHARED))
 		return true;

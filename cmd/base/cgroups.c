@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * cgroups.c - the hierarchy of cgroups of this machine.
+ */
+#include "cgroups.h"
+
+#include "say.h"
+#include "util.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#define MOUNT "/sys/fs/cgroup"
+
+/* The controllers of version 1 that have a hierarchy, the first choice first. */
+static const struct {
+	const char *name;
+	enum lwps_hierarchy hierarchy;
+} controllers[] = {
+	{"memory", LWPS_MEMORY},
+	{"cpuacct", LWPS_CPUACCT},
+	{"pids", LWPS_PIDS},
+};
+
+#define NCONTROLLERS (sizeof(controllers) / sizeof(*controllers))
+
+/* Is it in the list of controllers of a line of /proc/PID/cgroup, "7:cpu,cpuacct:/path"? */
+static bool has_controller(const char *line, const char *name)
+{
+	const char *list = strchr(line, ':');
+	size_t n = strlen(name);
+
+	if (list == NULL)
+		return false;
+	do {
+		list++;
+		if (strncmp(list, name, n) == 0 && (list[n] == ',' || list[n] == ':'))
+			return true;
+		list += strcspn(list, ",:");
+	} while (*list == ',');
+	return false;
+}
+
+enum lwps_hierarchy cgroups_hierarchy(void)
+{
+	size_t best = NCONTROLLERS;
+	char line[4096];
+	struct statfs fs;
+	FILE *f;
+
+	if (statfs(MOUNT, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC)
+		return LWPS_UNIFIED;
+	f = fopen("/proc/self/cgroup", "re");
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+		for (size_t i = 0; i < best; i++) {
+			if (has_controller(line, controllers[i].name))
+				best = i;
+		}
+	}
+	if (f != NULL)
+		fclose(f);
+	return best < NCONTROLLERS ? controllers[best].hierarchy : LWPS_UNIFIED;
+}
+
+const char *cgroups_controller(enum lwps_hierarchy hierarchy)
+{
+	for (size_t i = 0; i < NCONTROLLERS; i++) {
+		if (controllers[i].hierarchy == hierarchy)
+			return controllers[i].name;
+	}
+	return NULL;
+}
+
+/* Where the hierarchy is mounted. */
+static void write_root(enum lwps_hierarchy hierarchy, char *root, size_t size)
+{
+	const char *controller = cgroups_controller(hierarchy);
+
+	snprintf(root, size, MOUNT "%s%s", controller != NULL ? "/" : "",
+		 controller != NULL ? controller : "");
+}
+
+size_t cgroups_count(enum lwps_hierarchy hierarchy)
+{
+	char root[64];
+	char *const paths[] = {root, NULL};
+	size_t n = 0;
+	FTSENT *entry;
+	FTS *tree;
+
+	write_root(hierarchy, root, sizeof(root));
+	tree = fts_open(paths, FTS_PHYSICAL | FTS_NOSTAT | FTS_NOCHDIR, NULL);
+	while (tree != NULL && (entry = fts_read(tree)) != NULL)
+		n += entry->fts_info == FTS_D;
+	if (tree != NULL)
+		fts_close(tree);
+	return n;
+}
+
+/* Finds the path of the only cgroup of a name; free it.  Returns the number of such cgroups. */
+static size_t find_named(char *root, const char *name, char **path)
+{
+	char *const paths[] = {root, NULL};
+	FTSENT *entry;
+	size_t n = 0;
+	FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOSTAT | FTS_NOCHDIR, NULL);
+
+	*path = NULL;
+	while (tree != NULL && (entry = fts_read(tree)) != NULL) {
+		if (entry->fts_info != FTS_D || strcmp(entry->fts_name, name) != 0)
+			continue;
+		if (n++ == 0)
+			*path = xstrdup(entry->fts_path);
+	}
+	if (tree != NULL)
+		fts_close(tree);
+	return n;
+}
+
+/* The directory of the cgroup; free it.  NULL after a message. */
+static char *find_directory(char *root, const char *text)
+{
+	char *path = NULL, below[PATH_MAX], *real;
+	const size_t n = strlen(root);
+	size_t found;
+
+	if (strchr(text, '/') == NULL) {
+		found = find_named(root, text, &path);
+		if (found == 1)
+			return path;
+		free(path);
+		if (found == 0)
+			say("--cgroup '%s': no cgroup below %s has this name", text, root);
+		else
+			say("--cgroup '%s': %zu cgroups below %s have this name; give the path of "
+			    "one",
+			    text, found, root);
+		return NULL;
+	}
+	if (strncmp(text, root, n) == 0 && (text[n] == '/' || text[n] == '\0'))
+		text += n;
+	snprintf(below, sizeof(below), "%s/%s", root, text);
+	real = realpath(below, NULL);
+	if (real != NULL && strncmp(real, root, n) == 0 && (real[n] == '/' || real[n] == '\0'))
+		return real;
+	free(real);
+	say("--cgroup '%s': there is no such cgroup in %s", text, root);
+	return NULL;
+}
+
+bool cgroups_find(const char *text, uint64_t *id, uint64_t *root_id, unsigned *depth)
+{
+	char root[64], *path;
+	struct stat at, below;
+	bool found;
+
+	write_root(cgroups_hierarchy(), root, sizeof(root));
+	path = find_directory(root, text);
+	if (path == NULL)
+		return false;
+	found = stat(root, &at) == 0 && stat(path, &below) == 0 && S_ISDIR(below.st_mode);
+	if (!found)
+		say("--cgroup '%s': there is no such cgroup in %s", text, root);
+	else {
+		*id = below.st_ino; /* on machines of 64 bits, the id */
+		*root_id = at.st_ino;
+		*depth = 0;
+		for (const char *c = path + strlen(root); *c != '\0'; c++)
+			*depth += *c == '/';
+	}
+	free(path);
+	return found;
+}

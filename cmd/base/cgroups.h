@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * cgroups.h - the hierarchy of cgroups of this machine: see cgroups(7).
+ */
+#ifndef CGROUPS_H
+#define CGROUPS_H
+
+#include "../../liblwps/lwps.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * That of version 2 if it is mounted at /sys/fs/cgroup; else that of a controller of version 1,
+ * where all services and containers have cgroups.
+ */
+enum lwps_hierarchy cgroups_hierarchy(void);
+
+/* The controller of version 1 whose hierarchy it is; NULL: version 2. */
+const char *cgroups_controller(enum lwps_hierarchy hierarchy);
+
+/* The number of cgroups in it; 0: unknown. */
+size_t cgroups_count(enum lwps_hierarchy hierarchy);
+
+/*
+ * Find a cgroup by its path in the hierarchy, with or without the directory where that is mounted,
+ * or by a name that only one cgroup has.  Returns its id, that of the hierarchy's root, and how
+ * many levels it is below the root.  False after a message.
+ */
+bool cgroups_find(const char *text, uint64_t *id, uint64_t *root_id, unsigned *depth);
+
+#endif /* CGROUPS_H */

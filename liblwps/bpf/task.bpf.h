@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * task.bpf.h - the cgroup and the user of a task.
+ */
+#ifndef TASK_BPF_H
+#define TASK_BPF_H
+
+#include "event.bpf.h"
+
+const volatile __u32 hierarchy = 0; /* of cgroups: enum lwps_hierarchy */
+
+static __always_inline struct cgroup *cgroup_of(struct task_struct *t)
+{
+	switch (hierarchy) {
+	case LWPS_MEMORY:
+		return t->cgroups
+			->subsys[bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id)]
+			->cgroup;
+	case LWPS_CPUACCT:
+		return t->cgroups
+			->subsys[bpf_core_enum_value(enum cgroup_subsys_id, cpuacct_cgrp_id)]
+			->cgroup;
+	case LWPS_PIDS:
+		return t->cgroups->subsys[bpf_core_enum_value(enum cgroup_subsys_id, pids_cgrp_id)]
+			->cgroup;
+	default:
+		return t->cgroups->dfl_cgrp;
+	}
+}
+
+static __always_inline __u32 euid_of(struct task_struct *t)
+{
+	return t->real_cred->euid.val;
+}
+
+/* The id of the ancestor of a cgroup at this level, which is not above the cgroup's own. */
+static __always_inline __u64 ancestor_id(struct cgroup *cgroup, __u32 level)
+{
+	struct cgroup___ids *former = (void *)cgroup;
+	struct cgroup *ancestor;
+	__u64 id = 0;
+
+	if (!bpf_core_field_exists(cgroup->ancestors)) {
+		bpf_probe_read_kernel(&id, sizeof(id),
+				      (void *)cgroup + bpf_core_field_offset(former->ancestor_ids) +
+					      level * sizeof(id));
+		return id;
+	}
+	if (bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
+				  (void *)cgroup + bpf_core_field_offset(cgroup->ancestors) +
+					  level * sizeof(ancestor)))
+		return 0;
+	return BPF_CORE_READ(ancestor, kn, id);
+}
+
+#endif /* TASK_BPF_H */

@@ -1,0 +1,180 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# cputrack --all, --cgroup and --user: processes that are not of one tree.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr
+
+load helpers
+
+setup() {
+	common_setup
+	need_root
+	by_kernel
+	CGROUP=/sys/fs/cgroup/memory
+	[ -e $CGROUP/cgroup.procs ] || CGROUP=/sys/fs/cgroup
+	NAME=select-$$-$BATS_TEST_NUMBER
+}
+
+teardown() {
+	common_teardown
+	rmdir "$CGROUP/$NAME"/* "$CGROUP/$NAME" 2>/dev/null || true
+}
+
+need_cgroups() {
+	[ -e "$CGROUP/cgroup.procs" ] || skip "no cgroups are mounted"
+	mkdir -p "$CGROUP/$NAME/sub"
+}
+
+# select_for NAME OPTIONS...: track from now on, by a cputrack of this name.
+select_for() {
+	local name=$1
+	shift
+	start "$name" cputrack -T 0 -c page-faults:u -o "$T/$name.rows" -v "$@"
+	eventually begun "$name"
+}
+
+# Its first output comes after it has begun to select.
+begun() {
+	[ -s "$T/$1.rows" ] || ! kill -0 "${PIDS[$1]}"
+}
+
+stop_selecting() {
+	kill -INT "${PIDS[$1]}"
+	finish "$1"
+	[ ! -s "$T/$1.err" ]
+	[ "$status" -eq 0 ]
+}
+
+# faults NAME PROGRAM: the counts of the exits of a program, by its command line, one a line.
+faults() {
+	awk -v program="$2" '$4 == "exec" && index($0, program) { own[$2] = 1 }
+		$4 == "exit" && own[$2] { print $5; delete own[$2] }' "$T/$1.rows"
+}
+
+# of_pid NAME PID EVENT: the counts in its rows.
+of_pid() {
+	awk -v pid="$2" -v event="$3" '$2 == pid && $4 == event { print $5 }' "$T/$1.rows"
+}
+
+count_exits() {
+	awk '$4 == "exit"' "$T/$1.rows" | wc -l
+}
+
+# Programs with 0 and 300 faults differ by exactly these, without address space randomization.
+check_pairs() {
+	local few many
+	few=$(faults "$1" 'touch-pages 0' | sort -u)
+	many=$(faults "$1" 'touch-pages 300' | sort -u)
+	printf 'few %s many %s\n' "$few" "$many"
+	[ "$(faults "$1" 'touch-pages 0' | wc -l)" -eq "$2" ]
+	[ "$(faults "$1" 'touch-pages 300' | wc -l)" -eq "$2" ]
+	[ "$many" -eq $((few + 300)) ]
+}
+
+@test "--all: short processes of another tree, by two trackers at once" {
+	still
+	select_for one --all
+	select_for two --all
+	# shellcheck disable=SC2016 # for the inner shell
+	"${STILL[@]}" sh -c 'for i in $(seq 25); do "$0" 0; "$0" 300; done' "$WORK/touch-pages"
+	one=${PIDS[one]} two=${PIDS[two]}
+	stop_selecting one
+	stop_selecting two
+	check_pairs one 25
+	check_pairs two 25
+	# Each tracks the other one and this shell, but neither itself nor kernel threads.
+	[ -z "$(of_pid one "$one" detach)$(of_pid two "$two" init_lwp)" ]
+	[ -n "$(of_pid one "$two" init_lwp)" ]
+	[ -n "$(of_pid two "$one" exit)" ]
+	[ "$(of_pid one $$ init_lwp)" = 0 ]
+	[ -z "$(of_pid one 2 init_lwp)" ]
+}
+
+@test "--all: a process that was there before, and its threads" {
+	start shell bash -c 'read -r; exec "$0" -p 100 3' "$WORK/threads"
+	select_for ct --all
+	pid=${PIDS[shell]}
+	tell shell $'\n'
+	finish shell
+	stop_selecting ct
+	[ "$(of_pid ct "$pid" lwp_exit | wc -l)" -eq 3 ]
+	[ "$(of_pid ct "$pid" lwp_exit | awk '$1 < 100 || $1 > 110' | wc -l)" -eq 0 ]
+	[ "$(of_pid ct "$pid" exit | wc -l)" -eq 1 ]
+}
+
+@test "--cgroup: what is in it or below it, what enters and what is born there; nothing else" {
+	need_cgroups
+	still
+	select_for ct --cgroup="/$NAME"
+	# shellcheck disable=SC2016 # for the inner shell
+	for at in "$NAME" "$NAME/sub"; do
+		"${STILL[@]}" sh -c 'echo $$ >"$1/cgroup.procs"
+			for i in $(seq 10); do "$0" 0; "$0" 300; done' "$WORK/touch-pages" "$CGROUP/$at"
+	done
+	"${STILL[@]}" "$WORK/touch-pages" 0
+	stop_selecting ct
+	check_pairs ct 20
+	# A process that is in it before, and the name of the cgroup alone.
+	start inside sh -c "echo 0 >$CGROUP/$NAME/sub/cgroup.procs; echo inside; read -r line"
+	eventually said inside inside
+	select_for name --cgroup="$NAME"
+	pid=${PIDS[inside]}
+	tell inside $'\n'
+	finish inside
+	stop_selecting name
+	[ "$(of_pid name "$pid" exit | wc -l)" -eq 1 ]
+	[ "$(awk 'NR > 1 { print $2 }' "$T/name.rows" | sort -u)" = "$pid" ]
+}
+
+@test "--cgroup: a process that is moved counts from its next switch on" {
+	need_cgroups
+	start moved bash -c 'read -r; exec "$0" user 0 0 0 1 1000' "$WORK/change-keys"
+	select_for ct --cgroup="$CGROUP/$NAME"
+	pid=${PIDS[moved]}
+	echo "$pid" >"$CGROUP/$NAME/cgroup.procs"
+	tell moved $'\n'
+	finish moved
+	stop_selecting ct
+	[ "$(of_pid ct "$pid" exit | wc -l)" -eq 1 ]
+	[ "$(of_pid ct "$pid" exit)" -ge 2000 ]
+	[ "$(of_pid ct "$pid" exit)" -le 2200 ]
+}
+
+@test "--user: programs that become the user by setuid(2), and what these create" {
+	need_reachable "$WORK"
+	still
+	local uid=$((100000 + $$)) few
+	select_for ct --user=$uid
+	for i in $(seq 10); do
+		"${STILL[@]}" setpriv --reuid=$uid --clear-groups "$WORK/touch-pages" 0
+		"${STILL[@]}" setpriv --reuid=$uid --clear-groups "$WORK/touch-pages" 300
+		"$WORK/touch-pages" 300
+	done
+	# shellcheck disable=SC2016 # for the inner shell
+	"${STILL[@]}" setpriv --reuid=$uid --clear-groups sh -c '"$0" 0; "$0" 300; exit 0' "$WORK/touch-pages"
+	stop_selecting ct
+	# Those of setpriv begin with the program, or a switch before it.
+	few=$(faults ct 'touch-pages 0' | sort -u)
+	[ "$(faults ct 'touch-pages 300' | sort -u)" = $((few + 300)) ]
+	awk '$4 == "exit" { print $5 }' "$T/ct.rows" | sort -n | uniq -c
+	[ "$(awk -v n="$few" '$4 == "exit" && $5 == n' "$T/ct.rows" | wc -l)" -eq 11 ]
+	[ "$(awk -v n=$((few + 300)) '$4 == "exit" && $5 == n' "$T/ct.rows" | wc -l)" -eq 11 ]
+	[ "$(count_exits ct)" -eq 23 ]
+}
+
+@test "what cannot be selected is refused with the reason" {
+	mistake 2 "only one of a command, -p, --all, --cgroup and --user" cputrack --all true
+	mistake 2 "only one of" cputrack --all -p 1
+	mistake 2 "only one of" cputrack --all --user=0
+	mistake 2 "there is no such user" cputrack --user=nobody-at-all-$$
+	mistake 1 "--all requires counting in the kernel: --engine=ptrace cannot" \
+		"$CPC_BUILD/cputrack" --engine=ptrace --all -c page-faults
+	need_cgroups
+	mistake 2 "there is no such cgroup in $CGROUP" cputrack --cgroup=/none-$$
+	mistake 2 "has this name" cputrack --cgroup=none-$$
+	mkdir -p "$CGROUP/$NAME/sub/$NAME"
+	mistake 2 "2 cgroups below $CGROUP have this name" cputrack --cgroup="$NAME"
+	rmdir "$CGROUP/$NAME/sub/$NAME"
+}

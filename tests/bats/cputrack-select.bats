@@ -62,11 +62,12 @@ count_exits() {
 	awk '$4 == "exit"' "$T/$1.rows" | wc -l
 }
 
-# Programs with 0 and 300 faults differ by exactly these, without address space randomization.
+# Programs with 0 and 300 faults differ by exactly these, without address space randomization.  Some
+# have one fault more, at their start: the fewest are compared.
 check_pairs() {
 	local few many
-	few=$(faults "$1" 'touch-pages 0' | sort -u)
-	many=$(faults "$1" 'touch-pages 300' | sort -u)
+	few=$(faults "$1" 'touch-pages 0' | sort -n | head -n 1)
+	many=$(faults "$1" 'touch-pages 300' | sort -n | head -n 1)
 	printf 'few %s many %s\n' "$few" "$many"
 	[ "$(faults "$1" 'touch-pages 0' | wc -l)" -eq "$2" ]
 	[ "$(faults "$1" 'touch-pages 300' | wc -l)" -eq "$2" ]

@@ -4,6 +4,7 @@
 #
 # cputrack --all, --cgroup and --user: processes that are not of one tree.
 
+# shellcheck disable=SC2016 # for inner shells and awk
 # shellcheck disable=SC2154 # run sets status, output, stderr
 
 load helpers
@@ -47,11 +48,8 @@ stop_selecting() {
 	[ "$status" -eq 0 ]
 }
 
-# faults NAME PROGRAM: the counts of the exits of a program, by its command line, one a line.
-faults() {
-	awk -v program="$2" '$4 == "exec" && index($0, program) { own[$2] = 1 }
-		$4 == "exit" && own[$2] { print $5; delete own[$2] }' "$T/$1.rows"
-}
+# The ids and counts of processes that end as touch-pages.
+EXITS='$4 == "exec" && $5 == "#" { own[$2] = /touch-pages (0|300).$/ } $4 == "exit" && own[$2] { print $2, $5 }'
 
 # of_pid NAME PID EVENT: the counts in its rows.
 of_pid() {
@@ -62,29 +60,29 @@ count_exits() {
 	awk '$4 == "exit"' "$T/$1.rows" | wc -l
 }
 
-# Programs with 0 and 300 faults differ by exactly these, without address space randomization.  Some
-# have one fault more, at their start: the fewest are compared.
-check_pairs() {
-	local few many
-	few=$(faults "$1" 'touch-pages 0' | sort -n | head -n 1)
-	many=$(faults "$1" 'touch-pages 300' | sort -n | head -n 1)
-	printf 'few %s many %s\n' "$few" "$many"
-	[ "$(faults "$1" 'touch-pages 0' | wc -l)" -eq "$2" ]
-	[ "$(faults "$1" 'touch-pages 300' | wc -l)" -eq "$2" ]
-	[ "$many" -eq $((few + 300)) ]
+# as_traced NAME N: the N programs touch-pages have the counts that a tracer of their tree gave them.
+as_traced() {
+	awk "$EXITS" "$T/tree.rows" | sort >"$T/traced"
+	awk '$4 == "exit" { print $2, $5 }' "$T/$1.rows" | sort | join - "$T/traced" |
+		awk '{ print $1, $2 }' >"$T/selected"
+	[ "$(wc -l <"$T/traced")" -eq "$2" ]
+	diff "$T/selected" "$T/traced"
+}
+
+# Runs a shell script whose children are traced.
+traced() {
+	"$CPC_BUILD/cputrack" --engine=ptrace -fe -T 0 -c page-faults:u -o "$T/tree.rows" sh -c "$@"
 }
 
 @test "--all: short processes of another tree, by two trackers at once" {
-	still
 	select_for one --all
 	select_for two --all
-	# shellcheck disable=SC2016 # for the inner shell
-	"${STILL[@]}" sh -c 'for i in $(seq 25); do "$0" 0; "$0" 300; done' "$WORK/touch-pages"
+	traced 'for i in $(seq 25); do "$0" 0; "$0" 300; done' "$WORK/touch-pages"
 	one=${PIDS[one]} two=${PIDS[two]}
 	stop_selecting one
 	stop_selecting two
-	check_pairs one 25
-	check_pairs two 25
+	as_traced one 50
+	as_traced two 50
 	# Each tracks the other one and this shell, but neither itself nor kernel threads.
 	[ -z "$(of_pid one "$one" detach)$(of_pid two "$two" init_lwp)" ]
 	[ -n "$(of_pid one "$two" init_lwp)" ]
@@ -107,16 +105,15 @@ check_pairs() {
 
 @test "--cgroup: what is in it or below it, what enters and what is born there; nothing else" {
 	need_cgroups
-	still
 	select_for ct --cgroup="/$NAME"
-	# shellcheck disable=SC2016 # for the inner shell
-	for at in "$NAME" "$NAME/sub"; do
-		"${STILL[@]}" sh -c 'echo $$ >"$1/cgroup.procs"
-			for i in $(seq 10); do "$0" 0; "$0" 300; done' "$WORK/touch-pages" "$CGROUP/$at"
-	done
-	"${STILL[@]}" "$WORK/touch-pages" 0
+	traced 'for at in "$1" "$1/sub"; do
+			echo $$ >"$at/cgroup.procs"
+			for i in $(seq 10); do "$0" 0; "$0" 300; done
+		done' "$WORK/touch-pages" "$CGROUP/$NAME"
+	"$WORK/touch-pages" 0
 	stop_selecting ct
-	check_pairs ct 20
+	as_traced ct 40
+	[ "$(awk "$EXITS" "$T/ct.rows" | wc -l)" -eq 40 ] # without the last one
 	# A process that is in it before, and the name of the cgroup alone.
 	start inside sh -c "echo 0 >$CGROUP/$NAME/sub/cgroup.procs; echo inside; read -r line"
 	eventually said inside inside
@@ -145,24 +142,17 @@ check_pairs() {
 
 @test "--user: programs that become the user by setuid(2), and what these create" {
 	need_reachable "$WORK"
-	still
-	local uid=$((100000 + $$)) few
+	local uid=$((100000 + $$))
 	select_for ct --user=$uid
-	for i in $(seq 10); do
-		"${STILL[@]}" setpriv --reuid=$uid --clear-groups "$WORK/touch-pages" 0
-		"${STILL[@]}" setpriv --reuid=$uid --clear-groups "$WORK/touch-pages" 300
-		"$WORK/touch-pages" 300
-	done
-	# shellcheck disable=SC2016 # for the inner shell
-	"${STILL[@]}" setpriv --reuid=$uid --clear-groups sh -c '"$0" 0; "$0" 300; exit 0' "$WORK/touch-pages"
+	traced 'for i in $(seq 10); do
+			setpriv --reuid="$1" --clear-groups "$0" 0
+			setpriv --reuid="$1" --clear-groups "$0" 300
+		done
+		setpriv --reuid="$1" --clear-groups sh -c "\$0 0; \$0 300; exit 0" "$0"' "$WORK/touch-pages" "$uid"
+	"$WORK/touch-pages" 300
 	stop_selecting ct
-	# Those of setpriv begin with the program, or a switch before it.
-	few=$(faults ct 'touch-pages 0' | sort -u)
-	[ "$(faults ct 'touch-pages 300' | sort -u)" = $((few + 300)) ]
-	awk '$4 == "exit" { print $5 }' "$T/ct.rows" | sort -n | uniq -c
-	[ "$(awk -v n="$few" '$4 == "exit" && $5 == n' "$T/ct.rows" | wc -l)" -eq 11 ]
-	[ "$(awk -v n=$((few + 300)) '$4 == "exit" && $5 == n' "$T/ct.rows" | wc -l)" -eq 11 ]
-	[ "$(count_exits ct)" -eq 23 ]
+	as_traced ct 22
+	[ "$(count_exits ct)" -eq 23 ] # with that shell, without the last program
 }
 
 @test "what cannot be selected is refused with the reason" {

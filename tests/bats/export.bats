@@ -65,7 +65,8 @@ SYSTEMD='set -eu
 	mount -t tmpfs tmpfs /var/lib/prometheus
 	mkdir /var/lib/prometheus/node-exporter
 	chown 65534 /var/lib/prometheus/node-exporter
-	sed "s,/usr/local/bin/,$CPC_BUILD/," $CPC_BUILD/cpustat-export.service >/run/systemd/system/cpustat-export.service
+	cp $CPC_BUILD/cpustat /run # the sandbox hides some other directories
+	sed "s,/usr/local/bin/,/run/," $CPC_BUILD/cpustat-export.service >/run/systemd/system/cpustat-export.service
 	printf "[Unit]\nDefaultDependencies=no\n[Service]\nEnvironment=CPUSTAT_SECONDS=0.2\nStandardError=file:/run/log\n" \
 		>/run/systemd/system/cpustat-export.service.d/test.conf
 	printf "[Unit]\nDefaultDependencies=no\nWants=cpustat-export.service\n" >/run/systemd/system/test.target
@@ -88,7 +89,6 @@ SYSTEMD='set -eu
 	need_keys
 	need_command systemctl unshare pidof
 	[ -x /lib/systemd/systemd ] || skip "there is no systemd"
-	case $CPC_BUILD in /home/* | /root/* | /tmp/*) skip "the sandbox hides $CPC_BUILD" ;; esac
 	make_groups
 	export GROUPS_MADE CPC_BUILD WORK T
 	# shellcheck disable=SC2016 # for the inner shell

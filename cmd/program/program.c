@@ -43,22 +43,25 @@ static int parse_format(struct options *options, const char *name)
 	return STATUS_USAGE;
 }
 
-static int parse_by(struct options *options, const char *name)
+static int parse_by(struct options *options, bool of_cpus, const char *name)
 {
-	int by = row_by_parse(name);
+	int by = row_by_parse(strcmp(name, "thread") == 0 ? "lwp" : name);
+	int scope = cpu_scope_parse(name);
 
-	if (by == -1) {
-		say("unknown --by '%s': expected lwp, process, command, cpu, cgroup, service, "
-		    "container or user",
-		    name);
+	if (by == -1 && of_cpus && scope != -1)
+		say("unsupported --by '%s': --by=cpu -A %s has a row for each", name, name);
+	else if (by == -1)
+		say("unknown --by '%s': expected %s", name,
+		    of_cpus ? "cpu, cgroup, service, container, user or command"
+			    : "lwp, process or command");
+	if (by == -1)
 		return STATUS_USAGE;
-	}
 	options->output.by = (enum row_by)by;
 	return STATUS_OK;
 }
 
 /* Returns -1 if `c` is not a common option. */
-static int parse_common_option(struct options *options, int c)
+static int parse_common_option(struct options *options, bool of_cpus, int c)
 {
 	struct output_config *output = &options->output;
 
@@ -116,7 +119,7 @@ static int parse_common_option(struct options *options, int c)
 		output->changed = true;
 		break;
 	case OPT_BY:
-		return parse_by(options, optarg);
+		return parse_by(options, of_cpus, optarg);
 	default:
 		return -1;
 	}
@@ -188,7 +191,7 @@ static int parse(const struct program *prog, struct options *options, void *conf
 	while (status == STATUS_OK && (c = opts_next(argc, argv, prog->opts)) != -1) {
 		if (counting == NULL)
 			counting = find_counting(prog->opts, c);
-		status = c == '?' ? STATUS_USAGE : parse_common_option(options, c);
+		status = c == '?' ? STATUS_USAGE : parse_common_option(options, prog->of_cpus, c);
 		if (status == -1)
 			status = prog->parse_option(config, c);
 	}

@@ -153,8 +153,14 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 	[[ $stderr == *"unsupported --by: cputrack has lwp, process and command; cpustat has the others"* ]]
 	go -2 cpustat --by=lwp -c page-faults
 	[[ $stderr == *"unsupported --by lwp and process: cpustat counts CPUs; use cputrack, or --by=command"* ]]
-	go -2 cputrack --by=thread -c page-faults true
-	[ "$stderr" = "cputrack: unknown --by 'thread': expected lwp, process, command, cpu, cgroup, service, container or user" ]
+	go -2 cputrack --by=image -c page-faults true
+	[ "$stderr" = "cputrack: unknown --by 'image': expected lwp, process or command" ]
+	go -0 cputrack --by=thread -c page-faults true
+	[ "$(head -n 1 <<<"$output" | xargs)" = "pid lwp comm page-faults share" ]
+	go -2 cpustat --by=core -c page-faults 1 1
+	[ "$stderr" = "cpustat: unsupported --by 'core': --by=cpu -A core has a row for each" ]
+	go -2 cpustat --by=image -c page-faults 1 1
+	[ "$stderr" = "cpustat: unknown --by 'image': expected cpu, cgroup, service, container, user or command" ]
 }
 
 @test "without -c: what this machine and user can count, under its names" {

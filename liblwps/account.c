@@ -32,11 +32,17 @@ static unsigned lines_each(unsigned ncolumns)
 	return (ACCOUNT_HEADER_WORDS + ncolumns + LWPS_LINE_WORDS - 1) / LWPS_LINE_WORDS;
 }
 
-static void configure(struct divide *skel, const struct account_config *config)
+/* -1: errno. */
+static int configure(struct divide *skel, const struct account_config *config)
 {
 	struct divide__rodata *constant = skel->rodata;
 	unsigned nrecycled = programs_round_up_pow2(config->nslots);
+	int offset = 0;
 
+	if (config->by == ACCOUNT_BY_CGROUP)
+		offset = programs_cgroup_offset(config->hierarchy);
+	if (offset < 0)
+		return -1;
 	constant->ncolumns = config->ncolumns;
 	constant->ncpus = config->ncpus;
 	constant->nslots = config->nslots;
@@ -46,7 +52,8 @@ static void configure(struct divide *skel, const struct account_config *config)
 	constant->preemptible = lwps_linux_is(7, 0);
 	constant->has_sched_exit = lwps_linux_is(6, 16);
 	constant->by = config->by;
-	constant->hierarchy = config->hierarchy;
+	constant->cgroup_offset = (unsigned)offset;
+	constant->is_v1 = config->hierarchy != LWPS_UNIFIED;
 	for (unsigned i = 0; i < config->ncolumns; i++)
 		constant->kind[i] = (uint8_t)config->column[i].kind;
 	skel->bss->fresh = ACCOUNT_FIRST;
@@ -56,6 +63,7 @@ static void configure(struct divide *skel, const struct account_config *config)
 	skel->maps.keys.max_entries = config->nslots;
 	skel->maps.cpus.max_entries = config->ncpus;
 	skel->maps.recycled.max_entries = nrecycled;
+	return 0;
 }
 
 static void *load_once(const void *config)
@@ -65,8 +73,7 @@ static void *load_once(const void *config)
 
 	if (!skel)
 		return NULL;
-	configure(skel, config);
-	if (divide__load(skel) == 0)
+	if (configure(skel, config) == 0 && divide__load(skel) == 0)
 		return skel;
 	error = errno;
 	divide__destroy(skel);

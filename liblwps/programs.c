@@ -83,6 +83,34 @@ int programs_add_events(int events, const struct lwps_column *column, unsigned n
 	return 0;
 }
 
+static void *load_cgroups(const void *hierarchy)
+{
+	struct cgroups *skel = cgroups__open();
+	int error;
+
+	if (!skel)
+		return NULL;
+	skel->rodata->hierarchy = *(const enum lwps_hierarchy *)hierarchy;
+	if (cgroups__load(skel) == 0)
+		return skel;
+	error = errno;
+	cgroups__destroy(skel);
+	errno = error;
+	return NULL;
+}
+
+int programs_cgroup_offset(enum lwps_hierarchy hierarchy)
+{
+	struct cgroups *skel = programs_try(load_cgroups, &hierarchy);
+	int offset;
+
+	if (!skel)
+		return -1;
+	offset = programs_run(skel->progs.cgroup_offset.prog_fd, 0, -1);
+	cgroups__destroy(skel);
+	return offset;
+}
+
 void *programs_map(int array, size_t size)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, array, 0);
@@ -133,10 +161,17 @@ static unsigned ring_size(const struct lwps_config *config, unsigned *spare)
 	return size;
 }
 
-static void configure(struct count *skel, const struct lwps_config *config)
+/* -1: errno. */
+static int configure(struct count *skel, const struct lwps_config *config)
 {
 	unsigned i, spare, size = ring_size(config, &spare);
 	struct count__rodata *constant = skel->rodata;
+	int offset = 0;
+
+	if (config->select == LWPS_SELECT_CGROUP)
+		offset = programs_cgroup_offset(config->hierarchy);
+	if (offset < 0)
+		return -1;
 
 	constant->ncolumns = config->ncolumns;
 	constant->ncpus = config->ncpus;
@@ -159,7 +194,8 @@ static void configure(struct count *skel, const struct lwps_config *config)
 	constant->descendants = config->descendants;
 	constant->select = config->select;
 	constant->selected = config->selected;
-	constant->hierarchy = config->hierarchy;
+	constant->cgroup_offset = (unsigned)offset;
+	constant->is_v1 = config->hierarchy != LWPS_UNIFIED;
 	constant->root_id = config->root_id;
 	constant->depth = config->depth;
 	constant->names = config->names;
@@ -178,6 +214,7 @@ static void configure(struct count *skel, const struct lwps_config *config)
 								      : LWPS_AT_ONCE;
 	skel->maps.recycled.max_entries = programs_round_up_pow2(config->nslots);
 	skel->maps.ring.max_entries = size;
+	return 0;
 }
 
 static void *load_once(const void *config)
@@ -187,8 +224,7 @@ static void *load_once(const void *config)
 
 	if (!skel)
 		return NULL;
-	configure(skel, config);
-	if (count__load(skel) == 0)
+	if (configure(skel, config) == 0 && count__load(skel) == 0)
 		return skel;
 	error = errno;
 	count__destroy(skel);

@@ -19,6 +19,7 @@
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #pragma GCC diagnostic ignored "-Wunused-function"
+#include "bpf/cgroups.skel.h"
 #include "bpf/count.skel.h"
 #include "bpf/divide.skel.h"
 #include <bpf/skel_internal.h>
@@ -51,6 +52,12 @@ int programs_run(int program, uint64_t argument, int cpu);
 /* Add the perf events of each CPU to the map `events`.  -1: errno. */
 int programs_add_events(int events, const struct lwps_column *column, unsigned ncolumns,
 			unsigned ncpus);
+
+/*
+ * Where a css_set of this kernel has the pointer to a task's cgroup, or to its controller's state,
+ * in bytes.  -1: errno.
+ */
+int programs_cgroup_offset(enum lwps_hierarchy hierarchy);
 
 /* Map an array that user space and the kernel share.  NULL: errno. */
 void *programs_map(int array, size_t size);

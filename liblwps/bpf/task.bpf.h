@@ -8,25 +8,15 @@
 
 #include "event.bpf.h"
 
-const volatile __u32 hierarchy = 0; /* of cgroups: enum lwps_hierarchy */
+/* Of the hierarchy of cgroups. */
+const volatile __u64 cgroup_offset = 0; /* of its pointer in a css_set: see cgroups.bpf.c */
+const volatile __u32 is_v1 = 0;		/* the pointer is to a controller's state */
 
 static __always_inline struct cgroup *cgroup_of(struct task_struct *t)
 {
-	switch (hierarchy) {
-	case LWPS_MEMORY:
-		return t->cgroups
-			->subsys[bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id)]
-			->cgroup;
-	case LWPS_CPUACCT:
-		return t->cgroups
-			->subsys[bpf_core_enum_value(enum cgroup_subsys_id, cpuacct_cgrp_id)]
-			->cgroup;
-	case LWPS_PIDS:
-		return t->cgroups->subsys[bpf_core_enum_value(enum cgroup_subsys_id, pids_cgrp_id)]
-			->cgroup;
-	default:
-		return t->cgroups->dfl_cgrp;
-	}
+	void **pointer = (void *)t->cgroups + cgroup_offset;
+
+	return is_v1 ? ((struct cgroup_subsys_state *)*pointer)->cgroup : *pointer;
 }
 
 static __always_inline __u32 euid_of(struct task_struct *t)

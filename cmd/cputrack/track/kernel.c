@@ -364,7 +364,7 @@ static bool load(struct counting *k, char *why, size_t size)
 		.descendants = k->engine.config.descendants,
 		.select = selects[choice->kind],
 		.selected = choice->id,
-		.hierarchy = cgroups_hierarchy(),
+		.hierarchy = choice->kind == CHOICE_CGROUP ? cgroups_hierarchy() : LWPS_UNIFIED,
 		.root_id = choice->root_id,
 		.depth = choice->depth,
 		.names = k->engine.config.comm,

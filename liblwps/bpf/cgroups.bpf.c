@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * cgroups.bpf.c - where a css_set, the cgroups that a task is in, has the pointer for one
+ * hierarchy: see cgroup_of() in task.bpf.h.
+ *
+ * Relocations of css_set and of enum cgroup_subsys_id are expensive, and are made here alone: the
+ * kernel looks up each in all its types, 0.3 ms, since its cache of the results (cand_cache in
+ * kernel/bpf/btf.c) has one place for the names of both and of mm_struct.
+ */
+#include "../types.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "../shared.h"
+
+#define POINTER sizeof(void *)
+
+const volatile __u32 hierarchy = 0; /* enum lwps_hierarchy */
+
+/* Never attached: user space runs it.  Returns bytes. */
+SEC("raw_tp/lwps_cgroups")
+int cgroup_offset(void *ctx)
+{
+	const __u32 unified = bpf_core_field_offset(struct css_set, dfl_cgrp);
+	const __u32 states = bpf_core_field_offset(struct css_set, subsys);
+
+	switch (hierarchy) {
+	case LWPS_MEMORY:
+		return states +
+		       POINTER * bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
+	case LWPS_CPUACCT:
+		return states +
+		       POINTER * bpf_core_enum_value(enum cgroup_subsys_id, cpuacct_cgrp_id);
+	case LWPS_PIDS:
+		return states + POINTER * bpf_core_enum_value(enum cgroup_subsys_id, pids_cgrp_id);
+	default:
+		return unified;
+	}
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -53,7 +53,7 @@ function words_of(arg,   words) {
 	if (arg == "FORMAT") { words = help; gsub(/,| or/, "", words) }
 	else if (arg == "ENGINE") words = "auto kernel ptrace"
 	else if (arg == "UNIT") words = "core socket node all"
-	else if (arg == "WHAT") words = program == "cputrack" ? "lwp process command" : "cpu"
+	else if (arg == "WHAT") words = program == "cputrack" ? "lwp process command cgroup service container user" : "cpu cgroup service container user command"
 	else if (arg ~ /\|/) { words = arg; gsub(/\|/, " ", words) }
 	return words
 }

@@ -33,15 +33,10 @@ struct account_key {
 	__u64 word[2];
 };
 
-#define ACCOUNT_PART 128 /* bytes of the name of a cgroup, with the NUL */
-#define ACCOUNT_PATH 512 /* bytes of the names of a cgroup and its ancestors */
-
 /* Whose slot it is. */
 struct account_owner {
 	struct account_key key;
-	__u32 nparts; /* names in `path`, each with a NUL: of the cgroup, its parent, ... */
-	__u32 cut;    /* 1: there are more, or a name is longer */
-	char path[ACCOUNT_PATH];
+	struct lwps_path path; /* of a cgroup */
 };
 
 /*

@@ -146,7 +146,11 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 		return NULL;
 	}
 	lwps->slots = (struct slots){
-		.ncolumns = config->ncolumns, .ncpus = config->ncpus, .nslots = config->nslots};
+		.ncolumns = config->ncolumns,
+		.ncpus = config->ncpus,
+		.nslots = config->nslots,
+		.nwords = slots_words(config),
+	};
 	lwps->time_offset_ns = time_offset_ns();
 	what = "loading the programs";
 	lwps->skel = programs_load(config);
@@ -393,6 +397,39 @@ bool lwps_changed(struct lwps *lwps, unsigned slot, uint64_t *state)
 unsigned lwps_read(struct lwps *lwps, unsigned slot, uint64_t *values)
 {
 	return slots_read(&lwps->slots, slot, values);
+}
+
+bool lwps_owner(struct lwps *lwps, unsigned slot, enum lwps_owners kind, uint64_t *owner)
+{
+	const unsigned i = lwps->slots.ncolumns + (kind == LWPS_OWNER_USER);
+
+	if (slot == LWPS_SHARED || i >= lwps->slots.nwords)
+		return false;
+	*owner = load(slots_at(&lwps->slots, slot)->total[i]);
+	if (*owner == 0)
+		return false;
+	*owner -= kind == LWPS_OWNER_USER;
+	return true;
+}
+
+int lwps_note_owners(struct lwps *lwps)
+{
+	int failed;
+
+	store(lwps->skel->bss->noting, 1);
+	failed = iterate(lwps->skel);
+	store(lwps->skel->bss->noting, 0);
+	return failed;
+}
+
+bool lwps_path(struct lwps *lwps, uint64_t cgroup, struct lwps_path *path)
+{
+	return programs_lookup(lwps->skel->maps.paths.map_fd, &cgroup, path) == 0;
+}
+
+void lwps_forget_path(struct lwps *lwps, uint64_t cgroup)
+{
+	skel_map_delete_elem(lwps->skel->maps.paths.map_fd, &cgroup);
 }
 
 void lwps_release(struct lwps *lwps, unsigned slot)

@@ -45,11 +45,12 @@ struct lwps_config {
 	bool attaches;	  /* lwps_attach() will be called... */
 	bool descendants; /* ...and is to attach to all descendants, too */
 	enum lwps_select select;
-	uint64_t selected; /* the id of the cgroup or user; of a cgroup, also: */
 	enum lwps_hierarchy hierarchy;
-	uint64_t root_id; /* of the hierarchy's root, as this process sees it */
-	unsigned depth;	  /* levels that the cgroup is below it */
-	bool names;	  /* records carry names: comm at an exit, and old_comm */
+	uint64_t selected; /* the id of the cgroup or user; of a cgroup, also: */
+	uint64_t root_id;  /* of the hierarchy's root, as this process sees it */
+	unsigned depth;	   /* levels that the cgroup is below it */
+	unsigned owners;   /* to be known: enum lwps_owners; .hierarchy if of cgroups */
+	bool names;	   /* records carry names: comm at an exit, and old_comm */
 };
 
 struct lwps_record {
@@ -132,6 +133,22 @@ static inline bool lwps_whole(unsigned flaws)
 {
 	return (flaws & ~(unsigned)LWPS_PROC_INCOMPLETE) == 0;
 }
+
+/*
+ * The owner of an LWP, the id of a cgroup or user, when it exited, executed another program, or at
+ * the last lwps_note_owners().  False: it is unknown.
+ */
+bool lwps_owner(struct lwps *lwps, unsigned slot, enum lwps_owners kind, uint64_t *owner);
+
+/* Find out the owners of all tracked LWPs.  -1: errno. */
+int lwps_note_owners(struct lwps *lwps);
+
+/*
+ * The path of a cgroup that is an owner.  The kernel keeps LWPS_PATHS of them: lwps_forget_path()
+ * makes room.  False: it is unknown.
+ */
+bool lwps_path(struct lwps *lwps, uint64_t cgroup, struct lwps_path *path);
+void lwps_forget_path(struct lwps *lwps, uint64_t cgroup);
 
 /* Release the slot of an LWP that has ended, after its counts were read. */
 void lwps_release(struct lwps *lwps, unsigned slot);

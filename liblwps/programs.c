@@ -111,6 +111,17 @@ int programs_cgroup_offset(enum lwps_hierarchy hierarchy)
 	return offset;
 }
 
+int programs_lookup(int map, const void *key, void *value)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (uint32_t)map;
+	attr.key = (uintptr_t)key;
+	attr.value = (uintptr_t)value;
+	return skel_sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr));
+}
+
 void *programs_map(int array, size_t size)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, array, 0);
@@ -168,7 +179,7 @@ static int configure(struct count *skel, const struct lwps_config *config)
 	struct count__rodata *constant = skel->rodata;
 	int offset = 0;
 
-	if (config->select == LWPS_SELECT_CGROUP)
+	if (config->select == LWPS_SELECT_CGROUP || config->owners & LWPS_OWNER_CGROUP)
 		offset = programs_cgroup_offset(config->hierarchy);
 	if (offset < 0)
 		return -1;
@@ -176,7 +187,7 @@ static int configure(struct count *skel, const struct lwps_config *config)
 	constant->ncolumns = config->ncolumns;
 	constant->ncpus = config->ncpus;
 	constant->nslots = config->nslots;
-	constant->nlines = slots_lines_each(config->ncolumns);
+	constant->nlines = slots_lines_each(slots_words(config));
 	constant->recycle_mask = programs_round_up_pow2(config->nslots) - 1;
 	constant->ring_spare = spare;
 	constant->ring_high = size / 8;
@@ -198,6 +209,7 @@ static int configure(struct count *skel, const struct lwps_config *config)
 	constant->is_v1 = config->hierarchy != LWPS_UNIFIED;
 	constant->root_id = config->root_id;
 	constant->depth = config->depth;
+	constant->owners = config->owners;
 	constant->names = config->names;
 	constant->initial = is_initial_namespace();
 	constant->start_off = config->start_off;
@@ -207,11 +219,13 @@ static int configure(struct count *skel, const struct lwps_config *config)
 	skel->bss->waiting = config->waiting;
 	skel->bss->tool_tgid = (__u32)getpid(); /* if it is the initial namespace */
 	skel->maps.events.max_entries = config->ncolumns * config->ncpus;
-	skel->maps.slots.max_entries = slots_lines(config->ncolumns, config->ncpus, config->nslots);
+	skel->maps.slots.max_entries =
+		slots_lines(slots_words(config), config->ncpus, config->nslots);
 	skel->maps.cpus.max_entries = config->ncpus;
 	skel->maps.attach_targets.max_entries = !config->attaches     ? 1
 						: config->descendants ? LWPS_IN_TREES
 								      : LWPS_AT_ONCE;
+	skel->maps.paths.max_entries = config->owners & LWPS_OWNER_CGROUP ? LWPS_PATHS : 1;
 	skel->maps.recycled.max_entries = programs_round_up_pow2(config->nslots);
 	skel->maps.ring.max_entries = size;
 	return 0;

@@ -59,6 +59,9 @@ int programs_add_events(int events, const struct lwps_column *column, unsigned n
  */
 int programs_cgroup_offset(enum lwps_hierarchy hierarchy);
 
+/* Copy the value of a key of a map.  -1: errno. */
+int programs_lookup(int map, const void *key, void *value);
+
 /* Map an array that user space and the kernel share.  NULL: errno. */
 void *programs_map(int array, size_t size);
 

@@ -46,6 +46,26 @@ enum lwps_select {
 	LWPS_SELECT_USER,   /* ...or with an effective user id, at any time */
 };
 
+/* Whose LWP it is: bits, and the words behind the totals of a slot. */
+enum lwps_owners {
+	LWPS_OWNER_CGROUP = 1, /* the id of the cgroup, ... */
+	LWPS_OWNER_USER = 2,   /* ...the effective user id and 1 */
+};
+
+#define LWPS_OWNER_WORDS 2u
+
+#define LWPS_PATH_PART 128 /* bytes of the name of a cgroup, with the NUL */
+#define LWPS_PATH 512	   /* bytes of the names of a cgroup and its ancestors */
+
+#define LWPS_PATHS 16384 /* of cgroups, that the kernel keeps at a time */
+
+/* The path of a cgroup. */
+struct lwps_path {
+	__u32 nparts; /* names in `parts`, each with a NUL: of the cgroup, its parent, ... */
+	__u32 cut;    /* 1: there are more, or a name is longer */
+	char parts[LWPS_PATH];
+};
+
 /* Why the counts of a slot are incomplete: bits. */
 enum lwps_flaw {
 	LWPS_NO_EVENT = 1,  /* on one of its CPUs an event did not exist or could not be read */

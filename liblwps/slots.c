@@ -7,20 +7,25 @@
 
 #include <string.h>
 
-unsigned slots_lines_each(unsigned ncolumns)
+unsigned slots_words(const struct lwps_config *config)
 {
-	return (LWPS_HEADER_WORDS + ncolumns + LWPS_LINE_WORDS - 1) / LWPS_LINE_WORDS;
+	return config->ncolumns + (config->owners != 0 ? LWPS_OWNER_WORDS : 0);
 }
 
-unsigned slots_lines(unsigned ncolumns, unsigned ncpus, unsigned nslots)
+unsigned slots_lines_each(unsigned nwords)
 {
-	return (LWPS_OF_CPU * ncpus + nslots) * slots_lines_each(ncolumns);
+	return (LWPS_HEADER_WORDS + nwords + LWPS_LINE_WORDS - 1) / LWPS_LINE_WORDS;
+}
+
+unsigned slots_lines(unsigned nwords, unsigned ncpus, unsigned nslots)
+{
+	return (LWPS_OF_CPU * ncpus + nslots) * slots_lines_each(nwords);
 }
 
 /* By its place in memory: first, two of each CPU. */
 static struct lwps_slot *at(struct slots *slots, unsigned place)
 {
-	return (struct lwps_slot *)&slots->lines[place * slots_lines_each(slots->ncolumns)];
+	return (struct lwps_slot *)&slots->lines[place * slots_lines_each(slots->nwords)];
 }
 
 struct lwps_slot *slots_at(struct slots *slots, unsigned slot)
@@ -89,7 +94,7 @@ void slots_release(struct slots *slots, unsigned slot)
 	if (slot == LWPS_SHARED || slot >= slots->nslots)
 		return;
 	memset(slots_at(slots, slot), 0,
-	       slots_lines_each(slots->ncolumns) * sizeof(struct lwps_line));
+	       slots_lines_each(slots->nwords) * sizeof(struct lwps_line));
 	slots->recycled[tail & slots->mask] = slot;
 	store(*slots->tail, tail + 1);
 }

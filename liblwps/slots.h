@@ -10,6 +10,7 @@
 
 struct slots {
 	unsigned ncolumns, ncpus, nslots;
+	unsigned nwords; /* of a slot behind its header */
 	struct lwps_line *lines;
 	uint64_t *recycled; /* slot numbers, which the kernel takes from its head... */
 	uint32_t *tail;	    /* ...and we add to its tail */
@@ -20,9 +21,11 @@ struct slots {
 #define load(variable) __atomic_load_n(&(variable), __ATOMIC_ACQUIRE)
 #define store(variable, value) __atomic_store_n(&(variable), value, __ATOMIC_RELEASE)
 
+/* Words of a slot behind its header: totals, and owners if they are to be known. */
+unsigned slots_words(const struct lwps_config *config);
 /* How many lines they take, each and all together. */
-unsigned slots_lines_each(unsigned ncolumns);
-unsigned slots_lines(unsigned ncolumns, unsigned ncpus, unsigned nslots);
+unsigned slots_lines_each(unsigned nwords);
+unsigned slots_lines(unsigned nwords, unsigned ncpus, unsigned nslots);
 
 /* One that is not shared; valid until another one is asked for. */
 struct lwps_slot *slots_at(struct slots *slots, unsigned slot);

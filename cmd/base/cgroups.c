@@ -179,3 +179,62 @@ bool cgroups_find(const char *text, uint64_t *id, uint64_t *root_id, unsigned *d
 	free(path);
 	return found;
 }
+
+/* ---- paths ---------------------------------------------------------------------------- */
+
+void cgroups_write_path(const struct lwps_path *path, uint64_t id, char *text, size_t size)
+{
+	const char *part = path->parts, *end = path->parts + sizeof(path->parts);
+	size_t at = size - 1;
+
+	if (path->nparts == 0) {
+		snprintf(text, size, path->cut ? "...#%llu" : "/", (unsigned long long)id);
+		return;
+	}
+	text[at] = '\0';
+	for (unsigned i = 0; i < path->nparts && part < end; i++) {
+		size_t n = strnlen(part, (size_t)(end - part));
+
+		if (n + 1 + strlen("...") > at)
+			break;
+		at -= n;
+		memcpy(text + at, part, n);
+		text[--at] = '/';
+		part += n + 1;
+	}
+	for (unsigned i = 0; path->cut && i < strlen("..."); i++)
+		text[--at] = '.';
+	memmove(text, text + at, size - at);
+}
+
+bool cgroups_of(enum lwps_hierarchy hierarchy, pid_t pid, char *path, size_t size)
+{
+	const char *controller = cgroups_controller(hierarchy);
+	char name[32], line[4096];
+	char *end, *deleted;
+	bool found = false;
+	size_t n;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)pid);
+	f = fopen(name, "re");
+	while (!found && f != NULL && fgets(line, sizeof(line), f) != NULL) {
+		found = controller != NULL ? has_controller(line, controller)
+					   : strncmp(line, "0::", 3) == 0;
+	}
+	if (f != NULL)
+		fclose(f);
+	if (!found)
+		return false;
+	line[strcspn(line, "\n")] = '\0';
+	end = strchr(strchr(line, ':') + 1, ':') + 1;
+	deleted = strstr(end, " (deleted)"); /* of a zombie */
+	if (deleted != NULL && deleted[strlen(" (deleted)")] == '\0')
+		*deleted = '\0';
+	n = strlen(end);
+	if (n < size)
+		snprintf(path, size, "%s", end);
+	else
+		snprintf(path, size, "...%s", strchrnul(end + n + strlen("...") + 1 - size, '/'));
+	return true;
+}

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * That of version 2 if it is mounted at /sys/fs/cgroup; else that of a controller of version 1,
@@ -30,5 +31,13 @@ size_t cgroups_count(enum lwps_hierarchy hierarchy);
  * many levels it is below the root.  False after a message.
  */
 bool cgroups_find(const char *text, uint64_t *id, uint64_t *root_id, unsigned *depth);
+
+#define CGROUPS_PATH (LWPS_PATH + 24)
+
+/* Writes the path of a cgroup; it begins with "..." if the begin is unknown. */
+void cgroups_write_path(const struct lwps_path *path, uint64_t id, char *text, size_t size);
+
+/* The path of a process's cgroup.  False: it is unknown. */
+bool cgroups_of(enum lwps_hierarchy hierarchy, pid_t pid, char *path, size_t size);
 
 #endif /* CGROUPS_H */

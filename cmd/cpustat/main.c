@@ -180,20 +180,9 @@ static int parse_operands(void *config, int n, char **arg)
 /* The scope whose keys a summary is by; SCOPE_CPU: none. */
 static enum cpu_scope keys_of(enum row_by by)
 {
-	switch (by) {
-	case BY_CGROUP:
-		return SCOPE_CGROUP;
-	case BY_SERVICE:
-		return SCOPE_SERVICE;
-	case BY_CONTAINER:
-		return SCOPE_CONTAINER;
-	case BY_USER:
-		return SCOPE_USER;
-	case BY_COMMAND:
+	if (by == BY_COMMAND)
 		return SCOPE_COMMAND;
-	default:
-		return SCOPE_CPU;
-	}
+	return row_by_has_keys(by) ? row_by_scope(by) : SCOPE_CPU;
 }
 
 /* --by of a key means -A of that key, too. */

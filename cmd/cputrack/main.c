@@ -208,6 +208,8 @@ static int check_top(struct config *cfg)
 		return usage_error("unsupported with --top: -T 0, which takes no samples");
 	output->style.group = output->by;
 	output->by = BY_NOTHING;
+	if (output->keys == SCOPE_CPU || output->keys == SCOPE_USER)
+		output->keys = SCOPE_SERVICE; /* users are always known, too */
 	cfg->engine.follow_exec = cfg->engine.follow_fork = cfg->track.fini_rows = true;
 	return STATUS_OK;
 }
@@ -217,9 +219,10 @@ static int check_output(void *config)
 	struct config *cfg = config;
 	char text[100];
 
-	if (cfg->common.output.by >= BY_CPU)
-		return usage_error("unsupported --by: cputrack has lwp, process and command; "
-				   "cpustat has the others");
+	if (cfg->common.output.by == BY_CPU)
+		return usage_error("unsupported --by=cpu: cpustat has it");
+	if (row_by_has_keys(cfg->common.output.by))
+		cfg->common.output.keys = row_by_scope(cfg->common.output.by);
 	if (cfg->common.output.stats &&
 	    (cfg->common.output.by != BY_NOTHING || cfg->common.output.format != NULL))
 		return usage_error("-r and --compare make a table of their own; -O keeps a record");

@@ -11,6 +11,7 @@
 #include "../rows/source.h"
 #include "mistakes.h"
 #include "signals.h"
+#include "track/owners.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -180,6 +181,9 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 	run->failed = run->cut = false;
 	about = source_run(run->cpc, &run->grp, "cputrack", cfg->common.argv);
 	about.many = cfg->engine.follow_fork || cfg->pids.n > 1;
+	about.scope = cfg->common.output.keys;
+	if (scope_has_keys(about.scope))
+		engine.owners = owners_new(about.scope);
 	engine.comm = output_needs_comm(output);
 	engine.attaches = cfg->command == NULL;
 	engine.must_stop = signals_kept;
@@ -192,6 +196,7 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 	if (run->engine == NULL) {
 		run->status = STATUS_FAILED;
 		track_free(&run->track);
+		owners_free(engine.owners);
 		run_free(&about);
 		return;
 	}
@@ -205,6 +210,7 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 		run->grp.set[i].cycles += run->track.cycles[i];
 	run->engine->ops->free(run->engine);
 	track_free(&run->track);
+	owners_free(engine.owners);
 	run_free(&about);
 	sigaction(SIGPIPE, &pipe, NULL);
 	sigaction(SIGXFSZ, &size, NULL);

@@ -53,7 +53,7 @@ static int parse_by(struct options *options, bool of_cpus, const char *name)
 	else if (by == -1)
 		say("unknown --by '%s': expected %s", name,
 		    of_cpus ? "cpu, cgroup, service, container, user or command"
-			    : "lwp, process or command");
+			    : "lwp, process, command, cgroup, service, container or user");
 	if (by == -1)
 		return STATUS_USAGE;
 	options->output.by = (enum row_by)by;
@@ -228,6 +228,14 @@ static bool can_show(void *arg, const char *where, const struct run *run)
 		return false;
 	}
 	r->shown = true;
+	if (!run->of_cpus && options->output.keys != SCOPE_CPU &&
+	    options->output.keys != run->scope) {
+		say("%s:%s: unsupported --by %s: the record lacks them; make one with -O and "
+		    "--by=%s",
+		    options->replay, where, cpu_scope_name(options->output.keys),
+		    cpu_scope_name(options->output.keys));
+		return false;
+	}
 	if (options->output.keys != SCOPE_CPU && options->output.keys != run->scope) {
 		say("%s:%s: unsupported -A or --by %s: the rows are by %s", options->replay, where,
 		    cpu_scope_name(options->output.keys), cpu_scope_name(run->scope));

@@ -75,6 +75,8 @@ static void take_names(struct node *node, const struct row *row)
 	replace_text(&node->id.key, row->key);
 	replace_text(&node->id.container, row->container);
 	replace_text(&node->id.pod, row->pod);
+	replace_text(&node->id.user, row->user);
+	node->id.scope = row->scope;
 }
 
 static void free_node(struct deltas *d, struct node *node)
@@ -85,6 +87,7 @@ static void free_node(struct deltas *d, struct node *node)
 	free((char *)node->id.key);
 	free((char *)node->id.container);
 	free((char *)node->id.pod);
+	free((char *)node->id.user);
 	free(node->taken);
 	free(node->sum);
 	free(node);

@@ -112,8 +112,9 @@ static void json_begin(struct sink *sink, const struct run *run)
 	jsonwrite_add(object, "sets", sets);
 	for (size_t i = 0; i < run->ncpus; i++)
 		jsonwrite_append(cpus, cpu_object(&run->cpu[i]));
-	if (run->of_cpus) {
+	if (run->of_cpus || scope_has_keys(run->scope))
 		jsonwrite_add_text(object, "unit", cpu_scope_name(run->scope));
+	if (run->of_cpus) {
 		jsonwrite_add(object, "cpus", cpus);
 	} else {
 		json_object_put(cpus);
@@ -162,13 +163,14 @@ static void json_row(struct sink *sink, const struct row *row)
 						    : row_by_name(json->run->by));
 	jsonwrite_add_int(object, "ns", row->time_ns);
 	jsonwrite_add_time(object, "time", row->wall_ns);
-	if (json->run->of_cpus) {
-		if (row->key != NULL)
-			jsonwrite_add_text(object, cpu_scope_name(row->scope), row->key);
-		else
-			jsonwrite_add_int(object, cpu_scope_name(row->scope), row->id);
+	if (row->key != NULL)
+		jsonwrite_add_text(object, cpu_scope_name(row->scope), row->key);
+	else if (json->run->of_cpus)
+		jsonwrite_add_int(object, cpu_scope_name(row->scope), row->id);
+	if (row->user != NULL)
+		jsonwrite_add_text(object, "user", row->user);
+	if (json->run->of_cpus)
 		jsonwrite_add_int(object, "ncpus", row->ncpus);
-	}
 	if (row->container != NULL)
 		jsonwrite_add_text(object, "container_id", row->container);
 	if (row->pod != NULL)

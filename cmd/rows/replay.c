@@ -204,6 +204,10 @@ static void read_run(struct replay *r, json_object *object)
 		read_cpus(in, run, object);
 	} else {
 		run->many = jsonread_flag(in, object, "many");
+		if (jsonread_has(object, "unit"))
+			run->scope = read_scope(in, object);
+		if (run->scope != SCOPE_CPU && !scope_has_keys(run->scope))
+			jsonread_bad(in, "invalid 'unit': LWPs have none of these");
 	}
 	if (n == 0)
 		jsonread_bad(in, "invalid record: it has no events");
@@ -260,6 +264,27 @@ static void read_counts(struct replay *r, struct row *row, json_object *object)
 	row->val = r->val;
 }
 
+static void read_ids(struct jsonread *in, struct row *row, json_object *object)
+{
+	if (jsonread_has(object, "container_id"))
+		row->container = jsonread_text(in, object, "container_id");
+	if (jsonread_has(object, "pod_id"))
+		row->pod = jsonread_text(in, object, "pod_id");
+}
+
+static void read_owners(struct replay *r, struct row *row, json_object *object)
+{
+	struct jsonread *in = &r->in;
+	const char *name = cpu_scope_name(r->run.scope);
+
+	row->scope = r->run.scope;
+	if (row->scope != SCOPE_USER && scope_has_keys(row->scope) && jsonread_has(object, name))
+		row->key = jsonread_text(in, object, name);
+	if (jsonread_has(object, "user"))
+		row->user = jsonread_text(in, object, "user");
+	read_ids(in, row, object);
+}
+
 static void read_cpu_row(struct replay *r, struct row *row, json_object *object)
 {
 	struct jsonread *in = &r->in;
@@ -269,10 +294,7 @@ static void read_cpu_row(struct replay *r, struct row *row, json_object *object)
 		row->key = jsonread_text(in, object, cpu_scope_name(row->scope));
 	else
 		row->id = (int)jsonread_int(in, object, cpu_scope_name(row->scope), 0, INT_MAX);
-	if (jsonread_has(object, "container_id"))
-		row->container = jsonread_text(in, object, "container_id");
-	if (jsonread_has(object, "pod_id"))
-		row->pod = jsonread_text(in, object, "pod_id");
+	read_ids(in, row, object);
 	row->ncpus = (unsigned)jsonread_int(in, object, "ncpus", 0, INT_MAX);
 	if (row->kind != ROW_TICK && row->kind != ROW_TOTAL)
 		jsonread_bad(in, "invalid row: CPUs have no '%s'", row_kind_name(row->kind));
@@ -291,6 +313,7 @@ static void read_lwp_row(struct replay *r, struct row *row, json_object *object)
 	row->tid = (pid_t)jsonread_int(in, object, "tid", 1, INT_MAX);
 	if (jsonread_has(object, "comm"))
 		row->comm = jsonread_text(in, object, "comm");
+	read_owners(r, row, object);
 	if (row->kind == ROW_FORK)
 		row->child = (pid_t)jsonread_int(in, object, "child", 1, INT_MAX);
 	if (row->kind == ROW_IMAGE)

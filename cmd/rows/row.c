@@ -112,9 +112,13 @@ bool iso_time_parse(const char *text, int64_t *ns)
 	return strcmp(canonical, text) == 0; /* refuses the 31st of February */
 }
 
+_Static_assert((int)BY_USER - (int)BY_CGROUP == (int)SCOPE_USER - (int)SCOPE_CGROUP,
+	       "the same keys in the same order");
+
 bool row_key_is_fixed(const char *key)
 {
-	static const char *const fixed[] = {"(idle)", "(kernel)", "(none)", ROW_OTHERS};
+	static const char *const fixed[] = {"(idle)", "(kernel)", "(none)", ROW_OTHERS,
+					    ROW_UNKNOWN};
 
 	return find_name(fixed, sizeof(fixed) / sizeof(*fixed), key) != -1;
 }

@@ -70,8 +70,10 @@ enum cpu_scope {
 
 /* The key of the sum over all keys without a row. */
 #define ROW_OTHERS "(others)"
+/* The key of LWPs whose cgroup or user is unknown. */
+#define ROW_UNKNOWN "(unknown)"
 
-/* Is it a name of no service, ...: (idle), (kernel), (none) or (others)? */
+/* Is it a name of no service, ...: (idle), (kernel), (none), (unknown) or (others)? */
 bool row_key_is_fixed(const char *key);
 
 static inline bool scope_has_keys(enum cpu_scope scope)
@@ -85,26 +87,43 @@ enum row_by {
 	BY_LWP,
 	BY_PROCESS,
 	BY_COMMAND,
-	BY_CPU, /* what the rows of cpustat are of: CPUs, cores, ... or keys */
-	BY_CGROUP,
+	BY_CPU,	   /* what the rows of cpustat are of: CPUs, cores, ... or keys */
+	BY_CGROUP, /* the first one with keys, in the order of enum cpu_scope */
 	BY_SERVICE,
 	BY_CONTAINER,
 	BY_USER,
 	ROW_BYS
 };
 
+static inline bool row_by_has_keys(enum row_by by)
+{
+	return by >= BY_CGROUP;
+}
+
+/* The scope with the same keys. */
+static inline enum cpu_scope row_by_scope(enum row_by by)
+{
+	return (enum cpu_scope)(SCOPE_CGROUP + (by - BY_CGROUP));
+}
+
+static inline enum row_by row_scope_by(enum cpu_scope scope)
+{
+	return (enum row_by)(BY_CGROUP + (scope - SCOPE_CGROUP));
+}
+
 struct run {
 	char *tool;  /* "cputrack" or "cpustat" */
 	char **argv; /* its command line; ends with NULL */
 	char *host;
-	int64_t start_ns;     /* since the Epoch */
-	bool of_cpus;	      /* the rows are of CPUs, not of LWPs */
-	enum cpu_scope scope; /* of all rows of CPUs except totals */
-	bool many;	      /* there can be several processes */
-	enum row_by by;	      /* not BY_NOTHING: the rows are a summary and its total */
-	bool interval;	      /* with `by`: the summary is of an interval of the run */
-	char *cycles;	      /* the name of the cycles of rows: "tsc" or "tick" */
-	char *engine;	      /* of cputrack: "kernel" or "ptrace"; NULL: an old record */
+	int64_t start_ns; /* since the Epoch */
+	bool of_cpus;	  /* the rows are of CPUs, not of LWPs */
+	/* Of all rows of CPUs except totals.  Of LWPs: their keys; SCOPE_CPU: they have none. */
+	enum cpu_scope scope;
+	bool many;	/* there can be several processes */
+	enum row_by by; /* not BY_NOTHING: the rows are a summary and its total */
+	bool interval;	/* with `by`: the summary is of an interval of the run */
+	char *cycles;	/* the name of the cycles of rows: "tsc" or "tick" */
+	char *engine;	/* of cputrack: "kernel" or "ptrace"; NULL: an old record */
 	/* Known at the end: */
 	bool lacks; /* totals are incomplete: some LWP or process was not counted */
 	bool cut;   /* a signal ended this run of cputrack -r; means leave it out */
@@ -138,7 +157,9 @@ struct row {
 	const char *comm; /* the LWP's name when it was last read; NULL: unknown */
 	enum cpu_scope scope;
 	int id;		    /* of the CPU, core, socket or node; else 0 */
-	const char *key;    /* the name of the cgroup, service, ...; NULL: the scope has no keys */
+	const char *key;    /* the name of the cgroup, service, ...; NULL: unknown, or the scope has
+			     * no keys */
+	const char *user;   /* the name of an LWP's user; NULL: unknown */
 	unsigned key_width; /* of the longest key of this sample; 0: unknown */
 	const char *container, *pod; /* the ids of that service or container; NULL: it has none */
 	unsigned ncpus;		     /* number of CPUs whose counts are included; rows of LWPs: 0 */

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An LWP, a process, a command, a CPU or a key. */
+/* An LWP, a process, a command, an owner, a CPU or a key. */
 struct entry {
 	struct row row;	      /* identity and flags; texts are allocated */
 	bool known;	      /* some set of its last LWP or process has counts */
@@ -211,7 +211,7 @@ static void put_lwp(struct summary *s, const struct row *row)
 	}
 }
 
-/* ---- processes and commands -------------------------------------------------------- */
+/* ---- processes, commands and owners -------------------------------------------------------- */
 
 /* The process has ended: a new process can get its id. */
 static void close_process(struct summary *s, struct entry *entry, const char *comm)
@@ -245,16 +245,34 @@ static void put_process(struct summary *s, const struct row *row)
 	}
 }
 
-static void put_command(struct summary *s, const struct row *row)
+/* Adds the total of a program to the entry of its command or owner. */
+static void add_program(struct summary *s, const struct row *id, const struct row *row)
 {
-	const struct row id = {.comm = row->comm};
 	struct entry *entry;
 
 	if (!row_is_program_total(row))
 		return;
-	entry = find_or_append(s, &id);
+	entry = find_or_append(s, id);
 	entry->row.runs += row->set == 0;
 	add_row(s, entry, row);
+}
+
+static void put_command(struct summary *s, const struct row *row)
+{
+	const struct row id = {.comm = row->comm};
+
+	add_program(s, &id, row);
+}
+
+static void put_owner(struct summary *s, const struct row *row)
+{
+	const char *key = s->by == BY_USER ? row->user : row->key;
+	const struct row id = {.scope = row_by_scope(s->by),
+			       .key = key != NULL ? key : ROW_UNKNOWN,
+			       .container = s->by != BY_USER ? row->container : NULL,
+			       .pod = s->by != BY_USER ? row->pod : NULL};
+
+	add_program(s, &id, row);
 }
 
 /* ---- CPUs -------------------------------------------------------------------------- */
@@ -381,7 +399,8 @@ static void put_entry(const struct summary *s, const struct entry *entry, enum r
 		sum_fill_row(sum, &row);
 		row.incomplete = entry->row.incomplete;
 		row.span_ns = sum->span_ns > 0 ? sum->span_ns : 0;
-		if (row.key != NULL) /* it also lasted in samples without counts */
+		if (s->run->of_cpus &&
+		    row.key != NULL) /* it also lasted in samples without counts */
 			row.span_ns = cpus_span(s, row.set);
 		sink_row(s->next, &row);
 	}
@@ -470,8 +489,10 @@ static void summary_row(struct sink *sink, const struct row *row)
 		put_process(s, row);
 	else if (s->by == BY_COMMAND)
 		put_command(s, row);
-	else
+	else if (s->run->of_cpus)
 		put_cpu(s, row);
+	else
+		put_owner(s, row);
 }
 
 static void summary_end(struct sink *sink)

@@ -117,9 +117,11 @@ static void summary_table_begin(struct sink *sink, const struct run *run)
 		put_cell(s, s->style.tids ? "tid" : "lwp");
 	if (run->by == BY_PROCESS)
 		put_cell(s, "lwps");
-	if (run->by == BY_COMMAND)
+	if (row_by_has_keys(run->by))
+		put_cell(s, row_by_name(run->by));
+	if (run->by == BY_COMMAND || row_by_has_keys(run->by))
 		put_cell(s, "runs");
-	if (run->by != BY_CPU)
+	if (run->by != BY_CPU && !row_by_has_keys(run->by))
 		put_cell(s, "comm");
 	put_event_titles(s, &run->set[0]);
 	put_cell(s, "share");
@@ -157,12 +159,18 @@ static void put_id(struct summary_table *s, const struct row *row)
 		put_cell(s, "-");
 	else if (has_pid(s->run))
 		put_number(s, (uint64_t)row->pid);
+	if (row_by_has_keys(by) && total)
+		put_cell(s, "total");
+	else if (row_by_has_keys(by))
+		put_key(s, row->key);
 	if (by == BY_LWP && total)
 		put_cell(s, "-");
 	else if (by == BY_LWP)
 		put_number(s, (uint64_t)(s->style.tids ? row->tid : row->lwp));
 	else
 		put_number(s, row->runs);
+	if (row_by_has_keys(by))
+		return;
 	line_comm(&s->line, total ? "total" : row->comm, 0);
 	end_cell(s);
 }

@@ -24,6 +24,7 @@
  * storage of other tasks requires the types of tp_btf.
  */
 #include "no_storage.bpf.h"
+#include "owner.bpf.h"
 #include "select.bpf.h"
 #include "slice.bpf.h"
 #include "slot.bpf.h"
@@ -208,6 +209,7 @@ static __always_inline void executed(struct task_struct *t, enum noticed noticed
 		flaw(slot, LWPS_LATE_EXEC);
 		flaw(next, LWPS_LATE_EXEC);
 	}
+	store_last_owners(t, slot);
 	if (slot != LWPS_SHARED || next != LWPS_SHARED)
 		emit_exec(slot, next);
 	if (!l && next != LWPS_NONE)
@@ -301,6 +303,7 @@ static __always_inline void emit_exit(struct task_struct *t, __u32 slot)
 {
 	struct lwps_slot *s;
 
+	store_last_owners(t, slot);
 	if (names && slot != LWPS_NONE) {
 		s = slot_of(slot);
 		if (s)
@@ -518,7 +521,7 @@ static __always_inline bool was_started(struct task_struct *t)
 
 /*
  * Called for each task that the tool sees, in the order of ids: track those of the processes to
- * attach to.
+ * attach to.  The iterator can be preempted.
  */
 SEC("iter/task")
 int on_task(struct bpf_iter__task *ctx)
@@ -529,7 +532,15 @@ int on_task(struct bpf_iter__task *ctx)
 	__u64 ids;
 	bool started;
 
-	if (!attaches || !t || t->flags & PF_KTHREAD)
+	if (!t || t->flags & PF_KTHREAD)
+		return 0;
+	if (owners && noting) {
+		l = tracked(t);
+		if (l)
+			store_owners(t, l->slot, &walked);
+		return 0;
+	}
+	if (!attaches)
 		return 0;
 	found = select ? (is_selected(t) ? &any : NULL) : attach_target(t);
 	if (!found)
@@ -563,6 +574,7 @@ int on_task(struct bpf_iter__task *ctx)
 		l->state = ENDED;
 	/* If on_exit() runs at the same time, it leaves the rest to us. */
 	if (__sync_val_compare_and_swap(&l->state, CLAIMED, LIVE) != CLAIMED) {
+		store_owners(t, slot, &walked);
 		emit_record(LWPS_EXIT, slot, LWPS_NONE, wait_status(t));
 		lwp_gone();
 	}

@@ -111,45 +111,6 @@ static __always_inline bool same(const struct account_mark *a, const struct acco
 	       a->slot == b->slot;
 }
 
-static __always_inline __u64 parent_of(__u64 kn)
-{
-	struct kernfs_node___renamed *renamed = (void *)kn;
-	struct kernfs_node *node = (void *)kn;
-
-	if (bpf_core_field_exists(renamed->__parent))
-		return (__u64)BPF_CORE_READ(renamed, __parent);
-	return (__u64)BPF_CORE_READ(node, parent);
-}
-
-#define MAX_DEPTH 32
-
-/* Store the names of a cgroup and its ancestors; that of the root is empty. */
-static __always_inline void store_path(struct account_owner *o, __u64 kn)
-{
-	__u32 depth, at = 0;
-	__u64 parent;
-	long n;
-
-	o->nparts = 0;
-	o->cut = 1;
-	for (depth = 0; depth < MAX_DEPTH; depth++) {
-		parent = parent_of(kn);
-		if (!parent) {
-			o->cut = 0;
-			return;
-		}
-		if (at > ACCOUNT_PATH - ACCOUNT_PART)
-			return;
-		n = bpf_probe_read_kernel_str(&o->path[at], ACCOUNT_PART,
-					      BPF_CORE_READ((struct kernfs_node *)kn, name));
-		if (n <= 0 || n >= ACCOUNT_PART)
-			return;
-		at += n;
-		o->nparts++;
-		kn = parent;
-	}
-}
-
 /* Make a slot for c->key. */
 __noinline __u32 new_slot(struct account_cpu *c)
 {
@@ -169,7 +130,7 @@ __noinline __u32 new_slot(struct account_cpu *c)
 		return ACCOUNT_OTHERS;
 	o->key = key;
 	if (by == ACCOUNT_BY_CGROUP)
-		store_path(o, c->cgroup);
+		store_path(&o->path, c->cgroup);
 	if (bpf_map_update_elem(&keys, &key, &slot, BPF_NOEXIST) == 0)
 		return slot;
 	/* Another CPU was first. */

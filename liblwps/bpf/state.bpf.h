@@ -22,22 +22,25 @@ const volatile __u32 select = LWPS_SELECT_TREE; /* the rest is tracked by this, 
 const volatile __u64 selected = 0;		/* the id of the cgroup or user... */
 const volatile __u64 root_id = 0;   /* ...that of the hierarchy's root, as the tool sees it... */
 const volatile __u32 depth = 0;	    /* ...and the levels that the cgroup is below it */
+const volatile __u32 owners = 0;    /* of LWPs, to store: enum lwps_owners */
 const volatile __u32 start_off = 0; /* LWPs count nothing until they ask for it */
 
 /* Variables that user space reads or sets. */
 __u32 tool_tgid; /* in the initial PID namespace */
 __u32 level;	 /* of the tool's PID namespace */
 __u64 namespace;
-__u32 root_pending;  /* the next process that the tool creates is the root of the tree */
-__u32 waiting;	     /* counting has not begun */
-__u32 attaching;     /* LWPs of existing processes are being added */
-__u64 postponed;     /* how often one could not be added yet */
-__u64 discovered;    /* LWPs that the iterator began to track */
-__u32 selecting;     /* what `select` says is tracked from now on */
-__u32 root_level;    /* in the hierarchy... */
-__u32 root_found;    /* ...which the tool is in */
-__u32 entered;	     /* Linux before 6.4: a task to track has come to a CPU */
-__u32 leader_exited; /* the leader of such a process has exited: an exec takes over its id */
+__u32 root_pending;	 /* the next process that the tool creates is the root of the tree */
+__u32 waiting;		 /* counting has not begun */
+__u32 attaching;	 /* LWPs of existing processes are being added */
+__u64 postponed;	 /* how often one could not be added yet */
+__u64 discovered;	 /* LWPs that the iterator began to track */
+__u32 selecting;	 /* what `select` says is tracked from now on */
+__u32 root_level;	 /* in the hierarchy... */
+__u32 root_found;	 /* ...which the tool is in */
+__u32 noting;		 /* the iterator stores the owners of all tracked LWPs */
+struct lwps_path walked; /* of the iterator */
+__u32 entered;		 /* Linux before 6.4: a task to track has come to a CPU */
+__u32 leader_exited;	 /* the leader of such a process has exited: an exec takes over its id */
 __u32 live;
 __u32 no_storage_seen; /* an LWP had no task storage */
 __u64 woken_ns;
@@ -101,6 +104,14 @@ struct {
 	__type(value, __u32);
 	__uint(max_entries, 1); /* LWPS_AT_ONCE or LWPS_IN_TREES, if lwps_attach() will be called */
 } attach_targets SEC(".maps");
+
+/* The paths of cgroups by their ids. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__type(key, __u64);
+	__type(value, struct lwps_path);
+	__uint(max_entries, 1); /* LWPS_PATHS, with LWPS_OWNER_CGROUP */
+} paths SEC(".maps");
 
 /* The slot that slices of an LWP are charged to now. */
 static __always_inline __u32 charged(const struct lwp *l)

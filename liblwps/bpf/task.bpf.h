@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * task.bpf.h - the cgroup and the user of a task.
+ * task.bpf.h - the cgroup, with its path, and the user of a task.
  */
 #ifndef TASK_BPF_H
 #define TASK_BPF_H
@@ -42,6 +42,45 @@ static __always_inline __u64 ancestor_id(struct cgroup *cgroup, __u32 level)
 					  level * sizeof(ancestor)))
 		return 0;
 	return BPF_CORE_READ(ancestor, kn, id);
+}
+
+static __always_inline __u64 parent_of(__u64 kn)
+{
+	struct kernfs_node___renamed *renamed = (void *)kn;
+	struct kernfs_node *node = (void *)kn;
+
+	if (bpf_core_field_exists(renamed->__parent))
+		return (__u64)BPF_CORE_READ(renamed, __parent);
+	return (__u64)BPF_CORE_READ(node, parent);
+}
+
+#define MAX_PARTS 32
+
+/* Store the names of a cgroup and its ancestors; that of the root is empty. */
+static __always_inline void store_path(struct lwps_path *p, __u64 kn)
+{
+	__u32 depth, at = 0;
+	__u64 parent;
+	long n;
+
+	p->nparts = 0;
+	p->cut = 1;
+	for (depth = 0; depth < MAX_PARTS; depth++) {
+		parent = parent_of(kn);
+		if (!parent) {
+			p->cut = 0;
+			return;
+		}
+		if (at > LWPS_PATH - LWPS_PATH_PART)
+			return;
+		n = bpf_probe_read_kernel_str(&p->parts[at], LWPS_PATH_PART,
+					      BPF_CORE_READ((struct kernfs_node *)kn, name));
+		if (n <= 0 || n >= LWPS_PATH_PART)
+			return;
+		at += n;
+		p->nparts++;
+		kn = parent;
+	}
 }
 
 #endif /* TASK_BPF_H */

@@ -150,11 +150,11 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 
 @test "--by: wrong ones are refused" {
 	go -2 cputrack --by=cpu -c page-faults true
-	[[ $stderr == *"unsupported --by: cputrack has lwp, process and command; cpustat has the others"* ]]
+	[[ $stderr == *"unsupported --by=cpu: cpustat has it; see cputrack -h" ]]
 	go -2 cpustat --by=lwp -c page-faults
 	[[ $stderr == *"unsupported --by lwp and process: cpustat counts CPUs; use cputrack, or --by=command"* ]]
 	go -2 cputrack --by=image -c page-faults true
-	[ "$stderr" = "cputrack: unknown --by 'image': expected lwp, process or command" ]
+	[ "$stderr" = "cputrack: unknown --by 'image': expected lwp, process, command, cgroup, service, container or user" ]
 	go -0 cputrack --by=thread -c page-faults true
 	[ "$(head -n 1 <<<"$output" | xargs)" = "pid lwp comm page-faults share" ]
 	go -2 cpustat --by=core -c page-faults 1 1

@@ -219,6 +219,12 @@ sorted() {
 	[[ $output == *"status 0"* ]]
 	[ "$(xargs <<<"${lines[1]}")" = "pid lwp command share %CPU page-faults task-clock" ]
 	[ "$(awk -v pid="${PIDS[pool]}" '$1 == pid' <<<"$output" | wc -l)" -eq 4 ]
+	terminal 24 80 wait:rows type:u "wait:^user +runs" show type:s "wait:^service +runs" show type:h \
+		"wait:by service, user" type:q -- cputrack --top -T 0.2 -c page-faults -p "${PIDS[pool]}"
+	[ "$(awk '$1 == "'"$(id -un)"'" { print $2 }' <<<"$output")" = 1 ]
+	terminal 24 80 "wait:^cgroup +runs" type:c "wait:^command +runs" type:s "wait:^cgroup +runs" type:q -- \
+		cputrack --top --by=cgroup -T 0.2 -c page-faults -p "${PIDS[pool]}"
+	[[ $output == *"status 0"* ]]
 	tell pool g
 	tell pool x
 	finish pool

@@ -8,6 +8,7 @@
  */
 #include "fuzz.h"
 
+#include "../../cmd/cputrack/track/owners.h"
 #include "../../cmd/cputrack/track/records.h"
 #include "../../liblwps/ring.h"
 
@@ -101,6 +102,32 @@ struct lwps_losses lwps_losses(const struct lwps *lwps)
 {
 	(void)lwps;
 	return (struct lwps_losses){0};
+}
+
+/* Of some slots both owners are unknown, of some the path of the cgroup. */
+bool lwps_owner(struct lwps *lwps, unsigned slot, enum lwps_owners kind, uint64_t *owner)
+{
+	(void)lwps, (void)kind;
+	*owner = slot % 4;
+	return *owner != 0;
+}
+
+int lwps_note_owners(struct lwps *lwps)
+{
+	(void)lwps;
+	return 0;
+}
+
+bool lwps_path(struct lwps *lwps, uint64_t cgroup, struct lwps_path *path)
+{
+	(void)lwps;
+	*path = (struct lwps_path){.nparts = 1, .parts = "a.service"};
+	return cgroup != 3;
+}
+
+void lwps_forget_path(struct lwps *lwps, uint64_t cgroup)
+{
+	(void)lwps, (void)cgroup;
 }
 
 void lwps_close(struct lwps *lwps)
@@ -360,7 +387,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct fit fit = {
 		.ncounters = 1, .ncolumns = 2, .clock = 1, .kind = {LWPS_CPU, LWPS_CLOCK}};
 	const struct track_config config = {.verbose = true, .follow_exec = true};
-	struct engine engine = {.track = &track};
+	struct engine engine = {.track = &track, .config.owners = owners_new(SCOPE_SERVICE)};
 	struct run run;
 
 	memset(&kernel, 0, sizeof(kernel));
@@ -386,5 +413,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	records_print_losses(&records);
 	records_free(&records);
 	track_free(&track);
+	owners_free(engine.config.owners);
 	return 0;
 }

@@ -12,18 +12,17 @@
 #include "../../../libcpc/set/counter.h"
 
 #include "../../../liblwps/account.h"
-#include "../../base/cgroup_name.h"
 #include "../../base/cgroups.h"
 #include "../../base/say.h"
 #include "../../base/util.h"
 #include "../../program/percpu.h"
+#include "../../rows/key_name.h"
 #include "../../rows/source.h"
 #include "columns.h"
 
 #include <bsd/string.h>
 #include <bsd/sys/tree.h>
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,89 +122,28 @@ static void free_key(struct divided *d, struct key *key)
 	free(key);
 }
 
-/* Writes the path of a cgroup, as far as it is known. */
-static void write_path(const struct account_owner *owner, char *path, size_t size)
-{
-	const char *part = owner->path, *end = owner->path + sizeof(owner->path);
-	size_t at = size - 1;
-
-	path[at] = '\0';
-	for (unsigned i = 0; i < owner->nparts && part < end; i++) {
-		size_t n = strnlen(part, (size_t)(end - part));
-
-		if (n + 1 > at)
-			break;
-		at -= n;
-		memcpy(path + at, part, n);
-		path[--at] = '/';
-		part += n + 1;
-	}
-	memmove(path, path + at, size - at);
-	if (owner->nparts == 0)
-		strlcpy(path, "/", size);
-}
-
-static void name_cgroup(const struct divided *d, const struct account_owner *owner,
-			struct cgroup_name *name)
-{
-	char path[ACCOUNT_PATH + 8];
-
-	write_path(owner, path, sizeof(path));
-	if (owner->cut && (d->scope != SCOPE_CGROUP || d->depth > 0)) {
-		/* The begin of the path, which is not known, decides. */
-		*name = (struct cgroup_name){.name = "..."};
-		return;
-	}
-	switch (d->scope) {
-	case SCOPE_SERVICE:
-		cgroup_service(path, name);
-		break;
-	case SCOPE_CONTAINER:
-		if (!cgroup_container(path, name))
-			strlcpy(name->name, "(none)", sizeof(name->name));
-		break;
-	default:
-		if (d->depth > 0)
-			cgroup_cut(path, d->depth);
-		*name = (struct cgroup_name){0};
-		if (owner->cut && owner->nparts == 0)
-			snprintf(name->name, sizeof(name->name), "...#%llu",
-				 (unsigned long long)owner->key.word[0]);
-		else
-			snprintf(name->name, sizeof(name->name), "%s%s", owner->cut ? "..." : "",
-				 path);
-	}
-}
-
-static void name_user(uid_t uid, struct cgroup_name *name)
-{
-	const struct passwd *user = getpwuid(uid);
-
-	if (user != NULL)
-		strlcpy(name->name, user->pw_name, sizeof(name->name));
-	else
-		snprintf(name->name, sizeof(name->name), "%u", (unsigned)uid);
-}
-
 static struct key *key_of_slot(struct divided *d, unsigned slot)
 {
 	static const char *const fixed[] = {[ACCOUNT_OTHERS] = ROW_OTHERS,
 					    [ACCOUNT_IDLE] = "(idle)",
 					    [ACCOUNT_KERNEL] = "(kernel)"};
-	struct cgroup_name name = {0};
 	const struct account_owner *owner;
+	struct cgroup_name name = {0};
+	char path[CGROUPS_PATH];
 
 	if (slot < ACCOUNT_FIRST) {
 		strlcpy(name.name, fixed[slot], sizeof(name.name));
 		return find_key(d, &name);
 	}
 	owner = account_owner(d->account, slot);
-	if (d->scope == SCOPE_USER)
-		name_user((uid_t)owner->key.word[0], &name);
-	else if (d->scope == SCOPE_COMMAND)
+	if (d->scope == SCOPE_USER) {
+		key_name_user((uid_t)owner->key.word[0], &name);
+	} else if (d->scope == SCOPE_COMMAND) {
 		snprintf(name.name, sizeof(name.name), "%.16s", (const char *)owner->key.word);
-	else
-		name_cgroup(d, owner, &name);
+	} else {
+		cgroups_write_path(&owner->path, owner->key.word[0], path, sizeof(path));
+		key_name_cgroup(d->scope, d->depth, path, &name);
+	}
 	return find_key(d, &name);
 }
 

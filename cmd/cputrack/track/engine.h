@@ -19,6 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct owners;
+
 struct engine_config {
 	bool follow_exec, follow_fork;
 	bool start_off;		 /* counters are off until the program calls cpc_enable(3) */
@@ -26,6 +28,7 @@ struct engine_config {
 	bool attaches;		 /* to processes; else, it starts one */
 	bool descendants;	 /* attaches to all descendants of these, too */
 	struct choice choice;	 /* what else is attached to, and what enters later */
+	struct owners *owners;	 /* events carry those of LWPs; NULL: they do not */
 	bool comm;		 /* events carry names of LWPs */
 	bool debug;		 /* report what is found, and how */
 	uint_t interval_ms;	 /* between samples; 0: none are taken */

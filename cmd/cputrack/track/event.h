@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 struct lwp;
+struct owner;
 
 enum track_kind {
 	TRACK_BIRTH,	/* an LWP is tracked from now on; its process, too, if it is the first */
@@ -54,12 +55,14 @@ struct track_event {
 	pid_t child;	  /* FORK */
 	int status;	  /* EXIT: as waitpid(2) */
 	const char *comm; /* the LWP's name; NULL: the last one.  EXEC: of the new program. */
-	const char *command; /* EXEC: the command line of the new program */
-	bool left;	     /* EXEC: the new program is not tracked */
-	unsigned flaws;	     /* bits of enum track_flaw */
-	size_t set;	     /* BIRTH, CREATE, TICK, DETACH: the set whose turn it is */
-	bool counted;	     /* BIRTH, CREATE: the LWP is counted, from 0 on */
-	bool unchanged;	     /* TICK: the counts are those of the last one, or 0 */
+	const char *command;	   /* EXEC: the command line of the new program */
+	bool left;		   /* EXEC: the new program is not tracked */
+	const struct owner *owner; /* of the LWP, or of the program that ends; NULL: as before */
+	const char *user;	   /* likewise, its user */
+	unsigned flaws;		   /* bits of enum track_flaw */
+	size_t set;		   /* BIRTH, CREATE, TICK, DETACH: the set whose turn it is */
+	bool counted;		   /* BIRTH, CREATE: the LWP is counted, from 0 on */
+	bool unchanged;		   /* TICK: the counts are those of the last one, or 0 */
 	/* TICK, FINAL, DETACH: one for each set, of which a tick has `set` only; NULL: unknown. */
 	const struct track_counts *counts;
 };

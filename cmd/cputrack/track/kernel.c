@@ -352,6 +352,8 @@ static bool load(struct counting *k, char *why, size_t size)
 	};
 	const struct choice *choice = &k->engine.config.choice;
 	const struct percpu *cpus = &k->cpus;
+	const unsigned owners = records_owners(&k->records);
+	const bool by_cgroup = choice->kind == CHOICE_CGROUP || (owners & LWPS_OWNER_CGROUP) != 0;
 	struct lwps_config config = {
 		.ncolumns = k->records.fit.ncolumns,
 		.ncpus = cpus->n,
@@ -364,7 +366,8 @@ static bool load(struct counting *k, char *why, size_t size)
 		.descendants = k->engine.config.descendants,
 		.select = selects[choice->kind],
 		.selected = choice->id,
-		.hierarchy = choice->kind == CHOICE_CGROUP ? cgroups_hierarchy() : LWPS_UNIFIED,
+		.hierarchy = by_cgroup ? cgroups_hierarchy() : LWPS_UNIFIED,
+		.owners = owners,
 		.root_id = choice->root_id,
 		.depth = choice->depth,
 		.names = k->engine.config.comm,

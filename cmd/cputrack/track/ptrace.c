@@ -9,6 +9,7 @@
 #include "../../base/util.h"
 #include "descendants.h"
 #include "linking.h"
+#include "owners.h"
 #include "setid.h"
 #include "tally.h"
 
@@ -49,6 +50,16 @@ static const char *read_comm(const struct tracer *tracer, pid_t tid, char comm[C
 	return comm[0] != '\0' ? comm : NULL;
 }
 
+/* Looks up the cgroup and the user of a process, by one of its LWPs. */
+static void read_owners(const struct tracer *tracer, struct tally_proc *proc, pid_t tid,
+			bool zombie)
+{
+	struct owners *owners = tracer->engine.config.owners;
+
+	if (owners != NULL)
+		owners_of_lwp(owners, tid, zombie, &proc->owner, &proc->user);
+}
+
 /* An event of an LWP, which happens now. */
 static struct track_event event_of(const struct tally_lwp *lwp, enum track_kind kind)
 {
@@ -60,6 +71,8 @@ static struct track_event event_of(const struct tally_lwp *lwp, enum track_kind 
 		.tid = lwp->tid,
 		.id = lwp->id,
 		.set = lwp->turn,
+		.owner = lwp->proc->owner,
+		.user = lwp->proc->user,
 		.flaws = tally_flaws(lwp),
 	};
 }
@@ -88,6 +101,8 @@ static int on_init_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 
 	(void)pid;
 	tally_bind(&tracer->tally, lwp, "init_lwp");
+	if (proc->proc == NULL)
+		read_owners(tracer, proc, lwp->tid, false);
 	event = event_of(lwp, TRACK_BIRTH);
 	event.comm = read_comm(tracer, lwp->tid, comm);
 	event.counted = tally_is_counting(lwp);
@@ -153,6 +168,10 @@ static int on_tick(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	char comm[COMM_SIZE];
 
 	(void)pid;
+	if (id == 1)
+		read_owners(tracer, lwp->proc, lwp->tid, false);
+	event.owner = lwp->proc->owner;
+	event.user = lwp->proc->user;
 	event.comm = read_comm(tracer, lwp->tid, comm);
 	if (known)
 		event.counts = tracer->tally.counts;
@@ -193,6 +212,9 @@ static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 	struct track_event event = proc_event(pctx, pid, id, TRACK_EXEC);
 	char comm[COMM_SIZE];
 
+	read_owners(tracer, proc, pid, false);
+	event.owner = proc->owner;
+	event.user = proc->user;
 	event.command = cmd;
 	event.comm = read_comm(tracer, pid, comm);
 	event.left = !engine->config.follow_exec;
@@ -212,6 +234,8 @@ static void on_exit_proc(pctx_t *pctx, pid_t pid, id_t id, int status, void *arg
 	struct tally_proc *proc = proc_of(tracer, pctx);
 	struct track_event event = proc_event(pctx, pid, id, TRACK_EXIT);
 
+	event.owner = proc->owner;
+	event.user = proc->user;
 	event.status = status;
 	tally_clear(&tracer->tally, proc);
 	tally_free_proc(proc);
@@ -236,14 +260,16 @@ static int on_mapped(pctx_t *pctx, pid_t pid, id_t id, int done, void *arg)
 	return 0;
 }
 
-/* The LWP is ending: read its name while /proc has it. */
+/* The LWP is ending: read its name and owners while /proc has them. */
 static void on_ending(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 {
 	struct tally_lwp *lwp = pctx_lwp_data(pctx, id);
 
 	(void)pid;
-	if (lwp != NULL)
-		read_comm(arg, lwp->tid, lwp->comm);
+	if (lwp == NULL)
+		return;
+	read_comm(arg, lwp->tid, lwp->comm);
+	read_owners(arg, lwp->proc, lwp->tid, true);
 }
 
 /* An LWP or a new process could not be followed; of the latter, pctx is the parent. */
@@ -267,14 +293,15 @@ static int set_handlers(const struct tracer *tracer, pctx_t *pctx)
 {
 	const struct engine_config *config = &tracer->engine.config;
 
-	return pctx_set_events(pctx, PCTX_INIT_LWP_EVENT, on_init_lwp, PCTX_FINI_LWP_EVENT,
-			       on_fini_lwp, PCTX_SYSC_LWP_CREATE_EVENT, on_lwp_create,
-			       PCTX_SYSC_LWP_EXIT_EVENT, on_lwp_exit, PCTX_SYSC_EXEC_EVENT, on_exec,
-			       PCTX_SYSC_FORK_EVENT, config->follow_fork ? on_fork : NULL,
-			       PCTX_CHILD_EVENT, config->follow_fork ? NULL : on_child,
-			       PCTX_SYSC_EXIT_EVENT, on_exit_proc, PCTX_IDLE_EVENT, on_idle,
-			       PCTX_MAPPED_EVENT, on_mapped, PCTX_LOST_EVENT, on_lost,
-			       PCTX_ENDING_EVENT, config->comm ? on_ending : NULL, PCTX_NULL_EVENT);
+	return pctx_set_events(
+		pctx, PCTX_INIT_LWP_EVENT, on_init_lwp, PCTX_FINI_LWP_EVENT, on_fini_lwp,
+		PCTX_SYSC_LWP_CREATE_EVENT, on_lwp_create, PCTX_SYSC_LWP_EXIT_EVENT, on_lwp_exit,
+		PCTX_SYSC_EXEC_EVENT, on_exec, PCTX_SYSC_FORK_EVENT,
+		config->follow_fork ? on_fork : NULL, PCTX_CHILD_EVENT,
+		config->follow_fork ? NULL : on_child, PCTX_SYSC_EXIT_EVENT, on_exit_proc,
+		PCTX_IDLE_EVENT, on_idle, PCTX_MAPPED_EVENT, on_mapped, PCTX_LOST_EVENT, on_lost,
+		PCTX_ENDING_EVENT, config->comm || config->owners != NULL ? on_ending : NULL,
+		PCTX_NULL_EVENT);
 }
 
 /* ---- start and end ------------------------------------------------------------------ */
@@ -407,6 +434,7 @@ static void detach_all(struct tracer *tracer)
 	struct lwp *lwp;
 
 	TAILQ_FOREACH(proc, &tree->procs, link) {
+		read_owners(tracer, proc->own, proc->pid, false);
 		TAILQ_FOREACH(lwp, &proc->lwps, link)
 			finish(tracer, lwp->own, TRACK_DETACH, read_comm(tracer, lwp->tid, comm));
 		tally_clear(&tracer->tally, proc->own);

@@ -6,8 +6,10 @@
 #include "records.h"
 #include "../../../libcpc/set/counter.h"
 
+#include "../../base/cgroups.h"
 #include "../../base/say.h"
 #include "../../base/util.h"
+#include "owners.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,14 +42,70 @@ static struct track_event event_of(const struct records *records, struct lwp *lw
 	};
 }
 
-/* ---- counts ------------------------------------------------------------------------------ */
-
 static unsigned slot_of(const struct records *records, const struct lwp *lwp)
 {
 	const struct slot_user *user = lwp->own;
 
 	return user == &records->others ? LWPS_SHARED : (unsigned)(user - records->slot);
 }
+
+/* ---- owners ------------------------------------------------------------------------------ */
+
+unsigned records_owners(const struct records *records)
+{
+	const struct owners *owners = records->engine->config.owners;
+
+	if (owners == NULL)
+		return 0;
+	return LWPS_OWNER_USER | (owners_has_cgroups(owners) ? LWPS_OWNER_CGROUP : 0);
+}
+
+static void forget_path(void *arg, uint64_t id)
+{
+	lwps_forget_path(arg, id);
+}
+
+/* NULL: the path of the cgroup is unknown. */
+static const struct owner *find_owner(struct records *records, uint64_t id)
+{
+	struct owners *owners = records->engine->config.owners;
+	const struct owner *owner = owners_by_id(owners, id);
+	char text[CGROUPS_PATH];
+	struct lwps_path path;
+
+	if (owner != NULL || !lwps_path(records->lwps, id, &path))
+		return owner;
+	cgroups_write_path(&path, id, text, sizeof(text));
+	owner = owners_find(owners, text);
+	owners_clear_ids(owners, LWPS_PATHS / 2, forget_path, records->lwps);
+	owners_add_id(owners, id, owner);
+	return owner;
+}
+
+static void read_owners(struct records *records, struct track_event *event)
+{
+	struct owners *owners = records->engine->config.owners;
+	const unsigned slot = slot_of(records, event->lwp);
+	uint64_t id;
+
+	if (owners == NULL)
+		return;
+	if (lwps_owner(records->lwps, slot, LWPS_OWNER_CGROUP, &id))
+		event->owner = find_owner(records, id);
+	if (lwps_owner(records->lwps, slot, LWPS_OWNER_USER, &id))
+		event->user = owners_user(owners, (uid_t)id);
+}
+
+/* Finds out the owners of all LWPs, for a sample. */
+static void note_owners(struct records *records)
+{
+	if (records->engine->config.owners == NULL || lwps_note_owners(records->lwps) == 0)
+		return;
+	say("cannot read the cgroups and users of LWPs: %s", strerror(errno));
+	records->engine->lost = true;
+}
+
+/* ---- counts ------------------------------------------------------------------------------ */
 
 /* Counting has not begun, or is over: no counts are known. */
 static bool is_blind(const struct records *records)
@@ -76,6 +134,7 @@ static void read_counts(struct records *records, struct track_event *event)
 	uint64_t count[LWPS_MAX_COLUMNS];
 	unsigned flaws = 0;
 
+	read_owners(records, event);
 	if (!records->invalid)
 		flaws = lwps_read(records->lwps, slot_of(records, event->lwp), count);
 	event->flaws |= flaws_of(records, event->lwp, flaws);
@@ -382,6 +441,7 @@ static void report_sample(struct records *records, struct lwp *lwp, enum track_k
 	}
 	if (kind == TRACK_TICK &&
 	    !lwps_changed(records->lwps, slot_of(records, lwp), &user->state)) {
+		read_owners(records, &event);
 		event.unchanged = !is_blind(records);
 		event.flaws = records->invalid ? TRACK_PROC_FLAWED : 0;
 	} else {
@@ -395,6 +455,7 @@ static void sample_all(struct records *records, enum track_kind kind)
 	struct proc *proc;
 	struct lwp *lwp;
 
+	note_owners(records);
 	records->now_ns = now_ns();
 	TAILQ_FOREACH(proc, &tree_of(records)->procs, link) {
 		TAILQ_FOREACH(lwp, &proc->lwps, link) {

@@ -48,6 +48,9 @@ void records_tick(struct records *records);
 /* Reports the last counts of all LWPs, after lwps_flush() and records_read(). */
 void records_detach(struct records *records);
 
+/* Those of LWPs that are to be known: bits of enum lwps_owners. */
+unsigned records_owners(const struct records *records);
+
 /* Does any LWP exist that is alive by the records? */
 bool records_any_exists(const struct records *records);
 

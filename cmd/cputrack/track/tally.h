@@ -49,11 +49,13 @@ struct tally_lwp {
 struct tally_proc {
 	pctx_t *pctx;
 	pid_t pid;
-	struct proc *proc;   /* in the tree; NULL: it has no LWP yet */
-	struct image *image; /* its program; NULL: it is not known yet */
-	bool linking;	     /* its libraries are not all mapped yet */
-	bool watched;	     /* libpctx reports what it maps, be it later */
-	bool *awaits;	     /* by set: libraries that it may load later */
+	struct proc *proc;	   /* in the tree; NULL: it has no LWP yet */
+	const struct owner *owner; /* its cgroup when it was last looked at; NULL: unknown */
+	const char *user;	   /* likewise, its user */
+	struct image *image;	   /* its program; NULL: it is not known yet */
+	bool linking;		   /* its libraries are not all mapped yet */
+	bool watched;		   /* libpctx reports what it maps, be it later */
+	bool *awaits;		   /* by set: libraries that it may load later */
 };
 
 #define MAX_ERRNO 256

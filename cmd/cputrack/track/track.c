@@ -6,6 +6,7 @@
 #include "track.h"
 
 #include "../../base/util.h"
+#include "owners.h"
 
 #include <bsd/string.h>
 #include <signal.h>
@@ -56,7 +57,10 @@ static int64_t no_earlier(const struct track *track, int64_t time_ns)
 static struct row row_at(struct track *track, int64_t time_ns, int64_t wall, enum row_kind kind)
 {
 	track->last_ns = time_ns;
-	return (struct row){.kind = kind, .time_ns = time_ns - track->start_ns, .wall_ns = wall};
+	return (struct row){.kind = kind,
+			    .time_ns = time_ns - track->start_ns,
+			    .wall_ns = wall,
+			    .scope = track->run->scope};
 }
 
 /* A sample of all LWPs begins. */
@@ -79,8 +83,17 @@ static struct row new_row(struct track *track, int64_t event_ns, enum row_kind k
 	return row_at(track, time_ns, wall_ns() - (now_ns() - time_ns), kind);
 }
 
+static void name_owner(struct row *row, const struct proc *proc)
+{
+	row->key = proc->owner != NULL ? proc->owner->name : NULL;
+	row->container = proc->owner != NULL ? proc->owner->container : NULL;
+	row->pod = proc->owner != NULL ? proc->owner->pod : NULL;
+	row->user = proc->user;
+}
+
 static void name_lwp(struct row *row, const struct lwp *lwp)
 {
+	name_owner(row, lwp->proc);
 	row->pid = lwp->proc->pid;
 	row->lwp = (int)lwp->id;
 	row->tid = lwp->tid;
@@ -165,6 +178,7 @@ static void put_lwp(struct track *track, struct lwp *lwp, int64_t time_ns, enum 
 /* `row` is of LWP 1, or of the LWP that called execve(2). */
 static void put_totals(struct track *track, const struct proc *proc, struct row *row)
 {
+	name_owner(row, proc);
 	row->span_ns = track->run->nsets == 1 ? life(track, row, proc->born_ns) : 0;
 	for (size_t i = 0; i < track->run->nsets; i++) {
 		sum_fill_row(&proc->total[i], row);
@@ -244,6 +258,14 @@ static void finalize(struct track *track, const struct track_event *event)
 
 /* ---- events ------------------------------------------------------------- */
 
+static void note_owners(struct proc *proc, const struct track_event *event)
+{
+	if (event->owner != NULL)
+		proc->owner = event->owner;
+	if (event->user != NULL)
+		proc->user = event->user;
+}
+
 static struct lwp *on_birth(struct track *track, const struct track_event *event)
 {
 	struct proc *proc = tree_get(&track->tree, event->tgid);
@@ -252,6 +274,7 @@ static struct lwp *on_birth(struct track *track, const struct track_event *event
 
 	if (event->comm != NULL)
 		strlcpy(lwp->comm, event->comm, sizeof(lwp->comm));
+	note_owners(proc, event);
 	proc->incomplete |= (event->flaws & TRACK_PROC_FLAWED) != 0;
 	lwp->born_ns = lwp->since_ns = born_ns > track->begin_ns ? born_ns : track->begin_ns;
 	if (proc->born_ns == 0)
@@ -361,8 +384,10 @@ static void take_notes(struct track *track, const struct track_event *event)
 		strlcpy(lwp->comm, event->comm, sizeof(lwp->comm));
 	if (lwp != NULL)
 		lwp->flawed |= (event->flaws & TRACK_LWP_FLAWED) != 0;
-	if (proc != NULL)
+	if (proc != NULL) {
+		note_owners(proc, event);
 		proc->incomplete |= event->flaws != 0;
+	}
 }
 
 struct lwp *track_event(struct track *track, const struct track_event *event)

@@ -146,6 +146,12 @@ static void draw_rows(struct top *t)
 		mvaddnstr(LINES - 1, 0, message, (int)strcspn(message, "\n"));
 }
 
+/* Do rows of LWPs have services, or cgroups or containers, and users? */
+static bool has_owners(const struct top *t)
+{
+	return !t->view.run->of_cpus && scope_has_keys(t->view.run->scope);
+}
+
 static void draw_help(const struct top *t)
 {
 	int y = 0;
@@ -153,8 +159,8 @@ static void draw_help(const struct top *t)
 	mvaddstr(y++, 0, "< >    sort by another event");
 	if (!t->view.run->of_cpus)
 		mvaddstr(y++, 0, "c p l  by command, process, LWP");
-	if (t->view.has_keys)
-		mvaddstr(y++, 0, "s u    by service, user");
+	if (has_owners(t))
+		mvprintw(y++, 0, "s u    by %s, user", cpu_scope_name(t->view.run->scope));
 	mvaddstr(y++, 0, "space  pause, continue");
 	mvaddstr(y++, 0, "^L     draw again");
 	mvaddstr(y++, 0, "q      quit");
@@ -233,8 +239,8 @@ static bool act_on_key(struct top *t, int key)
 		break;
 	case 's':
 	case 'u':
-		if (t->view.has_keys)
-			group(t, key == 's' ? BY_SERVICE : BY_USER);
+		if (has_owners(t))
+			group(t, key == 'u' ? BY_USER : row_scope_by(t->view.run->scope));
 		break;
 	case 'L' & 0x1f:
 		clearok(curscr, TRUE);

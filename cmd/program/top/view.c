@@ -21,6 +21,7 @@ static void rows_clear(struct rows *rows)
 	for (size_t i = 0; i < rows->n; i++) {
 		free((char *)(uintptr_t)rows->row[i].comm);
 		free((char *)(uintptr_t)rows->row[i].key);
+		free((char *)(uintptr_t)rows->row[i].user);
 		free((uint64_t *)(uintptr_t)rows->row[i].val);
 	}
 	rows->n = 0;
@@ -48,6 +49,7 @@ static void rows_add(struct rows *rows, const struct row *row)
 	copy->val = val;
 	copy->comm = copy_text(row->comm);
 	copy->key = copy_text(row->key);
+	copy->user = copy_text(row->user);
 	copy->container = copy->pod = copy->command = NULL;
 }
 
@@ -167,7 +169,6 @@ void view_put(struct view *v, const struct row *row)
 	}
 	if (row->kind == ROW_TICK && row->span_ns > v->longest_ns)
 		v->longest_ns = row->span_ns;
-	v->has_keys |= !v->run->of_cpus && row->key != NULL;
 	if (!v->run->of_cpus)
 		sink_row(v->each, row);
 	else if (row->kind == ROW_TICK && row->ncpus > 0 && !v->paused)

@@ -21,7 +21,6 @@ struct view {
 	size_t set;	/* that of the interval */
 	unsigned sort;	/* index of an event of the set */
 	bool paused;	/* the rows stay as they are */
-	bool has_keys;	/* rows of LWPs have the keys of services, ... */
 	size_t nrows;	/* 0 with a total without counts: no interval is over */
 	const struct row *row;
 	struct row total;

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * owners.h - the names of the cgroups and users that LWPs belong to.
+ */
+#ifndef OWNERS_H
+#define OWNERS_H
+
+#include "../../rows/row.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The cgroup, service or container of an LWP; it lives as long as its struct owners. */
+struct owner {
+	const char *name;
+	const char *container, *pod; /* ids; NULL: it has none */
+};
+
+struct owners;
+
+/* Names cgroups by `scope`, which is one of cgroups, services and containers, or SCOPE_USER. */
+struct owners *owners_new(enum cpu_scope scope);
+void owners_free(struct owners *owners);
+
+/* Are the cgroups of LWPs to be known, not only their users? */
+bool owners_has_cgroups(const struct owners *owners);
+
+/* The owner of the cgroup with this path. */
+const struct owner *owners_find(struct owners *owners, const char *path);
+const char *owners_user(struct owners *owners, uid_t uid);
+
+/*
+ * Those of an LWP as /proc has them; what is not known stays as it is.  Of a zombie, cgroups of
+ * version 1 are not.
+ */
+void owners_of_lwp(struct owners *owners, pid_t tid, bool zombie, const struct owner **owner,
+		   const char **user);
+
+/* Owners by the ids of cgroups; NULL: it has not been added. */
+const struct owner *owners_by_id(struct owners *owners, uint64_t id);
+void owners_add_id(struct owners *owners, uint64_t id, const struct owner *owner);
+/* Removes all ids if there are more than `most`: calls `removed` for each. */
+void owners_clear_ids(struct owners *owners, size_t most, void (*removed)(void *arg, uint64_t id),
+		      void *arg);
+
+#endif /* OWNERS_H */

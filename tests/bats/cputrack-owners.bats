@@ -1,0 +1,163 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# cputrack --by=cgroup, service, container and user: system calls whose numbers are known.
+
+# shellcheck disable=SC2016 # for inner shells and awk
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr
+
+load helpers
+
+CALLS=syscalls:sys_enter_getpriority
+
+setup() {
+	common_setup
+	need_root
+	need_tracepoints "${CALLS/://}"
+	CGROUP=/sys/fs/cgroup/memory
+	[ -e $CGROUP/cgroup.procs ] || CGROUP=/sys/fs/cgroup
+	NAME=owners$$-$BATS_TEST_NUMBER.slice
+}
+
+teardown() {
+	common_teardown
+	rmdir "$CGROUP/$NAME"/* "$CGROUP/$NAME" 2>/dev/null || true
+}
+
+need_cgroups() {
+	[ -e "$CGROUP/cgroup.procs" ] || skip "no cgroups are mounted"
+}
+
+# by_engines FUNCTION: call it with each engine that there is here.
+by_engines() {
+	need cpu
+	"$1" ptrace
+	if cputrack --engine=kernel -T 0 -c page-faults true 2>/dev/null >&2; then
+		"$1" kernel
+	fi
+}
+
+# owned ENGINE BY ARGUMENT...: the rows of a summary, without shares; there are no messages.
+owned() {
+	local engine=$1 by=$2
+	shift 2
+	run --separate-stderr "${TRACEFS[@]}" "$CPC_BUILD/cputrack" --engine="$engine" --by="$by" -c "$CALLS" "$@"
+	echo "$output$stderr"
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	rows=$(awk '{ print $1, $2, $3 }' <<<"$output" | sort)
+}
+
+# Six programs in two cgroups, which exist only meanwhile, call getpriority() 303 and 14 times.  Each
+# program has a shell before it, which enters the cgroup.
+IN_CGROUPS='mkdir "$1" "$1/$2" "$1/$3"
+for n in 100 101 102; do
+	(echo $BASHPID >"$1/$2/cgroup.procs"; exec "$0" -s $n 0)
+	(echo $BASHPID >"$1/$3/cgroup.procs"; exec "$0" -s $((n == 100 ? 0 : 7)) 0)
+done
+while [ -e "$1/$2" ]; do rmdir "$1/$2"; done
+while [ -e "$1" ]; do rmdir "$1/$3" "$1"; done 2>"$4/rmdir.err"'
+
+run_in_cgroups() {
+	owned "$1" "$2" "${@:5}" bash -c "$IN_CGROUPS" "$WORK/touch-pages" "$CGROUP/$NAME" "$3" "$4" "$T"
+}
+
+services() {
+	run_in_cgroups "$1" service a.service b.service
+	grep -qx "a.service 6 303" <<<"$rows"
+	grep -qx "b.service 6 14" <<<"$rows"
+	[[ $rows == *$'\n'"total "*" 317"* ]]
+}
+
+@test "services: processes of cgroups that are gone at the end" {
+	need_cgroups
+	by_engines services
+}
+
+cgroups() {
+	run_in_cgroups "$1" cgroup a.service b.service
+	grep -qx "/$NAME/a.service 6 303" <<<"$rows"
+	grep -qx "/$NAME/b.service 6 14" <<<"$rows"
+}
+
+containers() {
+	local id=0123456789ab
+	local full=$id$id$id$id${id}0123
+	run_in_cgroups "$1" container "docker-$full.scope" b.service
+	grep -qx "docker-$id 6 303" <<<"$rows"
+	grep -q "^(none) [0-9]* 14$" <<<"$rows"
+	run_in_cgroups "$1" container "docker-$full.scope" b.service --format=json
+	[ "$(jq -r 'select(.container == "docker-'$id'") | "\(.by) \(.container_id) \(.runs) \(.counts[])"' <<<"$output")" = "container $full 6 303" ]
+}
+
+@test "cgroups and containers" {
+	need_cgroups
+	need_command jq
+	by_engines cgroups
+	by_engines containers
+}
+
+# setpriv(1) has changed its user when it executes the program.
+users() {
+	owned "$1" user sh -c 'for n in 5 6; do setpriv --reuid=65533 --clear-groups "$0" -s $n 0; done
+		"$0" -s 9 0' "$WORK/touch-pages"
+	grep -qx "65533 4 11" <<<"$rows"
+	grep -q "^root [0-9]* 9$" <<<"$rows"
+}
+
+@test "users, by name or number" {
+	need_reachable "$WORK/touch-pages"
+	by_engines users
+}
+
+intervals() {
+	run_in_cgroups "$1" service a.service b.service -T 0.02 -O "$T/$1.json"
+	# The intervals and then the whole.
+	awk '$2 == "a.service" { sum += $4 } $1 == "a.service" { whole = $3 }
+		END { exit !(sum == 303 && whole == 303) }' <<<"$output"
+	cputrack -I "$T/$1.json" --by=service >"$T/again"
+	grep -q "^ *a.service *6 *303 " "$T/again"
+	cputrack -I "$T/$1.json" --by=user >"$T/again" 2>"$T/err" && return 1
+	[ "$(cat "$T/err")" = "cputrack: $T/$1.json:1: unsupported --by user: the record lacks them; make one with -O and --by=user" ]
+}
+
+@test "summaries of intervals, and a record" {
+	need_cgroups
+	by_engines intervals
+}
+
+# A process that lives on is where it is at the end, without an exec in between.
+living() {
+	mkdir -p "$CGROUP/$NAME/$1.service"
+	start sleeper sh -c 'echo $$ >"$0"; read -r line; "$1" -s 3 0; read -r line' \
+		"$CGROUP/$NAME/$1.service/cgroup.procs" "$WORK/touch-pages"
+	eventually grep -q . "$CGROUP/$NAME/$1.service/cgroup.procs"
+	owned "$1" service -p "${PIDS[sleeper]}" --for 0.1
+	[ "$rows" = "$1.service 1 0
+service runs $CALLS
+total 1 0" ]
+	tell sleeper $'\n\n'
+	finish sleeper
+}
+
+@test "a process that lives on" {
+	need_cgroups
+	by_engines living
+}
+
+# The kernel engine sees the cgroup at the end; the tracer sees that of version 1 at the last exec.
+@test "a process that moves without an exec" {
+	need_cgroups
+	by_kernel
+	mkdir -p "$CGROUP/$NAME/late.service"
+	owned kernel service bash -c 'exec 3>"$0"; echo $$ >&3' "$CGROUP/$NAME/late.service/cgroup.procs"
+	[[ $rows == "late.service 1 0"* ]]
+}
+
+@test "what is refused" {
+	run -2 --separate-stderr cputrack --by=cpu true
+	[[ $stderr == "cputrack: unsupported --by=cpu: cpustat has it"* ]]
+	run -2 --separate-stderr cputrack --by=pod true
+	[[ $stderr == "cputrack: unknown --by 'pod': expected lwp, process, command, cgroup, service, container or user"* ]]
+}

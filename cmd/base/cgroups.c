@@ -32,44 +32,6 @@ static const struct {
 
 #define NCONTROLLERS (sizeof(controllers) / sizeof(*controllers))
 
-/* Is it in the list of controllers of a line of /proc/PID/cgroup, "7:cpu,cpuacct:/path"? */
-static bool has_controller(const char *line, const char *name)
-{
-	const char *list = strchr(line, ':');
-	size_t n = strlen(name);
-
-	if (list == NULL)
-		return false;
-	do {
-		list++;
-		if (strncmp(list, name, n) == 0 && (list[n] == ',' || list[n] == ':'))
-			return true;
-		list += strcspn(list, ",:");
-	} while (*list == ',');
-	return false;
-}
-
-enum lwps_hierarchy cgroups_hierarchy(void)
-{
-	size_t best = NCONTROLLERS;
-	char line[4096];
-	struct statfs fs;
-	FILE *f;
-
-	if (statfs(MOUNT, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC)
-		return LWPS_UNIFIED;
-	f = fopen("/proc/self/cgroup", "re");
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-		for (size_t i = 0; i < best; i++) {
-			if (has_controller(line, controllers[i].name))
-				best = i;
-		}
-	}
-	if (f != NULL)
-		fclose(f);
-	return best < NCONTROLLERS ? controllers[best].hierarchy : LWPS_UNIFIED;
-}
-
 const char *cgroups_controller(enum lwps_hierarchy hierarchy)
 {
 	for (size_t i = 0; i < NCONTROLLERS; i++) {
@@ -86,6 +48,32 @@ static void write_root(enum lwps_hierarchy hierarchy, char *root, size_t size)
 
 	snprintf(root, size, MOUNT "%s%s", controller != NULL ? "/" : "",
 		 controller != NULL ? controller : "");
+}
+
+/* Is a file system of this type mounted there? */
+static bool is_mounted(const char *path, unsigned magic)
+{
+	struct statfs fs;
+
+	if (statfs(path, &fs) == 0)
+		return fs.f_type == (__typeof__(fs.f_type))magic;
+	if (errno != ENOENT)
+		die("cannot find the hierarchy of cgroups: %s: %s", path, strerror(errno));
+	return false;
+}
+
+enum lwps_hierarchy cgroups_hierarchy(void)
+{
+	char root[64];
+
+	if (is_mounted(MOUNT, CGROUP2_SUPER_MAGIC))
+		return LWPS_UNIFIED;
+	for (size_t i = 0; i < NCONTROLLERS; i++) {
+		write_root(controllers[i].hierarchy, root, sizeof(root));
+		if (is_mounted(root, CGROUP_SUPER_MAGIC))
+			return controllers[i].hierarchy;
+	}
+	return LWPS_UNIFIED;
 }
 
 size_t cgroups_count(enum lwps_hierarchy hierarchy)

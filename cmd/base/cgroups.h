@@ -14,8 +14,9 @@
 #include <sys/types.h>
 
 /*
- * That of version 2 if it is mounted at /sys/fs/cgroup; else that of a controller of version 1,
- * where all services and containers have cgroups.
+ * That of version 2 if it is mounted at /sys/fs/cgroup; else that of a controller of version 1 that
+ * is mounted below, where all services and containers have cgroups.  Ends the program after a
+ * message if the kernel does not report what is mounted.
  */
 enum lwps_hierarchy cgroups_hierarchy(void);
 

@@ -76,16 +76,23 @@ enum lwps_hierarchy cgroups_hierarchy(void)
 	return LWPS_UNIFIED;
 }
 
+/* The root may be a link: version 1 mounts cpu,cpuacct and links cpuacct to it. */
+static FTS *open_tree(char *root)
+{
+	char *const paths[] = {root, NULL};
+
+	return fts_open(paths, FTS_COMFOLLOW | FTS_PHYSICAL | FTS_NOSTAT | FTS_NOCHDIR, NULL);
+}
+
 size_t cgroups_count(enum lwps_hierarchy hierarchy)
 {
 	char root[64];
-	char *const paths[] = {root, NULL};
 	size_t n = 0;
 	FTSENT *entry;
 	FTS *tree;
 
 	write_root(hierarchy, root, sizeof(root));
-	tree = fts_open(paths, FTS_PHYSICAL | FTS_NOSTAT | FTS_NOCHDIR, NULL);
+	tree = open_tree(root);
 	while (tree != NULL && (entry = fts_read(tree)) != NULL)
 		n += entry->fts_info == FTS_D;
 	if (tree != NULL)
@@ -96,10 +103,9 @@ size_t cgroups_count(enum lwps_hierarchy hierarchy)
 /* Finds the path of the only cgroup of a name; free it.  Returns the number of such cgroups. */
 static size_t find_named(char *root, const char *name, char **path)
 {
-	char *const paths[] = {root, NULL};
+	FTS *tree = open_tree(root);
 	FTSENT *entry;
 	size_t n = 0;
-	FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOSTAT | FTS_NOCHDIR, NULL);
 
 	*path = NULL;
 	while (tree != NULL && (entry = fts_read(tree)) != NULL) {
@@ -113,11 +119,22 @@ static size_t find_named(char *root, const char *name, char **path)
 	return n;
 }
 
-/* The directory of the cgroup; free it.  NULL after a message. */
-static char *find_directory(char *root, const char *text)
+/* The part of a path below the root; NULL: it is not there. */
+static const char *part_below(const char *path, const char *root)
 {
-	char *path = NULL, below[PATH_MAX], *real;
 	const size_t n = strlen(root);
+
+	return strncmp(path, root, n) == 0 && (path[n] == '/' || path[n] == '\0') ? path + n : NULL;
+}
+
+/*
+ * The directory of the cgroup; free it.  `root` is where the mount point `mount` leads to.
+ * NULL after a message.
+ */
+static char *find_directory(const char *mount, char *root, const char *text)
+{
+	char *path = NULL, full[PATH_MAX];
+	const char *part;
 	size_t found;
 
 	if (strchr(text, '/') == NULL) {
@@ -126,45 +143,51 @@ static char *find_directory(char *root, const char *text)
 			return path;
 		free(path);
 		if (found == 0)
-			say("--cgroup '%s': no cgroup below %s has this name", text, root);
+			say("--cgroup '%s': no cgroup below %s has this name", text, mount);
 		else
 			say("--cgroup '%s': %zu cgroups below %s have this name; give the path of "
 			    "one",
-			    text, found, root);
+			    text, found, mount);
 		return NULL;
 	}
-	if (strncmp(text, root, n) == 0 && (text[n] == '/' || text[n] == '\0'))
-		text += n;
-	snprintf(below, sizeof(below), "%s/%s", root, text);
-	real = realpath(below, NULL);
-	if (real != NULL && strncmp(real, root, n) == 0 && (real[n] == '/' || real[n] == '\0'))
-		return real;
-	free(real);
-	say("--cgroup '%s': there is no such cgroup in %s", text, root);
+	part = part_below(text, mount);
+	if (part == NULL)
+		part = part_below(text, root);
+	snprintf(full, sizeof(full), "%s/%s", root, part != NULL ? part : text);
+	path = realpath(full, NULL);
+	if (path != NULL && part_below(path, root) != NULL)
+		return path;
+	free(path);
+	say("--cgroup '%s': there is no such cgroup in %s", text, mount);
 	return NULL;
 }
 
 bool cgroups_find(const char *text, uint64_t *id, uint64_t *root_id, unsigned *depth)
 {
-	char root[64], *path;
+	char mount[64], *root, *path;
 	struct stat at, below;
 	bool found;
 
-	write_root(cgroups_hierarchy(), root, sizeof(root));
-	path = find_directory(root, text);
-	if (path == NULL)
+	write_root(cgroups_hierarchy(), mount, sizeof(mount));
+	root = realpath(mount, NULL);
+	if (root == NULL) {
+		say("--cgroup '%s': %s: %s", text, mount, strerror(errno));
 		return false;
-	found = stat(root, &at) == 0 && stat(path, &below) == 0 && S_ISDIR(below.st_mode);
-	if (!found)
-		say("--cgroup '%s': there is no such cgroup in %s", text, root);
-	else {
+	}
+	path = find_directory(mount, root, text);
+	found = path != NULL && stat(root, &at) == 0 && stat(path, &below) == 0 &&
+		S_ISDIR(below.st_mode);
+	if (path != NULL && !found)
+		say("--cgroup '%s': there is no such cgroup in %s", text, mount);
+	if (found) {
 		*id = below.st_ino; /* on machines of 64 bits, the id */
 		*root_id = at.st_ino;
 		*depth = 0;
-		for (const char *c = path + strlen(root); *c != '\0'; c++)
+		for (const char *c = part_below(path, root); *c != '\0'; c++)
 			*depth += *c == '/';
 	}
 	free(path);
+	free(root);
 	return found;
 }
 

@@ -10,17 +10,19 @@
 load helpers
 
 setup() {
-	common_setup
-	need_root
-	by_kernel
 	CGROUP=/sys/fs/cgroup/memory
 	[ -e $CGROUP/cgroup.procs ] || CGROUP=/sys/fs/cgroup
 	NAME=select-$$-$BATS_TEST_NUMBER
+	INSIDE=() # the command before cputrack
+	common_setup
+	need_root
+	by_kernel
 }
 
 teardown() {
+	cd "$CGROUP" 2>/dev/null || true # it may be gone with a process that is killed
 	common_teardown
-	rmdir "$CGROUP/$NAME"/* "$CGROUP/$NAME" 2>/dev/null || true
+	rmdir "$NAME"/* "$NAME" 2>/dev/null || true
 }
 
 need_cgroups() {
@@ -32,7 +34,7 @@ need_cgroups() {
 select_for() {
 	local name=$1
 	shift
-	start "$name" cputrack -T 0 -c page-faults:u -o "$T/$name.rows" -v "$@"
+	start "$name" "${INSIDE[@]}" cputrack -T 0 -c page-faults:u -o "$T/$name.rows" -v "$@"
 	eventually begun "$name"
 }
 
@@ -145,6 +147,38 @@ traced() {
 	[ "$(of_pid ct "$pid" exit | wc -l)" -eq 1 ]
 	[ "$(of_pid ct "$pid" exit)" -ge 2000 ]
 	[ "$(of_pid ct "$pid" exit)" -le 2200 ]
+}
+
+# Mounts a hierarchy of version 1 as systemd does: CGROUP becomes a link to what is mounted.
+mount_linked() {
+	start mounts unshare -m sh -c 'mount --make-rprivate / && mount -t tmpfs none /sys/fs/cgroup &&
+		cd /sys/fs/cgroup && mkdir cpu,cpuacct && ln -s cpu,cpuacct cpuacct && {
+			mount -t cgroup -o cpuacct none cpu,cpuacct 2>/dev/null ||
+				mount -t cgroup -o cpu,cpuacct none cpu,cpuacct
+		} && echo mounted
+		read -r _'
+	eventually grep -q . "$T/mounts.out" "$T/mounts.err"
+	said mounts mounted || skip "no cgroups of version 1 here: $(head -n1 "$T/mounts.err")"
+	INSIDE=(nsenter --mount="/proc/${PIDS[mounts]}/ns/mnt")
+	CGROUP=/proc/${PIDS[mounts]}/root/sys/fs/cgroup/cpuacct
+}
+
+@test "--cgroup: the hierarchy is mounted where a link leads to" {
+	local group
+	need_command unshare nsenter
+	mount_linked
+	need_cgroups
+	for group in "$NAME" "/$NAME" "/sys/fs/cgroup/cpuacct/$NAME" "/sys/fs/cgroup/cpu,cpuacct/$NAME"; do
+		select_for ct --cgroup="$group"
+		traced 'echo $$ >"$1/cgroup.procs"; for i in 1 2 3; do "$0" 0; "$0" 300; done' \
+			"$WORK/touch-pages" "$CGROUP/$NAME/sub"
+		"$WORK/touch-pages" 0
+		stop_selecting ct
+		as_traced ct 6
+		[ "$(awk "$EXITS" "$T/ct.rows" | wc -l)" -eq 6 ]
+		rm "$T"/*.rows
+	done
+	mistake 2 "there is no such cgroup in /sys/fs/cgroup/cpuacct" "${INSIDE[@]}" cputrack --cgroup=/../..
 }
 
 @test "--user: programs that become the user by setuid(2), and what these create" {

@@ -50,7 +50,7 @@ struct largest {
 	size_t nsets;
 	struct keys_of_set *set; /* by set */
 	size_t nheld, size, val_size;
-	struct held *held; /* all of one set */
+	struct held *held; /* all of one set, as sink.h says */
 	uint64_t *val;	   /* their counts */
 	struct row last;   /* the last row of the sample */
 	struct sum others; /* the counts of (others) in this sample */

@@ -5,7 +5,7 @@
  *
  * cputrack, cpustat and the replay of a record are sources.  A source calls begin once, then row
  * for each row and sampled after the last row of each sample, and finally end.  After an error,
- * it does not call end.
+ * it does not call end.  All ticks of CPUs or keys in a sample are of one set.
  */
 #ifndef SINK_H
 #define SINK_H

@@ -180,3 +180,14 @@ assert any("(others)" in k for k in keys.values())' <<<"$output"
 	[ "$(cpustat -I "$R" --format=json | jq -r 'select(.kind == "total") | .counts["page-faults"]')" = \
 		"$(jq -r 'select(.kind == "total") | .counts["page-faults"]' <<<"$output")" ]
 }
+
+@test "a record with rows of two sets at the same time: each is of its own sample" {
+	tail -n +2 "$BATS_DIR/../fuzz/corpus/record/keys-of-two-sets" >"$R"
+	go -0 cpustat -I "$R" --keys=1
+	diff <(awk '$3 == "tick" { $1 = $1; print }' <<<"$output") - <<-'END'
+		0.000 (others) tick 0 # s0
+		0.000 k01 tick 100 # s0
+		0.000 k02 tick 200 201 202 # s1
+		0.000 (others) tick 300 # s0
+	END
+}

@@ -41,6 +41,8 @@ static const struct view views[] = {
 	{"cpustat socket", "csv", {.scope = SCOPE_SOCKET, .cpus = "0,2-2147483647"}},
 	{"cpustat node", "openmetrics", {.scope = SCOPE_NODE}},
 	{"cpustat all", NULL, {.scope = SCOPE_ALL, .by = BY_CPU}},
+	{"cpustat keys", NULL, {.nkeys = 1, .style = {.cycles = true}}},
+	{"cpustat keys openmetrics", "openmetrics", {.nkeys = 2, .changed = true}},
 };
 
 #define NVIEWS (sizeof(views) / sizeof(*views))
@@ -124,6 +126,7 @@ static bool check(void *arg, const char *where, const struct run *run)
 		return false;
 	}
 	if ((s->runs++ == 0 || config->format == NULL || !config->format->whole) &&
+	    (config->nkeys == 0 || scope_has_keys(run->scope)) &&
 	    (!run->of_cpus || run->scope == SCOPE_CPU ||
 	     (config->scope == SCOPE_CPU && config->cpus == NULL)))
 		return true;

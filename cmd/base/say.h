@@ -24,7 +24,7 @@ __attribute__((format(printf, 1, 0))) void vsay(const char *fmt, va_list ap);
 
 /* Holds all lines back from now on, for a screen that they would disturb; or writes them. */
 void say_hold(bool hold);
-/* The last line that is held back; NULL: there is none. */
+/* Returns the last line that was held back, or NULL if no line was. */
 const char *say_held(void);
 
 /* As say(), then exits with STATUS_FAILED. */

@@ -59,13 +59,21 @@ count_names() {
 	awk '$3 == "total" { exit /incomplete/ }' <<<"$output"
 }
 
+count_samples() {
+	awk '$3 == "tick" && $1 != at { n++; at = $1 } END { print n + 0 }' "$ROWS"
+}
+
+has_samples() {
+	[ "$(count_samples)" -ge "$1" ]
+}
+
 @test "more names than there are slots: those that are quiet make room" {
 	need_keys
 	start stat cpustat -o "$ROWS" -c page-faults -A command 0.2
 	eventually test -s "$ROWS"
 	for first in 1 5001 10001; do
 		"$WORK/change-keys" names $first $((first + 4999)) 2
-		sleep 1 # five samples
+		eventually has_samples $(($(count_samples) + 5))
 	done
 	kill -INT "${PIDS[stat]}"
 	finish stat

@@ -70,18 +70,32 @@ SYSTEMD='set -eu
 	printf "[Unit]\nDefaultDependencies=no\n[Service]\nEnvironment=CPUSTAT_SECONDS=0.2\nStandardError=file:/run/log\n" \
 		>/run/systemd/system/cpustat-export.service.d/test.conf
 	printf "[Unit]\nDefaultDependencies=no\nWants=cpustat-export.service\n" >/run/systemd/system/test.target
-	{
+	eventually() {
+		i=0
+		until "$@" || [ -s /run/log ]; do
+			i=$((i + 1))
+			[ $i -le 600 ] || { echo "never came true: $*"; return 1; }
+			sleep 0.1
+		done
+	}
+	faults() {
+		awk "/^cpc_events_total.*\"page-faults\"/ { n += \$NF } END { print n + 0 }" cpustat.prom
+	}
+	counted() {
+		[ "$(faults)" -ge "$1" ] && grep -q "^cpc_events_seconds_total.*\"(kernel)\".* [0-9.]*[1-9]" cpustat.prom
+	}
+	(
+		trap "cat /run/log >\"\$T/log\" || :; systemctl exit 0" EXIT
 		cd /var/lib/prometheus/node-exporter
-		until [ -s cpustat.prom ] || [ -s /run/log ]; do sleep 0.1; done
+		eventually test -s cpustat.prom
+		touched=$(($(faults) + 1000))
 		"$WORK/touch-pages" 1000
-		sleep 1
-		cat cpustat.prom >"$T/prom" || :
-		cat /run/log >"$T/log"
+		eventually counted $touched
+		cat cpustat.prom >"$T/prom"
 		grep -E "^(CapEff|NoNewPrivs|Seccomp):" /proc/$(pidof -s cpustat)/status >"$T/status"
 		systemctl stop cpustat-export
 		ls >"$T/left"
-		systemctl exit 0
-	} >"$T/inner" 2>&1 &
+	) >"$T/inner" 2>&1 &
 	export container=test
 	exec /lib/systemd/systemd --system --unit=test.target --show-status=0'
 
@@ -94,6 +108,8 @@ SYSTEMD='set -eu
 	# shellcheck disable=SC2016 # for the inner shell
 	go sh -c 'for group in $GROUPS_MADE; do echo $$ >$group/cgroup.procs; done
 		exec unshare -p -m -u -i -C --fork --kill-child sh -c "$0"' "$SYSTEMD"
+	cat "$T/inner" "$T/log"
+	[ -e "$T/left" ]
 	[ "$(cat "$T/log" "$T/left")" = "" ]
 	# CAP_DAC_OVERRIDE, CAP_PERFMON, CAP_BPF
 	diff <(tr -s '\t ' ' ' <"$T/status") <(printf '%s\n' "CapEff: 000000c000000002" "NoNewPrivs: 1" "Seccomp: 2")

@@ -218,6 +218,23 @@ void cgroups_write_path(const struct lwps_path *path, uint64_t id, char *text, s
 	memmove(text, text + at, size - at);
 }
 
+/* Is it in the list of controllers of a line of /proc/PID/cgroup, "7:cpu,cpuacct:/path"? */
+static bool has_controller(const char *line, const char *name)
+{
+	const char *list = strchr(line, ':');
+	size_t n = strlen(name);
+
+	if (list == NULL)
+		return false;
+	do {
+		list++;
+		if (strncmp(list, name, n) == 0 && (list[n] == ',' || list[n] == ':'))
+			return true;
+		list += strcspn(list, ",:");
+	} while (*list == ',');
+	return false;
+}
+
 bool cgroups_of(enum lwps_hierarchy hierarchy, pid_t pid, char *path, size_t size)
 {
 	const char *controller = cgroups_controller(hierarchy);

@@ -100,23 +100,47 @@ size_t cgroups_count(enum lwps_hierarchy hierarchy)
 	return n;
 }
 
-/* Finds the path of the only cgroup of a name; free it.  Returns the number of such cgroups. */
-static size_t find_named(char *root, const char *name, char **path)
+/* Was this entry not read?  Those of cgroups that were removed meanwhile are left out. */
+static bool is_unread(const FTSENT *entry)
+{
+	return (entry->fts_info == FTS_DNR || entry->fts_info == FTS_NS ||
+		entry->fts_info == FTS_ERR) &&
+	       entry->fts_errno != ENOENT;
+}
+
+/* The path of the only cgroup of a name; free it.  NULL after a message. */
+static char *find_named(const char *mount, char *root, const char *name)
 {
 	FTS *tree = open_tree(root);
+	char *path = NULL;
 	FTSENT *entry;
 	size_t n = 0;
+	int error = 0;
 
-	*path = NULL;
 	while (tree != NULL && (entry = fts_read(tree)) != NULL) {
+		if (is_unread(entry))
+			error = entry->fts_errno;
 		if (entry->fts_info != FTS_D || strcmp(entry->fts_name, name) != 0)
 			continue;
 		if (n++ == 0)
-			*path = xstrdup(entry->fts_path);
+			path = xstrdup(entry->fts_path);
 	}
+	if (errno != 0) /* fts_read() clears it at the end of the tree */
+		error = errno;
 	if (tree != NULL)
 		fts_close(tree);
-	return n;
+	if (error == 0 && n == 1)
+		return path;
+	free(path);
+	if (error != 0)
+		say("--cgroup '%s': cannot read all cgroups below %s: %s; give the path of one",
+		    name, mount, strerror(error));
+	else if (n == 0)
+		say("--cgroup '%s': no cgroup below %s has this name", name, mount);
+	else
+		say("--cgroup '%s': %zu cgroups below %s have this name; give the path of one",
+		    name, n, mount);
+	return NULL;
 }
 
 /* The part of a path below the root; NULL: it is not there. */
@@ -133,23 +157,11 @@ static const char *part_below(const char *path, const char *root)
  */
 static char *find_directory(const char *mount, char *root, const char *text)
 {
-	char *path = NULL, full[PATH_MAX];
+	char *path, full[PATH_MAX];
 	const char *part;
-	size_t found;
 
-	if (strchr(text, '/') == NULL) {
-		found = find_named(root, text, &path);
-		if (found == 1)
-			return path;
-		free(path);
-		if (found == 0)
-			say("--cgroup '%s': no cgroup below %s has this name", text, mount);
-		else
-			say("--cgroup '%s': %zu cgroups below %s have this name; give the path of "
-			    "one",
-			    text, found, mount);
-		return NULL;
-	}
+	if (strchr(text, '/') == NULL)
+		return find_named(mount, root, text);
 	part = part_below(text, mount);
 	if (part == NULL)
 		part = part_below(text, root);

@@ -209,4 +209,9 @@ mount_linked() {
 	mkdir -p "$CGROUP/$NAME/sub/$NAME"
 	mistake 2 "2 cgroups below $CGROUP have this name" cputrack --cgroup="$NAME"
 	rmdir "$CGROUP/$NAME/sub/$NAME"
+	# A cgroup of this name may be in a directory that the user cannot read.
+	need_reachable "$CPC_BUILD/cputrack"
+	chmod 700 "$CGROUP/$NAME/sub"
+	mistake 2 "cannot read all cgroups below $CGROUP: Permission denied" \
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$CPC_BUILD/cputrack" --cgroup="$NAME"
 }

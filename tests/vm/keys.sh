@@ -104,6 +104,37 @@ same "containers of Docker" "$(count "docker-$id" 4)" 50000
 same "containers of a pod" "$(count "cri-containerd-$id" 4)" 50000
 while_counting "--by=service --format=json" move $root/a-$$ "$kube"
 check "the uid of the pod" grep -q "\"service\":\"pod-$pod\".*\"pod_id\":\"$pod\".*\"page-faults\":50000" "$out"
+
+# ---- cputrack --by and --cgroup: programs of a service, and what enters it ------------------
+serve() {
+	sh -c 'echo 0 >$0/cgroup.procs; change-keys command x y z 1 500; change-keys command x y z 1 500; true' "$service"
+}
+tracked() {
+	awk -v key="$1" '$1 == key { print $2, ($3 >= 2000 && $3 < 2500 ? "2000" : $3) }' "$out"
+}
+for engine in kernel ptrace; do
+	cputrack --engine=$engine --by=service -c page-faults:u sh -c "$(cat <<-END
+		sh -c 'echo 0 >"$service/cgroup.procs"; change-keys command x y z 1 500
+			change-keys command x y z 1 500; true'
+		change-keys command x y z 1 500
+	END
+	)" >"$out" 2>"$err" || cat "$err"
+	# its shell, two more from fork to exec, and two programs with 1000 faults
+	same "$engine: programs of a service" "$(tracked some-$$.service)" "5 2000"
+	same "$engine: without a message" "$(cat "$err")" ""
+done
+rm -f "$out"
+cputrack --cgroup="/$slice" -v -T 0 -c page-faults:u >"$out" 2>"$err" &
+cputrack=$!
+until [ -s "$out" ] || ! kill -0 $cputrack; do sleep 0.1; done 2>/dev/null
+serve
+change-keys command x y z 1 500
+kill -TERM $cputrack
+wait $cputrack || true
+same "--cgroup: those that enter it, and what they create" \
+	"$(awk '$4 == "exit" { n++; faults += $5 >= 500 } END { print n, faults }' "$out")" "3 2"
+check "...without a message" [ ! -s "$err" ]
+
 for folder in $made; do
 	while rmdir "$folder" 2>/dev/null && [ "$folder" != $root ]; do folder=$(dirname "$folder"); done
 done

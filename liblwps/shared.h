@@ -8,9 +8,9 @@
 #ifndef SHARED_H
 #define SHARED_H
 
-#define LWPS_MAX_COLUMNS 16
-#define LWPS_COMM 16   /* of a thread's name, as in the kernel */
-#define LWPS_ARGS 4096 /* of a command line that are kept */
+#define LWPS_MAX_COLUMNS 65 /* a clock, and as many events as a set can have */
+#define LWPS_COMM 16	    /* of a thread's name, as in the kernel */
+#define LWPS_ARGS 4096	    /* of a command line that are kept */
 
 /* Where the count of a column comes from. */
 enum lwps_kind {

@@ -56,7 +56,6 @@ struct slot {
 	struct key *key; /* NULL: not known yet */
 	unsigned nquiet; /* samples without counts, since the last with some */
 	bool forgotten;
-	uint64_t before[LWPS_MAX_COLUMNS];
 };
 
 struct divided {
@@ -71,6 +70,7 @@ struct divided {
 	struct account *account; /* likewise; NULL: no set is bound */
 	size_t nslots;
 	struct slot *slot; /* by number */
+	uint64_t *before;  /* their counts in the last sample, d->columns.n of each */
 	struct keys keys;
 	bool *online, *was_online; /* by CPU number */
 	bool was_bound;		   /* a set was: it is known how many CPUs there are */
@@ -153,11 +153,12 @@ static struct key *key_of_slot(struct divided *d, unsigned slot)
 static void sample_slot(struct divided *d, unsigned number)
 {
 	struct slot *slot = &d->slot[number];
+	uint64_t *before = &d->before[(size_t)number * d->columns.n];
 	uint64_t now[LWPS_MAX_COLUMNS], more, any = 0;
 	unsigned flaws = account_read(d->account, number, now);
 
 	for (unsigned i = 0; i < d->columns.n; i++)
-		any |= now[i] - slot->before[i];
+		any |= now[i] - before[i];
 	slot->nquiet = any != 0 ? 0 : slot->nquiet + 1;
 	if (any == 0 && flaws == 0)
 		return;
@@ -166,9 +167,9 @@ static void sample_slot(struct divided *d, unsigned number)
 		slot->key->nslots++;
 	}
 	for (unsigned i = 0; i < d->columns.n; i++) {
-		more = now[i] - slot->before[i];
+		more = now[i] - before[i];
 		slot->key->count[i] = (slot->key->counted ? slot->key->count[i] : 0) + more;
-		slot->before[i] = now[i];
+		before[i] = now[i];
 	}
 	slot->key->flaws = (slot->key->counted ? slot->key->flaws : 0) | flaws;
 	slot->key->counted = true;
@@ -185,6 +186,8 @@ static void recycle_slot(struct divided *d, unsigned number)
 		if (slot->key != NULL)
 			slot->key->nslots--;
 		*slot = (struct slot){0};
+		memset(&d->before[(size_t)number * d->columns.n], 0,
+		       d->columns.n * sizeof(*d->before));
 		account_release(d->account, number);
 	} else if (slot->nquiet >= QUIET_SAMPLES && slot->key != NULL) {
 		account_forget(d->account, number);
@@ -335,7 +338,9 @@ static void forget_slots(struct divided *d)
 	struct key *key;
 
 	free(d->slot);
+	free(d->before);
 	d->slot = NULL;
+	d->before = NULL;
 	RB_FOREACH(key, keys, &d->keys)
 		key->nslots = 0;
 }
@@ -384,6 +389,7 @@ static int keys_bind(struct sampled *sampled, size_t k)
 	if (columns_find(&d->columns, d->cpc, &d->grp->set[k], why, sizeof(why)) &&
 	    percpu_bind(&d->percpu, d->cpc, d->grp->set[k].set, 0, why, sizeof(why)) &&
 	    open_account(d, why, sizeof(why))) {
+		d->before = xcalloc(d->nslots * d->columns.n, sizeof(*d->before));
 		d->online = xrealloc(d->online, d->percpu.n * sizeof(*d->online));
 		d->was_online = xrealloc(d->was_online, d->percpu.n * sizeof(*d->was_online));
 		count_cpus(d);

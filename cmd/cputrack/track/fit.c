@@ -74,8 +74,11 @@ static bool find_columns(struct fit *fit, cpc_t *cpc, const struct setgrp_set *s
 	struct cpc_counter counter[LWPS_MAX_COLUMNS];
 	int n = cpc_set_counters(cpc, set->set, counter, LWPS_MAX_COLUMNS);
 
-	if (n < 0 || n >= LWPS_MAX_COLUMNS)
-		return refuse(why, size, "there are too many events");
+	if (n < 0 || n >= LWPS_MAX_COLUMNS) {
+		snprintf(why, size, "a spec can have %d events at most there",
+			 LWPS_MAX_COLUMNS - 1);
+		return false;
+	}
 	for (int i = 0; i < n; i++) {
 		const char *event = set->spec.req[counter[i].index].event;
 		const char *reason = cannot_count(&counter[i], event, &fit->kind[i]);

@@ -114,13 +114,13 @@ tracked() {
 }
 for engine in kernel ptrace; do
 	cputrack --engine=$engine --by=service -c page-faults:u sh -c "$(cat <<-END
-		sh -c 'echo 0 >"$service/cgroup.procs"; change-keys command x y z 1 500
-			change-keys command x y z 1 500; true'
+		sh -c 'echo 0 >"$service/cgroup.procs"; exec sh -c "change-keys command x y z 1 500
+			change-keys command x y z 1 500; true"'
 		change-keys command x y z 1 500
 	END
 	)" >"$out" 2>"$err" || cat "$err"
-	# its shell, two more from fork to exec, and two programs with 1000 faults
-	same "$engine: programs of a service" "$(tracked some-$$.service)" "5 2000"
+	# two shells, two more from fork to exec, and two programs with 1000 faults
+	same "$engine: programs of a service" "$(tracked some-$$.service)" "6 2000"
 	same "$engine: without a message" "$(cat "$err")" ""
 done
 rm -f "$out"

@@ -447,6 +447,11 @@ static void report_sample(struct records *records, struct lwp *lwp, enum track_k
 	} else {
 		read_counts(records, &event);
 	}
+	/* The kernels of some virtual machines hide process 1 from BPF programs. */
+	if (records->engine->config.owners != NULL && event.user == NULL &&
+	    lwp->proc->user == NULL && user != &records->others)
+		owners_of_lwp(records->engine->config.owners, lwp->tid, false, &event.owner,
+			      &event.user);
 	track_event(records->engine->track, &event);
 }
 

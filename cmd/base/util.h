@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Exit statuses; cputrack also returns those of its command. */
-enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_ABOVE = 3 };
 
 #define NSEC 1000000000LL
 

@@ -22,6 +22,7 @@ enum {
 	OPT_CGROUP,
 	OPT_USER,
 	OPT_COMPARE,
+	OPT_FAIL_ABOVE,
 	OPT_TOP,
 	OPT_ENGINE
 };
@@ -39,6 +40,7 @@ static const struct opt opts[] = {
 	{OPT_USER, "user", "USER", "those of a user, and that become it", TO_COUNT},
 	{'r', "repeat", "RUNS", "run the command so often: means and deviations", TO_COUNT},
 	{OPT_COMPARE, "compare", "FILE", "compare with the runs of a record", ALWAYS},
+	{OPT_FAIL_ABOVE, "fail-above", "PERCENT", "status 3 if an event grew by more", ALWAYS},
 	{OPT_TID, "tid", NULL, "name LWPs by the kernel's thread ids", ALWAYS},
 	{OPT_COMM, "comm", NULL, "name LWPs, and show how processes end", ALWAYS},
 	{OPT_TOTAL, "total", NULL, "a last row with the total of all processes", ALWAYS},
@@ -145,6 +147,8 @@ static int parse_option(void *config, int c)
 		cfg->common.output.compare = optarg;
 		cfg->common.output.stats = true;
 		return STATUS_OK;
+	case OPT_FAIL_ABOVE:
+		return limit_parse(&cfg->limit, optarg) ? STATUS_OK : STATUS_USAGE;
 	case OPT_ENGINE:
 		if (engine_parse(optarg, &cfg->engine_choice))
 			return STATUS_OK;
@@ -180,7 +184,6 @@ static const char *idle_option(const struct config *cfg)
 		const char *name;
 	} option[] = {
 		{style->names, "--names"},
-		{style->human, "--human"},
 		{style->rate, "--rate"},
 		{style->cycles, "-t"},
 		{style->comm, "--comm"},
@@ -195,6 +198,34 @@ static const char *idle_option(const struct config *cfg)
 			return option[i].name;
 	}
 	return NULL;
+}
+
+static int check_means(struct config *cfg)
+{
+	struct output_config *output = &cfg->common.output;
+	char text[100];
+
+	if (output->by != BY_NOTHING)
+		return usage_error("unsupported with -r and --compare: --by; -O keeps a record, "
+				   "and -I shows it by process or command");
+	if (output->format != NULL && output->format->means == NULL)
+		return usage_error("unsupported with -r and --compare: this --format; "
+				   "expected table, csv or json");
+	if (output->stats && idle_option(cfg) != NULL) {
+		snprintf(text, sizeof(text), "-r and --compare print means, without %s",
+			 idle_option(cfg));
+		return usage_error(text);
+	}
+	if (cfg->limit.given && output->compare == NULL)
+		return usage_error("missing --compare: --fail-above limits how much an event "
+				   "may grow");
+	if (cfg->limit.given && cfg->common.replay == NULL && cfg->common.nspecs == 0)
+		return usage_error("missing -c: --fail-above needs the events that may not grow");
+	output->limit = &cfg->limit;
+	if (cfg->limit.given && cfg->common.replay == NULL && cfg->repeat < 2)
+		return usage_error("missing -r: --fail-above needs 2 runs or more, "
+				   "since one has no spread");
+	return STATUS_OK;
 }
 
 /* --by says how the screen groups LWPs at first. */
@@ -217,22 +248,15 @@ static int check_top(struct config *cfg)
 static int check_output(void *config)
 {
 	struct config *cfg = config;
-	char text[100];
+	int status = STATUS_OK;
 
 	if (cfg->common.output.by == BY_CPU)
 		return usage_error("unsupported --by=cpu: cpustat has it");
 	if (row_by_has_keys(cfg->common.output.by))
 		cfg->common.output.keys = row_by_scope(cfg->common.output.by);
-	if (cfg->common.output.stats &&
-	    (cfg->common.output.by != BY_NOTHING || cfg->common.output.format != NULL))
-		return usage_error("-r and --compare make a table of their own; -O keeps a record");
-	if (cfg->common.output.stats && idle_option(cfg) != NULL) {
-		snprintf(text, sizeof(text),
-			 "-r and --compare make a table of their own, without %s",
-			 idle_option(cfg));
-		return usage_error(text);
-	}
-	return cfg->top ? check_top(cfg) : STATUS_OK;
+	if (cfg->common.output.stats || cfg->limit.given)
+		status = check_means(cfg);
+	return status == STATUS_OK && cfg->top ? check_top(cfg) : status;
 }
 
 /* A summary is of the whole tree, and needs samples only for specs that take turns. */

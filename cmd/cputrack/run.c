@@ -26,7 +26,7 @@
 enum { STATUS_CANNOT_EXECUTE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
 
 struct session {
-	const struct config *cfg;
+	struct config *cfg;
 	cpc_t *cpc;
 	struct setgrp grp;
 	struct engine *engine;
@@ -157,8 +157,8 @@ static void track_once(struct session *run, struct run *about)
 	if (cfg->engine.start_off && !run->track.ever_on)
 		say("the counters were never on: no tracked LWP called cpc_enable(3)");
 	uncounted_print(&run->track.uncounted, engine->nchildren);
-	run->lost |= engine->lost;
 	run->failed = engine->lost || rc == -1;
+	run->lost |= run->failed;
 	if (run->failed)
 		run->status = STATUS_FAILED;
 }
@@ -301,6 +301,7 @@ static void track(struct session *run)
 		die_of(SIGINT); /* else the shell would go on with its loop */
 	if (error != 0 || run->lost)
 		run->status = STATUS_FAILED;
+	run->status = limit_status(&run->cfg->limit, run->status);
 }
 
 int run_count(struct config *cfg, cpc_t *cpc)

@@ -9,6 +9,7 @@
 #include "../base/util.h"
 #include "../rows/outfile.h"
 #include "../rows/replay.h"
+#include "../rows/stats.h"
 #include "check.h"
 #include "defaults.h"
 #include "help.h"
@@ -236,6 +237,9 @@ static bool can_show(void *arg, const char *where, const struct run *run)
 		    cpu_scope_name(options->output.keys));
 		return false;
 	}
+	if (options->output.stats &&
+	    !stats_check(options->replay, where, run, options->output.pair))
+		return false;
 	if (options->output.keys != SCOPE_CPU && options->output.keys != run->scope) {
 		say("%s:%s: unsupported -A or --by %s: the rows are by %s", options->replay, where,
 		    cpu_scope_name(options->output.keys), cpu_scope_name(run->scope));
@@ -274,7 +278,7 @@ static int show_record(const struct program *prog, const struct options *options
 		.flush = flush_replayed,
 		.arg = &r,
 	};
-	int closing;
+	int closing, status;
 	bool whole;
 
 	if (r.output == NULL)
@@ -283,7 +287,8 @@ static int show_record(const struct program *prog, const struct options *options
 	closing = output_close(r.output, r.error == 0);
 	if (r.error == 0)
 		r.error = closing;
-	return whole && r.error == 0 ? STATUS_OK : STATUS_FAILED;
+	status = whole && r.error == 0 ? STATUS_OK : STATUS_FAILED;
+	return options->output.limit != NULL ? limit_status(options->output.limit, status) : status;
 }
 
 /* Without -c, chooses events, and shows their names. */

@@ -10,7 +10,7 @@
  */
 #include "../base/say.h"
 #include "../base/util.h"
-#include "format.h"
+#include "means.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -39,7 +39,7 @@ static void csv_begin(struct sink *sink, const struct run *run)
 }
 
 /* Escaped text has no newlines.  It is quoted if necessary. */
-static void put_text(const struct csv *csv, const char *text)
+static void put_text(FILE *f, const char *text)
 {
 	size_t size = ESCAPED_SIZE(strlen(text));
 	char *escaped = xcalloc(1, size);
@@ -48,14 +48,14 @@ static void put_text(const struct csv *csv, const char *text)
 	escape_text(escaped, size, text, ESCAPE_LINE);
 	quotes = strpbrk(escaped, "\",") != NULL;
 	if (quotes)
-		fputc('"', csv->file);
+		fputc('"', f);
 	for (const char *c = escaped; *c != '\0'; c++) {
 		if (*c == '"')
-			fputc('"', csv->file);
-		fputc(*c, csv->file);
+			fputc('"', f);
+		fputc(*c, f);
 	}
 	if (quotes)
-		fputc('"', csv->file);
+		fputc('"', f);
 	free(escaped);
 }
 
@@ -108,21 +108,21 @@ static void put_line(const struct csv *csv, const struct row *row, const struct 
 	if (row->shared)
 		fprintf(f, "%.6f", row->share);
 	fputc(',', f);
-	put_text(csv, event != NULL ? event->unit : "");
+	put_text(f, event != NULL ? event->unit : "");
 	fputc(',', f);
-	put_text(csv, event != NULL ? event->label : "");
+	put_text(f, event != NULL ? event->label : "");
 	fputc(',', f);
-	put_text(csv, event != NULL ? csv->run->set[row->set].spec : "");
+	put_text(f, event != NULL ? csv->run->set[row->set].spec : "");
 	fputc(',', f);
-	put_text(csv, row->comm != NULL ? row->comm : "");
+	put_text(f, row->comm != NULL ? row->comm : "");
 	fputc(',', f);
-	put_text(csv, row->command != NULL ? row->command : "");
+	put_text(f, row->command != NULL ? row->command : "");
 	fputc(',', f);
-	put_text(csv, row->key != NULL ? row->key : "");
+	put_text(f, row->key != NULL ? row->key : "");
 	fputc(',', f);
-	put_text(csv, row->container != NULL ? row->container : "");
+	put_text(f, row->container != NULL ? row->container : "");
 	fputc(',', f);
-	put_text(csv, row->pod != NULL ? row->pod : "");
+	put_text(f, row->pod != NULL ? row->pod : "");
 	fputc('\n', f);
 }
 
@@ -176,4 +176,55 @@ struct sink *csv_open(FILE *file, const struct style *style)
 	csv->file = file;
 	csv->style = *style;
 	return &csv->sink;
+}
+
+/* ---- means --------------------------------------------------------------------- */
+
+static const char means_header[] =
+	"event,unit,runs,mean,deviation,least,most,incomplete,turns,"
+	"old_runs,old_mean,old_deviation,old_least,old_most,change,verdict,reason,above";
+
+static void put_real(FILE *f, bool known, double val)
+{
+	fputc(',', f);
+	if (known && isfinite(val))
+		fprintf(f, "%.17g", val);
+}
+
+static void put_series(FILE *f, const struct series *series)
+{
+	size_t n = series != NULL ? series->n : 0;
+
+	fprintf(f, ",%zu", n);
+	put_real(f, n > 0, n > 0 ? series_mean(series) : 0);
+	put_real(f, n > 1, n > 1 ? series_deviation(series) : 0);
+	put_real(f, n > 0, n > 0 ? series_least(series) : 0);
+	put_real(f, n > 0, n > 0 ? series_most(series) : 0);
+}
+
+void means_csv(FILE *f, const struct style *style, const struct means *means)
+{
+	if (!style->no_header)
+		fprintf(f, "%s\n", means_header);
+	for (size_t i = 0; i < means->n; i++) {
+		const struct means_row *row = &means->row[i];
+		const struct comparison *c = &row->comparison;
+		const char *reason = c->reason != NULL ? c->reason : "";
+
+		put_text(f, row->now->label);
+		fputc(',', f);
+		put_text(f, row->now->unit);
+		put_series(f, row->now);
+		fprintf(f, ",%d,%d", row->now->incomplete, row->now->turns);
+		if (!means->compared) {
+			fputs(",,,,,,,,,\n", f);
+			continue;
+		}
+		put_series(f, row->old);
+		put_real(f, !isnan(c->change), c->change);
+		fprintf(f, ",%s,%s,%s\n", verdict_name(c->verdict), reason,
+			isnan(means->limit) ? ""
+			: c->above	    ? "1"
+					    : "0");
+	}
 }

@@ -5,6 +5,8 @@
  */
 #include "format.h"
 
+#include "means.h"
+
 #include <bsd/string.h>
 #include <string.h>
 
@@ -16,9 +18,9 @@ static struct sink *open_table(FILE *file, const struct style *style)
 }
 
 static const struct format formats[] = {
-	{.name = "table", .open = open_table},
-	{.name = "csv", .open = csv_open, .comm = true},
-	{.name = "json", .open = json_open, .comm = true},
+	{.name = "table", .open = open_table, .means = means_table},
+	{.name = "csv", .open = csv_open, .means = means_csv, .comm = true},
+	{.name = "json", .open = json_open, .means = means_json, .comm = true},
 	{.name = "openmetrics",
 	 .open = openmetrics_open,
 	 .comm = true,

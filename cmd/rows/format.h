@@ -28,10 +28,14 @@ struct style {
 	enum row_by group;
 };
 
+struct means;
+
 struct format {
 	const char *name;
 	/* Makes a writer, which copies `style` and does not close `file`. */
 	struct sink *(*open)(FILE *file, const struct style *style);
+	/* Writes means (means.h); NULL: it cannot. */
+	void (*means)(FILE *file, const struct style *style, const struct means *means);
 	bool comm;    /* always prints names of LWPs */
 	bool whole;   /* a document: cannot be appended to */
 	bool renewed; /* each sample replaces the file by a new document */

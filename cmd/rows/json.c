@@ -4,9 +4,10 @@
  * json.c - JSON Lines: an object for the run, one for each row, one for the end.
  */
 #include "../base/util.h"
-#include "format.h"
 #include "jsonwrite.h"
+#include "means.h"
 
+#include <math.h>
 #include <sys/wait.h>
 
 struct json {
@@ -21,10 +22,10 @@ static json_object *count_object(bool known, bool is_signed, uint64_t val)
 	return known ? jsonwrite_count(is_signed, val) : NULL; /* null */
 }
 
-static void put(const struct json *json, json_object *object)
+static void put(FILE *f, json_object *object)
 {
-	jsonwrite_put(json->file, object);
-	fputc('\n', json->file);
+	jsonwrite_put(f, object);
+	fputc('\n', f);
 }
 
 /* ---- the run ----------------------------------------------------------------- */
@@ -86,17 +87,13 @@ static json_object *cpu_object(const struct run_cpu *cpu)
 	return object;
 }
 
-static void json_begin(struct sink *sink, const struct run *run)
+/* What ran, where, and since when. */
+static json_object *head_object(const char *kind, const struct run *run)
 {
-	struct json *json = (struct json *)sink;
 	json_object *object = jsonwrite_made(json_object_new_object());
 	json_object *command = jsonwrite_made(json_object_new_array());
-	json_object *sets = jsonwrite_made(json_object_new_array());
-	json_object *cpus = jsonwrite_made(json_object_new_array());
 
-	json->run = run;
-	json->nrows = 0;
-	jsonwrite_add_text(object, "kind", "run");
+	jsonwrite_add_text(object, "kind", kind);
 	jsonwrite_add_int(object, "schema", JSON_SCHEMA);
 	jsonwrite_add_text(object, "tool", run->tool);
 	for (char **arg = run->argv; arg != NULL && *arg != NULL; arg++)
@@ -104,9 +101,23 @@ static void json_begin(struct sink *sink, const struct run *run)
 	jsonwrite_add(object, "command", command);
 	jsonwrite_add_text(object, "host", run->host);
 	jsonwrite_add_time(object, "start", run->start_ns);
+	return object;
+}
+
+static void json_begin(struct sink *sink, const struct run *run)
+{
+	struct json *json = (struct json *)sink;
+	json_object *object = head_object("run", run);
+	json_object *sets = jsonwrite_made(json_object_new_array());
+	json_object *cpus = jsonwrite_made(json_object_new_array());
+
+	json->run = run;
+	json->nrows = 0;
 	jsonwrite_add_text(object, "cycles", run->cycles);
 	if (run->engine != NULL)
 		jsonwrite_add_text(object, "engine", run->engine);
+	if (run->side != SIDE_NONE)
+		jsonwrite_add_text(object, "side", run_side_name(run->side));
 	for (size_t k = 0; k < run->nsets; k++)
 		jsonwrite_append(sets, set_object(&run->set[k]));
 	jsonwrite_add(object, "sets", sets);
@@ -120,7 +131,7 @@ static void json_begin(struct sink *sink, const struct run *run)
 		json_object_put(cpus);
 		jsonwrite_add(object, "many", jsonwrite_made(json_object_new_boolean(run->many)));
 	}
-	put(json, object);
+	put(json->file, object);
 }
 
 static void add_ratios(json_object *object, const struct run *run, const struct row *row)
@@ -199,7 +210,7 @@ static void json_row(struct sink *sink, const struct row *row)
 		jsonwrite_add_int(object, "status", WEXITSTATUS(row->status));
 	if (row->incomplete)
 		jsonwrite_add(object, "incomplete", jsonwrite_made(json_object_new_boolean(1)));
-	put(json, object);
+	put(json->file, object);
 	json->nrows++;
 }
 
@@ -215,7 +226,7 @@ static void json_end(struct sink *sink)
 		jsonwrite_add(object, "incomplete", jsonwrite_made(json_object_new_boolean(1)));
 	if (json->run->cut)
 		jsonwrite_add(object, "cut", jsonwrite_made(json_object_new_boolean(1)));
-	put(json, object);
+	put(json->file, object);
 }
 
 struct sink *json_open(FILE *file, const struct style *style)
@@ -227,4 +238,69 @@ struct sink *json_open(FILE *file, const struct style *style)
 	json->sink.ops = &ops;
 	json->file = file;
 	return &json->sink;
+}
+
+/* ---- means --------------------------------------------------------------------- */
+
+static json_object *real(bool known, double val)
+{
+	/* NULL: null */
+	return known && isfinite(val) ? jsonwrite_made(json_object_new_double(val)) : NULL;
+}
+
+static void add_series(json_object *object, const struct series *series)
+{
+	json_object *values = jsonwrite_made(json_object_new_array());
+	size_t n = series != NULL ? series->n : 0;
+
+	jsonwrite_add_int(object, "runs", (int64_t)n);
+	jsonwrite_add(object, "mean", real(n > 0, n > 0 ? series_mean(series) : 0));
+	jsonwrite_add(object, "deviation", real(n > 1, n > 1 ? series_deviation(series) : 0));
+	jsonwrite_add(object, "least", real(n > 0, n > 0 ? series_least(series) : 0));
+	jsonwrite_add(object, "most", real(n > 0, n > 0 ? series_most(series) : 0));
+	for (size_t i = 0; i < n; i++)
+		jsonwrite_append(values, real(true, series->val[i]));
+	jsonwrite_add(object, "values", values);
+	if (series != NULL && series->incomplete)
+		jsonwrite_add(object, "incomplete", jsonwrite_made(json_object_new_boolean(1)));
+	if (series != NULL && series->turns)
+		jsonwrite_add(object, "turns", jsonwrite_made(json_object_new_boolean(1)));
+}
+
+static void add_comparison(json_object *object, const struct means *means,
+			   const struct means_row *row)
+{
+	const struct comparison *c = &row->comparison;
+	json_object *old = jsonwrite_made(json_object_new_object());
+
+	add_series(old, row->old);
+	jsonwrite_add(object, "old", old);
+	jsonwrite_add(object, "change", real(!isnan(c->change), c->change));
+	jsonwrite_add_text(object, "verdict", verdict_name(c->verdict));
+	if (c->reason != NULL)
+		jsonwrite_add_text(object, "reason", c->reason);
+	if (!isnan(means->limit))
+		jsonwrite_add(object, "above", jsonwrite_made(json_object_new_boolean(c->above)));
+}
+
+void means_json(FILE *f, const struct style *style, const struct means *means)
+{
+	json_object *object = head_object("means", means->about);
+
+	(void)style;
+	if (!isnan(means->limit))
+		jsonwrite_add(object, "limit", real(true, means->limit));
+	put(f, object);
+	for (size_t i = 0; i < means->n; i++) {
+		const struct means_row *row = &means->row[i];
+
+		object = jsonwrite_made(json_object_new_object());
+		jsonwrite_add_text(object, "kind", "mean");
+		jsonwrite_add_text(object, "event", row->now->label);
+		jsonwrite_add_text(object, "unit", row->now->unit);
+		add_series(object, row->now);
+		if (means->compared)
+			add_comparison(object, means, row);
+		put(f, object);
+	}
 }

@@ -119,16 +119,14 @@ bool line_is_clock(const struct run_event *event)
 	       strncmp(event->name, "cpu-clock", 9) == 0;
 }
 
-/* Appends at least three digits: 999, 12.3K, 1.50ms, 45.6MiB, 1250Joules. */
-static void put_human(struct line *line, double val, const struct run_event *event, size_t width)
+void human_text(char *text, size_t size, double val, bool clock, const char *with_unit)
 {
 	static const char *const prefixes[] = {"", "K", "M", "G", "T", "P", "E"};
 	static const char *const times[] = {"ns", "us", "ms", "s"};
-	bool is_time = line_is_clock(event);
-	const char *const *unit = is_time ? times : prefixes;
-	size_t n = is_time ? sizeof(times) / sizeof(*times) : sizeof(prefixes) / sizeof(*prefixes);
-	size_t i = 0, most = *event->unit != '\0' ? 1 : n; /* a unit can contain a prefix */
-	char text[400], suffix[64];
+	const char *const *unit = clock ? times : prefixes;
+	size_t n = clock ? sizeof(times) / sizeof(*times) : sizeof(prefixes) / sizeof(*prefixes);
+	size_t i = 0, most = !clock && *with_unit != '\0' ? 1 : n; /* a unit can have a prefix */
+	char suffix[64];
 	int digits;
 
 	/* %.0f would print 999.5 as 1000. */
@@ -137,9 +135,16 @@ static void put_human(struct line *line, double val, const struct run_event *eve
 	digits = (i == 0 && val == floor(val)) || fabs(val) >= 99.95 ? 0
 		 : fabs(val) >= 9.995				     ? 1
 								     : 2;
-	escape_text(suffix, sizeof(suffix), is_time ? "" : event->unit,
+	escape_text(suffix, sizeof(suffix), clock ? "" : with_unit,
 		    ESCAPE_WORD); /* records can have any unit */
-	snprintf(text, sizeof(text), "%.*f%s%s", digits, val, unit[i], suffix);
+	snprintf(text, size, "%.*f%s%s", digits, val, unit[i], suffix);
+}
+
+static void put_human(struct line *line, double val, const struct run_event *event, size_t width)
+{
+	char text[HUMAN_SIZE];
+
+	human_text(text, sizeof(text), val, line_is_clock(event), event->unit);
 	line_word(line, text, width);
 }
 

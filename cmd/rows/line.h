@@ -31,6 +31,10 @@ void line_count(struct line *line, const struct style *style, const struct run *
 /* Does the event count nanoseconds on a CPU? */
 bool line_is_clock(const struct run_event *event);
 
+/* At least three digits, as one escaped word: 999, 12.3K, 1.50ms, 45.6MiB, 1250Joules. */
+void human_text(char *text, size_t size, double val, bool clock, const char *unit);
+#define HUMAN_SIZE 480 /* the largest double has 309 digits */
+
 /* Appends the label of an event as one escaped word, with "/s" for rates. */
 void line_title(struct line *line, const struct style *style, const char *label, size_t width);
 /* Appends ratio `i` of a row, with four significant digits. */

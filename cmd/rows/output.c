@@ -97,6 +97,21 @@ static int add_file(struct output *o, const char *path, bool append, bool by_lin
 	return 0;
 }
 
+static struct sink *open_means(FILE *file, const struct format *format, const struct style *style,
+			       const struct output_config *config)
+{
+	const struct stats_config stats = {
+		.file = file,
+		.format = format,
+		.style = *style,
+		.compare = config->compare,
+		.pair = config->pair,
+		.limit = config->limit,
+	};
+
+	return stats_open(&stats);
+}
+
 static int add_writer(struct output *o, const struct output_config *config)
 {
 	const struct format *format =
@@ -112,7 +127,7 @@ static int add_writer(struct output *o, const struct output_config *config)
 	style.summary = config->by != BY_NOTHING;
 	o->needs_comm |= format->comm || style.comm || style.summary;
 	if (config->stats)
-		sink = stats_open(o->branch[WRITER].out.file, &style, config->compare);
+		sink = open_means(o->branch[WRITER].out.file, format, &style, config);
 	else
 		sink = format->open(o->branch[WRITER].out.file, &style);
 	if (sink == NULL)

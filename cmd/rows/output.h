@@ -7,6 +7,7 @@
 #define OUTPUT_H
 
 #include "format.h"
+#include "limit.h"
 
 struct output_config {
 	const char *path;	     /* NULL: the standard output */
@@ -20,6 +21,8 @@ struct output_config {
 	bool intervals;	      /* with `by`: also print a summary of each interval */
 	bool stats;	      /* print means and deviations over all runs, not the rows */
 	const char *compare;  /* compare these means with those of a record; or NULL */
+	bool pair;	      /* compare the means of two commands */
+	struct limit *limit;  /* of the growth of means, gets the result; or NULL */
 	bool total;	      /* append a total of all processes */
 	bool changed;	      /* omit rows of samples that counted nothing */
 	unsigned nkeys;	      /* rows of so many keys, and of all others together; 0: of all keys */

@@ -172,6 +172,18 @@ static void read_engine(struct jsonread *in, struct run *run, json_object *objec
 	run->engine = xstrdup(engine);
 }
 
+/* Only runs of one of two compared commands have a side. */
+static enum run_side read_side(struct jsonread *in, json_object *object)
+{
+	int side = SIDE_NONE;
+
+	if (jsonread_has(object, "side"))
+		side = run_side_parse(jsonread_text(in, object, "side"));
+	if (side == -1)
+		jsonread_bad(in, "invalid 'side': expected old or new");
+	return side != -1 ? (enum run_side)side : SIDE_NONE;
+}
+
 static void read_run(struct replay *r, json_object *object)
 {
 	struct jsonread *in = &r->in;
@@ -192,6 +204,7 @@ static void read_run(struct replay *r, json_object *object)
 	if (!in->failed && strcmp(run->cycles, "tsc") != 0 && strcmp(run->cycles, "tick") != 0)
 		jsonread_bad(in, "invalid 'cycles': expected tsc or tick");
 	read_engine(in, run, object);
+	run->side = read_side(in, object);
 	run->start_ns = jsonread_time(in, object, "start");
 	read_argv(in, run, object);
 	sets = jsonread_array(in, object, "sets", MAX_SETS);
@@ -404,6 +417,8 @@ static void read_object(struct replay *r, json_object *object)
 		return;
 	if (strcmp(name, "run") == 0)
 		read_begin(r, object);
+	else if (strcmp(name, "means") == 0)
+		jsonread_bad(&r->in, "invalid record: it has means (-r); -O writes records");
 	else if (!r->running)
 		jsonread_bad(&r->in, "missing the beginning of a run");
 	else if (strcmp(name, "end") == 0)

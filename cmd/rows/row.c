@@ -39,6 +39,8 @@ static const char *const summary_names[ROW_BYS] = {
 	[BY_USER] = "user",
 };
 
+static const char *const side_names[] = {[SIDE_NONE] = "", [SIDE_OLD] = "old", [SIDE_NEW] = "new"};
+
 static int find_name(const char *const *names, int n, const char *name)
 {
 	for (int i = 0; i < n; i++) {
@@ -66,6 +68,18 @@ const char *cpu_scope_name(enum cpu_scope scope)
 int cpu_scope_parse(const char *name)
 {
 	return find_name(scope_names, CPU_SCOPES, name);
+}
+
+const char *run_side_name(enum run_side side)
+{
+	return side_names[side];
+}
+
+int run_side_parse(const char *name)
+{
+	int side = find_name(side_names, sizeof(side_names) / sizeof(*side_names), name);
+
+	return side == SIDE_NONE ? -1 : side;
 }
 
 const char *row_by_name(enum row_by by)

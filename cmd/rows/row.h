@@ -111,6 +111,9 @@ static inline enum row_by row_scope_by(enum cpu_scope scope)
 	return (enum row_by)(BY_CGROUP + (scope - SCOPE_CGROUP));
 }
 
+/* The two commands that cputrack --compare compares. */
+enum run_side { SIDE_NONE, SIDE_OLD, SIDE_NEW };
+
 struct run {
 	char *tool;  /* "cputrack" or "cpustat" */
 	char **argv; /* its command line; ends with NULL */
@@ -119,11 +122,12 @@ struct run {
 	bool of_cpus;	  /* the rows are of CPUs, not of LWPs */
 	/* Of all rows of CPUs except totals.  Of LWPs: their keys; SCOPE_CPU: they have none. */
 	enum cpu_scope scope;
-	bool many;	/* there can be several processes */
-	enum row_by by; /* not BY_NOTHING: the rows are a summary and its total */
-	bool interval;	/* with `by`: the summary is of an interval of the run */
-	char *cycles;	/* the name of the cycles of rows: "tsc" or "tick" */
-	char *engine;	/* of cputrack: "kernel" or "ptrace"; NULL: an old record */
+	bool many;	    /* there can be several processes */
+	enum row_by by;	    /* not BY_NOTHING: the rows are a summary and its total */
+	bool interval;	    /* with `by`: the summary is of an interval of the run */
+	char *cycles;	    /* the name of the cycles of rows: "tsc" or "tick" */
+	char *engine;	    /* of cputrack: "kernel" or "ptrace"; NULL: an old record */
+	enum run_side side; /* of the command that this run is of */
 	/* Known at the end: */
 	bool lacks; /* totals are incomplete: some LWP or process was not counted */
 	bool cut;   /* a signal ended this run of cputrack -r; means leave it out */
@@ -200,11 +204,14 @@ int run_find_ratio(const struct run_set *set, const char *label);
 /* Finds the distinct labels of the ratios of all sets.  Returns their number; free the array. */
 size_t run_ratio_labels(const struct run *run, const char ***label);
 
-/* The names of kinds, scopes and summaries.  A parse function returns -1 for an unknown name. */
+/* The names of kinds, scopes, sides and summaries.  A parse function returns -1 for an unknown
+ * name. */
 const char *row_kind_name(enum row_kind kind);
 int row_kind_parse(const char *name);
 const char *cpu_scope_name(enum cpu_scope scope);
 int cpu_scope_parse(const char *name);
+const char *run_side_name(enum run_side side);
+int run_side_parse(const char *name);
 const char *row_by_name(enum row_by by);
 int row_by_parse(const char *name);
 

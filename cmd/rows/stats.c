@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * stats.c - mean and deviation of each event over several runs of a command.
- *
- * Series of runs are compared by Welch's t-test, two-sided, at a level of 5 %.  It allows for
- * different variances and numbers of runs.
+ * stats.c - means of each event over several runs of a command, or of two.
  */
 #include "stats.h"
 
 #include "../base/say.h"
 #include "../base/util.h"
+#include "line.h"
+#include "means.h"
 #include "replay.h"
 #include "sum.h"
 
@@ -17,60 +16,63 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The counts of an event in each run, or the values of a ratio, or the times. */
-struct series {
-	char *label;
-	int digits; /* after the point; different for events, ratios and times */
+/* The runs of a command. */
+struct runs {
 	size_t n;
-	double *val;
-	bool incomplete;
-	bool turns; /* in some run it counted only a part of the time */
+	struct series *series;
+	bool kernel, ptrace; /* some run was counted by this engine */
 };
 
 struct stats {
 	struct sink sink;
-	FILE *file; /* NULL: do not print; these runs are only compared with */
-	struct style style;
+	struct stats_config config;
+	struct runs now, old;
+	struct run about; /* the first run, without its events */
 	const struct run *run;
-	size_t nseries;
-	struct series *series;
-	struct stats *before; /* the runs to compare with; or NULL */
-	const char *path;     /* of the record of these runs */
-	bool kernel, ptrace;  /* some run was counted by this engine */
-	struct sum *sum;      /* of the current run, by set */
+	struct runs *side; /* the runs to which the current one belongs */
+	struct sum *sum;   /* of the current run, by set */
 	int64_t time_ns;
 };
 
 /* ---- runs ------------------------------------------------------------------------ */
 
-static struct series *find_series(const struct stats *s, const char *label, int digits)
+static struct series *find_series(const struct runs *runs, const char *label, enum series_kind kind)
 {
-	for (size_t i = 0; i < s->nseries; i++) {
-		if (s->series[i].digits == digits && strcmp(s->series[i].label, label) == 0)
-			return &s->series[i];
+	for (size_t i = 0; i < runs->n; i++) {
+		if (runs->series[i].kind == kind && strcmp(runs->series[i].label, label) == 0)
+			return &runs->series[i];
 	}
 	return NULL;
 }
 
 /* Finds or adds a series; one without counts is in the table, too. */
-static struct series *series_of(struct stats *s, const char *label, int digits)
+static struct series *series_of(struct runs *runs, const char *label, enum series_kind kind,
+				const char *unit)
 {
-	struct series *series = find_series(s, label, digits);
+	struct series *series = find_series(runs, label, kind);
 
 	if (series == NULL) {
-		s->series = xrealloc(s->series, (s->nseries + 1) * sizeof(*s->series));
-		series = &s->series[s->nseries++];
-		*series = (struct series){.label = xstrdup(label), .digits = digits};
+		runs->series = xrealloc(runs->series, (runs->n + 1) * sizeof(*runs->series));
+		series = &runs->series[runs->n++];
+		*series = (struct series){
+			.label = xstrdup(label), .kind = kind, .unit = xstrdup(unit)};
 	}
 	return series;
 }
 
-static void add_value(struct series *series, double val, bool incomplete, bool turns)
+/* The members that writers of means print. */
+static struct run copy_about(const struct run *run)
 {
-	series->val = xrealloc(series->val, (series->n + 1) * sizeof(*series->val));
-	series->val[series->n++] = val;
-	series->incomplete |= incomplete;
-	series->turns |= turns;
+	struct run about = {
+		.tool = xstrdup(run->tool), .host = xstrdup(run->host), .start_ns = run->start_ns};
+	size_t n = 0;
+
+	while (run->argv[n] != NULL)
+		n++;
+	about.argv = xcalloc(n + 1, sizeof(*about.argv));
+	for (size_t i = 0; i < n; i++)
+		about.argv[i] = xstrdup(run->argv[i]);
+	return about;
 }
 
 static void stats_begin(struct sink *sink, const struct run *run)
@@ -78,8 +80,11 @@ static void stats_begin(struct sink *sink, const struct run *run)
 	struct stats *s = (struct stats *)sink;
 
 	s->run = run;
-	s->kernel |= run->engine != NULL && strcmp(run->engine, "kernel") == 0;
-	s->ptrace |= run->engine != NULL && strcmp(run->engine, "ptrace") == 0;
+	s->side = run->side == SIDE_OLD ? &s->old : &s->now;
+	s->side->kernel |= run->engine != NULL && strcmp(run->engine, "kernel") == 0;
+	s->side->ptrace |= run->engine != NULL && strcmp(run->engine, "ptrace") == 0;
+	if (s->about.tool == NULL)
+		s->about = copy_about(run);
 	s->time_ns = 0;
 	free(s->sum);
 	s->sum = xcalloc(run->nsets, sizeof(*s->sum));
@@ -101,11 +106,36 @@ static void add_ratios(struct stats *s, size_t k, bool turns)
 	const struct row row = {.set = k, .val = sum->val, .valid = sum->valid};
 
 	for (unsigned i = 0; i < s->run->set[k].nratios; i++) {
-		struct series *series = series_of(s, s->run->set[k].ratio[i].label, 4);
+		struct series *series =
+			series_of(s->side, s->run->set[k].ratio[i].label, SERIES_RATIO, "ratio");
 		double val = row_ratio(s->run, &row, i);
 
+		series->incomplete |= sum->incomplete;
+		series->turns |= turns && !isnan(val);
+		series->missing |= isnan(val);
 		if (!isnan(val))
-			add_value(series, val, sum->incomplete, turns);
+			series_add(series, val);
+	}
+}
+
+static void add_events(struct stats *s, size_t k, bool turns)
+{
+	const struct run_set *set = &s->run->set[k];
+	const struct sum *sum = &s->sum[k];
+
+	for (unsigned i = 0; i < set->nevents; i++) {
+		const struct run_event *event = &set->event[i];
+		const bool clock = line_is_clock(event) && *event->unit == '\0';
+		struct series *series =
+			series_of(s->side, event->label, SERIES_EVENT, clock ? "ns" : event->unit);
+		bool valid = sum->valid >> i & 1;
+
+		series->clock = clock;
+		series->incomplete |= sum->incomplete;
+		series->turns |= turns && valid;
+		series->missing |= !valid;
+		if (valid)
+			series_add(series, count_real(event, sum->val[i]) * event->scale);
 	}
 }
 
@@ -127,185 +157,107 @@ static void stats_end(struct sink *sink)
 	if (s->run->cut)
 		return;
 	for (size_t k = 0; k < s->run->nsets; k++) {
-		const struct run_set *set = &s->run->set[k];
-		const struct sum *sum = &s->sum[k];
-
-		for (unsigned i = 0; i < set->nevents; i++) {
-			const struct run_event *event = &set->event[i];
-			struct series *series = series_of(s, event->label, 1);
-			double val = count_real(event, sum->val[i]);
-
-			if (sum->valid >> i & 1)
-				add_value(series, val * event->scale, sum->incomplete, turns);
-		}
+		add_events(s, k, turns);
 		add_ratios(s, k, turns);
 	}
-	add_value(series_of(s, "seconds", 6), (double)s->time_ns / NSEC, false, false);
+	series_add(series_of(s->side, "seconds", SERIES_TIME, "s"), (double)s->time_ns / NSEC);
 }
 
-/* ---- statistics -------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------- */
 
-static double mean(const struct series *series)
+static bool is_compared(const struct stats *s)
 {
-	double sum = 0;
-
-	for (size_t i = 0; i < series->n; i++)
-		sum += series->val[i];
-	return sum / (double)series->n;
+	return s->config.pair || s->config.compare != NULL;
 }
 
-/* The variance of a sample, which divides by n - 1. */
-static double variance(const struct series *series)
+/* Checks an event against the limit. */
+static void judge(struct limit *limit, const struct means_row *row)
 {
-	double m = mean(series), sum = 0;
+	const struct comparison *c = &row->comparison;
+	char grown[64] = "from 0";
 
-	for (size_t i = 0; i < series->n; i++)
-		sum += (series->val[i] - m) * (series->val[i] - m);
-	return series->n > 1 ? sum / (double)(series->n - 1) : 0;
+	if (row->now->kind != SERIES_EVENT)
+		return;
+	if (c->reason != NULL) {
+		limit->unknown = true;
+		limit_note(limit, "cannot tell whether %s grew by more than %g%%: %s",
+			   row->now->label, 100 * limit->part, c->reason);
+	}
+	if (!c->above)
+		return;
+	limit->above = true;
+	if (!isnan(c->change))
+		snprintf(grown, sizeof(grown), "by %.2f%%", 100 * c->change);
+	limit_note(limit, "%s grew %s, above the limit of %g%%", row->now->label, grown,
+		   100 * limit->part);
 }
 
-static int compare_values(const void *a, const void *b)
+static void write_means(const struct stats *s)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* The 97.5 % quantile of Student's t, of the next lower number of degrees in the table. */
-static double student(double degrees)
-{
-	static const struct {
-		double degrees, t;
-	} table[] = {
-		{1, 12.706}, {2, 4.303},   {3, 3.182},	  {4, 2.776},  {5, 2.571},  {6, 2.447},
-		{7, 2.365},  {8, 2.306},   {9, 2.262},	  {10, 2.228}, {12, 2.179}, {14, 2.145},
-		{16, 2.120}, {18, 2.101},  {20, 2.086},	  {25, 2.060}, {30, 2.042}, {40, 2.021},
-		{60, 2.000}, {120, 1.980}, {1000, 1.962},
+	struct limit *limit = s->config.limit;
+	struct means means = {
+		.about = &s->about,
+		.compared = is_compared(s),
+		.limit = limit != NULL && limit->given ? limit->part : (double)NAN,
+		.n = s->now.n,
+		.row = xcalloc(s->now.n + 1, sizeof(*means.row)),
 	};
-	size_t i = 0;
 
-	while (i + 1 < sizeof(table) / sizeof(*table) && table[i + 1].degrees <= degrees)
-		i++;
-	return table[i].t;
+	for (size_t i = 0; i < means.n; i++) {
+		struct means_row *row = &means.row[i];
+
+		row->now = &s->now.series[i];
+		if (!means.compared)
+			continue;
+		row->old = find_series(&s->old, row->now->label, row->now->kind);
+		row->comparison = series_compare(row->old, row->now, means.limit);
+		if (!isnan(means.limit))
+			judge(limit, row);
+	}
+	if (s->about.tool != NULL)
+		s->config.format->means(s->config.file, &s->config.style, &means);
+	if (!isnan(means.limit) && means.n == 0) {
+		limit->unknown = true;
+		limit_note(limit, "cannot tell whether an event grew: no run is complete");
+	}
+	free(means.row);
 }
 
-/* Welch's t, and the limit beyond which the series differ.  False: too few runs. */
-static bool welch(const struct series *a, const struct series *b, double *t, double *limit)
+static const char *engines_of(const struct runs *runs)
 {
-	double na = (double)a->n, nb = (double)b->n;
-	double va = variance(a) / na, vb = variance(b) / nb, difference = mean(a) - mean(b);
-
-	if (a->n < 2 || b->n < 2)
-		return false;
-	if (va + vb == 0) {
-		*t = difference == 0 ? 0 : (double)INFINITY;
-		*limit = student(1);
-		return true;
-	}
-	*t = fabs(difference) / sqrt(va + vb);
-	*limit = student((va + vb) * (va + vb) / (va * va / (na - 1) + vb * vb / (nb - 1)));
-	return true;
-}
-
-/* ---- the table ----------------------------------------------------------------------- */
-
-static void print_comparison(FILE *f, const struct series *now, const struct series *before)
-{
-	double t, limit, was;
-
-	if (before == NULL || before->n == 0) {
-		fprintf(f, " %15s %7s  not counted before", "-", "-");
-		return;
-	}
-	was = mean(before);
-	fprintf(f, " %15.*f", now->digits, was);
-	if (was != 0 && now->n > 0)
-		fprintf(f, " %7.3f", mean(now) / was);
-	else
-		fprintf(f, " %7s", "-");
-	if (now->n == 0)
-		fprintf(f, "  not counted now");
-	else if (!welch(now, before, &t, &limit))
-		fprintf(f, "  unknown: requires 2 runs of each");
-	else if (t > limit)
-		fprintf(f, "  differs (t %.2f > %.2f)", t, limit);
-	else
-		fprintf(f, "  noise (t %.2f <= %.2f)", t, limit);
-}
-
-/* Without counts there is no mean, with one run no deviation. */
-static void print_series(FILE *f, const struct series *series)
-{
-	double m = mean(series), deviation = sqrt(variance(series));
-	int n = series->digits;
-	char label[256];
-
-	escape_text(label, sizeof(label), series->label, ESCAPE_WORD);
-	fprintf(f, "%20s %5zu", label, series->n);
-	if (series->n == 0) {
-		fprintf(f, " %15s %13s %7s %15s %15s", "-", "-", "-", "-", "-");
-		return;
-	}
-	qsort(series->val, series->n, sizeof(*series->val), compare_values);
-	fprintf(f, " %15.*f", n, m);
-	if (series->n > 1)
-		fprintf(f, " %13.*f %7.2f", n, deviation, m != 0 ? fabs(100 * deviation / m) : 0);
-	else
-		fprintf(f, " %13s %7s", "-", "-");
-	fprintf(f, " %15.*f %15.*f", n, series->val[0], n, series->val[series->n - 1]);
-}
-
-static void print(const struct stats *s)
-{
-	FILE *f = s->file;
-
-	if (s->nseries > 0 && !s->style.no_header) {
-		fprintf(f, "%20s %5s %15s %13s %7s %15s %15s", "event", "runs", "mean", "deviation",
-			"%", "least", "most");
-		fprintf(f, s->before != NULL ? " %15s %7s\n" : "\n", "before", "ratio");
-	}
-	for (size_t i = 0; i < s->nseries; i++) {
-		const struct series *series = &s->series[i];
-
-		print_series(f, series);
-		if (s->before != NULL)
-			print_comparison(f, series,
-					 find_series(s->before, series->label, series->digits));
-		fputs(series->turns ? " # in turns" : "", f);
-		fputs(series->incomplete ? " # incomplete\n" : "\n", f);
-	}
-}
-
-static const char *engines_of(const struct stats *s)
-{
-	return s->kernel && s->ptrace ? "kernel and ptrace" : s->kernel ? "kernel" : "ptrace";
+	return runs->kernel && runs->ptrace ? "kernel and ptrace"
+	       : runs->kernel		    ? "kernel"
+					    : "ptrace";
 }
 
 /* The engines count context switches differently: the command may be unchanged. */
 static void warn_about_engines(const struct stats *s)
 {
-	const struct stats *before = s->before;
+	if ((s->now.kernel && s->old.ptrace) || (s->now.ptrace && s->old.kernel))
+		say("the old runs were counted by engine %s, the new ones by %s: their context "
+		    "switches differ",
+		    engines_of(&s->old), engines_of(&s->now));
+}
 
-	if ((s->kernel && before->ptrace) || (s->ptrace && before->kernel))
-		say("'%s' was counted by engine %s, these runs by %s: their context switches differ",
-		    s->path, engines_of(before), engines_of(s));
+static void free_runs(struct runs *runs)
+{
+	for (size_t i = 0; i < runs->n; i++)
+		series_free(&runs->series[i]);
+	free(runs->series);
+	*runs = (struct runs){0};
 }
 
 static void stats_free(struct sink *sink)
 {
 	struct stats *s = (struct stats *)sink;
 
-	if (s->file != NULL)
-		print(s);
-	if (s->file != NULL && s->before != NULL)
+	if (s->config.file != NULL)
+		write_means(s);
+	if (s->config.file != NULL && is_compared(s))
 		warn_about_engines(s);
-	if (s->before != NULL)
-		stats_free(&s->before->sink);
-	for (size_t i = 0; i < s->nseries; i++) {
-		free(s->series[i].label);
-		free(s->series[i].val);
-	}
-	free(s->series);
+	free_runs(&s->now);
+	free_runs(&s->old);
+	run_free(&s->about);
 	free(s->sum);
 	free(s);
 }
@@ -320,10 +272,22 @@ static struct stats *new_stats(void)
 	return s;
 }
 
-static bool any_run(void *arg, const char *where, const struct run *run)
+bool stats_check(const char *path, const char *where, const struct run *run, bool pair)
 {
-	(void)arg, (void)where, (void)run;
-	return true;
+	if (pair && run->side == SIDE_NONE)
+		say("%s:%s: cannot compare two commands: this run is of one command; "
+		    "--compare=FILE compares with another record",
+		    path, where);
+	else if (!pair && run->side != SIDE_NONE)
+		say("%s:%s: cannot compare with two commands: the record is of --compare; "
+		    "-I shows it",
+		    path, where);
+	return pair == (run->side != SIDE_NONE);
+}
+
+static bool check_old(void *arg, const char *where, const struct run *run)
+{
+	return stats_check(arg, where, run, false);
 }
 
 static int no_flush(void *arg)
@@ -332,21 +296,34 @@ static int no_flush(void *arg)
 	return 0;
 }
 
-struct sink *stats_open(FILE *file, const struct style *style, const char *compare)
+/* False after a message. */
+static bool read_old(struct stats *s, char *path)
 {
-	const struct replay_config config = {
-		.path = compare, .tool = "cputrack", .check = any_run, .flush = no_flush};
-	struct stats *s = new_stats();
+	const struct replay_config config = {.path = path,
+					     .tool = "cputrack",
+					     .check = check_old,
+					     .flush = no_flush,
+					     .arg = path};
+	struct stats *old = new_stats();
+	bool whole = replay(&config, &old->sink);
 
-	if (compare != NULL) {
-		s->before = new_stats();
-		s->path = compare;
-		if (!replay(&config, &s->before->sink)) {
-			stats_free(&s->sink);
-			return NULL;
-		}
+	s->old = old->now;
+	old->now = (struct runs){0};
+	stats_free(&old->sink);
+	return whole;
+}
+
+struct sink *stats_open(const struct stats_config *config)
+{
+	struct stats *s = new_stats();
+	char *path = copy_text(config->compare);
+	bool failed = path != NULL && !read_old(s, path);
+
+	free(path);
+	if (failed) {
+		stats_free(&s->sink);
+		return NULL;
 	}
-	s->file = file;
-	s->style = *style;
+	s->config = *config;
 	return &s->sink;
 }

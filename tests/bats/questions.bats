@@ -314,27 +314,166 @@ print("%d %.1f %.1f %.1f %.1f" % (len(runs), statistics.mean(runs), statistics.s
 	mistake 2 "-r '0'" cputrack -r 0 true
 }
 
-@test "--compare: ratio, and Welch's t-test" {
+# The words of line $1 of the table.
+words_of() {
+	echo "${lines[$1]}" | xargs
+}
+
+@test "--compare: change, and Welch's t-test" {
 	runs_of 20 22 24 >"$T/before"
 	runs_of 10 12 14 >"$R"
 	go -0 cputrack -I "$R" --compare "$T/before"
-	[[ ${lines[1]} =~ ^\ +a\ +3\ +12\.0\ +2\.0\ +16\.67\ +10\.0\ +14\.0\ +22\.0\ +0\.545\ +differs\ \(t\ 6\.12\ \>\ 2\.78\)$ ]]
-	[[ ${lines[2]} == *seconds*2.000000*1.000*"noise (t 0.00 <="* ]]
+	[ "$(words_of 0)" = "event runs old spread new spread change verdict" ]
+	[ "$(words_of 1)" = "a 3 22.0 9.09% 12.0 16.67% -45.45% less" ]
+	[ "$(words_of 2)" = "seconds 3 2.000000s 0.00% 2.000000s 0.00% +0.00% same" ]
+	go -0 cputrack -I "$T/before" --compare "$R"
+	[ "$(words_of 1)" = "a 3 12.0 16.67% 22.0 9.09% +83.33% more" ]
+	# the limit of t is 2.776 for 4 degrees: 2.694 is below, and 2.858 above
+	for n in 264/no\ difference\ shown 267/more; do
+		runs_of 200 220 240 >"$T/before"
+		runs_of $((${n%%/*} - 20)) "${n%%/*}" $((${n%%/*} + 20)) >"$R"
+		go -0 cputrack -I "$R" --compare "$T/before"
+		[[ "$(words_of 1)" == *"% ${n#*/}" ]]
+	done
+	runs_of 20 22 24 >"$T/before"
 	runs_of 10 20 30 >"$R"
 	go -0 cputrack -I "$R" --compare "$T/before"
-	[[ ${lines[1]} == *0.909*"noise (t 0.34 <= 4.30)" ]]
+	[ "$(words_of 1)" = "a 3 22.0 9.09% 20.0 50.00% -9.09% no difference shown" ]
 	runs_of 10 >"$R"
 	go -0 cputrack -I "$R" --compare "$T/before"
-	[[ ${lines[1]} == *"requires 2 runs of each" ]]
+	[ "$(words_of 1)" = "a 3/1 22.0 9.09% 10.0 - -54.55% cannot tell: one run is too few" ]
+	# equal counts in all runs are exact
 	runs_of 10 10 >"$R"
 	runs_of 11 11 11 >"$T/before"
 	go -0 cputrack -I "$R" --compare "$T/before"
-	[[ ${lines[1]} == *"differs (t inf"* ]]
+	[ "$(words_of 1)" = "a 3/2 11.0 0.00% 10.0 0.00% -9.09% less" ]
+	runs_of 10 10 10 >"$T/before"
+	go -0 cputrack -I "$R" --compare "$T/before"
+	[ "$(words_of 1)" = "a 3/2 10.0 0.00% 10.0 0.00% +0.00% same" ]
 	go -0 cputrack -r 2 --compare "$T/before" -c page-faults true
-	[[ ${lines[1]} == *"not counted before" ]]
+	[[ ${lines[1]} == *"cannot tell: not counted in old" ]]
 	go -1 cputrack --compare /dev/null true
 	[[ $stderr == *"invalid record: the file is empty"* ]]
-	mistake 2 "make a table of their own" cputrack -r 2 --by=lwp true
+	mistake 2 "unsupported with -r and --compare: --by" cputrack -r 2 --by=lwp true
+}
+
+@test "--compare: incomplete counts give no verdict" {
+	runs_of 10 10 >"$R"
+	runs_of 20 20 | sed '2s/"cycles":7/"cycles":7,"incomplete":true/' >"$T/before"
+	go -0 cputrack -I "$R" --compare "$T/before"
+	[ "$(words_of 1)" = "a 2 20.0 0.00% 10.0 0.00% -50.00% cannot tell: counts are incomplete" ]
+	go -0 cputrack -I "$T/before" --compare "$R"
+	[[ $(words_of 1) == *"+100.00% cannot tell: counts are incomplete" ]]
+	# a run without the count
+	runs_of 20 20 20 | sed '2,3s/"counts":{"a":[0-9]*},"cycles":7/"counts":{"a":null},"cycles":null/' >"$T/before"
+	go -0 cputrack -I "$T/before" --compare "$R"
+	[ "$(words_of 1)" = "a 2 10.0 0.00% 20.0 0.00% +100.00% cannot tell: not counted in every run" ]
+}
+
+@test "--fail-above: status 3 if a count grew by more than the limit and the spread" {
+	runs_of 100 100 100 >"$T/before"
+	while read -r runs limit want; do
+		# shellcheck disable=SC2086 # words
+		runs_of ${runs//,/ } >"$R"
+		go "-$want" cputrack -I "$R" --compare="$T/before" --fail-above="$limit"
+		if [ "$want" -eq 3 ]; then
+			[[ ${lines[1]} == *"more: above the limit of ${limit%\%}%" ]]
+			[[ $stderr =~ ^"cputrack: a grew by "[0-9.]+"%, above the limit of ${limit%\%}%"$ ]]
+		else
+			[ -z "$stderr" ]
+			[[ ${lines[1]} != *above* ]]
+		fi
+	done <<-'END'
+		103,103,103 3% 0
+		104,104,104 3% 3
+		104,104,104 3 3
+		104,104,104 3.9 3
+		104,104,104 4% 0
+		101,101,101 0 3
+		100,100,100 0 0
+		90,90,90 0 0
+		104,105,106 3% 0
+		104,105,106 2% 3
+		103,105,107 0.1 0
+		103,105,107 0 3
+	END
+	# from 0 any growth is above
+	runs_of 2 2 | sed 's/"a":1/"a":0/' >"$T/before"
+	runs_of 2 2 >"$R"
+	go -3 cputrack -I "$R" --compare="$T/before" --fail-above=100%
+	[ "$(words_of 1)" = "a 2 0.0 0.00% 2.0 0.00% - more: above the limit of 100%" ]
+	[ "$stderr" = "cputrack: a grew from 0, above the limit of 100%" ]
+	# a ratio and the time have no limit
+	runs_of 2 2 >"$T/before"
+	sed 's/"ns":2000000000/"ns":9000000000/' "$T/before" >"$R"
+	go -0 cputrack -I "$R" --compare="$T/before" --fail-above=0
+	[ "$(words_of 2)" = "seconds 2 2.000000s 0.00% 9.000000s 0.00% +350.00% more" ]
+	# an event without a verdict is an error
+	runs_of 2 >"$R"
+	go -1 cputrack -I "$R" --compare="$T/before" --fail-above=3%
+	[ "$stderr" = "cputrack: cannot tell whether a grew by more than 3%: one run is too few" ]
+	sed 's/"rows":2/&,"cut":true/' "$T/before" >"$R"
+	go -1 cputrack -I "$R" --compare="$T/before" --fail-above=3%
+	[ "$stderr" = "cputrack: cannot tell whether an event grew: no run is complete" ]
+}
+
+@test "--fail-above: wrong command lines" {
+	local limit
+	runs_of 2 2 >"$R"
+	for limit in '' x -1 3x 3%% nan inf 1e7 ' 3'; do
+		mistake 2 "invalid --fail-above '$limit': expected per cent from 0 to 1000000, such as 3%" \
+			cputrack -I "$R" --compare="$R" --fail-above="$limit"
+	done
+	mistake 2 "missing --compare: --fail-above limits how much an event may grow;" \
+		cputrack -r 2 --fail-above=3% -c page-faults true
+	mistake 2 "missing -c: --fail-above needs the events that may not grow;" \
+		cputrack -r 2 --compare="$R" --fail-above=3% true
+	mistake 2 "missing -r: --fail-above needs 2 runs or more" \
+		cputrack --compare="$R" --fail-above=3% -c page-faults true
+	mistake 2 "missing --compare" cputrack --top --fail-above=3% -p $$
+}
+
+@test "-r: units, --human, csv and json of the means" {
+	local from='"unit":"","scale":1'
+	runs_of 20000 24000 | sed 's/"a"/"task-clock"/g' >"$R"
+	go -0 cputrack -I "$R" --compare "$R"
+	[ "$(words_of 1)" = "task-clock 2 22000.0ns 12.86% 22000.0ns 12.86% +0.00% no difference shown" ]
+	go -0 cputrack -I "$R" --compare "$R" --human
+	[ "$(words_of 1)" = "task-clock 2 22.0us 12.86% 22.0us 12.86% +0.00% no difference shown" ]
+	[[ $(words_of 2) == "seconds 2 2.00s 0.00% 2.00s 0.00% +0.00% same" ]]
+	runs_of 20 24 | sed "s/$from/\"unit\":\"Joules\",\"scale\":0.5/" >"$R"
+	go -0 cputrack -I "$R" --compare "$R"
+	[[ $(words_of 1) == "a 2 11.0Joules "* ]]
+	go -0 cputrack -I "$R" --compare "$R" --format=csv
+	[ "${lines[0]}" = "event,unit,runs,mean,deviation,least,most,incomplete,turns,old_runs,old_mean,old_deviation,old_least,old_most,change,verdict,reason,above" ]
+	[[ ${lines[1]} == a,Joules,2,11,1.414*,10,12,0,0,2,11,1.414*,10,12,0,"no difference shown,," ]]
+	[ "${lines[2]}" = "seconds,s,2,2,0,2,2,0,0,2,2,0,2,2,0,same,," ]
+	go -0 cputrack -I "$R" --compare "$R" -n --format=csv --fail-above=1
+	[[ ${lines[0]} == a,Joules,*,"no difference shown,,0" ]]
+	# as the table, from live runs
+	go -0 cputrack -r 3 -n -c page-faults,task-clock "$WORK/touch-pages" 100
+	[ "${#lines[@]}" -eq 3 ]
+	[[ $(words_of 0) =~ ^"page-faults 3 "[0-9]+\.[0-9]" "[0-9]+\.[0-9]" "[0-9.]+"% "[0-9]+\.0" "[0-9]+\.0$ ]]
+	[[ $(words_of 1) =~ ^"task-clock 3 "[0-9]+\.[0-9]"ns "[0-9]+\.[0-9]"ns "[0-9.]+"% "[0-9]+\.0"ns "[0-9]+\.0ns$ ]]
+	[[ $(words_of 2) =~ ^"seconds 3 "[0-9]+\.[0-9]{6}"s "[0-9]+\.[0-9]{6}"s "[0-9.]+"% " ]]
+	go -0 cputrack -r 3 --format=json -c page-faults,task-clock "$WORK/touch-pages" 100
+	python3 -c '
+import json, statistics, sys
+head, *rows = map(json.loads, sys.stdin)
+assert head["kind"] == "means" and head["tool"] == "cputrack" and head["command"][1:3] == ["-r", "3"], head
+assert [(r["kind"], r["event"], r["unit"], r["runs"]) for r in rows] == [
+    ("mean", "page-faults", "", 3), ("mean", "task-clock", "ns", 3), ("mean", "seconds", "s", 3)], rows
+for r in rows:
+    v = r["values"]
+    assert len(v) == 3 and min(v) == r["least"] and max(v) == r["most"], r
+    assert abs(statistics.mean(v) - r["mean"]) < 1e-9 * r["mean"], r
+    assert abs(statistics.stdev(v) - r["deviation"]) <= 1e-6 * r["mean"], r
+    assert "old" not in r and "verdict" not in r, r
+' <<<"$output"
+	# such output cannot be replayed
+	echo "$output" >"$T/means"
+	mistake 1 "invalid record: it has means (-r); -O writes records" cputrack -I "$T/means"
+	mistake 1 "invalid record: it has means (-r); -O writes records" cputrack -I "$R" --compare "$T/means"
 }
 
 # counted_by ENGINE: the record of a run, changed to name that engine.
@@ -347,13 +486,13 @@ counted_by() {
 	runs_of 20 22 | counted_by ptrace >"$T/before"
 	runs_of 20 22 | counted_by kernel >"$R"
 	go -0 cputrack -I "$R" --compare "$T/before"
-	[ "$stderr" = "cputrack: '$T/before' was counted by engine ptrace, these runs by kernel: $by" ]
+	[ "$stderr" = "cputrack: the old runs were counted by engine ptrace, the new ones by kernel: $by" ]
 	go -0 cputrack -I "$T/before" --compare "$R"
-	[ "$stderr" = "cputrack: '$R' was counted by engine kernel, these runs by ptrace: $by" ]
+	[ "$stderr" = "cputrack: the old runs were counted by engine kernel, the new ones by ptrace: $by" ]
 	[ "${#lines[@]}" -eq 3 ]
 	cat "$T/before" >>"$R"
 	go -0 cputrack -I "$T/before" --compare "$R"
-	[ "$stderr" = "cputrack: '$R' was counted by engine kernel and ptrace, these runs by ptrace: $by" ]
+	[ "$stderr" = "cputrack: the old runs were counted by engine kernel and ptrace, the new ones by ptrace: $by" ]
 	go -0 cputrack -I "$T/before" --compare "$T/before"
 	[ -z "$stderr" ]
 	runs_of 20 22 >"$R" # an older record does not tell
@@ -389,8 +528,8 @@ counted_by() {
 	runs_of 20 22 | sed 's/"event":"a"/"event":"seconds"/; s/"counts":{"a"/"counts":{"seconds"/' >"$R"
 	go -0 cputrack -I "$R" --compare "$R"
 	[ "${#lines[@]}" -eq 3 ]
-	[[ ${lines[1]} =~ ^\ +seconds\ +2\ +21\.0\ .*\ 21\.0\ +1\.000\  ]]
-	[[ ${lines[2]} =~ ^\ +seconds\ +2\ +2\.000000\ .*\ 2\.000000\ +1\.000\  ]]
+	[[ $(words_of 1) == "seconds 2 21.0 "*" 21.0 "*" +0.00% no difference shown" ]]
+	[[ $(words_of 2) == "seconds 2 2.000000s "*" 2.000000s "*" +0.00% same" ]]
 }
 
 @test "--human: three digits, prefixes and units, in tables only" {

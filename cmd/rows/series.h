@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * series.h - the values of an event in several runs, and the comparison of two such series.
+ */
+#ifndef SERIES_H
+#define SERIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum series_kind { SERIES_EVENT, SERIES_RATIO, SERIES_TIME };
+
+/* The counts of an event in each run, the values of a ratio, or the times. */
+struct series {
+	char *label;
+	enum series_kind kind;
+	char *unit;   /* "": a plain number */
+	bool clock;   /* the unit is nanoseconds on a CPU */
+	size_t n;     /* the runs with a value */
+	double *val;  /* in the order of the runs, in `unit` */
+	bool missing; /* some run has no value */
+	bool incomplete;
+	bool turns; /* in some run it counted only a part of the time */
+};
+
+void series_add(struct series *series, double val);
+void series_free(struct series *series);
+
+/* Require a value. */
+double series_mean(const struct series *series);
+double series_least(const struct series *series);
+double series_most(const struct series *series);
+/* The standard deviation of a sample, which divides by n - 1; requires two values. */
+double series_deviation(const struct series *series);
+
+enum verdict {
+	VERDICT_SAME, /* all values of both series are equal */
+	VERDICT_MORE,
+	VERDICT_LESS,
+	VERDICT_NO_DIFFERENCE,
+	VERDICT_CANNOT_TELL
+};
+
+const char *verdict_name(enum verdict verdict);
+
+struct comparison {
+	enum verdict verdict;
+	const char *reason; /* of VERDICT_CANNOT_TELL; else NULL */
+	double change;	    /* of the mean, as a part of the old one; NaN: unknown */
+	bool above;	    /* it grew by more than the limit */
+};
+
+/*
+ * Compares the runs of now with old ones.  `limit`: the part of the old mean by which an event may
+ * grow; NaN: there is no limit.  `old` NULL: it was not counted.
+ */
+struct comparison series_compare(const struct series *old, const struct series *now, double limit);
+
+#endif /* SERIES_H */

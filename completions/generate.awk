@@ -29,6 +29,7 @@ function read_table(   row, n, i, part, has) {
 		long = part[2]
 		arg = has ? part[4] : ""
 		help = has ? part[6] : part[4]
+		optional = sub(/^\[/, "", arg) && sub(/\]$/, "", arg)
 		words = words_of(arg)
 		kind = !has ? "flag" : words != "" ? "words" : arg == "SPEC" ? "events" : \
 			arg == "FILE" ? "file" : arg == "PID" ? "pid" : "other"
@@ -44,7 +45,7 @@ function read_table(   row, n, i, part, has) {
 	}
 	if (shell == "bash") {
 		block["@OPTIONS@"] = "\tlocal options='" substr(options, 2) "'\n"
-		block["@ARGUMENTS@"] = "\tlocal longs=' " longs "' letters='" letters "' pids='" pids "'\n"
+		block["@ARGUMENTS@"] = "\tlocal longs=' " longs "' maybe=' " maybe "' letters='" letters "' pids='" pids "'\n"
 	}
 }
 
@@ -62,7 +63,8 @@ function to_bash(   action) {
 	options = options " --" long (arg != "" ? "=" : "") (letter != "" ? " -" letter : "")
 	if (arg == "")
 		return
-	longs = longs "--" long " "
+	if (optional) maybe = maybe "--" long " "
+	else longs = longs "--" long " "
 	letters = letters letter
 	if (kind == "pid") pids = "--" long " " letter
 	action = kind == "words" ? "_" program "_words '" words "'" : kind == "events" ? "_" program "_spec \"$1\"" : \
@@ -78,7 +80,7 @@ function to_zsh(   text, action, many) {
 	action = kind == "words" ? "(" words ")" : kind == "events" ? "_" program "_spec" : \
 		kind == "file" ? "_files" : kind == "pid" ? "_pids" : " "
 	many = kind == "events" || kind == "pid"
-	action = arg != "" ? ":" arg ":" action : ""
+	action = arg != "" ? (optional ? "::" : ":") arg ":" action : ""
 	if (long == "help" && program != "cpc-events") action = "::pattern:_" program "_events"
 	block["@OPTIONS@"] = block["@OPTIONS@"] "  " (many ? "'*'" : \
 		letter != "" ? "'(-" letter " --" long ")'" : "") \
@@ -91,10 +93,10 @@ function to_fish(   text) {
 	text = help
 	gsub(/'/, "\\'", text)
 	block["@OPTIONS@"] = block["@OPTIONS@"] "complete -c " program (letter != "" ? " -s " letter : "") \
-		" -l " long (kind == "flag" ? "" : kind == "file" ? " -r -F" : " -x") \
+		" -l " long (kind == "flag" || optional ? "" : kind == "file" ? " -r -F" : " -x") \
 		(kind == "words" ? " -a '" words "'" : kind == "events" ? " -a '(__" program "_spec)'" : \
 		kind == "pid" ? " -a '(__fish_complete_pids)'" : "") " -d '" text "'\n"
-	if (arg != "") params = params " --" long (letter != "" ? " -" letter : "")
+	if (arg != "" && !optional) params = params " --" long (letter != "" ? " -" letter : "")
 	block["@COMMAND@"] = "complete -c " program (program == "cputrack" ? \
 		" -n 'not __cputrack_seen_help' -x -a '(__fish_complete_subcommand" params ")'" : " -f") "\n"
 }

@@ -68,6 +68,19 @@ static void report_error(char **argv, const struct opt *opts, bool missing_argum
 		say("unknown option '%s'", what);
 }
 
+/* Unlike getopt_long(3), an optional argument may be the next word. */
+static void take_optional(int argc, char **argv, const struct opt *opts, int code)
+{
+	const char *next = optind < argc ? argv[optind] : "-?";
+
+	while (opts->code != 0 && opts->code != code)
+		opts++;
+	if (opts->arg == NULL || *opts->arg != '[' || optarg != NULL ||
+	    (*next == '-' && strcmp(next, "-") != 0))
+		return;
+	optarg = argv[optind++];
+}
+
 int opts_next(int argc, char **argv, const struct opt *opts)
 {
 	struct option longs[MAX_OPTS + 1] = {0};
@@ -76,7 +89,9 @@ int opts_next(int argc, char **argv, const struct opt *opts)
 
 	for (int i = 0; i < MAX_OPTS && opts[i].code != 0; i++) {
 		longs[i].name = opts[i].name;
-		longs[i].has_arg = opts[i].arg != NULL ? required_argument : no_argument;
+		longs[i].has_arg = opts[i].arg == NULL	 ? no_argument
+				   : *opts[i].arg == '[' ? optional_argument
+							 : required_argument;
 		longs[i].val = opts[i].code;
 		if (opts[i].code < 256) {
 			*s++ = (char)opts[i].code;
@@ -85,8 +100,10 @@ int opts_next(int argc, char **argv, const struct opt *opts)
 		}
 	}
 	c = getopt_long(argc, argv, shorts, longs, NULL);
-	if (c != '?' && c != ':')
+	if (c != '?' && c != ':') {
+		take_optional(argc, argv, opts, c);
 		return c;
+	}
 	report_error(argv, opts, c == ':');
 	return '?';
 }

@@ -14,14 +14,15 @@ enum opt_use { ALWAYS, TO_COUNT };
 struct opt {
 	int code;	  /* the letter, or from 256 on a long option without a letter */
 	const char *name; /* the long option */
-	const char *arg;  /* the name of its argument; NULL: no argument */
+	const char *arg;  /* the name of its argument, in [] if optional; NULL: no argument */
 	const char *help;
 	enum opt_use use;
 };
 
 /*
  * As getopt_long(3), for a table that ends with code 0.  Stops at the first word that is not an
- * option.  Returns '?' after an error message, -1 at the end.
+ * option.  An optional argument may follow as a word that is not an option.  Returns '?' after an
+ * error message, -1 at the end.
  */
 int opts_next(int argc, char **argv, const struct opt *opts);
 

@@ -11,6 +11,7 @@
 #include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	OPT_START_DISABLED = OPT_OWN,
@@ -39,7 +40,7 @@ static const struct opt opts[] = {
 	{OPT_CGROUP, "cgroup", "CGROUP", "those in a cgroup, and that enter it", TO_COUNT},
 	{OPT_USER, "user", "USER", "those of a user, and that become it", TO_COUNT},
 	{'r', "repeat", "RUNS", "run the command so often: means and deviations", TO_COUNT},
-	{OPT_COMPARE, "compare", "FILE", "compare with the runs of a record", ALWAYS},
+	{OPT_COMPARE, "compare", "[FILE]", "compare two commands, or with a record", ALWAYS},
 	{OPT_FAIL_ABOVE, "fail-above", "PERCENT", "status 3 if an event grew by more", ALWAYS},
 	{OPT_TID, "tid", NULL, "name LWPs by the kernel's thread ids", ALWAYS},
 	{OPT_COMM, "comm", NULL, "name LWPs, and show how processes end", ALWAYS},
@@ -67,6 +68,8 @@ static void print_usage(FILE *f)
 	      "       cputrack --all | --cgroup=CGROUP | --user=USER [-c SPEC]...\n"
 	      "                [-ntvD] [-N COUNT] [-o FILE] [-T SECS]\n"
 	      "       cputrack -r RUNS [-c SPEC]... [--compare FILE] COMMAND [ARG]...\n"
+	      "       cputrack --compare [-r RUNS] [-c SPEC]... [--fail-above PERCENT]\n"
+	      "                -- COMMAND [ARG]... -- COMMAND [ARG]...\n"
 	      "       cputrack -I FILE [-nt] [-o FILE] [--format FORMAT]\n"
 	      "       cputrack -h [PATTERN]\n"
 	      "       cputrack --check\n\n",
@@ -145,6 +148,7 @@ static int parse_option(void *config, int c)
 		return parse_count("-r", optarg, 1, 1000000, &cfg->repeat);
 	case OPT_COMPARE:
 		cfg->common.output.compare = optarg;
+		cfg->common.output.pair = optarg == NULL;
 		cfg->common.output.stats = true;
 		return STATUS_OK;
 	case OPT_FAIL_ABOVE:
@@ -203,6 +207,7 @@ static const char *idle_option(const struct config *cfg)
 static int check_means(struct config *cfg)
 {
 	struct output_config *output = &cfg->common.output;
+	bool compares = output->pair || output->compare != NULL;
 	char text[100];
 
 	if (output->by != BY_NOTHING)
@@ -216,12 +221,14 @@ static int check_means(struct config *cfg)
 			 idle_option(cfg));
 		return usage_error(text);
 	}
-	if (cfg->limit.given && output->compare == NULL)
+	if (cfg->limit.given && !compares)
 		return usage_error("missing --compare: --fail-above limits how much an event "
 				   "may grow");
 	if (cfg->limit.given && cfg->common.replay == NULL && cfg->common.nspecs == 0)
 		return usage_error("missing -c: --fail-above needs the events that may not grow");
 	output->limit = &cfg->limit;
+	if (output->pair && cfg->repeat == 0)
+		cfg->repeat = 10;
 	if (cfg->limit.given && cfg->common.replay == NULL && cfg->repeat < 2)
 		return usage_error("missing -r: --fail-above needs 2 runs or more, "
 				   "since one has no spread");
@@ -277,11 +284,45 @@ static void choose_for_summary(struct config *cfg)
 	cfg->engine.interval_ms = whole ? 0 : 1000;
 }
 
+/* Splits the operands into two commands. */
+static int parse_pair(struct config *cfg, int n, char **arg)
+{
+	int at = n, nseparators = 0;
+
+	if (cfg->pids.n != 0 || cfg->engine.choice.kind != CHOICE_NONE)
+		return usage_error("unsupported with --compare without a record, which is for two "
+				   "commands: -p, --all, --cgroup and --user");
+	for (int i = 0; i < n; i++) {
+		if (strcmp(arg[i], "--") != 0)
+			continue;
+		at = i;
+		nseparators++;
+	}
+	if (nseparators == 0)
+		return usage_error("missing the second command: --compare without a record is "
+				   "for two, as in --compare -- ./old -- ./new");
+	if (nseparators > 1)
+		return usage_error("invalid '--': more than one between two commands; put one "
+				   "with a -- of its own into sh -c '...'");
+	if (at == 0 || at + 1 == n)
+		return usage_error(at == 0 ? "missing the first command, before the second --"
+					   : "missing the second command, after the second --");
+	/* The program's whole command line stays as it is. */
+	cfg->command = xcalloc((size_t)at + 1, sizeof(*cfg->command));
+	memcpy(cfg->command, arg, (size_t)at * sizeof(*arg));
+	cfg->second = arg + at + 1;
+	return STATUS_OK;
+}
+
 static int parse_operands(void *config, int n, char **arg)
 {
 	struct config *cfg = config;
 
-	if (n > 0)
+	int status = cfg->common.output.pair ? parse_pair(cfg, n, arg) : STATUS_OK;
+
+	if (status != STATUS_OK)
+		return status;
+	if (n > 0 && cfg->command == NULL)
 		cfg->command = arg;
 	choose_for_summary(cfg);
 	/* As on Solaris, -c alone follows neither; but there -c is never left out. */
@@ -330,6 +371,8 @@ int main(int argc, char **argv)
 	int status;
 
 	status = program_main(&cputrack, &cfg.common, &cfg, argc, argv);
+	if (cfg.second != NULL)
+		free(cfg.command);
 	free(cfg.pids.id);
 	return status;
 }

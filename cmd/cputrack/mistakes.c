@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Is there a file of that name where execvp(3) looks? */
@@ -74,4 +75,30 @@ int mistakes_of_command(cpc_t *cpc, char **command, bool no_events)
 		break;
 	}
 	return STATUS_OK;
+}
+
+/* Is it a program instead of a record?  Reads regular files only, which stay as they are. */
+static bool is_program_file(const char *path)
+{
+	struct stat st;
+	FILE *file;
+	int first;
+
+	if (stat(path, &st) == -1)
+		return strchr(path, '/') == NULL && is_program(path);
+	if (!S_ISREG(st.st_mode) || access(path, X_OK) == -1 || (file = fopen(path, "re")) == NULL)
+		return false;
+	first = fgetc(file);
+	fclose(file);
+	return first != '{';
+}
+
+int mistakes_of_record(const char *path)
+{
+	if (!is_program_file(path))
+		return STATUS_OK;
+	say("invalid --compare '%s': it is a program, and no record; two commands are compared by "
+	    "--compare -- %s -- COMMAND",
+	    path, path);
+	return STATUS_USAGE;
 }

@@ -16,4 +16,7 @@
  */
 int mistakes_of_command(cpc_t *cpc, char **command, bool no_events);
 
+/* Refuses a program in the place of a record of --compare.  Returns the exit status, likewise. */
+int mistakes_of_record(const char *path);
+
 #endif /* MISTAKES_H */

@@ -24,6 +24,14 @@
 
 /* What a shell returns for a command that it cannot execute, and cannot find. */
 enum { STATUS_CANNOT_EXECUTE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
+/* One of two compared commands failed. */
+enum { STATUS_COMMAND_FAILED = 4 };
+
+/* How a compared command ended. */
+struct ends {
+	unsigned n, failed;
+	int wstatus; /* of the first run that failed */
+};
 
 struct session {
 	struct config *cfg;
@@ -33,6 +41,9 @@ struct session {
 	struct track track;
 	struct pace pace;
 	struct command command;
+	enum run_side side; /* of two commands, the one that runs */
+	bool warm_up;	    /* its counts are left out */
+	struct ends ends[SIDE_NEW + 1];
 	int status;	   /* exit status */
 	bool interrupted;  /* the command died of SIGINT */
 	bool lost;	   /* in some run LWPs were not counted, or not to their end */
@@ -92,6 +103,11 @@ static int command_status(int status)
 	return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+static char **words_of(const struct config *cfg, enum run_side side)
+{
+	return side == SIDE_NEW ? cfg->second : cfg->command;
+}
+
 /* Ends as if the signal had ended the command. */
 static void end_by(struct session *run, int sig)
 {
@@ -107,7 +123,7 @@ static bool start_tracking(struct session *run)
 	bool some_failed = false, killed;
 
 	if (cfg->command != NULL) {
-		if (ops->start(run->engine, cfg->command, &run->command) == 0)
+		if (ops->start(run->engine, words_of(cfg, run->side), &run->command) == 0)
 			return true;
 		killed = errno == EINTR && signals_got() != 0;
 		run->status = errno != 0 ? cannot_start() : STATUS_FAILED;
@@ -121,6 +137,23 @@ static bool start_tracking(struct session *run)
 	}
 	run->status = STATUS_FAILED;
 	return false;
+}
+
+/* The command has ended.  Of two, the status is for neither: report_failures() names them. */
+static void note_end(struct session *run, int wstatus)
+{
+	struct ends *ends = &run->ends[run->side];
+
+	run->interrupted = WIFSIGNALED(wstatus) && WTERMSIG(wstatus) == SIGINT;
+	if (run->side == SIDE_NONE || run->interrupted) {
+		run->status = command_status(wstatus);
+		return;
+	}
+	if (run->cut)
+		return;
+	ends->n++;
+	if (wstatus != 0 && ends->failed++ == 0)
+		ends->wstatus = wstatus;
 }
 
 /* Tracks until the end. */
@@ -147,11 +180,9 @@ static void track_once(struct session *run, struct run *about)
 	engine->waiting = false; /* nothing is left to count */
 	run->cut = cfg->repeat > 0 && run->command.cut;
 	track_end(&run->track, engine->lost, run->cut);
-	run->complete += !run->cut;
-	if (cfg->command != NULL && engine->ops->wait(engine, &wstatus) == 0) {
-		run->status = command_status(wstatus);
-		run->interrupted = WIFSIGNALED(wstatus) && WTERMSIG(wstatus) == SIGINT;
-	}
+	run->complete += !run->cut && !run->warm_up;
+	if (cfg->command != NULL && engine->ops->wait(engine, &wstatus) == 0)
+		note_end(run, wstatus);
 	signals_forget();
 	engine->ops->release(engine);
 	if (cfg->engine.start_off && !run->track.ever_on)
@@ -163,9 +194,16 @@ static void track_once(struct session *run, struct run *about)
 		run->status = STATUS_FAILED;
 }
 
+static void drop_row(struct sink *sink, const struct row *row)
+{
+	(void)sink, (void)row;
+}
+
 /* As track_once(), but leaves what the next command inherits as it was. */
 static void track_run_of(struct session *run, struct output *output, int *error)
 {
+	static const struct sink_ops drop = {.row = drop_row};
+	struct sink nowhere = {.ops = &drop};
 	const struct config *cfg = run->cfg;
 	struct engine_config engine = cfg->engine;
 	struct track_config track = cfg->track;
@@ -180,6 +218,7 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 	run->status = STATUS_OK;
 	run->failed = run->cut = false;
 	about = source_run(run->cpc, &run->grp, "cputrack", cfg->common.argv);
+	about.side = run->side;
 	about.many = cfg->engine.follow_fork || cfg->pids.n > 1;
 	about.scope = cfg->common.output.keys;
 	if (scope_has_keys(about.scope))
@@ -192,6 +231,8 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 	track.follow_exec = cfg->engine.follow_exec;
 	track_init(&run->track, &track, &about, output,
 		   cfg->command != NULL ? &run->command : NULL);
+	if (run->warm_up)
+		run->track.sink = &nowhere;
 	run->engine = engine_new(cfg->engine_choice, &engine, run->cpc, &run->grp, &run->track);
 	if (run->engine == NULL) {
 		run->status = STATUS_FAILED;
@@ -227,7 +268,7 @@ static bool goes_on(const struct session *run, int error)
 /* Of several runs, some are missing because of a signal. */
 static void report_missing(struct session *run)
 {
-	const unsigned wanted = run->cfg->repeat;
+	const unsigned wanted = run->cfg->repeat * (run->cfg->second != NULL ? 2 : 1);
 	const int sig = signals_got();
 
 	if (sig == 0 || run->complete >= wanted)
@@ -236,6 +277,47 @@ static void report_missing(struct session *run)
 	    wanted, run->cut ? ", and one that it cut is left out" : "");
 	if (!run->failed)
 		end_by(run, sig);
+}
+
+/*
+ * Runs two commands in turns: old new, new old, old new, ...  So a machine that gets slower or
+ * faster meanwhile favours neither.  The first pair is a warm-up.
+ */
+static void track_pairs(struct session *run, struct output *output, int *error)
+{
+	const unsigned n = 2 * (run->cfg->repeat + 1);
+
+	for (unsigned i = 0; i < n; i++) {
+		bool swapped = i >= 2 && i / 2 % 2 == 0;
+
+		run->warm_up = i < 2;
+		run->side = (i % 2 != 0) != swapped ? SIDE_NEW : SIDE_OLD;
+		track_run_of(run, output, error);
+		if (!goes_on(run, *error))
+			break;
+	}
+}
+
+/* Names a compared command some of whose runs failed. */
+static void report_failures(struct session *run)
+{
+	for (enum run_side side = SIDE_OLD; side <= SIDE_NEW; side++) {
+		const struct ends *ends = &run->ends[side];
+		int wstatus = ends->wstatus;
+
+		if (ends->failed == 0)
+			continue;
+		if (WIFSIGNALED(wstatus))
+			say("the %s command '%s' failed in %u of %u runs: signal %d, %s",
+			    run_side_name(side), words_of(run->cfg, side)[0], ends->failed, ends->n,
+			    WTERMSIG(wstatus), strsignal(WTERMSIG(wstatus)));
+		else
+			say("the %s command '%s' failed in %u of %u runs: exit status %d",
+			    run_side_name(side), words_of(run->cfg, side)[0], ends->failed, ends->n,
+			    WEXITSTATUS(wstatus));
+		if (run->status == STATUS_OK)
+			run->status = STATUS_COMMAND_FAILED;
+	}
 }
 
 /*
@@ -284,9 +366,12 @@ static void track(struct session *run)
 		run->status = STATUS_FAILED;
 		return;
 	}
-	do
-		track_run_of(run, output, &error);
-	while (++n < cfg->repeat && goes_on(run, error));
+	if (cfg->second != NULL)
+		track_pairs(run, output, &error);
+	else
+		do
+			track_run_of(run, output, &error);
+		while (++n < cfg->repeat && goes_on(run, error));
 	report_missing(run);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
@@ -301,6 +386,7 @@ static void track(struct session *run)
 		die_of(SIGINT); /* else the shell would go on with its loop */
 	if (error != 0 || run->lost)
 		run->status = STATUS_FAILED;
+	report_failures(run);
 	run->status = limit_status(&run->cfg->limit, run->status);
 }
 
@@ -308,9 +394,13 @@ int run_count(struct config *cfg, cpc_t *cpc)
 {
 	struct session run = {.cfg = cfg, .cpc = cpc};
 
-	if (cfg->command != NULL)
+	if (cfg->common.output.compare != NULL)
+		run.status = mistakes_of_record(cfg->common.output.compare);
+	if (run.status == STATUS_OK && cfg->command != NULL)
 		run.status = mistakes_of_command(cpc, cfg->command, cfg->common.by_default);
 	run.grp.functions = true;
+	if (run.status == STATUS_OK && cfg->second != NULL)
+		run.status = mistakes_of_command(cpc, cfg->second, cfg->common.by_default);
 	if (run.status == STATUS_OK)
 		run.status = program_sets(&cfg->common, cpc, &run.grp, &trial);
 	if (run.status == STATUS_OK)

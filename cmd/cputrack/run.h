@@ -20,6 +20,7 @@ struct config {
 	bool interval_given; /* by -T */
 	unsigned repeat;     /* runs of the command; 0: one, whose rows are shown */
 	char **command;	     /* NULL: -p */
+	char **second;	     /* compare `command` with this one; or NULL */
 	struct limit limit;  /* of --fail-above */
 	struct pids pids;    /* of -p */
 	bool top;	     /* rows are shown on a screen */

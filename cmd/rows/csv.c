@@ -186,9 +186,11 @@ static const char means_header[] =
 
 static void put_real(FILE *f, bool known, double val)
 {
-	fputc(',', f);
+	char text[REAL_SIZE] = "";
+
 	if (known && isfinite(val))
-		fprintf(f, "%.17g", val);
+		real_text(text, val);
+	fprintf(f, ",%s", text);
 }
 
 static void put_series(FILE *f, const struct series *series)

@@ -244,8 +244,12 @@ struct sink *json_open(FILE *file, const struct style *style)
 
 static json_object *real(bool known, double val)
 {
-	/* NULL: null */
-	return known && isfinite(val) ? jsonwrite_made(json_object_new_double(val)) : NULL;
+	char text[REAL_SIZE];
+
+	if (!known || !isfinite(val))
+		return NULL; /* null */
+	real_text(text, val);
+	return jsonwrite_made(json_object_new_double_s(val, text));
 }
 
 static void add_series(json_object *object, const struct series *series)

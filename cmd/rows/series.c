@@ -11,6 +11,7 @@
 #include "../base/util.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 void series_add(struct series *series, double val)
@@ -75,6 +76,13 @@ static double variance(const struct series *series)
 double series_deviation(const struct series *series)
 {
 	return sqrt(variance(series));
+}
+
+void real_text(char text[REAL_SIZE], double val)
+{
+	snprintf(text, REAL_SIZE, "%.15g", val);
+	if (strtod(text, NULL) != val)
+		snprintf(text, REAL_SIZE, "%.17g", val);
 }
 
 const char *verdict_name(enum verdict verdict)

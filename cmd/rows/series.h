@@ -42,6 +42,10 @@ enum verdict {
 	VERDICT_CANNOT_TELL
 };
 
+/* For machines: as few digits as give the same number again. */
+#define REAL_SIZE 32
+void real_text(char text[REAL_SIZE], double val);
+
 const char *verdict_name(enum verdict verdict);
 
 struct comparison {

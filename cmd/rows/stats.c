@@ -216,7 +216,7 @@ static void write_means(const struct stats *s)
 	}
 	if (s->about.tool != NULL)
 		s->config.format->means(s->config.file, &s->config.style, &means);
-	if (!isnan(means.limit) && means.n == 0) {
+	if (!isnan(means.limit) && means.n == 0 && s->about.tool != NULL) {
 		limit->unknown = true;
 		limit_note(limit, "cannot tell whether an event grew: no run is complete");
 	}

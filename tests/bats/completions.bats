@@ -66,6 +66,12 @@ zsh_completes() {
 	bash_completes cpustat -c '' | grep -x context-switches
 	touch "$T/some-file"
 	[ "$(bash_completes cputrack -o "$T/some")" = "$T/some-file" ]
+	# an optional argument is a file, and does not hide the next option or command
+	[ "$(bash_completes cputrack --compare "$T/some")" = "$T/some-file" ]
+	[ "$(bash_completes cputrack --compare -c page-f)" = page-faults ]
+	bash_completes cputrack --compare -- tru | grep -x true
+	bash_completes cputrack --compare -r 3 -- ls -l -- tru | grep -x true
+	[ "$(bash_completes cputrack --compare="$T/some-file" ls -- "$T/some")" = "$T/some-file" ]
 	[ "$(bash_completes cputrack -c page-faults,our_f)" = page-faults,our_faults ]
 	[ "$(bash_completes cputrack -h OUR.C)" = OUR.CODE ]
 	if [ "$(id -u)" = 0 ] && "$CPC_BUILD/cputrack" -h 'sched:sched_swit*' >"$T/found"; then
@@ -85,6 +91,7 @@ zsh_completes() {
 	[ "$(fish_completes cpc-events 'cpc-events im')" = import ]
 	touch "$T/some.json"
 	fish_completes cpc-events "cpc-events import $T/some" | grep -x "$T/some.json"
+	fish_completes cputrack 'cputrack --compare -c page-f' | grep -x page-faults
 	fish_completes cputrack 'cputrack -c page-f' | grep -x page-faults
 	fish_completes cputrack 'cputrack -c page-faults,task-c' | grep -x page-faults,task-clock
 	fish_completes cputrack 'cputrack -c pic1=page-f' | grep -x pic1=page-faults
@@ -100,6 +107,7 @@ zsh_completes() {
 	for program in cputrack cpustat cpc-events; do
 		cp "$COMPLETIONS/$program.zsh" "$T/zsh/_$program"
 	done
+	[ "$(zsh_completes 'cputrack --compare -c page-fau' 'page-faults')" = found ]
 	[ "$(zsh_completes 'cputrack -c page-fau' 'page-faults')" = found ]
 	[ "$(zsh_completes 'cputrack -c page-faults,task-cl' 'task-clock')" = found ]
 	[ "$(zsh_completes 'cputrack -c pic1=page-fau' 'pic1=page-faults')" = found ]

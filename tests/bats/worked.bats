@@ -35,8 +35,8 @@ setup() {
 	mkdir -p "$T/bin" "$T/home" "$T/etc"
 	cd "$T" || return
 	# A make(1) and a program that end soon, and a script.
-	printf '#!/bin/sh\nls >/dev/null; sort /etc/passwd | wc -l\n' | tee bin/make bin/program script.sh >a.out
-	chmod +x bin/* a.out
+	printf '#!/bin/sh\nls >/dev/null; sort /etc/passwd | wc -l\n' | tee bin/make bin/program script.sh old new >a.out
+	chmod +x bin/* a.out old new
 	start nginx "$WORK/set-comm" nginx
 	eventually said nginx ready
 	export HOME=$T/home PATH=$T/bin:$PATH

@@ -99,7 +99,7 @@ install(FILES packaging/cpc.conf DESTINATION ${CPC_TMPFILES_DIR} COMPONENT tools
 configure_file(packaging/cpustat-export.service.in cpustat-export.service @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cpustat-export.service
 	DESTINATION ${CPC_SYSTEMD_DIR} COMPONENT tools)
-install(FILES README.md CHANGELOG.md SECURITY.md LICENSE docs/fleet.md
+install(FILES README.md CHANGELOG.md SECURITY.md LICENSE docs/ci.md docs/fleet.md
 	packaging/cpc-dashboard.json TYPE DOC COMPONENT tools)
 
 install(DIRECTORY examples/ DESTINATION ${CPC_EXAMPLES_DIR} COMPONENT dev)

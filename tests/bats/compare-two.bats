@@ -221,3 +221,50 @@ script() {
 	go -0 "$CPC_BUILD/cputrack" -I "$R" --compare - <"$T/same"
 	[ "$(line_of page-faults)" = "2 1.0 0.00% 1.0 0.00% +0.00% same" ]
 }
+
+# The commands of step $1 of the workflow in docs/ci.md.
+step() {
+	awk -v name="- name: $1" '
+		index($0, name) { on = 1; next }
+		on && /^ *run: \|$/ { inside = 1; next }
+		inside && !/^          / { exit }
+		inside { print substr($0, 11) }' "$BATS_TEST_DIRNAME/../../docs/ci.md"
+}
+
+@test "docs/ci.md: its commands and the workflow, as they are written" {
+	local page=$BATS_TEST_DIRNAME/../../docs/ci.md line
+	cd "$T" || return
+	mkdir bin folder
+	# They name programs of these names, in other folders or below them.
+	script old "exec '$WORK/touch-pages' 1000"
+	script new "exec '$WORK/touch-pages' 1100"
+	cp old program
+	line=$(sed -n 's/^    \$ cputrack/cputrack/p' "$page")
+	go -3 bash -c "$line"
+	[[ $(line_of page-faults) == "10 "*"more: above the limit of 3%" ]]
+	[ "$(xargs <<<"${lines[0]}")" = "$(grep -m 1 '^ *event runs' "$page" | xargs)" ]
+	# the step of a workflow, as GitHub runs it
+	step Compare >"$T/compare"
+	[ "$(wc -l <"$T/compare")" -ge 6 ]
+	cd folder || return
+	mkdir old new
+	cp ../old old/program
+	cp ../new new/program
+	export GITHUB_STEP_SUMMARY=$T/summary
+	go -3 bash -e "$T/compare"
+	[[ $(line_of page-faults) == "20 "*"more: above the limit of 3%" ]]
+	grep -q '^    page-faults .* more: above the limit of 3%$' "$GITHUB_STEP_SUMMARY"
+	[ "$(grep -c '"kind":"run"' runs.json)" -eq 40 ]
+	cp old/program new/program
+	go -0 bash -e "$T/compare"
+	# with the record of a release
+	cd .. || return
+	# shellcheck disable=SC2016 # backticks of the page
+	mapfile -t lines < <(tr '\n' ' ' <"$page" | grep -oE '`cputrack -r 20 [^`]*`' | tr -d '`')
+	[ "${#lines[@]}" -eq 2 ]
+	go -0 bash -c "${lines[0]}"
+	cp new program
+	# shellcheck disable=SC2016 # backticks of the page
+	line=$(tr '\n' ' ' <"$page" | grep -oE '`cputrack -r 20 --compare[^`]*`' | tr -d '`')
+	go -3 bash -c "$line"
+}

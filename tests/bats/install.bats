@@ -41,7 +41,7 @@ files_in() {
 		lib/python3/dist-packages/cpc.py lib/python3/dist-packages/_cpc.so \
 		share/cpc/solaris.def share/cpc/generic.def lib/tmpfiles.d/cpc.conf lib/systemd/system/cpustat-export.service \
 		share/doc/cpc-tools/LICENSE share/doc/cpc-tools/README.md share/doc/cpc-tools/CHANGELOG.md \
-		share/doc/cpc-tools/fleet.md share/doc/cpc-tools/cpc-dashboard.json; do
+		share/doc/cpc-tools/ci.md share/doc/cpc-tools/fleet.md share/doc/cpc-tools/cpc-dashboard.json; do
 		[ -s "$DESTDIR/usr/$file" ] || { echo "no $file"; false; }
 	done
 	for file in libcpc.a libpctx.a pkgconfig/libcpc.pc pkgconfig/libpctx.pc cmake/cpc/cpcConfig.cmake; do

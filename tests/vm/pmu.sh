@@ -49,6 +49,16 @@ for i in 1 2; do
 	same "loop, time $i: 2 * 2000 more in thread 2" "$(counts lwp_exit 3)" $((second + 4000))
 done
 
+# ---- two programs compared: the instructions of bare are exact, those of libc's start nearly ----
+run cputrack --compare -r 3 -n --fail-above=0 -c Instr_cnt -- bare -- bare
+same "a program compared with itself" "$status $(awk '$1 == "Instr_cnt" { $1 = $1; print }' "$out")" \
+	"0 Instr_cnt 3 1000000.0 0.00% 1000000.0 0.00% +0.00% same"
+for percent in 2 4; do
+	run cputrack --compare -r 3 --fail-above=3% -c instructions -- loop 1000000 -- loop 10${percent}0000
+	same "$percent % more instructions, of which 3 % may be" "$status" $((percent > 3 ? 3 : 0))
+done
+check "4 % more: the verdict" grep -q '^ *instructions  *3 .* more: above the limit of 3%$' "$out"
+
 # ---- the counters of one's own, by read(2) and without a system call --------------
 # A loop of N rounds is 2 * N instructions, whatever a sample itself takes.  The compiler takes a few
 # more to enter it.

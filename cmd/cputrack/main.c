@@ -302,8 +302,9 @@ static int parse_pair(struct config *cfg, int n, char **arg)
 		return usage_error("missing the second command: --compare without a record is "
 				   "for two, as in --compare -- ./old -- ./new");
 	if (nseparators > 1)
-		return usage_error("invalid '--': more than one between two commands; put one "
-				   "with a -- of its own into sh -c '...'");
+		return usage_error(
+			"invalid '--': --compare has two commands, with one '--' between "
+			"them; put a command with a -- of its own into sh -c '...'");
 	if (at == 0 || at + 1 == n)
 		return usage_error(at == 0 ? "missing the first command, before the second --"
 					   : "missing the second command, after the second --");

@@ -49,6 +49,19 @@ static bool is_events(cpc_t *cpc, const char *text)
 	return known;
 }
 
+/* Warns of an option of a comparison among the arguments of its second command. */
+void mistakes_of_second(char **command, bool limited)
+{
+	static const char option[] = "--fail-above";
+
+	for (char **arg = command + 1; !limited && *arg != NULL; arg++) {
+		if (strncmp(*arg, option, strlen(option)) == 0)
+			say("'%s' is an option of '%s' here: those of cputrack come before the "
+			    "commands",
+			    *arg, command[0]);
+	}
+}
+
 int mistakes_of_command(cpc_t *cpc, char **command, bool no_events)
 {
 	const char *name = command[0];

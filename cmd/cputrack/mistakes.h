@@ -16,6 +16,9 @@
  */
 int mistakes_of_command(cpc_t *cpc, char **command, bool no_events);
 
+/* Warns of --fail-above among the arguments of the second command, unless it was given. */
+void mistakes_of_second(char **command, bool given);
+
 /* Refuses a program in the place of a record of --compare.  Returns the exit status, likewise. */
 int mistakes_of_record(const char *path);
 

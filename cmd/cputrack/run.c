@@ -399,6 +399,8 @@ int run_count(struct config *cfg, cpc_t *cpc)
 	if (run.status == STATUS_OK && cfg->command != NULL)
 		run.status = mistakes_of_command(cpc, cfg->command, cfg->common.by_default);
 	run.grp.functions = true;
+	if (cfg->second != NULL)
+		mistakes_of_second(cfg->second, cfg->limit.given);
 	if (run.status == STATUS_OK && cfg->second != NULL)
 		run.status = mistakes_of_command(cpc, cfg->second, cfg->common.by_default);
 	if (run.status == STATUS_OK)

@@ -27,16 +27,10 @@ bool limit_parse(struct limit *limit, const char *text)
 	return true;
 }
 
-void limit_note(struct limit *limit, const char *fmt, ...)
+void limit_note(struct limit *limit, char *note)
 {
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
 	limit->note = xrealloc(limit->note, (limit->nnotes + 1) * sizeof(*limit->note));
-	limit->note[limit->nnotes++] = xstrdup(text);
+	limit->note[limit->nnotes++] = note;
 }
 
 int limit_status(struct limit *limit, int status)

@@ -21,8 +21,8 @@ struct limit {
 /* Parses a number of per cent, such as "3%" or "0.5".  False after a message. */
 bool limit_parse(struct limit *limit, const char *text);
 
-/* Adds a message, which limit_status() prints. */
-__attribute__((format(printf, 2, 3))) void limit_note(struct limit *limit, const char *fmt, ...);
+/* Adds a message, which limit_status() prints and frees. */
+void limit_note(struct limit *limit, char *note);
 
 /* Prints the messages.  Returns `status`, or if that is STATUS_OK the result of the limit. */
 int limit_status(struct limit *limit, int status);

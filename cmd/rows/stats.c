@@ -180,16 +180,16 @@ static void judge(struct limit *limit, const struct means_row *row)
 		return;
 	if (c->reason != NULL) {
 		limit->unknown = true;
-		limit_note(limit, "cannot tell whether %s grew by more than %g%%: %s",
-			   row->now->label, 100 * limit->part, c->reason);
+		limit_note(limit, xasprintf("cannot tell whether %s grew by more than %g%%: %s",
+					    row->now->label, 100 * limit->part, c->reason));
 	}
 	if (!c->above)
 		return;
 	limit->above = true;
 	if (!isnan(c->change))
 		snprintf(grown, sizeof(grown), "by %.2f%%", 100 * c->change);
-	limit_note(limit, "%s grew %s, above the limit of %g%%", row->now->label, grown,
-		   100 * limit->part);
+	limit_note(limit, xasprintf("%s grew %s, above the limit of %g%%", row->now->label, grown,
+				    100 * limit->part));
 }
 
 static void write_means(const struct stats *s)
@@ -218,7 +218,7 @@ static void write_means(const struct stats *s)
 		s->config.format->means(s->config.file, &s->config.style, &means);
 	if (!isnan(means.limit) && means.n == 0 && s->about.tool != NULL) {
 		limit->unknown = true;
-		limit_note(limit, "cannot tell whether an event grew: no run is complete");
+		limit_note(limit, xstrdup("cannot tell whether an event grew: no run is complete"));
 	}
 	free(means.row);
 }

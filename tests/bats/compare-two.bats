@@ -188,7 +188,7 @@ script() {
 	done
 	mistake 2 "missing the first command, before the second --;" cputrack --compare -- -- true
 	mistake 2 "missing the second command, after the second --;" cputrack --compare -- true --
-	mistake 2 "invalid '--': more than one between two commands; put one with a -- of its own into sh -c" \
+	mistake 2 "invalid '--': --compare has two commands, with one '--' between them; put a command with a -- of its own into sh -c" \
 		cputrack --compare -- true -- x -- true
 	mistake 2 "unsupported with --top" cputrack --compare --top -- true -- true
 	mistake 2 "unsupported with -r and --compare: --by" cputrack --compare --by=process -- true -- true
@@ -196,6 +196,8 @@ script() {
 		cputrack --compare -r 1 --fail-above=3% -c page-faults -- true -- true
 	mistake 2 "missing -c: --fail-above needs the events" cputrack --compare --fail-above=3% -- true -- true
 	mistake 2 "'page-faults' is an event, and no program" cputrack --compare -- true -- page-faults
+	mistake 0 "'--fail-above=0' is an option of 'true' here: those of cputrack come before the commands" \
+		cputrack --compare -r 2 -c page-faults -- true -- true --fail-above=0
 	# a program in the place of the record
 	script old true
 	mistake 2 "invalid --compare '$T/old': it is a program, and no record; two commands are compared by --compare -- $T/old -- COMMAND" \

@@ -68,15 +68,25 @@ static void replace_text(const char **to, const char *from)
 	*to = xstrdup(from);
 }
 
-/* The row has the names that the LWP or process has now. */
-static void take_names(struct node *node, const struct row *row)
+static void free_ids(struct node *node)
 {
-	replace_text(&node->id.comm, row->comm);
+	free((char *)node->id.container);
+	free((char *)node->id.pod);
+	node->id.container = node->id.pod = NULL;
+}
+
+/* The row has the owners that the LWP or process has now. */
+static void take_owners(struct node *node, const struct row *row)
+{
+	node->id.scope = row->scope;
+	replace_text(&node->id.user, row->user);
+	if (row->key == NULL)
+		return;
 	replace_text(&node->id.key, row->key);
+	if (row->container == NULL || row->pod == NULL)
+		free_ids(node);
 	replace_text(&node->id.container, row->container);
 	replace_text(&node->id.pod, row->pod);
-	replace_text(&node->id.user, row->user);
-	node->id.scope = row->scope;
 }
 
 static void free_node(struct deltas *d, struct node *node)
@@ -85,9 +95,8 @@ static void free_node(struct deltas *d, struct node *node)
 		RB_REMOVE(nodes, &d->living, node);
 	free((char *)node->id.comm);
 	free((char *)node->id.key);
-	free((char *)node->id.container);
-	free((char *)node->id.pod);
 	free((char *)node->id.user);
+	free_ids(node);
 	free(node->taken);
 	free(node->sum);
 	free(node);
@@ -158,9 +167,11 @@ static void add_lwp(struct deltas *d, const struct row *row)
 	uint64_t val[RUN_MAX_EVENTS];
 	bool all = row->kind == ROW_FINI_LWP;
 
-	take_names(lwp, row);
+	replace_text(&lwp->id.comm, row->comm);
+	take_owners(lwp, row);
 	if (row->lwp == 1 || program->id.comm == NULL)
-		take_names(program, row);
+		replace_text(&program->id.comm, row->comm);
+	take_owners(program, row);
 	add(d, lwp, row, all);
 	for (unsigned i = 0; i < d->run->set[row->set].nevents; i++)
 		val[i] = lwp->taken[row->set].val[i] - before.val[i];
@@ -176,7 +187,8 @@ static void add_program(struct deltas *d, const struct row *row)
 {
 	struct node *program = find_or_add(d, row, 0), *lwp;
 
-	take_names(program, row);
+	replace_text(&program->id.comm, row->comm);
+	take_owners(program, row);
 	add(d, program, row, true);
 	if (row->set + 1 < d->run->nsets)
 		return;

@@ -155,6 +155,31 @@ total 1 0" ]
 	[[ $rows == "late.service 1 0"* ]]
 }
 
+# A process that has left a container has the ids of none.
+left_container() {
+	local id=0123456789ab
+	local from=docker-$id$id$id$id${id}0123.scope to=$1-to.service
+	mkdir -p "$CGROUP/$NAME/$from" "$CGROUP/$NAME/$to"
+	start sleeper sh -c 'echo $$ >"$0"; echo in; read -r line' "$CGROUP/$NAME/$from/cgroup.procs"
+	eventually said sleeper in
+	start counting "${TRACEFS[@]}" "$CPC_BUILD/cputrack" --engine="$1" --by=service --format=json -T 0.05 \
+		-c "$CALLS" -p "${PIDS[sleeper]}" -o "$T/$1.json"
+	eventually grep -q '"container_id"' "$T/$1.json"
+	echo "${PIDS[sleeper]}" >"$CGROUP/$NAME/$to/cgroup.procs"
+	eventually grep -q '"service":"'"$to" "$T/$1.json"
+	hang_up sleeper
+	finish counting
+	finish sleeper
+	[ "$(jq -r 'select(.service) | "\(.service) \(has("container_id"))"' "$T/$1.json" | sort -u)" = "docker-$id true
+$to false" ]
+}
+
+@test "a process that has left a container" {
+	need_cgroups
+	need_command jq
+	by_engines left_container
+}
+
 @test "what is refused" {
 	run -2 --separate-stderr cputrack --by=cpu true
 	[[ $stderr == "cputrack: unsupported --by=cpu: cpustat has it"* ]]

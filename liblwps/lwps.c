@@ -427,11 +427,6 @@ bool lwps_path(struct lwps *lwps, uint64_t cgroup, struct lwps_path *path)
 	return programs_lookup(lwps->skel->maps.paths.map_fd, &cgroup, path) == 0;
 }
 
-void lwps_forget_path(struct lwps *lwps, uint64_t cgroup)
-{
-	skel_map_delete_elem(lwps->skel->maps.paths.map_fd, &cgroup);
-}
-
 void lwps_release(struct lwps *lwps, unsigned slot)
 {
 	slots_release(&lwps->slots, slot);

@@ -144,11 +144,10 @@ bool lwps_owner(struct lwps *lwps, unsigned slot, enum lwps_owners kind, uint64_
 int lwps_note_owners(struct lwps *lwps);
 
 /*
- * The path of a cgroup that is an owner.  The kernel keeps LWPS_PATHS of them: lwps_forget_path()
- * makes room.  False: it is unknown.
+ * The path of a cgroup that is an owner.  False: it is unknown.  The kernel keeps the last
+ * LWPS_PATHS of them.
  */
 bool lwps_path(struct lwps *lwps, uint64_t cgroup, struct lwps_path *path);
-void lwps_forget_path(struct lwps *lwps, uint64_t cgroup);
 
 /* Release the slot of an LWP that has ended, after its counts were read. */
 void lwps_release(struct lwps *lwps, unsigned slot);

@@ -225,7 +225,9 @@ static int configure(struct count *skel, const struct lwps_config *config)
 	skel->maps.attach_targets.max_entries = !config->attaches     ? 1
 						: config->descendants ? LWPS_IN_TREES
 								      : LWPS_AT_ONCE;
-	skel->maps.paths.max_entries = config->owners & LWPS_OWNER_CGROUP ? LWPS_PATHS : 1;
+	skel->maps.paths.max_entries = config->owners & LWPS_OWNER_CGROUP
+					       ? LWPS_PATHS + LWPS_CPU_PATHS * config->ncpus
+					       : 1;
 	skel->maps.recycled.max_entries = programs_round_up_pow2(config->nslots);
 	skel->maps.ring.max_entries = size;
 	return 0;

@@ -57,7 +57,8 @@ enum lwps_owners {
 #define LWPS_PATH_PART 128 /* bytes of the name of a cgroup, with the NUL */
 #define LWPS_PATH 512	   /* bytes of the names of a cgroup and its ancestors */
 
-#define LWPS_PATHS 16384 /* of cgroups, that the kernel keeps at a time */
+#define LWPS_PATHS 16384    /* of cgroups, that the kernel keeps at a time... */
+#define LWPS_CPU_PATHS 128u /* ...and that each CPU may have set aside, unused */
 
 /* The path of a cgroup. */
 struct lwps_path {

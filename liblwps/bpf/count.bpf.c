@@ -536,8 +536,7 @@ int on_task(struct bpf_iter__task *ctx)
 		return 0;
 	if (owners && noting) {
 		l = tracked(t);
-		if (l)
-			store_owners(t, l->slot, &walked);
+		store_owners(t, l ? l->slot : no_storage_slot(t), &walked);
 		return 0;
 	}
 	if (!attaches)

@@ -105,9 +105,12 @@ struct {
 	__uint(max_entries, 1); /* LWPS_AT_ONCE or LWPS_IN_TREES, if lwps_attach() will be called */
 } attach_targets SEC(".maps");
 
-/* The paths of cgroups by their ids. */
+/*
+ * The paths of cgroups by their ids.  The kernel drops those that were not needed for the longest
+ * time.
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__type(key, __u64);
 	__type(value, struct lwps_path);
 	__uint(max_entries, 1); /* LWPS_PATHS, with LWPS_OWNER_CGROUP */

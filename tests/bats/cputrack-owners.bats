@@ -155,6 +155,18 @@ total 1 0" ]
 	[[ $rows == "late.service 1 0"* ]]
 }
 
+# The tool stands still while there are more cgroups than it remembers.
+@test "thousands of cgroups" {
+	need_cgroups
+	by_kernel
+	mkdir -p "$CGROUP/$NAME/rest.service"
+	owned kernel cgroup sh -c '"$0" -s 2 "$1" 8100; kill -STOP $PPID; "$0" -s 2 "$1" 200; kill -CONT $PPID' \
+		"$WORK/cgroup-children" "$CGROUP/$NAME"
+	grep -qx "/$NAME/rest.service 8300 16600" <<<"$rows"
+	[ "$(grep -Ec "^/$NAME/[0-9]+ (1 2|2 4)$" <<<"$rows")" -eq 8100 ]
+	[[ $rows == *$'\n'"total "*" 33200"* ]]
+}
+
 # A process that has left a container has the ids of none.
 left_container() {
 	local id=0123456789ab

@@ -125,11 +125,6 @@ bool lwps_path(struct lwps *lwps, uint64_t cgroup, struct lwps_path *path)
 	return cgroup != 3;
 }
 
-void lwps_forget_path(struct lwps *lwps, uint64_t cgroup)
-{
-	(void)lwps, (void)cgroup;
-}
-
 void lwps_close(struct lwps *lwps)
 {
 	(void)lwps;

@@ -33,6 +33,8 @@ struct user {
 	char *name;
 };
 
+#define MAX_KNOWN 8192
+
 RB_HEAD(nameds, named);
 RB_HEAD(knowns, known);
 RB_HEAD(users, user);
@@ -156,31 +158,28 @@ const struct owner *owners_by_id(struct owners *owners, uint64_t id)
 	return known != NULL ? known->owner : NULL;
 }
 
-void owners_add_id(struct owners *owners, uint64_t id, const struct owner *owner)
-{
-	struct known *known = xcalloc(1, sizeof(*known));
-
-	known->id = id;
-	known->owner = owner;
-	RB_INSERT(knowns, &owners->known, known);
-	owners->nknown++;
-}
-
-void owners_clear_ids(struct owners *owners, size_t most, void (*removed)(void *arg, uint64_t id),
-		      void *arg)
+static void clear_ids(struct owners *owners)
 {
 	struct known *known, *next;
 
-	if (owners->nknown <= most)
-		return;
 	RB_FOREACH_SAFE(known, knowns, &owners->known, next)
 	{
-		if (removed != NULL)
-			removed(arg, known->id);
 		RB_REMOVE(knowns, &owners->known, known);
 		free(known);
 	}
 	owners->nknown = 0;
+}
+
+void owners_add_id(struct owners *owners, uint64_t id, const struct owner *owner)
+{
+	struct known *known = xcalloc(1, sizeof(*known));
+
+	if (owners->nknown == MAX_KNOWN)
+		clear_ids(owners);
+	known->id = id;
+	known->owner = owner;
+	RB_INSERT(knowns, &owners->known, known);
+	owners->nknown++;
 }
 
 /* ---- begin and end -------------------------------------------------------------------------- */
@@ -190,7 +189,8 @@ struct owners *owners_new(enum cpu_scope scope)
 	struct owners *owners = xcalloc(1, sizeof(*owners));
 
 	owners->scope = scope;
-	owners->hierarchy = cgroups_hierarchy();
+	if (owners_has_cgroups(owners))
+		owners->hierarchy = cgroups_hierarchy();
 	RB_INIT(&owners->named);
 	RB_INIT(&owners->known);
 	RB_INIT(&owners->users);
@@ -218,6 +218,6 @@ void owners_free(struct owners *owners)
 		free(user->name);
 		free(user);
 	}
-	owners_clear_ids(owners, 0, NULL, NULL);
+	clear_ids(owners);
 	free(owners);
 }

@@ -38,11 +38,8 @@ const char *owners_user(struct owners *owners, uid_t uid);
 void owners_of_lwp(struct owners *owners, pid_t tid, bool zombie, const struct owner **owner,
 		   const char **user);
 
-/* Owners by the ids of cgroups; NULL: it has not been added. */
+/* Owners by the ids of cgroups, as far as these are remembered; NULL: this one is not. */
 const struct owner *owners_by_id(struct owners *owners, uint64_t id);
 void owners_add_id(struct owners *owners, uint64_t id, const struct owner *owner);
-/* Removes all ids if there are more than `most`: calls `removed` for each. */
-void owners_clear_ids(struct owners *owners, size_t most, void (*removed)(void *arg, uint64_t id),
-		      void *arg);
 
 #endif /* OWNERS_H */

@@ -60,12 +60,6 @@ unsigned records_owners(const struct records *records)
 	return LWPS_OWNER_USER | (owners_has_cgroups(owners) ? LWPS_OWNER_CGROUP : 0);
 }
 
-static void forget_path(void *arg, uint64_t id)
-{
-	lwps_forget_path(arg, id);
-}
-
-/* NULL: the path of the cgroup is unknown. */
 static const struct owner *find_owner(struct records *records, uint64_t id)
 {
 	struct owners *owners = records->engine->config.owners;
@@ -73,11 +67,12 @@ static const struct owner *find_owner(struct records *records, uint64_t id)
 	char text[CGROUPS_PATH];
 	struct lwps_path path;
 
-	if (owner != NULL || !lwps_path(records->lwps, id, &path))
+	if (owner != NULL)
 		return owner;
+	if (!lwps_path(records->lwps, id, &path))
+		return owners_find(owners, "...");
 	cgroups_write_path(&path, id, text, sizeof(text));
 	owner = owners_find(owners, text);
-	owners_clear_ids(owners, LWPS_PATHS / 2, forget_path, records->lwps);
 	owners_add_id(owners, id, owner);
 	return owner;
 }

@@ -38,15 +38,18 @@ static void add(struct pids *pids, pid_t pid)
 	pids->id[pids->n++] = pid;
 }
 
+#define PF_EXITING 4u /* of the kernel */
+
 /* Fields of /proc/PID/stat after the name: 3 to 22. */
-#define STAT_FORMAT                                                           \
-	" %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d " \
+#define STAT_FORMAT                                                          \
+	" %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d " \
 	"%*d %*d %llu"
 
 bool pid_read_stat(pid_t pid, struct pid_stat *stat)
 {
 	char path[32], text[512], *open, *close;
 	size_t n;
+	unsigned flags;
 	FILE *f;
 	int parent;
 
@@ -60,11 +63,12 @@ bool pid_read_stat(pid_t pid, struct pid_stat *stat)
 	open = strchr(text, '(');
 	close = strrchr(text, ')'); /* the name may have others */
 	if (open == NULL || close == NULL ||
-	    sscanf(close + 1, STAT_FORMAT, &stat->state, &parent, &stat->start) != 3)
+	    sscanf(close + 1, STAT_FORMAT, &stat->state, &parent, &flags, &stat->start) != 4)
 		return false;
 	*close = '\0';
 	strlcpy(stat->comm, open + 1, COMM_SIZE);
 	stat->parent = (pid_t)parent;
+	stat->exiting = (flags & PF_EXITING) != 0;
 	return true;
 }
 

@@ -28,6 +28,7 @@ struct pid_stat {
 	char comm[COMM_SIZE];
 	char state; /* as in ps(1) */
 	pid_t parent;
+	bool exiting;		  /* its resources are being released, or it is a zombie */
 	unsigned long long start; /* when it was born: another process may have its id later */
 };
 

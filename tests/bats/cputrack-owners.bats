@@ -192,6 +192,38 @@ $to false" ]
 	by_engines left_container
 }
 
+# The leader has exited when the other LWPs move: the process is where they are.
+leaderless() {
+	local tid from=$1-from.service to=$1-to.service procs
+	mkdir -p "$CGROUP/$NAME/$from" "$CGROUP/$NAME/$to"
+	start sleeper sh -c 'echo $$ >"$0"; echo in; read -r line; exec "$1" -w -s 3 2' \
+		"$CGROUP/$NAME/$from/cgroup.procs" "$WORK/leader-first"
+	eventually said sleeper in
+	start counting "${TRACEFS[@]}" "$CPC_BUILD/cputrack" --engine="$1" --by=service -e -T 0.05 -c "$CALLS" \
+		-p "${PIDS[sleeper]}" -o "$T/$1.rows"
+	eventually grep -q "$from" "$T/$1.rows"
+	tell sleeper $'\n'
+	eventually said sleeper ready
+	procs=$CGROUP/$NAME/$to/tasks
+	[ -e "$procs" ] || procs=$CGROUP/$NAME/$to/cgroup.procs
+	for tid in "/proc/${PIDS[sleeper]}/task"/*; do
+		[ "${tid##*/}" = "${PIDS[sleeper]}" ] || echo "${tid##*/}" >"$procs"
+	done
+	eventually grep -q "$to" "$T/$1.rows"
+	hang_up sleeper
+	finish counting
+	finish sleeper
+	[ "$(awk '$1 ~ /service$/ { print $1, $2, $3 }' "$T/$1.rows")" = "service runs $CALLS
+$to 1 6
+$from 1 0" ]
+	[ -z "$(awk '$2 == "/"' "$T/$1.rows")" ]
+}
+
+@test "a process whose leader has exited" {
+	need_cgroups
+	by_engines leaderless
+}
+
 @test "what is refused" {
 	run -2 --separate-stderr cputrack --by=cpu true
 	[[ $stderr == "cputrack: unsupported --by=cpu: cpustat has it"* ]]

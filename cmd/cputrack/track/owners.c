@@ -8,6 +8,7 @@
 #include "../../base/cgroups.h"
 #include "../../base/util.h"
 #include "../../rows/key_name.h"
+#include "../pids.h"
 
 #include <bsd/sys/tree.h>
 #include <stdio.h>
@@ -135,18 +136,22 @@ static bool read_user(pid_t pid, uid_t *uid)
 	return found;
 }
 
-void owners_of_lwp(struct owners *owners, pid_t tid, bool zombie, const struct owner **owner,
-		   const char **user)
+bool owners_of_lwp(struct owners *owners, pid_t tid, const struct owner **owner, const char **user)
 {
 	char path[CGROUPS_PATH];
+	struct pid_stat stat;
+	bool known, alive;
 	uid_t uid;
 
-	/* /proc/PID/cgroup has the root for those of version 1. */
-	if (owners_has_cgroups(owners) && !(zombie && owners->hierarchy != LWPS_UNIFIED) &&
-	    cgroups_of(owners->hierarchy, tid, path, sizeof(path)))
+	known = owners_has_cgroups(owners) &&
+		cgroups_of(owners->hierarchy, tid, path, sizeof(path));
+	alive = pid_read_stat(tid, &stat) && !stat.exiting;
+	/* Of an LWP that exits, /proc has the root for those of version 1. */
+	if (known && (alive || owners->hierarchy == LWPS_UNIFIED))
 		*owner = owners_find(owners, path);
 	if (read_user(tid, &uid))
 		*user = owners_user(owners, uid);
+	return alive;
 }
 
 /* ---- ids ---------------------------------------------------------------------------------- */

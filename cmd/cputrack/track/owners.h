@@ -32,11 +32,10 @@ const struct owner *owners_find(struct owners *owners, const char *path);
 const char *owners_user(struct owners *owners, uid_t uid);
 
 /*
- * Those of an LWP as /proc has them; what is not known stays as it is.  Of a zombie, cgroups of
- * version 1 are not.
+ * Those of an LWP as /proc has them; what is unknown stays as it is.  Cgroups of version 1 are
+ * unknown once it exits.  Returns false if it exits or has exited.
  */
-void owners_of_lwp(struct owners *owners, pid_t tid, bool zombie, const struct owner **owner,
-		   const char **user);
+bool owners_of_lwp(struct owners *owners, pid_t tid, const struct owner **owner, const char **user);
 
 /* Owners by the ids of cgroups, as far as these are remembered; NULL: this one is not. */
 const struct owner *owners_by_id(struct owners *owners, uint64_t id);

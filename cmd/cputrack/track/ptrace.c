@@ -50,14 +50,12 @@ static const char *read_comm(const struct tracer *tracer, pid_t tid, char comm[C
 	return comm[0] != '\0' ? comm : NULL;
 }
 
-/* Looks up the cgroup and the user of a process, by one of its LWPs. */
-static void read_owners(const struct tracer *tracer, struct tally_proc *proc, pid_t tid,
-			bool zombie)
+/* Looks up the cgroup and the user of a process, by one of its LWPs.  False: that one exits. */
+static bool read_owners(const struct tracer *tracer, struct tally_proc *proc, pid_t tid)
 {
 	struct owners *owners = tracer->engine.config.owners;
 
-	if (owners != NULL)
-		owners_of_lwp(owners, tid, zombie, &proc->owner, &proc->user);
+	return owners == NULL || owners_of_lwp(owners, tid, &proc->owner, &proc->user);
 }
 
 /* An event of an LWP, which happens now. */
@@ -102,7 +100,7 @@ static int on_init_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	(void)pid;
 	tally_bind(&tracer->tally, lwp, "init_lwp");
 	if (proc->proc == NULL)
-		read_owners(tracer, proc, lwp->tid, false);
+		read_owners(tracer, proc, lwp->tid);
 	event = event_of(lwp, TRACK_BIRTH);
 	event.comm = read_comm(tracer, lwp->tid, comm);
 	event.counted = tally_is_counting(lwp);
@@ -168,8 +166,11 @@ static int on_tick(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	char comm[COMM_SIZE];
 
 	(void)pid;
+	/* One LWP suffices, but LWP 1 may have exited. */
 	if (id == 1)
-		read_owners(tracer, lwp->proc, lwp->tid, false);
+		lwp->proc->first_ended = !read_owners(tracer, lwp->proc, lwp->tid);
+	else if (lwp->proc->first_ended)
+		read_owners(tracer, lwp->proc, lwp->tid);
 	event.owner = lwp->proc->owner;
 	event.user = lwp->proc->user;
 	event.comm = read_comm(tracer, lwp->tid, comm);
@@ -212,7 +213,7 @@ static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 	struct track_event event = proc_event(pctx, pid, id, TRACK_EXEC);
 	char comm[COMM_SIZE];
 
-	read_owners(tracer, proc, pid, false);
+	read_owners(tracer, proc, pid);
 	event.owner = proc->owner;
 	event.user = proc->user;
 	event.command = cmd;
@@ -269,7 +270,8 @@ static void on_ending(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	if (lwp == NULL)
 		return;
 	read_comm(arg, lwp->tid, lwp->comm);
-	read_owners(arg, lwp->proc, lwp->tid, true);
+	read_owners(arg, lwp->proc, lwp->tid);
+	lwp->proc->first_ended |= id == 1;
 }
 
 /* An LWP or a new process could not be followed; of the latter, pctx is the parent. */
@@ -434,7 +436,10 @@ static void detach_all(struct tracer *tracer)
 	struct lwp *lwp;
 
 	TAILQ_FOREACH(proc, &tree->procs, link) {
-		read_owners(tracer, proc->own, proc->pid, false);
+		/* The first one may be a zombie. */
+		lwp = TAILQ_LAST(&proc->lwps, lwp_list);
+		if (lwp != NULL)
+			read_owners(tracer, proc->own, lwp->tid);
 		TAILQ_FOREACH(lwp, &proc->lwps, link)
 			finish(tracer, lwp->own, TRACK_DETACH, read_comm(tracer, lwp->tid, comm));
 		tally_clear(&tracer->tally, proc->own);

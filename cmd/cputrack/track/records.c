@@ -20,10 +20,12 @@
 
 /* What the records of its LWPs say of a process's end: `own` of the tree's processes. */
 struct ending {
-	int status;	      /* as far as it is known... */
-	bool all_end;	      /* ...of an exit of all LWPs together... */
-	bool leader_exited;   /* ...or of the leader */
-	char comm[COMM_SIZE]; /* the leader's name as it exited */
+	int status;		   /* as far as it is known... */
+	bool all_end;		   /* ...of an exit of all LWPs together... */
+	bool leader_exited;	   /* ...or of the leader */
+	char comm[COMM_SIZE];	   /* the leader's name as it exited */
+	const struct owner *owner; /* of the LWP that exited last; NULL: unknown */
+	const char *user;	   /* likewise */
 };
 
 static struct tree *tree_of(const struct records *records)
@@ -47,6 +49,14 @@ static unsigned slot_of(const struct records *records, const struct lwp *lwp)
 	const struct slot_user *user = lwp->own;
 
 	return user == &records->others ? LWPS_SHARED : (unsigned)(user - records->slot);
+}
+
+/* A leader that exited before other LWPs counts no more, but has rows up to the end. */
+static bool is_exited(const struct lwp *lwp)
+{
+	const struct slot_user *user = lwp->own;
+
+	return user->exited;
 }
 
 /* ---- owners ------------------------------------------------------------------------------ */
@@ -83,7 +93,8 @@ static void read_owners(struct records *records, struct track_event *event)
 	const unsigned slot = slot_of(records, event->lwp);
 	uint64_t id;
 
-	if (owners == NULL)
+	/* Those of a leader that exited before other LWPs may be old: see on_exit_lwp(). */
+	if (owners == NULL || is_exited(event->lwp))
 		return;
 	if (lwps_owner(records->lwps, slot, LWPS_OWNER_CGROUP, &id))
 		event->owner = find_owner(records, id);
@@ -213,14 +224,6 @@ static void report_final(struct records *records, struct lwp *lwp, const char *c
 		lwps_release(records->lwps, slot);
 }
 
-/* A leader that exited before other LWPs counts no more, but has rows up to the end. */
-static bool is_exited(const struct lwp *lwp)
-{
-	const struct slot_user *user = lwp->own;
-
-	return user->exited;
-}
-
 static bool has_living_lwps(const struct proc *proc)
 {
 	const struct lwp *first = TAILQ_FIRST(&proc->lwps);
@@ -238,6 +241,8 @@ static void report_exit(struct records *records, struct proc *proc)
 		report_final(records, first, ending->comm, true);
 	event.tgid = proc->pid;
 	event.status = ending->status;
+	event.owner = ending->owner;
+	event.user = ending->user;
 	free(proc->own);
 	track_event(records->engine->track, &event);
 }
@@ -267,8 +272,10 @@ static void report_exec(struct records *records, const struct lwps_record *recor
 	event.command = command;
 	event.left = record->next == LWPS_NONE || record->next == LWPS_SHARED;
 	event.flaws = lwp == NULL ? TRACK_PROC_FLAWED : 0;
-	if (lwp != NULL)
+	if (lwp != NULL) {
+		read_owners(records, &event);
 		report_final(records, lwp, record->old_comm, true);
+	}
 	/* All other LWPs have exited: a leader before its process, or the record comes late. */
 	if (proc != NULL) {
 		const struct ending *ending = proc->own;
@@ -329,12 +336,15 @@ static void on_exit_lwp(struct records *records, const struct lwps_record *recor
 	proc = lwp->proc;
 	ending = proc->own;
 	keep_status(ending, lwp->tid == proc->pid, record);
+	event = event_of(records, lwp, TRACK_LWP_EXIT);
+	read_owners(records, &event);
+	ending->owner = event.owner;
+	ending->user = event.user;
 	if (lwp->id == 1) {
 		records->slot[record->slot].exited = true;
 		memcpy(ending->comm, record->comm, sizeof(ending->comm));
 	} else {
 		report_final(records, lwp, record->comm, true);
-		event = event_of(records, lwp, TRACK_LWP_EXIT);
 		track_event(records->engine->track, &event);
 	}
 	if (!has_living_lwps(proc) && record->time_ns > records->attached_ns)
@@ -445,8 +455,7 @@ static void report_sample(struct records *records, struct lwp *lwp, enum track_k
 	/* The kernels of some virtual machines hide process 1 from BPF programs. */
 	if (records->engine->config.owners != NULL && event.user == NULL &&
 	    lwp->proc->user == NULL && user != &records->others)
-		owners_of_lwp(records->engine->config.owners, lwp->tid, false, &event.owner,
-			      &event.user);
+		owners_of_lwp(records->engine->config.owners, lwp->tid, &event.owner, &event.user);
 	track_event(records->engine->track, &event);
 }
 

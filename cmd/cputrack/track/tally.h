@@ -52,6 +52,7 @@ struct tally_proc {
 	struct proc *proc;	   /* in the tree; NULL: it has no LWP yet */
 	const struct owner *owner; /* its cgroup when it was last looked at; NULL: unknown */
 	const char *user;	   /* likewise, its user */
+	bool first_ended;	   /* its LWP 1 has ended */
 	struct image *image;	   /* its program; NULL: it is not known yet */
 	bool linking;		   /* its libraries are not all mapped yet */
 	bool watched;		   /* libpctx reports what it maps, be it later */

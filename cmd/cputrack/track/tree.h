@@ -41,14 +41,14 @@ struct lwp {
 
 struct proc {
 	pid_t pid;
-	void *own;		   /* the engine's */
-	bool incomplete;	   /* some LWP was not counted, or not to its end */
-	unsigned nalive;	   /* LWPs whose counts are not final */
-	const struct owner *owner; /* its cgroup, as far as it is known... */
-	const char *user;	   /* ...and its user */
-	id_t last_id;		   /* the largest number of an LWP */
-	int64_t born_ns;	   /* when its program began */
-	TAILQ_HEAD(, lwp) lwps;	   /* in the order of their numbers */
+	void *own;			/* the engine's */
+	bool incomplete;		/* some LWP was not counted, or not to its end */
+	unsigned nalive;		/* LWPs whose counts are not final */
+	const struct owner *owner;	/* its cgroup, as far as it is known... */
+	const char *user;		/* ...and its user */
+	id_t last_id;			/* the largest number of an LWP */
+	int64_t born_ns;		/* when its program began */
+	TAILQ_HEAD(lwp_list, lwp) lwps; /* in the order of their numbers */
 	TAILQ_ENTRY(proc) link;
 	RB_ENTRY(proc) by_pid;
 	struct sum total[]; /* by set: of LWPs whose counts are final */

@@ -216,6 +216,13 @@ struct replayed {
 	int error;  /* of the output */
 };
 
+/* Do the rows of LWPs have these keys?  With any keys, they also have users. */
+static bool lwps_have(const struct run *run, enum cpu_scope keys)
+{
+	return keys == SCOPE_CPU || keys == run->scope ||
+	       (keys == SCOPE_USER && scope_has_keys(run->scope));
+}
+
 /* Sums of CPUs cannot be split again, and some formats are documents of a single run. */
 static bool can_show(void *arg, const char *where, const struct run *run)
 {
@@ -229,8 +236,7 @@ static bool can_show(void *arg, const char *where, const struct run *run)
 		return false;
 	}
 	r->shown = true;
-	if (!run->of_cpus && options->output.keys != SCOPE_CPU &&
-	    options->output.keys != run->scope) {
+	if (!run->of_cpus && !lwps_have(run, options->output.keys)) {
 		say("%s:%s: unsupported --by %s: the record lacks them; make one with -O and "
 		    "--by=%s",
 		    options->replay, where, cpu_scope_name(options->output.keys),
@@ -240,7 +246,8 @@ static bool can_show(void *arg, const char *where, const struct run *run)
 	if (options->output.stats &&
 	    !stats_check(options->replay, where, run, options->output.pair))
 		return false;
-	if (options->output.keys != SCOPE_CPU && options->output.keys != run->scope) {
+	if (run->of_cpus && options->output.keys != SCOPE_CPU &&
+	    options->output.keys != run->scope) {
 		say("%s:%s: unsupported -A or --by %s: the rows are by %s", options->replay, where,
 		    cpu_scope_name(options->output.keys), cpu_scope_name(run->scope));
 		return false;

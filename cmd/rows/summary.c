@@ -473,6 +473,8 @@ static void summary_begin(struct sink *sink, const struct run *run)
 	s->run = run;
 	s->out = *run;
 	s->out.by = s->by;
+	if (!run->of_cpus && row_by_has_keys(s->by))
+		s->out.scope = row_by_scope(s->by);
 	s->total = new_entry(s, &all);
 	sink_begin(s->next, &s->out);
 }

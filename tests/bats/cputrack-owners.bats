@@ -118,12 +118,16 @@ intervals() {
 		END { exit !(sum == 303 && whole == 303) }' <<<"$output"
 	cputrack -I "$T/$1.json" --by=service >"$T/again"
 	grep -q "^ *a.service *6 *303 " "$T/again"
-	cputrack -I "$T/$1.json" --by=user >"$T/again" 2>"$T/err" && return 1
-	[ "$(cat "$T/err")" = "cputrack: $T/$1.json:1: unsupported --by user: the record lacks them; make one with -O and --by=user" ]
+	cputrack -I "$T/$1.json" --by=user >"$T/again"
+	grep -q "^ *$(id -un) *[0-9]* *317 " "$T/again"
+	[ "$(cputrack -I "$T/$1.json" --by=user --format=json | jq -r 'select(.kind == "run").unit')" = user ]
+	cputrack -I "$T/$1.json" --by=cgroup >"$T/again" 2>"$T/err" && return 1
+	[ "$(cat "$T/err")" = "cputrack: $T/$1.json:1: unsupported --by cgroup: the record lacks them; make one with -O and --by=cgroup" ]
 }
 
 @test "summaries of intervals, and a record" {
 	need_cgroups
+	need_command jq
 	by_engines intervals
 }
 

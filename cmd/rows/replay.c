@@ -219,7 +219,8 @@ static void read_run(struct replay *r, json_object *object)
 		run->many = jsonread_flag(in, object, "many");
 		if (jsonread_has(object, "unit"))
 			run->scope = read_scope(in, object);
-		if (run->scope != SCOPE_CPU && !scope_has_keys(run->scope))
+		if (run->scope != SCOPE_CPU &&
+		    (!scope_has_keys(run->scope) || run->scope == SCOPE_COMMAND))
 			jsonread_bad(in, "invalid 'unit': LWPs have none of these");
 	}
 	if (n == 0)

@@ -123,6 +123,9 @@ intervals() {
 	[ "$(cputrack -I "$T/$1.json" --by=user --format=json | jq -r 'select(.kind == "run").unit')" = user ]
 	cputrack -I "$T/$1.json" --by=cgroup >"$T/again" 2>"$T/err" && return 1
 	[ "$(cat "$T/err")" = "cputrack: $T/$1.json:1: unsupported --by cgroup: the record lacks them; make one with -O and --by=cgroup" ]
+	sed '1s/"unit":"service"/"unit":"command"/' "$T/$1.json" >"$T/forged"
+	cputrack -I "$T/forged" 2>"$T/err" && return 1
+	[ "$(cat "$T/err")" = "cputrack: $T/forged:1: invalid 'unit': LWPs have none of these" ]
 }
 
 @test "summaries of intervals, and a record" {

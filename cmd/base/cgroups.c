@@ -250,6 +250,7 @@ static bool has_controller(const char *line, const char *name)
 bool cgroups_of(enum lwps_hierarchy hierarchy, pid_t pid, char *path, size_t size)
 {
 	const char *controller = cgroups_controller(hierarchy);
+	const char *begin = "";
 	char name[32], line[4096];
 	char *end, *deleted;
 	bool found = false;
@@ -271,9 +272,14 @@ bool cgroups_of(enum lwps_hierarchy hierarchy, pid_t pid, char *path, size_t siz
 	deleted = strstr(end, " (deleted)"); /* of a zombie */
 	if (deleted != NULL && deleted[strlen(" (deleted)")] == '\0')
 		*deleted = '\0';
-	n = strlen(end);
+	/* Outside of our cgroup namespace, these stand for names that are not known. */
+	while (strncmp(end, "/..", 3) == 0 && (end[3] == '/' || end[3] == '\0')) {
+		end += 3;
+		begin = "...";
+	}
+	n = strlen(begin) + strlen(end);
 	if (n < size)
-		snprintf(path, size, "%s", end);
+		snprintf(path, size, "%s%s", begin, end);
 	else
 		snprintf(path, size, "...%s", strchrnul(end + n + strlen("...") + 1 - size, '/'));
 	return true;

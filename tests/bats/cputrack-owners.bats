@@ -174,6 +174,19 @@ total 1 0" ]
 	[[ $rows == *$'\n'"total "*" 33200"* ]]
 }
 
+# The tracer knows the names of those outside in part, and that this is so.
+@test "another cgroup namespace" {
+	need_cgroups
+	unshare -C true || skip "no cgroup namespace can be made"
+	need cpu
+	TRACEFS+=(unshare -C)
+	run_in_cgroups ptrace cgroup a.service b.service
+	grep -qx "\.\.\./$NAME/a.service 6 303" <<<"$rows"
+	grep -qx "\.\.\./$NAME/b.service 6 14" <<<"$rows"
+	run_in_cgroups ptrace service a.service b.service
+	grep -qx "\.\.\. 12 317" <<<"$rows"
+}
+
 # A process that has left a container has the ids of none.
 left_container() {
 	local id=0123456789ab

@@ -362,12 +362,13 @@ give_perfmon() {
 @test "cpustat with a file capability claims as root does" {
 	need_users
 	need_perfmon
+	mkdir "$PLACE/plain"
 	cp "$PLACE/cpustat" "$PLACE/plain"
 	give_perfmon cpustat
 	holds cs "${NOBODY[@]}" "$PLACE/cpustat" -c cycles 0.05
 	go -1 cpustat -c cycles 0.05 1
 	refused_by "${PIDS[cs]}"
-	go -1 "${PERFMON[@]}" "$PLACE/plain" -c cycles 0.05 1
+	go -1 "${PERFMON[@]}" "$PLACE/plain/cpustat" -c cycles 0.05 1
 	refused_by "${PIDS[cs]}"
 	go -1 "${NOBODY[@]}" cputrack -c cycles true
 	[[ $stderr == "cputrack: $AGAIN: process ${PIDS[cs]} (cpustat) counts on CPU "* ]]

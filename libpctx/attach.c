@@ -134,6 +134,17 @@ static int find_process(const struct target *target, struct pctxi_task *task)
 	return 0;
 }
 
+/* `gone`: it no longer exists. */
+static bool is_living(pid_t tid, bool *gone)
+{
+	struct pctxi_task task;
+
+	if (pctxi_task_read(tid, &task) == 0)
+		return !pctxi_task_is_dead(&task) && !pctxi_is_exiting(tid);
+	*gone = true;
+	return false;
+}
+
 /* Searches once; `gone`: a listed LWP no longer exists. */
 static bool find_living_lwp(pid_t pid, bool *gone)
 {
@@ -145,20 +156,15 @@ static bool find_living_lwp(pid_t pid, bool *gone)
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	while (dir != NULL && !living && (de = readdir(dir)) != NULL) {
-		struct pctxi_task task;
 		const char *bad;
 		pid_t tid = (pid_t)strtonum(de->d_name, 1, INT_MAX, &bad);
 
-		if (bad != NULL)
-			continue;
-		if (pctxi_task_read(tid, &task) == -1)
-			*gone = true;
-		else
-			living = !pctxi_task_is_dead(&task) && !pctxi_is_exiting(tid);
+		living = bad == NULL && is_living(tid, gone);
 	}
 	if (dir != NULL)
 		closedir(dir);
-	return living;
+	/* It may have taken over the id of the leader meanwhile, and is not listed otherwise. */
+	return living || is_living(pid, gone);
 }
 
 /*

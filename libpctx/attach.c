@@ -126,6 +126,8 @@ static int find_process(const struct target *target, struct pctxi_task *task)
 			      "/proc is not mounted, or it is that of another PID namespace");
 	if (pctxi_task_read(target->pid, task) == -1)
 		return refuse_unknown(target, errno);
+	if (task->tgid == 0) /* its parent is reaping it */
+		return refuse_dead(target);
 	if (task->tgid != target->pid) {
 		snprintf(reason, sizeof(reason), "it is an LWP of process %d; track that",
 			 (int)task->tgid);

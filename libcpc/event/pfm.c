@@ -72,7 +72,8 @@ static bool usable(void)
 
 /*
  * libpfm4 since Debian 13 looks for the kernel's PMU of some Arm CPUs by a list of names. The list
- * lacks armv8_pmuv3, the name in virtual machines: make the attr of the event's code.
+ * lacks armv8_pmuv3, the name in virtual machines: make the attr of the event's code.  Without any
+ * PMU, perf_event_open(2) refuses it.
  */
 static int encode_armv8(const char *name, int modes, struct perf_event_attr *attr)
 {
@@ -82,7 +83,7 @@ static int encode_armv8(const char *name, int modes, struct perf_event_attr *att
 	uint32_t type;
 	int rc;
 
-	if (!cpci_pmu_type("armv8_pmuv3", &type))
+	if (!cpci_pmu_type("armv8_pmuv3", &type) && cpci_perf_have_core_pmu())
 		return PFM_ERR_NOTSUPP;
 	rc = pfm_get_os_event_encoding(name, modes, PFM_OS_NONE, &arg);
 	if (rc != PFM_SUCCESS)

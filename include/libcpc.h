@@ -98,9 +98,9 @@ int cpc_close(cpc_t *cpc);
  * For programs that are about to exit.  The kernel takes 50 to 100 ms to close each counter
  * of function calls.  libcpc closes those of other processes in a thread of its own; this
  * call leaves the remaining ones to a process of its own, so that the program need not wait.
- * See cpc_open(3).
+ * Returns how many counters the exit waits for all the same.  See cpc_open(3).
  */
-void cpc_leave_closing(void);
+uint_t cpc_leave_closing(void);
 
 /* Replaces the error handler.  NULL: the default handler, which writes to stderr. */
 void cpc_seterrhndlr(cpc_t *cpc, cpc_errhndlr_t *errhndlr);

@@ -28,6 +28,7 @@ struct lwps {
 	struct ring ring;
 	struct slots slots;
 	struct lwps_cpu *cpus;
+	int function[LWPS_MAX_COLUMNS]; /* 0: that column is of no function */
 };
 
 static int64_t now_ns(void)
@@ -163,6 +164,9 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 	if (programs_add_events(lwps->skel->maps.events.map_fd, config->column, config->ncolumns,
 				config->ncpus))
 		goto failed;
+	what = "attaching to functions";
+	if (programs_add_functions(lwps->skel, config, lwps->function))
+		goto failed;
 	what = "running a program";
 	if ((!lwps->skel->rodata->initial || config->select == LWPS_SELECT_CGROUP) &&
 	    programs_run(lwps->skel->progs.on_call.prog_fd, LWPS_IDENTIFY, -1))
@@ -189,6 +193,10 @@ void lwps_close(struct lwps *lwps)
 {
 	if (!lwps)
 		return;
+	for (unsigned i = 0; i < LWPS_MAX_COLUMNS; i++) {
+		if (lwps->function[i] > 0)
+			close(lwps->function[i]);
+	}
 	unshare_all(lwps);
 	programs_unload(lwps->skel);
 	free(lwps);

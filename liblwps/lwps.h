@@ -20,7 +20,7 @@
 
 #include "shared.h"
 
-#define LWPS_PRIVILEGES "it requires CAP_BPF and CAP_PERFMON"
+#define LWPS_PRIVILEGES "it requires root, or CAP_BPF and CAP_PERFMON"
 
 struct lwps;
 
@@ -28,7 +28,8 @@ struct lwps_column {
 	enum lwps_kind kind;
 	/*
 	 * LWPS_CPU: perf events by CPU number, -1: no such CPU.  They are pinned, so that an event
-	 * which another program displaces reads as an error.
+	 * which another program displaces reads as an error.  LWPS_FUNCTION: the perf event of a
+	 * uprobe, on any one CPU.
 	 */
 	const int *fd;
 };

@@ -172,18 +172,37 @@ static unsigned ring_size(const struct lwps_config *config, unsigned *spare)
 	return size;
 }
 
+/* Where the kernel keeps the cgroups that a run needs to know.  -1: errno. */
+static int find_cgroups(struct count__rodata *constant, const struct lwps_config *config)
+{
+	int offset;
+
+	if (config->select == LWPS_SELECT_CGROUP || config->owners & LWPS_OWNER_CGROUP) {
+		offset = programs_cgroup_offset(config->hierarchy);
+		if (offset < 0)
+			return -1;
+		constant->cgroup_offset = (unsigned)offset;
+	}
+	for (unsigned i = 0; i < config->ncolumns; i++) {
+		if (config->column[i].kind != LWPS_CGROUP)
+			continue;
+		offset = programs_cgroup_offset(LWPS_PERF_EVENT);
+		if (offset < 0)
+			return -1;
+		constant->perf_cgroup_offset = (unsigned)offset;
+		break;
+	}
+	return 0;
+}
+
 /* -1: errno. */
 static int configure(struct count *skel, const struct lwps_config *config)
 {
 	unsigned i, spare, size = ring_size(config, &spare);
 	struct count__rodata *constant = skel->rodata;
-	int offset = 0;
 
-	if (config->select == LWPS_SELECT_CGROUP || config->owners & LWPS_OWNER_CGROUP)
-		offset = programs_cgroup_offset(config->hierarchy);
-	if (offset < 0)
+	if (find_cgroups(constant, config) == -1)
 		return -1;
-
 	constant->ncolumns = config->ncolumns;
 	constant->ncpus = config->ncpus;
 	constant->nslots = config->nslots;
@@ -205,7 +224,6 @@ static int configure(struct count *skel, const struct lwps_config *config)
 	constant->descendants = config->descendants;
 	constant->select = config->select;
 	constant->selected = config->selected;
-	constant->cgroup_offset = (unsigned)offset;
 	constant->is_v1 = config->hierarchy != LWPS_UNIFIED;
 	constant->root_id = config->root_id;
 	constant->depth = config->depth;
@@ -279,11 +297,32 @@ int programs_attach(struct count *skel)
 	return 0;
 }
 
+int programs_add_functions(const struct count *skel, const struct lwps_config *config, int *link)
+{
+	union bpf_attr attr;
+	unsigned i;
+
+	for (i = 0; i < config->ncolumns; i++) {
+		if (config->column[i].kind != LWPS_FUNCTION)
+			continue;
+		memset(&attr, 0, sizeof(attr));
+		attr.link_create.prog_fd = (uint32_t)skel->progs.on_function.prog_fd;
+		attr.link_create.target_fd = (uint32_t)*config->column[i].fd;
+		attr.link_create.attach_type = BPF_PERF_EVENT;
+		attr.link_create.perf_event.bpf_cookie = i;
+		link[i] = skel_sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+		if (link[i] < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* Other programs repair skips of on_exec() and on_exit(), and count those that they cannot. */
 uint64_t programs_skipped(const struct count *skel)
 {
 	return programs_skips(&skel->progs.on_switch) + programs_skips(&skel->progs.on_wakeup_new) +
-	       programs_skips(&skel->progs.on_newtask) + programs_skips(&skel->progs.on_signal);
+	       programs_skips(&skel->progs.on_newtask) + programs_skips(&skel->progs.on_signal) +
+	       programs_skips(&skel->progs.on_function);
 }
 
 void programs_unload(struct count *skel)

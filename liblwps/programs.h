@@ -31,6 +31,9 @@ struct count *programs_load(const struct lwps_config *config);
 /* Attach those that are needed to their tracepoints.  -1: errno. */
 int programs_attach(struct count *skel);
 
+/* Attach a program to the functions of the columns; `link` by column.  -1: errno. */
+int programs_add_functions(const struct count *skel, const struct lwps_config *config, int *link);
+
 /* How often the kernel has skipped a program without a repair by another one. */
 uint64_t programs_skipped(const struct count *skel);
 

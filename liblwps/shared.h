@@ -14,10 +14,12 @@
 
 /* Where the count of a column comes from. */
 enum lwps_kind {
-	LWPS_CPU,     /* a perf event of each CPU, read at context switches */
-	LWPS_CLOCK,   /* ns on a CPU */
-	LWPS_SWITCH,  /* switches to another task */
-	LWPS_MIGRATE, /* runs on another CPU than before */
+	LWPS_CPU,      /* a perf event of each CPU, read at context switches */
+	LWPS_CLOCK,    /* ns on a CPU */
+	LWPS_SWITCH,   /* switches to another task */
+	LWPS_MIGRATE,  /* runs on another CPU than before */
+	LWPS_FUNCTION, /* a uprobe, calls on all CPUs */
+	LWPS_CGROUP,   /* switches to a task of another cgroup, in the hierarchy of perf_event */
 };
 
 /* Kinds of records. */
@@ -35,6 +37,7 @@ enum lwps_hierarchy {
 	LWPS_MEMORY,
 	LWPS_CPUACCT,
 	LWPS_PIDS,
+	LWPS_PERF_EVENT, /* for LWPS_CGROUP only */
 };
 
 /* The processes to track. */
@@ -159,12 +162,14 @@ struct lwps_start {
 	__u64 value;
 	__u64 idle;  /* enabled, but not running */
 	__u64 known; /* 0: the event could not be read */
+	__u64 calls; /* of the function, on this CPU so far; changed by atomic operations */
 };
 
 /* A CPU and the slice that is counted there now.  Only that CPU changes it. */
 struct lwps_cpu {
 	__u64 task;    /* the task that runs, since the last switch: an address, only compared */
 	__u64 exec_id; /* of that task, if it is tracked: its self_exec_id at its last known exec */
+	__u64 cgroup;  /* of that task when it began to run: an address, for LWPS_CGROUP */
 	__u32 tracked; /* 1: that task is tracked */
 	__u32 slot;    /* its slice is charged to this slot, or to none: LWPS_NONE */
 	__u32 busy;    /* 1: a program that interrupts may hit is changing this */

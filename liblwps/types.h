@@ -108,7 +108,13 @@ struct cgroup_subsys_state {
 	struct cgroup *cgroup;
 };
 
-enum cgroup_subsys_id { cpuacct_cgrp_id, memory_cgrp_id, pids_cgrp_id, CGROUP_SUBSYS_COUNT };
+enum cgroup_subsys_id {
+	cpuacct_cgrp_id,
+	memory_cgrp_id,
+	perf_event_cgrp_id,
+	pids_cgrp_id,
+	CGROUP_SUBSYS_COUNT,
+};
 
 struct css_set {
 	struct cgroup_subsys_state *subsys[CGROUP_SUBSYS_COUNT];

@@ -68,8 +68,8 @@ static bool find_possible(struct percpu *cpus, char *why, size_t size)
 	return good;
 }
 
-bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, char *why,
-		 size_t size)
+bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, uint_t first,
+		 char *why, size_t size)
 {
 	*cpus = (struct percpu){0};
 	if (!find_possible(cpus, why, size))
@@ -81,8 +81,10 @@ bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, 
 		cpus->set[i] = cpc_set_dup(cpc, set);
 		if (cpus->set[i] != NULL &&
 		    cpc_bind_cpu(cpc, (processorid_t)i, cpus->set[i],
-				 flags | CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED) == 0) {
-			cpus->bound = cpus->set[i];
+				 flags | (cpus->bound == NULL ? first : 0) | CPC_BIND_CPU_REMOTE |
+					 CPC_BIND_CPU_SHARED) == 0) {
+			if (cpus->bound == NULL)
+				cpus->bound = cpus->set[i];
 			continue;
 		}
 		if (cpus->set[i] == NULL || errno != ENOSYS) {

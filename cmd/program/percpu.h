@@ -14,15 +14,16 @@ struct percpu {
 	unsigned n;	  /* all CPU numbers are below, also of CPUs that may come online */
 	bool *possible;	  /* by number: the CPU exists, or may come online */
 	cpc_set_t **set;  /* by number; NULL: the CPU does not exist, or is offline */
-	cpc_set_t *bound; /* one of these sets: claims hold for all of them */
+	cpc_set_t *bound; /* the first of these sets: claims hold for all of them */
 };
 
 /*
  * Binds a duplicate of `set` to each online CPU, without a claim.  `flags`: more flags of
- * cpc_bind_cpu(3CPC).  False: `why`; call percpu_unbind() also then.
+ * cpc_bind_cpu(3CPC); `first`: and of the first one, `bound`.  False: `why`; call percpu_unbind()
+ * also then.
  */
-bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, char *why,
-		 size_t size);
+bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, uint_t first,
+		 char *why, size_t size);
 void percpu_unbind(struct percpu *cpus, cpc_t *cpc);
 
 #endif /* PERCPU_H */

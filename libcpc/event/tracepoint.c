@@ -76,7 +76,7 @@ static bool looks_like_one(const struct lookup *look)
 		if (isupper((unsigned char)*c))
 			return false;
 	}
-	return look->event[1] != '\0';
+	return look->event[1] != '\0' || look->event[0] == '*';
 }
 
 static int open_dir(int tracefs, const char *system)

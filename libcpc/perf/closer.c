@@ -166,7 +166,7 @@ static _Noreturn void close_at_end(const int *fd, uint_t n, int given_up)
 	_exit(0);
 }
 
-void cpci_closer_leave(void)
+uint_t cpci_closer_leave(void)
 {
 	int fd[MAX_PENDING], given_up[2];
 	uint_t n;
@@ -178,11 +178,11 @@ void cpci_closer_leave(void)
 	memcpy(fd, closer.fd, n * sizeof(*fd));
 	pthread_mutex_unlock(&closer.lock);
 	if (n == 0)
-		return;
+		return 0;
 	qsort(fd, n, sizeof(*fd), by_number);
 	/* Without that process, the kernel closes the events at the exit of this one. */
 	if (!cpci_orphans_are_reaped() || pipe2(given_up, O_CLOEXEC) == -1)
-		return;
+		return n;
 	pid = fork();
 	if (pid == 0) {
 		close(given_up[1]);
@@ -192,4 +192,5 @@ void cpci_closer_leave(void)
 		close(fd[i]);
 	close(given_up[0]);
 	close(given_up[1]);
+	return pid != -1 ? 0 : n;
 }

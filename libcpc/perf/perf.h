@@ -190,8 +190,11 @@ bool cpci_perf_is_uprobe(const struct perf_event_attr *attr);
 
 /* close(2) in the background; the event counts no more. */
 void cpci_closer_close(int fd);
-/* Leaves pending closes to a process of its own, so that this one can exit. */
-void cpci_closer_leave(void);
+/*
+ * Leaves pending closes to a process of its own, so that this one can exit.  Returns how many are
+ * not left because no process would wait for that one: the exit waits for them.
+ */
+uint_t cpci_closer_leave(void);
 void cpci_closer_before_fork(void); /* for pthread_atfork(3) */
 void cpci_closer_after_fork(void);
 void cpci_closer_forked(void);

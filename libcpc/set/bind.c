@@ -289,11 +289,12 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 	struct cpci_claim *claim = NULL;
 	struct cpci_term_ref bad = {0};
 	struct cpci_epoch epoch = CPCI_EPOCH_EXEMPT;
-	struct cpci_symbol_addr *bp;
+	struct cpci_symbol_addr *bp = NULL;
 	bool ended = false;
 	int *fd = (int *)&hold->start[set->plan->nreqs], err;
 
-	if (cpci_symbols_make(set, target, flags, &bp, diag) == -1)
+	if ((flags & (CPC_BIND_CPU_LWPS | CPC_BIND_CPU_FUNCTIONS)) != CPC_BIND_CPU_LWPS &&
+	    cpci_symbols_make(set, target, flags, &bp, diag) == -1)
 		return -1;
 	opening.bp = bp;
 	if (open_beside(set, target, bound, &opening, fd, &bad, &ended) == -1) {
@@ -555,7 +556,8 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
 	const struct cpci_target target = {.tid = -1, .cpu = id};
 
 	if (check(cpc, fn, set, flags,
-		  CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED | CPC_BIND_CPU_LWPS) == -1 ||
+		  CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED | CPC_BIND_CPU_LWPS |
+			  CPC_BIND_CPU_FUNCTIONS) == -1 ||
 	    check_overflows(cpc, fn, set) == -1)
 		return -1;
 	if ((flags & CPC_BIND_CPU_LWPS) != 0 && (flags & CPC_BIND_CPU_SHARED) == 0)

@@ -29,6 +29,7 @@ int cpc_set_counters(cpc_t *cpc, const cpc_set_t *set, struct cpc_counter *count
 		counter[i] = (struct cpc_counter){
 			.index = (int)plan->ref[i].req,
 			.core = is_core(plan, i),
+			.function = cpci_perf_is_uprobe(&cpci_plan_nth(plan, i)->attr),
 			.fd = set->bound != CPCI_UNBOUND ? set->fd[i] : -1,
 			.attr = &cpci_plan_nth(plan, i)->attr,
 		};

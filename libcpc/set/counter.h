@@ -20,6 +20,12 @@
  * one: see cpc_set_holds().
  */
 #define CPC_BIND_CPU_LWPS 0x100
+/*
+ * Another one, beside CPC_BIND_CPU_LWPS, without which the counters of functions are not opened.
+ * One CPU is enough: a BPF program that is attached to such a counter runs for the calls on all
+ * CPUs, and each counter makes each call slower.
+ */
+#define CPC_BIND_CPU_FUNCTIONS 0x200
 
 struct perf_event_attr;
 
@@ -27,7 +33,8 @@ struct perf_event_attr;
 struct cpc_counter {
 	int index;			    /* of its request */
 	int core;			    /* it is one of the core PMU's */
-	int fd;				    /* of perf_event_open(2); -1: the set is not bound */
+	int function;			    /* it counts calls of a function of a file */
+	int fd;				    /* of perf_event_open(2); -1: it is not open */
 	const struct perf_event_attr *attr; /* of perf_event_open(2); lives as long as the set */
 };
 

@@ -77,9 +77,9 @@ cpc_t *cpc_open(int ver)
 	return cpc;
 }
 
-void cpc_leave_closing(void)
+uint_t cpc_leave_closing(void)
 {
-	cpci_closer_leave();
+	return cpci_closer_leave();
 }
 
 int cpc_close(cpc_t *cpc)

@@ -35,6 +35,9 @@ int cgroup_offset(void *ctx)
 		       POINTER * bpf_core_enum_value(enum cgroup_subsys_id, cpuacct_cgrp_id);
 	case LWPS_PIDS:
 		return states + POINTER * bpf_core_enum_value(enum cgroup_subsys_id, pids_cgrp_id);
+	case LWPS_PERF_EVENT:
+		return states +
+		       POINTER * bpf_core_enum_value(enum cgroup_subsys_id, perf_event_cgrp_id);
 	default:
 		return unified;
 	}

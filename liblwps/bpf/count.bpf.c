@@ -355,6 +355,7 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 	const bool dead = prev->__state & TASK_DEAD;
 	struct lwps_cpu *c = this_cpu();
 	struct lwp *before, *after;
+	__u32 ending = SWITCHES;
 
 	if (unlikely(!c)) {
 		before = tracked(prev);
@@ -377,9 +378,11 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 	} else {
 		find_missed_exec(c, prev);
 	}
+	if (perf_cgroup_of(prev) != perf_cgroup_of(next))
+		ending |= LEAVES_CGROUP;
 	/* perf(1) and getrusage(2) do not count the last switch of a task, either. */
 	if (c->slot != LWPS_NONE || after)
-		charge_slice(c, c->slot, !dead);
+		charge_slice(c, c->slot, dead ? GOES_ON : ending);
 	switch_in(c, next, after);
 out:
 	if (unlikely(dead))
@@ -410,7 +413,9 @@ int BPF_PROG(on_sched_exit)
 		l = tracked(t);
 		if (l || c->slot != LWPS_NONE) {
 			__sync_fetch_and_add(&repaired, 1);
-			charge_slice(c, c->slot, 1);
+			charge_slice(c, c->slot,
+				     c->cgroup != perf_cgroup_of(t) ? SWITCHES | LEAVES_CGROUP
+								    : SWITCHES);
 		}
 		switch_in(c, t, l);
 		barrier();
@@ -481,13 +486,13 @@ static __always_inline void refresh(struct lwps_cpu *c, struct task_struct *t)
 		return;
 	if (c->slot != LWPS_NONE) {
 		if (c->task == (__u64)t)
-			charge_slice(c, c->slot, 0);
+			charge_slice(c, c->slot, GOES_ON);
 		return;
 	}
 	l = tracked(t);
 	if (!l)
 		return;
-	charge_slice(c, LWPS_NONE, 0);
+	charge_slice(c, LWPS_NONE, GOES_ON);
 	l->counted = 0;
 	switch_in(c, t, l);
 }
@@ -517,6 +522,21 @@ static __always_inline bool was_started(struct task_struct *t)
 
 	barrier_var(then); /* the instruction that returns it is a barrier */
 	return state != TASK_NEW;
+}
+
+/*
+ * A function is called whose column is the cookie.  The current task can be preempted here, but
+ * stays on this CPU, and another task may call the function meanwhile.
+ */
+SEC("kprobe")
+int on_function(void *ctx)
+{
+	__u64 column = bpf_get_attach_cookie(ctx);
+	struct lwps_cpu *c = this_cpu();
+
+	if (c && column < LWPS_MAX_COLUMNS)
+		__sync_fetch_and_add(&c->start[column].calls, 1);
+	return 0;
 }
 
 /*

@@ -16,8 +16,15 @@ static __always_inline void fence(struct lwps_cpu *c)
 	barrier();
 }
 
+/* How a slice ends: bits. */
+enum ending {
+	GOES_ON = 0,	  /* its LWP runs on */
+	SWITCHES = 1,	  /* another task follows... */
+	LEAVES_CGROUP = 2 /* ...of another cgroup */
+};
+
 /* What column @i of this CPU has counted from the last call to @now. */
-static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u64 now, __u32 switches,
+static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u64 now, __u32 ending,
 				     __u32 *flaws)
 {
 	__u64 before;
@@ -29,15 +36,21 @@ static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u64 now, __u
 		before = c->start[i].value;
 		c->start[i].value = now;
 		return now - before;
+	case LWPS_FUNCTION:
+		before = c->start[i].value;
+		c->start[i].value = *(volatile __u64 *)&c->start[i].calls;
+		return c->start[i].value - before;
 	case LWPS_SWITCH:
-		return switches;
+		return !!(ending & SWITCHES);
+	case LWPS_CGROUP:
+		return !!(ending & LEAVES_CGROUP);
 	default:
 		return c->migrated;
 	}
 }
 
 /* End the slice of this CPU, charge it to @slot (LWPS_NONE: to no LWP), and begin another. */
-__noinline int charge_slice(struct lwps_cpu *c, __u32 slot, __u32 switches)
+__noinline int charge_slice(struct lwps_cpu *c, __u32 slot, __u32 ending)
 {
 	__u32 i, n, flaws = 0, key = first_line(slot);
 	const __u64 now = bpf_ktime_get_ns();
@@ -59,7 +72,7 @@ __noinline int charge_slice(struct lwps_cpu *c, __u32 slot, __u32 switches)
 			if (!line)
 				return 0;
 		}
-		line->word[n % LWPS_LINE_WORDS] += advance(c, i, now, switches, &flaws);
+		line->word[n % LWPS_LINE_WORDS] += advance(c, i, now, ending, &flaws);
 	}
 	fence(c);
 	s->sequence++;
@@ -81,6 +94,7 @@ static __always_inline void switch_in(struct lwps_cpu *c, struct task_struct *t,
 	__u32 cpu;
 
 	c->task = (__u64)t;
+	c->cgroup = perf_cgroup_of(t);
 	c->tracked = l != NULL;
 	c->slot = LWPS_NONE;
 	if (!l)
@@ -146,8 +160,9 @@ __noinline int split_slice(struct lwp *l, __u32 before, __u32 next)
 	}
 	c->busy = 1;
 	barrier();
-	charge_slice(c, c->slot, 0);
+	charge_slice(c, c->slot, GOES_ON);
 	c->task = (__u64)t;
+	c->cgroup = perf_cgroup_of(t);
 	c->tracked = l->state == LIVE;
 	c->exec_id = l->exec_id;
 	c->slot = next;

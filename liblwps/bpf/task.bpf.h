@@ -19,6 +19,14 @@ static __always_inline struct cgroup *cgroup_of(struct task_struct *t)
 	return is_v1 ? ((struct cgroup_subsys_state *)*pointer)->cgroup : *pointer;
 }
 
+/* The cgroup that perf_event_open(2) would count @t for: an address, only compared. */
+const volatile __u64 perf_cgroup_offset = 0; /* 0: no column is of kind LWPS_CGROUP */
+
+static __always_inline __u64 perf_cgroup_of(struct task_struct *t)
+{
+	return perf_cgroup_offset ? *(__u64 *)((void *)t->cgroups + perf_cgroup_offset) : 0;
+}
+
 static __always_inline __u32 euid_of(struct task_struct *t)
 {
 	return t->real_cred->euid.val;

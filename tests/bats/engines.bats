@@ -4,7 +4,7 @@
 #
 # The choice of the engine, and what both engines guarantee.
 
-# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # for awk and inner shells; run sets status, output, stderr, lines
 
 load helpers
 
@@ -41,11 +41,64 @@ counted_by() {
 	[ ! -e "$T/ran" ]
 	use_engine auto
 	if "$WORK/probe" breakpoint; then
-		counted_by ptrace "breakpoints and functions would make each process on the machine stop there" \
+		counted_by ptrace "a symbol without the path of its file is looked up in each process" \
 			-c breakpoint/addr=main/ "$WORK/touch-pages" 1
 		counted_by ptrace "'breakpoint/addr=0x1000/' would make each process on the machine stop there" \
 			-c breakpoint/addr=0x1000/ true
 	fi
+	if "$WORK/probe" uprobe; then
+		counted_by ptrace "a symbol without the path of its file is looked up in each process" \
+			-c uprobe/func=main/ "$WORK/touch-pages" 1
+		counted_by kernel -c "uprobe/func=$WORK/touch-pages:main/" "$WORK/touch-pages" 1
+	fi
+}
+
+@test "tracepoints of the scheduler: those of the LWP that runs are counted in the kernel" {
+	need_tracepoints sched/sched_switch sched/sched_process_fork sched/sched_process_exec
+	by_kernel
+	use_engine kernel
+	track -0 -f -T 0 -c sched:sched_switch,context-switches "$WORK/pingpong" 500
+	every_row exit '$4 == $5 && $4 >= 499' 2
+	track -0 -fe -T 0 -c sched:sched_process_fork,sched:sched_process_exec sh -c '/bin/true; exec /bin/true'
+	[ $(($(sum_of exit) + $(sum_of exec))) -eq 1 ]
+	[ "$({ rows_of exec; rows_of exit; } | awk '{ n += $5 } END { print n }')" = 2 ]
+	for event in sched:sched_stat_runtime 'sched:sched_s*' 'sched:sched_stat_runtime/runtime>0/'; do
+		in_tracefs test -r "$TRACING/events/sched/sched_stat_runtime/id" || continue
+		go -1 "${TRACEFS[@]}" cputrack -T 0 -c "$event" true
+		[ "$stderr" = "cputrack: cannot count in the kernel: '$event' counts for another LWP than that which runs (--engine=ptrace can)" ]
+	done
+}
+
+# in_cgroup COMMAND...: while $AT is an empty cgroup, of the hierarchy that perf events know.
+in_cgroup() {
+	# The kernel removes the hierarchy of the last mount some time after that.
+	go -0 unshare -m sh -c 'for i in 1 2 3 4 5 6 7 8 9; do
+			[ -e /sys/fs/cgroup/cgroup.procs ] || mount -t cgroup -o perf_event none "${0%/*}" && break
+			sleep 0.$i
+		done
+		mkdir "$0" && "$@"; status=$?; rmdir "$0" && exit $status' "$AT" "$@"
+}
+
+@test "cgroup-switches, by both engines: all switches of a process that is alone in its cgroup" {
+	local engine
+	need_root
+	need kernel
+	need_command python3
+	mkdir "$T/cgroups"
+	AT=/sys/fs/cgroup/cpc-switches-$$
+	[ -e /sys/fs/cgroup/cgroup.procs ] || AT=$T/cgroups/cpc-switches-$$
+	unshare -m sh -c 'test -e /sys/fs/cgroup/cgroup.procs || mount -t cgroup -o perf_event none "$0"' "$T/cgroups" ||
+		skip "there are no cgroups here"
+	for engine in auto ptrace; do
+		use_engine "$engine"
+		in_cgroup cputrack -e -T 0 -o "$ROWS" -c cgroup-switches,context-switches sh -c \
+			'echo $$ >"$0/cgroup.procs" && exec python3 -c "import time
+for i in range(50): time.sleep(0.001)"' "$AT"
+		every_row exit '$4 == $5 && $4 >= 50' 1
+		in_cgroup cputrack -fe -T 0 -o "$ROWS" -c cgroup-switches,context-switches sh -c \
+			'echo $$ >"$0/cgroup.procs" && exec "$1" 500' "$AT" "$WORK/pingpong"
+		every_row exit '$5 >= 499 && $4 < $5' 2
+	done
 }
 
 @test "a user without bpf(2), and an ordinary user, get the same rows by ptrace(2)" {
@@ -65,7 +118,7 @@ counted_by() {
 	nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 	"${nobody[@]}" "$WORK/probe" soft || skip "an ordinary user cannot do that"
 	go -0 "${nobody[@]}" cputrack -T 0 -D -c page-faults true
-	[[ $stderr == *"not in the kernel: it requires CAP_BPF and CAP_PERFMON"* ]]
+	[[ $stderr == *"not in the kernel: it requires root, or CAP_BPF and CAP_PERFMON"* ]]
 	go -0 "${nobody[@]}" cputrack -T 0 -c page-faults true
 	[ -z "$stderr" ]
 }
@@ -130,7 +183,6 @@ counted_by() {
 
 @test "cputrack killed: the command and a daemon that it has left run on" {
 	by_kernel
-	# shellcheck disable=SC2016 # for the inner shell
 	start ct cputrack -fe -T 0 -o "$ROWS" -c page-faults sh -c \
 		'echo $$ >"$0.sh"; setsid sleep 1000 >/dev/null 2>&1 </dev/null & echo $! >"$0"; wait' "$T/daemon"
 	eventually test -s "$T/daemon"
@@ -178,7 +230,6 @@ counted_by() {
 @test "in a PID namespace, processes that become those of cputrack leave no zombies" {
 	by_kernel
 	unshare -pf --mount-proc true || skip "no PID namespaces here"
-	# shellcheck disable=SC2016 # for the inner shell
 	go -0 unshare -pf --mount-proc "$CPC_BUILD/cputrack" --engine=kernel -fe -T 0 -o "$ROWS" \
 		-c page-faults sh -c 'setsid sh -c "for i in 1 2 3 4 5 6 7 8; do (sleep 0.02 &); done
 			sleep 0.3; grep -l \"^State:.Z\" /proc/[0-9]*/status | wc -l" &'
@@ -191,7 +242,6 @@ counted_by() {
 	by_kernel
 	unshare -pf --mount-proc true || skip "no PID namespaces here"
 	start outside sh -c 'while :; do /bin/true; done'
-	# shellcheck disable=SC2016 # for the inner shell
 	go -0 unshare -pf --mount-proc sh -c 'i=0
 		while [ $((i += 1)) -le 40 ]; do
 			"$@" || exit
@@ -216,7 +266,6 @@ among_cpus() {
 	need_root
 	printf '%s\n' "$1" >"$T/possible"
 	unshare -m mount --bind "$T/possible" $possible || skip "nothing can be mounted here"
-	# shellcheck disable=SC2016 # for the inner shell
 	go "$2" "${TRACEFS[@]}" unshare -m sh -c 'mount --bind "$0" "$1" && shift && exec "$@"' \
 		"$T/possible" $possible "${@:3}"
 	printf '%s\n' "$output" >"$ROWS"
@@ -286,7 +335,6 @@ none_is_whole() {
 @test "many processes at once: each has its rows, and missing ones are reported" {
 	local ids
 	by_kernel
-	# shellcheck disable=SC2016 # for the inner shell
 	start many bash -c 'for ((i = 0; i < 300; i++)); do sleep 1000 & done; echo $(jobs -p); read -r
 		kill $(jobs -p); wait; exit 0'
 	eventually test -s "$T/many.out"

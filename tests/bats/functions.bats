@@ -5,7 +5,7 @@
 # Function events, set in files by uprobes: tests/work/symbols.c and calls.c describe the known
 # counts.
 
-# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # for inner shells; run sets status, output, stderr, lines
 
 load helpers
 
@@ -52,6 +52,131 @@ ret() {
 	read -r -a n <<<"$(counters_of exit)"
 	[ "${n[*]:0:4} ${n[*]:5}" = "50 57 50 50 57 50 1 1" ]
 	[ "${n[4]}" -gt 0 ]
+}
+
+# Events of files that are named by their paths.
+by_path() {
+	printf 'uprobe/func=%s/,uprobe/func=%s,ret/,sdt/%s/' "$WORK/symbols:called" "$WORK/libsymbols.so:lib_called" \
+		"$WORK/probes:cpc:twice"
+}
+
+@test "files named by their paths, by both engines: threads, children, programs, several trackers" {
+	local engine
+	"$WORK/symbols" 100000 &
+	other=$!
+	STRAYS+=("$other")
+	for engine in auto ptrace; do
+		use_engine "$engine"
+		start ct cputrack -f -T 0 -c "$(by_path)" "$WORK/symbols" 50 3 2
+		track -0 -v -T 0 -c "$(by_path)" "$WORK/symbols" 100 2
+		check_format
+		check_sums
+		[ "$stderr" = "" ]
+		[ "$(counters_of fini_lwp 1)" = "100 107 0" ]
+		[ "$(counters_of lwp_exit 2)" = "100 100 0" ]
+		[ "$(counters_of exit)" = "300 307 0" ]
+		finish ct
+		[ "$status" -eq 0 ]
+		[ "$(table "$T/ct.out" | awk '$3 == "exit" { print $4, $5, $6 }' | sort | xargs)" = "200 207 0 50 50 0 50 50 0" ]
+		track -0 -fe -T 0 -c "$(by_path)" \
+			sh -c "'$WORK/symbols' 10; '$WORK/probes' 20; exec '$WORK/symbols' 30 1"
+		[ "$(counters_of exit | sort -n | xargs -n3)" = $'0 0 40\n10 17 0\n60 67 0' ]
+		track -0 --start-disabled -T 0 -c "$(by_path)" "$WORK/symbols" 50 1
+		[ "$(counters_of exit)" = "0 0 0" ]
+	done
+	wait "$other"
+}
+
+@test "in the kernel: short-lived threads and processes are as fast as without" {
+	by_kernel
+	track -0 -T 0 -c "$(by_path)" "$WORK/symbols" 3 2000
+	[ "$(counters_of lwp_exit | sort | uniq -c | xargs)" = "2000 3 3 0" ]
+	track -0 -f -T 0 -c "$(by_path)" "$WORK/symbols" 3 0 1000
+	[ "$(counters_of exit | sort | uniq -c | xargs)" = "1 3 10 0 1000 3 3 0" ]
+}
+
+@test "in the kernel: a place that the file does not have counts 0" {
+	by_kernel
+	track -0 -T 0 -c "page-faults,sdt/$WORK/probes:cpc:never/,$(f "$WORK/calls:hit")" "$WORK/calls" 40
+	[[ $(counters_of exit) =~ ^[0-9]+\ 0\ 40$ ]]
+}
+
+# One line says that file $1 was changed, or that a process has another one: it depends on when
+# cputrack looks.
+reports_other() {
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ $stderr == "cputrack: '$1' was changed or replaced meanwhile: counts of its functions may lack calls since then (--engine=ptrace looks it up in each process)" ]] ||
+		[[ $stderr == "cputrack: process "*" has another file as '$1', whose calls are not counted" ]]
+}
+
+# changed STATUS SCRIPT: what a shell does with the probed copy $0 meanwhile; $1 is another copy.
+changed() {
+	cp "$WORK/libsymbols.so" "$T"
+	cp "$WORK/symbols" "$T/probed"
+	cp "$WORK/symbols" "$T/copy"
+	track "-$1" -fe -T 0 --total -c "$(f "$T/probed:called")" sh -c "$2" "$T/probed" "$T/copy"
+}
+
+@test "in the kernel: other files of that path are reported, wherever they come from" {
+	by_kernel
+	changed 1 '"$0" 10; cp "$1" "$0.n"; mv "$0.n" "$0"; "$0" 20; rm "$0"'
+	reports_other "$T/probed"
+	changed 1 'mv "$0" "$0.o"; cp "$1" "$0"; "$0" 20; mv "$0.o" "$0"'
+	reports_other "$T/probed"
+	changed 1 'cp -p "$0" "$0.o"; cat "$1" >"$0"; touch -r "$0.o" "$0"'
+	reports_other "$T/probed"
+	changed 0 'touch "$0"; chmod 700 "$0"; cp "$0" "$0.o"; mv "$0.o" "$0.p"; "$0" 20'
+	[ -z "$stderr" ]
+	[ "$(awk '/ total / { print $NF }' "$ROWS")" = 20 ]
+	need_root
+	unshare -m mount --bind / "$T" || skip "nothing can be mounted here"
+	changed 1 'unshare -m sh -c "mount --bind \"\$1\" \"\$0\"; \"\$0\" 20; sleep 0.2; :" "$0" "$1"'
+	reports_other "$T/probed"
+	[[ $(tail -n 1 "$ROWS") =~ \ total\ +0\ #\ incomplete$ ]]
+}
+
+@test "in the kernel: descendants that have another file are reported" {
+	by_kernel
+	need attach
+	cp "$WORK/symbols" "$WORK/libsymbols.so" "$T"
+	start prog sh -c 'exec 3<&0; "$0" -w 30 <&3 & cp "$0" "$0.new"; mv "$0.new" "$0"; echo moved; wait' "$T/symbols"
+	eventually said prog moved
+	go -1 cputrack -v --tree --for 0.1 -T 0 -c "$(f "$T/symbols:called")" -p "${PIDS[prog]}"
+	[[ $stderr == "cputrack: process "*" has another file as '$T/symbols', whose calls are not counted" ]]
+	[ "$(grep -c ' detach  *0 # incomplete$' <<<"$output")" -eq 1 ]
+	hang_up prog
+	finish prog
+}
+
+@test "in the kernel: a file that is replaced meanwhile is reported" {
+	by_kernel
+	cp "$WORK/symbols" "$WORK/libsymbols.so" "$T"
+	track -1 -fe -T 0 -c "$(f "$T/symbols:called")" \
+		sh -c '"$0" 10; cp "$0" "$0.new"; mv "$0.new" "$0"; "$0" 20' "$T/symbols"
+	[ "$(rows_of exit | awk '$4 == 10' | wc -l)" -eq 1 ] # the old file ran once
+	[ "$(counters_of exit | grep -cE '^0( # incomplete)?$')" -eq 4 ]
+	reports_other "$T/symbols"
+}
+
+@test "a process that has another file by that path is counted by ptrace(2)" {
+	by_kernel
+	use_engine auto
+	need attach
+	mkdir "$T/root"
+	unshare -m mount --bind / "$T/root" || skip "nothing can be mounted here"
+	cp "$WORK/symbols" "$WORK/libsymbols.so" "$T"
+	cp "$WORK/symbols" "$T/other"
+	start prog unshare -m sh -c 'mount --bind "$0" "$1" && exec "$1" -w 30' "$T/other" "$T/symbols"
+	eventually said prog ready
+	pid=${PIDS[prog]}
+	start ct cputrack -D -v -T 0 -c "$(f "$T/symbols:called")" -p "$pid"
+	eventually grep -q init_lwp "$T/ct.out"
+	tell prog g
+	finish prog
+	finish ct
+	[ "$status" -eq 0 ]
+	grep -qxF "cputrack: counts with ptrace(2); not in the kernel: process $pid has another file as '$T/symbols'" "$T/ct.err"
+	[ "$(table "$T/ct.out" | awk '$3 == "exit" { print $4 }')" = 30 ]
 }
 
 @test "a library that is loaded by dlopen(3), by its path, from its constructor on" {

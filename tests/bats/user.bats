@@ -181,6 +181,13 @@ need_paranoid() {
 	grep -Eq 'perf_event_paranoid|tracefs|/sys/kernel/tracing' <<<"$stderr"
 }
 
+@test "a pattern of tracepoints is refused, with a reason" {
+	need_paranoid kernel
+	user cputrack -c 'sched:*' true
+	[[ $stderr != *"unknown event"* ]]
+	grep -Eq 'perf_event_paranoid|tracefs|/sys/kernel/tracing' <<<"$stderr"
+}
+
 @test "cpustat is refused, with the reason and the remedy" {
 	need_paranoid cpu
 	for event in page-faults context-switches; do

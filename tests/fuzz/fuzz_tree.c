@@ -379,10 +379,10 @@ static void open_group(struct engine *engine, struct run *run)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct fit fit = {
-		.ncounters = 1, .ncolumns = 2, .clock = 1, .kind = {LWPS_CPU, LWPS_CLOCK}};
+	const struct fit fit = {.ncounters = 1, .ncolumns = 2, .kind = {LWPS_CPU, LWPS_CLOCK}};
 	const struct track_config config = {.verbose = true, .follow_exec = true};
 	struct engine engine = {.track = &track, .config.owners = owners_new(SCOPE_SERVICE)};
+	struct probed probed = {.inotify = -1};
 	struct run run;
 
 	memset(&kernel, 0, sizeof(kernel));
@@ -393,7 +393,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	open_group(&engine, &run);
 	track_init(&track, &config, &run, NULL, NULL);
 	track_start(&track);
-	records_init(&records, &engine, &fit);
+	records_init(&records, &engine, &fit, &probed);
 	records.lwps = &kernel.lwps;
 	for (; size >= 4; data += 4, size -= 4)
 		step(data);

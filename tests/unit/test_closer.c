@@ -52,20 +52,22 @@ static void by_thread(void **state)
 static void by_process(void **state)
 {
 	int other[2];
+	uint_t left;
 
 	(void)state;
 	make_pipes();
 	assert_int_equal(pipe2(other, O_CLOEXEC), 0);
 	for (int i = 0; i < FILES; i++)
 		cpci_closer_close(writer[i]);
-	cpci_closer_leave();
+	left = cpci_closer_leave();
+	assert_true(cpci_orphans_are_reaped() ? left == 0 : left <= FILES);
 	for (int i = 0; i < FILES && !cpci_orphans_are_reaped(); i++)
 		close(writer[i]); /* which our end would do, if the thread has not done it */
 	wait_for_end();
 	assert_int_not_equal(fcntl(other[1], F_GETFD), -1);
 	close(other[0]);
 	close(other[1]);
-	cpci_closer_leave(); /* nothing is left */
+	assert_int_equal(cpci_closer_leave(), 0); /* nothing is left */
 }
 
 /* A forked child does not keep them open. */

@@ -3,8 +3,8 @@
 # Copyright (c) 2026 The cpc authors
 #
 # engine.sh ENGINE [TIMES] - one of the engines of cputrack on this kernel, TIMES times: the unit
-# tests below it, and storms of threads and forks, each of which must have its own row; as root.
-# Without TIMES: once, with fewer LWPs.
+# tests below it, calls of a function in threads, and storms of threads and forks, each of which
+# must have its own row; as root.  Without TIMES: once, with fewer LWPs.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 . ./check.sh
 engine=$1 times=${2-1} crowd=100 few=
@@ -36,6 +36,8 @@ while [ "$times" -gt 0 ]; do
 		run "$test" $few
 		same "$test" "$status" 0
 	done
+	run cputrack --engine="$engine" -T 0 -c "uprobe/func=$(command -v calls):hit/,cgroup-switches" calls 1000 5
+	same "calls of a function in 5 threads" "$(counts lwp_exit 6) $(counts exit)" "1000 0 6000 0"
 	storm lwp_exit $crowd threads -p 7 $crowd
 	storm exit $((crowd + 1)) forks -p 7 $crowd
 	storm exit $((crowd + 1)) forks -j -p 7 $crowd

@@ -387,7 +387,7 @@ static int keys_bind(struct sampled *sampled, size_t k)
 	d->nslots = choose_nslots(d);
 	d->slot = xcalloc(d->nslots, sizeof(*d->slot));
 	if (columns_find(&d->columns, d->cpc, &d->grp->set[k], why, sizeof(why)) &&
-	    percpu_bind(&d->percpu, d->cpc, d->grp->set[k].set, 0, why, sizeof(why)) &&
+	    percpu_bind(&d->percpu, d->cpc, d->grp->set[k].set, 0, 0, why, sizeof(why)) &&
 	    open_account(d, why, sizeof(why))) {
 		d->before = xcalloc(d->nslots * d->columns.n, sizeof(*d->before));
 		d->online = xrealloc(d->online, d->percpu.n * sizeof(*d->online));

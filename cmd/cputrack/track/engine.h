@@ -25,7 +25,7 @@ struct engine_config {
 	bool follow_exec, follow_fork;
 	bool start_off;		 /* counters are off until the program calls cpc_enable(3) */
 	bool waiting;		 /* nothing is counted before engine_ops.begin */
-	bool attaches;		 /* to processes; else, it starts one */
+	const struct pids *pids; /* the processes to attach to; NULL: it starts one */
 	bool descendants;	 /* attaches to all descendants of these, too */
 	struct choice choice;	 /* what else is attached to, and what enters later */
 	struct owners *owners;	 /* events carry those of LWPs; NULL: they do not */
@@ -48,7 +48,7 @@ struct engine_ops {
 	 * message; errno says why a program cannot be started, and is 0 if that is not the reason.
 	 */
 	int (*start)(struct engine *engine, char **argv, struct command *command);
-	int (*attach)(struct engine *engine, const struct pids *pids, bool *some_failed);
+	int (*attach)(struct engine *engine, bool *some_failed);
 	/* Follows the processes until none is left or `stop`; detaches.  -1 after a message. */
 	int (*run)(struct engine *engine);
 	/* Makes `run` return.  Signal handlers may call it once `start` or `attach` is done. */

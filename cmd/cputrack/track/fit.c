@@ -6,11 +6,29 @@
 #include "fit.h"
 #include "../../../libcpc/set/counter.h"
 
+#include <fnmatch.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
 
-#define TRACEPOINTS_OF_OTHERS "sched:" /* some of them count for another task than runs */
+/* They count for another task than runs, and time instead of hits. */
+static const char *const of_others[] = {
+	"sched:sched_stat_wait",    "sched:sched_stat_sleep",	"sched:sched_stat_iowait",
+	"sched:sched_stat_blocked", "sched:sched_stat_runtime",
+};
+
+/* Does a tracepoint, or a pattern of them, with or without a filter, include one of these? */
+static bool includes_of_others(const char *event)
+{
+	char pattern[256];
+
+	snprintf(pattern, sizeof(pattern), "%.*s", (int)strcspn(event, "/"), event);
+	for (size_t i = 0; i < sizeof(of_others) / sizeof(*of_others); i++) {
+		if (fnmatch(pattern, of_others[i], 0) == 0)
+			return true;
+	}
+	return false;
+}
 
 static const char *cannot_count_software(const struct perf_event_attr *attr, enum lwps_kind *kind)
 {
@@ -24,6 +42,9 @@ static const char *cannot_count_software(const struct perf_event_attr *attr, enu
 		break;
 	case PERF_COUNT_SW_CPU_MIGRATIONS:
 		*kind = LWPS_MIGRATE;
+		break;
+	case PERF_COUNT_SW_CGROUP_SWITCHES:
+		*kind = LWPS_CGROUP;
 		break;
 	case PERF_COUNT_SW_PAGE_FAULTS:
 	case PERF_COUNT_SW_PAGE_FAULTS_MIN:
@@ -49,14 +70,19 @@ static const char *cannot_count(const struct cpc_counter *counter, const char *e
 	*kind = LWPS_CPU;
 	if (attr->type == PERF_TYPE_SOFTWARE)
 		return cannot_count_software(attr, kind);
+	if (attr->type == PERF_TYPE_TRACEPOINT && strncmp(event, "tracepoint/", 11) == 0)
+		return "is given by its number, and may count for another LWP";
 	if (attr->type == PERF_TYPE_TRACEPOINT)
-		return strncmp(event, TRACEPOINTS_OF_OTHERS, strlen(TRACEPOINTS_OF_OTHERS)) == 0
-			       ? "may count for another LWP than that which runs"
-			       : NULL;
+		return includes_of_others(event) ? "counts for another LWP than that which runs"
+						 : NULL;
 	if (attr->type == PERF_TYPE_BREAKPOINT)
 		return "would make each process on the machine stop there";
+	if (counter->function) {
+		*kind = LWPS_FUNCTION;
+		return NULL;
+	}
 	if (!counter->core)
-		return "is of a PMU that has not been tried there, or makes each process stop";
+		return "is of a PMU that has not been tried there";
 	if (!attr->exclude_kernel)
 		return "would count the work of counting, in kernel mode";
 	return NULL;
@@ -66,6 +92,13 @@ static bool refuse(char *why, size_t size, const char *reason)
 {
 	snprintf(why, size, "%s", reason);
 	return false;
+}
+
+/* The last column. */
+static void set_clock(struct fit *fit, unsigned i)
+{
+	fit->kind[i] = LWPS_CLOCK;
+	fit->ncolumns = i + 1;
 }
 
 static bool find_columns(struct fit *fit, cpc_t *cpc, const struct setgrp_set *set, char *why,
@@ -88,9 +121,10 @@ static bool find_columns(struct fit *fit, cpc_t *cpc, const struct setgrp_set *s
 		snprintf(why, size, "'%s' %s", event, reason);
 		return false;
 	}
-	fit->ncounters = fit->clock = (unsigned)n;
-	fit->ncolumns = fit->ncounters + 1;
-	fit->kind[fit->clock] = LWPS_CLOCK;
+	for (int i = 0; i < n; i++)
+		fit->counter[i] = (unsigned)i;
+	fit->ncounters = (unsigned)n;
+	set_clock(fit, fit->ncounters);
 	return true;
 }
 
@@ -100,8 +134,29 @@ bool fit_find(struct fit *fit, cpc_t *cpc, const struct setgrp *grp, char *why, 
 	if (grp->n > 1)
 		return refuse(why, size, "several sets take turns");
 	if (grp->set[0].symbols)
-		return refuse(
-			why, size,
-			"breakpoints and functions would make each process on the machine stop there");
+		return refuse(why, size,
+			      "a symbol without the path of its file is looked up in each process");
 	return find_columns(fit, cpc, &grp->set[0], why, size);
+}
+
+void fit_leave_out(struct fit *fit, cpc_t *cpc, const cpc_set_t *bound)
+{
+	struct cpc_counter counter[LWPS_MAX_COLUMNS];
+	unsigned n = 0;
+
+	cpc_set_counters(cpc, bound, counter, LWPS_MAX_COLUMNS);
+	for (unsigned i = 0; i < fit->ncounters; i++) {
+		if (counter[i].function && counter[i].fd == -1)
+			continue;
+		fit->kind[n] = fit->kind[i];
+		fit->counter[n++] = i;
+	}
+	set_clock(fit, n);
+}
+
+void fit_counts(const struct fit *fit, const uint64_t *column, uint64_t *counter)
+{
+	memset(counter, 0, fit->ncounters * sizeof(*counter));
+	for (unsigned i = 0; i < fit->ncolumns - 1; i++)
+		counter[fit->counter[i]] = column[i];
 }

@@ -9,14 +9,21 @@
 #include "../../../liblwps/lwps.h"
 #include "engine.h"
 
-/* One column for each counter of the set, and at last the time on a CPU. */
+/* One column for each counter that is open, and at last the time on a CPU. */
 struct fit {
-	unsigned ncounters, ncolumns;
-	unsigned clock; /* index of that column */
+	unsigned ncounters; /* of the set */
+	unsigned ncolumns;
 	enum lwps_kind kind[LWPS_MAX_COLUMNS];
+	unsigned counter[LWPS_MAX_COLUMNS]; /* by column, but the last */
 };
 
 /* False: `why` it cannot count this, at least not as truly as ptrace(2) makes it. */
 bool fit_find(struct fit *fit, cpc_t *cpc, const struct setgrp *grp, char *why, size_t size);
+
+/* Leaves out what `bound` has no counter for: places that a probe has not in its file. */
+void fit_leave_out(struct fit *fit, cpc_t *cpc, const cpc_set_t *bound);
+
+/* The counts of the counters from those of the columns. */
+void fit_counts(const struct fit *fit, const uint64_t *column, uint64_t *counter);
 
 #endif /* FIT_H */

@@ -16,6 +16,7 @@
 #include "../../base/util.h"
 #include "../../program/percpu.h"
 #include "children.h"
+#include "probed.h"
 #include "records.h"
 
 #include <bsd/string.h>
@@ -42,6 +43,7 @@ struct counting {
 	struct engine engine;
 	struct records records;
 	struct percpu cpus;
+	struct probed probed;
 	pid_t pid; /* of the command; 0: attached, or it was waited for */
 	struct children children;
 	int64_t tick_ns; /* when the next is due */
@@ -151,6 +153,8 @@ static int run(struct engine *engine)
 		if (last || all_gone(k))
 			break;
 		wait_ms = keep_time(k);
+		if (k->stop) /* the last sample is also the end: it is written with it */
+			break;
 		idle_ms = engine->config.idle(engine->config.arg);
 		wait_ms = sooner(wait_ms, lwps_timeout(k->records.lwps));
 		if (idle_ms != 0)
@@ -247,8 +251,9 @@ static size_t attach_to(const struct counting *k, const struct pids *pids)
 	return attached;
 }
 
-static int attach(struct engine *engine, const struct pids *pids, bool *some_failed)
+static int attach(struct engine *engine, bool *some_failed)
 {
+	const struct pids *pids = engine->config.pids;
 	struct counting *k = counting_of(engine);
 	size_t attached;
 
@@ -274,6 +279,7 @@ static void release(struct engine *engine)
 
 	if (k->records.lwps != NULL) {
 		records_print_losses(&k->records);
+		engine->lost |= probed_report_changed(&k->probed);
 		engine->nchildren = lwps_children(k->records.lwps);
 		lwps_close(k->records.lwps);
 		k->records.lwps = NULL;
@@ -310,6 +316,7 @@ static void free_counting(struct engine *engine)
 	struct counting *k = counting_of(engine);
 
 	records_free(&k->records);
+	probed_free(&k->probed);
 	children_leave(&k->children);
 	percpu_unbind(&k->cpus, engine->cpc);
 	if (k->wake != -1)
@@ -335,9 +342,11 @@ static const struct engine_ops ops = {
 static bool bind_cpus(struct counting *k, char *why, size_t size)
 {
 	bool bound = percpu_bind(&k->cpus, k->engine.cpc, k->engine.grp->set[0].set,
-				 CPC_BIND_CPU_LWPS, why, size);
+				 CPC_BIND_CPU_LWPS, CPC_BIND_CPU_FUNCTIONS, why, size);
 
 	k->records.bound = k->cpus.bound;
+	if (bound)
+		fit_leave_out(&k->records.fit, k->engine.cpc, k->cpus.bound);
 	return bound;
 }
 
@@ -351,18 +360,19 @@ static bool load(struct counting *k, char *why, size_t size)
 		[CHOICE_USER] = LWPS_SELECT_USER,
 	};
 	const struct choice *choice = &k->engine.config.choice;
+	const struct fit *fit = &k->records.fit;
 	const struct percpu *cpus = &k->cpus;
 	const unsigned owners = records_owners(&k->records);
 	const bool by_cgroup = choice->kind == CHOICE_CGROUP || (owners & LWPS_OWNER_CGROUP) != 0;
 	struct lwps_config config = {
-		.ncolumns = k->records.fit.ncolumns,
+		.ncolumns = fit->ncolumns,
 		.ncpus = cpus->n,
 		.nslots = RECORDS_SLOTS,
 		.follow_fork = k->engine.config.follow_fork,
 		.follow_exec = k->engine.config.follow_exec,
 		.start_off = k->engine.config.start_off,
 		.waiting = k->engine.config.waiting,
-		.attaches = k->engine.config.attaches,
+		.attaches = k->engine.config.pids != NULL,
 		.descendants = k->engine.config.descendants,
 		.select = selects[choice->kind],
 		.selected = choice->id,
@@ -373,18 +383,20 @@ static bool load(struct counting *k, char *why, size_t size)
 		.names = k->engine.config.comm,
 	};
 	struct cpc_counter counter[LWPS_MAX_COLUMNS];
-	int *fd = xcalloc((size_t)cpus->n * k->records.fit.ncolumns, sizeof(*fd));
+	int *fd = xcalloc((size_t)cpus->n * fit->ncolumns, sizeof(*fd));
 
 	for (unsigned cpu = 0; cpu < cpus->n; cpu++) {
 		if (cpus->set[cpu] != NULL)
-			cpc_set_counters(k->engine.cpc, cpus->set[cpu], counter,
-					 k->records.fit.ncounters);
-		for (unsigned i = 0; i < k->records.fit.ncounters; i++)
-			fd[i * cpus->n + cpu] = cpus->set[cpu] != NULL ? counter[i].fd : -1;
+			cpc_set_counters(k->engine.cpc, cpus->set[cpu], counter, LWPS_MAX_COLUMNS);
+		for (unsigned i = 0; i < fit->ncolumns - 1; i++)
+			fd[i * cpus->n + cpu] =
+				cpus->set[cpu] != NULL ? counter[fit->counter[i]].fd : -1;
 	}
-	for (unsigned i = 0; i < k->records.fit.ncolumns; i++) {
-		config.column[i].kind = k->records.fit.kind[i];
-		config.column[i].fd = &fd[i * cpus->n];
+	cpc_set_counters(k->engine.cpc, cpus->bound, counter, LWPS_MAX_COLUMNS);
+	for (unsigned i = 0; i < fit->ncolumns; i++) {
+		config.column[i].kind = fit->kind[i];
+		config.column[i].fd = fit->kind[i] == LWPS_FUNCTION ? &counter[fit->counter[i]].fd
+								    : &fd[i * cpus->n];
 	}
 	k->records.lwps = lwps_open(&config, why, size);
 	free(fd);
@@ -416,6 +428,22 @@ static bool open_all(struct counting *k, char *why, size_t size)
 	return ok;
 }
 
+/* Do the processes to attach to have the files with the functions that are counted? */
+static bool have_same_files(const struct counting *k, char *why, size_t size)
+{
+	const struct pids *pids = k->engine.config.pids;
+	const char *path;
+
+	for (size_t i = 0; pids != NULL && i < pids->n; i++) {
+		path = probed_differs(&k->probed, pids->id[i]);
+		if (path == NULL)
+			continue;
+		snprintf(why, size, "process %d has another file as '%s'", (int)pids->id[i], path);
+		return false;
+	}
+	return true;
+}
+
 struct engine *engine_kernel(const struct engine *common, char *why, size_t size)
 {
 	struct counting *k;
@@ -427,11 +455,13 @@ struct engine *engine_kernel(const struct engine *common, char *why, size_t size
 	k->engine = *common;
 	k->engine.ops = &ops;
 	k->engine.own = k;
-	records_init(&k->records, &k->engine, &fit);
+	records_init(&k->records, &k->engine, &fit, &k->probed);
+	k->probed.inotify = -1;
 	k->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (k->wake == -1)
 		strlcpy(why, strerror(errno), size);
-	else if (open_all(k, why, size))
+	else if (probed_find(&k->probed, k->engine.cpc, k->engine.grp->set[0].set, why, size) &&
+		 have_same_files(k, why, size) && open_all(k, why, size))
 		return &k->engine;
 	free_counting(&k->engine);
 	return NULL;

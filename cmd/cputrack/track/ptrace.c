@@ -408,14 +408,14 @@ static void attach_all(struct attaching *attaching, const struct pids *pids)
 		attaching->some_failed = true;
 }
 
-static int attach(struct engine *engine, const struct pids *pids, bool *some_failed)
+static int attach(struct engine *engine, bool *some_failed)
 {
 	struct tracer *tracer = tracer_of(engine);
 	pctx_t *pctx = pctx_open(tracer, engine_errors(&tracer->engine.config));
 	struct attaching attaching = {.tracer = tracer, .pctx = pctx};
 
 	if (pctx != NULL && set_handlers(tracer, pctx) == 0) {
-		attach_all(&attaching, pids);
+		attach_all(&attaching, engine->config.pids);
 		*some_failed |= attaching.some_failed;
 		if (attaching.n > 0 && !attaching.no_symbol) {
 			tracer->pctx = pctx;

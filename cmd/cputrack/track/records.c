@@ -26,6 +26,7 @@ struct ending {
 	char comm[COMM_SIZE];	   /* the leader's name as it exited */
 	const struct owner *owner; /* of the LWP that exited last; NULL: unknown */
 	const char *user;	   /* likewise */
+	pid_t parent;		   /* 0: not known */
 };
 
 static struct tree *tree_of(const struct records *records)
@@ -137,25 +138,36 @@ static unsigned flaws_of(struct records *records, const struct lwp *lwp, unsigne
 static void read_counts(struct records *records, struct track_event *event)
 {
 	const struct engine *engine = records->engine;
-	uint64_t count[LWPS_MAX_COLUMNS];
+	const struct fit *fit = &records->fit;
+	uint64_t column[LWPS_MAX_COLUMNS], count[LWPS_MAX_COLUMNS];
 	unsigned flaws = 0;
 
 	read_owners(records, event);
 	if (!records->invalid)
-		flaws = lwps_read(records->lwps, slot_of(records, event->lwp), count);
+		flaws = lwps_read(records->lwps, slot_of(records, event->lwp), column);
 	event->flaws |= flaws_of(records, event->lwp, flaws);
 	if (is_blind(records))
 		return;
-	cpc_buf_fill(engine->cpc, records->buf, engine->grp->set[0].set, count,
-		     records->fit.ncounters, count[records->fit.clock], records->now_ns);
+	fit_counts(fit, column, count);
+	cpc_buf_fill(engine->cpc, records->buf, engine->grp->set[0].set, count, fit->ncounters,
+		     column[fit->ncolumns - 1], records->now_ns);
 	engine_counts(engine->cpc, records->buf, engine->grp->set[0].spec.nreqs, &records->counts);
 	event->counts = &records->counts;
 }
 
 /* ---- births ------------------------------------------------------------------------------ */
 
+/* A program is new to us: does it have the files whose functions are counted? */
+static unsigned look_at_files(struct records *records, pid_t pid, pid_t parent)
+{
+	if (records->probed->n == 0 || probed_check(records->probed, pid, parent))
+		return 0;
+	records->engine->lost = true;
+	return TRACK_PROC_FLAWED;
+}
+
 static void report_birth(struct records *records, const struct lwps_record *record, unsigned slot,
-			 pid_t tid, const char *comm)
+			 pid_t tid, const char *comm, unsigned flaws)
 {
 	const bool thread = record->event == LWPS_THREAD;
 	struct engine *engine = records->engine;
@@ -173,7 +185,8 @@ static void report_birth(struct records *records, const struct lwps_record *reco
 	/* The process of its creator is known, unless that had no slot or its exit was lost. */
 	if (records->invalid || (thread && record->time_ns > records->attached_ns &&
 				 tree_find(tree_of(records), record->tgid) == NULL))
-		event.flaws = TRACK_PROC_FLAWED;
+		flaws = TRACK_PROC_FLAWED;
+	event.flaws = flaws;
 	event.counted = !is_blind(records);
 	*user = (struct slot_user){.lwp = track_event(engine->track, &event)};
 	event.lwp = user->lwp;
@@ -196,6 +209,7 @@ static void on_fork(struct records *records, const struct lwps_record *record)
 	struct lwp *creator = lwp_in(records, record->creator);
 	struct proc *stale = tree_find(tree_of(records), record->tgid);
 	struct track_event event = event_of(records, creator, TRACK_FORK);
+	struct ending *ending;
 
 	event.tgid = record->creator_tgid;
 	event.child = record->tgid;
@@ -205,7 +219,9 @@ static void on_fork(struct records *records, const struct lwps_record *record)
 		stale->own = NULL;
 	}
 	report_birth(records, record, record->slot, record->tid,
-		     creator != NULL && creator->comm[0] != '\0' ? creator->comm : NULL);
+		     creator != NULL && creator->comm[0] != '\0' ? creator->comm : NULL, 0);
+	ending = tree_find(tree_of(records), record->tgid)->own;
+	ending->parent = record->creator_tgid;
 }
 
 /* ---- ends -------------------------------------------------------------------------------- */
@@ -293,11 +309,19 @@ static void report_exec(struct records *records, const struct lwps_record *recor
 
 static void on_exec(struct records *records, const struct lwps_record *record)
 {
+	struct proc *proc = tree_find(tree_of(records), record->tgid);
+	struct ending *ending = proc != NULL ? proc->own : NULL;
+	const pid_t parent = ending != NULL ? ending->parent : 0;
+
 	/* Without a slot, a program begins.  Another LWP of the process may have been tracked. */
-	if (record->slot != LWPS_NONE || tree_find(tree_of(records), record->tgid) != NULL)
+	if (record->slot != LWPS_NONE || proc != NULL)
 		report_exec(records, record);
-	if (record->next != LWPS_NONE && record->next != LWPS_SHARED)
-		report_birth(records, record, record->next, record->tgid, record->comm);
+	if (record->next == LWPS_NONE || record->next == LWPS_SHARED)
+		return;
+	report_birth(records, record, record->next, record->tgid, record->comm,
+		     look_at_files(records, record->tgid, parent));
+	ending = tree_find(tree_of(records), record->tgid)->own;
+	ending->parent = parent;
 }
 
 /* The records of the attach are all read: processes without a living LWP have exited. */
@@ -380,7 +404,10 @@ static void take(struct records *records, const struct lwps_record *record)
 	switch (record->event) {
 	case LWPS_ATTACH:
 	case LWPS_THREAD:
-		report_birth(records, record, record->slot, record->tid, NULL);
+		report_birth(records, record, record->slot, record->tid, NULL,
+			     tree_find(tree_of(records), record->tgid) == NULL
+				     ? look_at_files(records, record->tgid, 0)
+				     : 0);
 		break;
 	case LWPS_FORK:
 		on_fork(records, record);
@@ -558,10 +585,12 @@ void records_print_losses(struct records *records)
 
 /* ---- begin and end ----------------------------------------------------------------------- */
 
-void records_init(struct records *records, struct engine *engine, const struct fit *fit)
+void records_init(struct records *records, struct engine *engine, const struct fit *fit,
+		  struct probed *probed)
 {
 	*records = (struct records){
 		.engine = engine,
+		.probed = probed,
 		.fit = *fit,
 		.buf = cpc_buf_create(engine->cpc, engine->grp->set[0].set),
 		.slot = xcalloc(RECORDS_SLOTS, sizeof(*records->slot)),

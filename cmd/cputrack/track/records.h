@@ -9,6 +9,7 @@
 #include "../../../liblwps/lwps.h"
 #include "engine.h"
 #include "fit.h"
+#include "probed.h"
 
 /* LWPs that are alive, or whose exit was not read yet; more would need a ring of over 2 MiB. */
 #define RECORDS_SLOTS 31000
@@ -24,6 +25,7 @@ struct slot_user {
 struct records {
 	struct engine *engine;
 	struct fit fit;
+	struct probed *probed;	/* the files of functions */
 	struct lwps *lwps;	/* NULL: not loaded yet */
 	const cpc_set_t *bound; /* the set of some CPU */
 	cpc_buf_t *buf;		/* scratch buffers */
@@ -38,7 +40,8 @@ struct records {
 	unsigned nimpossible;	 /* records that were left out, since they contradict others */
 };
 
-void records_init(struct records *records, struct engine *engine, const struct fit *fit);
+void records_init(struct records *records, struct engine *engine, const struct fit *fit,
+		  struct probed *probed);
 void records_free(struct records *records);
 
 /* Reports all that happened up to now. */

@@ -17,6 +17,19 @@
 
 #define MAX_OPTS 64
 
+/* Reports an option of other programs, a letter or a long name of `n` bytes. */
+static bool report_foreign(const char *word, const char *name, size_t n,
+			   const struct foreign_opt *foreign)
+{
+	for (; foreign != NULL && foreign->name != NULL; foreign++) {
+		if (strlen(foreign->name) != n || memcmp(foreign->name, name, n) != 0)
+			continue;
+		say("unknown option '%s'; %s", word, foreign->instead);
+		return true;
+	}
+	return false;
+}
+
 /* Reports an unknown long option or an ambiguous abbreviation. */
 static void report_long(const char *word, const struct opt *opts)
 {
@@ -41,29 +54,24 @@ static void report_long(const char *word, const struct opt *opts)
 	free(given);
 }
 
-static bool has_option(const struct opt *opts, int code)
-{
-	while (opts->code != 0 && opts->code != code)
-		opts++;
-	return opts->code != 0;
-}
-
 /* Reports the option at which getopt_long(3) failed. */
-static void report_error(char **argv, const struct opt *opts, bool missing_argument)
+static void report_error(char **argv, const struct opt *opts, const struct foreign_opt *foreign,
+			 bool missing_argument)
 {
 	char letter[3] = {'-', (char)optopt, '\0'};
 	/* Quote a long option as it was written, a short one as its letter. */
 	bool is_letter = optopt > 0 && optopt < 256 && strncmp(argv[optind - 1], "--", 2) != 0;
 	const char *what = is_letter ? letter : argv[optind - 1];
+	const char *name = what + (is_letter ? 1 : 2);
 
 	if (missing_argument)
 		say("missing argument of option '%s'", what);
 	else if (!is_letter && optopt != 0)
 		say("invalid option '%s': it takes no argument", what);
+	else if (report_foreign(what, name, strcspn(name, "="), foreign))
+		return;
 	else if (!is_letter)
 		report_long(what, opts);
-	else if (optopt == 'e' && has_option(opts, 'c')) /* as in perf(1) */
-		say("unknown option '-e'; use -c for events");
 	else
 		say("unknown option '%s'", what);
 }
@@ -81,7 +89,7 @@ static void take_optional(int argc, char **argv, const struct opt *opts, int cod
 	optarg = argv[optind++];
 }
 
-int opts_next(int argc, char **argv, const struct opt *opts)
+int opts_next(int argc, char **argv, const struct opt *opts, const struct foreign_opt *foreign)
 {
 	struct option longs[MAX_OPTS + 1] = {0};
 	char shorts[3 + 2 * MAX_OPTS] = "+:", *s = shorts + 2;
@@ -104,7 +112,7 @@ int opts_next(int argc, char **argv, const struct opt *opts)
 		take_optional(argc, argv, opts, c);
 		return c;
 	}
-	report_error(argv, opts, c == ':');
+	report_error(argv, opts, foreign, c == ':');
 	return '?';
 }
 

@@ -19,12 +19,18 @@ struct opt {
 	enum opt_use use;
 };
 
+/* An option of other programs, which users expect here: a letter or a long name. */
+struct foreign_opt {
+	const char *name;
+	const char *instead; /* what to use here */
+};
+
 /*
  * As getopt_long(3), for a table that ends with code 0.  Stops at the first word that is not an
  * option.  An optional argument may follow as a word that is not an option.  Returns '?' after an
- * error message, -1 at the end.
+ * error message, -1 at the end.  `foreign` ends with a NULL name, or is NULL.
  */
-int opts_next(int argc, char **argv, const struct opt *opts);
+int opts_next(int argc, char **argv, const struct opt *opts, const struct foreign_opt *foreign);
 
 /* Prints a line for each option. */
 void opts_print(FILE *f, const struct opt *opts);

@@ -5,6 +5,7 @@
  */
 #include "say.h"
 
+#include "progress.h"
 #include "util.h"
 
 #define LIBBSD_NETBSD_VIS /* selects a variant of strnvis(3), which is not used here */
@@ -129,8 +130,10 @@ void vsay(const char *fmt, va_list ap)
 	for (const char *c = text; *c != '\0'; c++)
 		n += escape(line + n, *c);
 	line[n++] = '\n'; /* fits: the NUL of `text` was not copied */
-	if (!held.on || !hold_back(line, n))
-		fwrite(line, 1, n, stderr);
+	if (held.on && hold_back(line, n))
+		return;
+	progress_erase();
+	fwrite(line, 1, n, stderr);
 }
 
 void say(const char *fmt, ...)

@@ -112,6 +112,37 @@ static const char *function_of(const char *event)
 	return *name != '\0' ? name : NULL;
 }
 
+/* An event by a word that other tools have for it; or NULL. */
+static const char *event_of_word(const char *word)
+{
+	static const char *const events[][2] = {
+		{"time", "task-clock"},
+		{"cpu", "task-clock"},
+		{"cpu-time", "task-clock"},
+		{"usage", "task-clock"},
+		{"utilization", "task-clock"},
+		{"load", "task-clock"},
+		{"user", "task-clock"},
+		{"user-time", "task-clock"},
+		{"system-time", "task-clock"},
+		{"switches", "context-switches"},
+		{"csw", "context-switches"},
+		{"forks", "sched:sched_process_fork"},
+		{"execs", "sched:sched_process_exec"},
+		{"signals", "signal:signal_generate"},
+		{"interrupts", "irq:irq_handler_entry"},
+		{"irq", "irq:irq_handler_entry"},
+		{"syscall", "raw_syscalls:sys_enter"},
+		{"syscalls", "raw_syscalls:sys_enter"},
+	};
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {
+		if (strcmp(word, events[i][0]) == 0)
+			return events[i][1];
+	}
+	return NULL;
+}
+
 struct nearest {
 	const char *word;
 	char probe[256]; /* "provider:name"; "": no probe has a similar name */
@@ -157,6 +188,7 @@ static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 	struct nearest nearest = {.word = event};
 	const char *mode = cpc_nearest(event, modes, sizeof(modes) / sizeof(*modes));
 	const char *function = functions ? function_of(event) : NULL;
+	const char *other = event_of_word(event);
 	char *why = xstrdup(cpcerr_text());
 	int subcode = cpcerr_subcode();
 	bool unknown = subcode == CPC_INVALID_EVENT && strcmp(event, modes[0]) != 0 &&
@@ -170,6 +202,13 @@ static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 	describe_ratio(spec, i, ratio, sizeof(ratio));
 	if (*ratio != '\0') {
 		say("%s%s", why, ratio);
+	} else if (subcode == CPC_INVALID_EVENT && other != NULL) {
+		say("unknown event '%s' (did you mean %s'%s'?)", event,
+		    strchr(other, ':') != NULL ? "the tracepoint " : "", other);
+	} else if (unknown && functions && is_program(event)) {
+		say("unknown event '%s': it is a program, and -c is for events; cputrack -h lists "
+		    "them",
+		    event);
 	} else if (nearest.probe[0] != '\0') {
 		say("%s (did you mean 'sdt/%s/'?)", why, nearest.probe);
 	} else if (mode != NULL && subcode == CPC_INVALID_EVENT) {

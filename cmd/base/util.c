@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,6 +38,34 @@ void raise_file_limit(void)
 		lim.rlim_cur = lim.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &lim);
 	}
+}
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+bool is_program(const char *name)
+{
+	const char *path = getenv("PATH");
+	size_t n;
+
+	if (strchr(name, '/') != NULL || path == NULL)
+		return is_file(name);
+	for (; *path != '\0'; path += n + (path[n] == ':')) {
+		char *file;
+		bool found;
+
+		n = strcspn(path, ":");
+		file = xasprintf("%.*s%s%s", (int)n, path, n > 0 ? "/" : "", name);
+		found = is_file(file);
+		free(file);
+		if (found)
+			return true;
+	}
+	return false;
 }
 
 static int64_t clock_ns(clockid_t clock)

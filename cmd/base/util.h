@@ -45,6 +45,9 @@ void guard_streams(void);
  */
 void raise_file_limit(void);
 
+/* Is there a file of that name where execvp(3) looks? */
+bool is_program(const char *name);
+
 /* As cpc_open(3), but exits with a message on failure. */
 cpc_t *xcpc_open(void);
 

@@ -43,6 +43,29 @@ static const struct opt opts[] = {
 	{0},
 };
 
+/* Options of perf stat, top, mpstat and vmstat. */
+static const struct foreign_opt foreign[] = {
+	{"a", "all CPUs are counted without it"},
+	{"all", "all CPUs are counted without it"},
+	{"e", "use -c for events"},
+	{"i", "the interval is an argument, after the options"},
+	{"interval", "the interval is an argument, after the options"},
+	{"N", "the count is an argument, after the interval"},
+	{"count", "the count is an argument, after the interval"},
+	{"C", "taskset(1) selects CPUs: taskset -c 0,2-5 cpustat"},
+	{"P", "taskset(1) selects CPUs: taskset -c 0,2-5 cpustat"},
+	{"u", "--by=user has a row for each user"},
+	{"user", "--by=user has a row for each user"},
+	{"x", "--format=csv separates columns by commas"},
+	{"csv", "--format=csv does that"},
+	{"j", "--format=json does that"},
+	{"json", "--format=json does that"},
+	{"timeout", "--for=SECS stops counting"},
+	{"sort", "--by=WHAT sorts by the first event of -c"},
+	{"f", "cputrack follows programs"},
+	{NULL, NULL},
+};
+
 struct config {
 	struct options common;
 	struct sampler_config sampler;
@@ -53,7 +76,7 @@ struct config {
 static void print_usage(FILE *f)
 {
 	fputs("usage: cpustat [-c SPEC]... [-p PERIOD] [-T u|d] [-sntD]\n"
-	      "               [-A core|socket|node|all [-m]] [--shared]\n"
+	      "               [-A cpu|core|socket|node|all [-m]] [--shared]\n"
 	      "               [-A cgroup|service|container|user|command [--keys=N]]\n"
 	      "               [INTERVAL [COUNT]]\n"
 	      "       cpustat -I FILE [-nt] [-A UNIT [-m]] [-o FILE] [--format FORMAT]\n"
@@ -82,7 +105,7 @@ static int parse_scope(const char *text)
 		return SCOPE_CORE;
 	if (strcmp(text, "soc") == 0)
 		return SCOPE_SOCKET;
-	return scope >= SCOPE_CORE ? scope : -1;
+	return scope;
 }
 
 static int parse_option(void *config, int c)
@@ -104,8 +127,11 @@ static int parse_option(void *config, int c)
 		return STATUS_OK;
 	case 'A':
 		scope = parse_scope(optarg);
+		if (scope == -1 && (row_by_parse(optarg) != -1 || strcmp(optarg, "thread") == 0))
+			return usage_error("unsupported -A lwp and process: cpustat counts CPUs; "
+					   "use cputrack, or -A command");
 		if (scope == -1) {
-			say("unknown -A '%s': expected core, socket, node, all, cgroup, service, "
+			say("unknown -A '%s': expected cpu, core, socket, node, all, cgroup, service, "
 			    "container, user or command",
 			    optarg);
 			return STATUS_USAGE;
@@ -162,6 +188,12 @@ static int parse_operands(void *config, int n, char **arg)
 	if (n > 0 && strchr("0123456789.+-", *arg[0]) == NULL) {
 		say("invalid interval '%s': cpustat counts CPUs; cputrack counts commands", arg[0]);
 		return STATUS_USAGE;
+	}
+	for (int i = 0; i < n; i++) {
+		if (arg[i][0] == '-' && strchr("0123456789.", arg[i][1]) == NULL) {
+			say("invalid argument '%s': options come before the interval", arg[i]);
+			return STATUS_USAGE;
+		}
 	}
 	if (n > 2)
 		return usage_error("too many arguments: expected an interval and a count");
@@ -319,6 +351,7 @@ static const struct program cpustat = {
 	.name = "cpustat",
 	.of_cpus = true,
 	.opts = opts,
+	.foreign = foreign,
 	.print_usage = print_usage,
 	.parse_option = parse_option,
 	.check_output = check_output,

@@ -5,6 +5,7 @@
  */
 #include "../base/say.h"
 #include "../base/util.h"
+#include "mistakes.h"
 #include "run.h"
 
 #include <bsd/stdlib.h>
@@ -59,6 +60,24 @@ static const struct opt opts[] = {
 	{0},
 };
 
+/* Options of perf stat, strace and top, which mean something else here. */
+static const struct foreign_opt foreign[] = {
+	{"a", "--all tracks all processes"},
+	{"u", "--user=USER tracks the processes of a user"},
+	{"i", "-T SECS sets the interval"},
+	{"F", "-f follows children"},
+	{"x", "--format=csv separates columns by commas"},
+	{"csv", "--format=csv does that"},
+	{"j", "--format=json does that"},
+	{"json", "--format=json does that"},
+	{"C", "cpustat counts CPUs"},
+	{"cpu", "cpustat counts CPUs"},
+	{"timeout", "--for=SECS stops counting"},
+	{"sort", "--by=WHAT sorts by the first event of -c"},
+	{"per-thread", "--by=lwp has a row for each thread"},
+	{NULL, NULL},
+};
+
 static void print_usage(FILE *f)
 {
 	fputs("usage: cputrack [-c SPEC]... [-efntvD] [-N COUNT] [-o FILE]\n"
@@ -86,7 +105,7 @@ static int parse_count(const char *opt, const char *text, unsigned min, unsigned
 	*count = (unsigned)strtonum(text, min, max, &bad);
 	if (bad == NULL)
 		return STATUS_OK;
-	say("%s '%s': expected a number from %u to %u", opt, text, min, max);
+	say("invalid %s '%s': expected a number from %u to %u", opt, text, min, max);
 	return STATUS_USAGE;
 }
 
@@ -95,7 +114,7 @@ static int parse_interval(const char *text, uint_t *ms)
 	int64_t ns;
 
 	if (!parse_seconds(text, &ns) || (ns > 0 && ns < 1000000) || ns / 1000000 > UINT_MAX) {
-		say("-T '%s': expected 0, seconds from 0.001 to 1000000, or a time such as 100ms, 10s or 5m",
+		say("invalid -T '%s': expected 0, seconds from 0.001 to 1000000, or a time such as 100ms, 10s or 5m",
 		    text);
 		return STATUS_USAGE;
 	}
@@ -339,14 +358,18 @@ static int parse_operands(void *config, int n, char **arg)
 		return usage_error("only one of a command, -p, --all, --cgroup and --user");
 	if (cfg->repeat > 0 && cfg->engine.choice.kind != CHOICE_NONE)
 		return usage_error("-r runs a command again; --all, --cgroup and --user have none");
+	if (cfg->command == NULL && cfg->common.output.compare != NULL &&
+	    mistakes_of_record(cfg->common.output.compare) != STATUS_OK)
+		return STATUS_USAGE;
 	if (cfg->command == NULL && cfg->pids.n == 0 && cfg->engine.choice.kind == CHOICE_NONE)
-		return usage_error("nothing to track: a command or -p is missing");
+		return usage_error(
+			"nothing to track: expected a command, -p, --all, --cgroup or --user");
 	if (cfg->repeat > 0 && cfg->pids.n != 0)
 		return usage_error("-r runs a command again; -p cannot");
 	if (cfg->engine.descendants && cfg->pids.n == 0)
 		return usage_error("--tree is for -p; -f follows the children of a command");
 	if (cfg->command != NULL && cfg->pids.n != 0)
-		return usage_error("either a command or -p, not both");
+		return usage_error("either a command or -p, not both; -T sets the interval");
 	return STATUS_OK;
 }
 
@@ -359,6 +382,7 @@ static const struct program cputrack = {
 	.name = "cputrack",
 	.has = engine_names,
 	.opts = opts,
+	.foreign = foreign,
 	.print_usage = print_usage,
 	.parse_option = parse_option,
 	.check_output = check_output,

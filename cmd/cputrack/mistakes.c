@@ -13,24 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Is there a file of that name where execvp(3) looks? */
-static bool is_program(const char *name)
-{
-	const char *path = getenv("PATH");
-	bool found = strchr(name, '/') != NULL || path == NULL;
-	size_t n;
-
-	for (; !found && *path != '\0'; path += n + (path[n] == ':')) {
-		char *file;
-
-		n = strcspn(path, ":");
-		file = xasprintf("%.*s%s%s", (int)n, path, n > 0 ? "/" : "", name);
-		found = access(file, F_OK) == 0;
-		free(file);
-	}
-	return found;
-}
-
 /* Is it an event, or a list of events, that could be counted? */
 static bool is_events(cpc_t *cpc, const char *text)
 {
@@ -62,24 +44,41 @@ void mistakes_of_second(char **command, bool limited)
 	}
 }
 
+/* Reports what a word that names no program may mean.  False: nothing is known. */
+static bool explain_command(cpc_t *cpc, const char *name)
+{
+	size_t n = strcspn(name, " \t|<>;&/"); /* of the first word, unless it is a path */
+
+	if (is_events(cpc, name))
+		say("'%s' is an event, and no program; events are given by -c: cputrack "
+		    "-c %s COMMAND (-e follows an exec)",
+		    name, name);
+	else if (name[n] != '\0' && name[n] != '/')
+		say("there is no program '%s'; a command line of several words takes a "
+		    "shell: sh -c '%s'",
+		    name, name);
+	else if (name[strspn(name, "0123456789.")] == '\0')
+		say("there is no program '%s'; -p tracks a process, -T sets the interval, -N the "
+		    "number of samples",
+		    name);
+	else if (strcmp(name, "help") == 0 || strcmp(name, "list") == 0)
+		say("there is no program '%s'; cputrack -h lists options and events", name);
+	else if (strncmp(name, "trace=", 6) == 0)
+		say("there is no program '%s'; events are given by -c (-e follows an exec)", name);
+	else if (strchr(name, '=') != NULL && strchr(name, '/') == NULL)
+		say("there is no program '%s'; env(1) sets variables: cputrack env %s COMMAND",
+		    name, name);
+	else
+		return false;
+	return true;
+}
+
 int mistakes_of_command(cpc_t *cpc, char **command, bool no_events)
 {
 	const char *name = command[0];
 
-	if (!is_program(name)) {
-		if (is_events(cpc, name)) {
-			say("'%s' is an event, and no program; events are given by -c: cputrack "
-			    "-c %s COMMAND (-e follows an exec)",
-			    name, name);
-			return STATUS_USAGE;
-		}
-		if (name[strcspn(name, " \t|<>;&")] != '\0') {
-			say("there is no program '%s'; a command line of several words takes a "
-			    "shell: sh -c '%s'",
-			    name, name);
-			return STATUS_USAGE;
-		}
-	}
+	if (*name != '\0' && !is_program(name) && explain_command(cpc, name))
+		return STATUS_USAGE;
 	for (char **arg = command + 1; no_events && arg[0] != NULL && arg[1] != NULL; arg++) {
 		if (strcmp(arg[0], "-c") != 0 || !is_events(cpc, arg[1]))
 			continue;

@@ -5,6 +5,7 @@
  */
 #include "run.h"
 
+#include "../base/progress.h"
 #include "../base/say.h"
 #include "../base/util.h"
 #include "../program/top/top.h"
@@ -50,6 +51,7 @@ struct session {
 	bool failed;	   /* so did the last run, not its command */
 	bool cut;	   /* a signal that we got cut the last run */
 	unsigned complete; /* runs that no signal cut */
+	int64_t begin_ns;  /* of the first run */
 };
 
 static bool counts(void *arg, cpc_t *cpc, cpc_set_t *set, bool alone)
@@ -131,7 +133,7 @@ static bool start_tracking(struct session *run)
 			end_by(run, signals_got());
 		return false;
 	}
-	if (ops->attach(run->engine, &cfg->pids, &some_failed) == 0) {
+	if (ops->attach(run->engine, &some_failed) == 0) {
 		run->engine->lost |= some_failed;
 		return true;
 	}
@@ -224,7 +226,7 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 	if (scope_has_keys(about.scope))
 		engine.owners = owners_new(about.scope);
 	engine.comm = output_needs_comm(output);
-	engine.attaches = cfg->command == NULL;
+	engine.pids = cfg->command == NULL ? &cfg->pids : NULL;
 	engine.must_stop = signals_kept;
 	engine.idle = pace_idle;
 	engine.arg = &run->pace;
@@ -279,6 +281,13 @@ static void report_missing(struct session *run)
 		end_by(run, sig);
 }
 
+/* Where the commands write to the terminal, a line of ours would be between theirs. */
+static void show_progress(const struct session *run, unsigned done, unsigned total)
+{
+	if (!isatty(STDOUT_FILENO))
+		progress_show(done, total, now_ns() - run->begin_ns);
+}
+
 /*
  * Runs two commands in turns: old new, new old, old new, ...  So a machine that gets slower or
  * faster meanwhile favours neither.  The first pair is a warm-up.
@@ -290,6 +299,7 @@ static void track_pairs(struct session *run, struct output *output, int *error)
 	for (unsigned i = 0; i < n; i++) {
 		bool swapped = i >= 2 && i / 2 % 2 == 0;
 
+		show_progress(run, i, n);
 		run->warm_up = i < 2;
 		run->side = (i % 2 != 0) != swapped ? SIDE_NEW : SIDE_OLD;
 		track_run_of(run, output, error);
@@ -366,12 +376,15 @@ static void track(struct session *run)
 		run->status = STATUS_FAILED;
 		return;
 	}
+	run->begin_ns = now_ns();
 	if (cfg->second != NULL)
 		track_pairs(run, output, &error);
 	else
-		do
+		do {
+			show_progress(run, n, cfg->repeat);
 			track_run_of(run, output, &error);
-		while (++n < cfg->repeat && goes_on(run, error));
+		} while (++n < cfg->repeat && goes_on(run, error));
+	progress_erase();
 	report_missing(run);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);

@@ -74,7 +74,7 @@ static int parse(struct config *cfg, int argc, char **argv)
 {
 	int c;
 
-	while ((c = opts_next(argc, argv, opts)) != -1) {
+	while ((c = opts_next(argc, argv, opts, NULL)) != -1) {
 		switch (c) {
 		case 'C':
 			cfg->cpu = optarg;

@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int usage_error(const char *message)
 {
@@ -46,8 +47,16 @@ static int parse_format(struct options *options, const char *name)
 
 static int parse_by(struct options *options, bool of_cpus, const char *name)
 {
-	int by = row_by_parse(strcmp(name, "thread") == 0 ? "lwp" : name);
+	static const char *const alias[][2] = {
+		{"thread", "lwp"}, {"tid", "lwp"}, {"pid", "process"}, {"comm", "command"}};
 	int scope = cpu_scope_parse(name);
+	int by;
+
+	for (size_t i = 0; i < sizeof(alias) / sizeof(*alias); i++) {
+		if (strcmp(name, alias[i][0]) == 0)
+			name = alias[i][1];
+	}
+	by = row_by_parse(name);
 
 	if (by == -1 && of_cpus && scope != -1)
 		say("unsupported --by '%s': --by=cpu -A %s has a row for each", name, name);
@@ -189,7 +198,8 @@ static int parse(const struct program *prog, struct options *options, void *conf
 
 	options->argv = argv;
 	options->spec = xcalloc((size_t)argc, sizeof(*options->spec));
-	while (status == STATUS_OK && (c = opts_next(argc, argv, prog->opts)) != -1) {
+	while (status == STATUS_OK &&
+	       (c = opts_next(argc, argv, prog->opts, prog->foreign)) != -1) {
 		if (counting == NULL)
 			counting = find_counting(prog->opts, c);
 		status = c == '?' ? STATUS_USAGE : parse_common_option(options, prog->of_cpus, c);
@@ -204,8 +214,10 @@ static int parse(const struct program *prog, struct options *options, void *conf
 	if (status != STATUS_OK)
 		return status;
 	if (options->replay != NULL)
-		return optind < argc ? usage_error("too many arguments: -I has none after its file")
-				     : STATUS_OK;
+		return optind < argc
+			       ? usage_error(
+					 "too many arguments: -I shows a record, without a command")
+			       : STATUS_OK;
 	return prog->parse_operands(config, argc - optind, argv + optind);
 }
 
@@ -298,6 +310,18 @@ static int show_record(const struct program *prog, const struct options *options
 	return options->output.limit != NULL ? limit_status(options->output.limit, status) : status;
 }
 
+#define WAIT_NOTED 40 /* so many take the kernel more than a second */
+
+/* The exit cannot be interrupted while the kernel closes counters. */
+static void leave_closing(void)
+{
+	unsigned n = cpc_leave_closing();
+
+	if (n >= WAIT_NOTED && isatty(STDERR_FILENO))
+		say("waiting until the kernel has closed %u counters of tracepoints and functions",
+		    n);
+}
+
 /* Without -c, chooses events, and shows their names. */
 static int count(const struct program *prog, struct options *options, void *config, cpc_t *cpc)
 {
@@ -342,7 +366,7 @@ int program_main(const struct program *prog, struct options *options, void *conf
 			status = count(prog, options, config, cpc);
 		}
 		cpc_close(cpc);
-		cpc_leave_closing();
+		leave_closing();
 	}
 	free(options->spec);
 	return status;
@@ -369,7 +393,7 @@ void die_of(int sig)
 {
 	sigset_t set;
 
-	cpc_leave_closing();
+	leave_closing();
 	sigemptyset(&set);
 	sigaddset(&set, sig);
 	signal(sig, SIG_DFL);

@@ -70,6 +70,7 @@ struct program {
 	const char *has;	/* features to print after the version; or NULL */
 	bool of_cpus;		/* it counts CPUs, not LWPs */
 	const struct opt *opts; /* ends with a zero code */
+	const struct foreign_opt *foreign;
 	void (*print_usage)(FILE *f);
 	/* Parses an option of this program; optarg is its argument. */
 	int (*parse_option)(void *config, int c);

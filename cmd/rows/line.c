@@ -140,11 +140,17 @@ void human_text(char *text, size_t size, double val, bool clock, const char *wit
 	snprintf(text, size, "%.*f%s%s", digits, val, unit[i], suffix);
 }
 
-static void put_human(struct line *line, double val, const struct run_event *event, size_t width)
+/* Nanoseconds of CPU time per second are CPUs. */
+static void put_human(struct line *line, const struct style *style, double val,
+		      const struct run_event *event, size_t width)
 {
 	char text[HUMAN_SIZE];
+	bool clock = line_is_clock(event);
 
-	human_text(text, sizeof(text), val, line_is_clock(event), event->unit);
+	if (clock && style->rate)
+		human_text(text, sizeof(text), val / NSEC * 100, false, "%CPU");
+	else
+		human_text(text, sizeof(text), val, clock, event->unit);
 	line_word(line, text, width);
 }
 
@@ -175,7 +181,7 @@ void line_count(struct line *line, const struct style *style, const struct run *
 	if ((row->valid >> i & 1) == 0 || (style->rate && row->span_ns <= 0))
 		line_word(line, "-", width);
 	else if (style->human)
-		put_human(line, apply_style(style, row, real), event, width);
+		put_human(line, style, apply_style(style, row, real), event, width);
 	else if (event->scale != 1 || style->rate || divisor(style, row) > 0)
 		put_real(line, apply_style(style, row, real),
 			 width); /* a scale of exactly 1: no unit */

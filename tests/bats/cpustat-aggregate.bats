@@ -76,9 +76,9 @@ units() {
 		go -0 cpustat -A "${unit#*:}" -c page-faults 0.05 1
 		[ "$(awk '$3 == "tick" { printf "%s ", $2 }' <<<"$output")" = "$(units "${unit%:*}")" ]
 	done
-	for bad in cpu '' 'Core' bins co socks; do
+	for bad in '' 'Core' bins co socks; do
 		go -2 cpustat -A "$bad" -c page-faults 0.05 1
-		[ "$stderr" = "cpustat: unknown -A '$bad': expected core, socket, node, all, cgroup, service, container, user or command" ]
+		[ "$stderr" = "cpustat: unknown -A '$bad': expected cpu, core, socket, node, all, cgroup, service, container, user or command" ]
 	done
 	go -2 cpustat -m -c page-faults 0.05 1
 	[ "${#stderr_lines[@]}" -eq 1 ]

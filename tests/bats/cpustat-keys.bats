@@ -77,7 +77,7 @@ has_samples() {
 	done
 	kill -INT "${PIDS[stat]}"
 	finish stat
-	[ ! -s "$T/stat.err" ]
+	no_message "$T/stat.err"
 	[ "$(count_names 15000)" -eq 30000 ]
 	run ! grep -q others "$ROWS"
 }

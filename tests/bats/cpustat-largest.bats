@@ -157,7 +157,7 @@ samples() {
 	finish names
 	kill -INT "${PIDS[stat]}"
 	finish stat
-	[ ! -s "$T/stat.err" ]
+	no_message "$T/stat.err"
 	for options in "" --by=command; do
 		# shellcheck disable=SC2086 # none or one
 		go -0 cpustat -I "$R" --keys=4 --format=json $options

@@ -51,6 +51,52 @@ setup() {
 	[ "$stderr" = "cpustat: unknown event 'malloc'" ]
 }
 
+@test "options and words of other tools" {
+	mistake 2 "unknown option '-a'; --all tracks all processes" cputrack -a ls
+	mistake 2 "unknown option '-x'; --format=csv separates columns" cputrack -x, ls
+	mistake 2 "unknown option '--json=x'; --format=json does that" cputrack --json=x ls
+	mistake 2 "unknown option '--per-thread'; --by=lwp has a row for each thread" cputrack --per-thread ls
+	mistake 2 "unknown option '-a'; all CPUs are counted without it" cpustat -a
+	mistake 2 "unknown option '--interval'; the interval is an argument" cpustat --interval 1
+	mistake 2 "unknown option '-C'; taskset(1) selects CPUs" cpustat -C 0 1 1
+	mistake 2 "invalid argument '--human': options come before the interval" cpustat 1 1 --human
+	mistake 2 "unsupported -A lwp and process: cpustat counts CPUs; use cputrack" cpustat -A process 1 1
+	mistake 2 "unsupported --by lwp and process: cpustat counts CPUs; use cputrack" cpustat --by=pid 1 1
+	mistake 2 "-I shows a record, without a command" cputrack -I 100 ls
+	mistake 2 "either a command or -p, not both; -T sets the interval" cputrack -p 1 1 2
+	mistake 2 "there is no program '5'; -p tracks a process, -T sets the interval" cputrack -n 5 ls
+	mistake 2 "env(1) sets variables: cputrack env LC_ALL=C COMMAND" cputrack LC_ALL=C ls
+	mistake 2 "there is no program 'trace=open'; events are given by -c" cputrack -e trace=open ls
+	mistake 2 "there is no program 'list'; cputrack -h lists options and events" cputrack list
+	mistake 2 "invalid -r 'ls': expected a number from 1 to 1000000" cputrack -r ls
+	mistake 2 "invalid -T '1x': expected 0, seconds" cputrack -T 1x ls
+	mistake 2 "unsupported -A lwp and process" cpustat -A thread 1 1
+	mistake 2 "sh -c 'ls -l /'" cputrack 'ls -l /'
+	mistake 2 "invalid --compare 'true': it is a program, and no record" cputrack -r 2 --compare true
+	mistake 2 "nothing to track: expected a command, -p, --all, --cgroup or --user" cputrack -c page-faults
+	go -0 cputrack --by=pid -c page-faults true
+	[[ ${lines[0]} == *" comm page-faults  share" ]]
+	[[ ${lines[0]} == *pid* ]]
+	go -0 cputrack --by=tid -c page-faults true
+	[[ ${lines[0]} == *lwp* ]]
+	need cpu
+	go -0 cpustat -n -A cpu -c page-faults 0.02 1
+	[ "$(awk '$3 == "tick"' <<<"$output" | wc -l)" = "$(cpus | wc -l)" ]
+}
+
+@test "words of other tools for events" {
+	local name
+	for name in time cpu load user; do
+		mistake 2 "unknown event '$name' (did you mean 'task-clock'?)" cputrack -c "$name" true
+	done
+	mistake 2 "did you mean the tracepoint 'signal:signal_generate'?" cpustat -c page-faults,signals 1 1
+	mistake 2 "did you mean the tracepoint 'raw_syscalls:sys_enter'?" cputrack -c syscalls true
+	printf '#!/bin/sh\n' >"$T/zwqx"
+	chmod +x "$T/zwqx"
+	PATH=$T:$PATH mistake 2 "unknown event 'zwqx': it is a program, and -c is for events" cputrack -c zwqx true
+	PATH=$T:$PATH mistake 2 "unknown event 'zwqx'" cpustat -c zwqx 1 1
+}
+
 @test "what has a meaning elsewhere has it here" {
 	local counts
 	go -0 cputrack -c page-faults -T 100ms --for 1m -o - true

@@ -125,7 +125,8 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 }
 
 @test "--by with -T: each interval has a table with its total" {
-	go -0 cputrack --by=command -T 0.2 -c page-faults sh -c "'$WORK/touch-pages' 300; sleep 0.3; '$WORK/touch-pages' 500"
+	local engine
+	go -0 cputrack --by=command -T 0.5 -c page-faults sh -c "'$WORK/touch-pages' 300; sleep 0.6; '$WORK/touch-pages' 500"
 	echo "$output"
 	mapfile -t blocks < <(awk -v RS= '{ print NR ":" $1 }' <<<"$output")
 	[ "${blocks[*]}" = "1:time 2:time 3:runs" ]
@@ -137,6 +138,10 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 	[ "$((second - first))" -ge 195 ] && [ "$((second - first))" -le 205 ]
 	go -0 cputrack --by=command -T 0 -c page-faults true
 	[ "$(grep -c '^$' <<<"$output")" -eq 0 ]
+	for engine in auto ptrace; do
+		go -0 cputrack --engine="$engine" --by=command -T 0.05 -N 2 -c page-faults sleep 1
+		[ "$(grep -c total <<<"$output")" -eq 3 ] # the last sample ends the tracking, too
+	done
 }
 
 @test "--by=cpu: a row for each CPU, and the total of cpustat" {

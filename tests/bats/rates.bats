@@ -46,6 +46,15 @@ rates() {
 	[[ $stderr == "cputrack: unsupported --rate: the format is not table"* ]]
 }
 
+@test "--rate --human: CPU time per second is a share of a CPU" {
+	rates "tick 7 1000000000 500000000 250000000" "exit 7 2000000000 1000000000 2000000000" |
+		sed 's/"event":"a","name":"a"/"event":"task-clock","name":"task-clock"/; s/"a":/"task-clock":/' >"$R"
+	go -0 cputrack --rate --human -I "$R"
+	[ "$(awk 'NR > 1 { print $5 }' <<<"$output" | tr '\n' ' ')" = "50%CPU 200%CPU " ]
+	go -0 cputrack --rate -I "$R"
+	[ "$(awk 'NR > 1 { print $5 }' <<<"$output" | tr '\n' ' ')" = "500000000.00 2000000000.00 " ]
+}
+
 @test "--rate: what is counted, over the time of its rows" {
 	go -0 cputrack --rate -T 0.02 -fe -O "$R" -c task-clock,page-faults sh -c "'$WORK/spin' 0.2; sleep 0.1"
 	python3 - "$R" <<-'END'

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * progress.c - a line on the terminal that says how far a long run is.
+ */
+#include "progress.h"
+
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define SHOW_NS 2000000000LL /* what takes less needs no line */
+#define LINE_MAX_SIZE 80
+
+static int shown; /* the width of the line on the terminal */
+
+/* A line that wraps cannot be erased. */
+static int width_of_terminal(void)
+{
+	struct winsize size;
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 &&
+			       size.ws_col < LINE_MAX_SIZE
+		       ? size.ws_col - 1
+		       : LINE_MAX_SIZE - 1;
+}
+
+void progress_erase(void)
+{
+	if (shown == 0)
+		return;
+	fprintf(stderr, "\r%*s\r", shown, "");
+	fflush(stderr);
+	shown = 0;
+}
+
+void progress_show(unsigned done, unsigned total, int64_t past_ns)
+{
+	double left = done > 0 ? (double)past_ns / done * (total - done) / 1e9 : 0;
+	char text[LINE_MAX_SIZE];
+
+	if (done == 0 || past_ns < SHOW_NS || !isatty(STDERR_FILENO))
+		return;
+	progress_erase();
+	if (left < 100)
+		snprintf(text, sizeof(text), "run %u of %u, %.0f s left", done + 1, total, left);
+	else
+		snprintf(text, sizeof(text), "run %u of %u, %.0f min left", done + 1, total,
+			 left / 60);
+	/* The cursor stays at the begin of the line: what a command writes replaces it. */
+	shown = fprintf(stderr, "%.*s", width_of_terminal(), text);
+	fputc('\r', stderr);
+	fflush(stderr);
+}

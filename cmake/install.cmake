@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What is installed, and where.  Components: tools, dev, python; each is a package, too.
+# What is installed, and where.  Components: lib, tools, plot, dev, python; each is a package, too.
 include(CMakePackageConfigHelpers)
 
 # Debian's own packages have them elsewhere.
@@ -12,12 +12,23 @@ set(CPC_TMPFILES_DIR lib/tmpfiles.d CACHE STRING
 set(CPC_SYSTEMD_DIR lib/systemd/system CACHE STRING "Where systemd(1) looks for units")
 
 # ---- programs, libraries, headers ----------------------------------------------
-install(PROGRAMS cmd/cpcplot/cpcplot TYPE BIN COMPONENT tools)
+install(PROGRAMS ${PROJECT_BINARY_DIR}/cpcplot TYPE BIN COMPONENT plot)
 install(TARGETS cputrack cpustat cpc-events COMPONENT tools)
+if(TARGET ovfprof)
+	install(TARGETS ovfprof COMPONENT tools)
+	install(TARGETS ovfprof-preload DESTINATION ${CMAKE_INSTALL_LIBDIR}/cpc COMPONENT tools)
+else()
+	set(without PATTERN ovfprof.1 EXCLUDE)
+endif()
 install(TARGETS cpc pctx EXPORT cpcTargets
 	ARCHIVE COMPONENT dev
-	LIBRARY COMPONENT tools NAMELINK_COMPONENT dev
+	LIBRARY COMPONENT lib NAMELINK_COMPONENT dev
 	INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(BUILD_SHARED_LIBS)
+	install(TARGETS cpc_static pctx_static EXPORT cpcStaticTargets
+		ARCHIVE COMPONENT dev
+		INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
 install(DIRECTORY include/ ${PROJECT_BINARY_DIR}/include/
 	TYPE INCLUDE COMPONENT dev FILES_MATCHING PATTERN "*.h")
 
@@ -30,17 +41,36 @@ if(TARGET cpc_python)
 endif()
 
 # ---- pkg-config and CMake; both find the rest from where they are ---------------
-file(RELATIVE_PATH CPC_PREFIX_FROM_PC
-	${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-if(NOT BUILD_SHARED_LIBS)
-	set(CPC_PC_LIBS "-lpfm -lbsd -pthread -ldl")
-	set(PCTX_PC_LIBS "-lbsd")
-	set(CPC_PC_PRIVATE "-lmd") # of libbsd, for programs that are static all through
+# In /usr the prefix is absolute: pkg-config omits -I and -L of system directories only if they
+# are written as such.  Elsewhere it is relative to the .pc file, so an installation can be moved.
+file(RELATIVE_PATH up ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+if(BUILD_SHARED_LIBS)
+	# What they need themselves matters only to programs that link everything statically.
+	set(LIBCPC_LIBS "Requires.private: libpctx
+Libs: -L\${libdir} -lcpc
+Libs.private: -lpfm -lbsd -lmd -pthread -ldl")
+	set(LIBPCTX_LIBS "Libs: -L\${libdir} -lpctx
+Libs.private: -lbsd -lmd")
+else()
+	set(LIBCPC_LIBS "Requires: libpctx
+Libs: -L\${libdir} -lcpc -lpctx -lpfm -lbsd -pthread -ldl
+Libs.private: -lmd") # of libbsd, for programs that are static all through
+	set(LIBPCTX_LIBS "Libs: -L\${libdir} -lpctx -lbsd
+Libs.private: -lmd")
 endif()
 foreach(library libcpc libpctx)
+	set(CPC_PC_PREFIX /usr)
+	configure_file(pkgconfig/${library}.pc.in usr/${library}.pc @ONLY)
+	set(CPC_PC_PREFIX "\${pcfiledir}/${up}")
 	configure_file(pkgconfig/${library}.pc.in ${library}.pc @ONLY)
-	install(FILES ${PROJECT_BINARY_DIR}/${library}.pc
-		DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+	install(CODE "
+		set(from \"${PROJECT_BINARY_DIR}\")
+		if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
+			string(APPEND from /usr)
+		endif()
+		file(INSTALL \${from}/${library}.pc TYPE FILE
+			DESTINATION \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig)"
+		COMPONENT dev)
 endforeach()
 
 set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cpc)
@@ -54,6 +84,9 @@ install(FILES ${PROJECT_BINARY_DIR}/cpcConfig.cmake ${PROJECT_BINARY_DIR}/cpcCon
 install(FILES cmake/deps.cmake RENAME cpcDependencies.cmake
 	DESTINATION ${cmake_dir} COMPONENT dev)
 install(EXPORT cpcTargets NAMESPACE cpc:: DESTINATION ${cmake_dir} COMPONENT dev)
+if(BUILD_SHARED_LIBS)
+	install(EXPORT cpcStaticTargets NAMESPACE cpc:: DESTINATION ${cmake_dir} COMPONENT dev)
+endif()
 
 # ---- manual pages, with version and paths, and found by each of their names ------
 file(REMOVE_RECURSE ${PROJECT_BINARY_DIR}/man)
@@ -77,21 +110,30 @@ function(cpc_man section component)
 			endif()
 		endforeach()
 	endforeach()
-	install(DIRECTORY ${out} DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT ${component})
+	install(DIRECTORY ${out} DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT ${component}
+		PATTERN cpcplot.1 EXCLUDE ${without})
 endfunction()
 cpc_man(1 tools)
 cpc_man(3 dev)
 cpc_man(5 tools)
 cpc_man(7 tools)
+install(FILES ${PROJECT_BINARY_DIR}/man/man1/cpcplot.1
+	DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT plot)
 
 # ---- completions, definitions, documents ---------------------------------------
-foreach(program cputrack cpustat cpc-events)
+foreach(program cputrack cpustat cpc-events cpcplot)
 	set(from ${PROJECT_BINARY_DIR}/completions/${program})
+	set(component tools)
+	if(program STREQUAL cpcplot)
+		set(component plot)
+	endif()
 	install(FILES ${from}.bash RENAME ${program}
-		DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT tools)
-	install(FILES ${from}.zsh RENAME _${program} DESTINATION ${CPC_ZSH_DIR} COMPONENT tools)
+		DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+		COMPONENT ${component})
+	install(FILES ${from}.zsh RENAME _${program} DESTINATION ${CPC_ZSH_DIR}
+		COMPONENT ${component})
 	install(FILES ${from}.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
-		COMPONENT tools)
+		COMPONENT ${component})
 endforeach()
 install(DIRECTORY libcpc/event/defs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/cpc
 	COMPONENT tools FILES_MATCHING PATTERN "*.def")
@@ -99,7 +141,8 @@ install(FILES packaging/cpc.conf DESTINATION ${CPC_TMPFILES_DIR} COMPONENT tools
 configure_file(packaging/cpustat-export.service.in cpustat-export.service @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cpustat-export.service
 	DESTINATION ${CPC_SYSTEMD_DIR} COMPONENT tools)
-install(FILES README.md CHANGELOG.md SECURITY.md LICENSE docs/ci.md docs/fleet.md
+install(FILES README.md CHANGELOG.md SECURITY.md LICENSE docs/answers.md docs/ci.md
+	docs/comparison.md docs/fleet.md docs/solaris.md
 	packaging/cpc-dashboard.json TYPE DOC COMPONENT tools)
 
 install(DIRECTORY examples/ DESTINATION ${CPC_EXAMPLES_DIR} COMPONENT dev)

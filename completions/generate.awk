@@ -6,10 +6,13 @@
 # Prints TEMPLATE.  Replaces @PROGRAM@, and lines such as @OPTIONS@ by code made from the option
 # tables in the C sources.  The name of an argument decides how it is completed.
 
-# Common options are macros in program.h; main.c has the others.
+# Common options are macros in program.h; main.c has the others.  main.py has the same table as tuples.
 FNR == 1 { file++ }
 file == 1 && /^#define [A-Z]+_OPTS/ { within = 1; macro = $2; next }
 file == 1 && within { shared[macro] = shared[macro] $0; if (!/\\$/) within = 0 }
+file == 2 && /^OPTIONS = \($/ { within = 1; next }
+file == 2 && within && /^\)/ { within = 0; read_table() }
+file == 2 && within && /^    \("/ { table = table row_of($0); next }
 file == 2 && /struct opt opts\[\]/ { within = 1; next }
 file == 2 && within && /^\t[A-Z]+_OPTS,/ { table = table shared[substr($1, 1, length($1) - 1)]; next }
 file == 2 && within { table = table $0; if (/\{0\}/) { within = 0; read_table() } }
@@ -18,6 +21,14 @@ file < 3 { next }
 { gsub(/@PROGRAM@/, program) }
 /^@[A-Z]+@$/ { printf "%s", block[$0]; next }
 { print }
+
+# Of ("o", "output", "FILE", "help"), the row that a table in C would have.
+function row_of(tuple,   part, none) {
+	split(tuple, part, "\"")
+	none = part[5] ~ /None/
+	return "{" (part[2] != "" ? "'" part[2] "'" : "OPT") ", \"" part[4] "\", " \
+		(none ? "NULL" : "\"" part[6] "\"") ", \"" part[none ? 6 : 8] "\", ALWAYS}"
+}
 
 function read_table(   row, n, i, part, has) {
 	n = split(table, row, "}")
@@ -53,7 +64,7 @@ function read_table(   row, n, i, part, has) {
 function words_of(arg,   words) {
 	if (arg == "FORMAT") { words = help; gsub(/,| or/, "", words) }
 	else if (arg == "ENGINE") words = "auto kernel ptrace"
-	else if (arg == "UNIT") words = "core socket node all"
+	else if (arg == "UNIT") words = "cpu core socket node all cgroup service container user command"
 	else if (arg == "WHAT") words = program == "cputrack" ? "lwp process command cgroup service container user" : "cpu cgroup service container user command"
 	else if (arg ~ /\|/) { words = arg; gsub(/\|/, " ", words) }
 	return words
@@ -79,9 +90,9 @@ function to_zsh(   text, action, many) {
 	gsub(/[][]/, "\\\\&", text)
 	action = kind == "words" ? "(" words ")" : kind == "events" ? "_" program "_spec" : \
 		kind == "file" ? "_files" : kind == "pid" ? "_pids" : " "
-	many = kind == "events" || kind == "pid"
+	many = kind == "events" || kind == "pid" || long == "event"
 	action = arg != "" ? (optional ? "::" : ":") arg ":" action : ""
-	if (long == "help" && program != "cpc-events") action = "::pattern:_" program "_events"
+	if (long == "help" && program !~ /^cpc/) action = "::pattern:_" program "_events"
 	block["@OPTIONS@"] = block["@OPTIONS@"] "  " (many ? "'*'" : \
 		letter != "" ? "'(-" letter " --" long ")'" : "") \
 		(letter == "" ? "'--" long (arg != "" ? "=" : "") : \

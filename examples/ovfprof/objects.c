@@ -25,6 +25,10 @@ struct object {
 
 static struct object *objects;
 
+/*
+ * libdw searches a debug file by build id below /usr/lib/debug, by .gnu_debuglink beside the file,
+ * in .debug there and below /usr/lib/debug, and at the servers of DEBUGINFOD_URLS.
+ */
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = dwfl_build_id_find_elf,
 	.find_debuginfo = dwfl_standard_find_debuginfo,
@@ -120,6 +124,26 @@ static bool to_address(Elf *elf, uint64_t offset, uint64_t *address)
 	return false;
 }
 
+static bool has_symtab(Elf *elf)
+{
+	GElf_Shdr header;
+
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn)) != NULL;) {
+		if (gelf_getshdr(scn, &header) != NULL && header.sh_type == SHT_SYMTAB)
+			return true;
+	}
+	return false;
+}
+
+/* libdw has already looked for a debug file: here it searches for a missing symbol. */
+static bool is_stripped(Dwfl_Module *module, Elf *elf)
+{
+	const char *debug_file = NULL;
+
+	dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, &debug_file);
+	return debug_file == NULL && !has_symtab(elf);
+}
+
 void find_function(const struct maps *maps, uint64_t time, uint64_t pc, struct function *fn)
 {
 	const struct map *m = find_map(maps, time, pc);
@@ -131,6 +155,7 @@ void find_function(const struct maps *maps, uint64_t time, uint64_t pc, struct f
 	GElf_Sym sym;
 	Elf *elf;
 
+	fn->stripped = false;
 	if (m == NULL) {
 		snprintf(fn->object, sizeof(fn->object), "?");
 		snprintf(fn->name, sizeof(fn->name), "0x%" PRIx64, pc);
@@ -147,10 +172,12 @@ void find_function(const struct maps *maps, uint64_t time, uint64_t pc, struct f
 					    NULL);
 	}
 	/* In a stripped file the nearest symbol may be that of another function. */
-	if (name != NULL && (sym.st_size == 0 || off < sym.st_size))
+	if (name != NULL && (sym.st_size == 0 || off < sym.st_size)) {
 		snprintf(fn->name, sizeof(fn->name), "%.*s", (int)strcspn(name, "@"), name);
-	else
-		snprintf(fn->name, sizeof(fn->name), "0x%" PRIx64, where);
+		return;
+	}
+	snprintf(fn->name, sizeof(fn->name), "0x%" PRIx64, where);
+	fn->stripped = elf != NULL && is_stripped(object->module, elf);
 }
 
 /* Registers of the unwinding tables (the ABIs of x86-64 and AArch64, DWARF). */

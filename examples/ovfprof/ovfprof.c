@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 The cpc authors */
 /*
  * ovfprof - runs a program and prints in which functions its events happened, by overflows of
- * the counters of libcpc(3).  See README.md.
+ * the counters of libcpc(3).  See README.md and ovfprof(1).
  */
 #include "ovfprof.h"
 
@@ -124,19 +124,38 @@ static void read_options(int argc, char *argv[], struct options *o)
 	}
 }
 
-/* Makes the dynamic linker load ovfprof-preload.so, beside this file, into the program. */
-static void set_environment(const struct options *o)
+/* Where ovfprof-preload.so is, from the directory of this program: beside it, or installed. */
+static const char *const places[] = {
+	"ovfprof-preload.so",
+#ifdef OVFPROF_INSTALLED
+	OVFPROF_INSTALLED "/ovfprof-preload.so",
+#endif
+};
+
+static void find_preload(char *path, size_t size)
 {
-	const char *before = getenv("LD_PRELOAD");
-	char path[4096], preload[16384], period[32];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
+	ssize_t n = readlink("/proc/self/exe", path, size - 1);
+	char *name;
 
 	if (n == -1)
 		err(1, "/proc/self/exe");
 	path[n] = '\0';
-	strcpy(strrchr(path, '/') + 1, "ovfprof-preload.so");
-	if (access(path, R_OK) == -1)
-		err(1, "%s", path);
+	name = strrchr(path, '/') + 1;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(name, size - (size_t)(name - path), "%s", places[i]);
+		if (access(path, R_OK) == 0)
+			return;
+	}
+	err(1, "cannot find ovfprof-preload.so: %s", path);
+}
+
+/* Makes the dynamic linker load ovfprof-preload.so into the program. */
+static void set_environment(const struct options *o)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char path[4096], preload[16384], period[32];
+
+	find_preload(path, sizeof(path));
 	snprintf(preload, sizeof(preload), "%s%s%s", path, before != NULL ? ":" : "",
 		 before != NULL ? before : "");
 	snprintf(period, sizeof(period), "%llu", (unsigned long long)o->period);

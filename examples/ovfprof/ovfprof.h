@@ -23,6 +23,7 @@ struct maps {
 struct function {
 	char object[128];
 	char name[256]; /* or its address in the object, if it has no symbol */
+	bool stripped;	/* the object has no symbol table, and no debug file was found */
 };
 
 void read_maps(const char *path, struct maps *maps);

@@ -104,6 +104,40 @@ static void print_callers(const struct table *table, const struct row *of, FILE 
 	}
 }
 
+/* Is the row printed? */
+static bool is_shown(const struct table *table, const struct row *r, const struct options *options)
+{
+	return r->caller.name[0] == '\0' && percent(r->count, table->count) >= options->least;
+}
+
+/* Prints which objects have addresses in the table for want of symbols, each once. */
+static void print_stripped(const struct table *table, const struct options *options, FILE *out)
+{
+	for (size_t i = 0; i < table->n; i++) {
+		const struct row *r = &table->row[i];
+		bool first = true;
+
+		if (!r->fn.stripped || !is_shown(table, r, options))
+			continue;
+		for (size_t k = 0; first && k < i; k++) {
+			const struct row *earlier = &table->row[k];
+
+			first = !earlier->fn.stripped ||
+				strcmp(earlier->fn.object, r->fn.object) != 0;
+		}
+		if (first)
+			fprintf(out,
+				"# %s has no symbols: install its debug symbols, or set DEBUGINFOD_URLS\n",
+				r->fn.object);
+	}
+}
+
+static void free_table(struct table *table)
+{
+	free(table->row);
+	*table = (struct table){0};
+}
+
 static void print_table(struct table *table, const struct options *options, FILE *out)
 {
 	qsort(table->row, table->n, sizeof(*table->row), by_count);
@@ -111,17 +145,15 @@ static void print_table(struct table *table, const struct options *options, FILE
 		"function");
 	for (size_t i = 0; i < table->n; i++) {
 		const struct row *r = &table->row[i];
-		double share = percent(r->count, table->count);
 
-		if (r->caller.name[0] != '\0' || share < options->least)
+		if (!is_shown(table, r, options))
 			continue;
-		fprintf(out, "%6.2f%% %14" PRIu64 " %9" PRIu64 "  %-20s %s\n", share, r->count,
-			r->samples, r->fn.object, r->fn.name);
+		fprintf(out, "%6.2f%% %14" PRIu64 " %9" PRIu64 "  %-20s %s\n",
+			percent(r->count, table->count), r->count, r->samples, r->fn.object,
+			r->fn.name);
 		if (options->callers)
 			print_callers(table, r, out);
 	}
-	free(table->row);
-	*table = (struct table){0};
 }
 
 /* Prints warnings, because an LWP without counts would look idle. */
@@ -175,6 +207,7 @@ static size_t report_process(const char *dir, const char *name, struct table *al
 		add_lwp(&own, lwp, &maps, options);
 		fprintf(out, "process %s, LWP %" PRIu64 "\n", pid, lwp->tid);
 		print_table(&own, options, out);
+		free_table(&own);
 		fprintf(out, "\n");
 	}
 	if (mem != NULL)
@@ -206,6 +239,8 @@ size_t report(const char *dir, const struct options *options, FILE *out)
 	fprintf(out, "# %" PRIu64 " %s in %" PRIu64 " samples of %zu LWPs of %zu programs\n",
 		all.count, options->event, all.samples, lwps, processes);
 	print_table(&all, options, out);
+	print_stripped(&all, options, out);
+	free_table(&all);
 	free_objects();
 	return lwps;
 }

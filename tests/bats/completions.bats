@@ -18,6 +18,21 @@ teardown() {
 	common_teardown
 }
 
+# with_tracepoints SHELL_completes ARGUMENT...: by a cputrack that knows three events and three tracepoints.
+with_tracepoints() {
+	mkdir -p "$T/fake"
+	cat >"$T/fake/cputrack" <<-'EOF'
+	#!/bin/sh
+	if [ "$#" = 1 ]; then
+		printf 'software events:\n        page-faults task-clock\n'
+	else
+		printf '%s  about\n' page-faults page-mine task-clock task:newtask page_pool:release pagemap:insert | awk -v word="${2%?}" 'index($1, word) == 1'
+	fi
+	EOF
+	chmod +x "$T/fake/cputrack"
+	PATH=$T/fake:$PATH "$@"
+}
+
 # What bash completes the words to, the last of which is begun; without the blank at its end.
 bash_completes() {
 	bash --norc -c '
@@ -40,7 +55,8 @@ fish_completes() {
 }
 
 zsh_completes() {
-	zsh -f -c '
+	# shellcheck disable=SC2016 # for zsh
+	timeout 60 zsh -f -c '
 		zmodload zsh/zpty
 		zpty shell "PS1=% TERM=dumb zsh -f -i"
 		zpty -w shell "fpath=($1 \$fpath); autoload -U compinit; compinit -u -d $1/dump"
@@ -53,7 +69,7 @@ zsh_completes() {
 	[ -r /usr/share/bash-completion/bash_completion ] || skip "there is no bash-completion"
 	[ "$(bash_completes cputrack --fol)" = $'--follow-exec\n--follow-fork' ]
 	[ "$(bash_completes cpustat --format t)" = $'table\ntrace' ]
-	[ "$(bash_completes cpustat -A s)" = socket ]
+	[ "$(bash_completes cpustat -A s)" = $'service\nsocket' ]
 	[ "$(bash_completes cputrack -c page-f)" = page-faults ]
 	[ "$(bash_completes cputrack -fec page-faults,task-c)" = page-faults,task-clock ]
 	[ "$(bash_completes cputrack -c pic1=page-f)" = page-faults ]
@@ -63,6 +79,17 @@ zsh_completes() {
 	[ "$(bash_completes cputrack --engine k)" = kernel ]
 	[ "$(bash_completes cpc-events --o)" = --output= ]
 	[ "$(bash_completes cpc-events i)" = import ]
+	# tracepoints are last
+	[ "$(with_tracepoints bash_completes cputrack -c pa)" = $'page-faults\npage-mine' ]
+	[ "$(with_tracepoints bash_completes cputrack -c page-f)" = page-faults ]
+	[ "$(with_tracepoints bash_completes cputrack -c page-faults,page_)" = page-faults,page_pool:release ]
+	[ "$(with_tracepoints bash_completes cputrack -c pagemap:)" = insert ]
+	[ "$(bash_completes cpcplot --ev)" = --event= ]
+	[ "$(bash_completes cpcplot --by l)" = lwp ]
+	[ "$(bash_completes cpcplot --html)" = --html ]
+	touch "$T/r.json" "$T/r.csv" "$T/r.c"
+	[ "$(bash_completes cpcplot "$T/r.")" = "$T/r.csv"$'\n'"$T/r.json" ]
+	[ "$(bash_completes cpcplot -o "$T/r.j")" = "$T/r.json" ]
 	bash_completes cpustat -c '' | grep -x context-switches
 	touch "$T/some-file"
 	[ "$(bash_completes cputrack -o "$T/some")" = "$T/some-file" ]
@@ -91,6 +118,11 @@ zsh_completes() {
 	[ "$(fish_completes cpc-events 'cpc-events im')" = import ]
 	touch "$T/some.json"
 	fish_completes cpc-events "cpc-events import $T/some" | grep -x "$T/some.json"
+	fish_completes cpcplot "cpcplot $T/some" | grep -x "$T/some.json"
+	[ "$(fish_completes cpcplot 'cpcplot --by l')" = lwp ]
+	[ "$(fish_completes cpcplot 'cpcplot --ht')" = --html ]
+	[ "$(with_tracepoints fish_completes cputrack 'cputrack -c pa')" = $'page-faults\npage-mine' ]
+	[ "$(with_tracepoints fish_completes cputrack 'cputrack -c page_')" = page_pool:release ]
 	fish_completes cputrack 'cputrack --compare -c page-f' | grep -x page-faults
 	fish_completes cputrack 'cputrack -c page-f' | grep -x page-faults
 	fish_completes cputrack 'cputrack -c page-faults,task-c' | grep -x page-faults,task-clock
@@ -104,7 +136,7 @@ zsh_completes() {
 @test "zsh: the same" {
 	need_command zsh
 	mkdir "$T/zsh"
-	for program in cputrack cpustat cpc-events; do
+	for program in cputrack cpustat cpc-events cpcplot; do
 		cp "$COMPLETIONS/$program.zsh" "$T/zsh/_$program"
 	done
 	[ "$(zsh_completes 'cputrack --compare -c page-fau' 'page-faults')" = found ]
@@ -114,6 +146,11 @@ zsh_completes() {
 	[ "$(zsh_completes 'cputrack -c page-faults,nous' 'nouser')" = found ]
 	[ "$(zsh_completes 'cputrack -h page-fau' 'page-faults')" = found ]
 	[ "$(zsh_completes 'cputrack -c page-faults,our_fau' 'our_faults')" = found ]
+	# tracepoints are last: one name is completed at once
+	[ "$(with_tracepoints zsh_completes $'cputrack -c ta\t,page-f' 'task-clock,page-faults')" = found ]
+	[ "$(with_tracepoints zsh_completes 'cputrack -c page_' 'page_pool:release')" = found ]
+	[ "$(zsh_completes 'cpcplot --ev' '--event')" = found ]
+	[ "$(zsh_completes 'cpcplot --by l' 'lwp')" = found ]
 	[ "$(zsh_completes 'cpustat --format tr' 'trace')" = found ]
 	[ "$(zsh_completes 'cpc-events --out' '--output')" = found ]
 	[ "$(zsh_completes 'cpc-events imp' 'import')" = found ]

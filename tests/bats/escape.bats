@@ -72,9 +72,11 @@ told() {
 
 @test "specs, options and the name of cputrack and cpustat themselves" {
 	for program in cputrack cpustat; do
-		go -2 "$program" -c "page${ESC}faults" 1 1
+		after=(1 1)
+		[ "$program" = cpustat ] || after=(true)
+		go -2 "$program" -c "page${ESC}faults" "${after[@]}"
 		told "$program: unknown event 'page\\\\^[[]faults'*"
-		go -2 "$program" -c $'page\nfaults' 1 1
+		go -2 "$program" -c $'page\nfaults' "${after[@]}"
 		told "$program: invalid event spec 'page\\\\nfaults': *"
 		go -2 "$program" "--$ESC"
 		told "$program: unknown option '--\\\\^[[]'"

@@ -27,12 +27,51 @@ files_in() {
 	go -0 "$T/elsewhere/bin/cputrack" -T 0 -c page-faults -o "$ROWS" "$WORK/touch-pages" 100
 	[ "$(sum_of exit)" -ge 100 ]
 	[ $(($(sum_of exit) - here)) -le 10 ]
+	go -0 "$T/elsewhere/bin/ovfprof" -e page-faults -p 1 "$WORK/hot-functions" 500
+	[[ $stderr == *" 1500 "*" hot-functions "*" touch_three"* ]]
+	# With static libraries a program is one file.
+	go -0 cmake --install "$CPC_BUILD" --prefix "$T/static"
+	cp "$T/static/bin/cputrack" "$T/alone"
+	rm -r "$T/static"
+	go -0 "$T/alone" -T 0 -c page-faults -o "$ROWS" "$WORK/touch-pages" 100
+	[ $(($(sum_of exit) - here)) -le 10 ]
+}
+
+@test "pkg-config: an installation that was moved is found, and /usr needs no flags" {
+	# The static libcpc, and the shared one.
+	for build in "$CPC_BUILD" "$BUILT"; do
+		rm -rf "$T"/{at,elsewhere,root}
+		go -0 cmake --install "$build" --prefix "$T/at"
+		mv "$T/at" "$T/elsewhere"
+		pc=$(dirname "$(find "$T/elsewhere" -name libcpc.pc)")
+		read -ra flags < <(PKG_CONFIG_LIBDIR=$pc pkg-config --cflags --libs libcpc)
+		[[ " ${flags[*]}" == " -I$pc/"*" -L$pc/"*" -lcpc"* ]]
+		gcc -fsyntax-only "${flags[0]}" -include libcpc.h -xc /dev/null
+		[ -e "${flags[1]#-L}/libcpc.a" ]
+
+		DESTDIR=$T/root go -0 cmake --install "$build" --prefix /usr
+		pc=$(dirname "$(find "$T/root" -name libcpc.pc)")
+		dir=${pc#"$T/root"}
+		PKG_CONFIG_LIBDIR=$pc go -0 pkg-config --variable=libdir libcpc
+		[ "$output" = "${dir%/pkgconfig}" ]
+		for library in libcpc libpctx; do
+			PKG_CONFIG_LIBDIR=$pc go -0 pkg-config --cflags --libs $library
+			if [[ $dir == /usr/lib/*-linux-gnu/pkgconfig ]]; then
+				[[ $output != *-L* ]]
+			fi
+			[[ $output != *-I* && $output == *"-l${library#lib}"* ]]
+		done
+		PKG_CONFIG_LIBDIR=$pc go -0 pkg-config --define-variable=prefix=/opt/cpc --cflags libcpc
+		[ "${output% }" = "-I/opt/cpc/include" ]
+	done
+	PKG_CONFIG_LIBDIR=$pc go -0 pkg-config --libs libcpc
+	[ "${output% }" = -lcpc ]
 }
 
 @test "DESTDIR is honoured, and uninstall leaves other files there" {
 	export DESTDIR=$T/root
 	go -0 cmake --install "$BUILT"
-	for file in bin/cputrack bin/cpustat bin/cpcplot share/man/man1/cpcplot.1 include/libcpc.h include/libpctx.h include/cpc_types.h \
+	for file in bin/cputrack bin/cpustat bin/ovfprof bin/cpcplot share/man/man1/ovfprof.1 share/man/man1/cpcplot.1 include/libcpc.h include/libpctx.h include/cpc_types.h \
 		include/cpc_version.h share/man/man1/cputrack.1 share/man/man1/cpustat.1 share/man/man5/cpc-formats.5 share/man/man7/cpc-events.7 \
 		share/man/man3/cpc_open.3 share/man/man3/cpc_close.3 \
 		share/bash-completion/completions/cputrack share/bash-completion/completions/cpustat \
@@ -44,7 +83,7 @@ files_in() {
 		share/doc/cpc-tools/ci.md share/doc/cpc-tools/fleet.md share/doc/cpc-tools/cpc-dashboard.json; do
 		[ -s "$DESTDIR/usr/$file" ] || { echo "no $file"; false; }
 	done
-	for file in libcpc.a libpctx.a pkgconfig/libcpc.pc pkgconfig/libpctx.pc cmake/cpc/cpcConfig.cmake; do
+	for file in cpc/ovfprof-preload.so libcpc.so libpctx.so libcpc.a libpctx.a pkgconfig/libcpc.pc pkgconfig/libpctx.pc cmake/cpc/cpcConfig.cmake; do
 		[ -s "$(echo "$DESTDIR"/usr/lib/*-linux-gnu)/$file" ] || { echo "no $file"; false; }
 	done
 	# No file contains the build directory, and none is outside the prefix.
@@ -53,7 +92,7 @@ files_in() {
 	[ "$(ls "$DESTDIR")" = usr ]
 	# The directory of root's claims is the one that the programs use.
 	grep -qx 'd /run/cpc 0755 root root -' "$DESTDIR/usr/lib/tmpfiles.d/cpc.conf"
-	grep -qaF /run/cpc "$DESTDIR/usr/bin/cpustat"
+	grep -qaF /run/cpc "$DESTDIR"/usr/lib/*/libcpc.so
 
 	touch "$DESTDIR/usr/share/cpc/mine.def" "$DESTDIR/usr/bin/mine"
 	go -0 cmake --build "$BUILT" --target uninstall
@@ -115,7 +154,7 @@ files_in() {
 
 @test "setcap cap_perfmon=ep lets ordinary users run an installed cpustat" {
 	[ "$(id -u)" = 0 ] || skip "giving capabilities requires root"
-	cp "$BUILT/cpustat" "$T"
+	cp "$CPC_BUILD/cpustat" "$T"
 	chmod 755 "$T/cpustat"
 	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$BATS_TEST_TMPDIR" 2>/dev/null || :
 	setcap cap_perfmon=ep "$T/cpustat" || skip "no file capabilities on this file system"
@@ -147,8 +186,14 @@ hardened() {
 	run hardened "$T/soft"
 	[ "$status" != 0 ]
 
-	for dir in "$BUILT" "$PACKAGES"-arm64/arm64/cpc-*/build-package-arm64; do
+	for dir in "$CPC_BUILD" "$BUILT" "$PACKAGES"-arm64/arm64/cpc-*/build-package-arm64; do
 		[ -d "$dir" ] || continue # the one for Arm64 is only made where there is a compiler
+		if [ "$dir" = "$BUILT" ]; then
+			dpkg-deb -x "$(deb cpc-tools)" "$T/tools"
+			cp "$T"/tools/usr/bin/* "$T/tools"
+			cp "$BUILT"/lib*.a "$T/tools"
+			dir=$T/tools
+		fi
 		case $(readelf -hW "$dir/cputrack") in
 		*X86-64*) property='x86 feature: IBT, SHSTK' ;;
 		*AArch64*) property='AArch64 feature: BTI, PAC' ;;

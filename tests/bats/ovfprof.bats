@@ -18,7 +18,7 @@ setup() {
 
 # The profile of all LWPs is the last table: lines of FUNCTION.
 row() {
-	awk -v name="$1" '/^#/ { line = "" } $5 == name { line = $0 } END { print line }' "$T/prof"
+	awk -v name="$1" '/^# [0-9]/ { line = "" } $5 == name { line = $0 } END { print line }' "$T/prof"
 }
 
 # share FUNCTION N: it has N faults at 3 of 4, or 1 of 4.
@@ -154,6 +154,97 @@ END_C
 	[ "$b" -le 603 ]
 }
 
+# A library whose function in_lib, not a dynamic symbol, has 200 faults, and a program that calls it.
+make_stripped() {
+	[ "$(getconf PAGESIZE)" = 4096 ] || skip "it is written for pages of 4096 bytes"
+	cat >"$T/lib.c" <<'END_C'
+#include <sys/mman.h>
+__attribute__((noinline)) static void in_lib(volatile char *p) { for (int i = 0; i < 200; i++) p[4096 * i] = 1; }
+void call(void);
+void call(void)
+{
+	char *p = mmap(0, 4096 * 200, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(p, 4096 * 200, MADV_NOHUGEPAGE);
+	in_lib(p);
+	munmap(p, 4096 * 200);
+}
+END_C
+	echo 'void call(void); int main(void) { call(); }' >"$T/main.c"
+	mkdir -p "$T/lib"
+	LIB=$T/lib/libstripped.so
+	"${CC:-cc}" -O1 -g -shared -fPIC -Wl,--build-id -o "$LIB" "$T/lib.c"
+	"${CC:-cc}" -o "$T/main" "$T/main.c" "$LIB"
+	BUILD_ID=$(readelf -nW "$LIB" | sed -n 's/.*Build ID: //p')
+	[ ${#BUILD_ID} = 40 ]
+	objcopy --only-keep-debug "$LIB" "$T/debug"
+	strip "$LIB"
+}
+
+# The function has its name; no line says that symbols are missing.
+named() {
+	prof -0 -p 1 "$T/main"
+	n=$(row in_lib | awk '{ print $2 }')
+	[ "$n" -ge 200 ]
+	[ "$n" -le 201 ]
+	go -1 grep '^# libstripped.so' "$T/prof"
+}
+
+@test "a stripped library: addresses, and a line that says why" {
+	make_stripped
+	unset DEBUGINFOD_URLS
+	prof -0 -l -p 1 "$T/main"
+	[ "$(awk '$4 == "libstripped.so" && $5 ~ /^0x/ && $2 >= 200' "$T/prof" | wc -l)" = 2 ] # one for the LWP
+	[ "$(grep -xc '# libstripped.so has no symbols: install its debug symbols, or set DEBUGINFOD_URLS' "$T/prof")" = 1 ]
+	go -1 grep '^# main has no symbols' "$T/prof"
+	# No line names a file without rows.
+	go -0 "${PROF[@]}" -p 1 -m 99.9 -o "$T/prof" "$T/main"
+	go -1 grep 'has no symbols' "$T/prof"
+}
+
+@test "a stripped library: its debug file beside it, by .gnu_debuglink" {
+	make_stripped
+	unset DEBUGINFOD_URLS
+	mv "$T/debug" "$T/lib/libstripped.so.debug"
+	(cd "$T/lib" && objcopy --add-gnu-debuglink=libstripped.so.debug libstripped.so)
+	named
+	mkdir "$T/lib/.debug"
+	mv "$T/lib/libstripped.so.debug" "$T/lib/.debug"
+	named
+}
+
+@test "a stripped library: its debug file by build id in /usr/lib/debug" {
+	make_stripped
+	unset DEBUGINFOD_URLS
+	dir=/usr/lib/debug/.build-id/${BUILD_ID:0:2}
+	# In a mount namespace of its own: nothing is left in /usr.
+	unshare -m true 2>/dev/null || skip "nothing can be mounted here"
+	# shellcheck disable=SC2016 # for the inner shell
+	PROF=(unshare -m sh -c 'mkdir -p /usr/lib/debug && mount -t tmpfs debug /usr/lib/debug && mkdir -p "$1" &&
+		cp "$2" "$1/$3.debug" && shift 3 && exec "$@"' sh "$dir" "$T/debug" "${BUILD_ID:2}" "${PROF[@]}")
+	had=$([ -d /usr/lib/debug ] && echo yes || :)
+	named
+	[ -n "$had" ] || rmdir /usr/lib/debug
+}
+
+@test "a stripped library: its debug file from a server, by build id" {
+	compgen -G '/usr/lib/*/libdebuginfod.so.1' || skip "no libdebuginfod here"
+	make_stripped
+	mkdir -p "$T/www/buildid/$BUILD_ID"
+	mv "$T/debug" "$T/www/buildid/$BUILD_ID/debuginfo"
+	cat >"$T/server.py" <<'END_PY'
+import functools, http.server, sys
+handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=sys.argv[1])
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+END_PY
+	start server python3 "$T/server.py" "$T/www"
+	eventually grep -q . "$T/server.out"
+	DEBUGINFOD_URLS=http://127.0.0.1:$(head -n 1 "$T/server.out")
+	export DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH=$T/cache no_proxy=127.0.0.1 DEBUGINFOD_TIMEOUT=20
+	named
+}
+
 @test "a program that cannot be profiled is refused, and unprofiled threads are reported" {
 	go -1 "${PROF[@]}" -e no-such-event true
 	[[ $stderr == *"unknown event 'no-such-event'"* ]]
@@ -177,5 +268,5 @@ END_C
 
 @test "the CPU time" {
 	prof -0 -e task-clock -p 1000000 "$WORK/spin" 0.2
-	[ "$(awk '/^#/ { print ($2 > 150000000 && $2 < 400000000) }' "$T/prof")" = 1 ]
+	[ "$(awk '/^# [0-9]/ { print ($2 > 150000000 && $2 < 400000000) }' "$T/prof")" = 1 ]
 }

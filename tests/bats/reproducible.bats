@@ -23,10 +23,10 @@ contents() {
 @test "two builds, in other folders and environments, are the same bytes" {
 	there=$(echo "$PACKAGES"/else/where/cpc-*/build-package)
 	[ "$there" != "$BUILT" ]
-	for file in cputrack cpustat libcpc.a libpctx.a python/_cpc.so; do
+	for file in cputrack cpustat libcpc.so libpctx.so libcpc.a libpctx.a python/_cpc.so; do
 		cmp "$BUILT/$file" "$there/$file"
 	done
-	[ ${#DEBS[@]} = 3 ]
+	[ ${#DEBS[@]} = 5 ]
 	for deb in "${DEBS[@]}"; do
 		cmp "$deb" "$there/${deb##*/}"
 		# The umask does not change the modes of files.

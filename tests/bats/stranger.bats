@@ -16,10 +16,12 @@ setup() {
 	PLACE=$(mktemp -d "${TMPDIR:-/tmp}/cpc-stranger.XXXXXX")
 	chmod 1777 "$PLACE"
 	dpkg-deb -x "$(deb libcpc-dev)" "$PLACE/some where"
+	dpkg-deb -x "$(deb libcpc"${VERSION%.*}")" "$PLACE/some where"
 	mv "$PLACE/some where/usr" "$PLACE/opt"
 	cp -r "$BATS_TEST_DIRNAME/../stranger" "$WORK/probe" "$WORK/hot-functions" "$PLACE"
 	chmod -R a+rX "$PLACE"/{stranger,probe,hot-functions}
-	AS_USER=(env HOME="$PLACE" TMPDIR="$PLACE")
+	LIB=$(echo "$PLACE"/opt/lib/*-linux-gnu)
+	AS_USER=(env HOME="$PLACE" TMPDIR="$PLACE" LD_LIBRARY_PATH="$LIB")
 	if [ "$(id -u)" = 0 ]; then
 		need_reachable "$PLACE"
 		AS_USER=(setpriv --reuid=65534 --regid=65534 --clear-groups "${AS_USER[@]}")
@@ -50,13 +52,20 @@ compile() {
 }
 
 pkg_config() {
-	PKG_CONFIG=(env PKG_CONFIG_PATH="$(echo "$PLACE"/opt/lib/*/pkgconfig)" pkg-config "$@")
+	PKG_CONFIG=(env PKG_CONFIG_PATH="$LIB/pkgconfig" pkg-config --define-variable=prefix="$PLACE/opt" "$@")
+}
+
+# needs FILE NAME...: FILE needs exactly these shared libraries, libc aside.
+needs() {
+	[ "$(readelf -dW "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE '^(libc|libstdc\+\+|libm|libgcc_s|ld-linux.*)\.so' | xargs)" = "${*:2}" ]
 }
 
 @test "pkg-config: C and C++" {
 	pkg_config
 	compile gcc -std=c99
+	needs faults "libcpc.so.${VERSION%.*}"
 	compile g++ -x c++ -std=c++20
+	needs faults "libcpc.so.${VERSION%.*}"
 }
 
 @test "pkg-config: libpctx alone, and static programs" {
@@ -86,10 +95,21 @@ pkg_config() {
 		[ "$output" = 3 ]
 	done <<<'gcc g++
 clang clang++'
-	# The libraries were found in that place, and need no other library.
+	# The libraries were found in that place.
 	grep -qF "cpc_DIR:PATH=$PLACE/opt/lib/" gcc/CMakeCache.txt
-	go -0 readelf -dW gcc/faults-c99
-	[[ $output != *libpfm* && $output != *libbsd* ]]
+	needs gcc/faults-c99 "libcpc.so.${VERSION%.*}"
+	needs gcc/forks "libpctx.so.${VERSION%.*}"
+	# The archives in the same place: a program with all libraries in it.
+	user cmake -S stranger -B archives -DCMAKE_PREFIX_PATH="$PLACE/opt" -DSTATIC=ON
+	user cmake --build archives -j 2
+	for program in archives/faults-c{99,++11}; do
+		needs "$program"
+		user "$program"
+		[ "$output" = 100 ]
+	done
+	needs archives/forks
+	user archives/forks sh -c 'true & true & (true); wait'
+	[ "$output" = 3 ]
 }
 
 @test "find_package: the profiler among the examples" {
@@ -100,10 +120,18 @@ clang clang++'
 	[[ $stderr == *" of 3 LWPs of 1 programs"*" 1800 "*" touch_three"* ]]
 }
 
-@test "find_package: a missing library is reported" {
+@test "find_package: a library that the archives need is missing: static programs say so" {
 	libraries=$(dirname "$(realpath "$(gcc -print-file-name=libpfm.a)")")
-	run "${AS_USER[@]}" cmake -S stranger -B missing -DCMAKE_PREFIX_PATH="$PLACE/opt" \
-		-DCMAKE_IGNORE_PATH="$libraries;${libraries#/usr}"
+	cmake=("${AS_USER[@]}" cmake -S stranger -DCMAKE_IGNORE_PATH="$libraries;${libraries#/usr}")
+	# Shared libraries name it themselves.
+	go -0 "${cmake[@]}" -B shared -DCMAKE_PREFIX_PATH="$PLACE/opt"
+	run "${cmake[@]}" -B static -DCMAKE_PREFIX_PATH="$PLACE/opt" -DSTATIC=ON
+	[ "$status" = 1 ]
+	[[ $output == *cpc::cpc_static* ]]
+	# An installation of archives alone.
+	cmake --install "$CPC_BUILD" --prefix "$PLACE/archives-alone"
+	chmod -R a+rX "$PLACE/archives-alone"
+	run "${cmake[@]}" -B missing -DCMAKE_PREFIX_PATH="$PLACE/archives-alone"
 	[ "$status" = 1 ]
 	[[ $(tr -s ' \n' ' ' <<<"$output") == *"it needs libpfm, libbsd, libmd"* ]]
 	# So is a version with another interface.

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+"""Options, and what is drawn where."""
+import argparse
+import errno
+import os
+import re
+import shutil
+import stat
+import sys
+
+from read import fail, printable, read, say
+from model import largest, natural, order_of, series_of, tree_of, unit_of, walk
+from page import page_of
+from plot import KINDS, Lines, Map, gnuplot, script_of
+
+MAX_LINES = 8    # more series become a map
+MAX_NODES = 100  # of the tree in a picture
+
+# completions/generate.awk reads this table, too.
+OPTIONS = (
+    ("b", "by", "lwp|command", "draw a series per LWP or per command"),
+    ("e", "event", "EVENT", "draw only this event; may be repeated"),
+    ("g", "gnuplot", None, "print the script for gnuplot instead of running it"),
+    ("h", "help", None, "print this text"),
+    ("", "html", None, "make a page of HTML with all views"),
+    ("o", "output", "FILE", "write a picture or page: .svg, .png or .html"),
+    ("r", "rate", None, "draw counts per second, not per sample"),
+    ("S", "samples", None, "draw the samples, not the tree of processes"),
+    ("s", "size", "WxH", "size of the picture in pixels, or of the terminal in characters"),
+    ("t", "tree", None, "draw the tree of processes, also without forks"),
+)
+
+
+def parse():
+    p = argparse.ArgumentParser(prog="cpcplot", description="draw what cputrack and cpustat counted", allow_abbrev=False, add_help=False)
+    p.add_argument("file", metavar="FILE", nargs="?", default="-", help="csv or json of cputrack or cpustat; -: the standard input")
+    for letter, name, argument, about in OPTIONS:
+        names = ["-" + letter] * bool(letter) + ["--" + name]
+        if name == "help":
+            p.add_argument(*names, action="help", help=about)
+        elif argument is None:
+            p.add_argument(*names, action="store_true", help=about)
+        elif "|" in argument:
+            p.add_argument(*names, choices=argument.split("|"), help=about)
+        else:
+            p.add_argument(*names, metavar=argument, action="append" if name == "event" else "store", help=about)
+    args = p.parse_args()
+    ending = os.path.splitext(args.output or "")[1]
+    args.html = args.html or ending == ".html"
+    if args.html and (args.tree or args.samples or args.rate or args.by or args.gnuplot or args.size):
+        fail("invalid options: a page has all views; it takes -e and -o only", 2)
+    if args.html and args.output is None and sys.stdout.isatty():
+        fail("cannot write a page to the terminal: use -o FILE.html", 2)
+    if args.tree and (args.samples or args.rate or args.by):
+        fail("invalid options: -t draws no samples, so it cannot go with -S, -r or -b", 2)
+    if args.output is not None and not args.html and ending not in KINDS:
+        fail(f"invalid output '{printable(args.output)}': expected a name that ends in .svg, .png or .html", 2)
+    if args.size is not None:
+        match = re.fullmatch("([0-9]{2,5})x([0-9]{2,5})", args.size, re.ASCII)
+        if match is None or max(int(n) for n in match.groups()) > 20000:
+            fail(f"invalid size '{printable(args.size)}': expected a width and a height up to 20000, such as 1200x800", 2)
+        args.size = [int(n) for n in match.groups()]
+    return args
+
+
+def write_file(path, content):
+    """Replaces a regular file at once, by a temporary file; writes directly to a device."""
+    target = os.path.realpath(path)
+    regular = not os.path.exists(target) or stat.S_ISREG(os.stat(target).st_mode)
+    temporary = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.new") if regular else target
+    try:
+        if regular and os.path.lexists(temporary):
+            os.unlink(temporary)  # a killed cpcplot left it
+        with open(temporary, "xb" if regular else "wb") as file:
+            file.write(content)
+        if regular:
+            os.replace(temporary, target)
+    except OSError as e:
+        if regular and os.path.lexists(temporary):
+            os.unlink(temporary)
+        fail(f"cannot write '{printable(path)}': {e.strerror}")
+
+
+def shown_as(event, unit, lists):
+    """The event and its unit, with the prefix that the largest count has."""
+    top = max([abs(n) for own in lists for _, _, n in own if n is not None], default=0)
+    return f"{event}, {unit_of(unit, top)[1]}" if unit else event
+
+
+def tree_panel(rows, event, end):
+    nodes = walk(tree_of(rows, event))
+    listed = largest(nodes, MAX_NODES)
+    unit = next((row["unit"] for row in rows if row["event"] == event), "")
+    at = {node.key: i for i, (node, _) in enumerate(listed)}
+    forks = [(node.born, at[node.parent.key], at[node.key]) for node, _ in listed if node.parent is not None]
+    least = end / 800  # makes the shortest bars visible
+    bars = [("  " * depth + node.label(), [(min(a, max(end - least, 0)), min(max(b, a + least), end), n) for a, b, n, *_ in node.bars])
+            for node, depth in listed]
+    some = f" (the {len(listed)} largest of {len(nodes)})" if len(listed) < len(nodes) else ""
+    title = f"{shown_as(event, unit, [own for _, own in bars])}, total of each program{some}"
+    totals = [node.exact() for node, _ in listed]
+    return Map(title, event, unit, bars, forks, totals)
+
+
+def sample_panels(args, rows):
+    series = {key: by_name for key, by_name in series_of(rows, args.by or "lwp", args.rate).items()
+              if args.event is None or key[0] in args.event}
+    if not any(samples for by_name in series.values() for samples in by_name.values()):
+        fail("missing samples: use cputrack -T SECS, or --tree, which draws without samples")
+    order = order_of(series)
+    panels = []
+    for (event, unit), by_name in series.items():
+        title = f"{shown_as(event, unit, by_name.values())} per {'second' if args.rate else 'sample'}"
+        if len(order) > MAX_LINES:
+            panels.append(Map(title, event, unit, [(name, by_name[name]) for name in sorted(by_name, key=natural)]))
+        else:
+            panels.append(Lines(title, unit, by_name, order))
+    return panels
+
+
+def draw(args, title, panels, end):
+    if args.output is None and not args.gnuplot and all(isinstance(panel, Map) for panel in panels):
+        columns = args.size[0] if args.size else shutil.get_terminal_size((100, 30)).columns
+        print(title if len(title) <= columns else title[:columns - 3] + "...")
+        for panel in panels:
+            panel.text(columns, end)
+        return
+    script = script_of(title, panels, end, args.output, args.size, args.gnuplot)
+    if args.gnuplot:
+        sys.stdout.buffer.write(script.encode(errors="surrogateescape"))  # it may name a file
+    elif args.output is not None:
+        write_file(args.output, gnuplot(script))
+    else:
+        sys.stdout.buffer.write(gnuplot(script))
+
+
+def main():
+    args = parse()
+    record = read(args.file)
+    rows = record.rows
+    known = list(dict.fromkeys(row["event"] for row in rows if row["event"]))
+    for event in args.event or ():
+        if event not in known:
+            fail(f"unknown event '{printable(event)}': the file has {', '.join(known) or 'none'}")
+    if not known:
+        fail("missing counts: nothing to draw" + (f" ({record.problem})" if record.problem else ""))
+    end = max(row["sec"] for row in rows)
+    owned = any(row["owner"] for row in rows)
+    ticks = any(row["kind"] == "tick" and row["event"] for row in rows)
+    forks = any(row["kind"] == "fork" for row in rows)
+    if args.html:
+        page = page_of(record, args.event or known, None if owned else end, end)
+        if args.output is None:
+            sys.stdout.buffer.write(page)
+        else:
+            write_file(args.output, page)
+    elif args.tree or not (owned or args.samples or args.rate or args.by or (ticks and not forks)):
+        draw(args, record.title(), [tree_panel(rows, (args.event or known)[0], end)], end)
+    else:
+        draw(args, record.title(), sample_panels(args, rows), end)
+    if record.problem:
+        say(f"{record.name}: {record.problem}")
+        return 1
+    return 0
+
+
+def run():
+    status = 1
+    try:
+        if sys.stdout is None:  # closed
+            fail(f"cannot write: {os.strerror(errno.EBADF)}")
+        sys.stdout.reconfigure(errors="replace")  # the locale may lack characters of names
+        try:
+            status = main()
+        except SystemExit as e:  # argparse has printed something, too
+            status = e.code
+        sys.stdout.flush()
+    except OSError as e:  # of the standard output; other errors are reported where they occur
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if e.errno != errno.EPIPE:
+            say(f"cannot write: {e.strerror}")
+        status = 1
+    except MemoryError:
+        say("out of memory")
+    except KeyboardInterrupt:
+        status = 130
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    run()

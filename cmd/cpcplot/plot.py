@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+"""Plots by gnuplot, and maps of characters in the terminal, which gnuplot cannot draw."""
+import os
+import shutil
+import subprocess
+
+from read import fail, printable
+from model import human, ticks
+
+SHADES = " .:-=+*#%@"
+COLOURS = ("#1f6fb4", "#d1495b", "#2a9d5c", "#7a4fa3", "#e07b28", "#1795a3", "#8c5a2b", "#6b7280")
+UNKNOWN = "#9a9a9a"
+PALETTE = "0 '#cfe1f2', 0.5 '#4a98c9', 1 '#08306b'"
+KINDS = {".svg": "svg noenhanced background rgb 'white' fname 'sans' size", ".png": "pngcairo noenhanced font 'sans,10' size"}
+
+
+def shortened(string, most=60):
+    return string if len(string) <= most else string[:most - 3] + "..."
+
+
+def quoted(string, most=60):
+    """A string of gnuplot.  Single quotes prevent expansion; gnuplot misreads some that are doubled."""
+    return "'" + shortened(string, most).replace("'", "'.\"'\".'") + "'"
+
+
+def block(name, cells):
+    return [f"${name} << EOD"] + [" ".join(f"{x:.9g}" for x in c) if c else "" for c in cells] + ["EOD"]
+
+
+def tics(axis, marks):
+    return f"set {axis}tics (" + ", ".join(f"{quoted(text)} {value:.9g}" for value, text in marks) + ")"
+
+
+def steps(samples):
+    """The points of a line that is level within a sample and interrupted between samples."""
+    points, end = [], None
+    for start, to, n in samples:
+        if start != end:
+            points += [(), (start, n)] if points else [(start, n)]
+        points.append((to, n))
+        end = to
+    return points
+
+
+class Panel:
+    """A part of a picture: `draw(number)` returns its commands."""
+
+    def __init__(self, title, height, names, marks):
+        self.title, self.height = title, height
+        self.left = max([len(shortened(name)) for name in names] + [len(text) for _, text in marks]) + 2
+        self.right = 4
+
+
+class Map(Panel):
+    """Rows of (name, [(from, to, count or None)]) as rectangles, coloured by count.
+
+    `forks` are lines (time, row of the parent, row of the child).
+    """
+
+    def __init__(self, title, event, unit, rows, forks=(), totals=None):
+        super().__init__(title, 150 + 16 * len(rows), [name for name, _ in rows], [])
+        self.event, self.unit, self.rows, self.forks, self.totals = event, unit, rows, forks, totals
+        self.right = 18
+
+    def draw(self, number, _legend):
+        rows = self.rows
+        out = block(f"map{number}", [(a, b, i - 0.45, i + 0.45, n) for i, (_, cells) in enumerate(rows)
+                                     for a, b, n in cells if n is not None] or [(0, 0, 0, 0, 0)])
+        out += block(f"dark{number}", [(a, b, i - 0.45, i + 0.45) for i, (_, cells) in enumerate(rows)
+                                       for a, b, n in cells if n is None] or [(0, 0, 0, 0)])
+        out += block(f"fork{number}", [(at, above, below - above) for at, above, below in self.forks] or [(0, 0, 0)])
+        step = max(1, len(rows) // 64)
+        # Blanks at the start of a name would be removed: no-break spaces indent it.
+        names = [(i, name.replace("  ", "\u00a0\u00a0")) for i, (name, _) in enumerate(rows) if i % step == 0]
+        top = max([n for _, cells in rows for _, _, n in cells if n is not None], default=0)
+        marks = ticks(min(0, top), top, self.unit)
+        left = max([len(shortened(name)) for _, name in names], default=0)
+        out += [f"set yrange [{len(rows) - 0.5}:-0.5]", tics("y", names) + f" left offset character {-left},0 font ',9'",
+                "unset key", f"set cblabel {quoted(self.event)} offset 1.5", tics("cb", marks),
+                f"set cbrange [{marks[0][0]:.9g}:{marks[-1][0]:.9g}]",
+                f"plot $fork{number} using 1:2:(0):3 with vectors nohead lw 1 lc rgb '#b0b0b0', "
+                f"$dark{number} using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid lc rgb '{UNKNOWN}', "
+                f"$map{number} using (($1+$2)/2):(($3+$4)/2):1:2:3:4:5 with boxxyerror fs solid lc palette"]
+        return out
+
+    def text(self, columns, end):
+        values = [n for _, cells in self.rows for _, _, n in cells if n is not None]
+        top = max(values, default=0)
+        clean = [(shortened(name, 32), cells) for name, cells in self.rows]
+        left = max(len(name) for name, _ in clean)
+        last = [" " + human(total, self.unit) for total in self.totals] if self.totals else [""] * len(clean)
+        width = max(10, columns - left - 3 - max(len(word) for word in last))
+        print(f"{self.title}; '{SHADES[-1]}' is {human(top, self.unit)}, '{SHADES[1]}' the least, '?' not known, "
+              "a blank: not counted")
+        for (name, cells), total in zip(clean, last):
+            line = [" "] * width
+            for a, b, n in cells:
+                at, to = int(a / (end or 1) * width), int(b / (end or 1) * width)
+                shade = "?" if n is None else SHADES[1 + int(max(n, 0) / (max(top, 0) or 1) * (len(SHADES) - 2))]
+                for x in range(at, max(at + 1, to)):
+                    line[min(x, width - 1)] = shade
+            print(f"{name:<{left}} |{''.join(line)}|{total}")
+        print(f"{'':<{left}}  0{f'{end:.3f} s':>{width - 1}}")
+
+
+class Lines(Panel):
+    def __init__(self, title, unit, by_name, order):
+        values = [n for own in by_name.values() for _, _, n in own]
+        self.marks = ticks(min(values + [0]), max(values + [0]), unit)
+        super().__init__(title, 320, [], self.marks)
+        self.by_name, self.order = by_name, order
+        self.right = max(len(shortened(name)) for name in order) + 10
+
+    def draw(self, number, legend):
+        out, plots = [], []
+        for i, name in enumerate(self.order):
+            line = f"lw 1.5 lc rgb '{COLOURS[i % len(COLOURS)]}' dt {1 + i // len(COLOURS)}"
+            if legend:
+                plots.append(f"keyentry with lines {line} title {quoted(name)}")
+            if self.by_name.get(name):
+                out += block(f"line{number}_{i}", steps(self.by_name[name]))
+                plots.append(f"$line{number}_{i} using 1:2 with fsteps {line} notitle")
+        out += [f"set yrange [{self.marks[0][0]:.9g}:{self.marks[-1][0]:.9g}]", tics("y", self.marks), "plot " + ", ".join(plots or ["0"])]
+        return out
+
+
+def size_of(path, panels, size):
+    if path is None:
+        columns, height = shutil.get_terminal_size((100, 30))
+        return size or (columns, max(12, height - 2))
+    return size or (1200, max(240, min(4000, 40 + sum(panel.height for panel in panels))))
+
+
+def terminal(path, size):
+    if path is None:
+        return f"set terminal dumb noenhanced size {size[0]},{size[1]}"
+    return f"set terminal {KINDS[os.path.splitext(path)[1]]} {size[0]},{size[1]}"
+
+
+def script_of(title, panels, end, path, size, named):
+    """The input of gnuplot.  Without `named`, it writes to the standard output."""
+    size = size_of(path, panels, size)
+    room = size[0] - 2 if path is None else max(20, size[0] // 8)  # characters of a line
+    out = ["set encoding utf8", terminal(path, size)]
+    if path is not None and named:
+        out.append(f"set output {quoted(path, len(path))}")
+    marks = ticks(0, end, "s", 10 if path is not None else 5)
+    marks = [mark for mark in marks if mark[0] <= end * 1.0001]
+    left = min(max(panel.left for panel in panels), room // 2)
+    right = min(max(panel.right for panel in panels), room // 3)
+    out += [tics("x", marks), f"set xrange [0:{end or 1:.9g}]", "set grid x", "set style fill solid noborder",
+            f"set lmargin {left}", f"set palette defined ({PALETTE})"]
+    if path is None:
+        out += ["set key outside top center horizontal noenhanced", "set rmargin 3"]
+    else:
+        out += ["set key outside right top noenhanced", f"set rmargin {right}",
+                "set object 1 rectangle from graph 0,0 to graph 1,1 behind fc rgb '#f4f4f4' fs solid noborder"]
+    several = len(panels) > 1
+    if several:
+        out.append(f"set multiplot layout {len(panels)},1 title {quoted(title, room)}")
+    for number, panel in enumerate(panels):
+        if several:
+            out.append(f"set title {quoted(panel.title, room)}")
+        else:
+            out.append(f"set title {quoted(shortened(title, max(20, room - len(panel.title) - 2)) + ': ' + panel.title, room)}")
+        out += panel.draw(number, number == 0)
+    return "\n".join(out + ["unset multiplot" if several else "", ""])
+
+
+def gnuplot(script):
+    try:
+        ran = subprocess.run(["gnuplot", "-d", "-"], input=script.encode(errors="surrogateescape"), capture_output=True, check=False)
+    except FileNotFoundError:
+        fail("missing gnuplot (on Debian: gnuplot-nox)")
+    except OSError as e:
+        fail(f"cannot run gnuplot: {e.strerror}")
+    if ran.returncode != 0:
+        reason = [line.strip() for line in ran.stderr.decode(errors="replace").splitlines() if line.strip()]
+        fail("gnuplot failed" + (f": {printable(reason[-1])}" if reason else ""))
+    return ran.stdout

@@ -1,0 +1,208 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+"""cpcplot - draw what cputrack and cpustat counted.
+
+read.py turns csv or json into rows; model.py turns rows into series over time and into a tree of
+processes; plot.py draws these by gnuplot or in the terminal, page.py as a page of HTML.  CMake joins
+the parts, and page.html, into one program.
+"""
+import csv
+import errno
+import itertools
+import json
+import os
+import shlex
+import sys
+
+MAX_LINE = 1 << 24  # characters; a record's lines are much shorter
+
+
+def say(message):
+    try:
+        if sys.stderr is not None:  # not closed
+            print(f"cpcplot: {message}", file=sys.stderr, flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # Python writes to it again at its exit
+
+
+def fail(message, status=1):
+    say(message)
+    sys.exit(status)
+
+
+def printable(value):
+    """Replaces unprintable characters: they could control a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in value)
+
+
+def text(value):
+    if not isinstance(value, str):
+        raise ValueError
+    return printable(value)
+
+
+def whole(value, least, most):
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise ValueError
+    return value
+
+
+def real(value, least, most):
+    """A finite number in a range."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not least <= value <= most:
+        raise ValueError
+    return float(value)
+
+
+CLOCKS = ("task-clock", "cpu-clock")  # these count nanoseconds
+SECONDS = {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+
+
+def checked(row):
+    """A file can be forged: checks the types and ranges of all values that are drawn."""
+    for key in ("kind", "comm", "command", "owner", "event", "unit"):
+        row[key] = text(row[key])
+    for key in ("pid", "lwp", "child"):
+        row[key] = whole(row[key], 0, 2**31 - 1)
+    row["sec"] = round(real(row["sec"], 0, 1e10), 9)
+    row["span"] = real(row["span"], 0, 1e10)
+    row["scale"] = real(row["scale"], 1e-12, 1e9)
+    if row["count"] is not None:
+        row["count"] = whole(row["count"], -2**63, 2**64 - 1)
+    if not row["unit"] and row["event"].split(":")[0] in CLOCKS:
+        row.update(unit="ns")
+    if row["unit"] in SECONDS:
+        row.update(unit="s", scale=row["scale"] * SECONDS[row["unit"]])
+    return row
+
+
+BAD = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError, csv.Error)
+UNITS = ("cpu", "core", "socket", "node", "all", "cgroup", "service", "container", "user")
+
+
+class Record:
+    """The rows of a run, and what is known about it.
+
+    A row is a dict of kind, sec, span, pid, lwp, comm, child, command, event, count, unit, scale, and
+    owner: the CPU, service, ... that it is of, or "".
+    """
+
+    def __init__(self, name):
+        self.name = name
+        self.rows = []
+        self.tool = self.command = self.host = self.start = ""
+        self.incomplete = False  # some processes were not counted
+        self.problem = ""        # why only a part of the file is drawn
+
+    def title(self):
+        what = self.command or os.path.basename(self.name)
+        return f"{what} on {self.host}" if self.host else what
+
+
+def run_of(record, about):
+    """Sets what the first line of a record says; returns the events of each set, and the unit of the rows."""
+    record.tool = text(about["tool"])
+    record.command = shlex.join(text(word) for word in about["command"])
+    record.host = text(about.get("host", ""))
+    record.start = text(about.get("start", ""))[:19].replace("T", " ")
+    units = UNITS + ("command",) if about.get("unit") == "command" else UNITS
+    return [{e["event"]: e for e in s["events"]} for s in about["sets"]], units
+
+
+def owner_of(row, units):
+    unit = next((u for u in units if u in row), None)
+    if unit in (None, "all"):
+        return unit or ""
+    if isinstance(row[unit], str):
+        return row[unit]
+    return unit + (" " if unit == "cpu" else "") + str(whole(row[unit], 0, 2**31 - 1))
+
+
+def json_rows(row, sets, units):
+    base = dict(kind=row["kind"], sec=row["ns"] / 1e9, span=row.get("span", 0) / 1e9, pid=row.get("pid", 0),
+                lwp=row.get("lwp", 0), comm=row.get("comm", ""), child=row.get("child", 0),
+                owner=owner_of(row, units), command=row.get("command", ""))
+    if "counts" not in row:
+        yield checked(dict(base, event="", count=None, unit="", scale=1))
+    for event, count in row.get("counts", {}).items():
+        e = sets[row["set"]][event]
+        yield checked(dict(base, event=event, count=count, unit=e["unit"], scale=e["scale"]))
+
+
+def read_json(lines, record):
+    sets = units = None
+    ended = False
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+            kind = row["kind"]
+            if kind == "run" and sets is not None:
+                record.problem = f"unsupported second run in line {number}: only the first one is drawn"
+                return
+            if kind == "run":
+                sets, units = run_of(record, row)
+            elif kind == "end":
+                record.incomplete = bool(row.get("incomplete"))
+            else:
+                record.rows += json_rows(row, sets, units)
+            ended = kind == "end"
+        except BAD:
+            if number == 1 or line.endswith("\n"):
+                fail(f"{record.name}:{number}: invalid record of cputrack or cpustat")
+            ended = False
+    if not ended:
+        record.problem = f"the record is cut off after line {number}"
+
+
+def read_csv(lines, record):
+    reader = csv.DictReader(lines)
+    try:
+        names = set(reader.fieldnames or ())
+    except csv.Error:
+        names = set()
+    if not {"seconds", "kind", "cpu", "event", "count"} <= names:
+        fail(f"{record.name}:1: invalid file: expected csv or json of cputrack or cpustat")
+    while True:
+        try:
+            row = next(reader, None)
+            if row is None:
+                return
+            if row.get("unit") == "ratio":
+                continue  # series are sums, and ratios cannot be added
+            cpu = row["cpu"]
+            record.rows.append(checked(dict(
+                kind=row["kind"], sec=float(row["seconds"]), span=0, pid=int(row["pid"] or 0),
+                lwp=int(row["lwp"] or 0), comm=row["comm"], child=int(row["child"] or 0),
+                command=row["command"], owner=f"cpu {cpu}" if cpu.isdigit() else cpu or row.get("key") or "",
+                event=row["event"], count=int(row["count"]) if row["count"] else None,
+                unit=row["unit"], scale=float(row["scale"] or 1))))
+        except BAD:
+            fail(f"{record.name}:{reader.line_num}: invalid row of cputrack or cpustat")
+
+
+def lines_of(file, record):
+    """The lines of a file.  A line has a limit: a device can be one line without an end."""
+    number = 0
+    while line := file.readline(MAX_LINE + 1):
+        number += 1
+        if len(line) > MAX_LINE:
+            fail(f"{record.name}:{number}: invalid file: a line has more than {MAX_LINE} characters")
+        yield line
+
+
+def read(path):
+    record = Record(printable(path) if path != "-" else "the standard input")
+    try:
+        if path == "-" and sys.stdin is None:  # closed
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        with open(0 if path == "-" else path, encoding="utf-8", errors="replace", newline="\n") as file:
+            lines = lines_of(file, record)
+            first = next(lines, "")
+            (read_json if first.startswith("{") else read_csv)(itertools.chain([first], lines), record)
+    except OSError as e:
+        quoted_name = record.name if path == "-" else f"'{record.name}'"
+        fail(f"cannot read {quoted_name}: {e.strerror}")
+    except ValueError:  # a NUL in the name
+        fail(f"cannot read '{record.name}': invalid name")
+    return record

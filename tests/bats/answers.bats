@@ -1,0 +1,65 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# The pages in docs/: their commands work, their links lead somewhere, and the site is complete.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
+
+load helpers
+
+TOP=$BATS_TEST_DIRNAME/../..
+
+@test "docs/answers.md, docs/solaris.md: the commands succeed and print the headers on the page" {
+	need_command make gzip
+	[ "$(grep -c '^### .*?$' "$TOP/docs/answers.md")" -eq 30 ]
+	go -0 "$TOP/scripts/answers" --check "$CPC_BUILD"
+	[[ ${lines[-1]} =~ ^[0-9]+\ commands$ ]]
+	[ "${lines[-1]% commands}" -ge 15 ]
+}
+
+@test "docs/answers.md: a command that fails, or has another header, is found" {
+	mkdir -p "$T/docs" "$T/scripts"
+	cp "$TOP/scripts/answers" "$T/scripts"
+	printf '    $ %s\n    %s\n\n' 'cputrack -c page-faults true' 'time lwp event pic0' \
+		'cputrack --names -c page-faults true' 'time lwp event pic0' \
+		'false' 'header' >"$T/docs/answers.md"
+	go -1 "$T/scripts/answers" --check "$CPC_BUILD"
+	[ "$(grep -c 'answers.md:' <<<"$stderr")" -eq 2 ]
+	[[ $stderr == *"answers.md:4: cputrack --names -c page-faults true: missing the line: time lwp event picN"* ]]
+	[[ $stderr == *"answers.md:7: false: exit status 1"* ]]
+}
+
+# The options, attributes and rows that DIFFERENCES FROM SOLARIS of page $1 names.
+differences() {
+	sed -n '/^\.Sh DIFFERENCES FROM SOLARIS/,/^\.Sh SEE ALSO/s/^\.\(Fl\|Sy\|Ql\) \(.*\)/\1 \2/p' "$TOP/man1/$1.1" |
+		sed 's/ [,.;]$//; s/ Ns .*//; s/^Fl /-/; s/^[SQ][yl] //; s/\\-/-/g; s/ Cm / /; s/ Ar .*//'
+}
+
+@test "docs/solaris.md has every difference of the manual pages" {
+	local page word n=0
+	for page in cputrack cpustat; do
+		while read -r word; do
+			echo "$page: $word"
+			grep -qF -- "\`$word" "$TOP/docs/solaris.md"
+			n=$((n + 1))
+		done < <(differences "$page")
+	done
+	[ "$n" -ge 12 ]
+}
+
+@test "README.md: the commands of its table of questions are known to the programs" {
+	local command n=0
+	while read -r command; do
+		n=$((n + 1))
+		# An unknown event ends them before they count anything. answers.md has commands like the others.
+		case $command in
+		*'--compare -- '* | 'cputrack ls' | *--check | *-h) continue ;;
+		*--top* | *--tree* | *--cgroup* | *nginx*) continue ;;
+		esac
+		[[ $command =~ ^(cputrack|cpustat)\  ]]
+		# shellcheck disable=SC2086 # words
+		mistake 2 "no-such-event" "${command%% *}" -c no-such-event ${command#* }
+	done < <(awk -F'|' '/^## /{ on = /Questions/ } on && /^\|.*`c/ { n = split($3, part, "`"); for (i = 2; i <= n; i += 2) print part[i] }' "$TOP/README.md")
+	[ "$n" -ge 12 ]
+}

@@ -45,7 +45,11 @@ def parse():
             p.add_argument(*names, choices=argument.split("|"), help=about)
         else:
             p.add_argument(*names, metavar=argument, action="append" if name == "event" else "store", help=about)
-    args = p.parse_args()
+    args, others = p.parse_known_args()
+    if others:
+        if others[0].lstrip("-") in ("png", "svg") or os.path.splitext(others[0])[1] in (*KINDS, ".html"):
+            fail(f"invalid argument '{printable(others[0])}': -o FILE writes a picture or page, such as -o counts.png", 2)
+        p.error(f"unrecognized arguments: {printable(' '.join(others))}")
     ending = os.path.splitext(args.output or "")[1]
     args.html = args.html or ending == ".html"
     if args.html and (args.tree or args.samples or args.rate or args.by or args.gnuplot or args.size):

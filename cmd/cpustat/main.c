@@ -127,7 +127,8 @@ static int parse_option(void *config, int c)
 		return STATUS_OK;
 	case 'A':
 		scope = parse_scope(optarg);
-		if (scope == -1 && (row_by_parse(optarg) != -1 || strcmp(optarg, "thread") == 0))
+		if (scope == -1 && (row_by_parse(optarg) != -1 || strcmp(optarg, "thread") == 0 ||
+				    strcmp(optarg, "pid") == 0 || strcmp(optarg, "tid") == 0))
 			return usage_error("unsupported -A lwp and process: cpustat counts CPUs; "
 					   "use cputrack, or -A command");
 		if (scope == -1) {

@@ -63,6 +63,9 @@ static bool explain_command(cpc_t *cpc, const char *name)
 		    name);
 	else if (strcmp(name, "help") == 0 || strcmp(name, "list") == 0)
 		say("there is no program '%s'; cputrack -h lists options and events", name);
+	else if (strcmp(name, "record") == 0)
+		say("there is no program '%s'; -O FILE makes a record: cputrack -O FILE COMMAND",
+		    name);
 	else if (strncmp(name, "trace=", 6) == 0)
 		say("there is no program '%s'; events are given by -c (-e follows an exec)", name);
 	else if (strchr(name, '=') != NULL && strchr(name, '/') == NULL)

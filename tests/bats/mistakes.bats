@@ -71,6 +71,8 @@ setup() {
 	mistake 2 "invalid -r 'ls': expected a number from 1 to 1000000" cputrack -r ls
 	mistake 2 "invalid -T '1x': expected 0, seconds" cputrack -T 1x ls
 	mistake 2 "unsupported -A lwp and process" cpustat -A thread 1 1
+	mistake 2 "unsupported -A lwp and process" cpustat -A pid 1 1
+	mistake 2 "there is no program 'record'; -O FILE makes a record" cputrack record ls
 	mistake 2 "sh -c 'ls -l /'" cputrack 'ls -l /'
 	mistake 2 "invalid --compare 'true': it is a program, and no record" cputrack -r 2 --compare true
 	mistake 2 "nothing to track: expected a command, -p, --all, --cgroup or --user" cputrack -c page-faults
@@ -82,6 +84,11 @@ setup() {
 	need cpu
 	go -0 cpustat -n -A cpu -c page-faults 0.02 1
 	[ "$(awk '$3 == "tick"' <<<"$output" | wc -l)" = "$(cpus | wc -l)" ]
+}
+
+@test "cpcplot writes pictures by -o" {
+	mistake 2 "invalid argument 'counts.png': -o FILE writes a picture or page" cpcplot run.json counts.png
+	mistake 2 "invalid argument '--png': -o FILE writes a picture or page" cpcplot --png run.json
 }
 
 @test "words of other tools for events" {

@@ -55,8 +55,11 @@ void pctxi_reports_keep(struct pctxi_loop *loop);
 /* Waits for a report, and keeps all pending ones.  False: no task can report, or no memory. */
 bool pctxi_reports_wait(struct pctxi_loop *loop);
 
-/* Drops the kept reports of an LWP that no longer exists. */
-void pctxi_reports_drop(struct pctxi_loop *loop, pid_t tid);
+/* The number of kept reports up to the first exit of an LWP with this id; 0: none is kept. */
+size_t pctxi_reports_until_death(const struct pctxi_loop *loop, pid_t tid);
+
+/* Drops those of an LWP among the `first` kept reports. */
+void pctxi_reports_drop(struct pctxi_loop *loop, pid_t tid, size_t first);
 
 /* spawn.c - starts a program, seized and stopped right after its exec */
 

@@ -123,12 +123,21 @@ bool pctxi_reports_wait(struct pctxi_loop *loop)
 	return loop->nreports > before;
 }
 
-void pctxi_reports_drop(struct pctxi_loop *loop, pid_t tid)
+size_t pctxi_reports_until_death(const struct pctxi_loop *loop, pid_t tid)
+{
+	for (size_t i = 0; i < loop->nreports; i++) {
+		if (loop->report[i].tid == tid && !WIFSTOPPED(loop->report[i].status))
+			return i + 1;
+	}
+	return 0;
+}
+
+void pctxi_reports_drop(struct pctxi_loop *loop, pid_t tid, size_t first)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < loop->nreports; i++) {
-		if (loop->report[i].tid != tid)
+		if (i >= first || loop->report[i].tid != tid)
 			loop->report[n++] = loop->report[i];
 	}
 	loop->nreports = n;

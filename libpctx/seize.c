@@ -149,30 +149,28 @@ static int seize_pass(struct pctx *ctx, DIR *dir, bool *leader_gone, bool *gone)
 	return errno == 0 || errno == ENOENT || errno == ESRCH ? n : -1;
 }
 
-/* It has exited, or its id belongs to another LWP. */
-static void forget(struct pctxi_loop *loop, struct pctxi_lwp *lwp)
-{
-	pctxi_reports_drop(loop, lwp->tid);
-	pctxi_lwp_free(loop, lwp);
-}
-
-/* Will the run find a report of its exit? */
-static bool death_is_kept(const struct pctxi_loop *loop, pid_t tid)
-{
-	for (size_t i = 0; i < loop->nreports; i++) {
-		if (loop->report[i].tid == tid && !WIFSTOPPED(loop->report[i].status))
-			return true;
-	}
-	return false;
-}
-
 /* The leader in the tables has exited, or has been replaced by an exec. */
 static void forget_leader(struct pctx *ctx)
 {
-	struct pctxi_lwp *leader = pctxi_lwp_find(ctx->loop, ctx->pid);
+	struct pctxi_loop *loop = ctx->loop;
+	struct pctxi_lwp *leader = pctxi_lwp_find(loop, ctx->pid);
 
-	if (leader != NULL && !death_is_kept(ctx->loop, ctx->pid))
-		forget(ctx->loop, leader);
+	/* If a report of its exit is kept, the run finds it. */
+	if (leader == NULL || pctxi_reports_until_death(loop, ctx->pid) != 0)
+		return;
+	pctxi_reports_drop(loop, ctx->pid, loop->nreports);
+	pctxi_lwp_free(loop, leader);
+}
+
+/*
+ * An LWP has exited, or has become the leader by an exec.  Later reports are those of a new LWP
+ * that got its id.  An LWP that became the leader has no others: until it is resumed, it stays
+ * in the stop that is kept.
+ */
+static void forget(struct pctxi_loop *loop, struct pctxi_lwp *lwp)
+{
+	pctxi_reports_drop(loop, lwp->tid, pctxi_reports_until_death(loop, lwp->tid));
+	pctxi_lwp_free(loop, lwp);
 }
 
 /* Forgets LWPs that have exited, or have become the leader by an exec. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * The meaning of wait statuses, with the numbers of ptrace(2) and wait(2).
+ * The meaning of wait statuses, with the numbers of ptrace(2) and wait(2), and of kept ones.
  */
 #include "unit.h"
 
+#include "../../libpctx/control.h"
 #include "../../libpctx/stop.h"
 
 #include <signal.h>
@@ -49,10 +50,32 @@ static void statuses(void **state)
 	}
 }
 
+/* The reports of an LWP that has exited are dropped, not those of the next one with its id. */
+static void reports_of_an_id(void **state)
+{
+	const int stop = STOPPED(SIGTRAP, PTRACE_EVENT_STOP);
+	struct pctxi_report report[] = {{8, stop}, {7, stop}, {8, 0}, {8, stop}, {7, 0}};
+	struct pctxi_loop loop = {.report = report, .nreports = ARRAY_SIZE(report)};
+
+	(void)state;
+	assert_int_equal(pctxi_reports_until_death(&loop, 9), 0);
+	assert_int_equal(pctxi_reports_until_death(&loop, 7), 5);
+	assert_int_equal(pctxi_reports_until_death(&loop, 8), 3);
+	pctxi_reports_drop(&loop, 8, 3);
+	assert_int_equal(loop.nreports, 3);
+	assert_int_equal(report[0].tid, 7);
+	assert_int_equal(report[1].tid, 8);
+	assert_int_equal(report[1].status, stop);
+	pctxi_reports_drop(&loop, 7, loop.nreports);
+	assert_int_equal(loop.nreports, 1);
+	assert_int_equal(report[0].tid, 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(statuses),
+		cmocka_unit_test(reports_of_an_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,11 +144,18 @@ static bool is_pattern(const char *event)
 	return strpbrk(event, "*?[") != NULL;
 }
 
+/* Their counts are nanoseconds: a sum with hits of tracepoints would mean nothing. */
+static bool counts_time(const char *event)
+{
+	return strncmp(event, "sched_stat_", strlen("sched_stat_")) == 0;
+}
+
 static int add_match(void *arg, const char *event)
 {
 	const struct match *match = arg;
+	const char *pattern = match->look->event;
 
-	if (fnmatch(match->look->event, event, 0) != 0)
+	if (fnmatch(pattern, event, 0) != 0 || counts_time(event) != counts_time(pattern))
 		return 0;
 	return add(match->look, match->system, event) == -1 ? -1 : 0;
 }

@@ -62,7 +62,7 @@ counted_by() {
 	track -0 -fe -T 0 -c sched:sched_process_fork,sched:sched_process_exec sh -c '/bin/true; exec /bin/true'
 	[ $(($(sum_of exit) + $(sum_of exec))) -eq 1 ]
 	[ "$({ rows_of exec; rows_of exit; } | awk '{ n += $5 } END { print n }')" = 2 ]
-	for event in sched:sched_stat_runtime 'sched:sched_s*' 'sched:sched_stat_runtime/runtime>0/'; do
+	for event in sched:sched_stat_runtime 'sched:sched_stat_*' 'sched:sched_stat_runtime/runtime>0/'; do
 		in_tracefs test -r "$TRACING/events/sched/sched_stat_runtime/id" || continue
 		go -1 "${TRACEFS[@]}" cputrack -T 0 -c "$event" true
 		[ "$stderr" = "cputrack: cannot count in the kernel: '$event' counts for another LWP than that which runs (--engine=ptrace can)" ]

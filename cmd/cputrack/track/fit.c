@@ -6,29 +6,12 @@
 #include "fit.h"
 #include "../../../libcpc/set/counter.h"
 
-#include <fnmatch.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
 
-/* They count for another task than runs, and time instead of hits. */
-static const char *const of_others[] = {
-	"sched:sched_stat_wait",    "sched:sched_stat_sleep",	"sched:sched_stat_iowait",
-	"sched:sched_stat_blocked", "sched:sched_stat_runtime",
-};
-
-/* Does a tracepoint, or a pattern of them, with or without a filter, include one of these? */
-static bool includes_of_others(const char *event)
-{
-	char pattern[256];
-
-	snprintf(pattern, sizeof(pattern), "%.*s", (int)strcspn(event, "/"), event);
-	for (size_t i = 0; i < sizeof(of_others) / sizeof(*of_others); i++) {
-		if (fnmatch(pattern, of_others[i], 0) == 0)
-			return true;
-	}
-	return false;
-}
+/* They count time, and not of the current task.  Patterns of other names omit them. */
+#define TRACEPOINTS_OF_TIME "sched:sched_stat_"
 
 static const char *cannot_count_software(const struct perf_event_attr *attr, enum lwps_kind *kind)
 {
@@ -73,8 +56,9 @@ static const char *cannot_count(const struct cpc_counter *counter, const char *e
 	if (attr->type == PERF_TYPE_TRACEPOINT && strncmp(event, "tracepoint/", 11) == 0)
 		return "is given by its number, and may count for another LWP";
 	if (attr->type == PERF_TYPE_TRACEPOINT)
-		return includes_of_others(event) ? "counts for another LWP than that which runs"
-						 : NULL;
+		return strncmp(event, TRACEPOINTS_OF_TIME, strlen(TRACEPOINTS_OF_TIME)) == 0
+			       ? "counts for another LWP than that which runs"
+			       : NULL;
 	if (attr->type == PERF_TYPE_BREAKPOINT)
 		return "would make each process on the machine stop there";
 	if (counter->function) {

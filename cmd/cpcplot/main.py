@@ -37,15 +37,16 @@ def parse():
     p.add_argument("file", metavar="FILE", nargs="?", default="-", help="csv or json of cputrack or cpustat; -: the standard input")
     for letter, name, argument, about in OPTIONS:
         names = ["-" + letter] * bool(letter) + ["--" + name]
-        if name == "help":
-            p.add_argument(*names, action="help", help=about)
-        elif argument is None:
+        if argument is None:
             p.add_argument(*names, action="store_true", help=about)
         elif "|" in argument:
             p.add_argument(*names, choices=argument.split("|"), help=about)
         else:
             p.add_argument(*names, metavar=argument, action="append" if name == "event" else "store", help=about)
     args, others = p.parse_known_args()
+    if args.help:
+        sys.stdout.write(p.format_help())  # argparse may ignore errors
+        sys.exit(0)
     if others:
         if others[0].lstrip("-") in ("png", "svg") or os.path.splitext(others[0])[1] in (*KINDS, ".html"):
             fail(f"invalid argument '{printable(others[0])}': -o FILE writes a picture or page, such as -o counts.png", 2)
@@ -177,7 +178,7 @@ def run():
         sys.stdout.reconfigure(errors="replace")  # the locale may lack characters of names
         try:
             status = main()
-        except SystemExit as e:  # argparse has printed something, too
+        except SystemExit as e:  # something was printed before
             status = e.code
         sys.stdout.flush()
     except OSError as e:  # of the standard output; other errors are reported where they occur

@@ -26,7 +26,8 @@ enum {
 	OPT_COMPARE,
 	OPT_FAIL_ABOVE,
 	OPT_TOP,
-	OPT_ENGINE
+	OPT_ENGINE,
+	OPT_MAX_LWPS
 };
 
 static const struct opt opts[] = {
@@ -48,6 +49,7 @@ static const struct opt opts[] = {
 	{OPT_TOTAL, "total", NULL, "a last row with the total of all processes", ALWAYS},
 	{OPT_START_DISABLED, "start-disabled", NULL, "count only after cpc_enable(3)", TO_COUNT},
 	{OPT_ENGINE, "engine", "ENGINE", "count by kernel or ptrace; auto: what fits", TO_COUNT},
+	{OPT_MAX_LWPS, "max-lwps", "LWPS", "rows for so many LWPs at a time (30000)", TO_COUNT},
 	SPAN_OPTS,
 	{OPT_TOP, "top", NULL, "show each interval full-screen, sorted; h helps", TO_COUNT},
 	OUTPUT_OPTS,
@@ -176,6 +178,8 @@ static int parse_option(void *config, int c)
 		if (engine_parse(optarg, &cfg->engine_choice))
 			return STATUS_OK;
 		return usage_error("--engine is auto, kernel or ptrace");
+	case OPT_MAX_LWPS:
+		return parse_count("--max-lwps", optarg, 1, 4000000, &cfg->engine.max_lwps);
 	case OPT_TOP:
 		cfg->top = true;
 		return STATUS_OK;

@@ -348,6 +348,21 @@ none_is_whole() {
 	diff <(rows_of detach | cut -d' ' -f1 | sort) <(printf '%s\n' "${ids[@]}" | sort)
 }
 
+@test "--max-lwps: more processes at a time have no rows of their own, and that is reported" {
+	local n many='for ((i = 0; i < 1200; i++)); do sleep 1000 & done; kill $(jobs -p); wait'
+	by_kernel
+	track -0 -fe -T 0 --max-lwps=1300 -c page-faults bash -c "$many"
+	[ "$(count_of exit)" -eq 1202 ] # $(jobs -p) is one
+	track -1 -fe -T 0 --max-lwps=1 --comm -c page-faults bash -c "$many"
+	[[ $stderr =~ ^cputrack:\ [0-9]+\ LWPs?\ w[a-z]+\ too\ many\ to\ be\ counted\ apart\;\ .*\(--max-lwps\ counts\ more\) ]]
+	n=$(grep -c ' exit ' "$ROWS")
+	[ "$n" -gt 100 ]
+	[ "$n" -lt 1202 ]
+	grep -qF '(others)' "$ROWS"
+	go -2 cputrack --max-lwps=0 true
+	[ "$stderr" = "cputrack: invalid --max-lwps '0': expected a number from 1 to 4000000" ]
+}
+
 @test "the kernel engine: a process that is exiting has ended" {
 	by_kernel
 	use_engine kernel

@@ -19,7 +19,7 @@ enum { RING_SIZE = 16384, NSLOTS = 12, NPIDS = 6, FIRST_PID = 1000 };
 /* Numbers that fit each other often, and some that never do. */
 static unsigned slot_number(unsigned x)
 {
-	static const unsigned odd[] = {LWPS_SHARED, LWPS_NONE, RECORDS_SLOTS, LWPS_NONE - 1};
+	static const unsigned odd[] = {LWPS_SHARED, LWPS_NONE, LWPS_MAX_SLOTS, LWPS_NONE - 1};
 
 	x %= NSLOTS + 4;
 	return x < NSLOTS ? x + 1 : odd[x - NSLOTS];

@@ -27,6 +27,7 @@ struct engine_config {
 	bool waiting;		 /* nothing is counted before engine_ops.begin */
 	const struct pids *pids; /* the processes to attach to; NULL: it starts one */
 	bool descendants;	 /* attaches to all descendants of these, too */
+	uint_t max_lwps;	 /* to count apart at a time; 0: the engine chooses */
 	struct choice choice;	 /* what else is attached to, and what enters later */
 	struct owners *owners;	 /* events carry those of LWPs; NULL: they do not */
 	bool comm;		 /* events carry names of LWPs */

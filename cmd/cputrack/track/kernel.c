@@ -367,7 +367,7 @@ static bool load(struct counting *k, char *why, size_t size)
 	struct lwps_config config = {
 		.ncolumns = fit->ncolumns,
 		.ncpus = cpus->n,
-		.nslots = RECORDS_SLOTS,
+		.nslots = k->records.nslots,
 		.follow_fork = k->engine.config.follow_fork,
 		.follow_exec = k->engine.config.follow_exec,
 		.start_off = k->engine.config.start_off,

@@ -201,7 +201,7 @@ static void report_birth(struct records *records, const struct lwps_record *reco
 
 static struct lwp *lwp_in(const struct records *records, unsigned slot)
 {
-	return slot < RECORDS_SLOTS && slot != LWPS_SHARED ? records->slot[slot].lwp : NULL;
+	return slot < records->nslots && slot != LWPS_SHARED ? records->slot[slot].lwp : NULL;
 }
 
 static void on_fork(struct records *records, const struct lwps_record *record)
@@ -391,7 +391,7 @@ static bool is_possible(const struct records *records, const struct lwps_record 
 		return false;
 	if (exec && (begun == LWPS_NONE || begun == LWPS_SHARED))
 		return true;
-	return begun != LWPS_SHARED && begun < RECORDS_SLOTS && records->slot[begun].lwp == NULL;
+	return begun != LWPS_SHARED && begun < records->nslots && records->slot[begun].lwp == NULL;
 }
 
 static void take(struct records *records, const struct lwps_record *record)
@@ -568,7 +568,8 @@ void records_print_losses(struct records *records)
 		say("%u LWP%s not counted all the time: %s", records->nflawed,
 		    records->nflawed == 1 ? " was" : "s were", reason_of(records->flaws));
 	if (losses.shared > 0)
-		say("%llu LWP%s too many to be counted apart; process %d stands for all of them",
+		say("%llu LWP%s too many to be counted apart; process %d stands for all of them "
+		    "(--max-lwps counts more)",
 		    (unsigned long long)losses.shared, losses.shared == 1 ? " was" : "s were",
 		    (int)getpid());
 	if (n > 0)
@@ -585,6 +586,36 @@ void records_print_losses(struct records *records)
 
 /* ---- begin and end ----------------------------------------------------------------------- */
 
+#define FEW_LWPS 30000	 /* more would need a ring of over 2 MiB */
+#define SPARE_SLOTS 1000 /* of LWPs whose exits were not read yet */
+
+/* The threads of the machine, those in other containers, too.  0: unknown. */
+static unsigned count_threads(void)
+{
+	FILE *f = fopen("/proc/loadavg", "re");
+	unsigned n = 0;
+
+	if (f == NULL)
+		return 0;
+	if (fscanf(f, "%*f %*f %*f %*u/%u", &n) != 1)
+		n = 0;
+	fclose(f);
+	return n;
+}
+
+/* An attach needs a slot for each LWP, and the same number of LWPs may be born. */
+static unsigned choose_nslots(const struct engine_config *config)
+{
+	const unsigned most = LWPS_MAX_SLOTS - SPARE_SLOTS;
+	unsigned n = FEW_LWPS;
+
+	if (config->max_lwps > 0)
+		n = config->max_lwps;
+	else if (config->pids != NULL && count_threads() > n / 2)
+		n = 2 * count_threads();
+	return (n < most ? n : most) + SPARE_SLOTS;
+}
+
 void records_init(struct records *records, struct engine *engine, const struct fit *fit,
 		  struct probed *probed)
 {
@@ -593,9 +624,10 @@ void records_init(struct records *records, struct engine *engine, const struct f
 		.probed = probed,
 		.fit = *fit,
 		.buf = cpc_buf_create(engine->cpc, engine->grp->set[0].set),
-		.slot = xcalloc(RECORDS_SLOTS, sizeof(*records->slot)),
 		.begun_ns = engine->config.waiting ? INT64_MAX : 0,
 	};
+	records->nslots = choose_nslots(&engine->config);
+	records->slot = xcalloc(records->nslots, sizeof(*records->slot));
 	if (records->buf == NULL)
 		die("%s", strerror(errno));
 }

@@ -11,9 +11,6 @@
 #include "fit.h"
 #include "probed.h"
 
-/* LWPs that are alive, or whose exit was not read yet; more would need a ring of over 2 MiB. */
-#define RECORDS_SLOTS 31000
-
 /* The user of a slot: `own` of the tree's LWPs. */
 struct slot_user {
 	struct lwp
@@ -30,6 +27,7 @@ struct records {
 	const cpc_set_t *bound; /* the set of some CPU */
 	cpc_buf_t *buf;		/* scratch buffers */
 	struct track_counts counts;
+	unsigned nslots;
 	struct slot_user *slot;	 /* by number */
 	struct slot_user others; /* one that stands for all LWPs in the shared slot */
 	int64_t now_ns;		 /* when the current event happened, or counts were read */

@@ -230,7 +230,8 @@ int help_print(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *
 		const char *reason = any_refusal(cpc);
 
 		if (reason != NULL)
-			say("unknown event: none that this user can count matches '%s'; %s",
+			say("unknown event: none that this user can count matches '%s'; not all "
+			    "are listed: %s",
 			    about->pattern, reason);
 		else
 			say("unknown event: none that can be counted here matches '%s'",

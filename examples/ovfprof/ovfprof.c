@@ -132,8 +132,12 @@ static const char *const places[] = {
 #endif
 };
 
-static void find_preload(char *path, size_t size)
+static char preload_path[4096];
+
+static void find_preload(void)
 {
+	char *path = preload_path;
+	const size_t size = sizeof(preload_path);
 	ssize_t n = readlink("/proc/self/exe", path, size - 1);
 	char *name;
 
@@ -153,10 +157,9 @@ static void find_preload(char *path, size_t size)
 static void set_environment(const struct options *o)
 {
 	const char *before = getenv("LD_PRELOAD");
-	char path[4096], preload[16384], period[32];
+	char preload[16384], period[32];
 
-	find_preload(path, sizeof(path));
-	snprintf(preload, sizeof(preload), "%s%s%s", path, before != NULL ? ":" : "",
+	snprintf(preload, sizeof(preload), "%s%s%s", preload_path, before != NULL ? ":" : "",
 		 before != NULL ? before : "");
 	snprintf(period, sizeof(period), "%llu", (unsigned long long)o->period);
 	setenv("OVFPROF_DIR", dir, 1);
@@ -236,6 +239,7 @@ int main(int argc, char *argv[])
 		o.period = to_period(period);
 
 	read_options(argc, argv, &o);
+	find_preload();
 	if (o.event == NULL)
 		o.event = try_event(&o, "cycles", quiet) ? "cycles" : "task-clock";
 	if (!try_event(&o, o.event, NULL))

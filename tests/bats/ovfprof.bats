@@ -246,6 +246,10 @@ END_PY
 }
 
 @test "a program that cannot be profiled is refused, and unprofiled threads are reported" {
+	cp "$(command -v "${PROF[0]}")" "$T/alone"
+	go -1 "$T/alone" -e page-faults touch "$T/ran"
+	[[ $stderr == "alone: cannot find ovfprof-preload.so: "* && ${#stderr_lines[@]} -eq 1 ]]
+	[ ! -e "$T/ran" ]
 	go -1 "${PROF[@]}" -e no-such-event true
 	[[ $stderr == *"unknown event 'no-such-event'"* ]]
 	go -2 "${PROF[@]}" -p 0 true

@@ -120,7 +120,7 @@ totals() {
 	apart=$(count_of lwp_exit)
 	[ "$apart" -ge 30900 ]
 	[ "$apart" -lt $n ]
-	[ "$(cat "$T/ct.err")" = "cputrack: $((n - apart)) LWPs were too many to be counted apart; process $(rows_of detach | cut -d' ' -f1) stands for all of them" ]
+	[ "$(cat "$T/ct.err")" = "cputrack: $((n - apart)) LWPs were too many to be counted apart; process $(rows_of detach | cut -d' ' -f1) stands for all of them (--max-lwps counts more)" ]
 	[ "$(rows_of exit | grep -c '# incomplete$')" -eq 1 ]
 	[ "$(rows_of detach | grep -c '# incomplete$')" -eq 1 ]
 	[ "$(sum_of exit '' 1)" -eq $((apart * 3)) ]

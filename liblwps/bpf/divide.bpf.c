@@ -101,7 +101,8 @@ static __always_inline void mark_of(struct task_struct *t, struct account_mark *
 	} else if (by == ACCOUNT_BY_USER) {
 		m->word[0] = euid_of(t);
 	} else {
-		bpf_probe_read_kernel(m->word, sizeof(m->word), &t->comm);
+		m->word[0] = *(__u64 *)&t->comm[0]; /* without a call of a helper */
+		m->word[1] = *(__u64 *)&t->comm[8];
 	}
 }
 

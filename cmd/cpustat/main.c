@@ -56,6 +56,8 @@ static const struct foreign_opt foreign[] = {
 	{"P", "taskset(1) selects CPUs: taskset -c 0,2-5 cpustat"},
 	{"u", "--by=user has a row for each user"},
 	{"user", "--by=user has a row for each user"},
+	{"cgroup", "--by=cgroup has a row for each cgroup"},
+	{"tree", "cputrack has rows for processes"},
 	{"x", "--format=csv separates columns by commas"},
 	{"csv", "--format=csv does that"},
 	{"j", "--format=json does that"},

@@ -72,6 +72,8 @@ static const struct foreign_opt foreign[] = {
 	{"csv", "--format=csv does that"},
 	{"j", "--format=json does that"},
 	{"json", "--format=json does that"},
+	{"A", "cpustat -A has sums of the whole machine, --by=WHAT a summary"},
+	{"aggregate", "cpustat -A has sums of the whole machine, --by=WHAT a summary"},
 	{"C", "cpustat counts CPUs"},
 	{"cpu", "cpustat counts CPUs"},
 	{"timeout", "--for=SECS stops counting"},

@@ -57,6 +57,9 @@ setup() {
 	mistake 2 "unknown option '--json=x'; --format=json does that" cputrack --json=x ls
 	mistake 2 "unknown option '--per-thread'; --by=lwp has a row for each thread" cputrack --per-thread ls
 	mistake 2 "unknown option '-a'; all CPUs are counted without it" cpustat -a
+	mistake 2 "unknown option '--cgroup=foo'; --by=cgroup has a row for each cgroup" cpustat --cgroup=foo
+	mistake 2 "unknown option '--tree'; cputrack has rows for processes" cpustat --tree 1 1
+	mistake 2 "unknown option '-A'; cpustat -A has sums of the whole machine" cputrack -A service ls
 	mistake 2 "unknown option '--interval'; the interval is an argument" cpustat --interval 1
 	mistake 2 "unknown option '-C'; taskset(1) selects CPUs" cpustat -C 0 1 1
 	mistake 2 "invalid argument '--human': options come before the interval" cpustat 1 1 --human

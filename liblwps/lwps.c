@@ -126,8 +126,8 @@ static void unshare_all(struct lwps *lwps)
 
 static bool is_valid(const struct lwps_config *config)
 {
-	return config->ncolumns > 0 && config->ncolumns <= LWPS_MAX_COLUMNS && config->ncpus > 0 &&
-	       config->nslots > 1 && config->nslots <= LWPS_MAX_SLOTS;
+	return config->ncolumns > 0 && config->ncolumns <= LWPS_MAX_COLUMNS && config->nturns > 0 &&
+	       config->ncpus > 0 && config->nslots > 1 && config->nslots <= LWPS_MAX_SLOTS;
 }
 
 struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
@@ -138,7 +138,7 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 
 	if (!is_valid(config)) {
 		errno = EINVAL;
-		snprintf(why, size, "wrong number of columns, CPUs or slots");
+		snprintf(why, size, "wrong number of columns, turns, CPUs or slots");
 		return NULL;
 	}
 	lwps = calloc(1, sizeof(*lwps));
@@ -328,6 +328,31 @@ int lwps_begin(struct lwps *lwps)
 int lwps_flush(struct lwps *lwps)
 {
 	return refresh(lwps, false);
+}
+
+/* -1: errno. */
+static int turn_cpu(struct lwps *lwps, unsigned cpu, unsigned turn)
+{
+	int rc;
+
+	do
+		rc = programs_run(lwps->skel->progs.on_call.prog_fd, LWPS_TURN, (int)cpu);
+	while (rc == 1);
+	if (rc != -1 || errno != ENXIO)
+		return rc;
+	/* It is offline. */
+	store(cpu_at(lwps, cpu)->turn, turn);
+	return 0;
+}
+
+int lwps_turn(struct lwps *lwps, unsigned turn)
+{
+	store(lwps->skel->bss->turn, turn);
+	for (unsigned cpu = 0; cpu < lwps->slots.ncpus; cpu++) {
+		if (turn_cpu(lwps, cpu, turn) == -1)
+			return -1;
+	}
+	return 0;
 }
 
 unsigned lwps_live(const struct lwps *lwps)

@@ -32,11 +32,13 @@ struct lwps_column {
 	 * uprobe, on any one CPU.
 	 */
 	const int *fd;
+	unsigned turn; /* in which it counts, from 0 */
 };
 
 struct lwps_config {
 	unsigned ncolumns;
 	struct lwps_column column[LWPS_MAX_COLUMNS];
+	unsigned nturns; /* of columns; see lwps_turn() */
 	unsigned ncpus;	 /* possible CPUs: numbers below */
 	unsigned nslots; /* with the shared one; of the released ones, one per CPU stays unused */
 	bool follow_fork;
@@ -158,6 +160,12 @@ int lwps_begin(struct lwps *lwps);
 
 /* Bring the counts of LWPs that run at this moment up to date.  -1: errno. */
 int lwps_flush(struct lwps *lwps);
+
+/*
+ * The columns of `turn` count from now on, and no others; at first, those of turn 0.  LWPS_NO_TURN:
+ * none does.  Brings the counts of running LWPs up to date.  -1: errno.
+ */
+int lwps_turn(struct lwps *lwps, unsigned turn);
 
 /* Detach a program as soon as it is known that this kernel does not need it; call it often. */
 void lwps_drop_sched_exit(struct lwps *lwps);

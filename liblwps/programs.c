@@ -231,8 +231,11 @@ static int configure(struct count *skel, const struct lwps_config *config)
 	constant->names = config->names;
 	constant->initial = is_initial_namespace();
 	constant->start_off = config->start_off;
-	for (i = 0; i < config->ncolumns; i++)
+	constant->nturns = config->nturns;
+	for (i = 0; i < config->ncolumns; i++) {
 		constant->kind[i] = (uint8_t)config->column[i].kind;
+		constant->turn_of[i] = (uint8_t)config->column[i].turn;
+	}
 	skel->bss->fresh = LWPS_SHARED + 1;
 	skel->bss->waiting = config->waiting;
 	skel->bss->tool_tgid = (__u32)getpid(); /* if it is the initial namespace */

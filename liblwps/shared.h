@@ -127,7 +127,9 @@ _Static_assert(sizeof(struct lwps_slot) == LWPS_HEADER_WORDS * sizeof(__u64), "o
 #define LWPS_CPU_SHARED 1u
 
 /* The argument of on_call(), which user space runs. */
-enum lwps_call { LWPS_REFRESH, LWPS_IDENTIFY };
+enum lwps_call { LWPS_REFRESH, LWPS_IDENTIFY, LWPS_TURN };
+
+#define LWPS_NO_TURN (~0u) /* of no column */
 
 /*
  * Records in the ring.  A slot is begun by one record and ended by one; that of an exec may do
@@ -176,6 +178,7 @@ struct lwps_cpu {
 	__u32 flaws;
 	__u32 migrated; /* 1: the task came from another CPU */
 	__u32 fence;
+	__u32 turn; /* the columns that count now, if columns take turns */
 	struct lwps_start start[LWPS_MAX_COLUMNS];
 	struct lwps_raw_exec exec; /* the record being built, and what follows it */
 	char args[LWPS_ARGS];

@@ -99,6 +99,16 @@ bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, 
 	return true;
 }
 
+void percpu_switch(const struct percpu *cpus, cpc_t *cpc, bool on)
+{
+	for (unsigned i = 0; i < cpus->n; i++) {
+		if (cpus->set[i] != NULL && on)
+			cpc_set_enable(cpc, cpus->set[i]);
+		else if (cpus->set[i] != NULL)
+			cpc_set_disable(cpc, cpus->set[i]);
+	}
+}
+
 void percpu_unbind(struct percpu *cpus, cpc_t *cpc)
 {
 	for (unsigned i = 0; cpus->set != NULL && i < cpus->n; i++) {

@@ -24,6 +24,8 @@ struct percpu {
  */
 bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, uint_t first,
 		 char *why, size_t size);
+/* Switches the counters of sets bound with CPC_BIND_CPU_LWPS.  Those that were lost stay so. */
+void percpu_switch(const struct percpu *cpus, cpc_t *cpc, bool on);
 void percpu_unbind(struct percpu *cpus, cpc_t *cpc);
 
 #endif /* PERCPU_H */

@@ -17,7 +17,7 @@
 /*
  * A flag of cpc_bind_cpu(), beside CPC_BIND_CPU_SHARED: the set counts for LWPs that run there.
  * Binding fails with EAGAIN while a set is bound to a CPU alone, and such a set invalidates this
- * one: see cpc_set_holds().
+ * one: see cpc_set_holds().  cpc_set_disable() and cpc_set_enable() switch such a set off and on.
  */
 #define CPC_BIND_CPU_LWPS 0x100
 /*

@@ -76,7 +76,7 @@ int cpc_disable(cpc_t *cpc)
 
 static int switch_set(cpc_t *cpc, const char *fn, cpc_set_t *set, bool on)
 {
-	if (set->cpc != cpc || set->bound != CPCI_PCTX)
+	if (set->cpc != cpc || (set->bound != CPCI_PCTX && !set->lwps))
 		return cpci_failf(cpc, fn, EINVAL, 0,
 				  set->cpc != cpc ? "the set was made with another handle"
 						  : "the set is not bound by cpc_bind_pctx()");

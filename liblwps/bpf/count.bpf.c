@@ -497,7 +497,18 @@ static __always_inline void refresh(struct lwps_cpu *c, struct task_struct *t)
 	switch_in(c, t, l);
 }
 
-/* Never attached: user space runs it on a CPU of its choice. */
+/* The columns of another turn count here from now on. */
+static __always_inline void begin_turn(struct lwps_cpu *c)
+{
+	c->turn = turn;
+	/* They have counted, too, or their counts are of a time before. */
+	charge_slice(c, LWPS_NONE, GOES_ON);
+}
+
+/*
+ * Never attached: user space runs it on a CPU of its choice.  Returns 1 if no turn can begin there
+ * at this moment.
+ */
 SEC("raw_tp/lwps_call")
 int BPF_PROG(on_call, __u64 what)
 {
@@ -508,6 +519,11 @@ int BPF_PROG(on_call, __u64 what)
 		identify(t);
 	else if (c)
 		refresh(c, t);
+	if (what != LWPS_TURN || nturns == 1 || !c)
+		return 0;
+	if (c->busy)
+		return 1;
+	begin_turn(c);
 	return 0;
 }
 

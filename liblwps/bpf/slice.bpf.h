@@ -72,6 +72,8 @@ __noinline int charge_slice(struct lwps_cpu *c, __u32 slot, __u32 ending)
 			if (!line)
 				return 0;
 		}
+		if (nturns > 1 && turn_of[i] != c->turn)
+			continue;
 		line->word[n % LWPS_LINE_WORDS] += advance(c, i, now, ending, &flaws);
 	}
 	fence(c);

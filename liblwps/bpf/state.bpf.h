@@ -24,6 +24,8 @@ const volatile __u64 root_id = 0;   /* ...that of the hierarchy's root, as the t
 const volatile __u32 depth = 0;	    /* ...and the levels that the cgroup is below it */
 const volatile __u32 owners = 0;    /* of LWPs, to store: enum lwps_owners */
 const volatile __u32 start_off = 0; /* LWPs count nothing until they ask for it */
+const volatile __u32 nturns = 1;    /* of columns... */
+const volatile __u8 turn_of[LWPS_MAX_COLUMNS]; /* ...by column: the turn in which it counts */
 
 /* Variables that user space reads or sets. */
 __u32 tool_tgid; /* in the initial PID namespace */
@@ -31,6 +33,7 @@ __u32 level;	 /* of the tool's PID namespace */
 __u64 namespace;
 __u32 root_pending;	 /* the next process that the tool creates is the root of the tree */
 __u32 waiting;		 /* counting has not begun */
+__u32 turn;		 /* LWPS_TURN: this one begins */
 __u32 attaching;	 /* LWPs of existing processes are being added */
 __u64 postponed;	 /* how often one could not be added yet */
 __u64 discovered;	 /* LWPs that the iterator began to track */

@@ -118,6 +118,25 @@ quietly() {
 	[ "$all" -gt 0 ]
 }
 
+# Short programs, too, are counted by the set whose turn it is: together the sets count all faults
+# but those between two turns.
+@test "sets that take turns share the counts of short programs" {
+	local n=20000 programs=30
+	track -0 -fe -T 0.05 --total -c page-faults -c minor-faults \
+		sh -c "for i in \$(seq $programs | tr '\n' ' '); do '$WORK/touch-pages' $n; done; true"
+	awk -v least=$((n * programs / 2)) -v most=$(((n + 1000) * programs)) '
+		$4 == "tick" && $1 == last && $NF != spec { print "two sets in a sample"; bad = 1 }
+		$4 == "tick" { last = $1; spec = $NF }
+		$4 == "total" { n++; sum += $5; bad = bad || $5 == 0 }
+		END { print n, sum; exit bad || n != 2 || sum < least || sum > most }' "$ROWS"
+}
+
+# The command begins with the first; the others have no turn before it ends.
+@test "sets that take turns: counts of a set without a turn are unknown" {
+	track -0 -T 600 -c page-faults -c minor-faults -c dummy true
+	[ "$(awk '$3 == "exit" { print ($4 ~ /^[0-9]+$/) $5 $6 }' "$ROWS")" = $'1#page-faults\n0#minor-faults\n0#dummy' ]
+}
+
 @test "programs that are not readable, or set-id" {
 	need_root
 	need_command setpriv

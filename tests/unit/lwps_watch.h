@@ -92,6 +92,7 @@ static inline void watch(struct lwps_config config, unsigned nslots)
 		w.fds[MAJOR][cpu] = open_event(PERF_COUNT_SW_PAGE_FAULTS_MAJ, cpu);
 	}
 	config.ncolumns = NCOLUMNS;
+	config.nturns = 1;
 	config.column[MINOR].fd = w.fds[MINOR];
 	config.column[MAJOR].fd = w.fds[MAJOR];
 	config.column[CLOCK].kind = LWPS_CLOCK;

@@ -212,6 +212,7 @@ static void test_not_run(void **state)
 {
 	static int fd[MAX_CPUS], holder[MAX_CPUS][HOLDERS];
 	struct lwps_config config = {.ncolumns = 1,
+				     .nturns = 1,
 				     .column = {{.kind = LWPS_CPU, .fd = fd}},
 				     .nslots = 8,
 				     .attaches = true};

@@ -6,12 +6,16 @@
 #include "fit.h"
 #include "../../../libcpc/set/counter.h"
 
+#include "../../base/util.h"
+
 #include <linux/perf_event.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* They count time, and not of the current task.  Patterns of other names omit them. */
 #define TRACEPOINTS_OF_TIME "sched:sched_stat_"
+#define SYMBOL_WITHOUT_PATH "a symbol without the path of its file is looked up in each process"
 
 static const char *cannot_count_software(const struct perf_event_attr *attr, enum lwps_kind *kind)
 {
@@ -72,12 +76,6 @@ static const char *cannot_count(const struct cpc_counter *counter, const char *e
 	return NULL;
 }
 
-static bool refuse(char *why, size_t size, const char *reason)
-{
-	snprintf(why, size, "%s", reason);
-	return false;
-}
-
 /* The last column. */
 static void set_clock(struct fit *fit, unsigned i)
 {
@@ -112,15 +110,34 @@ static bool find_columns(struct fit *fit, cpc_t *cpc, const struct setgrp_set *s
 	return true;
 }
 
-bool fit_find(struct fit *fit, cpc_t *cpc, const struct setgrp *grp, char *why, size_t size)
+static bool find_all(struct fit *fit, cpc_t *cpc, const struct setgrp *grp, char *why, size_t size)
 {
-	*fit = (struct fit){0};
-	if (grp->n > 1)
-		return refuse(why, size, "several sets take turns");
-	if (grp->set[0].symbols)
-		return refuse(why, size,
-			      "a symbol without the path of its file is looked up in each process");
-	return find_columns(fit, cpc, &grp->set[0], why, size);
+	size_t ncolumns = 0;
+
+	for (size_t i = 0; i < grp->n; i++) {
+		if (grp->set[i].symbols) {
+			snprintf(why, size, "%s", SYMBOL_WITHOUT_PATH);
+			return false;
+		}
+		if (!find_columns(&fit[i], cpc, &grp->set[i], why, size))
+			return false;
+		ncolumns += fit[i].ncolumns;
+	}
+	if (ncolumns <= LWPS_MAX_COLUMNS)
+		return true;
+	snprintf(why, size, "%zu specs can have %zu events at most there", grp->n,
+		 LWPS_MAX_COLUMNS - grp->n);
+	return false;
+}
+
+struct fit *fit_find(cpc_t *cpc, const struct setgrp *grp, char *why, size_t size)
+{
+	struct fit *fit = xcalloc(grp->n, sizeof(*fit));
+
+	if (find_all(fit, cpc, grp, why, size))
+		return fit;
+	free(fit);
+	return NULL;
 }
 
 void fit_leave_out(struct fit *fit, cpc_t *cpc, const cpc_set_t *bound)

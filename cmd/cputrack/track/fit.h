@@ -17,13 +17,16 @@ struct fit {
 	unsigned counter[LWPS_MAX_COLUMNS]; /* by column, but the last */
 };
 
-/* False: `why` it cannot count this, at least not as truly as ptrace(2) makes it. */
-bool fit_find(struct fit *fit, cpc_t *cpc, const struct setgrp *grp, char *why, size_t size);
+/*
+ * Finds the columns of each set.  NULL: `why` it cannot count this, at least not as truly as
+ * ptrace(2) makes it.
+ */
+struct fit *fit_find(cpc_t *cpc, const struct setgrp *grp, char *why, size_t size);
 
 /* Leaves out what `bound` has no counter for: places that a probe has not in its file. */
 void fit_leave_out(struct fit *fit, cpc_t *cpc, const cpc_set_t *bound);
 
-/* The counts of the counters from those of the columns. */
+/* The counts of the counters from those of the set's columns. */
 void fit_counts(const struct fit *fit, const uint64_t *column, uint64_t *counter);
 
 #endif /* FIT_H */

@@ -3,7 +3,9 @@
 /*
  * kernel.c - the engine that counts LWPs in the kernel, and stops none of them.
  *
- * The set is bound to each CPU, and BPF programs charge its counts to the LWP that runs there.
+ * The sets are bound to each CPU, and BPF programs charge their counts to the LWP that runs there.
+ * Sets that take turns have columns of their own, which stand still but in their turns.
+ *
  * Births, execs and exits of LWPs arrive as records, some time after they happened.  The final
  * counts of an LWP stay in its slot until records.c has read the record of its exit.
  */
@@ -42,7 +44,7 @@ _Static_assert((int)LWPS_REQUEST_ON == CPC_REQUEST_ENABLE, "cpc_enable() in the 
 struct counting {
 	struct engine engine;
 	struct records records;
-	struct percpu cpus;
+	struct percpu *cpus; /* by set */
 	struct probed probed;
 	pid_t pid; /* of the command; 0: attached, or it was waited for */
 	struct children children;
@@ -68,14 +70,38 @@ static bool chooses(const struct counting *k)
 
 /* ---- the run ----------------------------------------------------------------------------- */
 
-/* Brings the counts of running LWPs up to date. */
-static void flush(struct counting *k)
+static bool has_turns(const struct counting *k)
 {
-	if (lwps_flush(k->records.lwps) == 0)
+	return k->engine.grp->n > 1;
+}
+
+/* `rc`: -1 and errno if the counts of running LWPs could not be read. */
+static void check_read(struct counting *k, int rc)
+{
+	if (rc == 0)
 		return;
 	if (!k->stale)
 		say("cannot read the counts of running LWPs: %s", strerror(errno));
 	k->stale = k->engine.lost = true;
+}
+
+/* Brings the counts of running LWPs up to date; before a sample, that ends the turn of a set. */
+static void flush(struct counting *k)
+{
+	check_read(k, has_turns(k) ? lwps_turn(k->records.lwps, LWPS_NO_TURN)
+				   : lwps_flush(k->records.lwps));
+}
+
+/* After flush().  No set counts while the counters are switched. */
+static void begin_next_turn(struct counting *k)
+{
+	size_t set = records_turn_set(&k->records);
+
+	percpu_switch(&k->cpus[set], k->engine.cpc, false);
+	records_turn(&k->records);
+	set = records_turn_set(&k->records);
+	percpu_switch(&k->cpus[set], k->engine.cpc, true);
+	check_read(k, lwps_turn(k->records.lwps, (unsigned)set));
 }
 
 /* Takes a sample if one is due.  Returns the time to the next, in ms; -1: no limit. */
@@ -91,6 +117,8 @@ static int keep_time(struct counting *k)
 		records_tick(&k->records);
 		if (++k->nticks == config->count)
 			k->stop = 1;
+		else if (has_turns(k) && !k->engine.waiting)
+			begin_next_turn(k);
 		now = now_ns();
 		/* Missed ticks are omitted. */
 		k->tick_ns += ((now - k->tick_ns) / interval_ns + 1) * interval_ns;
@@ -318,7 +346,9 @@ static void free_counting(struct engine *engine)
 	records_free(&k->records);
 	probed_free(&k->probed);
 	children_leave(&k->children);
-	percpu_unbind(&k->cpus, engine->cpc);
+	for (size_t i = 0; i < engine->grp->n; i++)
+		percpu_unbind(&k->cpus[i], engine->cpc);
+	free(k->cpus);
 	if (k->wake != -1)
 		close(k->wake);
 	free(k);
@@ -339,15 +369,65 @@ static const struct engine_ops ops = {
 
 /* ---- the beginning ------------------------------------------------------------------------ */
 
-static bool bind_cpus(struct counting *k, char *why, size_t size)
+/* Binds a set to all CPUs.  If several take turns, none keeps the others from being bound. */
+static bool bind_set(struct counting *k, size_t i, char *why, size_t size)
 {
-	bool bound = percpu_bind(&k->cpus, k->engine.cpc, k->engine.grp->set[0].set,
-				 CPC_BIND_CPU_LWPS, CPC_BIND_CPU_FUNCTIONS, why, size);
+	struct records_set *set = &k->records.set[i];
+	cpc_t *cpc = k->engine.cpc;
 
-	k->records.bound = k->cpus.bound;
-	if (bound)
-		fit_leave_out(&k->records.fit, k->engine.cpc, k->cpus.bound);
-	return bound;
+	if (!percpu_bind(&k->cpus[i], cpc, k->engine.grp->set[i].set, CPC_BIND_CPU_LWPS,
+			 CPC_BIND_CPU_FUNCTIONS, why, size))
+		return false;
+	set->bound = k->cpus[i].bound;
+	fit_leave_out(&set->fit, cpc, set->bound);
+	if (has_turns(k))
+		percpu_switch(&k->cpus[i], cpc, false);
+	return true;
+}
+
+static bool bind_sets(struct counting *k, char *why, size_t size)
+{
+	const size_t n = k->engine.grp->n;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!bind_set(k, i, why, size))
+			return false;
+		if (i > 0)
+			k->records.set[i].first =
+				k->records.set[i - 1].first + k->records.set[i - 1].fit.ncolumns;
+	}
+	if (has_turns(k))
+		percpu_switch(&k->cpus[0], k->engine.cpc, true);
+	return true;
+}
+
+/*
+ * Adds the columns of a set.  `fd`: room for one file of each CPU and column.  Returns the room
+ * that is left.
+ */
+static int *add_columns(const struct counting *k, size_t i, struct lwps_config *config, int *fd)
+{
+	const struct fit *fit = &k->records.set[i].fit;
+	const struct percpu *cpus = &k->cpus[i];
+	struct cpc_counter counter[LWPS_MAX_COLUMNS];
+	struct lwps_column *column = &config->column[k->records.set[i].first];
+
+	for (unsigned cpu = 0; cpu < cpus->n; cpu++) {
+		if (cpus->set[cpu] != NULL)
+			cpc_set_counters(k->engine.cpc, cpus->set[cpu], counter, LWPS_MAX_COLUMNS);
+		for (unsigned j = 0; j < fit->ncolumns - 1; j++)
+			fd[j * cpus->n + cpu] =
+				cpus->set[cpu] != NULL ? counter[fit->counter[j]].fd : -1;
+	}
+	cpc_set_counters(k->engine.cpc, cpus->bound, counter, LWPS_MAX_COLUMNS);
+	for (unsigned j = 0; j < fit->ncolumns; j++) {
+		column[j] = (struct lwps_column){
+			.kind = fit->kind[j], .fd = &fd[j * cpus->n], .turn = (unsigned)i};
+		if (fit->kind[j] == LWPS_FUNCTION)
+			fd[j * cpus->n] = counter[fit->counter[j]].fd;
+	}
+	config->ncolumns += fit->ncolumns;
+	return &fd[fit->ncolumns * cpus->n];
 }
 
 /* Loads the programs, with the counters of each CPU. */
@@ -360,13 +440,12 @@ static bool load(struct counting *k, char *why, size_t size)
 		[CHOICE_USER] = LWPS_SELECT_USER,
 	};
 	const struct choice *choice = &k->engine.config.choice;
-	const struct fit *fit = &k->records.fit;
-	const struct percpu *cpus = &k->cpus;
-	const unsigned owners = records_owners(&k->records);
+	const size_t nsets = k->engine.grp->n;
+	const unsigned ncpus = k->cpus[0].n, owners = records_owners(&k->records);
 	const bool by_cgroup = choice->kind == CHOICE_CGROUP || (owners & LWPS_OWNER_CGROUP) != 0;
 	struct lwps_config config = {
-		.ncolumns = fit->ncolumns,
-		.ncpus = cpus->n,
+		.nturns = (unsigned)nsets,
+		.ncpus = ncpus,
 		.nslots = k->records.nslots,
 		.follow_fork = k->engine.config.follow_fork,
 		.follow_exec = k->engine.config.follow_exec,
@@ -382,22 +461,10 @@ static bool load(struct counting *k, char *why, size_t size)
 		.depth = choice->depth,
 		.names = k->engine.config.comm,
 	};
-	struct cpc_counter counter[LWPS_MAX_COLUMNS];
-	int *fd = xcalloc((size_t)cpus->n * fit->ncolumns, sizeof(*fd));
+	int *fd = xcalloc((size_t)ncpus * LWPS_MAX_COLUMNS, sizeof(*fd)), *next = fd;
 
-	for (unsigned cpu = 0; cpu < cpus->n; cpu++) {
-		if (cpus->set[cpu] != NULL)
-			cpc_set_counters(k->engine.cpc, cpus->set[cpu], counter, LWPS_MAX_COLUMNS);
-		for (unsigned i = 0; i < fit->ncolumns - 1; i++)
-			fd[i * cpus->n + cpu] =
-				cpus->set[cpu] != NULL ? counter[fit->counter[i]].fd : -1;
-	}
-	cpc_set_counters(k->engine.cpc, cpus->bound, counter, LWPS_MAX_COLUMNS);
-	for (unsigned i = 0; i < fit->ncolumns; i++) {
-		config.column[i].kind = fit->kind[i];
-		config.column[i].fd = fit->kind[i] == LWPS_FUNCTION ? &counter[fit->counter[i]].fd
-								    : &fd[i * cpus->n];
-	}
+	for (size_t i = 0; i < nsets; i++)
+		next = add_columns(k, i, &config, next);
 	k->records.lwps = lwps_open(&config, why, size);
 	free(fd);
 	return k->records.lwps != NULL;
@@ -421,7 +488,7 @@ static bool open_all(struct counting *k, char *why, size_t size)
 		strlcpy(why, strerror(errno), size);
 	getrlimit(RLIMIT_NOFILE, &limit);
 	raise_file_limit();
-	ok = ok && bind_cpus(k, why, size) && load(k, why, size);
+	ok = ok && bind_sets(k, why, size) && load(k, why, size);
 	setrlimit(RLIMIT_NOFILE, &limit);
 	while (n > 0)
 		close(spare[--n]);
@@ -446,21 +513,23 @@ static bool have_same_files(const struct counting *k, char *why, size_t size)
 
 struct engine *engine_kernel(const struct engine *common, char *why, size_t size)
 {
+	struct fit *fit = fit_find(common->cpc, common->grp, why, size);
 	struct counting *k;
-	struct fit fit;
 
-	if (!fit_find(&fit, common->cpc, common->grp, why, size))
+	if (fit == NULL)
 		return NULL;
 	k = xcalloc(1, sizeof(*k));
+	k->cpus = xcalloc(common->grp->n, sizeof(*k->cpus));
 	k->engine = *common;
 	k->engine.ops = &ops;
 	k->engine.own = k;
-	records_init(&k->records, &k->engine, &fit, &k->probed);
+	records_init(&k->records, &k->engine, fit, &k->probed);
+	free(fit);
 	k->probed.inotify = -1;
 	k->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (k->wake == -1)
 		strlcpy(why, strerror(errno), size);
-	else if (probed_find(&k->probed, k->engine.cpc, k->engine.grp->set[0].set, why, size) &&
+	else if (probed_find(&k->probed, k->engine.cpc, k->engine.grp, why, size) &&
 		 have_same_files(k, why, size) && open_all(k, why, size))
 		return &k->engine;
 	free_counting(&k->engine);

@@ -6,7 +6,6 @@
 #include "probed.h"
 
 #include "../../base/say.h"
-#include "../../base/setgrp.h"
 #include "../../base/util.h"
 
 #include <errno.h>
@@ -74,9 +73,11 @@ static int watch(struct probed *probed, struct probed_file *file)
 		       : 0;
 }
 
-bool probed_find(struct probed *probed, cpc_t *cpc, const cpc_set_t *set, char *why, size_t size)
+bool probed_find(struct probed *probed, cpc_t *cpc, const struct setgrp *grp, char *why,
+		 size_t size)
 {
-	cpc_walk_symbols(cpc, set, probed, note);
+	for (size_t i = 0; i < grp->n; i++)
+		cpc_walk_symbols(cpc, grp->set[i].set, probed, note);
 	if (probed->n == 0)
 		return true;
 	probed->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);

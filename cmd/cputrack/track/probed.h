@@ -9,7 +9,8 @@
 #ifndef PROBED_H
 #define PROBED_H
 
-#include <libcpc.h>
+#include "../../base/setgrp.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
@@ -33,8 +34,9 @@ struct probed {
 	int inotify; /* -1: no file is watched */
 };
 
-/* Finds the files of a set, and watches them from now on.  False: `why` it cannot. */
-bool probed_find(struct probed *probed, cpc_t *cpc, const cpc_set_t *set, char *why, size_t size);
+/* Finds the files of all sets, and watches them from now on.  False: `why` it cannot. */
+bool probed_find(struct probed *probed, cpc_t *cpc, const struct setgrp *grp, char *why,
+		 size_t size);
 
 /* A path by which a process has another file, in a container or since it was replaced; NULL: none.
  */

@@ -42,6 +42,7 @@ static struct track_event event_of(const struct records *records, struct lwp *lw
 		.time_ns = records->now_ns,
 		.lwp = lwp,
 		.tgid = lwp != NULL ? lwp->proc->pid : 0,
+		.set = records_turn_set(records),
 	};
 }
 
@@ -134,12 +135,41 @@ static unsigned flaws_of(struct records *records, const struct lwp *lwp, unsigne
 	return TRACK_LWP_FLAWED | TRACK_PROC_FLAWED;
 }
 
+/* The turn at the time of the current event; not exact long after its end. */
+static uint64_t turn_now(const struct records *records)
+{
+	return records->turn > 0 && records->now_ns < records->turn_ns ? records->turn - 1
+								       : records->turn;
+}
+
+/* Has set `i` had a turn in the life of the LWP? */
+static bool had_turn(const struct records *records, const struct lwp *lwp, size_t i)
+{
+	const struct slot_user *user = lwp->own;
+	const size_t n = records->engine->grp->n;
+
+	return user->first + (i + n - user->first % n) % n <= turn_now(records);
+}
+
+static void read_set(struct records *records, const uint64_t *column, size_t i)
+{
+	const struct engine *engine = records->engine;
+	const struct records_set *set = &records->set[i];
+	const struct fit *fit = &set->fit;
+	uint64_t count[LWPS_MAX_COLUMNS];
+
+	column += set->first;
+	fit_counts(fit, column, count);
+	cpc_buf_fill(engine->cpc, set->buf, engine->grp->set[i].set, count, fit->ncounters,
+		     column[fit->ncolumns - 1], records->now_ns);
+	engine_counts(engine->cpc, set->buf, engine->grp->set[i].spec.nreqs, &records->counts[i]);
+}
+
 /* Reads the counts of an LWP for an event. */
 static void read_counts(struct records *records, struct track_event *event)
 {
-	const struct engine *engine = records->engine;
-	const struct fit *fit = &records->fit;
-	uint64_t column[LWPS_MAX_COLUMNS], count[LWPS_MAX_COLUMNS];
+	const size_t n = records->engine->grp->n;
+	uint64_t column[LWPS_MAX_COLUMNS];
 	unsigned flaws = 0;
 
 	read_owners(records, event);
@@ -148,11 +178,12 @@ static void read_counts(struct records *records, struct track_event *event)
 	event->flaws |= flaws_of(records, event->lwp, flaws);
 	if (is_blind(records))
 		return;
-	fit_counts(fit, column, count);
-	cpc_buf_fill(engine->cpc, records->buf, engine->grp->set[0].set, count, fit->ncounters,
-		     column[fit->ncolumns - 1], records->now_ns);
-	engine_counts(engine->cpc, records->buf, engine->grp->set[0].spec.nreqs, &records->counts);
-	event->counts = &records->counts;
+	for (size_t i = 0; i < n; i++) {
+		records->counts[i].known = false;
+		if (event->kind == TRACK_TICK ? i == event->set : had_turn(records, event->lwp, i))
+			read_set(records, column, i);
+	}
+	event->counts = records->counts;
 }
 
 /* ---- births ------------------------------------------------------------------------------ */
@@ -188,7 +219,8 @@ static void report_birth(struct records *records, const struct lwps_record *reco
 		flaws = TRACK_PROC_FLAWED;
 	event.flaws = flaws;
 	event.counted = !is_blind(records);
-	*user = (struct slot_user){.lwp = track_event(engine->track, &event)};
+	*user = (struct slot_user){.first = turn_now(records)};
+	user->lwp = track_event(engine->track, &event);
 	event.lwp = user->lwp;
 	user->lwp->own = user;
 	if (user->lwp->proc->own == NULL)
@@ -434,6 +466,7 @@ static void show_others(struct records *records)
 	event.comm = "(others)";
 	event.flaws = TRACK_PROC_FLAWED;
 	event.counted = true;
+	records->others.first = turn_now(records);
 	records->others.lwp = track_event(records->engine->track, &event);
 	records->others.lwp->own = &records->others;
 }
@@ -441,7 +474,12 @@ static void show_others(struct records *records)
 /* A cpustat(1) has claimed CPUs: counts are not true from now on. */
 static void check_claims(struct records *records)
 {
-	if (records->invalid || cpc_set_holds(records->engine->cpc, records->bound, now_ns()))
+	bool holds = true;
+
+	for (size_t i = 0; i < records->engine->grp->n; i++)
+		holds = holds &&
+			cpc_set_holds(records->engine->cpc, records->set[i].bound, now_ns());
+	if (records->invalid || holds)
 		return;
 	records->invalid = records->engine->lost = true;
 	say("perf counter contents invalidated");
@@ -504,6 +542,17 @@ static void sample_all(struct records *records, enum track_kind kind)
 void records_tick(struct records *records)
 {
 	sample_all(records, TRACK_TICK);
+}
+
+void records_turn(struct records *records)
+{
+	records->turn++;
+	records->turn_ns = now_ns();
+}
+
+size_t records_turn_set(const struct records *records)
+{
+	return records->turn % records->engine->grp->n;
 }
 
 void records_detach(struct records *records)
@@ -619,23 +668,32 @@ static unsigned choose_nslots(const struct engine_config *config)
 void records_init(struct records *records, struct engine *engine, const struct fit *fit,
 		  struct probed *probed)
 {
+	const struct setgrp *grp = engine->grp;
+
 	*records = (struct records){
 		.engine = engine,
 		.probed = probed,
-		.fit = *fit,
-		.buf = cpc_buf_create(engine->cpc, engine->grp->set[0].set),
+		.set = xcalloc(grp->n, sizeof(*records->set)),
+		.counts = xcalloc(grp->n, sizeof(*records->counts)),
 		.begun_ns = engine->config.waiting ? INT64_MAX : 0,
 	};
 	records->nslots = choose_nslots(&engine->config);
 	records->slot = xcalloc(records->nslots, sizeof(*records->slot));
-	if (records->buf == NULL)
-		die("%s", strerror(errno));
+	for (size_t i = 0; i < grp->n; i++) {
+		records->set[i].fit = fit[i];
+		records->set[i].buf = cpc_buf_create(engine->cpc, grp->set[i].set);
+		if (records->set[i].buf == NULL)
+			die("%s", strerror(errno));
+	}
 }
 
 void records_free(struct records *records)
 {
 	if (records->lwps != NULL)
 		lwps_close(records->lwps);
-	cpc_buf_destroy(records->engine->cpc, records->buf);
+	for (size_t i = 0; i < records->engine->grp->n; i++)
+		cpc_buf_destroy(records->engine->cpc, records->set[i].buf);
+	free(records->set);
+	free(records->counts);
 	free(records->slot);
 }

@@ -16,17 +16,26 @@ struct slot_user {
 	struct lwp
 		*lwp;	/* NULL: the slot is free, or the exit record of its LWP is still to come */
 	uint64_t state; /* of lwps_changed() at the last tick */
+	uint64_t first; /* turn that it lived in: a number since the start */
 	bool exited;	/* a leader that exited before other LWPs of its process */
+};
+
+/* A set, and its columns of a slot. */
+struct records_set {
+	unsigned first; /* of the columns */
+	struct fit fit;
+	const cpc_set_t *bound; /* to some CPU */
+	cpc_buf_t *buf;		/* scratch buffer */
 };
 
 struct records {
 	struct engine *engine;
-	struct fit fit;
-	struct probed *probed;	/* the files of functions */
-	struct lwps *lwps;	/* NULL: not loaded yet */
-	const cpc_set_t *bound; /* the set of some CPU */
-	cpc_buf_t *buf;		/* scratch buffers */
-	struct track_counts counts;
+	struct records_set *set;     /* by number in engine->grp */
+	struct track_counts *counts; /* of an event, by set */
+	struct probed *probed;	     /* the files of functions */
+	struct lwps *lwps;	     /* NULL: not loaded yet */
+	uint64_t turn;		     /* the number of the current one; it is of set turn % n... */
+	int64_t turn_ns;	     /* ...and began then */
 	unsigned nslots;
 	struct slot_user *slot;	 /* by number */
 	struct slot_user others; /* one that stands for all LWPs in the shared slot */
@@ -38,6 +47,7 @@ struct records {
 	unsigned nimpossible;	 /* records that were left out, since they contradict others */
 };
 
+/* `fit`: by set. */
 void records_init(struct records *records, struct engine *engine, const struct fit *fit,
 		  struct probed *probed);
 void records_free(struct records *records);
@@ -46,6 +56,10 @@ void records_free(struct records *records);
 void records_read(struct records *records);
 /* Reports a tick of each LWP, after lwps_flush(). */
 void records_tick(struct records *records);
+/* The turn of the next set begins. */
+void records_turn(struct records *records);
+/* The set whose turn it is. */
+size_t records_turn_set(const struct records *records);
 /* Reports the last counts of all LWPs, after lwps_flush() and records_read(). */
 void records_detach(struct records *records);
 

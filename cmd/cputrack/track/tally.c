@@ -94,6 +94,7 @@ struct tally_lwp *tally_new_lwp(struct tally *tally, struct tally_proc *proc, id
 	if (++tally->alive > tally->peak)
 		tally->peak = tally->alive;
 	lwp->off = tally->engine->config.start_off;
+	lwp->turn = tally->turn;
 	pctx_lwp_set_data(proc->pctx, id, lwp);
 	return lwp;
 }
@@ -242,7 +243,11 @@ bool tally_sample(struct tally *tally, struct tally_lwp *lwp)
 void tally_rotate(struct tally *tally, struct tally_lwp *lwp)
 {
 	struct tally_set *s = &lwp->set[lwp->turn];
+	const size_t sample = tally->engine->track->sample;
 
+	if (!tally->engine->waiting && tally->sample != sample)
+		tally->turn = (tally->turn + 1) % tally->grp->n;
+	tally->sample = sample;
 	if (lwp->state != COUNTING)
 		return;
 	/* The values of the tick, so that the tick rows add up to the total. */
@@ -250,7 +255,7 @@ void tally_rotate(struct tally *tally, struct tally_lwp *lwp)
 	/* The LWP may have switched them off, or on. */
 	lwp->off = cpc_set_enabled(tally->cpc, s->set) == 0;
 	cpc_unbind(tally->cpc, s->set);
-	lwp->turn = (lwp->turn + 1) % tally->grp->n;
+	lwp->turn = tally->turn;
 	tally_bind(tally, lwp, "tick");
 }
 

@@ -65,6 +65,8 @@ struct tally {
 	struct engine *engine;
 	cpc_t *cpc;
 	const struct setgrp *grp;
+	size_t turn;   /* index of the set whose turn it is... */
+	size_t sample; /* ...since this sample of all LWPs */
 	struct symbols *symbols;
 	size_t nrefused;	     /* LWPs that could not be counted */
 	size_t nlost;		     /* LWPs whose counters were lost; the first was reported */
@@ -103,7 +105,7 @@ bool tally_is_counting(const struct tally_lwp *lwp);
  * not known.
  */
 bool tally_sample(struct tally *tally, struct tally_lwp *lwp);
-/* Binds the next set in turn; to be called right after tally_sample(). */
+/* Binds the set whose turn is next; to be called right after tally_sample(). */
 void tally_rotate(struct tally *tally, struct tally_lwp *lwp);
 /* The LWP is tracked no more: tally.counts has its counts.  False: they are not known. */
 bool tally_finish(struct tally *tally, struct tally_lwp *lwp);

@@ -25,7 +25,8 @@ static const struct format formats[] = {
 	 .open = openmetrics_open,
 	 .comm = true,
 	 .whole = true,
-	 .renewed = true},
+	 .renewed = true,
+	 .nkeys = OPENMETRICS_KEYS},
 	{.name = "trace", .open = trace_open, .comm = true, .whole = true},
 };
 

@@ -28,6 +28,9 @@ struct style {
 	enum row_by group;
 };
 
+/* Each key has series for ever, in memory and in Prometheus. */
+#define OPENMETRICS_KEYS 1000
+
 struct means;
 
 struct format {
@@ -36,9 +39,10 @@ struct format {
 	struct sink *(*open)(FILE *file, const struct style *style);
 	/* Writes means (means.h); NULL: it cannot. */
 	void (*means)(FILE *file, const struct style *style, const struct means *means);
-	bool comm;    /* always prints names of LWPs */
-	bool whole;   /* a document: cannot be appended to */
-	bool renewed; /* each sample replaces the file by a new document */
+	bool comm;	/* always prints names of LWPs */
+	bool whole;	/* a document: cannot be appended to */
+	bool renewed;	/* each sample replaces the file by a new document */
+	unsigned nkeys; /* number of keys that have rows without --keys; 0: all */
 };
 
 /* NULL: unknown. */

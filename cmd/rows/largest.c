@@ -47,6 +47,7 @@ struct largest {
 	struct sink sink, *next;
 	unsigned n;
 	const struct run *run;
+	bool has_keys; /* the rows of the run */
 	size_t nsets;
 	struct keys_of_set *set; /* by set */
 	size_t nheld, size, val_size;
@@ -111,6 +112,7 @@ static void largest_begin(struct sink *sink, const struct run *run)
 
 	clear(l);
 	l->run = run;
+	l->has_keys = run->of_cpus && scope_has_keys(run->scope);
 	l->nsets = run->nsets;
 	l->set = xcalloc(run->nsets, sizeof(*l->set));
 	sink_begin(l->next, run);
@@ -137,7 +139,7 @@ static void largest_row(struct sink *sink, const struct row *row)
 	struct largest *l = (struct largest *)sink;
 	struct key *key;
 
-	if (row->kind != ROW_TICK) {
+	if (row->kind != ROW_TICK || !l->has_keys) {
 		sink_row(l->next, row);
 		return;
 	}

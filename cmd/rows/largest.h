@@ -10,7 +10,7 @@
 
 /*
  * Passes on rows of `n` keys in each sample, and of (idle), (kernel) and (none).  The others are
- * added up in (others).  `next` is the writer and is freed with this sink.
+ * added up in (others).  Rows without keys pass.  `next` is the writer and is freed with this sink.
  */
 struct sink *largest_open(struct sink *next, unsigned n);
 

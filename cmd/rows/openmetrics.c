@@ -28,8 +28,9 @@ struct owner {
 	uint64_t lost;			   /* bit i: the total of event i went out of range */
 	uint64_t seen; /* bit i: event i was counted; for CPUs, in the last sample */
 	unsigned ncpus;
-	uint64_t incomplete;				    /* number of incomplete rows */
-	uint64_t val[RUN_MAX_EVENTS], last[RUN_MAX_EVENTS]; /* total; count of the last row */
+	uint64_t incomplete; /* number of incomplete rows */
+	uint64_t *last;	     /* counts of the last row, behind the totals */
+	uint64_t val[];	     /* totals */
 };
 
 RB_HEAD(owner_tree, owner);
@@ -358,14 +359,17 @@ static void put_document(const struct metrics *m)
 
 /* ---- rows --------------------------------------------------------------------- */
 
-static struct owner *find_owner(struct owners *set, const struct row *row, const char *comm)
+static struct owner *find_owner(struct metrics *m, const struct row *row, const char *comm)
 {
+	struct owners *set = &m->set[row->set];
+	size_t nevents = m->run->set[row->set].nevents;
 	struct owner wanted = {.scope = row->scope, .id = row->id, .key = row->key, .comm = comm};
 	struct owner *owner = RB_FIND(owner_tree, &set->tree, &wanted);
 
 	if (owner != NULL)
 		return owner;
-	owner = xcalloc(1, sizeof(*owner));
+	owner = xcalloc(1, sizeof(*owner) + 2 * nevents * sizeof(*owner->val));
+	owner->last = owner->val + nevents;
 	owner->scope = row->scope;
 	owner->id = row->id;
 	owner->key = copy_text(row->key);
@@ -457,7 +461,7 @@ static void openmetrics_row(struct sink *sink, const struct row *row)
 
 	if (cpus ? row->kind != ROW_TICK : !ends && !live)
 		return;
-	owner = find_owner(&m->set[row->set], row, comm);
+	owner = find_owner(m, row, comm);
 	owner->seen = cpus ? row->valid : owner->seen | row->valid;
 	owner->ncpus = row->ncpus;
 	owner->incomplete += row->incomplete || (row->valid == 0 && (cpus || ends));

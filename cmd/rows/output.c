@@ -116,6 +116,7 @@ static int add_writer(struct output *o, const struct output_config *config)
 {
 	const struct format *format =
 		config->format != NULL ? config->format : format_find("table");
+	unsigned nkeys = config->nkeys > 0 ? config->nkeys : format->nkeys;
 	struct style style = config->style;
 	struct sink *sink;
 
@@ -136,8 +137,8 @@ static int add_writer(struct output *o, const struct output_config *config)
 		sink = intervals_open(sink, config->by, format == format_find("table"));
 	else if (style.summary)
 		sink = summary_open(sink, config->by, config->nkeys);
-	else if (config->nkeys > 0)
-		sink = largest_open(sink, config->nkeys);
+	else if (nkeys > 0)
+		sink = largest_open(sink, nkeys);
 	if (config->total && !style.summary)
 		sink = total_open(sink);
 	if (config->changed && !style.summary)

@@ -191,3 +191,54 @@ assert any("(others)" in k for k in keys.values())' <<<"$output"
 		0.000 (others) tick 300 # s0
 	END
 }
+
+@test "OpenMetrics has 1000 keys without --keys, and other formats all" {
+	python3 -c 'print(*(f"k{i} {i} 1" for i in range(1, 1201)), sep=";")' | record
+	go -0 cpustat -I "$R" --format=openmetrics
+	[ "$(grep -c 'event="e",service="k' <<<"$output")" -eq 1000 ]
+	grep -x 'cpc_events_total{event="e",service="(others)"} 20100' <<<"$output"
+	grep -x 'cpc_events_total{event="f",service="(others)"} 200' <<<"$output"
+	[ "$(awk '/"e"/ { n += $NF } END { print n }' <<<"$output")" -eq $((1200 * 1201 / 2)) ]
+	go -0 cpustat -I "$R" --format=openmetrics --keys=1200
+	[ "$(grep -c 'event="e",service="k' <<<"$output")" -eq 1200 ]
+	go -0 cpustat -I "$R"
+	[ "$(grep -c ' tick ' <<<"$output")" -eq 1200 ]
+}
+
+# change_names FIRST: 5000 names have two page faults each, and then some samples pass.
+change_names() {
+	"$WORK/change-keys" names "$1" $(($1 + 4999)) 2
+	for _ in 1 2 3 4 5 6; do
+		inode=$(stat -c %i "$P")
+		eventually replaced "$inode"
+	done
+}
+
+replaced() {
+	[ "$(stat -c %i "$P")" != "$1" ]
+}
+
+@test "OpenMetrics: thousands of short-lived commands, known counts, and memory that does not grow" {
+	local first warm=0 rss
+	need_keys
+	start stat cpustat -O "$R" -o "$P" --format=openmetrics -A command -c page-faults 0.2
+	eventually test -s "$P"
+	for first in $(seq 1 5000 35001); do
+		change_names "$first"
+		[ "$(grep -c '"page-faults",command="[^(]' "$P")" -le 1000 ]
+		rss=$(awk '$1 == "VmRSS:" { print $2 }' "/proc/${PIDS[stat]}/status")
+		echo "$first: $rss KiB"
+		[ "$first" -ne 15001 ] || warm=$rss
+	done
+	kill -INT "${PIDS[stat]}"
+	finish stat
+	no_message "$T/stat.err"
+	# All names: in the record, and, as one document, in series of their own or (others).
+	[ "$(jq -r 'select(.kind == "tick" and (.command | test("^[0-9]+$"))) | .counts["page-faults"]' "$R" |
+		awk '{ n += $1 } END { print n }')" -eq 80000 ]
+	cpustat -I "$R" --format=openmetrics >"$T/document"
+	[ "$(awk '/^cpc_events_total/ { n += $NF } END { print n }' "$T/document")" = \
+		"$(jq -r 'select(.kind == "total") | .counts["page-faults"]' "$R")" ]
+	need_unsanitized "memory is not the program's alone"
+	[ $((rss - warm)) -le 256 ]
+}

@@ -8,6 +8,11 @@
 
 load helpers
 
+teardown() {
+	common_teardown
+	[ -z "${GROUP-}" ] || rmdir "$GROUP"/{rest,a,b} "$GROUP"
+}
+
 @test "known counts of cgroups, services, containers, users and commands" {
 	need_keys
 	[ -e /sys/fs/cgroup/cgroup.procs ] || [ -e /sys/fs/cgroup/memory/cgroup.procs ] ||
@@ -94,6 +99,39 @@ has_samples() {
 	[ $(($(count_names 12000) + $(awk '$2 == "(others)" { print $4 }' "$ROWS"))) -ge 24000 ]
 	grep -q '^[^#]*(others) .* # incomplete$' "$ROWS"
 	awk '$3 == "tick" { n += $4 } $3 == "total" { exit n != $4 || /incomplete/ }' "$ROWS"
+}
+
+# The counts are in the second of two samples.
+@test "--by: after that many samples, known counts of commands and cgroups, and shares of the total" {
+	local by root=/sys/fs/cgroup name=by-$$
+	need_keys
+	[ ! -e $root/memory/cgroup.procs ] || root=$root/memory
+	[ -e $root/cgroup.procs ] || skip "no cgroups are mounted"
+	GROUP=$root/$name
+	mkdir "$GROUP" "$GROUP/rest" "$GROUP/a" "$GROUP/b"
+	for by in command cgroup; do
+		start $by cpustat --by=$by -O "$T/$by.record" -o "$T/$by" -c page-faults,task-clock 3 2
+	done
+	for by in command cgroup; do
+		eventually grep -q '"tick"' "$T/$by.record"
+	done
+	"$WORK/change-keys" names 1 20 100
+	"$WORK/change-keys" cgroup "$GROUP"/{rest,a,b}/cgroup.procs 10 50
+	for by in command cgroup; do
+		finish $by
+		[ "$status" -eq 0 ]
+		no_message "$T/$by.err"
+		[ "$(jq -r 'select(.kind == "tick").ns' "$T/$by.record" | sort -u | wc -l)" -eq 2 ]
+		cpustat -I "$T/$by.record" --by=$by | diff "$T/$by" -
+		sort -sc -k2,2nr <(sed '1d; $d' "$T/$by")
+		awk 'NR > 1 { row[NR] = $2; share[NR] = $4 }
+			NR > 1 && $1 != "total" { n += $2; clock += $3 }
+			$1 == "total" { bad = n != $2 || clock != $3 }
+			END { for (i in row) { d = share[i] - 100 * row[i] / row[NR]; bad += d > 0.06 || d < -0.06 }
+				exit bad }' "$T/$by"
+	done
+	[ "$(awk '$1 ~ /^[0-9]+$/ { print $2 }' "$T/command" | uniq -c | xargs)" = "20 100" ]
+	[ "$(awk -v name="/$name/" 'index($1, name) == 1 && $1 ~ /[ab]$/ { print $2 }' "$T/cgroup" | xargs)" = "500 500" ]
 }
 
 @test "several specs take turns" {

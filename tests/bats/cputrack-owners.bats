@@ -134,6 +134,89 @@ intervals() {
 	by_engines intervals
 }
 
+# A tree in two cgroups: a shell and a child of it that are there before, and what they start.
+TREE='echo $$ >"$0/a.service/cgroup.procs"
+(echo $BASHPID >"$0/b.service/cgroup.procs"; read -r line <"$2"; "$1" -s 11 0; exec "$1" -s 13 0) &
+echo ready; read -r line
+echo go >"$2"; wait
+"$1" -s 5 0; "$1" -s 5 0; exit 0'
+
+# count_tree ENGINE BY: csv of a summary of each interval, and of the whole, in $T/csv.
+count_tree() {
+	mkdir -p "$CGROUP/$NAME/a.service" "$CGROUP/$NAME/b.service"
+	rm -f "$T/csv" "$T/go"
+	mkfifo "$T/go"
+	start tree bash -c "$TREE" "$CGROUP/$NAME" "$WORK/touch-pages" "$T/go"
+	eventually said tree ready
+	eventually in_cgroup b.service
+	start counting "${TRACEFS[@]}" "$CPC_BUILD/cputrack" --engine="$1" --tree --by="$2" -T 0.05 --format=csv \
+		-c "$CALLS" -o "$T/csv" -p "${PIDS[tree]}"
+	eventually grep -q ,tick, "$T/csv"
+	tell tree $'\n'
+	finish tree
+	finish counting
+	[ "$status" -eq 0 ]
+	no_message "$T/counting.err"
+}
+
+in_cgroup() {
+	grep -q . "$CGROUP/$NAME/$1/cgroup.procs"
+}
+
+# The keys of the rows of a kind, with their runs and counts.
+rows_of_kind() {
+	awk -F, -v kind="$1" '$3 == kind { key = $4 != "" ? $4 : $20 $22
+			runs[key] = kind == "sum" ? $15 : "-"; n[key] += $9 }
+		END { for (key in n) print key, runs[key], n[key] }' "$T/csv" | sort
+}
+
+trees() {
+	local by
+	for by in cgroup service command user process; do
+		count_tree "$1" "$by"
+		rows_of_kind sum >"$T/rows"
+		cat "$T/rows"
+		case $by in
+		cgroup) printf '%s\n' "/$NAME/a.service 5 10" "/$NAME/b.service 4 24" | diff - "$T/rows" ;;
+		service) printf '%s\n' "a.service 5 10" "b.service 4 24" | diff - "$T/rows" ;;
+		command) printf '%s\n' "bash 5 0" "touch-pages 4 34" | diff - "$T/rows" ;;
+		user) printf '%s\n' "root 9 34" | diff - "$T/rows" ;;
+		process) [ "$(awk '{ print $3 }' "$T/rows" | sort -n | xargs)" = "0 5 5 11 13" ] ;;
+		esac
+		# The intervals add up to the whole.
+		diff <(rows_of_kind tick | awk '{ print $1, $3 }') <(awk '{ print $1, $3 }' "$T/rows")
+		[ "$(awk -F, '$3 == "total" { print $9 }' "$T/csv")" -eq 34 ]
+	done
+}
+
+@test "--tree: each summary of a tree in two cgroups, and its intervals" {
+	need attach
+	need_cgroups
+	by_engines trees
+}
+
+# The program goes on to run after the last sample.
+two_samples() {
+	local by
+	mkdir -p "$CGROUP/$NAME/a.service"
+	for by in command service process; do
+		go -0 "${TRACEFS[@]}" "$CPC_BUILD/cputrack" --engine="$1" --by=$by -T 0.5 -N 2 --format=csv \
+			-o "$T/csv" -c "$CALLS,task-clock" bash -c 'echo $$ >"$0"; "$1" -s 303 0; "$1" -s 14 0; exec "$2" 1.5' \
+			"$CGROUP/$NAME/a.service/cgroup.procs" "$WORK/touch-pages" "$WORK/spin"
+		[ -z "$stderr" ]
+		[ "$(awk -F, '$3 == "tick" { print $2 }' "$T/csv" | sort -u | wc -l)" -eq 2 ]
+		awk -F, -v calls="$CALLS" '{ n[$3 " " $18] += $9 }
+			END { for (kind in n) print kind, n[kind]
+				exit n["sum " calls] != 317 || n["tick " calls] != 317 || n["total " calls] != 317 ||
+					n["tick task-clock"] != n["total task-clock"] }' "$T/csv"
+	done
+}
+
+@test "-N: that many intervals, which have all that the whole has" {
+	need_cgroups
+	by_engines two_samples
+}
+
 # A process that lives on is where it is at the end, without an exec in between.
 living() {
 	mkdir -p "$CGROUP/$NAME/$1.service"

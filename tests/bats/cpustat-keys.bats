@@ -10,7 +10,10 @@ load helpers
 
 teardown() {
 	common_teardown
-	[ -z "${GROUP-}" ] || rmdir "$GROUP"/{rest,a,b} "$GROUP"
+	local group
+	for group in ${GROUP:+"$GROUP"} ${OTHER:+"$OTHER"}; do
+		[ ! -e "$group" ] || rmdir "$group"/{rest,a,b} "$group"
+	done
 }
 
 @test "known counts of cgroups, services, containers, users and commands" {
@@ -132,6 +135,82 @@ has_samples() {
 	done
 	[ "$(awk '$1 ~ /^[0-9]+$/ { print $2 }' "$T/command" | uniq -c | xargs)" = "20 100" ]
 	[ "$(awk -v name="/$name/" 'index($1, name) == 1 && $1 ~ /[ab]$/ { print $2 }' "$T/cgroup" | xargs)" = "500 500" ]
+}
+
+CALLS=syscalls:sys_enter_getpriority
+
+@test "tracepoints and ratios by command, known counts" {
+	need_keys
+	need_tracepoints "${CALLS/://}"
+	need_command jq
+	start stat "${TRACEFS[@]}" "$CPC_BUILD/cpustat" -o "$ROWS" --format=json -A command -c "$CALLS,faults-per-ms" 0.2
+	eventually has_tick
+	for calls in 303 14; do
+		"$WORK/touch-pages" -s $calls 100
+	done
+	kill -INT "${PIDS[stat]}"
+	finish stat
+	no_message "$T/stat.err"
+	[ "$(jq 'select(.kind == "tick" and .command == "touch-pages").counts["'$CALLS'"]' "$ROWS" | awk '{ n += $1 } END { print n }')" -eq 317 ]
+	jq -e -s 'map(select(.kind == "tick" and .counts["task-clock"] > 0)) | length > 3 and all(
+		(.ratios["faults-per-ms"] - .counts["page-faults"] * 1e6 / .counts["task-clock"]) | fabs < 0.001)' "$ROWS"
+}
+
+has_tick() {
+	grep -q '"tick"' "$ROWS"
+}
+
+# perf(1) counts in cgroups of version 2, or of perf_event; the keys may be in another hierarchy.
+@test "by cgroup: the counts of perf stat --for-each-cgroup, and known ones" {
+	local mine=/sys/fs/cgroup other=/sys/fs/cgroup group
+	need_keys
+	need_perf
+	need_tracepoints "${CALLS/://}"
+	[ ! -e $mine/memory/cgroup.procs ] || mine=$mine/memory
+	for group in unified perf_event; do
+		[ ! -e /sys/fs/cgroup/$group/cgroup.procs ] || other=/sys/fs/cgroup/$group
+	done
+	[ -e $mine/cgroup.procs ] && [ -e $other/cgroup.procs ] || skip "no cgroups are mounted"
+	GROUP=$mine/perf-$$
+	OTHER=$other/perf-$$
+	mkdir -p "$GROUP"/{rest,a,b} "$OTHER"/{rest,a,b}
+	start stat "${TRACEFS[@]}" "$CPC_BUILD/cpustat" -o "$ROWS" --format=json -A cgroup -c "$CALLS" 0.2
+	eventually has_tick
+	# shellcheck disable=SC2016 # for the inner shell
+	go -0 "${TRACEFS[@]}" perf stat -x, -o "$T/perf" -a -e "$CALLS" --for-each-cgroup "perf-$$/a,perf-$$/b" \
+		bash -c 'for i in {1..20}; do
+			for group in a b; do
+				(echo $BASHPID >"$0/$group/cgroup.procs"; echo $BASHPID >"$1/$group/cgroup.procs"
+					exec "$2" -s $([ $group = a ] && echo 10 || echo $i) 5)
+			done
+		done' "$GROUP" "$OTHER" "$WORK/touch-pages"
+	kill -INT "${PIDS[stat]}"
+	finish stat
+	# 20 times 10, and 1 to 20
+	[ "$(for group in a b; do
+		jq 'select(.kind == "tick" and .cgroup == "/perf-'$$/$group'").counts[]' "$ROWS" | awk '{ n += $1 } END { print n }'
+	done | xargs)" = "200 210" ]
+	[ "$(awk -F, -v event="$CALLS" '$3 == event { print $1 }' "$T/perf" | xargs)" = "200 210" ]
+}
+
+@test "which cgroups it divides by; a container with namespaces of its own" {
+	local root=/sys/fs/cgroup version="version 2" id=0123456789ab
+	need_keys
+	need_command jq
+	[ ! -e $root/memory/cgroup.procs ] || version=memory root=$root/memory
+	[ -e $root/cgroup.procs ] || skip "no cgroups are mounted"
+	unshare -C -m -p -n -f true || skip "no namespaces can be made"
+	GROUP=$root/libpod-$id$id$id$id${id}0123.scope
+	mkdir -p "$GROUP"/{rest,a,b}
+	start stat cpustat -D -o "$ROWS" --format=json -A container -c page-faults 0.2
+	eventually has_tick
+	# shellcheck disable=SC2016 # for the inner shell
+	sh -c 'echo $$ >"$0/a/cgroup.procs"; exec unshare -C -m -p -n -f "$1" names 1 1 10000' "$GROUP" "$WORK/change-keys"
+	kill -INT "${PIDS[stat]}"
+	finish stat
+	grep -qx "cpustat: the cgroups are those of $version" "$T/stat.err"
+	[ "$(jq 'select(.container == "libpod-'$id'").counts[]' "$ROWS" | awk '{ n += $1 } END { print n - n % 1000 }')" -eq 10000 ]
+	[ "$(jq -r 'select(.container == "libpod-'$id'").container_id' "$ROWS" | sort -u)" = $id$id$id$id${id}0123 ]
 }
 
 @test "several specs take turns" {

@@ -242,3 +242,35 @@ replaced() {
 	need_unsanitized "memory is not the program's alone"
 	[ $((rss - warm)) -le 256 ]
 }
+
+@test "rates, prefixes, names, and no rows of what counted nothing" {
+	record <<-'END'
+		(idle) 0 5;a 100 1;b 0 0
+		a 50 0;b 2000000 1
+	END
+	go -0 cpustat -I "$R" --changed --rate --human --names
+	diff <(awk '{ $1 = $1; print }' <<<"$output") - <<-'END'
+		time service event e/s f/s
+		1.000 (idle) tick 0 5
+		1.000 a tick 100 1
+		2.000 a tick 50 0
+		2.000 b tick 2.00M 1
+		2.000 all total 2.00M 7
+	END
+	go -0 cpustat -I "$R" --human --by=service
+	diff <(awk '{ $1 = $1; print }' <<<"$output") - <<-'END'
+		service e f share
+		b 2.00M 1 100.0%
+		a 150 1 0.0%
+		(idle) 0 5 0.0%
+		total 2.00M 7 100.0%
+	END
+}
+
+@test "-T u and --for: a time before the rows of each sample, and a last one after that long" {
+	need_keys
+	go -0 cpustat -A command -T u --for 0.5 -c page-faults 0.2
+	awk '$3 == "tick" { if ($1 != at) n++; at = $1 } NF == 1 && $1 ~ /^[0-9]+$/ { times++ }
+		$3 == "total" { end = $1 }
+		END { exit n < 1 || n != times || end != at || at < 0.5 }' <<<"$output"
+}

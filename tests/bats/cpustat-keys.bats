@@ -190,6 +190,8 @@ has_tick() {
 	[ "$(for group in a b; do
 		jq 'select(.kind == "tick" and .cgroup == "/perf-'$$/$group'").counts[]' "$ROWS" | awk '{ n += $1 } END { print n }'
 	done | xargs)" = "200 210" ]
+	# Another program may have mounted the hierarchy of perf_event elsewhere.
+	! grep -q "<not supported>" "$T/perf" || skip "perf counts nothing in these cgroups"
 	[ "$(awk -F, -v event="$CALLS" '$3 == event { print $1 }' "$T/perf" | xargs)" = "200 210" ]
 }
 

@@ -239,11 +239,11 @@ replaced() {
 	cpustat -I "$R" --format=openmetrics >"$T/document"
 	[ "$(awk '/^cpc_events_total/ { n += $NF } END { print n }' "$T/document")" = \
 		"$(jq -r 'select(.kind == "total") | .counts["page-faults"]' "$R")" ]
-	need_unsanitized "memory is not the program's alone"
+	need_unsanitized "sanitized programs keep memory that they have freed"
 	[ $((rss - warm)) -le 256 ]
 }
 
-@test "rates, prefixes, names, and no rows of what counted nothing" {
+@test "rates, prefixes, names, and --changed" {
 	record <<-'END'
 		(idle) 0 5;a 100 1;b 0 0
 		a 50 0;b 2000000 1

@@ -200,9 +200,9 @@ two_samples() {
 	local by
 	mkdir -p "$CGROUP/$NAME/a.service"
 	for by in command service process; do
-		go -0 "${TRACEFS[@]}" "$CPC_BUILD/cputrack" --engine="$1" --by=$by -T 0.5 -N 2 --format=csv \
-			-o "$T/csv" -c "$CALLS,task-clock" bash -c 'echo $$ >"$0"; "$1" -s 303 0; "$1" -s 14 0; exec "$2" 1.5' \
-			"$CGROUP/$NAME/a.service/cgroup.procs" "$WORK/touch-pages" "$WORK/spin"
+		go -0 "${TRACEFS[@]}" "$CPC_BUILD/cputrack" --engine="$1" --by=$by -T 0.8 -N 2 --format=csv \
+			-o "$T/csv" -c "$CALLS,task-clock" bash -c 'echo $$ >"$0"; "$1" -s 303 0; "$1" -s 14 0; exec sleep 2.5' \
+			"$CGROUP/$NAME/a.service/cgroup.procs" "$WORK/touch-pages"
 		[ -z "$stderr" ]
 		[ "$(awk -F, '$3 == "tick" { print $2 }' "$T/csv" | sort -u | wc -l)" -eq 2 ]
 		awk -F, -v calls="$CALLS" '{ n[$3 " " $18] += $9 }

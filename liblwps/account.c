@@ -138,7 +138,7 @@ static size_t recycled_size(const struct account *account)
 	return sizeof(uint64_t) * account->skel->maps.recycled.max_entries;
 }
 
-static int share(struct account *account)
+static int map_memory(struct account *account)
 {
 	const struct divide *skel = account->skel;
 
@@ -148,7 +148,7 @@ static int share(struct account *account)
 	return account->lines && account->owners && account->recycled ? 0 : -1;
 }
 
-static void unshare_all(struct account *account)
+static void unmap_memory(struct account *account)
 {
 	if (account->lines)
 		munmap(account->lines, lines_size(account));
@@ -190,7 +190,7 @@ struct account *account_open(const struct account_config *config, char *why, siz
 	if (!account->skel)
 		goto failed;
 	what = "sharing memory with the kernel";
-	if (share(account))
+	if (map_memory(account))
 		goto failed;
 	what = "adding events";
 	if (programs_add_events(account->skel->maps.events.map_fd, config->column, config->ncolumns,
@@ -217,7 +217,7 @@ void account_close(struct account *account)
 		return;
 	if (account->change >= 0)
 		close(account->change);
-	unshare_all(account);
+	unmap_memory(account);
 	divide__destroy(account->skel);
 	free(account);
 }

@@ -16,7 +16,7 @@ enum account_by { ACCOUNT_BY_CGROUP, ACCOUNT_BY_USER, ACCOUNT_BY_COMMAND };
 /* Slots that are always there.  Others belong to a key each. */
 enum account_slot {
 	ACCOUNT_OTHERS = LWPS_SHARED, /* keys that found no free slot */
-	ACCOUNT_BEFORE,		      /* what was counted before account_open() returned */
+	ACCOUNT_BEFORE,		      /* counts before account_open() returned: ignored */
 	ACCOUNT_IDLE,
 	ACCOUNT_KERNEL, /* kernel threads */
 	ACCOUNT_FIRST,

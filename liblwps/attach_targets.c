@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int call(enum bpf_cmd command, int map, const pid_t *pid, const uint32_t *value)
+static int map_call(enum bpf_cmd command, int map, const pid_t *pid, const uint32_t *value)
 {
 	union bpf_attr attr;
 
@@ -28,7 +28,7 @@ int attach_targets_add(int map, const pid_t *pids, size_t n)
 	const uint32_t none = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (call(BPF_MAP_UPDATE_ELEM, map, &pids[i], &none) == -1)
+		if (map_call(BPF_MAP_UPDATE_ELEM, map, &pids[i], &none) == -1)
 			return -1;
 	}
 	return 0;
@@ -39,8 +39,8 @@ void attach_targets_take(int map, const pid_t *pids, size_t n, bool *found)
 	uint32_t value = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		found[i] = call(BPF_MAP_LOOKUP_ELEM, map, &pids[i], &value) == 0 && value != 0;
-		call(BPF_MAP_DELETE_ELEM, map, &pids[i], NULL);
+		found[i] = map_call(BPF_MAP_LOOKUP_ELEM, map, &pids[i], &value) == 0 && value != 0;
+		map_call(BPF_MAP_DELETE_ELEM, map, &pids[i], NULL);
 	}
 }
 

@@ -95,7 +95,7 @@ static size_t cpus_size(const struct lwps *lwps)
 	return sizeof(struct lwps_cpu) * lwps->slots.ncpus;
 }
 
-static int share(struct lwps *lwps)
+static int map_memory(struct lwps *lwps)
 {
 	struct count *skel = lwps->skel;
 	struct slots *slots = &lwps->slots;
@@ -113,7 +113,7 @@ static int share(struct lwps *lwps)
 	return ring_open(&lwps->ring, skel->maps.ring.map_fd, skel->maps.ring.max_entries);
 }
 
-static void unshare_all(struct lwps *lwps)
+static void unmap_memory(struct lwps *lwps)
 {
 	ring_close(&lwps->ring);
 	if (lwps->slots.lines)
@@ -158,7 +158,7 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 	if (!lwps->skel)
 		goto failed;
 	what = "sharing memory with the kernel";
-	if (share(lwps))
+	if (map_memory(lwps))
 		goto failed;
 	what = "adding events";
 	if (programs_add_events(lwps->skel->maps.events.map_fd, config->column, config->ncolumns,
@@ -197,7 +197,7 @@ void lwps_close(struct lwps *lwps)
 		if (lwps->function[i] > 0)
 			close(lwps->function[i]);
 	}
-	unshare_all(lwps);
+	unmap_memory(lwps);
 	programs_unload(lwps->skel);
 	free(lwps);
 }

@@ -22,21 +22,21 @@ unsigned slots_lines(unsigned nwords, unsigned ncpus, unsigned nslots)
 	return (LWPS_OF_CPU * ncpus + nslots) * slots_lines_each(nwords);
 }
 
-/* By its place in memory: first, two of each CPU. */
-static struct lwps_slot *at(struct slots *slots, unsigned place)
+/* The slot at a place in memory, where the slots of the CPUs come first: LWPS_OF_CPU of each. */
+static struct lwps_slot *at_place(struct slots *slots, unsigned place)
 {
 	return (struct lwps_slot *)&slots->lines[place * slots_lines_each(slots->nwords)];
 }
 
 struct lwps_slot *slots_at(struct slots *slots, unsigned slot)
 {
-	return at(slots, LWPS_OF_CPU * slots->ncpus + slot);
+	return at_place(slots, LWPS_OF_CPU * slots->ncpus + slot);
 }
 
-/* A CPU's part of the one that is shared. */
-static struct lwps_slot *shared(struct slots *slots, unsigned cpu)
+/* A CPU's part of the shared slot. */
+static struct lwps_slot *shared_slot(struct slots *slots, unsigned cpu)
 {
-	return at(slots, LWPS_OF_CPU * cpu + LWPS_CPU_SHARED);
+	return at_place(slots, LWPS_OF_CPU * cpu + LWPS_CPU_SHARED);
 }
 
 /* Returns its flaws. */
@@ -61,7 +61,7 @@ static unsigned read_shared(struct slots *slots, uint64_t *values)
 
 	memset(values, 0, slots->ncolumns * sizeof(*values));
 	for (cpu = 0; cpu < slots->ncpus; cpu++) {
-		flaws |= read_one(slots, shared(slots, cpu), part);
+		flaws |= read_one(slots, shared_slot(slots, cpu), part);
 		for (i = 0; i < slots->ncolumns; i++)
 			values[i] += part[i];
 	}

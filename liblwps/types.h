@@ -15,7 +15,7 @@ typedef signed char __s8;
 typedef short __s16;
 typedef int __s32;
 typedef long long __s64;
-typedef __u16 __be16; /* of declarations in libbpf's headers */
+typedef __u16 __be16; /* for declarations in libbpf's headers */
 typedef __u32 __be32;
 typedef __u32 __wsum;
 typedef _Bool bool;

@@ -33,8 +33,8 @@ static struct pctxi_creator maker_of(const struct pctxi_lwp *lwp)
  * Reports an LWP that should have been followed but was detached.  `ctx` is its process, or
  * its creator's; NULL: unknown.
  */
-static void lose(struct pctxi_loop *loop, struct pctx *ctx, pid_t pid, pid_t tid,
-		 const char *reason)
+static void report_lost(struct pctxi_loop *loop, struct pctx *ctx, pid_t pid, pid_t tid,
+			const char *reason)
 {
 	loop->check_births = loop->own_proc; /* the creator's stop may follow */
 	if (ctx == NULL)
@@ -45,7 +45,7 @@ static void lose(struct pctxi_loop *loop, struct pctx *ctx, pid_t pid, pid_t tid
 		pctxi_on_lost(ctx, pid, tid, reason);
 }
 
-static void lose_unnamed(struct pctxi_loop *loop, pid_t tid, const char *reason)
+static void report_lost_unnamed(struct pctxi_loop *loop, pid_t tid, const char *reason)
 {
 	struct pctxi_task task = {.tgid = tid};
 	struct pctx *ctx = NULL;
@@ -54,7 +54,7 @@ static void lose_unnamed(struct pctxi_loop *loop, pid_t tid, const char *reason)
 		ctx = pctxi_proc_find(loop, task.tgid != tid ? task.tgid : task.ppid);
 	else
 		task.tgid = tid;
-	lose(loop, ctx, task.tgid, tid, reason);
+	report_lost(loop, ctx, task.tgid, tid, reason);
 }
 
 /* ---- assigning ------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static void not_assigned(struct pctxi_loop *loop, struct pctxi_lwp *lwp,
 	/* If its first stop is still to come, that is another chance. */
 	pctxi_drop(loop, lwp);
 	if (early)
-		lose(loop, creator->ctx, tid, tid, strerror(ENOMEM));
+		report_lost(loop, creator->ctx, tid, tid, strerror(ENOMEM));
 }
 
 /*
@@ -132,7 +132,7 @@ void pctxi_assign_unnamed(const struct pctxi_lwp *creator, bool ends)
 }
 
 /* Decides on an LWP that has waited for its creator's stop long enough. */
-static void judge(struct pctxi_loop *loop, struct pctxi_lwp *lwp, int64_t now_ns)
+static void judge_early(struct pctxi_loop *loop, struct pctxi_lwp *lwp, int64_t now_ns)
 {
 	enum pctxi_early_verdict verdict;
 	struct pctxi_creator creator;
@@ -154,7 +154,7 @@ static void judge(struct pctxi_loop *loop, struct pctxi_lwp *lwp, int64_t now_ns
 		break;
 	case PCTXI_EARLY_UNKNOWN: /* do not let it wait for ever */
 		pctxi_drop(loop, lwp);
-		lose_unnamed(loop, tid, "without /proc its creator is unknown");
+		report_lost_unnamed(loop, tid, "without /proc its creator is unknown");
 		break;
 	}
 }
@@ -166,7 +166,7 @@ void pctxi_assign_late(struct pctxi_loop *loop, int64_t now_ns)
 	for (lwp = LIST_FIRST(&loop->early); lwp != NULL; lwp = next) {
 		next = LIST_NEXT(lwp, early);
 		if (now_ns > lwp->due_ns)
-			judge(loop, lwp, now_ns);
+			judge_early(loop, lwp, now_ns);
 	}
 }
 
@@ -218,7 +218,7 @@ static void born(struct pctxi_loop *loop, const struct pctxi_creator *creator, p
  * Makes the parent of a child that is not followed wait until the child is detached, because
  * the parent may want to trace it.  False: the child is detached already.
  */
-static bool hold(const struct pctxi_lwp *parent, pid_t tid)
+static bool hold_parent(const struct pctxi_lwp *parent, pid_t tid)
 {
 	struct pctxi_lwp *child = pctxi_lwp_find(parent->ctx->loop, tid);
 
@@ -241,7 +241,7 @@ void pctxi_on_birth(struct pctxi_lwp *lwp, bool thread)
 		pctxi_resume(lwp, 0);
 	if (named)
 		born(loop, &creator, (pid_t)tid, thread);
-	if (!followed && (!named || !hold(lwp, (pid_t)tid)))
+	if (!followed && (!named || !hold_parent(lwp, (pid_t)tid)))
 		pctxi_resume(lwp, 0);
 }
 
@@ -250,7 +250,7 @@ void pctxi_on_early_stop(struct pctxi_loop *loop, pid_t tid, bool group_stop)
 	struct pctxi_lwp *lwp = pctxi_lwp_new(loop, tid, PCTXI_LWP_EARLY);
 
 	if (lwp == NULL) {
-		lose_unnamed(loop, tid, strerror(ENOMEM)); /* report it while /proc has it */
+		report_lost_unnamed(loop, tid, strerror(ENOMEM)); /* report it while /proc has it */
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
 		return;
 	}

@@ -121,7 +121,7 @@ static bool can_run(const struct pctx *ctx)
 	return ctx->state == PCTXI_PROC_HELD && ctx->loop->owner == (pid_t)_lwp_self();
 }
 
-static struct pctx *add(pctx_t *pctx, pid_t pid, bool may_be_gone)
+static struct pctx *add_process(pctx_t *pctx, pid_t pid, bool may_be_gone)
 {
 	struct pctx *ctx = pctxi_proc_new(pctx->loop, pid, PCTXI_ADDED, &pctx->handlers);
 	int saved;
@@ -164,12 +164,12 @@ pctx_t *pctx_add(pctx_t *pctx, pid_t pid)
 		if (pid > 0 && ctx->pid == pid && ctx->state == PCTXI_PROC_HELD)
 			return ctx;
 	}
-	return add(pctx, pid, false);
+	return add_process(pctx, pid, false);
 }
 
 pctx_t *pctx_add_found(pctx_t *pctx, pid_t pid)
 {
-	return can_add(pctx) ? add(pctx, pid, true) : NULL;
+	return can_add(pctx) ? add_process(pctx, pid, true) : NULL;
 }
 
 int pctx_set_events(pctx_t *pctx, ...)

@@ -27,7 +27,7 @@ static void report_birth(struct pctxi_lwp *lwp, bool thread)
 }
 
 /* Calls fini_lwp for an LWP that has stopped running. */
-static void finish(struct pctxi_lwp *lwp)
+static void finish_lwp(struct pctxi_lwp *lwp)
 {
 	struct pctx *ctx = lwp->ctx;
 	const struct pctxi_handlers *h = &ctx->handlers;
@@ -42,7 +42,7 @@ static void finish_all(struct pctx *ctx)
 	struct pctxi_lwp *lwp;
 
 	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp))
-		finish(lwp);
+		finish_lwp(lwp);
 }
 
 void pctxi_follow(struct pctx *ctx)
@@ -117,7 +117,7 @@ void pctxi_on_death(struct pctxi_lwp *lwp, int status)
 		return;
 	}
 	if (ctx->state == PCTXI_PROC_FOLLOWED) {
-		finish(lwp);
+		finish_lwp(lwp);
 		if (h->lwp_exit != NULL)
 			rc = h->lwp_exit(ctx, ctx->pid, lwp->id, h->arg);
 	}

@@ -52,7 +52,7 @@ static void set_mask(const uint64_t *mask, uint64_t *old)
 }
 
 /* Are we traced?  False only if it is certain that we are not. */
-static bool traced(void)
+static bool is_traced(void)
 {
 	static const char tracer[] = "\nTracerPid:\t";
 	char status[512]; /* TracerPid is among the first lines */
@@ -90,7 +90,7 @@ static unsigned cost_of(int sig, uint64_t mask)
 }
 
 /* The signal to use; 0: the program could notice any, and we are not traced. */
-static int choose(uint64_t mask)
+static int choose_signal(uint64_t mask)
 {
 	unsigned cost, least = UINT32_MAX;
 	int sig = 0;
@@ -102,7 +102,7 @@ static int choose(uint64_t mask)
 			sig = signals[i];
 		}
 	}
-	return least == 0 || traced() ? sig : 0;
+	return least == 0 || is_traced() ? sig : 0;
 }
 
 static void send_request(int sig, siginfo_t *info)
@@ -160,7 +160,7 @@ int pctx_request(int op)
 	int sig;
 
 	set_mask(&all, &request.mask);
-	sig = choose(request.mask);
+	sig = choose_signal(request.mask);
 	if (sig != 0) {
 		memset(&info, 0, sizeof(info));
 		info.si_value.sival_ptr = &request;

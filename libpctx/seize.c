@@ -205,14 +205,14 @@ static int have_leader(struct pctx *ctx)
 }
 
 /*
- * Verifies the leader.  An LWP that executes a program takes the leader's id, also while we
- * visit the LWPs one by one.  If that LWP is not under control, then neither is the leader,
- * even if the old one was; if it is, the tables may have it by its former id only.
+ * Checks that the leader is still the LWP in the tables, after a pass that seized all LWPs.
+ * During the pass, another LWP may have executed a program and taken the leader's id.  If we
+ * trace that LWP, the tables may still have it under its former id; if we do not, the new leader
+ * is untraced although the old one was traced.
  *
- * Called when a pass found only LWPs under control.  1: that is true; 0: try again; -1 and
- * errno.
+ * Returns 1 if all live LWPs are traced, 0 to try again, -1 and errno.
  */
-static int settle(struct pctx *ctx)
+static int verify_leader(struct pctx *ctx)
 {
 	struct pctxi_task task;
 	bool gone = false;
@@ -332,7 +332,7 @@ static int seize_listed(struct pctx *ctx, DIR *dir)
 			refused = 0;
 		if (n != 0)
 			continue;
-		n = settle(ctx);
+		n = verify_leader(ctx);
 		if (n == -1)
 			return -1;
 		if (n == 1 && gone && ++tries < MAX_TRIES)

@@ -100,8 +100,8 @@ static void exec_in_path(const char *file, char *const *argv)
  * Waits for a byte from its parent unless `go` is -1, then executes the program or sends the
  * errno.
  */
-static _Noreturn void child(int go, int fail, const char *filename, char *const *argv,
-			    const struct sigaction *chld, const sigset_t *mask)
+static _Noreturn void run_child(int go, int fail, const char *filename, char *const *argv,
+				const struct sigaction *chld, const sigset_t *mask)
 {
 	ssize_t n = 1;
 	char byte;
@@ -237,7 +237,7 @@ static struct failure spawn(pid_t *pid, const char *filename, char *const *argv,
 		if (seized)
 			close(go[1]);
 		close(fail[0]);
-		child(go[0], fail[1], filename, argv, chld, &mask);
+		run_child(go[0], fail[1], filename, argv, chld, &mask);
 	}
 	failure = (struct failure){STEP_CALL, *pid == -1 ? errno : 0, "fork(2)"};
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);

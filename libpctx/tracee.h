@@ -108,7 +108,7 @@ struct pctx {
 	struct pctxi_lwp *recent;
 	id_t next_id;
 	bool may_be_gone;	/* no error is reported if it has exited before the attach */
-	bool untraced_reported; /* its untraced LWPs were reported */
+	bool untraced_reported; /* an LWP created with CLONE_UNTRACED was */
 	bool exec_killed;	/* an exec has killed LWPs, which may have created others unseen */
 	uint64_t r_debug;	/* while its libraries are watched, see solib.c; else 0 */
 	unsigned r_debug_width; /* of its words */

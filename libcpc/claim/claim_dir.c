@@ -48,8 +48,8 @@ bool cpci_claim_is_absence(int err)
 	}
 }
 
-/* What a failed call means for a claim: 0: it does not exist; -1: unknown. */
-static int absent(void)
+/* After a failed call: 0 if errno says that the claim does not exist, else -1. */
+static int zero_if_absent(void)
 {
 	return cpci_claim_is_absence(errno) ? 0 : -1;
 }
@@ -135,7 +135,7 @@ static int prepare(struct look *look)
 		return 0;
 	errno = 0;
 	look->any_user = cpci_paranoid() <= 0;
-	if (!look->any_user && errno != 0 && absent() == -1)
+	if (!look->any_user && errno != 0 && zero_if_absent() == -1)
 		return -1;
 	look->pidns = pid_namespace();
 	look->proc = look->pidns != 0 && cpci_own_proc();
@@ -169,10 +169,10 @@ static int may_claim(const struct look *look, pid_t pid, uid_t *uid)
 		return 0;
 	fd = cpci_open_proc(pid, "status");
 	if (fd == -1)
-		return absent();
+		return zero_if_absent();
 	n = fstat(fd, &st) == 0 ? read(fd, text, sizeof(text) - 1) : -1;
 	if (n == -1)
-		rc = absent();
+		rc = zero_if_absent();
 	close(fd);
 	if (n <= 0)
 		return rc;
@@ -187,7 +187,7 @@ static int may_claim(const struct look *look, pid_t pid, uid_t *uid)
 	if (st.st_uid != *uid)
 		return 0;
 	errno = EPERM;
-	return same_users(pid) ? 1 : absent();
+	return same_users(pid) ? 1 : zero_if_absent();
 }
 
 /* Has a process locked that file exclusively?  Closes it. */
@@ -219,7 +219,7 @@ static int judge_roots(const struct look *look, const char *text, const struct n
 		return 0;
 	fd = openat(look->dir, text, look_flags);
 	if (fd == -1)
-		return absent();
+		return zero_if_absent();
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == 0 &&
 	    (st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
 		return is_locked(fd, pid);
@@ -242,7 +242,7 @@ static int judge_users(const struct look *look, const char *text, const struct n
 		return rc;
 	fd = openat(look->dir, text, look_flags);
 	if (fd == -1)
-		return absent();
+		return zero_if_absent();
 	/*
 	 * A file that others may write they may also lock; a second name could name another
 	 * CPU.
@@ -303,7 +303,7 @@ static int find_in(enum cpci_claim_dir which, int cpu, bool tidy, struct cpci_ho
 
 	holder->dir = which;
 	if (look.dir == -1)
-		return absent();
+		return zero_if_absent();
 	while (rc == 0 && (which == CPCI_DIR_ROOT || nentries < LOOK_ENTRIES)) {
 		n = syscall(SYS_getdents64, look.dir, buf, sizeof(buf));
 		if (n <= 0) {

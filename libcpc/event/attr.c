@@ -54,7 +54,7 @@ static const struct known {
 	{.name = "int", .why = "the kernel keeps the interrupts of the counters to itself"},
 };
 
-static const struct known *find(const char *name)
+static const struct known *find_known(const char *name)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		if (strcmp(known[i].name, name) == 0)
@@ -67,7 +67,7 @@ bool cpci_attr_is(const char *name)
 {
 	char pmu[CPCI_PMU_NAME], format[CPCI_PMU_TEXT];
 
-	return find(name) != NULL ||
+	return find_known(name) != NULL ||
 	       (cpci_pmu_name(PERF_TYPE_RAW, pmu) && cpci_pmu_format(pmu, name, format));
 }
 
@@ -82,7 +82,8 @@ void cpci_attr_try(struct cpci_suggest *suggest)
 		cpci_suggest_try(suggest, known[i].name);
 }
 
-static int unknown(const char *event, const char *name, const char *pmu, struct cpci_diag *diag)
+static int refuse_unknown(const char *event, const char *name, const char *pmu,
+			  struct cpci_diag *diag)
 {
 	struct cpci_suggest suggest;
 
@@ -136,7 +137,7 @@ static bool find_format(const char *pmu, const char *field, char *format)
 static int set_field(struct cpci_term *term, const char *event, const cpc_attr_t *attr,
 		     struct cpci_diag *diag)
 {
-	const struct known *how = find(attr->ca_name);
+	const struct known *how = find_known(attr->ca_name);
 	const char *field = attr->ca_name, *pmu = NULL;
 	char buf[CPCI_PMU_NAME], format[CPCI_PMU_TEXT];
 	uint64_t val = attr->ca_val, max;
@@ -148,8 +149,9 @@ static int set_field(struct cpci_term *term, const char *event, const cpc_attr_t
 	    term->attr.type != PERF_TYPE_HW_CACHE && cpci_pmu_name(term->attr.type, buf))
 		pmu = buf;
 	if (pmu == NULL || !find_format(pmu, field, format))
-		return cpci_attr_is(attr->ca_name) ? refuse(term, event, attr->ca_name, pmu, diag)
-						   : unknown(event, attr->ca_name, pmu, diag);
+		return cpci_attr_is(attr->ca_name)
+			       ? refuse(term, event, attr->ca_name, pmu, diag)
+			       : refuse_unknown(event, attr->ca_name, pmu, diag);
 	if (how != NULL && how->negated && val <= 1)
 		val = !val;
 	if (cpci_pmu_put_bits(&term->attr, format, val, &max))
@@ -163,7 +165,7 @@ static int set_field(struct cpci_term *term, const char *event, const cpc_attr_t
 int cpci_attr_apply(struct cpci_event *event, const char *name, const cpc_attr_t *attr,
 		    struct cpci_diag *diag)
 {
-	const struct known *how = find(attr->ca_name);
+	const struct known *how = find_known(attr->ca_name);
 
 	if (how != NULL && how->why != NULL) {
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,

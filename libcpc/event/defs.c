@@ -94,7 +94,7 @@ static int warn(const struct reader *r, const char *what)
 }
 
 /* Does a list such as "skl,GenuineIntel-6-CF" contain this machine's core PMU or its CPU? */
-static bool lists(const char *pmus, const char *mine)
+static bool list_has_machine(const char *pmus, const char *mine)
 {
 	char cpu[64];
 	size_t n;
@@ -131,15 +131,15 @@ bool cpci_def_is_here(const struct cpci_def *def)
 {
 	const char *alias = cpci_pfm_core_alias();
 
-	return def->section == NULL || lists(def->section, cpci_pfm_core_name()) ||
-	       (alias != NULL && lists(def->section, alias));
+	return def->section == NULL || list_has_machine(def->section, cpci_pfm_core_name()) ||
+	       (alias != NULL && list_has_machine(def->section, alias));
 }
 
 /*
  * Adds a definition.  `error`: what is wrong with the expression, or NULL.  -1: out of memory.
  */
-static int add(struct reader *r, const char *name, const char *expr, bool ratio, const char *desc,
-	       const char *error)
+static int add_definition(struct reader *r, const char *name, const char *expr, bool ratio,
+			  const char *desc, const char *error)
 {
 	struct cpci_defs *defs = r->defs;
 	struct cpci_def *def;
@@ -253,11 +253,11 @@ static int read_line(struct reader *r, char *line)
 	error = r->past ? NULL : check_expr(expr, ratio);
 	if (error != NULL && warn(r, error) == -1)
 		return -1;
-	return add(r, name, expr, ratio, desc, error);
+	return add_definition(r, name, expr, ratio, desc, error);
 }
 
 /* Keeps `text`, which contains the strings of definitions; or frees it if memory runs out. */
-static int keep(const struct reader *r, char *text)
+static int keep_text(const struct reader *r, char *text)
 {
 	struct cpci_defs *defs = r->defs;
 	char **texts = NULL;
@@ -278,7 +278,7 @@ static int read_text(struct reader *r, char *text)
 {
 	char *next;
 
-	if (keep(r, text) == -1)
+	if (keep_text(r, text) == -1)
 		return -1;
 	r->section = NULL;
 	r->past = false;
@@ -385,7 +385,7 @@ static int read_file(struct reader *r, const char *path, bool must)
 		return unreadable(r, path);
 	}
 	copy = strdup(path);
-	if (keep(r, copy) == -1) {
+	if (keep_text(r, copy) == -1) {
 		close(fd);
 		return -1;
 	}

@@ -56,7 +56,7 @@ static void walk_hardware(struct cpci_suggest *suggest, cpci_walk_fn *action)
 }
 
 /* Refuses an event that libpfm4 has for other CPUs only, and suggests one of this CPU. */
-static void elsewhere(const char *name, const char *cpu, struct cpci_diag *diag)
+static void refuse_other_cpu(const char *name, const char *cpu, struct cpci_diag *diag)
 {
 	const char *colons = strstr(name, "::");
 	struct cpci_suggest suggest;
@@ -83,7 +83,7 @@ static void try_prefixed(struct cpci_suggest *suggest, const char *name)
 	cpci_pfm_walk_prefix(name, (size_t)(colons - name), suggest, try_name);
 }
 
-static void unknown(const char *name, struct cpci_event *event, struct cpci_diag *diag)
+static void refuse_unknown(const char *name, struct cpci_event *event, struct cpci_diag *diag)
 {
 	const struct cpci_defs *defs = event->defs;
 	const char *cpu, *modifier = strrchr(name, ':'), *kind = "";
@@ -94,7 +94,7 @@ static void unknown(const char *name, struct cpci_event *event, struct cpci_diag
 	if (modifier != NULL && cpci_event_precise(name, modifier + 1, strlen(modifier + 1), diag))
 		return;
 	if (cpci_pfm_elsewhere(name, &cpu)) {
-		elsewhere(name, cpu, diag);
+		refuse_other_cpu(name, cpu, diag);
 		return;
 	}
 	cpci_suggest_start(&suggest, name);
@@ -126,7 +126,7 @@ static void unknown(const char *name, struct cpci_event *event, struct cpci_diag
  * If there are several kinds of cores, makes an event of the core PMU the sum over all kinds:
  * each PMU counts on one kind only.  -1: see `diag`.
  */
-static int spread(struct cpci_event *event, struct cpci_diag *diag)
+static int sum_over_cores(struct cpci_event *event, struct cpci_diag *diag)
 {
 	const struct cpci_cores *all = cpci_cores();
 	struct cpci_event one = *event;
@@ -210,14 +210,14 @@ int cpci_event_resolve(const char *given, uint_t flags, struct cpci_event *event
 	if (known == -1 && is_new(name, flags, event, diag))
 		known = 1;
 	if (known == 0)
-		unknown(name, event, diag);
+		refuse_unknown(name, event, diag);
 	if (known != 1) {
 		cpci_event_free(event);
 		return -1;
 	}
 	for (uint_t i = 0; i < event->nterms; i++)
 		cpci_perf_finish(&event->term[i].attr, flags);
-	if (event->depth > 0 || spread(event, diag) == 0)
+	if (event->depth > 0 || sum_over_cores(event, diag) == 0)
 		return 0;
 	cpci_event_free(event);
 	return -1;

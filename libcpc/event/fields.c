@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int bad(const char *name, struct cpci_diag *diag, const char *why)
+static int refuse(const char *name, struct cpci_diag *diag, const char *why)
 {
 	cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "invalid event '%s': %s", name, why);
 	return -1;
@@ -25,9 +25,9 @@ int cpci_event_fields(const char *name, const char *kind, void *arg, cpci_field_
 		return 0;
 	skip++;
 	if (n >= sizeof(text))
-		return bad(name, diag, "it is too long");
+		return refuse(name, diag, "it is too long");
 	if (name[n - 1] != '/')
-		return bad(name, diag, "it must end with a slash");
+		return refuse(name, diag, "it must end with a slash");
 	snprintf(text, sizeof(text), "%.*s", n > skip ? (int)(n - 1 - skip) : 0, name + skip);
 	for (char *field = *text != '\0' ? text : NULL; why == NULL && field != NULL;
 	     field = next) {
@@ -43,7 +43,7 @@ int cpci_event_fields(const char *name, const char *kind, void *arg, cpci_field_
 	}
 	if (why == NULL)
 		why = parse(arg, NULL, NULL);
-	return why == NULL ? 1 : bad(name, diag, why);
+	return why == NULL ? 1 : refuse(name, diag, why);
 }
 
 const char *cpci_event_symbol(char *text, char *symbol, uint64_t *offset)

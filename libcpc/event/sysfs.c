@@ -22,7 +22,8 @@ struct lookup {
 	struct cpci_diag *diag;
 };
 
-static int bad(const struct lookup *l, int subcode, const char *fmt, const char *a, const char *b)
+static int refuse(const struct lookup *l, int subcode, const char *fmt, const char *a,
+		  const char *b)
 {
 	char why[256];
 
@@ -38,7 +39,7 @@ static void try_term(void *arg, const char *term)
 }
 
 /* Refuses a term that is neither an event nor a field, or an event with a value. */
-static int unknown(const struct lookup *l, const char *term, bool has_value)
+static int refuse_term(const struct lookup *l, const char *term, bool has_value)
 {
 	struct cpci_suggest suggest;
 	char hint[120] = "";
@@ -62,24 +63,24 @@ static int put_field(const struct lookup *l, const char *field, const char *text
 	uint64_t val = 1, max;
 
 	if (text != NULL && !cpci_parse_number(text, &val))
-		return bad(l, CPC_INVALID_EVENT, "the value of '%s' must be a number, not '%s'",
-			   field, text);
+		return refuse(l, CPC_INVALID_EVENT, "the value of '%s' must be a number, not '%s'",
+			      field, text);
 	if (strcmp(field, "config") == 0)
 		strlcpy(format, "config:0-63", sizeof(format));
 	else if (cpci_pmu_is_word(field))
 		snprintf(format, sizeof(format), "%s:0-63", field);
 	else if (!cpci_pmu_format(l->pmu, field, format))
-		return unknown(l, field, text != NULL);
+		return refuse_term(l, field, text != NULL);
 	if (strcmp(field, "config") == 0 && (val & ~cpci_pmu_mask(l->pmu)) != 0) {
 		snprintf(limit, sizeof(limit), "0x%llx",
 			 (unsigned long long)(val & ~cpci_pmu_mask(l->pmu)));
-		return bad(l, CPC_ATTRIBUTE_OUT_OF_RANGE, "no field of PMU '%s' has the bits %s",
-			   l->pmu, limit);
+		return refuse(l, CPC_ATTRIBUTE_OUT_OF_RANGE, "no field of PMU '%s' has the bits %s",
+			      l->pmu, limit);
 	}
 	if (cpci_pmu_put_bits(attr, format, val, &max))
 		return 0;
 	snprintf(limit, sizeof(limit), "0x%llx", (unsigned long long)max);
-	return bad(l, CPC_ATTRIBUTE_OUT_OF_RANGE, "'%s' is at most %s", field, limit);
+	return refuse(l, CPC_ATTRIBUTE_OUT_OF_RANGE, "'%s' is at most %s", field, limit);
 }
 
 static int put_terms(const struct lookup *l, const char *terms, bool inside);
@@ -112,8 +113,8 @@ static int put_terms(const struct lookup *l, const char *terms, bool inside)
 	for (; *terms != '\0'; terms += n + (terms[n] == ',')) {
 		n = strcspn(terms, ",");
 		if (n == 0 || n >= sizeof(term))
-			return bad(l, CPC_INVALID_EVENT, "a term is missing, or too long%s%s", "",
-				   "");
+			return refuse(l, CPC_INVALID_EVENT, "a term is missing, or too long%s%s",
+				      "", "");
 		snprintf(term, sizeof(term), "%.*s", (int)n, terms);
 		val = strchr(term, '=');
 		if (val != NULL)
@@ -165,9 +166,9 @@ static int no_pmu(const struct lookup *l)
 		return -1;
 	}
 	return suggest.best[0] != '\0'
-		       ? bad(l, CPC_INVALID_EVENT, "unknown PMU '%s' (did you mean '%s'?)", l->pmu,
-			     suggest.best)
-		       : bad(l, CPC_INVALID_EVENT, "unknown PMU '%s'%s", l->pmu, "");
+		       ? refuse(l, CPC_INVALID_EVENT, "unknown PMU '%s' (did you mean '%s'?)",
+				l->pmu, suggest.best)
+		       : refuse(l, CPC_INVALID_EVENT, "unknown PMU '%s'%s", l->pmu, "");
 }
 
 /* Adds a term of the PMU.  -1: see diag. */
@@ -243,7 +244,7 @@ int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
 		return -1;
 	n = strlen(slash + 1);
 	if (n < 2 || slash[n] != '/' || n > sizeof(text))
-		return bad(&l, CPC_INVALID_EVENT, "write %s/term,.../%s", l.pmu, "");
+		return refuse(&l, CPC_INVALID_EVENT, "write %s/term,.../%s", l.pmu, "");
 	snprintf(text, sizeof(text), "%.*s", (int)(n - 1), slash + 1);
 	if (l.pmu[0] == '.' || !cpci_pmu_type(l.pmu, &type)) {
 		cpci_pmu_each(&boxes, add_box);

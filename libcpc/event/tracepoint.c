@@ -97,7 +97,7 @@ static long read_id(int system, const char *event)
 }
 
 /* Adds a tracepoint.  1: added; 0: no such name; -1: see diag. */
-static int add(const struct lookup *look, int system, const char *event)
+static int add_tracepoint(const struct lookup *look, int system, const char *event)
 {
 	struct cpci_term term = {.attr.type = PERF_TYPE_TRACEPOINT};
 	long id = read_id(system, event);
@@ -157,7 +157,7 @@ static int add_match(void *arg, const char *event)
 
 	if (fnmatch(pattern, event, 0) != 0 || counts_time(event) != counts_time(pattern))
 		return 0;
-	return add(match->look, match->system, event) == -1 ? -1 : 0;
+	return add_tracepoint(match->look, match->system, event) == -1 ? -1 : 0;
 }
 
 static int try_name(void *arg, const char *name)
@@ -301,7 +301,7 @@ int cpci_event_tracepoint(const char *name, uint_t flags, struct cpci_event *eve
 	match.system = open_dir(tracefs, look.system);
 	if (match.system != -1) {
 		rc = is_pattern(look.event) ? each_name(match.system, add_match, &match)
-					    : add(&look, match.system, look.event);
+					    : add_tracepoint(&look, match.system, look.event);
 		close(match.system);
 	}
 	if (rc == 0 && event->nterms == 0)

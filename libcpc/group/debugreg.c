@@ -23,7 +23,8 @@ struct probe {
 	uint_t number; /* how many are good for `term` */
 };
 
-static bool take(const struct cpci_term *term, int *fd, uint_t *n)
+/* Occupies a register by a disabled breakpoint. */
+static bool occupy(const struct cpci_term *term, int *fd, uint_t *n)
 {
 	const struct cpci_target self = {.tid = 0, .cpu = -1};
 
@@ -39,7 +40,7 @@ static void give_back(const int *fd, uint_t n)
 		close(fd[n]);
 }
 
-static void *look(void *arg)
+static void *try_registers(void *arg)
 {
 	struct probe *probe = arg;
 	const struct cpci_plan *plan = probe->plan;
@@ -51,10 +52,10 @@ static void *look(void *arg)
 		const struct cpci_term *term = cpci_plan_nth(plan, i);
 
 		if (term->attr.type == PERF_TYPE_BREAKPOINT)
-			probe->all = take(term, fd, &n);
+			probe->all = occupy(term, fd, &n);
 	}
 	give_back(fd, n);
-	for (n = 0; take(probe->term, fd, &n);)
+	for (n = 0; occupy(probe->term, fd, &n);)
 		;
 	give_back(fd, n);
 	probe->number = n;
@@ -72,12 +73,12 @@ bool cpci_debugreg_suffice(const struct cpci_plan *plan, const struct cpci_term 
 	/* This thread must not take the program's signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = cpci_thread_create(&thread, look, &probe);
+	err = cpci_thread_create(&thread, try_registers, &probe);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (err == 0)
 		pthread_join(thread, NULL);
 	else
-		look(&probe);
+		try_registers(&probe);
 	*number = probe.number;
 	return probe.all;
 }

@@ -95,7 +95,7 @@ struct cpci_symbol_addr *cpci_symbol_addrs_new(uint_t n); /* NULL: out of memory
 void cpci_symbol_addrs_close(struct cpci_symbol_addr *at, uint_t n);
 void cpci_symbol_addrs_free(struct cpci_symbol_addr *at, uint_t n); /* NULL: nothing */
 
-/* The attr of a term; for a breakpoint by symbol at the address `bp`, or unused. */
+/* The attr of a term.  `bp`: where its symbol is; unused by terms without a symbol. */
 struct perf_event_attr cpci_term_event(const struct cpci_term *term,
 				       const struct cpci_symbol_addr *bp);
 /* Is it a tracepoint with a filter? */

@@ -26,8 +26,8 @@ union whole {
 	__u64 word[CONFIG3 + 1];
 };
 
-/* The attr for the kernel, as short as possible: older kernels refuse words unknown to them. */
-static union whole widen(const struct perf_event_attr *attr)
+/* Sets the size of an attr, the smallest possible: old kernels refuse words unknown to them. */
+static union whole kernel_attr(const struct perf_event_attr *attr)
 {
 	union whole whole = {.attr = *attr};
 	__u64 config3 = *cpci_perf_config3(&whole.attr);
@@ -120,7 +120,7 @@ int cpci_perf_open(const struct perf_event_attr *attr, struct cpci_target target
 	}
 	if (target.tid == 0)
 		here.config1 |= cpci_user_config1(attr);
-	whole = widen(&here);
+	whole = kernel_attr(&here);
 	return (int)syscall(SYS_perf_event_open, &whole, target.tid, target.cpu, leader,
 			    PERF_FLAG_FD_CLOEXEC);
 }
@@ -141,7 +141,7 @@ int cpci_uprobe_open(const struct perf_event_attr *attr, int file, uint64_t offs
 int cpci_perf_modify(int fd, const struct perf_event_attr *attr, bool leader, bool disabled)
 {
 	const struct perf_event_attr here = complete(attr, leader, leader && disabled);
-	union whole whole = widen(&here);
+	union whole whole = kernel_attr(&here);
 
 	if (ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &whole) == 0)
 		return 0;

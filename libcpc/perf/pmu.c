@@ -160,7 +160,7 @@ bool cpci_pmu_type(const char *pmu, uint32_t *type)
 }
 
 /* Is the CPU in a list such as "0-3,8", of any length? */
-static bool lists(FILE *f, int cpu)
+static bool list_has_cpu(FILE *f, int cpu)
 {
 	int first, last, c = ',';
 
@@ -197,7 +197,7 @@ bool cpci_pmu_lists_cpu(const char *pmu, int cpu)
 		f = open_file(pmu, "", "cpus");
 	if (f == NULL)
 		return true;
-	listed = lists(f, cpu);
+	listed = list_has_cpu(f, cpu);
 	fclose(f);
 	return listed;
 }

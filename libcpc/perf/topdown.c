@@ -26,7 +26,7 @@ static struct {
 } topdown;
 
 /* On hybrid machines, efficiency cores have events of these names, too, but no slots. */
-static void look(void)
+static void find_pmu(void)
 {
 	static const char *const pmus[] = {"cpu", "cpu_core"};
 	char text[CPCI_PMU_TEXT];
@@ -42,7 +42,7 @@ const char *cpci_topdown_pmu(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, look);
+	pthread_once(&once, find_pmu);
 	return topdown.there ? topdown.pmu : NULL;
 }
 

@@ -14,7 +14,7 @@ static struct {
 	char ret[CPCI_PMU_TEXT], counter[CPCI_PMU_TEXT]; /* the formats of these fields */
 } uprobe;
 
-static void look(void)
+static void find_pmu(void)
 {
 	uprobe.there = cpci_pmu_type("uprobe", &uprobe.type) &&
 		       cpci_pmu_format("uprobe", "retprobe", uprobe.ret);
@@ -26,7 +26,7 @@ static bool have_uprobes(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, look);
+	pthread_once(&once, find_pmu);
 	return uprobe.there;
 }
 

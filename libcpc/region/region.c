@@ -327,7 +327,7 @@ static int sample(struct cpci_region_lwp *lwp)
 	return cpc_set_sample(cpc, lwp->set, lwp->buf);
 }
 
-/* What a frame's events count from now on starts at the values of the last sample. */
+/* Starts counting in a frame, at the values of the last sample. */
 static void start_frame(struct cpci_region_lwp *lwp, struct cpci_region_frame *frame)
 {
 	const struct cpci_region *region = frame->total->region;

@@ -92,7 +92,7 @@ static void take_snapshot(const struct cpci_region_total *total, struct snapshot
 		now->count[i] = total->count[i];
 }
 
-static void add(struct snapshot *sum, const struct snapshot *now, unsigned nevents)
+static void add_snapshot(struct snapshot *sum, const struct snapshot *now, unsigned nevents)
 {
 	sum->entries += now->entries;
 	sum->counted += now->counted;
@@ -120,7 +120,7 @@ static void put_region(FILE *text, const struct cpci_region *region,
 		if (total == NULL)
 			continue;
 		take_snapshot(total, &now);
-		add(&sum, &now, region->nevents);
+		add_snapshot(&sum, &now, region->nevents);
 		n++;
 		snprintf(tid, sizeof(tid), "%d", lwp->tid);
 		if (json)

@@ -196,9 +196,9 @@ static void make_way(cpc_set_t *set, enum cpci_bound bound)
 }
 
 /*
- * Opens the counters of a set.  If the leader of a thread group has exited, its id may belong
- * by now to another LWP, which executed a program: then that one is counted.  `ended`: the
- * LWP was seen to have exited; a later check could miss it.
+ * Opens the counters of a set.  On ESRCH, tries again unless the LWP has exited: another LWP
+ * of the process that executes a program takes the id of an exited leader, and is counted then.
+ * Sets `ended` if the LWP has exited, because a later check could find a new owner of the id.
  */
 static int open_counters(cpc_set_t *set, struct cpci_target target,
 			 const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad,

@@ -261,7 +261,7 @@ void cpci_copy_lose(struct cpci_copy *copy)
 }
 
 /* A copy without counters remains, so that sampling it fails. */
-static void lose(cpc_set_t *set, int err)
+static void mark_lost(cpc_set_t *set, int err)
 {
 	set->err = err;
 	set->epoch = CPCI_EPOCH_OVER;
@@ -333,7 +333,7 @@ static bool attach(struct cpci_copy *copy)
 	if (open_counters(set) == -1)
 		err = errno;
 	if (err != 0)
-		lose(set, err);
+		mark_lost(set, err);
 	LIST_INSERT_HEAD(&copies, copy, entry);
 	set->bound = CPCI_LWP;
 	copy->link.set = set;
@@ -358,7 +358,7 @@ void cpci_copy_begin(struct cpci_copy *copy, void *pc)
 	sends_emt = counts && set->plan->noverflows > 0;
 	if (counts && !sends_emt && !set->off) {
 		if (cpci_group_start(set->plan, set->fd) == -1)
-			lose(set, errno);
+			mark_lost(set, errno);
 		else if (cpci_group_lost(set->plan, set->fd) != -1)
 			set->family->lost = true;
 	}

@@ -327,7 +327,7 @@ void cpci_overflow_end(cpc_set_t *set)
 
 /* ---- the public calls, safe in signal handlers -------------------------------------------- */
 
-static int invalid(void)
+static int fail_invalid(void)
 {
 	errno = EINVAL;
 	return -1;
@@ -338,7 +338,7 @@ int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset)
 	cpc_set_t *set = own_set();
 
 	if (set == NULL || set->cpc != cpc || index < 0 || (uint_t)index >= set->plan->nreqs)
-		return invalid();
+		return fail_invalid();
 	if (UINT64_MAX - preset < cpci_plan_least_period(set->plan, (uint_t)index) - 1) {
 		errno = set->plan->req[index].own ? EINVAL : ENOTSUP;
 		return -1;
@@ -504,7 +504,7 @@ int cpc_set_restart(cpc_t *cpc, cpc_set_t *origin)
 	cpc_set_t *set = own_set();
 
 	if (set == NULL || set->origin != origin || set->cpc != cpc)
-		return invalid();
+		return fail_invalid();
 	if ((can_rearm(set) ? rearm(set) : restart(set)) == 0)
 		return 0;
 	if (errno == ENOTTY) /* an inherited set was taken away meanwhile */
@@ -517,7 +517,7 @@ int cpc_set_overflowed(cpc_t *cpc, const cpc_set_t *origin, uint64_t *requests)
 	cpc_set_t *set = own_set();
 
 	if (set == NULL || set->origin != origin || set->cpc != cpc)
-		return invalid();
+		return fail_invalid();
 	*requests = set->overflow->frozen ? set->overflow->overflowed : 0;
 	return 0;
 }

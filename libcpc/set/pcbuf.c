@@ -133,7 +133,8 @@ static void on_ready(void *arg)
 
 /* ---- taking records, in the LWP ------------------------------------------------------- */
 
-static bool knows(const struct cpci_pcbuf *b, uint64_t id, uint_t *term)
+/* Finds the term of a record by the id of its event. */
+static bool find_term(const struct cpci_pcbuf *b, uint64_t id, uint_t *term)
 {
 	for (uint_t i = 0; i < b->plan->nterms; i++) {
 		if (b->id[i] == id && id != 0) {
@@ -156,7 +157,7 @@ static bool read_record(const struct cpci_pcbuf *b, uint32_t at, uint32_t end,
 	if (ovf->max_frames > 0)
 		ovf->nframes =
 			cpci_ring_stack(&b->ring, rec, ovf->frame, ovf->max_frames, &ovf->nkernel);
-	return knows(b, rec->id, &ovf->term);
+	return find_term(b, rec->id, &ovf->term);
 }
 
 uint32_t cpci_pcbuf_begin(struct cpci_pcbuf *b)
@@ -273,7 +274,7 @@ uint64_t cpci_pcbuf_sample_type(const struct cpci_plan *plan)
 	return plan->nbuffered > 0 ? cpci_ring_sample_type(all) : 0;
 }
 
-static int map(struct cpci_pcbuf *b, uint64_t sample_type, bool inherited)
+static int map_ring(struct cpci_pcbuf *b, uint64_t sample_type, bool inherited)
 {
 	b->ring.sample_type = sample_type;
 	if (cpci_pcbuf_has_stacks(b))
@@ -284,7 +285,7 @@ static int map(struct cpci_pcbuf *b, uint64_t sample_type, bool inherited)
 }
 
 /* Makes all buffered terms write into the ring. */
-static int share(struct cpci_pcbuf *b, const int *fd)
+static int share_ring(struct cpci_pcbuf *b, const int *fd)
 {
 	for (uint_t i = 0; i < b->plan->nterms; i++) {
 		if (cpci_plan_buffers(b->plan, i) && cpci_ring_share(fd[i], b->fd, &b->id[i]) == -1)
@@ -321,9 +322,9 @@ struct cpci_pcbuf *cpci_pcbuf_open(const struct cpci_plan *plan, uint64_t sample
 	b->fd = cpci_group_open_owner(plan, sample_type);
 	if (b->fd == -1) {
 		cpci_explain_pcbuf(diag, errno, CPCI_PCBUF_OPEN);
-	} else if (map(b, sample_type, inherited) == -1) {
+	} else if (map_ring(b, sample_type, inherited) == -1) {
 		cpci_explain_pcbuf(diag, errno, CPCI_PCBUF_MAP);
-	} else if (share(b, fd) == -1) {
+	} else if (share_ring(b, fd) == -1) {
 		cpci_explain_pcbuf(diag, errno, CPCI_PCBUF_SHARE);
 	} else {
 		b->watch = cpci_poller_watch(b->fd, on_ready, b);

@@ -24,7 +24,7 @@ static int own_file(const cpc_set_t *set, uint_t index)
 #endif
 
 /* Maps the event of a request, if a register counts it. */
-static void map(cpc_set_t *set, struct cpc_pic *pic)
+static void map_counter(cpc_set_t *set, struct cpc_pic *pic)
 {
 #ifdef CPC_PIC_INLINE
 	const uint_t index = (uint_t)pic->index;
@@ -68,7 +68,7 @@ const cpc_pic_t *cpc_set_pic(cpc_t *cpc, cpc_set_t *set, int index)
 	pic->set = set;
 	pic->index = index;
 	if (pic->page == NULL)
-		map(set, pic);
+		map_counter(set, pic);
 	return pic;
 }
 

@@ -30,7 +30,7 @@ struct cpci_watch {
 	LIST_ENTRY(cpci_watch) entry; /* in the list of free watches */
 };
 
-/* The lock protects everything that the poller does not use. */
+/* cpci_lock() protects the fields that the poller thread does not use. */
 static struct {
 	unsigned nwatches;
 	int epoll, end; /* an eventfd: it becomes readable when the poller must end */
@@ -38,7 +38,8 @@ static struct {
 	LIST_HEAD(, cpci_watch) unused;
 } poller;
 
-static void look(struct cpci_watch *watch)
+/* Unless the watch is being removed, calls its function. */
+static void call_ready(struct cpci_watch *watch)
 {
 	unsigned live = WATCH_LIVE;
 
@@ -59,12 +60,12 @@ static void *poll_rings(void *arg)
 		for (int i = 0; i < n; i++) {
 			if (event[i].data.ptr == NULL)
 				return NULL;
-			look(event[i].data.ptr);
+			call_ready(event[i].data.ptr);
 		}
 	}
 }
 
-static int add(int fd, uint32_t events, void *arg)
+static int add_to_epoll(int fd, uint32_t events, void *arg)
 {
 	struct epoll_event event = {.events = events, .data.ptr = arg};
 
@@ -97,7 +98,7 @@ static int start(void)
 	poller.epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (poller.epoll != -1)
 		poller.end = eventfd(0, EFD_CLOEXEC);
-	if (poller.end != -1 && add(poller.end, EPOLLIN, NULL) == 0 && start_thread() == 0)
+	if (poller.end != -1 && add_to_epoll(poller.end, EPOLLIN, NULL) == 0 && start_thread() == 0)
 		return 0;
 	close_files();
 	return -1;
@@ -148,7 +149,7 @@ struct cpci_watch *cpci_poller_watch(int fd, void (*ready)(void *arg), void *arg
 	watch->arg = arg;
 	watch->state = WATCH_LIVE;
 	/* Edge-triggered: the exit of an LWP would be reported for ever. */
-	if (add(fd, EPOLLIN | EPOLLET, watch) == 0)
+	if (add_to_epoll(fd, EPOLLIN | EPOLLET, watch) == 0)
 		return watch;
 	err = errno;
 	cpci_poller_forget(watch);

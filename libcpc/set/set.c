@@ -163,7 +163,7 @@ static int apply_attrs(struct cpci_req *req, struct cpci_diag *diag)
 }
 
 /* Adds a request to the set, with a plan of its own.  -1: see `diag`. */
-static int add(cpc_set_t *set, const struct cpci_req *req, struct cpci_diag *diag)
+static int add_request(cpc_set_t *set, const struct cpci_req *req, struct cpci_diag *diag)
 {
 	/* Duplicates and buffers keep the old plan. */
 	struct cpci_plan *plan = cpci_plan_copy(set->plan);
@@ -222,7 +222,7 @@ static int resolve_and_add(cpc_t *cpc, cpc_set_t *set, struct cpci_req *req, str
 		   req->event.nterms == 1 && cpci_tracepoint_is_own(&req->event.term[0].attr);
 	if (read_picnum(cpc, set->plan, req, diag) == 0 && apply_attrs(req, diag) == 0 &&
 	    check_picnum(req, diag) == 0)
-		rc = add(set, req, diag);
+		rc = add_request(set, req, diag);
 	cpci_event_free(&req->event); /* the plan has a copy */
 	return rc;
 }

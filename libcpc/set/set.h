@@ -47,7 +47,7 @@ struct cpc_set {
 	uint_t tick_source;		/* CPCI_RAW_ENABLED or CPCI_RAW_RUNNING */
 	cpu_set_t *affinity;		/* CPCI_CPU: the owner's affinity before the bind */
 	size_t affinity_size;
-	struct cpci_claim *claim; /* CPUs; NULL: none, shared, or not needed */
+	struct cpci_claim *claim; /* of CPUs; NULL: none is held */
 	struct cpci_epoch epoch;  /* for LWPs, and CPUs that count for LWPs */
 	LIST_ENTRY(cpc_set) entry;
 };

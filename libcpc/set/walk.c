@@ -24,7 +24,7 @@ struct walk {
 	} * tried;
 };
 
-static bool same(const struct perf_event_attr *a, const struct perf_event_attr *b)
+static bool same_attr(const struct perf_event_attr *a, const struct perf_event_attr *b)
 {
 	struct perf_event_attr x = *a, y = *b;
 
@@ -39,7 +39,7 @@ static bool can_count(struct walk *walk, const struct perf_event_attr *attr)
 	bool ok;
 
 	for (size_t i = 0; i < walk->n; i++) {
-		if (same(&walk->tried[i].attr, attr))
+		if (same_attr(&walk->tried[i].attr, attr))
 			return walk->tried[i].ok;
 	}
 	ok = cpci_perf_probe(attr) == 0 || cpci_perf_probe_cpu(attr) == 0;
@@ -61,7 +61,7 @@ static bool can_count_all(struct walk *walk, const struct cpci_event *event)
 }
 
 /* Has the PMU enough counters for all terms of a sum? */
-static bool fits(const char *name, const struct cpci_event *event)
+static bool sum_fits(const char *name, const struct cpci_event *event)
 {
 	const struct cpci_target self = {.tid = 0, .cpu = -1};
 	struct cpci_req req = {.name = (char *)(uintptr_t)name, .placed = -1, .event = *event};
@@ -89,7 +89,7 @@ static bool is_offered(struct walk *walk, const char *name, const struct cpci_ev
 	if (!can_count_all(walk, event))
 		return false;
 	if (event->nterms > 1)
-		return fits(name, event);
+		return sum_fits(name, event);
 	return walk->slot == -1 || !cpci_perf_is_core(&event->term[0].attr) ||
 	       cpci_group_slot_counts((uint_t)walk->slot, &event->term[0].attr);
 }
@@ -337,8 +337,8 @@ void cpc_walk_generic_events_all(cpc_t *cpc, void *arg,
 	walk_all(cpc, "cpc_walk_generic_events_all", -1, &plain, visit_plain);
 }
 
-/* Returns the slot if it cannot count instructions, which most can; else -1. */
-static int special(uint_t picno)
+/* Returns `picno` if its counter cannot count instructions; -1 for a general counter. */
+static int special_slot(uint_t picno)
 {
 	static const struct perf_event_attr instructions = {.type = PERF_TYPE_HARDWARE,
 							    .config = PERF_COUNT_HW_INSTRUCTIONS,
@@ -357,7 +357,7 @@ void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
 	struct plain plain = {.arg = arg, .pic = action, .picno = picno};
 
 	if (picno < cpc_npic(cpc))
-		walk_all(cpc, "cpc_walk_events_pic", special(picno), &plain, visit_plain);
+		walk_all(cpc, "cpc_walk_events_pic", special_slot(picno), &plain, visit_plain);
 }
 
 void cpc_walk_generic_events_pic(cpc_t *cpc, uint_t picno, void *arg,
@@ -366,7 +366,8 @@ void cpc_walk_generic_events_pic(cpc_t *cpc, uint_t picno, void *arg,
 	struct plain plain = {.arg = arg, .pic = action, .picno = picno, .generic = true};
 
 	if (picno < cpc_npic(cpc))
-		walk_all(cpc, "cpc_walk_generic_events_pic", special(picno), &plain, visit_plain);
+		walk_all(cpc, "cpc_walk_generic_events_pic", special_slot(picno), &plain,
+			 visit_plain);
 }
 
 int cpc_is_attr(cpc_t *cpc, const char *name)

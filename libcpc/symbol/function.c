@@ -44,8 +44,8 @@ static bool take_counter(const struct cpci_lookup *look, const struct cpci_found
 }
 
 /* Keeps the file, unless the symbol is not code in it.  1, or -1 and it is closed. */
-static int take(const struct cpci_lookup *look, const struct cpci_found *found,
-		const struct cpci_symfile *file, int fd, struct cpci_symbol_addr *at)
+static int keep_file(const struct cpci_lookup *look, const struct cpci_found *found,
+		     const struct cpci_symfile *file, int fd, struct cpci_symbol_addr *at)
 {
 	const struct cpci_segment *segment = cpci_elf_segment(&file->elf, found->symbol.value);
 	uint64_t value = found->symbol.value + look->term->attr.probe_offset;
@@ -84,7 +84,7 @@ int cpci_function_settle(const struct cpci_lookup *look, const struct cpci_found
 		file = cpci_process_file(process, found->at, &m, &fd);
 	if (fd == -1)
 		return cpci_lookup_cannot_read(look, found->path, errno);
-	if (take(look, found, file, fd, at) == -1)
+	if (keep_file(look, found, file, fd, at) == -1)
 		return -1;
 	at->addr = at->file != -1
 			   ? found->bias + found->symbol.value + look->term->attr.probe_offset
@@ -171,7 +171,7 @@ int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *
 		close(fd);
 		return found.symbol.kind == CPCI_SYM_NONE ? 0 : -1;
 	}
-	if (take(look, &found, file, fd, at) == -1)
+	if (keep_file(look, &found, file, fd, at) == -1)
 		return -1;
 	/*
 	 * Not 0, which is the offset of the ELF header and means "not found"; so are missing

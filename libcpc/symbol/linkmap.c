@@ -48,8 +48,8 @@ static int word_int(const struct cpci_memory *memory, uint64_t word)
 	return val;
 }
 
-/* An unmapped address in the list means that the list is invalid. */
-static int broken(void)
+/* A read of the list failed.  An unmapped address means that the list is invalid.  Returns -1. */
+static int fail_list(void)
 {
 	if (errno == EFAULT)
 		errno = EBADMSG;
@@ -85,7 +85,7 @@ static int read_list(struct cpci_linkmap *map, const struct cpci_memory *memory,
 		struct cpci_linked object;
 
 		if (!read_words(memory, at, word, L_WORDS))
-			return broken();
+			return fail_list();
 		if (word[L_PREV] != before) {
 			errno = EBADMSG;
 			return -1;
@@ -112,7 +112,7 @@ int cpci_linkmap_read(struct cpci_linkmap *map, const struct cpci_memory *memory
 			goto fail;
 		}
 		if (!read_words(memory, addr, word, R_WORDS)) {
-			broken();
+			fail_list();
 			goto fail;
 		}
 		version = word_int(memory, word[R_VERSION]);
@@ -130,7 +130,7 @@ int cpci_linkmap_read(struct cpci_linkmap *map, const struct cpci_memory *memory
 			goto fail;
 		/* glibc since 2.35 has a list of other namespaces. */
 		if (version >= 2 && !read_words(memory, addr, word, R_WORDS_2)) {
-			broken();
+			fail_list();
 			goto fail;
 		}
 		addr = word[R_NEXT];
@@ -162,7 +162,7 @@ int cpci_linkmap_find(const struct cpci_memory *memory, uint64_t dynamic, uint64
 		size_t n = left < MAX_WORDS ? (size_t)left : MAX_WORDS;
 
 		if (!read_words(memory, dynamic, word, n))
-			return broken();
+			return fail_list();
 		for (size_t i = 0; i < n; i += 2) {
 			if (word[i] == DT_DEBUG)
 				*addr = word[i + 1];

@@ -139,7 +139,7 @@ int cpci_maps_open(struct cpci_maps *maps, pid_t tid)
 }
 
 /* The first of these mappings that ends after `addr`. */
-static size_t find(const struct cpci_maps *maps, uint64_t addr)
+static size_t first_after(const struct cpci_maps *maps, uint64_t addr)
 {
 	size_t low = 0, high = maps->n;
 
@@ -156,7 +156,7 @@ static size_t find(const struct cpci_maps *maps, uint64_t addr)
 
 static bool find_at(const struct cpci_maps *maps, uint64_t addr, struct cpci_mapping *m)
 {
-	size_t i = find(maps, addr);
+	size_t i = first_after(maps, addr);
 
 	if (i == maps->n || maps->m[i].start > addr)
 		return false;
@@ -174,7 +174,7 @@ int cpci_maps_at(struct cpci_maps *maps, uint64_t addr, struct cpci_mapping *m)
 
 bool cpci_maps_next_code(const struct cpci_maps *maps, uint64_t addr, struct cpci_mapping *m)
 {
-	for (size_t i = find(maps, addr); i < maps->n; i++) {
+	for (size_t i = first_after(maps, addr); i < maps->n; i++) {
 		if (maps->m[i].exec && maps->m[i].file.ino != 0) {
 			*m = maps->m[i];
 			return true;

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static int settle(const struct cpci_lookup *look, const struct cpci_found *found,
-		  struct cpci_symbol_addr *bp)
+static int set_address(const struct cpci_lookup *look, const struct cpci_found *found,
+		       struct cpci_symbol_addr *bp)
 {
 	if (cpci_lookup_judge(look, found) == -1)
 		return -1;
@@ -160,7 +160,8 @@ struct search {
  * one with the symbol counts; among others only one may have it, because their order is
  * unknown.
  */
-static int search(const struct cpci_lookup *look, size_t from, size_t to, struct search *s)
+static int search_libraries(const struct cpci_lookup *look, size_t from, size_t to,
+			    struct search *s)
 {
 	bool done = look->process->state == CPCI_LINKMAP_DONE, is_linker;
 
@@ -206,7 +207,7 @@ static int find_in_libraries(const struct cpci_lookup *look, struct cpci_symbol_
 
 	if (error != CPCI_PROCESS_OK)
 		return cpci_lookup_cannot_look(look, error);
-	if (search(look, 0, process->nlisted, &s) == -1)
+	if (search_libraries(look, 0, process->nlisted, &s) == -1)
 		return -1;
 	cpci_symbol_name(look->term, name);
 	sum = cpci_process_sum(process, name);
@@ -217,21 +218,21 @@ static int find_in_libraries(const struct cpci_lookup *look, struct cpci_symbol_
 		error = cpci_process_unlisted(process);
 		if (error != CPCI_PROCESS_OK)
 			return cpci_lookup_cannot_look(look, error);
-		if (search(look, process->nlisted, process->n, &s) == -1)
+		if (search_libraries(look, process->nlisted, process->n, &s) == -1)
 			return -1;
 		/* A symbol that only an unlisted library has must be searched again. */
 		if (done && s.have == listed)
 			*seen = sum;
 	}
 	if (s.have)
-		return settle(look, &s.found, bp);
+		return set_address(look, &s.found, bp);
 	if (s.have_linker && (!s.linker.symbol.local || !process->exe->elf.interpreted))
-		return settle(look, &s.linker, bp);
+		return set_address(look, &s.linker, bp);
 	return 0;
 }
 
 /* Searches the whole process: 1 found, 0 missing, -1 see diag. */
-static int find(const struct cpci_lookup *look, struct cpci_symbol_addr *bp)
+static int find_in_process(const struct cpci_lookup *look, struct cpci_symbol_addr *bp)
 {
 	struct cpci_process *process = look->process;
 	struct cpci_symfile *exe = process->exe;
@@ -250,7 +251,7 @@ static int find(const struct cpci_lookup *look, struct cpci_symbol_addr *bp)
 	found.bias = process->exe_bias;
 	if (check_code(look, exe, &found) == -1)
 		return cpci_lookup_cannot_look(look, CPCI_PROCESS_MAPS);
-	return settle(look, &found, bp);
+	return set_address(look, &found, bp);
 }
 
 /* Searches an open process for all symbols not found yet: see cpci_symbols_find(). */
@@ -271,7 +272,7 @@ static int find_all(struct cpci_process *process, const struct cpci_plan *plan,
 		if (look.term->symbol[0] == '\0' || bp[i].addr != 0)
 			continue;
 		bp[i].mapped = false;
-		switch (find(&look, &bp[i])) {
+		switch (find_in_process(&look, &bp[i])) {
 		case -1:
 			return -1;
 		case 0:

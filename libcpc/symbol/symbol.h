@@ -31,8 +31,9 @@ int cpci_symbols_find(struct cpci_symfiles *files, const struct cpci_plan *plan,
 		      struct cpci_symbol_addr *at, uint_t *missing, struct cpci_diag *diag);
 
 /*
- * Finds the name most similar to the symbol of a term: in the file that it names by a path,
- * in the view of the process of thread `tid` (as above), or in that process.  False: none.
+ * Finds the name most similar to the symbol of a term.  Searches its file if the term has a path
+ * (see cpci_symbols_in_files()), else the program and libraries of the process of thread `tid`.
+ * False: none.
  */
 bool cpci_symbols_nearest(struct cpci_symfiles *files, const struct cpci_term *term, pid_t tid,
 			  char *name, size_t size);

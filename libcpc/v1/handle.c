@@ -95,29 +95,29 @@ int cpc_getcpuver(void)
 	return cpci_v1_handle() != NULL ? CPCI_V1_CPU : -1;
 }
 
-/* The handle, if cpuver is this machine. */
-static cpc_t *machine(int cpuver)
+/* The handle; NULL: cpuver is not this machine's. */
+static cpc_t *handle_of(int cpuver)
 {
 	return cpuver == CPCI_V1_CPU ? cpci_v1_handle() : NULL;
 }
 
 const char *cpc_getcciname(int cpuver)
 {
-	cpc_t *cpc = machine(cpuver);
+	cpc_t *cpc = handle_of(cpuver);
 
 	return cpc != NULL ? cpc_cciname(cpc) : NULL;
 }
 
 const char *cpc_getcpuref(int cpuver)
 {
-	cpc_t *cpc = machine(cpuver);
+	cpc_t *cpc = handle_of(cpuver);
 
 	return cpc != NULL ? cpc_cpuref(cpc) : NULL;
 }
 
 uint_t cpc_getnpic(int cpuver)
 {
-	cpc_t *cpc = machine(cpuver);
+	cpc_t *cpc = handle_of(cpuver);
 	uint_t n = cpc != NULL ? cpc_npic(cpc) : 0;
 
 	return n < CPC_EVENT_PICS ? n : CPC_EVENT_PICS;
@@ -125,7 +125,7 @@ uint_t cpc_getnpic(int cpuver)
 
 const char *cpc_getusage(int cpuver)
 {
-	return machine(cpuver) == NULL
+	return handle_of(cpuver) == NULL
 		       ? NULL
 		       : "[picn=]event[,[picn=]event]...[,nouser[n]][,sys[n]][,attribute[n][=value]]...";
 }
@@ -146,7 +146,7 @@ void cpc_walk_names(int cpuver, int regno, void *arg,
 		    void (*action)(void *arg, int regno, const char *name, uint8_t bits))
 {
 	struct walk walk = {.arg = arg, .action = action};
-	cpc_t *cpc = machine(cpuver);
+	cpc_t *cpc = handle_of(cpuver);
 
 	if (cpc != NULL && regno >= 0)
 		cpc_walk_events_pic(cpc, (uint_t)regno, &walk, visit);

@@ -324,7 +324,7 @@ int cpc_rele(void)
 /* ---- modes ------------------------------------------------------------------------- */
 
 /* How many requests would count nothing in these modes? */
-static uint_t silent(const struct cpci_v1_spec *spec, uint_t on, uint_t off)
+static uint_t count_silent(const struct cpci_v1_spec *spec, uint_t on, uint_t off)
 {
 	uint_t n = 0;
 
@@ -352,7 +352,7 @@ static int switch_mode(const char *fn, uint_t mode, bool enable)
 	on = enable ? self.on | mode : self.on & ~mode;
 	off = enable ? self.off & ~mode : self.off | mode;
 	spec = cpci_v1_spec(&now);
-	nsilent = silent(spec, on, off);
+	nsilent = count_silent(spec, on, off);
 	if (nsilent == 0) {
 		if (bind(fn, &now, 0, on, off) == -1)
 			return -1;

@@ -25,7 +25,7 @@ struct binding {
 static LIST_HEAD(, binding) bindings = LIST_HEAD_INITIALIZER(bindings);
 
 /* Finds a binding.  NULL and errno: EINVAL. */
-static struct binding *find(const pctx_t *pctx, int id)
+static struct binding *find_binding(const pctx_t *pctx, int id)
 {
 	int cancel = cpci_lock();
 	struct binding *b;
@@ -54,7 +54,7 @@ static void free_binding(struct binding *b)
 
 static int release(const pctx_t *pctx, int id)
 {
-	struct binding *b = find(pctx, id);
+	struct binding *b = find_binding(pctx, id);
 	int cancel;
 
 	if (b == NULL)
@@ -68,7 +68,7 @@ static int release(const pctx_t *pctx, int id)
 
 static int sample(const pctx_t *pctx, int id, cpc_event_t *event)
 {
-	struct binding *b = find(pctx, id);
+	struct binding *b = find_binding(pctx, id);
 
 	return b != NULL ? cpci_v1_sample(b->set, b->buf, b->spec, event) : -1;
 }
@@ -102,7 +102,7 @@ static struct binding *prepare(const char *fn, pctx_t *pctx, int id, const cpc_e
 }
 
 /* Keeps a binding in place of the previous one, or frees it if binding failed. */
-static int keep(const char *fn, struct binding *b, int rc)
+static int keep_binding(const char *fn, struct binding *b, int rc)
 {
 	int cancel;
 
@@ -127,12 +127,12 @@ int cpc_pctx_bind_event(pctx_t *pctx, id_t lwpid, cpc_event_t *event, int flags)
 
 	if (b == NULL)
 		return -1;
-	return keep(fn, b, cpc_bind_pctx(cpci_v1_handle(), pctx, lwpid, b->set, 0));
+	return keep_binding(fn, b, cpc_bind_pctx(cpci_v1_handle(), pctx, lwpid, b->set, 0));
 }
 
 int cpc_pctx_take_sample(pctx_t *pctx, id_t lwpid, cpc_event_t *event)
 {
-	struct binding *b = find(pctx, (int)lwpid);
+	struct binding *b = find_binding(pctx, (int)lwpid);
 
 	if (b != NULL && cpc_set_enabled(cpci_v1_handle(), b->set) == -1) {
 		errno = EAGAIN; /* it was invalidated */
@@ -148,7 +148,7 @@ int cpc_pctx_rele(pctx_t *pctx, id_t lwpid)
 
 int cpc_pctx_invalidate(pctx_t *pctx, id_t lwpid)
 {
-	struct binding *b = find(pctx, (int)lwpid);
+	struct binding *b = find_binding(pctx, (int)lwpid);
 
 	if (b == NULL)
 		return -1;
@@ -191,7 +191,7 @@ int cpc_shared_bind_event(int fd, cpc_event_t *event, int flags)
 	b = prepare(fn, NULL, fd, event, flags);
 	if (b == NULL)
 		return -1;
-	return keep(fn, b, cpc_bind_cpu(cpci_v1_handle(), cpu, b->set, 0));
+	return keep_binding(fn, b, cpc_bind_cpu(cpci_v1_handle(), cpu, b->set, 0));
 }
 
 int cpc_shared_take_sample(int fd, cpc_event_t *event)

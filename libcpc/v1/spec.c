@@ -180,7 +180,7 @@ static void free_spec(struct cpci_v1_spec *spec)
  * Stores a spec, or finds an equal one; returns its index plus 1.  0 and errno: the table is
  * full.
  */
-static uint_t keep(struct cpci_v1_spec *spec)
+static uint_t intern_spec(struct cpci_v1_spec *spec)
 {
 	int cancel = cpci_lock();
 	uint_t i;
@@ -233,7 +233,7 @@ int cpc_strtoevent(int cpuver, const char *text, cpc_event_t *event)
 	cpc_set_destroy(cpc, set);
 	memset(event, 0, sizeof(*event));
 	event->ce_cpuver = cpuver;
-	event->ce_spec = keep(spec);
+	event->ce_spec = intern_spec(spec);
 	return event->ce_spec != 0 ? 0 : cpci_v1_fail(strtoevent, "too many specs: '%s'", text);
 }
 

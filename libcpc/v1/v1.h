@@ -41,8 +41,8 @@ int cpci_v1_fail_libcpc(const char *fn);
 /* ---- spec.c ------------------------------------------------------------------- */
 
 /*
- * The spec of an event; NULL and errno: EINVAL, cpc_strtoevent() did not make it.  Safe in
- * signal handlers.
+ * Returns the spec of an event.  NULL and EINVAL if the event is not from cpc_strtoevent().
+ * Safe in signal handlers.
  */
 const struct cpci_v1_spec *cpci_v1_spec(const cpc_event_t *event);
 /*

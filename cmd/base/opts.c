@@ -17,7 +17,7 @@
 
 #define MAX_OPTS 64
 
-/* Reports an option of other programs, a letter or a long name of `n` bytes. */
+/* Reports an option of similar programs, a letter or a long name of `n` bytes.  False: unknown. */
 static bool report_foreign(const char *word, const char *name, size_t n,
 			   const struct foreign_opt *foreign)
 {

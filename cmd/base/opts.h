@@ -19,10 +19,10 @@ struct opt {
 	enum opt_use use;
 };
 
-/* An option of other programs, which users expect here: a letter or a long name. */
+/* An option that similar programs have and we do not: a letter or a long name. */
 struct foreign_opt {
 	const char *name;
-	const char *instead; /* what to use here */
+	const char *instead; /* the end of the message: what to use here */
 };
 
 /*

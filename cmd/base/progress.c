@@ -9,13 +9,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define SHOW_NS 2000000000LL /* what takes less needs no line */
+#define SHOW_NS 2000000000LL /* shorter series of runs get no line */
 #define LINE_MAX_SIZE 80
 
-static int shown; /* the width of the line on the terminal */
+static int shown; /* the width of the line on the terminal; 0: there is none */
 
-/* A line that wraps cannot be erased. */
-static int width_of_terminal(void)
+/* The most characters of the line.  A line that wraps could not be erased. */
+static int max_width(void)
 {
 	struct winsize size;
 
@@ -34,21 +34,21 @@ void progress_erase(void)
 	shown = 0;
 }
 
-void progress_show(unsigned done, unsigned total, int64_t past_ns)
+void progress_show(unsigned done, unsigned total, int64_t elapsed_ns)
 {
-	double left = done > 0 ? (double)past_ns / done * (total - done) / 1e9 : 0;
+	double left_s = done > 0 ? (double)elapsed_ns / done * (total - done) / 1e9 : 0;
 	char text[LINE_MAX_SIZE];
 
-	if (done == 0 || past_ns < SHOW_NS || !isatty(STDERR_FILENO))
+	if (done == 0 || elapsed_ns < SHOW_NS || !isatty(STDERR_FILENO))
 		return;
 	progress_erase();
-	if (left < 100)
-		snprintf(text, sizeof(text), "run %u of %u, %.0f s left", done + 1, total, left);
+	if (left_s < 100)
+		snprintf(text, sizeof(text), "run %u of %u, %.0f s left", done + 1, total, left_s);
 	else
 		snprintf(text, sizeof(text), "run %u of %u, %.0f min left", done + 1, total,
-			 left / 60);
-	/* The cursor stays at the begin of the line: what a command writes replaces it. */
-	shown = fprintf(stderr, "%.*s", width_of_terminal(), text);
+			 left_s / 60);
+	/* Leave the cursor at the start of the line, so that output of the command replaces it. */
+	shown = fprintf(stderr, "%.*s", max_width(), text);
 	fputc('\r', stderr);
 	fflush(stderr);
 }

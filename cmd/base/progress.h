@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-/* Shows that `done` runs of `total` are done, if stderr is a terminal and they took seconds. */
-void progress_show(unsigned done, unsigned total, int64_t past_ns);
+/* Shows that `done` of `total` runs are done, if stderr is a terminal and they took seconds. */
+void progress_show(unsigned done, unsigned total, int64_t elapsed_ns);
 
 /* Erases the line.  Call it before anything else is written; say() does so. */
 void progress_erase(void);

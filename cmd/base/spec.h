@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPEC_MAX_SLOT 63 /* the highest slot; the parser accepts larger numbers */
+#define SPEC_MAX_SLOT 63 /* of a set; the parser accepts more, libcpc refuses them */
 
 struct spec_attr {
 	char *name;

@@ -128,7 +128,7 @@ static struct {
 } last;
 
 /* Messages of libcpc name the cause; this adds what to do with our programs. */
-static const char *hint(int subcode)
+static const char *advice(int subcode)
 {
 	switch (subcode) {
 	case CPC_CPU_CLAIMED:
@@ -155,7 +155,7 @@ static void keep_message(const char *fn, int subcode, const char *fmt, va_list a
 	if (last.debug)
 		n = snprintf(last.text, sizeof(last.text), "%s: ", fn);
 	vsnprintf(last.text + n, sizeof(last.text) - (size_t)n, fmt, ap);
-	strlcat(last.text, hint(subcode), sizeof(last.text));
+	strlcat(last.text, advice(subcode), sizeof(last.text));
 }
 
 void cpcerr_install(cpc_t *cpc, bool debug)

@@ -43,7 +43,7 @@ static const struct opt opts[] = {
 	{0},
 };
 
-/* Options of perf stat, top, mpstat and vmstat. */
+/* Options of perf stat, top, mpstat and vmstat that cpustat does not have. */
 static const struct foreign_opt foreign[] = {
 	{"a", "all CPUs are counted without it"},
 	{"all", "all CPUs are counted without it"},
@@ -312,7 +312,7 @@ static int count(void *config, cpc_t *cpc)
 	struct setgrp grp = {0};
 	struct output *output = NULL;
 	int status = cfg->top && !top_possible(NULL) ? STATUS_USAGE : STATUS_OK;
-	struct cpus cpus = cpus_find(cpc, &grp); /* all CPUs, since there are no sets yet */
+	struct cpus cpus = cpus_find(cpc, &grp); /* `grp` is empty: all allowed CPUs */
 	const struct split_trial trial = {.counts = cpus_count, .arg = &cpus};
 
 	if (status == STATUS_OK)

@@ -62,7 +62,7 @@ static const struct opt opts[] = {
 	{0},
 };
 
-/* Options of perf stat, strace and top, which mean something else here. */
+/* Options of perf stat, strace and top that cputrack does not have. */
 static const struct foreign_opt foreign[] = {
 	{"a", "--all tracks all processes"},
 	{"u", "--user=USER tracks the processes of a user"},

@@ -182,7 +182,7 @@ static void add_lwp(struct deltas *d, const struct row *row)
 		end_node(d, lwp);
 }
 
-/* A program also has counts that rows of its LWPs lack. */
+/* The row of a program has its total, which also covers LWPs without rows. */
 static void add_program(struct deltas *d, const struct row *row)
 {
 	struct node *program = find_or_add(d, row, 0), *lwp;

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* The descriptor of /dev/stdout, /dev/stderr or /dev/fd/N; -1: another path. */
-static int descriptor(const char *path)
+static int fd_of_path(const char *path)
 {
 	const char *bad;
 	int fd;
@@ -37,7 +37,7 @@ static int descriptor(const char *path)
 static FILE *open_path(struct outfile *out, const char *path)
 {
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (out->append ? O_APPEND : 0);
-	int fd = descriptor(path);
+	int fd = fd_of_path(path);
 
 	out->named = fd == -1;
 	fd = out->named ? open(path, flags, 0666) : fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -141,7 +141,7 @@ int outfile_open_replaced(struct outfile *out, const char *path)
 	bool exists = stat(path, &st) == 0;
 	int error;
 
-	if (descriptor(path) != -1 || (exists ? !S_ISREG(st.st_mode) : errno != ENOENT))
+	if (fd_of_path(path) != -1 || (exists ? !S_ISREG(st.st_mode) : errno != ENOENT))
 		return outfile_open(out, path, false);
 	*out = (struct outfile){.path = path};
 	/* Keep a symbolic link: replace its target. */

@@ -33,8 +33,8 @@ struct output_config {
 struct output;
 
 /*
- * Opens the files.  If the output is a terminal, events get columns under their names.  Returns
- * NULL after a message.
+ * Opens the files.  On a terminal, the columns are named after their events, not pic0, pic1, ...
+ * Returns NULL after a message.
  */
 struct output *output_open(const struct output_config *config);
 

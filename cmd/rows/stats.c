@@ -171,7 +171,7 @@ static bool is_compared(const struct stats *s)
 }
 
 /* Checks an event against the limit. */
-static void judge(struct limit *limit, const struct means_row *row)
+static void check_limit(struct limit *limit, const struct means_row *row)
 {
 	const struct comparison *c = &row->comparison;
 	char grown[64] = "from 0";
@@ -212,7 +212,7 @@ static void write_means(const struct stats *s)
 		row->old = find_series(&s->old, row->now->label, row->now->kind);
 		row->comparison = series_compare(row->old, row->now, means.limit);
 		if (!isnan(means.limit))
-			judge(limit, row);
+			check_limit(limit, row);
 	}
 	if (s->about.tool != NULL)
 		s->config.format->means(s->config.file, &s->config.style, &means);

@@ -48,16 +48,16 @@ static int cmp_seen(const struct seen *a, const struct seen *b)
 
 RB_GENERATE_INTERNAL(seen_pids, seen, by_pid, cmp_seen, __attribute__((unused)) static)
 
-static struct seen *find(struct search *search, pid_t pid)
+static struct seen *find_seen(struct search *search, pid_t pid)
 {
 	struct seen key = {.pid = pid};
 
 	return RB_FIND(seen_pids, &search->seen, &key);
 }
 
-static void add(struct search *search, pid_t pid, unsigned long long start, bool in_tree)
+static void add_seen(struct search *search, pid_t pid, unsigned long long start, bool in_tree)
 {
-	struct seen *seen = find(search, pid);
+	struct seen *seen = find_seen(search, pid);
 
 	if (seen == NULL) {
 		seen = xcalloc(1, sizeof(*seen));
@@ -70,7 +70,7 @@ static void add(struct search *search, pid_t pid, unsigned long long start, bool
 
 static bool in_tree(struct search *search, pid_t pid)
 {
-	const struct seen *seen = find(search, pid);
+	const struct seen *seen = find_seen(search, pid);
 
 	return seen != NULL && seen->in_tree;
 }
@@ -118,14 +118,14 @@ static void try_attach(struct search *search, pid_t pid, const struct pid_stat *
 
 	search->some |= found == FOUND_ATTACHED || (found == FOUND_GONE && !zombie);
 	if (found != FOUND_GONE || zombie)
-		add(search, pid, stat->start, true);
+		add_seen(search, pid, stat->start, true);
 	search->stop = found == FOUND_STOP;
 }
 
 static bool visit(void *arg, pid_t pid)
 {
 	struct search *search = arg;
-	struct seen *seen = find(search, pid);
+	struct seen *seen = find_seen(search, pid);
 	struct pid_stat stat;
 
 	if (seen != NULL && search->only_new)
@@ -139,16 +139,16 @@ static bool visit(void *arg, pid_t pid)
 	if (seen != NULL && seen->start == stat.start)
 		return true;
 	if (!is_descendant(search, pid, stat.parent))
-		add(search, pid, stat.start, false);
+		add_seen(search, pid, stat.start, false);
 	else if (is_ours(pid))
-		add(search, pid, stat.start, true);
+		add_seen(search, pid, stat.start, true);
 	else
 		try_attach(search, pid, &stat);
 	return !search->stop;
 }
 
 /* Returns whether it found a descendant. */
-static bool pass(struct search *search, bool only_new)
+static bool scan_processes(struct search *search, bool only_new)
 {
 	search->only_new = only_new;
 	search->some = search->gone = false;
@@ -166,10 +166,10 @@ static bool search_all(struct search *search)
 	bool some = true;
 
 	while (some && !search->stop && passes < MAX_PASSES) {
-		some = pass(search, false);
+		some = scan_processes(search, false);
 		for (idle = 0; idle < IDLE_PASSES && !search->stop && ++passes < MAX_PASSES;
 		     idle++) {
-			if (pass(search, true)) {
+			if (scan_processes(search, true)) {
 				some = true;
 				idle = 0;
 			} else if (!search->gone) {
@@ -189,7 +189,7 @@ bool descendants_attach(const struct pids *pids, enum found (*attach)(void *arg,
 
 	RB_INIT(&search.seen);
 	for (size_t i = 0; i < pids->n; i++)
-		add(&search, pids->id[i], 0, true);
+		add_seen(&search, pids->id[i], 0, true);
 	all = search_all(&search);
 	if (!all)
 		say("--tree: new descendants came in each of %d looks; some are not tracked",

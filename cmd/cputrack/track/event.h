@@ -32,10 +32,10 @@ enum track_kind {
 	TRACK_LOST,	/* the process, or an LWP of it, cannot be tracked */
 };
 
-/* Why counts lack something. */
+/* Which counts are incomplete. */
 enum track_flaw {
-	TRACK_LWP_FLAWED = 1, /* those of the LWP do: its rows show none, its process adds them */
-	TRACK_PROC_FLAWED = 2 /* those of the process do */
+	TRACK_LWP_FLAWED = 1, /* of the LWP: its rows show no counts; its process adds them up */
+	TRACK_PROC_FLAWED = 2 /* of the process */
 };
 
 /* What one set has counted for an LWP since the LWP's birth, its exec or the attach. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * fit.c - what can be counted in the kernel, and from which column of a slot it comes.
+ * fit.c - which events the kernel engine can count, and in which columns of its slots.
  */
 #include "fit.h"
 #include "../../../libcpc/set/counter.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* They count time, and not of the current task.  Patterns of other names omit them. */
+/* These count nanoseconds of a task other than the current one. */
 #define TRACEPOINTS_OF_TIME "sched:sched_stat_"
 #define SYMBOL_WITHOUT_PATH "a symbol without the path of its file is looked up in each process"
 
@@ -44,11 +44,11 @@ static const char *cannot_count_software(const struct perf_event_attr *attr, enu
 	default:
 		return "has not been tried there";
 	}
-	/* These happen in the kernel, whatever runs. */
+	/* All of these happen in kernel mode. */
 	return attr->exclude_kernel ? "happens in kernel mode, which is not counted" : NULL;
 }
 
-/* Why not; NULL: it can be counted. */
+/* Returns why the kernel engine cannot count an event; NULL: it can. */
 static const char *cannot_count(const struct cpc_counter *counter, const char *event,
 				enum lwps_kind *kind)
 {
@@ -76,7 +76,7 @@ static const char *cannot_count(const struct cpc_counter *counter, const char *e
 	return NULL;
 }
 
-/* The last column. */
+/* Makes column `i` the last one, which has the CPU time. */
 static void set_clock(struct fit *fit, unsigned i)
 {
 	fit->kind[i] = LWPS_CLOCK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * fit.h - what can be counted in the kernel, and from which column of a slot it comes.
+ * fit.h - which events the kernel engine can count, and in which columns of its slots.
  */
 #ifndef FIT_H
 #define FIT_H
@@ -9,24 +9,24 @@
 #include "../../../liblwps/lwps.h"
 #include "engine.h"
 
-/* One column for each counter that is open, and at last the time on a CPU. */
+/* A column for each open counter of the set; the last column has the CPU time. */
 struct fit {
-	unsigned ncounters; /* of the set */
+	unsigned ncounters; /* of the set, open or not */
 	unsigned ncolumns;
 	enum lwps_kind kind[LWPS_MAX_COLUMNS];
-	unsigned counter[LWPS_MAX_COLUMNS]; /* by column, but the last */
+	unsigned counter[LWPS_MAX_COLUMNS]; /* the counter of each column but the last */
 };
 
 /*
- * Finds the columns of each set.  NULL: `why` it cannot count this, at least not as truly as
- * ptrace(2) makes it.
+ * Finds the columns of each set.  NULL: the kernel engine cannot count this as exactly as the
+ * ptrace engine; `why` says why.
  */
 struct fit *fit_find(cpc_t *cpc, const struct setgrp *grp, char *why, size_t size);
 
-/* Leaves out what `bound` has no counter for: places that a probe has not in its file. */
+/* Removes the columns of functions that are missing in their files: `bound` has no counter. */
 void fit_leave_out(struct fit *fit, cpc_t *cpc, const cpc_set_t *bound);
 
-/* The counts of the counters from those of the set's columns. */
+/* Converts counts by column to counts by counter; those without a column are 0. */
 void fit_counts(const struct fit *fit, const uint64_t *column, uint64_t *counter);
 
 #endif /* FIT_H */

@@ -62,8 +62,8 @@ static struct counting *counting_of(const struct engine *engine)
 	return engine->own;
 }
 
-/* Are others than the command, or than the processes of -p and their children, tracked? */
-static bool chooses(const struct counting *k)
+/* Do --all, --cgroup or --user choose the processes? */
+static bool has_choice(const struct counting *k)
 {
 	return k->engine.config.choice.kind != CHOICE_NONE;
 }
@@ -139,7 +139,7 @@ static bool all_gone(struct counting *k)
 {
 	int64_t now = now_ns();
 
-	if (chooses(k) || now < k->look_ns)
+	if (has_choice(k) || now < k->look_ns)
 		return false;
 	k->look_ns = now + LOOK_NS;
 	if (k->pid != 0 && !k->children.ended)
@@ -172,7 +172,7 @@ static int run(struct engine *engine)
 	k->tick_ns = now_ns() + engine->config.interval_ms * MS;
 	while (!k->stop) {
 		/* Look first: then all records are there to be taken. */
-		bool last = !chooses(k) && lwps_live(k->records.lwps) == 0;
+		bool last = !has_choice(k) && lwps_live(k->records.lwps) == 0;
 
 		children_look(&k->children, k->pid);
 		lwps_drop_sched_exit(k->records.lwps);
@@ -189,7 +189,7 @@ static int run(struct engine *engine)
 			wait_ms = sooner((int)idle_ms, wait_ms);
 		wait_ms = sooner((int)(LOOK_NS / MS), wait_ms);
 		/* Do not sleep if the last record has been taken: no other will wake us. */
-		if (!k->stop && (chooses(k) || lwps_live(k->records.lwps) > 0))
+		if (!k->stop && (has_choice(k) || lwps_live(k->records.lwps) > 0))
 			children_sleep(fds, 2, wait_ms, &mask);
 	}
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
@@ -285,7 +285,7 @@ static int attach(struct engine *engine, bool *some_failed)
 	struct counting *k = counting_of(engine);
 	size_t attached;
 
-	if (chooses(k)) {
+	if (has_choice(k)) {
 		if (lwps_select(k->records.lwps) == -1) {
 			say("%s: cannot track processes: %s", engine->config.choice.name,
 			    strerror(errno));

@@ -23,8 +23,8 @@
 
 /* ---- which files ------------------------------------------------------------------------- */
 
-/* `symbol` is FILE:FUNCTION or FILE:PROVIDER:NAME, and FILE may have colons. */
-static void note(void *arg, int req, const char *symbol, uint64_t address)
+/* Adds the file of `symbol`, which is FILE:FUNCTION or FILE:PROVIDER:NAME; FILE may have colons. */
+static void add_file(void *arg, int req, const char *symbol, uint64_t address)
 {
 	struct probed *probed = arg;
 	struct probed_file *file;
@@ -50,7 +50,7 @@ static void note(void *arg, int req, const char *symbol, uint64_t address)
 		free(path); /* no such file: an error when the set is bound */
 }
 
-/* Watches for files that get the name of `path`.  -1 and errno. */
+/* Watches for new files that get the name of `path`.  -1 and errno. */
 static int watch_folder(struct probed *probed, struct probed_file *file, unsigned i,
 			const char *path)
 {
@@ -77,7 +77,7 @@ bool probed_find(struct probed *probed, cpc_t *cpc, const struct setgrp *grp, ch
 		 size_t size)
 {
 	for (size_t i = 0; i < grp->n; i++)
-		cpc_walk_symbols(cpc, grp->set[i].set, probed, note);
+		cpc_walk_symbols(cpc, grp->set[i].set, probed, add_file);
 	if (probed->n == 0)
 		return true;
 	probed->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -141,7 +141,7 @@ static bool maps_older(pid_t pid, const char *real)
 
 enum view { SAME, OTHER, ENDED };
 
-/* Which file does the process have by that path?  Symbolic links are those of its own root. */
+/* Has the process the same file at that path?  Symbolic links are resolved in its own root. */
 static enum view view_of(pid_t pid, const struct probed_file *file)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
@@ -155,7 +155,7 @@ static enum view view_of(pid_t pid, const struct probed_file *file)
 	if (root == -1)
 		return errno == ENOENT || errno == ESRCH ? ENDED : OTHER;
 	fd = (int)syscall(SYS_openat2, root, file->path, &how, sizeof(how));
-	if (fd == -1 ? errno == ENOENT || errno == ENOTDIR /* it has none */
+	if (fd == -1 ? errno == ENOENT || errno == ENOTDIR /* no file: nothing to count */
 		     : fstat(fd, &st) == 0 && same_file(&st, &file->st))
 		view = SAME;
 	if (fd != -1)
@@ -177,7 +177,8 @@ const char *probed_differs(const struct probed *probed, pid_t pid)
 
 /* ---- changes ----------------------------------------------------------------------------- */
 
-static bool is_of(const struct probed_file *file, const struct inotify_event *event)
+/* Says the event that the file was changed or replaced, or that events were dropped? */
+static bool is_change_of(const struct probed_file *file, const struct inotify_event *event)
 {
 	if ((event->mask & IN_Q_OVERFLOW) != 0 || event->wd == file->watch)
 		return (event->mask & (IN_Q_OVERFLOW | IN_MODIFY)) != 0;
@@ -188,8 +189,8 @@ static bool is_of(const struct probed_file *file, const struct inotify_event *ev
 	return false;
 }
 
-/* Takes what was changed up to now. */
-static void take_changes(struct probed *probed)
+/* Reads the pending events of inotify(7), and marks the changed files. */
+static void read_changes(struct probed *probed)
 {
 	_Alignas(struct inotify_event) char buffer[4096];
 	ssize_t n;
@@ -200,7 +201,7 @@ static void take_changes(struct probed *probed)
 		for (const char *at = buffer; at < buffer + n; at += sizeof(*event) + event->len) {
 			event = (const struct inotify_event *)at;
 			for (size_t i = 0; i < probed->n; i++)
-				probed->file[i].changed |= is_of(&probed->file[i], event);
+				probed->file[i].changed |= is_change_of(&probed->file[i], event);
 		}
 	}
 }
@@ -209,7 +210,7 @@ bool probed_check(struct probed *probed, pid_t pid, pid_t parent)
 {
 	bool same = true;
 
-	take_changes(probed); /* before there are too many */
+	read_changes(probed); /* before the queue of inotify(7) overflows */
 	for (size_t i = 0; i < probed->n; i++) {
 		struct probed_file *file = &probed->file[i];
 		enum view view = view_of(pid, file);
@@ -227,7 +228,7 @@ bool probed_check(struct probed *probed, pid_t pid, pid_t parent)
 	return same;
 }
 
-/* A write or chmod(2) makes overlayfs copy the file, and processes then map the copy. */
+/* Has overlayfs copied the file?  A write or chmod(2) does so; processes then map the copy. */
 static bool is_copied(const struct probed_file *file, const struct stat *now)
 {
 	struct statfs fs;
@@ -242,7 +243,7 @@ bool probed_report_changed(struct probed *probed)
 	bool any = false;
 	struct stat st;
 
-	take_changes(probed);
+	read_changes(probed);
 	for (size_t i = 0; i < probed->n; i++) {
 		struct probed_file *file = &probed->file[i];
 

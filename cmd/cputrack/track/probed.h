@@ -3,8 +3,9 @@
 /*
  * probed.h - the files that events name by their paths, to count calls of their functions.
  *
- * Where LWPs are counted in the kernel, a path is looked up once, at the start, as this process
- * sees it.  So this finds out where a process has another file by that path.
+ * The kernel engine looks up a path once, at the start, in the root directory of cputrack.  In a
+ * container, or after an upgrade, a process may have a different file at that path.  Its calls are
+ * not counted, so the functions below find and report such processes.
  */
 #ifndef PROBED_H
 #define PROBED_H
@@ -16,16 +17,16 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#define PROBED_FOLDERS 2 /* that of the path, and that of the file, if the path is a link */
+#define PROBED_FOLDERS 2 /* those of `path` and `real`, which differ for a link */
 
 struct probed_file {
 	char *path, *real; /* as the event names it, and without symbolic links */
 	struct stat st;	   /* at the start */
-	int watch;	   /* inotify(7): of the file... */
+	int watch;	   /* of inotify(7), for changes of the file... */
 	int folder[PROBED_FOLDERS];
-	char *name[PROBED_FOLDERS]; /* ...and of a file of this name in each of these folders */
+	char *name[PROBED_FOLDERS]; /* ...and for new files with this name in these folders */
 	bool changed;		    /* or replaced, since the start */
-	bool other;		    /* a process with another file was reported */
+	bool other;		    /* a process with a different file was reported */
 };
 
 struct probed {
@@ -34,17 +35,16 @@ struct probed {
 	int inotify; /* -1: no file is watched */
 };
 
-/* Finds the files of all sets, and watches them from now on.  False: `why` it cannot. */
+/* Finds the files of all sets, and watches them from now on.  False: `why` gets the reason. */
 bool probed_find(struct probed *probed, cpc_t *cpc, const struct setgrp *grp, char *why,
 		 size_t size);
 
-/* A path by which a process has another file, in a container or since it was replaced; NULL: none.
- */
+/* Returns a path at which the process has a different file; NULL: none. */
 const char *probed_differs(const struct probed *probed, pid_t pid);
 
 /*
- * Reports a process that has another file, once for each file.  `parent` is looked at if the
- * process has ended; 0: it is not known.  False: the process lacks counts.
+ * Reports a process that has a different file, once for each file.  If the process has exited,
+ * looks at `parent` instead, unless it is 0.  False: calls of the process are not counted.
  */
 bool probed_check(struct probed *probed, pid_t pid, pid_t parent);
 

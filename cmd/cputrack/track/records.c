@@ -426,7 +426,7 @@ static bool is_possible(const struct records *records, const struct lwps_record 
 	return begun != LWPS_SHARED && begun < records->nslots && records->slot[begun].lwp == NULL;
 }
 
-static void take(struct records *records, const struct lwps_record *record)
+static void handle_record(struct records *records, const struct lwps_record *record)
 {
 	if (!is_possible(records, record)) {
 		records->nimpossible++;
@@ -491,7 +491,7 @@ void records_read(struct records *records)
 
 	check_claims(records);
 	while (lwps_next(records->lwps, &record))
-		take(records, &record);
+		handle_record(records, &record);
 	if (records->attached_ns != 0)
 		end_attached(records);
 	show_others(records);

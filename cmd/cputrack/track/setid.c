@@ -27,7 +27,7 @@ static bool may_track_all(void)
 }
 
 /* The privileges that the program would give to our user; NULL: none. */
-static const char *privileges(const char *path)
+static const char *privileges_from(const char *path)
 {
 	struct stat st;
 
@@ -49,7 +49,7 @@ void setid_report(pid_t pid)
 	if (may_track_all())
 		return;
 	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
-	lost = privileges(link);
+	lost = privileges_from(link);
 	if (lost == NULL)
 		return;
 	n = readlink(link, path, sizeof(path));

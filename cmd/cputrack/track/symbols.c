@@ -20,14 +20,15 @@
 struct image {
 	dev_t dev;
 	ino_t ino;
-	bool *looked; /* by set: its symbols were looked for */
+	bool *looked; /* by set: its symbols were looked up */
 	bool *lacks;  /* by symbol: reported as missing */
 	bool *waits;  /* by symbol: reported as not loaded yet */
 	LIST_ENTRY(image) link;
 };
 
 struct symbol {
-	size_t set, i; /* of set `set`; the i-th of all */
+	size_t set; /* index of its set */
+	size_t i;   /* its own index, over all sets */
 	int req;
 	char *name;
 	bool named;	   /* it names its file, without a path */
@@ -46,12 +47,12 @@ struct symbols {
 	LIST_HEAD(images, image) images;
 };
 
-static void add(void *arg, int req, const char *name, uint64_t address)
+static void add_symbol(void *arg, int req, const char *name, uint64_t address)
 {
 	struct symbols *symbols = arg;
 	struct symbol *symbol;
 
-	if (symbol_has_path(name)) /* such a symbol is refused where it is missing */
+	if (symbol_has_path(name)) /* a missing one is an error when the set is bound */
 		return;
 	symbol = xcalloc(1, sizeof(*symbol));
 	symbol->set = symbols->adding;
@@ -75,7 +76,7 @@ struct symbols *symbols_new(cpc_t *cpc, const struct setgrp *grp, bool debug)
 	LIST_INIT(&symbols->images);
 	for (size_t i = 0; i < grp->n; i++) {
 		symbols->adding = i;
-		cpc_walk_symbols(cpc, grp->set[i].set, symbols, add);
+		cpc_walk_symbols(cpc, grp->set[i].set, symbols, add_symbol);
 	}
 	return symbols;
 }
@@ -167,7 +168,8 @@ static void report_waiting(const struct settled *s, const struct symbol *symbol)
 	    program, (int)s->pid, symbol->name, symbol->name);
 }
 
-static void settle(void *arg, int req, const char *name, uint64_t address)
+/* Reports a symbol that was looked up in a process: found, missing, or not loaded yet. */
+static void note_address(void *arg, int req, const char *name, uint64_t address)
 {
 	const struct settled *s = arg;
 	struct symbol *symbol;
@@ -206,7 +208,7 @@ void symbols_settled(struct symbols *symbols, struct image *image, pid_t pid, si
 	if (image == NULL)
 		return;
 	image->looked[i] = true;
-	cpc_walk_symbols(symbols->cpc, set, &settled, settle);
+	cpc_walk_symbols(symbols->cpc, set, &settled, note_address);
 }
 
 static bool looked_in_all(const struct symbols *symbols, const struct symbol *symbol)

@@ -139,8 +139,8 @@ static void put_counts(struct track *track, struct row *row, size_t set, const u
 	put_row(track, row);
 }
 
-/* The time since `from_ns`, or 0: it was born after the sample began. */
-static int64_t life(const struct track *track, const struct row *row, int64_t from_ns)
+/* The time from `from_ns` to the row; 0 if the LWP was born after the sample began. */
+static int64_t time_since(const struct track *track, const struct row *row, int64_t from_ns)
 {
 	int64_t now = track->start_ns + row->time_ns;
 
@@ -165,7 +165,7 @@ static void put_lwp(struct track *track, struct lwp *lwp, int64_t time_ns, enum 
 	struct row row = new_row(track, time_ns, kind);
 
 	name_lwp(&row, lwp);
-	row.span_ns = track->run->nsets == 1 ? life(track, &row, lwp->born_ns) : 0;
+	row.span_ns = track->run->nsets == 1 ? time_since(track, &row, lwp->born_ns) : 0;
 	for (size_t i = 0; i < track->run->nsets; i++) {
 		const struct lwp_counts *c = tree_counts(&track->tree, lwp, i);
 		bool known = c->known && !lwp->flawed;
@@ -179,7 +179,7 @@ static void put_lwp(struct track *track, struct lwp *lwp, int64_t time_ns, enum 
 static void put_totals(struct track *track, const struct proc *proc, struct row *row)
 {
 	name_owner(row, proc);
-	row->span_ns = track->run->nsets == 1 ? life(track, row, proc->born_ns) : 0;
+	row->span_ns = track->run->nsets == 1 ? time_since(track, row, proc->born_ns) : 0;
 	for (size_t i = 0; i < track->run->nsets; i++) {
 		sum_fill_row(&proc->total[i], row);
 		row->set = i;
@@ -191,8 +191,8 @@ static void put_totals(struct track *track, const struct proc *proc, struct row 
 
 /* ---- counts ------------------------------------------------------------- */
 
-static void keep(const struct track *track, struct lwp_counts *to, size_t set,
-		 const struct track_counts *counts)
+static void keep_counts(const struct track *track, struct lwp_counts *to, size_t set,
+			const struct track_counts *counts)
 {
 	to->known = true;
 	to->cycles = counts->cycles;
@@ -213,7 +213,7 @@ static void put_tick(struct track *track, const struct track_event *event)
 		begin_sample(track, event->time_ns);
 	lwp->sample = track->sample;
 	name_lwp(row, lwp);
-	row->span_ns = life(track, row, lwp->since_ns);
+	row->span_ns = time_since(track, row, lwp->since_ns);
 	lwp->since_ns = track->start_ns + row->time_ns;
 	if (event->counts != NULL && event->counts[event->set].known)
 		counts = &event->counts[event->set];
@@ -221,7 +221,7 @@ static void put_tick(struct track *track, const struct track_event *event)
 		track->val[i] = counts != NULL ? counts->val[i] - last->val[i] : 0;
 	if (counts != NULL) {
 		cycles = counts->cycles - last->cycles;
-		keep(track, last, event->set, counts);
+		keep_counts(track, last, event->set, counts);
 	}
 	last->known |= event->unchanged;
 	put_counts(track, row, event->set, track->val,
@@ -247,7 +247,7 @@ static void finalize(struct track *track, const struct track_event *event)
 		struct row row = {.val = last->val, .valid = all_valid(track, i)};
 
 		if (known)
-			keep(track, last, i, &event->counts[i]);
+			keep_counts(track, last, i, &event->counts[i]);
 		row.cycles = last->cycles;
 		if (last->known)
 			sum_add(&lwp->proc->total[i], &track->run->set[i], &row);

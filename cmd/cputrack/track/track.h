@@ -56,7 +56,7 @@ void track_free(struct track *track);
 /* Returns the new LWP of a birth; else NULL. */
 struct lwp *track_event(struct track *track, const struct track_event *event);
 
-/* The last event was reported: writes the last rows.  `lacks`: some LWP was not counted. */
+/* Writes the last rows, after the last event.  `lacks`: some LWP was not counted. */
 void track_end(struct track *track, bool lacks, bool cut);
 
 #endif /* TRACK_H */

@@ -31,7 +31,7 @@ struct lwp {
 	void *own;	      /* the engine's */
 	char comm[COMM_SIZE]; /* its name when it was last looked at; "": not known */
 	bool final;	      /* its last counts were reported */
-	bool flawed;	      /* its counts lack something */
+	bool flawed;	      /* some of its events were not counted */
 	uint64_t sample;      /* number of the last sample that it was in */
 	int64_t born_ns;      /* when it was born, or counting began... */
 	int64_t since_ns;     /* ...and when the last sample was taken, if later */

@@ -13,7 +13,7 @@ setup() {
 	R=$T/run.json
 }
 
-# A record of LWPs: of each row the kind, pid, time, the time in which it was counted, count.
+# rates "KIND PID NS SPAN COUNT"...: a record with these rows. SPAN is the time that COUNT covers.
 rates() {
 	local row kind pid ns span count
 	cat <<-'END'

@@ -157,7 +157,7 @@ static bool is_defined(const char *path, const char *name)
 	return found;
 }
 
-/* The nearest events of an event of the past: a list of names. */
+/* Checks that the suggested events exist. */
 static void check_nearest(char *expr)
 {
 	struct perf_event_attr attr;

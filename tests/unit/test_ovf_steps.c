@@ -24,7 +24,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 
 	(void)sig;
 	(void)info;
-	if (sigismember(&uc->uc_sigmask, SIGEMT)) /* other signals would wait */
+	if (sigismember(&uc->uc_sigmask, SIGEMT)) /* no handler could run here */
 		return;
 	if (++step != last)
 		return;

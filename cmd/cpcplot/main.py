@@ -10,11 +10,10 @@ import stat
 import sys
 
 from read import fail, printable, read, say
-from model import largest, natural, order_of, series_of, tree_of, unit_of, walk
+from model import MAX_LINES, largest, natural, order_of, series_of, tree_of, unit_of, walk
 from page import page_of
 from plot import KINDS, Lines, Map, gnuplot, script_of
 
-MAX_LINES = 8    # more series become a map
 MAX_NODES = 100  # of the tree in a picture
 
 # completions/generate.awk reads this table, too.
@@ -88,7 +87,7 @@ def write_file(path, content):
 
 
 def shown_as(event, unit, lists):
-    """The event and its unit, with the prefix that the largest count has."""
+    """The event and its unit, with the prefix that fits the largest count."""
     top = max([abs(n) for own in lists for _, _, n in own if n is not None], default=0)
     return f"{event}, {unit_of(unit, top)[1]}" if unit else event
 
@@ -129,7 +128,7 @@ def draw(args, title, panels, end):
         columns = args.size[0] if args.size else shutil.get_terminal_size((100, 30)).columns
         print(title if len(title) <= columns else title[:columns - 3] + "...")
         for panel in panels:
-            panel.text(columns, end)
+            panel.print_text(columns, end)
         return
     script = script_of(title, panels, end, args.output, args.size, args.gnuplot)
     if args.gnuplot:
@@ -155,7 +154,7 @@ def main():
     ticks = any(row["kind"] == "tick" and row["event"] for row in rows)
     forks = any(row["kind"] == "fork" for row in rows)
     if args.html:
-        page = page_of(record, args.event or known, None if owned else end, end)
+        page = page_of(record, args.event or known, owned, end)
         if args.output is None:
             sys.stdout.buffer.write(page)
         else:
@@ -178,7 +177,7 @@ def run():
         sys.stdout.reconfigure(errors="replace")  # the locale may lack characters of names
         try:
             status = main()
-        except SystemExit as e:  # something was printed before
+        except SystemExit as e:  # of fail(): flush what was printed before
             status = e.code
         sys.stdout.flush()
     except OSError as e:  # of the standard output; other errors are reported where they occur

@@ -50,6 +50,9 @@ def natural(name):
 
 # ---- series: for each event and each LWP, command or CPU, samples (from, to, count) -----------
 
+MAX_LINES = 8  # of a plot: one for each colour; more series become a map
+
+
 def name_of(row, by):
     if row["owner"]:
         return row["owner"]
@@ -138,12 +141,15 @@ def tree_of(rows, event):
     """The nodes by (pid, lwp), with the counts of one event."""
     nodes = {}
 
-    def add(key, born, parent=None):
-        nodes[key] = Node(key, born)
-        if parent is not None and parent is not nodes[key]:
-            nodes[key].parent = parent
-            nodes[key].name, nodes[key].command = parent.name, parent.command
-        return nodes[key]
+    def add_node(key, born, parent=None):
+        node = Node(key, born)
+        if key in nodes:  # the id is used again: draw both in one row
+            node.bars = nodes[key].bars
+        if parent is not None:
+            node.parent = parent
+            node.name, node.command = parent.name, parent.command
+        nodes[key] = node
+        return node
 
     for row in rows:
         if row["owner"]:
@@ -154,18 +160,14 @@ def tree_of(rows, event):
         node = nodes.get(key)
         if node is None or (row["kind"] == "lwp_create" and node.open_at is None):
             born = row["sec"] if row["kind"] == "lwp_create" else nodes[leader].born if leader in nodes else 0.0
-            bars = node.bars if node else []
-            node = add(key, born, nodes.get(leader))
-            node.bars = bars
+            node = add_node(key, born, nodes.get(leader))
         node.name = row["comm"] or node.name
         # The fork row of a killed parent can come after the rows of the child.
         late = bool(node.bars) and node.open_at is None
         if row["kind"] == "fork" and not late:
-            old = nodes.get((row["child"], 1))
-            child = add((row["child"], 1), row["sec"], node)
-            child.bars = old.bars if old else []
+            add_node((row["child"], 1), row["sec"], node)
         elif row["kind"] == "image":
-            first = nodes.get(leader) or add(leader, row["sec"])
+            first = nodes.get(leader) or add_node(leader, row["sec"])
             first.name, first.command, first.open_at = row["comm"] or row["command"], row["command"], row["sec"]
         elif row["kind"] in ("exec", "exit", "detach", "lwp_exit"):
             ended = node if row["kind"] == "lwp_exit" else nodes.get(leader, node)
@@ -230,17 +232,19 @@ def largest(listed, most):
     return [(node, depth) for node, depth in listed if node.key in keep]
 
 
-# ---- when the processes of each command counted -----------------------------------------------
+# ---- what each command counted, over time -----------------------------------------------------
 
 def pieces_of(rows, event):
     """[(command, from, to, count)]: the samples of each LWP, and what it counted after the last of them.
 
     The total of a process is that of all its LWPs, so its pieces add up to it.
     """
-    since, own, spent = {}, collections.defaultdict(float), collections.defaultdict(float)
+    since = {}                              # start of the next piece, by LWP
+    own = collections.defaultdict(float)    # count of the pieces so far, by LWP
+    spent = collections.defaultdict(float)  # the same, by process
     pieces = []
 
-    def piece(row, key, start, n):
+    def add_piece(row, key, start, n):
         pieces.append((row["comm"] or "?", min(start, row["sec"]), row["sec"], n))
         own[key] += n
         spent[row["pid"]] += n
@@ -260,12 +264,12 @@ def pieces_of(rows, event):
             continue
         count = row["count"] * row["scale"]
         if kind == "tick":
-            piece(row, key, since.get(key, 0.0), count)
+            add_piece(row, key, since.get(key, 0.0), count)
             since[key] = row["sec"]
         elif kind == "lwp_exit":
-            piece(row, key, since.get(key, 0.0), count - own[key])
+            add_piece(row, key, since.get(key, 0.0), count - own[key])
         elif kind in ("exec", "exit", "detach"):
-            piece(row, leader, since.get(leader, 0.0), count - spent[row["pid"]])
+            add_piece(row, leader, since.get(leader, 0.0), count - spent[row["pid"]])
             since[leader] = row["sec"]
             spent[row["pid"]] = 0.0
             for lwp in [k for k in (key, leader) if k in own]:

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 The cpc authors
 """The page of HTML: a table of what each command counted, curves over time, the tree of processes.
 
-It needs no network, and a script only to sort the table.  Styles choose the event of the tree.
+The page loads nothing.  Its script only sorts the tables; styles switch the event of the tree.
 """
 import base64
 import collections
@@ -12,7 +12,7 @@ import math
 import os
 import re
 
-from model import human, largest, name_of, natural, order_of, pieces_of, rates_of, series_of, ticks, tree_of, walk
+from model import MAX_LINES, human, largest, name_of, natural, order_of, pieces_of, rates_of, series_of, ticks, tree_of, walk
 
 MAX_ROWS = 2000  # of the tree
 MAX_DEPTH = 100  # of elements: browsers have a limit
@@ -33,7 +33,7 @@ def escaped(string):
 # ---- plots ------------------------------------------------------------------------------------
 
 def plot(marks, end, body, height=HEIGHT):
-    """An SVG with axes.  `marks` are those of the counts, [(place from 0, the bottom, to 1, text)]."""
+    """An SVG with axes.  `marks`: [(position, text)] of the counts; position 0 is the bottom, 1 the top."""
     out = [f'<svg viewBox="0 0 {LEFT + WIDTH + 20} {height + 30}" role="img">']
     for at, text in marks:
         y = height + 5 - at * height
@@ -50,43 +50,45 @@ def time_marks(end):
     return [mark for mark in ticks(0, end, "s", 10) if mark[0] <= end * 1.0001]
 
 
-def place(value, marks):
+def position(value, marks):
+    """Where a value is between the first mark, 0, and the last, 1."""
     low, high = marks[0][0], marks[-1][0]
     return min(max((value - low) / (high - low), 0), 1)
 
 
-def placed(marks):
-    return [(place(value, marks), text) for value, text in marks]
+def positions(marks):
+    return [(position(value, marks), text) for value, text in marks]
 
 
-def key(names):
-    items = "".join(f'<li><i style="background:var(--c{i % 8})"></i>{escaped(name)}</li>' for i, name in enumerate(names))
+def legend(names):
+    items = "".join(f'<li><i style="background:var(--c{i})"></i>{escaped(name)}</li>' for i, name in enumerate(names))
     return f'<ul class="key">{items}</ul>'
 
 
 def stack(rates, order, unit, end):
     """Areas on top of each other, in the order of the legend from the top."""
     zero = [0.0] * BINS
-    shown = [[max(n, 0) for n in rates.get(name, zero)] for name in order[:7]]
-    if len(order) > 7:
-        shown.append([max(sum(column), 0) for column in zip(*(rates.get(name, zero) for name in order[7:]))])
+    shown = [[max(n, 0) for n in rates.get(name, zero)] for name in order[:MAX_LINES - 1]]
+    if len(order) >= MAX_LINES:
+        shown.append([max(sum(column), 0) for column in zip(*(rates.get(name, zero) for name in order[MAX_LINES - 1:]))])
     marks = ticks(0, max(sum(column) for column in zip(*shown)), unit)
     base, body = zero, []
     for i, column in reversed(list(enumerate(shown))):
         top = [a + b for a, b in zip(base, column)]
-        there = path_of(top, marks) + "L" + path_of(base, marks, back=True)[1:] + "Z"
-        body.append(f'<path d="{there}" style="fill:var(--c{i})"><title>{escaped(named(order)[i])}</title></path>')
+        area = path_of(top, marks) + "L" + path_of(base, marks, back=True)[1:] + "Z"
+        body.append(f'<path d="{area}" style="fill:var(--c{i})"><title>{escaped(legend_names(order)[i])}</title></path>')
         base = top
-    return plot(placed(marks), end, body)
+    return plot(positions(marks), end, body)
 
 
-def named(order):
-    return order if len(order) <= 8 else order[:7] + [f"{len(order) - 7} others"]
+def legend_names(order):
+    """The names of the legend; if there are too many, the last one stands for the rest."""
+    return order if len(order) <= MAX_LINES else order[:MAX_LINES - 1] + [f"{len(order) - MAX_LINES + 1} others"]
 
 
 def path_of(column, marks, back=False):
     """A level line for each bin; from the last one with `back`."""
-    points = [(j / BINS * WIDTH + LEFT, (j + 1) / BINS * WIDTH + LEFT, HEIGHT + 5 - place(n, marks) * HEIGHT) for j, n in enumerate(column)]
+    points = [(j / BINS * WIDTH + LEFT, (j + 1) / BINS * WIDTH + LEFT, HEIGHT + 5 - position(n, marks) * HEIGHT) for j, n in enumerate(column)]
     if back:
         points = [(b, a, y) for a, b, y in reversed(points)]
     out, last = [], None
@@ -105,12 +107,12 @@ def curves(by_name, order, unit, end):
     for i, name in enumerate(order):
         path, last = [], None
         for start, to, n in by_name.get(name, ()):
-            y = HEIGHT + 5 - place(n, marks) * HEIGHT
+            y = HEIGHT + 5 - position(n, marks) * HEIGHT
             a, b = (LEFT + t / (end or 1) * WIDTH for t in (start, to))
             path.append(f"{'L' if last == start else 'M'}{a:.1f},{y:.1f}H{b:.1f}")
             last = to
-        body.append(f'<path d="{"".join(path)}" style="fill:none;stroke-width:1.5;stroke:var(--c{i % 8})"><title>{escaped(name)}</title></path>')
-    return plot(placed(marks), end, body)
+        body.append(f'<path d="{"".join(path)}" style="fill:none;stroke-width:1.5;stroke:var(--c{i})"><title>{escaped(name)}</title></path>')
+    return plot(positions(marks), end, body)
 
 
 def heat(by_name, unit, end):
@@ -132,8 +134,8 @@ def heat(by_name, unit, end):
 # ---- the table -----------------------------------------------------------------------------------
 
 def table(first, sums, missing, counted, events, units):
-    """`sums`: {name: {event: count}}, None if no count is known; `missing`: {(name, event)} of which counts
-    are unknown; `counted`: {name: number of programs}, or None."""
+    """`first`: title of the first column; `sums`: {name: {event: count}}, None if no count is known; `missing`:
+    {(name, event)} with unknown counts; `counted`: {name: number of programs}, or None."""
     lacking = {event for _, event in missing}
     totals = {event: sum(own.get(event) or 0 for own in sums.values()) for event in events}
     order = sorted(sums, key=lambda name: (-(sums[name].get(events[0]) or 0), natural(name)))
@@ -160,7 +162,7 @@ def table(first, sums, missing, counted, events, units):
 
 
 def costs_of(trees):
-    """(sums, missing, counted) for table(), by the totals of processes."""
+    """(sums, missing, counted) of each command for table(), from the totals of processes."""
     sums, missing, counted = collections.defaultdict(dict), set(), collections.Counter()
     for number, (event, nodes) in enumerate(trees.items()):
         for node in nodes.values():
@@ -183,7 +185,7 @@ def percent(part, end):
 
 
 def row_of(node, depth, trees, units, tops, end, folds):
-    """A row: the name, the totals of each event, of which one is visible, and the bars."""
+    """A row: the name, a total per event, of which styles show one, and the bars."""
     own = [trees[event].get(node.key) for event in trees]
     counts = []
     for i, (event, other) in enumerate(zip(trees, own)):
@@ -225,7 +227,7 @@ def tree(trees, units, end):
     return f'{note}<div class="tree"><div class="row axis"><span></span><span></span><span class="bar">{axis}</span></div>{"".join(out)}</div>'
 
 
-def choice(events):
+def event_choice(events):
     """Radio buttons for the event of the tree, and the styles that show it."""
     styles = [".v0 { display: inline; } .bar i { --s: var(--s0, 0); }"]
     inputs = []
@@ -250,9 +252,9 @@ def process_sections(rows, events, units, end):
     order.sort(key=lambda name: sum(first.get(name, [])), reverse=True)
     for event, rates in rates_by_event.items():
         busy = ": 1 s is one busy CPU" if event.split(":")[0] == "task-clock" else ""
-        out += [f"<h2>{escaped(event)} per second{busy}</h2>", key(named(order)) if rates is first else "",
+        out += [f"<h2>{escaped(event)} per second{busy}</h2>", legend(legend_names(order)) if rates is first else "",
                 stack(rates, order, units[event], end)]
-    inputs, _ = choice(events)
+    inputs, _ = event_choice(events)
     return out + ["<h2>Processes</h2>", inputs, tree(trees, units, end)]
 
 
@@ -268,21 +270,21 @@ def owner_sections(rows, events, units, end):
     first = next((by_name for by_name in series.values() if any(by_name.values())), None)
     for (event, unit), by_name in series.items():
         if any(by_name.values()):
-            out += [f"<h2>{escaped(event)} per sample</h2>", key(order) if len(order) <= 8 and by_name is first else "",
-                    curves(by_name, order, unit, end) if len(order) <= 8 else heat(by_name, unit, end)]
+            out += [f"<h2>{escaped(event)} per sample</h2>", legend(order) if len(order) <= MAX_LINES and by_name is first else "",
+                    curves(by_name, order, unit, end) if len(order) <= MAX_LINES else heat(by_name, unit, end)]
     return out + ["<h2>Sums of the samples</h2>", table("name", sums, missing, None, events, units)]
 
 
-def page_of(record, events, tree_end, end):
-    """`tree_end` is None without processes."""
+def page_of(record, events, owned, end):
+    """`owned`: the rows are of CPUs, services, ..., not of processes."""
     events = list(dict.fromkeys(events))
     units = {row["event"]: row["unit"] for row in record.rows}
-    sections = owner_sections if tree_end is None else process_sections
+    sections = owner_sections if owned else process_sections
     about = [record.start and f"since {record.start} UTC", human(end, "s"), record.problem,
              record.incomplete and "incomplete: some processes could not be counted"]
     head, script = PAGE.split("<script>")
     digest = base64.b64encode(hashlib.sha256(script.split("</script>")[0].encode()).digest()).decode()
-    values = {"HASH": "sha256-" + digest, "TITLE": escaped(record.title()), "CHOICE": choice(events)[1],
+    values = {"HASH": "sha256-" + digest, "TITLE": escaped(record.title()), "CHOICE": event_choice(events)[1],
               "ABOUT": escaped(", ".join(part for part in about if part)),
               "BODY": "\n".join(sections(record.rows, events, units, end))}
     page = re.sub("@([A-Z]+)@", lambda match: values[match[1]], head) + "<script>" + script

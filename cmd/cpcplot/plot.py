@@ -25,6 +25,7 @@ def quoted(string, most=60):
 
 
 def block(name, cells):
+    """A block of data in a script of gnuplot."""
     return [f"${name} << EOD"] + [" ".join(f"{x:.9g}" for x in c) if c else "" for c in cells] + ["EOD"]
 
 
@@ -44,7 +45,7 @@ def steps(samples):
 
 
 class Panel:
-    """A part of a picture: `draw(number)` returns its commands."""
+    """A part of a picture: `draw(number, legend)` returns its commands for gnuplot."""
 
     def __init__(self, title, height, names, marks):
         self.title, self.height = title, height
@@ -84,7 +85,7 @@ class Map(Panel):
                 f"$map{number} using (($1+$2)/2):(($3+$4)/2):1:2:3:4:5 with boxxyerror fs solid lc palette"]
         return out
 
-    def text(self, columns, end):
+    def print_text(self, columns, end):
         values = [n for _, cells in self.rows for _, _, n in cells if n is not None]
         top = max(values, default=0)
         clean = [(shortened(name, 32), cells) for name, cells in self.rows]
@@ -138,12 +139,12 @@ def terminal(path, size):
     return f"set terminal {KINDS[os.path.splitext(path)[1]]} {size[0]},{size[1]}"
 
 
-def script_of(title, panels, end, path, size, named):
-    """The input of gnuplot.  Without `named`, it writes to the standard output."""
+def script_of(title, panels, end, path, size, names_output):
+    """The input of gnuplot.  Without `names_output`, the picture goes to the standard output."""
     size = size_of(path, panels, size)
     room = size[0] - 2 if path is None else max(20, size[0] // 8)  # characters of a line
     out = ["set encoding utf8", terminal(path, size)]
-    if path is not None and named:
+    if path is not None and names_output:
         out.append(f"set output {quoted(path, len(path))}")
     marks = ticks(0, end, "s", 10 if path is not None else 5)
     marks = [mark for mark in marks if mark[0] <= end * 1.0001]

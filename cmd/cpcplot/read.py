@@ -43,6 +43,7 @@ def text(value):
 
 
 def whole(value, least, most):
+    """An integer in a range."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise ValueError
     return value
@@ -77,6 +78,7 @@ def checked(row):
     return row
 
 
+# What values of wrong types or ranges raise.
 BAD = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError, csv.Error)
 UNITS = ("cpu", "core", "socket", "node", "all", "cgroup", "service", "container", "user")
 
@@ -85,7 +87,7 @@ class Record:
     """The rows of a run, and what is known about it.
 
     A row is a dict of kind, sec, span, pid, lwp, comm, child, command, event, count, unit, scale, and
-    owner: the CPU, service, ... that it is of, or "".
+    owner: the CPU, service, ... whose counts it has, or "".
     """
 
     def __init__(self, name):
@@ -101,7 +103,7 @@ class Record:
 
 
 def run_of(record, about):
-    """Sets what the first line of a record says; returns the events of each set, and the unit of the rows."""
+    """Fills `record` from its first line, `about`.  Returns the events of each set, and the units that rows can have."""
     record.tool = text(about["tool"])
     record.command = shlex.join(text(word) for word in about["command"])
     record.host = text(about.get("host", ""))

@@ -261,7 +261,7 @@ static int walk(struct lwps *lwps)
 	int failed, policy, passes = 0;
 	bool again;
 
-	/* From here on, what their LWPs make is tracked, whether they are yet or not. */
+	/* From here on, BPF also tracks new children of targets that are not attached yet. */
 	store(bss->leader_exited, 0);
 	__atomic_store_n(&bss->attaching, 1, __ATOMIC_SEQ_CST);
 	policy = run_first(&before);

@@ -260,7 +260,7 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* The command could be started, and no signal or error has asked for the end. */
+/* May another run follow?  Not if the command could not be started, or after a signal or error. */
 static bool goes_on(const struct session *run, int error)
 {
 	return error == 0 && !run->interrupted && signals_got() == 0 && run->command.pid != 0 &&

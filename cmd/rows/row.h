@@ -122,7 +122,7 @@ struct run {
 	bool of_cpus;	  /* the rows are of CPUs, not of LWPs */
 	/* Of all rows of CPUs except totals.  Of LWPs: their keys; SCOPE_CPU: they have none. */
 	enum cpu_scope scope;
-	bool many;	    /* there can be several processes */
+	bool many;	    /* rows can be of several processes */
 	enum row_by by;	    /* not BY_NOTHING: the rows are a summary and its total */
 	bool interval;	    /* with `by`: the summary is of an interval of the run */
 	char *cycles;	    /* the name of the cycles of rows: "tsc" or "tick" */

@@ -56,8 +56,8 @@ struct comparison {
 };
 
 /*
- * Compares the runs of now with old ones.  `limit`: the part of the old mean by which an event may
- * grow; NaN: there is no limit.  `old` NULL: it was not counted.
+ * Compares the runs of an event with old ones; `old` NULL: they did not count it.  `limit`: the
+ * part of the old mean by which the event may grow; NaN: there is no limit.
  */
 struct comparison series_compare(const struct series *old, const struct series *now, double limit);
 

@@ -21,7 +21,7 @@ struct sink_ops {
 	void (*begin)(struct sink *sink, const struct run *run);
 	void (*row)(struct sink *sink, const struct row *row);
 	void (*sampled)(struct sink *sink);
-	/* After a sample: `key` has lost its rows of this set to another one. */
+	/* After a sample: `key` has no rows of this set any more; another key replaces it. */
 	void (*forget)(struct sink *sink, size_t set, const char *key);
 	void (*end)(struct sink *sink);
 	void (*free)(struct sink *sink); /* NULL: call free(3) */

@@ -42,7 +42,7 @@ struct trace {
 	uint64_t events;
 };
 
-/* Sorts the tracks of a process one after the other. */
+/* Keeps the tracks of a process together. */
 static int compare_tracks(const struct track *a, const struct track *b)
 {
 	return a->pid != b->pid ? (a->pid > b->pid) - (a->pid < b->pid)

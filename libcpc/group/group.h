@@ -150,7 +150,7 @@ int cpci_group_switch(const struct cpci_plan *plan, const int *fd, bool on);
  */
 int cpci_group_settle(const struct cpci_plan *plan, uint_t i, const struct cpci_symbol_addr *at,
 		      struct cpci_target target, int *fd, bool off);
-/* A started group that has lost its counters to another program; -1: none. */
+/* Returns a started group whose counters another program has taken; -1: none. */
 int cpci_group_lost(const struct cpci_plan *plan, const int *fd);
 /*
  * Reads the group with leader `fd` and `n` terms into `raw` by one read(2): the number of

@@ -155,7 +155,7 @@ static int probe(const struct perf_event_attr *attr, struct cpci_target target)
 	struct perf_event_attr alone = *attr;
 	int fd;
 
-	if (cpci_topdown_is_metric(attr)) /* it cannot be opened alone */
+	if (cpci_topdown_is_metric(attr)) /* it cannot be opened alone: try its leader */
 		cpci_topdown_make_slots(&alone);
 	fd = cpci_perf_open(&alone, target, -1, true);
 	if (fd == -1)

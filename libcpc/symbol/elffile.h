@@ -21,7 +21,7 @@ enum cpci_symbol_kind {
 	CPCI_SYM_AMBIGUOUS, /* there are `n` local symbols of that name */
 	CPCI_SYM_IFUNC,
 	CPCI_SYM_TLS,
-	CPCI_SYM_NO_SITE, /* the probe has only `n` sites */
+	CPCI_SYM_NO_SITE, /* the probe has `n` sites, fewer than the number asked for */
 };
 
 struct cpci_symbol {

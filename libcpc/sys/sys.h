@@ -49,8 +49,8 @@ bool cpci_own_proc(void);
 bool cpci_lwp_ended(pid_t tid);
 
 /*
- * Would process 1 reap children that outlive us?  One that ignores SIGCHLD by inactivity does
- * not, such as a container's sleep(1).  True if that is unknown.
+ * Would process 1 reap our children after our exit?  In a container, it may be a program that
+ * never calls wait(2), such as sleep(1).  True if that is unknown.
  */
 bool cpci_orphans_are_reaped(void);
 
@@ -79,8 +79,8 @@ bool cpci_have_cap(pid_t pid, int cap);
 /* Has the process CAP_PERFMON or CAP_SYS_ADMIN?  Safe in signal handlers. */
 bool cpci_privileged(pid_t pid);
 /*
- * The same for the caller, but only in the initial user namespace, where the kernel checks
- * it.
+ * Has the caller CAP_PERFMON or CAP_SYS_ADMIN in the initial user namespace, where the kernel
+ * checks it?
  */
 bool cpci_privileged_here(void);
 

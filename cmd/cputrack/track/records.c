@@ -652,7 +652,7 @@ static unsigned count_threads(void)
 	return n;
 }
 
-/* An attach needs a slot for each LWP, and the same number of LWPs may be born. */
+/* An attach needs a slot for each existing LWP; reserve as many for new ones. */
 static unsigned choose_nslots(const struct engine_config *config)
 {
 	const unsigned most = LWPS_MAX_SLOTS - SPARE_SLOTS;

@@ -41,7 +41,7 @@ struct records {
 	struct slot_user others; /* one that stands for all LWPs in the shared slot */
 	int64_t now_ns;		 /* when the current event happened, or counts were read */
 	int64_t begun_ns;	 /* when counting began; 0: always, INT64_MAX: not yet */
-	int64_t attached_ns;	 /* records up to then were written by the attach */
+	int64_t attached_ns;	 /* records with earlier times are from the attach */
 	bool invalid;		 /* a CPU was claimed: no counts are known from then on */
 	unsigned nflawed, flaws; /* LWPs that were not counted all the time, and why */
 	unsigned nimpossible;	 /* records that were left out, since they contradict others */

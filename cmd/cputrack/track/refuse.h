@@ -8,9 +8,9 @@
 
 #include "tally.h"
 
-/* Reports why, from `error`, once for each error; it was found at `event`. */
+/* Gives up counting the LWP.  Reports `error`, which occurred at `event`, once for each errno. */
 void refuse_lwp(struct tally *tally, struct tally_lwp *lwp, const char *event, int error);
-/* The caller reports why. */
+/* The same without a message: the caller prints one. */
 void refuse_lwp_silently(struct tally *tally, struct tally_lwp *lwp);
 
 #endif /* REFUSE_H */

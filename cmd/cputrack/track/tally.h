@@ -107,7 +107,7 @@ bool tally_is_counting(const struct tally_lwp *lwp);
 bool tally_sample(struct tally *tally, struct tally_lwp *lwp);
 /* Binds the set whose turn is next; to be called right after tally_sample(). */
 void tally_rotate(struct tally *tally, struct tally_lwp *lwp);
-/* The LWP is tracked no more: tally.counts has its counts.  False: they are not known. */
+/* Ends tracking an LWP, and reads its last counts into tally.counts.  False: they are unknown. */
 bool tally_finish(struct tally *tally, struct tally_lwp *lwp);
 /* Is something missing from the counts of the LWP's process?  Bits of enum track_flaw. */
 unsigned tally_flaws(const struct tally_lwp *lwp);

@@ -10,12 +10,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define UNCOUNTED_COMMAND 60 /* of a command line that is shown */
+#define UNCOUNTED_COMMAND 60 /* bytes of a command line that the message shows */
 
 struct uncounted {
 	size_t nprograms;
-	pid_t pid; /* of the process that executed the first... */
-	char command[UNCOUNTED_COMMAND];
+	pid_t pid;			 /* the process that executed the first one... */
+	char command[UNCOUNTED_COMMAND]; /* ...and its command line */
 };
 
 /* Without follow_exec, a process has executed a program. */

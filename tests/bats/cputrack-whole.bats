@@ -136,7 +136,7 @@ END
 			tr -d '(' | grep -v '_t$' | sort -u)
 		[ -n "$declared" ]
 		[ -z "$(comm -13 <(echo "$exported") <(echo "$declared"))" ]
-		# The rest are for the inline functions of further headers, or for cputrack alone.
+		# Other exported functions are used by inline functions of the headers, or by cputrack alone.
 		for function in $(comm -23 <(echo "$exported") <(echo "$declared")); do
 			(cd "$BATS_TEST_DIRNAME/../.." &&
 				grep -q "\<$function(" include/*.h libcpc/set/counter.h libpctx/untraced.h)

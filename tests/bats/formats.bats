@@ -156,7 +156,7 @@ assert rows[0]["kind"] == "run" and rows[-1] == {"kind": "end", "rows": 3}'
 	done
 }
 
-# A record of cputrack: processes 10, 11, ... end with the counts $1 $2 ... of a, and minus those of b.
+# ends COUNT...: a record with an exit row per COUNT, of processes 10, 11, ...; a is COUNT, b is -COUNT / 2.
 ends() {
 	local count n=0
 	echo '{"kind":"run","schema":1,"tool":"cputrack","command":["cputrack"],"host":"h","start":"2026-01-31T23:59:58.000000000Z","cycles":"tsc","sets":[{"spec":"a,b","events":[{"event":"a","name":"a","pic":0,"unit":"","scale":1,"signed":false},{"event":"b","name":"b","pic":1,"unit":"","scale":1,"signed":true}]}],"many":true}'

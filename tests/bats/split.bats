@@ -58,7 +58,7 @@ cputrack: counted 0.0% of the time: '$(breakpoints 1)' (its turn never came)" ]
 	[ "$(awk -F, '$3 == "exit" && $18 ~ /^break/ && $9 == ""' "$T/csv" | wc -l)" -eq 1 ]
 }
 
-# The printed samples, and of sample $1 its time and its counts.
+# The number of printed samples.
 ticks() {
 	awk -F, '$3 == "tick" && $1 != time { time = $1; n++ } END { print n + 0 }' "$T/rows"
 }
@@ -67,6 +67,7 @@ ticked() {
 	[ "$(ticks)" -ge "$1" ]
 }
 
+# tick N: the time of sample N and its counts.
 tick() {
 	awk -F, -v nth="$1" '
 		$3 != "tick" { next }

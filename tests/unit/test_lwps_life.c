@@ -119,7 +119,7 @@ static void test_attach(void **state)
 	unwatch();
 }
 
-/* More processes than one attach call takes, and an ended one among them. */
+/* Attaches to more processes than one call accepts; one of them has exited. */
 static void test_attach_many(void **state)
 {
 	enum { N = LWPS_AT_ONCE + 100, ZOMBIE = N / 2, ABSENT };

@@ -20,7 +20,7 @@
 #define PRESET (UINT64_MAX - PERIOD + 1)
 #define PAGES 10000 /* that are mapped at a time */
 
-/* Fewer on the emulated machine. */
+/* main() lowers both on an emulated machine. */
 static unsigned long nfaults = 1000000; /* of all threads */
 static unsigned turns = 100;
 

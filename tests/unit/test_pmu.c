@@ -172,7 +172,7 @@ static void inherited(void **state)
 	assert_int_equal(cpc_buf_get(cpc, buf, 0, &all), 0);
 	assert_int_equal(cpc_set_sample(cpc, set, buf), 0);
 	assert_int_equal(cpc_buf_get(cpc, buf, 0, &own), 0);
-	/* And the exits of the threads, which are fewer than any of the loops. */
+	/* `all` also has the exits of the threads, which take less than 2 * ROUNDS. */
 	assert_in_range(all, parts, own + parts + 2 * ROUNDS);
 }
 

@@ -39,7 +39,7 @@ struct kind {
 
 static const struct kind *kind;
 
-/* In memory and thread pointer of its parent, maybe: system calls only. */
+/* It may share memory and thread pointer with its parent, so it makes only system calls. */
 static int child(void *arg)
 {
 	(void)arg;

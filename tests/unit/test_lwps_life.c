@@ -163,6 +163,118 @@ static void test_attach_many(void **state)
 	unwatch();
 }
 
+/* ---- counts of a living child ---- */
+
+/* The child works for each byte that it gets, and answers. */
+static unsigned flaws_after_round(const int go[2], const int done[2], unsigned slot,
+				  uint64_t *count)
+{
+	assert_int_equal(write(go[1], "", 1), 1);
+	read_byte(done[0]);
+	assert_int_equal(lwps_flush(w.lwps), 0);
+	return lwps_read(w.lwps, slot, count);
+}
+
+/* ---- columns that take turns ---- */
+
+#define PAGES 100 /* that are touched in a round */
+
+/* A child that touches new pages for each byte that it gets, and answers. */
+static pid_t start_touching(const int go[2], const int done[2])
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = PAGES * page;
+	pid_t pid = fork();
+	char byte;
+
+	if (pid != 0)
+		return pid;
+	close(go[1]);
+	while (read(go[0], &byte, 1) == 1) {
+		char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				    -1, 0);
+
+		madvise(memory, size, MADV_NOHUGEPAGE);
+		for (size_t i = 0; i < size; i += page)
+			memory[i] = 1;
+		munmap(memory, size);
+		if (write(done[1], &byte, 1) != 1)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+enum turn_column { FAULTS_0, CLOCK_0, FAULTS_1, SWITCHES_1, CLOCK_1, NTURN_COLUMNS };
+
+static void open_turns(void)
+{
+	struct lwps_config config = {.ncolumns = NTURN_COLUMNS,
+				     .nturns = 2,
+				     .column = {[FAULTS_0] = {.fd = w.fds[0]},
+						[CLOCK_0] = {.kind = LWPS_CLOCK},
+						[FAULTS_1] = {.fd = w.fds[1], .turn = 1},
+						[SWITCHES_1] = {.kind = LWPS_SWITCH, .turn = 1},
+						[CLOCK_1] = {.kind = LWPS_CLOCK, .turn = 1}},
+				     .ncpus = w.ncpus,
+				     .nslots = 8,
+				     .attaches = true};
+	char why[200];
+
+	for (unsigned cpu = 0; cpu < w.ncpus; cpu++) {
+		w.fds[0][cpu] = open_event(PERF_COUNT_SW_PAGE_FAULTS_MIN, cpu);
+		w.fds[1][cpu] = open_event(PERF_COUNT_SW_PAGE_FAULTS_MIN, cpu);
+	}
+	w.lwps = lwps_open(&config, why, sizeof(why));
+	for (unsigned cpu = 0; cpu < w.ncpus; cpu++) {
+		close(w.fds[0][cpu]);
+		close(w.fds[1][cpu]);
+	}
+	if (w.lwps == NULL)
+		fail_msg("lwps_open: %s", why);
+}
+
+/* Only the columns of one turn count at a time, or none. */
+static void test_turns(void **state)
+{
+	static const unsigned turns[] = {0, 1, LWPS_NO_TURN, 1, 0, LWPS_NO_TURN, 0};
+	uint64_t now[NTURN_COLUMNS], before[NTURN_COLUMNS];
+	int go[2], done[2];
+	unsigned slot;
+	bool found;
+	pid_t pid;
+
+	(void)state;
+	watch(everything, 64); /* is it allowed? */
+	lwps_close(w.lwps);
+	open_turns();
+	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pipe(done), 0);
+	pid = start_touching(go, done);
+	assert_int_equal(lwps_attach(w.lwps, &pid, 1, &found), 0);
+	assert_true(found);
+	assert_int_equal(take_all(), 1);
+	for (slot = 0; w.in_slot[slot] == NULL; slot++)
+		;
+	flaws_after_round(go, done, slot, before); /* its own pages are copied */
+	for (size_t i = 0; i < ARRAY_SIZE(turns); i++) {
+		assert_int_equal(lwps_turn(w.lwps, turns[i]), 0);
+		lwps_read(w.lwps, slot, before);
+		assert_int_equal(flaws_after_round(go, done, slot, now), 0);
+		assert_int_equal(now[FAULTS_0] - before[FAULTS_0], turns[i] == 0 ? PAGES : 0);
+		assert_int_equal(now[FAULTS_1] - before[FAULTS_1], turns[i] == 1 ? PAGES : 0);
+		assert_int_equal(now[CLOCK_0] > before[CLOCK_0], turns[i] == 0);
+		assert_int_equal(now[CLOCK_1] > before[CLOCK_1], turns[i] == 1);
+		assert_true(turns[i] == 1 || now[SWITCHES_1] == before[SWITCHES_1]);
+	}
+	assert_true(now[SWITCHES_1] > 0);
+	close(go[1]);
+	follow();
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(go[0]);
+	close(done[0]);
+	close(done[1]);
+	unwatch();
+}
+
 /* ---- events that do not run all the time ---- */
 
 #define HOLDERS 32 /* events of a CPU; none has as many counters */
@@ -196,15 +308,6 @@ static pid_t start_rounds(const int go[2], const int done[2])
 			_exit(1);
 	}
 	_exit(0);
-}
-
-static unsigned flaws_after_round(const int go[2], const int done[2], unsigned slot,
-				  uint64_t *count)
-{
-	assert_int_equal(write(go[1], "", 1), 1);
-	read_byte(done[0]);
-	assert_int_equal(lwps_flush(w.lwps), 0);
-	return lwps_read(w.lwps, slot, count);
 }
 
 /* These events are not pinned, unlike those of cputrack, and other events take all counters. */
@@ -310,6 +413,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(test_status, cleanup),
 		cmocka_unit_test_teardown(test_attach, cleanup),
 		cmocka_unit_test_teardown(test_attach_many, cleanup),
+		cmocka_unit_test_teardown(test_turns, cleanup),
 		cmocka_unit_test_teardown(test_not_run, cleanup),
 		cmocka_unit_test_teardown(test_flush, cleanup),
 	};

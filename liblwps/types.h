@@ -144,6 +144,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	const struct cred *real_cred;
 	struct css_set *cgroups;
+	struct bpf_local_storage *bpf_storage;
 };
 
 struct kernel_siginfo {

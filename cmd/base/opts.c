@@ -9,6 +9,7 @@
 #include "util.h"
 
 #include <bsd/string.h>
+#include <errno.h>
 #include <getopt.h>
 #include <libcpc.h>
 #include <stdbool.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 
 #define MAX_OPTS 64
+#define UNKNOWN_OPTION "unknown option '%s'; %s -h lists the options"
 
 /* Reports an option of similar programs, a letter or a long name of `n` bytes.  False: unknown. */
 static bool report_foreign(const char *word, const char *name, size_t n,
@@ -50,7 +52,7 @@ static void report_long(const char *word, const struct opt *opts)
 	else if (nearest != NULL)
 		say("unknown option '%s' (did you mean '--%s'?)", word, nearest);
 	else
-		say("unknown option '%s'", word);
+		say(UNKNOWN_OPTION, word, program_invocation_short_name);
 	free(given);
 }
 
@@ -73,7 +75,7 @@ static void report_error(char **argv, const struct opt *opts, const struct forei
 	else if (!is_letter)
 		report_long(what, opts);
 	else
-		say("unknown option '%s'", what);
+		say(UNKNOWN_OPTION, what, program_invocation_short_name);
 }
 
 /* Unlike getopt_long(3), an optional argument may be the next word. */

@@ -94,54 +94,90 @@ static void has_symbol(void *arg, int index, const char *symbol, uint64_t addres
 	*(bool *)arg |= !symbol_has_path(symbol);
 }
 
-/* The name of a function, if `event` can be one, also after "uprobe:" and the like; or NULL. */
-static const char *function_of(const char *event)
+/* Is it a name in C? */
+static bool is_identifier(const char *name)
 {
-	static const char *const prefixes[] = {"breakpoint:", "uprobe:", "probe:", "func:"};
-	const char *name = event;
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
-		if (strncmp(event, prefixes[i], strlen(prefixes[i])) == 0)
-			name = event + strlen(prefixes[i]);
-	}
 	for (const char *c = name; *c != '\0'; c++) {
 		if (!isalpha((unsigned char)*c) && *c != '_' &&
 		    (c == name || !isdigit((unsigned char)*c)))
-			return NULL;
+			return false;
 	}
-	return *name != '\0' ? name : NULL;
+	return *name != '\0';
 }
 
-/* An event by a word that other tools have for it; or NULL. */
-static const char *event_of_word(const char *word)
-{
-	static const char *const events[][2] = {
-		{"time", "task-clock"},
-		{"cpu", "task-clock"},
-		{"cpu-time", "task-clock"},
-		{"usage", "task-clock"},
-		{"utilization", "task-clock"},
-		{"load", "task-clock"},
-		{"user", "task-clock"},
-		{"user-time", "task-clock"},
-		{"system-time", "task-clock"},
-		{"switches", "context-switches"},
-		{"csw", "context-switches"},
-		{"forks", "sched:sched_process_fork"},
-		{"execs", "sched:sched_process_exec"},
-		{"signals", "signal:signal_generate"},
-		{"interrupts", "irq:irq_handler_entry"},
-		{"irq", "irq:irq_handler_entry"},
-		{"syscall", "raw_syscalls:sys_enter"},
-		{"syscalls", "raw_syscalls:sys_enter"},
-	};
+/* Events of other tools begin with their kind: "tracepoint:sched:sched_switch". */
+static const struct kind {
+	const char *prefix, *before, *after; /* the event here; `before` NULL: there is none */
+	bool function;
+} kinds[] = {
+	{"tracepoint:", "", "", false},
+	{"software:", "", "", false},
+	{"hardware:", "", "", false},
+	{"usdt:", "sdt/", "/", false},
+	{"kprobe:", NULL, NULL, false},
+	{"kretprobe:", NULL, NULL, false},
+	{"breakpoint:", "uprobe/func=", "/", true},
+	{"uprobe:", "uprobe/func=", "/", true},
+	{"probe:", "uprobe/func=", "/", true},
+	{"func:", "uprobe/func=", "/", true},
+	{0},
+};
 
-	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {
-		if (strcmp(word, events[i][0]) == 0)
-			return events[i][1];
+/* The kind of an event, and its name without the kind and the path of a file; or NULL. */
+static const struct kind *kind_of(const char *event, bool functions, const char **name)
+{
+	for (const struct kind *kind = kinds; kind->prefix != NULL; kind++) {
+		size_t n = strlen(kind->prefix);
+
+		if (strncmp(event, kind->prefix, n) != 0)
+			continue;
+		*name = kind->function ? strrchr(event, ':') + 1 : event + n;
+		if (**name == '/')
+			*name += strcspn(*name, ":") + (strchr(*name, ':') != NULL);
+		return (kind->function ? functions && is_identifier(*name) : **name != '\0') ? kind
+											     : NULL;
 	}
 	return NULL;
 }
+
+/* Events by words that other tools have for them. */
+static const struct synonym words[] = {
+	{"time", "task-clock"},
+	{"cpu", "task-clock"},
+	{"cpu-time", "task-clock"},
+	{"cputime", "task-clock"},
+	{"usage", "task-clock"},
+	{"utilization", "task-clock"},
+	{"load", "task-clock"},
+	{"user", "task-clock"},
+	{"user-time", "task-clock"},
+	{"system-time", "task-clock"},
+	{"switches", "context-switches"},
+	{"csw", "context-switches"},
+	{"cswch", "context-switches"},
+	{"ctxsw", "context-switches"},
+	{"minflt", "minor-faults"},
+	{"majflt", "major-faults"},
+	{"instr", "instructions"},
+	{"insn", "instructions"},
+	{"insns", "instructions"},
+	{"llc-misses", "cache-misses"},
+	{"forks", "sched:sched_process_fork"},
+	{"execs", "sched:sched_process_exec"},
+	{"wakeups", "sched:sched_wakeup"},
+	{"signals", "signal:signal_generate"},
+	{"interrupts", "irq:irq_handler_entry"},
+	{"irq", "irq:irq_handler_entry"},
+	{"io", "block:block_rq_issue"},
+	{"disk", "block:block_rq_issue"},
+	{"energy", "power/energy-pkg/"},
+	{"energy-pkg", "power/energy-pkg/"},
+	{"energy-cores", "power/energy-cores/"},
+	{"energy-ram", "power/energy-ram/"},
+	{"syscall", "raw_syscalls:sys_enter"},
+	{"syscalls", "raw_syscalls:sys_enter"},
+	{0},
+};
 
 struct nearest {
 	const char *word;
@@ -187,8 +223,8 @@ static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 	const char *event = spec->req[i].event;
 	struct nearest nearest = {.word = event};
 	const char *mode = cpc_nearest(event, modes, sizeof(modes) / sizeof(*modes));
-	const char *function = functions ? function_of(event) : NULL;
-	const char *other = event_of_word(event);
+	const char *other = synonym_find(words, event), *name = event;
+	const struct kind *kind = kind_of(event, functions, &name);
 	char *why = xstrdup(cpcerr_text());
 	int subcode = cpcerr_subcode();
 	bool unknown = subcode == CPC_INVALID_EVENT && strcmp(event, modes[0]) != 0 &&
@@ -202,6 +238,16 @@ static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 	describe_ratio(spec, i, ratio, sizeof(ratio));
 	if (*ratio != '\0') {
 		say("%s%s", why, ratio);
+	} else if (subcode == CPC_INVALID_EVENT && *event == '{') {
+		say("unknown event '%s': the events of a -c count together, without braces", event);
+	} else if (kind != NULL && kind->before == NULL) {
+		say("unknown event '%s': functions of the kernel cannot be counted, but "
+		    "tracepoints and system calls",
+		    event);
+	} else if (kind != NULL) {
+		say("unknown event '%s' (did you mean '%s%s%s'?)", event, kind->before, name,
+		    kind->after);
+		status = STATUS_USAGE;
 	} else if (subcode == CPC_INVALID_EVENT && other != NULL) {
 		say("unknown event '%s' (did you mean %s'%s'?)", event,
 		    strchr(other, ':') != NULL ? "the tracepoint " : "", other);
@@ -213,11 +259,10 @@ static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 		say("%s (did you mean 'sdt/%s/'?)", why, nearest.probe);
 	} else if (mode != NULL && subcode == CPC_INVALID_EVENT) {
 		say("unknown event '%s' (did you mean '%s'?)", event, mode);
-	} else if (function != NULL && function != event) {
-		say("unknown event '%s' (did you mean 'uprobe/func=%s/'?)", event, function);
-		status = STATUS_USAGE;
-	} else if (function != NULL && unknown) {
-		say("%s; calls of a function: uprobe/func=%s/", why, function);
+	} else if (functions && unknown && is_identifier(event)) {
+		say("%s; calls of a function: uprobe/func=%s/", why, event);
+	} else if (unknown) {
+		say("%s; %s -h lists the events", why, program_invocation_short_name);
 	} else {
 		say("%s", why);
 	}

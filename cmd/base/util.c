@@ -92,7 +92,8 @@ static double seconds_of(const char *unit)
 	static const struct {
 		const char *name;
 		double seconds;
-	} units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+	} units[] = {{"", 1},	{"s", 1},    {"sec", 1},  {"ms", 1e-3},
+		     {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
 		if (strcmp(unit, units[i].name) == 0)
@@ -118,6 +119,13 @@ bool parse_seconds(const char *text, int64_t *ns)
 	*ns = (int64_t)llround(s * 1e9);
 	/* Refuse less than a nanosecond: 0 has a special meaning. */
 	return *ns > 0 || s == 0;
+}
+
+const char *synonym_find(const struct synonym *table, const char *word)
+{
+	while (table->word != NULL && strcasecmp(table->word, word) != 0)
+		table++;
+	return table->here;
 }
 
 /* Global, since the error handler of libcpc has no argument for it. */

@@ -24,6 +24,12 @@ int64_t wall_ns(void); /* since the Epoch */
  */
 bool parse_seconds(const char *text, int64_t *ns);
 
+/* What a word of other tools is called here; a table ends with {0}. */
+struct synonym {
+	const char *word, *here;
+};
+const char *synonym_find(const struct synonym *table, const char *word); /* NULL: none */
+
 /*
  * Makes libcpc store its last message for cpcerr_text() instead of printing it.  With `debug`, the
  * message begins with the name of the failed function.

@@ -58,13 +58,15 @@ static const struct foreign_opt foreign[] = {
 	{"user", "--by=user has a row for each user"},
 	{"cgroup", "--by=cgroup has a row for each cgroup"},
 	{"tree", "cputrack has rows for processes"},
-	{"x", "--format=csv separates columns by commas"},
-	{"csv", "--format=csv does that"},
-	{"j", "--format=json does that"},
-	{"json", "--format=json does that"},
-	{"timeout", "--for=SECS stops counting"},
-	{"sort", "--by=WHAT sorts by the first event of -c"},
+	{"d", "the interval is an argument, after the options; -c adds events"},
+	{"r", "cputrack -r repeats a command"},
+	{"v", "-D describes events"},
+	{"per-core", "-A core has a row for each core"},
+	{"per-socket", "-A socket has a row for each socket"},
+	{"per-node", "-A node has a row for each node"},
+	{"per-thread", "cputrack --by=lwp has a row for each thread"},
 	{"f", "cputrack follows programs"},
+	FOREIGN_OPTS,
 	{NULL, NULL},
 };
 
@@ -98,18 +100,6 @@ static int parse_time(const char *what, const char *text, int64_t *ns)
 	return STATUS_USAGE;
 }
 
-/* Parses the argument of -A, which can be a short name as on Solaris; -1: unknown. */
-static int parse_scope(const char *text)
-{
-	int scope = cpu_scope_parse(text);
-
-	if (strcmp(text, "cor") == 0)
-		return SCOPE_CORE;
-	if (strcmp(text, "soc") == 0)
-		return SCOPE_SOCKET;
-	return scope;
-}
-
 static int parse_option(void *config, int c)
 {
 	struct config *cfg = config;
@@ -128,9 +118,8 @@ static int parse_option(void *config, int c)
 		cfg->common.output.style.stamp = *optarg;
 		return STATUS_OK;
 	case 'A':
-		scope = parse_scope(optarg);
-		if (scope == -1 && (row_by_parse(optarg) != -1 || strcmp(optarg, "thread") == 0 ||
-				    strcmp(optarg, "pid") == 0 || strcmp(optarg, "tid") == 0))
+		scope = cpu_scope_parse(row_word(optarg));
+		if (scope == -1 && row_by_parse(row_word(optarg)) != -1)
 			return usage_error("unsupported -A lwp and process: cpustat counts CPUs; "
 					   "use cputrack, or -A command");
 		if (scope == -1) {

@@ -41,25 +41,20 @@ static int parse_format(struct options *options, const char *name)
 	options->output.format = format_find(name);
 	if (options->output.format != NULL)
 		return STATUS_OK;
-	say("unknown --format '%s': expected %s", name, format_names());
+	if (format_meant(name) != NULL)
+		say("unknown --format '%s' (did you mean '%s'?)", name, format_meant(name));
+	else
+		say("unknown --format '%s': expected %s", name, format_names());
 	return STATUS_USAGE;
 }
 
 static int parse_by(struct options *options, bool of_cpus, const char *name)
 {
-	static const char *const alias[][2] = {
-		{"thread", "lwp"}, {"tid", "lwp"}, {"pid", "process"}, {"comm", "command"}};
-	int scope = cpu_scope_parse(name);
-	int by;
-
-	for (size_t i = 0; i < sizeof(alias) / sizeof(*alias); i++) {
-		if (strcmp(name, alias[i][0]) == 0)
-			name = alias[i][1];
-	}
-	by = row_by_parse(name);
+	int scope = cpu_scope_parse(row_word(name)), by = row_by_parse(row_word(name));
 
 	if (by == -1 && of_cpus && scope != -1)
-		say("unsupported --by '%s': --by=cpu -A %s has a row for each", name, name);
+		say("unsupported --by '%s': --by=cpu -A %s has a row for each", name,
+		    cpu_scope_name((enum cpu_scope)scope));
 	else if (by == -1)
 		say("unknown --by '%s': expected %s", name,
 		    of_cpus ? "cpu, cgroup, service, container, user or command"
@@ -180,6 +175,17 @@ static int check_output(const struct program *prog, const struct options *option
 	return prog->check_output != NULL ? prog->check_output(config) : STATUS_OK;
 }
 
+/* -I is the interval of other programs: a number is a record only if there is such a file. */
+static int check_replay(const struct program *prog, const char *path)
+{
+	if (path == NULL || path[strspn(path, "0123456789.")] != '\0' || access(path, F_OK) == 0)
+		return STATUS_OK;
+	say("cannot read '%s': -I shows a record; %s", path,
+	    prog->of_cpus ? "the interval is an argument, in seconds"
+			  : "-T sets the interval, in seconds");
+	return STATUS_USAGE;
+}
+
 /* Checks the arguments after -h or --check.  --version ignores them, as in GNU programs. */
 static int check_rest(const struct options *options, int n)
 {
@@ -210,7 +216,9 @@ static int parse(const struct program *prog, struct options *options, void *conf
 		return status;
 	if (options->help || options->version || options->check)
 		return check_rest(options, argc - optind);
-	status = check_output(prog, options, config, counting);
+	status = check_replay(prog, options->replay);
+	if (status == STATUS_OK)
+		status = check_output(prog, options, config, counting);
 	if (status != STATUS_OK)
 		return status;
 	if (options->replay != NULL)

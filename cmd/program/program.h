@@ -50,6 +50,22 @@ enum {
 	{OPT_SPLIT, "split", NULL, "events that do not fit together take turns", TO_COUNT}, \
 	{OPT_DELAY, "delay", "SECS", "start counting after SECS", TO_COUNT}, \
 	{OPT_FOR, "for", "SECS", "stop counting after SECS", TO_COUNT}
+
+/* Options of perf stat and top that have other names here. */
+#define FOREIGN_OPTS \
+	{"x", "--format=csv separates columns by commas"}, \
+	{"csv", "--format=csv does that"}, \
+	{"j", "--format=json does that"}, \
+	{"json", "--format=json does that"}, \
+	{"timeout", "--for=SECS stops counting"}, \
+	{"sort", "--by=WHAT sorts by the first event of -c"}, \
+	{"detailed", "-c adds events, and -D describes them"}, \
+	{"M", "-c counts ratios, too, such as -c ipc"}, \
+	{"metrics", "-c counts ratios, too, such as -c ipc"}, \
+	{"B", "--human shortens large counts"}, \
+	{"big-num", "--human shortens large counts"}, \
+	{"log-fd", "-o /dev/fd/N writes to a file descriptor"}, \
+	{"quiet", "-o FILE writes the counts to a file"}
 /* clang-format on */
 
 /* The values of the common options. */

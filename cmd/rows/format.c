@@ -5,9 +5,11 @@
  */
 #include "format.h"
 
+#include "../base/util.h"
 #include "means.h"
 
 #include <bsd/string.h>
+#include <libcpc.h>
 #include <string.h>
 
 static struct sink *open_table(FILE *file, const struct style *style)
@@ -39,6 +41,25 @@ const struct format *format_find(const char *name)
 			return &formats[i];
 	}
 	return NULL;
+}
+
+const char *format_meant(const char *word)
+{
+	static const struct synonym words[] = {
+		{"prometheus", "openmetrics"},
+		{"prom", "openmetrics"},
+		{"jsonl", "json"},
+		{"ndjson", "json"},
+		{"perfetto", "trace"},
+		{"chrome", "trace"},
+		{"text", "table"},
+		{0},
+	};
+	const char *name[NFORMATS], *here = synonym_find(words, word);
+
+	for (size_t i = 0; i < NFORMATS; i++)
+		name[i] = formats[i].name;
+	return here != NULL ? here : cpc_nearest(word, name, NFORMATS);
 }
 
 const char *format_names(void)

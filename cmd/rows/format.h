@@ -47,6 +47,8 @@ struct format {
 
 /* NULL: unknown. */
 const struct format *format_find(const char *name);
+/* The name that a misspelt one, or a word of other tools, means; or NULL. */
+const char *format_meant(const char *word);
 /* The names of all formats, as "a, b or c". */
 const char *format_names(void);
 

@@ -70,6 +70,23 @@ int cpu_scope_parse(const char *name)
 	return find_name(scope_names, CPU_SCOPES, name);
 }
 
+const char *row_word(const char *word)
+{
+	static const struct synonym words[] = {
+		{"thread", "lwp"},	{"tid", "lwp"},
+		{"pid", "process"},	{"tgid", "process"},
+		{"comm", "command"},	{"cmd", "command"},
+		{"program", "command"}, {"uid", "user"},
+		{"unit", "service"},	{"docker", "container"},
+		{"cor", "core"}, /* as on Solaris */
+		{"soc", "socket"},	{"package", "socket"},
+		{"numa", "node"},	{0},
+	};
+	const char *here = synonym_find(words, word);
+
+	return here != NULL ? here : word;
+}
+
 const char *run_side_name(enum run_side side)
 {
 	return side_names[side];

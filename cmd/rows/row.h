@@ -210,6 +210,8 @@ const char *row_kind_name(enum row_kind kind);
 int row_kind_parse(const char *name);
 const char *cpu_scope_name(enum cpu_scope scope);
 int cpu_scope_parse(const char *name);
+/* The name that a word of other tools means, such as "process" for "pid"; or the word. */
+const char *row_word(const char *word);
 const char *run_side_name(enum run_side side);
 int run_side_parse(const char *name);
 const char *row_by_name(enum row_by by);

@@ -89,7 +89,8 @@ static void refuse_unknown(const char *name, struct cpci_event *event, struct cp
 	const char *cpu, *modifier = strrchr(name, ':'), *kind = "";
 	struct cpci_suggest suggest;
 	char meant[256];
-	bool found = cpci_tracepoint_meant(name, meant, sizeof(meant));
+	bool tracepoint = cpci_tracepoint_meant(name, meant, sizeof(meant));
+	bool found = tracepoint || cpci_sysfs_meant(name, meant, sizeof(meant));
 
 	if (modifier != NULL && cpci_event_precise(name, modifier + 1, strlen(modifier + 1), diag))
 		return;
@@ -112,7 +113,7 @@ static void refuse_unknown(const char *name, struct cpci_event *event, struct cp
 			snprintf(meant, sizeof(meant), "%.*s%s", (int)(suggest.name - name), name,
 				 suggest.best);
 	}
-	if (found || (meant[0] == '\0' && cpci_tracepoint_near(name, meant, sizeof(meant))))
+	if (tracepoint || (meant[0] == '\0' && cpci_tracepoint_near(name, meant, sizeof(meant))))
 		kind = "the tracepoint ";
 	event->unknown = meant[0] == '\0';
 	if (event->unknown)

@@ -229,6 +229,11 @@ const struct cpci_standin *cpci_find_standin(void);
 
 bool cpci_software_has(const char *name); /* ignores case; without modifiers */
 
+/* ---- sysfs.c --------------------------------------------------------------------- */
+
+/* Finds a PMU that has the event in sysfs: "power/energy-pkg/" for "energy-pkg". */
+bool cpci_sysfs_meant(const char *event, char *name, size_t size);
+
 /* ---- pfm.c ----------------------------------------------------------------------- */
 
 struct cpci_core_pmu {

@@ -253,6 +253,31 @@ int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
 	return add_term(&l, type, text, flags) == 0 ? 1 : -1;
 }
 
+struct meant {
+	const char *event;
+	char *name; /* "pmu/event/"; "": no PMU has the event */
+	size_t size;
+};
+
+static void try_file(void *arg, const char *pmu)
+{
+	const struct meant *meant = arg;
+	char text[CPCI_PMU_TEXT];
+
+	if (*meant->name == '\0' && cpci_pmu_read(pmu, "events/", meant->event, text))
+		snprintf(meant->name, meant->size, "%s/%s/", pmu, meant->event);
+}
+
+bool cpci_sysfs_meant(const char *event, char *name, size_t size)
+{
+	struct meant meant = {.event = event, .name = name, .size = size};
+
+	*name = '\0';
+	if (*event != '\0' && strpbrk(event, "./") == NULL)
+		cpci_pmu_each(&meant, try_file);
+	return *name != '\0';
+}
+
 struct visitor {
 	char pmu[CPCI_PMU_NAME];
 	void *arg;

@@ -174,12 +174,26 @@ static const char *nearest(int dir, const char *name, struct cpci_suggest *sugge
 	return suggest->best[0] != '\0' ? suggest->best : name;
 }
 
+/* Completes "write" to "sys_enter_write", and "switch" to "sched_switch".  False: no such event. */
+static bool complete_name(int dir, const char *system, const char *word, char name[2 * MAX_WORD])
+{
+	const char *const prefixes[] = {"sys_enter", system};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+		snprintf(name, 2 * MAX_WORD, "%s_%s", prefixes[i], word);
+		if (strlen(name) < MAX_WORD && read_id(dir, name) != -1)
+			return true;
+	}
+	return false;
+}
+
 /* Suggests a similar tracepoint.  -1: `diag` has it; 0: none. */
 static int suggest_other(const struct lookup *look, int tracefs)
 {
 	struct cpci_suggest system, event;
 	const char *in = look->system, *name = look->event;
 	const char *filter = look->filter[0] != '\0' ? "/" : "";
+	char whole[2 * MAX_WORD];
 	int dir = open_dir(tracefs, in), events;
 	bool there;
 
@@ -200,7 +214,9 @@ static int suggest_other(const struct lookup *look, int tracefs)
 			  name);
 		return -1;
 	}
-	if (read_id(dir, name) == -1)
+	if (complete_name(dir, in, name, whole))
+		name = whole;
+	else if (read_id(dir, name) == -1)
 		name = nearest(dir, look->event, &event);
 	there = read_id(dir, name) != -1;
 	close(dir);

@@ -14,7 +14,8 @@ setup() {
 
 @test "options" {
 	mistake 2 "unknown option '--follow-exek' (did you mean '--follow-exec'?)" cputrack --follow-exek true
-	mistake 2 "unknown option '--xyzzy'" cputrack --xyzzy true
+	mistake 2 "unknown option '--xyzzy'; cputrack -h lists the options" cputrack --xyzzy true
+	mistake 2 "unknown option '-q'; cpustat -h lists the options" cpustat -q 1 1
 	mistake 2 "ambiguous option '--fol': it can be --follow-exec, --follow-fork" cputrack --fol true
 	mistake 2 "unknown option '-e'; use -c for events" cpustat -e page-faults 1 1
 	mistake 2 "unknown option '--agregate' (did you mean '--aggregate'?)" cpustat --agregate all
@@ -48,7 +49,7 @@ setup() {
 	mistake 2 "did you mean 'uprobe/func=malloc/'?" cputrack -c breakpoint:malloc true
 	mistake 2 "did you mean 'page-faults'?" cputrack -c page_faults true
 	go -2 cpustat -c malloc
-	[ "$stderr" = "cpustat: unknown event 'malloc'" ]
+	[ "$stderr" = "cpustat: unknown event 'malloc'; cpustat -h lists the events" ]
 }
 
 @test "options and words of other tools" {
@@ -65,7 +66,26 @@ setup() {
 	mistake 2 "invalid argument '--human': options come before the interval" cpustat 1 1 --human
 	mistake 2 "unsupported -A lwp and process: cpustat counts CPUs; use cputrack" cpustat -A process 1 1
 	mistake 2 "unsupported --by lwp and process: cpustat counts CPUs; use cputrack" cpustat --by=pid 1 1
-	mistake 2 "-I shows a record, without a command" cputrack -I 100 ls
+	mistake 2 "cannot read '100': -I shows a record; -T sets the interval, in seconds" cputrack -I 100 ls
+	mistake 2 "cannot read '100': -I shows a record; -T sets the interval, in seconds" cputrack -I 100 -p 1
+	mistake 2 "cannot read '100': -I shows a record; the interval is an argument" cpustat -I 100
+	mistake 2 "-I shows a record, without a command" cputrack -I 100x ls
+	mistake 2 "unknown option '-d'; -c adds events, and -D describes them" cputrack -d ls
+	mistake 2 "unknown option '--detailed'; -c adds events, and -D describes them" cpustat --detailed 1 1
+	mistake 2 "unknown option '-d'; the interval is an argument" cpustat -d 1
+	mistake 2 "unknown option '-M'; -c counts ratios, too, such as -c ipc" cputrack -M ipc ls
+	mistake 2 "unknown option '-B'; --human shortens large counts" cputrack -B ls
+	mistake 2 "unknown option '-g'; ovfprof -c counts by callers" cputrack -g ls
+	mistake 2 "unknown option '-G'; --cgroup=CGROUP tracks" cputrack -G foo ls
+	mistake 2 "unknown option '--per-core'; cpustat -A core has" cputrack --per-core ls
+	mistake 2 "unknown option '--per-core'; -A core has" cpustat --per-core 1 1
+	mistake 2 "unknown option '--threads'; --by=lwp has a row for each thread" cputrack --threads ls
+	mistake 2 "unknown option '-r'; cputrack -r repeats a command" cpustat -r 5 ls
+	mistake 2 "unknown option '--log-fd=3'; -o /dev/fd/N writes to a file descriptor" cputrack --log-fd=3 ls
+	mistake 2 "unknown --format 'prometheus' (did you mean 'openmetrics'?)" cputrack --format=prometheus ls
+	mistake 2 "unknown --format 'CSV' (did you mean 'csv'?)" cpustat --format=CSV 1 1
+	mistake 2 "unknown --format 'yaml': expected table, csv, json, openmetrics or trace" cpustat --format=yaml
+	mistake 2 "unsupported --by 'numa': --by=cpu -A node has a row for each" cpustat --by=numa 1 1
 	mistake 2 "either a command or -p, not both; -T sets the interval" cputrack -p 1 1 2
 	mistake 2 "there is no program '5'; -p tracks a process, -T sets the interval" cputrack -n 5 ls
 	mistake 2 "env(1) sets variables: cputrack env LC_ALL=C COMMAND" cputrack LC_ALL=C ls
@@ -99,6 +119,12 @@ setup() {
 	for name in time cpu load user; do
 		mistake 2 "unknown event '$name' (did you mean 'task-clock'?)" cputrack -c "$name" true
 	done
+	mistake 2 "unknown event 'instr' (did you mean 'instructions'?)" cputrack -c pic1=instr true
+	mistake 2 "unknown event 'LLC-misses' (did you mean 'cache-misses'?)" cputrack -c LLC-misses true
+	mistake 2 "unknown event 'energy-pkg' (did you mean 'power/energy-pkg/'?)" cpustat -c energy-pkg 1 1
+	mistake 2 "unknown event '{faults': the events of a -c count together, without braces" \
+		cputrack -c '{faults,cs}' true
+	mistake 2 "unknown event '*'; cputrack -h lists the events" cputrack -c '*' true
 	mistake 2 "did you mean the tracepoint 'signal:signal_generate'?" cpustat -c page-faults,signals 1 1
 	mistake 2 "did you mean the tracepoint 'raw_syscalls:sys_enter'?" cputrack -c syscalls true
 	printf '#!/bin/sh\n' >"$T/zwqx"
@@ -107,8 +133,30 @@ setup() {
 	PATH=$T:$PATH mistake 2 "unknown event 'zwqx'" cpustat -c zwqx 1 1
 }
 
+@test "kinds of events of other tools" {
+	mistake 2 "(did you mean 'sched:sched_switch'?)" cputrack -c tracepoint:sched:sched_switch true
+	mistake 2 "(did you mean 'faults'?)" cpustat -c software:faults 1 1
+	mistake 2 "(did you mean 'cache-misses'?)" cputrack -c hardware:cache-misses true
+	mistake 2 "(did you mean 'sdt/libc:setjmp/'?)" cputrack -c usdt:/lib/libc.so.6:libc:setjmp true
+	mistake 2 "(did you mean 'uprobe/func=readline/'?)" cputrack -c uprobe:/bin/bash:readline true
+	mistake 2 "functions of the kernel cannot be counted, but tracepoints" cpustat -c kprobe:vfs_read 1 1
+	mistake 2 "unknown event 'uprobe:'; cputrack -h lists the events" cputrack -c uprobe: true
+}
+
+@test "an event of a PMU without the PMU" {
+	local file=(/sys/bus/event_source/devices/msr/events/tsc)
+	[ -e "${file[0]}" ] || skip "this machine has no msr/tsc/"
+	mistake 2 "unknown event 'tsc' (did you mean 'msr/tsc/'?)" cpustat -c tsc 1 1
+}
+
 @test "what has a meaning elsewhere has it here" {
-	local counts
+	local counts by
+	for by in cmd program comm; do
+		go -0 cputrack --by="$by" -c page-faults true
+		[[ ${lines[0]} == *" comm "* ]]
+	done
+	go -0 cputrack --by=uid --for=1min -c page-faults true
+	[[ ${lines[0]} == *user* ]]
 	go -0 cputrack -c page-faults -T 100ms --for 1m -o - true
 	[ "$(awk '$3 == "exit"' <<<"$output" | wc -l)" = 1 ]
 	[ ! -e - ]
@@ -154,4 +202,9 @@ setup() {
 	mistake 2 "did you mean the tracepoint 'sched:sched_switch'?" "${TRACEFS[@]}" cputrack -c sched_switch true
 	mistake 2 "did you mean the tracepoint 'sched:*'?" "${TRACEFS[@]}" cputrack -c sched true
 	mistake 2 "did you mean the tracepoint 'raw_syscalls:sys_enter'?" "${TRACEFS[@]}" cputrack -c syscalls true
+	for name in syscall:openat syscalls:openat; do
+		mistake 2 "unknown event '$name' (did you mean 'syscalls:sys_enter_openat'?)" \
+			"${TRACEFS[@]}" cputrack -c "$name" true
+	done
+	mistake 2 "(did you mean 'sched:sched_switch'?)" "${TRACEFS[@]}" cputrack -c sched:switch true
 }

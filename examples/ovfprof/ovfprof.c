@@ -10,6 +10,7 @@
 #include <err.h>
 #include <errno.h>
 #include <ftw.h>
+#include <getopt.h>
 #include <libcpc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,8 +52,7 @@ static bool try_event(const struct options *o, const char *event, cpc_errhndlr_t
 
 	if (cpc == NULL)
 		err(1, "cannot count");
-	if (errhndlr != NULL)
-		cpc_seterrhndlr(cpc, errhndlr);
+	cpc_seterrhndlr(cpc, errhndlr);
 	signal(SIGEMT, SIG_IGN); /* it may overflow meanwhile */
 	set = cpc_set_create(cpc);
 	good = set != NULL && cpc_set_add_request(cpc, set, event, preset, flags, 0, NULL) == 0 &&
@@ -70,22 +70,53 @@ static void quiet(const char *fn, int subcode, const char *fmt, va_list ap)
 	(void)ap;
 }
 
+static void report_refusal(const char *fn, int subcode, const char *fmt, va_list ap)
+{
+	(void)fn;
+	(void)subcode;
+	vwarnx(fmt, ap);
+}
+
 static uint64_t to_period(const char *s)
 {
 	const char *wrong;
 	long long n = strtonum(s, 1, INT64_MAX, &wrong);
 
 	if (wrong != NULL)
-		errx(2, "period '%s' is %s", s, wrong);
+		errx(2, "invalid -p '%s': a period is a number of events, and no process", s);
 	return (uint64_t)n;
+}
+
+/* Options of perf record, which are others here. */
+static const struct {
+	char letter;
+	const char *instead;
+} foreign[] = {
+	{'F', "-p PERIOD sets the events between two samples"},
+	{'g', "-c shows callers"},
+	{'a', "ovfprof profiles a command that it starts"},
+};
+
+static void refuse_option(const char *word)
+{
+	bool is_long = strncmp(word, "--", 2) == 0;
+
+	for (size_t i = 0; !is_long && i < sizeof(foreign) / sizeof(foreign[0]); i++) {
+		if (foreign[i].letter == optopt)
+			errx(2, "unknown option '-%c'; %s", optopt, foreign[i].instead);
+	}
+	if (is_long)
+		errx(2, "unknown option '%s'; ovfprof -h lists the options", word);
+	errx(2, "unknown option '-%c'; ovfprof -h lists the options", optopt);
 }
 
 static void read_options(int argc, char *argv[], struct options *o)
 {
+	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
 	int opt;
 	char *end;
 
-	while ((opt = getopt(argc, argv, "+e:p:clsm:o:h")) != -1) {
+	while ((opt = getopt_long(argc, argv, "+:e:p:clsm:o:h", longs, NULL)) != -1) {
 		switch (opt) {
 		case 'e':
 			o->event = optarg;
@@ -105,7 +136,7 @@ static void read_options(int argc, char *argv[], struct options *o)
 		case 'm':
 			o->least = strtod(optarg, &end);
 			if (end == optarg || *end != '\0' || !(o->least >= 0))
-				errx(2, "invalid percentage '%s'", optarg);
+				errx(2, "invalid -m '%s': expected a percentage", optarg);
 			break;
 		case 'o':
 			o->output = optarg;
@@ -113,15 +144,15 @@ static void read_options(int argc, char *argv[], struct options *o)
 		case 'h':
 			fputs(usage, stdout);
 			exit(0);
+		case ':':
+			errx(2, "missing argument of option '-%c'", optopt);
 		default:
-			fputs(usage, stderr);
-			exit(2);
+			refuse_option(argv[optind - 1]);
 		}
 	}
-	if (optind == argc) {
-		fputs(usage, stderr);
-		exit(2);
-	}
+	if (optind == argc)
+		errx(2, "missing command: ovfprof profiles a command that it starts; ovfprof -h "
+			"lists the options");
 }
 
 /* Where ovfprof-preload.so is, from the directory of this program: beside it, or installed. */
@@ -191,8 +222,12 @@ static int run(char *argv[], const struct options *o)
 	if (pid == 0) {
 		set_environment(o);
 		execvp(argv[0], argv);
-		warn("%s", argv[0]);
-		_exit(errno == ENOENT ? 127 : 126);
+		if (errno == ENOENT) {
+			warnx("cannot find program '%s'", argv[0]);
+			_exit(127);
+		}
+		warn("cannot execute program '%s'", argv[0]);
+		_exit(126);
 	}
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
@@ -220,11 +255,12 @@ static int profile(char *argv[], const struct options *o, FILE *out)
 
 	make_directory();
 	status = run(argv, o);
-	if (report(dir, o, out) == 0)
+	/* As in a shell, 126 and 127 mean that there was no program: there is a message. */
+	if (report(dir, o, out) == 0 && status != 126 && status != 127)
 		warnx("nothing was profiled: statically linked programs, and those with "
 		      "privileges of their own, do not load the profiler");
 	if (fflush(out) == EOF || ferror(out))
-		err(1, "%s", o->output != NULL ? o->output : "standard error");
+		err(1, "cannot write '%s'", o->output != NULL ? o->output : "standard error");
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return status;
 }
@@ -242,10 +278,10 @@ int main(int argc, char *argv[])
 	find_preload();
 	if (o.event == NULL)
 		o.event = try_event(&o, "cycles", quiet) ? "cycles" : "task-clock";
-	if (!try_event(&o, o.event, NULL))
+	if (!try_event(&o, o.event, report_refusal))
 		return 1;
 	o.period = period_of(&o, o.event);
 	if (o.output != NULL && (out = fopen(o.output, "we")) == NULL)
-		err(1, "%s", o.output);
+		err(1, "cannot write '%s'", o.output);
 	return profile(argv + optind, &o, out);
 }

@@ -236,9 +236,17 @@ size_t report(const char *dir, const struct options *options, FILE *out)
 		free(file[i]);
 	}
 	free(file);
+	if (lwps == 0)
+		return 0;
 	fprintf(out, "# %" PRIu64 " %s in %" PRIu64 " samples of %zu LWPs of %zu programs\n",
 		all.count, options->event, all.samples, lwps, processes);
-	print_table(&all, options, out);
+	if (all.samples == 0)
+		fprintf(out,
+			"# no samples: no LWP counted a period of %" PRIu64
+			" %s; -p PERIOD sets a shorter one\n",
+			options->period, options->event);
+	else
+		print_table(&all, options, out);
 	print_stripped(&all, options, out);
 	free_table(&all);
 	free_objects();

@@ -251,12 +251,21 @@ END_PY
 	[[ $stderr == "alone: cannot find ovfprof-preload.so: "* && ${#stderr_lines[@]} -eq 1 ]]
 	[ ! -e "$T/ran" ]
 	go -1 "${PROF[@]}" -e no-such-event true
-	[[ $stderr == *"unknown event 'no-such-event'"* ]]
-	go -2 "${PROF[@]}" -p 0 true
-	[[ $stderr == *"period '0' is too small"* ]]
-	go -2 "${PROF[@]}"
-	[[ $stderr == "usage: "* ]]
-	go -127 "${PROF[@]}" "$T/none"
+	[[ $stderr == "ovfprof: unknown event 'no-such-event'"* ]]
+	mistake 2 "invalid -p '0': a period is a number of events" "${PROF[@]}" -p 0 true
+	mistake 2 "missing command: ovfprof profiles a command that it starts" "${PROF[@]}" -p $$
+	mistake 2 "unknown option '-F'; -p PERIOD sets the events between two samples" "${PROF[@]}" -F 99 true
+	mistake 2 "unknown option '-g'; -c shows callers" "${PROF[@]}" -sg true
+	mistake 2 "unknown option '--pid'; ovfprof -h lists the options" "${PROF[@]}" --pid 1
+	mistake 2 "unknown option '-x'; ovfprof -h lists the options" "${PROF[@]}" -x true
+	mistake 2 "missing argument of option '-e'" "${PROF[@]}" -e
+	mistake 2 "invalid -m 'x': expected a percentage" "${PROF[@]}" -m x true
+	mistake 1 "cannot write '$T/none/x': No such file or directory" "${PROF[@]}" -o "$T/none/x" true
+	mistake 127 "ovfprof: cannot find program '$T/none'" "${PROF[@]}" "$T/none"
+	mistake 126 "ovfprof: cannot execute program '$T'" "${PROF[@]}" "$T"
+	go -0 "${PROF[@]}" -e page-faults -p 1000000000 true
+	[[ ${stderr_lines[1]} == "# no samples: no LWP counted a period of 1000000000 page-faults; -p PERIOD sets a shorter one" ]]
+	[ "${#stderr_lines[@]}" = 2 ]
 	go -0 "${PROF[@]}" -o "$T/prof" "$WORK/symbols-static" 1
 	[[ $stderr == *"nothing was profiled: statically linked programs"* ]]
 }

@@ -10,7 +10,7 @@ import stat
 import sys
 
 from read import fail, printable, read, say
-from model import MAX_LINES, largest, natural, order_of, series_of, tree_of, unit_of, walk
+from model import MAX_LINES, largest, natural, order_of, series_of, ticks, tree_of, walk
 from page import page_of
 from plot import KINDS, Lines, Map, gnuplot, script_of
 
@@ -42,6 +42,7 @@ def parse():
             p.add_argument(*names, choices=argument.split("|"), help=about)
         else:
             p.add_argument(*names, metavar=argument, action="append" if name == "event" else "store", help=about)
+    p.error = lambda message: fail(f"{message}; cpcplot -h lists the options", 2)
     args, others = p.parse_known_args()
     if args.help:
         sys.stdout.write(p.format_help())  # argparse may ignore errors
@@ -49,7 +50,12 @@ def parse():
     if others:
         if others[0].lstrip("-") in ("png", "svg") or os.path.splitext(others[0])[1] in (*KINDS, ".html"):
             fail(f"invalid argument '{printable(others[0])}': -o FILE writes a picture or page, such as -o counts.png", 2)
-        p.error(f"unrecognized arguments: {printable(' '.join(others))}")
+        if not others[0].startswith("-"):
+            p.error(f"too many files: '{printable(args.file)}' and '{printable(others[0])}': a picture is of one")
+        p.error(f"unknown option '{printable(others[0])}'")
+    if args.file == "-" and sys.stdin is not None and sys.stdin.isatty():
+        p.error("missing FILE: cputrack -O FILE COMMAND makes a record, and cpcplot FILE draws it")
+    args.output = None if args.output == "-" else args.output  # as of cputrack
     ending = os.path.splitext(args.output or "")[1]
     args.html = args.html or ending == ".html"
     if args.html and (args.tree or args.samples or args.rate or args.by or args.gnuplot or args.size):
@@ -87,9 +93,9 @@ def write_file(path, content):
 
 
 def shown_as(event, unit, lists):
-    """The event and its unit, with the prefix that fits the largest count."""
-    top = max([abs(n) for own in lists for _, _, n in own if n is not None], default=0)
-    return f"{event}, {unit_of(unit, top)[1]}" if unit else event
+    """The event and its unit, with the prefix that the axis or colour bar has."""
+    counts = [n for own in lists for _, _, n in own if n is not None]
+    return f"{event}, {ticks(min(counts + [0]), max(counts + [0]), unit)[-1][1].split()[-1]}" if unit else event
 
 
 def tree_panel(rows, event, end):

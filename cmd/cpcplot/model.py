@@ -38,8 +38,8 @@ def ticks(low, top, unit, most=6):
         top = low + 1
     step = 10 ** math.floor(math.log10((top - low) / most))
     step *= next(n for n in (1, 2, 5, 10, 20) if (top - low) / (n * step) <= most)
-    factor, name = unit_of(unit, max(abs(low), abs(top)))
     first, last = math.floor(low / step), math.ceil(top / step - 1e-9)
+    factor, name = unit_of(unit, max(-first, last) * step * (1 + 1e-9))
     return [(i * step, f"{float(f'{i * step * factor:.6g}'):g} {name}".rstrip() if i else "0") for i in range(first, last + 1)]
 
 

@@ -102,10 +102,19 @@ class Record:
         return f"{what} on {self.host}" if self.host else what
 
 
+def command_of(words, path):
+    """The command line without the option -O FILE that wrote this file."""
+    for i, word in enumerate(words):
+        value = words[i + 1] if word in ("-O", "--record") and i + 1 < len(words) else word.removeprefix("--record=").removeprefix("-O")
+        if value != word and os.path.basename(value) == os.path.basename(path):
+            return shlex.join(words[:i] + words[i + 1 + (value in words[i + 1:i + 2]):])
+    return shlex.join(words)
+
+
 def run_of(record, about):
     """Fills `record` from its first line, `about`.  Returns the events of each set, and the units that rows can have."""
     record.tool = text(about["tool"])
-    record.command = shlex.join(text(word) for word in about["command"])
+    record.command = command_of([text(word) for word in about["command"]], record.name)
     record.host = text(about.get("host", ""))
     record.start = text(about.get("start", ""))[:19].replace("T", " ")
     units = UNITS + ("command",) if about.get("unit") == "command" else UNITS
@@ -201,6 +210,8 @@ def read(path):
         with open(0 if path == "-" else path, encoding="utf-8", errors="replace", newline="\n") as file:
             lines = lines_of(file, record)
             first = next(lines, "")
+            if not first:
+                fail(f"{record.name}: empty file: expected csv or json of cputrack or cpustat")
             (read_json if first.startswith("{") else read_csv)(itertools.chain([first], lines), record)
     except OSError as e:
         quoted_name = record.name if path == "-" else f"'{record.name}'"

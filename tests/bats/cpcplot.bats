@@ -54,6 +54,22 @@ block() {
 	grep -F "Joules per second'" <<<"$output"
 }
 
+@test "a colour bar and its title have the unit of the highest mark" {
+	printf '%s\n' '{"kind": "run", "tool": "cputrack", "command": ["cputrack", "-O", "run.json", "gcc", "-O", "x.c"],
+		"host": "h", "sets": [{"events": [{"event": "task-clock", "unit": "ns", "scale": 1}]}]}' |
+		tr -d '\n\t' >"$R"
+	echo >>"$R"
+	printf '%s\n' '{"kind": "exit", "ns": 1000000000, "pid": 1, "lwp": 1, "comm": "a", "set": 0, "counts": {"task-clock": 900000}}' \
+		'{"kind": "end"}' >>"$R"
+	go -0 cpcplot -g "$R"
+	[[ $output == *", '0.8 ms' 0.0008, '1 ms' 0.001)"* ]]
+	# The title does not repeat the file that is drawn.
+	grep -Fx "set title 'cputrack gcc -O x.c on h: task-clock, ms, total of each program'" <<<"$output"
+	cp "$R" "$T/other"
+	cpcplot -g "$T/other" | grep -F "title 'cputrack -O run.json gcc -O x.c on h: "
+	[ "$(cpcplot -o - "$R")" = "$(cpcplot "$R")" ]
+}
+
 @test "64 CPUs: a map, each with its name; a blank where nothing was counted" {
 	cpus 64 >"$R"
 	go -0 cpcplot -g "$R"
@@ -148,7 +164,7 @@ block() {
 	cd "$T"
 	go -0 cputrack -T 0.01 -O "$R" -o /dev/null make -j2
 	go -0 cpcplot -s 100x30 "$R"
-	[[ ${lines[0]} == "cputrack -T 0.01 -O $R -o /dev/null make -j2 on "* ]]
+	[[ ${lines[0]} == "cputrack -T 0.01 -o /dev/null make -j2 on "* ]]
 	[[ ${lines[1]} == "task-clock, ms, total of each program; '@' is "*" ms, "* ]]
 	grep -E '^make [0-9]+/1 +\|.*\| [0-9.]+ ms$' <<<"$output"
 	[ "$(grep -Ec '^    (sh|make) > ls [0-9]+/1 ' <<<"$output")" -eq 2 ]

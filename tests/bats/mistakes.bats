@@ -112,6 +112,11 @@ setup() {
 @test "cpcplot writes pictures by -o" {
 	mistake 2 "invalid argument 'counts.png': -o FILE writes a picture or page" cpcplot run.json counts.png
 	mistake 2 "invalid argument '--png': -o FILE writes a picture or page" cpcplot --png run.json
+	mistake 2 "too many files: 'a.json' and 'b.json': a picture is of one" cpcplot a.json b.json
+	mistake 2 "unknown option '--watch'; cpcplot -h lists the options" cpcplot --watch run.json
+	mistake 2 "invalid choice: 'pid' (choose from" cpcplot -b pid run.json
+	mistake 2 "argument -o/--output: expected one argument; cpcplot -h lists the options" cpcplot run.json -o
+	mistake 1 "/dev/null: empty file: expected csv or json of cputrack or cpustat" cpcplot /dev/null
 }
 
 @test "words of other tools for events" {

@@ -116,7 +116,9 @@ class Lines(Panel):
     def draw(self, number, legend):
         out, plots = [], []
         for i, name in enumerate(self.order):
-            line = f"lw 1.5 lc rgb '{COLOURS[i % len(COLOURS)]}' dt {1 + i // len(COLOURS)}"
+            # A curve below another one shows at both sides of it.
+            width = 2.5 - 1.25 * i / max(1, len(self.order) - 1)
+            line = f"lw {width:.3g} lc rgb '{COLOURS[i % len(COLOURS)]}' dt {1 + i // len(COLOURS)}"
             if legend:
                 plots.append(f"keyentry with lines {line} title {quoted(name)}")
             if self.by_name.get(name):
@@ -159,7 +161,7 @@ def script_of(title, panels, end, path, size, names_output):
                 "set object 1 rectangle from graph 0,0 to graph 1,1 behind fc rgb '#f4f4f4' fs solid noborder"]
     several = len(panels) > 1
     if several:
-        out.append(f"set multiplot layout {len(panels)},1 title {quoted(title, room)}")
+        out.append(f"set multiplot layout {len(panels)},1 title {quoted(title, room)}" + " font ',13'" * (path is not None))
     for number, panel in enumerate(panels):
         if several:
             out.append(f"set title {quoted(panel.title, room)}")

@@ -130,9 +130,9 @@ block() {
 	grep -F "'60 K' 60000" <<<"$output"
 	grep -F "'30 ms' 0.03" <<<"$output"
 	grep -Fx "set title 'task-clock, ms per sample'" <<<"$output"
-	grep -Fx "set multiplot layout 2,1 title 'csv'" <<<"$output"
+	grep -Fx "set multiplot layout 2,1 title 'csv' font ',13'" <<<"$output"
 	# cpu 0 has one colour in both panels
-	[ "$(grep -o "line[01]_1 using 1:2 with fsteps lw 1.5 lc rgb '[^']*'" <<<"$output" | sed 's/.* //' | sort | uniq -c | awk '{ print $1 }')" -eq 2 ]
+	[ "$(grep -o "line[01]_1 using 1:2 with fsteps lw [0-9.]* lc rgb '[^']*'" <<<"$output" | sed 's/.* //' | sort | uniq -c | awk '{ print $1 }')" -eq 2 ]
 	# no yellow: red and green of a colour are not both far above its blue
 	cpus 9 >"$R"
 	output+=$'\n'$(cpcplot -g -o p.png "$R")

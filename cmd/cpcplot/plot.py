@@ -181,4 +181,5 @@ def gnuplot(script):
     if ran.returncode != 0:
         reason = [line.strip() for line in ran.stderr.decode(errors="replace").splitlines() if line.strip()]
         fail("gnuplot failed" + (f": {printable(reason[-1])}" if reason else ""))
-    return ran.stdout
+    # Some viewers of SVG drop no-break spaces, too, at the start of a text: the indentation of the tree.
+    return ran.stdout.replace(b"<svg", b'<svg xml:space="preserve"', 1) if ran.stdout.startswith(b"<?xml") else ran.stdout

@@ -98,7 +98,7 @@ block() {
 		[ "$(dd if="$T/p.png" bs=1 skip=16 count=8 2>/dev/null | od -An -tx1)" = " 00 00 03 20 00 00 02 58" ]
 		# shellcheck disable=SC2086 # words
 		go -0 cpcplot $input -o "$T/p.svg"
-		python3 -c 'import sys, xml.dom.minidom as m; assert m.parse(sys.argv[1]).documentElement.tagName == "svg"' "$T/p.svg"
+		python3 -c 'import sys, xml.dom.minidom as m; e = m.parse(sys.argv[1]).documentElement; assert e.tagName == "svg" and e.getAttribute("xml:space") == "preserve"' "$T/p.svg"
 		rm "$T/p.png" "$T/p.svg"
 	done
 	go -0 cpcplot -s 80x25 "$T/2"

@@ -240,14 +240,15 @@ static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 		say("%s%s", why, ratio);
 	} else if (subcode == CPC_INVALID_EVENT && *event == '{') {
 		say("unknown event '%s': the events of a -c count together, without braces", event);
-	} else if (kind != NULL && kind->before == NULL) {
-		say("unknown event '%s': functions of the kernel cannot be counted, but "
-		    "tracepoints and system calls",
-		    event);
 	} else if (kind != NULL) {
-		say("unknown event '%s' (did you mean '%s%s%s'?)", event, kind->before, name,
-		    kind->after);
 		status = STATUS_USAGE;
+		if (kind->before == NULL)
+			say("unknown event '%s': functions of the kernel cannot be counted, but "
+			    "tracepoints and system calls",
+			    event);
+		else
+			say("unknown event '%s' (did you mean '%s%s%s'?)", event, kind->before,
+			    name, kind->after);
 	} else if (subcode == CPC_INVALID_EVENT && other != NULL) {
 		say("unknown event '%s' (did you mean %s'%s'?)", event,
 		    strchr(other, ':') != NULL ? "the tracepoint " : "", other);

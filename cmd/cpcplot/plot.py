@@ -11,7 +11,7 @@ from model import human, ticks
 SHADES = " .:-=+*#%@"
 COLOURS = ("#1f6fb4", "#d1495b", "#2a9d5c", "#7a4fa3", "#e07b28", "#1795a3", "#8c5a2b", "#6b7280")
 UNKNOWN = "#9a9a9a"
-PALETTE = "0 '#a6cbe8', 0.5 '#4a90c4', 1 '#08306b'"
+PALETTE = "0 '#b3d3ec', 0.5 '#4a90c4', 1 '#08306b'"
 KINDS = {".svg": "svg noenhanced background rgb 'white' fname 'sans' size", ".png": "pngcairo noenhanced font 'sans,10' size"}
 
 

@@ -59,7 +59,7 @@ static bool explain_command(cpc_t *cpc, const char *name)
 		    name, name);
 	else if (name[strspn(name, "0123456789.")] == '\0')
 		say("there is no program '%s'; -p tracks a process, -T sets the interval, -N the "
-		    "number of samples",
+		    "number of samples, --delay the start",
 		    name);
 	else if (strcmp(name, "help") == 0 || strcmp(name, "list") == 0)
 		say("there is no program '%s'; cputrack -h lists options and events", name);

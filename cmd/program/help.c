@@ -234,8 +234,9 @@ int help_print(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *
 			    "are listed: %s",
 			    about->pattern, reason);
 		else
-			say("unknown event: none that can be counted here matches '%s'",
-			    about->pattern);
+			say("unknown event: none that can be counted here matches '%s'; %s --check names "
+			    "the reasons",
+			    about->pattern, about->program);
 		return STATUS_FAILED;
 	}
 	return STATUS_OK;

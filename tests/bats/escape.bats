@@ -79,7 +79,7 @@ told() {
 		go -2 "$program" -c $'page\nfaults' "${after[@]}"
 		told "$program: invalid event spec 'page\\\\nfaults': *"
 		go -2 "$program" "--$ESC"
-		told "$program: unknown option '--\\\\^[[]'"
+		told "$program: unknown option '--\\\\^[[]'; *"
 		go -1 "$program" -h "x$ESC"
 		told "$program: unknown event: none *'x\\\\^[[]'*"
 		# shellcheck disable=SC2016 # for the inner shell

@@ -91,6 +91,7 @@ setup() {
 	mistake 2 "env(1) sets variables: cputrack env LC_ALL=C COMMAND" cputrack LC_ALL=C ls
 	mistake 2 "there is no program 'trace=open'; events are given by -c" cputrack -e trace=open ls
 	mistake 2 "there is no program 'list'; cputrack -h lists options and events" cputrack list
+	mistake 2 "-N the number of samples, --delay the start" cputrack -D 1000 ls
 	mistake 2 "invalid -r 'ls': expected a number from 1 to 1000000" cputrack -r ls
 	mistake 2 "invalid -T '1x': expected 0, seconds" cputrack -T 1x ls
 	mistake 2 "unsupported -A lwp and process" cpustat -A thread 1 1

@@ -236,7 +236,7 @@ has_tick() {
 		-A user --by=cpu 1 1
 		-A service --depth=2 1 1
 		-A cgroup --depth=0 1 1
-		-A unit 1 1
+		-A slice 1 1
 		-A core --keys=3 1 1
 		--keys=3 1 1
 		-A service --keys=0 1 1

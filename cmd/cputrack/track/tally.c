@@ -102,30 +102,13 @@ struct tally_lwp *tally_new_lwp(struct tally *tally, struct tally_proc *proc, id
 void tally_free_lwp(struct tally *tally, struct tally_lwp *lwp)
 {
 	for (size_t i = 0; i < tally->grp->n; i++) {
-		if (lwp->set[i].set == NULL)
-			continue;
-		cpc_buf_destroy(tally->cpc, lwp->set[i].total);
-		cpc_set_destroy(tally->cpc, lwp->set[i].set);
+		if (lwp->set[i].total != NULL)
+			cpc_buf_destroy(tally->cpc, lwp->set[i].total);
+		if (lwp->set[i].set != NULL)
+			cpc_set_destroy(tally->cpc, lwp->set[i].set);
 	}
 	tally->alive--;
 	free(lwp);
-}
-
-/* Makes the set and the total for an LWP's turn with set `i`.  False: out of memory. */
-static bool prepare(struct tally *tally, struct tally_set *s, size_t i)
-{
-	cpc_set_t *proto = tally->grp->set[i].set;
-
-	if (s->set != NULL)
-		return true;
-	s->total = cpc_buf_create(tally->cpc, proto);
-	if (s->total != NULL)
-		s->set = cpc_set_dup(tally->cpc, proto);
-	if (s->set != NULL)
-		return true;
-	if (s->total != NULL)
-		cpc_buf_destroy(tally->cpc, s->total);
-	return false;
 }
 
 /* Binds a set.  Returns the number of its symbols that the program lacks, or -1. */
@@ -161,7 +144,9 @@ void tally_bind(struct tally *tally, struct tally_lwp *lwp, const char *event)
 			linking_watch(tally, lwp);
 		return;
 	}
-	ready = prepare(tally, s, lwp->turn);
+	if (s->set == NULL)
+		s->set = cpc_set_dup(tally->cpc, tally->grp->set[lwp->turn].set);
+	ready = s->set != NULL;
 	n = ready ? bind(tally, lwp, s->set) : -1;
 	if (n >= 0) {
 		lwp->state = COUNTING;
@@ -225,16 +210,16 @@ bool tally_sample(struct tally *tally, struct tally_lwp *lwp)
 	if (!tally_is_counting(lwp))
 		return false;
 	if (lwp->state == NEVER_RAN) {
-		cpc_buf_copy(tally->cpc, now, s->total);
-	} else if (cpc_set_sample(tally->cpc, s->set, now) == 0) {
-		cpc_buf_add(tally->cpc, now, now, s->total);
-	} else {
+		cpc_buf_zero(tally->cpc, now);
+	} else if (cpc_set_sample(tally->cpc, s->set, now) == -1) {
 		tally->engine->lost = true;
 		report_lost(tally, lwp, s->set, errno);
 		cpc_unbind(tally->cpc, s->set);
 		lwp->state = LOST;
 		return false;
 	}
+	if (s->total != NULL)
+		cpc_buf_add(tally->cpc, now, now, s->total);
 	engine_counts(tally->cpc, now, tally->grp->set[lwp->turn].spec.nreqs,
 		      &tally->counts[lwp->turn]);
 	return true;
@@ -250,6 +235,12 @@ void tally_rotate(struct tally *tally, struct tally_lwp *lwp)
 	tally->sample = sample;
 	if (lwp->state != COUNTING)
 		return;
+	if (s->total == NULL)
+		s->total = cpc_buf_create(tally->cpc, tally->grp->set[lwp->turn].set);
+	if (s->total == NULL) {
+		refuse_lwp(tally, lwp, "tick", errno);
+		return;
+	}
 	/* The values of the tick, so that the tick rows add up to the total. */
 	cpc_buf_copy(tally->cpc, s->total, tally->now[lwp->turn]);
 	/* The LWP may have switched them off, or on. */

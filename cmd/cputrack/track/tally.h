@@ -22,7 +22,7 @@ struct tally_set {
 	cpc_set_t *set;	  /* NULL: the set never had its turn */
 	bool valid;	  /* it had its turn, and was bound */
 	bool settled;	  /* its symbols were reported, with all libraries mapped */
-	cpc_buf_t *total; /* of earlier turns */
+	cpc_buf_t *total; /* of earlier turns; NULL: there were none */
 };
 
 enum lwp_state {

@@ -355,6 +355,28 @@ int lwps_turn(struct lwps *lwps, unsigned turn)
 	return 0;
 }
 
+bool lwps_lost(struct lwps *lwps, unsigned cpu)
+{
+	for (unsigned i = 0; i < lwps->slots.ncolumns; i++) {
+		if (lwps->skel->rodata->kind[i] == LWPS_CPU &&
+		    load(cpu_at(lwps, cpu)->start[i].reading) == LWPS_LOST)
+			return true;
+	}
+	return false;
+}
+
+int lwps_renew(struct lwps *lwps, unsigned cpu, const int *fd)
+{
+	for (uint32_t i = 0; i < lwps->slots.ncolumns; i++) {
+		const uint32_t key = i * lwps->slots.ncpus + cpu;
+
+		if (lwps->skel->rodata->kind[i] == LWPS_CPU && fd[i] >= 0 &&
+		    skel_map_update_elem(lwps->skel->maps.events.map_fd, &key, &fd[i], 0))
+			return -1;
+	}
+	return turn_cpu(lwps, cpu, load(lwps->skel->bss->turn));
+}
+
 unsigned lwps_live(const struct lwps *lwps)
 {
 	const unsigned live = load(lwps->skel->bss->live);

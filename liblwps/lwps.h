@@ -167,6 +167,12 @@ int lwps_flush(struct lwps *lwps);
  */
 int lwps_turn(struct lwps *lwps, unsigned turn);
 
+/* Could an event of a CPU not be read, since the CPU was offline or another program took it? */
+bool lwps_lost(struct lwps *lwps, unsigned cpu);
+
+/* The CPU has other perf events from now on; `fd` by column, -1: none.  -1: errno. */
+int lwps_renew(struct lwps *lwps, unsigned cpu, const int *fd);
+
 /* Detach a program as soon as it is known that this kernel does not need it; call it often. */
 void lwps_drop_sched_exit(struct lwps *lwps);
 

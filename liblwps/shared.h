@@ -159,12 +159,19 @@ struct lwps_raw_exec {
 _Static_assert(sizeof(struct lwps_raw_exec) + LWPS_RING_HEADER <= LWPS_SLOT_BYTES,
 	       "of an exec, either slot pays half");
 
+/* Was the event of a column read at the begin of a slice? */
+enum lwps_reading {
+	LWPS_UNREAD, /* not yet */
+	LWPS_READ,
+	LWPS_LOST, /* it could not be read */
+};
+
 /* Where the slice of a CPU began, by column. */
 struct lwps_start {
 	__u64 value;
-	__u64 idle;  /* enabled, but not running */
-	__u64 known; /* 0: the event could not be read */
-	__u64 calls; /* of the function, on this CPU so far; changed by atomic operations */
+	__u64 idle;    /* enabled, but not running */
+	__u64 reading; /* an enum lwps_reading */
+	__u64 calls;   /* of the function, on this CPU so far; changed by atomic operations */
 };
 
 /* A CPU and the slice that is counted there now.  Only that CPU changes it. */

@@ -99,6 +99,17 @@ bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, 
 	return true;
 }
 
+bool percpu_rebind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, unsigned cpu)
+{
+	if (!cpus->possible[cpu])
+		return false;
+	if (cpus->set[cpu] == NULL)
+		cpus->set[cpu] = cpc_set_dup(cpc, set);
+	return cpus->set[cpu] != NULL &&
+	       cpc_bind_cpu(cpc, (processorid_t)cpu, cpus->set[cpu],
+			    flags | CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED) == 0;
+}
+
 void percpu_switch(const struct percpu *cpus, cpc_t *cpc, bool on)
 {
 	for (unsigned i = 0; i < cpus->n; i++) {

@@ -24,6 +24,8 @@ struct percpu {
  */
 bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, uint_t first,
 		 char *why, size_t size);
+/* Binds the set to a CPU again, after its counters were lost.  False: that is not possible yet. */
+bool percpu_rebind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, unsigned cpu);
 /* Switches the counters of sets bound with CPC_BIND_CPU_LWPS.  Those that were lost stay so. */
 void percpu_switch(const struct percpu *cpus, cpc_t *cpc, bool on);
 void percpu_unbind(struct percpu *cpus, cpc_t *cpc);

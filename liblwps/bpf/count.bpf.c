@@ -497,11 +497,11 @@ static __always_inline void refresh(struct lwps_cpu *c, struct task_struct *t)
 	switch_in(c, t, l);
 }
 
-/* The columns of another turn count here from now on. */
+/* Columns of another turn, or with other events, count here from now on. */
 static __always_inline void begin_turn(struct lwps_cpu *c)
 {
 	c->turn = turn;
-	/* They have counted, too, or their counts are of a time before. */
+	/* What they have counted up to now is of no slice. */
 	charge_slice(c, LWPS_NONE, GOES_ON);
 }
 
@@ -519,7 +519,7 @@ int BPF_PROG(on_call, __u64 what)
 		identify(t);
 	else if (c)
 		refresh(c, t);
-	if (what != LWPS_TURN || nturns == 1 || !c)
+	if (what != LWPS_TURN || !c)
 		return 0;
 	if (c->busy)
 		return 1;

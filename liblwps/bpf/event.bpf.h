@@ -76,10 +76,10 @@ static __always_inline __u64 read_event(struct lwps_start *start, __u32 i, __u32
 
 	if (bpf_perf_event_read_value(&events, key, &v, sizeof(v))) {
 		*flaws |= LWPS_NO_EVENT;
-		start->known = 0;
+		start->reading = LWPS_LOST;
 		return 0;
 	}
-	if (!start->known)
+	if (start->reading != LWPS_READ)
 		*flaws |= LWPS_NO_EVENT;
 	else
 		delta = v.counter - start->value;
@@ -87,7 +87,7 @@ static __always_inline __u64 read_event(struct lwps_start *start, __u32 i, __u32
 		*flaws |= LWPS_NOT_RUN;
 	start->value = v.counter;
 	start->idle = v.enabled - v.running;
-	start->known = 1;
+	start->reading = LWPS_READ;
 	return delta;
 }
 

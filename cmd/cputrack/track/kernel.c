@@ -35,6 +35,7 @@
 
 #define MS 1000000LL /* ns */
 #define LOOK_NS (2000 * MS)
+#define RENEW_NS (100 * MS)
 #define SPARE_FILES 16 /* for a start, an attach */
 
 _Static_assert((int)LWPS_REQUEST == PCTX_REQUEST_CODE, "one request in the kernel and here");
@@ -51,6 +52,7 @@ struct counting {
 	int64_t tick_ns; /* when the next is due */
 	unsigned nticks;
 	int64_t look_ns;  /* when to check next whether LWPs exist */
+	int64_t renew_ns; /* when to check next whether counters were lost */
 	bool gone_before; /* no LWP existed at the last check */
 	bool stale;	  /* the counts of running LWPs could not be read */
 	int wake;	  /* eventfd(2) */
@@ -103,6 +105,64 @@ static void begin_next_turn(struct counting *k)
 	percpu_switch(&k->cpus[set], k->engine.cpc, true);
 	check_read(k, lwps_turn(k->records.lwps, (unsigned)set));
 }
+
+/* ---- CPUs whose counters were lost ---- */
+
+/* Binds the sets to a CPU again.  False: some set cannot be bound. */
+static bool bind_again(struct counting *k, unsigned cpu)
+{
+	const size_t now = records_turn_set(&k->records);
+	cpc_t *cpc = k->engine.cpc;
+
+	for (size_t i = 0; i < k->engine.grp->n; i++) {
+		if (!percpu_rebind(&k->cpus[i], cpc, k->engine.grp->set[i].set, CPC_BIND_CPU_LWPS,
+				   cpu))
+			return false;
+		if (i != now)
+			cpc_set_disable(cpc, k->cpus[i].set[cpu]);
+	}
+	return true;
+}
+
+static void renew_cpu(struct counting *k, unsigned cpu)
+{
+	struct cpc_counter counter[LWPS_MAX_COLUMNS];
+	int fd[LWPS_MAX_COLUMNS];
+	struct rlimit limit;
+	bool bound;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	raise_file_limit();
+	bound = bind_again(k, cpu);
+	setrlimit(RLIMIT_NOFILE, &limit); /* the next command may inherit it */
+	if (!bound)
+		return;
+	for (size_t i = 0; i < k->engine.grp->n; i++) {
+		const struct records_set *set = &k->records.set[i];
+
+		cpc_set_counters(k->engine.cpc, k->cpus[i].set[cpu], counter, LWPS_MAX_COLUMNS);
+		for (unsigned j = 0; j < set->fit.ncolumns; j++)
+			fd[set->first + j] =
+				j < set->fit.ncolumns - 1 ? counter[set->fit.counter[j]].fd : -1;
+	}
+	check_read(k, lwps_renew(k->records.lwps, cpu, fd));
+}
+
+/* A CPU has come back, or another program has released the counters of one: count there again. */
+static void renew_cpus(struct counting *k)
+{
+	const int64_t now = now_ns();
+
+	if (now < k->renew_ns || k->records.invalid)
+		return;
+	k->renew_ns = now + RENEW_NS;
+	for (unsigned cpu = 0; cpu < k->cpus[0].n; cpu++) {
+		if (lwps_lost(k->records.lwps, cpu))
+			renew_cpu(k, cpu);
+	}
+}
+
+/* ---- the loop ---- */
 
 /* Takes a sample if one is due.  Returns the time to the next, in ms; -1: no limit. */
 static int keep_time(struct counting *k)
@@ -177,6 +237,7 @@ static int run(struct engine *engine)
 		children_look(&k->children, k->pid);
 		lwps_drop_sched_exit(k->records.lwps);
 		lwps_find_entered(k->records.lwps);
+		renew_cpus(k);
 		records_read(&k->records);
 		if (last || all_gone(k))
 			break;

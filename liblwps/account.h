@@ -43,8 +43,8 @@ struct account_losses {
 struct account *account_open(const struct account_config *config, char *why, size_t size);
 
 /*
- * Bring the counts of running tasks up to date.  -1: errno.  `online`: by CPU, whether
- * it counts.
+ * Bring the counts of running tasks up to date.  -1: errno.  Sets online[cpu] for each possible
+ * CPU, unless `online` is NULL.
  */
 int account_flush(struct account *account, bool *online);
 

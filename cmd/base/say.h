@@ -22,9 +22,12 @@
 __attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);
 __attribute__((format(printf, 1, 0))) void vsay(const char *fmt, va_list ap);
 
-/* Holds all lines back from now on, for a screen that they would disturb; or writes them. */
+/*
+ * While a full-screen program uses the terminal, messages would disturb the screen.  True: keep all
+ * messages from now on.  False: write the kept messages, and write further ones at once.
+ */
 void say_hold(bool hold);
-/* Returns the last line that was held back, or NULL if no line was. */
+/* Returns the last kept message, or NULL if there is none. */
 const char *say_held(void);
 
 /* As say(), then exits with STATUS_FAILED. */

@@ -133,8 +133,9 @@ static __always_inline struct lwps_cpu *this_cpu(void)
 }
 
 /*
- * The first line of a slot.  Each CPU has its own LWPS_SHARED and LWPS_NONE; a CPU whose number is
- * out of range uses those of CPU 0.
+ * The index in `slots` of the first line of a slot.  LWPS_NONE and LWPS_SHARED mean this CPU's slot
+ * for untracked tasks and its part of the shared slot.  A CPU whose number is out of range uses
+ * those of CPU 0.
  */
 static __always_inline __u32 first_line(__u32 slot)
 {

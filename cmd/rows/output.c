@@ -218,7 +218,7 @@ int output_close(struct output *o, bool report)
 	for (size_t i = 0; i < o->n; i++) {
 		int rc;
 
-		sink_free(o->branch[i].sink); /* this can write more rows */
+		sink_free(o->branch[i].sink); /* a sink can write its last rows when it is freed */
 		o->branch[i].sink = NULL;
 		rc = outfile_close(&o->branch[i].out);
 		if (error != 0 || rc == 0)

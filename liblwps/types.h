@@ -144,7 +144,6 @@ struct task_struct {
 	struct mm_struct *mm;
 	const struct cred *real_cred;
 	struct css_set *cgroups;
-	struct bpf_local_storage *bpf_storage;
 };
 
 struct kernel_siginfo {

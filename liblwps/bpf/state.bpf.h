@@ -171,12 +171,8 @@ static __always_inline struct lwp *storage_of(struct task_struct *t)
 
 static __always_inline struct lwp *tracked(struct task_struct *t)
 {
-	struct lwp *l;
+	struct lwp *l = bpf_task_storage_get(&lwps, t, 0, 0);
 
-	/* Most tasks of the machine have no storage at all, and need no call to find that out. */
-	if (!t->bpf_storage)
-		return NULL;
-	l = bpf_task_storage_get(&lwps, t, 0, 0);
 	return l && l->state == LIVE ? l : NULL;
 }
 

@@ -562,7 +562,7 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
 		return -1;
 	if ((flags & CPC_BIND_CPU_LWPS) != 0 && (flags & CPC_BIND_CPU_SHARED) == 0)
 		return cpci_failf(cpc, fn, EINVAL, 0,
-				  "a set that counts for LWPs has no CPU alone: it is shared");
+				  "CPC_BIND_CPU_LWPS requires CPC_BIND_CPU_SHARED");
 	if (id < 0)
 		return cpci_failf(cpc, fn, EINVAL, 0, "no CPU %d", id);
 	return bind(cpc, fn, set, target, &uncontrolled,

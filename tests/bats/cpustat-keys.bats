@@ -177,20 +177,22 @@ has_tick() {
 	start stat "${TRACEFS[@]}" "$CPC_BUILD/cpustat" -o "$ROWS" --format=json -A cgroup -c "$CALLS" 0.2
 	eventually has_tick
 	# shellcheck disable=SC2016 # for the inner shell
-	go -0 "${TRACEFS[@]}" perf stat -x, -o "$T/perf" -a -e "$CALLS" --for-each-cgroup "perf-$$/a,perf-$$/b" \
+	go "${TRACEFS[@]}" perf stat -x, -o "$T/perf" -a -e "$CALLS" --for-each-cgroup "perf-$$/a,perf-$$/b" \
 		bash -c 'for i in {1..20}; do
 			for group in a b; do
 				(echo $BASHPID >"$0/$group/cgroup.procs"; echo $BASHPID >"$1/$group/cgroup.procs"
 					exec "$2" -s $([ $group = a ] && echo 10 || echo $i) 5)
 			done
 		done' "$GROUP" "$OTHER" "$WORK/touch-pages"
+	# Another program may have mounted the hierarchy of perf_event elsewhere. perf of Linux 7 fails then.
+	[[ $stderr != *"event is not supported"* ]] || skip "perf counts nothing in these cgroups"
+	[ "$status" -eq 0 ]
 	kill -INT "${PIDS[stat]}"
 	finish stat
 	# 20 times 10, and 1 to 20
 	[ "$(for group in a b; do
 		jq 'select(.kind == "tick" and .cgroup == "/perf-'$$/$group'").counts[]' "$ROWS" | awk '{ n += $1 } END { print n }'
 	done | xargs)" = "200 210" ]
-	# Another program may have mounted the hierarchy of perf_event elsewhere.
 	! grep -q "<not supported>" "$T/perf" || skip "perf counts nothing in these cgroups"
 	[ "$(awk -F, -v event="$CALLS" '$3 == event { print $1 }' "$T/perf" | xargs)" = "200 210" ]
 }

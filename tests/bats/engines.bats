@@ -103,6 +103,19 @@ for i in range(50): time.sleep(0.001)"' "$AT"
 	done
 }
 
+@test "a build without BPF counts with ptrace(2), and refuses engine and keys with the reason" {
+	local at=$CPC_BUILD/tests/without-bpf why="this program was built without BPF"
+	[ -d "$at" ] || at=$CPC_BUILD
+	[[ $(uname -m) =~ ^(x86_64|aarch64)$ ]] || why="only x86-64 and Arm64 are supported"
+	go -0 "$at/cputrack" -D -T 0 -fe -o "$ROWS" -c page-faults "$WORK/forks" -p 3 2
+	grep -q "counts with ptrace(2); not in the kernel: $why" <<<"$stderr"
+	[ "$(count_of exit)" -eq 3 ]
+	go -1 "$at/cputrack" --engine=kernel -c page-faults true
+	[ "$stderr" = "cputrack: cannot count in the kernel: $why (--engine=ptrace can)" ]
+	go -1 "$at/cpustat" -A service -c page-faults 1 1
+	[ "$stderr" = "cpustat: cannot divide the counts by service: $why" ]
+}
+
 @test "a user without bpf(2), and an ordinary user, get the same rows by ptrace(2)" {
 	for error in EPERM EACCES ENOSYS; do
 		go -0 "$WORK/deny" bpf "$error" cputrack -D -T 0 -fe -o "$ROWS" -c page-faults \

@@ -365,16 +365,36 @@ bool lwps_lost(struct lwps *lwps, unsigned cpu)
 	return false;
 }
 
-int lwps_renew(struct lwps *lwps, unsigned cpu, const int *fd)
+/* Sets the events of a CPU that have an `fd`, or removes them. */
+static int change_events(struct lwps *lwps, unsigned cpu, const int *fd, bool removes)
 {
+	const int map = lwps->skel->maps.events.map_fd;
+
 	for (uint32_t i = 0; i < lwps->slots.ncolumns; i++) {
 		const uint32_t key = i * lwps->slots.ncpus + cpu;
 
-		if (lwps->skel->rodata->kind[i] == LWPS_CPU && fd[i] >= 0 &&
-		    skel_map_update_elem(lwps->skel->maps.events.map_fd, &key, &fd[i], 0))
+		if (lwps->skel->rodata->kind[i] != LWPS_CPU || fd[i] < 0)
+			continue;
+		if (removes)
+			skel_map_delete_elem(map, &key); /* ENOENT: there was none */
+		else if (skel_map_update_elem(map, &key, &fd[i], 0))
 			return -1;
 	}
-	return turn_cpu(lwps, cpu, load(lwps->skel->bss->turn));
+	return 0;
+}
+
+/*
+ * Old events that can still be read are removed first, and the CPU finds them missing: it must not
+ * subtract their counts from those of the new events.
+ */
+int lwps_renew(struct lwps *lwps, unsigned cpu, const int *fd)
+{
+	const unsigned turn = load(lwps->skel->bss->turn);
+
+	if (change_events(lwps, cpu, fd, true) || turn_cpu(lwps, cpu, turn) ||
+	    change_events(lwps, cpu, fd, false))
+		return -1;
+	return turn_cpu(lwps, cpu, turn);
 }
 
 unsigned lwps_live(const struct lwps *lwps)

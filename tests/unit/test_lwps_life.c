@@ -205,20 +205,14 @@ static pid_t start_touching(const int go[2], const int done[2])
 
 enum turn_column { FAULTS_0, CLOCK_0, FAULTS_1, SWITCHES_1, CLOCK_1, NTURN_COLUMNS };
 
-static void open_turns(void)
+/* Watch with other columns: two of them count page faults by `w.fds`. */
+static void open_columns(struct lwps_config config)
 {
-	struct lwps_config config = {.ncolumns = NTURN_COLUMNS,
-				     .nturns = 2,
-				     .column = {[FAULTS_0] = {.fd = w.fds[0]},
-						[CLOCK_0] = {.kind = LWPS_CLOCK},
-						[FAULTS_1] = {.fd = w.fds[1], .turn = 1},
-						[SWITCHES_1] = {.kind = LWPS_SWITCH, .turn = 1},
-						[CLOCK_1] = {.kind = LWPS_CLOCK, .turn = 1}},
-				     .ncpus = w.ncpus,
-				     .nslots = 8,
-				     .attaches = true};
 	char why[200];
 
+	config.ncpus = w.ncpus;
+	config.nslots = 8;
+	config.attaches = true;
 	for (unsigned cpu = 0; cpu < w.ncpus; cpu++) {
 		w.fds[0][cpu] = open_event(PERF_COUNT_SW_PAGE_FAULTS_MIN, cpu);
 		w.fds[1][cpu] = open_event(PERF_COUNT_SW_PAGE_FAULTS_MIN, cpu);
@@ -235,6 +229,14 @@ static void open_turns(void)
 /* Only the columns of one turn count at a time, or none. */
 static void test_turns(void **state)
 {
+	const struct lwps_config config = {
+		.ncolumns = NTURN_COLUMNS,
+		.nturns = 2,
+		.column = {[FAULTS_0] = {.fd = w.fds[0]},
+			   [CLOCK_0] = {.kind = LWPS_CLOCK},
+			   [FAULTS_1] = {.fd = w.fds[1], .turn = 1},
+			   [SWITCHES_1] = {.kind = LWPS_SWITCH, .turn = 1},
+			   [CLOCK_1] = {.kind = LWPS_CLOCK, .turn = 1}}};
 	static const unsigned turns[] = {0, 1, LWPS_NO_TURN, 1, 0, LWPS_NO_TURN, 0};
 	uint64_t now[NTURN_COLUMNS], before[NTURN_COLUMNS];
 	int go[2], done[2];
@@ -245,7 +247,7 @@ static void test_turns(void **state)
 	(void)state;
 	watch(everything, 64); /* is it allowed? */
 	lwps_close(w.lwps);
-	open_turns();
+	open_columns(config);
 	assert_int_equal(pipe(go), 0);
 	assert_int_equal(pipe(done), 0);
 	pid = start_touching(go, done);
@@ -266,6 +268,75 @@ static void test_turns(void **state)
 		assert_true(turns[i] == 1 || now[SWITCHES_1] == before[SWITCHES_1]);
 	}
 	assert_true(now[SWITCHES_1] > 0);
+	close(go[1]);
+	follow();
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(go[0]);
+	close(done[0]);
+	close(done[1]);
+	unwatch();
+}
+
+/* ---- new events for a CPU ---- */
+
+#define ROUNDS 500
+
+static void read_answers(int done)
+{
+	for (unsigned i = 0; i < ROUNDS; i++)
+		read_byte(done);
+}
+
+static void renew_events(unsigned cpu)
+{
+	const int fd[] = {open_event(PERF_COUNT_SW_PAGE_FAULTS_MIN, cpu),
+			  open_event(PERF_COUNT_SW_PAGE_FAULTS_MIN, cpu)};
+
+	assert_int_equal(lwps_renew(w.lwps, cpu, fd), 0);
+	close(fd[0]);
+	close(fd[1]);
+}
+
+/* While an LWP runs: its counts miss some faults then, and stay in range. */
+static void test_renew(void **state)
+{
+	const struct lwps_config config = {
+		.ncolumns = 2, .nturns = 1, .column = {{.fd = w.fds[0]}, {.fd = w.fds[1]}}};
+	static const char rounds[ROUNDS];
+	uint64_t now[2], before[2];
+	int go[2], done[2];
+	unsigned slot;
+	bool found;
+	pid_t pid;
+
+	(void)state;
+	watch(everything, 64); /* is it allowed? */
+	lwps_close(w.lwps);
+	open_columns(config);
+	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pipe(done), 0);
+	pid = start_touching(go, done);
+	/* The old events have counts that the new ones lack. */
+	assert_int_equal(write(go[1], rounds, ROUNDS), ROUNDS);
+	read_answers(done[0]);
+	assert_int_equal(lwps_attach(w.lwps, &pid, 1, &found), 0);
+	assert_int_equal(take_all(), 1);
+	for (slot = 0; w.in_slot[slot] == NULL; slot++)
+		;
+	assert_int_equal(write(go[1], rounds, ROUNDS), ROUNDS);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		for (unsigned cpu = 0; cpu < w.ncpus; cpu++)
+			renew_events(cpu);
+		assert_int_equal(lwps_flush(w.lwps), 0);
+		lwps_read(w.lwps, slot, now);
+		assert_in_range(now[0], 0, ROUNDS * PAGES);
+		assert_in_range(now[1], 0, ROUNDS * PAGES);
+	}
+	read_answers(done[0]);
+	flaws_after_round(go, done, slot, before);
+	flaws_after_round(go, done, slot, now);
+	assert_int_equal(now[0] - before[0], PAGES);
+	assert_int_equal(now[1] - before[1], PAGES);
 	close(go[1]);
 	follow();
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -414,6 +485,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(test_attach, cleanup),
 		cmocka_unit_test_teardown(test_attach_many, cleanup),
 		cmocka_unit_test_teardown(test_turns, cleanup),
+		cmocka_unit_test_teardown(test_renew, cleanup),
 		cmocka_unit_test_teardown(test_not_run, cleanup),
 		cmocka_unit_test_teardown(test_flush, cleanup),
 	};

@@ -112,6 +112,15 @@ over_early() {
 	done
 }
 
+@test "--delay: the first of several sets counts from then on" {
+	local engine
+	for engine in ptrace auto; do
+		track -0 --engine=$engine --delay 0.3 -T 0.25 -c task-clock -c dummy,task-clock "$WORK/spin" 1
+		[ "$(counts_of 4 tick | head -n 1)" = - ]
+		[ "$(counts_of 4 tick | grep -m 1 '^[0-9]')" -gt 0 ]
+	done
+}
+
 @test "a row has the time after its counters were read" {
 	need_unsanitized "the sanitizer's runtime has a read(2) of its own"
 	env LD_PRELOAD="$CPC_BUILD/tests/slow-read.so" "$CPC_BUILD/cputrack" --engine=ptrace \

@@ -90,8 +90,9 @@ static void check_read(struct counting *k, int rc)
 /* Brings the counts of running LWPs up to date; before a sample, that ends the turn of a set. */
 static void flush(struct counting *k)
 {
-	check_read(k, has_turns(k) ? lwps_turn(k->records.lwps, LWPS_NO_TURN)
-				   : lwps_flush(k->records.lwps));
+	/* Before counting begins, samples end no turn: the first set has the first turn. */
+	check_read(k, has_turns(k) && !k->engine.waiting ? lwps_turn(k->records.lwps, LWPS_NO_TURN)
+							 : lwps_flush(k->records.lwps));
 }
 
 /* After flush().  No set counts while the counters are switched. */

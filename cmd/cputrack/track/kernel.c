@@ -112,16 +112,16 @@ static void begin_next_turn(struct counting *k)
 /* Binds the sets to a CPU again.  False: some set cannot be bound. */
 static bool bind_again(struct counting *k, unsigned cpu)
 {
-	const size_t now = records_turn_set(&k->records);
 	cpc_t *cpc = k->engine.cpc;
 
 	for (size_t i = 0; i < k->engine.grp->n; i++) {
 		if (!percpu_rebind(&k->cpus[i], cpc, k->engine.grp->set[i].set, CPC_BIND_CPU_LWPS,
 				   cpu))
 			return false;
-		if (i != now)
-			cpc_set_disable(cpc, k->cpus[i].set[cpu]);
+		/* A set that counts may keep the next one from being bound. */
+		cpc_set_disable(cpc, k->cpus[i].set[cpu]);
 	}
+	cpc_set_enable(cpc, k->cpus[records_turn_set(&k->records)].set[cpu]);
 	return true;
 }
 

@@ -77,8 +77,8 @@ pctx_t *pctx_open(void *arg, pctx_errfn_t *errfn);
 pctx_t *pctx_add(pctx_t *pctx, pid_t pid);
 
 /*
- * Extension.  The same for a process found in /proc: if it has exited meanwhile, there is no
- * error message, only NULL and ESRCH.
+ * Extension.  Like pctx_add(), for a process that the caller found in /proc: if the process has
+ * exited since, the call returns NULL and ESRCH without an error message.
  */
 pctx_t *pctx_add_found(pctx_t *pctx, pid_t pid);
 
@@ -94,7 +94,8 @@ pctx_t *pctx_add_found(pctx_t *pctx, pid_t pid);
  *              child's exit handler returns.
  *  exit        the process exited with the wait(2) status `status`
  *  lwp_create  a thread was created; its init_lwp came first
- *  init_lwp    an LWP came under control and has not run yet (after capture: it runs)
+ *  init_lwp    an LWP came under control and has not run yet; after pctx_capture() it runs
+ *              already
  *  fini_lwp    an LWP has stopped running: it exited, or its program was replaced.  Its
  *              last values can still be sampled
  *  lwp_exit    a thread exited; its fini_lwp came first

@@ -169,7 +169,7 @@ struct comparison series_compare(const struct series *old, const struct series *
 		    : sign < 0				   ? VERDICT_LESS
 		    : is_constant(old) && is_constant(now) ? VERDICT_SAME
 							   : VERDICT_NO_DIFFERENCE;
-	/* A limit moves a negative mean towards 0. */
+	/* The limit is a fraction of |was|.  A negative mean rises towards 0. */
 	if (!isnan(limit) && now->kind == SERIES_EVENT)
 		c.above = c.verdict == VERDICT_MORE &&
 			  exceeds(now, old, was < 0 ? 1 - limit : 1 + limit) > 0;

@@ -75,7 +75,7 @@ static uint_t fill_group(const struct perf_event_attr *attr, int *fd, uint_t n, 
 
 uint_t cpci_group_capacity(void)
 {
-	/* Some counters count only these; the general ones also count instructions. */
+	/* Fixed counters count one of these each; the general counters can count instructions. */
 	static const uint64_t kinds[] = {PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_REF_CPU_CYCLES,
 					 PERF_COUNT_HW_INSTRUCTIONS};
 	struct perf_event_attr attr = {

@@ -47,7 +47,7 @@ __u32 leader_exited;	 /* the leader of such a process has exited: an exec takes 
 __u32 live;
 __u32 no_storage_seen; /* an LWP had no task storage */
 __u64 woken_ns;
-__u64 children; /* processes that tracked ones created and that are not followed */
+__u64 children; /* how many processes were not followed, though a tracked LWP created them */
 /* Losses. */
 __u64 ring_full, errors, outside, late_execs, late_exits;
 

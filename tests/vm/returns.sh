@@ -72,6 +72,8 @@ returns "turns" -T 600 -c page-faults -c task-clock,minor-faults
 if cputrack -T 0 -c 0x08 true >/dev/null 2>&1; then
 	returns "core PMU" -T 0 -c page-faults,0x08
 	returns "core PMU in turns" -T 600 -c page-faults,0x08 -c 0x08,minor-faults
+	all=0x08,0x08,0x08,0x08,0x08,0x08 # the counters of the CPU
+	returns "all counters in turns" -T 600 -c page-faults,$all -c $all
 fi
 
 finish

@@ -12,7 +12,7 @@
 #define SHOW_NS 2000000000LL /* shorter series of runs get no line */
 #define LINE_MAX_SIZE 80
 
-static int shown; /* the width of the line on the terminal; 0: there is none */
+static int shown; /* the width of the line on the terminal; 0: no line is shown */
 
 /* The most characters of the line.  A line that wraps could not be erased. */
 static int max_width(void)

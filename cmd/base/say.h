@@ -27,7 +27,7 @@ __attribute__((format(printf, 1, 0))) void vsay(const char *fmt, va_list ap);
  * messages from now on.  False: write the kept messages, and write further ones at once.
  */
 void say_hold(bool hold);
-/* Returns the last kept message, or NULL if there is none. */
+/* Returns the last kept message; NULL: no message is kept. */
 const char *say_held(void);
 
 /* As say(), then exits with STATUS_FAILED. */

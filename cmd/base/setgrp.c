@@ -107,7 +107,8 @@ static bool is_identifier(const char *name)
 
 /* Events of other tools begin with their kind: "tracepoint:sched:sched_switch". */
 static const struct kind {
-	const char *prefix, *before, *after; /* the event here; `before` NULL: there is none */
+	const char *prefix, *before,
+		*after; /* around the name here; `before` NULL: not countable here */
 	bool function;
 } kinds[] = {
 	{"tracepoint:", "", "", false},

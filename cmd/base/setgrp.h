@@ -16,7 +16,8 @@ struct setgrp_set {
 	cpc_set_t *set;	  /* duplicated for each LWP or CPU */
 	bool system_only; /* all requests count only in kernel mode */
 	bool symbols;	  /* some request has a symbol of a process */
-	uint64_t cycles;  /* at the end: how long the set counted */
+	bool had_turn;	  /* at the end: its counts are known, be they 0... */
+	uint64_t cycles;  /* ...and of so much time */
 };
 
 struct setgrp {

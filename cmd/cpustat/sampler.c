@@ -341,8 +341,10 @@ struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc, 
 		run(&s);
 	if (s.started && !s.end.lost)
 		put_totals(&s);
-	for (size_t k = 0; k < grp->n; k++)
+	for (size_t k = 0; k < grp->n; k++) {
 		grp->set[k].cycles = (uint64_t)cpc_buf_tick(cpc, s.turn[k].total);
+		grp->set[k].had_turn = grp->set[k].cycles > 0;
+	}
 	s.end.failed |= s.sampled->failed;
 	s.end.wrong_spec = s.sampled->wrong_spec;
 	free_turns(&s);

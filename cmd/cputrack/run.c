@@ -249,8 +249,10 @@ static void track_run_of(struct session *run, struct output *output, int *error)
 	track_once(run, &about);
 	command_forget(&run->command);
 	*error = run->track.flusher.error;
-	for (size_t i = 0; i < run->grp.n; i++)
-		run->grp.set[i].cycles += run->track.cycles[i];
+	for (size_t i = 0; i < run->grp.n; i++) {
+		run->grp.set[i].had_turn |= run->track.share[i].had_turn;
+		run->grp.set[i].cycles += run->track.share[i].cycles;
+	}
 	run->engine->ops->free(run->engine);
 	track_free(&run->track);
 	owners_free(engine.owners);

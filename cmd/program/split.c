@@ -276,12 +276,12 @@ void split_report_shares(const struct setgrp *grp)
 		all += (double)grp->set[i].cycles;
 	for (size_t i = 0; all > 0 && i < grp->n; i++) {
 		const struct setgrp_set *set = &grp->set[i];
-		const char *never = set->cycles == 0 ? " (its turn never came)" : "";
+		const char *never = !set->had_turn ? " (its turn never came)" : "";
 
 		if (grp->split)
 			say("counted %.1f%% of the time: '%s'%s", 100 * (double)set->cycles / all,
 			    set->text, never);
-		else if (set->cycles == 0)
+		else if (!set->had_turn)
 			say("not counted: '%s'%s: each -c counts for one interval", set->text,
 			    never);
 	}

@@ -198,16 +198,25 @@ trees() {
 	by_engines trees
 }
 
+two_ticks() {
+	[ "$(awk -F, '$3 == "tick" { print $2 }' "$T/csv" | sort -u | wc -l)" -eq 2 ]
+}
+
 # The program goes on to run after the last sample.
 two_samples() {
 	local by
 	mkdir -p "$CGROUP/$NAME/a.service"
 	for by in command service process; do
-		go -0 "${TRACEFS[@]}" "$CPC_BUILD/cputrack" --engine="$1" --by=$by -T 0.8 -N 2 --format=csv \
-			-o "$T/csv" -c "$CALLS,task-clock" bash -c 'echo $$ >"$0"; "$1" -s 303 0; "$1" -s 14 0; exec sleep 2.5' \
+		: >"$T/csv"
+		start counting "${TRACEFS[@]}" "$CPC_BUILD/cputrack" --engine="$1" --by=$by -T 0.8 -N 2 --format=csv \
+			-o "$T/csv" -c "$CALLS,task-clock" bash -c 'echo $$ >"$0"; "$1" -s 303 0; "$1" -s 14 0; read -r line' \
 			"$CGROUP/$NAME/a.service/cgroup.procs" "$WORK/touch-pages"
-		[ -z "$stderr" ]
-		[ "$(awk -F, '$3 == "tick" { print $2 }' "$T/csv" | sort -u | wc -l)" -eq 2 ]
+		eventually two_ticks
+		tell counting $'\n'
+		finish counting
+		[ "$status" -eq 0 ]
+		no_message "$T/counting.err"
+		two_ticks
 		awk -F, -v calls="$CALLS" '{ n[$3 " " $18] += $9 }
 			END { for (kind in n) print kind, n[kind]
 				exit n["sum " calls] != 317 || n["tick " calls] != 317 || n["total " calls] != 317 ||

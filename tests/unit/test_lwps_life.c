@@ -205,11 +205,21 @@ static pid_t start_touching(const int go[2], const int done[2])
 
 enum turn_column { FAULTS_0, CLOCK_0, FAULTS_1, SWITCHES_1, CLOCK_1, NTURN_COLUMNS };
 
-/* Watch with other columns: two of them count page faults by `w.fds`. */
-static void open_columns(struct lwps_config config)
+/* An LWP that is attached to, with other columns than those of watch(). */
+struct touching {
+	int go[2], done[2];
+	pid_t pid;
+	unsigned slot;
+};
+
+/* Two of the columns count page faults by `w.fds`.  Rounds before the attach are not counted. */
+static void watch_touching(struct touching *t, struct lwps_config config, unsigned rounds_before)
 {
 	char why[200];
+	bool found;
 
+	watch(everything, 64); /* is it allowed? */
+	lwps_close(w.lwps);
 	config.ncpus = w.ncpus;
 	config.nslots = 8;
 	config.attaches = true;
@@ -224,6 +234,34 @@ static void open_columns(struct lwps_config config)
 	}
 	if (w.lwps == NULL)
 		fail_msg("lwps_open: %s", why);
+	assert_int_equal(pipe(t->go), 0);
+	assert_int_equal(pipe(t->done), 0);
+	t->pid = start_touching(t->go, t->done);
+	for (unsigned i = 0; i < rounds_before; i++) {
+		assert_int_equal(write(t->go[1], "", 1), 1);
+		read_byte(t->done[0]);
+	}
+	assert_int_equal(lwps_attach(w.lwps, &t->pid, 1, &found), 0);
+	assert_true(found);
+	assert_int_equal(take_all(), 1);
+	for (t->slot = 0; w.in_slot[t->slot] == NULL; t->slot++)
+		;
+}
+
+static unsigned flaws_after_touching(const struct touching *t, uint64_t *count)
+{
+	return flaws_after_round(t->go, t->done, t->slot, count);
+}
+
+static void unwatch_touching(struct touching *t)
+{
+	close(t->go[1]);
+	follow();
+	assert_int_equal(waitpid(t->pid, NULL, 0), t->pid);
+	close(t->go[0]);
+	close(t->done[0]);
+	close(t->done[1]);
+	unwatch();
 }
 
 /* Only the columns of one turn count at a time, or none. */
@@ -239,28 +277,14 @@ static void test_turns(void **state)
 			   [CLOCK_1] = {.kind = LWPS_CLOCK, .turn = 1}}};
 	static const unsigned turns[] = {0, 1, LWPS_NO_TURN, 1, 0, LWPS_NO_TURN, 0};
 	uint64_t now[NTURN_COLUMNS], before[NTURN_COLUMNS];
-	int go[2], done[2];
-	unsigned slot;
-	bool found;
-	pid_t pid;
+	struct touching t;
 
 	(void)state;
-	watch(everything, 64); /* is it allowed? */
-	lwps_close(w.lwps);
-	open_columns(config);
-	assert_int_equal(pipe(go), 0);
-	assert_int_equal(pipe(done), 0);
-	pid = start_touching(go, done);
-	assert_int_equal(lwps_attach(w.lwps, &pid, 1, &found), 0);
-	assert_true(found);
-	assert_int_equal(take_all(), 1);
-	for (slot = 0; w.in_slot[slot] == NULL; slot++)
-		;
-	flaws_after_round(go, done, slot, before); /* its own pages are copied */
+	watch_touching(&t, config, 1); /* its own pages are copied in the first round */
 	for (size_t i = 0; i < ARRAY_SIZE(turns); i++) {
 		assert_int_equal(lwps_turn(w.lwps, turns[i]), 0);
-		lwps_read(w.lwps, slot, before);
-		assert_int_equal(flaws_after_round(go, done, slot, now), 0);
+		lwps_read(w.lwps, t.slot, before);
+		assert_int_equal(flaws_after_touching(&t, now), 0);
 		assert_int_equal(now[FAULTS_0] - before[FAULTS_0], turns[i] == 0 ? PAGES : 0);
 		assert_int_equal(now[FAULTS_1] - before[FAULTS_1], turns[i] == 1 ? PAGES : 0);
 		assert_int_equal(now[CLOCK_0] > before[CLOCK_0], turns[i] == 0);
@@ -268,24 +292,12 @@ static void test_turns(void **state)
 		assert_true(turns[i] == 1 || now[SWITCHES_1] == before[SWITCHES_1]);
 	}
 	assert_true(now[SWITCHES_1] > 0);
-	close(go[1]);
-	follow();
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	close(go[0]);
-	close(done[0]);
-	close(done[1]);
-	unwatch();
+	unwatch_touching(&t);
 }
 
 /* ---- new events for a CPU ---- */
 
 #define ROUNDS 500
-
-static void read_answers(int done)
-{
-	for (unsigned i = 0; i < ROUNDS; i++)
-		read_byte(done);
-}
 
 static void renew_events(unsigned cpu)
 {
@@ -304,46 +316,26 @@ static void test_renew(void **state)
 		.ncolumns = 2, .nturns = 1, .column = {{.fd = w.fds[0]}, {.fd = w.fds[1]}}};
 	static const char rounds[ROUNDS];
 	uint64_t now[2], before[2];
-	int go[2], done[2];
-	unsigned slot;
-	bool found;
-	pid_t pid;
+	struct touching t;
 
 	(void)state;
-	watch(everything, 64); /* is it allowed? */
-	lwps_close(w.lwps);
-	open_columns(config);
-	assert_int_equal(pipe(go), 0);
-	assert_int_equal(pipe(done), 0);
-	pid = start_touching(go, done);
-	/* The old events have counts that the new ones lack. */
-	assert_int_equal(write(go[1], rounds, ROUNDS), ROUNDS);
-	read_answers(done[0]);
-	assert_int_equal(lwps_attach(w.lwps, &pid, 1, &found), 0);
-	assert_int_equal(take_all(), 1);
-	for (slot = 0; w.in_slot[slot] == NULL; slot++)
-		;
-	assert_int_equal(write(go[1], rounds, ROUNDS), ROUNDS);
+	watch_touching(&t, config, ROUNDS); /* the old events have counts that the new ones lack */
+	assert_int_equal(write(t.go[1], rounds, ROUNDS), ROUNDS);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		for (unsigned cpu = 0; cpu < w.ncpus; cpu++)
 			renew_events(cpu);
 		assert_int_equal(lwps_flush(w.lwps), 0);
-		lwps_read(w.lwps, slot, now);
+		lwps_read(w.lwps, t.slot, now);
 		assert_in_range(now[0], 0, ROUNDS * PAGES);
 		assert_in_range(now[1], 0, ROUNDS * PAGES);
 	}
-	read_answers(done[0]);
-	flaws_after_round(go, done, slot, before);
-	flaws_after_round(go, done, slot, now);
+	for (unsigned i = 0; i < ROUNDS; i++)
+		read_byte(t.done[0]);
+	flaws_after_touching(&t, before);
+	flaws_after_touching(&t, now);
 	assert_int_equal(now[0] - before[0], PAGES);
 	assert_int_equal(now[1] - before[1], PAGES);
-	close(go[1]);
-	follow();
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	close(go[0]);
-	close(done[0]);
-	close(done[1]);
-	unwatch();
+	unwatch_touching(&t);
 }
 
 /* ---- events that do not run all the time ---- */

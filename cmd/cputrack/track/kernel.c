@@ -33,10 +33,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MS 1000000LL /* ns */
-#define LOOK_NS (2000 * MS)
-#define RENEW_NS (100 * MS)
-#define SPARE_FILES 16 /* for a start, an attach */
+#define MS 1000000LL	    /* ns */
+#define LOOK_NS (2000 * MS) /* between checks whether LWPs exist */
+#define RENEW_NS (100 * MS) /* between checks for lost counters, at least */
+#define SPARE_FILES 16	    /* for a start, an attach */
 
 _Static_assert((int)LWPS_REQUEST == PCTX_REQUEST_CODE, "one request in the kernel and here");
 _Static_assert((int)LWPS_REQUEST_OFF == CPC_REQUEST_DISABLE, "cpc_disable() in the kernel");
@@ -175,6 +175,7 @@ static int keep_time(struct counting *k)
 		return -1;
 	if (now >= k->tick_ns) {
 		flush(k);
+		records_read(&k->records); /* births up to here are in the sample */
 		records_tick(&k->records);
 		if (++k->nticks == config->count)
 			k->stop = 1;
@@ -238,8 +239,8 @@ static int run(struct engine *engine)
 		children_look(&k->children, k->pid);
 		lwps_drop_sched_exit(k->records.lwps);
 		lwps_find_entered(k->records.lwps);
-		renew_cpus(k);
 		records_read(&k->records);
+		renew_cpus(k); /* after a look at claims, which a set that is bound again forgets */
 		if (last || all_gone(k))
 			break;
 		wait_ms = keep_time(k);

@@ -25,7 +25,7 @@ void track_init(struct track *track, const struct track_config *config, struct r
 		.flusher = flusher_new(output),
 		.sink = output_sink(output),
 		.command = command,
-		.cycles = xcalloc(run->nsets, sizeof(*track->cycles)),
+		.share = xcalloc(run->nsets, sizeof(*track->share)),
 	};
 	track->config.fini_rows |= config->verbose;
 	tree_init(&track->tree, run);
@@ -43,7 +43,7 @@ void track_start(struct track *track)
 void track_free(struct track *track)
 {
 	tree_free(&track->tree);
-	free(track->cycles);
+	free(track->share);
 }
 
 /* ---- rows --------------------------------------------------------------- */
@@ -185,7 +185,8 @@ static void put_totals(struct track *track, const struct proc *proc, struct row 
 		row->set = i;
 		row->incomplete |= proc->incomplete;
 		put_row(track, row);
-		track->cycles[i] += row->cycles;
+		track->share[i].had_turn |= row->valid != 0;
+		track->share[i].cycles += row->cycles;
 	}
 }
 

@@ -16,6 +16,12 @@
 #include <signal.h>
 #include <stdbool.h>
 
+/* What the totals of processes say of a set. */
+struct track_share {
+	bool had_turn;	 /* its counts are known, be they 0... */
+	uint64_t cycles; /* ...and of so much time */
+};
+
 struct track_config {
 	bool verbose;	  /* rows for init_lwp and fini_lwp */
 	bool fini_rows;	  /* for fini_lwp, also if not verbose */
@@ -43,7 +49,7 @@ struct track {
 	bool ever_on;			   /* the counters of some LWP were */
 	uint64_t val[RUN_MAX_EVENTS];	   /* of the current row */
 	struct uncounted uncounted;	   /* what was not counted, since it was not followed */
-	uint64_t *cycles;		   /* by set: those of totals of processes */
+	struct track_share *share;	   /* by set */
 };
 
 /* `run`, `output` and `command`, which is NULL if nothing is started, must outlive the track. */

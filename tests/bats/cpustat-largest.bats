@@ -223,7 +223,7 @@ replaced() {
 	need_keys
 	start stat cpustat -O "$R" -o "$P" --format=openmetrics -A command -c page-faults 0.2
 	eventually test -s "$P"
-	for first in $(seq 1 5000 35001); do
+	for first in $(seq 1 5000 25001); do
 		change_names "$first"
 		[ "$(grep -c '"page-faults",command="[^(]' "$P")" -le 1000 ]
 		rss=$(awk '$1 == "VmRSS:" { print $2 }' "/proc/${PIDS[stat]}/status")
@@ -235,7 +235,7 @@ replaced() {
 	no_message "$T/stat.err"
 	# All names: in the record, and, as one document, in series of their own or (others).
 	[ "$(jq -r 'select(.kind == "tick" and (.command | test("^[0-9]+$"))) | .counts["page-faults"]' "$R" |
-		awk '{ n += $1 } END { print n }')" -eq 80000 ]
+		awk '{ n += $1 } END { print n }')" -eq 60000 ]
 	cpustat -I "$R" --format=openmetrics >"$T/document"
 	[ "$(awk '/^cpc_events_total/ { n += $NF } END { print n }' "$T/document")" = \
 		"$(jq -r 'select(.kind == "total") | .counts["page-faults"]' "$R")" ]

@@ -87,29 +87,6 @@ libpctx ${VERSION%.*} libcpc${VERSION%.*} (>= $VERSION)" ]
 	go -1 grep -E ' /[^ ]*/lib[^ /]*\.a' <<<"$(ninja -C "$BUILT" -t commands cputrack cpustat)"
 }
 
-@test "static packages: the licences of the libraries in the programs, and of no others" {
-	tar -xf "$PACKAGES/cpc-$VERSION.tar.gz" -C "$T"
-	cd "$T/cpc-$VERSION"
-	go -0 cmake --preset package -DBUILD_SHARED_LIBS=OFF
-	go -0 cmake --build --preset package -j 2
-	BUILT=$PWD/build-package DEBS=(build-package/*.deb)
-	go -0 dpkg-deb -f "$(deb cpc-tools)" Depends
-	[[ $output != *libcpc* && $output != *libjson-c* && $output != *ncurses* ]]
-	for program in cputrack cpustat; do
-		go -0 readelf -dW "$BUILT/$program"
-		[[ $output != *libpfm* && $output != *libbsd* ]]
-	done
-	dpkg-deb -x "$(deb cpc-tools)" "$T/cpc-tools"
-	ninja -C "$BUILT" -t commands cputrack cpustat | grep -oE ' /[^ ]*/lib[^ /]*\.a' |
-		sed -E 's,.*/(.*)\.a,\1,; s,^libtinfo$,libncurses,' | sort -u >"$T/archives"
-	[ "$(wc -l <"$T/archives")" -ge 3 ]
-	while read -r library; do
-		grep -q "^The programs contain code of $library" "$T/cpc-tools/usr/share/doc/cpc-tools/copyright" ||
-			{ echo "the licence of $library is missing"; false; }
-	done <"$T/archives"
-	! command -v lintian >/dev/null || go -0 lintian --allow-root --fail-on warning "${DEBS[@]}"
-}
-
 @test "the tarball has the files that git lists, in a folder of its name" {
 	tar -tzf "$PACKAGES/cpc-$VERSION.tar.gz" >"$T/names"
 	[ "$(grep -cv "^cpc-$VERSION/" "$T/names")" = 0 ]

@@ -115,6 +115,30 @@ unclaimed() {
 	run ! grep -qE ' - |incomplete' "$ROWS"
 }
 
+@test "counts that are divided among keys neither claim CPUs nor are refused" {
+	local keys="cpustat -A command -c page-faults,cycles"
+	need_keys
+	# beside a tracker of the core PMU
+	start ct cputrack -T 0.02 -o "$ROWS" -c cycles cat
+	eventually grep -q ' tick ' "$ROWS"
+	# shellcheck disable=SC2086 # words
+	go -0 $keys 0.2 1
+	[ -z "$stderr" ]
+	awk 'NR > 1 && $4 != $5 { bad = 1 } END { exit bad || NR < 3 }' <<<"$output"
+	unclaimed ct
+	hang_up ct
+	finish ct
+	[ "$status" -eq 0 ]
+	# beside a program that has claimed all CPUs, which goes on
+	holds core cpustat -c cycles 0.05
+	# shellcheck disable=SC2086 # words
+	go -0 $keys 0.2 1
+	[ -z "$stderr" ]
+	grep -q ' total ' <<<"$output"
+	interrupt core
+	[ ! -s "$T/core.err" ]
+}
+
 @test "cpustat prints once how many trackers it invalidates; --shared prints nothing" {
 	warning="cpustat: warning: the counters of 2 processes that count LWPs are invalidated; shared, CPUs are counted beside them"
 	for name in one two soft; do

@@ -166,6 +166,13 @@ static void explain_filter(struct cpci_diag *diag, const char *name, const struc
 			name, term->filter);
 }
 
+static bool counts_cpus_only(const struct cpci_term *term)
+{
+	char pmu[CPCI_PMU_NAME];
+
+	return cpci_pmu_name(term->attr.type, pmu) && cpci_pmu_cpu(pmu) != -1;
+}
+
 static void explain_invalid(struct cpci_diag *diag, const char *name, const struct cpci_term *term,
 			    struct cpci_target target)
 {
@@ -202,11 +209,14 @@ static void explain_invalid(struct cpci_diag *diag, const char *name, const stru
 			  "cannot count '%s' on CPU %d: its PMU does not know this code, or does "
 			  "not count on that CPU",
 			  name, target.cpu);
+	else if (counts_cpus_only(term))
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s' for an LWP: its PMU counts whole CPUs only, as "
+			  "cpustat(1) does",
+			  name);
 	else
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s' for an LWP: its PMU counts whole CPUs only, or does "
-			  "not know this code",
-			  name);
+			  "cannot count '%s' for an LWP: its PMU does not know this code", name);
 }
 
 static void explain_no_debugreg(struct cpci_diag *diag, const char *name,

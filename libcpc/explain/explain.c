@@ -211,9 +211,7 @@ static void explain_invalid(struct cpci_diag *diag, const char *name, const stru
 			  name, target.cpu);
 	else if (counts_cpus_only(term))
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s' for an LWP: its PMU counts whole CPUs only, as "
-			  "cpustat(1) does",
-			  name);
+			  "cannot count '%s' for an LWP: its PMU counts whole CPUs only", name);
 	else
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
 			  "cannot count '%s' for an LWP: its PMU does not know this code", name);

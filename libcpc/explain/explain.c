@@ -214,7 +214,9 @@ static void explain_invalid(struct cpci_diag *diag, const char *name, const stru
 			  "cannot count '%s' for an LWP: its PMU counts whole CPUs only", name);
 	else
 		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s' for an LWP: its PMU does not know this code", name);
+			  "cannot count '%s' for an LWP: its PMU does not know this code, or "
+			  "counts no LWPs",
+			  name);
 }
 
 static void explain_no_debugreg(struct cpci_diag *diag, const char *name,

@@ -2,8 +2,8 @@
 # Debian packages: cmake --preset package && cmake --build --preset package.  With
 # -DBUILD_SHARED_LIBS=OFF the programs contain all libraries but the C library.
 #
-# Same sources and tools, same bytes: times in them are that of the version in CHANGELOG.md, or
-# SOURCE_DATE_EPOCH.
+# The same sources and tools give the same bytes: all times are that of the version in CHANGELOG.md,
+# or SOURCE_DATE_EPOCH.
 file(STRINGS CHANGELOG.md entry REGEX "^## " LIMIT_COUNT 1)
 if(NOT entry MATCHES "^## ([0-9.]+) - ([0-9]+-[0-9]+-[0-9]+)$" OR
    NOT CMAKE_MATCH_1 STREQUAL PROJECT_VERSION)

@@ -14,12 +14,12 @@ extern "C" {
 
 /*
  * Overflow.  A request with CPC_OVF_NOTIFY_EMT, without CPC_OVF_BUFFERED, and preset P
- * overflows when it has counted 2^64 - P events.  Then all counters of the set, which must be
- * bound to the calling LWP, are frozen, and that LWP gets SIGEMT once, with si_code
- * EMT_CPCOVF and si_addr the interrupted PC.  cpc_set_restart() starts the counters again:
- * from the presets, or from the values that cpc_request_preset() has set since.  All of these may
- * be called in the signal handler.  For this the library uses signal SIGRTMAX - 2, or the next
- * lower one that is free. cpc_bind_curlwp(3CPC).
+ * overflows when it has counted 2^64 - P events.  Its set must be bound to the calling LWP.  An
+ * overflow freezes all counters of the set, and the LWP gets SIGEMT once, with si_code EMT_CPCOVF
+ * and the interrupted PC in si_addr.  cpc_set_restart() starts the counters again, from the
+ * presets or from the values of cpc_request_preset() since the bind.  The signal handler may call
+ * all of these.  The library uses the signal SIGRTMAX - 2 for this, or the next lower one that is
+ * free.  cpc_bind_curlwp(3CPC).
  *
  * cpc_set_restart() also restarts a set that does not report overflows.
  *
@@ -30,8 +30,9 @@ int cpc_set_restart(cpc_t *cpc, cpc_set_t *set);
 int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset);
 
 /*
- * Extension.  Which requests of the calling LWP's frozen set have overflowed: bit `index` of
- * `*requests` for each; 0: the set is not frozen.  Returns 0, or -1 and errno: EINVAL.
+ * Extension.  Sets bit `index` of `*requests` for each request of the calling LWP's frozen set that
+ * has overflowed.  No bit is set if the set is not frozen, or if its LWP is new
+ * (CPC_BIND_LWP_INHERIT).  Returns 0, or -1 and errno: EINVAL.
  */
 int cpc_set_overflowed(cpc_t *cpc, const cpc_set_t *set, uint64_t *requests);
 
@@ -39,20 +40,20 @@ int cpc_set_overflowed(cpc_t *cpc, const cpc_set_t *set, uint64_t *requests);
 #define CPC_PCBUF_SIZE 256
 
 /*
- * Buffered overflow.  A request with CPC_OVF_BUFFERED as well counts on from its preset when
- * it overflows, and the kernel keeps a record of it.  The LWP gets SIGEMT after each
- * CPC_PCBUF_SIZE records of its set, with the PC of the last one in si_addr; the context is
- * that of wherever the LWP was by then.
+ * Buffered overflow.  If a request also has CPC_OVF_BUFFERED, an overflow freezes nothing: the
+ * kernel records it, and the request counts on from its preset.  The LWP gets SIGEMT after each
+ * CPC_PCBUF_SIZE records of its set, with the PC of the last record in si_addr.  The context is
+ * that of the code that the LWP has reached by then.
  *
  * Samples a set as cpc_set_sample() does, and moves the PCs of the oldest overflows into
- * `pcbuf`, which has room for CPC_PCBUF_SIZE; 0 for those that there are not.  If there were
- * more, they are left, and SIGEMT comes again.  Safe in signal handlers.  Returns 0, or -1 and
- * errno: those of cpc_set_sample(); EINVAL also if the set has no request that is buffered;
- * EBADMSG (the program wrote over the buffer).  cpc_set_sample_pcbuf(3).
+ * `pcbuf`, which has room for CPC_PCBUF_SIZE; unused elements become 0.  Later overflows remain
+ * for the next call; if these are as many again, SIGEMT comes again.  Safe in signal handlers.
+ * Returns 0, or -1 and errno: those of cpc_set_sample(); EINVAL also if no request of the set is
+ * buffered; EBADMSG (the program has overwritten the buffer).  cpc_set_sample_pcbuf(3).
  */
 int cpc_set_sample_pcbuf(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf, uint64_t *pcbuf);
 
-/* What a record knows about an overflow, or'ed in `co_valid`.  Unknown fields are 0. */
+/* The bits of `co_valid`: which fields of a record are known.  Unknown fields are 0. */
 #define CPC_OVF_HAS_PC 0x1	   /* where the LWP was interrupted */
 #define CPC_OVF_HAS_TRIGGER_PC 0x2 /* the instruction that made the counter overflow */
 #define CPC_OVF_HAS_VADDR 0x4	   /* the address that it referred to */
@@ -73,8 +74,8 @@ typedef struct {
 } cpc_ovf_t;
 
 /*
- * Extension.  The same with all that is known of each overflow: calls `action` for each that
- * there was when it was called, oldest first.  The record is gone when `action` returns.
+ * Extension.  Like cpc_set_sample_pcbuf(), but calls `action` with the whole record of each
+ * overflow that exists at the call, oldest first.  `ovf` is valid until `action` returns.
  */
 int cpc_set_sample_ovf(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf, void *arg,
 		       void (*action)(void *arg, const cpc_ovf_t *ovf));

@@ -3,8 +3,8 @@
 /*
  * cpc_pic.h - read one counter of the calling LWP by an instruction, inline.
  *
- * Extension, in place of reading the %pic register, or of RDPMC (cpc_bind_event(3CPC),
- * NOTES).  Where user space cannot read the counter, the same call makes a system call.
+ * Extension, in place of reading the %pic register, or of RDPMC (cpc_bind_event(3CPC), NOTES).
+ * Where user space cannot read the counter, cpc_read_pic() makes a system call.
  */
 #ifndef CPC_PIC_H
 #define CPC_PIC_H
@@ -20,8 +20,8 @@ extern "C" {
 #endif
 
 /*
- * The part that is needed here of the page that the kernel maps for each event: struct
- * perf_event_mmap_page of <linux/perf_event.h>, which some programs cannot include.
+ * The kernel maps a page for each event.  This is the beginning of struct perf_event_mmap_page
+ * of <linux/perf_event.h>, which some programs cannot include.
  */
 struct cpc_pic_page {
 	uint32_t version, compat_version;
@@ -46,15 +46,14 @@ typedef struct cpc_pic {
 #pragma GCC visibility push(default)
 
 /*
- * Returns the argument of cpc_read_pic() for request `index` of a set that the calling LWP
- * has bound to itself.  It belongs to the set, and lives as long.  In an LWP that inherited
- * the set, it belongs to that LWP's copy, and lives until the LWP binds another set.  Returns
- * NULL and errno: EINVAL (no such request, a set of another handle, or not bound to the
- * calling LWP), ENOMEM.
+ * Returns the argument of cpc_read_pic() for request `index` of a set that the calling LWP has
+ * bound to itself.  The argument belongs to the set, and lives as long.  In an LWP that inherited
+ * the set, it lives until the LWP binds another set.  Returns NULL and errno: EINVAL (no such
+ * request, a set of another handle, or not bound to the calling LWP), ENOMEM.
  */
 const cpc_pic_t *cpc_set_pic(cpc_t *cpc, cpc_set_t *set, int index);
 
-/* The same as cpc_read_pic(), always by a system call. */
+/* Does the same as cpc_read_pic(), always by a system call. */
 int cpc_pic_sample(const cpc_pic_t *pic, uint64_t *value);
 
 #pragma GCC visibility pop
@@ -142,8 +141,8 @@ static inline int cpc_pic_count(const volatile struct cpc_pic_page *page, uint64
 /*
  * Reads the value of a request as cpc_set_sample() does: it starts at the preset and wraps at
  * 2^64.  Safe in signal handlers.  Returns 0, or -1 and the errno of cpc_set_sample(); EINVAL
- * in an LWP that has not bound the set.  If a CPU was bound, which invalidates the set, only
- * the system call notices: until then the value goes on counting.
+ * in an LWP that has not bound the set.  Only the system call notices that the set was
+ * invalidated because a CPU was bound; until then the value goes on counting.
  */
 static inline int cpc_read_pic(const cpc_pic_t *pic, uint64_t *value)
 {
@@ -153,10 +152,7 @@ static inline int cpc_read_pic(const cpc_pic_t *pic, uint64_t *value)
 	uint32_t lock;
 	int tries;
 
-	/*
-	 * Fall back to the system call after 8 conflicts with the kernel: it is not just bad
-	 * luck.
-	 */
+	/* 8 conflicts with the kernel are not just bad luck: fall back to the system call. */
 	for (tries = 0; page != NULL && pic->thread == cpc_pic_thread() && tries < 8; tries++) {
 		int here;
 

@@ -13,17 +13,17 @@
 #ifndef CPC_REGION_H
 #define CPC_REGION_H
 
-/* Around a block, which `break` and `continue` leave. */
+/* Counts the block that follows; `break` and `continue` leave it. */
 #define CPC_REGION(name, events) \
 	CPC_REGION_FOR_(CPC_REGION_PASTE_(cpc_region_, __COUNTER__), name, events)
 
-/* From here to the end of the enclosing block. */
+/* Counts from here to the end of the enclosing block. */
 #define CPC_REGION_SCOPE(name, events)                                      \
 	struct cpc_region_scope CPC_REGION_PASTE_(cpc_region_, __COUNTER__) \
 		__attribute__((cleanup(cpc_region_leave), unused)) =        \
 			cpc_region_enter(CPC_REGION_SITE_(name, events))
 
-/* From here to CPC_REGION_END of that name, in the same LWP. */
+/* Counts from here to CPC_REGION_END of the same name, in the same LWP. */
 #define CPC_REGION_BEGIN(name, events) ((void)cpc_region_enter(CPC_REGION_SITE_(name, events)))
 #define CPC_REGION_END(name) (cpc_region_off ? (void)0 : cpc_region_end(name))
 
@@ -48,7 +48,7 @@ extern "C" {
 /* A place in the program that enters a region. */
 struct cpc_region_site {
 	const char *name, *events;
-	struct cpci_region *region; /* NULL: the program was not here yet */
+	struct cpci_region *region; /* NULL: not entered yet */
 };
 
 struct cpc_region_scope {
@@ -58,7 +58,7 @@ struct cpc_region_scope {
 
 #pragma GCC visibility push(default)
 
-/* Is nothing counted, because the environment says so?  Set at the first entry of a region. */
+/* Not 0: nothing is counted, because CPC_REGIONS is off.  Set at the first entry of a region. */
 extern int cpc_region_off;
 
 /*

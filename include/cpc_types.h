@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * cpc_types.h - the types that the public headers share.
- */
+/* cpc_types.h - the types that the public headers share. */
 #ifndef CPC_TYPES_H
 #define CPC_TYPES_H
 
@@ -23,7 +21,7 @@ typedef unsigned int uint_t;
 typedef long long hrtime_t; /* nanoseconds on CLOCK_MONOTONIC, gethrtime(3C) */
 typedef int processorid_t;  /* a logical CPU, as the kernel numbers them */
 
-/* Of libcpc.h: the library's handle, a set of requests, a buffer for one sample of a set. */
+/* Types of libcpc.h: the library's handle, a set of requests, a buffer for one sample of a set. */
 typedef struct cpc cpc_t;
 typedef struct cpc_set cpc_set_t;
 typedef struct cpc_buf cpc_buf_t;
@@ -38,9 +36,8 @@ typedef struct cpc_buf cpc_buf_t;
 #define EMT_CPCOVF 2
 
 /*
- * The calling thread's id.  Threads of one process number from 1 on Solaris;
- * here it is the kernel's thread id, unique in the whole system (gettid(2)).
- * Of libpctx.
+ * The calling thread's id, as gettid(2).  On Solaris it counts from 1 in each process; here it is
+ * unique in the whole system.  libpctx defines this function.
  */
 __attribute__((visibility("default"))) id_t _lwp_self(void);
 

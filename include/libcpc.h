@@ -51,10 +51,7 @@ typedef struct {
 #define CPC_OVF_BUFFERED 0x10  /* with CPC_OVF_NOTIFY_EMT: see cpc_set_sample_pcbuf() */
 #define CPC_OVF_RECORD 0x20    /* Extension: with call stacks, too; see cpc_set_sample_ovf() */
 
-/*
- * Subcodes: why a call failed, more precisely than errno, for the error handler.  0: errno
- * says everything.
- */
+/* Subcodes for the error handler: why a call failed, beyond errno.  0: errno says everything. */
 #define CPC_INVALID_EVENT 1	     /* no such event */
 #define CPC_INVALID_PICNUM 2	     /* no such slot, or taken twice */
 #define CPC_INVALID_ATTRIBUTE 3	     /* no such attribute */
@@ -70,8 +67,8 @@ typedef struct {
 /* Extensions. */
 #define CPC_WARNING 0x100      /* only a warning: the call goes on */
 #define CPC_CPU_CLAIMED 0x101  /* EAGAIN: another program has bound a set to a CPU */
-#define CPC_NEEDS_SYSTEM 0x102 /* EINVAL: it happens in kernel mode only, which is not counted */
-#define CPC_CLAIM_FAILED 0x103 /* the CPU cannot be claimed against other programs */
+#define CPC_NEEDS_SYSTEM 0x102 /* EINVAL: it happens in kernel mode, which is not counted */
+#define CPC_CLAIM_FAILED 0x103 /* the CPU cannot be claimed, to exclude other programs */
 #define CPC_IS_RATIO 0x104     /* EINVAL: not an event but a ratio of events: cpc_ratio_find() */
 
 /*
@@ -96,9 +93,9 @@ int cpc_close(cpc_t *cpc);
 
 /*
  * For programs that are about to exit.  The kernel takes 50 to 100 ms to close each counter
- * of function calls.  libcpc closes those of other processes in a thread of its own; this
- * call leaves the remaining ones to a process of its own, so that the program need not wait.
- * Returns how many counters the exit waits for all the same.  See cpc_open(3).
+ * of function calls.  libcpc closes those of other processes in a thread of its own.  This
+ * call leaves the remaining ones to a new process, so that the program need not wait.
+ * Returns the number of counters that the exit must still wait for.  See cpc_open(3).
  */
 uint_t cpc_leave_closing(void);
 
@@ -125,9 +122,9 @@ const char *cpc_cpuref(cpc_t *cpc);
 
 /*
  * Call `action` for each event that can be counted on this machine; for each generic event
- * (generic_events(3CPC)); for those that slot `picno` can count, which are all except on
- * slots for cycles and the like; and for each attribute that a request may have.  Only
- * cpc_walk_events_desc reports tracepoints, and PMUs that cannot count LWPs.  cpc_npic(3CPC).
+ * (generic_events(3CPC)); for those that slot `picno` can count; and for each attribute that a
+ * request may have.  Most slots can count all events, but some count only cycles, for example.
+ * Only cpc_walk_events_desc() reports the groups from CPC_GROUP_VENDOR on.  cpc_npic(3CPC).
  */
 void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *event));
 void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
@@ -142,8 +139,8 @@ void cpc_walk_attrs(cpc_t *cpc, void *arg, void (*action)(void *arg, const char 
 int cpc_is_attr(cpc_t *cpc, const char *name);
 
 /*
- * Extension.  The known word that a misspelt `word` resembles most, if at most a third of its
- * letters differ (Levenshtein's distance, ignoring case).  NULL: none.
+ * Extension.  Returns the known word that is most similar to a misspelt `word`, if at most a
+ * third of its letters differ (the Damerau-Levenshtein distance, ignoring case).  NULL: none.
  */
 const char *cpc_nearest(const char *word, const char *const *known, size_t n);
 
@@ -233,19 +230,19 @@ int cpc_set_request_scale(cpc_t *cpc, const cpc_set_t *set, int index, double *s
 int cpc_set_request_signed(cpc_t *cpc, const cpc_set_t *set, int index);
 
 /*
- * Extension.  Can all events of a set be counted on that CPU?  0 if one of them has a PMU
- * that does not count there, or that counts for this CPU on another one (the files cpus and
- * cpumask of Documentation/ABI/testing/sysfs-bus-event_source-devices), else 1.  -1 and
+ * Extension.  Returns 1 if all events of a set can be counted on that CPU.  Returns 0 if one of
+ * them has a PMU that does not count there, or that counts for this CPU on another one: see the
+ * files cpus and cpumask of Documentation/ABI/testing/sysfs-bus-event_source-devices.  -1 and
  * errno: EINVAL.
  */
 int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu);
 
 /*
  * Bind a set to the calling LWP, to an LWP of a controlled process, or to a CPU, and start
- * counting.  Either all requests count, or the set is refused and nothing changes; only after
- * EAGAIN, because another program holds the counters, may a set that had to make room be
- * unbound already.  A set that is bound already restarts from its presets.  Another set of the
- * calling LWP is unbound.
+ * counting.  Either all requests count, or the set is refused and nothing changes.  There are two
+ * exceptions: the sets that it would replace may already be unbound if another program holds the
+ * counters (EAGAIN), or if the LWP cannot be moved to the CPU (CPC_PBIND_FAILED).  A bound set
+ * restarts from its presets.  Another set of the calling LWP is unbound.
  *
  * A CPU has one set at a time, over all processes.  While any CPU has one, no LWP can have
  * one, and the sets that LWPs had are invalidated: they can no longer be sampled.
@@ -261,7 +258,7 @@ int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu);
  *  EAGAIN  another program uses the counters; that CPU is bound already; or any CPU
  *          is, when the set is for an LWP
  *  ENOSYS  the CPU is offline
- *  ENOTSUP overflows of a request cannot be noticed, or would hang this kernel
+ *  ENOTSUP overflows of a request cannot be detected, or would hang this kernel
  *  ESRCH   no such LWP
  *  EMFILE, ENFILE, ENOMEM
  */
@@ -300,17 +297,17 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags);
  * unbinds the set.
  *
  * If a request has CPC_OVF_NOTIFY_EMT, a new LWP gets SIGEMT (si_code EMT_CPCOVF, si_addr its
- * start routine) before its start routine runs.  Its set is frozen then: cpc_set_overflowed
+ * start routine) before its start routine runs.  Its set is frozen then.  cpc_set_overflowed
  * names no request, and the requests that report overflows have the value UINT64_MAX.
- * cpc_set_restart starts it, with the presets of cpc_request_preset, or else of the bind. If
+ * cpc_set_restart starts it, with the presets of cpc_request_preset, or else of the bind.  If
  * these requests are buffered, a new LWP is recognized by cpc_buf_tick: its set has no cycles
  * yet.
  *
- * This applies to LWPs created by pthread_create(3) and thrd_create(3), also by libraries
- * such as those of C++ and OpenMP; not to those created by clone(2), nor by the C library for
- * its own purposes, such as timer_create(2) with SIGEV_THREAD.  ENOTSUP: the library cannot
- * see thread creation, because dlopen(3) opened it, or because the program has such functions
- * of its own.  EINVAL: together with CPC_BIND_LATE.  An LWP that gets no counters runs
+ * LWPs inherit the set if pthread_create(3) or thrd_create(3) creates them, also in libraries
+ * such as those of C++ and OpenMP.  LWPs of clone(2) inherit nothing, nor do those that the C
+ * library creates for itself, as for timer_create(2) with SIGEV_THREAD.  ENOTSUP: the library
+ * cannot see thread creation, because dlopen(3) opened it, or because the program has such
+ * functions of its own.  EINVAL: together with CPC_BIND_LATE.  An LWP that gets no counters runs
  * without them: in it, all calls on the set fail with EAGAIN.
  */
 #define CPC_BIND_LWP_INHERIT 0x2
@@ -334,20 +331,20 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags);
 int cpc_set_resolve(cpc_t *cpc, cpc_set_t *set);
 
 /*
- * Extension.  Calls `action` for each symbol that the requests of a set name, with the index
- * of the request and, if the set is bound, the address that is counted; 0: not found yet. For
- * a uprobe with a file, `symbol` is "file:symbol".  If the file is a path, `address` is the
- * offset in the file.  If it is a name without a path, `address` is CPC_NOT_MAPPED until the
- * process has mapped that file, which it may do later.
+ * Extension.  Calls `action` for each symbol in the requests of a set, with the index of the
+ * request.  `address` is the address that a bound set counts; 0: not found yet.  For a uprobe
+ * with a file, `symbol` is "file:symbol".  If the file is a path, `address` is the offset in the
+ * file.  If it is a name without a path, `address` is CPC_NOT_MAPPED until the process has mapped
+ * that file, which it may do later.
  */
 #define CPC_NOT_MAPPED UINT64_MAX
 typedef void(cpc_walk_symbols_fn)(void *arg, int index, const char *symbol, uint64_t address);
 void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symbols_fn *action);
 
 /*
- * Extension.  The name nearest to `symbol` (as cpc_walk_symbols reports it) of a bound set,
- * among the functions and probes of the program and its libraries, or of the file in
- * `symbol`.  Returns 1 and `name`, or 0: no name is near, or the files cannot be read.
+ * Extension.  Finds the name most similar to `symbol` (as cpc_walk_symbols reports it) of a bound
+ * set: a function or probe of the program and its libraries, or of the file in `symbol`.
+ * Returns 1 and `name`, or 0: no name is similar, or the files cannot be read.
  */
 int cpc_nearest_symbol(cpc_t *cpc, const cpc_set_t *set, const char *symbol, char *name,
 		       size_t size);
@@ -361,8 +358,8 @@ int cpc_unbind(cpc_t *cpc, cpc_set_t *set);
 /*
  * Switch the calling LWP's counters on, from their current values, and off.  These are the
  * counters of the set that the LWP bound to itself with this handle, or else those that a
- * controlling process (cputrack(1)) bound to it by cpc_bind_pctx().  Switching on what is on,
- * or off what is off, has no effect.  Safe in signal handlers.  cpc_enable(3CPC).
+ * controlling process (cputrack(1)) bound to it by cpc_bind_pctx().  Switching counters on that
+ * are on, or off that are off, has no effect.  Safe in signal handlers.  cpc_enable(3CPC).
  *
  * Return 0, or -1 and errno: EINVAL (the LWP has no counters), EAGAIN (another program took
  * them, or they were invalidated).
@@ -399,13 +396,13 @@ int cpc_buf_destroy(cpc_t *cpc, cpc_buf_t *buf);
 int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
 
 /*
- * Extension.  Samples everything that a set bound with CPC_BIND_LWP_INHERIT has counted: in
- * the LWP that bound it, and in all LWPs that inherited it, also if they have exited or
- * unbound it since. Values are the presets of the bind, added once, plus the counts of all
- * LWPs.  A restarted LWP counts from its restart; one with buffered overflows goes on
- * counting at overflows. The cycles, cpc_buf_nlost and cpc_buf_nthrottled are the sums of
- * all.  Overflows that an LWP had not taken at its exit are lost.  Each LWP is sampled at its
- * own instant.  Any LWP may call this function, but no signal handler.
+ * Extension.  Samples the sum over the LWP that bound a set with CPC_BIND_LWP_INHERIT and all
+ * LWPs that inherited it, including those that have exited or unbound it since.  Values are the
+ * presets of the bind, added once, plus the counts of all LWPs.  A restarted LWP counts from its
+ * restart; one with buffered overflows goes on counting at overflows.  The cycles, cpc_buf_nlost
+ * and cpc_buf_nthrottled are the sums of all.  Overflows that an LWP had not taken at its exit
+ * are lost.  The LWPs are sampled one after the other.  Any LWP may call this function, but no
+ * signal handler.
  *
  * Returns 0, or -1 and errno: EINVAL (not bound so; a buffer of another set), EAGAIN (the
  * counts of some LWP were lost, or it got no counters; the set was invalidated).
@@ -420,9 +417,9 @@ int cpc_set_ncopies(cpc_t *cpc, const cpc_set_t *set);
 
 /*
  * Extension.  Why did cpc_set_sample fail with EAGAIN?  Returns 1 if another program took the
- * counters of the bound set, or if an LWP that inherited it got no counters, and writes what
- * is known about that into `text`, as a line without newline.  Returns 0 if the set was
- * invalidated because a CPU was bound.  -1 and errno: EINVAL.
+ * counters of the bound set, or if an LWP that inherited it got no counters, and writes the known
+ * details into `text`, as a line without newline.  Returns 0 if the set was invalidated because
+ * a CPU was bound.  -1 and errno: EINVAL.
  */
 int cpc_set_lost(cpc_t *cpc, const cpc_set_t *set, char *text, size_t size);
 
@@ -431,18 +428,18 @@ int cpc_buf_get(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t *val);
 int cpc_buf_set(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t val);
 
 /*
- * The time of the sample, and the CPU cycles for which its set had been counting: of the
- * time-stamp counter on x86, else at the kernel's nominal frequency; nanoseconds if that is
- * unknown.
+ * The time of the sample, and the CPU cycles for which its set had been counting.  These are
+ * cycles of the time-stamp counter on x86, and of the kernel's nominal frequency elsewhere;
+ * nanoseconds if that is unknown.
  */
 hrtime_t cpc_buf_hrtime(cpc_t *cpc, cpc_buf_t *buf);
 uint64_t cpc_buf_tick(cpc_t *cpc, cpc_buf_t *buf);
 
 /*
- * Extension.  The number of overflows in a sample of cpc_set_sample_pcbuf() or _ovf(); how
- * many overflows were lost since the bind, because the buffer was full; and how often the
- * kernel throttled the counters since then, because they overflowed too often: meanwhile they
- * count nothing.
+ * Extension.  npcs: the number of overflows in a sample of cpc_set_sample_pcbuf() or _ovf().
+ * nlost: the number of overflows that were lost since the bind, because the buffer was full.
+ * nthrottled: how often the kernel has stopped the counters since the bind, because they
+ * overflowed too often.  Stopped counters count nothing.
  */
 uint_t cpc_buf_npcs(cpc_t *cpc, cpc_buf_t *buf);
 uint64_t cpc_buf_nlost(cpc_t *cpc, cpc_buf_t *buf);

@@ -48,24 +48,16 @@ typedef struct {
 	uint_t ce_spec;			 /* private to the library: the spec */
 } cpc_event_t;
 
-/*
- * Receives error messages, as a printf format without newline.  NULL: the default, to stderr.
- */
+/* Receives error messages, as a printf format without newline.  NULL: the default, to stderr. */
 typedef void(cpc_errfn_t)(const char *fn, const char *fmt, va_list ap);
 void cpc_seterrfn(cpc_errfn_t *errfn);
 
-/*
- * For CPC_VER_NONE returns CPC_VER_CURRENT; for a supported version, that version; else
- * CPC_VER_NONE.
- */
+/* CPC_VER_CURRENT for CPC_VER_NONE; `ver` if it is a supported version; else CPC_VER_NONE. */
 uint_t cpc_version(uint_t ver);
 
-/*
- * The number of this kind of machine, above 0; -1 and errno: nothing can be counted, see
- * cpc_open().
- */
+/* The number of this kind of machine, above 0; -1 and the errno of cpc_open(). */
 int cpc_getcpuver(void);
-/* Of that kind: its name, where its events are documented, its slots, the syntax of specs. */
+/* Of a machine: its name, where its events are documented, its slots, the syntax of specs. */
 const char *cpc_getcciname(int cpuver);
 const char *cpc_getcpuref(int cpuver);
 uint_t cpc_getnpic(int cpuver);
@@ -79,9 +71,9 @@ int cpc_access(void);
 
 /*
  * Makes an event, with all values 0, from
- * "[picN=]event[,[picN=]event]...[,attribute[=value]]...": the attributes, those of
- * cpc_walk_attrs(), apply to all events; "sys" adds kernel mode, "nouser" removes user mode.
- * -1: the error function got the reason.
+ * "[picN=]event[,[picN=]event]...[,attribute[N][=value]]...".  The attributes are those of
+ * cpc_walk_attrs(); "sys" adds kernel mode, "nouser" removes user mode.  They apply to all events,
+ * or with a number to the event on that slot.  -1: the error function got the reason.
  */
 int cpc_strtoevent(int cpuver, const char *spec, cpc_event_t *event);
 /* Returns the spec of an event; free(3) it.  NULL and errno: EINVAL, ENOMEM. */
@@ -108,8 +100,8 @@ int cpc_bind_event(cpc_event_t *event, int flags);
 int cpc_take_sample(cpc_event_t *event);
 /*
  * Switch counting of the bound event in user mode, or in kernel mode, on (not 0) or off.
- * ENOTSUP: it was bound with flags; or some of its events would count nothing, but others
- * would.
+ * ENOTSUP: the event was bound with flags; or some, but not all, of its counters would count
+ * nothing.
  */
 int cpc_count_usr_events(int enable);
 int cpc_count_sys_events(int enable);

@@ -28,7 +28,7 @@ typedef struct pctx pctx_t;
 
 /*
  * Receives error messages: the function's name ("create", "capture", "run", "set_events"), a
- * printf format without newline, and its arguments.  NULL in its place writes "libpctx:
+ * printf format without newline, and its arguments.  If it is NULL, the library writes "libpctx:
  * pctx_<fn>: <text>" to stderr.
  */
 typedef void(pctx_errfn_t)(const char *fn, const char *fmt, va_list ap);
@@ -110,22 +110,23 @@ typedef int pctx_sysc_lwp_exitfn_t(pctx_t *pctx, pid_t pid, id_t lwp, void *arg)
 
 /*
  * Extension.  Called with the handle given to pctx_run when no event is pending, for instance
- * to write buffered output.  Returns after how many milliseconds without an event to call it
- * again; 0: only after the next event.
+ * to write buffered output.  Returns the number of milliseconds without an event after which to
+ * call it again; 0: only after the next event.
  */
 typedef uint_t pctx_idlefn_t(pctx_t *pctx, void *arg);
 
 /*
- * Extension.  The dynamic linker has mapped a library, whose code has not run yet.  `done`
- * not 0: all libraries that the program starts with are mapped; this is the last call except
- * with PCTX_LIBRARIES_ALL.  Only in processes for which pctx_watch_libraries asked for it.
+ * Extension.  The dynamic linker has mapped a library, whose code has not run yet.  If `done` is
+ * not 0, all libraries that the program starts with are mapped; this is the last call except
+ * with PCTX_LIBRARIES_ALL.  Only for processes for which pctx_watch_libraries requested it.
  */
 typedef int pctx_mappedfn_t(pctx_t *pctx, pid_t pid, id_t lwp, int done, void *arg);
 
 /*
- * Extension.  Memory ran out, so LWP `tid` (the kernel's number) of process `pid` was
- * detached; `errfn` received the reason.  `pctx` is the handle of `pid`, or, for a new
- * process, that of its parent, as far as that is known.
+ * Extension.  LWP `tid` (the kernel's number) of process `pid` is not followed, for a reason that
+ * `errfn` received: memory ran out, the LWP was created with CLONE_UNTRACED, or its creator is
+ * unknown.  `pctx` is the handle of `pid`, or, for a new process, that of its parent, as far as
+ * that is known.
  */
 typedef void pctx_lostfn_t(pctx_t *pctx, pid_t pid, pid_t tid, void *arg);
 
@@ -207,10 +208,9 @@ void pctx_release(pctx_t *pctx);
 /*
  * Extension.  Ends the control and frees the handle without waiting, for a caller that is
  * about to exit.  (pctx_release() waits for each LWP to stop, which takes long in an
- * uninterruptible sleep.) LWPs that are stopped are detached now.  The kernel detaches the
+ * uninterruptible sleep.)  LWPs that are stopped are detached now.  The kernel detaches the
  * others when the calling thread exits; one that gets a signal earlier stays stopped until
- * then.  This thread cannot capture such processes again.  A process of pctx_create() is
- * killed then.
+ * then.  This thread cannot capture such processes again.
  */
 void pctx_abandon(pctx_t *pctx);
 
@@ -226,10 +226,10 @@ pid_t pctx_pid(const pctx_t *pctx);
  *
  * Returns which events will come.  PCTX_LIBRARIES_START: one with `done`, and later ones if
  * they were requested.  PCTX_LIBRARIES_ALL: only later ones.  PCTX_LIBRARIES_NONE: none.
- * There is no event for the libraries of the start if they are mapped already, or if this
- * cannot be known, because the program has no dynamic linker or another word size; there is
- * none at all if the process is not stopped.  -1 and errno: ESRCH, it was killed; or another
- * error, because its auxiliary vector or its dynamic section cannot be read.
+ * There is no event for the libraries of the start if they are already mapped, or if that is
+ * unknown, because the program has no dynamic linker or another word size.  There are no events
+ * at all if the process is not stopped.  -1 and errno: ESRCH, it was killed; or another error, if
+ * its auxiliary vector or its dynamic section cannot be read.
  */
 enum { PCTX_LIBRARIES_NONE, PCTX_LIBRARIES_START, PCTX_LIBRARIES_ALL };
 int pctx_watch_libraries(pctx_t *pctx, int which);
@@ -244,17 +244,17 @@ int pctx_stopped(const pctx_t *pctx);
 pid_t pctx_lwp_tid(const pctx_t *pctx, id_t lwp);
 
 /*
- * Extension.  In a fork handler, the handle of the child's parent, which has the LWP that the
- * handler is called for (pctx_lwp_tid(), pctx_lwp_data()); NULL if the parent has exited, and
- * outside of fork handlers.
+ * Extension.  In a fork handler, the handle of the child's parent.  With it, pctx_lwp_tid() and
+ * pctx_lwp_data() find the LWP that created the child.  NULL if the parent has exited, and
+ * outside fork handlers.
  */
 pctx_t *pctx_parent(const pctx_t *pctx);
 
 /*
  * Extension.  Pointers of the caller, one for each process, which an exec keeps, and one for
  * each LWP.  They are NULL until they are set, and the library does not use them.  They are
- * available in all handlers, also for LWPs that have exited, as in pctx_lwp_tid().  Access
- * for the LWP that a handler is called for takes no search.
+ * available in all handlers, also for LWPs that have exited, as in pctx_lwp_tid().  Finding the
+ * LWP of the current handler is fast.
  *
  * pctx_lwp_set_data() returns 0, or -1 and errno: ESRCH.  pctx_lwp_data() returns NULL and
  * errno ESRCH if there is no such LWP.
@@ -264,17 +264,14 @@ void *pctx_data(const pctx_t *pctx);
 int pctx_lwp_set_data(pctx_t *pctx, id_t lwp, void *data);
 void *pctx_lwp_data(const pctx_t *pctx, id_t lwp);
 
-/*
- * Extension.  Called when an LWP requests `op` by pctx_request(), and waits for the answer:
- * returns 0, or an errno.
- */
+/* Extension.  Answers the request `op` of an LWP that waits in pctx_request(): 0, or an errno. */
 typedef int pctx_answerfn_t(int op, void *arg);
 
 /*
  * Extension.  Sets the function that answers the requests of an LWP, in place of the previous
- * one; NULL: none.  `release`, if not NULL, is called once with `arg` when another function
- * takes its place or the LWP is no longer controlled: after the handlers of its exit or its
- * exec, when it is detached, or when the handle is freed.
+ * one; NULL: none.  `release`, if not NULL, is called once with `arg`: when another function
+ * replaces this one, after the handlers of the LWP's exit or exec, when the LWP is detached, or
+ * when the handle is freed.
  *
  * Returns 0, or -1 and errno: ESRCH (no such LWP; `release` will not be called).
  */

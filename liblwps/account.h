@@ -4,8 +4,8 @@
  * account.h - divide the counts of all CPUs among the cgroups, users or commands that run there,
  * by BPF programs.
  *
- * A key (a cgroup, user or command) has a slot of counts for each CPU.  Idle CPUs, kernel threads,
- * and all keys that find no free slot have slots of their own, so that the sum of all slots is what
+ * Each key (a cgroup, user or command) has a slot, with counts for each CPU.  Idle CPUs, kernel
+ * threads, and keys that find no free slot have special slots, so that the sum of all slots is what
  * the CPUs have counted.
  */
 #ifndef ACCOUNT_H
@@ -24,21 +24,20 @@ struct account_config {
 	enum lwps_hierarchy hierarchy; /* of ACCOUNT_BY_CGROUP */
 	unsigned ncolumns;
 	struct lwps_column column[LWPS_MAX_COLUMNS];
-	unsigned ncpus;	 /* possible CPUs: numbers below */
-	unsigned nslots; /* of the released ones, one per CPU stays unused */
+	unsigned ncpus;	 /* the highest number of a possible CPU, plus 1 */
+	unsigned nslots; /* one released slot per CPU stays unused */
 };
 
 struct account_losses {
-	uint64_t others;   /* keys that found no free slot, by CPU and slice */
-	uint64_t missed;   /* switches without counts; slots have LWPS_NO_SWITCH */
-	uint64_t repaired; /* missed switches that were noticed in time: no count is wrong */
-	uint64_t late;	   /* keys of tasks that changed unnoticed; slots have ACCOUNT_LATE */
-	uint64_t skipped;  /* runs of programs that the kernel skipped: counts may be wrong */
+	uint64_t others;  /* how often a key found no free slot, which it retries at each slice */
+	uint64_t missed;  /* switches not reported; their slots have LWPS_NO_SWITCH */
+	uint64_t late;	  /* changes of keys that were noticed late; slots have ACCOUNT_LATE */
+	uint64_t skipped; /* switches that the kernel skipped: counts may be wrong */
 };
 
 /*
- * Load and attach the programs, and begin to count.  NULL: see errno and `why`, a phrase without a
- * full stop.  The perf events may be closed afterwards.
+ * Load and attach the programs, and begin to count.  NULL: see `why`, a phrase without a full stop.
+ * The perf events may be closed afterwards.
  */
 struct account *account_open(const struct account_config *config, char *why, size_t size);
 
@@ -57,12 +56,12 @@ unsigned account_nslots(const struct account *account);
  */
 unsigned account_read(const struct account *account, unsigned slot, uint64_t *values);
 
-/* The key of a slot from ACCOUNT_FIRST on. */
+/* The owner of a slot from ACCOUNT_FIRST on. */
 const struct account_owner *account_owner(const struct account *account, unsigned slot);
 
 /*
- * The key of a slot is not used any more; should it be, it gets another slot.  After the next
- * account_flush() the slot does not change any more, and can be read and released.
+ * Separate a slot from its key; if the key occurs again, it gets another slot.  After the next
+ * account_flush() the slot no longer changes, and can be read and released.
  */
 void account_forget(struct account *account, unsigned slot);
 void account_release(struct account *account, unsigned slot);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * account_shared.h - what the programs of divide.bpf.c and user space share.
+ * account_shared.h - the memory that the programs of divide.bpf.c and user space share.
  *
- * Both include their own definitions of __u32 and __u64 before.
+ * __u32 and __u64 must be defined before, as for shared.h.
  */
 #ifndef ACCOUNT_SHARED_H
 #define ACCOUNT_SHARED_H
 
 #include "shared.h"
 
-/* What the counts of the CPUs are divided by. */
+/* The kind of keys among which the counts of the CPUs are divided. */
 enum account_by { ACCOUNT_BY_CGROUP, ACCOUNT_BY_USER, ACCOUNT_BY_COMMAND };
 
-/* Slots that are always there.  Others belong to a key each. */
+/* Slots with a fixed use.  Each slot from ACCOUNT_FIRST on belongs to one key. */
 enum account_slot {
 	ACCOUNT_OTHERS = LWPS_SHARED, /* keys that found no free slot */
 	ACCOUNT_BEFORE,		      /* counts before account_open() returned: ignored */
@@ -22,10 +22,10 @@ enum account_slot {
 	ACCOUNT_FIRST,
 };
 
-/* Flaws of a slot, beside those of enum lwps_flaw. */
-#define ACCOUNT_LATE 128 /* a task changed its key, which was noticed at a later switch */
+/* A flaw of a slot, beside those of enum lwps_flaw. */
+#define ACCOUNT_LATE 128 /* a change of a task's key was noticed only at a later switch */
 
-/* What on_flush() returns if it has interrupted another program, and did nothing. */
+/* Returned by on_flush(): it has interrupted another program, and did nothing. */
 #define ACCOUNT_BUSY 1
 
 /* The id of a cgroup or user, or the name of a command. */
@@ -33,15 +33,15 @@ struct account_key {
 	__u64 word[2];
 };
 
-/* Whose slot it is. */
+/* The owner of a slot. */
 struct account_owner {
 	struct account_key key;
 	struct lwps_path path; /* of a cgroup */
 };
 
 /*
- * The counts of a slot on one CPU, which alone changes them.  In memory they are some lines of
- * equal size.
+ * The counts of a slot on one CPU, which alone changes them.  In memory they are an array of struct
+ * lwps_line.
  */
 struct account_counts {
 	__u32 sequence; /* odd while totals change */
@@ -52,25 +52,25 @@ struct account_counts {
 #define ACCOUNT_HEADER_WORDS 1u
 _Static_assert(sizeof(struct account_counts) == ACCOUNT_HEADER_WORDS * sizeof(__u64), "");
 
-/* What a task's key is made of.  It is cheaper to compare than the key. */
+/* A property of a task from which its key follows, and which is cheaper to get and compare. */
 struct account_mark {
 	__u64 word[2];
 	__u64 slot; /* ACCOUNT_IDLE, ACCOUNT_KERNEL, or 0 for tasks with a key */
 };
 
-/* A CPU and the slice that is counted there now.  Only that CPU changes it, but for `moved`. */
+/* A CPU and the slice that is counted there now.  Only that CPU changes it, except `moved`. */
 struct account_cpu {
-	__u64 task; /* the task that runs, since the last switch: an address; 0: before the first */
+	__u64 task; /* the running task, as of the last switch: an address; 0: no switch yet */
 	struct account_mark mark; /* of that task, when its slice began */
 	__u32 slot;		  /* of that task */
 	__u32 spare;		  /* a free slot, or 0 */
-	__u32 busy;		  /* 1: a program that interrupts may hit is changing this */
+	__u32 busy;		  /* 1: a program is changing this struct, with interrupts on */
 	__u32 changing; /* 1: the key of the task may have changed when this slice began */
 	__u64 moved;	/* the task that ran here when another CPU moved it; see notice_late() */
 	__u64 switches; /* in this slice */
 	__u32 fence;
-	__u64 cgroup; /* the kernfs node of the task whose slot is looked for: an address */
-	struct account_key key; /* likewise */
+	__u64 cgroup; /* for slot_of(): the kernfs node of the task's cgroup, an address... */
+	struct account_key key; /* ...and the key */
 	struct lwps_start start[LWPS_MAX_COLUMNS];
 } __attribute__((aligned(64)));
 

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * lwps.c - attach the programs of count.bpf.c, and use the memory they share.
+ * lwps.c - the user side of count.bpf.c: attach, select, read counts and records.
  */
 #include "lwps.h"
 
-#include "attach_targets.h"
-#include "explain.h"
 #include "programs.h"
 #include "ring.h"
-#include "slots.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
@@ -26,9 +23,10 @@ struct lwps {
 	struct count *skel;
 	int64_t time_offset_ns;
 	struct ring ring;
-	struct slots slots;
+	struct lwps_line *lines; /* of the slots */
+	uint64_t *recycled;	 /* released slots, from recycle_head to recycle_tail */
 	struct lwps_cpu *cpus;
-	int function[LWPS_MAX_COLUMNS]; /* 0: that column is of no function */
+	int function[LWPS_MAX_COLUMNS]; /* LWPS_FUNCTION: links of on_function(); else 0 */
 };
 
 static int64_t now_ns(void)
@@ -42,15 +40,15 @@ static int64_t now_ns(void)
 /* ---- load and attach ---- */
 
 /*
- * What CLOCK_MONOTONIC of our time namespace is ahead of the kernel's own, which the records
- * have; see time_namespaces(7).
+ * How far CLOCK_MONOTONIC of our time namespace is ahead of the kernel's own clock, which records
+ * use; see time_namespaces(7).
  */
 static int64_t time_offset_ns(void)
 {
 	FILE *f = fopen("/proc/self/timens_offsets", "re");
 	long long s = 0, ns = 0;
 
-	/* Without that file, there are no such namespaces. */
+	/* Without this file, the kernel has no time namespaces. */
 	if (f == NULL)
 		return 0;
 	if (fscanf(f, "monotonic %lld %lld", &s, &ns) != 2)
@@ -59,75 +57,41 @@ static int64_t time_offset_ns(void)
 	return s * INT64_C(1000000000) + ns;
 }
 
-/*
- * The kernels of some virtual machines run no programs at tracepoints while process 1 is the
- * current task; on_sched_exit() makes up for the switches that are missed then.  On other kernels
- * it only makes each switch slower.
- */
 void lwps_drop_sched_exit(struct lwps *lwps)
 {
 	const struct count__bss *bss = lwps->skel->bss;
-	int *link = &lwps->skel->links.on_sched_exit_fd;
 
-	if (*link <= 0 || !load(bss->saw_init_switch) || load(bss->repaired) != 0)
-		return;
-	close(*link);
-	*link = 0;
-}
-
-static struct lwps_cpu *cpu_at(struct lwps *lwps, unsigned cpu)
-{
-	return &lwps->cpus[cpu];
-}
-
-static size_t lines_size(const struct count *skel)
-{
-	return sizeof(struct lwps_line) * skel->maps.slots.max_entries;
-}
-
-static size_t recycled_size(const struct count *skel)
-{
-	return sizeof(uint64_t) * skel->maps.recycled.max_entries;
-}
-
-static size_t cpus_size(const struct lwps *lwps)
-{
-	return sizeof(struct lwps_cpu) * lwps->slots.ncpus;
+	programs_drop_sched_exit(&lwps->skel->links.on_sched_exit_fd, &bss->saw_init_switch,
+				 &bss->repaired);
 }
 
 static int map_memory(struct lwps *lwps)
 {
 	struct count *skel = lwps->skel;
-	struct slots *slots = &lwps->slots;
-	unsigned cpu;
 
-	slots->lines = programs_map(skel->maps.slots.map_fd, lines_size(skel));
-	slots->recycled = programs_map(skel->maps.recycled.map_fd, recycled_size(skel));
-	lwps->cpus = programs_map(skel->maps.cpus.map_fd, cpus_size(lwps));
-	if (!slots->lines || !slots->recycled || !lwps->cpus)
+	lwps->lines = programs_map(&skel->maps.slots, sizeof(*lwps->lines));
+	lwps->recycled = programs_map(&skel->maps.recycled, sizeof(*lwps->recycled));
+	lwps->cpus = programs_map(&skel->maps.cpus, sizeof(*lwps->cpus));
+	if (!lwps->lines || !lwps->recycled || !lwps->cpus)
 		return -1;
-	slots->tail = &skel->bss->recycle_tail;
-	slots->mask = skel->rodata->recycle_mask;
-	for (cpu = 0; cpu < slots->ncpus; cpu++)
+	for (unsigned cpu = 0; cpu < skel->rodata->ncpus; cpu++)
 		lwps->cpus[cpu].slot = LWPS_NONE;
 	return ring_open(&lwps->ring, skel->maps.ring.map_fd, skel->maps.ring.max_entries);
 }
 
 static void unmap_memory(struct lwps *lwps)
 {
+	const struct count *skel = lwps->skel;
+
 	ring_close(&lwps->ring);
-	if (lwps->slots.lines)
-		munmap(lwps->slots.lines, lines_size(lwps->skel));
-	if (lwps->slots.recycled)
-		munmap(lwps->slots.recycled, recycled_size(lwps->skel));
-	if (lwps->cpus)
-		munmap(lwps->cpus, cpus_size(lwps));
+	programs_unmap(lwps->lines, &skel->maps.slots, sizeof(*lwps->lines));
+	programs_unmap(lwps->recycled, &skel->maps.recycled, sizeof(*lwps->recycled));
+	programs_unmap(lwps->cpus, &skel->maps.cpus, sizeof(*lwps->cpus));
 }
 
-static bool is_valid(const struct lwps_config *config)
+static int find_events(const struct lwps *lwps)
 {
-	return config->ncolumns > 0 && config->ncolumns <= LWPS_MAX_COLUMNS && config->nturns > 0 &&
-	       config->ncpus > 0 && config->nslots > 1 && config->nslots <= LWPS_MAX_SLOTS;
+	return programs_run(lwps->skel->progs.on_call.prog_fd, LWPS_FIND, -1);
 }
 
 struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
@@ -136,33 +100,24 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 	const char *what;
 	int error;
 
-	if (!is_valid(config)) {
-		errno = EINVAL;
-		snprintf(why, size, "wrong number of columns, turns, CPUs or slots");
-		return NULL;
-	}
 	lwps = calloc(1, sizeof(*lwps));
 	if (!lwps) {
 		snprintf(why, size, "%s", strerror(errno));
 		return NULL;
 	}
-	lwps->slots = (struct slots){
-		.ncolumns = config->ncolumns,
-		.ncpus = config->ncpus,
-		.nslots = config->nslots,
-		.nwords = slots_words(config),
-	};
 	lwps->time_offset_ns = time_offset_ns();
 	what = "loading the programs";
-	lwps->skel = programs_load(config);
-	if (!lwps->skel)
+	lwps->skel = count__open();
+	if (!lwps->skel || programs_load(lwps->skel, config))
 		goto failed;
 	what = "sharing memory with the kernel";
 	if (map_memory(lwps))
 		goto failed;
 	what = "adding events";
-	if (programs_add_events(lwps->skel->maps.events.map_fd, config->column, config->ncolumns,
-				config->ncpus))
+	if (programs_add_events(lwps->skel->maps.events.map_fd, lwps->cpus->start,
+				sizeof(*lwps->cpus), config->column, config->ncolumns,
+				config->ncpus) ||
+	    find_events(lwps))
 		goto failed;
 	what = "attaching to functions";
 	if (programs_add_functions(lwps->skel, config, lwps->function))
@@ -182,7 +137,7 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 		goto failed;
 	return lwps;
 failed:
-	lwps_explain(why, size, what);
+	programs_explain(why, size, what);
 	error = errno;
 	lwps_close(lwps);
 	errno = error;
@@ -197,24 +152,24 @@ void lwps_close(struct lwps *lwps)
 		if (lwps->function[i] > 0)
 			close(lwps->function[i]);
 	}
-	unmap_memory(lwps);
-	programs_unload(lwps->skel);
+	if (lwps->skel)
+		unmap_memory(lwps);
+	count__destroy(lwps->skel);
 	free(lwps);
 }
 
-/* ---- what is tracked ---- */
+/* ---- attach and refresh ---- */
 
 void lwps_track_next_child(struct lwps *lwps)
 {
 	store(lwps->skel->bss->root_pending, 1);
 }
 
+/* Bring the counts of running LWPs up to date.  `all`: also begin to count newly attached ones. */
 static int refresh(struct lwps *lwps, bool all)
 {
-	unsigned cpu;
-
-	for (cpu = 0; cpu < lwps->slots.ncpus; cpu++) {
-		if (!all && load(cpu_at(lwps, cpu)->slot) == LWPS_NONE)
+	for (unsigned cpu = 0; cpu < lwps->skel->rodata->ncpus; cpu++) {
+		if (!all && load(lwps->cpus[cpu].slot) == LWPS_NONE)
 			continue;
 		/* ENXIO: the CPU is offline. */
 		if (programs_run(lwps->skel->progs.on_call.prog_fd, LWPS_REFRESH, (int)cpu) &&
@@ -224,26 +179,40 @@ static int refresh(struct lwps *lwps, bool all)
 	return 0;
 }
 
-/* Let the kernel call on_task() for each task that there is. */
-static int iterate(struct count *skel)
+/* Let the kernel call on_task() for each existing task.  -1: errno. */
+static int run_iterator(struct count *skel)
 {
+	union bpf_attr attr;
+	ssize_t n;
+	char byte;
+	int fd;
+
 	if (!skel->links.on_task_fd && count__on_task__attach(skel) < 0)
 		return -1;
-	return attach_targets_walk(skel->links.on_task_fd);
+	memset(&attr, 0, sizeof(attr));
+	attr.iter_create.link_fd = (uint32_t)skel->links.on_task_fd;
+	fd = skel_sys_bpf(BPF_ITER_CREATE, &attr, sizeof(attr));
+	if (fd < 0)
+		return -1;
+	do
+		n = read(fd, &byte, sizeof(byte));
+	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	close(fd);
+	return n < 0 ? -1 : 0;
 }
 
 /*
- * Before Linux 6.2, a task that is preempted while it uses task storage keeps all others on that
- * CPU from it: their switches and exits would be missed.  Only the iterator can be preempted there.
- * Run before all ordinary tasks, so that none runs meanwhile; this requires CAP_SYS_NICE.
- * Returns the former policy; -1: unchanged.
+ * Before Linux 6.2, no task can use task storage on a CPU while another is preempted in it: their
+ * switches and exits would be missed.  Only the iterator can be preempted there.  A real-time
+ * policy prevents that by ordinary tasks; it requires CAP_SYS_NICE.  Returns the old policy; -1:
+ * unchanged.
  */
-static int run_first(struct sched_param *before)
+static int make_realtime(struct sched_param *before)
 {
 	const struct sched_param first = {.sched_priority = 1};
 	int policy = sched_getscheduler(0);
 
-	if (lwps_linux_is(6, 2) || policy != SCHED_OTHER || sched_getparam(0, before) == -1 ||
+	if (programs_linux_is(6, 2) || policy != SCHED_OTHER || sched_getparam(0, before) == -1 ||
 	    sched_setscheduler(0, SCHED_FIFO, &first) == -1)
 		return -1;
 	return policy;
@@ -252,7 +221,8 @@ static int run_first(struct sched_param *before)
 /* Task storage is unavailable on a CPU where a task was preempted while it used some: retry. */
 #define ATTACH_PASSES 500
 
-static int walk(struct lwps *lwps)
+/* Run the iterator until it has attached to all LWPs of targets or selected tasks.  -1: errno. */
+static int attach_existing(struct lwps *lwps)
 {
 	struct count__bss *bss = lwps->skel->bss;
 	const struct timespec pause = {.tv_nsec = 1000000};
@@ -261,21 +231,21 @@ static int walk(struct lwps *lwps)
 	int failed, policy, passes = 0;
 	bool again;
 
-	/* From here on, BPF also tracks new children of targets that are not attached yet. */
+	/* From here on, BPF also tracks new children of targets that it has not attached to yet. */
 	store(bss->leader_exited, 0);
 	__atomic_store_n(&bss->attaching, 1, __ATOMIC_SEQ_CST);
-	policy = run_first(&before);
+	policy = make_realtime(&before);
 	do {
 		if (passes > 0)
 			nanosleep(&pause, NULL);
 		postponed = load(bss->postponed);
 		discovered = load(bss->discovered);
-		failed = iterate(lwps->skel);
+		failed = run_iterator(lwps->skel);
 		again = load(bss->postponed) != postponed;
-		/* Ids may have wrapped around: look until a pass finds no descendant. */
+		/* Ids wrap around, so a new child may have one that was passed already. */
 		if (lwps->skel->rodata->descendants)
 			again |= load(bss->discovered) != discovered;
-		/* Ids do not change but to the leader's, so once is enough. */
+		/* An LWP that executes has the leader's id afterwards: look once more. */
 		if (passes == 0)
 			again |= load(bss->leader_exited) != 0;
 	} while (!failed && again && ++passes < ATTACH_PASSES);
@@ -288,26 +258,40 @@ static int walk(struct lwps *lwps)
 	return failed;
 }
 
-int lwps_attach(struct lwps *lwps, const pid_t *pids, size_t n, bool *found)
+/* Attach to up to LWPS_AT_ONCE processes, which `map` holds meanwhile.  -1: errno. */
+static int attach_some(struct lwps *lwps, const pid_t *pids, size_t n, bool *found)
 {
 	const int map = lwps->skel->maps.attach_targets.map_fd;
-	int failed = 0, error = 0;
-	size_t i, some;
+	uint32_t value = 0;
+	int failed = 0, error;
 
-	for (i = 0; i < n && !failed; i += some) {
-		some = n - i < LWPS_AT_ONCE ? n - i : LWPS_AT_ONCE;
-		failed = attach_targets_add(map, &pids[i], some) || walk(lwps);
-		error = errno;
-		attach_targets_take(map, &pids[i], some, &found[i]);
+	for (size_t i = 0; i < n && !failed; i++)
+		failed = skel_map_update_elem(map, &pids[i], &value, BPF_ANY);
+	failed = failed || attach_existing(lwps);
+	error = errno;
+	for (size_t i = 0; i < n; i++) {
+		found[i] = programs_lookup(map, &pids[i], &value) == 0 && value != 0;
+		skel_map_delete_elem(map, &pids[i]);
 	}
 	errno = error;
-	return failed || refresh(lwps, true) ? -1 : 0;
+	return failed ? -1 : 0;
+}
+
+int lwps_attach(struct lwps *lwps, const pid_t *pids, size_t n, bool *found)
+{
+	for (size_t i = 0; i < n; i += LWPS_AT_ONCE) {
+		size_t some = n - i < LWPS_AT_ONCE ? n - i : LWPS_AT_ONCE;
+
+		if (attach_some(lwps, &pids[i], some, &found[i]))
+			return -1;
+	}
+	return refresh(lwps, true);
 }
 
 int lwps_select(struct lwps *lwps)
 {
 	store(lwps->skel->bss->selecting, 1);
-	return walk(lwps) || refresh(lwps, true) ? -1 : 0;
+	return attach_existing(lwps) || refresh(lwps, true) ? -1 : 0;
 }
 
 void lwps_find_entered(struct lwps *lwps)
@@ -315,7 +299,7 @@ void lwps_find_entered(struct lwps *lwps)
 	if (!load(lwps->skel->bss->entered))
 		return;
 	store(lwps->skel->bss->entered, 0);
-	walk(lwps);
+	attach_existing(lwps);
 	refresh(lwps, true);
 }
 
@@ -340,15 +324,15 @@ static int turn_cpu(struct lwps *lwps, unsigned cpu, unsigned turn)
 	while (rc == 1);
 	if (rc != -1 || errno != ENXIO)
 		return rc;
-	/* It is offline. */
-	store(cpu_at(lwps, cpu)->turn, turn);
+	/* The CPU is offline: this turn holds when it returns. */
+	store(lwps->cpus[cpu].turn, turn);
 	return 0;
 }
 
 int lwps_turn(struct lwps *lwps, unsigned turn)
 {
 	store(lwps->skel->bss->turn, turn);
-	for (unsigned cpu = 0; cpu < lwps->slots.ncpus; cpu++) {
+	for (unsigned cpu = 0; cpu < lwps->skel->rodata->ncpus; cpu++) {
 		if (turn_cpu(lwps, cpu, turn) == -1)
 			return -1;
 	}
@@ -357,42 +341,47 @@ int lwps_turn(struct lwps *lwps, unsigned turn)
 
 bool lwps_lost(struct lwps *lwps, unsigned cpu)
 {
-	for (unsigned i = 0; i < lwps->slots.ncolumns; i++) {
-		if (lwps->skel->rodata->kind[i] == LWPS_CPU &&
-		    load(cpu_at(lwps, cpu)->start[i].reading) == LWPS_LOST)
+	for (unsigned i = 0; i < lwps->skel->rodata->ncolumns; i++) {
+		if (programs_has_event(lwps->skel->rodata->kind[i]) &&
+		    load(lwps->cpus[cpu].start[i].reading) == LWPS_LOST)
 			return true;
 	}
 	return false;
 }
 
-/* Sets the events of a CPU that have an `fd`, or removes them. */
+/* Add the events of a CPU that have an `fd`, or remove the old ones of the same columns. */
 static int change_events(struct lwps *lwps, unsigned cpu, const int *fd, bool removes)
 {
 	const int map = lwps->skel->maps.events.map_fd;
 
-	for (uint32_t i = 0; i < lwps->slots.ncolumns; i++) {
-		const uint32_t key = i * lwps->slots.ncpus + cpu;
+	for (uint32_t i = 0; i < lwps->skel->rodata->ncolumns; i++) {
+		const enum lwps_kind kind = lwps->skel->rodata->kind[i];
+		const uint32_t key = i * lwps->skel->rodata->ncpus + cpu;
+		struct lwps_start *start = &lwps->cpus[cpu].start[i];
 
-		if (lwps->skel->rodata->kind[i] != LWPS_CPU || fd[i] < 0)
+		if (!programs_has_event(kind) || fd[i] < 0)
 			continue;
-		if (removes)
-			skel_map_delete_elem(map, &key); /* ENOENT: there was none */
-		else if (skel_map_update_elem(map, &key, &fd[i], 0))
+		if (removes) {
+			store(start->event, 0);
+			store(start->reading, LWPS_UNREAD); /* also in other turns */
+			skel_map_delete_elem(map, &key);    /* ENOENT: no old event */
+		} else if (programs_add_event(map, key, start, kind, fd[i])) {
 			return -1;
+		}
 	}
 	return 0;
 }
 
 /*
- * Old events that can still be read are removed first, and the CPU finds them missing: it must not
- * subtract their counts from those of the new events.
+ * Between removing the old events and adding the new ones, let the CPU find no event.  Otherwise it
+ * would subtract old counts from new ones.
  */
 int lwps_renew(struct lwps *lwps, unsigned cpu, const int *fd)
 {
 	const unsigned turn = load(lwps->skel->bss->turn);
 
 	if (change_events(lwps, cpu, fd, true) || turn_cpu(lwps, cpu, turn) ||
-	    change_events(lwps, cpu, fd, false))
+	    change_events(lwps, cpu, fd, false) || find_events(lwps))
 		return -1;
 	return turn_cpu(lwps, cpu, turn);
 }
@@ -401,7 +390,7 @@ unsigned lwps_live(const struct lwps *lwps)
 {
 	const unsigned live = load(lwps->skel->bss->live);
 
-	/* The record of the last may still be on its way. */
+	/* The last LWP has exited, but its record may be unread. */
 	return live > 0 || ring_is_empty(&lwps->ring) ? live : 1;
 }
 
@@ -419,15 +408,25 @@ struct lwps_losses lwps_losses(const struct lwps *lwps)
 		.ring_full = load(bss->ring_full),
 		.errors = load(bss->errors),
 		.outside = load(bss->outside),
-		.missed = load(bss->missed),
-		.repaired = load(bss->repaired),
-		.late_execs = load(bss->late_execs),
-		.late_exits = load(bss->late_exits),
-		.skipped = programs_skipped(lwps->skel),
 	};
 }
 
-/* ---- records and slots ---- */
+/* Skips of on_exec() and on_exit() are not included: other programs make up for them. */
+uint64_t lwps_skipped(const struct lwps *lwps)
+{
+	const struct bpf_prog_desc *const program[] = {
+		&lwps->skel->progs.on_switch,	&lwps->skel->progs.on_wakeup_new,
+		&lwps->skel->progs.on_newtask,	&lwps->skel->progs.on_signal,
+		&lwps->skel->progs.on_function,
+	};
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < sizeof(program) / sizeof(*program); i++)
+		n += programs_skips(program[i]);
+	return n;
+}
+
+/* ---- records ---- */
 
 int lwps_fd(const struct lwps *lwps)
 {
@@ -436,18 +435,30 @@ int lwps_fd(const struct lwps *lwps)
 
 #define STALL_NS INT64_C(500000000)
 
-int lwps_timeout(const struct lwps *lwps)
+unsigned lwps_timeout(const struct lwps *lwps)
 {
 	int64_t woken_ns = (int64_t)load(lwps->skel->bss->woken_ns) + lwps->time_offset_ns;
 	int64_t quiet = now_ns() - woken_ns;
 
 	if (quiet <= (int64_t)LWPS_BATCH_NS)
-		return (int)(LWPS_BATCH_NS / 1000000) + 1;
+		return LWPS_BATCH_NS / 1000000 + 1;
 	/*
-	 * Later than that, the next record wakes us at once; but a CPU that was held up, as those
-	 * of virtual machines are, may still be about to add one that it need not wake us for.
+	 * The next record will wake us at once.  But a stalled CPU (of a virtual machine) may have
+	 * decided long ago not to wake us, and may add its record only now.
 	 */
-	return quiet > STALL_NS ? -1 : (int)(STALL_NS / 1000000);
+	return quiet > STALL_NS ? 0 : STALL_NS / 1000000;
+}
+
+/* The slot at a place in memory.  The slots of the CPUs come first: LWPS_OF_CPU of each. */
+static struct lwps_slot *slot_at_place(const struct lwps *lwps, unsigned place)
+{
+	return (struct lwps_slot *)&lwps->lines[place * lwps->skel->rodata->nlines];
+}
+
+/* A slot, not the shared one. */
+static struct lwps_slot *slot_at(const struct lwps *lwps, unsigned slot)
+{
+	return slot_at_place(lwps, LWPS_OF_CPU * lwps->skel->rodata->ncpus + slot);
 }
 
 bool lwps_next(struct lwps *lwps, struct lwps_record *record)
@@ -458,29 +469,66 @@ bool lwps_next(struct lwps *lwps, struct lwps_record *record)
 	if (!raw)
 		return false;
 	if (raw->slot != LWPS_NONE && raw->slot != LWPS_SHARED)
-		slot = slots_at(&lwps->slots, raw->slot);
+		slot = slot_at(lwps, raw->slot);
 	ring_translate(raw, slot, record);
 	record->time_ns += lwps->time_offset_ns;
 	return true;
 }
 
+/* ---- slots ---- */
+
+static const struct lwps_slot *shared_slot_of_cpu(const struct lwps *lwps, unsigned cpu)
+{
+	return slot_at_place(lwps, LWPS_OF_CPU * cpu + LWPS_CPU_SHARED);
+}
+
+/* Returns its flaws. */
+static unsigned read_slot(const struct lwps *lwps, const struct lwps_slot *s, uint64_t *values)
+{
+	programs_read(&s->sequence, s->total, lwps->skel->rodata->ncolumns, values);
+	return load(s->flaws);
+}
+
+static unsigned read_shared(const struct lwps *lwps, uint64_t *values)
+{
+	const struct count__rodata *constant = lwps->skel->rodata;
+	uint64_t part[LWPS_MAX_COLUMNS];
+	unsigned flaws = 0;
+
+	memset(values, 0, constant->ncolumns * sizeof(*values));
+	for (unsigned cpu = 0; cpu < constant->ncpus; cpu++) {
+		flaws |= read_slot(lwps, shared_slot_of_cpu(lwps, cpu), part);
+		for (unsigned i = 0; i < constant->ncolumns; i++)
+			values[i] += part[i];
+	}
+	return flaws;
+}
+
 bool lwps_changed(struct lwps *lwps, unsigned slot, uint64_t *state)
 {
-	return slots_changed(&lwps->slots, slot, state);
+	const uint64_t before = *state;
+	const struct lwps_slot *s;
+
+	if (slot == LWPS_SHARED)
+		return true;
+	s = slot_at(lwps, slot);
+	*state = load(s->sequence) | (uint64_t)load(s->flaws) << 32;
+	return *state != before;
 }
 
 unsigned lwps_read(struct lwps *lwps, unsigned slot, uint64_t *values)
 {
-	return slots_read(&lwps->slots, slot, values);
+	return slot == LWPS_SHARED ? read_shared(lwps, values)
+				   : read_slot(lwps, slot_at(lwps, slot), values);
 }
 
 bool lwps_owner(struct lwps *lwps, unsigned slot, enum lwps_owners kind, uint64_t *owner)
 {
-	const unsigned i = lwps->slots.ncolumns + (kind == LWPS_OWNER_USER);
+	const unsigned i = lwps->skel->rodata->ncolumns + (kind == LWPS_OWNER_USER);
 
-	if (slot == LWPS_SHARED || i >= lwps->slots.nwords)
+	if (slot == LWPS_SHARED || lwps->skel->rodata->owners == 0)
 		return false;
-	*owner = load(slots_at(&lwps->slots, slot)->total[i]);
+	*owner = load(slot_at(lwps, slot)->total[i]);
 	if (*owner == 0)
 		return false;
 	*owner -= kind == LWPS_OWNER_USER;
@@ -492,7 +540,7 @@ int lwps_note_owners(struct lwps *lwps)
 	int failed;
 
 	store(lwps->skel->bss->noting, 1);
-	failed = iterate(lwps->skel);
+	failed = run_iterator(lwps->skel);
 	store(lwps->skel->bss->noting, 0);
 	return failed;
 }
@@ -504,5 +552,12 @@ bool lwps_path(struct lwps *lwps, uint64_t cgroup, struct lwps_path *path)
 
 void lwps_release(struct lwps *lwps, unsigned slot)
 {
-	slots_release(&lwps->slots, slot);
+	const struct count__rodata *constant = lwps->skel->rodata;
+	uint32_t *tail = &lwps->skel->bss->recycle_tail;
+
+	if (slot == LWPS_SHARED || slot >= constant->nslots)
+		return;
+	memset(slot_at(lwps, slot), 0, constant->nlines * sizeof(*lwps->lines));
+	lwps->recycled[*tail & constant->recycle_mask] = slot;
+	store(*tail, *tail + 1);
 }

@@ -15,76 +15,78 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <linux/types.h>
 
 #include "shared.h"
 
-#define LWPS_PRIVILEGES "it requires root, or CAP_BPF and CAP_PERFMON"
+/* Why the kernel says EPERM to this process. */
+static inline const char *lwps_denied(void)
+{
+	return geteuid() != 0
+		       ? "it requires root, or CAP_BPF and CAP_PERFMON"
+		       : "root lacks CAP_BPF or CAP_PERFMON (those of a user namespace do not "
+			 "count), or a container's seccomp profile or a security module "
+			 "forbids bpf(2) or perf_event_open(2)";
+}
 
 struct lwps;
 
 struct lwps_column {
 	enum lwps_kind kind;
 	/*
-	 * LWPS_CPU: perf events by CPU number, -1: no such CPU.  They are pinned, so that an event
-	 * which another program displaces reads as an error.  LWPS_FUNCTION: the perf event of a
-	 * uprobe, on any one CPU.
+	 * LWPS_CPU, LWPS_SOFTWARE: perf events by CPU number, -1: no such CPU.  They are pinned, so
+	 * that an event which another program displaces reads as an error.  LWPS_FUNCTION: the perf
+	 * event of a uprobe, on any one CPU.
 	 */
 	const int *fd;
-	unsigned turn; /* in which it counts, from 0 */
+	unsigned turn; /* it counts during this turn; the first is 0 */
 };
 
 struct lwps_config {
 	unsigned ncolumns;
 	struct lwps_column column[LWPS_MAX_COLUMNS];
-	unsigned nturns; /* of columns; see lwps_turn() */
-	unsigned ncpus;	 /* possible CPUs: numbers below */
-	unsigned nslots; /* with the shared one; of the released ones, one per CPU stays unused */
+	unsigned nturns; /* see lwps_turn() */
+	unsigned ncpus;	 /* the highest number of a possible CPU, plus 1 */
+	unsigned nslots; /* including the shared one; one released slot per CPU stays unused */
 	bool follow_fork;
 	bool follow_exec; /* if not, an exec ends the tracking of its process */
 	bool start_off;	  /* LWPs are not counted until they ask for it */
 	bool waiting;	  /* no LWP is counted before lwps_begin() */
-	bool attaches;	  /* lwps_attach() will be called... */
-	bool descendants; /* ...and is to attach to all descendants, too */
+	bool attaches;	  /* lwps_attach() will be called */
+	bool descendants; /* lwps_attach() also attaches to all descendants */
 	enum lwps_select select;
-	enum lwps_hierarchy hierarchy;
-	uint64_t selected; /* the id of the cgroup or user; of a cgroup, also: */
-	uint64_t root_id;  /* of the hierarchy's root, as this process sees it */
-	unsigned depth;	   /* levels that the cgroup is below it */
-	unsigned owners;   /* to be known: enum lwps_owners; .hierarchy if of cgroups */
-	bool names;	   /* records carry names: comm at an exit, and old_comm */
+	enum lwps_hierarchy hierarchy; /* of LWPS_SELECT_CGROUP and LWPS_OWNER_CGROUP */
+	uint64_t selected;	       /* the id of the cgroup or user */
+	uint64_t root_id; /* LWPS_SELECT_CGROUP: id of the hierarchy's root that we see... */
+	unsigned depth;	  /* ...and the number of levels from there down to the cgroup */
+	unsigned owners;  /* the kinds to store: bits of enum lwps_owners */
+	bool names;	  /* records carry names: comm at an exit, and old_comm */
 };
 
 struct lwps_record {
 	enum lwps_event event;
 	int64_t time_ns;  /* of CLOCK_MONOTONIC */
-	pid_t tid, tgid;  /* as this process sees them; of the new one at a birth */
-	unsigned slot;	  /* begun by a birth, ended by an exec or exit; LWPS_NONE: see next */
+	pid_t tid, tgid;  /* in our PID namespace; at a birth, of the new LWP */
+	unsigned slot;	  /* a birth begins it, an exec or exit ends it; LWPS_NONE: see next */
 	unsigned creator; /* birth: the slot of its creator, or LWPS_NONE */
 	pid_t creator_tgid;
-	unsigned next; /* exec: the slot begun; LWPS_NONE: tracking ends.  slot is LWPS_NONE
-			* at the first exec of the root. */
-	int status;    /* exit: as waitpid(2) has it, if this is the last LWP of its process... */
-	bool all_end;  /* ...or, whichever is the last, as all of them were ended at once */
-	char comm[LWPS_COMM];	  /* exec: the name now; exit: the last */
+	unsigned next; /* exec: the new slot; LWPS_NONE: tracking ends.  slot is LWPS_NONE if
+			* counting begins at this exec. */
+	int status;    /* exit: the wait status, final at the last exit of a process... */
+	bool all_end;  /* ...or at each, if all its LWPs ended at once, as by exit_group(2) */
+	char comm[LWPS_COMM];	  /* exec: the new name; exit: the last name */
 	char old_comm[LWPS_COMM]; /* exec: the name before, or empty */
 	const char *args;	  /* exec: the command line, with a NUL after each word... */
-	size_t args_size;	  /* ...its first bytes; 0: it could not be read */
+	size_t args_size;	  /* ...and its bytes that were kept; 0: it could not be read */
 };
 
 struct lwps_losses {
-	uint64_t shared;     /* LWPs and programs counted in the shared slot */
-	uint64_t ring_full;  /* records lost: never, by construction */
-	uint64_t errors;     /* LWPs not tracked: no memory */
-	uint64_t outside;    /* LWPs not tracked: they have no id in this PID namespace */
-	uint64_t missed;     /* switches without counts; slots have LWPS_NO_SWITCH or _NO_CPU */
-	uint64_t repaired;   /* missed switches that were noticed in time: no count is wrong */
-	uint64_t late_execs; /* noticed late; slots have LWPS_LATE_EXEC */
-	uint64_t late_exits; /* noticed at the LWP's last switch: no count is wrong */
-	/* Runs of programs that the kernel skipped and nothing makes up for: counts may be wrong.
-	 */
-	uint64_t skipped;
+	uint64_t shared;    /* LWPs and programs counted in the shared slot */
+	uint64_t ring_full; /* lost records: 0, since the ring has room for all */
+	uint64_t errors;    /* LWPs not tracked: no memory */
+	uint64_t outside;   /* LWPs not tracked: they have no id in this PID namespace */
 };
 
 /*
@@ -93,62 +95,62 @@ struct lwps_losses {
  */
 struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size);
 
-/* The next process that this one creates is the root of the tree; it counts from its exec on. */
+/* The next child of this process is the root of the tree.  Its counting begins at its exec. */
 void lwps_track_next_child(struct lwps *lwps);
 
 /*
- * Track all LWPs of `n` different processes, and those that they create meanwhile and later.
- * `found`: by process, whether it had any LWP.  -1: errno.
+ * Track all LWPs of `n` different processes, and all LWPs that they create from now on.
+ * found[i]: process i had an LWP.  -1: errno.
  */
 int lwps_attach(struct lwps *lwps, const pid_t *pids, size_t n, bool *found);
 
-/* Track what .select says, from now on.  -1: errno. */
+/* Begin to track the tasks that .select selects.  -1: errno. */
 int lwps_select(struct lwps *lwps);
 
-/* Before Linux 6.4: track what has been selected since the last call; call it often. */
+/* Call it often: before Linux 6.4, BPF only notices tasks to select, and this tracks them. */
 void lwps_find_entered(struct lwps *lwps);
 
 /*
  * A file descriptor for poll(2): readable when there are records.  poll() returns once per batch of
- * records, and when the last LWP has exited.  lwps_timeout() is the longest time to sleep, in ms,
- * so that no record waits longer; -1: no limit.
+ * records, and when the last LWP has exited.  Do not sleep longer than lwps_timeout(), in ms: the
+ * kernel may not wake us for the last records of a batch.  0: no limit.
  */
 int lwps_fd(const struct lwps *lwps);
-int lwps_timeout(const struct lwps *lwps);
+unsigned lwps_timeout(const struct lwps *lwps);
 
 /* Read the next record.  Its args are valid until the next call.  False: there is no record. */
 bool lwps_next(struct lwps *lwps, struct lwps_record *record);
 
 /*
- * Have the counts of a slot changed since the last call with this `state`?  A `state` of 0 stands
- * for no counts.  It costs a fraction of lwps_read().
+ * Have the counts of a slot changed since the last call with this `state`?  Begin with a `state` of
+ * 0.  It costs a fraction of lwps_read().
  */
 bool lwps_changed(struct lwps *lwps, unsigned slot, uint64_t *state);
 
 /*
- * Read the counts of a slot, all of the same moment if it is not the shared one.  Returns the flaws
- * of these counts or of the process's: bits of enum lwps_flaw.
+ * Read the counts of a slot.  They are of the same moment, except in the shared slot.  Returns
+ * their flaws, and LWPS_PROC_INCOMPLETE for those of the process: bits of enum lwps_flaw.
  */
 unsigned lwps_read(struct lwps *lwps, unsigned slot, uint64_t *values);
 
-/* Is nothing missing from the counts of the slot itself? */
+/* Are the counts of the slot itself complete? */
 static inline bool lwps_whole(unsigned flaws)
 {
 	return (flaws & ~(unsigned)LWPS_PROC_INCOMPLETE) == 0;
 }
 
 /*
- * The owner of an LWP, the id of a cgroup or user, when it exited, executed another program, or at
- * the last lwps_note_owners().  False: it is unknown.
+ * The owner of an LWP, the id of a cgroup or user.  The kernel stores it at exits, at execs, and
+ * for lwps_note_owners().  False: it is unknown.
  */
 bool lwps_owner(struct lwps *lwps, unsigned slot, enum lwps_owners kind, uint64_t *owner);
 
-/* Find out the owners of all tracked LWPs.  -1: errno. */
+/* Store the present owners of all tracked LWPs.  -1: errno. */
 int lwps_note_owners(struct lwps *lwps);
 
 /*
- * The path of a cgroup that is an owner.  False: it is unknown.  The kernel keeps the last
- * LWPS_PATHS of them.
+ * The path of a cgroup that is an owner.  False: it is unknown.  The kernel keeps the LWPS_PATHS
+ * most recent ones.
  */
 bool lwps_path(struct lwps *lwps, uint64_t cgroup, struct lwps_path *path);
 
@@ -162,27 +164,30 @@ int lwps_begin(struct lwps *lwps);
 int lwps_flush(struct lwps *lwps);
 
 /*
- * The columns of `turn` count from now on, and no others; at first, those of turn 0.  LWPS_NO_TURN:
- * none does.  Brings the counts of running LWPs up to date.  -1: errno.
+ * From now on only the columns of `turn` count; LWPS_NO_TURN: no column counts.  The first turn, 0,
+ * begins by itself.  Brings the counts of running LWPs up to date.  -1: errno.
  */
 int lwps_turn(struct lwps *lwps, unsigned turn);
 
-/* Could an event of a CPU not be read, since the CPU was offline or another program took it? */
+/* Is there an event of the CPU that could not be read: was it offline, or displaced? */
 bool lwps_lost(struct lwps *lwps, unsigned cpu);
 
-/* The CPU has other perf events from now on; `fd` by column, -1: none.  -1: errno. */
+/* Replace the perf events of a CPU; `fd` by column, -1: keep the old event.  -1: errno. */
 int lwps_renew(struct lwps *lwps, unsigned cpu, const int *fd);
 
-/* Detach a program as soon as it is known that this kernel does not need it; call it often. */
+/* Detach on_sched_exit() once this kernel turns out not to need it; call it often. */
 void lwps_drop_sched_exit(struct lwps *lwps);
 
 /* The number of tracked LWPs that are alive, or whose last record was not read. */
 unsigned lwps_live(const struct lwps *lwps);
 
-/* Processes that tracked ones created, without .follow_fork. */
+/* The number of processes that tracked LWPs created, and that .follow_fork left untracked. */
 uint64_t lwps_children(const struct lwps *lwps);
 
 struct lwps_losses lwps_losses(const struct lwps *lwps);
+
+/* How often the kernel skipped a program that no other repairs: counts may be wrong. */
+uint64_t lwps_skipped(const struct lwps *lwps);
 
 void lwps_close(struct lwps *lwps);
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * programs.c - load the programs of count.bpf.c, with constants and maps for one run; what all
- * programs have in common.
+ * programs.c - load and attach the BPF programs of count.bpf.c; helpers for all BPF programs.
  */
 #include "programs.h"
 
-#include "explain.h"
-#include "slots.h"
-
+#include <linux/perf_event.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
-/* ---- in common ---- */
+/* ---- for all programs ---- */
 
 unsigned programs_round_up_pow2(size_t n)
 {
@@ -33,19 +33,18 @@ bool programs_weak_order(void)
 
 #define LOAD_TRIES 100
 
-void *programs_try(void *(*make)(const void *config), const void *config)
+int programs_try(int (*loader)(void *skel), void *skel)
 {
 	sigset_t all, old;
-	int tries = 0;
-	void *skel;
+	int rc, tries = 0;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	do
-		skel = make(config);
-	while (!skel && errno == EAGAIN && ++tries < LOAD_TRIES);
+		rc = loader(skel);
+	while (rc != 0 && errno == EAGAIN && ++tries < LOAD_TRIES);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return skel;
+	return rc != 0 ? -1 : 0;
 }
 
 int programs_run(int program, uint64_t argument, int cpu)
@@ -65,50 +64,81 @@ int programs_run(int program, uint64_t argument, int cpu)
 									 : -1;
 }
 
-int programs_add_events(int events, const struct lwps_column *column, unsigned ncolumns,
-			unsigned ncpus)
+int programs_add_event(int events, uint32_t key, struct lwps_start *start, enum lwps_kind kind,
+		       int event)
 {
-	uint32_t i, cpu, key;
+	uint64_t id;
 
-	for (i = 0; i < ncolumns; i++) {
-		if (column[i].kind != LWPS_CPU)
-			continue;
-		for (cpu = 0; cpu < ncpus; cpu++) {
-			key = i * ncpus + cpu;
-			if (column[i].fd[cpu] >= 0 &&
-			    skel_map_update_elem(events, &key, &column[i].fd[cpu], 0))
+	if (skel_map_update_elem(events, &key, &event, 0))
+		return -1;
+	if (kind != LWPS_SOFTWARE)
+		return 0;
+	if (ioctl(event, PERF_EVENT_IOC_ID, &id))
+		return -1;
+	store(start->event, id);
+	return 0;
+}
+
+int programs_add_events(int events, struct lwps_start *start, size_t stride,
+			const struct lwps_column *column, unsigned ncolumns, unsigned ncpus)
+{
+	for (unsigned cpu = 0; cpu < ncpus; cpu++) {
+		for (unsigned i = 0; i < ncolumns; i++) {
+			if (programs_has_event(column[i].kind) && column[i].fd[cpu] >= 0 &&
+			    programs_add_event(events, i * ncpus + cpu, &start[i], column[i].kind,
+					       column[i].fd[cpu]))
 				return -1;
 		}
+		start = (struct lwps_start *)((char *)start + stride);
 	}
 	return 0;
 }
 
-static void *load_cgroups(const void *hierarchy)
+static int load_cgroups(void *skel)
 {
-	struct cgroups *skel = cgroups__open();
-	int error;
-
-	if (!skel)
-		return NULL;
-	skel->rodata->hierarchy = *(const enum lwps_hierarchy *)hierarchy;
-	if (cgroups__load(skel) == 0)
-		return skel;
-	error = errno;
-	cgroups__destroy(skel);
-	errno = error;
-	return NULL;
+	return cgroups__load(skel);
 }
 
-int programs_cgroup_offset(enum lwps_hierarchy hierarchy)
+int programs_find_cgroup(enum lwps_hierarchy hierarchy, __u64 *offset)
 {
-	struct cgroups *skel = programs_try(load_cgroups, &hierarchy);
-	int offset;
+	struct cgroups *skel = cgroups__open();
+	int found = -1, error;
 
 	if (!skel)
 		return -1;
-	offset = programs_run(skel->progs.cgroup_offset.prog_fd, 0, -1);
+	skel->rodata->hierarchy = hierarchy;
+	if (programs_try(load_cgroups, skel) == 0)
+		found = programs_run(skel->progs.cgroup_offset.prog_fd, 0, -1);
+	error = errno;
 	cgroups__destroy(skel);
-	return offset;
+	errno = error;
+	*offset = (__u64)found;
+	return found < 0 ? -1 : 0;
+}
+
+void programs_read(const __u32 *sequence, const __u64 *total, unsigned n, uint64_t *values)
+{
+	uint32_t before;
+
+	do {
+		before = load(*sequence);
+		for (unsigned i = 0; i < n; i++)
+			values[i] = __atomic_load_n(&total[i], __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (before & 1 || before != __atomic_load_n(sequence, __ATOMIC_RELAXED));
+}
+
+/*
+ * The kernels of some virtual machines run no programs at tracepoints while process 1 is the
+ * current task.  on_sched_exit() makes up for the switches that are missed then.  On other kernels
+ * it only makes each switch slower.
+ */
+void programs_drop_sched_exit(int *link, const __u32 *saw_init_switch, const __u64 *repaired)
+{
+	if (*link <= 0 || !load(*saw_init_switch) || load(*repaired) != 0)
+		return;
+	close(*link);
+	*link = 0;
 }
 
 int programs_lookup(int map, const void *key, void *value)
@@ -122,11 +152,18 @@ int programs_lookup(int map, const void *key, void *value)
 	return skel_sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr));
 }
 
-void *programs_map(int array, size_t size)
+void *programs_map(const struct bpf_map_desc *array, size_t size)
 {
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, array, 0);
+	void *memory = mmap(NULL, array->max_entries * size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			    array->map_fd, 0);
 
 	return memory != MAP_FAILED ? memory : NULL;
+}
+
+void programs_unmap(void *memory, const struct bpf_map_desc *array, size_t size)
+{
+	if (memory)
+		munmap(memory, array->max_entries * size);
 }
 
 /* recursion_misses: since Linux 5.12. */
@@ -145,6 +182,54 @@ uint64_t programs_skips(const struct bpf_prog_desc *program)
 		       : 0;
 }
 
+/* ---- does the kernel support them? ---- */
+
+bool programs_linux_is(unsigned major, unsigned minor)
+{
+	struct utsname name;
+	unsigned a, b;
+
+	return uname(&name) == 0 && sscanf(name.release, "%u.%u", &a, &b) == 2 &&
+	       (a > major || (a == major && b >= minor));
+}
+
+/* Lockdown keeps BPF programs from reading the kernel's memory; see kernel_lockdown(7). */
+static bool is_locked_down(void)
+{
+	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
+	char line[128] = "";
+
+	if (f == NULL)
+		return false;
+	if (fgets(line, sizeof(line), f) == NULL)
+		line[0] = '\0';
+	fclose(f);
+	return strstr(line, "[confidentiality]") != NULL;
+}
+
+void programs_explain(char *why, size_t size, const char *what)
+{
+	const int error = errno;
+
+	/* Linux 5.10 fails with EPERM even for root: maps count as locked memory there. */
+	if (!programs_linux_is(5, 17))
+		snprintf(why, size, "this kernel is too old; Linux 5.17 or later can");
+	else if (is_locked_down())
+		snprintf(why, size, "lockdown=confidentiality keeps BPF from the kernel's memory");
+	else if (error == EPERM)
+		snprintf(why, size, "%s", lwps_denied());
+	else if (error == ENOSYS)
+		snprintf(why, size, "this kernel has no BPF");
+	else if (error == ENOMEM || error == EMFILE || error == ENFILE ||
+		 error == EAGAIN) /* a signal was pending at each try */
+		snprintf(why, size, "%s: %s", what, strerror(error));
+	else if (access("/sys/kernel", F_OK) == 0 && access("/sys/kernel/btf/vmlinux", F_OK))
+		snprintf(why, size, "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
+	else
+		snprintf(why, size, "this kernel's BPF cannot: %s: %s", what, strerror(error));
+	errno = error;
+}
+
 /* ---- count.bpf.c ---- */
 
 /* The inode of the initial PID namespace (PROC_PID_INIT_INO in include/linux/proc_ns.h). */
@@ -158,8 +243,8 @@ static bool is_initial_namespace(void)
 }
 
 /*
- * The ring has room for the records of all slots at once.  Execs on all CPUs may see the same last
- * free room for arguments: there is spare room for one exec per CPU.
+ * The ring has room for the records of all slots at once.  Its spare room is for arguments.  Execs
+ * on all CPUs may take the last of it at the same time: reserve room for one exec per CPU, too.
  */
 static unsigned ring_size(const struct lwps_config *config, unsigned *spare)
 {
@@ -172,25 +257,24 @@ static unsigned ring_size(const struct lwps_config *config, unsigned *spare)
 	return size;
 }
 
-/* Where the kernel keeps the cgroups that a run needs to know.  -1: errno. */
+/* A slot has a header, totals, and owners if they are to be stored. */
+static unsigned lines_per_slot(const struct lwps_config *config)
+{
+	const unsigned nwords =
+		LWPS_HEADER_WORDS + config->ncolumns + (config->owners != 0 ? LWPS_OWNER_WORDS : 0);
+
+	return (nwords + LWPS_LINE_WORDS - 1) / LWPS_LINE_WORDS;
+}
+
+/* Find the offsets of the pointers to cgroups that this run needs.  -1: errno. */
 static int find_cgroups(struct count__rodata *constant, const struct lwps_config *config)
 {
-	int offset;
-
-	if (config->select == LWPS_SELECT_CGROUP || config->owners & LWPS_OWNER_CGROUP) {
-		offset = programs_cgroup_offset(config->hierarchy);
-		if (offset < 0)
-			return -1;
-		constant->cgroup_offset = (unsigned)offset;
-	}
+	if ((config->select == LWPS_SELECT_CGROUP || config->owners & LWPS_OWNER_CGROUP) &&
+	    programs_find_cgroup(config->hierarchy, &constant->cgroup_offset) == -1)
+		return -1;
 	for (unsigned i = 0; i < config->ncolumns; i++) {
-		if (config->column[i].kind != LWPS_CGROUP)
-			continue;
-		offset = programs_cgroup_offset(LWPS_PERF_EVENT);
-		if (offset < 0)
-			return -1;
-		constant->perf_cgroup_offset = (unsigned)offset;
-		break;
+		if (config->column[i].kind == LWPS_CGROUP)
+			return programs_find_cgroup(LWPS_PERF_EVENT, &constant->perf_cgroup_offset);
 	}
 	return 0;
 }
@@ -206,18 +290,18 @@ static int configure(struct count *skel, const struct lwps_config *config)
 	constant->ncolumns = config->ncolumns;
 	constant->ncpus = config->ncpus;
 	constant->nslots = config->nslots;
-	constant->nlines = slots_lines_each(slots_words(config));
+	constant->nlines = lines_per_slot(config);
 	constant->recycle_mask = programs_round_up_pow2(config->nslots) - 1;
 	constant->ring_spare = spare;
 	constant->ring_high = size / 8;
 	constant->weak_order = programs_weak_order();
 	/*
-	 * From 7.0 on programs at tracepoints can be preempted (commit a46023d5616e); from 6.4 on
+	 * From 7.0 on programs at tracepoints can be preempted (commit a46023d5616e).  From 6.4 on
 	 * task storage can be created under the lock of a runqueue (commit 08a7ce384e33).
 	 */
-	constant->preemptible = lwps_linux_is(7, 0);
-	constant->births_at_wakeup = lwps_linux_is(6, 4);
-	constant->has_sched_exit = lwps_linux_is(6, 16);
+	constant->preemptible = programs_linux_is(7, 0);
+	constant->births_at_wakeup = programs_linux_is(6, 4);
+	constant->has_sched_exit = programs_linux_is(6, 16);
 	constant->follow_fork = config->follow_fork;
 	constant->follow_exec = config->follow_exec;
 	constant->attaches = config->attaches;
@@ -232,16 +316,18 @@ static int configure(struct count *skel, const struct lwps_config *config)
 	constant->initial = is_initial_namespace();
 	constant->start_off = config->start_off;
 	constant->nturns = config->nturns;
+	constant->reads_clock = 0;
 	for (i = 0; i < config->ncolumns; i++) {
+		constant->reads_clock |= config->column[i].kind == LWPS_CLOCK;
 		constant->kind[i] = (uint8_t)config->column[i].kind;
 		constant->turn_of[i] = (uint8_t)config->column[i].turn;
 	}
 	skel->bss->fresh = LWPS_SHARED + 1;
 	skel->bss->waiting = config->waiting;
-	skel->bss->tool_tgid = (__u32)getpid(); /* if it is the initial namespace */
+	skel->bss->tool_tgid = (__u32)getpid(); /* in other namespaces identify() corrects it */
 	skel->maps.events.max_entries = config->ncolumns * config->ncpus;
 	skel->maps.slots.max_entries =
-		slots_lines(slots_words(config), config->ncpus, config->nslots);
+		(LWPS_OF_CPU * config->ncpus + config->nslots) * constant->nlines;
 	skel->maps.cpus.max_entries = config->ncpus;
 	skel->maps.attach_targets.max_entries = !config->attaches     ? 1
 						: config->descendants ? LWPS_IN_TREES
@@ -254,24 +340,14 @@ static int configure(struct count *skel, const struct lwps_config *config)
 	return 0;
 }
 
-static void *load_once(const void *config)
+static int load_count(void *skel)
 {
-	struct count *skel = count__open();
-	int error;
-
-	if (!skel)
-		return NULL;
-	if (configure(skel, config) == 0 && count__load(skel) == 0)
-		return skel;
-	error = errno;
-	count__destroy(skel);
-	errno = error;
-	return NULL;
+	return count__load(skel);
 }
 
-struct count *programs_load(const struct lwps_config *config)
+int programs_load(struct count *skel, const struct lwps_config *config)
 {
-	return programs_try(load_once, config);
+	return configure(skel, config) == 0 ? programs_try(load_count, skel) : -1;
 }
 
 int programs_attach(struct count *skel)
@@ -318,17 +394,4 @@ int programs_add_functions(const struct count *skel, const struct lwps_config *c
 			return -1;
 	}
 	return 0;
-}
-
-/* Other programs repair skips of on_exec() and on_exit(), and count those that they cannot. */
-uint64_t programs_skipped(const struct count *skel)
-{
-	return programs_skips(&skel->progs.on_switch) + programs_skips(&skel->progs.on_wakeup_new) +
-	       programs_skips(&skel->progs.on_newtask) + programs_skips(&skel->progs.on_signal) +
-	       programs_skips(&skel->progs.on_function);
-}
-
-void programs_unload(struct count *skel)
-{
-	count__destroy(skel);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * programs.h - the programs of count.bpf.c, in the kernel; what all programs have in common.
+ * programs.h - load and attach the BPF programs of count.bpf.c; helpers for all BPF programs.
  */
 #ifndef PROGRAMS_H
 #define PROGRAMS_H
@@ -25,54 +25,77 @@
 #include <bpf/skel_internal.h>
 #pragma GCC diagnostic pop
 
-/* Load them, with the maps that they share.  NULL: errno. */
-struct count *programs_load(const struct lwps_config *config);
+/* Read and set a variable that is shared with the kernel. */
+#define load(variable) __atomic_load_n(&(variable), __ATOMIC_ACQUIRE)
+#define store(variable, value) __atomic_store_n(&(variable), value, __ATOMIC_RELEASE)
 
-/* Attach those that are needed to their tracepoints.  -1: errno. */
+/* Load the programs and maps of count.bpf.c.  -1: errno. */
+int programs_load(struct count *skel, const struct lwps_config *config);
+
+/* Attach to their tracepoints the programs that this kernel and run need.  -1: errno. */
 int programs_attach(struct count *skel);
 
 /* Attach a program to the functions of the columns; `link` by column.  -1: errno. */
 int programs_add_functions(const struct count *skel, const struct lwps_config *config, int *link);
 
-/* How often the kernel has skipped a program without a repair by another one. */
-uint64_t programs_skipped(const struct count *skel);
-
-void programs_unload(struct count *skel);
-
 /*
- * Call `make` with all signals blocked until it returns programs, or NULL with another errno than
- * EAGAIN: the verifier gives up when a signal is pending, and SIGKILL and SIGSTOP cannot be
- * blocked.
+ * Call `loader`, and retry on EAGAIN: the verifier gives up when a signal is pending.  Signals are
+ * blocked meanwhile, but SIGSTOP cannot be.  -1: errno.
  */
-void *programs_try(void *(*make)(const void *config), const void *config);
+int programs_try(int (*loader)(void *skel), void *skel);
 
 /*
- * Run a program with one argument on a CPU; -1: on the current one.  Returns what it returned; -1:
- * errno.
+ * Run a program with one argument on a CPU; -1: on the current one.  Returns the program's result;
+ * -1: errno.
  */
 int programs_run(int program, uint64_t argument, int cpu);
 
-/* Add the perf events of each CPU to the map `events`.  -1: errno. */
-int programs_add_events(int events, const struct lwps_column *column, unsigned ncolumns,
-			unsigned ncpus);
+/* Does a column of this kind have a perf event on each CPU? */
+static inline bool programs_has_event(enum lwps_kind kind)
+{
+	return kind == LWPS_CPU || kind == LWPS_SOFTWARE;
+}
 
 /*
- * Where a css_set of this kernel has the pointer to a task's cgroup, or to its controller's state,
- * in bytes.  -1: errno.
+ * Add a perf event to the map `events`; if it is of kind LWPS_SOFTWARE, store its id in `start`,
+ * for find_events() in the kernel.  programs_add_events() adds those of all columns and CPUs;
+ * `start` is an array by column, and the next CPU's is `stride` bytes behind it.  -1: errno.
  */
-int programs_cgroup_offset(enum lwps_hierarchy hierarchy);
+int programs_add_event(int events, uint32_t key, struct lwps_start *start, enum lwps_kind kind,
+		       int event);
+int programs_add_events(int events, struct lwps_start *start, size_t stride,
+			const struct lwps_column *column, unsigned ncolumns, unsigned ncpus);
 
-/* Copy the value of a key of a map.  -1: errno. */
+/*
+ * Find the offset in a css_set of the pointer to a task's cgroup, or to the state of a v1
+ * controller, in bytes.  -1: errno.
+ */
+int programs_find_cgroup(enum lwps_hierarchy hierarchy, __u64 *offset);
+
+/* Read `n` totals of a slot, all of the same moment.  `sequence` is odd while they change. */
+void programs_read(const __u32 *sequence, const __u64 *total, unsigned n, uint64_t *values);
+
+/* Detach on_sched_exit() once this kernel turns out not to need it. */
+void programs_drop_sched_exit(int *link, const __u32 *saw_init_switch, const __u64 *repaired);
+
+/* Look up a key in a map, and copy its value.  -1: errno. */
 int programs_lookup(int map, const void *key, void *value);
 
-/* Map an array that user space and the kernel share.  NULL: errno. */
-void *programs_map(int array, size_t size);
+/* Map an array that user space and the kernel share, with entries of `size` bytes.  NULL: errno. */
+void *programs_map(const struct bpf_map_desc *array, size_t size);
+void programs_unmap(void *memory, const struct bpf_map_desc *array, size_t size); /* or NULL */
 
-/* Of two or more. */
+/* `n` is 2 or more. */
 unsigned programs_round_up_pow2(size_t n);
 
 /* Can a CPU see stores of another CPU out of order? */
 bool programs_weak_order(void);
+
+/* Is this Linux major.minor or later? */
+bool programs_linux_is(unsigned major, unsigned minor);
+
+/* Write a phrase to `why` that explains errno, after `what` failed.  Keeps errno. */
+void programs_explain(char *why, size_t size, const char *what);
 
 /* How often the kernel has skipped a program, because it was preempted in another task. */
 uint64_t programs_skips(const struct bpf_prog_desc *program);

@@ -48,14 +48,13 @@ bool ring_is_empty(const struct ring *ring)
 	return *ring->consumer >= produced(ring);
 }
 
-/* A place in the ring. */
 static const void *data(const struct ring *ring, size_t begin)
 {
 	return ring->producer + ring->page + begin;
 }
 
-/* Copies what begins at `at`, where it may go on at the begin of the ring. */
-static void copy(struct ring *ring, unsigned long at, size_t size)
+/* Copy the record at `at`, which may wrap around to the start of the ring. */
+static void copy_record(struct ring *ring, unsigned long at, size_t size)
 {
 	const size_t begin = at & (ring->size - 1);
 	const size_t first = size < ring->size - begin ? size : ring->size - begin;
@@ -74,7 +73,7 @@ const struct lwps_raw *ring_next(struct ring *ring)
 	do {
 		if (at >= produced(ring))
 			return NULL;
-		/* Records are aligned, and so whole headers at the end. */
+		/* Records are aligned to 8 bytes, so that no header wraps around. */
 		header = data(ring, at & (ring->size - 1));
 		length = __atomic_load_n(header, __ATOMIC_ACQUIRE);
 		if (length & BPF_RINGBUF_BUSY_BIT)
@@ -82,7 +81,7 @@ const struct lwps_raw *ring_next(struct ring *ring)
 		taken = !(length & BPF_RINGBUF_DISCARD_BIT);
 		size = length & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
 		if (taken)
-			copy(ring, at + LWPS_RING_HEADER, size);
+			copy_record(ring, at + LWPS_RING_HEADER, size);
 		at += (size + LWPS_RING_HEADER + 7) & ~7UL;
 		__atomic_store_n(ring->consumer, at, __ATOMIC_RELEASE);
 	} while (!taken);

@@ -9,10 +9,10 @@
 #include "lwps.h"
 
 struct ring {
-	unsigned long *consumer; /* a page that we write: how far we have read */
-	const char *producer;	 /* a page that the kernel writes, and the data */
+	unsigned long *consumer; /* a page that we write: our position */
+	const char *producer;	 /* a page with the kernel's position, then the data */
 	size_t page, size;
-	/* The record that was taken last. */
+	/* A copy of the last record. */
 	struct {
 		struct lwps_raw_exec exec;
 		char args[LWPS_ARGS];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * types.h - the kernel types that the programs use, with only the members they read.  When the
- * programs are loaded, the kernel replaces the offsets by its own (CO-RE).
+ * types.h - the kernel types that the BPF programs use, with only the members they read.  At load
+ * time the offsets are replaced by those of the running kernel (CO-RE).
  */
 #ifndef TYPES_H
 #define TYPES_H
@@ -51,7 +51,7 @@ enum {
 	PF_EXITING = 0x4,
 	PF_KTHREAD = 0x200000,
 	SIGNAL_GROUP_EXIT = 0x4,
-	SI_VALUE = 24, /* where siginfo_t of queued signals has it, on machines of 64 bits */
+	SI_VALUE = 24, /* offset of si_value in the siginfo_t of a queued signal, on 64 bits */
 };
 
 struct bpf_perf_event_value {
@@ -87,7 +87,7 @@ struct kernfs_node {
 	struct kernfs_node *parent;
 };
 
-struct kernfs_node___renamed { /* Linux 6.15 */
+struct kernfs_node___renamed { /* since Linux 6.15 */
 	struct kernfs_node *__parent;
 };
 
@@ -97,10 +97,10 @@ struct cgroup {
 	struct kernfs_node *kn;
 	struct cgroup_root *root;
 	int level;
-	struct cgroup *ancestors[1]; /* up to its own level; Linux 6.1 */
+	struct cgroup *ancestors[1]; /* by level, up to itself; since Linux 6.1 */
 };
 
-struct cgroup___ids { /* before */
+struct cgroup___ids { /* before Linux 6.1 */
 	__u64 ancestor_ids[1];
 };
 
@@ -144,10 +144,27 @@ struct task_struct {
 	struct mm_struct *mm;
 	const struct cred *real_cred;
 	struct css_set *cgroups;
+	struct {
+		void *next;
+	} perf_event_list; /* the events that this task has opened */
 };
 
 struct kernel_siginfo {
 	int si_code;
+};
+
+enum perf_event_state { PERF_EVENT_STATE_ACTIVE = 1 };
+
+struct perf_event {
+	enum perf_event_state state;
+	struct {
+		__u64 value;
+	} count;
+	struct {
+		void *next;
+	} owner_entry;
+	int cpu;
+	__u64 id;
 };
 
 struct bpf_iter__task {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/* base.c - error messages, and the clock. */
+/* base.c - error messages, the clock, and the thread id. */
 #include "base.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 void pctxi_default_errfn(const char *fn, const char *fmt, va_list ap)
 {
@@ -31,4 +33,9 @@ int64_t pctxi_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * PCTXI_NSEC + ts.tv_nsec;
+}
+
+id_t _lwp_self(void)
+{
+	return (id_t)syscall(SYS_gettid);
 }

@@ -4,6 +4,7 @@
 #ifndef PCTXI_BASE_H
 #define PCTXI_BASE_H
 
+#include <errno.h>
 #include <libpctx.h>
 #include <stdint.h>
 
@@ -22,6 +23,13 @@ pctx_errfn_t pctxi_default_errfn;
 /* Calls `errfn`; keeps errno. */
 __attribute__((format(printf, 3, 4))) void pctxi_error(pctx_errfn_t *errfn, const char *fn,
 						       const char *fmt, ...);
+
+/* Sets errno; returns -1. */
+static inline int pctxi_errno(int err)
+{
+	errno = err;
+	return -1;
+}
 
 int64_t pctxi_now_ns(void); /* CLOCK_MONOTONIC */
 

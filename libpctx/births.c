@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static struct pctxi_creator maker_of(const struct pctxi_lwp *lwp)
+static struct pctxi_creator creator_of(const struct pctxi_lwp *lwp)
 {
 	return (struct pctxi_creator){
 		.ctx = lwp->ctx,
@@ -27,12 +27,9 @@ static struct pctxi_creator maker_of(const struct pctxi_lwp *lwp)
 	};
 }
 
-/* ---- what cannot be followed ---------------------------------------------------- */
+/* ---- LWPs that cannot be followed ----------------------------------------------- */
 
-/*
- * Reports an LWP that should have been followed but was detached.  `ctx` is its process, or
- * its creator's; NULL: unknown.
- */
+/* Reports that an LWP is detached.  `ctx`: its process, or that of its creator; NULL: unknown. */
 static void report_lost(struct pctxi_loop *loop, struct pctx *ctx, pid_t pid, pid_t tid,
 			const char *reason)
 {
@@ -45,7 +42,7 @@ static void report_lost(struct pctxi_loop *loop, struct pctx *ctx, pid_t pid, pi
 		pctxi_on_lost(ctx, pid, tid, reason);
 }
 
-static void report_lost_unnamed(struct pctxi_loop *loop, pid_t tid, const char *reason)
+static void report_lost_unassigned(struct pctxi_loop *loop, pid_t tid, const char *reason)
 {
 	struct pctxi_task task = {.tgid = tid};
 	struct pctx *ctx = NULL;
@@ -60,7 +57,7 @@ static void report_lost_unnamed(struct pctxi_loop *loop, pid_t tid, const char *
 /* ---- assigning ------------------------------------------------------------------- */
 
 /* Offers a new process to the caller, which may add it to the loop. */
-static void offer(struct pctx *child, const struct pctxi_creator *creator)
+static void offer_child(struct pctx *child, const struct pctxi_creator *creator)
 {
 	const struct pctxi_handlers *h = creator->handlers;
 
@@ -72,7 +69,7 @@ static void offer(struct pctx *child, const struct pctxi_creator *creator)
 		h->child(creator->ctx, creator->pid, creator->lwp, child->pid, h->arg);
 	}
 	if (child->state == PCTXI_PROC_HELD)
-		child->state = PCTXI_PROC_LEAVING;
+		child->state = PCTXI_PROC_DETACHING;
 }
 
 /* Memory for a new process ran out. */
@@ -82,16 +79,13 @@ static void not_assigned(struct pctxi_loop *loop, struct pctxi_lwp *lwp,
 	pid_t tid = lwp->tid;
 	bool early = lwp->state == PCTXI_LWP_EARLY;
 
-	/* If its first stop is still to come, that is another chance. */
+	/* If the first stop of the LWP is still to come, it is assigned then. */
 	pctxi_drop(loop, lwp);
 	if (early)
 		report_lost(loop, creator->ctx, tid, tid, strerror(ENOMEM));
 }
 
-/*
- * Assigns `lwp` to its process: that of its creator, or a new one.  Then handles what it has
- * reported before.
- */
+/* Assigns an LWP to its creator's process or to a new one.  Then handles its earlier report. */
 static void assign(struct pctxi_loop *loop, struct pctxi_lwp *lwp,
 		   const struct pctxi_creator *creator, bool thread)
 {
@@ -106,20 +100,20 @@ static void assign(struct pctxi_loop *loop, struct pctxi_lwp *lwp,
 	}
 	pctxi_lwp_join(lwp, ctx);
 	lwp->no_forks = thread && creator->no_forks;
-	if (ctx->state == PCTXI_PROC_LEFT) /* its last LWP has just left */
-		pctxi_proc_unleave(ctx);
+	if (ctx->state == PCTXI_PROC_DETACHED) /* its last LWP was just detached */
+		pctxi_proc_detach_again(ctx);
 	if (!thread)
-		offer(ctx, creator);
+		offer_child(ctx, creator);
 	if (state == PCTXI_LWP_EARLY)
 		pctxi_on_first_stop(lwp);
 	else if (state == PCTXI_LWP_GONE)
 		pctxi_on_death(lwp, lwp->status);
 }
 
-void pctxi_assign_unnamed(const struct pctxi_lwp *creator, bool ends)
+void pctxi_assign_unreported(const struct pctxi_lwp *creator, bool ends)
 {
 	struct pctxi_loop *loop = creator->ctx->loop;
-	const struct pctxi_creator by = maker_of(creator);
+	const struct pctxi_creator by = creator_of(creator);
 	struct pctxi_lwp *lwp, *next;
 
 	for (lwp = LIST_FIRST(&loop->early); lwp != NULL; lwp = next) {
@@ -132,20 +126,20 @@ void pctxi_assign_unnamed(const struct pctxi_lwp *creator, bool ends)
 }
 
 /* Decides on an LWP that has waited for its creator's stop long enough. */
-static void judge_early(struct pctxi_loop *loop, struct pctxi_lwp *lwp, int64_t now_ns)
+static void check_early(struct pctxi_loop *loop, struct pctxi_lwp *lwp, int64_t now_ns)
 {
 	enum pctxi_early_verdict verdict;
 	struct pctxi_creator creator;
 	pid_t tid = lwp->tid;
 	struct pctx *ctx;
 
-	verdict = pctxi_early_judge(loop, lwp, now_ns, &ctx);
+	verdict = pctxi_early_check(loop, lwp, now_ns, &ctx);
 	switch (verdict) {
 	case PCTXI_EARLY_WAITS:
 		break;
 	case PCTXI_EARLY_THREAD:
 	case PCTXI_EARLY_PROCESS:
-		creator = ctx != NULL ? maker_of(pctxi_lwp_first(ctx)) : loop->last_ended;
+		creator = ctx != NULL ? creator_of(pctxi_lwp_first(ctx)) : loop->last_ended;
 		loop->check_births = true;
 		assign(loop, lwp, &creator, verdict == PCTXI_EARLY_THREAD);
 		break;
@@ -154,7 +148,7 @@ static void judge_early(struct pctxi_loop *loop, struct pctxi_lwp *lwp, int64_t 
 		break;
 	case PCTXI_EARLY_UNKNOWN: /* do not let it wait for ever */
 		pctxi_drop(loop, lwp);
-		report_lost_unnamed(loop, tid, "without /proc its creator is unknown");
+		report_lost_unassigned(loop, tid, "without /proc its creator is unknown");
 		break;
 	}
 }
@@ -166,7 +160,7 @@ void pctxi_assign_late(struct pctxi_loop *loop, int64_t now_ns)
 	for (lwp = LIST_FIRST(&loop->early); lwp != NULL; lwp = next) {
 		next = LIST_NEXT(lwp, early);
 		if (now_ns > lwp->due_ns)
-			judge_early(loop, lwp, now_ns);
+			check_early(loop, lwp, now_ns);
 	}
 }
 
@@ -177,7 +171,7 @@ static bool exists(pid_t tgid, pid_t tid)
 	return syscall(SYS_tgkill, tgid, tid, 0) == 0 || errno == EPERM;
 }
 
-/* Is it under control?  A zombie that was reported is not: it belongs to its parent. */
+/* Is it under control?  A zombie is not, once it was reported: it belongs to its parent. */
 static bool is_ours(const struct pctxi_loop *loop, pid_t tid)
 {
 	struct pctxi_task task;
@@ -185,14 +179,15 @@ static bool is_ours(const struct pctxi_loop *loop, pid_t tid)
 	return pctxi_task_read(tid, &task) == 0 && task.tracer == loop->owner;
 }
 
-/* `creator` created LWP `tid`: a thread or a process, as the event says. */
-static void born(struct pctxi_loop *loop, const struct pctxi_creator *creator, pid_t tid,
-		 bool thread)
+/* Assigns LWP `tid`, which the stop of `creator` has reported, most likely as a `thread` or not. */
+static void assign_reported(struct pctxi_loop *loop, const struct pctxi_creator *creator, pid_t tid,
+			    bool thread)
 {
 	struct pctxi_lwp *lwp = pctxi_lwp_find(loop, tid);
 	/*
-	 * A signal 0 is cheaper than /proc, and finds the kind, because clone(2) allows every
-	 * mixture of flags.  Test the likely kind first.
+	 * clone(2) allows all combinations of flags, so the stop does not tell threads from
+	 * processes for certain.  Signal 0 does, and is cheaper than /proc.  Test the likely kind
+	 * first.
 	 */
 	bool is_process = !thread && exists(tid, tid);
 	bool is_thread = !is_process && exists(creator->pid, tid);
@@ -209,7 +204,7 @@ static void born(struct pctxi_loop *loop, const struct pctxi_creator *creator, p
 			return; /* it was assigned and has exited, or it was detached */
 		lwp = pctxi_lwp_new(loop, tid, PCTXI_LWP_BORN);
 	}
-	/* If memory ran out, its first stop, which is still to come, is another chance. */
+	/* If memory ran out, the LWP is assigned at its first stop, which is still to come. */
 	if (lwp != NULL)
 		assign(loop, lwp, creator, alive ? is_thread : thread);
 }
@@ -231,17 +226,17 @@ static bool hold_parent(const struct pctxi_lwp *parent, pid_t tid)
 void pctxi_on_birth(struct pctxi_lwp *lwp, bool thread)
 {
 	struct pctxi_loop *loop = lwp->ctx->loop;
-	const struct pctxi_creator creator = maker_of(lwp);
+	const struct pctxi_creator creator = creator_of(lwp);
 	unsigned long tid;
-	/* Fails if it was killed in this stop: see early.c. */
-	bool named = ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &tid) == 0;
+	/* Fails if the LWP was killed in this stop: see early.c. */
+	bool reported = ptrace(PTRACE_GETEVENTMSG, lwp->tid, NULL, &tid) == 0;
 	bool followed = thread || creator.handlers->fork != NULL;
 
 	if (followed)
 		pctxi_resume(lwp, 0);
-	if (named)
-		born(loop, &creator, (pid_t)tid, thread);
-	if (!followed && (!named || !hold_parent(lwp, (pid_t)tid)))
+	if (reported)
+		assign_reported(loop, &creator, (pid_t)tid, thread);
+	if (!followed && (!reported || !hold_parent(lwp, (pid_t)tid)))
 		pctxi_resume(lwp, 0);
 }
 
@@ -250,7 +245,8 @@ void pctxi_on_early_stop(struct pctxi_loop *loop, pid_t tid, bool group_stop)
 	struct pctxi_lwp *lwp = pctxi_lwp_new(loop, tid, PCTXI_LWP_EARLY);
 
 	if (lwp == NULL) {
-		report_lost_unnamed(loop, tid, strerror(ENOMEM)); /* report it while /proc has it */
+		report_lost_unassigned(loop, tid,
+				       strerror(ENOMEM)); /* report it while /proc has it */
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
 		return;
 	}

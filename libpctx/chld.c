@@ -3,8 +3,8 @@
 /*
  * chld.c - SIGCHLD, by which the kernel announces reports to a loop.
  *
- * Its disposition belongs to the process, and so do pending SIGCHLDs: each thread may have a
- * loop, and a thread that waits for SIGCHLD also takes those meant for the others.
+ * Each thread may have a loop, but the action of SIGCHLD and pending SIGCHLDs belong to the
+ * process.  So a thread that waits for SIGCHLD can take one that is meant for another thread.
  */
 #include "chld.h"
 
@@ -94,4 +94,29 @@ void pctxi_chld_pass_on(const struct pctxi_loop *loop, const siginfo_t *info)
 			syscall(SYS_tgkill, chld.pid, other->owner, SIGCHLD);
 	}
 	unlock();
+}
+
+static sigset_t only_chld(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	return set;
+}
+
+void pctxi_chld_mask(int how, sigset_t *old)
+{
+	const sigset_t set = only_chld();
+
+	pthread_sigmask(how, &set, old);
+}
+
+void pctxi_chld_wait(const struct pctxi_loop *loop, const struct timespec *timeout)
+{
+	const sigset_t set = only_chld();
+	siginfo_t info;
+
+	if (sigtimedwait(&set, &info, timeout) != -1)
+		pctxi_chld_pass_on(loop, &info);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * control.h - the mechanics of control: attach, wait, resume, detach.  None of these files
- * calls handlers of the caller.
+ * control.h - attach, wait, resume, detach.  Of the caller's functions, these files call only
+ * error functions, `ending` handlers (report.c) and answer functions (request.c).
  */
 #ifndef PCTXI_CONTROL_H
 #define PCTXI_CONTROL_H
@@ -19,16 +19,16 @@
 	((unsigned long)(PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) | \
 	 PCTXI_TRACE_FORKS)
 
-/* Does a handler need the children of a process? */
+/* Does a handler need to know the children of a process? */
 bool pctxi_sees_forks(const struct pctx *ctx);
 /* Resumes the parent that waits until its child is detached; `parent` 0: none. */
 void pctxi_resume_parent(struct pctxi_loop *loop, pid_t parent);
 /* Resumes a stopped LWP with the signal `sig`; detaches it if its process is leaving. */
 void pctxi_resume(struct pctxi_lwp *lwp, int sig);
 /* Starts detaching: all LWPs are interrupted, and detached when they stop. */
-void pctxi_leave(struct pctx *ctx);
-/* The same without interrupting LWPs that run. */
-void pctxi_leave_running(struct pctx *ctx);
+void pctxi_detach(struct pctx *ctx);
+/* The same, but without interrupting the LWPs that run. */
+void pctxi_detach_stopped(struct pctx *ctx);
 /* Detaches an LWP that has no process yet, and frees it. */
 void pctxi_drop(struct pctxi_loop *loop, struct pctxi_lwp *lwp);
 /*
@@ -46,10 +46,7 @@ bool pctxi_detach_stranger(pid_t tid, int status);
 int pctxi_report_next(struct pctxi_loop *loop, struct pctxi_report *report, int flags);
 /* Is there a report? */
 bool pctxi_report_pending(void);
-/*
- * Moves all pending reports into the loop, as far as there is memory.  Also called in the
- * signal handler of seize.c.
- */
+/* Moves pending reports into the loop, as memory permits.  Also in the handler of seize.c. */
 void pctxi_reports_keep(struct pctxi_loop *loop);
 
 /* Waits for a report, and keeps all pending ones.  False: no task can report, or no memory. */
@@ -58,7 +55,7 @@ bool pctxi_reports_wait(struct pctxi_loop *loop);
 /* The number of kept reports up to the first exit of an LWP with this id; 0: none is kept. */
 size_t pctxi_reports_until_death(const struct pctxi_loop *loop, pid_t tid);
 
-/* Drops those of an LWP among the `first` kept reports. */
+/* Drops the reports of LWP `tid` among the first `first` kept reports. */
 void pctxi_reports_drop(struct pctxi_loop *loop, pid_t tid, size_t first);
 
 /* spawn.c - starts a program, seized and stopped right after its exec */
@@ -71,14 +68,13 @@ pid_t pctxi_spawn(pctx_errfn_t *errfn, const char *filename, char *const *argv,
 
 /* Seizes ctx->pid: 0, or -1 and errno; EAGAIN: it executes programs without end. */
 int pctxi_seize_all(struct pctx *ctx);
+/* Finds an untraced LWP, created with CLONE_UNTRACED, of a process under control; 0: none. */
+pid_t pctxi_find_untraced(struct pctx *ctx);
 
 /* attach.c - the same with error messages */
 
 /* 0, or -1 and errno, after calling the error function. */
 int pctxi_attach(struct pctx *ctx);
-
-/* Finds an untraced LWP, created with CLONE_UNTRACED, of a process under control; 0: none. */
-pid_t pctxi_find_untraced(struct pctx *ctx);
 
 /* early.c - LWPs that stop before their creator's stop */
 
@@ -94,11 +90,11 @@ enum pctxi_early_verdict {
 };
 
 /* Decides what to do with an LWP that is due for a check at `now_ns`. */
-enum pctxi_early_verdict pctxi_early_judge(struct pctxi_loop *loop, struct pctxi_lwp *lwp,
+enum pctxi_early_verdict pctxi_early_check(struct pctxi_loop *loop, struct pctxi_lwp *lwp,
 					   int64_t now_ns, struct pctx **ctx);
 /*
- * `creator` exits or executes a program, so its LWPs will report no more births: did it create
- * `lwp`, a process?
+ * Did `creator` create process `lwp`?  Called when `creator` exits (`ends`) or executes: then it
+ * can no longer report earlier births.
  */
 bool pctxi_early_created_by(struct pctxi_loop *loop, struct pctxi_lwp *lwp,
 			    const struct pctx *creator, bool ends);
@@ -118,9 +114,7 @@ enum pctxi_solib {
 /* What does the system call mean at which an LWP is stopped, while libraries are watched? */
 enum pctxi_solib pctxi_solib_stop(struct pctxi_lwp *lwp);
 
-/*
- * request.c - pctx_request()
- */
+/* request.c - pctx_request() */
 
 /* If the signal that an LWP is stopped with is a request: answers it and returns true. */
 bool pctxi_request_answer(struct pctxi_lwp *lwp, int sig);

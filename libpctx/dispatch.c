@@ -58,7 +58,7 @@ static void on_death(struct pctxi_lwp *lwp, int status)
 		return;
 	}
 	if (lwp->tid == lwp->ctx->pid && !LIST_EMPTY(&lwp->ctx->loop->early))
-		pctxi_assign_unnamed(lwp, true);
+		pctxi_assign_unreported(lwp, true);
 	loop = lwp->ctx->loop;
 	holds = lwp->holds;
 	pctxi_on_death(lwp, status);
@@ -80,7 +80,7 @@ static void on_stop(struct pctxi_lwp *lwp, const struct pctxi_stop *stop)
 		break;
 	case PCTXI_STOP_EXEC:
 		if (!LIST_EMPTY(&lwp->ctx->loop->early))
-			pctxi_assign_unnamed(lwp, false);
+			pctxi_assign_unreported(lwp, false);
 		pctxi_on_exec(lwp);
 		break;
 	case PCTXI_STOP_SYSCALL:

@@ -5,19 +5,16 @@
  *
  * A new LWP is under control from its creation, and its creator's stop reports its id.
  * Either stop may be reported first.  If the creator is killed in its stop, or before it, it
- * never reports what it created: a thread dies with it, but a process would wait in its first
- * stop for ever.  So when the creator has exited, or must have stopped by now, the process is
- * assigned to its creator as far as /proc knows it, or else to the process that exited last.
- * Nor is there a creator's stop for CLONE_PTRACE together with CLONE_UNTRACED.
+ * never reports the new LWP.  A new thread dies with it, but a new process would wait in its
+ * first stop for ever.  So when the creator has exited, or must have stopped by now, the process
+ * is assigned to its creator if /proc shows it, or else to the process that exited last.
+ * There is no creator's stop either for CLONE_PTRACE together with CLONE_UNTRACED.
  */
 #include "base.h"
 #include "control.h"
 #include "procfs.h"
 
-#include <bsd/stdlib.h>
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 
 /* How long a creator may take to its stop, unless it is seen asleep. */
 #define LATE_NS (1000 * PCTXI_MSEC)
@@ -45,11 +42,8 @@ static struct pctx *find_creator(struct pctxi_loop *loop, pid_t parent, const st
 	return NULL;
 }
 
-/*
- * Can a process still report what it created?  An LWP does not sleep between a creation and
- * the stop that reports it.
- */
-static bool is_naming(struct pctx *ctx)
+/* Can a process still report a birth?  A creator does not sleep between clone(2) and its stop. */
+static bool may_report_birth(struct pctx *ctx)
 {
 	struct pctxi_lwp *lwp;
 	struct pctxi_task task;
@@ -63,10 +57,10 @@ static bool is_naming(struct pctx *ctx)
 }
 
 /*
- * Reads the ids of an LWP in its first stop, only once: each exit of a process needs them.
- * The parent stays the same until it exits, which is reported.
+ * Reads the ids of an LWP in its first stop.  Once is enough, though each exit of a process needs
+ * them: the parent stays the same until it exits, which is reported.
  */
-static bool know_ids(const struct pctxi_loop *loop, struct pctxi_lwp *lwp)
+static bool read_ids(const struct pctxi_loop *loop, struct pctxi_lwp *lwp)
 {
 	struct pctxi_task task;
 
@@ -80,14 +74,14 @@ static bool know_ids(const struct pctxi_loop *loop, struct pctxi_lwp *lwp)
 bool pctxi_early_created_by(struct pctxi_loop *loop, struct pctxi_lwp *lwp,
 			    const struct pctx *creator, bool ends)
 {
-	if (lwp->state != PCTXI_LWP_EARLY || !know_ids(loop, lwp) || lwp->tgid != lwp->tid)
+	if (lwp->state != PCTXI_LWP_EARLY || !read_ids(loop, lwp) || lwp->tgid != lwp->tid)
 		return false;
 	return lwp->ppid == creator->pid ||
 	       (ends && find_creator(loop, lwp->ppid, creator, NULL) == NULL);
 }
 
 /* Can the creator still report a process in its first stop?  `*ctx`: the possible creator. */
-static bool may_be_named(struct pctxi_loop *loop, const struct pctxi_lwp *lwp, struct pctx **ctx)
+static bool may_be_reported(struct pctxi_loop *loop, const struct pctxi_lwp *lwp, struct pctx **ctx)
 {
 	struct pctx *creator = find_creator(loop, lwp->ppid, NULL, NULL);
 
@@ -95,13 +89,13 @@ static bool may_be_named(struct pctxi_loop *loop, const struct pctxi_lwp *lwp, s
 	if (creator != NULL && creator->pid == lwp->ppid && creator->exec_killed)
 		return false;
 	for (; creator != NULL; creator = find_creator(loop, lwp->ppid, NULL, creator)) {
-		if (is_naming(creator))
+		if (may_report_birth(creator))
 			return true;
 	}
 	return false;
 }
 
-enum pctxi_early_verdict pctxi_early_judge(struct pctxi_loop *loop, struct pctxi_lwp *lwp,
+enum pctxi_early_verdict pctxi_early_check(struct pctxi_loop *loop, struct pctxi_lwp *lwp,
 					   int64_t now_ns, struct pctx **ctx)
 {
 	bool late = now_ns - lwp->since_ns >= LATE_NS;
@@ -109,13 +103,13 @@ enum pctxi_early_verdict pctxi_early_judge(struct pctxi_loop *loop, struct pctxi
 	*ctx = NULL;
 	if (lwp->state == PCTXI_LWP_GONE)
 		return late ? PCTXI_EARLY_FOREIGN : PCTXI_EARLY_WAITS;
-	if (!know_ids(loop, lwp))
+	if (!read_ids(loop, lwp))
 		return late ? PCTXI_EARLY_UNKNOWN : PCTXI_EARLY_WAITS;
 	if (lwp->tgid != lwp->tid) {
 		*ctx = pctxi_proc_find(loop, lwp->tgid);
 		return *ctx != NULL ? PCTXI_EARLY_THREAD : PCTXI_EARLY_FOREIGN;
 	}
-	if (may_be_named(loop, lwp, ctx) && !late) {
+	if (may_be_reported(loop, lwp, ctx) && !late) {
 		/*
 		 * Check again after twice the time.  If its creator exits or executes before,
 		 * pctxi_early_created_by() is called.
@@ -139,11 +133,11 @@ bool pctxi_early_any(const struct pctxi_loop *loop)
 }
 
 /*
- * Has a process made itself our tracee by PTRACE_TRACEME?  Then no report of it is missing.
- * It was not seized, so this request fails with EIO; a seized one in its first stop just
- * stays there.
+ * Is the process our tracee because it called PTRACE_TRACEME?  Then no report of it is missing.
+ * PTRACE_INTERRUPT fails with EIO for a tracee that was not seized.  It does not affect a seized
+ * one in its first stop.
  */
-static bool is_volunteer(pid_t pid)
+static bool called_traceme(pid_t pid)
 {
 	return ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) == -1 && errno == EIO;
 }
@@ -152,17 +146,13 @@ bool pctxi_early_to_come(struct pctxi_loop *loop)
 {
 	DIR *dir = loop->own_proc ? opendir("/proc") : NULL;
 	struct pctxi_task task;
-	struct dirent *de;
 	bool found = false;
-	const char *bad;
 	pid_t pid;
 
-	while (dir != NULL && !found && (de = readdir(dir)) != NULL) {
-		pid = (pid_t)strtonum(de->d_name, 1, INT_MAX, &bad);
-		found = bad == NULL && pctxi_lwp_find(loop, pid) == NULL &&
-			pctxi_task_read(pid, &task) == 0 && task.tracer == loop->owner &&
-			!pctxi_task_is_dead(&task) && !is_volunteer(pid);
-	}
+	while (!found && (pid = pctxi_next_task(dir)) != 0)
+		found = pctxi_lwp_find(loop, pid) == NULL && pctxi_task_read(pid, &task) == 0 &&
+			task.tracer == loop->owner && !pctxi_task_is_dead(&task) &&
+			!called_traceme(pid);
 	if (dir != NULL)
 		closedir(dir);
 	return found;

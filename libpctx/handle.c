@@ -4,7 +4,6 @@
 #include "base.h"
 #include "control.h"
 #include "dispatch.h"
-#include "loop.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,10 +32,20 @@ static struct pctx *new_root(enum pctxi_origin origin, void *arg, pctx_errfn_t *
 }
 
 /* The reason why new_root() failed. */
-static const char *no_root(void)
+static const char *why_no_root(void)
 {
 	return errno == EBUSY ? "this thread has another handle, which must be released first"
 			      : strerror(errno);
+}
+
+/* Releases the handle of a call that failed; keeps errno. */
+static pctx_t *release_failed(struct pctx *ctx)
+{
+	int saved = errno;
+
+	pctx_release(ctx);
+	errno = saved;
+	return NULL;
 }
 
 pctx_t *pctx_create(const char *filename, char *const *argv, void *arg, int verbose,
@@ -44,7 +53,6 @@ pctx_t *pctx_create(const char *filename, char *const *argv, void *arg, int verb
 {
 	struct pctxi_lwp *lwp;
 	struct pctx *ctx;
-	int saved;
 
 	(void)verbose;
 	if (errfn == NULL)
@@ -52,12 +60,12 @@ pctx_t *pctx_create(const char *filename, char *const *argv, void *arg, int verb
 	ctx = new_root(PCTXI_CREATED, arg, errfn);
 	if (ctx == NULL) {
 		pctxi_error(errfn, PCTXI_FN_CREATE, "cannot start program '%s': %s", filename,
-			    no_root());
+			    why_no_root());
 		return NULL;
 	}
 	ctx->pid = pctxi_spawn(errfn, filename, argv, &ctx->loop->old_chld);
 	if (ctx->pid == -1)
-		goto fail;
+		return release_failed(ctx);
 	lwp = pctxi_lwp_new(ctx->loop, ctx->pid, PCTXI_LWP_STOPPED);
 	if (lwp == NULL) {
 		pctxi_error(errfn, PCTXI_FN_CREATE, "cannot start program '%s': %s", filename,
@@ -65,27 +73,21 @@ pctx_t *pctx_create(const char *filename, char *const *argv, void *arg, int verb
 		kill(ctx->pid, SIGKILL);
 		waitpid(ctx->pid, NULL, __WALL);
 		errno = ENOMEM;
-		goto fail;
+		return release_failed(ctx);
 	}
 	pctxi_lwp_join(lwp, ctx);
 	return ctx;
-fail:
-	saved = errno;
-	pctxi_loop_free(ctx->loop);
-	errno = saved;
-	return NULL;
 }
 
-static pctx_t *capture_root(enum pctxi_origin origin, void *arg, pctx_errfn_t *errfn,
-			    const char *what)
+static pctx_t *capture_root(void *arg, pctx_errfn_t *errfn, const char *what)
 {
 	struct pctx *ctx;
 
 	if (errfn == NULL)
 		errfn = pctxi_default_errfn;
-	ctx = new_root(origin, arg, errfn);
+	ctx = new_root(PCTXI_CAPTURED, arg, errfn);
 	if (ctx == NULL)
-		pctxi_error(errfn, PCTXI_FN_CAPTURE, "cannot track %s: %s", what, no_root());
+		pctxi_error(errfn, PCTXI_FN_CAPTURE, "cannot track %s: %s", what, why_no_root());
 	return ctx;
 }
 
@@ -93,26 +95,19 @@ pctx_t *pctx_capture(pid_t pid, void *arg, int verbose, pctx_errfn_t *errfn)
 {
 	char what[32];
 	struct pctx *ctx;
-	int saved;
 
 	(void)verbose;
 	snprintf(what, sizeof(what), "process %d", (int)pid);
-	ctx = capture_root(PCTXI_CAPTURED, arg, errfn, what);
+	ctx = capture_root(arg, errfn, what);
 	if (ctx == NULL)
 		return NULL;
 	ctx->pid = pid;
-	if (pctxi_attach(ctx) == -1) {
-		saved = errno;
-		pctx_release(ctx);
-		errno = saved;
-		return NULL;
-	}
-	return ctx;
+	return pctxi_attach(ctx) == 0 ? ctx : release_failed(ctx);
 }
 
 pctx_t *pctx_open(void *arg, pctx_errfn_t *errfn)
 {
-	return capture_root(PCTXI_OPENED, arg, errfn, "processes");
+	return capture_root(arg, errfn, "processes");
 }
 
 /* Does this thread own the handle, without having called pctx_run() on it? */
@@ -136,10 +131,10 @@ static struct pctx *add_process(pctx_t *pctx, pid_t pid, bool may_be_gone)
 	if (pctxi_attach(ctx) == 0)
 		return ctx;
 	saved = errno;
-	/* the caller frees it, even if the process has exited meanwhile */
+	/* Keep the handle until it is freed below, even if the process has exited. */
 	ctx->origin = PCTXI_CAPTURED;
-	pctxi_leave(ctx);
-	pctxi_leave_wait(ctx);
+	pctxi_detach(ctx);
+	pctxi_detach_wait(ctx);
 	pctxi_proc_free(ctx);
 	errno = saved;
 	return NULL;
@@ -226,11 +221,7 @@ int pctx_set_events(pctx_t *pctx, ...)
 		}
 	}
 	va_end(ap);
-	if (err != 0) {
-		errno = err;
-		return -1;
-	}
-	return 0;
+	return err == 0 ? 0 : pctxi_errno(err);
 }
 
 int pctx_run(pctx_t *pctx, uint_t msec, uint_t nsamples, int (*tick)(pctx_t *, pid_t, id_t, void *))
@@ -243,11 +234,10 @@ int pctx_run(pctx_t *pctx, uint_t msec, uint_t nsamples, int (*tick)(pctx_t *, p
 			    pctx->state != PCTXI_PROC_HELD ? "process %d is no longer controlled"
 							   : "process %d belongs to another thread",
 			    (int)pctx->pid);
-		errno = EINVAL;
-		return -1;
+		return pctxi_errno(EINVAL);
 	}
 	if (loop->running) {
-		/* Its LWP begins in its first stop. */
+		/* The handlers get its LWP at the first stop. */
 		pctx->handlers.tick = tick;
 		pctx->state = PCTXI_PROC_FOLLOWED;
 		return 0;
@@ -278,22 +268,11 @@ void pctx_terminate(pctx_t *pctx)
 
 /* ---- detaching ------------------------------------------------------------------- */
 
-static void leave_all(struct pctxi_loop *loop)
-{
-	struct pctx *ctx;
-
-	TAILQ_FOREACH(ctx, &loop->procs, link)
-		pctxi_leave(ctx);
-	pctxi_leave_wait_all(loop);
-}
-
 int pctx_wait(pctx_t *pctx, int *status)
 {
-	if (pctx->origin != PCTXI_CREATED) {
-		errno = ECHILD;
-		return -1;
-	}
-	leave_all(pctx->loop);
+	if (pctx->origin != PCTXI_CREATED)
+		return pctxi_errno(ECHILD);
+	pctxi_detach_all(pctx->loop);
 	if (pctx->state != PCTXI_PROC_ENDED && pctxi_loop_wait(pctx->loop) == -1)
 		return -1;
 	*status = pctx->status;
@@ -304,18 +283,15 @@ void pctx_release(pctx_t *pctx)
 {
 	struct pctxi_loop *loop = pctx->loop;
 
-	leave_all(loop);
+	pctxi_detach_all(loop);
 	pctxi_loop_free(loop);
 }
 
 void pctx_abandon(pctx_t *pctx)
 {
 	struct pctxi_loop *loop = pctx->loop;
-	struct pctx *ctx;
 
-	TAILQ_FOREACH(ctx, &loop->procs, link)
-		pctxi_leave_running(ctx);
-	pctxi_leave_now(loop);
+	pctxi_detach_now(loop);
 	pctxi_loop_free(loop);
 }
 
@@ -392,6 +368,6 @@ int pctx_lwp_answer(pctx_t *pctx, id_t id, pctx_answerfn_t *answer, void *arg,
 		return -1;
 	if (answer != NULL)
 		answerer = (struct pctxi_answerer){answer, arg, release};
-	pctxi_lwp_answerer(lwp, &answerer);
+	pctxi_lwp_answerer(lwp, answerer);
 	return 0;
 }

@@ -23,7 +23,7 @@ static void report_birth(struct pctxi_lwp *lwp, bool thread)
 	if (rc == 0 && thread && h->lwp_create != NULL)
 		rc = h->lwp_create(ctx, ctx->pid, lwp->id, h->arg);
 	if (rc != 0)
-		pctxi_leave(ctx);
+		pctxi_detach(ctx);
 }
 
 /* Calls fini_lwp for an LWP that has stopped running. */
@@ -59,7 +59,7 @@ void pctxi_follow(struct pctx *ctx)
 		if (lwp->state == PCTXI_LWP_STOPPED)
 			pctxi_resume(lwp, 0);
 	}
-	pctxi_proc_left_if_empty(ctx); /* the handle of pctx_open() has no process */
+	pctxi_proc_detached_if_empty(ctx); /* the handle of pctx_open() has no process */
 }
 
 void pctxi_on_first_stop(struct pctxi_lwp *lwp)
@@ -109,7 +109,7 @@ void pctxi_on_death(struct pctxi_lwp *lwp, int status)
 	const struct pctxi_handlers *h = &ctx->handlers;
 	int rc = 0;
 
-	/* It was killed before its first stop: it never ran, but its creation was reported. */
+	/* An LWP killed before its first stop has never run, but its creation was reported. */
 	if (!lwp->begun && ctx->state == PCTXI_PROC_FOLLOWED)
 		report_birth(lwp, lwp->id != 1);
 	if (lwp->tid == ctx->pid) {
@@ -125,7 +125,7 @@ void pctxi_on_death(struct pctxi_lwp *lwp, int status)
 	if (RB_EMPTY(&ctx->lwps)) /* its leader had exited before the attach */
 		on_end(ctx, pctxi_exit_status(ctx->pid, status != 0 ? status : ctx->status));
 	else if (rc != 0)
-		pctxi_leave(ctx);
+		pctxi_detach(ctx);
 }
 
 /* Calls fini_lwp for all LWPs and then exec, whose result it returns. */
@@ -164,7 +164,7 @@ void pctxi_on_exec(struct pctxi_lwp *lwp)
 	ctx->r_debug = 0;
 	ctx->watch_all = false;
 	if (rc != 0)
-		pctxi_leave(ctx);
+		pctxi_detach(ctx);
 	else if (ctx->state == PCTXI_PROC_FOLLOWED)
 		report_birth(lwp, false);
 	pctxi_resume(lwp, 0);
@@ -176,7 +176,7 @@ void pctxi_on_mapped(struct pctxi_lwp *lwp, bool done)
 	const struct pctxi_handlers *h = &ctx->handlers;
 
 	if (h->mapped != NULL && h->mapped(ctx, ctx->pid, lwp->id, done, h->arg) != 0)
-		pctxi_leave(ctx);
+		pctxi_detach(ctx);
 }
 
 void pctxi_on_lost(struct pctx *ctx, pid_t pid, pid_t tid, const char *reason)

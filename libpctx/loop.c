@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /* loop.c - waits for the next report or tick, until all processes have exited. */
-#include "loop.h"
-
 #include "base.h"
 #include "chld.h"
 #include "dispatch.h"
@@ -12,7 +10,7 @@
 #include <time.h>
 
 #define EARLY_NAP_NS (5 * PCTXI_MSEC) /* while an LWP waits for its creator's stop */
-#define STREAK 64		      /* so many consecutive reports are a storm */
+#define STREAK 64		      /* this many consecutive reports are a storm */
 
 static void tick_process(struct pctx *ctx)
 {
@@ -32,7 +30,7 @@ static void tick_process(struct pctx *ctx)
 		rc |= h->tick(ctx, ctx->pid, lwp->id, h->arg);
 	}
 	if (rc != 0)
-		pctxi_leave(ctx);
+		pctxi_detach(ctx);
 }
 
 static void tick_all(struct pctxi_loop *loop)
@@ -62,13 +60,12 @@ static bool tick_if_due(struct pctxi_loop *loop)
 }
 
 /* Sleeps until a report may have come, or a tick or the idle handler is due. */
-static void nap(struct pctxi_loop *loop, const sigset_t *chld)
+static void nap(struct pctxi_loop *loop)
 {
 	const struct pctxi_handlers *h = &loop->root->handlers;
 	int64_t left = loop->interval_ns != 0 ? loop->next_tick_ns - pctxi_now_ns() : INT64_MAX;
 	int64_t again = h->idle != NULL ? h->idle(loop->root, h->arg) * PCTXI_MSEC : 0;
 	struct timespec ts;
-	siginfo_t info;
 
 	if (again != 0 && again < left)
 		left = again;
@@ -78,8 +75,7 @@ static void nap(struct pctxi_loop *loop, const sigset_t *chld)
 		return;
 	ts.tv_sec = left / PCTXI_NSEC;
 	ts.tv_nsec = left % PCTXI_NSEC;
-	if (sigtimedwait(chld, &info, left != INT64_MAX ? &ts : NULL) != -1)
-		pctxi_chld_pass_on(loop, &info);
+	pctxi_chld_wait(loop, left != INT64_MAX ? &ts : NULL);
 }
 
 /* A process that is followed, or has not been detached yet; or NULL. */
@@ -88,19 +84,14 @@ static const struct pctx *find_controlled(const struct pctxi_loop *loop)
 	const struct pctx *ctx;
 
 	TAILQ_FOREACH(ctx, &loop->procs, link) {
-		if (!pctxi_proc_is_left(ctx))
+		if (!pctxi_proc_is_detached(ctx))
 			return ctx;
 	}
 	return NULL;
 }
 
-static bool any_controlled(const struct pctxi_loop *loop)
-{
-	return find_controlled(loop) != NULL;
-}
-
 /* Is there an LWP under control that is not assigned to a process yet? */
-static bool any_unnamed(struct pctxi_loop *loop)
+static bool any_unassigned(struct pctxi_loop *loop)
 {
 	if (pctxi_early_any(loop))
 		return true;
@@ -108,16 +99,16 @@ static bool any_unnamed(struct pctxi_loop *loop)
 	return pctxi_sees_forks(loop->root) && pctxi_report_pending() && pctxi_early_to_come(loop);
 }
 
-static void free_left(struct pctxi_loop *loop)
+static void free_detached(struct pctxi_loop *loop)
 {
 	struct pctx *ctx;
 
-	while ((ctx = LIST_FIRST(&loop->left)) != NULL)
+	while ((ctx = LIST_FIRST(&loop->detached)) != NULL)
 		pctxi_proc_free(ctx);
 }
 
 /* Handles the next report: 1; 0: none now (WNOHANG); -1: no task can report any more. */
-static int act(struct pctxi_loop *loop, int flags)
+static int handle_next(struct pctxi_loop *loop, int flags)
 {
 	struct pctxi_report report;
 	int got = pctxi_report_next(loop, &report, flags);
@@ -127,21 +118,21 @@ static int act(struct pctxi_loop *loop, int flags)
 	return got;
 }
 
-static void act_on_kept(struct pctxi_loop *loop)
+static void handle_kept(struct pctxi_loop *loop)
 {
 	for (size_t i = 0; i < loop->nreports; i++)
 		pctxi_dispatch(loop, &loop->report[i]);
 	loop->nreports = 0;
 }
 
-/* Returns 0 at the end, whatever the reason, or -1 if control was lost. */
-static int run(struct pctxi_loop *loop, const sigset_t *chld)
+/* Returns 0 at the end of the run, or -1 if control was lost. */
+static int run_loop(struct pctxi_loop *loop)
 {
 	int got, streak = 0;
 
-	act_on_kept(loop);
+	handle_kept(loop);
 	while (!loop->terminate) {
-		got = act(loop, WNOHANG);
+		got = handle_next(loop, WNOHANG);
 		streak = got > 0 ? streak + 1 : 0;
 		if (streak == STREAK) {
 			/*
@@ -151,36 +142,34 @@ static int run(struct pctxi_loop *loop, const sigset_t *chld)
 			 */
 			streak = 0;
 			pctxi_reports_keep(loop);
-			act_on_kept(loop);
+			handle_kept(loop);
 		}
-		/* Also during a storm of reports. */
+		/* During a storm of reports, only after each STREAK. */
 		if (streak == 0 && !LIST_EMPTY(&loop->early))
 			pctxi_assign_late(loop, pctxi_now_ns());
 		if (!tick_if_due(loop))
 			return 0;
 		if (got > 0)
 			continue;
-		free_left(loop);
-		if (!any_controlled(loop) && !any_unnamed(loop))
+		free_detached(loop);
+		if (find_controlled(loop) == NULL && !any_unassigned(loop))
 			return 0;
 		if (got == -1)
 			return -1;
-		nap(loop, chld);
+		nap(loop);
 	}
 	return 0;
 }
 
 int pctxi_loop_run(struct pctxi_loop *loop)
 {
-	sigset_t chld, old;
+	sigset_t old;
 	int rc;
 
-	sigemptyset(&chld);
-	sigaddset(&chld, SIGCHLD);
-	pthread_sigmask(SIG_BLOCK, &chld, &old);
+	pctxi_chld_mask(SIG_BLOCK, &old);
 	loop->running = true;
 	loop->next_tick_ns = pctxi_now_ns() + loop->interval_ns;
-	rc = run(loop, &chld);
+	rc = run_loop(loop);
 	loop->running = false;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (rc == -1) {
@@ -197,24 +186,22 @@ int pctxi_loop_run(struct pctxi_loop *loop)
 int pctxi_loop_wait(struct pctxi_loop *loop)
 {
 	struct pctx *root = loop->root;
-	sigset_t chld, old;
+	sigset_t old;
 	bool paused;
 	int status;
 	pid_t pid;
 
-	sigemptyset(&chld);
-	sigaddset(&chld, SIGCHLD);
-	pthread_sigmask(SIG_BLOCK, &chld, &old);
+	pctxi_chld_mask(SIG_BLOCK, &old);
 	loop->interval_ns = 0;
 	while (root->state != PCTXI_PROC_ENDED) {
 		pid = waitpid(root->pid, &status, WUNTRACED | WCONTINUED | WNOHANG);
 		if (pid == -1 && errno != EINTR)
 			break;
 		if (pid != root->pid) {
-			nap(loop, &chld);
+			nap(loop);
 		} else if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
 			paused = WIFSTOPPED(status) && !pctxi_detach_stranger(pid, status);
-			root->state = paused ? PCTXI_PROC_PAUSED : PCTXI_PROC_LEFT;
+			root->state = paused ? PCTXI_PROC_PAUSED : PCTXI_PROC_DETACHED;
 		} else {
 			root->state = PCTXI_PROC_ENDED;
 			root->status = status;
@@ -225,7 +212,7 @@ int pctxi_loop_wait(struct pctxi_loop *loop)
 }
 
 /* Handles the kept reports of one process, and leaves those of other processes for the run. */
-static void act_on_kept_of(const struct pctx *ctx)
+static void handle_kept_of(const struct pctx *ctx)
 {
 	struct pctxi_loop *loop = ctx->loop;
 	size_t n = 0;
@@ -242,11 +229,11 @@ static void act_on_kept_of(const struct pctx *ctx)
 	loop->nreports = n;
 }
 
-void pctxi_leave_wait(struct pctx *ctx)
+void pctxi_detach_wait(struct pctx *ctx)
 {
-	while (!pctxi_proc_is_left(ctx)) {
-		act_on_kept_of(ctx);
-		if (!pctxi_proc_is_left(ctx) && !pctxi_reports_wait(ctx->loop))
+	while (!pctxi_proc_is_detached(ctx)) {
+		handle_kept_of(ctx);
+		if (!pctxi_proc_is_detached(ctx) && !pctxi_reports_wait(ctx->loop))
 			return;
 	}
 }
@@ -259,24 +246,30 @@ static void drop_early(struct pctxi_loop *loop)
 		pctxi_drop(loop, lwp);
 }
 
-void pctxi_leave_wait_all(struct pctxi_loop *loop)
+void pctxi_detach_all(struct pctxi_loop *loop)
 {
-	act_on_kept(loop);
+	struct pctx *ctx;
+
+	TAILQ_FOREACH(ctx, &loop->procs, link)
+		pctxi_detach(ctx);
+	handle_kept(loop);
 	do {
-		while (any_controlled(loop) && act(loop, 0) == 1)
-			free_left(loop);
+		while (find_controlled(loop) != NULL && handle_next(loop, 0) == 1)
+			free_detached(loop);
 		drop_early(loop);
-	} while (any_unnamed(loop) && act(loop, 0) == 1);
+	} while (any_unassigned(loop) && handle_next(loop, 0) == 1);
 }
 
-void pctxi_leave_now(struct pctxi_loop *loop)
+void pctxi_detach_now(struct pctxi_loop *loop)
 {
-	act_on_kept(loop);
-	/*
-	 * Do not reap after all have been detached: a child that has exited by now is the
-	 * caller's.
-	 */
-	while ((any_controlled(loop) || any_unnamed(loop)) && act(loop, WNOHANG) == 1)
+	struct pctx *ctx;
+
+	TAILQ_FOREACH(ctx, &loop->procs, link)
+		pctxi_detach_stopped(ctx);
+	handle_kept(loop);
+	/* When all are detached, reap no more: a child that has exited is the caller's. */
+	while ((find_controlled(loop) != NULL || any_unassigned(loop)) &&
+	       handle_next(loop, WNOHANG) == 1)
 		;
 	drop_early(loop);
 }

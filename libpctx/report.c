@@ -9,11 +9,10 @@
 #include <sys/wait.h>
 
 /*
- * Is this the stop of an LWP that is resumed as soon as it is handled?  Then it is not reaped
- * by waitpid(2), so that it keeps its signal, which the kernel delivers if we are killed.  An
- * LWP in a stop at exec can only be resumed after waitpid(2).
+ * Can this stop be handled without waitpid(2)?  Then the LWP keeps its signal, which the kernel
+ * delivers if we are killed.  An LWP in a stop at exec can only be resumed after waitpid(2).
  */
-static bool need_not_wait(struct pctxi_loop *loop, const siginfo_t *info)
+static bool can_skip_wait(struct pctxi_loop *loop, const siginfo_t *info)
 {
 	const struct pctxi_lwp *lwp = pctxi_lwp_find(loop, info->si_pid);
 
@@ -21,9 +20,7 @@ static bool need_not_wait(struct pctxi_loop *loop, const siginfo_t *info)
 	       lwp != NULL && lwp->ctx != NULL;
 }
 
-/*
- * Reports an exit before waitpid(2), until which the LWP is a zombie with its entry in /proc.
- */
+/* Reports an exit before waitpid(2): until then the LWP is a zombie with an entry in /proc. */
 static void report_ending(struct pctxi_loop *loop, const siginfo_t *info)
 {
 	struct pctxi_lwp *lwp;
@@ -56,7 +53,7 @@ int pctxi_report_next(struct pctxi_loop *loop, struct pctxi_report *report, int 
 			return 0;
 		report->tid = info.si_pid;
 		report_ending(loop, &info);
-		if (need_not_wait(loop, &info))
+		if (can_skip_wait(loop, &info))
 			report->status = PCTXI_STOPPED(info.si_status);
 		else if (waitpid(info.si_pid, &report->status, PCTXI_WAIT_FLAGS | WNOHANG) <= 0)
 			continue; /* killed in its stop: that is reported next */

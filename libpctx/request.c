@@ -17,9 +17,9 @@
  * whether another one of that number arrives.  It takes both out of the queue.
  */
 #include "control.h"
+#include "procfs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -54,19 +54,9 @@ static void set_mask(const uint64_t *mask, uint64_t *old)
 /* Are we traced?  False only if it is certain that we are not. */
 static bool is_traced(void)
 {
-	static const char tracer[] = "\nTracerPid:\t";
-	char status[512]; /* TracerPid is among the first lines */
-	const char *at;
-	ssize_t n;
-	int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+	struct pctxi_task self;
 
-	if (fd == -1)
-		return true;
-	n = read(fd, status, sizeof(status) - 1);
-	close(fd);
-	status[n > 0 ? n : 0] = '\0';
-	at = strstr(status, tracer);
-	return at == NULL || at[sizeof(tracer) - 1] != '0';
+	return pctxi_task_read_self(&self) == -1 || self.tracer != 0;
 }
 
 /*
@@ -125,7 +115,7 @@ static int choose_for_kernel(void)
 	return 0;
 }
 
-/* Does a BPF program take the request?  All signals are blocked. */
+/* Does a BPF program answer the request?  All signals are blocked. */
 static bool ask_kernel(int op)
 {
 	const struct timespec now = {0};
@@ -139,10 +129,7 @@ static bool ask_kernel(int op)
 	send_request(sig, &info);
 	while (syscall(SYS_rt_sigtimedwait, &set, &info, &now, sizeof(set)) == sig) {
 		if (info.si_code != SI_KERNEL && info.si_code != PCTX_REQUEST_CODE) {
-			/*
-			 * It is the program's own signal, which has just arrived for the
-			 * whole process.
-			 */
+			/* The program's own signal, which arrived for the process. */
 			syscall(SYS_rt_sigqueueinfo, getpid(), sig, &info);
 			break;
 		}
@@ -182,19 +169,6 @@ int pctx_request(int op)
 
 /* ---- the tracer --------------------------------------------------------------- */
 
-static bool peek(pid_t tid, uintptr_t from, void *to, size_t size)
-{
-	for (size_t at = 0; at < size; at += sizeof(long)) {
-		errno = 0;
-		long word = ptrace(PTRACE_PEEKDATA, tid, (void *)(from + at), NULL);
-
-		if (errno != 0)
-			return false;
-		memcpy((char *)to + at, &word, sizeof(word));
-	}
-	return true;
-}
-
 bool pctxi_request_answer(struct pctxi_lwp *lwp, int sig)
 {
 	const struct pctxi_answerer answerer = lwp->answerer;
@@ -208,7 +182,7 @@ bool pctxi_request_answer(struct pctxi_lwp *lwp, int sig)
 	    info.si_code != PCTX_REQUEST_CODE)
 		return false;
 	at = (uintptr_t)info.si_value.sival_ptr;
-	if (!peek(lwp->tid, at, &request, offsetof(struct request, result)))
+	if (!pctxi_peek(lwp->tid, at, &request, offsetof(struct request, result)))
 		return true;
 	if (lwp->ctx->state == PCTXI_PROC_FOLLOWED && answerer.answer != NULL)
 		result = answerer.answer((int)request.op, answerer.arg);

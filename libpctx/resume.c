@@ -11,10 +11,7 @@ bool pctxi_sees_forks(const struct pctx *ctx)
 	return ctx->handlers.fork != NULL || ctx->handlers.child != NULL;
 }
 
-/*
- * Disables the stops at forks, if no handler needs them.  A new thread inherits the options
- * of its creator.
- */
+/* Disables stops at forks that no handler needs.  New threads inherit the options. */
 static void disable_forks(struct pctxi_lwp *lwp)
 {
 	const unsigned long options = PCTXI_TRACE_OPTIONS & ~PCTXI_TRACE_FORKS;
@@ -39,10 +36,10 @@ void pctxi_resume(struct pctxi_lwp *lwp, int sig)
 	pid_t holds = lwp->holds;
 	void *data = (void *)(long)sig;
 
-	if (ctx->state == PCTXI_PROC_LEAVING) {
+	if (ctx->state == PCTXI_PROC_DETACHING) {
 		if (ptrace(PTRACE_DETACH, lwp->tid, NULL, data) == 0) {
 			pctxi_lwp_free(ctx->loop, lwp);
-			pctxi_proc_left_if_empty(ctx);
+			pctxi_proc_detached_if_empty(ctx);
 			pctxi_resume_parent(ctx->loop, holds);
 			return;
 		}
@@ -59,14 +56,14 @@ void pctxi_resume(struct pctxi_lwp *lwp, int sig)
 	       data);
 }
 
-static void leave(struct pctx *ctx, bool interrupt)
+static void detach(struct pctx *ctx, bool interrupt)
 {
 	bool held = ctx->state == PCTXI_PROC_HELD;
 	struct pctxi_lwp *lwp, *next;
 
-	if (pctxi_proc_is_left(ctx) || ctx->state == PCTXI_PROC_LEAVING)
+	if (pctxi_proc_is_detached(ctx) || ctx->state == PCTXI_PROC_DETACHING)
 		return;
-	ctx->state = PCTXI_PROC_LEAVING;
+	ctx->state = PCTXI_PROC_DETACHING;
 	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = next) {
 		next = pctxi_lwp_next(lwp);
 		if (lwp->tid == ctx->pid && next != NULL && pctxi_is_zombie(lwp->tid)) {
@@ -82,17 +79,17 @@ static void leave(struct pctx *ctx, bool interrupt)
 			pctxi_resume(lwp, 0);
 		}
 	}
-	pctxi_proc_left_if_empty(ctx);
+	pctxi_proc_detached_if_empty(ctx);
 }
 
-void pctxi_leave(struct pctx *ctx)
+void pctxi_detach(struct pctx *ctx)
 {
-	leave(ctx, true);
+	detach(ctx, true);
 }
 
-void pctxi_leave_running(struct pctx *ctx)
+void pctxi_detach_stopped(struct pctx *ctx)
 {
-	leave(ctx, false);
+	detach(ctx, false);
 }
 
 void pctxi_drop(struct pctxi_loop *loop, struct pctxi_lwp *lwp)
@@ -102,10 +99,7 @@ void pctxi_drop(struct pctxi_loop *loop, struct pctxi_lwp *lwp)
 	pctxi_lwp_free(loop, lwp);
 }
 
-/*
- * Is it the initial SIGSTOP of a child of a tracee that was not seized?  The kernel queues
- * that without a sender.
- */
+/* Is this the first SIGSTOP of an unseized child of a tracee?  The kernel itself sends it. */
 static bool is_first_stop(pid_t tid)
 {
 	siginfo_t info;

@@ -7,11 +7,7 @@
 #include "procfs.h"
 #include "stop.h"
 
-#include <bsd/stdlib.h>
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -22,10 +18,7 @@
 #define MAX_REFUSED 10
 #define CLONE_NS (1000 * PCTXI_MSEC) /* how long to wait for a clone(2) to return */
 
-/*
- * The loop that is in PTRACE_SEIZE.  Volatile, because the compiler assumes that ptrace()
- * never calls into this file.
- */
+/* The loop in PTRACE_SEIZE.  Volatile: ptrace() calls take_reports() by the signal. */
 static _Thread_local struct pctxi_loop *volatile seizing;
 
 /* The handler of SIGCHLD, which is unblocked only in seize_one(). */
@@ -49,14 +42,12 @@ static void take_reports(int sig, siginfo_t *info, void *context)
  */
 static long seize_one(struct pctxi_loop *loop, pid_t tid, unsigned long options)
 {
-	sigset_t chld, old;
+	sigset_t old;
 	long rc;
 	int err;
 
-	sigemptyset(&chld);
-	sigaddset(&chld, SIGCHLD);
 	seizing = loop;
-	pthread_sigmask(SIG_UNBLOCK, &chld, &old);
+	pctxi_chld_mask(SIG_UNBLOCK, &old);
 	rc = ptrace(PTRACE_SEIZE, tid, NULL, options);
 	err = errno;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -68,9 +59,9 @@ static long seize_one(struct pctxi_loop *loop, pid_t tid, unsigned long options)
 enum { OURS, SEIZED, GONE };
 
 /*
- * Seizing an LWP failed with `err`.  OURS: it is under control already (an LWP under control
- * has just created it); GONE: it was not, and has exited, perhaps after creating another one;
- * -1 and errno.
+ * Seizing an LWP failed with `err`.  OURS: it is already under control, because an LWP under
+ * control has just created it.  GONE: it has exited, perhaps after creating another LWP.  Else -1
+ * and errno.
  */
 static int not_seized(struct pctx *ctx, pid_t tid, int err)
 {
@@ -89,8 +80,7 @@ static int not_seized(struct pctx *ctx, pid_t tid, int err)
 			ctx->status = pctxi_exit_status(tid, 0);
 		return task.tracer == ctx->loop->owner ? OURS : GONE;
 	}
-	errno = err;
-	return -1;
+	return pctxi_errno(err);
 }
 
 static bool wants_no_forks(const struct pctx *ctx)
@@ -127,16 +117,13 @@ static int seize(struct pctx *ctx, pid_t tid)
  */
 static int seize_pass(struct pctx *ctx, DIR *dir, bool *leader_gone, bool *gone)
 {
-	struct dirent *de;
-	const char *bad;
 	int n = 0, got;
 	pid_t tid;
 
 	*gone = false;
 	rewinddir(dir);
-	for (errno = 0; (de = readdir(dir)) != NULL; errno = 0) {
-		tid = (pid_t)strtonum(de->d_name, 1, INT_MAX, &bad);
-		if (bad != NULL || pctxi_lwp_find(ctx->loop, tid) != NULL)
+	while ((tid = pctxi_next_task(dir)) != 0) {
+		if (pctxi_lwp_find(ctx->loop, tid) != NULL)
 			continue;
 		got = seize(ctx, tid);
 		if (got == -1)
@@ -163,9 +150,9 @@ static void forget_leader(struct pctx *ctx)
 }
 
 /*
- * An LWP has exited, or has become the leader by an exec.  Later reports are those of a new LWP
- * that got its id.  An LWP that became the leader has no others: until it is resumed, it stays
- * in the stop that is kept.
+ * Removes an LWP that has exited, or has become the leader by an exec.  Reports of its id after
+ * its exit are those of a new LWP.  A new leader has no other reports: until it is resumed, it
+ * stays in the stop that is kept.
  */
 static void forget(struct pctxi_loop *loop, struct pctxi_lwp *lwp)
 {
@@ -238,7 +225,7 @@ static int verify_leader(struct pctx *ctx)
  * Handles stops: an LWP that has reported anything has left clone(2).  Resumes those that we
  * stopped, also in processes that were attached before.
  */
-static void act_on_stops(struct pctxi_loop *loop)
+static void handle_stops(struct pctxi_loop *loop)
 {
 	size_t n = 0;
 
@@ -259,21 +246,15 @@ static void act_on_stops(struct pctxi_loop *loop)
 	loop->nreports = n;
 }
 
-/* Will it stop? */
-static bool is_to_stop(const struct pctxi_lwp *lwp)
-{
-	struct pctxi_task task;
-
-	return lwp->interrupted && pctxi_task_read(lwp->tid, &task) == 0 &&
-	       !pctxi_task_is_dead(&task);
-}
-
+/* Is there an interrupted LWP that will stop? */
 static bool any_to_stop(struct pctx *ctx)
 {
+	struct pctxi_task task;
 	struct pctxi_lwp *lwp;
 
 	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp)) {
-		if (is_to_stop(lwp))
+		if (lwp->interrupted && pctxi_task_read(lwp->tid, &task) == 0 &&
+		    !pctxi_task_is_dead(&task))
 			return true;
 	}
 	return false;
@@ -293,8 +274,6 @@ static bool await_clones(struct pctx *ctx, int dir)
 	const struct timespec nap = {.tv_nsec = PCTXI_MSEC};
 	int64_t end = pctxi_now_ns() + CLONE_NS;
 	struct pctxi_lwp *lwp;
-	siginfo_t info;
-	sigset_t chld;
 	bool any = false;
 
 	for (lwp = pctxi_lwp_first(ctx); lwp != NULL; lwp = pctxi_lwp_next(lwp)) {
@@ -303,14 +282,11 @@ static bool await_clones(struct pctx *ctx, int dir)
 			lwp->interrupted = ptrace(PTRACE_INTERRUPT, lwp->tid, NULL, NULL) == 0;
 		lwp->cloning = false;
 	}
-	sigemptyset(&chld);
-	sigaddset(&chld, SIGCHLD);
 	while (any) {
-		act_on_stops(ctx->loop);
+		handle_stops(ctx->loop);
 		if (!any_to_stop(ctx) || pctxi_now_ns() > end)
 			break;
-		if (sigtimedwait(&chld, &info, &nap) != -1)
-			pctxi_chld_pass_on(ctx->loop, &info);
+		pctxi_chld_wait(ctx->loop, &nap);
 	}
 	return any;
 }
@@ -339,10 +315,8 @@ static int seize_listed(struct pctx *ctx, DIR *dir)
 			continue;
 		if (n == 1 && !await_clones(ctx, dirfd(dir)))
 			break;
-		if (n == 0 && ++tries == MAX_TRIES) {
-			errno = EAGAIN;
-			return -1;
-		}
+		if (n == 0 && ++tries == MAX_TRIES)
+			return pctxi_errno(EAGAIN);
 	}
 	errno = EPERM;
 	return RB_EMPTY(&ctx->lwps) ? -1 : 0;
@@ -350,20 +324,15 @@ static int seize_listed(struct pctx *ctx, DIR *dir)
 
 int pctxi_seize_all(struct pctx *ctx)
 {
-	sigset_t chld, old;
-	char path[64];
-	DIR *dir;
+	DIR *dir = pctxi_open_tasks(ctx->pid);
+	sigset_t old;
 	int rc, err;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)ctx->pid);
-	dir = opendir(path);
 	if (dir == NULL) {
 		errno = errno == ENOENT ? ESRCH : errno;
 		return -1;
 	}
-	sigemptyset(&chld);
-	sigaddset(&chld, SIGCHLD);
-	pthread_sigmask(SIG_BLOCK, &chld, &old);
+	pctxi_chld_mask(SIG_BLOCK, &old);
 	pctxi_chld_catch(take_reports);
 	rc = seize_listed(ctx, dir);
 	err = errno;
@@ -375,14 +344,6 @@ int pctxi_seize_all(struct pctx *ctx)
 }
 
 /* ---- LWPs created with CLONE_UNTRACED ----------------------------------------------- */
-
-/* The number of LWPs; -1: unknown. */
-static long count_tasks(int dir)
-{
-	struct stat st;
-
-	return fstat(dir, &st) == 0 ? (long)st.st_nlink - 2 : -1;
-}
 
 static long count_lwps(struct pctx *ctx)
 {
@@ -396,29 +357,22 @@ static long count_lwps(struct pctx *ctx)
 
 pid_t pctxi_find_untraced(struct pctx *ctx)
 {
+	DIR *dir = ctx->loop->own_proc ? pctxi_open_tasks(ctx->pid) : NULL;
 	struct pctxi_task task;
-	struct dirent *de;
-	pid_t found = 0;
-	char path[64];
-	DIR *dir;
+	struct stat st;
+	pid_t tid = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)ctx->pid);
-	dir = ctx->loop->own_proc ? opendir(path) : NULL;
 	if (dir == NULL)
 		return 0;
-	if (count_tasks(dirfd(dir)) <= count_lwps(ctx)) {
-		closedir(dir);
-		return 0;
-	}
-	while (found == 0 && (de = readdir(dir)) != NULL) {
-		const char *bad;
-		pid_t tid = (pid_t)strtonum(de->d_name, 1, INT_MAX, &bad);
-
-		if (bad == NULL && pctxi_lwp_find(ctx->loop, tid) == NULL &&
-		    pctxi_task_read(tid, &task) == 0 && task.tracer == 0 &&
-		    !pctxi_task_is_dead(&task))
-			found = tid;
+	/* Each LWP is a directory, which adds a link to this one's two. */
+	if (fstat(dirfd(dir), &st) == 0 && (long)st.st_nlink - 2 > count_lwps(ctx)) {
+		while ((tid = pctxi_next_task(dir)) != 0) {
+			if (pctxi_lwp_find(ctx->loop, tid) == NULL &&
+			    pctxi_task_read(tid, &task) == 0 && task.tracer == 0 &&
+			    !pctxi_task_is_dead(&task))
+				break;
+		}
 	}
 	closedir(dir);
-	return found;
+	return tid;
 }

@@ -10,17 +10,14 @@
  * the LWPs stop at system calls until the caller has seen enough.
  */
 #include "control.h"
+#include "procfs.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 /* The words of struct r_debug, some of which are ints followed by padding. */
 enum { R_VERSION, R_MAP, R_BRK, R_STATE, R_WORDS };
@@ -34,35 +31,14 @@ enum { R_VERSION, R_MAP, R_BRK, R_STATE, R_WORDS };
 /* mmap2(2) of 32-bit x86 and Arm, and the old mmap(2) of x86, whose arguments are in memory. */
 enum { MMAP2_32 = 192, OLD_MMAP_32 = 90 };
 
-/* Reads memory of a stopped thread; by ptrace(2), where process_vm_readv(2) is forbidden. */
-static bool peek(pid_t tid, uint64_t addr, void *buf, size_t size)
-{
-	struct iovec to = {.iov_base = buf, .iov_len = size};
-	struct iovec from = {.iov_base = (void *)(uintptr_t)addr, .iov_len = size};
-
-	if (process_vm_readv(tid, &to, 1, &from, 1, 0) == (ssize_t)size)
-		return true;
-	for (size_t at = 0; at < size; at += sizeof(long)) {
-		size_t n = size - at < sizeof(long) ? size - at : sizeof(long);
-		long word;
-
-		errno = 0;
-		word = ptrace(PTRACE_PEEKDATA, tid, (void *)(uintptr_t)(addr + at), NULL);
-		if (errno != 0)
-			return false;
-		memcpy((char *)buf + at, &word, n);
-	}
-	return true;
-}
-
 /* Reads one or more words of a process, whose width is 4 or 8 bytes. */
 static bool peek_words(pid_t tid, uint64_t addr, unsigned width, uint64_t *word, size_t n)
 {
 	uint32_t narrow[MAX_WORDS];
 
 	if (width == sizeof(*word))
-		return peek(tid, addr, word, n * sizeof(*word));
-	if (n > MAX_WORDS || !peek(tid, addr, narrow, n * sizeof(*narrow)))
+		return pctxi_peek(tid, addr, word, n * sizeof(*word));
+	if (n > MAX_WORDS || !pctxi_peek(tid, addr, narrow, n * sizeof(*narrow)))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		word[i] = narrow[i];
@@ -80,42 +56,27 @@ static int as_int(uint64_t word, unsigned width)
 	return val[0];
 }
 
-/* What the auxiliary vector says: where the kernel has mapped the program. */
+/* Where the kernel has mapped the program. */
 struct image {
-	unsigned width; /* of its words */
-	uint64_t phdr, phnum, phent, base;
+	unsigned width;		   /* of its words */
+	uint64_t aux[AT_BASE + 1]; /* values of the auxiliary vector, by their type */
 };
 
-static struct image parse_auxv(const unsigned char *p, size_t n, unsigned width)
+union auxv {
+	char text[1024];
+	uint32_t narrow[256];
+	uint64_t wide[128];
+};
+
+static struct image parse_auxv(const union auxv *auxv, size_t n, unsigned width)
 {
 	struct image image = {.width = width};
 
-	for (; n >= 2UL * width; p += 2UL * width, n -= 2UL * width) {
-		uint64_t wide[2] = {0};
-		uint32_t narrow[2];
+	for (size_t i = 0; i + 2 <= n / width; i += 2) {
+		uint64_t type = width == 8 ? auxv->wide[i] : auxv->narrow[i];
 
-		memcpy(wide, p, width == sizeof(*wide) ? sizeof(wide) : 0);
-		if (width == sizeof(*narrow)) {
-			memcpy(narrow, p, sizeof(narrow));
-			wide[0] = narrow[0];
-			wide[1] = narrow[1];
-		}
-		switch (wide[0]) {
-		case AT_PHDR:
-			image.phdr = wide[1];
-			break;
-		case AT_PHNUM:
-			image.phnum = wide[1];
-			break;
-		case AT_PHENT:
-			image.phent = wide[1];
-			break;
-		case AT_BASE:
-			image.base = wide[1];
-			break;
-		default:
-			break;
-		}
+		if (type <= AT_BASE)
+			image.aux[type] = width == 8 ? auxv->wide[i + 1] : auxv->narrow[i + 1];
 	}
 	return image;
 }
@@ -126,37 +87,28 @@ static struct image parse_auxv(const unsigned char *p, size_t n, unsigned width)
  */
 static int read_auxv(pid_t tid, struct image *image)
 {
-	unsigned char buf[1024];
-	char path[64];
-	ssize_t n = -1;
-	int fd, err;
+	union auxv auxv;
+	ssize_t n = pctxi_read_task_file(tid, "auxv", auxv.text, sizeof(auxv));
 
-	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd != -1) {
-		n = read(fd, buf, sizeof(buf));
-		err = errno;
-		close(fd);
-		errno = err;
-	}
 	if (n == -1)
 		return -1;
-	*image = parse_auxv(buf, (size_t)n, 8);
-	if (image->phent != sizeof(Elf64_Phdr))
-		*image = parse_auxv(buf, (size_t)n, 4);
-	if (image->phent != sizeof(Elf64_Phdr) && image->phent != sizeof(Elf32_Phdr))
+	*image = parse_auxv(&auxv, (size_t)n, 8);
+	if (image->aux[AT_PHENT] != sizeof(Elf64_Phdr))
+		*image = parse_auxv(&auxv, (size_t)n, 4);
+	if (image->aux[AT_PHENT] != sizeof(Elf64_Phdr) &&
+	    image->aux[AT_PHENT] != sizeof(Elf32_Phdr))
 		*image = (struct image){0};
 	return 0;
 }
 
 static bool peek_phdr(pid_t tid, const struct image *image, uint64_t i, Elf64_Phdr *phdr)
 {
-	uint64_t at = image->phdr + i * image->phent;
+	uint64_t at = image->aux[AT_PHDR] + i * image->aux[AT_PHENT];
 	Elf32_Phdr narrow;
 
 	if (image->width == 8)
-		return peek(tid, at, phdr, sizeof(*phdr));
-	if (!peek(tid, at, &narrow, sizeof(narrow)))
+		return pctxi_peek(tid, at, phdr, sizeof(*phdr));
+	if (!pctxi_peek(tid, at, &narrow, sizeof(narrow)))
 		return false;
 	*phdr = (Elf64_Phdr){.p_type = narrow.p_type, .p_vaddr = narrow.p_vaddr};
 	return true;
@@ -173,15 +125,15 @@ static bool find_dynamic(pid_t tid, const struct image *image, uint64_t *dynamic
 	Elf64_Phdr phdr;
 
 	*dynamic = 0;
-	if (image->phnum > MAX_PHDRS_SIZE / image->phent) {
+	if (image->aux[AT_PHNUM] > MAX_PHDRS_SIZE / image->aux[AT_PHENT]) {
 		errno = EFBIG;
 		return false;
 	}
-	for (uint64_t i = 0; i < image->phnum; i++) {
+	for (uint64_t i = 0; i < image->aux[AT_PHNUM]; i++) {
 		if (!peek_phdr(tid, image, i, &phdr))
 			return false;
 		if (phdr.p_type == PT_PHDR)
-			bias = image->phdr - phdr.p_vaddr;
+			bias = image->aux[AT_PHDR] - phdr.p_vaddr;
 		else if (phdr.p_type == PT_DYNAMIC)
 			*dynamic = phdr.p_vaddr;
 	}
@@ -200,7 +152,7 @@ static bool find_debug_entry(pid_t tid, const struct image *image, uint64_t *ent
 	uint64_t at, dyn[2];
 
 	*entry = 0;
-	if (image->base == 0)
+	if (image->aux[AT_BASE] == 0)
 		return true;
 	if (!find_dynamic(tid, image, &at))
 		return false;
@@ -225,7 +177,7 @@ static int is_linking(pid_t tid, uint64_t entry, unsigned width)
 
 	if (!peek_words(tid, entry, width, &at, 1))
 		return -1;
-	/* It is not set yet, or the linker has not initialized it. */
+	/* The address is not set yet, or the linker has not initialized r_debug. */
 	if (at == 0 || !peek_words(tid, at, width, word, R_WORDS) ||
 	    as_int(word[R_VERSION], width) == 0)
 		return 1;
@@ -266,39 +218,31 @@ static bool maps_file_code(const uint64_t *args)
 	return (args[2] & PROT_EXEC) != 0 && (args[3] & MAP_ANONYMOUS) == 0;
 }
 
-/* Has the LWP, in a stop at a system call, mapped code?  `entry`: the call begins. */
-static bool has_mapped(struct pctxi_lwp *lwp, bool *entry)
+/* Is it a call that maps code of a file? */
+static bool is_mapping(const struct __ptrace_syscall_info *call, unsigned width)
 {
-	struct __ptrace_syscall_info call;
-	bool maps = lwp->maps_code;
-
-	*entry = true;
-	lwp->maps_code = false;
-	if (ptrace(PTRACE_GET_SYSCALL_INFO, lwp->tid, (void *)sizeof(call), &call) < 0)
-		return true; /* unknown before Linux 5.3 */
-	*entry = call.op == PTRACE_SYSCALL_INFO_ENTRY;
-	if (!*entry)
-		return maps;
-	if (lwp->ctx->r_debug_width == 8)
-		lwp->maps_code = call.entry.nr == SYS_mmap && maps_file_code(call.entry.args);
-	else
-		lwp->maps_code = call.entry.nr == OLD_MMAP_32 ||
-				 (call.entry.nr == MMAP2_32 && maps_file_code(call.entry.args));
-	return false;
+	if (width == 8)
+		return call->entry.nr == SYS_mmap && maps_file_code(call->entry.args);
+	return call->entry.nr == OLD_MMAP_32 ||
+	       (call->entry.nr == MMAP2_32 && maps_file_code(call->entry.args));
 }
 
 enum pctxi_solib pctxi_solib_stop(struct pctxi_lwp *lwp)
 {
 	struct pctx *ctx = lwp->ctx;
-	bool entry, mapped;
+	struct __ptrace_syscall_info call;
+	bool maps_code = lwp->maps_code;
 
 	if ((ctx->r_debug == 0 && !ctx->watch_all) || ctx->state != PCTXI_PROC_FOLLOWED)
 		return PCTXI_SOLIB_NOTHING;
-	mapped = has_mapped(lwp, &entry);
-	if (entry && ctx->r_debug != 0 &&
-	    is_linking(lwp->tid, ctx->r_debug, ctx->r_debug_width) == 0) {
-		ctx->r_debug = 0;
-		return PCTXI_SOLIB_DONE;
-	}
-	return mapped ? PCTXI_SOLIB_MAPPED : PCTXI_SOLIB_NOTHING;
+	lwp->maps_code = false;
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, lwp->tid, (void *)sizeof(call), &call) < 0)
+		return PCTXI_SOLIB_NOTHING; /* it was killed */
+	if (call.op != PTRACE_SYSCALL_INFO_ENTRY)
+		return maps_code ? PCTXI_SOLIB_MAPPED : PCTXI_SOLIB_NOTHING;
+	lwp->maps_code = is_mapping(&call, ctx->r_debug_width);
+	if (ctx->r_debug == 0 || is_linking(lwp->tid, ctx->r_debug, ctx->r_debug_width) != 0)
+		return PCTXI_SOLIB_NOTHING;
+	ctx->r_debug = 0;
+	return PCTXI_SOLIB_DONE;
 }

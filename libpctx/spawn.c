@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * spawn.c - starts a program, and stops it before its first instruction if it is to be
- * controlled.
- */
+/* spawn.c - starts a program; one to be controlled stops before its first instruction. */
 #include "base.h"
 #include "control.h"
 #include "procfs.h"
@@ -18,18 +15,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The step at which starting a program failed. */
-enum step {
-	STEP_CALL, /* a system call before the exec */
-	STEP_SEIZE,
-	STEP_EXEC,
-	STEP_KILLED, /* it was killed before its exec */
-};
-
-struct failure {
-	enum step step;
-	int err;
-	const char *call; /* STEP_CALL: the system call */
+/* What to start. */
+struct program {
+	const char *filename;
+	char *const *argv;
+	const struct sigaction *chld; /* the action of SIGCHLD there; NULL: as in the caller */
+	pctx_errfn_t *errfn;
 };
 
 /* ---- the child, which allocates no memory ----------------------------------- */
@@ -96,12 +87,9 @@ static void exec_in_path(const char *file, char *const *argv)
 		errno = EACCES;
 }
 
-/*
- * Waits for a byte from its parent unless `go` is -1, then executes the program or sends the
- * errno.
- */
-static _Noreturn void run_child(int go, int fail, const char *filename, char *const *argv,
-				const struct sigaction *chld, const sigset_t *mask)
+/* Waits for a byte from its parent unless `go` is -1.  Executes, or sends the errno. */
+static _Noreturn void run_child(int go, int fail, const struct program *program,
+				const sigset_t *mask)
 {
 	ssize_t n = 1;
 	char byte;
@@ -113,13 +101,69 @@ static _Noreturn void run_child(int go, int fail, const char *filename, char *co
 		;
 	if (n != 1)
 		_exit(127); /* our parent gave up */
-	if (chld != NULL)
-		sigaction(SIGCHLD, chld, NULL);
-	exec_in_path(filename, argv);
+	if (program->chld != NULL)
+		sigaction(SIGCHLD, program->chld, NULL);
+	exec_in_path(program->filename, program->argv);
 	err = errno;
 	while (write(fail, &err, sizeof(err)) == -1 && errno == EINTR)
 		;
 	_exit(127);
+}
+
+/* ---- error messages; each function returns -1 and errno ----------------------- */
+
+static int cannot_call(const struct program *program, const char *call)
+{
+	pctxi_error(program->errfn, PCTXI_FN_CREATE, "cannot start program '%s': %s: %s",
+		    program->filename, call, strerror(errno));
+	return -1;
+}
+
+static int cannot_seize(const struct program *program, int err)
+{
+	const char *filename = program->filename;
+	struct pctxi_task self;
+
+	if (err != EPERM)
+		pctxi_error(program->errfn, PCTXI_FN_CREATE, "cannot control program '%s': %s",
+			    filename, strerror(err));
+	else if (pctxi_task_read_self(&self) == 0 && self.tracer != 0)
+		pctxi_error(program->errfn, PCTXI_FN_CREATE,
+			    "cannot control program '%s': process %d, which traces us, would "
+			    "trace it, too",
+			    filename, (int)self.tracer);
+	else
+		pctxi_error(program->errfn, PCTXI_FN_CREATE,
+			    "cannot control program '%s': ptrace(2) is not permitted here (a "
+			    "container's seccomp profile, or kernel.yama.ptrace_scope)",
+			    filename);
+	return pctxi_errno(err);
+}
+
+static int cannot_execute(const struct program *program, int err)
+{
+	const char *filename = program->filename;
+
+	if (err == ENOENT && strchr(filename, '/') != NULL && access(filename, F_OK) == 0)
+		/* The interpreter of a script, or the dynamic linker of a program. */
+		pctxi_error(program->errfn, PCTXI_FN_CREATE,
+			    "cannot find the interpreter of program '%s'", filename);
+	else if (err == ENOENT)
+		pctxi_error(program->errfn, PCTXI_FN_CREATE, "cannot find program '%s'", filename);
+	else
+		pctxi_error(program->errfn, PCTXI_FN_CREATE, "cannot execute program '%s': %s%s",
+			    filename, strerror(err),
+			    err == ENOEXEC ? " (neither a program for this machine nor a script "
+					     "that begins with #!)"
+					   : "");
+	return pctxi_errno(err);
+}
+
+static int killed_early(const struct program *program)
+{
+	pctxi_error(program->errfn, PCTXI_FN_CREATE, "program '%s' was killed before it started",
+		    program->filename);
+	return pctxi_errno(EINTR);
 }
 
 /* ---- the parent -------------------------------------------------------------- */
@@ -179,164 +223,96 @@ static void close_end(int *fd)
 }
 
 /* Waits for the child's exec or exit. */
-static struct failure start(pid_t pid, int fail)
+static int start(const struct program *program, pid_t pid, int fail)
 {
-	struct failure failure = {.step = STEP_EXEC, .err = read_errno(fail)};
+	int err = read_errno(fail);
 
-	if (failure.err != 0)
-		was_killed(pid);
-	return failure;
+	if (err == 0)
+		return 0;
+	was_killed(pid);
+	return cannot_execute(program, err);
 }
 
 /* Seizes the child, which waits for `go`, and lets it run up to its exec. */
-static struct failure start_seized(pid_t pid, int *go, int fail)
+static int start_seized(const struct program *program, pid_t pid, int *go, int fail)
 {
-	struct failure failure = {.step = STEP_SEIZE};
+	int err;
 
 	if (ptrace(PTRACE_SEIZE, pid, NULL, PCTXI_TRACE_OPTIONS) == -1) {
 		/* A seccomp profile may deny the call with any errno. */
-		failure.err = errno == EACCES || errno == ENOSYS ? EPERM : errno;
+		err = errno == EACCES || errno == ENOSYS ? EPERM : errno;
 		close_end(go); /* the child reads end of file, and exits */
-		if (was_killed(pid))
-			failure = (struct failure){STEP_KILLED, EINTR, NULL};
-		return failure;
+		return was_killed(pid) ? killed_early(program) : cannot_seize(program, err);
 	}
-	failure.step = STEP_EXEC;
 	if (write(*go, "", 1) != 1) {
-		failure = (struct failure){STEP_CALL, errno, "write(2)"};
+		cannot_call(program, "write(2)");
+		err = errno;
 		close_end(go);
 		run_to_exec(pid); /* until it exits */
-	} else if (!run_to_exec(pid)) {
-		failure.err = read_errno(fail);
-		if (failure.err == 0)
-			failure = (struct failure){STEP_KILLED, EINTR, NULL};
+		return pctxi_errno(err);
 	}
-	return failure;
+	if (run_to_exec(pid))
+		return 0;
+	err = read_errno(fail);
+	return err != 0 ? cannot_execute(program, err) : killed_early(program);
 }
 
 /*
- * `chld`: the action of SIGCHLD in the program; NULL: as in the caller.  A child that need
- * not wait to be seized borrows our memory until its exec (vfork), so that the kernel copies
- * none.
+ * A child that need not wait to be seized borrows our memory until its exec (vfork), so that the
+ * kernel copies none.
  */
-static struct failure spawn(pid_t *pid, const char *filename, char *const *argv,
-			    const struct sigaction *chld, bool seized)
+static pid_t spawn(const struct program *program, bool seized)
 {
-	struct failure failure = {.call = "pipe2(2)"};
-	int go[2] = {-1, -1}, fail[2] = {-1, -1};
+	int go[2] = {-1, -1}, fail[2] = {-1, -1}, rc, err;
 	sigset_t all, mask;
+	pid_t pid = -1;
 
 	if ((seized && pipe2(go, O_CLOEXEC) == -1) || pipe2(fail, O_CLOEXEC) == -1) {
-		failure.err = errno;
+		rc = cannot_call(program, "pipe2(2)");
 		goto out;
 	}
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &mask);
-	*pid = seized ? fork() : vfork();
-	if (*pid == 0) {
+	pid = seized ? fork() : vfork();
+	if (pid == 0) {
 		if (seized)
 			close(go[1]);
 		close(fail[0]);
-		run_child(go[0], fail[1], filename, argv, chld, &mask);
+		run_child(go[0], fail[1], program, &mask);
 	}
-	failure = (struct failure){STEP_CALL, *pid == -1 ? errno : 0, "fork(2)"};
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
-	if (failure.err == 0) {
-		close_end(&fail[1]);
-		failure = seized ? start_seized(*pid, &go[1], fail[0]) : start(*pid, fail[0]);
-	}
+	close_end(&fail[1]);
+	if (pid == -1)
+		rc = cannot_call(program, "fork(2)");
+	else if (seized)
+		rc = start_seized(program, pid, &go[1], fail[0]);
+	else
+		rc = start(program, pid, fail[0]);
 out:
+	err = errno;
 	for (int i = 0; i < 2; i++) {
 		close_end(&go[i]);
 		close_end(&fail[i]);
 	}
-	return failure;
-}
-
-/* ---- error messages ---------------------------------------------------------- */
-
-static void report_exec(pctx_errfn_t *errfn, const char *filename, int err)
-{
-	if (err == ENOENT && strchr(filename, '/') != NULL && access(filename, F_OK) == 0)
-		/* The interpreter of a script, or the dynamic linker of a program. */
-		pctxi_error(errfn, PCTXI_FN_CREATE, "cannot find the interpreter of program '%s'",
-			    filename);
-	else if (err == ENOENT)
-		pctxi_error(errfn, PCTXI_FN_CREATE, "cannot find program '%s'", filename);
-	else if (err == ENOEXEC)
-		pctxi_error(errfn, PCTXI_FN_CREATE,
-			    "cannot execute program '%s': %s (neither a program for this machine "
-			    "nor a script that begins with #!)",
-			    filename, strerror(err));
-	else
-		pctxi_error(errfn, PCTXI_FN_CREATE, "cannot execute program '%s': %s", filename,
-			    strerror(err));
-}
-
-static void tell_seize(pctx_errfn_t *errfn, const char *filename, int err)
-{
-	struct pctxi_task self;
-
-	if (err != EPERM)
-		pctxi_error(errfn, PCTXI_FN_CREATE, "cannot control program '%s': %s", filename,
-			    strerror(err));
-	else if (pctxi_task_read(getpid(), &self) == 0 && self.tracer != 0)
-		pctxi_error(errfn, PCTXI_FN_CREATE,
-			    "cannot control program '%s': process %d, which traces us, would "
-			    "trace it, too",
-			    filename, (int)self.tracer);
-	else
-		pctxi_error(errfn, PCTXI_FN_CREATE,
-			    "cannot control program '%s': ptrace(2) is not permitted here (a "
-			    "container's seccomp profile, or kernel.yama.ptrace_scope)",
-			    filename);
-}
-
-static void report_failure(pctx_errfn_t *errfn, const char *filename, const struct failure *failure)
-{
-	switch (failure->step) {
-	case STEP_CALL:
-		pctxi_error(errfn, PCTXI_FN_CREATE, "cannot start program '%s': %s: %s", filename,
-			    failure->call, strerror(failure->err));
-		break;
-	case STEP_SEIZE:
-		tell_seize(errfn, filename, failure->err);
-		break;
-	case STEP_EXEC:
-		report_exec(errfn, filename, failure->err);
-		break;
-	case STEP_KILLED:
-		pctxi_error(errfn, PCTXI_FN_CREATE, "program '%s' was killed before it started",
-			    filename);
-		break;
-	}
-}
-
-static pid_t spawn_or_tell(pctx_errfn_t *errfn, const char *filename, char *const *argv,
-			   const struct sigaction *chld, bool seized)
-{
-	struct failure failure;
-	pid_t pid = -1;
-
-	failure = spawn(&pid, filename, argv, chld, seized);
-	if (failure.err == 0)
-		return pid;
-	report_failure(errfn, filename, &failure);
-	errno = failure.err;
-	return -1;
+	errno = err;
+	return rc == 0 ? pid : -1;
 }
 
 pid_t pctxi_spawn(pctx_errfn_t *errfn, const char *filename, char *const *argv,
 		  const struct sigaction *chld)
 {
-	return spawn_or_tell(errfn, filename, argv, chld, true);
+	const struct program program = {filename, argv, chld, errfn};
+
+	return spawn(&program, true);
 }
 
 pid_t pctx_spawn(const char *filename, char *const *argv, const struct sigaction *chld,
 		 pctx_errfn_t *errfn)
 {
-	return spawn_or_tell(errfn != NULL ? errfn : pctxi_default_errfn, filename, argv, chld,
-			     false);
+	const struct program program = {filename, argv, chld,
+					errfn != NULL ? errfn : pctxi_default_errfn};
+
+	return spawn(&program, false);
 }
 
 int pctx_spawn_wait(pid_t pid, int *status, int block)

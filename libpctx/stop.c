@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * stop.c - decodes wait statuses (ptrace(2), "Stopped states").
- */
+/* stop.c - decodes wait statuses (ptrace(2), "Stopped states"). */
 #include "stop.h"
 
 #include <signal.h>

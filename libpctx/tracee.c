@@ -55,7 +55,7 @@ struct pctxi_loop *pctxi_loop_new(void)
 	loop->own_proc = pctxi_own_proc();
 	RB_INIT(&loop->tids);
 	TAILQ_INIT(&loop->procs);
-	LIST_INIT(&loop->left);
+	LIST_INIT(&loop->detached);
 	LIST_INIT(&loop->early);
 	pctxi_chld_hold(loop);
 	current = loop;
@@ -101,7 +101,7 @@ struct pctx *pctxi_proc_new(struct pctxi_loop *loop, pid_t pid, enum pctxi_origi
 /* Is it in the loop's list of processes to be freed? */
 static bool is_listed(const struct pctx *ctx)
 {
-	return ctx->state == PCTXI_PROC_LEFT && pctxi_proc_is_own(ctx);
+	return ctx->state == PCTXI_PROC_DETACHED && pctxi_proc_is_own(ctx);
 }
 
 void pctxi_proc_free(struct pctx *ctx)
@@ -111,7 +111,7 @@ void pctxi_proc_free(struct pctx *ctx)
 	while ((lwp = RB_ROOT(&ctx->lwps)) != NULL)
 		pctxi_lwp_free(ctx->loop, lwp);
 	if (is_listed(ctx))
-		LIST_REMOVE(ctx, left);
+		LIST_REMOVE(ctx, detached);
 	TAILQ_REMOVE(&ctx->loop->procs, ctx, link);
 	free(ctx);
 }
@@ -130,9 +130,9 @@ struct pctx *pctxi_proc_find(struct pctxi_loop *loop, pid_t pid)
 	return NULL;
 }
 
-bool pctxi_proc_is_left(const struct pctx *ctx)
+bool pctxi_proc_is_detached(const struct pctx *ctx)
 {
-	return ctx->state >= PCTXI_PROC_LEFT;
+	return ctx->state >= PCTXI_PROC_DETACHED;
 }
 
 bool pctxi_proc_is_own(const struct pctx *ctx)
@@ -140,20 +140,20 @@ bool pctxi_proc_is_own(const struct pctx *ctx)
 	return ctx->origin == PCTXI_ADDED || ctx->origin == PCTXI_FORKED;
 }
 
-void pctxi_proc_left_if_empty(struct pctx *ctx)
+void pctxi_proc_detached_if_empty(struct pctx *ctx)
 {
-	if (!RB_EMPTY(&ctx->lwps) || pctxi_proc_is_left(ctx))
+	if (!RB_EMPTY(&ctx->lwps) || pctxi_proc_is_detached(ctx))
 		return;
-	ctx->state = PCTXI_PROC_LEFT;
+	ctx->state = PCTXI_PROC_DETACHED;
 	if (is_listed(ctx))
-		LIST_INSERT_HEAD(&ctx->loop->left, ctx, left);
+		LIST_INSERT_HEAD(&ctx->loop->detached, ctx, detached);
 }
 
-void pctxi_proc_unleave(struct pctx *ctx)
+void pctxi_proc_detach_again(struct pctx *ctx)
 {
 	if (is_listed(ctx))
-		LIST_REMOVE(ctx, left);
-	ctx->state = PCTXI_PROC_LEAVING;
+		LIST_REMOVE(ctx, detached);
+	ctx->state = PCTXI_PROC_DETACHING;
 }
 
 /* ---- LWPs -------------------------------------------------------------------- */
@@ -177,20 +177,13 @@ struct pctxi_lwp *pctxi_lwp_new(struct pctxi_loop *loop, pid_t tid, enum pctxi_l
 	return lwp;
 }
 
-void pctxi_lwp_answerer(struct pctxi_lwp *lwp, const struct pctxi_answerer *answerer)
+void pctxi_lwp_answerer(struct pctxi_lwp *lwp, struct pctxi_answerer answerer)
 {
 	const struct pctxi_answerer old = lwp->answerer;
 
-	lwp->answerer = *answerer;
+	lwp->answerer = answerer;
 	if (old.release != NULL)
 		old.release(old.arg);
-}
-
-static void drop_answerer(struct pctxi_lwp *lwp)
-{
-	static const struct pctxi_answerer none;
-
-	pctxi_lwp_answerer(lwp, &none);
 }
 
 void pctxi_lwp_free(struct pctxi_loop *loop, struct pctxi_lwp *lwp)
@@ -203,7 +196,7 @@ void pctxi_lwp_free(struct pctxi_loop *loop, struct pctxi_lwp *lwp)
 		LIST_REMOVE(lwp, early);
 	}
 	RB_REMOVE(pctxi_tids, &loop->tids, lwp);
-	drop_answerer(lwp);
+	pctxi_lwp_answerer(lwp, (struct pctxi_answerer){0});
 	free(lwp);
 }
 
@@ -227,7 +220,7 @@ void pctxi_lwp_sole(struct pctxi_lwp *lwp)
 			pctxi_lwp_free(ctx->loop, other);
 	}
 	RB_REMOVE(pctxi_ids, &ctx->lwps, lwp);
-	drop_answerer(lwp);
+	pctxi_lwp_answerer(lwp, (struct pctxi_answerer){0});
 	lwp->begun = false;
 	lwp->maps_code = false;
 	lwp->data = NULL;

@@ -41,8 +41,8 @@ struct pctxi_lwp {
 	bool begun;	  /* its init_lwp handler was called */
 	bool group_stop;  /* its current stop is a group-stop */
 	bool no_forks;	  /* PTRACE_O_TRACEFORK and -VFORK are off */
-	bool cloning;	  /* it may be in a clone(2) from before it was seized; see seize.c */
-	bool interrupted; /* and was interrupted, to be seen outside of it */
+	bool cloning;	  /* it may be in a clone(2) that began before the seize; see seize.c */
+	bool interrupted; /* and was interrupted, but has not stopped yet */
 	bool maps_code;	  /* in an mmap(2) call that maps code; see solib.c */
 	void *data;	  /* a pointer of the caller */
 	struct pctxi_answerer answerer;
@@ -60,20 +60,19 @@ RB_HEAD(pctxi_ids, pctxi_lwp);
 
 /* How a process came under control. */
 enum pctxi_origin {
-	PCTXI_OPENED,	/* not a process: the handle of pctx_open() */
 	PCTXI_CREATED,	/* by pctx_create(): our child */
-	PCTXI_CAPTURED, /* by pctx_capture() */
+	PCTXI_CAPTURED, /* by pctx_capture(); or the handle of pctx_open(), without a process */
 	PCTXI_ADDED,	/* by pctx_add(): the library frees it */
 	PCTXI_FORKED,	/* a process under control created it: the library frees it */
 };
 
 enum pctxi_proc_state {
-	PCTXI_PROC_HELD,     /* pctx_run() was not called yet */
-	PCTXI_PROC_FOLLOWED, /* events go to the handlers */
-	PCTXI_PROC_LEAVING,  /* every LWP is detached as soon as it stops */
-	PCTXI_PROC_LEFT,     /* not under control any more */
-	PCTXI_PROC_PAUSED,   /* not under control any more, and stopped by job control */
-	PCTXI_PROC_ENDED,    /* its wait status is known */
+	PCTXI_PROC_HELD,      /* pctx_run() was not called yet */
+	PCTXI_PROC_FOLLOWED,  /* events go to the handlers */
+	PCTXI_PROC_DETACHING, /* every LWP is detached as soon as it stops */
+	PCTXI_PROC_DETACHED,  /* not under control any more */
+	PCTXI_PROC_PAUSED,    /* not under control any more, and stopped by job control */
+	PCTXI_PROC_ENDED,     /* its wait status is known */
 };
 
 struct pctxi_handlers {
@@ -107,15 +106,15 @@ struct pctx {
 	/* the LWP whose event is being handled: the likely next lookup */
 	struct pctxi_lwp *recent;
 	id_t next_id;
-	bool may_be_gone;	/* no error is reported if it has exited before the attach */
-	bool untraced_reported; /* an LWP created with CLONE_UNTRACED was */
+	bool may_be_gone;	/* do not report an error if it has exited before the attach */
+	bool untraced_reported; /* an LWP created with CLONE_UNTRACED was reported */
 	bool exec_killed;	/* an exec has killed LWPs, which may have created others unseen */
 	uint64_t r_debug;	/* while its libraries are watched, see solib.c; else 0 */
 	unsigned r_debug_width; /* of its words */
 	bool watch_all;		/* also watch libraries that are mapped later */
 	struct pctx *parent;	/* while its fork handler runs */
 	TAILQ_ENTRY(pctx) link;
-	LIST_ENTRY(pctx) left; /* while PCTXI_PROC_LEFT, if the library frees it */
+	LIST_ENTRY(pctx) detached; /* while PCTXI_PROC_DETACHED, if the library frees it */
 };
 TAILQ_HEAD(pctxi_procs, pctx);
 
@@ -144,12 +143,9 @@ struct pctxi_loop {
 	struct pctxi_handlers last_handlers; /* of that process */
 	struct pctxi_tids tids;		     /* all LWPs */
 	struct pctxi_procs procs;	     /* all processes, oldest first */
-	LIST_HEAD(pctxi_left, pctx) left;
+	LIST_HEAD(pctxi_detached, pctx) detached;
 	LIST_HEAD(pctxi_early, pctxi_lwp) early;
-	/*
-	 * Check births against /proc: a creator's stop may report an LWP that was assigned or
-	 * detached before.
-	 */
+	/* A creator's stop may report an LWP that is known already: ask /proc. */
 	bool check_births;
 	struct pctxi_report *report; /* reports that are not handled yet */
 	size_t nreports, max_reports;
@@ -172,13 +168,13 @@ void pctxi_proc_free(struct pctx *ctx);
 /* Finds a process that has LWPs under control; its leader may have exited. */
 struct pctx *pctxi_proc_find(struct pctxi_loop *loop, pid_t pid);
 /* Is it no longer under control? */
-bool pctxi_proc_is_left(const struct pctx *ctx);
+bool pctxi_proc_is_detached(const struct pctx *ctx);
 /* Does the library free it, rather than the caller? */
 bool pctxi_proc_is_own(const struct pctx *ctx);
 /* Ends control of a process without LWPs. */
-void pctxi_proc_left_if_empty(struct pctx *ctx);
+void pctxi_proc_detached_if_empty(struct pctx *ctx);
 /* A process that had been detached has an LWP again: detach that, too. */
-void pctxi_proc_unleave(struct pctx *ctx);
+void pctxi_proc_detach_again(struct pctx *ctx);
 
 /* Makes an LWP without a process.  NULL: out of memory. */
 struct pctxi_lwp *pctxi_lwp_new(struct pctxi_loop *loop, pid_t tid, enum pctxi_lwp_state state);
@@ -189,7 +185,7 @@ void pctxi_lwp_join(struct pctxi_lwp *lwp, struct pctx *ctx);
 void pctxi_lwp_sole(struct pctxi_lwp *lwp);
 void pctxi_lwp_rename(struct pctxi_loop *loop, struct pctxi_lwp *lwp, pid_t tid);
 /* Sets the function that answers its requests, and releases the previous one. */
-void pctxi_lwp_answerer(struct pctxi_lwp *lwp, const struct pctxi_answerer *answerer);
+void pctxi_lwp_answerer(struct pctxi_lwp *lwp, struct pctxi_answerer answerer);
 
 struct pctxi_lwp *pctxi_lwp_find(struct pctxi_loop *loop, pid_t tid);
 struct pctxi_lwp *pctxi_lwp_first(struct pctx *ctx);

@@ -8,8 +8,8 @@
         work()
     print(c["page-faults"], c)
 
-The names of events are those of cpc-events(7); cpc.events() lists what can be counted here.
-Errors are cpc.Error, with the text of libcpc.
+The names of events are those of cpc-events(7); cpc.events() lists the events of this machine.
+Errors are raised as cpc.Error, with the message of libcpc.
 """
 
 import collections.abc
@@ -31,9 +31,9 @@ Event = collections.namedtuple("Event", "group name description")
 
 
 class Error(OSError):
-    """A failed call of libcpc: errno and its text, the function and the subcode.
+    """A failed call of libcpc: errno, the message, the function and the subcode.
 
-    Subcodes are those of cpc_seterrhndlr(3); 0 means that errno says everything."""
+    Subcodes are those of cpc_seterrhndlr(3); 0 means that errno is sufficient."""
 
     def __init__(self, err, text, function=None, subcode=0):
         super().__init__(err, text)
@@ -68,7 +68,7 @@ def _keep_message(function, subcode, fmt, args):
 
 
 def _find():
-    """The path of the library: CPC_LIBRARY, the file beside this one, or the system's."""
+    """The path of the library: CPC_LIBRARY, _cpc.so beside this file, or the system's libcpc."""
     path = os.environ.get("CPC_LIBRARY")
     if path:
         return path
@@ -116,7 +116,7 @@ class _Library:
         self.cpc_seterrhndlr(self.handle, _keep_message)
 
     def call(self, name, *args):
-        """Calls a function with the handle; -1 and NULL are an Error."""
+        """Calls a function with the handle; raises an Error if it returns -1 or NULL."""
         _message.last = None
         result = getattr(self, name)(self.handle, *args)
         if result is not None and result != -1:
@@ -195,7 +195,7 @@ class _Thread(threading.local):
         self.set = None
 
     def sample(self):
-        """Adds to all active objects what was counted since they were last started."""
+        """Adds the counts since the last start or sample to all active objects."""
         values = self.set.sample()
         for c in self.active:
             c._take(values)
@@ -210,8 +210,8 @@ class _Thread(threading.local):
         if self.set is None or any(event not in self.set.index for event in new._events):
             if self.active:
                 self.sample()
-            wanted = [event for c in self.active + [new] for event in c._events]
-            bound = _Set(dict.fromkeys(wanted))  # if it is refused, the old set counts on
+            union = [event for c in self.active + [new] for event in c._events]
+            bound = _Set(dict.fromkeys(union))  # if it is refused, the old set counts on
             if self.set is not None:
                 self.set.close()
             self.set = bound
@@ -243,7 +243,7 @@ class _Thread(threading.local):
         return error
 
     def forked(self):
-        """In a forked child: the counters belong to the parent."""
+        """Drops the counters in a forked child: they belong to the parent."""
         for c in self.active:
             c._error = Error(errno.EINVAL, "it was counting in the parent process")
             c._thread = None
@@ -272,6 +272,7 @@ def _split(spec):
 
 
 def _read(specs):
+    """The events of specs, each once, as pairs of a name and flags."""
     words = [word for spec in specs for word in _split(spec)]
     flags = _USER
     if "sys" in words:
@@ -287,9 +288,9 @@ def _read(specs):
 class Counting(collections.abc.Mapping):
     """The counts of a with statement: a mapping from names of events to their counts.
 
-    Inside of the statement these are the counts so far; after it, those of the whole statement.
-    An object can be used again, and then continues its counts.  Nested statements count their
-    own events each; a thread counts only itself."""
+    Inside the statement these are the counts so far; after it, those of the whole statement.
+    An object can be used again, and then continues its counts.  Each of several nested
+    statements counts its own events.  Only the calling thread is counted."""
 
     def __init__(self, *events):
         self._events = _read(events)
@@ -298,7 +299,7 @@ class Counting(collections.abc.Mapping):
         self._count.update(time=0, cycles=0)
         self._scale = {}
         self._start = None
-        self._thread = None  # the thread that it counts, while it does
+        self._thread = None  # the thread that is being counted
         self._error = None
 
     def __enter__(self):
@@ -342,7 +343,7 @@ class Counting(collections.abc.Mapping):
 
     @property
     def time(self):
-        """Nanoseconds."""
+        """Nanoseconds in the statement."""
         return self._now("time")
 
     @property
@@ -383,12 +384,12 @@ def events():
 
 
 def npic():
-    """The number of counters that can be used at once."""
+    """The number of slots: hardware counters, or 16 without them; see cpc_npic(3)."""
     cpc = _cpc()
     return cpc.cpc_npic(cpc.handle)
 
 
 def interface():
-    """The name of the counters."""
+    """The name of the counter interface; see cpc_cciname(3)."""
     cpc = _cpc()
     return cpc.cpc_cciname(cpc.handle).decode()

@@ -20,34 +20,19 @@
 
 #define MOUNT "/sys/fs/cgroup"
 
-/* The controllers of version 1 that have a hierarchy, the first choice first. */
+/* Where the hierarchies are mounted: of version 2, then of controllers of version 1, best first. */
 static const struct {
-	const char *name;
-	enum lwps_hierarchy hierarchy;
-} controllers[] = {
-	{"memory", LWPS_MEMORY},
-	{"cpuacct", LWPS_CPUACCT},
-	{"pids", LWPS_PIDS},
+	const char *root, *controller;
+} mounts[] = {
+	[LWPS_UNIFIED] = {MOUNT, NULL},
+	[LWPS_MEMORY] = {MOUNT "/memory", "memory"},
+	[LWPS_CPUACCT] = {MOUNT "/cpuacct", "cpuacct"},
+	[LWPS_PIDS] = {MOUNT "/pids", "pids"},
 };
-
-#define NCONTROLLERS (sizeof(controllers) / sizeof(*controllers))
 
 const char *cgroups_controller(enum lwps_hierarchy hierarchy)
 {
-	for (size_t i = 0; i < NCONTROLLERS; i++) {
-		if (controllers[i].hierarchy == hierarchy)
-			return controllers[i].name;
-	}
-	return NULL;
-}
-
-/* Where the hierarchy is mounted. */
-static void write_root(enum lwps_hierarchy hierarchy, char *root, size_t size)
-{
-	const char *controller = cgroups_controller(hierarchy);
-
-	snprintf(root, size, MOUNT "%s%s", controller != NULL ? "/" : "",
-		 controller != NULL ? controller : "");
+	return mounts[hierarchy].controller;
 }
 
 /* Is a file system of this type mounted there? */
@@ -64,43 +49,39 @@ static bool is_mounted(const char *path, unsigned magic)
 
 enum lwps_hierarchy cgroups_hierarchy(void)
 {
-	char root[64];
-
 	if (is_mounted(MOUNT, CGROUP2_SUPER_MAGIC))
 		return LWPS_UNIFIED;
-	for (size_t i = 0; i < NCONTROLLERS; i++) {
-		write_root(controllers[i].hierarchy, root, sizeof(root));
-		if (is_mounted(root, CGROUP_SUPER_MAGIC))
-			return controllers[i].hierarchy;
+	for (enum lwps_hierarchy hierarchy = LWPS_MEMORY; hierarchy <= LWPS_PIDS; hierarchy++) {
+		if (is_mounted(mounts[hierarchy].root, CGROUP_SUPER_MAGIC))
+			return hierarchy;
 	}
 	return LWPS_UNIFIED;
 }
 
 /* The root may be a link: version 1 mounts cpu,cpuacct and links cpuacct to it. */
-static FTS *open_tree(char *root)
+static FTS *open_tree(const char *root)
 {
-	char *const paths[] = {root, NULL};
+	char *const paths[] = {(char *)(uintptr_t)root, NULL};
+	FTS *tree = fts_open(paths, FTS_COMFOLLOW | FTS_PHYSICAL | FTS_NOSTAT | FTS_NOCHDIR, NULL);
 
-	return fts_open(paths, FTS_COMFOLLOW | FTS_PHYSICAL | FTS_NOSTAT | FTS_NOCHDIR, NULL);
+	if (tree == NULL)
+		die("%s", strerror(errno));
+	return tree;
 }
 
 size_t cgroups_count(enum lwps_hierarchy hierarchy)
 {
-	char root[64];
+	FTS *tree = open_tree(mounts[hierarchy].root);
 	size_t n = 0;
 	FTSENT *entry;
-	FTS *tree;
 
-	write_root(hierarchy, root, sizeof(root));
-	tree = open_tree(root);
-	while (tree != NULL && (entry = fts_read(tree)) != NULL)
+	while ((entry = fts_read(tree)) != NULL)
 		n += entry->fts_info == FTS_D;
-	if (tree != NULL)
-		fts_close(tree);
+	fts_close(tree);
 	return n;
 }
 
-/* Was this entry not read?  Those of cgroups that were removed meanwhile are left out. */
+/* Could this entry not be read, though its cgroup still exists? */
 static bool is_unread(const FTSENT *entry)
 {
 	return (entry->fts_info == FTS_DNR || entry->fts_info == FTS_NS ||
@@ -109,7 +90,7 @@ static bool is_unread(const FTSENT *entry)
 }
 
 /* The path of the only cgroup of a name; free it.  NULL after a message. */
-static char *find_named(const char *mount, char *root, const char *name)
+static char *find_named(const char *mount, const char *root, const char *name)
 {
 	FTS *tree = open_tree(root);
 	char *path = NULL;
@@ -117,7 +98,7 @@ static char *find_named(const char *mount, char *root, const char *name)
 	size_t n = 0;
 	int error = 0;
 
-	while (tree != NULL && (entry = fts_read(tree)) != NULL) {
+	while ((entry = fts_read(tree)) != NULL) {
 		if (is_unread(entry))
 			error = entry->fts_errno;
 		if (entry->fts_info != FTS_D || strcmp(entry->fts_name, name) != 0)
@@ -127,8 +108,7 @@ static char *find_named(const char *mount, char *root, const char *name)
 	}
 	if (errno != 0) /* fts_read() clears it at the end of the tree */
 		error = errno;
-	if (tree != NULL)
-		fts_close(tree);
+	fts_close(tree);
 	if (error == 0 && n == 1)
 		return path;
 	free(path);
@@ -151,52 +131,41 @@ static const char *part_below(const char *path, const char *root)
 	return strncmp(path, root, n) == 0 && (path[n] == '/' || path[n] == '\0') ? path + n : NULL;
 }
 
-/*
- * The directory of the cgroup; free it.  `root` is where the mount point `mount` leads to.
- * NULL after a message.
- */
-static char *find_directory(const char *mount, char *root, const char *text)
+/* The file of a path in the hierarchy, with or without `mount` or its target `root`; free it. */
+static char *find_path(const char *mount, const char *root, const char *text)
 {
-	char *path, full[PATH_MAX];
-	const char *part;
+	const char *part = part_below(text, mount);
+	char full[PATH_MAX];
 
-	if (strchr(text, '/') == NULL)
-		return find_named(mount, root, text);
-	part = part_below(text, mount);
 	if (part == NULL)
 		part = part_below(text, root);
 	snprintf(full, sizeof(full), "%s/%s", root, part != NULL ? part : text);
-	path = realpath(full, NULL);
-	if (path != NULL && part_below(path, root) != NULL)
-		return path;
-	free(path);
-	say("--cgroup '%s': there is no such cgroup in %s", text, mount);
-	return NULL;
+	return realpath(full, NULL);
 }
 
 bool cgroups_find(const char *text, uint64_t *id, uint64_t *root_id, unsigned *depth)
 {
-	char mount[64], *root, *path;
+	const char *mount = mounts[cgroups_hierarchy()].root, *part;
+	char *root = realpath(mount, NULL), *path;
+	bool is_name = strchr(text, '/') == NULL, found;
 	struct stat at, below;
-	bool found;
 
-	write_root(cgroups_hierarchy(), mount, sizeof(mount));
-	root = realpath(mount, NULL);
 	if (root == NULL) {
 		say("--cgroup '%s': %s: %s", text, mount, strerror(errno));
 		return false;
 	}
-	path = find_directory(mount, root, text);
-	found = path != NULL && stat(root, &at) == 0 && stat(path, &below) == 0 &&
+	path = is_name ? find_named(mount, root, text) : find_path(mount, root, text);
+	part = path != NULL ? part_below(path, root) : NULL;
+	found = part != NULL && stat(root, &at) == 0 && stat(path, &below) == 0 &&
 		S_ISDIR(below.st_mode);
-	if (path != NULL && !found)
+	if (!found && (path != NULL || !is_name)) /* else find_named() has reported it */
 		say("--cgroup '%s': there is no such cgroup in %s", text, mount);
 	if (found) {
 		*id = below.st_ino; /* on machines of 64 bits, the id */
 		*root_id = at.st_ino;
 		*depth = 0;
-		for (const char *c = part_below(path, root); *c != '\0'; c++)
-			*depth += *c == '/';
+		for (; *part != '\0'; part++)
+			*depth += *part == '/';
 	}
 	free(path);
 	free(root);
@@ -230,21 +199,19 @@ void cgroups_write_path(const struct lwps_path *path, uint64_t id, char *text, s
 	memmove(text, text + at, size - at);
 }
 
-/* Is it in the list of controllers of a line of /proc/PID/cgroup, "7:cpu,cpuacct:/path"? */
-static bool has_controller(const char *line, const char *name)
+/*
+ * The path in a line of /proc/PID/cgroup: "7:cpu,cpuacct:/path", or of version 2 "0::/path".  NULL:
+ * the line is of another hierarchy.
+ */
+static char *find_path_in(char *line, const char *controller)
 {
-	const char *list = strchr(line, ':');
-	size_t n = strlen(name);
+	char *path = line, *id = strsep(&path, ":"), *list = strsep(&path, ":");
+	bool found = controller == NULL && strcmp(id, "0") == 0;
+	const char *name;
 
-	if (list == NULL)
-		return false;
-	do {
-		list++;
-		if (strncmp(list, name, n) == 0 && (list[n] == ',' || list[n] == ':'))
-			return true;
-		list += strcspn(list, ",:");
-	} while (*list == ',');
-	return false;
+	while (controller != NULL && !found && (name = strsep(&list, ",")) != NULL)
+		found = strcmp(name, controller) == 0;
+	return found ? path : NULL;
 }
 
 bool cgroups_of(enum lwps_hierarchy hierarchy, pid_t pid, char *path, size_t size)
@@ -252,27 +219,23 @@ bool cgroups_of(enum lwps_hierarchy hierarchy, pid_t pid, char *path, size_t siz
 	const char *controller = cgroups_controller(hierarchy);
 	const char *begin = "";
 	char name[32], line[4096];
-	char *end, *deleted;
-	bool found = false;
+	char *end = NULL, *deleted;
 	size_t n;
 	FILE *f;
 
 	snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)pid);
 	f = fopen(name, "re");
-	while (!found && f != NULL && fgets(line, sizeof(line), f) != NULL) {
-		found = controller != NULL ? has_controller(line, controller)
-					   : strncmp(line, "0::", 3) == 0;
-	}
+	while (end == NULL && f != NULL && fgets(line, sizeof(line), f) != NULL)
+		end = find_path_in(line, controller);
 	if (f != NULL)
 		fclose(f);
-	if (!found)
+	if (end == NULL)
 		return false;
-	line[strcspn(line, "\n")] = '\0';
-	end = strchr(strchr(line, ':') + 1, ':') + 1;
+	end[strcspn(end, "\n")] = '\0';
 	deleted = strstr(end, " (deleted)"); /* of a zombie */
 	if (deleted != NULL && deleted[strlen(" (deleted)")] == '\0')
 		*deleted = '\0';
-	/* Outside of our cgroup namespace, these stand for names that are not known. */
+	/* The kernel writes "/.." for unknown names, outside of our cgroup namespace. */
 	while (strncmp(end, "/..", 3) == 0 && (end[3] == '/' || end[3] == '\0')) {
 		end += 3;
 		begin = "...";

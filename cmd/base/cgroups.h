@@ -14,28 +14,28 @@
 #include <sys/types.h>
 
 /*
- * That of version 2 if it is mounted at /sys/fs/cgroup; else that of a controller of version 1 that
- * is mounted below, where all services and containers have cgroups.  Ends the program after a
- * message if the kernel does not report what is mounted.
+ * The hierarchy in which all services and containers have cgroups: of version 2 if it is mounted at
+ * /sys/fs/cgroup, else of a controller of version 1.  Ends the program after a message if the
+ * mounts are unknown.
  */
 enum lwps_hierarchy cgroups_hierarchy(void);
 
-/* The controller of version 1 whose hierarchy it is; NULL: version 2. */
+/* The name of the hierarchy's controller; NULL: version 2. */
 const char *cgroups_controller(enum lwps_hierarchy hierarchy);
 
-/* The number of cgroups in it; 0: unknown. */
+/* The number of cgroups in the hierarchy; 0: unknown. */
 size_t cgroups_count(enum lwps_hierarchy hierarchy);
 
 /*
- * Find a cgroup by its path in the hierarchy, with or without the directory where that is mounted,
- * or by a name that only one cgroup has.  Returns its id, that of the hierarchy's root, and how
- * many levels it is below the root.  False after a message.
+ * Find a cgroup by its path in the hierarchy, with or without the mount point, or by a name that
+ * only one cgroup has.  Returns its id, the id of the hierarchy's root, and the number of levels
+ * from the root to the cgroup.  False after a message.
  */
 bool cgroups_find(const char *text, uint64_t *id, uint64_t *root_id, unsigned *depth);
 
 #define CGROUPS_PATH (LWPS_PATH + 24)
 
-/* Writes the path of a cgroup; it begins with "..." if the begin is unknown. */
+/* Writes the path of a cgroup.  "..." stands for an unknown beginning. */
 void cgroups_write_path(const struct lwps_path *path, uint64_t id, char *text, size_t size);
 
 /* The path of a process's cgroup.  False: it is unknown. */

@@ -13,6 +13,7 @@
 #include <getopt.h>
 #include <libcpc.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +63,7 @@ static void report_error(char **argv, const struct opt *opts, const struct forei
 {
 	char letter[3] = {'-', (char)optopt, '\0'};
 	/* Quote a long option as it was written, a short one as its letter. */
-	bool is_letter = optopt > 0 && optopt < 256 && strncmp(argv[optind - 1], "--", 2) != 0;
+	bool is_letter = optopt > 0 && optopt < OPT_LONG;
 	const char *what = is_letter ? letter : argv[optind - 1];
 	const char *name = what + (is_letter ? 1 : 2);
 
@@ -79,22 +80,22 @@ static void report_error(char **argv, const struct opt *opts, const struct forei
 }
 
 /* Unlike getopt_long(3), an optional argument may be the next word. */
-static void take_optional(int argc, char **argv, const struct opt *opts, int code)
+static void take_optional(int argc, char **argv, const struct opt *opt)
 {
 	const char *next = optind < argc ? argv[optind] : "-?";
 
-	while (opts->code != 0 && opts->code != code)
-		opts++;
-	if (opts->arg == NULL || *opts->arg != '[' || optarg != NULL ||
+	if (opt->arg == NULL || *opt->arg != '[' || optarg != NULL ||
 	    (*next == '-' && strcmp(next, "-") != 0))
 		return;
 	optarg = argv[optind++];
 }
 
-int opts_next(int argc, char **argv, const struct opt *opts, const struct foreign_opt *foreign)
+const struct opt *opts_next(int argc, char **argv, const struct opt *opts,
+			    const struct foreign_opt *foreign, void *config)
 {
 	struct option longs[MAX_OPTS + 1] = {0};
 	char shorts[3 + 2 * MAX_OPTS] = "+:", *s = shorts + 2;
+	const struct opt *opt = opts;
 	int c;
 
 	for (int i = 0; i < MAX_OPTS && opts[i].code != 0; i++) {
@@ -102,32 +103,48 @@ int opts_next(int argc, char **argv, const struct opt *opts, const struct foreig
 		longs[i].has_arg = opts[i].arg == NULL	 ? no_argument
 				   : *opts[i].arg == '[' ? optional_argument
 							 : required_argument;
-		longs[i].val = opts[i].code;
-		if (opts[i].code < 256) {
+		longs[i].val = OPT_LONG + i;
+		if (opts[i].code < OPT_LONG) {
 			*s++ = (char)opts[i].code;
 			if (opts[i].arg != NULL)
 				*s++ = ':';
 		}
 	}
 	c = getopt_long(argc, argv, shorts, longs, NULL);
-	if (c != '?' && c != ':') {
-		take_optional(argc, argv, opts, c);
-		return c;
-	}
-	report_error(argv, opts, foreign, c == ':');
-	return '?';
+	if (c == -1)
+		return NULL;
+	if (c >= OPT_LONG)
+		opt += c - OPT_LONG;
+	while (c < OPT_LONG && opt->code != 0 && opt->code != c)
+		opt++;
+	if (opt->code == 0)
+		report_error(argv, opts, foreign, c == ':');
+	else
+		take_optional(argc, argv, opt);
+	if (opt->flag != 0)
+		*(bool *)((char *)config + opt->flag) = true;
+	return opt;
 }
 
-void opts_print(FILE *f, const struct opt *opts)
+const char *opts_word(const struct opt *opt, char word[OPT_WORD_SIZE])
+{
+	if (opt->code < OPT_LONG)
+		snprintf(word, OPT_WORD_SIZE, "-%c", opt->code);
+	else
+		snprintf(word, OPT_WORD_SIZE, "--%s", opt->name);
+	return word;
+}
+
+void opts_print(const struct opt *opts)
 {
 	for (; opts->code != 0; opts++) {
 		char words[64];
 
 		snprintf(words, sizeof(words), "%s%s%s%s", "--", opts->name,
 			 opts->arg != NULL ? " " : "", opts->arg != NULL ? opts->arg : "");
-		if (opts->code < 256)
-			fprintf(f, "  -%c, %-22s %s\n", opts->code, words, opts->help);
+		if (opts->code < OPT_LONG)
+			printf("  -%c, %-22s %s\n", opts->code, words, opts->help);
 		else
-			fprintf(f, "      %-22s %s\n", words, opts->help);
+			printf("      %-22s %s\n", words, opts->help);
 	}
 }

@@ -6,18 +6,26 @@
 #ifndef OPTS_H
 #define OPTS_H
 
-#include <stdio.h>
+#include <stddef.h>
 
-/* TO_COUNT: the option is invalid with -I, which counts nothing. */
-enum opt_use { ALWAYS, TO_COUNT };
+/*
+ * What an option is for, as bits.  -I refuses TO_COUNT, since it counts nothing.  -r refuses
+ * FOR_ROWS, since it prints means.  Formats other than table refuse FOR_TABLES.
+ */
+enum opt_use { ALWAYS = 0, TO_COUNT = 1, FOR_ROWS = 2, FOR_TABLES = 4 };
 
 struct opt {
-	int code;	  /* the letter, or from 256 on a long option without a letter */
+	int code;	  /* the letter; OPT_LONG or above: the option has no letter */
 	const char *name; /* the long option */
 	const char *arg;  /* the name of its argument, in [] if optional; NULL: no argument */
 	const char *help;
-	enum opt_use use;
+	unsigned use; /* of enum opt_use */
+	size_t flag;  /* OPT_SETS() of the member that it sets; 0: the program acts on `code` */
 };
+
+#define OPT_LONG 256
+/* A member of a program's struct config, a bool; the first one cannot be set. */
+#define OPT_SETS(member) offsetof(struct config, member)
 
 /* An option that similar programs have and we do not: a letter or a long name. */
 struct foreign_opt {
@@ -27,12 +35,18 @@ struct foreign_opt {
 
 /*
  * As getopt_long(3), for a table that ends with code 0.  Stops at the first word that is not an
- * option.  An optional argument may follow as a word that is not an option.  Returns '?' after an
- * error message, -1 at the end.  `foreign` ends with a NULL name, or is NULL.
+ * option.  An optional argument may follow as a word that is not an option.  Sets the flag of the
+ * option in `config`.  Returns the option; after an error message, the end of the table, with code
+ * 0; NULL: there is no further option.  `foreign` ends with a NULL name, or is NULL.
  */
-int opts_next(int argc, char **argv, const struct opt *opts, const struct foreign_opt *foreign);
+const struct opt *opts_next(int argc, char **argv, const struct opt *opts,
+			    const struct foreign_opt *foreign, void *config);
 
-/* Prints a line for each option. */
-void opts_print(FILE *f, const struct opt *opts);
+/* Writes the option as users write it: -t or --names. */
+#define OPT_WORD_SIZE 32
+const char *opts_word(const struct opt *opt, char word[OPT_WORD_SIZE]);
+
+/* Prints a line for each option to stdout. */
+void opts_print(const struct opt *opts);
 
 #endif /* OPTS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * progress.c - a line on the terminal that says how far a long run is.
+ * progress.c - a line on the terminal with the progress of a series of runs.
  */
 #include "progress.h"
 
@@ -12,7 +12,7 @@
 #define SHOW_NS 2000000000LL /* shorter series of runs get no line */
 #define LINE_MAX_SIZE 80
 
-static int shown; /* the width of the line on the terminal; 0: no line is shown */
+static int shown_width; /* of the line on the terminal; 0: no line is shown */
 
 /* The most characters of the line.  A line that wraps could not be erased. */
 static int max_width(void)
@@ -27,11 +27,11 @@ static int max_width(void)
 
 void progress_erase(void)
 {
-	if (shown == 0)
+	if (shown_width == 0)
 		return;
-	fprintf(stderr, "\r%*s\r", shown, "");
+	fprintf(stderr, "\r%*s\r", shown_width, "");
 	fflush(stderr);
-	shown = 0;
+	shown_width = 0;
 }
 
 void progress_show(unsigned done, unsigned total, int64_t elapsed_ns)
@@ -42,13 +42,10 @@ void progress_show(unsigned done, unsigned total, int64_t elapsed_ns)
 	if (done == 0 || elapsed_ns < SHOW_NS || !isatty(STDERR_FILENO))
 		return;
 	progress_erase();
-	if (left_s < 100)
-		snprintf(text, sizeof(text), "run %u of %u, %.0f s left", done + 1, total, left_s);
-	else
-		snprintf(text, sizeof(text), "run %u of %u, %.0f min left", done + 1, total,
-			 left_s / 60);
+	snprintf(text, sizeof(text), "run %u of %u, %.0f %s left", done + 1, total,
+		 left_s < 100 ? left_s : left_s / 60, left_s < 100 ? "s" : "min");
 	/* Leave the cursor at the start of the line, so that output of the command replaces it. */
-	shown = fprintf(stderr, "%.*s", max_width(), text);
+	shown_width = fprintf(stderr, "%.*s", max_width(), text);
 	fputc('\r', stderr);
 	fflush(stderr);
 }

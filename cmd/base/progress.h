@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * progress.h - a line on the terminal that says how far a long run is.
+ * progress.h - a line on the terminal with the progress of a series of runs.
  */
 #ifndef PROGRESS_H
 #define PROGRESS_H

@@ -15,58 +15,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ESCAPED_MAX 4 /* the longest escape of a byte: \M^[ */
-_Static_assert(ESCAPED_SIZE(1) == ESCAPED_MAX + 1, "ESCAPED_SIZE in say.h is too small");
-
-static bool is_plain(char c)
-{
-	return c >= ' ' && c <= '~' && c != '\\';
-}
-
-/* Returns the length.  `to` gets no NUL. */
-static size_t escape(char to[ESCAPED_MAX], char c)
-{
-	char text[ESCAPED_MAX + 1];
-	size_t n;
-
-	/* vis(3) returns NULL if it cannot allocate memory. */
-	if (is_plain(c) || vis(text, (unsigned char)c, VIS_CSTYLE | VIS_NL | VIS_TAB, 0) == NULL) {
-		to[0] = is_plain(c) ? c : '?';
-		return 1;
-	}
-	n = strlen(text);
-	memcpy(to, text, n);
-	return n;
-}
-
-void put_escaped(FILE *f, const char *text)
-{
-	char c[ESCAPED_MAX];
-	size_t n;
-
-	while (*text != '\0') {
-		for (n = 0; is_plain(text[n]); n++)
-			;
-		if (n > 0) {
-			fwrite(text, 1, n, f);
-			text += n;
-		} else {
-			n = escape(c, *text++);
-			fwrite(c, 1, n, f);
-		}
-	}
-}
-
 size_t escape_text(char *to, size_t size, const char *text, enum escape how)
 {
-	char c[ESCAPED_MAX];
-	size_t n = 0;
+	const int flags = VIS_CSTYLE | VIS_NL | VIS_TAB | (how == ESCAPE_WORD ? VIS_SP : 0);
+	const char first = how == ESCAPE_WORD ? '!' : ' ';
+	size_t n = 0, len;
 
 	for (; *text != '\0'; text++) {
-		size_t len = how == ESCAPE_WORD && *text == ' ' ? 2 : escape(c, *text);
+		char c[ESCAPED_SIZE(1)] = {*text};
+		bool is_plain = *text >= first && *text <= '~' && *text != '\\';
 
-		if (how == ESCAPE_WORD && *text == ' ')
-			memcpy(c, "\\s", len);
+		/* vis(3) returns NULL if it cannot allocate memory. */
+		if (!is_plain && vis(c, (unsigned char)*text, flags, 0) == NULL)
+			strcpy(c, "?");
+		len = strlen(c);
 		if (n + len >= size)
 			break;
 		memcpy(to + n, c, len);
@@ -76,22 +38,42 @@ size_t escape_text(char *to, size_t size, const char *text, enum escape how)
 	return n;
 }
 
+char *escaped(const char *text, enum escape how)
+{
+	size_t size = ESCAPED_SIZE(strlen(text));
+	char *copy = malloc(size);
+
+	if (copy == NULL)
+		die("%s", strerror(errno));
+	escape_text(copy, size, text, how);
+	return copy;
+}
+
+void put_escaped(FILE *f, const char *text)
+{
+	char *copy = escaped(text, ESCAPE_LINE);
+
+	fputs(copy, f);
+	free(copy);
+}
+
 static struct {
-	bool on;
+	FILE *file; /* in memory; NULL: messages are not kept */
 	char *text;
 	size_t n;
 } held;
 
 void say_hold(bool hold)
 {
-	held.on = hold;
-	if (hold)
-		return;
-	if (held.n > 0)
+	if (hold && held.file == NULL) {
+		held.file = open_memstream(&held.text, &held.n);
+	} else if (!hold && held.file != NULL) {
+		fclose(held.file);
+		held.file = NULL;
 		fwrite(held.text, 1, held.n, stderr);
-	free(held.text);
-	held.text = NULL;
-	held.n = 0;
+		free(held.text);
+		held.n = 0;
+	}
 }
 
 const char *say_held(void)
@@ -103,37 +85,25 @@ const char *say_held(void)
 	return n > 0 ? held.text + n - 1 : NULL;
 }
 
-/* False: there is no memory for the line. */
-static bool hold_back(const char *line, size_t n)
-{
-	char *text = realloc(held.text, held.n + n + 1);
-
-	if (text == NULL)
-		return false;
-	memcpy(text + held.n, line, n);
-	held.text = text;
-	held.n += n;
-	text[held.n] = '\0';
-	return true;
-}
-
 /* Writes the line with one call, so that lines of several programs do not mix. */
 void vsay(const char *fmt, va_list ap)
 {
-	char text[SAY_MAX], line[ESCAPED_MAX * SAY_MAX];
-	size_t n = 0;
+	char text[SAY_MAX], line[ESCAPED_SIZE(SAY_MAX)];
+	size_t n;
 	int len = snprintf(text, sizeof(text), "%s: ", program_invocation_short_name);
 
 	if (len < 0 || (size_t)len >= sizeof(text) / 2)
 		len = 0; /* our parent can set any argv[0] */
 	vsnprintf(text + len, sizeof(text) - (size_t)len, fmt, ap);
-	for (const char *c = text; *c != '\0'; c++)
-		n += escape(line + n, *c);
-	line[n++] = '\n'; /* fits: the NUL of `text` was not copied */
-	if (held.on && hold_back(line, n))
-		return;
-	progress_erase();
-	fwrite(line, 1, n, stderr);
+	n = escape_text(line, sizeof(line), text, ESCAPE_LINE);
+	line[n++] = '\n'; /* replaces the NUL */
+	if (held.file != NULL) {
+		fwrite(line, 1, n, held.file);
+		fflush(held.file);
+	} else {
+		progress_erase();
+		fwrite(line, 1, n, stderr);
+	}
 }
 
 void say(const char *fmt, ...)

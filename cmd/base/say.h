@@ -36,11 +36,14 @@ __attribute__((format(printf, 1, 2), noreturn)) void die(const char *fmt, ...);
 /* Both escape all characters except printable ASCII; ESCAPE_WORD also escapes blanks. */
 enum escape { ESCAPE_LINE, ESCAPE_WORD };
 
-/* The maximal size of `n` escaped bytes and a NUL. */
+/* The maximal size of `n` escaped bytes and a NUL: the longest escape of a byte is \M^[. */
 #define ESCAPED_SIZE(n) (4 * (n) + 1)
 
 /* Returns the length.  If `to` is too small, only whole characters are written. */
 size_t escape_text(char *to, size_t size, const char *text, enum escape how);
+
+/* Returns escaped text; free it. */
+char *escaped(const char *text, enum escape how);
 
 /* Writes `text`; everything except printable ASCII is escaped as by vis(3). */
 void put_escaped(FILE *f, const char *text);

@@ -34,14 +34,6 @@ static int add_request(cpc_t *cpc, cpc_set_t *set, const struct spec_req *req)
 	return rc;
 }
 
-static void describe(cpc_t *cpc, const cpc_set_t *set, int index)
-{
-	char text[1024];
-
-	if (cpc_set_describe(cpc, set, index, text, sizeof(text)) == 0)
-		say("%s", text);
-}
-
 /* The argument of the functions of struct spec_names. */
 struct names {
 	cpc_t *cpc;
@@ -54,7 +46,7 @@ static bool is_attr(void *arg, const char *name)
 	return cpc_is_attr(((const struct names *)arg)->cpc, name) != 0;
 }
 
-/* Adds a ratio to those of the group.  NULL: it is not one, or see `names->status`. */
+/* Adds a ratio to those of the group.  NULL: not a ratio, or invalid: see `names->status`. */
 static const cpc_ratio_t *add_ratio(struct names *names, const char *name)
 {
 	struct setgrp *grp = names->grp;
@@ -88,27 +80,33 @@ bool symbol_has_path(const char *symbol)
 	return *symbol == '/';
 }
 
-static void has_symbol(void *arg, int index, const char *symbol, uint64_t address)
+static void note_symbol(void *arg, int index, const char *symbol, uint64_t address)
 {
+	struct setgrp_set *set = arg;
+
 	(void)index, (void)address;
-	*(bool *)arg |= !symbol_has_path(symbol);
+	if (symbol_has_path(symbol))
+		set->file_symbols = true;
+	else
+		set->symbols = true;
 }
 
 /* Is it a name in C? */
 static bool is_identifier(const char *name)
 {
-	for (const char *c = name; *c != '\0'; c++) {
-		if (!isalpha((unsigned char)*c) && *c != '_' &&
-		    (c == name || !isdigit((unsigned char)*c)))
-			return false;
-	}
-	return *name != '\0';
+	const char *c = name;
+
+	while (isalnum((unsigned char)*c) || *c == '_')
+		c++;
+	return *c == '\0' && c > name && !isdigit((unsigned char)*name);
 }
 
-/* Events of other tools begin with their kind: "tracepoint:sched:sched_switch". */
+/*
+ * Events of other tools begin with their kind: "tracepoint:sched:sched_switch".  Our event is the
+ * name between `before` and `after`; `before` NULL: we cannot count this kind.
+ */
 static const struct kind {
-	const char *prefix, *before,
-		*after; /* around the name here; `before` NULL: not countable here */
+	const char *prefix, *before, *after;
 	bool function;
 } kinds[] = {
 	{"tracepoint:", "", "", false},
@@ -141,7 +139,7 @@ static const struct kind *kind_of(const char *event, bool functions, const char 
 	return NULL;
 }
 
-/* Events by words that other tools have for them. */
+/* Events and attributes by words that other tools have for them. */
 static const struct synonym words[] = {
 	{"time", "task-clock"},
 	{"cpu", "task-clock"},
@@ -177,6 +175,8 @@ static const struct synonym words[] = {
 	{"energy-ram", "power/energy-ram/"},
 	{"syscall", "raw_syscalls:sys_enter"},
 	{"syscalls", "raw_syscalls:sys_enter"},
+	{"kernel", "sys"},
+	{"k", "sys"},
 	{0},
 };
 
@@ -215,8 +215,8 @@ static void describe_ratio(const struct spec *spec, size_t req, char *text, size
 }
 
 /*
- * Reports why libcpc refused request `i`, in its words, unless the event is a misspelled attribute
- * or seems to be a function of a program.  Returns the exit status.
+ * Reports why libcpc refused request `i`.  Adds or prefers a hint if the event looks like one of
+ * another tool, an attribute, a program or a function.  Returns the exit status.
  */
 static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 {
@@ -303,10 +303,14 @@ cpc_set_t *setgrp_make(cpc_t *cpc, const struct spec *spec, size_t *bad)
 	return set;
 }
 
-static void describe_all(cpc_t *cpc, const struct setgrp *grp, const struct setgrp_set *set)
+static void describe(cpc_t *cpc, const struct setgrp *grp, const struct setgrp_set *set)
 {
-	for (size_t i = 0; i < set->spec.nreqs; i++)
-		describe(cpc, set->set, (int)i);
+	char text[1024];
+
+	for (size_t i = 0; i < set->spec.nreqs; i++) {
+		if (cpc_set_describe(cpc, set->set, (int)i, text, sizeof(text)) == 0)
+			say("%s", text);
+	}
 	for (size_t i = 0; i < set->spec.nratios; i++) {
 		const char *name = set->spec.ratio[i].name;
 
@@ -334,8 +338,8 @@ int setgrp_add_spec(struct setgrp *grp, cpc_t *cpc, char *text, struct spec *spe
 		set.system_only = set.system_only && req->nouser && req->sys;
 	}
 	if (debug)
-		describe_all(cpc, grp, &set);
-	cpc_walk_symbols(cpc, set.set, &set.symbols, has_symbol);
+		describe(cpc, grp, &set);
+	cpc_walk_symbols(cpc, set.set, &set, note_symbol);
 	grp->set = xrealloc(grp->set, (grp->n + 1) * sizeof(*grp->set));
 	grp->set[grp->n++] = set;
 	return STATUS_OK;
@@ -348,15 +352,6 @@ const cpc_ratio_t *setgrp_ratio(const struct setgrp *grp, const char *name)
 			return grp->ratio[i].ratio;
 	}
 	return NULL;
-}
-
-int setgrp_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug)
-{
-	struct spec spec;
-	int status = setgrp_parse(grp, cpc, text, &spec);
-
-	return status == STATUS_OK ? setgrp_add_spec(grp, cpc, xstrdup(text), &spec, debug)
-				   : status;
 }
 
 void setgrp_free(struct setgrp *grp)

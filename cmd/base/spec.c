@@ -5,6 +5,8 @@
  */
 #include "spec.h"
 
+#include "util.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <libcpc.h>
@@ -12,9 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 
-#define NO_SLOT 999999 /* replaces larger numbers; no slot has it */
+#define NO_SLOT 999999 /* stands for all larger numbers; not a slot */
 
 struct parser {
 	const struct spec_names *names;
@@ -32,11 +33,6 @@ __attribute__((format(printf, 2, 3))) static int refuse(const struct parser *p, 
 	vsnprintf(p->why, p->why_size, fmt, ap);
 	va_end(ap);
 	return -1;
-}
-
-static int no_memory(const struct parser *p)
-{
-	return refuse(p, "%s", strerror(ENOMEM));
 }
 
 /*
@@ -77,22 +73,16 @@ static bool parse_number(const char *s, int base, uint64_t *val)
 /* Parses "picN" into N. */
 static bool parse_pic(const char *s, size_t n, unsigned *slot)
 {
-	unsigned val = 0;
+	unsigned long val;
 
-	if (n < 4 || strncmp(s, "pic", 3) != 0)
+	if (n < 4 || strncmp(s, "pic", 3) != 0 || strspn(s + 3, "0123456789") != n - 3)
 		return false;
-	for (size_t i = 3; i < n; i++) {
-		if (!isdigit((unsigned char)s[i]))
-			return false;
-		val = val * 10 + (unsigned)(s[i] - '0');
-		if (val > NO_SLOT)
-			val = NO_SLOT;
-	}
-	*slot = val;
+	val = strtoul(s + 3, NULL, 10);
+	*slot = val < NO_SLOT ? (unsigned)val : NO_SLOT;
 	return true;
 }
 
-static struct spec_req *slot_user(const struct spec *spec, unsigned slot)
+static struct spec_req *find_slot(const struct spec *spec, unsigned slot)
 {
 	for (size_t i = 0; i < spec->nreqs; i++) {
 		if (spec->req[i].slot == slot)
@@ -101,36 +91,25 @@ static struct spec_req *slot_user(const struct spec *spec, unsigned slot)
 	return NULL;
 }
 
-static int add_event(struct parser *p, const char *name, bool placed, unsigned slot)
+static void add_event(struct spec *spec, const char *name, bool placed, unsigned slot)
 {
-	struct spec *spec = p->spec;
-	struct spec_req *req;
-
-	req = reallocarray(spec->req, spec->nreqs + 1, sizeof(*req));
-	if (req == NULL)
-		return no_memory(p);
-	spec->req = req;
-	req += spec->nreqs;
-	*req = (struct spec_req){.event = strdup(name), .slot = slot, .placed = placed};
-	if (req->event == NULL)
-		return no_memory(p);
-	spec->nreqs++;
-	return 0;
+	spec->req = xrealloc(spec->req, (spec->nreqs + 1) * sizeof(*spec->req));
+	spec->req[spec->nreqs++] =
+		(struct spec_req){.event = xstrdup(name), .slot = slot, .placed = placed};
 }
 
-/* The index of the request for an event of a ratio; -1: no memory. */
-static ssize_t find_or_add(struct parser *p, const char *event)
+/* The index of the request for an event of a ratio. */
+static size_t find_or_add(struct spec *spec, const char *event)
 {
-	struct spec *spec = p->spec;
-
 	for (size_t i = 0; i < spec->nreqs; i++) {
 		if (strcmp(spec->req[i].event, event) == 0)
-			return (ssize_t)i;
+			return i;
 	}
-	return add_event(p, event, false, 0) == 0 ? (ssize_t)spec->nreqs - 1 : -1;
+	add_event(spec, event, false, 0);
+	return spec->nreqs - 1;
 }
 
-static int add_ratio(struct parser *p, const char *name)
+static void add_ratio(struct parser *p, const char *name)
 {
 	const struct spec_names *names = p->names;
 	struct spec *spec = p->spec;
@@ -139,27 +118,15 @@ static int add_ratio(struct parser *p, const char *name)
 
 	for (size_t i = 0; i < spec->nratios; i++) {
 		if (strcmp(spec->ratio[i].name, name) == 0)
-			return 0;
+			return;
 	}
-	ratio = reallocarray(spec->ratio, spec->nratios + 1, sizeof(*ratio));
-	if (ratio == NULL)
-		return no_memory(p);
-	spec->ratio = ratio;
-	ratio += spec->nratios++;
-	*ratio = (struct spec_ratio){.name = strdup(name)};
-	if (ratio->name == NULL)
-		return no_memory(p);
+	spec->ratio = xrealloc(spec->ratio, (spec->nratios + 1) * sizeof(*ratio));
+	ratio = &spec->ratio[spec->nratios++];
+	*ratio = (struct spec_ratio){.name = xstrdup(name)};
 	while ((event = names->ratio_event(names->arg, name, ratio->nevents)) != NULL) {
-		size_t *req = reallocarray(ratio->req, ratio->nevents + 1, sizeof(*req));
-		ssize_t i = find_or_add(p, event);
-
-		if (req != NULL)
-			ratio->req = req;
-		if (req == NULL || i == -1)
-			return no_memory(p);
-		req[ratio->nevents++] = (size_t)i;
+		ratio->req = xrealloc(ratio->req, (ratio->nevents + 1) * sizeof(*ratio->req));
+		ratio->req[ratio->nevents++] = find_or_add(spec, event);
 	}
-	return 0;
 }
 
 static bool is_ratio(const struct parser *p, const char *name)
@@ -175,8 +142,6 @@ static bool is_mode(const char *name)
 
 static int set_attr(struct parser *p, struct spec_req *req, const char *name, uint64_t val)
 {
-	struct spec_attr *attr;
-
 	if (is_mode(name) && val > 1)
 		return refuse(p, "invalid value of attribute '%s': expected 0 or 1", name);
 	if (strcmp(name, "nouser") == 0) {
@@ -187,14 +152,8 @@ static int set_attr(struct parser *p, struct spec_req *req, const char *name, ui
 		req->sys = val != 0;
 		return 0;
 	}
-	attr = reallocarray(req->attr, req->nattrs + 1, sizeof(*attr));
-	if (attr == NULL)
-		return no_memory(p);
-	req->attr = attr;
-	attr[req->nattrs] = (struct spec_attr){.name = strdup(name), .val = val};
-	if (attr[req->nattrs].name == NULL)
-		return no_memory(p);
-	req->nattrs++;
+	req->attr = xrealloc(req->attr, (req->nattrs + 1) * sizeof(*req->attr));
+	req->attr[req->nattrs++] = (struct spec_attr){.name = xstrdup(name), .val = val};
 	return 0;
 }
 
@@ -241,7 +200,7 @@ static int apply_attr(struct parser *p, char *name, uint64_t val)
 		return refuse(p, "unknown attribute '%s'", name);
 	if (stem < n) {
 		if (parse_number(name + stem, 10, &slot) && slot < NO_SLOT)
-			req = slot_user(p->spec, (unsigned)slot);
+			req = find_slot(p->spec, (unsigned)slot);
 		if (req == NULL)
 			return refuse(p, "invalid attribute '%s': no event on pic%s", name,
 				      name + stem);
@@ -299,15 +258,18 @@ static int parse_token(struct parser *p, char *token, bool event_pass)
 			return refuse(p, "invalid slot in '%s'", token);
 		if (is_ratio(p, eq + 1))
 			return refuse(p, "invalid slot in '%s': a ratio has no slot", token);
-		return add_event(p, eq + 1, true, slot);
+		add_event(p->spec, eq + 1, true, slot);
+		return 0;
 	}
 	if (eq != NULL && is_bad_pic(token, eq))
 		return refuse(p, "invalid slot in '%s': expected picN=event with a number N",
 			      token);
 	if (!is_attr(p, token, eq)) {
-		if (!event_pass)
-			return 0;
-		return is_ratio(p, token) ? add_ratio(p, token) : add_event(p, token, false, 0);
+		if (event_pass && is_ratio(p, token))
+			add_ratio(p, token);
+		else if (event_pass)
+			add_event(p->spec, token, false, 0);
+		return 0;
 	}
 	if (event_pass)
 		return 0;
@@ -323,12 +285,9 @@ static int parse_all(struct parser *p, const char *text, bool event_pass)
 {
 	for (;;) {
 		size_t n = token_length(text);
-		char *token = strndup(text, n);
-		int rc;
+		char *token = xasprintf("%.*s", (int)n, text);
+		int rc = n == 0 ? refuse(p, "missing event") : parse_token(p, token, event_pass);
 
-		if (token == NULL)
-			return no_memory(p);
-		rc = n == 0 ? refuse(p, "missing event") : parse_token(p, token, event_pass);
 		free(token);
 		if (rc == -1 || text[n] == '\0')
 			return rc;
@@ -336,21 +295,16 @@ static int parse_all(struct parser *p, const char *text, bool event_pass)
 	}
 }
 
-/* The slots of all events are chosen together. */
-static int choose_slots(const struct parser *p)
+static void choose_slots(struct spec *spec)
 {
-	struct spec *spec = p->spec;
-	int *slot = reallocarray(NULL, spec->nreqs + 1, sizeof(*slot));
+	int *slot = xcalloc(spec->nreqs + 1, sizeof(*slot));
 
-	if (slot == NULL)
-		return no_memory(p);
 	for (size_t i = 0; i < spec->nreqs; i++)
 		slot[i] = spec->req[i].placed ? (int)spec->req[i].slot : -1;
 	cpc_choose_slots(spec->nreqs, slot);
 	for (size_t i = 0; i < spec->nreqs; i++)
 		spec->req[i].slot = (unsigned)slot[i];
 	free(slot);
-	return 0;
 }
 
 static int check_modes(const struct parser *p)
@@ -375,9 +329,11 @@ int spec_parse(const char *text, const struct spec_names *names, struct spec *sp
 	struct parser p = {.names = names, .spec = spec, .why = why, .why_size = why_size};
 
 	*spec = (struct spec){0};
-	if (parse_all(&p, text, true) == 0 && choose_slots(&p) == 0 &&
-	    parse_all(&p, text, false) == 0 && check_modes(&p) == 0)
-		return 0;
+	if (parse_all(&p, text, true) == 0) {
+		choose_slots(spec);
+		if (parse_all(&p, text, false) == 0 && check_modes(&p) == 0)
+			return 0;
+	}
 	spec_free(spec);
 	return -1;
 }

@@ -5,7 +5,7 @@
  *
  *     [picN=]event[,attr[N][=val]][,[picN=]event[,attr[N][=val]]...]
  *
- * A ratio in place of an event adds those of its events that are not in the spec before it.
+ * A ratio in place of an event adds its events, except those that precede it in the spec.
  */
 #ifndef SPEC_H
 #define SPEC_H
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPEC_MAX_SLOT 63 /* of a set; the parser accepts more, libcpc refuses them */
+#define SPEC_MAX_SLOT 63 /* the parser accepts higher slots, but libcpc refuses them */
 
 struct spec_attr {
 	char *name;
@@ -43,11 +43,12 @@ struct spec {
 	struct spec_ratio *ratio; /* in the order of the spec */
 };
 
-/* What names in a spec mean. */
+/* Functions that tell the parser the meaning of names. */
 struct spec_names {
 	/* Is `name` an attribute, not an event? */
 	bool (*is_attr)(void *arg, const char *name);
-	/* Event `index` of the ratio `name`; NULL: none, or not a ratio.  Can be NULL. */
+	/* Returns event `index` of the ratio `name`; NULL: no such event, or not a ratio.  The
+	 * function is optional. */
 	const char *(*ratio_event)(void *arg, const char *name, size_t index);
 	void *arg;
 };

@@ -8,8 +8,10 @@
 #include "say.h"
 
 #include <bsd/string.h>
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,7 +27,7 @@ void guard_streams(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) != -1)
 			continue;
-		/* This opens `fd`, the lowest closed descriptor; by its mode, I/O fails. */
+		/* This opens `fd`, the lowest closed descriptor.  Its mode makes I/O fail. */
 		open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 	}
 }
@@ -121,6 +123,31 @@ bool parse_seconds(const char *text, int64_t *ns)
 	return *ns > 0 || s == 0;
 }
 
+size_t parse_cpu_list(const char *text, struct cpu_range **range)
+{
+	char *end;
+	size_t n = 0;
+
+	*range = NULL;
+	do {
+		unsigned long first, last;
+
+		first = last = strtoul(text, &end, 10);
+		if (*end == '-' && isdigit((unsigned char)end[1]))
+			last = strtoul(end + 1, &end, 10);
+		if (!isdigit((unsigned char)*text) || first > last || last > INT_MAX ||
+		    (*end != ',' && *end != '\0')) {
+			free(*range);
+			*range = NULL;
+			return 0;
+		}
+		*range = xrealloc(*range, (n + 1) * sizeof(**range));
+		(*range)[n++] = (struct cpu_range){(unsigned)first, (unsigned)last};
+		text = end + 1;
+	} while (*end == ',');
+	return n;
+}
+
 const char *synonym_find(const struct synonym *table, const char *word)
 {
 	while (table->word != NULL && strcasecmp(table->word, word) != 0)
@@ -133,9 +160,9 @@ static struct {
 	bool debug;
 	int subcode;
 	char text[1100];
-} last;
+} last_error;
 
-/* Messages of libcpc name the cause; this adds what to do with our programs. */
+/* Messages of libcpc name the cause; add the options of our programs that help. */
 static const char *advice(int subcode)
 {
 	switch (subcode) {
@@ -154,37 +181,37 @@ static void keep_message(const char *fn, int subcode, const char *fmt, va_list a
 	int n = 0;
 
 	if (subcode == CPC_WARNING) {
-		vsnprintf(last.text, sizeof(last.text), fmt, ap);
-		say("warning: %s", last.text);
-		last.text[0] = '\0';
+		vsnprintf(last_error.text, sizeof(last_error.text), fmt, ap);
+		say("warning: %s", last_error.text);
+		last_error.text[0] = '\0';
 		return;
 	}
-	last.subcode = subcode;
-	if (last.debug)
-		n = snprintf(last.text, sizeof(last.text), "%s: ", fn);
-	vsnprintf(last.text + n, sizeof(last.text) - (size_t)n, fmt, ap);
-	strlcat(last.text, advice(subcode), sizeof(last.text));
+	last_error.subcode = subcode;
+	if (last_error.debug)
+		n = snprintf(last_error.text, sizeof(last_error.text), "%s: ", fn);
+	vsnprintf(last_error.text + n, sizeof(last_error.text) - (size_t)n, fmt, ap);
+	strlcat(last_error.text, advice(subcode), sizeof(last_error.text));
 }
 
 void cpcerr_install(cpc_t *cpc, bool debug)
 {
-	last.debug = debug;
+	last_error.debug = debug;
 	cpc_seterrhndlr(cpc, keep_message);
 }
 
 const char *cpcerr_text(void)
 {
-	return last.text[0] != '\0' ? last.text : strerror(errno);
+	return last_error.text[0] != '\0' ? last_error.text : strerror(errno);
 }
 
 int cpcerr_subcode(void)
 {
-	return last.subcode;
+	return last_error.subcode;
 }
 
 bool cpcerr_is_usage(void)
 {
-	switch (last.subcode) {
+	switch (last_error.subcode) {
 	case CPC_INVALID_EVENT:
 	case CPC_INVALID_PICNUM:
 	case CPC_PIC_NOT_CAPABLE:
@@ -197,19 +224,13 @@ bool cpcerr_is_usage(void)
 	}
 }
 
-cpc_t *xcpc_open(void)
+cpc_buf_t *xcpc_buf_create(cpc_t *cpc, cpc_set_t *set)
 {
-	cpc_t *cpc = cpc_open(CPC_VER_CURRENT);
-	const char *why;
+	cpc_buf_t *buf = cpc_buf_create(cpc, set);
 
-	if (cpc == NULL) {
-		why = strerror(errno);
-		if (errno == ENOSYS)
-			why = access("/proc/self", F_OK) == 0 ? "this kernel has no perf events"
-							      : "/proc is not mounted";
-		die("cannot use CPU performance counters: %s", why);
-	}
-	return cpc;
+	if (buf == NULL)
+		die("%s", strerror(errno));
+	return buf;
 }
 
 void *xcalloc(size_t n, size_t size)

@@ -8,6 +8,7 @@
 
 #include <libcpc.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Exit statuses; cputrack also returns those of its command. */
@@ -24,11 +25,20 @@ int64_t wall_ns(void); /* since the Epoch */
  */
 bool parse_seconds(const char *text, int64_t *ns);
 
-/* What a word of other tools is called here; a table ends with {0}. */
+struct cpu_range {
+	unsigned first, last;
+};
+
+/*
+ * Parses a list of CPUs such as 0,2-5.  Returns the number of ranges; free these.  0: not a list.
+ */
+size_t parse_cpu_list(const char *text, struct cpu_range **range);
+
+/* A word of other tools, and our word for it; a table ends with {0}. */
 struct synonym {
 	const char *word, *here;
 };
-const char *synonym_find(const struct synonym *table, const char *word); /* NULL: none */
+const char *synonym_find(const struct synonym *table, const char *word); /* NULL: unknown */
 
 /*
  * Makes libcpc store its last message for cpcerr_text() instead of printing it.  With `debug`, the
@@ -54,8 +64,8 @@ void raise_file_limit(void);
 /* Is there a file of that name where execvp(3) looks? */
 bool is_program(const char *name);
 
-/* As cpc_open(3), but exits with a message on failure. */
-cpc_t *xcpc_open(void);
+/* As cpc_buf_create(3), but exits with a message if there is no memory. */
+cpc_buf_t *xcpc_buf_create(cpc_t *cpc, cpc_set_t *set);
 
 /* As calloc(3), ..., but exit with a message if there is no memory. */
 void *xcalloc(size_t n, size_t size);

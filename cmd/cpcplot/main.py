@@ -74,8 +74,11 @@ def parse():
     return args
 
 
-def write_file(path, content):
-    """Replaces a regular file at once, by a temporary file; writes directly to a device."""
+def write(path, content):
+    """Replaces a regular file at once, by a temporary file; writes directly to a device.  None: the standard output."""
+    if path is None:
+        sys.stdout.buffer.write(content)
+        return
     target = os.path.realpath(path)
     regular = not os.path.exists(target) or stat.S_ISREG(os.stat(target).st_mode)
     temporary = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.new") if regular else target
@@ -138,11 +141,9 @@ def draw(args, title, panels, end):
         return
     script = script_of(title, panels, end, args.output, args.size, args.gnuplot)
     if args.gnuplot:
-        sys.stdout.buffer.write(script.encode(errors="surrogateescape"))  # it may name a file
-    elif args.output is not None:
-        write_file(args.output, gnuplot(script))
+        write(None, script.encode(errors="surrogateescape"))  # it may name a file
     else:
-        sys.stdout.buffer.write(gnuplot(script))
+        write(args.output, gnuplot(script))
 
 
 def main():
@@ -156,15 +157,13 @@ def main():
     if not known:
         fail("missing counts: nothing to draw" + (f" ({record.problem})" if record.problem else ""))
     end = max(row["sec"] for row in rows)
-    owned = any(row["owner"] for row in rows)
     ticks = any(row["kind"] == "tick" and row["event"] for row in rows)
+    owned = any(row["owner"] for row in rows) and (ticks or not any(row["pid"] for row in rows))
     forks = any(row["kind"] == "fork" for row in rows)
+    if any(row["kind"] == "sum" for row in rows) and (args.html or args.tree or not ticks):
+        fail("cannot draw a summary of --by; a record of -O of the same run can be drawn")
     if args.html:
-        page = page_of(record, args.event or known, owned, end)
-        if args.output is None:
-            sys.stdout.buffer.write(page)
-        else:
-            write_file(args.output, page)
+        write(args.output, page_of(record, args.event or known, owned, end))
     elif args.tree or not (owned or args.samples or args.rate or args.by or (ticks and not forks)):
         draw(args, record.title(), [tree_panel(rows, (args.event or known)[0], end)], end)
     else:

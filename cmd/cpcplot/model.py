@@ -43,6 +43,11 @@ def ticks(low, top, unit, most=6):
     return [(i * step, f"{float(f'{i * step * factor:.6g}'):g} {name}".rstrip() if i else "0") for i in range(first, last + 1)]
 
 
+def time_marks(end, most=10):
+    """ticks() of a time axis that ends at `end`."""
+    return [mark for mark in ticks(0, end, "s", most) if mark[0] <= end * 1.0001]
+
+
 def natural(name):
     """A sort key: cpu 10 comes after cpu 9."""
     return [(0, int(part), "") if part.isdecimal() and len(part) < 20 else (1, 0, part) for part in name.replace("/", " ").split()]
@@ -152,8 +157,6 @@ def tree_of(rows, event):
         return node
 
     for row in rows:
-        if row["owner"]:
-            fail("cannot draw --tree: the rows are of CPUs or services, not of processes")
         if row["event"] not in ("", event) or not row["pid"]:
             continue
         key, leader = (row["pid"], row["lwp"]), (row["pid"], 1)
@@ -173,6 +176,9 @@ def tree_of(rows, event):
             ended = node if row["kind"] == "lwp_exit" else nodes.get(leader, node)
             count = None if row["count"] is None else row["count"] * row["scale"]
             ended.close(row["sec"], count)
+    if not nodes:
+        owned = any(row["owner"] for row in rows)
+        fail(f"cannot draw the tree: the rows are {'of CPUs or services, ' if owned else ''}not of processes")
     last = max((row["sec"] for row in rows), default=0)
     for node in nodes.values():
         node.close(max(last, node.born), None)

@@ -12,7 +12,7 @@ import math
 import os
 import re
 
-from model import MAX_LINES, human, largest, name_of, natural, order_of, pieces_of, rates_of, series_of, ticks, tree_of, walk
+from model import MAX_LINES, human, largest, name_of, natural, order_of, pieces_of, rates_of, series_of, ticks, time_marks, tree_of, walk
 
 MAX_ROWS = 2000  # of the tree
 MAX_DEPTH = 100  # of elements: browsers have a limit
@@ -26,10 +26,6 @@ except NameError:  # not joined
         PAGE = page_file.read()
 
 
-def escaped(string):
-    return html.escape(string, quote=True)
-
-
 # ---- plots ------------------------------------------------------------------------------------
 
 def plot(marks, end, body, height=HEIGHT):
@@ -38,16 +34,12 @@ def plot(marks, end, body, height=HEIGHT):
     for at, text in marks:
         y = height + 5 - at * height
         out.append(f'<line class="grid" x1="{LEFT}" x2="{LEFT + WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>'
-                   f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{escaped(text)}</text>')
+                   f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{html.escape(text)}</text>')
     out += body
     for value, text in time_marks(end):
         x = LEFT + value / (end or 1) * WIDTH
-        out.append(f'<text x="{x:.1f}" y="{height + 22}" text-anchor="middle">{escaped(text)}</text>')
+        out.append(f'<text x="{x:.1f}" y="{height + 22}" text-anchor="middle">{html.escape(text)}</text>')
     return "".join(out) + "</svg>"
-
-
-def time_marks(end):
-    return [mark for mark in ticks(0, end, "s", 10) if mark[0] <= end * 1.0001]
 
 
 def position(value, marks):
@@ -61,7 +53,7 @@ def positions(marks):
 
 
 def legend(names):
-    items = "".join(f'<li><i style="background:var(--c{i})"></i>{escaped(name)}</li>' for i, name in enumerate(names))
+    items = "".join(f'<li><i style="background:var(--c{i})"></i>{html.escape(name)}</li>' for i, name in enumerate(names))
     return f'<ul class="key">{items}</ul>'
 
 
@@ -76,7 +68,7 @@ def stack(rates, order, unit, end):
     for i, column in reversed(list(enumerate(shown))):
         top = [a + b for a, b in zip(base, column)]
         area = path_of(top, marks) + "L" + path_of(base, marks, back=True)[1:] + "Z"
-        body.append(f'<path d="{area}" style="fill:var(--c{i})"><title>{escaped(legend_names(order)[i])}</title></path>')
+        body.append(f'<path d="{area}" style="fill:var(--c{i})"><title>{html.escape(legend_names(order)[i])}</title></path>')
         base = top
     return plot(positions(marks), end, body)
 
@@ -111,7 +103,7 @@ def curves(by_name, order, unit, end):
             a, b = (LEFT + t / (end or 1) * WIDTH for t in (start, to))
             path.append(f"{'L' if last == start else 'M'}{a:.1f},{y:.1f}H{b:.1f}")
             last = to
-        body.append(f'<path d="{"".join(path)}" style="fill:none;stroke-width:1.5;stroke:var(--c{i})"><title>{escaped(name)}</title></path>')
+        body.append(f'<path d="{"".join(path)}" style="fill:none;stroke-width:1.5;stroke:var(--c{i})"><title>{html.escape(name)}</title></path>')
     return plot(positions(marks), end, body)
 
 
@@ -125,9 +117,9 @@ def heat(by_name, unit, end):
         for start, to, n in by_name[name]:
             a, b = (LEFT + t / (end or 1) * WIDTH for t in (start, to))
             body.append(f'<rect x="{a:.1f}" y="{5 + i * height}" width="{max(b - a, 1):.1f}" height="{height - 1}" '
-                        f'style="fill:var(--hot)" opacity="{0.08 + 0.92 * max(n, 0) / top:.3f}"><title>{escaped(name)}: {escaped(human(n, unit))}</title></rect>')
+                        f'style="fill:var(--hot)" opacity="{0.08 + 0.92 * max(n, 0) / top:.3f}"><title>{html.escape(name)}: {html.escape(human(n, unit))}</title></rect>')
     marks = [(1 - (i + 0.7) / len(names), name[:9]) for i, name in enumerate(names) if i % step == 0]
-    note = f"<p>The strongest colour is {escaped(human(top, unit))}.</p>"
+    note = f"<p>The strongest colour is {html.escape(human(top, unit))}.</p>"
     return note + plot(marks, end, body, height * len(names))
 
 
@@ -142,10 +134,10 @@ def table(first, sums, missing, counted, events, units):
     head = [f'<th scope="col" aria-sort="none">{first}</th>']
     if counted is not None:
         head.append('<th scope="col" aria-sort="none">programs</th>')
-    head += [f'<th scope="col" aria-sort="{"none" if i else "descending"}">{escaped(event)}</th>' for i, event in enumerate(events)]
+    head += [f'<th scope="col" aria-sort="{"none" if i else "descending"}">{html.escape(event)}</th>' for i, event in enumerate(events)]
     rows = []
     for name in order:
-        cells = [f"<td>{escaped(name)}</td>"]
+        cells = [f"<td>{html.escape(name)}</td>"]
         if counted is not None:
             cells.append(f'<td data-v="{counted[name]}">{counted[name]}</td>')
         for event in events:
@@ -153,10 +145,10 @@ def table(first, sums, missing, counted, events, units):
             share = f"{n / totals[event]:.1%}" if n is not None and totals[event] > 0 and event not in lacking else ""
             if (name, event) in missing and n is not None:
                 share = "incomplete"
-            cells.append(f'<td data-v="{-1 if n is None else f"{n:.9g}"}">{escaped(human(n, units[event]))} <small>{share}</small></td>')
+            cells.append(f'<td data-v="{-1 if n is None else f"{n:.9g}"}">{html.escape(human(n, units[event]))} <small>{share}</small></td>')
         rows.append("<tr>" + "".join(cells) + "</tr>")
     foot = ["<td>total</td>"] + ([f"<td>{sum(counted.values())}</td>"] if counted is not None else [])
-    foot += [f"<td>{escaped(human(totals[event], units[event]))} <small>{'incomplete' * (event in lacking)}</small></td>" for event in events]
+    foot += [f"<td>{html.escape(human(totals[event], units[event]))} <small>{'incomplete' * (event in lacking)}</small></td>" for event in events]
     return (f'<table><thead><tr>{"".join(head)}</tr></thead><tbody>{"".join(rows)}</tbody>'
             f'<tfoot><tr>{"".join(foot)}</tr></tfoot></table>')
 
@@ -190,7 +182,7 @@ def row_of(node, depth, trees, units, tops, end, folds):
     counts = []
     for i, (event, other) in enumerate(zip(trees, own)):
         total = other.exact() if other is not None else None
-        counts.append(f'<span class="v v{i}">{escaped(human(total, units[event]))}</span>')
+        counts.append(f'<span class="v v{i}">{html.escape(human(total, units[event]))}</span>')
     bars = []
     for j, (start, to, _, program, command) in enumerate(node.bars):
         values = [other.bars[j][2] if other is not None and j < len(other.bars) else None for other in own]
@@ -198,12 +190,12 @@ def row_of(node, depth, trees, units, tops, end, folds):
         tip = ", ".join([f"{start:.3f} s to {to:.3f} s"] + [f"{event} {human(n, units[event])}" for event, n in zip(trees, values)])
         unknown = ' class="u"' if all(n is None for n in values) else ""
         bars.append(f'<i{unknown} style="left:{percent(start, end)};width:{percent(to - start, end)};{shades}" '
-                    f'title="{escaped(command or program)}&#10;{escaped(tip)}"></i>')
+                    f'title="{html.escape(command or program)}&#10;{html.escape(tip)}"></i>')
     programs = list(dict.fromkeys(bar[3] for bar in node.bars))
     label = f"{programs[-1] if programs else node.name} {node.key[0]}" + (f"/{node.key[1]}" if node.key[1] != 1 else "")
     tip = node.command or label
     element = "summary" if folds else "div"
-    return (f'<{element} class="row"><span class="name" style="--d:{depth}" title="{escaped(tip)}">{escaped(label)}</span>'
+    return (f'<{element} class="row"><span class="name" style="--d:{depth}" title="{html.escape(tip)}">{html.escape(label)}</span>'
             f'<span class="count">{"".join(counts)}</span><span class="bar">{"".join(bars)}</span></{element}>')
 
 
@@ -222,7 +214,7 @@ def tree(trees, units, end):
         open_at += [depth] * folds
     out.append("</details>" * len(open_at))
     marks = time_marks(end)
-    axis = "".join(f'<span{" class=end" if at > end * 0.95 else ""} style="left:{percent(at, end)}">{escaped(text)}</span>' for at, text in marks)
+    axis = "".join(f'<span{" class=end" if at > end * 0.95 else ""} style="left:{percent(at, end)}">{html.escape(text)}</span>' for at, text in marks)
     note = f"<p>The {len(listed)} largest of {len(nodes)}; the table has all.</p>" if len(listed) < len(nodes) else ""
     return f'{note}<div class="tree"><div class="row axis"><span></span><span></span><span class="bar">{axis}</span></div>{"".join(out)}</div>'
 
@@ -233,7 +225,7 @@ def event_choice(events):
     inputs = []
     for i, event in enumerate(events):
         checked = "" if i else " checked"
-        inputs.append(f'<label><input type="radio" name="event" id="e{i}"{checked}> {escaped(event)}</label>')
+        inputs.append(f'<label><input type="radio" name="event" id="e{i}"{checked}> {html.escape(event)}</label>')
         if i:
             styles.append(f"body:has(#e{i}:checked) .v0 {{ display: none; }} body:has(#e{i}:checked) .v{i} {{ display: inline; }} "
                           f"body:has(#e{i}:checked) .bar i {{ --s: var(--s{i}, 0); }}")
@@ -252,7 +244,7 @@ def process_sections(rows, events, units, end):
     order.sort(key=lambda name: sum(first.get(name, [])), reverse=True)
     for event, rates in rates_by_event.items():
         busy = ": 1 s is one busy CPU" if event.split(":")[0] == "task-clock" else ""
-        out += [f"<h2>{escaped(event)} per second{busy}</h2>", legend(legend_names(order)) if rates is first else "",
+        out += [f"<h2>{html.escape(event)} per second{busy}</h2>", legend(legend_names(order)) if rates is first else "",
                 stack(rates, order, units[event], end)]
     inputs, _ = event_choice(events)
     return out + ["<h2>Processes</h2>", inputs, tree(trees, units, end)]
@@ -270,7 +262,7 @@ def owner_sections(rows, events, units, end):
     first = next((by_name for by_name in series.values() if any(by_name.values())), None)
     for (event, unit), by_name in series.items():
         if any(by_name.values()):
-            out += [f"<h2>{escaped(event)} per sample</h2>", legend(order) if len(order) <= MAX_LINES and by_name is first else "",
+            out += [f"<h2>{html.escape(event)} per sample</h2>", legend(order) if len(order) <= MAX_LINES and by_name is first else "",
                     curves(by_name, order, unit, end) if len(order) <= MAX_LINES else heat(by_name, unit, end)]
     return out + ["<h2>Sums of the samples</h2>", table("name", sums, missing, None, events, units)]
 
@@ -284,8 +276,8 @@ def page_of(record, events, owned, end):
              record.incomplete and "incomplete: some processes could not be counted"]
     head, script = PAGE.split("<script>")
     digest = base64.b64encode(hashlib.sha256(script.split("</script>")[0].encode()).digest()).decode()
-    values = {"HASH": "sha256-" + digest, "TITLE": escaped(record.title()), "CHOICE": event_choice(events)[1],
-              "ABOUT": escaped(", ".join(part for part in about if part)),
+    values = {"HASH": "sha256-" + digest, "TITLE": html.escape(record.title()), "CHOICE": event_choice(events)[1],
+              "ABOUT": html.escape(", ".join(part for part in about if part)),
               "BODY": "\n".join(sections(record.rows, events, units, end))}
     page = re.sub("@([A-Z]+)@", lambda match: values[match[1]], head) + "<script>" + script
     return page.encode(errors="replace")

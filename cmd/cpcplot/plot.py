@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 from read import fail, printable
-from model import human, ticks
+from model import human, ticks, time_marks
 
 SHADES = " .:-=+*#%@"
 COLOURS = ("#1f6fb4", "#d1495b", "#2a9d5c", "#7a4fa3", "#e07b28", "#1795a3", "#8c5a2b", "#6b7280")
@@ -63,6 +63,7 @@ class Map(Panel):
         super().__init__(title, 150 + 16 * len(rows), [name for name, _ in rows], [])
         self.event, self.unit, self.rows, self.forks, self.totals = event, unit, rows, forks, totals
         self.right = 18
+        self.top = max([n for _, cells in rows for _, _, n in cells if n is not None], default=0)
 
     def draw(self, number, _legend):
         rows = self.rows
@@ -74,8 +75,7 @@ class Map(Panel):
         step = max(1, len(rows) // 64)
         # Blanks at the start of a name would be removed: no-break spaces indent it.
         names = [(i, name.replace("  ", "\u00a0\u00a0")) for i, (name, _) in enumerate(rows) if i % step == 0]
-        top = max([n for _, cells in rows for _, _, n in cells if n is not None], default=0)
-        marks = ticks(min(0, top), top, self.unit)
+        marks = ticks(min(0, self.top), self.top, self.unit)
         left = max([len(shortened(name)) for _, name in names], default=0)
         out += [f"set yrange [{len(rows) - 0.5}:-0.5]", tics("y", names) + f" left offset character {-left},0 font ',9'",
                 "unset key", f"set cblabel {quoted(self.event)} offset 1.5", tics("cb", marks),
@@ -86,19 +86,17 @@ class Map(Panel):
         return out
 
     def print_text(self, columns, end):
-        values = [n for _, cells in self.rows for _, _, n in cells if n is not None]
-        top = max(values, default=0)
         clean = [(shortened(name, 32), cells) for name, cells in self.rows]
         left = max(len(name) for name, _ in clean)
         last = [" " + human(total, self.unit) for total in self.totals] if self.totals else [""] * len(clean)
         width = max(10, columns - left - 3 - max(len(word) for word in last))
-        print(f"{self.title}; '{SHADES[-1]}' is {human(top, self.unit)}, '{SHADES[1]}' the least, '?' not known, "
+        print(f"{self.title}; '{SHADES[-1]}' is {human(self.top, self.unit)}, '{SHADES[1]}' the least, '?' not known, "
               "a blank: not counted")
         for (name, cells), total in zip(clean, last):
             line = [" "] * width
             for a, b, n in cells:
                 at, to = int(a / (end or 1) * width), int(b / (end or 1) * width)
-                shade = "?" if n is None else SHADES[1 + int(max(n, 0) / (max(top, 0) or 1) * (len(SHADES) - 2))]
+                shade = "?" if n is None else SHADES[1 + int(max(n, 0) / (max(self.top, 0) or 1) * (len(SHADES) - 2))]
                 for x in range(at, max(at + 1, to)):
                     line[min(x, width - 1)] = shade
             print(f"{name:<{left}} |{''.join(line)}|{total}")
@@ -135,24 +133,17 @@ def size_of(path, panels, size):
     return size or (1200, max(240, min(4000, 40 + sum(panel.height for panel in panels))))
 
 
-def terminal(path, size):
-    if path is None:
-        return f"set terminal dumb noenhanced size {size[0]},{size[1]}"
-    return f"set terminal {KINDS[os.path.splitext(path)[1]]} {size[0]},{size[1]}"
-
-
 def script_of(title, panels, end, path, size, names_output):
     """The input of gnuplot.  Without `names_output`, the picture goes to the standard output."""
     size = size_of(path, panels, size)
     room = size[0] - 2 if path is None else max(20, size[0] // 8)  # characters of a line
-    out = ["set encoding utf8", terminal(path, size)]
+    kind = "dumb noenhanced size" if path is None else KINDS[os.path.splitext(path)[1]]
+    out = ["set encoding utf8", f"set terminal {kind} {size[0]},{size[1]}"]
     if path is not None and names_output:
         out.append(f"set output {quoted(path, len(path))}")
-    marks = ticks(0, end, "s", 10 if path is not None else 5)
-    marks = [mark for mark in marks if mark[0] <= end * 1.0001]
     left = min(max(panel.left for panel in panels), room // 2)
     right = min(max(panel.right for panel in panels), room // 3)
-    out += [tics("x", marks), f"set xrange [0:{end or 1:.9g}]", "set grid x", "set style fill solid noborder",
+    out += [tics("x", time_marks(end, 10 if path is not None else 5)), f"set xrange [0:{end or 1:.9g}]", "set grid x", "set style fill solid noborder",
             f"set lmargin {left}", f"set palette defined ({PALETTE})"]
     if path is None:
         out += ["set key outside top center horizontal noenhanced", "set rmargin 3"]

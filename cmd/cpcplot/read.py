@@ -78,7 +78,7 @@ def checked(row):
     return row
 
 
-# What values of wrong types or ranges raise.
+# The exceptions for values of wrong types or ranges.
 BAD = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError, csv.Error)
 UNITS = ("cpu", "core", "socket", "node", "all", "cgroup", "service", "container", "user")
 

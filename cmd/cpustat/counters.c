@@ -3,7 +3,7 @@
 /*
  * counters.c - binds sets to CPUs, samples them, and notices when a CPU is lost.
  */
-#include "counters.h"
+#include "meters.h"
 
 #include "../base/say.h"
 #include "../base/util.h"
@@ -37,26 +37,17 @@ struct cpu {
 
 /* Binds one set of the group at a time to all CPUs. */
 struct counters {
-	struct sampled sampled;
+	struct meter meter;
 	cpc_t *cpc;
 	const struct setgrp *grp;
-	uint_t flags;
+	uint_t flags; /* of cpc_bind_cpu(3) */
 	bool soak;
 	struct cpu *cpu; /* ascending */
 };
 
-static cpc_buf_t *new_buf(const struct counters *c, size_t k)
-{
-	cpc_buf_t *buf = cpc_buf_create(c->cpc, c->grp->set[k].set);
-
-	if (buf == NULL)
-		die("%s", strerror(errno));
-	return buf;
-}
-
 static void make_cpus(struct counters *c, const struct cpus *cpus)
 {
-	c->sampled.n = c->sampled.nleft = cpus->n;
+	c->meter.n = c->meter.nleft = cpus->n;
 	c->cpu = xcalloc(cpus->n, sizeof(*c->cpu));
 	for (size_t i = 0; i < cpus->n; i++) {
 		struct cpu *cpu = &c->cpu[i];
@@ -67,18 +58,18 @@ static void make_cpus(struct counters *c, const struct cpus *cpus)
 			cpu->set[k].set = cpc_set_dup(c->cpc, c->grp->set[k].set);
 			if (cpu->set[k].set == NULL)
 				die("%s", strerror(errno));
-			cpu->set[k].before = new_buf(c, k);
-			cpu->set[k].now = new_buf(c, k);
+			cpu->set[k].before = xcpc_buf_create(c->cpc, c->grp->set[k].set);
+			cpu->set[k].now = xcpc_buf_create(c->cpc, c->grp->set[k].set);
 		}
 	}
 }
 
 /* Soaker threads are not freed: they sleep until the program ends. */
-static void counters_free(struct sampled *sampled)
+static void counters_free(struct meter *meter)
 {
-	struct counters *c = (struct counters *)sampled;
+	struct counters *c = (struct counters *)meter;
 
-	for (size_t i = 0; i < c->sampled.n; i++) {
+	for (size_t i = 0; i < c->meter.n; i++) {
 		for (size_t k = 0; k < c->grp->n; k++) {
 			cpc_set_destroy(c->cpc, c->cpu[i].set[k].set);
 			cpc_buf_destroy(c->cpc, c->cpu[i].set[k].before);
@@ -94,8 +85,8 @@ static void drop(struct counters *c, struct cpu *cpu, enum cpu_state state, cons
 {
 	say("cpu%d - %s", cpu->id, reason);
 	cpu->state = state;
-	c->sampled.nleft--;
-	c->sampled.failed = true;
+	c->meter.nleft--;
+	c->meter.status = STATUS_FAILED;
 }
 
 #define OFFLINE "the CPU went offline"
@@ -136,9 +127,7 @@ static int bind_failed(struct counters *c, struct cpu *cpu, size_t k, int error)
 	} else if (error == EAGAIN) {
 		drop(c, cpu, CPU_FAILED, cpcerr_text());
 	} else {
-		c->sampled.wrong_spec =
-			split_refuse(c->cpc, &c->grp->set[k], &trial) == STATUS_USAGE;
-		c->sampled.failed = true;
+		c->meter.status = split_refuse(c->cpc, &c->grp->set[k], &trial);
 		return -1;
 	}
 	return 0;
@@ -161,7 +150,7 @@ static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 	if (cpu->state == CPU_LOST) {
 		say("cpu%d - counted again", cpu->id);
 		cpu->state = CPU_COUNTED;
-		c->sampled.nleft++;
+		c->meter.nleft++;
 	}
 	if (no_soaker != 0) {
 		char reason[128];
@@ -174,22 +163,22 @@ static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 	return 0;
 }
 
-static int counters_bind(struct sampled *sampled, size_t k)
+static int counters_bind(struct meter *meter, size_t k)
 {
-	struct counters *c = (struct counters *)sampled;
+	struct counters *c = (struct counters *)meter;
 
-	for (size_t i = 0; i < sampled->n; i++) {
+	for (size_t i = 0; i < meter->n; i++) {
 		if (c->cpu[i].state != CPU_FAILED && bind_one(c, &c->cpu[i], k) == -1)
 			return -1;
 	}
-	return sampled->nleft > 0 ? 0 : -1;
+	return meter->nleft > 0 ? 0 : -1;
 }
 
-static void counters_retry(struct sampled *sampled, size_t k)
+static void counters_retry(struct meter *meter, size_t k)
 {
-	struct counters *c = (struct counters *)sampled;
+	struct counters *c = (struct counters *)meter;
 
-	for (size_t i = 0; i < sampled->n; i++) {
+	for (size_t i = 0; i < meter->n; i++) {
 		if (c->cpu[i].state == CPU_LOST)
 			bind_one(c, &c->cpu[i], k);
 	}
@@ -214,59 +203,47 @@ static void sample_one(struct counters *c, struct cpu *cpu, size_t k)
 }
 
 /* Samples all CPUs before their rows are put, so that the samples are close together. */
-static bool counters_sample(struct sampled *sampled, size_t k, cpc_buf_t *total)
+static bool counters_sample(struct meter *meter, size_t k, struct sampler *sampler)
 {
-	struct counters *c = (struct counters *)sampled;
+	struct counters *c = (struct counters *)meter;
 	bool whole = true;
 
-	for (size_t i = 0; i < sampled->n; i++) {
-		struct cpu *cpu = &c->cpu[i];
+	for (size_t i = 0; i < meter->n; i++)
+		sample_one(c, &c->cpu[i], k);
+	for (size_t i = 0; i < meter->n; i++) {
+		const struct cpu *cpu = &c->cpu[i];
+		struct row row = {.id = cpu->id, .ncpus = cpu->known};
 
-		sample_one(c, cpu, k);
 		whole &= cpu->known;
-		if (cpu->known)
-			cpc_buf_add(c->cpc, total, total, cpu->set[k].now);
+		sampler_put(sampler, &row, k, cpu->known ? cpu->set[k].now : NULL);
 	}
 	return whole;
 }
 
-static void counters_put(struct sampled *sampled, size_t k, struct sampler *sampler)
-{
-	struct counters *c = (struct counters *)sampled;
-
-	for (size_t i = 0; i < sampled->n; i++) {
-		const struct cpu *cpu = &c->cpu[i];
-		struct row row = {.id = cpu->id, .ncpus = cpu->known};
-
-		sampler_put(sampler, &row, k, cpu->known ? cpu->set[k].now : NULL);
-	}
-}
-
 /* Takes a last sample: only this shows counters that were lost since the previous one. */
-static void counters_unbind(struct sampled *sampled, size_t k)
+static void counters_unbind(struct meter *meter, size_t k)
 {
-	struct counters *c = (struct counters *)sampled;
+	struct counters *c = (struct counters *)meter;
 
-	for (size_t i = 0; i < sampled->n; i++) {
+	for (size_t i = 0; i < meter->n; i++) {
 		sample_one(c, &c->cpu[i], k);
 		if (c->cpu[i].known)
 			unbind_one(c, &c->cpu[i], k);
 	}
 }
 
-struct sampled *counters_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus *cpus,
-			      uint_t flags, bool soak)
+struct meter *counters_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus *cpus,
+			    bool shared, bool soak)
 {
-	static const struct sampled_ops ops = {.bind = counters_bind,
-					       .unbind = counters_unbind,
-					       .sample = counters_sample,
-					       .put = counters_put,
-					       .retry = counters_retry,
-					       .free = counters_free};
+	static const struct meter_ops ops = {.bind = counters_bind,
+					     .unbind = counters_unbind,
+					     .sample = counters_sample,
+					     .retry = counters_retry,
+					     .free = counters_free};
 	struct counters *c = xcalloc(1, sizeof(*c));
 
-	*c = (struct counters){
-		.sampled.ops = &ops, .cpc = cpc, .grp = grp, .flags = flags, .soak = soak};
+	*c = (struct counters){.meter.ops = &ops, .cpc = cpc, .grp = grp, .soak = soak};
+	c->flags = CPC_BIND_CPU_REMOTE | (shared ? CPC_BIND_CPU_SHARED : 0);
 	make_cpus(c, cpus);
-	return &c->sampled;
+	return &c->meter;
 }

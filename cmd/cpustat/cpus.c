@@ -13,22 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Our affinity mask, which contains only online CPUs.  EINVAL: it needs more room. */
-static cpu_set_t *get_affinity(size_t *max)
-{
-	cpu_set_t *mask;
-
-	for (*max = 1024;; *max *= 2) {
-		mask = CPU_ALLOC(*max);
-		if (mask == NULL)
-			die("%s", strerror(errno));
-		if (sched_getaffinity(0, CPU_ALLOC_SIZE(*max), mask) == 0)
-			return mask;
-		if (errno != EINVAL || *max > 1 << 20)
-			die("cannot get the affinity mask: %s", strerror(errno));
-		CPU_FREE(mask);
-	}
-}
+#define MAX_CPUS (1 << 16) /* Linux has fewer */
 
 /* The first set that this CPU cannot count, or NULL. */
 static const struct setgrp_set *cannot_count(cpc_t *cpc, const struct setgrp *grp, int cpu)
@@ -44,13 +29,15 @@ struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
 {
 	const struct setgrp_set *set, *refused = NULL;
 	struct cpus cpus = {0};
-	cpu_set_t *mask;
-	size_t max, left_out = 0;
+	const size_t size = CPU_ALLOC_SIZE(MAX_CPUS);
+	cpu_set_t *mask = xcalloc(1, size); /* contains only online CPUs */
+	size_t left_out = 0;
 
-	mask = get_affinity(&max);
-	cpus.id = xcalloc((size_t)CPU_COUNT_S(CPU_ALLOC_SIZE(max), mask), sizeof(*cpus.id));
-	for (size_t i = 0; i < max; i++) {
-		if (!CPU_ISSET_S(i, CPU_ALLOC_SIZE(max), mask))
+	if (sched_getaffinity(0, size, mask) == -1)
+		die("cannot get the affinity mask: %s", strerror(errno));
+	cpus.id = xcalloc((size_t)CPU_COUNT_S(size, mask), sizeof(*cpus.id));
+	for (size_t i = 0; i < MAX_CPUS; i++) {
+		if (!CPU_ISSET_S(i, size, mask))
 			continue;
 		set = cannot_count(cpc, grp, (int)i);
 		if (set == NULL) {
@@ -60,7 +47,7 @@ struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
 			left_out++;
 		}
 	}
-	CPU_FREE(mask);
+	free(mask);
 	if (cpus.n == 0)
 		die("cannot count '%s' on any CPU that is allowed here", refused->text);
 	if (left_out > 0)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * cpus.h - which CPUs are counted.
+ * cpus.h - which CPUs are counted, and which of them form a core, a socket or a NUMA node.
  */
 #ifndef CPUS_H
 #define CPUS_H
 
 #include "../base/setgrp.h"
+#include "../rows/row.h"
 
 #include <stdbool.h>
 
@@ -26,5 +27,12 @@ struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp);
  * (`alone`), it removes the others.
  */
 bool cpus_count(void *arg, cpc_t *cpc, cpc_set_t *set, bool alone);
+
+/*
+ * Returns the core, socket and node of each CPU; free the array.  `sysfs` is
+ * /sys/devices/system/cpu, or a folder of a test.  A CPU whose core is unknown is a core of its
+ * own; an unknown socket or node is 0.
+ */
+struct run_cpu *topology_find(const char *sysfs, const struct cpus *cpus);
 
 #endif /* CPUS_H */

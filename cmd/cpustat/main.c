@@ -7,11 +7,9 @@
 #include "../base/util.h"
 #include "../program/program.h"
 #include "../program/top/top.h"
-#include "../rows/aggregate.h"
-#include "cpus.h"
-#include "sampler.h"
+#include "../rows/source.h"
+#include "meters.h"
 
-#include <bsd/stdlib.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -19,27 +17,31 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { OPT_SHARED = OPT_OWN, OPT_CPUS, OPT_DEPTH, OPT_KEYS, OPT_TOP };
+enum { OPT_CPUS = OPT_OWN, OPT_DEPTH, OPT_KEYS };
+
+struct config {
+	struct options common;
+	struct sampler_config sampler;
+	unsigned depth; /* SCOPE_CGROUP: components of the paths; 0: all */
+	bool soak;
+	bool shared; /* count without claims */
+	int signal;  /* the one that ended counting; or 0 */
+};
 
 static const struct opt opts[] = {
-	{'c', "events", "SPEC", "count these events; several -c take turns", TO_COUNT},
-	{'p', "period", "SECS", "start a round of all specs every SECS seconds", TO_COUNT},
-	{'T', "timestamp", "u|d", "print the time before each sample", ALWAYS},
-	{'s', "soak", NULL, "keep CPUs busy while counting only kernel mode", TO_COUNT},
-	{'A', "aggregate", "UNIT", "a row per core, ..., or per service, ...", ALWAYS},
-	{'m', "mean", NULL, "with -A: the mean of a CPU, not the sum", ALWAYS},
-	{'n', "no-header", NULL, "omit the header", ALWAYS},
-	{'t', "cycles", NULL, "a column of CPU cycles", ALWAYS},
-	{'D', "debug", NULL, "describe events, name failed calls", TO_COUNT},
-	{'h', "help", NULL, "this text, and what can be counted here", ALWAYS},
-	{OPT_SHARED, "shared", NULL, "count without a claim on CPUs", TO_COUNT},
-	{OPT_CPUS, "cpus", "LIST", "with -I: only these CPUs", ALWAYS},
-	{OPT_DEPTH, "depth", "N", "with -A cgroup: N components of the paths", TO_COUNT},
-	{OPT_KEYS, "keys", "N", "the N largest services, ..., and the sum of the others", ALWAYS},
-	SPAN_OPTS,
-	{OPT_TOP, "top", NULL, "show each interval full-screen, sorted; h helps", TO_COUNT},
+	COUNT_OPTS,
+	{'p', "period", "SECS", "start a round of all specs every SECS seconds", TO_COUNT, 0},
+	{'T', "timestamp", "u|d", "print the time before each sample", ALWAYS, 0},
+	{'s', "soak", NULL, "keep CPUs busy while counting only kernel mode", TO_COUNT,
+	 OPT_SETS(soak)},
+	{'A', "aggregate", "UNIT", "a row per core, ..., or per service, ...", ALWAYS, 0},
+	{'m', "mean", NULL, "with -A: means over the CPUs, not sums", ALWAYS,
+	 OPT_SETS(common.output.style.means)},
+	{OPT_FLAG, "shared", NULL, "count without a claim on CPUs", TO_COUNT, OPT_SETS(shared)},
+	{OPT_CPUS, "cpus", "LIST", "with -I: only these CPUs", ALWAYS, 0},
+	{OPT_DEPTH, "depth", "N", "with -A cgroup: N components of the paths", TO_COUNT, 0},
+	{OPT_KEYS, "keys", "N", "the N largest services, ..., and (others)", ALWAYS, 0},
 	OUTPUT_OPTS,
-	{'V', "version", NULL, "print the version", ALWAYS},
 	{0},
 };
 
@@ -70,45 +72,25 @@ static const struct foreign_opt foreign[] = {
 	{NULL, NULL},
 };
 
-struct config {
-	struct options common;
-	struct sampler_config sampler;
-	struct sampler_end end;
-	bool top;
-};
-
-static void print_usage(FILE *f)
-{
-	fputs("usage: cpustat [-c SPEC]... [-p PERIOD] [-T u|d] [-sntD]\n"
-	      "               [-A cpu|core|socket|node|all [-m]] [--shared]\n"
-	      "               [-A cgroup|service|container|user|command [--keys=N]]\n"
-	      "               [INTERVAL [COUNT]]\n"
-	      "       cpustat -I FILE [-nt] [-A UNIT [-m]] [-o FILE] [--format FORMAT]\n"
-	      "       cpustat -h [PATTERN]\n"
-	      "       cpustat --check\n\n",
-	      f);
-	opts_print(f, opts);
-}
-
-/* A time of at least a microsecond. */
-static int parse_time(const char *what, const char *text, int64_t *ns)
-{
-	if (parse_seconds(text, ns) && *ns >= 1000)
-		return STATUS_OK;
-	say("invalid %s '%s': expected seconds from 0.000001 to 1000000, or a time such as 100ms, 10s or 5m",
-	    what, text);
-	return STATUS_USAGE;
-}
+static const char usage[] =
+	"usage: cpustat [-c SPEC]... [-p PERIOD] [-T u|d] [-sntD]\n"
+	"               [-A cpu|core|socket|node|all [-m]] [--shared]\n"
+	"               [-A cgroup|service|container|user|command [--keys=N]]\n"
+	"               [INTERVAL [COUNT]]\n"
+	"       cpustat -I FILE [-nt] [-A UNIT [-m]] [-o FILE] [--format FORMAT]\n"
+	"       cpustat -h [PATTERN]\n"
+	"       cpustat --check\n\n";
 
 static int parse_option(void *config, int c)
 {
 	struct config *cfg = config;
-	const char *bad;
-	int scope;
+	struct cpu_range *range;
+	enum scope scope;
+	size_t n;
 
 	switch (c) {
 	case 'p':
-		return parse_time("-p", optarg, &cfg->sampler.period_ns);
+		return parse_span("-p", optarg, USEC, &cfg->sampler.period_ns);
 	case 'T':
 		if (strcmp(optarg, "u") != 0 && strcmp(optarg, "d") != 0) {
 			say("invalid -T '%s': expected u or d; an interval is an argument without -T",
@@ -118,52 +100,34 @@ static int parse_option(void *config, int c)
 		cfg->common.output.style.stamp = *optarg;
 		return STATUS_OK;
 	case 'A':
-		scope = cpu_scope_parse(row_word(optarg));
-		if (scope == -1 && row_by_parse(row_word(optarg)) != -1)
+		scope = scope_parse(row_word(optarg));
+		if (scope == SCOPE_LWP || scope == SCOPE_PROCESS)
 			return usage_error("unsupported -A lwp and process: cpustat counts CPUs; "
 					   "use cputrack, or -A command");
-		if (scope == -1) {
+		if (scope == SCOPE_NONE) {
 			say("unknown -A '%s': expected cpu, core, socket, node, all, cgroup, service, "
 			    "container, user or command",
 			    optarg);
 			return STATUS_USAGE;
 		}
-		if (scope_has_keys((enum cpu_scope)scope))
-			cfg->common.output.keys = (enum cpu_scope)scope;
+		if (scope_has_keys(scope))
+			cfg->common.output.keys = scope;
 		else
-			cfg->common.output.scope = (enum cpu_scope)scope;
-		return STATUS_OK;
-	case 'm':
-		cfg->common.output.style.means = true;
-		return STATUS_OK;
-	case 's':
-		cfg->sampler.soak = true;
-		return STATUS_OK;
-	case OPT_SHARED:
-		cfg->sampler.shared = true;
+			cfg->common.output.scope = scope;
 		return STATUS_OK;
 	case OPT_FOR:
-		return parse_span("--for", optarg, &cfg->sampler.for_ns);
+		return parse_span("--for", optarg, MSEC, &cfg->sampler.for_ns);
 	case OPT_DELAY:
-		return parse_span("--delay", optarg, &cfg->sampler.delay_ns);
+		return parse_span("--delay", optarg, MSEC, &cfg->sampler.delay_ns);
 	case OPT_DEPTH:
-		cfg->sampler.depth = (unsigned)strtonum(optarg, 1, 1000, &bad);
-		if (bad == NULL)
-			return STATUS_OK;
-		say("invalid --depth '%s': expected a number from 1 to 1000", optarg);
-		return STATUS_USAGE;
+		return parse_count("--depth", optarg, 1, 1000, &cfg->depth);
 	case OPT_KEYS:
-		cfg->common.output.nkeys = (unsigned)strtonum(optarg, 1, 1000000, &bad);
-		if (bad == NULL)
-			return STATUS_OK;
-		say("invalid --keys '%s': expected a number from 1 to 1000000", optarg);
-		return STATUS_USAGE;
-	case OPT_TOP:
-		cfg->top = true;
-		return STATUS_OK;
+		return parse_count("--keys", optarg, 1, 1000000, &cfg->common.output.nkeys);
 	case OPT_CPUS:
 		cfg->common.output.cpus = optarg;
-		if (aggregate_is_cpu_list(optarg))
+		n = parse_cpu_list(optarg, &range);
+		free(range);
+		if (n > 0)
 			return STATUS_OK;
 		say("invalid --cpus '%s': expected CPUs, such as 0,2-5", optarg);
 		return STATUS_USAGE;
@@ -175,7 +139,6 @@ static int parse_option(void *config, int c)
 static int parse_operands(void *config, int n, char **arg)
 {
 	struct config *cfg = config;
-	const char *bad;
 
 	if (n > 0 && strchr("0123456789.+-", *arg[0]) == NULL) {
 		say("invalid interval '%s': cpustat counts CPUs; cputrack counts commands", arg[0]);
@@ -189,64 +152,47 @@ static int parse_operands(void *config, int n, char **arg)
 	}
 	if (n > 2)
 		return usage_error("too many arguments: expected an interval and a count");
-	if (n > 0 && parse_time("interval", arg[0], &cfg->sampler.interval_ns) != STATUS_OK)
+	if (n > 0 && parse_span("interval", arg[0], USEC, &cfg->sampler.interval_ns) != STATUS_OK)
 		return STATUS_USAGE;
-	if (n > 1) {
-		cfg->sampler.count = (unsigned)strtonum(arg[1], 1, UINT_MAX, &bad);
-		if (bad != NULL) {
-			say("invalid count '%s': expected a number from 1 to %u", arg[1], UINT_MAX);
-			return STATUS_USAGE;
-		}
-	}
-	return STATUS_OK;
-}
-
-/* The scope whose keys a summary is by; SCOPE_CPU: none. */
-static enum cpu_scope keys_of(enum row_by by)
-{
-	if (by == BY_COMMAND)
-		return SCOPE_COMMAND;
-	return row_by_has_keys(by) ? row_by_scope(by) : SCOPE_CPU;
+	return n > 1 ? parse_count("count", arg[1], 1, UINT_MAX, &cfg->sampler.count) : STATUS_OK;
 }
 
 /* --by of a key means -A of that key, too. */
 static int check_keys(struct config *cfg)
 {
 	struct output_config *output = &cfg->common.output;
-	enum cpu_scope keys = keys_of(output->by);
 
-	if (output->by == BY_LWP || output->by == BY_PROCESS)
+	if (output->by == SCOPE_LWP || output->by == SCOPE_PROCESS)
 		return usage_error("unsupported --by lwp and process: cpustat counts CPUs; "
 				   "use cputrack, or --by=command");
-	if (output->by == BY_CPU && output->keys != SCOPE_CPU)
+	if (output->by == SCOPE_CPU && output->keys != SCOPE_CPU)
 		return usage_error("unsupported: --by=cpu with keys of -A");
-	if (keys != SCOPE_CPU && output->keys != SCOPE_CPU && keys != output->keys)
+	if (scope_has_keys(output->by) && output->keys != SCOPE_CPU && output->by != output->keys)
 		return usage_error("invalid -A and --by: they are different");
-	if (keys != SCOPE_CPU) {
-		output->keys = keys;
-		output->by = BY_CPU;
+	if (scope_has_keys(output->by)) {
+		output->keys = output->by;
+		output->by = SCOPE_CPU;
 	}
 	if (output->keys == SCOPE_CPU && output->nkeys > 0 && cfg->common.replay == NULL)
 		return usage_error(
 			"missing -A service or the like: --keys limits the rows of keys");
 	if (output->keys == SCOPE_CPU)
-		return cfg->sampler.depth == 0
-			       ? STATUS_OK
-			       : usage_error("missing -A cgroup: --depth cuts its paths");
-	if (cfg->sampler.depth > 0 && output->keys != SCOPE_CGROUP)
+		return cfg->depth == 0 ? STATUS_OK
+				       : usage_error("missing -A cgroup: --depth cuts its paths");
+	if (cfg->depth > 0 && output->keys != SCOPE_CGROUP)
 		return usage_error("unsupported --depth: only -A cgroup has paths");
 	if (output->scope != SCOPE_CPU || output->style.means)
 		return usage_error(
 			"unsupported -m or a second -A: keys divide the sum of all CPUs");
 	if (output->cpus != NULL)
 		return usage_error("unsupported --cpus: keys divide the sum of all CPUs");
-	if (cfg->sampler.soak)
+	if (cfg->soak)
 		return usage_error("unsupported -s: soakers would be charged to cpustat itself");
 	return STATUS_OK;
 }
 
-/* -p is a time; users of cputrack take it for a process. */
-static void note_process(const struct config *cfg)
+/* Warns if -p, a time, seems to be a process, as in cputrack. */
+static void warn_about_process(const struct config *cfg)
 {
 	const int64_t s = cfg->sampler.period_ns / NSEC;
 
@@ -264,26 +210,18 @@ static int check_output(void *config)
 
 	if (status != STATUS_OK)
 		return status;
-	note_process(cfg);
+	warn_about_process(cfg);
 	if (cfg->common.output.style.means && cfg->common.output.scope == SCOPE_CPU)
 		return usage_error("missing -A: -m prints means of its groups of CPUs");
 	if (cfg->common.output.cpus != NULL && cfg->common.replay == NULL)
 		return usage_error("missing -I: --cpus selects CPUs of a record; "
 				   "use taskset(1) to count only some CPUs");
-	if (cfg->top && (cfg->common.output.path != NULL || cfg->common.output.format != NULL))
+	if (cfg->common.top &&
+	    (cfg->common.output.path != NULL || cfg->common.output.format != NULL))
 		return usage_error("unsupported with --top: -o and --format");
-	if (cfg->top)
-		cfg->common.output.by = BY_NOTHING; /* a key of --by is one of -A, too */
+	if (cfg->common.top)
+		cfg->common.output.by = SCOPE_NONE; /* a key of --by is one of -A, too */
 	return STATUS_OK;
-}
-
-static int close_output(struct output *output, const struct sampler_end *end)
-{
-	int error = output_close(output, !end->lost);
-
-	if (end->wrong_spec)
-		return STATUS_USAGE;
-	return error != 0 || end->failed ? STATUS_FAILED : STATUS_OK;
 }
 
 static cpc_t *claimant; /* the handle with sets that are bound to CPUs; or NULL */
@@ -295,12 +233,37 @@ static void unclaim(void)
 		cpc_close(claimant);
 }
 
+/* Samples CPUs, or the keys of -A.  Closes `output`. */
+static int sample(struct config *cfg, cpc_t *cpc, struct setgrp *grp, struct output *output)
+{
+	const enum scope scope = cfg->common.output.keys;
+	struct cpus cpus = cpus_find(cpc, grp);
+	struct meter *meter;
+	struct run run;
+	int status;
+
+	grp->times = grp->n > 1 || output_needs_cycles(output);
+	if (scope_has_keys(scope))
+		meter = keys_make(cpc, grp, &cpus, scope, cfg->depth, cfg->common.debug);
+	else
+		meter = counters_make(cpc, grp, &cpus, cfg->shared, cfg->soak);
+	run = source_run(cpc, grp, "cpustat", cfg->common.argv);
+	run.of_cpus = true;
+	run.scope = scope;
+	run.ncpus = cpus.n;
+	run.cpu = topology_find("/sys/devices/system/cpu", &cpus);
+	status = sampler_run(&cfg->sampler, cpc, grp, meter, &run, output, &cfg->signal);
+	run_free(&run);
+	free(cpus.id);
+	return status;
+}
+
 static int count(void *config, cpc_t *cpc)
 {
 	struct config *cfg = config;
 	struct setgrp grp = {0};
 	struct output *output = NULL;
-	int status = cfg->top && !top_possible(NULL) ? STATUS_USAGE : STATUS_OK;
+	int status = cfg->common.top && !top_possible(NULL) ? STATUS_USAGE : STATUS_OK;
 	struct cpus cpus = cpus_find(cpc, &grp); /* `grp` is empty: all allowed CPUs */
 	const struct split_trial trial = {.counts = cpus_count, .arg = &cpus};
 
@@ -319,20 +282,16 @@ static int count(void *config, cpc_t *cpc)
 	}
 	if (status == STATUS_OK) {
 		raise_file_limit();
-		if (cfg->top)
+		if (cfg->common.top)
 			cfg->common.output.format = &top_format;
 		output = output_open(&cfg->common.output);
 		status = output != NULL ? STATUS_OK : STATUS_FAILED;
 	}
 	if (output != NULL) {
-		cfg->sampler.argv = cfg->common.argv;
-		cfg->sampler.scope = cfg->common.output.keys;
-		cfg->sampler.debug = cfg->common.debug;
 		claimant = cpc;
 		atexit(unclaim);
-		cfg->end = sampler_run(&cfg->sampler, cpc, &grp, output);
+		status = sample(cfg, cpc, &grp, output);
 		claimant = NULL;
-		status = close_output(output, &cfg->end);
 		split_report_shares(&grp);
 	}
 	setgrp_free(&grp);
@@ -344,7 +303,7 @@ static const struct program cpustat = {
 	.of_cpus = true,
 	.opts = opts,
 	.foreign = foreign,
-	.print_usage = print_usage,
+	.usage = usage,
 	.parse_option = parse_option,
 	.check_output = check_output,
 	.parse_operands = parse_operands,
@@ -353,7 +312,8 @@ static const struct program cpustat = {
 
 int main(int argc, char **argv)
 {
-	struct config cfg = {.sampler = {.interval_ns = 5 * NSEC}};
+	struct config cfg = {.common.output = {.scope = SCOPE_CPU, .keys = SCOPE_CPU},
+			     .sampler = {.interval_ns = 5 * NSEC}};
 	int status;
 
 	/*
@@ -362,7 +322,7 @@ int main(int argc, char **argv)
 	 */
 	prctl(PR_SET_DUMPABLE, 1);
 	status = program_main(&cpustat, &cfg.common, &cfg, argc, argv);
-	if (cfg.end.signal != 0)
-		die_of(cfg.end.signal);
+	if (cfg.signal != 0)
+		die_of(cfg.signal);
 	return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * sampler.c - samples sets on all CPUs on one schedule.
+ * sampler.c - samples sets on one schedule.
  *
  * One thread reads all CPUs.  read(2) of a counter sends an interrupt to its CPU; waking a thread
  * there would take longer.
@@ -11,11 +11,6 @@
 #include "../base/say.h"
 #include "../base/util.h"
 #include "../program/top/top.h"
-#include "../rows/source.h"
-#include "counters.h"
-#include "cpus.h"
-#include "keys/keys.h"
-#include "topology.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -24,8 +19,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#define SYSFS "/sys/devices/system/cpu"
 
 /* How often to retry lost CPUs.  Finding the process that uses the counters is slow. */
 #define RETRY_NS NSEC
@@ -43,8 +36,8 @@ struct sampler {
 	const struct setgrp *grp;
 	struct output *output;
 	struct sink *sink; /* of `output` */
-	struct run run;
-	struct sampled *sampled;
+	struct run *run;
+	struct meter *meter;
 	struct turn *turn;	   /* one per set */
 	int64_t start_ns, last_ns; /* start of the run; time of the last sample after it */
 	int64_t last_wall_ns;	   /* time of the last sample since the Epoch */
@@ -52,8 +45,10 @@ struct sampler {
 	int64_t span_ns;	   /* the length of the current sample */
 	int64_t retry_ns;	   /* when to retry lost CPUs */
 	sigset_t ours, open;	   /* our signals; the mask that unblocks them */
-	struct sampler_end end;
-	bool started; /* the header was printed */
+	int signal;		   /* the one that ended the run; or 0 */
+	int status;		   /* to exit with */
+	bool started;		   /* the header was printed */
+	bool lost;		   /* output failed; a message reported this */
 	bool done;
 };
 
@@ -95,7 +90,7 @@ static bool interrupted(struct sampler *s)
 {
 	if (caught == 0)
 		return false;
-	s->end.signal = caught;
+	s->signal = caught;
 	s->done = true;
 	return true;
 }
@@ -111,16 +106,17 @@ static void flush(struct sampler *s)
 	sigprocmask(SIG_BLOCK, &s->ours, NULL);
 	if (error == 0)
 		return;
-	s->end.lost = s->done = true;
+	s->lost = s->done = true;
 	if (error == EINTR && interrupted(s))
 		return;
 	if (error == EPIPE) /* our parent ignores SIGPIPE: report it */
 		say("cannot write: %s", strerror(error));
 	else
 		output_report(s->output, error);
-	s->end.failed = true;
+	s->status = STATUS_FAILED;
 }
 
+/* Puts a row of set `k`; `buf` NULL: the counts are unknown. */
 static void put_row(struct sampler *s, struct row *row, size_t k, cpc_buf_t *buf)
 {
 	uint64_t val[RUN_MAX_EVENTS];
@@ -128,16 +124,23 @@ static void put_row(struct sampler *s, struct row *row, size_t k, cpc_buf_t *buf
 	row->time_ns = s->last_ns;
 	row->wall_ns = s->last_wall_ns;
 	row->set = k;
-	source_counts(s->cpc, &s->run, row, buf, val);
+	row->val = val;
+	for (unsigned i = 0; buf != NULL && i < s->run->set[k].nevents; i++) {
+		if (cpc_buf_get(s->cpc, buf, (int)i, &val[i]) == 0)
+			row->valid |= UINT64_C(1) << i;
+	}
+	row->cycles = buf != NULL ? cpc_buf_tick(s->cpc, buf) : 0;
 	sink_row(s->sink, row);
 }
 
 void sampler_put(struct sampler *s, struct row *row, size_t k, cpc_buf_t *buf)
 {
 	row->kind = ROW_TICK;
-	row->scope = s->run.scope;
+	row->scope = s->run->scope;
 	row->span_ns = s->span_ns;
 	put_row(s, row, k, buf);
+	if (buf != NULL)
+		cpc_buf_add(s->cpc, s->turn[k].total, s->turn[k].total, buf);
 }
 
 /* The totals over all CPUs, with the number of CPUs that were counted to the end. */
@@ -147,7 +150,7 @@ static void put_totals(struct sampler *s)
 		struct row row = {
 			.kind = ROW_TOTAL,
 			.scope = SCOPE_ALL,
-			.ncpus = (unsigned)s->sampled->nleft,
+			.ncpus = (unsigned)s->meter->nleft,
 			.incomplete = s->turn[k].incomplete,
 			.span_ns = s->turn[k].span_ns,
 		};
@@ -167,7 +170,7 @@ static void hang_up(struct sampler *s)
 {
 	s->done = true;
 	if (sigismember(&s->ours, SIGHUP)) /* it may come a little later */
-		s->end.signal = SIGHUP;
+		s->signal = SIGHUP;
 }
 
 /* Waits until `when_ns`.  False: a signal or a key ended the wait. */
@@ -204,13 +207,14 @@ static int64_t next_deadline(int64_t last, int64_t step)
 
 static bool start_turn(struct sampler *s, size_t k)
 {
-	if (s->sampled->ops->bind(s->sampled, k) == -1) {
+	if (s->meter->ops->bind(s->meter, k) == -1) {
 		s->turn[k].incomplete = true;
 		return false;
 	}
 	if (!s->started) {
 		s->start_ns = now_ns();
-		sink_begin(s->sink, &s->run);
+		s->run->start_ns = wall_ns();
+		sink_begin(s->sink, s->run);
 		flush(s);
 	}
 	s->started = true;
@@ -220,15 +224,14 @@ static bool start_turn(struct sampler *s, size_t k)
 
 static void end_turn(struct sampler *s, size_t k)
 {
-	size_t nleft = s->sampled->nleft;
+	size_t nleft = s->meter->nleft;
 
-	s->sampled->ops->unbind(s->sampled, k);
-	s->turn[k].incomplete |= s->sampled->nleft < nleft;
+	s->meter->ops->unbind(s->meter, k);
+	s->turn[k].incomplete |= s->meter->nleft < nleft;
 }
 
 static void sample_all(struct sampler *s, size_t k)
 {
-	const struct sampled_ops *ops = s->sampled->ops;
 	struct turn *turn = &s->turn[k];
 
 	s->last_ns = now_ns() - s->start_ns;
@@ -236,8 +239,7 @@ static void sample_all(struct sampler *s, size_t k)
 	s->span_ns = s->last_ns - s->since_ns;
 	s->since_ns = s->last_ns;
 	turn->span_ns += s->span_ns;
-	turn->incomplete |= !ops->sample(s->sampled, k, turn->total);
-	ops->put(s->sampled, k, s);
+	turn->incomplete |= !s->meter->ops->sample(s->meter, k, s);
 	sink_sampled(s->sink);
 	flush(s);
 }
@@ -245,16 +247,16 @@ static void sample_all(struct sampler *s, size_t k)
 /* The only set stays bound; lost CPUs are retried. */
 static void keep_bound(struct sampler *s, size_t k)
 {
-	if (s->sampled->nleft == s->sampled->n)
+	if (s->meter->nleft == s->meter->n)
 		return;
-	if (s->sampled->ops->retry != NULL && s->last_ns >= s->retry_ns) {
+	if (s->meter->ops->retry != NULL && s->last_ns >= s->retry_ns) {
 		s->retry_ns = s->last_ns + RETRY_NS;
-		s->sampled->ops->retry(s->sampled, k);
+		s->meter->ops->retry(s->meter, k);
 	}
-	s->done = s->sampled->nleft == 0;
+	s->done = s->meter->nleft == 0;
 }
 
-static void run(struct sampler *s)
+static void sample_sets(struct sampler *s)
 {
 	const struct sampler_config *config = s->config;
 	int64_t round_ns = (int64_t)s->grp->n * config->interval_ns;
@@ -300,56 +302,34 @@ static void run(struct sampler *s)
 
 /* ---- the run ------------------------------------------------------------- */
 
-static void make_turns(struct sampler *s)
+int sampler_run(const struct sampler_config *config, cpc_t *cpc, struct setgrp *grp,
+		struct meter *meter, struct run *run, struct output *output, int *sig)
 {
-	s->turn = xcalloc(s->grp->n, sizeof(*s->turn));
-	for (size_t k = 0; k < s->grp->n; k++) {
-		s->turn[k].total = cpc_buf_create(s->cpc, s->grp->set[k].set);
-		if (s->turn[k].total == NULL)
-			die("%s", strerror(errno));
-	}
-}
+	struct sampler s = {.config = config, .cpc = cpc, .grp = grp, .meter = meter};
 
-static void free_turns(struct sampler *s)
-{
-	for (size_t k = 0; k < s->grp->n; k++)
-		cpc_buf_destroy(s->cpc, s->turn[k].total);
-	free(s->turn);
-}
-
-struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc, struct setgrp *grp,
-			       struct output *output)
-{
-	struct sampler s = {.config = config, .cpc = cpc, .grp = grp, .output = output};
-	struct cpus cpus = cpus_find(cpc, grp);
-	uint_t flags = CPC_BIND_CPU_REMOTE | (config->shared ? CPC_BIND_CPU_SHARED : 0);
-
-	if (scope_has_keys(config->scope))
-		s.sampled = keys_make(cpc, grp, &cpus, config->scope, config->depth, config->debug);
-	else
-		s.sampled = counters_make(cpc, grp, &cpus, flags, config->soak);
+	s.run = run;
+	s.output = output;
 	s.sink = output_sink(output);
-	s.run = source_run(cpc, grp, "cpustat", config->argv);
-	s.run.of_cpus = true;
-	s.run.scope = config->scope;
-	s.run.ncpus = cpus.n;
-	s.run.cpu = topology_find(SYSFS, &cpus);
-	make_turns(&s);
+	s.turn = xcalloc(grp->n, sizeof(*s.turn));
+	for (size_t k = 0; k < grp->n; k++)
+		s.turn[k].total = xcpc_buf_create(cpc, grp->set[k].set);
 	catch_signals(&s);
 
 	if (config->delay_ns == 0 || wait_until(&s, now_ns() + config->delay_ns))
-		run(&s);
-	if (s.started && !s.end.lost)
+		sample_sets(&s);
+	if (s.started && !s.lost)
 		put_totals(&s);
 	for (size_t k = 0; k < grp->n; k++) {
 		grp->set[k].cycles = (uint64_t)cpc_buf_tick(cpc, s.turn[k].total);
 		grp->set[k].had_turn = grp->set[k].cycles > 0;
+		cpc_buf_destroy(cpc, s.turn[k].total);
 	}
-	s.end.failed |= s.sampled->failed;
-	s.end.wrong_spec = s.sampled->wrong_spec;
-	free_turns(&s);
-	run_free(&s.run);
-	s.sampled->ops->free(s.sampled);
-	free(cpus.id);
-	return s.end;
+	free(s.turn);
+	if (meter->status != STATUS_OK)
+		s.status = meter->status;
+	meter->ops->free(meter);
+	if (output_close(output, !s.lost) != 0 && s.status == STATUS_OK)
+		s.status = STATUS_FAILED;
+	*sig = s.signal;
+	return s.status;
 }

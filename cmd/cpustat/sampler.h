@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * sampler.h - samples sets on many CPUs on one schedule.
+ * sampler.h - samples sets on one schedule, by a meter.
  */
 #ifndef SAMPLER_H
 #define SAMPLER_H
@@ -13,31 +13,44 @@
 
 struct sampler_config {
 	int64_t interval_ns;
-	int64_t period_ns;    /* between the starts of rounds through all sets; 0: no pauses */
-	int64_t delay_ns;     /* from the start to the beginning of counting */
-	int64_t for_ns;	      /* the length of counting, which ends with a sample; 0: no limit */
-	unsigned count;	      /* number of samples, or with a period of rounds; 0: no limit */
-	enum cpu_scope scope; /* SCOPE_CPU, or that of keys */
-	bool debug;	      /* messages describe the keys */
-	unsigned depth;	      /* SCOPE_CGROUP: components of the paths; 0: all */
-	bool soak;
-	bool shared; /* count without claims */
-	char **argv; /* the command line */
+	int64_t period_ns; /* between the starts of rounds through all sets; 0: no pauses */
+	int64_t delay_ns;  /* from the start to the beginning of counting */
+	int64_t for_ns;	   /* the length of counting, which ends with a sample; 0: no limit */
+	unsigned count;	   /* number of samples, or with a period of rounds; 0: no limit */
 };
 
-/* How the run ended. */
-struct sampler_end {
-	int signal;	 /* SIGINT, SIGTERM, SIGHUP, or 0 */
-	bool failed;	 /* some CPU was lost, or output failed */
-	bool lost;	 /* output failed; a message reported this */
-	bool wrong_spec; /* the kernel refused a spec on all CPUs */
+struct meter;
+struct sampler;
+
+struct meter_ops {
+	/* Counts set `k` of the group from now on.  -1: it counts nowhere, after a message. */
+	int (*bind)(struct meter *meter, size_t k);
+	/* Stops counting set `k`.  Some failures are noticed only here. */
+	void (*unbind)(struct meter *meter, size_t k);
+	/* Samples the counts of set `k` since the last sample, and puts their rows by
+	 * sampler_put().  False: something was not counted. */
+	bool (*sample)(struct meter *meter, size_t k, struct sampler *sampler);
+	/* Tries to count again where the only set has stopped counting; optional. */
+	void (*retry)(struct meter *meter, size_t k);
+	void (*free)(struct meter *meter);
+};
+
+/* Counts CPUs or keys: see meters.h. */
+struct meter {
+	const struct meter_ops *ops;
+	size_t n, nleft; /* the number of CPUs, and of CPUs that are counted now */
+	int status;	 /* to exit with: not STATUS_OK if some CPU was not counted all the time */
 };
 
 /*
- * Samples all online CPUs in the affinity mask of the caller.  Rows go to `output`.  Sets get their
- * cycles.
+ * Samples the sets of `grp`, which get their cycles.  Sets the start of `run`.  Rows go to
+ * `output`, which it closes; it frees `meter`.  `*sig` gets the signal that ended the run, SIGINT,
+ * SIGTERM or SIGHUP, or 0. Returns the exit status.
  */
-struct sampler_end sampler_run(const struct sampler_config *config, cpc_t *cpc, struct setgrp *grp,
-			       struct output *output);
+int sampler_run(const struct sampler_config *config, cpc_t *cpc, struct setgrp *grp,
+		struct meter *meter, struct run *run, struct output *output, int *sig);
+
+/* Puts a tick row of set `k`, and adds `buf` to the total.  NULL: the counts are unknown. */
+void sampler_put(struct sampler *sampler, struct row *row, size_t k, cpc_buf_t *buf);
 
 #endif /* SAMPLER_H */

@@ -3,7 +3,7 @@
 /*
  * topology.c - which CPUs form a core, a socket or a NUMA node.
  */
-#include "topology.h"
+#include "cpus.h"
 
 #include "../base/util.h"
 
@@ -11,38 +11,20 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* The first number in a topology file of a CPU; -1: unknown. */
-static int first_number(const char *sysfs, int cpu, const char *file)
+/* The first number in a topology file of a CPU, or `otherwise`. */
+static int first_number(const char *sysfs, int cpu, const char *file, int otherwise)
 {
 	char path[PATH_MAX];
-	int number = -1;
+	int number;
+	bool known;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/cpu%d/topology/%s", sysfs, cpu, file);
 	f = fopen(path, "re");
-	if (f == NULL)
-		return -1;
-	if (fscanf(f, "%d", &number) != 1)
-		number = -1;
-	fclose(f);
-	return number;
-}
-
-/* The first CPU of the core.  Unlike core_id, it is unique among all sockets and dies. */
-static int core_of(const char *sysfs, int cpu)
-{
-	int first = first_number(sysfs, cpu, "core_cpus_list");
-
-	if (first == -1) /* Linux before 5.3 */
-		first = first_number(sysfs, cpu, "thread_siblings_list");
-	return first != -1 ? first : cpu;
-}
-
-static int socket_of(const char *sysfs, int cpu)
-{
-	int id = first_number(sysfs, cpu, "physical_package_id");
-
-	return id != -1 ? id : 0;
+	known = f != NULL && fscanf(f, "%d", &number) == 1 && number >= 0;
+	if (f != NULL)
+		fclose(f);
+	return known ? number : otherwise;
 }
 
 /* The directory of a CPU has a link nodeN to its node. */
@@ -70,11 +52,14 @@ struct run_cpu *topology_find(const char *sysfs, const struct cpus *cpus)
 	struct run_cpu *cpu = xcalloc(cpus->n, sizeof(*cpu));
 
 	for (size_t i = 0; i < cpus->n; i++) {
+		int id = cpus->id[i];
+
 		cpu[i] = (struct run_cpu){
-			.id = cpus->id[i],
-			.core = core_of(sysfs, cpus->id[i]),
-			.socket = socket_of(sysfs, cpus->id[i]),
-			.node = node_of(sysfs, cpus->id[i]),
+			.id = id,
+			/* Its first CPU: unlike core_id, unique among all sockets and dies. */
+			.core = first_number(sysfs, id, "core_cpus_list", id),
+			.socket = first_number(sysfs, id, "physical_package_id", 0),
+			.node = node_of(sysfs, id),
 		};
 	}
 	return cpu;

@@ -3,6 +3,7 @@
 /*
  * cputrack - count CPU events of a process, its LWPs and its children.
  */
+#include "../base/cgroups.h"
 #include "../base/say.h"
 #include "../base/util.h"
 #include "mistakes.h"
@@ -11,54 +12,51 @@
 #include <bsd/stdlib.h>
 #include <getopt.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	OPT_START_DISABLED = OPT_OWN,
-	OPT_TID,
-	OPT_COMM,
-	OPT_TOTAL,
-	OPT_TREE,
+	OPT_TREE = OPT_OWN,
 	OPT_ALL,
 	OPT_CGROUP,
 	OPT_USER,
 	OPT_COMPARE,
 	OPT_FAIL_ABOVE,
-	OPT_TOP,
 	OPT_ENGINE,
 	OPT_MAX_LWPS
 };
 
+#define ONLY_ONE "only one of a command, -p, --all, --cgroup and --user"
+
 static const struct opt opts[] = {
-	{'c', "events", "SPEC", "count these events; several -c take turns", TO_COUNT},
-	{'e', "follow-exec", NULL, "go on after exec", TO_COUNT},
-	{'f', "follow-fork", NULL, "follow children, too", TO_COUNT},
-	{'T', "interval", "SECS", "seconds between samples (1); 0: none", TO_COUNT},
-	{'N', "count", "COUNT", "stop after so many samples; 0: never", TO_COUNT},
-	{'p', "pid", "PID", "track running processes, by ids or names", TO_COUNT},
-	{OPT_TREE, "tree", NULL, "with -p: all descendants, too; as -fe", TO_COUNT},
-	{OPT_ALL, "all", NULL, "track all processes of the machine", TO_COUNT},
-	{OPT_CGROUP, "cgroup", "CGROUP", "those in a cgroup, and that enter it", TO_COUNT},
-	{OPT_USER, "user", "USER", "those of a user, and that become it", TO_COUNT},
-	{'r', "repeat", "RUNS", "run the command so often: means and deviations", TO_COUNT},
-	{OPT_COMPARE, "compare", "[FILE]", "compare two commands, or with a record", ALWAYS},
-	{OPT_FAIL_ABOVE, "fail-above", "PERCENT", "status 3 if an event grew by more", ALWAYS},
-	{OPT_TID, "tid", NULL, "name LWPs by the kernel's thread ids", ALWAYS},
-	{OPT_COMM, "comm", NULL, "name LWPs, and show how processes end", ALWAYS},
-	{OPT_TOTAL, "total", NULL, "a last row with the total of all processes", ALWAYS},
-	{OPT_START_DISABLED, "start-disabled", NULL, "count only after cpc_enable(3)", TO_COUNT},
-	{OPT_ENGINE, "engine", "ENGINE", "count by kernel or ptrace; auto: what fits", TO_COUNT},
-	{OPT_MAX_LWPS, "max-lwps", "LWPS", "rows for so many LWPs at a time (30000)", TO_COUNT},
-	SPAN_OPTS,
-	{OPT_TOP, "top", NULL, "show each interval full-screen, sorted; h helps", TO_COUNT},
+	COUNT_OPTS,
+	{'e', "follow-exec", NULL, "go on after exec", TO_COUNT, OPT_SETS(engine.follow_exec)},
+	{'f', "follow-fork", NULL, "follow children, too", TO_COUNT, OPT_SETS(engine.follow_fork)},
+	{'T', "interval", "SECS", "seconds between samples (1); 0: none", TO_COUNT, 0},
+	{'N', "count", "COUNT", "stop after COUNT samples; 0: never", TO_COUNT, 0},
+	{'p', "pid", "PID", "track running processes, by ids or names", TO_COUNT, 0},
+	{OPT_TREE, "tree", NULL, "with -p: all descendants, too; as -fe", TO_COUNT, 0},
+	{OPT_ALL, "all", NULL, "track all processes of the machine", TO_COUNT, 0},
+	{OPT_CGROUP, "cgroup", "CGROUP", "track a cgroup, and what enters it", TO_COUNT, 0},
+	{OPT_USER, "user", "USER", "track the processes of a user", TO_COUNT, 0},
+	{'r', "repeat", "RUNS", "run the command RUNS times: means, deviations", TO_COUNT, 0},
+	{OPT_COMPARE, "compare", "[FILE]", "compare two commands, or with a record", ALWAYS, 0},
+	{OPT_FAIL_ABOVE, "fail-above", "PERCENT", "status 3 if an event grew by more", ALWAYS, 0},
+	{OPT_FLAG, "tid", NULL, "name LWPs by the kernel's thread ids", FOR_ROWS,
+	 OPT_SETS(common.output.style.tids)},
+	{OPT_FLAG, "comm", NULL, "name LWPs, and show how processes end", FOR_ROWS,
+	 OPT_SETS(common.output.style.comm)},
+	{OPT_FLAG, "total", NULL, "a last row with the total of all processes", FOR_ROWS,
+	 OPT_SETS(common.output.total)},
+	{'v', "verbose", NULL, "rows for init_lwp and fini_lwp, too", TO_COUNT,
+	 OPT_SETS(track.verbose)},
+	{OPT_FLAG, "start-disabled", NULL, "count only after cpc_enable(3)", TO_COUNT,
+	 OPT_SETS(engine.start_off)},
+	{OPT_ENGINE, "engine", "ENGINE", "kernel, ptrace, or auto: kernel if possible", TO_COUNT,
+	 0},
+	{OPT_MAX_LWPS, "max-lwps", "LWPS", "count up to LWPS LWPs at a time (30000)", TO_COUNT, 0},
 	OUTPUT_OPTS,
-	{'n', "no-header", NULL, "leave the header out", ALWAYS},
-	{'t', "cycles", NULL, "a column of CPU cycles", ALWAYS},
-	{'v', "verbose", NULL, "rows for init_lwp and fini_lwp, too", TO_COUNT},
-	{'D', "debug", NULL, "describe events, name failed calls", TO_COUNT},
-	{'h', "help", NULL, "this text, and what can be counted here", ALWAYS},
-	{'V', "version", NULL, "print the version", ALWAYS},
 	{0},
 };
 
@@ -84,36 +82,19 @@ static const struct foreign_opt foreign[] = {
 	{NULL, NULL},
 };
 
-static void print_usage(FILE *f)
-{
-	fputs("usage: cputrack [-c SPEC]... [-efntvD] [-N COUNT] [-o FILE]\n"
-	      "                [-T SECS] COMMAND [ARG]...\n"
-	      "       cputrack [-c SPEC]... -p PID [-p PID]... [-efntvD] [-N COUNT]\n"
-	      "                [-o FILE] [-T SECS]\n"
-	      "       cputrack --all | --cgroup=CGROUP | --user=USER [-c SPEC]...\n"
-	      "                [-ntvD] [-N COUNT] [-o FILE] [-T SECS]\n"
-	      "       cputrack -r RUNS [-c SPEC]... [--compare FILE] COMMAND [ARG]...\n"
-	      "       cputrack --compare [-r RUNS] [-c SPEC]... [--fail-above PERCENT]\n"
-	      "                -- COMMAND [ARG]... -- COMMAND [ARG]...\n"
-	      "       cputrack -I FILE [-nt] [-o FILE] [--format FORMAT]\n"
-	      "       cputrack -h [PATTERN]\n"
-	      "       cputrack --check\n\n",
-	      f);
-	opts_print(f, opts);
-}
-
-/* Parses an option's argument. */
-static int parse_count(const char *opt, const char *text, unsigned min, unsigned max,
-		       unsigned *count)
-{
-	const char *bad;
-
-	*count = (unsigned)strtonum(text, min, max, &bad);
-	if (bad == NULL)
-		return STATUS_OK;
-	say("invalid %s '%s': expected a number from %u to %u", opt, text, min, max);
-	return STATUS_USAGE;
-}
+static const char usage[] =
+	"usage: cputrack [-c SPEC]... [-efntvD] [-N COUNT] [-o FILE]\n"
+	"                [-T SECS] COMMAND [ARG]...\n"
+	"       cputrack [-c SPEC]... -p PID [-p PID]... [-efntvD] [-N COUNT]\n"
+	"                [-o FILE] [-T SECS]\n"
+	"       cputrack --all | --cgroup=CGROUP | --user=USER [-c SPEC]...\n"
+	"                [-ntvD] [-N COUNT] [-o FILE] [-T SECS]\n"
+	"       cputrack -r RUNS [-c SPEC]... [--compare FILE] COMMAND [ARG]...\n"
+	"       cputrack --compare [-r RUNS] [-c SPEC]... [--fail-above PERCENT]\n"
+	"                -- COMMAND [ARG]... -- COMMAND [ARG]...\n"
+	"       cputrack -I FILE [-nt] [-o FILE] [--format FORMAT]\n"
+	"       cputrack -h [PATTERN]\n"
+	"       cputrack --check\n\n";
 
 static int parse_interval(const char *text, uint_t *ms)
 {
@@ -128,10 +109,33 @@ static int parse_interval(const char *text, uint_t *ms)
 	return STATUS_OK;
 }
 
-static int choose(struct config *cfg, enum choice_kind kind)
+static bool parse_user(const char *text, uint64_t *uid)
 {
+	const struct passwd *user = getpwnam(text);
+	const char *bad = NULL;
+
+	*uid = user != NULL ? user->pw_uid : (uint64_t)strtonum(text, 0, UINT_MAX - 1, &bad);
+	if (bad != NULL)
+		say("--user '%s': there is no such user", text);
+	return bad == NULL;
+}
+
+/* Parses an option that chooses processes of the whole machine. */
+static int choose(struct config *cfg, enum choice_kind kind, const char *name)
+{
+	struct choice *choice = &cfg->engine.choice;
+	bool known = true;
+
+	if (choice->kind != CHOICE_NONE)
+		return usage_error(ONLY_ONE);
 	cfg->engine.follow_exec = cfg->engine.follow_fork = true;
-	return choice_parse(&cfg->engine.choice, kind, optarg) ? STATUS_OK : STATUS_USAGE;
+	choice->kind = kind;
+	choice->name = name;
+	if (kind == CHOICE_CGROUP)
+		known = cgroups_find(optarg, &choice->id, &choice->root_id, &choice->depth);
+	if (kind == CHOICE_USER)
+		known = parse_user(optarg, &choice->id);
+	return known ? STATUS_OK : STATUS_USAGE;
 }
 
 static int parse_option(void *config, int c)
@@ -139,12 +143,6 @@ static int parse_option(void *config, int c)
 	struct config *cfg = config;
 
 	switch (c) {
-	case 'e':
-		cfg->engine.follow_exec = true;
-		return STATUS_OK;
-	case 'f':
-		cfg->engine.follow_fork = true;
-		return STATUS_OK;
 	case 'T':
 		cfg->interval_given = true;
 		return parse_interval(optarg, &cfg->engine.interval_ms);
@@ -157,17 +155,11 @@ static int parse_option(void *config, int c)
 		cfg->engine.follow_exec = cfg->engine.follow_fork = true;
 		return STATUS_OK;
 	case OPT_ALL:
-		return choose(cfg, CHOICE_ALL);
+		return choose(cfg, CHOICE_ALL, "--all");
 	case OPT_CGROUP:
-		return choose(cfg, CHOICE_CGROUP);
+		return choose(cfg, CHOICE_CGROUP, "--cgroup");
 	case OPT_USER:
-		return choose(cfg, CHOICE_USER);
-	case OPT_TID:
-		cfg->common.output.style.tids = true;
-		return STATUS_OK;
-	case OPT_COMM:
-		cfg->common.output.style.comm = true;
-		return STATUS_OK;
+		return choose(cfg, CHOICE_USER, "--user");
 	case 'r':
 		cfg->common.output.stats = true;
 		return parse_count("-r", optarg, 1, 1000000, &cfg->repeat);
@@ -184,70 +176,32 @@ static int parse_option(void *config, int c)
 		return usage_error("--engine is auto, kernel or ptrace");
 	case OPT_MAX_LWPS:
 		return parse_count("--max-lwps", optarg, 1, 4000000, &cfg->engine.max_lwps);
-	case OPT_TOP:
-		cfg->top = true;
-		return STATUS_OK;
-	case OPT_TOTAL:
-		cfg->common.output.total = true;
-		return STATUS_OK;
 	case OPT_FOR:
-		return parse_span("--for", optarg, &cfg->track.for_ns);
+		return parse_span("--for", optarg, MSEC, &cfg->track.for_ns);
 	case OPT_DELAY:
-		return parse_span("--delay", optarg, &cfg->track.delay_ns);
-	case 'v':
-		cfg->track.verbose = true;
-		return STATUS_OK;
-	case OPT_START_DISABLED:
-		cfg->engine.start_off = true;
-		return STATUS_OK;
+		return parse_span("--delay", optarg, MSEC, &cfg->track.delay_ns);
 	default:
 		return STATUS_USAGE;
 	}
-}
-
-/* An option of output that the table of -r does not heed; -v may be for the record. */
-static const char *idle_option(const struct config *cfg)
-{
-	const struct output_config *output = &cfg->common.output;
-	const struct style *style = &output->style;
-	const struct {
-		bool given;
-		const char *name;
-	} option[] = {
-		{style->names, "--names"},
-		{style->rate, "--rate"},
-		{style->cycles, "-t"},
-		{style->comm, "--comm"},
-		{style->tids, "--tid"},
-		{output->total, "--total"},
-		{output->changed, "--changed"},
-		{cfg->track.verbose && output->record == NULL, "-v if there is no -O"},
-	};
-
-	for (size_t i = 0; i < sizeof(option) / sizeof(*option); i++) {
-		if (option[i].given)
-			return option[i].name;
-	}
-	return NULL;
 }
 
 static int check_means(struct config *cfg)
 {
 	struct output_config *output = &cfg->common.output;
 	bool compares = output->pair || output->compare != NULL;
-	char text[100];
+	char word[OPT_WORD_SIZE];
 
-	if (output->by != BY_NOTHING)
+	if (output->by != SCOPE_NONE)
 		return usage_error("unsupported with -r and --compare: --by; -O keeps a record, "
 				   "and -I shows it by process or command");
 	if (output->format != NULL && output->format->means == NULL)
 		return usage_error("unsupported with -r and --compare: this --format; "
 				   "expected table, csv or json");
-	if (output->stats && idle_option(cfg) != NULL) {
-		snprintf(text, sizeof(text), "-r and --compare print means, without %s",
-			 idle_option(cfg));
-		return usage_error(text);
-	}
+	if (output->stats && cfg->common.for_rows != NULL)
+		return usage_error("-r and --compare print means, without %s",
+				   opts_word(cfg->common.for_rows, word));
+	if (output->stats && cfg->track.verbose && output->record == NULL)
+		return usage_error("-r and --compare print means, without -v if there is no -O");
 	if (cfg->limit.given && !compares)
 		return usage_error("missing --compare: --fail-above limits how much an event "
 				   "may grow");
@@ -262,7 +216,7 @@ static int check_means(struct config *cfg)
 	return STATUS_OK;
 }
 
-/* --by says how the screen groups LWPs at first. */
+/* --by is the first grouping of LWPs on the screen. */
 static int check_top(struct config *cfg)
 {
 	struct output_config *output = &cfg->common.output;
@@ -272,8 +226,8 @@ static int check_top(struct config *cfg)
 	if (cfg->interval_given && cfg->engine.interval_ms == 0)
 		return usage_error("unsupported with --top: -T 0, which takes no samples");
 	output->style.group = output->by;
-	output->by = BY_NOTHING;
-	if (output->keys == SCOPE_CPU || output->keys == SCOPE_USER)
+	output->by = SCOPE_NONE;
+	if (output->keys == SCOPE_NONE || output->keys == SCOPE_USER)
 		output->keys = SCOPE_SERVICE; /* users are always known, too */
 	cfg->engine.follow_exec = cfg->engine.follow_fork = cfg->track.fini_rows = true;
 	return STATUS_OK;
@@ -284,26 +238,26 @@ static int check_output(void *config)
 	struct config *cfg = config;
 	int status = STATUS_OK;
 
-	if (cfg->common.output.by == BY_CPU)
+	if (cfg->common.output.by == SCOPE_CPU)
 		return usage_error("unsupported --by=cpu: cpustat has it");
-	if (row_by_has_keys(cfg->common.output.by))
-		cfg->common.output.keys = row_by_scope(cfg->common.output.by);
+	if (scope_is_owner(cfg->common.output.by))
+		cfg->common.output.keys = cfg->common.output.by;
 	if (cfg->common.output.stats || cfg->limit.given)
 		status = check_means(cfg);
-	return status == STATUS_OK && cfg->top ? check_top(cfg) : status;
+	return status == STATUS_OK && cfg->common.top ? check_top(cfg) : status;
 }
 
-/* A summary is of the whole tree, and needs samples only for specs that take turns. */
+/* A summary counts the whole tree, and needs samples only for specs that take turns. */
 static void choose_for_summary(struct config *cfg)
 {
-	enum row_by by = cfg->common.output.by;
-	bool whole = by != BY_NOTHING || cfg->common.output.stats;
+	enum scope by = cfg->common.output.by;
+	bool whole = by != SCOPE_NONE || cfg->common.output.stats;
 
 	if (whole) {
 		cfg->engine.follow_exec = cfg->engine.follow_fork = true;
-		cfg->track.fini_rows = by == BY_LWP || by == BY_PROCESS;
+		cfg->track.fini_rows = by == SCOPE_LWP || by == SCOPE_PROCESS;
 	}
-	if (by != BY_NOTHING && cfg->interval_given && cfg->engine.interval_ms > 0)
+	if (by != SCOPE_NONE && cfg->interval_given && cfg->engine.interval_ms > 0)
 		cfg->common.output.intervals = cfg->track.fini_rows = true;
 	if (cfg->interval_given)
 		return;
@@ -353,20 +307,18 @@ static int parse_operands(void *config, int n, char **arg)
 	if (n > 0 && cfg->command == NULL)
 		cfg->command = arg;
 	choose_for_summary(cfg);
-	/* As on Solaris, -c alone follows neither; but there -c is never left out. */
+	/* As on Solaris, -c alone follows neither fork nor exec; Solaris has no default for -c. */
 	if (cfg->command != NULL && cfg->common.nspecs == 0)
 		cfg->engine.follow_exec = cfg->engine.follow_fork = true;
 	cfg->engine.debug = cfg->common.debug;
-	cfg->engine.waiting = cfg->track.delay_ns > 0;
 	if (cfg->engine.count > 0 && cfg->engine.interval_ms == 0)
-		say("-N counts samples, of which -T 0 takes none: tracking does not end by it");
-	if (cfg->engine.choice.nchoices > 1 ||
-	    (cfg->engine.choice.kind != CHOICE_NONE &&
-	     (cfg->pids.n != 0 || cfg->command != NULL || cfg->engine.descendants)))
-		return usage_error("only one of a command, -p, --all, --cgroup and --user");
+		say("-N has no effect: it counts samples, and -T 0 takes no samples");
+	if (cfg->engine.choice.kind != CHOICE_NONE &&
+	    (cfg->pids.n != 0 || cfg->command != NULL || cfg->engine.descendants))
+		return usage_error(ONLY_ONE);
 	if (cfg->repeat > 0 && cfg->engine.choice.kind != CHOICE_NONE)
-		return usage_error("-r runs a command again; --all, --cgroup and --user have none");
-	if (cfg->command == NULL && cfg->common.output.compare != NULL &&
+		return usage_error("-r runs a command again; --all, --cgroup and --user cannot");
+	if (cfg->common.output.compare != NULL &&
 	    mistakes_of_record(cfg->common.output.compare) != STATUS_OK)
 		return STATUS_USAGE;
 	if (cfg->command == NULL && cfg->pids.n == 0 && cfg->engine.choice.kind == CHOICE_NONE)
@@ -381,21 +333,16 @@ static int parse_operands(void *config, int n, char **arg)
 	return STATUS_OK;
 }
 
-static int count(void *config, cpc_t *cpc)
-{
-	return run_count(config, cpc);
-}
-
 static const struct program cputrack = {
 	.name = "cputrack",
 	.has = engine_names,
 	.opts = opts,
 	.foreign = foreign,
-	.print_usage = print_usage,
+	.usage = usage,
 	.parse_option = parse_option,
 	.check_output = check_output,
 	.parse_operands = parse_operands,
-	.count = count,
+	.count = run_count,
 };
 
 int main(int argc, char **argv)
@@ -406,6 +353,6 @@ int main(int argc, char **argv)
 	status = program_main(&cputrack, &cfg.common, &cfg, argc, argv);
 	if (cfg.second != NULL)
 		free(cfg.command);
-	free(cfg.pids.id);
+	free(cfg.pids.target);
 	return status;
 }

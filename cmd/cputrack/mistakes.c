@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * mistakes.c - refuse command lines that were meant otherwise.
+ * mistakes.c - detect common mistakes on the command line.
  */
 #include "mistakes.h"
 
@@ -31,12 +31,11 @@ static bool is_events(cpc_t *cpc, const char *text)
 	return known;
 }
 
-/* Warns of an option of a comparison among the arguments of its second command. */
-void mistakes_of_second(char **command, bool limited)
+void mistakes_of_second(char **command, bool given)
 {
 	static const char option[] = "--fail-above";
 
-	for (char **arg = command + 1; !limited && *arg != NULL; arg++) {
+	for (char **arg = command + 1; !given && *arg != NULL; arg++) {
 		if (strncmp(*arg, option, strlen(option)) == 0)
 			say("'%s' is an option of '%s' here: those of cputrack come before the "
 			    "commands",
@@ -44,13 +43,13 @@ void mistakes_of_second(char **command, bool limited)
 	}
 }
 
-/* Reports what a word that names no program may mean.  False: nothing is known. */
+/* Reports what the user may have meant by a word that names no program.  False: no idea. */
 static bool explain_command(cpc_t *cpc, const char *name)
 {
 	size_t n = strcspn(name, " \t|<>;&/"); /* of the first word, unless it is a path */
 
 	if (is_events(cpc, name))
-		say("'%s' is an event, and no program; events are given by -c: cputrack "
+		say("'%s' is an event, not a program; events are given by -c: cputrack "
 		    "-c %s COMMAND (-e follows an exec)",
 		    name, name);
 	else if (name[n] != '\0' && name[n] != '/')
@@ -92,7 +91,7 @@ int mistakes_of_command(cpc_t *cpc, char **command, bool no_events)
 	return STATUS_OK;
 }
 
-/* Is it a program instead of a record?  Reads regular files only, which stay as they are. */
+/* Is it a program instead of a record?  Reads regular files only: reading a pipe would empty it. */
 static bool is_program_file(const char *path)
 {
 	struct stat st;
@@ -112,7 +111,7 @@ int mistakes_of_record(const char *path)
 {
 	if (!is_program_file(path))
 		return STATUS_OK;
-	say("invalid --compare '%s': it is a program, and no record; two commands are compared by "
+	say("invalid --compare '%s': it is a program, not a record; two commands are compared by "
 	    "--compare -- %s -- COMMAND",
 	    path, path);
 	return STATUS_USAGE;

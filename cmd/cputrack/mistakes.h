@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * mistakes.h - refuse command lines that were meant otherwise.
+ * mistakes.h - detect common mistakes on the command line.
  */
 #ifndef MISTAKES_H
 #define MISTAKES_H
@@ -11,15 +11,15 @@
 
 /*
  * Refuses a command that is an event or a command line for a shell instead of a program.  Warns of
- * events among the command's own arguments, if there were `no_events` before the command.
- * Returns the exit status, after a message if not 0.
+ * a -c among the command's own arguments, if `no_events` were given before the command.  Returns
+ * STATUS_OK, or the exit status after a message.
  */
 int mistakes_of_command(cpc_t *cpc, char **command, bool no_events);
 
-/* Warns of --fail-above among the arguments of the second command, unless it was given. */
+/* Warns of --fail-above among the arguments of the second command, unless also `given` to us. */
 void mistakes_of_second(char **command, bool given);
 
-/* Refuses a program in the place of a record of --compare.  Returns the exit status, likewise. */
+/* Refuses a program in place of the record for --compare.  Returns the exit status, likewise. */
 int mistakes_of_record(const char *path);
 
 #endif /* MISTAKES_H */

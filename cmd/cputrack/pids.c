@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * pids.c - the processes that -p names.
+ * pids.c - the processes of -p, and the state of processes in /proc.
  */
 #include "pids.h"
 
@@ -12,6 +12,7 @@
 #include <bsd/string.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
@@ -19,24 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COMM_PATTERN 256 /* bytes of a pattern */
-
-static bool has(const struct pids *pids, pid_t pid)
-{
-	for (size_t i = 0; i < pids->n; i++) {
-		if (pids->id[i] == pid)
-			return true;
-	}
-	return false;
-}
-
-static void add(struct pids *pids, pid_t pid)
-{
-	if (has(pids, pid))
-		return;
-	pids->id = xrealloc(pids->id, (pids->n + 1) * sizeof(*pids->id));
-	pids->id[pids->n++] = pid;
-}
+/* ---- /proc ------------------------------------------------------------------------------- */
 
 #define PF_EXITING 4u /* of the kernel */
 
@@ -51,7 +35,6 @@ bool pid_read_stat(pid_t pid, struct pid_stat *stat)
 	size_t n;
 	unsigned flags;
 	FILE *f;
-	int parent;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	f = fopen(path, "re");
@@ -61,15 +44,49 @@ bool pid_read_stat(pid_t pid, struct pid_stat *stat)
 	fclose(f);
 	text[n] = '\0';
 	open = strchr(text, '(');
-	close = strrchr(text, ')'); /* the name may have others */
+	close = strrchr(text, ')'); /* the name can contain some, too */
 	if (open == NULL || close == NULL ||
-	    sscanf(close + 1, STAT_FORMAT, &stat->state, &parent, &flags, &stat->start) != 4)
+	    sscanf(close + 1, STAT_FORMAT, &stat->state, &stat->parent, &flags, &stat->start) != 4)
 		return false;
 	*close = '\0';
 	strlcpy(stat->comm, open + 1, COMM_SIZE);
-	stat->parent = (pid_t)parent;
 	stat->exiting = (flags & PF_EXITING) != 0;
 	return true;
+}
+
+void pid_read_comm(pid_t tid, char comm[COMM_SIZE])
+{
+	char path[32], text[COMM_SIZE];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1)
+		return;
+	n = read(fd, text, sizeof(text)); /* the name and a newline */
+	close(fd);
+	if (n < 1)
+		return;
+	text[n - 1] = '\0';
+	memcpy(comm, text, (size_t)n);
+}
+
+bool pid_read_status(pid_t pid, const char *key, char *value, size_t size)
+{
+	char path[32], line[256];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (!found && f != NULL && fgets(line, sizeof(line), f) != NULL)
+		found = strncmp(line, key, strlen(key)) == 0;
+	if (f != NULL)
+		fclose(f);
+	if (found)
+		strlcpy(value, line + strlen(key), size);
+	return found;
 }
 
 void pids_each(bool (*visit)(void *arg, pid_t pid), void *arg)
@@ -89,58 +106,66 @@ void pids_each(bool (*visit)(void *arg, pid_t pid), void *arg)
 	closedir(dir);
 }
 
-/* All processes whose name is this, or matches it as a pattern of glob(7). */
+/* ---- names ------------------------------------------------------------------------------- */
+
+#define COMM_PATTERN 256 /* bytes of a pattern */
+
+static void add_pid(struct pids *pids, pid_t pid, bool by_name)
+{
+	for (size_t i = 0; i < pids->n; i++) {
+		if (pids->target[i].pid == pid) {
+			pids->target[i].by_name &= by_name;
+			return;
+		}
+	}
+	pids->target = xrealloc(pids->target, (pids->n + 1) * sizeof(*pids->target));
+	pids->target[pids->n++] = (struct target){.pid = pid, .by_name = by_name};
+}
+
+/* The processes whose name is this, or matches it as a pattern of glob(7). */
 struct named {
-	struct pids pids;
+	struct pids *pids;
 	char pattern[COMM_PATTERN];
+	size_t n, nprinted;
+	char printed[512]; /* the first of their ids */
 };
 
 static bool add_if_named(void *arg, pid_t pid)
 {
 	struct named *named = arg;
 	struct pid_stat stat;
+	char id[16];
 
-	if (pid_read_stat(pid, &stat) &&
-	    (strcmp(stat.comm, named->pattern) == 0 || fnmatch(named->pattern, stat.comm, 0) == 0))
-		add(&named->pids, pid);
+	if (!pid_read_stat(pid, &stat) ||
+	    (strcmp(stat.comm, named->pattern) != 0 && fnmatch(named->pattern, stat.comm, 0) != 0))
+		return true;
+	add_pid(named->pids, pid, true);
+	snprintf(id, sizeof(id), "%s%d", named->n++ > 0 ? ", " : "", (int)pid);
+	if (strlen(named->printed) + strlen(id) < sizeof(named->printed)) {
+		strlcat(named->printed, id, sizeof(named->printed));
+		named->nprinted++;
+	}
 	return true;
 }
 
-/* Prints the processes with the name; if there are very many, the number of the rest. */
-static void print_named(const char *name, const struct pids *named)
-{
-	char text[512] = "", more[48] = "", id[16];
-	size_t printed = 0;
-
-	while (printed < named->n) {
-		snprintf(id, sizeof(id), "%s%d", printed > 0 ? ", " : "", (int)named->id[printed]);
-		if (strlen(text) + strlen(id) >= sizeof(text))
-			break;
-		strlcat(text, id, sizeof(text));
-		printed++;
-	}
-	if (printed < named->n)
-		snprintf(more, sizeof(more), " and %zu more", named->n - printed);
-	say("-p '%s': %s %s%s", name, named->n == 1 ? "process" : "processes", text, more);
-}
-
-/* The kernel cuts names; it cannot be known where a pattern would have to be cut. */
+/* The kernel cuts names: cut `name` likewise, unless it is a pattern, which cannot be cut. */
 static bool add_named(struct pids *pids, const char *name)
 {
 	const bool is_pattern = strpbrk(name, "*?[\\") != NULL;
-	struct named named = {0};
+	struct named named = {.pids = pids};
+	char more[48] = "";
 
 	strlcpy(named.pattern, name, is_pattern ? sizeof(named.pattern) : COMM_SIZE);
 	pids_each(add_if_named, &named);
-	for (size_t i = 0; i < named.pids.n; i++)
-		add(pids, named.pids.id[i]);
-	if (named.pids.n == 0)
+	if (named.nprinted < named.n)
+		snprintf(more, sizeof(more), " and %zu more", named.n - named.nprinted);
+	if (named.n == 0)
 		say("-p '%s': no process has %s", name,
 		    is_pattern ? "a name like this" : "this name");
 	else
-		print_named(name, &named.pids);
-	free(named.pids.id);
-	return named.pids.n > 0;
+		say("-p '%s': %s %s%s", name, named.n == 1 ? "process" : "processes", named.printed,
+		    more);
+	return named.n > 0;
 }
 
 bool pids_parse(struct pids *pids, const char *text)
@@ -156,7 +181,7 @@ bool pids_parse(struct pids *pids, const char *text)
 		if (number && bad != NULL)
 			say("-p '%s': expected process ids, from 1 to %d, or names", text, INT_MAX);
 		else if (number)
-			add(pids, pid);
+			add_pid(pids, pid, false);
 		good = number ? bad == NULL : add_named(pids, word);
 	}
 	free(list);

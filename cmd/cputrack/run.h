@@ -8,10 +8,10 @@
 
 #include "../program/program.h"
 #include "pids.h"
-#include "track/engine_select.h"
+#include "track/engine.h"
 #include "track/track.h"
 
-/* What the command line says. */
+/* The parsed command line. */
 struct config {
 	struct options common;
 	enum engine_choice engine_choice;
@@ -23,10 +23,12 @@ struct config {
 	char **second;	     /* compare `command` with this one; or NULL */
 	struct limit limit;  /* of --fail-above */
 	struct pids pids;    /* of -p */
-	bool top;	     /* rows are shown on a screen */
 };
 
-/* Counts the command, or the processes of -p, to the end.  Returns the exit status. */
-int run_count(struct config *cfg, cpc_t *cpc);
+/*
+ * Counts the command, or the processes of -p, to the end.  `config`: a struct config.  Returns the
+ * exit status.
+ */
+int run_count(void *config, cpc_t *cpc);
 
 #endif /* RUN_H */

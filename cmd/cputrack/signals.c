@@ -1,81 +1,107 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * signals.c - what SIGINT, SIGQUIT, SIGTERM, SIGHUP and the terminal's ^Z do to a run.
+ * signals.c - how a run handles SIGINT, SIGQUIT, SIGTERM, SIGHUP and the terminal's ^Z.
  */
 #include "signals.h"
 
+#include "track/pace.h"
+
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* Handlers read these; only lock-free atomics may be read there. */
 _Static_assert(ATOMIC_POINTER_LOCK_FREE == 2, "pointers need a lock");
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2, "integers need a lock");
 
-static struct pace *_Atomic paced;	/* NULL: no run yet, or none any more */
-static atomic_int ready;		/* it can be stopped */
-static struct command *_Atomic started; /* NULL: -p */
-static atomic_int early;		/* a signal that came before it was ready */
-static atomic_int got;			/* the first signal of all runs of a command */
+static struct engine *_Atomic running; /* NULL: between runs */
+static atomic_int ready;	       /* `running` can be stopped */
+static atomic_int command_fd = -1;     /* pidfd; -1: not started, or the kernel has no pidfds */
+static atomic_int early;	       /* a signal that came before `ready` */
+static atomic_int got;		       /* the first signal of all runs */
 
-/*
- * The command has ended.  If that was not reported yet, its exit row is still to come, so
- * leave the stop to the exit handler; but do not rely on that a second time.
- */
-static void stop_without(struct command *command, struct pace *pace)
+/* Has the command ended, or is it a zombie? */
+static bool has_ended(const struct command *command)
 {
-	if (atomic_load(&command->left) || atomic_exchange(&command->stop_at, true))
-		pace_stop(pace);
+	struct pollfd pidfd = {.fd = atomic_load(&command_fd), .events = POLLIN};
+	siginfo_t info = {0};
+
+	if (command->reaped)
+		return true;
+	if (pidfd.fd != -1)
+		return poll(&pidfd, 1, 0) > 0;
+	if (waitid(P_PID, (id_t)command->pid, &info, WEXITED | WNOWAIT | WNOHANG | __WALL) == -1)
+		return errno == ECHILD;
+	return info.si_pid != 0;
+}
+
+static void pass_on(const struct command *command, int sig)
+{
+	const int pidfd = atomic_load(&command_fd);
+
+	if (pidfd != -1)
+		syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
+	else if (!command->reaped)
+		kill(command->pid, sig);
 }
 
 /*
- * Signals are the command's as long as it lives.  Those of the terminal reach it anyway
- * (si_code is positive then); those that a process sent to us alone are passed on.  After
- * its end they stop the tracking of the processes that it has left.
+ * Stops the tracking; there is no command, or it has ended.  If its exit row is still to come, let
+ * that event stop the tracking; but at a second signal, do not wait for it.
  */
-static void on_command_signal(int sig, siginfo_t *info, void *context)
+static void stop_after_command(struct engine *engine)
 {
-	struct command *command = atomic_load(&started);
-	struct pace *pace = atomic_load(&paced);
+	struct command *command = engine->track->command;
+
+	if (command == NULL || atomic_load(&command->left) ||
+	    atomic_exchange(&command->stop_at, true))
+		pace_stop(engine);
+}
+
+/*
+ * While the command lives, signals are for the command.  Those of the terminal reach it anyway
+ * (si_code is positive then); those that a process sent to us alone are passed on.  After the
+ * command's end they stop the tracking of its other processes; with -p, they stop it at once.
+ */
+static void on_end_signal(int sig, siginfo_t *info, void *context)
+{
+	struct engine *engine = atomic_load(&running);
 	bool acts = atomic_load(&ready);
 	int saved = errno, none = 0;
+	struct command *command;
 
 	(void)context;
 	atomic_compare_exchange_strong(&got, &none, sig);
-	if (pace == NULL)
+	if (engine == NULL)
 		return;
-	if (!atomic_load(&command->left))
+	command = engine->track->command;
+	if (command != NULL && !atomic_load(&command->left))
 		atomic_store(&command->cut, true);
-	if (acts && command_ended(command))
-		stop_without(command, pace);
+	if (acts && (command == NULL || has_ended(command)))
+		stop_after_command(engine);
 	else if (acts && info->si_code <= 0)
-		command_signal(command, sig);
-	else if (!acts && (info->si_code <= 0 || command->pid == 0))
+		pass_on(command, sig);
+	else if (!acts && (command == NULL || info->si_code <= 0 || command->pid == 0))
 		atomic_store(&early, sig); /* one from the terminal reaches the command anyway, once
 					      it is started */
 	errno = saved;
 }
 
-static void on_end_signal(int sig, siginfo_t *info, void *context)
-{
-	struct pace *pace = atomic_load(&paced);
-
-	(void)info;
-	(void)context;
-	if (!atomic_load(&ready))
-		atomic_store(&early, sig);
-	else if (pace != NULL)
-		pace_stop(pace);
-}
-
-/* ^Z; a SIGCONT that comes before we have stopped takes it back. */
+/*
+ * ^Z, or a SIGCONT that cancels it.  pace_idle() stops us after the command has stopped: the
+ * command's own handler may have work to do before.
+ */
 static void on_suspend(int sig)
 {
-	struct pace *pace = atomic_load(&paced);
+	struct engine *engine = atomic_load(&running);
 
-	if (pace != NULL)
-		pace_suspend(pace, sig == SIGTSTP);
+	if (engine != NULL)
+		engine->suspend = sig == SIGTSTP;
 }
 
 static const struct {
@@ -92,21 +118,21 @@ const char *signals_name(int sig)
 	return caught[i].name;
 }
 
-void signals_catch(struct pace *pace, struct command *command)
+void signals_catch(struct engine *engine)
 {
+	const struct command *command = engine->track->command;
 	const struct sigaction tstp = {
 		/* If we stopped, an attached process would soon wait for us. */
 		.sa_handler = command != NULL ? on_suspend : SIG_IGN,
 		.sa_flags = SA_RESTART,
 	};
 	const struct sigaction act = {
-		.sa_sigaction = command != NULL ? on_command_signal : on_end_signal,
+		.sa_sigaction = on_end_signal,
 		.sa_flags = SA_SIGINFO | SA_RESTART,
 	};
 	struct sigaction old;
 
-	atomic_store(&started, command);
-	atomic_store(&paced, pace);
+	atomic_store(&running, engine);
 	for (size_t i = 0; i < sizeof(caught) / sizeof(*caught); i++) {
 		const int sig = caught[i].sig;
 
@@ -126,8 +152,11 @@ void signals_catch(struct pace *pace, struct command *command)
 
 void signals_act(void)
 {
+	const struct command *command = atomic_load(&running)->track->command;
 	int sig;
 
+	if (command != NULL)
+		atomic_store(&command_fd, (int)syscall(SYS_pidfd_open, command->pid, 0));
 	atomic_store(&ready, true);
 	sig = atomic_load(&early);
 	if (sig != 0)
@@ -141,9 +170,14 @@ bool signals_kept(void)
 
 void signals_forget(void)
 {
-	atomic_store(&paced, NULL);
+	int pidfd;
+
+	atomic_store(&running, NULL);
 	atomic_store(&ready, false);
 	atomic_store(&early, 0);
+	pidfd = atomic_exchange(&command_fd, -1);
+	if (pidfd != -1)
+		close(pidfd);
 }
 
 int signals_got(void)

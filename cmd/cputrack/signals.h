@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * signals.h - what SIGINT, SIGQUIT, SIGTERM, SIGHUP and the terminal's ^Z do to a run.
+ * signals.h - how a run handles SIGINT, SIGQUIT, SIGTERM, SIGHUP and the terminal's ^Z.
  */
 #ifndef SIGNALS_H
 #define SIGNALS_H
 
-#include "command.h"
-#include "track/pace.h"
+#include <stdbool.h>
+
+struct engine;
 
 /*
- * Installs the handlers: signals go to the command and, when it has ended or is NULL, stop
- * the tracking.  Until signals_act() they are only kept.
+ * Installs the handlers.  They pass signals on to the command while it runs; otherwise a signal
+ * stops the tracking.  Until signals_act() signals are only kept.
  */
-void signals_catch(struct pace *pace, struct command *command);
+void signals_catch(struct engine *engine);
 
-/* Signals act from now on, also one that came before.  The command has been started. */
+/* Signals act from now on, also one that came before.  The command is our child. */
 void signals_act(void);
 
-/* Is a signal kept that is to stop the tracking before it has begun? */
+/* Has a signal come that is to stop the tracking before it begins? */
 bool signals_kept(void);
 
-/* The run is over; signals that still come are kept for signals_got() only. */
+/* The run is over: only signals_got() notices signals from now on. */
 void signals_forget(void);
 
-/* The first signal that came since there is a command to run; 0: none. */
+/* The first signal of all runs; 0: none. */
 int signals_got(void);
 
-/* "INT", say: of one that signals_got() returned. */
+/* The name of a signal of signals_got(), such as "INT". */
 const char *signals_name(int sig);
 
 #endif /* SIGNALS_H */

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * encode.c - makes events of PMUs in sysfs of the events of event files.
+ * encode.c - encodes the events of event files as events of PMUs in sysfs.
  *
  * The meaning of the fields is that of tools/perf/pmu-events/jevents.py of Linux, which reads the
  * same files.
  */
 #include "encode.h"
 
+#include "read.h"
+
+#include <bsd/string.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
@@ -28,62 +31,19 @@ static const struct {
 
 /* Other members that encode() uses, and members that do not change what is counted. */
 static const char *const known_members[] = {
-	"EventCode",
-	"ConfigCode",
-	"EventidCode",
-	"ExtSel",
-	"UMask",
-	"UMaskExt",
-	"Filter",
-	"Unit",
-	"MSRIndex",
-	"MSRValue",
-	"EventName",
-	"ArchStdEvent",
+	"EventCode", "ConfigCode", "EventidCode", "ExtSel", "UMask", "UMaskExt", "Filter", "Unit",
+	"MSRIndex", "MSRValue", "EventName", "ArchStdEvent",
 	/* Descriptions. */
-	"BriefDescription",
-	"PublicDescription",
-	"Description",
-	"Title",
-	"Topic",
-	"Errata",
-	"Deprecated",
-	"Experimental",
-	"Internal",
-	"EventStatus",
-	"Compat",
-	"Speculative",
+	"BriefDescription", "PublicDescription", "Description", "Title", "Topic", "Errata",
+	"Deprecated", "Experimental", "Internal", "EventStatus", "Compat", "Speculative",
 	/* How to show it. */
-	"ScaleUnit",
-	"UnitOfMeasure",
-	"PerPkg",
-	"AggregationMode",
-	"MetricName",
-	"MetricExpr",
-	"MetricGroup",
-	"MetricConstraint",
-	"MetricThreshold",
-	"MetricgroupNoGroup",
+	"ScaleUnit", "UnitOfMeasure", "PerPkg", "AggregationMode", "MetricName", "MetricExpr",
+	"MetricGroup", "MetricConstraint", "MetricThreshold", "MetricgroupNoGroup",
 	"DefaultMetricgroupName",
 	/* Which counters can count it, and how to sample it. */
-	"Counter",
-	"CounterType",
-	"CounterHTOff",
-	"PEBScounters",
-	"PEBS",
-	"PDIR_COUNTER",
-	"Precise",
-	"CollectPEBSRecord",
-	"SampleAfterValue",
-	"TakenAlone",
-	"Data_LA",
-	"L1_Hit_Indication",
-	"ELLC",
-	"Offcore",
-	"RetirementLatencyMin",
-	"RetirementLatencyMax",
-	"RetirementLatencyMean",
-};
+	"Counter", "CounterType", "CounterHTOff", "PEBScounters", "PEBS", "PDIR_COUNTER", "Precise",
+	"CollectPEBSRecord", "SampleAfterValue", "TakenAlone", "Data_LA", "L1_Hit_Indication",
+	"ELLC", "Offcore", "RetirementLatencyMin", "RetirementLatencyMax", "RetirementLatencyMean"};
 
 /* Registers whose values are fields of the PMU of the core. */
 static const struct {
@@ -122,88 +82,69 @@ static const struct {
 
 /*
  * Parses a hexadecimal number after 0x, or a decimal number.  As in perf(1), a leading 0 does
- * not make it octal.  `*end` is the character after it.  False: not a number.
+ * not make it octal.  `list`: more numbers may follow, for the registers of further counters.
  */
-static bool parse_digits(const char *text, uint64_t *val, char *end)
+static bool parse_number(const char *text, bool list, uint64_t *val)
 {
 	bool hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-	char *rest;
+	char *end;
 
 	if (!isdigit((unsigned char)*text))
 		return false;
 	errno = 0;
-	*val = strtoull(text, &rest, hexadecimal ? 16 : 10);
-	*end = *rest;
-	return errno == 0;
+	*val = strtoull(text, &end, hexadecimal ? 16 : 10);
+	return errno == 0 && (*end == '\0' || (list && *end == ','));
 }
 
-static bool parse_number(const char *text, uint64_t *val)
+/* Appends terms, separated by commas. */
+static void add_terms(struct encoding *e, const char *terms)
 {
-	char end;
-
-	return parse_digits(text, val, &end) && end == '\0';
-}
-
-/* Parses the first number of a list, which is for the registers of several counters. */
-static bool parse_first(const char *text, uint64_t *val)
-{
-	char end;
-
-	return parse_digits(text, val, &end) && (end == '\0' || end == ',');
+	if (*e->terms != '\0')
+		strlcat(e->terms, ",", sizeof(e->terms));
+	if (strlcat(e->terms, terms, sizeof(e->terms)) >= sizeof(e->terms))
+		e->invalid = true;
 }
 
 static void add_term(struct encoding *e, const char *field, uint64_t val)
 {
-	size_t n = strlen(e->terms);
+	char term[64];
 
-	if ((size_t)snprintf(e->terms + n, sizeof(e->terms) - n, "%s%s=0x%llx", n > 0 ? "," : "",
-			     field, (unsigned long long)val) >= sizeof(e->terms) - n)
-		e->invalid = true;
-}
-
-/* The members of an event. */
-struct members {
-	encode_value_fn *value_of;
-	void *object;
-};
-
-static const char *text_of(const struct members *from, const char *key)
-{
-	return from->value_of(from->object, key);
+	snprintf(term, sizeof(term), "%s=0x%llx", field, (unsigned long long)val);
+	add_terms(e, term);
 }
 
 /* A missing number is 0. */
-static uint64_t number_of(struct encoding *e, const struct members *from, const char *key)
+static uint64_t number_of(struct encoding *e, struct json_object *object, const char *key)
 {
-	const char *value = text_of(from, key);
+	const char *value = read_member(object, key);
 	uint64_t val = 0;
 
-	if (*value != '\0' && !parse_number(value, &val))
+	if (*value != '\0' && !parse_number(value, false, &val))
 		e->invalid = true;
 	return val;
 }
 
 /* The code of the event is in one of three members. */
-static void put_code(struct encoding *e, const struct members *from)
+static void put_code(struct encoding *e, struct json_object *object)
 {
-	const char *code = text_of(from, "EventCode");
-	uint64_t val = 0, high = number_of(e, from, "ExtSel");
+	const char *code = read_member(object, "EventCode");
+	uint64_t val = 0, high = number_of(e, object, "ExtSel");
 
-	if (*text_of(from, "ConfigCode") != '\0') {
-		add_term(e, "config", number_of(e, from, "ConfigCode"));
-	} else if (*text_of(from, "EventidCode") != '\0') {
-		add_term(e, "eventid", number_of(e, from, "EventidCode"));
+	if (*read_member(object, "ConfigCode") != '\0') {
+		add_term(e, "config", number_of(e, object, "ConfigCode"));
+	} else if (*read_member(object, "EventidCode") != '\0') {
+		add_term(e, "eventid", number_of(e, object, "EventidCode"));
 	} else if (*code != '\0') {
-		if (!parse_first(code, &val) || high > 0xff)
+		if (!parse_number(code, true, &val) || high > 0xff)
 			e->invalid = true;
 		add_term(e, "event", val | high << 8);
 	}
 }
 
 /* The unit mask is wider for some units.  Some files have its upper part in both members. */
-static void put_umask(struct encoding *e, const struct members *from)
+static void put_umask(struct encoding *e, struct json_object *object)
 {
-	uint64_t umask = number_of(e, from, "UMask") | number_of(e, from, "UMaskExt") << 8;
+	uint64_t umask = number_of(e, object, "UMask") | number_of(e, object, "UMaskExt") << 8;
 
 	if (umask != 0)
 		add_term(e, "umask", umask);
@@ -212,17 +153,12 @@ static void put_umask(struct encoding *e, const struct members *from)
 /* The filter is a list of terms already: "config1=0x40e33". */
 static void put_filter(struct encoding *e, const char *filter)
 {
-	size_t n = strlen(e->terms);
-
 	if (*filter == '\0')
 		return;
-	for (const char *c = filter; *c != '\0'; c++) {
-		if (!isalnum((unsigned char)*c) && strchr("_=,", *c) == NULL)
-			e->invalid = true;
-	}
-	if (strchr(filter, '=') == NULL || (size_t)snprintf(e->terms + n, sizeof(e->terms) - n,
-							    ",%s", filter) >= sizeof(e->terms) - n)
-		e->invalid = true;
+	for (const char *c = filter; *c != '\0'; c++)
+		e->invalid |= !isalnum((unsigned char)*c) && strchr("_=,", *c) == NULL;
+	e->invalid |= strchr(filter, '=') == NULL;
+	add_terms(e, filter);
 }
 
 static void put_unit(struct encoding *e, const char *unit)
@@ -251,9 +187,9 @@ static void put_msr(struct encoding *e, const char *index, const char *value)
 {
 	uint64_t reg, val;
 
-	if (*index == '\0' || !parse_first(index, &reg) || reg == 0)
+	if (*index == '\0' || !parse_number(index, true, &reg) || reg == 0)
 		return;
-	if (!parse_first(value, &val)) {
+	if (!parse_number(value, true, &val)) {
 		e->invalid = true;
 		return;
 	}
@@ -271,7 +207,7 @@ static bool is_empty(const char *value)
 	uint64_t val;
 
 	return *value == '\0' || strcasecmp(value, "null") == 0 || strcasecmp(value, "NA") == 0 ||
-	       (parse_first(value, &val) && val == 0);
+	       (parse_number(value, true, &val) && val == 0);
 }
 
 bool encode_is_unknown(const char *key, const char *value)
@@ -289,22 +225,21 @@ bool encode_is_unknown(const char *key, const char *value)
 	return true;
 }
 
-bool encode(struct encoding *e, encode_value_fn *value_of, void *object)
+bool encode(struct encoding *e, struct json_object *object)
 {
-	const struct members from = {.value_of = value_of, .object = object};
-	const char *name = value_of(object, "EventName"), *terms = e->terms;
+	const char *name = read_member(object, "EventName"), *terms = e->terms;
 
-	put_code(e, &from);
-	put_umask(e, &from);
+	put_code(e, object);
+	put_umask(e, object);
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
-		uint64_t val = number_of(e, &from, fields[i].key);
+		uint64_t val = number_of(e, object, fields[i].key);
 
 		if (val != 0)
 			add_term(e, fields[i].field, val);
 	}
-	put_filter(e, value_of(object, "Filter"));
-	put_unit(e, value_of(object, "Unit"));
-	put_msr(e, value_of(object, "MSRIndex"), value_of(object, "MSRValue"));
+	put_filter(e, read_member(object, "Filter"));
+	put_unit(e, read_member(object, "Unit"));
+	put_msr(e, read_member(object, "MSRIndex"), read_member(object, "MSRValue"));
 	for (size_t i = 0; e->pmu[0] == '\0' && i < sizeof(fixed) / sizeof(*fixed); i++) {
 		if (strcasecmp(fixed[i].name, name) == 0)
 			terms = fixed[i].terms;

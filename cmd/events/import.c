@@ -12,6 +12,7 @@
 #include "import.h"
 
 #include "../base/say.h"
+#include "../rows/jsonwrite.h"
 #include "encode.h"
 #include "metric.h"
 #include "read.h"
@@ -52,25 +53,13 @@ static bool is_name(const char *name)
 	       (*name < '0' || *name > '9');
 }
 
-/* The text of a member; "": missing, or neither text nor a number. */
-static const char *text_of(void *object, const char *key)
-{
-	struct json_object *member;
-
-	if (!json_object_object_get_ex(object, key, &member) ||
-	    (!json_object_is_type(member, json_type_string) &&
-	     !json_object_is_type(member, json_type_int)))
-		return "";
-	return json_object_get_string(member);
-}
-
 /* The unit of a metric; NULL: none. */
 static const char *unit_of(struct json_object *object)
 {
 	static const char *const keys[] = {"ScaleUnit", "UnitOfMeasure", "units"};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-		const char *unit = text_of(object, keys[i]);
+		const char *unit = read_member(object, keys[i]);
 
 		if (i == 0)
 			unit += strspn(unit, "0123456789.");
@@ -96,21 +85,25 @@ static bool is_first(struct import *import, const char *name, const char *expr)
 		import->doubled += strcmp(json_object_get_string(first), expr) != 0;
 		return false;
 	}
-	json_object_object_add(import->written, key, json_object_new_string(expr));
+	jsonwrite_add_text(import->written, key, expr);
 	return true;
 }
 
+/* Writes a definition if it is the first one of its name, and then counts it in `*written`. */
 static void put_definition(struct import *import, const char *name, const char *expr,
-			   struct json_object *object)
+			   struct json_object *object, size_t *written)
 {
 	static const char *const keys[] = {"BriefDescription", "description", "title",
 					   "PublicDescription"};
-	const char *desc = "", *counters = text_of(object, "Counter");
+	const char *desc = "", *counters = read_member(object, "Counter");
 
+	if (!is_first(import, name, expr))
+		return;
+	++*written;
 	for (size_t i = 0; *desc == '\0' && i < sizeof(keys) / sizeof(*keys); i++)
-		desc = text_of(object, keys[i]);
+		desc = read_member(object, keys[i]);
 	fprintf(import->out, "%s = %s  # ", name, expr);
-	if (strcmp(text_of(object, "Deprecated"), "1") == 0)
+	if (strcmp(read_member(object, "Deprecated"), "1") == 0)
 		fputs("(deprecated) ", import->out);
 	put_desc(import->out, desc);
 	if (*counters != '\0' && strncasecmp(counters, "fixed", 5) != 0) {
@@ -124,15 +117,6 @@ static void put_definition(struct import *import, const char *name, const char *
 		fputc(')', import->out);
 	}
 	fputc('\n', import->out);
-}
-
-static void put_event(struct import *import, const char *name, const char *expr,
-		      struct json_object *object)
-{
-	if (!is_first(import, name, expr))
-		return;
-	put_definition(import, name, expr, object);
-	import->events++;
 }
 
 /* An unknown member, which can change what is counted; or NULL. */
@@ -149,11 +133,11 @@ static const char *find_unknown(struct json_object *object)
 /* Adds an event of Intel or Linux. */
 static void add_event(struct import *import, struct json_object *object)
 {
-	const char *name = text_of(object, "EventName"), *unknown = find_unknown(object);
+	const char *name = read_member(object, "EventName"), *unknown = find_unknown(object);
 	struct encoding e = {0};
 
-	if (is_name(name) && unknown == NULL && encode(&e, text_of, object)) {
-		put_event(import, name, e.text, object);
+	if (is_name(name) && unknown == NULL && encode(&e, object)) {
+		put_definition(import, name, e.text, object, &import->events);
 		return;
 	}
 	import->skipped_events++;
@@ -165,7 +149,7 @@ static void add_event(struct import *import, struct json_object *object)
 static void add_code(struct import *import, const char *name, const char *key,
 		     struct json_object *object)
 {
-	const char *code = text_of(object, key);
+	const char *code = read_member(object, key);
 	char expr[32], *end;
 	unsigned long val;
 
@@ -178,23 +162,23 @@ static void add_code(struct import *import, const char *name, const char *key,
 		return;
 	}
 	snprintf(expr, sizeof(expr), "0x%lx", val);
-	put_event(import, name, expr, object);
+	put_definition(import, name, expr, object, &import->events);
 }
 
 /* Adds a metric of Linux, Intel or Arm. */
 static void add_metric(struct import *import, struct metrics *metrics, const char *name,
 		       struct json_object *object)
 {
-	const char *expr = text_of(object, "MetricExpr");
+	const char *expr = read_member(object, "MetricExpr");
 	struct json_object *aliases = NULL;
 
 	if (*expr == '\0' && json_object_object_get_ex(object, "Events", &aliases) &&
 	    !json_object_is_type(aliases, json_type_array))
 		aliases = NULL;
 	if (*expr == '\0')
-		expr = text_of(object, aliases != NULL ? "Formula" : "formula");
+		expr = read_member(object, aliases != NULL ? "Formula" : "formula");
 	if (is_name(name))
-		metrics_add(metrics, name, expr, text_of(object, "ScaleUnit"), aliases, object);
+		metrics_add(metrics, name, expr, aliases, object);
 	else
 		import->skipped_metrics++;
 }
@@ -206,14 +190,11 @@ static void put_metrics(struct import *import, struct metrics *metrics)
 	for (size_t i = 0; i < metrics->n; i++) {
 		const struct metric *metric = &metrics->metric[i];
 
-		if (metric->text == NULL) {
+		if (metric->text != NULL)
+			put_definition(import, metric->name, metric->text, metric->object,
+				       &import->metrics);
+		else
 			import->skipped_metrics++;
-			continue;
-		}
-		if (!is_first(import, metric->name, metric->text))
-			continue;
-		put_definition(import, metric->name, metric->text, metric->object);
-		import->metrics++;
 	}
 	metrics_free(metrics);
 }
@@ -229,24 +210,24 @@ static bool is_code(struct json_object *object)
 {
 	struct encoding e = {0};
 
-	return find_unknown(object) == NULL && encode(&e, text_of, object) && *e.pmu == '\0' &&
+	return find_unknown(object) == NULL && encode(&e, object) && *e.pmu == '\0' &&
 	       strncmp(e.terms, "event=", 6) == 0 && strchr(e.terms, ',') == NULL;
 }
 
 static void add_any(struct import *import, struct metrics *metrics, struct json_object *object)
 {
-	const char *metric = text_of(object, "MetricName");
+	const char *metric = read_member(object, "MetricName");
 
 	if (!json_object_is_type(object, json_type_object))
 		import->skipped_events++;
 	else if (*metric != '\0')
 		add_metric(import, metrics, metric, object);
-	else if (*text_of(object, "EventName") != '\0' && is_arm(import) && is_code(object))
-		add_code(import, text_of(object, "EventName"), "EventCode", object);
-	else if (*text_of(object, "EventName") != '\0')
+	else if (*read_member(object, "EventName") != '\0' && is_arm(import) && is_code(object))
+		add_code(import, read_member(object, "EventName"), "EventCode", object);
+	else if (*read_member(object, "EventName") != '\0')
 		add_event(import, object);
 	else
-		add_code(import, text_of(object, "name"), "code", object);
+		add_code(import, read_member(object, "name"), "code", object);
 }
 
 /* Adds a list of events, or for Arm an object of events by their names. */
@@ -287,8 +268,8 @@ static bool read_midr(struct json_object *file, char *midr, size_t size)
 	if (!json_object_object_get_ex(file, "product_configuration", &product) ||
 	    !json_object_is_type(product, json_type_object))
 		product = file;
-	implementer = strtoul(text_of(product, "implementer"), NULL, 0);
-	part = strtoul(text_of(product, "part_num"), NULL, 0);
+	implementer = strtoul(read_member(product, "implementer"), NULL, 0);
+	part = strtoul(read_member(product, "part_num"), NULL, 0);
 	if (implementer == 0 || implementer > 0xff || part == 0 || part > 0xfff)
 		return false;
 	snprintf(midr, size, "0x%016lx", implementer << 24 | 0xfUL << 16 | part << 4);
@@ -331,7 +312,7 @@ static bool describes_groups(struct json_object *file)
 	return any;
 }
 
-static int add_file(struct import *import, struct json_object *file)
+int import_file(struct import *import, struct json_object *file)
 {
 	bool object = json_object_is_type(file, json_type_object);
 	struct json_object *events = file, *named = NULL;
@@ -364,18 +345,4 @@ static int add_file(struct import *import, struct json_object *file)
 		add_metrics(import, &metrics, named);
 	put_metrics(import, &metrics);
 	return 0;
-}
-
-int import_file(struct import *import)
-{
-	struct json_object *file;
-	int rc;
-
-	if (!read_json(import->file, true, &file))
-		return -1;
-	if (import->standard != NULL)
-		import->unresolved = standard_resolve(import->standard, file);
-	rc = add_file(import, file);
-	json_object_put(file);
-	return rc;
 }

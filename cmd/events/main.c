@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * cpc-events - makes event definitions of the event files of vendors.
+ * cpc-events - makes event definitions from the event files of vendors.
  */
 #include "../base/opts.h"
 #include "../base/say.h"
 #include "../base/util.h"
+#include "../rows/jsonwrite.h"
 #include "import.h"
+#include "standard.h"
 
 #include <cpc_version.h>
 #include <errno.h>
@@ -17,24 +19,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct opt opts[] = {
-	{'C', "cpu", "NAME", "the CPU of the events", ALWAYS},
-	{'h', "help", NULL, "print this text", ALWAYS},
-	{'o', "output", "FILE", "write to FILE", ALWAYS},
-	{'V', "version", NULL, "print the version", ALWAYS},
-	{0},
-};
-
 struct config {
 	const char *cpu, *output;
 	bool help, version;
 };
 
-static void print_usage(FILE *f)
-{
-	fputs("usage: cpc-events [-C cpu] [-o file] import file.json ...\n", f);
-	opts_print(f, opts);
-}
+static const struct opt opts[] = {
+	{'C', "cpu", "NAME", "the CPU of the events", ALWAYS, 0},
+	{'h', "help", NULL, "print this text", ALWAYS, OPT_SETS(help)},
+	{'o', "output", "FILE", "write to FILE", ALWAYS, 0},
+	{'V', "version", NULL, "print the version", ALWAYS, OPT_SETS(version)},
+	{0},
+};
 
 /*
  * Is it the name of a CPU as in perf(1), or a pattern: "GenuineIntel-6-AD", "0x00000000410fd0c0"?
@@ -72,25 +68,15 @@ static bool are_cpus(const char *names)
 
 static int parse(struct config *cfg, int argc, char **argv)
 {
-	int c;
+	const struct opt *opt;
 
-	while ((c = opts_next(argc, argv, opts, NULL)) != -1) {
-		switch (c) {
-		case 'C':
-			cfg->cpu = optarg;
-			break;
-		case 'h':
-			cfg->help = true;
-			break;
-		case 'o':
-			cfg->output = optarg;
-			break;
-		case 'V':
-			cfg->version = true;
-			break;
-		default:
+	while ((opt = opts_next(argc, argv, opts, NULL, cfg)) != NULL) {
+		if (opt->code == 0)
 			return STATUS_USAGE;
-		}
+		if (opt->code == 'C')
+			cfg->cpu = optarg;
+		if (opt->code == 'o')
+			cfg->output = optarg;
 	}
 	if (cfg->help || cfg->version)
 		return STATUS_OK;
@@ -107,16 +93,16 @@ static int parse(struct config *cfg, int argc, char **argv)
 	return STATUS_OK;
 }
 
-static int import_one(struct import *import)
+static int import_one(struct import *import, const struct standard *standard, size_t i)
 {
-	size_t referred;
+	size_t referred, unresolved;
 
-	if (standard_is_source(import->standard, import->file, &referred)) {
+	if (standard_is_source(standard, import->file, &referred)) {
 		say("'%s': not imported; the other files refer to %zu of its events", import->file,
 		    referred);
 		return STATUS_OK;
 	}
-	if (import_file(import) == -1)
+	if (import_file(import, standard_file(standard, i, &unresolved)) == -1)
 		return STATUS_FAILED;
 	if (import->no_events)
 		say("'%s': no events; it describes groups of metrics", import->file);
@@ -132,29 +118,26 @@ static int import_one(struct import *import)
 	if (import->doubled > 0)
 		say("'%s': skipped %zu definitions with the name of an earlier one", import->file,
 		    import->doubled);
-	if (import->unresolved > 0)
+	if (unresolved > 0)
 		say("'%s': %zu of the skipped events refer to another file (ArchStdEvent): import it, "
 		    "too",
-		    import->file, import->unresolved);
+		    import->file, unresolved);
 	return STATUS_OK;
 }
 
 static int import_all(const struct config *cfg, FILE *out, char **files)
 {
 	struct standard *standard = standard_read(files);
-	struct json_object *written = json_object_new_object();
-	int status = STATUS_OK;
+	struct json_object *written = jsonwrite_made(json_object_new_object());
+	int status = standard != NULL ? STATUS_OK : STATUS_FAILED;
 	size_t n = 0;
 
 	fputs("# Made by cpc-events import.\n", out);
-	for (; status == STATUS_OK && *files != NULL; files++) {
-		struct import import = {.file = *files,
-					.cpu = cfg->cpu,
-					.out = out,
-					.standard = standard,
-					.written = written};
+	for (size_t i = 0; status == STATUS_OK && files[i] != NULL; i++) {
+		struct import import = {
+			.file = files[i], .cpu = cfg->cpu, .out = out, .written = written};
 
-		status = import_one(&import);
+		status = import_one(&import, standard, i);
 		n += import.events + import.metrics;
 	}
 	if (status == STATUS_OK && n == 0) {
@@ -162,7 +145,8 @@ static int import_all(const struct config *cfg, FILE *out, char **files)
 		status = STATUS_FAILED;
 	}
 	json_object_put(written);
-	standard_free(standard);
+	if (standard != NULL)
+		standard_free(standard);
 	return status;
 }
 
@@ -200,10 +184,12 @@ int main(int argc, char **argv)
 		return status;
 	if (!cfg.version && !cfg.help)
 		return import(&cfg, argv + optind + 1);
-	if (cfg.version)
+	if (cfg.version) {
 		printf("cpc-events %s\n", CPC_VERSION);
-	else
-		print_usage(stdout);
+	} else {
+		printf("usage: cpc-events [-C cpu] [-o file] import file.json ...\n");
+		opts_print(opts);
+	}
 	if (fflush(stdout) != 0)
 		die("cannot write: %s", strerror(errno));
 	return STATUS_OK;

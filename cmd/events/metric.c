@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * metric.c - makes expressions of definitions of the metrics of event files.
+ * metric.c - translates the metrics of event files to expressions of definitions.
  *
  * Expressions of vendors can also have functions, conditions and constants of the machine.  Metrics
  * with more than events, other metrics, numbers, + - * / and parentheses are dropped.
@@ -10,6 +10,7 @@
 
 #include "../base/say.h"
 #include "../base/util.h"
+#include "read.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -22,9 +23,7 @@
 /* perf(1) measures these itself: they are not events. */
 static const char *const not_events[] = {"duration_time", "user_time", "system_time", "TSC"};
 
-#define NWORDS (sizeof(not_events) / sizeof(*not_events))
-
-/* The length of a name of an event.  "PMU@event=1@" is unsupported. */
+/* The length of the name of an event.  "PMU@event=1@" is unsupported. */
 static size_t name_length(const char *p)
 {
 	size_t n = 0;
@@ -51,21 +50,17 @@ static size_t number_length(const char *p)
 static const char *event_of(struct json_object *aliases, const char *word)
 {
 	for (size_t i = 0; aliases != NULL && i < json_object_array_length(aliases); i++) {
-		struct json_object *own = json_object_array_get_idx(aliases, i), *alias, *name;
+		struct json_object *own = json_object_array_get_idx(aliases, i);
 
-		if (json_object_object_get_ex(own, "Alias", &alias) &&
-		    json_object_is_type(alias, json_type_string) &&
-		    json_object_object_get_ex(own, "Name", &name) &&
-		    json_object_is_type(name, json_type_string) &&
-		    strcmp(json_object_get_string(alias), word) == 0)
-			return json_object_get_string(name);
+		if (strcmp(read_member(own, "Alias"), word) == 0)
+			return read_member(own, "Name");
 	}
 	return aliases != NULL ? NULL : word;
 }
 
 static bool is_event(const char *name)
 {
-	for (size_t i = 0; i < NWORDS; i++) {
+	for (size_t i = 0; i < sizeof(not_events) / sizeof(*not_events); i++) {
 		if (strcmp(name, not_events[i]) == 0)
 			return false;
 	}
@@ -133,15 +128,16 @@ static char *translate(const char *expr, struct json_object *aliases)
 	}
 	if (!numbers || strpbrk(text, "*/()") != NULL)
 		return text;
-	whole = xasprintf("( %s )",
-			  text); /* without parentheses, numbers would be codes of events */
+	/* Without parentheses, numbers would be codes of events. */
+	whole = xasprintf("( %s )", text);
 	free(text);
 	return whole;
 }
 
-void metrics_add(struct metrics *metrics, const char *name, const char *expr, const char *scale,
+void metrics_add(struct metrics *metrics, const char *name, const char *expr,
 		 struct json_object *aliases, struct json_object *object)
 {
+	const char *scale = read_member(object, "ScaleUnit"); /* "" or a factor with a unit */
 	int digits = (int)strspn(scale, "0123456789.");
 	struct metric *metric;
 

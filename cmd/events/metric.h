@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * metric.h - makes expressions of definitions of the metrics of event files.
+ * metric.h - translates the metrics of event files to expressions of definitions.
  */
 #ifndef METRIC_H
 #define METRIC_H
@@ -22,10 +22,9 @@ struct metrics {
 
 /*
  * Adds a metric.  `aliases` is NULL or a list of objects with "Name" and "Alias"; then `expr` has
- * aliases in place of events.  `scale` is "" or a factor with a unit.  `name` and `object` must
- * stay valid.
+ * aliases in place of events.  `name` and `object` must stay valid.
  */
-void metrics_add(struct metrics *metrics, const char *name, const char *expr, const char *scale,
+void metrics_add(struct metrics *metrics, const char *name, const char *expr,
 		 struct json_object *aliases, struct json_object *object);
 
 /* Drops metrics that refer to dropped metrics. */

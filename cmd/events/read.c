@@ -8,7 +8,6 @@
 #include "../base/say.h"
 #include "../base/util.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,16 +51,7 @@ static size_t line_of(const char *text, size_t at)
 	return line;
 }
 
-/* The error after a value that ends at `at`; NULL: none. */
-static const char *check_end(const char *text, size_t size, size_t *at)
-{
-	while (*at < size && isspace((unsigned char)text[*at]))
-		++*at;
-	return *at == size ? NULL : "text after its end";
-}
-
-static bool parse(const char *file, bool report, const char *text, size_t size,
-		  struct json_object **value)
+static bool parse(const char *file, const char *text, size_t size, struct json_object **value)
 {
 	struct json_tokener *tokener = json_tokener_new();
 	enum json_tokener_error error;
@@ -76,12 +66,13 @@ static bool parse(const char *file, bool report, const char *text, size_t size,
 	at = json_tokener_get_parse_end(tokener);
 	json_tokener_free(tokener);
 	if (error == json_tokener_success)
-		why = check_end(text, size, &at);
-	else if (at < size)
-		why = json_tokener_error_desc(error);
-	if (why != NULL && report)
+		at += strspn(text + at, " \t\n\v\f\r");
+	if (at < size)
+		why = error == json_tokener_success ? "text after its end"
+						    : json_tokener_error_desc(error);
+	if (why != NULL)
 		say("invalid JSON in '%s': line %zu: %s", file, line_of(text, at), why);
-	else if (error != json_tokener_success && why == NULL && report)
+	else if (error != json_tokener_success)
 		say("invalid JSON in '%s': it ends too early", file);
 	if (error == json_tokener_success && why == NULL)
 		return true;
@@ -90,17 +81,25 @@ static bool parse(const char *file, bool report, const char *text, size_t size,
 	return false;
 }
 
-bool read_json(const char *file, bool report, struct json_object **value)
+bool read_json(const char *file, struct json_object **value)
 {
 	size_t size;
 	char *text = read_text(file, &size);
-	bool good = false;
+	bool good = text != NULL && parse(file, text, size, value);
 
-	*value = NULL;
-	if (text != NULL)
-		good = parse(file, report, text, size, value);
-	else if (report)
+	if (text == NULL)
 		say("cannot read '%s': %s", file, strerror(errno));
 	free(text);
 	return good;
+}
+
+const char *read_member(struct json_object *object, const char *key)
+{
+	struct json_object *member;
+
+	if (!json_object_object_get_ex(object, key, &member) ||
+	    (!json_object_is_type(member, json_type_string) &&
+	     !json_object_is_type(member, json_type_int)))
+		return "";
+	return json_object_get_string(member);
 }

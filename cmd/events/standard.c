@@ -7,6 +7,7 @@
 
 #include "../base/say.h"
 #include "../base/util.h"
+#include "../rows/jsonwrite.h"
 #include "read.h"
 
 #include <ctype.h>
@@ -16,27 +17,13 @@
 
 #define MAX_NAME 128
 
-static struct json_object *new_object(void)
-{
-	struct json_object *object = json_object_new_object();
-
-	if (object == NULL)
-		die("%s", strerror(ENOMEM));
-	return object;
-}
-
-static void add_member(struct json_object *object, const char *key, struct json_object *value)
-{
-	if (json_object_object_add(object, key, value) != 0)
-		die("%s", strerror(ENOMEM));
-}
-
 struct event_file {
 	const char *name;
-	struct json_object *json;    /* NULL: unreadable */
+	struct json_object *json;
 	struct json_object *by_name; /* its events, by their names in lower case */
 	struct json_object *used;    /* the names of events to which other files refer */
 	bool refers;		     /* it has references */
+	size_t missing;		     /* references to events in no file */
 };
 
 struct standard {
@@ -63,8 +50,7 @@ static bool name_of(struct json_object *event, const char *key, char name[MAX_NA
 	const char *text;
 	size_t n = 0;
 
-	if (!json_object_is_type(event, json_type_object) ||
-	    !json_object_object_get_ex(event, key, &member) ||
+	if (!json_object_object_get_ex(event, key, &member) ||
 	    !json_object_is_type(member, json_type_string))
 		return false;
 	text = json_object_get_string(member);
@@ -88,10 +74,8 @@ static void index_events(struct event_file *file)
 	for (size_t i = 0; list != NULL && i < json_object_array_length(list); i++) {
 		struct json_object *event = json_object_array_get_idx(list, i);
 
-		if (is_reference(event, name))
-			file->refers = true;
-		else if (name_of(event, "EventName", name))
-			add_member(file->by_name, name, json_object_get(event));
+		if (!is_reference(event, name) && name_of(event, "EventName", name))
+			jsonwrite_add(file->by_name, name, json_object_get(event));
 	}
 }
 
@@ -107,16 +91,45 @@ static struct json_object *find(const struct standard *standard, const char *nam
 	return NULL;
 }
 
-static void mark_used(struct standard *standard, const struct event_file *from)
+/* Copies `event`, with the members next to the reference. */
+static struct json_object *merge(struct json_object *event, struct json_object *reference)
+{
+	struct json_object *whole = jsonwrite_made(json_object_new_object());
+
+	json_object_object_foreach(event, key, value)
+	{
+		jsonwrite_add(whole, key, json_object_get(value));
+	}
+	json_object_object_foreach(reference, own, member)
+	{
+		if (strcmp(own, "ArchStdEvent") != 0)
+			jsonwrite_add(whole, own, json_object_get(member));
+	}
+	return whole;
+}
+
+/* Replaces the references of a file by the events that they name. */
+static void resolve(struct standard *standard, struct event_file *from)
 {
 	struct json_object *list = list_of(from->json);
 	char name[MAX_NAME];
 	size_t where;
 
 	for (size_t i = 0; list != NULL && i < json_object_array_length(list); i++) {
-		if (is_reference(json_object_array_get_idx(list, i), name) &&
-		    find(standard, name, &where) != NULL && &standard->file[where] != from)
-			add_member(standard->file[where].used, name, NULL);
+		struct json_object *reference = json_object_array_get_idx(list, i), *event;
+
+		if (!is_reference(reference, name))
+			continue;
+		from->refers = true;
+		event = find(standard, name, &where);
+		if (event == NULL) {
+			from->missing++;
+			continue;
+		}
+		if (&standard->file[where] != from)
+			jsonwrite_add(standard->file[where].used, name, NULL);
+		if (json_object_array_put_idx(list, i, merge(event, reference)) != 0)
+			die("%s", strerror(ENOMEM));
 	}
 }
 
@@ -131,13 +144,16 @@ struct standard *standard_read(char **files)
 		struct event_file *file = &standard->file[i];
 
 		file->name = files[i];
-		read_json(files[i], false, &file->json); /* reported when it is imported */
-		file->by_name = new_object();
-		file->used = new_object();
+		if (!read_json(files[i], &file->json)) {
+			standard_free(standard);
+			return NULL;
+		}
+		file->by_name = jsonwrite_made(json_object_new_object());
+		file->used = jsonwrite_made(json_object_new_object());
 		index_events(file);
 	}
 	for (size_t i = 0; i < standard->n; i++)
-		mark_used(standard, &standard->file[i]);
+		resolve(standard, &standard->file[i]);
 	return standard;
 }
 
@@ -164,39 +180,8 @@ bool standard_is_source(const struct standard *standard, const char *name, size_
 	return false;
 }
 
-/* Copies `event`, with the members next to the reference. */
-static struct json_object *merge(struct json_object *event, struct json_object *reference)
+struct json_object *standard_file(const struct standard *standard, size_t i, size_t *missing)
 {
-	struct json_object *whole = new_object();
-
-	json_object_object_foreach(event, key, value)
-	{
-		add_member(whole, key, json_object_get(value));
-	}
-	json_object_object_foreach(reference, own, member)
-	{
-		if (strcmp(own, "ArchStdEvent") != 0)
-			add_member(whole, own, json_object_get(member));
-	}
-	return whole;
-}
-
-size_t standard_resolve(const struct standard *standard, struct json_object *file)
-{
-	struct json_object *list = list_of(file);
-	size_t missing = 0, where;
-	char name[MAX_NAME];
-
-	for (size_t i = 0; list != NULL && i < json_object_array_length(list); i++) {
-		struct json_object *reference = json_object_array_get_idx(list, i), *event;
-
-		if (!is_reference(reference, name))
-			continue;
-		event = find(standard, name, &where);
-		if (event == NULL)
-			missing++;
-		else if (json_object_array_put_idx(list, i, merge(event, reference)) != 0)
-			die("%s", strerror(ENOMEM));
-	}
-	return missing;
+	*missing = standard->file[i].missing;
+	return standard->file[i].json;
 }

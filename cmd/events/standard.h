@@ -13,17 +13,17 @@
 
 struct standard;
 
-/* Reads a list of files, which ends with NULL.  Skips unreadable files.  Never NULL. */
+/*
+ * Reads a list of files, which ends with NULL, and replaces references by the events that they
+ * name.  Members next to a reference override members of the event.  NULL after a message.
+ */
 struct standard *standard_read(char **files);
 void standard_free(struct standard *standard);
 
 /* Do other files refer to this file, which itself has no references?  `*n`: to how many events. */
 bool standard_is_source(const struct standard *standard, const char *name, size_t *n);
 
-/*
- * Replaces references in `file` by the events that they name; members next to a reference override
- * those of the event.  Returns the number of references to events in no file.
- */
-size_t standard_resolve(const struct standard *standard, struct json_object *file);
+/* The contents of file `i`.  `*missing`: its references to events in no file. */
+struct json_object *standard_file(const struct standard *standard, size_t i, size_t *missing);
 
 #endif /* STANDARD_H */

@@ -5,11 +5,9 @@
  *
  * It tries to count instead of guessing from settings; then it prints the settings.
  */
-#include "check.h"
-
-#include "../base/say.h"
-#include "../base/util.h"
 #include "help.h"
+
+#include "../base/util.h"
 #include "trial.h"
 
 #include <errno.h>
@@ -23,39 +21,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LABEL "  %-16s "
-#define LABEL_SIZE 32
-
 static void print_line(const char *what, const char *text)
 {
-	char label[LABEL_SIZE];
+	char label[32];
 
-	snprintf(label, sizeof(label), LABEL, what);
-	help_print_text(stdout, label, text);
+	snprintf(label, sizeof(label), "  %-16s ", what);
+	help_print_text(label, text);
 }
 
-/* Prints "works" or the reason. */
-static bool try_event(cpc_t *cpc, const char *what, const char *event, bool on_cpu)
+/* Prints `works` or the reason. */
+static bool try_event(cpc_t *cpc, const char *what, const char *event, bool on_cpu,
+		      const char *works)
 {
 	const char *why = trial_refusal(cpc, &event, 1, on_cpu);
 
-	print_line(what, why == NULL ? "works" : why);
+	print_line(what, why == NULL ? works : why);
 	return why == NULL;
-}
-
-static bool try_hardware(cpc_t *cpc)
-{
-	const char *const event = "cycles";
-	const char *why = trial_refusal(cpc, &event, 1, false);
-	char text[512];
-
-	if (why != NULL) {
-		print_line("hardware", why);
-		return false;
-	}
-	snprintf(text, sizeof(text), "works: %s", cpc_cciname(cpc));
-	print_line("hardware", text);
-	return true;
 }
 
 static char why_no_tracking[256];
@@ -90,29 +71,19 @@ static void try_tracking(void)
 	waitpid(child, NULL, 0);
 }
 
-/* Reads the first line of a file.  False: it is missing. */
-static bool read_line(const char *path, char *text, int size)
-{
-	FILE *f = fopen(path, "re");
-	bool got = f != NULL && fgets(text, size, f) != NULL;
-
-	if (f != NULL)
-		fclose(f);
-	if (got)
-		text[strcspn(text, "\n")] = '\0';
-	return got;
-}
-
-/* `fix` is printed after a value above 0. */
+/* Prints the number in a file, or `missing` without one; `fix` follows a number above 0. */
 static void print_setting(const char *what, const char *path, const char *missing, const char *fix)
 {
-	char value[64], text[256];
+	FILE *f = fopen(path, "re");
+	char text[256];
+	int value;
 
-	if (read_line(path, value, sizeof(value)))
-		snprintf(text, sizeof(text), "%s (%s)%s", value, path,
-			 strtoll(value, NULL, 10) > 0 ? fix : "");
+	if (f != NULL && fscanf(f, "%d", &value) == 1)
+		snprintf(text, sizeof(text), "%d (%s)%s", value, path, value > 0 ? fix : "");
 	else
 		snprintf(text, sizeof(text), "%s", missing);
+	if (f != NULL)
+		fclose(f);
 	print_line(what, text);
 }
 
@@ -170,15 +141,17 @@ static void print_files(void)
 int check_print(cpc_t *cpc)
 {
 	long long seccomp = own_status("Seccomp", 10);
+	char counters[512];
 	bool hardware;
 
+	snprintf(counters, sizeof(counters), "works: %s", cpc_cciname(cpc));
 	printf("what can be counted:\n");
-	hardware = try_hardware(cpc);
-	try_event(cpc, "user mode", "page-faults", false);
-	try_event(cpc, "kernel mode", "context-switches", false);
-	try_event(cpc, "whole CPUs", "task-clock", true);
-	try_event(cpc, "tracepoints", "sched:sched_switch", false);
-	try_event(cpc, "breakpoints", "breakpoint/addr=0x401000/", false);
+	hardware = try_event(cpc, "hardware", "cycles", false, counters);
+	try_event(cpc, "user mode", "page-faults", false, "works");
+	try_event(cpc, "kernel mode", "context-switches", false, "works");
+	try_event(cpc, "whole CPUs", "task-clock", true, "works");
+	try_event(cpc, "tracepoints", "sched:sched_switch", false, "works");
+	try_event(cpc, "breakpoints", "breakpoint/addr=0x401000/", false, "works");
 	try_tracking();
 	printf("settings:\n");
 	print_setting("paranoid", "/proc/sys/kernel/perf_event_paranoid",
@@ -193,9 +166,5 @@ int check_print(cpc_t *cpc)
 					  : "no filter");
 	print_capabilities();
 	print_files();
-	if (fflush(stdout) != 0) {
-		say("cannot write: %s", strerror(errno));
-		return STATUS_FAILED;
-	}
 	return hardware ? STATUS_OK : STATUS_FAILED;
 }

@@ -7,10 +7,10 @@
 
 #include "../base/say.h"
 #include "../base/util.h"
+#include "program.h"
 #include "trial.h"
 
 #include <cpc_version.h>
-#include <errno.h>
 #include <fnmatch.h>
 #include <string.h>
 
@@ -18,42 +18,34 @@
 
 /* Fills lines of WIDTH columns with words, indented. */
 struct fill {
-	FILE *f;
 	size_t indent, column;
 };
 
-static void fill_word(struct fill *fill, const char *word)
-{
-	size_t n = strlen(word);
-
-	if (fill->column > fill->indent && fill->column + 1 + n > WIDTH) {
-		fputc('\n', fill->f);
-		fill->column = 0;
-	}
-	if (fill->column < fill->indent) {
-		fprintf(fill->f, "%*s", (int)(fill->indent - fill->column), "");
-		fill->column = fill->indent;
-	} else if (fill->column > fill->indent) {
-		fputc(' ', fill->f);
-		fill->column++;
-	}
-	put_escaped(fill->f, word);
-	fill->column += n;
-}
-
 static void fill_end(struct fill *fill)
 {
-	fputc('\n', fill->f);
+	putchar('\n');
 	fill->column = 0;
 }
 
-void help_print_text(FILE *f, const char *label, const char *text)
+static void fill_word(struct fill *fill, const char *word)
 {
-	struct fill fill = {.f = f, .indent = strlen(label), .column = strlen(label)};
+	size_t n = strlen(word), blanks;
+
+	if (fill->column > fill->indent && fill->column + 1 + n > WIDTH)
+		fill_end(fill);
+	blanks = fill->column > fill->indent ? 1 : fill->indent - fill->column;
+	printf("%*s", (int)blanks, "");
+	put_escaped(stdout, word);
+	fill->column += blanks + n;
+}
+
+void help_print_text(const char *label, const char *text)
+{
+	struct fill fill = {.indent = strlen(label), .column = strlen(label)};
 	char word[128];
 	size_t n;
 
-	fputs(label, f);
+	fputs(label, stdout);
 	for (; *text != '\0'; text += n + strspn(text + n, " ")) {
 		n = strcspn(text, " ");
 		snprintf(word, sizeof(word), "%.*s", (int)n, text);
@@ -98,8 +90,8 @@ static void list_event(void *arg, enum cpc_event_group group, const char *event,
 	if (l->group != (int)group) {
 		if (l->group != -1)
 			fill_end(&l->fill);
-		fprintf(l->fill.f, "\n%s%s:\n",
-			group == CPC_GROUP_CPUS && l->of_cpus ? "events " : "", titles[group]);
+		printf("\n%s%s:\n", group == CPC_GROUP_CPUS && l->of_cpus ? "events " : "",
+		       titles[group]);
 		l->group = (int)group;
 	}
 	fill_word(&l->fill, event);
@@ -115,9 +107,7 @@ static void list_attr(void *arg, const char *attr)
 		fill_word(arg, attr);
 }
 
-/*
- * Why this user can count nothing, or nothing in the kernel; NULL: the user can count both.
- */
+/* Why this user cannot count in user mode, or in the kernel; NULL: both can be counted. */
 static const char *any_refusal(cpc_t *cpc)
 {
 	static const char *const user = "page-faults", *const kernel = "context-switches";
@@ -127,55 +117,54 @@ static const char *any_refusal(cpc_t *cpc)
 }
 
 /* Prints what can be counted here, and the syntax.  -1: cpcerr_text() is the reason. */
-static int print_events(FILE *f, cpc_t *cpc, bool of_cpus)
+static int print_events(cpc_t *cpc, bool of_cpus)
 {
-	struct listing l = {.fill = {.f = f, .indent = 8}, .group = -1, .of_cpus = of_cpus};
+	struct listing l = {.fill = {.indent = 8}, .group = -1, .of_cpus = of_cpus};
 	const char *reason;
 	char slots[64];
 
-	fprintf(f, "\nCPU performance counter interface:\n");
-	help_print_text(f, "  name:  ", cpc_cciname(cpc));
+	printf("\nCPU performance counter interface:\n");
+	help_print_text("  name:  ", cpc_cciname(cpc));
 	if (cpc_npic(cpc) == 1)
 		snprintf(slots, sizeof(slots), "pic0");
 	else
 		snprintf(slots, sizeof(slots), "pic0 to pic%u", cpc_npic(cpc) - 1);
-	help_print_text(f, "  slots: ", slots);
-	fprintf(f, "\nevent specification syntax:\n"
-		   "  [picN=]event[,attr[N][=val]][,[picN=]event[,attr[N][=val]],...]\n");
+	help_print_text("  slots: ", slots);
+	printf("\nevent specification syntax:\n"
+	       "  [picN=]event[,attr[N][=val]][,[picN=]event[,attr[N][=val]],...]\n");
 	if (cpc_walk_events_desc(cpc, &l, list_event) == -1)
 		return -1;
 	fill_end(&l.fill);
 	reason = any_refusal(cpc);
 	if (reason != NULL && l.group == -1) {
-		help_print_text(f, "no events: ", reason);
+		help_print_text("no events: ", reason);
 	} else if (reason != NULL) {
-		fprintf(f, "\nnot listed:\n");
-		help_print_text(f, "        ", reason);
+		printf("\nnot listed:\n");
+		help_print_text("        ", reason);
 	}
-	fprintf(f, "\nfurther events:\n");
+	printf("\nfurther events:\n");
 	help_print_text(
-		f, "        ",
+		"        ",
 		"tracepoints (system:event; -h PATTERN finds them), breakpoints "
 		"(breakpoint/addr=ADDRESS or FUNCTION/) and functions (uprobe/func=FUNCTION/, sdt/PROVIDER:NAME/)");
 	if (l.hardware)
-		help_print_text(f, "        ", "as a number, a code of the CPU's counters");
-	fprintf(f, "\nattributes:\n");
+		help_print_text("        ", "as a number, a code of the CPU's counters");
+	printf("\nattributes:\n");
 	fill_word(&l.fill, "nouser");
 	fill_word(&l.fill, "sys");
 	cpc_walk_attrs(cpc, &l.fill, list_attr);
 	fill_end(&l.fill);
-	fputc('\n', f);
-	help_print_text(f, "", cpc_cpuref(cpc));
+	putchar('\n');
+	help_print_text("", cpc_cpuref(cpc));
 	return 0;
 }
 
 struct search {
-	FILE *f;
 	const char *pattern;
 	size_t found;
 };
 
-/* A pattern with * ? [ matches the whole text, another one a part of it. */
+/* A pattern with * ? [ must match the whole text, other patterns a part of it. */
 static bool matches(const char *text, const char *pattern)
 {
 	return strpbrk(pattern, "*?[") != NULL ? fnmatch(pattern, text, FNM_CASEFOLD) == 0
@@ -188,55 +177,45 @@ static void match_event(void *arg, enum cpc_event_group group, const char *event
 
 	if (!matches(event, s->pattern) && !matches(desc, s->pattern))
 		return;
-	put_escaped(s->f, event);
-	fprintf(s->f, "%*s", strlen(event) < 33 ? 33 - (int)strlen(event) : 1, "");
-	put_escaped(s->f, *desc != '\0' ? desc : titles[group]);
-	fputc('\n', s->f);
+	put_escaped(stdout, event);
+	printf("%*s", strlen(event) < 33 ? 33 - (int)strlen(event) : 1, "");
+	put_escaped(stdout, *desc != '\0' ? desc : titles[group]);
+	putchar('\n');
 	s->found++;
 }
 
-/* Returns the number of matching events; -1: cpcerr_text() is the reason. */
-static int search_events(FILE *f, cpc_t *cpc, const char *pattern)
+int help_print(cpc_t *cpc, const struct program *prog, bool version, const char *pattern)
 {
-	struct search s = {.f = f, .pattern = pattern};
-
-	return cpc_walk_events_desc(cpc, &s, match_event) == 0 ? (int)s.found : -1;
-}
-
-int help_print(cpc_t *cpc, const struct about *about, void (*print_usage)(FILE *f))
-{
+	struct search search = {.pattern = pattern};
 	int rc = 0;
 
-	if (about->version) {
-		printf("%s %s", about->program, CPC_VERSION);
-		if (about->has != NULL)
-			printf(" (%s)", about->has);
+	if (version) {
+		printf("%s %s", prog->name, CPC_VERSION);
+		if (prog->has != NULL)
+			printf(" (%s)", prog->has);
 		putchar('\n');
-	} else if (about->pattern != NULL) {
-		rc = search_events(stdout, cpc, about->pattern);
+	} else if (pattern != NULL) {
+		rc = cpc_walk_events_desc(cpc, &search, match_event);
 	} else {
-		print_usage(stdout);
-		rc = print_events(stdout, cpc, about->of_cpus);
-	}
-	if (fflush(stdout) != 0) {
-		say("cannot write: %s", strerror(errno));
-		return STATUS_FAILED;
+		fputs(prog->usage, stdout);
+		opts_print(prog->opts);
+		rc = print_events(cpc, prog->of_cpus);
 	}
 	if (rc == -1) {
 		say("%s", cpcerr_text());
 		return STATUS_FAILED;
 	}
-	if (rc == 0 && about->pattern != NULL && !about->version) {
+	if (pattern != NULL && !version && search.found == 0) {
 		const char *reason = any_refusal(cpc);
 
 		if (reason != NULL)
 			say("unknown event: none that this user can count matches '%s'; not all "
 			    "are listed: %s",
-			    about->pattern, reason);
+			    pattern, reason);
 		else
 			say("unknown event: none that can be counted here matches '%s'; %s --check names "
 			    "the reasons",
-			    about->pattern, about->program);
+			    pattern, prog->name);
 		return STATUS_FAILED;
 	}
 	return STATUS_OK;

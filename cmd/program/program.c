@@ -9,11 +9,10 @@
 #include "../base/util.h"
 #include "../rows/outfile.h"
 #include "../rows/replay.h"
-#include "../rows/stats.h"
-#include "check.h"
-#include "defaults.h"
 #include "help.h"
+#include "trial.h"
 
+#include <bsd/stdlib.h>
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -21,18 +20,35 @@
 #include <string.h>
 #include <unistd.h>
 
-int usage_error(const char *message)
+int usage_error(const char *fmt, ...)
 {
-	say("%s; see %s -h", message, program_invocation_short_name);
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	say("%s; see %s -h", text, program_invocation_short_name);
 	return STATUS_USAGE;
 }
 
-int parse_span(const char *opt, const char *text, int64_t *ns)
+int parse_span(const char *what, const char *text, int64_t least_ns, int64_t *ns)
 {
-	if (parse_seconds(text, ns) && *ns >= 1000000)
+	if (parse_seconds(text, ns) && *ns >= least_ns)
 		return STATUS_OK;
-	say("invalid %s '%s': expected seconds from 0.001 to 1000000, or a time such as 100ms, 10s or 5m",
-	    opt, text);
+	say("invalid %s '%s': expected seconds from %.*f to 1000000, or a time such as 100ms, 10s or 5m",
+	    what, text, least_ns < MSEC ? 6 : 3, (double)least_ns / NSEC);
+	return STATUS_USAGE;
+}
+
+int parse_count(const char *what, const char *text, unsigned min, unsigned max, unsigned *count)
+{
+	const char *bad;
+
+	*count = (unsigned)strtonum(text, min, max, &bad);
+	if (bad == NULL)
+		return STATUS_OK;
+	say("invalid %s '%s': expected a number from %u to %u", what, text, min, max);
 	return STATUS_USAGE;
 }
 
@@ -44,25 +60,24 @@ static int parse_format(struct options *options, const char *name)
 	if (format_meant(name) != NULL)
 		say("unknown --format '%s' (did you mean '%s'?)", name, format_meant(name));
 	else
-		say("unknown --format '%s': expected %s", name, format_names());
+		say("unknown --format '%s': expected table, csv, json, openmetrics or trace", name);
 	return STATUS_USAGE;
 }
 
 static int parse_by(struct options *options, bool of_cpus, const char *name)
 {
-	int scope = cpu_scope_parse(row_word(name)), by = row_by_parse(row_word(name));
+	enum scope by = scope_parse(row_word(name));
+	bool is_group = by >= SCOPE_CORE && by <= SCOPE_ALL;
 
-	if (by == -1 && of_cpus && scope != -1)
+	if (is_group && of_cpus)
 		say("unsupported --by '%s': --by=cpu -A %s has a row for each", name,
-		    cpu_scope_name((enum cpu_scope)scope));
-	else if (by == -1)
+		    scope_name(by));
+	else if (is_group || by == SCOPE_NONE)
 		say("unknown --by '%s': expected %s", name,
 		    of_cpus ? "cpu, cgroup, service, container, user or command"
 			    : "lwp, process, command, cgroup, service, container or user");
-	if (by == -1)
-		return STATUS_USAGE;
-	options->output.by = (enum row_by)by;
-	return STATUS_OK;
+	options->output.by = by;
+	return is_group || by == SCOPE_NONE ? STATUS_USAGE : STATUS_OK;
 }
 
 /* Returns -1 if `c` is not a common option. */
@@ -73,89 +88,38 @@ static int parse_common_option(struct options *options, bool of_cpus, int c)
 	switch (c) {
 	case 'c':
 		options->spec[options->nspecs++] = optarg;
-		break;
-	case 'n':
-		output->style.no_header = true;
-		break;
-	case 't':
-		output->style.cycles = true;
-		break;
-	case 'D':
-		options->debug = true;
-		break;
-	case 'h':
-		options->help = true;
-		break;
-	case 'V':
-		options->version = true;
-		break;
+		return STATUS_OK;
 	case 'o':
 		output->path = strcmp(optarg, "-") != 0 ? optarg : NULL;
-		break;
+		return STATUS_OK;
 	case 'O':
 		if (strcmp(optarg, "-") == 0)
 			return usage_error("unsupported -O -: --format=json prints a record");
 		output->record = optarg;
-		break;
+		return STATUS_OK;
 	case 'I':
 		options->replay = optarg;
-		break;
-	case OPT_APPEND:
-		output->append = true;
-		break;
-	case OPT_NAMES:
-		output->style.names = true;
-		break;
+		return STATUS_OK;
 	case OPT_FORMAT:
 		return parse_format(options, optarg);
-	case OPT_HUMAN:
-		output->style.human = true;
-		break;
-	case OPT_SPLIT:
-		options->split = true;
-		break;
-	case OPT_RATE:
-		output->style.rate = true;
-		break;
-	case OPT_CHECK:
-		options->check = true;
-		break;
-	case OPT_CHANGED:
-		output->changed = true;
-		break;
 	case OPT_BY:
 		return parse_by(options, of_cpus, optarg);
 	default:
 		return -1;
 	}
-	return STATUS_OK;
-}
-
-/* The option `c`, if it is only for counting; or NULL. */
-static const struct opt *find_counting(const struct opt *opts, int c)
-{
-	while (opts->code != 0 && opts->code != c)
-		opts++;
-	return opts->use == TO_COUNT ? opts : NULL;
-}
-
-static int refuse_replay(const struct opt *opt)
-{
-	if (opt->code < 256)
-		say("unsupported with -I, which counts nothing: -%c", opt->code);
-	else
-		say("unsupported with -I, which counts nothing: --%s", opt->name);
-	return STATUS_USAGE;
 }
 
 /* Checks the combination of the options of output. */
-static int check_output(const struct program *prog, const struct options *options, void *config,
-			const struct opt *counting)
+static int check_output(const struct program *prog, const struct options *options, void *config)
 {
 	const struct output_config *output = &options->output;
+	char word[OPT_WORD_SIZE];
 
-	if (options->replay != NULL && counting != NULL)
-		return refuse_replay(counting);
+	if (options->replay != NULL && options->to_count != NULL) {
+		say("unsupported with -I, which counts nothing: %s",
+		    opts_word(options->to_count, word));
+		return STATUS_USAGE;
+	}
 	if (outfile_same(output->path, output->record))
 		return usage_error("invalid -o and -O: both are the same file");
 	if (outfile_same(output->path, options->replay))
@@ -164,18 +128,16 @@ static int check_output(const struct program *prog, const struct options *option
 		return usage_error("missing -o or -O: --append appends to their files");
 	if (output->append && output->format != NULL && output->format->whole)
 		return usage_error("unsupported --append: the format is a whole document");
-	if (output->by != BY_NOTHING && output->format != NULL && output->format->whole)
+	if (output->by != SCOPE_NONE && output->format != NULL && output->format->whole)
 		return usage_error("unsupported --by: the format is not table, csv or json");
-	if (output->style.names && output->format != NULL && output->format != format_find("table"))
-		return usage_error("unsupported --names: the format is not table");
-	if (output->style.human && output->format != NULL && output->format != format_find("table"))
-		return usage_error("unsupported --human: the format is not table");
-	if (output->style.rate && output->format != NULL && output->format != format_find("table"))
-		return usage_error("unsupported --rate: the format is not table");
-	return prog->check_output != NULL ? prog->check_output(config) : STATUS_OK;
+	if (options->for_tables != NULL && output->format != NULL &&
+	    output->format != format_find("table"))
+		return usage_error("unsupported %s: the format is not table",
+				   opts_word(options->for_tables, word));
+	return prog->check_output(config);
 }
 
-/* -I is the interval of other programs: a number is a record only if there is such a file. */
+/* In other programs, -I sets the interval: refuse a number unless it names a file. */
 static int check_replay(const struct program *prog, const char *path)
 {
 	if (path == NULL || path[strspn(path, "0123456789.")] != '\0' || access(path, F_OK) == 0)
@@ -196,21 +158,31 @@ static int check_rest(const struct options *options, int n)
 	return n > 0 ? usage_error("too many arguments: --check has none") : STATUS_OK;
 }
 
+/* Keeps the first option that is given for `use`. */
+static void note_use(const struct opt **first, const struct opt *opt, enum opt_use use)
+{
+	if (*first == NULL && (opt->use & use) != 0)
+		*first = opt;
+}
+
 static int parse(const struct program *prog, struct options *options, void *config, int argc,
 		 char **argv)
 {
-	int c, status = STATUS_OK;
-	const struct opt *counting = NULL; /* the first option that is only for counting */
+	const struct opt *opt;
+	int status = STATUS_OK;
 
 	options->argv = argv;
 	options->spec = xcalloc((size_t)argc, sizeof(*options->spec));
 	while (status == STATUS_OK &&
-	       (c = opts_next(argc, argv, prog->opts, prog->foreign)) != -1) {
-		if (counting == NULL)
-			counting = find_counting(prog->opts, c);
-		status = c == '?' ? STATUS_USAGE : parse_common_option(options, prog->of_cpus, c);
+	       (opt = opts_next(argc, argv, prog->opts, prog->foreign, config)) != NULL) {
+		note_use(&options->to_count, opt, TO_COUNT);
+		note_use(&options->for_rows, opt, FOR_ROWS);
+		note_use(&options->for_tables, opt, FOR_TABLES);
+		if (opt->flag != 0)
+			continue;
+		status = parse_common_option(options, prog->of_cpus, opt->code);
 		if (status == -1)
-			status = prog->parse_option(config, c);
+			status = prog->parse_option(config, opt->code);
 	}
 	if (status != STATUS_OK)
 		return status;
@@ -218,7 +190,7 @@ static int parse(const struct program *prog, struct options *options, void *conf
 		return check_rest(options, argc - optind);
 	status = check_replay(prog, options->replay);
 	if (status == STATUS_OK)
-		status = check_output(prog, options, config, counting);
+		status = check_output(prog, options, config);
 	if (status != STATUS_OK)
 		return status;
 	if (options->replay != NULL)
@@ -236,63 +208,52 @@ struct replayed {
 	int error;  /* of the output */
 };
 
-/* Do the rows of LWPs have these keys?  With any keys, they also have users. */
-static bool lwps_have(const struct run *run, enum cpu_scope keys)
+/* Do the rows of LWPs have these owners?  Rows with owners of any kind also have users. */
+static bool lwps_have_owners(const struct run *run, enum scope owners)
 {
-	return keys == SCOPE_CPU || keys == run->scope ||
-	       (keys == SCOPE_USER && scope_has_keys(run->scope));
+	return owners == SCOPE_NONE || owners == run->scope ||
+	       (owners == SCOPE_USER && scope_is_owner(run->scope));
 }
 
-/* Sums of CPUs cannot be split again, and some formats are documents of a single run. */
-static bool can_show(void *arg, const char *where, const struct run *run)
+/* Returns why the run cannot be shown by these options; NULL: it can. */
+static char *check_run(void *arg, const struct run *run)
 {
 	struct replayed *r = arg;
-	const struct options *options = r->options;
-	const struct format *format = options->output.format;
+	const struct output_config *output = &r->options->output;
+	const char *keys = scope_name(output->keys), *recorded = scope_name(run->scope);
+	const char *obstacle = output->stats ? stats_obstacle(run, output->pair) : NULL;
 
-	if (r->shown && format != NULL && format->whole) {
-		say("%s:%s: unsupported second run: --format %s is a document of one run",
-		    options->replay, where, format->name);
-		return false;
-	}
+	if (r->shown && output->format != NULL && output->format->whole)
+		return xasprintf("unsupported second run: --format %s is a document of one run",
+				 output->format->name);
 	r->shown = true;
-	if (!run->of_cpus && !lwps_have(run, options->output.keys)) {
-		say("%s:%s: unsupported --by %s: the record lacks them; make one with -O and "
-		    "--by=%s",
-		    options->replay, where, cpu_scope_name(options->output.keys),
-		    cpu_scope_name(options->output.keys));
-		return false;
-	}
-	if (options->output.stats &&
-	    !stats_check(options->replay, where, run, options->output.pair))
-		return false;
-	if (run->of_cpus && options->output.keys != SCOPE_CPU &&
-	    options->output.keys != run->scope) {
-		say("%s:%s: unsupported -A or --by %s: the rows are by %s", options->replay, where,
-		    cpu_scope_name(options->output.keys), cpu_scope_name(run->scope));
-		return false;
-	}
-	if (options->output.nkeys > 0 && !scope_has_keys(run->scope)) {
-		say("%s:%s: unsupported --keys: the rows are by %s", options->replay, where,
-		    cpu_scope_name(run->scope));
-		return false;
-	}
-	if (!run->of_cpus || run->scope == SCOPE_CPU ||
-	    (options->output.scope == SCOPE_CPU && options->output.cpus == NULL))
-		return true;
-	say("%s:%s: cannot split the rows into CPUs: the record was made with -A %s",
-	    options->replay, where, cpu_scope_name(run->scope));
-	return false;
+	if (!run->of_cpus && !lwps_have_owners(run, output->keys))
+		return xasprintf("unsupported --by %s: the record lacks them; make one with -O and "
+				 "--by=%s",
+				 keys, keys);
+	if (obstacle != NULL)
+		return xstrdup(obstacle);
+	if (run->of_cpus && output->keys != SCOPE_CPU && output->keys != run->scope)
+		return xasprintf("unsupported -A or --by %s: the rows are by %s", keys, recorded);
+	if (output->by == SCOPE_CPU && output->keys == SCOPE_CPU && scope_has_keys(run->scope))
+		return xasprintf("unsupported --by cpu: the rows are by %s", recorded);
+	if (output->nkeys > 0 && !scope_has_keys(run->scope))
+		return xasprintf("unsupported --keys: the rows are by %s", recorded);
+	if (run->of_cpus && run->scope != SCOPE_CPU &&
+	    (output->scope != SCOPE_CPU || output->cpus != NULL))
+		return xasprintf("cannot split the rows into CPUs: the record was made with -A %s",
+				 recorded);
+	return NULL;
 }
 
-static int flush_replayed(void *arg)
+static bool flush_replayed(void *arg)
 {
 	struct replayed *r = arg;
 
 	r->error = output_flush(r->output);
 	if (r->error != 0)
 		output_report(r->output, r->error);
-	return r->error;
+	return r->error == 0;
 }
 
 static int show_record(const struct program *prog, const struct options *options)
@@ -301,7 +262,7 @@ static int show_record(const struct program *prog, const struct options *options
 	const struct replay_config config = {
 		.path = options->replay,
 		.tool = prog->name,
-		.check = can_show,
+		.check = check_run,
 		.flush = flush_replayed,
 		.arg = &r,
 	};
@@ -312,20 +273,18 @@ static int show_record(const struct program *prog, const struct options *options
 		return STATUS_FAILED;
 	whole = replay(&config, output_sink(r.output));
 	closing = output_close(r.output, r.error == 0);
-	if (r.error == 0)
-		r.error = closing;
-	status = whole && r.error == 0 ? STATUS_OK : STATUS_FAILED;
+	status = whole && r.error == 0 && closing == 0 ? STATUS_OK : STATUS_FAILED;
 	return options->output.limit != NULL ? limit_status(options->output.limit, status) : status;
 }
 
-#define WAIT_NOTED 40 /* so many take the kernel more than a second */
+#define SLOW_CLOSING 40 /* the kernel needs more than a second to close so many counters */
 
-/* The exit cannot be interrupted while the kernel closes counters. */
+/* Explains a slow exit, which cannot be interrupted while the kernel closes counters. */
 static void leave_closing(void)
 {
 	unsigned n = cpc_leave_closing();
 
-	if (n >= WAIT_NOTED && isatty(STDERR_FILENO))
+	if (n >= SLOW_CLOSING && isatty(STDERR_FILENO))
 		say("waiting until the kernel has closed %u counters of tracepoints and functions",
 		    n);
 }
@@ -333,10 +292,10 @@ static void leave_closing(void)
 /* Without -c, chooses events, and shows their names. */
 static int count(const struct program *prog, struct options *options, void *config, cpc_t *cpc)
 {
-	char spec[DEFAULTS_SIZE];
+	char spec[TRIAL_SPEC_SIZE];
 
 	if (options->nspecs == 0) {
-		defaults_find(cpc, prog->of_cpus, spec, sizeof(spec));
+		trial_choose(cpc, prog->of_cpus, spec, sizeof(spec));
 		options->spec[options->nspecs++] = spec;
 		options->by_default = true;
 		options->output.style.names = true;
@@ -344,35 +303,51 @@ static int count(const struct program *prog, struct options *options, void *conf
 	return prog->count(config, cpc);
 }
 
+/* Prints what --version, -h or --check asks for. */
+static int inform(const struct program *prog, const struct options *options, cpc_t *cpc,
+		  const char *pattern)
+{
+	int status = options->version || options->help
+			     ? help_print(cpc, prog, options->version, pattern)
+			     : check_print(cpc);
+
+	if (fflush(stdout) != 0)
+		die("cannot write: %s", strerror(errno));
+	return status;
+}
+
+static cpc_t *open_counters(void)
+{
+	cpc_t *cpc = cpc_open(CPC_VER_CURRENT);
+	const char *why;
+
+	if (cpc == NULL) {
+		why = strerror(errno);
+		if (errno == ENOSYS)
+			why = access("/proc/self", F_OK) == 0 ? "this kernel has no perf events"
+							      : "/proc is not mounted";
+		die("cannot use CPU performance counters: %s", why);
+	}
+	return cpc;
+}
+
 int program_main(const struct program *prog, struct options *options, void *config, int argc,
 		 char **argv)
 {
+	bool informs;
 	int status;
 	cpc_t *cpc;
 
 	guard_streams();
 	status = parse(prog, options, config, argc, argv);
-	if (status == STATUS_OK && options->replay != NULL && !options->help && !options->version &&
-	    !options->check) {
+	informs = options->version || options->help || options->check;
+	if (status == STATUS_OK && options->replay != NULL && !informs) {
 		status = show_record(prog, options);
 	} else if (status == STATUS_OK) {
-		cpc = xcpc_open();
+		cpc = open_counters();
 		cpcerr_install(cpc, options->debug);
-		if (options->version || options->help) {
-			const struct about about = {
-				.program = prog->name,
-				.has = prog->has,
-				.of_cpus = prog->of_cpus,
-				.version = options->version,
-				.pattern = optind < argc ? argv[optind] : NULL,
-			};
-
-			status = help_print(cpc, &about, prog->print_usage);
-		} else if (options->check) {
-			status = check_print(cpc);
-		} else {
-			status = count(prog, options, config, cpc);
-		}
+		status = informs ? inform(prog, options, cpc, argv[optind])
+				 : count(prog, options, config, cpc);
 		cpc_close(cpc);
 		leave_closing();
 	}
@@ -385,12 +360,9 @@ int program_sets(struct options *options, cpc_t *cpc, struct setgrp *grp,
 {
 	int status = STATUS_OK;
 
-	for (size_t i = 0; status == STATUS_OK && i < options->nspecs; i++) {
-		const char *spec = options->spec[i];
-
-		status = options->split ? split_add(grp, cpc, spec, options->debug, trial)
-					: setgrp_add(grp, cpc, spec, options->debug);
-	}
+	for (size_t i = 0; status == STATUS_OK && i < options->nspecs; i++)
+		status = split_add(grp, cpc, options->spec[i], options->debug,
+				   options->split ? trial : NULL);
 	/* Show how long each part of a spec counted. */
 	options->output.style.cycles |= grp->split;
 	return status;

@@ -13,43 +13,47 @@
 
 #include <libcpc.h>
 #include <stdbool.h>
-#include <stdio.h>
 
 /* Codes of long options without a letter; a program's own begin at OPT_OWN. */
-enum {
-	OPT_APPEND = 256,
-	OPT_FORMAT,
-	OPT_NAMES,
-	OPT_BY,
-	OPT_CHANGED,
-	OPT_DELAY,
-	OPT_FOR,
-	OPT_HUMAN,
-	OPT_RATE,
-	OPT_CHECK,
-	OPT_SPLIT,
-	OPT_OWN
-};
+enum { OPT_FLAG = OPT_LONG, OPT_FORMAT, OPT_BY, OPT_DELAY, OPT_FOR, OPT_OWN };
 
-/* Common options of output. */
+/* Common options.  The first member of each struct config is a struct options, `common`. */
 /* clang-format off */
-#define OUTPUT_OPTS \
-	{OPT_CHECK, "check", NULL, "list what can be counted here, and the reasons", ALWAYS}, \
-	{'o', "output", "FILE", "write to FILE", ALWAYS}, \
-	{OPT_APPEND, "append", NULL, "with -o and -O: append to the files", ALWAYS}, \
-	{OPT_FORMAT, "format", "FORMAT", "table, csv, json, openmetrics or trace", ALWAYS}, \
-	{OPT_BY, "by", "WHAT", "a sorted summary by command, service, ...", ALWAYS}, \
-	{OPT_CHANGED, "changed", NULL, "omit rows of samples that counted nothing", ALWAYS}, \
-	{OPT_HUMAN, "human", NULL, "tables with counts as 12.3M, 1.50ms", ALWAYS}, \
-	{OPT_RATE, "rate", NULL, "tables with counts per second", ALWAYS}, \
-	{OPT_NAMES, "names", NULL, "tables with a column for each event name", ALWAYS}, \
-	{'O', "record", "FILE", "also write a record to FILE", TO_COUNT}, \
-	{'I', "replay", "FILE", "show a record instead of counting", ALWAYS}
+#define COUNT_OPTS \
+	{'c', "events", "SPEC", "count these events; several -c take turns", TO_COUNT, 0}, \
+	{OPT_FLAG, "split", NULL, "events that do not fit together take turns", TO_COUNT, \
+	 OPT_SETS(common.split)}, \
+	{OPT_DELAY, "delay", "SECS", "start counting after SECS", TO_COUNT, 0}, \
+	{OPT_FOR, "for", "SECS", "stop counting after SECS", TO_COUNT, 0}, \
+	{OPT_FLAG, "top", NULL, "show each interval full-screen, sorted; h helps", TO_COUNT, \
+	 OPT_SETS(common.top)}, \
+	{'D', "debug", NULL, "describe events, name failed calls", TO_COUNT, OPT_SETS(common.debug)}
 
-#define SPAN_OPTS \
-	{OPT_SPLIT, "split", NULL, "events that do not fit together take turns", TO_COUNT}, \
-	{OPT_DELAY, "delay", "SECS", "start counting after SECS", TO_COUNT}, \
-	{OPT_FOR, "for", "SECS", "stop counting after SECS", TO_COUNT}
+#define OUTPUT_OPTS \
+	{'o', "output", "FILE", "write to FILE", ALWAYS, 0}, \
+	{OPT_FLAG, "append", NULL, "with -o and -O: append to the files", ALWAYS, \
+	 OPT_SETS(common.output.append)}, \
+	{OPT_FORMAT, "format", "FORMAT", "table, csv, json, openmetrics or trace", ALWAYS, 0}, \
+	{OPT_BY, "by", "WHAT", "a sorted summary by command, service, ...", ALWAYS, 0}, \
+	{OPT_FLAG, "changed", NULL, "omit rows of samples that counted nothing", FOR_ROWS, \
+	 OPT_SETS(common.output.changed)}, \
+	{OPT_FLAG, "human", NULL, "tables with counts such as 12.3M, 1.50ms", FOR_TABLES, \
+	 OPT_SETS(common.output.style.human)}, \
+	{OPT_FLAG, "rate", NULL, "tables with counts per second", FOR_ROWS | FOR_TABLES, \
+	 OPT_SETS(common.output.style.rate)}, \
+	{OPT_FLAG, "names", NULL, "tables with a column for each event name", FOR_ROWS | FOR_TABLES, \
+	 OPT_SETS(common.output.style.names)}, \
+	{'n', "no-header", NULL, "omit the header", ALWAYS, \
+	 OPT_SETS(common.output.style.no_header)}, \
+	{'t', "cycles", NULL, "a column of CPU cycles", FOR_ROWS, \
+	 OPT_SETS(common.output.style.cycles)}, \
+	{'O', "record", "FILE", "also write a record to FILE", TO_COUNT, 0}, \
+	{'I', "replay", "FILE", "show a record instead of counting", ALWAYS, 0}, \
+	{OPT_FLAG, "check", NULL, "list what can be counted, how to enable more", ALWAYS, \
+	 OPT_SETS(common.check)}, \
+	{'h', "help", NULL, "this text, and what can be counted here", ALWAYS, \
+	 OPT_SETS(common.help)}, \
+	{'V', "version", NULL, "print the version", ALWAYS, OPT_SETS(common.version)}
 
 /* Options of perf stat and top that have other names here. */
 #define FOREIGN_OPTS \
@@ -75,7 +79,9 @@ struct options {
 	size_t nspecs;
 	bool by_default; /* there was no -c: `spec` has default events */
 	bool split;	 /* events of a spec can take turns */
+	bool top;	 /* rows are shown on a screen */
 	bool debug, help, version, check;
+	const struct opt *to_count, *for_rows, *for_tables; /* the first given of each use */
 	struct output_config output;
 	const char *replay; /* NULL: count */
 };
@@ -87,10 +93,10 @@ struct program {
 	bool of_cpus;		/* it counts CPUs, not LWPs */
 	const struct opt *opts; /* ends with a zero code */
 	const struct foreign_opt *foreign;
-	void (*print_usage)(FILE *f);
+	const char *usage; /* the command lines */
 	/* Parses an option of this program; optarg is its argument. */
 	int (*parse_option)(void *config, int c);
-	/* Checks the combination of the options of output, and completes it; or NULL. */
+	/* Checks the combination of the options of output, and completes it. */
 	int (*check_output)(void *config);
 	/* Parses the arguments after the options, and checks the whole command line. */
 	int (*parse_operands)(void *config, int n, char **arg);
@@ -101,11 +107,18 @@ struct program {
 int program_main(const struct program *prog, struct options *options, void *config, int argc,
 		 char **argv);
 
-/* Parses the seconds of an option, at least a millisecond.  Returns the exit status. */
-int parse_span(const char *opt, const char *text, int64_t *ns);
+#define USEC 1000LL
+#define MSEC 1000000LL
+
+/* Parses seconds, at least a microsecond or millisecond.  `what`: the option or argument, for
+ * messages.  Returns the exit status. */
+int parse_span(const char *what, const char *text, int64_t least_ns, int64_t *ns);
+
+/* Parses a number.  `what`: the option or argument, for messages.  Returns the exit status. */
+int parse_count(const char *what, const char *text, unsigned min, unsigned max, unsigned *count);
 
 /* Reports an invalid command line.  Returns STATUS_USAGE. */
-int usage_error(const char *message);
+__attribute__((format(printf, 1, 2))) int usage_error(const char *fmt, ...);
 
 /*
  * Makes a set for each -c, or several if --split is given and `trial` requires it.  Returns

@@ -17,8 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The request is in no part yet. */
-#define NO_PART SIZE_MAX
+#define NO_PART SIZE_MAX /* the request has no part yet */
 
 static struct spec_req copy_req(const struct spec_req *req)
 {
@@ -122,23 +121,16 @@ static char *write_spec(const struct spec *spec)
 	return text;
 }
 
-static bool spec_counts(cpc_t *cpc, const struct spec *spec, const struct split_trial *trial)
-{
-	size_t bad;
-	cpc_set_t *set = setgrp_make(cpc, spec, &bad);
-	bool good = set != NULL && trial->counts(trial->arg, cpc, set, spec->nreqs == 1);
-
-	if (set != NULL)
-		cpc_set_destroy(cpc, set);
-	return good;
-}
-
 static bool part_counts(cpc_t *cpc, const struct spec *spec, const size_t *part, size_t k,
 			const struct split_trial *trial)
 {
 	struct spec one = copy_part(spec, part, k);
-	bool good = spec_counts(cpc, &one, trial);
+	size_t bad;
+	cpc_set_t *set = setgrp_make(cpc, &one, &bad);
+	bool good = set != NULL && trial->counts(trial->arg, cpc, set, one.nreqs == 1);
 
+	if (set != NULL)
+		cpc_set_destroy(cpc, set);
 	spec_free(&one);
 	return good;
 }
@@ -177,15 +169,6 @@ static void place_request(cpc_t *cpc, const struct spec *spec, size_t *part, siz
 	*n += alone;
 }
 
-static size_t count_unplaced(const struct spec *spec, const size_t *part)
-{
-	size_t left = 0;
-
-	for (size_t i = 0; i < spec->nreqs; i++)
-		left += part[i] == NO_PART;
-	return left;
-}
-
 /*
  * Chooses the part of each request.  A request that counts only together with another, such as a
  * topdown metric, is retried after the others.  Returns the number of parts; 0: some request cannot
@@ -200,11 +183,13 @@ static size_t choose_parts(cpc_t *cpc, const struct spec *spec, size_t *part,
 		part[i] = NO_PART;
 	do {
 		before = left;
+		left = 0;
 		for (size_t i = 0; i < spec->nreqs; i++) {
 			if (part[i] == NO_PART)
 				place_request(cpc, spec, part, i, &n, trial);
 		}
-		left = count_unplaced(spec, part);
+		for (size_t i = 0; i < spec->nreqs; i++)
+			left += part[i] == NO_PART;
 	} while (left > 0 && left < before);
 	return left == 0 ? n : 0;
 }
@@ -233,8 +218,8 @@ int split_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug,
 	if (status != STATUS_OK)
 		return status;
 	part = xcalloc(spec.nreqs, sizeof(*part));
-	/* Slots are the columns of one table: there are no more of them. */
-	if (spec.nreqs <= SPEC_MAX_SLOT + 1)
+	/* Slots are the columns of one table, which has room for so many. */
+	if (trial != NULL && spec.nreqs <= SPEC_MAX_SLOT + 1)
 		n = choose_parts(cpc, &spec, part, trial);
 	if (n < 2) {
 		status = setgrp_add_spec(grp, cpc, xstrdup(text), &spec, debug);
@@ -247,25 +232,18 @@ int split_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug,
 	return status;
 }
 
-static void has_symbol(void *arg, int index, const char *symbol, uint64_t address)
-{
-	(void)index, (void)symbol, (void)address;
-	*(bool *)arg = true;
-}
-
 int split_refuse(cpc_t *cpc, const struct setgrp_set *set, const struct split_trial *trial)
 {
 	size_t *part = xcalloc(set->spec.nreqs, sizeof(*part));
 	char *why = xstrdup(cpcerr_text());
-	bool usage = cpcerr_is_usage(), symbols = false;
+	/* A missing symbol of a file is not an error of usage. */
+	bool usage = cpcerr_is_usage() && !set->symbols && !set->file_symbols;
 	bool helps = choose_parts(cpc, &set->spec, part, trial) > 1;
 
 	say("%s%s", why, helps ? "; use --split to count them in turns" : "");
 	free(why);
 	free(part);
-	/* A missing symbol of a file is not an error of usage. */
-	cpc_walk_symbols(cpc, set->set, &symbols, has_symbol);
-	return usage && !symbols ? STATUS_USAGE : STATUS_FAILED;
+	return usage ? STATUS_USAGE : STATUS_FAILED;
 }
 
 void split_report_shares(const struct setgrp *grp)

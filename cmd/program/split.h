@@ -18,8 +18,9 @@ struct split_trial {
 };
 
 /*
- * As setgrp_add(), but events that cannot be counted together become several sets, each event in
- * the first set with room for it.  A message reports the split.
+ * Adds the set of a -c.  If `trial` is not NULL, splits events that cannot be counted together into
+ * several sets, and reports that.  Each event goes to the first set with room for it.  Returns as
+ * setgrp_add_spec().
  */
 int split_add(struct setgrp *grp, cpc_t *cpc, const char *text, bool debug,
 	      const struct split_trial *trial);

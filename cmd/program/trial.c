@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * trial.c - binds events for a moment, to find out whether this user can count them here.
+ * trial.c - binds events for a moment, to find out whether this user can count them here, and to
+ * choose the events that are counted without -c.
  */
 #include "trial.h"
 
 #include "../base/util.h"
 
+#include <bsd/string.h>
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -27,4 +29,22 @@ const char *trial_refusal(cpc_t *cpc, const char *const *event, size_t n, bool o
 		rc = cpc_bind_curlwp(cpc, set, CPC_BIND_LATE);
 	cpc_set_destroy(cpc, set);
 	return rc != -1 ? NULL : cpcerr_text();
+}
+
+void trial_choose(cpc_t *cpc, bool on_cpu, char *spec, size_t size)
+{
+	static const char *const events[] = {"task-clock", "context-switches", "page-faults",
+					     "cycles", "instructions"};
+	const char *chosen[sizeof(events) / sizeof(*events)] = {events[0]};
+	size_t n = 1;
+
+	strlcpy(spec, events[0], size);
+	for (size_t i = 1; i < sizeof(events) / sizeof(*events); i++) {
+		chosen[n] = events[i];
+		if (trial_refusal(cpc, chosen, n + 1, on_cpu) != NULL)
+			continue;
+		n++;
+		strlcat(spec, ",", size);
+		strlcat(spec, events[i], size);
+	}
 }

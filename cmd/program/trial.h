@@ -16,4 +16,12 @@
  */
 const char *trial_refusal(cpc_t *cpc, const char *const *event, size_t n, bool on_cpu);
 
+/*
+ * Writes a spec of the default events that this user can count together on this machine.  The first
+ * event is always in it; counting it can fail later.
+ */
+void trial_choose(cpc_t *cpc, bool on_cpu, char *spec, size_t size);
+
+#define TRIAL_SPEC_SIZE 128
+
 #endif /* TRIAL_H */

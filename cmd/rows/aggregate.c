@@ -3,19 +3,18 @@
 /*
  * aggregate.c - adds up the rows of the CPUs of a core, socket or node, or of all CPUs.
  */
-#include "aggregate.h"
+#include "filters.h"
 
 #include "../base/say.h"
 #include "../base/util.h"
 #include "sum.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- groups of CPUs --------------------------------------------------------------- */
 
-static int group_id(enum cpu_scope scope, const struct run_cpu *cpu)
+static int group_id(enum scope scope, const struct run_cpu *cpu)
 {
 	switch (scope) {
 	case SCOPE_CORE:
@@ -31,14 +30,15 @@ static int group_id(enum cpu_scope scope, const struct run_cpu *cpu)
 	}
 }
 
-static int compare_groups(const void *a, const void *b)
+/* Compares CPUs or groups, whose first member is the id. */
+static int by_id(const void *a, const void *b)
 {
-	const struct cpu_group *x = a, *y = b;
+	const int x = *(const int *)a, y = *(const int *)b;
 
-	return (x->id > y->id) - (x->id < y->id);
+	return (x > y) - (x < y);
 }
 
-struct cpu_groups cpu_groups_find(enum cpu_scope scope, const struct run_cpu *cpu, size_t ncpus)
+struct cpu_groups cpu_groups_find(enum scope scope, const struct run_cpu *cpu, size_t ncpus)
 {
 	struct cpu_groups groups = {.group = xcalloc(ncpus + 1, sizeof(*groups.group)),
 				    .of = xcalloc(ncpus + 1, sizeof(*groups.of))};
@@ -46,15 +46,14 @@ struct cpu_groups cpu_groups_find(enum cpu_scope scope, const struct run_cpu *cp
 
 	for (size_t i = 0; i < ncpus; i++)
 		group[i].id = group_id(scope, &cpu[i]);
-	qsort(group, ncpus, sizeof(*group), compare_groups);
+	qsort(group, ncpus, sizeof(*group), by_id);
 	for (size_t i = 0; i < ncpus; i++) {
 		if (i == 0 || group[groups.n - 1].id != group[i].id)
 			group[groups.n++] = group[i];
 	}
 	for (size_t i = 0; i < ncpus; i++) {
-		const struct cpu_group key = {.id = group_id(scope, &cpu[i])};
-		struct cpu_group *own =
-			bsearch(&key, group, groups.n, sizeof(*group), compare_groups);
+		const int id = group_id(scope, &cpu[i]);
+		struct cpu_group *own = bsearch(&id, group, groups.n, sizeof(*group), by_id);
 
 		own->ncpus++;
 		groups.of[i] = (size_t)(own - group);
@@ -72,21 +71,19 @@ void cpu_groups_free(struct cpu_groups *groups)
 /* ---- the sink --------------------------------------------------------------------- */
 
 struct aggregate {
-	struct sink sink, *next;
-	enum cpu_scope scope;
+	struct sink sink;
+	enum scope scope;
 	size_t nranges; /* selected CPUs; 0: all */
-	struct range {
-		int first, last;
-	} * range;
+	struct cpu_range *range;
 	struct run run; /* the run as `next` gets it; shares most pointers with the source's */
 	struct cpu_groups groups;
 	struct sum *sum;   /* of the sample, by group */
 	struct sum *total; /* of the run, by set: only selected CPUs */
 	bool *incomplete;  /* by set: some selected CPU was not counted in some sample */
-	struct row row;	   /* the last row of the sample; ROW_KINDS: none */
+	struct row row;	   /* the last row of the sample; ROW_KINDS: no row yet */
 };
 
-static bool is_selected(const struct aggregate *a, int cpu)
+static bool is_selected(const struct aggregate *a, unsigned cpu)
 {
 	for (size_t i = 0; i < a->nranges; i++) {
 		if (cpu >= a->range[i].first && cpu <= a->range[i].last)
@@ -118,7 +115,7 @@ static void aggregate_begin(struct sink *sink, const struct run *run)
 	a->run.ncpus = 0;
 	a->run.cpu = xcalloc(run->ncpus + 1, sizeof(*run->cpu));
 	for (size_t i = 0; i < run->ncpus; i++) {
-		if (is_selected(a, run->cpu[i].id))
+		if (is_selected(a, (unsigned)run->cpu[i].id))
 			a->run.cpu[a->run.ncpus++] = run->cpu[i];
 	}
 	if (a->run.ncpus == 0)
@@ -127,14 +124,7 @@ static void aggregate_begin(struct sink *sink, const struct run *run)
 	a->sum = xcalloc(a->groups.n + 1, sizeof(*a->sum));
 	a->total = xcalloc(run->nsets, sizeof(*a->total));
 	a->incomplete = xcalloc(run->nsets, sizeof(*a->incomplete));
-	sink_begin(a->next, &a->run);
-}
-
-static int compare_cpus(const void *a, const void *b)
-{
-	const struct run_cpu *x = a, *y = b;
-
-	return (x->id > y->id) - (x->id < y->id);
+	sink_begin(a->sink.next, &a->run);
 }
 
 /* Replaces the total of all CPUs by that of the selected CPUs. */
@@ -147,22 +137,21 @@ static void put_total(struct aggregate *a, const struct row *row)
 	own.valid &= total->all;
 	own.ncpus = a->row.ncpus;
 	own.incomplete |= a->incomplete[row->set] || total->nrows == 0;
-	sink_row(a->next, &own);
+	sink_row(a->sink.next, &own);
 }
 
 static void aggregate_row(struct sink *sink, const struct row *row)
 {
 	struct aggregate *a = (struct aggregate *)sink;
-	const struct run_cpu key = {.id = row->id};
 	const struct run_cpu *cpu;
 	const struct run_set *set = &a->run.set[row->set];
 
 	if (row->kind == ROW_TOTAL && a->nranges > 0) {
 		put_total(a, row);
 	} else if (row->kind == ROW_TOTAL) {
-		sink_row(a->next, row);
+		sink_row(a->sink.next, row);
 	} else {
-		cpu = bsearch(&key, a->run.cpu, a->run.ncpus, sizeof(key), compare_cpus);
+		cpu = bsearch(&row->id, a->run.cpu, a->run.ncpus, sizeof(*cpu), by_id);
 		if (cpu == NULL)
 			return;
 		if (row->ncpus == 0) {
@@ -192,16 +181,11 @@ static void aggregate_sampled(struct sink *sink)
 		/* For single CPUs, writers show ncpus 0 as "not counted". */
 		row.incomplete |= a->scope != SCOPE_CPU && sum->nrows < a->groups.group[i].ncpus;
 		ncpus += sum->nrows;
-		sink_row(a->next, &row);
+		sink_row(a->sink.next, &row);
 		*sum = (struct sum){0};
 	}
 	a->row.ncpus = ncpus; /* for the total */
-	sink_sampled(a->next);
-}
-
-static void aggregate_end(struct sink *sink)
-{
-	sink_end(((struct aggregate *)sink)->next);
+	sink_sampled(a->sink.next);
 }
 
 static void aggregate_free(struct sink *sink)
@@ -209,56 +193,20 @@ static void aggregate_free(struct sink *sink)
 	struct aggregate *a = (struct aggregate *)sink;
 
 	clear(a);
-	sink_free(a->next);
 	free(a->range);
-	free(a);
 }
 
-/* Appends the ranges of a list such as 0,2-5. */
-static bool parse_cpu_list(struct aggregate *a, const char *text)
-{
-	char *end;
-
-	do {
-		unsigned long first, last;
-
-		if (*text < '0' || *text > '9')
-			return false;
-		first = last = strtoul(text, &end, 10);
-		if (*end == '-' && end[1] >= '0' && end[1] <= '9')
-			last = strtoul(end + 1, &end, 10);
-		if (first > last || last > INT_MAX || (*end != ',' && *end != '\0'))
-			return false;
-		a->range = xrealloc(a->range, (a->nranges + 1) * sizeof(*a->range));
-		a->range[a->nranges++] = (struct range){(int)first, (int)last};
-		text = end + 1;
-	} while (*end == ',');
-	return true;
-}
-
-bool aggregate_is_cpu_list(const char *text)
-{
-	struct aggregate list = {0};
-	bool good = parse_cpu_list(&list, text);
-
-	free(list.range);
-	return good;
-}
-
-struct sink *aggregate_open(struct sink *next, enum cpu_scope scope, const char *cpus)
+struct sink *aggregate_open(struct sink *next, enum scope scope, const char *cpus)
 {
 	static const struct sink_ops ops = {.begin = aggregate_begin,
 					    .row = aggregate_row,
 					    .sampled = aggregate_sampled,
-					    .end = aggregate_end,
 					    .free = aggregate_free};
-	struct aggregate *a = xcalloc(1, sizeof(*a));
+	struct aggregate *a = sink_new(sizeof(*a), &ops, next);
 
-	a->sink.ops = &ops;
-	a->next = next;
 	a->scope = scope;
 	a->row.kind = ROW_KINDS;
 	if (cpus != NULL)
-		parse_cpu_list(a, cpus);
+		a->nranges = parse_cpu_list(cpus, &a->range);
 	return &a->sink;
 }

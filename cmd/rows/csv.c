@@ -41,22 +41,19 @@ static void csv_begin(struct sink *sink, const struct run *run)
 /* Escaped text has no newlines.  It is quoted if necessary. */
 static void put_text(FILE *f, const char *text)
 {
-	size_t size = ESCAPED_SIZE(strlen(text));
-	char *escaped = xcalloc(1, size);
-	bool quotes;
+	char *word = escaped(text, ESCAPE_LINE);
+	bool quotes = strpbrk(word, "\",") != NULL;
 
-	escape_text(escaped, size, text, ESCAPE_LINE);
-	quotes = strpbrk(escaped, "\",") != NULL;
 	if (quotes)
 		fputc('"', f);
-	for (const char *c = escaped; *c != '\0'; c++) {
+	for (const char *c = word; *c != '\0'; c++) {
 		if (*c == '"')
 			fputc('"', f);
 		fputc(*c, f);
 	}
 	if (quotes)
 		fputc('"', f);
-	free(escaped);
+	free(word);
 }
 
 static void put_number(const struct csv *csv, bool known, int64_t val)
@@ -69,13 +66,13 @@ static void put_number(const struct csv *csv, bool known, int64_t val)
 static void put_cpu(const struct csv *csv, const struct row *row)
 {
 	if (row->key != NULL)
-		; /* it is the last but two */
+		; /* the key has a column of its own */
 	else if (csv->run->of_cpus && row->scope == SCOPE_CPU)
 		fprintf(csv->file, "%d", row->id);
 	else if (csv->run->of_cpus && row->scope == SCOPE_ALL)
-		fputs(cpu_scope_name(SCOPE_ALL), csv->file);
+		fputs(scope_name(SCOPE_ALL), csv->file);
 	else if (csv->run->of_cpus)
-		fprintf(csv->file, "%s%d", cpu_scope_name(row->scope), row->id);
+		fprintf(csv->file, "%s%d", scope_name(row->scope), row->id);
 	fputc(',', csv->file);
 }
 
@@ -83,7 +80,15 @@ static void put_cpu(const struct csv *csv, const struct row *row)
 static void put_line(const struct csv *csv, const struct row *row, const struct run_event *event,
 		     const char *count)
 {
-	bool lwp = !csv->run->of_cpus, killed = row->ended && WIFSIGNALED(row->status);
+	bool killed = row->ended && WIFSIGNALED(row->status);
+	const char *const texts[] = {event != NULL ? event->unit : NULL,
+				     event != NULL ? event->label : NULL,
+				     event != NULL ? csv->run->set[row->set].spec : NULL,
+				     row->comm,
+				     row->command,
+				     row->key,
+				     row->container,
+				     row->pod};
 	char time[ISO_TIME_SIZE];
 	FILE *f = csv->file;
 
@@ -94,7 +99,7 @@ static void put_line(const struct csv *csv, const struct row *row, const struct 
 	put_number(csv, row->lwp > 0, row->lwp);
 	put_number(csv, row->tid > 0, row->tid);
 	put_cpu(csv, row);
-	put_number(csv, !lwp, row->ncpus);
+	put_number(csv, csv->run->of_cpus, row->ncpus);
 	fputs(count, f);
 	if (event != NULL)
 		fprintf(f, ",%.17g,", event->scale);
@@ -107,22 +112,11 @@ static void put_line(const struct csv *csv, const struct row *row, const struct 
 	put_number(csv, row->runs > 0, (int64_t)row->runs);
 	if (row->shared)
 		fprintf(f, "%.6f", row->share);
-	fputc(',', f);
-	put_text(f, event != NULL ? event->unit : "");
-	fputc(',', f);
-	put_text(f, event != NULL ? event->label : "");
-	fputc(',', f);
-	put_text(f, event != NULL ? csv->run->set[row->set].spec : "");
-	fputc(',', f);
-	put_text(f, row->comm != NULL ? row->comm : "");
-	fputc(',', f);
-	put_text(f, row->command != NULL ? row->command : "");
-	fputc(',', f);
-	put_text(f, row->key != NULL ? row->key : "");
-	fputc(',', f);
-	put_text(f, row->container != NULL ? row->container : "");
-	fputc(',', f);
-	put_text(f, row->pod != NULL ? row->pod : "");
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		fputc(',', f);
+		if (texts[i] != NULL)
+			put_text(f, texts[i]);
+	}
 	fputc('\n', f);
 }
 
@@ -170,9 +164,8 @@ static void csv_row(struct sink *sink, const struct row *row)
 struct sink *csv_open(FILE *file, const struct style *style)
 {
 	static const struct sink_ops ops = {.begin = csv_begin, .row = csv_row};
-	struct csv *csv = xcalloc(1, sizeof(*csv));
+	struct csv *csv = sink_new(sizeof(*csv), &ops, NULL);
 
-	csv->sink.ops = &ops;
 	csv->file = file;
 	csv->style = *style;
 	return &csv->sink;
@@ -184,24 +177,22 @@ static const char means_header[] =
 	"event,unit,runs,mean,deviation,least,most,incomplete,turns,"
 	"old_runs,old_mean,old_deviation,old_least,old_most,change,verdict,reason,above";
 
-static void put_real(FILE *f, bool known, double val)
+static void put_real(FILE *f, double val)
 {
 	char text[REAL_SIZE] = "";
 
-	if (known && isfinite(val))
+	if (isfinite(val))
 		real_text(text, val);
 	fprintf(f, ",%s", text);
 }
 
 static void put_series(FILE *f, const struct series *series)
 {
-	size_t n = series != NULL ? series->n : 0;
-
-	fprintf(f, ",%zu", n);
-	put_real(f, n > 0, n > 0 ? series_mean(series) : 0);
-	put_real(f, n > 1, n > 1 ? series_deviation(series) : 0);
-	put_real(f, n > 0, n > 0 ? series_least(series) : 0);
-	put_real(f, n > 0, n > 0 ? series_most(series) : 0);
+	fprintf(f, ",%zu", series->n);
+	put_real(f, series_mean(series));
+	put_real(f, series_deviation(series));
+	put_real(f, series_least(series));
+	put_real(f, series_most(series));
 }
 
 void means_csv(FILE *f, const struct style *style, const struct means *means)
@@ -223,7 +214,7 @@ void means_csv(FILE *f, const struct style *style, const struct means *means)
 			continue;
 		}
 		put_series(f, row->old);
-		put_real(f, !isnan(c->change), c->change);
+		put_real(f, c->change);
 		fprintf(f, ",%s,%s,%s\n", verdict_name(c->verdict), reason,
 			isnan(means->limit) ? ""
 			: c->above	    ? "1"

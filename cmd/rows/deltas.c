@@ -4,9 +4,9 @@
  * deltas.c - makes each interval of a run of LWPs a run of its own.
  *
  * A tick row has the counts of an interval.  A fini_lwp row and the total of a program have all
- * counts: those of earlier rows are subtracted.
+ * counts up to then, from which the counts of earlier rows are subtracted.
  */
-#include "deltas.h"
+#include "filters.h"
 
 #include "../base/util.h"
 #include "sum.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What earlier rows had of a set. */
+/* The counts of a set that earlier rows had. */
 struct taken {
 	uint64_t cycles, val[RUN_MAX_EVENTS];
 };
@@ -39,9 +39,9 @@ struct node {
 RB_HEAD(nodes, node);
 
 struct deltas {
-	struct sink sink, *next;
+	struct sink sink;
 	const struct run *run;
-	TAILQ_HEAD(, node) programs; /* those that ended in this interval, too */
+	TAILQ_HEAD(, node) programs; /* also those that ended in this interval */
 	struct nodes living;	     /* LWPs and programs */
 	bool any, ticked;	     /* there were rows in this interval; tick rows */
 	int64_t time_ns, wall_ns;    /* of the last tick row, or of the last row */
@@ -54,9 +54,7 @@ static int compare(const struct node *a, const struct node *b)
 	return (a->id.lwp > b->id.lwp) - (a->id.lwp < b->id.lwp);
 }
 
-/* clang-format off */
 RB_GENERATE_INTERNAL(nodes, node, living, compare, __attribute__((unused)) static)
-/* clang-format on */
 
 /* ---- nodes ----------------------------------------------------------------------- */
 
@@ -75,7 +73,7 @@ static void free_ids(struct node *node)
 	node->id.container = node->id.pod = NULL;
 }
 
-/* The row has the owners that the LWP or process has now. */
+/* Takes over the owners of a row, which the LWP or process has now. */
 static void take_owners(struct node *node, const struct row *row)
 {
 	node->id.scope = row->scope;
@@ -93,10 +91,7 @@ static void free_node(struct deltas *d, struct node *node)
 {
 	if (!node->ended)
 		RB_REMOVE(nodes, &d->living, node);
-	free((char *)node->id.comm);
-	free((char *)node->id.key);
-	free((char *)node->id.user);
-	free_ids(node);
+	row_free_texts(&node->id);
 	free(node->taken);
 	free(node->sum);
 	free(node);
@@ -127,13 +122,16 @@ static struct node *find_or_add(struct deltas *d, const struct row *row, int lwp
 	return node;
 }
 
-/* Adds the counts of a row; with `all`, those that no earlier row had. */
-static void add(const struct deltas *d, struct node *node, const struct row *row, bool all)
+/*
+ * Adds the counts of a row.  `all`: it has all counts up to now, so add only those that no earlier
+ * row had.  Returns the row with the added counts, which are in `val`.
+ */
+static struct row add_counts(const struct deltas *d, struct node *node, const struct row *row,
+			     bool all, uint64_t val[RUN_MAX_EVENTS])
 {
 	const struct run_set *set = &d->run->set[row->set];
 	struct taken *taken = &node->taken[row->set];
 	struct row delta = *row;
-	uint64_t val[RUN_MAX_EVENTS];
 
 	for (unsigned i = 0; i < set->nevents; i++) {
 		val[i] = (row->valid >> i & 1) == 0 ? 0
@@ -149,6 +147,7 @@ static void add(const struct deltas *d, struct node *node, const struct row *row
 	sum_add(&node->sum[row->set], set, &delta);
 	node->seen = true;
 	node->last_ns = row->time_ns;
+	return delta;
 }
 
 static void end_node(struct deltas *d, struct node *node)
@@ -162,22 +161,17 @@ static void end_node(struct deltas *d, struct node *node)
 static void add_lwp(struct deltas *d, const struct row *row)
 {
 	struct node *lwp = find_or_add(d, row, row->lwp), *program = find_or_add(d, row, 0);
-	const struct taken before = lwp->taken[row->set];
-	struct row delta = *row;
-	uint64_t val[RUN_MAX_EVENTS];
+	uint64_t val[RUN_MAX_EVENTS], same[RUN_MAX_EVENTS];
 	bool all = row->kind == ROW_FINI_LWP;
+	struct row delta;
 
 	replace_text(&lwp->id.comm, row->comm);
 	take_owners(lwp, row);
 	if (row->lwp == 1 || program->id.comm == NULL)
 		replace_text(&program->id.comm, row->comm);
 	take_owners(program, row);
-	add(d, lwp, row, all);
-	for (unsigned i = 0; i < d->run->set[row->set].nevents; i++)
-		val[i] = lwp->taken[row->set].val[i] - before.val[i];
-	delta.val = val;
-	delta.cycles = lwp->taken[row->set].cycles - before.cycles;
-	add(d, program, &delta, false);
+	delta = add_counts(d, lwp, row, all, val);
+	add_counts(d, program, &delta, false, same);
 	if (all && row->set + 1 == d->run->nsets)
 		end_node(d, lwp);
 }
@@ -186,10 +180,11 @@ static void add_lwp(struct deltas *d, const struct row *row)
 static void add_program(struct deltas *d, const struct row *row)
 {
 	struct node *program = find_or_add(d, row, 0), *lwp;
+	uint64_t val[RUN_MAX_EVENTS];
 
 	replace_text(&program->id.comm, row->comm);
 	take_owners(program, row);
-	add(d, program, row, true);
+	add_counts(d, program, row, true, val);
 	if (row->set + 1 < d->run->nsets)
 		return;
 	program->kind = row->kind == ROW_EXEC ? ROW_EXEC : ROW_DETACH;
@@ -213,7 +208,7 @@ static void put_node(const struct deltas *d, struct node *node)
 		row.span_ns = node->last_ns - node->since_ns;
 	for (row.set = 0; row.set < d->run->nsets; row.set++) {
 		sum_fill_row(&node->sum[row.set], &row);
-		sink_row(d->next, &row);
+		sink_row(d->sink.next, &row);
 		node->sum[row.set] = (struct sum){0};
 	}
 	node->seen = false;
@@ -246,8 +241,10 @@ static void put_programs(struct deltas *d)
 
 /* ---- the sink ---------------------------------------------------------------------- */
 
-static void clear(struct deltas *d)
+/* At the end, and before another run. */
+static void clear(struct sink *sink)
 {
+	struct deltas *d = (struct deltas *)sink;
 	struct node *program, *lwp;
 
 	while ((program = TAILQ_FIRST(&d->programs)) != NULL) {
@@ -265,7 +262,7 @@ static void deltas_begin(struct sink *sink, const struct run *run)
 {
 	struct deltas *d = (struct deltas *)sink;
 
-	clear(d);
+	clear(sink);
 	d->run = run;
 }
 
@@ -292,9 +289,9 @@ static void deltas_sampled(struct sink *sink)
 {
 	struct deltas *d = (struct deltas *)sink;
 
-	sink_begin(d->next, d->run);
+	sink_begin(d->sink.next, d->run);
 	put_programs(d);
-	sink_end(d->next);
+	sink_end(d->sink.next);
 	d->any = d->ticked = false;
 }
 
@@ -304,26 +301,15 @@ static void deltas_end(struct sink *sink)
 		deltas_sampled(sink);
 }
 
-static void deltas_free(struct sink *sink)
-{
-	struct deltas *d = (struct deltas *)sink;
-
-	clear(d);
-	sink_free(d->next);
-	free(d);
-}
-
 struct sink *deltas_open(struct sink *next)
 {
 	static const struct sink_ops ops = {.begin = deltas_begin,
 					    .row = deltas_row,
 					    .sampled = deltas_sampled,
 					    .end = deltas_end,
-					    .free = deltas_free};
-	struct deltas *d = xcalloc(1, sizeof(*d));
+					    .free = clear};
+	struct deltas *d = sink_new(sizeof(*d), &ops, next);
 
-	d->sink.ops = &ops;
-	d->next = next;
 	TAILQ_INIT(&d->programs);
 	RB_INIT(&d->living);
 	return &d->sink;

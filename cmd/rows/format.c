@@ -8,21 +8,18 @@
 #include "../base/util.h"
 #include "means.h"
 
-#include <bsd/string.h>
 #include <libcpc.h>
 #include <string.h>
 
 static struct sink *open_table(FILE *file, const struct style *style)
 {
-	if (style->summary)
-		return summary_table_open(file, style);
-	return style->names ? named_open(file, style) : table_open(file, style);
+	return style->summary ? summary_table_open(file, style) : table_open(file, style);
 }
 
 static const struct format formats[] = {
 	{.name = "table", .open = open_table, .means = means_table},
 	{.name = "csv", .open = csv_open, .means = means_csv, .comm = true},
-	{.name = "json", .open = json_open, .means = means_json, .comm = true},
+	{.name = "json", .open = json_open, .means = means_json, .comm = true, .cycles = true},
 	{.name = "openmetrics",
 	 .open = openmetrics_open,
 	 .comm = true,
@@ -60,17 +57,4 @@ const char *format_meant(const char *word)
 	for (size_t i = 0; i < NFORMATS; i++)
 		name[i] = formats[i].name;
 	return here != NULL ? here : cpc_nearest(word, name, NFORMATS);
-}
-
-const char *format_names(void)
-{
-	static char text[128];
-
-	text[0] = '\0';
-	for (size_t i = 0; i < NFORMATS; i++) {
-		if (i > 0)
-			strlcat(text, i + 1 < NFORMATS ? ", " : " or ", sizeof(text));
-		strlcat(text, formats[i].name, sizeof(text));
-	}
-	return text;
 }

@@ -20,15 +20,15 @@ struct style {
 	bool means;    /* tables: the mean of the CPUs of a row, not the sum */
 	bool human;    /* tables: three digits, a prefix and a unit: 12.3M */
 	bool rate;     /* tables: counts per second */
-	bool summary;  /* the rows are a summary (summary.h) */
+	bool summary;  /* the rows are a summary (--by) */
 	bool terminal; /* `file` is a terminal: fit its size */
 	bool replaced; /* each flush replaces the contents of `file` */
 	char stamp;    /* tables: 'u' or 'd': print the time before each sample; 0: do not */
-	/* A screen: what it groups rows of LWPs by at first. */
-	enum row_by group;
+	/* A screen: the first grouping of rows of LWPs. */
+	enum scope group;
 };
 
-/* Each key has series for ever, in memory and in Prometheus. */
+/* A limit, since series of keys stay for ever, in memory and in Prometheus. */
 #define OPENMETRICS_KEYS 1000
 
 struct means;
@@ -40,20 +40,18 @@ struct format {
 	/* Writes means (means.h); NULL: it cannot. */
 	void (*means)(FILE *file, const struct style *style, const struct means *means);
 	bool comm;	/* always prints names of LWPs */
-	bool whole;	/* a document: cannot be appended to */
+	bool cycles;	/* always prints the cycles */
+	bool whole;	/* a document of one run: cannot be appended to */
 	bool renewed;	/* each sample replaces the file by a new document */
 	unsigned nkeys; /* number of keys that have rows without --keys; 0: all */
 };
 
 /* NULL: unknown. */
 const struct format *format_find(const char *name);
-/* The name that a misspelt one, or a word of other tools, means; or NULL. */
+/* The name of the format that a misspelled name or a word of other tools means; or NULL. */
 const char *format_meant(const char *word);
-/* The names of all formats, as "a, b or c". */
-const char *format_names(void);
 
 struct sink *table_open(FILE *file, const struct style *style);
-struct sink *named_open(FILE *file, const struct style *style);
 struct sink *summary_table_open(FILE *file, const struct style *style);
 struct sink *csv_open(FILE *file, const struct style *style);
 struct sink *json_open(FILE *file, const struct style *style);

@@ -17,12 +17,7 @@ struct json {
 	uint64_t nrows; /* written so far */
 };
 
-static json_object *count_object(bool known, bool is_signed, uint64_t val)
-{
-	return known ? jsonwrite_count(is_signed, val) : NULL; /* null */
-}
-
-static void put(FILE *f, json_object *object)
+static void put_line(FILE *f, json_object *object)
 {
 	jsonwrite_put(f, object);
 	fputc('\n', f);
@@ -66,8 +61,7 @@ static json_object *set_object(const struct run_set *set)
 		jsonwrite_add_int(event, "pic", from->slot);
 		jsonwrite_add_text(event, "unit", from->unit);
 		jsonwrite_add(event, "scale", jsonwrite_made(json_object_new_double(from->scale)));
-		jsonwrite_add(event, "signed",
-			      jsonwrite_made(json_object_new_boolean(from->is_signed)));
+		jsonwrite_add_flag(event, "signed", from->is_signed);
 		jsonwrite_append(events, event);
 	}
 	jsonwrite_add(object, "events", events);
@@ -76,18 +70,23 @@ static json_object *set_object(const struct run_set *set)
 	return object;
 }
 
-static json_object *cpu_object(const struct run_cpu *cpu)
+static json_object *cpus_of(const struct run *run)
 {
-	json_object *object = jsonwrite_made(json_object_new_object());
+	json_object *cpus = jsonwrite_made(json_object_new_array());
 
-	jsonwrite_add_int(object, "cpu", cpu->id);
-	jsonwrite_add_int(object, "core", cpu->core);
-	jsonwrite_add_int(object, "socket", cpu->socket);
-	jsonwrite_add_int(object, "node", cpu->node);
-	return object;
+	for (size_t i = 0; i < run->ncpus; i++) {
+		json_object *cpu = jsonwrite_made(json_object_new_object());
+
+		jsonwrite_add_int(cpu, "cpu", run->cpu[i].id);
+		jsonwrite_add_int(cpu, "core", run->cpu[i].core);
+		jsonwrite_add_int(cpu, "socket", run->cpu[i].socket);
+		jsonwrite_add_int(cpu, "node", run->cpu[i].node);
+		jsonwrite_append(cpus, cpu);
+	}
+	return cpus;
 }
 
-/* What ran, where, and since when. */
+/* The members that runs and means have in common. */
 static json_object *head_object(const char *kind, const struct run *run)
 {
 	json_object *object = jsonwrite_made(json_object_new_object());
@@ -109,7 +108,6 @@ static void json_begin(struct sink *sink, const struct run *run)
 	struct json *json = (struct json *)sink;
 	json_object *object = head_object("run", run);
 	json_object *sets = jsonwrite_made(json_object_new_array());
-	json_object *cpus = jsonwrite_made(json_object_new_array());
 
 	json->run = run;
 	json->nrows = 0;
@@ -121,17 +119,13 @@ static void json_begin(struct sink *sink, const struct run *run)
 	for (size_t k = 0; k < run->nsets; k++)
 		jsonwrite_append(sets, set_object(&run->set[k]));
 	jsonwrite_add(object, "sets", sets);
-	for (size_t i = 0; i < run->ncpus; i++)
-		jsonwrite_append(cpus, cpu_object(&run->cpu[i]));
 	if (run->of_cpus || scope_has_keys(run->scope))
-		jsonwrite_add_text(object, "unit", cpu_scope_name(run->scope));
-	if (run->of_cpus) {
-		jsonwrite_add(object, "cpus", cpus);
-	} else {
-		json_object_put(cpus);
-		jsonwrite_add(object, "many", jsonwrite_made(json_object_new_boolean(run->many)));
-	}
-	put(json->file, object);
+		jsonwrite_add_text(object, "unit", scope_name(run->scope));
+	if (run->of_cpus)
+		jsonwrite_add(object, "cpus", cpus_of(run));
+	else
+		jsonwrite_add_flag(object, "many", run->many);
+	put_line(json->file, object);
 }
 
 static void add_ratios(json_object *object, const struct run *run, const struct row *row)
@@ -149,13 +143,17 @@ static void add_counts(json_object *object, const struct run *run, const struct 
 	const struct run_set *set = &run->set[row->set];
 	json_object *counts = jsonwrite_made(json_object_new_object());
 
-	for (unsigned i = 0; i < set->nevents; i++)
-		jsonwrite_add(
-			counts, set->event[i].label,
-			count_object(row->valid >> i & 1, set->event[i].is_signed, row->val[i]));
+	for (unsigned i = 0; i < set->nevents; i++) {
+		const struct run_event *event = &set->event[i];
+		bool known = row->valid >> i & 1;
+
+		jsonwrite_add(counts, event->label,
+			      known ? jsonwrite_count(event->is_signed, row->val[i]) : NULL);
+	}
 	jsonwrite_add_int(object, "set", (int64_t)row->set);
 	jsonwrite_add(object, "counts", counts);
-	jsonwrite_add(object, "cycles", count_object(row->valid != 0, false, row->cycles));
+	jsonwrite_add(object, "cycles",
+		      row->valid != 0 ? jsonwrite_count(false, row->cycles) : NULL);
 	if (row->span_ns > 0)
 		jsonwrite_add_int(object, "span", row->span_ns);
 	if (set->nratios > 0)
@@ -170,14 +168,14 @@ static void json_row(struct sink *sink, const struct row *row)
 	jsonwrite_add_text(object, "kind", row_kind_name(row->kind));
 	if (row->kind == ROW_SUM)
 		jsonwrite_add_text(object, "by",
-				   row->key != NULL ? cpu_scope_name(row->scope)
-						    : row_by_name(json->run->by));
+				   row->key != NULL ? scope_name(row->scope)
+						    : scope_name(json->run->by));
 	jsonwrite_add_int(object, "ns", row->time_ns);
 	jsonwrite_add_time(object, "time", row->wall_ns);
 	if (row->key != NULL)
-		jsonwrite_add_text(object, cpu_scope_name(row->scope), row->key);
+		jsonwrite_add_text(object, scope_name(row->scope), row->key);
 	else if (json->run->of_cpus)
-		jsonwrite_add_int(object, cpu_scope_name(row->scope), row->id);
+		jsonwrite_add_int(object, scope_name(row->scope), row->id);
 	if (row->user != NULL)
 		jsonwrite_add_text(object, "user", row->user);
 	if (json->run->of_cpus)
@@ -209,8 +207,8 @@ static void json_row(struct sink *sink, const struct row *row)
 	else if (row->ended)
 		jsonwrite_add_int(object, "status", WEXITSTATUS(row->status));
 	if (row->incomplete)
-		jsonwrite_add(object, "incomplete", jsonwrite_made(json_object_new_boolean(1)));
-	put(json->file, object);
+		jsonwrite_add_flag(object, "incomplete", true);
+	put_line(json->file, object);
 	json->nrows++;
 }
 
@@ -222,31 +220,30 @@ static void json_end(struct sink *sink)
 
 	jsonwrite_add_text(object, "kind", "end");
 	jsonwrite_add_int(object, "rows", (int64_t)json->nrows);
-	if (json->run->lacks)
-		jsonwrite_add(object, "incomplete", jsonwrite_made(json_object_new_boolean(1)));
+	if (json->run->incomplete)
+		jsonwrite_add_flag(object, "incomplete", true);
 	if (json->run->cut)
-		jsonwrite_add(object, "cut", jsonwrite_made(json_object_new_boolean(1)));
-	put(json->file, object);
+		jsonwrite_add_flag(object, "cut", true);
+	put_line(json->file, object);
 }
 
 struct sink *json_open(FILE *file, const struct style *style)
 {
 	static const struct sink_ops ops = {.begin = json_begin, .row = json_row, .end = json_end};
-	struct json *json = xcalloc(1, sizeof(*json));
+	struct json *json = sink_new(sizeof(*json), &ops, NULL);
 
 	(void)style; /* a record contains everything */
-	json->sink.ops = &ops;
 	json->file = file;
 	return &json->sink;
 }
 
 /* ---- means --------------------------------------------------------------------- */
 
-static json_object *real(bool known, double val)
+static json_object *real(double val)
 {
 	char text[REAL_SIZE];
 
-	if (!known || !isfinite(val))
+	if (!isfinite(val))
 		return NULL; /* null */
 	real_text(text, val);
 	return jsonwrite_made(json_object_new_double_s(val, text));
@@ -255,20 +252,19 @@ static json_object *real(bool known, double val)
 static void add_series(json_object *object, const struct series *series)
 {
 	json_object *values = jsonwrite_made(json_object_new_array());
-	size_t n = series != NULL ? series->n : 0;
 
-	jsonwrite_add_int(object, "runs", (int64_t)n);
-	jsonwrite_add(object, "mean", real(n > 0, n > 0 ? series_mean(series) : 0));
-	jsonwrite_add(object, "deviation", real(n > 1, n > 1 ? series_deviation(series) : 0));
-	jsonwrite_add(object, "least", real(n > 0, n > 0 ? series_least(series) : 0));
-	jsonwrite_add(object, "most", real(n > 0, n > 0 ? series_most(series) : 0));
-	for (size_t i = 0; i < n; i++)
-		jsonwrite_append(values, real(true, series->val[i]));
+	jsonwrite_add_int(object, "runs", (int64_t)series->n);
+	jsonwrite_add(object, "mean", real(series_mean(series)));
+	jsonwrite_add(object, "deviation", real(series_deviation(series)));
+	jsonwrite_add(object, "least", real(series_least(series)));
+	jsonwrite_add(object, "most", real(series_most(series)));
+	for (size_t i = 0; i < series->n; i++)
+		jsonwrite_append(values, real(series->val[i]));
 	jsonwrite_add(object, "values", values);
-	if (series != NULL && series->incomplete)
-		jsonwrite_add(object, "incomplete", jsonwrite_made(json_object_new_boolean(1)));
-	if (series != NULL && series->turns)
-		jsonwrite_add(object, "turns", jsonwrite_made(json_object_new_boolean(1)));
+	if (series->incomplete)
+		jsonwrite_add_flag(object, "incomplete", true);
+	if (series->turns)
+		jsonwrite_add_flag(object, "turns", true);
 }
 
 static void add_comparison(json_object *object, const struct means *means,
@@ -279,12 +275,12 @@ static void add_comparison(json_object *object, const struct means *means,
 
 	add_series(old, row->old);
 	jsonwrite_add(object, "old", old);
-	jsonwrite_add(object, "change", real(!isnan(c->change), c->change));
+	jsonwrite_add(object, "change", real(c->change));
 	jsonwrite_add_text(object, "verdict", verdict_name(c->verdict));
 	if (c->reason != NULL)
 		jsonwrite_add_text(object, "reason", c->reason);
 	if (!isnan(means->limit))
-		jsonwrite_add(object, "above", jsonwrite_made(json_object_new_boolean(c->above)));
+		jsonwrite_add_flag(object, "above", c->above);
 }
 
 void means_json(FILE *f, const struct style *style, const struct means *means)
@@ -293,8 +289,8 @@ void means_json(FILE *f, const struct style *style, const struct means *means)
 
 	(void)style;
 	if (!isnan(means->limit))
-		jsonwrite_add(object, "limit", real(true, means->limit));
-	put(f, object);
+		jsonwrite_add(object, "limit", real(means->limit));
+	put_line(f, object);
 	for (size_t i = 0; i < means->n; i++) {
 		const struct means_row *row = &means->row[i];
 
@@ -305,6 +301,6 @@ void means_json(FILE *f, const struct style *style, const struct means *means)
 		add_series(object, row->now);
 		if (means->compared)
 			add_comparison(object, means, row);
-		put(f, object);
+		put_line(f, object);
 	}
 }

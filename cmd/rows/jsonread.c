@@ -39,7 +39,7 @@ bool jsonread_open(struct jsonread *in, const char *path)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 
-	*in = (struct jsonread){.path = is_stdin ? "standard input" : path};
+	*in = (struct jsonread){.path = is_stdin ? "standard input" : path, .size = 4096};
 	in->file = is_stdin ? stdin : fopen(path, "re");
 	if (in->file == NULL) {
 		say("cannot read '%s': %s", path, strerror(errno));
@@ -48,6 +48,7 @@ bool jsonread_open(struct jsonread *in, const char *path)
 	in->tok = json_tokener_new_ex(MAX_DEPTH);
 	if (in->tok == NULL)
 		die("%s", strerror(ENOMEM));
+	in->text = xcalloc(1, in->size);
 	json_tokener_set_flags(in->tok, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
 	return true;
 }
@@ -62,21 +63,23 @@ void jsonread_close(struct jsonread *in)
 
 /*
  * Do all integers of a line fit in 64 bits?  json-c silently replaces others by the nearest number
- * that fits; since 0.18, it refuses some.
+ * that fits; since 0.18, it refuses some.  `*ncolons`: the colons outside of text, one for each
+ * member, also for those with the same key.
  */
-static bool integers_fit(const char *text)
+static bool integers_fit(const char *text, size_t *ncolons)
 {
 	static const char most[] = "18446744073709551615", least[] = "9223372036854775808";
 	bool quoted = false;
 	size_t n = 1;
 
-	for (; *text != '\0'; text += n) {
+	for (*ncolons = 0; *text != '\0'; text += n) {
 		const char *limit = text[0] == '-' ? least : most;
 		const char *digit = text[0] == '-' ? text + 1 : text;
 		size_t digits = quoted ? 0 : strspn(digit, "0123456789");
 
 		n = quoted && text[0] == '\\' && text[1] != '\0' ? 2 : 1;
 		quoted ^= text[0] == '"';
+		*ncolons += text[0] == ':' && !quoted;
 		if (digits == 0)
 			continue;
 		n = (size_t)(digit - text) + digits;
@@ -85,23 +88,6 @@ static bool integers_fit(const char *text)
 			return false;
 	}
 	return true;
-}
-
-/* The number of members that a line of valid JSON writes. */
-static size_t count_colons(const char *text)
-{
-	bool quoted = false;
-	size_t n = 0;
-
-	for (; *text != '\0'; text++) {
-		if (quoted && *text == '\\' && text[1] != '\0')
-			text++;
-		else if (*text == '"')
-			quoted = !quoted;
-		else
-			n += *text == ':' && !quoted;
-	}
-	return n;
 }
 
 /* The number of distinct members. */
@@ -126,23 +112,25 @@ static json_object *parse(struct jsonread *in, size_t n)
 {
 	json_object *object;
 	enum json_tokener_error error;
+	size_t ncolons;
+	bool fit = integers_fit(in->text, &ncolons);
 
 	json_tokener_reset(in->tok);
 	object = json_tokener_parse_ex(in->tok, in->text, (int)n);
 	error = json_tokener_get_error(in->tok);
 	if (error == json_tokener_continue)
 		jsonread_bad(in, "invalid JSON: the line ends too early");
-	else if (error == json_tokener_error_parse_number && !integers_fit(in->text))
+	else if (error == json_tokener_error_parse_number && !fit)
 		jsonread_bad(in, "invalid number: out of range");
 	else if (error != json_tokener_success)
 		jsonread_bad(in, "invalid JSON: %s", json_tokener_error_desc(error));
 	else if (json_tokener_get_parse_end(in->tok) != n)
 		jsonread_bad(in, "invalid JSON: text after the object");
-	else if (!integers_fit(in->text))
+	else if (!fit)
 		jsonread_bad(in, "invalid number: out of range");
 	else if (!json_object_is_type(object, json_type_object))
 		jsonread_bad(in, "expected an object on each line");
-	else if (count_members(object) != count_colons(in->text))
+	else if (count_members(object) != ncolons)
 		jsonread_bad(in, "invalid object: it has a key twice");
 	if (!in->failed)
 		return object;
@@ -161,7 +149,7 @@ static ssize_t read_line(struct jsonread *in)
 
 	while ((c = getc_unlocked(in->file)) != EOF && c != '\n') {
 		if (n + 1 >= in->size) {
-			in->size = in->size * 2 + 4096;
+			in->size *= 2;
 			in->text = xrealloc(in->text, in->size);
 		}
 		in->text[n++] = (char)c;
@@ -178,10 +166,6 @@ static ssize_t read_line(struct jsonread *in)
 	if (ferror(in->file) || (c == EOF && n == 0))
 		return -1;
 	in->line++;
-	if (in->text == NULL) {
-		in->size = 4096;
-		in->text = xrealloc(NULL, in->size);
-	}
 	in->text[n] = '\0';
 	return (ssize_t)n;
 }
@@ -306,19 +290,17 @@ json_object *jsonread_object(struct jsonread *in, json_object *object, const cha
 	return get_member(in, object, key, json_type_object);
 }
 
-json_object *jsonread_array(struct jsonread *in, json_object *object, const char *key, size_t max)
+size_t jsonread_array(struct jsonread *in, json_object *object, const char *key, size_t max,
+		      json_object **array)
 {
-	json_object *value = get_member(in, object, key, json_type_array);
+	size_t n;
 
-	if (jsonread_length(value) <= max)
-		return value;
+	*array = get_member(in, object, key, json_type_array);
+	n = *array != NULL ? json_object_array_length(*array) : 0;
+	if (n <= max)
+		return n;
 	jsonread_bad(in, "invalid '%s': too long", key);
-	return NULL;
-}
-
-size_t jsonread_length(json_object *array)
-{
-	return array != NULL ? json_object_array_length(array) : 0;
+	return 0;
 }
 
 bool jsonread_count(struct jsonread *in, json_object *object, const char *key, bool is_signed,

@@ -43,14 +43,14 @@ double jsonread_real(struct jsonread *in, json_object *object, const char *key);
 bool jsonread_flag(struct jsonread *in, json_object *object, const char *key);
 int64_t jsonread_time(struct jsonread *in, json_object *object, const char *key);
 json_object *jsonread_object(struct jsonread *in, json_object *object, const char *key);
-json_object *jsonread_array(struct jsonread *in, json_object *object, const char *key, size_t max);
+/* An array with its length, at most `max`.  After an error, the length is 0. */
+size_t jsonread_array(struct jsonread *in, json_object *object, const char *key, size_t max,
+		      json_object **array);
 /* A 64-bit count, which can be negative if `is_signed`.  False: null, unknown. */
 bool jsonread_count(struct jsonread *in, json_object *object, const char *key, bool is_signed,
 		    uint64_t *val);
 
 /* `value` must be text. */
 const char *jsonread_word(struct jsonread *in, json_object *value);
-/* The length of an array; 0 for NULL. */
-size_t jsonread_length(json_object *array);
 
 #endif /* JSONREAD_H */

@@ -76,6 +76,11 @@ void jsonwrite_add_int(json_object *object, const char *key, int64_t val)
 	jsonwrite_add(object, key, jsonwrite_made(json_object_new_int64(val)));
 }
 
+void jsonwrite_add_flag(json_object *object, const char *key, bool flag)
+{
+	jsonwrite_add(object, key, jsonwrite_made(json_object_new_boolean(flag)));
+}
+
 void jsonwrite_add_text(json_object *object, const char *key, const char *text)
 {
 	jsonwrite_add(object, key, jsonwrite_made(json_object_new_string(text)));

@@ -19,6 +19,7 @@ json_object *jsonwrite_made(json_object *value);
 /* Add a member to `object`, which then owns `value`. */
 void jsonwrite_add(json_object *object, const char *key, json_object *value);
 void jsonwrite_add_int(json_object *object, const char *key, int64_t val);
+void jsonwrite_add_flag(json_object *object, const char *key, bool flag);
 void jsonwrite_add_text(json_object *object, const char *key, const char *text);
 /* `ns` since the Epoch becomes an ISO time. */
 void jsonwrite_add_time(json_object *object, const char *key, int64_t ns);

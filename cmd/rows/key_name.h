@@ -2,19 +2,26 @@
 /* Copyright (c) 2026 The cpc authors */
 /*
  * key_name.h - the names of keys: of cgroups, services, containers and users.
+ *
+ * The paths of cgroups are those that systemd, Docker, Podman, containerd, CRI-O, LXC,
+ * systemd-nspawn and Kubernetes choose, with either of the two cgroup drivers of Kubernetes.
  */
 #ifndef KEY_NAME_H
 #define KEY_NAME_H
 
-#include "../base/cgroup_name.h"
 #include "row.h"
 
+struct cgroup_name {
+	char name[544];
+	char container[65]; /* the full id of the container, or "" */
+	char pod[37];	    /* the uid of its pod, or "" */
+};
+
 /*
- * The key of a cgroup.  Its path begins with "..." if the begin is unknown.  `depth`, if not 0, is
- * how many components of it the name of a cgroup has.
+ * The key of a cgroup.  `path` begins with "..." if its beginning is unknown.  `depth`: the number
+ * of components of the path in a key of SCOPE_CGROUP; 0: all.
  */
-void key_name_cgroup(enum cpu_scope scope, unsigned depth, const char *path,
-		     struct cgroup_name *name);
+void key_name_cgroup(enum scope scope, unsigned depth, const char *path, struct cgroup_name *name);
 
 /* The key of a user: the name, or the number. */
 void key_name_user(uid_t uid, struct cgroup_name *name);

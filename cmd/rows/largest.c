@@ -6,7 +6,7 @@
  * A key that has a row of its own should keep it, since running totals must not move from one key
  * to another.  So a key loses its row only to one that counts much more for some time.
  */
-#include "largest.h"
+#include "filters.h"
 
 #include "../base/util.h"
 #include "sum.h"
@@ -23,11 +23,11 @@
 
 struct key {
 	RB_ENTRY(key) link;
-	char *name, *container, *pod;
-	bool placed;  /* it has rows of its own */
-	bool counted; /* it has a row in this sample */
-	double count; /* of the first event, in this sample */
-	double mean;  /* of this count, faded */
+	struct row id; /* key, container and pod */
+	bool placed;   /* it has rows of its own */
+	bool counted;  /* it has a row in this sample */
+	double count;  /* of the first event, in this sample */
+	double mean;   /* of this count, faded */
 };
 
 RB_HEAD(keys, key);
@@ -44,7 +44,7 @@ struct held {
 };
 
 struct largest {
-	struct sink sink, *next;
+	struct sink sink;
 	unsigned n;
 	const struct run *run;
 	bool has_keys; /* the rows of the run */
@@ -59,24 +59,21 @@ struct largest {
 
 static int compare_keys(const struct key *a, const struct key *b)
 {
-	return strcmp(a->name, b->name);
+	return row_compare(&a->id, &b->id);
 }
 
-/* clang-format off */
 RB_GENERATE_INTERNAL(keys, key, link, compare_keys, __attribute__((unused)) static)
-/* clang-format on */
 
 static struct key *find_key(struct keys_of_set *set, const struct row *row)
 {
-	struct key wanted = {.name = (char *)(uintptr_t)row->key};
+	struct key wanted = {.id = {.key = row->key, .container = row->container, .pod = row->pod}};
 	struct key *key = RB_FIND(keys, &set->keys, &wanted);
 
 	if (key != NULL)
 		return key;
 	key = xcalloc(1, sizeof(*key));
-	key->name = xstrdup(row->key);
-	key->container = copy_text(row->container);
-	key->pod = copy_text(row->pod);
+	key->id = wanted.id;
+	row_copy_texts(&key->id);
 	RB_INSERT(keys, &set->keys, key);
 	set->nkeys++;
 	return key;
@@ -86,14 +83,14 @@ static void free_key(struct keys_of_set *set, struct key *key)
 {
 	RB_REMOVE(keys, &set->keys, key);
 	set->nkeys--;
-	free(key->name);
-	free(key->container);
-	free(key->pod);
+	row_free_texts(&key->id);
 	free(key);
 }
 
-static void clear(struct largest *l)
+/* At the end, and before another run. */
+static void clear(struct sink *sink)
 {
+	struct largest *l = (struct largest *)sink;
 	struct key *key;
 
 	for (size_t k = 0; k < l->nsets; k++) {
@@ -101,8 +98,12 @@ static void clear(struct largest *l)
 			free_key(&l->set[k], key);
 	}
 	free(l->set);
+	free(l->held);
+	free(l->val);
 	l->set = NULL;
-	l->nsets = l->nheld = 0;
+	l->held = NULL;
+	l->val = NULL;
+	l->nsets = l->nheld = l->size = l->val_size = 0;
 	l->others = (struct sum){0};
 }
 
@@ -110,12 +111,12 @@ static void largest_begin(struct sink *sink, const struct run *run)
 {
 	struct largest *l = (struct largest *)sink;
 
-	clear(l);
+	clear(sink);
 	l->run = run;
 	l->has_keys = run->of_cpus && scope_has_keys(run->scope);
 	l->nsets = run->nsets;
 	l->set = xcalloc(run->nsets, sizeof(*l->set));
-	sink_begin(l->next, run);
+	sink_begin(l->sink.next, run);
 }
 
 static void hold(struct largest *l, const struct row *row, struct key *key)
@@ -140,7 +141,7 @@ static void largest_row(struct sink *sink, const struct row *row)
 	struct key *key;
 
 	if (row->kind != ROW_TICK || !l->has_keys) {
-		sink_row(l->next, row);
+		sink_row(l->sink.next, row);
 		return;
 	}
 	l->last = *row;
@@ -163,14 +164,14 @@ static int by_mean(const void *a, const void *b)
 	return x->mean != y->mean ? (x->mean < y->mean) - (x->mean > y->mean) : compare_keys(x, y);
 }
 
-/* Lists the keys that have places, or those that have none, largest first. */
+/* Lists the keys with places, or the keys without, largest first. */
 static size_t list_keys(struct keys_of_set *set, bool placed, struct key **list)
 {
 	struct key *key;
 	size_t n = 0;
 
 	RB_FOREACH(key, keys, &set->keys) {
-		if (key->placed == placed && !row_key_is_fixed(key->name))
+		if (key->placed == placed && !row_key_is_fixed(key->id.key))
 			list[n++] = key;
 	}
 	qsort(list, n, sizeof(*list), by_mean);
@@ -184,11 +185,11 @@ static void count_sample(struct keys_of_set *set)
 	RB_FOREACH(key, keys, &set->keys) {
 		key->mean += (key->count - key->mean) / FADING;
 		key->count = 0;
-		key->placed |= row_key_is_fixed(key->name);
+		key->placed |= row_key_is_fixed(key->id.key);
 	}
 }
 
-/* Gives free places to the largest keys that have none. */
+/* Gives free places to the largest keys without a place. */
 static void fill_places(struct largest *l, struct keys_of_set *set, struct key **list)
 {
 	size_t n = list_keys(set, false, list);
@@ -203,9 +204,9 @@ static void add_others(struct largest *l, size_t k)
 	for (size_t i = 0; i < l->nheld; i++) {
 		struct held *held = &l->held[i];
 
-		held->row.key = held->key->name;
-		held->row.container = held->key->container;
-		held->row.pod = held->key->pod;
+		held->row.key = held->key->id.key;
+		held->row.container = held->key->id.container;
+		held->row.pod = held->key->id.pod;
 		held->row.val = &l->val[i * l->run->set[k].nevents];
 		if (!held->key->placed)
 			sum_add(&l->others, &l->run->set[k], &held->row);
@@ -226,19 +227,19 @@ static void put_rows(struct largest *l)
 		const struct held *held = &l->held[i];
 
 		if (left && strcmp(held->row.key, ROW_OTHERS) > 0) {
-			sink_row(l->next, &others);
+			sink_row(l->sink.next, &others);
 			left = false;
 		}
 		if (held->key->placed)
-			sink_row(l->next, &held->row);
+			sink_row(l->sink.next, &held->row);
 	}
 	if (left)
-		sink_row(l->next, &others);
+		sink_row(l->sink.next, &others);
 	l->others = (struct sum){0};
 	l->nheld = 0;
 }
 
-/* From the next sample on, keys that have become much larger than others have the rows of these. */
+/* Gives places to keys that have become much larger than those that had them. */
 static void change_places(struct largest *l, size_t k, struct key **list)
 {
 	struct keys_of_set *set = &l->set[k];
@@ -253,11 +254,11 @@ static void change_places(struct largest *l, size_t k, struct key **list)
 			break;
 		list[i]->placed = true;
 		old->placed = false;
-		sink_forget(l->next, k, old->name);
+		sink_forget(l->sink.next, k, old->id.key);
 	}
 }
 
-/* A key that waits for a place must count in each sample. */
+/* Frees keys without a place that have no row in this sample. */
 static void free_quiet(struct keys_of_set *set)
 {
 	struct key *key, *next;
@@ -279,7 +280,7 @@ static void largest_sampled(struct sink *sink)
 	struct key **list;
 
 	if (l->nheld == 0 && l->others.nrows == 0) {
-		sink_sampled(l->next);
+		sink_sampled(l->sink.next);
 		return;
 	}
 	set = &l->set[k];
@@ -288,26 +289,10 @@ static void largest_sampled(struct sink *sink)
 	fill_places(l, set, list);
 	add_others(l, k);
 	put_rows(l);
-	sink_sampled(l->next);
+	sink_sampled(l->sink.next);
 	change_places(l, k, list);
 	free_quiet(set);
 	free(list);
-}
-
-static void largest_end(struct sink *sink)
-{
-	sink_end(((struct largest *)sink)->next);
-}
-
-static void largest_free(struct sink *sink)
-{
-	struct largest *l = (struct largest *)sink;
-
-	clear(l);
-	sink_free(l->next);
-	free(l->held);
-	free(l->val);
-	free(l);
 }
 
 struct sink *largest_open(struct sink *next, unsigned n)
@@ -315,12 +300,9 @@ struct sink *largest_open(struct sink *next, unsigned n)
 	static const struct sink_ops ops = {.begin = largest_begin,
 					    .row = largest_row,
 					    .sampled = largest_sampled,
-					    .end = largest_end,
-					    .free = largest_free};
-	struct largest *l = xcalloc(1, sizeof(*l));
+					    .free = clear};
+	struct largest *l = sink_new(sizeof(*l), &ops, next);
 
-	l->sink.ops = &ops;
-	l->next = next;
 	l->n = n;
 	return &l->sink;
 }

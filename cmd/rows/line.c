@@ -11,8 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 
 #define BLANKS 32 /* the compiler inlines memset(3) of a constant size */
 
@@ -50,14 +48,6 @@ void line_write(struct line *line, FILE *f)
 {
 	fwrite_unlocked(line->text, 1, line->n, f);
 	line->n = 0;
-}
-
-/* Appends escaped text. */
-static void put_escaped_text(struct line *line, const char *text)
-{
-	size_t size = ESCAPED_SIZE(strlen(text));
-
-	line->n += escape_text(reserve(line, size), size, text, ESCAPE_LINE);
 }
 
 void line_word(struct line *line, const char *word, size_t width)
@@ -125,7 +115,7 @@ void human_text(char *text, size_t size, double val, bool clock, const char *wit
 	static const char *const times[] = {"ns", "us", "ms", "s"};
 	const char *const *unit = clock ? times : prefixes;
 	size_t n = clock ? sizeof(times) / sizeof(*times) : sizeof(prefixes) / sizeof(*prefixes);
-	size_t i = 0, most = !clock && *with_unit != '\0' ? 1 : n; /* a unit can have a prefix */
+	size_t i = 0, most = !clock && *with_unit != '\0' ? 1 : n; /* no prefix before a unit */
 	char suffix[64];
 	int digits;
 
@@ -218,10 +208,8 @@ void line_cycles(struct line *line, const struct style *style, const struct row 
 
 void line_label(struct line *line, const char *label, size_t width)
 {
-	size_t size = ESCAPED_SIZE(strlen(label));
-	char *text = xcalloc(1, size);
+	char *text = escaped(label, ESCAPE_WORD);
 
-	escape_text(text, size, label, ESCAPE_WORD);
 	line_word(line, text, width);
 	free(text);
 }
@@ -236,10 +224,7 @@ void line_title(struct line *line, const struct style *style, const char *label,
 
 void line_comm(struct line *line, const char *comm, size_t width)
 {
-	char text[ESCAPED_SIZE(COMM_WIDTH)];
-
-	escape_text(text, sizeof(text), comm != NULL && *comm != '\0' ? comm : "-", ESCAPE_WORD);
-	line_word(line, text, width);
+	line_label(line, comm != NULL && *comm != '\0' ? comm : "-", width);
 }
 
 void line_key(struct line *line, const char *key, size_t *width)
@@ -252,69 +237,50 @@ void line_key(struct line *line, const char *key, size_t *width)
 	line_word(line, "", *width - (line->n - begin));
 }
 
-void line_key_of_row(struct line *line, const struct row *row, size_t *width)
-{
-	if (row->key_width > *width)
-		*width = row->key_width;
-	line_key(line, row->kind == ROW_TOTAL ? cpu_scope_name(SCOPE_ALL) : row->key, width);
-}
+/* ---- cells ----------------------------------------------------------------------- */
 
-const char *line_event(enum row_kind kind)
+void cells_add(struct cells *cells, char *text)
 {
-	return row_kind_name(kind == ROW_IMAGE ? ROW_EXEC : kind);
-}
-
-/* Describes how the process of an exit row ended. */
-static void describe_end(const struct row *row, char *text, size_t size)
-{
-	if (WIFSIGNALED(row->status))
-		snprintf(text, size, "signal %d: %s", WTERMSIG(row->status),
-			 strsignal(WTERMSIG(row->status)));
-	else
-		snprintf(text, size, "status %d", WEXITSTATUS(row->status));
-}
-
-static void put_note(struct line *line, bool *first, const char *quote, const char *note)
-{
-	line_word(line, *first ? "# " : " # ", 0);
-	line_word(line, quote, 0);
-	put_escaped_text(line, note);
-	line_word(line, quote, 0);
-	*first = false;
-}
-
-void line_notes(struct line *line, const struct run *run, const struct row *row,
-		const struct style *style, bool specs)
-{
-	bool first = true;
-	char text[128];
-
-	if (row->kind == ROW_FORK) {
-		snprintf(text, sizeof(text), "%d", (int)row->child);
-		put_note(line, &first, "", text);
+	if (cells->n == cells->size) {
+		cells->size = cells->size * 2 + 64;
+		cells->text = xrealloc(cells->text, cells->size * sizeof(*cells->text));
 	}
-	if (row->kind == ROW_IMAGE)
-		put_note(line, &first, "'", row->command);
-	if (specs && row->val != NULL)
-		put_note(line, &first, "", run->set[row->set].spec);
-	if (row->ended && style->comm) {
-		describe_end(row, text, sizeof(text));
-		put_note(line, &first, "", text);
-	}
-	if (row->incomplete)
-		put_note(line, &first, "", "incomplete");
+	cells->text[cells->n++] = text;
 }
 
-void line_stamp(FILE *f, const struct style *style, int64_t wall_ns)
+void cells_write(struct cells *cells, FILE *f)
 {
-	time_t s = (time_t)(wall_ns / NSEC);
-	char text[64];
-	struct tm tm;
+	size_t *width = xcalloc(cells->ncolumns, sizeof(*width));
+	struct line line = {0};
 
-	if (style->stamp == 'u') {
-		fprintf(f, "%lld\n", (long long)s);
-	} else if (style->stamp == 'd') {
-		strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Z %Y", localtime_r(&s, &tm));
-		fprintf(f, "%s\n", text);
+	for (size_t i = 0; i < cells->n; i++) {
+		size_t n = strlen(cells->text[i]), column = i % cells->ncolumns;
+
+		width[column] = n > width[column] ? n : width[column];
 	}
+	for (size_t i = 0; i < cells->n; i++) {
+		const char *text = cells->text[i];
+		size_t column = i % cells->ncolumns;
+		bool is_note = column + 1 == cells->ncolumns;
+
+		if (column > 0 && !(is_note && *text == '\0'))
+			line_blank(&line);
+		line_word(&line, text, is_note ? 0 : width[column]);
+		if (!is_note)
+			continue;
+		line_word(&line, "\n", 0);
+		line_write(&line, f);
+	}
+	line_free(&line);
+	free(width);
+	cells_free(cells);
+}
+
+void cells_free(struct cells *cells)
+{
+	for (size_t i = 0; i < cells->n; i++)
+		free(cells->text[i]);
+	free(cells->text);
+	cells->text = NULL;
+	cells->n = cells->size = 0;
 }

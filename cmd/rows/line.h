@@ -47,27 +47,27 @@ void line_label(struct line *line, const char *label, size_t width);
 
 /* Appends the name of an LWP as one escaped word, with blanks as \s; "-": unknown. */
 void line_comm(struct line *line, const char *comm, size_t width);
-#define COMM_WIDTH 15
+#define COMM_WIDTH 15 /* of the longest name */
 
 /*
  * Appends the key of a row, or the title of its column, left-aligned as one escaped word.  `*width`
  * is the width of the column, which grows.
  */
 void line_key(struct line *line, const char *key, size_t *width);
-void line_key_of_row(struct line *line, const struct row *row, size_t *width);
-#define KEY_WIDTH 24 /* at first */
-
-/* The word for the column "event". */
-const char *line_event(enum row_kind kind);
 
 /*
- * Appends notes, each after a "#": the child of a fork, the command of an exec, with `specs` the
- * spec, by style the exit status, and "incomplete".
+ * A table that is printed at its end, when the widths of all columns are known.  Cells are in the
+ * order of the lines.  The last one of a line is a note, which may be empty.
  */
-void line_notes(struct line *line, const struct run *run, const struct row *row,
-		const struct style *style, bool specs);
+struct cells {
+	size_t ncolumns, n, size;
+	char **text;
+};
 
-/* Prints a line with the time if the style has a stamp (-T u or d). */
-void line_stamp(FILE *f, const struct style *style, int64_t wall_ns);
+/* Appends a cell, which owns `text`. */
+void cells_add(struct cells *cells, char *text);
+/* Writes the lines, each column as wide as its widest cell, and frees the cells. */
+void cells_write(struct cells *cells, FILE *f);
+void cells_free(struct cells *cells);
 
 #endif /* LINE_H */

@@ -13,47 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_COLUMNS 8
-
-/* Cells in the order of the lines.  The last one of a line is a note, which may be empty. */
-struct cells {
-	size_t ncolumns, n;
-	char **text;
-};
-
-static void add_cell(struct cells *cells, char *text)
-{
-	cells->text = xrealloc(cells->text, (cells->n + 1) * sizeof(*cells->text));
-	cells->text[cells->n++] = text;
-}
-
 static void add_titles(struct cells *cells, const char *const *title)
 {
 	for (size_t i = 0; i < cells->ncolumns; i++)
-		add_cell(cells, xstrdup(title[i]));
-}
-
-/* Writes the lines, each column as wide as its widest cell, and frees the cells. */
-static void put_cells(FILE *f, struct cells *cells)
-{
-	int width[MAX_COLUMNS] = {0};
-
-	for (size_t i = 0; i < cells->n; i++) {
-		int n = (int)strlen(cells->text[i]);
-
-		if (n > width[i % cells->ncolumns])
-			width[i % cells->ncolumns] = n;
-	}
-	for (size_t i = 0; i < cells->n; i++) {
-		size_t column = i % cells->ncolumns;
-
-		if (column + 1 < cells->ncolumns)
-			fprintf(f, "%s%*s", column > 0 ? " " : "", width[column], cells->text[i]);
-		else
-			fprintf(f, "%s%s\n", *cells->text[i] != '\0' ? " " : "", cells->text[i]);
-		free(cells->text[i]);
-	}
-	free(cells->text);
+		cells_add(cells, xstrdup(title[i]));
 }
 
 static char *value_text(const struct series *series, const struct style *style, double val)
@@ -62,6 +25,8 @@ static char *value_text(const struct series *series, const struct style *style, 
 	bool is_time = series->kind == SERIES_TIME;
 	char text[HUMAN_SIZE], unit[64];
 
+	if (isnan(val))
+		return xstrdup("-");
 	if (style->human && series->kind != SERIES_RATIO) {
 		human_text(text, sizeof(text), is_time ? val * NSEC : val, is_time || series->clock,
 			   series->unit);
@@ -72,57 +37,35 @@ static char *value_text(const struct series *series, const struct style *style, 
 			 series->kind != SERIES_RATIO ? unit : "");
 }
 
-static char *label_text(const struct series *series)
-{
-	size_t size = ESCAPED_SIZE(strlen(series->label));
-	char *text = xcalloc(1, size);
-
-	escape_text(text, size, series->label, ESCAPE_WORD);
-	return text;
-}
-
-static char *mean_text(const struct series *series, const struct style *style)
-{
-	return series != NULL && series->n > 0 ? value_text(series, style, series_mean(series))
-					       : xstrdup("-");
-}
-
 /* The deviation as a part of the mean. */
 static char *spread_text(const struct series *series)
 {
-	double mean, deviation;
+	double mean = series_mean(series), deviation = series_deviation(series);
 
-	if (series == NULL || series->n < 2)
-		return xstrdup("-");
-	mean = series_mean(series);
-	deviation = series_deviation(series);
-	if (mean == 0 && deviation != 0)
+	if (series->n < 2 || (mean == 0 && deviation != 0))
 		return xstrdup("-");
 	return xasprintf("%.2f%%", mean != 0 ? 100 * deviation / fabs(mean) : 0);
 }
 
 static void add_means(struct cells *cells, const struct series *series, const struct style *style)
 {
-	bool known = series->n > 0;
-
-	add_cell(cells, label_text(series));
-	add_cell(cells, xasprintf("%zu", series->n));
-	add_cell(cells, mean_text(series, style));
-	add_cell(cells, series->n > 1 ? value_text(series, style, series_deviation(series))
-				      : xstrdup("-"));
-	add_cell(cells, spread_text(series));
-	add_cell(cells, known ? value_text(series, style, series_least(series)) : xstrdup("-"));
-	add_cell(cells, known ? value_text(series, style, series_most(series)) : xstrdup("-"));
-	add_cell(cells, xasprintf("%s%s", series->turns ? "# in turns" : "",
-				  !series->incomplete ? ""
-				  : series->turns     ? " # incomplete"
-						      : "# incomplete"));
+	cells_add(cells, escaped(series->label, ESCAPE_WORD));
+	cells_add(cells, xasprintf("%zu", series->n));
+	cells_add(cells, value_text(series, style, series_mean(series)));
+	cells_add(cells, value_text(series, style, series_deviation(series)));
+	cells_add(cells, spread_text(series));
+	cells_add(cells, value_text(series, style, series_least(series)));
+	cells_add(cells, value_text(series, style, series_most(series)));
+	cells_add(cells, xasprintf("%s%s", series->turns ? "# in turns" : "",
+				   !series->incomplete ? ""
+				   : series->turns     ? " # incomplete"
+						       : "# incomplete"));
 }
 
 static char *verdict_text(const struct means *means, const struct means_row *row)
 {
 	const struct comparison *c = &row->comparison;
-	bool turns = row->now->turns || (row->old != NULL && row->old->turns);
+	bool turns = row->now->turns || row->old->turns;
 
 	if (c->reason != NULL)
 		return xasprintf(" %s: %s", verdict_name(c->verdict), c->reason);
@@ -134,19 +77,19 @@ static char *verdict_text(const struct means *means, const struct means_row *row
 static void add_comparison(struct cells *cells, const struct means *means,
 			   const struct means_row *row, const struct style *style)
 {
-	size_t nold = row->old != NULL ? row->old->n : 0;
+	size_t nold = row->old->n;
 
-	add_cell(cells, label_text(row->now));
-	add_cell(cells, nold == row->now->n ? xasprintf("%zu", nold)
-					    : xasprintf("%zu/%zu", nold, row->now->n));
-	add_cell(cells, mean_text(row->old, style));
-	add_cell(cells, spread_text(row->old));
-	add_cell(cells, mean_text(row->now, style));
-	add_cell(cells, spread_text(row->now));
-	add_cell(cells, isnan(row->comparison.change)
-				? xstrdup("-")
-				: xasprintf("%+.2f%%", 100 * row->comparison.change));
-	add_cell(cells, verdict_text(means, row));
+	cells_add(cells, escaped(row->now->label, ESCAPE_WORD));
+	cells_add(cells, nold == row->now->n ? xasprintf("%zu", nold)
+					     : xasprintf("%zu/%zu", nold, row->now->n));
+	cells_add(cells, value_text(row->old, style, series_mean(row->old)));
+	cells_add(cells, spread_text(row->old));
+	cells_add(cells, value_text(row->now, style, series_mean(row->now)));
+	cells_add(cells, spread_text(row->now));
+	cells_add(cells, isnan(row->comparison.change)
+				 ? xstrdup("-")
+				 : xasprintf("%+.2f%%", 100 * row->comparison.change));
+	cells_add(cells, verdict_text(means, row));
 }
 
 void means_table(FILE *file, const struct style *style, const struct means *means)
@@ -155,7 +98,7 @@ void means_table(FILE *file, const struct style *style, const struct means *mean
 					     "spread", "least", "most", ""};
 	static const char *const compared[] = {"event", "runs",	  "old",    "spread",
 					       "new",	"spread", "change", " verdict"};
-	struct cells cells = {.ncolumns = MAX_COLUMNS};
+	struct cells cells = {.ncolumns = 8};
 
 	if (means->n > 0 && !style->no_header)
 		add_titles(&cells, means->compared ? compared : titles);
@@ -165,5 +108,5 @@ void means_table(FILE *file, const struct style *style, const struct means *mean
 		else
 			add_means(&cells, means->row[i].now, style);
 	}
-	put_cells(file, &cells);
+	cells_write(&cells, file);
 }

@@ -10,7 +10,7 @@
 #include "series.h"
 
 struct means_row {
-	const struct series *now, *old; /* `old` NULL: it was not counted */
+	const struct series *now, *old; /* `old` without values: it was not counted */
 	struct comparison comparison;
 };
 

@@ -12,6 +12,7 @@
 #include "format.h"
 #include "sum.h"
 
+#include <bsd/sys/queue.h>
 #include <bsd/sys/tree.h>
 #include <inttypes.h>
 #include <math.h>
@@ -19,13 +20,11 @@
 #include <string.h>
 
 /* The series of a CPU (or core, ...), of a service (or user, ...), or of a command. */
-struct owner {
-	RB_ENTRY(owner) link;
-	enum cpu_scope scope;
-	int id;
-	const char *key, *container, *pod; /* as those of a row; allocated */
-	const char *comm;		   /* NULL: a series of CPUs; allocated */
-	uint64_t lost;			   /* bit i: the total of event i went out of range */
+struct object {
+	RB_ENTRY(object) link;
+	TAILQ_ENTRY(object) next;
+	struct row id; /* `comm` NULL: of CPUs */
+	uint64_t lost; /* bit i: the total of event i went out of range */
 	uint64_t seen; /* bit i: event i was counted; for CPUs, in the last sample */
 	unsigned ncpus;
 	uint64_t incomplete; /* number of incomplete rows */
@@ -33,21 +32,21 @@ struct owner {
 	uint64_t val[];	     /* totals */
 };
 
-RB_HEAD(owner_tree, owner);
+RB_HEAD(object_tree, object);
 
-struct owners {
-	size_t n;
-	struct owner **owner; /* in the order of their first rows */
-	struct owner_tree tree;
+struct objects {
+	TAILQ_HEAD(, object) list; /* in the order of their first rows */
+	struct object_tree tree;
 	unsigned ncpus;	     /* of the last row */
 	uint64_t incomplete; /* number of incomplete rows */
+	uint64_t printed;    /* bit i: event i is in the current document */
 };
 
 /* The counts of a running process that are already in the totals. */
 struct process {
 	RB_ENTRY(process) link;
 	pid_t pid;
-	uint64_t (*val)[RUN_MAX_EVENTS]; /* by set */
+	uint64_t val[][RUN_MAX_EVENTS]; /* by set */
 };
 
 RB_HEAD(processes, process);
@@ -58,21 +57,13 @@ struct metrics {
 	struct style style;
 	const struct run *run;
 	size_t nsets;
-	struct owners *set; /* by set */
+	struct objects *set; /* by set */
 	struct processes processes;
 };
 
-static int compare_texts(const char *a, const char *b)
+static int compare_objects(const struct object *a, const struct object *b)
 {
-	return strcmp(a != NULL ? a : "", b != NULL ? b : "");
-}
-
-static int compare_owners(const struct owner *a, const struct owner *b)
-{
-	int order =
-		a->id != b->id ? (a->id > b->id) - (a->id < b->id) : compare_texts(a->key, b->key);
-
-	return order != 0 ? order : compare_texts(a->comm, b->comm);
+	return row_compare(&a->id, &b->id);
 }
 
 static int by_pid(const struct process *a, const struct process *b)
@@ -80,10 +71,8 @@ static int by_pid(const struct process *a, const struct process *b)
 	return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-/* clang-format off */
-RB_GENERATE_INTERNAL(owner_tree, owner, link, compare_owners, __attribute__((unused)) static)
+RB_GENERATE_INTERNAL(object_tree, object, link, compare_objects, __attribute__((unused)) static)
 RB_GENERATE_INTERNAL(processes, process, link, by_pid, __attribute__((unused)) static)
-/* clang-format on */
 
 /* ---- names -------------------------------------------------------------------- */
 
@@ -125,45 +114,42 @@ static void family_name(const struct run_event *event, char *name, size_t size)
 /* Prints a label.  Its value is escaped first for terminals, then for OpenMetrics. */
 static void put_label(const struct metrics *m, bool *first, const char *label, const char *text)
 {
-	size_t size = ESCAPED_SIZE(strlen(text));
-	char *escaped = xcalloc(1, size);
+	char *value = escaped(text, ESCAPE_LINE);
 
-	escape_text(escaped, size, text, ESCAPE_LINE);
 	fprintf(m->file, "%s%s=\"", *first ? "{" : ",", label);
-	for (const char *c = escaped; *c != '\0'; c++) {
+	for (const char *c = value; *c != '\0'; c++) {
 		if (*c == '"' || *c == '\\')
 			fputc('\\', m->file);
 		fputc(*c, m->file);
 	}
 	fputc('"', m->file);
 	*first = false;
-	free(escaped);
+	free(value);
 }
 
-static void put_owner_labels(const struct metrics *m, bool *first, const struct owner *owner)
+static void put_object_labels(const struct metrics *m, bool *first, const struct row *id)
 {
 	char number[32];
 
-	if (owner->comm != NULL) {
-		put_label(m, first, "command", owner->comm);
-	} else if (owner->key != NULL) {
-		put_label(m, first, cpu_scope_name(owner->scope), owner->key);
-		if (owner->container != NULL)
-			put_label(m, first, "container_id", owner->container);
-		if (owner->pod != NULL)
-			put_label(m, first, "pod_id", owner->pod);
+	if (id->comm != NULL) {
+		put_label(m, first, "command", id->comm);
+	} else if (id->key != NULL) {
+		put_label(m, first, scope_name(id->scope), id->key);
+		if (id->container != NULL)
+			put_label(m, first, "container_id", id->container);
+		if (id->pod != NULL)
+			put_label(m, first, "pod_id", id->pod);
 	} else {
-		snprintf(number, sizeof(number), "%d", owner->id);
-		put_label(m, first, cpu_scope_name(owner->scope),
-			  owner->scope == SCOPE_ALL ? "all" : number);
+		snprintf(number, sizeof(number), "%d", id->id);
+		put_label(m, first, scope_name(id->scope), id->scope == SCOPE_ALL ? "all" : number);
 	}
 }
 
 /*
- * `what`: "event" or "ratio", with its name; or NULL.  `owner` NULL: the sample is of all owners
+ * `what`: "event" or "ratio", with its name; or NULL.  `object` NULL: the sample is of all objects
  * of the set.
  */
-static void put_labels(const struct metrics *m, size_t k, const struct owner *owner,
+static void put_labels(const struct metrics *m, size_t k, const struct object *object,
 		       const char *what, const char *name)
 {
 	bool first = true;
@@ -171,8 +157,8 @@ static void put_labels(const struct metrics *m, size_t k, const struct owner *ow
 
 	if (what != NULL)
 		put_label(m, &first, what, name);
-	if (owner != NULL)
-		put_owner_labels(m, &first, owner);
+	if (object != NULL)
+		put_object_labels(m, &first, &object->id);
 	if (m->run->nsets > 1) {
 		snprintf(number, sizeof(number), "%zu", k);
 		put_label(m, &first, "set", number);
@@ -213,20 +199,19 @@ static void put_family_header(const struct metrics *m, const char *family, const
 static void put_samples(const struct metrics *m, const char *family, size_t k, unsigned i)
 {
 	const struct run_event *event = &m->run->set[k].event[i];
+	const struct object *object;
 
-	for (size_t o = 0; o < m->set[k].n; o++) {
-		const struct owner *owner = m->set[k].owner[o];
-
-		if ((owner->seen >> i & 1) == 0)
+	TAILQ_FOREACH(object, &m->set[k].list, next) {
+		if ((object->seen >> i & 1) == 0)
 			continue;
 		fprintf(m->file, "%s%s", family, event->is_signed ? "" : "_total");
-		put_labels(m, k, owner, "event", event->label);
-		put_value(m->file, event, owner->val[i]);
+		put_labels(m, k, object, "event", event->label);
+		put_value(m->file, event, object->val[i]);
 	}
 }
 
-/* All samples of the family of an event. */
-static void put_family(const struct metrics *m, const struct run_event *event)
+/* All samples of the family of an event, which other events can share. */
+static void put_family(struct metrics *m, const struct run_event *event)
 {
 	char family[128], other[128], unit[64], help[128];
 
@@ -239,85 +224,71 @@ static void put_family(const struct metrics *m, const struct run_event *event)
 	for (size_t k = 0; k < m->run->nsets; k++) {
 		for (unsigned i = 0; i < m->run->set[k].nevents; i++) {
 			family_name(&m->run->set[k].event[i], other, sizeof(other));
-			if (strcmp(family, other) == 0)
-				put_samples(m, family, k, i);
+			if (strcmp(family, other) != 0)
+				continue;
+			put_samples(m, family, k, i);
+			m->set[k].printed |= UINT64_C(1) << i;
 		}
 	}
 }
 
-/* Was the family printed with an earlier event? */
-static bool family_is_printed(const struct run *run, size_t set, unsigned event)
+static void put_gauge(const struct metrics *m, const char *family, size_t k,
+		      const struct object *object, uint64_t val)
 {
-	char family[128], other[128];
-
-	family_name(&run->set[set].event[event], family, sizeof(family));
-	for (size_t k = 0; k <= set; k++) {
-		for (unsigned i = 0; i < (k < set ? run->set[k].nevents : event); i++) {
-			family_name(&run->set[k].event[i], other, sizeof(other));
-			if (strcmp(family, other) == 0)
-				return true;
-		}
-	}
-	return false;
+	fputs(family, m->file);
+	put_labels(m, k, object, NULL, "");
+	fprintf(m->file, "%" PRIu64 "\n", val);
 }
 
-static void put_health_of(const struct metrics *m, const char *family, const char *help)
+static bool has_keys(const struct metrics *m)
 {
-	bool cpus = m->run->of_cpus;
+	return m->run->of_cpus && scope_has_keys(m->run->scope);
+}
+
+/* The number of CPUs or incomplete rows of each object; one for all keys, which all CPUs count. */
+static void put_gauges(const struct metrics *m, const char *family, const char *help, bool cpus)
+{
+	const struct object *object;
 
 	put_family_header(m, family, "gauge", "", help);
 	for (size_t k = 0; k < m->run->nsets; k++) {
-		for (size_t o = 0; o < m->set[k].n; o++) {
-			const struct owner *owner = m->set[k].owner[o];
+		const struct objects *set = &m->set[k];
 
-			fputs(family, m->file);
-			put_labels(m, k, owner, NULL, "");
-			fprintf(m->file, "%" PRIu64 "\n", cpus ? owner->ncpus : owner->incomplete);
+		if (has_keys(m)) {
+			put_gauge(m, family, k, NULL, cpus ? set->ncpus : set->incomplete);
+			continue;
 		}
-	}
-}
-
-/* All CPUs count all keys. */
-static void put_health_of_keys(const struct metrics *m)
-{
-	put_family_header(m, "cpc_counted_cpus", "gauge", "", "CPUs counted in the last sample.");
-	for (size_t k = 0; k < m->run->nsets; k++) {
-		fputs("cpc_counted_cpus", m->file);
-		put_labels(m, k, NULL, NULL, "");
-		fprintf(m->file, "%u\n", m->set[k].ncpus);
-	}
-	put_family_header(m, "cpc_incomplete_rows", "gauge", "",
-			  "Rows since the start whose counts lack something or have too much.");
-	for (size_t k = 0; k < m->run->nsets; k++) {
-		fputs("cpc_incomplete_rows", m->file);
-		put_labels(m, k, NULL, NULL, "");
-		fprintf(m->file, "%" PRIu64 "\n", m->set[k].incomplete);
+		TAILQ_FOREACH(object, &set->list, next)
+			put_gauge(m, family, k, object, cpus ? object->ncpus : object->incomplete);
 	}
 }
 
 static void put_health(const struct metrics *m)
 {
-	if (m->run->of_cpus && scope_has_keys(m->run->scope))
-		put_health_of_keys(m);
-	else if (m->run->of_cpus)
-		put_health_of(m, "cpc_counted_cpus", "CPUs counted in the last sample.");
-	else
-		put_health_of(m, "cpc_incomplete_rows", "Totals that lack some thread.");
+	if (m->run->of_cpus)
+		put_gauges(m, "cpc_counted_cpus", "CPUs counted in the last sample.", true);
+	if (has_keys(m))
+		put_gauges(m, "cpc_incomplete_rows",
+			   "Rows since the start whose counts lack something or have too much.",
+			   false);
+	else if (!m->run->of_cpus)
+		put_gauges(m, "cpc_incomplete_rows", "Totals that lack some thread.", false);
 }
 
 /* NaN, such as 0 / 0, has no sample. */
 static void put_ratio(const struct metrics *m, size_t k, unsigned i, bool last)
 {
-	for (size_t o = 0; o < m->set[k].n; o++) {
-		const struct owner *owner = m->set[k].owner[o];
+	const struct object *object;
+
+	TAILQ_FOREACH(object, &m->set[k].list, next) {
 		const struct row row = {
-			.set = k, .val = last ? owner->last : owner->val, .valid = owner->seen};
+			.set = k, .val = last ? object->last : object->val, .valid = object->seen};
 		double val = row_ratio(m->run, &row, i);
 
 		if (isnan(val))
 			continue;
 		fputs("cpc_ratio", m->file);
-		put_labels(m, k, owner, "ratio", m->run->set[k].ratio[i].label);
+		put_labels(m, k, object, "ratio", m->run->set[k].ratio[i].label);
 		fprintf(m->file, RATIO_FORMAT "\n", val);
 	}
 }
@@ -344,11 +315,13 @@ static void put_ratios(const struct metrics *m)
 	}
 }
 
-static void put_document(const struct metrics *m)
+static void put_document(struct metrics *m)
 {
+	for (size_t k = 0; k < m->run->nsets; k++)
+		m->set[k].printed = 0;
 	for (size_t k = 0; k < m->run->nsets; k++) {
 		for (unsigned i = 0; i < m->run->set[k].nevents; i++) {
-			if (!family_is_printed(m->run, k, i))
+			if ((m->set[k].printed >> i & 1) == 0)
 				put_family(m, &m->run->set[k].event[i]);
 		}
 	}
@@ -359,69 +332,44 @@ static void put_document(const struct metrics *m)
 
 /* ---- rows --------------------------------------------------------------------- */
 
-static struct owner *find_owner(struct metrics *m, const struct row *row, const char *comm)
+static struct object *find_object(struct metrics *m, const struct row *row, const char *comm)
 {
-	struct owners *set = &m->set[row->set];
+	struct objects *set = &m->set[row->set];
 	size_t nevents = m->run->set[row->set].nevents;
-	struct owner wanted = {.scope = row->scope, .id = row->id, .key = row->key, .comm = comm};
-	struct owner *owner = RB_FIND(owner_tree, &set->tree, &wanted);
+	struct object wanted = {.id = {.scope = row->scope,
+				       .id = row->id,
+				       .key = row->key,
+				       .container = row->container,
+				       .pod = row->pod,
+				       .comm = comm}};
+	struct object *object = RB_FIND(object_tree, &set->tree, &wanted);
 
-	if (owner != NULL)
-		return owner;
-	owner = xcalloc(1, sizeof(*owner) + 2 * nevents * sizeof(*owner->val));
-	owner->last = owner->val + nevents;
-	owner->scope = row->scope;
-	owner->id = row->id;
-	owner->key = copy_text(row->key);
-	owner->comm = copy_text(comm);
-	owner->container = copy_text(row->container);
-	owner->pod = copy_text(row->pod);
-	RB_INSERT(owner_tree, &set->tree, owner);
-	set->owner = xrealloc(set->owner, (set->n + 1) * sizeof(*set->owner));
-	set->owner[set->n++] = owner;
-	return owner;
+	if (object != NULL)
+		return object;
+	object = xcalloc(1, sizeof(*object) + 2 * nevents * sizeof(*object->val));
+	object->last = object->val + nevents;
+	object->id = wanted.id;
+	row_copy_texts(&object->id);
+	RB_INSERT(object_tree, &set->tree, object);
+	TAILQ_INSERT_TAIL(&set->list, object, next);
+	return object;
 }
 
-static void free_owner(struct owner *owner)
+static void free_object(struct objects *set, struct object *object)
 {
-	free((char *)owner->comm);
-	free((char *)owner->key);
-	free((char *)owner->container);
-	free((char *)owner->pod);
-	free(owner);
-}
-
-static struct process *find_process(struct metrics *m, pid_t pid)
-{
-	struct process key = {.pid = pid};
-
-	return RB_FIND(processes, &m->processes, &key);
-}
-
-static struct process *new_process(struct metrics *m, pid_t pid)
-{
-	struct process *process = xcalloc(1, sizeof(*process));
-
-	process->pid = pid;
-	process->val = xcalloc(m->nsets, sizeof(*process->val));
-	RB_INSERT(processes, &m->processes, process);
-	return process;
-}
-
-static void free_process(struct metrics *m, struct process *process)
-{
-	RB_REMOVE(processes, &m->processes, process);
-	free(process->val);
-	free(process);
+	RB_REMOVE(object_tree, &set->tree, object);
+	TAILQ_REMOVE(&set->list, object, next);
+	row_free_texts(&object->id);
+	free(object);
 }
 
 /* Adds `count` - `less`.  After an overflow, the total is never printed again. */
-static void add_count(struct owner *owner, const struct run_event *event, unsigned i,
+static void add_count(struct object *object, const struct run_event *event, unsigned i,
 		      uint64_t count, uint64_t less)
 {
-	if (!count_sub(event, &count, less) || !count_add(event, &owner->val[i], count)) {
-		owner->lost |= UINT64_C(1) << i;
-		owner->incomplete++;
+	if (!count_sub(event, &count, less) || !count_add(event, &object->val[i], count)) {
+		object->lost |= UINT64_C(1) << i;
+		object->incomplete++;
 	}
 }
 
@@ -429,25 +377,31 @@ static void add_count(struct owner *owner, const struct run_event *event, unsign
  * If each sample replaces the document, the totals include the samples of running processes.  The
  * row at the end of a process adds the rest.
  */
-static void count_process(struct metrics *m, const struct row *row, struct owner *owner)
+static void count_process(struct metrics *m, const struct row *row, struct object *object)
 {
-	struct process *process = find_process(m, row->pid);
+	struct process wanted = {.pid = row->pid};
+	struct process *process = RB_FIND(processes, &m->processes, &wanted);
 	bool tick = row->kind == ROW_TICK;
 
-	if (tick && process == NULL)
-		process = new_process(m, row->pid);
+	if (tick && process == NULL) {
+		process = xcalloc(1, sizeof(*process) + m->nsets * sizeof(*process->val));
+		process->pid = row->pid;
+		RB_INSERT(processes, &m->processes, process);
+	}
 	for (unsigned i = 0; i < m->run->set[row->set].nevents; i++) {
 		uint64_t *counted = process != NULL ? &process->val[row->set][i] : NULL;
 
 		if ((row->valid >> i & 1) == 0)
 			continue;
-		add_count(owner, &m->run->set[row->set].event[i], i, row->val[i],
+		add_count(object, &m->run->set[row->set].event[i], i, row->val[i],
 			  tick || counted == NULL ? 0 : *counted);
 		if (tick)
 			*counted += row->val[i];
 	}
-	if (!tick && process != NULL && row->set + 1 == m->nsets)
-		free_process(m, process);
+	if (!tick && process != NULL && row->set + 1 == m->nsets) {
+		RB_REMOVE(processes, &m->processes, process);
+		free(process);
+	}
 }
 
 static void openmetrics_row(struct sink *sink, const struct row *row)
@@ -457,80 +411,75 @@ static void openmetrics_row(struct sink *sink, const struct row *row)
 	bool cpus = m->run->of_cpus;
 	const char *comm = cpus ? NULL : row->comm != NULL ? row->comm : "";
 	bool ends = row_is_program_total(row);
-	struct owner *owner;
+	struct object *object;
 
 	if (cpus ? row->kind != ROW_TICK : !ends && !live)
 		return;
-	owner = find_owner(m, row, comm);
-	owner->seen = cpus ? row->valid : owner->seen | row->valid;
-	owner->ncpus = row->ncpus;
-	owner->incomplete += row->incomplete || (row->valid == 0 && (cpus || ends));
+	object = find_object(m, row, comm);
+	object->seen = cpus ? row->valid : object->seen | row->valid;
+	object->ncpus = row->ncpus;
+	object->incomplete += row->incomplete || (row->valid == 0 && (cpus || ends));
 	m->set[row->set].ncpus = row->ncpus;
 	m->set[row->set].incomplete += row->incomplete;
 	if (!cpus) {
-		count_process(m, row, owner);
-		owner->seen &= ~owner->lost;
-		return;
+		count_process(m, row, object);
+	} else {
+		for (unsigned i = 0; i < m->run->set[row->set].nevents; i++) {
+			object->last[i] = row->valid >> i & 1 ? row->val[i] : 0;
+			add_count(object, &m->run->set[row->set].event[i], i, object->last[i], 0);
+		}
 	}
-	for (unsigned i = 0; i < m->run->set[row->set].nevents; i++) {
-		owner->last[i] = row->valid >> i & 1 ? row->val[i] : 0;
-		add_count(owner, &m->run->set[row->set].event[i], i, owner->last[i], 0);
-	}
-	owner->seen &= ~owner->lost;
+	object->seen &= ~object->lost;
 }
 
 /*
- * A key that gives its row up is in no document any more.  Were its total moved, another series
- * would show counts at a time at which there were none.  A single document has no time.
+ * A key that loses its row is in no further document.  If (others) got its total, Prometheus would
+ * see counts at a wrong time.  Only a single document, which shows no times, adds it there.
  */
 static void openmetrics_forget(struct sink *sink, size_t k, const char *key)
 {
 	struct metrics *m = (struct metrics *)sink;
-	struct owners *set = &m->set[k];
-	struct owner wanted = {.key = key}, *others;
-	struct owner *owner = RB_FIND(owner_tree, &set->tree, &wanted);
-	size_t at = 0;
+	struct objects *set = &m->set[k];
+	struct object wanted = {.id = {.key = key}}, *others;
+	struct object *object = RB_FIND(object_tree, &set->tree, &wanted);
 
-	if (owner == NULL)
+	if (object == NULL)
 		return;
-	wanted.key = ROW_OTHERS;
-	others = RB_FIND(owner_tree, &set->tree, &wanted);
+	wanted.id.key = ROW_OTHERS;
+	others = RB_FIND(object_tree, &set->tree, &wanted);
 	if (!m->style.replaced && others != NULL) {
 		for (unsigned i = 0; i < m->run->set[k].nevents; i++)
-			add_count(others, &m->run->set[k].event[i], i, owner->val[i], 0);
+			add_count(others, &m->run->set[k].event[i], i, object->val[i], 0);
 	}
-	RB_REMOVE(owner_tree, &set->tree, owner);
-	while (set->owner[at] != owner)
-		at++;
-	set->n--;
-	memmove(&set->owner[at], &set->owner[at + 1], (set->n - at) * sizeof(*set->owner));
-	free_owner(owner);
+	free_object(set, object);
 }
 
-static void clear(struct metrics *m)
+static void openmetrics_free(struct sink *sink)
 {
+	struct metrics *m = (struct metrics *)sink;
 	struct process *process;
+	struct object *object;
 
-	while ((process = RB_MIN(processes, &m->processes)) != NULL)
-		free_process(m, process);
+	while ((process = RB_MIN(processes, &m->processes)) != NULL) {
+		RB_REMOVE(processes, &m->processes, process);
+		free(process);
+	}
 	for (size_t k = 0; k < m->nsets; k++) {
-		for (size_t o = 0; o < m->set[k].n; o++)
-			free_owner(m->set[k].owner[o]);
-		free(m->set[k].owner);
+		while ((object = TAILQ_FIRST(&m->set[k].list)) != NULL)
+			free_object(&m->set[k], object);
 	}
 	free(m->set);
-	m->set = NULL;
-	m->nsets = 0;
 }
 
 static void openmetrics_begin(struct sink *sink, const struct run *run)
 {
 	struct metrics *m = (struct metrics *)sink;
 
-	clear(m);
 	m->run = run;
 	m->nsets = run->nsets;
 	m->set = xcalloc(run->nsets, sizeof(*m->set));
+	for (size_t k = 0; k < run->nsets; k++)
+		TAILQ_INIT(&m->set[k].list);
 }
 
 static void openmetrics_sampled(struct sink *sink)
@@ -543,18 +492,7 @@ static void openmetrics_sampled(struct sink *sink)
 
 static void openmetrics_end(struct sink *sink)
 {
-	struct metrics *m = (struct metrics *)sink;
-
-	put_document(m);
-	clear(m);
-}
-
-static void openmetrics_free(struct sink *sink)
-{
-	struct metrics *m = (struct metrics *)sink;
-
-	clear(m);
-	free(m);
+	put_document((struct metrics *)sink);
 }
 
 struct sink *openmetrics_open(FILE *file, const struct style *style)
@@ -565,9 +503,8 @@ struct sink *openmetrics_open(FILE *file, const struct style *style)
 					    .forget = openmetrics_forget,
 					    .end = openmetrics_end,
 					    .free = openmetrics_free};
-	struct metrics *m = xcalloc(1, sizeof(*m));
+	struct metrics *m = sink_new(sizeof(*m), &ops, NULL);
 
-	m->sink.ops = &ops;
 	RB_INIT(&m->processes);
 	m->file = file;
 	m->style = *style;

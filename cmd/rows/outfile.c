@@ -104,7 +104,10 @@ static int write_all(int fd, const char *text, size_t size)
 	return error;
 }
 
-/* Returns 0, or an errno: the file is unchanged, and the temporary file is removed. */
+/*
+ * Replaces the contents of `path`; `text` NULL: only tries whether that is possible.  Returns 0, or
+ * an errno: the file is unchanged, and the temporary file is removed.
+ */
 static int replace(const char *path, const char *text, size_t size)
 {
 	char *name = temporary_name(path);
@@ -112,24 +115,10 @@ static int replace(const char *path, const char *text, size_t size)
 
 	if (fd != -1) {
 		error = write_all(fd, text, size);
-		if (error == 0 && rename(name, path) == -1)
+		if (error == 0 && text != NULL && rename(name, path) == -1)
 			error = errno;
-		if (error != 0)
+		if (error != 0 || text == NULL)
 			unlink(name);
-	}
-	free(name);
-	return error;
-}
-
-/* Can a temporary file be created for `path`?  Returns 0, or an errno. */
-static int try_temporary(const char *path)
-{
-	char *name = temporary_name(path);
-	int fd = create_temporary(name), error = fd == -1 ? errno : 0;
-
-	if (fd != -1) {
-		close(fd);
-		unlink(name);
 	}
 	free(name);
 	return error;
@@ -146,7 +135,7 @@ int outfile_open_replaced(struct outfile *out, const char *path)
 	*out = (struct outfile){.path = path};
 	/* Keep a symbolic link: replace its target. */
 	out->replaced = exists ? realpath(path, NULL) : xstrdup(path);
-	error = out->replaced != NULL ? try_temporary(out->replaced) : errno;
+	error = out->replaced != NULL ? replace(out->replaced, NULL, 0) : errno;
 	if (error == 0)
 		out->file = open_memstream(&out->text, &out->size);
 	if (error == 0 && out->file == NULL)
@@ -190,17 +179,17 @@ void outfile_begin(const struct outfile *out)
 		say("cannot empty '%s': %s", out->path, strerror(errno));
 }
 
-int outfile_flush(const struct outfile *out)
+int outfile_flush(struct outfile *out)
 {
 	if (out->replaced != NULL)
 		return flush_replaced(out);
 	errno = 0;
-	if (fflush(out->file) == 0 && !ferror(out->file))
-		return 0;
-	return errno != 0 ? errno : EIO;
+	if (out->error == 0 && (fflush(out->file) != 0 || ferror(out->file)))
+		out->error = errno != 0 ? errno : EIO;
+	return out->error;
 }
 
-int outfile_close(const struct outfile *out)
+int outfile_close(struct outfile *out)
 {
 	int error = outfile_flush(out);
 

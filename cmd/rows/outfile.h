@@ -12,12 +12,13 @@
 struct outfile {
 	FILE *file;
 	const char *path; /* the argument of outfile_open() */
-	bool named;	  /* outfile_open() opened the path, which is not a standard stream */
+	bool named;	  /* `path` names a file, not a standard stream or a descriptor */
 	bool append;
 	char *replaced; /* the path of a file that each flush replaces; or NULL */
 	char *text;	/* the next contents of that file */
 	size_t size;
 	char *buffer; /* the buffer of `file`; NULL: allocated by stdio */
+	int error;    /* of the first flush of `file` that failed */
 };
 
 /*
@@ -39,10 +40,10 @@ void outfile_buffer(struct outfile *out, size_t size);
 void outfile_begin(const struct outfile *out);
 
 /* Writes the buffer.  Returns 0, or an errno: some output is lost. */
-int outfile_flush(const struct outfile *out);
+int outfile_flush(struct outfile *out);
 
 /* Flushes and closes; some file systems report errors only then.  Returns 0, or an errno. */
-int outfile_close(const struct outfile *out);
+int outfile_close(struct outfile *out);
 
 /* Is the file a pipe, a socket or a terminal? */
 bool outfile_has_reader(const struct outfile *out);

@@ -7,13 +7,8 @@
 
 #include "../base/say.h"
 #include "../base/util.h"
-#include "aggregate.h"
-#include "intervals.h"
-#include "largest.h"
+#include "filters.h"
 #include "outfile.h"
-#include "stats.h"
-#include "summary.h"
-#include "total.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +27,7 @@ struct output {
 		struct sink *sink;
 	} branch[NBRANCHES];
 	const char *failed; /* path of the file with the write error; NULL: standard output */
-	bool needs_comm;
+	bool needs_comm, needs_cycles;
 };
 
 static void output_begin(struct sink *sink, const struct run *run)
@@ -77,7 +72,6 @@ static void output_free(struct sink *sink)
 
 	for (size_t i = 0; i < o->n; i++)
 		sink_free(o->branch[i].sink);
-	free(o);
 }
 
 /* Opens the file of the next branch.  If it is `renewed`, each flush replaces the file. */
@@ -90,26 +84,9 @@ static int add_file(struct output *o, const char *path, bool append, bool by_lin
 	if (rc == -1)
 		return -1;
 	o->n++;
-	if (out->replaced != NULL)
-		return 0;
-	if (!by_line || !isatty(fileno(out->file)))
+	if (out->replaced == NULL && (!by_line || !isatty(fileno(out->file))))
 		outfile_buffer(out, BUFFER_SIZE);
 	return 0;
-}
-
-static struct sink *open_means(FILE *file, const struct format *format, const struct style *style,
-			       const struct output_config *config)
-{
-	const struct stats_config stats = {
-		.file = file,
-		.format = format,
-		.style = *style,
-		.compare = config->compare,
-		.pair = config->pair,
-		.limit = config->limit,
-	};
-
-	return stats_open(&stats);
 }
 
 static int add_writer(struct output *o, const struct output_config *config)
@@ -119,18 +96,21 @@ static int add_writer(struct output *o, const struct output_config *config)
 	unsigned nkeys = config->nkeys > 0 ? config->nkeys : format->nkeys;
 	struct style style = config->style;
 	struct sink *sink;
+	FILE *file;
 
 	if (add_file(o, config->path, config->append, config->by_line, format->renewed) == -1)
 		return -1;
+	file = o->branch[WRITER].out.file;
 	style.replaced = o->branch[WRITER].out.replaced != NULL;
-	style.terminal = !style.replaced && isatty(fileno(o->branch[WRITER].out.file));
+	style.terminal = !style.replaced && isatty(fileno(file));
 	style.names |= style.terminal;
-	style.summary = config->by != BY_NOTHING;
+	style.summary = config->by != SCOPE_NONE;
 	o->needs_comm |= format->comm || style.comm || style.summary;
+	o->needs_cycles |= format->cycles || style.cycles;
 	if (config->stats)
-		sink = open_means(o->branch[WRITER].out.file, format, &style, config);
+		sink = stats_open(&o->branch[WRITER].out, format, &style, config);
 	else
-		sink = format->open(o->branch[WRITER].out.file, &style);
+		sink = format->open(file, &style);
 	if (sink == NULL)
 		return -1;
 	if (style.summary && config->intervals)
@@ -143,10 +123,9 @@ static int add_writer(struct output *o, const struct output_config *config)
 		sink = total_open(sink);
 	if (config->changed && !style.summary)
 		sink = changed_open(sink);
+	if (config->scope > SCOPE_CPU || config->cpus != NULL)
+		sink = aggregate_open(sink, config->scope, config->cpus);
 	o->branch[WRITER].sink = sink;
-	if (config->scope == SCOPE_CPU && config->cpus == NULL)
-		return 0;
-	o->branch[WRITER].sink = aggregate_open(sink, config->scope, config->cpus);
 	return 0;
 }
 
@@ -159,7 +138,7 @@ static int add_record(struct output *o, const struct output_config *config)
 	if (add_file(o, config->record, config->append, false, false) == -1)
 		return -1;
 	o->branch[RECORD].sink = json_open(o->branch[RECORD].out.file, &style);
-	o->needs_comm = true;
+	o->needs_comm = o->needs_cycles = true;
 	return 0;
 }
 
@@ -170,9 +149,8 @@ struct output *output_open(const struct output_config *config)
 					    .sampled = output_sampled,
 					    .end = output_end,
 					    .free = output_free};
-	struct output *o = xcalloc(1, sizeof(*o));
+	struct output *o = sink_new(sizeof(*o), &ops, NULL);
 
-	o->sink.ops = &ops;
 	if (add_writer(o, config) == 0 && add_record(o, config) == 0)
 		return o;
 	output_close(o, false);
@@ -187,6 +165,11 @@ struct sink *output_sink(struct output *o)
 bool output_needs_comm(const struct output *o)
 {
 	return o->needs_comm;
+}
+
+bool output_needs_cycles(const struct output *o)
+{
+	return o->needs_cycles;
 }
 
 int output_flush(struct output *o)

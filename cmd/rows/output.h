@@ -7,7 +7,7 @@
 #define OUTPUT_H
 
 #include "format.h"
-#include "limit.h"
+#include "stats.h"
 
 struct output_config {
 	const char *path;	     /* NULL: the standard output */
@@ -15,19 +15,19 @@ struct output_config {
 	const char *record;	     /* also write a record to this file; or NULL */
 	const struct format *format; /* NULL: tables */
 	struct style style;
-	enum cpu_scope scope; /* a row per core, socket or node, or for all CPUs */
-	enum cpu_scope keys;  /* the rows have these keys; SCOPE_CPU: none */
-	enum row_by by;	      /* print a summary, not the rows; the record keeps the rows */
-	bool intervals;	      /* with `by`: also print a summary of each interval */
-	bool stats;	      /* print means and deviations over all runs, not the rows */
-	const char *compare;  /* compare these means with those of a record; or NULL */
-	bool pair;	      /* compare the means of two commands */
-	struct limit *limit;  /* of the growth of means, gets the result; or NULL */
-	bool total;	      /* append a total of all processes */
-	bool changed;	      /* omit rows of samples that counted nothing */
-	unsigned nkeys;	      /* rows of so many keys, and of all others together; 0: of all keys */
-	const char *cpus;     /* only these CPUs; NULL: all */
-	bool by_line;	      /* on a terminal, print each row at once instead of at a flush */
+	enum scope scope; /* above SCOPE_CPU: a row per core, socket or node, or for all CPUs */
+	enum scope keys;  /* of the rows, or the owners of LWPs; SCOPE_CPU, SCOPE_NONE: without */
+	enum scope by;	  /* print a summary, not the rows; the record keeps the rows */
+	bool intervals;	  /* with `by`: also print a summary of each interval */
+	bool stats;	  /* print means and deviations over all runs, not the rows */
+	const char *compare; /* compare these means with those of a record; or NULL */
+	bool pair;	     /* compare the means of two commands */
+	struct limit *limit; /* of the growth of means; receives the result; or NULL */
+	bool total;	     /* append a total of all processes */
+	bool changed;	     /* omit rows of samples that counted nothing */
+	unsigned nkeys;	     /* keys with rows of their own; (others) has the rest; 0: all */
+	const char *cpus;    /* only these CPUs; NULL: all */
+	bool by_line;	     /* on a terminal, print each row at once instead of at a flush */
 };
 
 struct output;
@@ -41,8 +41,9 @@ struct output *output_open(const struct output_config *config);
 /* The sink for the run.  Files are truncated when the run begins. */
 struct sink *output_sink(struct output *output);
 
-/* Does some writer print the names of LWPs? */
+/* Does some writer print the names of LWPs, or the cycles? */
 bool output_needs_comm(const struct output *output);
+bool output_needs_cycles(const struct output *output);
 
 /* Writes the buffers.  Returns 0, or an errno: some output is lost. */
 int output_flush(struct output *output);
@@ -60,8 +61,8 @@ int output_poll(struct output *output);
 int output_close(struct output *output, bool report);
 
 /*
- * Prints a message that output_flush() or output_poll() failed, except for EPIPE: readers end
- * pipelines so.
+ * Prints a message that output_flush() or output_poll() failed.  Not for EPIPE, by which readers
+ * end pipelines.
  */
 void output_report(const struct output *output, int error);
 

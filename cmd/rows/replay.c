@@ -36,6 +36,18 @@ struct replay {
 	uint64_t val[RUN_MAX_EVENTS];
 };
 
+/* NULL: the text is missing. */
+static const char *read_optional_text(struct jsonread *in, json_object *object, const char *key)
+{
+	return jsonread_has(object, key) ? jsonread_text(in, object, key) : NULL;
+}
+
+/* A missing flag is false. */
+static bool read_optional_flag(struct jsonread *in, json_object *object, const char *key)
+{
+	return jsonread_has(object, key) && jsonread_flag(in, object, key);
+}
+
 /* ---- the run --------------------------------------------------------- */
 
 static struct run_event read_event(struct jsonread *in, json_object *object)
@@ -54,21 +66,10 @@ static struct run_event read_event(struct jsonread *in, json_object *object)
 	return event;
 }
 
-/* The index of the event with this label. */
-static unsigned find_event(struct jsonread *in, const struct run_set *set, const char *label)
-{
-	for (unsigned i = 0; i < set->nevents; i++) {
-		if (strcmp(set->event[i].label, label) == 0)
-			return i;
-	}
-	jsonread_bad(in, "invalid ratio: its event is not in the set");
-	return 0;
-}
-
 static void read_ratio(struct jsonread *in, struct run_set *set, json_object *object)
 {
-	json_object *events = jsonread_array(in, object, "events", RUN_MAX_EVENTS);
-	size_t n = jsonread_length(events);
+	json_object *events;
+	size_t n = jsonread_array(in, object, "events", RUN_MAX_EVENTS, &events);
 	struct run_ratio *ratio = &set->ratio[set->nratios];
 	const char *label = jsonread_text(in, object, "ratio");
 
@@ -79,20 +80,25 @@ static void read_ratio(struct jsonread *in, struct run_set *set, json_object *ob
 		jsonread_bad(in, "invalid set: two ratios are the same");
 	ratio->label = xstrdup(label);
 	ratio->event = xcalloc(n + 1, sizeof(*ratio->event));
-	for (size_t i = 0; i < n && !in->failed; i++)
-		ratio->event[i] = find_event(
-			in, set, jsonread_word(in, json_object_array_get_idx(events, i)));
+	for (size_t i = 0; i < n && !in->failed; i++) {
+		json_object *event = json_object_array_get_idx(events, i);
+		int at = run_find_event(set, jsonread_word(in, event));
+
+		if (at == -1)
+			jsonread_bad(in, "invalid ratio: its event is not in the set");
+		ratio->event[i] = at != -1 ? (unsigned)at : 0;
+	}
 	set->nratios++;
 }
 
 /* Old records have no ratios. */
 static void read_ratios(struct jsonread *in, struct run_set *set, json_object *object)
 {
-	json_object *ratios = jsonread_has(object, "ratios")
-				      ? jsonread_array(in, object, "ratios", RUN_MAX_RATIOS)
-				      : NULL;
-	size_t n = jsonread_length(ratios);
+	json_object *ratios;
+	size_t n = 0;
 
+	if (jsonread_has(object, "ratios"))
+		n = jsonread_array(in, object, "ratios", RUN_MAX_RATIOS, &ratios);
 	set->ratio = xcalloc(n + 1, sizeof(*set->ratio));
 	for (size_t i = 0; i < n && !in->failed; i++)
 		read_ratio(in, set, json_object_array_get_idx(ratios, i));
@@ -100,8 +106,8 @@ static void read_ratios(struct jsonread *in, struct run_set *set, json_object *o
 
 static void read_set(struct jsonread *in, struct run_set *set, json_object *object)
 {
-	json_object *events = jsonread_array(in, object, "events", RUN_MAX_EVENTS);
-	size_t n = jsonread_length(events);
+	json_object *events;
+	size_t n = jsonread_array(in, object, "events", RUN_MAX_EVENTS, &events);
 
 	set->spec = xstrdup(jsonread_text(in, object, "spec"));
 	set->event = xcalloc(n + 1, sizeof(*set->event));
@@ -121,8 +127,8 @@ static void read_set(struct jsonread *in, struct run_set *set, json_object *obje
 
 static void read_cpus(struct jsonread *in, struct run *run, json_object *object)
 {
-	json_object *cpus = jsonread_array(in, object, "cpus", MAX_CPUS);
-	size_t n = jsonread_length(cpus);
+	json_object *cpus;
+	size_t n = jsonread_array(in, object, "cpus", MAX_CPUS, &cpus);
 
 	run->cpu = xcalloc(n + 1, sizeof(*run->cpu));
 	if (n == 0)
@@ -142,34 +148,30 @@ static void read_cpus(struct jsonread *in, struct run *run, json_object *object)
 
 static void read_argv(struct jsonread *in, struct run *run, json_object *object)
 {
-	json_object *argv = jsonread_array(in, object, "command", MAX_ARGS);
-	size_t n = jsonread_length(argv);
+	json_object *argv;
+	size_t n = jsonread_array(in, object, "command", MAX_ARGS, &argv);
 
 	run->argv = xcalloc(n + 1, sizeof(*run->argv));
 	for (size_t i = 0; i < n; i++)
 		run->argv[i] = xstrdup(jsonread_word(in, json_object_array_get_idx(argv, i)));
 }
 
-static enum cpu_scope read_scope(struct jsonread *in, json_object *object)
+static enum scope read_scope(struct jsonread *in, json_object *object)
 {
-	int scope = cpu_scope_parse(jsonread_text(in, object, "unit"));
+	enum scope scope = scope_parse(jsonread_text(in, object, "unit"));
 
-	if (scope == -1)
+	if (scope < SCOPE_CPU)
 		jsonread_bad(in, "unknown 'unit'");
-	return scope != -1 ? (enum cpu_scope)scope : SCOPE_CPU;
+	return scope;
 }
 
 /* Old records do not name the engine. */
 static void read_engine(struct jsonread *in, struct run *run, json_object *object)
 {
-	const char *engine;
-
-	if (!jsonread_has(object, "engine"))
-		return;
-	engine = jsonread_text(in, object, "engine");
-	if (strcmp(engine, "kernel") != 0 && strcmp(engine, "ptrace") != 0)
+	run->engine = copy_text(read_optional_text(in, object, "engine"));
+	if (run->engine != NULL && strcmp(run->engine, "kernel") != 0 &&
+	    strcmp(run->engine, "ptrace") != 0)
 		jsonread_bad(in, "invalid 'engine': expected kernel or ptrace");
-	run->engine = xstrdup(engine);
 }
 
 /* Only runs of one of two compared commands have a side. */
@@ -207,8 +209,7 @@ static void read_run(struct replay *r, json_object *object)
 	run->side = read_side(in, object);
 	run->start_ns = jsonread_time(in, object, "start");
 	read_argv(in, run, object);
-	sets = jsonread_array(in, object, "sets", MAX_SETS);
-	n = jsonread_length(sets);
+	n = jsonread_array(in, object, "sets", MAX_SETS, &sets);
 	run->set = xcalloc(n + 1, sizeof(*run->set));
 	for (size_t i = 0; i < n && !in->failed; i++)
 		read_set(in, &run->set[run->nsets++], json_object_array_get_idx(sets, i));
@@ -219,8 +220,7 @@ static void read_run(struct replay *r, json_object *object)
 		run->many = jsonread_flag(in, object, "many");
 		if (jsonread_has(object, "unit"))
 			run->scope = read_scope(in, object);
-		if (run->scope != SCOPE_CPU &&
-		    (!scope_has_keys(run->scope) || run->scope == SCOPE_COMMAND))
+		if (run->scope != SCOPE_NONE && !scope_is_owner(run->scope))
 			jsonread_bad(in, "invalid 'unit': LWPs have none of these");
 	}
 	if (n == 0)
@@ -229,7 +229,7 @@ static void read_run(struct replay *r, json_object *object)
 
 static void read_begin(struct replay *r, json_object *object)
 {
-	char where[32];
+	char *refusal;
 
 	if (r->running) {
 		jsonread_bad(&r->in,
@@ -239,9 +239,10 @@ static void read_begin(struct replay *r, json_object *object)
 	read_run(r, object);
 	if (r->in.failed)
 		return;
-	snprintf(where, sizeof(where), "%zu", r->in.line);
-	if (!r->config->check(r->config->arg, where, &r->run)) {
-		r->in.failed = true;
+	refusal = r->config->check(r->config->arg, &r->run);
+	if (refusal != NULL) {
+		jsonread_bad(&r->in, "%s", refusal);
+		free(refusal);
 		return;
 	}
 	r->running = true;
@@ -280,22 +281,19 @@ static void read_counts(struct replay *r, struct row *row, json_object *object)
 
 static void read_ids(struct jsonread *in, struct row *row, json_object *object)
 {
-	if (jsonread_has(object, "container_id"))
-		row->container = jsonread_text(in, object, "container_id");
-	if (jsonread_has(object, "pod_id"))
-		row->pod = jsonread_text(in, object, "pod_id");
+	row->container = read_optional_text(in, object, "container_id");
+	row->pod = read_optional_text(in, object, "pod_id");
 }
 
 static void read_owners(struct replay *r, struct row *row, json_object *object)
 {
 	struct jsonread *in = &r->in;
-	const char *name = cpu_scope_name(r->run.scope);
+	const char *name = scope_name(r->run.scope);
 
 	row->scope = r->run.scope;
-	if (row->scope != SCOPE_USER && scope_has_keys(row->scope) && jsonread_has(object, name))
-		row->key = jsonread_text(in, object, name);
-	if (jsonread_has(object, "user"))
-		row->user = jsonread_text(in, object, "user");
+	if (row->scope != SCOPE_USER && scope_is_owner(row->scope))
+		row->key = read_optional_text(in, object, name);
+	row->user = read_optional_text(in, object, "user");
 	read_ids(in, row, object);
 }
 
@@ -305,9 +303,9 @@ static void read_cpu_row(struct replay *r, struct row *row, json_object *object)
 
 	row->scope = row->kind == ROW_TOTAL ? SCOPE_ALL : r->run.scope;
 	if (scope_has_keys(row->scope))
-		row->key = jsonread_text(in, object, cpu_scope_name(row->scope));
+		row->key = jsonread_text(in, object, scope_name(row->scope));
 	else
-		row->id = (int)jsonread_int(in, object, cpu_scope_name(row->scope), 0, INT_MAX);
+		row->id = (int)jsonread_int(in, object, scope_name(row->scope), 0, INT_MAX);
 	read_ids(in, row, object);
 	row->ncpus = (unsigned)jsonread_int(in, object, "ncpus", 0, INT_MAX);
 	if (row->kind != ROW_TICK && row->kind != ROW_TOTAL)
@@ -325,8 +323,7 @@ static void read_lwp_row(struct replay *r, struct row *row, json_object *object)
 	row->pid = (pid_t)jsonread_int(in, object, "pid", 1, INT_MAX);
 	row->lwp = (int)jsonread_int(in, object, "lwp", 1, INT_MAX);
 	row->tid = (pid_t)jsonread_int(in, object, "tid", 1, INT_MAX);
-	if (jsonread_has(object, "comm"))
-		row->comm = jsonread_text(in, object, "comm");
+	row->comm = read_optional_text(in, object, "comm");
 	read_owners(r, row, object);
 	if (row->kind == ROW_FORK)
 		row->child = (pid_t)jsonread_int(in, object, "child", 1, INT_MAX);
@@ -344,13 +341,10 @@ static void read_lwp_row(struct replay *r, struct row *row, json_object *object)
 /* Ends the current sample, if any, and flushes the output. */
 static void end_sample(struct replay *r)
 {
-	int error;
-
 	if (r->sample_ns != -1)
 		sink_sampled(r->sink);
 	r->sample_ns = -1;
-	error = r->config->flush(r->config->arg);
-	if (error != 0)
+	if (r->config->flush != NULL && !r->config->flush(r->config->arg))
 		r->in.failed = true;
 }
 
@@ -374,8 +368,7 @@ static void read_row(struct replay *r, json_object *object, int kind)
 		read_lwp_row(r, &row, object);
 	if (row.kind != ROW_FORK && row.kind != ROW_IMAGE)
 		read_counts(r, &row, object);
-	row.incomplete =
-		jsonread_has(object, "incomplete") && jsonread_flag(in, object, "incomplete");
+	row.incomplete = read_optional_flag(in, object, "incomplete");
 	if (in->failed)
 		return;
 	if (r->sample_ns != -1 &&
@@ -396,9 +389,8 @@ static void read_end(struct replay *r, json_object *object)
 	if ((uint64_t)jsonread_int(&r->in, object, "rows", 0, INT64_MAX) != r->nrows)
 		jsonread_bad(&r->in, "invalid 'rows': the run has %llu rows",
 			     (unsigned long long)r->nrows);
-	r->run.lacks =
-		jsonread_has(object, "incomplete") && jsonread_flag(&r->in, object, "incomplete");
-	r->run.cut = jsonread_has(object, "cut") && jsonread_flag(&r->in, object, "cut");
+	r->run.incomplete = read_optional_flag(&r->in, object, "incomplete");
+	r->run.cut = read_optional_flag(&r->in, object, "cut");
 	if (r->in.failed)
 		return;
 	end_sample(r);

@@ -10,16 +10,16 @@
 
 #include <stdio.h>
 
-/* Can this run, which begins at line `where`, be shown?  False after a message. */
-typedef bool replay_check(void *arg, const char *where, const struct run *run);
+/* Why this run cannot be shown, to be freed; NULL: it can. */
+typedef char *replay_check(void *arg, const struct run *run);
 
 struct replay_config {
 	const char *path; /* "-": the standard input */
 	const char *tool; /* the program that must have written the record */
 	replay_check *check;
 	void *arg;
-	/* Called after each sample.  Returns 0, or an errno: stop. */
-	int (*flush)(void *arg);
+	/* Called after each sample; or NULL.  False: stop. */
+	bool (*flush)(void *arg);
 };
 
 /* False after a message with the line: the file is not a record, or its end is missing. */

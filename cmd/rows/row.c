@@ -7,7 +7,6 @@
 
 #include "../base/util.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,20 +22,12 @@ static const char *const kind_names[ROW_KINDS] = {
 	[ROW_TOTAL] = "total",	     [ROW_SUM] = "sum",
 };
 
-static const char *const scope_names[CPU_SCOPES] = {
-	[SCOPE_CPU] = "cpu",	     [SCOPE_CORE] = "core",
-	[SCOPE_SOCKET] = "socket",   [SCOPE_NODE] = "node",
-	[SCOPE_ALL] = "all",	     [SCOPE_CGROUP] = "cgroup",
-	[SCOPE_SERVICE] = "service", [SCOPE_CONTAINER] = "container",
-	[SCOPE_USER] = "user",	     [SCOPE_COMMAND] = "command",
-};
-
-static const char *const summary_names[ROW_BYS] = {
-	[BY_NOTHING] = "",	  [BY_LWP] = "lwp",
-	[BY_PROCESS] = "process", [BY_COMMAND] = "command",
-	[BY_CPU] = "cpu",	  [BY_CGROUP] = "cgroup",
-	[BY_SERVICE] = "service", [BY_CONTAINER] = "container",
-	[BY_USER] = "user",
+static const char *const scope_names[SCOPES] = {
+	[SCOPE_NONE] = "",	   [SCOPE_LWP] = "lwp",		[SCOPE_PROCESS] = "process",
+	[SCOPE_CPU] = "cpu",	   [SCOPE_CORE] = "core",	[SCOPE_SOCKET] = "socket",
+	[SCOPE_NODE] = "node",	   [SCOPE_ALL] = "all",		[SCOPE_COMMAND] = "command",
+	[SCOPE_CGROUP] = "cgroup", [SCOPE_SERVICE] = "service", [SCOPE_CONTAINER] = "container",
+	[SCOPE_USER] = "user",
 };
 
 static const char *const side_names[] = {[SIDE_NONE] = "", [SIDE_OLD] = "old", [SIDE_NEW] = "new"};
@@ -60,14 +51,16 @@ int row_kind_parse(const char *name)
 	return find_name(kind_names, ROW_KINDS, name);
 }
 
-const char *cpu_scope_name(enum cpu_scope scope)
+const char *scope_name(enum scope scope)
 {
 	return scope_names[scope];
 }
 
-int cpu_scope_parse(const char *name)
+enum scope scope_parse(const char *name)
 {
-	return find_name(scope_names, CPU_SCOPES, name);
+	int scope = find_name(scope_names, SCOPES, name);
+
+	return scope != -1 ? (enum scope)scope : SCOPE_NONE;
 }
 
 const char *row_word(const char *word)
@@ -99,18 +92,6 @@ int run_side_parse(const char *name)
 	return side == SIDE_NONE ? -1 : side;
 }
 
-const char *row_by_name(enum row_by by)
-{
-	return summary_names[by];
-}
-
-int row_by_parse(const char *name)
-{
-	int by = find_name(summary_names, ROW_BYS, name);
-
-	return by == BY_NOTHING ? -1 : by;
-}
-
 void iso_time(char text[ISO_TIME_SIZE], int64_t ns)
 {
 	time_t s = (time_t)(ns / NSEC - (ns % NSEC < 0));
@@ -124,27 +105,19 @@ void iso_time(char text[ISO_TIME_SIZE], int64_t ns)
 
 bool iso_time_parse(const char *text, int64_t *ns)
 {
-	static const char shape[] = "dddd-dd-ddTdd:dd:dd.dddddddddZ";
 	char canonical[ISO_TIME_SIZE];
 	struct tm tm = {0};
-	size_t i;
+	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
 
-	for (i = 0; shape[i] != '\0'; i++) {
-		if (shape[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != shape[i])
-			return false;
-	}
-	if (text[i] != '\0' || strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) == NULL)
+	if (end == NULL || *end != '.' || strlen(end) != strlen(".123456789Z"))
 		return false;
 	/* Later years do not fit in 64 bits of nanoseconds. */
 	if (tm.tm_year < 0 || tm.tm_year > 300)
 		return false;
-	*ns = timegm(&tm) * NSEC + strtol(text + strlen("dddd-dd-ddTdd:dd:dd."), NULL, 10);
+	*ns = timegm(&tm) * NSEC + strtol(end + 1, NULL, 10);
 	iso_time(canonical, *ns);
-	return strcmp(canonical, text) == 0; /* refuses the 31st of February */
+	return strcmp(canonical, text) == 0; /* refuses the 31st of February, too */
 }
-
-_Static_assert((int)BY_USER - (int)BY_CGROUP == (int)SCOPE_USER - (int)SCOPE_CGROUP,
-	       "the same keys in the same order");
 
 bool row_key_is_fixed(const char *key)
 {
@@ -173,6 +146,53 @@ double row_ratio(const struct run *run, const struct row *row, unsigned i)
 	return cpc_ratio_value(ratio->ratio, count);
 }
 
+void row_copy_texts(struct row *row)
+{
+	row->comm = copy_text(row->comm);
+	row->key = copy_text(row->key);
+	row->user = copy_text(row->user);
+	row->container = copy_text(row->container);
+	row->pod = copy_text(row->pod);
+	row->command = copy_text(row->command);
+}
+
+void row_free_texts(struct row *row)
+{
+	free((char *)row->comm);
+	free((char *)row->key);
+	free((char *)row->user);
+	free((char *)row->container);
+	free((char *)row->pod);
+	free((char *)row->command);
+}
+
+static int compare_texts(const char *a, const char *b)
+{
+	return strcmp(a != NULL ? a : "", b != NULL ? b : "");
+}
+
+int row_compare(const struct row *a, const struct row *b)
+{
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->id != b->id)
+		return a->id < b->id ? -1 : 1;
+	if (a->lwp != b->lwp)
+		return a->lwp < b->lwp ? -1 : 1;
+	if (compare_texts(a->key, b->key) != 0)
+		return compare_texts(a->key, b->key);
+	return compare_texts(a->comm, b->comm);
+}
+
+int run_find_event(const struct run_set *set, const char *label)
+{
+	for (unsigned i = 0; i < set->nevents; i++) {
+		if (strcmp(set->event[i].label, label) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
 int run_find_ratio(const struct run_set *set, const char *label)
 {
 	for (unsigned i = 0; i < set->nratios; i++) {
@@ -182,25 +202,17 @@ int run_find_ratio(const struct run_set *set, const char *label)
 	return -1;
 }
 
-size_t run_ratio_labels(const struct run *run, const char ***label)
+char **run_copy_argv(char *const *argv)
 {
+	char **copy;
 	size_t n = 0;
 
-	*label = NULL;
-	for (size_t k = 0; k < run->nsets; k++) {
-		for (unsigned i = 0; i < run->set[k].nratios; i++) {
-			const char *name = run->set[k].ratio[i].label;
-			size_t j = 0;
-
-			while (j < k && run_find_ratio(&run->set[j], name) == -1)
-				j++;
-			if (j < k)
-				continue;
-			*label = xrealloc(*label, (n + 1) * sizeof(char *));
-			(*label)[n++] = name;
-		}
-	}
-	return n;
+	while (argv[n] != NULL)
+		n++;
+	copy = xcalloc(n + 1, sizeof(*copy));
+	for (size_t i = 0; i < n; i++)
+		copy[i] = xstrdup(argv[i]);
+	return copy;
 }
 
 static void free_ratio(struct run_ratio *ratio)

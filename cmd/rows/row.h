@@ -51,21 +51,25 @@ struct run_cpu {
 };
 
 /*
- * The scope of the rows of cpustat (-A): a CPU, a core, ... or all CPUs.  Or the counts of all CPUs
- * are divided among cgroups, services, ...: each of these is a key.
+ * The object that a row counts.  cpustat has rows of CPUs, of groups of them (-A core, ...), or of
+ * keys: it divides the counts of all CPUs among commands, cgroups, ....  A summary of LWPs (--by)
+ * has a row for each LWP, process, command or owner.
  */
-enum cpu_scope {
-	SCOPE_CPU,
+enum scope {
+	SCOPE_NONE,
+	SCOPE_LWP,
+	SCOPE_PROCESS,
+	SCOPE_CPU, /* the first one of cpustat */
 	SCOPE_CORE,
 	SCOPE_SOCKET,
 	SCOPE_NODE,
 	SCOPE_ALL,
-	SCOPE_CGROUP, /* the first one with keys */
+	SCOPE_COMMAND, /* the first one with keys */
+	SCOPE_CGROUP,  /* the first owner of LWPs */
 	SCOPE_SERVICE,
 	SCOPE_CONTAINER,
 	SCOPE_USER,
-	SCOPE_COMMAND,
-	CPU_SCOPES
+	SCOPES
 };
 
 /* The key of the sum over all keys without a row. */
@@ -73,42 +77,17 @@ enum cpu_scope {
 /* The key of LWPs whose cgroup or user is unknown. */
 #define ROW_UNKNOWN "(unknown)"
 
-/* Is it a name of no service, ...: (idle), (kernel), (none), (unknown) or (others)? */
+/* Is the key (idle), (kernel), (none), (unknown) or (others), not the name of a service, ...? */
 bool row_key_is_fixed(const char *key);
 
-static inline bool scope_has_keys(enum cpu_scope scope)
+static inline bool scope_has_keys(enum scope scope)
+{
+	return scope >= SCOPE_COMMAND;
+}
+
+static inline bool scope_is_owner(enum scope scope)
 {
 	return scope >= SCOPE_CGROUP;
-}
-
-/* A summary has a row for each of these (--by). */
-enum row_by {
-	BY_NOTHING,
-	BY_LWP,
-	BY_PROCESS,
-	BY_COMMAND,
-	BY_CPU,	   /* what the rows of cpustat are of: CPUs, cores, ... or keys */
-	BY_CGROUP, /* the first one with keys, in the order of enum cpu_scope */
-	BY_SERVICE,
-	BY_CONTAINER,
-	BY_USER,
-	ROW_BYS
-};
-
-static inline bool row_by_has_keys(enum row_by by)
-{
-	return by >= BY_CGROUP;
-}
-
-/* The scope with the same keys. */
-static inline enum cpu_scope row_by_scope(enum row_by by)
-{
-	return (enum cpu_scope)(SCOPE_CGROUP + (by - BY_CGROUP));
-}
-
-static inline enum row_by row_scope_by(enum cpu_scope scope)
-{
-	return (enum row_by)(BY_CGROUP + (scope - SCOPE_CGROUP));
 }
 
 /* The two commands that cputrack --compare compares. */
@@ -118,19 +97,21 @@ struct run {
 	char *tool;  /* "cputrack" or "cpustat" */
 	char **argv; /* its command line; ends with NULL */
 	char *host;
-	int64_t start_ns; /* since the Epoch */
+	int64_t start_ns; /* since the Epoch, when the time of rows is 0 */
 	bool of_cpus;	  /* the rows are of CPUs, not of LWPs */
-	/* Of all rows of CPUs except totals.  Of LWPs: their keys; SCOPE_CPU: they have none. */
-	enum cpu_scope scope;
-	bool many;	    /* rows can be of several processes */
-	enum row_by by;	    /* not BY_NOTHING: the rows are a summary and its total */
+	/* Of CPUs: the scope of all rows except totals.  Of LWPs: the kind of owners in rows;
+	 * SCOPE_NONE: owners are unknown. */
+	enum scope scope;
+	bool many; /* rows can be of several processes */
+	/* SCOPE_NONE: not a summary.  A summary of CPUs always has SCOPE_CPU. */
+	enum scope by;
 	bool interval;	    /* with `by`: the summary is of an interval of the run */
 	char *cycles;	    /* the name of the cycles of rows: "tsc" or "tick" */
 	char *engine;	    /* of cputrack: "kernel" or "ptrace"; NULL: an old record */
-	enum run_side side; /* of the command that this run is of */
+	enum run_side side; /* of this run's command */
 	/* Known at the end: */
-	bool lacks; /* totals are incomplete: some LWP or process was not counted */
-	bool cut;   /* a signal ended this run of cputrack -r; means leave it out */
+	bool incomplete; /* totals lack some LWP or process */
+	bool cut;	 /* a signal ended this run of cputrack -r; means leave it out */
 	size_t nsets, ncpus;
 	struct run_set *set;
 	struct run_cpu *cpu; /* of cpustat; ascending */
@@ -159,7 +140,7 @@ struct row {
 	pid_t pid, tid;	  /* 0 in rows of CPUs */
 	int lwp;	  /* from 1 in each process */
 	const char *comm; /* the LWP's name when it was last read; NULL: unknown */
-	enum cpu_scope scope;
+	enum scope scope;
 	int id;		    /* of the CPU, core, socket or node; else 0 */
 	const char *key;    /* the name of the cgroup, service, ...; NULL: unknown, or the scope has
 			     * no keys */
@@ -173,7 +154,7 @@ struct row {
 	size_t set;		     /* index of the set that was counted */
 	const uint64_t *val;	     /* counts by event of the set; NULL: a kind without counts */
 	uint64_t valid;		     /* bit i: val[i] is known */
-	uint64_t cycles;	     /* known if any count is */
+	uint64_t cycles;	     /* known if any count is known */
 	int64_t span_ns;	     /* length of the time of these counts; 0: unknown */
 	bool incomplete;	     /* counts of some LWP or CPU are missing */
 	pid_t child;
@@ -196,26 +177,28 @@ static inline double count_real(const struct run_event *event, uint64_t val)
 
 /* The value of ratio `i` of the row's set.  NaN: a count is unknown, or a division by 0. */
 double row_ratio(const struct run *run, const struct row *row, unsigned i);
-/* For machines: as many digits as are significant. */
-#define RATIO_FORMAT "%.12g"
+#define RATIO_FORMAT "%.12g" /* for machines: all significant digits */
 
-/* The index of a ratio in its set; -1: not in this set. */
+/* The index of an event or a ratio in its set; -1: not in this set. */
+int run_find_event(const struct run_set *set, const char *label);
 int run_find_ratio(const struct run_set *set, const char *label);
-/* Finds the distinct labels of the ratios of all sets.  Returns their number; free the array. */
-size_t run_ratio_labels(const struct run *run, const char ***label);
 
-/* The names of kinds, scopes, sides and summaries.  A parse function returns -1 for an unknown
- * name. */
+/* Copies all texts of a row; row_free_texts() frees the copies. */
+void row_copy_texts(struct row *row);
+void row_free_texts(struct row *row);
+/* Orders LWPs, processes, CPUs, keys and commands: by pid, id, lwp, key and comm. */
+int row_compare(const struct row *a, const struct row *b);
+
+/* The names of kinds, scopes and sides.  A parse function returns -1 for an unknown name,
+ * scope_parse() SCOPE_NONE. */
 const char *row_kind_name(enum row_kind kind);
 int row_kind_parse(const char *name);
-const char *cpu_scope_name(enum cpu_scope scope);
-int cpu_scope_parse(const char *name);
-/* The name that a word of other tools means, such as "process" for "pid"; or the word. */
+const char *scope_name(enum scope scope);
+enum scope scope_parse(const char *name);
+/* Our name for a word of other tools, such as "process" for "pid"; or the word itself. */
 const char *row_word(const char *word);
 const char *run_side_name(enum run_side side);
 int run_side_parse(const char *name);
-const char *row_by_name(enum row_by by);
-int row_by_parse(const char *name);
 
 /* ISO 8601 in UTC with nanoseconds: 2026-01-31T23:59:59.123456789Z. */
 #define ISO_TIME_SIZE 40
@@ -223,6 +206,7 @@ void iso_time(char text[ISO_TIME_SIZE], int64_t ns);
 /* False: `text` is not such a time. */
 bool iso_time_parse(const char *text, int64_t *ns);
 
+char **run_copy_argv(char *const *argv);
 /* Frees all members; malloc(3) allocated them. */
 void run_free(struct run *run);
 

@@ -29,18 +29,18 @@ void series_free(struct series *series)
 
 double series_least(const struct series *series)
 {
-	double least = series->val[0];
+	double least = NAN;
 
-	for (size_t i = 1; i < series->n; i++)
+	for (size_t i = 0; i < series->n; i++)
 		least = fmin(least, series->val[i]);
 	return least;
 }
 
 double series_most(const struct series *series)
 {
-	double most = series->val[0];
+	double most = NAN;
 
-	for (size_t i = 1; i < series->n; i++)
+	for (size_t i = 0; i < series->n; i++)
 		most = fmax(most, series->val[i]);
 	return most;
 }
@@ -75,7 +75,7 @@ static double variance(const struct series *series)
 
 double series_deviation(const struct series *series)
 {
-	return sqrt(variance(series));
+	return series->n > 1 ? sqrt(variance(series)) : (double)NAN;
 }
 
 void real_text(char text[REAL_SIZE], double val)
@@ -137,7 +137,7 @@ static int exceeds(const struct series *now, const struct series *old, double fa
 /* Why the series cannot be compared; NULL: they can. */
 static const char *obstacle(const struct series *old, const struct series *now)
 {
-	if (old == NULL || old->n == 0)
+	if (old->n == 0)
 		return "not counted in old";
 	if (now->n == 0)
 		return "not counted in new";
@@ -155,10 +155,10 @@ static const char *obstacle(const struct series *old, const struct series *now)
 struct comparison series_compare(const struct series *old, const struct series *now, double limit)
 {
 	struct comparison c = {.reason = obstacle(old, now), .change = NAN};
-	double was = old != NULL && old->n > 0 ? series_mean(old) : 0;
+	double was = series_mean(old);
 	int sign;
 
-	if (was != 0 && now->n > 0)
+	if (was != 0)
 		c.change = (series_mean(now) - was) / fabs(was);
 	if (c.reason != NULL) {
 		c.verdict = VERDICT_CANNOT_TELL;

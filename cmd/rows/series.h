@@ -27,11 +27,12 @@ struct series {
 void series_add(struct series *series, double val);
 void series_free(struct series *series);
 
-/* Require a value. */
+/* NaN: there is no value. */
 double series_mean(const struct series *series);
 double series_least(const struct series *series);
 double series_most(const struct series *series);
-/* The standard deviation of a sample, which divides by n - 1; requires two values. */
+/* The standard deviation of a sample, which divides by n - 1.  NaN: there are less than two values.
+ */
 double series_deviation(const struct series *series);
 
 enum verdict {
@@ -42,7 +43,7 @@ enum verdict {
 	VERDICT_CANNOT_TELL
 };
 
-/* For machines: as few digits as give the same number again. */
+/* For machines: 15 digits, or 17 if these are needed to read the same number again. */
 #define REAL_SIZE 32
 void real_text(char text[REAL_SIZE], double val);
 
@@ -56,8 +57,8 @@ struct comparison {
 };
 
 /*
- * Compares the runs of an event with old ones; `old` NULL: they did not count it.  `limit`: the
- * part of the old mean by which the event may grow; NaN: there is no limit.
+ * Compares the runs of an event with old ones.  `limit`: the part of the old mean by which the
+ * event may grow; NaN: there is no limit.
  */
 struct comparison series_compare(const struct series *old, const struct series *now, double limit);
 

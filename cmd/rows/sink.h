@@ -10,30 +10,45 @@
 #ifndef SINK_H
 #define SINK_H
 
+#include "../base/util.h"
 #include "row.h"
 
 #include <stdlib.h>
 
 struct sink;
 
+/* Only row is required.  Calls of other functions that are NULL go to the next sink. */
 struct sink_ops {
-	/* `run` is valid until end or, without one, free.  Only row is required. */
+	/* `run` is valid until end or, without one, free. */
 	void (*begin)(struct sink *sink, const struct run *run);
 	void (*row)(struct sink *sink, const struct row *row);
 	void (*sampled)(struct sink *sink);
-	/* After a sample: `key` has no rows of this set any more; another key replaces it. */
+	/* After a sample: `key` has no more rows of this set, since another key replaces it. */
 	void (*forget)(struct sink *sink, size_t set, const char *key);
 	void (*end)(struct sink *sink);
-	void (*free)(struct sink *sink); /* NULL: call free(3) */
+	/* Frees what the sink owns, except itself. */
+	void (*free)(struct sink *sink);
 };
 
 struct sink {
 	const struct sink_ops *ops;
+	struct sink *next; /* of a filter, and freed with it; NULL: a writer */
 };
+
+/* Makes an object of `size` that begins with a sink; the rest of it is zero. */
+static inline void *sink_new(size_t size, const struct sink_ops *ops, struct sink *next)
+{
+	struct sink *sink = xcalloc(1, size);
+
+	*sink = (struct sink){ops, next};
+	return sink;
+}
 
 static inline void sink_begin(struct sink *sink, const struct run *run)
 {
-	if (sink->ops->begin != NULL)
+	while (sink != NULL && sink->ops->begin == NULL)
+		sink = sink->next;
+	if (sink != NULL)
 		sink->ops->begin(sink, run);
 }
 
@@ -44,28 +59,36 @@ static inline void sink_row(struct sink *sink, const struct row *row)
 
 static inline void sink_sampled(struct sink *sink)
 {
-	if (sink->ops->sampled != NULL)
+	while (sink != NULL && sink->ops->sampled == NULL)
+		sink = sink->next;
+	if (sink != NULL)
 		sink->ops->sampled(sink);
 }
 
 static inline void sink_forget(struct sink *sink, size_t set, const char *key)
 {
-	if (sink->ops->forget != NULL)
+	while (sink != NULL && sink->ops->forget == NULL)
+		sink = sink->next;
+	if (sink != NULL)
 		sink->ops->forget(sink, set, key);
 }
 
 static inline void sink_end(struct sink *sink)
 {
-	if (sink->ops->end != NULL)
+	while (sink != NULL && sink->ops->end == NULL)
+		sink = sink->next;
+	if (sink != NULL)
 		sink->ops->end(sink);
 }
 
 static inline void sink_free(struct sink *sink)
 {
-	if (sink != NULL && sink->ops->free != NULL)
+	if (sink == NULL)
+		return;
+	sink_free(sink->next);
+	if (sink->ops->free != NULL)
 		sink->ops->free(sink);
-	else
-		free(sink);
+	free(sink);
 }
 
 #endif /* SINK_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * source.c - makes runs and rows from the sets and buffers of libcpc.
+ * source.c - describes runs of the sets of libcpc.
  */
 #include "source.h"
 
@@ -21,15 +21,6 @@
 
 _Static_assert(SPEC_MAX_SLOT < RUN_MAX_EVENTS, "a set has at most one request per slot");
 
-static bool is_taken(const struct run_set *set, const char *label)
-{
-	for (unsigned i = 0; i < set->nevents; i++) {
-		if (strcmp(set->event[i].label, label) == 0)
-			return true;
-	}
-	return false;
-}
-
 static const char *mode_word(const struct spec_req *req)
 {
 	return !req->sys ? "" : req->nouser ? ":k" : ":uk";
@@ -41,7 +32,7 @@ static char *make_label(const struct run_set *set, const struct spec_req *req)
 	const char *mode = mode_word(req);
 	char *label = xasprintf("%s%s", req->event, mode);
 
-	if (is_taken(set, label)) {
+	if (run_find_event(set, label) != -1) {
 		free(label);
 		label = xasprintf("%s%s@pic%u", req->event, mode, req->slot);
 	}
@@ -100,35 +91,16 @@ static struct run_set make_set(cpc_t *cpc, const struct setgrp *grp, const struc
 
 struct run source_run(cpc_t *cpc, const struct setgrp *grp, const char *tool, char **argv)
 {
-	struct run run = {.tool = xstrdup(tool), .nsets = grp->n, .cycles = xstrdup(CYCLES)};
+	struct run run = {.tool = xstrdup(tool),
+			  .argv = run_copy_argv(argv),
+			  .nsets = grp->n,
+			  .cycles = xstrdup(CYCLES)};
 	char host[256] = "";
-	size_t n = 0;
 
 	gethostname(host, sizeof(host) - 1);
 	run.host = xstrdup(host);
-	run.start_ns = wall_ns();
-	while (argv[n] != NULL)
-		n++;
-	run.argv = xcalloc(n + 1, sizeof(*run.argv));
-	for (size_t i = 0; i < n; i++)
-		run.argv[i] = xstrdup(argv[i]);
 	run.set = xcalloc(grp->n, sizeof(*run.set));
 	for (size_t i = 0; i < grp->n; i++)
 		run.set[i] = make_set(cpc, grp, &grp->set[i]);
 	return run;
-}
-
-void source_counts(cpc_t *cpc, const struct run *run, struct row *row, cpc_buf_t *buf,
-		   uint64_t *val)
-{
-	row->val = val;
-	row->valid = 0;
-	row->cycles = 0;
-	if (buf == NULL)
-		return;
-	for (unsigned i = 0; i < run->set[row->set].nevents; i++) {
-		if (cpc_buf_get(cpc, buf, (int)i, &val[i]) == 0)
-			row->valid |= UINT64_C(1) << i;
-	}
-	row->cycles = cpc_buf_tick(cpc, buf);
 }

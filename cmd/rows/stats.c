@@ -9,9 +9,12 @@
 #include "../base/util.h"
 #include "line.h"
 #include "means.h"
+#include "outfile.h"
+#include "output.h"
 #include "replay.h"
 #include "sum.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,14 +28,41 @@ struct runs {
 
 struct stats {
 	struct sink sink;
-	struct stats_config config;
+	struct outfile *out; /* NULL: the runs of config.compare are read */
+	const struct format *format;
+	struct style style;
+	struct output_config config;
 	struct runs now, old;
-	struct run about; /* the first run, without its events */
+	struct run about; /* the first new run, without its events */
 	const struct run *run;
 	struct runs *side; /* the runs to which the current one belongs */
 	struct sum *sum;   /* of the current run, by set */
 	int64_t time_ns;
 };
+
+/* ---- the limit -------------------------------------------------------------------- */
+
+bool limit_parse(struct limit *limit, const char *text)
+{
+	char *end = NULL;
+	double percent = isdigit((unsigned char)*text) ? strtod(text, &end) : -1;
+
+	if (end == NULL || (*end != '\0' && strcmp(end, "%") != 0) || !(percent <= 1e6)) {
+		say("invalid --fail-above '%s': expected per cent from 0 to 1000000, such as 3%%",
+		    text);
+		return false;
+	}
+	limit->given = true;
+	limit->part = percent / 100;
+	return true;
+}
+
+int limit_status(const struct limit *limit, int status)
+{
+	if (status != STATUS_OK)
+		return status;
+	return limit->above ? STATUS_ABOVE : limit->unknown ? STATUS_FAILED : STATUS_OK;
+}
 
 /* ---- runs ------------------------------------------------------------------------ */
 
@@ -45,7 +75,7 @@ static struct series *find_series(const struct runs *runs, const char *label, en
 	return NULL;
 }
 
-/* Finds or adds a series; one without counts is in the table, too. */
+/* Finds or adds a series.  Events without counts have one, too. */
 static struct series *series_of(struct runs *runs, const char *label, enum series_kind kind,
 				const char *unit)
 {
@@ -63,16 +93,10 @@ static struct series *series_of(struct runs *runs, const char *label, enum serie
 /* The members that writers of means print. */
 static struct run copy_about(const struct run *run)
 {
-	struct run about = {
-		.tool = xstrdup(run->tool), .host = xstrdup(run->host), .start_ns = run->start_ns};
-	size_t n = 0;
-
-	while (run->argv[n] != NULL)
-		n++;
-	about.argv = xcalloc(n + 1, sizeof(*about.argv));
-	for (size_t i = 0; i < n; i++)
-		about.argv[i] = xstrdup(run->argv[i]);
-	return about;
+	return (struct run){.tool = xstrdup(run->tool),
+			    .argv = run_copy_argv(run->argv),
+			    .host = xstrdup(run->host),
+			    .start_ns = run->start_ns};
 }
 
 static void stats_begin(struct sink *sink, const struct run *run)
@@ -80,10 +104,10 @@ static void stats_begin(struct sink *sink, const struct run *run)
 	struct stats *s = (struct stats *)sink;
 
 	s->run = run;
-	s->side = run->side == SIDE_OLD ? &s->old : &s->now;
+	s->side = s->out == NULL || run->side == SIDE_OLD ? &s->old : &s->now;
 	s->side->kernel |= run->engine != NULL && strcmp(run->engine, "kernel") == 0;
 	s->side->ptrace |= run->engine != NULL && strcmp(run->engine, "ptrace") == 0;
-	if (s->about.tool == NULL)
+	if (s->out != NULL && s->about.tool == NULL)
 		s->about = copy_about(run);
 	s->time_ns = 0;
 	free(s->sum);
@@ -99,23 +123,25 @@ static void stats_row(struct sink *sink, const struct row *row)
 		sum_add(&s->sum[row->set], &s->run->set[row->set], row);
 }
 
+/* Adds the run's value of a series, of the set of `sum`; NaN: it is unknown. */
+static void add_value(struct series *series, const struct sum *sum, bool turns, double val)
+{
+	series->incomplete |= sum->incomplete;
+	series->turns |= turns && !isnan(val);
+	series->missing |= isnan(val);
+	if (!isnan(val))
+		series_add(series, val);
+}
+
 /* Adds the ratios of the sums of the run. */
 static void add_ratios(struct stats *s, size_t k, bool turns)
 {
 	const struct sum *sum = &s->sum[k];
 	const struct row row = {.set = k, .val = sum->val, .valid = sum->valid};
 
-	for (unsigned i = 0; i < s->run->set[k].nratios; i++) {
-		struct series *series =
-			series_of(s->side, s->run->set[k].ratio[i].label, SERIES_RATIO, "ratio");
-		double val = row_ratio(s->run, &row, i);
-
-		series->incomplete |= sum->incomplete;
-		series->turns |= turns && !isnan(val);
-		series->missing |= isnan(val);
-		if (!isnan(val))
-			series_add(series, val);
-	}
+	for (unsigned i = 0; i < s->run->set[k].nratios; i++)
+		add_value(series_of(s->side, s->run->set[k].ratio[i].label, SERIES_RATIO, "ratio"),
+			  sum, turns, row_ratio(s->run, &row, i));
 }
 
 static void add_events(struct stats *s, size_t k, bool turns)
@@ -128,14 +154,11 @@ static void add_events(struct stats *s, size_t k, bool turns)
 		const bool clock = line_is_clock(event) && *event->unit == '\0';
 		struct series *series =
 			series_of(s->side, event->label, SERIES_EVENT, clock ? "ns" : event->unit);
-		bool valid = sum->valid >> i & 1;
 
 		series->clock = clock;
-		series->incomplete |= sum->incomplete;
-		series->turns |= turns && valid;
-		series->missing |= !valid;
-		if (valid)
-			series_add(series, count_real(event, sum->val[i]) * event->scale);
+		add_value(series, sum, turns,
+			  sum->valid >> i & 1 ? count_real(event, sum->val[i]) * event->scale
+					      : (double)NAN);
 	}
 }
 
@@ -165,13 +188,8 @@ static void stats_end(struct sink *sink)
 
 /* ---- the end ----------------------------------------------------------------------- */
 
-static bool is_compared(const struct stats *s)
-{
-	return s->config.pair || s->config.compare != NULL;
-}
-
 /* Checks an event against the limit. */
-static void check_limit(struct limit *limit, const struct means_row *row)
+static void check_event(struct limit *limit, const struct means_row *row)
 {
 	const struct comparison *c = &row->comparison;
 	char grown[64] = "from 0";
@@ -180,47 +198,25 @@ static void check_limit(struct limit *limit, const struct means_row *row)
 		return;
 	if (c->reason != NULL) {
 		limit->unknown = true;
-		limit_note(limit, xasprintf("cannot tell whether %s grew by more than %g%%: %s",
-					    row->now->label, 100 * limit->part, c->reason));
+		say("cannot tell whether %s grew by more than %g%%: %s", row->now->label,
+		    100 * limit->part, c->reason);
 	}
 	if (!c->above)
 		return;
 	limit->above = true;
 	if (!isnan(c->change))
 		snprintf(grown, sizeof(grown), "by %.2f%%", 100 * c->change);
-	limit_note(limit, xasprintf("%s grew %s, above the limit of %g%%", row->now->label, grown,
-				    100 * limit->part));
+	say("%s grew %s, above the limit of %g%%", row->now->label, grown, 100 * limit->part);
 }
 
-static void write_means(const struct stats *s)
+static void check_limit(struct limit *limit, const struct means *means)
 {
-	struct limit *limit = s->config.limit;
-	struct means means = {
-		.about = &s->about,
-		.compared = is_compared(s),
-		.limit = limit != NULL && limit->given ? limit->part : (double)NAN,
-		.n = s->now.n,
-		.row = xcalloc(s->now.n + 1, sizeof(*means.row)),
-	};
-
-	for (size_t i = 0; i < means.n; i++) {
-		struct means_row *row = &means.row[i];
-
-		row->now = &s->now.series[i];
-		if (!means.compared)
-			continue;
-		row->old = find_series(&s->old, row->now->label, row->now->kind);
-		row->comparison = series_compare(row->old, row->now, means.limit);
-		if (!isnan(means.limit))
-			check_limit(limit, row);
-	}
-	if (s->about.tool != NULL)
-		s->config.format->means(s->config.file, &s->config.style, &means);
-	if (!isnan(means.limit) && means.n == 0 && s->about.tool != NULL) {
+	for (size_t i = 0; i < means->n; i++)
+		check_event(limit, &means->row[i]);
+	if (means->n == 0) {
 		limit->unknown = true;
-		limit_note(limit, xstrdup("cannot tell whether an event grew: no run is complete"));
+		say("cannot tell whether an event grew: no run is complete");
 	}
-	free(means.row);
 }
 
 static const char *engines_of(const struct runs *runs)
@@ -239,91 +235,90 @@ static void warn_about_engines(const struct stats *s)
 		    engines_of(&s->old), engines_of(&s->now));
 }
 
+static void write_means(const struct stats *s)
+{
+	static const struct series none;
+	struct limit *limit = s->config.limit;
+	struct means means = {
+		.about = &s->about,
+		.compared = s->config.pair || s->config.compare != NULL,
+		.limit = limit != NULL && limit->given ? limit->part : (double)NAN,
+		.n = s->now.n,
+		.row = xcalloc(s->now.n + 1, sizeof(*means.row)),
+	};
+
+	for (size_t i = 0; i < means.n; i++) {
+		struct means_row *row = &means.row[i];
+
+		row->now = &s->now.series[i];
+		if (!means.compared)
+			continue;
+		row->old = find_series(&s->old, row->now->label, row->now->kind);
+		if (row->old == NULL)
+			row->old = &none;
+		row->comparison = series_compare(row->old, row->now, means.limit);
+	}
+	s->format->means(s->out->file, &s->style, &means);
+	outfile_flush(s->out); /* before messages; outfile_close() returns its error again */
+	if (means.compared)
+		warn_about_engines(s);
+	if (!isnan(means.limit))
+		check_limit(limit, &means);
+	free(means.row);
+}
+
 static void free_runs(struct runs *runs)
 {
 	for (size_t i = 0; i < runs->n; i++)
 		series_free(&runs->series[i]);
 	free(runs->series);
-	*runs = (struct runs){0};
 }
 
 static void stats_free(struct sink *sink)
 {
 	struct stats *s = (struct stats *)sink;
 
-	if (s->config.file != NULL)
+	if (s->about.tool != NULL)
 		write_means(s);
-	if (s->config.file != NULL && is_compared(s))
-		warn_about_engines(s);
 	free_runs(&s->now);
 	free_runs(&s->old);
 	run_free(&s->about);
 	free(s->sum);
-	free(s);
 }
 
-static struct stats *new_stats(void)
+const char *stats_obstacle(const struct run *run, bool pair)
+{
+	if (pair && run->side == SIDE_NONE)
+		return "cannot compare two commands: this run is of one command; "
+		       "--compare=FILE compares with another record";
+	if (!pair && run->side != SIDE_NONE)
+		return "cannot compare with two commands: the record is of --compare; "
+		       "-I shows it";
+	return NULL;
+}
+
+static char *check_old(void *arg, const struct run *run)
+{
+	(void)arg;
+	return copy_text(stats_obstacle(run, false));
+}
+
+struct sink *stats_open(struct outfile *out, const struct format *format, const struct style *style,
+			const struct output_config *config)
 {
 	static const struct sink_ops ops = {
 		.begin = stats_begin, .row = stats_row, .end = stats_end, .free = stats_free};
-	struct stats *s = xcalloc(1, sizeof(*s));
+	const struct replay_config old = {
+		.path = config->compare, .tool = "cputrack", .check = check_old};
+	struct stats *s = sink_new(sizeof(*s), &ops, NULL);
 
-	s->sink.ops = &ops;
-	return s;
-}
-
-bool stats_check(const char *path, const char *where, const struct run *run, bool pair)
-{
-	if (pair && run->side == SIDE_NONE)
-		say("%s:%s: cannot compare two commands: this run is of one command; "
-		    "--compare=FILE compares with another record",
-		    path, where);
-	else if (!pair && run->side != SIDE_NONE)
-		say("%s:%s: cannot compare with two commands: the record is of --compare; "
-		    "-I shows it",
-		    path, where);
-	return pair == (run->side != SIDE_NONE);
-}
-
-static bool check_old(void *arg, const char *where, const struct run *run)
-{
-	return stats_check(arg, where, run, false);
-}
-
-static int no_flush(void *arg)
-{
-	(void)arg;
-	return 0;
-}
-
-/* False after a message. */
-static bool read_old(struct stats *s, char *path)
-{
-	const struct replay_config config = {.path = path,
-					     .tool = "cputrack",
-					     .check = check_old,
-					     .flush = no_flush,
-					     .arg = path};
-	struct stats *old = new_stats();
-	bool whole = replay(&config, &old->sink);
-
-	s->old = old->now;
-	old->now = (struct runs){0};
-	stats_free(&old->sink);
-	return whole;
-}
-
-struct sink *stats_open(const struct stats_config *config)
-{
-	struct stats *s = new_stats();
-	char *path = copy_text(config->compare);
-	bool failed = path != NULL && !read_old(s, path);
-
-	free(path);
-	if (failed) {
-		stats_free(&s->sink);
+	s->format = format;
+	s->style = *style;
+	s->config = *config;
+	if (config->compare != NULL && !replay(&old, &s->sink)) {
+		sink_free(&s->sink);
 		return NULL;
 	}
-	s->config = *config;
+	s->out = out;
 	return &s->sink;
 }

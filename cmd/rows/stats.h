@@ -7,27 +7,32 @@
 #define STATS_H
 
 #include "format.h"
-#include "limit.h"
 
-struct stats_config {
-	FILE *file;
-	const struct format *format;
-	struct style style;
-	const char *compare; /* a record of cputrack, whose runs are the old ones; or NULL */
-	bool pair;	     /* compare the runs of two commands */
-	struct limit *limit; /* gets the result; or NULL */
+struct outfile;
+struct output_config;
+
+/* The limit of the growth of events (--fail-above), and the result. */
+struct limit {
+	bool given;
+	double part;  /* of the old mean: 0.03 is 3 % */
+	bool above;   /* some event grew by more */
+	bool unknown; /* some event has no verdict */
 };
+
+/* Parses a number of per cent, such as "3%" or "0.5".  False after a message. */
+bool limit_parse(struct limit *limit, const char *text);
+
+/* Returns `status`; if it is STATUS_OK, the exit status of the limit. */
+int limit_status(const struct limit *limit, int status);
 
 /*
  * Adds up each run, and writes the means of all runs when the sink is freed.  Returns NULL after a
- * message: the file is not a record.
+ * message: the file to compare with is not a record.
  */
-struct sink *stats_open(const struct stats_config *config);
+struct sink *stats_open(struct outfile *out, const struct format *format, const struct style *style,
+			const struct output_config *config);
 
-/*
- * Can the runs of a record be compared in this way?  False after a message; `path` and `where`
- * name the run.
- */
-bool stats_check(const char *path, const char *where, const struct run *run, bool pair);
+/* Why the runs of a record cannot be compared in this way; NULL: they can. */
+const char *stats_obstacle(const struct run *run, bool pair);
 
 #endif /* STATS_H */

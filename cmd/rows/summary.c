@@ -3,10 +3,10 @@
 /*
  * summary.c - at the end of a run, a summary replaces its rows.
  *
- * The counts of an LWP are in its fini_lwp row.  A record without these rows has them in the
- * lwp_exit rows; there, LWP 1 has the total of its process minus the counts of the other LWPs.
+ * The counts of an LWP are in its fini_lwp row.  A record without these rows has them in lwp_exit
+ * rows, except for LWP 1: it has the total of its process minus the counts of the other LWPs.
  */
-#include "summary.h"
+#include "filters.h"
 
 #include "../base/util.h"
 #include "sum.h"
@@ -19,7 +19,7 @@
 struct entry {
 	struct row row;	      /* identity and flags; texts are allocated */
 	bool known;	      /* some set of its last LWP or process has counts */
-	uint64_t nfini_rows;  /* BY_PROCESS: fini_lwp rows, except that of LWP 1 */
+	uint64_t nfini_rows;  /* SCOPE_PROCESS: fini_lwp rows, except that of LWP 1 */
 	struct sum *sum;      /* by set */
 	RB_ENTRY(entry) link; /* in `open` or `procs` */
 };
@@ -27,16 +27,16 @@ struct entry {
 RB_HEAD(entries, entry);
 
 struct summary {
-	struct sink sink, *next;
-	enum row_by by;
+	struct sink sink;
+	enum scope by;
 	unsigned nkeys; /* 0: all */
 	const struct run *run;
 	struct run out; /* the run as `next` gets it; shares all pointers with `run` */
 	size_t n, size;
 	struct entry **entry; /* in order of their first rows */
 	struct entries open;  /* entries that can still get rows */
-	struct entries procs; /* BY_LWP: sums of the lwp_exit rows of processes */
-	struct entry *last;   /* BY_LWP: the LWP of the previous row */
+	struct entries procs; /* SCOPE_LWP: sums of the lwp_exit rows of processes */
+	struct entry *last;   /* SCOPE_LWP: the LWP of the previous row */
 	struct entry *total;
 	bool has_fini_rows;
 	int64_t time_ns, wall_ns; /* of the last row */
@@ -44,20 +44,10 @@ struct summary {
 
 static int compare(const struct entry *a, const struct entry *b)
 {
-	if (a->row.pid != b->row.pid)
-		return a->row.pid < b->row.pid ? -1 : 1;
-	if (a->row.id != b->row.id)
-		return a->row.id < b->row.id ? -1 : 1;
-	if (a->row.lwp != b->row.lwp)
-		return a->row.lwp < b->row.lwp ? -1 : 1;
-	if (a->row.key != NULL && b->row.key != NULL)
-		return strcmp(a->row.key, b->row.key);
-	return strcmp(a->row.comm, b->row.comm);
+	return row_compare(&a->row, &b->row);
 }
 
-/* clang-format off */
 RB_GENERATE_INTERNAL(entries, entry, link, compare, __attribute__((unused)) static)
-/* clang-format on */
 
 /* ---- entries --------------------------------------------------------------------- */
 
@@ -66,10 +56,7 @@ static struct entry *new_entry(const struct summary *s, const struct row *id)
 	struct entry *entry = xcalloc(1, sizeof(*entry));
 
 	entry->row = *id;
-	entry->row.comm = xstrdup(id->comm != NULL ? id->comm : "");
-	entry->row.key = copy_text(id->key);
-	entry->row.container = copy_text(id->container);
-	entry->row.pod = copy_text(id->pod);
+	row_copy_texts(&entry->row);
 	entry->sum = xcalloc(s->run->nsets, sizeof(*entry->sum));
 	return entry;
 }
@@ -78,10 +65,7 @@ static void free_entry(struct entry *entry)
 {
 	if (entry == NULL)
 		return;
-	free((char *)entry->row.comm);
-	free((char *)entry->row.key);
-	free((char *)entry->row.container);
-	free((char *)entry->row.pod);
+	row_free_texts(&entry->row);
 	free(entry->sum);
 	free(entry);
 }
@@ -100,7 +84,6 @@ static struct entry *find(struct entries *entries, const struct row *id)
 {
 	struct entry key = {.row = *id};
 
-	key.row.comm = id->comm != NULL ? id->comm : "";
 	return RB_FIND(entries, entries, &key);
 }
 
@@ -266,11 +249,11 @@ static void put_command(struct summary *s, const struct row *row)
 
 static void put_owner(struct summary *s, const struct row *row)
 {
-	const char *key = s->by == BY_USER ? row->user : row->key;
-	const struct row id = {.scope = row_by_scope(s->by),
+	const char *key = s->by == SCOPE_USER ? row->user : row->key;
+	const struct row id = {.scope = s->by,
 			       .key = key != NULL ? key : ROW_UNKNOWN,
-			       .container = s->by != BY_USER ? row->container : NULL,
-			       .pod = s->by != BY_USER ? row->pod : NULL};
+			       .container = s->by != SCOPE_USER ? row->container : NULL,
+			       .pod = s->by != SCOPE_USER ? row->pod : NULL};
 
 	add_program(s, &id, row);
 }
@@ -372,7 +355,7 @@ static void add_up_others(struct summary *s)
 	sort_entries(s);
 }
 
-/* CPUs count a set at the same time: the longest span of one of them. */
+/* The span of a set: the longest span of a CPU, since CPUs count at the same time. */
 static int64_t cpus_span(const struct summary *s, size_t set)
 {
 	int64_t span_ns = 0;
@@ -391,7 +374,7 @@ static void put_entry(const struct summary *s, const struct entry *entry, enum r
 	row.kind = kind;
 	row.time_ns = s->time_ns;
 	row.wall_ns = s->wall_ns;
-	if (row.comm[0] == '\0')
+	if (row.comm != NULL && *row.comm == '\0')
 		row.comm = NULL;
 	for (row.set = 0; row.set < s->run->nsets; row.set++) {
 		const struct sum *sum = &entry->sum[row.set];
@@ -399,10 +382,10 @@ static void put_entry(const struct summary *s, const struct entry *entry, enum r
 		sum_fill_row(sum, &row);
 		row.incomplete = entry->row.incomplete;
 		row.span_ns = sum->span_ns > 0 ? sum->span_ns : 0;
-		if (s->run->of_cpus &&
-		    row.key != NULL) /* it also lasted in samples without counts */
+		/* A key was also counted in the samples in which it has no row. */
+		if (s->run->of_cpus && row.key != NULL)
 			row.span_ns = cpus_span(s, row.set);
-		sink_row(s->next, &row);
+		sink_row(s->sink.next, &row);
 	}
 }
 
@@ -435,7 +418,7 @@ static void put_total(struct summary *s)
 	}
 	for (size_t k = 0; k < s->run->nsets; k++)
 		row->incomplete |= s->total->sum[k].incomplete;
-	row->incomplete |= s->run->lacks;
+	row->incomplete |= s->run->incomplete;
 	for (size_t k = 0; k < s->run->nsets; k++)
 		s->total->sum[k].span_ns = s->run->of_cpus ? cpus_span(s, k) : span_ns;
 	put_entry(s, s->total, ROW_TOTAL);
@@ -443,8 +426,10 @@ static void put_total(struct summary *s)
 
 /* ---- the sink ---------------------------------------------------------------------- */
 
-static void clear(struct summary *s)
+/* At the end, and before another run. */
+static void clear(struct sink *sink)
 {
+	struct summary *s = (struct summary *)sink;
 	struct entry *entry, *next;
 
 	for (size_t i = 0; i < s->n; i++)
@@ -469,14 +454,14 @@ static void summary_begin(struct sink *sink, const struct run *run)
 	struct summary *s = (struct summary *)sink;
 	const struct row all = {.scope = SCOPE_ALL};
 
-	clear(s);
+	clear(sink);
 	s->run = run;
 	s->out = *run;
 	s->out.by = s->by;
-	if (!run->of_cpus && row_by_has_keys(s->by))
-		s->out.scope = row_by_scope(s->by);
+	if (!run->of_cpus && scope_is_owner(s->by))
+		s->out.scope = s->by;
 	s->total = new_entry(s, &all);
-	sink_begin(s->next, &s->out);
+	sink_begin(s->sink.next, &s->out);
 }
 
 static void summary_row(struct sink *sink, const struct row *row)
@@ -485,11 +470,11 @@ static void summary_row(struct sink *sink, const struct row *row)
 
 	s->time_ns = row->time_ns;
 	s->wall_ns = row->wall_ns;
-	if (s->by == BY_LWP)
+	if (s->by == SCOPE_LWP)
 		put_lwp(s, row);
-	else if (s->by == BY_PROCESS)
+	else if (s->by == SCOPE_PROCESS)
 		put_process(s, row);
-	else if (s->by == BY_COMMAND)
+	else if (s->by == SCOPE_COMMAND)
 		put_command(s, row);
 	else if (s->run->of_cpus)
 		put_cpu(s, row);
@@ -515,28 +500,15 @@ static void summary_end(struct sink *sink)
 		put_entry(s, entry, ROW_SUM);
 	}
 	put_total(s);
-	sink_end(s->next);
+	sink_end(s->sink.next);
 }
 
-static void summary_free(struct sink *sink)
+struct sink *summary_open(struct sink *next, enum scope by, unsigned nkeys)
 {
-	struct summary *s = (struct summary *)sink;
+	static const struct sink_ops ops = {
+		.begin = summary_begin, .row = summary_row, .end = summary_end, .free = clear};
+	struct summary *s = sink_new(sizeof(*s), &ops, next);
 
-	clear(s);
-	sink_free(s->next);
-	free(s);
-}
-
-struct sink *summary_open(struct sink *next, enum row_by by, unsigned nkeys)
-{
-	static const struct sink_ops ops = {.begin = summary_begin,
-					    .row = summary_row,
-					    .end = summary_end,
-					    .free = summary_free};
-	struct summary *s = xcalloc(1, sizeof(*s));
-
-	s->sink.ops = &ops;
-	s->next = next;
 	s->by = by;
 	s->nkeys = nkeys;
 	RB_INIT(&s->open);

@@ -1,134 +1,108 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * total.c - filters before a writer: a total of all processes, no rows without counts.
+ * total.c - filters: one appends a total of all processes, one omits samples that counted nothing.
  */
-#include "total.h"
+#include "filters.h"
 
-#include "../base/util.h"
 #include "sum.h"
 
-#include <stdlib.h>
-
 struct total {
-	uint64_t nprocesses;
-	struct sum sum;
-};
-
-struct filter {
-	struct sink sink, *next;
+	struct sink sink;
 	const struct run *run;
-	struct total *total; /* by set */
+	struct {
+		uint64_t nprocesses;
+		struct sum sum;
+	} * set;
 	int64_t time_ns, wall_ns;
 };
 
-static void begin(struct sink *sink, const struct run *run)
+static void total_begin(struct sink *sink, const struct run *run)
 {
-	struct filter *f = (struct filter *)sink;
+	struct total *t = (struct total *)sink;
 
-	f->run = run;
-	free(f->total);
-	f->total = xcalloc(run->nsets, sizeof(*f->total));
-	f->time_ns = f->wall_ns = 0;
-	sink_begin(f->next, run);
+	t->run = run;
+	free(t->set);
+	t->set = xcalloc(run->nsets, sizeof(*t->set));
+	t->time_ns = t->wall_ns = 0;
+	sink_begin(sink->next, run);
 }
 
-static void add_and_put(struct sink *sink, const struct row *row)
+static void total_row(struct sink *sink, const struct row *row)
 {
-	struct filter *f = (struct filter *)sink;
-	struct total *total = &f->total[row->set];
+	struct total *t = (struct total *)sink;
 
-	f->time_ns = row->time_ns;
-	f->wall_ns = row->wall_ns;
-	if (row->kind == ROW_TOTAL && !f->run->of_cpus)
+	t->time_ns = row->time_ns;
+	t->wall_ns = row->wall_ns;
+	if (row->kind == ROW_TOTAL && !t->run->of_cpus)
 		return; /* the record was made with --total */
 	if (row_is_program_total(row)) {
-		total->nprocesses += row->kind != ROW_EXEC;
-		sum_add(&total->sum, &f->run->set[row->set], row);
+		t->set[row->set].nprocesses += row->kind != ROW_EXEC;
+		sum_add(&t->set[row->set].sum, &t->run->set[row->set], row);
 	}
-	sink_row(f->next, row);
+	sink_row(sink->next, row);
 }
 
-static void put_if_changed(struct sink *sink, const struct row *row)
+static void total_end(struct sink *sink)
 {
-	struct filter *f = (struct filter *)sink;
-	unsigned nevents = f->run->set[row->set].nevents;
+	struct total *t = (struct total *)sink;
+
+	for (size_t k = 0; k < t->run->nsets && !t->run->of_cpus; k++) {
+		const struct sum *sum = &t->set[k].sum;
+		struct row row = {
+			.kind = ROW_TOTAL,
+			.time_ns = t->time_ns,
+			.wall_ns = t->wall_ns,
+			.set = k,
+			.runs = t->set[k].nprocesses,
+			.span_ns = sum->begin_ns >= 0 ? sum->end_ns - sum->begin_ns : 0,
+		};
+
+		sum_fill_row(sum, &row);
+		row.incomplete |= t->run->incomplete;
+		sink_row(sink->next, &row);
+	}
+	sink_end(sink->next);
+}
+
+static void total_free(struct sink *sink)
+{
+	free(((struct total *)sink)->set);
+}
+
+struct sink *total_open(struct sink *next)
+{
+	static const struct sink_ops ops = {
+		.begin = total_begin, .row = total_row, .end = total_end, .free = total_free};
+
+	return sink_new(sizeof(struct total), &ops, next);
+}
+
+struct changed {
+	struct sink sink;
+	const struct run *run;
+};
+
+static void changed_begin(struct sink *sink, const struct run *run)
+{
+	((struct changed *)sink)->run = run;
+	sink_begin(sink->next, run);
+}
+
+static void changed_row(struct sink *sink, const struct row *row)
+{
+	unsigned nevents = ((struct changed *)sink)->run->set[row->set].nevents;
 	bool changed = row->kind != ROW_TICK;
 
 	for (unsigned i = 0; i < nevents && !changed; i++)
 		changed = (row->valid >> i & 1) == 0 || row->val[i] != 0;
 	if (changed)
-		sink_row(f->next, row);
-}
-
-static void sampled(struct sink *sink)
-{
-	sink_sampled(((struct filter *)sink)->next);
-}
-
-static void end(struct sink *sink)
-{
-	sink_end(((struct filter *)sink)->next);
-}
-
-static void put_totals(struct sink *sink)
-{
-	struct filter *f = (struct filter *)sink;
-
-	for (size_t k = 0; k < f->run->nsets && !f->run->of_cpus; k++) {
-		const struct sum *sum = &f->total[k].sum;
-		struct row row = {
-			.kind = ROW_TOTAL,
-			.time_ns = f->time_ns,
-			.wall_ns = f->wall_ns,
-			.set = k,
-			.runs = f->total[k].nprocesses,
-			.span_ns = sum->begin_ns >= 0 ? sum->end_ns - sum->begin_ns : 0,
-		};
-
-		sum_fill_row(sum, &row);
-		row.incomplete |= f->run->lacks;
-		sink_row(f->next, &row);
-	}
-	end(sink);
-}
-
-static void filter_free(struct sink *sink)
-{
-	struct filter *f = (struct filter *)sink;
-
-	sink_free(f->next);
-	free(f->total);
-	free(f);
-}
-
-static struct sink *new_filter(struct sink *next, const struct sink_ops *ops)
-{
-	struct filter *f = xcalloc(1, sizeof(*f));
-
-	f->sink.ops = ops;
-	f->next = next;
-	return &f->sink;
-}
-
-struct sink *total_open(struct sink *next)
-{
-	static const struct sink_ops ops = {.begin = begin,
-					    .row = add_and_put,
-					    .sampled = sampled,
-					    .end = put_totals,
-					    .free = filter_free};
-
-	return new_filter(next, &ops);
+		sink_row(sink->next, row);
 }
 
 struct sink *changed_open(struct sink *next)
 {
-	static const struct sink_ops ops = {.begin = begin,
-					    .row = put_if_changed,
-					    .sampled = sampled,
-					    .end = end,
-					    .free = filter_free};
+	static const struct sink_ops ops = {.begin = changed_begin, .row = changed_row};
 
-	return new_filter(next, &ops);
+	return sink_new(sizeof(struct changed), &ops, next);
 }

@@ -3,10 +3,10 @@
 /*
  * trace.c - trace events for timeline viewers (the JSON format of Chrome's tracing).
  *
- * An LWP is a track.  The track of LWP 1 has a span for each program of its process, from exec to
- * exec, with the totals of the process; the track of another LWP has one span with its own totals.
- * Forks are instants.  Samples are counters.  Counters belong to processes in this format, so their
- * names contain the LWP.
+ * An LWP is a track.  The track of LWP 1 has a span for each program of its process, with the
+ * totals of the process.  The track of another LWP has one span with its own totals.  Forks are
+ * instants.  Samples are counters.  Counters belong to processes in this format, so their names
+ * contain the LWP.
  */
 #include "../base/util.h"
 #include "format.h"
@@ -76,17 +76,12 @@ static json_object *new_event(const char *phase, const char *name, pid_t pid, pi
 	return event;
 }
 
-static void put(struct trace *t, json_object *event)
-{
-	fputs(t->events++ > 0 ? ",\n" : "\n", t->file);
-	jsonwrite_put(t->file, event);
-}
-
-static void put_with_args(struct trace *t, json_object *event, json_object *args)
+static void put_event(struct trace *t, json_object *event, json_object *args)
 {
 	if (args != NULL)
 		jsonwrite_add(event, "args", args);
-	put(t, event);
+	fputs(t->events++ > 0 ? ",\n" : "\n", t->file);
+	jsonwrite_put(t->file, event);
 }
 
 /* Names a process or an LWP. */
@@ -95,42 +90,50 @@ static void put_name(struct trace *t, const char *what, pid_t pid, pid_t tid, co
 	json_object *args = jsonwrite_made(json_object_new_object());
 
 	jsonwrite_add_text(args, "name", name);
-	put_with_args(t, new_event("M", what, pid, tid, 0), args);
+	put_event(t, new_event("M", what, pid, tid, 0), args);
 }
 
-static json_object *value_of(const struct run_event *event, uint64_t val)
+/* The values of a set are its events, then its ratios. */
+static unsigned count_values(const struct run_set *set)
 {
-	if (event->scale != 1) /* a scale of exactly 1: no unit */
-		return jsonwrite_made(
-			json_object_new_double(count_real(event, val) * event->scale));
-	return jsonwrite_count(event->is_signed, val);
+	return set->nevents + set->nratios;
 }
 
 /* Several sets can contain the same event: add the number of the set. */
-static char *label_of(const struct trace *t, size_t set, const char *label)
+static char *label_of(const struct trace *t, size_t k, unsigned i)
 {
-	return t->run->nsets > 1 ? xasprintf("%s (set %zu)", label, set) : xstrdup(label);
+	const struct run_set *set = &t->run->set[k];
+	const char *label =
+		i < set->nevents ? set->event[i].label : set->ratio[i - set->nevents].label;
+
+	return t->run->nsets > 1 ? xasprintf("%s (set %zu)", label, k) : xstrdup(label);
+}
+
+/* NULL: unknown. */
+static json_object *value_of(const struct trace *t, const struct row *row, unsigned i)
+{
+	const struct run_set *set = &t->run->set[row->set];
+
+	if (i >= set->nevents)
+		return jsonwrite_ratio(row_ratio(t->run, row, i - set->nevents));
+	if ((row->valid >> i & 1) == 0)
+		return NULL;
+	if (set->event[i].scale != 1) /* a scale of exactly 1: no unit */
+		return jsonwrite_made(json_object_new_double(
+			count_real(&set->event[i], row->val[i]) * set->event[i].scale));
+	return jsonwrite_count(set->event[i].is_signed, row->val[i]);
 }
 
 static void add_counts(const struct trace *t, json_object *args, const struct row *row)
 {
-	const struct run_set *set = &t->run->set[row->set];
+	for (unsigned i = 0; i < count_values(&t->run->set[row->set]); i++) {
+		char *label = label_of(t, row->set, i);
 
-	for (unsigned i = 0; i < set->nevents; i++) {
-		char *label = label_of(t, row->set, set->event[i].label);
-
-		jsonwrite_add(args, label,
-			      row->valid >> i & 1 ? value_of(&set->event[i], row->val[i]) : NULL);
-		free(label);
-	}
-	for (unsigned i = 0; i < set->nratios; i++) {
-		char *label = label_of(t, row->set, set->ratio[i].label);
-
-		jsonwrite_add(args, label, jsonwrite_ratio(row_ratio(t->run, row, i)));
+		jsonwrite_add(args, label, value_of(t, row, i));
 		free(label);
 	}
 	if (row->incomplete)
-		jsonwrite_add(args, "incomplete", jsonwrite_made(json_object_new_boolean(1)));
+		jsonwrite_add_flag(args, "incomplete", true);
 }
 
 /* ---- tracks ------------------------------------------------------------------- */
@@ -147,19 +150,19 @@ static bool is_open(const struct track *track)
 	return track != NULL && track->name != NULL;
 }
 
-static void put_counter(struct trace *t, const struct row *row, pid_t pid, pid_t tid,
-			const char *what, json_object *value)
+static void put_counter(struct trace *t, const struct row *row, pid_t pid, pid_t tid, unsigned i,
+			json_object *value)
 {
 	json_object *args = jsonwrite_made(json_object_new_object());
-	char *label = label_of(t, row->set, what);
-	const char *unit = t->run->of_cpus ? cpu_scope_name(row->scope) : "lwp";
+	char *label = label_of(t, row->set, i);
+	const char *unit = t->run->of_cpus ? scope_name(row->scope) : "lwp";
 	char *name =
 		t->run->of_cpus && row->key != NULL
 			? xasprintf("%s %s", label, row->key)
 			: xasprintf("%s %s %d", label, unit, t->run->of_cpus ? row->id : row->lwp);
 
 	jsonwrite_add(args, "count", value);
-	put_with_args(t, new_event("C", name, pid, tid, row->time_ns), args);
+	put_event(t, new_event("C", name, pid, tid, row->time_ns), args);
 	free(name);
 	free(label);
 }
@@ -170,13 +173,8 @@ static void end_counters(struct trace *t, const struct track *track, int64_t ns)
 	struct row row = {.lwp = track->lwp, .time_ns = ns};
 
 	for (; track->has_counters && row.set < t->run->nsets; row.set++) {
-		const struct run_set *set = &t->run->set[row.set];
-
-		for (unsigned i = 0; i < set->nevents; i++)
-			put_counter(t, &row, track->pid, track->tid, set->event[i].label,
-				    jsonwrite_made(json_object_new_int(0)));
-		for (unsigned i = 0; i < set->nratios; i++)
-			put_counter(t, &row, track->pid, track->tid, set->ratio[i].label,
+		for (unsigned i = 0; i < count_values(&t->run->set[row.set]); i++)
+			put_counter(t, &row, track->pid, track->tid, i,
 				    jsonwrite_made(json_object_new_int(0)));
 	}
 }
@@ -188,7 +186,7 @@ static void close_track(struct trace *t, struct track *track, json_object *args,
 	end_counters(t, track, ns);
 	/* Times go backwards only in forged records. */
 	add_us(span, "dur", ns > track->start_ns ? ns - track->start_ns : 0);
-	put_with_args(t, span, args);
+	put_event(t, span, args);
 	free(track->name);
 	track->name = NULL;
 }
@@ -218,12 +216,6 @@ static struct track *open_track(struct trace *t, pid_t pid, pid_t tid, int lwp, 
 	return track;
 }
 
-static void rename_track(struct track *track, const char *name)
-{
-	free(track->name);
-	track->name = xstrdup(name);
-}
-
 /* An LWP without a row for its birth was there when the run or its process started. */
 static struct track *track_of(struct trace *t, const struct row *row)
 {
@@ -232,8 +224,10 @@ static struct track *track_of(struct trace *t, const struct row *row)
 	const char *name = row->comm != NULL ? row->comm : "?";
 
 	if (is_open(track)) {
-		if (row->tid != row->pid && row->comm != NULL) /* threads name themselves later */
-			rename_track(track, row->comm);
+		if (row->tid != row->pid && row->comm != NULL) { /* threads name themselves later */
+			free(track->name);
+			track->name = xstrdup(row->comm);
+		}
 		return track;
 	}
 	if (!is_open(process))
@@ -265,21 +259,15 @@ static void close_process(struct trace *t, pid_t pid, json_object *args, int64_t
 static void put_ticks(struct trace *t, const struct row *row)
 {
 	struct track *track = t->run->of_cpus ? NULL : track_of(t, row);
-	const struct run_set *set = &t->run->set[row->set];
 	pid_t pid = track != NULL ? row->pid : OF_CPUS, tid = track != NULL ? row->tid : OF_CPUS;
 
 	if (track != NULL)
 		track->has_counters = true;
-	for (unsigned i = 0; i < set->nevents; i++) {
-		if (row->valid >> i & 1)
-			put_counter(t, row, pid, tid, set->event[i].label,
-				    value_of(&set->event[i], row->val[i]));
-	}
-	for (unsigned i = 0; i < set->nratios; i++) {
-		json_object *value = jsonwrite_ratio(row_ratio(t->run, row, i));
+	for (unsigned i = 0; i < count_values(&t->run->set[row->set]); i++) {
+		json_object *value = value_of(t, row, i);
 
 		if (value != NULL)
-			put_counter(t, row, pid, tid, set->ratio[i].label, value);
+			put_counter(t, row, pid, tid, i, value);
 	}
 }
 
@@ -297,7 +285,7 @@ static void put_fork(struct trace *t, const struct row *row)
 		jsonwrite_add_int(args, "child", row->child);
 		event = new_event("i", "fork", row->pid, row->tid, row->time_ns);
 		jsonwrite_add_text(event, "s", "t"); /* scope: this thread */
-		put_with_args(t, event, args);
+		put_event(t, event, args);
 	}
 	child = find_track(t, row->child, row->child);
 	if (!is_open(child) && !(late && child != NULL))
@@ -326,8 +314,7 @@ static void put_end(struct trace *t, const struct row *row)
 	else if (row->tid != row->pid)
 		close_track(t, track, args, row->time_ns);
 	else /* other LWPs, and so the process, continue */
-		put_with_args(t, new_event("i", "lwp_exit", row->pid, row->tid, row->time_ns),
-			      args);
+		put_event(t, new_event("i", "lwp_exit", row->pid, row->tid, row->time_ns), args);
 }
 
 static void trace_row(struct sink *sink, const struct row *row)
@@ -361,8 +348,9 @@ static void trace_row(struct sink *sink, const struct row *row)
 	}
 }
 
-static void free_tracks(struct trace *t)
+static void trace_free(struct sink *sink)
 {
+	struct trace *t = (struct trace *)sink;
 	struct track *track;
 
 	while ((track = RB_MIN(tracks, &t->tracks)) != NULL) {
@@ -370,6 +358,7 @@ static void free_tracks(struct trace *t)
 		free(track->name);
 		free(track);
 	}
+	json_object_put(t->args);
 }
 
 static void trace_begin(struct sink *sink, const struct run *run)
@@ -378,8 +367,6 @@ static void trace_begin(struct sink *sink, const struct run *run)
 	json_object *about = jsonwrite_made(json_object_new_object());
 
 	t->run = run;
-	t->events = 0;
-	t->last_ns = 0;
 	jsonwrite_add_text(about, "tool", run->tool);
 	jsonwrite_add_text(about, "host", run->host);
 	jsonwrite_add_time(about, "start", run->start_ns);
@@ -399,27 +386,16 @@ static void trace_end(struct sink *sink)
 		if (is_open(track))
 			close_track(t, track, NULL, t->last_ns);
 	}
-	free_tracks(t);
 	fputs("\n]}\n", t->file);
-}
-
-static void trace_free(struct sink *sink)
-{
-	struct trace *t = (struct trace *)sink;
-
-	free_tracks(t);
-	json_object_put(t->args);
-	free(t);
 }
 
 struct sink *trace_open(FILE *file, const struct style *style)
 {
 	static const struct sink_ops ops = {
 		.begin = trace_begin, .row = trace_row, .end = trace_end, .free = trace_free};
-	struct trace *t = xcalloc(1, sizeof(*t));
+	struct trace *t = sink_new(sizeof(*t), &ops, NULL);
 
 	(void)style;
-	t->sink.ops = &ops;
 	t->file = file;
 	RB_INIT(&t->tracks);
 	return &t->sink;

@@ -291,17 +291,90 @@ static int on_overflow(uint64_t pc, const void *context)
 	return rc;
 }
 
+/* What the program wants SIGEMT, and the library's own signal, to do. */
+static struct sigaction wanted_emt = {.sa_handler = SIG_DFL},
+			wanted_notice = {.sa_handler = SIG_DFL};
+static int notice;    /* the library's own signal; 0: not known */
+static bool binding;  /* the library handles its own signal during the first bind */
+static bool given_up; /* the program has a handler, which must not get our signals */
+
+static int next_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	static int (*next)(int, const struct sigaction *, struct sigaction *);
+
+	if (next == NULL)
+		*(void **)&next = dlsym(RTLD_NEXT, "sigaction");
+	return next(sig, act, old);
+}
+
+/* A signal that the program or another one sent. */
+static void on_other_signal(int sig)
+{
+	if (wanted_emt.sa_handler == SIG_DFL) {
+		next_sigaction(sig, &wanted_emt, NULL);
+		raise(sig); /* when the handler has returned */
+	}
+}
+
 static void on_emt(int sig, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
-	(void)sig;
+	if (info->si_code != EMT_CPCOVF)
+		on_other_signal(sig);
 	if (info->si_code != EMT_CPCOVF || me == &nobody)
 		return;
 	if ((me == NULL ? on_birth() : on_overflow((uintptr_t)info->si_addr, context)) == -1 ||
 	    cpc_set_restart(cpc, set) == -1)
 		me->error = (uint64_t)errno;
 	errno = saved;
+}
+
+static void give_up(void)
+{
+	sigset_t old;
+
+	lock_out_handlers(&old);
+	cpc_unbind(cpc, set);
+	given_up = true;
+	if (me != NULL)
+		me->given_up = 1;
+	let_handlers_in(&old);
+}
+
+/*
+ * Programs reset all signals in a child before they execute another program in it, as libuv
+ * and git do.  The next overflow would kill the child, so the handlers stay.
+ */
+EXPORTED int sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	struct sigaction *wanted = sig == SIGEMT ? &wanted_emt : &wanted_notice;
+	const struct sigaction before = *wanted;
+
+	if (binding && act != NULL)
+		notice = sig;
+	if ((sig != SIGEMT && sig != notice) || set == NULL || binding || given_up)
+		return next_sigaction(sig, act, old);
+	if (act != NULL)
+		*wanted = *act;
+	if (old != NULL)
+		*old = before;
+	if (wanted->sa_handler == SIG_DFL || wanted->sa_handler == SIG_IGN)
+		return 0;
+	give_up();
+	return next_sigaction(sig, wanted, NULL);
+}
+
+EXPORTED sighandler_t signal(int sig, sighandler_t handler)
+{
+	static sighandler_t (*next)(int, sighandler_t);
+	struct sigaction act = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
+
+	if (next == NULL)
+		*(void **)&next = dlsym(RTLD_NEXT, "signal");
+	if (sig != SIGEMT && sig != notice)
+		return next(sig, handler);
+	return sigaction(sig, &act, &old) == -1 ? SIG_ERR : old.sa_handler;
 }
 
 /* ---- the process --------------------------------------------------------------------- */
@@ -329,8 +402,14 @@ static void begin_process(void)
 	if (lwps_fd == -1 || maps_fd == -1)
 		return;
 	begin_lwp();
+	if (given_up) {
+		me->given_up = 1;
+		return;
+	}
+	binding = notice == 0;
 	if (cpc_bind_curlwp(cpc, set, CPC_BIND_LWP_INHERIT) == -1)
 		me->error = (uint64_t)errno;
+	binding = false;
 }
 
 /* A forked child has no set bound, and writes to files of its own. */
@@ -350,7 +429,7 @@ __attribute__((destructor)) static void end(void)
 	if (me == NULL || me == &nobody)
 		return;
 	lock_out_handlers(&old);
-	me->others = cpc_set_sample_all(cpc, set, buf) == -1 && errno == EAGAIN;
+	me->others = !given_up && cpc_set_sample_all(cpc, set, buf) == -1 && errno == EAGAIN;
 	let_handlers_in(&old);
 }
 
@@ -391,6 +470,6 @@ __attribute__((constructor)) static void begin(void)
 	with_callers = getenv("OVFPROF_CALLERS") != NULL;
 	sigfillset(&act.sa_mask);
 	if (make_set(event, flags) && pthread_key_create(&key, end_lwp) == 0 &&
-	    sigaction(SIGEMT, &act, NULL) == 0 && pthread_atfork(NULL, NULL, in_child) == 0)
+	    next_sigaction(SIGEMT, &act, NULL) == 0 && pthread_atfork(NULL, NULL, in_child) == 0)
 		begin_process();
 }

@@ -28,9 +28,10 @@ struct slot {
 struct lwp {
 	_Alignas(65536) uint64_t tid; /* each begins on a page, whatever the page size */
 	uint64_t samples;
-	uint64_t no_room; /* samples for which no slot was free */
-	uint64_t error;	  /* errno, if it got no counters or lost them */
-	uint64_t others;  /* not 0: LWPs that are not in the file got no counters, or lost them */
+	uint64_t no_room;  /* samples for which no slot was free */
+	uint64_t error;	   /* errno, if it got no counters or lost them */
+	uint64_t others;   /* not 0: LWPs that are not in the file got no counters, or lost them */
+	uint64_t given_up; /* not 0: the program began to handle our signals */
 	struct slot slot[SLOTS];
 };
 

@@ -163,6 +163,10 @@ static void tell_losses(const char *pid, const struct lwp *lwp)
 		fprintf(stderr,
 			"ovfprof: process %s, LWP %" PRIu64 ": %s: its profile is incomplete\n",
 			pid, lwp->tid, strerror((int)lwp->error));
+	else if (lwp->given_up != 0)
+		fprintf(stderr,
+			"ovfprof: process %s handles a signal of the profiler itself: its profile ends there\n",
+			pid);
 	else if (lwp->others != 0)
 		fprintf(stderr,
 			"ovfprof: process %s: some LWPs got no counters, or lost them: their events are missing\n",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * claim.h - over all processes, a CPU has one set with events of the core PMU at a time, and
- * meanwhile no LWP has one.
+ * claim.h - claims of CPUs, valid for the whole machine: a CPU has one set with events of the core
+ * PMU at a time, and meanwhile no LWP has one.
  */
 #ifndef CPCI_CLAIM_H
 #define CPCI_CLAIM_H
@@ -10,14 +10,14 @@
 #include "../diag/diag.h"
 #include "../sys/sys.h"
 
-/* ---- claim.c ------------------------------------------------------------------- */
+/* ---- claim.c: the caller holds the lock, except in functions for signal handlers ---- */
 
 #define CPCI_CLAIM_LOOK_NS 100000000 /* for how long a look for claims is valid */
 
 /*
  * Claims a CPU, which ends the epochs of LWPs.  NULL: another process has claimed that CPU,
- * or it cannot be claimed: see `diag`.  A claim with a CPC_WARNING in `diag`: other processes
- * cannot see it, or it invalidates their sets.
+ * or it cannot be claimed: see `diag`.  A CPC_WARNING in `diag` says that other processes cannot
+ * see the claim, or that it invalidates their sets.
  */
 struct cpci_claim *cpci_claim(int cpu, struct cpci_diag *diag);
 /* Is it a claim of this process on that CPU?  NULL: no. */
@@ -30,12 +30,12 @@ struct cpci_epoch {
 	bool exempt;	 /* it never ends: a set without counters of the core PMU */
 	bool taken;	 /* by cpci_epoch_take()... */
 	unsigned nforks; /* ...in a process after this number of forks */
-	uint64_t root, others;
+	uint64_t root, local;
 };
 /* For sets without counters of the core PMU. */
 #define CPCI_EPOCH_EXEMPT ((struct cpci_epoch){.exempt = true})
 /* An epoch that has ended. */
-#define CPCI_EPOCH_OVER ((struct cpci_epoch){.root = UINT64_MAX, .others = UINT64_MAX})
+#define CPCI_EPOCH_OVER ((struct cpci_epoch){.root = UINT64_MAX, .local = UINT64_MAX})
 /* Call this before the set of an LWP starts counting.  -1: a CPU is claimed, see `diag`. */
 int cpci_epoch_take(struct cpci_epoch *epoch, struct cpci_diag *diag);
 /* Call this when that set is unbound; no effect on epochs that were not taken. */
@@ -56,7 +56,7 @@ struct cpci_holder {
 	enum cpci_claim_dir dir; /* where it was found, or where the search failed */
 };
 
-/* Does an errno mean that a file does not exist for us, rather than an unknown state? */
+/* Does an errno mean that a file does not exist for us?  False: it may exist. */
 bool cpci_claim_is_absence(int err);
 /* Opens the directory, if no user can remove another user's files there; -1 and errno. */
 int cpci_claim_dir_open(enum cpci_claim_dir which);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * claim_dir.c - find the claims of CPUs, their owners, and those that are valid.  See
- * claim.c.
- */
+/* claim_dir.c - finds the valid claims of CPUs and their owners.  See claim.c. */
 #include "claim.h"
 
 #include <dirent.h>
@@ -20,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_ENTRIES 10000 /* how many names are read in a directory where all users can write */
-#define MUTEX_TRIES 2000   /* each of a millisecond; the mutex is never held as long */
+#define LOOK_ENTRIES 10000 /* the limit of names read in a directory where all users can write */
+#define MUTEX_TRIES 2000   /* of a millisecond each; the mutex is never held for so long */
 
 #define PREFIX "cpc-cpu" /* of the names of claims */
 
@@ -32,20 +29,8 @@ static const int look_flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_
 
 bool cpci_claim_is_absence(int err)
 {
-	switch (err) {
-	case ENOENT:
-	case ENOTDIR:
-	case ESRCH:
-	case EACCES:
-	case EPERM:
-	case ELOOP:
-	case ENXIO:
-	case ENODEV:
-	case EWOULDBLOCK:
-		return true;
-	default:
-		return false;
-	}
+	return err == ENOENT || err == ENOTDIR || err == ESRCH || err == EACCES || err == EPERM ||
+	       err == ELOOP || err == ENXIO || err == ENODEV || err == EWOULDBLOCK;
 }
 
 /* After a failed call: 0 if errno says that the claim does not exist, else -1. */
@@ -65,16 +50,12 @@ int cpci_claim_dir_open(enum cpci_claim_dir which)
 	    ((st.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (st.st_mode & S_ISVTX) != 0))
 		return dir;
 	close(dir);
-	errno = EPERM;
-	return -1;
+	return cpci_errno(EPERM);
 }
 
 /* ---- names ------------------------------------------------------------------ */
 
-/*
- * CPU, PID namespace and process; the name also has the time in ns, so that it is
- * unpredictable.
- */
+/* CPU, PID namespace and process; the name also has the time in ns, so that it is unpredictable. */
 struct name {
 	int cpu;
 	uint64_t pidns;
@@ -116,7 +97,7 @@ static bool parse_name(const char *text, struct name *name)
 	return true;
 }
 
-/* ---- are claims believed ------------------------------------------------------------------- */
+/* ---- which claims are valid ---------------------------------------------------------------- */
 
 /* The state of a search through one directory. */
 struct look {
@@ -128,8 +109,8 @@ struct look {
 	bool any_user;	/* all users may count whole CPUs */
 };
 
-/* Sets what is needed to judge claims.  -1: that is unknown. */
-static int prepare(struct look *look)
+/* Sets the fields that the checks of claims need.  -1 and errno: they are unknown. */
+static int prepare_look(struct look *look)
 {
 	if (look->ready)
 		return 0;
@@ -154,9 +135,8 @@ static bool same_users(pid_t pid)
 /*
  * May that process count whole CPUs, by capabilities that it had when it took its locks?
  * Then `uid` is its user.  A process that created a user namespace has all capabilities, but
- * only in there.  A process that got capabilities by an exec is recognized by its files in
- * /proc: they belong to root, until the program makes itself dumpable.  1: yes, 0: no, -1:
- * unknown.
+ * only in that namespace.  If a process got capabilities by an exec, its files in /proc belong to
+ * root, until the program makes itself dumpable.  1: yes, 0: no, -1: unknown.
  */
 static int may_claim(const struct look *look, pid_t pid, uid_t *uid)
 {
@@ -203,35 +183,41 @@ static int is_locked(int fd, pid_t *pid)
 	return lock.l_type != F_UNLCK;
 }
 
-/* The names of root's claims can be trusted; their processes may be in another namespace. */
-static int judge_roots(const struct look *look, const char *text, const struct name *name,
-		       pid_t *pid)
+/*
+ * Opens the file of a claim if it belongs to that user, and if only that user may write it, since
+ * writers can lock it.  A user's file must have one name: a second one could name another CPU.
+ */
+static int open_claim(const struct look *look, const char *text, uid_t uid)
 {
+	int fd = openat(look->dir, text, look_flags);
 	struct stat st;
+
+	if (fd == -1 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == uid &&
+			 (st.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+			 (look->which == CPCI_DIR_ROOT || st.st_nlink == 1)))
+		return fd;
+	close(fd);
+	return cpci_errno(EPERM);
+}
+
+/* The names of root's claims can be trusted; their processes may be in another namespace. */
+static int check_root_claim(const struct look *look, const char *text, const struct name *name,
+			    pid_t *pid)
+{
 	int fd;
 
-	/*
-	 * Files of dead processes are skipped: other users can take any number of read locks
-	 * on them.
-	 */
+	/* Skip files of dead processes: other users can take any number of read locks on them. */
 	if (look->pidns != 0 && name->pidns == look->pidns && kill(name->pid, 0) == -1 &&
 	    errno == ESRCH)
 		return 0;
-	fd = openat(look->dir, text, look_flags);
-	if (fd == -1)
-		return zero_if_absent();
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == 0 &&
-	    (st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
-		return is_locked(fd, pid);
-	close(fd);
-	return 0;
+	fd = open_claim(look, text, 0);
+	return fd != -1 ? is_locked(fd, pid) : zero_if_absent();
 }
 
-/* Queries the lock of a file only after its owner turns out to be allowed to claim. */
-static int judge_users(const struct look *look, const char *text, const struct name *name,
-		       pid_t *pid)
+/* Queries the lock of a file only after it is certain that its owner may claim. */
+static int check_user_claim(const struct look *look, const char *text, const struct name *name,
+			    pid_t *pid)
 {
-	struct stat st;
 	uid_t uid;
 	int fd, rc;
 
@@ -240,23 +226,12 @@ static int judge_users(const struct look *look, const char *text, const struct n
 	rc = may_claim(look, name->pid, &uid);
 	if (rc != 1)
 		return rc;
-	fd = openat(look->dir, text, look_flags);
-	if (fd == -1)
-		return zero_if_absent();
-	/*
-	 * A file that others may write they may also lock; a second name could name another
-	 * CPU.
-	 */
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == uid && st.st_nlink == 1 &&
-	    (st.st_mode & (S_IWGRP | S_IWOTH)) == 0) {
-		rc = is_locked(fd, pid);
-		return rc == 1 ? *pid == name->pid : rc;
-	}
-	close(fd);
-	return 0;
+	fd = open_claim(look, text, uid);
+	rc = fd != -1 ? is_locked(fd, pid) : zero_if_absent();
+	return rc == 1 ? *pid == name->pid : rc;
 }
 
-/* The caller holds the mutex, so an unlocked file is stale, rather than being created. */
+/* Removes a stale file.  The caller holds the mutex, so an unlocked file is not a new one. */
 static void remove_dead(int dir, const char *text)
 {
 	int fd = openat(dir, text, look_flags);
@@ -272,20 +247,20 @@ static void remove_dead(int dir, const char *text)
 }
 
 /* Our own claims must not even be opened: see claim.c. */
-static int judge(struct look *look, const char *text, int cpu, bool tidy,
-		 struct cpci_holder *holder)
+static int check_claim(struct look *look, const char *text, int cpu, bool tidy,
+		       struct cpci_holder *holder)
 {
 	struct name name;
 	int rc;
 
 	if (!parse_name(text, &name) || (cpu != -1 && name.cpu != cpu))
 		return 0;
-	if (prepare(look) == -1)
+	if (prepare_look(look) == -1)
 		return -1;
 	if (name.pidns == look->pidns && name.pid == getpid())
 		return 0;
-	rc = (look->which == CPCI_DIR_ROOT ? judge_roots : judge_users)(look, text, &name,
-									&holder->pid);
+	rc = (look->which == CPCI_DIR_ROOT ? check_root_claim : check_user_claim)(look, text, &name,
+										  &holder->pid);
 	if (rc == 1)
 		holder->cpu = name.cpu;
 	else if (rc == 0 && tidy)
@@ -315,7 +290,7 @@ static int find_in(enum cpci_claim_dir which, int cpu, bool tidy, struct cpci_ho
 										  machines */
 
 			at += entry->d_reclen;
-			rc = judge(&look, entry->d_name, cpu, tidy, holder);
+			rc = check_claim(&look, entry->d_name, cpu, tidy, holder);
 		}
 	}
 	cpci_close(look.dir);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void cpci_diag(struct cpci_diag *diag, int err, int subcode, const char *fmt, ...)
+int cpci_diag(struct cpci_diag *diag, int err, int subcode, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -17,9 +17,10 @@ void cpci_diag(struct cpci_diag *diag, int err, int subcode, const char *fmt, ..
 	va_start(ap, fmt);
 	vsnprintf(diag->text, sizeof(diag->text), fmt, ap);
 	va_end(ap);
+	return -1;
 }
 
-void cpci_diag_nomem(struct cpci_diag *diag)
+int cpci_diag_nomem(struct cpci_diag *diag)
 {
-	cpci_diag(diag, ENOMEM, 0, "%s", strerror(ENOMEM));
+	return cpci_diag(diag, ENOMEM, 0, "%s", strerror(ENOMEM));
 }

@@ -11,9 +11,11 @@ struct cpci_diag {
 	char text[1024]; /* symbols can be long */
 };
 
-__attribute__((format(printf, 4, 5))) void cpci_diag(struct cpci_diag *diag, int err, int subcode,
-						     const char *fmt, ...);
-void cpci_diag_nomem(struct cpci_diag *diag);
+/* Both return -1. */
+__attribute__((format(printf, 4, 5))) int cpci_diag(struct cpci_diag *diag, int err, int subcode,
+						    const char *fmt, ...);
+int cpci_diag_nomem(struct cpci_diag *diag);
+
 /* Finds the known name that is most similar to a misspelt one. */
 struct cpci_suggest {
 	const char *name;
@@ -22,6 +24,7 @@ struct cpci_suggest {
 };
 
 void cpci_suggest_start(struct cpci_suggest *suggest, const char *name);
-void cpci_suggest_try(struct cpci_suggest *suggest, const char *candidate);
+/* `suggest` is a struct cpci_suggest: functions that visit names can call this. */
+void cpci_suggest_try(void *suggest, const char *candidate);
 
 #endif /* CPCI_DIAG_H */

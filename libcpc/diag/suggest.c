@@ -7,19 +7,13 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/param.h>
 
 #define MAX_NAME 64
 
 static int lower(char c)
 {
 	return tolower((unsigned char)c);
-}
-
-static unsigned least(unsigned a, unsigned b, unsigned c)
-{
-	unsigned ab = a < b ? a : b;
-
-	return ab < c ? ab : c;
 }
 
 /*
@@ -41,7 +35,7 @@ static unsigned distance(const char *a, const char *b)
 		for (size_t j = 1; j <= n; j++) {
 			bool same = lower(a[i - 1]) == lower(b[j - 1]);
 
-			row[j] = least(last[j] + 1, row[j - 1] + 1, last[j - 1] + !same);
+			row[j] = MIN(MIN(last[j], row[j - 1]) + 1, last[j - 1] + !same);
 			if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
 			    lower(a[i - 2]) == lower(b[j - 1]) && before[j - 2] + 1 < row[j])
 				row[j] = before[j - 2] + 1;
@@ -61,8 +55,9 @@ void cpci_suggest_start(struct cpci_suggest *suggest, const char *name)
 	suggest->distance = (unsigned)(strlen(name) + 2) / 3 + 1;
 }
 
-void cpci_suggest_try(struct cpci_suggest *suggest, const char *candidate)
+void cpci_suggest_try(void *arg, const char *candidate)
 {
+	struct cpci_suggest *suggest = arg;
 	unsigned d;
 
 	if (strcmp(candidate, suggest->name) == 0 || strlen(candidate) > MAX_NAME ||

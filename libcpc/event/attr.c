@@ -7,7 +7,6 @@
 #include "event.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 /*
@@ -71,11 +70,6 @@ bool cpci_attr_is(const char *name)
 	       (cpci_pmu_name(PERF_TYPE_RAW, pmu) && cpci_pmu_format(pmu, name, format));
 }
 
-static void try_field(void *arg, const char *field)
-{
-	cpci_suggest_try(arg, field);
-}
-
 void cpci_attr_try(struct cpci_suggest *suggest)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -90,15 +84,13 @@ static int refuse_unknown(const char *event, const char *name, const char *pmu,
 	cpci_suggest_start(&suggest, name);
 	cpci_attr_try(&suggest);
 	if (pmu != NULL)
-		cpci_pmu_walk_format(pmu, &suggest, try_field);
+		cpci_pmu_each_file(pmu, "format", &suggest, cpci_suggest_try);
 	if (suggest.best[0] != '\0')
-		cpci_diag(diag, EINVAL, CPC_INVALID_ATTRIBUTE,
-			  "unknown attribute '%s' of event '%s' (did you mean '%s'?)", name, event,
-			  suggest.best);
-	else
-		cpci_diag(diag, EINVAL, CPC_INVALID_ATTRIBUTE,
-			  "unknown attribute '%s' of event '%s'", name, event);
-	return -1;
+		return cpci_diag(diag, EINVAL, CPC_INVALID_ATTRIBUTE,
+				 "unknown attribute '%s' of event '%s' (did you mean '%s'?)", name,
+				 event, suggest.best);
+	return cpci_diag(diag, EINVAL, CPC_INVALID_ATTRIBUTE,
+			 "unknown attribute '%s' of event '%s'", name, event);
 }
 
 /* Refuses a known attribute that this term does not have. */
@@ -106,32 +98,24 @@ static int refuse(const struct cpci_term *term, const char *event, const char *n
 		  const char *pmu, struct cpci_diag *diag)
 {
 	if (cpci_perf_is_software(&term->attr))
-		cpci_diag(diag, EINVAL, CPC_INVALID_ATTRIBUTE,
-			  "event '%s' has no attribute '%s': it is not counted by a PMU", event,
-			  name);
-	else if (pmu != NULL)
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "attribute '%s' of event '%s' cannot be set: PMU '%s' has no such field",
-			  name, event, pmu);
-	else if (cpci_perf_have_core_pmu())
-		cpci_diag(diag, EINVAL, CPC_INVALID_ATTRIBUTE,
-			  "attribute '%s' does not go with event '%s', whose code the kernel "
-			  "chooses; name an event of the CPU, or give its code",
-			  name, event);
-	else
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "attribute '%s' of event '%s' cannot be set: the kernel has no hardware "
-			  "counters on this machine",
-			  name, event);
-	return -1;
-}
-
-static bool find_format(const char *pmu, const char *field, char *format)
-{
-	if (!cpci_pmu_is_word(field))
-		return cpci_pmu_format(pmu, field, format);
-	snprintf(format, CPCI_PMU_TEXT, "%s:0-63", field);
-	return true;
+		return cpci_diag(diag, EINVAL, CPC_INVALID_ATTRIBUTE,
+				 "event '%s' has no attribute '%s': it is not counted by a PMU",
+				 event, name);
+	if (pmu != NULL)
+		return cpci_diag(
+			diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			"attribute '%s' of event '%s' cannot be set: PMU '%s' has no such field",
+			name, event, pmu);
+	if (cpci_perf_have_core_pmu())
+		return cpci_diag(
+			diag, EINVAL, CPC_INVALID_ATTRIBUTE,
+			"attribute '%s' does not go with event '%s', whose code the kernel "
+			"chooses; name an event of the CPU, or give its code",
+			name, event);
+	return cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			 "attribute '%s' of event '%s' cannot be set: the kernel has no hardware "
+			 "counters on this machine",
+			 name, event);
 }
 
 static int set_field(struct cpci_term *term, const char *event, const cpc_attr_t *attr,
@@ -148,7 +132,7 @@ static int set_field(struct cpci_term *term, const char *event, const cpc_attr_t
 	if (!cpci_perf_is_software(&term->attr) && term->attr.type != PERF_TYPE_HARDWARE &&
 	    term->attr.type != PERF_TYPE_HW_CACHE && cpci_pmu_name(term->attr.type, buf))
 		pmu = buf;
-	if (pmu == NULL || !find_format(pmu, field, format))
+	if (pmu == NULL || !cpci_pmu_format(pmu, field, format))
 		return cpci_attr_is(attr->ca_name)
 			       ? refuse(term, event, attr->ca_name, pmu, diag)
 			       : refuse_unknown(event, attr->ca_name, pmu, diag);
@@ -156,10 +140,10 @@ static int set_field(struct cpci_term *term, const char *event, const cpc_attr_t
 		val = !val;
 	if (cpci_pmu_put_bits(&term->attr, format, val, &max))
 		return 0;
-	cpci_diag(diag, EINVAL, CPC_ATTRIBUTE_OUT_OF_RANGE,
-		  "attribute '%s' of event '%s' is at most 0x%llx, not 0x%llx", attr->ca_name,
-		  event, (unsigned long long)max, (unsigned long long)attr->ca_val);
-	return -1;
+	return cpci_diag(diag, EINVAL, CPC_ATTRIBUTE_OUT_OF_RANGE,
+			 "attribute '%s' of event '%s' is at most 0x%llx, not 0x%llx",
+			 attr->ca_name, event, (unsigned long long)max,
+			 (unsigned long long)attr->ca_val);
 }
 
 int cpci_attr_apply(struct cpci_event *event, const char *name, const cpc_attr_t *attr,
@@ -167,12 +151,10 @@ int cpci_attr_apply(struct cpci_event *event, const char *name, const cpc_attr_t
 {
 	const struct known *how = find_known(attr->ca_name);
 
-	if (how != NULL && how->why != NULL) {
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "attribute '%s' of event '%s' cannot be set: %s", attr->ca_name, name,
-			  how->why);
-		return -1;
-	}
+	if (how != NULL && how->why != NULL)
+		return cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+				 "attribute '%s' of event '%s' cannot be set: %s", attr->ca_name,
+				 name, how->why);
 	for (uint_t i = 0; i < event->nterms; i++) {
 		if (set_field(&event->term[i], name, attr, diag) == -1)
 			return -1;
@@ -202,5 +184,5 @@ void cpci_attr_walk(void *arg, void (*action)(void *arg, const char *attr))
 	char pmu[CPCI_PMU_NAME];
 
 	if (cpci_pmu_name(PERF_TYPE_RAW, pmu))
-		cpci_pmu_walk_format(pmu, &v, visit_field);
+		cpci_pmu_each_file(pmu, "format", &v, visit_field);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * definition.c - events that are defined as sums and differences of other events.
- */
+/* definition.c - sums and differences of events, which may be defined so, too. */
 #include "event.h"
 
 #include <bsd/string.h>
@@ -19,7 +17,7 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 		    struct cpci_event *event, struct cpci_diag *diag)
 {
 	struct cpci_event sub = {.defs = event->defs, .depth = event->depth + 1, .scale = 1};
-	const char *pmu = def->section != NULL ? cpci_pfm_core_name() : "perf";
+	const char *pmu = def->section != NULL ? cpci_pfm_core()->name : "perf";
 	struct cpci_diag why;
 	char prefixed[256];
 	int known = 0, rc = 0;
@@ -37,27 +35,24 @@ static int add_part(const struct cpci_def *def, const char *part, bool minus, ui
 		*diag = why;
 		if (event->depth > 0)
 			return -1; /* the outermost definition adds its line */
-		cpci_diag(diag, why.err, why.subcode, "%s:%d: cannot resolve '%s': %s", def->file,
-			  def->line, def->name, why.text);
-		return -1;
+		return cpci_diag(diag, why.err, why.subcode, "%s:%d: cannot resolve '%s': %s",
+				 def->file, def->line, def->name, why.text);
 	}
 	if (event->nterms > 0 && (sub.scale != event->scale)) {
 		cpci_event_free(&sub);
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-			  "%s:%d: '%s' adds up events in different units", def->file, def->line,
-			  def->name);
-		return -1;
+		return cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+				 "%s:%d: '%s' adds up events in different units", def->file,
+				 def->line, def->name);
 	}
 	if (event->nterms + sub.nterms > CPCI_MAX_TERMS) {
 		cpci_event_free(&sub);
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-			  "%s:%d: '%s' is made of more than %d events", def->file, def->line,
-			  def->name, CPCI_MAX_TERMS);
-		return -1;
+		return cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+				 "%s:%d: '%s' is made of more than %d events", def->file, def->line,
+				 def->name, CPCI_MAX_TERMS);
 	}
 	if (event->redefined == NULL) {
 		event->redefined = sub.redefined;
-		event->known_as = sub.known_as;
+		event->replaced = sub.replaced;
 	}
 	event->scale = sub.scale;
 	strlcpy(event->unit, sub.unit, sizeof(event->unit));
@@ -77,23 +72,18 @@ static int evaluate(const struct cpci_def *def, uint_t flags, struct cpci_event 
 	char part[CPCI_MAX_PART];
 	size_t n;
 
-	if (def->error != NULL) {
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "%s:%d: '%s' is not an event: %s",
-			  def->file, def->line, def->name, def->error);
-		return -1;
-	}
+	if (def->error != NULL)
+		return cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "%s:%d: '%s' is not an event: %s",
+				 def->file, def->line, def->name, def->error);
 	if (def->ratio) {
 		event->ratio = def;
-		cpci_diag(diag, EINVAL, CPC_IS_RATIO, "%s:%d: '%s' is a ratio, not an event",
-			  def->file, def->line, def->name);
-		return -1;
+		return cpci_diag(diag, EINVAL, CPC_IS_RATIO, "%s:%d: '%s' is a ratio, not an event",
+				 def->file, def->line, def->name);
 	}
-	if (event->depth >= MAX_DEPTH) {
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-			  "%s:%d: the definition of '%s' refers to itself", def->file, def->line,
-			  def->name);
-		return -1;
-	}
+	if (event->depth >= MAX_DEPTH)
+		return cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+				 "%s:%d: the definition of '%s' refers to itself", def->file,
+				 def->line, def->name);
 	for (const char *p = def->expr; *p != '\0'; p += n + strspn(p + n, " \t")) {
 		n = strcspn(p, " \t");
 		if (n == 1 && (*p == '+' || *p == '-')) {
@@ -111,7 +101,7 @@ static int evaluate(const struct cpci_def *def, uint_t flags, struct cpci_event 
 }
 
 /* The kind of event that a user's definition replaces; NULL: none. */
-static const char *known_as(const char *name, uint_t flags, const struct cpci_defs *defs)
+static const char *find_replaced(const char *name, uint_t flags, const struct cpci_defs *defs)
 {
 	struct cpci_event other = {.defs = defs, .scale = 1};
 	const char *what = NULL;
@@ -153,52 +143,57 @@ static void find_nearest(const struct cpci_def *def, uint_t flags, const struct 
 	*name = '\0';
 }
 
-static void refuse_past(const struct cpci_def *def, uint_t flags, const struct cpci_event *event,
-			struct cpci_diag *diag)
+static int refuse_past(const struct cpci_def *def, uint_t flags, const struct cpci_event *event,
+		       struct cpci_diag *diag)
 {
 	char nearest[CPCI_MAX_PART];
 
 	find_nearest(def, flags, event, nearest, sizeof(nearest));
-	cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-		  "cannot count '%s': it is an event of the UltraSPARC (%s), and there is nothing "
-		  "like it on this machine%s%s%s",
-		  def->name, def->desc, *nearest != '\0' ? "; the nearest is '" : "", nearest,
-		  *nearest != '\0' ? "'" : "");
+	return cpci_diag(
+		diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+		"cannot count '%s': it is an event of the UltraSPARC (%s), and there is nothing "
+		"like it on this machine%s%s%s",
+		def->name, def->desc, *nearest != '\0' ? "; the nearest is '" : "", nearest,
+		*nearest != '\0' ? "'" : "");
 }
 
-static int lookup(enum cpci_source source, const char *name, uint_t flags, struct cpci_event *event,
-		  struct cpci_diag *diag)
+int cpci_event_defined(const char *name, uint_t flags, struct cpci_event *event,
+		       struct cpci_diag *diag)
 {
+	static const char *const kinds[] = {[CPCI_DEF_USER] = "user definition",
+					    [CPCI_DEF_SOLARIS] = "Solaris name",
+					    [CPCI_DEF_GENERIC] = "generic name"};
 	const struct cpci_defs *defs = event->defs;
-	bool elsewhere = false, here;
+	const struct cpci_def *elsewhere = NULL;
 	const char *pmu;
 
 	for (size_t i = 0; defs != NULL && i < defs->n; i++) {
 		struct cpci_def *def = &defs->def[i];
 
-		if (def->source != source || strcasecmp(def->name, name) != 0)
+		if (strcasecmp(def->name, name) != 0)
 			continue;
-		here = cpci_def_is_here(def);
-		if (here && source == CPCI_DEF_USER && !def->warned) {
-			event->known_as = known_as(name, flags, defs);
-			event->redefined = event->known_as != NULL ? def : NULL;
-		}
-		if (here)
+		if (elsewhere != NULL && elsewhere->source != def->source)
+			break; /* definitions replace those of later sources on all machines */
+		if (cpci_def_is_here(def)) {
+			event->resolver = kinds[def->source];
+			if (def->source == CPCI_DEF_USER && !def->warned) {
+				event->replaced = find_replaced(name, flags, defs);
+				event->redefined = event->replaced != NULL ? def : NULL;
+			}
 			return evaluate(def, flags, event, diag);
-		if (def->past) {
-			refuse_past(def, flags, event, diag);
-			return -1;
 		}
-		elsewhere = true;
+		if (def->past)
+			return refuse_past(def, flags, event, diag);
+		elsewhere = def;
 	}
-	if (!elsewhere)
+	if (elsewhere == NULL)
 		return 0;
-	pmu = cpci_pfm_core_name();
-	cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-		  "cannot count '%s': no event that is known for the CPU of this machine (%s) "
-		  "counts the same",
-		  name, pmu != NULL ? pmu : "not known to libpfm4");
-	return -1;
+	pmu = cpci_pfm_core()->name;
+	return cpci_diag(
+		diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+		"cannot count '%s': no event that is known for the CPU of this machine (%s) "
+		"counts the same",
+		name, pmu != NULL ? pmu : "not known to libpfm4");
 }
 
 int cpci_event_vendor(const char *name, uint_t flags, struct cpci_event *event,
@@ -214,22 +209,4 @@ int cpci_event_vendor(const char *name, uint_t flags, struct cpci_event *event,
 		return -1;
 	def = cpci_vendor_find(vendor, name);
 	return def != NULL ? evaluate(def, flags, event, diag) : 0;
-}
-
-int cpci_event_user(const char *name, uint_t flags, struct cpci_event *event,
-		    struct cpci_diag *diag)
-{
-	return lookup(CPCI_DEF_USER, name, flags, event, diag);
-}
-
-int cpci_event_solaris(const char *name, uint_t flags, struct cpci_event *event,
-		       struct cpci_diag *diag)
-{
-	return lookup(CPCI_DEF_SOLARIS, name, flags, event, diag);
-}
-
-int cpci_event_generic(const char *name, uint_t flags, struct cpci_event *event,
-		       struct cpci_diag *diag)
-{
-	return lookup(CPCI_DEF_GENERIC, name, flags, event, diag);
 }

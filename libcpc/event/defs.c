@@ -5,6 +5,7 @@
  *
  *	name = event [+|- event]...	# description
  *	name = ratio			# description; events, numbers, + - * / and parentheses
+ *	name, name... = ...		# one definition of several names
  *
  * A line "[pmu,pmu]" begins a section for machines whose core PMU has one of these libpfm4
  * names, or whose CPU has one of the vendor's names ("[GenuineIntel-6-CF]", or a MIDR
@@ -45,7 +46,6 @@ struct reader {
 	struct cpci_diag *diag;
 };
 
-/* Called thousands of times at each start of a program: isblank(3) is slower. */
 static char *trim(char *s)
 {
 	char *end;
@@ -58,52 +58,54 @@ static char *trim(char *s)
 	return s;
 }
 
-static int nomem(const struct reader *r)
+/* Appends an allocated string to a list.  -1: there is no string or no memory; it is freed. */
+static int append(const struct reader *r, char ***list, size_t *n, char *text)
 {
-	cpci_diag_nomem(r->diag);
-	return -1;
+	char **longer = text != NULL ? reallocarray(*list, *n + 1, sizeof(*longer)) : NULL;
+
+	if (longer == NULL) {
+		free(text);
+		return cpci_diag_nomem(r->diag);
+	}
+	*list = longer;
+	longer[(*n)++] = text;
+	return 0;
 }
 
-/* The caller of cpci_defs_new() prints it later.  -1: out of memory. */
-static int add_warning(const struct reader *r, const char *text)
+/* The caller of cpci_defs_new() prints it later. */
+static int add_warning(const struct reader *r, char *text)
 {
-	struct cpci_defs *defs = r->defs;
-	char **warning = reallocarray(defs->warning, defs->nwarnings + 1, sizeof(*warning));
+	return append(r, &r->defs->warning, &r->defs->nwarnings, text);
+}
 
-	if (warning == NULL)
-		return nomem(r);
-	defs->warning = warning;
-	warning[defs->nwarnings] = strdup(text);
-	if (warning[defs->nwarnings] == NULL)
-		return nomem(r);
-	defs->nwarnings++;
-	return 0;
+/* Keeps a text that contains the strings of definitions. */
+static int keep_text(const struct reader *r, char *text)
+{
+	return append(r, &r->defs->text, &r->defs->ntexts, text);
 }
 
 /* A malformed line affects only the event that it defines.  -1: out of memory. */
 static int warn(const struct reader *r, const char *what)
 {
 	char *text;
-	int rc;
 
-	if (asprintf(&text, "%s:%d: %s", r->file, r->line, what) == -1)
-		return nomem(r);
-	rc = add_warning(r, text);
-	free(text);
-	return rc;
+	return add_warning(r, asprintf(&text, "%s:%d: %s", r->file, r->line, what) != -1 ? text
+											 : NULL);
 }
 
 /* Does a list such as "skl,GenuineIntel-6-CF" contain this machine's core PMU or its CPU? */
-static bool list_has_machine(const char *pmus, const char *mine)
+static bool list_has_machine(const char *pmus)
 {
+	const struct cpci_core_pmu *core = cpci_pfm_core();
 	char cpu[64];
 	size_t n;
 
 	for (const char *p = pmus; *p != '\0'; p += n + (p[n] == ',')) {
 		n = strcspn(p, ",");
-		if (mine != NULL && strlen(mine) == n && strncasecmp(p, mine, n) == 0)
-			return true;
 		snprintf(cpu, sizeof(cpu), "%.*s", (int)n, p);
+		if ((core->name != NULL && strcasecmp(cpu, core->name) == 0) ||
+		    (core->alias != NULL && strcasecmp(cpu, core->alias) == 0))
+			return true;
 		if ((strchr(cpu, '-') != NULL || strncmp(cpu, "0x", 2) == 0) &&
 		    cpci_cpuid_matches(cpu))
 			return true;
@@ -129,50 +131,27 @@ static int read_section(struct reader *r, char *line)
 
 bool cpci_def_is_here(const struct cpci_def *def)
 {
-	const char *alias = cpci_pfm_core_alias();
-
-	return def->section == NULL || list_has_machine(def->section, cpci_pfm_core_name()) ||
-	       (alias != NULL && list_has_machine(def->section, alias));
+	return def->section == NULL || list_has_machine(def->section);
 }
 
-/*
- * Adds a definition.  `error`: what is wrong with the expression, or NULL.  -1: out of memory.
- */
-static int add_definition(struct reader *r, const char *name, const char *expr, bool ratio,
-			  const char *desc, const char *error)
+/* Adds a definition.  -1: out of memory. */
+static int add_definition(const struct reader *r, const struct cpci_def *def)
 {
 	struct cpci_defs *defs = r->defs;
-	struct cpci_def *def;
+	struct cpci_def *array;
 
-	if (defs->n == defs->room) {
-		size_t room = 2 * defs->room + 256;
-
-		def = reallocarray(defs->def, room, sizeof(*def));
-		if (def == NULL)
-			return nomem(r);
-		defs->def = def;
-		defs->room = room;
-	}
-	def = &defs->def[defs->n];
-	*def = (struct cpci_def){.source = r->source,
-				 .line = r->line,
-				 .section = r->section,
-				 .past = r->past,
-				 .ratio = ratio,
-				 .file = r->file,
-				 .name = name,
-				 .expr = expr,
-				 .desc = desc,
-				 .error = error};
-	/*
-	 * Definitions for other machines are only needed for the messages about users' files.
-	 */
-	if (r->source != CPCI_DEF_VENDOR || cpci_def_is_here(def))
-		defs->n++;
+	/* Definitions for other machines are only needed for the messages about users' files. */
+	if (def->source == CPCI_DEF_VENDOR && !cpci_def_is_here(def))
+		return 0;
+	array = cpci_grow(defs->def, defs->n, &defs->room, sizeof(*array));
+	if (array == NULL)
+		return cpci_diag_nomem(r->diag);
+	defs->def = array;
+	array[defs->n++] = *def;
 	return 0;
 }
 
-/* What is wrong with the name that a line defines; NULL: nothing. */
+/* Returns why the name that a line defines is invalid; NULL: it is valid. */
 static const char *check_name(const struct reader *r, const char *name)
 {
 	if (*name == '\0' || strpbrk(name, " \t,:/") != NULL)
@@ -185,10 +164,7 @@ static const char *check_name(const struct reader *r, const char *name)
 	return NULL;
 }
 
-/*
- * Checks "a - b + c".  Names contain operators, so these need blanks around.  NULL:
- * well-formed.
- */
+/* Checks "a - b + c".  Operators need blanks around: names can contain them.  NULL: well-formed. */
 static const char *check_sum(const char *expr)
 {
 	bool want_event = true;
@@ -209,68 +185,60 @@ static const char *check_sum(const char *expr)
 	return want_event ? "an expression is event [+|- event]..." : NULL;
 }
 
-/* What is wrong with an expression; NULL: it is well-formed. */
+/* Returns why an expression is malformed; NULL: it is well-formed. */
 static const char *check_expr(const char *expr, bool is_ratio)
 {
-	struct cpc_ratio *ratio;
 	const char *wrong;
 
 	if (*expr == '\0')
 		return "an event is missing after '='";
 	if (!is_ratio)
 		return check_sum(expr);
-	ratio = cpci_ratio_parse(expr, &wrong);
-	if (ratio != NULL)
-		cpci_ratio_free(ratio);
+	cpc_ratio_free(cpci_ratio_parse(expr, &wrong));
 	return wrong;
+}
+
+/* Reads "name, name... = expression".  -1: out of memory. */
+static int read_definition(const struct reader *r, char *line, const char *desc)
+{
+	struct cpci_def def = {.source = r->source,
+			       .file = r->file,
+			       .line = r->line,
+			       .section = r->section,
+			       .past = r->past,
+			       .desc = desc};
+	char *equal = strchr(line, '='), *next;
+	const char *wrong;
+
+	if (equal == NULL)
+		return warn(r, "a definition is: name = event [+|- event]...  # description");
+	*equal = '\0';
+	def.expr = trim(equal + 1);
+	def.ratio = !r->past && cpci_expr_is_ratio(def.expr);
+	def.error = r->past ? NULL : check_expr(def.expr, def.ratio);
+	if (def.error != NULL && warn(r, def.error) == -1)
+		return -1;
+	for (char *name = line; name != NULL; name = next) {
+		next = strchr(name, ',');
+		if (next != NULL)
+			*next++ = '\0';
+		def.name = trim(name);
+		wrong = check_name(r, def.name);
+		if ((wrong != NULL ? warn(r, wrong) : add_definition(r, &def)) == -1)
+			return -1;
+	}
+	return 0;
 }
 
 static int read_line(struct reader *r, char *line)
 {
-	char *hash = strchr(line, '#'), *desc = hash != NULL ? hash + 1 : line + strlen(line);
-	char *eq, *name, *expr;
-	const char *error;
-	bool ratio;
+	char *hash = strchrnul(line, '#'), *desc = hash + (*hash == '#');
 
-	if (hash != NULL)
-		*hash = '\0';
-	desc = trim(desc);
+	*hash = '\0';
 	line = trim(line);
 	if (*line == '\0')
 		return 0;
-	if (*line == '[')
-		return read_section(r, line);
-	eq = strchr(line, '=');
-	if (eq == NULL)
-		return warn(r, "a definition is: name = event [+|- event]...  # description");
-	*eq = '\0';
-	name = trim(line);
-	expr = trim(eq + 1);
-	error = check_name(r, name);
-	if (error != NULL)
-		return warn(r, error);
-	ratio = !r->past && cpci_expr_is_ratio(expr);
-	error = r->past ? NULL : check_expr(expr, ratio);
-	if (error != NULL && warn(r, error) == -1)
-		return -1;
-	return add_definition(r, name, expr, ratio, desc, error);
-}
-
-/* Keeps `text`, which contains the strings of definitions; or frees it if memory runs out. */
-static int keep_text(const struct reader *r, char *text)
-{
-	struct cpci_defs *defs = r->defs;
-	char **texts = NULL;
-
-	if (text != NULL)
-		texts = reallocarray(defs->text, defs->ntexts + 1, sizeof(*texts));
-	if (texts == NULL) {
-		free(text);
-		return nomem(r);
-	}
-	defs->text = texts;
-	texts[defs->ntexts++] = text;
-	return 0;
+	return *line == '[' ? read_section(r, line) : read_definition(r, line, trim(desc));
 }
 
 /* Reads the definitions of a text, which it cuts into strings. */
@@ -304,23 +272,21 @@ static int unreadable(const struct reader *r, const char *path)
 {
 	int err = errno;
 
-	cpci_diag(r->diag, err, 0, "cannot read event definitions '%s': %s", path,
-		  err == EINVAL ? "not a regular file" : strerror(err));
-	return -1;
+	return cpci_diag(r->diag, err, 0, "cannot read event definitions '%s': %s", path,
+			 err == EINVAL ? "not a regular file" : strerror(err));
 }
 
 /*
- * Opens a regular file that only we and root can write.  1: `fd` is open; 0: it is not
+ * Opens a regular file that only we and root can write.  1: `f` is open; 0: it is not
  * trusted, and `diag` says why; -1: it cannot be read.  Devices are not opened, because that
  * can have side effects.
  */
-static int open_trusted(const struct reader *r, const char *path, int *fd)
+static int open_trusted(const struct reader *r, const char *path, FILE **f)
 {
 	int place = open(path, O_PATH | O_CLOEXEC), rc = 0;
 	char link[32];
 	struct stat st;
 
-	*fd = -1;
 	if (place == -1)
 		return -1;
 	if (fstat(place, &st) == -1) {
@@ -340,8 +306,8 @@ static int open_trusted(const struct reader *r, const char *path, int *fd)
 		rc = -1;
 	} else {
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
-		*fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-		rc = *fd != -1 ? 1 : -1;
+		*f = fopen(link, "re");
+		rc = *f != NULL ? 1 : -1;
 	}
 	cpci_close(place);
 	return rc;
@@ -370,33 +336,24 @@ static int read_stream(struct reader *r, FILE *f)
 /* Reads a file of the user.  A missing file is an error only if it `must` exist. */
 static int read_file(struct reader *r, const char *path, bool must)
 {
-	int fd, rc = open_trusted(r, path, &fd);
-	char *copy;
 	FILE *f;
+	int rc = open_trusted(r, path, &f);
+	char *copy;
 
 	r->file = path;
 	r->line = 0;
 	if (rc == 0)
-		return must ? -1 : add_warning(r, r->diag->text);
+		return must ? -1 : add_warning(r, strdup(r->diag->text));
 	if (rc == -1) {
 		/* HOME may be another user's, for instance after setpriv(1). */
 		if (!must && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
 			return 0;
 		return unreadable(r, path);
 	}
-	copy = strdup(path);
-	if (keep_text(r, copy) == -1) {
-		close(fd);
-		return -1;
-	}
-	r->file = copy;
-	f = fdopen(fd, "r");
-	if (f == NULL) {
-		rc = unreadable(r, path);
-		close(fd);
-		return rc;
-	}
-	rc = read_stream(r, f);
+	r->file = copy = strdup(path);
+	rc = keep_text(r, copy);
+	if (rc == 0)
+		rc = read_stream(r, f);
 	fclose(f);
 	return rc;
 }

@@ -14,9 +14,7 @@ static const struct {
 	const char *name;
 	cpci_resolver *resolve;
 } resolvers[] = {
-	{"user definition", cpci_event_user},
-	{"Solaris name", cpci_event_solaris},
-	{"generic name", cpci_event_generic},
+	{"definition", cpci_event_defined},
 	{"kernel", cpci_event_software},
 	{"libpfm4", cpci_event_pfm},
 	{"breakpoint", cpci_event_breakpoint},
@@ -157,8 +155,9 @@ static int sum_over_cores(struct cpci_event *event, struct cpci_diag *diag)
 	return rc;
 }
 
-static bool is_new(const char *name, uint_t flags, struct cpci_event *event,
-		   const struct cpci_diag *diag)
+/* A unit mask that libpfm4 does not know may be a new one of the vendor's files. */
+static bool try_new_unit_mask(const char *name, uint_t flags, struct cpci_event *event,
+			      const struct cpci_diag *diag)
 {
 	struct cpci_diag why;
 
@@ -169,10 +168,7 @@ static bool is_new(const char *name, uint_t flags, struct cpci_event *event,
 	return cpci_event_vendor(name, flags, event, &why) == 1;
 }
 
-/*
- * Writes "event:uk", as titles of columns and perf(1) have it, as "event:u:k".  False: `name` does
- * not end so.
- */
+/* Writes "event:uk" of column titles and perf(1) as "event:u:k".  False: no such name. */
 static bool split_modes(const char *name, char *split, size_t size)
 {
 	const char *modes = strrchr(name, ':');
@@ -204,11 +200,7 @@ int cpci_event_resolve(const char *given, uint_t flags, struct cpci_event *event
 		event->resolver = resolvers[i].name;
 		known = resolvers[i].resolve(name, flags, event, diag);
 	}
-	/*
-	 * A unit mask that libpfm4 does not know may be a new one, which the vendor's files
-	 * have.
-	 */
-	if (known == -1 && is_new(name, flags, event, diag))
+	if (known == -1 && try_new_unit_mask(name, flags, event, diag))
 		known = 1;
 	if (known == 0)
 		refuse_unknown(name, event, diag);

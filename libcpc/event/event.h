@@ -49,7 +49,7 @@ struct cpci_event {
 	double scale;		      /* the factor from counts... */
 	char unit[16];		      /* ...to this unit; "": plain counts */
 	struct cpci_def *redefined;   /* the user's definition that replaces another event... */
-	const char *known_as;	      /* ...of this kind; NULL: none */
+	const char *replaced;	      /* ...of this kind; NULL: none */
 	const struct cpci_def *ratio; /* with CPC_IS_RATIO: the definition of the ratio */
 	bool unknown;		      /* with CPC_INVALID_EVENT: not even a similar name is known */
 	uint_t nterms;
@@ -65,20 +65,16 @@ struct cpci_event {
 int cpci_event_resolve(const char *name, uint_t flags, struct cpci_event *event,
 		       struct cpci_diag *diag);
 
-/*
- * The resolvers.  1: `event` has its terms; 0: not an event of this kind; -1: of this kind,
- * but refused: see `diag`.
- */
+/* Resolvers return 1: `event` has its terms; 0: another kind of name; -1: refused, see `diag`. */
 typedef int cpci_resolver(const char *name, uint_t flags, struct cpci_event *event,
 			  struct cpci_diag *diag);
-cpci_resolver cpci_event_user, cpci_event_solaris, cpci_event_generic; /* definition.c */
-cpci_resolver cpci_event_vendor;
-cpci_resolver cpci_event_pfm;			   /* pfm.c */
-cpci_resolver cpci_event_software, cpci_event_raw; /* kernel.c */
-cpci_resolver cpci_event_breakpoint;		   /* breakpoint.c */
-cpci_resolver cpci_event_uprobe, cpci_event_sdt;   /* uprobe.c */
-cpci_resolver cpci_event_sysfs;			   /* sysfs.c */
-cpci_resolver cpci_event_tracepoint;		   /* tracepoint.c */
+cpci_resolver cpci_event_defined, cpci_event_vendor; /* definition.c */
+cpci_resolver cpci_event_pfm;			     /* pfm.c */
+cpci_resolver cpci_event_software, cpci_event_raw;   /* kernel.c */
+cpci_resolver cpci_event_breakpoint;		     /* breakpoint.c */
+cpci_resolver cpci_event_uprobe, cpci_event_sdt;     /* uprobe.c */
+cpci_resolver cpci_event_sysfs;			     /* sysfs.c */
+cpci_resolver cpci_event_tracepoint;		     /* tracepoint.c */
 
 /* ---- terms.c: the terms of an event -------------------------------------------------- */
 
@@ -89,15 +85,7 @@ int cpci_event_single(struct cpci_event *event, const struct perf_event_attr *at
 		      struct cpci_diag *diag);
 void cpci_event_free(struct cpci_event *event); /* frees the terms */
 
-/*
- * ---- modifier.c ---------------------------------------------------------------------
- *
- * Is `word`, of `n` bytes, a modifier that makes samples precise?  True: `diag` says that it
- * makes no sense for counts of `name`.
- */
-bool cpci_event_precise(const char *name, const char *word, size_t n, struct cpci_diag *diag);
-
-/* ---- fields.c: names of the form "kind/field=value,field/" --------------------------- */
+/* ---- fields.c: parts of names, such as "kind/field=value,field/" --------------------- */
 
 /*
  * Parses one field, in the order of the name; its value may be NULL.  Called with NULL after
@@ -109,9 +97,20 @@ int cpci_event_fields(const char *name, const char *kind, void *arg, cpci_field_
 		      struct cpci_diag *diag);
 /* Splits "symbol+offset", which is modified.  Returns NULL, or the error. */
 const char *cpci_event_symbol(char *text, char *symbol, uint64_t *offset);
+/*
+ * Is `word`, of `n` bytes, a modifier that makes samples precise?  True: `diag` says that it
+ * makes no sense for counts of `name`.
+ */
+bool cpci_event_precise(const char *name, const char *word, size_t n, struct cpci_diag *diag);
 
 /* Called with the name and the description of an event. */
 typedef void cpci_walk_fn(void *arg, const char *name, const char *desc);
+/* The argument of cpci_take_first(), which keeps the name of the first event. */
+struct cpci_first {
+	char *name; /* "": none yet */
+	size_t size;
+};
+cpci_walk_fn cpci_take_first;
 void cpci_software_walk(void *arg, cpci_walk_fn *action); /* the kernel's software events */
 /* the short names of generic hardware events */
 void cpci_pfm_walk(void *arg, cpci_walk_fn *action);
@@ -151,7 +150,6 @@ struct cpc_ratio {
 
 /* NULL and errno: EINVAL or ENOMEM; `wrong` is the reason. */
 struct cpc_ratio *cpci_ratio_parse(const char *expr, const char **wrong);
-void cpci_ratio_free(struct cpc_ratio *ratio);
 
 /* ---- defs.c: definitions of events, in the order in which they are looked at ----- */
 
@@ -166,9 +164,8 @@ struct cpci_def {
 	bool ratio; /* it is a ratio, not an event */
 	/* of a CPU of the past: `expr` lists the most similar events of today, or "none" */
 	bool past;
-	size_t order; /* the position in the vendors' files */
 	const char *name, *expr, *desc;
-	const char *error;  /* what is wrong with it, which only its users see; NULL: nothing */
+	const char *error;  /* why it is malformed; NULL: it is not */
 	_Atomic int warned; /* a warning said that it replaces another event */
 };
 
@@ -186,20 +183,12 @@ struct cpci_defs *cpci_defs_new(struct cpci_diag *diag);
 void cpci_defs_free(struct cpci_defs *defs);
 /* Is the definition for this machine?  This may start libpfm4, which is slow. */
 bool cpci_def_is_here(const struct cpci_def *def);
-/*
- * Reads the definitions for this machine in the files *.def of directories, which may be
- * missing.
- */
+/* Reads the definitions for this machine in files *.def of directories, which may be missing. */
 struct cpci_defs *cpci_defs_read_dir(const char *const *dirs, size_t n, struct cpci_diag *diag);
 
-/*
- * ---- vendor.c: the event files of vendors, read only when no other resolver knows a name
- * -----
- *
- * They are sorted by name; only the first definition of a name is kept.
- */
+/* ---- vendor.c: event files of vendors, read when no other resolver knows a name ------- */
 
-/* NULL: see `diag`. */
+/* Sorted by name, each of which occurs once.  NULL: see `diag`. */
 const struct cpci_defs *cpci_vendor_defs(struct cpci_diag *diag);
 const struct cpci_def *cpci_vendor_find(const struct cpci_defs *vendor, const char *name);
 /* The definitions read so far; NULL: not read yet. */
@@ -207,10 +196,7 @@ const struct cpci_defs *cpci_vendor_loaded(void);
 
 /* ---- cpuid.c: which CPU this is --------------------------------------------------------- */
 
-/*
- * Does the CPU's name in perf(1), with or without its stepping, match a pattern of
- * fnmatch(3)?
- */
+/* Does the CPU's name in perf(1), with or without its stepping, match a pattern of fnmatch(3)? */
 bool cpci_cpuid_matches(const char *pattern);
 /* Does CPC_CPUID name another CPU than this machine's? */
 bool cpci_cpuid_is_other(void);
@@ -219,10 +205,7 @@ struct cpci_standin {
 	const char *cpu; /* a pattern of fnmatch(3) */
 	const char *desc, *pmu;
 };
-/*
- * The PMU of libpfm4 with the same events as this CPU, if libpfm4 does not know the CPU; or
- * NULL.
- */
+/* libpfm4's PMU with the same events as this CPU, if libpfm4 does not know the CPU; or NULL. */
 const struct cpci_standin *cpci_find_standin(void);
 
 /* ---- kernel.c --------------------------------------------------------------------- */
@@ -236,19 +219,18 @@ bool cpci_sysfs_meant(const char *event, char *name, size_t size);
 
 /* ---- pfm.c ----------------------------------------------------------------------- */
 
+/* The core PMU of this machine.  cpci_pfm_core() may start libpfm4, which is slow. */
 struct cpci_core_pmu {
-	const char *name, *desc;
-	uint_t ncounters; /* general and fixed counters */
+	const char *name;  /* NULL: libpfm4 does not know it */
+	const char *alias; /* another PMU with the same events, for definitions; or NULL */
+	const char *desc;
+	uint_t ncounters; /* general and fixed counters; 0: unknown */
 };
-/* The core PMU of this machine in libpfm4; false or NULL: libpfm4 does not know it. */
-bool cpci_pfm_core(struct cpci_core_pmu *pmu);
-const char *cpci_pfm_core_name(void);
-/* Another core PMU with the same events, which definitions may be written for; or NULL. */
-const char *cpci_pfm_core_alias(void);
+const struct cpci_core_pmu *cpci_pfm_core(void);
 /* Is it an event of another CPU?  `desc` is that CPU. */
 bool cpci_pfm_elsewhere(const char *name, const char **desc);
-/* Visits the events of the libpfm4 PMU whose name is the first `n` bytes of `pmu`. */
-void cpci_pfm_walk_prefix(const char *pmu, size_t n, void *arg, cpci_walk_fn *action);
+/* Visits the events of the PMU that libpfm4 calls as the first `n` bytes; NULL: of the cores. */
+void cpci_pfm_walk_prefix(const char *prefix, size_t n, void *arg, cpci_walk_fn *action);
 
 /* ---- tracepoint.c ---------------------------------------------------------------- */
 

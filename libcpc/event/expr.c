@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * expr.c - expressions of definitions: sums of events, which are events, and ratios, which
- * are computed from counts.
+ * expr.c - expressions of definitions: sums of events, which are counted as one event, and
+ * ratios, which are computed from counts.
  *
- * Names contain operators, so these need blanks around; parentheses need none.  In a ratio a
- * decimal number is a constant.
+ * Names can contain the characters of operators, so operators need blanks around.  Parentheses
+ * need none.  In a ratio a decimal number is a constant.
  */
 #include "event.h"
 
@@ -20,7 +20,7 @@
 
 /* ---- words -------------------------------------------------------------------------- */
 
-/* How many parentheses at the end of a word close none in the word. */
+/* Counts the parentheses at the end of a word that are not opened in the word. */
 static size_t closing(const char *word, size_t n)
 {
 	size_t last = 0;
@@ -107,12 +107,12 @@ struct parser {
 
 static const char no_memory[] = "there is no memory for it";
 
-static void next(struct parser *p)
+static void next_token(struct parser *p)
 {
 	p->token = cpci_token_next(&p->p, &p->word, &p->n);
 }
 
-static void emit(struct parser *p, const struct cpci_op *op)
+static void add_op(struct parser *p, const struct cpci_op *op)
 {
 	struct cpc_ratio *ratio = p->ratio;
 	struct cpci_op *ops;
@@ -168,7 +168,7 @@ static void parse_factor(struct parser *p)
 	if (is_operator(p, "(")) {
 		if (++p->nest > CPCI_MAX_NEST)
 			p->wrong = "too many parentheses within each other";
-		next(p);
+		next_token(p);
 		parse_sum(p);
 		if (!is_operator(p, ")")) {
 			p->wrong = p->wrong != NULL ? p->wrong : "a parenthesis is not closed";
@@ -178,16 +178,16 @@ static void parse_factor(struct parser *p)
 	} else if (p->wrong == NULL && p->token == CPCI_TOKEN_NUMBER) {
 		op.what = 'n';
 		read_decimal(p->word, p->n, &op.number);
-		emit(p, &op);
+		add_op(p, &op);
 	} else if (p->wrong == NULL && p->token == CPCI_TOKEN_EVENT && p->n < CPCI_MAX_PART &&
 		   (memchr(p->word, ',', p->n) == NULL || memchr(p->word, '/', p->n) != NULL)) {
 		op.event = event_index(p);
-		emit(p, &op);
+		add_op(p, &op);
 	} else if (p->wrong == NULL) {
 		p->wrong = "a ratio is made of events, numbers, + - * / and parentheses";
 		return;
 	}
-	next(p);
+	next_token(p);
 }
 
 static void parse_product(struct parser *p)
@@ -196,9 +196,9 @@ static void parse_product(struct parser *p)
 	while (is_operator(p, "*/")) {
 		const struct cpci_op op = {.what = *p->word};
 
-		next(p);
+		next_token(p);
 		parse_factor(p);
-		emit(p, &op);
+		add_op(p, &op);
 	}
 }
 
@@ -208,9 +208,9 @@ static void parse_sum(struct parser *p)
 	while (is_operator(p, "+-")) {
 		const struct cpci_op op = {.what = *p->word};
 
-		next(p);
+		next_token(p);
 		parse_product(p);
-		emit(p, &op);
+		add_op(p, &op);
 	}
 }
 
@@ -223,7 +223,7 @@ struct cpc_ratio *cpci_ratio_parse(const char *expr, const char **wrong)
 		errno = ENOMEM;
 		return NULL;
 	}
-	next(&p);
+	next_token(&p);
 	parse_sum(&p);
 	if (p.wrong == NULL && p.token != CPCI_TOKEN_END)
 		p.wrong = "an operator is missing, or a parenthesis";
@@ -234,13 +234,15 @@ struct cpc_ratio *cpci_ratio_parse(const char *expr, const char **wrong)
 	*wrong = p.wrong;
 	if (p.wrong == NULL)
 		return p.ratio;
-	cpci_ratio_free(p.ratio);
+	cpc_ratio_free(p.ratio);
 	errno = p.wrong == no_memory ? ENOMEM : EINVAL;
 	return NULL;
 }
 
-void cpci_ratio_free(struct cpc_ratio *ratio)
+void cpc_ratio_free(struct cpc_ratio *ratio)
 {
+	if (ratio == NULL)
+		return;
 	for (uint_t i = 0; i < ratio->nevents; i++)
 		free(ratio->event[i]);
 	free(ratio->event);

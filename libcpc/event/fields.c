@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/* fields.c - event names with fields: "kind/field=value,field/". */
+/*
+ * fields.c - parts of event names: fields ("kind/field=value,field/"), symbols, modifiers; and
+ * the first name of a walk.
+ */
 #include "event.h"
 
 #include <bsd/string.h>
@@ -10,8 +13,7 @@
 
 static int refuse(const char *name, struct cpci_diag *diag, const char *why)
 {
-	cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "invalid event '%s': %s", name, why);
-	return -1;
+	return cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "invalid event '%s': %s", name, why);
 }
 
 int cpci_event_fields(const char *name, const char *kind, void *arg, cpci_field_fn *parse,
@@ -19,7 +21,7 @@ int cpci_event_fields(const char *name, const char *kind, void *arg, cpci_field_
 {
 	size_t n = strlen(name), skip = strlen(kind);
 	const char *why = NULL;
-	char text[1024], *next;
+	char text[1024], *rest = text, *field;
 
 	if (strncmp(name, kind, skip) != 0 || name[skip] != '/')
 		return 0;
@@ -29,16 +31,12 @@ int cpci_event_fields(const char *name, const char *kind, void *arg, cpci_field_
 	if (name[n - 1] != '/')
 		return refuse(name, diag, "it must end with a slash");
 	snprintf(text, sizeof(text), "%.*s", n > skip ? (int)(n - 1 - skip) : 0, name + skip);
-	for (char *field = *text != '\0' ? text : NULL; why == NULL && field != NULL;
-	     field = next) {
-		char *value;
+	if (*text == '\0')
+		rest = NULL; /* no fields, rather than an empty one */
+	while (why == NULL && (field = strsep(&rest, ",")) != NULL) {
+		char *value = field;
 
-		next = strchr(field, ',');
-		if (next != NULL)
-			*next++ = '\0';
-		value = strchr(field, '=');
-		if (value != NULL)
-			*value++ = '\0';
+		strsep(&value, "=");
 		why = parse(arg, field, value);
 	}
 	if (why == NULL)
@@ -60,4 +58,26 @@ const char *cpci_event_symbol(char *text, char *symbol, uint64_t *offset)
 	if (plus != NULL && !cpci_parse_number(plus, offset))
 		return "the offset from the symbol must be a number";
 	return NULL;
+}
+
+bool cpci_event_precise(const char *name, const char *word, size_t n, struct cpci_diag *diag)
+{
+	static const char option[] = "precise";
+	bool letters = n > 0 && (strspn(word, "p") >= n || (n == 1 && *word == 'P'));
+
+	if (!letters && (n < 2 || n >= sizeof(option) || strncmp(word, option, n) != 0))
+		return false;
+	cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+		  "invalid event '%s': '%.*s' makes samples precise; counts are always exact", name,
+		  (int)n, word);
+	return true;
+}
+
+void cpci_take_first(void *arg, const char *name, const char *desc)
+{
+	const struct cpci_first *first = arg;
+
+	(void)desc;
+	if (*first->name == '\0')
+		strlcpy(first->name, name, first->size);
 }

@@ -44,7 +44,7 @@ void cpci_software_walk(void *arg, cpci_walk_fn *action)
 }
 
 /* The software event whose name is the first `n` characters of `name`; NULL: none. */
-static const struct software *find(const char *name, size_t n)
+static const struct software *find_software(const char *name, size_t n)
 {
 	for (size_t i = 0; i < sizeof(software) / sizeof(*software); i++) {
 		if (strlen(software[i].name) == n && strncasecmp(software[i].name, name, n) == 0)
@@ -55,12 +55,10 @@ static const struct software *find(const char *name, size_t n)
 
 bool cpci_software_has(const char *name)
 {
-	return find(name, strlen(name)) != NULL;
+	return find_software(name, strlen(name)) != NULL;
 }
 
-/*
- * Parses ":u", ":k" or both, which override the modes of the request.  False: something else.
- */
+/* Parses ":u", ":k" or both, which override the modes of the request.  False: something else. */
 static bool take_modes(const char *modifiers, uint_t *flags)
 {
 	uint_t modes = 0;
@@ -79,7 +77,7 @@ int cpci_event_software(const char *name, uint_t flags, struct cpci_event *event
 			struct cpci_diag *diag)
 {
 	const size_t n = strcspn(name, ":");
-	const struct software *known = find(name, n);
+	const struct software *known = find_software(name, n);
 
 	/* Leave other modifiers to libpfm4, which explains what is wrong. */
 	if (known == NULL || !take_modes(name + n, &flags))
@@ -102,25 +100,19 @@ int cpci_event_raw(const char *name, uint_t flags, struct cpci_event *event, str
 	modifier = name + strspn(name, "0123456789xabcdefABCDEF");
 	if (*modifier == ':' && cpci_event_precise(name, modifier + 1, strlen(modifier + 1), diag))
 		return -1;
-	if (*modifier == ':') {
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-			  "invalid event '%s': a raw code takes no modifiers; the modes "
-			  "are those of the request",
-			  name);
-		return -1;
-	}
-	if (!cpci_parse_number(name, &code) || code == 0) {
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-			  "invalid event '%s': a raw code is a number from 1 to %#llx", name,
-			  (unsigned long long)UINT64_MAX);
-		return -1;
-	}
-	if (cpci_pmu_name(PERF_TYPE_RAW, pmu) && (code & ~cpci_pmu_mask(pmu)) != 0) {
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-			  "invalid event '%s': no field of PMU '%s' has the bits 0x%llx", name, pmu,
-			  (unsigned long long)(code & ~cpci_pmu_mask(pmu)));
-		return -1;
-	}
+	if (*modifier == ':')
+		return cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+				 "invalid event '%s': a raw code takes no modifiers; the modes "
+				 "are those of the request",
+				 name);
+	if (!cpci_parse_number(name, &code) || code == 0)
+		return cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+				 "invalid event '%s': a raw code is a number from 1 to %#llx", name,
+				 (unsigned long long)UINT64_MAX);
+	if (cpci_pmu_name(PERF_TYPE_RAW, pmu) && (code & ~cpci_pmu_mask(pmu)) != 0)
+		return cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+				 "invalid event '%s': no field of PMU '%s' has the bits 0x%llx",
+				 name, pmu, (unsigned long long)(code & ~cpci_pmu_mask(pmu)));
 	return cpci_event_single(event,
 				 &(struct perf_event_attr){.type = PERF_TYPE_RAW, .config = code},
 				 flags, diag);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * pfm.c - events by the names of libpfm4.
- */
+/* pfm.c - events by the names of libpfm4. */
 #include "event.h"
 
 #include <bsd/string.h>
@@ -19,7 +17,7 @@
 #include <perfmon/pfmlib_perf_event.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int initialized; /* the result of pfm_initialize(); set once */
+static int init_result; /* of pfm_initialize(); set once */
 
 /* The stand-in for a CPU that libpfm4 has no tables for; set once. */
 static const struct cpci_standin *standin;
@@ -27,47 +25,69 @@ static const struct cpci_standin *standin;
 /* CPC_CPUID names another CPU, so the core PMU that libpfm4 finds is not meant; set once. */
 static bool other_cpu;
 
-static bool knows_cpu(void)
+/* The core PMU of this machine, and libpfm4's description of it; set once. */
+static pfm_pmu_info_t core_info;
+static struct cpci_core_pmu core = {.desc = "unknown CPU"};
+
+static bool get_pmu(pfm_pmu_t pmu, pfm_pmu_info_t *info)
 {
-	pfm_pmu_info_t info;
+	*info = (pfm_pmu_info_t){.size = sizeof(*info)};
+	return pfm_get_pmu_info(pmu, info) == PFM_SUCCESS;
+}
+
+/* Is this PMU one of the machine's? */
+static bool is_local_pmu(const pfm_pmu_info_t *pmu)
+{
+	if (pmu->type == PFM_PMU_TYPE_CORE && standin != NULL)
+		return strcmp(pmu->name, standin->pmu) == 0;
+	return pmu->is_present && !(pmu->type == PFM_PMU_TYPE_CORE && other_cpu);
+}
+
+/* Sets `core`.  False: libpfm4 has no tables for it. */
+static bool find_core(void)
+{
 	pfm_pmu_t pmu;
 
 	pfm_for_all_pmus(pmu) {
-		info = (pfm_pmu_info_t){.size = sizeof(info)};
-		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS && info.is_present &&
-		    info.type == PFM_PMU_TYPE_CORE)
-			return true;
+		if (!get_pmu(pmu, &core_info) || core_info.type != PFM_PMU_TYPE_CORE ||
+		    !is_local_pmu(&core_info))
+			continue;
+		core.name = core_info.name;
+		core.desc = standin != NULL ? standin->desc : core_info.desc;
+		core.ncounters = (uint_t)(core_info.num_cntrs + core_info.num_fixed_cntrs);
+		return true;
 	}
 	return false;
 }
 
-/* The environment makes libpfm4 use the tables of other CPUs, too, when it starts. */
+/* A variable of the environment makes libpfm4 use the tables of other CPUs, too. */
 static void initialize(void)
 {
 	static const char variable[] = "LIBPFM_ENCODE_INACTIVE";
-	bool given = getenv(variable) != NULL || getenv("LIBPFM_FORCE_PMU") != NULL;
+	bool forced = getenv("LIBPFM_FORCE_PMU") != NULL;
+	bool given = forced || getenv(variable) != NULL;
+	const struct cpci_standin *same = cpci_find_standin();
 
-	initialized = pfm_initialize();
-	if (initialized != PFM_SUCCESS || given)
+	init_result = pfm_initialize();
+	if (init_result != PFM_SUCCESS)
 		return;
-	other_cpu = cpci_cpuid_is_other();
-	if (!other_cpu && knows_cpu())
-		return;
-	standin = cpci_find_standin();
-	if (standin == NULL || setenv(variable, "1", 1) == -1)
-		return;
-	pfm_terminate();
-	initialized = pfm_initialize();
-	unsetenv(variable);
+	other_cpu = !given && cpci_cpuid_is_other();
+	if (!find_core() && !given && same != NULL && setenv(variable, "1", 1) == 0) {
+		standin = same;
+		pfm_terminate();
+		init_result = pfm_initialize();
+		unsetenv(variable);
+		find_core();
+	}
+	if (core.name != NULL && !forced && same != NULL && strcmp(same->pmu, core.name) != 0)
+		core.alias = same->pmu;
 }
 
-/*
- * Starts libpfm4 when it is first needed: where debugfs is mounted, it reads all tracepoints.
- */
-static bool usable(void)
+/* Starts libpfm4 when it is first needed: where debugfs is mounted, it reads all tracepoints. */
+static bool is_usable(void)
 {
 	pthread_once(&once, initialize);
-	return initialized == PFM_SUCCESS;
+	return init_result == PFM_SUCCESS;
 }
 
 /*
@@ -96,7 +116,7 @@ static int encode_armv8(const char *name, int modes, struct perf_event_attr *att
 	return PFM_SUCCESS;
 }
 
-static int encode(const char *name, int modes, struct cpci_term *term)
+static int encode_event(const char *name, int modes, struct cpci_term *term)
 {
 	/* libpfm4 copies the whole attr, so it must not be larger than libpfm4's own. */
 	struct perf_event_attr attr = {.size = PERF_ATTR_SIZE_VER1};
@@ -115,30 +135,6 @@ static bool is_named(const pfm_pmu_info_t *pmu, const char *name, size_t n)
 	return strlen(pmu->name) == n && strncasecmp(pmu->name, name, n) == 0;
 }
 
-/* Finds libpfm4's PMU of the stand-in.  False: none. */
-static bool standin_pmu(pfm_pmu_info_t *info)
-{
-	pfm_pmu_t pmu;
-
-	if (standin == NULL)
-		return false;
-	pfm_for_all_pmus(pmu) {
-		*info = (pfm_pmu_info_t){.size = sizeof(*info)};
-		if (pfm_get_pmu_info(pmu, info) == PFM_SUCCESS &&
-		    strcmp(info->name, standin->pmu) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Is this PMU one of the machine's? */
-static bool is_here(const pfm_pmu_info_t *pmu)
-{
-	if (pmu->type == PFM_PMU_TYPE_CORE && standin != NULL)
-		return strcmp(pmu->name, standin->pmu) == 0;
-	return pmu->is_present && !(pmu->type == PFM_PMU_TYPE_CORE && other_cpu);
-}
-
 /* The length of an event's name before unit masks and modifiers, without the PMU's prefix. */
 static size_t event_length(const char *name)
 {
@@ -152,8 +148,8 @@ static const char *skip_pmu(const char *name)
 	return colons != NULL ? colons + 2 : name;
 }
 
-/* Has the PMU an event of that name? */
-static bool has_event(const pfm_pmu_info_t *pmu, const char *name, uint64_t *code)
+/* Does the PMU have an event of that name? */
+static bool has_event(const pfm_pmu_info_t *pmu, const char *name)
 {
 	size_t n = event_length(name);
 	pfm_event_info_t event;
@@ -161,10 +157,8 @@ static bool has_event(const pfm_pmu_info_t *pmu, const char *name, uint64_t *cod
 	for (int i = pmu->first_event; i != -1; i = pfm_get_event_next(i)) {
 		event = (pfm_event_info_t){.size = sizeof(event)};
 		if (pfm_get_event_info(i, PFM_OS_NONE, &event) == PFM_SUCCESS &&
-		    strlen(event.name) == n && strncasecmp(event.name, name, n) == 0) {
-			*code = event.code;
+		    strlen(event.name) == n && strncasecmp(event.name, name, n) == 0)
 			return true;
-		}
 	}
 	return false;
 }
@@ -174,28 +168,25 @@ static bool has_event(const pfm_pmu_info_t *pmu, const char *name, uint64_t *cod
  * those of the CPU that it runs on.  For an event of the stand-in, `full` is the name with
  * its prefix.  False: the event is another CPU's.
  */
-static bool is_of_here(const char *name, char *full, size_t size)
+static bool is_local_event(const char *name, char *full, size_t size)
 {
 	const char *event = skip_pmu(name);
 	size_t n = event == name ? 0 : (size_t)(event - name) - 2;
 	bool is_elsewhere = false;
 	pfm_pmu_info_t info;
-	uint64_t code;
 	pfm_pmu_t pmu;
 
 	if (strlcpy(full, name, size) >= size || (standin == NULL && !other_cpu))
 		return true;
-	if (n == 0 && standin_pmu(&info) && has_event(&info, event, &code)) {
+	if (n == 0 && standin != NULL && core.name != NULL && has_event(&core_info, event)) {
 		snprintf(full, size, "%s::%s", standin->pmu, event);
 		return true;
 	}
 	pfm_for_all_pmus(pmu) {
-		info = (pfm_pmu_info_t){.size = sizeof(info)};
-		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS ||
-		    (n > 0 ? !is_named(&info, name, n)
-			   : !info.is_present || !has_event(&info, event, &code)))
+		if (!get_pmu(pmu, &info) || (n > 0 ? !is_named(&info, name, n)
+						   : !info.is_present || !has_event(&info, event)))
 			continue;
-		if (is_here(&info))
+		if (is_local_pmu(&info))
 			return true;
 		is_elsewhere = true;
 	}
@@ -207,15 +198,13 @@ bool cpci_pfm_elsewhere(const char *name, const char **desc)
 	const char *event = skip_pmu(name);
 	size_t n = event == name ? 0 : (size_t)(event - name) - 2;
 	pfm_pmu_info_t info;
-	uint64_t code;
 	pfm_pmu_t pmu;
 
-	if (!usable())
+	if (!is_usable())
 		return false;
 	pfm_for_all_pmus(pmu) {
-		info = (pfm_pmu_info_t){.size = sizeof(info)};
-		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || is_here(&info) ||
-		    (n > 0 && !is_named(&info, name, n)) || !has_event(&info, event, &code))
+		if (!get_pmu(pmu, &info) || is_local_pmu(&info) ||
+		    (n > 0 && !is_named(&info, name, n)) || !has_event(&info, event))
 			continue;
 		*desc = info.desc;
 		return true;
@@ -262,7 +251,7 @@ static void look_up(struct names *names)
 }
 
 /* Explains an error: libpfm4 only reports that some unit mask or modifier is wrong. */
-static void explain(const char *name, int rc, struct cpci_diag *diag)
+static int explain(const char *name, int rc, struct cpci_diag *diag)
 {
 	struct names names = {.event = {.size = sizeof(names.event)}};
 	const char *part = skip_pmu(name);
@@ -272,30 +261,26 @@ static void explain(const char *name, int rc, struct cpci_diag *diag)
 	part += event_length(part);
 	snprintf(base, sizeof(base), "%.*s", (int)(part - name), name);
 	idx = pfm_find_event(base);
-	if (idx < 0 || pfm_get_event_info(idx, PFM_OS_PERF_EVENT, &names.event) != PFM_SUCCESS) {
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "invalid event '%s': %s", name,
-			  pfm_strerror(rc));
-		return;
-	}
+	if (idx < 0 || pfm_get_event_info(idx, PFM_OS_PERF_EVENT, &names.event) != PFM_SUCCESS)
+		return cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "invalid event '%s': %s", name,
+				 pfm_strerror(rc));
 	for (; *part != '\0'; part += event_length(part)) {
 		names.part = ++part;
 		names.n = strcspn(part, ":.=");
 		look_up(&names);
 		if (!names.found && cpci_event_precise(name, names.part, names.n, diag))
-			return;
-		if (!names.found) {
-			cpci_diag(
+			return -1;
+		if (!names.found)
+			return cpci_diag(
 				diag, EINVAL, CPC_INVALID_EVENT,
 				"invalid event '%s': '%s' has no unit mask or modifier '%.*s'; it "
 				"has: %s",
 				name, base, (int)names.n, names.part, names.list);
-			return;
-		}
 	}
 	look_up(&names);
-	cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-		  "invalid event '%s': %s; unit masks and modifiers of '%s' are: %s", name,
-		  pfm_strerror(rc), base, names.list);
+	return cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+			 "invalid event '%s': %s; unit masks and modifiers of '%s' are: %s", name,
+			 pfm_strerror(rc), base, names.list);
 }
 
 /* Does it begin with the name of a tracepoint system and a colon? */
@@ -323,104 +308,49 @@ int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, str
 	 * Skip names with a slash: other resolvers know them, but libpfm4 reports an error.
 	 * The same is true of patterns of tracepoints, where debugfs is mounted.
 	 */
-	if (strchr(name, '/') != NULL || is_tracepoint(name) || !usable())
+	if (strchr(name, '/') != NULL || is_tracepoint(name) || !is_usable())
 		return 0;
 	/* Modes in the name itself (":k") override these. */
 	if ((flags & CPC_COUNT_USER) != 0)
 		modes |= PFM_PLM3;
 	if ((flags & CPC_COUNT_SYSTEM) != 0)
 		modes |= PFM_PLM0;
-	if (!is_of_here(name, full, sizeof(full)))
+	if (!is_local_event(name, full, sizeof(full)))
 		return 0;
-	rc = encode(full, modes, &term);
-	/*
-	 * libpfm4 ignores case in tracepoints, unlike the kernel: leave them to tracepoint.c.
-	 */
+	rc = encode_event(full, modes, &term);
+	/* libpfm4 ignores case in tracepoints, unlike the kernel: leave them to tracepoint.c. */
 	if (rc == PFM_SUCCESS && term.attr.type == PERF_TYPE_TRACEPOINT)
 		return 0;
 	if (rc == PFM_SUCCESS)
 		return cpci_event_add(event, &term, diag) == 0 ? 1 : -1;
 	if (rc == PFM_ERR_NOTFOUND)
 		return 0;
-	if (rc == PFM_ERR_NOMEM)
-		cpci_diag(diag, ENOMEM, 0, "%s", strerror(ENOMEM));
-	else
-		explain(full, rc, diag);
-	return -1;
+	return rc == PFM_ERR_NOMEM ? cpci_diag_nomem(diag) : explain(full, rc, diag);
 }
 
-bool cpci_pfm_core(struct cpci_core_pmu *core)
+const struct cpci_core_pmu *cpci_pfm_core(void)
 {
-	pfm_pmu_info_t info;
-	pfm_pmu_t pmu;
-
-	if (!usable())
-		return false;
-	pfm_for_all_pmus(pmu) {
-		info = (pfm_pmu_info_t){.size = sizeof(info)};
-		if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS || !is_here(&info) ||
-		    info.type != PFM_PMU_TYPE_CORE)
-			continue;
-		core->name = info.name;
-		core->desc = standin != NULL ? standin->desc : info.desc;
-		core->ncounters = (uint_t)(info.num_cntrs + info.num_fixed_cntrs);
-		return true;
-	}
-	return false;
+	(void)is_usable();
+	return &core;
 }
 
-static const char *core_name, *core_alias;
-static pthread_once_t core_found = PTHREAD_ONCE_INIT;
-
-static void find_core_name(void)
-{
-	const struct cpci_standin *same;
-	struct cpci_core_pmu core;
-
-	if (!cpci_pfm_core(&core))
-		return;
-	core_name = core.name;
-	same = getenv("LIBPFM_FORCE_PMU") == NULL ? cpci_find_standin() : NULL;
-	if (same != NULL && strcmp(same->pmu, core_name) != 0)
-		core_alias = same->pmu;
-}
-
-const char *cpci_pfm_core_name(void)
-{
-	pthread_once(&core_found, find_core_name);
-	return core_name;
-}
-
-const char *cpci_pfm_core_alias(void)
-{
-	pthread_once(&core_found, find_core_name);
-	return core_alias;
-}
+typedef void visit_fn(const pfm_event_info_t *event, void *arg, cpci_walk_fn *action);
 
 /* Visits the events of one PMU, in libpfm4's order. */
-static void walk_pmu(pfm_pmu_t pmu, void *arg, void (*visit)(void *arg, const pfm_event_info_t *))
+static void walk_pmu(const pfm_pmu_info_t *info, visit_fn *visit, void *arg, cpci_walk_fn *action)
 {
-	pfm_pmu_info_t info = {.size = sizeof(info)};
 	pfm_event_info_t event;
 
-	if (pfm_get_pmu_info(pmu, &info) != PFM_SUCCESS)
-		return;
-	for (int i = info.first_event; i != -1; i = pfm_get_event_next(i)) {
+	for (int i = info->first_event; i != -1; i = pfm_get_event_next(i)) {
 		event = (pfm_event_info_t){.size = sizeof(event)};
 		if (pfm_get_event_info(i, PFM_OS_PERF_EVENT, &event) == PFM_SUCCESS)
-			visit(arg, &event);
+			visit(&event, arg, action);
 	}
 }
 
-struct visitor {
-	void *arg;
-	cpci_walk_fn *action;
-};
-
 /* Visits short names of generic events.  Skips tracepoints, and software events of kernel.c. */
-static void visit_generic(void *arg, const pfm_event_info_t *event)
+static void visit_generic(const pfm_event_info_t *event, void *arg, cpci_walk_fn *action)
 {
-	const struct visitor *v = arg;
 	char name[64];
 
 	if (event->equiv == NULL || strlcpy(name, event->name, sizeof(name)) >= sizeof(name))
@@ -428,26 +358,25 @@ static void visit_generic(void *arg, const pfm_event_info_t *event)
 	for (char *c = name; *c != '\0'; c++)
 		*c = (char)tolower((unsigned char)*c);
 	if (!cpci_software_has(name))
-		v->action(v->arg, name, "");
+		action(arg, name, "");
 }
 
 void cpci_pfm_walk(void *arg, cpci_walk_fn *action)
 {
-	struct visitor v = {.arg = arg, .action = action};
+	pfm_pmu_info_t info;
 
-	if (usable())
-		walk_pmu(PFM_PMU_PERF_EVENT, &v, visit_generic);
+	if (is_usable() && get_pmu(PFM_PMU_PERF_EVENT, &info))
+		walk_pmu(&info, visit_generic, arg, action);
 }
 
 /* Visits an event alone, and with each of its unit masks. */
-static void visit_core(void *arg, const pfm_event_info_t *event)
+static void visit_core(const pfm_event_info_t *event, void *arg, cpci_walk_fn *action)
 {
 	pfm_event_attr_info_t attr;
-	const struct visitor *v = arg;
 	char name[256];
 	int i;
 
-	v->action(v->arg, event->name, event->desc);
+	action(arg, event->name, event->desc);
 	pfm_for_each_event_attr(i, event)
 	{
 		attr = (pfm_event_attr_info_t){.size = sizeof(attr)};
@@ -456,37 +385,26 @@ static void visit_core(void *arg, const pfm_event_info_t *event)
 		    attr.type != PFM_ATTR_UMASK)
 			continue;
 		snprintf(name, sizeof(name), "%s:%s", event->name, attr.name);
-		v->action(v->arg, name, attr.desc);
+		action(arg, name, attr.desc);
 	}
 }
 
-/* Visits the events of PMUs with that prefix; NULL: those of this machine's cores. */
-static void walk_pmus(const char *prefix, size_t n, struct visitor *v)
+void cpci_pfm_walk_prefix(const char *prefix, size_t n, void *arg, cpci_walk_fn *action)
 {
 	pfm_pmu_info_t info;
 	pfm_pmu_t pmu;
 
-	if (!usable())
+	if (!is_usable())
 		return;
 	pfm_for_all_pmus(pmu) {
-		info = (pfm_pmu_info_t){.size = sizeof(info)};
-		if (pfm_get_pmu_info(pmu, &info) == PFM_SUCCESS &&
+		if (get_pmu(pmu, &info) &&
 		    (prefix != NULL ? is_named(&info, prefix, n)
-				    : is_here(&info) && info.type == PFM_PMU_TYPE_CORE))
-			walk_pmu(pmu, v, visit_core);
+				    : is_local_pmu(&info) && info.type == PFM_PMU_TYPE_CORE))
+			walk_pmu(&info, visit_core, arg, action);
 	}
 }
 
 void cpci_pfm_walk_core(void *arg, cpci_walk_fn *action)
 {
-	struct visitor v = {.arg = arg, .action = action};
-
-	walk_pmus(NULL, 0, &v);
-}
-
-void cpci_pfm_walk_prefix(const char *prefix, size_t n, void *arg, cpci_walk_fn *action)
-{
-	struct visitor v = {.arg = arg, .action = action};
-
-	walk_pmus(prefix, n, &v);
+	cpci_pfm_walk_prefix(NULL, 0, arg, action);
 }

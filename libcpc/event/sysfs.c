@@ -11,6 +11,8 @@
 
 #include <bsd/string.h>
 #include <errno.h>
+#include <glob.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +24,16 @@ struct lookup {
 	struct cpci_diag *diag;
 };
 
-static int refuse(const struct lookup *l, int subcode, const char *fmt, const char *a,
-		  const char *b)
+__attribute__((format(printf, 3, 4))) static int refuse(const struct lookup *l, int subcode,
+							const char *fmt, ...)
 {
 	char why[256];
+	va_list ap;
 
-	snprintf(why, sizeof(why), fmt, a, b);
-	cpci_diag(l->diag, EINVAL, subcode, "invalid event '%s': %s", l->name, why);
-	return -1;
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	return cpci_diag(l->diag, EINVAL, subcode, "invalid event '%s': %s", l->name, why);
 }
 
 static void try_term(void *arg, const char *term)
@@ -50,37 +54,34 @@ static int refuse_term(const struct lookup *l, const char *term, bool has_value)
 		cpci_pmu_each_file(l->pmu, "events", &suggest, try_term);
 	if (suggest.best[0] != '\0')
 		snprintf(hint, sizeof(hint), " (did you mean '%s'?)", suggest.best);
-	cpci_diag(l->diag, EINVAL, CPC_INVALID_EVENT,
-		  "invalid event '%s': PMU '%s' has no %s '%s'%s", l->name, l->pmu,
-		  has_value ? "field" : "event or field", term, hint);
-	return -1;
+	return cpci_diag(l->diag, EINVAL, CPC_INVALID_EVENT,
+			 "invalid event '%s': PMU '%s' has no %s '%s'%s", l->name, l->pmu,
+			 has_value ? "field" : "event or field", term, hint);
 }
 
 static int put_field(const struct lookup *l, const char *field, const char *text)
 {
 	struct perf_event_attr *attr = &l->event->term[l->event->nterms - 1].attr;
-	char format[CPCI_PMU_TEXT], limit[32];
-	uint64_t val = 1, max;
+	char format[CPCI_PMU_TEXT];
+	uint64_t val = 1, max, unknown = 0;
 
 	if (text != NULL && !cpci_parse_number(text, &val))
 		return refuse(l, CPC_INVALID_EVENT, "the value of '%s' must be a number, not '%s'",
 			      field, text);
-	if (strcmp(field, "config") == 0)
+	if (strcmp(field, "config") == 0) {
 		strlcpy(format, "config:0-63", sizeof(format));
-	else if (cpci_pmu_is_word(field))
-		snprintf(format, sizeof(format), "%s:0-63", field);
-	else if (!cpci_pmu_format(l->pmu, field, format))
+		unknown = val & ~cpci_pmu_mask(l->pmu);
+	} else if (!cpci_pmu_format(l->pmu, field, format)) {
 		return refuse_term(l, field, text != NULL);
-	if (strcmp(field, "config") == 0 && (val & ~cpci_pmu_mask(l->pmu)) != 0) {
-		snprintf(limit, sizeof(limit), "0x%llx",
-			 (unsigned long long)(val & ~cpci_pmu_mask(l->pmu)));
-		return refuse(l, CPC_ATTRIBUTE_OUT_OF_RANGE, "no field of PMU '%s' has the bits %s",
-			      l->pmu, limit);
 	}
+	if (unknown != 0)
+		return refuse(l, CPC_ATTRIBUTE_OUT_OF_RANGE,
+			      "no field of PMU '%s' has the bits 0x%llx", l->pmu,
+			      (unsigned long long)unknown);
 	if (cpci_pmu_put_bits(attr, format, val, &max))
 		return 0;
-	snprintf(limit, sizeof(limit), "0x%llx", (unsigned long long)max);
-	return refuse(l, CPC_ATTRIBUTE_OUT_OF_RANGE, "'%s' is at most %s", field, limit);
+	return refuse(l, CPC_ATTRIBUTE_OUT_OF_RANGE, "'%s' is at most 0x%llx", field,
+		      (unsigned long long)max);
 }
 
 static int put_terms(const struct lookup *l, const char *terms, bool inside);
@@ -113,8 +114,7 @@ static int put_terms(const struct lookup *l, const char *terms, bool inside)
 	for (; *terms != '\0'; terms += n + (terms[n] == ',')) {
 		n = strcspn(terms, ",");
 		if (n == 0 || n >= sizeof(term))
-			return refuse(l, CPC_INVALID_EVENT, "a term is missing, or too long%s%s",
-				      "", "");
+			return refuse(l, CPC_INVALID_EVENT, "a term is missing, or too long");
 		snprintf(term, sizeof(term), "%.*s", (int)n, terms);
 		val = strchr(term, '=');
 		if (val != NULL)
@@ -128,23 +128,6 @@ static int put_terms(const struct lookup *l, const char *terms, bool inside)
 	return 0;
 }
 
-/* Can the PMU separate user and kernel mode?  Only those of CPU cores can. */
-static bool knows_modes(const struct lookup *l)
-{
-	const struct cpci_cores *cores = cpci_cores();
-
-	for (size_t i = 0; i < cores->n; i++) {
-		if (strcmp(cores->core[i].name, l->pmu) == 0)
-			return true;
-	}
-	return strcmp(l->pmu, "cpu") == 0;
-}
-
-static void try_pmu(void *arg, const char *pmu)
-{
-	cpci_suggest_try(arg, pmu);
-}
-
 /* Refuses an unknown PMU: one that exists on other machines, or a wrong name. */
 static int no_pmu(const struct lookup *l)
 {
@@ -155,20 +138,20 @@ static int no_pmu(const struct lookup *l)
 	cpci_suggest_start(&suggest, l->pmu);
 	cpci_suggest_try(&suggest, "breakpoint");
 	cpci_suggest_try(&suggest, "sdt");
-	cpci_pmu_each(&suggest, try_pmu);
+	cpci_pmu_each(&suggest, cpci_suggest_try);
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes) && suggest.distance > 1; i++) {
 		if (strncmp(l->pmu, prefixes[i], strlen(prefixes[i])) != 0)
 			continue;
-		cpci_diag(l->diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': the kernel has no PMU '%s' on this machine%s",
-			  l->name, l->pmu,
-			  cpci_perf_have_core_pmu() ? "" : ", nor any other hardware counters");
-		return -1;
+		return cpci_diag(l->diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+				 "cannot count '%s': the kernel has no PMU '%s' on this machine%s",
+				 l->name, l->pmu,
+				 cpci_perf_have_core_pmu() ? ""
+							   : ", nor any other hardware counters");
 	}
 	return suggest.best[0] != '\0'
 		       ? refuse(l, CPC_INVALID_EVENT, "unknown PMU '%s' (did you mean '%s'?)",
 				l->pmu, suggest.best)
-		       : refuse(l, CPC_INVALID_EVENT, "unknown PMU '%s'%s", l->pmu, "");
+		       : refuse(l, CPC_INVALID_EVENT, "unknown PMU '%s'", l->pmu);
 }
 
 /* Adds a term of the PMU.  -1: see diag. */
@@ -178,7 +161,8 @@ static int add_term(const struct lookup *l, uint32_t type, const char *terms, ui
 
 	if (cpci_event_add(l->event, &term, l->diag) == -1 || put_terms(l, terms, false) == -1)
 		return -1;
-	if (knows_modes(l))
+	/* Only the PMUs of cores can separate user and kernel mode. */
+	if (cpci_cores_have_type(type) || strcmp(l->pmu, "cpu") == 0)
 		cpci_perf_set_modes(&l->event->term[l->event->nterms - 1].attr, flags);
 	return 0;
 }
@@ -213,13 +197,12 @@ static int add_topdown(struct lookup *l, uint_t flags)
 
 	if (strcmp(l->name, "slots") != 0 && strncmp(l->name, "topdown-", 8) != 0)
 		return 0;
-	if (pmu == NULL || !cpci_pmu_type(pmu, &type)) {
-		cpci_diag(l->diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': the kernel has it on Intel's CPUs from Ice Lake on, "
-			  "and not on this machine",
-			  l->name);
-		return -1;
-	}
+	if (pmu == NULL || !cpci_pmu_type(pmu, &type))
+		return cpci_diag(
+			l->diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			"cannot count '%s': the kernel has it on Intel's CPUs from Ice Lake on, "
+			"and not on this machine",
+			l->name);
 	strlcpy(l->pmu, pmu, sizeof(l->pmu));
 	return add_term(l, type, l->name, flags) == 0 ? 1 : -1;
 }
@@ -244,7 +227,7 @@ int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
 		return -1;
 	n = strlen(slash + 1);
 	if (n < 2 || slash[n] != '/' || n > sizeof(text))
-		return refuse(&l, CPC_INVALID_EVENT, "write %s/term,.../%s", l.pmu, "");
+		return refuse(&l, CPC_INVALID_EVENT, "write %s/term,.../", l.pmu);
 	snprintf(text, sizeof(text), "%.*s", (int)(n - 1), slash + 1);
 	if (l.pmu[0] == '.' || !cpci_pmu_type(l.pmu, &type)) {
 		cpci_pmu_each(&boxes, add_box);
@@ -253,62 +236,42 @@ int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
 	return add_term(&l, type, text, flags) == 0 ? 1 : -1;
 }
 
-struct meant {
-	const char *event;
-	char *name; /* "pmu/event/"; "": no PMU has the event */
-	size_t size;
-};
-
-static void try_file(void *arg, const char *pmu)
+/* Visits the events of all PMUs that match a pattern of glob(3), as "pmu/event/". */
+static void each_match(const char *pattern, void *arg, cpci_walk_fn *visit)
 {
-	const struct meant *meant = arg;
-	char text[CPCI_PMU_TEXT];
+	char name[512], file[288], unit[CPCI_PMU_TEXT], desc[64];
+	glob_t found = {0};
 
-	if (*meant->name == '\0' && cpci_pmu_read(pmu, "events/", meant->event, text))
-		snprintf(meant->name, meant->size, "%s/%s/", pmu, meant->event);
-}
+	snprintf(name, sizeof(name), CPCI_PMU_DEVICES "/*/events/%s", pattern);
+	glob(name, 0, NULL, &found);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		char *pmu = found.gl_pathv[i] + strlen(CPCI_PMU_DEVICES "/");
+		const char *event = strrchr(pmu, '/') + 1;
 
-bool cpci_sysfs_meant(const char *event, char *name, size_t size)
-{
-	struct meant meant = {.event = event, .name = name, .size = size};
-
-	*name = '\0';
-	if (*event != '\0' && strpbrk(event, "./") == NULL)
-		cpci_pmu_each(&meant, try_file);
-	return *name != '\0';
-}
-
-struct visitor {
-	char pmu[CPCI_PMU_NAME];
-	void *arg;
-	cpci_walk_fn *action;
-};
-
-static void visit_event(void *arg, const char *event)
-{
-	const struct visitor *v = arg;
-	char name[512], file[288], unit[CPCI_PMU_TEXT], desc[64] = "";
-
-	if (strchr(event, '.') != NULL) /* the scale or the unit of an event */
-		return;
-	snprintf(name, sizeof(name), "%s/%s/", v->pmu, event);
-	snprintf(file, sizeof(file), "%s.unit", event);
-	if (cpci_pmu_read(v->pmu, "events/", file, unit))
-		snprintf(desc, sizeof(desc), "in %.32s", unit);
-	v->action(v->arg, name, desc);
-}
-
-static void visit_pmu(void *arg, const char *pmu)
-{
-	struct visitor *v = arg;
-
-	if (strlcpy(v->pmu, pmu, sizeof(v->pmu)) < sizeof(v->pmu))
-		cpci_pmu_each_file(pmu, "events", v, visit_event);
+		if (strchr(event, '.') != NULL) /* the scale or the unit of an event */
+			continue;
+		pmu[strcspn(pmu, "/")] = '\0';
+		snprintf(name, sizeof(name), "%s/%s/", pmu, event);
+		snprintf(file, sizeof(file), "%s.unit", event);
+		desc[0] = '\0';
+		if (cpci_pmu_read(pmu, "events/", file, unit))
+			snprintf(desc, sizeof(desc), "in %.32s", unit);
+		visit(arg, name, desc);
+	}
+	globfree(&found);
 }
 
 void cpci_sysfs_walk(void *arg, cpci_walk_fn *action)
 {
-	struct visitor v = {.arg = arg, .action = action};
+	each_match("*", arg, action);
+}
 
-	cpci_pmu_each(&v, visit_pmu);
+bool cpci_sysfs_meant(const char *event, char *name, size_t size)
+{
+	struct cpci_first first = {.name = name, .size = size};
+
+	*name = '\0';
+	if (*event != '\0' && strpbrk(event, "./*?[\\") == NULL)
+		each_match(event, &first, cpci_take_first);
+	return *name != '\0';
 }

@@ -10,16 +10,12 @@ int cpci_event_add(struct cpci_event *event, const struct cpci_term *term, struc
 {
 	struct cpci_term *terms;
 
-	if (event->nterms == CPCI_MAX_TERMS) {
-		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
-			  "an event is made of no more than %d others", CPCI_MAX_TERMS);
-		return -1;
-	}
+	if (event->nterms == CPCI_MAX_TERMS)
+		return cpci_diag(diag, EINVAL, CPC_INVALID_EVENT,
+				 "an event is made of no more than %d others", CPCI_MAX_TERMS);
 	terms = reallocarray(event->term, event->nterms + 1U, sizeof(*terms));
-	if (terms == NULL) {
-		cpci_diag_nomem(diag);
-		return -1;
-	}
+	if (terms == NULL)
+		return cpci_diag_nomem(diag);
 	event->term = terms;
 	terms[event->nterms++] = *term;
 	return 0;

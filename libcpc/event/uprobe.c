@@ -22,12 +22,13 @@
 struct fields {
 	bool has_func, ret;
 	uint64_t offset;
-	char symbol[CPCI_MAX_SYMBOL], file[CPCI_MAX_SYMBOL];
+	struct cpci_term term; /* its symbol and file */
 };
 
 static const char *parse_file(struct fields *f, const char *file)
 {
-	if (*file == '\0' || strlcpy(f->file, file, sizeof(f->file)) >= sizeof(f->file))
+	if (*file == '\0' ||
+	    strlcpy(f->term.file, file, sizeof(f->term.file)) >= sizeof(f->term.file))
 		return "the file before the colon is missing, or longer than 255 characters";
 	if (*file != '/' && strchr(file, '/') != NULL)
 		return "the path of a file begins with a slash; a library may be named without "
@@ -48,7 +49,7 @@ static const char *parse_func(struct fields *f, char *value)
 	const char *why;
 
 	f->has_func = true;
-	f->file[0] = '\0';
+	f->term.file[0] = '\0';
 	if (colon != NULL) {
 		*colon = '\0';
 		why = parse_file(f, value);
@@ -59,8 +60,8 @@ static const char *parse_func(struct fields *f, char *value)
 			       "function of that name, write the path of its file";
 		value = colon + 1;
 	}
-	why = cpci_event_symbol(value, f->symbol, &f->offset);
-	if (why == NULL && isdigit((unsigned char)f->symbol[0]))
+	why = cpci_event_symbol(value, f->term.symbol, &f->offset);
+	if (why == NULL && isdigit((unsigned char)f->term.symbol[0]))
 		return "a function is named by its symbol";
 	return why;
 }
@@ -86,30 +87,33 @@ static const char *parse_field(void *arg, char *field, char *value)
 	return syntax;
 }
 
-static int no_uprobes(const char *name, struct cpci_diag *diag)
+/* Adds the terms of a function, which is site 0, or of a probe, whose sites begin with 1. */
+static int add_sites(struct fields *f, const char *name, uint_t first, uint_t last, uint_t flags,
+		     struct cpci_event *event, struct cpci_diag *diag)
 {
-	cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-		  "cannot count '%s': the kernel has no uprobes (CONFIG_UPROBE_EVENTS)", name);
-	return -1;
+	struct cpci_term *term = &f->term;
+
+	if (!cpci_uprobe_attr(&term->attr, f->ret))
+		return cpci_diag(
+			diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			"cannot count '%s': the kernel has no uprobes (CONFIG_UPROBE_EVENTS)",
+			name);
+	term->attr.probe_offset = f->offset;
+	cpci_perf_set_modes(&term->attr, flags);
+	for (term->site = first; term->site <= last; term->site++) {
+		if (cpci_event_add(event, term, diag) == -1)
+			return -1;
+	}
+	return 1;
 }
 
 int cpci_event_uprobe(const char *name, uint_t flags, struct cpci_event *event,
 		      struct cpci_diag *diag)
 {
 	struct fields f = {0};
-	struct perf_event_attr attr;
 	int rc = cpci_event_fields(name, "uprobe", &f, parse_field, diag);
 
-	if (rc != 1)
-		return rc;
-	if (!cpci_uprobe_attr(&attr, f.ret))
-		return no_uprobes(name, diag);
-	attr.probe_offset = f.offset;
-	if (cpci_event_single(event, &attr, flags, diag) == -1)
-		return -1;
-	strlcpy(event->term[0].symbol, f.symbol, sizeof(event->term[0].symbol));
-	strlcpy(event->term[0].file, f.file, sizeof(event->term[0].file));
-	return 1;
+	return rc == 1 ? add_sites(&f, name, 0, 0, flags, event, diag) : rc;
 }
 
 /* Parses "[file:]provider:name". */
@@ -127,7 +131,7 @@ static const char *parse_probe(void *arg, char *field, char *value)
 	f->has_func = true;
 	while (name > field && name[-1] != ':')
 		name--;
-	if (strlcpy(f->symbol, name, sizeof(f->symbol)) >= sizeof(f->symbol))
+	if (strlcpy(f->term.symbol, name, sizeof(f->term.symbol)) >= sizeof(f->term.symbol))
 		return "the probe is longer than 255 characters";
 	if (name == field)
 		return NULL;
@@ -137,20 +141,8 @@ static const char *parse_probe(void *arg, char *field, char *value)
 
 int cpci_event_sdt(const char *name, uint_t flags, struct cpci_event *event, struct cpci_diag *diag)
 {
-	struct cpci_term term = {0};
 	struct fields f = {0};
 	int rc = cpci_event_fields(name, "sdt", &f, parse_probe, diag);
 
-	if (rc != 1)
-		return rc;
-	if (!cpci_uprobe_attr(&term.attr, false))
-		return no_uprobes(name, diag);
-	cpci_perf_set_modes(&term.attr, flags);
-	strlcpy(term.symbol, f.symbol, sizeof(term.symbol));
-	strlcpy(term.file, f.file, sizeof(term.file));
-	for (term.site = 1; term.site <= CPCI_MAX_SITES; term.site++) {
-		if (cpci_event_add(event, &term, diag) == -1)
-			return -1;
-	}
-	return 1;
+	return rc == 1 ? add_sites(&f, name, 1, CPCI_MAX_SITES, flags, event, diag) : rc;
 }

@@ -8,10 +8,10 @@
  */
 #include "event.h"
 
+#include <bsd/stdlib.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 static struct {
@@ -22,10 +22,26 @@ static struct {
 static int by_name(const void *a, const void *b)
 {
 	const struct cpci_def *x = a, *y = b;
-	int rc = strcasecmp(x->name, y->name);
 
-	/* The first definition of a name wins, in the order of folders, files and lines. */
-	return rc != 0 ? rc : (x->order > y->order) - (x->order < y->order);
+	return strcasecmp(x->name, y->name);
+}
+
+/*
+ * Sorts definitions by name.  Of each name the first one remains, in the order of folders, files
+ * and lines: mergesort(3bsd) is stable.  -1 and errno: ENOMEM.
+ */
+static int sort(struct cpci_defs *defs)
+{
+	size_t all = defs->n;
+
+	if (all > 0 && mergesort(defs->def, all, sizeof(*defs->def), by_name) == -1)
+		return -1;
+	defs->n = 0;
+	for (size_t i = 0; i < all; i++) {
+		if (i == 0 || by_name(&defs->def[defs->n - 1], &defs->def[i]) != 0)
+			defs->def[defs->n++] = defs->def[i];
+	}
+	return 0;
 }
 
 static void read_all(void)
@@ -37,11 +53,12 @@ static void read_all(void)
 
 	if (defs == NULL)
 		return;
-	for (size_t i = 0; i < defs->n; i++)
-		defs->def[i].order = i;
-	if (defs->n > 0)
-		qsort(defs->def, defs->n, sizeof(*defs->def), by_name);
-	vendor.defs = defs;
+	if (sort(defs) == 0) {
+		vendor.defs = defs;
+		return;
+	}
+	cpci_defs_free(defs);
+	cpci_diag_nomem(&vendor.why);
 }
 
 const struct cpci_defs *cpci_vendor_defs(struct cpci_diag *diag)
@@ -61,18 +78,9 @@ const struct cpci_defs *cpci_vendor_loaded(void)
 
 const struct cpci_def *cpci_vendor_find(const struct cpci_defs *defs, const char *name)
 {
-	size_t low = 0, high = defs->n;
+	const struct cpci_def key = {.name = name};
 
-	/* Binary search for the first name that is not less. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcasecmp(defs->def[middle].name, name) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < defs->n && strcasecmp(defs->def[low].name, name) == 0 ? &defs->def[low] : NULL;
+	return defs->n > 0 ? bsearch(&key, defs->def, defs->n, sizeof(key), by_name) : NULL;
 }
 
 void cpci_vendor_walk(void *arg, cpci_walk_fn *action)
@@ -83,7 +91,7 @@ void cpci_vendor_walk(void *arg, cpci_walk_fn *action)
 	for (size_t i = 0; defs != NULL && i < defs->n; i++) {
 		const struct cpci_def *def = &defs->def[i];
 
-		if (def->error == NULL && (i == 0 || strcasecmp(def[-1].name, def->name) != 0))
+		if (def->error == NULL)
 			action(arg, def->name, def->desc);
 	}
 }

@@ -8,44 +8,39 @@
 #include <linux/capability.h>
 #include <linux/hw_breakpoint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* The kernel's ENOTSUPP: for uprobes on instructions that it cannot single-step. */
 #define ENOTSUP_KERNEL 524
 
-/* A breakpoint on an address in the kernel, which is the upper half. */
+/* Returns -1, like all functions that explain. */
+static int refuse(struct cpci_diag *diag, int err, int subcode, const char *name, const char *why)
+{
+	return cpci_diag(diag, err, subcode, "cannot count '%s': %s", name, why);
+}
+
+/* Is it a breakpoint on an address in the kernel, which has the upper half? */
 static bool is_in_kernel(const struct cpci_term *term)
 {
 	return term->attr.type == PERF_TYPE_BREAKPOINT && term->symbol[0] == '\0' &&
 	       (term->attr.bp_addr >> 63) != 0;
 }
 
-/* EACCES or EPERM for a uprobe: no sysctl permits these. */
-static bool explain_denied_function(struct cpci_diag *diag, const char *name,
-				    const struct cpci_term *term)
-{
-	if (!cpci_perf_is_uprobe(&term->attr) || cpci_privileged_here())
-		return false;
-	cpci_diag(diag, EACCES, 0,
-		  "cannot count '%s': the kernel sets probes of functions for root and "
-		  "CAP_PERFMON only; a breakpoint on the function requires no privilege",
-		  name);
-	return true;
-}
-
-/* EACCES or EPERM: is it because of the sysctl, and which value would permit it? */
-static void explain_denied(struct cpci_diag *diag, int err, const char *name,
-			   const struct cpci_term *term, struct cpci_target target)
+/* Explains EACCES and EPERM: does the sysctl deny it, and which value would permit it? */
+static int explain_denied(struct cpci_diag *diag, int err, const char *name,
+			  const struct cpci_term *term, struct cpci_target target)
 {
 	int level = cpci_paranoid(), enough = INT_MAX;
+	bool privileged = cpci_privileged_here();
 	const char *what = "";
 
-	if (explain_denied_function(diag, name, term))
-		return;
+	/* No value of the sysctl permits function events. */
+	if (cpci_perf_is_uprobe(&term->attr) && !privileged)
+		return refuse(diag, EACCES, 0, name,
+			      "the kernel sets probes of functions for root and CAP_PERFMON "
+			      "only; a breakpoint on the function requires no privilege");
 	/* 3 on Debian and 4 on Ubuntu deny everything, unlike the upstream kernel. */
 	if (level >= 3)
 		enough = 2;
@@ -57,69 +52,53 @@ static void explain_denied(struct cpci_diag *diag, int err, const char *name,
 		what = " on a whole CPU";
 		enough = 0;
 	}
-	if (enough != INT_MAX && !cpci_privileged_here()) {
-		cpci_diag(diag, EACCES, 0,
-			  "cannot count '%s'%s: kernel.perf_event_paranoid is %d; root and "
-			  "CAP_PERFMON may, and any user after: sysctl "
-			  "kernel.perf_event_paranoid=%d",
-			  name, what, level, enough);
-		return;
-	}
-	if (target.tid > 0 && !cpci_privileged_here()) {
-		cpci_diag(
-			diag, EACCES, 0,
-			"cannot count '%s': its process belongs to another user, runs a "
-			"set-id or unreadable program, or made itself undumpable (prctl(2)); root may",
-			name);
-		return;
-	}
-	if (is_in_kernel(term) && !cpci_have_cap(0, CAP_SYS_ADMIN)) {
-		cpci_diag(diag, EACCES, 0,
-			  "cannot count '%s': a breakpoint in the kernel requires CAP_SYS_ADMIN",
-			  name);
-		return;
-	}
-	cpci_diag(diag, EACCES, 0,
-		  "cannot count '%s': perf_event_open(2) is denied (%s): a container's seccomp "
-		  "profile, a security module or kernel lockdown forbids it",
-		  name, strerror(err));
+	if (enough != INT_MAX && !privileged)
+		return cpci_diag(diag, EACCES, 0,
+				 "cannot count '%s'%s: kernel.perf_event_paranoid is %d; root and "
+				 "CAP_PERFMON may, and any user after: sysctl "
+				 "kernel.perf_event_paranoid=%d",
+				 name, what, level, enough);
+	if (target.tid > 0 && !privileged)
+		return refuse(diag, EACCES, 0, name,
+			      "its process belongs to another user, runs a set-id or unreadable "
+			      "program, or made itself undumpable (prctl(2)); root may");
+	if (is_in_kernel(term) && !cpci_have_cap(0, CAP_SYS_ADMIN))
+		return refuse(diag, EACCES, 0, name,
+			      "a breakpoint in the kernel requires CAP_SYS_ADMIN");
+	return cpci_diag(
+		diag, EACCES, 0,
+		"cannot count '%s': perf_event_open(2) is denied (%s): a container's seccomp "
+		"profile, a security module or kernel lockdown forbids it",
+		name, strerror(err));
 }
 
-static void explain_no_files(struct cpci_diag *diag, int err, const char *name)
+static int explain_no_files(struct cpci_diag *diag, int err, const char *name)
 {
 	struct rlimit lim;
 
 	if (err == EMFILE && getrlimit(RLIMIT_NOFILE, &lim) == 0)
-		cpci_diag(
+		return cpci_diag(
 			diag, err, 0,
 			"cannot count '%s': each counter takes a file, and RLIMIT_NOFILE is %llu; "
 			"%s raise it (ulimit -n)",
 			name, (unsigned long long)lim.rlim_cur,
 			lim.rlim_cur < lim.rlim_max ? "you can" : "root can");
-	else
-		cpci_diag(diag, err, 0,
-			  "cannot count '%s': the system's limit of open files is reached; raise "
-			  "it with sysctl fs.file-max",
-			  name);
+	return refuse(diag, err, 0, name,
+		      "the system's limit of open files is reached; raise it with sysctl "
+		      "fs.file-max");
 }
 
-static void explain_unsupported(struct cpci_diag *diag, const char *name,
-				const struct cpci_term *term)
+static int explain_unsupported(struct cpci_diag *diag, const char *name,
+			       const struct cpci_term *term)
 {
+	const char *why = "the kernel does not support it on this machine";
+
 	if (cpci_perf_is_core(&term->attr) && !cpci_perf_have_core_pmu())
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': the kernel has no hardware counters on this machine "
-			  "(a virtual machine without a PMU, perhaps); software events and "
-			  "tracepoints can be counted",
-			  name);
+		why = "the kernel has no hardware counters on this machine (a virtual machine "
+		      "without a PMU, perhaps); software events and tracepoints can be counted";
 	else if (!cpci_pmu_implements(&term->attr))
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': the CPU of this machine does not have this event",
-			  name);
-	else
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': the kernel does not support it on this machine",
-			  name);
+		why = "the CPU of this machine does not have this event";
+	return refuse(diag, EINVAL, CPC_RESOURCE_UNAVAIL, name, why);
 }
 
 static bool is_cpu(int cpu)
@@ -130,40 +109,31 @@ static bool is_cpu(int cpu)
 	return access(path, F_OK) == 0;
 }
 
-/* Could the target have this term alone?  A topdown metric needs the same counter as slots. */
+/* Can the target count this term alone? */
 static bool fits_alone(const struct cpci_term *term, struct cpci_target target)
 {
-	struct cpci_term alone = *term;
-	int fd;
+	const struct perf_event_attr attr = cpci_term_event(term, NULL);
 
-	if (cpci_topdown_is_metric(&term->attr))
-		cpci_topdown_make_slots(&alone.attr);
-	fd = cpci_term_open(&alone, target, -1, true);
-
-	if (fd == -1)
-		return false;
-	close(fd);
-	return true;
+	return cpci_perf_probe_target(&attr, target) == 0;
 }
 
-static void explain_filter(struct cpci_diag *diag, const char *name, const struct cpci_term *term)
+static int explain_filter(struct cpci_diag *diag, const char *name, const struct cpci_term *term)
 {
 	char tracepoint[256], fields[512] = "";
 
 	if (cpci_tracepoint_name(&term->attr, tracepoint, sizeof(tracepoint)))
 		cpci_tracepoint_fields(tracepoint, fields, sizeof(fields));
 	if (*fields != '\0')
-		cpci_diag(
+		return cpci_diag(
 			diag, EINVAL, CPC_INVALID_EVENT,
 			"cannot count '%s': the kernel does not accept the filter '%s' of %s, whose "
 			"fields are: %s",
 			name, term->filter, tracepoint, fields);
-	else
-		cpci_diag(
-			diag, EINVAL, CPC_INVALID_EVENT,
-			"cannot count '%s': the kernel does not accept the filter '%s': is it made "
-			"of fields of this tracepoint, which its file format names?",
-			name, term->filter);
+	return cpci_diag(
+		diag, EINVAL, CPC_INVALID_EVENT,
+		"cannot count '%s': the kernel does not accept the filter '%s': is it made "
+		"of fields of this tracepoint, which its file format names?",
+		name, term->filter);
 }
 
 static bool counts_cpus_only(const struct cpci_term *term)
@@ -173,76 +143,71 @@ static bool counts_cpus_only(const struct cpci_term *term)
 	return cpci_pmu_name(term->attr.type, pmu) && cpci_pmu_cpu(pmu) != -1;
 }
 
-static void explain_invalid(struct cpci_diag *diag, const char *name, const struct cpci_term *term,
-			    struct cpci_target target)
+static int explain_invalid(struct cpci_diag *diag, const char *name, const struct cpci_term *term,
+			   struct cpci_target target)
 {
 	if (target.tid == -1 && !is_cpu(target.cpu))
-		cpci_diag(diag, EINVAL, 0, "no CPU %d", target.cpu);
-	else if (cpci_term_is_filtered(term) && fits_alone(term, target))
-		explain_filter(diag, name, term);
-	else if (cpci_perf_is_uprobe(&term->attr))
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': the kernel cannot probe this instruction, or files "
-			  "of this file system",
-			  name);
-	else if (is_in_kernel(term) && term->attr.exclude_kernel)
-		cpci_diag(diag, EINVAL, CPC_NEEDS_SYSTEM,
-			  "cannot count '%s': addr is in the kernel, whose mode is not counted",
-			  name);
-	else if (is_in_kernel(term))
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': the kernel accepts no such breakpoint there: only on "
-			  "code that may be probed, and only where addr is a multiple of len",
-			  name);
-	else if (term->attr.type == PERF_TYPE_BREAKPOINT)
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': this CPU has no such breakpoint: is addr a multiple "
-			  "of len?%s",
-			  name, term->attr.bp_type == HW_BREAKPOINT_R ? "  Try rw=rw" : "");
-	else if (fits_alone(term, target))
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s' together with the other events: the PMU has too few "
-			  "counters for all of them; count some of them in a set of their own",
-			  name);
-	else if (target.tid == -1)
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s' on CPU %d: its PMU does not know this code, or does "
-			  "not count on that CPU",
-			  name, target.cpu);
-	else if (counts_cpus_only(term))
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s' for an LWP: its PMU counts whole CPUs only", name);
-	else
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s' for an LWP: its PMU does not know this code, or "
-			  "counts no LWPs",
-			  name);
+		return cpci_diag(diag, EINVAL, 0, "no CPU %d", target.cpu);
+	if (cpci_term_is_filtered(term) && fits_alone(term, target))
+		return explain_filter(diag, name, term);
+	if (cpci_perf_is_uprobe(&term->attr))
+		return refuse(diag, EINVAL, CPC_RESOURCE_UNAVAIL, name,
+			      "the kernel cannot probe this instruction, or files of this file "
+			      "system");
+	if (is_in_kernel(term) && term->attr.exclude_kernel)
+		return refuse(diag, EINVAL, CPC_NEEDS_SYSTEM, name,
+			      "addr is in the kernel, whose mode is not counted");
+	if (is_in_kernel(term))
+		return refuse(diag, EINVAL, CPC_RESOURCE_UNAVAIL, name,
+			      "the kernel accepts no such breakpoint there: only on code that "
+			      "may be probed, and only where addr is a multiple of len");
+	if (term->attr.type == PERF_TYPE_BREAKPOINT)
+		return cpci_diag(
+			diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			"cannot count '%s': this CPU has no such breakpoint: is addr a multiple "
+			"of len?%s",
+			name, term->attr.bp_type == HW_BREAKPOINT_R ? "  Try rw=rw" : "");
+	if (fits_alone(term, target))
+		return cpci_diag(
+			diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			"cannot count '%s' together with the other events: the PMU has too few "
+			"counters for all of them; count some of them in a set of their own",
+			name);
+	if (target.tid == -1)
+		return cpci_diag(
+			diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			"cannot count '%s' on CPU %d: its PMU does not know this code, or does "
+			"not count on that CPU",
+			name, target.cpu);
+	return cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			 "cannot count '%s' for an LWP: its PMU %s", name,
+			 counts_cpus_only(term) ? "counts whole CPUs only"
+						: "does not know this code, or counts no LWPs");
 }
 
-static void explain_no_debugreg(struct cpci_diag *diag, const char *name,
-				const struct cpci_plan *plan, const struct cpci_term *term)
+static int explain_no_debugreg(struct cpci_diag *diag, const char *name,
+			       const struct cpci_plan *plan, const struct cpci_term *term)
 {
 	uint_t n;
 
 	if (cpci_debugreg_suffice(plan, term, &n))
-		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': this CPU has %u registers for breakpoints of this "
-			  "kind, and another program, perhaps a debugger, uses some of them",
-			  name, n);
-	else if (n == 0)
-		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': other programs, which count whole CPUs or debug, use "
-			  "this CPU's registers for breakpoints of this kind",
-			  name);
-	else
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s' together with the other events: this CPU has %u "
-			  "registers for breakpoints of this kind; count some of them in a set of "
-			  "their own",
-			  name, n);
+		return cpci_diag(
+			diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
+			"cannot count '%s': this CPU has %u registers for breakpoints of this "
+			"kind, and another program, perhaps a debugger, uses some of them",
+			name, n);
+	if (n == 0)
+		return refuse(diag, EAGAIN, CPC_RESOURCE_UNAVAIL, name,
+			      "other programs, which count whole CPUs or debug, use this CPU's "
+			      "registers for breakpoints of this kind");
+	return cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			 "cannot count '%s' together with the other events: this CPU has %u "
+			 "registers for breakpoints of this kind; count some of them in a set of "
+			 "their own",
+			 name, n);
 }
 
-void cpci_explain_held(struct cpci_diag *diag, const char *name)
+int cpci_explain_held(struct cpci_diag *diag, const char *name)
 {
 	bool watched = cpci_read_number("/proc/sys/kernel/nmi_watchdog", 0) != 0;
 	pid_t holder = 0;
@@ -252,85 +217,60 @@ void cpci_explain_held(struct cpci_diag *diag, const char *name)
 		cpci_process_name(holder, process, sizeof(process));
 		snprintf(seen, sizeof(seen), "; %s has counters open", process);
 	}
-	cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
-		  "cannot count '%s': other programs use the counters that it needs%s%s%s", name,
-		  seen,
-		  watched ? "; the NMI watchdog has one, root can stop it with: sysctl "
-			    "kernel.nmi_watchdog=0"
-			  : "",
-		  !watched && *seen == '\0' ? "; they cannot be seen from here" : "");
+	return cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
+			 "cannot count '%s': other programs use the counters that it needs%s%s%s",
+			 name, seen,
+			 watched ? "; the NMI watchdog has one, root can stop it with: sysctl "
+				   "kernel.nmi_watchdog=0"
+				 : "",
+			 !watched && *seen == '\0' ? "; they cannot be seen from here" : "");
 }
 
-void cpci_explain(struct cpci_diag *diag, int err, const char *name, const struct cpci_term *term,
-		  struct cpci_target target)
+int cpci_explain(struct cpci_diag *diag, int err, const char *name, const struct cpci_term *term,
+		 struct cpci_target target)
 {
 	switch (err) {
 	case EACCES:
 	case EPERM:
-		explain_denied(diag, err, name, term, target);
-		break;
+		return explain_denied(diag, err, name, term, target);
 	case ENOSYS:
-		cpci_diag(diag, EACCES, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': perf_event_open(2) is not there: a container's "
-			  "seccomp profile hides it",
-			  name);
-		break;
+		return refuse(diag, EACCES, CPC_RESOURCE_UNAVAIL, name,
+			      "perf_event_open(2) is not there: a container's seccomp profile "
+			      "hides it");
 	case ENOENT:
 	case EOPNOTSUPP:
-		explain_unsupported(diag, name, term);
-		break;
+		return explain_unsupported(diag, name, term);
 	case ENOTSUP_KERNEL:
 	case EINVAL:
-		explain_invalid(diag, name, term, target);
-		break;
+		return explain_invalid(diag, name, term, target);
 	case E2BIG:
-		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': it requires config3, which Linux supports since 6.3",
-			  name);
-		break;
+		return refuse(diag, EINVAL, CPC_RESOURCE_UNAVAIL, name,
+			      "it requires config3, which Linux supports since 6.3");
 	case ENODEV:
 		if (target.tid == -1)
-			cpci_diag(diag, ENOSYS, 0, "CPU %d is offline", target.cpu);
-		else
-			explain_unsupported(diag, name, term);
-		break;
+			return cpci_diag(diag, ENOSYS, 0, "CPU %d is offline", target.cpu);
+		return explain_unsupported(diag, name, term);
 	case CPCI_ENOBREAK:
-		cpci_diag(
-			diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			"cannot count '%s': breakpoints never fire on this machine; its hypervisor "
-			"does not support debug registers",
-			name);
-		break;
+		return refuse(diag, EINVAL, CPC_RESOURCE_UNAVAIL, name,
+			      "breakpoints never fire on this machine; its hypervisor does not "
+			      "support debug registers");
 	case ENOSPC:
-		cpci_diag(diag, EAGAIN, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': there is no room for another event of its kind",
-			  name);
-		break;
+		return refuse(diag, EAGAIN, CPC_RESOURCE_UNAVAIL, name,
+			      "there is no room for another event of its kind");
 	case EAGAIN:
 	case EBUSY:
-		cpci_explain_held(diag, name);
-		break;
+		return cpci_explain_held(diag, name);
 	case EMFILE:
 	case ENFILE:
-		explain_no_files(diag, err, name);
-		break;
+		return explain_no_files(diag, err, name);
 	case ESRCH:
-		/*
-		 * A caller would take ESRCH for the exit of the LWP, and its counts for
-		 * complete.
-		 */
+		/* At ESRCH the caller would assume that the counts are complete. */
 		if (target.tid > 0 && cpci_lwp_ended(target.tid))
-			cpci_diag(diag, ESRCH, 0, "the LWP has ended");
-		else
-			cpci_diag(
-				diag, EIO, 0,
-				"cannot count '%s': the kernel reports that the LWP has ended, but it "
-				"is alive",
-				name);
-		break;
+			return cpci_diag(diag, ESRCH, 0, "the LWP has ended");
+		return refuse(diag, EIO, 0, name,
+			      "the kernel reports that the LWP has ended, but it is alive");
 	default:
-		cpci_diag(diag, err, 0, "cannot count '%s': %s", name, strerror(err));
-		break;
+		return refuse(diag, err, 0, name, strerror(err));
 	}
 }
 
@@ -355,35 +295,30 @@ static const char *find_privileged(const struct cpci_req *req, uint_t term,
 	return NULL;
 }
 
-void cpci_explain_plan(struct cpci_diag *diag, int err, const struct cpci_plan *plan,
-		       struct cpci_term_ref bad, struct cpci_target target)
+int cpci_explain_plan(struct cpci_diag *diag, int err, const struct cpci_plan *plan,
+		      struct cpci_term_ref bad, struct cpci_target target)
 {
 	const struct cpci_term *term = cpci_plan_term(plan, bad);
 	const char *name = plan->req[bad.req].name;
 	struct cpci_term_ref other;
 
-	if (err == ENOSPC && term->attr.type == PERF_TYPE_BREAKPOINT) {
-		explain_no_debugreg(diag, name, plan, term);
-		return;
-	}
+	if (err == ENOSPC && term->attr.type == PERF_TYPE_BREAKPOINT)
+		return explain_no_debugreg(diag, name, plan, term);
 	if ((plan->req[bad.req].flags & CPC_OVF_NOTIFY_EMT) != 0 &&
 	    (err == EINVAL || err == EOPNOTSUPP) && cpci_perf_probe(&term->attr) == 0 &&
-	    !cpci_perf_overflows(&term->attr)) {
-		cpci_diag(diag, ENOTSUP, CPC_RESOURCE_UNAVAIL,
-			  "cannot report overflows of '%s': its counter does not interrupt", name);
-		return;
-	}
+	    !cpci_perf_overflows(&term->attr))
+		return cpci_diag(diag, ENOTSUP, CPC_RESOURCE_UNAVAIL,
+				 "cannot report overflows of '%s': its counter does not interrupt",
+				 name);
 	if (err == EACCES || err == EPERM) {
 		const char *attr = find_privileged(&plan->req[bad.req], bad.term, target);
 
-		if (attr != NULL) {
-			cpci_diag(
+		if (attr != NULL)
+			return cpci_diag(
 				diag, EACCES, CPC_ATTR_REQUIRES_PRIVILEGE,
 				"cannot count '%s' with the attribute '%s': root and CAP_PERFMON may; "
 				"kernel.perf_event_paranoid is %d",
 				name, attr, cpci_paranoid());
-			return;
-		}
 	}
 	cpci_explain(diag, err, name, term, target);
 	if (diag->subcode == CPC_RESOURCE_UNAVAIL && err == EINVAL &&
@@ -392,15 +327,16 @@ void cpci_explain_plan(struct cpci_diag *diag, int err, const struct cpci_plan *
 			  "cannot count '%s' together with '%s': they need the same counter; count "
 			  "them in sets of their own",
 			  name, plan->req[other.req].name);
+	return -1;
 }
 
 /* The kernel limits the locked memory of ring buffers per user and per process. */
-static void explain_locked(struct cpci_diag *diag)
+static int explain_locked(struct cpci_diag *diag)
 {
 	struct rlimit lim = {0};
 
 	getrlimit(RLIMIT_MEMLOCK, &lim);
-	cpci_diag(
+	return cpci_diag(
 		diag, ENOMEM, 0,
 		"cannot lock memory for the ring buffer of overflows: the kernel permits %ld kB of "
 		"ring buffers per user and CPU (sysctl kernel.perf_event_mlock_kb), and %llu kB "
@@ -409,7 +345,7 @@ static void explain_locked(struct cpci_diag *diag)
 		(unsigned long long)lim.rlim_cur / 1024);
 }
 
-void cpci_explain_pcbuf(struct cpci_diag *diag, int err, enum cpci_pcbuf_step step)
+int cpci_explain_pcbuf(struct cpci_diag *diag, int err, enum cpci_pcbuf_step step)
 {
 	static const char *const doing[] = {
 		[CPCI_PCBUF_OPEN] = "cannot open a ring buffer for overflows",
@@ -419,11 +355,11 @@ void cpci_explain_pcbuf(struct cpci_diag *diag, int err, enum cpci_pcbuf_step st
 	};
 
 	if (step == CPCI_PCBUF_MAP && err == EPERM)
-		explain_locked(diag);
-	else if (step == CPCI_PCBUF_SHARE && err == EINVAL)
-		cpci_diag(diag, ENOTSUP, CPC_CONFLICTING_REQS,
-			  "this kernel cannot buffer overflows of hardware counters and of its own "
-			  "events together; count them in sets of their own");
-	else
-		cpci_diag(diag, err, 0, "%s: %s", doing[step], strerror(err));
+		return explain_locked(diag);
+	if (step == CPCI_PCBUF_SHARE && err == EINVAL)
+		return cpci_diag(
+			diag, ENOTSUP, CPC_CONFLICTING_REQS,
+			"this kernel cannot buffer overflows of hardware counters and of its own "
+			"events together; count them in sets of their own");
+	return cpci_diag(diag, err, 0, "%s: %s", doing[step], strerror(err));
 }

@@ -3,15 +3,14 @@
 /*
  * debugreg.c - the debug registers, of which an LWP has only a few.
  *
- * An event occupies its register as soon as it is opened, even if it is disabled.  A new
- * thread, which has none occupied, finds out how many there are, regardless of those that the
- * caller, or the LWP to be counted, has taken.
+ * An event occupies its register as soon as it is opened, even if it is disabled.  The caller and
+ * the LWP to be counted may occupy some.  So a new thread, which occupies none, finds out how
+ * many registers there are.
  */
 #include "group.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #define MAX_REGISTERS 64
@@ -20,21 +19,20 @@ struct probe {
 	const struct cpci_plan *plan;
 	const struct cpci_term *term;
 	bool all;      /* there are enough for all breakpoints of the plan */
-	uint_t number; /* how many are good for `term` */
+	uint_t number; /* how many `term` can use */
 };
 
 /* Occupies a register by a disabled breakpoint. */
 static bool occupy(const struct cpci_term *term, int *fd, uint_t *n)
 {
-	const struct cpci_target self = {.tid = 0, .cpu = -1};
-
-	if (*n == MAX_REGISTERS || (fd[*n] = cpci_term_open(term, self, -1, true)) == -1)
+	if (*n == MAX_REGISTERS ||
+	    (fd[*n] = cpci_term_open(term, CPCI_TARGET_SELF, -1, true)) == -1)
 		return false;
 	++*n;
 	return true;
 }
 
-static void give_back(const int *fd, uint_t n)
+static void close_events(const int *fd, uint_t n)
 {
 	while (n-- > 0)
 		close(fd[n]);
@@ -54,10 +52,10 @@ static void *try_registers(void *arg)
 		if (term->attr.type == PERF_TYPE_BREAKPOINT)
 			probe->all = occupy(term, fd, &n);
 	}
-	give_back(fd, n);
+	close_events(fd, n);
 	for (n = 0; occupy(probe->term, fd, &n);)
 		;
-	give_back(fd, n);
+	close_events(fd, n);
 	probe->number = n;
 	return NULL;
 }
@@ -66,16 +64,9 @@ bool cpci_debugreg_suffice(const struct cpci_plan *plan, const struct cpci_term 
 			   uint_t *number)
 {
 	struct probe probe = {.plan = plan, .term = term};
-	sigset_t all, old;
 	pthread_t thread;
-	int err;
 
-	/* This thread must not take the program's signals. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = cpci_thread_create(&thread, try_registers, &probe);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (err == 0)
+	if (cpci_thread_create(&thread, try_registers, &probe) == 0)
 		pthread_join(thread, NULL);
 	else
 		try_registers(&probe);

@@ -26,7 +26,7 @@ bool cpci_group_conflict(const struct cpci_plan *plan, struct cpci_target target
 {
 	const struct cpci_term *term = cpci_plan_term(plan, bad);
 
-	/* Two metrics always need slots beside them. */
+	/* Metrics cannot be tried in pairs: slots must lead their group. */
 	if (cpci_topdown_is_metric(&term->attr))
 		return false;
 	for (uint_t i = 0; i < plan->nterms; i++) {
@@ -48,8 +48,6 @@ bool cpci_group_conflict(const struct cpci_plan *plan, struct cpci_target target
  */
 void cpci_group_keep(struct cpci_plan *plan)
 {
-	const struct cpci_target target = {.tid = 0, .cpu = -1};
-
 	if (plan->spare != NULL)
 		return;
 	plan->spare = calloc(plan->nterms, sizeof(*plan->spare));
@@ -58,19 +56,17 @@ void cpci_group_keep(struct cpci_plan *plan)
 
 		if (attr->type == PERF_TYPE_BREAKPOINT || cpci_perf_is_uprobe(attr))
 			attr = &cpci_perf_dummy;
-		plan->spare[i] = cpci_perf_open(attr, target, -1, true);
+		plan->spare[i] = cpci_perf_open(attr, CPCI_TARGET_SELF, -1, true);
 	}
 }
 
-/* Adds events like `attr` to a group until the PMU refuses one; returns how many fit. */
+/* Adds events like `attr` to a group of `n`, until the PMU refuses one; returns its size. */
 static uint_t fill_group(const struct perf_event_attr *attr, int *fd, uint_t n, uint_t max)
 {
-	const struct cpci_target self = {.tid = 0, .cpu = -1};
-	uint_t before = n;
-
-	while (n < max && (fd[n] = cpci_perf_open(attr, self, n > 0 ? fd[0] : -1, false)) != -1)
+	while (n < max &&
+	       (fd[n] = cpci_perf_open(attr, CPCI_TARGET_SELF, n > 0 ? fd[0] : -1, false)) != -1)
 		n++;
-	return n - before;
+	return n;
 }
 
 uint_t cpci_group_capacity(void)
@@ -87,25 +83,31 @@ uint_t cpci_group_capacity(void)
 		bool one = kinds[i] != PERF_COUNT_HW_INSTRUCTIONS;
 
 		attr.config = kinds[i];
-		n += fill_group(&attr, fd, n, one ? n + 1 : sizeof(fd) / sizeof(*fd));
+		n = fill_group(&attr, fd, n, one ? n + 1 : sizeof(fd) / sizeof(*fd));
 	}
 	for (uint_t i = 0; i < n; i++)
 		close(fd[i]);
 	return n;
 }
 
+static const struct perf_event_attr instructions = {.type = PERF_TYPE_HARDWARE,
+						    .config = PERF_COUNT_HW_INSTRUCTIONS,
+						    .exclude_kernel = 1,
+						    .exclude_hv = 1};
+
+bool cpci_group_slot_is_general(uint_t slot)
+{
+	return cpci_group_slot_counts(slot, &instructions);
+}
+
 /* Instructions occupy all general counters; a counter that is still free has its own kind. */
 bool cpci_group_slot_counts(uint_t slot, const struct perf_event_attr *attr)
 {
-	static const struct perf_event_attr instructions = {.type = PERF_TYPE_HARDWARE,
-							    .config = PERF_COUNT_HW_INSTRUCTIONS,
-							    .exclude_kernel = 1,
-							    .exclude_hv = 1};
 	int fd[64];
 	uint_t n = fill_group(&instructions, fd, 0, 63), all = n;
 
 	if (n > 0 && slot >= n)
-		all += fill_group(attr, fd, n, n + 1);
+		all = fill_group(attr, fd, n, n + 1);
 	for (uint_t i = 0; i < all; i++)
 		close(fd[i]);
 	return n == 0 || slot < n || all > n;

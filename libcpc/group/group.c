@@ -83,8 +83,7 @@ static int open_one(const struct cpci_plan *plan, const struct cpci_group *group
 			/* For a member of a group the kernel may report another error. */
 			if (i > 0 && target.tid > 0 && cpci_lwp_ended(target.tid))
 				err = ESRCH;
-			errno = err;
-			return -1;
+			return cpci_errno(err);
 		}
 	}
 	return 0;
@@ -112,7 +111,7 @@ static int check_fit(struct cpci_plan *plan, struct cpci_target target,
 	return 0;
 }
 
-/* Uprobes may all be opened later. */
+/* Are all terms uprobes, which may be opened later?  Uprobes come last. */
 static bool only_uprobes(const struct cpci_plan *plan)
 {
 	return cpci_perf_is_uprobe(&cpci_plan_nth(plan, 0)->attr);
@@ -143,10 +142,10 @@ static int open_beside(const struct perf_event_attr *attr, const struct cpci_ter
 
 /*
  * When an LWP exits, the kernel forgets that its group was in the error state, and the last
- * values look like counts.  So libcpc adds a witness next to the hardware events of an LWP:
- * an event that cannot lose its counter, and so tells for how long the group should have been
- * enabled.  It stays on the clock of the hardware events that it was opened with.  It also
- * provides the time of a plan of uprobes only.
+ * values look like counts.  So libcpc adds a witness next to the hardware events of an LWP.  This
+ * event cannot lose its counter, so it shows for how long the group should have been enabled.
+ * It stays on the clock of the hardware events that it was opened with.  It also provides the
+ * time of a plan that has only uprobes.
  */
 static bool open_witness(const struct cpci_plan *plan, struct cpci_target target, int *fd)
 {
@@ -166,10 +165,8 @@ static bool open_witness(const struct cpci_plan *plan, struct cpci_target target
 
 int cpci_group_open_owner(const struct cpci_plan *plan, uint64_t sample_type)
 {
-	const struct cpci_target target = {.tid = 0, .cpu = -1};
 	const struct perf_event_attr attr = cpci_ring_owner(sample_type);
 	const struct cpci_term *beside = NULL;
-
 	bool buffers = false;
 
 	for (uint_t g = 0; g < plan->ngroups && !buffers; g++) {
@@ -182,7 +179,7 @@ int cpci_group_open_owner(const struct cpci_plan *plan, uint64_t sample_type)
 				beside = cpci_plan_nth(plan, i);
 		}
 	}
-	return open_beside(&attr, beside, target, false);
+	return open_beside(&attr, beside, CPCI_TARGET_SELF, false);
 }
 
 int cpci_group_least_ns(const struct cpci_plan *plan, const int *fd, uint64_t *ns)
@@ -323,20 +320,26 @@ int cpci_group_enable(int leader)
 	return ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
 }
 
-int cpci_group_start(const struct cpci_plan *plan, const int *fd)
+/* Does an ioctl(2) of all open leaders.  -1 and errno. */
+static int each_leader(const struct cpci_plan *plan, const int *fd, unsigned request)
 {
+	int rc = 0;
+
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		int leader = fd[plan->group[g].first];
 
-		if (leader != -1 && cpci_group_enable(leader) == -1)
-			return -1;
+		if (leader != -1 && ioctl(leader, request, 0) == -1)
+			rc = -1;
 	}
-	/*
-	 * Start the witness last, so that the groups never seem enabled for too short a time.
-	 */
-	if (fd[plan->nterms] != -1)
-		return ioctl(fd[plan->nterms], PERF_EVENT_IOC_ENABLE, 0);
-	return 0;
+	return rc;
+}
+
+int cpci_group_start(const struct cpci_plan *plan, const int *fd)
+{
+	if (each_leader(plan, fd, PERF_EVENT_IOC_ENABLE) == -1)
+		return -1;
+	/* Start the witness last, so that the groups never seem enabled for too short a time. */
+	return fd[plan->nterms] != -1 ? cpci_group_enable(fd[plan->nterms]) : 0;
 }
 
 /* poll(2) reports a group in the error state as hung up, without reading it. */
@@ -358,34 +361,20 @@ int cpci_group_lost(const struct cpci_plan *plan, const int *fd)
  */
 int cpci_group_switch(const struct cpci_plan *plan, const int *fd, bool on)
 {
-	if (on && cpci_group_lost(plan, fd) != -1) {
-		errno = EAGAIN;
-		return -1;
-	}
 	if (!on && fd[plan->nterms] != -1)
 		ioctl(fd[plan->nterms], PERF_EVENT_IOC_DISABLE, 0);
-	for (uint_t g = 0; g < plan->ngroups; g++) {
-		int leader = fd[plan->group[g].first];
-
-		if (leader != -1)
-			ioctl(leader, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
-	}
-	if (on && fd[plan->nterms] != -1)
-		ioctl(fd[plan->nterms], PERF_EVENT_IOC_ENABLE, 0);
-	if (on || cpci_group_lost(plan, fd) == -1)
-		return 0;
-	errno = EAGAIN;
-	return -1;
+	if (!on)
+		cpci_group_stop(plan, fd);
+	if (cpci_group_lost(plan, fd) != -1)
+		return cpci_errno(EAGAIN);
+	if (on)
+		cpci_group_start(plan, fd);
+	return 0;
 }
 
 void cpci_group_stop(const struct cpci_plan *plan, const int *fd)
 {
-	for (uint_t g = 0; g < plan->ngroups; g++) {
-		int leader = fd[plan->group[g].first];
-
-		if (leader != -1)
-			ioctl(leader, PERF_EVENT_IOC_DISABLE, 0);
-	}
+	each_leader(plan, fd, PERF_EVENT_IOC_DISABLE);
 }
 
 void cpci_group_close(const struct cpci_plan *plan, const int *fd)

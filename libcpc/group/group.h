@@ -18,7 +18,7 @@ struct cpci_req {
 	cpc_attr_t *attrs;
 	int placed; /* the slot that it asks for, or -1 */
 	uint_t slot;
-	bool own; /* returning from the handler of its overflows counts for it, too */
+	bool own; /* it also counts the return from the handler of its overflows */
 	struct cpci_event event;
 };
 
@@ -53,8 +53,8 @@ struct cpci_plan {
 
 struct cpci_plan *cpci_plan_new(void); /* NULL: out of memory */
 struct cpci_plan *cpci_plan_hold(struct cpci_plan *plan);
-void cpci_plan_drop(struct cpci_plan *plan);
-/* A separate plan with the same requests; NULL and errno. */
+void cpci_plan_drop(struct cpci_plan *plan); /* NULL: nothing */
+/* A separate plan with the same requests; NULL: out of memory. */
 struct cpci_plan *cpci_plan_copy(const struct cpci_plan *plan);
 int cpci_plan_add(struct cpci_plan *plan, const struct cpci_req *req); /* -1: out of memory */
 const struct cpci_term *cpci_plan_term(const struct cpci_plan *plan, struct cpci_term_ref ref);
@@ -74,9 +74,6 @@ const struct cpci_term *cpci_plan_nth(const struct cpci_plan *plan, uint_t i);
 
 /* Why the plan's topdown metrics cannot be counted, and which; NULL: no error. */
 const char *cpci_plan_check_topdown(const struct cpci_plan *plan, struct cpci_term_ref *bad);
-
-/* See libcpc.h. */
-void cpci_choose_slots(size_t n, int *slot);
 
 /* ---- term.c --------------------------------------------------------------------- */
 
@@ -109,23 +106,23 @@ int cpci_term_open(const struct cpci_term *term, struct cpci_target target, int 
 /* Parameters for opening terms, in addition to the plan. */
 struct cpci_opening {
 	const struct cpci_symbol_addr *bp; /* per term; NULL: there are no symbols */
-	/* per request; for those that report overflows; NULL: 0 */
+	/* per request that reports overflows; NULL: open without overflows */
 	const uint64_t *preset;
 	uint64_t sample_type; /* 0: no request is buffered */
-	bool precise;	      /* out of cpci_group_open(): their PCs are precise */
-	bool watch;	      /* a read shows whether the CPU went offline */
+	bool precise;	      /* set by cpci_group_open(): ask for precise PCs */
+	bool watch;	      /* make reads show whether the CPU went offline */
 };
 
 /*
- * Opens all terms of a plan, disabled, and then the witness of LWPs, or, if needed, the member of
- * the first open group that shows whether the CPU is offline.  -1, errno, and the term that the
- * kernel refused.
+ * Opens all terms of a plan, disabled.  Then opens the witness of LWPs; or, if `watch` and if
+ * needed, the member of the first open group that shows whether the CPU is offline.  -1, errno,
+ * and the term that the kernel refused.
  */
 int cpci_group_open(struct cpci_plan *plan, struct cpci_target target,
 		    const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad);
 /*
- * Opens the event that owns the ring of the first buffered term.  It counts nothing; its
- * target is the calling LWP, which so can write records.  Returns a file, or -1 and errno.
+ * Opens the event that owns the ring, beside the first buffered term.  It counts nothing.  Its
+ * target is the calling LWP, which can thereby write records.  Returns a file, or -1 and errno.
  */
 int cpci_group_open_owner(const struct cpci_plan *plan, uint64_t sample_type);
 /*
@@ -134,15 +131,12 @@ int cpci_group_open_owner(const struct cpci_plan *plan, uint64_t sample_type);
  */
 void cpci_group_stop(const struct cpci_plan *plan, const int *fd);
 void cpci_group_close(const struct cpci_plan *plan, const int *fd);
-/* The same, with slow closes in the background; they count no more. */
+/* The same, but closes slow events in the background; they count no more. */
 void cpci_group_close_later(const struct cpci_plan *plan, const int *fd);
 int cpci_group_start(const struct cpci_plan *plan, const int *fd); /* -1 and errno */
 /* Enables one group, by its leader.  Safe in signal handlers. */
 int cpci_group_enable(int leader);
-/*
- * Counters that are off keep their values, and continue from them.  -1: EAGAIN, they were
- * lost.
- */
+/* Counters that are off keep their values, and continue from them.  -1: EAGAIN, they were lost. */
 int cpci_group_switch(const struct cpci_plan *plan, const int *fd, bool on);
 /*
  * Sets the address of term `i`, whose symbol is known now: moves the breakpoint, which keeps
@@ -177,6 +171,8 @@ bool cpci_group_conflict(const struct cpci_plan *plan, struct cpci_target target
 			 struct cpci_term_ref bad, struct cpci_term_ref *other);
 /* How many counters of the core PMU a set can have at once, found by trying. */
 uint_t cpci_group_capacity(void);
+/* Can the counter of that number count instructions, and so most events?  True if unknown. */
+bool cpci_group_slot_is_general(uint_t slot);
 /* Can the counter of that number count the event?  True also if unknown. */
 bool cpci_group_slot_counts(uint_t slot, const struct perf_event_attr *attr);
 /* Keeps a spare event of each kind open, which makes opening events cheaper. */
@@ -186,7 +182,7 @@ void cpci_group_keep(struct cpci_plan *plan);
 
 /*
  * Are there enough debug registers for all breakpoints of a plan, in an LWP that uses none?
- * `number`: how many are good for `term`.
+ * `number`: how many of them `term` can use.
  */
 bool cpci_debugreg_suffice(const struct cpci_plan *plan, const struct cpci_term *term,
 			   uint_t *number);

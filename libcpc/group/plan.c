@@ -3,7 +3,6 @@
 /* plan.c - the requests of a set, and which terms are opened as one group. */
 #include "group.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,7 +31,7 @@ static void free_req(struct cpci_req *req)
 	cpci_event_free(&req->event);
 }
 
-#define FEW_TRACEPOINTS 4 /* so many tracepoints are closed without a noticeable wait */
+#define FEW_TRACEPOINTS 4 /* this many are closed without a noticeable wait */
 
 /* When the last event of a tracepoint is closed, the kernel waits 5 to 60 ms. */
 static void close_spare(const struct cpci_plan *plan)
@@ -55,7 +54,7 @@ static void close_spare(const struct cpci_plan *plan)
 
 void cpci_plan_drop(struct cpci_plan *plan)
 {
-	if (atomic_fetch_sub(&plan->refs, 1) != 1)
+	if (plan == NULL || atomic_fetch_sub(&plan->refs, 1) != 1)
 		return;
 	if (plan->spare != NULL)
 		close_spare(plan);
@@ -124,13 +123,8 @@ static uint64_t domain_of(const struct perf_event_attr *attr, bool have_core)
 
 static bool is_core(uint64_t domain)
 {
-	const struct cpci_cores *cores = cpci_cores();
-
-	for (size_t k = 0; k < cores->n; k++) {
-		if (domain == DOMAIN_OTHER + (uint64_t)cores->core[k].type)
-			return true;
-	}
-	return domain == DOMAIN_CORE;
+	return domain == DOMAIN_CORE ||
+	       (domain > DOMAIN_OTHER && cpci_cores_have_type((uint32_t)(domain - DOMAIN_OTHER)));
 }
 
 const struct cpci_term *cpci_plan_term(const struct cpci_plan *plan, struct cpci_term_ref ref)
@@ -204,38 +198,33 @@ static void put_leader_first(struct cpci_plan *plan, struct cpci_group *group)
 		move_to_front(&plan->ref[group->first], hardware);
 }
 
-/* Puts uprobes last, so that the terms that are open come first. */
-static void put_uprobes_last(struct cpci_plan *plan)
+/* The first term from `done` on that is not a uprobe, so that these come last. */
+static uint_t first_to_place(const struct cpci_plan *plan, uint_t done)
 {
-	uint_t n = plan->nterms;
-
-	for (uint_t i = 0; i < n;) {
-		struct cpci_term_ref ref = plan->ref[i];
-
-		if (!cpci_perf_is_uprobe(&cpci_plan_term(plan, ref)->attr)) {
-			i++;
-			continue;
-		}
-		memmove(&plan->ref[i], &plan->ref[i + 1], (plan->nterms - i - 1) * sizeof(ref));
-		plan->ref[plan->nterms - 1] = ref;
-		n--;
+	for (uint_t i = done; i < plan->nterms; i++) {
+		if (!cpci_perf_is_uprobe(&cpci_plan_nth(plan, i)->attr))
+			return i;
 	}
+	return done;
 }
 
 /* Sorts the terms into groups, one per domain, in the order of first use. */
 static void lay_out(struct cpci_plan *plan)
 {
+	uint64_t domain = DOMAIN_CORE;
 	bool have_core = false;
 	uint_t done = 0;
 
 	plan->core = false;
-	put_uprobes_last(plan);
 	for (uint_t i = 0; i < plan->nterms; i++)
 		have_core |= domain_of(&cpci_plan_nth(plan, i)->attr, false) == DOMAIN_CORE;
 	for (plan->ngroups = 0; done < plan->nterms; plan->ngroups++) {
 		struct cpci_group *group = &plan->group[plan->ngroups];
-		uint64_t domain = domain_of(&cpci_plan_nth(plan, done)->attr, have_core);
 
+		/* After a uprobe, all terms are uprobes. */
+		if (domain != DOMAIN_UPROBE)
+			domain = domain_of(&cpci_plan_nth(plan, first_to_place(plan, done))->attr,
+					   have_core);
 		*group = (struct cpci_group){.first = done};
 		for (uint_t i = done; i < plan->nterms; i++) {
 			struct cpci_term_ref m = plan->ref[i];
@@ -304,7 +293,7 @@ uint64_t cpci_plan_least_period(const struct cpci_plan *plan, uint_t req)
 		      : cpci_perf_least_period(&r->event.term[0].attr);
 }
 
-void cpci_choose_slots(size_t n, int *slot)
+void cpc_choose_slots(size_t n, int *slot)
 {
 	int next = 0;
 
@@ -333,7 +322,7 @@ static int assign_slots(struct cpci_plan *plan)
 		return -1;
 	for (uint_t i = 0; i < plan->nreqs; i++)
 		slot[i] = plan->req[i].placed;
-	cpci_choose_slots(plan->nreqs, slot);
+	cpc_choose_slots(plan->nreqs, slot);
 	for (uint_t i = 0; i < plan->nreqs; i++)
 		plan->req[i].slot = (uint_t)slot[i];
 	free(slot);
@@ -376,7 +365,6 @@ struct cpci_plan *cpci_plan_copy(const struct cpci_plan *plan)
 	for (uint_t i = 0; copy != NULL && i < plan->nreqs; i++) {
 		if (cpci_plan_add(copy, &plan->req[i]) == -1) {
 			cpci_plan_drop(copy);
-			errno = ENOMEM;
 			return NULL;
 		}
 	}

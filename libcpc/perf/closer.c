@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * closer.c - closes events of functions in the background: it takes the kernel 50 to 100 ms
+ * closer.c - closes events of functions in the background: the kernel takes 50 to 100 ms for
  * each.
  *
  * Closing such an event waits until no CPU uses the probe any more, one event at a time for
- * the whole system.  So libcpc leaves this to a thread, which ends when it has nothing to do,
- * and at the exit of the program to a process.
+ * the whole system.  So libcpc leaves this to a thread, which ends when it has nothing to do.
+ * At the exit of the program, it leaves the rest to a process.
  *
- * Meanwhile the kernel cannot open such events either.  So the thread starts only when no
- * event was closed for a while, because LWPs often come and go at the same time.  But until
- * an event is closed, it costs each call of its function 0.2 us, so the number of pending
- * ones is limited.
+ * While it closes, the kernel cannot open such events.  LWPs often come and go at the same time,
+ * so the thread closes only when no event was added for a while.  But a pending event costs each
+ * call of its function 0.2 us, so their number is limited.
  */
 #include "perf.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libcpc.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -29,7 +28,7 @@
 #include <unistd.h>
 
 #define MAX_PENDING 1024 /* events waiting to be closed */
-#define DRAIN_NOW 256	 /* with so many pending, do not wait any longer */
+#define DRAIN_NOW 256	 /* with this many pending, do not wait for a quiet moment */
 #define QUIET_NS 500000000LL
 
 static struct {
@@ -40,7 +39,7 @@ static struct {
 	int fd[MAX_PENDING];
 } closer = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void *run(void *arg)
+static void *closer_thread(void *arg)
 {
 	pthread_mutex_lock(&closer.lock);
 	while (closer.n > 0) {
@@ -60,18 +59,14 @@ static void *run(void *arg)
 	return arg;
 }
 
-/* Starts the thread, with the program's signals blocked.  The caller holds the lock. */
-static bool start(void)
+/* Starts the thread.  The caller holds the lock. */
+static bool start_thread(void)
 {
-	sigset_t all, old;
 	pthread_t thread;
 
 	if (closer.running)
 		return true;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	closer.running = cpci_thread_create(&thread, run, NULL) == 0;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	closer.running = cpci_thread_create(&thread, closer_thread, NULL) == 0;
 	if (closer.running)
 		pthread_detach(thread);
 	return closer.running;
@@ -97,7 +92,7 @@ void cpci_closer_close(int fd)
 	closer.quiet_ns = cpci_now() + QUIET_NS;
 	if (later)
 		closer.fd[closer.n++] = fd;
-	if (later && !start()) {
+	if (later && !start_thread()) {
 		closer.n--;
 		later = false;
 	}
@@ -117,10 +112,7 @@ void cpci_closer_after_fork(void)
 	pthread_mutex_unlock(&closer.lock);
 }
 
-/*
- * The child has no such thread.  Closing is fast here, because the parent has the files open,
- * too.
- */
+/* The child lacks the thread.  It can close the files at once: the parent has them open, too. */
 void cpci_closer_forked(void)
 {
 	while (closer.n > 0)
@@ -134,41 +126,32 @@ static int by_number(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-static void close_between(int first, int last)
-{
-	if (last < first || syscall(SYS_close_range, first, last, 0) == 0)
-		return;
-	for (int fd = first; fd <= last; fd++)
-		close(fd);
-}
-
 /*
  * The process that closes the events after the program's exit.  It closes all other files, so
  * that no reader of a pipe waits for it, and starts when its parent has closed the events.
  */
-static _Noreturn void close_at_end(const int *fd, uint_t n, int given_up)
+static _Noreturn void close_at_end(const int *fd, uint_t n, int parent_done)
 {
-	struct rlimit lim = {0};
 	int next = 0;
 	char byte;
 
 	setsid();
 	prctl(PR_SET_NAME, "cpc-closing");
 	(void)!chdir("/"); /* do not keep a file system busy */
-	while (read(given_up, &byte, 1) == -1 && errno == EINTR)
+	while (read(parent_done, &byte, 1) == -1 && errno == EINTR)
 		;
 	for (uint_t i = 0; i < n; i++) {
-		close_between(next, fd[i] - 1);
+		if (fd[i] > next)
+			syscall(SYS_close_range, next, fd[i] - 1, 0);
 		next = fd[i] + 1;
 	}
-	getrlimit(RLIMIT_NOFILE, &lim);
-	close_between(next, lim.rlim_cur < INT32_MAX ? (int)lim.rlim_cur : INT32_MAX);
+	syscall(SYS_close_range, next, INT32_MAX, 0);
 	_exit(0);
 }
 
-uint_t cpci_closer_leave(void)
+uint_t cpc_leave_closing(void)
 {
-	int fd[MAX_PENDING], given_up[2];
+	int fd[MAX_PENDING], parent_done[2];
 	uint_t n;
 	pid_t pid;
 
@@ -181,16 +164,16 @@ uint_t cpci_closer_leave(void)
 		return 0;
 	qsort(fd, n, sizeof(*fd), by_number);
 	/* Without that process, the kernel closes the events at the exit of this one. */
-	if (!cpci_orphans_are_reaped() || pipe2(given_up, O_CLOEXEC) == -1)
+	if (!cpci_orphans_are_reaped() || pipe2(parent_done, O_CLOEXEC) == -1)
 		return n;
 	pid = fork();
 	if (pid == 0) {
-		close(given_up[1]);
-		close_at_end(fd, n, given_up[0]);
+		close(parent_done[1]);
+		close_at_end(fd, n, parent_done[0]);
 	}
 	for (uint_t i = 0; pid != -1 && i < n; i++)
 		close(fd[i]);
-	close(given_up[0]);
-	close(given_up[1]);
+	close(parent_done[0]);
+	close(parent_done[1]);
 	return pid != -1 ? 0 : n;
 }

@@ -87,8 +87,7 @@ bool cpci_pmu_implements(const struct perf_event_attr *attr)
 
 struct find_pmu {
 	uint32_t type;
-	char *name;
-	bool found;
+	char *name; /* "": not found yet */
 };
 
 static void try_pmu(void *arg, const char *pmu)
@@ -96,35 +95,29 @@ static void try_pmu(void *arg, const char *pmu)
 	struct find_pmu *f = arg;
 	uint32_t type;
 
-	if (!f->found && cpci_pmu_type(pmu, &type) && type == f->type) {
+	if (*f->name == '\0' && cpci_pmu_type(pmu, &type) && type == f->type)
 		strlcpy(f->name, pmu, CPCI_PMU_NAME);
-		f->found = true;
-	}
 }
 
-/* On x86, one kind of cores has the type PERF_TYPE_RAW; on Arm, none has it. */
-static bool is_own_type(uint32_t type)
+bool cpci_cores_have_type(uint32_t type)
 {
 	const struct cpci_cores *all = cpci_cores();
-	bool own = false;
+	bool have = false;
 
 	for (size_t i = 0; i < all->n; i++)
-		own |= all->core[i].type == type;
-	return own;
+		have |= all->core[i].type == type;
+	return have;
 }
 
-/*
- * The core PMU's name.  It is cached, because each word that may be an attribute looks it up.
- */
-static struct find_pmu raw;
+/* The core PMU's name.  It is cached, because each word that may be an attribute looks it up. */
 static char raw_name[CPCI_PMU_NAME];
 
 /* Raw codes have this type, whatever the type of the PMU is. */
 static void find_raw(void)
 {
-	raw.type = PERF_TYPE_RAW;
-	raw.name = raw_name;
-	if (cpci_cores()->n > 0 && !is_own_type(PERF_TYPE_RAW))
+	struct find_pmu raw = {.type = PERF_TYPE_RAW, .name = raw_name};
+
+	if (cpci_cores()->n > 0 && !cpci_cores_have_type(PERF_TYPE_RAW))
 		raw.type = cpci_cores()->core[0].type;
 	cpci_pmu_each(&raw, try_pmu);
 }
@@ -134,14 +127,14 @@ bool cpci_pmu_name(uint32_t type, char *name)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct find_pmu f = {.type = type, .name = name};
 
+	*name = '\0';
 	if (type != PERF_TYPE_RAW) {
 		cpci_pmu_each(&f, try_pmu);
-		return f.found;
-	}
-	pthread_once(&once, find_raw);
-	if (raw.found)
+	} else {
+		pthread_once(&once, find_raw);
 		strlcpy(name, raw_name, CPCI_PMU_NAME);
-	return raw.found;
+	}
+	return *name != '\0';
 }
 
 bool cpci_pmu_counts_on(const struct perf_event_attr *attr, int cpu)
@@ -153,7 +146,7 @@ bool cpci_pmu_counts_on(const struct perf_event_attr *attr, int cpu)
 	if (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE)
 		type = (uint32_t)(attr->config >> CPCI_CORE_SHIFT);
 	if (cpci_perf_is_software(attr) || type == 0 ||
-	    (type == PERF_TYPE_RAW && !is_own_type(type)) || !cpci_pmu_name(type, pmu))
+	    (type == PERF_TYPE_RAW && !cpci_cores_have_type(type)) || !cpci_pmu_name(type, pmu))
 		return true;
 	return cpci_pmu_lists_cpu(pmu, cpu);
 }

@@ -61,10 +61,7 @@ void cpci_perf_set_modes(struct perf_event_attr *attr, uint_t flags)
 	attr->exclude_hv = attr->exclude_kernel;
 }
 
-/*
- * The kernel raises these events with its own registers: without kernel mode they would count
- * nothing, ever.
- */
+/* The kernel raises these with its own registers: without kernel mode they count nothing. */
 static bool happens_in_kernel_only(const struct perf_event_attr *attr)
 {
 	if (attr->type == PERF_TYPE_TRACEPOINT)
@@ -77,10 +74,7 @@ static bool happens_in_kernel_only(const struct perf_event_attr *attr)
 
 void cpci_perf_finish(struct perf_event_attr *attr, uint_t flags)
 {
-	/*
-	 * Guests have kernels of their own; some kernels refuse these bits for software
-	 * events.
-	 */
+	/* Guests have kernels of their own; some kernels refuse these bits for software events. */
 	if (cpci_perf_is_software(attr))
 		attr->exclude_guest = attr->exclude_host = 0;
 	/*

@@ -26,7 +26,7 @@ union whole {
 	__u64 word[CONFIG3 + 1];
 };
 
-/* Sets the size of an attr, the smallest possible: old kernels refuse words unknown to them. */
+/* Sets the smallest possible size of an attr: old kernels refuse words that they do not know. */
 static union whole kernel_attr(const struct perf_event_attr *attr)
 {
 	union whole whole = {.attr = *attr};
@@ -110,14 +110,10 @@ int cpci_perf_open(const struct perf_event_attr *attr, struct cpci_target target
 	struct perf_event_attr here = complete(attr, leader == -1 && disabled, disabled);
 	union whole whole;
 
-	if (!cpci_pmu_implements(attr)) {
-		errno = ENOENT;
-		return -1;
-	}
-	if (attr->type == PERF_TYPE_BREAKPOINT && !breakpoints_fire()) {
-		errno = CPCI_ENOBREAK;
-		return -1;
-	}
+	if (!cpci_pmu_implements(attr))
+		return cpci_errno(ENOENT);
+	if (attr->type == PERF_TYPE_BREAKPOINT && !breakpoints_fire())
+		return cpci_errno(CPCI_ENOBREAK);
 	if (target.tid == 0)
 		here.config1 |= cpci_user_config1(attr);
 	whole = kernel_attr(&here);
@@ -143,14 +139,10 @@ int cpci_perf_modify(int fd, const struct perf_event_attr *attr, bool leader, bo
 	const struct perf_event_attr here = complete(attr, leader, leader && disabled);
 	union whole whole = kernel_attr(&here);
 
-	if (ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &whole) == 0)
-		return 0;
-	if (errno == ENOTTY) /* Linux before 4.17 lacks this ioctl */
-		errno = EOPNOTSUPP;
-	return -1;
+	return ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &whole);
 }
 
-static int probe(const struct perf_event_attr *attr, struct cpci_target target)
+int cpci_perf_probe_target(const struct perf_event_attr *attr, struct cpci_target target)
 {
 	struct perf_event_attr alone = *attr;
 	int fd;
@@ -166,7 +158,7 @@ static int probe(const struct perf_event_attr *attr, struct cpci_target target)
 
 int cpci_perf_probe(const struct perf_event_attr *attr)
 {
-	return probe(attr, (struct cpci_target){.tid = 0, .cpu = -1});
+	return cpci_perf_probe_target(attr, CPCI_TARGET_SELF);
 }
 
 int cpci_perf_probe_cpu(const struct perf_event_attr *attr)
@@ -174,17 +166,16 @@ int cpci_perf_probe_cpu(const struct perf_event_attr *attr)
 	char pmu[CPCI_PMU_NAME];
 	int cpu = cpci_pmu_name(attr->type, pmu) ? cpci_pmu_cpu(pmu) : -1;
 
-	return cpu == -1 ? EINVAL : probe(attr, (struct cpci_target){.tid = -1, .cpu = cpu});
+	return cpu == -1
+		       ? EINVAL
+		       : cpci_perf_probe_target(attr, (struct cpci_target){.tid = -1, .cpu = cpu});
 }
 
 int cpci_perf_filter(int fd, const char *filter)
 {
 	if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) == 0)
 		return 0;
-	/*
-	 * EPERM here does not mean a lack of privilege: -1 is also the error of the kernel's filter
-	 * parser.
-	 */
+	/* EPERM is -1, the error of the kernel's filter parser: privilege is not missing. */
 	if (errno == EPERM)
 		errno = EINVAL;
 	return -1;
@@ -202,8 +193,8 @@ int cpci_uprobe_permitted(const struct perf_event_attr *attr)
 }
 
 /*
- * A core PMU exists if the kernel counts cycles or refuses for a reason other than a missing
- * PMU, whatever CPUID says.  To unprivileged callers it does not say; then look into sysfs.
+ * A core PMU exists if the kernel counts cycles, or refuses for a reason other than a missing
+ * PMU, whatever CPUID says.  If it refuses for lack of privilege, sysfs decides.
  */
 bool cpci_perf_have_core_pmu(void)
 {

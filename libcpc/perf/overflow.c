@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * overflow.c - events that send a signal when they overflow (perf_event_open(2), "Overflow
- * handling").
- */
+/* overflow.c - events that send a signal at overflow: perf_event_open(2), "Overflow handling". */
 #include "perf.h"
 
 #include <fcntl.h>
@@ -27,7 +24,7 @@ int cpci_perf_change_period(int fd, uint64_t period)
 	return ioctl(fd, PERF_EVENT_IOC_PERIOD, &period);
 }
 
-/* To a thread: any thread of a process may take a signal for the process. */
+/* The owner is a thread: any thread of a process may take a signal for the process. */
 int cpci_perf_notify(int fd, pid_t tid, int sig)
 {
 	const struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = tid};

@@ -18,6 +18,7 @@ struct cpci_target {
 	pid_t tid; /* 0: the calling thread, -1: all threads */
 	int cpu;   /* -1: any */
 };
+#define CPCI_TARGET_SELF ((struct cpci_target){.tid = 0, .cpu = -1})
 
 /*
  * Opens an event, in the group of `leader` unless that is -1.  `disabled` applies to leaders,
@@ -52,6 +53,7 @@ int cpci_perf_filter(int fd, const char *filter);
 extern const struct perf_event_attr cpci_perf_dummy;
 /* Can the kernel count this event at all, for this caller?  0, or an errno. */
 int cpci_perf_probe(const struct perf_event_attr *attr);
+int cpci_perf_probe_target(const struct perf_event_attr *attr, struct cpci_target target);
 /* The same for an event of a PMU that counts CPUs only; EINVAL: it is not one. */
 int cpci_perf_probe_cpu(const struct perf_event_attr *attr);
 /* Does this machine have hardware counters that the kernel supports? */
@@ -78,10 +80,9 @@ int cpci_perf_rearm(int fd);
  */
 bool cpci_perf_overflow_hangs(const struct perf_event_attr *attr);
 /*
- * The shortest period of such an event that does not stop programs.  The timer of a clock
- * that counts in user mode only restarts after its period, or 10 us, as long as it finds the
- * LWP in kernel mode: shorter periods could stretch a system call to seconds, or lock up the
- * CPU.
+ * The shortest period of such an event that does not stop programs.  As long as the timer of a
+ * clock that counts only user mode finds the LWP in kernel mode, it restarts after its period, or
+ * 10 us.  So shorter periods could stretch a system call to seconds, or lock up the CPU.
  */
 uint64_t cpci_perf_least_period(const struct perf_event_attr *attr);
 /* Can the kernel detect overflows of such an event? */
@@ -100,16 +101,13 @@ void cpci_ring_clock(struct perf_event_attr *attr);
 void cpci_ring_record(struct perf_event_attr *attr, uint64_t sample_type, uint32_t wakeup,
 		      bool precise);
 /*
- * The event that owns a ring.  It counts nothing.  If its target is the calling thread, it
- * writes a record when cpci_ring_flush() is called, and thereby the number of lost records.
+ * The event that owns a ring.  It counts nothing.  If its target is the calling thread,
+ * cpci_ring_flush() makes it write a record, and before that the number of lost records.
  */
 struct perf_event_attr cpci_ring_owner(uint64_t sample_type);
 void cpci_ring_flush(void);
 
-/*
- * The memory shared with the kernel.  Positions in it are indices of 64-bit words, modulo
- * 2^32, which only grow.
- */
+/* Memory shared with the kernel.  Positions are indices of 64-bit words, growing modulo 2^32. */
 struct cpci_ring {
 	struct perf_event_mmap_page *page;
 	const volatile uint64_t *word; /* `nwords` of them, a power of 2 */
@@ -130,8 +128,7 @@ struct cpci_record {
 	enum { CPCI_RECORD_OTHER, CPCI_RECORD_SAMPLE, CPCI_RECORD_LOST, CPCI_RECORD_THROTTLE } kind;
 	uint32_t nwords; /* its size */
 	uint64_t lost;	 /* only for CPCI_RECORD_LOST: the number of lost records */
-	uint64_t id;	 /* in samples, like the fields below: the event's id of cpci_ring_share()
-			  */
+	uint64_t id;	 /* of cpci_ring_share(); in samples only, like the fields below */
 	uint64_t pc;
 	bool exact; /* pc is the instruction that caused the overflow */
 	pid_t tid;
@@ -158,49 +155,43 @@ uint32_t cpci_ring_stack(const struct cpci_ring *ring, const struct cpci_record 
 
 bool cpci_perf_is_software(const struct perf_event_attr *attr); /* it uses no counter of a PMU */
 bool cpci_perf_is_clock(const struct perf_event_attr *attr);	/* it runs in both modes */
-bool cpci_perf_is_core(const struct perf_event_attr *attr); /* it is of the core PMU, by its type */
+bool cpci_perf_is_core(const struct perf_event_attr *attr); /* its type is one of the core PMU */
 bool cpci_perf_has_address(const struct perf_event_attr *attr); /* in all its samples */
 /*
- * A breakpoint on Arm64: the kernel disables it when it is hit, and enables it again after a
- * single step.  ptrace(2) disturbs that step, and then the breakpoint counts no more; a
- * signal repeats the hit.
+ * Is it a breakpoint of Arm64?  The kernel disables it when it is hit, and enables it again after
+ * a single step.  If ptrace(2) disturbs that step, the breakpoint counts no more.  A signal
+ * repeats the hit.
  */
 bool cpci_perf_is_stepped_over(const struct perf_event_attr *attr);
 /* Is the PC of its samples that of the instruction that causes the count? */
 bool cpci_perf_is_fault(const struct perf_event_attr *attr);
 /* Excludes the modes that are not in the CPC_COUNT flags. */
 void cpci_perf_set_modes(struct perf_event_attr *attr, uint_t flags);
-/* Sets the fields that are the same for every kind of event; `flags` of its request. */
+/* Adapts the mode bits to the kind of event.  `flags`: those of its request. */
 void cpci_perf_finish(struct perf_event_attr *attr, uint_t flags);
 
 /* ---- uprobe.c: instructions of files ------------------------------------------- */
 
-/*
- * Makes the attr of calls of a function, or with `ret` of its returns.  False: not supported.
- */
+/* Makes the attr of calls of a function, or with `ret` of its returns.  False: not supported. */
 bool cpci_uprobe_attr(struct perf_event_attr *attr, bool ret);
 /*
  * Sets the offset of the semaphore in the file, which is above 0 while a program counts.
- * False: Linux before 4.20, or the file is too large.
+ * False: the file is too large.
  */
 bool cpci_uprobe_counter(struct perf_event_attr *attr, uint64_t counter);
 bool cpci_perf_is_uprobe(const struct perf_event_attr *attr);
 
 /* ---- closer.c: closes events in the background --------------------------------- */
 
-/* close(2) in the background; the event counts no more. */
+/* Stops an event at once, and closes it in the background. */
 void cpci_closer_close(int fd);
-/*
- * Leaves pending closes to a process of its own, so that this one can exit.  Returns how many are
- * not left because no process would wait for that one: the exit waits for them.
- */
-uint_t cpci_closer_leave(void);
 void cpci_closer_before_fork(void); /* for pthread_atfork(3) */
 void cpci_closer_after_fork(void);
 void cpci_closer_forked(void);
 
 /* ---- pmu.c: what /sys/bus/event_source/devices says ----------------------------- */
 
+#define CPCI_PMU_DEVICES "/sys/bus/event_source/devices"
 #define CPCI_PMU_NAME 64
 #define CPCI_PMU_TEXT 4096 /* the longest line in a file of a PMU */
 
@@ -215,11 +206,11 @@ void cpci_pmu_each_file(const char *pmu, const char *dir, void *arg,
 int cpci_pmu_cpu(const char *pmu);
 /* Is `cpu` in the PMU's file cpumask or cpus?  True also if there is no such file. */
 bool cpci_pmu_lists_cpu(const char *pmu, int cpu);
-/* Is this the whole of config1, config2 or config3? */
-bool cpci_pmu_is_word(const char *field);
-/* Reads the bits of a field: "config1:0-7,32-35".  False: the PMU has no such field. */
+/*
+ * Reads the bits of a field: "config1:0-7,32-35"; the fields config1 to config3 are whole words.
+ * False: the PMU has no such field.
+ */
 bool cpci_pmu_format(const char *pmu, const char *field, char *format);
-void cpci_pmu_walk_format(const char *pmu, void *arg, void (*action)(void *arg, const char *field));
 /* The bits of config that belong to a field: the kernel ignores the others. */
 uint64_t cpci_pmu_mask(const char *pmu);
 /* Stores `val` in the bits of a format, lowest first.  False: it is larger than *max. */
@@ -239,10 +230,12 @@ struct cpci_cores {
 	} core[CPCI_MAX_CORES];
 };
 const struct cpci_cores *cpci_cores(void);
+/* Does one of them have that type?  On x86, one has PERF_TYPE_RAW; on Arm, none has it. */
+bool cpci_cores_have_type(uint32_t type);
 /* The kernel's place for the type of the core's PMU in codes of generic events. */
 #define CPCI_CORE_SHIFT 32
 
-/* The name of the PMU of events of `type`; for PERF_TYPE_RAW: of the core PMU. */
+/* The name of the PMU of events of `type`; for PERF_TYPE_RAW: of the core PMU.  False: "". */
 bool cpci_pmu_name(uint32_t type, char *name);
 /* Does the PMU of an event count on that CPU itself, rather than on another one for it? */
 bool cpci_pmu_counts_on(const struct perf_event_attr *attr, int cpu);
@@ -266,10 +259,7 @@ void cpci_topdown_make_slots(struct perf_event_attr *attr);
 
 /* The value of config1 that makes an event of the calling thread readable by user space. */
 uint64_t cpci_user_config1(const struct perf_event_attr *attr);
-/*
- * Maps an event's page if user space can read its counter and, with `timed`, its clock; or
- * NULL.
- */
+/* Maps an event's page if user space can read its counter and, with `timed`, its clock; or NULL. */
 void *cpci_user_map(int fd, bool timed);
 void cpci_user_unmap(void *page);
 /*

@@ -15,14 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEVICES "/sys/bus/event_source/devices"
-
 static FILE *open_file(const char *pmu, const char *dir, const char *file)
 {
 	char path[512];
 
 	if (strchr(file, '/') != NULL || *file == '.' ||
-	    (size_t)snprintf(path, sizeof(path), DEVICES "/%s/%s%s", pmu, dir, file) >=
+	    (size_t)snprintf(path, sizeof(path), CPCI_PMU_DEVICES "/%s/%s%s", pmu, dir, file) >=
 		    sizeof(path))
 		return NULL;
 	return fopen(path, "re");
@@ -60,7 +58,7 @@ static void each_name(const char *path, void *arg, void (*visit)(void *arg, cons
 
 void cpci_pmu_each(void *arg, void (*visit)(void *arg, const char *pmu))
 {
-	each_name(DEVICES, arg, visit);
+	each_name(CPCI_PMU_DEVICES, arg, visit);
 }
 
 void cpci_pmu_each_file(const char *pmu, const char *dir, void *arg,
@@ -68,11 +66,12 @@ void cpci_pmu_each_file(const char *pmu, const char *dir, void *arg,
 {
 	char path[512];
 
-	snprintf(path, sizeof(path), DEVICES "/%s/%s", pmu, dir);
+	snprintf(path, sizeof(path), CPCI_PMU_DEVICES "/%s/%s", pmu, dir);
 	each_name(path, arg, visit);
 }
 
-bool cpci_pmu_is_word(const char *field)
+/* Is this the whole of config1, config2 or config3? */
+static bool is_word(const char *field)
 {
 	return strlen(field) == 7 && strncmp(field, "config", 6) == 0 && field[6] >= '1' &&
 	       field[6] <= '3';
@@ -82,6 +81,10 @@ bool cpci_pmu_format(const char *pmu, const char *field, char *format)
 {
 	static const char *const words[] = {"config:", "config1:", "config2:", "config3:"};
 
+	if (is_word(field)) {
+		snprintf(format, CPCI_PMU_TEXT, "%s:0-63", field);
+		return true;
+	}
 	if (!cpci_pmu_read(pmu, "format/", field, format))
 		return false;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
@@ -119,11 +122,6 @@ bool cpci_pmu_put_bits(struct perf_event_attr *attr, const char *format, uint64_
 	return val <= *max;
 }
 
-void cpci_pmu_walk_format(const char *pmu, void *arg, void (*action)(void *arg, const char *field))
-{
-	cpci_pmu_each_file(pmu, "format", arg, action);
-}
-
 struct mask {
 	const char *pmu;
 	struct perf_event_attr ones;
@@ -143,7 +141,7 @@ uint64_t cpci_pmu_mask(const char *pmu)
 {
 	struct mask mask = {.pmu = pmu};
 
-	cpci_pmu_walk_format(pmu, &mask, add_field);
+	cpci_pmu_each_file(pmu, "format", &mask, add_field);
 	return mask.ones.config != 0 ? mask.ones.config : UINT64_MAX;
 }
 

@@ -58,9 +58,7 @@ void cpci_ring_record(struct perf_event_attr *attr, uint64_t sample_type, uint32
 {
 	attr->sample_type = sample_type;
 	attr->wakeup_events = wakeup;
-	/*
-	 * With longer stacks, which root can allow, the ring could be full before the wakeup.
-	 */
+	/* With longer stacks, which root can allow, the ring could be full before the wakeup. */
 	if ((sample_type & PERF_SAMPLE_CALLCHAIN) != 0 &&
 	    cpci_read_number("/proc/sys/kernel/perf_event_max_stack", 0) > CPC_OVF_MAX_FRAMES)
 		attr->sample_max_stack = CPC_OVF_MAX_FRAMES;

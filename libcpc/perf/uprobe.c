@@ -17,9 +17,8 @@ static struct {
 static void find_pmu(void)
 {
 	uprobe.there = cpci_pmu_type("uprobe", &uprobe.type) &&
-		       cpci_pmu_format("uprobe", "retprobe", uprobe.ret);
-	if (!uprobe.there || !cpci_pmu_format("uprobe", "ref_ctr_offset", uprobe.counter))
-		uprobe.counter[0] = '\0'; /* Linux before 4.20 */
+		       cpci_pmu_format("uprobe", "retprobe", uprobe.ret) &&
+		       cpci_pmu_format("uprobe", "ref_ctr_offset", uprobe.counter);
 }
 
 static bool have_uprobes(void)
@@ -45,8 +44,7 @@ bool cpci_uprobe_counter(struct perf_event_attr *attr, uint64_t counter)
 {
 	uint64_t max;
 
-	return have_uprobes() && uprobe.counter[0] != '\0' &&
-	       cpci_pmu_put_bits(attr, uprobe.counter, counter, &max);
+	return have_uprobes() && cpci_pmu_put_bits(attr, uprobe.counter, counter, &max);
 }
 
 bool cpci_perf_is_uprobe(const struct perf_event_attr *attr)

@@ -18,33 +18,27 @@
 #include <x86intrin.h>
 #endif
 
+static uint64_t read_clock(void)
+{
 #if defined(__x86_64__)
-
-static uint64_t read_clock(void)
-{
 	return __rdtsc();
-}
-
-uint64_t cpci_user_config1(const struct perf_event_attr *attr)
-{
-	(void)attr;
-	return 0; /* if one event is readable, all are */
-}
-
 #elif defined(__aarch64__)
-
-static uint64_t read_clock(void)
-{
 	uint64_t val;
 
 	__asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(val));
 	return val;
+#else
+	return 0;
+#endif
 }
 
-/* An event must be opened for this (Documentation/arch/arm64/perf.rst). */
 uint64_t cpci_user_config1(const struct perf_event_attr *attr)
 {
-	/* Does the sysctl allow user space to read counters? */
+#if defined(__aarch64__)
+	/*
+	 * An event must be opened for this (Documentation/arch/arm64/perf.rst).  Does the sysctl
+	 * allow user space to read counters?
+	 */
 	static atomic_int allowed = -1;
 
 	if (cpci_perf_is_software(attr))
@@ -52,22 +46,11 @@ uint64_t cpci_user_config1(const struct perf_event_attr *attr)
 	if (allowed == -1)
 		allowed = cpci_read_number("/proc/sys/kernel/perf_user_access", 0) == 1;
 	return allowed == 1 ? 2 : 0;
-}
-
 #else
-
-static uint64_t read_clock(void)
-{
-	return 0;
-}
-
-uint64_t cpci_user_config1(const struct perf_event_attr *attr)
-{
 	(void)attr;
-	return 0;
-}
-
+	return 0; /* on x86, if one event is readable, all are */
 #endif
+}
 
 /* Programs read the page by the declarations of the public header. */
 #define SAME(ours, theirs)                                                    \

@@ -10,6 +10,7 @@
  */
 #include "region.h"
 
+#include <bsd/stdlib.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ __attribute__((format(printf, 3, 0))) static void keep_message(const char *fn, i
 		vsnprintf(message, sizeof(message), fmt, ap);
 }
 
-/* What libcpc said since `message` was cleared, or else what errno means. */
+/* The message of libcpc since `message` was cleared, or else the text of `err`. */
 static char *reason(int err)
 {
 	return strdup(message[0] != '\0' ? message : strerror(err));
@@ -64,7 +65,7 @@ static char *reason(int err)
 
 /* ---- start, fork, exit ------------------------------------------------------------- */
 
-static void report(void)
+static void report_regions(void)
 {
 	if (lwps != NULL)
 		cpci_region_report(regions, lwps, report_file, report_json);
@@ -136,7 +137,7 @@ static void init(void)
 	if (!cpc_region_off && pthread_key_create(&lwp_key, lwp_exits) != 0)
 		cpc_region_off = 1;
 	if (!cpc_region_off)
-		atexit(report);
+		atexit(report_regions);
 }
 
 static int open_library(void)
@@ -181,10 +182,8 @@ static int add_event(struct cpci_region *region, const char *name, size_t n, uin
 {
 	int id;
 
-	if (region->nevents == CPCI_REGION_EVENTS) {
-		errno = E2BIG;
-		return -1;
-	}
+	if (region->nevents == CPCI_REGION_EVENTS)
+		return cpci_errno(E2BIG);
 	id = find_event(name, n, flags);
 	if (id == -1)
 		return -1;
@@ -263,17 +262,16 @@ static struct cpci_region *find_region(const struct cpc_region_site *site)
 static struct cpci_region_lwp *new_lwp(void)
 {
 	struct cpci_region_lwp *lwp = calloc(1, sizeof(*lwp));
-	int cancel;
 
 	if (lwp == NULL || pthread_setspecific(lwp_key, lwp) != 0) {
 		free(lwp);
 		return NULL;
 	}
 	lwp->tid = (pid_t)_lwp_self();
-	cancel = cpci_lock();
+	cpci_lock();
 	*(last_lwp != NULL ? &last_lwp->next : &lwps) = lwp;
 	last_lwp = lwp;
-	cpci_unlock(cancel);
+	cpci_unlock();
 	self = lwp;
 	return lwp;
 }
@@ -288,11 +286,11 @@ static struct cpci_region_total *find_total(struct cpci_region_lwp *lwp,
 		return lwp->by_id[region->id];
 	if (region->id >= lwp->nby_id) {
 		unsigned n = region->id + 8;
-		struct cpci_region_total **more = reallocarray(lwp->by_id, n, sizeof(*more));
+		struct cpci_region_total **more =
+			recallocarray(lwp->by_id, lwp->nby_id, n, sizeof(*more));
 
 		if (more == NULL)
 			return NULL;
-		memset(more + lwp->nby_id, 0, (n - lwp->nby_id) * sizeof(*more));
 		lwp->by_id = more;
 		lwp->nby_id = n;
 	}
@@ -315,7 +313,7 @@ static void add_to(_Atomic uint64_t *value, uint64_t n)
 }
 
 /* Keeps the first reason why an entry was not counted. */
-static void fail(struct cpci_region_total *total, int err)
+static void keep_error(struct cpci_region_total *total, int err)
 {
 	if (total->error == NULL)
 		total->error = reason(err);
@@ -336,7 +334,7 @@ static void start_frame(struct cpci_region_lwp *lwp, struct cpci_region_frame *f
 		cpc_buf_get(cpc, lwp->buf, lwp->request[region->event_id[i]], &frame->start[i]);
 }
 
-/* Adds to a frame what it has counted from its start to the last sample. */
+/* Adds the counts from the start of a frame to the last sample to its sums. */
 static void stop_frame(struct cpci_region_lwp *lwp, struct cpci_region_frame *frame)
 {
 	const struct cpci_region *region = frame->total->region;
@@ -364,7 +362,7 @@ static void each_frame(struct cpci_region_lwp *lwp, unsigned first,
 		if (sampled) {
 			action(lwp, frame);
 		} else {
-			fail(frame->total, err);
+			keep_error(frame->total, err);
 			frame->counting = false;
 		}
 	}
@@ -419,13 +417,13 @@ static cpc_set_t *set_of_current(const struct cpci_region_lwp *lwp,
 /* A set with the events of all regions that any LWP has entered so far. */
 static cpc_set_t *set_of_all(int *request)
 {
-	int cancel = cpci_lock();
 	cpc_set_t *set;
 
+	cpci_lock();
 	set = cpc_set_dup(cpc, all_events);
 	for (unsigned i = 0; i < CPCI_REGION_ALL_EVENTS; i++)
 		request[i] = i < nevents ? (int)i : -1;
-	cpci_unlock(cancel);
+	cpci_unlock();
 	return set;
 }
 
@@ -441,7 +439,6 @@ static int bind_set(struct cpci_region_lwp *lwp, const struct cpci_region *regio
 	for (int tries = 0; tries < 2; tries++) {
 		cpc_set_t *set;
 		cpc_buf_t *buf;
-		int err;
 
 		message[0] = '\0';
 		set = tries == 0 ? set_of_all(request) : set_of_current(lwp, region, request);
@@ -453,12 +450,10 @@ static int bind_set(struct cpci_region_lwp *lwp, const struct cpci_region *regio
 			memcpy(lwp->request, request, sizeof(request));
 			return 0;
 		}
-		err = errno;
 		if (buf != NULL)
 			cpc_buf_destroy(cpc, buf);
 		if (set != NULL)
 			cpc_set_destroy(cpc, set);
-		errno = err;
 	}
 	return -1;
 }
@@ -480,12 +475,11 @@ static struct cpci_region_frame *push_frame(struct cpci_region_lwp *lwp,
 		lwp->nframes = n;
 	}
 	frame = &lwp->frame[lwp->depth];
-	memset(frame, 0, sizeof(*frame));
-	frame->total = total;
+	*frame = (struct cpci_region_frame){.total = total};
 	return frame;
 }
 
-static bool enter(struct cpci_region_lwp *lwp, struct cpci_region_total *total)
+static bool enter_region(struct cpci_region_lwp *lwp, struct cpci_region_total *total)
 {
 	struct cpci_region_frame *frame = total != NULL ? push_frame(lwp, total) : NULL;
 	const struct cpci_region *region;
@@ -498,7 +492,7 @@ static bool enter(struct cpci_region_lwp *lwp, struct cpci_region_total *total)
 	add_to(&total->open, 1);
 	if (frame->outermost && region->error == NULL && !has_events(lwp, region) &&
 	    total->error == NULL && bind_set(lwp, region) == -1)
-		fail(total, errno);
+		keep_error(total, errno);
 	frame->counting = frame->outermost && region->error == NULL && has_events(lwp, region);
 	lwp->depth++;
 	return true;
@@ -514,24 +508,23 @@ static bool enter_first(struct cpc_region_site *site)
 	struct cpci_region *region;
 	struct cpci_region_lwp *lwp;
 	bool entered;
-	int cancel;
 
 	pthread_once(&once, init);
 	if (cpc_region_off)
 		return false;
 	if (self != NULL && self->depth > 0)
 		each_frame(self, 0, stop_frame);
-	cancel = cpci_lock();
+	cpci_lock();
 	region = find_region(site);
-	cpci_unlock(cancel);
+	cpci_unlock();
 	__atomic_store_n(&site->region, region, __ATOMIC_RELEASE);
 	lwp = self != NULL ? self : new_lwp();
 	if (lwp == NULL)
 		return false;
 	lwp->busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	entered = region != NULL && enter(lwp, find_total(lwp, region));
-	/* The first sample of a process faults in code of ours, after it has read the counters. */
+	entered = region != NULL && enter_region(lwp, find_total(lwp, region));
+	/* Sample twice: the first sample of a process can fault after it has read the counters. */
 	each_frame(lwp, 0, start_frame);
 	each_frame(lwp, 0, start_frame);
 	return entered;
@@ -564,7 +557,7 @@ int cpc_region_begin(struct cpc_region_site *site)
 	atomic_signal_fence(memory_order_seq_cst);
 	region = __atomic_load_n(&site->region, __ATOMIC_ACQUIRE);
 	if (can_enter_at_once(lwp, region)) {
-		entered = enter(lwp, lwp->by_id[region->id]);
+		entered = enter_region(lwp, lwp->by_id[region->id]);
 		if (lwp->frame[lwp->depth - 1].counting)
 			each_frame(lwp, lwp->depth - 1, start_frame);
 	} else {
@@ -578,7 +571,7 @@ int cpc_region_begin(struct cpc_region_site *site)
 	return entered;
 }
 
-/* Adds what the outermost entry of a region counted to the region's total. */
+/* Adds the counts of the outermost entry of a region to the region's total. */
 static void add_frame(struct cpci_region_lwp *lwp, struct cpci_region_frame *frame)
 {
 	struct cpci_region_total *total = frame->total;
@@ -590,7 +583,7 @@ static void add_frame(struct cpci_region_lwp *lwp, struct cpci_region_frame *fra
 	if (!frame->counting)
 		return;
 	if (sample(lwp) == -1) {
-		fail(total, errno);
+		keep_error(total, errno);
 		return;
 	}
 	stop_frame(lwp, frame);

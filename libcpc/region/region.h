@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * region.h - regions of cpc_region(3): their events, and what each LWP counted in them.
- */
+/* region.h - regions of cpc_region(3): their events, and what each LWP counted in them. */
 #ifndef CPCI_REGION_H
 #define CPCI_REGION_H
 

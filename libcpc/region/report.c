@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * report.c - the totals of regions as a table or as JSON lines.
- */
+/* report.c - the totals of regions as a table or as JSON lines. */
 #include "region.h"
 
 #include <errno.h>
@@ -142,13 +140,12 @@ static void write_text(const char *text, size_t size, const char *file)
 	int fd = STDERR_FILENO;
 	size_t done = 0;
 
-	if (file != NULL) {
+	if (file != NULL)
 		fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-		if (fd == -1) {
-			cannot_write(file);
-			fd = STDERR_FILENO;
-			file = NULL;
-		}
+	if (fd == -1) {
+		cannot_write(file);
+		fd = STDERR_FILENO;
+		file = NULL;
 	}
 	/* One call for all of it, so that the reports of several processes do not mix. */
 	while (done < size) {

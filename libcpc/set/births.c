@@ -27,8 +27,6 @@
 #include <stdlib.h>
 #include <threads.h>
 
-typedef __typeof__(thrd_create) create_c11_fn;
-
 /* A thread that is being created. */
 struct birth {
 	struct cpci_copy *copy;	     /* NULL: it inherits no set */
@@ -37,58 +35,23 @@ struct birth {
 	void *arg;
 };
 
-/* Runs in the new thread, before the program's function. */
-static struct birth take_birth(void *arg)
+/* Runs in the new thread: inherits the set, then calls the program's function. */
+static void *run(void *arg)
 {
 	struct birth birth = *(struct birth *)arg;
 	uintptr_t pc = birth.start != NULL ? (uintptr_t)birth.start : (uintptr_t)birth.start_c11;
 
 	free(arg);
+	/* If the library cannot see the exit of this thread, nothing closes the copy's files. */
 	if (birth.copy != NULL)
-		cpci_copy_begin(birth.copy, (void *)pc);
-	return birth;
+		cpci_copy_begin(birth.copy, cpci_unbind_at_exit() == 0 ? 0 : errno, (void *)pc);
+	if (birth.start != NULL)
+		return birth.start(birth.arg);
+	/* thrd_join(3) expects the result there. */
+	return (void *)(uintptr_t)(unsigned)birth.start_c11(birth.arg);
 }
 
-static void *run(void *arg)
-{
-	struct birth birth = take_birth(arg);
-
-	return birth.start(birth.arg);
-}
-
-static int run_c11(void *arg)
-{
-	struct birth birth = take_birth(arg);
-
-	return birth.start_c11(birth.arg);
-}
-
-/* thrd_join(3) expects the result there. */
-static void *run_c11_as_posix(void *arg)
-{
-	return (void *)(uintptr_t)(unsigned)run_c11(arg);
-}
-
-/* NULL: out of memory. */
-static struct birth *new_birth(const struct birth *birth)
-{
-	struct birth *new = malloc(sizeof(*new));
-
-	if (new != NULL)
-		*new = *birth;
-	return new;
-}
-
-/* The thread could not be created. */
-static void cancel(struct birth *birth)
-{
-	if (birth->copy != NULL)
-		cpci_copy_cancel(birth->copy);
-	free(birth);
-}
-
-/* ---- does the program call this file? ----------------------------------------------------------
- */
+/* ---- does the program call this file? --------------------------------------------------- */
 
 static _Thread_local enum {
 	NOT_ASKED,
@@ -118,9 +81,9 @@ static bool is_asked(void)
 
 bool cpci_births_seen(void)
 {
-	/* What all callers use, which may be another definition than the one here. */
+	/* The definitions that the program calls, which may be others than those of this file. */
 	cpci_create_fn *volatile create = pthread_create;
-	create_c11_fn *volatile create_too = thrd_create;
+	__typeof__(thrd_create) *volatile create_too = thrd_create;
 	pthread_t thread;
 	thrd_t c11;
 	bool seen;
@@ -142,38 +105,45 @@ bool cpci_births_seen(void)
 
 /* ---- the C library's functions ------------------------------------------------------- */
 
-__attribute__((weak, visibility("default"))) int
-pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+/* Creates a thread for a birth, whose copy is made here.  0, or an errno. */
+static int create_thread(pthread_t *thread, const pthread_attr_t *attr, struct birth birth)
 {
 	cpci_create_fn *next = cpci_next_create();
-	struct birth birth = {.start = start, .arg = arg}, *new;
+	struct birth *passed = NULL;
+	int err;
 
 	if (is_asked() || next == NULL)
 		return EAGAIN;
 	birth.copy = cpci_copy_new();
-	if (birth.copy == NULL)
-		return next(thread, attr, start, arg);
-	new = new_birth(&birth);
-	if (new == NULL) {
-		cpci_copy_lose(birth.copy);
-		return next(thread, attr, start, arg);
-	}
-
-	int err = next(thread, attr, run, new);
-
+	if (birth.copy != NULL || birth.start == NULL)
+		passed = malloc(sizeof(*passed));
+	if (passed == NULL && birth.copy != NULL)
+		(birth.start != NULL ? cpci_copy_lose : cpci_copy_cancel)(birth.copy);
+	if (passed == NULL)
+		return birth.start != NULL ? next(thread, attr, birth.start, birth.arg) : ENOMEM;
+	*passed = birth;
+	err = next(thread, attr, run, passed);
+	if (err != 0 && birth.copy != NULL)
+		cpci_copy_cancel(birth.copy);
 	if (err != 0)
-		cancel(new);
+		free(passed);
 	return err;
 }
 
-/*
- * Does what the C library does: in a statically linked program its function cannot be called.
- */
-static int create_c11(thrd_t *thread, struct birth *birth)
+__attribute__((weak, visibility("default"))) int
+pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
-	cpci_create_fn *next = cpci_next_create();
+	return create_thread(thread, attr, (struct birth){.start = start, .arg = arg});
+}
 
-	switch (next != NULL ? next(thread, NULL, run_c11_as_posix, birth) : EAGAIN) {
+/*
+ * It creates the thread itself: the C library's thrd_create() does not call pthread_create() above,
+ * and in a statically linked program this definition has replaced it.
+ */
+__attribute__((weak, visibility("default"))) int thrd_create(thrd_t *thread, thrd_start_t start,
+							     void *arg)
+{
+	switch (create_thread(thread, NULL, (struct birth){.start_c11 = start, .arg = arg})) {
 	case 0:
 		return thrd_success;
 	case ENOMEM:
@@ -181,29 +151,4 @@ static int create_c11(thrd_t *thread, struct birth *birth)
 	default:
 		return thrd_error;
 	}
-}
-
-/* The C library's thrd_create() does not call pthread_create() above. */
-__attribute__((weak, visibility("default"))) int thrd_create(thrd_t *thread, thrd_start_t start,
-							     void *arg)
-{
-	create_c11_fn *next = (create_c11_fn *)(uintptr_t)cpci_next("thrd_create");
-	struct birth birth = {.start_c11 = start, .arg = arg}, *new;
-	int rc;
-
-	if (is_asked())
-		return thrd_error;
-	birth.copy = cpci_copy_new();
-	if (birth.copy == NULL && next != NULL)
-		return next(thread, start, arg);
-	new = new_birth(&birth);
-	if (new == NULL) {
-		if (birth.copy != NULL)
-			cpci_copy_cancel(birth.copy);
-		return thrd_nomem;
-	}
-	rc = next != NULL ? next(thread, run_c11, new) : create_c11(thread, new);
-	if (rc != thrd_success)
-		cancel(new);
-	return rc;
 }

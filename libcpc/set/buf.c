@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * buf.c - buffers and their arithmetic.
- */
+/* buf.c - buffers and their arithmetic. */
 #include "set.h"
 
 #include <errno.h>
@@ -13,13 +11,9 @@ cpc_buf_t *cpc_buf_create(cpc_t *cpc, cpc_set_t *set)
 {
 	uint_t n = set->plan->nreqs, nterms = set->plan->nterms;
 	cpc_buf_t *buf;
-	int cancel;
 
-	if (set->cpc != cpc) {
-		cpci_failf(cpc, "cpc_buf_create", EINVAL, 0,
-			   "the set was made with another handle");
+	if (cpci_check_set(cpc, "cpc_buf_create", set) == -1)
 		return NULL;
-	}
 	buf = calloc(1, sizeof(*buf) + (n + CPCI_RAW_VALUES + nterms + 1) * sizeof(uint64_t));
 	if (buf == NULL) {
 		cpci_fail_nomem(cpc, "cpc_buf_create");
@@ -29,51 +23,45 @@ cpc_buf_t *cpc_buf_create(cpc_t *cpc, cpc_set_t *set)
 	buf->plan = cpci_plan_hold(set->plan);
 	buf->nreqs = n;
 	buf->raw = buf->val + n;
-	cancel = cpci_lock();
+	cpci_lock();
 	LIST_INSERT_HEAD(&cpc->bufs, buf, entry);
-	cpci_unlock(cancel);
+	cpci_unlock();
 	return buf;
 }
 
+/* If it succeeds, it keeps errno. */
 int cpc_buf_destroy(cpc_t *cpc, cpc_buf_t *buf)
 {
-	int cancel;
+	int err = errno;
 
 	if (buf->cpc != cpc)
 		return cpci_failf(cpc, "cpc_buf_destroy", EINVAL, 0,
 				  "the buffer was made with another handle");
-	cancel = cpci_lock();
+	cpci_lock();
 	LIST_REMOVE(buf, entry);
-	cpci_unlock(cancel);
+	cpci_unlock();
 	cpci_plan_drop(buf->plan);
 	free(buf);
+	errno = err;
 	return 0;
 }
 
-/*
- * The functions below do not call the error handler, because they may be called in signal
- * handlers: errno is sufficient.
- */
+/* The functions below only set errno: they may be called in signal handlers. */
 static bool has_request(const cpc_t *cpc, const cpc_buf_t *buf, int index)
 {
-	if (buf->cpc == cpc && index >= 0 && (uint_t)index < buf->nreqs)
-		return true;
-	errno = EINVAL;
-	return false;
+	return buf->cpc == cpc && index >= 0 && (uint_t)index < buf->nreqs;
 }
 
+/* Are both buffers of this handle, and of the same set or its duplicates? */
 static bool alike(const cpc_t *cpc, const cpc_buf_t *a, const cpc_buf_t *b)
 {
-	if (a->cpc == cpc && b->cpc == cpc && a->plan == b->plan)
-		return true;
-	errno = EINVAL;
-	return false;
+	return a->cpc == cpc && b->cpc == cpc && a->plan == b->plan;
 }
 
 int cpc_buf_get(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t *val)
 {
 	if (!has_request(cpc, buf, index))
-		return -1;
+		return cpci_errno(EINVAL);
 	*val = buf->val[index];
 	return 0;
 }
@@ -81,7 +69,7 @@ int cpc_buf_get(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t *val)
 int cpc_buf_set(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t val)
 {
 	if (!has_request(cpc, buf, index))
-		return -1;
+		return cpci_errno(EINVAL);
 	buf->val[index] = val;
 	return 0;
 }
@@ -98,6 +86,24 @@ uint64_t cpc_buf_tick(cpc_t *cpc, cpc_buf_t *buf)
 	return buf->tick;
 }
 
+uint_t cpc_buf_npcs(cpc_t *cpc, cpc_buf_t *buf)
+{
+	(void)cpc;
+	return buf->npcs;
+}
+
+uint64_t cpc_buf_nlost(cpc_t *cpc, cpc_buf_t *buf)
+{
+	(void)cpc;
+	return buf->nlost;
+}
+
+uint64_t cpc_buf_nthrottled(cpc_t *cpc, cpc_buf_t *buf)
+{
+	(void)cpc;
+	return buf->nthrottled;
+}
+
 /* left + sign * right, modulo 2^64; `sign` is 1 or -1. */
 static int combine(const cpc_t *cpc, cpc_buf_t *result, const cpc_buf_t *left,
 		   const cpc_buf_t *right, int64_t sign)
@@ -105,7 +111,7 @@ static int combine(const cpc_t *cpc, cpc_buf_t *result, const cpc_buf_t *left,
 	const uint64_t factor = (uint64_t)sign;
 
 	if (!alike(cpc, result, left) || !alike(cpc, left, right))
-		return -1;
+		return cpci_errno(EINVAL);
 	for (uint_t i = 0; i < result->nreqs; i++)
 		result->val[i] = left->val[i] + factor * right->val[i];
 	result->nlost = left->nlost + factor * right->nlost;
@@ -129,7 +135,7 @@ int cpc_buf_add(cpc_t *cpc, cpc_buf_t *result, cpc_buf_t *left, cpc_buf_t *right
 int cpc_buf_copy(cpc_t *cpc, cpc_buf_t *dest, cpc_buf_t *src)
 {
 	if (!alike(cpc, dest, src))
-		return -1;
+		return cpci_errno(EINVAL);
 	memmove(dest->val, src->val, src->nreqs * sizeof(*src->val));
 	dest->npcs = src->npcs;
 	dest->nlost = src->nlost;

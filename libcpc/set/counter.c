@@ -21,10 +21,8 @@ int cpc_set_counters(cpc_t *cpc, const cpc_set_t *set, struct cpc_counter *count
 {
 	const struct cpci_plan *plan = set->plan;
 
-	if (set->cpc != cpc) {
-		errno = EINVAL;
-		return -1;
-	}
+	if (set->cpc != cpc)
+		return cpci_errno(EINVAL);
 	for (uint_t i = 0; i < plan->nterms && i < n; i++)
 		counter[i] = (struct cpc_counter){
 			.index = (int)plan->ref[i].req,
@@ -41,10 +39,8 @@ int cpc_buf_fill(cpc_t *cpc, cpc_buf_t *buf, const cpc_set_t *set, const uint64_
 {
 	const struct cpci_plan *plan = set->plan;
 
-	if (set->cpc != cpc || buf->plan != plan || n != plan->nterms) {
-		errno = EINVAL;
-		return -1;
-	}
+	if (set->cpc != cpc || buf->plan != plan || n != plan->nterms)
+		return cpci_errno(EINVAL);
 	memcpy(buf->val, set->preset, plan->nreqs * sizeof(*buf->val));
 	for (uint_t i = 0; i < n; i++)
 		buf->val[plan->ref[i].req] +=
@@ -58,9 +54,7 @@ int cpc_buf_fill(cpc_t *cpc, cpc_buf_t *buf, const cpc_set_t *set, const uint64_
 
 int cpc_set_holds(cpc_t *cpc, const cpc_set_t *set, hrtime_t now)
 {
-	if (set->cpc != cpc || set->bound == CPCI_UNBOUND || !set->lwps) {
-		errno = EINVAL;
-		return -1;
-	}
+	if (set->cpc != cpc || set->bound == CPCI_UNBOUND || !set->lwps)
+		return cpci_errno(EINVAL);
 	return cpci_epoch_check(&set->epoch, now);
 }

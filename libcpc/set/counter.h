@@ -60,10 +60,7 @@ int cpc_buf_fill(cpc_t *cpc, cpc_buf_t *buf, const cpc_set_t *set, const uint64_
  */
 int cpc_set_holds(cpc_t *cpc, const cpc_set_t *set, hrtime_t now);
 
-/*
- * The requests of cpc_disable() and cpc_enable() by pctx_request(3CPC), for an LWP without a set of
- * its own.
- */
+/* What cpc_disable() and cpc_enable() pass to pctx_request(3CPC) in an LWP without a set. */
 #define CPC_REQUEST_DISABLE 0x63706300
 #define CPC_REQUEST_ENABLE 0x63706301
 

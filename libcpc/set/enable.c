@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * enable.c - switches counters off and on, for the LWP that they count or for its controller.
- */
+/* enable.c - switches counters off and on, for the LWP that they count or for its controller. */
 #include "counter.h"
 #include "set.h"
 
@@ -12,10 +10,8 @@ static int switch_counters(cpc_set_t *set, bool on)
 {
 	int rc;
 
-	if (!cpci_epoch_check(&set->epoch, cpci_now())) {
-		errno = EAGAIN;
-		return -1;
-	}
+	if (!cpci_epoch_check(&set->epoch, cpci_now()))
+		return cpci_errno(EAGAIN);
 	rc = set->overflow != NULL ? cpci_overflow_switch(set, on)
 				   : cpci_group_switch(set->plan, set->fd, on);
 	/* Lost counters can be switched off, but not on. */
@@ -76,10 +72,10 @@ int cpc_disable(cpc_t *cpc)
 
 static int switch_set(cpc_t *cpc, const char *fn, cpc_set_t *set, bool on)
 {
-	if (set->cpc != cpc || (set->bound != CPCI_PCTX && !set->lwps))
-		return cpci_failf(cpc, fn, EINVAL, 0,
-				  set->cpc != cpc ? "the set was made with another handle"
-						  : "the set is not bound by cpc_bind_pctx()");
+	if (cpci_check_set(cpc, fn, set) == -1)
+		return -1;
+	if (set->bound != CPCI_PCTX && !set->lwps)
+		return cpci_failf(cpc, fn, EINVAL, 0, "the set is not bound by cpc_bind_pctx()");
 	if (switch_counters(set, on) == -1)
 		return cpci_failf(
 			cpc, fn, errno, 0,
@@ -100,9 +96,5 @@ int cpc_set_disable(cpc_t *cpc, cpc_set_t *set)
 int cpc_set_enabled(cpc_t *cpc, const cpc_set_t *set)
 {
 	set = cpci_link_copy(set);
-	if (set->cpc == cpc && set->bound != CPCI_UNBOUND)
-		return !set->off;
-	return cpci_failf(cpc, "cpc_set_enabled", EINVAL, 0,
-			  set->cpc != cpc ? "the set was made with another handle"
-					  : "the set is not bound");
+	return cpci_check_bound(cpc, "cpc_set_enabled", set) == 0 ? !set->off : -1;
 }

@@ -24,9 +24,8 @@ static uint_t find_caps(bool hardware)
 
 static void find_hardware(cpc_t *cpc)
 {
-	struct cpci_core_pmu core = {.desc = "unknown CPU"};
-	char pmu[CPCI_PMU_NAME] = "cpu";
-
+	const struct cpci_core_pmu *core;
+	char pmu[CPCI_PMU_NAME];
 	bool hardware = cpci_perf_have_core_pmu();
 
 	cpc->caps = find_caps(hardware);
@@ -36,28 +35,26 @@ static void find_hardware(cpc_t *cpc)
 			 "Linux perf events (no hardware counters)");
 		return;
 	}
-	cpci_pfm_core(&core);
-	cpci_pmu_name(PERF_TYPE_RAW, pmu);
+	core = cpci_pfm_core();
 	cpc->npic = cpci_group_capacity();
 	if (cpc->npic == 0) /* no permission to count */
-		cpc->npic = core.ncounters > 0 ? core.ncounters : VIRTUAL_SLOTS;
+		cpc->npic = core->ncounters > 0 ? core->ncounters : VIRTUAL_SLOTS;
 	if (cpci_cores()->n > 1)
 		snprintf(cpc->cciname, sizeof(cpc->cciname),
 			 "%s (%zu kinds of cores, counts are sums over them; %u counters)",
-			 core.desc, cpci_cores()->n, cpc->npic);
+			 core->desc, cpci_cores()->n, cpc->npic);
 	else
-		snprintf(cpc->cciname, sizeof(cpc->cciname), "%s (PMU %s, %u counters)", core.desc,
-			 pmu, cpc->npic);
+		snprintf(cpc->cciname, sizeof(cpc->cciname), "%s (PMU %s, %u counters)", core->desc,
+			 cpci_pmu_name(PERF_TYPE_RAW, pmu) ? pmu : "cpu", cpc->npic);
 }
 
 /* Determined at the first call: most programs that count never ask. */
 static void know_hardware(cpc_t *cpc)
 {
-	int cancel = cpci_lock();
-
+	cpci_lock();
 	if (cpc->npic == 0)
 		find_hardware(cpc);
-	cpci_unlock(cancel);
+	cpci_unlock();
 }
 
 uint_t cpc_npic(cpc_t *cpc)

@@ -3,11 +3,12 @@
 /*
  * inherit.c - LWPs that inherit a set count with copies of it.
  *
- * The program does not see copies: given the set that it bound, the library uses the calling
- * LWP's copy.  A family is a bound set and all its copies.  Only its own LWP uses a copy, and
- * without a lock.  So unbinding the set replaces the files of the copies by one that is at
- * end of file, which looks as if another program took the counters; each LWP frees its copy
- * when it exits or binds another set.
+ * The program does not see copies: it passes the set that it bound, and the library uses the
+ * calling LWP's copy.  A family is a bound set and all its copies.
+ *
+ * Only its own LWP uses a copy, without a lock.  So if another LWP unbinds the set, it cannot free
+ * the copies.  It replaces their files by one that is at end of file, which looks as if another
+ * program had taken the counters.  Each LWP frees its copy when it exits or binds another set.
  */
 #include "set.h"
 
@@ -15,19 +16,19 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* The lock protects all members, unless stated otherwise. */
 struct cpci_family {
-	cpc_set_t *set;		    /* NULL: it is unbound */
 	uint_t refs;		    /* of the set and of each copy */
-	int file;		    /* a file that is at end of file; -1: closed */
+	int end_file;		    /* a file that is at end of file; -1: the set is unbound */
 	atomic_bool lost;	    /* the counts of some LWP are missing */
 	uint64_t *preset;	    /* per request, as at the bind */
-	uint64_t *sum;		    /* the counts of copies that have ended */
+	uint64_t *sum;		    /* the presets and the counts of copies that have ended */
 	uint64_t *raw;		    /* space for reading a group */
-	uint64_t ns;		    /* the time for which they counted */
-	uint64_t nlost, nthrottled; /* of their overflows that were not taken */
+	uint64_t ns;		    /* the time for which copies that have ended counted */
+	uint64_t nlost, nthrottled; /* overflows of copies that have ended */
 };
 
 struct cpci_copy {
@@ -41,23 +42,20 @@ static LIST_HEAD(, cpci_copy) copies = LIST_HEAD_INITIALIZER(copies);
 
 /* ---- families ------------------------------------------------------------------------- */
 
-struct cpci_family *cpci_family_new(cpc_set_t *set, const uint64_t *start)
+struct cpci_family *cpci_family_new(const struct cpci_plan *plan, const uint64_t *start)
 {
-	size_t n = set->plan->nreqs;
+	size_t n = plan->nreqs;
 	struct cpci_family *family;
-	int end[2];
 
-	family = calloc(1, sizeof(*family) + (2 * n + CPCI_RAW_VALUES + set->plan->nterms) *
-						     sizeof(uint64_t));
+	family = calloc(1, sizeof(*family) +
+				   (2 * n + CPCI_RAW_VALUES + plan->nterms) * sizeof(uint64_t));
 	if (family == NULL)
 		return NULL;
-	if (pipe2(end, O_CLOEXEC) == -1) {
+	family->end_file = memfd_create("cpc-end", MFD_CLOEXEC);
+	if (family->end_file == -1) {
 		free(family);
 		return NULL;
 	}
-	close(end[1]);
-	family->file = end[0];
-	family->set = set;
 	family->refs = 1;
 	family->preset = (uint64_t *)(family + 1);
 	family->sum = family->preset + n;
@@ -67,23 +65,23 @@ struct cpci_family *cpci_family_new(cpc_set_t *set, const uint64_t *start)
 	return family;
 }
 
-static void close_file(struct cpci_family *family)
+static void close_end_file(struct cpci_family *family)
 {
-	if (family->file != -1)
-		close(family->file);
-	family->file = -1;
+	if (family->end_file != -1)
+		close(family->end_file);
+	family->end_file = -1;
 }
 
 void cpci_family_drop(struct cpci_family *family)
 {
 	if (family == NULL || --family->refs > 0)
 		return;
-	close_file(family);
+	close_end_file(family);
 	free(family);
 }
 
 /* Frees the counters but keeps the file numbers, which the LWP may be using. */
-static void take_away(struct cpci_copy *copy)
+static void revoke_copy(struct cpci_copy *copy)
 {
 	const cpc_set_t *set = &copy->set;
 
@@ -91,10 +89,10 @@ static void take_away(struct cpci_copy *copy)
 	copy->set.bound = CPCI_UNBOUND;
 	cpci_group_stop(set->plan, set->fd);
 	if (set->pcbuf != NULL)
-		cpci_pcbuf_cut(set->pcbuf, set->family->file);
+		cpci_pcbuf_revoke(set->pcbuf, set->family->end_file);
 	for (uint_t i = 0; i <= set->plan->nterms; i++) {
 		if (set->fd[i] != -1)
-			dup3(set->family->file, set->fd[i], O_CLOEXEC);
+			dup3(set->family->end_file, set->fd[i], O_CLOEXEC);
 	}
 }
 
@@ -106,13 +104,21 @@ void cpci_family_end(cpc_set_t *set)
 		return;
 	LIST_FOREACH(copy, &copies, entry) {
 		if (copy->set.family == set->family && copy->set.bound != CPCI_UNBOUND)
-			take_away(copy);
+			revoke_copy(copy);
 	}
-	close_file(set->family);
-	set->family->set = NULL;
+	close_end_file(set->family);
 }
 
 /* ---- the end of a copy ---------------------------------------------------------------- */
+
+static void close_counters(cpc_set_t *set)
+{
+	cpci_group_unmap(set->plan, set->page);
+	cpci_group_close(set->plan, set->fd);
+	cpci_pcbuf_close(set->pcbuf);
+	set->page = NULL;
+	set->pcbuf = NULL;
+}
 
 static void close_files(struct cpci_copy *copy)
 {
@@ -121,67 +127,44 @@ static void close_files(struct cpci_copy *copy)
 	if (set->fd == NULL)
 		return;
 	LIST_REMOVE(copy, entry);
-	cpci_pics_cut(set);
-	cpci_group_unmap(set->plan, set->page);
-	cpci_group_close(set->plan, set->fd);
-	cpci_pcbuf_close(set->pcbuf);
-	set->page = NULL;
-	set->pcbuf = NULL;
+	cpci_pics_unmap(set);
+	close_counters(set);
 	set->fd = NULL;
-}
-
-static void add_losses(const struct cpci_pcbuf *pcbuf, uint64_t *nlost, uint64_t *nthrottled)
-{
-	if (pcbuf == NULL)
-		return;
-	*nlost += cpci_pcbuf_lost(pcbuf);
-	*nthrottled += cpci_pcbuf_throttled(pcbuf);
 }
 
 void cpci_copy_unbind(cpc_set_t *set)
 {
 	struct cpci_copy *copy = (struct cpci_copy *)set;
 	struct cpci_family *family = set->family;
-	sigset_t old;
 
-	/* For the same reason as in cpci_unbind(). */
-	if (set->plan->noverflows > 0)
-		cpci_block_signals(&old);
-	set->bound = CPCI_UNBOUND;
-	copy->link.set = NULL;
-	atomic_signal_fence(memory_order_release);
-	cpci_group_stop(set->plan, set->fd);
-	cpci_overflow_end(set);
+	cpci_set_stop(set);
 	if (set->pcbuf != NULL)
 		cpci_pcbuf_abandon(set->pcbuf);
-	if (set->plan->noverflows > 0)
-		cpci_unblock_signals(&old);
 	if (cpci_set_count(set, family->raw, family->sum, &family->ns) == -1)
 		family->lost = true;
-	add_losses(set->pcbuf, &family->nlost, &family->nthrottled);
+	cpci_pcbuf_add_losses(set->pcbuf, &family->nlost, &family->nthrottled);
 	close_files(copy);
 }
 
-static void free_copy(struct cpci_copy *copy)
+void cpci_copy_cancel(struct cpci_copy *copy)
 {
-	int cancel = cpci_lock();
-
+	cpci_lock();
 	if (copy->set.bound != CPCI_UNBOUND)
 		cpci_copy_unbind(&copy->set);
 	close_files(copy);
 	cpci_family_drop(copy->set.family);
-	cpci_unlock(cancel);
-	cpci_overflow_free(copy->set.overflow);
+	cpci_unlock();
+	free(copy->set.overflow);
 	cpci_plan_drop(copy->set.plan);
 	free(copy->set.pic);
 	free(copy->set.why);
 	free(copy);
 }
 
-/* Its LWP exits, or binds another set. */
+/* Called when its LWP exits or binds another set. */
 static void on_last_use(struct cpci_link *link)
 {
-	free_copy((struct cpci_copy *)((char *)link - offsetof(struct cpci_copy, link)));
+	cpci_copy_cancel((struct cpci_copy *)((char *)link - offsetof(struct cpci_copy, link)));
 }
 
 void cpci_copies_forget(void)
@@ -194,13 +177,12 @@ void cpci_copies_forget(void)
 		if (copy->set.pcbuf != NULL)
 			cpci_pcbuf_forked(copy->set.pcbuf);
 		close_files(copy);
-		if (!cpci_link_is_own(&copy->link))
-			free_copy(copy); /* its LWP is not in this process */
+		if (&copy->link != cpci_link_mine)
+			cpci_copy_cancel(copy); /* its LWP is not in this process */
 	}
 }
 
-/* ---- the start of a copy ----------------------------------------------------------------------
- */
+/* ---- the start of a copy -------------------------------------------------------------- */
 
 static struct cpci_copy *copy_of(const cpc_set_t *own)
 {
@@ -226,6 +208,7 @@ static struct cpci_copy *copy_of(const cpc_set_t *own)
 	set->plan = cpci_plan_hold(own->plan);
 	set->family = own->family;
 	set->family->refs++;
+	set->link = &copy->link;
 	copy->link.free = on_last_use;
 	return copy;
 }
@@ -234,30 +217,24 @@ struct cpci_copy *cpci_copy_new(void)
 {
 	struct cpci_copy *copy = NULL;
 	cpc_set_t *own;
-	int cancel;
 
 	if (cpci_link_own() == NULL)
 		return NULL;
-	cancel = cpci_lock();
+	cpci_lock();
 	own = cpci_link_own();
 	if (own != NULL && own->family != NULL) {
 		copy = copy_of(own);
 		if (copy == NULL)
 			own->family->lost = true;
 	}
-	cpci_unlock(cancel);
+	cpci_unlock();
 	return copy;
-}
-
-void cpci_copy_cancel(struct cpci_copy *copy)
-{
-	free_copy(copy);
 }
 
 void cpci_copy_lose(struct cpci_copy *copy)
 {
 	copy->set.family->lost = true;
-	free_copy(copy);
+	cpci_copy_cancel(copy);
 }
 
 /* A copy without counters remains, so that sampling it fails. */
@@ -269,21 +246,25 @@ static void mark_lost(cpc_set_t *set, int err)
 }
 
 /* Prepares what the counters of a copy need.  -1 and errno. */
-static int prepare_counters(cpc_set_t *set, uint64_t sample_type)
+static int prepare_counters(cpc_set_t *set)
 {
 	struct cpci_diag diag;
 
-	if (sample_type != 0) {
-		set->pcbuf = cpci_pcbuf_open(set->plan, sample_type, set->fd,
-					     cpci_overflow_prepare(), true, &diag);
+	if (set->plan->nbuffered > 0) {
+		set->pcbuf = cpci_pcbuf_open(set->plan, set->fd, true, &diag);
 		if (set->pcbuf == NULL) {
 			set->why = strdup(diag.text);
-			errno = diag.err;
-			return -1;
+			return cpci_errno(diag.err);
 		}
 	}
 	set->page = cpci_group_map(set->plan, set->fd);
 	return cpci_overflow_notify(set);
+}
+
+static void clear_files(cpc_set_t *set)
+{
+	for (uint_t i = 0; i <= set->plan->nterms; i++)
+		set->fd[i] = -1;
 }
 
 static int open_counters(cpc_set_t *set)
@@ -291,12 +272,10 @@ static int open_counters(cpc_set_t *set)
 	const struct cpci_opening opening = {.bp = set->origin->bp,
 					     .preset = set->family->preset,
 					     .sample_type = cpci_pcbuf_sample_type(set->plan)};
-	const struct cpci_target target = {.tid = 0, .cpu = -1};
 	struct cpci_term_ref bad;
 
-	set->fd = (int *)&set->start[set->plan->nreqs];
-	if (cpci_group_open(set->plan, target, &opening, set->fd, &bad) == 0) {
-		if (prepare_counters(set, opening.sample_type) == 0) {
+	if (cpci_group_open(set->plan, CPCI_TARGET_SELF, &opening, set->fd, &bad) == 0) {
+		if (prepare_counters(set) == 0) {
 			if (set->plan->noverflows > 0)
 				cpci_overflow_hold(set);
 			return 0;
@@ -304,33 +283,27 @@ static int open_counters(cpc_set_t *set)
 
 		int err = errno;
 
-		cpci_group_unmap(set->plan, set->page);
-		cpci_group_close(set->plan, set->fd);
-		cpci_pcbuf_close(set->pcbuf);
-		set->page = NULL;
-		set->pcbuf = NULL;
+		close_counters(set);
 		errno = err;
 	}
-	for (uint_t i = 0; i <= set->plan->nterms; i++)
-		set->fd[i] = -1;
+	clear_files(set);
 	return -1;
 }
 
-/* Does everything but start the counters.  False: the set has no counters. */
-static bool attach(struct cpci_copy *copy)
+/* Makes the copy the calling LWP's set, but does not start it.  False: it has no counters. */
+static bool attach(struct cpci_copy *copy, int err)
 {
 	cpc_set_t *set = &copy->set;
-	int err;
 
-	if (set->family->set == NULL) { /* it was unbound meanwhile */
-		free_copy(copy);
+	if (set->family->end_file == -1) { /* it was unbound meanwhile */
+		cpci_copy_cancel(copy);
 		return false;
 	}
 	set->owner = cpci_self();
 	set->target = set->owner;
-	/* First: if the library cannot see the LWP's exit, its files would never be closed. */
-	err = cpci_link_prepare() == -1 ? errno : 0;
-	if (open_counters(set) == -1)
+	set->fd = (int *)&set->start[set->plan->nreqs];
+	clear_files(set);
+	if (err == 0 && open_counters(set) == -1)
 		err = errno;
 	if (err != 0)
 		mark_lost(set, err);
@@ -341,20 +314,17 @@ static bool attach(struct cpci_copy *copy)
 	return err == 0;
 }
 
-/*
- * Starts the counters last, right before the program's function: everything after it is
- * counted.
- */
-void cpci_copy_begin(struct cpci_copy *copy, void *pc)
+/* Starts the counters last, right before the program's function: everything after it is counted. */
+void cpci_copy_begin(struct cpci_copy *copy, int err, void *pc)
 {
 	cpc_set_t *set = &copy->set;
 	bool counts, sends_emt;
-	int cancel, locked;
+	int cancel;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	locked = cpci_lock();
-	counts = attach(copy);
-	cpci_unlock(locked);
+	cpci_lock();
+	counts = attach(copy, err);
+	cpci_unlock();
 	sends_emt = counts && set->plan->noverflows > 0;
 	if (counts && !sends_emt && !set->off) {
 		if (cpci_group_start(set->plan, set->fd) == -1)
@@ -379,7 +349,7 @@ static int count_all(cpc_t *cpc, const cpc_set_t *set, cpc_buf_t *buf)
 	buf->npcs = 0;
 	buf->nlost = family->nlost;
 	buf->nthrottled = family->nthrottled;
-	add_losses(set->pcbuf, &buf->nlost, &buf->nthrottled);
+	cpci_pcbuf_add_losses(set->pcbuf, &buf->nlost, &buf->nthrottled);
 	if (cpci_set_count(set, buf->raw, buf->val, &ns) == -1)
 		return -1;
 	LIST_FOREACH(copy, &copies, entry) {
@@ -387,36 +357,37 @@ static int count_all(cpc_t *cpc, const cpc_set_t *set, cpc_buf_t *buf)
 			continue;
 		if (cpci_set_count(&copy->set, buf->raw, buf->val, &ns) == -1)
 			return -1;
-		add_losses(copy->set.pcbuf, &buf->nlost, &buf->nthrottled);
+		cpci_pcbuf_add_losses(copy->set.pcbuf, &buf->nlost, &buf->nthrottled);
 	}
 	buf->hrtime = cpci_now();
 	buf->tick = cpci_cycles(&cpc->clock, ns);
 	if (!family->lost && cpci_epoch_check(&set->epoch, buf->hrtime))
 		return 0;
-	errno = EAGAIN;
-	return -1;
+	return cpci_errno(EAGAIN);
 }
 
 int cpc_set_sample_all(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 {
-	int rc = -1, cancel = cpci_lock();
+	int rc = -1;
 
+	cpci_lock();
 	if (set->cpc == cpc && set->bound == CPCI_LWP && set->family != NULL &&
 	    buf->plan == set->plan)
 		rc = count_all(cpc, set, buf);
 	else
 		errno = EINVAL;
-	cpci_unlock(cancel);
+	cpci_unlock();
 	return rc;
 }
 
 int cpc_set_ncopies(cpc_t *cpc, const cpc_set_t *set)
 {
-	int n = -1, cancel = cpci_lock();
+	int n = -1;
 
+	cpci_lock();
 	if (set->cpc == cpc && set->bound == CPCI_LWP && set->family != NULL)
 		n = (int)set->family->refs - 1;
-	cpci_unlock(cancel);
+	cpci_unlock();
 	return n >= 0 ? n
 		      : cpci_failf(cpc, "cpc_set_ncopies", EINVAL, 0,
 				   "the set is not bound for LWPs to inherit it");

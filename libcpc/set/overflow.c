@@ -22,36 +22,23 @@
 struct cpci_overflow {
 	bool needs_arm;	     /* restarted while off: arm it when it is switched on */
 	bool frozen;	     /* from SIGEMT until cpc_set_restart() */
-	bool missed_freeze;  /* it counted on after the overflow, until it is restarted */
-	uint64_t overflowed; /* the requests that overflowed, while frozen */
+	bool missed_freeze;  /* an event counted on after its overflow; until it is restarted */
+	uint64_t overflowed; /* while frozen: a bit for each request that overflowed */
 	bool one_sw_event;   /* its only event is a software event that reports overflows */
-	bool can_fast_rearm; /* nothing has changed since: a restart only resets and arms it */
-	uint64_t *preset;    /* per request, for the next restart */
+	bool can_fast_rearm; /* same preset, no missed freeze: to restart, reset and arm it */
 	bool *armed;	     /* per term: its next overflow disables it */
 	struct cpci_emt emt;
+	uint64_t preset[]; /* per request, for the next restart; followed by `armed` */
 };
 
 struct cpci_overflow *cpci_overflow_new(const struct cpci_plan *plan)
 {
-	struct cpci_overflow *o = calloc(1, sizeof(*o));
+	struct cpci_overflow *o = calloc(1, sizeof(*o) + plan->nreqs * sizeof(*o->preset) +
+						    plan->nterms * sizeof(*o->armed));
 
-	if (o == NULL)
-		return NULL;
-	o->preset = reallocarray(NULL, plan->nreqs, sizeof(*o->preset));
-	o->armed = calloc(plan->nterms, sizeof(*o->armed));
-	if (o->preset != NULL && o->armed != NULL)
-		return o;
-	cpci_overflow_free(o);
-	return NULL;
-}
-
-void cpci_overflow_free(struct cpci_overflow *o)
-{
-	if (o == NULL)
-		return;
-	free(o->preset);
-	free(o->armed);
-	free(o);
+	if (o != NULL)
+		o->armed = (bool *)&o->preset[plan->nreqs];
+	return o;
 }
 
 /* ---- the signals ------------------------------------------------------------------- */
@@ -88,7 +75,7 @@ static inline cpc_set_t *own_set(void)
 	return lwp_set(cpci_link_mine);
 }
 
-/* The term with file `fd` whose overflow disables it; -1: none of the set. */
+/* The armed term with file `fd`; -1: the set has none. */
 static inline long find_armed(const cpc_set_t *set, int fd)
 {
 	long i = 0;
@@ -112,86 +99,74 @@ static inline bool note_overflow(cpc_set_t *set, int fd)
 	return true;
 }
 
-/* Handles an overflow for which the kernel has disabled the event. */
-static inline void on_overflow(cpc_set_t *set, int fd, const void *context)
-{
-	struct cpci_overflow *o = set->overflow;
-
-	if (!note_overflow(set, fd) || o->frozen)
-		return;
-	/* Stop the other groups, and the group if the event is not its leader. */
-	if (!o->one_sw_event && (set->plan->ngroups > 1 || set->fd[0] != fd))
-		cpci_group_stop(set->plan, set->fd);
-	o->frozen = true;
-	cpci_emt_send(&o->emt, interrupted_pc(context));
-}
-
 /*
- * Handles an overflow of an event that was not armed: a signal handler had interrupted
- * cpc_set_restart() before it armed the event, and restarted the set itself, so that the
- * event was armed by neither of them, or twice.
+ * Records what a rare signal reports: there are records in the ring buffer, or an overflow did not
+ * disable its event (POLL_IN).  The latter happens if a signal handler interrupts cpc_set_restart()
+ * before it arms the event, and restarts the set, too: then neither of them arms it, or both do.
  */
-static bool note_unarmed(cpc_set_t *set, int fd)
+static __attribute__((noinline)) bool note_rare(cpc_set_t *set, const siginfo_t *info)
 {
-	if (!note_overflow(set, fd))
+	if (info->si_code != POLL_IN) {
+		if (set->pcbuf != NULL)
+			cpci_pcbuf_notice(set->pcbuf);
+		return false;
+	}
+	if (!note_overflow(set, info->si_fd))
 		return false;
 	set->overflow->missed_freeze = true;
 	set->overflow->can_fast_rearm = false;
 	return true;
 }
 
-static __attribute__((noinline)) void on_rare_notice(cpc_set_t *set, const siginfo_t *info,
-						     const void *context)
+/* Records what a private signal reports.  True: an event of this set has overflowed. */
+static inline bool note(cpc_set_t *set, const siginfo_t *info)
 {
-	if (info->si_code != POLL_IN) {
-		if (set->pcbuf != NULL)
-			cpci_pcbuf_notice(set->pcbuf);
-	} else if (note_unarmed(set, info->si_fd) && !set->overflow->frozen) {
-		cpci_group_stop(set->plan, set->fd);
-		set->overflow->frozen = true;
-		cpci_emt_send(&set->overflow->emt, interrupted_pc(context));
-	}
+	return info->si_code == POLL_HUP ? note_overflow(set, info->si_fd) : note_rare(set, info);
+}
+
+/* Has the kernel stopped the whole set, by disabling the event that overflowed? */
+static inline bool has_stopped(const cpc_set_t *set, const siginfo_t *info)
+{
+	return info->si_code == POLL_HUP &&
+	       (set->overflow->one_sw_event ||
+		(set->plan->ngroups == 1 && set->fd[0] == info->si_fd));
 }
 
 static void on_notice(int sig, siginfo_t *info, void *context)
 {
 	int err = errno;
-	struct cpci_link *link = cpci_link_enter();
-	cpc_set_t *set = lwp_set(link);
+	struct cpci_link *link = cpci_link_mine;
+	cpc_set_t *set;
 
 	(void)sig;
-	if (set != NULL && info->si_code == POLL_HUP)
-		on_overflow(set, info->si_fd, context);
-	else if (set != NULL)
-		on_rare_notice(set, info, context);
 	if (link != NULL)
-		cpci_link_leave(link);
+		link->in_use = true;
+	set = lwp_set(link);
+	if (set != NULL && note(set, info) && !set->overflow->frozen) {
+		if (!has_stopped(set, info))
+			cpci_group_stop(set->plan, set->fd);
+		set->overflow->frozen = true;
+		cpci_emt_send(&set->overflow->emt, interrupted_pc(context));
+	}
+	if (link != NULL)
+		link->in_use = false;
 	errno = err;
 }
 
-/* Takes signals of the kernel that the program has blocked. */
+/* Takes private signals that are pending because the program has blocked them. */
 static void drain_notices(cpc_set_t *set)
 {
 	siginfo_t info;
 
 	if (set->plan->noverflows == 0)
 		return;
-	while (cpci_signal_take(cpci_notice_sig(), &info)) {
-		if (info.si_code == POLL_HUP)
-			note_overflow(set, info.si_fd);
-		else if (info.si_code == POLL_IN)
-			note_unarmed(set, info.si_fd);
-		else if (set->pcbuf != NULL)
-			cpci_pcbuf_notice(set->pcbuf);
-	}
+	while (cpci_signal_take(cpci_notice_sig(), &info))
+		note(set, &info);
 }
 
 int cpci_overflow_prepare(void)
 {
-	/*
-	 * Map the page of the vDSO now: with period 1, each page fault in a handler would
-	 * overflow.
-	 */
+	/* Map the vDSO's page now: with period 1, each page fault in a handler would overflow. */
 	cpci_now();
 	return cpci_notice_prepare(on_notice);
 }
@@ -199,8 +174,8 @@ int cpci_overflow_prepare(void)
 /* ---- a set that is bound --------------------------------------------------------------- */
 
 /*
- * The kernel starts a new period of a software event after each overflow, and no other
- * program can take its counter.
+ * Is its only event a software event that freezes it?  The kernel restarts the period of such an
+ * event itself, and no other program can take its counter.
  */
 static bool has_one_sw_event(const struct cpci_plan *plan)
 {
@@ -215,10 +190,7 @@ int cpci_overflow_notify(cpc_set_t *set)
 {
 	const struct cpci_plan *plan = set->plan;
 
-	/*
-	 * Discard signals of a previous set, unbound by another LWP: its files had the same
-	 * numbers.
-	 */
+	/* Discard signals of a previous set whose files had the same numbers. */
 	drain_notices(set);
 	set->overflow->needs_arm = set->off;
 	set->overflow->one_sw_event = has_one_sw_event(plan);
@@ -309,7 +281,8 @@ void cpci_overflow_hold(cpc_set_t *set)
 	}
 }
 
-void cpci_overflow_end(cpc_set_t *set)
+/* Stops the signals of a stopped set, if the caller is its LWP. */
+static void end_signals(cpc_set_t *set)
 {
 	siginfo_t info;
 
@@ -325,20 +298,35 @@ void cpci_overflow_end(cpc_set_t *set)
 		cpci_signal_put_back(&info);
 }
 
-/* ---- the public calls, safe in signal handlers -------------------------------------------- */
-
-static int fail_invalid(void)
+void cpci_set_stop(cpc_set_t *set)
 {
-	errno = EINVAL;
-	return -1;
+	bool controlled = set->bound == CPCI_PCTX;
+	sigset_t old;
+
+	/* No signal handler must run for an overflow of a set that is half unbound. */
+	if (set->plan->noverflows > 0)
+		cpci_block_signals(&old);
+	/* From now on a signal handler of this thread does not sample it. */
+	set->bound = CPCI_UNBOUND;
+	atomic_signal_fence(memory_order_release);
+	cpci_link_hide(set->link);
+	/* A child made by vfork(2) or clone(2) may keep the files open for long. */
+	if (!controlled)
+		cpci_group_stop(set->plan, set->fd);
+	if (set->overflow != NULL)
+		end_signals(set);
+	if (set->plan->noverflows > 0)
+		cpci_unblock_signals(&old);
 }
+
+/* ---- the public calls, safe in signal handlers -------------------------------------------- */
 
 int cpc_request_preset(cpc_t *cpc, int index, uint64_t preset)
 {
 	cpc_set_t *set = own_set();
 
 	if (set == NULL || set->cpc != cpc || index < 0 || (uint_t)index >= set->plan->nreqs)
-		return fail_invalid();
+		return cpci_errno(EINVAL);
 	if (UINT64_MAX - preset < cpci_plan_least_period(set->plan, (uint_t)index) - 1) {
 		errno = set->plan->req[index].own ? EINVAL : ENOTSUP;
 		return -1;
@@ -375,7 +363,7 @@ static bool needs_period(const cpc_set_t *set, uint_t i)
 /*
  * Since Linux 6.16 the overflow that disables an event also stops it.  Enabling does not
  * start breakpoints and tracepoints again; setting their period while they are enabled does.
- * What events count meanwhile does not belong to the set.
+ * The counts of that time are discarded.
  */
 static bool is_stopped(const cpc_set_t *set, uint_t i)
 {
@@ -468,10 +456,8 @@ static int restart_whole(cpc_set_t *set)
 
 	/* This does not look for new claims of other processes; a sample does. */
 	if (!cpci_epoch_peek(&set->epoch) ||
-	    (!o->one_sw_event && cpci_group_lost(set->plan, set->fd) != -1)) {
-		errno = EAGAIN;
-		return -1;
-	}
+	    (!o->one_sw_event && cpci_group_lost(set->plan, set->fd) != -1))
+		return cpci_errno(EAGAIN);
 	if (!o->frozen)
 		cpci_group_stop(set->plan, set->fd);
 	if (!o->frozen || set->plan->noverflows - set->plan->nbuffered > 1)
@@ -485,7 +471,7 @@ static int restart_whole(cpc_set_t *set)
 }
 
 /*
- * A handler must not start the set in between: it would overflow at once.  Not inline,
+ * Blocks signals: if a handler started the set halfway, it would overflow at once.  Not inline,
  * because that would slow down rearm().
  */
 static __attribute__((noinline)) int restart(cpc_set_t *set)
@@ -504,7 +490,7 @@ int cpc_set_restart(cpc_t *cpc, cpc_set_t *origin)
 	cpc_set_t *set = own_set();
 
 	if (set == NULL || set->origin != origin || set->cpc != cpc)
-		return fail_invalid();
+		return cpci_errno(EINVAL);
 	if ((can_rearm(set) ? rearm(set) : restart(set)) == 0)
 		return 0;
 	if (errno == ENOTTY) /* an inherited set was taken away meanwhile */
@@ -517,7 +503,7 @@ int cpc_set_overflowed(cpc_t *cpc, const cpc_set_t *origin, uint64_t *requests)
 	cpc_set_t *set = own_set();
 
 	if (set == NULL || set->origin != origin || set->cpc != cpc)
-		return fail_invalid();
+		return cpci_errno(EINVAL);
 	*requests = set->overflow->frozen ? set->overflow->overflowed : 0;
 	return 0;
 }

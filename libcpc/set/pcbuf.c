@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /*
@@ -33,19 +32,15 @@ _Static_assert(CPC_PCBUF_SIZE == 1 << (32 - SIGNAL_BITS), "counts of records wra
 struct cpci_pcbuf {
 	const struct cpci_plan *plan;
 	struct cpci_ring ring;
-	int fd;	      /* the file of the event that owns the ring */
-	uint64_t *id; /* per term; 0: it is not buffered */
-	struct cpci_watch *watch;
-	pid_t lwp;	     /* the poller sends this LWP... */
-	int sig;	     /* ...this signal... */
-	atomic_int noticing; /* ...unless one is sent and not delivered yet */
+	struct cpci_watch watch; /* its file is that of the event that owns the ring */
 	/* the number of records taken, in the upper half, and the position after them */
 	_Atomic(uint64_t) taken;
-	/* How many signals were due when one was last sent; the lowest bit: not heard yet. */
+	/* 2 * the signals due when one was last sent; + 1 until the LWP begins to take records */
 	_Atomic(uint32_t) signalled;
 	_Atomic(uint64_t) nlost, nthrottled;
 	atomic_bool filled; /* records may have been lost that the kernel has not reported */
 	atomic_bool damaged;
+	uint64_t id[]; /* per term; 0: it is not buffered */
 };
 
 /* ---- when to send a signal ----------------------------------------------------------- */
@@ -109,26 +104,13 @@ static void send_if_due(struct cpci_pcbuf *b, bool by_taker)
 
 void cpci_pcbuf_notice(struct cpci_pcbuf *b)
 {
-	b->noticing = false;
+	b->watch.noticing = false;
 	send_if_due(b, false);
 }
 
 bool cpci_pcbuf_signalled(const struct cpci_pcbuf *b)
 {
 	return b->signalled != 0;
-}
-
-/*
- * Runs in the poller.  If too many signals are pending, it tries again after the next
- * records.
- */
-static void on_ready(void *arg)
-{
-	struct cpci_pcbuf *b = arg;
-
-	if (!atomic_exchange(&b->noticing, true) &&
-	    syscall(SYS_tgkill, getpid(), b->lwp, b->sig) == -1)
-		b->noticing = false;
 }
 
 /* ---- taking records, in the LWP ------------------------------------------------------- */
@@ -234,8 +216,7 @@ int cpci_pcbuf_end(struct cpci_pcbuf *b)
 	send_if_due(b, true);
 	if (!b->damaged)
 		return 0;
-	errno = EBADMSG;
-	return -1;
+	return cpci_errno(EBADMSG);
 }
 
 void cpci_pcbuf_abandon(struct cpci_pcbuf *b)
@@ -248,14 +229,12 @@ void cpci_pcbuf_abandon(struct cpci_pcbuf *b)
 	find_losses(b);
 }
 
-uint64_t cpci_pcbuf_lost(const struct cpci_pcbuf *b)
+void cpci_pcbuf_add_losses(const struct cpci_pcbuf *b, uint64_t *nlost, uint64_t *nthrottled)
 {
-	return b->nlost;
-}
-
-uint64_t cpci_pcbuf_throttled(const struct cpci_pcbuf *b)
-{
-	return b->nthrottled;
+	if (b == NULL)
+		return;
+	*nlost += b->nlost;
+	*nthrottled += b->nthrottled;
 }
 
 bool cpci_pcbuf_has_stacks(const struct cpci_pcbuf *b)
@@ -274,13 +253,12 @@ uint64_t cpci_pcbuf_sample_type(const struct cpci_plan *plan)
 	return plan->nbuffered > 0 ? cpci_ring_sample_type(all) : 0;
 }
 
-static int map_ring(struct cpci_pcbuf *b, uint64_t sample_type, bool inherited)
+static int map_ring(struct cpci_pcbuf *b, bool inherited)
 {
-	b->ring.sample_type = sample_type;
 	if (cpci_pcbuf_has_stacks(b))
-		return cpci_ring_map(&b->ring, b->fd, inherited ? STACKS_LEAST : STACKS_MOST,
+		return cpci_ring_map(&b->ring, b->watch.fd, inherited ? STACKS_LEAST : STACKS_MOST,
 				     STACKS_LEAST);
-	return cpci_ring_map(&b->ring, b->fd, inherited ? PLAIN_INHERITED : PLAIN_MOST,
+	return cpci_ring_map(&b->ring, b->watch.fd, inherited ? PLAIN_INHERITED : PLAIN_MOST,
 			     PLAIN_LEAST);
 }
 
@@ -288,49 +266,36 @@ static int map_ring(struct cpci_pcbuf *b, uint64_t sample_type, bool inherited)
 static int share_ring(struct cpci_pcbuf *b, const int *fd)
 {
 	for (uint_t i = 0; i < b->plan->nterms; i++) {
-		if (cpci_plan_buffers(b->plan, i) && cpci_ring_share(fd[i], b->fd, &b->id[i]) == -1)
+		if (cpci_plan_buffers(b->plan, i) &&
+		    cpci_ring_share(fd[i], b->watch.fd, &b->id[i]) == -1)
 			return -1;
 	}
 	return 0;
 }
 
-static struct cpci_pcbuf *new_pcbuf(const struct cpci_plan *plan, int sig, struct cpci_diag *diag)
+struct cpci_pcbuf *cpci_pcbuf_open(const struct cpci_plan *plan, const int *fd, bool inherited,
+				   struct cpci_diag *diag)
 {
-	struct cpci_pcbuf *b = calloc(1, sizeof(*b));
+	struct cpci_pcbuf *b = calloc(1, sizeof(*b) + plan->nterms * sizeof(*b->id));
 
-	if (b != NULL) {
-		b->plan = plan;
-		b->lwp = cpci_self();
-		b->sig = sig;
-		b->fd = -1;
-		b->id = calloc(plan->nterms, sizeof(*b->id));
-		if (b->id != NULL)
-			return b;
-	}
-	free(b);
-	cpci_diag_nomem(diag);
-	return NULL;
-}
-
-struct cpci_pcbuf *cpci_pcbuf_open(const struct cpci_plan *plan, uint64_t sample_type,
-				   const int *fd, int sig, bool inherited, struct cpci_diag *diag)
-{
-	struct cpci_pcbuf *b = new_pcbuf(plan, sig, diag);
-
-	if (b == NULL)
+	if (b == NULL) {
+		cpci_diag_nomem(diag);
 		return NULL;
-	b->fd = cpci_group_open_owner(plan, sample_type);
-	if (b->fd == -1) {
+	}
+	b->plan = plan;
+	b->watch.lwp = cpci_self();
+	b->ring.sample_type = cpci_pcbuf_sample_type(plan);
+	b->watch.fd = cpci_group_open_owner(plan, b->ring.sample_type);
+	if (b->watch.fd == -1) {
 		cpci_explain_pcbuf(diag, errno, CPCI_PCBUF_OPEN);
-	} else if (map_ring(b, sample_type, inherited) == -1) {
+	} else if (map_ring(b, inherited) == -1) {
 		cpci_explain_pcbuf(diag, errno, CPCI_PCBUF_MAP);
 	} else if (share_ring(b, fd) == -1) {
 		cpci_explain_pcbuf(diag, errno, CPCI_PCBUF_SHARE);
-	} else {
-		b->watch = cpci_poller_watch(b->fd, on_ready, b);
-		if (b->watch != NULL)
-			return b;
+	} else if (cpci_poller_watch(&b->watch) == -1) {
 		cpci_explain_pcbuf(diag, errno, CPCI_PCBUF_POLLER);
+	} else {
+		return b;
 	}
 	cpci_pcbuf_close(b);
 	return NULL;
@@ -338,22 +303,19 @@ struct cpci_pcbuf *cpci_pcbuf_open(const struct cpci_plan *plan, uint64_t sample
 
 void cpci_pcbuf_stop(struct cpci_pcbuf *b)
 {
-	if (b->watch != NULL)
-		cpci_poller_forget(b->watch);
-	b->watch = NULL;
+	cpci_poller_forget(&b->watch);
 }
 
-/* Keeps its memory: the LWP may be reading it. */
-void cpci_pcbuf_cut(struct cpci_pcbuf *b, int file)
+/* It does not unmap the ring, which the LWP may be reading. */
+void cpci_pcbuf_revoke(struct cpci_pcbuf *b, int file)
 {
 	cpci_pcbuf_stop(b);
-	dup3(file, b->fd, O_CLOEXEC);
+	dup3(file, b->watch.fd, O_CLOEXEC);
 }
 
 void cpci_pcbuf_forked(struct cpci_pcbuf *b)
 {
-	free(b->watch);
-	b->watch = NULL;
+	b->watch.live = false;
 	b->ring.page = NULL;
 }
 
@@ -364,8 +326,7 @@ void cpci_pcbuf_close(struct cpci_pcbuf *b)
 	cpci_pcbuf_stop(b);
 	if (b->ring.page != NULL)
 		cpci_ring_unmap(&b->ring);
-	if (b->fd != -1)
-		close(b->fd);
-	free(b->id);
+	if (b->watch.fd != -1)
+		close(b->watch.fd);
 	free(b);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #ifdef CPC_PIC_INLINE
-/* The file of the only event of a request; -1: it has several. */
+/* The file of the only event of a request; -1: the value is not just the count of one event. */
 static int own_file(const cpc_set_t *set, uint_t index)
 {
 	const struct cpci_plan *plan = set->plan;
@@ -21,12 +21,10 @@ static int own_file(const cpc_set_t *set, uint_t index)
 	}
 	return -1;
 }
-#endif
 
-/* Maps the event of a request, if a register counts it. */
+/* Maps the event of a request if a counter of the CPU counts it. */
 static void map_counter(cpc_set_t *set, struct cpc_pic *pic)
 {
-#ifdef CPC_PIC_INLINE
 	const uint_t index = (uint_t)pic->index;
 	const struct perf_event_attr *attr = &set->plan->req[index].event.term[0].attr;
 	int fd = own_file(set, index);
@@ -41,10 +39,8 @@ static void map_counter(cpc_set_t *set, struct cpc_pic *pic)
 	/* A signal handler of this thread may read it. */
 	atomic_signal_fence(memory_order_release);
 	pic->page = page;
-#else
-	(void)set, (void)pic;
-#endif
 }
+#endif
 
 const cpc_pic_t *cpc_set_pic(cpc_t *cpc, cpc_set_t *set, int index)
 {
@@ -67,25 +63,27 @@ const cpc_pic_t *cpc_set_pic(cpc_t *cpc, cpc_set_t *set, int index)
 	pic = &set->pic[index];
 	pic->set = set;
 	pic->index = index;
+#ifdef CPC_PIC_INLINE
 	if (pic->page == NULL)
 		map_counter(set, pic);
+#endif
 	return pic;
 }
 
 int cpc_pic_sample(const cpc_pic_t *pic, uint64_t *value)
 {
-	struct cpci_values sample;
-	uint64_t raw[CPCI_RAW_VALUES + CPCI_MAX_REQUESTS * CPCI_MAX_TERMS + 1];
+	const size_t n = CPCI_RAW_VALUES + pic->set->plan->nterms + 1U;
 	uint64_t val[CPCI_MAX_REQUESTS];
+	/* The stack of a thread or of a signal handler may be small. */
+	struct cpci_values sample = {.raw = __builtin_alloca(n * sizeof(uint64_t)), .val = val};
 
-	sample = (struct cpci_values){.raw = raw, .val = val};
 	if (cpci_sample(pic->set, &sample) == -1)
 		return -1;
 	*value = val[pic->index];
 	return 0;
 }
 
-void cpci_pics_cut(cpc_set_t *set)
+void cpci_pics_unmap(cpc_set_t *set)
 {
 	for (uint_t i = 0; set->pic != NULL && i < CPCI_MAX_REQUESTS; i++) {
 		void *page = (void *)(uintptr_t)set->pic[i].page;

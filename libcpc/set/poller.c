@@ -3,65 +3,52 @@
 /*
  * poller.c - the library's own thread, which waits for ring buffers of overflows to fill.
  *
- * It exists while there is a ring buffer.  It takes no locks and no signals, and it is not
- * counted, because counters belong to the LWPs that bound them.
+ * It exists while there is a ring buffer.  It takes no signals and no lock but its own, and it is
+ * not counted, because counters belong to the LWPs that bound them.
  */
 #include "set.h"
 
 #include <errno.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-/*
- * A ring buffer, for the poller.  epoll(7) may still report one that has just been forgotten,
- * so a watch is not freed while the poller runs, but reused.
- */
-enum { WATCH_FREE, WATCH_LIVE, WATCH_BUSY };
-struct cpci_watch {
-	atomic_uint state;
-	int fd;
-	void (*ready)(void *arg);
-	void *arg;
-	LIST_ENTRY(cpci_watch) entry; /* in the list of free watches */
-};
-
-/* cpci_lock() protects the fields that the poller thread does not use. */
 static struct {
-	unsigned nwatches;
+	pthread_mutex_t lock; /* of the list, which only holders of cpci_lock() change */
+	LIST_HEAD(, cpci_watch) watches;
 	int epoll, end; /* an eventfd: it becomes readable when the poller must end */
 	pthread_t thread;
-	LIST_HEAD(, cpci_watch) unused;
-} poller;
+} poller = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Unless the watch is being removed, calls its function. */
-static void call_ready(struct cpci_watch *watch)
+/*
+ * Notifies the LWP of a watch, unless the watch was forgotten after epoll_wait(2) reported it.  If
+ * too many signals are pending, the next records try again.
+ */
+static void notify(const void *reported)
 {
-	unsigned live = WATCH_LIVE;
+	struct cpci_watch *watch;
 
-	if (!atomic_compare_exchange_strong(&watch->state, &live, WATCH_BUSY))
-		return;
-	watch->ready(watch->arg);
-	watch->state = WATCH_LIVE;
+	pthread_mutex_lock(&poller.lock);
+	LIST_FOREACH(watch, &poller.watches, entry) {
+		if (watch == reported && !atomic_exchange(&watch->noticing, true) &&
+		    syscall(SYS_tgkill, getpid(), watch->lwp, cpci_notice_sig()) == -1)
+			watch->noticing = false;
+	}
+	pthread_mutex_unlock(&poller.lock);
 }
 
 static void *poll_rings(void *arg)
 {
-	struct epoll_event event[16];
+	struct epoll_event event;
 
 	(void)arg;
 	for (;;) {
-		int n = epoll_wait(poller.epoll, event, sizeof(event) / sizeof(*event), -1);
-
-		for (int i = 0; i < n; i++) {
-			if (event[i].data.ptr == NULL)
-				return NULL;
-			call_ready(event[i].data.ptr);
-		}
+		if (epoll_wait(poller.epoll, &event, 1, -1) != 1)
+			continue;
+		if (event.data.ptr == NULL)
+			return NULL;
+		notify(event.data.ptr);
 	}
 }
 
@@ -74,16 +61,11 @@ static int add_to_epoll(int fd, uint32_t events, void *arg)
 
 static int start_thread(void)
 {
-	sigset_t old;
-	int err;
+	int err = cpci_thread_create(&poller.thread, poll_rings, NULL);
 
-	cpci_block_signals(&old);
-	err = cpci_thread_create(&poller.thread, poll_rings, NULL);
-	cpci_unblock_signals(&old);
 	if (err == 0)
 		pthread_setname_np(poller.thread, "cpc-poller");
-	errno = err;
-	return err == 0 ? 0 : -1;
+	return err == 0 ? 0 : cpci_errno(err);
 }
 
 static void close_files(void)
@@ -104,77 +86,48 @@ static int start(void)
 	return -1;
 }
 
-static void free_unused(void)
-{
-	struct cpci_watch *watch;
-
-	while ((watch = LIST_FIRST(&poller.unused)) != NULL) {
-		LIST_REMOVE(watch, entry);
-		free(watch);
-	}
-}
-
 static void stop(void)
 {
 	eventfd_write(poller.end, 1);
 	pthread_join(poller.thread, NULL);
 	close_files();
-	free_unused();
 }
 
-static struct cpci_watch *get_unused(void)
+int cpci_poller_watch(struct cpci_watch *watch)
 {
-	struct cpci_watch *watch = LIST_FIRST(&poller.unused);
-
-	if (watch == NULL)
-		return calloc(1, sizeof(*watch));
-	LIST_REMOVE(watch, entry);
-	return watch;
-}
-
-struct cpci_watch *cpci_poller_watch(int fd, void (*ready)(void *arg), void *arg)
-{
-	struct cpci_watch *watch = get_unused();
 	int err;
 
-	if (watch == NULL)
-		return NULL;
-	if (poller.nwatches == 0 && start() == -1) {
-		free(watch);
-		return NULL;
-	}
-	poller.nwatches++;
-	watch->fd = fd;
-	watch->ready = ready;
-	watch->arg = arg;
-	watch->state = WATCH_LIVE;
+	if (LIST_EMPTY(&poller.watches) && start() == -1)
+		return -1;
+	pthread_mutex_lock(&poller.lock);
+	LIST_INSERT_HEAD(&poller.watches, watch, entry);
+	pthread_mutex_unlock(&poller.lock);
+	watch->live = true;
 	/* Edge-triggered: the exit of an LWP would be reported for ever. */
-	if (add_to_epoll(fd, EPOLLIN | EPOLLET, watch) == 0)
-		return watch;
+	if (add_to_epoll(watch->fd, EPOLLIN | EPOLLET, watch) == 0)
+		return 0;
 	err = errno;
 	cpci_poller_forget(watch);
-	errno = err;
-	return NULL;
+	return cpci_errno(err);
 }
 
 void cpci_poller_forget(struct cpci_watch *watch)
 {
-	unsigned live = WATCH_LIVE;
-
+	if (!watch->live)
+		return;
+	watch->live = false;
 	epoll_ctl(poller.epoll, EPOLL_CTL_DEL, watch->fd, NULL);
-	while (!atomic_compare_exchange_weak(&watch->state, &live, WATCH_FREE)) {
-		live = WATCH_LIVE;
-		sched_yield();
-	}
-	LIST_INSERT_HEAD(&poller.unused, watch, entry);
-	if (--poller.nwatches == 0)
+	pthread_mutex_lock(&poller.lock);
+	LIST_REMOVE(watch, entry);
+	pthread_mutex_unlock(&poller.lock);
+	if (LIST_EMPTY(&poller.watches))
 		stop();
 }
 
 void cpci_poller_forked(void)
 {
-	if (poller.nwatches > 0)
+	pthread_mutex_init(&poller.lock, NULL); /* the poller may have held it */
+	if (!LIST_EMPTY(&poller.watches))
 		close_files();
-	poller.nwatches = 0;
-	free_unused();
+	LIST_INIT(&poller.watches);
 }

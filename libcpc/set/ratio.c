@@ -63,12 +63,11 @@ static int expand(struct expansion *x, const struct cpci_def *def)
 	size_t n;
 	int rc = 0;
 
-	if (x->depth == MAX_DEPTH || ftell(x->text) > MAX_TEXT) {
-		cpci_diag(x->diag, EINVAL, CPC_INVALID_EVENT, "%s:%d: the definition of '%s' %s",
-			  def->file, def->line, def->name,
-			  x->depth == MAX_DEPTH ? "refers to itself" : "is too long");
-		return -1;
-	}
+	if (x->depth == MAX_DEPTH || ftell(x->text) > MAX_TEXT)
+		return cpci_diag(x->diag, EINVAL, CPC_INVALID_EVENT,
+				 "%s:%d: the definition of '%s' %s", def->file, def->line,
+				 def->name,
+				 x->depth == MAX_DEPTH ? "refers to itself" : "is too long");
 	x->depth++;
 	while (rc == 0 && (token = cpci_token_next(&p, &word, &n)) != CPCI_TOKEN_END) {
 		snprintf(name, sizeof(name), "%.*s", (int)n, word);
@@ -115,14 +114,15 @@ cpc_ratio_t *cpci_ratio_find(const struct cpci_defs *defs, const char *name,
 			     struct cpci_event *event, struct cpci_diag *diag)
 {
 	cpc_ratio_t *ratio = NULL;
-	int cancel = cpci_lock();
-	int rc = classify(defs, name, event, diag);
+	int rc;
 
+	cpci_lock();
+	rc = classify(defs, name, event, diag);
 	if (rc == 1)
 		ratio = from_def(defs, event->ratio, diag);
 	else if (rc == 0)
 		cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "'%s' is an event, not a ratio", name);
-	cpci_unlock(cancel);
+	cpci_unlock();
 	return ratio;
 }
 
@@ -131,11 +131,12 @@ enum cpc_name cpc_name_kind(cpc_t *cpc, const char *name)
 	struct cpci_event event = {0};
 	struct cpci_diag diag;
 	const struct cpci_defs *defs = cpci_defs(cpc, "cpc_name_kind", &diag);
-	int rc = 0, cancel = cpci_lock();
+	int rc = 0;
 
+	cpci_lock();
 	if (defs != NULL)
 		rc = classify(defs, name, &event, &diag);
-	cpci_unlock(cancel);
+	cpci_unlock();
 	if (rc == 1)
 		return CPC_NAME_RATIO;
 	return event.unknown ? CPC_NAME_UNKNOWN : CPC_NAME_EVENT;
@@ -164,12 +165,6 @@ cpc_ratio_t *cpc_ratio_parse(const char *text)
 	const char *wrong;
 
 	return cpci_ratio_parse(text, &wrong);
-}
-
-void cpc_ratio_free(cpc_ratio_t *ratio)
-{
-	if (ratio != NULL)
-		cpci_ratio_free(ratio);
 }
 
 const char *cpc_ratio_text(const cpc_ratio_t *ratio)

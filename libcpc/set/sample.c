@@ -17,12 +17,12 @@ static bool read_in_user_space(const cpc_set_t *set, uint64_t *raw)
 	return true;
 }
 
+/* The counters, or the epoch, of the set were lost: a sample of it would be too small. */
 static int lost(const cpc_set_t *set)
 {
 	if (set->bound == CPCI_PCTX)
 		set->link->lost = true;
-	errno = EAGAIN;
-	return -1;
+	return cpci_errno(EAGAIN);
 }
 
 /*
@@ -51,6 +51,8 @@ int cpci_set_count(const cpc_set_t *set, uint64_t *raw, uint64_t *val, uint64_t 
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		const struct cpci_group *group = &plan->group[g];
 
+		if (set->fd[group->first] == -1)
+			continue; /* a copy without counters, or a site that its probe lacks */
 		if (cpci_group_read(set->fd[group->first], group->n, raw) == -1)
 			return -1;
 		add_counts(set, group, raw, true, val);
@@ -68,13 +70,11 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 	uint64_t *raw = sample->raw, *val = sample->val, least_ns = 0;
 	bool timed = false;
 	const bool on_cpu = bound == CPCI_CPU || bound == CPCI_CPU_REMOTE;
-	uint_t watch; /* the members of the next group that count nothing: see group.c */
+	uint_t watch; /* 1: the next group also has the event that notices an offline CPU */
 
 	if (bound == CPCI_UNBOUND ||
-	    ((bound == CPCI_LWP || bound == CPCI_CPU) && set != cpci_link_own())) {
-		errno = EINVAL;
-		return -1;
-	}
+	    ((bound == CPCI_LWP || bound == CPCI_CPU) && set != cpci_link_own()))
+		return cpci_errno(EINVAL);
 	memcpy(val, set->start, plan->nreqs * sizeof(*val));
 	watch = on_cpu && set->fd[plan->nterms] != -1;
 	if (bound == CPCI_PCTX && cpci_group_least_ns(plan, set->fd, &least_ns) == -1)
@@ -104,7 +104,7 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 		sample->tick = cpci_cycles(&set->cpc->clock, least_ns);
 	}
 	sample->hrtime = cpci_now();
-	/* After reading the counters, so that the values are older than any new claim. */
+	/* Check after reading the counters: a claim since then does not concern these values. */
 	if ((bound == CPCI_LWP || bound == CPCI_PCTX || set->lwps) &&
 	    !cpci_epoch_check(&set->epoch, sample->hrtime))
 		return lost(set);
@@ -116,17 +116,15 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 	struct cpci_values sample = {.raw = buf->raw, .val = buf->val, .tick = buf->tick};
 
 	set = cpci_link_copy(set);
-	if (set->cpc != cpc || buf->plan != set->plan) {
-		errno = EINVAL;
-		return -1;
-	}
+	if (set->cpc != cpc || buf->plan != set->plan)
+		return cpci_errno(EINVAL);
 	if (cpci_sample(set, &sample) == -1)
 		return -1;
 	buf->tick = sample.tick;
 	buf->hrtime = sample.hrtime;
 	buf->npcs = 0;
-	buf->nlost = set->pcbuf != NULL ? cpci_pcbuf_lost(set->pcbuf) : 0;
-	buf->nthrottled = set->pcbuf != NULL ? cpci_pcbuf_throttled(set->pcbuf) : 0;
+	buf->nlost = buf->nthrottled = 0;
+	cpci_pcbuf_add_losses(set->pcbuf, &buf->nlost, &buf->nthrottled);
 	return 0;
 }
 
@@ -137,10 +135,8 @@ int cpc_set_lost(cpc_t *cpc, const cpc_set_t *origin, char *text, size_t size)
 	struct cpci_diag diag;
 	int group;
 
-	if (set->cpc != cpc || set->bound == CPCI_UNBOUND)
-		return cpci_failf(cpc, "cpc_set_lost", EINVAL, 0,
-				  set->cpc != cpc ? "the set was made with another handle"
-						  : "the set is not bound");
+	if (cpci_check_bound(cpc, "cpc_set_lost", set) == -1)
+		return -1;
 	if (set->err != 0) {
 		strlcpy(text, set->why != NULL ? set->why : strerror(set->err), size);
 		return 1;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/* set.h - handles, sets and buffers: the objects of the public calls. */
+/*
+ * set.h - handles, sets and buffers: the objects of the public calls.
+ *
+ * Each file below calls functions of files above it only; docs/layers.md has the picture.
+ */
 #ifndef CPCI_SET_H
 #define CPCI_SET_H
 
@@ -13,42 +17,43 @@
 #include <sched.h>
 #include <signal.h>
 
+/* What a set is bound to. */
 enum cpci_bound {
 	CPCI_UNBOUND,
-	CPCI_LWP,
-	CPCI_PCTX,
+	CPCI_LWP,	 /* by cpc_bind_curlwp(): the LWP that bound it */
+	CPCI_PCTX,	 /* by cpc_bind_pctx(): an LWP of a controlled process */
 	CPCI_CPU,	 /* the LWP that bound it is moved to that CPU */
 	CPCI_CPU_REMOTE, /* the LWP that bound it is not moved */
 };
 
-#define CPCI_MAX_REQUESTS 64 /* of a set */
+#define CPCI_MAX_REQUESTS 64	       /* of a set */
+#define CPCI_AFFINITY_SIZE (65536 / 8) /* more CPUs than any kernel supports */
 
 struct cpc_set {
 	cpc_t *cpc;
-	cpc_set_t *origin; /* the set that it is an inherited copy of; itself: none */
+	cpc_set_t *origin; /* the set that it is an inherited copy of; else itself */
 	struct cpci_plan *plan;
-	uint64_t *preset;		/* one per request: the values at the next bind */
-	uint64_t *start;		/* those of the last bind; followed by the files */
+	uint64_t *preset;		/* per request: the value to start from at the next bind */
+	uint64_t *start;		/* the presets of the last bind; followed by the files */
 	_Atomic(enum cpci_bound) bound; /* its LWP reads it without the lock */
 	bool off;			/* switched off */
 	bool lwps;		/* bound to a CPU but counts for LWPs: see CPC_BIND_CPU_LWPS */
 	pid_t owner;		/* CPCI_LWP, CPCI_CPU: the thread that bound it */
-	struct cpci_link *link; /* shared with its LWP and its controller: see link.c */
+	struct cpci_link *link; /* how its LWP and its controller find it; NULL: they cannot */
 	struct cpci_overflow *overflow; /* while bound; NULL: not CPCI_LWP */
 	struct cpci_pcbuf *pcbuf;	/* while bound; NULL: no overflows are buffered */
 	struct cpci_family *family;	/* while bound; NULL: not inheritable */
-	int err;			/* why a copy got no counters... */
-	char *why;			/* ...as a message; NULL: that of the errno */
-	int *fd;			/* while bound: one per term and one more; or NULL */
+	int err;			/* of a copy: the errno of why it has no counters; or 0 */
+	char *why;			/* the reason as a message; NULL: strerror(err) */
+	int *fd;			/* while bound: a file per term and one more; or NULL */
 	void **page;			/* the mapped page of each event; NULL: use read(2) */
 	struct cpc_pic *pic;		/* CPCI_MAX_REQUESTS of them; NULL: not used yet */
 	struct cpci_symbol_addr *bp;	/* while bound, one per term; NULL: there are no symbols */
 	pid_t target;			/* a thread of the process that has the symbols */
 	uint_t tick_source;		/* CPCI_RAW_ENABLED or CPCI_RAW_RUNNING */
-	cpu_set_t *affinity;		/* CPCI_CPU: the owner's affinity before the bind */
-	size_t affinity_size;
+	cpu_set_t *affinity; /* CPCI_CPU: the owner's CPUs before the bind (CPCI_AFFINITY_SIZE) */
 	struct cpci_claim *claim; /* of CPUs; NULL: none is held */
-	struct cpci_epoch epoch;  /* for LWPs, and CPUs that count for LWPs */
+	struct cpci_epoch epoch;  /* of a set that counts LWPs: a claim of a CPU ends it */
 	LIST_ENTRY(cpc_set) entry;
 };
 
@@ -57,10 +62,10 @@ struct cpc_buf {
 	struct cpci_plan *plan;
 	uint_t nreqs;
 	hrtime_t hrtime;
-	uint64_t tick;		    /* the cycles for which the set was on the hardware */
-	uint64_t *raw;		    /* space for one read(2) of the largest group and one more */
-	uint_t npcs;		    /* overflows in this sample */
-	uint64_t nlost, nthrottled; /* since the bind */
+	uint64_t tick; /* the cycles for which the set was on the hardware */
+	uint64_t *raw; /* space for a read(2) of the largest group, and one value more */
+	uint_t npcs;   /* overflows in this sample */
+	uint64_t nlost, nthrottled; /* counted since the bind */
 	LIST_ENTRY(cpc_buf) entry;
 	uint64_t val[];
 };
@@ -77,118 +82,82 @@ struct cpc {
 	LIST_ENTRY(cpc) entry;
 };
 
-/* The size of the arrays of a bound set: a value per request, a file per term and one more. */
+/* The size of `start` and `fd` together: a value per request, a file per term and one more. */
 static inline size_t cpci_set_room(const struct cpci_plan *plan)
 {
 	return plan->nreqs * sizeof(uint64_t) + (plan->nterms + 1U) * sizeof(int);
 }
 
-/* ---- common.c ----------------------------------------------------------------- */
-
-/* The definitions of events, read at the first call.  NULL: see `diag`. */
-const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *diag);
-
-/* Warns about errors in the event files of vendors, if they have been read; only once. */
-void cpci_warn_vendor(cpc_t *cpc, const char *fn);
-
-/* ---- set.c ---- */
-
-/* Warns if an event is the user's definition that replaces another event. */
-void cpci_warn_redefined(cpc_t *cpc, const char *fn, const struct cpci_event *event);
-
-/* ---- ratio.c ---- */
-
-/* Finds a ratio; `event`: the resolved name.  NULL: see `diag`. */
-cpc_ratio_t *cpci_ratio_find(const struct cpci_defs *defs, const char *name,
-			     struct cpci_event *event, struct cpci_diag *diag);
-
-/* ---- error.c ------------------------------------------------------------------ */
+/* ---- error.c ------------------------------------------------------------------------------ */
 
 /* Calls the error handler, sets errno, returns -1. */
 int cpci_fail(cpc_t *cpc, const char *fn, const struct cpci_diag *diag);
 __attribute__((format(printf, 5, 6))) int cpci_failf(cpc_t *cpc, const char *fn, int err,
 						     int subcode, const char *fmt, ...);
 int cpci_fail_nomem(cpc_t *cpc, const char *fn);
+/* Refuses a set of another handle.  0, or -1 and EINVAL, like the next function. */
+int cpci_check_set(cpc_t *cpc, const char *fn, const cpc_set_t *set);
+/* Refuses a set of another handle, and a set that is not bound. */
+int cpci_check_bound(cpc_t *cpc, const char *fn, const cpc_set_t *set);
 /* Passes a warning to the error handler. */
 void cpci_warn(cpc_t *cpc, const char *fn, const char *text);
 
-/* ---- sample.c ------------------------------------------------------------------- */
+/* ---- handle_defs.c ------------------------------------------------------------------------ */
 
-/* A sample of a set: space for one read(2) of its largest group, and a value per request. */
-struct cpci_values {
-	uint64_t *raw, *val;
-	uint64_t tick;
-	hrtime_t hrtime;
-};
+/* The definitions of events, read at the first call.  NULL: see `diag`. */
+const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *diag);
+/* Warns once about errors in the event files of vendors, if an event needed these files. */
+void cpci_warn_vendor(cpc_t *cpc, const char *fn);
+/* Warns once if the event is a definition of the user that replaces an event of that name. */
+void cpci_warn_redefined(cpc_t *cpc, const char *fn, const struct cpci_event *event);
 
-/* Samples a bound set.  -1 and the errno of cpc_set_sample().  Safe in signal handlers. */
-int cpci_sample(cpc_set_t *set, struct cpci_values *sample);
+/* ---- ratio.c ------------------------------------------------------------------------------ */
 
-/*
- * Adds the counts of a bound set to `val`, and the time for which it counted to `*ns`; `raw`
- * has space for the largest group.  Buffered overflows do not reduce the counts.  Any LWP may
- * call it; it holds the lock.  -1 and errno.
- */
-int cpci_set_count(const cpc_set_t *set, uint64_t *raw, uint64_t *val, uint64_t *ns);
+/* Makes the ratio of a definition; `event` is what the name resolves to.  NULL: see `diag`. */
+cpc_ratio_t *cpci_ratio_find(const struct cpci_defs *defs, const char *name,
+			     struct cpci_event *event, struct cpci_diag *diag);
 
-/* ---- info.c --------------------------------------------------------------------- */
+/* ---- request.c ---------------------------------------------------------------------------- */
 
-/*
- * Calls the error handler and returns -1 for a request that the set lacks, or another handle.
- */
+/* Refuses a set of another handle, and an index without a request.  0, or -1 and EINVAL. */
 int cpci_check_request(cpc_t *cpc, const char *fn, const cpc_set_t *set, int index);
 
-/* ---- pic.c ---------------------------------------------------------------------- */
-
-/* Makes all pics of a set that is being unbound use the system call, which fails. */
-void cpci_pics_cut(cpc_set_t *set);
-
-/* ---- symbols.c ------------------------------------------------------------------ */
+/* ---- symbols.c ---------------------------------------------------------------------------- */
 
 /*
- * Finds the addresses of the symbols of a set that is about to be bound; allocated.  NULL: no
- * request names a symbol.  The caller holds the lock.  -1: see `diag`.
+ * Finds the addresses of the symbols of a set that is about to be bound.  Sets `*bp` to an array
+ * to free, also on errors, or to NULL if no request names a symbol.  The caller holds the lock.
+ * -1: see `diag`.
  */
 int cpci_symbols_make(cpc_set_t *set, struct cpci_target target, uint_t flags,
 		      struct cpci_symbol_addr **bp, struct cpci_diag *diag);
 
-/* ---- unbind.c ------------------------------------------------------------------- */
-
-/* Unbinds a bound set.  The caller holds the lock. */
-void cpci_unbind(struct cpc_set *set);
-/* In a forked child: the counters belong to the parent. */
-void cpci_unbind_inherited(struct cpc_set *set);
-
-/* ---- link.c: references to a bound set--------------------------------------------- */
+/* ---- link.c: the set of an LWP ------------------------------------------------------------ */
 
 /*
- * A reference to a bound set for its LWP or the LWP's controller.  The set and the LWP share
- * it, and the last one frees it.
+ * How an LWP finds the set that counts it, or the controller of an LWP the set that counts that
+ * LWP.  The set, the LWP and the controller share the link; the last one to drop it frees it.
  */
 struct cpci_link {
-	_Atomic(cpc_set_t *) set; /* NULL: unbound */
-	/* before the unbind it had lost its counters, or was invalidated */
-	atomic_bool lost;
-	atomic_bool in_use; /* a signal handler of the library is using the set */
+	_Atomic(cpc_set_t *) set; /* NULL: it has been unbound */
+	atomic_bool lost;	  /* a sample found the set invalid, or its counters lost */
+	/* a signal handler of its LWP, with all signals blocked, uses the set: do not free it */
+	atomic_bool in_use;
 	atomic_uint refs;
-	void (*free)(struct cpci_link *); /* NULL: free(3) */
-	void (*unbind)(cpc_set_t *);	  /* called when its LWP exits */
+	void (*free)(struct cpci_link *); /* frees what contains the link; NULL: free(3) */
 };
 
 struct cpci_link *cpci_link_new(void); /* NULL: out of memory */
-/*
- * Makes the library notice the exit of the calling LWP, before its first link.  -1 and errno.
- */
-int cpci_link_prepare(void);
 void cpci_link_drop(struct cpci_link *link);
 /*
- * Hides the set from its LWP, and waits until its signal handler has left it; NULL: no
- * effect.
+ * Hides the set from its LWP, and waits until that LWP's signal handler uses it no longer.  NULL:
+ * nothing.
  */
 void cpci_link_hide(struct cpci_link *link);
-/* Removes all references to a set that is unbound. */
-void cpci_link_cut(struct cpc_set *set);
-/* The calling LWP's link; other TLS models allocate it at its first use. */
+/*
+ * The calling LWP's link.  Signal handlers read it: with other TLS models its first use could
+ * allocate memory.
+ */
 extern _Thread_local _Atomic(struct cpci_link *) cpci_link_mine
 	__attribute__((tls_model("initial-exec")));
 
@@ -200,134 +169,79 @@ static inline cpc_set_t *cpci_link_own(void)
 	return link != NULL ? link->set : NULL;
 }
 
-/* The calling LWP's copy of a set, or else the set itself. */
+/* The calling LWP's inherited copy of a set; if it has none, the set itself. */
 cpc_set_t *cpci_link_copy(const cpc_set_t *set);
-/* Is it the calling LWP's link? */
-bool cpci_link_is_own(const struct cpci_link *link);
-/*
- * The calling LWP's link, in a signal handler that blocks all signals: until
- * cpci_link_leave() no other LWP frees the set.  NULL: the LWP has no link.
- */
-static inline struct cpci_link *cpci_link_enter(void)
-{
-	struct cpci_link *link = cpci_link_mine;
-
-	if (link != NULL)
-		link->in_use = true;
-	return link;
-}
-
-static inline void cpci_link_leave(struct cpci_link *link)
-{
-	link->in_use = false;
-}
-
-/* Replaces the link of the calling LWP, after cpci_link_prepare(). */
+/* Replaces the link of the calling LWP.  Call cpci_unbind_at_exit() before. */
 void cpci_link_set_own(struct cpci_link *link);
 
-/* ---- signal.c: all but cpci_notice_prepare() are safe in signal handlers ---------- */
+/* ---- signal.c: all but cpci_notice_prepare() are safe in signal handlers ------------------ */
 
-/* Reserves a private signal, and returns it.  0: none is free. */
+/* Reserves the private signal, if it is not reserved yet, and returns it.  0: none is free. */
 int cpci_notice_prepare(void (*handler)(int sig, siginfo_t *info, void *context));
-/* The private signal. */
+/* The private signal; 0: not reserved yet. */
 int cpci_notice_sig(void);
 /* Takes a pending signal of the calling LWP; keeps errno. */
 bool cpci_signal_take(int sig, siginfo_t *info);
-/* Makes that signal pending again. */
+/* Makes a signal that was taken pending again. */
 void cpci_signal_put_back(const siginfo_t *info);
 
-/* SIGEMT for an LWP, complete except for the PC. */
+/* A SIGEMT for an LWP, complete except for the PC. */
 struct cpci_emt {
 	pid_t pid, lwp;
 	siginfo_t info;
 };
 
-/* Prepares it for the calling LWP, which alone sends it, one at a time. */
+/* Prepares a SIGEMT for the calling LWP.  Only that LWP sends it; it may send it repeatedly. */
 void cpci_emt_init(struct cpci_emt *emt);
 /* Sends it as if the code at `pc` had been interrupted. */
 void cpci_emt_send(struct cpci_emt *emt, uint64_t pc);
-/* Does both at once. */
+/* Prepares and sends a SIGEMT for the calling LWP. */
 void cpci_emt_send_once(uint64_t pc);
 
-/* ---- overflow.c ------------------------------------------------------------------ */
+/* ---- poller.c: the library's own thread --------------------------------------------------- */
 
-/* The state of overflows of a set that is bound to its LWP. */
-struct cpci_overflow *cpci_overflow_new(const struct cpci_plan *plan); /* NULL: out of memory */
-void cpci_overflow_free(struct cpci_overflow *overflow);	       /* NULL: nothing */
-/* Reserves a private signal, and returns it.  0: none is free. */
-int cpci_overflow_prepare(void);
-/* Makes the counters of a set that is being bound send signals.  -1 and errno. */
-int cpci_overflow_notify(cpc_set_t *set);
-/* Starts counting, until the first overflow.  -1 and errno. */
-int cpci_overflow_start(cpc_set_t *set);
-/* cpci_group_switch() for a set that reports overflows; a frozen set stays frozen. */
-int cpci_overflow_switch(cpc_set_t *set, bool on);
-/*
- * Starts an inherited set frozen: its requests that report overflows have the value
- * UINT64_MAX until cpc_set_restart().
- */
-void cpci_overflow_hold(cpc_set_t *set);
-/* Stops the signals of the set, if the caller is its LWP. */
-void cpci_overflow_end(cpc_set_t *set);
-
-/* ---- inherit.c -------------------------------------------------------------------- */
-
-/* Makes the family of a set that is about to be bound with presets `start`.  NULL and errno. */
-struct cpci_family *cpci_family_new(cpc_set_t *set, const uint64_t *start);
-/* The caller holds the lock; NULL: no effect. */
-void cpci_family_drop(struct cpci_family *family);
-/* Ends all copies of the set.  The caller holds the lock. */
-void cpci_family_end(cpc_set_t *set);
-/* Ends a copy, in its LWP, and adds its counts to the sum.  The caller holds the lock. */
-void cpci_copy_unbind(cpc_set_t *copy);
-/* In a forked child: the copies belong to the parent. */
-void cpci_copies_forget(void);
-
-/* A copy for an LWP that the calling one is about to create; NULL: no set is inherited. */
-struct cpci_copy *cpci_copy_new(void);
-/* The LWP could not be created. */
-void cpci_copy_cancel(struct cpci_copy *copy);
-/* The LWP exists, but its copy cannot be passed to it. */
-void cpci_copy_lose(struct cpci_copy *copy);
-/* Starts the calling LWP's copy; the program's function at `pc` runs next. */
-void cpci_copy_begin(struct cpci_copy *copy, void *pc);
-
-/* ---- births.c ---------------------------------------------------------------------- */
-
-/* Does the library see the threads that the program creates? */
-bool cpci_births_seen(void);
-/* ---- poller.c: the library's own thread ------------------------------------------- */
+/* A ring buffer and the LWP that gets the private signal whenever its file becomes readable. */
+struct cpci_watch {
+	int fd;
+	pid_t lwp;
+	atomic_bool noticing; /* a signal was sent and not delivered yet: send no other */
+	bool live;	      /* from cpci_poller_watch() until cpci_poller_forget() */
+	LIST_ENTRY(cpci_watch) entry;
+};
 
 /*
- * Makes the poller call `ready` whenever the file of a ring buffer becomes readable.  Starts
- * the poller if necessary.  The caller holds the lock.  NULL and errno.
+ * Starts watching a ring buffer; the first watch starts the poller.  The caller of both functions
+ * holds the lock.  -1 and errno.
  */
-struct cpci_watch *cpci_poller_watch(int fd, void (*ready)(void *arg), void *arg);
-/* Ends these calls, and waits for a current one; the last call ends the poller. */
+int cpci_poller_watch(struct cpci_watch *watch);
+/* Stops watching it; the last one stops the poller. */
 void cpci_poller_forget(struct cpci_watch *watch);
 /* In a forked child, which has no poller. */
 void cpci_poller_forked(void);
 
-/* ---- pcbuf.c: buffered overflows of a bound set ------------------------------------ */
+/* ---- pcbuf.c: buffered overflows of a bound set ------------------------------------------- */
 
 /* The contents of overflow records of a plan; 0: no overflows are buffered. */
 uint64_t cpci_pcbuf_sample_type(const struct cpci_plan *plan);
 /*
- * Makes open counters of the calling LWP write overflow records; the LWP gets signal `sig`
+ * Makes open counters of the calling LWP write overflow records; the LWP gets the private signal
  * when it must look at them.  The ring buffer of an `inherited` set is smaller.  The caller
  * holds the lock.  NULL: see `diag`.
  */
-struct cpci_pcbuf *cpci_pcbuf_open(const struct cpci_plan *plan, uint64_t sample_type,
-				   const int *fd, int sig, bool inherited, struct cpci_diag *diag);
+struct cpci_pcbuf *cpci_pcbuf_open(const struct cpci_plan *plan, const int *fd, bool inherited,
+				   struct cpci_diag *diag);
 /* Runs in the LWP that got the signal: sends SIGEMT if it is due.  Safe in signal handlers. */
 void cpci_pcbuf_notice(struct cpci_pcbuf *b);
-/* Has SIGEMT been sent? */
+/* Has a SIGEMT been sent since the bind? */
 bool cpci_pcbuf_signalled(const struct cpci_pcbuf *b);
-/* Stops the poller's work on it. */
+/* Stops the poller's signals. */
 void cpci_pcbuf_stop(struct cpci_pcbuf *b);
 void cpci_pcbuf_close(struct cpci_pcbuf *b); /* NULL: nothing */
-/* Ends records of another LWP's ring buffer; `file` replaces its file. */
-void cpci_pcbuf_cut(struct cpci_pcbuf *b, int file);
+/*
+ * Makes the ring buffer of another LWP get no more records.  Its file number, which that LWP may
+ * be using, becomes a duplicate of `file`.
+ */
+void cpci_pcbuf_revoke(struct cpci_pcbuf *b, int file);
 /* In a forked child, which has neither ring buffer nor poller. */
 void cpci_pcbuf_forked(struct cpci_pcbuf *b);
 
@@ -340,26 +254,112 @@ struct cpci_overflow_record {
 };
 
 /*
- * The next three only in the LWP of the set; safe in signal handlers.  Returns the end of
- * the existing records.
+ * Taking overflows out of the ring buffer: begin, take until false, end.  Only the set's LWP may
+ * do so, also in signal handlers.
  */
+/* Returns the end of the records that have been written. */
 uint32_t cpci_pcbuf_begin(struct cpci_pcbuf *b);
-/* Takes the oldest overflow before `end`; false: none. */
+/* Takes the oldest overflow before `end`.  False: none is left. */
 bool cpci_pcbuf_take(struct cpci_pcbuf *b, uint32_t end, struct cpci_overflow_record *ovf);
-/* Call it after the last one.  -1: EBADMSG, the program wrote into the ring buffer. */
+/* -1: EBADMSG, the program wrote into the ring buffer. */
 int cpci_pcbuf_end(struct cpci_pcbuf *b);
-/* Counts the remaining records as lost. */
+/* Takes all overflows, and counts them as lost. */
 void cpci_pcbuf_abandon(struct cpci_pcbuf *b);
-uint64_t cpci_pcbuf_lost(const struct cpci_pcbuf *b);
-uint64_t cpci_pcbuf_throttled(const struct cpci_pcbuf *b);
+/* Adds how many overflows were lost, and how often counters were throttled.  NULL: nothing. */
+void cpci_pcbuf_add_losses(const struct cpci_pcbuf *b, uint64_t *nlost, uint64_t *nthrottled);
 bool cpci_pcbuf_has_stacks(const struct cpci_pcbuf *b);
 
-/* ---- enable.c -------------------------------------------------------------------- */
+/* ---- sample.c ----------------------------------------------------------------------------- */
+
+/* A sample of a set. */
+struct cpci_values {
+	uint64_t *raw; /* space, as in cpc_buf */
+	uint64_t *val; /* per request */
+	uint64_t tick;
+	hrtime_t hrtime;
+};
+
+/* Samples a bound set.  -1 and the errno of cpc_set_sample().  Safe in signal handlers. */
+int cpci_sample(cpc_set_t *set, struct cpci_values *sample);
 
 /*
- * Lets the LWP that a set was bound to by cpc_bind_pctx() switch it with cpc_enable() and
- * cpc_disable().  -1 and errno.
+ * Adds the counts of a bound set to `val`, and the time for which it counted to `*ns`.  Unlike in a
+ * sample, the counts do not restart from the preset after buffered overflows.  `raw` is space for
+ * a read(2) of the largest group.  Any LWP may call it if it holds the lock.  -1 and errno.
  */
+int cpci_set_count(const cpc_set_t *set, uint64_t *raw, uint64_t *val, uint64_t *ns);
+
+/* ---- overflow.c --------------------------------------------------------------------------- */
+
+/* The state of overflows of a set that is bound to an LWP, for free(3).  NULL: out of memory. */
+struct cpci_overflow *cpci_overflow_new(const struct cpci_plan *plan);
+/* Reserves the private signal, and returns it.  0: none is free. */
+int cpci_overflow_prepare(void);
+/* Makes the counters of a set that is being bound send signals.  -1 and errno. */
+int cpci_overflow_notify(cpc_set_t *set);
+/* Starts counting; the next overflow freezes the set.  -1 and errno. */
+int cpci_overflow_start(cpc_set_t *set);
+/* cpci_group_switch() for a set that reports overflows; a frozen set stays frozen. */
+int cpci_overflow_switch(cpc_set_t *set, bool on);
+/*
+ * Freezes an inherited copy that has not started, until its LWP restarts it.  In a sample, requests
+ * that report overflows have the value UINT64_MAX until then.
+ */
+void cpci_overflow_hold(cpc_set_t *set);
+/*
+ * The first step of unbinding any set: marks it as unbound, hides it from its LWP, and stops its
+ * counters; those of a controlled LWP are stopped by closing them.  If the caller is its LWP,
+ * discards pending signals of its overflows.
+ */
+void cpci_set_stop(cpc_set_t *set);
+
+/* ---- pic.c -------------------------------------------------------------------------------- */
+
+/* Unmaps the counters of all pics of a set that is being unbound: cpc_pic_sample() will fail. */
+void cpci_pics_unmap(cpc_set_t *set);
+
+/* ---- enable.c ----------------------------------------------------------------------------- */
+
+/* Lets the LWP of a set bound by cpc_bind_pctx() switch it with cpc_enable().  -1 and errno. */
 int cpci_answer_lwp(pctx_t *pctx, id_t lwp, struct cpci_link *link);
+
+/* ---- inherit.c: a family is a set and the copies of it that other LWPs inherited ----------- */
+
+/* Makes the family of a set that is about to be bound with presets `start`.  NULL and errno. */
+struct cpci_family *cpci_family_new(const struct cpci_plan *plan, const uint64_t *start);
+/* The caller of the next three functions holds the lock. */
+void cpci_family_drop(struct cpci_family *family); /* NULL: nothing */
+/* Unbinds all copies of a set that is being unbound. */
+void cpci_family_end(cpc_set_t *set);
+/* Unbinds a copy, in its LWP, and adds its counts to the sum of the family. */
+void cpci_copy_unbind(cpc_set_t *copy);
+/* In a forked child: the copies belong to the parent. */
+void cpci_copies_forget(void);
+
+/* Makes a copy for an LWP that the calling one is about to create; NULL: no set is inherited. */
+struct cpci_copy *cpci_copy_new(void);
+/* Frees a copy whose LWP could not be created, or that its LWP no longer needs. */
+void cpci_copy_cancel(struct cpci_copy *copy);
+/* Frees a copy that cannot be passed to its LWP; the counts of that LWP will be missing. */
+void cpci_copy_lose(struct cpci_copy *copy);
+/*
+ * Starts the calling LWP's copy, right before the program's function at `pc`.  `err` is the errno
+ * of cpci_unbind_at_exit(), or 0.
+ */
+void cpci_copy_begin(struct cpci_copy *copy, int err, void *pc);
+
+/* ---- unbind.c ----------------------------------------------------------------------------- */
+
+/* Unbinds a bound set.  The caller holds the lock. */
+void cpci_unbind(struct cpc_set *set);
+/* In a forked child: unbinds a set without stopping the counters, which belong to the parent. */
+void cpci_unbind_forked(struct cpc_set *set);
+/* Makes the exit of the calling LWP unbind its set.  Call it before each bind.  -1 and errno. */
+int cpci_unbind_at_exit(void);
+
+/* ---- births.c ----------------------------------------------------------------------------- */
+
+/* Does the library see the threads that the program creates? */
+bool cpci_births_seen(void);
 
 #endif /* CPCI_SET_H */

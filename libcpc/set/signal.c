@@ -30,14 +30,14 @@ int cpci_notice_prepare(void (*handler)(int sig, siginfo_t *info, void *context)
 {
 	struct sigaction act = {.sa_sigaction = handler,
 				.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-	int sig, cancel;
+	int sig;
 
-	cancel = cpci_lock();
+	cpci_lock();
 	sig = notice_sig != 0 ? notice_sig : find_free();
 	cpci_fill_mask(&act.sa_mask);
 	if (notice_sig == 0 && sig != 0 && sigaction(sig, &act, NULL) == 0)
 		notice_sig = sig;
-	cpci_unlock(cancel);
+	cpci_unlock();
 	return notice_sig;
 }
 

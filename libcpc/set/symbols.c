@@ -12,11 +12,10 @@ static int refuse_on_cpu(const struct cpci_plan *plan, uint_t i, struct cpci_dia
 {
 	bool function = cpci_perf_is_uprobe(&cpci_plan_nth(plan, i)->attr);
 
-	cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-		  "cannot count '%s' on a CPU: a symbol is one of a program%s",
-		  plan->req[plan->ref[i].req].name,
-		  function ? "; name its file by its path, func=/PATH:SYMBOL" : "");
-	return -1;
+	return cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			 "cannot count '%s' on a CPU: a symbol is one of a program%s",
+			 plan->req[plan->ref[i].req].name,
+			 function ? "; name its file by its path, func=/PATH:SYMBOL" : "");
 }
 
 static int refuse_missing(cpc_set_t *set, pid_t tid, uint_t i, bool mapped, struct cpci_diag *diag)
@@ -28,14 +27,13 @@ static int refuse_missing(cpc_set_t *set, pid_t tid, uint_t i, bool mapped, stru
 	cpci_symbol_name(term, name);
 	cpci_symbols_hint(&set->cpc->symfiles, term, tid, hint);
 	if (term->file[0] == '\0' || mapped)
-		cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': the program has no symbol '%s'%s", event, name, hint);
-	else
-		cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': the process has not loaded '%s'; what it loads later "
-			  "is named by its path: /PATH/%s",
-			  event, term->file, name);
-	return -1;
+		return cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
+				 "cannot count '%s': the program has no symbol '%s'%s", event, name,
+				 hint);
+	return cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
+			 "cannot count '%s': the process has not loaded '%s'; what it loads later "
+			 "is named by its path: /PATH/%s",
+			 event, term->file, name);
 }
 
 /* Looks up the symbols that can be found now.  -1: see `diag`. */
@@ -69,19 +67,12 @@ int cpci_symbols_make(cpc_set_t *set, struct cpci_target target, uint_t flags,
 	if (cpci_symbols_first(plan, NULL) == plan->nterms)
 		return 0;
 	*at = cpci_symbol_addrs_new(plan->nterms);
-	if (*at == NULL) {
-		cpci_diag_nomem(diag);
-		return -1;
-	}
-	if (look_up(set, target, flags, *at, diag) == 0)
-		return 0;
-	cpci_symbol_addrs_free(*at, plan->nterms);
-	return -1;
+	if (*at == NULL)
+		return cpci_diag_nomem(diag);
+	return look_up(set, target, flags, *at, diag);
 }
 
-/*
- * Starts counting symbols that are found now but were not before.  The caller holds the lock.
- */
+/* Starts counting symbols that are found now but were not before.  The caller holds the lock. */
 static int resolve(cpc_set_t *set, struct cpci_symbol_addr *found, struct cpci_diag *diag)
 {
 	const struct cpci_target target = {.tid = set->target, .cpu = -1};
@@ -113,20 +104,18 @@ int cpc_set_resolve(cpc_t *cpc, cpc_set_t *set)
 	static const char fn[] = "cpc_set_resolve";
 	struct cpci_symbol_addr *found;
 	struct cpci_diag diag;
-	int n, cancel;
+	int n;
 
-	if (set->cpc != cpc || set->bound == CPCI_UNBOUND)
-		return cpci_failf(cpc, fn, EINVAL, 0,
-				  set->cpc != cpc ? "the set was made with another handle"
-						  : "the set is not bound");
+	if (cpci_check_bound(cpc, fn, set) == -1)
+		return -1;
 	if (set->bp == NULL)
 		return 0;
 	found = reallocarray(NULL, set->plan->nterms, sizeof(*found));
 	if (found == NULL)
 		return cpci_fail_nomem(cpc, fn);
-	cancel = cpci_lock();
+	cpci_lock();
 	n = resolve(set, found, &diag);
-	cpci_unlock(cancel);
+	cpci_unlock();
 	free(found);
 	return n == -1 ? cpci_fail(cpc, fn, &diag) : n;
 }
@@ -162,8 +151,8 @@ int cpc_nearest_symbol(cpc_t *cpc, const cpc_set_t *set, const char *symbol, cha
 	const struct cpci_plan *plan = set->plan;
 	char own[CPCI_SYMBOL_NAME];
 	bool near = false;
-	int cancel = cpci_lock();
 
+	cpci_lock();
 	for (uint_t i = 0; set->bp != NULL && !near && i < plan->nterms; i++) {
 		const struct cpci_term *term = cpci_plan_nth(plan, i);
 
@@ -173,6 +162,6 @@ int cpc_nearest_symbol(cpc_t *cpc, const cpc_set_t *set, const char *symbol, cha
 		near = strcmp(own, symbol) == 0 &&
 		       cpci_symbols_nearest(&cpc->symfiles, term, set->target, name, size);
 	}
-	cpci_unlock(cancel);
+	cpci_unlock();
 	return near;
 }

@@ -1,32 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/* unbind.c - releases what a bound set holds. */
+/* unbind.c - unbinds sets: by cpc_unbind(), in a forked child, at the exit of their LWP. */
 #include "set.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
-static void move_back(cpc_set_t *set)
-{
-	/* Fails only if the CPUs no longer exist; then the kernel has chosen others. */
-	sched_setaffinity(0, set->affinity_size, set->affinity);
-	CPU_FREE(set->affinity);
-	set->affinity = NULL;
-}
-
-/* With `later`, slow closes run in the background: a program may unbind many sets. */
+/* With `later`, slow closes run in the background, because a program may unbind many sets. */
 static void release(struct cpc_set *set, bool later)
 {
 	cpci_group_unmap(set->plan, set->page);
 	set->page = NULL;
-	cpci_pics_cut(set);
-	cpci_link_cut(set);
-	if (later)
-		cpci_group_close_later(set->plan, set->fd);
-	else
-		cpci_group_close(set->plan, set->fd);
+	cpci_pics_unmap(set);
+	if (set->link != NULL) {
+		set->link->set = NULL; /* in a forked child it is not hidden yet */
+		cpci_link_drop(set->link);
+		set->link = NULL;
+	}
+	(later ? cpci_group_close_later : cpci_group_close)(set->plan, set->fd);
 	cpci_pcbuf_close(set->pcbuf);
-	cpci_overflow_free(set->overflow);
+	free(set->overflow);
 	cpci_symbol_addrs_free(set->bp, set->plan->nterms);
 	cpci_family_drop(set->family);
 	set->family = NULL;
@@ -37,66 +31,98 @@ static void release(struct cpc_set *set, bool later)
 	cpci_claim_drop(set->claim);
 	set->claim = NULL;
 	cpci_epoch_drop(&set->epoch);
+	free(set->affinity);
+	set->affinity = NULL;
 }
 
 void cpci_unbind(struct cpc_set *set)
 {
-	bool controlled = set->bound == CPCI_PCTX;
-	bool later = controlled || set->bound == CPCI_CPU_REMOTE;
-	sigset_t old;
+	bool later = set->bound == CPCI_PCTX || set->bound == CPCI_CPU_REMOTE;
 
 	if (set->origin != set) {
 		cpci_copy_unbind(set);
 		return;
 	}
-	/* No signal handler must run for an overflow of a set that is half unbound. */
-	if (set->plan->noverflows > 0)
-		cpci_block_signals(&old);
-	/* From now on a signal handler of this thread does not sample it. */
-	set->bound = CPCI_UNBOUND;
-	atomic_signal_fence(memory_order_release);
-	cpci_link_hide(set->link);
+	cpci_set_stop(set);
 	cpci_family_end(set);
-	/* A child made by vfork(2) or clone(2) also has the files open, and may live long. */
-	if (!controlled)
-		cpci_group_stop(set->plan, set->fd);
-	if (set->overflow != NULL)
-		cpci_overflow_end(set);
-	if (set->plan->noverflows > 0)
-		cpci_unblock_signals(&old);
-	release(set, later);
+	/* This fails only if the CPUs no longer exist; then the kernel has chosen others. */
 	if (set->affinity != NULL && set->owner == cpci_self())
-		move_back(set);
-	CPU_FREE(set->affinity);
-	set->affinity = NULL;
+		sched_setaffinity(0, CPCI_AFFINITY_SIZE, set->affinity);
+	release(set, later);
 }
 
-void cpci_unbind_inherited(struct cpc_set *set)
+void cpci_unbind_forked(struct cpc_set *set)
 {
 	set->bound = CPCI_UNBOUND;
 	cpci_family_end(set);
 	if (set->pcbuf != NULL)
 		cpci_pcbuf_forked(set->pcbuf);
-	release(set, false);
-	CPU_FREE(set->affinity); /* the child stays on its parent's CPU */
-	set->affinity = NULL;
+	release(set, false); /* the child stays on its parent's CPU */
 }
 
 int cpc_unbind(cpc_t *cpc, cpc_set_t *set)
 {
-	bool ours = set->cpc == cpc, bound = false;
-	int cancel;
+	static const char fn[] = "cpc_unbind";
+	bool bound;
 
-	if (ours) {
-		cancel = cpci_lock();
-		set = cpci_link_copy(set);
-		bound = set->bound != CPCI_UNBOUND;
-		if (bound)
-			cpci_unbind(set);
-		cpci_unlock(cancel);
-	}
+	if (cpci_check_set(cpc, fn, set) == -1)
+		return -1;
+	cpci_lock();
+	set = cpci_link_copy(set);
+	bound = set->bound != CPCI_UNBOUND;
 	if (bound)
+		cpci_unbind(set);
+	cpci_unlock();
+	return bound ? 0 : cpci_failf(cpc, fn, EINVAL, 0, "the set is not bound");
+}
+
+/* ---- at the exit of an LWP --------------------------------------------------------------- */
+
+static pthread_key_t exit_key; /* its destructor runs when an LWP exits */
+static int no_exit_key;	       /* the errno of creating it */
+
+/*
+ * The C library calls the destructors of keys in up to PTHREAD_DESTRUCTOR_ITERATIONS rounds.  Ours
+ * waits for the round before the last, so that the program's destructors are counted.  It does not
+ * wait for the last round: the sanitizers' runtimes end the thread in that round, perhaps before
+ * they call our destructor.
+ */
+#define ROUNDS (PTHREAD_DESTRUCTOR_ITERATIONS - 1)
+
+static void on_exit_of_lwp(void *arg)
+{
+	struct cpci_link *link = cpci_link_mine;
+	uintptr_t round = (uintptr_t)arg;
+	cpc_set_t *set;
+
+	if (round < ROUNDS && pthread_setspecific(exit_key, (void *)(round + 1)) == 0)
+		return;
+	cpci_lock();
+	/*
+	 * Now no LWP could sample the set.  But a set that LWPs inherited stays bound: they
+	 * continue to count, and its counts are part of their sum.
+	 */
+	set = cpci_link_own();
+	if (set != NULL && set->origin == set && set->family == NULL)
+		cpci_unbind(set);
+	cpci_unlock();
+	cpci_link_mine = NULL;
+	if (link != NULL)
+		cpci_link_drop(link);
+}
+
+static void make_exit_key(void)
+{
+	no_exit_key = pthread_key_create(&exit_key, on_exit_of_lwp);
+}
+
+int cpci_unbind_at_exit(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, make_exit_key);
+	if (no_exit_key == 0 && pthread_getspecific(exit_key) != NULL)
 		return 0;
-	return cpci_failf(cpc, "cpc_unbind", EINVAL, 0,
-			  ours ? "the set is not bound" : "the set was made with another handle");
+	errno = no_exit_key != 0 ? no_exit_key : pthread_setspecific(exit_key, (void *)1);
+	return errno == 0 ? 0 : -1;
 }

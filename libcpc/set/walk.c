@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/* walk.c - lists the events that can be counted, by opening each of them once. */
+/* walk.c - lists the events that can be counted, by opening each of them. */
 #include "set.h"
 
 #include <stdio.h>
@@ -16,45 +16,14 @@ struct walk {
 	int slot;	     /* -1, or a slot that cannot count everything */
 	void *arg;
 	cpc_walk_desc_fn *action;
-	/* The events that were opened already, and the result. */
-	size_t n;
-	struct tried {
-		struct perf_event_attr attr;
-		bool ok;
-	} * tried;
 };
 
-static bool same_attr(const struct perf_event_attr *a, const struct perf_event_attr *b)
-{
-	struct perf_event_attr x = *a, y = *b;
-
-	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
-	       a->config2 == b->config2 && *cpci_perf_config3(&x) == *cpci_perf_config3(&y) &&
-	       a->exclude_kernel == b->exclude_kernel;
-}
-
-static bool can_count(struct walk *walk, const struct perf_event_attr *attr)
-{
-	struct tried *t;
-	bool ok;
-
-	for (size_t i = 0; i < walk->n; i++) {
-		if (same_attr(&walk->tried[i].attr, attr))
-			return walk->tried[i].ok;
-	}
-	ok = cpci_perf_probe(attr) == 0 || cpci_perf_probe_cpu(attr) == 0;
-	t = reallocarray(walk->tried, walk->n + 1, sizeof(*t));
-	if (t != NULL) { /* out of memory: open it again next time */
-		walk->tried = t;
-		t[walk->n++] = (struct tried){.attr = *attr, .ok = ok};
-	}
-	return ok;
-}
-
-static bool can_count_all(struct walk *walk, const struct cpci_event *event)
+static bool can_count(const struct cpci_event *event)
 {
 	for (uint_t i = 0; i < event->nterms; i++) {
-		if (!can_count(walk, &event->term[i].attr))
+		const struct perf_event_attr *attr = &event->term[i].attr;
+
+		if (cpci_perf_probe(attr) != 0 && cpci_perf_probe_cpu(attr) != 0)
 			return false;
 	}
 	return true;
@@ -63,7 +32,6 @@ static bool can_count_all(struct walk *walk, const struct cpci_event *event)
 /* Has the PMU enough counters for all terms of a sum? */
 static bool sum_fits(const char *name, const struct cpci_event *event)
 {
-	const struct cpci_target self = {.tid = 0, .cpu = -1};
 	struct cpci_req req = {.name = (char *)(uintptr_t)name, .placed = -1, .event = *event};
 	struct cpci_plan *plan = cpci_plan_new();
 	int *fd = reallocarray(NULL, event->nterms + 1U, sizeof(*fd));
@@ -72,11 +40,10 @@ static bool sum_fits(const char *name, const struct cpci_event *event)
 	bool ok;
 
 	ok = plan != NULL && fd != NULL && cpci_plan_add(plan, &req) == 0 &&
-	     cpci_group_open(plan, self, &nothing, fd, &bad) == 0;
+	     cpci_group_open(plan, CPCI_TARGET_SELF, &nothing, fd, &bad) == 0;
 	if (ok)
 		cpci_group_close(plan, fd);
-	if (plan != NULL)
-		cpci_plan_drop(plan);
+	cpci_plan_drop(plan);
 	free(fd);
 	return ok;
 }
@@ -86,7 +53,7 @@ static bool is_offered(struct walk *walk, const char *name, const struct cpci_ev
 {
 	if (cpci_perf_is_software(&event->term[0].attr) ? walk->only_hardware : walk->only_software)
 		return false;
-	if (!can_count_all(walk, event))
+	if (!can_count(event))
 		return false;
 	if (event->nterms > 1)
 		return sum_fits(name, event);
@@ -100,13 +67,13 @@ static void offer(struct walk *walk, const char *name, const char *desc)
 	struct cpci_event event = {.defs = walk->defs};
 	struct cpci_diag diag;
 	bool offered = false;
-	int cancel = cpci_lock();
 
+	cpci_lock();
 	if (cpci_event_resolve(name, CPC_COUNT_USER, &event, &diag) == 0) {
 		offered = is_offered(walk, name, &event);
 		cpci_event_free(&event);
 	}
-	cpci_unlock(cancel);
+	cpci_unlock();
 	if (offered)
 		walk->action(walk->arg, walk->group, name, desc != NULL ? desc : "");
 }
@@ -140,14 +107,14 @@ static void offer_tracepoint(void *arg, const char *name, const char *desc)
 	struct walk *walk = arg;
 	struct cpci_event event = {.defs = walk->defs};
 	struct cpci_diag diag;
-	int cancel = cpci_lock();
 
+	cpci_lock();
 	if (!walk->asked && cpci_event_resolve(name, CPC_COUNT_USER, &event, &diag) == 0) {
 		walk->asked = true;
 		walk->allowed = cpci_perf_probe(&event.term[0].attr) == 0;
 		cpci_event_free(&event);
 	}
-	cpci_unlock(cancel);
+	cpci_unlock();
 	if (walk->allowed)
 		walk->action(walk->arg, walk->group, name, desc);
 }
@@ -177,21 +144,21 @@ static void walk_defs(struct walk *walk, enum cpc_event_group group, enum cpci_s
 }
 
 /* Can all its events be counted? */
-static bool can_compute(struct walk *walk, const cpc_ratio_t *ratio)
+static bool can_compute(const struct walk *walk, const cpc_ratio_t *ratio)
 {
-	int cancel = cpci_lock();
 	bool ok = true;
 
+	cpci_lock();
 	for (uint_t i = 0; ok && i < cpc_ratio_nevents(ratio); i++) {
 		struct cpci_event event = {.defs = walk->defs};
 		struct cpci_diag diag;
 
 		ok = cpci_event_resolve(cpc_ratio_event(ratio, i), CPC_COUNT_USER, &event, &diag) ==
 			     0 &&
-		     can_count_all(walk, &event);
+		     can_count(&event);
 		cpci_event_free(&event);
 	}
-	cpci_unlock(cancel);
+	cpci_unlock();
 	return ok;
 }
 
@@ -215,15 +182,6 @@ static void walk_ratios(struct walk *walk)
 	}
 }
 
-static bool have_core_pmu(void)
-{
-	int cancel = cpci_lock();
-	bool have = cpci_perf_have_core_pmu();
-
-	cpci_unlock(cancel);
-	return have;
-}
-
 /* Visits the syntax of function events, and the probes that are known without a program. */
 static void walk_functions(struct walk *walk)
 {
@@ -245,7 +203,9 @@ static void walk_groups(struct walk *walk)
 	walk_defs(walk, CPC_GROUP_GENERIC, CPCI_DEF_GENERIC);
 	walk_defs(walk, CPC_GROUP_SOLARIS, CPCI_DEF_SOLARIS);
 	walk->group = CPC_GROUP_PLATFORM;
-	core = have_core_pmu();
+	cpci_lock();
+	core = cpci_perf_have_core_pmu();
+	cpci_unlock();
 	if (core) {
 		/* The kernel's generic events, then those of the CPU. */
 		walk->only_hardware = true;
@@ -282,14 +242,10 @@ static int walk_all(cpc_t *cpc, const char *fn, int slot, void *arg, cpc_walk_de
 	walk.defs = cpci_defs(cpc, fn, &diag);
 	if (walk.defs == NULL)
 		return cpci_fail(cpc, fn, &diag);
-	/*
-	 * Directories are open, so disable cancellation; but do not hold the lock during
-	 * callbacks.
-	 */
+	/* Directories are open: disable cancellation.  But callbacks must not hold the lock. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	walk_groups(&walk);
 	pthread_setcancelstate(cancel, NULL);
-	free(walk.tried);
 	return 0;
 }
 
@@ -337,18 +293,16 @@ void cpc_walk_generic_events_all(cpc_t *cpc, void *arg,
 	walk_all(cpc, "cpc_walk_generic_events_all", -1, &plain, visit_plain);
 }
 
-/* Returns `picno` if its counter cannot count instructions; -1 for a general counter. */
-static int special_slot(uint_t picno)
+static void walk_pic(cpc_t *cpc, const char *fn, struct plain *plain)
 {
-	static const struct perf_event_attr instructions = {.type = PERF_TYPE_HARDWARE,
-							    .config = PERF_COUNT_HW_INSTRUCTIONS,
-							    .exclude_kernel = 1,
-							    .exclude_hv = 1};
-	int cancel = cpci_lock();
-	bool counts = cpci_group_slot_counts(picno, &instructions);
+	bool general;
 
-	cpci_unlock(cancel);
-	return counts ? -1 : (int)picno;
+	if (plain->picno >= cpc_npic(cpc))
+		return;
+	cpci_lock();
+	general = cpci_group_slot_is_general(plain->picno);
+	cpci_unlock();
+	walk_all(cpc, fn, general ? -1 : (int)plain->picno, plain, visit_plain);
 }
 
 void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
@@ -356,8 +310,7 @@ void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
 {
 	struct plain plain = {.arg = arg, .pic = action, .picno = picno};
 
-	if (picno < cpc_npic(cpc))
-		walk_all(cpc, "cpc_walk_events_pic", special_slot(picno), &plain, visit_plain);
+	walk_pic(cpc, "cpc_walk_events_pic", &plain);
 }
 
 void cpc_walk_generic_events_pic(cpc_t *cpc, uint_t picno, void *arg,
@@ -365,18 +318,17 @@ void cpc_walk_generic_events_pic(cpc_t *cpc, uint_t picno, void *arg,
 {
 	struct plain plain = {.arg = arg, .pic = action, .picno = picno, .generic = true};
 
-	if (picno < cpc_npic(cpc))
-		walk_all(cpc, "cpc_walk_generic_events_pic", special_slot(picno), &plain,
-			 visit_plain);
+	walk_pic(cpc, "cpc_walk_generic_events_pic", &plain);
 }
 
 int cpc_is_attr(cpc_t *cpc, const char *name)
 {
-	int cancel = cpci_lock(), is;
+	int is;
 
 	(void)cpc;
+	cpci_lock();
 	is = strcmp(name, "picnum") == 0 || cpci_attr_is(name);
-	cpci_unlock(cancel);
+	cpci_unlock();
 	return is;
 }
 

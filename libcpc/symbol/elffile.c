@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * elffile.c - the headers of an ELF file.
- */
+/* elffile.c - the headers of an ELF file. */
 #include "elffile.h"
 
 #include <errno.h>
@@ -34,6 +32,19 @@ bool cpci_elf_pread(int fd, void *buf, size_t n, uint64_t offset)
 	return true;
 }
 
+uint64_t cpci_elf_word(const void *p, unsigned width)
+{
+	uint64_t wide;
+	uint32_t narrow;
+
+	if (width == 8) {
+		memcpy(&wide, p, sizeof(wide));
+		return wide;
+	}
+	memcpy(&narrow, p, sizeof(narrow));
+	return narrow;
+}
+
 /* Converts a 32-bit header to a 64-bit one. */
 static void widen_ehdr(const Elf32_Ehdr *from, Elf64_Ehdr *to)
 {
@@ -55,7 +66,6 @@ int cpci_elf_header(int fd, unsigned *width, Elf64_Ehdr *ehdr)
 	unsigned char ident[EI_NIDENT];
 	Elf32_Ehdr narrow;
 
-	errno = ENOEXEC;
 	if (!cpci_elf_pread(fd, ident, sizeof(ident), 0)) {
 		if (errno == EIO)
 			errno = ENOEXEC; /* too short for an ELF header */
@@ -140,14 +150,10 @@ int cpci_elf_read(struct cpci_elf *elf, int fd)
 	elf->shared = ehdr.e_type == ET_DYN;
 	size = elf->width == 8 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
 	if ((ehdr.e_type != ET_DYN && ehdr.e_type != ET_EXEC) ||
-	    (ehdr.e_phnum != 0 && ehdr.e_phentsize != size)) {
-		errno = ENOEXEC;
-		return -1;
-	}
-	if (ehdr.e_phnum * size > MAX_PHDRS_SIZE) {
-		errno = EFBIG;
-		return -1;
-	}
+	    (ehdr.e_phnum != 0 && ehdr.e_phentsize != size))
+		return cpci_errno(ENOEXEC);
+	if (ehdr.e_phnum * size > MAX_PHDRS_SIZE)
+		return cpci_errno(EFBIG);
 	table = malloc(ehdr.e_phnum * size + 1);
 	elf->segment = calloc(ehdr.e_phnum + 1U, sizeof(*elf->segment));
 	if (table == NULL || elf->segment == NULL ||
@@ -156,8 +162,7 @@ int cpci_elf_read(struct cpci_elf *elf, int fd)
 
 		free(table);
 		cpci_elf_free(elf);
-		errno = err;
-		return -1;
+		return cpci_errno(err);
 	}
 	for (size_t i = 0; i < ehdr.e_phnum; i++) {
 		nth_phdr(table, elf->width, i, &phdr);

@@ -67,27 +67,28 @@ bool cpci_elf_code(const struct cpci_elf *elf, uint64_t offset, uint64_t *addr);
 enum cpci_elf_table {
 	CPCI_ELF_ALL, /* the table of all symbols, or, in a stripped file, the dynamic symbols */
 	CPCI_ELF_DYNAMIC, /* only the dynamic symbols */
-	/* Probes of sys/sdt.h, in notes: "3:provider:name" is the third site of that probe. */
-	CPCI_ELF_PROBES,
+	CPCI_ELF_PROBES,  /* probes of sys/sdt.h, in notes: "provider:name" */
 };
 
 /*
- * Finds a name in a file, by one pass through the tables.  -1 and errno: as above; EFBIG: the
- * tables are too large; ETIME: it takes too long; ENODATA: there are no section headers,
- * which locate the tables.
+ * Finds a name in a file, by one pass through the tables.  Of a probe, finds the site number
+ * `site`, from 1.  -1 and errno: as above; EFBIG: the tables are too large; ETIME: it takes too
+ * long; ENODATA: there are no section headers, which locate the tables.
  */
 int cpci_elf_search(const struct cpci_elf *elf, int fd, enum cpci_elf_table which, const char *name,
-		    struct cpci_symbol *symbol);
+		    unsigned site, struct cpci_symbol *symbol);
 
 /*
- * Visits everything in a table of a file, which need not be an ELF file: each site of each
- * probe; or each symbol, with `provider` NULL and possibly a version after the name.
+ * Visits each site of each probe of a file; or each symbol, with `provider` NULL and possibly a
+ * version after the name.  The file need not be an ELF file.
  */
 typedef void cpci_elf_visit_fn(void *arg, const char *provider, const char *name);
 void cpci_elf_walk(int fd, enum cpci_elf_table which, void *arg, cpci_elf_visit_fn *visit);
 
 /* Reads exactly `n` bytes, or returns false and errno: EIO, the file is too short. */
 bool cpci_elf_pread(int fd, void *buf, size_t n, uint64_t offset);
+/* A word of a file or of a process, which may be unaligned; `width`: 4 or 8 bytes. */
+uint64_t cpci_elf_word(const void *p, unsigned width);
 /* Reads the ELF header, of either width.  -1 and errno. */
 int cpci_elf_header(int fd, unsigned *width, Elf64_Ehdr *ehdr);
 

@@ -23,12 +23,13 @@
 
 #define VERSYM_HIDDEN 0x8000U /* a symbol version other than the default one */
 
-/* Of several symbols of the same name, the one with the highest rank is taken. */
+/* Of several symbols with the same name, the search takes the one with the highest rank. */
 enum rank { NONE, LOCAL, OLD_VERSION, GLOBAL };
 
 struct search {
 	const char *name;
 	size_t length; /* of the name */
+	unsigned site; /* of a probe */
 	char *strings;
 	size_t nstrings;
 	uint16_t *version; /* per symbol, or NULL */
@@ -66,9 +67,8 @@ static struct section nth_section(const struct tables *t, size_t i)
 				narrow[i].sh_offset, narrow[i].sh_size};
 }
 
-/* Subtracts a part of the file from the number of bytes that may still be read.  False and errno.
- */
-static bool afford(struct tables *t, uint64_t offset, uint64_t size)
+/* Subtracts a part of the file from the bytes that may still be read.  False and errno. */
+static bool reserve_bytes(struct tables *t, uint64_t offset, uint64_t size)
 {
 	if (offset > t->file_size || size > t->file_size - offset) {
 		errno = EIO;
@@ -85,7 +85,7 @@ static bool afford(struct tables *t, uint64_t offset, uint64_t size)
 /* Reads a part of the file into memory, which the caller frees.  NULL and errno. */
 static void *load(struct tables *t, uint64_t offset, uint64_t size)
 {
-	void *p = afford(t, offset, size) ? malloc(size + 1) : NULL;
+	void *p = reserve_bytes(t, offset, size) ? malloc(size + 1) : NULL;
 
 	if (p != NULL && !cpci_elf_pread(t->fd, p, size, offset)) {
 		free(p);
@@ -112,10 +112,8 @@ static int read_sections(struct tables *t, int fd)
 		errno = ehdr.e_shoff != 0 && ehdr.e_shnum == 0 ? EFBIG : ENODATA;
 		return -1;
 	}
-	if (ehdr.e_shnum >= MAX_SECTIONS) {
-		errno = EFBIG;
-		return -1;
-	}
+	if (ehdr.e_shnum >= MAX_SECTIONS)
+		return cpci_errno(EFBIG);
 	t->n = ehdr.e_shnum;
 	t->header = load(t, ehdr.e_shoff, t->n * size);
 	return t->header != NULL ? 0 : -1;
@@ -146,7 +144,7 @@ static ssize_t find_table(const struct tables *t, enum cpci_elf_table which, ssi
 }
 
 /* Is it the symbol of that name, or one of its versions? */
-static enum rank match(const struct search *search, const Elf64_Sym *sym, size_t at)
+static enum rank rank_of(const struct search *search, const Elf64_Sym *sym, size_t at)
 {
 	const char *s = search->strings + sym->st_name;
 	bool old;
@@ -197,7 +195,7 @@ static void consider(struct search *search, const Elf64_Sym *sym, size_t at)
 			search->visit(search->arg, NULL, search->strings + sym->st_name);
 		return;
 	}
-	rank = match(search, sym, at);
+	rank = rank_of(search, sym, at);
 	if (rank == NONE || rank < search->best ||
 	    (rank == search->best && sym->st_value == symbol->value))
 		return;
@@ -225,7 +223,7 @@ static Elf64_Sym nth_symbol(const void *chunk, unsigned width, size_t i)
 }
 
 /* Visits all symbols of a table, a chunk at a time. */
-static int look_through(const struct tables *t, const struct section *table, struct search *search)
+static int scan_symbols(const struct tables *t, const struct section *table, struct search *search)
 {
 	size_t width = t->width == 8 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), at = 0;
 	uint64_t n = table->size / width;
@@ -258,15 +256,11 @@ static int load_strings(struct tables *t, const struct section *table, struct se
 {
 	struct section strings;
 
-	if (table->link >= t->n) {
-		errno = EIO;
-		return -1;
-	}
+	if (table->link >= t->n)
+		return cpci_errno(EIO);
 	strings = nth_section(t, table->link);
-	if (strings.type != SHT_STRTAB || ((strings.flags | table->flags) & SHF_COMPRESSED) != 0) {
-		errno = ENOTSUP;
-		return -1;
-	}
+	if (strings.type != SHT_STRTAB || ((strings.flags | table->flags) & SHF_COMPRESSED) != 0)
+		return cpci_errno(ENOTSUP);
 	search->strings = load(t, strings.offset, strings.size);
 	if (search->strings == NULL)
 		return -1;
@@ -285,20 +279,6 @@ static int load_versions(struct tables *t, ssize_t at, struct search *search)
 	search->version = load(t, versions.offset, versions.size);
 	search->nversions = versions.size / sizeof(*search->version);
 	return search->version != NULL ? 0 : -1;
-}
-
-/* Reads a word of a note, which may be unaligned. */
-static uint64_t note_word(const struct tables *t, const unsigned char *p)
-{
-	uint64_t wide;
-	uint32_t narrow;
-
-	if (t->width == 8) {
-		memcpy(&wide, p, sizeof(wide));
-		return wide;
-	}
-	memcpy(&narrow, p, sizeof(narrow));
-	return narrow;
 }
 
 /* Does `text`, of `n` bytes, begin with the two strings of "provider:name"? */
@@ -324,7 +304,7 @@ static void visit_probe(const char *text, size_t n, const struct search *search)
  * Reads the note of a probe: the addresses of its site, of a section and of its semaphore,
  * and the strings provider, name and operands.
  */
-static void note_probe(const struct tables *t, const unsigned char *desc, size_t n, uint64_t site,
+static void read_probe(const struct tables *t, const unsigned char *desc, size_t n,
 		       struct search *search)
 {
 	struct cpci_symbol *symbol = search->symbol;
@@ -336,17 +316,17 @@ static void note_probe(const struct tables *t, const unsigned char *desc, size_t
 	}
 	if (n <= words || !is_probe((const char *)desc + words, n - words, search->name))
 		return;
-	if (++symbol->n == site) {
+	if (++symbol->n == search->site) {
 		symbol->kind = CPCI_SYM_FOUND;
-		symbol->value = note_word(t, desc);
-		symbol->counter = note_word(t, desc + 2UL * t->width);
+		symbol->value = cpci_elf_word(desc, t->width);
+		symbol->counter = cpci_elf_word(desc + 2UL * t->width, t->width);
 	} else if (symbol->kind == CPCI_SYM_NONE) {
 		symbol->kind = CPCI_SYM_NO_SITE;
 	}
 }
 
-static void look_through_notes(const struct tables *t, const unsigned char *p, size_t n,
-			       uint64_t site, struct search *search)
+static void scan_notes(const struct tables *t, const unsigned char *p, size_t n,
+		       struct search *search)
 {
 	static const char owner[] = "stapsdt";
 	const uint32_t type = 3;
@@ -364,7 +344,7 @@ static void look_through_notes(const struct tables *t, const unsigned char *p, s
 			return;
 		if (note.n_type == type && note.n_namesz == sizeof(owner) &&
 		    memcmp(p, owner, sizeof(owner)) == 0)
-			note_probe(t, p + name, note.n_descsz, site, search);
+			read_probe(t, p + name, note.n_descsz, search);
 		if (desc > n - name)
 			return;
 		p += name + desc;
@@ -372,7 +352,7 @@ static void look_through_notes(const struct tables *t, const unsigned char *p, s
 	}
 }
 
-static int search_notes(struct tables *t, uint64_t site, struct search *search)
+static int search_notes(struct tables *t, struct search *search)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		struct section s = nth_section(t, i);
@@ -383,20 +363,10 @@ static int search_notes(struct tables *t, uint64_t site, struct search *search)
 		notes = load(t, s.offset, s.size);
 		if (notes == NULL)
 			return -1;
-		look_through_notes(t, notes, s.size, site, search);
+		scan_notes(t, notes, s.size, search);
 		free(notes);
 	}
 	return 0;
-}
-
-/* Finds the site "SITE:provider:name". */
-static int search_probes(struct tables *t, const char *name, struct search *search)
-{
-	char *colon;
-	uint64_t site = strtoull(name, &colon, 10);
-
-	search->name = colon + 1;
-	return search_notes(t, site, search);
 }
 
 static int search_symbols(struct tables *t, enum cpci_elf_table which, struct search *search)
@@ -407,49 +377,48 @@ static int search_symbols(struct tables *t, enum cpci_elf_table which, struct se
 	if (at == -1)
 		return 0;
 	table = nth_section(t, (size_t)at);
-	return afford(t, table.offset, table.size) && load_strings(t, &table, search) == 0 &&
+	return reserve_bytes(t, table.offset, table.size) && load_strings(t, &table, search) == 0 &&
 			       load_versions(t, versions, search) == 0 &&
-			       look_through(t, &table, search) == 0
+			       scan_symbols(t, &table, search) == 0
 		       ? 0
 		       : -1;
+}
+
+static int search_file(int fd, enum cpci_elf_table which, struct search *search)
+{
+	struct tables tables;
+	int rc, err;
+
+	if (read_sections(&tables, fd) == -1)
+		return -1;
+	rc = which == CPCI_ELF_PROBES ? search_notes(&tables, search)
+				      : search_symbols(&tables, which, search);
+	err = errno;
+	free(search->strings);
+	free(search->version);
+	free(tables.header);
+	errno = err;
+	return rc;
 }
 
 void cpci_elf_walk(int fd, enum cpci_elf_table which, void *arg, cpci_elf_visit_fn *visit)
 {
 	struct search search = {.visit = visit, .arg = arg};
-	struct tables tables;
 
-	if (read_sections(&tables, fd) == -1)
-		return;
-	if (which == CPCI_ELF_PROBES)
-		search_notes(&tables, 0, &search);
-	else
-		search_symbols(&tables, which, &search);
-	free(search.strings);
-	free(search.version);
-	free(tables.header);
+	search_file(fd, which, &search);
 }
 
 int cpci_elf_search(const struct cpci_elf *elf, int fd, enum cpci_elf_table which, const char *name,
-		    struct cpci_symbol *symbol)
+		    unsigned site, struct cpci_symbol *symbol)
 {
-	struct search search = {.name = name, .length = strlen(name), .symbol = symbol};
-	struct tables tables;
-	int rc, err;
+	struct search search = {
+		.name = name, .length = strlen(name), .site = site, .symbol = symbol};
+	int rc;
 
 	*symbol = (struct cpci_symbol){0};
-	if (read_sections(&tables, fd) == -1) {
-		/* A static program that was fully stripped has no symbols. */
-		return errno == ENODATA && elf->dynamic == 0 ? 0 : -1;
-	}
-	rc = which == CPCI_ELF_PROBES ? search_probes(&tables, name, &search)
-				      : search_symbols(&tables, which, &search);
-	err = rc == -1 ? errno : 0;
-	free(search.strings);
-	free(search.version);
-	free(tables.header);
+	rc = search_file(fd, which, &search);
 	if (symbol->n > 1 && which != CPCI_ELF_PROBES)
 		symbol->kind = CPCI_SYM_AMBIGUOUS;
-	errno = err;
-	return rc;
+	/* A static program that was fully stripped has no symbols. */
+	return rc == -1 && errno == ENODATA && elf->dynamic == 0 ? 0 : rc;
 }

@@ -13,22 +13,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Probes have a table of their own, and numbered sites. */
 int cpci_function_find(const struct cpci_term *term, struct cpci_symfile *file, int fd,
 		       struct cpci_symbol *symbol)
 {
-	char name[CPCI_MAX_SYMBOL + 16];
-
-	if (term->site == 0)
-		return cpci_symfile_find(file, fd, CPCI_ELF_ALL, term->symbol, symbol);
-	snprintf(name, sizeof(name), "%u:%s", term->site, term->symbol);
-	return cpci_symfile_find(file, fd, CPCI_ELF_PROBES, name, symbol);
+	return cpci_symfile_find(file, fd, term->site != 0 ? CPCI_ELF_PROBES : CPCI_ELF_ALL,
+				 term->symbol, term->site, symbol);
 }
 
 /* Sets the offset of a probe's semaphore in the file.  False: see diag. */
 static bool take_counter(const struct cpci_lookup *look, const struct cpci_found *found,
-			 const struct cpci_symfile *file, struct cpci_symbol_addr *at)
+			 const struct cpci_symfile *file)
 {
+	struct cpci_symbol_addr *at = look->at;
 	struct perf_event_attr attr = look->term->attr;
 
 	at->counter = 0;
@@ -45,8 +41,9 @@ static bool take_counter(const struct cpci_lookup *look, const struct cpci_found
 
 /* Keeps the file, unless the symbol is not code in it.  1, or -1 and it is closed. */
 static int keep_file(const struct cpci_lookup *look, const struct cpci_found *found,
-		     const struct cpci_symfile *file, int fd, struct cpci_symbol_addr *at)
+		     const struct cpci_symfile *file, int fd)
 {
+	struct cpci_symbol_addr *at = look->at;
 	const struct cpci_segment *segment = cpci_elf_segment(&file->elf, found->symbol.value);
 	uint64_t value = found->symbol.value + look->term->attr.probe_offset;
 
@@ -62,7 +59,7 @@ static int keep_file(const struct cpci_lookup *look, const struct cpci_found *fo
 			  "cannot count '%s': '%s' of '%s' is not a function, or the offset leads "
 			  "out of the code",
 			  look->req->name, look->term->symbol, found->path);
-	} else if (take_counter(look, found, file, at)) {
+	} else if (take_counter(look, found, file)) {
 		at->file = fd;
 		return 1;
 	}
@@ -70,9 +67,9 @@ static int keep_file(const struct cpci_lookup *look, const struct cpci_found *fo
 	return -1;
 }
 
-int cpci_function_settle(const struct cpci_lookup *look, const struct cpci_found *found,
-			 struct cpci_symbol_addr *at)
+int cpci_function_locate(const struct cpci_lookup *look, const struct cpci_found *found)
 {
+	struct cpci_symbol_addr *at = look->at;
 	struct cpci_process *process = look->process;
 	const struct cpci_symfile *file = process->exe;
 	struct cpci_mapping m;
@@ -84,7 +81,7 @@ int cpci_function_settle(const struct cpci_lookup *look, const struct cpci_found
 		file = cpci_process_file(process, found->at, &m, &fd);
 	if (fd == -1)
 		return cpci_lookup_cannot_read(look, found->path, errno);
-	if (keep_file(look, found, file, fd, at) == -1)
+	if (keep_file(look, found, file, fd) == -1)
 		return -1;
 	at->addr = at->file != -1
 			   ? found->bias + found->symbol.value + look->term->attr.probe_offset
@@ -136,8 +133,7 @@ static bool has_older(pid_t tid, const char *path, int fd)
 	return found;
 }
 
-int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *files, pid_t tid,
-			  struct cpci_symbol_addr *at)
+int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *files, pid_t tid)
 {
 	const struct cpci_term *term = look->term;
 	struct cpci_found found = {0};
@@ -146,20 +142,19 @@ int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *
 
 	cpci_lookup_shorten_path(found.path, sizeof(found.path), term->file);
 	file = cpci_function_open(files, term->file, tid, &fd);
-	if (file == NULL && errno == ENOENT) {
-		cpci_diag(look->diag, ESTALE, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': there is no file '%s'", look->req->name, term->file);
-		return -1;
-	}
+	if (file == NULL && errno == ENOENT)
+		return cpci_diag(look->diag, ESTALE, CPC_RESOURCE_UNAVAIL,
+				 "cannot count '%s': there is no file '%s'", look->req->name,
+				 term->file);
 	if (file == NULL)
 		return cpci_lookup_cannot_read(look, term->file, errno);
 	if (has_older(tid, term->file, fd)) {
 		close(fd);
-		cpci_diag(look->diag, ESTALE, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': the process has an older '%s' mapped, which was "
-			  "removed or replaced; by its name without the folder that one is counted",
-			  look->req->name, found.path);
-		return -1;
+		return cpci_diag(
+			look->diag, ESTALE, CPC_RESOURCE_UNAVAIL,
+			"cannot count '%s': the process has an older '%s' mapped, which was "
+			"removed or replaced; to count in that one, leave out the folder",
+			look->req->name, found.path);
 	}
 	if (cpci_function_find(term, file, fd, &found.symbol) == -1) {
 		int err = errno;
@@ -167,17 +162,14 @@ int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *
 		close(fd);
 		return cpci_lookup_cannot_read(look, term->file, err);
 	}
-	if (found.symbol.kind == CPCI_SYM_NONE || cpci_lookup_judge(look, &found) == -1) {
+	if (found.symbol.kind == CPCI_SYM_NONE || cpci_lookup_check(look, &found) == -1) {
 		close(fd);
 		return found.symbol.kind == CPCI_SYM_NONE ? 0 : -1;
 	}
-	if (keep_file(look, &found, file, fd, at) == -1)
+	if (keep_file(look, &found, file, fd) == -1)
 		return -1;
-	/*
-	 * Not 0, which is the offset of the ELF header and means "not found"; so are missing
-	 * symbols.
-	 */
-	at->addr = at->file != -1 ? at->offset : 1;
+	/* Not 0, which means "not found" and is the offset of the ELF header. */
+	look->at->addr = look->at->file != -1 ? look->at->offset : 1;
 	return 1;
 }
 

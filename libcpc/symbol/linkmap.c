@@ -19,8 +19,7 @@ enum { R_VERSION, R_MAP, R_BRK, R_STATE, R_LDBASE, R_WORDS, R_NEXT = R_WORDS, R_
 /* The words of struct link_map. */
 enum { L_ADDR, L_NAME, L_LD, L_NEXT, L_PREV, L_WORDS };
 
-/* Reads words of the process as 64-bit words. */
-static bool read_words(const struct cpci_memory *memory, uint64_t addr, uint64_t *word, size_t n)
+bool cpci_linkmap_words(const struct cpci_memory *memory, uint64_t addr, uint64_t *word, size_t n)
 {
 	uint32_t narrow[MAX_WORDS];
 
@@ -56,22 +55,17 @@ static int fail_list(void)
 	return -1;
 }
 
-static int add(struct cpci_linkmap *map, const struct cpci_linked *object)
+static int add_object(struct cpci_linkmap *map, const struct cpci_linked *object)
 {
-	if (map->n == MAX_OBJECTS) {
-		errno = EFBIG;
-		return -1;
-	}
-	if (map->n == map->room) {
-		size_t room = map->room != 0 ? 2 * map->room : 32;
-		struct cpci_linked *p = reallocarray(map->object, room, sizeof(*p));
+	struct cpci_linked *p;
 
-		if (p == NULL)
-			return -1;
-		map->object = p;
-		map->room = room;
-	}
-	map->object[map->n++] = *object;
+	if (map->n == MAX_OBJECTS)
+		return cpci_errno(EFBIG);
+	p = cpci_grow(map->object, map->n, &map->room, sizeof(*p));
+	if (p == NULL)
+		return -1;
+	map->object = p;
+	p[map->n++] = *object;
 	return 0;
 }
 
@@ -84,15 +78,13 @@ static int read_list(struct cpci_linkmap *map, const struct cpci_memory *memory,
 	while (at != 0) {
 		struct cpci_linked object;
 
-		if (!read_words(memory, at, word, L_WORDS))
+		if (!cpci_linkmap_words(memory, at, word, L_WORDS))
 			return fail_list();
-		if (word[L_PREV] != before) {
-			errno = EBADMSG;
-			return -1;
-		}
+		if (word[L_PREV] != before)
+			return cpci_errno(EBADMSG);
 		object = (struct cpci_linked){
 			.bias = word[L_ADDR], .dynamic = word[L_LD], .space = space};
-		if (add(map, &object) == -1)
+		if (add_object(map, &object) == -1)
 			return -1;
 		before = at;
 		at = word[L_NEXT];
@@ -100,43 +92,40 @@ static int read_list(struct cpci_linkmap *map, const struct cpci_memory *memory,
 	return 0;
 }
 
-int cpci_linkmap_read(struct cpci_linkmap *map, const struct cpci_memory *memory, uint64_t addr)
+static int read_spaces(struct cpci_linkmap *map, const struct cpci_memory *memory, uint64_t addr)
 {
-	*map = (struct cpci_linkmap){.state = CPCI_LINKMAP_NONE};
 	for (unsigned space = 0; addr != 0; space++) {
 		uint64_t word[R_WORDS_2] = {0};
 		int version;
 
-		if (space == MAX_SPACES) {
-			errno = EFBIG;
-			goto fail;
-		}
-		if (!read_words(memory, addr, word, R_WORDS)) {
-			fail_list();
-			goto fail;
-		}
+		if (space == MAX_SPACES)
+			return cpci_errno(EFBIG);
+		if (!cpci_linkmap_words(memory, addr, word, R_WORDS))
+			return fail_list();
 		version = word_int(memory, word[R_VERSION]);
 		if (version == 0 && space == 0)
 			return 0; /* not set yet */
-		if (version < 1 || version > 16) {
-			errno = EBADMSG;
-			goto fail;
-		}
+		if (version < 1 || version > 16)
+			return cpci_errno(EBADMSG);
 		if (space == 0)
 			map->state = CPCI_LINKMAP_DONE;
 		if (word_int(memory, word[R_STATE]) != RT_CONSISTENT)
 			map->state = CPCI_LINKMAP_CHANGING;
 		if (read_list(map, memory, word[R_MAP], space) == -1)
-			goto fail;
+			return -1;
 		/* glibc since 2.35 has a list of other namespaces. */
-		if (version >= 2 && !read_words(memory, addr, word, R_WORDS_2)) {
-			fail_list();
-			goto fail;
-		}
+		if (version >= 2 && !cpci_linkmap_words(memory, addr, word, R_WORDS_2))
+			return fail_list();
 		addr = word[R_NEXT];
 	}
 	return 0;
-fail:
+}
+
+int cpci_linkmap_read(struct cpci_linkmap *map, const struct cpci_memory *memory, uint64_t addr)
+{
+	*map = (struct cpci_linkmap){.state = CPCI_LINKMAP_NONE};
+	if (read_spaces(map, memory, addr) == 0)
+		return 0;
 	cpci_linkmap_free(map);
 	return -1;
 }
@@ -161,7 +150,7 @@ int cpci_linkmap_find(const struct cpci_memory *memory, uint64_t dynamic, uint64
 	for (uint64_t left = size / memory->width & ~1ULL; left > 0;) {
 		size_t n = left < MAX_WORDS ? (size_t)left : MAX_WORDS;
 
-		if (!read_words(memory, dynamic, word, n))
+		if (!cpci_linkmap_words(memory, dynamic, word, n))
 			return fail_list();
 		for (size_t i = 0; i < n; i += 2) {
 			if (word[i] == DT_DEBUG)

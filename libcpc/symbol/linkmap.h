@@ -21,6 +21,9 @@ struct cpci_memory {
 	unsigned width; /* of its words: 4 or 8 bytes */
 };
 
+/* Reads words of a process as 64-bit words.  False and errno. */
+bool cpci_linkmap_words(const struct cpci_memory *memory, uint64_t addr, uint64_t *word, size_t n);
+
 enum cpci_linkmap_state {
 	CPCI_LINKMAP_NONE,     /* there is no list, or not yet */
 	CPCI_LINKMAP_CHANGING, /* the linker is adding or removing libraries */

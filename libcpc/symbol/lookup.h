@@ -13,7 +13,7 @@ struct cpci_lookup {
 	const struct cpci_req *req;
 	const struct cpci_term *term;
 	struct cpci_diag *diag;
-	bool *mapped; /* set if the process has mapped the file that the term names */
+	struct cpci_symbol_addr *at; /* the result */
 };
 
 /* A file that has the symbol. */
@@ -34,16 +34,14 @@ int cpci_lookup_cannot_read(const struct cpci_lookup *look, const char *path, in
 /* Refuses because the process cannot be examined; see errno.  Returns -1. */
 int cpci_lookup_cannot_look(const struct cpci_lookup *look, enum cpci_process_error error);
 /* Can a found symbol be counted?  1, or -1. */
-int cpci_lookup_judge(const struct cpci_lookup *look, const struct cpci_found *found);
+int cpci_lookup_check(const struct cpci_lookup *look, const struct cpci_found *found);
 
 /* ---- function.c: uprobes ----------------------------------------------------------- */
 
-/* Finds the file and the offset of a symbol that was found in the process: 1, or -1. */
-int cpci_function_settle(const struct cpci_lookup *look, const struct cpci_found *found,
-			 struct cpci_symbol_addr *at);
+/* Finds the file, and the offset in it, of a symbol that was found in the process: 1, or -1. */
+int cpci_function_locate(const struct cpci_lookup *look, const struct cpci_found *found);
 /* Looks a symbol up in the file whose path the term has: 1 found, 0 missing, -1. */
-int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *files, pid_t tid,
-			  struct cpci_symbol_addr *at);
+int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *files, pid_t tid);
 /* cpci_symfile_open() of a path in the view of thread `tid`'s process; 0, -1: in our view. */
 struct cpci_symfile *cpci_function_open(struct cpci_symfiles *files, const char *path, pid_t tid,
 					int *fd);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * maps.c - what is mapped in a process, by /proc/PID/maps.
- */
+/* maps.c - what is mapped in a process, by /proc/PID/maps. */
 #include "maps.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,63 +15,36 @@
 #define MAX_MAPPINGS (1U << 20)
 #define MAX_TEXT (64U << 20)
 
-/* Parses a number and skips the character after it. */
-static bool number(char **p, int base, char behind, uint64_t *val)
-{
-	char *end;
-
-	errno = 0;
-	*val = strtoull(*p, &end, base);
-	if (end == *p || *end != behind || errno != 0)
-		return false;
-	*p = end + 1;
-	return true;
-}
-
 /* Parses "7f00a000-7f00b000 r-xp 00001000 fe:01 1234 /lib/x", where newlines are \012. */
 bool cpci_maps_parse(char *line, struct cpci_mapping *m)
 {
-	uint64_t major, minor;
-	char *p = line;
+	unsigned major, minor;
+	int path = 0;
+	char exec;
 
 	*m = (struct cpci_mapping){.path = ""};
 	line[strcspn(line, "\n")] = '\0';
-	if (!number(&p, 16, '-', &m->start) || !number(&p, 16, ' ', &m->end) || m->end <= m->start)
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*2c%c%*c %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &m->start, &m->end, &exec, &m->offset, &major, &minor, &m->file.ino,
+		   &path) != 7 ||
+	    m->end <= m->start)
 		return false;
-	if (strlen(p) < 5 || p[4] != ' ')
-		return false;
-	m->exec = p[2] == 'x';
-	p += 5;
-	if (!number(&p, 16, ' ', &m->offset) || !number(&p, 16, ':', &major) ||
-	    !number(&p, 16, ' ', &minor))
-		return false;
-	if (major > UINT32_MAX || minor > UINT32_MAX)
-		return false;
-	m->file.dev = makedev((unsigned)major, (unsigned)minor);
-	/* Without a path, some kernels end the line here. */
-	if (!number(&p, 10, ' ', &m->file.ino)) {
-		if (!number(&p, 10, '\0', &m->file.ino))
-			return false;
-		p--;
-	}
-	m->path = p + strspn(p, " ");
+	m->exec = exec == 'x';
+	m->file.dev = makedev(major, minor);
+	m->path = line + path;
 	return true;
 }
 
-static int add(struct cpci_maps *maps, const struct cpci_mapping *m)
+static int add_mapping(struct cpci_maps *maps, const struct cpci_mapping *m)
 {
-	if (maps->n == maps->room) {
-		size_t room = maps->room != 0 ? 2 * maps->room : 64;
-		struct cpci_mapping *p = reallocarray(maps->m, room, sizeof(*p));
+	struct cpci_mapping *p = cpci_grow(maps->m, maps->n, &maps->room, sizeof(*p));
 
-		if (p == NULL)
-			return -1;
-		maps->m = p;
-		maps->room = room;
-	}
-	maps->m[maps->n] = *m;
-	maps->m[maps->n].path = strdup(m->path);
-	return maps->m[maps->n].path != NULL ? (int)maps->n++ : -1;
+	if (p == NULL)
+		return -1;
+	maps->m = p;
+	p[maps->n] = *m;
+	p[maps->n].path = strdup(m->path);
+	return p[maps->n].path != NULL ? (int)maps->n++ : -1;
 }
 
 void cpci_maps_close(struct cpci_maps *maps)
@@ -101,7 +72,7 @@ static int read_lines(struct cpci_maps *maps, FILE *f)
 			err = EFBIG;
 		else if (!cpci_maps_parse(line, &m))
 			err = EPROTO;
-		else if (add(maps, &m) == -1)
+		else if (add_mapping(maps, &m) == -1)
 			err = ENOMEM;
 		errno = 0;
 	}
@@ -119,8 +90,7 @@ static int read_all(struct cpci_maps *maps)
 
 	cpci_maps_close(maps);
 	if (f == NULL) {
-		if (fd != -1)
-			close(fd);
+		cpci_close(fd);
 		return -1;
 	}
 	err = read_lines(maps, f);
@@ -128,8 +98,7 @@ static int read_all(struct cpci_maps *maps)
 	if (err == 0)
 		return 0;
 	cpci_maps_close(maps);
-	errno = err;
-	return -1;
+	return cpci_errno(err);
 }
 
 int cpci_maps_open(struct cpci_maps *maps, pid_t tid)
@@ -196,10 +165,8 @@ int cpci_maps_identify(int fd, struct cpci_file_id *id)
 	found = cpci_maps_open(&own, 0) == 0 && find_at(&own, (uintptr_t)p, &m);
 	cpci_maps_close(&own);
 	munmap(p, page);
-	if (!found) {
-		errno = EPROTO;
-		return -1;
-	}
+	if (!found)
+		return cpci_errno(EPROTO);
 	*id = m.file;
 	return 0;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * maps.h - what is mapped in a process.
- */
+/* maps.h - what is mapped in a process. */
 #ifndef CPCI_MAPS_H
 #define CPCI_MAPS_H
 
@@ -24,20 +22,20 @@ struct cpci_mapping {
 	const char *path; /* "": none */
 };
 
-/* Those of one process, at one time. */
+/* The mappings of one process, at one time. */
 struct cpci_maps {
 	pid_t tid;
 	size_t n, room;
 	struct cpci_mapping *m;
 };
 
-/* Reads them; `tid` 0: of the calling process.  -1 and errno. */
+/* Reads the mappings of a process; `tid` 0: of the calling one.  -1 and errno. */
 int cpci_maps_open(struct cpci_maps *maps, pid_t tid);
 void cpci_maps_close(struct cpci_maps *maps); /* also after an error */
 
 /*
- * The mapping at `addr`; its path is valid until the next call.  Reads all again if there was
- * none.  1; 0: nothing is mapped there; -1 and errno.
+ * The mapping at `addr`; its path is valid until the next call.  If nothing was mapped there, reads
+ * all mappings again.  1; 0: nothing is mapped there; -1 and errno.
  */
 int cpci_maps_at(struct cpci_maps *maps, uint64_t addr, struct cpci_mapping *m);
 /* Finds the first mapping of a file's code that ends after `addr`.  False: no mapping does. */
@@ -51,10 +49,7 @@ static inline bool cpci_same_file_id(struct cpci_file_id a, struct cpci_file_id 
 	return a.dev == b.dev && a.ino == b.ino;
 }
 
-/*
- * Parses a line of /proc/PID/maps.  It modifies the line, which `m` points into.  False:
- * invalid.
- */
+/* Parses a line of /proc/PID/maps, which it modifies and `m` points into.  False: invalid. */
 bool cpci_maps_parse(char *line, struct cpci_mapping *m);
 
 #endif /* CPCI_MAPS_H */

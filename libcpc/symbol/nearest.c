@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * nearest.c - finds the symbol most similar to a misspelt one, in the program, its libraries,
- * or a named file.
- */
+/* nearest.c - the symbol of a program, its libraries or a file most similar to a misspelt one. */
 #include "lookup.h"
 
 #include <string.h>
@@ -35,10 +32,7 @@ static void try_file(const struct cpci_term *term, int fd, struct cpci_suggest *
 static void try_program(const struct cpci_process *process, const struct cpci_term *term,
 			struct cpci_suggest *suggest)
 {
-	char path[PATH_MAX];
-
-	cpci_process_exe_path(process->tid, path, sizeof(path));
-	if (!cpci_function_is_elsewhere(term, path))
+	if (!cpci_function_is_elsewhere(term, process->exe_path))
 		try_file(term, process->exe_fd, suggest);
 }
 
@@ -48,8 +42,7 @@ static void try_libraries(struct cpci_process *process, const struct cpci_term *
 	struct cpci_mapping m;
 	int fd;
 
-	if (cpci_process_listed(process) != CPCI_PROCESS_OK ||
-	    cpci_process_unlisted(process) != CPCI_PROCESS_OK)
+	if (cpci_process_libraries(process) != CPCI_PROCESS_OK)
 		return;
 	for (size_t i = 0; i < process->n; i++) {
 		if (cpci_process_file(process, process->object[i].at, &m, &fd) == NULL)
@@ -68,10 +61,7 @@ bool cpci_symbols_nearest(struct cpci_symfiles *files, const struct cpci_term *t
 	int fd;
 
 	cpci_suggest_start(&suggest, term->symbol);
-	/*
-	 * A strict limit: there are thousands of symbols, so some would be similar to any
-	 * word.
-	 */
+	/* A strict limit: there are thousands of symbols, so some would be similar to any word. */
 	suggest.distance = strlen(term->symbol) < 5 ? 2 : 3;
 	if (term->file[0] == '/') {
 		if (cpci_function_open(files, term->file, tid, &fd) != NULL) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * process.c - what a process has mapped.  The process can write to its auxiliary vector and
- * its list of libraries, so they are believed only where the kernel's mappings agree.
+ * process.c - the program and the libraries that a process has mapped.  The process can write to
+ * its auxiliary vector and its list of libraries, so they are believed only where the kernel's
+ * mappings agree.
  */
 #include "process.h"
 
@@ -10,60 +11,37 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #define MAX_NS 1000000000LL
 #define MAX_AUXV_SIZE 1024
 
-/* Falls back to /proc/PID/mem, which works even if seccomp forbids process_vm_readv(2). */
+/* Reads /proc/PID/mem, because seccomp may forbid process_vm_readv(2). */
 static bool read_memory(void *arg, uint64_t addr, void *buf, size_t n)
 {
 	const struct cpci_process *process = arg;
-	struct iovec to = {.iov_base = buf, .iov_len = n};
-	struct iovec from = {.iov_base = (void *)(uintptr_t)addr, .iov_len = n};
+	int fd = cpci_open_proc(process->tid, "mem");
 	ssize_t got;
-	int fd, err;
 
-	got = process_vm_readv(process->tid, &to, 1, &from, 1, 0);
-	if (got == (ssize_t)n)
-		return true;
-	if (got != -1)
-		errno = EFAULT; /* a part of it is not mapped */
-	if (errno == EFAULT)
-		return false;
-	fd = cpci_open_proc(process->tid, "mem");
 	if (fd == -1)
 		return false;
 	got = addr <= INT64_MAX ? pread(fd, buf, n, (off_t)addr) : 0;
-	err = got == -1 && errno != EIO ? errno : EFAULT;
-	close(fd);
-	errno = err;
+	if (got != -1 || errno == EIO)
+		errno = EFAULT;
+	cpci_close(fd);
 	return got == (ssize_t)n;
 }
 
 /* Reads AT_ENTRY, or returns 0.  The process may have changed it. */
 static uint64_t read_entry(pid_t tid, unsigned width)
 {
-	int fd = cpci_open_proc(tid, "auxv");
-	unsigned char buf[MAX_AUXV_SIZE];
-	ssize_t n = -1;
+	char buf[MAX_AUXV_SIZE] = {0}, *end = buf + sizeof(buf) - 2UL * width;
 
-	if (fd != -1) {
-		n = read(fd, buf, sizeof(buf));
-		close(fd);
-	}
-	for (ssize_t at = 0; at + 2 * (ssize_t)width <= n; at += 2 * (ssize_t)width) {
-		uint64_t wide[2] = {0};
-		uint32_t narrow[2] = {0};
-
-		memcpy(width == 8 ? (void *)wide : (void *)narrow, buf + at, 2UL * width);
-		if (width == 4) {
-			wide[0] = narrow[0];
-			wide[1] = narrow[1];
-		}
-		if (wide[0] == AT_ENTRY)
-			return wide[1];
+	if (!cpci_read_proc(tid, "auxv", buf, sizeof(buf)))
+		return 0;
+	for (const char *p = buf; p <= end; p += 2UL * width) {
+		if (cpci_elf_word(p, width) == AT_ENTRY)
+			return cpci_elf_word(p + width, width);
 	}
 	return 0;
 }
@@ -134,13 +112,14 @@ static enum cpci_process_error find_program(struct cpci_process *process)
 	if (rc == -1)
 		return CPCI_PROCESS_MAPS;
 	return cpci_process_bias(process, process->exe, &process->exe_bias) ? CPCI_PROCESS_OK
-									    : CPCI_PROCESS_PLACE;
+									    : CPCI_PROCESS_ADDRESS;
 }
 
 enum cpci_process_error cpci_process_open(struct cpci_process *process, struct cpci_symfiles *files,
 					  pid_t tid)
 {
 	char path[64];
+	ssize_t n;
 	int rc;
 
 	*process = (struct cpci_process){
@@ -152,6 +131,8 @@ enum cpci_process_error cpci_process_open(struct cpci_process *process, struct c
 	if (cpci_maps_open(&process->maps, tid) == -1)
 		return CPCI_PROCESS_MAPS;
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)tid);
+	n = readlink(path, process->exe_path, sizeof(process->exe_path) - 1);
+	process->exe_path[n > 0 ? n : 0] = '\0';
 	process->exe = cpci_symfile_open(files, path, NULL, &process->exe_fd);
 	if (process->exe == NULL)
 		return CPCI_PROCESS_PROGRAM;
@@ -159,38 +140,38 @@ enum cpci_process_error cpci_process_open(struct cpci_process *process, struct c
 	rc = cpci_symfile_is_linker(process->exe, process->exe_fd);
 	if (rc == -1)
 		return CPCI_PROCESS_PROGRAM;
-	process->by_hand = rc == 1;
+	process->runs_linker = rc == 1;
 	return find_program(process);
-}
-
-void cpci_process_exe_path(pid_t tid, char *path, size_t size)
-{
-	char link[64];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/%d/exe", (int)tid);
-	n = readlink(link, path, size - 1);
-	path[n > 0 ? n : 0] = '\0';
 }
 
 void cpci_process_close(struct cpci_process *process)
 {
 	cpci_maps_close(&process->maps);
-	if (process->exe_fd != -1)
-		close(process->exe_fd);
+	cpci_close(process->exe_fd);
 	free(process->object);
 }
 
+/* Decodes newlines, which /proc/PID/maps writes as \012.  False: the path has no newline. */
+static bool decode_newlines(char *path)
+{
+	bool found = false;
+
+	for (char *at; (at = strstr(path, "\\012")) != NULL; found = true) {
+		*at = '\n';
+		memmove(at + 1, at + 4, strlen(at + 4) + 1);
+	}
+	return found;
+}
+
 /*
- * Opens a mapped file: by the kernel's own link to it, which requires privilege but also
- * works for deleted files; or else by its path, in the process's view or in ours.  In
- * /proc/PID/maps a newline is \012.
+ * Opens a mapped file.  The kernel's own link to it requires privilege, but also works for deleted
+ * files.  Otherwise uses its path, in the process's view or in ours.
  */
 static struct cpci_symfile *open_mapped(struct cpci_process *process, const struct cpci_mapping *m,
 					int *fd)
 {
-	char path[PATH_MAX + 128], name[PATH_MAX + 64], *at = name;
 	struct cpci_symfile *file;
+	char path[PATH_MAX + 128];
 	int err;
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)process->tid,
@@ -203,17 +184,9 @@ static struct cpci_symfile *open_mapped(struct cpci_process *process, const stru
 	err = errno;
 	if (file == NULL)
 		file = cpci_symfile_open(process->files, m->path, &m->file, fd);
-	for (const char *p = m->path; file == NULL && *p != '\0'; at++) {
-		bool newline = strncmp(p, "\\012", 4) == 0;
-
-		*at = newline ? '\n' : *p;
-		p += newline ? 4 : 1;
-	}
-	*at = '\0';
-	if (file == NULL && strcmp(name, m->path) != 0) {
-		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)process->tid, name);
+	if (file == NULL && decode_newlines(path)) {
 		file = cpci_symfile_open(process->files, path, &m->file, fd);
-		err = file == NULL ? errno : 0;
+		err = errno;
 	}
 	errno = err == ENOENT ? ESTALE : err;
 	return file;
@@ -238,16 +211,12 @@ struct cpci_symfile *cpci_process_file(struct cpci_process *process, uint64_t ad
 
 static int add_object(struct cpci_process *process, const struct cpci_object *object)
 {
-	if (process->n == process->room) {
-		size_t room = process->room != 0 ? 2 * process->room : 32;
-		struct cpci_object *p = reallocarray(process->object, room, sizeof(*p));
+	struct cpci_object *p = cpci_grow(process->object, process->n, &process->room, sizeof(*p));
 
-		if (p == NULL)
-			return -1;
-		process->object = p;
-		process->room = room;
-	}
-	process->object[process->n++] = *object;
+	if (p == NULL)
+		return -1;
+	process->object = p;
+	p[process->n++] = *object;
 	return 0;
 }
 
@@ -259,7 +228,8 @@ static enum cpci_process_error add_listed(struct cpci_process *process,
 	struct cpci_mapping m;
 	int rc;
 
-	if (!process->by_hand && linked->dynamic == process->exe_bias + process->exe->elf.dynamic)
+	if (!process->runs_linker &&
+	    linked->dynamic == process->exe_bias + process->exe->elf.dynamic)
 		return CPCI_PROCESS_OK; /* the program itself */
 	rc = cpci_maps_at(&process->maps, linked->dynamic, &m);
 	if (rc == -1)
@@ -279,15 +249,14 @@ static int find_debug(struct cpci_process *process, uint64_t *addr)
 {
 	const struct cpci_elf *elf = &process->exe->elf;
 	struct cpci_symbol symbol;
-	uint64_t at;
 
 	*addr = 0;
 	if (elf->interpreted && elf->dynamic != 0)
 		return cpci_linkmap_find(&process->memory, process->exe_bias + elf->dynamic,
 					 elf->ndynamic, addr);
-	if (!process->by_hand)
+	if (!process->runs_linker)
 		return 0;
-	if (cpci_symfile_find(process->exe, process->exe_fd, CPCI_ELF_DYNAMIC, "_r_debug",
+	if (cpci_symfile_find(process->exe, process->exe_fd, CPCI_ELF_DYNAMIC, "_r_debug", 0,
 			      &symbol) == -1)
 		return -1;
 	if (symbol.kind == CPCI_SYM_FOUND) {
@@ -295,20 +264,11 @@ static int find_debug(struct cpci_process *process, uint64_t *addr)
 		return 0;
 	}
 	/* musl has a pointer to it. */
-	if (cpci_symfile_find(process->exe, process->exe_fd, CPCI_ELF_DYNAMIC, "_dl_debug_addr",
+	if (cpci_symfile_find(process->exe, process->exe_fd, CPCI_ELF_DYNAMIC, "_dl_debug_addr", 0,
 			      &symbol) == -1)
 		return -1;
-	at = 0;
-	if (!read_memory(process, process->exe_bias + symbol.value, &at, elf->width))
-		return -1;
-	*addr = at;
-	if (elf->width == 4) {
-		uint32_t narrow;
-
-		memcpy(&narrow, &at, sizeof(narrow));
-		*addr = narrow;
-	}
-	return 0;
+	return cpci_linkmap_words(&process->memory, process->exe_bias + symbol.value, addr, 1) ? 0
+											       : -1;
 }
 
 static enum cpci_process_error add_list(struct cpci_process *process)
@@ -343,7 +303,7 @@ static int by_file(const void *a, const void *b)
 /* Adds the files with code that are not in the list, each once. */
 static enum cpci_process_error add_unlisted(struct cpci_process *process)
 {
-	size_t nlisted = process->n, n = nlisted;
+	size_t nlisted = process->nlisted, n = nlisted;
 	struct cpci_file_id *known = NULL;
 	struct cpci_mapping m;
 	uint64_t at = 0;
@@ -378,52 +338,18 @@ static enum cpci_process_error add_unlisted(struct cpci_process *process)
 	return rc == -1 ? CPCI_PROCESS_MAPS : CPCI_PROCESS_OK;
 }
 
-enum cpci_process_error cpci_process_listed(struct cpci_process *process)
+enum cpci_process_error cpci_process_libraries(struct cpci_process *process)
 {
-	enum cpci_process_error error = CPCI_PROCESS_OK;
+	enum cpci_process_error error;
 
-	if (!process->have_listed)
-		error = add_list(process);
-	if (error == CPCI_PROCESS_OK && process->by_hand && process->state == CPCI_LINKMAP_NONE)
-		return CPCI_PROCESS_BY_HAND;
-	if (error == CPCI_PROCESS_OK && !process->have_listed) {
-		process->nlisted = process->n;
-		process->have_listed = true;
-	}
-	return error;
-}
-
-enum cpci_process_error cpci_process_unlisted(struct cpci_process *process)
-{
-	enum cpci_process_error error = CPCI_PROCESS_OK;
-
-	if (!process->have_unlisted)
+	if (process->have_libraries)
+		return CPCI_PROCESS_OK;
+	error = add_list(process);
+	process->nlisted = process->n;
+	if (error == CPCI_PROCESS_OK && process->runs_linker && process->state == CPCI_LINKMAP_NONE)
+		error = CPCI_PROCESS_LINKER;
+	if (error == CPCI_PROCESS_OK)
 		error = add_unlisted(process);
-	process->have_unlisted |= error == CPCI_PROCESS_OK;
+	process->have_libraries = error == CPCI_PROCESS_OK;
 	return error;
-}
-
-/* FNV-1a. */
-static uint64_t sum_of(uint64_t sum, const void *p, size_t n)
-{
-	const unsigned char *byte = p;
-
-	while (n-- > 0)
-		sum = (sum ^ *byte++) * 0x100000001b3;
-	return sum;
-}
-
-uint64_t cpci_process_sum(const struct cpci_process *process, const char *name)
-{
-	uint64_t sum = sum_of(0xcbf29ce484222325, name, strlen(name));
-
-	sum = sum_of(sum, &process->exe->id, sizeof(process->exe->id));
-	sum = sum_of(sum, &process->exe_bias, sizeof(process->exe_bias));
-	for (size_t i = 0; i < process->nlisted; i++) {
-		const struct cpci_object *object = &process->object[i];
-
-		sum = sum_of(sum, &object->file, sizeof(object->file));
-		sum = sum_of(sum, &object->at, sizeof(object->at));
-	}
-	return sum;
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * process.h - the program of a process and its libraries, in the order in which symbols are
- * looked up.
- */
+/* process.h - the program and libraries of a process, in the order of symbol lookup. */
 #ifndef CPCI_PROCESS_H
 #define CPCI_PROCESS_H
 
@@ -26,12 +23,13 @@ struct cpci_process {
 	/* The program. */
 	struct cpci_symfile *exe;
 	int exe_fd;
+	char exe_path[PATH_MAX]; /* "": unknown */
 	uint64_t exe_bias;
-	bool by_hand; /* it is a dynamic linker, started as a command to run a program */
+	bool runs_linker; /* it is a dynamic linker, started as a command to run a program */
 	/* Its libraries, once these were requested. */
-	bool have_listed, have_unlisted;
+	bool have_libraries;
 	enum cpci_linkmap_state state;
-	size_t nlisted, n, room;
+	size_t nlisted, n, room; /* the listed ones come first */
 	struct cpci_object *object;
 	hrtime_t deadline; /* for the whole lookup */
 };
@@ -41,28 +39,22 @@ enum cpci_process_error {
 	CPCI_PROCESS_OK,
 	CPCI_PROCESS_MAPS,    /* its mappings cannot be read */
 	CPCI_PROCESS_PROGRAM, /* its program cannot be read */
-	CPCI_PROCESS_PLACE,   /* the address of its program is unknown */
+	CPCI_PROCESS_ADDRESS, /* the address of its program is unknown */
 	CPCI_PROCESS_LIST,    /* the list of its libraries cannot be read, or is forged */
-	CPCI_PROCESS_BY_HAND, /* the program that the dynamic linker will run is unknown */
+	CPCI_PROCESS_LINKER,  /* the program that the dynamic linker will run is unknown */
 };
 
 enum cpci_process_error cpci_process_open(struct cpci_process *process, struct cpci_symfiles *files,
 					  pid_t tid);
 void cpci_process_close(struct cpci_process *process);
-/* The path of its program; "": it cannot be read. */
-void cpci_process_exe_path(pid_t tid, char *path, size_t size);
-
-/* Finds the libraries that the dynamic linker lists; only the first call does. */
-enum cpci_process_error cpci_process_listed(struct cpci_process *process);
-/* Appends the files with code that are not listed; only the first call does. */
-enum cpci_process_error cpci_process_unlisted(struct cpci_process *process);
-/* A hash of the listed libraries and their addresses. */
-uint64_t cpci_process_sum(const struct cpci_process *process, const char *name);
 
 /*
- * Opens the file that is mapped at `addr`, and gets its mapping.  NULL and errno: ESTALE, the
- * file no longer exists.
+ * Finds the libraries: those that the dynamic linker lists, then other files with code.  Once they
+ * are found, calls have no effect.
  */
+enum cpci_process_error cpci_process_libraries(struct cpci_process *process);
+
+/* Opens the file that is mapped at `addr`.  NULL and errno: ESTALE, it no longer exists. */
 struct cpci_symfile *cpci_process_file(struct cpci_process *process, uint64_t addr,
 				       struct cpci_mapping *m, int *fd);
 /* Is code of this file mapped with this bias at `addr`?  -1 and errno. */

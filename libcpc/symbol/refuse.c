@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * refuse.c - why a symbol cannot be counted.
- */
+/* refuse.c - why a symbol cannot be counted. */
 #include "lookup.h"
 
 #include <errno.h>
@@ -46,15 +44,9 @@ static const char *reason(int err)
 /* ENOENT and ESRCH have other meanings in this call. */
 static int errno_for(int err)
 {
-	switch (err) {
-	case EPERM:
+	if (err == EPERM)
 		return EACCES;
-	case ENOENT:
-	case ESRCH:
-		return ESTALE;
-	default:
-		return err;
-	}
+	return err == ENOENT || err == ESRCH ? ESTALE : err;
 }
 
 int cpci_lookup_cannot_read(const struct cpci_lookup *look, const char *path, int err)
@@ -62,10 +54,9 @@ int cpci_lookup_cannot_read(const struct cpci_lookup *look, const char *path, in
 	char text[256];
 
 	cpci_lookup_shorten_path(text, sizeof(text), path);
-	cpci_diag(look->diag, errno_for(err), 0,
-		  "cannot count '%s': '%s', which may have the symbol, cannot be read: %s",
-		  look->req->name, text, reason(err));
-	return -1;
+	return cpci_diag(look->diag, errno_for(err), 0,
+			 "cannot count '%s': '%s', which may have the symbol, cannot be read: %s",
+			 look->req->name, text, reason(err));
 }
 
 int cpci_lookup_cannot_look(const struct cpci_lookup *look, enum cpci_process_error error)
@@ -75,80 +66,75 @@ int cpci_lookup_cannot_look(const struct cpci_lookup *look, enum cpci_process_er
 
 	switch (error) {
 	case CPCI_PROCESS_MAPS:
-		cpci_diag(look->diag, errno_for(err), 0,
-			  "cannot count '%s': what its program has mapped cannot be read: %s", name,
-			  err == EFBIG ? "these are too many mappings" : strerror(err));
-		break;
+		return cpci_diag(
+			look->diag, errno_for(err), 0,
+			"cannot count '%s': the mappings of its program cannot be read: %s", name,
+			err == EFBIG ? "there are too many" : strerror(err));
 	case CPCI_PROCESS_PROGRAM:
-		cpci_diag(look->diag, errno_for(err), 0,
-			  "cannot count '%s': its program cannot be read: %s", name, reason(err));
-		break;
-	case CPCI_PROCESS_PLACE:
-		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
-			  "cannot count '%s': the address of its program is unknown, because the "
-			  "program has changed its mappings or its auxiliary vector",
-			  name);
-		break;
+		return cpci_diag(look->diag, errno_for(err), 0,
+				 "cannot count '%s': its program cannot be read: %s", name,
+				 reason(err));
+	case CPCI_PROCESS_ADDRESS:
+		return cpci_diag(
+			look->diag, EINVAL, CPC_INVALID_EVENT,
+			"cannot count '%s': the address of its program is unknown, because the "
+			"program has changed its mappings or its auxiliary vector",
+			name);
 	case CPCI_PROCESS_LIST:
-		cpci_diag(look->diag, errno_for(err), 0,
-			  "cannot count '%s': the dynamic linker's list of libraries, in the "
-			  "memory of the program, cannot be read: %s",
-			  name,
-			  err == EBADMSG ? "it is damaged"
-			  : err == EFBIG ? "it is too long"
-					 : strerror(err));
-		break;
-	case CPCI_PROCESS_BY_HAND:
-		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
-			  "cannot count '%s': the program of a dynamic linker that was called as a "
-			  "command is not known before it runs",
-			  name);
-		break;
+		return cpci_diag(
+			look->diag, errno_for(err), 0,
+			"cannot count '%s': the dynamic linker's list of libraries, in the "
+			"memory of the program, cannot be read: %s",
+			name,
+			err == EBADMSG ? "it is damaged"
+			: err == EFBIG ? "it is too long"
+				       : strerror(err));
+	case CPCI_PROCESS_LINKER:
+		return cpci_diag(
+			look->diag, EINVAL, CPC_INVALID_EVENT,
+			"cannot count '%s': the program of a dynamic linker that was called as a "
+			"command is not known before it runs",
+			name);
 	case CPCI_PROCESS_OK:
 		break;
 	}
 	return -1;
 }
 
-int cpci_lookup_judge(const struct cpci_lookup *look, const struct cpci_found *found)
+int cpci_lookup_check(const struct cpci_lookup *look, const struct cpci_found *found)
 {
 	const char *name = look->req->name, *symbol = look->term->symbol;
 
 	switch (found->symbol.kind) {
 	case CPCI_SYM_AMBIGUOUS:
-		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
-			  "cannot count '%s': the symbol '%s' is ambiguous, %llu of that name are "
-			  "in '%s'; write another one near by, with +offset",
-			  name, symbol, (unsigned long long)found->symbol.n, found->path);
-		return -1;
+		return cpci_diag(
+			look->diag, EINVAL, CPC_INVALID_EVENT,
+			"cannot count '%s': the symbol '%s' is ambiguous, %llu of that name are "
+			"in '%s'; write another one near by, with +offset",
+			name, symbol, (unsigned long long)found->symbol.n, found->path);
 	case CPCI_SYM_IFUNC:
-		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
-			  "cannot count '%s': '%s' of '%s' is chosen among several functions when "
-			  "the program starts (IFUNC); write the one that this CPU uses",
-			  name, symbol, found->path);
-		return -1;
+		return cpci_diag(
+			look->diag, EINVAL, CPC_INVALID_EVENT,
+			"cannot count '%s': '%s' of '%s' is chosen among several functions when "
+			"the program starts (IFUNC); write the one that this CPU uses",
+			name, symbol, found->path);
 	case CPCI_SYM_TLS:
-		cpci_diag(
+		return cpci_diag(
 			look->diag, EINVAL, CPC_INVALID_EVENT,
 			"cannot count '%s': '%s' of '%s' is thread-local, each thread has its own",
 			name, symbol, found->path);
-		return -1;
 	case CPCI_SYM_FOUND:
 	case CPCI_SYM_NO_SITE:
 	case CPCI_SYM_NONE:
 		break;
 	}
-	if (look->term->site != 0 && found->symbol.n > CPCI_MAX_SITES) {
-		cpci_diag(look->diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-			  "cannot count '%s': it has %llu sites in '%s', more than %d", name,
-			  (unsigned long long)found->symbol.n, found->path, CPCI_MAX_SITES);
-		return -1;
-	}
-	if (found->moved) {
-		cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
-			  "cannot count '%s': '%s' of '%s' is not mapped at its address", name,
-			  symbol, found->path);
-		return -1;
-	}
+	if (look->term->site != 0 && found->symbol.n > CPCI_MAX_SITES)
+		return cpci_diag(look->diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+				 "cannot count '%s': it has %llu sites in '%s', more than %d", name,
+				 (unsigned long long)found->symbol.n, found->path, CPCI_MAX_SITES);
+	if (found->moved)
+		return cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
+				 "cannot count '%s': '%s' of '%s' is not mapped at its address",
+				 name, symbol, found->path);
 	return 1;
 }

@@ -14,19 +14,18 @@
 #include <string.h>
 #include <unistd.h>
 
-static int set_address(const struct cpci_lookup *look, const struct cpci_found *found,
-		       struct cpci_symbol_addr *bp)
+static int set_address(const struct cpci_lookup *look, const struct cpci_found *found)
 {
-	if (cpci_lookup_judge(look, found) == -1)
+	if (cpci_lookup_check(look, found) == -1)
 		return -1;
 	if (cpci_perf_is_uprobe(&look->term->attr))
-		return cpci_function_settle(look, found, bp);
-	bp->addr = found->bias + found->symbol.value + look->term->attr.bp_addr;
-	bp->len = look->term->attr.bp_addr == 0 ? found->symbol.size : 0;
+		return cpci_function_locate(look, found);
+	look->at->addr = found->bias + found->symbol.value + look->term->attr.bp_addr;
+	look->at->len = look->term->attr.bp_addr == 0 ? found->symbol.size : 0;
 	return 1;
 }
 
-static int is_of_file(const struct cpci_lookup *look, const struct cpci_found *found)
+static int is_file_backed(const struct cpci_lookup *look, const struct cpci_found *found)
 {
 	struct cpci_mapping m;
 	int rc = cpci_maps_at(&look->process->maps, found->bias + found->symbol.value, &m);
@@ -34,10 +33,7 @@ static int is_of_file(const struct cpci_lookup *look, const struct cpci_found *f
 	return rc == 1 ? m.file.ino != 0 : rc;
 }
 
-/*
- * Is the code of a symbol mapped at its address?  Data need not be mapped from the file
- * (.bss).
- */
+/* Is the code of a symbol mapped at its address?  Data need not be mapped from the file (.bss). */
 static int check_code(const struct cpci_lookup *look, const struct cpci_symfile *file,
 		      struct cpci_found *found)
 {
@@ -49,14 +45,14 @@ static int check_code(const struct cpci_lookup *look, const struct cpci_symfile 
 					   found->bias + found->symbol.value);
 	/* A breakpoint is set in memory, but a uprobe in the file. */
 	if (rc == 1 && cpci_perf_is_uprobe(&look->term->attr))
-		rc = is_of_file(look, found);
+		rc = is_file_backed(look, found);
 	found->moved = rc == 0;
 	return rc == -1 ? -1 : 0;
 }
 
 /* Is the dynamic section of a listed library where the list says? */
-static bool is_true(const struct cpci_symfile *file, const struct cpci_object *object,
-		    const struct cpci_mapping *m)
+static bool entry_is_valid(const struct cpci_symfile *file, const struct cpci_object *object,
+			   const struct cpci_mapping *m)
 {
 	uint64_t offset;
 
@@ -66,7 +62,7 @@ static bool is_true(const struct cpci_symfile *file, const struct cpci_object *o
 }
 
 /* Is it mapped as code but not a library? */
-static bool is_no_library(const struct cpci_mapping *m, int err)
+static bool is_not_library(const struct cpci_mapping *m, int err)
 {
 	return err == ENOEXEC || strncmp(m->path, "/memfd:", 7) == 0 ||
 	       strncmp(m->path, "/dev/", 5) == 0 || strncmp(m->path, "/SYSV", 5) == 0 ||
@@ -80,7 +76,7 @@ static int find_bias(const struct cpci_lookup *look, const struct cpci_symfile *
 {
 	if (object->listed) {
 		found->bias = object->bias;
-		if (is_true(file, object, m))
+		if (entry_is_valid(file, object, m))
 			return 0;
 		errno = EBADMSG;
 		return cpci_lookup_cannot_look(look, CPCI_PROCESS_LIST);
@@ -89,12 +85,9 @@ static int find_bias(const struct cpci_lookup *look, const struct cpci_symfile *
 	return 0;
 }
 
-/*
- * Searches a library.  1: it has the symbol, 0: it does not, -1: see diag.  `linker` is set
- * if it is a dynamic linker.
- */
-static int look_into(const struct cpci_lookup *look, const struct cpci_object *object,
-		     struct cpci_found *found, bool *linker)
+/* Searches a library.  1: it has the symbol, 0: not, -1: see diag.  `linker`: it is a linker. */
+static int search_library(const struct cpci_lookup *look, const struct cpci_object *object,
+			  struct cpci_found *found, bool *linker)
 {
 	struct cpci_symfile *file;
 	struct cpci_mapping m = {0};
@@ -108,7 +101,7 @@ static int look_into(const struct cpci_lookup *look, const struct cpci_object *o
 			return cpci_lookup_cannot_look(look, CPCI_PROCESS_MAPS);
 		if (rc == 1 && cpci_function_is_elsewhere(look->term, m.path))
 			return 0;
-		*look->mapped = true;
+		look->at->mapped = true;
 		rc = -1;
 	}
 	found->at = object->at;
@@ -118,7 +111,7 @@ static int look_into(const struct cpci_lookup *look, const struct cpci_object *o
 	if (file == NULL && m.end == 0) /* the mapping is unknown */
 		return cpci_lookup_cannot_look(look, CPCI_PROCESS_MAPS);
 	if (file == NULL)
-		return !object->listed && is_no_library(&m, errno)
+		return !object->listed && is_not_library(&m, errno)
 			       ? 0
 			       : cpci_lookup_cannot_read(look, m.path, errno);
 	if (cpci_function_find(look->term, file, fd, &found->symbol) == 0)
@@ -141,12 +134,11 @@ static int look_into(const struct cpci_lookup *look, const struct cpci_object *o
 static int ambiguous(const struct cpci_lookup *look, const struct cpci_found *a,
 		     const struct cpci_found *b)
 {
-	cpci_diag(
+	return cpci_diag(
 		look->diag, EINVAL, CPC_INVALID_EVENT,
 		"cannot count '%s': '%s' and '%s' both have the symbol '%s', and which comes first "
 		"cannot be known",
 		look->req->name, a->path, b->path, look->term->symbol);
-	return -1;
 }
 
 /* The results so far, and the kind of file that has them. */
@@ -168,7 +160,7 @@ static int search_libraries(const struct cpci_lookup *look, size_t from, size_t 
 	for (size_t i = from; i < to; i++) {
 		const struct cpci_object *object = &look->process->object[i];
 		struct cpci_found one;
-		int rc = look_into(look, object, &one, &is_linker);
+		int rc = search_library(look, object, &one, &is_linker);
 
 		if (rc == -1)
 			return -1;
@@ -194,64 +186,45 @@ static int search_libraries(const struct cpci_lookup *look, size_t from, size_t 
  * While it still maps libraries, the one that it has not listed yet is the next one.  The
  * linker itself comes last, because libraries override its symbols.
  */
-static int find_in_libraries(const struct cpci_lookup *look, struct cpci_symbol_addr *bp)
+static int find_in_libraries(const struct cpci_lookup *look)
 {
 	struct cpci_process *process = look->process;
-	enum cpci_process_error error = cpci_process_listed(process);
-	bool done = process->state == CPCI_LINKMAP_DONE;
-	/* With any linker, a library that was just mapped may not be listed yet. */
-	bool named = look->term->file[0] != '\0';
-	char name[CPCI_SYMBOL_NAME];
+	enum cpci_process_error error = cpci_process_libraries(process);
 	struct search s = {0};
-	uint64_t sum, *seen;
 
 	if (error != CPCI_PROCESS_OK)
 		return cpci_lookup_cannot_look(look, error);
 	if (search_libraries(look, 0, process->nlisted, &s) == -1)
 		return -1;
-	cpci_symbol_name(look->term, name);
-	sum = cpci_process_sum(process, name);
-	seen = &process->files->seen[sum % (sizeof(process->files->seen) / sizeof(*seen))];
-	if (done ? *seen != sum || (named && !s.have) : !s.have) {
-		bool listed = s.have;
-
-		error = cpci_process_unlisted(process);
-		if (error != CPCI_PROCESS_OK)
-			return cpci_lookup_cannot_look(look, error);
-		if (search_libraries(look, process->nlisted, process->n, &s) == -1)
-			return -1;
-		/* A symbol that only an unlisted library has must be searched again. */
-		if (done && s.have == listed)
-			*seen = sum;
-	}
+	if ((process->state == CPCI_LINKMAP_DONE || !s.have) &&
+	    search_libraries(look, process->nlisted, process->n, &s) == -1)
+		return -1;
 	if (s.have)
-		return set_address(look, &s.found, bp);
+		return set_address(look, &s.found);
 	if (s.have_linker && (!s.linker.symbol.local || !process->exe->elf.interpreted))
-		return set_address(look, &s.linker, bp);
+		return set_address(look, &s.linker);
 	return 0;
 }
 
 /* Searches the whole process: 1 found, 0 missing, -1 see diag. */
-static int find_in_process(const struct cpci_lookup *look, struct cpci_symbol_addr *bp)
+static int find_in_process(const struct cpci_lookup *look)
 {
 	struct cpci_process *process = look->process;
 	struct cpci_symfile *exe = process->exe;
 	struct cpci_found found = {0};
-	char path[PATH_MAX];
 
-	cpci_process_exe_path(process->tid, path, sizeof(path));
-	cpci_lookup_shorten_path(found.path, sizeof(found.path), path);
-	if (process->by_hand || cpci_function_is_elsewhere(look->term, found.path))
-		return find_in_libraries(look, bp);
-	*look->mapped = true;
+	cpci_lookup_shorten_path(found.path, sizeof(found.path), process->exe_path);
+	if (process->runs_linker || cpci_function_is_elsewhere(look->term, found.path))
+		return find_in_libraries(look);
+	look->at->mapped = true;
 	if (cpci_function_find(look->term, exe, process->exe_fd, &found.symbol) == -1)
 		return cpci_lookup_cannot_look(look, CPCI_PROCESS_PROGRAM);
 	if (found.symbol.kind == CPCI_SYM_NONE)
-		return find_in_libraries(look, bp);
+		return find_in_libraries(look);
 	found.bias = process->exe_bias;
 	if (check_code(look, exe, &found) == -1)
 		return cpci_lookup_cannot_look(look, CPCI_PROCESS_MAPS);
-	return set_address(look, &found, bp);
+	return set_address(look, &found);
 }
 
 /* Searches an open process for all symbols not found yet: see cpci_symbols_find(). */
@@ -266,13 +239,13 @@ static int find_all(struct cpci_process *process, const struct cpci_plan *plan,
 			.req = &plan->req[plan->ref[i].req],
 			.term = cpci_plan_nth(plan, i),
 			.diag = diag,
-			.mapped = &bp[i].mapped,
+			.at = &bp[i],
 		};
 
 		if (look.term->symbol[0] == '\0' || bp[i].addr != 0)
 			continue;
 		bp[i].mapped = false;
-		switch (find_in_process(&look, &bp[i])) {
+		switch (find_in_process(&look)) {
 		case -1:
 			return -1;
 		case 0:
@@ -308,13 +281,12 @@ int cpci_symbols_find(struct cpci_symfiles *files, const struct cpci_plan *plan,
 	if (first == plan->nterms)
 		return 0;
 	look.req = &plan->req[plan->ref[first].req];
-	if (!cpci_own_proc()) {
-		cpci_diag(diag, EACCES, 0,
-			  "cannot count '%s': symbols are looked up in /proc, which is not mounted "
-			  "or is that of another PID namespace",
-			  look.req->name);
-		return -1;
-	}
+	if (!cpci_own_proc())
+		return cpci_diag(
+			diag, EACCES, 0,
+			"cannot count '%s': symbols are looked up in /proc, which is not mounted "
+			"or is that of another PID namespace",
+			look.req->name);
 	cpci_symfiles_trim(files);
 	error = cpci_process_open(&process, files, tid);
 	n = error == CPCI_PROCESS_OK ? find_all(&process, plan, bp, missing, diag)
@@ -336,19 +308,19 @@ int cpci_symbols_in_files(struct cpci_symfiles *files, const struct cpci_plan *p
 			.req = &plan->req[plan->ref[i].req],
 			.term = cpci_plan_nth(plan, i),
 			.diag = diag,
+			.at = &at[i],
 		};
 
 		if (look.term->file[0] != '/' || at[i].addr != 0)
 			continue;
-		switch (cpci_function_in_file(&look, files, tid, &at[i])) {
+		switch (cpci_function_in_file(&look, files, tid)) {
 		case -1:
 			return -1;
 		case 0:
 			cpci_symbols_hint(files, look.term, tid, hint);
-			cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
-				  "cannot count '%s': '%s' has no symbol '%s'%s", look.req->name,
-				  look.term->file, look.term->symbol, hint);
-			return -1;
+			return cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
+					 "cannot count '%s': '%s' has no symbol '%s'%s",
+					 look.req->name, look.term->file, look.term->symbol, hint);
 		default:
 			break;
 		}

@@ -7,10 +7,7 @@
 #include "../group/group.h"
 #include "symfile.h"
 
-/*
- * The first term with a symbol that has no address yet, or nterms.  `at` NULL: no term has
- * one.
- */
+/* The first term with a symbol that has no address yet, or nterms.  `at` NULL: no term has one. */
 uint_t cpci_symbols_first(const struct cpci_plan *plan, const struct cpci_symbol_addr *at);
 
 /* Formats "symbol" or "file:symbol" in a buffer of that size. */
@@ -18,14 +15,14 @@ uint_t cpci_symbols_first(const struct cpci_plan *plan, const struct cpci_symbol
 void cpci_symbol_name(const struct cpci_term *term, char *name);
 
 /*
- * Looks up the symbols in files that terms name by a path: in the view of the process of
- * thread `tid`; 0, -1: in the caller's view.  0, or -1: see `diag`.
+ * Looks up the symbols of terms with the path of a file.  The path is that in the view of the
+ * process of thread `tid`; 0, -1: in the caller's view.  0, or -1: see `diag`.
  */
 int cpci_symbols_in_files(struct cpci_symfiles *files, const struct cpci_plan *plan, pid_t tid,
 			  struct cpci_symbol_addr *at, struct cpci_diag *diag);
 /*
- * Looks up the symbols that have no address in `at` yet.  Returns how many the process of
- * thread `tid` does not have, and the first of them; -1: see `diag`.
+ * Looks up the symbols that have no address in `at` yet.  Returns how many of them the process of
+ * thread `tid` lacks; `missing` is the term of the first one.  -1: see `diag`.
  */
 int cpci_symbols_find(struct cpci_symfiles *files, const struct cpci_plan *plan, pid_t tid,
 		      struct cpci_symbol_addr *at, uint_t *missing, struct cpci_diag *diag);

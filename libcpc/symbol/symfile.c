@@ -12,11 +12,12 @@
 #define MAX_FILES 1024
 
 struct cpci_answer {
-	char *name;
 	enum cpci_elf_table which;
+	unsigned site;
 	int err;
 	struct cpci_symbol symbol;
 	LIST_ENTRY(cpci_answer) link;
+	char name[];
 };
 
 static bool same_time(const struct timespec *a, const struct timespec *b)
@@ -90,21 +91,16 @@ struct cpci_symfile *cpci_symfile_open(struct cpci_symfiles *files, const char *
 	if (*fd == -1)
 		return NULL;
 	file = get_file(files, *fd);
-	err = errno;
-	if (file != NULL && id != NULL && !cpci_same_file_id(file->id, *id)) {
-		file = NULL;
-		err = ESTALE;
-	}
-	if (file != NULL && file->err != 0) {
-		file = NULL;
-		err = LIST_FIRST(&files->list)->err;
-	}
-	if (file == NULL) {
-		close(*fd);
-		*fd = -1;
-		errno = err;
-	}
-	return file;
+	if (file == NULL)
+		err = errno;
+	else
+		err = id != NULL && !cpci_same_file_id(file->id, *id) ? ESTALE : file->err;
+	if (err == 0)
+		return file;
+	close(*fd);
+	*fd = -1;
+	errno = err;
+	return NULL;
 }
 
 /* Would another attempt fail with the same error? */
@@ -114,12 +110,12 @@ static bool is_lasting(int err)
 	       err == ENOTSUP || err == EIO;
 }
 
-static int search(const struct cpci_symfile *file, int fd, enum cpci_elf_table which,
-		  const char *name, struct cpci_symbol *symbol)
+static int search_file(const struct cpci_symfile *file, int fd, enum cpci_elf_table which,
+		       const char *name, unsigned site, struct cpci_symbol *symbol)
 {
 	struct stat st;
 
-	if (cpci_elf_search(&file->elf, fd, which, name, symbol) == -1)
+	if (cpci_elf_search(&file->elf, fd, which, name, site, symbol) == -1)
 		return errno;
 	if (fstat(fd, &st) == -1)
 		return errno;
@@ -127,27 +123,26 @@ static int search(const struct cpci_symfile *file, int fd, enum cpci_elf_table w
 }
 
 int cpci_symfile_find(struct cpci_symfile *file, int fd, enum cpci_elf_table which,
-		      const char *name, struct cpci_symbol *symbol)
+		      const char *name, unsigned site, struct cpci_symbol *symbol)
 {
 	struct cpci_answer *answer;
 
 	LIST_FOREACH(answer, &file->answers, link) {
-		if (answer->which == which && strcmp(answer->name, name) == 0)
+		if (answer->which == which && answer->site == site &&
+		    strcmp(answer->name, name) == 0)
 			break;
 	}
 	if (answer == NULL) {
-		int err = search(file, fd, which, name, symbol);
+		int err = search_file(file, fd, which, name, site, symbol);
 
-		if (!is_lasting(err)) {
-			errno = err;
+		if (!is_lasting(err))
+			return cpci_errno(err);
+		answer = calloc(1, sizeof(*answer) + strlen(name) + 1);
+		if (answer == NULL)
 			return -1;
-		}
-		answer = calloc(1, sizeof(*answer));
-		if (answer == NULL || (answer->name = strdup(name)) == NULL) {
-			free(answer);
-			return -1;
-		}
+		strcpy(answer->name, name);
 		answer->which = which;
+		answer->site = site;
 		answer->err = err;
 		answer->symbol = *symbol;
 		LIST_INSERT_HEAD(&file->answers, answer, link);
@@ -166,7 +161,7 @@ int cpci_symfile_is_linker(struct cpci_symfile *file, int fd)
 	if (file->elf.interpreted || !file->elf.shared || file->elf.dynamic == 0)
 		return 0;
 	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++) {
-		if (cpci_symfile_find(file, fd, CPCI_ELF_DYNAMIC, name[i], &symbol) == -1)
+		if (cpci_symfile_find(file, fd, CPCI_ELF_DYNAMIC, name[i], 0, &symbol) == -1)
 			return -1;
 		if (symbol.kind == CPCI_SYM_FOUND && !symbol.local)
 			return 1;
@@ -180,7 +175,6 @@ static void free_file(struct cpci_symfile *file)
 
 	while ((answer = LIST_FIRST(&file->answers)) != NULL) {
 		LIST_REMOVE(answer, link);
-		free(answer->name);
 		free(answer);
 	}
 	LIST_REMOVE(file, link);

@@ -21,11 +21,6 @@ struct cpci_symfile {
 /* An empty cache is zeroed. */
 struct cpci_symfiles {
 	LIST_HEAD(cpci_symfile_list, cpci_symfile) list;
-	/*
-	 * Hashes of the lists of libraries that were searched, and of the symbols, so that a
-	 * search is not repeated for each thread of a process.
-	 */
-	uint64_t seen[64];
 };
 
 /*
@@ -36,7 +31,7 @@ struct cpci_symfile *cpci_symfile_open(struct cpci_symfiles *files, const char *
 				       const struct cpci_file_id *id, int *fd);
 /* Does cpci_elf_search().  EBUSY: the file is being written. */
 int cpci_symfile_find(struct cpci_symfile *file, int fd, enum cpci_elf_table which,
-		      const char *name, struct cpci_symbol *symbol);
+		      const char *name, unsigned site, struct cpci_symbol *symbol);
 /* Is it a dynamic linker? */
 int cpci_symfile_is_linker(struct cpci_symfile *file, int fd);
 

@@ -4,6 +4,9 @@
 #include "sys.h"
 
 static pthread_mutex_t lock;
+/* How often the holder has taken the lock, and the previous cancellation state of that thread. */
+static unsigned depth;
+static int cancel_before;
 
 static void init_lock(void)
 {
@@ -15,42 +18,34 @@ static void init_lock(void)
 	pthread_mutexattr_destroy(&attr);
 }
 
-static void acquire(void)
+void cpci_lock(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, init_lock);
-	pthread_mutex_lock(&lock);
-}
-
-int cpci_lock(void)
-{
 	int cancel;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	acquire();
-	return cancel;
+	pthread_once(&once, init_lock);
+	pthread_mutex_lock(&lock);
+	if (depth++ == 0)
+		cancel_before = cancel;
 }
 
-void cpci_unlock(int cancel)
+void cpci_unlock(void)
 {
+	int cancel = cancel_before;
+	bool is_last = --depth == 0;
+
 	pthread_mutex_unlock(&lock);
-	pthread_setcancelstate(cancel, NULL);
+	if (is_last)
+		pthread_setcancelstate(cancel, NULL);
 }
 
-void cpci_lock_before_fork(void)
-{
-	acquire();
-}
-
-void cpci_lock_after_fork(void)
-{
-	pthread_mutex_unlock(&lock);
-}
-
-void cpci_lock_in_child(void)
+void cpci_unlock_in_child(void)
 {
 	init_lock();
+	for (unsigned i = 0; i < depth; i++)
+		pthread_mutex_lock(&lock);
+	cpci_unlock();
 }
 
 void cpci_fill_mask(sigset_t *mask)

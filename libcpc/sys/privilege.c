@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * privilege.c - what the kernel permits: perf_event_paranoid and capabilities(7).
- */
+/* privilege.c - what the kernel permits: perf_event_paranoid and capabilities(7). */
 #include "sys.h"
 
 #include <errno.h>
@@ -11,10 +9,6 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38 /* linux/capability.h since 5.8 */
-#endif
 
 int cpci_paranoid(void)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * proc.c - small files of /proc and /sys.
- */
+/* proc.c - small files of /proc and /sys. */
 #include "sys.h"
 
 #include <dirent.h>
@@ -43,7 +41,7 @@ long cpci_read_number(const char *path, long none)
 	return cpci_read_number_at(AT_FDCWD, path, none);
 }
 
-/* It does without snprintf(3), which is not safe in signal handlers. */
+/* Avoids snprintf(3), which is not safe in signal handlers. */
 int cpci_open_proc(pid_t pid, const char *name)
 {
 	char path[64] = "/proc/self/", digits[16], *p = digits + sizeof(digits) - 1;
@@ -86,7 +84,7 @@ bool cpci_lwp_ended(pid_t tid)
 	errno = 0;
 	if (!cpci_read_proc(tid, "stat", stat, sizeof(stat)))
 		return errno == ENOENT || errno == ESRCH;
-	p = strrchr(stat, ')'); /* the name may contain others */
+	p = strrchr(stat, ')'); /* the last one: the name may contain some, too */
 	if (p == NULL || sscanf(p + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) != 2)
 		return false;
 	return state == 'Z' || state == 'X' || (flags & PF_EXITING) != 0;
@@ -94,26 +92,23 @@ bool cpci_lwp_ended(pid_t tid)
 
 bool cpci_orphans_are_reaped(void)
 {
-	/* Children of process 1 itself end with it. */
-	FILE *f = getpid() != 1 && cpci_own_proc() ? fopen("/proc/1/status", "re") : NULL;
-	unsigned long long mask, all = 0;
-	char *line = NULL;
-	size_t room = 0;
-	bool known = false;
+	/* If SIGCHLD is blocked, process 1 uses sigwait(3) or signalfd(2). */
+	static const char *const masks[] = {"\nSigBlk:", "\nSigIgn:", "\nSigCgt:"};
+	unsigned long long all = 0;
+	char text[4096];
+	const char *line;
 
-	while (f != NULL && getline(&line, &room, f) > 0) {
-		/* If SIGCHLD is blocked, process 1 uses sigwait(3) or signalfd(2). */
-		if (sscanf(line, "SigBlk: %llx", &mask) != 1 &&
-		    sscanf(line, "SigIgn: %llx", &mask) != 1 &&
-		    sscanf(line, "SigCgt: %llx", &mask) != 1)
-			continue;
-		all |= mask;
-		known = true;
+	if (getpid() == 1) /* its children end with it */
+		return false;
+	if (!cpci_own_proc() || !cpci_read_proc(1, "status", text, sizeof(text)))
+		return true;
+	for (size_t i = 0; i < sizeof(masks) / sizeof(*masks); i++) {
+		line = strstr(text, masks[i]);
+		if (line == NULL)
+			return true;
+		all |= strtoull(line + strlen(masks[i]), NULL, 16);
 	}
-	free(line);
-	if (f != NULL)
-		fclose(f);
-	return getpid() != 1 && (!known || (all >> (SIGCHLD - 1) & 1) != 0);
+	return (all >> (SIGCHLD - 1) & 1) != 0;
 }
 
 #define LOOK_FILES 200000 /* the limit of open files that are read, which takes 0.2 s */
@@ -159,7 +154,6 @@ unsigned cpci_count_openers(const char *file, unsigned most, pid_t *last)
 void cpci_process_name(pid_t pid, char *text, size_t size)
 {
 	char name[32];
-	size_t n;
 
 	if (pid == getpid()) {
 		snprintf(text, size, "this process");
@@ -169,11 +163,10 @@ void cpci_process_name(pid_t pid, char *text, size_t size)
 		snprintf(text, size, "a process that cannot be seen from here");
 		return;
 	}
-	n = strcspn(name, "\n");
-	name[n] = '\0';
-	for (size_t i = 0; i < n; i++) {
-		if (name[i] < ' ' || name[i] > '~')
-			name[i] = '?';
+	name[strcspn(name, "\n")] = '\0';
+	for (char *p = name; *p != '\0'; p++) {
+		if (*p < ' ' || *p > '~')
+			*p = '?';
 	}
 	snprintf(text, size, "process %d (%s)", (int)pid, name);
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * sys.c - the calling thread, time, numbers.
- */
+/* sys.c - the calling thread, time, numbers, arrays. */
 #include "sys.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
@@ -48,16 +45,24 @@ hrtime_t cpci_now(void)
 
 long cpci_kernel(void)
 {
-	static atomic_long version = -1;
 	int major, minor, patch = 0;
 	struct utsname name;
 
-	if (version == -1 && uname(&name) == 0 &&
-	    sscanf(name.release, "%d.%d.%d", &major, &minor, &patch) >= 2)
-		version = CPCI_KERNEL(major, minor, patch);
-	else if (version == -1)
-		version = 0;
-	return version;
+	if (uname(&name) == -1 || sscanf(name.release, "%d.%d.%d", &major, &minor, &patch) < 2)
+		return 0;
+	return CPCI_KERNEL(major, minor, patch);
+}
+
+void *cpci_grow(void *array, size_t n, size_t *room, size_t size)
+{
+	size_t more = 2 * n + 32;
+
+	if (n < *room)
+		return array;
+	array = reallocarray(array, more, size);
+	if (array != NULL)
+		*room = more;
+	return array;
 }
 
 bool cpci_parse_number(const char *s, uint64_t *val)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * sys.h - the bottom layer: the calling thread, time, privileges, /proc and /sys.
- */
+/* sys.h - the bottom layer: the calling thread, time, privileges, /proc and /sys. */
 #ifndef CPCI_SYS_H
 #define CPCI_SYS_H
 
 #include <cpc_types.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -14,7 +13,7 @@
 
 /* The calling thread's id, without a system call. */
 pid_t cpci_self(void);
-/* Call this in a forked child, whose thread has another id. */
+/* Call this in a forked child: its thread has another id. */
 void cpci_self_forget(void);
 
 hrtime_t cpci_now(void); /* CLOCK_MONOTONIC */
@@ -25,6 +24,19 @@ long cpci_kernel(void);
 
 /* Parses a decimal, 0x hex or 0 octal number, without blanks and signs. */
 bool cpci_parse_number(const char *s, uint64_t *val);
+
+/*
+ * Makes room for one more element of `size` bytes in an array of `n`.  Returns the array; NULL:
+ * out of memory, and the old array stays valid.
+ */
+void *cpci_grow(void *array, size_t n, size_t *room, size_t size);
+
+/* Sets errno; returns -1. */
+static inline int cpci_errno(int err)
+{
+	errno = err;
+	return -1;
+}
 
 /* close(2), but keeps errno.  A negative `fd` is ignored. */
 void cpci_close(int fd);
@@ -45,7 +57,7 @@ bool cpci_read_proc(pid_t pid, const char *name, char *text, size_t size);
 /* Is /proc mounted, and does it show our PID namespace? */
 bool cpci_own_proc(void);
 
-/* Has the thread exited, or will it run no more of its program?  False if that is unknown. */
+/* Has the thread exited, or is it exiting?  False if that is unknown. */
 bool cpci_lwp_ended(pid_t tid);
 
 /*
@@ -65,8 +77,8 @@ unsigned cpci_count_openers(const char *file, unsigned most, pid_t *last);
 void cpci_process_name(pid_t pid, char *text, size_t size);
 
 /*
- * The root directory of tracefs, which stays open: of a mount, or of a private mount of our
- * own.  -1 and errno: EACCES: permission denied; any other: the file is missing.
+ * The root directory of tracefs, which stays open.  If tracefs is not mounted, it is mounted for
+ * this process alone.  -1 and errno: EACCES: permission denied; any other: not mounted.
  */
 #define CPCI_TRACEFS "/sys/kernel/tracing"
 int cpci_tracefs(void);
@@ -74,35 +86,28 @@ int cpci_tracefs(void);
 /* kernel.perf_event_paranoid.  INT_MIN: a kernel without perf events; INT_MAX: unknown. */
 int cpci_paranoid(void);
 
-/* Has the process this capability?  0: the caller. */
+/* Does the process have this capability?  `pid` 0: the caller. */
 bool cpci_have_cap(pid_t pid, int cap);
-/* Has the process CAP_PERFMON or CAP_SYS_ADMIN?  Safe in signal handlers. */
+/* Does the process have CAP_PERFMON or CAP_SYS_ADMIN?  Safe in signal handlers. */
 bool cpci_privileged(pid_t pid);
-/*
- * Has the caller CAP_PERFMON or CAP_SYS_ADMIN in the initial user namespace, where the kernel
- * checks it?
- */
+/* Does the caller have one in the initial user namespace, where the kernel checks them? */
 bool cpci_privileged_here(void);
 
 /* ---- lock.c -------------------------------------------------------------------- */
 
 /*
- * The library's lock.  It protects the handles and their lists, and which LWP has bound which
- * set.  cpci_lock() disables cancellation, so that the lock is always released, and returns
- * the previous state for cpci_unlock().  The lock is recursive: fork(2) takes it, and a signal
- * handler may fork while its thread holds it.
+ * The library's lock.  It protects the handles, their lists, and the bindings of sets to LWPs.
+ * Its holder cannot be cancelled, so that it is always released.  It is recursive: fork(2) takes
+ * it, and a signal handler may fork while its thread holds it.
  */
-int cpci_lock(void);
-void cpci_unlock(int cancel);
-void cpci_lock_before_fork(void);
-void cpci_lock_after_fork(void);
-/* Recreates the lock: the child's thread has another id than the parent's, which holds it. */
-void cpci_lock_in_child(void);
+void cpci_lock(void);
+void cpci_unlock(void);
+/* cpci_unlock() in the child after a fork(2): the mutex's holder has another thread id there. */
+void cpci_unlock_in_child(void);
 
 /*
- * Fills `mask` with all signals but those that a thread's own actions raise, such as a
- * forbidden system call: they would kill the process if they were blocked.  Safe in signal
- * handlers.
+ * Fills `mask` with all signals except those that a thread's own actions raise, such as a
+ * forbidden system call: blocked, they would kill the process.  Safe in signal handlers.
  */
 void cpci_fill_mask(sigset_t *mask);
 /* Keep signal handlers from interrupting the calling LWP.  Safe in signal handlers. */
@@ -114,9 +119,7 @@ void cpci_unblock_signals(const sigset_t *old);
 typedef __typeof__(pthread_create) cpci_create_fn;
 /* pthread_create(3) of the C library, or of a sanitizer that wraps it; NULL: not found. */
 cpci_create_fn *cpci_next_create(void);
-/* The next definition of a function that the library interposes; NULL: not found. */
-void *cpci_next(const char *name);
-/* Creates a thread for the library itself, which inherits no counters. */
+/* Creates a thread for the library itself, which inherits no counters and takes no signals. */
 int cpci_thread_create(pthread_t *thread, void *(*start)(void *), void *arg);
 
 #endif /* CPCI_SYS_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/* thread.c - the functions of the C library that set/births.c interposes. */
+/* thread.c - pthread_create() of the C library, which set/births.c interposes. */
 #include "sys.h"
 
 #include <dlfcn.h>
@@ -9,24 +9,18 @@
 #include <time.h>
 
 /*
- * If a sanitizer's runtime or the C library is linked statically, these names, which only
- * they define, lead to the next definition.
+ * Other names of pthread_create(), which only a sanitizer's runtime and the C library define.  If
+ * one of these is linked statically, dlsym(3) does not find its pthread_create().
  */
 extern cpci_create_fn __interceptor_pthread_create __attribute__((weak, visibility("hidden")));
 extern cpci_create_fn __pthread_create __attribute__((weak, visibility("hidden")));
 #if defined(__GLIBC__) && __GLIBC__ == 2 && __GLIBC_MINOR__ >= 34
 /*
- * Without a reference, the linker would not take timer_create() from libc.a, which this
- * needs.
+ * A weak reference does not make the linker take __pthread_create from libc.a.  A reference to
+ * timer_create() does, because that calls it.
  */
 __attribute__((used)) static __typeof__(timer_create) *const needs_threads = timer_create;
 #endif
-
-void *cpci_next(const char *name)
-{
-	/* In a statically linked program dlsym(3) finds nothing. */
-	return __pthread_create == NULL ? dlsym(RTLD_NEXT, name) : NULL;
-}
 
 cpci_create_fn *cpci_next_create(void)
 {
@@ -37,13 +31,18 @@ cpci_create_fn *cpci_next_create(void)
 	if (__pthread_create != NULL)
 		return __pthread_create;
 	if (next == NULL)
-		next = (cpci_create_fn *)(uintptr_t)cpci_next("pthread_create");
+		next = (cpci_create_fn *)(uintptr_t)dlsym(RTLD_NEXT, "pthread_create");
 	return next;
 }
 
 int cpci_thread_create(pthread_t *thread, void *(*start)(void *), void *arg)
 {
 	cpci_create_fn *create = cpci_next_create();
+	sigset_t old;
+	int err;
 
-	return create != NULL ? create(thread, NULL, start, arg) : EAGAIN;
+	cpci_block_signals(&old);
+	err = create != NULL ? create(thread, NULL, start, arg) : EAGAIN;
+	cpci_unblock_signals(&old);
+	return err;
 }

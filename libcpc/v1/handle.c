@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/* handle.c - the handle of the obsolete interface, error messages, and what the machine is. */
+/* handle.c - the handle of the obsolete interface, error messages, and queries of the machine. */
 #include "v1.h"
 
 #include <errno.h>
@@ -59,8 +59,7 @@ int cpci_v1_fail(const char *fn, const char *fmt, ...)
 	va_start(ap, fmt);
 	(errfn != NULL ? errfn : default_errfn)(fn, fmt, ap);
 	va_end(ap);
-	errno = err;
-	return -1;
+	return cpci_errno(err);
 }
 
 int cpci_v1_fail_libcpc(const char *fn)
@@ -79,15 +78,9 @@ void cpc_seterrfn(cpc_errfn_t *fn)
 
 uint_t cpc_version(uint_t ver)
 {
-	switch (ver) {
-	case CPC_VER_NONE:
+	if (ver == CPC_VER_NONE)
 		return CPC_VER_CURRENT;
-	case CPC_VER_1:
-	case CPC_VER_CURRENT:
-		return ver;
-	default:
-		return CPC_VER_NONE;
-	}
+	return ver == CPC_VER_1 || ver == CPC_VER_CURRENT ? ver : CPC_VER_NONE;
 }
 
 int cpc_getcpuver(void)

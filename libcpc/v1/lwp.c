@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * lwp.c - the event of the calling LWP.
- */
+/* lwp.c - the event of the calling LWP. */
 #include "v1.h"
 
 #include <errno.h>
@@ -29,7 +27,7 @@ static _Thread_local struct lwp {
 	cpc_buf_t *buf;
 	bool heir;	/* another LWP has bound the set */
 	uint_t on, off; /* modes switched since the bind */
-	uint64_t tick;	/* what it had counted before the last switch */
+	uint64_t tick;	/* its cycles before the last switch of modes */
 } self __attribute__((tls_model("initial-exec")));
 
 /* Lets a sample notice that a signal handler has overwritten `self.buf`. */
@@ -67,9 +65,9 @@ static void release_orphans(void)
 /* Finds a released set for reuse. */
 static struct set *find_old(const cpc_event_t *event, int flags)
 {
-	int cancel = cpci_lock();
 	struct set *set;
 
+	cpci_lock();
 	release_orphans();
 	for (set = inherited; set != NULL; set = set->next) {
 		if (!set->taken && set->spec == event->ce_spec && set->flags == flags)
@@ -77,7 +75,7 @@ static struct set *find_old(const cpc_event_t *event, int flags)
 	}
 	if (set != NULL)
 		set->taken = true;
-	cpci_unlock(cancel);
+	cpci_unlock();
 	return set;
 }
 
@@ -85,7 +83,6 @@ static struct set *find_old(const cpc_event_t *event, int flags)
 static struct set *take_set(const cpc_event_t *event, int flags, uint_t on, uint_t off)
 {
 	struct set *set = (flags & CPC_BIND_LWP_INHERIT) != 0 ? find_old(event, flags) : NULL;
-	int cancel;
 
 	if (set != NULL) {
 		set_presets(set, event);
@@ -103,26 +100,24 @@ static struct set *take_set(const cpc_event_t *event, int flags, uint_t on, uint
 		return NULL;
 	}
 	if ((flags & CPC_BIND_LWP_INHERIT) != 0) {
-		cancel = cpci_lock();
+		cpci_lock();
 		set->next = inherited;
 		inherited = set;
-		cpci_unlock(cancel);
+		cpci_unlock();
 	}
 	return set;
 }
 
 static void give_back(struct set *set)
 {
-	int cancel;
-
 	if ((set->flags & CPC_BIND_LWP_INHERIT) == 0) {
 		cpc_set_destroy(cpci_v1_handle(), set->set);
 		free(set);
 		return;
 	}
-	cancel = cpci_lock();
+	cpci_lock();
 	set->taken = false;
-	cpci_unlock(cancel);
+	cpci_unlock();
 }
 
 /* ---- the calling LWP -------------------------------------------------------------- */
@@ -130,11 +125,10 @@ static void give_back(struct set *set)
 /* The set that other LWPs inherited counts on. */
 static void leave_to_heirs(struct set *set)
 {
-	int cancel = cpci_lock();
-
+	cpci_lock();
 	set->orphan = true;
 	release_orphans();
-	cpci_unlock(cancel);
+	cpci_unlock();
 }
 
 static void lwp_ends(void *arg)
@@ -204,19 +198,16 @@ static int bind_set(const cpc_event_t *event, int flags, uint_t on, uint_t off)
 	cpc_t *cpc = cpci_v1_handle();
 	struct set *set = take_set(event, flags, on, off);
 	cpc_buf_t *buf = set != NULL ? cpc_buf_create(cpc, set->set) : NULL;
-	int err;
 
 	if (buf != NULL &&
 	    cpc_bind_curlwp(cpc, set->set, (uint_t)flags & CPC_BIND_LWP_INHERIT) == 0) {
 		replace(set, buf);
 		return 0;
 	}
-	err = errno;
 	if (buf != NULL)
 		cpc_buf_destroy(cpc, buf);
 	if (set != NULL)
 		give_back(set);
-	errno = err;
 	return -1;
 }
 
@@ -253,10 +244,8 @@ int cpc_bind_event(cpc_event_t *event, int flags)
 
 	if (event == NULL)
 		return cpc_rele();
-	if ((flags & ~(CPC_BIND_EMT_OVF | CPC_BIND_LWP_INHERIT)) != 0) {
-		errno = EINVAL;
-		return -1;
-	}
+	if ((flags & ~(CPC_BIND_EMT_OVF | CPC_BIND_LWP_INHERIT)) != 0)
+		return cpci_errno(EINVAL);
 	if (cpci_v1_spec(event) == NULL)
 		return -1;
 	if ((flags & CPC_BIND_EMT_OVF) != 0) {
@@ -382,14 +371,12 @@ int cpc_count_sys_events(int enable)
 static int try_event(cpc_t *cpc, const char *event)
 {
 	cpc_set_t *set = cpc_set_create(cpc);
-	int rc = -1, err;
+	int rc = -1;
 
 	if (set != NULL && cpc_set_add_request(cpc, set, event, 0, CPC_COUNT_USER, 0, NULL) != -1)
 		rc = cpc_bind_curlwp(cpc, set, 0);
-	err = errno;
 	if (set != NULL)
 		cpc_set_destroy(cpc, set);
-	errno = err;
 	return rc;
 }
 

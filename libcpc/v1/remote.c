@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * remote.c - events of LWPs of controlled processes, and of CPUs.
- */
+/* remote.c - events of LWPs of controlled processes, and of CPUs. */
 #include "v1.h"
 
 #include <bsd/sys/queue.h>
@@ -27,14 +25,14 @@ static LIST_HEAD(, binding) bindings = LIST_HEAD_INITIALIZER(bindings);
 /* Finds a binding.  NULL and errno: EINVAL. */
 static struct binding *find_binding(const pctx_t *pctx, int id)
 {
-	int cancel = cpci_lock();
 	struct binding *b;
 
+	cpci_lock();
 	LIST_FOREACH(b, &bindings, entry) {
 		if (b->pctx == pctx && b->id == id)
 			break;
 	}
-	cpci_unlock(cancel);
+	cpci_unlock();
 	if (b == NULL)
 		errno = EINVAL;
 	return b;
@@ -42,40 +40,35 @@ static struct binding *find_binding(const pctx_t *pctx, int id)
 
 static void free_binding(struct binding *b)
 {
-	int err = errno;
-
 	if (b->buf != NULL)
 		cpc_buf_destroy(cpci_v1_handle(), b->buf);
 	if (b->set != NULL)
 		cpc_set_destroy(cpci_v1_handle(), b->set);
 	free(b);
-	errno = err;
 }
 
 static int release(const pctx_t *pctx, int id)
 {
 	struct binding *b = find_binding(pctx, id);
-	int cancel;
 
 	if (b == NULL)
 		return -1;
-	cancel = cpci_lock();
+	cpci_lock();
 	LIST_REMOVE(b, entry);
-	cpci_unlock(cancel);
+	cpci_unlock();
 	free_binding(b);
 	return 0;
 }
 
-static int sample(const pctx_t *pctx, int id, cpc_event_t *event)
+/* `b` NULL: there is no such binding, see errno. */
+static int sample(const struct binding *b, cpc_event_t *event)
 {
-	struct binding *b = find_binding(pctx, id);
-
 	return b != NULL ? cpci_v1_sample(b->set, b->buf, b->spec, event) : -1;
 }
 
 /* Makes an unbound set for an event.  NULL: the error function was called. */
-static struct binding *prepare(const char *fn, pctx_t *pctx, int id, const cpc_event_t *event,
-			       int flags)
+static struct binding *prepare_binding(const char *fn, pctx_t *pctx, int id,
+				       const cpc_event_t *event, int flags)
 {
 	const struct cpci_v1_spec *spec = cpci_v1_spec(event);
 	struct binding *b;
@@ -104,17 +97,15 @@ static struct binding *prepare(const char *fn, pctx_t *pctx, int id, const cpc_e
 /* Keeps a binding in place of the previous one, or frees it if binding failed. */
 static int keep_binding(const char *fn, struct binding *b, int rc)
 {
-	int cancel;
-
 	if (rc == -1) {
 		cpci_v1_fail_libcpc(fn);
 		free_binding(b);
 		return -1;
 	}
 	release(b->pctx, b->id);
-	cancel = cpci_lock();
+	cpci_lock();
 	LIST_INSERT_HEAD(&bindings, b, entry);
-	cpci_unlock(cancel);
+	cpci_unlock();
 	return 0;
 }
 
@@ -123,7 +114,7 @@ static int keep_binding(const char *fn, struct binding *b, int rc)
 int cpc_pctx_bind_event(pctx_t *pctx, id_t lwpid, cpc_event_t *event, int flags)
 {
 	static const char fn[] = "cpc_pctx_bind_event";
-	struct binding *b = prepare(fn, pctx, (int)lwpid, event, flags);
+	struct binding *b = prepare_binding(fn, pctx, (int)lwpid, event, flags);
 
 	if (b == NULL)
 		return -1;
@@ -134,11 +125,9 @@ int cpc_pctx_take_sample(pctx_t *pctx, id_t lwpid, cpc_event_t *event)
 {
 	struct binding *b = find_binding(pctx, (int)lwpid);
 
-	if (b != NULL && cpc_set_enabled(cpci_v1_handle(), b->set) == -1) {
-		errno = EAGAIN; /* it was invalidated */
-		return -1;
-	}
-	return sample(pctx, (int)lwpid, event);
+	if (b != NULL && cpc_set_enabled(cpci_v1_handle(), b->set) == -1)
+		return cpci_errno(EAGAIN); /* it was invalidated */
+	return sample(b, event);
 }
 
 int cpc_pctx_rele(pctx_t *pctx, id_t lwpid)
@@ -167,8 +156,7 @@ static int only_cpu(void)
 		return -1;
 	if (CPU_COUNT_S(sizeof(mask), (cpu_set_t *)mask) == 1)
 		return sched_getcpu();
-	errno = EINVAL;
-	return -1;
+	return cpci_errno(EINVAL);
 }
 
 int cpc_shared_open(void)
@@ -188,7 +176,7 @@ int cpc_shared_bind_event(int fd, cpc_event_t *event, int flags)
 		return cpci_v1_fail(fn, "%s",
 				    cpu == -1 ? "the calling LWP is not bound to a CPU"
 					      : strerror(errno));
-	b = prepare(fn, NULL, fd, event, flags);
+	b = prepare_binding(fn, NULL, fd, event, flags);
 	if (b == NULL)
 		return -1;
 	return keep_binding(fn, b, cpc_bind_cpu(cpci_v1_handle(), cpu, b->set, 0));
@@ -196,7 +184,7 @@ int cpc_shared_bind_event(int fd, cpc_event_t *event, int flags)
 
 int cpc_shared_take_sample(int fd, cpc_event_t *event)
 {
-	return sample(NULL, fd, event);
+	return sample(find_binding(NULL, fd), event);
 }
 
 int cpc_shared_rele(int fd)

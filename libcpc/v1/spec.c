@@ -28,10 +28,10 @@ static char *next_word(char **rest)
 	return word;
 }
 
-static int refuse(const char *what, const char *word)
+static int refuse(const char *fmt, const char *word)
 {
 	errno = EINVAL;
-	return cpci_v1_fail(strtoevent, what, word);
+	return cpci_v1_fail(strtoevent, fmt, word);
 }
 
 static int add_event(struct cpci_v1_spec *spec, char *word, uint_t *next)
@@ -77,7 +77,7 @@ struct attribute {
 /* Parses a word as an attribute.  0: it is not one; -1: invalid. */
 static int read_attribute(cpc_t *cpc, char *word, struct attribute *attr)
 {
-	char *value = strchr(word, '='), *end, *digits;
+	char *value = strchr(word, '='), *digits, first;
 
 	*attr = (struct attribute){.name = word, .val = 1, .slot = -1};
 	if (value != NULL)
@@ -85,24 +85,18 @@ static int read_attribute(cpc_t *cpc, char *word, struct attribute *attr)
 	digits = word + strlen(word);
 	while (digits > word && digits[-1] >= '0' && digits[-1] <= '9')
 		digits--;
-	if (!is_known(cpc, word) && *digits != '\0') {
-		char first = *digits;
-
+	if (!is_known(cpc, word)) {
+		first = *digits;
 		attr->slot = strtol(digits, NULL, 10);
 		*digits = '\0';
-		if (!is_known(cpc, word))
+		if (first == '\0' || !is_known(cpc, word)) {
 			*digits = first;
+			if (value != NULL)
+				*value = '=';
+			return 0;
+		}
 	}
-	if (!is_known(cpc, word)) {
-		if (value != NULL)
-			*value = '=';
-		return 0;
-	}
-	errno = 0;
-	if (value == NULL)
-		return 1;
-	attr->val = strtoull(value + 1, &end, 0);
-	if (errno != 0 || end == value + 1 || *end != '\0' || value[1] == '-')
+	if (value != NULL && !cpci_parse_number(value + 1, &attr->val))
 		return refuse("the value of attribute '%s' is not a number", word);
 	return 1;
 }
@@ -142,7 +136,7 @@ static int apply_all(struct cpci_v1_spec *spec, const struct attribute *attr)
 static int parse(cpc_t *cpc, struct cpci_v1_spec *spec)
 {
 	struct attribute attr[2 * CPCI_V1_ATTRS];
-	char *rest = spec->words, *word;
+	char *rest = spec->text + strlen(spec->text) + 1, *word;
 	uint_t next = 0, nattrs = 0;
 	int rc;
 
@@ -167,33 +161,21 @@ static int parse(cpc_t *cpc, struct cpci_v1_spec *spec)
 	return 0;
 }
 
-static void free_spec(struct cpci_v1_spec *spec)
-{
-	if (spec == NULL)
-		return;
-	free(spec->text);
-	free(spec->words);
-	free(spec);
-}
-
-/*
- * Stores a spec, or finds an equal one; returns its index plus 1.  0 and errno: the table is
- * full.
- */
+/* Stores a spec, or finds an equal one: its index plus 1.  0 and errno: the table is full. */
 static uint_t intern_spec(struct cpci_v1_spec *spec)
 {
-	int cancel = cpci_lock();
 	uint_t i;
 
+	cpci_lock();
 	for (i = 0; i < MAX_SPECS && specs[i] != NULL; i++) {
 		if (strcmp(specs[i]->text, spec->text) == 0)
 			break;
 	}
 	if (i == MAX_SPECS || specs[i] != NULL)
-		free_spec(spec);
+		free(spec);
 	else
 		specs[i] = spec;
-	cpci_unlock(cancel);
+	cpci_unlock();
 	if (i < MAX_SPECS)
 		return i + 1;
 	errno = ENOMEM;
@@ -203,6 +185,7 @@ static uint_t intern_spec(struct cpci_v1_spec *spec)
 int cpc_strtoevent(int cpuver, const char *text, cpc_event_t *event)
 {
 	cpc_t *cpc = cpci_v1_handle();
+	size_t size = strlen(text) + 1;
 	struct cpci_v1_spec *spec;
 	cpc_set_t *set;
 
@@ -210,24 +193,19 @@ int cpc_strtoevent(int cpuver, const char *text, cpc_event_t *event)
 		return cpci_v1_fail(strtoevent, "%s", strerror(errno));
 	if (cpuver != CPCI_V1_CPU)
 		return refuse("the spec '%s' is for another machine", text);
-	spec = calloc(1, sizeof(*spec));
-	if (spec != NULL) {
-		spec->text = strdup(text);
-		spec->words = strdup(text);
-	}
-	if (spec == NULL || spec->text == NULL || spec->words == NULL) {
-		free_spec(spec);
-		errno = ENOMEM;
+	spec = calloc(1, sizeof(*spec) + 2 * size);
+	if (spec == NULL)
 		return cpci_v1_fail(strtoevent, "%s", strerror(errno));
-	}
+	memcpy(spec->text, text, size);
+	memcpy(spec->text + size, text, size);
 	if (parse(cpc, spec) == -1) {
-		free_spec(spec);
+		free(spec);
 		return -1;
 	}
 	set = cpci_v1_set(spec, 0, 0, NULL);
 	if (set == NULL) {
 		cpci_v1_fail_libcpc(strtoevent);
-		free_spec(spec);
+		free(spec);
 		return -1;
 	}
 	cpc_set_destroy(cpc, set);
@@ -273,13 +251,10 @@ cpc_set_t *cpci_v1_set(const struct cpci_v1_spec *spec, uint_t on, uint_t off,
 {
 	cpc_t *cpc = cpci_v1_handle();
 	cpc_set_t *set = cpc != NULL ? cpc_set_create(cpc) : NULL;
-	int err;
 
 	if (set == NULL || add_requests(cpc, set, spec, on, off, presets) == 0)
 		return set;
-	err = errno;
 	cpc_set_destroy(cpc, set);
-	errno = err;
 	return NULL;
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/*
- * v1.h - the obsolete interface, over public calls and the lock of libcpc.
- */
+/* v1.h - the obsolete interface, over public calls and the lock of libcpc. */
 #ifndef CPCI_V1_H
 #define CPCI_V1_H
 
@@ -17,8 +15,6 @@
 
 /* The parsed spec of an event; never freed. */
 struct cpci_v1_spec {
-	char *text;  /* the original text */
-	char *words; /* a copy that `name` points into */
 	uint_t nreqs;
 	struct cpci_v1_req {
 		char *name;
@@ -27,6 +23,7 @@ struct cpci_v1_spec {
 		uint_t nattrs;
 		cpc_attr_t attr[CPCI_V1_ATTRS];
 	} req[CPC_EVENT_PICS];
+	char text[]; /* the original text, followed by a copy that names point into */
 };
 
 /* ---- handle.c ----------------------------------------------------------------- */
@@ -40,10 +37,7 @@ int cpci_v1_fail_libcpc(const char *fn);
 
 /* ---- spec.c ------------------------------------------------------------------- */
 
-/*
- * Returns the spec of an event.  NULL and EINVAL if the event is not from cpc_strtoevent().
- * Safe in signal handlers.
- */
+/* The spec of an event; safe in signal handlers.  NULL and EINVAL: not of cpc_strtoevent(). */
 const struct cpci_v1_spec *cpci_v1_spec(const cpc_event_t *event);
 /*
  * Makes a set that counts the spec, from `presets`, or from 0 (NULL).  `on` is added to the

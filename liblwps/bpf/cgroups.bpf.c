@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * cgroups.bpf.c - where a css_set, the cgroups that a task is in, has the pointer for one
+ * cgroups.bpf.c - find the offset in a css_set (the cgroups of a task) of the pointer for one
  * hierarchy: see cgroup_of() in task.bpf.h.
  *
- * Relocations of css_set and of enum cgroup_subsys_id are expensive, and are made here alone: the
- * kernel looks up each in all its types, 0.3 ms, since its cache of the results (cand_cache in
- * kernel/bpf/btf.c) has one place for the names of both and of mm_struct.
+ * Only this file has relocations of css_set and enum cgroup_subsys_id, as each costs 0.3 ms: the
+ * kernel searches all its types.  Its cache of the results (cand_cache in kernel/bpf/btf.c) does
+ * not help, since both names and mm_struct share an entry.
  */
 #include "../types.h"
 
@@ -19,7 +19,7 @@
 
 const volatile __u32 hierarchy = 0; /* enum lwps_hierarchy */
 
-/* Never attached: user space runs it.  Returns bytes. */
+/* Never attached: user space runs it.  Returns the offset in bytes. */
 SEC("raw_tp/lwps_cgroups")
 int cgroup_offset(void *ctx)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * count.bpf.c - programs in the kernel that count for each LWP of a tree of processes, and emit
- * records of births, execs and exits.  No LWP is ever stopped.
+ * count.bpf.c - BPF programs that count for each LWP of a tree of processes, and emit records of
+ * births, execs and exits.  They never stop an LWP.
  *
- * The perf events belong to the CPUs.  At a context switch to or from a tracked LWP the CPU's
- * counters are read, and the difference since the last time is charged to the slot of the LWP
+ * The perf events belong to the CPUs.  At a context switch to or from a tracked LWP on_switch()
+ * reads the CPU's counters.  It charges their increase since the last time to the slot of the LWP
  * that leaves.  The task storage of an LWP holds its slot.
  *
  * From Linux 7.0 on tracepoints call programs with preemption on.  While a task is preempted in a
@@ -15,13 +15,13 @@
  *  - births come from sched_wakeup_new and missed exits are found in sched_switch, which run under
  *    the lock of a runqueue and are never skipped;
  *  - on_exec() is attached twice.  An exec that both miss is found at the next switch, and the
- *    counts on either side of it are marked.
+ *    counts of the old and the new program are marked.
  *
- * All programs are loaded.  Those that a run or a kernel does not need are not attached, and their
- * constants make them empty.
+ * All programs are loaded.  Those that a run or a kernel does not need are not attached, and
+ * constants make the verifier remove their code.
  *
- * Raw tracepoints suffice for programs that look at the current task, and load faster.  Task
- * storage of other tasks requires the types of tp_btf.
+ * Raw tracepoints load faster, and suffice for programs that look at the current task.  Only tp_btf
+ * has the types for task storage of other tasks.
  */
 #include "no_storage.bpf.h"
 #include "owner.bpf.h"
@@ -36,12 +36,12 @@ static __always_inline bool is_leader(const struct task_struct *t)
 	return t->pid == t->tgid;
 }
 
-#define MAX_DEPTH 64 /* generations that are climbed at a time */
+#define MAX_DEPTH 64 /* generations above a task */
 
 /*
- * Is @t a descendant of a process that is being attached to?  Only the tool itself and its
- * children are not attached to.  A process whose parent exits becomes a child of another of its
- * ancestors, so one look at any moment suffices.
+ * Is @t a descendant of a process that is being attached to?  The tool and its children are not.
+ * A process whose parent exits becomes the child of another ancestor, so one look at any moment
+ * suffices.
  */
 static __noinline bool is_descendant(struct task_struct *t)
 {
@@ -59,7 +59,7 @@ static __noinline bool is_descendant(struct task_struct *t)
 	return false;
 }
 
-/* The entry of the process of @t, if that is being attached to; or NULL. */
+/* The entry of the process of @t, if it is being attached to; else NULL. */
 static __always_inline __u32 *attach_target(struct task_struct *t)
 {
 	const __u32 none = 0;
@@ -82,8 +82,8 @@ static __always_inline __u32 *attach_target(struct task_struct *t)
 /* ---- births ---- */
 
 /*
- * The tool creates the root of the tree.  It is alive from now on, and has a slot from its exec
- * on, which is the begin of the command.
+ * The tool creates the root of the tree.  It is alive from now on, but gets a slot only at its
+ * exec, when the command begins.
  */
 static __always_inline void root_born(struct task_struct *t)
 {
@@ -114,7 +114,7 @@ static __always_inline void born(struct task_struct *me, struct task_struct *t)
 	}
 	const bool tracked_creator = creator || by != LWPS_NONE;
 
-	/* All LWPs of a process that one of its LWPs creates; else those that are selected. */
+	/* With `select`, track new threads of a tracked process, and LWPs that are selected. */
 	if (!(select ? (tracked_creator && thread) || is_selected(t) : tracked_creator || found))
 		return;
 	if (!thread && !follow_fork) {
@@ -127,14 +127,14 @@ static __always_inline void born(struct task_struct *me, struct task_struct *t)
 		return;
 	}
 	l = storage_of(t);
-	/* Else the iterator has just found @t, and tracks it. */
+	/* If @t is not NEW, the iterator has just found it, and tracks it. */
 	if (l && __sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
 		return;
 	if (found && thread)
 		*found = 1;
 	event = thread ? LWPS_THREAD : LWPS_FORK;
 	if (select && !tracked_creator)
-		event = LWPS_ATTACH; /* what its creator does has no rows */
+		event = LWPS_ATTACH; /* its creator is not tracked, and has no rows */
 	slot = begin_slot(event, ids, by, visible_tgid(me));
 	if (l) {
 		init_lwp(l, t, slot, true);
@@ -145,9 +145,9 @@ static __always_inline void born(struct task_struct *me, struct task_struct *t)
 }
 
 /*
- * Workers of io_uring in a process are threads of it, as they are for inherited perf events.
- * Before Linux 6.4 task storage cannot be created under the lock of a runqueue, and births come
- * from task_newtask instead.
+ * The io_uring workers of a process count as its threads, as with inherited perf events.  Before
+ * Linux 6.4 task storage cannot be created under the lock of a runqueue, and births come from
+ * task_newtask instead.
  */
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *t)
@@ -170,11 +170,11 @@ int BPF_PROG(on_newtask, struct task_struct *t)
 /* How an exec was noticed. */
 enum noticed {
 	FIRST, /* by on_exec() */
-	AGAIN, /* by on_exec_again(), which may be too much */
+	AGAIN, /* by on_exec_again(), usually after on_exec() */
 	LATE,  /* at a switch afterwards */
 };
 
-/* The current task @t has executed another program, which ends its slot. */
+/* The current task @t has executed another program: its slot ends, and another begins. */
 static __always_inline void executed(struct task_struct *t, enum noticed noticed)
 {
 	__u32 tid, slot, before, next = LWPS_NONE;
@@ -198,7 +198,7 @@ static __always_inline void executed(struct task_struct *t, enum noticed noticed
 		l->slot = next;
 		l->exec_id = t->self_exec_id;
 		l->state = next == LWPS_NONE ? ENDED : LIVE;
-		/* refresh() may run from here on: all fields are set before. */
+		/* refresh() may interrupt from here on: all fields must be set. */
 		barrier();
 		l->switches += noticed == LATE; /* the kernel has counted this switch already */
 		split_slice(l, before, next == LWPS_NONE ? LWPS_NONE : charged(l));
@@ -225,7 +225,7 @@ int BPF_PROG(on_exec)
 	return 0;
 }
 
-/* It does the work where on_exec() was skipped, because it is preempted in another task. */
+/* Do the work of on_exec() if the kernel skipped it, because another task is preempted in it. */
 SEC("raw_tp/sched_process_exec")
 int BPF_PROG(on_exec_again)
 {
@@ -250,8 +250,8 @@ static __always_inline void find_missed_exec(struct lwps_cpu *c, struct task_str
 }
 
 /*
- * Keep the name that an exec replaces: it is set before the exec is reported.  Raw tracepoints see
- * the current task's renames and those of other threads of its process.
+ * Keep the name that an exec replaces: the kernel renames the task before it reports the exec.  A
+ * task can also rename other threads of its process; that is ignored.
  */
 SEC("raw_tp/task_rename")
 int BPF_PROG(on_rename, struct task_struct *renamed)
@@ -273,8 +273,8 @@ int BPF_PROG(on_rename, struct task_struct *renamed)
 /* ---- exits ---- */
 
 /*
- * @t exits.  Returns its slot, which ends here; LWPS_NONE: it has none, or it has ended before.
- * @alive: was it tracked and alive?
+ * @t exits.  Returns its slot, which ends here; LWPS_NONE: it has no slot, or has ended before.
+ * @alive: it was tracked and alive.
  */
 static __always_inline __u32 end_lwp(struct task_struct *t, struct lwp **lwp, bool *alive)
 {
@@ -288,7 +288,7 @@ static __always_inline __u32 end_lwp(struct task_struct *t, struct lwp **lwp, bo
 	l = bpf_task_storage_get(&lwps, t, 0, 0);
 	if (!l)
 		return LWPS_NONE;
-	/* Publish ENDED, so that a concurrent attach does not track it; that attach ends it. */
+	/* Publish ENDED: an attach that has CLAIMED it meanwhile emits its exit. */
 	if (__sync_val_compare_and_swap(&l->state, NEW, ENDED) == NEW ||
 	    __sync_val_compare_and_swap(&l->state, CLAIMED, ENDED) == CLAIMED ||
 	    __sync_val_compare_and_swap(&l->state, LIVE, ENDED) != LIVE)
@@ -298,7 +298,7 @@ static __always_inline __u32 end_lwp(struct task_struct *t, struct lwp **lwp, bo
 	return l->slot;
 }
 
-/* The record of an exit, with the LWP's last name. */
+/* Emit the record of an exit, with the LWP's last name. */
 static __always_inline void emit_exit(struct task_struct *t, __u32 slot)
 {
 	struct lwps_slot *s;
@@ -333,7 +333,7 @@ int BPF_PROG(on_exit)
 	return 0;
 }
 
-/* This is the last switch of @prev: if on_exit() was skipped, @prev exits here. */
+/* This is the last switch of @prev: if on_exit() was skipped, do its work now. */
 static __always_inline void find_missed_exit(struct task_struct *prev)
 {
 	struct lwp *l;
@@ -373,14 +373,14 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 		after = enter(next);
 	if (unlikely(c->task != (__u64)prev)) {
 		before = tracked(prev);
-		/* An LWP that was attached to while it runs is not on its CPU's account yet. */
+		/* No switch is lost if @prev was attached to while it ran: see split_slice(). */
 		lose_switch(c, before && before->counted ? charged(before) : LWPS_NONE);
 	} else {
 		find_missed_exec(c, prev);
 	}
 	if (perf_cgroup_of(prev) != perf_cgroup_of(next))
 		ending |= LEAVES_CGROUP;
-	/* perf(1) and getrusage(2) do not count the last switch of a task, either. */
+	/* Do not count the last switch of a task, as perf(1) and getrusage(2) do not. */
 	if (c->slot != LWPS_NONE || after)
 		charge_slice(c, c->slot, dead ? GOES_ON : ending);
 	switch_in(c, next, after);
@@ -392,8 +392,8 @@ out:
 
 /*
  * The kernels of some virtual machines run no programs at tracepoints while process 1 is the
- * current task, so that on_switch() misses its switches to other tasks.  This one runs in the task
- * that goes on (Linux 6.16), and makes up for it.
+ * current task, so that on_switch() misses its switches to other tasks.  This program runs after
+ * the switch, in the next task, and makes up for it (since Linux 6.16).
  */
 SEC("raw_tp/sched_exit_tp")
 int BPF_PROG(on_sched_exit)
@@ -428,8 +428,8 @@ int BPF_PROG(on_sched_exit)
 /* ---- requests ---- */
 
 /*
- * An LWP asks for its counts to be switched off or on, by a signal to itself that it has
- * blocked; the answer is another signal.
+ * An LWP asks to switch its counts off or on, by a signal to itself that it has blocked.  The
+ * answer is a second such signal.
  */
 SEC("raw_tp/signal_generate")
 int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct task_struct *target)
@@ -475,8 +475,8 @@ static __always_inline void identify(struct task_struct *t)
 }
 
 /*
- * Bring the counts of the LWP that runs here up to date; if it was attached to while it runs, begin
- * to count it.
+ * Bring the counts of the LWP that runs here up to date.  If it was attached to while it runs,
+ * begin to count it.
  */
 static __always_inline void refresh(struct lwps_cpu *c, struct task_struct *t)
 {
@@ -497,17 +497,17 @@ static __always_inline void refresh(struct lwps_cpu *c, struct task_struct *t)
 	switch_in(c, t, l);
 }
 
-/* Columns of another turn, or with other events, count here from now on. */
+/* Switch this CPU to the columns of another turn, or to columns with other events. */
 static __always_inline void begin_turn(struct lwps_cpu *c)
 {
 	c->turn = turn;
-	/* What they have counted up to now is of no slice. */
+	/* Charge their counts up to now to no LWP. */
 	charge_slice(c, LWPS_NONE, GOES_ON);
 }
 
 /*
- * Never attached: user space runs it on a CPU of its choice.  Returns 1 if no turn can begin there
- * at this moment.
+ * Never attached: user space runs it on a CPU of its choice.  Returns 1 if the CPU is busy and
+ * LWPS_TURN must be tried again.
  */
 SEC("raw_tp/lwps_call")
 int BPF_PROG(on_call, __u64 what)
@@ -517,6 +517,8 @@ int BPF_PROG(on_call, __u64 what)
 
 	if (what == LWPS_IDENTIFY)
 		identify(t);
+	else if (what == LWPS_FIND)
+		find_events();
 	else if (c)
 		refresh(c, t);
 	if (what != LWPS_TURN || !c)
@@ -528,21 +530,21 @@ int BPF_PROG(on_call, __u64 what)
 }
 
 /*
- * Has @t been started?  Then its creator no longer adds it, and what the creator did before is
- * visible to all that follows.
+ * Has @t been started?  If so, its creator no longer adds it, and this CPU sees all that the
+ * creator has stored.
  */
 static __always_inline bool was_started(struct task_struct *t)
 {
 	const __u32 state = *(volatile __u32 *)&t->__state;
 	__u64 then = __sync_fetch_and_add(&postponed, 0);
 
-	barrier_var(then); /* the instruction that returns it is a barrier */
+	barrier_var(then); /* uses the value: only an atomic that returns one is a barrier */
 	return state != TASK_NEW;
 }
 
 /*
- * A function is called whose column is the cookie.  The current task can be preempted here, but
- * stays on this CPU, and another task may call the function meanwhile.
+ * Count a call of the function of a column, the cookie.  The current task stays on this CPU, but
+ * can be preempted, and another task may call the function meanwhile.
  */
 SEC("kprobe")
 int on_function(void *ctx)
@@ -556,8 +558,8 @@ int on_function(void *ctx)
 }
 
 /*
- * Called for each task that the tool sees, in the order of ids: track those of the processes to
- * attach to.  The iterator can be preempted.
+ * Called for each task that the tool sees, in the order of ids: attach to it if it is a target or
+ * selected.  The iterator can be preempted.
  */
 SEC("iter/task")
 int on_task(struct bpf_iter__task *ctx)
@@ -585,7 +587,7 @@ int on_task(struct bpf_iter__task *ctx)
 			leader_exited = 1;
 		return 0;
 	}
-	/* Look at this first: see was_started(). */
+	/* Check this before what the creator stores: see was_started(). */
 	started = was_started(t);
 	if (no_storage_slot(t) != LWPS_NONE || tracked(t)) {
 		*found = 1;
@@ -597,7 +599,7 @@ int on_task(struct bpf_iter__task *ctx)
 		__sync_fetch_and_add(&postponed, 1);
 		return 0;
 	}
-	/* Else its creator tracks it, or it has exited. */
+	/* If @t is not NEW, its creator tracks it, or it has exited. */
 	if (__sync_val_compare_and_swap(&l->state, NEW, CLAIMED) != NEW)
 		return 0;
 	*found = 1;
@@ -607,7 +609,7 @@ int on_task(struct bpf_iter__task *ctx)
 	/* on_exit() may have run before @t had task storage. */
 	if (t->flags & PF_EXITING)
 		l->state = ENDED;
-	/* If on_exit() runs at the same time, it leaves the rest to us. */
+	/* If on_exit() ran meanwhile, it left its work to us. */
 	if (__sync_val_compare_and_swap(&l->state, CLAIMED, LIVE) != CLAIMED) {
 		store_owners(t, slot, &walked);
 		emit_record(LWPS_EXIT, slot, LWPS_NONE, wait_status(t));

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * divide.bpf.c - programs in the kernel that divide what the CPUs count among the cgroups, users
- * or commands that run there.
+ * divide.bpf.c - BPF programs that divide the counts of the CPUs among the cgroups, users or
+ * commands that run there.
  *
  * The perf events belong to the CPUs.  A slice of a CPU ends at a context switch to a task with
  * another key, or when the key of the current task changes.  Then the CPU's counters are read, and
- * the difference since the last time is charged to the slot of the key.  Each slot has counts for
- * each CPU, so no CPU waits for another.  As slices follow each other without a gap, the sums of
- * all slots are what the CPUs have counted.
+ * their increase since the last time is charged to the slot of the key.  Each slot has counts for
+ * each CPU, so no CPU waits for another.  Slices follow each other without a gap, so the sum of
+ * all slots is what the CPUs have counted.
  *
- * From Linux 7.0 on the kernel may skip programs that run with preemption on: all but on_switch().
- * A key that has changed without a call of them is noticed at the end of the slice, whose counts
- * are marked.  So are they if another task has moved the running one to another cgroup.
+ * From Linux 7.0 on the kernel may skip programs that run with preemption on: all except
+ * on_switch().  The change of a key that they miss is noticed at the end of the slice, and the
+ * counts are marked.  They are also marked if another task moves the running one to another cgroup.
  */
 #include "event.bpf.h"
 #include "task.bpf.h"
@@ -23,7 +23,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 const volatile __u32 by = 0; /* enum account_by */
 
-__u64 late;	 /* keys whose change was noticed late */
+__u64 late;	 /* changes of keys that were noticed late */
 __u64 many_cpus; /* switches on CPUs whose number is out of range */
 
 struct {
@@ -62,6 +62,13 @@ static __always_inline struct account_cpu *this_cpu(void)
 	__u32 key = bpf_get_smp_processor_id();
 
 	return bpf_map_lookup_elem(&cpus, &key);
+}
+
+static __always_inline struct lwps_start *starts_of(__u32 cpu)
+{
+	struct account_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+
+	return c ? c->start : NULL;
 }
 
 static __always_inline __u32 first_line(__u32 slot)
@@ -106,7 +113,7 @@ static __always_inline void mark_of(struct task_struct *t, struct account_mark *
 	}
 }
 
-static __always_inline bool same(const struct account_mark *a, const struct account_mark *b)
+static __always_inline bool same_mark(const struct account_mark *a, const struct account_mark *b)
 {
 	return a->word[0] == b->word[0] && (by != ACCOUNT_BY_COMMAND || a->word[1] == b->word[1]) &&
 	       a->slot == b->slot;
@@ -134,7 +141,7 @@ __noinline __u32 new_slot(struct account_cpu *c)
 		store_path(&o->path, c->cgroup);
 	if (bpf_map_update_elem(&keys, &key, &slot, BPF_NOEXIST) == 0)
 		return slot;
-	/* Another CPU was first. */
+	/* Another CPU has added the key meanwhile. */
 	c->spare = slot;
 	other = bpf_map_lookup_elem(&keys, &key);
 	return other ? *other : ACCOUNT_OTHERS;
@@ -167,17 +174,21 @@ static __always_inline __u32 slot_of(struct account_cpu *c, struct task_struct *
 
 /* ---- slices ---- */
 
-/* What column @i of this CPU has counted from the last call to @now. */
+/* The counts of column @i on this CPU since the last call. */
 static __always_inline __u64 advance(struct account_cpu *c, __u32 i, __u64 now, __u32 *flaws)
 {
 	__u64 before = c->start[i].value;
 
 	switch (kind[i]) {
+	case LWPS_SOFTWARE:
+		return load_event(&c->start[i], i, flaws);
 	case LWPS_CPU:
 		return read_event(&c->start[i], i, flaws);
 	case LWPS_CLOCK:
 		c->start[i].value = now;
 		return now - before;
+	case LWPS_SLICE:
+		return LWPS_SLICE_NS;
 	default:
 		return c->switches;
 	}
@@ -186,7 +197,8 @@ static __always_inline __u64 advance(struct account_cpu *c, __u32 i, __u64 now, 
 /* End the slice of this CPU and charge it to its slot; another begins. */
 __noinline int charge_slice(struct account_cpu *c)
 {
-	const __u64 now = bpf_ktime_get_ns();
+	/* Reading the clock takes 60 ns in some virtual machines. */
+	const __u64 now = reads_clock ? bpf_ktime_get_ns() : 0;
 	__u32 i, n, key, flaws = 0;
 	struct account_counts *s;
 	struct lwps_line *line;
@@ -220,8 +232,8 @@ __noinline int charge_slice(struct account_cpu *c)
 }
 
 /* From here on this CPU counts for @t, whose mark is @m. */
-static __always_inline void turn_to(struct account_cpu *c, struct task_struct *t,
-				    const struct account_mark *m)
+static __always_inline void count_for(struct account_cpu *c, struct task_struct *t,
+				      const struct account_mark *m)
 {
 	const __u32 slot = slot_of(c, t, m);
 
@@ -231,8 +243,8 @@ static __always_inline void turn_to(struct account_cpu *c, struct task_struct *t
 	c->mark = *m;
 }
 
-/* If @t, which runs here, has another key since the begin of this slice, the slice is of that. */
-static __always_inline void resolve(struct account_cpu *c, struct task_struct *t)
+/* If the key of @t, which runs here, has changed at the start of this slice, use the new key. */
+static __always_inline void resolve_change(struct account_cpu *c, struct task_struct *t)
 {
 	struct account_mark m;
 
@@ -244,7 +256,7 @@ static __always_inline void resolve(struct account_cpu *c, struct task_struct *t
 	c->mark = m;
 }
 
-/* The key of the current task is about to change: its slice ends here. */
+/* The key of the current task is about to change: end its slice here. */
 static __always_inline void expect_change(void)
 {
 	struct account_cpu *c;
@@ -254,7 +266,7 @@ static __always_inline void expect_change(void)
 	if (c && c->task == bpf_get_current_task()) {
 		c->busy = 1;
 		barrier();
-		resolve(c, bpf_get_current_task_btf());
+		resolve_change(c, bpf_get_current_task_btf());
 		charge_slice(c);
 		c->changing = 1;
 		barrier();
@@ -276,9 +288,9 @@ static __always_inline void lose_switch(struct account_cpu *c)
 }
 
 /*
- * The key of @t, whose slice ends here, may have changed, and no program has noticed.  The mark of
- * a cgroup can change without the key: by a move in another hierarchy, for example.  A task that
- * was moved to and fro has the same mark again.
+ * The slice of @t ends here, and its key may have changed unnoticed.  A mark that changed does not
+ * prove it: a move in another hierarchy changes the mark, but not the key.  An unchanged mark does
+ * not disprove it: a task that was moved may have been moved back.
  */
 static __always_inline void notice_late(struct account_cpu *c, struct task_struct *t,
 					const struct account_mark *m)
@@ -294,7 +306,7 @@ static __always_inline void notice_late(struct account_cpu *c, struct task_struc
 	flaw(slot, ACCOUNT_LATE);
 }
 
-/* @t has run here up to now: does its slice have the right slot? */
+/* @t has run here up to now: check that its slice has the right slot. */
 static __always_inline void end_task(struct account_cpu *c, struct task_struct *t)
 {
 	struct account_mark m;
@@ -304,11 +316,11 @@ static __always_inline void end_task(struct account_cpu *c, struct task_struct *
 		return;
 	}
 	if (unlikely(c->changing)) {
-		resolve(c, t);
+		resolve_change(c, t);
 		return;
 	}
 	mark_of(t, &m);
-	if (unlikely(!same(&m, &c->mark) || c->moved))
+	if (unlikely(!same_mark(&m, &c->mark) || c->moved))
 		notice_late(c, t, &m);
 }
 
@@ -328,12 +340,12 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 	c->task = (__u64)next;
 	c->switches++;
 	mark_of(next, &after);
-	if (!same(&after, &c->mark))
-		turn_to(c, next, &after);
+	if (!same_mark(&after, &c->mark))
+		count_for(c, next, &after);
 	return 0;
 }
 
-/* As count.bpf.c says: it makes up for switches that on_switch() is not called for. */
+/* Make up for switches that on_switch() misses, as in count.bpf.c. */
 SEC("raw_tp/sched_exit_tp")
 int BPF_PROG(on_sched_exit)
 {
@@ -352,8 +364,8 @@ int BPF_PROG(on_sched_exit)
 		c->task = (__u64)t;
 		c->switches++;
 		mark_of(t, &m);
-		if (!same(&m, &c->mark))
-			turn_to(c, t, &m);
+		if (!same_mark(&m, &c->mark))
+			count_for(c, t, &m);
 		barrier();
 		c->busy = 0;
 	}
@@ -364,7 +376,7 @@ int BPF_PROG(on_sched_exit)
 /* ---- keys that change ---- */
 
 /* The current task @t has another key from now on. */
-static __always_inline void changed(struct task_struct *t)
+static __always_inline void key_changed(struct task_struct *t)
 {
 	struct account_cpu *c;
 	struct account_mark m;
@@ -374,9 +386,9 @@ static __always_inline void changed(struct task_struct *t)
 	if (c && c->task == (__u64)t) {
 		c->busy = 1;
 		barrier();
-		resolve(c, t);
+		resolve_change(c, t);
 		mark_of(t, &m);
-		turn_to(c, t, &m);
+		count_for(c, t, &m);
 		barrier();
 		c->busy = 0;
 	}
@@ -388,7 +400,7 @@ static __always_inline __u32 tgid_of(__u64 task)
 	return BPF_CORE_READ((struct task_struct *)task, tgid);
 }
 
-/* Tasks that run on other CPUs are in another cgroup from now on. */
+/* Mark the moved tasks that run on other CPUs: they have just changed cgroups. */
 static __always_inline void mark_moved(struct task_struct *moved, bool whole_process)
 {
 	const __u32 tgid = tgid_of((__u64)moved);
@@ -420,14 +432,13 @@ int BPF_PROG(on_move, struct cgroup *to, const char *path, struct task_struct *m
 		return 0;
 	mark_moved(moved, whole_process);
 	if (whole_process ? BPF_CORE_READ(moved, tgid) == t->tgid : moved == t)
-		changed(t);
+		key_changed(t);
 	return 0;
 }
 
 /*
- * Called by a kprobe, at cgroup_attach_task() or commit_creds(), before the current task or another
- * one changes its key.  With on_move() alone, a switch between a move and its report would be
- * noticed late.
+ * Called by a kprobe at cgroup_attach_task() or commit_creds(), before the key of the current or
+ * another task changes.  on_move() comes after the move: alone, it would miss a switch between.
  */
 SEC("kprobe")
 int on_change(void *registers)
@@ -447,6 +458,14 @@ int BPF_PROG(on_rename, struct task_struct *renamed)
 }
 
 /* ---- calls from user space ---- */
+
+/* Never attached: user space runs it before all others. */
+SEC("raw_tp/account_find_events")
+int BPF_PROG(on_find_events)
+{
+	find_events();
+	return 0;
+}
 
 /* Never attached: user space runs it on a CPU of its choice, to end the slice there. */
 SEC("raw_tp/account_flush")

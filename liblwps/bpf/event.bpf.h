@@ -26,6 +26,7 @@ const volatile __u32 weak_order = 0;	 /* CPUs see each other's stores out of ord
 const volatile __u32 preemptible = 0;	 /* programs at tracepoints can be preempted */
 const volatile __u32 has_sched_exit = 1; /* the kernel has the tracepoint sched_exit_tp */
 const volatile __u8 kind[LWPS_MAX_COLUMNS];
+const volatile __u32 reads_clock = 1; /* a column is of kind LWPS_CLOCK */
 
 __u32 saw_init_switch; /* sched_switch reports switches away from process 1 */
 /* Slots: those never used, then a queue of released ones, which user space alone fills. */
@@ -50,7 +51,7 @@ struct {
 
 /*
  * Between these two no other task runs on this CPU, and so no other program changes its slice.
- * Up to Linux 6.19 that is so in all programs at tracepoints.
+ * Up to Linux 6.19, programs at tracepoints always run with preemption off.
  */
 extern void bpf_preempt_disable(void) __ksym __weak;
 extern void bpf_preempt_enable(void) __ksym __weak;
@@ -67,7 +68,7 @@ static __always_inline void preempt_on(void)
 		bpf_preempt_enable();
 }
 
-/* What the event of column @i has counted since the last call; 0 unless both reads succeeded. */
+/* The counts of the event of column @i since the last call; 0 unless both reads succeeded. */
 static __always_inline __u64 read_event(struct lwps_start *start, __u32 i, __u32 *flaws)
 {
 	const __u32 key = i * ncpus + bpf_get_smp_processor_id();
@@ -91,11 +92,92 @@ static __always_inline __u64 read_event(struct lwps_start *start, __u32 i, __u32
 	return delta;
 }
 
+/* The members of struct perf_event that load_event() copies at once. */
+#define COPY_FROM bpf_core_field_offset(struct perf_event, state)
+#define COPY_ADJACENT (bpf_core_field_offset(struct perf_event, count) == COPY_FROM + 8)
+
+/* Like read_event(), for kind LWPS_SOFTWARE: copy the count from memory, in a third of the time. */
+static __always_inline __u64 load_event(struct lwps_start *start, __u32 i, __u32 *flaws)
+{
+	const __u64 before = start->value;
+	const __u64 address = *(volatile __u64 *)&start->event; /* user space may change it */
+	struct {
+		__u32 state, attach_state;
+		__u64 count;
+	} event;
+
+	if (!COPY_ADJACENT || (__s64)address >= 0) /* an id: its address was not found */
+		return read_event(start, i, flaws);
+	if (bpf_probe_read_kernel(&event, sizeof(event), (void *)address + COPY_FROM) ||
+	    event.state != PERF_EVENT_STATE_ACTIVE) {
+		*flaws |= LWPS_NO_EVENT;
+		start->reading = LWPS_LOST;
+		return 0;
+	}
+	start->value = event.count;
+	if (unlikely(start->reading != LWPS_READ)) {
+		*flaws |= LWPS_NO_EVENT;
+		start->reading = LWPS_READ;
+		return 0;
+	}
+	return start->value - before;
+}
+
+/* The array by column of a CPU; NULL: its number is out of range. */
+static __always_inline struct lwps_start *starts_of(__u32 cpu);
+
+/* Where find_events() is in the list of perf events. */
+struct event_walk {
+	void *head, *entry;
+};
+
+static long find_next_event(__u32 n, struct event_walk *walk)
+{
+	void *last = walk->entry;
+	struct lwps_start *start;
+	struct perf_event *event;
+	__u64 id;
+	__u32 i;
+
+	if (bpf_probe_read_kernel(&walk->entry, sizeof(walk->entry), last) ||
+	    walk->entry == walk->head)
+		return 1;
+	/* Another thread has just closed the last event: it points to itself. */
+	if (walk->entry == last)
+		return 1;
+	event = walk->entry - bpf_core_field_offset(struct perf_event, owner_entry);
+	id = BPF_CORE_READ(event, id);
+	start = starts_of(BPF_CORE_READ(event, cpu));
+	for (i = 0; start && i < LWPS_MAX_COLUMNS && i < ncolumns; i++) {
+		if (start[i].event == id)
+			start[i].event = (__u64)event;
+	}
+	return 0;
+}
+
+#define MAX_EVENTS (1 << 20)
+
+/*
+ * Find the perf events of kind LWPS_SOFTWARE whose ids user space has stored, among the events that
+ * the current task has opened.  load_event() leaves the ones not found to read_event().
+ *
+ * The map `events` holds a reference to each.  Before user space removes an event, it sets the
+ * address to 0.  The kernel frees the event only when all programs that may have read the address
+ * have ended.  If the tool is killed, programs may read a freed event, but nothing uses the counts.
+ */
+static __always_inline void find_events(void)
+{
+	struct task_struct *t = (void *)bpf_get_current_task();
+	struct event_walk walk = {.head = &t->perf_event_list, .entry = &t->perf_event_list};
+
+	bpf_loop(MAX_EVENTS, find_next_event, &walk, 0);
+}
+
 /*
  * Take a slot that is free; LWPS_SHARED: all are in use.
  *
- * Released slots come first: they are cache-hot.  As many entries as there are CPUs stay in the
- * queue, so that concurrent takers cannot pass its end; if that fails, the entry is given up.
+ * Released slots come first: they are cache-hot.  One entry per CPU stays in the queue, so that
+ * concurrent takers do not pass its end.  A taker that does pass it gives that entry up.
  */
 static __always_inline __u32 take_slot(void)
 {

@@ -20,8 +20,7 @@ static __always_inline __u32 no_storage_slot(struct task_struct *t)
 	return slot ? *slot : LWPS_NONE;
 }
 
-/* Remember the slot of @t, which has no task storage.  If there are too many such, @t exits here.
- */
+/* Remember the slot of @t, which has no task storage.  If there is no room, emit an exit of @t. */
 static __always_inline void add_no_storage(struct task_struct *t, __u32 slot)
 {
 	const __u64 key = (__u64)t;
@@ -47,7 +46,7 @@ static __always_inline __u32 drop_no_storage(struct task_struct *t)
 	return slot;
 }
 
-/* If @t has no task storage, try again to get some.  What it has run before was not counted. */
+/* If @t has no task storage, try again to get some.  Until then @t was not counted. */
 static __always_inline void retry_storage(struct task_struct *t)
 {
 	const __u32 slot = no_storage_slot(t);

@@ -19,7 +19,7 @@ static __always_inline void store_owner(__u32 slot, __u32 i, __u64 owner)
 		line->word[n % LWPS_LINE_WORDS] = owner;
 }
 
-/* User space may look for the path only after the cgroup is gone: keep it. */
+/* Keep the path of a cgroup: it may be removed before user space looks for the path. */
 static __always_inline void keep_path(__u64 id, __u64 kn, struct lwps_path *path)
 {
 	if (!path || bpf_map_lookup_elem(&paths, &id))
@@ -28,7 +28,7 @@ static __always_inline void keep_path(__u64 id, __u64 kn, struct lwps_path *path
 	bpf_map_update_elem(&paths, &id, path, BPF_NOEXIST);
 }
 
-/* Store the owners of @t, which has this slot.  Nothing else changes @path meanwhile. */
+/* Store the owners of @t in its slot.  @path is a buffer that nothing else uses meanwhile. */
 static __always_inline void store_owners(struct task_struct *t, __u32 slot, struct lwps_path *path)
 {
 	struct kernfs_node *kn;
@@ -44,7 +44,7 @@ static __always_inline void store_owners(struct task_struct *t, __u32 slot, stru
 		store_owner(slot, 1, (__u64)euid_of(t) + 1);
 }
 
-/* The current task ends the slot, or this is the last switch of @t. */
+/* Store the owners when the slot ends, in the current task or at the last switch of @t. */
 static __always_inline void store_last_owners(struct task_struct *t, __u32 slot)
 {
 	struct lwps_cpu *c = owners ? this_cpu() : NULL;

@@ -17,7 +17,7 @@ static __always_inline __u64 wake_flag(__u64 now, bool hurry)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* Most slots are in use.  A slot that alloc_slot() took in vain counts as used. */
+/* Are most slots in use?  An entry of the queue that take_slot() gave up counts as used. */
 static __always_inline bool few_slots(void)
 {
 	return (__s32)(recycle_tail - recycle_head + nslots - fresh) < (__s32)(nslots >> 2);
@@ -41,8 +41,8 @@ __noinline int emit_record(__u32 event, __u32 slot, __u32 other, __s32 extra)
 }
 
 /*
- * An LWP is no longer alive.  Its record comes first: a reader that sees no LWP alive finds all
- * records.  The last LWP wakes the reader, by an empty record.
+ * An LWP is no longer alive.  Call this after its last record: a reader that sees no LWP alive
+ * finds all records.  The last LWP wakes the reader, by an empty record.
  */
 static __always_inline void lwp_gone(void)
 {
@@ -56,9 +56,8 @@ static __always_inline void lwp_gone(void)
 }
 
 /*
- * The wait status of the process of @t.  It is right for the last LWP that exits; but the record
- * of another LWP may come later, so that user space takes the status with LWPS_ALL_END, or else
- * the leader's.
+ * The wait status of the process of @t.  Only the last LWP that exits has the final one, and its
+ * record may not be the last.  So user space uses a status with LWPS_ALL_END, else the leader's.
  */
 static __always_inline __s32 wait_status(struct task_struct *t)
 {
@@ -72,7 +71,7 @@ static __always_inline __s32 wait_status(struct task_struct *t)
 	return BPF_CORE_READ(leader, pid) == t->tgid ? status : 0;
 }
 
-/* Fill in all of an exec's record but the command line. */
+/* Fill in an exec's record, without the command line. */
 static __always_inline void fill_exec(struct lwps_raw_exec *e, struct task_struct *t, __u32 slot,
 				      __u32 next)
 {
@@ -80,12 +79,12 @@ static __always_inline void fill_exec(struct lwps_raw_exec *e, struct task_struc
 	e->raw.event = LWPS_EXEC;
 	e->raw.slot = slot;
 	e->raw.other = next;
-	e->raw.extra = visible_tid(t); /* the LWP that executes is the leader now */
+	e->raw.extra = visible_tid(t); /* an exec makes its LWP the leader */
 	e->args_size = 0;
 	bpf_get_current_comm(e->comm, sizeof(e->comm));
 }
 
-/* The command line is left out when the ring needs its room for the records of slots. */
+/* Emit an exec's record.  Omit the command line if the ring needs its room for records of slots. */
 static __always_inline void emit_exec_args(struct lwps_cpu *c, struct mm_struct *mm)
 {
 	const __u64 args = BPF_CORE_READ(mm, arg_start);

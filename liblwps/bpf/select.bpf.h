@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * select.bpf.h - which tasks are selected by their cgroup or user, or are all tracked.
+ * select.bpf.h - select the tasks of a cgroup or user, or all tasks.
  */
 #ifndef SELECT_BPF_H
 #define SELECT_BPF_H
 
 #include "slot.bpf.h"
 
-#define MAX_LEVELS 64 /* of cgroups, that are searched */
+#define MAX_LEVELS 64 /* levels of cgroups that are searched */
 
 /* Both ids of @t; one is 0 if @t has none in the tool's PID namespace. */
 static __always_inline __u64 visible_ids(struct task_struct *t)
@@ -28,7 +28,7 @@ static __always_inline bool is_in_cgroup(struct task_struct *t)
 	return ancestor_id(cgroup, level) == selected;
 }
 
-/* Is @t to be tracked?  It is not yet.  The tool and its children are not. */
+/* Is @t, which is not tracked yet, to be tracked?  The tool and its children never are. */
 static __always_inline bool is_selected(struct task_struct *t)
 {
 	if (!select || !selecting || t->flags & (PF_KTHREAD | PF_EXITING))
@@ -44,7 +44,7 @@ static __always_inline bool is_selected(struct task_struct *t)
 	return initial || (visible_tid(t) && visible_tgid(t));
 }
 
-/* Claim @t, which exists already.  NULL: it is claimed, or there is no memory now. */
+/* Claim an existing task.  NULL: it is claimed already, or there is no memory now. */
 static __always_inline struct lwp *claim(struct task_struct *t)
 {
 	struct lwp *l;
@@ -56,8 +56,8 @@ static __always_inline struct lwp *claim(struct task_struct *t)
 }
 
 /*
- * @t comes to this CPU and is not tracked: is it from now on?  Before Linux 6.4 task storage cannot
- * be created here, and user space lets the iterator track it.
+ * Begin to track @t, which comes to this CPU, if it is selected.  Before Linux 6.4 task storage
+ * cannot be created here: wake user space, which lets the iterator track @t.
  */
 static __always_inline struct lwp *enter(struct task_struct *t)
 {
@@ -83,7 +83,7 @@ static __always_inline struct lwp *enter(struct task_struct *t)
 	return l;
 }
 
-/* The current task @t executes a program and is not tracked: is it from now on? */
+/* Begin to track the current task @t, which executes a program, if it is selected. */
 static __always_inline struct lwp *enter_by_exec(struct task_struct *t)
 {
 	struct lwp *l;
@@ -101,7 +101,7 @@ static __always_inline struct lwp *enter_by_exec(struct task_struct *t)
 	return l;
 }
 
-/* Learn the level of the hierarchy's root: the tool, @t, is below it. */
+/* Find the level of the hierarchy's root among the ancestors of the cgroup of @t, the tool. */
 static __always_inline void find_root(struct task_struct *t)
 {
 	struct cgroup *cgroup = cgroup_of(t);

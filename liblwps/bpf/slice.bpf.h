@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * slice.bpf.h - slices: what a CPU counts from one moment to another, charged to one slot.
+ * slice.bpf.h - slices: the counts of a CPU between two moments, charged to one slot.
  */
 #ifndef SLICE_BPF_H
 #define SLICE_BPF_H
@@ -12,7 +12,7 @@
 static __always_inline void fence(struct lwps_cpu *c)
 {
 	if (weak_order)
-		__sync_fetch_and_add(&c->fence, 1); /* with its value, a full barrier */
+		__sync_fetch_and_add(&c->fence, 1); /* it returns a value: a full barrier */
 	barrier();
 }
 
@@ -23,13 +23,15 @@ enum ending {
 	LEAVES_CGROUP = 2 /* ...of another cgroup */
 };
 
-/* What column @i of this CPU has counted from the last call to @now. */
+/* The counts of column @i on this CPU since the last call. */
 static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u64 now, __u32 ending,
 				     __u32 *flaws)
 {
 	__u64 before;
 
 	switch (kind[i]) {
+	case LWPS_SOFTWARE:
+		return load_event(&c->start[i], i, flaws);
 	case LWPS_CPU:
 		return read_event(&c->start[i], i, flaws);
 	case LWPS_CLOCK:
@@ -44,6 +46,8 @@ static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u64 now, __u
 		return !!(ending & SWITCHES);
 	case LWPS_CGROUP:
 		return !!(ending & LEAVES_CGROUP);
+	case LWPS_SLICE:
+		return LWPS_SLICE_NS;
 	default:
 		return c->migrated;
 	}
@@ -53,7 +57,8 @@ static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u64 now, __u
 __noinline int charge_slice(struct lwps_cpu *c, __u32 slot, __u32 ending)
 {
 	__u32 i, n, flaws = 0, key = first_line(slot);
-	const __u64 now = bpf_ktime_get_ns();
+	/* Reading the clock takes 60 ns in some virtual machines. */
+	const __u64 now = reads_clock ? bpf_ktime_get_ns() : 0;
 	struct lwps_line *line;
 	struct lwps_slot *s;
 
@@ -116,8 +121,8 @@ static __always_inline void switch_in(struct lwps_cpu *c, struct task_struct *t,
 }
 
 /*
- * The kernel did not report a switch: the end of this CPU's slice and the begin of that of @slot
- * are unknown.
+ * The kernel did not report a switch: when this CPU's slice ended and that of @slot began is
+ * unknown.
  */
 static __always_inline void lose_switch(struct lwps_cpu *c, __u32 slot)
 {
@@ -129,7 +134,7 @@ static __always_inline void lose_switch(struct lwps_cpu *c, __u32 slot)
 	c->slot = LWPS_NONE;
 }
 
-/* This CPU's number is out of range: what @slot does here is not counted. */
+/* This CPU's number is out of range: it does not count for @slot. */
 static __always_inline void lose_cpu(__u32 slot)
 {
 	if (slot == LWPS_NONE)
@@ -154,7 +159,7 @@ __noinline int split_slice(struct lwp *l, __u32 before, __u32 next)
 		return 0;
 	}
 	if (unlikely(c->task != (__u64)t)) {
-		/* An LWP that was attached to while it runs is not on its CPU's account yet. */
+		/* No switch is lost if @t was attached to while it runs: c->task is not set yet. */
 		lose_switch(c, l->counted ? before : LWPS_NONE);
 	} else if (unlikely(l->counted && l->switches != t->nvcsw + t->nivcsw + 1)) {
 		__sync_fetch_and_add(&missed, 1);

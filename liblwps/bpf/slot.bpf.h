@@ -9,7 +9,7 @@
 #include "record.bpf.h"
 
 /*
- * Allocate a slot for an LWP: the shared one when there is no other.  @creator is the slot of its
+ * Allocate a slot for an LWP: the shared one when no other is free.  @creator is the slot of its
  * creator in the same process, or LWPS_NONE.
  */
 __noinline __u32 alloc_slot(__u32 tid, __u32 tgid, __u32 creator)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * state.bpf.h - constants, variables and maps of the programs; what they store about a task.
+ * state.bpf.h - constants, variables and maps of count.bpf.c; the state of a task.
  */
 #ifndef STATE_BPF_H
 #define STATE_BPF_H
@@ -9,23 +9,23 @@
 #include "event.bpf.h"
 #include "task.bpf.h"
 
-/* Constants, too. */
+/* Constants, as in event.bpf.h. */
 const volatile __u32 ring_spare = 0;	   /* above this fill level, records carry no arguments */
 const volatile __u32 ring_high = 0;	   /* above this fill level, the reader is woken earlier */
 const volatile __u32 births_at_wakeup = 1; /* on_wakeup_new() reports births, or on_newtask() */
 const volatile __u32 follow_fork = 1, follow_exec = 1;
-const volatile __u32 attaches = 1;    /* lwps_attach() will be called */
-const volatile __u32 descendants = 1; /* and attach to all descendants of the processes, too */
-const volatile __u32 names = 1;	      /* records carry the names of LWPs */
-const volatile __u32 initial = 0;     /* the tool is in the initial PID namespace */
-const volatile __u32 select = LWPS_SELECT_TREE; /* the rest is tracked by this, not by trees */
-const volatile __u64 selected = 0;		/* the id of the cgroup or user... */
-const volatile __u64 root_id = 0;   /* ...that of the hierarchy's root, as the tool sees it... */
-const volatile __u32 depth = 0;	    /* ...and the levels that the cgroup is below it */
-const volatile __u32 owners = 0;    /* of LWPs, to store: enum lwps_owners */
-const volatile __u32 start_off = 0; /* LWPs count nothing until they ask for it */
-const volatile __u32 nturns = 1;    /* of columns... */
-const volatile __u8 turn_of[LWPS_MAX_COLUMNS]; /* ...by column: the turn in which it counts */
+const volatile __u32 attaches = 1;		/* lwps_attach() will be called */
+const volatile __u32 descendants = 1;		/* lwps_attach() also attaches to all descendants */
+const volatile __u32 names = 1;			/* records carry the names of LWPs */
+const volatile __u32 initial = 0;		/* the tool is in the initial PID namespace */
+const volatile __u32 select = LWPS_SELECT_TREE; /* how tasks are selected: enum lwps_select */
+const volatile __u64 selected = 0;		/* the id of the cgroup or user */
+const volatile __u64 root_id = 0;   /* the id of the hierarchy's root that the tool sees... */
+const volatile __u32 depth = 0;	    /* ...and the number of levels down to the cgroup */
+const volatile __u32 owners = 0;    /* the kinds of owners to store: bits of enum lwps_owners */
+const volatile __u32 start_off = 0; /* LWPs are not counted until they ask for it */
+const volatile __u32 nturns = 1;    /* the number of turns... */
+const volatile __u8 turn_of[LWPS_MAX_COLUMNS]; /* ...and by column: the turn in which it counts */
 
 /* Variables that user space reads or sets. */
 __u32 tool_tgid; /* in the initial PID namespace */
@@ -33,21 +33,21 @@ __u32 level;	 /* of the tool's PID namespace */
 __u64 namespace;
 __u32 root_pending;	 /* the next process that the tool creates is the root of the tree */
 __u32 waiting;		 /* counting has not begun */
-__u32 turn;		 /* LWPS_TURN: this one begins */
-__u32 attaching;	 /* LWPs of existing processes are being added */
-__u64 postponed;	 /* how often one could not be added yet */
-__u64 discovered;	 /* LWPs that the iterator began to track */
-__u32 selecting;	 /* what `select` says is tracked from now on */
-__u32 root_level;	 /* in the hierarchy... */
-__u32 root_found;	 /* ...which the tool is in */
-__u32 noting;		 /* the iterator stores the owners of all tracked LWPs */
-struct lwps_path walked; /* of the iterator */
-__u32 entered;		 /* Linux before 6.4: a task to track has come to a CPU */
-__u32 leader_exited;	 /* the leader of such a process has exited: an exec takes over its id */
+__u32 turn;		 /* the turn that on_call(LWPS_TURN) begins */
+__u32 attaching;	 /* the iterator is attaching to existing tasks */
+__u64 postponed;	 /* how often it could not attach to a task yet */
+__u64 discovered;	 /* LWPs that it has attached to */
+__u32 selecting;	 /* `select` is in force */
+__u32 root_level;	 /* the level of the cgroup `root_id`... */
+__u32 root_found;	 /* ...which is an ancestor of the tool's cgroup */
+__u32 noting;		 /* the iterator only stores the owners of tracked LWPs */
+struct lwps_path walked; /* the iterator's buffer */
+__u32 entered;		 /* Linux before 6.4: a selected task has come to a CPU */
+__u32 leader_exited;	 /* the leader of a target has exited: an exec would take over its id */
 __u32 live;
 __u32 no_storage_seen; /* an LWP had no task storage */
 __u64 woken_ns;
-__u64 children; /* how many processes were not followed, though a tracked LWP created them */
+__u64 children; /* processes that tracked LWPs created, but that are not followed */
 /* Losses. */
 __u64 ring_full, errors, outside, late_execs, late_exits;
 
@@ -79,9 +79,9 @@ struct lwp {
 	__u32 state;
 	__u32 slot;	/* LWPS_NONE: it is the root, before its exec */
 	__u32 cpu;	/* it ran on last, or LWPS_NONE */
-	__u16 counted;	/* switches is known */
+	__u16 counted;	/* `switches` is known */
 	__u16 off;	/* it has switched its counts off */
-	__u64 switches; /* its number of switches when it next comes to a CPU */
+	__u64 switches; /* the number of switches it should have when it next comes to a CPU */
 	__u64 exec_id;	/* its self_exec_id at its last known exec */
 };
 
@@ -100,7 +100,7 @@ struct {
 	__uint(max_entries, LWPS_NO_STORAGE);
 } no_storage SEC(".maps");
 
-/* The processes whose LWPs are being added: 1 once an LWP of the process was found. */
+/* The processes that are being attached to: 1 once an LWP of the process was found. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__type(key, __u32); /* its id in the tool's PID namespace */
@@ -108,10 +108,7 @@ struct {
 	__uint(max_entries, 1); /* LWPS_AT_ONCE or LWPS_IN_TREES, if lwps_attach() will be called */
 } attach_targets SEC(".maps");
 
-/*
- * The paths of cgroups by their ids.  The kernel drops those that were not needed for the longest
- * time.
- */
+/* The paths of cgroups by their ids.  The kernel drops the least recently used ones. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__type(key, __u64);
@@ -119,10 +116,17 @@ struct {
 	__uint(max_entries, 1); /* LWPS_PATHS, with LWPS_OWNER_CGROUP */
 } paths SEC(".maps");
 
-/* The slot that slices of an LWP are charged to now. */
+/* The slot to charge an LWP's slices to now; LWPS_NONE: it is not counted. */
 static __always_inline __u32 charged(const struct lwp *l)
 {
 	return l->off || waiting ? LWPS_NONE : l->slot;
+}
+
+static __always_inline struct lwps_start *starts_of(__u32 cpu)
+{
+	struct lwps_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+
+	return c ? c->start : NULL;
 }
 
 static __always_inline struct lwps_cpu *this_cpu(void)
@@ -204,7 +208,7 @@ static __always_inline __u32 visible_tgid(struct task_struct *t)
 	return initial ? (__u32)t->tgid : visible(BPF_CORE_READ(t, group_leader));
 }
 
-/* The verifier checks a function that is not static once, and not again at each call. */
+/* Not static, so that the verifier checks it once, and not again at each call. */
 __noinline int flaw(__u32 slot, __u32 flaws)
 {
 	struct lwps_slot *s = slot_of(slot);

@@ -8,9 +8,9 @@
 
 #include "event.bpf.h"
 
-/* Of the hierarchy of cgroups. */
-const volatile __u64 cgroup_offset = 0; /* of its pointer in a css_set: see cgroups.bpf.c */
-const volatile __u32 is_v1 = 0;		/* the pointer is to a controller's state */
+/* The pointer in a css_set for the hierarchy of cgroups. */
+const volatile __u64 cgroup_offset = 0; /* see cgroups.bpf.c */
+const volatile __u32 is_v1 = 0;		/* it points to a controller's state */
 
 static __always_inline struct cgroup *cgroup_of(struct task_struct *t)
 {
@@ -32,7 +32,7 @@ static __always_inline __u32 euid_of(struct task_struct *t)
 	return t->real_cred->euid.val;
 }
 
-/* The id of the ancestor of a cgroup at this level, which is not above the cgroup's own. */
+/* The id of the ancestor of a cgroup at @level, which is at most the cgroup's own level. */
 static __always_inline __u64 ancestor_id(struct cgroup *cgroup, __u32 level)
 {
 	struct cgroup___ids *former = (void *)cgroup;
@@ -64,7 +64,7 @@ static __always_inline __u64 parent_of(__u64 kn)
 
 #define MAX_PARTS 32
 
-/* Store the names of a cgroup and its ancestors; that of the root is empty. */
+/* Store the names of a cgroup and its ancestors, without the root. */
 static __always_inline void store_path(struct lwps_path *p, __u64 kn)
 {
 	__u32 depth, at = 0;

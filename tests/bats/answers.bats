@@ -45,7 +45,14 @@ differences() {
 			n=$((n + 1))
 		done < <(differences "$page")
 	done
-	[ "$n" -ge 12 ]
+	[ "$n" -ge 11 ]
+	n=0
+	while read -r word; do
+		echo "cpc-events: $word"
+		grep -qF -- "\`$word" "$TOP/docs/solaris.md"
+		n=$((n + 1))
+	done < <(sed -n '/^Of the attributes of Solaris/,/^\.Pp/s/^\.Sy \([a-z]*\)$/\1/p' "$TOP/man7/cpc-events.7")
+	[ "$n" -eq 3 ]
 }
 
 @test "README.md: the commands of its table of questions are known to the programs" {

@@ -198,12 +198,12 @@ script() {
 	mistake 2 "missing -r: --fail-above needs 2 runs or more" \
 		cputrack --compare -r 1 --fail-above=3% -c page-faults -- true -- true
 	mistake 2 "missing -c: --fail-above needs the events" cputrack --compare --fail-above=3% -- true -- true
-	mistake 2 "'page-faults' is an event, and no program" cputrack --compare -- true -- page-faults
+	mistake 2 "'page-faults' is an event, not a program" cputrack --compare -- true -- page-faults
 	mistake 0 "'--fail-above=0' is an option of 'true' here: those of cputrack come before the commands" \
 		cputrack --compare -r 2 -c page-faults -- true -- true --fail-above=0
 	# a program in the place of the record
 	script old true
-	mistake 2 "invalid --compare '$T/old': it is a program, and no record; two commands are compared by --compare -- $T/old -- COMMAND" \
+	mistake 2 "invalid --compare '$T/old': it is a program, not a record; two commands are compared by --compare -- $T/old -- COMMAND" \
 		cputrack --compare "$T/old" -- true
 	mistake 2 "invalid --compare 'true': it is a program" cputrack -r 2 --compare true -- true
 	mistake 1 "cannot read '$T/none'" cputrack --compare "$T/none" true

@@ -230,6 +230,35 @@ block() {
 	[[ $output == *"title '(idle)'"* ]]
 }
 
+@test "a summary of --by: only its intervals are drawn" {
+	local summary='cannot draw a summary of --by; a record of -O of the same run can be drawn'
+	for by in command lwp process user; do
+		for format in csv json; do
+			go -0 cputrack --by=$by --format=$format -O "$R" -o "$T/by" -c page-faults "$WORK/threads" 2
+			for how in -g --tree --html; do
+				refused 1 "$summary" cpcplot $how "$T/by"
+			done
+			# The record has the processes, with their users.
+			for how in '' --tree --html; do
+				# shellcheck disable=SC2086 # words
+				go -0 cpcplot $how "$R"
+				[[ $output == *threads* ]]
+			done
+		done
+	done
+	go -0 cputrack --by=command -T 0.05 --format=csv -o "$T/by" -c task-clock "$WORK/spin" 0.2
+	go -0 cpcplot -g -b command "$T/by"
+	[ "$(block line0_0 | wc -l)" -ge 3 ]
+	for how in --tree --html; do
+		refused 1 "$summary" cpcplot $how "$T/by"
+	done
+	# Without the summary at the end, too, there are no processes.
+	grep -v ',sum,' "$T/by" >"$T/ticks"
+	for how in --tree --html; do
+		refused 1 'cannot draw the tree: the rows are not of processes' cpcplot $how "$T/ticks"
+	done
+}
+
 @test "--html: a page without network that escapes all names" {
 	python3 - >"$R" <<-'EOF'
 	import json

@@ -131,6 +131,13 @@ samples() {
 	[ "$(grep -c '"e"' <<<"$output")" -eq 3 ]
 }
 
+@test "--by=cpu: records of keys are refused" {
+	record <<<"a 1 1"
+	go -1 cpustat -I "$R" --by=cpu
+	[[ $stderr == *"unsupported --by cpu: the rows are by service" ]]
+	go -0 cpustat -I "$R" --by=service
+}
+
 @test "records of CPUs are refused" {
 	need cpu
 	cpustat --shared -O "$R" -c page-faults 0.01 1
@@ -205,9 +212,11 @@ assert any("(others)" in k for k in keys.values())' <<<"$output"
 	[ "$(grep -c ' tick ' <<<"$output")" -eq 1200 ]
 }
 
-# change_names FIRST: 5000 names have two page faults each, and then some samples pass.
+# change_names FIRST: 5000 names have two page faults each in one sample, and then some samples pass.
 change_names() {
+	kill -STOP "${PIDS[stat]}"
 	"$WORK/change-keys" names "$1" $(($1 + 4999)) 2
+	kill -CONT "${PIDS[stat]}"
 	for _ in 1 2 3 4 5 6; do
 		inode=$(stat -c %i "$P")
 		eventually replaced "$inode"

@@ -233,6 +233,30 @@ both_ticked() {
 	crowd_is_well 2
 }
 
+@test "processes that -p found by name may have ended, unless all have" {
+	local name=gone-$BASHPID pid
+	cp "$(command -v sleep)" "$T/$name"
+	start parent python3 -c 'if True:
+		import subprocess, sys, time
+		child = subprocess.Popen([sys.argv[1], "0"])
+		print(child.pid, flush=True)
+		time.sleep(1000)' "$T/$name" # never waits for it
+	eventually test -s "$T/parent.out"
+	pid=$(<"$T/parent.out")
+	eventually ended "$pid"
+	track -1 -c page-faults -p "$name"
+	[ "${stderr_lines[0]}" = "cputrack: -p '$name': process $pid" ]
+	[ "${stderr_lines[1]}" = "cputrack: cannot track the processes of -p: they have ended" ]
+	start alive "$T/$name" 1000
+	eventually is_program "${PIDS[alive]}" "$name"
+	track -0 -T 0.02 -N 1 -c page-faults -p "$name"
+	[ "$(count_of tick)" -eq 1 ]
+	[ "$(wc -l <<<"$stderr")" -eq 1 ] # the list
+	track -1 -T 0.02 -N 1 -c page-faults -p "$name,$pid"
+	[ "${stderr_lines[1]}" = "cputrack: cannot track process $pid: it has ended" ]
+	[ "$(count_of tick)" -eq 1 ]
+}
+
 @test "--tid: the kernel's thread ids in place of LWP numbers" {
 	warm_crowd -p 10 3
 	track -0 --tid -v -T 0.02 -N 1 -c page-faults -p "${PIDS[crowd]}"

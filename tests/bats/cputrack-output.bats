@@ -87,6 +87,11 @@ header() {
 	check_sums
 }
 
+@test "a record has the cycles, though the table shows none" {
+	go -0 cputrack -O "$T/record" -c page-faults "$WORK/spin" 0.2
+	[ "$(jq 'select(.kind == "exit").cycles' "$T/record")" -gt 50000000 ]
+}
+
 @test "-t: cycles are those in which the LWP ran" {
 	track -0 -T 0 -t -c task-clock "$WORK/spin" 0.2
 	# between 1 MHz, as a timer of Arm may have, and 20 GHz

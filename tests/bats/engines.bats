@@ -138,6 +138,29 @@ for i in range(50): time.sleep(0.001)"' "$AT"
 	[ -z "$stderr" ]
 }
 
+@test "why the kernel denies BPF to root, and to an ordinary user" {
+	need_root
+	need_reachable "$WORK"
+	by_kernel
+	for program in "cputrack --all --for=1" "cpustat --by=service 1 1"; do
+		# shellcheck disable=SC2086 # options
+		go -1 "$WORK/deny" bpf EPERM $program
+		[[ $stderr == *": root lacks CAP_BPF or CAP_PERFMON "*" profile "*" forbids bpf(2)"* ]]
+	done
+	go -1 setpriv --reuid=65534 --regid=65534 --clear-groups cputrack --all -c page-faults
+	[[ $stderr == *": it requires root, or CAP_BPF and CAP_PERFMON (--tree -p PID tracks a tree of processes)" ]]
+}
+
+@test "--all with an event that only ptrace(2) counts: no advice to use cpustat, which cannot, either" {
+	need_root
+	by_kernel
+	for event in uprobe/func=malloc/ breakpoint/addr=malloc/ msr/tsc/; do
+		[[ $event != msr/* || -e /sys/bus/event_source/devices/msr ]] || continue
+		go -1 cputrack --all -c "$event"
+		[[ $stderr == "cputrack: --all requires counting in the kernel: "*" (--tree -p PID tracks a tree of processes)" ]]
+	done
+}
+
 @test "few open files: ptrace(2) still starts the command, which inherits the limit" {
 	local started=0
 	for n in {8..80..4}; do

@@ -25,14 +25,14 @@ definitions() {
 		# faults that needed no input or output
 		soft = page-faults - major-faults  # the same as minor-faults
 		both = page-faults + minor-faults
-		SOFT2 = soft
+		SOFT2, soft3 = soft
 	EOF
-	track -0 -fe -T 0 -c soft,minor-faults,both,soft2,major-faults sh -c "'$WORK/touch-pages' 500; '$WORK/touch-pages' 20"
+	track -0 -fe -T 0 -c soft,minor-faults,both,soft2,major-faults,soft3 sh -c "'$WORK/touch-pages' 500; '$WORK/touch-pages' 20"
 	check_format
 	table | awk '
 		$3 ~ /^(exec|exit)$/ && $4 != "#" {
 			seen++
-			if ($4 != $5 || $6 != 2 * $5 + $8 || $7 != $4) { print; failed = 1 }
+			if ($4 != $5 || $6 != 2 * $5 + $8 || $7 != $4 || $9 != $4) { print; failed = 1 }
 		}
 		END { exit failed || seen < 3 }'
 }
@@ -153,6 +153,7 @@ not_read() {
 		nonsense|3: a definition is: name = event [+|- event]...  # description
 		= cycles|3: the name of an event cannot contain blanks, commas, colons or slashes
 		a b = cycles|3: the name of an event cannot contain blanks, commas, colons or slashes
+		a, b c = cs|3: the name of an event cannot contain blanks, commas, colons or slashes
 		a =|3: an event is missing after '='
 		any = cs|3: the name of an event cannot be an attribute or a number
 		12 = cs|3: the name of an event cannot be an attribute or a number

@@ -387,6 +387,37 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 	[ "$(cputrack -I "$R" --format=csv | wc -l)" -eq 201 ]
 }
 
+# The times in the record of a program are its start and the time since then, within 5 ms.  Two
+# clocks are read for each time: on a busy machine, seldom at once.
+times_fit() {
+	for _ in {1..30}; do
+		"$1" -O "$R" "${@:2}" >/dev/null
+		! record_fits || return 0
+	done
+	return 1
+}
+
+record_fits() {
+	python3 - "$R" <<-'EOF'
+		import datetime, json, sys
+		def ns(time):
+		    whole, part = time[:-1].split(".")
+		    return int(datetime.datetime.fromisoformat(whole + "+00:00").timestamp()) * 10**9 + int(part)
+		rows = [json.loads(line) for line in open(sys.argv[1])]
+		late = [ns(row["time"]) - ns(rows[0]["start"]) - row["ns"] for row in rows if "time" in row]
+		sys.exit(not late or any(abs(n) > 5e6 for n in late))
+	EOF
+}
+
+@test "the start of a record is when the time of its rows is 0" {
+	times_fit cputrack -T 0.05 -c page-faults sleep 0.1
+}
+
+@test "the start of a record of CPUs is after its delay" {
+	need cpu
+	times_fit cpustat -c page-faults --delay=0.5 0.1 2
+}
+
 @test "--append: several runs in one file, also of records" {
 	local format
 	for _ in 1 2; do
@@ -425,9 +456,11 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 	[ "$stderr" = "cpustat: $R:1: invalid record: it has no CPUs" ]
 }
 
-@test "a full disk under a record, a csv or a replay is an error" {
+@test "a full disk under a record, a csv, means or a replay is an error" {
 	for format in csv json; do
 		go -1 cputrack --format=$format -o /dev/full -T 0 -c page-faults true
+		[ "$stderr" = "cputrack: cannot write '/dev/full': No space left on device" ]
+		go -1 cputrack --format=$format -o /dev/full -r 2 -c page-faults true
 		[ "$stderr" = "cputrack: cannot write '/dev/full': No space left on device" ]
 	done
 	go -1 cputrack -O /dev/full -T 0 -c page-faults true

@@ -139,8 +139,10 @@ changed() {
 	by_kernel
 	need attach
 	cp "$WORK/symbols" "$WORK/libsymbols.so" "$T"
-	start prog sh -c 'exec 3<&0; "$0" -w 30 <&3 & cp "$0" "$0.new"; mv "$0.new" "$0"; echo moved; wait' "$T/symbols"
-	eventually said prog moved
+	start prog sh -c 'exec 3<&0; "$0" -w 30 <&3 & wait' "$T/symbols"
+	eventually said prog ready
+	cp "$T/symbols" "$T/symbols.new"
+	mv "$T/symbols.new" "$T/symbols"
 	go -1 cputrack -v --tree --for 0.1 -T 0 -c "$(f "$T/symbols:called")" -p "${PIDS[prog]}"
 	[[ $stderr == "cputrack: process "*" has another file as '$T/symbols', whose calls are not counted" ]]
 	[ "$(grep -c ' detach  *0 # incomplete$' <<<"$output")" -eq 1 ]
@@ -192,7 +194,7 @@ changed() {
 	lib=$WORK/libsymbols.so
 	name=libsymbols.so:lib_called
 	track -0 -v -T 0 -c "$(f $name),$(ret $name),$(f hit)" "$WORK/calls" -d "$lib" 1000 2
-	[[ $stderr == "cputrack: 'calls' ("*") has not loaded the library of '$name': until then it is stopped at its system calls, which it need not be if it is named by its path, /PATH/$name" ]]
+	[[ $stderr == "cputrack: 'calls' ("*") has not loaded the library of '$name': until then it is stopped at its system calls; the path of the library, /PATH/$name, avoids this" ]]
 	[ "$(counters_of fini_lwp 1)" = "1007 1007 1000" ]
 	[ "$(counters_of exit)" = "3007 3007 3000" ]
 	track -0 -f -T 0 -c "$(f $name)" "$WORK/calls" -f -d "$lib" 50 3

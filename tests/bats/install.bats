@@ -46,7 +46,9 @@ files_in() {
 		pc=$(dirname "$(find "$T/elsewhere" -name libcpc.pc)")
 		read -ra flags < <(PKG_CONFIG_LIBDIR=$pc pkg-config --cflags --libs libcpc)
 		[[ " ${flags[*]}" == " -I$pc/"*" -L$pc/"*" -lcpc"* ]]
-		gcc -fsyntax-only "${flags[0]}" -include libcpc.h -xc /dev/null
+		# As cpc(3) says.
+		echo 'int main(void) { return cpc_close(cpc_open(CPC_VER_CURRENT)); }' >"$T/open.c"
+		go -0 gcc -o "$T/open" -include libcpc.h "$T/open.c" "${flags[@]}"
 		[ -e "${flags[1]#-L}/libcpc.a" ]
 
 		DESTDIR=$T/root go -0 cmake --install "$build" --prefix /usr

@@ -29,7 +29,7 @@ build() {
 		/^\.Ed/ { begun = 0 }
 		begun == 1 { begun = /^#include/ ? 2 : 0 }
 		begun == 2' "$MAN3/$1.3" | sed 's/\\-/-/g; s/\\e/\\/g' >"$1.c"
-	"${CC:-cc}" -std=gnu99 -Wall -Wextra -Wshadow -Werror -o "$1" -I "$BATS_TEST_DIRNAME/../../include" \
+	"${CC:-cc}" -O2 -std=gnu99 -Wall -Wextra -Wshadow -Werror -o "$1" -I "$BATS_TEST_DIRNAME/../../include" \
 		-I "$CPC_BUILD/include" "$1.c" "${LIBS[@]}" -lpfm -lbsd -pthread >"$1.log" 2>&1 || :
 }
 
@@ -99,7 +99,7 @@ setup() {
 @test "cpc_buf_create: the sum is that of the rounds" {
 	go -0 "$P/cpc_buf_create"
 	awk '/^round/ { ns += $2; faults += $4; cycles += $7; n++ }
-		/^all/ { exit !(n == 3 && ns == $2 && faults == $4 && cycles == $7) }' <<<"$output"
+		/^all/ { exit !(n == 3 && ns == $2 && faults == $4 && cycles == $7 && faults > 0) }' <<<"$output"
 }
 
 @test "cpc_set_sample_pcbuf: the place of each page fault of a loop" {

@@ -19,7 +19,7 @@ setup() {
 	mistake 2 "ambiguous option '--fol': it can be --follow-exec, --follow-fork" cputrack --fol true
 	mistake 2 "unknown option '-e'; use -c for events" cpustat -e page-faults 1 1
 	mistake 2 "unknown option '--agregate' (did you mean '--aggregate'?)" cpustat --agregate all
-	mistake 0 "-N counts samples, of which -T 0 takes none" cputrack -N 5 -T 0 -c page-faults true
+	mistake 0 "-N has no effect: it counts samples, and -T 0 takes no samples" cputrack -N 5 -T 0 -c page-faults true
 	mistake 0 "'-c page-faults' is an option of 'true' here" cputrack true -c page-faults
 	mistake 2 "invalid --for '10x': expected seconds from 0.001 to 1000000, or a time such as 100ms" cputrack --for 10x true
 	mistake 2 "invalid -T '100ms': expected u or d; an interval is an argument without -T" cpustat -T 100ms 1 1
@@ -31,7 +31,7 @@ setup() {
 }
 
 @test "commands" {
-	mistake 2 "'page-faults' is an event, and no program" cputrack -e page-faults true
+	mistake 2 "'page-faults' is an event, not a program" cputrack -e page-faults true
 	mistake 2 "'page-faults,task-clock' is an event" cputrack -e page-faults,task-clock true
 	mistake 2 "sh -c 'ls | wc'" cputrack 'ls | wc'
 	mistake 127 "cannot find program 'no-such-program'" cputrack no-such-program
@@ -98,7 +98,7 @@ setup() {
 	mistake 2 "unsupported -A lwp and process" cpustat -A pid 1 1
 	mistake 2 "there is no program 'record'; -O FILE makes a record" cputrack record ls
 	mistake 2 "sh -c 'ls -l /'" cputrack 'ls -l /'
-	mistake 2 "invalid --compare 'true': it is a program, and no record" cputrack -r 2 --compare true
+	mistake 2 "invalid --compare 'true': it is a program, not a record" cputrack -r 2 --compare true
 	mistake 2 "nothing to track: expected a command, -p, --all, --cgroup or --user" cputrack -c page-faults
 	go -0 cputrack --by=pid -c page-faults true
 	[[ ${lines[0]} == *" comm page-faults  share" ]]
@@ -126,6 +126,7 @@ setup() {
 		mistake 2 "unknown event '$name' (did you mean 'task-clock'?)" cputrack -c "$name" true
 	done
 	mistake 2 "unknown event 'instr' (did you mean 'instructions'?)" cputrack -c pic1=instr true
+	mistake 2 "unknown event 'kernel' (did you mean 'sys'?)" cputrack -c page-faults,kernel true
 	mistake 2 "unknown event 'LLC-misses' (did you mean 'cache-misses'?)" cputrack -c LLC-misses true
 	mistake 2 "unknown event 'energy-pkg' (did you mean 'power/energy-pkg/'?)" cpustat -c energy-pkg 1 1
 	mistake 2 "unknown event '{faults': the events of a -c count together, without braces" \

@@ -82,6 +82,85 @@ prof() {
 	has touch_one 500
 }
 
+@test "a child that resets all signals lives on, and has its profile" {
+	cat >"$T/reset.c" <<'END_C'
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) static void touch(char *p) { for (int i = 0; i < 100; i++) ((volatile char *)p)[4096 * i] = 1; }
+/* By signal(), as git does, by sigaction(), and with an overflow in between that waits. */
+static void reset(int by_signal)
+{
+	struct sigaction act = {.sa_handler = SIG_DFL};
+	sigset_t none;
+
+	for (int sig = 1; sig <= SIGRTMAX; sig++) {
+		if (sig == SIGKILL || sig == SIGSTOP || (sig >= 32 && sig < SIGRTMIN))
+			continue;
+		if (by_signal ? signal(sig, SIG_DFL) == SIG_ERR : sigaction(sig, &act, NULL) == -1)
+			exit(100);
+	}
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+int main(int argc, char *argv[])
+{
+	char *p = mmap(0, 4096 * 100, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sigset_t all, old;
+	int status;
+
+	madvise(p, 4096 * 100, MADV_NOHUGEPAGE);
+	sigfillset(&all);
+	for (int by_signal = 0; argc > 0 && by_signal < 2; by_signal++) {
+		sigprocmask(SIG_BLOCK, &all, &old);
+		if (fork() == 0) {
+			reset(by_signal);
+			touch(p);
+			execv(argv[1], argv + 1);
+			_exit(127);
+		}
+		sigprocmask(SIG_SETMASK, &old, NULL);
+		if (wait(&status) == -1 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+			return 1;
+	}
+	return 0;
+}
+END_C
+	"${CC:-cc}" -O1 -o "$T/reset" "$T/reset.c"
+	[ "$(getconf PAGESIZE)" = 4096 ] || skip "it is written for pages of 4096 bytes"
+	prof -0 -p 1 "$T/reset" "$WORK/hot-functions" 300
+	has touch 200
+	has touch_three 1800
+}
+
+@test "a program that sends itself the signal dies of it, or ignores it" {
+	cat >"$T/stkflt.c" <<'END_C'
+#include <signal.h>
+int main(int argc, char *argv[])
+{
+	(void)argv;
+	if (argc > 1)
+		signal(SIGSTKFLT, SIG_IGN);
+	raise(SIGSTKFLT);
+	return 3;
+}
+END_C
+	"${CC:-cc}" -o "$T/stkflt" "$T/stkflt.c"
+	prof -$((128 + 16)) -p 1 "$T/stkflt"
+	prof -3 -p 1 "$T/stkflt" ignored
+}
+
+@test "a program that handles the signal itself gets its own signals only" {
+	for mode in unbind stack; do
+		go -0 "$WORK/overflows" $mode
+		prof -0 -p 1 "$WORK/overflows" $mode
+		[[ $output == *PASS* ]]
+		[[ $stderr =~ "ovfprof: process "[0-9]+" handles a signal of the profiler itself: its profile ends there" ]]
+	done
+}
+
 @test "callers" {
 	cat >"$T/calls.c" <<'END_C'
 #include <sys/mman.h>

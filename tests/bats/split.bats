@@ -134,7 +134,7 @@ $(breakpoints 1 getppid)" ]
 	go -2 cputrack --split -c page-faults,page-faultz true
 	[ "$stderr" = "cputrack: unknown event 'page-faultz' (did you mean 'page-faults'?)" ]
 	go -2 cputrack --split -T 0 -c "$spec" true
-	[[ $stderr == *"specs take turns when samples are taken, and -T 0 takes none"* ]]
+	[[ $stderr == *"unsupported -T 0: specs take turns at samples, which it omits"* ]]
 	go -2 cputrack -c "$spec" true
 	track -0 --split -T 600 -c "$spec" "$WORK/symbols" 10
 	[ "$(rows_of exit | sed 's/.*# //' | xargs)" = "pic1=page-faults pic1=minor-faults" ]

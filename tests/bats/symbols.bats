@@ -193,6 +193,45 @@ refused() {
 	right
 }
 
+@test "an ordinary user: a file whose path is longer than the longest that can be opened" {
+	need_command setpriv
+	cat >"$P/deep.c" <<-'END'
+		#include <fcntl.h>
+		#include <stdio.h>
+		#include <sys/mman.h>
+		#include <sys/sendfile.h>
+		#include <sys/stat.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			char name[250], byte;
+			int in = open(argv[1], O_RDONLY), fd;
+			sprintf(name, "%0249d", 0);
+			for (int i = 0; i < 200; i++)
+				if (mkdir(name, 0700) == -1 || chdir(name) == -1)
+					return 1;
+			fd = open("lib.so", O_RDWR | O_CREAT, 0600);
+			while (sendfile(fd, in, NULL, 1 << 20) > 0)
+				;
+			close(fd);
+			fd = open("lib.so", O_RDONLY);
+			if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+				return 1;
+			puts("ready");
+			fflush(stdout);
+			return read(0, &byte, 1) == -1;
+		}
+	END
+	gcc -w -o "$P/deep" "$P/deep.c"
+	mkdir -m 777 "$P/below"
+	as_user
+	# shellcheck disable=SC2016 # for sh
+	launch sh -c 'cd "$1" && exec "$2" "$3"' sh "$P/below" "$P/deep" "$P/liba.so"
+	attach
+	rm -r "$P/below"
+	refused "'...*/lib.so', which may have the symbol, cannot be read: File name too long"
+}
+
 @test "chmod in a loop beside the program and a library changes no count" {
 	a_copy
 	start changer sh -c "while :; do chmod 711 '$D/main' '$D/liba.so'

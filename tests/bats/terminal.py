@@ -8,7 +8,8 @@ Steps:
     next            wait until its first line has changed: another interval is shown
     type:TEXT       type; backslash sequences are those of Python
     size:ROWS,COLUMNS
-    kill:SIGNAL     to the command
+    kill:SIGNAL[,PID]
+                    to the command, or to this process
     show            print the screen
     stopped, fg     wait until the job has stopped; continue it
     hangup          the terminal goes away; the last step
@@ -200,7 +201,8 @@ class Terminal:
             screen.resize(rows, columns)
             set_size(self.main, rows, columns)
         elif name == "kill":
-            os.kill(self.job, getattr(signal, "SIG" + arg))
+            which, _, pid = arg.partition(",")
+            os.kill(int(pid or self.job), getattr(signal, "SIG" + which))
         elif name == "show":
             print(screen.text())
         elif name == "stopped":

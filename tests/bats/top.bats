@@ -182,7 +182,7 @@ sorted() {
 	top_of_cpus "status 0" 24 80 wait:rows 'type:\x1a' stopped fg wait:rows next 'type:\x1a' stopped fg wait:rows \
 		next type:q -- -c page-faults 0.2
 	terminal 24 80 wait:rows 'type:\x1a' stopped fg wait:rows next type:q -- \
-		sh -c 'exec cputrack --top -T 0.2 -c page-faults sleep 2 >/dev/null 2>&1'
+		sh -c 'exec cputrack --top -T 0.2 -c page-faults sleep 4 >/dev/null 2>&1'
 	[ "$status" -eq 0 ]
 	[[ $output == *"status 0"* ]]
 }
@@ -229,8 +229,8 @@ sorted() {
 	tell pool x
 	finish pool
 	# the end of all processes ends it
-	start sleeper sleep 1
-	terminal 24 80 wait:rows -- cputrack --top -T 0.2 -c page-faults -p "${PIDS[sleeper]}"
+	start sleeper cat
+	terminal 24 80 wait:rows "kill:TERM,${PIDS[sleeper]}" -- cputrack --top -T 0.2 -c page-faults -p "${PIDS[sleeper]}"
 	[[ $output == *"status 0"* ]]
 }
 

@@ -48,6 +48,18 @@ all_exactly() {
 	[ "$(sum_of exit)" -eq 123 ]
 }
 
+@test "one is found where /proc is of a PID namespace that we are not in" {
+	need_root
+	need_unsanitized "LeakSanitizer needs /proc/self"
+	unshare -pf true || skip "no PID namespaces here"
+	start box unshare -pmf --mount-proc "$WORK/thread-pool" 1
+	eventually said box ready
+	go -0 "${TRACEFS[@]}" nsenter -m -t "${PIDS[box]}" "$(command -v cpustat)" -o "$ROWS" -c "$CALL" 0.1 1
+	hang_up box
+	finish box
+	grep -q ' total ' "$ROWS"
+}
+
 @test "sums over a pattern, and filters, exactly" {
 	track -0 -T 0 -c "syscalls:sys_enter_getp[r]i*,$CALL/which==0/,$CALL/which==1/,syscalls:sys_enter_*,raw_syscalls:sys_enter" \
 		"$WORK/touch-pages" -s 1000 0

@@ -16,7 +16,7 @@ static void check_config(const struct config *cfg)
 	must(cfg->command == NULL || cfg->command[0] != NULL);
 	must(cfg->track.delay_ns >= 0 && cfg->track.for_ns >= 0 && cfg->repeat <= 1000000);
 	for (size_t i = 0; i < cfg->pids.n; i++)
-		must(cfg->pids.id[i] > 0);
+		must(cfg->pids.target[i].pid > 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *text = fuzz_text(data, size), *argv[MAX_ARGS + 1];
 
 	run(cputrack, &cfg, split(text, argv), argv);
-	free(cfg.pids.id);
+	free(cfg.pids.target);
 	free(text);
 	return 0;
 }

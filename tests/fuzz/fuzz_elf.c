@@ -22,7 +22,7 @@ static void search(const struct cpci_elf *elf, int fd, enum cpci_elf_table which
 {
 	struct cpci_symbol symbol;
 
-	if (cpci_elf_search(elf, fd, which, "hit", &symbol) == -1)
+	if (cpci_elf_search(elf, fd, which, "hit", 0, &symbol) == -1)
 		must(is_known(errno));
 	else
 		must((symbol.kind == CPCI_SYM_NONE) == (symbol.n == 0) &&
@@ -33,7 +33,7 @@ static void search_probes(const struct cpci_elf *elf, int fd)
 {
 	struct cpci_symbol symbol;
 
-	if (cpci_elf_search(elf, fd, CPCI_ELF_PROBES, "2:cpc:twice", &symbol) == -1)
+	if (cpci_elf_search(elf, fd, CPCI_ELF_PROBES, "cpc:twice", 2, &symbol) == -1)
 		must(is_known(errno));
 	else
 		must((symbol.kind == CPCI_SYM_NONE) == (symbol.n == 0) &&

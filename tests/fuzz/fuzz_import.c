@@ -8,6 +8,7 @@
 #include "said.h"
 
 #include "../../cmd/events/import.h"
+#include "../../cmd/events/read.h"
 #include "../../libcpc/event/event.h"
 
 #include <sys/mman.h>
@@ -60,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct file events, defs;
 	char *text = fuzz_text(data, size), *rest = text, *cpu = strsep(&rest, "\n"), *made;
+	struct json_object *json = NULL;
 	struct import import = {.cpu = *cpu != '\0' ? cpu : NULL};
 	size_t n;
 	int rc;
@@ -80,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		err(1, NULL);
 	file_write(&events, rest != NULL ? rest : "", rest != NULL ? strlen(rest) : 0);
 	said = 0;
-	rc = import_file(&import);
+	rc = read_json(import.file, &json) ? import_file(&import, json) : -1;
 	must(rc == 0 ? said == 0 : said > 0);
 	if (fclose(import.out) != 0)
 		err(1, NULL);
@@ -89,6 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		file_write(&defs, made, n);
 		check_defs(import.events + import.metrics);
 	}
+	json_object_put(json);
 	json_object_put(import.written);
 	free(made);
 	free(text);

@@ -26,9 +26,9 @@ static const struct view views[] = {
 	{"cputrack csv", "csv", {.style = {.cycles = true}, .total = true}},
 	{"cputrack openmetrics", "openmetrics", {0}},
 	{"cputrack trace", "trace", {0}},
-	{"cputrack lwp", NULL, {.by = BY_LWP, .style = {.human = true}}},
-	{"cputrack process", "csv", {.by = BY_PROCESS}},
-	{"cputrack command", NULL, {.by = BY_COMMAND, .style = {.cycles = true}}},
+	{"cputrack lwp", NULL, {.by = SCOPE_LWP, .style = {.human = true}}},
+	{"cputrack process", "csv", {.by = SCOPE_PROCESS}},
+	{"cputrack command", NULL, {.by = SCOPE_COMMAND, .style = {.cycles = true}}},
 	{"cputrack stats", NULL, {.stats = true}},
 	{"cputrack compare", NULL, {.stats = true, .compare = ""}},
 	{"cputrack means csv", "csv", {.stats = true, .compare = ""}},
@@ -37,13 +37,13 @@ static const struct view views[] = {
 	{"cpustat", NULL, {.style = {.cycles = true, .stamp = 'u'}}},
 	{"cpustat names", NULL, {.style = {.names = true, .human = true}, .changed = true}},
 	{"cpustat csv", "csv", {.changed = true}},
-	{"cpustat openmetrics", "openmetrics", {.cpus = "0,2-2147483647"}},
+	{"cpustat openmetrics", "openmetrics", {.scope = SCOPE_CPU, .cpus = "0,2-2147483647"}},
 	{"cpustat trace", "trace", {0}},
-	{"cpustat cpu", NULL, {.by = BY_CPU}},
+	{"cpustat cpu", NULL, {.by = SCOPE_CPU}},
 	{"cpustat core", NULL, {.scope = SCOPE_CORE, .style = {.means = true}}},
 	{"cpustat socket", "csv", {.scope = SCOPE_SOCKET, .cpus = "0,2-2147483647"}},
 	{"cpustat node", "openmetrics", {.scope = SCOPE_NODE}},
-	{"cpustat all", NULL, {.scope = SCOPE_ALL, .by = BY_CPU}},
+	{"cpustat all", NULL, {.scope = SCOPE_ALL, .by = SCOPE_CPU}},
 	{"cpustat keys", NULL, {.nkeys = 1, .style = {.cycles = true}}},
 	{"cpustat keys openmetrics", "openmetrics", {.nkeys = 2, .changed = true}},
 };
@@ -117,37 +117,27 @@ struct shown {
 };
 
 /* As cmd/program/program.c has it. */
-static bool check(void *arg, const char *where, const struct run *run)
+static char *check(void *arg, const struct run *run)
 {
 	struct shown *s = arg;
 	const struct output_config *config = s->config;
 
-	(void)where;
 	/* The program ends, with a message, when none is left. */
-	if (config->cpus != NULL && run->ncpus == 1 && run->cpu[0].id == 1) {
-		said++;
-		return false;
-	}
+	if (config->cpus != NULL && run->ncpus == 1 && run->cpu[0].id == 1)
+		return xstrdup("no CPU");
 	if ((s->runs++ == 0 || config->format == NULL || !config->format->whole) &&
 	    (config->nkeys == 0 || scope_has_keys(run->scope)) &&
 	    (!run->of_cpus || run->scope == SCOPE_CPU ||
-	     (config->scope == SCOPE_CPU && config->cpus == NULL)))
-		return true;
-	said++;
-	return false;
-}
-
-static int flush(void *arg)
-{
-	(void)arg;
-	return 0;
+	     (config->scope <= SCOPE_CPU && config->cpus == NULL)))
+		return NULL;
+	return xstrdup("not shown");
 }
 
 static bool show(const struct file *record, const char *tool, struct output_config *config)
 {
 	struct shown s = {.config = config};
 	const struct replay_config replay_config = {
-		.path = record->path, .tool = tool, .check = check, .flush = flush, .arg = &s};
+		.path = record->path, .tool = tool, .check = check, .arg = &s};
 	struct output *output;
 	bool whole;
 

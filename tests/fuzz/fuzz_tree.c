@@ -104,6 +104,12 @@ struct lwps_losses lwps_losses(const struct lwps *lwps)
 	return (struct lwps_losses){0};
 }
 
+uint64_t lwps_skipped(const struct lwps *lwps)
+{
+	(void)lwps;
+	return 0;
+}
+
 /* Of some slots both owners are unknown, of some the path of the cgroup. */
 bool lwps_owner(struct lwps *lwps, unsigned slot, enum lwps_owners kind, uint64_t *owner)
 {
@@ -137,7 +143,7 @@ void __wrap_say(const char *fmt, ...);
 struct sink *__wrap_output_sink(struct output *output);
 bool __wrap_output_has_reader(const struct output *output);
 int __wrap_output_flush(struct output *output);
-void comm_read(pid_t tid, char comm[COMM_SIZE]);
+void __wrap_pid_read_comm(pid_t tid, char comm[COMM_SIZE]);
 
 int __wrap_cpc_set_holds(cpc_t *cpc, const cpc_set_t *set, hrtime_t now)
 {
@@ -150,7 +156,7 @@ void __wrap_say(const char *fmt, ...)
 	must(fmt != NULL);
 }
 
-void comm_read(pid_t tid, char comm[COMM_SIZE])
+void __wrap_pid_read_comm(pid_t tid, char comm[COMM_SIZE])
 {
 	(void)tid;
 	strcpy(comm, "comm");
@@ -354,7 +360,7 @@ static void step(const uint8_t *op)
 /* ---- the run ----------------------------------------------------------------------------- */
 
 /* What counts page faults. */
-static void open_group(struct engine *engine, struct run *run)
+static struct setgrp *open_group(struct engine *engine, struct run *run)
 {
 	static struct setgrp_set set = {.text = (char *)(uintptr_t) "page-faults"};
 	static struct setgrp grp = {.n = 1, .set = &set};
@@ -375,6 +381,7 @@ static void open_group(struct engine *engine, struct run *run)
 	engine->cpc = handle;
 	engine->grp = &grp;
 	*run = (struct run){.nsets = 1, .set = &run_set};
+	return &grp;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -383,6 +390,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct track_config config = {.verbose = true, .follow_exec = true};
 	struct engine engine = {.track = &track, .config.owners = owners_new(SCOPE_SERVICE)};
 	struct probed probed = {.inotify = -1};
+	struct setgrp *grp;
 	struct run run;
 
 	memset(&kernel, 0, sizeof(kernel));
@@ -390,8 +398,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					 .producer = (const char *)&kernel.producer,
 					 .page = sizeof(kernel.producer.position),
 					 .size = RING_SIZE};
-	open_group(&engine, &run);
-	track_init(&track, &config, &run, NULL, NULL);
+	grp = open_group(&engine, &run);
+	track_init(&track, &config, &run, grp, NULL, NULL);
 	track_start(&track);
 	records_init(&records, &engine, &fit, &probed);
 	records.lwps = &kernel.lwps;
@@ -407,7 +415,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(!kernel.invalid || engine.lost);
 	records_print_losses(&records);
 	records_free(&records);
-	track_free(&track);
 	owners_free(engine.config.owners);
 	return 0;
 }

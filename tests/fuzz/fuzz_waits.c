@@ -244,7 +244,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if ((at[3] & 7) == 7)
 			pctxi_assign_late(loop, pctxi_now_ns() + (now += at[3] * PCTXI_MSEC));
 		if ((at[3] & 0xf8) == 0xf8)
-			pctxi_leave(loop->root);
+			pctxi_detach(loop->root);
 	}
 	must(kernel.finished <= kernel.begun);
 	loop->running = false;

@@ -19,17 +19,17 @@
 static void check_config(const struct config *cfg);
 
 /* In place of those that main.c calls; see --wrap of ld(1). */
-int __wrap_help_print(cpc_t *cpc, const struct about *about, void (*usage)(FILE *f));
+int __wrap_help_print(cpc_t *cpc, const struct program *prog, bool version, const char *pattern);
 int __wrap_check_print(cpc_t *cpc);
-cpc_t *__wrap_xcpc_open(void);
+cpc_t *__real_cpc_open(int ver);
+cpc_t *__wrap_cpc_open(int ver);
 struct output *__wrap_output_open(const struct output_config *config);
 int __wrap_cpc_close(cpc_t *cpc);
 
-int __wrap_help_print(cpc_t *cpc, const struct about *about, void (*usage)(FILE *f))
+int __wrap_help_print(cpc_t *cpc, const struct program *prog, bool version, const char *pattern)
 {
-	(void)cpc;
-	(void)usage;
-	must(about->program != NULL);
+	(void)cpc, (void)version, (void)pattern;
+	must(prog->name != NULL);
 	return 0;
 }
 
@@ -40,12 +40,12 @@ int __wrap_check_print(cpc_t *cpc)
 }
 
 /* Opening takes a while. */
-cpc_t *__wrap_xcpc_open(void)
+cpc_t *__wrap_cpc_open(int ver)
 {
 	static cpc_t *cpc;
 
 	if (cpc == NULL)
-		cpc = cpc_open(CPC_VER_CURRENT);
+		cpc = __real_cpc_open(ver);
 	must(cpc != NULL);
 	return cpc;
 }

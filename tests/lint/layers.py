@@ -32,8 +32,8 @@ def pictures():
 
 
 def code(path):
-    """The text of a source without its comments."""
-    return re.sub(r"/\*.*?\*/", "", open(path).read(), flags=re.S)
+    """The text of a source without its comments and strings."""
+    return re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\])*"', "", open(path).read(), flags=re.S)
 
 
 def sources(folder):
@@ -76,7 +76,7 @@ def check_folders(rank):
 
 def check_files(rank):
     """Functions that are not static have a prefix, so their names show calls between files."""
-    names, where = re.compile(r"\bpctxi?_\w+(?=\()"), {}
+    names, where = re.compile(r"\b(?:cpc|pctx)i?_\w+(?=\()"), {}
     paths = glob.glob(os.path.dirname(next(iter(rank))) + "/*.c")
     for path in paths:
         if path not in rank:

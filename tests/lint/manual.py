@@ -101,9 +101,10 @@ def definitions():
         if line.startswith("["):
             pmus = line[1:-1].split(",")
         elif line and not line.startswith("#"):
-            name, rest = line.split(" = ", 1)
+            names, rest = line.split(" = ", 1)
             expression, description = rest.split("  # ", 1)
-            found[name].append((pmus, expression, description))
+            for name in names.split(", "):
+                found[name].append((pmus, expression, description))
     return found
 
 

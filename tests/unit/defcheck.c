@@ -145,12 +145,19 @@ static void check_term(const struct section *sec, const char *term)
 static bool is_defined(const char *path, const char *name)
 {
 	char *buf = NULL;
-	size_t cap = 0, n = strlen(name);
+	size_t cap = 0;
 	FILE *f = fopen(path, "r");
 	bool found = false;
 
-	while (f != NULL && !found && getline(&buf, &cap, f) != -1)
-		found = strncmp(buf, name, n) == 0 && strncmp(buf + n, " = ", 3) == 0;
+	while (f != NULL && !found && getline(&buf, &cap, f) != -1) {
+		char *equal = strstr(buf, " = "), *save = NULL, *word;
+
+		if (equal != NULL)
+			*equal = '\0';
+		for (word = equal != NULL ? strtok_r(buf, ", ", &save) : NULL;
+		     word != NULL && !found; word = strtok_r(NULL, ", ", &save))
+			found = strcmp(word, name) == 0;
+	}
 	free(buf);
 	if (f != NULL)
 		fclose(f);
@@ -284,7 +291,7 @@ static char *trim(char *s)
 
 static void check_line(struct section *sec, char *s)
 {
-	char *hash = strchr(s, '#'), *equal;
+	char *hash = strchr(s, '#'), *equal, *name;
 
 	if (hash == NULL || *trim(hash + 1) == '\0')
 		bad("no description");
@@ -300,8 +307,10 @@ static void check_line(struct section *sec, char *s)
 		bad("definition before the first section");
 		return;
 	}
-	sec->names++;
-	check_name(sec, trim(s));
+	while ((name = strsep(&s, ",")) != NULL) {
+		sec->names++;
+		check_name(sec, trim(name));
+	}
 	check_expression(sec, trim(equal + 3));
 }
 

@@ -93,6 +93,7 @@ static inline void watch(struct lwps_config config, unsigned nslots)
 	}
 	config.ncolumns = NCOLUMNS;
 	config.nturns = 1;
+	config.column[MINOR].kind = LWPS_SOFTWARE;
 	config.column[MINOR].fd = w.fds[MINOR];
 	config.column[MAJOR].fd = w.fds[MAJOR];
 	config.column[CLOCK].kind = LWPS_CLOCK;

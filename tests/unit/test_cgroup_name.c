@@ -3,7 +3,7 @@
 /*
  * test_cgroup_name - services, containers and pods by the paths of their cgroups.
  */
-#include "../../cmd/base/cgroup_name.h"
+#include "../../cmd/rows/key_name.h"
 #include "unit.h"
 
 #include <stdbool.h>
@@ -18,22 +18,24 @@
 static const struct {
 	const char *path, *service, *container, *id, *pod;
 } paths[] = {
-	{"/", "/", NULL, "", ""},
-	{"/init.scope", "init.scope", NULL, "", ""},
-	{"/system.slice", "system.slice", NULL, "", ""},
-	{"/system.slice/nginx.service", "nginx.service", NULL, "", ""},
-	{"/system.slice/nginx.service/worker", "nginx.service", NULL, "", ""},
-	{"/system.slice/system-getty.slice/getty@tty1.service", "getty@tty1.service", NULL, "", ""},
-	{"/system.slice/boot.mount", "boot.mount", NULL, "", ""},
-	{"/user.slice/user-1000.slice/session-3.scope", "session-3.scope", NULL, "", ""},
+	{"/", "/", "(none)", "", ""},
+	{"/init.scope", "init.scope", "(none)", "", ""},
+	{"/system.slice", "system.slice", "(none)", "", ""},
+	{"/system.slice/nginx.service", "nginx.service", "(none)", "", ""},
+	{"/system.slice/nginx.service/worker", "nginx.service", "(none)", "", ""},
+	{"/system.slice/system-getty.slice/getty@tty1.service", "getty@tty1.service", "(none)", "",
+	 ""},
+	{"/system.slice/boot.mount", "boot.mount", "(none)", "", ""},
+	{"/user.slice/user-1000.slice/session-3.scope", "session-3.scope", "(none)", "", ""},
 	{"/user.slice/user-1000.slice/user@1000.service/app.slice/vim.scope", "user@1000.service",
-	 NULL, "", ""},
-	{"/jobs/17", "/jobs", NULL, "", ""},
+	 "(none)", "", ""},
+	{"/jobs/17", "/jobs", "(none)", "", ""},
 	{"/system.slice/docker-" ID ".scope", "docker-" SHORT, "docker-" SHORT, ID, ""},
 	{"/docker/" ID, SHORT, SHORT, ID, ""},
 	{"/docker/" ID "/init", SHORT, SHORT, ID, ""},
 	{"/machine.slice/libpod-" ID ".scope/container", "libpod-" SHORT, "libpod-" SHORT, ID, ""},
-	{"/machine.slice/libpod-conmon-" ID ".scope", "libpod-conmon-" ID ".scope", NULL, "", ""},
+	{"/machine.slice/libpod-conmon-" ID ".scope", "libpod-conmon-" ID ".scope", "(none)", "",
+	 ""},
 	{"/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID ".scope",
 	 "libpod-" SHORT, "libpod-" SHORT, ID, ""},
 	{"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" UID_
@@ -41,18 +43,19 @@ static const struct {
 	 "pod-" UID, "cri-containerd-" SHORT, ID, UID},
 	{"/kubepods.slice/kubepods-pod" UID_ ".slice/crio-" ID ".scope", "pod-" UID, "crio-" SHORT,
 	 ID, UID},
-	{"/kubepods.slice/kubepods-pod" UID_ ".slice", "pod-" UID, NULL, "", UID},
+	{"/kubepods.slice/kubepods-pod" UID_ ".slice", "pod-" UID, "(none)", "", UID},
 	{"/kubepods/besteffort/pod" UID "/" ID, "pod-" UID, SHORT, ID, UID},
 	{"/kubepods/burstable/pod" HASH "/" ID, "pod-" HASH, SHORT, ID, HASH},
-	{"/kubepods.slice/kubepods-besteffort.slice", "kubepods-besteffort.slice", NULL, "", ""},
+	{"/kubepods.slice/kubepods-besteffort.slice", "kubepods-besteffort.slice", "(none)", "",
+	 ""},
 	{"/lxc.payload.web/system.slice/cron.service", "lxc-web", "lxc-web", "", ""},
 	{"/machine.slice/machine-web.scope/payload", "machine-web", "machine-web", "", ""},
 	/* These only look similar. */
-	{"/system.slice/docker-" SHORT ".scope", "docker-" SHORT ".scope", NULL, "", ""},
-	{"/system.slice/x" ID, "/x" ID, NULL, "", ""},
-	{"/system.slice/podman.service", "podman.service", NULL, "", ""},
-	{"/system.slice/pod" UID "x", "/pod" UID "x", NULL, "", ""},
-	{"/system.slice/.service", "/.service", NULL, "", ""},
+	{"/system.slice/docker-" SHORT ".scope", "docker-" SHORT ".scope", "(none)", "", ""},
+	{"/system.slice/x" ID, "/x" ID, "(none)", "", ""},
+	{"/system.slice/podman.service", "podman.service", "(none)", "", ""},
+	{"/system.slice/pod" UID "x", "/pod" UID "x", "(none)", "", ""},
+	{"/system.slice/.service", "/.service", "(none)", "", ""},
 };
 
 static void names(void **state)
@@ -61,13 +64,11 @@ static void names(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
-		cgroup_service(paths[i].path, &name);
+		key_name_cgroup(SCOPE_SERVICE, 0, paths[i].path, &name);
 		assert_string_equal(name.name, paths[i].service);
 		assert_string_equal(name.pod, paths[i].pod);
-		assert_int_equal(cgroup_container(paths[i].path, &name),
-				 paths[i].container != NULL);
-		assert_string_equal(name.name,
-				    paths[i].container != NULL ? paths[i].container : "");
+		key_name_cgroup(SCOPE_CONTAINER, 0, paths[i].path, &name);
+		assert_string_equal(name.name, paths[i].container);
 		assert_string_equal(name.container, paths[i].id);
 		assert_string_equal(name.pod, paths[i].pod);
 	}
@@ -83,13 +84,12 @@ static void cut(void **state)
 		{"/", 1, "/"},	     {"/a", 1, "/a"},	    {"/a/b", 1, "/a"},
 		{"/a/b", 2, "/a/b"}, {"/a/b/c", 2, "/a/b"}, {"/a/b/c", 9, "/a/b/c"},
 	};
-	char path[16];
+	struct cgroup_name name;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cuts) / sizeof(*cuts); i++) {
-		strcpy(path, cuts[i].path);
-		cgroup_cut(path, cuts[i].depth);
-		assert_string_equal(path, cuts[i].rest);
+		key_name_cgroup(SCOPE_CGROUP, cuts[i].depth, cuts[i].path, &name);
+		assert_string_equal(name.name, cuts[i].rest);
 	}
 }
 

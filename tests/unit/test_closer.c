@@ -59,7 +59,7 @@ static void by_process(void **state)
 	assert_int_equal(pipe2(other, O_CLOEXEC), 0);
 	for (int i = 0; i < FILES; i++)
 		cpci_closer_close(writer[i]);
-	left = cpci_closer_leave();
+	left = cpc_leave_closing();
 	assert_true(cpci_orphans_are_reaped() ? left == 0 : left <= FILES);
 	for (int i = 0; i < FILES && !cpci_orphans_are_reaped(); i++)
 		close(writer[i]); /* which our end would do, if the thread has not done it */
@@ -67,7 +67,7 @@ static void by_process(void **state)
 	assert_int_not_equal(fcntl(other[1], F_GETFD), -1);
 	close(other[0]);
 	close(other[1]);
-	assert_int_equal(cpci_closer_leave(), 0); /* nothing is left */
+	assert_int_equal(cpc_leave_closing(), 0); /* nothing is left */
 }
 
 /* A forked child does not keep them open. */

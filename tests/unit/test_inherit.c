@@ -277,10 +277,13 @@ static void short_threads(void **state)
 static void no_files(void **state)
 {
 	struct rlimit limit, few;
-	struct job job = {.wait = -1};
+	struct job job = {0};
 	cpc_buf_t *buf;
+	int wait[2];
 
 	(void)state;
+	assert_int_equal(pipe(wait), 0);
+	job.wait = wait[0];
 	add("page-faults", 0, 0);
 	buf = cpc_buf_create(cpc, set);
 	bind(0);
@@ -291,7 +294,13 @@ static void no_files(void **state)
 	assert_int_equal(close((int)few.rlim_cur), 0);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 	start(&job);
+	while (sample_all(buf) != UINT64_MAX)
+		sched_yield();
+	assert_int_equal(errno, EAGAIN); /* while the thread runs */
+	close(wait[1]);
 	finish(&job);
+	close(wait[0]);
+	job.wait = -1;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	assert_int_equal(job.rc, -1);
 	assert_int_equal(job.err, EAGAIN);
@@ -307,6 +316,46 @@ static void no_files(void **state)
 	assert_int_equal(sample_all(buf), UINT64_MAX);
 	bind(0);
 	assert_true(sample_all(buf) != UINT64_MAX);
+}
+
+/* A probe of sys/sdt.h in one place of this file, as its note describes it. */
+static __attribute__((noinline)) void fire(void)
+{
+	__asm__ volatile("990: nop\n"
+			 ".pushsection .note.stapsdt,\"\",\"note\"\n"
+			 ".balign 4\n.4byte 992f-991f, 994f-993f, 3\n"
+			 "991: .asciz \"stapsdt\"\n"
+			 "992: .balign 4\n"
+			 "993: .8byte 990b, 0, 0\n"
+			 ".asciz \"cpc\"\n.asciz \"inherited\"\n.asciz \"\"\n"
+			 "994: .balign 4\n.popsection\n");
+}
+
+static void *fire_five_times(void *arg)
+{
+	for (int i = 0; i < 5; i++)
+		fire();
+	return arg;
+}
+
+/* A probe has a counter per site, most of which do not exist. */
+static void probes(void **state)
+{
+	pthread_t thread;
+	cpc_buf_t *buf;
+
+	(void)state;
+	if (cpc_set_add_request(cpc, set, "sdt/cpc:inherited/", 0, CPC_COUNT_USER, 0, NULL) == -1)
+		skip_because("no probes here: %s", last_error.text);
+	buf = cpc_buf_create(cpc, set);
+	if (cpc_bind_curlwp(cpc, set, CPC_BIND_LWP_INHERIT) == -1)
+		skip_because("no probes here: %s", last_error.text);
+	fire();
+	assert_int_equal(sample_all(buf), 1);
+	assert_int_equal(pthread_create(&thread, NULL, fire_five_times, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(sample_all(buf), 1 + 5);
+	assert_true(cpc_buf_tick(cpc, buf) > 0);
 }
 
 /* ---- the end, at any time ------------------------------------------------------------------ */
@@ -468,6 +517,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(own_copy, setup, close_handle),
 		cmocka_unit_test_setup_teardown(short_threads, setup, close_handle),
 		cmocka_unit_test_setup_teardown(no_files, setup, close_handle),
+		cmocka_unit_test_setup_teardown(probes, setup, close_handle),
 		cmocka_unit_test_setup_teardown(unbound_meanwhile, setup, close_handle),
 		cmocka_unit_test_setup_teardown(forked, setup, close_handle),
 		cmocka_unit_test_setup_teardown(refused, setup, close_handle),

@@ -5,6 +5,9 @@
  */
 #include "lwps_watch.h"
 
+#include <pthread.h>
+#include <sys/ioctl.h>
+
 /* Tracking may end at execs, and with none left. */
 static void test_no_exec(void **state)
 {
@@ -228,10 +231,6 @@ static void watch_touching(struct touching *t, struct lwps_config config, unsign
 		w.fds[1][cpu] = open_event(PERF_COUNT_SW_PAGE_FAULTS_MIN, cpu);
 	}
 	w.lwps = lwps_open(&config, why, sizeof(why));
-	for (unsigned cpu = 0; cpu < w.ncpus; cpu++) {
-		close(w.fds[0][cpu]);
-		close(w.fds[1][cpu]);
-	}
 	if (w.lwps == NULL)
 		fail_msg("lwps_open: %s", why);
 	assert_int_equal(pipe(t->go), 0);
@@ -261,6 +260,10 @@ static void unwatch_touching(struct touching *t)
 	close(t->go[0]);
 	close(t->done[0]);
 	close(t->done[1]);
+	for (unsigned cpu = 0; cpu < w.ncpus; cpu++) {
+		close(w.fds[0][cpu]);
+		close(w.fds[1][cpu]);
+	}
 	unwatch();
 }
 
@@ -272,7 +275,7 @@ static void test_turns(void **state)
 		.nturns = 2,
 		.column = {[FAULTS_0] = {.fd = w.fds[0]},
 			   [CLOCK_0] = {.kind = LWPS_CLOCK},
-			   [FAULTS_1] = {.fd = w.fds[1], .turn = 1},
+			   [FAULTS_1] = {.kind = LWPS_SOFTWARE, .fd = w.fds[1], .turn = 1},
 			   [SWITCHES_1] = {.kind = LWPS_SWITCH, .turn = 1},
 			   [CLOCK_1] = {.kind = LWPS_CLOCK, .turn = 1}}};
 	static const unsigned turns[] = {0, 1, LWPS_NO_TURN, 1, 0, LWPS_NO_TURN, 0};
@@ -309,11 +312,64 @@ static void renew_events(unsigned cpu)
 	close(fd[1]);
 }
 
+static void disable_events(void)
+{
+	for (unsigned cpu = 0; cpu < w.ncpus; cpu++) {
+		for (int i = 0; i < 2; i++)
+			assert_int_equal(ioctl(w.fds[i][cpu], PERF_EVENT_IOC_DISABLE, 0), 0);
+	}
+}
+
+static bool any_lost(void)
+{
+	for (unsigned cpu = 0; cpu < w.ncpus; cpu++) {
+		if (lwps_lost(w.lwps, cpu))
+			return true;
+	}
+	return false;
+}
+
+/* New events in another turn than that in which the old ones were found lost. */
+static void test_renew_turns(void **state)
+{
+	const struct lwps_config config = {
+		.ncolumns = 2,
+		.nturns = 2,
+		.column = {{.kind = LWPS_SOFTWARE, .fd = w.fds[0]},
+			   {.kind = LWPS_SOFTWARE, .fd = w.fds[1], .turn = 1}}};
+	uint64_t now[2], before[2];
+	struct touching t;
+
+	(void)state;
+	watch_touching(&t, config, 1);
+	assert_int_equal(lwps_turn(w.lwps, 1), 0);
+	assert_int_equal(flaws_after_touching(&t, before), 0);
+	assert_false(any_lost());
+	disable_events();
+	assert_int_equal(flaws_after_touching(&t, now), LWPS_NO_EVENT);
+	assert_int_equal(now[1], before[1]);
+	assert_true(any_lost());
+	assert_int_equal(lwps_turn(w.lwps, 0), 0);
+	for (unsigned cpu = 0; cpu < w.ncpus; cpu++)
+		renew_events(cpu);
+	assert_false(any_lost());
+	for (unsigned turn = 0; turn < 2; turn++) {
+		assert_int_equal(lwps_turn(w.lwps, turn), 0);
+		lwps_read(w.lwps, t.slot, before);
+		flaws_after_touching(&t, now);
+		assert_int_equal(now[turn] - before[turn], PAGES);
+		assert_int_equal(now[!turn], before[!turn]);
+	}
+	unwatch_touching(&t);
+}
+
 /* While an LWP runs: its counts miss some faults then, and stay in range. */
 static void test_renew(void **state)
 {
-	const struct lwps_config config = {
-		.ncolumns = 2, .nturns = 1, .column = {{.fd = w.fds[0]}, {.fd = w.fds[1]}}};
+	const struct lwps_config config = {.ncolumns = 2,
+					   .nturns = 1,
+					   .column = {{.kind = LWPS_CPU, .fd = w.fds[0]},
+						      {.kind = LWPS_SOFTWARE, .fd = w.fds[1]}}};
 	static const char rounds[ROUNDS];
 	uint64_t now[2], before[2];
 	struct touching t;
@@ -331,6 +387,44 @@ static void test_renew(void **state)
 	}
 	for (unsigned i = 0; i < ROUNDS; i++)
 		read_byte(t.done[0]);
+	flaws_after_touching(&t, before);
+	flaws_after_touching(&t, now);
+	assert_int_equal(now[0] - before[0], PAGES);
+	assert_int_equal(now[1] - before[1], PAGES);
+	unwatch_touching(&t);
+}
+
+#define CLOSED 100
+#define CLOSING_ROUNDS 100
+
+static void *close_events(void *fds)
+{
+	for (const int *fd = fds; fd < (int *)fds + CLOSED; fd++)
+		close(*fd);
+	return NULL;
+}
+
+/* Another thread closes events that this one has opened, and that come before those of a CPU. */
+static void test_renew_while_closing(void **state)
+{
+	const struct lwps_config config = {.ncolumns = 2,
+					   .nturns = 1,
+					   .column = {{.kind = LWPS_SOFTWARE, .fd = w.fds[0]},
+						      {.kind = LWPS_SOFTWARE, .fd = w.fds[1]}}};
+	uint64_t now[2], before[2];
+	struct touching t;
+	pthread_t closer;
+	int fd[CLOSED];
+
+	(void)state;
+	watch_touching(&t, config, 1);
+	for (unsigned round = 0; round < (few ? 1 : CLOSING_ROUNDS); round++) {
+		for (unsigned i = 0; i < CLOSED; i++)
+			fd[i] = open_event(PERF_COUNT_SW_DUMMY, 0);
+		assert_int_equal(pthread_create(&closer, NULL, close_events, fd), 0);
+		renew_events(0);
+		pthread_join(closer, NULL);
+	}
 	flaws_after_touching(&t, before);
 	flaws_after_touching(&t, now);
 	assert_int_equal(now[0] - before[0], PAGES);
@@ -478,6 +572,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(test_attach_many, cleanup),
 		cmocka_unit_test_teardown(test_turns, cleanup),
 		cmocka_unit_test_teardown(test_renew, cleanup),
+		cmocka_unit_test_teardown(test_renew_turns, cleanup),
+		cmocka_unit_test_teardown(test_renew_while_closing, cleanup),
 		cmocka_unit_test_teardown(test_not_run, cleanup),
 		cmocka_unit_test_teardown(test_flush, cleanup),
 	};

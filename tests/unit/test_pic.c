@@ -106,6 +106,22 @@ static void others(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* A read takes no more of the stack than the set needs. */
+static void small_stack(void **state)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	void *what;
+
+	(void)state;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 256 << 10);
+	assert_int_equal(pthread_create(&thread, &attr, read_of_another, NULL), 0);
+	pthread_join(thread, &what);
+	pthread_attr_destroy(&attr);
+	assert_null(what);
+}
+
 static void *read_inherited(void *arg)
 {
 	const cpc_pic_t *own = cpc_set_pic(cpc, set, faults);
@@ -192,6 +208,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(exact, setup, close_handle),
 		cmocka_unit_test_setup_teardown(states, setup, close_handle),
 		cmocka_unit_test_setup_teardown(others, setup, close_handle),
+		cmocka_unit_test_setup_teardown(small_stack, setup, close_handle),
 		cmocka_unit_test_setup_teardown(inherited, setup, close_handle),
 		cmocka_unit_test_setup_teardown(not_to_be_read, setup, close_handle),
 		cmocka_unit_test_setup_teardown(hypervisor, setup, close_handle),

@@ -5,8 +5,8 @@
  */
 #include "unit.h"
 
-#include "../../cmd/cpustat/topology.h"
-#include "../../cmd/rows/aggregate.h"
+#include "../../cmd/cpustat/cpus.h"
+#include "../../cmd/rows/filters.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static int teardown(void **state)
 }
 
 /* Checks the groups of CPUs 0 to n-1: their ids and numbers of CPUs. */
-static void expect(enum cpu_scope scope, int n, const int *of, const int *ids, size_t nids)
+static void expect(enum scope scope, int n, const int *of, const int *ids, size_t nids)
 {
 	int id[2000];
 	const struct cpus cpus = {.n = (size_t)n, .id = id};
@@ -90,8 +90,7 @@ static void server(void **state)
 
 	(void)state;
 	for (int i = 0; i < 8; i++) {
-		put(core[i % 4], "cpu%d/topology/%s", i,
-		    i < 4 ? "core_cpus_list" : "thread_siblings_list");
+		put(core[i % 4], "cpu%d/topology/core_cpus_list", i);
 		put(i % 2 ? "36\n" : "0\n", "cpu%d/topology/physical_package_id", i);
 		put(i % 2 ? "0\n" : "1\n", "cpu%d/topology/core_id", i);
 		put("", "cpu%d/node%d/cpulist", i, i % 2 ? 2 : 0);
@@ -138,10 +137,10 @@ static void many(void **state)
 static void words(void **state)
 {
 	(void)state;
-	for (enum cpu_scope scope = SCOPE_CPU; scope < CPU_SCOPES; scope++)
-		assert_int_equal(cpu_scope_parse(cpu_scope_name(scope)), scope);
-	assert_int_equal(cpu_scope_parse(""), -1);
-	assert_int_equal(cpu_scope_parse("Core"), -1);
+	for (enum scope scope = SCOPE_LWP; scope < SCOPES; scope++)
+		assert_int_equal(scope_parse(scope_name(scope)), scope);
+	assert_int_equal(scope_parse(""), SCOPE_NONE);
+	assert_int_equal(scope_parse("Core"), SCOPE_NONE);
 }
 
 int main(void)

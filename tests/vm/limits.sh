@@ -86,5 +86,12 @@ same "the free counters can be used" "$(counts exit)" \
 	"1000000 1000000 1000000 1000000 1000000 1000000"
 run hold-counters cputrack -c page-faults bare
 same "a holder does not matter to software events" "$(counts exit)" 1
+# Events of other programs that are not pinned take no counters: they wait.
+inherited-count spin 0.1 >/dev/null &
+run cputrack --engine=kernel -c $i,$i,$i,$i,$i,$i,Cycle_cnt bare
+wait $!
+same "beside events that are not pinned: the exit status" "$status" 0
+same "beside events that are not pinned: 6 and cycles" "$(counts exit)" \
+	"1000000 1000000 1000000 1000000 1000000 1000000 1000000"
 
 finish

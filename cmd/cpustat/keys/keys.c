@@ -8,9 +8,9 @@
  * of the cgroups of a service, are added up in a key.  A key has a row in each sample in which it
  * counted something.
  */
-#include "keys.h"
-#include "../../../libcpc/set/counter.h"
+#include "../meters.h"
 
+#include "../../../libcpc/set/counter.h"
 #include "../../../liblwps/account.h"
 #include "../../base/cgroups.h"
 #include "../../base/say.h"
@@ -18,35 +18,32 @@
 #include "../../program/percpu.h"
 #include "../../rows/key_name.h"
 #include "../../rows/source.h"
-#include "columns.h"
 
 #include <bsd/string.h>
 #include <bsd/sys/tree.h>
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS_OF_CGROUPS 4096 /* for those that are made later */
-#define SLOTS_OF_OTHERS 8192
+#define SLOTS_OF_CGROUPS 4096 /* for cgroups that are created later */
+#define SLOTS_OF_OTHERS 8192  /* for users or commands */
 #define SLOTS_MAX 65536
 
-/* Flaws of a total, too.  With the other flaws, counts may be in the row of another key. */
-#define LACKS (LWPS_NO_EVENT | LWPS_NOT_RUN | LWPS_NO_CPU)
+/* With these flaws, the total lacks counts.  With others, the row of another key may have them. */
+#define LOST_COUNTS (LWPS_NO_EVENT | LWPS_NOT_RUN | LWPS_NO_CPU)
 
 /* Samples without counts after which a slot is forgotten, if slots are scarce. */
 #define QUIET_SAMPLES 2
 
 struct key {
 	RB_ENTRY(key) link;
-	char *name;
-	char *container, *pod; /* ids, or NULL */
-	unsigned nslots;       /* slots that have this key */
-	bool counted;	       /* in the current sample */
-	unsigned flaws;	       /* of the current sample */
+	struct row id;	 /* key, container and pod */
+	unsigned nslots; /* slots that have this key */
+	bool counted;	 /* in the current sample */
+	unsigned flaws;	 /* of the current sample */
 	uint64_t count[LWPS_MAX_COLUMNS];
-	cpc_buf_t *buf;
-	size_t set; /* of buf */
 };
 
 RB_HEAD(keys, key);
@@ -59,54 +56,49 @@ struct slot {
 };
 
 struct divided {
-	struct sampled sampled;
+	struct meter meter;
 	cpc_t *cpc;
 	const struct setgrp *grp;
-	enum cpu_scope scope;
+	enum scope scope;
 	unsigned depth;
 	enum lwps_hierarchy hierarchy;
-	struct percpu percpu;	 /* of the bound set */
-	struct columns columns;	 /* likewise */
-	struct account *account; /* likewise; NULL: no set is bound */
+	/* Of the bound set.  Each counter has a column; the last column is the time on a CPU. */
+	struct percpu percpu;
+	unsigned ncounters, ncolumns;
+	enum lwps_kind kind[LWPS_MAX_COLUMNS];
+	struct account *account; /* NULL: no set is bound */
+	cpc_buf_t *buf;		 /* the counts of one key */
 	size_t nslots;
 	struct slot *slot; /* by number */
-	uint64_t *before;  /* their counts in the last sample, d->columns.n of each */
+	uint64_t *before;  /* their counts in the last sample, d->ncolumns of each */
 	struct keys keys;
 	bool *online, *was_online; /* by CPU number */
-	bool was_bound;		   /* a set was: it is known how many CPUs there are */
+	bool was_bound;		   /* a set was bound before, so meter.n is final */
 	int64_t now_ns;		   /* of the current sample */
 	struct account_losses losses;
 };
 
 static int by_name(const struct key *a, const struct key *b)
 {
-	return strcmp(a->name, b->name);
+	return row_compare(&a->id, &b->id);
 }
 
-/* clang-format off */
 RB_GENERATE_INTERNAL(keys, key, link, by_name, __attribute__((unused)) static)
-/* clang-format on */
 
 /* ---- keys ------------------------------------------------------------------------- */
 
-static char *copy(const char *text)
-{
-	return *text != '\0' ? xstrdup(text) : NULL;
-}
-
 static struct key *find_key(struct divided *d, const struct cgroup_name *name)
 {
-	char text[sizeof(name->name)];
-	struct key wanted = {.name = text}, *key;
+	struct key wanted = {.id = {.key = name->name,
+				    .container = *name->container != '\0' ? name->container : NULL,
+				    .pod = *name->pod != '\0' ? name->pod : NULL}};
+	struct key *key = RB_FIND(keys, &d->keys, &wanted);
 
-	strlcpy(text, name->name, sizeof(text));
-	key = RB_FIND(keys, &d->keys, &wanted);
 	if (key != NULL)
 		return key;
 	key = xcalloc(1, sizeof(*key));
-	key->name = xstrdup(name->name);
-	key->container = copy(name->container);
-	key->pod = copy(name->pod);
+	key->id = wanted.id;
+	row_copy_texts(&key->id);
 	RB_INSERT(keys, &d->keys, key);
 	return key;
 }
@@ -114,11 +106,7 @@ static struct key *find_key(struct divided *d, const struct cgroup_name *name)
 static void free_key(struct divided *d, struct key *key)
 {
 	RB_REMOVE(keys, &d->keys, key);
-	if (key->buf != NULL)
-		cpc_buf_destroy(d->cpc, key->buf);
-	free(key->name);
-	free(key->container);
-	free(key->pod);
+	row_free_texts(&key->id);
 	free(key);
 }
 
@@ -149,15 +137,15 @@ static struct key *key_of_slot(struct divided *d, unsigned slot)
 
 /* ---- samples ---------------------------------------------------------------------- */
 
-/* Adds what the slot has counted since the last sample to its key. */
+/* Adds the counts of the slot since the last sample to its key. */
 static void sample_slot(struct divided *d, unsigned number)
 {
 	struct slot *slot = &d->slot[number];
-	uint64_t *before = &d->before[(size_t)number * d->columns.n];
-	uint64_t now[LWPS_MAX_COLUMNS], more, any = 0;
+	uint64_t *before = &d->before[(size_t)number * d->ncolumns];
+	uint64_t now[LWPS_MAX_COLUMNS], any = 0;
 	unsigned flaws = account_read(d->account, number, now);
 
-	for (unsigned i = 0; i < d->columns.n; i++)
+	for (unsigned i = 0; i < d->ncolumns; i++)
 		any |= now[i] - before[i];
 	slot->nquiet = any != 0 ? 0 : slot->nquiet + 1;
 	if (any == 0 && flaws == 0)
@@ -166,28 +154,29 @@ static void sample_slot(struct divided *d, unsigned number)
 		slot->key = key_of_slot(d, number);
 		slot->key->nslots++;
 	}
-	for (unsigned i = 0; i < d->columns.n; i++) {
-		more = now[i] - before[i];
-		slot->key->count[i] = (slot->key->counted ? slot->key->count[i] : 0) + more;
+	if (!slot->key->counted)
+		memset(slot->key->count, 0, sizeof(slot->key->count));
+	for (unsigned i = 0; i < d->ncolumns; i++) {
+		slot->key->count[i] += now[i] - before[i];
 		before[i] = now[i];
 	}
-	slot->key->flaws = (slot->key->counted ? slot->key->flaws : 0) | flaws;
+	slot->key->flaws |= flaws;
 	slot->key->counted = true;
 }
 
-/* Slots that have not counted for some time make room for others. */
+/* Frees a slot that has not counted for some time: forgets it, and releases it a sample later. */
 static void recycle_slot(struct divided *d, unsigned number)
 {
 	struct slot *slot = &d->slot[number];
 
-	/* A free slot has no key.  All others have one, since each slice lasts some nanoseconds. */
+	/* A slot without a key is free: in all others some slice has counted. */
 	if (slot->forgotten) {
 		/* No CPU has used it since the last sample. */
 		if (slot->key != NULL)
 			slot->key->nslots--;
 		*slot = (struct slot){0};
-		memset(&d->before[(size_t)number * d->columns.n], 0,
-		       d->columns.n * sizeof(*d->before));
+		memset(&d->before[(size_t)number * d->ncolumns], 0,
+		       d->ncolumns * sizeof(*d->before));
 		account_release(d->account, number);
 	} else if (slot->nquiet >= QUIET_SAMPLES && slot->key != NULL) {
 		account_forget(d->account, number);
@@ -203,43 +192,49 @@ static void watch_cpus(struct divided *d)
 		nleft += d->online[cpu];
 		if (d->was_online[cpu] && !d->online[cpu]) {
 			say("cpu%u - the CPU went offline", cpu);
-			d->sampled.failed = true;
+			d->meter.status = STATUS_FAILED;
 		}
 		d->was_online[cpu] = d->online[cpu];
 	}
-	d->sampled.nleft = nleft;
+	d->meter.nleft = nleft;
 }
 
-/* Fills the buffers of all keys that counted, and adds them to the total. */
-static bool fill_keys(struct divided *d, size_t k, cpc_buf_t *total)
+/* Puts the rows of all keys that counted. */
+static bool put_keys(struct divided *d, size_t k, struct sampler *sampler)
 {
-	const struct columns *columns = &d->columns;
+	struct key *key, *next;
+	unsigned width = 0;
 	bool whole = true;
-	struct key *key;
 
 	RB_FOREACH(key, keys, &d->keys) {
-		if (!key->counted)
-			continue;
-		if (key->buf != NULL && key->set != k) {
-			cpc_buf_destroy(d->cpc, key->buf);
-			key->buf = NULL;
+		if (key->counted && strlen(key->id.key) > width)
+			width = (unsigned)strlen(key->id.key);
+	}
+	RB_FOREACH_SAFE(key, keys, &d->keys, next)
+	{
+		struct row row = key->id;
+
+		row.ncpus = (unsigned)d->meter.nleft;
+		row.key_width = width;
+		row.incomplete = key->flaws != 0 || strcmp(row.key, ROW_OTHERS) == 0;
+		if (key->counted) {
+			if (cpc_buf_fill(d->cpc, d->buf, d->grp->set[k].set, key->count,
+					 d->ncounters, key->count[d->ncounters], d->now_ns) == -1)
+				die("%s", strerror(errno));
+			sampler_put(sampler, &row, k, d->buf);
 		}
-		if (key->buf == NULL)
-			key->buf = cpc_buf_create(d->cpc, d->grp->set[k].set);
-		if (key->buf == NULL ||
-		    cpc_buf_fill(d->cpc, key->buf, d->grp->set[k].set, key->count,
-				 columns->ncounters, key->count[columns->clock], d->now_ns) == -1)
-			die("%s", strerror(errno));
-		key->set = k;
-		cpc_buf_add(d->cpc, total, total, key->buf);
-		whole &= (key->flaws & LACKS) == 0;
+		whole &= (key->flaws & LOST_COUNTS) == 0;
+		key->counted = false;
+		key->flaws = 0;
+		if (key->nslots == 0)
+			free_key(d, key);
 	}
 	return whole;
 }
 
-static bool keys_sample(struct sampled *sampled, size_t k, cpc_buf_t *total)
+static bool keys_sample(struct meter *meter, size_t k, struct sampler *sampler)
 {
-	struct divided *d = (struct divided *)sampled;
+	struct divided *d = (struct divided *)meter;
 	unsigned n;
 	bool crowded;
 
@@ -256,39 +251,73 @@ static bool keys_sample(struct sampled *sampled, size_t k, cpc_buf_t *total)
 		if (slot >= ACCOUNT_FIRST && (crowded || d->slot[slot].forgotten))
 			recycle_slot(d, slot);
 	}
-	return fill_keys(d, k, total) && sampled->nleft == sampled->n;
+	return put_keys(d, k, sampler) && meter->nleft == meter->n;
 }
 
-static void keys_put(struct sampled *sampled, size_t k, struct sampler *sampler)
+/* ---- columns ---------------------------------------------------------------------- */
+
+/*
+ * The kernel counts a context switch after the program at the switch has read the counters.  So
+ * that program counts switches itself, and charges each to the task that leaves.
+ */
+static enum lwps_kind kind_of(const struct perf_event_attr *attr)
 {
-	struct divided *d = (struct divided *)sampled;
-	struct key *key, *next;
-	unsigned width = 0;
+	if (attr->type == PERF_TYPE_TRACEPOINT)
+		return LWPS_SOFTWARE;
+	if (attr->type != PERF_TYPE_SOFTWARE)
+		return LWPS_CPU;
+	switch (attr->config) {
+	case PERF_COUNT_SW_TASK_CLOCK:
+	case PERF_COUNT_SW_CPU_CLOCK:
+		return LWPS_CLOCK;
+	case PERF_COUNT_SW_CONTEXT_SWITCHES:
+		return LWPS_SWITCH;
+	default:
+		return LWPS_SOFTWARE;
+	}
+}
 
-	RB_FOREACH(key, keys, &d->keys) {
-		if (key->counted && strlen(key->name) > width)
-			width = (unsigned)strlen(key->name);
-	}
-	RB_FOREACH_SAFE(key, keys, &d->keys, next)
-	{
-		struct row row = {.ncpus = (unsigned)sampled->nleft,
-				  .key = key->name,
-				  .key_width = width,
-				  .container = key->container,
-				  .pod = key->pod,
-				  .incomplete =
-					  key->flaws != 0 || strcmp(key->name, ROW_OTHERS) == 0};
+#ifndef PERF_COUNT_SW_CGROUP_SWITCHES
+#define PERF_COUNT_SW_CGROUP_SWITCHES 11 /* Linux 5.13 */
+#endif
 
-		if (key->counted)
-			sampler_put(sampler, &row, k, key->buf);
-		key->counted = false;
-		key->flaws = 0;
+/* Why an event cannot be divided; NULL: it can. */
+static const char *cannot_divide(const struct cpc_counter *counter)
+{
+	const struct perf_event_attr *attr = counter->attr;
+
+	if (attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_CGROUP_SWITCHES)
+		return "counts for the cgroup that is entered, not for the one that is left";
+	if (attr->type <= PERF_TYPE_BREAKPOINT || counter->core)
+		return NULL;
+	return "cannot be divided, unlike software events, tracepoints, breakpoints and events of "
+	       "the core PMU";
+}
+
+/* Finds the columns of a set.  False: see `why`. */
+static bool find_columns(struct divided *d, const struct setgrp_set *set, char *why, size_t size)
+{
+	struct cpc_counter counter[LWPS_MAX_COLUMNS];
+	int n = cpc_set_counters(d->cpc, set->set, counter, LWPS_MAX_COLUMNS);
+
+	if (n < 0 || n >= LWPS_MAX_COLUMNS) {
+		snprintf(why, size, "a spec can have %d events at most", LWPS_MAX_COLUMNS - 1);
+		return false;
 	}
-	RB_FOREACH_SAFE(key, keys, &d->keys, next)
-	{
-		if (key->nslots == 0)
-			free_key(d, key);
+	for (int i = 0; i < n; i++) {
+		const char *reason = cannot_divide(&counter[i]);
+
+		if (reason != NULL) {
+			snprintf(why, size, "'%s' %s", set->spec.req[counter[i].index].event,
+				 reason);
+			return false;
+		}
+		d->kind[i] = kind_of(counter[i].attr);
 	}
+	d->kind[n] = d->grp->times ? LWPS_CLOCK : LWPS_SLICE; /* not 0 if the key has run */
+	d->ncounters = (unsigned)n;
+	d->ncolumns = d->ncounters + 1;
+	return true;
 }
 
 /* ---- sets ------------------------------------------------------------------------- */
@@ -301,21 +330,21 @@ static bool open_account(struct divided *d, char *why, size_t size)
 		      : d->scope == SCOPE_COMMAND ? ACCOUNT_BY_COMMAND
 						  : ACCOUNT_BY_CGROUP,
 		.hierarchy = d->hierarchy,
-		.ncolumns = d->columns.n,
+		.ncolumns = d->ncolumns,
 		.ncpus = percpu->n,
 		.nslots = (unsigned)d->nslots,
 	};
 	struct cpc_counter counter[LWPS_MAX_COLUMNS];
-	int *fd = xcalloc((size_t)percpu->n * d->columns.n, sizeof(*fd));
+	int *fd = xcalloc((size_t)percpu->n * d->ncolumns, sizeof(*fd));
 
 	for (unsigned cpu = 0; cpu < percpu->n; cpu++) {
 		if (percpu->set[cpu] != NULL)
-			cpc_set_counters(d->cpc, percpu->set[cpu], counter, d->columns.ncounters);
-		for (unsigned i = 0; i < d->columns.ncounters; i++)
+			cpc_set_counters(d->cpc, percpu->set[cpu], counter, d->ncounters);
+		for (unsigned i = 0; i < d->ncounters; i++)
 			fd[i * percpu->n + cpu] = percpu->set[cpu] != NULL ? counter[i].fd : -1;
 	}
-	for (unsigned i = 0; i < d->columns.n; i++) {
-		config.column[i].kind = d->columns.kind[i];
+	for (unsigned i = 0; i < d->ncolumns; i++) {
+		config.column[i].kind = d->kind[i];
 		config.column[i].fd = &fd[i * percpu->n];
 	}
 	d->account = account_open(&config, why, size);
@@ -323,7 +352,7 @@ static bool open_account(struct divided *d, char *why, size_t size)
 	return d->account != NULL;
 }
 
-/* More slots than there are cgroups now. */
+/* Reserves slots for more cgroups than exist now. */
 static size_t choose_nslots(const struct divided *d)
 {
 	size_t n = SLOTS_OF_OTHERS;
@@ -345,9 +374,9 @@ static void forget_slots(struct divided *d)
 		key->nslots = 0;
 }
 
-static void keys_unbind(struct sampled *sampled, size_t k)
+static void keys_unbind(struct meter *meter, size_t k)
 {
-	struct divided *d = (struct divided *)sampled;
+	struct divided *d = (struct divided *)meter;
 	struct account_losses losses;
 
 	(void)k;
@@ -358,14 +387,17 @@ static void keys_unbind(struct sampled *sampled, size_t k)
 		d->losses.late += losses.late;
 		d->losses.skipped += losses.skipped;
 	}
+	if (d->buf != NULL)
+		cpc_buf_destroy(d->cpc, d->buf);
 	account_close(d->account);
 	d->account = NULL;
+	d->buf = NULL;
 	percpu_unbind(&d->percpu, d->cpc);
 	d->percpu = (struct percpu){0};
 	forget_slots(d);
 }
 
-/* All CPUs count, wherever this program may run.  Later sets should have as many. */
+/* Keys count on all CPUs, not only in our affinity mask.  Later sets should have as many CPUs. */
 static void count_cpus(struct divided *d)
 {
 	size_t n = 0;
@@ -375,29 +407,30 @@ static void count_cpus(struct divided *d)
 		n += d->was_online[cpu];
 	}
 	if (!d->was_bound)
-		d->sampled.n = d->sampled.nleft = n;
+		d->meter.n = d->meter.nleft = n;
 	d->was_bound = true;
 }
 
-static int keys_bind(struct sampled *sampled, size_t k)
+static int keys_bind(struct meter *meter, size_t k)
 {
-	struct divided *d = (struct divided *)sampled;
+	struct divided *d = (struct divided *)meter;
 	char why[1024] = "";
 
 	d->nslots = choose_nslots(d);
 	d->slot = xcalloc(d->nslots, sizeof(*d->slot));
-	if (columns_find(&d->columns, d->cpc, &d->grp->set[k], why, sizeof(why)) &&
+	if (find_columns(d, &d->grp->set[k], why, sizeof(why)) &&
 	    percpu_bind(&d->percpu, d->cpc, d->grp->set[k].set, 0, 0, why, sizeof(why)) &&
 	    open_account(d, why, sizeof(why))) {
-		d->before = xcalloc(d->nslots * d->columns.n, sizeof(*d->before));
+		d->before = xcalloc(d->nslots * d->ncolumns, sizeof(*d->before));
+		d->buf = xcpc_buf_create(d->cpc, d->grp->set[k].set);
 		d->online = xrealloc(d->online, d->percpu.n * sizeof(*d->online));
 		d->was_online = xrealloc(d->was_online, d->percpu.n * sizeof(*d->was_online));
 		count_cpus(d);
 		return 0;
 	}
-	say("cannot divide the counts by %s: %s", cpu_scope_name(d->scope), why);
-	d->sampled.failed = true;
-	keys_unbind(sampled, k);
+	say("cannot divide the counts by %s: %s", scope_name(d->scope), why);
+	d->meter.status = STATUS_FAILED;
+	keys_unbind(meter, k);
 	return -1;
 }
 
@@ -415,17 +448,17 @@ static void print_losses(const struct divided *d)
 		    (unsigned long long)losses->skipped);
 	if (losses->late > 0)
 		say("incomplete: %llu time%s a running LWP changed its %s unnoticed; its counts up "
-		    "to the next switch are in that it left",
+		    "to the next switch are in the old one",
 		    (unsigned long long)losses->late, losses->late == 1 ? "" : "s",
-		    cpu_scope_name(d->scope));
+		    scope_name(d->scope));
 }
 
-static void keys_free(struct sampled *sampled)
+static void keys_free(struct meter *meter)
 {
-	struct divided *d = (struct divided *)sampled;
+	struct divided *d = (struct divided *)meter;
 	struct key *key, *next;
 
-	keys_unbind(sampled, 0);
+	keys_unbind(meter, 0);
 	print_losses(d);
 	RB_FOREACH_SAFE(key, keys, &d->keys, next)
 	free_key(d, key);
@@ -434,17 +467,14 @@ static void keys_free(struct sampled *sampled)
 	free(d);
 }
 
-struct sampled *keys_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus *cpus,
-			  enum cpu_scope scope, unsigned depth, bool debug)
+struct meter *keys_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus *cpus,
+			enum scope scope, unsigned depth, bool debug)
 {
-	static const struct sampled_ops ops = {.bind = keys_bind,
-					       .unbind = keys_unbind,
-					       .sample = keys_sample,
-					       .put = keys_put,
-					       .free = keys_free};
+	static const struct meter_ops ops = {
+		.bind = keys_bind, .unbind = keys_unbind, .sample = keys_sample, .free = keys_free};
 	struct divided *d = xcalloc(1, sizeof(*d));
 
-	*d = (struct divided){.sampled = {.ops = &ops, .n = cpus->n, .nleft = cpus->n},
+	*d = (struct divided){.meter = {.ops = &ops, .n = cpus->n, .nleft = cpus->n},
 			      .cpc = cpc,
 			      .grp = grp,
 			      .scope = scope,
@@ -455,5 +485,5 @@ struct sampled *keys_make(cpc_t *cpc, const struct setgrp *grp, const struct cpu
 		say("the cgroups are those of %s", cgroups_controller(d->hierarchy) != NULL
 							   ? cgroups_controller(d->hierarchy)
 							   : "version 2");
-	return &d->sampled;
+	return &d->meter;
 }

@@ -41,13 +41,13 @@ void children_hold(sigset_t *mask)
 	pthread_sigmask(SIG_BLOCK, &held, mask);
 }
 
-void children_sleep(struct pollfd *fds, nfds_t n, int ms, const sigset_t *mask)
+void children_sleep(struct pollfd *fds, nfds_t n, unsigned ms, const sigset_t *mask)
 {
 	const struct timespec time = {ms / 1000, ms % 1000 * 1000000L};
 	sigset_t awake = *mask;
 
 	sigdelset(&awake, SIGCHLD);
-	ppoll(fds, n, ms < 0 ? NULL : &time, &awake);
+	ppoll(fds, n, ms == 0 ? NULL : &time, &awake);
 }
 
 void children_look(struct children *children, pid_t command)

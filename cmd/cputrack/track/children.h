@@ -25,15 +25,15 @@ void children_leave(const struct children *children);
 
 /*
  * Blocks SIGCHLD and SIGTSTP, except in children_sleep().  So a signal that arrives between a check
- * and the sleep ends the sleep.  `mask`: the signals that were blocked before.
+ * and the sleep ends the sleep.  `mask`: the signals that were blocked before.  `ms` 0: no limit.
  */
 void children_hold(sigset_t *mask);
-void children_sleep(struct pollfd *fds, nfds_t n, int ms, const sigset_t *mask);
+void children_sleep(struct pollfd *fds, nfds_t n, unsigned ms, const sigset_t *mask);
 
 /*
  * After a SIGCHLD: detaches from children that stopped because they made us their tracer, and waits
- * for all that ended, also those that other processes created (CLONE_PARENT, or we are the init of
- * a container).  waitid(2) returns the oldest first, so this also waits for the command.
+ * for all children that ended.  Other processes may have created some (CLONE_PARENT, or we are the
+ * init of a container).  waitid(2) returns the oldest first, so this also waits for the command.
  */
 void children_look(struct children *children, pid_t command);
 

@@ -15,12 +15,11 @@
 #include "../../base/util.h"
 
 #include <bsd/sys/tree.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define MAX_PASSES 10000 /* that find a descendant */
-#define IDLE_PASSES 10	 /* while processes end before their parents are known */
+#define MAX_PASSES 10000 /* give up if so many passes find a descendant */
+#define IDLE_PASSES 10	 /* retries if processes ended before their parents were read */
 
 /* A process that was seen. */
 struct seen {
@@ -75,7 +74,7 @@ static bool in_tree(struct search *search, pid_t pid)
 	return seen != NULL && seen->in_tree;
 }
 
-/* A parent with a smaller id was seen before. */
+/* Climbs from parent to parent.  Those with smaller ids were seen before. */
 static bool is_descendant(struct search *search, pid_t pid, pid_t parent)
 {
 	struct pid_stat stat;
@@ -95,19 +94,10 @@ static bool is_descendant(struct search *search, pid_t pid, pid_t parent)
 /* Do we trace it?  Then its parent was attached to before it was created. */
 static bool is_ours(pid_t pid)
 {
-	char path[32], line[128];
-	int tracer = 0;
-	FILE *f;
+	char tracer[32];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-		if (sscanf(line, "TracerPid: %d", &tracer) == 1)
-			break;
-	}
-	if (f != NULL)
-		fclose(f);
-	return tracer == getpid();
+	return pid_read_status(pid, "TracerPid:", tracer, sizeof(tracer)) &&
+	       atoi(tracer) == getpid();
 }
 
 /* A zombie is gone for good, unless it is the first LWP of a process that has others. */
@@ -189,7 +179,7 @@ bool descendants_attach(const struct pids *pids, enum found (*attach)(void *arg,
 
 	RB_INIT(&search.seen);
 	for (size_t i = 0; i < pids->n; i++)
-		add_seen(&search, pids->id[i], 0, true);
+		add_seen(&search, pids->target[i].pid, 0, true);
 	all = search_all(&search);
 	if (!all)
 		say("--tree: new descendants came in each of %d looks; some are not tracked",

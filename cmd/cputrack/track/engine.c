@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * engine.c - what all engines have in common.
+ * engine.c - helpers of all engines.
  */
 #include "engine.h"
 
@@ -28,10 +28,19 @@ pctx_errfn_t *engine_errors(const struct engine_config *config)
 	return config->debug ? print_debug : print_error;
 }
 
-void engine_counts(cpc_t *cpc, cpc_buf_t *buf, size_t nreqs, struct track_counts *counts)
+void engine_counts(const struct engine *engine, size_t set, cpc_buf_t *buf,
+		   struct track_counts *counts)
 {
 	counts->known = true;
-	counts->cycles = cpc_buf_tick(cpc, buf);
-	for (size_t i = 0; i < nreqs; i++)
-		cpc_buf_get(cpc, buf, (int)i, &counts->val[i]);
+	counts->cycles = cpc_buf_tick(engine->cpc, buf);
+	for (size_t i = 0; i < engine->grp->set[set].spec.nreqs; i++)
+		cpc_buf_get(engine->cpc, buf, (int)i, &counts->val[i]);
+}
+
+const char *engine_comm(const struct engine *engine, pid_t tid, char comm[COMM_SIZE])
+{
+	comm[0] = '\0';
+	if (engine->config.comm)
+		pid_read_comm(tid, comm);
+	return comm[0] != '\0' ? comm : NULL;
 }

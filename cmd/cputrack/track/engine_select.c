@@ -3,11 +3,8 @@
 /*
  * engine_select.c - select the engine.
  */
-#include "engine_select.h"
-
 #include "../../base/say.h"
-#include "kernel.h"
-#include "ptrace.h"
+#include "engine.h"
 
 #include <bsd/string.h>
 #include <string.h>
@@ -54,7 +51,7 @@ struct engine *engine_new(enum engine_choice choice, const struct engine_config 
 		.cpc = cpc,
 		.grp = grp,
 		.track = track,
-		.waiting = config->waiting,
+		.waiting = track->config.delay_ns > 0,
 	};
 	struct engine *engine;
 	const char *chosen = config->choice.name;
@@ -63,9 +60,8 @@ struct engine *engine_new(enum engine_choice choice, const struct engine_config 
 	if (choice != ENGINE_PTRACE) {
 		engine = engine_kernel(&common, why, sizeof(why));
 		if (engine != NULL) {
-			if (config->debug)
-				say("counts in the kernel (tested on Linux " ENGINE_KERNEL_TESTED
-				    ")");
+			if (config->debug) /* scripts/kernels tests these: see docs/kernels.md */
+				say("counts in the kernel (tested on Linux 6.1 to 7.3)");
 			return engine;
 		}
 		if (choice == ENGINE_KERNEL && chosen == NULL) {
@@ -77,7 +73,7 @@ struct engine *engine_new(enum engine_choice choice, const struct engine_config 
 	}
 	if (chosen != NULL) {
 		say("%s requires counting in the kernel: %s (--tree -p PID tracks a tree of "
-		    "processes; cpustat --by has sums)",
+		    "processes)",
 		    chosen, why);
 		return NULL;
 	}

@@ -39,7 +39,7 @@ static const char *cannot_count_software(const struct perf_event_attr *attr, enu
 	case PERF_COUNT_SW_ALIGNMENT_FAULTS:
 	case PERF_COUNT_SW_EMULATION_FAULTS:
 	case PERF_COUNT_SW_DUMMY:
-		*kind = LWPS_CPU;
+		*kind = LWPS_SOFTWARE;
 		return NULL;
 	default:
 		return "has not been tried there";
@@ -59,10 +59,12 @@ static const char *cannot_count(const struct cpc_counter *counter, const char *e
 		return cannot_count_software(attr, kind);
 	if (attr->type == PERF_TYPE_TRACEPOINT && strncmp(event, "tracepoint/", 11) == 0)
 		return "is given by its number, and may count for another LWP";
-	if (attr->type == PERF_TYPE_TRACEPOINT)
+	if (attr->type == PERF_TYPE_TRACEPOINT) {
+		*kind = LWPS_SOFTWARE;
 		return strncmp(event, TRACEPOINTS_OF_TIME, strlen(TRACEPOINTS_OF_TIME)) == 0
 			       ? "counts for another LWP than that which runs"
 			       : NULL;
+	}
 	if (attr->type == PERF_TYPE_BREAKPOINT)
 		return "would make each process on the machine stop there";
 	if (counter->function) {
@@ -76,10 +78,10 @@ static const char *cannot_count(const struct cpc_counter *counter, const char *e
 	return NULL;
 }
 
-/* Makes column `i` the last one, which has the CPU time. */
-static void set_clock(struct fit *fit, unsigned i)
+/* Makes column `i` the last one. */
+static void set_last(struct fit *fit, unsigned i)
 {
-	fit->kind[i] = LWPS_CLOCK;
+	fit->kind[i] = fit->times ? LWPS_CLOCK : LWPS_SLICE;
 	fit->ncolumns = i + 1;
 }
 
@@ -106,7 +108,7 @@ static bool find_columns(struct fit *fit, cpc_t *cpc, const struct setgrp_set *s
 	for (int i = 0; i < n; i++)
 		fit->counter[i] = (unsigned)i;
 	fit->ncounters = (unsigned)n;
-	set_clock(fit, fit->ncounters);
+	set_last(fit, fit->ncounters);
 	return true;
 }
 
@@ -119,6 +121,7 @@ static bool find_all(struct fit *fit, cpc_t *cpc, const struct setgrp *grp, char
 			snprintf(why, size, "%s", SYMBOL_WITHOUT_PATH);
 			return false;
 		}
+		fit[i].times = grp->times;
 		if (!find_columns(&fit[i], cpc, &grp->set[i], why, size))
 			return false;
 		ncolumns += fit[i].ncolumns;
@@ -152,7 +155,7 @@ void fit_leave_out(struct fit *fit, cpc_t *cpc, const cpc_set_t *bound)
 		fit->kind[n] = fit->kind[i];
 		fit->counter[n++] = i;
 	}
-	set_clock(fit, n);
+	set_last(fit, n);
 }
 
 void fit_counts(const struct fit *fit, const uint64_t *column, uint64_t *counter)

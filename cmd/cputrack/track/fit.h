@@ -9,8 +9,12 @@
 #include "../../../liblwps/lwps.h"
 #include "engine.h"
 
-/* A column for each open counter of the set; the last column has the CPU time. */
+/*
+ * A column for each open counter of the set.  The last column has the CPU time; or, if the output
+ * does not show that, LWPS_SLICE_NS for each slice, which is cheaper.
+ */
 struct fit {
+	bool times;	    /* the last column has the CPU time */
 	unsigned ncounters; /* of the set, open or not */
 	unsigned ncolumns;
 	enum lwps_kind kind[LWPS_MAX_COLUMNS];

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * kernel.c - the engine that counts LWPs in the kernel, and stops none of them.
+ * kernel.c - the engine that counts LWPs in the kernel, without stopping them.
  *
  * The sets are bound to each CPU, and BPF programs charge their counts to the LWP that runs there.
- * Sets that take turns have columns of their own, which stand still but in their turns.
+ * Sets that take turns have separate columns, which count only during their turns.
  *
  * Births, execs and exits of LWPs arrive as records, some time after they happened.  The final
  * counts of an LWP stay in its slot until records.c has read the record of its exit.
  */
-#include "kernel.h"
 #include "../../../libcpc/set/counter.h"
 #include "../../../libpctx/untraced.h"
+#include "engine.h"
 
 #include "../../base/cgroups.h"
 #include "../../base/say.h"
 #include "../../base/util.h"
 #include "../../program/percpu.h"
 #include "children.h"
+#include "pace.h"
 #include "probed.h"
 #include "records.h"
 
@@ -36,7 +37,7 @@
 #define MS 1000000LL	    /* ns */
 #define LOOK_NS (2000 * MS) /* between checks whether LWPs exist */
 #define RENEW_NS (100 * MS) /* between checks for lost counters, at least */
-#define SPARE_FILES 16	    /* for a start, an attach */
+#define SPARE_FILES 16	    /* descriptors for the start or the attach */
 
 _Static_assert((int)LWPS_REQUEST == PCTX_REQUEST_CODE, "one request in the kernel and here");
 _Static_assert((int)LWPS_REQUEST_OFF == CPC_REQUEST_DISABLE, "cpc_disable() in the kernel");
@@ -87,7 +88,7 @@ static void check_read(struct counting *k, int rc)
 	k->stale = k->engine.lost = true;
 }
 
-/* Brings the counts of running LWPs up to date; before a sample, that ends the turn of a set. */
+/* Brings the counts of running LWPs up to date, for a sample.  If sets take turns, ends a turn. */
 static void flush(struct counting *k)
 {
 	/* Before counting begins, samples end no turn: the first set has the first turn. */
@@ -107,6 +108,19 @@ static void begin_next_turn(struct counting *k)
 	check_read(k, lwps_turn(k->records.lwps, (unsigned)set));
 }
 
+/* Finds the descriptors of set `i` on a CPU: fd[0], fd[stride], ....  The last column has none. */
+static void find_fds(const struct counting *k, size_t i, unsigned cpu, int *fd, size_t stride)
+{
+	const struct fit *fit = &k->records.set[i].fit;
+	const cpc_set_t *set = k->cpus[i].set[cpu];
+	struct cpc_counter counter[LWPS_MAX_COLUMNS];
+
+	if (set != NULL)
+		cpc_set_counters(k->engine.cpc, set, counter, LWPS_MAX_COLUMNS);
+	for (unsigned j = 0; j < fit->ncolumns - 1; j++)
+		fd[j * stride] = set != NULL ? counter[fit->counter[j]].fd : -1;
+}
+
 /* ---- CPUs whose counters were lost ---- */
 
 /* Binds the sets to a CPU again.  False: some set cannot be bound. */
@@ -115,8 +129,8 @@ static bool bind_again(struct counting *k, unsigned cpu)
 	cpc_t *cpc = k->engine.cpc;
 
 	for (size_t i = 0; i < k->engine.grp->n; i++) {
-		if (!percpu_rebind(&k->cpus[i], cpc, k->engine.grp->set[i].set, CPC_BIND_CPU_LWPS,
-				   cpu))
+		if (!percpu_bind_cpu(&k->cpus[i], cpc, k->engine.grp->set[i].set, CPC_BIND_CPU_LWPS,
+				     cpu))
 			return false;
 		/* A set that counts may keep the next one from being bound. */
 		cpc_set_disable(cpc, k->cpus[i].set[cpu]);
@@ -127,7 +141,6 @@ static bool bind_again(struct counting *k, unsigned cpu)
 
 static void renew_cpu(struct counting *k, unsigned cpu)
 {
-	struct cpc_counter counter[LWPS_MAX_COLUMNS];
 	int fd[LWPS_MAX_COLUMNS];
 	struct rlimit limit;
 	bool bound;
@@ -138,18 +151,12 @@ static void renew_cpu(struct counting *k, unsigned cpu)
 	setrlimit(RLIMIT_NOFILE, &limit); /* the next command may inherit it */
 	if (!bound)
 		return;
-	for (size_t i = 0; i < k->engine.grp->n; i++) {
-		const struct records_set *set = &k->records.set[i];
-
-		cpc_set_counters(k->engine.cpc, k->cpus[i].set[cpu], counter, LWPS_MAX_COLUMNS);
-		for (unsigned j = 0; j < set->fit.ncolumns; j++)
-			fd[set->first + j] =
-				j < set->fit.ncolumns - 1 ? counter[set->fit.counter[j]].fd : -1;
-	}
+	for (size_t i = 0; i < k->engine.grp->n; i++)
+		find_fds(k, i, cpu, &fd[k->records.set[i].first], 1);
 	check_read(k, lwps_renew(k->records.lwps, cpu, fd));
 }
 
-/* A CPU has come back, or another program has released the counters of one: count there again. */
+/* Counts again on CPUs that have come back, or whose counters another program has released. */
 static void renew_cpus(struct counting *k)
 {
 	const int64_t now = now_ns();
@@ -165,14 +172,14 @@ static void renew_cpus(struct counting *k)
 
 /* ---- the loop ---- */
 
-/* Takes a sample if one is due.  Returns the time to the next, in ms; -1: no limit. */
-static int keep_time(struct counting *k)
+/* Takes a sample if one is due.  Returns the time to the next, in ms; 0: no samples are taken. */
+static uint_t sample_if_due(struct counting *k)
 {
 	const struct engine_config *config = &k->engine.config;
 	int64_t now = now_ns(), interval_ns = config->interval_ms * MS;
 
 	if (interval_ns == 0)
-		return -1;
+		return 0;
 	if (now >= k->tick_ns) {
 		flush(k);
 		records_read(&k->records); /* births up to here are in the sample */
@@ -185,17 +192,12 @@ static int keep_time(struct counting *k)
 		/* Missed ticks are omitted. */
 		k->tick_ns += ((now - k->tick_ns) / interval_ns + 1) * interval_ns;
 	}
-	return (int)((k->tick_ns - now + MS - 1) / MS);
-}
-
-static int sooner(int a, int b)
-{
-	return b == -1 || (a != -1 && a < b) ? a : b;
+	return (uint_t)((k->tick_ns - now + MS - 1) / MS);
 }
 
 /*
- * Have all LWPs exited that are alive by their records?  This is a safety net: no way is known in
- * which the kernel loses the record of an exit.
+ * Have all LWPs exited that are alive by their records?  A safety net: we know of no way in which
+ * the record of an exit is lost.
  */
 static bool all_gone(struct counting *k)
 {
@@ -226,31 +228,28 @@ static int run(struct engine *engine)
 	struct counting *k = counting_of(engine);
 	struct pollfd fds[] = {{.fd = lwps_fd(k->records.lwps), .events = POLLIN},
 			       {.fd = k->wake, .events = POLLIN}};
-	unsigned idle_ms;
 	sigset_t mask;
-	int wait_ms;
+	uint_t wait_ms;
 
 	children_hold(&mask);
 	k->tick_ns = now_ns() + engine->config.interval_ms * MS;
 	while (!k->stop) {
-		/* Look first: then all records are there to be taken. */
+		/* Check this first: if no LWP is alive, records_read() finds all records. */
 		bool last = !has_choice(k) && lwps_live(k->records.lwps) == 0;
 
 		children_look(&k->children, k->pid);
 		lwps_drop_sched_exit(k->records.lwps);
 		lwps_find_entered(k->records.lwps);
 		records_read(&k->records);
-		renew_cpus(k); /* after a look at claims, which a set that is bound again forgets */
+		renew_cpus(k); /* after records_read() has checked claims: binding forgets them */
 		if (last || all_gone(k))
 			break;
-		wait_ms = keep_time(k);
-		if (k->stop) /* the last sample is also the end: it is written with it */
+		wait_ms = sample_if_due(k);
+		if (k->stop) /* the last sample is written together with the end */
 			break;
-		idle_ms = engine->config.idle(engine->config.arg);
-		wait_ms = sooner(wait_ms, lwps_timeout(k->records.lwps));
-		if (idle_ms != 0)
-			wait_ms = sooner((int)idle_ms, wait_ms);
-		wait_ms = sooner((int)(LOOK_NS / MS), wait_ms);
+		wait_ms = pace_sooner(wait_ms, pace_idle(engine));
+		wait_ms = pace_sooner(wait_ms, lwps_timeout(k->records.lwps));
+		wait_ms = pace_sooner(wait_ms, LOOK_NS / MS);
 		/* Do not sleep if the last record has been taken: no other will wake us. */
 		if (!k->stop && (has_choice(k) || lwps_live(k->records.lwps) > 0))
 			children_sleep(fds, 2, wait_ms, &mask);
@@ -304,47 +303,66 @@ static int start(struct engine *engine, char **argv, struct command *command)
 		k->pid = 0;
 		return -1;
 	}
-	command_started(command, k->pid);
+	command->pid = k->pid;
 	return 0;
 }
 
-static void refuse(pid_t pid, const char *reason)
+static void no_error(const char *fn, const char *fmt, va_list ap)
 {
-	say("cannot track process %d: %s", (int)pid, reason);
+	(void)fn, (void)fmt, (void)ap;
 }
 
-/* Attaches to the existing processes among `pids`.  Returns their number. */
-static size_t attach_to(const struct counting *k, const struct pids *pids)
+/* Reports why a process cannot be tracked, unless it was found by its name and has ended. */
+static bool exists(struct counting *k, const struct target *target)
 {
-	pctx_errfn_t *errors = engine_errors(&k->engine.config);
+	if (target->by_name) {
+		if (pctx_exists(target->pid, no_error) == 0)
+			return true;
+		if (errno == ESRCH)
+			return false;
+	}
+	if (pctx_exists(target->pid, engine_errors(&k->engine.config)) == 0)
+		return true;
+	k->engine.lost = true;
+	return false;
+}
+
+/* Attaches to the existing processes of -p.  Returns their number. */
+static size_t attach_to(struct counting *k)
+{
+	const struct pids *pids = k->engine.config.pids;
 	pid_t *id = xcalloc(pids->n, sizeof(*id));
+	const struct target **target = xcalloc(pids->n, sizeof(*target));
 	bool *found = xcalloc(pids->n, sizeof(*found));
 	size_t n = 0, attached = 0;
 	int error = 0;
 
 	for (size_t i = 0; i < pids->n; i++) {
-		if (pctx_exists(pids->id[i], errors) == 0)
-			id[n++] = pids->id[i];
+		if (exists(k, &pids->target[i])) {
+			target[n] = &pids->target[i];
+			id[n++] = pids->target[i].pid;
+		}
 	}
 	if (lwps_attach(k->records.lwps, id, n, found) == -1)
 		error = errno;
 	for (size_t i = 0; i < n; i++) {
-		if (error != 0)
-			refuse(id[i], strerror(error));
-		else if (found[i])
+		if (error == 0 && found[i]) {
 			attached++;
-		/* A process that has just ended is reported by pctx_exists(). */
-		else if (pctx_exists(id[i], errors) == 0)
-			refuse(id[i], "this kernel hides it from BPF programs");
+		} else if (error != 0 || exists(k, target[i])) { /* it has not just ended */
+			say("cannot track process %d: %s", (int)id[i],
+			    error != 0 ? strerror(error)
+				       : "this kernel hides it from BPF programs");
+			k->engine.lost = true;
+		}
 	}
 	free(found);
+	free(target);
 	free(id);
 	return attached;
 }
 
-static int attach(struct engine *engine, bool *some_failed)
+static int attach(struct engine *engine)
 {
-	const struct pids *pids = engine->config.pids;
 	struct counting *k = counting_of(engine);
 	size_t attached;
 
@@ -357,11 +375,14 @@ static int attach(struct engine *engine, bool *some_failed)
 		k->records.attached_ns = now_ns();
 		return 0;
 	}
-	attached = attach_to(k, pids);
-	*some_failed |= attached < pids->n;
+	attached = attach_to(k);
 	k->records.attached_ns = now_ns();
 	/* Descendants of a process that cannot be tracked may be tracked. */
-	return attached > 0 || lwps_live(k->records.lwps) > 0 ? 0 : -1;
+	if (attached > 0 || lwps_live(k->records.lwps) > 0)
+		return 0;
+	if (!engine->lost)
+		say(ENGINE_ALL_ENDED);
+	return -1;
 }
 
 static void release(struct engine *engine)
@@ -377,13 +398,12 @@ static void release(struct engine *engine)
 	}
 }
 
-/* The command may run on for long without being counted; ^Z still works. */
+/* Releases all else first, since the command may run on for long.  ^Z still works. */
 static int wait_for(struct engine *engine, int *wstatus)
 {
 	struct counting *k = counting_of(engine);
 	siginfo_t info = {0};
 	sigset_t mask;
-	unsigned ms;
 	int rc;
 
 	release(engine);
@@ -392,8 +412,7 @@ static int wait_for(struct engine *engine, int *wstatus)
 	       waitid(P_PID, (id_t)k->pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
 	       info.si_pid == 0) {
 		children_look(&k->children, k->pid);
-		ms = engine->config.idle(engine->config.arg);
-		children_sleep(NULL, 0, ms != 0 ? (int)ms : -1, &mask);
+		children_sleep(NULL, 0, pace_idle(engine), &mask);
 	}
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	*wstatus = k->children.wstatus;
@@ -432,7 +451,7 @@ static const struct engine_ops ops = {
 
 /* ---- the beginning ------------------------------------------------------------------------ */
 
-/* Binds a set to all CPUs.  If several take turns, none keeps the others from being bound. */
+/* Binds a set to all CPUs.  With turns, switches it off, so that the next set can be bound. */
 static bool bind_set(struct counting *k, size_t i, char *why, size_t size)
 {
 	struct records_set *set = &k->records.set[i];
@@ -465,8 +484,8 @@ static bool bind_sets(struct counting *k, char *why, size_t size)
 }
 
 /*
- * Adds the columns of a set.  `fd`: room for one file of each CPU and column.  Returns the room
- * that is left.
+ * Adds the columns of a set.  `fd`: room for a descriptor of each column and CPU.  Returns the rest
+ * of the room.
  */
 static int *add_columns(const struct counting *k, size_t i, struct lwps_config *config, int *fd)
 {
@@ -475,13 +494,8 @@ static int *add_columns(const struct counting *k, size_t i, struct lwps_config *
 	struct cpc_counter counter[LWPS_MAX_COLUMNS];
 	struct lwps_column *column = &config->column[k->records.set[i].first];
 
-	for (unsigned cpu = 0; cpu < cpus->n; cpu++) {
-		if (cpus->set[cpu] != NULL)
-			cpc_set_counters(k->engine.cpc, cpus->set[cpu], counter, LWPS_MAX_COLUMNS);
-		for (unsigned j = 0; j < fit->ncolumns - 1; j++)
-			fd[j * cpus->n + cpu] =
-				cpus->set[cpu] != NULL ? counter[fit->counter[j]].fd : -1;
-	}
+	for (unsigned cpu = 0; cpu < cpus->n; cpu++)
+		find_fds(k, i, cpu, &fd[cpu], cpus->n);
 	cpc_set_counters(k->engine.cpc, cpus->bound, counter, LWPS_MAX_COLUMNS);
 	for (unsigned j = 0; j < fit->ncolumns; j++) {
 		column[j] = (struct lwps_column){
@@ -513,7 +527,7 @@ static bool load(struct counting *k, char *why, size_t size)
 		.follow_fork = k->engine.config.follow_fork,
 		.follow_exec = k->engine.config.follow_exec,
 		.start_off = k->engine.config.start_off,
-		.waiting = k->engine.config.waiting,
+		.waiting = k->engine.waiting,
 		.attaches = k->engine.config.pids != NULL,
 		.descendants = k->engine.config.descendants,
 		.select = selects[choice->kind],
@@ -565,10 +579,11 @@ static bool have_same_files(const struct counting *k, char *why, size_t size)
 	const char *path;
 
 	for (size_t i = 0; pids != NULL && i < pids->n; i++) {
-		path = probed_differs(&k->probed, pids->id[i]);
+		path = probed_differs(&k->probed, pids->target[i].pid);
 		if (path == NULL)
 			continue;
-		snprintf(why, size, "process %d has another file as '%s'", (int)pids->id[i], path);
+		snprintf(why, size, "process %d has another file as '%s'", (int)pids->target[i].pid,
+			 path);
 		return false;
 	}
 	return true;

@@ -41,7 +41,7 @@ RB_HEAD(knowns, known);
 RB_HEAD(users, user);
 
 struct owners {
-	enum cpu_scope scope;
+	enum scope scope;
 	enum lwps_hierarchy hierarchy;
 	struct nameds named;
 	struct knowns known;
@@ -117,40 +117,22 @@ const char *owners_user(struct owners *owners, uid_t uid)
 
 /* ---- processes ------------------------------------------------------------------------ */
 
-/* The effective user of a process.  False: it is unknown. */
-static bool read_user(pid_t pid, uid_t *uid)
-{
-	char path[32], line[256];
-	unsigned effective;
-	bool found = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	while (!found && f != NULL && fgets(line, sizeof(line), f) != NULL)
-		found = sscanf(line, "Uid: %*u %u", &effective) == 1;
-	if (f != NULL)
-		fclose(f);
-	if (found)
-		*uid = (uid_t)effective;
-	return found;
-}
-
 bool owners_of_lwp(struct owners *owners, pid_t tid, const struct owner **owner, const char **user)
 {
-	char path[CGROUPS_PATH];
+	char path[CGROUPS_PATH], uids[128];
 	struct pid_stat stat;
 	bool known, alive;
-	uid_t uid;
+	unsigned effective;
 
 	known = owners_has_cgroups(owners) &&
 		cgroups_of(owners->hierarchy, tid, path, sizeof(path));
 	alive = pid_read_stat(tid, &stat) && !stat.exiting;
-	/* Of an LWP that exits, /proc has the root for those of version 1. */
+	/* For an LWP that exits, /proc shows the root cgroup in hierarchies of version 1. */
 	if (known && (alive || owners->hierarchy == LWPS_UNIFIED))
 		*owner = owners_find(owners, path);
-	if (read_user(tid, &uid))
-		*user = owners_user(owners, uid);
+	if (pid_read_status(tid, "Uid:", uids, sizeof(uids)) &&
+	    sscanf(uids, "%*u %u", &effective) == 1)
+		*user = owners_user(owners, (uid_t)effective);
 	return alive;
 }
 
@@ -189,7 +171,7 @@ void owners_add_id(struct owners *owners, uint64_t id, const struct owner *owner
 
 /* ---- begin and end -------------------------------------------------------------------------- */
 
-struct owners *owners_new(enum cpu_scope scope)
+struct owners *owners_new(enum scope scope)
 {
 	struct owners *owners = xcalloc(1, sizeof(*owners));
 

@@ -21,10 +21,10 @@ struct owner {
 struct owners;
 
 /* Names cgroups by `scope`, which is one of cgroups, services and containers, or SCOPE_USER. */
-struct owners *owners_new(enum cpu_scope scope);
+struct owners *owners_new(enum scope scope);
 void owners_free(struct owners *owners);
 
-/* Are the cgroups of LWPs to be known, not only their users? */
+/* Are cgroups needed, not only users? */
 bool owners_has_cgroups(const struct owners *owners);
 
 /* The owner of the cgroup with this path. */
@@ -32,12 +32,12 @@ const struct owner *owners_find(struct owners *owners, const char *path);
 const char *owners_user(struct owners *owners, uid_t uid);
 
 /*
- * Those of an LWP as /proc has them; what is unknown stays as it is.  Cgroups of version 1 are
- * unknown once it exits.  Returns false if it exits or has exited.
+ * Reads the owners of an LWP from /proc; leaves unknown ones unchanged.  Cgroups of version 1 are
+ * unknown once the LWP exits.  Returns false if the LWP is exiting or has exited.
  */
 bool owners_of_lwp(struct owners *owners, pid_t tid, const struct owner **owner, const char **user);
 
-/* Owners by the ids of cgroups, as far as these are remembered; NULL: this one is not. */
+/* Remembers owners by the ids of cgroups; NULL: this id is not remembered. */
 const struct owner *owners_by_id(struct owners *owners, uint64_t id);
 void owners_add_id(struct owners *owners, uint64_t id, const struct owner *owner);
 

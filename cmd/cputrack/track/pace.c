@@ -10,22 +10,16 @@
 
 #define MS 1000000 /* ns */
 
-void pace_stop(struct pace *pace)
+void pace_stop(struct engine *engine)
 {
-	pace->track->last_sample = true;
-	pace->engine->ops->stop(pace->engine);
+	engine->track->last_sample = true;
+	engine->ops->stop(engine);
 }
 
-void pace_suspend(struct pace *pace, bool suspend)
+/* Begins or ends counting when that is due.  Returns when it will be due, in ms; 0: never. */
+static uint_t begin_or_end(struct engine *engine)
 {
-	pace->suspend = suspend;
-}
-
-/* Begins or ends counting when that is due.  Returns when it is, in ms; 0: never. */
-static uint_t keep_time(struct pace *pace)
-{
-	const struct track *track = pace->track;
-	struct engine *engine = pace->engine;
+	const struct track *track = engine->track;
 	int64_t now = now_ns();
 
 	if (engine->waiting && now >= track->begin_ns)
@@ -36,47 +30,44 @@ static uint_t keep_time(struct pace *pace)
 		return 0;
 	if (now < track->end_ns)
 		return (uint_t)((track->end_ns - now) / MS + 1);
-	pace_stop(pace);
+	pace_stop(engine);
 	return 0;
 }
 
-/* A signal has asked to stop as soon as the command is tracked no more. */
-static void follow_command(struct pace *pace)
+/* Stops if a signal has asked to stop as soon as the command is no longer tracked. */
+static void stop_with_command(struct engine *engine)
 {
-	const struct command *command = pace->track->command;
+	const struct command *command = engine->track->command;
 
 	if (command != NULL && command->left && command->stop_at)
-		pace_stop(pace);
+		pace_stop(engine);
 }
 
-/* The shorter one of two waits in ms, where 0 has no end. */
-static uint_t sooner(uint_t a, uint_t b)
+uint_t pace_sooner(uint_t a, uint_t b)
 {
 	return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
 /*
- * Tracking ends when the reader of the rows has gone; but while the command is tracked, its own
- * end is the end.
+ * Tracking ends when the reader of the rows has gone.  But while the command is tracked, only its
+ * end ends the tracking.
  */
-uint_t pace_idle(void *arg)
+uint_t pace_idle(struct engine *engine)
 {
-	struct pace *pace = arg;
-	struct track *track = pace->track;
-	struct engine *engine = pace->engine;
+	struct track *track = engine->track;
 	uint_t due, wait = 0;
 
-	follow_command(pace);
-	due = keep_time(pace);
+	stop_with_command(engine);
+	due = begin_or_end(engine);
 	if (!top_act())
-		pace_stop(pace);
+		pace_stop(engine);
 	if (top_active())
-		due = sooner(due, TOP_ACT_MS);
-	if (pace->suspend && engine->ops->stopped(engine)) {
+		due = pace_sooner(due, TOP_ACT_MS);
+	if (engine->suspend && engine->ops->stopped(engine)) {
 		if (!flusher_flush(&track->flusher))
 			engine->ops->stop(engine);
-		if (pace->suspend) {
-			pace->suspend = 0;
+		if (engine->suspend) {
+			engine->suspend = 0;
 			top_suspend();
 			raise(SIGSTOP); /* until the shell continues the job: us and the command */
 			top_resume();
@@ -85,5 +76,5 @@ uint_t pace_idle(void *arg)
 	}
 	if (!flusher_idle(&track->flusher, track->command == NULL || track->command->left, &wait))
 		engine->ops->stop(engine);
-	return sooner(due, wait);
+	return pace_sooner(due, wait);
 }

@@ -8,24 +8,13 @@
 
 #include "engine.h"
 
-#include <signal.h>
+/* Call it when no event is pending.  Returns when to call again, in ms; 0: after the next event. */
+uint_t pace_idle(struct engine *engine);
 
-struct pace {
-	struct engine *engine;
-	struct track *track;
-	volatile sig_atomic_t suspend; /* stop once the command has stopped */
-};
-
-/* The `idle` of an engine's config, for a struct pace. */
-uint_t pace_idle(void *arg);
+/* The shorter one of two waits in ms, where 0 is without end. */
+uint_t pace_sooner(uint_t a, uint_t b);
 
 /* For signal handlers: tracking ends after a last sample of all LWPs. */
-void pace_stop(struct pace *pace);
-
-/*
- * For signal handlers: ^Z asks us to stop, or SIGCONT takes that back.  We stop after the
- * command has stopped, since its own handler may have work to do before.
- */
-void pace_suspend(struct pace *pace, bool suspend);
+void pace_stop(struct engine *engine);
 
 #endif /* PACE_H */

@@ -177,7 +177,7 @@ const char *probed_differs(const struct probed *probed, pid_t pid)
 
 /* ---- changes ----------------------------------------------------------------------------- */
 
-/* Says the event that the file was changed or replaced, or that events were dropped? */
+/* Does the event report that the file was changed or replaced, or that events were dropped? */
 static bool is_change_of(const struct probed_file *file, const struct inotify_event *event)
 {
 	if ((event->mask & IN_Q_OVERFLOW) != 0 || event->wd == file->watch)

@@ -39,7 +39,7 @@ struct probed {
 bool probed_find(struct probed *probed, cpc_t *cpc, const struct setgrp *grp, char *why,
 		 size_t size);
 
-/* Returns a path at which the process has a different file; NULL: none. */
+/* Returns a path at which the process has a different file; NULL: it has the same files. */
 const char *probed_differs(const struct probed *probed, pid_t pid);
 
 /*
@@ -48,7 +48,7 @@ const char *probed_differs(const struct probed *probed, pid_t pid);
  */
 bool probed_check(struct probed *probed, pid_t pid, pid_t parent);
 
-/* Reports the files that were changed or replaced since the start.  False: none was. */
+/* Reports the files that were changed or replaced since the start.  False: no file was. */
 bool probed_report_changed(struct probed *probed);
 
 void probed_free(struct probed *probed);

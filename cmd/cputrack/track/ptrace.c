@@ -3,32 +3,87 @@
 /*
  * ptrace.c - the engine that follows processes with libpctx, and counts each LWP with a set.
  */
-#include "ptrace.h"
+
+#include "engine.h"
 
 #include "../../base/say.h"
 #include "../../base/util.h"
+#include "../signals.h"
+#include "binding.h"
 #include "descendants.h"
-#include "linking.h"
 #include "owners.h"
-#include "setid.h"
+#include "pace.h"
 #include "tally.h"
 
 #include <errno.h>
 #include <libpctx.h>
+#include <limits.h>
+#include <linux/capability.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 
 struct tracer {
 	struct engine engine;
 	struct tally tally;
-	pctx_t *pctx;	 /* NULL: nothing was started */
-	bool is_command; /* it was started, not attached to */
+	pctx_t *pctx; /* NULL: nothing was started */
 };
 
 static struct tracer *tracer_of(const struct engine *engine)
 {
 	return engine->own;
+}
+
+/* ---- set-id programs ---------------------------------------------------------------------- */
+
+/* With CAP_SYS_PTRACE in the tracer, the kernel keeps the privileges. */
+static bool may_track_all(void)
+{
+	struct __user_cap_header_struct hdr = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	return syscall(SYS_capget, &hdr, data) == 0 &&
+	       (data[0].effective >> CAP_SYS_PTRACE & 1U) != 0;
+}
+
+/* The privileges that the program would give to our user; NULL: none. */
+static const char *privileges_from(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == -1)
+		return NULL;
+	if ((st.st_mode & S_ISUID) != 0 && st.st_uid != geteuid())
+		return "set-id privileges";
+	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getegid())
+		return "set-id privileges";
+	return getxattr(path, "security.capability", NULL, 0) > 0 ? "capabilities" : NULL;
+}
+
+/*
+ * Reports a process that has just executed a program, but did not get the program's privileges,
+ * because we trace it; see execve(2).
+ */
+static void report_setid(pid_t pid)
+{
+	char link[32], path[PATH_MAX];
+	const char *lost;
+	ssize_t n;
+
+	if (may_track_all())
+		return;
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	lost = privileges_from(link);
+	if (lost == NULL)
+		return;
+	n = readlink(link, path, sizeof(path));
+	say("process %d runs %.*s without its %s, because it is tracked", (int)pid,
+	    n > 0 ? (int)n : 0, path, lost);
 }
 
 /* ---- from libpctx's handlers to events ---------------------------------------------------- */
@@ -37,20 +92,14 @@ static struct tally_proc *proc_of(struct tracer *tracer, pctx_t *pctx)
 {
 	struct tally_proc *proc = pctx_data(pctx);
 
-	return proc != NULL ? proc : tally_new_proc(&tracer->tally, pctx);
+	if (proc == NULL) {
+		proc = tally_new_proc(&tracer->tally, pctx);
+		binding_reset(&tracer->tally, proc);
+	}
+	return proc;
 }
 
-/* Its name, in `comm`, or NULL. */
-static const char *read_comm(const struct tracer *tracer, pid_t tid, char comm[COMM_SIZE])
-{
-	if (!tracer->engine.config.comm)
-		return NULL;
-	comm[0] = '\0';
-	comm_read(tid, comm);
-	return comm[0] != '\0' ? comm : NULL;
-}
-
-/* Looks up the cgroup and the user of a process, by one of its LWPs.  False: that one exits. */
+/* Looks up the cgroup and the user of a process, by one of its LWPs.  False: this LWP exits. */
 static bool read_owners(const struct tracer *tracer, struct tally_proc *proc, pid_t tid)
 {
 	struct owners *owners = tracer->engine.config.owners;
@@ -98,11 +147,11 @@ static int on_init_lwp(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 	char comm[COMM_SIZE];
 
 	(void)pid;
-	tally_bind(&tracer->tally, lwp, "init_lwp");
+	binding_bind(&tracer->tally, lwp, "init_lwp");
 	if (proc->proc == NULL)
 		read_owners(tracer, proc, lwp->tid);
 	event = event_of(lwp, TRACK_BIRTH);
-	event.comm = read_comm(tracer, lwp->tid, comm);
+	event.comm = engine_comm(&tracer->engine, lwp->tid, comm);
 	event.counted = tally_is_counting(lwp);
 	lwp->lwp = track_event(tracer->engine.track, &event);
 	lwp->lwp->own = lwp;
@@ -173,12 +222,12 @@ static int on_tick(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 		read_owners(tracer, lwp->proc, lwp->tid);
 	event.owner = lwp->proc->owner;
 	event.user = lwp->proc->user;
-	event.comm = read_comm(tracer, lwp->tid, comm);
+	event.comm = engine_comm(&tracer->engine, lwp->tid, comm);
 	if (known)
 		event.counts = tracer->tally.counts;
 	track_event(tracer->engine.track, &event);
 	if (tracer->engine.grp->n > 1)
-		tally_rotate(&tracer->tally, lwp);
+		binding_rotate(&tracer->tally, lwp);
 	return 0;
 }
 
@@ -192,7 +241,7 @@ static void on_fork(pctx_t *pctx, pid_t pid, id_t id, pid_t child, void *arg)
 
 	event.child = child;
 	if (event.lwp != NULL)
-		event.comm = read_comm(tracer, event.lwp->tid, comm);
+		event.comm = engine_comm(&tracer->engine, event.lwp->tid, comm);
 	track_event(tracer->engine.track, &event);
 	pctx_run(pctx, config->interval_ms, config->count, on_tick);
 }
@@ -217,12 +266,12 @@ static int on_exec(pctx_t *pctx, pid_t pid, id_t id, char *cmd, void *arg)
 	event.owner = proc->owner;
 	event.user = proc->user;
 	event.command = cmd;
-	event.comm = read_comm(tracer, pid, comm);
+	event.comm = engine_comm(&tracer->engine, pid, comm);
 	event.left = !engine->config.follow_exec;
 	tally_clear(&tracer->tally, proc);
-	linking_reset(&tracer->tally, proc);
+	binding_reset(&tracer->tally, proc);
 	/* Without follow_exec it is detached, but runs without its privileges all the same. */
-	setid_report(pid);
+	report_setid(pid);
 	if (event.left)
 		tally_free_proc(proc);
 	track_event(engine->track, &event);
@@ -245,10 +294,10 @@ static void on_exit_proc(pctx_t *pctx, pid_t pid, id_t id, int status, void *arg
 
 static uint_t on_idle(pctx_t *pctx, void *arg)
 {
-	const struct tracer *tracer = arg;
+	struct tracer *tracer = arg;
 
 	(void)pctx;
-	return tracer->engine.config.idle(tracer->engine.config.arg);
+	return pace_idle(&tracer->engine);
 }
 
 static int on_mapped(pctx_t *pctx, pid_t pid, id_t id, int done, void *arg)
@@ -257,24 +306,25 @@ static int on_mapped(pctx_t *pctx, pid_t pid, id_t id, int done, void *arg)
 
 	(void)pid;
 	(void)id;
-	linking_mapped(&tracer->tally, pctx_data(pctx), done != 0);
+	binding_mapped(&tracer->tally, pctx_data(pctx), done != 0);
 	return 0;
 }
 
 /* The LWP is ending: read its name and owners while /proc has them. */
 static void on_ending(pctx_t *pctx, pid_t pid, id_t id, void *arg)
 {
+	const struct tracer *tracer = arg;
 	struct tally_lwp *lwp = pctx_lwp_data(pctx, id);
 
 	(void)pid;
 	if (lwp == NULL)
 		return;
-	read_comm(arg, lwp->tid, lwp->comm);
-	read_owners(arg, lwp->proc, lwp->tid);
+	engine_comm(&tracer->engine, lwp->tid, lwp->comm);
+	read_owners(tracer, lwp->proc, lwp->tid);
 	lwp->proc->first_ended |= id == 1;
 }
 
-/* An LWP or a new process could not be followed; of the latter, pctx is the parent. */
+/* An LWP or a new process could not be followed.  Of a new process, pctx is the parent. */
 static void on_lost(pctx_t *pctx, pid_t pid, pid_t tid, void *arg)
 {
 	struct tracer *tracer = arg;
@@ -291,19 +341,22 @@ static void on_lost(pctx_t *pctx, pid_t pid, pid_t tid, void *arg)
 	track_event(tracer->engine.track, &event);
 }
 
-static int set_handlers(const struct tracer *tracer, pctx_t *pctx)
+/* This cannot fail: all events are known. */
+static void set_handlers(const struct tracer *tracer, pctx_t *pctx)
 {
 	const struct engine_config *config = &tracer->engine.config;
 
-	return pctx_set_events(
-		pctx, PCTX_INIT_LWP_EVENT, on_init_lwp, PCTX_FINI_LWP_EVENT, on_fini_lwp,
-		PCTX_SYSC_LWP_CREATE_EVENT, on_lwp_create, PCTX_SYSC_LWP_EXIT_EVENT, on_lwp_exit,
-		PCTX_SYSC_EXEC_EVENT, on_exec, PCTX_SYSC_FORK_EVENT,
-		config->follow_fork ? on_fork : NULL, PCTX_CHILD_EVENT,
-		config->follow_fork ? NULL : on_child, PCTX_SYSC_EXIT_EVENT, on_exit_proc,
-		PCTX_IDLE_EVENT, on_idle, PCTX_MAPPED_EVENT, on_mapped, PCTX_LOST_EVENT, on_lost,
-		PCTX_ENDING_EVENT, config->comm || config->owners != NULL ? on_ending : NULL,
-		PCTX_NULL_EVENT);
+	pctx_set_events(pctx, PCTX_INIT_LWP_EVENT, on_init_lwp, PCTX_FINI_LWP_EVENT, on_fini_lwp,
+			PCTX_SYSC_LWP_CREATE_EVENT, on_lwp_create, PCTX_SYSC_LWP_EXIT_EVENT,
+			on_lwp_exit, PCTX_SYSC_EXEC_EVENT, on_exec, PCTX_SYSC_EXIT_EVENT,
+			on_exit_proc, PCTX_IDLE_EVENT, on_idle, PCTX_MAPPED_EVENT, on_mapped,
+			PCTX_LOST_EVENT, on_lost, PCTX_NULL_EVENT);
+	if (config->follow_fork)
+		pctx_set_events(pctx, PCTX_SYSC_FORK_EVENT, on_fork, PCTX_NULL_EVENT);
+	else
+		pctx_set_events(pctx, PCTX_CHILD_EVENT, on_child, PCTX_NULL_EVENT);
+	if (config->comm || config->owners != NULL)
+		pctx_set_events(pctx, PCTX_ENDING_EVENT, on_ending, PCTX_NULL_EVENT);
 }
 
 /* ---- start and end ------------------------------------------------------------------ */
@@ -312,8 +365,9 @@ static int set_handlers(const struct tracer *tracer, pctx_t *pctx)
  * Refuses symbols that the process does not have.  A process that is being started may still get
  * them from its libraries or by an exec.
  */
-static bool try_symbols(const struct tracer *tracer, pctx_t *pctx, bool is_command)
+static bool try_symbols(const struct tracer *tracer, pctx_t *pctx)
 {
+	const bool is_command = tracer->engine.config.pids == NULL;
 	const struct setgrp *grp = tracer->engine.grp;
 	cpc_t *cpc = tracer->engine.cpc;
 
@@ -343,12 +397,11 @@ static int start(struct engine *engine, char **argv, struct command *command)
 
 	if (pctx == NULL)
 		return -1;
-	command_started(command, pctx_pid(pctx));
-	set_handlers(tracer, pctx); /* cannot fail: all events are known */
-	if (try_symbols(tracer, pctx, true)) {
+	command->pid = pctx_pid(pctx);
+	set_handlers(tracer, pctx);
+	if (try_symbols(tracer, pctx)) {
 		tracer->pctx = pctx;
-		tracer->is_command = true;
-		setid_report(command->pid);
+		report_setid(command->pid);
 		return 0;
 	}
 	kill(command->pid, SIGKILL); /* it has not run yet */
@@ -360,29 +413,26 @@ static int start(struct engine *engine, char **argv, struct command *command)
 
 /* Processes that are being attached to. */
 struct attaching {
-	const struct tracer *tracer;
+	struct tracer *tracer;
 	pctx_t *pctx;
-	size_t n;	  /* attached processes */
-	bool some_failed; /* cannot attach to another one */
-	bool no_symbol;	  /* one lacks a symbol: no process is tracked */
+	size_t n;	/* attached processes */
+	bool no_symbol; /* a process lacks a symbol, so none is tracked */
 };
 
-/* An exited process is an error only if -p names it. */
+/* An exited process is an error only if -p has its id. */
 static enum found attach_to(struct attaching *attaching, pctx_t *added)
 {
-	const struct engine_config *config = &attaching->tracer->engine.config;
-
 	if (added == NULL && errno == ESRCH)
 		return FOUND_GONE;
 	if (added == NULL) {
-		attaching->some_failed = true;
+		attaching->tracer->engine.lost = true;
 		return FOUND_REFUSED;
 	}
-	attaching->no_symbol = !try_symbols(attaching->tracer, added, false);
+	attaching->no_symbol = !try_symbols(attaching->tracer, added);
 	if (attaching->no_symbol)
 		return FOUND_STOP;
 	attaching->n++;
-	return config->must_stop != NULL && config->must_stop() ? FOUND_STOP : FOUND_ATTACHED;
+	return signals_kept() ? FOUND_STOP : FOUND_ATTACHED;
 }
 
 static enum found attach_found(void *arg, pid_t pid)
@@ -392,38 +442,44 @@ static enum found attach_found(void *arg, pid_t pid)
 	return attach_to(attaching, pctx_add_found(attaching->pctx, pid));
 }
 
-/* Attaches to all processes of `pids`, and to their descendants if asked to. */
-static void attach_all(struct attaching *attaching, const struct pids *pids)
+/* Attaches to all processes of -p, and to their descendants if asked to. */
+static void attach_all(struct attaching *attaching)
 {
+	struct engine *engine = &attaching->tracer->engine;
+	const struct pids *pids = engine->config.pids;
+	const struct target *target;
 	enum found found;
 
 	for (size_t i = 0; i < pids->n; i++) {
-		found = attach_to(attaching, pctx_add(attaching->pctx, pids->id[i]));
-		attaching->some_failed |= found == FOUND_GONE;
+		target = &pids->target[i];
+		found = target->by_name
+				? attach_found(attaching, target->pid)
+				: attach_to(attaching, pctx_add(attaching->pctx, target->pid));
+		engine->lost |= found == FOUND_GONE && !target->by_name;
 		if (found == FOUND_STOP)
 			return;
 	}
-	if (attaching->tracer->engine.config.descendants &&
-	    !descendants_attach(pids, attach_found, attaching))
-		attaching->some_failed = true;
+	if (engine->config.descendants && !descendants_attach(pids, attach_found, attaching))
+		engine->lost = true;
 }
 
-static int attach(struct engine *engine, bool *some_failed)
+static int attach(struct engine *engine)
 {
 	struct tracer *tracer = tracer_of(engine);
 	pctx_t *pctx = pctx_open(tracer, engine_errors(&tracer->engine.config));
 	struct attaching attaching = {.tracer = tracer, .pctx = pctx};
 
-	if (pctx != NULL && set_handlers(tracer, pctx) == 0) {
-		attach_all(&attaching, engine->config.pids);
-		*some_failed |= attaching.some_failed;
-		if (attaching.n > 0 && !attaching.no_symbol) {
-			tracer->pctx = pctx;
-			return 0;
-		}
+	if (pctx == NULL)
+		return -1;
+	set_handlers(tracer, pctx);
+	attach_all(&attaching);
+	if (attaching.n > 0 && !attaching.no_symbol) {
+		tracer->pctx = pctx;
+		return 0;
 	}
-	if (pctx != NULL)
-		pctx_release(pctx);
+	if (attaching.n == 0 && !engine->lost && !attaching.no_symbol)
+		say(ENGINE_ALL_ENDED);
+	pctx_release(pctx);
 	return -1;
 }
 
@@ -441,7 +497,8 @@ static void detach_all(struct tracer *tracer)
 		if (lwp != NULL)
 			read_owners(tracer, proc->own, lwp->tid);
 		TAILQ_FOREACH(lwp, &proc->lwps, link)
-			finish(tracer, lwp->own, TRACK_DETACH, read_comm(tracer, lwp->tid, comm));
+			finish(tracer, lwp->own, TRACK_DETACH,
+			       engine_comm(&tracer->engine, lwp->tid, comm));
 		tally_clear(&tracer->tally, proc->own);
 		tally_free_proc(proc->own);
 	}
@@ -488,7 +545,7 @@ static void release(struct engine *engine)
 
 	if (tracer->pctx == NULL)
 		return;
-	if (tracer->is_command)
+	if (engine->config.pids == NULL)
 		pctx_release(tracer->pctx);
 	else
 		pctx_abandon(tracer->pctx); /* do not wait for an LWP in a long system call */
@@ -506,7 +563,7 @@ static void free_tracer(struct engine *engine)
 
 static void begin(struct engine *engine)
 {
-	tally_begin(&tracer_of(engine)->tally);
+	binding_begin(&tracer_of(engine)->tally);
 }
 
 static const struct engine_ops ops = {

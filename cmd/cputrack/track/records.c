@@ -18,9 +18,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What the records of its LWPs say of a process's end: `own` of the tree's processes. */
+/* The end of a process, by the records of its LWPs: `own` of the tree's processes. */
 struct ending {
-	int status;		   /* as far as it is known... */
+	int status;		   /* the best one so far... */
 	bool all_end;		   /* ...of an exit of all LWPs together... */
 	bool leader_exited;	   /* ...or of the leader */
 	char comm[COMM_SIZE];	   /* the leader's name as it exited */
@@ -50,10 +50,10 @@ static unsigned slot_of(const struct records *records, const struct lwp *lwp)
 {
 	const struct slot_user *user = lwp->own;
 
-	return user == &records->others ? LWPS_SHARED : (unsigned)(user - records->slot);
+	return (unsigned)(user - records->slot);
 }
 
-/* A leader that exited before other LWPs counts no more, but has rows up to the end. */
+/* A leader that exited before other LWPs no longer counts, but has rows up to the end. */
 static bool is_exited(const struct lwp *lwp)
 {
 	const struct slot_user *user = lwp->own;
@@ -95,7 +95,7 @@ static void read_owners(struct records *records, struct track_event *event)
 	const unsigned slot = slot_of(records, event->lwp);
 	uint64_t id;
 
-	/* Those of a leader that exited before other LWPs may be old: see on_exit_lwp(). */
+	/* The owners of a leader that exited before other LWPs may be old: see on_exit_lwp(). */
 	if (owners == NULL || is_exited(event->lwp))
 		return;
 	if (lwps_owner(records->lwps, slot, LWPS_OWNER_CGROUP, &id))
@@ -115,8 +115,8 @@ static void note_owners(struct records *records)
 
 /* ---- counts ------------------------------------------------------------------------------ */
 
-/* Counting has not begun, or is over: no counts are known. */
-static bool is_blind(const struct records *records)
+/* Counting has not begun, or was invalidated. */
+static bool counts_are_unknown(const struct records *records)
 {
 	return records->invalid || records->now_ns < records->begun_ns;
 }
@@ -135,7 +135,7 @@ static unsigned flaws_of(struct records *records, const struct lwp *lwp, unsigne
 	return TRACK_LWP_FLAWED | TRACK_PROC_FLAWED;
 }
 
-/* The turn at the time of the current event; not exact long after its end. */
+/* The turn at the time of the current event, if that is at most one turn ago. */
 static uint64_t turn_now(const struct records *records)
 {
 	return records->turn > 0 && records->now_ns < records->turn_ns ? records->turn - 1
@@ -162,7 +162,7 @@ static void read_set(struct records *records, const uint64_t *column, size_t i)
 	fit_counts(fit, column, count);
 	cpc_buf_fill(engine->cpc, set->buf, engine->grp->set[i].set, count, fit->ncounters,
 		     column[fit->ncolumns - 1], records->now_ns);
-	engine_counts(engine->cpc, set->buf, engine->grp->set[i].spec.nreqs, &records->counts[i]);
+	engine_counts(engine, i, set->buf, &records->counts[i]);
 }
 
 /* Reads the counts of an LWP for an event. */
@@ -176,7 +176,7 @@ static void read_counts(struct records *records, struct track_event *event)
 	if (!records->invalid)
 		flaws = lwps_read(records->lwps, slot_of(records, event->lwp), column);
 	event->flaws |= flaws_of(records, event->lwp, flaws);
-	if (is_blind(records))
+	if (counts_are_unknown(records))
 		return;
 	for (size_t i = 0; i < n; i++) {
 		records->counts[i].known = false;
@@ -188,8 +188,8 @@ static void read_counts(struct records *records, struct track_event *event)
 
 /* ---- births ------------------------------------------------------------------------------ */
 
-/* A program is new to us: does it have the files whose functions are counted? */
-static unsigned look_at_files(struct records *records, pid_t pid, pid_t parent)
+/* Does a new program see the same files as we?  Calls in other files are not counted. */
+static unsigned check_files(struct records *records, pid_t pid, pid_t parent)
 {
 	if (records->probed->n == 0 || probed_check(records->probed, pid, parent))
 		return 0;
@@ -197,68 +197,71 @@ static unsigned look_at_files(struct records *records, pid_t pid, pid_t parent)
 	return TRACK_PROC_FLAWED;
 }
 
-static void report_birth(struct records *records, const struct lwps_record *record, unsigned slot,
-			 pid_t tid, const char *comm, unsigned flaws)
+/* Returns the data of its process. */
+static struct ending *report_birth(struct records *records, const struct lwps_record *record,
+				   unsigned slot, const char *comm, unsigned flaws)
 {
 	const bool thread = record->event == LWPS_THREAD;
 	struct engine *engine = records->engine;
 	struct slot_user *user = &records->slot[slot];
 	struct track_event event = event_of(records, NULL, TRACK_BIRTH);
-	char name[COMM_SIZE] = "";
+	char name[COMM_SIZE];
 
 	event.tgid = record->tgid;
-	event.tid = tid;
+	event.tid = record->tid;
 	event.comm = comm;
-	if (event.comm == NULL && engine->config.comm) {
-		comm_read(tid, name);
-		event.comm = name;
-	}
+	if (event.comm == NULL)
+		event.comm = engine_comm(engine, record->tid, name);
 	/* The process of its creator is known, unless that had no slot or its exit was lost. */
 	if (records->invalid || (thread && record->time_ns > records->attached_ns &&
 				 tree_find(tree_of(records), record->tgid) == NULL))
 		flaws = TRACK_PROC_FLAWED;
 	event.flaws = flaws;
-	event.counted = !is_blind(records);
+	event.counted = !counts_are_unknown(records);
 	*user = (struct slot_user){.first = turn_now(records)};
 	user->lwp = track_event(engine->track, &event);
 	event.lwp = user->lwp;
 	user->lwp->own = user;
 	if (user->lwp->proc->own == NULL)
 		user->lwp->proc->own = xcalloc(1, sizeof(struct ending));
-	if (!thread)
-		return;
-	event.kind = TRACK_CREATE;
-	track_event(engine->track, &event);
+	if (thread) {
+		event.kind = TRACK_CREATE;
+		track_event(engine->track, &event);
+	}
+	return user->lwp->proc->own;
 }
 
-static struct lwp *lwp_in(const struct records *records, unsigned slot)
+static void forget_ending(struct proc *proc)
+{
+	free(proc->own);
+	proc->own = NULL;
+}
+
+static struct lwp *lwp_of_slot(const struct records *records, unsigned slot)
 {
 	return slot < records->nslots && slot != LWPS_SHARED ? records->slot[slot].lwp : NULL;
 }
 
 static void on_fork(struct records *records, const struct lwps_record *record)
 {
-	struct lwp *creator = lwp_in(records, record->creator);
+	struct lwp *creator = lwp_of_slot(records, record->creator);
 	struct proc *stale = tree_find(tree_of(records), record->tgid);
 	struct track_event event = event_of(records, creator, TRACK_FORK);
+	const char *comm = creator != NULL && creator->comm[0] != '\0' ? creator->comm : NULL;
 	struct ending *ending;
 
 	event.tgid = record->creator_tgid;
 	event.child = record->tgid;
 	track_event(records->engine->track, &event);
-	if (stale != NULL) { /* the record of its exit was lost */
-		free(stale->own);
-		stale->own = NULL;
-	}
-	report_birth(records, record, record->slot, record->tid,
-		     creator != NULL && creator->comm[0] != '\0' ? creator->comm : NULL, 0);
-	ending = tree_find(tree_of(records), record->tgid)->own;
+	if (stale != NULL) /* the record of its exit was lost */
+		forget_ending(stale);
+	ending = report_birth(records, record, record->slot, comm, 0);
 	ending->parent = record->creator_tgid;
 }
 
 /* ---- ends -------------------------------------------------------------------------------- */
 
-/* Reports the final counts of an LWP.  `releases` its slot: no record of it is to come. */
+/* Reports the final counts of an LWP.  `releases`: its slot, which no further record names. */
 static void report_final(struct records *records, struct lwp *lwp, const char *comm, bool releases)
 {
 	struct track_event event = event_of(records, lwp, TRACK_FINAL);
@@ -281,7 +284,7 @@ static bool has_living_lwps(const struct proc *proc)
 
 static void report_exit(struct records *records, struct proc *proc)
 {
-	struct lwp *first = TAILQ_FIRST(&proc->lwps); /* NULL: it was dead when we attached */
+	struct lwp *first = TAILQ_FIRST(&proc->lwps); /* NULL: it had exited before the attach */
 	struct track_event event = event_of(records, first, TRACK_EXIT);
 	const struct ending *ending = proc->own;
 
@@ -291,12 +294,12 @@ static void report_exit(struct records *records, struct proc *proc)
 	event.status = ending->status;
 	event.owner = ending->owner;
 	event.user = ending->user;
-	free(proc->own);
+	forget_ending(proc);
 	track_event(records->engine->track, &event);
 }
 
 /* The words of a command, with spaces between; without them its name, as in ps(1). */
-static void join(char *text, size_t size, const struct lwps_record *record)
+static void join_args(char *text, size_t size, const struct lwps_record *record)
 {
 	size_t n = record->args_size < size ? record->args_size : size - 1;
 
@@ -309,12 +312,12 @@ static void join(char *text, size_t size, const struct lwps_record *record)
 
 static void report_exec(struct records *records, const struct lwps_record *record)
 {
-	struct lwp *lwp = lwp_in(records, record->slot), *other;
+	struct lwp *lwp = lwp_of_slot(records, record->slot), *other;
 	struct proc *proc = lwp != NULL ? lwp->proc : tree_find(tree_of(records), record->tgid);
 	struct track_event event = event_of(records, lwp, TRACK_EXEC);
 	char command[LWPS_ARGS];
 
-	join(command, sizeof(command), record);
+	join_args(command, sizeof(command), record);
 	event.tgid = proc != NULL ? proc->pid : record->tgid;
 	event.comm = record->comm;
 	event.command = command;
@@ -324,7 +327,7 @@ static void report_exec(struct records *records, const struct lwps_record *recor
 		read_owners(records, &event);
 		report_final(records, lwp, record->old_comm, true);
 	}
-	/* All other LWPs have exited: a leader before its process, or the record comes late. */
+	/* All other LWPs have exited, but for some the records are still to come. */
 	if (proc != NULL) {
 		const struct ending *ending = proc->own;
 
@@ -333,8 +336,7 @@ static void report_exec(struct records *records, const struct lwps_record *recor
 				report_final(records, other, is_exited(other) ? ending->comm : NULL,
 					     is_exited(other));
 		}
-		free(proc->own);
-		proc->own = NULL;
+		forget_ending(proc);
 	}
 	track_event(records->engine->track, &event);
 }
@@ -345,14 +347,13 @@ static void on_exec(struct records *records, const struct lwps_record *record)
 	struct ending *ending = proc != NULL ? proc->own : NULL;
 	const pid_t parent = ending != NULL ? ending->parent : 0;
 
-	/* Without a slot, a program begins.  Another LWP of the process may have been tracked. */
+	/* Without a slot, tracking begins here, unless another LWP of the process was tracked. */
 	if (record->slot != LWPS_NONE || proc != NULL)
 		report_exec(records, record);
 	if (record->next == LWPS_NONE || record->next == LWPS_SHARED)
 		return;
-	report_birth(records, record, record->next, record->tgid, record->comm,
-		     look_at_files(records, record->tgid, parent));
-	ending = tree_find(tree_of(records), record->tgid)->own;
+	ending = report_birth(records, record, record->next, record->comm,
+			      check_files(records, record->tgid, parent));
 	ending->parent = parent;
 }
 
@@ -380,7 +381,7 @@ static void keep_status(struct ending *ending, bool leader, const struct lwps_re
 
 static void on_exit_lwp(struct records *records, const struct lwps_record *record)
 {
-	struct lwp *lwp = lwp_in(records, record->slot);
+	struct lwp *lwp = lwp_of_slot(records, record->slot);
 	struct ending *ending;
 	struct track_event event;
 	struct proc *proc;
@@ -436,9 +437,9 @@ static void handle_record(struct records *records, const struct lwps_record *rec
 	switch (record->event) {
 	case LWPS_ATTACH:
 	case LWPS_THREAD:
-		report_birth(records, record, record->slot, record->tid, NULL,
+		report_birth(records, record, record->slot, NULL,
 			     tree_find(tree_of(records), record->tgid) == NULL
-				     ? look_at_files(records, record->tgid, 0)
+				     ? check_files(records, record->tgid, 0)
 				     : 0);
 		break;
 	case LWPS_FORK:
@@ -456,9 +457,10 @@ static void handle_record(struct records *records, const struct lwps_record *rec
 /* LWPs in the shared slot are shown as one LWP of cputrack's own process: no count is missing. */
 static void show_others(struct records *records)
 {
+	struct slot_user *others = &records->slot[LWPS_SHARED];
 	struct track_event event;
 
-	if (records->others.lwp != NULL || lwps_losses(records->lwps).shared == 0)
+	if (others->lwp != NULL || lwps_losses(records->lwps).shared == 0)
 		return;
 	records->now_ns = now_ns();
 	event = event_of(records, NULL, TRACK_BIRTH);
@@ -466,12 +468,12 @@ static void show_others(struct records *records)
 	event.comm = "(others)";
 	event.flaws = TRACK_PROC_FLAWED;
 	event.counted = true;
-	records->others.first = turn_now(records);
-	records->others.lwp = track_event(records->engine->track, &event);
-	records->others.lwp->own = &records->others;
+	others->first = turn_now(records);
+	others->lwp = track_event(records->engine->track, &event);
+	others->lwp->own = others;
 }
 
-/* A cpustat(1) has claimed CPUs: counts are not true from now on. */
+/* If a cpustat(1) has claimed CPUs, counts are invalid from now on. */
 static void check_claims(struct records *records)
 {
 	bool holds = true;
@@ -502,24 +504,22 @@ void records_read(struct records *records)
 static void report_sample(struct records *records, struct lwp *lwp, enum track_kind kind)
 {
 	struct track_event event = event_of(records, lwp, kind);
+	const unsigned slot = slot_of(records, lwp);
 	struct slot_user *user = lwp->own;
-	char comm[COMM_SIZE] = "";
+	char comm[COMM_SIZE];
 
-	if (records->engine->config.comm && user != &records->others && !user->exited) {
-		comm_read(lwp->tid, comm);
-		event.comm = comm[0] != '\0' ? comm : NULL;
-	}
-	if (kind == TRACK_TICK &&
-	    !lwps_changed(records->lwps, slot_of(records, lwp), &user->state)) {
+	if (slot != LWPS_SHARED && !user->exited)
+		event.comm = engine_comm(records->engine, lwp->tid, comm);
+	if (kind == TRACK_TICK && !lwps_changed(records->lwps, slot, &user->state)) {
 		read_owners(records, &event);
-		event.unchanged = !is_blind(records);
+		event.unchanged = !counts_are_unknown(records);
 		event.flaws = records->invalid ? TRACK_PROC_FLAWED : 0;
 	} else {
 		read_counts(records, &event);
 	}
 	/* The kernels of some virtual machines hide process 1 from BPF programs. */
 	if (records->engine->config.owners != NULL && event.user == NULL &&
-	    lwp->proc->user == NULL && user != &records->others)
+	    lwp->proc->user == NULL && slot != LWPS_SHARED)
 		owners_of_lwp(records->engine->config.owners, lwp->tid, &event.owner, &event.user);
 	track_event(records->engine->track, &event);
 }
@@ -560,13 +560,11 @@ void records_detach(struct records *records)
 	struct proc *proc;
 
 	sample_all(records, TRACK_DETACH);
-	TAILQ_FOREACH(proc, &tree_of(records)->procs, link) {
-		free(proc->own);
-		proc->own = NULL;
-	}
+	TAILQ_FOREACH(proc, &tree_of(records)->procs, link)
+		forget_ending(proc);
 }
 
-/* An LWP whose id was given to another process's LWP does not exist any more. */
+/* tgkill(2) also checks the process: the id of an LWP that exited may belong to another process. */
 bool records_any_exists(const struct records *records)
 {
 	struct proc *proc;
@@ -574,7 +572,8 @@ bool records_any_exists(const struct records *records)
 
 	TAILQ_FOREACH(proc, &tree_of(records)->procs, link) {
 		TAILQ_FOREACH(lwp, &proc->lwps, link) {
-			if (!lwp->final && !is_exited(lwp) && lwp != records->others.lwp &&
+			if (!lwp->final && !is_exited(lwp) &&
+			    slot_of(records, lwp) != LWPS_SHARED &&
 			    (syscall(SYS_tgkill, proc->pid, lwp->tid, 0) == 0 || errno != ESRCH))
 				return true;
 		}
@@ -604,14 +603,15 @@ bool records_lack(const struct records *records)
 	const struct lwps_losses losses = lwps_losses(records->lwps);
 
 	return records->nimpossible + losses.errors + losses.outside + losses.ring_full +
-		       losses.shared + losses.skipped >
+		       losses.shared + lwps_skipped(records->lwps) >
 	       0;
 }
 
 void records_print_losses(struct records *records)
 {
 	struct lwps_losses losses = lwps_losses(records->lwps);
-	uint64_t n = losses.errors + losses.outside + losses.ring_full;
+	const uint64_t n = losses.errors + losses.outside + losses.ring_full;
+	const uint64_t skipped = lwps_skipped(records->lwps);
 
 	if (records->nflawed > 0)
 		say("%u LWP%s not counted all the time: %s", records->nflawed,
@@ -627,18 +627,18 @@ void records_print_losses(struct records *records)
 				       : "the kernel had no memory");
 	if (records->nimpossible > 0)
 		say("%u records of the kernel contradict others", records->nimpossible);
-	if (losses.skipped > 0)
+	if (skipped > 0)
 		say("counts may be incomplete: the kernel skipped %llu runs of BPF programs",
-		    (unsigned long long)losses.skipped);
+		    (unsigned long long)skipped);
 	records->engine->lost |= records_lack(records);
 }
 
 /* ---- begin and end ----------------------------------------------------------------------- */
 
 #define FEW_LWPS 30000	 /* more would need a ring of over 2 MiB */
-#define SPARE_SLOTS 1000 /* of LWPs whose exits were not read yet */
+#define SPARE_SLOTS 1000 /* for LWPs whose exits were not read yet */
 
-/* The threads of the machine, those in other containers, too.  0: unknown. */
+/* The number of threads of the machine, also in other containers.  0: unknown. */
 static unsigned count_threads(void)
 {
 	FILE *f = fopen("/proc/loadavg", "re");
@@ -675,15 +675,13 @@ void records_init(struct records *records, struct engine *engine, const struct f
 		.probed = probed,
 		.set = xcalloc(grp->n, sizeof(*records->set)),
 		.counts = xcalloc(grp->n, sizeof(*records->counts)),
-		.begun_ns = engine->config.waiting ? INT64_MAX : 0,
+		.begun_ns = engine->waiting ? INT64_MAX : 0,
 	};
 	records->nslots = choose_nslots(&engine->config);
 	records->slot = xcalloc(records->nslots, sizeof(*records->slot));
 	for (size_t i = 0; i < grp->n; i++) {
 		records->set[i].fit = fit[i];
-		records->set[i].buf = cpc_buf_create(engine->cpc, grp->set[i].set);
-		if (records->set[i].buf == NULL)
-			die("%s", strerror(errno));
+		records->set[i].buf = xcpc_buf_create(engine->cpc, grp->set[i].set);
 	}
 }
 

@@ -13,11 +13,10 @@
 
 /* The user of a slot: `own` of the tree's LWPs. */
 struct slot_user {
-	struct lwp
-		*lwp;	/* NULL: the slot is free, or the exit record of its LWP is still to come */
-	uint64_t state; /* of lwps_changed() at the last tick */
-	uint64_t first; /* turn that it lived in: a number since the start */
-	bool exited;	/* a leader that exited before other LWPs of its process */
+	struct lwp *lwp; /* NULL: the slot is free, or its exit record is still to come */
+	uint64_t state;	 /* of lwps_changed() at the last tick */
+	uint64_t first;	 /* turn that it lived in: a number since the start */
+	bool exited;	 /* a leader that exited before other LWPs of its process */
 };
 
 /* A set, and its columns of a slot. */
@@ -34,11 +33,10 @@ struct records {
 	struct track_counts *counts; /* of an event, by set */
 	struct probed *probed;	     /* the files of functions */
 	struct lwps *lwps;	     /* NULL: not loaded yet */
-	uint64_t turn;		     /* the number of the current one; it is of set turn % n... */
-	int64_t turn_ns;	     /* ...and began then */
+	uint64_t turn;		     /* the number of the current turn, of set turn % n */
+	int64_t turn_ns;	     /* when it began */
 	unsigned nslots;
-	struct slot_user *slot;	 /* by number */
-	struct slot_user others; /* one that stands for all LWPs in the shared slot */
+	struct slot_user *slot;	 /* by number; [LWPS_SHARED] stands for all LWPs of that slot */
 	int64_t now_ns;		 /* when the current event happened, or counts were read */
 	int64_t begun_ns;	 /* when counting began; 0: always, INT64_MAX: not yet */
 	int64_t attached_ns;	 /* records with earlier times are from the attach */
@@ -63,15 +61,14 @@ size_t records_turn_set(const struct records *records);
 /* Reports the last counts of all LWPs, after lwps_flush() and records_read(). */
 void records_detach(struct records *records);
 
-/* Those of LWPs that are to be known: bits of enum lwps_owners. */
+/* The kinds of owners that events carry: bits of enum lwps_owners. */
 unsigned records_owners(const struct records *records);
 
-/* Does any LWP exist that is alive by the records? */
+/* Does any LWP that is alive by the records still exist? */
 bool records_any_exists(const struct records *records);
 
-/* Is something missing? */
+/* Are counts or records missing?  At the end, reports which. */
 bool records_lack(const struct records *records);
-/* Prints what, at the end. */
 void records_print_losses(struct records *records);
 
 #endif /* RECORDS_H */

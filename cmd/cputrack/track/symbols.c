@@ -7,10 +7,9 @@
 
 #include "../../base/say.h"
 #include "../../base/util.h"
-#include "comm.h"
+#include "../pids.h"
 
 #include <bsd/sys/queue.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,9 +58,7 @@ static void add_symbol(void *arg, int req, const char *name, uint64_t address)
 	symbol->i = symbols->n++;
 	symbol->req = req;
 	symbol->named = address == CPC_NOT_MAPPED;
-	symbol->name = strdup(name);
-	if (symbol->name == NULL)
-		die("%s", strerror(errno));
+	symbol->name = xstrdup(name);
 	LIST_INSERT_HEAD(&symbols->list, symbol, link);
 }
 
@@ -162,9 +159,9 @@ static void report_waiting(const struct settled *s, const struct symbol *symbol)
 		if (strcmp(other->name, symbol->name) == 0)
 			s->image->waits[other->i] = true;
 	}
-	comm_read(s->pid, program);
+	pid_read_comm(s->pid, program);
 	say("'%s' (%d) has not loaded the library of '%s': until then it is stopped at its system "
-	    "calls, which it need not be if it is named by its path, /PATH/%s",
+	    "calls; the path of the library, /PATH/%s, avoids this",
 	    program, (int)s->pid, symbol->name, symbol->name);
 }
 
@@ -187,13 +184,13 @@ static void note_address(void *arg, int req, const char *name, uint64_t address)
 	}
 	symbol->seen |= address != 0;
 	if (address != 0 && s->symbols->debug) {
-		comm_read(s->pid, program);
+		pid_read_comm(s->pid, program);
 		say("'%s' (%d) has the symbol '%s': counted at %#llx", program, (int)s->pid, name,
 		    (unsigned long long)address);
 	} else if (address == 0 && !s->image->lacks[symbol->i]) {
 		s->image->lacks[symbol->i] = true;
 		note_nearest(s, symbol);
-		comm_read(s->pid, program);
+		pid_read_comm(s->pid, program);
 		say("'%s' (%d) has no symbol '%s': %s counts 0 in it", program, (int)s->pid, name,
 		    s->symbols->grp->set[s->set].spec.req[req].event);
 	}

@@ -24,16 +24,16 @@ void symbols_free(struct symbols *symbols);
 struct image *symbols_image(struct symbols *symbols, pid_t pid);
 
 /*
- * `set`, a duplicate of set `i` of the group, is bound in process `pid`, whose libraries
- * are all mapped: reports the symbols that are missing, once for each program.
+ * Reports the symbols that process `pid` lacks, once for each program.  Call it when all libraries
+ * are mapped.  `set`: the duplicate of set `i` of the group that is bound in the process.
  */
 void symbols_settled(struct symbols *symbols, struct image *image, pid_t pid, size_t i,
 		     const cpc_set_t *set);
 
 /*
- * Reports the symbols that no program had; returns whether there are any.  A symbol is not reported
- * if some program was never searched, since it ended before its libraries were mapped or before
- * the set had its turn.
+ * Reports the symbols that no program had; returns whether there are any.  Omits symbols for which
+ * some program was not searched: it ended before its libraries were mapped, or before the set had
+ * its turn.
  */
 bool symbols_missing(const struct symbols *symbols, const char *hint);
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * tally.c - count LWPs with a set for each, while libpctx traces them.
+ * tally.c - read and add up the counts of LWPs that libpctx traces.
  */
 #include "tally.h"
 
 #include "../../base/say.h"
 #include "../../base/util.h"
-#include "linking.h"
-#include "refuse.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,10 +24,8 @@ void tally_init(struct tally *tally, struct engine *engine)
 	tally->now = xcalloc(grp->n, sizeof(cpc_buf_t *));
 	tally->counts = xcalloc(grp->n, sizeof(*tally->counts));
 	for (size_t i = 0; i < grp->n; i++) {
-		tally->now[i] = cpc_buf_create(cpc, grp->set[i].set);
+		tally->now[i] = xcpc_buf_create(cpc, grp->set[i].set);
 		tally->symbols_wanted |= grp->set[i].symbols;
-		if (tally->now[i] == NULL)
-			die("%s", strerror(errno));
 	}
 }
 
@@ -58,7 +54,6 @@ struct tally_proc *tally_new_proc(struct tally *tally, pctx_t *pctx)
 	proc->pctx = pctx;
 	proc->pid = pctx_pid(pctx);
 	proc->awaits = xcalloc(tally->grp->n, sizeof(*proc->awaits));
-	linking_reset(tally, proc);
 	pctx_set_data(pctx, proc);
 	return proc;
 }
@@ -111,72 +106,6 @@ void tally_free_lwp(struct tally *tally, struct tally_lwp *lwp)
 	free(lwp);
 }
 
-/* Binds a set.  Returns the number of its symbols that the program lacks, or -1. */
-static int bind(struct tally *tally, const struct tally_lwp *lwp, cpc_set_t *set)
-{
-	uint_t flags = CPC_BIND_LATE | (lwp->off ? CPC_BIND_DISABLED : 0);
-	int n;
-
-	if (cpc_bind_pctx(tally->cpc, lwp->proc->pctx, lwp->id, set, flags) == -1)
-		return -1;
-	n = cpc_set_resolve(tally->cpc, set);
-	if (n == -1) {
-		int error = errno;
-
-		cpc_unbind(tally->cpc, set);
-		errno = error;
-	}
-	return n;
-}
-
-void tally_bind(struct tally *tally, struct tally_lwp *lwp, const char *event)
-{
-	struct tally_proc *proc = lwp->proc;
-	struct tally_set *s = &lwp->set[lwp->turn];
-	bool ready;
-	int n;
-
-	if (proc->image == NULL)
-		proc->image = symbols_image(tally->symbols, proc->pid);
-	if (tally->engine->waiting) {
-		lwp->state = WAITING;
-		if (linking_awaits(tally, proc))
-			linking_watch(tally, lwp);
-		return;
-	}
-	if (s->set == NULL)
-		s->set = cpc_set_dup(tally->cpc, tally->grp->set[lwp->turn].set);
-	ready = s->set != NULL;
-	n = ready ? bind(tally, lwp, s->set) : -1;
-	if (n >= 0) {
-		lwp->state = COUNTING;
-		s->valid = true;
-		linking_settle(tally, lwp, n);
-	} else if (ready && errno == ESRCH) {
-		/* Killed while it was stopped: its death is reported next. */
-		lwp->state = NEVER_RAN;
-		s->valid = true;
-	} else {
-		refuse_lwp(tally, lwp, event, ready ? errno : ENOMEM);
-	}
-}
-
-void tally_begin(struct tally *tally)
-{
-	struct tally_lwp *waiting;
-	struct proc *proc;
-	struct lwp *lwp;
-
-	tally->engine->waiting = false;
-	TAILQ_FOREACH(proc, &tally->engine->track->tree.procs, link) {
-		TAILQ_FOREACH(lwp, &proc->lwps, link) {
-			waiting = lwp->own;
-			if (waiting->state == WAITING)
-				tally_bind(tally, waiting, "delay");
-		}
-	}
-}
-
 bool tally_is_counting(const struct tally_lwp *lwp)
 {
 	return lwp->state == COUNTING || lwp->state == NEVER_RAN;
@@ -220,34 +149,8 @@ bool tally_sample(struct tally *tally, struct tally_lwp *lwp)
 	}
 	if (s->total != NULL)
 		cpc_buf_add(tally->cpc, now, now, s->total);
-	engine_counts(tally->cpc, now, tally->grp->set[lwp->turn].spec.nreqs,
-		      &tally->counts[lwp->turn]);
+	engine_counts(tally->engine, lwp->turn, now, &tally->counts[lwp->turn]);
 	return true;
-}
-
-void tally_rotate(struct tally *tally, struct tally_lwp *lwp)
-{
-	struct tally_set *s = &lwp->set[lwp->turn];
-	const size_t sample = tally->engine->track->sample;
-
-	if (!tally->engine->waiting && tally->sample != sample)
-		tally->turn = (tally->turn + 1) % tally->grp->n;
-	tally->sample = sample;
-	if (lwp->state != COUNTING)
-		return;
-	if (s->total == NULL)
-		s->total = cpc_buf_create(tally->cpc, tally->grp->set[lwp->turn].set);
-	if (s->total == NULL) {
-		refuse_lwp(tally, lwp, "tick", errno);
-		return;
-	}
-	/* The values of the tick, so that the tick rows add up to the total. */
-	cpc_buf_copy(tally->cpc, s->total, tally->now[lwp->turn]);
-	/* The LWP may have switched them off, or on. */
-	lwp->off = cpc_set_enabled(tally->cpc, s->set) == 0;
-	cpc_unbind(tally->cpc, s->set);
-	lwp->turn = tally->turn;
-	tally_bind(tally, lwp, "tick");
 }
 
 bool tally_finish(struct tally *tally, struct tally_lwp *lwp)
@@ -263,10 +166,9 @@ bool tally_finish(struct tally *tally, struct tally_lwp *lwp)
 
 		if (known && i == lwp->turn)
 			continue;
-		tally->counts[i].known = s->valid;
-		if (s->valid)
-			engine_counts(tally->cpc, s->total, tally->grp->set[i].spec.nreqs,
-				      &tally->counts[i]);
+		tally->counts[i].known = s->set != NULL;
+		if (s->set != NULL)
+			engine_counts(tally->engine, i, s->total, &tally->counts[i]);
 	}
 	lwp->state = DONE;
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * tally.h - count LWPs with a set for each, while libpctx traces them.
+ * tally.h - read and add up the counts of LWPs that libpctx traces.
  *
  * An LWP has a duplicate of each set of the group; one of them is bound at a time.  The counters of
  * an LWP and of its process are the data of their libpctx objects (pctx_lwp_data(), pctx_data()),
@@ -20,13 +20,12 @@
 /* What an LWP has for each set. */
 struct tally_set {
 	cpc_set_t *set;	  /* NULL: the set never had its turn */
-	bool valid;	  /* it had its turn, and was bound */
-	bool settled;	  /* its symbols were reported, with all libraries mapped */
+	bool settled;	  /* all libraries were mapped, and its symbols reported */
 	cpc_buf_t *total; /* of earlier turns; NULL: there were none */
 };
 
 enum lwp_state {
-	WAITING,   /* it is not to be counted yet */
+	WAITING,   /* no set is bound yet */
 	COUNTING,  /* the current set is bound */
 	NEVER_RAN, /* killed before it could run: it counted nothing */
 	REFUSED,   /* it could not be counted */
@@ -41,8 +40,8 @@ struct tally_lwp {
 	pid_t tid;
 	enum lwp_state state;
 	size_t turn;		/* index of the set that counts */
-	bool off;		/* the set of its next turn is to be off, too */
-	char comm[COMM_SIZE];	/* its name as it ended; "": not known */
+	bool off;		/* its next set begins with its counters off */
+	char comm[COMM_SIZE];	/* its name when it ended; "": unknown */
 	struct tally_set set[]; /* by index in the group */
 };
 
@@ -50,13 +49,13 @@ struct tally_proc {
 	pctx_t *pctx;
 	pid_t pid;
 	struct proc *proc;	   /* in the tree; NULL: it has no LWP yet */
-	const struct owner *owner; /* its cgroup when it was last looked at; NULL: unknown */
+	const struct owner *owner; /* its cgroup when it was last read; NULL: unknown */
 	const char *user;	   /* likewise, its user */
 	bool first_ended;	   /* its LWP 1 has ended */
-	struct image *image;	   /* its program; NULL: it is not known yet */
-	bool linking;		   /* its libraries are not all mapped yet */
-	bool watched;		   /* libpctx reports what it maps, be it later */
-	bool *awaits;		   /* by set: libraries that it may load later */
+	struct image *image;	   /* its program; NULL: unknown, or no event names a symbol */
+	bool linking;		   /* not all libraries that it starts with are mapped yet */
+	bool watched;		   /* libpctx reports the libraries that it maps */
+	bool *awaits;		   /* by set: it lacks symbols of libraries not loaded yet */
 };
 
 #define MAX_ERRNO 256
@@ -91,23 +90,11 @@ void tally_clear(struct tally *tally, struct tally_proc *proc);
 struct tally_lwp *tally_new_lwp(struct tally *tally, struct tally_proc *proc, id_t id);
 void tally_free_lwp(struct tally *tally, struct tally_lwp *lwp);
 
-/*
- * Binds the set whose turn it is.  If that fails, it is reported with the name of the
- * `event` at which it happened, and the LWP runs on uncounted.
- */
-void tally_bind(struct tally *tally, struct tally_lwp *lwp, const char *event);
-/* The wait is over: binds the sets of all LWPs. */
-void tally_begin(struct tally *tally);
 /* Can the LWP's counts be read? */
 bool tally_is_counting(const struct tally_lwp *lwp);
-/*
- * What the current set has counted in all its turns is in tally.counts[turn] then.  False: it is
- * not known.
- */
+/* Reads the counts of all turns of the current set into tally.counts[turn].  False: unknown. */
 bool tally_sample(struct tally *tally, struct tally_lwp *lwp);
-/* Binds the set whose turn is next; to be called right after tally_sample(). */
-void tally_rotate(struct tally *tally, struct tally_lwp *lwp);
-/* Ends tracking an LWP, and reads its last counts into tally.counts.  False: they are unknown. */
+/* Ends tracking an LWP, and reads its last counts into tally.counts.  False: unknown. */
 bool tally_finish(struct tally *tally, struct tally_lwp *lwp);
 /* Is something missing from the counts of the LWP's process?  Bits of enum track_flaw. */
 unsigned tally_flaws(const struct tally_lwp *lwp);

@@ -5,19 +5,22 @@
  */
 #include "track.h"
 
+#include "../../base/say.h"
 #include "../../base/util.h"
 #include "owners.h"
 
 #include <bsd/string.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
-/* The end takes a sample.  One just before it would leave that sample no time. */
+/* No ticks so shortly before the end: the last sample would have almost no time. */
 #define NO_TICK_NS 1000000
 
 void track_init(struct track *track, const struct track_config *config, struct run *run,
-		struct output *output, struct command *command)
+		struct setgrp *grp, struct output *output, struct command *command)
 {
 	*track = (struct track){
 		.config = *config,
@@ -25,7 +28,7 @@ void track_init(struct track *track, const struct track_config *config, struct r
 		.flusher = flusher_new(output),
 		.sink = output_sink(output),
 		.command = command,
-		.share = xcalloc(run->nsets, sizeof(*track->share)),
+		.grp = grp,
 	};
 	track->config.fini_rows |= config->verbose;
 	tree_init(&track->tree, run);
@@ -36,19 +39,14 @@ void track_start(struct track *track)
 	const struct track_config *config = &track->config;
 
 	track->start_ns = now_ns();
+	track->run->start_ns = wall_ns();
 	track->begin_ns = track->start_ns + config->delay_ns;
 	track->end_ns = config->for_ns != 0 ? track->begin_ns + config->for_ns : INT64_MAX;
 }
 
-void track_free(struct track *track)
-{
-	tree_free(&track->tree);
-	free(track->share);
-}
-
 /* ---- rows --------------------------------------------------------------- */
 
-/* Events of several CPUs, and those which waited while a sample was taken, may be older. */
+/* The time of a row: events of several CPUs, or that waited for a sample, may be out of order. */
 static int64_t no_earlier(const struct track *track, int64_t time_ns)
 {
 	return time_ns > track->last_ns ? time_ns : track->last_ns;
@@ -100,7 +98,7 @@ static void name_lwp(struct row *row, const struct lwp *lwp)
 	row->comm = lwp->comm[0] != '\0' ? lwp->comm : NULL;
 }
 
-/* An event of an LWP that may not be tracked, but has ids. */
+/* Names the LWP of an event, or by its ids an LWP that is not tracked. */
 static void name_caller(struct row *row, const struct track_event *event)
 {
 	if (event->lwp != NULL) {
@@ -185,8 +183,8 @@ static void put_totals(struct track *track, const struct proc *proc, struct row 
 		row->set = i;
 		row->incomplete |= proc->incomplete;
 		put_row(track, row);
-		track->share[i].had_turn |= row->valid != 0;
-		track->share[i].cycles += row->cycles;
+		track->grp->set[i].had_turn |= row->valid != 0;
+		track->grp->set[i].cycles += row->cycles;
 	}
 }
 
@@ -233,7 +231,7 @@ static void put_tick(struct track *track, const struct track_event *event)
 	track->flusher.sample = true;
 }
 
-/* The process adds what is known: the final counts, else those of the last tick. */
+/* Adds the known counts of an LWP to its process: the final ones, else those of the last tick. */
 static void finalize(struct track *track, const struct track_event *event)
 {
 	struct lwp *lwp = event->lwp;
@@ -294,7 +292,7 @@ static void on_fork(struct track *track, const struct track_event *event)
 	row.child = event->child;
 	put_row(track, &row);
 	if (child != NULL)
-		child->incomplete = true; /* the exit of its namesake was not reported */
+		child->incomplete = true; /* an older process with this id: its exit was lost */
 }
 
 static void on_lwp_exit(struct track *track, const struct track_event *event)
@@ -315,11 +313,23 @@ static void put_fini_rows(struct track *track, struct proc *proc, int64_t time_n
 		put_lwp(track, lwp, time_ns, ROW_FINI_LWP);
 }
 
-/* The command is not tracked any more.  A signal may have asked to stop then. */
+/* If the process is the command: it is no longer tracked. */
 static void leave_command(struct track *track, pid_t pid)
 {
 	if (track->command != NULL && pid == track->command->pid)
 		track->command->left = true;
+}
+
+/* Notes a program that is not followed, for track_print_uncounted(). */
+static void note_left(struct track *track, pid_t pid, const char *command)
+{
+	const size_t size = sizeof(track->left_command);
+
+	if (track->nleft++ > 0)
+		return;
+	track->left_pid = pid;
+	if (strlcpy(track->left_command, command, size) >= size)
+		memcpy(&track->left_command[size - 4], "...", 4);
 }
 
 static void on_exec(struct track *track, const struct track_event *event)
@@ -376,7 +386,8 @@ static void on_detach(struct track *track, const struct track_event *event)
 	finalize(track, event);
 }
 
-static void take_notes(struct track *track, const struct track_event *event)
+/* Updates the LWP and its process by the members that all kinds of events have. */
+static void update(struct track *track, const struct track_event *event)
 {
 	struct lwp *lwp = event->lwp;
 	struct proc *proc = lwp != NULL ? lwp->proc : tree_find(&track->tree, event->tgid);
@@ -395,7 +406,7 @@ struct lwp *track_event(struct track *track, const struct track_event *event)
 {
 	struct lwp *lwp = NULL;
 
-	take_notes(track, event);
+	update(track, event);
 	switch (event->kind) {
 	case TRACK_BIRTH:
 		lwp = on_birth(track, event);
@@ -419,7 +430,7 @@ struct lwp *track_event(struct track *track, const struct track_event *event)
 	case TRACK_EXEC:
 		on_exec(track, event);
 		if (!track->config.follow_exec) {
-			uncounted_add(&track->uncounted, event->tgid, event->command);
+			note_left(track, event->tgid, event->command);
 			leave_command(track, event->tgid);
 		}
 		break;
@@ -452,7 +463,7 @@ static void put_detach(struct track *track, struct proc *proc)
 	put_totals(track, proc, &row);
 }
 
-void track_end(struct track *track, bool lacks, bool cut)
+void track_end(struct track *track, bool incomplete, bool cut)
 {
 	struct proc *proc;
 
@@ -463,10 +474,31 @@ void track_end(struct track *track, bool lacks, bool cut)
 		put_detach(track, proc);
 		tree_remove(&track->tree, proc);
 	}
-	track->flusher.sample = false; /* the end is a sample of all */
-	track->run->lacks = lacks;
+	track->flusher.sample = false; /* the end of the run is also that of its last sample */
+	track->run->incomplete = incomplete;
 	track->run->cut = cut;
 	sink_end(track->sink);
 	flusher_flush(&track->flusher);
-	track->flusher.has_reader = false; /* the table is complete; it may have gone by now */
+	track->flusher.has_reader = false; /* the table is complete: the reader may leave */
+}
+
+void track_print_uncounted(const struct track *track, uint64_t children)
+{
+	char forks[48] = "", execs[2 * LEFT_COMMAND] = "", others[48] = "";
+	const size_t n = track->nleft;
+
+	if (children == 0 && n == 0)
+		return;
+	if (children > 0)
+		snprintf(forks, sizeof(forks), "%llu child process%s", (unsigned long long)children,
+			 children == 1 ? "" : "es");
+	if (n > 0)
+		snprintf(execs, sizeof(execs), "'%s', which process %d executed",
+			 track->left_command, (int)track->left_pid);
+	if (n > 1)
+		snprintf(others, sizeof(others), ", and %zu more program%s", n - 1,
+			 n == 2 ? "" : "s");
+	say("not counted: %s%s%s%s; -%s%s counts %s", forks, children > 0 && n > 0 ? ", and " : "",
+	    execs, others, children > 0 ? "f" : "", n > 0 ? "e" : "",
+	    children + n == 1 ? "it" : "them");
 }

@@ -6,20 +6,24 @@
 #ifndef TRACK_H
 #define TRACK_H
 
+#include "../../base/setgrp.h"
 #include "../../rows/output.h"
-#include "../command.h"
 #include "event.h"
 #include "flusher.h"
 #include "tree.h"
-#include "uncounted.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
-/* What the totals of processes say of a set. */
-struct track_share {
-	bool had_turn;	 /* its counts are known, be they 0... */
-	uint64_t cycles; /* ...and of so much time */
+/* The process that was started; signal handlers use this. */
+struct command {
+	pid_t pid; /* 0: not started yet */
+	/* Flags, but no bool: not every machine can change bytes without a lock. */
+	atomic_int reaped;  /* its process id may be another process's */
+	atomic_int left;    /* it is reaped, or no longer tracked since an exec */
+	atomic_int stop_at; /* tracking is to stop when `left` becomes true */
+	atomic_int cut;	    /* we got a signal before `left` */
 };
 
 struct track_config {
@@ -29,6 +33,8 @@ struct track_config {
 	int64_t delay_ns; /* from the start until LWPs are counted */
 	int64_t for_ns;	  /* from then to the end of tracking; 0: no limit */
 };
+
+#define LEFT_COMMAND 60 /* bytes of a command line that a message shows */
 
 struct track {
 	struct track_config config;
@@ -42,27 +48,36 @@ struct track {
 	int64_t end_ns;			   /* ...up to then; INT64_MAX: no limit */
 	int64_t last_ns;		   /* the time of the last row: times never go back */
 	int64_t sample_ns, sample_wall_ns; /* time of the current sample; 0: none */
-	uint64_t sample;		   /* its number, or that of the last one */
-	struct row tick;		   /* what all rows of it have in common */
+	uint64_t sample;		   /* the number of the current or last sample */
+	struct row tick;		   /* the members that all its rows have in common */
 	volatile sig_atomic_t last_sample; /* detached LWPs get a tick row */
-	bool ending;			   /* the last rows have the time of a sample, too */
-	bool ever_on;			   /* the counters of some LWP were */
+	bool ending;			   /* all further rows have the time of the last sample */
+	bool ever_on;			   /* some LWP had its counters on */
 	uint64_t val[RUN_MAX_EVENTS];	   /* of the current row */
-	struct uncounted uncounted;	   /* what was not counted, since it was not followed */
-	struct track_share *share;	   /* by set */
+	size_t nleft;			   /* programs that were not followed, */
+	pid_t left_pid;			   /* the process that executed the first one... */
+	char left_command[LEFT_COMMAND];   /* ...and its command line */
+	struct setgrp *grp;		   /* gets the share of the time of each set */
 };
 
-/* `run`, `output` and `command`, which is NULL if nothing is started, must outlive the track. */
+/* `command`: NULL if nothing is started.  All but `config` must outlive the track. */
 void track_init(struct track *track, const struct track_config *config, struct run *run,
-		struct output *output, struct command *command);
+		struct setgrp *grp, struct output *output, struct command *command);
 /* Its time begins now. */
 void track_start(struct track *track);
-void track_free(struct track *track);
 
 /* Returns the new LWP of a birth; else NULL. */
 struct lwp *track_event(struct track *track, const struct track_event *event);
 
-/* Writes the last rows, after the last event.  `lacks`: some LWP was not counted. */
-void track_end(struct track *track, bool lacks, bool cut);
+/*
+ * Writes the last rows, after the last event, and frees the tree.  `incomplete`: some LWP was not
+ * counted.  `cut`: a signal ended the run.
+ */
+void track_end(struct track *track, bool incomplete, bool cut);
+
+/*
+ * Reports the `children` and the programs that were not followed, and the options that count them.
+ */
+void track_print_uncounted(const struct track *track, uint64_t children);
 
 #endif /* TRACK_H */

@@ -19,23 +19,14 @@ RB_GENERATE_INTERNAL(procs, proc, by_pid, cmp_pids, __attribute__((unused)) stat
 
 void tree_init(struct tree *tree, const struct run *run)
 {
-	*tree = (struct tree){.run = run, .at = xcalloc(run->nsets, sizeof(*tree->at))};
+	*tree = (struct tree){.run = run};
 	TAILQ_INIT(&tree->procs);
 	RB_INIT(&tree->by_pid);
 	for (size_t i = 0; i < run->nsets; i++) {
-		tree->at[i] = tree->nwords;
-		tree->nwords += sizeof(struct lwp_counts) / sizeof(uint64_t);
-		tree->nwords += run->set[i].nevents;
+		if (run->set[i].nevents > tree->nwords)
+			tree->nwords = run->set[i].nevents;
 	}
-}
-
-void tree_free(struct tree *tree)
-{
-	struct proc *proc;
-
-	while ((proc = TAILQ_FIRST(&tree->procs)) != NULL)
-		tree_remove(tree, proc);
-	free(tree->at);
+	tree->nwords += sizeof(struct lwp_counts) / sizeof(uint64_t);
 }
 
 struct proc *tree_find(struct tree *tree, pid_t pid)
@@ -83,7 +74,8 @@ void tree_remove(struct tree *tree, struct proc *proc)
 
 struct lwp *tree_add_lwp(struct tree *tree, struct proc *proc, id_t id, pid_t tid)
 {
-	struct lwp *lwp = xcalloc(1, sizeof(*lwp) + tree->nwords * sizeof(uint64_t));
+	const size_t nwords = tree->run->nsets * tree->nwords;
+	struct lwp *lwp = xcalloc(1, sizeof(*lwp) + nwords * sizeof(uint64_t));
 	const struct lwp *first = TAILQ_FIRST(&proc->lwps);
 
 	if (id == 0 && tid == proc->pid && (first == NULL || first->id != 1))
@@ -111,7 +103,7 @@ void tree_remove_lwp(struct lwp *lwp)
 
 struct lwp_counts *tree_counts(const struct tree *tree, struct lwp *lwp, size_t set)
 {
-	return (struct lwp_counts *)&lwp->words[tree->at[set]];
+	return (struct lwp_counts *)&lwp->words[set * tree->nwords];
 }
 
 struct proc *tree_first(struct tree *tree)

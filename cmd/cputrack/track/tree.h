@@ -9,7 +9,7 @@
 #define TREE_H
 
 #include "../../rows/sum.h"
-#include "comm.h"
+#include "../pids.h"
 
 #include <bsd/sys/queue.h>
 #include <bsd/sys/tree.h>
@@ -29,7 +29,7 @@ struct lwp {
 	pid_t tid;	      /* the kernel's thread id */
 	struct proc *proc;    /* whose LWP it is */
 	void *own;	      /* the engine's */
-	char comm[COMM_SIZE]; /* its name when it was last looked at; "": not known */
+	char comm[COMM_SIZE]; /* its name when it was last read; "": unknown */
 	bool final;	      /* its last counts were reported */
 	bool flawed;	      /* some of its events were not counted */
 	uint64_t sample;      /* number of the last sample that it was in */
@@ -58,14 +58,12 @@ RB_HEAD(procs, proc);
 
 struct tree {
 	const struct run *run;	  /* which has the sets */
-	size_t *at;		  /* by set: index of its counts in lwp.words... */
-	size_t nwords;		  /* ...of which there are so many */
+	size_t nwords;		  /* of the counts for one set in lwp.words */
 	TAILQ_HEAD(, proc) procs; /* in the order of their births */
 	struct procs by_pid;
 };
 
 void tree_init(struct tree *tree, const struct run *run);
-void tree_free(struct tree *tree);
 
 struct proc *tree_find(struct tree *tree, pid_t pid); /* NULL: not tracked */
 struct proc *tree_get(struct tree *tree, pid_t pid);  /* finds or adds it; never NULL */
@@ -77,7 +75,7 @@ void tree_remove(struct tree *tree, struct proc *proc);
 struct lwp *tree_add_lwp(struct tree *tree, struct proc *proc, id_t id, pid_t tid);
 void tree_remove_lwp(struct lwp *lwp);
 
-/* Of LWP `lwp` for a set. */
+/* The last reported counts of an LWP for a set. */
 struct lwp_counts *tree_counts(const struct tree *tree, struct lwp *lwp, size_t set);
 
 /* The process with the smallest id; NULL: the tree is empty. */

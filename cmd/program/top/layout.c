@@ -17,7 +17,7 @@ static int find_clock(const struct run_set *set)
 	return -1;
 }
 
-static void add(struct layout *l, enum layout_kind kind, unsigned i)
+static void add_column(struct layout *l, enum layout_kind kind, unsigned i)
 {
 	l->col[l->n++] = (struct layout_column){.kind = kind, .i = i};
 }
@@ -29,22 +29,22 @@ void layout_find(struct layout *l, const struct view *view, const struct style *
 	int clock = find_clock(set);
 
 	*l = (struct layout){.view = view, .style = style};
-	if (lwps && (view->by == BY_PROCESS || view->by == BY_LWP))
-		add(l, LAYOUT_PID, 0);
-	if (lwps && view->by == BY_LWP)
-		add(l, LAYOUT_LWP, 0);
-	add(l, LAYOUT_NAME, 0);
-	if (lwps && view->by != BY_LWP)
-		add(l, LAYOUT_RUNS, 0);
-	add(l, LAYOUT_SHARE, 0);
+	if (lwps && (view->by == SCOPE_PROCESS || view->by == SCOPE_LWP))
+		add_column(l, LAYOUT_PID, 0);
+	if (lwps && view->by == SCOPE_LWP)
+		add_column(l, LAYOUT_LWP, 0);
+	add_column(l, LAYOUT_NAME, 0);
+	if (lwps && view->by != SCOPE_LWP)
+		add_column(l, LAYOUT_RUNS, 0);
+	add_column(l, LAYOUT_SHARE, 0);
 	if (clock != -1)
-		add(l, LAYOUT_CPU, (unsigned)clock);
+		add_column(l, LAYOUT_CPU, (unsigned)clock);
 	if (style->cycles)
-		add(l, LAYOUT_CYCLES, 0);
+		add_column(l, LAYOUT_CYCLES, 0);
 	for (unsigned i = 0; i < set->nevents; i++)
-		add(l, LAYOUT_EVENT, i);
+		add_column(l, LAYOUT_EVENT, i);
 	for (unsigned i = 0; i < set->nratios; i++)
-		add(l, LAYOUT_RATIO, i);
+		add_column(l, LAYOUT_RATIO, i);
 }
 
 bool layout_is_sorted(const struct layout *l, const struct layout_column *col)
@@ -59,8 +59,9 @@ static const char *name_title(const struct view *view)
 	const struct run *run = view->run;
 
 	if (run->of_cpus)
-		return run->scope == SCOPE_ALL ? "cpu" : cpu_scope_name(run->scope);
-	return view->by == BY_PROCESS || view->by == BY_LWP ? "command" : row_by_name(view->by);
+		return run->scope == SCOPE_ALL ? "cpu" : scope_name(run->scope);
+	return view->by == SCOPE_PROCESS || view->by == SCOPE_LWP ? "command"
+								  : scope_name(view->by);
 }
 
 static void put_title(const struct layout *l, const struct layout_column *col, struct line *line)
@@ -70,7 +71,7 @@ static void put_title(const struct layout *l, const struct layout_column *col, s
 		[LAYOUT_PID] = "pid",
 		[LAYOUT_LWP] = l->style->tids ? "tid" : "lwp",
 		[LAYOUT_NAME] = name_title(l->view),
-		[LAYOUT_RUNS] = l->view->by == BY_PROCESS ? "lwps" : "runs",
+		[LAYOUT_RUNS] = l->view->by == SCOPE_PROCESS ? "lwps" : "runs",
 		[LAYOUT_SHARE] = "share",
 		[LAYOUT_CPU] = "%CPU",
 		[LAYOUT_CYCLES] = l->view->run->cycles,
@@ -86,21 +87,19 @@ static void put_title(const struct layout *l, const struct layout_column *col, s
 
 static void put_name(const struct layout *l, const struct row *row, struct line *line)
 {
-	size_t width = 0;
-
 	if (row->kind == ROW_TOTAL)
 		line_word(line, "total", 0);
 	else if (row->key != NULL)
-		line_key(line, row->key, &width);
+		line_label(line, row->key, 0);
 	else if (!l->view->run->of_cpus)
 		line_comm(line, row->comm, 0);
 	else if (row->scope == SCOPE_ALL)
-		line_word(line, cpu_scope_name(SCOPE_ALL), 0);
+		line_word(line, scope_name(SCOPE_ALL), 0);
 	else
 		line_number(line, (uint64_t)row->id, false, 0);
 }
 
-/* Of count `i`, in per cent of `whole`. */
+/* Puts count `i` in per cent of `whole`. */
 static void put_percent(const struct layout *l, const struct row *row, unsigned i, double whole,
 			const char *unit, struct line *line)
 {
@@ -169,8 +168,8 @@ static void measure(struct layout *l, const struct row *row, struct line *line)
 	}
 }
 
-/* Names, then the counts that the rows are sorted by, then columns from the left. */
-static unsigned rank(const struct layout *l, const struct layout_column *col)
+/* Names get room first, then the counts that the rows are sorted by, then columns from the left. */
+static unsigned priority(const struct layout *l, const struct layout_column *col)
 {
 	return col->kind == LAYOUT_NAME ? 0 : layout_is_sorted(l, col) ? 1 : 2;
 }
@@ -190,7 +189,7 @@ void layout_fit(struct layout *l, size_t nrows, size_t width, struct line *line)
 		for (size_t c = 0; c < l->n; c++) {
 			struct layout_column *col = &l->col[c];
 
-			if (rank(l, col) != pass)
+			if (priority(l, col) != pass)
 				continue;
 			col->shown = col->width;
 			if (pass == 0) {
@@ -207,7 +206,7 @@ void layout_fit(struct layout *l, size_t nrows, size_t width, struct line *line)
 				used += col->shown + 1;
 		}
 	}
-	/* `used` has a blank too many. */
+	/* `used` includes a blank behind the last column. */
 	if (name != NULL && used <= width + 1)
 		name->shown += width + 1 - used;
 	if (name != NULL && name->shown > name->width)

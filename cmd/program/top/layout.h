@@ -29,7 +29,7 @@ struct layout_column {
 struct layout {
 	const struct view *view;
 	const struct style *style;
-	size_t n, nleft; /* columns; those that do not fit */
+	size_t n, nleft; /* columns; those of them that do not fit */
 	struct layout_column col[RUN_MAX_EVENTS + RUN_MAX_RATIOS + LAYOUT_EVENT];
 };
 
@@ -46,7 +46,7 @@ void layout_cell(const struct layout *layout, const struct layout_column *col,
  */
 void layout_fit(struct layout *layout, size_t nrows, size_t width, struct line *line);
 
-/* The column of the event by which the rows are sorted? */
+/* Is it the column of the event by which the rows are sorted? */
 bool layout_is_sorted(const struct layout *layout, const struct layout_column *col);
 
 #endif /* LAYOUT_H */

@@ -37,11 +37,4 @@ void top_resume(void)
 {
 }
 
-static struct sink *top_open(FILE *file, const struct style *style)
-{
-	(void)file;
-	(void)style;
-	return NULL;
-}
-
-const struct format top_format = {.name = "top", .open = top_open, .comm = true, .whole = true};
+const struct format top_format = {.name = "top"}; /* never opened */

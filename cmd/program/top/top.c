@@ -36,7 +36,7 @@ struct top {
 	struct line line;
 };
 
-static struct top *current; /* the one with the screen; or NULL */
+static struct top *current; /* the owner of the screen; or NULL */
 
 /* ---- the screen ----------------------------------------------------------------------- */
 
@@ -160,14 +160,14 @@ static void draw_help(const struct top *t)
 	if (!t->view.run->of_cpus)
 		mvaddstr(y++, 0, "c p l  by command, process, LWP");
 	if (has_owners(t))
-		mvprintw(y++, 0, "s u    by %s, user", cpu_scope_name(t->view.run->scope));
+		mvprintw(y++, 0, "s u    by %s, user", scope_name(t->view.run->scope));
 	mvaddstr(y++, 0, "space  pause, continue");
 	mvaddstr(y++, 0, "^L     draw again");
 	mvaddstr(y++, 0, "q      quit");
 	mvaddstr(y, 0, "h ?    this help; any key ends it");
 }
 
-/* Signals that end the program are let in: the user may have stopped the output. */
+/* Lets in signals that end the program: the write blocks if the user has stopped the output. */
 static void write_screen(void)
 {
 	sigset_t set, old;
@@ -195,7 +195,7 @@ static void draw(struct top *t)
 
 /* ---- keys ------------------------------------------------------------------------------ */
 
-static void group(struct top *t, enum row_by by)
+static void regroup(struct top *t, enum scope by)
 {
 	if (t->view.run->of_cpus || view_is_empty(&t->view) || t->view.by == by)
 		return;
@@ -229,18 +229,18 @@ static bool act_on_key(struct top *t, int key)
 		view_sort(&t->view, 1);
 		break;
 	case 'c':
-		group(t, BY_COMMAND);
+		regroup(t, SCOPE_COMMAND);
 		break;
 	case 'p':
-		group(t, BY_PROCESS);
+		regroup(t, SCOPE_PROCESS);
 		break;
 	case 'l':
-		group(t, BY_LWP);
+		regroup(t, SCOPE_LWP);
 		break;
 	case 's':
 	case 'u':
 		if (has_owners(t))
-			group(t, key == 'u' ? BY_USER : row_scope_by(t->view.run->scope));
+			regroup(t, key == 'u' ? SCOPE_USER : t->view.run->scope);
 		break;
 	case 'L' & 0x1f:
 		clearok(curscr, TRUE);
@@ -251,7 +251,7 @@ static bool act_on_key(struct top *t, int key)
 	return true;
 }
 
-/* Takes over the size of the terminal.  False: it has not changed. */
+/* Adapts the screen to the size of the terminal.  False: it has not changed. */
 static bool fit_screen(const struct top *t)
 {
 	struct winsize size = {0};
@@ -321,7 +321,7 @@ static FILE *open_keys(struct top *t)
 	return fd != -1 ? fdopen(fd, "r") : NULL;
 }
 
-/* The handler of ncurses draws: ^Z may come only where the program waits. */
+/* Blocks ^Z except where the program waits: the handler of ncurses draws. */
 static void hold_stop(struct top *t)
 {
 	sigset_t set;
@@ -467,7 +467,6 @@ static void top_free(struct sink *sink)
 		close_screen();
 	view_free(&t->view);
 	line_free(&t->line);
-	free(t);
 }
 
 static struct sink *top_open(FILE *file, const struct style *style)
@@ -477,12 +476,11 @@ static struct sink *top_open(FILE *file, const struct style *style)
 					    .sampled = top_sampled,
 					    .end = top_end,
 					    .free = top_free};
-	struct top *t = xcalloc(1, sizeof(*t));
+	struct top *t = sink_new(sizeof(*t), &ops, NULL);
 
-	t->sink.ops = &ops;
 	t->file = file;
 	t->style = *style;
-	view_init(&t->view, style->group != BY_NOTHING ? style->group : BY_COMMAND);
+	view_init(&t->view, style->group != SCOPE_NONE ? style->group : SCOPE_COMMAND);
 	return &t->sink;
 }
 

@@ -30,9 +30,9 @@ int top_keys_fd(void);
 /* Acts on keys, and on a new size of the terminal.  False: the user asked for the end. */
 bool top_act(void);
 
-/* Is there a screen?  How often to call top_act() without waiting for top_keys_fd(), in ms. */
+/* Is there a screen? */
 bool top_active(void);
-#define TOP_ACT_MS 50
+#define TOP_ACT_MS 50 /* how often to call top_act() where nothing waits on top_keys_fd() */
 
 /* Restores the terminal while the program is stopped, and draws again. */
 void top_suspend(void);

@@ -3,13 +3,12 @@
 /*
  * view.c - the rows of the last interval, grouped and sorted for the screen.
  *
- * The rows of the interval are kept, so that a key can group them by something else.
+ * The rows of the interval are kept, so that the user can group them by something else.
  */
 #include "view.h"
 
 #include "../../base/util.h"
-#include "../../rows/deltas.h"
-#include "../../rows/summary.h"
+#include "../../rows/filters.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,23 +18,15 @@
 static void rows_clear(struct rows *rows)
 {
 	for (size_t i = 0; i < rows->n; i++) {
-		free((char *)(uintptr_t)rows->row[i].comm);
-		free((char *)(uintptr_t)rows->row[i].key);
-		free((char *)(uintptr_t)rows->row[i].user);
+		row_free_texts(&rows->row[i]);
 		free((uint64_t *)(uintptr_t)rows->row[i].val);
 	}
 	rows->n = 0;
 }
 
-static void rows_begin(struct rows *rows, const struct run *run)
+static void rows_add(const struct view *v, struct rows *rows, const struct row *row)
 {
-	rows_clear(rows);
-	rows->run = run;
-}
-
-static void rows_add(struct rows *rows, const struct row *row)
-{
-	size_t size = rows->run->set[row->set].nevents * sizeof(*row->val);
+	size_t size = v->run->set[row->set].nevents * sizeof(*row->val);
 	uint64_t *val = xcalloc(1, size + 1);
 	struct row *copy;
 
@@ -47,13 +38,10 @@ static void rows_add(struct rows *rows, const struct row *row)
 	copy = &rows->row[rows->n++];
 	*copy = *row;
 	copy->val = val;
-	copy->comm = copy_text(row->comm);
-	copy->key = copy_text(row->key);
-	copy->user = copy_text(row->user);
-	copy->container = copy->pod = copy->command = NULL;
+	row_copy_texts(copy);
 }
 
-/* The end of a chain of filters, which frees it. */
+/* The last sink of a chain of filters, which frees it. */
 struct end {
 	struct sink sink;
 	struct view *view;
@@ -63,8 +51,9 @@ static void sample_begin(struct sink *sink, const struct run *run)
 {
 	struct view *v = ((struct end *)sink)->view;
 
+	(void)run;
 	if (!v->paused)
-		rows_begin(&v->sample, run);
+		rows_clear(&v->sample);
 }
 
 static void sample_row(struct sink *sink, const struct row *row)
@@ -72,7 +61,7 @@ static void sample_row(struct sink *sink, const struct row *row)
 	struct view *v = ((struct end *)sink)->view;
 
 	if (!v->paused)
-		rows_add(&v->sample, row);
+		rows_add(v, &v->sample, row);
 }
 
 static void grouped_row(struct sink *sink, const struct row *row)
@@ -80,14 +69,13 @@ static void grouped_row(struct sink *sink, const struct row *row)
 	struct view *v = ((struct end *)sink)->view;
 
 	if (row->set == v->set)
-		rows_add(&v->grouped, row);
+		rows_add(v, &v->grouped, row);
 }
 
 static struct sink *new_end(struct view *v, const struct sink_ops *ops)
 {
-	struct end *end = xcalloc(1, sizeof(*end));
+	struct end *end = sink_new(sizeof(*end), ops, NULL);
 
-	end->sink.ops = ops;
 	end->view = v;
 	return &end->sink;
 }
@@ -132,13 +120,13 @@ void view_sort(struct view *v, int step)
 		qsort_r(v->grouped.row, v->nrows, sizeof(*v->grouped.row), compare_rows, v);
 }
 
-void view_group(struct view *v, enum row_by by)
+void view_group(struct view *v, enum scope by)
 {
 	static const struct sink_ops ops = {.row = grouped_row};
-	struct sink *summary = summary_open(new_end(v, &ops), v->run->of_cpus ? BY_CPU : by, 0);
+	struct sink *summary = summary_open(new_end(v, &ops), v->run->of_cpus ? SCOPE_CPU : by, 0);
 
 	v->by = by;
-	rows_begin(&v->grouped, v->run);
+	rows_clear(&v->grouped);
 	sink_begin(summary, v->run);
 	for (size_t i = 0; i < v->sample.n; i++)
 		sink_row(summary, &v->sample.row[i]);
@@ -157,7 +145,7 @@ void view_group(struct view *v, enum row_by by)
 void view_begin(struct view *v, const struct run *run)
 {
 	v->run = run;
-	rows_begin(&v->sample, run);
+	rows_clear(&v->sample);
 	sink_begin(v->each, run);
 }
 
@@ -172,7 +160,7 @@ void view_put(struct view *v, const struct row *row)
 	if (!v->run->of_cpus)
 		sink_row(v->each, row);
 	else if (row->kind == ROW_TICK && row->ncpus > 0 && !v->paused)
-		rows_add(&v->sample, row);
+		rows_add(v, &v->sample, row);
 }
 
 bool view_sampled(struct view *v)
@@ -198,7 +186,7 @@ bool view_sampled(struct view *v)
 	return shows;
 }
 
-void view_init(struct view *v, enum row_by by)
+void view_init(struct view *v, enum scope by)
 {
 	static const struct sink_ops sample = {.begin = sample_begin, .row = sample_row};
 

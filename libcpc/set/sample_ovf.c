@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/* records.c - samples a set together with its buffered overflows, as PCs or as records. */
+/* sample_ovf.c - samples a set and takes its buffered overflows, as PCs or as records. */
 #include "set.h"
 
 #include <errno.h>
@@ -14,10 +14,7 @@ static int sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 {
 	if (cpc_set_sample(cpc, set, buf) == -1)
 		return -1;
-	if (set->pcbuf != NULL)
-		return 0;
-	errno = EINVAL;
-	return -1;
+	return set->pcbuf != NULL ? 0 : cpci_errno(EINVAL);
 }
 
 static int finish(const cpc_set_t *set, cpc_buf_t *buf, uint_t n)
@@ -25,8 +22,8 @@ static int finish(const cpc_set_t *set, cpc_buf_t *buf, uint_t n)
 	int rc = cpci_pcbuf_end(set->pcbuf);
 
 	buf->npcs = n;
-	buf->nlost = cpci_pcbuf_lost(set->pcbuf);
-	buf->nthrottled = cpci_pcbuf_throttled(set->pcbuf);
+	buf->nlost = buf->nthrottled = 0;
+	cpci_pcbuf_add_losses(set->pcbuf, &buf->nlost, &buf->nthrottled);
 	return rc;
 }
 
@@ -104,24 +101,4 @@ int cpc_set_sample_ovf(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf, void *arg,
 		n++;
 	}
 	return finish(set, buf, n);
-}
-
-/* ---- overflows in buffers ------------------------------------------------------------------ */
-
-uint_t cpc_buf_npcs(cpc_t *cpc, cpc_buf_t *buf)
-{
-	(void)cpc;
-	return buf->npcs;
-}
-
-uint64_t cpc_buf_nlost(cpc_t *cpc, cpc_buf_t *buf)
-{
-	(void)cpc;
-	return buf->nlost;
-}
-
-uint64_t cpc_buf_nthrottled(cpc_t *cpc, cpc_buf_t *buf)
-{
-	(void)cpc;
-	return buf->nthrottled;
 }

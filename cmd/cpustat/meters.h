@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * meters.h - meters for the sampler: of CPUs, or of keys that share the counts of all CPUs.
+ */
+#ifndef METERS_H
+#define METERS_H
+
+#include "cpus.h"
+#include "sampler.h"
+
+/*
+ * Counts on these CPUs.  `shared`: without claims.  `soak`: soakers run while a set that counts
+ * kernel mode only is bound.
+ */
+struct meter *counters_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus *cpus,
+			    bool shared, bool soak);
+
+/*
+ * Divides the counts of all online CPUs among keys of this scope.  `cpus`: the CPUs expected
+ * before a set is bound.  `depth`: SCOPE_CGROUP: the components of the paths; 0: all.  `debug`:
+ * messages name the hierarchy of cgroups.
+ */
+struct meter *keys_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus *cpus,
+			enum scope scope, unsigned depth, bool debug);
+
+#endif /* METERS_H */

@@ -16,7 +16,7 @@
 
 struct account {
 	struct divide *skel;
-	int change; /* the perf event of on_change(); -1: no kprobes */
+	int creds; /* the perf event of on_commit_creds(); -1: none */
 	struct lwps_line *lines;
 	struct account_owner *owners;
 	struct account_cpu *cpus;
@@ -89,15 +89,14 @@ static int attach_to_calls(const char *function, int program)
 	return -1;
 }
 
-/* Without kprobes, changes of cgroup or user may be noticed only at the next switch. */
+/* Without kprobes, changes of user are noticed only at the next switch. */
 static int attach(struct account *account, enum account_by by)
 {
 	struct divide *skel = account->skel;
 
-	if (by != ACCOUNT_BY_COMMAND)
-		account->change = attach_to_calls(by == ACCOUNT_BY_USER ? "commit_creds"
-									: "cgroup_attach_task",
-						  skel->progs.on_change.prog_fd);
+	if (by == ACCOUNT_BY_USER)
+		account->creds =
+			attach_to_calls("commit_creds", skel->progs.on_commit_creds.prog_fd);
 	if (by == ACCOUNT_BY_CGROUP && divide__on_move__attach(skel) < 0)
 		return -1;
 	if (by == ACCOUNT_BY_COMMAND && divide__on_rename__attach(skel) < 0)
@@ -138,7 +137,7 @@ struct account *account_open(const struct account_config *config, char *why, siz
 		snprintf(why, size, "%s", strerror(errno));
 		return NULL;
 	}
-	account->change = -1;
+	account->creds = -1;
 	what = "loading the programs";
 	account->skel = divide__open();
 	if (!account->skel || configure(account->skel, config) ||
@@ -170,8 +169,8 @@ void account_close(struct account *account)
 {
 	if (!account)
 		return;
-	if (account->change >= 0)
-		close(account->change);
+	if (account->creds >= 0)
+		close(account->creds);
 	if (account->skel)
 		unmap_memory(account);
 	divide__destroy(account->skel);

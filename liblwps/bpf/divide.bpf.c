@@ -13,6 +13,7 @@
  * From Linux 7.0 on the kernel may skip programs that run with preemption on: all except
  * on_switch().  The change of a key that they miss is noticed at the end of the slice, and the
  * counts are marked.  They are also marked if another task moves the running one to another cgroup.
+ * on_move() is not among those that are skipped: the kernel moves tasks one after the other.
  */
 #include "event.bpf.h"
 #include "task.bpf.h"
@@ -25,6 +26,13 @@ const volatile __u32 by = 0; /* enum account_by */
 
 __u64 late;	 /* changes of keys that were noticed late */
 __u64 many_cpus; /* switches on CPUs whose number is out of range */
+
+/* A task in another cgroup than its slice, and the slots of both, until on_move() is called for it.
+ */
+struct {
+	__u64 task; /* an address; or 0 */
+	__u32 from, to;
+} moving;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -287,6 +295,26 @@ static __always_inline void lose_switch(struct account_cpu *c)
 	flaw(c->slot, LWPS_NO_SWITCH);
 }
 
+static __always_inline void mark_late(__u32 from, __u32 to)
+{
+	__sync_fetch_and_add(&late, 1);
+	flaw(from, ACCOUNT_LATE);
+	flaw(to, ACCOUNT_LATE);
+}
+
+/*
+ * The kernel puts a task into another cgroup some microseconds before it calls on_move(), which
+ * knows who moved it.  A task that moved itself has run in the kernel only since then.
+ */
+static __always_inline bool await_move(struct task_struct *t, __u32 from, __u32 to)
+{
+	if (by != ACCOUNT_BY_CGROUP || __sync_val_compare_and_swap(&moving.task, 0, (__u64)t) != 0)
+		return false;
+	moving.from = from;
+	moving.to = to;
+	return true;
+}
+
 /*
  * The slice of @t ends here, and its key may have changed unnoticed.  A mark that changed does not
  * prove it: a move in another hierarchy changes the mark, but not the key.  An unchanged mark does
@@ -299,11 +327,8 @@ static __always_inline void notice_late(struct account_cpu *c, struct task_struc
 	const __u32 slot = slot_of(c, t, m);
 
 	c->moved = 0;
-	if (slot == c->slot && !moved)
-		return;
-	__sync_fetch_and_add(&late, 1);
-	flaw(c->slot, ACCOUNT_LATE);
-	flaw(slot, ACCOUNT_LATE);
+	if (moved || (slot != c->slot && !await_move(t, c->slot, slot)))
+		mark_late(c->slot, slot);
 }
 
 /* @t has run here up to now: check that its slice has the right slot. */
@@ -345,27 +370,40 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 	return 0;
 }
 
+/* May the kernel have hidden the last switch on @c, which runs @t now?  See on_sched_exit(). */
+static __always_inline bool is_hidden(struct account_cpu *c, struct task_struct *t)
+{
+	return has_sched_exit && c->task && c->task != (__u64)t && (!saw_init_switch || repaired);
+}
+
+/* This CPU has switched to @t, and on_switch() was not called. */
+static __always_inline void make_up(struct account_cpu *c, struct task_struct *t)
+{
+	struct account_mark m;
+
+	__sync_fetch_and_add(&repaired, 1);
+	c->task = (__u64)t;
+	c->switches++;
+	mark_of(t, &m);
+	if (!same_mark(&m, &c->mark))
+		count_for(c, t, &m);
+}
+
 /* Make up for switches that on_switch() misses, as in count.bpf.c. */
 SEC("raw_tp/sched_exit_tp")
 int BPF_PROG(on_sched_exit)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct account_cpu *c;
-	struct account_mark m;
 
 	if (!has_sched_exit)
 		return 0;
 	preempt_off();
 	c = this_cpu();
-	if (c && c->task && c->task != (__u64)t) {
-		__sync_fetch_and_add(&repaired, 1);
+	if (c && is_hidden(c, t)) {
 		c->busy = 1;
 		barrier();
-		c->task = (__u64)t;
-		c->switches++;
-		mark_of(t, &m);
-		if (!same_mark(&m, &c->mark))
-			count_for(c, t, &m);
+		make_up(c, t);
 		barrier();
 		c->busy = 0;
 	}
@@ -421,7 +459,15 @@ static __always_inline void mark_moved(struct task_struct *moved, bool whole_pro
 	}
 }
 
-/* Called after a move, also on kernels without kprobes. */
+/* The task that waits for a move, if any, was moved by @mover. */
+static __always_inline void confirm_move(struct task_struct *mover)
+{
+	if (moving.task && moving.task != (__u64)mover)
+		mark_late(moving.from, moving.to);
+	moving.task = 0;
+}
+
+/* Called after a move, under the kernel's cgroup_mutex. */
 SEC("raw_tp/cgroup_attach_task")
 int BPF_PROG(on_move, struct cgroup *to, const char *path, struct task_struct *moved,
 	     bool whole_process)
@@ -430,20 +476,18 @@ int BPF_PROG(on_move, struct cgroup *to, const char *path, struct task_struct *m
 
 	if (by != ACCOUNT_BY_CGROUP || BPF_CORE_READ(to, root) != cgroup_of(t)->root)
 		return 0;
+	confirm_move(t);
 	mark_moved(moved, whole_process);
 	if (whole_process ? BPF_CORE_READ(moved, tgid) == t->tgid : moved == t)
 		key_changed(t);
 	return 0;
 }
 
-/*
- * Called by a kprobe at cgroup_attach_task() or commit_creds(), before the key of the current or
- * another task changes.  on_move() comes after the move: alone, it would miss a switch between.
- */
+/* Called by a kprobe at commit_creds(), before the current task gets another user. */
 SEC("kprobe")
-int on_change(void *registers)
+int on_commit_creds(void *registers)
 {
-	if (by != ACCOUNT_BY_COMMAND)
+	if (by == ACCOUNT_BY_USER)
 		expect_change();
 	return 0;
 }
@@ -479,6 +523,8 @@ int BPF_PROG(on_flush)
 		return 0;
 	if (c->busy)
 		return ACCOUNT_BUSY;
+	if (unlikely(is_hidden(c, t))) /* the flush came before on_sched_exit() */
+		make_up(c, t);
 	end_task(c, t);
 	charge_slice(c);
 	mark_of(t, &m);

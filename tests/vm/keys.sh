@@ -10,6 +10,7 @@
 fifo=${TMPDIR:-/tmp}/fifo
 
 spec=page-faults,context-switches,task-clock
+interval=0.5
 
 # count KEY COLUMN: a count of a key in the last output, over all samples.
 count() {
@@ -31,7 +32,7 @@ while_counting() {
 	status=0
 	rm -f "$out"
 	# shellcheck disable=SC2086 # several words
-	cpustat -c "$spec" $options 0.5 >"$out" 2>"$err" &
+	cpustat -c "$spec" $options "$interval" >"$out" 2>"$err" &
 	cpustat=$!
 	until [ -s "$out" ] || ! kill -0 $cpustat; do sleep 0.1; done 2>/dev/null
 	"$@"
@@ -56,14 +57,23 @@ made="$root/rest-$$ $root/a-$$ $root/b-$$ $long $docker $kube"
 # shellcheck disable=SC2086 # several words
 mkdir -p $made
 
+# move A B [ROUNDS FAULTS]
 move() {
-	change-keys cgroup $root/rest-$$/cgroup.procs "$1/cgroup.procs" "$2/cgroup.procs" 100 500
+	change-keys cgroup $root/rest-$$/cgroup.procs "$1/cgroup.procs" "$2/cgroup.procs" "${3:-100}" "${4:-500}"
 }
-while_counting "-A cgroup" move $root/a-$$ $root/b-$$
+while_counting "-A cgroup" move $root/a-$$ $root/b-$$ 100 500
 same "100 moves between cgroups in the middle of a slice: the one" "$(count /a-$$ 4)" 50000
 same "...and the other" "$(count /b-$$ 4)" 50000
 check "the keys add up to the CPUs" adds_up 4 5 6
 same "nothing was missed" "$(cat "$err")" ""
+
+# Samples that interrupt the kernel in the middle of a move.
+interval=0.002
+while_counting "-A cgroup" move $root/a-$$ $root/b-$$ 500 20
+same "1000 moves, some of them while a sample is taken" "$(count /a-$$ 4)" 10000
+same "...and the other" "$(count /b-$$ 4)" 10000
+same "nothing was missed" "$(cat "$err")" ""
+interval=0.5
 
 short() {
 	for i in 1 2 3 4 5 6 7 8 9 10; do
@@ -155,6 +165,7 @@ if cpustat -c $spec 0.01 1 >"$out" 2>"$err"; then
 	same "nothing was missed" "$(cat "$err")" ""
 fi
 spec=page-faults,context-switches,task-clock
+interval=0.5
 
 user=$((100000 + $$ * 2))
 while_counting "-A user" change-keys user 0 "$user" $((user + 1)) 100 500

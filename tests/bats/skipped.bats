@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# tests/skipped, by which scripts/check finds skips that are not in the list.
+# tests/skipped, by which scripts/check finds skips that are not in the list, and tests/failed, by
+# which it repeats what failed.
 
 # shellcheck disable=SC2154 # run sets status, output
 
@@ -10,6 +11,7 @@ bats_require_minimum_version 1.5.0
 
 setup() {
 	SKIPPED=$BATS_TEST_DIRNAME/../skipped
+	FAILED=$BATS_TEST_DIRNAME/../failed
 	LOG=$BATS_TEST_TMPDIR/log
 	LIST=$BATS_TEST_TMPDIR/list
 	cat >"$LOG" <<-'EOF'
@@ -52,4 +54,45 @@ skipped; instead: vm/cpus
 	echo 'unit/test_a -- no counters' >>"$LIST"
 	run -1 "$SKIPPED" "$LOG" "$LIST"
 	[[ $output == *"what is this: unit/test_a -- no counters"* ]]
+}
+
+@test "of tests that failed: what they printed from the first failure on, without successes" {
+	cat >"$LOG" <<-'EOF'
+		1/4 Test: bats/a
+		Command: "bats"
+		Output:
+		----------------------------------------------------------
+		1..3
+		ok 1 works
+		not ok 2 counts
+		# 3 != 4
+		ok 3 works
+		<end of output>
+		Test time =   0.04 sec
+		----------------------------------------------------------
+		Test Failed.
+		2/4 Test: unit/b
+		Output:
+		not ok, but it passed
+		Test Passed.
+		3/4 Test: vm/c
+		Output:
+		ok   one
+		FAIL two: [ 1 = 2 ]
+		     stdout: 1
+		Test Failed.
+		4/4 Test: d
+		Output:
+	EOF
+	seq 40 >>"$LOG"
+	echo "Test Failed." >>"$LOG"
+	run -0 "$FAILED" "$LOG"
+	[ "$output" = "failed: bats/a
+    not ok 2 counts
+    # 3 != 4
+failed: vm/c
+    FAIL two: [ 1 = 2 ]
+         stdout: 1
+failed: d
+$(seq 11 40 | sed 's/^/    /')" ]
 }

@@ -122,19 +122,22 @@ static const struct kind {
 	{0},
 };
 
-/* The kind of an event, and its name without the kind and the path of a file; or NULL. */
+/* The kind of an event, and its name without the kind, but with the path of a file; or NULL. */
 static const struct kind *kind_of(const char *event, bool functions, const char **name)
 {
+	bool path;
+
 	for (const struct kind *kind = kinds; kind->prefix != NULL; kind++) {
 		size_t n = strlen(kind->prefix);
 
 		if (strncmp(event, kind->prefix, n) != 0)
 			continue;
-		*name = kind->function ? strrchr(event, ':') + 1 : event + n;
-		if (**name == '/')
-			*name += strcspn(*name, ":") + (strchr(*name, ':') != NULL);
-		return (kind->function ? functions && is_identifier(*name) : **name != '\0') ? kind
-											     : NULL;
+		*name = event + n;
+		path = **name == '/' && strchr(*name, ':') != NULL;
+		if (!kind->function || path)
+			return **name != '\0' ? kind : NULL;
+		*name = strrchr(event, ':') + 1;
+		return functions && is_identifier(*name) ? kind : NULL;
 	}
 	return NULL;
 }

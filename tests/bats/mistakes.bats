@@ -144,8 +144,8 @@ setup() {
 	mistake 2 "(did you mean 'sched:sched_switch'?)" cputrack -c tracepoint:sched:sched_switch true
 	mistake 2 "(did you mean 'faults'?)" cpustat -c software:faults 1 1
 	mistake 2 "(did you mean 'cache-misses'?)" cputrack -c hardware:cache-misses true
-	mistake 2 "(did you mean 'sdt/libc:setjmp/'?)" cputrack -c usdt:/lib/libc.so.6:libc:setjmp true
-	mistake 2 "(did you mean 'uprobe/func=readline/'?)" cputrack -c uprobe:/bin/bash:readline true
+	mistake 2 "(did you mean 'sdt//lib/libc.so.6:libc:setjmp/'?)" cputrack -c usdt:/lib/libc.so.6:libc:setjmp true
+	mistake 2 "(did you mean 'uprobe/func=/bin/bash:readline/'?)" cputrack -c uprobe:/bin/bash:readline true
 	mistake 2 "functions of the kernel cannot be counted, but tracepoints" cpustat -c kprobe:vfs_read 1 1
 	mistake 2 "unknown event 'uprobe:'; cputrack -h lists the events" cputrack -c uprobe: true
 }

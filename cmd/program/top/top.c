@@ -414,7 +414,7 @@ bool top_possible(const char *path)
 	else if (!possible)
 		say("cannot use --top: the standard output is not a terminal");
 	if (possible && !can_draw(fd)) {
-		say("cannot use --top: the terminal (TERM='%s') lacks capabilities",
+		say("cannot use --top: TERM='%s' is unknown, or lacks capabilities",
 		    getenv("TERM") != NULL ? getenv("TERM") : "");
 		possible = false;
 	}

@@ -304,7 +304,7 @@ static __always_inline void mark_late(__u32 from, __u32 to)
 
 /*
  * The kernel puts a task into another cgroup some microseconds before it calls on_move(), which
- * knows who moved it.  A task that moved itself has run in the kernel only since then.
+ * knows the task that moved it.  One that moved itself has run in the kernel only since then.
  */
 static __always_inline bool await_move(struct task_struct *t, __u32 from, __u32 to)
 {

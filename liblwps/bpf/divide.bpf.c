@@ -27,11 +27,10 @@ const volatile __u32 by = 0; /* enum account_by */
 __u64 late;	 /* changes of keys that were noticed late */
 __u64 many_cpus; /* switches on CPUs whose number is out of range */
 
-/* A task in another cgroup than its slice, and the slots of both, until on_move() is called for it.
- */
+/* A task that is no longer in the cgroup of its slice, until on_move() tells the cause. */
 struct {
-	__u64 task; /* an address; or 0 */
-	__u32 from, to;
+	__u64 task;	/* an address; or 0 */
+	__u32 from, to; /* the slots of both cgroups */
 } moving;
 
 struct {

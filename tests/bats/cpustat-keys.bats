@@ -144,33 +144,6 @@ has_samples() {
 	[ "$(awk -v name="/$name/" 'index($1, name) == 1 && $1 ~ /[ab]$/ { print $2 }' "$T/cgroup" | xargs)" = "500 500" ]
 }
 
-@test "a running LWP that another one moves: its cgroups are incomplete, and a message says so" {
-	local root=/sys/fs/cgroup first last spin
-	need_keys
-	need_command taskset
-	[ ! -e $root/memory/cgroup.procs ] || root=$root/memory
-	[ -e $root/cgroup.procs ] || skip "no cgroups are mounted"
-	first=$(cpus | head -n 1)
-	last=$(cpus | tail -n 1)
-	[ "$first" != "$last" ] || skip "there is one CPU"
-	GROUP=$root/moved-$$
-	mkdir -p "$GROUP"/{rest,a,b}
-	start stat cpustat -A cgroup -c task-clock 0.1
-	eventually [ -s "$T/stat.out" ]
-	taskset -c "$first" "$WORK/spin" 1 &
-	spin=$!
-	# shellcheck disable=SC2016 # for the inner shell
-	taskset -c "$last" sh -c 'while echo "$0" >"$1/a/cgroup.procs" && echo "$0" >"$1/b/cgroup.procs"; do
-		sleep 0.01
-	done 2>/dev/null' $spin "$GROUP"
-	wait $spin
-	kill -INT "${PIDS[stat]}"
-	finish stat
-	[ "$status" -eq 130 ]
-	grep -q "/moved-$$/[ab] .* # incomplete\$" "$T/stat.out"
-	grep -qx "cpustat: incomplete: [0-9]* times\? a running LWP changed its cgroup unnoticed; .*" "$T/stat.err"
-}
-
 CALLS=syscalls:sys_enter_getpriority
 
 @test "tracepoints and ratios by command, known counts" {

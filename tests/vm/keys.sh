@@ -61,7 +61,7 @@ mkdir -p $made
 move() {
 	change-keys cgroup $root/rest-$$/cgroup.procs "$1/cgroup.procs" "$2/cgroup.procs" "${3:-100}" "${4:-500}"
 }
-while_counting "-A cgroup" move $root/a-$$ $root/b-$$ 100 500
+while_counting "-A cgroup" move $root/a-$$ $root/b-$$
 same "100 moves between cgroups in the middle of a slice: the one" "$(count /a-$$ 4)" 50000
 same "...and the other" "$(count /b-$$ 4)" 50000
 check "the keys add up to the CPUs" adds_up 4 5 6
@@ -70,10 +70,24 @@ same "nothing was missed" "$(cat "$err")" ""
 # Samples that interrupt the kernel in the middle of a move.
 interval=0.002
 while_counting "-A cgroup" move $root/a-$$ $root/b-$$ 500 20
-same "1000 moves, some of them while a sample is taken" "$(count /a-$$ 4)" 10000
+same "2000 moves, some of them while a sample is taken: the one" "$(count /a-$$ 4)" 10000
 same "...and the other" "$(count /b-$$ 4)" 10000
 same "nothing was missed" "$(cat "$err")" ""
 interval=0.5
+
+moved_by_us() {
+	spin 1 &
+	while echo $! >$root/a-$$/cgroup.procs && echo $! >$root/b-$$/cgroup.procs; do
+		sleep 0.01
+	done 2>/dev/null
+	wait $!
+}
+while_counting "-A cgroup" moved_by_us
+if [ "$(nproc)" -gt 1 ]; then
+	check "the cgroups of a running LWP that another one moves are incomplete" \
+		grep -q "^ *[0-9.]* /[ab]-$$ .* # incomplete$" "$out"
+	check "...and that is reported" grep -q "^cpustat: incomplete: .* changed its cgroup unnoticed" "$err"
+fi
 
 short() {
 	for i in 1 2 3 4 5 6 7 8 9 10; do
@@ -165,7 +179,6 @@ if cpustat -c $spec 0.01 1 >"$out" 2>"$err"; then
 	same "nothing was missed" "$(cat "$err")" ""
 fi
 spec=page-faults,context-switches,task-clock
-interval=0.5
 
 user=$((100000 + $$ * 2))
 while_counting "-A user" change-keys user 0 "$user" $((user + 1)) 100 500

@@ -12,9 +12,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The kernel's ENOTSUPP: for uprobes on instructions that it cannot single-step. */
-#define ENOTSUP_KERNEL 524
-
 /* Returns -1, like all functions that explain. */
 static int refuse(struct cpci_diag *diag, int err, int subcode, const char *name, const char *why)
 {
@@ -240,7 +237,7 @@ int cpci_explain(struct cpci_diag *diag, int err, const char *name, const struct
 	case ENOENT:
 	case EOPNOTSUPP:
 		return explain_unsupported(diag, name, term);
-	case ENOTSUP_KERNEL:
+	case CPCI_ENOTSUPP:
 	case EINVAL:
 		return explain_invalid(diag, name, term, target);
 	case E2BIG:

@@ -33,6 +33,7 @@ int cpci_perf_open(const struct perf_event_attr *attr, struct cpci_target target
  * must be those of opening it, and `disabled` its current state.  -1 and errno.
  */
 int cpci_perf_modify(int fd, const struct perf_event_attr *attr, bool leader, bool disabled);
+#define CPCI_ENOTSUPP 524 /* the kernel's ENOTSUPP: it cannot probe this instruction */
 /* cpci_perf_open() for the instruction at `offset` of an open file. */
 int cpci_uprobe_open(const struct perf_event_attr *attr, int file, uint64_t offset,
 		     struct cpci_target target, bool disabled);

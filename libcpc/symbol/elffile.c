@@ -122,6 +122,7 @@ static void add_phdr(struct cpci_elf *elf, const Elf64_Phdr *phdr)
 			.addr = phdr->p_vaddr,
 			.memsz = phdr->p_memsz,
 			.exec = (phdr->p_flags & PF_X) != 0,
+			.write = (phdr->p_flags & PF_W) != 0,
 		};
 		break;
 	case PT_DYNAMIC:

@@ -35,7 +35,7 @@ struct cpci_symbol {
 /* A part of the file that is mapped at `addr`. */
 struct cpci_segment {
 	uint64_t offset, filesz, addr, memsz;
-	bool exec;
+	bool exec, write;
 };
 
 struct cpci_elf {

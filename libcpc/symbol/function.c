@@ -41,7 +41,7 @@ static bool take_counter(const struct cpci_lookup *look, const struct cpci_found
 
 /* Keeps the file, unless the symbol is not code in it.  1, or -1 and it is closed. */
 static int keep_file(const struct cpci_lookup *look, const struct cpci_found *found,
-		     const struct cpci_symfile *file, int fd)
+		     struct cpci_symfile *file, int fd)
 {
 	struct cpci_symbol_addr *at = look->at;
 	const struct cpci_segment *segment = cpci_elf_segment(&file->elf, found->symbol.value);
@@ -59,7 +59,8 @@ static int keep_file(const struct cpci_lookup *look, const struct cpci_found *fo
 			  "cannot count '%s': '%s' of '%s' is not a function, or the offset leads "
 			  "out of the code",
 			  look->req->name, look->term->symbol, found->path);
-	} else if (take_counter(look, found, file)) {
+	} else if (take_counter(look, found, file) &&
+		   cpci_function_check(look, found, file, fd) == 1) {
 		at->file = fd;
 		return 1;
 	}
@@ -71,7 +72,7 @@ int cpci_function_locate(const struct cpci_lookup *look, const struct cpci_found
 {
 	struct cpci_symbol_addr *at = look->at;
 	struct cpci_process *process = look->process;
-	const struct cpci_symfile *file = process->exe;
+	struct cpci_symfile *file = process->exe;
 	struct cpci_mapping m;
 	int fd;
 

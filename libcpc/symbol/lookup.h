@@ -36,6 +36,15 @@ int cpci_lookup_cannot_look(const struct cpci_lookup *look, enum cpci_process_er
 /* Can a found symbol be counted?  1, or -1. */
 int cpci_lookup_check(const struct cpci_lookup *look, const struct cpci_found *found);
 
+/* ---- probeable.c: instructions ------------------------------------------------------ */
+
+/*
+ * Can the kernel probe the instruction that was found, look->at->offset of the open file?  1, or
+ * -1.
+ */
+int cpci_function_check(const struct cpci_lookup *look, const struct cpci_found *found,
+			struct cpci_symfile *file, int fd);
+
 /* ---- function.c: uprobes ----------------------------------------------------------- */
 
 /* Finds the file, and the offset in it, of a symbol that was found in the process: 1, or -1. */

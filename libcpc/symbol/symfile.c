@@ -56,6 +56,7 @@ static struct cpci_symfile *add_file(struct cpci_symfiles *files, int fd, const 
 		}
 	}
 	LIST_INIT(&file->answers);
+	LIST_INIT(&file->verdicts);
 	LIST_INSERT_HEAD(&files->list, file, link);
 	return file;
 }
@@ -172,10 +173,15 @@ int cpci_symfile_is_linker(struct cpci_symfile *file, int fd)
 static void free_file(struct cpci_symfile *file)
 {
 	struct cpci_answer *answer;
+	struct cpci_verdict *verdict;
 
 	while ((answer = LIST_FIRST(&file->answers)) != NULL) {
 		LIST_REMOVE(answer, link);
 		free(answer);
+	}
+	while ((verdict = LIST_FIRST(&file->verdicts)) != NULL) {
+		LIST_REMOVE(verdict, link);
+		free(verdict);
 	}
 	LIST_REMOVE(file, link);
 	cpci_elf_free(&file->elf);

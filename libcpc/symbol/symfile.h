@@ -9,12 +9,20 @@
 
 #include <bsd/sys/queue.h>
 
+/* Can the kernel probe an instruction? */
+struct cpci_verdict {
+	uint64_t offset;
+	enum { CPCI_PROBEABLE, CPCI_NOT_PROBEABLE, CPCI_MISSTEPPED } answer;
+	LIST_ENTRY(cpci_verdict) link;
+};
+
 struct cpci_symfile {
 	struct stat st;
 	struct cpci_file_id id;
 	int err; /* why its headers cannot be read */
 	struct cpci_elf elf;
 	LIST_HEAD(cpci_answers, cpci_answer) answers;
+	LIST_HEAD(cpci_verdicts, cpci_verdict) verdicts;
 	LIST_ENTRY(cpci_symfile) link;
 };
 

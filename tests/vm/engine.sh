@@ -30,6 +30,17 @@ storm() {
 		"$(awk -v event="$event" '$4 == event && $5 >= 7 { n++ } END { print n }' "$out")" "$n"
 }
 
+# Can the kernel probe them?
+insns=$(command -v first-insns)
+for name in $(first-insns -g); do
+	run cputrack --engine="$engine" -T 0 -c "uprobe/func=$insns:$name/" first-insns 5
+	same "calls of $name()" "$status $(counts exit)" "0 5"
+done
+for name in $(first-insns -r); do
+	run cputrack --engine="$engine" -T 0 -c "uprobe/func=$insns:$name/" first-insns 5
+	reports "$name() is refused" 1 "cannot count '.*': the kernel .* this instruction of '"
+done
+
 while [ "$times" -gt 0 ]; do
 	times=$((times - 1))
 	for test in $tests; do

@@ -1,0 +1,101 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# Function events where the kernel sets no probe: on some instructions, in some mappings, and in
+# other files of the same path.  The count is exact, or an error or a message says so.
+
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # for inner shells; run sets status, output, stderr, lines
+
+load helpers
+
+setup() {
+	common_setup
+	need uprobe
+}
+
+# An event: calls of a function.
+f() {
+	printf 'uprobe/func=%s/' "$1"
+}
+
+# refused TEXT EVENT COMMAND...: by both engines, and on all CPUs; nothing is counted.
+refused() {
+	local text=$1 event=$2
+	shift 2
+	for engine in auto ptrace; do
+		use_engine "$engine"
+		track -1 -T 0 -c "$event" "$@"
+		[[ $stderr == *"cannot count '$event': $text"* ]]
+	done
+	go -1 cpustat --shared -c "$event" 0.1 1
+	[[ $stderr == *"cannot count '$event': $text"* ]]
+}
+
+@test "functions that begin with unusual instructions are counted exactly" {
+	program=$WORK/first-insns
+	mapfile -t names < <("$program" -g)
+	by_path='' by_name='' all=''
+	for name in "${names[@]}"; do
+		by_path+=${by_path:+,}$(f "$program:$name")
+		by_name+=${by_name:+,}$(f "$name")
+		all+="${all:+ }5"
+	done
+	for engine in auto ptrace; do
+		use_engine "$engine"
+		track -0 -T 0 -c "$by_path" "$program" 5
+		[ "$output" = PASS ]
+		[ "$(counters_of exit)" = "$all" ]
+	done
+	track -0 -T 0 -c "$by_name" "$program" 5
+	[ "$output" = PASS ]
+	[ "$(counters_of exit)" = "$all" ]
+}
+
+@test "functions whose first instruction the kernel cannot probe, or executes wrongly, are refused" {
+	program=$WORK/first-insns
+	for name in $("$program" -r); do
+		refused "the kernel " "$(f "$program:$name")" "$program" 5
+		[[ $stderr == *" this instruction of '$program' ("*"...): count breakpoint/addr=$name/, or func=$name+OFFSET"* ]]
+	done
+	use_engine ptrace
+	for name in $("$program" -r); do
+		track -1 -T 0 -c "$(f "$name")" "$program" 5
+		[[ $stderr == *"cannot count '$(f "$name")': the kernel "* ]]
+	done
+}
+
+@test "32-bit functions are decoded as such" {
+	program=$WORK/first-insns32
+	[ -e "$program" ] || skip "32-bit programs are built on x86-64 only"
+	"$program" || skip "this kernel runs no 32-bit programs"
+	for engine in auto ptrace; do
+		use_engine "$engine"
+		track -0 -T 0 -c "$(f "$program:f_inc"),$(f "$program:f_dec"),$(f "$program:f_pusha")" "$program"
+		[ "$(counters_of exit)" = "5 5 5" ]
+	done
+	refused "the kernel cannot probe" "$(f "$program:f_locked")" "$program"
+}
+
+# writable FILE: sets the flag PF_W of its segment of code.
+writable() {
+	python3 - "$1" <<-'END'
+		import struct, sys
+		with open(sys.argv[1], "r+b") as f:
+		    head = f.read(64)
+		    first, size, n = struct.unpack_from("<Q", head, 32)[0], *struct.unpack_from("<HH", head, 54)
+		    for at in range(first, first + size * n, size):
+		        f.seek(at)
+		        kind, flags = struct.unpack("<II", f.read(8))
+		        if kind == 1 and flags & 1:
+		            f.seek(at + 4)
+		            f.write(struct.pack("<I", flags | 2))
+	END
+}
+
+@test "functions in writable code are refused" {
+	cp "$WORK/symbols" "$WORK/libsymbols.so" "$T"
+	writable "$T/symbols"
+	"$T/symbols" 1 || skip "writable code does not run here"
+	refused "'$T/symbols' has writable code" "$(f "$T/symbols:called")" "$T/symbols" 40
+}

@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 struct account {
@@ -21,6 +22,7 @@ struct account {
 	struct account_owner *owners;
 	struct account_cpu *cpus;
 	uint64_t *recycled;
+	int64_t started_ns;
 };
 
 /* ---- load and attach ---- */
@@ -93,6 +95,7 @@ static int attach_to_calls(const char *function, int program)
 static int attach(struct account *account, enum account_by by)
 {
 	struct divide *skel = account->skel;
+	struct timespec now;
 
 	if (by == ACCOUNT_BY_USER)
 		account->creds =
@@ -103,6 +106,8 @@ static int attach(struct account *account, enum account_by by)
 		return -1;
 	if (skel->rodata->has_sched_exit && divide__on_sched_exit__attach(skel) < 0)
 		return -1;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	account->started_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 	return divide__on_switch__attach(skel) < 0 ? -1 : 0;
 }
 
@@ -211,6 +216,11 @@ int account_flush(struct account *account, bool *online)
 	programs_drop_sched_exit(&account->skel->links.on_sched_exit_fd, &bss->saw_init_switch,
 				 &bss->repaired);
 	return 0;
+}
+
+int64_t account_started(const struct account *account)
+{
+	return account->started_ns;
 }
 
 unsigned account_nslots(const struct account *account)

@@ -47,6 +47,12 @@ struct account *account_open(const struct account_config *config, char *why, siz
  */
 int account_flush(struct account *account, bool *online);
 
+/*
+ * When the slices began, in nanoseconds on CLOCK_MONOTONIC: those of no CPU began before, and as a
+ * rule all within a millisecond.
+ */
+int64_t account_started(const struct account *account);
+
 /* All slots in use are below this number. */
 unsigned account_nslots(const struct account *account);
 

@@ -140,6 +140,7 @@ static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 	int no_soaker = soak ? soaker_start(&cpu->soaker, cpu->id) : 0;
 
 	cpc_buf_zero(c->cpc, cpu->set[k].before);
+	read_time_add(&c->meter.at, now_ns());
 	if (cpc_bind_cpu(c->cpc, cpu->id, cpu->set[k].set, c->flags) == -1) {
 		int error = errno;
 
@@ -197,19 +198,26 @@ static void sample_one(struct counters *c, struct cpu *cpu, size_t k)
 		unbind_one(c, cpu, k);
 		return;
 	}
+	read_time_add(&c->meter.at, cpc_buf_hrtime(c->cpc, set->now));
 	cpc_buf_sub(c->cpc, set->now, set->now, set->before);
 	cpc_buf_add(c->cpc, set->before, set->before, set->now);
 	cpu->known = true;
 }
 
 /* Samples all CPUs before their rows are put, so that the samples are close together. */
-static bool counters_sample(struct meter *meter, size_t k, struct sampler *sampler)
+static void counters_sample(struct meter *meter, size_t k)
+{
+	struct counters *c = (struct counters *)meter;
+
+	for (size_t i = 0; i < meter->n; i++)
+		sample_one(c, &c->cpu[i], k);
+}
+
+static bool counters_put(struct meter *meter, size_t k, struct sampler *sampler)
 {
 	struct counters *c = (struct counters *)meter;
 	bool whole = true;
 
-	for (size_t i = 0; i < meter->n; i++)
-		sample_one(c, &c->cpu[i], k);
 	for (size_t i = 0; i < meter->n; i++) {
 		const struct cpu *cpu = &c->cpu[i];
 		struct row row = {.id = cpu->id, .ncpus = cpu->known};
@@ -238,6 +246,7 @@ struct meter *counters_make(cpc_t *cpc, const struct setgrp *grp, const struct c
 	static const struct meter_ops ops = {.bind = counters_bind,
 					     .unbind = counters_unbind,
 					     .sample = counters_sample,
+					     .put = counters_put,
 					     .retry = counters_retry,
 					     .free = counters_free};
 	struct counters *c = xcalloc(1, sizeof(*c));

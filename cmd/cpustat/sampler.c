@@ -52,6 +52,21 @@ struct sampler {
 	bool done;
 };
 
+/* ---- times ---------------------------------------------------------------- */
+
+void read_time_add(struct read_time *at, int64_t ns)
+{
+	if (at->n++ == 0)
+		at->first_ns = ns;
+	else
+		at->later_ns += ns - at->first_ns;
+}
+
+static int64_t mean_read_time(const struct read_time *at)
+{
+	return at->n > 0 ? at->first_ns + at->later_ns / at->n : now_ns();
+}
+
 /* ---- signals ------------------------------------------------------------- */
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -207,18 +222,22 @@ static int64_t next_deadline(int64_t last, int64_t step)
 
 static bool start_turn(struct sampler *s, size_t k)
 {
+	int64_t bound_ns;
+
+	s->meter->at = (struct read_time){0};
 	if (s->meter->ops->bind(s->meter, k) == -1) {
 		s->turn[k].incomplete = true;
 		return false;
 	}
+	bound_ns = mean_read_time(&s->meter->at);
 	if (!s->started) {
-		s->start_ns = now_ns();
-		s->run->start_ns = wall_ns();
+		s->start_ns = bound_ns;
+		s->run->start_ns = wall_ns() - (now_ns() - bound_ns);
 		sink_begin(s->sink, s->run);
 		flush(s);
 	}
 	s->started = true;
-	s->since_ns = now_ns() - s->start_ns;
+	s->since_ns = bound_ns - s->start_ns;
 	return true;
 }
 
@@ -233,13 +252,17 @@ static void end_turn(struct sampler *s, size_t k)
 static void sample_all(struct sampler *s, size_t k)
 {
 	struct turn *turn = &s->turn[k];
+	int64_t read_ns;
 
-	s->last_ns = now_ns() - s->start_ns;
-	s->last_wall_ns = wall_ns();
+	s->meter->at = (struct read_time){0};
+	s->meter->ops->sample(s->meter, k);
+	read_ns = mean_read_time(&s->meter->at);
+	s->last_ns = read_ns - s->start_ns;
+	s->last_wall_ns = wall_ns() - (now_ns() - read_ns);
 	s->span_ns = s->last_ns - s->since_ns;
 	s->since_ns = s->last_ns;
 	turn->span_ns += s->span_ns;
-	turn->incomplete |= !s->meter->ops->sample(s->meter, k, s);
+	turn->incomplete |= !s->meter->ops->put(s->meter, k, s);
 	sink_sampled(s->sink);
 	flush(s);
 }

@@ -23,23 +23,35 @@ struct meter;
 struct sampler;
 
 struct meter_ops {
-	/* Counts set `k` of the group from now on.  -1: it counts nowhere, after a message. */
+	/* Counts set `k` of the group from now on, and sets `at`.  -1: it counts nowhere, after a
+	 * message. */
 	int (*bind)(struct meter *meter, size_t k);
 	/* Stops counting set `k`.  Some failures are noticed only here. */
 	void (*unbind)(struct meter *meter, size_t k);
-	/* Samples the counts of set `k` since the last sample, and puts their rows by
-	 * sampler_put().  False: something was not counted. */
-	bool (*sample)(struct meter *meter, size_t k, struct sampler *sampler);
+	/* Samples the counts of set `k` since the last sample, and sets `at`. */
+	void (*sample)(struct meter *meter, size_t k);
+	/* Puts the rows of the sample by sampler_put().  False: something was not counted. */
+	bool (*put)(struct meter *meter, size_t k, struct sampler *sampler);
 	/* Tries to count again where the only set has stopped counting; optional. */
 	void (*retry)(struct meter *meter, size_t k);
 	void (*free)(struct meter *meter);
 };
 
+/*
+ * When the CPUs were read.  One may answer late, so this is the mean of their times: then no
+ * interval has more time of CPUs than it lasts.
+ */
+struct read_time {
+	int64_t first_ns, later_ns; /* of the first CPU; how much later the others were, in sum */
+	int64_t n;
+};
+
 /* Counts CPUs or keys: see meters.h. */
 struct meter {
 	const struct meter_ops *ops;
-	size_t n, nleft; /* the number of CPUs, and of CPUs that are counted now */
-	int status;	 /* to exit with: not STATUS_OK if some CPU was not counted all the time */
+	struct read_time at; /* of the last sample; or when the set was bound */
+	size_t n, nleft;     /* the number of CPUs, and of CPUs that are counted now */
+	int status; /* to exit with: not STATUS_OK if some CPU was not counted all the time */
 };
 
 /*
@@ -49,6 +61,9 @@ struct meter {
  */
 int sampler_run(const struct sampler_config *config, cpc_t *cpc, struct setgrp *grp,
 		struct meter *meter, struct run *run, struct output *output, int *sig);
+
+/* Another CPU was read at this time on CLOCK_MONOTONIC. */
+void read_time_add(struct read_time *at, int64_t ns);
 
 /* Puts a tick row of set `k`, and adds `buf` to the total.  NULL: the counts are unknown. */
 void sampler_put(struct sampler *sampler, struct row *row, size_t k, cpc_buf_t *buf);

@@ -65,6 +65,47 @@ check_schedule() {
 	} END { exit gap < 0.5 }' "$T/cs.out"
 }
 
+# late_answers CPUS OPTION...: rows of CPU time; cpustat runs on CPUS, and its CPUs, or with keys the
+# first one, answer 0.3 s late.
+late_answers() {
+	taskset -c "$1" env LD_PRELOAD="$CPC_BUILD/tests/slow-read.so" \
+		"$CPC_BUILD/cpustat" "${@:2}" -c task-clock -o "$ROWS" --format=csv 0.2 3
+}
+
+# check_lengths SLACK: up to each row they have no more CPU time than its time, nor in its interval,
+# but for SLACK ns; and they have half of it at least.
+check_lengths() {
+	awk -F, -v slack="$1" '
+		function check() {
+			total += ns
+			most = (now - before) * 1e9 * cpus
+			if (total > now * 1e9 * cpus + 1000 || ns > most + slack || ns < most / 2) {
+				print ns " ns in " before + 0 " to " now
+				failed = 1
+			}
+			before = now; ns = 0; n++
+		}
+		$3 != "tick" { next }
+		$2 != now { if (now) check(); now = $2; cpus = 0 }
+		{ ns += $9; cpus = $7 == "" ? $8 : cpus + 1 }
+		END { check(); exit failed || n != 3 || now < 0.89 }' "$ROWS"
+}
+
+@test "a CPU that answers late: a row has the time when its counts were read" {
+	local two
+	need_unsanitized "the sanitizer's runtime has a read(2) of its own"
+	two=$(cpus | head -n 2 | paste -sd,)
+	late_answers "$two"
+	check_lengths 2e8
+}
+
+@test "a CPU that answers late: keys have no more time than there was" {
+	need_unsanitized "the sanitizer's runtime is to be the first library"
+	need_keys
+	late_answers "$(cpus | paste -sd,)" -A user
+	check_lengths 1000
+}
+
 # The idle time of each of our CPUs, in clock ticks.
 idle() {
 	local cpu

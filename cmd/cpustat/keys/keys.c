@@ -65,6 +65,7 @@ struct divided {
 	/* Of the bound set.  Each counter has a column; the last column is the time on a CPU. */
 	struct percpu percpu;
 	unsigned ncounters, ncolumns;
+	unsigned clock; /* the first column that is a clock; ncolumns: none */
 	enum lwps_kind kind[LWPS_MAX_COLUMNS];
 	struct account *account; /* NULL: no set is bound */
 	cpc_buf_t *buf;		 /* the counts of one key */
@@ -74,7 +75,8 @@ struct divided {
 	struct keys keys;
 	bool *online, *was_online; /* by CPU number */
 	bool was_bound;		   /* a set was bound before, so meter.n is final */
-	int64_t now_ns;		   /* of the current sample */
+	int64_t at_ns;		   /* when the CPUs were read last, or the set was bound */
+	uint64_t clock_ns;	   /* the time of all CPUs in the current sample */
 	struct account_losses losses;
 };
 
@@ -147,6 +149,8 @@ static void sample_slot(struct divided *d, unsigned number)
 
 	for (unsigned i = 0; i < d->ncolumns; i++)
 		any |= now[i] - before[i];
+	if (d->clock < d->ncolumns)
+		d->clock_ns += now[d->clock] - before[d->clock];
 	slot->nquiet = any != 0 ? 0 : slot->nquiet + 1;
 	if (any == 0 && flaws == 0)
 		return;
@@ -200,8 +204,9 @@ static void watch_cpus(struct divided *d)
 }
 
 /* Puts the rows of all keys that counted. */
-static bool put_keys(struct divided *d, size_t k, struct sampler *sampler)
+static bool keys_put(struct meter *meter, size_t k, struct sampler *sampler)
 {
+	struct divided *d = (struct divided *)meter;
 	struct key *key, *next;
 	unsigned width = 0;
 	bool whole = true;
@@ -219,7 +224,7 @@ static bool put_keys(struct divided *d, size_t k, struct sampler *sampler)
 		row.incomplete = key->flaws != 0 || strcmp(row.key, ROW_OTHERS) == 0;
 		if (key->counted) {
 			if (cpc_buf_fill(d->cpc, d->buf, d->grp->set[k].set, key->count,
-					 d->ncounters, key->count[d->ncounters], d->now_ns) == -1)
+					 d->ncounters, key->count[d->ncounters], d->at_ns) == -1)
 				die("%s", strerror(errno));
 			sampler_put(sampler, &row, k, d->buf);
 		}
@@ -229,16 +234,33 @@ static bool put_keys(struct divided *d, size_t k, struct sampler *sampler)
 		if (key->nslots == 0)
 			free_key(d, key);
 	}
-	return whole;
+	return whole && meter->nleft == meter->n;
 }
 
-static bool keys_sample(struct meter *meter, size_t k, struct sampler *sampler)
+/*
+ * The slots are read one after the other, and go on counting meanwhile.  If they have a clock, it
+ * tells how long the CPUs were counted: since they were read last, by as much for each CPU.
+ */
+static void find_time(struct divided *d, int64_t begin_ns)
+{
+	int64_t end_ns = now_ns(), at_ns = end_ns;
+
+	if (d->clock < d->ncolumns && d->meter.nleft > 0)
+		at_ns = d->at_ns + (int64_t)(d->clock_ns / d->meter.nleft);
+	/* CPUs may have come or gone. */
+	d->at_ns = at_ns < begin_ns ? begin_ns : at_ns < end_ns ? at_ns : end_ns;
+	read_time_add(&d->meter.at, d->at_ns);
+}
+
+static void keys_sample(struct meter *meter, size_t k)
 {
 	struct divided *d = (struct divided *)meter;
+	int64_t begin_ns = now_ns();
 	unsigned n;
 	bool crowded;
 
-	d->now_ns = now_ns();
+	(void)k;
+	d->clock_ns = 0;
 	if (account_flush(d->account, d->online) == -1)
 		die("cannot read the counts of the CPUs: %s", strerror(errno));
 	watch_cpus(d);
@@ -251,7 +273,7 @@ static bool keys_sample(struct meter *meter, size_t k, struct sampler *sampler)
 		if (slot >= ACCOUNT_FIRST && (crowded || d->slot[slot].forgotten))
 			recycle_slot(d, slot);
 	}
-	return put_keys(d, k, sampler) && meter->nleft == meter->n;
+	find_time(d, begin_ns);
 }
 
 /* ---- columns ---------------------------------------------------------------------- */
@@ -317,6 +339,8 @@ static bool find_columns(struct divided *d, const struct setgrp_set *set, char *
 	d->kind[n] = d->grp->times ? LWPS_CLOCK : LWPS_SLICE; /* not 0 if the key has run */
 	d->ncounters = (unsigned)n;
 	d->ncolumns = d->ncounters + 1;
+	for (d->clock = 0; d->clock < d->ncolumns && d->kind[d->clock] != LWPS_CLOCK;)
+		d->clock++;
 	return true;
 }
 
@@ -426,6 +450,8 @@ static int keys_bind(struct meter *meter, size_t k)
 		d->online = xrealloc(d->online, d->percpu.n * sizeof(*d->online));
 		d->was_online = xrealloc(d->was_online, d->percpu.n * sizeof(*d->was_online));
 		count_cpus(d);
+		d->at_ns = account_started(d->account);
+		read_time_add(&meter->at, d->at_ns);
 		return 0;
 	}
 	say("cannot divide the counts by %s: %s", scope_name(d->scope), why);
@@ -470,8 +496,11 @@ static void keys_free(struct meter *meter)
 struct meter *keys_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus *cpus,
 			enum scope scope, unsigned depth, bool debug)
 {
-	static const struct meter_ops ops = {
-		.bind = keys_bind, .unbind = keys_unbind, .sample = keys_sample, .free = keys_free};
+	static const struct meter_ops ops = {.bind = keys_bind,
+					     .unbind = keys_unbind,
+					     .sample = keys_sample,
+					     .put = keys_put,
+					     .free = keys_free};
 	struct divided *d = xcalloc(1, sizeof(*d));
 
 	*d = (struct divided){.meter = {.ops = &ops, .n = cpus->n, .nleft = cpus->n},

@@ -12,7 +12,13 @@
 #include <stdint.h>
 
 /* Exit statuses; cputrack also returns those of its command. */
-enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_ABOVE = 3 };
+enum {
+	STATUS_OK = 0,
+	STATUS_FAILED = 1,
+	STATUS_USAGE = 2,
+	STATUS_ABOVE = 3,	   /* an event grew by more than the limit */
+	STATUS_COMMAND_FAILED = 4, /* compared runs failed */
+};
 
 #define NSEC 1000000000LL
 

@@ -173,7 +173,7 @@ static int check_keys(struct config *cfg)
 		output->keys = output->by;
 		output->by = SCOPE_CPU;
 	}
-	if (output->keys == SCOPE_CPU && output->nkeys > 0 && cfg->common.replay == NULL)
+	if (output->keys == SCOPE_CPU && output->nkeys > 0 && cfg->common.output.replay == NULL)
 		return usage_error(
 			"missing -A service or the like: --keys limits the rows of keys");
 	if (output->keys == SCOPE_CPU)
@@ -213,7 +213,7 @@ static int check_output(void *config)
 	warn_about_process(cfg);
 	if (cfg->common.output.style.means && cfg->common.output.scope == SCOPE_CPU)
 		return usage_error("missing -A: -m prints means of its groups of CPUs");
-	if (cfg->common.output.cpus != NULL && cfg->common.replay == NULL)
+	if (cfg->common.output.cpus != NULL && cfg->common.output.replay == NULL)
 		return usage_error("missing -I: --cpus selects CPUs of a record; "
 				   "use taskset(1) to count only some CPUs");
 	if (cfg->common.top &&

@@ -205,12 +205,12 @@ static int check_means(struct config *cfg)
 	if (cfg->limit.given && !compares)
 		return usage_error("missing --compare: --fail-above limits how much an event "
 				   "may grow");
-	if (cfg->limit.given && cfg->common.replay == NULL && cfg->common.nspecs == 0)
+	if (cfg->limit.given && cfg->common.output.replay == NULL && cfg->common.nspecs == 0)
 		return usage_error("missing -c: --fail-above needs the events that may not grow");
 	output->limit = &cfg->limit;
 	if (output->pair && cfg->repeat == 0)
 		cfg->repeat = 10;
-	if (cfg->limit.given && cfg->common.replay == NULL && cfg->repeat < 2)
+	if (cfg->limit.given && cfg->common.output.replay == NULL && cfg->repeat < 2)
 		return usage_error("missing -r: --fail-above needs 2 runs or more, "
 				   "since one has no spread");
 	return STATUS_OK;

@@ -25,15 +25,6 @@
 
 /* The exit statuses of a shell; STATUS_SIGNAL is added to the number of a signal. */
 enum { STATUS_CANNOT_EXECUTE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
-/* One of two compared commands failed. */
-enum { STATUS_COMMAND_FAILED = 4 };
-
-/* How a compared command ended. */
-struct ends {
-	unsigned n, failed;
-	int wstatus; /* of the first run that failed */
-};
-
 struct session {
 	struct config *cfg;
 	cpc_t *cpc;
@@ -138,21 +129,28 @@ static bool start_tracking(struct session *s)
 	return false;
 }
 
-/* Notes how the command ended.  report_failures() reports it if two commands are compared. */
+/* Notes how the command ended.  Of several runs, report_failures() reports it. */
 static void note_end(struct session *s, int wstatus)
 {
 	struct ends *ends = &s->ends[s->side];
 
 	s->interrupted = WIFSIGNALED(wstatus) && WTERMSIG(wstatus) == SIGINT;
-	if (s->side == SIDE_NONE || s->interrupted) {
+	if (s->cfg->repeat == 0 || s->interrupted)
 		s->status = command_status(wstatus);
+	else if (!s->cut)
+		ends_note(ends, wstatus);
+}
+
+/* Waits for the end of the command, if there is one. */
+static void wait_for_end(struct session *s, struct run *run)
+{
+	int wstatus;
+
+	if (s->cfg->command == NULL || s->engine->ops->wait(s->engine, &wstatus) == -1)
 		return;
-	}
-	if (s->cut)
-		return;
-	ends->n++;
-	if (wstatus != 0 && ends->failed++ == 0)
-		ends->wstatus = wstatus;
+	note_end(s, wstatus);
+	run->ended = true;
+	run->status = wstatus;
 }
 
 /* Tracks a run to its end. */
@@ -160,7 +158,8 @@ static void track_once(struct session *s, struct run *run)
 {
 	const struct config *cfg = s->cfg;
 	struct engine *engine = s->engine;
-	int rc, wstatus;
+	bool waited;
+	int rc;
 
 	signals_catch(engine);
 	/* There may have been a signal since the last run. */
@@ -178,10 +177,14 @@ static void track_once(struct session *s, struct run *run)
 	rc = engine->ops->run(engine);
 	engine->waiting = false; /* nothing is left to count */
 	s->cut = cfg->repeat > 0 && s->command.cut;
+	/* A record has the status of each run: wait for it if an exec ended the tracking. */
+	waited = cfg->repeat > 0 && !s->cut && !run->ended;
+	if (waited)
+		wait_for_end(s, run);
 	track_end(&s->track, engine->lost, s->cut);
 	s->complete += !s->cut && !s->warm_up;
-	if (cfg->command != NULL && engine->ops->wait(engine, &wstatus) == 0)
-		note_end(s, wstatus);
+	if (!waited)
+		wait_for_end(s, run);
 	signals_forget();
 	engine->ops->release(engine);
 	if (cfg->engine.start_off && !s->track.ever_on)
@@ -295,25 +298,25 @@ static void track_pairs(struct session *s, struct output *output, int *error)
 	}
 }
 
-/* Reports compared commands that failed in some run. */
+/* Reports commands that failed in some of several runs. */
 static void report_failures(struct session *s)
 {
-	for (enum run_side side = SIDE_OLD; side <= SIDE_NEW; side++) {
+	const bool compared = s->cfg->second != NULL || s->cfg->common.output.compare != NULL;
+
+	for (enum run_side side = SIDE_NONE; side <= SIDE_NEW; side++) {
 		const struct ends *ends = &s->ends[side];
-		int wstatus = ends->wstatus;
-		char how[64];
+		char *whose;
 
 		if (ends->failed == 0)
 			continue;
-		if (WIFSIGNALED(wstatus))
-			snprintf(how, sizeof(how), "signal %d, %s", WTERMSIG(wstatus),
-				 strsignal(WTERMSIG(wstatus)));
-		else
-			snprintf(how, sizeof(how), "exit status %d", WEXITSTATUS(wstatus));
-		say("the %s command '%s' failed in %u of %u runs: %s", run_side_name(side),
-		    words_of(s->cfg, side)[0], ends->failed, ends->n, how);
+		whose = xasprintf("the %s%scommand '%s'",
+				  side != SIDE_NONE ? run_side_name(side) : "",
+				  side != SIDE_NONE ? " " : "", words_of(s->cfg, side)[0]);
+		ends_report(ends, whose);
+		free(whose);
 		if (s->status == STATUS_OK)
-			s->status = STATUS_COMMAND_FAILED;
+			s->status =
+				compared ? STATUS_COMMAND_FAILED : command_status(ends->wstatus);
 	}
 }
 

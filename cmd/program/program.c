@@ -98,7 +98,7 @@ static int parse_common_option(struct options *options, bool of_cpus, int c)
 		output->record = optarg;
 		return STATUS_OK;
 	case 'I':
-		options->replay = optarg;
+		options->output.replay = optarg;
 		return STATUS_OK;
 	case OPT_FORMAT:
 		return parse_format(options, optarg);
@@ -115,14 +115,14 @@ static int check_output(const struct program *prog, const struct options *option
 	const struct output_config *output = &options->output;
 	char word[OPT_WORD_SIZE];
 
-	if (options->replay != NULL && options->to_count != NULL) {
+	if (options->output.replay != NULL && options->to_count != NULL) {
 		say("unsupported with -I, which counts nothing: %s",
 		    opts_word(options->to_count, word));
 		return STATUS_USAGE;
 	}
 	if (outfile_same(output->path, output->record))
 		return usage_error("invalid -o and -O: both are the same file");
-	if (outfile_same(output->path, options->replay))
+	if (outfile_same(output->path, options->output.replay))
 		return usage_error("invalid -o: it is the record that -I reads");
 	if (output->append && output->path == NULL && output->record == NULL)
 		return usage_error("missing -o or -O: --append appends to their files");
@@ -188,12 +188,12 @@ static int parse(const struct program *prog, struct options *options, void *conf
 		return status;
 	if (options->help || options->version || options->check)
 		return check_rest(options, argc - optind);
-	status = check_replay(prog, options->replay);
+	status = check_replay(prog, options->output.replay);
 	if (status == STATUS_OK)
 		status = check_output(prog, options, config);
 	if (status != STATUS_OK)
 		return status;
-	if (options->replay != NULL)
+	if (options->output.replay != NULL)
 		return optind < argc
 			       ? usage_error(
 					 "too many arguments: -I shows a record, without a command")
@@ -260,7 +260,7 @@ static int show_record(const struct program *prog, const struct options *options
 {
 	struct replayed r = {.options = options, .output = output_open(&options->output)};
 	const struct replay_config config = {
-		.path = options->replay,
+		.path = options->output.replay,
 		.tool = prog->name,
 		.check = check_run,
 		.flush = flush_replayed,
@@ -341,7 +341,7 @@ int program_main(const struct program *prog, struct options *options, void *conf
 	guard_streams();
 	status = parse(prog, options, config, argc, argv);
 	informs = options->version || options->help || options->check;
-	if (status == STATUS_OK && options->replay != NULL && !informs) {
+	if (status == STATUS_OK && options->output.replay != NULL && !informs) {
 		status = show_record(prog, options);
 	} else if (status == STATUS_OK) {
 		cpc = open_counters();

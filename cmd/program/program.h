@@ -83,7 +83,6 @@ struct options {
 	bool debug, help, version, check;
 	const struct opt *to_count, *for_rows, *for_tables; /* the first given of each use */
 	struct output_config output;
-	const char *replay; /* NULL: count */
 };
 
 /* A program.  Its functions get the `config` of program_main(). */

@@ -160,6 +160,14 @@ static void add_counts(json_object *object, const struct run *run, const struct 
 		add_ratios(object, run, row);
 }
 
+static void add_status(json_object *object, int wstatus)
+{
+	if (WIFSIGNALED(wstatus))
+		jsonwrite_add_int(object, "signal", WTERMSIG(wstatus));
+	else
+		jsonwrite_add_int(object, "status", WEXITSTATUS(wstatus));
+}
+
 static void json_row(struct sink *sink, const struct row *row)
 {
 	struct json *json = (struct json *)sink;
@@ -202,10 +210,8 @@ static void json_row(struct sink *sink, const struct row *row)
 		jsonwrite_add_int(object, "child", row->child);
 	if (row->kind == ROW_IMAGE)
 		jsonwrite_add_text(object, "command", row->command);
-	if (row->ended && WIFSIGNALED(row->status))
-		jsonwrite_add_int(object, "signal", WTERMSIG(row->status));
-	else if (row->ended)
-		jsonwrite_add_int(object, "status", WEXITSTATUS(row->status));
+	if (row->ended)
+		add_status(object, row->status);
 	if (row->incomplete)
 		jsonwrite_add_flag(object, "incomplete", true);
 	put_line(json->file, object);
@@ -224,6 +230,8 @@ static void json_end(struct sink *sink)
 		jsonwrite_add_flag(object, "incomplete", true);
 	if (json->run->cut)
 		jsonwrite_add_flag(object, "cut", true);
+	if (json->run->ended)
+		add_status(object, json->run->status);
 	put_line(json->file, object);
 }
 

@@ -22,6 +22,7 @@ struct output_config {
 	bool stats;	  /* print means and deviations over all runs, not the rows */
 	const char *compare; /* compare these means with those of a record; or NULL */
 	bool pair;	     /* compare the means of two commands */
+	const char *replay;  /* the record that is shown; NULL: count */
 	struct limit *limit; /* of the growth of means; receives the result; or NULL */
 	bool total;	     /* append a total of all processes */
 	bool changed;	     /* omit rows of samples that counted nothing */

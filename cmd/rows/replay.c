@@ -312,6 +312,20 @@ static void read_cpu_row(struct replay *r, struct row *row, json_object *object)
 		jsonread_bad(in, "invalid row: CPUs have no '%s'", row_kind_name(row->kind));
 }
 
+/* Reads how a process or command ended, as by waitpid(2).  False: that is unknown. */
+static bool read_status(struct jsonread *in, json_object *object, int *wstatus)
+{
+	bool signaled = jsonread_has(object, "signal"), exited = jsonread_has(object, "status");
+
+	if (signaled && exited)
+		jsonread_bad(in, "invalid row: it has both 'signal' and 'status'");
+	if (signaled)
+		*wstatus = (int)jsonread_int(in, object, "signal", 1, 126);
+	else if (exited)
+		*wstatus = (int)jsonread_int(in, object, "status", 0, 255) << 8;
+	return signaled || exited;
+}
+
 static void read_lwp_row(struct replay *r, struct row *row, json_object *object)
 {
 	struct jsonread *in = &r->in;
@@ -329,13 +343,7 @@ static void read_lwp_row(struct replay *r, struct row *row, json_object *object)
 		row->child = (pid_t)jsonread_int(in, object, "child", 1, INT_MAX);
 	if (row->kind == ROW_IMAGE)
 		row->command = jsonread_text(in, object, "command");
-	row->ended = jsonread_has(object, "signal") || jsonread_has(object, "status");
-	if (jsonread_has(object, "signal") && jsonread_has(object, "status"))
-		jsonread_bad(in, "invalid row: it has both 'signal' and 'status'");
-	if (jsonread_has(object, "signal"))
-		row->status = (int)jsonread_int(in, object, "signal", 1, 126);
-	else if (row->ended)
-		row->status = (int)jsonread_int(in, object, "status", 0, 255) << 8;
+	row->ended = read_status(in, object, &row->status);
 }
 
 /* Ends the current sample, if any, and flushes the output. */
@@ -391,6 +399,7 @@ static void read_end(struct replay *r, json_object *object)
 			     (unsigned long long)r->nrows);
 	r->run.incomplete = read_optional_flag(&r->in, object, "incomplete");
 	r->run.cut = read_optional_flag(&r->in, object, "cut");
+	r->run.ended = read_status(&r->in, object, &r->run.status); /* not in old records */
 	if (r->in.failed)
 		return;
 	end_sample(r);

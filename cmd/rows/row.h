@@ -112,6 +112,8 @@ struct run {
 	/* Known at the end: */
 	bool incomplete; /* totals lack some LWP or process */
 	bool cut;	 /* a signal ended this run of cputrack -r; means leave it out */
+	bool ended;	 /* its command has ended, with `status` as of waitpid(2) */
+	int status;
 	size_t nsets, ncpus;
 	struct run_set *set;
 	struct run_cpu *cpu; /* of cpustat; ascending */

@@ -18,12 +18,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 /* The runs of a command. */
 struct runs {
 	size_t n;
 	struct series *series;
 	bool kernel, ptrace; /* some run was counted by this engine */
+	struct ends ends;
 };
 
 struct stats {
@@ -61,7 +63,37 @@ int limit_status(const struct limit *limit, int status)
 {
 	if (status != STATUS_OK)
 		return status;
+	if (limit->failed)
+		return STATUS_COMMAND_FAILED;
 	return limit->above ? STATUS_ABOVE : limit->unknown ? STATUS_FAILED : STATUS_OK;
+}
+
+/* ---- commands that fail ------------------------------------------------------------- */
+
+void ends_note(struct ends *ends, int wstatus)
+{
+	ends->n++;
+	if (wstatus == 0)
+		return;
+	if (ends->failed++ == 0)
+		ends->wstatus = wstatus;
+	else
+		ends->differs |= ends->wstatus != wstatus;
+}
+
+bool ends_report(const struct ends *ends, const char *whose)
+{
+	const char *first = ends->differs ? "first with " : "";
+
+	if (ends->failed == 0)
+		return false;
+	if (WIFSIGNALED(ends->wstatus))
+		say("%s failed in %u of %u runs: %ssignal %d, %s", whose, ends->failed, ends->n,
+		    first, WTERMSIG(ends->wstatus), strsignal(WTERMSIG(ends->wstatus)));
+	else
+		say("%s failed in %u of %u runs: %sexit status %d", whose, ends->failed, ends->n,
+		    first, WEXITSTATUS(ends->wstatus));
+	return true;
 }
 
 /* ---- runs ------------------------------------------------------------------------ */
@@ -179,6 +211,8 @@ static void stats_end(struct sink *sink)
 
 	if (s->run->cut)
 		return;
+	if (s->run->ended)
+		ends_note(&s->side->ends, s->run->status);
 	for (size_t k = 0; k < s->run->nsets; k++) {
 		add_events(s, k, turns);
 		add_ratios(s, k, turns);
@@ -235,6 +269,24 @@ static void warn_about_engines(const struct stats *s)
 		    engines_of(&s->old), engines_of(&s->now));
 }
 
+/* cmd/cputrack/run.c reports those that it runs; some of them have no rows here. */
+static void report_failures(const struct stats *s)
+{
+	const char *now = s->config.replay, *old = s->config.pair ? now : s->config.compare;
+	char *whose;
+
+	if (old != NULL) {
+		whose = xasprintf("the %scommand of '%s'", s->config.pair ? "old " : "", old);
+		s->config.limit->failed |= ends_report(&s->old.ends, whose);
+		free(whose);
+	}
+	if (now != NULL) {
+		whose = xasprintf("the %scommand of '%s'", s->config.pair ? "new " : "", now);
+		s->config.limit->failed |= ends_report(&s->now.ends, whose);
+		free(whose);
+	}
+}
+
 static void write_means(const struct stats *s)
 {
 	static const struct series none;
@@ -262,6 +314,8 @@ static void write_means(const struct stats *s)
 	outfile_flush(s->out); /* before messages; outfile_close() returns its error again */
 	if (means.compared)
 		warn_about_engines(s);
+	if (limit != NULL)
+		report_failures(s);
 	if (!isnan(means.limit))
 		check_limit(limit, &means);
 	free(means.row);

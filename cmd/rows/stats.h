@@ -17,7 +17,19 @@ struct limit {
 	double part;  /* of the old mean: 0.03 is 3 % */
 	bool above;   /* some event grew by more */
 	bool unknown; /* some event has no verdict */
+	bool failed;  /* a run in a record failed */
 };
+
+/* How the runs of a command ended. */
+struct ends {
+	unsigned n, failed;
+	int wstatus;  /* of the first run that failed */
+	bool differs; /* some run failed in another way */
+};
+
+void ends_note(struct ends *ends, int wstatus);
+/* Reports runs that failed; `whose`: the subject, such as "the command 'x'".  False: none did. */
+bool ends_report(const struct ends *ends, const char *whose);
 
 /* Parses a number of per cent, such as "3%" or "0.5".  False after a message. */
 bool limit_parse(struct limit *limit, const char *text);

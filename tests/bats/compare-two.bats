@@ -142,6 +142,11 @@ script() {
 	go -4 cputrack --compare -r 2 --fail-above=3% -c page-faults -- true -- sh -c "'$WORK/touch-pages' 1000; exit 1"
 	[ "${#stderr_lines[@]}" -eq 2 ]
 	[[ ${lines[1]} == *"more: above the limit of 3%" ]]
+	# the same in the record, without the first pair
+	go -4 cputrack --compare -r 2 -O "$R" -c page-faults -- false -- sh -c 'exit 3'
+	go -4 "$CPC_BUILD/cputrack" -I "$R" --compare
+	[ "${stderr_lines[0]}" = "cputrack: the old command of '$R' failed in 2 of 2 runs: exit status 1" ]
+	[ "${stderr_lines[1]}" = "cputrack: the new command of '$R' failed in 2 of 2 runs: exit status 3" ]
 	go -127 cputrack --compare -r 2 -c page-faults -- true -- no-such-program
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	[ -z "$output" ]

@@ -89,7 +89,7 @@ how() {
 @test "-r: a signal that only the command gets does not end the runs, SIGINT excepted" {
 	# shellcheck disable=SC2016 # for the inner shell
 	go -143 cputrack -r 3 -o "$ROWS" -c page-faults sh -c 'kill -TERM $$'
-	[ -z "$stderr" ]
+	[ "$stderr" = "cputrack: the command 'sh' failed in 3 of 3 runs: signal 15, Terminated" ]
 	[ "$(runs_of_event page-faults)" = 3 ]
 	# shellcheck disable=SC2016 # for the inner shell
 	[ "$(how cputrack -r 3 -o "$ROWS" -c page-faults sh -c 'kill -INT $$')" = -2 ]
@@ -112,6 +112,80 @@ how() {
 		[ "$(how env LD_PRELOAD="$CPC_BUILD/tests/raise-at.so" RAISE_AT=$at \
 			"$CPC_BUILD/cputrack" --engine=ptrace -o "$ROWS" -c page-faults true)" = -2 ]
 	done
+}
+
+# $T/failing: exits with status 7 in each run but the third.
+failing() {
+	rm -f "$T/n"
+	printf '%s\n' '#!/bin/sh' "echo >>'$T/n'" "[ \$(wc -l <'$T/n') -eq 3 ] || exit 7" >"$T/failing"
+	chmod +x "$T/failing"
+}
+
+# The statuses of the runs in the record.
+statuses() {
+	sed -n 's/^{"kind":"end".*"status":\([0-9]*\).*/\1/p' "$R" | paste -sd ' '
+}
+
+@test "-r: runs that fail are reported, and give the command's status" {
+	local engine failed="cputrack: the command '$T/failing' failed in 4 of 5 runs: exit status 7"
+	for engine in ptrace auto; do
+		failing
+		go -7 cputrack --engine=$engine -r 5 -O "$R" -c page-faults "$T/failing"
+		[ "$stderr" = "$failed" ]
+		[[ $(line_of page-faults) == "5 "* ]]
+		[ "$(statuses)" = "7 7 0 7 7" ]
+	done
+	go -1 cputrack -r 5 -o "$ROWS" -c page-faults false
+	[ "$stderr" = "cputrack: the command 'false' failed in 5 of 5 runs: exit status 1" ]
+	# other failures than the first one
+	# shellcheck disable=SC2016 # for the inner shell
+	go -3 cputrack -r 3 -o "$ROWS" -c page-faults sh -c 'echo >>"$0"; exit $(($(wc -l <"$0") + 2))' "$T/count"
+	[ "$stderr" = "cputrack: the command 'sh' failed in 3 of 3 runs: first with exit status 3" ]
+	# a status that a shell also has for programs that are not found, and an exec that ends the tracking
+	go -127 cputrack -r 2 -o "$ROWS" -c page-faults sh -c 'exit 127'
+	[ "$(runs_of_event page-faults)" = 2 ]
+}
+
+@test "-r --compare: runs that fail, new or in a record, are reported, status 4" {
+	local new="cputrack: the command '$T/failing' failed in 4 of 5 runs: exit status 7" engine
+	for engine in ptrace auto; do
+		go -0 cputrack --engine=$engine -r 5 -O "$T/good" -o "$ROWS" -c page-faults true
+		failing
+		go -4 cputrack --engine=$engine -r 5 --compare="$T/good" --fail-above=100000 -O "$R" -c page-faults \
+			"$T/failing"
+		[ "$stderr" = "$new" ]
+		[[ $(line_of page-faults) == "5 "* ]]
+	done
+	# the record of it, as the new runs, as the old ones, and as both
+	go -4 "$CPC_BUILD/cputrack" -I "$R" --compare="$T/good"
+	[ "$stderr" = "cputrack: the command of '$R' failed in 4 of 5 runs: exit status 7" ]
+	go -4 "$CPC_BUILD/cputrack" -I "$T/good" --compare="$R" --fail-above=3%
+	[ "$stderr" = "cputrack: the command of '$R' failed in 4 of 5 runs: exit status 7" ]
+	go -4 cputrack -r 2 --compare="$R" --fail-above=3% -c page-faults true
+	[ "$stderr" = "cputrack: the command of '$R' failed in 4 of 5 runs: exit status 7" ]
+	cp "$R" "$T/killed"
+	sed -i 's/^\({"kind":"end".*\)"status":7/\1"signal":9/' "$T/killed"
+	go -4 "$CPC_BUILD/cputrack" -I "$R" --compare="$T/killed"
+	[ "${stderr_lines[0]}" = "cputrack: the command of '$T/killed' failed in 4 of 5 runs: signal 9, Killed" ]
+	[ "${stderr_lines[1]}" = "cputrack: the command of '$R' failed in 4 of 5 runs: exit status 7" ]
+	# one run without -r; and a signal
+	# shellcheck disable=SC2016 # for the inner shell
+	go -137 cputrack -O "$T/one" -o "$ROWS" -c page-faults sh -c 'kill -KILL $$'
+	go -4 "$CPC_BUILD/cputrack" -I "$T/good" --compare="$T/one"
+	[ "$stderr" = "cputrack: the command of '$T/one' failed in 1 of 1 runs: signal 9, Killed" ]
+	# old records do not have the status; rows keep it
+	sed -i 's/^\({"kind":"end".*\),"status":[0-9]*/\1/' "$R"
+	go -0 "$CPC_BUILD/cputrack" -I "$R" --compare="$T/good"
+	[ -z "$stderr" ]
+	sed -i 's/^\({"kind":"end".*\)}/\1,"status":256}/' "$R"
+	mistake 1 "$R:$(sed -n '/"kind":"end"/{=;q;}' "$R"): invalid 'status'" "$CPC_BUILD/cputrack" -I "$R"
+}
+
+@test "-r: the status of a command that is not tracked to its end" {
+	# Without -e, an exec ends the tracking; -N ends it, too.
+	go -5 cputrack -r 2 -N 1 -T 0.02 -O "$R" -o "$ROWS" -c page-faults sh -c 'sleep 0.1; exit 5'
+	[ "$stderr" = "cputrack: the command 'sh' failed in 2 of 2 runs: exit status 5" ]
+	[ "$(statuses)" = "5 5" ]
 }
 
 # The words of the line of event $1 in $output, from the second on.

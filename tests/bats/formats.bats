@@ -282,7 +282,8 @@ ends() {
 	grep -qE ' sh +exit +[0-9]+ # signal 9: Killed$' <<<"$output"
 	grep -qE ' sh +exit +[0-9]+ # status 7$' <<<"$output"
 	[ "$(grep -c '"signal":9' "$R")" -eq 1 ]
-	[ "$(grep -c '"status":7' "$R")" -eq 1 ]
+	[ "$(grep -c '"kind":"exit".*"status":7' "$R")" -eq 1 ]
+	[ "$(tail -n 1 "$R")" = '{"kind":"end","rows":5,"status":7}' ]
 	[ "$(cputrack -I "$R" --format=csv | awk -F, '$3 == "exit" { printf "%s/%s ", $12, $13 }')" = "/9 7/ " ]
 }
 

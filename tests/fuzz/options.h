@@ -82,7 +82,7 @@ static int run(struct program prog, struct config *cfg, int argc, char **argv)
 	optind = 0; /* parse from the start */
 	said = 0;
 	status = program_main(&prog, &cfg->common, cfg, argc, argv);
-	must(status == 0 || status == 2 || (status == 1 && cfg->common.replay != NULL));
+	must(status == 0 || status == 2 || (status == 1 && cfg->common.output.replay != NULL));
 	/* Some messages are not errors. */
 	must(status == 2 ? said > 0 : said <= MAX_ARGS);
 	return status;

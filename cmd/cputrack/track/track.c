@@ -370,6 +370,8 @@ static void on_exit_proc(struct track *track, const struct track_event *event)
 	if (track->command == NULL || event->tgid != track->command->pid)
 		return;
 	track->command->reaped = true;
+	track->run->ended = true;
+	track->run->status = event->status;
 	/* The terminal was closed: ^C cannot stop the tracking of processes that live on. */
 	if (WIFSIGNALED(event->status) && WTERMSIG(event->status) == SIGHUP)
 		track->command->stop_at = true;

@@ -123,7 +123,8 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 	if (programs_add_functions(lwps->skel, config, lwps->function))
 		goto failed;
 	what = "running a program";
-	if ((!lwps->skel->rodata->initial || config->select == LWPS_SELECT_CGROUP) &&
+	if ((!lwps->skel->rodata->initial || config->select == LWPS_SELECT_CGROUP ||
+	     programs_count_functions(config)) &&
 	    programs_run(lwps->skel->progs.on_call.prog_fd, LWPS_IDENTIFY, -1))
 		goto failed;
 	if (config->select == LWPS_SELECT_CGROUP && !lwps->skel->bss->root_found) {

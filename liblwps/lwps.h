@@ -80,6 +80,14 @@ struct lwps_record {
 	char old_comm[LWPS_COMM]; /* exec: the name before, or empty */
 	const char *args;	  /* exec: the command line, with a NUL after each word... */
 	size_t args_size;	  /* ...and its bytes that were kept; 0: it could not be read */
+	/*
+	 * Exec and attach, if functions are counted: the root directory or mount namespace of the
+	 * process is not ours, so that a path may name another file.  Then an exec has the
+	 * program's file, and wakes the reader at once, to look before the process ends.
+	 */
+	bool elsewhere;
+	dev_t exe_dev;
+	ino_t exe_ino;
 };
 
 struct lwps_losses {

@@ -257,6 +257,15 @@ static unsigned ring_size(const struct lwps_config *config, unsigned *spare)
 	return size;
 }
 
+bool programs_count_functions(const struct lwps_config *config)
+{
+	for (unsigned i = 0; i < config->ncolumns; i++) {
+		if (config->column[i].kind == LWPS_FUNCTION)
+			return true;
+	}
+	return false;
+}
+
 /* A slot has a header, totals, and owners if they are to be stored. */
 static unsigned lines_per_slot(const struct lwps_config *config)
 {
@@ -316,6 +325,7 @@ static int configure(struct count *skel, const struct lwps_config *config)
 	constant->initial = is_initial_namespace();
 	constant->start_off = config->start_off;
 	constant->nturns = config->nturns;
+	constant->functions = programs_count_functions(config);
 	constant->reads_clock = 0;
 	for (i = 0; i < config->ncolumns; i++) {
 		constant->reads_clock |= config->column[i].kind == LWPS_CLOCK;

@@ -91,6 +91,9 @@ unsigned programs_round_up_pow2(size_t n);
 /* Can a CPU see stores of another CPU out of order? */
 bool programs_weak_order(void);
 
+/* Does a column count calls of a function? */
+bool programs_count_functions(const struct lwps_config *config);
+
 /* Is this Linux major.minor or later? */
 bool programs_linux_is(unsigned major, unsigned minor);
 

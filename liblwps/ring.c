@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 int ring_open(struct ring *ring, int fd, size_t size)
@@ -96,6 +97,10 @@ static void translate_exec(const struct lwps_raw_exec *raw, struct lwps_record *
 	memcpy(record->comm, raw->comm, sizeof(record->comm));
 	record->args = (const char *)(raw + 1);
 	record->args_size = raw->args_size;
+	record->elsewhere = raw->exe_dev != 0;
+	/* The kernel's numbers of devices have 20 bits for the minor one. */
+	record->exe_dev = makedev(raw->exe_dev >> 20, raw->exe_dev & 0xfffff);
+	record->exe_ino = raw->exe_ino;
 }
 
 void ring_translate(const struct lwps_raw *raw, const struct lwps_slot *slot,
@@ -115,6 +120,8 @@ void ring_translate(const struct lwps_raw *raw, const struct lwps_slot *slot,
 	}
 	switch (record->event) {
 	case LWPS_ATTACH:
+		record->elsewhere = raw->extra != 0;
+		break;
 	case LWPS_THREAD:
 	case LWPS_FORK:
 		record->creator = raw->other;

@@ -143,7 +143,8 @@ struct lwps_raw {
 	__u32 event;
 	__u32 slot;
 	__u32 other; /* birth: the creator's slot; exec: the next slot */
-	__s32 extra; /* birth: the creator's tgid; exec: the tid; exit: the status */
+	__s32 extra; /* birth: the creator's tgid; exec: the tid; exit: the status;
+		      * attach: 1, if its root or mounts are not the tool's */
 };
 
 #define LWPS_ALL_END 0x10000 /* in the status at an exit: all LWPs of the process end at once */
@@ -152,6 +153,10 @@ struct lwps_raw_exec {
 	struct lwps_raw raw;
 	char comm[LWPS_COMM];
 	__u32 args_size; /* bytes that follow; 0: the command line could not be read */
+	/* The program's file, if its root directory or mount namespace is not the tool's; else 0.
+	 */
+	__u32 exe_dev;
+	__u64 exe_ino;
 };
 
 #define LWPS_BATCH_NS 20000000ull /* between two wake-ups of the reader... */

@@ -77,8 +77,22 @@ struct signal_struct {
 	int group_exit_code;
 };
 
+struct super_block {
+	unsigned s_dev;
+};
+
+struct inode {
+	unsigned long i_ino;
+	struct super_block *i_sb;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
 struct mm_struct {
 	unsigned long arg_start, arg_end;
+	struct file *exe_file;
 };
 
 struct kernfs_node {
@@ -129,6 +143,16 @@ struct cred {
 	kuid_t euid;
 };
 
+struct nsproxy {
+	void *mnt_ns;
+};
+
+struct fs_struct {
+	struct {
+		void *mnt, *dentry;
+	} root;
+};
+
 struct task_struct {
 	unsigned __state;
 	unsigned flags;
@@ -142,6 +166,8 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	struct mm_struct *mm;
+	struct nsproxy *nsproxy;
+	struct fs_struct *fs;
 	const struct cred *real_cred;
 	struct css_set *cgroups;
 	struct {

@@ -135,7 +135,8 @@ static __always_inline void born(struct task_struct *me, struct task_struct *t)
 	event = thread ? LWPS_THREAD : LWPS_FORK;
 	if (select && !tracked_creator)
 		event = LWPS_ATTACH; /* its creator is not tracked, and has no rows */
-	slot = begin_slot(event, ids, by, visible_tgid(me));
+	slot = begin_slot(event, ids, by,
+			  event == LWPS_ATTACH ? is_elsewhere(t) : visible_tgid(me));
 	if (l) {
 		init_lwp(l, t, slot, true);
 		l->state = LIVE;
@@ -460,7 +461,7 @@ int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct task_struct
 
 /* ---- calls from user space ---- */
 
-/* The current task is the tool: learn its ids and its PID namespace. */
+/* The current task is the tool: learn its ids, its PID namespace and its root directory. */
 static __always_inline void identify(struct task_struct *t)
 {
 	struct pid *pid = BPF_CORE_READ(t, thread_pid);
@@ -468,6 +469,8 @@ static __always_inline void identify(struct task_struct *t)
 
 	if (select == LWPS_SELECT_CGROUP)
 		find_root(t);
+	if (functions)
+		note_root(t);
 	tool_tgid = t->tgid;
 	level = BPF_CORE_READ(pid, level);
 	u = upid_of(pid);
@@ -604,7 +607,7 @@ int on_task(struct bpf_iter__task *ctx)
 		return 0;
 	*found = 1;
 	__sync_fetch_and_add(&discovered, 1);
-	slot = begin_slot(LWPS_ATTACH, ids, LWPS_NONE, 0);
+	slot = begin_slot(LWPS_ATTACH, ids, LWPS_NONE, is_elsewhere(t));
 	init_lwp(l, t, slot, false);
 	/* on_exit() may have run before @t had task storage. */
 	if (t->flags & PF_EXITING)

@@ -71,6 +71,22 @@ static __always_inline __s32 wait_status(struct task_struct *t)
 	return BPF_CORE_READ(leader, pid) == t->tgid ? status : 0;
 }
 
+/* Store the root directory and mount namespace of the tool. */
+static __always_inline void note_root(struct task_struct *t)
+{
+	tool_mounts = (__u64)BPF_CORE_READ(t, nsproxy, mnt_ns);
+	tool_root = (__u64)BPF_CORE_READ(t, fs, root.dentry);
+	tool_root_mount = (__u64)BPF_CORE_READ(t, fs, root.mnt);
+}
+
+/* May a path name another file for @t than for the tool? */
+static __always_inline bool is_elsewhere(struct task_struct *t)
+{
+	return functions && ((__u64)BPF_CORE_READ(t, nsproxy, mnt_ns) != tool_mounts ||
+			     (__u64)BPF_CORE_READ(t, fs, root.dentry) != tool_root ||
+			     (__u64)BPF_CORE_READ(t, fs, root.mnt) != tool_root_mount);
+}
+
 /* Fill in an exec's record, without the command line. */
 static __always_inline void fill_exec(struct lwps_raw_exec *e, struct task_struct *t, __u32 slot,
 				      __u32 next)
@@ -81,6 +97,11 @@ static __always_inline void fill_exec(struct lwps_raw_exec *e, struct task_struc
 	e->raw.other = next;
 	e->raw.extra = visible_tid(t); /* an exec makes its LWP the leader */
 	e->args_size = 0;
+	e->exe_dev = 0;
+	if (is_elsewhere(t)) {
+		e->exe_dev = BPF_CORE_READ(t, mm, exe_file, f_inode, i_sb, s_dev);
+		e->exe_ino = BPF_CORE_READ(t, mm, exe_file, f_inode, i_ino);
+	}
 	bpf_get_current_comm(e->comm, sizeof(e->comm));
 }
 
@@ -104,7 +125,9 @@ static __always_inline void emit_exec_args(struct lwps_cpu *c, struct mm_struct 
 	if (size > LWPS_ARGS)
 		return;
 	if (bpf_ringbuf_output(&ring, &c->exec, sizeof(c->exec) + size,
-			       wake_flag(c->exec.raw.time_ns, pending >= ring_high)))
+			       c->exec.exe_dev
+				       ? BPF_RB_FORCE_WAKEUP
+				       : wake_flag(c->exec.raw.time_ns, pending >= ring_high)))
 		__sync_fetch_and_add(&ring_full, 1);
 }
 

@@ -78,7 +78,7 @@ static __always_inline struct lwp *enter(struct task_struct *t)
 	l = claim(t);
 	if (!l)
 		return NULL;
-	init_lwp(l, t, begin_slot(LWPS_ATTACH, visible_ids(t), LWPS_NONE, 0), false);
+	init_lwp(l, t, begin_slot(LWPS_ATTACH, visible_ids(t), LWPS_NONE, is_elsewhere(t)), false);
 	l->state = LIVE;
 	return l;
 }

@@ -30,13 +30,13 @@ __noinline __u32 alloc_slot(__u32 tid, __u32 tgid, __u32 creator)
 }
 
 /* Allocate a slot for a new LWP, which is alive from here on, and emit its record. */
-static __always_inline __u32 begin_slot(__u32 event, __u64 ids, __u32 creator, __u32 creator_tgid)
+static __always_inline __u32 begin_slot(__u32 event, __u64 ids, __u32 creator, __u32 extra)
 {
 	const __u32 tid = ids, tgid = ids >> 32;
 	const __u32 slot = alloc_slot(tid, tgid, event == LWPS_THREAD ? creator : LWPS_NONE);
 
 	__sync_fetch_and_add(&live, 1);
-	emit_record(event, slot, creator, creator_tgid);
+	emit_record(event, slot, creator, extra);
 	return slot;
 }
 

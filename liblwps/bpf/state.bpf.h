@@ -23,6 +23,7 @@ const volatile __u64 selected = 0;		/* the id of the cgroup or user */
 const volatile __u64 root_id = 0;   /* the id of the hierarchy's root that the tool sees... */
 const volatile __u32 depth = 0;	    /* ...and the number of levels down to the cgroup */
 const volatile __u32 owners = 0;    /* the kinds of owners to store: bits of enum lwps_owners */
+const volatile __u32 functions = 1; /* a column counts calls of a function */
 const volatile __u32 start_off = 0; /* LWPs are not counted until they ask for it */
 const volatile __u32 nturns = 1;    /* the number of turns... */
 const volatile __u8 turn_of[LWPS_MAX_COLUMNS]; /* ...and by column: the turn in which it counts */
@@ -31,6 +32,7 @@ const volatile __u8 turn_of[LWPS_MAX_COLUMNS]; /* ...and by column: the turn in 
 __u32 tool_tgid; /* in the initial PID namespace */
 __u32 level;	 /* of the tool's PID namespace */
 __u64 namespace;
+__u64 tool_mounts, tool_root, tool_root_mount; /* its namespace and root: addresses */
 __u32 root_pending;	 /* the next process that the tool creates is the root of the tree */
 __u32 waiting;		 /* counting has not begun */
 __u32 turn;		 /* the turn that on_call(LWPS_TURN) begins */

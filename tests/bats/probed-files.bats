@@ -99,3 +99,48 @@ writable() {
 	"$T/symbols" 1 || skip "writable code does not run here"
 	refused "'$T/symbols' has writable code" "$(f "$T/symbols:called")" "$T/symbols" 40
 }
+
+# elsewhere TEXT COMMAND...: 5 short runs in the kernel, of a program that may have another file.
+elsewhere() {
+	local want=$1 round
+	shift
+	for round in 1 2 3 4 5; do
+		echo "round $round"
+		track -fe -T 0 --total -c "$(f "$T/probed:called")" "$@"
+		total=$(awk '/ total / { $1 = $2 = $3 = $4 = ""; print }' "$ROWS" | xargs)
+		# It has ended before cputrack looked.
+		if [[ $stderr == "cputrack: process "*" had a root directory or mount namespace of its own, and ended before its '$T/probed' was compared: "* ]]; then
+			[ "$total" = "${want%% *} # incomplete" ]
+			[ "$status" -eq 1 ]
+		elif [[ $want == *incomplete ]]; then
+			[[ $stderr == "cputrack: process "*" has another file as '$T/probed', whose calls are not counted" ]]
+			[ "$total" = "$want" ]
+			[ "$status" -eq 1 ]
+		else
+			[ -z "$stderr" ]
+			[ "$total" = "$want" ]
+			[ "$status" -eq 0 ]
+		fi
+	done
+}
+
+@test "short-lived processes that have another file at the path are reported; by ptrace(2) they are counted" {
+	need_root
+	mkdir -p "$T/root$T"
+	unshare -m mount --bind / "$T/root" || skip "nothing can be mounted here"
+	cp "$WORK/symbols-static" "$T/probed"
+	cp "$WORK/symbols-static" "$T/copy"
+	cp "$WORK/symbols-static" "$T/root$T/probed"
+	local other=(unshare -m sh -c 'mount --bind "$0" "$1"; exec "$1" 20' "$T/copy" "$T/probed")
+	local root=(chroot "$T/root" "$T/probed" 20)
+	use_engine ptrace
+	for command in other root; do
+		declare -n words=$command
+		track -0 -fe -T 0 --total -c "$(f "$T/probed:called")" "${words[@]}"
+		[ "$(awk '/ total / { print $NF }' "$ROWS")" = 20 ]
+	done
+	by_kernel
+	elsewhere "0 # incomplete" "${other[@]}"
+	elsewhere "0 # incomplete" "${root[@]}"
+	elsewhere 20 unshare -m "$T/probed" 20
+}

@@ -206,8 +206,16 @@ static void read_changes(struct probed *probed)
 	}
 }
 
-bool probed_check(struct probed *probed, pid_t pid, pid_t parent)
+/* After its end: did the process see the same files as we, or is it the program in the file? */
+static bool was_same(const struct lwps_record *record, const struct probed_file *file)
 {
+	return !record->elsewhere ||
+	       (record->exe_dev == file->st.st_dev && record->exe_ino == file->st.st_ino);
+}
+
+bool probed_check(struct probed *probed, const struct lwps_record *record)
+{
+	const pid_t pid = record->tgid;
 	bool same = true;
 
 	read_changes(probed); /* before the queue of inotify(7) overflows */
@@ -215,13 +223,16 @@ bool probed_check(struct probed *probed, pid_t pid, pid_t parent)
 		struct probed_file *file = &probed->file[i];
 		enum view view = view_of(pid, file);
 
-		if (view == ENDED && parent != 0)
-			view = view_of(parent, file);
-		if (view != OTHER && !maps_older(pid, file->real))
+		if (view == ENDED ? was_same(record, file)
+				  : view == SAME && !maps_older(pid, file->real))
 			continue;
 		same = false;
 		if (!file->other)
-			say("process %d has another file as '%s', whose calls are not counted",
+			say(view == ENDED ? "process %d had a root directory or mount namespace of "
+					    "its own, and ended before its '%s' was compared: "
+					    "calls of another file are not counted"
+					  : "process %d has another file as '%s', whose calls are "
+					    "not counted",
 			    (int)pid, file->path);
 		file->other = true;
 	}

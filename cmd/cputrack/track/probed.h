@@ -10,6 +10,7 @@
 #ifndef PROBED_H
 #define PROBED_H
 
+#include "../../../liblwps/lwps.h"
 #include "../../base/setgrp.h"
 
 #include <stdbool.h>
@@ -43,10 +44,10 @@ bool probed_find(struct probed *probed, cpc_t *cpc, const struct setgrp *grp, ch
 const char *probed_differs(const struct probed *probed, pid_t pid);
 
 /*
- * Reports a process that has a different file, once for each file.  If the process has exited,
- * looks at `parent` instead, unless it is 0.  False: calls of the process are not counted.
+ * Reports the process of a record, if it has a different file, once for each file; also if it has
+ * exited, and its file is unknown.  False: calls of the process may not be counted.
  */
-bool probed_check(struct probed *probed, pid_t pid, pid_t parent);
+bool probed_check(struct probed *probed, const struct lwps_record *record);
 
 /* Reports the files that were changed or replaced since the start.  False: no file was. */
 bool probed_report_changed(struct probed *probed);

@@ -26,7 +26,6 @@ struct ending {
 	char comm[COMM_SIZE];	   /* the leader's name as it exited */
 	const struct owner *owner; /* of the LWP that exited last; NULL: unknown */
 	const char *user;	   /* likewise */
-	pid_t parent;		   /* 0: not known */
 };
 
 static struct tree *tree_of(const struct records *records)
@@ -189,17 +188,16 @@ static void read_counts(struct records *records, struct track_event *event)
 /* ---- births ------------------------------------------------------------------------------ */
 
 /* Does a new program see the same files as we?  Calls in other files are not counted. */
-static unsigned check_files(struct records *records, pid_t pid, pid_t parent)
+static unsigned check_files(struct records *records, const struct lwps_record *record)
 {
-	if (records->probed->n == 0 || probed_check(records->probed, pid, parent))
+	if (records->probed->n == 0 || probed_check(records->probed, record))
 		return 0;
 	records->engine->lost = true;
 	return TRACK_PROC_FLAWED;
 }
 
-/* Returns the data of its process. */
-static struct ending *report_birth(struct records *records, const struct lwps_record *record,
-				   unsigned slot, const char *comm, unsigned flaws)
+static void report_birth(struct records *records, const struct lwps_record *record, unsigned slot,
+			 const char *comm, unsigned flaws)
 {
 	const bool thread = record->event == LWPS_THREAD;
 	struct engine *engine = records->engine;
@@ -228,7 +226,6 @@ static struct ending *report_birth(struct records *records, const struct lwps_re
 		event.kind = TRACK_CREATE;
 		track_event(engine->track, &event);
 	}
-	return user->lwp->proc->own;
 }
 
 static void forget_ending(struct proc *proc)
@@ -248,15 +245,13 @@ static void on_fork(struct records *records, const struct lwps_record *record)
 	struct proc *stale = tree_find(tree_of(records), record->tgid);
 	struct track_event event = event_of(records, creator, TRACK_FORK);
 	const char *comm = creator != NULL && creator->comm[0] != '\0' ? creator->comm : NULL;
-	struct ending *ending;
 
 	event.tgid = record->creator_tgid;
 	event.child = record->tgid;
 	track_event(records->engine->track, &event);
 	if (stale != NULL) /* the record of its exit was lost */
 		forget_ending(stale);
-	ending = report_birth(records, record, record->slot, comm, 0);
-	ending->parent = record->creator_tgid;
+	report_birth(records, record, record->slot, comm, 0);
 }
 
 /* ---- ends -------------------------------------------------------------------------------- */
@@ -344,17 +339,16 @@ static void report_exec(struct records *records, const struct lwps_record *recor
 static void on_exec(struct records *records, const struct lwps_record *record)
 {
 	struct proc *proc = tree_find(tree_of(records), record->tgid);
-	struct ending *ending = proc != NULL ? proc->own : NULL;
-	const pid_t parent = ending != NULL ? ending->parent : 0;
+	unsigned flaws;
 
 	/* Without a slot, tracking begins here, unless another LWP of the process was tracked. */
 	if (record->slot != LWPS_NONE || proc != NULL)
 		report_exec(records, record);
-	if (record->next == LWPS_NONE || record->next == LWPS_SHARED)
+	if (record->next == LWPS_NONE)
 		return;
-	ending = report_birth(records, record, record->next, record->comm,
-			      check_files(records, record->tgid, parent));
-	ending->parent = parent;
+	flaws = check_files(records, record);
+	if (record->next != LWPS_SHARED)
+		report_birth(records, record, record->next, record->comm, flaws);
 }
 
 /* The records of the attach are all read: processes without a living LWP have exited. */
@@ -439,7 +433,7 @@ static void handle_record(struct records *records, const struct lwps_record *rec
 	case LWPS_THREAD:
 		report_birth(records, record, record->slot, NULL,
 			     tree_find(tree_of(records), record->tgid) == NULL
-				     ? check_files(records, record->tgid, 0)
+				     ? check_files(records, record)
 				     : 0);
 		break;
 	case LWPS_FORK:

@@ -4,7 +4,8 @@
 #
 # engine.sh ENGINE [TIMES] - one of the engines of cputrack on this kernel, TIMES times: the unit
 # tests below it, calls of a function in threads, and storms of threads and forks, each of which
-# must have its own row; as root.  Without TIMES: once, with fewer LWPs.
+# must have its own row; as root.  Without TIMES: once, with fewer LWPs.  Before that, once: can the
+# kernel load the programs, and probe functions?
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 . ./check.sh
 engine=$1 times=${2-1} crowd=100 few=
@@ -29,6 +30,15 @@ storm() {
 	same "$*: rows" \
 		"$(awk -v event="$event" '$4 == event && $5 >= 7 { n++ } END { print n }' "$out")" "$n"
 }
+
+if [ "$engine" = kernel ]; then
+	[ -e /sys/fs/cgroup/cgroup.procs ] || mount -t cgroup2 none /sys/fs/cgroup
+	for by in cgroup user command; do
+		run cpustat -A $by -c page-faults,context-switches,task-clock 0.1 1
+		same "cpustat -A $by: status and messages" "$status $(cat "$err")" "0 "
+		check "cpustat -A $by: rows" [ "$(grep -c ' tick ' "$out")" -ge 2 ]
+	done
+fi
 
 # Can the kernel probe them?
 insns=$(command -v first-insns)

@@ -6,13 +6,13 @@ import errno
 import os
 import re
 import shutil
-import stat
 import sys
 
 from read import fail, printable, read, say
 from model import MAX_LINES, largest, natural, order_of, series_of, ticks, tree_of, walk
 from page import page_of
 from plot import KINDS, Lines, Map, gnuplot, script_of
+from write import write
 
 MAX_NODES = 100  # of the tree in a picture
 
@@ -72,27 +72,6 @@ def parse():
             fail(f"invalid size '{printable(args.size)}': expected a width and a height up to 20000, such as 1200x800", 2)
         args.size = [int(n) for n in match.groups()]
     return args
-
-
-def write(path, content):
-    """Replaces a regular file at once, by a temporary file; writes directly to a device.  None: the standard output."""
-    if path is None:
-        sys.stdout.buffer.write(content)
-        return
-    target = os.path.realpath(path)
-    regular = not os.path.exists(target) or stat.S_ISREG(os.stat(target).st_mode)
-    temporary = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.new") if regular else target
-    try:
-        if regular and os.path.lexists(temporary):
-            os.unlink(temporary)  # a killed cpcplot left it
-        with open(temporary, "xb" if regular else "wb") as file:
-            file.write(content)
-        if regular:
-            os.replace(temporary, target)
-    except OSError as e:
-        if regular and os.path.lexists(temporary):
-            os.unlink(temporary)
-        fail(f"cannot write '{printable(path)}': {e.strerror}")
 
 
 def shown_as(event, unit, lists):

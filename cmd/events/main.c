@@ -7,6 +7,7 @@
 #include "../base/say.h"
 #include "../base/util.h"
 #include "../rows/jsonwrite.h"
+#include "../rows/outfile.h"
 #include "import.h"
 #include "standard.h"
 
@@ -150,13 +151,19 @@ static int import_all(const struct config *cfg, FILE *out, char **files)
 	return status;
 }
 
+static int open_output(struct outfile *out, const char *path)
+{
+	return path != NULL ? outfile_open_replaced(out, path) : outfile_open(out, NULL, false);
+}
+
 /* Writes all definitions or none: an incomplete file would look complete. */
 static int import(const struct config *cfg, char **files)
 {
-	FILE *out = stdout, *memory;
+	struct outfile out;
+	FILE *memory;
 	size_t n;
 	char *text;
-	int status;
+	int status, error;
 
 	memory = open_memstream(&text, &n);
 	if (memory == NULL)
@@ -164,11 +171,17 @@ static int import(const struct config *cfg, char **files)
 	status = import_all(cfg, memory, files);
 	if (fclose(memory) != 0)
 		die("%s", strerror(errno));
-	if (status == STATUS_OK && cfg->output != NULL && (out = fopen(cfg->output, "we")) == NULL)
-		die("cannot write '%s': %s", cfg->output, strerror(errno));
-	if (status == STATUS_OK && (fwrite(text, 1, n, out) != n || fflush(out) != 0 ||
-				    (out != stdout && fclose(out) != 0)))
-		die("cannot write: %s", strerror(errno));
+	if (status == STATUS_OK && open_output(&out, cfg->output) == -1)
+		status = STATUS_FAILED;
+	if (status == STATUS_OK) {
+		outfile_begin(&out);
+		fwrite(text, 1, n, out.file);
+		error = outfile_close(&out);
+		if (error != 0 && cfg->output != NULL)
+			die("cannot write '%s': %s", cfg->output, strerror(error));
+		if (error != 0)
+			die("cannot write: %s", strerror(error));
+	}
 	free(text);
 	return status;
 }

@@ -5,6 +5,7 @@
  */
 #include "outfile.h"
 
+#include "../base/replace.h"
 #include "../base/say.h"
 #include "../base/util.h"
 
@@ -34,24 +35,40 @@ static int fd_of_path(const char *path)
 	return bad == NULL ? fd : -1;
 }
 
-static FILE *open_path(struct outfile *out, const char *path)
+/* Files are appended to, so that programs that copy and truncate logs leave no gap. */
+static int open_path(struct cpc_outpath *at, const char *path)
 {
-	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (out->append ? O_APPEND : 0);
-	int fd = fd_of_path(path);
+	int fd;
 
-	out->named = fd == -1;
-	fd = out->named ? open(path, flags, 0666) : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	return fd != -1 ? fdopen(fd, "w") : NULL;
+	if (cpc_outpath_find(at, path) == -1)
+		return -1;
+	fd = cpc_outpath_open(at, O_WRONLY | O_APPEND);
+	cpc_outpath_close(at);
+	if (fd == -1 || replace_lock(at, fd) == 0)
+		return fd;
+	close(fd);
+	return -1;
 }
 
 int outfile_open(struct outfile *out, const char *path, bool append)
 {
+	struct cpc_outpath at = {0};
+	int fd = path != NULL ? fd_of_path(path) : -1;
+
 	*out = (struct outfile){.path = path, .append = append};
-	out->file = path != NULL ? open_path(out, path) : stdout;
-	if (out->file != NULL)
-		return 0;
-	say("cannot write '%s': %s", path, strerror(errno));
-	return -1;
+	out->named = path != NULL && fd == -1;
+	if (out->named)
+		fd = open_path(&at, path);
+	else if (path != NULL && (fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) == -1)
+		snprintf(at.why, sizeof(at.why), "%s", strerror(errno));
+	if (path != NULL && fd == -1) {
+		say("cannot write '%s': %s", path, at.why);
+		return -1;
+	}
+	out->file = path != NULL ? fdopen(fd, "w") : stdout;
+	if (out->file == NULL)
+		die("cannot write '%s': %s", path, strerror(errno));
+	return 0;
 }
 
 bool outfile_same(const char *path, const char *other)
@@ -67,83 +84,28 @@ bool outfile_same(const char *path, const char *other)
 
 /* ---- files that are replaced --------------------------------------------------- */
 
-/* The temporary file for the next contents of `path`, in the same folder. */
-static char *temporary_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	size_t n = slash != NULL ? (size_t)(slash + 1 - path) : 0;
-
-	return xasprintf("%.*s.%s.new", (int)n, path, path + n);
-}
-
-/* A killed process leaves its temporary file: remove it first. */
-static int create_temporary(const char *name)
-{
-	if (unlink(name) == -1 && errno != ENOENT)
-		return -1;
-	return open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-}
-
-/* Writes `text` to `fd` and closes it.  Returns 0, or an errno. */
-static int write_all(int fd, const char *text, size_t size)
-{
-	int error = 0;
-	ssize_t n;
-
-	while (size > 0 && error == 0) {
-		n = write(fd, text, size);
-		if (n == -1 && errno != EINTR) {
-			error = errno;
-		} else if (n > 0) {
-			text += n;
-			size -= (size_t)n;
-		}
-	}
-	if (close(fd) == -1 && error == 0)
-		error = errno;
-	return error;
-}
-
-/*
- * Replaces the contents of `path`; `text` NULL: only tries whether that is possible.  Returns 0, or
- * an errno: the file is unchanged, and the temporary file is removed.
- */
-static int replace(const char *path, const char *text, size_t size)
-{
-	char *name = temporary_name(path);
-	int fd = create_temporary(name), error = fd == -1 ? errno : 0;
-
-	if (fd != -1) {
-		error = write_all(fd, text, size);
-		if (error == 0 && text != NULL && rename(name, path) == -1)
-			error = errno;
-		if (error != 0 || text == NULL)
-			unlink(name);
-	}
-	free(name);
-	return error;
-}
-
 int outfile_open_replaced(struct outfile *out, const char *path)
 {
-	struct stat st;
-	bool exists = stat(path, &st) == 0;
-	int error;
+	struct replace *replace;
+	enum replace_found found = REPLACE_OTHER;
 
-	if (fd_of_path(path) != -1 || (exists ? !S_ISREG(st.st_mode) : errno != ENOENT))
+	if (fd_of_path(path) != -1)
 		return outfile_open(out, path, false);
-	*out = (struct outfile){.path = path};
-	/* Keep a symbolic link: replace its target. */
-	out->replaced = exists ? realpath(path, NULL) : xstrdup(path);
-	error = out->replaced != NULL ? replace(out->replaced, NULL, 0) : errno;
-	if (error == 0)
-		out->file = open_memstream(&out->text, &out->size);
-	if (error == 0 && out->file == NULL)
-		error = errno;
-	if (error == 0)
+	replace = xcalloc(1, sizeof(*replace));
+	found = replace_open(replace, path);
+	if (found != REPLACE_READY) {
+		if (found == REPLACE_FAILED)
+			say("cannot write '%s': %s", path, replace->at.why);
+		free(replace);
+		return found == REPLACE_FAILED ? -1 : outfile_open(out, path, false);
+	}
+	*out = (struct outfile){.path = path, .replaced = replace};
+	out->file = open_memstream(&out->text, &out->size);
+	if (out->file != NULL)
 		return 0;
-	free(out->replaced);
-	say("cannot write '%s': %s", path, strerror(error));
+	say("cannot write '%s': %s", path, strerror(errno));
+	replace_close(replace);
+	free(replace);
 	return -1;
 }
 
@@ -155,7 +117,7 @@ static int flush_replaced(const struct outfile *out)
 	if (fflush(out->file) != 0)
 		return errno;
 	if (out->size > 0)
-		error = replace(out->replaced, out->text, out->size);
+		error = replace_write(out->replaced, out->text, out->size);
 	rewind(out->file);
 	return error;
 }
@@ -195,6 +157,8 @@ int outfile_close(struct outfile *out)
 
 	if (fclose(out->file) != 0 && error == 0)
 		error = errno;
+	if (out->replaced != NULL)
+		replace_close(out->replaced);
 	free(out->replaced);
 	free(out->text);
 	free(out->buffer);

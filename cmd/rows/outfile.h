@@ -9,13 +9,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+struct replace;
+
 struct outfile {
 	FILE *file;
 	const char *path; /* the argument of outfile_open() */
 	bool named;	  /* `path` names a file, not a standard stream or a descriptor */
 	bool append;
-	char *replaced; /* the path of a file that each flush replaces; or NULL */
-	char *text;	/* the next contents of that file */
+	struct replace *replaced; /* a file that each flush replaces; or NULL */
+	char *text;		  /* the next contents of that file */
 	size_t size;
 	char *buffer; /* the buffer of `file`; NULL: allocated by stdio */
 	int error;    /* of the first flush of `file` that failed */
@@ -23,15 +25,14 @@ struct outfile {
 
 /*
  * Opens `path`; NULL: the standard output.  For /dev/stdout, /dev/stderr and /dev/fd/N it
- * duplicates the descriptor, to share its offset with other writers.  Returns 0, or -1 after a
- * message.
+ * duplicates the descriptor, to share its offset with other writers.  A regular file is locked: it
+ * has one writer.  Returns 0, or -1 after a message.
  */
 int outfile_open(struct outfile *out, const char *path, bool append);
 /* Are both paths the same file?  Either can be NULL or missing. */
 bool outfile_same(const char *path, const char *other);
 /*
- * As outfile_open(), but each flush replaces a regular file at once, by rename(2), so that readers
- * never see a part of it.
+ * As outfile_open(), but each flush replaces a regular file at once: see ../base/replace.h.
  */
 int outfile_open_replaced(struct outfile *out, const char *path);
 /* Sets the size of the buffer.  Call it before the first output. */

@@ -9,12 +9,15 @@
 #include <bsd/stdlib.h>
 #include <err.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <getopt.h>
 #include <libcpc.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -265,6 +268,45 @@ static int profile(char *argv[], const struct options *o, FILE *out)
 	return status;
 }
 
+/*
+ * Opens the output.  In a directory of another user, or where other users can write, a link can
+ * lead to a file of ours, and the file can be theirs or have another name: then it is refused.
+ */
+static FILE *open_output(const char *path)
+{
+	char *copy = strdup(path);
+	struct stat place, st;
+	int at, fd, flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+	bool shared;
+
+	if (copy == NULL)
+		err(1, NULL);
+	at = open(dirname(copy), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (at == -1 || fstat(at, &place) == -1)
+		err(1, "cannot write '%s'", path);
+	shared = (place.st_uid != 0 && place.st_uid != geteuid()) ||
+		 (place.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+	strcpy(copy, path);
+	fd = openat(at, basename(copy), shared ? flags | O_NOFOLLOW | O_NONBLOCK : flags, 0666);
+	if (fd == -1 && errno == ELOOP && shared)
+		errx(1,
+		     "cannot write '%s': it is a link, and other users can change its directory; "
+		     "name the file that it leads to",
+		     path);
+	if (fd == -1 || fstat(fd, &st) == -1)
+		err(1, "cannot write '%s'", path);
+	if (shared && (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink > 1))
+		errx(1,
+		     "cannot write '%s': other users can change its directory, and it is not your "
+		     "file alone; remove it or choose another directory",
+		     path);
+	if (S_ISREG(st.st_mode) && ftruncate(fd, 0) == -1)
+		err(1, "cannot write '%s'", path);
+	close(at);
+	free(copy);
+	return fdopen(fd, "w");
+}
+
 int main(int argc, char *argv[])
 {
 	struct options o = {.event = getenv("CPC_PROF_EVENT"), .least = 0.1};
@@ -281,7 +323,7 @@ int main(int argc, char *argv[])
 	if (!try_event(&o, o.event, report_refusal))
 		return 1;
 	o.period = period_of(&o, o.event);
-	if (o.output != NULL && (out = fopen(o.output, "we")) == NULL)
+	if (o.output != NULL && (out = open_output(o.output)) == NULL)
 		err(1, "cannot write '%s'", o.output);
 	return profile(argv + optind, &o, out);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /* report.c - the totals of regions as a table or as JSON lines. */
+#include "../sys/outpath.h"
 #include "region.h"
 
 #include <errno.h>
@@ -130,9 +131,23 @@ static void put_region(FILE *text, const struct cpci_region *region,
 		put_rows(text, region, "all", &sum);
 }
 
-static void cannot_write(const char *file)
+static void cannot_write(const char *file, const char *why)
 {
-	fprintf(stderr, "cpc_region: cannot write '%s': %s\n", file, strerror(errno));
+	fprintf(stderr, "cpc_region: cannot write '%s': %s\n", file, why);
+}
+
+/* -1 after a message. */
+static int open_file(const char *file)
+{
+	struct cpc_outpath at;
+	int fd = -1;
+
+	if (cpc_outpath_find(&at, file) == 0)
+		fd = cpc_outpath_open(&at, O_WRONLY | O_APPEND);
+	if (fd == -1)
+		cannot_write(file, at.why);
+	cpc_outpath_close(&at);
+	return fd;
 }
 
 static void write_text(const char *text, size_t size, const char *file)
@@ -141,9 +156,8 @@ static void write_text(const char *text, size_t size, const char *file)
 	size_t done = 0;
 
 	if (file != NULL)
-		fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+		fd = open_file(file);
 	if (fd == -1) {
-		cannot_write(file);
 		fd = STDERR_FILENO;
 		file = NULL;
 	}
@@ -154,7 +168,7 @@ static void write_text(const char *text, size_t size, const char *file)
 		if (n == -1 && errno == EINTR)
 			continue;
 		if (n == -1 && file != NULL)
-			cannot_write(file);
+			cannot_write(file, strerror(errno));
 		if (n == -1)
 			break;
 		done += (size_t)n;

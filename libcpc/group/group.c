@@ -242,6 +242,29 @@ static int is_later(const struct cpci_plan *plan, const struct cpci_group *group
 	return errno == 0 ? 1 : -1;
 }
 
+/*
+ * Opens a group on a CPU of another kind: as events that count nothing, if `filled`.  On x86 an
+ * offline CPU is in no list of a PMU, and so its kind is unknown.
+ */
+static int open_elsewhere(const struct cpci_group *group, struct cpci_target target, bool filled,
+			  int *fd)
+{
+	for (uint_t i = 0; i < group->n; i++)
+		fd[i] = -1;
+	if (!filled)
+		return 0;
+	if (!cpci_cores_have_cpu(target.cpu))
+		return cpci_errno(ENODEV);
+	for (uint_t i = 0; i < group->n; i++) {
+		fd[i] = cpci_perf_open(&cpci_perf_dummy, target, i == 0 ? -1 : fd[0], i == 0);
+		if (fd[i] == -1) {
+			close_some(fd, i);
+			return -1;
+		}
+	}
+	return 0;
+}
+
 static int open_all(struct cpci_plan *plan, struct cpci_target target,
 		    const struct cpci_opening *opening, int *fd, struct cpci_term_ref *bad)
 {
@@ -252,20 +275,18 @@ static int open_all(struct cpci_plan *plan, struct cpci_target target,
 		return -1;
 	for (uint_t g = 0; g < plan->ngroups; g++) {
 		const struct cpci_group *group = &plan->group[g];
+		const bool elsewhere = is_elsewhere(plan, group, target);
 
-		if (is_elsewhere(plan, group, target)) {
-			for (uint_t i = 0; i < group->n; i++)
-				fd[group->first + i] = -1;
-			continue;
-		}
-		any = true;
-		rc = is_later(plan, group, opening);
+		any |= !elsewhere || opening->filled;
+		rc = elsewhere ? 0 : is_later(plan, group, opening);
 		if (rc == 1) {
 			fd[group->first] = -1;
 			continue;
 		}
 		*bad = plan->ref[group->first];
-		if (rc == 0)
+		if (elsewhere)
+			rc = open_elsewhere(group, target, opening->filled, fd + group->first);
+		else if (rc == 0)
 			rc = open_one(plan, group, opening, target, true, fd + group->first, bad);
 		if (rc == -1) {
 			close_some(fd, group->first);

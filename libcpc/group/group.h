@@ -111,6 +111,7 @@ struct cpci_opening {
 	uint64_t sample_type; /* 0: no request is buffered */
 	bool precise;	      /* set by cpci_group_open(): ask for precise PCs */
 	bool watch;	      /* make reads show whether the CPU went offline */
+	bool filled;	      /* see CPC_BIND_CPU_FILLED */
 };
 
 /*

@@ -109,6 +109,16 @@ bool cpci_cores_have_type(uint32_t type)
 	return have;
 }
 
+bool cpci_cores_have_cpu(int cpu)
+{
+	const struct cpci_cores *all = cpci_cores();
+	bool have = false;
+
+	for (size_t i = 0; i < all->n && !have; i++)
+		have = cpci_pmu_lists_cpu(all->core[i].name, cpu);
+	return have;
+}
+
 /* The core PMU's name.  It is cached, because each word that may be an attribute looks it up. */
 static char raw_name[CPCI_PMU_NAME];
 

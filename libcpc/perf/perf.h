@@ -233,6 +233,7 @@ struct cpci_cores {
 const struct cpci_cores *cpci_cores(void);
 /* Does one of them have that type?  On x86, one has PERF_TYPE_RAW; on Arm, none has it. */
 bool cpci_cores_have_type(uint32_t type);
+bool cpci_cores_have_cpu(int cpu); /* does any of them list it? */
 /* The kernel's place for the type of the core's PMU in codes of generic events. */
 #define CPCI_CORE_SHIFT 32
 

@@ -365,6 +365,7 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 		.preset = bound == CPCI_LWP ? set->preset : NULL,
 		.sample_type = cpci_pcbuf_sample_type(set->plan),
 		.watch = target.cpu != -1 && (flags & CPC_BIND_CPU_LWPS) == 0,
+		.filled = (flags & CPC_BIND_CPU_FILLED) != 0,
 	};
 	struct cpci_term_ref bad = {0};
 	bool ended = false;
@@ -534,7 +535,7 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
 
 	if (check(cpc, fn, set, flags,
 		  CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED | CPC_BIND_CPU_LWPS |
-			  CPC_BIND_CPU_FUNCTIONS) == -1 ||
+			  CPC_BIND_CPU_FUNCTIONS | CPC_BIND_CPU_FILLED) == -1 ||
 	    check_overflows(cpc, fn, set) == -1)
 		return -1;
 	if ((flags & CPC_BIND_CPU_LWPS) != 0 && (flags & CPC_BIND_CPU_SHARED) == 0)

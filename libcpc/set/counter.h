@@ -27,6 +27,13 @@
  */
 #define CPC_BIND_CPU_FUNCTIONS 0x200
 
+/*
+ * Another one, for BPF programs that read all counters of a set on all CPUs.  A counter of another
+ * kind of core than the CPU's is replaced by one that counts nothing.  Without it, the programs
+ * could not tell a missing counter from a lost one.
+ */
+#define CPC_BIND_CPU_FILLED 0x400
+
 struct perf_event_attr;
 
 /* A counter of a set. */

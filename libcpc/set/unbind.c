@@ -31,6 +31,7 @@ static void release(struct cpc_set *set, bool later)
 	cpci_claim_drop(set->claim);
 	set->claim = NULL;
 	cpci_epoch_drop(&set->epoch);
+	set->lwps = false;
 	free(set->affinity);
 	set->affinity = NULL;
 }

@@ -6,6 +6,8 @@
 #include "faults.h"
 #include "handle.h"
 
+#include "../../libcpc/set/counter.h"
+
 #include <errno.h>
 #include <libcpc.h>
 #include <linux/perf_event.h>
@@ -158,6 +160,22 @@ static void cpus(void **state)
 		skip_because("whole CPUs may not be counted here: %s", last_error.text);
 	assert_int_equal(sched_getcpu(), cpu);
 	refused(cpc_enable(cpc), EINVAL);
+	refused(cpc_set_disable(cpc, set), EINVAL);
+}
+
+/* A set that counts for LWPs can be switched while it is bound, and not after that. */
+static void unbound(void **state)
+{
+	const uint_t flags = CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED | CPC_BIND_CPU_LWPS;
+	cpc_set_t *set = faults(cpc);
+
+	(void)state;
+	if (cpc_bind_cpu(cpc, sched_getcpu(), set, flags) == -1 && errno == EACCES)
+		skip_because("whole CPUs may not be counted here: %s", last_error.text);
+	assert_int_equal(cpc_set_disable(cpc, set), 0);
+	assert_int_equal(cpc_set_enable(cpc, set), 0);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+	refused(cpc_set_enable(cpc, set), EINVAL);
 	refused(cpc_set_disable(cpc, set), EINVAL);
 }
 
@@ -356,6 +374,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(handles, open_handle, close_handle),
 		cmocka_unit_test_setup_teardown(lwps, open_handle, close_handle),
 		cmocka_unit_test_setup_teardown(cpus, open_handle, close_handle),
+		cmocka_unit_test_setup_teardown(unbound, open_handle, close_handle),
 		cmocka_unit_test_setup_teardown(lost, open_handle, close_handle),
 		cmocka_unit_test_setup_teardown(controlled, open_handle, close_handle),
 		cmocka_unit_test(nobody_else_asks),

@@ -342,35 +342,24 @@ int lwps_turn(struct lwps *lwps, unsigned turn)
 
 bool lwps_lost(struct lwps *lwps, unsigned cpu)
 {
-	for (unsigned i = 0; i < lwps->skel->rodata->ncolumns; i++) {
-		if (programs_has_event(lwps->skel->rodata->kind[i]) &&
-		    load(lwps->cpus[cpu].start[i].reading) == LWPS_LOST)
+	const struct count__rodata *constant = lwps->skel->rodata;
+	const unsigned turn = load(lwps->skel->bss->turn);
+
+	for (unsigned i = 0; i < constant->ncolumns; i++) {
+		if (constant->turn_of[i] == turn &&
+		    programs_lost(&lwps->cpus[cpu].start[i], constant->kind[i]))
 			return true;
 	}
 	return false;
 }
 
-/* Add the events of a CPU that have an `fd`, or remove the old ones of the same columns. */
 static int change_events(struct lwps *lwps, unsigned cpu, const int *fd, bool removes)
 {
-	const int map = lwps->skel->maps.events.map_fd;
+	const struct count__rodata *constant = lwps->skel->rodata;
 
-	for (uint32_t i = 0; i < lwps->skel->rodata->ncolumns; i++) {
-		const enum lwps_kind kind = lwps->skel->rodata->kind[i];
-		const uint32_t key = i * lwps->skel->rodata->ncpus + cpu;
-		struct lwps_start *start = &lwps->cpus[cpu].start[i];
-
-		if (!programs_has_event(kind) || fd[i] < 0)
-			continue;
-		if (removes) {
-			store(start->event, 0);
-			store(start->reading, LWPS_UNREAD); /* also in other turns */
-			skel_map_delete_elem(map, &key);    /* ENOENT: no old event */
-		} else if (programs_add_event(map, key, start, kind, fd[i])) {
-			return -1;
-		}
-	}
-	return 0;
+	return programs_change_events(lwps->skel->maps.events.map_fd, lwps->cpus[cpu].start,
+				      constant->kind, constant->ncolumns, constant->ncpus, cpu, fd,
+				      removes);
 }
 
 /*

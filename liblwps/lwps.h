@@ -177,7 +177,10 @@ int lwps_flush(struct lwps *lwps);
  */
 int lwps_turn(struct lwps *lwps, unsigned turn);
 
-/* Is there an event of the CPU that could not be read: was it offline, or displaced? */
+/*
+ * Is there an event of the CPU and of the current turn that could not be read: was the CPU offline,
+ * or the event displaced?
+ */
 bool lwps_lost(struct lwps *lwps, unsigned cpu);
 
 /* Replace the perf events of a CPU; `fd` by column, -1: keep the old event.  -1: errno. */

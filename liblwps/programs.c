@@ -64,8 +64,8 @@ int programs_run(int program, uint64_t argument, int cpu)
 									 : -1;
 }
 
-int programs_add_event(int events, uint32_t key, struct lwps_start *start, enum lwps_kind kind,
-		       int event)
+static int add_event(int events, uint32_t key, struct lwps_start *start, enum lwps_kind kind,
+		     int event)
 {
 	uint64_t id;
 
@@ -85,11 +85,31 @@ int programs_add_events(int events, struct lwps_start *start, size_t stride,
 	for (unsigned cpu = 0; cpu < ncpus; cpu++) {
 		for (unsigned i = 0; i < ncolumns; i++) {
 			if (programs_has_event(column[i].kind) && column[i].fd[cpu] >= 0 &&
-			    programs_add_event(events, i * ncpus + cpu, &start[i], column[i].kind,
-					       column[i].fd[cpu]))
+			    add_event(events, i * ncpus + cpu, &start[i], column[i].kind,
+				      column[i].fd[cpu]))
 				return -1;
 		}
 		start = (struct lwps_start *)((char *)start + stride);
+	}
+	return 0;
+}
+
+int programs_change_events(int events, struct lwps_start *start, const __u8 *kind,
+			   unsigned ncolumns, unsigned ncpus, unsigned cpu, const int *fd,
+			   bool removes)
+{
+	for (uint32_t i = 0; i < ncolumns; i++) {
+		const uint32_t key = i * ncpus + cpu;
+
+		if (!programs_has_event(kind[i]) || fd[i] < 0)
+			continue;
+		if (removes) {
+			store(start[i].event, 0);
+			store(start[i].reading, LWPS_UNREAD); /* also in other turns */
+			skel_map_delete_elem(events, &key);   /* ENOENT: no old event */
+		} else if (add_event(events, key, &start[i], kind[i], fd[i])) {
+			return -1;
+		}
 	}
 	return 0;
 }

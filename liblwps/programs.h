@@ -57,14 +57,26 @@ static inline bool programs_has_event(enum lwps_kind kind)
 }
 
 /*
- * Add a perf event to the map `events`; if it is of kind LWPS_SOFTWARE, store its id in `start`,
- * for find_events() in the kernel.  programs_add_events() adds those of all columns and CPUs;
- * `start` is an array by column, and the next CPU's is `stride` bytes behind it.  -1: errno.
+ * Add the perf events of all columns and CPUs to the map `events`.  The ids of those of kind
+ * LWPS_SOFTWARE are stored in `start`, for find_events() in the kernel: an array by column; the
+ * next CPU's is `stride` bytes behind it.  -1: errno.
  */
-int programs_add_event(int events, uint32_t key, struct lwps_start *start, enum lwps_kind kind,
-		       int event);
 int programs_add_events(int events, struct lwps_start *start, size_t stride,
 			const struct lwps_column *column, unsigned ncolumns, unsigned ncpus);
+
+/* Could the event of a column not be read? */
+static inline bool programs_lost(const struct lwps_start *start, enum lwps_kind kind)
+{
+	return programs_has_event(kind) && load(start->reading) == LWPS_LOST;
+}
+
+/*
+ * Add the events of a CPU that have an `fd`, by column, or remove the old ones of the same columns.
+ * -1: errno.
+ */
+int programs_change_events(int events, struct lwps_start *start, const __u8 *kind,
+			   unsigned ncolumns, unsigned ncpus, unsigned cpu, const int *fd,
+			   bool removes);
 
 /*
  * Find the offset in a css_set of the pointer to a task's cgroup, or to the state of a v1

@@ -5,6 +5,7 @@
  */
 #include "percpu.h"
 
+#include "../../libcpc/set/counter.h"
 #include "../../liblwps/lwps.h"
 #include "../base/util.h"
 
@@ -21,7 +22,7 @@
 #define POSSIBLE "/sys/devices/system/cpu/possible"
 #define MAX_CPUS (1 << 16)
 
-static bool find_possible(struct percpu *cpus, char *why, size_t size)
+bool percpu_find(struct percpu *cpus, char *why, size_t size)
 {
 	FILE *f = fopen(POSSIBLE, "re");
 	const char *reason = f == NULL ? strerror(errno) : "it has no list of CPUs";
@@ -29,6 +30,7 @@ static bool find_possible(struct percpu *cpus, char *why, size_t size)
 	char *line = NULL;
 	size_t room = 0, n = 0, i;
 
+	*cpus = (struct percpu){0};
 	if (f != NULL && getline(&line, &room, f) != -1) {
 		line[strcspn(line, "\n")] = '\0';
 		n = parse_cpu_list(line, &range);
@@ -40,6 +42,7 @@ static bool find_possible(struct percpu *cpus, char *why, size_t size)
 		for (; cpus->n <= to; cpus->n++)
 			cpus->possible[cpus->n] = cpus->n >= range[i].first;
 	}
+	cpus->set = xcalloc(cpus->n, sizeof(*cpus->set));
 	if (n == 0 || i < n)
 		snprintf(why, size, "the CPUs are not known: " POSSIBLE ": %s", reason);
 	if (f != NULL)
@@ -57,16 +60,15 @@ bool percpu_bind_cpu(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t fla
 		cpus->set[cpu] = cpc_set_dup(cpc, set);
 	return cpus->set[cpu] != NULL &&
 	       cpc_bind_cpu(cpc, (processorid_t)cpu, cpus->set[cpu],
-			    flags | CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED) == 0;
+			    flags | CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED |
+				    CPC_BIND_CPU_FILLED) == 0;
 }
 
 bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, uint_t first,
 		 char *why, size_t size)
 {
-	*cpus = (struct percpu){0};
-	if (!find_possible(cpus, why, size))
+	if (!percpu_find(cpus, why, size))
 		return false;
-	cpus->set = xcalloc(cpus->n, sizeof(*cpus->set));
 	for (unsigned i = cpus->n; i-- > 0;) {
 		if (!cpus->possible[i])
 			continue;
@@ -95,6 +97,16 @@ void percpu_switch(const struct percpu *cpus, cpc_t *cpc, bool on)
 		else if (cpus->set[i] != NULL)
 			cpc_set_disable(cpc, cpus->set[i]);
 	}
+}
+
+/* Looks at all CPUs: a set that was lost may be unbound, or bound again after a claim. */
+bool percpu_holds(const struct percpu *cpus, cpc_t *cpc, hrtime_t now)
+{
+	bool holds = true;
+
+	for (unsigned i = 0; i < cpus->n && holds; i++)
+		holds = cpus->set[i] == NULL || cpc_set_holds(cpc, cpus->set[i], now) != 0;
+	return holds;
 }
 
 void percpu_unbind(struct percpu *cpus, cpc_t *cpc)

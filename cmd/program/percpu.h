@@ -14,20 +14,27 @@ struct percpu {
 	unsigned n;	  /* the highest number of a possible CPU, plus 1 */
 	bool *possible;	  /* by number: the CPU exists, or may come online */
 	cpc_set_t **set;  /* by number; NULL: the CPU does not exist, or is offline */
-	cpc_set_t *bound; /* the first of these sets: claims hold for all of them */
+	cpc_set_t *bound; /* the first of these sets that was bound */
 };
 
+/* Finds the CPUs.  False: see `why`.  Call percpu_unbind() in any case. */
+bool percpu_find(struct percpu *cpus, char *why, size_t size);
 /*
- * Binds a duplicate of `set` to each online CPU, without a claim.  `flags`: more flags of
- * cpc_bind_cpu(3CPC); `first`: flags for the first duplicate only, which becomes `bound`.  False:
- * see `why`.  Call percpu_unbind() in any case.
+ * Finds the CPUs, and binds a duplicate of `set` to each online CPU, without a claim and with
+ * CPC_BIND_CPU_FILLED.  `flags`: more flags of cpc_bind_cpu(3CPC); `first`: flags for the first
+ * duplicate only, which becomes `bound`.  False: see `why`.  Call percpu_unbind() in any case.
  */
 bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, uint_t first,
 		 char *why, size_t size);
-/* Binds the set to a CPU, for example again after it lost its counters.  False: impossible now. */
+/*
+ * Binds the set to a CPU, for example again after it lost its counters.  False: see errno; the set
+ * is unbound there, or keeps the lost counters.
+ */
 bool percpu_bind_cpu(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, unsigned cpu);
 /* Switches the counters of sets bound with CPC_BIND_CPU_LWPS.  Lost counters stay lost. */
 void percpu_switch(const struct percpu *cpus, cpc_t *cpc, bool on);
+/* Has no CPU been claimed since the sets were bound with CPC_BIND_CPU_LWPS? */
+bool percpu_holds(const struct percpu *cpus, cpc_t *cpc, hrtime_t now);
 void percpu_unbind(struct percpu *cpus, cpc_t *cpc);
 
 #endif /* PERCPU_H */

@@ -106,6 +106,7 @@ static void begin_next_turn(struct counting *k)
 	set = records_turn_set(&k->records);
 	percpu_switch(&k->cpus[set], k->engine.cpc, true);
 	check_read(k, lwps_turn(k->records.lwps, (unsigned)set));
+	k->renew_ns = 0; /* its counters may have been lost before */
 }
 
 /* Finds the descriptors of set `i` on a CPU: fd[0], fd[stride], ....  The last column has none. */
@@ -123,40 +124,31 @@ static void find_fds(const struct counting *k, size_t i, unsigned cpu, int *fd, 
 
 /* ---- CPUs whose counters were lost ---- */
 
-/* Binds the sets to a CPU again.  False: some set cannot be bound. */
-static bool bind_again(struct counting *k, unsigned cpu)
-{
-	cpc_t *cpc = k->engine.cpc;
-
-	for (size_t i = 0; i < k->engine.grp->n; i++) {
-		if (!percpu_bind_cpu(&k->cpus[i], cpc, k->engine.grp->set[i].set, CPC_BIND_CPU_LWPS,
-				     cpu))
-			return false;
-		/* A set that counts may keep the next one from being bound. */
-		cpc_set_disable(cpc, k->cpus[i].set[cpu]);
-	}
-	cpc_set_enable(cpc, k->cpus[records_turn_set(&k->records)].set[cpu]);
-	return true;
-}
-
+/* Binds the set whose turn it is to a CPU again.  If that fails, its counters stay lost. */
 static void renew_cpu(struct counting *k, unsigned cpu)
 {
+	const size_t i = records_turn_set(&k->records);
 	int fd[LWPS_MAX_COLUMNS];
 	struct rlimit limit;
 	bool bound;
 
 	getrlimit(RLIMIT_NOFILE, &limit);
 	raise_file_limit();
-	bound = bind_again(k, cpu);
+	bound = percpu_bind_cpu(&k->cpus[i], k->engine.cpc, k->engine.grp->set[i].set,
+				CPC_BIND_CPU_LWPS, cpu);
 	setrlimit(RLIMIT_NOFILE, &limit); /* the next command may inherit it */
 	if (!bound)
 		return;
-	for (size_t i = 0; i < k->engine.grp->n; i++)
-		find_fds(k, i, cpu, &fd[k->records.set[i].first], 1);
+	for (unsigned j = 0; j < LWPS_MAX_COLUMNS; j++)
+		fd[j] = -1;
+	find_fds(k, i, cpu, &fd[k->records.set[i].first], 1);
 	check_read(k, lwps_renew(k->records.lwps, cpu, fd));
 }
 
-/* Counts again on CPUs that have come back, or whose counters another program has released. */
+/*
+ * Counts again on CPUs that have come back, or whose counters another program has released.  Other
+ * sets than the current one are off, and are renewed in their own turns.
+ */
 static void renew_cpus(struct counting *k)
 {
 	const int64_t now = now_ns();
@@ -460,8 +452,8 @@ static bool bind_set(struct counting *k, size_t i, char *why, size_t size)
 	if (!percpu_bind(&k->cpus[i], cpc, k->engine.grp->set[i].set, CPC_BIND_CPU_LWPS,
 			 CPC_BIND_CPU_FUNCTIONS, why, size))
 		return false;
-	set->bound = k->cpus[i].bound;
-	fit_leave_out(&set->fit, cpc, set->bound);
+	set->cpus = &k->cpus[i];
+	fit_leave_out(&set->fit, cpc, k->cpus[i].bound);
 	if (has_turns(k))
 		percpu_switch(&k->cpus[i], cpc, false);
 	return true;

@@ -473,8 +473,7 @@ static void check_claims(struct records *records)
 	bool holds = true;
 
 	for (size_t i = 0; i < records->engine->grp->n; i++)
-		holds = holds &&
-			cpc_set_holds(records->engine->cpc, records->set[i].bound, now_ns());
+		holds = holds && percpu_holds(records->set[i].cpus, records->engine->cpc, now_ns());
 	if (records->invalid || holds)
 		return;
 	records->invalid = records->engine->lost = true;

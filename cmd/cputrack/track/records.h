@@ -7,6 +7,7 @@
 #define RECORDS_H
 
 #include "../../../liblwps/lwps.h"
+#include "../../program/percpu.h"
 #include "engine.h"
 #include "fit.h"
 #include "probed.h"
@@ -23,8 +24,8 @@ struct slot_user {
 struct records_set {
 	unsigned first; /* of the columns */
 	struct fit fit;
-	const cpc_set_t *bound; /* to some CPU */
-	cpc_buf_t *buf;		/* scratch buffer */
+	const struct percpu *cpus; /* bound to these */
+	cpc_buf_t *buf;		   /* scratch buffer */
 };
 
 struct records {

@@ -132,6 +132,11 @@ static void unmap_memory(struct account *account)
 	programs_unmap(account->recycled, &skel->maps.recycled, sizeof(*account->recycled));
 }
 
+static int find_events(const struct account *account)
+{
+	return programs_run(account->skel->progs.on_find_events.prog_fd, 0, -1);
+}
+
 struct account *account_open(const struct account_config *config, char *why, size_t size)
 {
 	struct account *account;
@@ -155,7 +160,7 @@ struct account *account_open(const struct account_config *config, char *why, siz
 	if (programs_add_events(account->skel->maps.events.map_fd, account->cpus->start,
 				sizeof(*account->cpus), config->column, config->ncolumns,
 				config->ncpus) ||
-	    programs_run(account->skel->progs.on_find_events.prog_fd, 0, -1))
+	    find_events(account))
 		goto failed;
 	what = "attaching to tracepoints";
 	if (attach(account, config->by))
@@ -221,6 +226,39 @@ int account_flush(struct account *account, bool *online)
 int64_t account_started(const struct account *account)
 {
 	return account->started_ns;
+}
+
+bool account_lost(const struct account *account, unsigned cpu)
+{
+	const struct divide__rodata *constant = account->skel->rodata;
+
+	for (unsigned i = 0; i < constant->ncolumns; i++) {
+		if (programs_lost(&account->cpus[cpu].start[i], constant->kind[i]))
+			return true;
+	}
+	return false;
+}
+
+static int change_events(struct account *account, unsigned cpu, const int *fd, bool removes)
+{
+	const struct divide__rodata *constant = account->skel->rodata;
+
+	return programs_change_events(account->skel->maps.events.map_fd, account->cpus[cpu].start,
+				      constant->kind, constant->ncolumns, constant->ncpus, cpu, fd,
+				      removes);
+}
+
+/* As in lwps_renew(), the CPU finds no event between the old ones and the new ones. */
+int account_renew(struct account *account, unsigned cpu, const int *fd)
+{
+	if (change_events(account, cpu, fd, true) || flush_cpu(account, cpu) == -1 ||
+	    change_events(account, cpu, fd, false) || find_events(account) ||
+	    flush_cpu(account, cpu) == -1)
+		return -1;
+	if (!account_lost(account, cpu))
+		return 0;
+	errno = EAGAIN;
+	return -1;
 }
 
 unsigned account_nslots(const struct account *account)

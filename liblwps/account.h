@@ -53,6 +53,18 @@ int account_flush(struct account *account, bool *online);
  */
 int64_t account_started(const struct account *account);
 
+/*
+ * Could an event of the CPU not be read at the last switch or flush: is it missing, was it
+ * displaced, or was the CPU offline?
+ */
+bool account_lost(const struct account *account, unsigned cpu);
+
+/*
+ * Replace the perf events of a CPU; `fd` by column, -1: the column has none.  -1: errno; ENXIO: the
+ * CPU is offline, EAGAIN: the new events are lost, too.
+ */
+int account_renew(struct account *account, unsigned cpu, const int *fd);
+
 /* All slots in use are below this number. */
 unsigned account_nslots(const struct account *account);
 

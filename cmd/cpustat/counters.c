@@ -89,21 +89,12 @@ static void drop(struct counters *c, struct cpu *cpu, enum cpu_state state, cons
 	c->meter.status = STATUS_FAILED;
 }
 
-#define OFFLINE "the CPU went offline"
-
 /* Sampling the CPU failed with `error`. */
 static void drop_lost(struct counters *c, struct cpu *cpu, cpc_set_t *set, int error)
 {
-	static const char invalidated[] = "perf counter contents invalidated";
-	char holder[1024], reason[sizeof(invalidated) + 2 + sizeof(holder)];
+	char reason[CPUS_REASON];
 
-	if (error == EAGAIN && cpc_set_lost(c->cpc, set, holder, sizeof(holder)) == 1)
-		snprintf(reason, sizeof(reason), "%s: %s", invalidated, holder);
-	else
-		snprintf(reason, sizeof(reason), "%s",
-			 error == EAGAIN   ? invalidated
-			 : error == ENOSYS ? OFFLINE
-					   : strerror(error));
+	cpus_lost_reason(c->cpc, set, error, reason, sizeof(reason));
 	drop(c, cpu, CPU_LOST, reason);
 }
 
@@ -123,7 +114,7 @@ static int bind_failed(struct counters *c, struct cpu *cpu, size_t k, int error)
 	if (cpu->state == CPU_LOST)
 		return 0; /* already reported */
 	if (error == ENOSYS) {
-		drop(c, cpu, CPU_LOST, OFFLINE);
+		drop(c, cpu, CPU_LOST, CPUS_OFFLINE);
 	} else if (error == EAGAIN) {
 		drop(c, cpu, CPU_FAILED, cpcerr_text());
 	} else {

@@ -8,8 +8,10 @@
 #include "../base/say.h"
 #include "../base/util.h"
 
+#include <bsd/string.h>
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +56,21 @@ struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
 		say("cannot count '%s' on all CPUs: its PMU lacks %zu of them", refused->text,
 		    left_out);
 	return cpus;
+}
+
+void cpus_lost_reason(cpc_t *cpc, const cpc_set_t *set, int error, char *reason, size_t size)
+{
+	static const char invalidated[] = "perf counter contents invalidated";
+	char holder[CPUS_REASON - sizeof(invalidated) - 2];
+
+	if (error == EAGAIN && cpc_set_lost(cpc, set, holder, sizeof(holder)) == 1)
+		snprintf(reason, size, "%s: %s", invalidated, holder);
+	else
+		strlcpy(reason,
+			error == EAGAIN	  ? invalidated
+			: error == ENOSYS ? CPUS_OFFLINE
+					  : strerror(error),
+			size);
 }
 
 bool cpus_count(void *arg, cpc_t *cpc, cpc_set_t *set, bool alone)

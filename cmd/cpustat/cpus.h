@@ -22,6 +22,12 @@ struct cpus {
  */
 struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp);
 
+#define CPUS_OFFLINE "the CPU went offline"
+#define CPUS_REASON 1100 /* room for a reason */
+
+/* Writes why a set on a CPU could not be sampled; `error`: the errno of cpc_set_sample(3CPC). */
+void cpus_lost_reason(cpc_t *cpc, const cpc_set_t *set, int error, char *reason, size_t size);
+
 /*
  * For struct split_trial; `arg` is a struct cpus.  If only some CPUs can count a single event
  * (`alone`), it removes the others.

@@ -8,14 +8,12 @@
  * of the cgroups of a service, are added up in a key.  A key has a row in each sample in which it
  * counted something.
  */
-#include "../meters.h"
+#include "bound.h"
 
 #include "../../../libcpc/set/counter.h"
-#include "../../../liblwps/account.h"
 #include "../../base/cgroups.h"
 #include "../../base/say.h"
 #include "../../base/util.h"
-#include "../../program/percpu.h"
 #include "../../rows/key_name.h"
 #include "../../rows/source.h"
 
@@ -63,7 +61,7 @@ struct divided {
 	unsigned depth;
 	enum lwps_hierarchy hierarchy;
 	/* Of the bound set.  Each counter has a column; the last column is the time on a CPU. */
-	struct percpu percpu;
+	struct bound bound;
 	unsigned ncounters, ncolumns;
 	unsigned clock; /* the first column that is a clock; ncolumns: none */
 	enum lwps_kind kind[LWPS_MAX_COLUMNS];
@@ -73,10 +71,9 @@ struct divided {
 	struct slot *slot; /* by number */
 	uint64_t *before;  /* their counts in the last sample, d->ncolumns of each */
 	struct keys keys;
-	bool *online, *was_online; /* by CPU number */
-	bool was_bound;		   /* a set was bound before, so meter.n is final */
-	int64_t at_ns;		   /* when the CPUs were read last, or the set was bound */
-	uint64_t clock_ns;	   /* the time of all CPUs in the current sample */
+	bool *online;	   /* by CPU number */
+	int64_t at_ns;	   /* when the CPUs were read last, or the set was bound */
+	uint64_t clock_ns; /* the time of all CPUs in the current sample */
 	struct account_losses losses;
 };
 
@@ -188,21 +185,6 @@ static void recycle_slot(struct divided *d, unsigned number)
 	}
 }
 
-static void watch_cpus(struct divided *d)
-{
-	size_t nleft = 0;
-
-	for (unsigned cpu = 0; cpu < d->percpu.n; cpu++) {
-		nleft += d->online[cpu];
-		if (d->was_online[cpu] && !d->online[cpu]) {
-			say("cpu%u - the CPU went offline", cpu);
-			d->meter.status = STATUS_FAILED;
-		}
-		d->was_online[cpu] = d->online[cpu];
-	}
-	d->meter.nleft = nleft;
-}
-
 /* Puts the rows of all keys that counted. */
 static bool keys_put(struct meter *meter, size_t k, struct sampler *sampler)
 {
@@ -263,7 +245,7 @@ static void keys_sample(struct meter *meter, size_t k)
 	d->clock_ns = 0;
 	if (account_flush(d->account, d->online) == -1)
 		die("cannot read the counts of the CPUs: %s", strerror(errno));
-	watch_cpus(d);
+	bound_watch(&d->bound, d->account, d->online, d->buf);
 	n = account_nslots(d->account);
 	crowded = n > d->nslots / 2;
 	for (unsigned slot = 0; slot < n; slot++) {
@@ -274,6 +256,13 @@ static void keys_sample(struct meter *meter, size_t k)
 			recycle_slot(d, slot);
 	}
 	find_time(d, begin_ns);
+}
+
+static void keys_retry(struct meter *meter, size_t k)
+{
+	struct divided *d = (struct divided *)meter;
+
+	bound_retry(&d->bound, d->account, d->grp->set[k].set, d->ncounters);
 }
 
 /* ---- columns ---------------------------------------------------------------------- */
@@ -348,28 +337,23 @@ static bool find_columns(struct divided *d, const struct setgrp_set *set, char *
 
 static bool open_account(struct divided *d, char *why, size_t size)
 {
-	const struct percpu *percpu = &d->percpu;
+	const unsigned ncpus = d->bound.percpu.n;
 	struct account_config config = {
 		.by = d->scope == SCOPE_USER	  ? ACCOUNT_BY_USER
 		      : d->scope == SCOPE_COMMAND ? ACCOUNT_BY_COMMAND
 						  : ACCOUNT_BY_CGROUP,
 		.hierarchy = d->hierarchy,
 		.ncolumns = d->ncolumns,
-		.ncpus = percpu->n,
+		.ncpus = ncpus,
 		.nslots = (unsigned)d->nslots,
 	};
-	struct cpc_counter counter[LWPS_MAX_COLUMNS];
-	int *fd = xcalloc((size_t)percpu->n * d->ncolumns, sizeof(*fd));
+	int *fd = xcalloc((size_t)ncpus * d->ncolumns, sizeof(*fd));
 
-	for (unsigned cpu = 0; cpu < percpu->n; cpu++) {
-		if (percpu->set[cpu] != NULL)
-			cpc_set_counters(d->cpc, percpu->set[cpu], counter, d->ncounters);
-		for (unsigned i = 0; i < d->ncounters; i++)
-			fd[i * percpu->n + cpu] = percpu->set[cpu] != NULL ? counter[i].fd : -1;
-	}
+	for (unsigned cpu = 0; cpu < ncpus; cpu++)
+		bound_fds(&d->bound, cpu, d->ncounters, &fd[cpu], ncpus);
 	for (unsigned i = 0; i < d->ncolumns; i++) {
 		config.column[i].kind = d->kind[i];
-		config.column[i].fd = &fd[i * percpu->n];
+		config.column[i].fd = &fd[i * ncpus];
 	}
 	d->account = account_open(&config, why, size);
 	free(fd);
@@ -416,25 +400,11 @@ static void keys_unbind(struct meter *meter, size_t k)
 	account_close(d->account);
 	d->account = NULL;
 	d->buf = NULL;
-	percpu_unbind(&d->percpu, d->cpc);
-	d->percpu = (struct percpu){0};
+	bound_unbind(&d->bound);
 	forget_slots(d);
 }
 
-/* Keys count on all CPUs, not only in our affinity mask.  Later sets should have as many CPUs. */
-static void count_cpus(struct divided *d)
-{
-	size_t n = 0;
-
-	for (unsigned cpu = 0; cpu < d->percpu.n; cpu++) {
-		d->was_online[cpu] = d->percpu.set[cpu] != NULL;
-		n += d->was_online[cpu];
-	}
-	if (!d->was_bound)
-		d->meter.n = d->meter.nleft = n;
-	d->was_bound = true;
-}
-
+/* Keys count on all CPUs, not only in our affinity mask. */
 static int keys_bind(struct meter *meter, size_t k)
 {
 	struct divided *d = (struct divided *)meter;
@@ -443,18 +413,17 @@ static int keys_bind(struct meter *meter, size_t k)
 	d->nslots = choose_nslots(d);
 	d->slot = xcalloc(d->nslots, sizeof(*d->slot));
 	if (find_columns(d, &d->grp->set[k], why, sizeof(why)) &&
-	    percpu_bind(&d->percpu, d->cpc, d->grp->set[k].set, 0, 0, why, sizeof(why)) &&
+	    bound_bind(&d->bound, d->grp->set[k].set, why, sizeof(why)) &&
 	    open_account(d, why, sizeof(why))) {
 		d->before = xcalloc(d->nslots * d->ncolumns, sizeof(*d->before));
 		d->buf = xcpc_buf_create(d->cpc, d->grp->set[k].set);
-		d->online = xrealloc(d->online, d->percpu.n * sizeof(*d->online));
-		d->was_online = xrealloc(d->was_online, d->percpu.n * sizeof(*d->was_online));
-		count_cpus(d);
+		d->online = xrealloc(d->online, d->bound.percpu.n * sizeof(*d->online));
 		d->at_ns = account_started(d->account);
 		read_time_add(&meter->at, d->at_ns);
 		return 0;
 	}
-	say("cannot divide the counts by %s: %s", scope_name(d->scope), why);
+	if (why[0] != '\0')
+		say("cannot divide the counts by %s: %s", scope_name(d->scope), why);
 	d->meter.status = STATUS_FAILED;
 	keys_unbind(meter, k);
 	return -1;
@@ -489,7 +458,7 @@ static void keys_free(struct meter *meter)
 	RB_FOREACH_SAFE(key, keys, &d->keys, next)
 	free_key(d, key);
 	free(d->online);
-	free(d->was_online);
+	bound_free(&d->bound);
 	free(d);
 }
 
@@ -500,6 +469,7 @@ struct meter *keys_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus 
 					     .unbind = keys_unbind,
 					     .sample = keys_sample,
 					     .put = keys_put,
+					     .retry = keys_retry,
 					     .free = keys_free};
 	struct divided *d = xcalloc(1, sizeof(*d));
 
@@ -509,6 +479,8 @@ struct meter *keys_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus 
 			      .scope = scope,
 			      .depth = depth,
 			      .hierarchy = cgroups_hierarchy()};
+	d->bound.meter = &d->meter;
+	d->bound.cpc = cpc;
 	RB_INIT(&d->keys);
 	if (debug && scope != SCOPE_USER && scope != SCOPE_COMMAND)
 		say("the cgroups are those of %s", cgroups_controller(d->hierarchy) != NULL

@@ -163,6 +163,42 @@ check "all: means and sums" awk -v cpus="$all" '
 	$3 == "total" { for (i = 4; i < 6; i++) if ($i - sum[i] > 1 || sum[i] - $i > 1) bad = 1 }
 	END { exit bad }' "$out"
 
+# ---- divided among commands ------------------------------------------------------------
+if cpustat -A command -c page-faults 0.05 1 >"$out" 2>"$err"; then
+	: >"$out"
+	cpustat -A command -c page-faults,INST_RETIRED 0.1 40 >"$out" 2>"$err" &
+	pid=$!
+	until grep -q cpustat "$out"; do sleep 0.05; done
+	online $last 0
+	until_said "$gone"
+	online $last 1
+	until_said "$back"
+	taskset -c $last touch-pages 1000
+	await
+	same "commands: status" $status 1
+	same "commands: messages" "$(grep -v "did not report" "$err")" "cpustat: $gone
+cpustat: $back"
+	check "commands: counted after the return" awk '$2 == "touch-pages" { n += $4; bad += /incomplete/ }
+		END { exit n < 1000 || bad }' "$out"
+	check "commands: the total is incomplete" grep -q 'all .*total.*# incomplete$' "$out"
+
+	# A CPU that comes online later runs commands, too.
+	online $last 0
+	: >"$out"
+	cpustat -A command -c page-faults 0.1 40 >"$out" 2>"$err" &
+	pid=$!
+	until grep -q cpustat "$out"; do sleep 0.05; done
+	online $last 1
+	until_said "cpu$last - came online, and is counted from now on"
+	taskset -c $last touch-pages 1000
+	await
+	same "commands, late: status" $status 1
+	check "commands, late: counted" awk '$2 == "touch-pages" { n += $4; bad += /incomplete/ }
+		END { exit n < 1000 || bad }' "$out"
+else
+	check "commands: no BPF here" grep -q "built without BPF" "$err"
+fi
+
 # ---- the schedule, where nothing disturbs it --------------------------------------------
 run cpustat -c sched:sched_switch 0.01 500
 same "500 samples: status" $status 0

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * hold-counters [-n N] [-d SECONDS] COMMAND [ARGUMENT...] - run a command while all
+ * hold-counters [-n N] [-d SECONDS | -e] COMMAND [ARGUMENT...] - run a command while all
  * hardware counters of all CPUs are held, with -n only N of each.  With -d they are taken
- * after so long: those of a CPU go before those of LWPs, which the command may have by
- * then.  This program does without libcpc, as any other program that counts on the machine.
+ * after so long, with -e at the end of standard input: they go before counters of LWPs, and
+ * before counters of CPUs that were opened after the command began.  This program does without
+ * libcpc, as any other program that counts on the machine.
  *
  * Known: the counters are pinned and CPU-wide, cycles and, on all but one, instructions.
  * Exit status: the command's; 112 when counters of ours did not count all the time, or not
@@ -83,14 +84,16 @@ int main(int argc, char *argv[])
 	struct cpu cpus[MAX_CPUS];
 	int ncpus = (int)sysconf(_SC_NPROCESSORS_ONLN), status, opt;
 	unsigned delay = 0;
-	bool good = true;
+	bool good = true, at_end = false;
 	pid_t pid;
 
-	while ((opt = getopt(argc, argv, "+n:d:")) != -1) {
+	while ((opt = getopt(argc, argv, "+n:d:e")) != -1) {
 		if (opt == 'n')
 			limit = (unsigned long)number(optarg);
 		else if (opt == 'd')
 			delay = (unsigned)number(optarg);
+		else if (opt == 'e')
+			at_end = true;
 		else
 			return WORK_BROKEN;
 	}
@@ -98,7 +101,7 @@ int main(int argc, char *argv[])
 		return WORK_BROKEN;
 	for (int i = 0; i < ncpus; i++)
 		hold(&cpus[i], i);
-	for (int i = 0; delay == 0 && i < ncpus; i++)
+	for (int i = 0; delay == 0 && !at_end && i < ncpus; i++)
 		begin(&cpus[i]);
 	pid = fork();
 	if (pid == -1)
@@ -108,7 +111,9 @@ int main(int argc, char *argv[])
 		broken(argv[optind]);
 	}
 	sleep(delay);
-	for (int i = 0; delay != 0 && i < ncpus; i++)
+	if (at_end)
+		wait_eof();
+	for (int i = 0; (delay != 0 || at_end) && i < ncpus; i++)
 		begin(&cpus[i]);
 	if (waitpid(pid, &status, 0) != pid)
 		broken("waitpid");

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# x86-hybrid.sh [ENGINE]... - the PMUs cpu_core and cpu_atom: vm -a x86_64 -n 4 -P "atom=2-3 general=8".
+# shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
+# shellcheck disable=SC2086 # words
+. ./x86.sh
+[ $# -gt 0 ] || set -- ptrace kernel
+
+walk="drive -m 0,1,2,3 -r 100 0xc0:1000 0x3c:2000 0xc4:40 0x81d0:3"
+for e; do
+	exact $e
+	run cputrack --engine=$e -c cpu_core/instructions/,cpu_atom/instructions/,instructions,0xc4 $walk
+	same "$e: each kind, and both" "$status $(counts exit)" "0 50000 50000 100000 4000"
+	run cputrack --engine=$e -c cpu_atom/instructions/ $walk
+	same "$e: one kind" "$status $(counts exit)" "0 50000"
+	run cputrack --engine=$e -c L1-dcache-loads $walk
+	same "$e: a cache event" "$status $(counts exit)" "0 300"
+	# More events than cpu_atom has counters.
+	run cputrack --engine=$e --split -T 0.1 \
+		-c branches,branch-misses,cache-references,cache-misses,bus-cycles,0x4c4,0x8c4 \
+		drive -m 0,1,2,3 -r 100 -s 2000 0xc4:40
+	same "$e: turns" "$status" 0
+	same "$e: turns: no count is incomplete" "$(grep -c incomplete "$out" "$err")" "$out:0
+$err:0"
+done
+divided
+run drive-cpus instructions 0 1 2 3
+same "sets of CPUs" "$(grep -c 'counts on it 1; 1000' "$out")" 8
+run drive-overflows 1000 100000 100 1 cpu_core/event=0xc0/
+check "overflows of one kind" grep -q ', 0 bad' "$out"
+run drive-inherited instructions 20 100
+same "an inherited set" "$(cat "$out")" 2100000
+
+# A CPU that is offline is in no list of a PMU.  It returns while it is counted.
+cpu=/sys/devices/system/cpu/cpu3/online
+echo 0 >$cpu
+for e; do
+	run cputrack --engine=$e -c instructions drive -m 0,1,2 -r 99 0xc0:1000
+	same "$e: a CPU is offline" "$status $(counts exit)" "0 99000"
+done
+run cpustat -A command -c instructions 0.2 1
+same "cpustat -A: a CPU is offline" "$status" 0
+start cpustat -A command -c instructions,cycles 0.5
+echo 1 >$cpu
+await 20 "counted from now on"
+drive -m 3,2 -r 100 0xc0:1000 0x3c:2000
+end
+same "cpustat -A: a CPU comes online: messages" "$(messages)" \
+	"cpustat: cpu3 - came online, and is counted from now on"
+same "cpustat -A: a CPU comes online: its counts" "$(ticks_of drive)" "100000 200000 0"
+none_in_use
+finish

@@ -46,7 +46,7 @@ def find(path):
             os.close(directory)
             directory = fd
             continue
-        if others_write(os.fstat(directory)) and status.st_uid not in (0, os.geteuid()):
+        if others_write(os.fstat(directory)) and (status.st_uid not in (0, os.geteuid()) or status.st_nlink > 1):
             refuse(f"the link '{printable(name)}' of user {status.st_uid} is not followed; name its target")
         links += 1
         if links > MAX_LINKS:

@@ -80,19 +80,11 @@ static bool is_in_proc(const struct cpc_outpath *at)
 }
 
 /* Puts the target of the link `fd` before the rest of the path. */
-static int follow(struct cpc_outpath *at, int fd, uid_t owner, char **rest)
+static int expand(struct cpc_outpath *at, int fd, char **rest)
 {
 	char target[PATH_MAX], *longer;
-	ssize_t n;
+	ssize_t n = readlinkat(fd, "", target, sizeof(target) - 1);
 
-	if (at->shared && !is_ours(owner)) {
-		snprintf(at->why, sizeof(at->why),
-			 "the link '%.60s' of user %u is not followed; name its target", at->name,
-			 (unsigned)owner);
-		errno = EACCES;
-		return -1;
-	}
-	n = readlinkat(fd, "", target, sizeof(target) - 1);
 	if (n == -1)
 		return fail(at, errno);
 	target[n] = '\0';
@@ -103,6 +95,50 @@ static int follow(struct cpc_outpath *at, int fd, uid_t owner, char **rest)
 	free(*rest);
 	*rest = longer;
 	return *target == '/' ? enter(at, open("/", PLACE | O_DIRECTORY)) : 0;
+}
+
+/* A link of ours elsewhere can have a second name here. */
+static int check_link(struct cpc_outpath *at, const struct stat *st)
+{
+	if (!at->shared || (is_ours(st->st_uid) && st->st_nlink < 2))
+		return 0;
+	snprintf(at->why, sizeof(at->why), "the link '%.60s' of user %u%s is not followed; %s",
+		 at->name, (unsigned)st->st_uid, st->st_nlink < 2 ? "" : ", which has two names,",
+		 "name its target");
+	return refuse();
+}
+
+/* Goes on at a link.  Returns 1 if only the kernel can follow it. */
+static int follow(struct cpc_outpath *at, int fd, const struct stat *st, char **rest)
+{
+	if (check_link(at, st) == -1)
+		return -1;
+	if (!is_in_proc(at))
+		return expand(at, fd, rest);
+	at->follow = **rest == '\0';
+	return at->follow ? 1 : enter(at, openat(at->dir, at->name, PLACE | O_DIRECTORY));
+}
+
+/* Goes on from the name that was taken, which is `fd`.  Returns 1 at the end of the path. */
+static int step(struct cpc_outpath *at, int fd, bool last, char **rest, unsigned *nlinks)
+{
+	struct stat st;
+	int rc, error;
+
+	if (fstat(fd, &st) == -1)
+		rc = fail(at, errno);
+	else if (S_ISLNK(st.st_mode))
+		rc = ++*nlinks > MAX_LINKS ? fail(at, ELOOP) : follow(at, fd, &st, rest);
+	else if (last)
+		rc = 1;
+	else if (S_ISDIR(st.st_mode))
+		return enter(at, fd); /* takes it */
+	else
+		rc = fail(at, ENOTDIR);
+	error = errno;
+	close(fd);
+	errno = error;
+	return rc;
 }
 
 /* Takes the first name off the path.  Returns true if it is the last one. */
@@ -129,40 +165,19 @@ static bool take_name(struct cpc_outpath *at, char *rest, int *error)
 static int walk(struct cpc_outpath *at, char **rest)
 {
 	unsigned nlinks = 0;
-	struct stat st;
+	int fd, rc = 0, error;
 	bool last;
-	int fd, rc, error;
 
-	for (;;) {
+	while (rc == 0) {
 		last = take_name(at, *rest, &error);
 		if (error != 0)
 			return fail(at, error);
 		fd = openat(at->dir, at->name, PLACE | O_NOFOLLOW);
-		if (fd == -1 && last && errno == ENOENT)
-			return 0;
-		if (fd == -1 || fstat(fd, &st) == -1)
-			return fail(at, errno);
-		if (!S_ISLNK(st.st_mode) && !last) {
-			rc = S_ISDIR(st.st_mode) ? enter(at, fd) : fail(at, ENOTDIR);
-			if (rc == -1)
-				return -1;
-			continue;
-		}
-		at->follow = S_ISLNK(st.st_mode) && last && is_in_proc(at);
-		if (!S_ISLNK(st.st_mode) || at->follow) {
-			close(fd);
-			return 0;
-		}
-		if (is_in_proc(at))
-			rc = enter(at, openat(at->dir, at->name, PLACE | O_DIRECTORY));
-		else if (++nlinks > MAX_LINKS)
-			rc = fail(at, ELOOP);
-		else
-			rc = follow(at, fd, st.st_uid, rest);
-		close(fd);
-		if (rc == -1)
-			return -1;
+		if (fd == -1)
+			return last && errno == ENOENT ? 0 : fail(at, errno);
+		rc = step(at, fd, last, rest, &nlinks);
 	}
+	return rc == 1 ? 0 : -1;
 }
 
 int cpc_outpath_find(struct cpc_outpath *at, const char *path)

@@ -72,6 +72,12 @@ refused() {
 	ln -sf ../theirs/out own/link
 	refused own/link "the link 'out' $why"
 	unharmed
+	# a second name of a link of ours
+	ln -s "$P/private/file" own/second
+	if ln -P own/second shared/second; then
+		refused shared/second "the link 'second' of user 0, which has two names, is not followed; name its target"
+		unharmed
+	fi
 	# our own links lead on, also in a directory of theirs
 	ln -s ../private/file theirs/ours
 	go -0 cputrack -o theirs/ours -c page-faults true

@@ -145,7 +145,7 @@ static int sum_over_cores(struct cpci_event *event, struct cpci_diag *diag)
 			struct cpci_term copy = *term;
 
 			if (generic)
-				copy.attr.config |= (uint64_t)all->core[k].type << CPCI_CORE_SHIFT;
+				cpci_generic_for(&copy.attr, &all->core[k]);
 			else if (n > 1)
 				copy.attr.type = all->core[k].type;
 			rc = cpci_event_add(event, &copy, diag);

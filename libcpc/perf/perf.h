@@ -248,6 +248,14 @@ bool cpci_pmu_counts_on(const struct perf_event_attr *attr, int cpu);
  */
 bool cpci_pmu_implements(const struct perf_event_attr *attr);
 
+/* ---- generic.c: generic events, if there are several kinds of cores ------------- */
+
+/*
+ * Makes a generic event count on one kind of cores: with the type of its PMU, or, on kernels that
+ * refuse this, as the PMU's own event.
+ */
+void cpci_generic_for(struct perf_event_attr *attr, const struct cpci_core *core);
+
 /* ---- topdown.c: Intel's slots, and metrics as shares of them ------------------ */
 
 /* The PMU that has the event slots; NULL: none. */

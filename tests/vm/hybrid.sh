@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# hybrid.sh [GENERIC] - two kinds of cores: vm -d cortex-a53,cortex-a57.  GENERIC is an event that counts on
-# each of them (Instr_cnt); - where the kernel has none.
+# hybrid.sh - two kinds of cores: vm -d cortex-a53,cortex-a57.
 #
 # The CPUs share a clock, of which the emulator makes the counts.  So what the other CPU does meanwhile, such
 # as its ticks, is counted, too: up to 1 %.
@@ -11,7 +10,7 @@
 # shellcheck disable=SC2016 # for awk and another shell
 . ./check.sh
 
-generic=${1-Instr_cnt}
+generic=Instr_cnt # counts on both
 kinds=armv8_cortex_a53/inst_retired/,armv8_cortex_a57/inst_retired/
 twice='bare; bare; exit 3'
 
@@ -35,7 +34,6 @@ for e in ptrace kernel; do
 	same "$e: its own kind on CPU 1" "$status $(bares)" "3 1 1 "
 	run taskset -c 1 cputrack --engine=$e -fe -T 0 -c armv8_cortex_a53/inst_retired/ sh -c "$twice"
 	same "$e: the other kind on CPU 1" "$status $(bares)" "3 0 0 "
-	[ "$generic" != - ] || continue
 	run cputrack --engine=$e -fe -T 0 -c "$generic" sh -c 'for i in 1 2 3 4 5; do
 		taskset -c 0 bare; taskset -c 1 bare; done'
 	same "$e: $generic on both" "$status $(bares)" "0 1 1 1 1 1 1 1 1 1 1 "
@@ -57,19 +55,17 @@ for e in ptrace kernel; do
 		good = $4 == $5 + $6 && $5 > 10000 && $5 < 200000 && $6 >= 2000000 && $6 < 2020000
 	} END { exit !good }' "$out"
 done
-if [ "$generic" != - ]; then
-	for keys in "cpustat -A command -c $generic 2 1" "cputrack --all --by=command -c $generic --for 2"; do
-		{
-			sleep 1
-			taskset -c 0 bare
-			taskset -c 1 bare
-		} &
-		# shellcheck disable=SC2086 # words
-		run $keys
-		wait
-		same "$keys" "$status $(awk '$2 == "bare" && !/incomplete/ {
-			for (i = 3; $i !~ /^[0-9]*$/; i++) ;
-			print ($i >= 2000000 && $i < 2020000 ? "both" : $i) }' "$out")" "0 both"
-	done
-fi
+for keys in "cpustat -A command -c $generic 2 1" "cputrack --all --by=command -c $generic --for 2"; do
+	{
+		sleep 1
+		taskset -c 0 bare
+		taskset -c 1 bare
+	} &
+	# shellcheck disable=SC2086 # words
+	run $keys
+	wait
+	same "$keys" "$status $(awk '$2 == "bare" && !/incomplete/ {
+		for (i = 3; $i !~ /^[0-9]*$/; i++) ;
+		print ($i >= 2000000 && $i < 2020000 ? "both" : $i) }' "$out")" "0 both"
+done
 finish

@@ -5,6 +5,8 @@
  */
 #include "progress.h"
 
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -25,9 +27,17 @@ static int max_width(void)
 		       : LINE_MAX_SIZE - 1;
 }
 
+/* Not while the user has stopped the output: a write would wait. */
+static bool is_ready(void)
+{
+	struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+	return poll(&out, 1, 0) != 0;
+}
+
 void progress_erase(void)
 {
-	if (shown_width == 0)
+	if (shown_width == 0 || !is_ready())
 		return;
 	fprintf(stderr, "\r%*s\r", shown_width, "");
 	fflush(stderr);
@@ -39,7 +49,7 @@ void progress_show(unsigned done, unsigned total, int64_t elapsed_ns)
 	double left_s = done > 0 ? (double)elapsed_ns / done * (total - done) / 1e9 : 0;
 	char text[LINE_MAX_SIZE];
 
-	if (done == 0 || elapsed_ns < SHOW_NS || !isatty(STDERR_FILENO))
+	if (done == 0 || elapsed_ns < SHOW_NS || !isatty(STDERR_FILENO) || !is_ready())
 		return;
 	progress_erase();
 	snprintf(text, sizeof(text), "run %u of %u, %.0f %s left", done + 1, total,

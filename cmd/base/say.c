@@ -5,6 +5,7 @@
  */
 #include "say.h"
 
+#include "backlog.h"
 #include "progress.h"
 #include "util.h"
 
@@ -14,6 +15,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 size_t escape_text(char *to, size_t size, const char *text, enum escape how)
 {
@@ -63,6 +65,43 @@ static struct {
 	size_t n;
 } held;
 
+/* ---- the standard error output ------------------------------------------------- */
+
+static struct {
+	bool opened, keeps;
+	struct backlog backlog;
+} errors;
+
+/* If the reader pauses, the text is kept: a process that we trace may wait for us. */
+static void put(const char *text, size_t n)
+{
+	if (!errors.opened) {
+		errors.opened = true;
+		errors.keeps = backlog_open(&errors.backlog, STDERR_FILENO);
+		if (errors.keeps)
+			atexit(say_finish);
+	}
+	if (errors.keeps)
+		backlog_put(&errors.backlog, text, n);
+	else
+		fwrite(text, 1, n, stderr);
+}
+
+bool say_push(void)
+{
+	if (!errors.keeps)
+		return true;
+	return backlog_push(&errors.backlog) != 0 || errors.backlog.n == 0;
+}
+
+void say_finish(void)
+{
+	if (errors.keeps)
+		backlog_wait(&errors.backlog, false);
+}
+
+/* ---- messages -------------------------------------------------------------------- */
+
 void say_hold(bool hold)
 {
 	if (hold && held.file == NULL) {
@@ -70,7 +109,7 @@ void say_hold(bool hold)
 	} else if (!hold && held.file != NULL) {
 		fclose(held.file);
 		held.file = NULL;
-		fwrite(held.text, 1, held.n, stderr);
+		put(held.text, held.n);
 		free(held.text);
 		held.n = 0;
 	}
@@ -102,7 +141,7 @@ void vsay(const char *fmt, va_list ap)
 		fflush(held.file);
 	} else {
 		progress_erase();
-		fwrite(line, 1, n, stderr);
+		put(line, n);
 	}
 }
 

@@ -23,6 +23,14 @@ __attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);
 __attribute__((format(printf, 1, 0))) void vsay(const char *fmt, va_list ap);
 
 /*
+ * Messages wait in memory while the reader of stderr pauses.  Writes what it takes now; true: all.
+ * Call it every BACKLOG_MS.
+ */
+bool say_push(void);
+/* Waits for the reader; see backlog_wait().  exit(3) calls it. */
+void say_finish(void);
+
+/*
  * While a full-screen program uses the terminal, messages would disturb the screen.  True: keep all
  * messages from now on.  False: write the kept messages, and write further ones at once.
  */

@@ -284,6 +284,7 @@ static int count(void *config, cpc_t *cpc)
 		raise_file_limit();
 		if (cfg->common.top)
 			cfg->common.output.format = &top_format;
+		cfg->common.output.keeps = true;
 		output = output_open(&cfg->common.output);
 		status = output != NULL ? STATUS_OK : STATUS_FAILED;
 	}

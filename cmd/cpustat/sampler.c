@@ -8,6 +8,7 @@
  */
 #include "sampler.h"
 
+#include "../base/backlog.h"
 #include "../base/say.h"
 #include "../base/util.h"
 #include "../program/top/top.h"
@@ -78,13 +79,15 @@ static void catch (int sig)
 	caught = sig;
 }
 
-/*
- * Our signals are unblocked only during waits and writes.  A write can block forever if the reader
- * has stopped.  SA_RESETHAND: a second signal kills us.
- */
+static bool was_signalled(void)
+{
+	return caught != 0;
+}
+
+/* Our signals are unblocked only during waits. */
 static void catch_signals(struct sampler *s)
 {
-	struct sigaction sa = {.sa_handler = catch, .sa_flags = (int)SA_RESETHAND}, old;
+	struct sigaction sa = {.sa_handler = catch}, old;
 
 	sigemptyset(&s->ours);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
@@ -95,6 +98,7 @@ static void catch_signals(struct sampler *s)
 		sigaddset(&s->ours, signals[i]);
 		sigaction(signals[i], &sa, NULL);
 	}
+	backlog_on_signals(was_signalled);
 	sigprocmask(SIG_BLOCK, &s->ours, &s->open);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		sigdelset(&s->open, signals[i]);
@@ -114,16 +118,11 @@ static bool interrupted(struct sampler *s)
 
 static void flush(struct sampler *s)
 {
-	int error;
+	int error = output_flush(s->output);
 
-	sigprocmask(SIG_SETMASK, &s->open, NULL);
-	error = output_flush(s->output);
-	sigprocmask(SIG_BLOCK, &s->ours, NULL);
 	if (error == 0)
 		return;
 	s->lost = s->done = true;
-	if (error == EINTR && interrupted(s))
-		return;
 	if (error == EPIPE) /* our parent ignores SIGPIPE: report it */
 		say("cannot write: %s", strerror(error));
 	else
@@ -180,34 +179,61 @@ static void put_totals(struct sampler *s)
 
 /* ---- the schedule ------------------------------------------------------- */
 
-/* The terminal of the screen has gone: ends the run, also if SIGHUP is ignored. */
-static void hang_up(struct sampler *s)
+/* Ends the run after an error, which is in errno. */
+static void fail(struct sampler *s, const char *what)
 {
+	say("%s: %s", what, strerror(errno));
+	s->status = STATUS_FAILED;
 	s->done = true;
-	if (sigismember(&s->ours, SIGHUP)) /* it may come a little later */
-		s->signal = SIGHUP;
 }
 
-/* Waits until `when_ns`.  False: a signal or a key ended the wait. */
+/* Acts on keys of the screen.  If its terminal has gone, ends the run as SIGHUP does. */
+static void act(struct sampler *s)
+{
+	enum top_result result = top_act();
+
+	if (result == TOP_GONE)
+		s->signal = SIGHUP; /* it may come a little later, or be ignored */
+	s->done |= result != TOP_GOES_ON;
+}
+
+/* Offers kept rows and messages to their readers.  Returns for how long to wait at most. */
+static int64_t push_kept(struct sampler *s, int64_t left)
+{
+	bool behind = top_is_behind();
+
+	behind |= !say_push();
+	if (output_is_behind(s->output)) {
+		flush(s);
+		behind = true;
+	}
+	if (left < 0)
+		return 0;
+	return behind && left > BACKLOG_MS * 1000000LL ? BACKLOG_MS * 1000000LL : left;
+}
+
+/* Waits until `when_ns`.  False: a signal, a key or an error ended the wait. */
 static bool wait_until(struct sampler *s, int64_t when_ns)
 {
 	struct pollfd in = {.fd = top_keys_fd(), .events = POLLIN};
 	struct timespec ts;
-	int64_t left;
+	int64_t left, wait;
+	int n;
 
 	while (!interrupted(s)) {
+		act(s);
 		left = when_ns - now_ns();
-		ts.tv_sec = left > 0 ? left / NSEC : 0;
-		ts.tv_nsec = left > 0 ? left % NSEC : 0;
-		int n = ppoll(&in, 1, &ts, &s->open);
-
-		if (n == 0)
-			return true;
-		if (in.revents & (POLLERR | POLLHUP))
-			hang_up(s);
-		s->done |= !top_act();
+		wait = push_kept(s, left);
 		if (s->done)
 			return false;
+		ts = (struct timespec){.tv_sec = wait / NSEC, .tv_nsec = wait % NSEC};
+		n = ppoll(&in, 1, &ts, &s->open);
+		if (n == 0 && wait >= left)
+			return true;
+		if (n == -1 && errno != EINTR) {
+			fail(s, "cannot wait for the next sample");
+			return false;
+		}
 	}
 	return false;
 }
@@ -353,6 +379,7 @@ int sampler_run(const struct sampler_config *config, cpc_t *cpc, struct setgrp *
 	meter->ops->free(meter);
 	if (output_close(output, !s.lost) != 0 && s.status == STATUS_OK)
 		s.status = STATUS_FAILED;
+	interrupted(&s); /* a signal ended the wait for the reader */
 	*sig = s.signal;
 	return s.status;
 }

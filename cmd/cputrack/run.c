@@ -5,6 +5,7 @@
  */
 #include "run.h"
 
+#include "../base/backlog.h"
 #include "../base/progress.h"
 #include "../base/say.h"
 #include "../base/util.h"
@@ -135,6 +136,8 @@ static void note_end(struct session *s, int wstatus)
 	struct ends *ends = &s->ends[s->side];
 
 	s->interrupted = WIFSIGNALED(wstatus) && WTERMSIG(wstatus) == SIGINT;
+	if (WIFSIGNALED(wstatus))
+		signals_ended_command();
 	if (s->cfg->repeat == 0 || s->interrupted)
 		s->status = command_status(wstatus);
 	else if (!s->cut)
@@ -347,16 +350,39 @@ static int prepare_top(const struct config *cfg, struct output_config *output)
 	return STATUS_OK;
 }
 
+static bool must_end(void)
+{
+	return signals_ending() != 0;
+}
+
+/* Waits for the readers of the rows.  Returns 0 or an errno; EINTR: a signal ended the wait. */
+static int close_output(struct session *s, struct output *output, int error)
+{
+	int closing;
+
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	closing = output_close(output, error == 0);
+	if (error != 0)
+		return error;
+	if (closing == EINTR)
+		end_by(s, signals_ending());
+	else if (closing == 0 && !s->lost)
+		split_report_shares(&s->grp);
+	return closing;
+}
+
 /* Opens the output and tracks. */
 static void track(struct session *s)
 {
 	const struct config *cfg = s->cfg;
 	struct output_config config = cfg->common.output;
 	struct output *output;
-	int error = 0, closing;
+	int error = 0;
 	unsigned n = 0;
 
-	config.by_line = true;
+	config.by_line = config.keeps = true;
+	backlog_on_signals(must_end);
 	if (cfg->common.top)
 		s->status = prepare_top(cfg, &config);
 	if (s->status != STATUS_OK)
@@ -376,18 +402,14 @@ static void track(struct session *s)
 		} while (++n < cfg->repeat && goes_on(s, error));
 	progress_erase();
 	report_missing(s);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	closing = output_close(output, error == 0);
-	if (error == 0)
-		error = closing;
-	if (error == 0 && !s->lost)
-		split_report_shares(&s->grp);
+	error = close_output(s, output, error);
+	if (s->track.hung_up && cfg->command == NULL)
+		die_of(SIGHUP);
 	if (error == EPIPE)
 		die_of(SIGPIPE); /* as other writers to the pipe end */
-	if (error == 0 && s->status != STATUS_FAILED && s->interrupted)
+	if ((error == 0 || error == EINTR) && s->status != STATUS_FAILED && s->interrupted)
 		die_of(SIGINT); /* else the shell would go on with its loop */
-	if (error != 0 || s->lost)
+	if ((error != 0 || s->lost) && error != EINTR)
 		s->status = STATUS_FAILED;
 	report_failures(s);
 	s->status = limit_status(&s->cfg->limit, s->status);

@@ -24,6 +24,7 @@ static atomic_int ready;	       /* `running` can be stopped */
 static atomic_int command_fd = -1;     /* pidfd; -1: not started, or the kernel has no pidfds */
 static atomic_int early;	       /* a signal that came before `ready` */
 static atomic_int got;		       /* the first signal of all runs */
+static atomic_int ending;	       /* the first one that asks us to end */
 
 /* Has the command ended, or is it a zombie? */
 static bool has_ended(const struct command *command)
@@ -63,6 +64,13 @@ static void stop_after_command(struct engine *engine)
 		pace_stop(engine);
 }
 
+static void note(atomic_int *first, int sig)
+{
+	int none = 0;
+
+	atomic_compare_exchange_strong(first, &none, sig);
+}
+
 /*
  * While the command lives, signals are for the command.  Those of the terminal reach it anyway
  * (si_code is positive then); those that a process sent to us alone are passed on.  After the
@@ -72,23 +80,29 @@ static void on_end_signal(int sig, siginfo_t *info, void *context)
 {
 	struct engine *engine = atomic_load(&running);
 	bool acts = atomic_load(&ready);
-	int saved = errno, none = 0;
+	int saved = errno;
 	struct command *command;
 
 	(void)context;
-	atomic_compare_exchange_strong(&got, &none, sig);
-	if (engine == NULL)
+	note(&got, sig);
+	if (engine == NULL) {
+		note(&ending, sig);
 		return;
+	}
 	command = engine->track->command;
 	if (command != NULL && !atomic_load(&command->left))
 		atomic_store(&command->cut, true);
-	if (acts && (command == NULL || has_ended(command)))
+	if (acts && (command == NULL || has_ended(command))) {
+		note(&ending, sig);
 		stop_after_command(engine);
-	else if (acts && info->si_code <= 0)
+	} else if (acts && info->si_code <= 0) {
+		if (sig != SIGHUP) /* daemons read their files again */
+			note(&ending, sig);
 		pass_on(command, sig);
-	else if (!acts && (command == NULL || info->si_code <= 0 || command->pid == 0))
-		atomic_store(&early, sig); /* one from the terminal reaches the command anyway, once
-					      it is started */
+	} else if (!acts && (command == NULL || info->si_code <= 0 || command->pid == 0)) {
+		/* One from the terminal reaches the command anyway, once it is started. */
+		atomic_store(&early, sig);
+	}
 	errno = saved;
 }
 
@@ -183,4 +197,14 @@ void signals_forget(void)
 int signals_got(void)
 {
 	return atomic_load(&got);
+}
+
+void signals_ended_command(void)
+{
+	note(&ending, atomic_load(&got));
+}
+
+int signals_ending(void)
+{
+	return atomic_load(&ending);
 }

@@ -28,6 +28,13 @@ void signals_forget(void);
 /* The first signal of all runs; 0: none. */
 int signals_got(void);
 
+/*
+ * The first signal that asks us to end, and not only the command; 0: none.  We also end if a signal
+ * has killed the command.
+ */
+int signals_ending(void);
+void signals_ended_command(void);
+
 /* The name of a signal of signals_got(), such as "INT". */
 const char *signals_name(int sig);
 

@@ -374,6 +374,7 @@ void die_of(int sig)
 	sigset_t set;
 
 	leave_closing();
+	say_finish(); /* exit(3) is not called */
 	sigemptyset(&set);
 	sigaddset(&set, sig);
 	signal(sig, SIG_DFL);

@@ -21,7 +21,8 @@ struct style {
 	bool human;    /* tables: three digits, a prefix and a unit: 12.3M */
 	bool rate;     /* tables: counts per second */
 	bool summary;  /* the rows are a summary (--by) */
-	bool terminal; /* `file` is a terminal: fit its size */
+	bool terminal; /* the output is a terminal: fit its size */
+	int fd;	       /* the terminal */
 	bool replaced; /* each flush replaces the contents of `file` */
 	char stamp;    /* tables: 'u' or 'd': print the time before each sample; 0: do not */
 	/* A screen: the first grouping of rows of LWPs. */
@@ -43,6 +44,7 @@ struct format {
 	bool cycles;	/* always prints the cycles */
 	bool whole;	/* a document of one run: cannot be appended to */
 	bool renewed;	/* each sample replaces the file by a new document */
+	bool screen;	/* draws on a terminal, and waits for it by itself */
 	unsigned nkeys; /* number of keys that have rows without --keys; 0: all */
 };
 

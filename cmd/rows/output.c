@@ -5,6 +5,7 @@
  */
 #include "output.h"
 
+#include "../base/backlog.h"
 #include "../base/say.h"
 #include "../base/util.h"
 #include "filters.h"
@@ -19,15 +20,21 @@
 
 enum { WRITER, RECORD, NBRANCHES };
 
+struct branch {
+	struct outfile out;
+	struct sink *sink;
+	FILE *keeper; /* what is written to it goes to the backlog; NULL: there is none */
+	char *buffer; /* of `keeper` */
+	struct backlog backlog;
+};
+
 struct output {
 	struct sink sink; /* passes the run to all branches */
 	size_t n;
-	struct {
-		struct outfile out;
-		struct sink *sink;
-	} branch[NBRANCHES];
+	struct branch branch[NBRANCHES];
 	const char *failed; /* path of the file with the write error; NULL: standard output */
 	bool needs_comm, needs_cycles;
+	bool is_screen; /* it looks after its terminal by itself */
 };
 
 static void output_begin(struct sink *sink, const struct run *run)
@@ -74,17 +81,93 @@ static void output_free(struct sink *sink)
 		sink_free(o->branch[i].sink);
 }
 
-/* Opens the file of the next branch.  If it is `renewed`, each flush replaces the file. */
-static int add_file(struct output *o, const char *path, bool append, bool by_line, bool renewed)
+/* ---- readers that may pause ---------------------------------------------------- */
+
+static ssize_t keeper_write(void *cookie, const char *text, size_t n)
 {
-	struct outfile *out = &o->branch[o->n].out;
-	int rc = renewed && path != NULL ? outfile_open_replaced(out, path)
-					 : outfile_open(out, path, append);
+	const int error = backlog_put(cookie, text, n);
+
+	errno = error;
+	return error == 0 ? (ssize_t)n : 0;
+}
+
+/* Rows go to the backlog if the file has a reader.  False: there is no memory. */
+static bool keep(struct branch *branch, bool by_line)
+{
+	const cookie_io_functions_t functions = {.write = keeper_write};
+	int mode = _IOFBF;
+
+	if (branch->out.replaced != NULL ||
+	    !backlog_open(&branch->backlog, fileno(branch->out.file)))
+		return true;
+	branch->keeper = fopencookie(&branch->backlog, "w", functions);
+	if (branch->keeper == NULL)
+		return false;
+	if (by_line && isatty(fileno(branch->out.file)))
+		mode = _IOLBF;
+	branch->buffer = xrealloc(NULL, BUFFER_SIZE);
+	setvbuf(branch->keeper, branch->buffer, mode, BUFFER_SIZE);
+	return true;
+}
+
+static FILE *file_of(const struct branch *branch)
+{
+	return branch->keeper != NULL ? branch->keeper : branch->out.file;
+}
+
+static int flush(struct branch *branch)
+{
+	if (branch->keeper == NULL)
+		return outfile_flush(&branch->out);
+	if (fflush(branch->keeper) != 0 && branch->backlog.error == 0)
+		branch->backlog.error = errno != 0 ? errno : EIO;
+	return backlog_push(&branch->backlog);
+}
+
+/* Waits for the reader.  Returns 0 or an errno. */
+static int finish(struct branch *branch)
+{
+	struct backlog *backlog = &branch->backlog;
+	int error = 0;
+
+	if (branch->keeper == NULL)
+		return 0;
+	error = flush(branch);
+	if (error == 0)
+		error = backlog_wait(backlog, false);
+	if (error == EINTR)
+		say("cannot write the last %zu lines (%zu bytes) of %s%s%s: a signal ended the wait "
+		    "for its reader, which has paused",
+		    backlog_lines(backlog), backlog->n, branch->out.path != NULL ? "'" : "",
+		    branch->out.path != NULL ? branch->out.path : "the output",
+		    branch->out.path != NULL ? "'" : "");
+	backlog->n = 0;
+	fclose(branch->keeper);
+	free(branch->buffer);
+	backlog_close(backlog);
+	return error;
+}
+
+/* ---- branches -------------------------------------------------------------------- */
+
+/* Opens the file of the next branch.  If it is `renewed`, each flush replaces the file. */
+static int add_file(struct output *o, const struct output_config *config, const char *path,
+		    bool by_line, const struct format *format)
+{
+	struct branch *branch = &o->branch[o->n];
+	struct outfile *out = &branch->out;
+	int rc = format->renewed && path != NULL ? outfile_open_replaced(out, path)
+						 : outfile_open(out, path, config->append);
 
 	if (rc == -1)
 		return -1;
 	o->n++;
-	if (out->replaced == NULL && (!by_line || !isatty(fileno(out->file))))
+	if (config->keeps && !format->screen && !keep(branch, by_line)) {
+		say("cannot write '%s': %s", path, strerror(errno));
+		return -1;
+	}
+	if (branch->keeper == NULL && out->replaced == NULL &&
+	    (!by_line || !isatty(fileno(out->file))))
 		outfile_buffer(out, BUFFER_SIZE);
 	return 0;
 }
@@ -98,17 +181,19 @@ static int add_writer(struct output *o, const struct output_config *config)
 	struct sink *sink;
 	FILE *file;
 
-	if (add_file(o, config->path, config->append, config->by_line, format->renewed) == -1)
+	if (add_file(o, config, config->path, config->by_line, format) == -1)
 		return -1;
-	file = o->branch[WRITER].out.file;
+	file = file_of(&o->branch[WRITER]);
+	o->is_screen = format->screen;
 	style.replaced = o->branch[WRITER].out.replaced != NULL;
-	style.terminal = !style.replaced && isatty(fileno(file));
+	style.fd = style.replaced ? -1 : fileno(o->branch[WRITER].out.file);
+	style.terminal = !style.replaced && isatty(style.fd);
 	style.names |= style.terminal;
 	style.summary = config->by != SCOPE_NONE;
 	o->needs_comm |= format->comm || style.comm || style.summary;
 	o->needs_cycles |= format->cycles || style.cycles;
 	if (config->stats)
-		sink = stats_open(&o->branch[WRITER].out, format, &style, config);
+		sink = stats_open(&o->branch[WRITER].out, file, format, &style, config);
 	else
 		sink = format->open(file, &style);
 	if (sink == NULL)
@@ -135,9 +220,9 @@ static int add_record(struct output *o, const struct output_config *config)
 
 	if (config->record == NULL)
 		return 0;
-	if (add_file(o, config->record, config->append, false, false) == -1)
+	if (add_file(o, config, config->record, false, format_find("json")) == -1)
 		return -1;
-	o->branch[RECORD].sink = json_open(o->branch[RECORD].out.file, &style);
+	o->branch[RECORD].sink = json_open(file_of(&o->branch[RECORD]), &style);
 	o->needs_comm = o->needs_cycles = true;
 	return 0;
 }
@@ -178,14 +263,23 @@ int output_flush(struct output *o)
 
 	for (size_t i = 0; i < o->n && error == 0; i++) {
 		o->failed = o->branch[i].out.path;
-		error = outfile_flush(&o->branch[i].out);
+		error = flush(&o->branch[i]);
 	}
 	return error;
 }
 
+bool output_is_behind(const struct output *o)
+{
+	bool is_behind = false;
+
+	for (size_t i = 0; i < o->n; i++)
+		is_behind |= o->branch[i].backlog.n > 0 && o->branch[i].backlog.error == 0;
+	return is_behind;
+}
+
 bool output_has_reader(const struct output *o)
 {
-	return outfile_has_reader(&o->branch[WRITER].out);
+	return !o->is_screen && outfile_has_reader(&o->branch[WRITER].out);
 }
 
 int output_poll(struct output *o)
@@ -199,17 +293,20 @@ int output_close(struct output *o, bool report)
 	int error = 0;
 
 	for (size_t i = 0; i < o->n; i++) {
-		int rc;
+		int rc, closing;
 
 		sink_free(o->branch[i].sink); /* a sink can write its last rows when it is freed */
 		o->branch[i].sink = NULL;
-		rc = outfile_close(&o->branch[i].out);
+		rc = finish(&o->branch[i]);
+		closing = outfile_close(&o->branch[i].out);
+		if (rc == 0)
+			rc = closing;
 		if (error != 0 || rc == 0)
 			continue;
 		error = rc;
 		o->failed = o->branch[i].out.path;
 	}
-	if (report && error != 0)
+	if (report && error != 0 && error != EINTR)
 		output_report(o, error);
 	sink_free(&o->sink);
 	return error;

@@ -29,6 +29,7 @@ struct output_config {
 	unsigned nkeys;	     /* keys with rows of their own; (others) has the rest; 0: all */
 	const char *cpus;    /* only these CPUs; NULL: all */
 	bool by_line;	     /* on a terminal, print each row at once instead of at a flush */
+	bool keeps;	     /* keep rows in memory rather than wait for their reader */
 };
 
 struct output;
@@ -46,8 +47,14 @@ struct sink *output_sink(struct output *output);
 bool output_needs_comm(const struct output *output);
 bool output_needs_cycles(const struct output *output);
 
-/* Writes the buffers.  Returns 0, or an errno: some output is lost. */
+/*
+ * Writes the buffers, without waiting for a reader if the output keeps rows.  Returns 0, or an
+ * errno: some output is lost.
+ */
 int output_flush(struct output *output);
+
+/* Are rows kept that their reader has not taken?  Then call output_flush() every BACKLOG_MS. */
+bool output_is_behind(const struct output *output);
 
 /* Is the output a pipe, a socket or a terminal? */
 bool output_has_reader(const struct output *output);
@@ -56,8 +63,9 @@ bool output_has_reader(const struct output *output);
 int output_poll(struct output *output);
 
 /*
- * Flushes and closes all files.  Returns 0, or an errno: some output is lost.  With `report`, a
- * message says so as output_report() does.
+ * Waits for the readers of kept rows, and closes all files.  Returns 0, or an errno: some output is
+ * lost; EINTR: a signal ended a wait, and a message says what is missing.  With `report`, a message
+ * reports other errors as output_report() does.
  */
 int output_close(struct output *output, bool report);
 

@@ -31,6 +31,7 @@ struct runs {
 struct stats {
 	struct sink sink;
 	struct outfile *out; /* NULL: the runs of config.compare are read */
+	FILE *file;	     /* of `out`, or what keeps its text for a reader */
 	const struct format *format;
 	struct style style;
 	struct output_config config;
@@ -310,8 +311,12 @@ static void write_means(const struct stats *s)
 			row->old = &none;
 		row->comparison = series_compare(row->old, row->now, means.limit);
 	}
-	s->format->means(s->out->file, &s->style, &means);
-	outfile_flush(s->out); /* before messages; outfile_close() returns its error again */
+	s->format->means(s->file, &s->style, &means);
+	/* Before messages; output_close() finds the error again. */
+	if (s->file == s->out->file)
+		outfile_flush(s->out);
+	else
+		fflush(s->file);
 	if (means.compared)
 		warn_about_engines(s);
 	if (limit != NULL)
@@ -357,8 +362,8 @@ static char *check_old(void *arg, const struct run *run)
 	return copy_text(stats_obstacle(run, false));
 }
 
-struct sink *stats_open(struct outfile *out, const struct format *format, const struct style *style,
-			const struct output_config *config)
+struct sink *stats_open(struct outfile *out, FILE *file, const struct format *format,
+			const struct style *style, const struct output_config *config)
 {
 	static const struct sink_ops ops = {
 		.begin = stats_begin, .row = stats_row, .end = stats_end, .free = stats_free};
@@ -374,5 +379,6 @@ struct sink *stats_open(struct outfile *out, const struct format *format, const 
 		return NULL;
 	}
 	s->out = out;
+	s->file = file;
 	return &s->sink;
 }

@@ -41,8 +41,8 @@ int limit_status(const struct limit *limit, int status);
  * Adds up each run, and writes the means of all runs when the sink is freed.  Returns NULL after a
  * message: the file to compare with is not a record.
  */
-struct sink *stats_open(struct outfile *out, const struct format *format, const struct style *style,
-			const struct output_config *config);
+struct sink *stats_open(struct outfile *out, FILE *file, const struct format *format,
+			const struct style *style, const struct output_config *config);
 
 /* Why the runs of a record cannot be compared in this way; NULL: they can. */
 const char *stats_obstacle(const struct run *run, bool pair);

@@ -135,7 +135,7 @@ static struct winsize terminal_size(const struct table *t)
 	struct winsize size = {0};
 
 	if (t->style.terminal)
-		ioctl(fileno(t->file), TIOCGWINSZ, &size);
+		ioctl(t->style.fd, TIOCGWINSZ, &size);
 	return size;
 }
 

@@ -10,7 +10,9 @@ Steps:
     size:ROWS,COLUMNS
     kill:SIGNAL[,PID]
                     to the command, or to this process
+    until:FILE      wait until the file has contents
     show            print the screen
+    deaf            from now on nothing of the output is read; draws until the terminal is full
     stopped, fg     wait until the job has stopped; continue it
     hangup          the terminal goes away; the last step
 
@@ -124,8 +126,8 @@ def be_shell(main, side, command, orders, reports):
     if job == 0:
         os.setpgid(0, 0)
         os.tcsetpgrp(side, os.getpid())
-        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        for sig in (signal.SIGTTOU, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(sig, signal.SIG_DFL)
         for fd in (0, 1, 2):
             os.dup2(side, fd)
         os.execvp(command[0], command)
@@ -161,6 +163,7 @@ class Terminal:
             be_shell(self.main, self.side, command, orders, reports)
         os.close(reports)
         self.screen = Screen(rows, columns)
+        self.deaf = None
         self.report = self.outside = ""  # of the shell; on the terminal beside the screen
         self.pump(lambda: "\n" in self.report, "the start")
         job, self.report = self.report.split("\n", 1)
@@ -172,19 +175,30 @@ class Terminal:
         decode = codecs.getincrementaldecoder("ascii")().decode
         while not until():
             left = end - time.monotonic()
-            files = [file for file in (self.main, self.reports) if file is not None]
-            ready = select.select(files, [], [], max(left, 0))[0]
-            if not ready or re.match(r"status|signal", self.report):
+            files = [file for file in (self.main, self.reports) if file is not None and file != self.deaf]
+            ready = select.select(files, [], [], min(max(left, 0), 0.1))[0]
+            if left < 0 or re.match(r"status|signal", self.report):
                 sys.exit(f"in vain: {what}\n{self.screen.text()}\n{self.outside}{self.report}")
             if self.main in ready:
                 text = decode(os.read(self.main, 65536))
                 self.outside += self.screen.write(text)
-            else:
+            elif ready:
                 self.report += os.read(self.reports, 100).decode()
 
     def is_idle(self):
         """The screen is complete."""
         return self.main is None or not select.select([self.main], [], [], 0.03)[0]
+
+    def fill(self):
+        self.deaf = self.main
+        kept, before = self.kept(), -1
+        while kept == 0 or kept != before:
+            os.write(self.main, b"\x0c" * 8)  # each draws the whole screen again
+            time.sleep(0.2)
+            kept, before = self.kept(), kept
+
+    def kept(self):
+        return struct.unpack("i", fcntl.ioctl(self.main, termios.FIONREAD, bytes(4)))[0]
 
     def step(self, step):
         name, _, arg = step.partition(":")
@@ -205,6 +219,10 @@ class Terminal:
             os.kill(int(pid or self.job), getattr(signal, "SIG" + which))
         elif name == "show":
             print(screen.text())
+        elif name == "until":
+            self.pump(lambda: os.path.exists(arg) and os.path.getsize(arg) > 0, step)
+        elif name == "deaf":
+            self.fill()
         elif name == "stopped":
             self.pump(lambda: "\n" in self.report, step)
             assert self.report == "stopped\n", self.report
@@ -224,7 +242,8 @@ class Terminal:
         self.pump(lambda: "\n" in self.report, "the end")
         while not self.is_idle():
             self.outside += self.screen.write(os.read(self.main, 65536).decode())
-        assert self.main is None or self.screen.entered == self.screen.left, "the screen was not left"
+        gone = self.main is None or self.deaf is not None
+        assert gone or self.screen.entered == self.screen.left, "the screen was not left"
         print(self.outside.replace("\r", ""), self.report, sep="", end="")
         if self.screen.colours:
             print("colours")

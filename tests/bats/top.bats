@@ -167,14 +167,72 @@ sorted() {
 		"cputrack: cannot use --top: there is no terminal" ]
 }
 
-@test "it ends when its terminal goes, also if SIGHUP is ignored" {
-	top_of_cpus "signal 1" 24 80 wait:rows hangup -- -c page-faults 0.2
-	terminal 24 80 wait:rows hangup -- sh -c 'trap "" HUP; exec cpustat --top --shared -c page-faults 0.2'
-	[[ $output == *"status 0"* ]]
-	# as where the reader of a table has gone
+@test "when its terminal goes, it ends as by SIGHUP, also if that is ignored, without a message" {
+	local trap tool
 	for trap in "trap '' HUP" :; do
-		terminal 24 80 wait:rows hangup -- sh -c "$trap; exec cputrack --top -T 0.2 -c page-faults -p $$"
-		[[ $output == *"signal 13"* ]]
+		for tool in "cpustat --top --shared -c page-faults 0.2" \
+			"cputrack --engine=auto --top -T 0.2 -c page-faults -p $$" \
+			"cputrack --engine=ptrace --top -T 0.2 -c page-faults -p $$"; do
+			terminal 24 80 wait:rows hangup -- sh -c "$trap; exec $tool 2>'$T/err'"
+			[[ $output == *"signal 1"* ]]
+			[ ! -s "$T/err" ]
+		done
+	done
+}
+
+@test "a stopped terminal, or one that takes nothing: the first signal ends it" {
+	local step tool
+	need cpu
+	start sleeper cat
+	for step in 'type:\x13' deaf; do
+		for tool in "cpustat --top --shared" "cputrack --engine=auto --top -p ${PIDS[sleeper]} -T" \
+			"cputrack --engine=ptrace --top -p ${PIDS[sleeper]} -T"; do
+			# shellcheck disable=SC2086 # words
+			terminal 24 80 wait:rows "$step" kill:TERM -- $tool 0.05
+			[ "$status" -eq 0 ]
+			[[ $output == *"signal 15"* || $output == *"status 0"* ]]
+		done
+	done
+	eventually untraced "${PIDS[sleeper]}"
+	hang_up sleeper
+	finish sleeper
+	[ "$status" -eq 0 ]
+	# it does not begin on a stopped terminal
+	terminal 24 80 -- sh -c 'python3 -c "import termios; termios.tcflow(1, termios.TCOOFF)"
+		cpustat --top --shared -c page-faults 0.01 1 2>"$0"; status=$?
+		python3 -c "import termios; termios.tcflow(1, termios.TCOON)"; exit $status' "$T/err"
+	[[ $output == *"status 2"* ]]
+	[ "$(cat "$T/err")" = "cpustat: cannot use --top: the output of the terminal is stopped; ^Q continues it" ]
+}
+
+@test "each signal that can be caught restores the terminal" {
+	local signal
+	need cpu
+	ulimit -c 0
+	for signal in HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF IO SYS; do
+		[[ $signal != @(ILL|TRAP|ABRT|BUS|FPE|SEGV) ]] || ! grep -q __asan_init "$CPC_BUILD/cpustat" || continue
+		top_of_cpus "signal $(kill -l $signal)" 24 80 wait:rows kill:$signal -- -c page-faults 0.2
+	done
+	start sleeper cat
+	for signal in USR1 SEGV ALRM; do
+		grep -q __asan_init "$CPC_BUILD/cputrack" && break
+		terminal 24 80 wait:rows kill:$signal -- cputrack --top -T 0.2 -c page-faults -p "${PIDS[sleeper]}"
+		[[ $output == *"signal $(kill -l $signal)"* ]]
+		[ "$status" -eq 0 ]
+	done
+	terminal 24 80 wait:rows kill:QUIT -- cputrack --top -T 0.2 -c page-faults -p "${PIDS[sleeper]}"
+	[[ $output == *"status 0"* ]]
+	eventually untraced "${PIDS[sleeper]}"
+}
+
+@test "a window of any size" {
+	local size
+	for size in 32768,80 80,32768 65535,40 3,65535; do
+		top_of_cpus "status 0" 24 80 wait:rows size:$size next type:q -- -c page-faults 0.05
+	done
+	for size in "32768 80" "24 32768"; do
+		# shellcheck disable=SC2086 # words
+		top_of_cpus "status 0" $size wait:rows type:q -- -c page-faults 0.05
 	done
 }
 

@@ -5,6 +5,8 @@
  */
 #include "flusher.h"
 
+#include "../../base/backlog.h"
+#include "../../base/say.h"
 #include "../../base/util.h"
 
 #define FLUSH_NS 20000000 /* how long a row may wait to be written */
@@ -39,6 +41,17 @@ bool flusher_flush(struct flusher *flusher)
 	return check(flusher, output_flush(flusher->output));
 }
 
+/* Offers the rows to a reader that pauses, or writes new ones. */
+static bool offer(struct flusher *flusher, unsigned *wait_ms)
+{
+	bool ok = flusher->unflushed ? flusher_flush(flusher)
+				     : check(flusher, output_flush(flusher->output));
+
+	if (output_is_behind(flusher->output))
+		*wait_ms = BACKLOG_MS;
+	return ok;
+}
+
 bool flusher_idle(struct flusher *flusher, bool watch, unsigned *wait_ms)
 {
 	int64_t wait = flusher->flushed_ns + FLUSH_NS - now_ns();
@@ -54,7 +67,7 @@ bool flusher_idle(struct flusher *flusher, bool watch, unsigned *wait_ms)
 	if (watch && flusher->has_reader)
 		*wait_ms = READER_MS;
 	/* A failing write shows that the reader has gone. */
-	if (flusher->unflushed)
-		return flusher_flush(flusher);
+	if (flusher->unflushed || output_is_behind(flusher->output))
+		return offer(flusher, wait_ms);
 	return *wait_ms == 0 || check(flusher, output_poll(flusher->output));
 }

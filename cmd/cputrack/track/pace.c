@@ -5,6 +5,8 @@
  */
 #include "pace.h"
 
+#include "../../base/backlog.h"
+#include "../../base/say.h"
 #include "../../base/util.h"
 #include "../../program/top/top.h"
 
@@ -43,6 +45,17 @@ static void stop_with_command(struct engine *engine)
 		pace_stop(engine);
 }
 
+/* If the terminal has gone, tracking ends as without a reader. */
+static void look_at_screen(struct engine *engine)
+{
+	const struct command *command = engine->track->command;
+	enum top_result result = top_act();
+
+	engine->track->hung_up |= result == TOP_GONE;
+	if (result == TOP_QUIT || (result == TOP_GONE && (command == NULL || command->left)))
+		pace_stop(engine);
+}
+
 uint_t pace_sooner(uint_t a, uint_t b)
 {
 	return a == 0 || (b != 0 && b < a) ? b : a;
@@ -59,8 +72,9 @@ uint_t pace_idle(struct engine *engine)
 
 	stop_with_command(engine);
 	due = begin_or_end(engine);
-	if (!top_act())
-		pace_stop(engine);
+	if (!say_push())
+		due = pace_sooner(due, BACKLOG_MS);
+	look_at_screen(engine);
 	if (top_active())
 		due = pace_sooner(due, TOP_ACT_MS);
 	if (engine->suspend && engine->ops->stopped(engine)) {

@@ -52,6 +52,7 @@ struct track {
 	struct row tick;		   /* the members that all its rows have in common */
 	volatile sig_atomic_t last_sample; /* detached LWPs get a tick row */
 	bool ending;			   /* all further rows have the time of the last sample */
+	bool hung_up;			   /* the terminal of the screen has gone */
 	bool ever_on;			   /* some LWP had its counters on */
 	uint64_t val[RUN_MAX_EVENTS];	   /* of the current row */
 	size_t nleft;			   /* programs that were not followed, */

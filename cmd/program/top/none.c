@@ -19,9 +19,14 @@ int top_keys_fd(void)
 	return -1;
 }
 
-bool top_act(void)
+enum top_result top_act(void)
 {
-	return true;
+	return TOP_GOES_ON;
+}
+
+bool top_is_behind(void)
+{
+	return false;
 }
 
 bool top_active(void)

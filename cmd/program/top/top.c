@@ -8,10 +8,13 @@
 #include "../../base/say.h"
 #include "../../base/util.h"
 #include "layout.h"
+#include "terminal.h"
 #include "view.h"
 
 #include <curses.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +24,10 @@
 
 enum { STATUS_LINE, TITLE_LINE, TOTAL_LINE, FIRST_LINE };
 
+/* The largest screen: ncurses crashes beyond 32767, and each line takes memory. */
+#define MAX_LINES 1000
+#define MAX_COLUMNS 1000
+
 enum look { PLAIN, TITLE, SORTED, TOTAL };
 
 struct top {
@@ -28,8 +35,10 @@ struct top {
 	struct style style;
 	FILE *file, *keys;
 	SCREEN *screen;
+	struct terminal terminal;
 	bool has_keys, colours, help;
-	struct sigaction stop, resize; /* the handlers before those of ncurses */
+	bool stale;		       /* the screen does not show the last interval */
+	struct sigaction stop, resize; /* the handlers before ours */
 	sigset_t mask;		       /* the signal mask before */
 	struct view view;
 	struct layout layout;
@@ -167,22 +176,12 @@ static void draw_help(const struct top *t)
 	mvaddstr(y, 0, "h ?    this help; any key ends it");
 }
 
-/* Lets in signals that end the program: the write blocks if the user has stopped the output. */
-static void write_screen(void)
-{
-	sigset_t set, old;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_UNBLOCK, &set, &old);
-	refresh();
-	sigprocmask(SIG_SETMASK, &old, NULL);
-}
-
+/* Draws nothing while the terminal is behind: top_act() will. */
 static void draw(struct top *t)
 {
+	t->stale = !terminal_show(&t->terminal);
+	if (t->stale)
+		return;
 	erase();
 	if (t->help)
 		draw_help(t);
@@ -190,7 +189,8 @@ static void draw(struct top *t)
 		mvaddnstr(STATUS_LINE, 0, "The first interval is not over.", COLS);
 	else
 		draw_rows(t);
-	write_screen();
+	refresh();
+	terminal_show(&t->terminal);
 }
 
 /* ---- keys ------------------------------------------------------------------------------ */
@@ -251,35 +251,64 @@ static bool act_on_key(struct top *t, int key)
 	return true;
 }
 
+static int smaller(int a, int b)
+{
+	return a < b ? a : b;
+}
+
 /* Adapts the screen to the size of the terminal.  False: it has not changed. */
 static bool fit_screen(const struct top *t)
 {
 	struct winsize size = {0};
+	int nrows, ncols;
 
-	if (ioctl(fileno(t->file), TIOCGWINSZ, &size) == -1 || size.ws_row == 0 ||
-	    size.ws_col == 0 || !is_term_resized(size.ws_row, size.ws_col))
+	if (ioctl(fileno(t->file), TIOCGWINSZ, &size) == -1 || size.ws_row == 0 || size.ws_col == 0)
 		return false;
-	resizeterm(size.ws_row, size.ws_col);
+	nrows = smaller(size.ws_row, MAX_LINES);
+	ncols = smaller(size.ws_col, MAX_COLUMNS);
+	if (!is_term_resized(nrows, ncols))
+		return false;
+	resizeterm(nrows, ncols);
 	clearok(curscr, TRUE);
 	return true;
 }
 
-bool top_act(void)
+static volatile sig_atomic_t must_stop; /* ^Z */
+
+static void on_stop(int sig)
+{
+	must_stop = sig == SIGTSTP;
+}
+
+enum top_result top_act(void)
 {
 	struct top *t = current;
 	bool changed, goes_on = true;
 	int key;
 
 	if (t == NULL)
-		return true;
-	changed = fit_screen(t);
+		return TOP_GOES_ON;
+	if (terminal_is_gone(&t->terminal))
+		return TOP_GONE;
+	if (must_stop) {
+		must_stop = 0;
+		top_suspend();
+		raise(SIGSTOP);
+		top_resume();
+	}
+	changed = fit_screen(t) || t->stale;
 	while (goes_on && (key = getch()) != ERR) {
 		goes_on = act_on_key(t, key);
 		changed = true;
 	}
 	if (changed)
 		draw(t);
-	return goes_on;
+	return goes_on ? TOP_GOES_ON : TOP_QUIT;
+}
+
+bool top_is_behind(void)
+{
+	return current != NULL && (current->stale || !terminal_show(&current->terminal));
 }
 
 bool top_active(void)
@@ -321,16 +350,25 @@ static FILE *open_keys(struct top *t)
 	return fd != -1 ? fdopen(fd, "r") : NULL;
 }
 
-/* Blocks ^Z except where the program waits: the handler of ncurses draws. */
-static void hold_stop(struct top *t)
+static void on_resize(int sig)
 {
+	(void)sig; /* it ends a wait, and top_act() looks at the size */
+}
+
+/* ncurses installs no handlers where there are some.  ^Z comes only where the program waits. */
+static void catch_signals(struct top *t)
+{
+	const struct sigaction stop = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
+	const struct sigaction resize = {.sa_handler = on_resize, .sa_flags = SA_RESTART};
 	sigset_t set;
 
+	sigaction(SIGWINCH, &resize, &t->resize);
 	sigaction(SIGTSTP, NULL, &t->stop);
-	sigaction(SIGWINCH, NULL, &t->resize);
 	sigemptyset(&set);
-	if (t->stop.sa_handler == SIG_DFL)
+	if (t->stop.sa_handler == SIG_DFL) {
+		sigaction(SIGTSTP, &stop, NULL);
 		sigaddset(&set, SIGTSTP);
+	}
 	sigprocmask(SIG_BLOCK, &set, &t->mask);
 }
 
@@ -341,24 +379,52 @@ static void close_screen(void)
 	if (t == NULL)
 		return;
 	endwin();
+	terminal_leave(&t->terminal);
 	current = NULL;
 	sigaction(SIGTSTP, &t->stop, NULL);
 	sigaction(SIGWINCH, &t->resize, NULL);
 	sigprocmask(SIG_SETMASK, &t->mask, NULL);
-	say_hold(false);
 	delscreen(t->screen);
+	terminal_close(&t->terminal);
 	fclose(t->keys);
+	say_hold(false);
+}
+
+static struct {
+	char text[100];
+	size_t n;
+} leave; /* the text that ends the screen */
+
+static int add_to_leave(int c)
+{
+	if (leave.n < sizeof(leave.text))
+		leave.text[leave.n++] = (char)c;
+	return c;
+}
+
+static void find_leave(void)
+{
+	const char *const texts[] = {exit_attribute_mode, orig_pair, keypad_local, cursor_normal,
+				     exit_ca_mode};
+
+	leave.n = 0;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		if (texts[i] != NULL)
+			tputs(texts[i], 1, add_to_leave);
+	}
 }
 
 static void open_screen(struct top *t)
 {
 	static bool registered;
 
-	hold_stop(t);
+	catch_signals(t);
+	use_env(FALSE); /* fit_screen() sets the size */
 	t->keys = open_keys(t);
-	t->screen = t->keys != NULL ? newterm(NULL, t->file, t->keys) : NULL;
+	if (t->keys != NULL && terminal_open(&t->terminal, fileno(t->file)))
+		t->screen = newterm(NULL, t->terminal.drawing, t->keys);
 	if (t->screen == NULL)
-		die("cannot use --top: the terminal cannot be opened");
+		die("cannot use --top: the terminal cannot be opened: %s", strerror(errno));
 	current = t;
 	if (!registered)
 		atexit(close_screen); /* for die() */
@@ -371,19 +437,25 @@ static void open_screen(struct top *t)
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
 	start_colours(t);
+	find_leave();
+	terminal_begin(&t->terminal, leave.text, leave.n);
 	fit_screen(t);
 }
 
 void top_suspend(void)
 {
-	if (current != NULL)
-		endwin();
+	if (current == NULL)
+		return;
+	endwin();
+	terminal_leave(&current->terminal);
 }
 
 void top_resume(void)
 {
-	if (current != NULL)
-		draw(current);
+	if (current == NULL)
+		return;
+	terminal_enter(&current->terminal);
+	draw(current);
 }
 
 /* Can the terminal do what the screen requires? */
@@ -416,6 +488,10 @@ bool top_possible(const char *path)
 	if (possible && !can_draw(fd)) {
 		say("cannot use --top: TERM='%s' is unknown, or lacks capabilities",
 		    getenv("TERM") != NULL ? getenv("TERM") : "");
+		possible = false;
+	}
+	if (possible && poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, 0) == 0) {
+		say("cannot use --top: the output of the terminal is stopped; ^Q continues it");
 		possible = false;
 	}
 	if (path != NULL && fd != -1)
@@ -484,4 +560,5 @@ static struct sink *top_open(FILE *file, const struct style *style)
 	return &t->sink;
 }
 
-const struct format top_format = {.name = "top", .open = top_open, .comm = true, .whole = true};
+const struct format top_format = {
+	.name = "top", .open = top_open, .comm = true, .whole = true, .screen = true};

@@ -27,8 +27,13 @@ bool top_possible(const char *path);
 /* The descriptor to wait on for keys; -1: there is no screen, or it has no keys. */
 int top_keys_fd(void);
 
-/* Acts on keys, and on a new size of the terminal.  False: the user asked for the end. */
-bool top_act(void);
+enum top_result { TOP_GOES_ON, TOP_QUIT, TOP_GONE };
+
+/* Acts on keys, ^Z and a new size of the terminal.  TOP_GONE: the terminal was closed. */
+enum top_result top_act(void);
+
+/* Has the terminal not taken all of the screen yet?  Then call top_act() again soon. */
+bool top_is_behind(void);
 
 /* Is there a screen? */
 bool top_active(void);

@@ -130,7 +130,7 @@ static bool start_tracking(struct session *s)
 	return false;
 }
 
-/* Notes how the command ended.  Of several runs, report_failures() reports it. */
+/* Notes how the command ended.  If means are printed, report_failures() reports it. */
 static void note_end(struct session *s, int wstatus)
 {
 	struct ends *ends = &s->ends[s->side];
@@ -138,7 +138,7 @@ static void note_end(struct session *s, int wstatus)
 	s->interrupted = WIFSIGNALED(wstatus) && WTERMSIG(wstatus) == SIGINT;
 	if (WIFSIGNALED(wstatus))
 		signals_ended_command();
-	if (s->cfg->repeat == 0 || s->interrupted)
+	if (!s->cfg->common.output.stats || s->interrupted)
 		s->status = command_status(wstatus);
 	else if (!s->cut)
 		ends_note(ends, wstatus);
@@ -181,7 +181,7 @@ static void track_once(struct session *s, struct run *run)
 	engine->waiting = false; /* nothing is left to count */
 	s->cut = cfg->repeat > 0 && s->command.cut;
 	/* A record has the status of each run: wait for it if an exec ended the tracking. */
-	waited = cfg->repeat > 0 && !s->cut && !run->ended;
+	waited = cfg->common.output.stats && !s->cut && !run->ended;
 	if (waited)
 		wait_for_end(s, run);
 	track_end(&s->track, engine->lost, s->cut);
@@ -301,7 +301,7 @@ static void track_pairs(struct session *s, struct output *output, int *error)
 	}
 }
 
-/* Reports commands that failed in some of several runs. */
+/* Reports commands that failed in some run of which means are printed. */
 static void report_failures(struct session *s)
 {
 	const bool compared = s->cfg->second != NULL || s->cfg->common.output.compare != NULL;

@@ -89,11 +89,12 @@ bool ends_report(const struct ends *ends, const char *whose)
 	if (ends->failed == 0)
 		return false;
 	if (WIFSIGNALED(ends->wstatus))
-		say("%s failed in %u of %u runs: %ssignal %d, %s", whose, ends->failed, ends->n,
-		    first, WTERMSIG(ends->wstatus), strsignal(WTERMSIG(ends->wstatus)));
+		say("%s failed in %u of %u run%s: %ssignal %d, %s", whose, ends->failed, ends->n,
+		    ends->n == 1 ? "" : "s", first, WTERMSIG(ends->wstatus),
+		    strsignal(WTERMSIG(ends->wstatus)));
 	else
-		say("%s failed in %u of %u runs: %sexit status %d", whose, ends->failed, ends->n,
-		    first, WEXITSTATUS(ends->wstatus));
+		say("%s failed in %u of %u run%s: %sexit status %d", whose, ends->failed, ends->n,
+		    ends->n == 1 ? "" : "s", first, WEXITSTATUS(ends->wstatus));
 	return true;
 }
 

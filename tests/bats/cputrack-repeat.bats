@@ -156,6 +156,10 @@ statuses() {
 		[ "$stderr" = "$new" ]
 		[[ $(line_of page-faults) == "5 "* ]]
 	done
+	# one new run
+	go -4 cputrack --compare="$T/good" -c page-faults sh -c 'exit 3'
+	[ "$stderr" = "cputrack: the command 'sh' failed in 1 of 1 run: exit status 3" ]
+	go -4 cputrack --compare="$T/good" -N 1 -T 0.02 -c page-faults sh -c 'sleep 0.1; exit 3'
 	# the record of it, as the new runs, as the old ones, and as both
 	go -4 "$CPC_BUILD/cputrack" -I "$R" --compare="$T/good"
 	[ "$stderr" = "cputrack: the command of '$R' failed in 4 of 5 runs: exit status 7" ]
@@ -172,7 +176,7 @@ statuses() {
 	# shellcheck disable=SC2016 # for the inner shell
 	go -137 cputrack -O "$T/one" -o "$ROWS" -c page-faults sh -c 'kill -KILL $$'
 	go -4 "$CPC_BUILD/cputrack" -I "$T/good" --compare="$T/one"
-	[ "$stderr" = "cputrack: the command of '$T/one' failed in 1 of 1 runs: signal 9, Killed" ]
+	[ "$stderr" = "cputrack: the command of '$T/one' failed in 1 of 1 run: signal 9, Killed" ]
 	# old records do not have the status; rows keep it
 	sed -i 's/^\({"kind":"end".*\),"status":[0-9]*/\1/' "$R"
 	go -0 "$CPC_BUILD/cputrack" -I "$R" --compare="$T/good"

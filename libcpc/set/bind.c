@@ -351,6 +351,22 @@ static int make_known(cpc_set_t *set, struct cpci_link *link, const struct contr
 	return 0;
 }
 
+/* Has the kernel set the probes of functions in the memory of the target? */
+static int check_installed(const cpc_set_t *set, struct cpci_target target,
+			   const struct cpci_symbol_addr *at, struct cpci_diag *diag)
+{
+	const char *name, *why;
+	int i = target.tid != -1 ? cpci_symbols_check(set->plan, at, target.tid, &name, &why) : -1;
+
+	if (i == -1)
+		return 0;
+	return cpci_diag(
+		diag, ESTALE, CPC_RESOURCE_UNAVAIL,
+		"cannot count '%s': the process has mapped the code of '%s' %s, where the kernel sets no "
+		"probes",
+		set->plan->req[set->plan->ref[i].req].name, name, why);
+}
+
 /*
  * Binds a set completely or not at all: the new counters are opened and the CPU is claimed
  * before the set's, and the LWP's, old counters are released, so that a refusal changes
@@ -378,6 +394,10 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 	if (open_beside(set, target, bound, &opening, fd, &bad, &ended) == -1)
 		return ended ? cpci_diag(diag, ESRCH, 0, "the LWP has ended")
 			     : cpci_explain_plan(diag, errno, set->plan, bad, target);
+	if (check_installed(set, target, hold->bp, diag) == -1) {
+		cpci_group_close(set->plan, fd);
+		return -1;
+	}
 	if (set->plan->nbuffered > 0)
 		hold->pcbuf = cpci_pcbuf_open(set->plan, fd, false, diag);
 	if ((set->plan->nbuffered > 0 && hold->pcbuf == NULL) ||

@@ -58,3 +58,13 @@ int cpc_set_holds(cpc_t *cpc, const cpc_set_t *set, hrtime_t now)
 		return cpci_errno(EINVAL);
 	return cpci_epoch_check(&set->epoch, now);
 }
+
+const char *cpc_set_unprobed(cpc_t *cpc, const cpc_set_t *set, pid_t pid, const char **why)
+{
+	const char *name;
+
+	if (set->cpc != cpc || set->bound == CPCI_UNBOUND ||
+	    cpci_symbols_check(set->plan, set->bp, pid, &name, why) == -1)
+		return NULL;
+	return name;
+}

@@ -67,6 +67,12 @@ int cpc_buf_fill(cpc_t *cpc, cpc_buf_t *buf, const cpc_set_t *set, const uint64_
  */
 int cpc_set_holds(cpc_t *cpc, const cpc_set_t *set, hrtime_t now);
 
+/*
+ * Finds a file in which a bound set counts functions, and that a process has mapped without the
+ * probes of the kernel.  Returns its path, and a phrase about how it is mapped; NULL: no such file.
+ */
+const char *cpc_set_unprobed(cpc_t *cpc, const cpc_set_t *set, pid_t pid, const char **why);
+
 /* What cpc_disable() and cpc_enable() pass to pctx_request(3CPC) in an LWP without a set. */
 #define CPC_REQUEST_DISABLE 0x63706300
 #define CPC_REQUEST_ENABLE 0x63706301

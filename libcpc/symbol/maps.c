@@ -20,16 +20,18 @@ bool cpci_maps_parse(char *line, struct cpci_mapping *m)
 {
 	unsigned major, minor;
 	int path = 0;
-	char exec;
+	char write, exec, shared;
 
 	*m = (struct cpci_mapping){.path = ""};
 	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*2c%c%*c %" SCNx64 " %x:%x %" SCNu64 " %n",
-		   &m->start, &m->end, &exec, &m->offset, &major, &minor, &m->file.ino,
-		   &path) != 7 ||
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*c%c%c%c %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &m->start, &m->end, &write, &exec, &shared, &m->offset, &major, &minor,
+		   &m->file.ino, &path) != 9 ||
 	    m->end <= m->start)
 		return false;
+	m->write = write == 'w';
 	m->exec = exec == 'x';
+	m->shared = shared == 's';
 	m->file.dev = makedev(major, minor);
 	m->path = line + path;
 	return true;

@@ -18,7 +18,7 @@ struct cpci_file_id {
 struct cpci_mapping {
 	uint64_t start, end, offset;
 	struct cpci_file_id file;
-	bool exec;
+	bool exec, write, shared;
 	const char *path; /* "": none */
 };
 

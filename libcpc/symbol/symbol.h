@@ -28,6 +28,13 @@ int cpci_symbols_find(struct cpci_symfiles *files, const struct cpci_plan *plan,
 		      struct cpci_symbol_addr *at, uint_t *missing, struct cpci_diag *diag);
 
 /*
+ * Finds a uprobe that was opened, but that the kernel has not set in the process of thread `tid`.
+ * Returns its term, with the name of the file or function and a phrase about the memory; -1: none.
+ */
+int cpci_symbols_check(const struct cpci_plan *plan, const struct cpci_symbol_addr *at, pid_t tid,
+		       const char **name, const char **why);
+
+/*
  * Finds the name most similar to the symbol of a term.  Searches its file if the term has a path
  * (see cpci_symbols_in_files()), else the program and libraries of the process of thread `tid`.
  * False: none.

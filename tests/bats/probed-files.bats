@@ -14,6 +14,14 @@ setup() {
 	need uprobe
 }
 
+teardown() {
+	common_teardown
+	for mounted in "$T/merged" "$T/rest"; do
+		mountpoint -q "$mounted" && umount "$mounted"
+	done
+	true
+}
+
 # An event: calls of a function.
 f() {
 	printf 'uprobe/func=%s/' "$1"
@@ -100,11 +108,11 @@ writable() {
 	refused "'$T/symbols' has writable code" "$(f "$T/symbols:called")" "$T/symbols" 40
 }
 
-# elsewhere TEXT COMMAND...: 5 short runs in the kernel, of a program that may have another file.
+# elsewhere COUNTS COMMAND...: 3 short runs in the kernel, of a program that may have another file.
 elsewhere() {
 	local want=$1 round
 	shift
-	for round in 1 2 3 4 5; do
+	for round in 1 2 3; do
 		echo "round $round"
 		track -fe -T 0 --total -c "$(f "$T/probed:called")" "$@"
 		total=$(awk '/ total / { $1 = $2 = $3 = $4 = ""; print }' "$ROWS" | xargs)
@@ -143,4 +151,73 @@ elsewhere() {
 	elsewhere "0 # incomplete" "${other[@]}"
 	elsewhere "0 # incomplete" "${root[@]}"
 	elsewhere 20 unshare -m "$T/probed" 20
+}
+
+# attached EVENT COMMAND...: what cputrack reports that attaches to a command which says "ready" and
+# waits; ATTACHED is run meanwhile.
+attached() {
+	local event=$1
+	shift
+	start prog "$@"
+	eventually said prog ready
+	${ATTACHED-:}
+	start ct cputrack -v -T 0 -c "$event" -p "${PIDS[prog]}"
+	eventually grep -q init_lwp "$T/ct.out"
+	tell prog g
+	finish prog
+	[ "$status" -eq 0 ]
+	finish ct
+}
+
+# not_probed PATH HOW EVENT COMMAND...: by the current engine.
+not_probed() {
+	local path=$1 how=$2
+	shift 2
+	attached "$@"
+	[ "$status" -eq 1 ]
+	grep -q "has mapped the code of '$path' $how, where the kernel sets no probes" "$T/ct.err"
+	[ "$(wc -l <"$T/ct.err")" -eq 1 ]
+	grep -qE ' exit +[-0] # incomplete$' "$T/ct.out"
+}
+
+@test "attached: code that is mapped shared or writable is reported, other code is counted" {
+	need attach
+	program=$WORK/map-code
+	for engine in auto ptrace; do
+		use_engine "$engine"
+		for kind in private changed; do
+			attached "$(f "$program:hit")" "$program" "$kind" 30
+			[ "$status" -eq 0 ]
+			[ "$(table "$T/ct.out" | awk '$3 == "exit" { print $4 }')" = 30 ]
+		done
+		not_probed "$program" "as shared memory (MAP_SHARED)" "$(f "$program:hit")" "$program" shared 30
+		not_probed "$program" "as writable code" "$(f "$program:hit")" "$program" writable 30
+	done
+}
+
+change_program() {
+	touch "$program"
+}
+
+@test "attached: a program that overlayfs has copied since its start is reported" {
+	need attach
+	need_root
+	mkdir "$T/lower" "$T/rest" "$T/merged"
+	cp "$WORK/libsymbols.so" "$T/lower"
+	cp "$WORK/symbols" "$T/lower/auto"
+	cp "$WORK/symbols" "$T/lower/ptrace"
+	mount -t tmpfs none "$T/rest" || skip "nothing can be mounted here"
+	mkdir "$T/rest/upper" "$T/rest/work"
+	mount -t overlay -o "lowerdir=$T/lower,upperdir=$T/rest/upper,workdir=$T/rest/work" none "$T/merged" ||
+		skip "no overlayfs can be mounted here"
+	for engine in auto ptrace; do
+		use_engine "$engine"
+		program=$T/merged/$engine
+		ATTACHED=
+		attached "$(f "$program:called")" "$program" -w 30
+		[ "$(table "$T/ct.out" | awk '$3 == "exit" { print $4 }')" = 30 ]
+		ATTACHED=change_program
+		not_probed "$program" "as it was before a change (overlayfs has copied the file)" \
+			"$(f "$program:called")" "$program" -w 30
+	done
 }

@@ -5,6 +5,7 @@
  */
 #include "probed.h"
 
+#include "../../../libcpc/set/counter.h"
 #include "../../base/say.h"
 #include "../../base/util.h"
 
@@ -237,6 +238,17 @@ bool probed_check(struct probed *probed, const struct lwps_record *record)
 		file->other = true;
 	}
 	return same;
+}
+
+bool probed_is_set(cpc_t *cpc, const cpc_set_t *set, pid_t pid)
+{
+	const char *why, *path = cpc_set_unprobed(cpc, set, pid, &why);
+
+	if (path != NULL)
+		say("process %d has mapped the code of '%s' %s, where the kernel sets no probes: "
+		    "calls are not counted",
+		    (int)pid, path, why);
+	return path == NULL;
 }
 
 /* Has overlayfs copied the file?  A write or chmod(2) does so; processes then map the copy. */

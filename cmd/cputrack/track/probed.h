@@ -49,6 +49,9 @@ const char *probed_differs(const struct probed *probed, pid_t pid);
  */
 bool probed_check(struct probed *probed, const struct lwps_record *record);
 
+/* Reports code of the process in which the kernel has set no probe of a bound set.  False: some. */
+bool probed_is_set(cpc_t *cpc, const cpc_set_t *set, pid_t pid);
+
 /* Reports the files that were changed or replaced since the start.  False: no file was. */
 bool probed_report_changed(struct probed *probed);
 

@@ -187,10 +187,18 @@ static void read_counts(struct records *records, struct track_event *event)
 
 /* ---- births ------------------------------------------------------------------------------ */
 
-/* Does a new program see the same files as we?  Calls in other files are not counted. */
+/* Are calls of functions counted in a new program, or in a process that we attach to? */
 static unsigned check_files(struct records *records, const struct lwps_record *record)
 {
-	if (records->probed->n == 0 || probed_check(records->probed, record))
+	bool good;
+
+	if (records->probed->n == 0)
+		return 0;
+	good = probed_check(records->probed, record);
+	for (size_t i = 0; record->event == LWPS_ATTACH && i < records->engine->grp->n; i++)
+		good &= probed_is_set(records->engine->cpc, records->set[i].cpus->bound,
+				      record->tgid);
+	if (good)
 		return 0;
 	records->engine->lost = true;
 	return TRACK_PROC_FLAWED;

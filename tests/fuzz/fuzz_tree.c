@@ -138,16 +138,16 @@ void lwps_close(struct lwps *lwps)
 
 /* ---- in place of those of the libraries and of cputrack; see --wrap of ld(1) ------------ */
 
-int __wrap_cpc_set_holds(cpc_t *cpc, const cpc_set_t *set, hrtime_t now);
+bool __wrap_percpu_holds(const struct percpu *cpus, cpc_t *cpc, hrtime_t now);
 void __wrap_say(const char *fmt, ...);
 struct sink *__wrap_output_sink(struct output *output);
 bool __wrap_output_has_reader(const struct output *output);
 int __wrap_output_flush(struct output *output);
 void __wrap_pid_read_comm(pid_t tid, char comm[COMM_SIZE]);
 
-int __wrap_cpc_set_holds(cpc_t *cpc, const cpc_set_t *set, hrtime_t now)
+bool __wrap_percpu_holds(const struct percpu *cpus, cpc_t *cpc, hrtime_t now)
 {
-	(void)cpc, (void)set, (void)now;
+	(void)cpus, (void)cpc, (void)now;
 	return !kernel.invalid;
 }
 

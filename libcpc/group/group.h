@@ -170,7 +170,7 @@ void cpci_group_unmap(const struct cpci_plan *plan, void **page); /* NULL: nothi
 /* Does a refused term exclude an earlier one, independently of all others? */
 bool cpci_group_conflict(const struct cpci_plan *plan, struct cpci_target target,
 			 struct cpci_term_ref bad, struct cpci_term_ref *other);
-/* How many counters of the core PMU a set can have at once, found by trying. */
+/* How many counters of the core PMU a set can have at once, on any kind of core: by trying. */
 uint_t cpci_group_capacity(void);
 /* Can the counter of that number count instructions, and so most events?  True if unknown. */
 bool cpci_group_slot_is_general(uint_t slot);

@@ -5,7 +5,7 @@
 # hybrid.sh - two kinds of cores: vm -d cortex-a53,cortex-a57.
 #
 # The CPUs share a clock, of which the emulator makes the counts.  So what the other CPU does meanwhile, such
-# as its ticks, is counted, too: up to 1 %.
+# as its ticks, is counted, too: some percent.  Nothing is counted less, or twice.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 # shellcheck disable=SC2016 # for awk and another shell
 . ./check.sh
@@ -20,11 +20,13 @@ bares() {
 		$4 == "exit" && $2 in bare {
 			text = ""
 			for (i = 5; i <= NF; i++)
-				text = text (i > 5 ? "+" : "") ($i >= 1000000 && $i < 1010000 ? 1 : $i)
+				text = text (i > 5 ? "+" : "") ($i >= 1000000 && $i < 1300000 ? 1 : $i)
 			printf "%s ", text
 		}' "$out"
 }
 
+run cputrack -h
+check "the counters of each kind" grep -q 'slots: pic0 to pic6$' "$out"
 for e in ptrace kernel; do
 	run taskset -c 0 cputrack --engine=$e -fe -T 0 -c $kinds sh -c "$twice"
 	same "$e: both kinds on CPU 0" "$status $(bares)" "3 1+0 1+0 "
@@ -52,7 +54,7 @@ for e in ptrace kernel; do
 	rm in
 	same "$e: an LWP that moves: status" "$status" 0
 	check "$e: an LWP that moves: the sum is that of both kinds" awk '$3 == "exit" && !/incomplete/ {
-		good = $4 == $5 + $6 && $5 > 10000 && $5 < 200000 && $6 >= 2000000 && $6 < 2020000
+		good = $4 == $5 + $6 && $5 > 10000 && $5 < 200000 && $6 >= 2000000 && $6 < 2600000
 	} END { exit !good }' "$out"
 done
 for keys in "cpustat -A command -c $generic 2 1" "cputrack --all --by=command -c $generic --for 2"; do
@@ -66,6 +68,6 @@ for keys in "cpustat -A command -c $generic 2 1" "cputrack --all --by=command -c
 	wait
 	same "$keys" "$status $(awk '$2 == "bare" && !/incomplete/ {
 		for (i = 3; $i !~ /^[0-9]*$/; i++) ;
-		print ($i >= 2000000 && $i < 2020000 ? "both" : $i) }' "$out")" "0 both"
+		print ($i >= 2000000 && $i < 2600000 ? "both" : $i) }' "$out")" "0 both"
 done
 finish

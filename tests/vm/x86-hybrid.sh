@@ -18,14 +18,18 @@ for e; do
 	run cputrack --engine=$e -c L1-dcache-loads $walk
 	same "$e: a cache event" "$status $(counts exit)" "0 300"
 	# More events than cpu_atom has counters.
-	run cputrack --engine=$e --split -T 0.1 \
-		-c branches,branch-misses,cache-references,cache-misses,bus-cycles,0x4c4,0x8c4 \
+	many=branches,branch-misses,cache-references,cache-misses,bus-cycles,0x4c4,0x8c4
+	run cputrack --engine=$e -c $many true
+	reports "$e: too many for one kind" 1 "'0x8c4' together with the other events: the PMU has too few counters"
+	run cputrack --engine=$e --split -T 0.1 -c $many \
 		drive -m 0,1,2,3 -r 100 -s 2000 0xc4:40
 	same "$e: turns" "$status" 0
 	same "$e: turns: no count is incomplete" "$(grep -c incomplete "$out" "$err")" "$out:0
 $err:0"
 done
 divided
+run cputrack -h
+check "as many counters as the smaller kind has" grep -q 'slots: pic0 to pic8$' "$out"
 run drive-cpus instructions 0 1 2 3
 same "sets of CPUs" "$(grep -c 'counts on it 1; 1000' "$out")" 8
 run drive-overflows 1000 100000 100 1 cpu_core/event=0xc0/

@@ -8,6 +8,7 @@
  */
 #include "chld.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -112,11 +113,13 @@ void pctxi_chld_mask(int how, sigset_t *old)
 	pthread_sigmask(how, &set, old);
 }
 
-void pctxi_chld_wait(const struct pctxi_loop *loop, const struct timespec *timeout)
+int pctxi_chld_wait(const struct pctxi_loop *loop, const struct timespec *timeout)
 {
 	const sigset_t set = only_chld();
 	siginfo_t info;
 
-	if (sigtimedwait(&set, &info, timeout) != -1)
-		pctxi_chld_pass_on(loop, &info);
+	if (sigtimedwait(&set, &info, timeout) == -1)
+		return errno == EINTR || errno == EAGAIN ? 0 : -1;
+	pctxi_chld_pass_on(loop, &info);
+	return 0;
 }

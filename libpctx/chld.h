@@ -20,7 +20,7 @@ void pctxi_chld_catch_end(void);
 /* Blocks or unblocks SIGCHLD (SIG_BLOCK, SIG_UNBLOCK) in the calling thread. */
 void pctxi_chld_mask(int how, sigset_t *old);
 /* Waits for a blocked SIGCHLD, and passes it on to the other loops.  `timeout` NULL: none. */
-void pctxi_chld_wait(const struct pctxi_loop *loop, const struct timespec *timeout);
+int pctxi_chld_wait(const struct pctxi_loop *loop, const struct timespec *timeout);
 
 /*
  * Sends a SIGCHLD that the thread of `loop` took to the threads of the other loops, because

@@ -262,7 +262,8 @@ void pctx_terminate(pctx_t *pctx)
 	if (pctx->loop->terminate)
 		return;
 	pctx->loop->terminate = 1;
-	syscall(SYS_tgkill, getpid(), pctx->loop->owner, SIGCHLD);
+	if (syscall(SYS_tgkill, getpid(), pctx->loop->owner, SIGCHLD) == -1)
+		kill(getpid(), SIGCHLD);
 	errno = saved;
 }
 

@@ -6,6 +6,7 @@
 #include "dispatch.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -59,8 +60,11 @@ static bool tick_if_due(struct pctxi_loop *loop)
 	return loop->samples_left == 0 || --loop->samples_left > 0;
 }
 
-/* Sleeps until a report may have come, or a tick or the idle handler is due. */
-static void nap(struct pctxi_loop *loop)
+/*
+ * Sleeps until a report may have come, or a tick or the idle handler is due.  -1 and errno: that is
+ * impossible.
+ */
+static int nap(struct pctxi_loop *loop)
 {
 	const struct pctxi_handlers *h = &loop->root->handlers;
 	int64_t left = loop->interval_ns != 0 ? loop->next_tick_ns - pctxi_now_ns() : INT64_MAX;
@@ -72,10 +76,10 @@ static void nap(struct pctxi_loop *loop)
 	if (!LIST_EMPTY(&loop->early) && left > EARLY_NAP_NS)
 		left = EARLY_NAP_NS;
 	if (left <= 0)
-		return;
+		return 0;
 	ts.tv_sec = left / PCTXI_NSEC;
 	ts.tv_nsec = left % PCTXI_NSEC;
-	pctxi_chld_wait(loop, left != INT64_MAX ? &ts : NULL);
+	return pctxi_chld_wait(loop, left != INT64_MAX ? &ts : NULL);
 }
 
 /* A process that is followed, or has not been detached yet; or NULL. */
@@ -154,9 +158,8 @@ static int run_loop(struct pctxi_loop *loop)
 		free_detached(loop);
 		if (find_controlled(loop) == NULL && !any_unassigned(loop))
 			return 0;
-		if (got == -1)
+		if (got == -1 || nap(loop) == -1)
 			return -1;
-		nap(loop);
 	}
 	return 0;
 }
@@ -164,48 +167,65 @@ static int run_loop(struct pctxi_loop *loop)
 int pctxi_loop_run(struct pctxi_loop *loop)
 {
 	sigset_t old;
-	int rc;
+	int rc, err;
 
 	pctxi_chld_mask(SIG_BLOCK, &old);
 	loop->running = true;
 	loop->next_tick_ns = pctxi_now_ns() + loop->interval_ns;
 	rc = run_loop(loop);
+	err = errno;
+	loop->lost = rc == -1;
 	loop->running = false;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (rc == -1) {
 		const struct pctx *lost = find_controlled(loop);
 
-		pctxi_error(loop->root->handlers.errfn, PCTXI_FN_RUN, "lost control of process %d",
-			    (int)(lost != NULL ? lost : loop->root)->pid);
+		pctxi_error(loop->root->handlers.errfn, PCTXI_FN_RUN,
+			    "lost control of process %d%s%s",
+			    (int)(lost != NULL ? lost : loop->root)->pid, err != ECHILD ? ": " : "",
+			    err != ECHILD ? strerror(err) : "");
 		errno = ECHILD;
 	}
 	return rc;
 }
 
-/* The root is an ordinary child by now.  The idle handler is called as before. */
+/* What waitpid(2) has said about the root, which is an ordinary child by now. */
+static void note_root(struct pctx *root, int status)
+{
+	bool paused;
+
+	if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
+		paused = WIFSTOPPED(status) && !pctxi_detach_stranger(root->pid, status);
+		root->state = paused ? PCTXI_PROC_PAUSED : PCTXI_PROC_DETACHED;
+	} else {
+		root->state = PCTXI_PROC_ENDED;
+		root->status = status;
+	}
+}
+
+/*
+ * The idle handler is called as before.  After control was lost, some LWPs may still be traced:
+ * they are detached when they stop.
+ */
 int pctxi_loop_wait(struct pctxi_loop *loop)
 {
 	struct pctx *root = loop->root;
+	int status, flags = WUNTRACED | WCONTINUED | WNOHANG | (loop->lost ? __WALL : 0);
 	sigset_t old;
-	bool paused;
-	int status;
 	pid_t pid;
 
 	pctxi_chld_mask(SIG_BLOCK, &old);
 	loop->interval_ns = 0;
 	while (root->state != PCTXI_PROC_ENDED) {
-		pid = waitpid(root->pid, &status, WUNTRACED | WCONTINUED | WNOHANG);
+		pid = waitpid(loop->lost ? -1 : root->pid, &status, flags);
 		if (pid == -1 && errno != EINTR)
 			break;
-		if (pid != root->pid) {
-			nap(loop);
-		} else if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
-			paused = WIFSTOPPED(status) && !pctxi_detach_stranger(pid, status);
-			root->state = paused ? PCTXI_PROC_PAUSED : PCTXI_PROC_DETACHED;
-		} else {
-			root->state = PCTXI_PROC_ENDED;
-			root->status = status;
-		}
+		if (pid == root->pid)
+			note_root(root, status);
+		else if (pid > 0 && WIFSTOPPED(status))
+			pctxi_detach_stranger(pid, status);
+		else if (pid <= 0 && nap(loop) == -1)
+			flags &= ~WNOHANG; /* sleep there instead */
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return root->state == PCTXI_PROC_ENDED ? 0 : -1;

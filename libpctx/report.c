@@ -41,6 +41,7 @@ static void report_ending(struct pctxi_loop *loop, const siginfo_t *info)
 int pctxi_report_next(struct pctxi_loop *loop, struct pctxi_report *report, int flags)
 {
 	siginfo_t info;
+	pid_t taken;
 
 	for (;;) {
 		info.si_pid = 0;
@@ -55,8 +56,12 @@ int pctxi_report_next(struct pctxi_loop *loop, struct pctxi_report *report, int 
 		report_ending(loop, &info);
 		if (can_skip_wait(loop, &info))
 			report->status = PCTXI_STOPPED(info.si_status);
-		else if (waitpid(info.si_pid, &report->status, PCTXI_WAIT_FLAGS | WNOHANG) <= 0)
+		else if ((taken = waitpid(info.si_pid, &report->status,
+					  PCTXI_WAIT_FLAGS | WNOHANG)) <= 0) {
+			if (taken == -1 && errno != ECHILD && errno != EINTR)
+				return -1;
 			continue; /* killed in its stop: that is reported next */
+		}
 		return 1;
 	}
 }

@@ -180,8 +180,9 @@ static int read_errno(int fd)
 	return n == sizeof(err) ? err : 0;
 }
 
-/* Lets the seized child run up to its exec.  false: it exited before. */
-static bool run_to_exec(pid_t pid)
+/* Lets the seized child run up to its exec: 1; 0: it exited before; -1 and errno: no wait is
+ * possible. */
+static int run_to_exec(pid_t pid)
 {
 	struct pctxi_stop stop;
 	int status;
@@ -190,13 +191,13 @@ static bool run_to_exec(pid_t pid)
 		if (waitpid(pid, &status, __WALL) == -1) {
 			if (errno == EINTR)
 				continue;
-			return false;
+			return -1;
 		}
 		stop = pctxi_stop_decode(status);
 		if (stop.kind == PCTXI_STOP_EXEC)
-			return true;
+			return 1;
 		if (stop.kind == PCTXI_STOP_DEATH)
-			return false;
+			return 0;
 		/* These fail if the child was killed: the next waitpid() reports that. */
 		if (stop.kind == PCTXI_STOP_GROUP)
 			ptrace(PTRACE_LISTEN, pid, NULL, NULL);
@@ -251,8 +252,17 @@ static int start_seized(const struct program *program, pid_t pid, int *go, int f
 		run_to_exec(pid); /* until it exits */
 		return pctxi_errno(err);
 	}
-	if (run_to_exec(pid))
+	switch (run_to_exec(pid)) {
+	case 1:
 		return 0;
+	case -1:
+		cannot_call(program, "wait4(2)");
+		err = errno;
+		kill(pid, SIGKILL);
+		return pctxi_errno(err);
+	default:
+		break;
+	}
 	err = read_errno(fail);
 	return err != 0 ? cannot_execute(program, err) : killed_early(program);
 }

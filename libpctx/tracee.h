@@ -151,6 +151,7 @@ struct pctxi_loop {
 	size_t nreports, max_reports;
 	struct sigaction old_chld; /* the action of SIGCHLD before the loop */
 	bool running;
+	bool lost; /* no report can be taken any more */
 	volatile sig_atomic_t terminate;
 	int64_t interval_ns; /* 0: no ticks */
 	int64_t next_tick_ns;

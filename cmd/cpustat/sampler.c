@@ -84,8 +84,8 @@ static bool was_signalled(void)
 	return caught != 0;
 }
 
-/* Our signals are unblocked only during waits. */
-static void catch_signals(struct sampler *s)
+/* Our signals are unblocked only during waits.  False and errno: we cannot handle them. */
+static bool catch_signals(struct sampler *s)
 {
 	struct sigaction sa = {.sa_handler = catch}, old;
 
@@ -96,12 +96,14 @@ static void catch_signals(struct sampler *s)
 		    old.sa_handler == SIG_IGN)
 			continue;
 		sigaddset(&s->ours, signals[i]);
-		sigaction(signals[i], &sa, NULL);
+		if (sigaction(signals[i], &sa, NULL) == -1)
+			return false;
 	}
 	backlog_on_signals(was_signalled);
 	sigprocmask(SIG_BLOCK, &s->ours, &s->open);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		sigdelset(&s->open, signals[i]);
+	return true;
 }
 
 /* A signal ends the run after a last sample. */
@@ -362,9 +364,9 @@ int sampler_run(const struct sampler_config *config, cpc_t *cpc, struct setgrp *
 	s.turn = xcalloc(grp->n, sizeof(*s.turn));
 	for (size_t k = 0; k < grp->n; k++)
 		s.turn[k].total = xcpc_buf_create(cpc, grp->set[k].set);
-	catch_signals(&s);
-
-	if (config->delay_ns == 0 || wait_until(&s, now_ns() + config->delay_ns))
+	if (!catch_signals(&s))
+		fail(&s, "cannot handle signals");
+	else if (config->delay_ns == 0 || wait_until(&s, now_ns() + config->delay_ns))
 		sample_sets(&s);
 	if (s.started && !s.lost)
 		put_totals(&s);

@@ -85,6 +85,7 @@ static int cannot_start(void)
 	case EMFILE:
 	case ENFILE:
 	case EINTR:
+	case ENOSYS:
 		return STATUS_FAILED;
 	default:
 		return STATUS_CANNOT_EXECUTE;
@@ -145,12 +146,18 @@ static void note_end(struct session *s, int wstatus)
 }
 
 /* Waits for the end of the command, if there is one. */
-static void wait_for_end(struct session *s, struct run *run)
+static void wait_for_end(struct session *s, struct run *run, bool has_failed)
 {
 	int wstatus;
 
-	if (s->cfg->command == NULL || s->engine->ops->wait(s->engine, &wstatus) == -1)
+	if (s->cfg->command == NULL)
 		return;
+	if (s->engine->ops->wait(s->engine, &wstatus) == -1) {
+		if (!has_failed) /* else a message gave the reason */
+			say("cannot wait for the end of the command: %s", strerror(errno));
+		s->engine->lost = true;
+		return;
+	}
 	note_end(s, wstatus);
 	run->ended = true;
 	run->status = wstatus;
@@ -164,7 +171,12 @@ static void track_once(struct session *s, struct run *run)
 	bool waited;
 	int rc;
 
-	signals_catch(engine);
+	if (!signals_catch(engine)) {
+		say("cannot handle signals: %s", strerror(errno));
+		s->status = STATUS_FAILED;
+		signals_forget();
+		return;
+	}
 	/* There may have been a signal since the last run. */
 	if ((cfg->repeat > 0 && signals_got() != 0) || !start_tracking(s)) {
 		signals_forget();
@@ -183,11 +195,11 @@ static void track_once(struct session *s, struct run *run)
 	/* A record has the status of each run: wait for it if an exec ended the tracking. */
 	waited = cfg->common.output.stats && !s->cut && !run->ended;
 	if (waited)
-		wait_for_end(s, run);
+		wait_for_end(s, run, rc == -1);
 	track_end(&s->track, engine->lost, s->cut);
 	s->complete += !s->cut && !s->warm_up;
 	if (!waited)
-		wait_for_end(s, run);
+		wait_for_end(s, run, rc == -1);
 	signals_forget();
 	engine->ops->release(engine);
 	if (cfg->engine.start_off && !s->track.ever_on)

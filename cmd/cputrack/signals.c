@@ -45,9 +45,10 @@ static void pass_on(const struct command *command, int sig)
 {
 	const int pidfd = atomic_load(&command_fd);
 
-	if (pidfd != -1)
-		syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
-	else if (!command->reaped)
+	if (pidfd != -1 &&
+	    (syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0) == 0 || errno == ESRCH))
+		return;
+	if (!command->reaped)
 		kill(command->pid, sig);
 }
 
@@ -132,7 +133,7 @@ const char *signals_name(int sig)
 	return caught[i].name;
 }
 
-void signals_catch(struct engine *engine)
+bool signals_catch(struct engine *engine)
 {
 	const struct command *command = engine->track->command;
 	const struct sigaction tstp = {
@@ -154,14 +155,17 @@ void signals_catch(struct engine *engine)
 		 * An ignored signal stays ignored, also for the command, as nohup(1) expects.  But
 		 * a script's shell ignores SIGINT for all commands that it starts with &.
 		 */
-		if (sigaction(sig, NULL, &old) == 0 &&
-		    (old.sa_handler != SIG_IGN || (command == NULL && sig == SIGINT)))
-			sigaction(sig, &act, NULL);
+		if (sigaction(sig, NULL, &old) == -1)
+			return false;
+		if ((old.sa_handler != SIG_IGN || (command == NULL && sig == SIGINT)) &&
+		    sigaction(sig, &act, NULL) == -1)
+			return false;
 	}
 	if (sigaction(SIGTSTP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
 		sigaction(SIGTSTP, &tstp, NULL);
 		sigaction(SIGCONT, &tstp, NULL);
 	}
+	return true;
 }
 
 void signals_act(void)

@@ -13,8 +13,9 @@ struct engine;
 /*
  * Installs the handlers.  They pass signals on to the command while it runs; otherwise a signal
  * stops the tracking.  Until signals_act() signals are only kept.
+ * False and errno: that is impossible.
  */
-void signals_catch(struct engine *engine);
+bool signals_catch(struct engine *engine);
 
 /* Signals act from now on, also one that came before.  The command is our child. */
 void signals_act(void);

@@ -12,18 +12,54 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 
+#define CALL(name)                \
+	{                         \
+#name, SYS_##name \
+	}
+
 static const struct {
 	const char *name;
 	int number;
 } calls[] =
 	{
-		{"bpf", SYS_bpf},
-		{"perf_event_open", SYS_perf_event_open},
+		CALL(bpf),
+		CALL(clock_nanosleep),
+		CALL(close),
+		CALL(epoll_ctl),
+		CALL(epoll_pwait),
+		CALL(eventfd2),
+		CALL(fcntl),
+		CALL(futex),
+		CALL(getdents64),
+		CALL(ioctl),
+		CALL(kill),
+		CALL(lseek),
+		CALL(mmap),
+		CALL(munmap),
+		CALL(openat),
+		CALL(perf_event_open),
 		{"pidfd_open", 434},
-		{"process_vm_readv", SYS_process_vm_readv},
-		{"ptrace", SYS_ptrace},
-		{"sched_getaffinity", SYS_sched_getaffinity},
-		{"sched_setaffinity", SYS_sched_setaffinity},
+		{"pidfd_send_signal", 424},
+		CALL(pipe2),
+		CALL(ppoll),
+		CALL(prctl),
+		CALL(pread64),
+		CALL(process_vm_readv),
+		CALL(ptrace),
+		CALL(read),
+		CALL(rt_sigaction),
+		CALL(rt_sigprocmask),
+		CALL(rt_sigtimedwait),
+		CALL(sched_getaffinity),
+		CALL(sched_setaffinity),
+		CALL(sched_yield),
+		CALL(sigaltstack),
+		CALL(tgkill),
+		CALL(timerfd_create),
+		CALL(timerfd_settime),
+		CALL(wait4),
+		CALL(waitid),
+		CALL(write),
 },
   errors[] = {{"EPERM", EPERM}, {"EACCES", EACCES}, {"ENOSYS", ENOSYS}};
 

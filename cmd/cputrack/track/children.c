@@ -6,6 +6,7 @@
 #include "children.h"
 #include "../../../libpctx/untraced.h"
 
+#include <errno.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -41,13 +42,13 @@ void children_hold(sigset_t *mask)
 	pthread_sigmask(SIG_BLOCK, &held, mask);
 }
 
-void children_sleep(struct pollfd *fds, nfds_t n, unsigned ms, const sigset_t *mask)
+int children_sleep(struct pollfd *fds, nfds_t n, unsigned ms, const sigset_t *mask)
 {
 	const struct timespec time = {ms / 1000, ms % 1000 * 1000000L};
 	sigset_t awake = *mask;
 
 	sigdelset(&awake, SIGCHLD);
-	ppoll(fds, n, ms == 0 ? NULL : &time, &awake);
+	return ppoll(fds, n, ms == 0 ? NULL : &time, &awake) == -1 && errno != EINTR ? -1 : 0;
 }
 
 void children_look(struct children *children, pid_t command)
@@ -55,17 +56,23 @@ void children_look(struct children *children, pid_t command)
 	const int flags = WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL;
 	siginfo_t info = {0};
 	int wstatus;
+	pid_t pid;
 
 	if (!changed)
 		return;
 	changed = 0;
 	while (waitid(P_ALL, 0, &info, flags) == 0 && info.si_pid != 0) {
-		if (info.si_code == CLD_TRAPPED)
-			pctx_spawn_wait(info.si_pid, &wstatus, 0);
-		else if (info.si_code == CLD_STOPPED)
+		if (info.si_code == CLD_STOPPED)
 			return;
-		else if (waitpid(info.si_pid, &wstatus, WNOHANG | __WALL) == command &&
-			 info.si_pid == command) {
+		if (info.si_code == CLD_TRAPPED) {
+			pctx_spawn_wait(info.si_pid, &wstatus, 0);
+			info.si_pid = 0;
+			continue;
+		}
+		pid = waitpid(info.si_pid, &wstatus, WNOHANG | __WALL);
+		if (pid == -1)
+			return; /* it is impossible: the wait for the command reports the reason */
+		if (pid == info.si_pid && pid == command) {
 			children->ended = true;
 			children->wstatus = wstatus;
 		}

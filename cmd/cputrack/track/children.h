@@ -26,9 +26,10 @@ void children_leave(const struct children *children);
 /*
  * Blocks SIGCHLD and SIGTSTP, except in children_sleep().  So a signal that arrives between a check
  * and the sleep ends the sleep.  `mask`: the signals that were blocked before.  `ms` 0: no limit.
+ * children_sleep() returns -1 and errno if no sleep is possible.
  */
 void children_hold(sigset_t *mask);
-void children_sleep(struct pollfd *fds, nfds_t n, unsigned ms, const sigset_t *mask);
+int children_sleep(struct pollfd *fds, nfds_t n, unsigned ms, const sigset_t *mask);
 
 /*
  * After a SIGCHLD: detaches from children that stopped because they made us their tracer, and waits

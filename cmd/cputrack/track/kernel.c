@@ -222,6 +222,7 @@ static int run(struct engine *engine)
 			       {.fd = k->wake, .events = POLLIN}};
 	sigset_t mask;
 	uint_t wait_ms;
+	int rc = 0;
 
 	children_hold(&mask);
 	k->tick_ns = now_ns() + engine->config.interval_ms * MS;
@@ -243,15 +244,19 @@ static int run(struct engine *engine)
 		wait_ms = pace_sooner(wait_ms, lwps_timeout(k->records.lwps));
 		wait_ms = pace_sooner(wait_ms, LOOK_NS / MS);
 		/* Do not sleep if the last record has been taken: no other will wake us. */
-		if (!k->stop && (has_choice(k) || lwps_live(k->records.lwps) > 0))
-			children_sleep(fds, 2, wait_ms, &mask);
+		if (!k->stop && (has_choice(k) || lwps_live(k->records.lwps) > 0) &&
+		    children_sleep(fds, 2, wait_ms, &mask) == -1) {
+			say("cannot wait for the next event: %s", strerror(errno));
+			rc = -1;
+			break;
+		}
 	}
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	flush(k);
 	records_read(&k->records);
 	records_detach(&k->records);
 	engine->lost |= records_lack(&k->records);
-	return 0;
+	return rc;
 }
 
 static void stop(struct engine *engine)
@@ -404,7 +409,8 @@ static int wait_for(struct engine *engine, int *wstatus)
 	       waitid(P_PID, (id_t)k->pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
 	       info.si_pid == 0) {
 		children_look(&k->children, k->pid);
-		children_sleep(NULL, 0, pace_idle(engine), &mask);
+		if (children_sleep(NULL, 0, pace_idle(engine), &mask) == -1)
+			break;
 	}
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	*wstatus = k->children.wstatus;

@@ -203,8 +203,11 @@ static int refuse(const struct cpci_lookup *look, const struct cpci_found *found
 			 other);
 }
 
-/* Finds out whether the kernel can probe an instruction.  NULL: no memory, or it is unreadable. */
-static struct cpci_verdict *judge(const struct cpci_lookup *look, struct cpci_symfile *file, int fd)
+/*
+ * Finds out whether the kernel can probe an instruction: an answer of cpci_verdict; -1 and errno:
+ * it cannot be read, or there is no memory.
+ */
+static int judge(const struct cpci_lookup *look, struct cpci_symfile *file, int fd)
 {
 	const struct perf_event_attr attr = cpci_term_event(look->term, look->at);
 	struct cpci_verdict *verdict;
@@ -212,24 +215,27 @@ static struct cpci_verdict *judge(const struct cpci_lookup *look, struct cpci_sy
 	enum verdict answer;
 	int err = 0;
 
+	errno = EIO;
 	if (pread(fd, insn, sizeof(insn), (off_t)look->at->offset) <= 0)
-		return NULL;
+		return -1;
 	answer = decode(insn, file->elf.width);
 	if (answer == UNKNOWN)
 		err = try_probe(&attr, fd, look->at->offset);
+	if (err != 0 && err != CPCI_ENOTSUPP && err != EINVAL && err != EOPNOTSUPP &&
+	    err != ENOEXEC)
+		return CPCI_PROBEABLE; /* unknown: opening the event itself reports the error */
 	verdict = calloc(1, sizeof(*verdict));
 	if (verdict == NULL)
-		return NULL;
+		return -1;
 	verdict->offset = look->at->offset;
 	if (answer == WRONG)
 		verdict->answer = CPCI_MISSTEPPED;
-	else if (answer == REFUSED || err == CPCI_ENOTSUPP || err == EINVAL || err == EOPNOTSUPP ||
-		 err == ENOEXEC)
+	else if (err == ENOEXEC)
+		verdict->answer = CPCI_NOEXEC;
+	else if (answer == REFUSED || err != 0)
 		verdict->answer = CPCI_NOT_PROBEABLE;
-	else /* opening the event itself reports other errors */
-		verdict->answer = CPCI_PROBEABLE;
 	LIST_INSERT_HEAD(&file->verdicts, verdict, link);
-	return verdict;
+	return (int)verdict->answer;
 }
 
 int cpci_function_check(const struct cpci_lookup *look, const struct cpci_found *found,
@@ -247,13 +253,20 @@ int cpci_function_check(const struct cpci_lookup *look, const struct cpci_found 
 		if (verdict->offset == look->at->offset)
 			break;
 	}
-	if (verdict == NULL)
-		verdict = judge(look, file, fd);
-	if (verdict == NULL)
-		return cpci_lookup_cannot_read(look, found->path, errno != 0 ? errno : EIO);
-	if (verdict->answer == CPCI_NOT_PROBEABLE)
+	switch (verdict != NULL ? (int)verdict->answer : judge(look, file, fd)) {
+	case -1:
+		return cpci_lookup_cannot_read(look, found->path, errno);
+	case CPCI_NOT_PROBEABLE:
 		return refuse(look, found, fd, "cannot probe");
-	if (verdict->answer == CPCI_MISSTEPPED)
+	case CPCI_MISSTEPPED:
 		return refuse(look, found, fd, "would wrongly execute");
-	return 1;
+	case CPCI_NOEXEC:
+		return cpci_diag(
+			look->diag, EACCES, CPC_RESOURCE_UNAVAIL,
+			"cannot count '%s': '%s' is on a file system that is mounted noexec, "
+			"where the kernel does not check whether it can probe an instruction",
+			look->req->name, found->path);
+	default:
+		return 1;
+	}
 }

@@ -12,7 +12,7 @@
 /* Can the kernel probe an instruction? */
 struct cpci_verdict {
 	uint64_t offset;
-	enum { CPCI_PROBEABLE, CPCI_NOT_PROBEABLE, CPCI_MISSTEPPED } answer;
+	enum { CPCI_PROBEABLE, CPCI_NOT_PROBEABLE, CPCI_MISSTEPPED, CPCI_NOEXEC } answer;
 	LIST_ENTRY(cpci_verdict) link;
 };
 

@@ -85,6 +85,17 @@ refused() {
 	refused "the kernel cannot probe" "$(f "$program:f_locked")" "$program"
 }
 
+@test "functions of a file system that is mounted noexec are refused if the kernel must check them" {
+	need_root
+	mkdir "$T/rest"
+	mount -t tmpfs -o noexec none "$T/rest" || skip "nothing can be mounted here"
+	cp "$WORK/first-insns" "$T/rest"
+	for name in $("$WORK/first-insns" -r | grep locked); do
+		go -1 cputrack -c "$(f "$T/rest/first-insns:$name")" true
+		[[ $stderr == *": '$T/rest/first-insns' is on a file system that is mounted noexec, where the kernel does not check whether it can probe an instruction" ]]
+	done
+}
+
 # writable FILE: sets the flag PF_W of its segment of code.
 writable() {
 	python3 - "$1" <<-'END'

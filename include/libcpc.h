@@ -335,7 +335,8 @@ int cpc_set_resolve(cpc_t *cpc, cpc_set_t *set);
  * request.  `address` is the address that a bound set counts; 0: not found yet.  For a uprobe
  * with a file, `symbol` is "file:symbol".  If the file is a path, `address` is the offset in the
  * file.  If it is a name without a path, `address` is CPC_NOT_MAPPED until the process has mapped
- * that file, which it may do later.
+ * that file, which it may do later.  After a function of a bound set come the clones that are
+ * counted with it, by their own names.
  */
 #define CPC_NOT_MAPPED UINT64_MAX
 typedef void(cpc_walk_symbols_fn)(void *arg, int index, const char *symbol, uint64_t address);

@@ -26,7 +26,8 @@ struct lwps {
 	struct lwps_line *lines; /* of the slots */
 	uint64_t *recycled;	 /* released slots, from recycle_head to recycle_tail */
 	struct lwps_cpu *cpus;
-	int function[LWPS_MAX_COLUMNS]; /* LWPS_FUNCTION: links of on_function(); else 0 */
+	unsigned nplaces;
+	int *place; /* links of on_function() to the places of functions; 0: none */
 };
 
 static int64_t now_ns(void)
@@ -120,7 +121,10 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 	    find_events(lwps))
 		goto failed;
 	what = "attaching to functions";
-	if (programs_add_functions(lwps->skel, config, lwps->function))
+	for (unsigned i = 0; i < config->ncolumns; i++)
+		lwps->nplaces += config->column[i].nplaces;
+	lwps->place = calloc(lwps->nplaces + 1, sizeof(*lwps->place));
+	if (!lwps->place || programs_add_functions(lwps->skel, config, lwps->place))
 		goto failed;
 	what = "running a program";
 	if ((!lwps->skel->rodata->initial || config->select == LWPS_SELECT_CGROUP ||
@@ -149,10 +153,11 @@ void lwps_close(struct lwps *lwps)
 {
 	if (!lwps)
 		return;
-	for (unsigned i = 0; i < LWPS_MAX_COLUMNS; i++) {
-		if (lwps->function[i] > 0)
-			close(lwps->function[i]);
+	for (unsigned i = 0; lwps->place && i < lwps->nplaces; i++) {
+		if (lwps->place[i] > 0)
+			close(lwps->place[i]);
 	}
+	free(lwps->place);
 	if (lwps->skel)
 		unmap_memory(lwps);
 	count__destroy(lwps->skel);

@@ -38,10 +38,11 @@ struct lwps_column {
 	/*
 	 * LWPS_CPU, LWPS_SOFTWARE: perf events by CPU number, -1: no such CPU.  They are pinned, so
 	 * that an event which another program displaces reads as an error.  LWPS_FUNCTION: the perf
-	 * event of a uprobe, on any one CPU.
+	 * events of uprobes, one per place of the function, each on any one CPU.
 	 */
 	const int *fd;
-	unsigned turn; /* it counts during this turn; the first is 0 */
+	unsigned nplaces; /* of the function */
+	unsigned turn;	  /* it counts during this turn; the first is 0 */
 };
 
 struct lwps_config {

@@ -409,19 +409,18 @@ int programs_attach(struct count *skel)
 int programs_add_functions(const struct count *skel, const struct lwps_config *config, int *link)
 {
 	union bpf_attr attr;
-	unsigned i;
 
-	for (i = 0; i < config->ncolumns; i++) {
-		if (config->column[i].kind != LWPS_FUNCTION)
-			continue;
-		memset(&attr, 0, sizeof(attr));
-		attr.link_create.prog_fd = (uint32_t)skel->progs.on_function.prog_fd;
-		attr.link_create.target_fd = (uint32_t)*config->column[i].fd;
-		attr.link_create.attach_type = BPF_PERF_EVENT;
-		attr.link_create.perf_event.bpf_cookie = i;
-		link[i] = skel_sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
-		if (link[i] < 0)
-			return -1;
+	for (unsigned i = 0; i < config->ncolumns; i++) {
+		for (unsigned n = 0; n < config->column[i].nplaces; n++) {
+			memset(&attr, 0, sizeof(attr));
+			attr.link_create.prog_fd = (uint32_t)skel->progs.on_function.prog_fd;
+			attr.link_create.target_fd = (uint32_t)config->column[i].fd[n];
+			attr.link_create.attach_type = BPF_PERF_EVENT;
+			attr.link_create.perf_event.bpf_cookie = i;
+			*link = skel_sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+			if (*link++ < 0)
+				return -1;
+		}
 	}
 	return 0;
 }

@@ -35,7 +35,7 @@ int programs_load(struct count *skel, const struct lwps_config *config);
 /* Attach to their tracepoints the programs that this kernel and run need.  -1: errno. */
 int programs_attach(struct count *skel);
 
-/* Attach a program to the functions of the columns; `link` by column.  -1: errno. */
+/* Attach a program to all places of the functions, in their order.  -1: errno. */
 int programs_add_functions(const struct count *skel, const struct lwps_config *config, int *link);
 
 /*

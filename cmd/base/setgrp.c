@@ -8,6 +8,7 @@
 #include "say.h"
 #include "util.h"
 
+#include <bsd/string.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -89,6 +90,53 @@ static void note_symbol(void *arg, int index, const char *symbol, uint64_t addre
 		set->file_symbols = true;
 	else
 		set->symbols = true;
+}
+
+/* A clone that was reported, and its event. */
+struct clone {
+	struct clone *next;
+	char *event, *name;
+};
+
+/* The clones of each function follow it in cpc_walk_symbols(3). */
+struct clones {
+	const struct setgrp_set *set;
+	int index;
+	char function[512];
+};
+
+static void note_clone(void *arg, int index, const char *symbol, uint64_t address)
+{
+	static struct clone *reported;
+	struct clones *clones = arg;
+	const size_t n = strlen(clones->function);
+	const char *event = clones->set->spec.req[index].event;
+	struct clone *clone = reported;
+
+	(void)address;
+	if (n == 0 || index != clones->index || strncmp(symbol, clones->function, n) != 0 ||
+	    symbol[n] != '.') {
+		strlcpy(clones->function, symbol, sizeof(clones->function));
+		clones->index = index;
+		return;
+	}
+	while (clone != NULL &&
+	       (strcmp(clone->event, event) != 0 || strcmp(clone->name, symbol) != 0))
+		clone = clone->next;
+	if (clone != NULL)
+		return;
+	clone = xcalloc(1, sizeof(*clone));
+	*clone = (struct clone){reported, xstrdup(event), xstrdup(symbol)};
+	reported = clone;
+	say("%s also counts '%s', a clone that the compiler made of the function", event, symbol);
+}
+
+void setgrp_report_clones(cpc_t *cpc, const struct setgrp_set *set, const cpc_set_t *bound)
+{
+	struct clones clones = {.set = set};
+
+	if (set->symbols || set->file_symbols)
+		cpc_walk_symbols(cpc, bound, &clones, note_clone);
 }
 
 /* Is it a name in C? */

@@ -51,6 +51,9 @@ int setgrp_add_spec(struct setgrp *grp, cpc_t *cpc, char *text, struct spec *spe
 /* Is it a symbol of a file, "/path:symbol", in all processes that map the file? */
 bool symbol_has_path(const char *symbol);
 
+/* Reports, once, which clones of functions a bound set counts with them. */
+void setgrp_report_clones(cpc_t *cpc, const struct setgrp_set *set, const cpc_set_t *bound);
+
 /* A ratio in the specs of the group; NULL: there is no such ratio. */
 const cpc_ratio_t *setgrp_ratio(const struct setgrp *grp, const char *name);
 

@@ -35,19 +35,29 @@ __attribute__((format(printf, 2, 3))) static int refuse(const struct parser *p, 
 	return -1;
 }
 
+/* As slashed_length(); `quotes`: not in double quotes.  0: a quote is missing. */
+static size_t find_last_slash(const char *s, bool quotes)
+{
+	bool quoted = false;
+	size_t n;
+
+	for (n = 1; s[n] != '\0'; n++) {
+		quoted ^= quotes && s[n] == '"';
+		if (!quoted && s[n] == '/' && (s[n + 1] == ',' || s[n + 1] == '\0'))
+			return n + 1;
+	}
+	return quoted ? 0 : n;
+}
+
 /*
  * The length of the part in slashes, as in "cpu/event=1,umask=2/" or
  * "uprobe/func=/bin/sh:main,ret/".  A comma or the end follows its last slash.
  */
 static size_t slashed_length(const char *s)
 {
-	size_t n;
+	size_t n = find_last_slash(s, true);
 
-	for (n = 1; s[n] != '\0'; n++) {
-		if (s[n] == '/' && (s[n + 1] == ',' || s[n + 1] == '\0'))
-			return n + 1;
-	}
-	return n;
+	return n != 0 ? n : find_last_slash(s, false);
 }
 
 /* A token ends at a comma, but not between slashes. */

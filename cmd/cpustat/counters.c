@@ -139,6 +139,7 @@ static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 			soaker_stop(cpu->soaker);
 		return bind_failed(c, cpu, k, error);
 	}
+	setgrp_report_clones(c->cpc, &c->grp->set[k], cpu->set[k].set);
 	if (cpu->state == CPU_LOST) {
 		say("cpu%d - counted again", cpu->id);
 		cpu->state = CPU_COUNTED;

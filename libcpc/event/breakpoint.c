@@ -32,20 +32,20 @@ struct fields {
 	uint64_t addr, len;
 	uint32_t access;
 	bool has_addr;
-	char symbol[CPCI_MAX_SYMBOL]; /* the symbol that addr is an offset from */
+	struct cpci_term term; /* the symbol that addr is an offset from */
 };
 
 /* Parses a number, or a symbol with or without an offset. */
 static const char *parse_addr(struct fields *f, char *value)
 {
 	f->has_addr = true;
-	f->symbol[0] = '\0';
+	f->term.symbol[0] = '\0';
 	f->addr = 0;
 	if (isdigit((unsigned char)*value))
 		return cpci_parse_number(value, &f->addr) ? NULL : "addr is not a number";
 	if (*value == '\0' || *value == '+')
 		return "addr is a number, or a symbol with or without +offset";
-	return cpci_event_symbol(value, f->symbol, &f->addr);
+	return cpci_event_symbol(value, &f->term, &f->addr);
 }
 
 /* Parses one "field=value", or the end (NULL).  Returns NULL, or the error. */
@@ -83,7 +83,7 @@ int cpci_event_breakpoint(const char *name, uint_t flags, struct cpci_event *eve
 	/* The kernel requires the size of a long for instructions. */
 	if (f.access == HW_BREAKPOINT_X)
 		f.len = sizeof(long);
-	else if (f.len == 0 && f.symbol[0] == '\0')
+	else if (f.len == 0 && f.term.symbol[0] == '\0')
 		f.len = 4;
 	rc = cpci_event_single(event,
 			       &(struct perf_event_attr){
@@ -93,7 +93,9 @@ int cpci_event_breakpoint(const char *name, uint_t flags, struct cpci_event *eve
 				       .bp_len = f.len,
 			       },
 			       flags, diag);
-	if (rc == 1)
-		strlcpy(event->term[0].symbol, f.symbol, sizeof(event->term[0].symbol));
+	if (rc == 1) {
+		strlcpy(event->term[0].symbol, f.term.symbol, sizeof(event->term[0].symbol));
+		event->term[0].exact = f.term.exact;
+	}
 	return rc;
 }

@@ -34,12 +34,15 @@ struct cpci_term {
 		char file[CPCI_MAX_SYMBOL];
 		char filter[CPCI_MAX_SYMBOL]; /* tracepoints: the filter, or "" */
 	};
-	uint_t site; /* uprobes of a probe with several sites: the number of the site */
+	bool exact;  /* the symbol itself, without its other versions and clones */
+	bool probe;  /* uprobes: it is a probe rather than a function */
+	uint_t site; /* uprobes: the number of the site, from 1; 0: there must be one only */
 };
 
-#define CPCI_MAX_SITES 16 /* of a probe in a file */
+#define CPCI_MAX_SITES 256  /* of a probe in a file */
+#define CPCI_MAX_ENTRIES 16 /* of a function in a file: its versions and clones */
 
-#define CPCI_MAX_TERMS 1024
+#define CPCI_MAX_TERMS 4096
 
 /* A resolved name: a sum and difference of terms, usually a single one. */
 struct cpci_event {
@@ -84,6 +87,11 @@ int cpci_event_add(struct cpci_event *event, const struct cpci_term *term, struc
 int cpci_event_single(struct cpci_event *event, const struct perf_event_attr *attr, uint_t flags,
 		      struct cpci_diag *diag);
 void cpci_event_free(struct cpci_event *event); /* frees the terms */
+/* How many sites of its function or probe can be counted. */
+static inline uint_t cpci_term_most_sites(const struct cpci_term *term)
+{
+	return term->probe ? CPCI_MAX_SITES : CPCI_MAX_ENTRIES;
+}
 
 /* ---- fields.c: parts of names, such as "kind/field=value,field/" --------------------- */
 
@@ -95,8 +103,11 @@ typedef const char *cpci_field_fn(void *arg, char *field, char *value);
 /* 1: all fields are parsed; 0: a name of another kind; -1: see `diag`. */
 int cpci_event_fields(const char *name, const char *kind, void *arg, cpci_field_fn *parse,
 		      struct cpci_diag *diag);
-/* Splits "symbol+offset", which is modified.  Returns NULL, or the error. */
-const char *cpci_event_symbol(char *text, char *symbol, uint64_t *offset);
+/*
+ * Splits "symbol+offset", which is modified; the symbol may be in double quotes.  Returns NULL, or
+ * the error.
+ */
+const char *cpci_event_symbol(char *text, struct cpci_term *term, uint64_t *offset);
 /*
  * Is `word`, of `n` bytes, a modifier that makes samples precise?  True: `diag` says that it
  * makes no sense for counts of `name`.
@@ -120,6 +131,21 @@ void cpci_sysfs_walk(void *arg, cpci_walk_fn *action);	    /* events of all othe
 void cpci_tracepoint_walk(void *arg, cpci_walk_fn *action); /* all tracepoints */
 /* Does restarting a set in a signal handler, or the return from it, hit this tracepoint? */
 bool cpci_tracepoint_is_own(const struct perf_event_attr *attr);
+
+/* ---- filter.c: fields and filters of tracepoints ------------------------------------- */
+
+/* Makes the path of a file of the tracepoint "system:event", below tracefs. */
+void cpci_tracepoint_path(const char *name, const char *file, char *path, size_t size);
+/* Lists the fields of a tracepoint, separated by commas, as far as they fit. */
+void cpci_tracepoint_fields(const char *name, char *fields, size_t size);
+
+/*
+ * What is wrong with a filter that the kernel does not accept, and at which byte?  NULL: unknown.
+ * `tracepoint`: "system:event".
+ */
+const char *cpci_filter_wrong(const char *tracepoint, const char *filter, size_t *at);
+/* Why would a filter that the kernel accepts never match?  NULL: it may match. */
+const char *cpci_filter_misleads(const char *tracepoint, const char *filter, size_t *at);
 
 /* ---- expr.c: expressions of definitions ------------------------------------------- */
 
@@ -240,8 +266,6 @@ bool cpci_tracepoint_meant(const char *word, char *name, size_t size);
 bool cpci_tracepoint_near(const char *word, char *name, size_t size);
 /* The name of the tracepoint of an attr.  False: unknown. */
 bool cpci_tracepoint_name(const struct perf_event_attr *attr, char *name, size_t size);
-/* Lists the fields of a tracepoint, separated by commas, as far as they fit. */
-void cpci_tracepoint_fields(const char *name, char *fields, size_t size);
 
 /* ---- attr.c: attributes of requests ------------------------------------------------ */
 

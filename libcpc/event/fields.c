@@ -16,6 +16,25 @@ static int refuse(const char *name, struct cpci_diag *diag, const char *why)
 	return cpci_diag(diag, EINVAL, CPC_INVALID_EVENT, "invalid event '%s': %s", name, why);
 }
 
+/* Takes the next field, which ends at a comma outside of quotes and brackets. */
+static char *next_field(char **rest)
+{
+	char *field = *rest, *c = field;
+	bool quoted = false;
+	int depth = 0;
+
+	if (field == NULL)
+		return NULL;
+	for (; *c != '\0' && (*c != ',' || quoted || depth > 0); c++) {
+		quoted ^= *c == '"';
+		if (!quoted)
+			depth += (*c == '[') - (*c == ']' && depth > 0);
+	}
+	*rest = *c != '\0' ? c + 1 : NULL;
+	*c = '\0';
+	return field;
+}
+
 int cpci_event_fields(const char *name, const char *kind, void *arg, cpci_field_fn *parse,
 		      struct cpci_diag *diag)
 {
@@ -33,7 +52,7 @@ int cpci_event_fields(const char *name, const char *kind, void *arg, cpci_field_
 	snprintf(text, sizeof(text), "%.*s", n > skip ? (int)(n - 1 - skip) : 0, name + skip);
 	if (*text == '\0')
 		rest = NULL; /* no fields, rather than an empty one */
-	while (why == NULL && (field = strsep(&rest, ",")) != NULL) {
+	while (why == NULL && (field = next_field(&rest)) != NULL) {
 		char *value = field;
 
 		strsep(&value, "=");
@@ -44,18 +63,28 @@ int cpci_event_fields(const char *name, const char *kind, void *arg, cpci_field_
 	return why == NULL ? 1 : refuse(name, diag, why);
 }
 
-const char *cpci_event_symbol(char *text, char *symbol, uint64_t *offset)
+const char *cpci_event_symbol(char *text, struct cpci_term *term, uint64_t *offset)
 {
-	char *plus = strchr(text, '+');
+	char *end = *text == '"' ? strchr(text + 1, '"') : NULL, *plus;
 
 	*offset = 0;
-	if (plus != NULL)
+	if (*text == '"' && end == NULL)
+		return "a quote is missing";
+	if (end != NULL) {
+		*end++ = '\0';
+		text++;
+	}
+	plus = end != NULL ? end : strchr(text, '+');
+	if (end != NULL && *end != '\0' && *end != '+')
+		return "+offset or the end must follow the quote";
+	term->exact = plus != NULL && *plus == '+';
+	if (term->exact)
 		*plus++ = '\0';
 	if (*text == '\0')
 		return "the symbol is missing";
-	if (strlcpy(symbol, text, CPCI_MAX_SYMBOL) >= CPCI_MAX_SYMBOL)
+	if (strlcpy(term->symbol, text, CPCI_MAX_SYMBOL) >= CPCI_MAX_SYMBOL)
 		return "the symbol is longer than 255 characters";
-	if (plus != NULL && !cpci_parse_number(plus, offset))
+	if (term->exact && !cpci_parse_number(plus, offset))
 		return "the offset from the symbol must be a number";
 	return NULL;
 }

@@ -2,15 +2,15 @@
 /* Copyright (c) 2026 The cpc authors */
 /*
  * uprobe.c - calls of functions: "uprobe/func=malloc/", "uprobe/func=libm.so.6:sin,ret/",
- * "uprobe/func=/usr/bin/prog:main+0x10/".
+ * "uprobe/func=/usr/bin/prog:main+0x10/", "uprobe/func=\"main.Map[int,string]\"/".
  *
  * The kernel sets uprobes in a file rather than in a process: every execution of that
  * instruction of the file is counted, however and whenever the file was mapped
  * (Documentation/trace/uprobetracer.rst, perf_event_open(2)).
  *
  * This file also has the probes that programs declare with sys/sdt.h: "sdt/provider:name/".
- * A probe can have several sites in a file, for instance in inlined functions: it is their
- * sum.
+ * A probe can have several sites in a file, for instance in inlined functions, and a function
+ * several versions and clones: the event is their sum.
  */
 #include "event.h"
 
@@ -45,11 +45,16 @@ static bool is_mode(const char *symbol)
 /* Parses "[file:]symbol[+offset]". */
 static const char *parse_func(struct fields *f, char *value)
 {
-	char *colon = strrchr(value, ':');
+	char *quote = strchr(value, '"'), *colon = strrchr(value, ':');
 	const char *why;
 
 	f->has_func = true;
 	f->term.file[0] = '\0';
+	if (quote != NULL)
+		colon = quote > value && quote[-1] == ':' ? quote - 1 : NULL;
+	else if (colon != NULL && (colon[1] == '.' || (colon > value && colon[-1] == ':')))
+		return "write a symbol with colons in quotes, func=[FILE:]\"SYMBOL\"; those of C++ "
+		       "are mangled, as nm(1) lists them";
 	if (colon != NULL) {
 		*colon = '\0';
 		why = parse_file(f, value);
@@ -60,7 +65,7 @@ static const char *parse_func(struct fields *f, char *value)
 			       "function of that name, write the path of its file";
 		value = colon + 1;
 	}
-	why = cpci_event_symbol(value, f->term.symbol, &f->offset);
+	why = cpci_event_symbol(value, &f->term, &f->offset);
 	if (why == NULL && isdigit((unsigned char)f->term.symbol[0]))
 		return "a function is named by its symbol";
 	return why;
@@ -87,11 +92,14 @@ static const char *parse_field(void *arg, char *field, char *value)
 	return syntax;
 }
 
-/* Adds the terms of a function, which is site 0, or of a probe, whose sites begin with 1. */
-static int add_sites(struct fields *f, const char *name, uint_t first, uint_t last, uint_t flags,
-		     struct cpci_event *event, struct cpci_diag *diag)
+/* Adds the terms of a function or probe, one for each site that it may have. */
+static int add_sites(struct fields *f, const char *name, uint_t flags, struct cpci_event *event,
+		     struct cpci_diag *diag)
 {
 	struct cpci_term *term = &f->term;
+	/* A sum does not report overflows. */
+	bool single = term->exact || (!term->probe && (flags & CPC_OVF_NOTIFY_EMT) != 0);
+	uint_t n = single ? 0 : cpci_term_most_sites(term);
 
 	if (!cpci_uprobe_attr(&term->attr, f->ret))
 		return cpci_diag(
@@ -100,7 +108,7 @@ static int add_sites(struct fields *f, const char *name, uint_t first, uint_t la
 			name);
 	term->attr.probe_offset = f->offset;
 	cpci_perf_set_modes(&term->attr, flags);
-	for (term->site = first; term->site <= last; term->site++) {
+	for (term->site = single ? 0 : 1; term->site <= n; term->site++) {
 		if (cpci_event_add(event, term, diag) == -1)
 			return -1;
 	}
@@ -113,7 +121,7 @@ int cpci_event_uprobe(const char *name, uint_t flags, struct cpci_event *event,
 	struct fields f = {0};
 	int rc = cpci_event_fields(name, "uprobe", &f, parse_field, diag);
 
-	return rc == 1 ? add_sites(&f, name, 0, 0, flags, event, diag) : rc;
+	return rc == 1 ? add_sites(&f, name, flags, event, diag) : rc;
 }
 
 /* Parses "[file:]provider:name". */
@@ -141,8 +149,8 @@ static const char *parse_probe(void *arg, char *field, char *value)
 
 int cpci_event_sdt(const char *name, uint_t flags, struct cpci_event *event, struct cpci_diag *diag)
 {
-	struct fields f = {0};
+	struct fields f = {.term.probe = true};
 	int rc = cpci_event_fields(name, "sdt", &f, parse_probe, diag);
 
-	return rc == 1 ? add_sites(&f, name, 1, CPCI_MAX_SITES, flags, event, diag) : rc;
+	return rc == 1 ? add_sites(&f, name, flags, event, diag) : rc;
 }

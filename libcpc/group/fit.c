@@ -59,6 +59,9 @@ void cpci_group_keep(struct cpci_plan *plan)
 	for (uint_t i = 0; plan->spare != NULL && i < plan->nterms; i++) {
 		const struct perf_event_attr *attr = &cpci_plan_nth(plan, i)->attr;
 
+		plan->spare[i] = -1;
+		if (cpci_plan_nth(plan, i)->site > 1)
+			continue;
 		if (attr->type == PERF_TYPE_BREAKPOINT || cpci_perf_is_uprobe(attr))
 			attr = &cpci_perf_dummy;
 		plan->spare[i] = cpci_perf_open(attr, CPCI_TARGET_SELF, -1, true);

@@ -238,6 +238,8 @@ static int is_later(const struct cpci_plan *plan, const struct cpci_group *group
 	if (!cpci_perf_is_uprobe(attr) ||
 	    (opening->bp != NULL && opening->bp[group->first].file != -1))
 		return 0;
+	if (cpci_plan_nth(plan, group->first)->site > 1) /* the first site was tried */
+		return 1;
 	errno = cpci_uprobe_permitted(attr);
 	return errno == 0 ? 1 : -1;
 }

@@ -85,7 +85,11 @@ struct cpci_symbol_addr {
 	uint64_t offset;  /* and the offset in that file */
 	uint64_t counter; /* the offset of its semaphore; 0: none */
 	bool mapped;	  /* the process has mapped the file that the term names without a path */
+	char clone[32];	  /* it is a clone of the function: the suffix of its name; or "" */
 };
+
+/* The address of a site that the file of the symbol does not have. */
+#define CPCI_NO_SITE 1
 
 struct cpci_symbol_addr *cpci_symbol_addrs_new(uint_t n); /* NULL: out of memory */
 /* Closes the files: open events do not need them. */

@@ -28,6 +28,7 @@ int cpc_set_counters(cpc_t *cpc, const cpc_set_t *set, struct cpc_counter *count
 			.index = (int)plan->ref[i].req,
 			.core = is_core(plan, i),
 			.function = cpci_perf_is_uprobe(&cpci_plan_nth(plan, i)->attr),
+			.further = cpci_plan_nth(plan, i)->site > 1,
 			.fd = set->bound != CPCI_UNBOUND ? set->fd[i] : -1,
 			.attr = &cpci_plan_nth(plan, i)->attr,
 		};

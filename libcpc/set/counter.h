@@ -41,6 +41,7 @@ struct cpc_counter {
 	int index;			    /* of its request */
 	int core;			    /* it is one of the core PMU's */
 	int function;			    /* it counts calls of a function of a file */
+	int further;			    /* it counts the same function at a further place */
 	int fd;				    /* of perf_event_open(2); -1: it is not open */
 	const struct perf_event_attr *attr; /* of perf_event_open(2); lives as long as the set */
 };

@@ -3,6 +3,7 @@
 /* symbols.c - the symbols that the events of a set name. */
 #include "set.h"
 
+#include <bsd/string.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,10 +139,15 @@ void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symb
 		const struct cpci_symbol_addr *at = set->bp != NULL ? &set->bp[i] : NULL;
 		char name[CPCI_SYMBOL_NAME];
 
-		if (term->symbol[0] == '\0' || term->site > 1)
+		if (term->symbol[0] == '\0')
 			continue;
 		cpci_symbol_name(term, name);
-		action(arg, (int)plan->ref[i].req, name, address_of(term, at));
+		if (term->site <= 1)
+			action(arg, (int)plan->ref[i].req, name, address_of(term, at));
+		if (at == NULL || at->clone[0] == '\0')
+			continue;
+		strlcat(name, at->clone, sizeof(name));
+		action(arg, (int)plan->ref[i].req, name, at->addr);
 	}
 }
 

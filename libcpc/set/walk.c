@@ -23,6 +23,8 @@ static bool can_count(const struct cpci_event *event)
 	for (uint_t i = 0; i < event->nterms; i++) {
 		const struct perf_event_attr *attr = &event->term[i].attr;
 
+		if (event->term[i].site > 1) /* like the first site */
+			continue;
 		if (cpci_perf_probe(attr) != 0 && cpci_perf_probe_cpu(attr) != 0)
 			return false;
 	}

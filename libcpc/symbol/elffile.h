@@ -9,7 +9,7 @@
 #ifndef CPCI_ELFFILE_H
 #define CPCI_ELFFILE_H
 
-#include "../sys/sys.h"
+#include "../event/event.h"
 
 #include <elf.h>
 #include <stdint.h>
@@ -18,18 +18,28 @@
 enum cpci_symbol_kind {
 	CPCI_SYM_NONE,
 	CPCI_SYM_FOUND,
-	CPCI_SYM_AMBIGUOUS, /* there are `n` local symbols of that name */
+	CPCI_SYM_AMBIGUOUS, /* there are `n` local functions of that name */
 	CPCI_SYM_IFUNC,
 	CPCI_SYM_TLS,
 	CPCI_SYM_NO_SITE, /* the probe has `n` sites, fewer than the number asked for */
 };
 
+/* A place of a symbol, in the addresses of the file. */
+struct cpci_site {
+	uint64_t value, size;
+	uint64_t counter; /* probes: the address of the semaphore; 0: none */
+	bool clone;	  /* a copy of the function, which the compiler made */
+	char suffix[32];  /* of the name: "@VERSION", ".constprop.0", or "" */
+};
+
 struct cpci_symbol {
 	enum cpci_symbol_kind kind;
-	uint64_t value, size; /* as in the file, before relocation */
-	uint64_t n;
-	bool local;	  /* other files cannot see it */
-	uint64_t counter; /* probes: the address of the semaphore; 0: none */
+	bool local;		/* other files cannot see it */
+	bool exact;		/* the first site is the symbol itself, or its default version */
+	uint64_t n;		/* the number of sites */
+	struct cpci_site *site; /* of a function: its versions, then its clones */
+	/* One of the sites, once it was chosen: */
+	uint64_t value, size, counter;
 };
 
 /* A part of the file that is mapped at `addr`. */
@@ -71,12 +81,13 @@ enum cpci_elf_table {
 };
 
 /*
- * Finds a name in a file, by one pass through the tables.  Of a probe, finds the site number
- * `site`, from 1.  -1 and errno: as above; EFBIG: the tables are too large; ETIME: it takes too
- * long; ENODATA: there are no section headers, which locate the tables.
+ * Finds a name in a file, by one pass through the tables.  A name can be NAME@VERSION.  The caller
+ * frees symbol->site, which has at most CPCI_MAX_SITES of symbol->n sites.  -1 and errno: as above;
+ * EFBIG: the tables are too large; ETIME: it takes too long; ENODATA: there are no section headers,
+ * which locate the tables.
  */
 int cpci_elf_search(const struct cpci_elf *elf, int fd, enum cpci_elf_table which, const char *name,
-		    unsigned site, struct cpci_symbol *symbol);
+		    struct cpci_symbol *symbol);
 
 /*
  * Visits each site of each probe of a file; or each symbol, with `provider` NULL and possibly a
@@ -84,6 +95,16 @@ int cpci_elf_search(const struct cpci_elf *elf, int fd, enum cpci_elf_table whic
  */
 typedef void cpci_elf_visit_fn(void *arg, const char *provider, const char *name);
 void cpci_elf_walk(int fd, enum cpci_elf_table which, void *arg, cpci_elf_visit_fn *visit);
+
+/* What identifies the separate debug file of a file. */
+struct cpci_elf_link {
+	bool whole; /* it has the table of all symbols itself */
+	unsigned char id[64];
+	size_t nid;	/* the size of its build id; 0: none */
+	char name[256]; /* of .gnu_debuglink; "": none */
+	uint32_t crc;
+};
+int cpci_elf_link(int fd, struct cpci_elf_link *link); /* -1 and errno */
 
 /* Reads exactly `n` bytes, or returns false and errno: EIO, the file is too short. */
 bool cpci_elf_pread(int fd, void *buf, size_t n, uint64_t offset);

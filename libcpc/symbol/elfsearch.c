@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /* elfsearch.c - finds a symbol in the tables of an ELF file, or a probe in its notes. */
-#include "elffile.h"
+#include "entries.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,19 +22,18 @@
 #define MAX_SECTIONS 65280U /* SHN_LORESERVE */
 
 #define VERSYM_HIDDEN 0x8000U /* a symbol version other than the default one */
-
-/* Of several symbols with the same name, the search takes the one with the highest rank. */
-enum rank { NONE, LOCAL, OLD_VERSION, GLOBAL };
+#define VERSYM_FIRST 2U	      /* the first version with a name */
+#define MAX_VERSIONS 4096U
 
 struct search {
-	const char *name;
-	size_t length; /* of the name */
-	unsigned site; /* of a probe */
+	const char *name; /* of a probe */
+	struct cpci_entries entries;
+	unsigned unit; /* the number of the source file whose symbols are visited */
 	char *strings;
 	size_t nstrings;
 	uint16_t *version; /* per symbol, or NULL */
 	size_t nversions;
-	enum rank best;
+	uint32_t *version_name; /* by version: where its name is in the strings; 0: unknown */
 	struct cpci_symbol *symbol;
 	/* For a walk through all symbols, instead of a name. */
 	cpci_elf_visit_fn *visit;
@@ -120,12 +119,13 @@ static int read_sections(struct tables *t, int fd)
 }
 
 /* The section with the symbols; -1: none. */
-static ssize_t find_table(const struct tables *t, enum cpci_elf_table which, ssize_t *versions)
+static ssize_t find_table(const struct tables *t, enum cpci_elf_table which, ssize_t *versions,
+			  ssize_t *names)
 {
 	ssize_t found = -1;
 	bool whole = false;
 
-	*versions = -1;
+	*versions = *names = -1;
 	for (size_t i = 0; i < t->n; i++) {
 		uint32_t type = nth_section(t, i).type;
 
@@ -136,75 +136,50 @@ static ssize_t find_table(const struct tables *t, enum cpci_elf_table which, ssi
 			found = (ssize_t)i;
 		} else if (type == SHT_GNU_versym) {
 			*versions = (ssize_t)i;
+		} else if (type == SHT_GNU_verdef) {
+			*names = (ssize_t)i;
 		}
 	}
 	if (whole)
-		*versions = -1; /* in this table the names contain the versions */
+		*versions = *names = -1; /* in this table the names contain the versions */
 	return found;
 }
 
-/* Is it the symbol of that name, or one of its versions? */
-static enum rank rank_of(const struct search *search, const Elf64_Sym *sym, size_t at)
+/* The version of a symbol; NULL: it has none, or its name is unknown. */
+static const char *version_of(const struct search *search, size_t at, bool *hidden)
 {
-	const char *s = search->strings + sym->st_name;
-	bool old;
+	uint16_t version = at < search->nversions ? search->version[at] : 0;
+	uint32_t name;
+
+	*hidden = (version & VERSYM_HIDDEN) != 0;
+	version &= (uint16_t)~VERSYM_HIDDEN;
+	if (search->version_name == NULL || version < VERSYM_FIRST || version >= MAX_VERSIONS)
+		return NULL;
+	name = search->version_name[version];
+	return name != 0 ? search->strings + name : NULL;
+}
+
+/* False: no memory. */
+static bool consider(struct search *search, const Elf64_Sym *sym, size_t at)
+{
+	const char *version;
+	bool hidden;
 
 	/* load() has appended a NUL byte to the strings. */
-	if (sym->st_name >= search->nstrings || strncmp(s, search->name, search->length) != 0)
-		return NONE;
-	s += search->length;
-	if (*s != '\0' && *s != '@')
-		return NONE;
-	if (ELF64_ST_BIND(sym->st_info) == STB_LOCAL)
-		return LOCAL;
-	if (search->version != NULL && at < search->nversions)
-		old = (search->version[at] & VERSYM_HIDDEN) != 0;
-	else
-		old = s[0] == '@' && s[1] != '@';
-	return old ? OLD_VERSION : GLOBAL;
-}
-
-static enum cpci_symbol_kind kind_of(const Elf64_Sym *sym)
-{
-	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || sym->st_shndx == SHN_COMMON)
-		return CPCI_SYM_NONE;
-	switch (ELF64_ST_TYPE(sym->st_info)) {
-	case STT_FUNC:
-	case STT_OBJECT:
-	case STT_NOTYPE:
-		return CPCI_SYM_FOUND;
-	case STT_GNU_IFUNC:
-		return CPCI_SYM_IFUNC;
-	case STT_TLS:
-		return CPCI_SYM_TLS;
-	default:
-		return CPCI_SYM_NONE;
+	if (sym->st_name >= search->nstrings)
+		return true;
+	if (ELF64_ST_TYPE(sym->st_info) == STT_FILE) {
+		search->unit++;
+		return true;
 	}
-}
-
-static void consider(struct search *search, const Elf64_Sym *sym, size_t at)
-{
-	struct cpci_symbol *symbol = search->symbol;
-	enum cpci_symbol_kind kind = kind_of(sym);
-	enum rank rank;
-
-	if (kind == CPCI_SYM_NONE)
-		return;
 	if (search->visit != NULL) {
-		if (sym->st_name < search->nstrings)
+		if (cpci_entry_is_defined(sym))
 			search->visit(search->arg, NULL, search->strings + sym->st_name);
-		return;
+		return true;
 	}
-	rank = rank_of(search, sym, at);
-	if (rank == NONE || rank < search->best ||
-	    (rank == search->best && sym->st_value == symbol->value))
-		return;
-	symbol->n = rank == search->best ? symbol->n + 1 : 1;
-	symbol->kind = kind;
-	symbol->value = sym->st_value;
-	symbol->size = sym->st_size;
-	symbol->local = rank == LOCAL;
-	search->best = rank;
+	version = version_of(search, at, &hidden);
+	return cpci_entries_add(&search->entries, sym, search->strings + sym->st_name, version,
+				hidden, search->unit);
 }
 
 static Elf64_Sym nth_symbol(const void *chunk, unsigned width, size_t i)
@@ -227,7 +202,7 @@ static int scan_symbols(const struct tables *t, const struct section *table, str
 {
 	size_t width = t->width == 8 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), at = 0;
 	uint64_t n = table->size / width;
-	hrtime_t end = cpci_now() + MAX_NS;
+	hrtime_t end = cpci_cpu_time() + MAX_NS;
 	void *chunk = malloc(CHUNK);
 	int err = chunk != NULL ? 0 : ENOMEM;
 
@@ -238,13 +213,14 @@ static int scan_symbols(const struct tables *t, const struct section *table, str
 			err = errno;
 			break;
 		}
-		for (size_t i = 0; i < some; i++) {
+		for (size_t i = 0; i < some && err == 0; i++) {
 			Elf64_Sym sym = nth_symbol(chunk, t->width, i);
 
-			consider(search, &sym, at + i);
+			if (!consider(search, &sym, at + i))
+				err = ENOMEM;
 		}
 		at += some;
-		if (at < n && cpci_now() > end)
+		if (err == 0 && at < n && cpci_cpu_time() > end)
 			err = ETIME;
 	}
 	free(chunk);
@@ -279,6 +255,39 @@ static int load_versions(struct tables *t, ssize_t at, struct search *search)
 	search->version = load(t, versions.offset, versions.size);
 	search->nversions = versions.size / sizeof(*search->version);
 	return search->version != NULL ? 0 : -1;
+}
+
+/* Reads the definitions of versions: Verdef and Verdaux, the same for both widths. */
+static int load_version_names(struct tables *t, ssize_t at, struct search *search)
+{
+	struct section section;
+	unsigned char *p;
+	uint64_t offset = 0;
+	Elf64_Verdef def;
+	Elf64_Verdaux name;
+
+	if (at == -1)
+		return 0;
+	section = nth_section(t, (size_t)at);
+	p = load(t, section.offset, section.size);
+	search->version_name = calloc(MAX_VERSIONS, sizeof(*search->version_name));
+	if (p == NULL || search->version_name == NULL) {
+		free(p);
+		return -1;
+	}
+	do {
+		if (offset + sizeof(def) > section.size)
+			break;
+		memcpy(&def, p + offset, sizeof(def));
+		if (offset + def.vd_aux + sizeof(name) > section.size)
+			break;
+		memcpy(&name, p + offset + def.vd_aux, sizeof(name));
+		if (def.vd_ndx < MAX_VERSIONS && name.vda_name < search->nstrings)
+			search->version_name[def.vd_ndx] = name.vda_name;
+		offset += def.vd_next;
+	} while (def.vd_next != 0);
+	free(p);
+	return 0;
 }
 
 /* Does `text`, of `n` bytes, begin with the two strings of "provider:name"? */
@@ -316,13 +325,14 @@ static void read_probe(const struct tables *t, const unsigned char *desc, size_t
 	}
 	if (n <= words || !is_probe((const char *)desc + words, n - words, search->name))
 		return;
-	if (++symbol->n == search->site) {
-		symbol->kind = CPCI_SYM_FOUND;
-		symbol->value = cpci_elf_word(desc, t->width);
-		symbol->counter = cpci_elf_word(desc + 2UL * t->width, t->width);
-	} else if (symbol->kind == CPCI_SYM_NONE) {
-		symbol->kind = CPCI_SYM_NO_SITE;
+	if (symbol->n < CPCI_MAX_SITES) {
+		struct cpci_site *site = &symbol->site[symbol->n];
+
+		site->value = cpci_elf_word(desc, t->width);
+		site->counter = cpci_elf_word(desc + 2UL * t->width, t->width);
 	}
+	symbol->kind = CPCI_SYM_FOUND;
+	symbol->n++;
 }
 
 static void scan_notes(const struct tables *t, const unsigned char *p, size_t n,
@@ -354,6 +364,11 @@ static void scan_notes(const struct tables *t, const unsigned char *p, size_t n,
 
 static int search_notes(struct tables *t, struct search *search)
 {
+	if (search->visit == NULL) {
+		search->symbol->site = calloc(CPCI_MAX_SITES, sizeof(*search->symbol->site));
+		if (search->symbol->site == NULL)
+			return -1;
+	}
 	for (size_t i = 0; i < t->n; i++) {
 		struct section s = nth_section(t, i);
 		unsigned char *notes;
@@ -371,7 +386,7 @@ static int search_notes(struct tables *t, struct search *search)
 
 static int search_symbols(struct tables *t, enum cpci_elf_table which, struct search *search)
 {
-	ssize_t versions, at = find_table(t, which, &versions);
+	ssize_t versions, names, at = find_table(t, which, &versions, &names);
 	struct section table;
 
 	if (at == -1)
@@ -379,6 +394,7 @@ static int search_symbols(struct tables *t, enum cpci_elf_table which, struct se
 	table = nth_section(t, (size_t)at);
 	return reserve_bytes(t, table.offset, table.size) && load_strings(t, &table, search) == 0 &&
 			       load_versions(t, versions, search) == 0 &&
+			       load_version_names(t, names, search) == 0 &&
 			       scan_symbols(t, &table, search) == 0
 		       ? 0
 		       : -1;
@@ -396,8 +412,72 @@ static int search_file(int fd, enum cpci_elf_table which, struct search *search)
 	err = errno;
 	free(search->strings);
 	free(search->version);
+	free(search->version_name);
 	free(tables.header);
 	errno = err;
+	return rc;
+}
+
+/* Takes the build id out of a section of notes. */
+static void read_build_id(const unsigned char *p, size_t n, struct cpci_elf_link *link)
+{
+	Elf64_Nhdr note; /* the same for both widths */
+
+	if (n < sizeof(note) + 4)
+		return;
+	memcpy(&note, p, sizeof(note));
+	p += sizeof(note) + 4;
+	n -= sizeof(note) + 4;
+	if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(p - 4, "GNU", 4) == 0 &&
+	    note.n_descsz <= n && note.n_descsz <= sizeof(link->id)) {
+		memcpy(link->id, p, note.n_descsz);
+		link->nid = note.n_descsz;
+	}
+}
+
+/* Takes a file name, and the checksum at the last word of the section. */
+static void read_debuglink(const char *p, size_t n, struct cpci_elf_link *link)
+{
+	const size_t length = strnlen(p, n), at = (length + 4) & ~(size_t)3;
+
+	if (length >= sizeof(link->name) || n < at + sizeof(link->crc))
+		return;
+	memcpy(link->name, p, length + 1);
+	memcpy(&link->crc, p + at, sizeof(link->crc));
+}
+
+/* The names of sections are not needed: only these sections have such contents. */
+static bool may_be_debuglink(const struct section *s)
+{
+	return s->type == SHT_PROGBITS && s->flags == 0 && s->size >= 8 &&
+	       s->size <= sizeof(((struct cpci_elf_link *)0)->name) + 8;
+}
+
+int cpci_elf_link(int fd, struct cpci_elf_link *link)
+{
+	struct tables t;
+	int rc = 0;
+
+	*link = (struct cpci_elf_link){0};
+	if (read_sections(&t, fd) == -1)
+		return -1;
+	for (size_t i = 0; rc == 0 && i < t.n; i++) {
+		const struct section s = nth_section(&t, i);
+		void *p;
+
+		link->whole |= s.type == SHT_SYMTAB;
+		if (s.type != SHT_NOTE && !may_be_debuglink(&s))
+			continue;
+		p = load(&t, s.offset, s.size);
+		if (p == NULL)
+			rc = -1;
+		else if (s.type == SHT_NOTE)
+			read_build_id(p, s.size, link);
+		else
+			read_debuglink(p, s.size, link);
+		free(p);
+	}
+	free(t.header);
 	return rc;
 }
 
@@ -409,16 +489,27 @@ void cpci_elf_walk(int fd, enum cpci_elf_table which, void *arg, cpci_elf_visit_
 }
 
 int cpci_elf_search(const struct cpci_elf *elf, int fd, enum cpci_elf_table which, const char *name,
-		    unsigned site, struct cpci_symbol *symbol)
+		    struct cpci_symbol *symbol)
 {
-	struct search search = {
-		.name = name, .length = strlen(name), .site = site, .symbol = symbol};
-	int rc;
+	struct search search = {.name = name, .symbol = symbol};
+	int rc, err;
 
 	*symbol = (struct cpci_symbol){0};
+	cpci_entries_start(&search.entries, name);
+	/* Only dynamic symbols have versions, and some linkers write them only there. */
+	if (which == CPCI_ELF_ALL && search.entries.version != NULL)
+		which = CPCI_ELF_DYNAMIC;
 	rc = search_file(fd, which, &search);
-	if (symbol->n > 1 && which != CPCI_ELF_PROBES)
-		symbol->kind = CPCI_SYM_AMBIGUOUS;
+	err = errno;
+	if (which != CPCI_ELF_PROBES && !cpci_entries_finish(&search.entries, symbol) && rc == 0) {
+		rc = -1;
+		err = ENOMEM;
+	}
+	if (rc == -1 || symbol->n == 0) {
+		free(symbol->site);
+		*symbol = (struct cpci_symbol){0};
+	}
+	errno = err;
 	/* A static program that was fully stripped has no symbols. */
 	return rc == -1 && errno == ENODATA && elf->dynamic == 0 ? 0 : rc;
 }

@@ -16,8 +16,16 @@
 int cpci_function_find(const struct cpci_term *term, struct cpci_symfile *file, int fd,
 		       struct cpci_symbol *symbol)
 {
-	return cpci_symfile_find(file, fd, term->site != 0 ? CPCI_ELF_PROBES : CPCI_ELF_ALL,
+	return cpci_symfile_find(file, fd, term->probe ? CPCI_ELF_PROBES : CPCI_ELF_ALL,
 				 term->symbol, term->site, symbol);
+}
+
+void cpci_lookup_note_clone(const struct cpci_lookup *look, const struct cpci_found *found)
+{
+	const uint_t i = look->term->site > 0 ? look->term->site - 1 : 0;
+	const struct cpci_site *site = &found->symbol.site[i];
+
+	snprintf(look->at->clone, sizeof(look->at->clone), "%s", site->clone ? site->suffix : "");
 }
 
 /* Sets the offset of a probe's semaphore in the file.  False: see diag. */
@@ -62,6 +70,7 @@ static int keep_file(const struct cpci_lookup *look, const struct cpci_found *fo
 	} else if (take_counter(look, found, file) &&
 		   cpci_function_check(look, found, file, fd) == 1) {
 		at->file = fd;
+		cpci_lookup_note_clone(look, found);
 		return 1;
 	}
 	close(fd);
@@ -86,7 +95,7 @@ int cpci_function_locate(const struct cpci_lookup *look, const struct cpci_found
 		return -1;
 	at->addr = at->file != -1
 			   ? found->bias + found->symbol.value + look->term->attr.probe_offset
-			   : 1; /* known to be missing */
+			   : CPCI_NO_SITE;
 	return 1;
 }
 
@@ -170,7 +179,7 @@ int cpci_function_in_file(const struct cpci_lookup *look, struct cpci_symfiles *
 	if (keep_file(look, &found, file, fd) == -1)
 		return -1;
 	/* Not 0, which means "not found" and is the offset of the ELF header. */
-	look->at->addr = look->at->file != -1 ? look->at->offset : 1;
+	look->at->addr = look->at->file != -1 ? look->at->offset : CPCI_NO_SITE;
 	return 1;
 }
 

@@ -57,6 +57,8 @@ struct cpci_symfile *cpci_function_open(struct cpci_symfiles *files, const char 
 /* cpci_symfile_find() of the symbol or probe of the term. */
 int cpci_function_find(const struct cpci_term *term, struct cpci_symfile *file, int fd,
 		       struct cpci_symbol *symbol);
+/* Notes in look->at whether the found site is a clone. */
+void cpci_lookup_note_clone(const struct cpci_lookup *look, const struct cpci_found *found);
 /* Is it another file than the one that the term names? */
 bool cpci_function_is_elsewhere(const struct cpci_term *term, const char *path);
 

@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /* nearest.c - the symbol of a program, its libraries or a file most similar to a misspelt one. */
+#include "debugfile.h"
 #include "lookup.h"
 
+#include <bsd/string.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Is it a part of the function, or a clone?  These are better suggestions than similar names. */
+static bool try_part(struct cpci_suggest *suggest, const char *name)
+{
+	const size_t n = strlen(suggest->name);
+
+	if (strncmp(name, suggest->name, n) != 0 || name[n] != '.' ||
+	    strstr(name + n, ".cold") != NULL ||
+	    strlcpy(suggest->best, name, sizeof(suggest->best)) >= sizeof(suggest->best))
+		return false;
+	suggest->distance = 0;
+	return true;
+}
 
 static void try_name(void *arg, const char *provider, const char *name)
 {
@@ -21,12 +36,19 @@ static void try_name(void *arg, const char *provider, const char *name)
 		if (version != NULL)
 			*version = '\0';
 	}
-	cpci_suggest_try(arg, text);
+	if (provider != NULL || !try_part(arg, text))
+		cpci_suggest_try(arg, text);
 }
 
 static void try_file(const struct cpci_term *term, int fd, struct cpci_suggest *suggest)
 {
-	cpci_elf_walk(fd, term->site != 0 ? CPCI_ELF_PROBES : CPCI_ELF_ALL, suggest, try_name);
+	const int debug = term->probe ? -1 : cpci_debug_open(fd);
+
+	cpci_elf_walk(fd, term->probe ? CPCI_ELF_PROBES : CPCI_ELF_ALL, suggest, try_name);
+	if (debug == -1)
+		return;
+	cpci_elf_walk(debug, CPCI_ELF_ALL, suggest, try_name);
+	close(debug);
 }
 
 static void try_program(const struct cpci_process *process, const struct cpci_term *term,

@@ -193,7 +193,7 @@ static int refuse(const struct cpci_lookup *look, const struct cpci_found *found
 	char other[2 * CPCI_MAX_SYMBOL + 64] = "";
 
 	(void)!pread(fd, insn, sizeof(insn), (off_t)look->at->offset);
-	if (look->term->site == 0)
+	if (!look->term->probe)
 		snprintf(other, sizeof(other), ": count breakpoint/addr=%s/, or func=%s+OFFSET",
 			 name, name);
 	return cpci_diag(look->diag, EINVAL, CPC_RESOURCE_UNAVAIL,

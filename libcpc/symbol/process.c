@@ -126,7 +126,7 @@ enum cpci_process_error cpci_process_open(struct cpci_process *process, struct c
 		.tid = tid,
 		.files = files,
 		.exe_fd = -1,
-		.deadline = cpci_now() + MAX_NS,
+		.deadline = cpci_cpu_time() + MAX_NS,
 	};
 	if (cpci_maps_open(&process->maps, tid) == -1)
 		return CPCI_PROCESS_MAPS;
@@ -202,7 +202,7 @@ struct cpci_symfile *cpci_process_file(struct cpci_process *process, uint64_t ad
 		errno = EBADMSG;
 		return NULL;
 	}
-	if (rc == 1 && cpci_now() > process->deadline) {
+	if (rc == 1 && cpci_cpu_time() > process->deadline) {
 		errno = ETIME;
 		return NULL;
 	}

@@ -31,7 +31,7 @@ struct cpci_process {
 	enum cpci_linkmap_state state;
 	size_t nlisted, n, room; /* the listed ones come first */
 	struct cpci_object *object;
-	hrtime_t deadline; /* for the whole lookup */
+	hrtime_t deadline; /* for the whole lookup, in CPU time of this thread */
 };
 
 /* What failed, for a message; errno has the reason. */

@@ -101,6 +101,24 @@ int cpci_lookup_cannot_look(const struct cpci_lookup *look, enum cpci_process_er
 	return -1;
 }
 
+/* An event at a single address must name one of several versions and clones. */
+static int refuse_several(const struct cpci_lookup *look, const struct cpci_found *found)
+{
+	const char *symbol = look->term->symbol;
+	char names[512] = "";
+	size_t n = 0;
+
+	for (uint64_t i = 0; i < found->symbol.n && i < CPCI_MAX_ENTRIES && n < sizeof(names); i++)
+		n += (size_t)snprintf(
+			names + n, sizeof(names) - n, "%s%s%s", i > 0 ? ", " : "", symbol,
+			found->symbol.site[i].suffix[0] != '\0' ? found->symbol.site[i].suffix
+								: "+0");
+	return cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
+			 "cannot count '%s': '%s' has several versions or clones of '%s', which "
+			 "uprobe/func=%s/ counts together; write one of: %s",
+			 look->req->name, found->path, symbol, symbol, names);
+}
+
 int cpci_lookup_check(const struct cpci_lookup *look, const struct cpci_found *found)
 {
 	const char *name = look->req->name, *symbol = look->term->symbol;
@@ -128,10 +146,14 @@ int cpci_lookup_check(const struct cpci_lookup *look, const struct cpci_found *f
 	case CPCI_SYM_NONE:
 		break;
 	}
-	if (look->term->site != 0 && found->symbol.n > CPCI_MAX_SITES)
+	if (found->symbol.kind == CPCI_SYM_FOUND && look->term->site == 0 &&
+	    (look->term->exact ? !found->symbol.exact : found->symbol.n > 1))
+		return refuse_several(look, found);
+	if (look->term->site != 0 && found->symbol.n > cpci_term_most_sites(look->term))
 		return cpci_diag(look->diag, EINVAL, CPC_RESOURCE_UNAVAIL,
-				 "cannot count '%s': it has %llu sites in '%s', more than %d", name,
-				 (unsigned long long)found->symbol.n, found->path, CPCI_MAX_SITES);
+				 "cannot count '%s': it has %llu sites in '%s', more than %u", name,
+				 (unsigned long long)found->symbol.n, found->path,
+				 cpci_term_most_sites(look->term));
 	if (found->moved)
 		return cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
 				 "cannot count '%s': '%s' of '%s' is not mapped at its address",

@@ -20,6 +20,7 @@ static int set_address(const struct cpci_lookup *look, const struct cpci_found *
 		return -1;
 	if (cpci_perf_is_uprobe(&look->term->attr))
 		return cpci_function_locate(look, found);
+	cpci_lookup_note_clone(look, found);
 	look->at->addr = found->bias + found->symbol.value + look->term->attr.bp_addr;
 	look->at->len = look->term->attr.bp_addr == 0 ? found->symbol.size : 0;
 	return 1;
@@ -40,6 +41,8 @@ static int check_code(const struct cpci_lookup *look, const struct cpci_symfile 
 	const struct cpci_segment *s = cpci_elf_segment(&file->elf, found->symbol.value);
 	int rc = 1;
 
+	if (found->symbol.kind == CPCI_SYM_NO_SITE)
+		return 0;
 	if (found->symbol.kind == CPCI_SYM_FOUND && s != NULL && s->exec)
 		rc = cpci_process_has_code(look->process, file, found->bias,
 					   found->bias + found->symbol.value);
@@ -227,6 +230,18 @@ static int find_in_process(const struct cpci_lookup *look)
 	return set_address(look, &found);
 }
 
+/*
+ * Is term `i` a further site of a function or probe that has no more sites, or was not found?
+ * Then it is like the site before, which was looked up first.
+ */
+static bool is_like_last(const struct cpci_term *term, struct cpci_symbol_addr *at, uint_t i)
+{
+	if (term->site < 2 || (at[i - 1].addr != 0 && at[i - 1].addr != CPCI_NO_SITE))
+		return false;
+	at[i] = at[i - 1];
+	return true;
+}
+
 /* Searches an open process for all symbols not found yet: see cpci_symbols_find(). */
 static int find_all(struct cpci_process *process, const struct cpci_plan *plan,
 		    struct cpci_symbol_addr *bp, uint_t *missing, struct cpci_diag *diag)
@@ -244,6 +259,10 @@ static int find_all(struct cpci_process *process, const struct cpci_plan *plan,
 
 		if (look.term->symbol[0] == '\0' || bp[i].addr != 0)
 			continue;
+		if (is_like_last(look.term, bp, i)) {
+			n += bp[i].addr == 0;
+			continue;
+		}
 		bp[i].mapped = false;
 		switch (find_in_process(&look)) {
 		case -1:
@@ -311,7 +330,7 @@ int cpci_symbols_in_files(struct cpci_symfiles *files, const struct cpci_plan *p
 			.at = &at[i],
 		};
 
-		if (look.term->file[0] != '/' || at[i].addr != 0)
+		if (look.term->file[0] != '/' || at[i].addr != 0 || is_like_last(look.term, at, i))
 			continue;
 		switch (cpci_function_in_file(&look, files, tid)) {
 		case -1:

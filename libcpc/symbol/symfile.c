@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 The cpc authors */
 /* symfile.c - caches the symbols of programs and libraries by file. */
 #include "symfile.h"
+#include "debugfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,6 @@
 
 struct cpci_answer {
 	enum cpci_elf_table which;
-	unsigned site;
 	int err;
 	struct cpci_symbol symbol;
 	LIST_ENTRY(cpci_answer) link;
@@ -111,16 +111,60 @@ static bool is_lasting(int err)
 	       err == ENOTSUP || err == EIO;
 }
 
+/* Searches the debug file of a stripped file, which has the same addresses.  An errno, or 0. */
+static int search_debug_file(const struct cpci_symfile *file, int fd, const char *name,
+			     struct cpci_symbol *symbol)
+{
+	/* Versions are in the stripped file. */
+	const int debug = strchr(name, '@') == NULL ? cpci_debug_open(fd) : -1;
+	int err = 0;
+
+	if (debug == -1)
+		return 0;
+	if (cpci_elf_search(&file->elf, debug, CPCI_ELF_ALL, name, symbol) == -1)
+		err = errno;
+	close(debug);
+	return err;
+}
+
 static int search_file(const struct cpci_symfile *file, int fd, enum cpci_elf_table which,
-		       const char *name, unsigned site, struct cpci_symbol *symbol)
+		       const char *name, struct cpci_symbol *symbol)
 {
 	struct stat st;
+	int err = 0;
 
-	if (cpci_elf_search(&file->elf, fd, which, name, site, symbol) == -1)
-		return errno;
+	if (which == CPCI_ELF_ALL)
+		err = search_debug_file(file, fd, name, symbol);
+	if (err == 0 && symbol->kind == CPCI_SYM_NONE &&
+	    cpci_elf_search(&file->elf, fd, which, name, symbol) == -1)
+		err = errno;
+	if (err != 0)
+		return err;
 	if (fstat(fd, &st) == -1)
-		return errno;
-	return same_contents(&file->st, &st) ? 0 : EBUSY;
+		err = errno;
+	else if (!same_contents(&file->st, &st))
+		err = EBUSY;
+	if (err != 0) {
+		free(symbol->site);
+		*symbol = (struct cpci_symbol){0};
+	}
+	return err;
+}
+
+/* Takes one of the sites; 0: the only one, or the symbol itself. */
+static void choose_site(struct cpci_symbol *symbol, unsigned site)
+{
+	const unsigned i = site > 0 ? site - 1 : 0;
+
+	if (symbol->kind != CPCI_SYM_FOUND)
+		return;
+	if (i >= symbol->n || i >= CPCI_MAX_SITES) {
+		symbol->kind = CPCI_SYM_NO_SITE;
+		return;
+	}
+	symbol->value = symbol->site[i].value;
+	symbol->size = symbol->site[i].size;
+	symbol->counter = symbol->site[i].counter;
 }
 
 int cpci_symfile_find(struct cpci_symfile *file, int fd, enum cpci_elf_table which,
@@ -129,26 +173,28 @@ int cpci_symfile_find(struct cpci_symfile *file, int fd, enum cpci_elf_table whi
 	struct cpci_answer *answer;
 
 	LIST_FOREACH(answer, &file->answers, link) {
-		if (answer->which == which && answer->site == site &&
-		    strcmp(answer->name, name) == 0)
+		if (answer->which == which && strcmp(answer->name, name) == 0)
 			break;
 	}
+	*symbol = (struct cpci_symbol){0};
 	if (answer == NULL) {
-		int err = search_file(file, fd, which, name, site, symbol);
+		int err = search_file(file, fd, which, name, symbol);
 
 		if (!is_lasting(err))
 			return cpci_errno(err);
 		answer = calloc(1, sizeof(*answer) + strlen(name) + 1);
-		if (answer == NULL)
+		if (answer == NULL) {
+			free(symbol->site);
 			return -1;
+		}
 		strcpy(answer->name, name);
 		answer->which = which;
-		answer->site = site;
 		answer->err = err;
 		answer->symbol = *symbol;
 		LIST_INSERT_HEAD(&file->answers, answer, link);
 	}
 	*symbol = answer->symbol;
+	choose_site(symbol, site);
 	errno = answer->err;
 	return answer->err == 0 ? 0 : -1;
 }
@@ -177,6 +223,7 @@ static void free_file(struct cpci_symfile *file)
 
 	while ((answer = LIST_FIRST(&file->answers)) != NULL) {
 		LIST_REMOVE(answer, link);
+		free(answer->symbol.site);
 		free(answer);
 	}
 	while ((verdict = LIST_FIRST(&file->verdicts)) != NULL) {

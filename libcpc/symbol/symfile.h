@@ -37,7 +37,10 @@ struct cpci_symfiles {
  */
 struct cpci_symfile *cpci_symfile_open(struct cpci_symfiles *files, const char *path,
 				       const struct cpci_file_id *id, int *fd);
-/* Does cpci_elf_search().  EBUSY: the file is being written. */
+/*
+ * Does cpci_elf_search(), and takes the site of that number; 0: the first one.  The cache keeps
+ * symbol->site.  EBUSY: the file is being written.
+ */
 int cpci_symfile_find(struct cpci_symfile *file, int fd, enum cpci_elf_table which,
 		      const char *name, unsigned site, struct cpci_symbol *symbol);
 /* Is it a dynamic linker? */

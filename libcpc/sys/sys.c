@@ -35,12 +35,22 @@ void cpci_close(int fd)
 	errno = err;
 }
 
-hrtime_t cpci_now(void)
+static hrtime_t read_clock(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+hrtime_t cpci_now(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+hrtime_t cpci_cpu_time(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 long cpci_kernel(void)

@@ -17,6 +17,8 @@ pid_t cpci_self(void);
 void cpci_self_forget(void);
 
 hrtime_t cpci_now(void); /* CLOCK_MONOTONIC */
+/* The CPU time of this thread: limits of it do not depend on the load. */
+hrtime_t cpci_cpu_time(void);
 
 /* The version of the kernel, comparable with CPCI_KERNEL(); 0: unknown. */
 #define CPCI_KERNEL(major, minor, patch) ((major)*1000000L + (minor)*1000L + (patch))

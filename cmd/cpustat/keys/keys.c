@@ -311,11 +311,7 @@ static bool find_columns(struct divided *d, const struct setgrp_set *set, char *
 	struct cpc_counter counter[LWPS_MAX_COLUMNS];
 	int n = cpc_set_counters(d->cpc, set->set, counter, LWPS_MAX_COLUMNS);
 
-	if (n < 0 || n >= LWPS_MAX_COLUMNS) {
-		snprintf(why, size, "a spec can have %d events at most", LWPS_MAX_COLUMNS - 1);
-		return false;
-	}
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < n && i < LWPS_MAX_COLUMNS; i++) {
 		const char *reason = cannot_divide(&counter[i]);
 
 		if (reason != NULL) {
@@ -324,6 +320,10 @@ static bool find_columns(struct divided *d, const struct setgrp_set *set, char *
 			return false;
 		}
 		d->kind[i] = kind_of(counter[i].attr);
+	}
+	if (n < 0 || n >= LWPS_MAX_COLUMNS) {
+		snprintf(why, size, "a spec can have %d events at most", LWPS_MAX_COLUMNS - 1);
+		return false;
 	}
 	d->kind[n] = d->grp->times ? LWPS_CLOCK : LWPS_SLICE; /* not 0 if the key has run */
 	d->ncounters = (unsigned)n;

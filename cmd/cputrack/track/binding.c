@@ -176,6 +176,7 @@ static int resolve(struct tally *tally, struct tally_lwp *lwp)
 		refuse(tally, lwp, "init_lwp", errno);
 	if (n == -1)
 		return 0;
+	setgrp_report_clones(tally->cpc, &tally->grp->set[lwp->turn], set);
 	lwp->proc->awaits[lwp->turn] |= set_awaits(tally, set);
 	return n;
 }
@@ -250,6 +251,7 @@ void binding_bind(struct tally *tally, struct tally_lwp *lwp, const char *event)
 	n = ready ? bind(tally, lwp, s->set) : -1;
 	if (n >= 0) {
 		lwp->state = COUNTING;
+		setgrp_report_clones(tally->cpc, &tally->grp->set[lwp->turn], s->set);
 		settle(tally, lwp, n);
 	} else if (ready && errno == ESRCH) {
 		/* Killed while it was stopped: its death is reported next. */

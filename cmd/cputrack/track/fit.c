@@ -85,31 +85,55 @@ static void set_last(struct fit *fit, unsigned i)
 	fit->ncolumns = i + 1;
 }
 
-static bool find_columns(struct fit *fit, cpc_t *cpc, const struct setgrp_set *set, char *why,
-			 size_t size)
+struct cpc_counter *fit_counters(cpc_t *cpc, const cpc_set_t *set, unsigned *n)
 {
-	struct cpc_counter counter[LWPS_MAX_COLUMNS];
-	int n = cpc_set_counters(cpc, set->set, counter, LWPS_MAX_COLUMNS);
+	struct cpc_counter *counter;
 
-	if (n < 0 || n >= LWPS_MAX_COLUMNS) {
+	*n = (unsigned)cpc_set_counters(cpc, set, NULL, 0);
+	counter = xcalloc(*n + 1U, sizeof(*counter));
+	cpc_set_counters(cpc, set, counter, *n);
+	return counter;
+}
+
+static bool add_counter(struct fit *fit, const struct cpc_counter *counter, unsigned i,
+			const char *event, char *why, size_t size)
+{
+	const unsigned column = fit->ncolumns;
+	const char *reason;
+
+	if (counter->further) {
+		fit->n[column - 1]++;
+		return true;
+	}
+	if (column == LWPS_MAX_COLUMNS - 1) {
 		snprintf(why, size, "a spec can have %d events at most there",
 			 LWPS_MAX_COLUMNS - 1);
 		return false;
 	}
-	for (int i = 0; i < n; i++) {
-		const char *event = set->spec.req[counter[i].index].event;
-		const char *reason = cannot_count(&counter[i], event, &fit->kind[i]);
-
-		if (reason == NULL)
-			continue;
+	reason = cannot_count(counter, event, &fit->kind[column]);
+	if (reason != NULL) {
 		snprintf(why, size, "'%s' %s", event, reason);
 		return false;
 	}
-	for (int i = 0; i < n; i++)
-		fit->counter[i] = (unsigned)i;
-	fit->ncounters = (unsigned)n;
-	set_last(fit, fit->ncounters);
+	fit->counter[column] = i;
+	fit->n[column] = 1;
+	fit->ncolumns++;
 	return true;
+}
+
+static bool find_columns(struct fit *fit, cpc_t *cpc, const struct setgrp_set *set, char *why,
+			 size_t size)
+{
+	struct cpc_counter *counter = fit_counters(cpc, set->set, &fit->ncounters);
+	bool good = true;
+
+	for (unsigned i = 0; good && i < fit->ncounters; i++)
+		good = add_counter(fit, &counter[i], i, set->spec.req[counter[i].index].event, why,
+				   size);
+	free(counter);
+	if (good)
+		set_last(fit, fit->ncolumns);
+	return good;
 }
 
 static bool find_all(struct fit *fit, cpc_t *cpc, const struct setgrp *grp, char *why, size_t size)
@@ -143,18 +167,27 @@ struct fit *fit_find(cpc_t *cpc, const struct setgrp *grp, char *why, size_t siz
 	return NULL;
 }
 
+/* Does some place of a function exist? */
+static bool is_open(const struct cpc_counter *counter, unsigned n)
+{
+	while (n > 0 && counter[n - 1].fd == -1)
+		n--;
+	return n > 0;
+}
+
 void fit_leave_out(struct fit *fit, cpc_t *cpc, const cpc_set_t *bound)
 {
-	struct cpc_counter counter[LWPS_MAX_COLUMNS];
-	unsigned n = 0;
+	unsigned n = 0, ncounters;
+	struct cpc_counter *counter = fit_counters(cpc, bound, &ncounters);
 
-	cpc_set_counters(cpc, bound, counter, LWPS_MAX_COLUMNS);
-	for (unsigned i = 0; i < fit->ncounters; i++) {
-		if (counter[i].function && counter[i].fd == -1)
+	for (unsigned i = 0; i < fit->ncolumns - 1; i++) {
+		if (fit->kind[i] == LWPS_FUNCTION && !is_open(&counter[fit->counter[i]], fit->n[i]))
 			continue;
 		fit->kind[n] = fit->kind[i];
-		fit->counter[n++] = i;
+		fit->n[n] = fit->n[i];
+		fit->counter[n++] = fit->counter[i];
 	}
+	free(counter);
 	set_last(fit, n);
 }
 

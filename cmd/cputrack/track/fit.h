@@ -10,16 +10,21 @@
 #include "engine.h"
 
 /*
- * A column for each open counter of the set.  The last column has the CPU time; or, if the output
- * does not show that, LWPS_SLICE_NS for each slice, which is cheaper.
+ * A column for each open counter of the set; for a function, one for all its places.  The last
+ * column has the CPU time; or, if the output does not show that, LWPS_SLICE_NS for each slice,
+ * which is cheaper.
  */
 struct fit {
 	bool times;	    /* the last column has the CPU time */
 	unsigned ncounters; /* of the set, open or not */
 	unsigned ncolumns;
 	enum lwps_kind kind[LWPS_MAX_COLUMNS];
-	unsigned counter[LWPS_MAX_COLUMNS]; /* the counter of each column but the last */
+	/* The first counter of each column but the last; the next ones are of the same function. */
+	unsigned counter[LWPS_MAX_COLUMNS], n[LWPS_MAX_COLUMNS];
 };
+
+/* The counters of a set, which the caller frees, and their number. */
+struct cpc_counter *fit_counters(cpc_t *cpc, const cpc_set_t *set, unsigned *n);
 
 /*
  * Finds the columns of each set.  NULL: the kernel engine cannot count this as exactly as the

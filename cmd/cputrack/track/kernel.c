@@ -109,17 +109,19 @@ static void begin_next_turn(struct counting *k)
 	k->renew_ns = 0; /* its counters may have been lost before */
 }
 
-/* Finds the descriptors of set `i` on a CPU: fd[0], fd[stride], ....  The last column has none. */
-static void find_fds(const struct counting *k, size_t i, unsigned cpu, int *fd, size_t stride)
+/* Finds the descriptors of set `i` on a CPU, by column.  The last one has none. */
+static void find_fds(const struct counting *k, size_t i, unsigned cpu, int *fd)
 {
 	const struct fit *fit = &k->records.set[i].fit;
 	const cpc_set_t *set = k->cpus[i].set[cpu];
-	struct cpc_counter counter[LWPS_MAX_COLUMNS];
+	struct cpc_counter *counter = NULL;
+	unsigned n;
 
 	if (set != NULL)
-		cpc_set_counters(k->engine.cpc, set, counter, LWPS_MAX_COLUMNS);
+		counter = fit_counters(k->engine.cpc, set, &n);
 	for (unsigned j = 0; j < fit->ncolumns - 1; j++)
-		fd[j * stride] = set != NULL ? counter[fit->counter[j]].fd : -1;
+		fd[j] = set != NULL ? counter[fit->counter[j]].fd : -1;
+	free(counter);
 }
 
 /* ---- CPUs whose counters were lost ---- */
@@ -141,7 +143,7 @@ static void renew_cpu(struct counting *k, unsigned cpu)
 		return;
 	for (unsigned j = 0; j < LWPS_MAX_COLUMNS; j++)
 		fd[j] = -1;
-	find_fds(k, i, cpu, &fd[k->records.set[i].first], 1);
+	find_fds(k, i, cpu, &fd[k->records.set[i].first]);
 	check_read(k, lwps_renew(k->records.lwps, cpu, fd));
 }
 
@@ -460,6 +462,7 @@ static bool bind_set(struct counting *k, size_t i, char *why, size_t size)
 		return false;
 	set->cpus = &k->cpus[i];
 	fit_leave_out(&set->fit, cpc, k->cpus[i].bound);
+	setgrp_report_clones(cpc, &k->engine.grp->set[i], k->cpus[i].bound);
 	if (has_turns(k))
 		percpu_switch(&k->cpus[i], cpc, false);
 	return true;
@@ -481,28 +484,52 @@ static bool bind_sets(struct counting *k, char *why, size_t size)
 	return true;
 }
 
-/*
- * Adds the columns of a set.  `fd`: room for a descriptor of each column and CPU.  Returns the rest
- * of the room.
- */
-static int *add_columns(const struct counting *k, size_t i, struct lwps_config *config, int *fd)
+/* Adds the descriptors of a column: one per CPU, or one per place of a function. */
+static int *add_column(const struct counting *k, size_t i, unsigned j,
+		       const struct cpc_counter *counter, struct lwps_column *column, int *fd)
 {
 	const struct fit *fit = &k->records.set[i].fit;
 	const struct percpu *cpus = &k->cpus[i];
-	struct cpc_counter counter[LWPS_MAX_COLUMNS];
+	int of_cpu[LWPS_MAX_COLUMNS];
+
+	*column = (struct lwps_column){.kind = fit->kind[j], .fd = fd, .turn = (unsigned)i};
+	if (column->kind == LWPS_FUNCTION) {
+		for (unsigned n = 0; n < fit->n[j]; n++) {
+			if (counter[fit->counter[j] + n].fd != -1)
+				fd[column->nplaces++] = counter[fit->counter[j] + n].fd;
+		}
+		return &fd[column->nplaces];
+	}
+	for (unsigned cpu = 0; cpu < cpus->n; cpu++) {
+		find_fds(k, i, cpu, of_cpu);
+		fd[cpu] = of_cpu[j];
+	}
+	return &fd[cpus->n];
+}
+
+/* Adds the columns of a set.  `fd`: room for their descriptors.  Returns the rest of the room. */
+static int *add_columns(const struct counting *k, size_t i, struct lwps_config *config, int *fd)
+{
+	const unsigned ncolumns = k->records.set[i].fit.ncolumns;
+	unsigned n;
+	struct cpc_counter *counter = fit_counters(k->engine.cpc, k->cpus[i].bound, &n);
 	struct lwps_column *column = &config->column[k->records.set[i].first];
 
-	for (unsigned cpu = 0; cpu < cpus->n; cpu++)
-		find_fds(k, i, cpu, &fd[cpu], cpus->n);
-	cpc_set_counters(k->engine.cpc, cpus->bound, counter, LWPS_MAX_COLUMNS);
-	for (unsigned j = 0; j < fit->ncolumns; j++) {
-		column[j] = (struct lwps_column){
-			.kind = fit->kind[j], .fd = &fd[j * cpus->n], .turn = (unsigned)i};
-		if (fit->kind[j] == LWPS_FUNCTION)
-			fd[j * cpus->n] = counter[fit->counter[j]].fd;
-	}
-	config->ncolumns += fit->ncolumns;
-	return &fd[fit->ncolumns * cpus->n];
+	for (unsigned j = 0; j < ncolumns; j++)
+		fd = add_column(k, i, j, counter, &column[j], fd);
+	free(counter);
+	config->ncolumns += ncolumns;
+	return fd;
+}
+
+/* At most how many descriptors the columns have. */
+static size_t most_fds(const struct counting *k)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < k->engine.grp->n; i++)
+		n += (size_t)k->cpus[i].n * (k->records.set[i].fit.ncounters + 1);
+	return n;
 }
 
 /* Loads the programs, with the counters of each CPU. */
@@ -536,7 +563,7 @@ static bool load(struct counting *k, char *why, size_t size)
 		.depth = choice->depth,
 		.names = k->engine.config.comm,
 	};
-	int *fd = xcalloc((size_t)ncpus * LWPS_MAX_COLUMNS, sizeof(*fd)), *next = fd;
+	int *fd = xcalloc(most_fds(k), sizeof(*fd)), *next = fd;
 
 	for (size_t i = 0; i < nsets; i++)
 		next = add_columns(k, i, &config, next);

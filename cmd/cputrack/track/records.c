@@ -155,12 +155,13 @@ static void read_set(struct records *records, const uint64_t *column, size_t i)
 	const struct engine *engine = records->engine;
 	const struct records_set *set = &records->set[i];
 	const struct fit *fit = &set->fit;
-	uint64_t count[LWPS_MAX_COLUMNS];
+	uint64_t *count = xcalloc(fit->ncounters, sizeof(*count));
 
 	column += set->first;
 	fit_counts(fit, column, count);
 	cpc_buf_fill(engine->cpc, set->buf, engine->grp->set[i].set, count, fit->ncounters,
 		     column[fit->ncolumns - 1], records->now_ns);
+	free(count);
 	engine_counts(engine, i, set->buf, &records->counts[i]);
 }
 

@@ -10,12 +10,9 @@
 #include <bsd/string.h>
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MAX_WORD 128
 
@@ -100,20 +97,12 @@ static void each_match(const char *system, const char *event, void *arg, cpci_wa
 	globfree(&found);
 }
 
-/* Makes the path of a file of the tracepoint "system:event", below tracefs. */
-static void event_path(const char *name, const char *file, char *path, size_t size)
-{
-	const int system = (int)strcspn(name, ":");
-
-	snprintf(path, size, "events/%.*s/%s/%s", system, name, name + system + 1, file);
-}
-
 /* Reads the id of the tracepoint "system:event".  -1: none. */
 static long read_id(const char *name)
 {
 	char path[2 * MAX_WORD + 32];
 
-	event_path(name, "id", path, sizeof(path));
+	cpci_tracepoint_path(name, "id", path, sizeof(path));
 	return cpci_read_number_at(cpci_tracefs(), path, -1);
 }
 
@@ -134,11 +123,20 @@ static void add_match(void *arg, const char *name, const char *desc)
 	struct cpci_term term = {.attr.type = PERF_TYPE_TRACEPOINT};
 	struct lookup *look = arg;
 	long id = read_id(name);
+	const char *why;
+	size_t at;
 
 	(void)desc;
 	if (look->rc == -1 || id < 0 ||
 	    counts_time(strchr(name, ':') + 1) != counts_time(look->event))
 		return;
+	why = look->filter[0] != '\0' ? cpci_filter_misleads(name, look->filter, &at) : NULL;
+	if (why != NULL) {
+		look->rc = cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
+				     "invalid event '%s': at '%s': %s", look->name,
+				     look->filter + at, why);
+		return;
+	}
 	term.attr.config = (uint64_t)id;
 	strlcpy(term.filter, look->filter, sizeof(term.filter));
 	cpci_perf_set_modes(&term.attr, look->flags);
@@ -352,38 +350,4 @@ bool cpci_tracepoint_name(const struct perf_event_attr *attr, char *name, size_t
 	*name = '\0';
 	cpci_tracepoint_walk(&numbered, try_id);
 	return *name != '\0';
-}
-
-void cpci_tracepoint_fields(const char *name, char *fields, size_t size)
-{
-	size_t room = 0, used = 0;
-	char path[2 * MAX_WORD + 32], *line = NULL;
-	FILE *f;
-	int fd;
-
-	*fields = '\0';
-	event_path(name, "format", path, sizeof(path));
-	fd = openat(cpci_tracefs(), path, O_RDONLY | O_CLOEXEC);
-	f = fd != -1 ? fdopen(fd, "r") : NULL;
-	if (f == NULL && fd != -1)
-		close(fd);
-	/* "	field:char comm[16];	offset:8;	size:16;	signed:0;" */
-	while (f != NULL && getline(&line, &room, f) > 0) {
-		char *field = strstr(line, "field:");
-		int n;
-
-		if (field == NULL)
-			continue;
-		field[strcspn(field, ";[")] = '\0';
-		field = strrchr(field, ' ');
-		if (field == NULL || strncmp(field + 1, "common_", 7) == 0)
-			continue;
-		n = snprintf(fields + used, size - used, "%s%s", used > 0 ? ", " : "", field + 1);
-		if (n < 0 || (size_t)n >= size - used)
-			break;
-		used += (size_t)n;
-	}
-	free(line);
-	if (f != NULL)
-		fclose(f);
 }

@@ -33,11 +33,15 @@ static int explain_denied(struct cpci_diag *diag, int err, const char *name,
 	bool privileged = cpci_privileged_here();
 	const char *what = "";
 
-	/* No value of the sysctl permits function events. */
-	if (cpci_perf_is_uprobe(&term->attr) && !privileged)
-		return refuse(diag, EACCES, 0, name,
-			      "the kernel sets probes of functions for root and CAP_PERFMON "
-			      "only; a breakpoint on the function requires no privilege");
+	/* No value of the sysctl permits function events.  Is it the only event that is denied? */
+	if (cpci_perf_is_uprobe(&term->attr) &&
+	    (!privileged ||
+	     (!cpci_have_cap(0, CAP_SYS_ADMIN) && cpci_perf_probe(&cpci_perf_dummy) == 0)))
+		return cpci_diag(
+			diag, EACCES, 0,
+			"cannot count '%s': this kernel sets probes of functions for root, with "
+			"CAP_SYS_ADMIN, only%s; a breakpoint on the function requires no privilege",
+			name, privileged ? " (older ones also with CAP_PERFMON)" : "");
 	/* 3 on Debian and 4 on Ubuntu deny everything, unlike the upstream kernel. */
 	if (level >= 3)
 		enough = 2;
@@ -116,16 +120,24 @@ static bool fits_alone(const struct cpci_term *term, struct cpci_target target)
 
 static int explain_filter(struct cpci_diag *diag, const char *name, const struct cpci_term *term)
 {
-	char tracepoint[256], fields[512] = "";
+	char tracepoint[256], fields[512] = "", place[CPCI_MAX_SYMBOL + 128] = "";
+	const char *why = NULL;
+	size_t at;
 
-	if (cpci_tracepoint_name(&term->attr, tracepoint, sizeof(tracepoint)))
+	if (cpci_tracepoint_name(&term->attr, tracepoint, sizeof(tracepoint))) {
 		cpci_tracepoint_fields(tracepoint, fields, sizeof(fields));
+		why = cpci_filter_wrong(tracepoint, term->filter, &at);
+	}
+	if (why != NULL)
+		snprintf(place, sizeof(place), " (at character %zu%s%s%s: %s)", at + 1,
+			 term->filter[at] != '\0' ? ", '" : "", term->filter + at,
+			 term->filter[at] != '\0' ? "'" : "", why);
 	if (*fields != '\0')
 		return cpci_diag(
 			diag, EINVAL, CPC_INVALID_EVENT,
-			"cannot count '%s': the kernel does not accept the filter '%s' of %s, whose "
-			"fields are: %s",
-			name, term->filter, tracepoint, fields);
+			"cannot count '%s': the kernel does not accept the filter '%s' of %s%s, "
+			"whose fields are: %s",
+			name, term->filter, tracepoint, place, fields);
 	return cpci_diag(
 		diag, EINVAL, CPC_INVALID_EVENT,
 		"cannot count '%s': the kernel does not accept the filter '%s': is it made "

@@ -175,8 +175,9 @@ int cpci_perf_filter(int fd, const char *filter)
 {
 	if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) == 0)
 		return 0;
-	/* EPERM is -1, the error of the kernel's filter parser: privilege is not missing. */
-	if (errno == EPERM)
+	/* The kernel's parser has an errno for each mistake, which have other meanings elsewhere.
+	 */
+	if (errno == EPERM || errno == ESRCH || errno == ENOENT)
 		errno = EINVAL;
 	return -1;
 }

@@ -320,6 +320,45 @@ lwp_exited() {
 	done
 }
 
+@test "the error says where a filter is wrong" {
+	local name=syscalls:sys_enter_openat where tool
+	need_tracepoints syscalls/sys_enter_openat
+	while IFS='|' read -r filter where; do
+		for tool in 'cputrack' 'cputrack --engine=ptrace'; do
+			# shellcheck disable=SC2086 # words
+			go -2 "${TRACEFS[@]}" $tool -T 0 -c "$name/$filter/" true
+			[[ $stderr == "cputrack: cannot count '$name/$filter/': the kernel does not accept the filter '$filter' of $name (at character $where), whose fields are: "*flags* ]]
+		done
+	done <<-'EOF'
+		filename.ustring=="x|19, '"x': the matching quote is missing
+		(flags==1|1, '(flags==1': the ')' is missing
+		flags==1)|9, ')': there is no '(' before it
+		flags==|8: a value is missing
+		flags==1 && nosuch<1|13, 'nosuch<1': unknown field
+		flags=="x"|1, 'flags=="x"': the field is a number, without quotes
+		flags==1 dfd>1|10, 'dfd>1': && or || is missing before it
+		flags|6: an operator (== != < <= > >= & ~) is missing
+	EOF
+}
+
+@test "strings of the program are matched with .ustring, and refused without" {
+	need_tracepoints syscalls/sys_enter_openat
+	local name=syscalls:sys_enter_openat tool
+	for tool in 'cputrack' 'cputrack --engine=ptrace' 'cpustat --shared'; do
+		# shellcheck disable=SC2086 # words
+		go -2 "${TRACEFS[@]}" $tool -c "$name/flags<9 && filename~\"*libc*\"/" \
+			"$([ "${tool#cpustat}" = "$tool" ] && echo true || echo 1)"
+		[ "$stderr" = "${tool%% *}: invalid event '$name/flags<9 && filename~\"*libc*\"/': at 'filename~\"*libc*\"': the string is in the memory of the program, where the kernel looks only with FIELD.ustring" ]
+	done
+	[ "$(printf '5.17\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 5.17 ] || return 0 # it has no .ustring
+	for engine in auto ptrace; do
+		use_engine "$engine"
+		track -0 -T 0 -c "$name/filename.ustring~\"*cpc-no-such*\"/" \
+			sh -c 'for i in 1 2 3; do true 2>/dev/null <"/cpc-no-such-$i"; done; true'
+		[ "$(sum_of exit)" -eq 3 ]
+	done
+}
+
 @test "cpustat: a whole machine's system calls, exactly" {
 	need_tracepoints syscalls/sys_enter_sched_rr_get_interval
 	start cs "${TRACEFS[@]}" cpustat -c syscalls:sys_enter_sched_rr_get_interval 0.05

@@ -108,8 +108,6 @@ void pids_each(bool (*visit)(void *arg, pid_t pid), void *arg)
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-#define COMM_PATTERN 256 /* bytes of a pattern */
-
 static void add_pid(struct pids *pids, pid_t pid, bool by_name)
 {
 	for (size_t i = 0; i < pids->n; i++) {
@@ -125,10 +123,66 @@ static void add_pid(struct pids *pids, pid_t pid, bool by_name)
 /* The processes whose name is this, or matches it as a pattern of glob(7). */
 struct named {
 	struct pids *pids;
-	char pattern[COMM_PATTERN];
+	const char *pattern;
+	bool is_pattern;
 	size_t n, nprinted;
 	char printed[512]; /* the first of their ids */
 };
+
+/* The base name of `path`, if the kernel has cut it to `comm`; or NULL. */
+static const char *whole_name(const char *path, const char *comm)
+{
+	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+
+	return strncmp(name, comm, COMM_SIZE - 1) == 0 ? name : NULL;
+}
+
+/*
+ * Reads the name of a process that the kernel has cut to `comm`: from the path of its program, or,
+ * if that interprets a script, from its first arguments.  False: they have other names.
+ */
+static bool read_whole_name(pid_t pid, const char *comm, char *name, size_t size)
+{
+	static const char deleted[] = " (deleted)";
+	char path[32], text[PATH_MAX];
+	const char *found = NULL;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	n = readlink(path, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	if (n > (ssize_t)strlen(deleted) && strcmp(text + n - strlen(deleted), deleted) == 0)
+		text[n - (ssize_t)strlen(deleted)] = '\0';
+	found = whole_name(text, comm);
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	fd = found == NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd != -1) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+		text[n > 0 ? n : 0] = '\0';
+		for (const char *arg = text; found == NULL && arg < text + n;
+		     arg += strlen(arg) + 1)
+			found = whole_name(arg, comm);
+	}
+	return found != NULL && strlcpy(name, found, size) < size;
+}
+
+static bool is_named(const struct named *named, pid_t pid, const char *comm)
+{
+	char whole[NAME_MAX + 1];
+
+	if (strcmp(comm, named->pattern) == 0 ||
+	    (named->is_pattern && fnmatch(named->pattern, comm, 0) == 0))
+		return true;
+	if (strlen(comm) < COMM_SIZE - 1 ||
+	    (!named->is_pattern && strncmp(named->pattern, comm, COMM_SIZE - 1) != 0))
+		return false;
+	if (!read_whole_name(pid, comm, whole, sizeof(whole)))
+		return !named->is_pattern;
+	return named->is_pattern ? fnmatch(named->pattern, whole, 0) == 0
+				 : strcmp(named->pattern, whole) == 0;
+}
 
 static bool add_if_named(void *arg, pid_t pid)
 {
@@ -136,8 +190,7 @@ static bool add_if_named(void *arg, pid_t pid)
 	struct pid_stat stat;
 	char id[16];
 
-	if (!pid_read_stat(pid, &stat) ||
-	    (strcmp(stat.comm, named->pattern) != 0 && fnmatch(named->pattern, stat.comm, 0) != 0))
+	if (!pid_read_stat(pid, &stat) || !is_named(named, pid, stat.comm))
 		return true;
 	add_pid(named->pids, pid, true);
 	snprintf(id, sizeof(id), "%s%d", named->n++ > 0 ? ", " : "", (int)pid);
@@ -148,14 +201,12 @@ static bool add_if_named(void *arg, pid_t pid)
 	return true;
 }
 
-/* The kernel cuts names: cut `name` likewise, unless it is a pattern, which cannot be cut. */
 static bool add_named(struct pids *pids, const char *name)
 {
 	const bool is_pattern = strpbrk(name, "*?[\\") != NULL;
-	struct named named = {.pids = pids};
+	struct named named = {.pids = pids, .pattern = name, .is_pattern = is_pattern};
 	char more[48] = "";
 
-	strlcpy(named.pattern, name, is_pattern ? sizeof(named.pattern) : COMM_SIZE);
 	pids_each(add_if_named, &named);
 	if (named.nprinted < named.n)
 		snprintf(more, sizeof(more), " and %zu more", named.n - named.nprinted);

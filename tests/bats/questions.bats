@@ -228,6 +228,31 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 	[ "$(cputrack -I "$R" | grep -c tick)" -eq 105 ]
 }
 
+@test "-p: names that the kernel cuts after 15 characters" {
+	local name=a-long-name-of-$BASHPID-program
+	cp "$WORK/thread-pool" "$T/$name"
+	printf '#!/bin/sh\necho ready\nread -r line\n' >"$T/$name-script"
+	chmod +x "$T/$name-script"
+	start program "$T/$name" 1
+	start script "$T/$name-script"
+	eventually said program ready
+	eventually said script ready
+	rm "$T/$name" # it is still known
+	names_are "$name" program
+	names_are "$name-script" script
+	names_are "${name%m}*[tm]" program script
+	mistake 2 "-p '${name}s': no process has this name" cputrack -c page-faults -p "${name}s"
+	hang_up program
+	hang_up script
+}
+
+# names_are NAME PROCESS...
+names_are() {
+	go -0 cputrack -c page-faults -T 0.02 -N 1 -p "$1"
+	[ "$(sed -n "1s/.*: process[es]* //p" <<<"$stderr" | tr -d , | xargs -n 1 | sort -n)" = \
+		"$(for process in "${@:2}"; do echo "${PIDS[$process]}"; done | sort -n)" ]
+}
+
 @test "-p: lists and names" {
 	# no other process has these names
 	local one=one-$BASHPID two=two-$BASHPID

@@ -209,12 +209,12 @@ sorted() {
 	local signal
 	need cpu
 	ulimit -c 0
-	for signal in HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF IO SYS; do
-		[[ $signal != @(ILL|TRAP|ABRT|BUS|FPE|SEGV) ]] || ! grep -q __asan_init "$CPC_BUILD/cpustat" || continue
+	for signal in HUP QUIT ABRT USR1 SEGV PIPE ALRM XCPU; do
+		[[ $signal != @(ABRT|SEGV) ]] || ! grep -q __asan_init "$CPC_BUILD/cpustat" || continue
 		top_of_cpus "signal $(kill -l $signal)" 24 80 wait:rows kill:$signal -- -c page-faults 0.2
 	done
 	start sleeper cat
-	for signal in USR1 SEGV ALRM; do
+	for signal in USR1 SEGV; do
 		grep -q __asan_init "$CPC_BUILD/cputrack" && break
 		terminal 24 80 wait:rows kill:$signal -- cputrack --top -T 0.2 -c page-faults -p "${PIDS[sleeper]}"
 		[[ $output == *"signal $(kill -l $signal)"* ]]
@@ -227,7 +227,7 @@ sorted() {
 
 @test "a window of any size" {
 	local size
-	for size in 32768,80 80,32768 65535,40 3,65535; do
+	for size in 32768,80 3,65535; do
 		top_of_cpus "status 0" 24 80 wait:rows size:$size next type:q -- -c page-faults 0.05
 	done
 	for size in "32768 80" "24 32768"; do

@@ -6,7 +6,6 @@
 #include "flusher.h"
 
 #include "../../base/backlog.h"
-#include "../../base/say.h"
 #include "../../base/util.h"
 
 #define FLUSH_NS 20000000 /* how long a row may wait to be written */

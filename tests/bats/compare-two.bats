@@ -170,14 +170,14 @@ script() {
 
 @test "counts in turns have no verdict, but their ratios have" {
 	# It computes all the time, so that each spec counts in its turns.
-	go -1 cputrack --compare -r 2 -T 0.02 --fail-above=3% -c page-faults -c task-clock \
-		-- "$WORK/spin" 0.2 -- "$WORK/spin" 0.2
+	go -1 cputrack --compare -r 2 -T 0.01 --fail-above=3% -c page-faults -c task-clock \
+		-- "$WORK/spin" 0.1 -- "$WORK/spin" 0.1
 	[[ $(line_of page-faults) == "2 "*"cannot tell: counted in turns" ]]
 	[[ $(line_of task-clock) == "2 "*"cannot tell: counted in turns" ]]
 	[ "${stderr_lines[0]}" = \
 		"cputrack: cannot tell whether page-faults grew by more than 3%: counted in turns" ]
-	go -0 cputrack --compare -r 2 -T 0.02 -c minor-faults -c faults-per-ms \
-		-- "$WORK/spin" 0.2 -- "$WORK/spin" 0.2
+	go -0 cputrack --compare -r 2 -T 0.01 -c minor-faults -c faults-per-ms \
+		-- "$WORK/spin" 0.1 -- "$WORK/spin" 0.1
 	[[ $(line_of faults-per-ms) != *"cannot tell"* ]]
 	[[ $(line_of faults-per-ms) == "2 "*"# in turns" ]]
 }
@@ -241,6 +241,7 @@ step() {
 		inside { print substr($0, 11) }' "$BATS_TEST_DIRNAME/../../docs/ci.md"
 }
 
+# bats test_tags=all
 @test "docs/ci.md: its commands and the workflow, as they are written" {
 	local page=$BATS_TEST_DIRNAME/../../docs/ci.md line
 	cd "$T" || return

@@ -230,6 +230,7 @@ block() {
 	[[ $output == *"title '(idle)'"* ]]
 }
 
+# bats test_tags=all
 @test "a summary of --by: only its intervals are drawn" {
 	local summary='cannot draw a summary of --by; a record of -O of the same run can be drawn'
 	for by in command lwp process user; do
@@ -404,6 +405,7 @@ refused() {
 	[ "$stderr" = "cpcplot: $2" ]
 }
 
+# bats test_tags=all
 @test "crafted input is refused or drawn: never a traceback" {
 	cpus 2 >"$R"
 	cputrack -fe -T 0.01 -O "$T/tree.json" -o /dev/null -c page-faults sh -c 'sleep 0.03; true'

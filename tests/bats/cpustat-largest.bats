@@ -145,6 +145,7 @@ samples() {
 	[[ $stderr == *"unsupported --keys: the rows are by cpu" ]]
 }
 
+# bats test_tags=all
 @test "while names come and go: at most N keys in each sample, and all counts are there" {
 	need_keys
 	start stat cpustat -O "$R" -o "$P" --format=openmetrics -A command --keys=4 -c page-faults,context-switches 0.1
@@ -227,6 +228,7 @@ replaced() {
 	[ "$(stat -c %i "$P")" != "$1" ]
 }
 
+# bats test_tags=all
 @test "OpenMetrics: thousands of short-lived commands, known counts, and memory that does not grow" {
 	local first warm=0 rss
 	need_keys

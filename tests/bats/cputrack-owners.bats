@@ -258,6 +258,7 @@ total 1 0" ]
 }
 
 # The tool stands still while there are more cgroups than it remembers.
+# bats test_tags=all
 @test "thousands of cgroups" {
 	need_cgroups
 	by_kernel

@@ -115,6 +115,7 @@ END
 }
 
 # The binaries are compared, not the output: make prints in any order.
+# bats test_tags=all
 @test "a real package, configured and made with make -j2: a library of this one" {
 	need_command cmake make
 	# shellcheck disable=SC2016 # for the inner shell
@@ -213,6 +214,7 @@ at_most() {
 	[ "$lwps" -le "$1" ] || lwps=$1
 }
 
+# bats test_tags=all
 @test "10000 LWPs at once: all are attached, counted, and detached" {
 	need attach
 	lwps=10000
@@ -256,6 +258,7 @@ instructions() {
 	[ -n "$n" ]
 }
 
+# bats test_tags=all
 @test "an LWP costs the same, however many there are" {
 	need_command valgrind
 	need_unsanitized "valgrind does not run sanitized programs"
@@ -306,6 +309,7 @@ killed_attached() {
 	done
 }
 
+# bats test_tags=all
 @test "cputrack is killed in storms that it attached to: they end well" {
 	need attach
 	for storm in 'forks 1000' 'threads 2000' 'vforks -x 200' 'killed-parents -c 500 60 threads' \

@@ -388,6 +388,7 @@ none_is_whole() {
 	diff <(rows_of detach | cut -d' ' -f1 | sort) <(printf '%s\n' "${ids[@]}" | sort)
 }
 
+# bats test_tags=all
 @test "--max-lwps: more processes at a time have no rows of their own, and that is reported" {
 	local n many='for ((i = 0; i < 1200; i++)); do sleep 1000 & done; kill $(jobs -p); wait'
 	by_kernel

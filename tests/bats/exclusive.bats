@@ -425,6 +425,7 @@ cost_of() {
 	cost=$((10#${user/./} + 10#${system/./}))
 }
 
+# bats test_tags=all
 @test "thousands of locks on a file do not slow down a look for claims" {
 	need_users
 	holds cs cpustat -c cycles 0.05

@@ -211,6 +211,7 @@ hardened() {
 	done
 }
 
+# bats test_tags=all
 @test "cmake: unsupported machines are refused; packages have Debian's names of the supported ones" {
 	local cross=(cmake -S "$BATS_TEST_DIRNAME/../.." -DCMAKE_SYSTEM_NAME=Linux)
 	go -1 "${cross[@]}" -B "$T/armv7l" -DCMAKE_SYSTEM_PROCESSOR=armv7l

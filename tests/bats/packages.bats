@@ -15,6 +15,7 @@ setup() {
 }
 
 # packaging/finish.cmake.in explains each override.
+# bats test_tags=all
 @test "lintian finds neither errors nor warnings" {
 	need_command lintian
 	go -0 lintian --allow-root --fail-on warning --no-tag-display-limit "${DEBS[@]}"

@@ -80,6 +80,7 @@ needs() {
 	[[ $output != *INTERP* ]]
 }
 
+# bats test_tags=all
 @test "find_package: C99 to C23 and C++11 to C++20, gcc and clang" {
 	while read -r cc cxx; do
 		user cmake -S stranger -B "$cc" -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" \
@@ -120,6 +121,7 @@ clang clang++'
 	[[ $stderr == *" of 3 LWPs of 1 programs"*" 1800 "*" touch_three"* ]]
 }
 
+# bats test_tags=all
 @test "find_package: a library that the archives need is missing: static programs say so" {
 	libraries=$(dirname "$(realpath "$(gcc -print-file-name=libpfm.a)")")
 	cmake=("${AS_USER[@]}" cmake -S stranger -DCMAKE_IGNORE_PATH="$libraries;${libraries#/usr}")

@@ -42,11 +42,11 @@ fi
 
 # Can the kernel probe them?
 insns=$(command -v first-insns)
-for name in $(first-insns -g); do
+for name in $(first-insns -g | head -n $((times ? 99 : 2))); do
 	run cputrack --engine="$engine" -T 0 -c "uprobe/func=$insns:$name/" first-insns 5
 	same "calls of $name()" "$status $(counts exit)" "0 5"
 done
-for name in $(first-insns -r); do
+for name in $(first-insns -r | head -n $((times ? 99 : 1))); do
 	run cputrack --engine="$engine" -T 0 -c "uprobe/func=$insns:$name/" first-insns 5
 	reports "$name() is refused" 1 "cannot count '.*': the kernel .* this instruction of '"
 done

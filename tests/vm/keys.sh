@@ -59,11 +59,11 @@ mkdir -p $made
 
 # move A B [ROUNDS FAULTS]
 move() {
-	change-keys cgroup $root/rest-$$/cgroup.procs "$1/cgroup.procs" "$2/cgroup.procs" "${3:-100}" "${4:-500}"
+	change-keys cgroup $root/rest-$$/cgroup.procs "$1/cgroup.procs" "$2/cgroup.procs" "${3:-100}" "${4:-50}"
 }
 while_counting "-A cgroup" move $root/a-$$ $root/b-$$
-same "100 moves between cgroups in the middle of a slice: the one" "$(count /a-$$ 4)" 50000
-same "...and the other" "$(count /b-$$ 4)" 50000
+same "100 moves between cgroups in the middle of a slice: the one" "$(count /a-$$ 4)" 5000
+same "...and the other" "$(count /b-$$ 4)" 5000
 check "the keys add up to the CPUs" adds_up 4 5 6
 same "nothing was missed" "$(cat "$err")" ""
 
@@ -116,18 +116,18 @@ while_counting "-A cgroup" sleepers
 check "what another one moved while it slept counts there" [ "$(count /b-$$ 4)" -ge 100 ]
 
 while_counting "-A cgroup --depth=1" move "$service" $root/b-$$
-same "--depth=1 adds up what is below" "$(count /$slice 4)" 50000
+same "--depth=1 adds up what is below" "$(count /$slice 4)" 5000
 
 while_counting "-A service" move "$service" "$docker"
-same "a service with a cgroup below" "$(count some-$$.service 4)" 50000
-same "a container of Docker" "$(count "docker-$id" 4)" 50000
+same "a service with a cgroup below" "$(count some-$$.service 4)" 5000
+same "a container of Docker" "$(count "docker-$id" 4)" 5000
 while_counting "-A service" move "$long" $root/a-$$
-same "what has no known path is of no known service" "$(count ... 4)" 50000
+same "what has no known path is of no known service" "$(count ... 4)" 5000
 while_counting "-A container" move "$docker" "$kube"
-same "containers of Docker" "$(count "docker-$id" 4)" 50000
-same "containers of a pod" "$(count "cri-containerd-$id" 4)" 50000
+same "containers of Docker" "$(count "docker-$id" 4)" 5000
+same "containers of a pod" "$(count "cri-containerd-$id" 4)" 5000
 while_counting "--by=service --format=json" move $root/a-$$ "$kube"
-check "the uid of the pod" grep -q "\"service\":\"pod-$pod\".*\"pod_id\":\"$pod\".*\"page-faults\":50000" "$out"
+check "the uid of the pod" grep -q "\"service\":\"pod-$pod\".*\"pod_id\":\"$pod\".*\"page-faults\":5000" "$out"
 
 # ---- cputrack --by and --cgroup: programs of a service, and what enters it ------------------
 serve() {
@@ -164,9 +164,9 @@ for folder in $made; do
 done
 
 # ---- users and commands -----------------------------------------------------------------------
-while_counting "-A command" change-keys command change-keys one-$$ two-$$ 100 500
-same "a program that renames itself: one name" "$(count one-$$ 4)" 50000
-same "...and another" "$(count two-$$ 4)" 50000
+while_counting "-A command" change-keys command change-keys one-$$ two-$$ 100 50
+same "a program that renames itself: one name" "$(count one-$$ 4)" 5000
+same "...and another" "$(count two-$$ 4)" 5000
 check "the keys add up to the CPUs" adds_up 4 5 6
 while_counting "-A command" sh -c 'change-keys command change-keys change-keys two 1 500; true'
 check "exec ends the name before" [ "$(count change-keys 4)" -ge 500 ]
@@ -181,7 +181,7 @@ fi
 spec=page-faults,context-switches,task-clock
 
 user=$((100000 + $$ * 2))
-while_counting "-A user" change-keys user 0 "$user" $((user + 1)) 100 500
+while_counting "-A user" change-keys user 0 "$user" $((user + 1)) 100 50
 check "the keys add up to the CPUs" adds_up 4 5 6
 if [ -s "$err" ]; then
 	# A kernel without kprobes shows a new user only at a switch.
@@ -190,7 +190,7 @@ if [ -s "$err" ]; then
 	check "and marked" grep -q "^ *[0-9.]* [0-9]* .* # incomplete" "$out"
 	[ ! -e /sys/bus/event_source/devices/kprobe ] || check "kprobes are used" false
 else
-	same "setresuid(2) in the middle of a slice: the one user" "$(count $user 4)" 50000
-	same "...and the other" "$(count $((user + 1)) 4)" 50000
+	same "setresuid(2) in the middle of a slice: the one user" "$(count $user 4)" 5000
+	same "...and the other" "$(count $((user + 1)) 4)" 5000
 fi
 finish

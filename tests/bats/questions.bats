@@ -61,7 +61,7 @@ print(sum(row["counts"][sys.argv[2]] for row in rows
 	[ $(($(words 2 4 4) / 100)) = 3 ]
 	go -0 cputrack -I "$R" --by=lwp
 	echo "$output" >"$T/with"
-	grep -v fini_lwp "$R" | sed 's/"rows":[0-9]*}/"rows":7}/' >"$T/without"
+	grep -v fini_lwp "$R" | sed 's/"rows":[0-9]*/"rows":7/' >"$T/without"
 	cputrack -I "$T/without" --by=lwp | diff "$T/with" -
 }
 

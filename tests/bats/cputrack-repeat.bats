@@ -157,15 +157,15 @@ statuses() {
 		[[ $(line_of page-faults) == "5 "* ]]
 	done
 	# one new run
-	go -4 cputrack --compare="$T/good" -c page-faults sh -c 'exit 3'
+	go -4 cputrack --engine=$engine --compare="$T/good" -c page-faults sh -c 'exit 3'
 	[ "$stderr" = "cputrack: the command 'sh' failed in 1 of 1 run: exit status 3" ]
-	go -4 cputrack --compare="$T/good" -N 1 -T 0.02 -c page-faults sh -c 'sleep 0.1; exit 3'
+	go -4 cputrack --engine=$engine --compare="$T/good" -N 1 -T 0.02 -c page-faults sh -c 'sleep 0.1; exit 3'
 	# the record of it, as the new runs, as the old ones, and as both
 	go -4 "$CPC_BUILD/cputrack" -I "$R" --compare="$T/good"
 	[ "$stderr" = "cputrack: the command of '$R' failed in 4 of 5 runs: exit status 7" ]
 	go -4 "$CPC_BUILD/cputrack" -I "$T/good" --compare="$R" --fail-above=3%
 	[ "$stderr" = "cputrack: the command of '$R' failed in 4 of 5 runs: exit status 7" ]
-	go -4 cputrack -r 2 --compare="$R" --fail-above=3% -c page-faults true
+	go -4 cputrack --engine=$engine -r 2 --compare="$R" --fail-above=3% -c page-faults true
 	[ "$stderr" = "cputrack: the command of '$R' failed in 4 of 5 runs: exit status 7" ]
 	cp "$R" "$T/killed"
 	sed -i 's/^\({"kind":"end".*\)"status":7/\1"signal":9/' "$T/killed"
@@ -174,7 +174,7 @@ statuses() {
 	[ "${stderr_lines[1]}" = "cputrack: the command of '$R' failed in 4 of 5 runs: exit status 7" ]
 	# one run without -r; and a signal
 	# shellcheck disable=SC2016 # for the inner shell
-	go -137 cputrack -O "$T/one" -o "$ROWS" -c page-faults sh -c 'kill -KILL $$'
+	go -137 cputrack --engine=$engine -O "$T/one" -o "$ROWS" -c page-faults sh -c 'kill -KILL $$'
 	go -4 "$CPC_BUILD/cputrack" -I "$T/good" --compare="$T/one"
 	[ "$stderr" = "cputrack: the command of '$T/one' failed in 1 of 1 run: signal 9, Killed" ]
 	# old records do not have the status; rows keep it

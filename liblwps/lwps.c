@@ -412,7 +412,7 @@ uint64_t lwps_skipped(const struct lwps *lwps)
 	const struct bpf_prog_desc *const program[] = {
 		&lwps->skel->progs.on_switch,	&lwps->skel->progs.on_wakeup_new,
 		&lwps->skel->progs.on_newtask,	&lwps->skel->progs.on_signal,
-		&lwps->skel->progs.on_function,
+		&lwps->skel->progs.on_function, &lwps->skel->progs.on_session,
 	};
 	uint64_t n = 0;
 

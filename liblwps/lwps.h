@@ -38,12 +38,19 @@ struct lwps_column {
 	/*
 	 * LWPS_CPU, LWPS_SOFTWARE: perf events by CPU number, -1: no such CPU.  They are pinned, so
 	 * that an event which another program displaces reads as an error.  LWPS_FUNCTION: the perf
-	 * events of uprobes, one per place of the function, each on any one CPU.
+	 * events of uprobes, one per place of the function, each on any one CPU; with `session` the
+	 * files of the places.
 	 */
 	const int *fd;
-	unsigned nplaces; /* of the function */
-	unsigned turn;	  /* it counts during this turn; the first is 0 */
+	unsigned nplaces;	/* of the function */
+	const uint64_t *offset; /* with `session`: of each place in its file */
+	bool returns;  /* LWPS_FUNCTION: of the returns of the function, instead of its calls */
+	bool session;  /* they are probed in tracked LWPs only; see lwps_has_sessions() */
+	unsigned turn; /* it counts during this turn; the first is 0 */
 };
+
+/* Can the kernel probe the returns of a function in tracked LWPs only?  Since Linux 6.13. */
+bool lwps_has_sessions(void);
 
 struct lwps_config {
 	unsigned ncolumns;

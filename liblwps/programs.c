@@ -250,6 +250,64 @@ void programs_explain(char *why, size_t size, const char *what)
 	errno = error;
 }
 
+/* ---- returns of functions ---- */
+
+/* The kernel's interface since Linux 6.13, which older headers lack. */
+#define ATTACH_UPROBE_SESSION 57
+
+struct link_uprobes {
+	uint32_t program, target, attach_type, link_flags;
+	uint64_t path, offsets, counter_offsets, cookies;
+	uint32_t n, flags, pid, unused;
+};
+
+/* Attach a program to a place in a file, in all processes.  Returns the link; -1: errno. */
+static int add_session(int program, const char *path, const uint64_t *offset,
+		       const uint64_t *cookie)
+{
+	const struct link_uprobes link = {
+		.program = (uint32_t)program,
+		.attach_type = ATTACH_UPROBE_SESSION,
+		.path = (uintptr_t)path,
+		.offsets = (uintptr_t)offset,
+		.cookies = (uintptr_t)cookie,
+		.n = 1,
+	};
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	memcpy(&attr, &link, sizeof(link));
+	return skel_sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+bool lwps_has_sessions(void)
+{
+	static const struct bpf_insn ret0[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	const uint64_t zero = 0;
+	union bpf_attr attr;
+	int program, error;
+
+#if !defined(__x86_64__) && !defined(__aarch64__)
+	return false; /* see probed_ip() */
+#endif
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_type = BPF_PROG_TYPE_KPROBE;
+	attr.insns = (uintptr_t)ret0;
+	attr.insn_cnt = sizeof(ret0) / sizeof(*ret0);
+	attr.license = (uintptr_t) "Dual BSD/GPL";
+	attr.expected_attach_type = ATTACH_UPROBE_SESSION;
+	program = skel_sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	if (program < 0)
+		return false;
+	/* Of its arguments, a kernel that knows sessions only refuses the file. */
+	error = add_session(program, "/", &zero, &zero) < 0 ? errno : 0;
+	close(program);
+	return error == EBADF;
+}
+
 /* ---- count.bpf.c ---- */
 
 /* The inode of the initial PID namespace (PROC_PID_INIT_INO in include/linux/proc_ns.h). */
@@ -346,11 +404,13 @@ static int configure(struct count *skel, const struct lwps_config *config)
 	constant->start_off = config->start_off;
 	constant->nturns = config->nturns;
 	constant->functions = programs_count_functions(config);
-	constant->reads_clock = 0;
+	constant->reads_clock = constant->sessions = 0;
 	for (i = 0; i < config->ncolumns; i++) {
 		constant->reads_clock |= config->column[i].kind == LWPS_CLOCK;
 		constant->kind[i] = (uint8_t)config->column[i].kind;
 		constant->turn_of[i] = (uint8_t)config->column[i].turn;
+		constant->returns[i] = config->column[i].returns;
+		constant->sessions |= config->column[i].session;
 	}
 	skel->bss->fresh = LWPS_SHARED + 1;
 	skel->bss->waiting = config->waiting;
@@ -406,18 +466,32 @@ int programs_attach(struct count *skel)
 	return 0;
 }
 
-int programs_add_functions(const struct count *skel, const struct lwps_config *config, int *link)
+static int add_function(const struct count *skel, int event, uint64_t cookie)
 {
 	union bpf_attr attr;
 
+	memset(&attr, 0, sizeof(attr));
+	attr.link_create.prog_fd = (uint32_t)skel->progs.on_function.prog_fd;
+	attr.link_create.target_fd = (uint32_t)event;
+	attr.link_create.attach_type = BPF_PERF_EVENT;
+	attr.link_create.perf_event.bpf_cookie = cookie;
+	return skel_sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+int programs_add_functions(const struct count *skel, const struct lwps_config *config, int *link)
+{
+	const int session = skel->progs.on_session.prog_fd;
+	char path[32];
+
 	for (unsigned i = 0; i < config->ncolumns; i++) {
-		for (unsigned n = 0; n < config->column[i].nplaces; n++) {
-			memset(&attr, 0, sizeof(attr));
-			attr.link_create.prog_fd = (uint32_t)skel->progs.on_function.prog_fd;
-			attr.link_create.target_fd = (uint32_t)config->column[i].fd[n];
-			attr.link_create.attach_type = BPF_PERF_EVENT;
-			attr.link_create.perf_event.bpf_cookie = i;
-			*link = skel_sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+		const struct lwps_column *column = &config->column[i];
+		const uint64_t cookie = i;
+
+		for (unsigned n = 0; n < column->nplaces; n++) {
+			snprintf(path, sizeof(path), "/proc/self/fd/%d", column->fd[n]);
+			*link = column->session
+					? add_session(session, path, &column->offset[n], &cookie)
+					: add_function(skel, column->fd[n], cookie);
 			if (*link++ < 0)
 				return -1;
 		}

@@ -19,7 +19,7 @@ enum lwps_kind {
 	LWPS_CLOCK,    /* ns on a CPU */
 	LWPS_SWITCH,   /* switches to another task */
 	LWPS_MIGRATE,  /* migrations to another CPU */
-	LWPS_FUNCTION, /* calls of a function, by a uprobe on all CPUs */
+	LWPS_FUNCTION, /* calls of a function or their returns, by a uprobe on all CPUs */
 	LWPS_CGROUP,   /* switches to a task of another cgroup, in the hierarchy of perf_event */
 	LWPS_SLICE,    /* LWPS_SLICE_NS for each slice: shows cheaply that the LWP has run */
 };
@@ -82,6 +82,7 @@ enum lwps_flaw {
 	LWPS_NO_MEMORY = 8,  /* the kernel had no memory for its task storage */
 	LWPS_NO_CPU = 16,    /* it ran on a CPU whose number is out of range */
 	LWPS_LATE_EXEC = 32, /* an exec was noticed late: old and new program share counts */
+	LWPS_TOO_DEEP = 128, /* more calls were nested than the kernel sees return */
 	/* This LWP is complete, but another LWP of its process shares a slot or is not counted. */
 	LWPS_PROC_INCOMPLETE = 64,
 };

@@ -153,6 +153,10 @@ struct fs_struct {
 	} root;
 };
 
+struct uprobe_task {
+	int depth; /* the return addresses that are replaced now */
+};
+
 struct task_struct {
 	unsigned __state;
 	unsigned flags;
@@ -170,9 +174,18 @@ struct task_struct {
 	struct fs_struct *fs;
 	const struct cred *real_cred;
 	struct css_set *cgroups;
+	struct uprobe_task *utask;
 	struct {
 		void *next;
 	} perf_event_list; /* the events that this task has opened */
+};
+
+struct pt_regs___x86 {
+	unsigned long ip;
+};
+
+struct pt_regs___arm64 {
+	__u64 pc;
 };
 
 struct kernel_siginfo {

@@ -354,6 +354,17 @@ cpc_set_t *setgrp_make(cpc_t *cpc, const struct spec *spec, size_t *bad)
 	return set;
 }
 
+/* Does it probe code, rather than setting a breakpoint in an LWP? */
+static bool probes_code(const struct setgrp_set *set)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < set->spec.nreqs; i++)
+		found |= strncmp(set->spec.req[i].event, "uprobe/", 7) == 0 ||
+			 strncmp(set->spec.req[i].event, "sdt/", 4) == 0;
+	return found;
+}
+
 static void describe(cpc_t *cpc, const struct setgrp *grp, const struct setgrp_set *set)
 {
 	char text[1024];
@@ -367,6 +378,10 @@ static void describe(cpc_t *cpc, const struct setgrp *grp, const struct setgrp_s
 
 		say("%s: ratio: %s", name, cpc_ratio_text(setgrp_ratio(grp, name)));
 	}
+	if (probes_code(set))
+		say("caution: '%s' sets probes in code; a program that copies this code and runs "
+		    "the copy is killed by the copied probe (SIGTRAP)",
+		    set->text);
 }
 
 int setgrp_add_spec(struct setgrp *grp, cpc_t *cpc, char *text, struct spec *spec, bool debug)

@@ -5,6 +5,7 @@
  */
 #include "../base/say.h"
 #include "../base/util.h"
+#include "../program/percpu.h"
 #include "../program/program.h"
 #include "../program/top/top.h"
 #include "../rows/source.h"
@@ -279,6 +280,7 @@ static int count(void *config, cpc_t *cpc)
 			    grp.set[i].text);
 			status = STATUS_FAILED;
 		}
+		percpu_warn_of_returns(cpc, grp.set[i].set, grp.set[i].text);
 	}
 	if (status == STATUS_OK) {
 		raise_file_limit();

@@ -7,6 +7,7 @@
 
 #include "../../libcpc/set/counter.h"
 #include "../../liblwps/lwps.h"
+#include "../base/say.h"
 #include "../base/util.h"
 
 #include <bsd/string.h>
@@ -117,4 +118,20 @@ void percpu_unbind(struct percpu *cpus, cpc_t *cpc)
 	}
 	free(cpus->set);
 	free(cpus->possible);
+}
+
+void percpu_warn_of_returns(cpc_t *cpc, const cpc_set_t *set, const char *spec)
+{
+	int n = cpc_set_counters(cpc, set, NULL, 0);
+	struct cpc_counter *counter = xcalloc((size_t)(n > 0 ? n : 1), sizeof(*counter));
+	bool returns = false;
+
+	cpc_set_counters(cpc, set, counter, n > 0 ? (uint_t)n : 0);
+	for (int i = 0; i < n; i++)
+		returns |= counter[i].returns != 0;
+	free(counter);
+	if (returns)
+		say("caution: '%s' probes returns in all processes that run the file: those that "
+		    "leave the function by an exception, or return on another stack, are killed",
+		    spec);
 }

@@ -31,6 +31,11 @@ bool percpu_bind(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, 
  * is unbound there, or keeps the lost counters.
  */
 bool percpu_bind_cpu(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, unsigned cpu);
+/*
+ * Says that the returns of functions of a set are probed in all processes, and which ones that may
+ * kill.
+ */
+void percpu_warn_of_returns(cpc_t *cpc, const cpc_set_t *set, const char *spec);
 /* Switches the counters of sets bound with CPC_BIND_CPU_LWPS.  Lost counters stay lost. */
 void percpu_switch(const struct percpu *cpus, cpc_t *cpc, bool on);
 /* Has no CPU been claimed since the sets were bound with CPC_BIND_CPU_LWPS? */

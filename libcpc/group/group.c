@@ -227,8 +227,8 @@ static bool open_watch(const struct cpci_plan *plan, struct cpci_target target, 
 }
 
 /*
- * A uprobe whose function is not found yet, or not requested, is opened later; but missing
- * privilege is reported now.  1: later; -1 and errno.
+ * A uprobe whose function is not found yet, or not requested, is opened later, or by a BPF
+ * program; but missing privilege is reported now.  1: later; -1 and errno.
  */
 static int is_later(const struct cpci_plan *plan, const struct cpci_group *group,
 		    const struct cpci_opening *opening)
@@ -236,7 +236,8 @@ static int is_later(const struct cpci_plan *plan, const struct cpci_group *group
 	const struct perf_event_attr *attr = &cpci_plan_nth(plan, group->first)->attr;
 
 	if (!cpci_perf_is_uprobe(attr) ||
-	    (opening->bp != NULL && opening->bp[group->first].file != -1))
+	    (opening->bp != NULL && opening->bp[group->first].file != -1 &&
+	     !(opening->sessions && cpci_uprobe_returns(attr))))
 		return 0;
 	if (cpci_plan_nth(plan, group->first)->site > 1) /* the first site was tried */
 		return 1;

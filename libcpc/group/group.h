@@ -116,6 +116,7 @@ struct cpci_opening {
 	bool precise;	      /* set by cpci_group_open(): ask for precise PCs */
 	bool watch;	      /* make reads show whether the CPU went offline */
 	bool filled;	      /* see CPC_BIND_CPU_FILLED */
+	bool sessions;	      /* see CPC_BIND_CPU_SESSIONS */
 };
 
 /*

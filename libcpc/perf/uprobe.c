@@ -40,6 +40,15 @@ bool cpci_uprobe_attr(struct perf_event_attr *attr, bool ret)
 	return cpci_pmu_put_bits(attr, uprobe.ret, ret, &max);
 }
 
+bool cpci_uprobe_returns(const struct perf_event_attr *attr)
+{
+	struct perf_event_attr returns = {0};
+	uint64_t max;
+
+	return cpci_perf_is_uprobe(attr) && cpci_pmu_put_bits(&returns, uprobe.ret, 1, &max) &&
+	       (attr->config & returns.config) != 0;
+}
+
 bool cpci_uprobe_counter(struct perf_event_attr *attr, uint64_t counter)
 {
 	uint64_t max;

@@ -382,6 +382,7 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 		.sample_type = cpci_pcbuf_sample_type(set->plan),
 		.watch = target.cpu != -1 && (flags & CPC_BIND_CPU_LWPS) == 0,
 		.filled = (flags & CPC_BIND_CPU_FILLED) != 0,
+		.sessions = (flags & CPC_BIND_CPU_SESSIONS) != 0,
 	};
 	struct cpci_term_ref bad = {0};
 	bool ended = false;
@@ -405,7 +406,8 @@ static int bind_with(cpc_set_t *set, struct cpci_target target, const struct con
 		cpci_group_close(set->plan, fd);
 		return -1;
 	}
-	if (hold->family == NULL) /* otherwise LWPs that inherit the set need the files */
+	/* LWPs that inherit the set, and BPF programs, need the files. */
+	if (hold->family == NULL && !opening.sessions)
 		cpci_symbol_addrs_close(hold->bp, set->plan->nterms);
 	make_way(set, bound);
 	free(set->start);
@@ -555,7 +557,8 @@ int cpc_bind_cpu(cpc_t *cpc, processorid_t id, cpc_set_t *set, uint_t flags)
 
 	if (check(cpc, fn, set, flags,
 		  CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED | CPC_BIND_CPU_LWPS |
-			  CPC_BIND_CPU_FUNCTIONS | CPC_BIND_CPU_FILLED) == -1 ||
+			  CPC_BIND_CPU_FUNCTIONS | CPC_BIND_CPU_FILLED | CPC_BIND_CPU_SESSIONS) ==
+		    -1 ||
 	    check_overflows(cpc, fn, set) == -1)
 		return -1;
 	if ((flags & CPC_BIND_CPU_LWPS) != 0 && (flags & CPC_BIND_CPU_SHARED) == 0)

@@ -29,6 +29,9 @@ int cpc_set_counters(cpc_t *cpc, const cpc_set_t *set, struct cpc_counter *count
 			.core = is_core(plan, i),
 			.function = cpci_perf_is_uprobe(&cpci_plan_nth(plan, i)->attr),
 			.further = cpci_plan_nth(plan, i)->site > 1,
+			.returns = cpci_uprobe_returns(&cpci_plan_nth(plan, i)->attr),
+			.file = set->bp != NULL ? set->bp[i].file : -1,
+			.offset = set->bp != NULL ? set->bp[i].offset : 0,
 			.fd = set->bound != CPCI_UNBOUND ? set->fd[i] : -1,
 			.attr = &cpci_plan_nth(plan, i)->attr,
 		};

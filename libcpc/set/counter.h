@@ -34,14 +34,24 @@
  */
 #define CPC_BIND_CPU_FILLED 0x400
 
+/*
+ * Another one, beside CPC_BIND_CPU_FUNCTIONS: the counters of returns of functions are not opened,
+ * because they would replace return addresses in all processes.  The files stay open, for BPF
+ * programs that decide at each call.
+ */
+#define CPC_BIND_CPU_SESSIONS 0x800
+
 struct perf_event_attr;
 
 /* A counter of a set. */
 struct cpc_counter {
 	int index;			    /* of its request */
 	int core;			    /* it is one of the core PMU's */
-	int function;			    /* it counts calls of a function of a file */
+	int function;			    /* it counts calls of a function of a file... */
+	int returns;			    /* ...or its returns */
 	int further;			    /* it counts the same function at a further place */
+	int file;			    /* CPC_BIND_CPU_SESSIONS: the open file; else -1 */
+	uint64_t offset;		    /* of the function in `file` */
 	int fd;				    /* of perf_event_open(2); -1: it is not open */
 	const struct perf_event_attr *attr; /* of perf_event_open(2); lives as long as the set */
 };

@@ -57,6 +57,7 @@ static void widen_ehdr(const Elf32_Ehdr *from, Elf64_Ehdr *to)
 		.e_phnum = from->e_phnum,
 		.e_shentsize = from->e_shentsize,
 		.e_shnum = from->e_shnum,
+		.e_shstrndx = from->e_shstrndx,
 	};
 }
 

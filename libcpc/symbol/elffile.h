@@ -89,6 +89,9 @@ enum cpci_elf_table {
 int cpci_elf_search(const struct cpci_elf *elf, int fd, enum cpci_elf_table which, const char *name,
 		    struct cpci_symbol *symbol);
 
+/* Does the file have a section of that name?  False also if its sections cannot be read. */
+bool cpci_elf_has_section(int fd, const char *name);
+
 /*
  * Visits each site of each probe of a file; or each symbol, with `provider` NULL and possibly a
  * version after the name.  The file need not be an ELF file.

@@ -41,7 +41,7 @@ struct search {
 };
 
 struct section {
-	uint32_t type, link;
+	uint32_t name, type, link;
 	uint64_t flags, offset, size;
 };
 
@@ -60,10 +60,10 @@ static struct section nth_section(const struct tables *t, size_t i)
 	const Elf32_Shdr *narrow = t->header;
 
 	if (t->width == 8)
-		return (struct section){wide[i].sh_type, wide[i].sh_link, wide[i].sh_flags,
-					wide[i].sh_offset, wide[i].sh_size};
-	return (struct section){narrow[i].sh_type, narrow[i].sh_link, narrow[i].sh_flags,
-				narrow[i].sh_offset, narrow[i].sh_size};
+		return (struct section){wide[i].sh_name,  wide[i].sh_type,   wide[i].sh_link,
+					wide[i].sh_flags, wide[i].sh_offset, wide[i].sh_size};
+	return (struct section){narrow[i].sh_name,  narrow[i].sh_type,	 narrow[i].sh_link,
+				narrow[i].sh_flags, narrow[i].sh_offset, narrow[i].sh_size};
 }
 
 /* Subtracts a part of the file from the bytes that may still be read.  False and errno. */
@@ -512,4 +512,30 @@ int cpci_elf_search(const struct cpci_elf *elf, int fd, enum cpci_elf_table whic
 	errno = err;
 	/* A static program that was fully stripped has no symbols. */
 	return rc == -1 && errno == ENODATA && elf->dynamic == 0 ? 0 : rc;
+}
+
+bool cpci_elf_has_section(int fd, const char *name)
+{
+	struct tables tables;
+	struct section names;
+	bool found = false;
+	Elf64_Ehdr ehdr;
+	unsigned width;
+	char *text = NULL;
+
+	if (read_sections(&tables, fd) == -1)
+		return false;
+	if (cpci_elf_header(fd, &width, &ehdr) == 0 && ehdr.e_shstrndx < tables.n) {
+		names = nth_section(&tables, ehdr.e_shstrndx);
+		text = load(&tables, names.offset, names.size);
+	}
+	for (size_t i = 0; text != NULL && !found && i < tables.n; i++) {
+		const uint32_t at = nth_section(&tables, i).name;
+
+		text[names.size] = '\0';
+		found = at < names.size && strcmp(text + at, name) == 0;
+	}
+	free(text);
+	free(tables.header);
+	return found;
 }

@@ -68,7 +68,8 @@ static int keep_file(const struct cpci_lookup *look, const struct cpci_found *fo
 			  "out of the code",
 			  look->req->name, look->term->symbol, found->path);
 	} else if (take_counter(look, found, file) &&
-		   cpci_function_check(look, found, file, fd) == 1) {
+		   cpci_function_check(look, found, file, fd) == 1 &&
+		   cpci_function_check_return(look, found, file, fd) == 1) {
 		at->file = fd;
 		cpci_lookup_note_clone(look, found);
 		return 1;

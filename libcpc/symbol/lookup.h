@@ -45,6 +45,12 @@ int cpci_lookup_check(const struct cpci_lookup *look, const struct cpci_found *f
 int cpci_function_check(const struct cpci_lookup *look, const struct cpci_found *found,
 			struct cpci_symfile *file, int fd);
 
+/* ---- returns.c: functions whose returns cannot be counted ----------------------------- */
+
+/* Can the returns of the function be counted, if the term counts them?  1, or -1. */
+int cpci_function_check_return(const struct cpci_lookup *look, const struct cpci_found *found,
+			       struct cpci_symfile *file, int fd);
+
 /* ---- function.c: uprobes ----------------------------------------------------------- */
 
 /* Finds the file, and the offset in it, of a symbol that was found in the process: 1, or -1. */

@@ -545,9 +545,22 @@ static __always_inline bool was_started(struct task_struct *t)
 	return state != TASK_NEW;
 }
 
+#define MAX_NESTED 64 /* MAX_URETPROBE_DEPTH of the kernel */
+
 /*
- * Count a call of the function of a column, the cookie.  The current task stays on this CPU, but
- * can be preempted, and another task may call the function meanwhile.
+ * Mark the slot of the current task @t if it has as many replaced return addresses as the kernel
+ * allows.  It drops further ones.
+ */
+static __always_inline void check_nested(const struct lwps_cpu *c, struct task_struct *t)
+{
+	if (bpf_core_field_exists(t->utask) && c->task == (__u64)t && c->slot != LWPS_NONE &&
+	    BPF_CORE_READ(t, utask, depth) >= MAX_NESTED)
+		flaw(c->slot, LWPS_TOO_DEEP);
+}
+
+/*
+ * Count a call or return of the function of a column, the cookie.  The current task stays on this
+ * CPU, but can be preempted, and another task may call the function meanwhile.
  */
 SEC("kprobe")
 int on_function(void *ctx)
@@ -555,7 +568,56 @@ int on_function(void *ctx)
 	__u64 column = bpf_get_attach_cookie(ctx);
 	struct lwps_cpu *c = this_cpu();
 
-	if (c && column < LWPS_MAX_COLUMNS)
+	if (!c || column >= LWPS_MAX_COLUMNS)
+		return 0;
+	__sync_fetch_and_add(&c->start[column].calls, 1);
+	/* The calls that are nested in this one have ended.  Were there more than are seen? */
+	if (returns[column])
+		check_nested(c, bpf_get_current_task_btf());
+	return 0;
+}
+
+/* Where the probed task continues. */
+static __always_inline __u64 probed_ip(void *ctx)
+{
+	const struct pt_regs___x86 *x86 = ctx;
+	const struct pt_regs___arm64 *arm64 = ctx;
+
+	if (bpf_core_field_exists(x86->ip))
+		return BPF_CORE_READ(x86, ip);
+	return bpf_core_field_exists(arm64->pc) ? BPF_CORE_READ(arm64, pc) : 0;
+}
+
+/*
+ * A session, since Linux 6.13: called at a call, it decides whether the return address is replaced;
+ * if so, called at the return.  Only tracked tasks get another return address: it kills programs
+ * that exchange stacks.  `skeleton` sets the type of the program, which libbpf does not know.
+ */
+SEC("kprobe.multi")
+int on_session(void *ctx)
+{
+	const int skip_return = 1;
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct lwps_cpu *c = this_cpu();
+	struct lwp *l;
+	__u64 column;
+
+	if (!sessions || !c)
+		return skip_return;
+	l = c->task == (__u64)t ? tracked(t) : NULL;
+	if (!l)
+		return skip_return;
+	if (probed_ip(ctx) == bpf_get_func_ip(ctx)) {
+		check_nested(c, t);
+		l->pending++;
+		return 0;
+	}
+	/* A child returns from the call that created it, but has not called the function. */
+	if (l->pending == 0)
+		return 0;
+	l->pending--;
+	column = bpf_get_attach_cookie(ctx);
+	if (column < LWPS_MAX_COLUMNS)
 		__sync_fetch_and_add(&c->start[column].calls, 1);
 	return 0;
 }

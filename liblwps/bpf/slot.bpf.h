@@ -48,6 +48,7 @@ static __always_inline void init_lwp(struct lwp *l, struct task_struct *t, __u32
 	l->counted = counted;
 	l->off = start_off;
 	l->exec_id = t->self_exec_id;
+	l->pending = 0;
 }
 
 #endif /* SLOT_BPF_H */

@@ -24,8 +24,10 @@ const volatile __u64 root_id = 0;   /* the id of the hierarchy's root that the t
 const volatile __u32 depth = 0;	    /* ...and the number of levels down to the cgroup */
 const volatile __u32 owners = 0;    /* the kinds of owners to store: bits of enum lwps_owners */
 const volatile __u32 functions = 1; /* a column counts calls of a function */
-const volatile __u32 start_off = 0; /* LWPs are not counted until they ask for it */
-const volatile __u32 nturns = 1;    /* the number of turns... */
+const volatile __u32 sessions = 0;  /* a column counts returns by on_session() */
+const volatile __u8 returns[LWPS_MAX_COLUMNS]; /* the column counts returns of a function */
+const volatile __u32 start_off = 0;	       /* LWPs are not counted until they ask for it */
+const volatile __u32 nturns = 1;	       /* the number of turns... */
 const volatile __u8 turn_of[LWPS_MAX_COLUMNS]; /* ...and by column: the turn in which it counts */
 
 /* Variables that user space reads or sets. */
@@ -85,6 +87,7 @@ struct lwp {
 	__u16 off;	/* it has switched its counts off */
 	__u64 switches; /* the number of switches it should have when it next comes to a CPU */
 	__u64 exec_id;	/* its self_exec_id at its last known exec */
+	__u64 pending;	/* calls whose returns are counted, and have not returned */
 };
 
 struct {

@@ -37,6 +37,86 @@ ret() {
 	done
 }
 
+# Does the kernel probe returns for tracked LWPs only, when BPF programs count?
+sessions() {
+	printf '%s\n' 6.13 "$(uname -r)" | sort -VC
+}
+
+# The calls and returns of $1 in the program `returns`.
+both() {
+	printf 'uprobe/func=%s/,uprobe/func=%s,ret/' "$WORK/returns:$1" "$WORK/returns:$1"
+}
+
+@test "returns of functions that return twice or on another stack, and of programs of Go, are refused" {
+	libc=$(awk '$6 ~ /libc\.so/ { print $6; exit }' /proc/self/maps)
+	for engine in auto ptrace; do
+		use_engine "$engine"
+		for function in "$WORK/returns:likewise_vfork" "$libc:vfork" "$libc:_setjmp" "$libc:swapcontext"; do
+			go -1 cputrack -T 0 -c "$(ret "$function")" "$WORK/returns" nest 1 1
+			[[ $stderr == *"cannot count '$(ret "$function")': '"*" returns twice, or on another stack; a probe of returns would kill the program (without ',ret' calls are counted)"* ]]
+		done
+		go -1 cputrack -T 0 -c "$(ret "$WORK/returns-go:nested")" "$WORK/returns-go" nest 1 1
+		[[ $stderr == *"'$WORK/returns-go' is a program of Go, which moves its stacks; "* ]]
+	done
+	go -0 cputrack -T 0 -c "$(f "$WORK/returns-go:nested")" "$WORK/returns-go" nest 3 4
+	[[ $output =~ " exit        12 "$ ]]
+}
+
+@test "nested returns: up to 64 are counted; the kernel engine reports more" {
+	for engine in auto ptrace; do
+		use_engine "$engine"
+		track -0 -T 0 -c "$(both nested)" "$WORK/returns" nest 63 3
+		[ "$(counters_of exit)" = "189 189" ]
+		track -0 -T 0 -c "$(both nested)" "$WORK/returns" jump 3 5 # no call returns
+		[ "$(counters_of exit)" = "15 0" ]
+		track -0 -T 0 -c "$(both exiting)" "$WORK/returns" exit
+		[ "$(counters_of exit)" = "1 0" ]
+	done
+	by_kernel
+	track -1 -T 0 -c "$(both nested)" "$WORK/returns" nest 65 2
+	[ "$(counters_of exit)" = "130 128 # incomplete" ]
+	[ "${stderr_lines[-1]}" = "cputrack: 1 LWP was not counted all the time: the kernel sees the returns of 64 nested calls at most" ]
+	track -1 -T 0 -c "$(both nested)" "$WORK/returns" nest 1000 1
+	[ "$(counters_of exit)" = "1000 64 # incomplete" ]
+	sessions || return 0
+	track -0 -T 0 -c "$(both nested)" "$WORK/returns" nest 64 2
+	[ "$(counters_of exit)" = "128 128" ]
+}
+
+@test "in the kernel: a child does not return from the call that created it" {
+	by_kernel
+	sessions || skip "the kernel has no sessions of uprobes"
+	for engine in kernel ptrace; do
+		use_engine "$engine"
+		track -0 -f -T 0 -c "$(both forked)" "$WORK/returns" fork 3
+		[ "$(counters_of exit | sort | uniq -c | xargs)" = "3 0 0 1 3 3" ]
+	done
+}
+
+@test "returns are probed in tracked processes only, or a caution says so" {
+	by_kernel
+	start ct cputrack -T 0 -o "$ROWS" -c "$(both unwound),$(both switched),$(both nested)" \
+		"$WORK/returns" -w nest 2 3
+	eventually said ct ready
+	if sessions; then
+		"$WORK/returns" unwind 3
+		"$WORK/returns" switch 10
+		"$WORK/returns" nest 65 1
+		[ ! -s "$T/ct.err" ]
+	else
+		grep -qE "^cputrack: caution: '.*' probes returns in all processes that run the file: those that leave the function by an exception, or return on another stack, are killed$" "$T/ct.err"
+	fi
+	tell ct g
+	finish ct
+	[ "$status" -eq 0 ]
+	[ "$(counters_of exit)" = "0 0 0 0 6 6" ]
+}
+
+@test "-D says that copied code is killed" {
+	go -0 cputrack -D -T 0 -c "$(f "$WORK/calls:hit")" "$WORK/calls" 3
+	[[ $stderr == *"cputrack: caution: '$(f "$WORK/calls:hit")' sets probes in code; a program that copies this code and runs the copy is killed by the copied probe (SIGTRAP)"* ]]
+}
+
 @test "200000 calls, and 8 threads at once" {
 	track -0 -T 0 -c "$(f hit)" "$WORK/calls" 200000
 	[ "$(counters_of exit)" = 200000 ]
@@ -293,6 +373,7 @@ changed() {
 	need cpu
 	cp "$WORK/symbols" "$WORK/libsymbols.so" "$T"
 	go -0 cpustat -c "$(f "$T/symbols:called"),$(ret "$T/libsymbols.so:lib_called")" --shared 0.1 1
+	[[ $stderr == "cpustat: caution: '"*"' probes returns in all processes that run the file: "* ]]
 	[[ ${lines[-1]} =~ " 0         0 "$ ]]
 	start cs cpustat --shared -c "$(f "$T/symbols:called"),$(f "$T/libsymbols.so:lib_called")" 600 1
 	eventually has_counters "${PIDS[cs]}"

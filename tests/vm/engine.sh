@@ -51,6 +51,20 @@ for name in $(first-insns -r | head -n $((times ? 99 : 1))); do
 	reports "$name() is refused" 1 "cannot count '.*': the kernel .* this instruction of '"
 done
 
+# Returns: of tracked LWPs only, or a caution says that it is not so.
+returns=$(command -v returns)
+run cputrack --engine="$engine" -T 0 -c "uprobe/func=$returns:nested/,uprobe/func=$returns:nested,ret/" returns nest 60 2
+same "returns of nested calls" "$status $(counts exit)" "0 120 120"
+if [ "$engine" = kernel ] && [ "$(printf '%s\n' 6.13 "$(uname -r)" | sort -V | head -n 1)" != 6.13 ]; then
+	check "a caution: all processes" grep -q 'caution: .* probes returns in all processes' "$err"
+else
+	check "returns: nothing is reported" [ ! -s "$err" ]
+fi
+[ "$engine" != kernel ] ||
+	run cputrack --engine=kernel -T 0 -c "uprobe/func=$returns:nested,ret/" returns nest 65 2
+[ "$engine" != kernel ] ||
+	same "more than 64 returns" "$status $(counts exit)" "1 128 # incomplete"
+
 while [ "$times" -gt 0 ]; do
 	times=$((times - 1))
 	for test in $tests; do

@@ -170,7 +170,7 @@ struct fit *fit_find(cpc_t *cpc, const struct setgrp *grp, char *why, size_t siz
 /* Does some place of a function exist? */
 static bool is_open(const struct cpc_counter *counter, unsigned n)
 {
-	while (n > 0 && counter[n - 1].fd == -1)
+	while (n > 0 && counter[n - 1].fd == -1 && counter[n - 1].file == -1)
 		n--;
 	return n > 0;
 }

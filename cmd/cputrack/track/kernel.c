@@ -458,7 +458,8 @@ static bool bind_set(struct counting *k, size_t i, char *why, size_t size)
 	cpc_t *cpc = k->engine.cpc;
 
 	if (!percpu_bind(&k->cpus[i], cpc, k->engine.grp->set[i].set, CPC_BIND_CPU_LWPS,
-			 CPC_BIND_CPU_FUNCTIONS, why, size))
+			 CPC_BIND_CPU_FUNCTIONS | (lwps_has_sessions() ? CPC_BIND_CPU_SESSIONS : 0),
+			 why, size))
 		return false;
 	set->cpus = &k->cpus[i];
 	fit_leave_out(&set->fit, cpc, k->cpus[i].bound);
@@ -484,20 +485,35 @@ static bool bind_sets(struct counting *k, char *why, size_t size)
 	return true;
 }
 
+/* Adds a place of a function: its open event, or the file if a session counts its returns. */
+static void add_place(struct lwps_column *column, int *fd, uint64_t *offset,
+		      const struct cpc_counter *counter)
+{
+	const unsigned n = column->nplaces;
+
+	column->returns = counter->returns != 0;
+	if (counter->fd == -1 && counter->file == -1)
+		return;
+	column->session = counter->fd == -1;
+	fd[n] = column->session ? counter->file : counter->fd;
+	offset[n] = counter->offset;
+	column->nplaces++;
+}
+
 /* Adds the descriptors of a column: one per CPU, or one per place of a function. */
 static int *add_column(const struct counting *k, size_t i, unsigned j,
-		       const struct cpc_counter *counter, struct lwps_column *column, int *fd)
+		       const struct cpc_counter *counter, struct lwps_column *column, int *fd,
+		       uint64_t *offset)
 {
 	const struct fit *fit = &k->records.set[i].fit;
 	const struct percpu *cpus = &k->cpus[i];
 	int of_cpu[LWPS_MAX_COLUMNS];
 
-	*column = (struct lwps_column){.kind = fit->kind[j], .fd = fd, .turn = (unsigned)i};
+	*column = (struct lwps_column){
+		.kind = fit->kind[j], .fd = fd, .offset = offset, .turn = (unsigned)i};
 	if (column->kind == LWPS_FUNCTION) {
-		for (unsigned n = 0; n < fit->n[j]; n++) {
-			if (counter[fit->counter[j] + n].fd != -1)
-				fd[column->nplaces++] = counter[fit->counter[j] + n].fd;
-		}
+		for (unsigned n = 0; n < fit->n[j]; n++)
+			add_place(column, fd, offset, &counter[fit->counter[j] + n]);
 		return &fd[column->nplaces];
 	}
 	for (unsigned cpu = 0; cpu < cpus->n; cpu++) {
@@ -507,16 +523,24 @@ static int *add_column(const struct counting *k, size_t i, unsigned j,
 	return &fd[cpus->n];
 }
 
-/* Adds the columns of a set.  `fd`: room for their descriptors.  Returns the rest of the room. */
-static int *add_columns(const struct counting *k, size_t i, struct lwps_config *config, int *fd)
+/*
+ * Adds the columns of a set.  `fd`, `offset`: room for their descriptors, and offsets of places.
+ * Returns the rest of the room for descriptors.
+ */
+static int *add_columns(const struct counting *k, size_t i, struct lwps_config *config, int *fd,
+			uint64_t *offset)
 {
 	const unsigned ncolumns = k->records.set[i].fit.ncolumns;
 	unsigned n;
 	struct cpc_counter *counter = fit_counters(k->engine.cpc, k->cpus[i].bound, &n);
 	struct lwps_column *column = &config->column[k->records.set[i].first];
 
-	for (unsigned j = 0; j < ncolumns; j++)
-		fd = add_column(k, i, j, counter, &column[j], fd);
+	for (unsigned j = 0; j < ncolumns; j++) {
+		int *next = add_column(k, i, j, counter, &column[j], fd, offset);
+
+		offset += next - fd;
+		fd = next;
+	}
 	free(counter);
 	config->ncolumns += ncolumns;
 	return fd;
@@ -564,11 +588,13 @@ static bool load(struct counting *k, char *why, size_t size)
 		.names = k->engine.config.comm,
 	};
 	int *fd = xcalloc(most_fds(k), sizeof(*fd)), *next = fd;
+	uint64_t *offset = xcalloc(most_fds(k), sizeof(*offset));
 
 	for (size_t i = 0; i < nsets; i++)
-		next = add_columns(k, i, &config, next);
+		next = add_columns(k, i, &config, next, &offset[next - fd]);
 	k->records.lwps = lwps_open(&config, why, size);
 	free(fd);
+	free(offset);
 	return k->records.lwps != NULL;
 }
 
@@ -633,8 +659,12 @@ struct engine *engine_kernel(const struct engine *common, char *why, size_t size
 	if (k->wake == -1)
 		strlcpy(why, strerror(errno), size);
 	else if (probed_find(&k->probed, k->engine.cpc, k->engine.grp, why, size) &&
-		 have_same_files(k, why, size) && open_all(k, why, size))
+		 have_same_files(k, why, size) && open_all(k, why, size)) {
+		for (size_t i = 0; i < common->grp->n && !lwps_has_sessions(); i++)
+			percpu_warn_of_returns(common->cpc, common->grp->set[i].set,
+					       common->grp->set[i].text);
 		return &k->engine;
+	}
 	free_counting(&k->engine);
 	return NULL;
 }

@@ -595,9 +595,10 @@ static const char *reason_of(unsigned flaws)
 		return "the kernel had no memory";
 	if ((flaws & LWPS_NO_CPU) != 0)
 		return "the machine has other CPUs than /sys lists";
-	if ((flaws & LWPS_LATE_EXEC) != 0)
-		return "the kernel reported an exec late";
-	return "the kernel did not report all context switches";
+	if ((flaws & LWPS_TOO_DEEP) != 0)
+		return "the kernel sees the returns of 64 nested calls at most";
+	return (flaws & LWPS_LATE_EXEC) != 0 ? "the kernel reported an exec late"
+					     : "the kernel did not report all context switches";
 }
 
 bool records_lack(const struct records *records)

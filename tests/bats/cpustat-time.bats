@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# cpustat: sampling times, soakers, a pipe without a reader.  tests/vm/hotplug.sh is stricter,
+# cpustat: sampling times, soakers.  tests/vm/hotplug.sh is stricter,
 # on a machine where nothing else runs.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
@@ -153,28 +153,4 @@ soakers() {
 	eventually soakers "${PIDS[cs]}" R
 	kill -INT "${PIDS[cs]}"
 	finish cs
-}
-
-# Process $1 is blocked in write(2).
-stuck() {
-	read -r call _ <"/proc/$1/syscall" && [ "$call" = "$WRITE" ] && sleeping "$1"
-}
-
-@test "a reader that does not read: a signal ends it at once" {
-	case $(uname -m) in
-	x86_64) WRITE=1 ;;
-	aarch64) WRITE=64 ;;
-	*) skip "the number of write(2) is not known here" ;;
-	esac
-	[ -r "/proc/$$/syscall" ] || skip "there is no /proc/PID/syscall"
-	mkfifo "$T/pipe"
-	exec {both}<>"$T/pipe"
-	start cs "$WORK/record-exit" "$T/ending" bash -c "exec cpustat -t -c page-faults 0.0005 >'$T/pipe'"
-	eventually grep -q '^pid' "$T/ending"
-	eventually stuck "$(sed -n 's/^pid //p' "$T/ending")"
-	kill -TERM "$(sed -n 's/^pid //p' "$T/ending")"
-	finish cs
-	exec {both}>&-
-	[ "$(tail -n1 "$T/ending")" = "signal 15" ]
-	[ ! -s "$T/cs.err" ]
 }

@@ -102,6 +102,9 @@ static int attach(struct account *account, enum account_by by)
 			attach_to_calls("commit_creds", skel->progs.on_commit_creds.prog_fd);
 	if (by == ACCOUNT_BY_CGROUP && divide__on_move__attach(skel) < 0)
 		return -1;
+	if (by == ACCOUNT_BY_CGROUP && skel->rodata->is_v1 &&
+	    divide__on_cgroup_rename__attach(skel) < 0)
+		return -1;
 	if (by == ACCOUNT_BY_COMMAND && divide__on_rename__attach(skel) < 0)
 		return -1;
 	if (skel->rodata->has_sched_exit && divide__on_sched_exit__attach(skel) < 0)
@@ -276,18 +279,23 @@ static struct account_counts *counts_at(const struct account *account, unsigned 
 	return (struct account_counts *)&account->lines[place * constant->nlines];
 }
 
-unsigned account_read(const struct account *account, unsigned slot, uint64_t *values)
+unsigned account_read(const struct account *account, unsigned slot, uint64_t *values,
+		      uint64_t *late)
 {
 	const struct divide__rodata *constant = account->skel->rodata;
 	uint64_t part[LWPS_MAX_COLUMNS];
-	unsigned flaws = 0;
+	unsigned flaws = 0, of_cpu;
 
+	*late = 0;
 	memset(values, 0, constant->ncolumns * sizeof(*values));
 	for (unsigned cpu = 0; cpu < constant->ncpus; cpu++) {
 		struct account_counts *counts = counts_at(account, slot, cpu);
 
-		if (load(counts->flaws))
-			flaws |= __atomic_exchange_n(&counts->flaws, 0, __ATOMIC_RELAXED);
+		if (load(counts->flaws)) {
+			of_cpu = __atomic_exchange_n(&counts->flaws, 0, __ATOMIC_RELAXED);
+			flaws |= of_cpu % ACCOUNT_LATE;
+			*late += of_cpu / ACCOUNT_LATE;
+		}
 		programs_read(&counts->sequence, counts->total, constant->ncolumns, part);
 		for (unsigned i = 0; i < constant->ncolumns; i++)
 			values[i] += part[i];
@@ -316,12 +324,21 @@ void account_release(struct account *account, unsigned slot)
 	store(*tail, *tail + 1);
 }
 
+uint64_t account_crowded(const struct account *account)
+{
+	return load(account->skel->bss->no_slot);
+}
+
+uint64_t account_renames(const struct account *account)
+{
+	return load(account->skel->bss->renames);
+}
+
 struct account_losses account_losses(const struct account *account)
 {
 	const struct divide__bss *bss = account->skel->bss;
 
 	return (struct account_losses){
-		.others = load(bss->no_slot),
 		.missed = load(bss->missed) + load(bss->many_cpus),
 		.late = load(bss->late),
 		.skipped = programs_skips(&account->skel->progs.on_switch),

@@ -29,9 +29,8 @@ struct account_config {
 };
 
 struct account_losses {
-	uint64_t others;  /* how often a key found no free slot, which it retries at each slice */
 	uint64_t missed;  /* switches not reported; their slots have LWPS_NO_SWITCH */
-	uint64_t late;	  /* changes of keys that were noticed late; slots have ACCOUNT_LATE */
+	uint64_t late;	  /* changes of keys that were noticed late: see account_read() */
 	uint64_t skipped; /* switches that the kernel skipped: counts may be wrong */
 };
 
@@ -70,9 +69,12 @@ unsigned account_nslots(const struct account *account);
 
 /*
  * Read the counts of a slot since account_open() or its release, summed over the CPUs.  Returns the
- * flaws since the last call: bits of enum lwps_flaw and ACCOUNT_LATE.
+ * flaws since the last call: bits of enum lwps_flaw.  `*late`: how often since then a running task
+ * got or lost this key, and the kernel did not tell its CPU.  Each time, the counts up to the next
+ * switch there are in the slot of the key that the task had before.
  */
-unsigned account_read(const struct account *account, unsigned slot, uint64_t *values);
+unsigned account_read(const struct account *account, unsigned slot, uint64_t *values,
+		      uint64_t *late);
 
 /* The owner of a slot from ACCOUNT_FIRST on. */
 const struct account_owner *account_owner(const struct account *account, unsigned slot);
@@ -83,6 +85,12 @@ const struct account_owner *account_owner(const struct account *account, unsigne
  */
 void account_forget(struct account *account, unsigned slot);
 void account_release(struct account *account, unsigned slot);
+
+/* How often a key found no free slot.  It tries again at each slice. */
+uint64_t account_crowded(const struct account *account);
+
+/* How often cgroups of version 1 were renamed.  Their slots have the old paths until forgotten. */
+uint64_t account_renames(const struct account *account);
 
 struct account_losses account_losses(const struct account *account);
 

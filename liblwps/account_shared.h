@@ -22,8 +22,12 @@ enum account_slot {
 	ACCOUNT_FIRST,
 };
 
-/* A flaw of a slot, beside those of enum lwps_flaw. */
-#define ACCOUNT_LATE 128 /* a change of a task's key was noticed only at a later switch */
+/*
+ * In the flaws of a slot, multiples of this count changes of keys that were noticed late: some
+ * counts of one slice, or of a part of it, are in the slot of another key.  Below it are the bits
+ * of enum lwps_flaw.
+ */
+#define ACCOUNT_LATE 256u
 
 /* Returned by on_flush(): it has interrupted another program, and did nothing. */
 #define ACCOUNT_BUSY 1
@@ -66,7 +70,7 @@ struct account_cpu {
 	__u32 spare;		  /* a free slot, or 0 */
 	__u32 busy;		  /* 1: a program is changing this struct, with interrupts on */
 	__u32 changing; /* 1: the key of the task may have changed when this slice began */
-	__u64 moved;	/* the task that ran here when another CPU moved it; see notice_late() */
+	__u64 moved; /* the task that ran here when another CPU changed its key: settle_moved() */
 	__u64 switches; /* in this slice */
 	__u32 fence;
 	__u64 cgroup; /* for slot_of(): the kernfs node of the task's cgroup, an address... */

@@ -89,11 +89,52 @@ static bool is_unread(const FTSENT *entry)
 	       entry->fts_errno != ENOENT;
 }
 
-/* The path of the only cgroup of a name; free it.  NULL after a message. */
-static char *find_named(const char *mount, const char *root, const char *name)
+/* ---- cgroups of users ------------------------------------------------------------------ */
+
+/* The manager of a user's own units.  It creates and names all cgroups below its own. */
+static bool is_user_manager(const char *name, size_t n)
 {
+	static const char begin[] = "user@", end[] = ".service";
+	const size_t nbegin = strlen(begin), nend = strlen(end);
+
+	return n > nbegin + nend && strncmp(name, begin, nbegin) == 0 &&
+	       strncmp(name + n - nend, end, nend) == 0;
+}
+
+size_t cgroups_of_root(enum lwps_hierarchy hierarchy, const char *path)
+{
+	const char *root = mounts[hierarchy].root;
+	bool exists = *path == '/'; /* else its beginning is unknown */
+	char file[PATH_MAX];
+	struct stat st;
+
+	for (size_t at = strspn(path, "/"), n; path[at] != '\0'; at += strspn(path + at, "/")) {
+		n = strcspn(path + at, "/");
+		if (is_user_manager(path + at, n))
+			return at + n;
+		at += n;
+		snprintf(file, sizeof(file), "%s%.*s", root, (int)at, path);
+		exists = exists && stat(file, &st) == 0;
+		if (exists && st.st_uid != 0)
+			return at;
+	}
+	return strlen(path);
+}
+
+/* Can another user than root have created the cgroup? */
+static bool is_of_user(enum lwps_hierarchy hierarchy, const char *path)
+{
+	return cgroups_of_root(hierarchy, path) < strlen(path);
+}
+
+/* ---- look-ups ---------------------------------------------------------------------------- */
+
+/* The path of root's only cgroup of a name; free it.  NULL after a message. */
+static char *find_named(enum lwps_hierarchy hierarchy, const char *root, const char *name)
+{
+	const char *mount = mounts[hierarchy].root;
 	FTS *tree = open_tree(root);
-	char *path = NULL;
+	char *path = NULL, *of_user = NULL;
 	FTSENT *entry;
 	size_t n = 0;
 	int error = 0;
@@ -103,23 +144,34 @@ static char *find_named(const char *mount, const char *root, const char *name)
 			error = entry->fts_errno;
 		if (entry->fts_info != FTS_D || strcmp(entry->fts_name, name) != 0)
 			continue;
-		if (n++ == 0)
+		if (is_of_user(hierarchy, entry->fts_path + strlen(root))) {
+			if (of_user == NULL)
+				of_user = xstrdup(entry->fts_path + strlen(root));
+		} else if (n++ == 0) {
 			path = xstrdup(entry->fts_path);
+		}
 	}
 	if (errno != 0) /* fts_read() clears it at the end of the tree */
 		error = errno;
 	fts_close(tree);
-	if (error == 0 && n == 1)
+	if (error == 0 && n == 1) {
+		free(of_user);
 		return path;
+	}
 	free(path);
 	if (error != 0)
 		say("--cgroup '%s': cannot read all cgroups below %s: %s; give the path of one",
 		    name, mount, strerror(error));
+	else if (n == 0 && of_user != NULL)
+		say("--cgroup '%s': only a user has a cgroup of this name, '%s'; to choose it, "
+		    "give its path",
+		    name, of_user);
 	else if (n == 0)
 		say("--cgroup '%s': no cgroup below %s has this name", name, mount);
 	else
 		say("--cgroup '%s': %zu cgroups below %s have this name; give the path of one",
 		    name, n, mount);
+	free(of_user);
 	return NULL;
 }
 
@@ -145,7 +197,8 @@ static char *find_path(const char *mount, const char *root, const char *text)
 
 bool cgroups_find(const char *text, uint64_t *id, uint64_t *root_id, unsigned *depth)
 {
-	const char *mount = mounts[cgroups_hierarchy()].root, *part;
+	const enum lwps_hierarchy hierarchy = cgroups_hierarchy();
+	const char *mount = mounts[hierarchy].root, *part;
 	char *root = realpath(mount, NULL), *path;
 	bool is_name = strchr(text, '/') == NULL, found;
 	struct stat at, below;
@@ -154,7 +207,7 @@ bool cgroups_find(const char *text, uint64_t *id, uint64_t *root_id, unsigned *d
 		say("--cgroup '%s': %s: %s", text, mount, strerror(errno));
 		return false;
 	}
-	path = is_name ? find_named(mount, root, text) : find_path(mount, root, text);
+	path = is_name ? find_named(hierarchy, root, text) : find_path(mount, root, text);
 	part = path != NULL ? part_below(path, root) : NULL;
 	found = part != NULL && stat(root, &at) == 0 && stat(path, &below) == 0 &&
 		S_ISDIR(below.st_mode);

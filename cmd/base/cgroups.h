@@ -28,12 +28,19 @@ size_t cgroups_count(enum lwps_hierarchy hierarchy);
 
 /*
  * Find a cgroup by its path in the hierarchy, with or without the mount point, or by a name that
- * only one cgroup has.  Returns its id, the id of the hierarchy's root, and the number of levels
- * from the root to the cgroup.  False after a message.
+ * only one cgroup of root has (see cgroups_of_root()).  Returns its id, the id of the hierarchy's
+ * root, and the number of levels from the root to the cgroup.  False after a message.
  */
 bool cgroups_find(const char *text, uint64_t *id, uint64_t *root_id, unsigned *depth);
 
 #define CGROUPS_PATH (LWPS_PATH + 24)
+
+/*
+ * The length of the beginning of a path whose cgroups only root can have created and named: up to
+ * the first user@UID.service, or the first cgroup that root does not own.  A cgroup that no longer
+ * exists has no owner; then the path decides.
+ */
+size_t cgroups_of_root(enum lwps_hierarchy hierarchy, const char *path);
 
 /* Writes the path of a cgroup.  "..." stands for an unknown beginning. */
 void cgroups_write_path(const struct lwps_path *path, uint64_t id, char *text, size_t size);

@@ -121,10 +121,21 @@ def run_of(record, about):
     return [{e["event"]: e for e in s["events"]} for s in about["sets"]], units
 
 
+def key_text(kind, name):
+    """The key as in tables: only fixed keys are in parentheses.  Old files have no kind."""
+    if kind and kind != "name":
+        return f"({kind})"
+    if kind and name.startswith("("):
+        return "\\050" + name[1:]
+    return name or ("(empty)" if kind else "")
+
+
 def owner_of(row, units):
     unit = next((u for u in units if u in row), None)
     if unit in (None, "all"):
         return unit or ""
+    if "key_kind" in row:
+        return key_text(text(row["key_kind"]), text(row[unit] or ""))
     if isinstance(row[unit], str):
         return row[unit]
     return unit + (" " if unit == "cpu" else "") + str(whole(row[unit], 0, 2**31 - 1))
@@ -185,7 +196,7 @@ def read_csv(lines, record):
             record.rows.append(checked(dict(
                 kind=row["kind"], sec=float(row["seconds"]), span=0, pid=int(row["pid"] or 0),
                 lwp=int(row["lwp"] or 0), comm=row["comm"], child=int(row["child"] or 0),
-                command=row["command"], owner=f"cpu {cpu}" if cpu.isdigit() else cpu or row.get("key") or "",
+                command=row["command"], owner=f"cpu {cpu}" if cpu.isdigit() else cpu or key_text(row.get("key_kind"), row.get("key") or ""),
                 event=row["event"], count=int(row["count"]) if row["count"] else None,
                 unit=row["unit"], scale=float(row["scale"] or 1))))
         except BAD:

@@ -27,7 +27,7 @@ struct csv {
 
 static const char header[] = "time,seconds,kind,pid,lwp,tid,cpu,cpus,count,scale,incomplete,"
 			     "status,signal,child,runs,share,unit,event,spec,comm,command,"
-			     "key,container_id,pod_id";
+			     "key,container_id,pod_id,key_kind,late";
 
 static void csv_begin(struct sink *sink, const struct run *run)
 {
@@ -86,7 +86,7 @@ static void put_line(const struct csv *csv, const struct row *row, const struct 
 				     event != NULL ? csv->run->set[row->set].spec : NULL,
 				     row->comm,
 				     row->command,
-				     row->key,
+				     row->key_kind == KEY_NAME ? row->key : NULL,
 				     row->container,
 				     row->pod};
 	char time[ISO_TIME_SIZE];
@@ -117,6 +117,9 @@ static void put_line(const struct csv *csv, const struct row *row, const struct 
 		if (texts[i] != NULL)
 			put_text(f, texts[i]);
 	}
+	fprintf(f, ",%s,", row->key != NULL ? key_kind_name(row->key_kind) : "");
+	if (row->key != NULL && csv->run->of_cpus)
+		fprintf(f, "%" PRIu64, row->late);
 	fputc('\n', f);
 }
 

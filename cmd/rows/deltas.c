@@ -81,6 +81,7 @@ static void take_owners(struct node *node, const struct row *row)
 	if (row->key == NULL)
 		return;
 	replace_text(&node->id.key, row->key);
+	node->id.key_kind = row->key_kind;
 	if (row->container == NULL || row->pod == NULL)
 		free_ids(node);
 	replace_text(&node->id.container, row->container);

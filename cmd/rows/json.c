@@ -168,6 +168,15 @@ static void add_status(json_object *object, int wstatus)
 		jsonwrite_add_int(object, "status", WEXITSTATUS(wstatus));
 }
 
+static void add_key(json_object *object, const struct row *row)
+{
+	if (row->key_kind == KEY_NAME)
+		jsonwrite_add_text(object, scope_name(row->scope), row->key);
+	else
+		jsonwrite_add(object, scope_name(row->scope), NULL); /* null */
+	jsonwrite_add_text(object, "key_kind", key_kind_name(row->key_kind));
+}
+
 static void json_row(struct sink *sink, const struct row *row)
 {
 	struct json *json = (struct json *)sink;
@@ -181,7 +190,7 @@ static void json_row(struct sink *sink, const struct row *row)
 	jsonwrite_add_int(object, "ns", row->time_ns);
 	jsonwrite_add_time(object, "time", row->wall_ns);
 	if (row->key != NULL)
-		jsonwrite_add_text(object, scope_name(row->scope), row->key);
+		add_key(object, row);
 	else if (json->run->of_cpus)
 		jsonwrite_add_int(object, scope_name(row->scope), row->id);
 	if (row->user != NULL)
@@ -214,6 +223,8 @@ static void json_row(struct sink *sink, const struct row *row)
 		add_status(object, row->status);
 	if (row->incomplete)
 		jsonwrite_add_flag(object, "incomplete", true);
+	if (row->late > 0)
+		jsonwrite_add(object, "late", jsonwrite_count(false, row->late));
 	put_line(json->file, object);
 	json->nrows++;
 }

@@ -171,8 +171,28 @@ static void cut_path(char *path, unsigned depth)
 		path[rest - path] = '\0';
 }
 
-void key_name_cgroup(enum scope scope, unsigned depth, const char *path, struct cgroup_name *name)
+/* A container that a user has created is named after the service of that user. */
+static void name_container(const char *path, const char *below, struct cgroup_name *name)
 {
+	struct cgroup_name own, user;
+
+	if (container_of(path, name))
+		return;
+	if (container_of(below, &own)) {
+		name_service(path, &user);
+		strlcpy(name->name, user.name, sizeof(name->name));
+		strlcat(name->name, "/", sizeof(name->name));
+		strlcat(name->name, own.name, sizeof(name->name));
+	} else {
+		name->kind = KEY_NONE;
+		strlcpy(name->name, key_fixed_text(KEY_NONE), sizeof(name->name));
+	}
+}
+
+void key_name_cgroup(enum scope scope, unsigned depth, const char *path, size_t nroot,
+		     struct cgroup_name *name)
+{
+	char of_root[sizeof(name->name)];
 	const bool cut = *path != '/';
 
 	*name = (struct cgroup_name){0};
@@ -181,13 +201,13 @@ void key_name_cgroup(enum scope scope, unsigned depth, const char *path, struct 
 		strlcpy(name->name, "...", sizeof(name->name));
 		return;
 	}
+	snprintf(of_root, sizeof(of_root), "%.*s", (int)nroot, path);
 	switch (scope) {
 	case SCOPE_SERVICE:
-		name_service(path, name);
+		name_service(of_root, name);
 		break;
 	case SCOPE_CONTAINER:
-		if (!container_of(path, name))
-			strlcpy(name->name, "(none)", sizeof(name->name));
+		name_container(of_root, path + strlen(of_root), name);
 		break;
 	default:
 		strlcpy(name->name, path, sizeof(name->name));

@@ -13,15 +13,19 @@
 
 struct cgroup_name {
 	char name[544];
+	enum key_kind kind;
 	char container[65]; /* the full id of the container, or "" */
 	char pod[37];	    /* the uid of its pod, or "" */
 };
 
 /*
- * The key of a cgroup.  `path` begins with "..." if its beginning is unknown.  `depth`: the number
- * of components of the path in a key of SCOPE_CGROUP; 0: all.
+ * The key of a cgroup.  `path` begins with "..." if its beginning is unknown.  Only the first
+ * `nroot` bytes of it name services and containers of the machine: a user can have chosen the names
+ * below, see cgroups_of_root().  `depth`: the number of components of the path in a key of
+ * SCOPE_CGROUP; 0: all.
  */
-void key_name_cgroup(enum scope scope, unsigned depth, const char *path, struct cgroup_name *name);
+void key_name_cgroup(enum scope scope, unsigned depth, const char *path, size_t nroot,
+		     struct cgroup_name *name);
 
 /* The key of a user: the name, or the number. */
 void key_name_user(uid_t uid, struct cgroup_name *name);

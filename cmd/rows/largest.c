@@ -66,7 +66,10 @@ RB_GENERATE_INTERNAL(keys, key, link, compare_keys, __attribute__((unused)) stat
 
 static struct key *find_key(struct keys_of_set *set, const struct row *row)
 {
-	struct key wanted = {.id = {.key = row->key, .container = row->container, .pod = row->pod}};
+	struct key wanted = {.id = {.key = row->key,
+				    .key_kind = row->key_kind,
+				    .container = row->container,
+				    .pod = row->pod}};
 	struct key *key = RB_FIND(keys, &set->keys, &wanted);
 
 	if (key != NULL)
@@ -145,7 +148,7 @@ static void largest_row(struct sink *sink, const struct row *row)
 		return;
 	}
 	l->last = *row;
-	if (strcmp(row->key, ROW_OTHERS) == 0) {
+	if (row->key_kind == KEY_OTHERS) {
 		sum_add(&l->others, &l->run->set[row->set], row);
 		return;
 	}
@@ -171,7 +174,7 @@ static size_t list_keys(struct keys_of_set *set, bool placed, struct key **list)
 	size_t n = 0;
 
 	RB_FOREACH(key, keys, &set->keys) {
-		if (key->placed == placed && !row_key_is_fixed(key->id.key))
+		if (key->placed == placed && key->id.key_kind == KEY_NAME)
 			list[n++] = key;
 	}
 	qsort(list, n, sizeof(*list), by_mean);
@@ -185,7 +188,7 @@ static void count_sample(struct keys_of_set *set)
 	RB_FOREACH(key, keys, &set->keys) {
 		key->mean += (key->count - key->mean) / FADING;
 		key->count = 0;
-		key->placed |= row_key_is_fixed(key->id.key);
+		key->placed |= key->id.key_kind != KEY_NAME;
 	}
 }
 
@@ -219,14 +222,14 @@ static void put_rows(struct largest *l)
 	struct row others = l->last;
 	bool left = l->others.nrows > 0;
 
-	others.key = ROW_OTHERS;
+	row_set_fixed_key(&others, KEY_OTHERS);
 	others.container = others.pod = NULL;
 	sum_fill_row(&l->others, &others);
 	others.valid &= l->others.all;
 	for (size_t i = 0; i < l->nheld; i++) {
 		const struct held *held = &l->held[i];
 
-		if (left && strcmp(held->row.key, ROW_OTHERS) > 0) {
+		if (left && row_compare(&held->row, &others) > 0) {
 			sink_row(l->sink.next, &others);
 			left = false;
 		}

@@ -227,14 +227,22 @@ void line_comm(struct line *line, const char *comm, size_t width)
 	line_label(line, comm != NULL && *comm != '\0' ? comm : "-", width);
 }
 
-void line_key(struct line *line, const char *key, size_t *width)
+void line_left(struct line *line, const char *word, size_t *width)
 {
-	size_t size = ESCAPED_SIZE(strlen(key)), begin = line->n;
+	const size_t n = strlen(word);
 
-	line->n += escape_text(reserve(line, size), size, key, ESCAPE_WORD);
-	if (line->n - begin > *width)
-		*width = line->n - begin;
-	line_word(line, "", *width - (line->n - begin));
+	line_word(line, word, 0);
+	if (n > *width)
+		*width = n;
+	line_word(line, "", *width - n);
+}
+
+void line_key(struct line *line, const struct row *row, size_t *width)
+{
+	char *text = row_key_text(row);
+
+	line_left(line, text, width);
+	free(text);
 }
 
 /* ---- cells ----------------------------------------------------------------------- */

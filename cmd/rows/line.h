@@ -50,10 +50,11 @@ void line_comm(struct line *line, const char *comm, size_t width);
 #define COMM_WIDTH 15 /* of the longest name */
 
 /*
- * Appends the key of a row, or the title of its column, left-aligned as one escaped word.  `*width`
- * is the width of the column, which grows.
+ * Append the key of a row, as row_key_text() writes it, or another word, left-aligned.  `*width` is
+ * the width of the column, which grows.
  */
-void line_key(struct line *line, const char *key, size_t *width);
+void line_key(struct line *line, const struct row *row, size_t *width);
+void line_left(struct line *line, const char *word, size_t *width);
 
 /*
  * A table that is printed at its end, when the widths of all columns are known.  Cells are in the

@@ -39,6 +39,7 @@ struct objects {
 	struct object_tree tree;
 	unsigned ncpus;	     /* of the last row */
 	uint64_t incomplete; /* number of incomplete rows */
+	uint64_t late;	     /* of all rows */
 	uint64_t printed;    /* bit i: event i is in the current document */
 };
 
@@ -134,7 +135,10 @@ static void put_object_labels(const struct metrics *m, bool *first, const struct
 	if (id->comm != NULL) {
 		put_label(m, first, "command", id->comm);
 	} else if (id->key != NULL) {
-		put_label(m, first, scope_name(id->scope), id->key);
+		if (id->key_kind == KEY_NAME)
+			put_label(m, first, scope_name(id->scope), id->key);
+		else
+			put_label(m, first, "kind", key_kind_name(id->key_kind));
 		if (id->container != NULL)
 			put_label(m, first, "container_id", id->container);
 		if (id->pod != NULL)
@@ -263,6 +267,15 @@ static void put_gauges(const struct metrics *m, const char *family, const char *
 	}
 }
 
+/* Both keys of a change count it. */
+static void put_late(const struct metrics *m)
+{
+	put_family_header(m, "cpc_late_changes", "gauge", "",
+			  "Changes of keys noticed late since the start.");
+	for (size_t k = 0; k < m->run->nsets; k++)
+		put_gauge(m, "cpc_late_changes", k, NULL, m->set[k].late);
+}
+
 static void put_health(const struct metrics *m)
 {
 	if (m->run->of_cpus)
@@ -273,6 +286,8 @@ static void put_health(const struct metrics *m)
 			   false);
 	else if (!m->run->of_cpus)
 		put_gauges(m, "cpc_incomplete_rows", "Totals that lack some thread.", false);
+	if (has_keys(m))
+		put_late(m);
 }
 
 /* NaN, such as 0 / 0, has no sample. */
@@ -339,6 +354,7 @@ static struct object *find_object(struct metrics *m, const struct row *row, cons
 	struct object wanted = {.id = {.scope = row->scope,
 				       .id = row->id,
 				       .key = row->key,
+				       .key_kind = row->key_kind,
 				       .container = row->container,
 				       .pod = row->pod,
 				       .comm = comm}};
@@ -421,6 +437,7 @@ static void openmetrics_row(struct sink *sink, const struct row *row)
 	object->incomplete += row->incomplete || (row->valid == 0 && (cpus || ends));
 	m->set[row->set].ncpus = row->ncpus;
 	m->set[row->set].incomplete += row->incomplete;
+	m->set[row->set].late += row->late;
 	if (!cpus) {
 		count_process(m, row, object);
 	} else {
@@ -445,7 +462,7 @@ static void openmetrics_forget(struct sink *sink, size_t k, const char *key)
 
 	if (object == NULL)
 		return;
-	wanted.id.key = ROW_OTHERS;
+	row_set_fixed_key(&wanted.id, KEY_OTHERS);
 	others = RB_FIND(object_tree, &set->tree, &wanted);
 	if (!m->style.replaced && others != NULL) {
 		for (unsigned i = 0; i < m->run->set[k].nevents; i++)

@@ -285,14 +285,34 @@ static void read_ids(struct jsonread *in, struct row *row, json_object *object)
 	row->pod = read_optional_text(in, object, "pod_id");
 }
 
+/* Old records have no kind: the texts of fixed keys are not names there. */
+static void read_key(struct jsonread *in, struct row *row, json_object *object)
+{
+	const char *name = scope_name(row->scope);
+	int kind = KEY_NAME;
+
+	if (jsonread_has(object, "key_kind"))
+		kind = key_kind_parse(jsonread_text(in, object, "key_kind"));
+	if (kind == -1)
+		jsonread_bad(in, "invalid 'key_kind'");
+	else if (kind == KEY_NAME)
+		row->key = jsonread_text(in, object, name);
+	else if (json_object_object_get(object, name) != NULL)
+		jsonread_bad(in, "invalid '%s': expected null for a fixed key", name);
+	else
+		row_set_fixed_key(row, (enum key_kind)kind);
+	if (!in->failed && !jsonread_has(object, "key_kind"))
+		row->key_kind = key_kind_of_text(row->key);
+}
+
 static void read_owners(struct replay *r, struct row *row, json_object *object)
 {
 	struct jsonread *in = &r->in;
-	const char *name = scope_name(r->run.scope);
 
 	row->scope = r->run.scope;
-	if (row->scope != SCOPE_USER && scope_is_owner(row->scope))
-		row->key = read_optional_text(in, object, name);
+	if (row->scope != SCOPE_USER && scope_is_owner(row->scope) &&
+	    jsonread_has(object, scope_name(row->scope)))
+		read_key(in, row, object);
 	row->user = read_optional_text(in, object, "user");
 	read_ids(in, row, object);
 }
@@ -303,11 +323,13 @@ static void read_cpu_row(struct replay *r, struct row *row, json_object *object)
 
 	row->scope = row->kind == ROW_TOTAL ? SCOPE_ALL : r->run.scope;
 	if (scope_has_keys(row->scope))
-		row->key = jsonread_text(in, object, scope_name(row->scope));
+		read_key(in, row, object);
 	else
 		row->id = (int)jsonread_int(in, object, scope_name(row->scope), 0, INT_MAX);
 	read_ids(in, row, object);
 	row->ncpus = (unsigned)jsonread_int(in, object, "ncpus", 0, INT_MAX);
+	if (jsonread_has(object, "late"))
+		row->late = (uint64_t)jsonread_int(in, object, "late", 1, INT64_MAX);
 	if (row->kind != ROW_TICK && row->kind != ROW_TOTAL)
 		jsonread_bad(in, "invalid row: CPUs have no '%s'", row_kind_name(row->kind));
 }

@@ -5,6 +5,7 @@
  */
 #include "row.h"
 
+#include "../base/say.h"
 #include "../base/util.h"
 
 #include <math.h>
@@ -28,6 +29,16 @@ static const char *const scope_names[SCOPES] = {
 	[SCOPE_NODE] = "node",	   [SCOPE_ALL] = "all",		[SCOPE_COMMAND] = "command",
 	[SCOPE_CGROUP] = "cgroup", [SCOPE_SERVICE] = "service", [SCOPE_CONTAINER] = "container",
 	[SCOPE_USER] = "user",
+};
+
+static const char *const key_kind_names[KEY_KINDS] = {
+	[KEY_NAME] = "name", [KEY_IDLE] = "idle",     [KEY_KERNEL] = "kernel",
+	[KEY_NONE] = "none", [KEY_OTHERS] = "others", [KEY_UNKNOWN] = "unknown",
+};
+
+static const char *const fixed_keys[KEY_KINDS] = {
+	[KEY_NAME] = "",       [KEY_IDLE] = "(idle)",	  [KEY_KERNEL] = "(kernel)",
+	[KEY_NONE] = "(none)", [KEY_OTHERS] = "(others)", [KEY_UNKNOWN] = "(unknown)",
 };
 
 static const char *const side_names[] = {[SIDE_NONE] = "", [SIDE_OLD] = "old", [SIDE_NEW] = "new"};
@@ -119,12 +130,48 @@ bool iso_time_parse(const char *text, int64_t *ns)
 	return strcmp(canonical, text) == 0; /* refuses the 31st of February, too */
 }
 
-bool row_key_is_fixed(const char *key)
+const char *key_kind_name(enum key_kind kind)
 {
-	static const char *const fixed[] = {"(idle)", "(kernel)", "(none)", ROW_OTHERS,
-					    ROW_UNKNOWN};
+	return key_kind_names[kind];
+}
 
-	return find_name(fixed, sizeof(fixed) / sizeof(*fixed), key) != -1;
+int key_kind_parse(const char *name)
+{
+	return find_name(key_kind_names, KEY_KINDS, name);
+}
+
+const char *key_fixed_text(enum key_kind kind)
+{
+	return fixed_keys[kind];
+}
+
+enum key_kind key_kind_of_text(const char *text)
+{
+	int kind = find_name(fixed_keys, KEY_KINDS, text);
+
+	return kind != -1 ? (enum key_kind)kind : KEY_NAME;
+}
+
+void row_set_fixed_key(struct row *row, enum key_kind kind)
+{
+	row->key = fixed_keys[kind];
+	row->key_kind = kind;
+}
+
+char *row_key_text(const struct row *row)
+{
+	char *text, *rest;
+
+	if (row->key_kind != KEY_NAME)
+		return xstrdup(row->key);
+	if (*row->key == '\0')
+		return xstrdup("(empty)");
+	if (*row->key != '(')
+		return escaped(row->key, ESCAPE_WORD);
+	rest = escaped(row->key + 1, ESCAPE_WORD);
+	text = xasprintf("\\050%s", rest); /* as vis(3) escapes it */
+	free(rest);
+	return text;
 }
 
 double row_ratio(const struct run *run, const struct row *row, unsigned i)
@@ -179,6 +226,10 @@ int row_compare(const struct row *a, const struct row *b)
 		return a->id < b->id ? -1 : 1;
 	if (a->lwp != b->lwp)
 		return a->lwp < b->lwp ? -1 : 1;
+	if (a->key_kind != b->key_kind)
+		return a->key_kind == KEY_NAME	 ? 1
+		       : b->key_kind == KEY_NAME ? -1
+						 : (int)a->key_kind - (int)b->key_kind;
 	if (compare_texts(a->key, b->key) != 0)
 		return compare_texts(a->key, b->key);
 	return compare_texts(a->comm, b->comm);

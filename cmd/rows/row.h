@@ -72,13 +72,27 @@ enum scope {
 	SCOPES
 };
 
-/* The key of the sum over all keys without a row. */
-#define ROW_OTHERS "(others)"
-/* The key of LWPs whose cgroup or user is unknown. */
-#define ROW_UNKNOWN "(unknown)"
+/*
+ * A key is the name of a cgroup, service, ..., or one of the fixed keys.  Users choose names: a
+ * thread can be called "(idle)".  So the kind, not the text, distinguishes fixed keys.
+ */
+enum key_kind {
+	KEY_NAME,
+	KEY_IDLE,    /* no task ran */
+	KEY_KERNEL,  /* kernel threads */
+	KEY_NONE,    /* in no container */
+	KEY_OTHERS,  /* the sum over all keys without a row */
+	KEY_UNKNOWN, /* LWPs whose cgroup or user is unknown */
+	KEY_KINDS
+};
 
-/* Is the key (idle), (kernel), (none), (unknown) or (others), not the name of a service, ...? */
-bool row_key_is_fixed(const char *key);
+/* "name", "idle", ....  The parse function returns -1 for an unknown name. */
+const char *key_kind_name(enum key_kind kind);
+int key_kind_parse(const char *name);
+/* The text of a fixed key, such as "(idle)". */
+const char *key_fixed_text(enum key_kind kind);
+/* The kind of a key of which only the text is known, as in old records. */
+enum key_kind key_kind_of_text(const char *text);
 
 static inline bool scope_has_keys(enum scope scope)
 {
@@ -143,11 +157,12 @@ struct row {
 	int lwp;	  /* from 1 in each process */
 	const char *comm; /* the LWP's name when it was last read; NULL: unknown */
 	enum scope scope;
-	int id;		    /* of the CPU, core, socket or node; else 0 */
-	const char *key;    /* the name of the cgroup, service, ...; NULL: unknown, or the scope has
-			     * no keys */
-	const char *user;   /* the name of an LWP's user; NULL: unknown */
-	unsigned key_width; /* of the longest key of this sample; 0: unknown */
+	int id;		 /* of the CPU, core, socket or node; else 0 */
+	const char *key; /* the name of the cgroup, service, ..., or the text of a fixed key; NULL:
+			  * unknown, or the scope has no keys */
+	enum key_kind key_kind;
+	const char *user;	     /* the name of an LWP's user; NULL: unknown */
+	unsigned key_width;	     /* of the longest key of this sample; 0: unknown */
 	const char *container, *pod; /* the ids of that service or container; NULL: it has none */
 	unsigned ncpus;		     /* number of CPUs whose counts are included; rows of LWPs: 0 */
 	uint64_t runs;		     /* ROW_SUM, ROW_TOTAL: number of LWPs or processes */
@@ -159,6 +174,8 @@ struct row {
 	uint64_t cycles;	     /* known if any count is known */
 	int64_t span_ns;	     /* length of the time of these counts; 0: unknown */
 	bool incomplete;	     /* counts of some LWP or CPU are missing */
+	uint64_t late;		     /* how often a running LWP got or lost this key unnoticed; each
+				      * time, one slice of counts at most is in another row */
 	pid_t child;
 	const char *command;
 	bool ended; /* ROW_EXIT: `status` is the status of waitpid(2) */
@@ -188,7 +205,13 @@ int run_find_ratio(const struct run_set *set, const char *label);
 /* Copies all texts of a row; row_free_texts() frees the copies. */
 void row_copy_texts(struct row *row);
 void row_free_texts(struct row *row);
-/* Orders LWPs, processes, CPUs, keys and commands: by pid, id, lwp, key and comm. */
+void row_set_fixed_key(struct row *row, enum key_kind kind);
+/*
+ * The key for people, as one escaped word; free it.  Fixed keys are in parentheses.  A "(" at the
+ * beginning of a name is escaped, so no name looks like a fixed key, or like "(empty)".
+ */
+char *row_key_text(const struct row *row);
+/* Orders LWPs, processes, CPUs, keys and commands: by pid, id, lwp, key (fixed first) and comm. */
 int row_compare(const struct row *a, const struct row *b);
 
 /* The names of kinds, scopes and sides.  A parse function returns -1 for an unknown name,

@@ -57,6 +57,8 @@ void sum_add(struct sum *sum, const struct run_set *set, const struct row *row)
 	}
 	sum->valid = (sum->valid | row->valid) & ~sum->overflow;
 	sum->incomplete |= row->incomplete || sum->overflow != 0;
+	if (__builtin_add_overflow(sum->late, row->late, &sum->late))
+		sum->late = UINT64_MAX; /* only in forged records */
 }
 
 void sum_fill_row(const struct sum *sum, struct row *row)
@@ -65,4 +67,5 @@ void sum_fill_row(const struct sum *sum, struct row *row)
 	row->valid = sum->valid;
 	row->cycles = sum->cycles;
 	row->incomplete = sum->incomplete;
+	row->late = sum->late;
 }

@@ -249,12 +249,18 @@ static void put_command(struct summary *s, const struct row *row)
 
 static void put_owner(struct summary *s, const struct row *row)
 {
-	const char *key = s->by == SCOPE_USER ? row->user : row->key;
-	const struct row id = {.scope = s->by,
-			       .key = key != NULL ? key : ROW_UNKNOWN,
-			       .container = s->by != SCOPE_USER ? row->container : NULL,
-			       .pod = s->by != SCOPE_USER ? row->pod : NULL};
+	struct row id = {.scope = s->by};
 
+	if (s->by == SCOPE_USER) {
+		id.key = row->user;
+	} else {
+		id.key = row->key;
+		id.key_kind = row->key_kind;
+		id.container = row->container;
+		id.pod = row->pod;
+	}
+	if (id.key == NULL)
+		row_set_fixed_key(&id, KEY_UNKNOWN);
 	add_program(s, &id, row);
 }
 
@@ -265,6 +271,7 @@ static void put_cpu(struct summary *s, const struct row *row)
 	const struct row id = {.scope = row->scope,
 			       .id = row->id,
 			       .key = row->key,
+			       .key_kind = row->key_kind,
 			       .container = row->container,
 			       .pod = row->pod};
 	struct entry *entry;
@@ -330,21 +337,22 @@ static void add_entry(const struct summary *s, struct entry *to, const struct en
 /* Adds up the keys beyond the largest ones.  The entries are sorted. */
 static void add_up_others(struct summary *s)
 {
-	const struct row id = {.scope = s->run->scope, .key = ROW_OTHERS};
+	struct row id = {.scope = s->run->scope};
 	size_t n = s->n, nkeys = 0;
 	struct entry *others = NULL;
 
 	for (size_t i = 0; i < n; i++)
-		nkeys += !row_key_is_fixed(s->entry[i]->row.key);
+		nkeys += s->entry[i]->row.key_kind == KEY_NAME;
 	if (nkeys <= s->nkeys)
 		return;
+	row_set_fixed_key(&id, KEY_OTHERS);
 	others = find_or_append(s, &id);
 	n = s->n;
 	s->n = nkeys = 0;
 	for (size_t i = 0; i < n; i++) {
 		struct entry *entry = s->entry[i];
 
-		if (row_key_is_fixed(entry->row.key) || nkeys++ < s->nkeys) {
+		if (entry->row.key_kind != KEY_NAME || nkeys++ < s->nkeys) {
 			s->entry[s->n++] = entry;
 		} else {
 			add_entry(s, others, entry);
@@ -381,6 +389,8 @@ static void put_entry(const struct summary *s, const struct entry *entry, enum r
 
 		sum_fill_row(sum, &row);
 		row.incomplete = entry->row.incomplete;
+		if (kind == ROW_TOTAL)
+			row.late = 0; /* the other rows have all counts */
 		row.span_ns = sum->span_ns > 0 ? sum->span_ns : 0;
 		/* A key was also counted in the samples in which it has no row. */
 		if (s->run->of_cpus && row.key != NULL)

@@ -16,8 +16,9 @@ struct summary_table {
 	struct style style;
 	const struct run *run;
 	struct cells cells;
-	bool shared; /* some line has a share: the total is not 0 */
-	bool more;   /* print an empty line before the next summary */
+	bool shared;   /* some line has a share: the total is not 0 */
+	uint64_t late; /* of the sets of this line */
+	bool more;     /* print an empty line before the next summary */
 	struct line line;
 };
 
@@ -95,9 +96,11 @@ static void summary_table_begin(struct sink *sink, const struct run *run)
 		cells_free(&s->cells);
 }
 
-static void put_key(struct summary_table *s, const char *key)
+static void put_key(struct summary_table *s, const struct row *row)
 {
-	line_label(&s->line, key, 0);
+	size_t width = 0;
+
+	line_key(&s->line, row, &width);
 	end_cell(s);
 }
 
@@ -106,7 +109,7 @@ static void put_cpu(struct summary_table *s, const struct row *row)
 	if (row->kind == ROW_TOTAL)
 		put_cell(s, "total");
 	else if (row->key != NULL)
-		put_key(s, row->key);
+		put_key(s, row);
 	else if (row->scope == SCOPE_ALL)
 		put_cell(s, scope_name(SCOPE_ALL));
 	else
@@ -125,7 +128,7 @@ static void put_id(struct summary_table *s, const struct row *row)
 	if (scope_is_owner(by) && total)
 		put_cell(s, "total");
 	else if (scope_is_owner(by))
-		put_key(s, row->key);
+		put_key(s, row);
 	if (by == SCOPE_LWP && total)
 		put_cell(s, "-");
 	else if (by == SCOPE_LWP)
@@ -148,6 +151,19 @@ static void put_share(struct summary_table *s, const struct row *row)
 	else if (row->shared)
 		snprintf(text, sizeof(text), "%.1f%%", row->share * 100);
 	put_cell(s, text);
+}
+
+static void put_note(struct summary_table *s, const struct row *row)
+{
+	char text[64] = "";
+
+	if (row->incomplete)
+		strcpy(text, "# incomplete");
+	if (s->late > 0)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s# late %llu",
+			 row->incomplete ? " " : "", (unsigned long long)s->late);
+	put_cell(s, text);
+	s->late = 0;
 }
 
 /* The rows of an LWP, process, command or CPU, one per set, follow each other. */
@@ -180,8 +196,9 @@ static void summary_table_row(struct sink *sink, const struct row *row)
 	}
 	if (row->set == 0)
 		put_share(s, row);
+	s->late += row->late;
 	if (row->set + 1 == s->run->nsets)
-		put_cell(s, row->incomplete ? "# incomplete" : "");
+		put_note(s, row);
 }
 
 static void summary_table_end(struct sink *sink)

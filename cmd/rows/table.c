@@ -173,7 +173,7 @@ static void put_header(struct table *t)
 
 	put_word(t, "time", 7);
 	if (has_keys(t)) {
-		line_key(&t->line, scope_name(run->scope), &t->key_width);
+		line_left(&t->line, scope_name(run->scope), &t->key_width);
 		line_blank(&t->line);
 	} else if (run->of_cpus) {
 		put_word(t,
@@ -217,7 +217,10 @@ static void put_id(struct table *t, const struct row *row)
 	if (has_keys(t)) {
 		if (row->key_width > t->key_width)
 			t->key_width = row->key_width;
-		line_key(&t->line, total ? scope_name(SCOPE_ALL) : row->key, &t->key_width);
+		if (total)
+			line_left(&t->line, scope_name(SCOPE_ALL), &t->key_width);
+		else
+			line_key(&t->line, row, &t->key_width);
 		line_blank(&t->line);
 	} else if (t->run->of_cpus) {
 		if (total && !names)
@@ -304,7 +307,7 @@ static void put_note(struct table *t, bool *first, const char *quote, const char
 
 /*
  * Appends notes, each after a "#": the child of a fork, the command of an exec, the spec, the exit
- * status, "incomplete".
+ * status, "incomplete", "late".
  */
 static void put_notes(struct table *t, const struct row *row)
 {
@@ -326,6 +329,10 @@ static void put_notes(struct table *t, const struct row *row)
 	}
 	if (row->incomplete)
 		put_note(t, &first, "", "incomplete");
+	if (row->late > 0) {
+		snprintf(text, sizeof(text), "late %llu", (unsigned long long)row->late);
+		put_note(t, &first, "", text);
+	}
 }
 
 /* Prints a line with the time if the style has a stamp (-T u or d). */

@@ -156,14 +156,15 @@ static void put_counter(struct trace *t, const struct row *row, pid_t pid, pid_t
 	json_object *args = jsonwrite_made(json_object_new_object());
 	char *label = label_of(t, row->set, i);
 	const char *unit = t->run->of_cpus ? scope_name(row->scope) : "lwp";
-	char *name =
-		t->run->of_cpus && row->key != NULL
-			? xasprintf("%s %s", label, row->key)
-			: xasprintf("%s %s %d", label, unit, t->run->of_cpus ? row->id : row->lwp);
+	char *key = t->run->of_cpus && row->key != NULL ? row_key_text(row) : NULL;
+	char *name = key != NULL ? xasprintf("%s %s", label, key)
+				 : xasprintf("%s %s %d", label, unit,
+					     t->run->of_cpus ? row->id : row->lwp);
 
 	jsonwrite_add(args, "count", value);
 	put_event(t, new_event("C", name, pid, tid, row->time_ns), args);
 	free(name);
+	free(key);
 	free(label);
 }
 

@@ -12,8 +12,9 @@
  *
  * From Linux 7.0 on the kernel may skip programs that run with preemption on: all except
  * on_switch().  The change of a key that they miss is noticed at the end of the slice, and the
- * counts are marked.  They are also marked if another task moves the running one to another cgroup.
- * on_move() is not among those that are skipped: the kernel moves tasks one after the other.
+ * counts are marked.  They are also marked if another task moves the running one to another cgroup,
+ * or renames it.  on_move() is not among those that are skipped: the kernel moves tasks one after
+ * the other.
  */
 #include "event.bpf.h"
 #include "task.bpf.h"
@@ -26,6 +27,7 @@ const volatile __u32 by = 0; /* enum account_by */
 
 __u64 late;	 /* changes of keys that were noticed late */
 __u64 many_cpus; /* switches on CPUs whose number is out of range */
+__u64 renames;	 /* of cgroups of version 1 */
 
 /* A task that is no longer in the cgroup of its slice, until on_move() tells the cause. */
 struct {
@@ -98,6 +100,16 @@ static __always_inline void flaw(__u32 slot, __u32 flaws)
 
 	if (s)
 		__sync_fetch_and_or(&s->flaws, flaws);
+}
+
+/* @n changes of keys were noticed late: the slot lacks counts, or has those of another key. */
+static __always_inline void count_late(__u32 slot, __u32 n)
+{
+	__u32 key = first_line(slot);
+	struct account_counts *s = bpf_map_lookup_elem(&slots, &key);
+
+	if (s)
+		__sync_fetch_and_add(&s->flaws, n * ACCOUNT_LATE);
 }
 
 /* ---- keys ---- */
@@ -263,25 +275,6 @@ static __always_inline void resolve_change(struct account_cpu *c, struct task_st
 	c->mark = m;
 }
 
-/* The key of the current task is about to change: end its slice here. */
-static __always_inline void expect_change(void)
-{
-	struct account_cpu *c;
-
-	preempt_off();
-	c = this_cpu();
-	if (c && c->task == bpf_get_current_task()) {
-		c->busy = 1;
-		barrier();
-		resolve_change(c, bpf_get_current_task_btf());
-		charge_slice(c);
-		c->changing = 1;
-		barrier();
-		c->busy = 0;
-	}
-	preempt_on();
-}
-
 /* The first slice of this CPU begins; or the kernel has not reported a switch. */
 static __always_inline void lose_switch(struct account_cpu *c)
 {
@@ -297,8 +290,9 @@ static __always_inline void lose_switch(struct account_cpu *c)
 static __always_inline void mark_late(__u32 from, __u32 to)
 {
 	__sync_fetch_and_add(&late, 1);
-	flaw(from, ACCOUNT_LATE);
-	flaw(to, ACCOUNT_LATE);
+	count_late(from, 1);
+	if (to != from)
+		count_late(to, 1);
 }
 
 /*
@@ -315,18 +309,32 @@ static __always_inline bool await_move(struct task_struct *t, __u32 from, __u32 
 }
 
 /*
- * The slice of @t ends here, and its key may have changed unnoticed.  A mark that changed does not
- * prove it: a move in another hierarchy changes the mark, but not the key.  An unchanged mark does
- * not disprove it: a task that was moved may have been moved back.
+ * The slice of @t ends here.  Did another CPU change its key meanwhile, see mark_running()?  An
+ * unchanged mark does not disprove that: the key may have been changed back.
+ */
+static __always_inline bool settle_moved(struct account_cpu *c, struct task_struct *t)
+{
+	const __u64 moved = c->moved;
+
+	if (!moved)
+		return false;
+	__sync_val_compare_and_swap(&c->moved, moved, 0);
+	if (moved != (__u64)t)
+		return false;
+	mark_late(c->slot, c->slot); /* mark_running() has marked the other slot */
+	return true;
+}
+
+/*
+ * The slice of @t ends here, and its mark has changed.  That does not prove a late change: a move
+ * in another hierarchy changes the mark, but not the key.
  */
 static __always_inline void notice_late(struct account_cpu *c, struct task_struct *t,
 					const struct account_mark *m)
 {
-	const bool moved = c->moved == (__u64)t;
 	const __u32 slot = slot_of(c, t, m);
 
-	c->moved = 0;
-	if (moved || (slot != c->slot && !await_move(t, c->slot, slot)))
+	if (slot != c->slot && !await_move(t, c->slot, slot))
 		mark_late(c->slot, slot);
 }
 
@@ -339,13 +347,31 @@ static __always_inline void end_task(struct account_cpu *c, struct task_struct *
 		lose_switch(c);
 		return;
 	}
-	if (unlikely(c->changing)) {
-		resolve_change(c, t);
-		return;
-	}
+	resolve_change(c, t);
 	mark_of(t, &m);
-	if (unlikely(!same_mark(&m, &c->mark) || c->moved))
+	if (unlikely(c->moved) && settle_moved(c, t))
+		return;
+	if (unlikely(!same_mark(&m, &c->mark)))
 		notice_late(c, t, &m);
+}
+
+/* The key of the current task is about to change: end its slice here. */
+static __always_inline void expect_change(void)
+{
+	struct account_cpu *c;
+
+	preempt_off();
+	c = this_cpu();
+	if (c && c->task == bpf_get_current_task()) {
+		c->busy = 1;
+		barrier();
+		end_task(c, bpf_get_current_task_btf());
+		charge_slice(c);
+		c->changing = 1;
+		barrier();
+		c->busy = 0;
+	}
+	preempt_on();
 }
 
 SEC("tp_btf/sched_switch")
@@ -423,7 +449,7 @@ static __always_inline void key_changed(struct task_struct *t)
 	if (c && c->task == (__u64)t) {
 		c->busy = 1;
 		barrier();
-		resolve_change(c, t);
+		settle_moved(c, t);
 		mark_of(t, &m);
 		count_for(c, t, &m);
 		barrier();
@@ -437,12 +463,18 @@ static __always_inline __u32 tgid_of(__u64 task)
 	return BPF_CORE_READ((struct task_struct *)task, tgid);
 }
 
-/* Mark the moved tasks that run on other CPUs: they have just changed cgroups. */
-static __always_inline void mark_moved(struct task_struct *moved, bool whole_process)
+/*
+ * Mark the tasks that run on other CPUs and whose key the current task changes from outside:
+ * @changed, or its whole process.  Returns the number of those whose slices have another mark than
+ * @m.  Adds to @changing the number of those that have just changed their keys themselves: their
+ * slices will be charged to the last key.
+ */
+static __always_inline __u32 mark_running(struct task_struct *changed, bool whole_process,
+					  const struct account_mark *m, __u32 *changing)
 {
-	const __u32 tgid = tgid_of((__u64)moved);
+	const __u32 tgid = tgid_of((__u64)changed);
 	struct account_cpu *c;
-	__u32 cpu, key;
+	__u32 cpu, key, n = 0;
 	__u64 task;
 
 #pragma clang loop unroll(disable)
@@ -450,12 +482,33 @@ static __always_inline void mark_moved(struct task_struct *moved, bool whole_pro
 		key = cpu;
 		c = bpf_map_lookup_elem(&cpus, &key);
 		if (!c)
-			return;
+			break;
 		task = *(volatile __u64 *)&c->task;
-		if (task && task != bpf_get_current_task() &&
-		    (task == (__u64)moved || (whole_process && tgid_of(task) == tgid)))
-			c->moved = task;
+		if (!task || task == bpf_get_current_task() ||
+		    (task != (__u64)changed && !(whole_process && tgid_of(task) == tgid)))
+			continue;
+		*changing += c->changing;
+		if (c->changing || !same_mark(m, &c->mark))
+			n++;
+		else if (by == ACCOUNT_BY_CGROUP)
+			continue; /* it was moved before this slice began */
+		c->moved = task;
 	}
+	return n;
+}
+
+/* @n tasks on other CPUs get or lose a key while they run.  @c is this CPU. */
+static __always_inline void count_late_in(struct account_cpu *c, const struct account_key *key,
+					  __u64 cgroup, __u32 n)
+{
+	c->busy = 1;
+	barrier();
+	c->key.word[0] = key->word[0];
+	c->key.word[1] = key->word[1];
+	c->cgroup = cgroup;
+	count_late(slot_of_key(c), n);
+	barrier();
+	c->busy = 0;
 }
 
 /* The task that waits for a move, if any, was moved by @mover. */
@@ -464,6 +517,23 @@ static __always_inline void confirm_move(struct task_struct *mover)
 	if (moving.task && moving.task != (__u64)mover)
 		mark_late(moving.from, moving.to);
 	moving.task = 0;
+}
+
+/* Another task has moved @moved, or its whole process, @to another cgroup. */
+static __always_inline void mark_moved(struct cgroup *to, struct task_struct *moved,
+				       bool whole_process)
+{
+	struct account_mark m = {.word[0] = (__u64)BPF_CORE_READ(moved, cgroups)};
+	const struct account_key key = {.word[0] = BPF_CORE_READ(to, kn, id)};
+	__u32 n, changing = 0;
+	struct account_cpu *c;
+
+	preempt_off();
+	c = this_cpu();
+	n = mark_running(moved, whole_process, &m, &changing);
+	if (c && n)
+		count_late_in(c, &key, (__u64)BPF_CORE_READ(to, kn), n);
+	preempt_on();
 }
 
 /* Called after a move, under the kernel's cgroup_mutex. */
@@ -476,9 +546,17 @@ int BPF_PROG(on_move, struct cgroup *to, const char *path, struct task_struct *m
 	if (by != ACCOUNT_BY_CGROUP || BPF_CORE_READ(to, root) != cgroup_of(t)->root)
 		return 0;
 	confirm_move(t);
-	mark_moved(moved, whole_process);
+	mark_moved(to, moved, whole_process);
 	if (whole_process ? BPF_CORE_READ(moved, tgid) == t->tgid : moved == t)
 		key_changed(t);
+	return 0;
+}
+
+/* Called after a cgroup of version 1 got another name, so that the paths in owners are obsolete. */
+SEC("raw_tp/cgroup_rename")
+int BPF_PROG(on_cgroup_rename)
+{
+	__sync_fetch_and_add(&renames, 1);
 	return 0;
 }
 
@@ -491,12 +569,40 @@ int on_commit_creds(void *registers)
 	return 0;
 }
 
-/* Called before the rename.  Exec renames, too. */
-SEC("raw_tp/task_rename")
-int BPF_PROG(on_rename, struct task_struct *renamed)
+/* The current task renames @renamed, another thread of its process, which may be running. */
+static __always_inline void mark_renamed(struct task_struct *renamed, const char *name)
 {
-	if (by == ACCOUNT_BY_COMMAND && (__u64)renamed == bpf_get_current_task())
+	struct account_key before = {}, after = {};
+	struct account_mark m = {};
+	__u32 n, changing = 0;
+	struct account_cpu *c;
+
+	bpf_probe_read_kernel(before.word, sizeof(before.word), renamed->comm);
+	bpf_probe_read_kernel_str(after.word, sizeof(after.word), name);
+	m.word[0] = after.word[0];
+	m.word[1] = after.word[1];
+	if (before.word[0] == m.word[0] && before.word[1] == m.word[1])
+		return;
+	preempt_off();
+	c = this_cpu();
+	n = mark_running(renamed, false, &m, &changing);
+	if (c && n)
+		count_late_in(c, &after, 0, n);
+	if (c && changing)
+		count_late_in(c, &before, 0, changing);
+	preempt_on();
+}
+
+/* Called before the rename.  Exec renames, too; the kernel itself renames its threads. */
+SEC("raw_tp/task_rename")
+int BPF_PROG(on_rename, struct task_struct *renamed, const char *name)
+{
+	if (by != ACCOUNT_BY_COMMAND)
+		return 0;
+	if ((__u64)renamed == bpf_get_current_task())
 		expect_change();
+	else if (!(BPF_CORE_READ(renamed, flags) & PF_KTHREAD))
+		mark_renamed(renamed, name);
 	return 0;
 }
 

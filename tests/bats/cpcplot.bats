@@ -228,6 +228,23 @@ block() {
 	sed 's/"service"/"command"/g' "$R" >"$T/command"
 	go -0 cpcplot -g "$T/command"
 	[[ $output == *"title '(idle)'"* ]]
+	# Files with kinds of keys: names are escaped as in tables.
+	python3 - "$R" >"$T/kinds" <<-'EOF'
+	import json, sys
+	for line in open(sys.argv[1]):
+	    row = json.loads(line)
+	    if row["kind"] == "tick":
+	        row.update(key_kind="idle", service=None) if row["service"] == "(idle)" else row.update(key_kind="name", service="(idle)")
+	    print(json.dumps(row))
+	    if row["kind"] == "tick" and row["service"]:
+	        print(json.dumps(dict(row, service="")))
+	EOF
+	go -0 cpcplot -g "$T/kinds"
+	[ "$(grep -o "title '[^']*'" <<<"$output" | sort -u | grep -c "title '\(.*idle\|(empty\))'")" -eq 3 ]
+	printf '%s\n' seconds,kind,pid,lwp,comm,child,cpu,count,scale,unit,event,command,key,key_kind \
+		"1,tick,,,,,,7,1,,e,,(idle),name" "1,tick,,,,,,9,1,,e,,,idle" "1,tick,,,,,,3,1,,e,,,name" >"$T/csv"
+	go -0 cpcplot -g "$T/csv"
+	[ "$(grep -o "title '[^']*'" <<<"$output" | sort -u | grep -c "title '\(.*idle\|(empty\))'")" -eq 3 ]
 }
 
 # bats test_tags=all

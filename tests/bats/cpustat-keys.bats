@@ -41,15 +41,108 @@ comparable() {
 	go -0 cpustat -I "$T/record" --by=command
 	[ "$(awk '$1 == "total" { print $2 }' <<<"$output")" = "$(awk '$3 == "total" { print $4 }' "$T/live")" ]
 	go -0 cpustat -I "$T/record" --format=openmetrics
-	grep -q '^cpc_events_total{event="page-faults",command="(kernel)"} ' <<<"$output"
+	grep -q '^cpc_events_total{event="page-faults",kind="kernel"} ' <<<"$output"
 	go -0 cpustat -I "$T/record" --format=trace
 	python3 -m json.tool >/dev/null <<<"$output"
 	go -0 cpustat -I "$T/record" --format=csv
-	[ "$(awk -F, '$3 == "tick" && $(NF - 2) == "(kernel)" && $18 == "page-faults" && $9 == 0' <<<"$output" |
+	[ "$(awk -F, '$3 == "tick" && $(NF - 1) == "kernel" && $(NF - 4) == "" && $18 == "page-faults" && $9 == 0' <<<"$output" |
 		wc -l)" -ge 1 ]
 	go -1 cpustat -I "$T/record" --by=service
 	[[ $stderr == *"unsupported -A or --by service: the rows are by command" ]]
 	go -1 cpustat -I "$T/record" -A core
+}
+
+# sum_of FILTER: the page faults of these rows of the record.
+sum_of() {
+	jq -r "select(.kind == \"tick\" and .key_kind == \"$1\" and .command == $2) | .counts[\"page-faults\"]" "$T/record" |
+		awk '{ n += $1 } END { print n + 0 }'
+}
+
+@test "threads with the names of fixed keys, or without a name, have rows of their own in all formats" {
+	local name
+	need_keys
+	need_command jq
+	start stat cpustat -O "$T/record" -o "$ROWS" -c page-faults -A command 0.2
+	eventually test -s "$ROWS"
+	"$WORK/change-keys" command "(idle)" "(kernel)" "(others)" 10 500
+	"$WORK/change-keys" command "(idle)" "" "(none)" 10 500
+	kill -INT "${PIDS[stat]}"
+	finish stat
+	no_message "$T/stat.err"
+	for name in "(kernel)" "(others)" "(none)"; do
+		[ "$(sum_of name "\"$name\"")" -eq 5000 ]
+		[ "$(awk -v name="\\\\050${name#(}" '$2 == name { n += $4 } END { print n }' "$ROWS")" -eq 5000 ]
+	done
+	[ "$(sum_of name '""')" -eq 5000 ]
+	[ "$(sum_of kernel null)" -lt 5000 ]
+	[ "$(awk '$2 == "(empty)" && $3 == "tick" { n += $4 } END { print n }' "$ROWS")" -eq 5000 ]
+	go -0 cpustat -I "$T/record"
+	diff <(comparable <"$ROWS") <(comparable <<<"$output")
+	go -0 cpustat -I "$T/record" --by=command
+	[ "$(awk '$1 == "\\050kernel)" || $1 == "(empty)" { print $2 }' <<<"$output" | xargs)" = "5000 5000" ]
+	go -0 cpustat -I "$T/record" --format=openmetrics
+	grep -qx 'cpc_events_total{event="page-faults",command="(kernel)"} 5000' <<<"$output"
+	grep -qx 'cpc_events_total{event="page-faults",command=""} 5000' <<<"$output"
+	grep -q '^cpc_events_total{event="page-faults",kind="kernel"} ' <<<"$output"
+	go -0 cpustat -I "$T/record" --format=csv
+	awk -F, '$(NF - 1) == "name" { n[$(NF - 4)] += $9 }
+		END { exit n["(kernel)"] != 5000 || n["(others)"] != 5000 || n[""] != 5000 }' <<<"$output"
+	# The name is not the sum of the keys without a row.
+	go -0 cpustat -I "$T/record" --keys=1 --by=command --format=json
+	[ "$(jq -s 'map(select(.kind == "sum" and .key_kind == "others" and .command == null)) | length' <<<"$output")" -eq 1 ]
+	go -0 cpustat -I "$T/record" --format=trace
+	grep -q '"page-faults \\\\050kernel)"' <<<"$output"
+	grep -q '"page-faults (kernel)"' <<<"$output"
+}
+
+@test "records: fixed keys of earlier versions; invalid keys are refused" {
+	need_command jq
+	tail -n +2 "$BATS_DIR/../fuzz/corpus/record/keys" >"$T/old"
+	go -0 cpustat -I "$T/old" --format=json
+	printf '%s\n' "$output" >"$T/new"
+	[ "$(jq -r 'select(.key_kind == "kernel").service' "$T/new" | sort -u)" = null ]
+	[ "$(grep -c '"key_kind":"kernel"' "$T/new")" -eq "$(grep -c '"(kernel)"' "$T/old")" ]
+	run ! grep '"(kernel)"' "$T/new"
+	go -0 cpustat -I "$T/new" --format=json
+	diff "$T/new" - <<<"$output"
+	diff <(cpustat -I "$T/old") <(cpustat -I "$T/new")
+	sed '0,/"key_kind":"kernel"/s//"key_kind":"x"/' "$T/new" >"$T/bad"
+	go -1 cpustat -I "$T/bad"
+	[[ $stderr == "cpustat: $T/bad:"*": invalid 'key_kind'" ]]
+	sed '0,/null,"key_kind":"kernel"/s//"x","key_kind":"kernel"/' "$T/new" >"$T/bad"
+	go -1 cpustat -I "$T/bad"
+	[[ $stderr == "cpustat: $T/bad:"*": invalid 'service': expected null for a fixed key" ]]
+	sed '0,/null,"key_kind":"kernel"/s//null,"key_kind":"name"/' "$T/new" >"$T/bad"
+	go -1 cpustat -I "$T/bad"
+	[[ $stderr == "cpustat: $T/bad:"*": "*"'service'"* ]]
+}
+
+# Cgroups of version 2 cannot be renamed.
+@test "a cgroup of version 1 that is renamed has its new name" {
+	local root=/sys/fs/cgroup/memory name=renamed-$$
+	need_keys
+	[ -e $root/cgroup.procs ] || skip "the cgroups are of version 2"
+	GROUP=$root/$name
+	mkdir "$GROUP" "$GROUP"/{rest,a,b}
+	start stat cpustat -o "$ROWS" --format=json -c page-faults -A cgroup 0.2
+	eventually has_tick
+	"$WORK/change-keys" cgroup "$GROUP"/{rest,a,b}/cgroup.procs 1 500
+	eventually grep -q "\"/$name/b\"" "$ROWS"
+	mv "$GROUP/a" "$GROUP/c"
+	mv "$GROUP/b" "$GROUP/a"
+	mv "$GROUP/c" "$GROUP/b"
+	eventually has_samples_since "$(jq -r .ns <"$ROWS" | tail -n 1)" 2
+	"$WORK/change-keys" cgroup "$GROUP"/{rest,a,b}/cgroup.procs 1 70
+	kill -INT "${PIDS[stat]}"
+	finish stat
+	no_message "$T/stat.err"
+	[ "$(jq -r "select(.cgroup == \"/$name/a\").counts[]" "$ROWS" | xargs)" = "500 70" ]
+	[ "$(jq -r "select(.cgroup == \"/$name/b\").counts[]" "$ROWS" | xargs)" = "500 70" ]
+}
+
+# has_samples_since NS N: as many samples after that time.
+has_samples_since() {
+	[ "$(jq -r "select(.kind == \"tick\" and .ns > $1).ns" "$ROWS" | sort -u | wc -l)" -ge "$2" ]
 }
 
 @test "the keys of each interval add up to what the CPUs can count" {
@@ -108,14 +201,15 @@ has_samples() {
 
 @test "too many names at a time: their sum is in (others)" {
 	need_keys
-	start stat cpustat -o "$ROWS" -c page-faults -A command 30
+	start stat cpustat -o "$ROWS" -c page-faults -A command 2
 	eventually test -s "$ROWS"
 	"$WORK/change-keys" names 1 12000 2
+	eventually grep -qx "cpustat: there are too many keys at a time: some are in (others)" "$T/stat.err"
 	kill -INT "${PIDS[stat]}"
 	finish stat
-	[ "$(cat "$T/stat.err")" = "cpustat: there were too many keys at a time: some are in (others)" ]
+	[ "$(wc -l <"$T/stat.err")" -eq 1 ]
 	[ "$(count_names 12000)" -lt 24000 ]
-	[ $(($(count_names 12000) + $(awk '$2 == "(others)" { print $4 }' "$ROWS"))) -ge 24000 ]
+	[ $(($(count_names 12000) + $(awk '$2 == "(others)" { n += $4 } END { print n }' "$ROWS"))) -ge 24000 ]
 	grep -q '^[^#]*(others) .* # incomplete$' "$ROWS"
 	awk '$3 == "tick" { n += $4 } $3 == "total" { exit n != $4 || /incomplete/ }' "$ROWS"
 }

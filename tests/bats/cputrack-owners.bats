@@ -91,6 +91,29 @@ containers() {
 	[ "$(jq -r 'select(.container == "docker-'$id'") | "\(.by) \(.container_id) \(.runs) \(.counts[])"' <<<"$output")" = "container $full 6 303" ]
 }
 
+# What a user creates in a cgroup of its own is the user's.
+containers_of_user() {
+	local id=0123456789ab
+	local docker=docker-$id$id$id$id${id}0123.scope
+	local IN_CGROUPS=$IN_CGROUPS
+	# The cgroup of the user stays.
+	IN_CGROUPS=${IN_CGROUPS/mkdir \"\$1\"/mkdir}
+	IN_CGROUPS=${IN_CGROUPS/while \[ -e \"\$1\" ]; do rmdir \"\$1\/\$3\" \"\$1\"/while [ -e \"\$1\/\$3\" ]; do rmdir \"\$1\/\$3\"}
+	mkdir -p "$CGROUP/$NAME"
+	chown 65534 "$CGROUP/$NAME"
+	run_in_cgroups "$1" container "$docker" nginx.service --format=json
+	[ "$(jq -r 'select(.container != null and .container_id == null) | "\(.container) \(.runs) \(.counts[])"' <<<"$output")" = \
+		"$NAME/docker-$id 6 303" ]
+	run_in_cgroups "$1" service "$docker" nginx.service
+	grep -qx "$NAME 12 317" <<<"$rows"
+}
+
+@test "containers of a user" {
+	need_cgroups
+	need_command jq
+	by_engines containers_of_user
+}
+
 @test "cgroups and containers" {
 	need_cgroups
 	need_command jq

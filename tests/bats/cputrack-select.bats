@@ -208,7 +208,16 @@ mount_linked() {
 	mistake 2 "has this name" cputrack --cgroup=none-$$
 	mkdir -p "$CGROUP/$NAME/sub/$NAME"
 	mistake 2 "2 cgroups below $CGROUP have this name" cputrack --cgroup="$NAME"
+	# Only one of two is root's.
+	chown 65534 "$CGROUP/$NAME/sub"
+	"$CPC_BUILD/cputrack" --cgroup="$NAME" --for 0.01 -c page-faults
 	rmdir "$CGROUP/$NAME/sub/$NAME"
+	mkdir "$CGROUP/$NAME/sub/of-user-$$"
+	mistake 2 "only a user has a cgroup of this name, '/$NAME/sub/of-user-$$'; to choose it, give its path" \
+		cputrack --cgroup="of-user-$$"
+	"$CPC_BUILD/cputrack" --cgroup="/$NAME/sub/of-user-$$" --for 0.01 -c page-faults
+	rmdir "$CGROUP/$NAME/sub/of-user-$$"
+	chown 0 "$CGROUP/$NAME/sub"
 	# A cgroup of this name may be in a directory that the user cannot read.
 	need_reachable "$CPC_BUILD/cputrack"
 	chmod 700 "$CGROUP/$NAME/sub"

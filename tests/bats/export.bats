@@ -85,7 +85,7 @@ SYSTEMD='set -eu
 		awk "/^cpc_events_total.*\"page-faults\"/ { n += \$NF } END { print n + 0 }" cpustat.prom
 	}
 	counted() {
-		[ "$(faults)" -ge "$1" ] && grep -q "^cpc_events_seconds_total.*\"(kernel)\".* [0-9.]*[1-9]" cpustat.prom
+		[ "$(faults)" -ge "$1" ] && grep -q "^cpc_events_seconds_total.*kind=\"kernel\".* [0-9.]*[1-9]" cpustat.prom
 	}
 	(
 		trap "cat /run/log >\"\$T/log\" || :; systemctl exit 0" EXIT

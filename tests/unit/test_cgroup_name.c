@@ -3,6 +3,7 @@
 /*
  * test_cgroup_name - services, containers and pods by the paths of their cgroups.
  */
+#include "../../cmd/base/cgroups.h"
 #include "../../cmd/rows/key_name.h"
 #include "unit.h"
 
@@ -13,6 +14,7 @@
 #define SHORT "0123456789ab"
 #define UID "12345678-9abc-def0-1234-56789abcdef0"
 #define UID_ "12345678_9abc_def0_1234_56789abcdef0"
+#define MANAGER "/user.slice/user-1000.slice/user@1000.service"
 #define HASH "0123456789abcdef0123456789abcdef" /* of a static pod */
 
 static const struct {
@@ -36,8 +38,25 @@ static const struct {
 	{"/machine.slice/libpod-" ID ".scope/container", "libpod-" SHORT, "libpod-" SHORT, ID, ""},
 	{"/machine.slice/libpod-conmon-" ID ".scope", "libpod-conmon-" ID ".scope", "(none)", "",
 	 ""},
-	{"/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID ".scope",
-	 "libpod-" SHORT, "libpod-" SHORT, ID, ""},
+	/* A user's own units and containers are the user's. */
+	{MANAGER, "user@1000.service", "(none)", "", ""},
+	{MANAGER "/user.slice/libpod-" ID ".scope", "user@1000.service",
+	 "user@1000.service/libpod-" SHORT, "", ""},
+	{MANAGER "/docker-" ID ".scope", "user@1000.service", "user@1000.service/docker-" SHORT, "",
+	 ""},
+	{MANAGER "/system.slice/docker-" ID ".scope/x", "user@1000.service",
+	 "user@1000.service/docker-" SHORT, "", ""},
+	{MANAGER "/kubepods.slice/kubepods-pod" UID_ ".slice/crio-" ID ".scope",
+	 "user@1000.service", "user@1000.service/crio-" SHORT, "", ""},
+	{MANAGER "/system.slice/nginx.service", "user@1000.service", "(none)", "", ""},
+	{MANAGER "/machine.slice/machine-web.scope", "user@1000.service",
+	 "user@1000.service/machine-web", "", ""},
+	{MANAGER "/user@0.service/lxc.payload.web", "user@1000.service",
+	 "user@1000.service/lxc-web", "", ""},
+	{"/lxc.payload.web" MANAGER "/docker-" ID ".scope", "lxc-web", "lxc-web", "", ""},
+	{"/user@1000.service/x", "user@1000.service", "(none)", "", ""},
+	{"/system.slice/user@.service/docker-" ID ".scope", "docker-" SHORT, "docker-" SHORT, ID,
+	 ""},
 	{"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" UID_
 	 ".slice/cri-containerd-" ID ".scope",
 	 "pod-" UID, "cri-containerd-" SHORT, ID, UID},
@@ -61,13 +80,15 @@ static const struct {
 static void names(void **state)
 {
 	struct cgroup_name name;
+	size_t nroot;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
-		key_name_cgroup(SCOPE_SERVICE, 0, paths[i].path, &name);
+		nroot = cgroups_of_root(LWPS_UNIFIED, paths[i].path);
+		key_name_cgroup(SCOPE_SERVICE, 0, paths[i].path, nroot, &name);
 		assert_string_equal(name.name, paths[i].service);
 		assert_string_equal(name.pod, paths[i].pod);
-		key_name_cgroup(SCOPE_CONTAINER, 0, paths[i].path, &name);
+		key_name_cgroup(SCOPE_CONTAINER, 0, paths[i].path, nroot, &name);
 		assert_string_equal(name.name, paths[i].container);
 		assert_string_equal(name.container, paths[i].id);
 		assert_string_equal(name.pod, paths[i].pod);
@@ -88,7 +109,8 @@ static void cut(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cuts) / sizeof(*cuts); i++) {
-		key_name_cgroup(SCOPE_CGROUP, cuts[i].depth, cuts[i].path, &name);
+		key_name_cgroup(SCOPE_CGROUP, cuts[i].depth, cuts[i].path, strlen(cuts[i].path),
+				&name);
 		assert_string_equal(name.name, cuts[i].rest);
 	}
 }

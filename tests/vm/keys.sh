@@ -84,9 +84,10 @@ moved_by_us() {
 }
 while_counting "-A cgroup" moved_by_us
 if [ "$(nproc)" -gt 1 ]; then
-	check "the cgroups of a running LWP that another one moves are incomplete" \
-		grep -q "^ *[0-9.]* /[ab]-$$ .* # incomplete$" "$out"
-	check "...and that is reported" grep -q "^cpustat: incomplete: .* changed its cgroup unnoticed" "$err"
+	check "the cgroup that a running LWP is moved from is marked" grep -q "^ *[0-9.]* /a-$$ .* # late [1-9]" "$out"
+	check "...and the one that it is moved to" grep -q "^ *[0-9.]* /b-$$ .* # late [1-9]" "$out"
+	check "...and that is reported" grep -q "^cpustat: [0-9]* times* a running LWP changed its cgroup unnoticed" "$err"
+	same "...no row is incomplete" "$(grep incomplete "$out")" ""
 fi
 
 short() {
@@ -123,6 +124,14 @@ same "a service with a cgroup below" "$(count some-$$.service 4)" 5000
 same "a container of Docker" "$(count "docker-$id" 4)" 5000
 while_counting "-A service" move "$long" $root/a-$$
 same "what has no known path is of no known service" "$(count ... 4)" 5000
+chown 1000 "$root/a-$$"
+mkdir "$root/a-$$/docker-$container.scope"
+while_counting "-A container" move "$root/a-$$/docker-$container.scope" "$docker"
+same "a container of Docker" "$(count "docker-$id" 4)" 5000
+same "what a user creates in a cgroup of its own looks like none" "$(count "/a-$$/docker-$id" 4)" 5000
+while_counting "-A service" move "$root/a-$$/docker-$container.scope" "$docker"
+same "...and is of the service of that cgroup" "$(count "/a-$$" 4) $(count "docker-$id" 4)" "5000 5000"
+rmdir "$root/a-$$/docker-$container.scope"
 while_counting "-A container" move "$docker" "$kube"
 same "containers of Docker" "$(count "docker-$id" 4)" 5000
 same "containers of a pod" "$(count "cri-containerd-$id" 4)" 5000
@@ -168,6 +177,38 @@ while_counting "-A command" change-keys command change-keys one-$$ two-$$ 100 50
 same "a program that renames itself: one name" "$(count one-$$ 4)" 5000
 same "...and another" "$(count two-$$ 4)" 5000
 check "the keys add up to the CPUs" adds_up 4 5 6
+while_counting "-A command" change-keys command "(idle)" "(kernel)" "(others)" 100 500
+same "a program with the names of fixed keys" "$(count '\\050kernel)' 4) $(count '\\050others)' 4)" "50000 50000"
+check "...which are other rows" [ "$(count "(kernel)" 4)" -lt 25000 ]
+same "...and none is incomplete" "$(grep -c '#' "$out")" 0
+while_counting "-A command" change-keys command "" "" one 100 500
+same "a program without a name" "$(count "(empty)" 4 | cut -c -3)" 500
+
+# Another thread renames the running one to b-N and back: two names of 500 faults, or both are marked.
+wrong_renames() {
+	awk '$3 == "tick" && $2 ~ /^[ab]-[0-9]+$/ {
+			n[$2] += $4
+			if (/ # late /) late[$2]
+			sub(/.-/, "", $2)
+			rounds[$2]
+		} END {
+			for (i in rounds) {
+				a = "a-" i
+				b = "b-" i
+				m++
+				marked = (a in late) + (b in late)
+				if (n[a] + n[b] != 1000 || !(marked == 2 || marked == 0 && n[a] == 500))
+					print i, n[a], n[b], marked
+			}
+			if (m != 50)
+				print m
+		}' "$out"
+}
+while_counting "-A command" change-keys renamed 1 50 500
+same "50 running threads that another one renames and renames back" "$(wrong_renames)" ""
+check "...and the keys add up to the CPUs" adds_up 4 5 6
+same "...no other row is marked, and none is incomplete" \
+	"$(awk '/#/ && ($2 !~ /^[ab]-[0-9]+$/ || /incomplete/)' "$out" | grep -v ' rest ')" ""
 while_counting "-A command" sh -c 'change-keys command change-keys change-keys two 1 500; true'
 check "exec ends the name before" [ "$(count change-keys 4)" -ge 500 ]
 
@@ -186,8 +227,8 @@ check "the keys add up to the CPUs" adds_up 4 5 6
 if [ -s "$err" ]; then
 	# A kernel without kprobes shows a new user only at a switch.
 	check "users that changed unnoticed are reported" \
-		grep -q "^cpustat: incomplete: .* changed its user unnoticed" "$err"
-	check "and marked" grep -q "^ *[0-9.]* [0-9]* .* # incomplete" "$out"
+		grep -q "^cpustat: [0-9]* times* a running LWP changed its user unnoticed" "$err"
+	check "and marked" grep -q "^ *[0-9.]* [0-9]* .* # late [1-9]" "$out"
 	[ ! -e /sys/bus/event_source/devices/kprobe ] || check "kprobes are used" false
 else
 	same "setresuid(2) in the middle of a slice: the one user" "$(count $user 4)" 5000

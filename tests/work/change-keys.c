@@ -4,14 +4,20 @@
  * change-keys cgroup|user|command REST A B ROUNDS FAULTS - has page faults in a cgroup, as a user
  * or under a name, and changes that in the middle of its time on a CPU.
  * change-keys names FIRST LAST FAULTS - the same with the names FIRST to LAST, which are numbers.
+ * change-keys renamed FIRST LAST FAULTS - a thread names itself a-N, another one renames it to b-N
+ * and back while it runs; likewise for each N from FIRST to LAST.
  *
  * REST, A and B are files cgroup.procs, user ids (REST is 0: root) or names.  It begins and ends
  * as REST.  Known: FAULTS page faults as A and as many as B in each of the rounds, or under each of
- * the names.
+ * the names.  As a-N and b-N they can be counted only if both threads never run at the same time;
+ * their sum is known.
  */
 #include "work.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
 
 #define PAGES 64UL
@@ -71,6 +77,80 @@ static void use_names(long first, long last, unsigned long faults)
 	be_named("change-keys");
 }
 
+/* ---- a thread that another one renames ------------------------------------------------ */
+
+static struct {
+	pid_t tid;
+	long first, last;
+	unsigned long faults;
+	atomic_int step; /* 1: rename it, 2: done, 3: rename it back, 4: done */
+} renamed;
+
+/* Without a system call, which could end the slice, unless there is only one CPU. */
+static void await_step(int step)
+{
+	static long ncpus;
+
+	if (ncpus == 0)
+		ncpus = sysconf(_SC_NPROCESSORS_ONLN);
+	while (atomic_load(&renamed.step) != step) {
+		if (ncpus == 1)
+			sched_yield();
+	}
+}
+
+static void *be_renamed(void *arg)
+{
+	char name[16];
+
+	renamed.tid = (pid_t)syscall(SYS_gettid);
+	fault(PAGES + 1);
+	snprintf(name, sizeof(name), "r%s", "est");
+	be_named(name);
+	await_step(0);
+	/* All of its own pages are there from now on. */
+	for (long i = renamed.first; i <= renamed.last; i++) {
+		snprintf(name, sizeof(name), "a-%ld", i);
+		be_named(name);
+		fault(renamed.faults);
+		atomic_store(&renamed.step, 1);
+		await_step(2);
+		fault(renamed.faults);
+		atomic_store(&renamed.step, 3);
+		await_step(4);
+		be_named("rest");
+	}
+	return arg;
+}
+
+static void rename_it(const char *prefix, long i)
+{
+	char file[64], name[16];
+	int fd, n;
+
+	snprintf(file, sizeof(file), "/proc/self/task/%d/comm", (int)renamed.tid);
+	n = snprintf(name, sizeof(name), "%s-%ld", prefix, i);
+	fd = open(file, O_WRONLY | O_CLOEXEC);
+	must(fd != -1 && write(fd, name, (size_t)n) == n, file);
+	close(fd);
+}
+
+static void rename_other(void)
+{
+	pthread_t thread;
+
+	must(pthread_create(&thread, NULL, be_renamed, NULL) == 0, "pthread_create");
+	for (long i = renamed.first; i <= renamed.last; i++) {
+		await_step(1);
+		rename_it("b", i);
+		atomic_store(&renamed.step, 2);
+		await_step(3);
+		rename_it("a", i);
+		atomic_store(&renamed.step, 4);
+	}
+	pthread_join(thread, NULL);
+}
+
 int main(int argc, char *argv[])
 {
 	void (*be)(const char *);
@@ -80,6 +160,13 @@ int main(int argc, char *argv[])
 	map_memory();
 	if (argc == 5 && strcmp(argv[1], "names") == 0) {
 		use_names(number(argv[2]), number(argv[3]), (unsigned long)number(argv[4]));
+		return 0;
+	}
+	if (argc == 5 && strcmp(argv[1], "renamed") == 0) {
+		renamed.first = number(argv[2]);
+		renamed.last = number(argv[3]);
+		renamed.faults = (unsigned long)number(argv[4]);
+		rename_other();
 		return 0;
 	}
 	if (argc != 7)

@@ -41,6 +41,7 @@ struct key {
 	unsigned nslots; /* slots that have this key */
 	bool counted;	 /* in the current sample */
 	unsigned flaws;	 /* of the current sample */
+	uint64_t late;	 /* likewise: changes of keys that were noticed late */
 	uint64_t count[LWPS_MAX_COLUMNS];
 };
 
@@ -75,6 +76,8 @@ struct divided {
 	int64_t at_ns;	   /* when the CPUs were read last, or the set was bound */
 	uint64_t clock_ns; /* the time of all CPUs in the current sample */
 	struct account_losses losses;
+	uint64_t renames;  /* of cgroups, of the bound set */
+	bool said_crowded; /* the message about (others) was written */
 };
 
 static int by_name(const struct key *a, const struct key *b)
@@ -89,6 +92,7 @@ RB_GENERATE_INTERNAL(keys, key, link, by_name, __attribute__((unused)) static)
 static struct key *find_key(struct divided *d, const struct cgroup_name *name)
 {
 	struct key wanted = {.id = {.key = name->name,
+				    .key_kind = name->kind,
 				    .container = *name->container != '\0' ? name->container : NULL,
 				    .pod = *name->pod != '\0' ? name->pod : NULL}};
 	struct key *key = RB_FIND(keys, &d->keys, &wanted);
@@ -111,15 +115,16 @@ static void free_key(struct divided *d, struct key *key)
 
 static struct key *key_of_slot(struct divided *d, unsigned slot)
 {
-	static const char *const fixed[] = {[ACCOUNT_OTHERS] = ROW_OTHERS,
-					    [ACCOUNT_IDLE] = "(idle)",
-					    [ACCOUNT_KERNEL] = "(kernel)"};
+	static const enum key_kind fixed[] = {[ACCOUNT_OTHERS] = KEY_OTHERS,
+					      [ACCOUNT_IDLE] = KEY_IDLE,
+					      [ACCOUNT_KERNEL] = KEY_KERNEL};
 	const struct account_owner *owner;
 	struct cgroup_name name = {0};
 	char path[CGROUPS_PATH];
 
 	if (slot < ACCOUNT_FIRST) {
-		strlcpy(name.name, fixed[slot], sizeof(name.name));
+		name.kind = fixed[slot];
+		strlcpy(name.name, key_fixed_text(name.kind), sizeof(name.name));
 		return find_key(d, &name);
 	}
 	owner = account_owner(d->account, slot);
@@ -129,7 +134,8 @@ static struct key *key_of_slot(struct divided *d, unsigned slot)
 		snprintf(name.name, sizeof(name.name), "%.16s", (const char *)owner->key.word);
 	} else {
 		cgroups_write_path(&owner->path, owner->key.word[0], path, sizeof(path));
-		key_name_cgroup(d->scope, d->depth, path, &name);
+		key_name_cgroup(d->scope, d->depth, path, cgroups_of_root(d->hierarchy, path),
+				&name);
 	}
 	return find_key(d, &name);
 }
@@ -141,15 +147,15 @@ static void sample_slot(struct divided *d, unsigned number)
 {
 	struct slot *slot = &d->slot[number];
 	uint64_t *before = &d->before[(size_t)number * d->ncolumns];
-	uint64_t now[LWPS_MAX_COLUMNS], any = 0;
-	unsigned flaws = account_read(d->account, number, now);
+	uint64_t now[LWPS_MAX_COLUMNS], late, any = 0;
+	unsigned flaws = account_read(d->account, number, now, &late);
 
 	for (unsigned i = 0; i < d->ncolumns; i++)
 		any |= now[i] - before[i];
 	if (d->clock < d->ncolumns)
 		d->clock_ns += now[d->clock] - before[d->clock];
 	slot->nquiet = any != 0 ? 0 : slot->nquiet + 1;
-	if (any == 0 && flaws == 0)
+	if (any == 0 && flaws == 0 && late == 0)
 		return;
 	if (slot->key == NULL) {
 		slot->key = key_of_slot(d, number);
@@ -162,11 +168,15 @@ static void sample_slot(struct divided *d, unsigned number)
 		before[i] = now[i];
 	}
 	slot->key->flaws |= flaws;
+	slot->key->late += late;
 	slot->key->counted = true;
 }
 
-/* Frees a slot that has not counted for some time: forgets it, and releases it a sample later. */
-static void recycle_slot(struct divided *d, unsigned number)
+/*
+ * Frees a slot that has not counted for some time: forgets it, and releases it a sample later.
+ * `stale`: free each slot, since its path may be obsolete.
+ */
+static void recycle_slot(struct divided *d, unsigned number, bool stale)
 {
 	struct slot *slot = &d->slot[number];
 
@@ -179,7 +189,7 @@ static void recycle_slot(struct divided *d, unsigned number)
 		memset(&d->before[(size_t)number * d->ncolumns], 0,
 		       d->ncolumns * sizeof(*d->before));
 		account_release(d->account, number);
-	} else if (slot->nquiet >= QUIET_SAMPLES && slot->key != NULL) {
+	} else if ((stale || slot->nquiet >= QUIET_SAMPLES) && slot->key != NULL) {
 		account_forget(d->account, number);
 		slot->forgotten = true;
 	}
@@ -203,7 +213,8 @@ static bool keys_put(struct meter *meter, size_t k, struct sampler *sampler)
 
 		row.ncpus = (unsigned)d->meter.nleft;
 		row.key_width = width;
-		row.incomplete = key->flaws != 0 || strcmp(row.key, ROW_OTHERS) == 0;
+		row.late = key->late;
+		row.incomplete = key->flaws != 0 || row.key_kind == KEY_OTHERS;
 		if (key->counted) {
 			if (cpc_buf_fill(d->cpc, d->buf, d->grp->set[k].set, key->count,
 					 d->ncounters, key->count[d->ncounters], d->at_ns) == -1)
@@ -213,10 +224,19 @@ static bool keys_put(struct meter *meter, size_t k, struct sampler *sampler)
 		whole &= (key->flaws & LOST_COUNTS) == 0;
 		key->counted = false;
 		key->flaws = 0;
+		key->late = 0;
 		if (key->nslots == 0)
 			free_key(d, key);
 	}
 	return whole && meter->nleft == meter->n;
+}
+
+static void report_crowd(struct divided *d)
+{
+	if (d->said_crowded || account_crowded(d->account) == 0)
+		return;
+	d->said_crowded = true;
+	say("there are too many keys at a time: some are in (others)");
 }
 
 /*
@@ -238,22 +258,28 @@ static void keys_sample(struct meter *meter, size_t k)
 {
 	struct divided *d = (struct divided *)meter;
 	int64_t begin_ns = now_ns();
+	uint64_t renames;
 	unsigned n;
-	bool crowded;
+	bool crowded, stale;
 
 	(void)k;
 	d->clock_ns = 0;
 	if (account_flush(d->account, d->online) == -1)
 		die("cannot read the counts of the CPUs: %s", strerror(errno));
 	bound_watch(&d->bound, d->account, d->online, d->buf);
+	report_crowd(d);
 	n = account_nslots(d->account);
 	crowded = n > d->nslots / 2;
+	/* Once per sample: a user who renames cgroups all the time must not use up the slots. */
+	renames = account_renames(d->account);
+	stale = renames != d->renames;
+	d->renames = renames;
 	for (unsigned slot = 0; slot < n; slot++) {
 		if (slot == ACCOUNT_BEFORE)
 			continue;
 		sample_slot(d, slot);
-		if (slot >= ACCOUNT_FIRST && (crowded || d->slot[slot].forgotten))
-			recycle_slot(d, slot);
+		if (slot >= ACCOUNT_FIRST && (crowded || stale || d->slot[slot].forgotten))
+			recycle_slot(d, slot, stale);
 	}
 	find_time(d, begin_ns);
 }
@@ -390,7 +416,6 @@ static void keys_unbind(struct meter *meter, size_t k)
 	(void)k;
 	if (d->account != NULL) {
 		losses = account_losses(d->account);
-		d->losses.others += losses.others;
 		d->losses.missed += losses.missed;
 		d->losses.late += losses.late;
 		d->losses.skipped += losses.skipped;
@@ -401,6 +426,7 @@ static void keys_unbind(struct meter *meter, size_t k)
 	d->account = NULL;
 	d->buf = NULL;
 	bound_unbind(&d->bound);
+	d->renames = 0;
 	forget_slots(d);
 }
 
@@ -433,8 +459,6 @@ static void print_losses(const struct divided *d)
 {
 	const struct account_losses *losses = &d->losses;
 
-	if (losses->others > 0)
-		say("there were too many keys at a time: some are in (others)");
 	if (losses->missed > 0)
 		say("incomplete: the kernel did not report %llu context switches",
 		    (unsigned long long)losses->missed);
@@ -442,8 +466,8 @@ static void print_losses(const struct divided *d)
 		say("incomplete: the kernel skipped %llu calls of a BPF program",
 		    (unsigned long long)losses->skipped);
 	if (losses->late > 0)
-		say("incomplete: %llu time%s a running LWP changed its %s unnoticed; its counts up "
-		    "to the next switch are in the old one",
+		say("%llu time%s a running LWP changed its %s unnoticed; its counts up to the next "
+		    "switch are in the old one (rows with '# late')",
 		    (unsigned long long)losses->late, losses->late == 1 ? "" : "s",
 		    scope_name(d->scope));
 }

@@ -87,13 +87,14 @@ const struct owner *owners_find(struct owners *owners, const char *path)
 	struct cgroup_name name;
 	struct named wanted = {0}, *named;
 
-	key_name_cgroup(owners->scope, 0, path, &name);
+	key_name_cgroup(owners->scope, 0, path, cgroups_of_root(owners->hierarchy, path), &name);
 	wanted.owner.name = name.name;
 	named = RB_FIND(nameds, &owners->named, &wanted);
 	if (named != NULL)
 		return &named->owner;
 	named = xcalloc(1, sizeof(*named));
 	named->owner.name = xstrdup(name.name);
+	named->owner.kind = name.kind;
 	named->owner.container = text_or_null(name.container);
 	named->owner.pod = text_or_null(name.pod);
 	RB_INSERT(nameds, &owners->named, named);

@@ -15,6 +15,7 @@
 /* The cgroup, service or container of an LWP; it lives as long as its struct owners. */
 struct owner {
 	const char *name;
+	enum key_kind kind;
 	const char *container, *pod; /* ids; NULL: it has none */
 };
 

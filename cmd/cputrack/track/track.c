@@ -84,6 +84,7 @@ static struct row new_row(struct track *track, int64_t event_ns, enum row_kind k
 static void name_owner(struct row *row, const struct proc *proc)
 {
 	row->key = proc->owner != NULL ? proc->owner->name : NULL;
+	row->key_kind = proc->owner != NULL ? proc->owner->kind : KEY_NAME;
 	row->container = proc->owner != NULL ? proc->owner->container : NULL;
 	row->pod = proc->owner != NULL ? proc->owner->pod : NULL;
 	row->user = proc->user;

@@ -87,10 +87,12 @@ static void put_title(const struct layout *l, const struct layout_column *col, s
 
 static void put_name(const struct layout *l, const struct row *row, struct line *line)
 {
+	size_t width = 0;
+
 	if (row->kind == ROW_TOTAL)
 		line_word(line, "total", 0);
 	else if (row->key != NULL)
-		line_label(line, row->key, 0);
+		line_key(line, row, &width);
 	else if (!l->view->run->of_cpus)
 		line_comm(line, row->comm, 0);
 	else if (row->scope == SCOPE_ALL)

@@ -174,7 +174,7 @@ statuses() {
 	[ "${stderr_lines[1]}" = "cputrack: the command of '$R' failed in 4 of 5 runs: exit status 7" ]
 	# one run without -r; and a signal
 	# shellcheck disable=SC2016 # for the inner shell
-	go -137 cputrack --engine=$engine -O "$T/one" -o "$ROWS" -c page-faults sh -c 'kill -KILL $$'
+	go -137 cputrack --engine="$engine" -O "$T/one" -o "$ROWS" -c page-faults sh -c 'kill -KILL $$'
 	go -4 "$CPC_BUILD/cputrack" -I "$T/good" --compare="$T/one"
 	[ "$stderr" = "cputrack: the command of '$T/one' failed in 1 of 1 run: signal 9, Killed" ]
 	# old records do not have the status; rows keep it

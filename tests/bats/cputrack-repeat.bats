@@ -101,7 +101,7 @@ how() {
 	need_unsanitized "the sanitizer's runtime has a fork(2) of its own"
 	for engine in ptrace auto; do
 		[ "$(how env LD_PRELOAD="$CPC_BUILD/tests/raise-at.so" RAISE_AT=between \
-			"$CPC_BUILD/cputrack" --engine=$engine -r 5 -o "$ROWS" -c page-faults true 2>"$T/err")" = -2 ]
+			"$CPC_BUILD/cputrack" --engine="$engine" -r 5 -o "$ROWS" -c page-faults true 2>"$T/err")" = -2 ]
 		[ "$(cat "$T/err")" = "cputrack: SIGINT ended the runs: 1 of 5 are complete" ]
 		[ "$(runs_of_event page-faults)" = 1 ]
 	done
@@ -130,7 +130,7 @@ statuses() {
 	local engine failed="cputrack: the command '$T/failing' failed in 4 of 5 runs: exit status 7"
 	for engine in ptrace auto; do
 		failing
-		go -7 cputrack --engine=$engine -r 5 -O "$R" -c page-faults "$T/failing"
+		go -7 cputrack --engine="$engine" -r 5 -O "$R" -c page-faults "$T/failing"
 		[ "$stderr" = "$failed" ]
 		[[ $(line_of page-faults) == "5 "* ]]
 		[ "$(statuses)" = "7 7 0 7 7" ]
@@ -149,23 +149,23 @@ statuses() {
 @test "-r --compare: runs that fail, new or in a record, are reported, status 4" {
 	local new="cputrack: the command '$T/failing' failed in 4 of 5 runs: exit status 7" engine
 	for engine in ptrace auto; do
-		go -0 cputrack --engine=$engine -r 5 -O "$T/good" -o "$ROWS" -c page-faults true
+		go -0 cputrack --engine="$engine" -r 5 -O "$T/good" -o "$ROWS" -c page-faults true
 		failing
-		go -4 cputrack --engine=$engine -r 5 --compare="$T/good" --fail-above=100000 -O "$R" -c page-faults \
+		go -4 cputrack --engine="$engine" -r 5 --compare="$T/good" --fail-above=100000 -O "$R" -c page-faults \
 			"$T/failing"
 		[ "$stderr" = "$new" ]
 		[[ $(line_of page-faults) == "5 "* ]]
 	done
 	# one new run
-	go -4 cputrack --engine=$engine --compare="$T/good" -c page-faults sh -c 'exit 3'
+	go -4 cputrack --engine="$engine" --compare="$T/good" -c page-faults sh -c 'exit 3'
 	[ "$stderr" = "cputrack: the command 'sh' failed in 1 of 1 run: exit status 3" ]
-	go -4 cputrack --engine=$engine --compare="$T/good" -N 1 -T 0.02 -c page-faults sh -c 'sleep 0.1; exit 3'
+	go -4 cputrack --engine="$engine" --compare="$T/good" -N 1 -T 0.02 -c page-faults sh -c 'sleep 0.1; exit 3'
 	# the record of it, as the new runs, as the old ones, and as both
 	go -4 "$CPC_BUILD/cputrack" -I "$R" --compare="$T/good"
 	[ "$stderr" = "cputrack: the command of '$R' failed in 4 of 5 runs: exit status 7" ]
 	go -4 "$CPC_BUILD/cputrack" -I "$T/good" --compare="$R" --fail-above=3%
 	[ "$stderr" = "cputrack: the command of '$R' failed in 4 of 5 runs: exit status 7" ]
-	go -4 cputrack --engine=$engine -r 2 --compare="$R" --fail-above=3% -c page-faults true
+	go -4 cputrack --engine="$engine" -r 2 --compare="$R" --fail-above=3% -c page-faults true
 	[ "$stderr" = "cputrack: the command of '$R' failed in 4 of 5 runs: exit status 7" ]
 	cp "$R" "$T/killed"
 	sed -i 's/^\({"kind":"end".*\)"status":7/\1"signal":9/' "$T/killed"

@@ -117,7 +117,7 @@ SYSTEMD='set -eu
 	# CAP_DAC_OVERRIDE, CAP_PERFMON, CAP_BPF
 	diff <(tr -s '\t ' ' ' <"$T/status") <(printf '%s\n' "CapEff: 000000c000000002" "NoNewPrivs: 1" "Seccomp: 2")
 	awk '/^cpc_events_total.*"page-faults"/ { n += $NF } /^cpc_counted_cpus / { cpus = $2 }
-		/^cpc_events_seconds_total.*"\(kernel\)"/ { kernel = $NF }
+		/^cpc_events_seconds_total.*kind="kernel"/ { kernel = $NF }
 		END { exit n < 1000 || cpus != '"$(nproc)"' || kernel == 0 }' "$T/prom"
 	grep -q 'service="cpustat-export.service"\|service="/export-' "$T/prom"
 }

@@ -113,7 +113,8 @@ SYSTEMD='set -eu
 		exec unshare -p -m -u -i -C --fork --kill-child sh -c "$0"' "$SYSTEMD"
 	cat "$T/inner" "$T/log"
 	[ -e "$T/left" ]
-	[ "$(cat "$T/log" "$T/left")" = "" ]
+	# Other tests move LWPs that run, too; that is counted, and no loss.
+	[ "$(sed '/ a running LWP changed its service unnoticed/d' "$T/log" "$T/left")" = "" ]
 	# CAP_DAC_OVERRIDE, CAP_PERFMON, CAP_BPF
 	diff <(tr -s '\t ' ' ' <"$T/status") <(printf '%s\n' "CapEff: 000000c000000002" "NoNewPrivs: 1" "Seccomp: 2")
 	awk '/^cpc_events_total.*"page-faults"/ { n += $NF } /^cpc_counted_cpus / { cpus = $2 }

@@ -227,7 +227,8 @@ int cpci_event_sysfs(const char *name, uint_t flags, struct cpci_event *event,
 		return -1;
 	n = strlen(slash + 1);
 	if (n < 2 || slash[n] != '/' || n > sizeof(text))
-		return refuse(&l, CPC_INVALID_EVENT, "write %s/term,.../", l.pmu);
+		return refuse(&l, CPC_INVALID_EVENT, "write %s/%s/", l.pmu,
+			      strchr(l.pmu, ':') != NULL ? "filter" : "term,...");
 	snprintf(text, sizeof(text), "%.*s", (int)(n - 1), slash + 1);
 	if (l.pmu[0] == '.' || !cpci_pmu_type(l.pmu, &type)) {
 		cpci_pmu_each(&boxes, add_box);

@@ -216,6 +216,7 @@ static void stats_end(struct sink *sink)
 	if (s->run->ended)
 		ends_note(&s->side->ends, s->run->status);
 	for (size_t k = 0; k < s->run->nsets; k++) {
+		s->sum[k].incomplete |= s->run->incomplete;
 		add_events(s, k, turns);
 		add_ratios(s, k, turns);
 	}

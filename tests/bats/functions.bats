@@ -210,6 +210,27 @@ changed() {
 	[ "$(awk '/ total / { print $NF }' "$ROWS")" = 20 ]
 }
 
+@test "in the kernel: totals that lack calls of a replaced file say so, in each format" {
+	local swap='"$0" 10; cp "$0" "$0.n"; mv "$0.n" "$0"; "$1" 20' run
+
+	by_kernel
+	cp "$WORK/symbols" "$T/copy"
+	run=(-fe -c "$(f "$T/probed:called")" sh -c "$swap" "$T/probed" "$T/copy")
+	changed 1 "$swap"
+	reports_other "$T/probed"
+	[[ $(grep ' total ' "$ROWS") =~ \ 10\ \#\ incomplete$ ]]
+	cp "$WORK/symbols" "$T/probed"
+	go -1 cputrack --by=command "${run[@]}"
+	[[ $(grep ' total ' <<<"$output") =~ \ 10\ .*\#\ incomplete$ ]]
+	cp "$WORK/symbols" "$T/probed"
+	go -1 cputrack --format=json "${run[@]}"
+	[[ $(grep '"kind":"end"' <<<"$output") == *'"incomplete":true'* ]]
+	cp "$WORK/symbols" "$T/probed"
+	go -1 cputrack --compare -r 2 --fail-above=3% -c "$(f "$T/probed:called")" \
+		-- "$T/copy" 30 -- sh -c "$swap" "$T/probed" "$T/copy"
+	[[ $output == *"cannot tell: counts are incomplete"* ]]
+}
+
 @test "in the kernel: descendants that have another file are reported" {
 	by_kernel
 	need attach

@@ -258,6 +258,7 @@ static int run(struct engine *engine)
 	records_read(&k->records);
 	records_detach(&k->records);
 	engine->lost |= records_lack(&k->records);
+	engine->lost |= probed_find_changed(&k->probed); /* now: the totals that follow say so */
 	return rc;
 }
 
@@ -390,7 +391,7 @@ static void release(struct engine *engine)
 
 	if (k->records.lwps != NULL) {
 		records_print_losses(&k->records);
-		engine->lost |= probed_report_changed(&k->probed);
+		probed_report_changed(&k->probed);
 		engine->nchildren = lwps_children(k->records.lwps);
 		lwps_close(k->records.lwps);
 		k->records.lwps = NULL;

@@ -261,7 +261,7 @@ static bool is_copied(const struct probed_file *file, const struct stat *now)
 	       statfs(file->real, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
-bool probed_report_changed(struct probed *probed)
+bool probed_find_changed(struct probed *probed)
 {
 	bool any = false;
 	struct stat st;
@@ -272,12 +272,19 @@ bool probed_report_changed(struct probed *probed)
 
 		if (stat(file->path, &st) == 0)
 			file->changed |= !same_file(&st, &file->st) || is_copied(file, &st);
-		if (!file->changed || file->other)
-			continue;
-		say("'%s' was changed or replaced meanwhile: counts of its functions may lack "
-		    "calls since then (--engine=ptrace looks it up in each process)",
-		    file->path);
-		any = true;
+		any |= file->changed;
 	}
 	return any;
+}
+
+void probed_report_changed(const struct probed *probed)
+{
+	for (size_t i = 0; i < probed->n; i++) {
+		const struct probed_file *file = &probed->file[i];
+
+		if (file->changed && !file->other)
+			say("'%s' was changed or replaced meanwhile: counts of its functions may "
+			    "lack calls since then (--engine=ptrace looks it up in each process)",
+			    file->path);
+	}
 }

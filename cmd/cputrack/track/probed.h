@@ -52,8 +52,10 @@ bool probed_check(struct probed *probed, const struct lwps_record *record);
 /* Reports code of the process in which the kernel has set no probe of a bound set.  False: some. */
 bool probed_is_set(cpc_t *cpc, const cpc_set_t *set, pid_t pid);
 
-/* Reports the files that were changed or replaced since the start.  False: no file was. */
-bool probed_report_changed(struct probed *probed);
+/* Finds the files that were changed or replaced since the start.  False: no file was. */
+bool probed_find_changed(struct probed *probed);
+/* Reports them, except those that probed_check() has reported. */
+void probed_report_changed(const struct probed *probed);
 
 void probed_free(struct probed *probed);
 

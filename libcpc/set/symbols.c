@@ -29,8 +29,8 @@ static int refuse_missing(cpc_set_t *set, pid_t tid, uint_t i, bool mapped, stru
 	cpci_symbols_hint(&set->cpc->symfiles, term, tid, hint);
 	if (term->file[0] == '\0' || mapped)
 		return cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
-				 "cannot count '%s': the program has no symbol '%s'%s", event, name,
-				 hint);
+				 "cannot count '%s': the program has no %s '%s'%s", event,
+				 term->probe ? "probe" : "symbol", name, hint);
 	return cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
 			 "cannot count '%s': the process has not loaded '%s'; what it loads later "
 			 "is named by its path: /PATH/%s",

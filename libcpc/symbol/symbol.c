@@ -338,8 +338,9 @@ int cpci_symbols_in_files(struct cpci_symfiles *files, const struct cpci_plan *p
 		case 0:
 			cpci_symbols_hint(files, look.term, tid, hint);
 			return cpci_diag(diag, ENOENT, CPC_RESOURCE_UNAVAIL,
-					 "cannot count '%s': '%s' has no symbol '%s'%s",
-					 look.req->name, look.term->file, look.term->symbol, hint);
+					 "cannot count '%s': '%s' has no %s '%s'%s", look.req->name,
+					 look.term->file, look.term->probe ? "probe" : "symbol",
+					 look.term->symbol, hint);
 		default:
 			break;
 		}

@@ -424,7 +424,7 @@ has_counters() {
 		sh -c "'$WORK/probes' 10; '$WORK/probes' 20"
 	[ "$(counters_of exit | xargs -n2)" = $'20 10\n40 20\n0 0' ]
 	go -1 cputrack -T 0 -c "$(probe cpc:nosuch)" "$WORK/probes" 1
-	[[ $stderr == *"no tracked program has the symbol 'cpc:nosuch'"* ]]
+	[[ $stderr == *"no tracked program has the probe 'cpc:nosuch'"* ]]
 }
 
 # The kernel closes them one by one, but the program does not wait for that.
@@ -474,8 +474,8 @@ has_counters() {
 @test "the error suggests a name for a misspelt function, probe or file" {
 	while read -r event meant; do
 		go -1 cputrack -T 0 -c "$event" "$WORK/probes" 1
-		[[ $stderr == *" has no symbol "*"(did you mean '$meant'?)"* ]] ||
-			[[ $stderr == *" has the symbol "*"(did you mean '$meant'?), nor "* ]]
+		[[ $stderr == *" has no "*"(did you mean '$meant'?)"* ]] ||
+			[[ $stderr == *" has the "*"(did you mean '$meant'?), nor "* ]]
 	done <<-EOF
 		$(f mian) main
 		$(f probes:mian) main

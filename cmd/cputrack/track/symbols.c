@@ -133,6 +133,16 @@ struct settled {
 	const cpc_set_t *bound;
 };
 
+static const char *event_of(const struct symbols *symbols, const struct symbol *symbol)
+{
+	return symbols->grp->set[symbol->set].spec.req[symbol->req].event;
+}
+
+static const char *kind_of(const struct symbols *symbols, const struct symbol *symbol)
+{
+	return strncmp(event_of(symbols, symbol), "sdt/", 4) == 0 ? "probe" : "symbol";
+}
+
 /* Keeps a similar name, for symbols_missing(). */
 static void note_nearest(const struct settled *s, struct symbol *symbol)
 {
@@ -191,8 +201,8 @@ static void note_address(void *arg, int req, const char *name, uint64_t address)
 		s->image->lacks[symbol->i] = true;
 		note_nearest(s, symbol);
 		pid_read_comm(s->pid, program);
-		say("'%s' (%d) has no symbol '%s': %s counts 0 in it", program, (int)s->pid, name,
-		    s->symbols->grp->set[s->set].spec.req[req].event);
+		say("'%s' (%d) has no %s '%s': %s counts 0 in it", program, (int)s->pid,
+		    kind_of(s->symbols, symbol), name, event_of(s->symbols, symbol));
 	}
 }
 
@@ -231,9 +241,9 @@ bool symbols_missing(const struct symbols *symbols, const char *hint)
 		snprintf(nearest, sizeof(nearest), "%s%s%s",
 			 symbol->nearest[0] != '\0' ? " (did you mean '" : "", symbol->nearest,
 			 symbol->nearest[0] != '\0' ? "'?)" : "");
-		say("no tracked program has the symbol '%s'%s, nor a library that it "
-		    "%s%s%s",
-		    symbol->name, nearest, symbol->named ? "loaded" : "starts with", hint,
+		say("no tracked program has the %s '%s'%s, nor a library that it %s%s%s",
+		    kind_of(symbols, symbol), symbol->name, nearest,
+		    symbol->named ? "loaded" : "starts with", hint,
 		    symbol->named ? "" : "; those of dlopen(3) are not looked at");
 		missing = true;
 	}

@@ -131,10 +131,10 @@ static int step(struct cpc_outpath *at, int fd, bool last, char **rest, unsigned
 		rc = ++*nlinks > MAX_LINKS ? fail(at, ELOOP) : follow(at, fd, &st, rest);
 	else if (last)
 		rc = 1;
-	else if (S_ISDIR(st.st_mode))
-		return enter(at, fd); /* takes it */
-	else
+	else if (!S_ISDIR(st.st_mode))
 		rc = fail(at, ENOTDIR);
+	else /* opened again as a directory, so that autofs(5) mounts what belongs there */
+		rc = enter(at, openat(at->dir, at->name, PLACE | O_DIRECTORY | O_NOFOLLOW));
 	error = errno;
 	close(fd);
 	errno = error;

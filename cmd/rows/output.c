@@ -23,7 +23,7 @@ enum { WRITER, RECORD, NBRANCHES };
 struct branch {
 	struct outfile out;
 	struct sink *sink;
-	FILE *keeper; /* what is written to it goes to the backlog; NULL: there is none */
+	FILE *keeper; /* writes to it go to the backlog; NULL: no reader can pause */
 	char *buffer; /* of `keeper` */
 	struct backlog backlog;
 };

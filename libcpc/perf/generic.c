@@ -40,7 +40,7 @@ static const uint16_t codes[PERF_COUNT_HW_MAX] = {
 
 #define BR_RETIRED 0x21 /* counts branches where 0x0c is missing */
 
-/* Turns a generic event into an event of a core's own PMU.  False: there is none. */
+/* Turns a generic event into a core PMU's own event.  False: the PMU has no such event. */
 static bool use_code(struct perf_event_attr *attr, const struct cpci_core *core)
 {
 	struct perf_event_attr own = *attr;

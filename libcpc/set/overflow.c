@@ -212,6 +212,8 @@ int cpci_overflow_notify(cpc_set_t *set)
  */
 static int start_group(cpc_set_t *set, const struct cpci_group *group)
 {
+	if (set->fd[group->first] == -1)
+		return 0; /* a site that its function lacks */
 	for (uint_t i = group->first + group->n; i-- > group->first;) {
 		bool arms = cpci_plan_freezes(set->plan, i) && !set->overflow->armed[i];
 

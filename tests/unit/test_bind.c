@@ -160,7 +160,7 @@ static void breakpoints(void **state)
 		n++;
 	}
 	if (n == 0)
-		skip_because("no breakpoints here: %s", last_error.text);
+		skip_lacking("breakpoints");
 	if (n == ARRAY_SIZE(watched))
 		skip_because("this CPU has %zu breakpoints or more", n);
 	/* The last request was one too many. */

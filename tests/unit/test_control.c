@@ -207,7 +207,7 @@ static void lost(void **state)
 			 0);
 	buf = cpc_buf_create(cpc, set);
 	if (cpc_bind_curlwp(cpc, set, 0) == -1)
-		skip_because("no hardware counters here: %s", last_error.text);
+		skip_lacking("hardware counters");
 	if (geteuid() != 0)
 		skip_because("only root may take all counters of a CPU");
 	sched_getaffinity(0, sizeof(all), &all);

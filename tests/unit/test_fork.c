@@ -43,7 +43,7 @@ static cpc_set_t *all_registers(size_t *n)
 		set = more;
 	}
 	if (*n == 0)
-		skip_because("no breakpoints here: %s", last_error.text);
+		skip_lacking("breakpoints");
 	if (*n == ARRAY_SIZE(watched))
 		skip_because("this CPU has %zu breakpoints or more", *n);
 	return set;
@@ -142,7 +142,7 @@ static void starts_unbound(void **state)
 
 	(void)state;
 	if (cpc_bind_curlwp(cpc, set, 0) == -1)
-		skip_because("no breakpoints here: %s", last_error.text);
+		skip_lacking("breakpoints");
 	watched[0] = 1;
 	pid = fork();
 	if (pid == 0) {

@@ -158,7 +158,7 @@ static void first_and_last_calls(void **state)
 	add(event, 0, 0);
 	buf = cpc_buf_create(cpc, set);
 	if (cpc_bind_curlwp(cpc, set, CPC_BIND_LWP_INHERIT) == -1)
-		skip_because("no breakpoints here: %s", last_error.text);
+		skip_lacking("breakpoints");
 	assert_int_equal(pthread_key_create(&in_rounds, destroy), 0);
 	for (enum end how = RETURN; how < NENDS - NO_C11; how++) {
 		enum end end = how;
@@ -349,7 +349,7 @@ static void probes(void **state)
 		skip_because("no probes here: %s", last_error.text);
 	buf = cpc_buf_create(cpc, set);
 	if (cpc_bind_curlwp(cpc, set, CPC_BIND_LWP_INHERIT) == -1)
-		skip_because("no probes here: %s", last_error.text);
+		skip_lacking("probes");
 	fire();
 	assert_int_equal(sample_all(buf), 1);
 	assert_int_equal(pthread_create(&thread, NULL, fire_five_times, NULL), 0);

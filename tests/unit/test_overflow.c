@@ -441,7 +441,7 @@ static void short_clocks(void **state)
 			    strstr(last_error.text, "hang") != NULL);
 	}
 	if (bind_clock("task-clock", CPC_COUNT_USER, 1000000000) == -1)
-		skip_because("no clock overflows here: %s", last_error.text);
+		skip_lacking("clock overflows");
 	assert_refused(cpc_request_preset(cpc, 0, UINT64_MAX), ENOTSUP);
 	assert_refused(cpc_request_preset(cpc, 0, 0 - (uint64_t)99999), ENOTSUP);
 	assert_int_equal(cpc_request_preset(cpc, 0, 0 - (uint64_t)100000), 0);
@@ -479,7 +479,7 @@ static void breakpoints(void **state)
 	self.overflowed = 1;
 	warm_up();
 	if (cpc_bind_curlwp(cpc, self.set, 0) == -1)
-		skip_because("no breakpoints here: %s", last_error.text);
+		skip_lacking("breakpoints");
 	self.low = (uintptr_t)write_it;
 	self.high = self.low + 256;
 	write_it(20 * PERIOD);
@@ -520,7 +520,7 @@ static void uprobes(void **state)
 		warm_up();
 		self.stay = false;
 		if (cpc_bind_curlwp(cpc, self.set, 0) == -1)
-			skip_because("no uprobes here: %s", last_error.text);
+			skip_lacking("uprobes");
 		self.signals = 0;
 		call_it(20 * period);
 		assert_int_equal(self.signals, 20);

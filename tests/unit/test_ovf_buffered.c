@@ -174,7 +174,7 @@ static void as_unbuffered(void **state)
 			cpc_set_add_request(cpc, self.set, event, EVERY(10), flags[i], 0, NULL), 0);
 		self.buf = cpc_buf_create(cpc, self.set);
 		if (cpc_bind_curlwp(cpc, self.set, 0) == -1)
-			skip_because("no breakpoints here: %s", last_error.text);
+			skip_lacking("breakpoints");
 		write_it(1005);
 		assert_int_equal(value(0), EVERY(10) + 5);
 	}

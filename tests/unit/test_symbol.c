@@ -35,7 +35,7 @@ static void need_breakpoints(uint_t flags)
 	int rc = cpc_bind_curlwp(cpc, set, flags);
 
 	if (rc == -1 && errno != ENOENT)
-		skip_because("no breakpoints here: %s", last_error.text);
+		skip_lacking("breakpoints");
 	cpc_set_destroy(cpc, set);
 }
 

@@ -37,6 +37,23 @@
 	} while (0)
 
 /*
+ * Skips after a call that failed because the machine lacks something.  Any other error is one of
+ * the library.
+ */
+static inline bool machine_lacks_it(int err)
+{
+	return err == EINVAL || err == ENOENT || err == ENODEV || err == EOPNOTSUPP ||
+	       err == EACCES || err == EPERM || err == ENOSPC;
+}
+
+#define skip_lacking(what)                                                                      \
+	do {                                                                                    \
+		if (!machine_lacks_it(errno))                                                   \
+			fail_msg("no %s here? %s: %s", what, strerror(errno), last_error.text); \
+		skip_because("no %s here: %s", what, last_error.text);                          \
+	} while (0)
+
+/*
  * ThreadSanitizer gives signals to their handlers when the program calls what it knows, so that
  * counts at a signal are not exact; and it knows no threads of a forked child.
  */

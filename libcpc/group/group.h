@@ -18,7 +18,8 @@ struct cpci_req {
 	cpc_attr_t *attrs;
 	int placed; /* the slot that it asks for, or -1 */
 	uint_t slot;
-	bool own; /* it also counts the return from the handler of its overflows */
+	bool own;    /* it also counts the return from the handler of its overflows */
+	bool beside; /* it counts the calls of another request's functions: cpc_set_add_calls() */
 	struct cpci_event event;
 };
 
@@ -50,6 +51,10 @@ struct cpci_plan {
 	atomic_bool fits; /* its hardware groups are known to fit the PMU */
 	int *spare;	  /* see cpci_group_keep() */
 };
+
+/* -1: out of memory, and there is nothing to free. */
+int cpci_req_copy(struct cpci_req *dst, const struct cpci_req *src);
+void cpci_req_free(struct cpci_req *req);
 
 struct cpci_plan *cpci_plan_new(void); /* NULL: out of memory */
 struct cpci_plan *cpci_plan_hold(struct cpci_plan *plan);

@@ -22,7 +22,7 @@ struct cpci_plan *cpci_plan_hold(struct cpci_plan *plan)
 	return plan;
 }
 
-static void free_req(struct cpci_req *req)
+void cpci_req_free(struct cpci_req *req)
 {
 	for (uint_t i = 0; i < req->nattrs; i++)
 		free(req->attrs[i].ca_name);
@@ -59,15 +59,14 @@ void cpci_plan_drop(struct cpci_plan *plan)
 	if (plan->spare != NULL)
 		close_spare(plan);
 	for (uint_t i = 0; i < plan->nreqs; i++)
-		free_req(&plan->req[i]);
+		cpci_req_free(&plan->req[i]);
 	free(plan->req);
 	free(plan->ref);
 	free(plan->group);
 	free(plan);
 }
 
-/* Copies a request and its strings.  -1: out of memory, `dst` is freed. */
-static int copy_req(struct cpci_req *dst, const struct cpci_req *src)
+int cpci_req_copy(struct cpci_req *dst, const struct cpci_req *src)
 {
 	*dst = *src;
 	dst->nattrs = 0;
@@ -75,7 +74,7 @@ static int copy_req(struct cpci_req *dst, const struct cpci_req *src)
 	dst->name = strdup(src->name);
 	dst->event.term = reallocarray(NULL, src->event.nterms, sizeof(*dst->event.term));
 	if (dst->name == NULL || dst->attrs == NULL || dst->event.term == NULL) {
-		free_req(dst);
+		cpci_req_free(dst);
 		return -1;
 	}
 	memcpy(dst->event.term, src->event.term, src->event.nterms * sizeof(*dst->event.term));
@@ -84,7 +83,7 @@ static int copy_req(struct cpci_req *dst, const struct cpci_req *src)
 		dst->attrs[i].ca_name = strdup(src->attrs[i].ca_name);
 		dst->nattrs++;
 		if (dst->attrs[i].ca_name == NULL) {
-			free_req(dst);
+			cpci_req_free(dst);
 			return -1;
 		}
 	}
@@ -346,7 +345,7 @@ int cpci_plan_add(struct cpci_plan *plan, const struct cpci_req *req)
 	if (p == NULL)
 		return -1;
 	plan->group = p;
-	if (copy_req(&plan->req[plan->nreqs], req) == -1)
+	if (cpci_req_copy(&plan->req[plan->nreqs], req) == -1)
 		return -1;
 	for (uint_t i = 0; i < req->event.nterms; i++)
 		plan->ref[plan->nterms++] = (struct cpci_term_ref){plan->nreqs, i};

@@ -176,6 +176,8 @@ void cpci_perf_finish(struct perf_event_attr *attr, uint_t flags);
 /* Makes the attr of calls of a function, or with `ret` of its returns.  False: not supported. */
 bool cpci_uprobe_attr(struct perf_event_attr *attr, bool ret);
 bool cpci_uprobe_returns(const struct perf_event_attr *attr); /* does it count returns? */
+/* Makes an attr that counts returns one that counts the calls. */
+void cpci_uprobe_count_calls(struct perf_event_attr *attr);
 /*
  * Sets the offset of the semaphore in the file, which is above 0 while a program counts.
  * False: the file is too large.

@@ -49,6 +49,13 @@ bool cpci_uprobe_returns(const struct perf_event_attr *attr)
 	       (attr->config & returns.config) != 0;
 }
 
+void cpci_uprobe_count_calls(struct perf_event_attr *attr)
+{
+	uint64_t max;
+
+	cpci_pmu_put_bits(attr, uprobe.ret, 0, &max);
+}
+
 bool cpci_uprobe_counter(struct perf_event_attr *attr, uint64_t counter)
 {
 	uint64_t max;

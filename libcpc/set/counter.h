@@ -84,6 +84,13 @@ int cpc_set_holds(cpc_t *cpc, const cpc_set_t *set, hrtime_t now);
  */
 const char *cpc_set_unprobed(cpc_t *cpc, const cpc_set_t *set, pid_t pid, const char **why);
 
+/*
+ * Adds a request that is like request `index`, but counts the calls of functions instead of their
+ * returns; the kernel loses returns that are nested too deep.  Returns its index; -1 and errno:
+ * ENOENT (request `index` counts no returns), EINVAL (the set is bound, or has no room), ENOMEM.
+ */
+int cpc_set_add_calls(cpc_t *cpc, cpc_set_t *set, int index);
+
 /* What cpc_disable() and cpc_enable() pass to pctx_request(3CPC) in an LWP without a set. */
 #define CPC_REQUEST_DISABLE 0x63706300
 #define CPC_REQUEST_ENABLE 0x63706301

@@ -179,6 +179,43 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 	return (int)set->plan->nreqs - 1;
 }
 
+/* Makes terms of returns terms of calls.  False: there are none. */
+static bool count_calls(struct cpci_event *event)
+{
+	bool any = false;
+
+	for (uint_t i = 0; i < event->nterms; i++) {
+		if (!cpci_uprobe_returns(&event->term[i].attr))
+			continue;
+		cpci_uprobe_count_calls(&event->term[i].attr);
+		any = true;
+	}
+	return any;
+}
+
+int cpc_set_add_calls(cpc_t *cpc, cpc_set_t *set, int index)
+{
+	struct cpci_req req;
+	struct cpci_diag diag;
+	int rc = -1;
+
+	if (set->cpc != cpc || set->bound != CPCI_UNBOUND || index < 0 ||
+	    (uint_t)index >= set->plan->nreqs)
+		return cpci_errno(EINVAL);
+	if (cpci_req_copy(&req, &set->plan->req[index]) == -1)
+		return -1;
+	req.placed = -1;
+	req.beside = true;
+	if (!count_calls(&req.event))
+		diag.err = ENOENT;
+	else if (set->plan->nreqs == CPCI_MAX_REQUESTS)
+		diag.err = EINVAL;
+	else
+		rc = add_request(set, &req, &diag);
+	cpci_req_free(&req);
+	return rc == 0 ? (int)set->plan->nreqs - 1 : cpci_errno(diag.err);
+}
+
 int cpc_set_request_preset(cpc_t *cpc, cpc_set_t *set, int index, uint64_t preset)
 {
 	if (cpci_check_request(cpc, "cpc_set_request_preset", set, index) == -1)

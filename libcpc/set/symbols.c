@@ -139,7 +139,7 @@ void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symb
 		const struct cpci_symbol_addr *at = set->bp != NULL ? &set->bp[i] : NULL;
 		char name[CPCI_SYMBOL_NAME];
 
-		if (term->symbol[0] == '\0')
+		if (term->symbol[0] == '\0' || plan->req[plan->ref[i].req].beside)
 			continue;
 		cpci_symbol_name(term, name);
 		if (term->site <= 1)

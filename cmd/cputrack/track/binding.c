@@ -246,11 +246,12 @@ void binding_bind(struct tally *tally, struct tally_lwp *lwp, const char *event)
 		return;
 	}
 	if (s->set == NULL)
-		s->set = cpc_set_dup(tally->cpc, tally->grp->set[lwp->turn].set);
+		s->set = cpc_set_dup(tally->cpc, tally->model[lwp->turn].set);
 	ready = s->set != NULL;
 	n = ready ? bind(tally, lwp, s->set) : -1;
 	if (n >= 0) {
 		lwp->state = COUNTING;
+		s->nbound++;
 		setgrp_report_clones(tally->cpc, &tally->grp->set[lwp->turn], s->set);
 		settle(tally, lwp, n);
 	} else if (ready && errno == ESRCH) {
@@ -288,7 +289,7 @@ void binding_rotate(struct tally *tally, struct tally_lwp *lwp)
 	if (lwp->state != COUNTING)
 		return;
 	if (s->total == NULL)
-		s->total = cpc_buf_create(tally->cpc, tally->grp->set[lwp->turn].set);
+		s->total = cpc_buf_create(tally->cpc, tally->model[lwp->turn].set);
 	if (s->total == NULL) {
 		refuse(tally, lwp, "tick", errno);
 		return;

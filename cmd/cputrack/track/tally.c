@@ -5,6 +5,7 @@
  */
 #include "tally.h"
 
+#include "../../../libcpc/set/counter.h"
 #include "../../base/say.h"
 #include "../../base/util.h"
 
@@ -13,6 +14,65 @@
 #include <string.h>
 
 #define FILES_BESIDE 32 /* open files that are not counters */
+
+/* How many nested returns of an LWP the kernel sees: MAX_URETPROBE_DEPTH of its uprobes.h. */
+#define MAX_NESTED 64
+
+/* ---- sets as they are bound --------------------------------------------------------------- */
+
+static struct tally_model new_model(cpc_t *cpc, const struct setgrp_set *from)
+{
+	const size_t n = from->spec.nreqs;
+	struct tally_model model = {
+		.set = cpc_set_dup(cpc, from->set),
+		.calls = xcalloc(n, sizeof(*model.calls)),
+		.told = xcalloc(n, sizeof(*model.told)),
+	};
+
+	if (model.set == NULL)
+		die("%s", strerror(errno));
+	for (size_t i = 0; i < n; i++) {
+		model.calls[i] = cpc_set_add_calls(cpc, model.set, (int)i);
+		if (model.calls[i] == -1 && errno != ENOENT)
+			say("caution: '%s': returns of deeply nested calls are lost unnoticed in a "
+			    "set of so many events",
+			    from->spec.req[i].event);
+	}
+	return model;
+}
+
+/*
+ * Compares calls with returns.  Calls need not return: an LWP can exit or wait in them, or leave
+ * them by longjmp(3).  So only if more did not return than the kernel sees nested, which may be so
+ * each time that the set is unbound, the counts are incomplete.  Fewer are reported.
+ */
+static void check_returns(struct tally *tally, struct tally_lwp *lwp, size_t i, cpc_buf_t *buf)
+{
+	struct tally_model *model = &tally->model[i];
+	const uint64_t most = (uint64_t)MAX_NESTED * lwp->set[i].nbound;
+	uint64_t calls, returns;
+
+	for (size_t req = 0; req < tally->grp->set[i].spec.nreqs; req++) {
+		if (model->calls[req] == -1)
+			continue;
+		cpc_buf_get(tally->cpc, buf, (int)req, &returns);
+		cpc_buf_get(tally->cpc, buf, model->calls[req], &calls);
+		if (calls <= returns || calls <= most ||
+		    (tally->grp->n > 1 && calls - returns <= most))
+			continue;
+		lwp->unreturned |= calls - returns > most;
+		tally->engine->lost |= lwp->unreturned;
+		if (!model->told[req])
+			say("%s: %llu call%s did not return, or %s nested too deep: the kernel sees "
+			    "the returns of %d nested calls at most",
+			    tally->grp->set[i].spec.req[req].event,
+			    (unsigned long long)(calls - returns), calls - returns == 1 ? "" : "s",
+			    calls - returns == 1 ? "was" : "were", MAX_NESTED);
+		model->told[req] = true;
+	}
+}
+
+/* ---- the life of a tally ------------------------------------------------------------------ */
 
 void tally_init(struct tally *tally, struct engine *engine)
 {
@@ -23,8 +83,10 @@ void tally_init(struct tally *tally, struct engine *engine)
 	tally->symbols = symbols_new(cpc, grp, engine->config.debug);
 	tally->now = xcalloc(grp->n, sizeof(cpc_buf_t *));
 	tally->counts = xcalloc(grp->n, sizeof(*tally->counts));
+	tally->model = xcalloc(grp->n, sizeof(*tally->model));
 	for (size_t i = 0; i < grp->n; i++) {
-		tally->now[i] = xcpc_buf_create(cpc, grp->set[i].set);
+		tally->model[i] = new_model(cpc, &grp->set[i]);
+		tally->now[i] = xcpc_buf_create(cpc, tally->model[i].set);
 		tally->symbols_wanted |= grp->set[i].symbols;
 	}
 }
@@ -40,8 +102,13 @@ void tally_free(struct tally *tally)
 		say("%zu LWPs could not be counted", tally->nrefused);
 	if (tally->nlost > 1)
 		say("the counters of %zu LWPs were lost", tally->nlost);
-	for (size_t i = 0; i < tally->grp->n; i++)
+	for (size_t i = 0; i < tally->grp->n; i++) {
 		cpc_buf_destroy(tally->cpc, tally->now[i]);
+		cpc_set_destroy(tally->cpc, tally->model[i].set);
+		free(tally->model[i].calls);
+		free(tally->model[i].told);
+	}
+	free(tally->model);
 	symbols_free(tally->symbols);
 	free(tally->now);
 	free(tally->counts);
@@ -113,7 +180,8 @@ bool tally_is_counting(const struct tally_lwp *lwp)
 
 unsigned tally_flaws(const struct tally_lwp *lwp)
 {
-	return lwp->state == REFUSED || lwp->state == LOST ? TRACK_PROC_FLAWED : 0;
+	return lwp->state == REFUSED || lwp->state == LOST || lwp->unreturned ? TRACK_PROC_FLAWED
+									      : 0;
 }
 
 static void report_lost(struct tally *tally, const struct tally_lwp *lwp, cpc_set_t *set, int error)
@@ -164,11 +232,15 @@ bool tally_finish(struct tally *tally, struct tally_lwp *lwp)
 	for (size_t i = 0; i < tally->grp->n; i++) {
 		const struct tally_set *s = &lwp->set[i];
 
-		if (known && i == lwp->turn)
+		if (known && i == lwp->turn) {
+			check_returns(tally, lwp, i, tally->now[i]);
 			continue;
+		}
 		tally->counts[i].known = s->set != NULL;
-		if (s->set != NULL)
-			engine_counts(tally->engine, i, s->total, &tally->counts[i]);
+		if (s->set == NULL)
+			continue;
+		engine_counts(tally->engine, i, s->total, &tally->counts[i]);
+		check_returns(tally, lwp, i, s->total);
 	}
 	lwp->state = DONE;
 	return true;

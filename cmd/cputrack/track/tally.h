@@ -17,9 +17,17 @@
 #include <libpctx.h>
 #include <stdbool.h>
 
+/* A set of the group as it is bound. */
+struct tally_model {
+	cpc_set_t *set; /* with requests that count calls beside their returns */
+	int *calls;	/* by request: the request for its calls; -1: it counts no returns */
+	bool *told;	/* by request: it was reported that returns are missing */
+};
+
 /* What an LWP has for each set. */
 struct tally_set {
-	cpc_set_t *set;	  /* NULL: the set never had its turn */
+	cpc_set_t *set;	  /* a duplicate of the model's; NULL: the set never had its turn */
+	unsigned nbound;  /* the number of its turns */
 	bool settled;	  /* all libraries were mapped, and its symbols reported */
 	cpc_buf_t *total; /* of earlier turns; NULL: there were none */
 };
@@ -41,6 +49,7 @@ struct tally_lwp {
 	enum lwp_state state;
 	size_t turn;		/* index of the set that counts */
 	bool off;		/* its next set begins with its counters off */
+	bool unreturned;	/* more of its calls did not return than may be nested */
 	char comm[COMM_SIZE];	/* its name when it ended; "": unknown */
 	struct tally_set set[]; /* by index in the group */
 };
@@ -73,6 +82,7 @@ struct tally {
 	size_t alive, peak;	     /* number of LWPs, now and at most */
 	size_t files_each;	     /* files per LWP; 0: the limit was not reached */
 	bool symbols_wanted;	     /* by some set */
+	struct tally_model *model;   /* by index in the group */
 	cpc_buf_t **now;	     /* scratch buffers, one per set */
 	struct track_counts *counts; /* likewise: those of an event */
 };

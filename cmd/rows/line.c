@@ -103,12 +103,6 @@ static void put_real(struct line *line, double val, size_t width)
 	line_word(line, text, width);
 }
 
-bool line_is_clock(const struct run_event *event)
-{
-	return strncmp(event->name, "task-clock", 10) == 0 ||
-	       strncmp(event->name, "cpu-clock", 9) == 0;
-}
-
 void human_text(char *text, size_t size, double val, bool clock, const char *with_unit)
 {
 	static const char *const prefixes[] = {"", "K", "M", "G", "T", "P", "E"};
@@ -135,7 +129,7 @@ static void put_human(struct line *line, const struct style *style, double val,
 		      const struct run_event *event, size_t width)
 {
 	char text[HUMAN_SIZE];
-	bool clock = line_is_clock(event);
+	bool clock = run_event_is_clock(event);
 
 	if (clock && style->rate)
 		human_text(text, sizeof(text), val / NSEC * 100, false, "%CPU");

@@ -28,8 +28,6 @@ void line_write(struct line *line, FILE *f);
 /* Appends count `i` of a row in its unit; by style a mean, a rate or three digits. */
 void line_count(struct line *line, const struct style *style, const struct run *run,
 		const struct row *row, unsigned i, size_t width);
-/* Does the event count nanoseconds on a CPU? */
-bool line_is_clock(const struct run_event *event);
 
 /* At least three digits, as one escaped word: 999, 12.3K, 1.50ms, 45.6MiB, 1250Joules. */
 void human_text(char *text, size_t size, double val, bool clock, const char *unit);

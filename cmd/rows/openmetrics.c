@@ -77,13 +77,6 @@ RB_GENERATE_INTERNAL(processes, process, link, by_pid, __attribute__((unused)) s
 
 /* ---- names -------------------------------------------------------------------- */
 
-/* Clocks count nanoseconds; they are printed in seconds. */
-static bool is_clock(const struct run_event *event)
-{
-	return *event->unit == '\0' &&
-	       (strcmp(event->name, "task-clock") == 0 || strcmp(event->name, "cpu-clock") == 0);
-}
-
 /* The unit of an event as a part of a name; "": none. */
 static void unit_name(const struct run_event *event, char *word, size_t size)
 {
@@ -98,7 +91,7 @@ static void unit_name(const struct run_event *event, char *word, size_t size)
 			word[n++] = '_';
 	}
 	word[n] = '\0';
-	if (is_clock(event))
+	if (run_event_is_clock(event))
 		snprintf(word, size, "seconds");
 }
 
@@ -174,7 +167,7 @@ static void put_labels(const struct metrics *m, size_t k, const struct object *o
 
 static void put_value(FILE *f, const struct run_event *event, uint64_t val)
 {
-	if (is_clock(event))
+	if (run_event_is_clock(event))
 		fprintf(f, "%" PRIu64 ".%09d\n", val / (uint64_t)NSEC, (int)(val % (uint64_t)NSEC));
 	else if (event->scale != 1) /* a scale of exactly 1: a plain count */
 		fprintf(f, "%.17g\n", count_real(event, val) * event->scale);

@@ -174,6 +174,21 @@ char *row_key_text(const struct row *row)
 	return text;
 }
 
+static bool is_named(const struct run_event *event, const char *name)
+{
+	const size_t n = strlen(name);
+
+	/* Modes can follow: "task-clock:u". */
+	return strncmp(event->name, name, n) == 0 &&
+	       (event->name[n] == '\0' || event->name[n] == ':');
+}
+
+bool run_event_is_clock(const struct run_event *event)
+{
+	return *event->unit == '\0' &&
+	       (is_named(event, "task-clock") || is_named(event, "cpu-clock"));
+}
+
 double row_ratio(const struct run *run, const struct row *row, unsigned i)
 {
 	const struct run_set *set = &run->set[row->set];

@@ -194,6 +194,9 @@ static inline double count_real(const struct run_event *event, uint64_t val)
 	return event->is_signed ? (double)(int64_t)val : (double)val;
 }
 
+/* Does it count nanoseconds, and has no unit?  Writers print seconds or the like. */
+bool run_event_is_clock(const struct run_event *event);
+
 /* The value of ratio `i` of the row's set.  NaN: a count is unknown, or a division by 0. */
 double row_ratio(const struct run *run, const struct row *row, unsigned i);
 #define RATIO_FORMAT "%.12g" /* for machines: all significant digits */

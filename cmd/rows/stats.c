@@ -185,7 +185,7 @@ static void add_events(struct stats *s, size_t k, bool turns)
 
 	for (unsigned i = 0; i < set->nevents; i++) {
 		const struct run_event *event = &set->event[i];
-		const bool clock = line_is_clock(event) && *event->unit == '\0';
+		const bool clock = run_event_is_clock(event);
 		struct series *series =
 			series_of(s->side, event->label, SERIES_EVENT, clock ? "ns" : event->unit);
 

@@ -128,6 +128,13 @@ counts_faults() {
 	[ -s "$P" ] && [ "$(in_document page-faults)" -ge "$1" ]
 }
 
+@test "clocks are in seconds, whatever modes their names have" {
+	for event in task-clock task-clock:u cpu-clock:uk; do
+		go -0 cputrack --format=openmetrics -c "$event" true
+		[[ $output == *$'\n'"cpc_events_seconds_total{event=\"$event\",command=\"true\"} 0."* ]]
+	done
+}
+
 @test "cputrack: a document at each sample, with running processes, too" {
 	start pool "$WORK/thread-pool" -p 50 3
 	eventually said pool ready

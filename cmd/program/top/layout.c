@@ -11,7 +11,7 @@
 static int find_clock(const struct run_set *set)
 {
 	for (unsigned i = 0; i < set->nevents; i++) {
-		if (line_is_clock(&set->event[i]))
+		if (run_event_is_clock(&set->event[i]))
 			return (int)i;
 	}
 	return -1;

@@ -45,6 +45,9 @@ static const char *parse_addr(struct fields *f, char *value)
 		return cpci_parse_number(value, &f->addr) ? NULL : "addr is not a number";
 	if (*value == '\0' || *value == '+')
 		return "addr is a number, or a symbol with or without +offset";
+	if (*value == '/')
+		return "a breakpoint takes a symbol without its file; calls of a function of a "
+		       "file: uprobe/func=/PATH:FUNCTION/";
 	return cpci_event_symbol(value, &f->term, &f->addr);
 }
 

@@ -82,6 +82,10 @@ const char *cpci_event_symbol(char *text, struct cpci_term *term, uint64_t *offs
 		*plus++ = '\0';
 	if (*text == '\0')
 		return "the symbol is missing";
+	if (*text == '/')
+		return "a symbol does not begin with a slash";
+	if (end == NULL && strchr(text, '"') != NULL)
+		return "a quote does not begin at the symbol";
 	if (strlcpy(term->symbol, text, CPCI_MAX_SYMBOL) >= CPCI_MAX_SYMBOL)
 		return "the symbol is longer than 255 characters";
 	if (term->exact && !cpci_parse_number(plus, offset))

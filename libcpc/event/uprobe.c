@@ -45,13 +45,13 @@ static bool is_mode(const char *symbol)
 /* Parses "[file:]symbol[+offset]". */
 static const char *parse_func(struct fields *f, char *value)
 {
-	char *quote = strchr(value, '"'), *colon = strrchr(value, ':');
+	char *quote = *value == '"' ? value : strstr(value, ":\""), *colon = strrchr(value, ':');
 	const char *why;
 
 	f->has_func = true;
 	f->term.file[0] = '\0';
 	if (quote != NULL)
-		colon = quote > value && quote[-1] == ':' ? quote - 1 : NULL;
+		colon = quote > value ? quote : NULL;
 	else if (colon != NULL && (colon[1] == '.' || (colon > value && colon[-1] == ':')))
 		return "write a symbol with colons in quotes, func=[FILE:]\"SYMBOL\"; those of C++ "
 		       "are mangled, as nm(1) lists them";
@@ -64,6 +64,8 @@ static const char *parse_func(struct fields *f, char *value)
 			return "functions are counted in user mode, so write no mode; to count a "
 			       "function of that name, write the path of its file";
 		value = colon + 1;
+	} else if (*value == '/') {
+		return "the function is missing after the path: func=/PATH:FUNCTION";
 	}
 	why = cpci_event_symbol(value, &f->term, &f->offset);
 	if (why == NULL && isdigit((unsigned char)f->term.symbol[0]))
@@ -139,6 +141,8 @@ static const char *parse_probe(void *arg, char *field, char *value)
 	f->has_func = true;
 	while (name > field && name[-1] != ':')
 		name--;
+	if (*name == '/')
+		return "the provider is missing after the path: sdt//PATH:PROVIDER:NAME/";
 	if (strlcpy(f->term.symbol, name, sizeof(f->term.symbol)) >= sizeof(f->term.symbol))
 		return "the probe is longer than 255 characters";
 	if (name == field)

@@ -50,6 +50,14 @@ static int open_path(struct cpc_outpath *at, const char *path)
 	return -1;
 }
 
+/* Does the device refuse to write even nothing, as full(4) does?  Then fail before the start. */
+static bool refuses_all(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && !isatty(fd) && write(fd, "", 0) == -1;
+}
+
 int outfile_open(struct outfile *out, const char *path, bool append)
 {
 	struct cpc_outpath at = {0};
@@ -61,6 +69,11 @@ int outfile_open(struct outfile *out, const char *path, bool append)
 		fd = open_path(&at, path);
 	else if (path != NULL && (fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) == -1)
 		snprintf(at.why, sizeof(at.why), "%s", strerror(errno));
+	if (fd != -1 && refuses_all(fd)) {
+		snprintf(at.why, sizeof(at.why), "%s", strerror(errno));
+		close(fd);
+		fd = -1;
+	}
 	if (path != NULL && fd == -1) {
 		say("cannot write '%s': %s", path, at.why);
 		return -1;

@@ -87,7 +87,8 @@ over_early() {
 	local lives=(sh -c 'read -r line; exit 7')
 	start for cputrack --for 0.1 "${args[@]}" "${lives[@]}"
 	sleeps_on for 7
-	start full cputrack -o /dev/full "${args[@]}" "${lives[@]}"
+	# shellcheck disable=SC2016 # for the inner shell
+	start full sh -c 'exec "$0" "$@" >/dev/full' cputrack "${args[@]}" "${lives[@]}"
 	sleeps_on full 1
 	mkfifo "$T/table"
 	head -n 1 "$T/table" >/dev/null &

@@ -458,16 +458,20 @@ record_fits() {
 }
 
 @test "a full disk under a record, a csv, means or a replay is an error" {
-	for format in csv json; do
-		go -1 cputrack --format=$format -o /dev/full -T 0 -c page-faults true
-		[ "$stderr" = "cputrack: cannot write '/dev/full': No space left on device" ]
-		go -1 cputrack --format=$format -o /dev/full -r 2 -c page-faults true
-		[ "$stderr" = "cputrack: cannot write '/dev/full': No space left on device" ]
+	# A file reaches its limit.
+	for words in --format=csv --format=json "--format=csv -r 2" "--format=json -r 2" -O; do
+		[ "$words" = -O ] || words+=" -o"
+		# shellcheck disable=SC2016 # for the inner shell
+		go -1 bash -o pipefail -c '(ulimit -f 0; exec cputrack $0 "$1" -T 0 -c page-faults true) 2>&1 | cat' "$words" "$T/file"
+		[[ $output == *"cputrack: cannot write '$T/file': File too large"* ]]
 	done
-	go -1 cputrack -O /dev/full -T 0 -c page-faults true
-	[ "$stderr" = "cputrack: cannot write '/dev/full': No space left on device" ]
-	go -1 cputrack -O /dev/full -o "$ROWS" -T 0 -c page-faults true
-	[ "$stderr" = "cputrack: cannot write '/dev/full': No space left on device" ]
+	# A device refuses all: the command is not run.
+	for words in -o -O "--format=csv -o" "--format=json -o" "--format=openmetrics -o" "-r 2 -o"; do
+		# shellcheck disable=SC2086 # words
+		go -1 cputrack $words /dev/full -c page-faults touch "$T/ran"
+		[ "$stderr" = "cputrack: cannot write '/dev/full': No space left on device" ]
+		[ ! -e "$T/ran" ]
+	done
 	# shellcheck disable=SC2016 # for the inner shell
 	go -1 sh -c 'exec cputrack -O "$0" -T 0 -c page-faults true >/dev/full' "$R"
 	[ "$stderr" = "cputrack: cannot write: No space left on device" ]

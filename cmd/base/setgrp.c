@@ -81,6 +81,20 @@ bool symbol_has_path(const char *symbol)
 	return *symbol == '/';
 }
 
+/* The symbol is FILE:FUNCTION or FILE:PROVIDER:NAME; FILE may have colons. */
+char *symbol_file(const char *symbol, struct stat *st)
+{
+	char *path = xstrdup(symbol), *colon;
+
+	while ((colon = strrchr(path, ':')) != NULL) {
+		*colon = '\0';
+		if (stat(path, st) == 0)
+			return path;
+	}
+	free(path);
+	return NULL;
+}
+
 static void note_symbol(void *arg, int index, const char *symbol, uint64_t address)
 {
 	struct setgrp_set *set = arg;

@@ -9,6 +9,7 @@
 #include "spec.h"
 
 #include <libcpc.h>
+#include <sys/stat.h>
 
 struct setgrp_set {
 	char *text; /* the argument of -c, or a part of it */
@@ -18,8 +19,9 @@ struct setgrp_set {
 	bool symbols;	   /* some request has a symbol of a process */
 	bool file_symbols; /* some request has a symbol of a file */
 	/* Known at the end of a run: */
-	bool had_turn;	 /* it had a turn with known counts */
-	uint64_t cycles; /* the length of its turns */
+	bool had_turn;	  /* it had a turn with known counts */
+	uint64_t cycles;  /* the length of its turns */
+	uint64_t counted; /* bit i: event i was not always 0 */
 };
 
 struct setgrp {
@@ -50,6 +52,8 @@ int setgrp_add_spec(struct setgrp *grp, cpc_t *cpc, char *text, struct spec *spe
 
 /* Is it a symbol of a file, "/path:symbol", in all processes that map the file? */
 bool symbol_has_path(const char *symbol);
+/* The path in such a symbol, which the caller frees, and the file's status.  NULL: no such file. */
+char *symbol_file(const char *symbol, struct stat *st);
 
 /* Reports, once, which clones of functions a bound set counts with them. */
 void setgrp_report_clones(cpc_t *cpc, const struct setgrp_set *set, const cpc_set_t *bound);

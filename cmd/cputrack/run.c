@@ -12,6 +12,7 @@
 #include "../program/top/top.h"
 #include "../rows/source.h"
 #include "mistakes.h"
+#include "opened.h"
 #include "signals.h"
 #include "track/owners.h"
 
@@ -389,6 +390,7 @@ static void track(struct session *s)
 {
 	const struct config *cfg = s->cfg;
 	struct output_config config = cfg->common.output;
+	struct opened opened = {0};
 	struct output *output;
 	int error = 0;
 	unsigned n = 0;
@@ -404,6 +406,8 @@ static void track(struct session *s)
 		s->status = STATUS_FAILED;
 		return;
 	}
+	if (cfg->engine.choice.kind == CHOICE_NONE && !cfg->engine.descendants)
+		opened_watch(&opened, s->cpc, &s->grp, cfg->command == NULL ? &cfg->pids : NULL);
 	s->begin_ns = now_ns();
 	if (cfg->second != NULL)
 		track_pairs(s, output, &error);
@@ -414,6 +418,9 @@ static void track(struct session *s)
 		} while (++n < cfg->repeat && goes_on(s, error));
 	progress_erase();
 	report_missing(s);
+	if (!s->lost && (s->complete > 0 || cfg->command == NULL))
+		opened_report(&opened, s->cpc, &s->grp);
+	opened_free(&opened);
 	error = close_output(s, output, error);
 	if (s->track.hung_up && cfg->command == NULL)
 		die_of(SIGHUP);

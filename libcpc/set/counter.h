@@ -91,6 +91,12 @@ const char *cpc_set_unprobed(cpc_t *cpc, const cpc_set_t *set, pid_t pid, const 
  */
 int cpc_set_add_calls(cpc_t *cpc, cpc_set_t *set, int index);
 
+/*
+ * Is the program of a bound set stripped, or the file that `symbol` (as cpc_walk_symbols() reports
+ * it) names?
+ */
+int cpc_set_stripped(cpc_t *cpc, const cpc_set_t *set, const char *symbol);
+
 /* What cpc_disable() and cpc_enable() pass to pctx_request(3CPC) in an LWP without a set. */
 #define CPC_REQUEST_DISABLE 0x63706300
 #define CPC_REQUEST_ENABLE 0x63706301

@@ -151,23 +151,45 @@ void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symb
 	}
 }
 
-int cpc_nearest_symbol(cpc_t *cpc, const cpc_set_t *set, const char *symbol, char *name,
-		       size_t size)
+/* The term of a bound set that names a symbol; NULL: none. */
+static const struct cpci_term *term_of(const cpc_set_t *set, const char *symbol)
 {
 	const struct cpci_plan *plan = set->plan;
 	char own[CPCI_SYMBOL_NAME];
-	bool near = false;
 
-	cpci_lock();
-	for (uint_t i = 0; set->bp != NULL && !near && i < plan->nterms; i++) {
+	for (uint_t i = 0; set->bp != NULL && i < plan->nterms; i++) {
 		const struct cpci_term *term = cpci_plan_nth(plan, i);
 
 		if (term->symbol[0] == '\0' || term->site > 1)
 			continue;
 		cpci_symbol_name(term, own);
-		near = strcmp(own, symbol) == 0 &&
-		       cpci_symbols_nearest(&cpc->symfiles, term, set->target, name, size);
+		if (strcmp(own, symbol) == 0)
+			return term;
 	}
+	return NULL;
+}
+
+int cpc_nearest_symbol(cpc_t *cpc, const cpc_set_t *set, const char *symbol, char *name,
+		       size_t size)
+{
+	const struct cpci_term *term;
+	bool near;
+
+	cpci_lock();
+	term = term_of(set, symbol);
+	near = term != NULL && cpci_symbols_nearest(&cpc->symfiles, term, set->target, name, size);
 	cpci_unlock();
 	return near;
+}
+
+int cpc_set_stripped(cpc_t *cpc, const cpc_set_t *set, const char *symbol)
+{
+	const struct cpci_term *term;
+	bool stripped;
+
+	cpci_lock();
+	term = term_of(set, symbol);
+	stripped = term != NULL && cpci_symbols_stripped(&cpc->symfiles, term, set->target);
+	cpci_unlock();
+	return stripped;
 }

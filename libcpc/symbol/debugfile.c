@@ -101,3 +101,16 @@ int cpci_debug_open(int fd)
 	}
 	return found;
 }
+
+bool cpci_debug_is_stripped(int fd)
+{
+	struct cpci_elf_link link;
+	int debug;
+
+	if (cpci_elf_link(fd, &link) == -1 || link.whole)
+		return false;
+	debug = cpci_debug_open(fd);
+	if (debug != -1)
+		close(debug);
+	return debug == -1;
+}

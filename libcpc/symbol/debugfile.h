@@ -8,5 +8,7 @@
 
 /* Opens the debug file of an open file that lacks the table of all symbols.  -1: none. */
 int cpci_debug_open(int fd);
+/* Is it a file without the table of all symbols, and without a debug file? */
+bool cpci_debug_is_stripped(int fd);
 
 #endif /* CPCI_DEBUGFILE_H */

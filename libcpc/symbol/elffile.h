@@ -37,6 +37,7 @@ struct cpci_symbol {
 	bool local;		/* other files cannot see it */
 	bool exact;		/* the first site is the symbol itself, or its default version */
 	uint64_t n;		/* the number of sites */
+	unsigned hidden;	/* local functions with the name of this global symbol */
 	struct cpci_site *site; /* of a function: its versions, then its clones */
 	/* One of the sites, once it was chosen: */
 	uint64_t value, size, counter;
@@ -78,6 +79,7 @@ enum cpci_elf_table {
 	CPCI_ELF_ALL, /* the table of all symbols, or, in a stripped file, the dynamic symbols */
 	CPCI_ELF_DYNAMIC, /* only the dynamic symbols */
 	CPCI_ELF_PROBES,  /* probes of sys/sdt.h, in notes: "provider:name" */
+	CPCI_ELF_IMPORTS, /* a walk: the dynamic symbols that other files define */
 };
 
 /*

@@ -38,6 +38,7 @@ struct search {
 	/* For a walk through all symbols, instead of a name. */
 	cpci_elf_visit_fn *visit;
 	void *arg;
+	bool imports;
 };
 
 struct section {
@@ -173,7 +174,7 @@ static bool consider(struct search *search, const Elf64_Sym *sym, size_t at)
 		return true;
 	}
 	if (search->visit != NULL) {
-		if (cpci_entry_is_defined(sym))
+		if (search->imports ? sym->st_shndx == SHN_UNDEF : cpci_entry_is_defined(sym))
 			search->visit(search->arg, NULL, search->strings + sym->st_name);
 		return true;
 	}
@@ -483,7 +484,7 @@ int cpci_elf_link(int fd, struct cpci_elf_link *link)
 
 void cpci_elf_walk(int fd, enum cpci_elf_table which, void *arg, cpci_elf_visit_fn *visit)
 {
-	struct search search = {.visit = visit, .arg = arg};
+	struct search search = {.visit = visit, .arg = arg, .imports = which == CPCI_ELF_IMPORTS};
 
 	search_file(fd, which, &search);
 }

@@ -154,6 +154,7 @@ bool cpci_entries_add(struct cpci_entries *entries, const Elf64_Sym *sym, const 
 	entry->site.value = sym->st_value;
 	entry->site.size = sym->st_size;
 	entry->site.clone = rank == CPCI_RANK_CLONE;
+	entry->function = ELF64_ST_TYPE(sym->st_info) == STT_FUNC;
 	if (name[entries->length] != '\0')
 		copy_suffix(&entry->site, "", name + entries->length);
 	else if (version != NULL)
@@ -161,18 +162,22 @@ bool cpci_entries_add(struct cpci_entries *entries, const Elf64_Sym *sym, const 
 	return true;
 }
 
-/* A global symbol hides local ones. */
-static void drop_hidden(struct cpci_entries *entries, enum cpci_rank best)
+/* A global symbol hides local ones.  Returns how many of these are functions. */
+static unsigned drop_hidden(struct cpci_entries *entries, enum cpci_rank best)
 {
+	unsigned nfunctions = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < entries->n; i++) {
-		if (best > CPCI_RANK_LOCAL && entries->entry[i].rank == CPCI_RANK_LOCAL)
+		if (best > CPCI_RANK_LOCAL && entries->entry[i].rank == CPCI_RANK_LOCAL) {
+			nfunctions += entries->entry[i].function;
 			entries->total--;
-		else
+		} else {
 			entries->entry[n++] = entries->entry[i];
+		}
 	}
 	entries->n = n;
+	return nfunctions;
 }
 
 /* Are there several functions of that name?  Local ones, or clones of different source files. */
@@ -211,7 +216,7 @@ bool cpci_entries_finish(struct cpci_entries *entries, struct cpci_symbol *symbo
 		if (entries->entry[i].rank > best)
 			best = entries->entry[i].rank;
 	}
-	drop_hidden(entries, best);
+	symbol->hidden = drop_hidden(entries, best);
 	if (entries->n > 0) {
 		/* The default version comes first, clones come last. */
 		qsort(entries->entry, entries->n, sizeof(*entries->entry), compare);

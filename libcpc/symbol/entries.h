@@ -23,6 +23,7 @@ struct cpci_entry {
 	struct cpci_site site;
 	enum cpci_symbol_kind kind;
 	enum cpci_rank rank;
+	bool function;
 	unsigned unit; /* local symbols: the number of their source file */
 };
 

@@ -24,6 +24,8 @@ static const char *reason(int err)
 		return "it was removed or replaced since it was mapped";
 	case ENOEXEC:
 		return "it is not an ELF file of this machine";
+	case EISDIR:
+		return "it is a directory";
 	case EIO:
 		return "it is damaged, or ends too early";
 	case EFBIG:
@@ -154,6 +156,12 @@ int cpci_lookup_check(const struct cpci_lookup *look, const struct cpci_found *f
 				 "cannot count '%s': it has %llu sites in '%s', more than %u", name,
 				 (unsigned long long)found->symbol.n, found->path,
 				 cpci_term_most_sites(look->term));
+	if (found->symbol.hidden > 0 && !look->term->exact)
+		return cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
+				 "cannot count '%s': '%s' has a global function '%s' and %u local "
+				 "of that name; write %s+0 for the global one, for a local one "
+				 "another symbol near by, with +offset",
+				 name, found->path, symbol, found->symbol.hidden, symbol);
 	if (found->moved)
 		return cpci_diag(look->diag, EINVAL, CPC_INVALID_EVENT,
 				 "cannot count '%s': '%s' of '%s' is not mapped at its address",

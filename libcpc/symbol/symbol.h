@@ -41,8 +41,13 @@ int cpci_symbols_check(const struct cpci_plan *plan, const struct cpci_symbol_ad
  */
 bool cpci_symbols_nearest(struct cpci_symfiles *files, const struct cpci_term *term, pid_t tid,
 			  char *name, size_t size);
+/*
+ * Is the program of the process stripped, or the file or library that the term names?  Then it may
+ * have the function, but not the symbol.
+ */
+bool cpci_symbols_stripped(struct cpci_symfiles *files, const struct cpci_term *term, pid_t tid);
 /* Formats the end of a message about a missing symbol: " (did you mean 'x'?)", or "". */
-#define CPCI_SYMBOL_HINT (CPCI_MAX_SYMBOL + 24)
+#define CPCI_SYMBOL_HINT (CPCI_MAX_SYMBOL + 128)
 void cpci_symbols_hint(struct cpci_symfiles *files, const struct cpci_term *term, pid_t tid,
 		       char *hint);
 

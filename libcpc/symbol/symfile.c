@@ -69,7 +69,7 @@ static struct cpci_symfile *get_file(struct cpci_symfiles *files, int fd)
 	if (fstat(fd, &st) == -1)
 		return NULL;
 	if (!S_ISREG(st.st_mode)) {
-		errno = ENOEXEC;
+		errno = S_ISDIR(st.st_mode) ? EISDIR : ENOEXEC;
 		return NULL;
 	}
 	LIST_FOREACH(file, &files->list, link) {

@@ -103,6 +103,26 @@ has_counters() {
 	[ "$(find "/proc/$1/fd" -lname '*perf_event*' | wc -l)" -ge "$(($(cpus | wc -l) * 22))" ]
 }
 
+@test "a global function that hides local ones of its name is refused, but for +0" {
+	need_command gcc nm
+	echo 'void other(void);
+		__attribute__((noinline)) void hit(void) { __asm__ volatile("" ::: "memory"); }
+		int main(void) { for (int i = 0; i < 5; i++) { hit(); other(); other(); } return 0; }' >"$T/main.c"
+	echo '__attribute__((noinline)) static void hit(void) { __asm__ volatile("" ::: "memory"); }
+		void other(void) { hit(); __asm__ volatile("" ::: "memory"); }' >"$T/other.c"
+	gcc -O1 -o "$T/hidden" "$T/main.c" "$T/other.c"
+	far=$(nm "$T/hidden" | awk '$3 == "hit" { at[$2] = $1 } END { print "0x" at["t"], "- 0x" at["T"] }')
+	for engine in auto ptrace; do
+		use_engine "$engine"
+		for event in "uprobe/func=$T/hidden:hit/" uprobe/func=hit/ breakpoint/addr=hit/; do
+			go -1 cputrack -T 0 -c "$event" "$T/hidden"
+			[[ $stderr == *"cannot count '$event': '$T/hidden' has a global function 'hit' and 1 local of that name; write hit+0 for the global one, "* ]]
+		done
+		track -0 -T 0 -c "uprobe/func=$T/hidden:hit+0/,uprobe/func=hit+0/,uprobe/func=$T/hidden:hit+$((far))/" "$T/hidden"
+		[ "$(counters_of exit)" = "5 5 10" ]
+	done
+}
+
 @test "a breakpoint, which has one address, names one of them" {
 	need breakpoint
 	while read -r event names; do

@@ -31,7 +31,7 @@ told() {
 	cp "$(type -P true)" "$T/$name"
 	track -1 -T 0 -c breakpoint/addr=nowhere/ "$T/$name"
 	told "cputrack: 'a\\\\ncputrack: b\\\\^\[[[]' (*) has no symbol 'nowhere': breakpoint/addr=nowhere/ counts 0 in it" \
-		"cputrack: no tracked program has the symbol 'nowhere', nor a library that it starts with (-f tracks children, too, -e what they execute); those of dlopen(3) are not looked at"
+		"cputrack: no tracked program has the symbol 'nowhere', nor a library that it starts with (-f tracks children, too, -e what they execute); those of dlopen(3) are not looked at*"
 
 	# shellcheck disable=SC2016 # for the inner shell
 	track -0 -T 0 -e -c page-faults sh -c 'exec "$0"' "$T/$name"

@@ -232,3 +232,69 @@ change_program() {
 			"$(f "$program:called")" "$program" -w 30
 	done
 }
+
+# not_opened PATH EVENT COMMAND...: a message says so, and only that; the count is 0.
+not_opened() {
+	local path=$1 event=$2
+	shift 2
+	track -0 -T 0 -c "$event" "$@"
+	[ "$stderr" = "cputrack: no process opened '$path': its functions were not called" ]
+	[ "$(counters_of exit)" = 0 ]
+}
+
+@test "a file that no process opened is reported: the wrong copy, program or probe" {
+	need_root
+	lib=$T/libsymbols.so
+	cp "$WORK/libsymbols.so" "$WORK/symbols" "$T"
+	ln "$lib" "$T/hard.so"
+	ln -s "$lib" "$T/soft.so"
+	need open
+	for engine in auto ptrace; do
+		use_engine "$engine"
+		not_opened "$WORK/libsymbols.so" "$(f "$WORK/libsymbols.so:lib_called")" "$T/symbols" 10
+		not_opened "$T/symbols" "$(f "$T/symbols:called")" "$WORK/symbols" 10
+		not_opened "$WORK/probes" "sdt/$WORK/probes:cpc:twice/" true
+		for name in "$lib" "$T/hard.so" "$T/soft.so"; do
+			track -0 -T 0 -c "$(f "$name:lib_called")" "$T/symbols" 10
+			[ -z "$stderr" ]
+			[ "$(counters_of exit)" = 17 ]
+		done
+		track -0 -T 0 -c "$(f "$WORK/symbols:called")" "$WORK/symbols" 0 # opened, but not called
+		[ -z "$stderr" ]
+		[ "$(counters_of exit)" = 0 ]
+		go -127 cputrack -c "$(f "$T/symbols:called")" "$T/nosuch"
+		[[ $stderr != *"no process opened"* ]]
+	done
+	# Another file of that name is counted by ptrace(2), so the name is not enough.
+	track -0 -fe -T 0 --total -c "$(f "$T/symbols:called")" \
+		sh -c 'cp "$0" "$0.n"; mv "$0.n" "$0"; "$0" 20' "$T/symbols"
+	[ -z "$stderr" ]
+	[ "$(awk '/ total / { print $NF }' "$ROWS")" = 20 ]
+	start prog "$WORK/symbols" -w 5
+	eventually said prog ready
+	go -0 cputrack --for 0.1 -T 0 -c "$(f "$WORK/symbols:called"),$(f "$T/symbols:called")" -p "${PIDS[prog]}"
+	[ "$stderr" = "cputrack: no process opened '$T/symbols': its functions were not called" ]
+	hang_up prog
+	finish prog
+}
+
+@test "two paths of one file: the library that is loaded is the merged one of an overlay" {
+	need_root
+	lib=$T/lower/libsymbols.so
+	mkdir "$T/lower" "$T/rest" "$T/merged"
+	cp "$WORK/libsymbols.so" "$T/lower"
+	ln -s "$T/merged/libsymbols.so" "$T/libsymbols.so"
+	cp "$WORK/symbols" "$T"
+	mount -t tmpfs none "$T/rest" || skip "nothing can be mounted here"
+	mkdir "$T/rest/upper" "$T/rest/work"
+	mount -t overlay -o "lowerdir=$T/lower,upperdir=$T/rest/upper,workdir=$T/rest/work" none "$T/merged" ||
+		skip "no overlayfs can be mounted here"
+	for engine in auto ptrace; do
+		use_engine "$engine"
+		for path in "$lib" "$T/merged/libsymbols.so"; do
+			track -0 -T 0 -c "$(f "$path:lib_called")" "$T/symbols" 10 1
+			[ -z "$stderr" ]
+			[ "$(counters_of exit)" = 27 ]
+		done
+	done
+}

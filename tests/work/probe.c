@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * probe soft|kernel|cpu|pmu|breakpoint|uprobe|ptrace|attach - can this machine, and this user, do
- * that?
+ * probe soft|kernel|cpu|pmu|breakpoint|uprobe|ptrace|attach|open - can this machine, and this user,
+ * do that?
  *
  *   soft        count one's own page faults in user mode
  *   kernel      count one's own context switches, which happen in the kernel
@@ -12,16 +12,19 @@
  *   uprobe      count calls of a function of a file
  *   ptrace      trace a child
  *   attach      trace another process of the same user, not a descendant
+ *   open        watch whether processes open a file
  *
  * Known: exit status 0 when it can; else 1 and the reason on standard output.  Tests
  * that need the thing are skipped with that reason.
  */
 #include "work.h"
 
+#include <fcntl.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <stdint.h>
+#include <sys/fanotify.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -164,6 +167,8 @@ int main(int argc, char *argv[])
 		error = try_ptrace(false);
 	} else if (strcmp(what, "attach") == 0) {
 		error = try_ptrace(true);
+	} else if (strcmp(what, "open") == 0) {
+		error = fanotify_init(FAN_CLASS_NOTIF, O_RDONLY) == -1 ? errno : 0;
 	} else {
 		errno = EINVAL;
 		broken(what);

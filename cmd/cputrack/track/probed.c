@@ -24,12 +24,11 @@
 
 /* ---- which files ------------------------------------------------------------------------- */
 
-/* Adds the file of `symbol`, which is FILE:FUNCTION or FILE:PROVIDER:NAME; FILE may have colons. */
+/* Adds the file of `symbol`. */
 static void add_file(void *arg, int req, const char *symbol, uint64_t address)
 {
 	struct probed *probed = arg;
 	struct probed_file *file;
-	char *path, *colon;
 
 	(void)req, (void)address;
 	if (!symbol_has_path(symbol))
@@ -37,18 +36,12 @@ static void add_file(void *arg, int req, const char *symbol, uint64_t address)
 	probed->file = xrealloc(probed->file, (probed->n + 1) * sizeof(*probed->file));
 	file = &probed->file[probed->n];
 	*file = (struct probed_file){.watch = -1};
-	path = xstrdup(symbol);
-	while ((colon = strrchr(path, ':')) != NULL) {
-		*colon = '\0';
-		if (stat(path, &file->st) == 0)
-			break;
-	}
-	file->path = path;
-	file->real = colon != NULL ? realpath(path, NULL) : NULL;
+	file->path = symbol_file(symbol, &file->st);
+	file->real = file->path != NULL ? realpath(file->path, NULL) : NULL;
 	if (file->real != NULL)
 		probed->n++;
 	else
-		free(path); /* no such file: an error when the set is bound */
+		free(file->path); /* no such file: an error when the set is bound */
 }
 
 /* Watches for new files that get the name of `path`.  -1 and errno. */

@@ -5,6 +5,7 @@
  */
 #include "symbols.h"
 
+#include "../../../libcpc/set/counter.h"
 #include "../../base/say.h"
 #include "../../base/util.h"
 #include "../pids.h"
@@ -30,9 +31,10 @@ struct symbol {
 	size_t i;   /* its own index, over all sets */
 	int req;
 	char *name;
-	bool named;	   /* it names its file, without a path */
-	bool seen;	   /* some program had it */
-	char nearest[256]; /* a similar symbol of a program that lacks it; "": none */
+	bool named;	    /* it names its file, without a path */
+	bool seen;	    /* some program had it */
+	char nearest[256];  /* a similar symbol of a program that lacks it; "": none */
+	char stripped[256]; /* a stripped program or library that lacks it; "": none */
 	LIST_ENTRY(symbol) link;
 };
 
@@ -158,6 +160,14 @@ static void note_nearest(const struct settled *s, struct symbol *symbol)
 		snprintf(symbol->nearest, sizeof(symbol->nearest), "%s", name);
 }
 
+static void note_stripped(struct symbol *symbol, const char *program)
+{
+	const int n = symbol->named ? (int)strcspn(symbol->name, ":") : -1;
+
+	snprintf(symbol->stripped, sizeof(symbol->stripped), "%.*s", n,
+		 symbol->named ? symbol->name : program);
+}
+
 static void report_waiting(const struct settled *s, const struct symbol *symbol)
 {
 	const struct symbol *other;
@@ -201,6 +211,8 @@ static void note_address(void *arg, int req, const char *name, uint64_t address)
 		s->image->lacks[symbol->i] = true;
 		note_nearest(s, symbol);
 		pid_read_comm(s->pid, program);
+		if (cpc_set_stripped(s->symbols->cpc, s->bound, name) == 1)
+			note_stripped(symbol, program);
 		say("'%s' (%d) has no %s '%s': %s counts 0 in it", program, (int)s->pid,
 		    kind_of(s->symbols, symbol), name, event_of(s->symbols, symbol));
 	}
@@ -232,7 +244,7 @@ static bool looked_in_all(const struct symbols *symbols, const struct symbol *sy
 bool symbols_missing(const struct symbols *symbols, const char *hint)
 {
 	const struct symbol *symbol;
-	char nearest[sizeof(symbol->nearest) + 24];
+	char nearest[sizeof(symbol->nearest) + 24], why[sizeof(symbol->stripped) + 24];
 	bool missing = false;
 
 	LIST_FOREACH(symbol, &symbols->list, link) {
@@ -241,10 +253,16 @@ bool symbols_missing(const struct symbols *symbols, const char *hint)
 		snprintf(nearest, sizeof(nearest), "%s%s%s",
 			 symbol->nearest[0] != '\0' ? " (did you mean '" : "", symbol->nearest,
 			 symbol->nearest[0] != '\0' ? "'?)" : "");
-		say("no tracked program has the %s '%s'%s, nor a library that it %s%s%s",
+		why[0] = '\0';
+		if (symbol->stripped[0] != '\0')
+			snprintf(why, sizeof(why), "; '%s' is stripped", symbol->stripped);
+		else if (nearest[0] == '\0' && strstr(symbol->name, "::") != NULL)
+			snprintf(why, sizeof(why),
+				 "; symbols of C++ are mangled, as nm(1) lists them");
+		say("no tracked program has the %s '%s'%s, nor a library that it %s%s%s%s",
 		    kind_of(symbols, symbol), symbol->name, nearest,
 		    symbol->named ? "loaded" : "starts with", hint,
-		    symbol->named ? "" : "; those of dlopen(3) are not looked at");
+		    symbol->named ? "" : "; those of dlopen(3) are not looked at", why);
 		missing = true;
 	}
 	return missing;

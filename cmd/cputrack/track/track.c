@@ -185,6 +185,8 @@ static void put_totals(struct track *track, const struct proc *proc, struct row 
 		row->incomplete |= proc->incomplete;
 		put_row(track, row);
 		track->grp->set[i].had_turn |= row->valid != 0;
+		for (unsigned k = 0; k < nevents(track, i); k++)
+			track->grp->set[i].counted |= (uint64_t)(row->val[k] != 0) << k;
 		track->grp->set[i].cycles += row->cycles;
 	}
 }

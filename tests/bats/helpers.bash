@@ -13,10 +13,11 @@ BATS_DIR=$(dirname "${BASH_SOURCE[0]}")
 CPC_BUILD=$(realpath "${CPC_BUILD:-$BATS_DIR/../../build}")
 WORK=$CPC_BUILD/tests/work
 TRACING=/sys/kernel/tracing
-# Ignore the user's settings; add sbin, which may be missing in the PATH.
+# Ignore the user's settings, and a python3 before that of the system, which may start slowly; add sbin, which may be
+# missing in the PATH.
 export LC_ALL=C TZ=UTC XDG_CONFIG_HOME=/nonexistent
 unset CPC_EVENTS CPC_EVENTS_DIR CPC_CPUID LIBPFM_FORCE_PMU LIBPFM_ENCODE_INACTIVE DEBUGINFOD_URLS MAKEFLAGS MAKELEVEL
-PATH=$CPC_BUILD:$PATH:/usr/sbin:/sbin
+PATH=$CPC_BUILD:/usr/bin:$PATH:/usr/sbin:/sbin
 # From here on cputrack uses engine $1 instead of choosing one.
 use_engine() {
 	[ -n "${ENGINE-}" ] || PATH=$(realpath "$BATS_DIR/../engine"):$PATH

@@ -34,6 +34,7 @@ import termios
 import time
 
 LIMIT = 30  # seconds for each step
+SEQUENCE = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])")
 
 
 class Screen:
@@ -47,14 +48,17 @@ class Screen:
 
     def resize(self, rows, columns):
         self.rows, self.columns = rows, columns
-        self.cells = [[" "] * columns for _ in range(rows)]
+        self.cells = {}  # of the rows that were written to
         self.x = self.y = 0
 
+    def line(self, y):
+        return "".join(self.cells.get(y, "")).rstrip()
+
     def text(self):
-        return "\n".join("".join(row).rstrip() for row in self.cells)
+        return "\n".join(map(self.line, range(max(self.cells, default=-1) + 1)))
 
     def clear(self, y, x):
-        if y < self.rows:
+        if y in self.cells:
             self.cells[y][x:] = [" "] * (self.columns - x)
 
     def control(self, args, final):
@@ -62,8 +66,9 @@ class Screen:
             y, x = [int(n) for n in args.split(";")] if args else (1, 1)
             self.y, self.x = y - 1, x - 1
         elif final == "J":
-            for y in range(self.y, self.rows):
-                self.clear(y, self.x if y == self.y else 0)
+            for y in self.cells:
+                if y >= self.y:
+                    self.clear(y, self.x if y == self.y else 0)
         elif final == "K":
             self.clear(self.y, self.x)
         elif final == "m":
@@ -85,28 +90,28 @@ class Screen:
         else:
             assert char >= " ", f"unknown character: {char!r}"
             assert self.y < self.rows and self.x < self.columns, f"outside of the screen: {char}"
-            self.cells[self.y][self.x] = char
+            self.cells.setdefault(self.y, [" "] * self.columns)[self.x] = char
             self.x += 1
             if self.x == self.columns:
                 self.x, self.y = 0, self.y + 1
 
     def write(self, text):
         """Returns the text that was not on the screen of the command."""
-        text, outside = self.rest + text, ""
-        while text:
-            found = re.match(r"\x1b\[([?0-9;]*)([A-Za-z])", text)
+        text, outside, at = self.rest + text, "", 0
+        while at < len(text):
+            found = SEQUENCE.match(text, at)
             if found:
                 self.control(*found.groups())
-                text = text[found.end():]
-            elif text[0] == "\x1b":
+                at = found.end()
+                continue
+            if text[at] == "\x1b":
                 break  # the rest is to come
-            elif self.entered == self.left:
-                outside += text[0]
-                text = text[1:]
+            if self.entered == self.left:
+                outside += text[at]
             else:
-                self.put(text[0])
-                text = text[1:]
-        self.rest = text
+                self.put(text[at])
+            at += 1
+        self.rest = text[at:]
         return outside
 
 
@@ -206,8 +211,8 @@ class Terminal:
         if name == "wait":
             self.pump(lambda: re.search(arg, screen.text(), re.M) and self.is_idle(), step)
         elif name == "next":
-            line = screen.text().split("\n")[0]
-            self.pump(lambda: screen.text().split("\n")[0] != line and self.is_idle(), step)
+            line = screen.line(0)
+            self.pump(lambda: screen.line(0) != line and self.is_idle(), step)
         elif name == "type":
             os.write(self.main, codecs.decode(arg, "unicode_escape").encode())
         elif name == "size":

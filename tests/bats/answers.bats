@@ -10,6 +10,7 @@ load helpers
 
 TOP=$BATS_TEST_DIRNAME/../..
 
+# bats test_tags=all
 @test "docs/answers.md, docs/solaris.md: the commands succeed and print the headers on the page" {
 	need_command make gzip
 	[ "$(grep -c '^### .*?$' "$TOP/docs/answers.md")" -eq 30 ]

@@ -179,6 +179,7 @@ block() {
 	[ "$(cpcplot -s 100x30 "$T/run.csv" | sed 1d)" = "$(cpcplot -s 100x30 "$R" | sed 1d)" ]
 }
 
+# bats test_tags=all
 @test "a large tree: the 100 largest processes, below their parents" {
 	python3 - >"$R" <<-'EOF'
 	import json
@@ -476,6 +477,7 @@ refused() {
 	done
 }
 
+# bats test_tags=all
 @test "other input than records: binary, endless, a folder, without a locale" {
 	refused 1 "/dev/zero:1: invalid file: a line has more than 16777216 characters" cpcplot /dev/zero
 	refused 1 "cannot read '$T': Is a directory" cpcplot "$T"
@@ -523,6 +525,7 @@ refused() {
 	go -0 env PATH="$T/bin" "$program" "$R"
 }
 
+# bats test_tags=all
 @test "a closed pipe ends it quietly; the full disk is reported, also for help and pages" {
 	cpus 64 >"$R"
 	for option in -g --html -h ''; do

@@ -367,7 +367,7 @@ ticked_at_least() {
 # From then on it has the leader's id, which an attach that scans by id may have passed.
 @test "a thread that executes while its process is attached to is not missed" {
 	start images env RACES_LEFT=1000000 "$WORK/exec-races" handed
-	for _ in {1..25}; do
+	for _ in $(rounds 25); do
 		go -0 cputrack -e -T 0.02 -N 1 -c page-faults -p "${PIDS[images]}"
 		[ -z "$stderr" ]
 		[[ $output == *' detach '* && $output != *' exit '* ]]

@@ -78,6 +78,7 @@ totals() {
 	grep -qE " # '/bin/true 0{3500}'\$" "$ROWS"
 }
 
+# bats test_tags=all
 @test "3000 processes come and go while cputrack is stopped" {
 	gated "$WORK/forks" -s 3 -p 5 3000
 	tracked ct kernel

@@ -108,7 +108,7 @@ relays() {
 }
 
 @test "--tree: orphans that a subreaper gets meanwhile, which live 100 ms or 1 ms" {
-	for _ in 1 2 3; do
+	for _ in $(rounds 3); do
 		relays 100000
 		relays 1000
 	done
@@ -117,7 +117,7 @@ relays() {
 @test "--tree: a child that vanishes meanwhile is not an error" {
 	# shellcheck disable=SC2016 # for the inner shell
 	start busy sh -c 'while :; do x=$(echo a); /bin/true; done'
-	for _ in {1..20}; do
+	for _ in $(rounds 20); do
 		go -0 cputrack --tree -T 0 --for 0.02 -c page-faults -p "${PIDS[busy]}"
 		[ -z "$stderr" ]
 	done

@@ -202,6 +202,7 @@ build_shared() {
 	counts "$T/a.out"
 }
 
+# bats test_tags=all
 @test "threads of a program that contains all libraries inherit a set" {
 	for source in posix.c c11.c std.cc; do
 		build a.out "$source" -static
@@ -209,6 +210,7 @@ build_shared() {
 	done
 }
 
+# bats test_tags=all
 @test "threads inherit a set of a shared library" {
 	build_shared
 	for source in posix.c c11.c std.cc; do

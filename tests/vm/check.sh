@@ -12,6 +12,15 @@
 checks=0 failed=0
 out=${TMPDIR:-/tmp}/out err=${TMPDIR:-/tmp}/err
 
+# From here on cputrack uses engine $1, if that is not empty.  By ptrace it starts in a fifth of the time.
+use_engine() {
+	[ -n "$1" ] || return 0
+	mkdir -p /tmp/engine
+	printf '#!/bin/sh\nexec %s --engine=%s "$@"\n' "$(command -v cputrack)" "$1" >/tmp/engine/cputrack
+	chmod 755 /tmp/engine /tmp/engine/cputrack
+	PATH=/tmp/engine:$PATH
+}
+
 # check NAME COMMAND...: the command must succeed.
 check() {
 	name=$1

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# import.sh - event files in the shapes of three vendors, by codes that count here.
+# import.sh [ENGINE] - event files in the shapes of three vendors, by codes that count here.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 . ./check.sh
+use_engine "${1-}"
 
 export CPC_EVENTS_DIR=/tmp/events.d
 mkdir -p $CPC_EVENTS_DIR

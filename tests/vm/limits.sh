@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# limits.sh - all counters, one more than all, and counters that another program holds; as
+# limits.sh [ENGINE] - all counters, one more than all, and counters that another program holds; as
 # root, on one CPU.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 # shellcheck disable=SC2016 # for awk and other shells
 . ./check.sh
+use_engine "${1-}"
 
 # ---- all counters, and one more ----------------------------------------------------
 i=0x08

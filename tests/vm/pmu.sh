@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# pmu.sh - exact counts of a real PMU; run as root, on one CPU.
+# pmu.sh [ENGINE] - exact counts of a real PMU; run as root, on one CPU.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 . ./check.sh
+use_engine "${1-}"
 
 # ---- instructions of a program that is known to the last one -------------------
 for i in 1 2; do

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# regions.sh - what a region of cpc_region.h costs, in instructions; run as root, on one CPU.
+# regions.sh [ENGINE] - what a region of cpc_region.h costs, in instructions; run as root, on one CPU.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 . ./check.sh
+use_engine "${1-}"
 
 # cost MODE: instructions in user mode of a region with nothing in it, to $cost.
 cost() {

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# track.sh - attached processes, both modes, pipelines, exactly; as root, on one CPU.
+# track.sh [ENGINE] - attached processes, both modes, pipelines, exactly; as root, on one CPU.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 # shellcheck disable=SC2016 # for awk and other shells
 . ./check.sh
+use_engine "${1-}"
 
 # ---- attached: from the read(2) that it sleeps in to its end ------------------------
 mkfifo fifo

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# user.sh - what an ordinary user may count of the hardware, by
+# user.sh [ENGINE] - what an ordinary user may count of the hardware, by
 # kernel.perf_event_paranoid; as root, to set that.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and its variables
 . ./check.sh
+use_engine "${1-}"
 
 paranoid() {
 	level=$1

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# returns.sh - cputrack in the kernel, while a CPU goes offline and returns; run as root.
+# returns.sh [few] - cputrack in the kernel, while a CPU goes offline and returns; run as root.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 # shellcheck disable=SC2016 # for the inner shell and awk
 . ./check.sh
@@ -77,11 +77,11 @@ returns() {
 }
 
 returns "samples" -T 0.1 -c page-faults
-returns "no samples" -T 0 -c page-faults
-returns "turns" -T 600 -c page-faults -c task-clock,minor-faults
+[ $# != 0 ] || returns "no samples" -T 0 -c page-faults
+[ $# != 0 ] || returns "turns" -T 600 -c page-faults -c task-clock,minor-faults
 if cputrack -T 0 -c 0x08 true >/dev/null 2>&1; then
-	returns "core PMU" -T 0 -c page-faults,0x08
-	returns "core PMU in turns" -T 600 -c page-faults,0x08 -c 0x08,minor-faults
+	[ $# != 0 ] || returns "core PMU" -T 0 -c page-faults,0x08
+	[ $# != 0 ] || returns "core PMU in turns" -T 600 -c page-faults,0x08 -c 0x08,minor-faults
 	all=0x08,0x08,0x08,0x08,0x08,0x08 # the counters of the CPU
 	returns "all counters in turns" -T 600 -c page-faults,$all -c $all
 fi

@@ -74,7 +74,7 @@ for e; do
 	reports "$e: all are held" 1 "process [0-9]* .hold-counters. has counters open"
 	for specs in "-c instructions,cycles" "-c instructions -c branches"; do
 		hold
-		start cputrack --engine=$e -T 0.2 $specs drive -m 0,1,2,3 -r 1000 -s 2000 0xc0:1000 0x3c:2000
+		start cputrack --engine=$e -T 0.2 $specs drive -m 0,1,2,3 -r 100 -s 20000 0xc0:1000 0x3c:2000
 		take
 		wait $pid
 		check "$e $specs: its exit is incomplete" grep -q 'exit.*# incomplete' "$out"
@@ -86,7 +86,7 @@ done
 # Once the counters are free, new LWPs are counted by each set in its turns.
 hold
 start cputrack --engine=kernel -fe -T 0.2 -c instructions -c cycles \
-	sh -c 'for i in 1 2; do drive -m 0,1,2,3 -r 1000 -s 2000 0xc0:1000 0x3c:2000; until [ -e free ]; do sleep 0.1; done; sleep 2; done'
+	sh -c 'for i in 1 2; do drive -m 0,1,2,3 -r 100 -s 20000 0xc0:1000 0x3c:2000; until [ -e free ]; do sleep 0.1; done; sleep 2; done'
 take
 sleep 1
 release

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * deltas.c - makes each interval of a run of LWPs a run of its own.
- *
- * A tick row has the counts of an interval.  A fini_lwp row and the total of a program have all
- * counts up to then, from which the counts of earlier rows are subtracted.
+ * deltas.c - what the LWPs and programs of a run counted since the last question.
  */
-#include "filters.h"
+#include "deltas.h"
 
 #include "../base/util.h"
-#include "sum.h"
 
-#include <bsd/sys/queue.h>
-#include <bsd/sys/tree.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,38 +17,15 @@ struct taken {
 
 /* An LWP, or a program that a process runs. */
 struct node {
-	struct row id;	     /* pid, lwp, tid, and texts, which are allocated; lwp 0: a program */
-	struct taken *taken; /* by set */
-	struct sum *sum;     /* by set: of this interval */
-	bool seen;	     /* there were rows in this interval */
-	bool ended;
-	enum row_kind kind; /* of the rows that it gets */
-	int64_t since_ns,
-		last_ns;	 /* when its part of the interval began; the time of its last row */
-	TAILQ_HEAD(, node) lwps; /* of a program; in the order of their first rows */
-	TAILQ_ENTRY(node) link;	 /* in `lwps` or `programs` */
-	RB_ENTRY(node) living;	 /* unless it ended */
+	struct entry entry;	   /* lwp 0: a program; closed: it has ended */
+	struct row last;	   /* its names and owners, which are allocated */
+	struct taken *taken;	   /* by set */
+	bool seen;		   /* there were rows since the last question */
+	enum row_kind kind;	   /* of the rows that it gets */
+	int64_t since_ns, last_ns; /* when these counts began; the time of the last row */
+	TAILQ_HEAD(, node) lwps;   /* of a program; in the order of their first rows */
+	TAILQ_ENTRY(node) link;	   /* in `lwps` */
 };
-
-RB_HEAD(nodes, node);
-
-struct deltas {
-	struct sink sink;
-	const struct run *run;
-	TAILQ_HEAD(, node) programs; /* also those that ended in this interval */
-	struct nodes living;	     /* LWPs and programs */
-	bool any, ticked;	     /* there were rows in this interval; tick rows */
-	int64_t time_ns, wall_ns;    /* of the last tick row, or of the last row */
-};
-
-static int compare(const struct node *a, const struct node *b)
-{
-	if (a->id.pid != b->id.pid)
-		return a->id.pid < b->id.pid ? -1 : 1;
-	return (a->id.lwp > b->id.lwp) - (a->id.lwp < b->id.lwp);
-}
-
-RB_GENERATE_INTERNAL(nodes, node, living, compare, __attribute__((unused)) static)
 
 /* ---- nodes ----------------------------------------------------------------------- */
 
@@ -66,61 +37,52 @@ static void replace_text(const char **to, const char *from)
 	*to = xstrdup(from);
 }
 
-static void free_ids(struct node *node)
-{
-	free((char *)node->id.container);
-	free((char *)node->id.pod);
-	node->id.container = node->id.pod = NULL;
-}
-
 /* Takes over the owners of a row, which the LWP or process has now. */
-static void take_owners(struct node *node, const struct row *row)
+static void take_owners(struct row *id, const struct row *row)
 {
-	node->id.scope = row->scope;
-	replace_text(&node->id.user, row->user);
+	id->scope = row->scope;
+	replace_text(&id->user, row->user);
 	if (row->key == NULL)
 		return;
-	replace_text(&node->id.key, row->key);
-	node->id.key_kind = row->key_kind;
-	if (row->container == NULL || row->pod == NULL)
-		free_ids(node);
-	replace_text(&node->id.container, row->container);
-	replace_text(&node->id.pod, row->pod);
+	replace_text(&id->key, row->key);
+	id->key_kind = row->key_kind;
+	if (row->container == NULL || row->pod == NULL) {
+		free((char *)id->container);
+		free((char *)id->pod);
+		id->container = id->pod = NULL;
+	}
+	replace_text(&id->container, row->container);
+	replace_text(&id->pod, row->pod);
 }
 
-static void free_node(struct deltas *d, struct node *node)
+static struct node *get(struct deltas *d, const struct row *row, int lwp)
 {
-	if (!node->ended)
-		RB_REMOVE(nodes, &d->living, node);
-	row_free_texts(&node->id);
-	free(node->taken);
-	free(node->sum);
-	free(node);
-}
-
-static struct node *find_or_add(struct deltas *d, const struct row *row, int lwp)
-{
-	struct node key = {.id = {.pid = row->pid, .lwp = lwp}};
-	struct node *node = RB_FIND(nodes, &d->living, &key), *program;
+	struct ledger *ledger = lwp > 0 ? &d->lwps : &d->programs;
+	const struct row id = {.pid = row->pid, .lwp = lwp};
+	struct node *node = ledger_find(ledger, &id);
 
 	if (node != NULL)
 		return node;
-	node = xcalloc(1, sizeof(*node));
-	node->id = key.id;
+	node = ledger_add(ledger, &id);
 	node->kind = lwp > 0 ? ROW_FINI_LWP : ROW_DETACH;
-	node->id.tid = lwp > 0 ? row->tid : row->pid;
+	node->last = (struct row){
+		.pid = row->pid,
+		.lwp = lwp > 0 ? lwp : 1,
+		.tid = lwp > 0 ? row->tid : row->pid,
+	};
 	node->taken = xcalloc(d->run->nsets, sizeof(*node->taken));
-	node->sum = xcalloc(d->run->nsets, sizeof(*node->sum));
 	node->since_ns = row->time_ns - row->span_ns;
 	TAILQ_INIT(&node->lwps);
-	RB_INSERT(nodes, &d->living, node);
-	if (lwp == 0) {
-		TAILQ_INSERT_TAIL(&d->programs, node, link);
-	} else {
-		program = find_or_add(d, row, 0);
-		TAILQ_INSERT_TAIL(&program->lwps, node, link);
-	}
+	if (lwp > 0)
+		TAILQ_INSERT_TAIL(&get(d, row, 0)->lwps, node, link);
 	return node;
+}
+
+static void free_node(struct ledger *ledger, struct node *node)
+{
+	row_free_texts(&node->last);
+	free(node->taken);
+	ledger_remove(ledger, &node->entry);
 }
 
 /*
@@ -145,131 +107,51 @@ static struct row add_counts(const struct deltas *d, struct node *node, const st
 	if (row->valid != 0)
 		taken->cycles += delta.cycles;
 	delta.val = val;
-	sum_add(&node->sum[row->set], set, &delta);
+	sum_add(&node->entry.sum[row->set], set, &delta);
 	node->seen = true;
 	node->last_ns = row->time_ns;
 	return delta;
-}
-
-static void end_node(struct deltas *d, struct node *node)
-{
-	node->ended = true;
-	RB_REMOVE(nodes, &d->living, node);
 }
 
 /* ---- rows -------------------------------------------------------------------------- */
 
 static void add_lwp(struct deltas *d, const struct row *row)
 {
-	struct node *lwp = find_or_add(d, row, row->lwp), *program = find_or_add(d, row, 0);
+	struct node *lwp = get(d, row, row->lwp), *program = get(d, row, 0);
 	uint64_t val[RUN_MAX_EVENTS], same[RUN_MAX_EVENTS];
 	bool all = row->kind == ROW_FINI_LWP;
 	struct row delta;
 
-	replace_text(&lwp->id.comm, row->comm);
-	take_owners(lwp, row);
-	if (row->lwp == 1 || program->id.comm == NULL)
-		replace_text(&program->id.comm, row->comm);
-	take_owners(program, row);
+	replace_text(&lwp->last.comm, row->comm);
+	take_owners(&lwp->last, row);
+	if (row->lwp == 1 || program->last.comm == NULL)
+		replace_text(&program->last.comm, row->comm);
+	take_owners(&program->last, row);
 	delta = add_counts(d, lwp, row, all, val);
 	add_counts(d, program, &delta, false, same);
 	if (all && row->set + 1 == d->run->nsets)
-		end_node(d, lwp);
+		ledger_close(&d->lwps, &lwp->entry);
 }
 
 /* The row of a program has its total, which also covers LWPs without rows. */
 static void add_program(struct deltas *d, const struct row *row)
 {
-	struct node *program = find_or_add(d, row, 0), *lwp;
+	struct node *program = get(d, row, 0), *lwp;
 	uint64_t val[RUN_MAX_EVENTS];
 
-	replace_text(&program->id.comm, row->comm);
-	take_owners(program, row);
+	replace_text(&program->last.comm, row->comm);
+	take_owners(&program->last, row);
 	add_counts(d, program, row, true, val);
 	if (row->set + 1 < d->run->nsets)
 		return;
 	program->kind = row->kind == ROW_EXEC ? ROW_EXEC : ROW_DETACH;
-	end_node(d, program);
-	TAILQ_FOREACH(lwp, &program->lwps, link) {
-		if (!lwp->ended)
-			end_node(d, lwp);
-	}
+	ledger_close(&d->programs, &program->entry);
+	TAILQ_FOREACH(lwp, &program->lwps, link)
+		ledger_close(&d->lwps, &lwp->entry);
 }
 
-static void put_node(const struct deltas *d, struct node *node)
+void deltas_add(struct deltas *d, const struct row *row)
 {
-	struct row row = node->id;
-
-	row.kind = node->kind;
-	row.time_ns = d->time_ns;
-	row.wall_ns = d->wall_ns;
-	if (node->kind != ROW_FINI_LWP)
-		row.lwp = 1;
-	if (d->run->nsets == 1 && node->last_ns > node->since_ns)
-		row.span_ns = node->last_ns - node->since_ns;
-	for (row.set = 0; row.set < d->run->nsets; row.set++) {
-		sum_fill_row(&node->sum[row.set], &row);
-		sink_row(d->sink.next, &row);
-		node->sum[row.set] = (struct sum){0};
-	}
-	node->seen = false;
-	node->since_ns = node->last_ns;
-}
-
-static void put_programs(struct deltas *d)
-{
-	struct node *program, *lwp, *next_program, *next_lwp;
-
-	TAILQ_FOREACH_SAFE(program, &d->programs, link, next_program)
-	{
-		TAILQ_FOREACH_SAFE(lwp, &program->lwps, link, next_lwp)
-		{
-			if (lwp->seen)
-				put_node(d, lwp);
-			if (!lwp->ended)
-				continue;
-			TAILQ_REMOVE(&program->lwps, lwp, link);
-			free_node(d, lwp);
-		}
-		if (program->seen)
-			put_node(d, program);
-		if (!program->ended)
-			continue;
-		TAILQ_REMOVE(&d->programs, program, link);
-		free_node(d, program);
-	}
-}
-
-/* ---- the sink ---------------------------------------------------------------------- */
-
-/* At the end, and before another run. */
-static void clear(struct sink *sink)
-{
-	struct deltas *d = (struct deltas *)sink;
-	struct node *program, *lwp;
-
-	while ((program = TAILQ_FIRST(&d->programs)) != NULL) {
-		while ((lwp = TAILQ_FIRST(&program->lwps)) != NULL) {
-			TAILQ_REMOVE(&program->lwps, lwp, link);
-			free_node(d, lwp);
-		}
-		TAILQ_REMOVE(&d->programs, program, link);
-		free_node(d, program);
-	}
-	d->any = d->ticked = false;
-}
-
-static void deltas_begin(struct sink *sink, const struct run *run)
-{
-	struct deltas *d = (struct deltas *)sink;
-
-	clear(sink);
-	d->run = run;
-}
-
-static void deltas_row(struct sink *sink, const struct row *row)
-{
-	struct deltas *d = (struct deltas *)sink;
 	bool tick = row->kind == ROW_TICK;
 
 	if (!tick && row->kind != ROW_FINI_LWP && !row_is_program_total(row))
@@ -286,32 +168,64 @@ static void deltas_row(struct sink *sink, const struct row *row)
 		add_lwp(d, row);
 }
 
-static void deltas_sampled(struct sink *sink)
+static void put_node(const struct deltas *d, struct node *node, struct sink *to)
 {
-	struct deltas *d = (struct deltas *)sink;
+	struct row row = node->last;
 
-	sink_begin(d->sink.next, d->run);
-	put_programs(d);
-	sink_end(d->sink.next);
+	row.kind = node->kind;
+	row.time_ns = d->time_ns;
+	row.wall_ns = d->wall_ns;
+	if (d->run->nsets == 1 && node->last_ns > node->since_ns)
+		row.span_ns = node->last_ns - node->since_ns;
+	for (row.set = 0; row.set < d->run->nsets; row.set++) {
+		sum_fill_row(&node->entry.sum[row.set], &row);
+		sink_row(to, &row);
+		node->entry.sum[row.set] = (struct sum){0};
+	}
+	node->seen = false;
+	node->since_ns = node->last_ns;
+}
+
+/* Puts the rows of a program and its LWPs, and frees those that have ended.  `to` NULL: all. */
+static void take(struct deltas *d, struct node *program, struct sink *to)
+{
+	struct node *lwp, *next;
+
+	TAILQ_FOREACH_SAFE(lwp, &program->lwps, link, next)
+	{
+		if (to != NULL && lwp->seen)
+			put_node(d, lwp, to);
+		if (to != NULL && !lwp->entry.closed)
+			continue;
+		TAILQ_REMOVE(&program->lwps, lwp, link);
+		free_node(&d->lwps, lwp);
+	}
+	if (to != NULL && program->seen)
+		put_node(d, program, to);
+	if (to == NULL || program->entry.closed)
+		free_node(&d->programs, program);
+}
+
+void deltas_take(struct deltas *d, struct sink *to)
+{
+	struct entry *program, *next;
+
+	TAILQ_FOREACH_SAFE(program, &d->programs.list, next, next)
+	take(d, (struct node *)program, to);
 	d->any = d->ticked = false;
 }
 
-static void deltas_end(struct sink *sink)
+void deltas_begin(struct deltas *d, const struct run *run)
 {
-	if (((struct deltas *)sink)->any)
-		deltas_sampled(sink);
+	deltas_clear(d);
+	d->run = run;
+	ledger_init(&d->programs, sizeof(struct node), run->nsets);
+	ledger_init(&d->lwps, sizeof(struct node), run->nsets);
 }
 
-struct sink *deltas_open(struct sink *next)
+void deltas_clear(struct deltas *d)
 {
-	static const struct sink_ops ops = {.begin = deltas_begin,
-					    .row = deltas_row,
-					    .sampled = deltas_sampled,
-					    .end = deltas_end,
-					    .free = clear};
-	struct deltas *d = sink_new(sizeof(*d), &ops, next);
-
-	TAILQ_INIT(&d->programs);
-	RB_INIT(&d->living);
-	return &d->sink;
+	if (d->run != NULL)
+		deltas_take(d, NULL);
+	d->run = NULL;
 }

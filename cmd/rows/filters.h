@@ -57,12 +57,4 @@ struct sink *summary_open(struct sink *next, enum scope by, unsigned nkeys);
  */
 struct sink *intervals_open(struct sink *next, enum scope by, bool blocks);
 
-/*
- * Makes each interval of a run of LWPs a run of its own.  At each sample and at the end, `next`
- * gets a run with the counts since the last sample.  It has fini_lwp rows of LWPs, and an exec or
- * detach row for each program that ran.  All these runs add up to the whole run.  The source must
- * put fini_lwp rows.
- */
-struct sink *deltas_open(struct sink *next);
-
 #endif /* FILTERS_H */

@@ -3,14 +3,16 @@
 /*
  * intervals.c - a summary of each interval, then one of the whole run.
  *
- * All rows go to two summaries: one of the whole run, and by deltas.c one of the interval.
+ * There are two summaries.  One gets all rows, the other one the counts of each interval (deltas.h).
  */
+#include "deltas.h"
 #include "filters.h"
 
 struct intervals {
-	struct sink sink;  /* `next` makes the summary of the whole run */
-	struct sink *each; /* makes the summaries of intervals */
-	struct sink *out;  /* gets both */
+	struct sink sink;     /* `next` makes the summary of the whole run */
+	struct deltas deltas; /* of the current interval */
+	struct sink *each;    /* makes the summaries of intervals */
+	struct sink *out;     /* gets both */
 	bool blocks;
 	struct run run; /* of the interval, as `next` gets it */
 };
@@ -58,7 +60,7 @@ static void intervals_begin(struct sink *sink, const struct run *run)
 
 	v->run.interval = false;
 	sink_begin(sink->next, run);
-	sink_begin(v->each, run);
+	deltas_begin(&v->deltas, run);
 }
 
 static void intervals_row(struct sink *sink, const struct row *row)
@@ -66,14 +68,21 @@ static void intervals_row(struct sink *sink, const struct row *row)
 	struct intervals *v = (struct intervals *)sink;
 
 	sink_row(sink->next, row);
-	sink_row(v->each, row);
+	deltas_add(&v->deltas, row);
+}
+
+static void end_interval(struct intervals *v)
+{
+	sink_begin(v->each, v->deltas.run);
+	deltas_take(&v->deltas, v->each);
+	sink_end(v->each);
 }
 
 static void intervals_sampled(struct sink *sink)
 {
 	struct intervals *v = (struct intervals *)sink;
 
-	sink_sampled(v->each);
+	end_interval(v);
 	sink_sampled(v->out);
 }
 
@@ -81,7 +90,8 @@ static void intervals_end(struct sink *sink)
 {
 	struct intervals *v = (struct intervals *)sink;
 
-	sink_end(v->each);
+	if (v->deltas.any)
+		end_interval(v);
 	if (v->blocks && v->run.interval) {
 		v->run.interval = false;
 		sink_begin(v->out, &v->run);
@@ -91,7 +101,10 @@ static void intervals_end(struct sink *sink)
 
 static void intervals_free(struct sink *sink)
 {
-	sink_free(((struct intervals *)sink)->each);
+	struct intervals *v = (struct intervals *)sink;
+
+	deltas_clear(&v->deltas);
+	sink_free(v->each);
 }
 
 struct sink *intervals_open(struct sink *next, enum scope by, bool blocks)
@@ -108,6 +121,6 @@ struct sink *intervals_open(struct sink *next, enum scope by, bool blocks)
 	end->to = v;
 	v->out = next;
 	v->blocks = blocks;
-	v->each = deltas_open(summary_open(&end->sink, by, 0));
+	v->each = summary_open(&end->sink, by, 0);
 	return &v->sink;
 }

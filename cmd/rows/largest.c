@@ -9,9 +9,8 @@
 #include "filters.h"
 
 #include "../base/util.h"
-#include "sum.h"
+#include "ledger.h"
 
-#include <bsd/sys/tree.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,19 +21,16 @@
 #define MARGIN 2
 
 struct key {
-	RB_ENTRY(key) link;
-	struct row id; /* key, container and pod */
-	bool placed;   /* it has rows of its own */
-	bool counted;  /* it has a row in this sample */
-	double count;  /* of the first event, in this sample */
-	double mean;   /* of this count, faded */
+	struct entry entry;
+	bool placed;  /* it has rows of its own */
+	bool counted; /* it has a row in this sample */
+	double count; /* of the first event, in this sample */
+	double mean;  /* of this count, faded */
 };
 
-RB_HEAD(keys, key);
-
 struct keys_of_set {
-	struct keys keys;
-	size_t nkeys, nplaced;
+	struct ledger keys; /* without sums */
+	size_t nplaced;
 };
 
 /* A row of the current sample. */
@@ -57,49 +53,13 @@ struct largest {
 	struct sum others; /* the counts of (others) in this sample */
 };
 
-static int compare_keys(const struct key *a, const struct key *b)
-{
-	return row_compare(&a->id, &b->id);
-}
-
-RB_GENERATE_INTERNAL(keys, key, link, compare_keys, __attribute__((unused)) static)
-
-static struct key *find_key(struct keys_of_set *set, const struct row *row)
-{
-	struct key wanted = {.id = {.key = row->key,
-				    .key_kind = row->key_kind,
-				    .container = row->container,
-				    .pod = row->pod}};
-	struct key *key = RB_FIND(keys, &set->keys, &wanted);
-
-	if (key != NULL)
-		return key;
-	key = xcalloc(1, sizeof(*key));
-	key->id = wanted.id;
-	row_copy_texts(&key->id);
-	RB_INSERT(keys, &set->keys, key);
-	set->nkeys++;
-	return key;
-}
-
-static void free_key(struct keys_of_set *set, struct key *key)
-{
-	RB_REMOVE(keys, &set->keys, key);
-	set->nkeys--;
-	row_free_texts(&key->id);
-	free(key);
-}
-
 /* At the end, and before another run. */
 static void clear(struct sink *sink)
 {
 	struct largest *l = (struct largest *)sink;
-	struct key *key;
 
-	for (size_t k = 0; k < l->nsets; k++) {
-		while ((key = RB_MIN(keys, &l->set[k].keys)) != NULL)
-			free_key(&l->set[k], key);
-	}
+	for (size_t k = 0; k < l->nsets; k++)
+		ledger_clear(&l->set[k].keys);
 	free(l->set);
 	free(l->held);
 	free(l->val);
@@ -119,6 +79,8 @@ static void largest_begin(struct sink *sink, const struct run *run)
 	l->has_keys = run->of_cpus && scope_has_keys(run->scope);
 	l->nsets = run->nsets;
 	l->set = xcalloc(run->nsets, sizeof(*l->set));
+	for (size_t k = 0; k < run->nsets; k++)
+		ledger_init(&l->set[k].keys, sizeof(struct key), 0);
 	sink_begin(l->sink.next, run);
 }
 
@@ -141,6 +103,7 @@ static void hold(struct largest *l, const struct row *row, struct key *key)
 static void largest_row(struct sink *sink, const struct row *row)
 {
 	struct largest *l = (struct largest *)sink;
+	const struct row id = row_object(row);
 	struct key *key;
 
 	if (row->kind != ROW_TICK || !l->has_keys) {
@@ -152,7 +115,7 @@ static void largest_row(struct sink *sink, const struct row *row)
 		sum_add(&l->others, &l->run->set[row->set], row);
 		return;
 	}
-	key = find_key(&l->set[row->set], row);
+	key = ledger_get(&l->set[row->set].keys, &id);
 	if ((row->valid & 1) != 0)
 		key->count += count_real(&l->run->set[row->set].event[0], row->val[0]);
 	key->counted = true;
@@ -164,17 +127,20 @@ static int by_mean(const void *a, const void *b)
 {
 	const struct key *x = *(struct key *const *)a, *y = *(struct key *const *)b;
 
-	return x->mean != y->mean ? (x->mean < y->mean) - (x->mean > y->mean) : compare_keys(x, y);
+	return x->mean != y->mean ? (x->mean < y->mean) - (x->mean > y->mean)
+				  : row_compare(&x->entry.id, &y->entry.id);
 }
 
 /* Lists the keys with places, or the keys without, largest first. */
 static size_t list_keys(struct keys_of_set *set, bool placed, struct key **list)
 {
-	struct key *key;
+	struct entry *entry;
 	size_t n = 0;
 
-	RB_FOREACH(key, keys, &set->keys) {
-		if (key->placed == placed && key->id.key_kind == KEY_NAME)
+	TAILQ_FOREACH(entry, &set->keys.list, next) {
+		struct key *key = (struct key *)entry;
+
+		if (key->placed == placed && entry->id.key_kind == KEY_NAME)
 			list[n++] = key;
 	}
 	qsort(list, n, sizeof(*list), by_mean);
@@ -183,12 +149,14 @@ static size_t list_keys(struct keys_of_set *set, bool placed, struct key **list)
 
 static void count_sample(struct keys_of_set *set)
 {
-	struct key *key;
+	struct entry *entry;
 
-	RB_FOREACH(key, keys, &set->keys) {
+	TAILQ_FOREACH(entry, &set->keys.list, next) {
+		struct key *key = (struct key *)entry;
+
 		key->mean += (key->count - key->mean) / FADING;
 		key->count = 0;
-		key->placed |= key->id.key_kind != KEY_NAME;
+		key->placed |= entry->id.key_kind != KEY_NAME;
 	}
 }
 
@@ -207,9 +175,9 @@ static void add_others(struct largest *l, size_t k)
 	for (size_t i = 0; i < l->nheld; i++) {
 		struct held *held = &l->held[i];
 
-		held->row.key = held->key->id.key;
-		held->row.container = held->key->id.container;
-		held->row.pod = held->key->id.pod;
+		held->row.key = held->key->entry.id.key;
+		held->row.container = held->key->entry.id.container;
+		held->row.pod = held->key->entry.id.pod;
 		held->row.val = &l->val[i * l->run->set[k].nevents];
 		if (!held->key->placed)
 			sum_add(&l->others, &l->run->set[k], &held->row);
@@ -257,19 +225,21 @@ static void change_places(struct largest *l, size_t k, struct key **list)
 			break;
 		list[i]->placed = true;
 		old->placed = false;
-		sink_forget(l->sink.next, k, old->id.key);
+		sink_forget(l->sink.next, k, old->entry.id.key);
 	}
 }
 
 /* Frees keys without a place that have no row in this sample. */
 static void free_quiet(struct keys_of_set *set)
 {
-	struct key *key, *next;
+	struct entry *entry, *following;
 
-	RB_FOREACH_SAFE(key, keys, &set->keys, next)
+	TAILQ_FOREACH_SAFE(entry, &set->keys.list, next, following)
 	{
+		struct key *key = (struct key *)entry;
+
 		if (!key->placed && !key->counted)
-			free_key(set, key);
+			ledger_remove(&set->keys, entry);
 		else
 			key->counted = false;
 	}
@@ -287,7 +257,7 @@ static void largest_sampled(struct sink *sink)
 		return;
 	}
 	set = &l->set[k];
-	list = xcalloc(set->nkeys, sizeof(struct key *));
+	list = xcalloc(set->keys.n, sizeof(struct key *));
 	count_sample(set);
 	fill_places(l, set, list);
 	add_others(l, k);

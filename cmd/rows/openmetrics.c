@@ -9,11 +9,9 @@
  */
 #include "../base/say.h"
 #include "../base/util.h"
+#include "deltas.h"
 #include "format.h"
-#include "sum.h"
 
-#include <bsd/sys/queue.h>
-#include <bsd/sys/tree.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,36 +19,20 @@
 
 /* The series of a CPU (or core, ...), of a service (or user, ...), or of a command. */
 struct object {
-	RB_ENTRY(object) link;
-	TAILQ_ENTRY(object) next;
-	struct row id; /* `comm` NULL: of CPUs */
-	uint64_t lost; /* bit i: the total of event i went out of range */
-	uint64_t seen; /* bit i: event i was counted; for CPUs, in the last sample */
+	struct entry entry; /* its totals; `comm` NULL: of CPUs */
+	uint64_t seen;	    /* bit i: event i was counted; for CPUs, in the last sample */
 	unsigned ncpus;
 	uint64_t incomplete; /* number of incomplete rows */
-	uint64_t *last;	     /* counts of the last row, behind the totals */
-	uint64_t val[];	     /* totals */
+	uint64_t last[];     /* counts of the last row */
 };
 
-RB_HEAD(object_tree, object);
-
 struct objects {
-	TAILQ_HEAD(, object) list; /* in the order of their first rows */
-	struct object_tree tree;
+	struct ledger ledger;
 	unsigned ncpus;	     /* of the last row */
 	uint64_t incomplete; /* number of incomplete rows */
 	uint64_t late;	     /* of all rows */
 	uint64_t printed;    /* bit i: event i is in the current document */
 };
-
-/* The counts of a running process that are already in the totals. */
-struct process {
-	RB_ENTRY(process) link;
-	pid_t pid;
-	uint64_t val[][RUN_MAX_EVENTS]; /* by set */
-};
-
-RB_HEAD(processes, process);
 
 struct metrics {
 	struct sink sink;
@@ -58,22 +40,9 @@ struct metrics {
 	struct style style;
 	const struct run *run;
 	size_t nsets;
-	struct objects *set; /* by set */
-	struct processes processes;
+	struct objects *set;  /* by set */
+	struct deltas deltas; /* of programs, if each sample replaces the document */
 };
-
-static int compare_objects(const struct object *a, const struct object *b)
-{
-	return row_compare(&a->id, &b->id);
-}
-
-static int by_pid(const struct process *a, const struct process *b)
-{
-	return (a->pid > b->pid) - (a->pid < b->pid);
-}
-
-RB_GENERATE_INTERNAL(object_tree, object, link, compare_objects, __attribute__((unused)) static)
-RB_GENERATE_INTERNAL(processes, process, link, by_pid, __attribute__((unused)) static)
 
 /* ---- names -------------------------------------------------------------------- */
 
@@ -155,7 +124,7 @@ static void put_labels(const struct metrics *m, size_t k, const struct object *o
 	if (what != NULL)
 		put_label(m, &first, what, name);
 	if (object != NULL)
-		put_object_labels(m, &first, &object->id);
+		put_object_labels(m, &first, &object->entry.id);
 	if (m->run->nsets > 1) {
 		snprintf(number, sizeof(number), "%zu", k);
 		put_label(m, &first, "set", number);
@@ -196,14 +165,16 @@ static void put_family_header(const struct metrics *m, const char *family, const
 static void put_samples(const struct metrics *m, const char *family, size_t k, unsigned i)
 {
 	const struct run_event *event = &m->run->set[k].event[i];
-	const struct object *object;
+	const struct entry *entry;
 
-	TAILQ_FOREACH(object, &m->set[k].list, next) {
+	TAILQ_FOREACH(entry, &m->set[k].ledger.list, next) {
+		const struct object *object = (const struct object *)entry;
+
 		if ((object->seen >> i & 1) == 0)
 			continue;
 		fprintf(m->file, "%s%s", family, event->is_signed ? "" : "_total");
 		put_labels(m, k, object, "event", event->label);
-		put_value(m->file, event, object->val[i]);
+		put_value(m->file, event, entry->sum->val[i]);
 	}
 }
 
@@ -245,7 +216,7 @@ static bool has_keys(const struct metrics *m)
 /* The number of CPUs or incomplete rows of each object; one for all keys, which all CPUs count. */
 static void put_gauges(const struct metrics *m, const char *family, const char *help, bool cpus)
 {
-	const struct object *object;
+	const struct entry *entry;
 
 	put_family_header(m, family, "gauge", "", help);
 	for (size_t k = 0; k < m->run->nsets; k++) {
@@ -255,8 +226,11 @@ static void put_gauges(const struct metrics *m, const char *family, const char *
 			put_gauge(m, family, k, NULL, cpus ? set->ncpus : set->incomplete);
 			continue;
 		}
-		TAILQ_FOREACH(object, &set->list, next)
+		TAILQ_FOREACH(entry, &set->ledger.list, next) {
+			const struct object *object = (const struct object *)entry;
+
 			put_gauge(m, family, k, object, cpus ? object->ncpus : object->incomplete);
+		}
 	}
 }
 
@@ -286,11 +260,13 @@ static void put_health(const struct metrics *m)
 /* NaN, such as 0 / 0, has no sample. */
 static void put_ratio(const struct metrics *m, size_t k, unsigned i, bool last)
 {
-	const struct object *object;
+	const struct entry *entry;
 
-	TAILQ_FOREACH(object, &m->set[k].list, next) {
-		const struct row row = {
-			.set = k, .val = last ? object->last : object->val, .valid = object->seen};
+	TAILQ_FOREACH(entry, &m->set[k].ledger.list, next) {
+		const struct object *object = (const struct object *)entry;
+		const struct row row = {.set = k,
+					.val = last ? object->last : entry->sum->val,
+					.valid = object->seen};
 		double val = row_ratio(m->run, &row, i);
 
 		if (isnan(val))
@@ -340,106 +316,82 @@ static void put_document(struct metrics *m)
 
 /* ---- rows --------------------------------------------------------------------- */
 
-static struct object *find_object(struct metrics *m, const struct row *row, const char *comm)
+/* The CPUs or the command that a row counts. */
+static struct object *object_of(struct metrics *m, const struct row *row)
 {
+	struct row id = row_object(row);
+
+	if (!m->run->of_cpus)
+		id = (struct row){.comm = row->comm != NULL ? row->comm : ""};
+	return ledger_get(&m->set[row->set].ledger, &id);
+}
+
+/* Adds the counts of a row.  After an overflow, the total is never printed again. */
+static void add_counts(const struct metrics *m, struct object *object, const struct row *row)
+{
+	struct sum *sum = object->entry.sum;
+	const uint64_t overflow = sum->overflow;
+
+	sum_add(sum, &m->run->set[row->set], row);
+	object->incomplete += (unsigned)__builtin_popcountll(sum->overflow & ~overflow);
+	object->seen = m->run->of_cpus ? row->valid & ~sum->overflow : sum->valid;
+}
+
+static void count_cpus(struct metrics *m, const struct row *row)
+{
+	struct object *object = object_of(m, row);
 	struct objects *set = &m->set[row->set];
-	size_t nevents = m->run->set[row->set].nevents;
-	struct object wanted = {.id = {.scope = row->scope,
-				       .id = row->id,
-				       .key = row->key,
-				       .key_kind = row->key_kind,
-				       .container = row->container,
-				       .pod = row->pod,
-				       .comm = comm}};
-	struct object *object = RB_FIND(object_tree, &set->tree, &wanted);
 
-	if (object != NULL)
-		return object;
-	object = xcalloc(1, sizeof(*object) + 2 * nevents * sizeof(*object->val));
-	object->last = object->val + nevents;
-	object->id = wanted.id;
-	row_copy_texts(&object->id);
-	RB_INSERT(object_tree, &set->tree, object);
-	TAILQ_INSERT_TAIL(&set->list, object, next);
-	return object;
-}
-
-static void free_object(struct objects *set, struct object *object)
-{
-	RB_REMOVE(object_tree, &set->tree, object);
-	TAILQ_REMOVE(&set->list, object, next);
-	row_free_texts(&object->id);
-	free(object);
-}
-
-/* Adds `count` - `less`.  After an overflow, the total is never printed again. */
-static void add_count(struct object *object, const struct run_event *event, unsigned i,
-		      uint64_t count, uint64_t less)
-{
-	if (!count_sub(event, &count, less) || !count_add(event, &object->val[i], count)) {
-		object->lost |= UINT64_C(1) << i;
-		object->incomplete++;
-	}
-}
-
-/*
- * If each sample replaces the document, the totals include the samples of running processes.  The
- * row at the end of a process adds the rest.
- */
-static void count_process(struct metrics *m, const struct row *row, struct object *object)
-{
-	struct process wanted = {.pid = row->pid};
-	struct process *process = RB_FIND(processes, &m->processes, &wanted);
-	bool tick = row->kind == ROW_TICK;
-
-	if (tick && process == NULL) {
-		process = xcalloc(1, sizeof(*process) + m->nsets * sizeof(*process->val));
-		process->pid = row->pid;
-		RB_INSERT(processes, &m->processes, process);
-	}
-	for (unsigned i = 0; i < m->run->set[row->set].nevents; i++) {
-		uint64_t *counted = process != NULL ? &process->val[row->set][i] : NULL;
-
-		if ((row->valid >> i & 1) == 0)
-			continue;
-		add_count(object, &m->run->set[row->set].event[i], i, row->val[i],
-			  tick || counted == NULL ? 0 : *counted);
-		if (tick)
-			*counted += row->val[i];
-	}
-	if (!tick && process != NULL && row->set + 1 == m->nsets) {
-		RB_REMOVE(processes, &m->processes, process);
-		free(process);
-	}
+	object->ncpus = set->ncpus = row->ncpus;
+	object->incomplete += row->incomplete || row->valid == 0;
+	set->incomplete += row->incomplete;
+	set->late += row->late;
+	for (unsigned i = 0; i < m->run->set[row->set].nevents; i++)
+		object->last[i] = row->valid >> i & 1 ? row->val[i] : 0;
+	add_counts(m, object, row);
 }
 
 static void openmetrics_row(struct sink *sink, const struct row *row)
 {
 	struct metrics *m = (struct metrics *)sink;
-	bool live = row->kind == ROW_TICK && m->style.replaced;
-	bool cpus = m->run->of_cpus;
-	const char *comm = cpus ? NULL : row->comm != NULL ? row->comm : "";
-	bool ends = row_is_program_total(row);
 	struct object *object;
 
-	if (cpus ? row->kind != ROW_TICK : !ends && !live)
+	if (m->run->of_cpus) {
+		if (row->kind == ROW_TICK)
+			count_cpus(m, row);
 		return;
-	object = find_object(m, row, comm);
-	object->seen = cpus ? row->valid : object->seen | row->valid;
-	object->ncpus = row->ncpus;
-	object->incomplete += row->incomplete || (row->valid == 0 && (cpus || ends));
-	m->set[row->set].ncpus = row->ncpus;
-	m->set[row->set].incomplete += row->incomplete;
-	m->set[row->set].late += row->late;
-	if (!cpus) {
-		count_process(m, row, object);
-	} else {
-		for (unsigned i = 0; i < m->run->set[row->set].nevents; i++) {
-			object->last[i] = row->valid >> i & 1 ? row->val[i] : 0;
-			add_count(object, &m->run->set[row->set].event[i], i, object->last[i], 0);
-		}
 	}
-	object->seen &= ~object->lost;
+	if (m->style.replaced)
+		deltas_add(&m->deltas, row);
+	if (!row_is_program_total(row))
+		return;
+	object = object_of(m, row);
+	object->incomplete += row->incomplete || row->valid == 0;
+	if (!m->style.replaced)
+		add_counts(m, object, row);
+}
+
+/* What a program counted since the last sample: the totals include running processes. */
+struct taker {
+	struct sink sink;
+	struct metrics *metrics;
+};
+
+static void taker_row(struct sink *sink, const struct row *row)
+{
+	struct metrics *m = ((struct taker *)sink)->metrics;
+
+	if (row_is_program_total(row))
+		add_counts(m, object_of(m, row), row);
+}
+
+static void take_deltas(struct metrics *m)
+{
+	static const struct sink_ops ops = {.row = taker_row};
+	struct taker taker = {{.ops = &ops}, m};
+
+	if (m->deltas.run != NULL)
+		deltas_take(&m->deltas, &taker.sink);
 }
 
 /*
@@ -449,35 +401,31 @@ static void openmetrics_row(struct sink *sink, const struct row *row)
 static void openmetrics_forget(struct sink *sink, size_t k, const char *key)
 {
 	struct metrics *m = (struct metrics *)sink;
-	struct objects *set = &m->set[k];
-	struct object wanted = {.id = {.key = key}}, *others;
-	struct object *object = RB_FIND(object_tree, &set->tree, &wanted);
+	struct ledger *ledger = &m->set[k].ledger;
+	struct row id = {.key = key}, row = {.set = k};
+	struct object *object = ledger_find(ledger, &id), *others;
+	uint64_t seen;
 
 	if (object == NULL)
 		return;
-	row_set_fixed_key(&wanted.id, KEY_OTHERS);
-	others = RB_FIND(object_tree, &set->tree, &wanted);
+	row_set_fixed_key(&id, KEY_OTHERS);
+	others = ledger_find(ledger, &id);
 	if (!m->style.replaced && others != NULL) {
-		for (unsigned i = 0; i < m->run->set[k].nevents; i++)
-			add_count(others, &m->run->set[k].event[i], i, object->val[i], 0);
+		sum_fill_row(object->entry.sum, &row);
+		seen = others->seen;
+		add_counts(m, others, &row);
+		others->seen = seen & ~others->entry.sum->overflow;
 	}
-	free_object(set, object);
+	ledger_remove(ledger, &object->entry);
 }
 
 static void openmetrics_free(struct sink *sink)
 {
 	struct metrics *m = (struct metrics *)sink;
-	struct process *process;
-	struct object *object;
 
-	while ((process = RB_MIN(processes, &m->processes)) != NULL) {
-		RB_REMOVE(processes, &m->processes, process);
-		free(process);
-	}
-	for (size_t k = 0; k < m->nsets; k++) {
-		while ((object = TAILQ_FIRST(&m->set[k].list)) != NULL)
-			free_object(&m->set[k], object);
-	}
+	deltas_clear(&m->deltas);
+	for (size_t k = 0; k < m->nsets; k++)
+		ledger_clear(&m->set[k].ledger);
 	free(m->set);
 }
 
@@ -489,20 +437,28 @@ static void openmetrics_begin(struct sink *sink, const struct run *run)
 	m->nsets = run->nsets;
 	m->set = xcalloc(run->nsets, sizeof(*m->set));
 	for (size_t k = 0; k < run->nsets; k++)
-		TAILQ_INIT(&m->set[k].list);
+		ledger_init(&m->set[k].ledger,
+			    sizeof(struct object) + run->set[k].nevents * sizeof(uint64_t), 1);
+	if (!run->of_cpus && m->style.replaced)
+		deltas_begin(&m->deltas, run);
 }
 
 static void openmetrics_sampled(struct sink *sink)
 {
 	struct metrics *m = (struct metrics *)sink;
 
-	if (m->style.replaced)
-		put_document(m);
+	if (!m->style.replaced)
+		return;
+	take_deltas(m);
+	put_document(m);
 }
 
 static void openmetrics_end(struct sink *sink)
 {
-	put_document((struct metrics *)sink);
+	struct metrics *m = (struct metrics *)sink;
+
+	take_deltas(m);
+	put_document(m);
 }
 
 struct sink *openmetrics_open(FILE *file, const struct style *style)
@@ -515,7 +471,6 @@ struct sink *openmetrics_open(FILE *file, const struct style *style)
 					    .free = openmetrics_free};
 	struct metrics *m = sink_new(sizeof(*m), &ops, NULL);
 
-	RB_INIT(&m->processes);
 	m->file = file;
 	m->style = *style;
 	return &m->sink;

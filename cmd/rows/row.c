@@ -233,6 +233,18 @@ static int compare_texts(const char *a, const char *b)
 	return strcmp(a != NULL ? a : "", b != NULL ? b : "");
 }
 
+struct row row_object(const struct row *row)
+{
+	return (struct row){
+		.scope = row->scope,
+		.id = row->id,
+		.key = row->key,
+		.key_kind = row->key_kind,
+		.container = row->container,
+		.pod = row->pod,
+	};
+}
+
 int row_compare(const struct row *a, const struct row *b)
 {
 	if (a->pid != b->pid)

@@ -214,6 +214,8 @@ void row_set_fixed_key(struct row *row, enum key_kind kind);
  * beginning of a name is escaped, so no name looks like a fixed key, or like "(empty)".
  */
 char *row_key_text(const struct row *row);
+/* The CPU, the group of CPUs or the key that a row counts, as a row of its own. */
+struct row row_object(const struct row *row);
 /* Orders LWPs, processes, CPUs, keys and commands: by pid, id, lwp, key (fixed first) and comm. */
 int row_compare(const struct row *a, const struct row *b);
 

@@ -9,22 +9,16 @@
 #include "filters.h"
 
 #include "../base/util.h"
-#include "sum.h"
+#include "ledger.h"
 
-#include <bsd/sys/tree.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* An LWP, a process, a command, an owner, a CPU or a key. */
-struct entry {
-	struct row row;	      /* identity and flags; texts are allocated */
-	bool known;	      /* some set of its last LWP or process has counts */
-	uint64_t nfini_rows;  /* SCOPE_PROCESS: fini_lwp rows, except that of LWP 1 */
-	struct sum *sum;      /* by set */
-	RB_ENTRY(entry) link; /* in `open` or `procs` */
+/* An LWP, a process, a command, an owner, a CPU or a key; its row has flags, too. */
+struct object {
+	struct entry entry;
+	bool known;	     /* some set of its last LWP or process has counts */
+	uint64_t nfini_rows; /* SCOPE_PROCESS: fini_lwp rows, except that of LWP 1 */
 };
-
-RB_HEAD(entries, entry);
 
 struct summary {
 	struct sink sink;
@@ -32,88 +26,31 @@ struct summary {
 	unsigned nkeys; /* 0: all */
 	const struct run *run;
 	struct run out; /* the run as `next` gets it; shares all pointers with `run` */
-	size_t n, size;
-	struct entry **entry; /* in order of their first rows */
-	struct entries open;  /* entries that can still get rows */
-	struct entries procs; /* SCOPE_LWP: sums of the lwp_exit rows of processes */
-	struct entry *last;   /* SCOPE_LWP: the LWP of the previous row */
-	struct entry *total;
+	struct ledger objects;
+	struct ledger procs; /* SCOPE_LWP: sums of the lwp_exit rows of processes */
+	struct object *last; /* SCOPE_LWP: the LWP of the previous row */
+	struct row total;    /* flags */
+	struct sum *sum;     /* by set: of all objects */
 	bool has_fini_rows;
 	int64_t time_ns, wall_ns; /* of the last row */
 };
 
-static int compare(const struct entry *a, const struct entry *b)
-{
-	return row_compare(&a->row, &b->row);
-}
-
-RB_GENERATE_INTERNAL(entries, entry, link, compare, __attribute__((unused)) static)
-
-/* ---- entries --------------------------------------------------------------------- */
-
-static struct entry *new_entry(const struct summary *s, const struct row *id)
-{
-	struct entry *entry = xcalloc(1, sizeof(*entry));
-
-	entry->row = *id;
-	row_copy_texts(&entry->row);
-	entry->sum = xcalloc(s->run->nsets, sizeof(*entry->sum));
-	return entry;
-}
-
-static void free_entry(struct entry *entry)
-{
-	if (entry == NULL)
-		return;
-	row_free_texts(&entry->row);
-	free(entry->sum);
-	free(entry);
-}
-
-/* Appends an entry to the summary; it is not in `open`. */
-static struct entry *append(struct summary *s, const struct row *id)
-{
-	if (s->n == s->size) {
-		s->size = s->size * 2 + 64;
-		s->entry = xrealloc(s->entry, s->size * sizeof(struct entry *));
-	}
-	return s->entry[s->n++] = new_entry(s, id);
-}
-
-static struct entry *find(struct entries *entries, const struct row *id)
-{
-	struct entry key = {.row = *id};
-
-	return RB_FIND(entries, entries, &key);
-}
-
-static struct entry *find_or_append(struct summary *s, const struct row *id)
-{
-	struct entry *entry = find(&s->open, id);
-
-	if (entry != NULL)
-		return entry;
-	entry = append(s, id);
-	RB_INSERT(entries, &s->open, entry);
-	return entry;
-}
-
 /* An LWP or process has rows for all sets; it is incomplete if none of them has counts. */
-static void add_to_entry(const struct summary *s, struct entry *entry, const struct row *row)
+static void add_to_object(const struct summary *s, struct object *object, const struct row *row)
 {
-	struct sum *sum = &entry->sum[row->set];
+	struct sum *sum = &object->entry.sum[row->set];
 
 	sum_add(sum, &s->run->set[row->set], row);
-	entry->known = row->valid != 0 || (entry->known && row->set > 0);
-	entry->row.incomplete |=
-		sum->incomplete || (row->set + 1 == s->run->nsets && !entry->known);
+	object->known = row->valid != 0 || (object->known && row->set > 0);
+	object->entry.id.incomplete |=
+		sum->incomplete || (row->set + 1 == s->run->nsets && !object->known);
 }
 
-/* Adds a row to an entry of the summary, and so to the total. */
-static void add_row(struct summary *s, struct entry *entry, const struct row *row)
+/* Adds a row to an object of the summary, and so to the total. */
+static void add_row(struct summary *s, struct object *object, const struct row *row)
 {
-	add_to_entry(s, entry, row);
-	sum_add(&s->total->sum[row->set], &s->run->set[row->set], row);
+	add_to_object(s, object, row);
+	sum_add(&s->sum[row->set], &s->run->set[row->set], row);
 }
 
 /* ---- LWPs -------------------------------------------------------------------------- */
@@ -125,8 +62,9 @@ static void add_lwp(struct summary *s, const struct row *row)
 		const struct row id = {
 			.pid = row->pid, .lwp = row->lwp, .tid = row->tid, .comm = row->comm};
 
-		s->last = append(s, &id);
-		s->last->row.runs = 1;
+		s->last = ledger_add(&s->objects, &id);
+		s->last->entry.id.runs = 1;
+		ledger_close(&s->objects, &s->last->entry);
 	}
 	add_row(s, s->last, row);
 }
@@ -135,21 +73,16 @@ static void add_lwp(struct summary *s, const struct row *row)
 static void add_lwp_exit(struct summary *s, const struct row *row)
 {
 	const struct row id = {.pid = row->pid};
-	struct entry *proc = find(&s->procs, &id);
 
 	add_lwp(s, row);
-	if (proc == NULL) {
-		proc = new_entry(s, &id);
-		RB_INSERT(entries, &s->procs, proc);
-	}
-	add_to_entry(s, proc, row);
+	add_to_object(s, ledger_get(&s->procs, &id), row);
 }
 
 /* Adds LWP 1 from the total of its process, of a record without fini_lwp rows. */
 static void add_first_lwp(struct summary *s, const struct row *row)
 {
 	const struct row id = {.pid = row->pid};
-	struct entry *proc = find(&s->procs, &id);
+	const struct entry *proc = ledger_find(&s->procs, &id);
 	const struct run_set *set = &s->run->set[row->set];
 	struct row first = *row;
 	uint64_t val[RUN_MAX_EVENTS];
@@ -163,7 +96,7 @@ static void add_first_lwp(struct summary *s, const struct row *row)
 	} else if (proc != NULL) {
 		const struct sum *others = &proc->sum[row->set];
 
-		first.incomplete |= proc->row.incomplete;
+		first.incomplete |= proc->id.incomplete;
 		first.cycles -= others->cycles;
 		for (unsigned i = 0; i < set->nevents; i++) {
 			val[i] = row->val[i];
@@ -176,10 +109,8 @@ static void add_first_lwp(struct summary *s, const struct row *row)
 		first.val = val;
 	}
 	add_lwp(s, &first);
-	if (proc != NULL && row->set + 1 == s->run->nsets) {
-		RB_REMOVE(entries, &s->procs, proc);
-		free_entry(proc);
-	}
+	if (proc != NULL && row->set + 1 == s->run->nsets)
+		ledger_remove(&s->procs, ledger_find(&s->procs, &id));
 }
 
 static void put_lwp(struct summary *s, const struct row *row)
@@ -197,47 +128,51 @@ static void put_lwp(struct summary *s, const struct row *row)
 /* ---- processes, commands and owners -------------------------------------------------------- */
 
 /* The process has ended: a new process can get its id. */
-static void close_process(struct summary *s, struct entry *entry, const char *comm)
+static void close_process(struct summary *s, struct object *object, const char *comm)
 {
-	RB_REMOVE(entries, &s->open, entry);
+	struct row *id = &object->entry.id;
+
+	ledger_close(&s->objects, &object->entry);
 	if (comm != NULL) {
-		free((char *)entry->row.comm);
-		entry->row.comm = xstrdup(comm);
+		free((char *)id->comm);
+		id->comm = xstrdup(comm);
 	}
 	/* LWPs that were there before the attach have no lwp_create row. */
-	if (entry->row.runs < entry->nfini_rows)
-		entry->row.runs = entry->nfini_rows;
-	entry->row.runs++; /* LWP 1 */
+	if (id->runs < object->nfini_rows)
+		id->runs = object->nfini_rows;
+	id->runs++; /* LWP 1 */
 }
 
 /* A process has a total for each program that it ran. */
 static void put_process(struct summary *s, const struct row *row)
 {
 	const struct row id = {.pid = row->pid};
-	struct entry *entry;
+	struct object *object;
 
+	if (row->kind != ROW_LWP_CREATE && row->kind != ROW_FINI_LWP && !row_is_program_total(row))
+		return;
+	object = ledger_get(&s->objects, &id);
 	if (row->kind == ROW_LWP_CREATE) {
-		find_or_append(s, &id)->row.runs++;
+		object->entry.id.runs++;
 	} else if (row->kind == ROW_FINI_LWP) {
-		find_or_append(s, &id)->nfini_rows += row->lwp != 1 && row->set == 0;
-	} else if (row_is_program_total(row)) {
-		entry = find_or_append(s, &id);
-		add_row(s, entry, row);
+		object->nfini_rows += row->lwp != 1 && row->set == 0;
+	} else {
+		add_row(s, object, row);
 		if (row->kind != ROW_EXEC && row->set + 1 == s->run->nsets)
-			close_process(s, entry, row->comm);
+			close_process(s, object, row->comm);
 	}
 }
 
-/* Adds the total of a program to the entry of its command or owner. */
+/* Adds the total of a program to its command or owner. */
 static void add_program(struct summary *s, const struct row *id, const struct row *row)
 {
-	struct entry *entry;
+	struct object *object;
 
 	if (!row_is_program_total(row))
 		return;
-	entry = find_or_append(s, id);
-	entry->row.runs += row->set == 0;
-	add_row(s, entry, row);
+	object = ledger_get(&s->objects, id);
+	object->entry.id.runs += row->set == 0;
+	add_row(s, object, row);
 }
 
 static void put_command(struct summary *s, const struct row *row)
@@ -249,16 +184,11 @@ static void put_command(struct summary *s, const struct row *row)
 
 static void put_owner(struct summary *s, const struct row *row)
 {
-	struct row id = {.scope = s->by};
+	struct row id = row_object(row);
 
-	if (s->by == SCOPE_USER) {
-		id.key = row->user;
-	} else {
-		id.key = row->key;
-		id.key_kind = row->key_kind;
-		id.container = row->container;
-		id.pod = row->pod;
-	}
+	id.scope = s->by;
+	if (s->by == SCOPE_USER)
+		id = (struct row){.scope = s->by, .key = row->user};
 	if (id.key == NULL)
 		row_set_fixed_key(&id, KEY_UNKNOWN);
 	add_program(s, &id, row);
@@ -268,56 +198,20 @@ static void put_owner(struct summary *s, const struct row *row)
 
 static void put_cpu(struct summary *s, const struct row *row)
 {
-	const struct row id = {.scope = row->scope,
-			       .id = row->id,
-			       .key = row->key,
-			       .key_kind = row->key_kind,
-			       .container = row->container,
-			       .pod = row->pod};
-	struct entry *entry;
+	const struct row id = row_object(row);
+	struct object *object;
 
 	if (row->kind != ROW_TICK)
 		return;
-	entry = find_or_append(s, &id);
-	entry->row.ncpus = row->ncpus > entry->row.ncpus ? row->ncpus : entry->row.ncpus;
-	entry->known = true; /* sets take turns: a CPU has a row for one set at a time */
-	add_row(s, entry, row);
-	entry->row.incomplete |= row->ncpus == 0;
+	object = ledger_get(&s->objects, &id);
+	if (row->ncpus > object->entry.id.ncpus)
+		object->entry.id.ncpus = row->ncpus;
+	object->known = true; /* sets take turns: a CPU has a row for one set at a time */
+	add_row(s, object, row);
+	object->entry.id.incomplete |= row->ncpus == 0;
 }
 
 /* ---- the end of the run -------------------------------------------------------------- */
-
-static double first_count(const struct run *run, const struct entry *entry)
-{
-	return count_real(&run->set[0].event[0], entry->sum[0].val[0]);
-}
-
-static bool has_first_count(const struct entry *entry)
-{
-	return (entry->sum[0].valid & 1) != 0;
-}
-
-/* Largest first, unknown counts last.  Not by first_count(), which rounds. */
-static int by_count(const void *a, const void *b, void *arg)
-{
-	const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
-	bool is_signed = ((const struct run *)arg)->set[0].event[0].is_signed;
-	uint64_t bias = is_signed ? UINT64_C(1) << 63 : 0;
-	uint64_t u = x->sum[0].val[0] ^ bias, v = y->sum[0].val[0] ^ bias;
-
-	if (has_first_count(x) != has_first_count(y))
-		return has_first_count(x) ? -1 : 1;
-	if (has_first_count(x) && u != v)
-		return u > v ? -1 : 1;
-	return compare(x, y);
-}
-
-static void sort_entries(struct summary *s)
-{
-	if (s->n > 0)
-		qsort_r(s->entry, s->n, sizeof(struct entry *), by_count,
-			(void *)(uintptr_t)s->run);
-}
 
 static void add_entry(const struct summary *s, struct entry *to, const struct entry *from)
 {
@@ -330,54 +224,44 @@ static void add_entry(const struct summary *s, struct entry *to, const struct en
 		sum_add(&to->sum[k], &s->run->set[k], &row);
 		to->sum[k].span_ns = sum->span_ns > span_ns ? sum->span_ns : span_ns;
 	}
-	to->row.incomplete |= from->row.incomplete;
-	to->row.ncpus = from->row.ncpus;
+	to->id.incomplete |= from->id.incomplete;
+	to->id.ncpus = from->id.ncpus;
 }
 
-/* Adds up the keys beyond the largest ones.  The entries are sorted. */
+/* Adds up the keys beyond the largest ones. */
 static void add_up_others(struct summary *s)
 {
 	struct row id = {.scope = s->run->scope};
-	size_t n = s->n, nkeys = 0;
-	struct entry *others = NULL;
+	struct entry **sorted = ledger_sorted(&s->objects, &s->run->set[0].event[0]);
+	const size_t n = s->objects.n;
+	size_t nkeys = 0;
 
-	for (size_t i = 0; i < n; i++)
-		nkeys += s->entry[i]->row.key_kind == KEY_NAME;
-	if (nkeys <= s->nkeys)
-		return;
 	row_set_fixed_key(&id, KEY_OTHERS);
-	others = find_or_append(s, &id);
-	n = s->n;
-	s->n = nkeys = 0;
 	for (size_t i = 0; i < n; i++) {
-		struct entry *entry = s->entry[i];
-
-		if (entry->row.key_kind != KEY_NAME || nkeys++ < s->nkeys) {
-			s->entry[s->n++] = entry;
-		} else {
-			add_entry(s, others, entry);
-			RB_REMOVE(entries, &s->open, entry);
-			free_entry(entry);
-		}
+		if (sorted[i]->id.key_kind != KEY_NAME || nkeys++ < s->nkeys)
+			continue;
+		add_entry(s, ledger_get(&s->objects, &id), sorted[i]);
+		ledger_remove(&s->objects, sorted[i]);
 	}
-	sort_entries(s);
+	free(sorted);
 }
 
 /* The span of a set: the longest span of a CPU, since CPUs count at the same time. */
 static int64_t cpus_span(const struct summary *s, size_t set)
 {
+	const struct entry *entry;
 	int64_t span_ns = 0;
 
-	for (size_t i = 0; i < s->n; i++) {
-		if (s->entry[i]->sum[set].span_ns > span_ns)
-			span_ns = s->entry[i]->sum[set].span_ns;
+	TAILQ_FOREACH(entry, &s->objects.list, next) {
+		if (entry->sum[set].span_ns > span_ns)
+			span_ns = entry->sum[set].span_ns;
 	}
 	return span_ns;
 }
 
-static void put_entry(const struct summary *s, const struct entry *entry, enum row_kind kind)
+static void put(const struct summary *s, struct row row, const struct sum *sums, enum row_kind kind)
 {
-	struct row row = entry->row;
+	const bool incomplete = row.incomplete;
 
 	row.kind = kind;
 	row.time_ns = s->time_ns;
@@ -385,10 +269,10 @@ static void put_entry(const struct summary *s, const struct entry *entry, enum r
 	if (row.comm != NULL && *row.comm == '\0')
 		row.comm = NULL;
 	for (row.set = 0; row.set < s->run->nsets; row.set++) {
-		const struct sum *sum = &entry->sum[row.set];
+		const struct sum *sum = &sums[row.set];
 
 		sum_fill_row(sum, &row);
-		row.incomplete = entry->row.incomplete;
+		row.incomplete = incomplete;
 		if (kind == ROW_TOTAL)
 			row.late = 0; /* the other rows have all counts */
 		row.span_ns = sum->span_ns > 0 ? sum->span_ns : 0;
@@ -405,7 +289,7 @@ static int64_t lwps_span(const struct summary *s)
 	int64_t begin_ns = s->time_ns;
 
 	for (size_t k = 0; k < s->run->nsets; k++) {
-		const struct sum *sum = &s->total->sum[k];
+		const struct sum *sum = &s->sum[k];
 
 		if (sum->span_ns != 0 && sum->begin_ns < begin_ns)
 			begin_ns = sum->begin_ns;
@@ -415,23 +299,21 @@ static int64_t lwps_span(const struct summary *s)
 
 static void put_total(struct summary *s)
 {
-	struct row *row = &s->total->row;
+	struct row *row = &s->total;
+	const struct entry *entry;
 	int64_t span_ns = lwps_span(s);
 
-	for (size_t i = 0; i < s->n; i++) {
-		row->incomplete |= s->entry[i]->row.incomplete;
-		row->runs += s->entry[i]->row.runs;
-		if (s->entry[i]->row.key != NULL)
-			row->ncpus = s->entry[i]->row.ncpus;
-		else
-			row->ncpus += s->entry[i]->row.ncpus;
+	TAILQ_FOREACH(entry, &s->objects.list, next) {
+		row->incomplete |= entry->id.incomplete;
+		row->runs += entry->id.runs;
+		row->ncpus = (entry->id.key == NULL ? row->ncpus : 0) + entry->id.ncpus;
 	}
-	for (size_t k = 0; k < s->run->nsets; k++)
-		row->incomplete |= s->total->sum[k].incomplete;
+	for (size_t k = 0; k < s->run->nsets; k++) {
+		row->incomplete |= s->sum[k].incomplete;
+		s->sum[k].span_ns = s->run->of_cpus ? cpus_span(s, k) : span_ns;
+	}
 	row->incomplete |= s->run->incomplete;
-	for (size_t k = 0; k < s->run->nsets; k++)
-		s->total->sum[k].span_ns = s->run->of_cpus ? cpus_span(s, k) : span_ns;
-	put_entry(s, s->total, ROW_TOTAL);
+	put(s, *row, s->sum, ROW_TOTAL);
 }
 
 /* ---- the sink ---------------------------------------------------------------------- */
@@ -440,21 +322,12 @@ static void put_total(struct summary *s)
 static void clear(struct sink *sink)
 {
 	struct summary *s = (struct summary *)sink;
-	struct entry *entry, *next;
 
-	for (size_t i = 0; i < s->n; i++)
-		free_entry(s->entry[i]);
-	free(s->entry);
-	RB_FOREACH_SAFE(entry, entries, &s->procs, next)
-	{
-		RB_REMOVE(entries, &s->procs, entry);
-		free_entry(entry);
-	}
-	free_entry(s->total);
-	RB_INIT(&s->open);
-	s->entry = NULL;
-	s->last = s->total = NULL;
-	s->n = s->size = 0;
+	ledger_clear(&s->objects);
+	ledger_clear(&s->procs);
+	free(s->sum);
+	s->sum = NULL;
+	s->last = NULL;
 	s->has_fini_rows = false;
 	s->time_ns = s->wall_ns = 0;
 }
@@ -462,7 +335,6 @@ static void clear(struct sink *sink)
 static void summary_begin(struct sink *sink, const struct run *run)
 {
 	struct summary *s = (struct summary *)sink;
-	const struct row all = {.scope = SCOPE_ALL};
 
 	clear(sink);
 	s->run = run;
@@ -470,7 +342,10 @@ static void summary_begin(struct sink *sink, const struct run *run)
 	s->out.by = s->by;
 	if (!run->of_cpus && scope_is_owner(s->by))
 		s->out.scope = s->by;
-	s->total = new_entry(s, &all);
+	ledger_init(&s->objects, sizeof(struct object), run->nsets);
+	ledger_init(&s->procs, sizeof(struct object), run->nsets);
+	s->total = (struct row){.scope = SCOPE_ALL};
+	s->sum = xcalloc(run->nsets, sizeof(*s->sum));
 	sink_begin(s->sink.next, &s->out);
 }
 
@@ -492,23 +367,32 @@ static void summary_row(struct sink *sink, const struct row *row)
 		put_owner(s, row);
 }
 
+static double first_count(const struct summary *s, const struct entry *entry)
+{
+	return (entry->sum[0].valid & 1) != 0
+		       ? count_real(&s->run->set[0].event[0], entry->sum[0].val[0])
+		       : 0;
+}
+
 static void summary_end(struct sink *sink)
 {
 	struct summary *s = (struct summary *)sink;
+	struct entry **sorted;
 	double all = 0;
 
-	sort_entries(s);
 	if (s->nkeys > 0)
 		add_up_others(s);
-	for (size_t i = 0; i < s->n; i++)
-		all += has_first_count(s->entry[i]) ? first_count(s->run, s->entry[i]) : 0;
-	for (size_t i = 0; i < s->n; i++) {
-		struct entry *entry = s->entry[i];
+	sorted = ledger_sorted(&s->objects, &s->run->set[0].event[0]);
+	for (size_t i = 0; i < s->objects.n; i++)
+		all += first_count(s, sorted[i]);
+	for (size_t i = 0; i < s->objects.n; i++) {
+		struct row *row = &sorted[i]->id;
 
-		entry->row.shared = all > 0 && has_first_count(entry);
-		entry->row.share = entry->row.shared ? first_count(s->run, entry) / all : 0;
-		put_entry(s, entry, ROW_SUM);
+		row->shared = all > 0 && (sorted[i]->sum[0].valid & 1) != 0;
+		row->share = row->shared ? first_count(s, sorted[i]) / all : 0;
+		put(s, *row, sorted[i]->sum, ROW_SUM);
 	}
+	free(sorted);
 	put_total(s);
 	sink_end(s->sink.next);
 }
@@ -521,7 +405,7 @@ struct sink *summary_open(struct sink *next, enum scope by, unsigned nkeys)
 
 	s->by = by;
 	s->nkeys = nkeys;
-	RB_INIT(&s->open);
-	RB_INIT(&s->procs);
+	ledger_init(&s->objects, sizeof(struct object), 0);
+	ledger_init(&s->procs, sizeof(struct object), 0);
 	return &s->sink;
 }

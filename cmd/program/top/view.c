@@ -47,15 +47,6 @@ struct end {
 	struct view *view;
 };
 
-static void sample_begin(struct sink *sink, const struct run *run)
-{
-	struct view *v = ((struct end *)sink)->view;
-
-	(void)run;
-	if (!v->paused)
-		rows_clear(&v->sample);
-}
-
 static void sample_row(struct sink *sink, const struct row *row)
 {
 	struct view *v = ((struct end *)sink)->view;
@@ -146,7 +137,8 @@ void view_begin(struct view *v, const struct run *run)
 {
 	v->run = run;
 	rows_clear(&v->sample);
-	sink_begin(v->each, run);
+	if (!run->of_cpus)
+		deltas_begin(&v->deltas, run);
 }
 
 void view_put(struct view *v, const struct row *row)
@@ -158,7 +150,7 @@ void view_put(struct view *v, const struct row *row)
 	if (row->kind == ROW_TICK && row->span_ns > v->longest_ns)
 		v->longest_ns = row->span_ns;
 	if (!v->run->of_cpus)
-		sink_row(v->each, row);
+		deltas_add(&v->deltas, row);
 	else if (row->kind == ROW_TICK && row->ncpus > 0 && !v->paused)
 		rows_add(v, &v->sample, row);
 }
@@ -167,8 +159,10 @@ bool view_sampled(struct view *v)
 {
 	bool shows;
 
+	if (!v->run->of_cpus && !v->paused)
+		rows_clear(&v->sample);
 	if (!v->run->of_cpus)
-		sink_sampled(v->each);
+		deltas_take(&v->deltas, v->taker);
 	shows = !v->paused && v->sample.n > 0;
 	if (shows) {
 		/* Tick rows of LWPs can be of a part of the interval. */
@@ -188,10 +182,10 @@ bool view_sampled(struct view *v)
 
 void view_init(struct view *v, enum scope by)
 {
-	static const struct sink_ops sample = {.begin = sample_begin, .row = sample_row};
+	static const struct sink_ops sample = {.row = sample_row};
 
 	*v = (struct view){.by = by};
-	v->each = deltas_open(new_end(v, &sample));
+	v->taker = new_end(v, &sample);
 }
 
 void view_free(struct view *v)
@@ -200,5 +194,6 @@ void view_free(struct view *v)
 	rows_clear(&v->grouped);
 	free(v->sample.row);
 	free(v->grouped.row);
-	sink_free(v->each);
+	deltas_clear(&v->deltas);
+	sink_free(v->taker);
 }

@@ -6,7 +6,7 @@
 #ifndef VIEW_H
 #define VIEW_H
 
-#include "../../rows/sink.h"
+#include "../../rows/deltas.h"
 
 /* Rows with their own texts and counts. */
 struct rows {
@@ -26,7 +26,8 @@ struct view {
 	int64_t span_ns; /* length of the interval */
 	/* Private to view.c: */
 	struct rows sample, grouped;
-	struct sink *each; /* makes `sample` of rows of LWPs */
+	struct deltas deltas; /* of LWPs */
+	struct sink *taker;   /* puts what they counted into `sample` */
 	size_t next_set;
 	int64_t time_ns, last_ns; /* of the last tick row; of the sample before it */
 	int64_t longest_ns;	  /* span of the rows since the last sample */

@@ -7,6 +7,7 @@
 
 #include "../base/say.h"
 #include "../base/util.h"
+#include "../rows/filters.h"
 #include "../rows/outfile.h"
 #include "../rows/replay.h"
 #include "help.h"
@@ -243,6 +244,8 @@ static char *check_run(void *arg, const struct run *run)
 	    (output->scope != SCOPE_CPU || output->cpus != NULL))
 		return xasprintf("cannot split the rows into CPUs: the record was made with -A %s",
 				 recorded);
+	if (output->cpus != NULL && !aggregate_finds(run, output->cpus))
+		return xstrdup("invalid --cpus: the record has none of these CPUs");
 	return NULL;
 }
 

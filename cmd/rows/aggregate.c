@@ -5,7 +5,6 @@
  */
 #include "filters.h"
 
-#include "../base/say.h"
 #include "../base/util.h"
 #include "sum.h"
 
@@ -83,13 +82,25 @@ struct aggregate {
 	struct row row;	   /* the last row of the sample; ROW_KINDS: no row yet */
 };
 
-static bool is_selected(const struct aggregate *a, unsigned cpu)
+static bool has_cpu(const struct cpu_range *range, size_t n, int cpu)
 {
-	for (size_t i = 0; i < a->nranges; i++) {
-		if (cpu >= a->range[i].first && cpu <= a->range[i].last)
+	for (size_t i = 0; i < n; i++) {
+		if ((unsigned)cpu >= range[i].first && (unsigned)cpu <= range[i].last)
 			return true;
 	}
-	return a->nranges == 0;
+	return false;
+}
+
+bool aggregate_finds(const struct run *run, const char *cpus)
+{
+	struct cpu_range *range;
+	const size_t n = parse_cpu_list(cpus, &range);
+	bool found = false;
+
+	for (size_t i = 0; i < run->ncpus; i++)
+		found |= has_cpu(range, n, run->cpu[i].id);
+	free(range);
+	return found;
 }
 
 static void clear(struct aggregate *a)
@@ -115,11 +126,9 @@ static void aggregate_begin(struct sink *sink, const struct run *run)
 	a->run.ncpus = 0;
 	a->run.cpu = xcalloc(run->ncpus + 1, sizeof(*run->cpu));
 	for (size_t i = 0; i < run->ncpus; i++) {
-		if (is_selected(a, (unsigned)run->cpu[i].id))
+		if (a->nranges == 0 || has_cpu(a->range, a->nranges, run->cpu[i].id))
 			a->run.cpu[a->run.ncpus++] = run->cpu[i];
 	}
-	if (a->run.ncpus == 0)
-		die("invalid --cpus: the record has none of these CPUs");
 	a->groups = cpu_groups_find(a->scope, a->run.cpu, a->run.ncpus);
 	a->sum = xcalloc(a->groups.n + 1, sizeof(*a->sum));
 	a->total = xcalloc(run->nsets, sizeof(*a->total));

@@ -11,9 +11,11 @@
 
 /*
  * Replaces the rows of single CPUs by a row per core, socket or node, or by one for all CPUs (-A).
- * `cpus`: a list of the CPUs to show (--cpus); NULL: all.
+ * `cpus`: a list of the CPUs to show (--cpus), some of which the run must have; NULL: all.
  */
 struct sink *aggregate_open(struct sink *next, enum scope scope, const char *cpus);
+/* Does the run have some of these CPUs? */
+bool aggregate_finds(const struct run *run, const char *cpus);
 
 /* The CPUs of a core, a socket, ... */
 struct cpu_group {

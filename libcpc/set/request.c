@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /* request.c - the requests of a set: adds and describes them. */
+#include "counter.h"
 #include "set.h"
 
 #include <errno.h>

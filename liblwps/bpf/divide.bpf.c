@@ -262,15 +262,19 @@ static __always_inline void count_for(struct account_cpu *c, struct task_struct 
 	c->mark = *m;
 }
 
-/* If the key of @t, which runs here, has changed at the start of this slice, use the new key. */
-static __always_inline void resolve_change(struct account_cpu *c, struct task_struct *t)
+/*
+ * If the key of @t, which runs here, has changed at the start of this slice, use the new key.
+ * @goes_on: an interrupt may have come before the change, which is still expected then.
+ */
+static __always_inline void resolve_change(struct account_cpu *c, struct task_struct *t,
+					   bool goes_on)
 {
 	struct account_mark m;
 
 	if (!c->changing)
 		return;
-	c->changing = 0;
 	mark_of(t, &m);
+	c->changing = goes_on && same_mark(&m, &c->mark);
 	c->slot = slot_of(c, t, &m);
 	c->mark = m;
 }
@@ -338,8 +342,8 @@ static __always_inline void notice_late(struct account_cpu *c, struct task_struc
 		mark_late(c->slot, slot);
 }
 
-/* @t has run here up to now: check that its slice has the right slot. */
-static __always_inline void end_task(struct account_cpu *c, struct task_struct *t)
+/* @t has run here up to now, and @goes_on or not: check that its slice has the right slot. */
+static __always_inline void end_task(struct account_cpu *c, struct task_struct *t, bool goes_on)
 {
 	struct account_mark m;
 
@@ -347,7 +351,7 @@ static __always_inline void end_task(struct account_cpu *c, struct task_struct *
 		lose_switch(c);
 		return;
 	}
-	resolve_change(c, t);
+	resolve_change(c, t, goes_on);
 	mark_of(t, &m);
 	if (unlikely(c->moved) && settle_moved(c, t))
 		return;
@@ -365,7 +369,7 @@ static __always_inline void expect_change(void)
 	if (c && c->task == bpf_get_current_task()) {
 		c->busy = 1;
 		barrier();
-		end_task(c, bpf_get_current_task_btf());
+		end_task(c, bpf_get_current_task_btf(), false);
 		charge_slice(c);
 		c->changing = 1;
 		barrier();
@@ -386,7 +390,7 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 	}
 	if (unlikely(prev->tgid == INIT_TGID))
 		saw_init_switch = 1;
-	end_task(c, prev);
+	end_task(c, prev, false);
 	c->task = (__u64)next;
 	c->switches++;
 	mark_of(next, &after);
@@ -630,7 +634,7 @@ int BPF_PROG(on_flush)
 		return ACCOUNT_BUSY;
 	if (unlikely(is_hidden(c, t))) /* the flush came before on_sched_exit() */
 		make_up(c, t);
-	end_task(c, t);
+	end_task(c, t, true);
 	charge_slice(c);
 	mark_of(t, &m);
 	c->task = (__u64)t;

@@ -27,6 +27,8 @@ ends() {
 	shift 2
 	while read -r call want message; do
 		[ -n "$call" ] || continue
+		# The sanitizer's runtime calls it, too, and gives up.
+		[ "$call" != rt_sigaction ] || ! is_sanitized || continue
 		for error in EPERM ENOSYS; do
 			rm -f "$T/proof"
 			go "-$want" "$WORK/deny" "$call" $error "$@"

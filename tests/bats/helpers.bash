@@ -84,9 +84,13 @@ need_command() {
 	done
 }
 
+is_sanitized() {
+	grep -q __asan_init "$CPC_BUILD/cputrack"
+}
+
 # need_unsanitized WHY: skip in a sanitized build.
 need_unsanitized() {
-	if grep -q __asan_init "$CPC_BUILD/cputrack"; then
+	if is_sanitized; then
 		skip "$1"
 	fi
 }

@@ -298,7 +298,7 @@ print((struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in
 		go -0 cputrack $how file -c page-faults true
 	done
 	# A descriptor is shared, by intent.
-	go -0 sh -c "cputrack -n -o /dev/fd/3 -c page-faults sh -c 'cputrack -n -o /dev/fd/3 -c page-faults true' 3>file"
+	go -0 sh -c "cputrack -T 0 -n -o /dev/fd/3 -c page-faults sh -c 'cputrack -T 0 -n -o /dev/fd/3 -c page-faults true' 3>file"
 	[ "$(wc -l <file)" -eq 2 ]
 }
 

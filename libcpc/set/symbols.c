@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /* symbols.c - the symbols that the events of a set name. */
+#include "counter.h"
 #include "set.h"
 
 #include <bsd/string.h>

@@ -3,7 +3,8 @@
 /*
  * intervals.c - a summary of each interval, then one of the whole run.
  *
- * There are two summaries.  One gets all rows, the other one the counts of each interval (deltas.h).
+ * There are two summaries: one gets all rows, the other one the counts of each interval
+ * (deltas.h).
  */
 #include "deltas.h"
 #include "filters.h"

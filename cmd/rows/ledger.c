@@ -75,6 +75,12 @@ void ledger_remove(struct ledger *ledger, struct entry *entry)
 	free(entry);
 }
 
+struct entry *ledger_next(struct ledger *ledger, struct entry *entry)
+{
+	return entry == NULL ? RB_MIN(entries, &ledger->open)
+			     : RB_NEXT(entries, &ledger->open, entry);
+}
+
 /* Not as floating-point numbers, which round. */
 static int by_count(const void *a, const void *b, void *arg)
 {

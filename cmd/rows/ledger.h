@@ -47,6 +47,9 @@ void ledger_close(struct ledger *ledger, struct entry *entry);
 /* Frees an entry. */
 void ledger_remove(struct ledger *ledger, struct entry *entry);
 
+/* The open entries in the order of their identities.  `entry` NULL: the first; NULL: no more. */
+struct entry *ledger_next(struct ledger *ledger, struct entry *entry);
+
 /*
  * All entries, sorted by the first event of the first set: largest first, unknown counts last, and
  * equal ones by their identities.  The caller frees the array.

@@ -15,10 +15,10 @@
 #include "../../base/say.h"
 #include "../../base/util.h"
 #include "../../rows/key_name.h"
+#include "../../rows/ledger.h"
 #include "../../rows/source.h"
 
 #include <bsd/string.h>
-#include <bsd/sys/tree.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -36,16 +36,13 @@
 #define QUIET_SAMPLES 2
 
 struct key {
-	RB_ENTRY(key) link;
-	struct row id;	 /* key, container and pod */
+	struct entry entry;
 	unsigned nslots; /* slots that have this key */
 	bool counted;	 /* in the current sample */
 	unsigned flaws;	 /* of the current sample */
 	uint64_t late;	 /* likewise: changes of keys that were noticed late */
 	uint64_t count[LWPS_MAX_COLUMNS];
 };
-
-RB_HEAD(keys, key);
 
 /* A slot of liblwps. */
 struct slot {
@@ -69,48 +66,29 @@ struct divided {
 	struct account *account; /* NULL: no set is bound */
 	cpc_buf_t *buf;		 /* the counts of one key */
 	size_t nslots;
-	struct slot *slot; /* by number */
-	uint64_t *before;  /* their counts in the last sample, d->ncolumns of each */
-	struct keys keys;
-	bool *online;	   /* by CPU number */
-	int64_t at_ns;	   /* when the CPUs were read last, or the set was bound */
-	uint64_t clock_ns; /* the time of all CPUs in the current sample */
+	struct slot *slot;  /* by number */
+	uint64_t *before;   /* their counts in the last sample, d->ncolumns of each */
+	struct ledger keys; /* without sums */
+	bool *online;	    /* by CPU number */
+	int64_t at_ns;	    /* when the CPUs were read last, or the set was bound */
+	uint64_t clock_ns;  /* the time of all CPUs in the current sample */
 	struct account_losses losses;
 	uint64_t renames;  /* of cgroups, of the bound set */
 	bool said_crowded; /* the message about (others) was written */
 };
 
-static int by_name(const struct key *a, const struct key *b)
-{
-	return row_compare(&a->id, &b->id);
-}
-
-RB_GENERATE_INTERNAL(keys, key, link, by_name, __attribute__((unused)) static)
-
 /* ---- keys ------------------------------------------------------------------------- */
 
 static struct key *find_key(struct divided *d, const struct cgroup_name *name)
 {
-	struct key wanted = {.id = {.key = name->name,
-				    .key_kind = name->kind,
-				    .container = *name->container != '\0' ? name->container : NULL,
-				    .pod = *name->pod != '\0' ? name->pod : NULL}};
-	struct key *key = RB_FIND(keys, &d->keys, &wanted);
+	const struct row id = {
+		.key = name->name,
+		.key_kind = name->kind,
+		.container = *name->container != '\0' ? name->container : NULL,
+		.pod = *name->pod != '\0' ? name->pod : NULL,
+	};
 
-	if (key != NULL)
-		return key;
-	key = xcalloc(1, sizeof(*key));
-	key->id = wanted.id;
-	row_copy_texts(&key->id);
-	RB_INSERT(keys, &d->keys, key);
-	return key;
-}
-
-static void free_key(struct divided *d, struct key *key)
-{
-	RB_REMOVE(keys, &d->keys, key);
-	row_free_texts(&key->id);
-	free(key);
+	return ledger_get(&d->keys, &id);
 }
 
 static struct key *key_of_slot(struct divided *d, unsigned slot)
@@ -199,18 +177,19 @@ static void recycle_slot(struct divided *d, unsigned number, bool stale)
 static bool keys_put(struct meter *meter, size_t k, struct sampler *sampler)
 {
 	struct divided *d = (struct divided *)meter;
-	struct key *key, *next;
+	struct entry *entry, *next;
 	unsigned width = 0;
 	bool whole = true;
 
-	RB_FOREACH(key, keys, &d->keys) {
-		if (key->counted && strlen(key->id.key) > width)
-			width = (unsigned)strlen(key->id.key);
+	TAILQ_FOREACH(entry, &d->keys.list, next) {
+		if (((struct key *)entry)->counted && strlen(entry->id.key) > width)
+			width = (unsigned)strlen(entry->id.key);
 	}
-	RB_FOREACH_SAFE(key, keys, &d->keys, next)
-	{
-		struct row row = key->id;
+	for (entry = ledger_next(&d->keys, NULL); entry != NULL; entry = next) {
+		struct key *key = (struct key *)entry;
+		struct row row = entry->id;
 
+		next = ledger_next(&d->keys, entry);
 		row.ncpus = (unsigned)d->meter.nleft;
 		row.key_width = width;
 		row.late = key->late;
@@ -226,7 +205,7 @@ static bool keys_put(struct meter *meter, size_t k, struct sampler *sampler)
 		key->flaws = 0;
 		key->late = 0;
 		if (key->nslots == 0)
-			free_key(d, key);
+			ledger_remove(&d->keys, entry);
 	}
 	return whole && meter->nleft == meter->n;
 }
@@ -398,14 +377,14 @@ static size_t choose_nslots(const struct divided *d)
 
 static void forget_slots(struct divided *d)
 {
-	struct key *key;
+	struct entry *key;
 
 	free(d->slot);
 	free(d->before);
 	d->slot = NULL;
 	d->before = NULL;
-	RB_FOREACH(key, keys, &d->keys)
-		key->nslots = 0;
+	TAILQ_FOREACH(key, &d->keys.list, next)
+		((struct key *)key)->nslots = 0;
 }
 
 static void keys_unbind(struct meter *meter, size_t k)
@@ -475,12 +454,10 @@ static void print_losses(const struct divided *d)
 static void keys_free(struct meter *meter)
 {
 	struct divided *d = (struct divided *)meter;
-	struct key *key, *next;
 
 	keys_unbind(meter, 0);
 	print_losses(d);
-	RB_FOREACH_SAFE(key, keys, &d->keys, next)
-	free_key(d, key);
+	ledger_clear(&d->keys);
 	free(d->online);
 	bound_free(&d->bound);
 	free(d);
@@ -505,7 +482,7 @@ struct meter *keys_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus 
 			      .hierarchy = cgroups_hierarchy()};
 	d->bound.meter = &d->meter;
 	d->bound.cpc = cpc;
-	RB_INIT(&d->keys);
+	ledger_init(&d->keys, sizeof(struct key), 0);
 	if (debug && scope != SCOPE_USER && scope != SCOPE_COMMAND)
 		say("the cgroups are those of %s", cgroups_controller(d->hierarchy) != NULL
 							   ? cgroups_controller(d->hierarchy)

@@ -83,6 +83,8 @@ static int resolve(cpc_set_t *set, struct cpci_symbol_addr *found, struct cpci_d
 	int n;
 
 	memcpy(found, set->bp, plan->nterms * sizeof(*found));
+	for (uint_t i = 0; i < plan->nterms; i++)
+		found[i].file = -1; /* those of the set stay open, for LWPs that inherit it */
 	n = cpci_symbols_find(&set->cpc->symfiles, plan, set->target, found, &missing, diag);
 	for (uint_t i = 0; n != -1 && i < plan->nterms; i++) {
 		set->bp[i].mapped = found[i].mapped;

@@ -343,6 +343,7 @@ static void probes(void **state)
 {
 	pthread_t thread;
 	cpc_buf_t *buf;
+	int file;
 
 	(void)state;
 	if (cpc_set_add_request(cpc, set, "sdt/cpc:inherited/", 0, CPC_COUNT_USER, 0, NULL) == -1)
@@ -352,10 +353,15 @@ static void probes(void **state)
 		skip_lacking("probes");
 	fire();
 	assert_int_equal(sample_all(buf), 1);
+	/* The set keeps its files for LWPs to come. */
+	assert_int_equal(cpc_set_resolve(cpc, set), 0);
+	file = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(pthread_create(&thread, NULL, fire_five_times, NULL), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(sample_all(buf), 1 + 5);
 	assert_true(cpc_buf_tick(cpc, buf) > 0);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+	assert_int_equal(close(file), 0);
 }
 
 /* ---- the end, at any time ------------------------------------------------------------------ */

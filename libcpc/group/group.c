@@ -358,12 +358,17 @@ static int each_leader(const struct cpci_plan *plan, const int *fd, unsigned req
 	return rc;
 }
 
+/* It starts last and stops first, so that the groups never seem enabled for too short a time. */
+int cpci_group_start_witness(const struct cpci_plan *plan, const int *fd)
+{
+	return fd[plan->nterms] != -1 ? cpci_group_enable(fd[plan->nterms]) : 0;
+}
+
 int cpci_group_start(const struct cpci_plan *plan, const int *fd)
 {
 	if (each_leader(plan, fd, PERF_EVENT_IOC_ENABLE) == -1)
 		return -1;
-	/* Start the witness last, so that the groups never seem enabled for too short a time. */
-	return fd[plan->nterms] != -1 ? cpci_group_enable(fd[plan->nterms]) : 0;
+	return cpci_group_start_witness(plan, fd);
 }
 
 /* poll(2) reports a group in the error state as hung up, without reading it. */
@@ -385,8 +390,6 @@ int cpci_group_lost(const struct cpci_plan *plan, const int *fd)
  */
 int cpci_group_switch(const struct cpci_plan *plan, const int *fd, bool on)
 {
-	if (!on && fd[plan->nterms] != -1)
-		ioctl(fd[plan->nterms], PERF_EVENT_IOC_DISABLE, 0);
 	if (!on)
 		cpci_group_stop(plan, fd);
 	if (cpci_group_lost(plan, fd) != -1)
@@ -398,6 +401,8 @@ int cpci_group_switch(const struct cpci_plan *plan, const int *fd, bool on)
 
 void cpci_group_stop(const struct cpci_plan *plan, const int *fd)
 {
+	if (fd[plan->nterms] != -1)
+		ioctl(fd[plan->nterms], PERF_EVENT_IOC_DISABLE, 0);
 	each_leader(plan, fd, PERF_EVENT_IOC_DISABLE);
 }
 

@@ -145,8 +145,10 @@ void cpci_group_close(const struct cpci_plan *plan, const int *fd);
 /* The same, but closes slow events in the background; they count no more. */
 void cpci_group_close_later(const struct cpci_plan *plan, const int *fd);
 int cpci_group_start(const struct cpci_plan *plan, const int *fd); /* -1 and errno */
-/* Enables one group, by its leader.  Safe in signal handlers. */
+/* Enables one group, by its leader.  Safe in signal handlers, as the next one. */
 int cpci_group_enable(int leader);
+/* Starts the witness, if there is one, after all groups were enabled.  -1 and errno. */
+int cpci_group_start_witness(const struct cpci_plan *plan, const int *fd);
 /* Counters that are off keep their values, and continue from them.  -1: EAGAIN, they were lost. */
 int cpci_group_switch(const struct cpci_plan *plan, const int *fd, bool on);
 /*

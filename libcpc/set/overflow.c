@@ -129,7 +129,8 @@ static inline bool has_stopped(const cpc_set_t *set, const siginfo_t *info)
 {
 	return info->si_code == POLL_HUP &&
 	       (set->overflow->one_sw_event ||
-		(set->plan->ngroups == 1 && set->fd[0] == info->si_fd));
+		(set->plan->ngroups == 1 && set->fd[0] == info->si_fd &&
+		 set->fd[set->plan->nterms] == -1));
 }
 
 static void on_notice(int sig, siginfo_t *info, void *context)
@@ -239,6 +240,8 @@ int cpci_overflow_start(cpc_set_t *set)
 		cpci_block_signals(&old);
 	for (uint_t g = 0; rc == 0 && g < plan->ngroups; g++)
 		rc = start_group(set, &plan->group[g]);
+	if (rc == 0)
+		rc = cpci_group_start_witness(plan, set->fd);
 	if (plan->ngroups > 1)
 		cpci_unblock_signals(&old);
 	return rc;

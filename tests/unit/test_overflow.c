@@ -503,6 +503,8 @@ static void call_it(unsigned long n)
 /* Calls of a function: counting goes on after an overflow on all kernels. */
 static void uprobes(void **state)
 {
+	uint64_t tick;
+
 	(void)state;
 	catch_emt(0);
 	for (uint64_t period = 1; period <= 1000; period *= 10) {
@@ -521,6 +523,8 @@ static void uprobes(void **state)
 		self.stay = false;
 		if (cpc_bind_curlwp(cpc, self.set, 0) == -1)
 			skip_lacking("uprobes");
+		assert_int_equal(value(1), 0);
+		assert_true(cpc_buf_tick(cpc, self.buf) > 0);
 		self.signals = 0;
 		call_it(20 * period);
 		assert_int_equal(self.signals, 20);
@@ -532,7 +536,9 @@ static void uprobes(void **state)
 		call_it(3 * period);
 		assert_int_equal(self.signals, 21);
 		assert_int_equal(value(0), 0);
+		tick = cpc_buf_tick(cpc, self.buf);
 		assert_int_equal(value(1), period);
+		assert_int_equal(cpc_buf_tick(cpc, self.buf), tick);
 		self.stay = false;
 		assert_int_equal(cpc_set_restart(cpc, self.set), 0);
 		call_it(5 * period);

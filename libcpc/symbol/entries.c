@@ -108,6 +108,16 @@ static struct cpci_entry *find_entry(const struct cpci_entries *entries, uint64_
 	return NULL;
 }
 
+/* Of so many symbols, only local ones are left out. */
+static struct cpci_entry *find_local(const struct cpci_entries *entries)
+{
+	for (size_t i = 0; i < entries->n; i++) {
+		if (entries->entry[i].rank == CPCI_RANK_LOCAL)
+			return &entries->entry[i];
+	}
+	return NULL;
+}
+
 static struct cpci_entry *new_entry(struct cpci_entries *entries)
 {
 	if ((entries->n & (entries->n - 1)) == 0) { /* a power of two, or 0 */
@@ -144,8 +154,11 @@ bool cpci_entries_add(struct cpci_entries *entries, const Elf64_Sym *sym, const 
 	if (entry != NULL && entry->rank >= rank)
 		return true;
 	entries->total += entry == NULL;
-	if (entry == NULL && entries->n == CPCI_MAX_SITES)
-		return true;
+	if (entry == NULL && entries->n == CPCI_MAX_SITES) {
+		entry = rank != CPCI_RANK_LOCAL ? find_local(entries) : NULL;
+		if (entry == NULL)
+			return true;
+	}
 	if (entry == NULL)
 		entry = new_entry(entries);
 	if (entry == NULL)
@@ -171,11 +184,12 @@ static unsigned drop_hidden(struct cpci_entries *entries, enum cpci_rank best)
 	for (size_t i = 0; i < entries->n; i++) {
 		if (best > CPCI_RANK_LOCAL && entries->entry[i].rank == CPCI_RANK_LOCAL) {
 			nfunctions += entries->entry[i].function;
-			entries->total--;
 		} else {
 			entries->entry[n++] = entries->entry[i];
 		}
 	}
+	if (n < entries->n)
+		entries->total = n; /* any that were left out were local, too */
 	entries->n = n;
 	return nfunctions;
 }

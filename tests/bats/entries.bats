@@ -123,6 +123,26 @@ has_counters() {
 	done
 }
 
+@test "a global function with more local ones of its name than are kept" {
+	need_command gcc
+	echo '__attribute__((noinline)) static void hit(void) { __asm__ volatile("" ::: "memory"); }
+		__attribute__((used)) static void other(void) { hit(); __asm__ volatile("" ::: "memory"); }' >"$T/1.c"
+	echo '__attribute__((noinline)) void hit(void) { __asm__ volatile("" ::: "memory"); }
+		int main(void) { for (int i = 0; i < 5; i++) hit(); return 0; }' >"$T/main.c"
+	gcc -O1 -c -o "$T/1.o" "$T/1.c"
+	for ((n = 1; n < 512; n *= 2)); do
+		gcc -r -nostdlib -o "$T/$((2 * n)).o" "$T/$n.o" "$T/$n.o"
+	done
+	gcc -O1 -o "$T/hidden" "$T/main.c" "$T/512.o"
+	for engine in auto ptrace; do
+		use_engine "$engine"
+		go -1 cputrack -T 0 -c "$(f "$T/hidden:hit")" "$T/hidden"
+		[[ $stderr == *" has a global function 'hit' and "*" local of that name; write hit+0 for the global one, "* ]]
+		track -0 -T 0 -c "$(f "$T/hidden:hit+0")" "$T/hidden"
+		[ "$(counters_of exit)" = 5 ]
+	done
+}
+
 @test "a breakpoint, which has one address, names one of them" {
 	need breakpoint
 	while read -r event names; do

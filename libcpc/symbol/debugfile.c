@@ -18,26 +18,60 @@
 
 #define DEBUG_DIR "/usr/lib/debug"
 #define CHUNK 65536U
+#define MAX_NS 500000000LL /* of CPU time; it is enough for 150 MB and more */
 
-/* The checksum of .gnu_debuglink: CRC-32 of IEEE 802.3.  False: the file cannot be read. */
-static bool checksum(int fd, uint32_t *crc)
+/* The checksum of .gnu_debuglink: CRC-32 of IEEE 802.3.  False: the file is too large. */
+static bool compute(int fd, uint32_t *crc)
 {
+	const hrtime_t end = cpci_cpu_time() + MAX_NS;
 	unsigned char *buf = malloc(CHUNK);
-	uint32_t sum = ~0U;
+	uint32_t sum = ~0U, table[256];
 	off_t at = 0;
 	ssize_t n = -1;
 
-	while (buf != NULL && (n = pread(fd, buf, CHUNK, at)) > 0) {
-		for (ssize_t i = 0; i < n; i++) {
-			sum ^= buf[i];
-			for (int bit = 0; bit < 8; bit++)
-				sum = sum >> 1 ^ (0xedb88320U & (0U - (sum & 1)));
-		}
+	for (uint32_t i = 0; i < 256; i++) {
+		table[i] = i;
+		for (int bit = 0; bit < 8; bit++)
+			table[i] = table[i] >> 1 ^ (0xedb88320U & (0U - (table[i] & 1)));
+	}
+	while (buf != NULL && cpci_cpu_time() < end && (n = pread(fd, buf, CHUNK, at)) > 0) {
+		for (ssize_t i = 0; i < n; i++)
+			sum = sum >> 8 ^ table[(sum ^ buf[i]) & 0xff];
 		at += n;
 	}
 	free(buf);
 	*crc = ~sum;
 	return n == 0;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* The same, which keeps the last answers: each name that is looked up asks again. */
+static bool checksum(int fd, const struct stat *st, uint32_t *crc)
+{
+	static struct {
+		struct stat st;
+		uint32_t crc;
+		bool good;
+	} known[4];
+	static size_t next;
+	const size_t n = sizeof(known) / sizeof(*known);
+	size_t i = 0;
+
+	while (i < n && !same_file(st, &known[i].st))
+		i++;
+	if (i == n) {
+		i = next;
+		next = (next + 1) % n;
+		known[i].good = compute(fd, &known[i].crc);
+		known[i].st = *st;
+	}
+	*crc = known[i].crc;
+	return known[i].good;
 }
 
 static bool same_id(const struct cpci_elf_link *a, const struct cpci_elf_link *b)
@@ -58,7 +92,7 @@ static int try_path(const char *path, const struct cpci_elf_link *link)
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && cpci_elf_link(fd, &found) == 0 &&
 	    found.whole &&
 	    (link->nid > 0 && found.nid > 0 ? same_id(link, &found)
-					    : checksum(fd, &crc) && crc == link->crc))
+					    : checksum(fd, &st, &crc) && crc == link->crc))
 		return fd;
 	close(fd);
 	return -1;

@@ -68,6 +68,21 @@ counts() {
 	done
 }
 
+@test "a debug file whose checksum takes too long is not used" {
+	need_command gcc objcopy
+	echo 'int main(void) { return 0; }' >"$T/main.c"
+	gcc -g -Wl,--build-id=none -o "$T/linked" "$T/main.c"
+	objcopy --only-keep-debug "$T/linked" "$T/linked.debug"
+	objcopy --strip-all --add-gnu-debuglink="$T/linked.debug" "$T/linked"
+	track -0 -T 0 -c "$(f "$T/linked:main")" "$T/linked"
+	[ "$(counters_of exit)" = 1 ]
+	truncate -s 100G "$T/linked.debug"
+	for event in "$(f "$T/linked:main")" "uprobe/func=$T/linked:main,ret/"; do
+		go -1 timeout 60 cputrack -T 0 -c "$event" "$T/linked"
+		[[ $stderr == *" has no symbol 'main'; it is stripped" ]]
+	done
+}
+
 @test "clones are counted with their function, and a message says so; its pieces are not" {
 	ENGINES=(auto ptrace)
 	counts "$(f "$PROGRAM:scaled")" "202" 2

@@ -92,7 +92,7 @@ sorted() {
 
 @test "cpustat: services: exact counts, and names that are cut where 80 columns are too few" {
 	local name count
-	need_root
+	need_keys
 	cpustat -A service -c page-faults 0.01 1 >/dev/null || skip "no keys here"
 	top_of_cpus "status 0" 1000 80 wait:rows show type:q -- -A service -O "$T/record" -c page-faults,task-clock,sys 0.3
 	[[ ${lines[1]} =~ ^service\ +share\ +%CPU\ page-faults:uk\ task-clock:uk\ *$ ]]

@@ -35,6 +35,7 @@ struct table {
 	size_t max_cols; /* at least ncols */
 	unsigned *index; /* [set * max_cols + column]: 1 + event or ratio of the set; 0: empty */
 	size_t cpu_width, pid_width, lwp_width, event_width, cycles_width, key_width;
+	bool header_due;    /* no row has told the width of the keys yet */
 	unsigned rows_left; /* until the next header; 0: print no more headers */
 	bool stamped;	    /* the time of this sample was printed */
 	struct line line;
@@ -205,8 +206,21 @@ static void table_begin(struct sink *sink, const struct run *run)
 	t->event_width = run->of_cpus && !t->style.names ? 5 : 10;
 	t->key_width = KEY_WIDTH;
 	find_columns(t);
-	if (!t->style.no_header)
+	/* The first row tells how wide the keys are. */
+	t->header_due = !t->style.no_header && has_keys(t);
+	if (!t->style.no_header && !has_keys(t))
 		put_header(t);
+}
+
+/* Puts the header of a table of keys, unless it is there.  `row` NULL: there is no row. */
+static void put_due_header(struct table *t, const struct row *row)
+{
+	if (!t->header_due)
+		return;
+	t->header_due = false;
+	if (row != NULL && row->key_width > t->key_width)
+		t->key_width = row->key_width;
+	put_header(t);
 }
 
 /* In the column of ids, a total has the number of CPUs, as on Solaris, or of processes. */
@@ -365,6 +379,7 @@ static void table_row(struct sink *sink, const struct row *row)
 
 	if (row->ncpus == 0 && t->run->of_cpus && row->kind == ROW_TICK)
 		return; /* not counted; a message reported this */
+	put_due_header(t, row);
 	if (t->rows_left > 0 && --t->rows_left == 0 && !t->style.no_header)
 		put_header(t);
 	if (!t->stamped && row->kind == ROW_TICK)
@@ -386,6 +401,11 @@ static void table_sampled(struct sink *sink)
 	((struct table *)sink)->stamped = false;
 }
 
+static void table_end(struct sink *sink)
+{
+	put_due_header((struct table *)sink, NULL);
+}
+
 static void table_free(struct sink *sink)
 {
 	struct table *t = (struct table *)sink;
@@ -399,6 +419,7 @@ struct sink *table_open(FILE *file, const struct style *style)
 	static const struct sink_ops ops = {.begin = table_begin,
 					    .row = table_row,
 					    .sampled = table_sampled,
+					    .end = table_end,
 					    .free = table_free};
 	struct table *t = sink_new(sizeof(*t), &ops, NULL);
 

@@ -16,6 +16,12 @@ teardown() {
 	done
 }
 
+@test "the header stands above its columns, also over long keys" {
+	need_keys
+	go -0 cpustat -A cgroup -c page-faults 0.1 1
+	[ "$(awk '{ match($0, / (event|tick|total) /); print RSTART + RLENGTH }' <<<"$output" | sort -u | wc -l)" = 1 ]
+}
+
 @test "known counts of cgroups, services, containers, users and commands" {
 	need_keys
 	[ -e /sys/fs/cgroup/cgroup.procs ] || [ -e /sys/fs/cgroup/memory/cgroup.procs ] ||

@@ -101,13 +101,9 @@ need_command() {
 	done
 }
 
-is_sanitized() {
-	grep -q __asan_init "$CPC_BUILD/cputrack"
-}
-
 # need_unsanitized WHY: skip in a sanitized build.
 need_unsanitized() {
-	if is_sanitized; then
+	if grep -q __asan_init "$CPC_BUILD/cputrack"; then
 		skip "$1"
 	fi
 }

@@ -104,7 +104,7 @@ for i in range(50): time.sleep(0.001)"' "$AT"
 }
 
 @test "a build without BPF counts with ptrace(2), and refuses engine and keys with the reason" {
-	local at=$CPC_BUILD/tests/without-bpf why="this program was built without BPF"
+	local at=$CPC_BUILD/tests/bats/without-bpf why="this program was built without BPF"
 	[ -d "$at" ] || at=$CPC_BUILD
 	[[ $(uname -m) =~ ^(x86_64|aarch64)$ ]] || why="only x86-64 and Arm64 are supported"
 	go -0 "$at/cputrack" -D -T 0 -fe -o "$ROWS" -c page-faults "$WORK/forks" -p 3 2
@@ -250,7 +250,7 @@ for i in range(50): time.sleep(0.001)"' "$AT"
 @test "a cpustat of its own CPUs: counts of the kernel are unknown from then on, and a message says so" {
 	need cpu
 	by_kernel
-	export CPC_PROGRAMS=$CPC_BUILD/tests/core-pmu # whose cycles are page faults
+	export CPC_PROGRAMS=$CPC_BUILD/tests/fake # whose cycles are page faults
 	start ct cputrack -T 0.02 -fe --total -o "$ROWS" -c cycles sh -c '/bin/true; cat; /bin/true'
 	eventually grep -q ' tick ' "$ROWS"
 	go -0 "$CPC_PROGRAMS/cpustat" -c cycles 0.01 1

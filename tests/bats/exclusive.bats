@@ -16,7 +16,7 @@ setup() {
 	common_setup
 	need cpu
 	# These programs see a core PMU, whose cycles are page faults.
-	export CPC_PROGRAMS=$CPC_BUILD/tests/core-pmu
+	export CPC_PROGRAMS=$CPC_BUILD/tests/fake
 	PATH=${PATH/"$CPC_BUILD:"/"$CPC_PROGRAMS:"}
 	mapfile -t CPUS < <(cpus)
 	PLACE=

@@ -51,8 +51,8 @@ comparable() {
 	go -0 cpustat -I "$T/record" --format=trace
 	python3 -m json.tool >/dev/null <<<"$output"
 	go -0 cpustat -I "$T/record" --format=csv
-	[ "$(awk -F, '$3 == "tick" && $(NF - 1) == "kernel" && $(NF - 4) == "" && $18 == "page-faults" && $9 == 0' <<<"$output" |
-		wc -l)" -ge 1 ]
+	[ "$(csv_awk '$kind == "tick" && $key_kind == "kernel" && $key == "" && $event == "page-faults" && $count == 0' \
+		<<<"$output" | wc -l)" -ge 1 ]
 	go -1 cpustat -I "$T/record" --by=service
 	[[ $stderr == *"unsupported -A or --by service: the rows are by command" ]]
 	go -1 cpustat -I "$T/record" -A core
@@ -91,7 +91,7 @@ sum_of() {
 	grep -qx 'cpc_events_total{event="page-faults",command=""} 5000' <<<"$output"
 	grep -q '^cpc_events_total{event="page-faults",kind="kernel"} ' <<<"$output"
 	go -0 cpustat -I "$T/record" --format=csv
-	awk -F, '$(NF - 1) == "name" { n[$(NF - 4)] += $9 }
+	csv_awk '$key_kind == "name" { n[$key] += $count }
 		END { exit n["(kernel)"] != 5000 || n["(others)"] != 5000 || n[""] != 5000 }' <<<"$output"
 	# The name is not the sum of the keys without a row.
 	go -0 cpustat -I "$T/record" --keys=1 --by=command --format=json
@@ -156,16 +156,16 @@ has_samples_since() {
 	go -0 cpustat --format=csv -A user -c task-clock,cpu-clock 0.5 4
 	# In no interval, however late it ends, have they more or less than the CPUs, but for a rounding.
 	# The first one may begin a little before all of them are counted.
-	awk -F, '
+	csv_awk '
 		function check() {
-			most = (now - before) * 1e9 * cpus
+			most = (now - before) * 1e9 * ncpus
 			bad += ns > most + 1000 || ns < most * (before ? 0.999 : 0.5) || same != ns
 			before = now; ns = same = 0; n++
 		}
-		$3 != "tick" { next }
-		$2 != now { if (now) check(); now = $2; cpus = $8 }
-		$18 == "task-clock" { ns += $9 }
-		$18 == "cpu-clock" { same += $9 }
+		$kind != "tick" { next }
+		$seconds != now { if (now) check(); now = $seconds; ncpus = $cpus }
+		$event == "task-clock" { ns += $count }
+		$event == "cpu-clock" { same += $count }
 		END { check(); exit bad || n != 4 }' <<<"$output"
 }
 

@@ -75,20 +75,20 @@ late_answers() {
 # check_lengths SLACK: up to each row they have no more CPU time than its time, nor in its interval,
 # but for SLACK ns; and they have half of it at least.
 check_lengths() {
-	awk -F, -v slack="$1" '
+	csv_awk -v slack="$1" '
 		function check() {
 			total += ns
-			most = (now - before) * 1e9 * cpus
-			if (total > now * 1e9 * cpus + 1000 || ns > most + slack || ns < most / 2) {
+			most = (now - before) * 1e9 * ncpus
+			if (total > now * 1e9 * ncpus + 1000 || ns > most + slack || ns < most / 2) {
 				print ns " ns in " before + 0 " to " now
 				failed = 1
 			}
 			before = now; ns = 0; n++
 		}
-		$3 != "tick" { next }
-		$2 != now { if (now) check(); now = $2; cpus = 0 }
-		{ ns += $9; cpus = $7 == "" ? $8 : cpus + 1 }
-		END { check(); exit failed || n != 3 || now < 0.89 }' "$ROWS"
+		$kind != "tick" { next }
+		$seconds != now { if (now) check(); now = $seconds; ncpus = 0 }
+		{ ns += $count; ncpus = $cpu == "" ? $cpus : ncpus + 1 }
+		END { check(); exit failed || n != 3 || now < 0.89 }' <"$ROWS"
 }
 
 @test "a CPU that answers late: a row has the time when its counts were read" {

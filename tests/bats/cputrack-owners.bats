@@ -191,9 +191,9 @@ in_cgroup() {
 
 # The keys of the rows of a kind, with their runs and counts.
 rows_of_kind() {
-	awk -F, -v kind="$1" '$3 == kind { key = $4 != "" ? $4 : $20 $22
-			runs[key] = kind == "sum" ? $15 : "-"; n[key] += $9 }
-		END { for (key in n) print key, runs[key], n[key] }' "$T/csv" | sort
+	csv_awk -v want="$1" '$kind == want { name = $pid != "" ? $pid : $comm $key
+			nruns[name] = want == "sum" ? $runs : "-"; n[name] += $count }
+		END { for (name in n) print name, nruns[name], n[name] }' <"$T/csv" | sort
 }
 
 trees() {
@@ -211,7 +211,7 @@ trees() {
 		esac
 		# The intervals add up to the whole.
 		diff <(rows_of_kind tick | awk '{ print $1, $3 }') <(awk '{ print $1, $3 }' "$T/rows")
-		[ "$(awk -F, '$3 == "total" { print $9 }' "$T/csv")" -eq 34 ]
+		[ "$(csv_awk '$kind == "total" { print $count }' <"$T/csv")" -eq 34 ]
 	done
 }
 
@@ -222,7 +222,7 @@ trees() {
 }
 
 two_ticks() {
-	[ "$(awk -F, '$3 == "tick" { print $2 }' "$T/csv" | sort -u | wc -l)" -eq 2 ]
+	[ "$(csv_awk '$kind == "tick" { print $seconds }' <"$T/csv" | sort -u | wc -l)" -eq 2 ]
 }
 
 # The program goes on to run after the last sample.
@@ -240,10 +240,10 @@ two_samples() {
 		[ "$status" -eq 0 ]
 		no_message "$T/counting.err"
 		two_ticks
-		awk -F, -v calls="$CALLS" '{ n[$3 " " $18] += $9 }
-			END { for (kind in n) print kind, n[kind]
+		csv_awk -v calls="$CALLS" '{ n[$kind " " $event] += $count }
+			END { for (sum in n) print sum, n[sum]
 				exit n["sum " calls] != 317 || n["tick " calls] != 317 || n["total " calls] != 317 ||
-					n["tick task-clock"] != n["total task-clock"] }' "$T/csv"
+					n["tick task-clock"] != n["total task-clock"] }' <"$T/csv"
 	done
 }
 

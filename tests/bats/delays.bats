@@ -127,12 +127,8 @@ over_early() {
 	env LD_PRELOAD="$CPC_BUILD/tests/slow-read.so" "$CPC_BUILD/cputrack" --engine=ptrace \
 		--for 0.4 -T 0 -o "$ROWS" --format=csv -c task-clock "$WORK/spin" 1
 	# An LWP runs no longer than the time that its row has.
-	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
-		$at["kind"] == "tick" || $at["kind"] == "detach" {
-			n++
-			late += $at["count"] > 1e9 * $at["seconds"]
-		}
-		END { exit n != 2 || late > 0 }' "$ROWS"
+	csv_awk '$kind == "tick" || $kind == "detach" { n++; bad += $count > 1e9 * $seconds }
+		END { exit n != 2 || bad }' <"$ROWS"
 }
 
 @test "--for: tracking ends, and the processes run on" {

@@ -262,8 +262,8 @@ ends() {
 	[ "$want" -gt 0 ]
 	[ "$(sqlite3 :memory: ".import --csv $T/csv run" \
 		"SELECT sum(count) FROM run WHERE kind = 'exit' AND event = 'page-faults'")" = "$want" ]
-	[ "$(awk -F, '$3 == "exit" && $18 == "page-faults" { n += $9 } END { print n }' "$T/csv")" = "$want" ]
-	[ "$(awk -F, '$3 == "exit" { print $12 }' "$T/csv" | sort -u | tr "\n" " ")" = "0 1 2 3 4 5 " ]
+	[ "$(csv_awk '$kind == "exit" && $event == "page-faults" { n += $count } END { print n }' <"$T/csv")" = "$want" ]
+	[ "$(csv_awk '$kind == "exit" { print $status }' <"$T/csv" | sort -u | tr "\n" " ")" = "0 1 2 3 4 5 " ]
 	go -0 cputrack -I "$R" --format csv -n
 	[[ $output != *time,seconds* ]]
 }
@@ -284,7 +284,7 @@ ends() {
 	[ "$(grep -c '"signal":9' "$R")" -eq 1 ]
 	[ "$(grep -c '"kind":"exit".*"status":7' "$R")" -eq 1 ]
 	[ "$(tail -n 1 "$R")" = '{"kind":"end","rows":5,"status":7}' ]
-	[ "$(cputrack -I "$R" --format=csv | awk -F, '$3 == "exit" { printf "%s/%s ", $12, $13 }')" = "/9 7/ " ]
+	[ "$(cputrack -I "$R" --format=csv | csv_awk '$kind == "exit" { printf "%s/%s ", $status, $signal }')" = "/9 7/ " ]
 }
 
 @test "all rows of a sample have one time" {

@@ -69,9 +69,9 @@ print(sum(row["counts"][sys.argv[2]] for row in rows
 	local want
 	go -0 cputrack --by=command --format=csv -O "$R" -c page-faults sh -c "'$WORK/execs' 1; true"
 	want=$(whole "$R" page-faults)
-	[ "$(awk -F, '{ print $3 }' <<<"$output" | uniq | tr '\n' ' ')" = "kind sum total " ]
-	[ "$(awk -F, '$3 == "sum" { n += $9; s += $16 } END { printf "%d %.3f", n, s }' <<<"$output")" = "$want 1.000" ]
-	[ "$(awk -F, '$3 == "total" { print $9 }' <<<"$output")" = "$want" ]
+	[ "$(csv_awk '{ print $kind }' <<<"$output" | uniq | xargs)" = "sum total" ]
+	[ "$(csv_awk '$kind == "sum" { n += $count; s += $share } END { printf "%d %.3f", n, s }' <<<"$output")" = "$want 1.000" ]
+	[ "$(csv_awk '$kind == "total" { print $count }' <<<"$output")" = "$want" ]
 	go -0 cputrack --by=command --format=json -I "$R"
 	python3 -c '
 import json, sys
@@ -108,17 +108,18 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 		for by in command process lwp; do
 			go -0 cputrack --engine="$engine" --by=$by -T 0.1 --format=csv -c page-faults -c minor-faults \
 				sh -c "$short & '$WORK/threads' -p 100 3; wait"
-			[ "$(awk -F, 'NR > 1 { print $3 }' <<<"$output" | uniq | tr '\n' ' ')" = "tick sum total " ]
-			[ "$(awk -F, '$3 == "tick" { print $2 }' <<<"$output" | sort -u | wc -l)" -ge 3 ]
+			[ "$(csv_awk '{ print $kind }' <<<"$output" | uniq | xargs)" = "tick sum total" ]
+			[ "$(csv_awk '$kind == "tick" { print $seconds }' <<<"$output" | sort -u | wc -l)" -ge 3 ]
 			# by event, process, LWP and name; a process has its last name
 			for kind in tick sum; do
-				awk -F, -v kind=$kind '$3 == kind { n[$18 " " $4 " " $5 " " ($4 != "" && $5 == "" ? "" : $20)] += $9 }
+				csv_awk -v want=$kind '
+					$kind == want { n[$event " " $pid " " $lwp " " ($pid != "" && $lwp == "" ? "" : $comm)] += $count }
 					END { for (k in n) print k, n[k] }' <<<"$output" | sort >"$T/$kind"
 			done
 			diff "$T/tick" "$T/sum"
 			for event in page-faults minor-faults; do
-				[ "$(awk -F, -v event=$event '$3 == "tick" && $18 == event { n += $9 } END { print n }' <<<"$output")" \
-					-eq "$(awk -F, -v event=$event '$3 == "total" && $18 == event { print $9 }' <<<"$output")" ]
+				[ "$(csv_awk -v want=$event '$kind == "tick" && $event == want { n += $count } END { print n }' <<<"$output")" \
+					-eq "$(csv_awk -v want=$event '$kind == "total" && $event == want { print $count }' <<<"$output")" ]
 			done
 		done
 	done
@@ -204,7 +205,7 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 			sh -c "printf n$i >/proc/\$\$/comm; kill -9 \$\$" &
 		done
 		wait'
-	[ "$(awk -F, '$3 == "exit" && $13 == 9 { print $20 }' <<<"$output" | sort -u | wc -l)" -eq 100 ]
+	[ "$(csv_awk '$kind == "exit" && $signal == 9 { print $comm }' <<<"$output" | sort -u | wc -l)" -eq 100 ]
 }
 
 @test "--total: a last row for the whole tree" {

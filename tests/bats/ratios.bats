@@ -107,7 +107,7 @@ record_of() {
 	go -0 cputrack -I "$R" --total --names
 	[[ ${lines[-1]} =~ total\ +10\ +3\ +3\.333$ ]]
 	go -0 cputrack -I "$R" --total --format=csv
-	[ "$(awk -F, '$17 == "ratio" { print $3, $9, $18 }' <<<"$output" | tr '\n' ' ')" = \
+	[ "$(csv_awk '$unit == "ratio" { print $kind, $count, $event }' <<<"$output" | tr '\n' ' ')" = \
 		"exit 0.5 r exit 8 r exit  r exit  r total 3.33333333333 r " ]
 	go -0 cputrack -I "$R" --total --format=json
 	[ "$(grep -o '"ratios":{[^}]*}' <<<"$output" | tr '\n' ' ')" = \

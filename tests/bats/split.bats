@@ -53,14 +53,14 @@ cputrack: counted 0.0% of the time: '$(breakpoints 1)' (its turn never came)" ]
 	assert second["set"] == 1 and list(second["counts"].values()) == [None]
 	assert second["cycles"] is None
 	END
-	go -0 cputrack --split -T 600 -n --format=csv -o "$T/csv" -c "$spec" "$WORK/symbols" 100 2
-	[ "$(awk -F, '$3 == "exit" && $18 ~ /^break/ { print $9 }' "$T/csv" | xargs)" = "$(numbers "$N" 300)" ]
-	[ "$(awk -F, '$3 == "exit" && $18 ~ /^break/ && $9 == ""' "$T/csv" | wc -l)" -eq 1 ]
+	go -0 cputrack --split -T 600 --format=csv -o "$T/csv" -c "$spec" "$WORK/symbols" 100 2
+	[ "$(csv_awk '$kind == "exit" && $event ~ /^break/ { print $count }' <"$T/csv" | xargs)" = "$(numbers "$N" 300)" ]
+	[ "$(csv_awk '$kind == "exit" && $event ~ /^break/ && $count == ""' <"$T/csv" | wc -l)" -eq 1 ]
 }
 
 # The number of printed samples.
 ticks() {
-	awk -F, '$3 == "tick" && $1 != time { time = $1; n++ } END { print n + 0 }' "$T/rows"
+	csv_awk '$kind == "tick" && $time != last { last = $time; n++ } END { print n + 0 }' <"$T/rows"
 }
 
 ticked() {
@@ -69,10 +69,10 @@ ticked() {
 
 # tick N: the time of sample N and its counts.
 tick() {
-	awk -F, -v nth="$1" '
-		$3 != "tick" { next }
-		$1 != time { time = $1; n++; if (n == nth) printf "%s", time }
-		n == nth && $18 ~ /^break/ { printf " %s", $9 }' "$T/rows"
+	csv_awk -v nth="$1" '
+		$kind != "tick" { next }
+		$time != last { last = $time; n++; if (n == nth) printf "%s", last }
+		n == nth && $event ~ /^break/ { printf " %s", $count }' <"$T/rows"
 }
 
 # A phase of the program is exactly in one turn if it begins after the row of the turn before and
@@ -106,11 +106,11 @@ tick() {
 	finish ct
 	[ "$status" -eq 0 ]
 	# Both had their turns, and the totals have only counts of turns.
-	awk -F, -v most="$((10 * phase))" '
-		$18 !~ /^break/ { next }
-		$3 == "tick" { sum[$18 $19] += $9 }
-		$3 == "exit" { rows++; if ($9 < sum[$18 $19] || $9 > most || $9 == 0) bad = 1 }
-		END { exit bad || rows == 0 }' "$T/rows"
+	csv_awk -v most="$((10 * phase))" '
+		$event !~ /^break/ { next }
+		$kind == "tick" { sum[$event $spec] += $count }
+		$kind == "exit" { rows++; if ($count < sum[$event $spec] || $count > most || $count == 0) bad = 1 }
+		END { exit bad || rows == 0 }' <"$T/rows"
 	[ "$(sed -n 's/^cputrack: counted \([0-9.]*\)% of the time: .*/\1/p' "$T/ct.err" |
 		awk '$1 > 0 { n++; s += $1 } END { print n, (s > 99.8 && s < 100.2) }')" = "2 1" ]
 }
@@ -192,10 +192,10 @@ $called,$main,calls" ]
 	[ "$(grep -c '^cpustat: counted [0-9.]*% of the time: ' <<<"$stderr")" -eq 2 ]
 	[[ $stderr != *"counted 0.0%"* ]]
 	n=$(cpus | wc -l)
-	go -0 cpustat --split --shared -n -c pic1=page-faults,pic1=minor-faults --format=csv 0.05 4
+	go -0 cpustat --split --shared -c pic1=page-faults,pic1=minor-faults --format=csv 0.05 4
 	for event in page-faults minor-faults tsc; do
 		[ "$event" != tsc ] || event='(tsc|tick)'
-		[ "$(awk -F, -v event="^$event\$" '$3 == "tick" && $18 ~ event' <<<"$output" | wc -l)" -ge $((2 * n)) ]
+		[ "$(csv_awk -v want="^$event\$" '$kind == "tick" && $event ~ want' <<<"$output" | wc -l)" -ge $((2 * n)) ]
 	done
 }
 

@@ -149,6 +149,19 @@ check_life() {
 	}'
 }
 
+# csv_awk [OPTION]... PROGRAM: runs awk on the rows of csv of the standard input, without their quotes.  The name of
+# each column in the header is a variable with the number of its field: $kind == "exit" { n += $count }
+csv_awk() (
+	IFS= read -r header || exit 1
+	n=0
+	IFS=,
+	for column in $header; do
+		n=$((n + 1))
+		set -- -v "$column=$n" "$@"
+	done
+	awk -F '"' -v OFS= '{ for (i = 1; i <= NF; i += 2) gsub(",", "\037", $i); print }' | awk -F '\037' "$@"
+)
+
 # The total rows of a table of cpustat, $1, are exactly the sums of its tick rows, per spec
 # and counter; their cpu column holds the number of CPUs, $2.
 check_totals() {

@@ -8,14 +8,14 @@
 
 # The sums of all events in the csv of the last run's exits and execs: "instructions 1000 cycles 2000".
 sums() {
-	awk -F, '($3 == "exit" || $3 == "exec") && $9 != "" {
-		if (!($18 in sum)) name[++n] = $18
-		sum[$18] += $9
-		bad += $11
+	csv_awk '($kind == "exit" || $kind == "exec") && $count != "" {
+		if (!($event in sum)) name[++n] = $event
+		sum[$event] += $count
+		bad += $incomplete
 	} END {
 		for (i = 1; i <= n; i++) printf "%s%s %.0f", (i > 1 ? " " : ""), name[i], sum[name[i]]
 		if (bad) print " incomplete"
-	}' "$out"
+	}' <"$out"
 }
 
 cpus=$(nproc)
@@ -85,7 +85,7 @@ divided() {
 	start cputrack --all --format=csv -T 0.5 -c instructions,cycles
 	$walk
 	end
-	same "cputrack --all: drive" "$(awk -F, '$3 == "exit" && /,drive,/ { print $9, $11 }' "$out")" \
+	same "cputrack --all: drive" "$(csv_awk '$kind == "exit" && $comm == "drive" { print $count, $incomplete }' <"$out")" \
 		"100000 0
 200000 0"
 }

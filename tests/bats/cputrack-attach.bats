@@ -381,5 +381,7 @@ ticked_at_least() {
 	kill -KILL "${PIDS[ct]}"
 	finish ct
 	eventually untraced "${PIDS[crowd]}"
-	crowd_is_well 2
+	tell crowd tf
+	eventually said crowd "done" 3
+	crowd_is_well 4
 }

@@ -249,22 +249,6 @@ more_ticks() {
 	[ "$status" -eq 137 ]
 }
 
-@test "cputrack killed: an attached program goes on" {
-	need attach
-	start crowd "$WORK/thread-pool" 10
-	eventually said crowd ready
-	start ct cputrack -o "$ROWS" -T 0.05 -c page-faults -p "${PIDS[crowd]}"
-	eventually more_ticks 2
-	kill -KILL "${PIDS[ct]}"
-	finish ct
-	eventually untraced "${PIDS[crowd]}"
-	tell crowd gtf
-	eventually said crowd "done" 3
-	hang_up crowd
-	finish crowd
-	[ "$status" -eq 0 ]
-}
-
 @test "attached: ignored signals stay ignored, but SIGINT, also of a script's command with &, ends it" {
 	local sig
 	need attach

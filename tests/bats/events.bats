@@ -251,17 +251,6 @@ not_read() {
 	done
 }
 
-@test "a fifth breakpoint is one too many on x86, and the error says so" {
-	[ "$(uname -m)" = x86_64 ] || skip "other CPUs have other numbers"
-	need_breakpoints
-	b="breakpoint/addr=$HIT/"
-	track -0 -T 0 -c "$b,$b,$b,$b" "$WORK/function-calls" 100
-	[ "$(table)" = "0 1 exit 100 100 100 100" ]
-	go -1 cputrack -c "$b,$b,$b,$b,$b" "$WORK/function-calls" 100
-	[[ $stderr == *"this CPU has 4 "* ]]
-	[ "$output" = "" ]
-}
-
 @test "the error says what is wrong with a breakpoint" {
 	while IFS='|' read -r event why; do
 		go -2 cputrack -c "$event" true

@@ -234,12 +234,12 @@ struct cpc_ratio *cpci_ratio_parse(const char *expr, const char **wrong)
 	*wrong = p.wrong;
 	if (p.wrong == NULL)
 		return p.ratio;
-	cpci_ratio_free(p.ratio);
+	cpc_ratio_free(p.ratio);
 	errno = p.wrong == no_memory ? ENOMEM : EINVAL;
 	return NULL;
 }
 
-void cpci_ratio_free(struct cpc_ratio *ratio)
+void cpc_ratio_free(struct cpc_ratio *ratio)
 {
 	if (ratio == NULL)
 		return;

@@ -180,7 +180,7 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 	return (int)set->plan->nreqs - 1;
 }
 
-/* Makes terms of returns terms of calls.  False: there are none. */
+/* Makes an event count calls of functions instead of returns.  False: it counts no returns. */
 static bool count_calls(struct cpci_event *event)
 {
 	bool any = false;

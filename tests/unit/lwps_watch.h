@@ -67,7 +67,7 @@ static inline int open_event(uint64_t config, unsigned cpu)
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* The argument "few": fewer LWPs, for emulated machines. */
+/* The argument "few": fewer LWPs, for emulated machines.  After it may be a pattern for the names of tests. */
 static bool few;
 
 /* So many LWPs, of 200 or more, or the part of them that still is a crowd. */
@@ -310,7 +310,9 @@ static inline void be_workload(int argc, char **argv)
 {
 	if (argc >= 5 && strcmp(argv[1], "work") == 0)
 		_exit(work(argv[2], atoi(argv[3]), atoi(argv[4])));
-	few = argc == 2 && strcmp(argv[1], "few") == 0;
+	few = argc >= 2 && strcmp(argv[1], "few") == 0;
+	if (argc == 3)
+		cmocka_set_test_filter(argv[2]);
 }
 
 #endif /* LWPS_WATCH_H */

@@ -33,17 +33,18 @@ for scenario in $scenarios; do
 done
 
 # ---- attached: from the read(2) that it sleeps in -------------------------------------
-mkfifo fifo
+fifo=/tmp/exact-$$
+mkfifo $fifo
 for scenario in plain fork threads leader-first thread-exec nested; do
 	case " $scenarios " in
 	*[[:space:]]"$scenario"[[:space:]]*) ;;
 	*) continue ;;
 	esac
 	for rounds in 1000 3000; do
-		exact "$scenario" $rounds wait <fifo >/dev/null &
+		exact "$scenario" $rounds wait <$fifo >/dev/null &
 		pid=$!
 		: >/tmp/$rounds
-		exec 3>fifo
+		exec 3>$fifo
 		until grep -q '^State:.S' /proc/$pid/status; do sleep 0.1; done
 		cputrack "$engine" -fev -T 0 -c $spec -p $pid >/tmp/$rounds 2>"$err" 3>&- &
 		until grep -q init_lwp /tmp/$rounds; do sleep 0.1; done

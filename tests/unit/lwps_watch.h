@@ -67,7 +67,8 @@ static inline int open_event(uint64_t config, unsigned cpu)
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* The argument "few": fewer LWPs, for emulated machines.  After it may be a pattern for the names of tests. */
+/* The argument "few": fewer LWPs, for emulated machines.  After it may be a pattern for the names
+ * of tests. */
 static bool few;
 
 /* So many LWPs, of 200 or more, or the part of them that still is a crowd. */

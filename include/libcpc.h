@@ -88,7 +88,13 @@ typedef void(cpc_errhndlr_t)(const char *fn, int subcode, const char *fmt, va_li
  */
 cpc_t *cpc_open(int ver);
 
-/* Frees the handle, all its sets, bound or not, and its buffers.  Returns 0. */
+/*
+ * Frees the handle, all its sets, bound or not, and its buffers.  Returns 0, or -1 and errno:
+ * EINVAL (it is not a handle).
+ *
+ * All calls look their handle, set and buffers up.  For NULL, for what is destroyed and for what
+ * belongs to another handle, they do nothing, set errno to EINVAL, and return -1, NULL or 0.
+ */
 int cpc_close(cpc_t *cpc);
 
 /*
@@ -176,8 +182,7 @@ int cpc_set_destroy(cpc_t *cpc, cpc_set_t *set);
 
 /*
  * Extension.  Returns a new, unbound set with the same requests, without looking any event up
- * again.  Buffers of one set also serve the other, so that the counts of many LWPs can be
- * added up. NULL and errno: EINVAL, ENOMEM.
+ * again. NULL and errno: EINVAL, ENOMEM.
  */
 cpc_set_t *cpc_set_dup(cpc_t *cpc, const cpc_set_t *set);
 
@@ -390,9 +395,9 @@ int cpc_buf_destroy(cpc_t *cpc, cpc_buf_t *buf);
  * 2^64.  Safe in signal handlers.  After the exit of an LWP of a controlled process, samples
  * have its last values. cpc_set_sample(3CPC).
  *
- * Returns 0, or -1 and errno: EINVAL (not bound; a buffer of another set; bound to another
- * LWP), ENOSYS (the CPU went offline), EAGAIN (another program took the counters, or the set
- * was invalidated: all counts are lost; unbind it).
+ * Returns 0, or -1 and errno: EINVAL (not bound; another number of requests than the buffer; bound
+ * to another LWP), ENOSYS (the CPU went offline), EAGAIN (another program took the counters, or the
+ * set was invalidated: all counts are lost; unbind it).
  */
 int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
 
@@ -405,7 +410,7 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
  * are lost.  The LWPs are sampled one after the other.  Any LWP may call this function, but no
  * signal handler.
  *
- * Returns 0, or -1 and errno: EINVAL (not bound so; a buffer of another set), EAGAIN (the
+ * Returns 0, or -1 and errno: EINVAL (not bound so; another number of requests), EAGAIN (the
  * counts of some LWP were lost, or it got no counters; the set was invalidated).
  */
 int cpc_set_sample_all(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
@@ -448,8 +453,8 @@ uint64_t cpc_buf_nthrottled(cpc_t *cpc, cpc_buf_t *buf);
 
 /*
  * result = left - right, left + right, per request and for the cycles; the time becomes the
- * later of the two.  dest = src.  buf = 0.  All buffers must be of one set (or of its
- * duplicates), else EINVAL.  result may be left or right.
+ * later of the two.  dest = src.  buf = 0.  The sets of all buffers must have the
+ * same number of requests, else EINVAL.  result may be left or right.
  */
 int cpc_buf_sub(cpc_t *cpc, cpc_buf_t *result, cpc_buf_t *left, cpc_buf_t *right);
 int cpc_buf_add(cpc_t *cpc, cpc_buf_t *result, cpc_buf_t *left, cpc_buf_t *right);

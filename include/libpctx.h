@@ -164,7 +164,8 @@ typedef enum {
  * keep their handlers.  Without an exec handler, control ends at the first exec; without a
  * fork handler, children are detached.  Children inherit the handlers of their parent.
  *
- * Returns 0, or -1 and errno: EINVAL (unknown event).
+ * Returns 0, or -1 and errno: EINVAL (unknown event).  All calls look their handle up: if it is
+ * NULL or freed, they do nothing, set errno to EINVAL, and return -1, NULL, or 0 (pctx_stopped).
  */
 int pctx_set_events(pctx_t *pctx, ...);
 

@@ -110,6 +110,15 @@ pctx_t *pctx_open(void *arg, pctx_errfn_t *errfn)
 	return capture_root(arg, errfn, "processes");
 }
 
+/* Is it a handle?  If not, sets errno to EINVAL. */
+static bool check(const pctx_t *pctx)
+{
+	if (pctxi_proc_is_known(pctx))
+		return true;
+	errno = EINVAL;
+	return false;
+}
+
 /* Does this thread own the handle, without having called pctx_run() on it? */
 static bool can_run(const struct pctx *ctx)
 {
@@ -143,7 +152,7 @@ static struct pctx *add_process(pctx_t *pctx, pid_t pid, bool may_be_gone)
 /* Can processes be added to the handle? */
 static bool can_add(const struct pctx *ctx)
 {
-	if (can_run(ctx) && !ctx->loop->running)
+	if (check(ctx) && can_run(ctx) && !ctx->loop->running)
 		return true;
 	errno = EINVAL;
 	return false;
@@ -169,11 +178,14 @@ pctx_t *pctx_add_found(pctx_t *pctx, pid_t pid)
 
 int pctx_set_events(pctx_t *pctx, ...)
 {
-	struct pctxi_handlers *h = &pctx->handlers;
+	struct pctxi_handlers *h;
 	pctx_event_t event;
 	va_list ap;
 	int err = 0;
 
+	if (!check(pctx))
+		return -1;
+	h = &pctx->handlers;
 	va_start(ap, pctx);
 	while (err == 0 && (event = va_arg(ap, pctx_event_t)) != PCTX_NULL_EVENT) {
 		switch (event) {
@@ -226,9 +238,12 @@ int pctx_set_events(pctx_t *pctx, ...)
 
 int pctx_run(pctx_t *pctx, uint_t msec, uint_t nsamples, int (*tick)(pctx_t *, pid_t, id_t, void *))
 {
-	struct pctxi_loop *loop = pctx->loop;
+	struct pctxi_loop *loop;
 	struct pctx *ctx;
 
+	if (!check(pctx))
+		return -1;
+	loop = pctx->loop;
 	if (!can_run(pctx)) {
 		pctxi_error(pctx->handlers.errfn, PCTXI_FN_RUN,
 			    pctx->state != PCTXI_PROC_HELD ? "process %d is no longer controlled"
@@ -259,7 +274,7 @@ void pctx_terminate(pctx_t *pctx)
 {
 	int saved = errno;
 
-	if (pctx->loop->terminate)
+	if (!pctxi_proc_is_known(pctx) || pctx->loop->terminate)
 		return;
 	pctx->loop->terminate = 1;
 	if (syscall(SYS_tgkill, getpid(), pctx->loop->owner, SIGCHLD) == -1)
@@ -271,6 +286,8 @@ void pctx_terminate(pctx_t *pctx)
 
 int pctx_wait(pctx_t *pctx, int *status)
 {
+	if (!check(pctx))
+		return -1;
 	if (pctx->origin != PCTXI_CREATED)
 		return pctxi_errno(ECHILD);
 	pctxi_detach_all(pctx->loop);
@@ -282,16 +299,22 @@ int pctx_wait(pctx_t *pctx, int *status)
 
 void pctx_release(pctx_t *pctx)
 {
-	struct pctxi_loop *loop = pctx->loop;
+	struct pctxi_loop *loop;
 
+	if (!check(pctx))
+		return;
+	loop = pctx->loop;
 	pctxi_detach_all(loop);
 	pctxi_loop_free(loop);
 }
 
 void pctx_abandon(pctx_t *pctx)
 {
-	struct pctxi_loop *loop = pctx->loop;
+	struct pctxi_loop *loop;
 
+	if (!check(pctx))
+		return;
+	loop = pctx->loop;
 	pctxi_detach_now(loop);
 	pctxi_loop_free(loop);
 }
@@ -300,26 +323,33 @@ void pctx_abandon(pctx_t *pctx)
 
 pid_t pctx_pid(const pctx_t *pctx)
 {
-	return pctx->pid;
+	return check(pctx) ? pctx->pid : -1;
 }
 
 pctx_t *pctx_parent(const pctx_t *pctx)
 {
-	return pctx->parent;
+	return check(pctx) ? pctx->parent : NULL;
 }
 
 int pctx_stopped(const pctx_t *pctx)
 {
-	const struct pctxi_lwp *lwp = pctxi_lwp_by_id(pctx, 1);
+	const struct pctxi_lwp *lwp;
 
+	if (!check(pctx))
+		return 0;
+	lwp = pctxi_lwp_by_id(pctx, 1);
 	return pctx->state == PCTXI_PROC_PAUSED ||
 	       (lwp != NULL && lwp->state == PCTXI_LWP_LISTENING);
 }
 
+/* NULL and errno: EINVAL, ESRCH. */
 static struct pctxi_lwp *find_lwp(const pctx_t *pctx, id_t id)
 {
-	struct pctxi_lwp *lwp = pctxi_lwp_by_id(pctx, id);
+	struct pctxi_lwp *lwp;
 
+	if (!check(pctx))
+		return NULL;
+	lwp = pctxi_lwp_by_id(pctx, id);
 	if (lwp == NULL)
 		errno = ESRCH;
 	return lwp;
@@ -334,12 +364,13 @@ pid_t pctx_lwp_tid(const pctx_t *pctx, id_t id)
 
 void pctx_set_data(pctx_t *pctx, void *data)
 {
-	pctx->data = data;
+	if (check(pctx))
+		pctx->data = data;
 }
 
 void *pctx_data(const pctx_t *pctx)
 {
-	return pctx->data;
+	return check(pctx) ? pctx->data : NULL;
 }
 
 int pctx_lwp_set_data(pctx_t *pctx, id_t id, void *data)

@@ -186,12 +186,17 @@ static int is_linking(pid_t tid, uint64_t entry, unsigned width)
 
 int pctx_watch_libraries(pctx_t *pctx, int which)
 {
-	const struct pctxi_lwp *lwp = pctxi_lwp_first(pctx);
+	const struct pctxi_lwp *lwp;
 	unsigned long msg;
 	struct image image;
 	uint64_t entry;
 	int linking = 0, err;
 
+	if (!pctxi_proc_is_known(pctx)) {
+		errno = EINVAL;
+		return -1;
+	}
+	lwp = pctxi_lwp_first(pctx);
 	pctx->r_debug = 0;
 	pctx->watch_all = false;
 	if (which == PCTX_LIBRARIES_NONE || pctx->handlers.mapped == NULL || lwp == NULL ||

@@ -3,10 +3,12 @@
 /* tracee.c - the tables: loops, processes, and LWPs by thread id and by LWP id. */
 #include "tracee.h"
 
+#include "../known/known.h"
 #include "chld.h"
 #include "procfs.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -80,13 +82,58 @@ void pctxi_loop_free(struct pctxi_loop *loop)
 
 /* ---- processes --------------------------------------------------------------- */
 
+/* The handles of all threads. */
+static struct known known_procs;
+static pthread_mutex_t known_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_known(void)
+{
+	pthread_mutex_lock(&known_mutex);
+}
+
+static void unlock_known(void)
+{
+	pthread_mutex_unlock(&known_mutex);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(lock_known, unlock_known, unlock_known);
+}
+
+static bool add_known(const struct pctx *ctx)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	bool added;
+
+	pthread_once(&once, watch_forks);
+	lock_known();
+	added = known_add(&known_procs, ctx);
+	unlock_known();
+	return added;
+}
+
+static void remove_known(const struct pctx *ctx)
+{
+	lock_known();
+	known_remove(&known_procs, ctx);
+	unlock_known();
+}
+
+bool pctxi_proc_is_known(const struct pctx *ctx)
+{
+	return known_has(&known_procs, ctx);
+}
+
 struct pctx *pctxi_proc_new(struct pctxi_loop *loop, pid_t pid, enum pctxi_origin origin,
 			    const struct pctxi_handlers *handlers)
 {
 	struct pctx *ctx = zalloc(sizeof(*ctx));
 
-	if (ctx == NULL)
+	if (ctx == NULL || !add_known(ctx)) {
+		free(ctx);
 		return NULL;
+	}
 	ctx->loop = loop;
 	ctx->pid = pid;
 	ctx->origin = origin;
@@ -108,6 +155,7 @@ void pctxi_proc_free(struct pctx *ctx)
 {
 	struct pctxi_lwp *lwp;
 
+	remove_known(ctx);
 	while ((lwp = RB_ROOT(&ctx->lwps)) != NULL)
 		pctxi_lwp_free(ctx->loop, lwp);
 	if (is_listed(ctx))

@@ -162,6 +162,9 @@ struct pctxi_loop {
 struct pctxi_loop *pctxi_loop_new(void);
 void pctxi_loop_free(struct pctxi_loop *loop);
 
+/* Is it a handle?  Reads nothing of it; safe in signal handlers. */
+bool pctxi_proc_is_known(const struct pctx *ctx);
+
 /* NULL: out of memory. */
 struct pctx *pctxi_proc_new(struct pctxi_loop *loop, pid_t pid, enum pctxi_origin origin,
 			    const struct pctxi_handlers *handlers);

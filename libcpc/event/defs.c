@@ -194,7 +194,7 @@ static const char *check_expr(const char *expr, bool is_ratio)
 		return "an event is missing after '='";
 	if (!is_ratio)
 		return check_sum(expr);
-	cpc_ratio_free(cpci_ratio_parse(expr, &wrong));
+	cpci_ratio_free(cpci_ratio_parse(expr, &wrong));
 	return wrong;
 }
 

@@ -176,6 +176,7 @@ struct cpc_ratio {
 
 /* NULL and errno: EINVAL or ENOMEM; `wrong` is the reason. */
 struct cpc_ratio *cpci_ratio_parse(const char *expr, const char **wrong);
+void cpci_ratio_free(struct cpc_ratio *ratio); /* NULL: nothing */
 
 /* ---- defs.c: definitions of events, in the order in which they are looked at ----- */
 

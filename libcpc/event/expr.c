@@ -234,12 +234,12 @@ struct cpc_ratio *cpci_ratio_parse(const char *expr, const char **wrong)
 	*wrong = p.wrong;
 	if (p.wrong == NULL)
 		return p.ratio;
-	cpc_ratio_free(p.ratio);
+	cpci_ratio_free(p.ratio);
 	errno = p.wrong == no_memory ? ENOMEM : EINVAL;
 	return NULL;
 }
 
-void cpc_ratio_free(struct cpc_ratio *ratio)
+void cpci_ratio_free(struct cpc_ratio *ratio)
 {
 	if (ratio == NULL)
 		return;

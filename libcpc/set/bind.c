@@ -545,8 +545,10 @@ int cpc_bind_pctx(cpc_t *cpc, pctx_t *pctx, id_t id, cpc_set_t *set, uint_t flag
 		return -1;
 	target.tid = pctx_lwp_tid(pctx, id);
 	if (target.tid == -1)
-		return cpci_failf(cpc, fn, ESRCH, 0, "no LWP %d in process %d", (int)id,
-				  (int)pctx_pid(pctx));
+		return errno == EINVAL ? cpci_failf(cpc, fn, EINVAL, 0,
+						    "not a handle of a controlled process")
+				       : cpci_failf(cpc, fn, ESRCH, 0, "no LWP %d in process %d",
+						    (int)id, (int)pctx_pid(pctx));
 	return bind(cpc, fn, set, target, &controlled, CPCI_PCTX, flags);
 }
 

@@ -9,13 +9,15 @@
 
 cpc_buf_t *cpc_buf_create(cpc_t *cpc, cpc_set_t *set)
 {
-	uint_t n = set->plan->nreqs, nterms = set->plan->nterms;
 	cpc_buf_t *buf;
+	uint_t n;
 
 	if (cpci_check_set(cpc, "cpc_buf_create", set) == -1)
 		return NULL;
-	buf = calloc(1, sizeof(*buf) + (n + CPCI_RAW_VALUES + nterms + 1) * sizeof(uint64_t));
-	if (buf == NULL) {
+	n = set->plan->nreqs;
+	buf = calloc(1, sizeof(*buf) + (n + cpci_raw_size(set->plan)) * sizeof(uint64_t));
+	if (buf == NULL || !cpci_add(&cpci_known_bufs, buf)) {
+		free(buf);
 		cpci_fail_nomem(cpc, "cpc_buf_create");
 		return NULL;
 	}
@@ -34,9 +36,8 @@ int cpc_buf_destroy(cpc_t *cpc, cpc_buf_t *buf)
 {
 	int err = errno;
 
-	if (buf->cpc != cpc)
-		return cpci_failf(cpc, "cpc_buf_destroy", EINVAL, 0,
-				  "the buffer was made with another handle");
+	if (!cpci_is_buf(cpc, buf) || !cpci_remove(&cpci_known_bufs, buf))
+		return cpci_refuse(cpc, "cpc_buf_destroy", buf, "buffer");
 	cpci_lock();
 	LIST_REMOVE(buf, entry);
 	cpci_unlock();
@@ -49,13 +50,13 @@ int cpc_buf_destroy(cpc_t *cpc, cpc_buf_t *buf)
 /* The functions below only set errno: they may be called in signal handlers. */
 static bool has_request(const cpc_t *cpc, const cpc_buf_t *buf, int index)
 {
-	return buf->cpc == cpc && index >= 0 && (uint_t)index < buf->nreqs;
+	return cpci_is_buf(cpc, buf) && index >= 0 && (uint_t)index < buf->nreqs;
 }
 
-/* Are both buffers of this handle, and of the same set or its duplicates? */
-static bool alike(const cpc_t *cpc, const cpc_buf_t *a, const cpc_buf_t *b)
+/* Is it a buffer of this handle, and of a set with as many requests? */
+static bool is_like(const cpc_t *cpc, const cpc_buf_t *buf, const cpc_buf_t *other)
 {
-	return a->cpc == cpc && b->cpc == cpc && a->plan == b->plan;
+	return cpci_is_buf(cpc, buf) && buf->nreqs == other->nreqs;
 }
 
 int cpc_buf_get(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t *val)
@@ -74,34 +75,36 @@ int cpc_buf_set(cpc_t *cpc, cpc_buf_t *buf, int index, uint64_t val)
 	return 0;
 }
 
+/* What these return for a pointer that is not a buffer. */
+static inline uint_t no_buf(void)
+{
+	errno = EINVAL;
+	return 0;
+}
+
 hrtime_t cpc_buf_hrtime(cpc_t *cpc, cpc_buf_t *buf)
 {
-	(void)cpc;
-	return buf->hrtime;
+	return cpci_is_buf(cpc, buf) ? buf->hrtime : no_buf();
 }
 
 uint64_t cpc_buf_tick(cpc_t *cpc, cpc_buf_t *buf)
 {
-	(void)cpc;
-	return buf->tick;
+	return cpci_is_buf(cpc, buf) ? buf->tick : no_buf();
 }
 
 uint_t cpc_buf_npcs(cpc_t *cpc, cpc_buf_t *buf)
 {
-	(void)cpc;
-	return buf->npcs;
+	return cpci_is_buf(cpc, buf) ? buf->npcs : no_buf();
 }
 
 uint64_t cpc_buf_nlost(cpc_t *cpc, cpc_buf_t *buf)
 {
-	(void)cpc;
-	return buf->nlost;
+	return cpci_is_buf(cpc, buf) ? buf->nlost : no_buf();
 }
 
 uint64_t cpc_buf_nthrottled(cpc_t *cpc, cpc_buf_t *buf)
 {
-	(void)cpc;
-	return buf->nthrottled;
+	return cpci_is_buf(cpc, buf) ? buf->nthrottled : no_buf();
 }
 
 /* left + sign * right, modulo 2^64; `sign` is 1 or -1. */
@@ -110,7 +113,8 @@ static int combine(const cpc_t *cpc, cpc_buf_t *result, const cpc_buf_t *left,
 {
 	const uint64_t factor = (uint64_t)sign;
 
-	if (!alike(cpc, result, left) || !alike(cpc, left, right))
+	if (!cpci_is_buf(cpc, result) || !is_like(cpc, left, result) ||
+	    !is_like(cpc, right, result))
 		return cpci_errno(EINVAL);
 	for (uint_t i = 0; i < result->nreqs; i++)
 		result->val[i] = left->val[i] + factor * right->val[i];
@@ -134,7 +138,7 @@ int cpc_buf_add(cpc_t *cpc, cpc_buf_t *result, cpc_buf_t *left, cpc_buf_t *right
 
 int cpc_buf_copy(cpc_t *cpc, cpc_buf_t *dest, cpc_buf_t *src)
 {
-	if (!alike(cpc, dest, src))
+	if (!cpci_is_buf(cpc, dest) || !is_like(cpc, src, dest))
 		return cpci_errno(EINVAL);
 	memmove(dest->val, src->val, src->nreqs * sizeof(*src->val));
 	dest->npcs = src->npcs;
@@ -147,7 +151,8 @@ int cpc_buf_copy(cpc_t *cpc, cpc_buf_t *dest, cpc_buf_t *src)
 
 void cpc_buf_zero(cpc_t *cpc, cpc_buf_t *buf)
 {
-	(void)cpc;
+	if (!cpci_is_buf(cpc, buf))
+		return;
 	memset(buf->val, 0, buf->nreqs * sizeof(*buf->val));
 	buf->npcs = 0;
 	buf->nlost = buf->nthrottled = 0;

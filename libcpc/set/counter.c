@@ -19,10 +19,11 @@ static bool is_core(const struct cpci_plan *plan, uint_t i)
 
 int cpc_set_counters(cpc_t *cpc, const cpc_set_t *set, struct cpc_counter *counter, uint_t n)
 {
-	const struct cpci_plan *plan = set->plan;
+	const struct cpci_plan *plan;
 
-	if (set->cpc != cpc)
+	if (!cpci_is_set(cpc, set))
 		return cpci_errno(EINVAL);
+	plan = set->plan;
 	for (uint_t i = 0; i < plan->nterms && i < n; i++)
 		counter[i] = (struct cpc_counter){
 			.index = (int)plan->ref[i].req,
@@ -41,9 +42,12 @@ int cpc_set_counters(cpc_t *cpc, const cpc_set_t *set, struct cpc_counter *count
 int cpc_buf_fill(cpc_t *cpc, cpc_buf_t *buf, const cpc_set_t *set, const uint64_t *count, uint_t n,
 		 uint64_t ns, hrtime_t at)
 {
-	const struct cpci_plan *plan = set->plan;
+	const struct cpci_plan *plan;
 
-	if (set->cpc != cpc || buf->plan != plan || n != plan->nterms)
+	if (!cpci_is_set(cpc, set) || !cpci_is_buf(cpc, buf))
+		return cpci_errno(EINVAL);
+	plan = set->plan;
+	if (buf->plan != plan || n != plan->nterms)
 		return cpci_errno(EINVAL);
 	memcpy(buf->val, set->preset, plan->nreqs * sizeof(*buf->val));
 	for (uint_t i = 0; i < n; i++)
@@ -58,7 +62,7 @@ int cpc_buf_fill(cpc_t *cpc, cpc_buf_t *buf, const cpc_set_t *set, const uint64_
 
 int cpc_set_holds(cpc_t *cpc, const cpc_set_t *set, hrtime_t now)
 {
-	if (set->cpc != cpc || set->bound == CPCI_UNBOUND || !set->lwps)
+	if (!cpci_is_set(cpc, set) || set->bound == CPCI_UNBOUND || !set->lwps)
 		return cpci_errno(EINVAL);
 	return cpci_epoch_check(&set->epoch, now);
 }
@@ -67,7 +71,7 @@ const char *cpc_set_unprobed(cpc_t *cpc, const cpc_set_t *set, pid_t pid, const 
 {
 	const char *name;
 
-	if (set->cpc != cpc || set->bound == CPCI_UNBOUND ||
+	if (!cpci_is_set(cpc, set) || set->bound == CPCI_UNBOUND ||
 	    cpci_symbols_check(set->plan, set->bp, pid, &name, why) == -1)
 		return NULL;
 	return name;

@@ -10,6 +10,21 @@
 
 /* ---- sets ------------------------------------------------------------------------------- */
 
+/* Unbinds and frees a set that is no longer known. */
+static void free_set(cpc_set_t *set)
+{
+	cpci_lock();
+	if (set->bound != CPCI_UNBOUND)
+		cpci_unbind(set);
+	LIST_REMOVE(set, entry);
+	cpci_unlock();
+	cpci_plan_drop(set->plan);
+	free(set->preset);
+	free(set->start);
+	free(set->pic);
+	free(set);
+}
+
 /*
  * Makes an unbound set with the requests of `plan` and the values `preset` for them.  It takes
  * over the caller's reference to the plan, even if it fails.
@@ -37,11 +52,17 @@ static cpc_set_t *new_set(cpc_t *cpc, const char *fn, struct cpci_plan *plan,
 	cpci_lock();
 	LIST_INSERT_HEAD(&cpc->sets, set, entry);
 	cpci_unlock();
-	return set;
+	if (cpci_add(&cpci_known_sets, set))
+		return set;
+	free_set(set);
+	cpci_fail_nomem(cpc, fn);
+	return NULL;
 }
 
 cpc_set_t *cpc_set_create(cpc_t *cpc)
 {
+	if (cpci_check_handle(cpc) == -1)
+		return NULL;
 	return new_set(cpc, "cpc_set_create", cpci_plan_new(), NULL);
 }
 
@@ -59,18 +80,9 @@ int cpc_set_destroy(cpc_t *cpc, cpc_set_t *set)
 {
 	int err = errno;
 
-	if (cpci_check_set(cpc, "cpc_set_destroy", set) == -1)
-		return -1;
-	cpci_lock();
-	if (set->bound != CPCI_UNBOUND)
-		cpci_unbind(set);
-	LIST_REMOVE(set, entry);
-	cpci_unlock();
-	cpci_plan_drop(set->plan);
-	free(set->preset);
-	free(set->start);
-	free(set->pic);
-	free(set);
+	if (!cpci_is_set(cpc, set) || !cpci_remove(&cpci_known_sets, set))
+		return cpci_refuse(cpc, "cpc_set_destroy", set, "set");
+	free_set(set);
 	errno = err;
 	return 0;
 }
@@ -120,6 +132,10 @@ static cpc_t *new_handle(void)
 	cpc = calloc(1, sizeof(*cpc));
 	if (cpc == NULL)
 		return NULL;
+	if (!known_add(&cpci_known_handles, cpc)) {
+		free(cpc);
+		return NULL;
+	}
 	cpci_clock_start(&cpc->clock);
 	LIST_INSERT_HEAD(&handles, cpc, entry);
 	return cpc;
@@ -146,15 +162,24 @@ int cpc_close(cpc_t *cpc)
 	cpc_set_t *set;
 	cpc_buf_t *buf;
 
+	if (cpci_check_handle(cpc) == -1)
+		return -1;
 	while ((set = LIST_FIRST(&cpc->sets)) != NULL)
 		cpc_set_destroy(cpc, set);
 	while ((buf = LIST_FIRST(&cpc->bufs)) != NULL)
 		cpc_buf_destroy(cpc, buf);
 	cpci_lock();
+	known_remove(&cpci_known_handles, cpc);
 	LIST_REMOVE(cpc, entry);
 	cpci_defs_free(cpc->defs);
 	cpci_symfiles_free(&cpc->symfiles);
 	cpci_unlock();
 	free(cpc);
 	return 0;
+}
+
+void cpc_seterrhndlr(cpc_t *cpc, cpc_errhndlr_t *errhndlr)
+{
+	if (cpci_check_handle(cpc) == 0)
+		cpc->errhndlr = errhndlr;
 }

@@ -95,6 +95,6 @@ int cpc_set_disable(cpc_t *cpc, cpc_set_t *set)
 
 int cpc_set_enabled(cpc_t *cpc, const cpc_set_t *set)
 {
-	set = cpci_link_copy(set);
-	return cpci_check_bound(cpc, "cpc_set_enabled", set) == 0 ? !set->off : -1;
+	set = cpci_bound_set(cpc, "cpc_set_enabled", set);
+	return set != NULL ? !set->off : -1;
 }

@@ -15,11 +15,6 @@ static void default_errhndlr(const char *fn, int subcode, const char *fmt, va_li
 	fputc('\n', stderr);
 }
 
-void cpc_seterrhndlr(cpc_t *cpc, cpc_errhndlr_t *errhndlr)
-{
-	cpc->errhndlr = errhndlr;
-}
-
 /* A variadic wrapper, because the handler takes a va_list. */
 static void report(cpc_t *cpc, const char *fn, int subcode, const char *fmt, ...)
 {
@@ -51,21 +46,6 @@ int cpci_failf(cpc_t *cpc, const char *fn, int err, int subcode, const char *fmt
 int cpci_fail_nomem(cpc_t *cpc, const char *fn)
 {
 	return cpci_failf(cpc, fn, ENOMEM, 0, "%s", strerror(ENOMEM));
-}
-
-int cpci_check_set(cpc_t *cpc, const char *fn, const cpc_set_t *set)
-{
-	return set->cpc == cpc
-		       ? 0
-		       : cpci_failf(cpc, fn, EINVAL, 0, "the set was made with another handle");
-}
-
-int cpci_check_bound(cpc_t *cpc, const char *fn, const cpc_set_t *set)
-{
-	if (cpci_check_set(cpc, fn, set) == -1)
-		return -1;
-	return set->bound != CPCI_UNBOUND ? 0
-					  : cpci_failf(cpc, fn, EINVAL, 0, "the set is not bound");
 }
 
 void cpci_warn(cpc_t *cpc, const char *fn, const char *text)

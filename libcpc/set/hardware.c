@@ -48,31 +48,31 @@ static void find_hardware(cpc_t *cpc)
 			 cpci_pmu_name(PERF_TYPE_RAW, pmu) ? pmu : "cpu", cpc->npic);
 }
 
-/* Determined at the first call: most programs that count never ask. */
-static void know_hardware(cpc_t *cpc)
+/* Determined at the first call: most programs that count never ask.  -1 and EINVAL: no handle. */
+static int know_hardware(cpc_t *cpc)
 {
+	if (cpci_check_handle(cpc) == -1)
+		return -1;
 	cpci_lock();
 	if (cpc->npic == 0)
 		find_hardware(cpc);
 	cpci_unlock();
+	return 0;
 }
 
 uint_t cpc_npic(cpc_t *cpc)
 {
-	know_hardware(cpc);
-	return cpc->npic;
+	return know_hardware(cpc) == 0 ? cpc->npic : 0;
 }
 
 uint_t cpc_caps(cpc_t *cpc)
 {
-	know_hardware(cpc);
-	return cpc->caps;
+	return know_hardware(cpc) == 0 ? cpc->caps : 0;
 }
 
 const char *cpc_cciname(cpc_t *cpc)
 {
-	know_hardware(cpc);
-	return cpc->cciname;
+	return know_hardware(cpc) == 0 ? cpc->cciname : NULL;
 }
 
 const char *cpc_cpuref(cpc_t *cpc)

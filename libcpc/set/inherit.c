@@ -341,7 +341,7 @@ void cpci_copy_begin(struct cpci_copy *copy, int err, void *pc)
 
 static int count_all(cpc_t *cpc, const cpc_set_t *set, cpc_buf_t *buf)
 {
-	const struct cpci_family *family = set->family;
+	struct cpci_family *family = set->family;
 	const struct cpci_copy *copy;
 	uint64_t ns = family->ns;
 
@@ -350,12 +350,12 @@ static int count_all(cpc_t *cpc, const cpc_set_t *set, cpc_buf_t *buf)
 	buf->nlost = family->nlost;
 	buf->nthrottled = family->nthrottled;
 	cpci_pcbuf_add_losses(set->pcbuf, &buf->nlost, &buf->nthrottled);
-	if (cpci_set_count(set, buf->raw, buf->val, &ns) == -1)
+	if (cpci_set_count(set, family->raw, buf->val, &ns) == -1)
 		return -1;
 	LIST_FOREACH(copy, &copies, entry) {
 		if (copy->set.family != family || copy->set.bound == CPCI_UNBOUND)
 			continue;
-		if (cpci_set_count(&copy->set, buf->raw, buf->val, &ns) == -1)
+		if (cpci_set_count(&copy->set, family->raw, buf->val, &ns) == -1)
 			return -1;
 		cpci_pcbuf_add_losses(copy->set.pcbuf, &buf->nlost, &buf->nthrottled);
 	}
@@ -371,8 +371,8 @@ int cpc_set_sample_all(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 	int rc = -1;
 
 	cpci_lock();
-	if (set->cpc == cpc && set->bound == CPCI_LWP && set->family != NULL &&
-	    buf->plan == set->plan)
+	if (cpci_is_set(cpc, set) && cpci_is_buf(cpc, buf) && set->bound == CPCI_LWP &&
+	    set->family != NULL && buf->nreqs == set->plan->nreqs)
 		rc = count_all(cpc, set, buf);
 	else
 		errno = EINVAL;
@@ -384,8 +384,10 @@ int cpc_set_ncopies(cpc_t *cpc, const cpc_set_t *set)
 {
 	int n = -1;
 
+	if (cpci_check_set(cpc, "cpc_set_ncopies", set) == -1)
+		return -1;
 	cpci_lock();
-	if (set->cpc == cpc && set->bound == CPCI_LWP && set->family != NULL)
+	if (set->bound == CPCI_LWP && set->family != NULL)
 		n = (int)set->family->refs - 1;
 	cpci_unlock();
 	return n >= 0 ? n

@@ -72,7 +72,7 @@ const cpc_pic_t *cpc_set_pic(cpc_t *cpc, cpc_set_t *set, int index)
 
 int cpc_pic_sample(const cpc_pic_t *pic, uint64_t *value)
 {
-	const size_t n = CPCI_RAW_VALUES + pic->set->plan->nterms + 1U;
+	const size_t n = cpci_raw_size(pic->set->plan);
 	uint64_t val[CPCI_MAX_REQUESTS];
 	/* The stack of a thread or of a signal handler may be small. */
 	struct cpci_values sample = {.raw = __builtin_alloca(n * sizeof(uint64_t)), .val = val};

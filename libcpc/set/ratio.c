@@ -126,13 +126,31 @@ cpc_ratio_t *cpci_ratio_find(const struct cpci_defs *defs, const char *name,
 	return ratio;
 }
 
+/* Makes a ratio known to the public calls.  NULL and errno: `ratio` is NULL, or out of memory. */
+static cpc_ratio_t *publish(cpc_ratio_t *ratio)
+{
+	if (ratio == NULL || cpci_add(&cpci_known_ratios, ratio))
+		return ratio;
+	cpci_ratio_free(ratio);
+	errno = ENOMEM;
+	return NULL;
+}
+
+static bool is_ratio(const cpc_ratio_t *ratio)
+{
+	return known_has(&cpci_known_ratios, ratio);
+}
+
 enum cpc_name cpc_name_kind(cpc_t *cpc, const char *name)
 {
 	struct cpci_event event = {0};
+	const struct cpci_defs *defs;
 	struct cpci_diag diag;
-	const struct cpci_defs *defs = cpci_defs(cpc, "cpc_name_kind", &diag);
 	int rc = 0;
 
+	if (cpci_check_handle(cpc) == -1)
+		return CPC_NAME_UNKNOWN;
+	defs = cpci_defs(cpc, "cpc_name_kind", &diag);
 	cpci_lock();
 	if (defs != NULL)
 		rc = classify(defs, name, &event, &diag);
@@ -147,11 +165,19 @@ cpc_ratio_t *cpc_ratio_find(cpc_t *cpc, const char *name)
 	static const char fn[] = "cpc_ratio_find";
 	cpc_ratio_t *ratio = NULL;
 	struct cpci_event event;
+	const struct cpci_defs *defs;
 	struct cpci_diag diag;
-	const struct cpci_defs *defs = cpci_defs(cpc, fn, &diag);
 
-	if (defs != NULL)
+	if (cpci_check_handle(cpc) == -1)
+		return NULL;
+	defs = cpci_defs(cpc, fn, &diag);
+	if (defs != NULL) {
 		ratio = cpci_ratio_find(defs, name, &event, &diag);
+		if (ratio != NULL && publish(ratio) == NULL) {
+			ratio = NULL;
+			cpci_diag_nomem(&diag);
+		}
+	}
 	cpci_warn_vendor(cpc, fn);
 	if (ratio == NULL)
 		cpci_fail(cpc, fn, &diag);
@@ -164,22 +190,28 @@ cpc_ratio_t *cpc_ratio_parse(const char *text)
 {
 	const char *wrong;
 
-	return cpci_ratio_parse(text, &wrong);
+	return publish(cpci_ratio_parse(text, &wrong));
+}
+
+void cpc_ratio_free(cpc_ratio_t *ratio)
+{
+	if (cpci_remove(&cpci_known_ratios, ratio))
+		cpci_ratio_free(ratio);
 }
 
 const char *cpc_ratio_text(const cpc_ratio_t *ratio)
 {
-	return ratio->text;
+	return is_ratio(ratio) ? ratio->text : NULL;
 }
 
 uint_t cpc_ratio_nevents(const cpc_ratio_t *ratio)
 {
-	return ratio->nevents;
+	return is_ratio(ratio) ? ratio->nevents : 0;
 }
 
 const char *cpc_ratio_event(const cpc_ratio_t *ratio, uint_t index)
 {
-	return index < ratio->nevents ? ratio->event[index] : NULL;
+	return is_ratio(ratio) && index < ratio->nevents ? ratio->event[index] : NULL;
 }
 
 static long double apply(char what, long double a, long double b)
@@ -202,6 +234,8 @@ double cpc_ratio_value(const cpc_ratio_t *ratio, const long double *count)
 	size_t n = 0;
 	double val;
 
+	if (!is_ratio(ratio))
+		return (double)NAN;
 	for (uint_t i = 0; i < ratio->nops; i++) {
 		const struct cpci_op *op = &ratio->op[i];
 

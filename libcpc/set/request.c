@@ -200,7 +200,7 @@ int cpc_set_add_calls(cpc_t *cpc, cpc_set_t *set, int index)
 	struct cpci_diag diag;
 	int rc = -1;
 
-	if (set->cpc != cpc || set->bound != CPCI_UNBOUND || index < 0 ||
+	if (!cpci_is_set(cpc, set) || set->bound != CPCI_UNBOUND || index < 0 ||
 	    (uint_t)index >= set->plan->nreqs)
 		return cpci_errno(EINVAL);
 	if (cpci_req_copy(&req, &set->plan->req[index]) == -1)
@@ -300,10 +300,11 @@ int cpc_set_request_signed(cpc_t *cpc, const cpc_set_t *set, int index)
 int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu)
 {
 	static const char fn[] = "cpc_set_counts_on";
-	const struct cpci_plan *plan = set->plan;
+	const struct cpci_plan *plan;
 
 	if (cpci_check_set(cpc, fn, set) == -1)
 		return -1;
+	plan = set->plan;
 	if (cpu < 0)
 		return cpci_failf(cpc, fn, EINVAL, 0, "no CPU %d", cpu);
 	/* If an event is a sum over the kinds of cores, one term suffices. */
@@ -323,8 +324,7 @@ void cpc_walk_requests(cpc_t *cpc, cpc_set_t *set, void *arg,
 		       void (*action)(void *arg, int index, const char *event, uint64_t preset,
 				      uint_t flags, int nattrs, const cpc_attr_t *attrs))
 {
-	(void)cpc;
-	for (uint_t i = 0; i < set->plan->nreqs; i++) {
+	for (uint_t i = 0; cpci_is_set(cpc, set) && i < set->plan->nreqs; i++) {
 		const struct cpci_req *req = &set->plan->req[i];
 
 		action(arg, (int)i, req->name, set->preset[i], req->flags, (int)req->nattrs,

@@ -111,13 +111,10 @@ int cpci_sample(cpc_set_t *set, struct cpci_values *sample)
 	return 0;
 }
 
-int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
+static inline int sample_into(cpc_set_t *set, cpc_buf_t *buf, uint64_t *raw)
 {
-	struct cpci_values sample = {.raw = buf->raw, .val = buf->val, .tick = buf->tick};
+	struct cpci_values sample = {.raw = raw, .val = buf->val, .tick = buf->tick};
 
-	set = cpci_link_copy(set);
-	if (set->cpc != cpc || buf->plan != set->plan)
-		return cpci_errno(EINVAL);
 	if (cpci_sample(set, &sample) == -1)
 		return -1;
 	buf->tick = sample.tick;
@@ -128,15 +125,43 @@ int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 	return 0;
 }
 
+/* A buffer of another set may have too little space for a read(2) of this set's groups. */
+static __attribute__((noinline)) int sample_into_other(cpc_set_t *set, cpc_buf_t *buf)
+{
+	if (buf->nreqs != set->plan->nreqs)
+		return cpci_errno(EINVAL);
+	return sample_into(set, buf, __builtin_alloca(cpci_raw_size(set->plan) * sizeof(uint64_t)));
+}
+
+static inline int sample_set(const cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
+{
+	if (set == NULL || !cpci_is_buf(cpc, buf))
+		return cpci_errno(EINVAL);
+	return buf->plan == set->plan ? sample_into(set, buf, buf->raw)
+				      : sample_into_other(set, buf);
+}
+
+cpc_set_t *cpci_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
+{
+	set = cpci_own_or_set(cpc, set);
+	return sample_set(cpc, set, buf) == 0 ? set : NULL;
+}
+
+int cpc_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
+{
+	return sample_set(cpc, cpci_own_or_set(cpc, set), buf);
+}
+
 int cpc_set_lost(cpc_t *cpc, const cpc_set_t *origin, char *text, size_t size)
 {
-	const cpc_set_t *set = cpci_link_copy(origin);
-	const struct cpci_plan *plan = set->plan;
+	const cpc_set_t *set = cpci_bound_set(cpc, "cpc_set_lost", origin);
+	const struct cpci_plan *plan;
 	struct cpci_diag diag;
 	int group;
 
-	if (cpci_check_bound(cpc, "cpc_set_lost", set) == -1)
+	if (set == NULL)
 		return -1;
+	plan = set->plan;
 	if (set->err != 0) {
 		strlcpy(text, set->why != NULL ? set->why : strerror(set->err), size);
 		return 1;

@@ -8,13 +8,15 @@
 
 /*
  * The sample comes first, so that an error takes no records, and so that a set of another
- * LWP, which may be unbinding it, is left alone.
+ * LWP, which may be unbinding it, is left alone.  Returns the set that was sampled; NULL and errno.
  */
-static int sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
+static cpc_set_t *sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 {
-	if (cpc_set_sample(cpc, set, buf) == -1)
-		return -1;
-	return set->pcbuf != NULL ? 0 : cpci_errno(EINVAL);
+	set = cpci_set_sample(cpc, set, buf);
+	if (set == NULL || set->pcbuf != NULL)
+		return set;
+	errno = EINVAL;
+	return NULL;
 }
 
 static int finish(const cpc_set_t *set, cpc_buf_t *buf, uint_t n)
@@ -33,8 +35,8 @@ int cpc_set_sample_pcbuf(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf, uint64_t *p
 	uint_t n = 0;
 	uint32_t end;
 
-	set = cpci_link_copy(set);
-	if (sample(cpc, set, buf) == -1)
+	set = sample(cpc, set, buf);
+	if (set == NULL)
 		return -1;
 	end = cpci_pcbuf_begin(set->pcbuf);
 	while (n < CPC_PCBUF_SIZE && cpci_pcbuf_take(set->pcbuf, end, &ovf))
@@ -89,8 +91,8 @@ int cpc_set_sample_ovf(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf, void *arg,
 	uint_t n = 0;
 	uint32_t end;
 
-	set = cpci_link_copy(set);
-	if (sample(cpc, set, buf) == -1)
+	set = sample(cpc, set, buf);
+	if (set == NULL)
 		return -1;
 	stacks = cpci_pcbuf_has_stacks(set->pcbuf);
 	ovf.max_frames = stacks ? CPC_OVF_MAX_FRAMES : 0;

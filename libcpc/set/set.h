@@ -8,6 +8,7 @@
 #ifndef CPCI_SET_H
 #define CPCI_SET_H
 
+#include "../../known/known.h"
 #include "../claim/claim.h"
 #include "../explain/explain.h"
 #include "../symbol/symbol.h"
@@ -88,6 +89,12 @@ static inline size_t cpci_set_room(const struct cpci_plan *plan)
 	return plan->nreqs * sizeof(uint64_t) + (plan->nterms + 1U) * sizeof(int);
 }
 
+/* The number of values of `raw`: a read(2) of the largest group, and one value more. */
+static inline size_t cpci_raw_size(const struct cpci_plan *plan)
+{
+	return CPCI_RAW_VALUES + plan->nterms + 1U;
+}
+
 /* ---- error.c ------------------------------------------------------------------------------ */
 
 /* Calls the error handler, sets errno, returns -1. */
@@ -95,12 +102,41 @@ int cpci_fail(cpc_t *cpc, const char *fn, const struct cpci_diag *diag);
 __attribute__((format(printf, 5, 6))) int cpci_failf(cpc_t *cpc, const char *fn, int err,
 						     int subcode, const char *fmt, ...);
 int cpci_fail_nomem(cpc_t *cpc, const char *fn);
-/* Refuses a set of another handle.  0, or -1 and EINVAL, like the next function. */
-int cpci_check_set(cpc_t *cpc, const char *fn, const cpc_set_t *set);
-/* Refuses a set of another handle, and a set that is not bound. */
-int cpci_check_bound(cpc_t *cpc, const char *fn, const cpc_set_t *set);
 /* Passes a warning to the error handler. */
 void cpci_warn(cpc_t *cpc, const char *fn, const char *text);
+
+/* ---- valid.c: what exists; nothing is read of a pointer that is not known ------------------- */
+
+#pragma GCC visibility push(hidden) /* a direct address: lookups are frequent */
+extern struct known cpci_known_handles, cpci_known_sets, cpci_known_bufs, cpci_known_ratios;
+#pragma GCC visibility pop
+
+bool cpci_add(struct known *known, const void *p);    /* false: out of memory */
+bool cpci_remove(struct known *known, const void *p); /* false: it is not known */
+
+/* 0; or -1 and EINVAL: it is not a handle. */
+static inline int cpci_check_handle(const cpc_t *cpc)
+{
+	return known_has(&cpci_known_handles, cpc) ? 0 : cpci_errno(EINVAL);
+}
+
+/* Is it a set of this handle, which then exists, too?  Safe in signal handlers, like the next. */
+static inline bool cpci_is_set(const cpc_t *cpc, const cpc_set_t *set)
+{
+	return known_has(&cpci_known_sets, set) && set->cpc == cpc;
+}
+
+static inline bool cpci_is_buf(const cpc_t *cpc, const cpc_buf_t *buf)
+{
+	return known_has(&cpci_known_bufs, buf) && buf->cpc == cpc;
+}
+
+/* Refuses a pointer that is not a `what` of this handle.  Returns -1 and EINVAL. */
+int cpci_refuse(cpc_t *cpc, const char *fn, const void *p, const char *what);
+/* Refuses a set that is not of this handle.  0, or -1 and EINVAL. */
+int cpci_check_set(cpc_t *cpc, const char *fn, const cpc_set_t *set);
+/* The calling LWP's copy of a set, or the set.  NULL and EINVAL: see above, or it is not bound. */
+cpc_set_t *cpci_bound_set(cpc_t *cpc, const char *fn, const cpc_set_t *set);
 
 /* ---- handle_defs.c ------------------------------------------------------------------------ */
 
@@ -171,6 +207,18 @@ static inline cpc_set_t *cpci_link_own(void)
 
 /* The calling LWP's inherited copy of a set; if it has none, the set itself. */
 cpc_set_t *cpci_link_copy(const cpc_set_t *set);
+/*
+ * The same for a public call, which reads nothing of a pointer that is not a set of this handle:
+ * NULL.  Safe in signal handlers.  The calling LWP's own set needs no lookup.
+ */
+static inline cpc_set_t *cpci_own_or_set(const cpc_t *cpc, cpc_set_t *set)
+{
+	cpc_set_t *own = cpci_link_own();
+
+	if (own != NULL && own->origin == set)
+		return own->cpc == cpc ? own : NULL;
+	return cpci_is_set(cpc, set) ? set : NULL;
+}
 /* Replaces the link of the calling LWP.  Call cpci_unbind_at_exit() before. */
 void cpci_link_set_own(struct cpci_link *link);
 
@@ -281,6 +329,11 @@ struct cpci_values {
 
 /* Samples a bound set.  -1 and the errno of cpc_set_sample().  Safe in signal handlers. */
 int cpci_sample(cpc_set_t *set, struct cpci_values *sample);
+/*
+ * As cpc_set_sample(); returns the set that was sampled, the calling LWP's copy where it has one.
+ * NULL and errno.
+ */
+cpc_set_t *cpci_set_sample(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf);
 
 /*
  * Adds the counts of a bound set to `val`, and the time for which it counted to `*ns`.  Unlike in a

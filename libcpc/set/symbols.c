@@ -110,7 +110,8 @@ int cpc_set_resolve(cpc_t *cpc, cpc_set_t *set)
 	struct cpci_diag diag;
 	int n;
 
-	if (cpci_check_bound(cpc, fn, set) == -1)
+	set = cpci_bound_set(cpc, fn, set);
+	if (set == NULL)
 		return -1;
 	if (set->bp == NULL)
 		return 0;
@@ -134,9 +135,11 @@ static uint64_t address_of(const struct cpci_term *term, const struct cpci_symbo
 
 void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symbols_fn *action)
 {
-	const struct cpci_plan *plan = set->plan;
+	const struct cpci_plan *plan;
 
-	(void)cpc;
+	if (!cpci_is_set(cpc, set))
+		return;
+	plan = set->plan;
 	for (uint_t i = 0; i < plan->nterms; i++) {
 		const struct cpci_term *term = cpci_plan_nth(plan, i);
 		const struct cpci_symbol_addr *at = set->bp != NULL ? &set->bp[i] : NULL;
@@ -154,12 +157,15 @@ void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symb
 	}
 }
 
-/* The term of a bound set that names a symbol; NULL: none. */
-static const struct cpci_term *term_of(const cpc_set_t *set, const char *symbol)
+/* The term of a bound set of this handle that names a symbol; NULL: none. */
+static const struct cpci_term *term_of(const cpc_t *cpc, const cpc_set_t *set, const char *symbol)
 {
-	const struct cpci_plan *plan = set->plan;
+	const struct cpci_plan *plan;
 	char own[CPCI_SYMBOL_NAME];
 
+	if (!cpci_is_set(cpc, set))
+		return NULL;
+	plan = set->plan;
 	for (uint_t i = 0; set->bp != NULL && i < plan->nterms; i++) {
 		const struct cpci_term *term = cpci_plan_nth(plan, i);
 
@@ -179,7 +185,7 @@ int cpc_nearest_symbol(cpc_t *cpc, const cpc_set_t *set, const char *symbol, cha
 	bool near;
 
 	cpci_lock();
-	term = term_of(set, symbol);
+	term = term_of(cpc, set, symbol);
 	near = term != NULL && cpci_symbols_nearest(&cpc->symfiles, term, set->target, name, size);
 	cpci_unlock();
 	return near;
@@ -191,7 +197,7 @@ int cpc_set_stripped(cpc_t *cpc, const cpc_set_t *set, const char *symbol)
 	bool stripped;
 
 	cpci_lock();
-	term = term_of(set, symbol);
+	term = term_of(cpc, set, symbol);
 	stripped = term != NULL && cpci_symbols_stripped(&cpc->symfiles, term, set->target);
 	cpci_unlock();
 	return stripped;

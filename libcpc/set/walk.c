@@ -151,12 +151,11 @@ static bool can_compute(const struct walk *walk, const cpc_ratio_t *ratio)
 	bool ok = true;
 
 	cpci_lock();
-	for (uint_t i = 0; ok && i < cpc_ratio_nevents(ratio); i++) {
+	for (uint_t i = 0; ok && i < ratio->nevents; i++) {
 		struct cpci_event event = {.defs = walk->defs};
 		struct cpci_diag diag;
 
-		ok = cpci_event_resolve(cpc_ratio_event(ratio, i), CPC_COUNT_USER, &event, &diag) ==
-			     0 &&
+		ok = cpci_event_resolve(ratio->event[i], CPC_COUNT_USER, &event, &diag) == 0 &&
 		     can_count(&event);
 		cpci_event_free(&event);
 	}
@@ -180,7 +179,7 @@ static void walk_ratios(struct walk *walk)
 		ratio = cpci_ratio_find(walk->defs, def->name, &event, &diag);
 		if (ratio != NULL && can_compute(walk, ratio))
 			walk->action(walk->arg, walk->group, def->name, def->desc);
-		cpc_ratio_free(ratio);
+		cpci_ratio_free(ratio);
 	}
 }
 
@@ -241,6 +240,8 @@ static int walk_all(cpc_t *cpc, const char *fn, int slot, void *arg, cpc_walk_de
 	struct cpci_diag diag;
 	int cancel;
 
+	if (cpci_check_handle(cpc) == -1)
+		return -1;
 	walk.defs = cpci_defs(cpc, fn, &diag);
 	if (walk.defs == NULL)
 		return cpci_fail(cpc, fn, &diag);

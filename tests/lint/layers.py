@@ -13,7 +13,7 @@ import os
 import re
 
 PAGE = "docs/layers.md"
-ROOTS = ("cmd", "liblwps", "libcpc", "libpctx")
+ROOTS = ("cmd", "liblwps", "libcpc", "libpctx", "known")
 # The folder behind a public header. Files of a library may include its own public headers.
 PUBLIC = {"libcpc.h": "libcpc/set/", "libcpc_v1.h": "libcpc/v1/", "cpc_region.h": "libcpc/region/",
           "libpctx.h": "libpctx/"}

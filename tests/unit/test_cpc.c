@@ -223,7 +223,7 @@ static void assert_all(cpc_t *cpc, cpc_buf_t *buf, uint64_t a, uint64_t b, uint6
 static void arithmetic(void **state)
 {
 	cpc_t *cpc = open_cpc();
-	cpc_set_t *set = three(cpc), *other = three(cpc), *dup = cpc_set_dup(cpc, set);
+	cpc_set_t *set = three(cpc), *other = cpc_set_create(cpc), *dup = cpc_set_dup(cpc, set);
 	cpc_buf_t *a = cpc_buf_create(cpc, set), *b = cpc_buf_create(cpc, dup);
 	cpc_buf_t *c = cpc_buf_create(cpc, set), *foreign = cpc_buf_create(cpc, other);
 	uint64_t val;

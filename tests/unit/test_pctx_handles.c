@@ -479,14 +479,84 @@ static void released_alive(void **state)
 	end(pid);
 }
 
+static int no_tick(pctx_t *pctx, pid_t pid, id_t lwp, void *arg)
+{
+	(void)pctx, (void)pid, (void)lwp, (void)arg;
+	return 0;
+}
+
+static int no_answer(int op, void *arg)
+{
+	(void)op, (void)arg;
+	return 0;
+}
+
+#define EXPECT_EINVAL(call)                      \
+	do {                                     \
+		errno = 0;                       \
+		assert_true(call);               \
+		assert_int_equal(errno, EINVAL); \
+	} while (0)
+
+static void refuse(pctx_t *bad)
+{
+	int status;
+
+	EXPECT_EINVAL(pctx_set_events(bad, PCTX_NULL_EVENT) == -1);
+	EXPECT_EINVAL(pctx_run(bad, 0, 0, no_tick) == -1);
+	EXPECT_EINVAL(pctx_add(bad, getpid()) == NULL);
+	EXPECT_EINVAL(pctx_add_found(bad, getpid()) == NULL);
+	EXPECT_EINVAL(pctx_wait(bad, &status) == -1);
+	EXPECT_EINVAL(pctx_pid(bad) == -1);
+	EXPECT_EINVAL(pctx_watch_libraries(bad, PCTX_LIBRARIES_ALL) == -1);
+	EXPECT_EINVAL(pctx_stopped(bad) == 0);
+	EXPECT_EINVAL(pctx_lwp_tid(bad, 1) == -1);
+	EXPECT_EINVAL(pctx_parent(bad) == NULL);
+	EXPECT_EINVAL(pctx_data(bad) == NULL);
+	EXPECT_EINVAL(pctx_lwp_set_data(bad, 1, bad) == -1);
+	EXPECT_EINVAL(pctx_lwp_data(bad, 1) == NULL);
+	EXPECT_EINVAL(pctx_lwp_answer(bad, 1, no_answer, NULL, NULL) == -1);
+	pctx_set_data(bad, bad);
+	pctx_terminate(bad);
+	pctx_release(bad);
+	pctx_abandon(bad);
+}
+
+/* Pointers that were never handles, and released ones. */
+static void no_handles(void **state)
+{
+	static uint64_t memory[256];
+	static char text[] = "not a handle";
+	pid_t child = start_sleeper();
+	pctx_t *pctx = pctx_capture(child, NULL, 0, keep_error), *opened;
+
+	(void)state;
+	assert_non_null(pctx);
+	refuse(NULL);
+	refuse((pctx_t *)1);
+	refuse((pctx_t *)UINTPTR_MAX);
+	refuse((pctx_t *)memory);
+	refuse((pctx_t *)text);
+	refuse((pctx_t *)((char *)pctx + 16));
+	assert_int_equal(pctx_lwp_tid(pctx, 1), child);
+	pctx_release(pctx);
+	refuse(pctx);
+	opened = pctx_open(NULL, keep_error);
+	assert_non_null(opened);
+	pctx_abandon(opened);
+	refuse(opened);
+	end(child);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_per_thread),  cmocka_unit_test(no_such_ids),
-		cmocka_unit_test(traced_by_us),	   cmocka_unit_test(abandoned),
-		cmocka_unit_test(abandoned_unrun), cmocka_unit_test(path_search),
-		cmocka_unit_test(no_files),	   cmocka_unit_test(data_and_answers),
-		cmocka_unit_test(released_alive),  cmocka_unit_test(abandoned_in_vfork),
+		cmocka_unit_test(no_handles),	      cmocka_unit_test(one_per_thread),
+		cmocka_unit_test(no_such_ids),	      cmocka_unit_test(traced_by_us),
+		cmocka_unit_test(abandoned),	      cmocka_unit_test(abandoned_unrun),
+		cmocka_unit_test(path_search),	      cmocka_unit_test(no_files),
+		cmocka_unit_test(data_and_answers),   cmocka_unit_test(released_alive),
+		cmocka_unit_test(abandoned_in_vfork),
 	};
 
 	if (argc > 1) /* without what sanitizers do at exit: it is traced */

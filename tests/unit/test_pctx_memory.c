@@ -20,21 +20,33 @@
 #define NTHREADS 3
 #define NCHILDREN 3
 
-static int ncalls, fail_from, fail_to; /* which calls of malloc(3) fail, from 1 */
+static int ncalls, fail_from, fail_to; /* which calls fail, from 1 */
 
 void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
 
-/* The linker replaces malloc(3) by this, see CMakeLists.txt; it must be visible. */
+/* The linker replaces malloc(3) and calloc(3) by these, see CMakeLists.txt; they must be visible.
+ */
 __attribute__((visibility("default"))) void *__wrap_malloc(size_t size);
+__attribute__((visibility("default"))) void *__wrap_calloc(size_t n, size_t size);
+
+static bool fails(void)
+{
+	ncalls++;
+	if (ncalls < fail_from || ncalls >= fail_to)
+		return false;
+	errno = ENOMEM;
+	return true;
+}
 
 void *__wrap_malloc(size_t size)
 {
-	ncalls++;
-	if (ncalls >= fail_from && ncalls < fail_to) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	return __real_malloc(size);
+	return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __real_calloc(n, size);
 }
 
 /* ---- the tracked program -------------------------------------------------- */

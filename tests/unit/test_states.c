@@ -32,7 +32,7 @@ struct world {
 	cpc_t *cpc, *other;
 	cpc_set_t *set;
 	cpc_buf_t *buf;	  /* of that set */
-	cpc_buf_t *alien; /* of another one */
+	cpc_buf_t *alien; /* of another one, which has one request */
 	pctx_t *pctx;
 	pid_t child;
 };
@@ -186,7 +186,7 @@ static const struct {
 	{"cpc_set_sample_all", sample_all, true, {BAD, BAD, BAD, BAD, BAD, BAD, BAD, 0}},
 	{"cpc_set_ncopies", ncopies, false, {BAD, BAD, BAD, BAD, BAD, BAD, BAD, 0}},
 	{"cpc_set_lost", lost, false, {BAD, BAD, 0, 0, 0, 0, BAD, 0}},
-	{"cpc_set_sample, alien", sample_alien, true, {BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
+	{"cpc_set_sample, alien", sample_alien, true, {BAD, BAD, 0, BAD, 0, 0, BAD, 0}},
 	{"cpc_set_add_request", add_request, false, {0, 0, BAD, BAD, BAD, BAD, BAD, BAD}},
 	{"cpc_set_request_preset", preset, false, {0, BAD, 0, 0, 0, 0, BAD, 0}},
 	{"cpc_set_request_preset, none",
@@ -197,7 +197,7 @@ static const struct {
 	{"cpc_set_dup", dup_set, false, {0, 0, 0, 0, 0, 0, BAD, 0}},
 	{"cpc_buf_create", create_buf, false, {0, 0, 0, 0, 0, 0, BAD, 0}},
 	{"cpc_buf_sub", buf_sub, true, {0, 0, 0, 0, 0, 0, BAD, 0}},
-	{"cpc_buf_sub, alien", buf_sub_alien, true, {BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD}},
+	{"cpc_buf_sub, alien", buf_sub_alien, true, {0, BAD, 0, 0, 0, 0, BAD, 0}},
 	{"cpc_buf_get", buf_get, true, {0, BAD, 0, 0, 0, 0, BAD, 0}},
 	{"cpc_enable", enable, true, {BAD, BAD, 0, BAD, BAD, BAD, BAD, 0}},
 	{"cpc_set_disable", set_disable, false, {BAD, BAD, BAD, BAD, BAD, 0, BAD, BAD}},

@@ -13,6 +13,7 @@
 #include "../rows/source.h"
 #include "mistakes.h"
 #include "opened.h"
+#include "outcome.h"
 #include "signals.h"
 #include "track/owners.h"
 
@@ -25,8 +26,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The exit statuses of a shell; STATUS_SIGNAL is added to the number of a signal. */
-enum { STATUS_CANNOT_EXECUTE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
 struct session {
 	struct config *cfg;
 	cpc_t *cpc;
@@ -36,14 +35,8 @@ struct session {
 	struct command command;
 	enum run_side side; /* which of two commands runs now */
 	bool warm_up;	    /* the counts of this run are left out */
-	struct ends ends[SIDE_NEW + 1];
-	int status;	   /* exit status */
-	bool interrupted;  /* the command died of SIGINT */
-	bool failed;	   /* in the last run LWPs were not counted, or not to their end... */
-	bool lost;	   /* ...or in some run */
-	bool cut;	   /* a signal to us ended the last run */
-	unsigned complete; /* runs that no signal cut */
-	int64_t begin_ns;  /* of the first run */
+	struct outcome outcome;
+	int64_t begin_ns; /* of the first run */
 };
 
 static bool can_count(void *arg, cpc_t *cpc, cpc_set_t *set, bool alone)
@@ -75,75 +68,25 @@ static int check_turns(const struct config *cfg, const struct setgrp *grp)
 	return usage_error("unsupported -T 0: specs take turns at samples, which it omits");
 }
 
-static int cannot_start(void)
-{
-	switch (errno) {
-	case ENOENT:
-		return STATUS_NOT_FOUND;
-	case EPERM:
-	case EAGAIN:
-	case ENOMEM:
-	case EMFILE:
-	case ENFILE:
-	case EINTR:
-	case ENOSYS:
-		return STATUS_FAILED;
-	default:
-		return STATUS_CANNOT_EXECUTE;
-	}
-}
-
-static int command_status(int status)
-{
-	return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 static char **words_of(const struct config *cfg, enum run_side side)
 {
 	return side == SIDE_NEW ? cfg->second : cfg->command;
 }
 
-/* Sets the exit status as if the signal had ended the command. */
-static void end_by(struct session *s, int sig)
-{
-	s->status = STATUS_SIGNAL + sig;
-	s->interrupted = sig == SIGINT;
-}
-
 /* Starts the command, or attaches. */
 static bool start_tracking(struct session *s)
 {
-	const struct config *cfg = s->cfg;
 	const struct engine_ops *ops = s->engine->ops;
-	bool killed;
 
-	if (cfg->command != NULL) {
-		if (ops->start(s->engine, words_of(cfg, s->side), &s->command) == 0)
+	if (s->cfg->command == NULL) {
+		if (ops->attach(s->engine) == 0)
 			return true;
-		killed = errno == EINTR && signals_got() != 0;
-		s->status = errno != 0 ? cannot_start() : STATUS_FAILED;
-		if (killed)
-			end_by(s, signals_got());
-		return false;
-	}
-	if (ops->attach(s->engine) == 0)
+		errno = 0;
+	} else if (ops->start(s->engine, words_of(s->cfg, s->side), &s->command) == 0) {
 		return true;
-	s->status = STATUS_FAILED;
+	}
+	outcome_refused(&s->outcome, errno, signals_got());
 	return false;
-}
-
-/* Notes how the command ended.  If means are printed, report_failures() reports it. */
-static void note_end(struct session *s, int wstatus)
-{
-	struct ends *ends = &s->ends[s->side];
-
-	s->interrupted = WIFSIGNALED(wstatus) && WTERMSIG(wstatus) == SIGINT;
-	if (WIFSIGNALED(wstatus))
-		signals_ended_command();
-	if (!s->cfg->common.output.stats || s->interrupted)
-		s->status = command_status(wstatus);
-	else if (!s->cut)
-		ends_note(ends, wstatus);
 }
 
 /* Waits for the end of the command, if there is one. */
@@ -159,7 +102,9 @@ static void wait_for_end(struct session *s, struct run *run, bool has_failed)
 		s->engine->lost = true;
 		return;
 	}
-	note_end(s, wstatus);
+	if (WIFSIGNALED(wstatus))
+		signals_ended_command();
+	outcome_ended(&s->outcome, s->side, wstatus);
 	run->ended = true;
 	run->status = wstatus;
 }
@@ -169,12 +114,13 @@ static void track_once(struct session *s, struct run *run)
 {
 	const struct config *cfg = s->cfg;
 	struct engine *engine = s->engine;
+	struct outcome *outcome = &s->outcome;
 	bool waited;
 	int rc;
 
 	if (!signals_catch(engine)) {
 		say("cannot handle signals: %s", strerror(errno));
-		s->status = STATUS_FAILED;
+		outcome_refused(outcome, 0, 0);
 		signals_forget();
 		return;
 	}
@@ -192,13 +138,13 @@ static void track_once(struct session *s, struct run *run)
 	sink_begin(s->track.sink, run);
 	rc = engine->ops->run(engine);
 	engine->waiting = false; /* nothing is left to count */
-	s->cut = cfg->repeat > 0 && s->command.cut;
+	outcome->cut = cfg->repeat > 0 && s->command.cut;
 	/* A record has the status of each run: wait for it if an exec ended the tracking. */
-	waited = cfg->common.output.stats && !s->cut && !run->ended;
+	waited = cfg->common.output.stats && !outcome->cut && !run->ended;
 	if (waited)
 		wait_for_end(s, run, rc == -1);
-	track_end(&s->track, engine->lost, s->cut);
-	s->complete += !s->cut && !s->warm_up;
+	track_end(&s->track, engine->lost, outcome->cut);
+	outcome->complete += !outcome->cut && !s->warm_up;
 	if (!waited)
 		wait_for_end(s, run, rc == -1);
 	signals_forget();
@@ -206,10 +152,8 @@ static void track_once(struct session *s, struct run *run)
 	if (cfg->engine.start_off && !s->track.ever_on)
 		say("the counters were never on: no tracked LWP called cpc_enable(3)");
 	track_print_uncounted(&s->track, engine->nchildren);
-	s->failed = engine->lost || rc == -1;
-	s->lost |= s->failed;
-	if (s->failed)
-		s->status = STATUS_FAILED;
+	if (engine->lost || rc == -1)
+		outcome_lost(outcome);
 }
 
 static void drop_row(struct sink *sink, const struct row *row)
@@ -218,7 +162,7 @@ static void drop_row(struct sink *sink, const struct row *row)
 }
 
 /* Tracks a run with a new engine, and restores all settings that the next command inherits. */
-static void track_run_of(struct session *s, struct output *output, int *error)
+static void track_run_of(struct session *s, struct output *output)
 {
 	static const struct sink_ops drop = {.row = drop_row};
 	struct sink nowhere = {.ops = &drop};
@@ -233,8 +177,7 @@ static void track_run_of(struct session *s, struct output *output, int *error)
 	sigaction(SIGXFSZ, NULL, &size);
 	getrlimit(RLIMIT_NOFILE, &files);
 	s->command = (struct command){0};
-	s->status = STATUS_OK;
-	s->failed = s->cut = false;
+	outcome_run(&s->outcome);
 	run = source_run(s->cpc, &s->grp, "cputrack", cfg->common.argv);
 	run.side = s->side;
 	run.many = cfg->engine.follow_fork || cfg->pids.n > 1;
@@ -256,21 +199,15 @@ static void track_run_of(struct session *s, struct output *output, int *error)
 		track_once(s, &run);
 		s->engine->ops->free(s->engine);
 	} else {
-		s->status = STATUS_FAILED;
+		outcome_refused(&s->outcome, 0, 0);
 	}
-	*error = s->track.flusher.error;
+	s->outcome.error = s->track.flusher.error;
+	s->outcome.hung_up = s->track.hung_up && cfg->command == NULL;
 	owners_free(engine.owners);
 	run_free(&run);
 	sigaction(SIGPIPE, &pipe, NULL);
 	sigaction(SIGXFSZ, &size, NULL);
 	setrlimit(RLIMIT_NOFILE, &files);
-}
-
-/* May another run follow?  Not if the command could not be started, or after a signal or error. */
-static bool goes_on(const struct session *s, int error)
-{
-	return error == 0 && !s->interrupted && signals_got() == 0 && s->command.pid != 0 &&
-	       s->status != STATUS_CANNOT_EXECUTE && s->status != STATUS_NOT_FOUND;
 }
 
 /* Reports that a signal ended the runs too early. */
@@ -279,12 +216,11 @@ static void report_missing(struct session *s)
 	const unsigned wanted = s->cfg->repeat * (s->cfg->second != NULL ? 2 : 1);
 	const int sig = signals_got();
 
-	if (sig == 0 || s->complete >= wanted)
+	if (sig == 0 || s->outcome.complete >= wanted)
 		return;
-	say("SIG%s ended the runs: %u of %u are complete%s", signals_name(sig), s->complete, wanted,
-	    s->cut ? ", and one that it cut is left out" : "");
-	if (!s->failed)
-		end_by(s, sig);
+	say("SIG%s ended the runs: %u of %u are complete%s", signals_name(sig), s->outcome.complete,
+	    wanted, s->outcome.cut ? ", and one that it cut is left out" : "");
+	s->outcome.sig = sig;
 }
 
 /* Not if the commands can write to the terminal: our line would be between theirs. */
@@ -294,11 +230,16 @@ static void show_progress(const struct session *s, unsigned done, unsigned total
 		progress_show(done, total, now_ns() - s->begin_ns);
 }
 
+static bool goes_on(const struct session *s)
+{
+	return outcome_goes_on(&s->outcome) && signals_got() == 0;
+}
+
 /*
  * Runs two commands in turns: old new, new old, old new, ...  So a machine that gets slower or
  * faster meanwhile favours neither.  The first pair is a warm-up.
  */
-static void track_pairs(struct session *s, struct output *output, int *error)
+static void track_pairs(struct session *s, struct output *output)
 {
 	const unsigned n = 2 * (s->cfg->repeat + 1);
 
@@ -308,19 +249,17 @@ static void track_pairs(struct session *s, struct output *output, int *error)
 		show_progress(s, i, n);
 		s->warm_up = i < 2;
 		s->side = (i % 2 != 0) != swapped ? SIDE_NEW : SIDE_OLD;
-		track_run_of(s, output, error);
-		if (!goes_on(s, *error))
+		track_run_of(s, output);
+		if (!goes_on(s))
 			break;
 	}
 }
 
 /* Reports commands that failed in some run of which means are printed. */
-static void report_failures(struct session *s)
+static void report_failures(const struct session *s)
 {
-	const bool compared = s->cfg->second != NULL || s->cfg->common.output.compare != NULL;
-
 	for (enum run_side side = SIDE_NONE; side <= SIDE_NEW; side++) {
-		const struct ends *ends = &s->ends[side];
+		const struct ends *ends = &s->outcome.ends[side];
 		char *whose;
 
 		if (ends->failed == 0)
@@ -330,9 +269,6 @@ static void report_failures(struct session *s)
 				  side != SIDE_NONE ? " " : "", words_of(s->cfg, side)[0]);
 		ends_report(ends, whose);
 		free(whose);
-		if (s->status == STATUS_OK)
-			s->status =
-				compared ? STATUS_COMMAND_FAILED : command_status(ends->wstatus);
 	}
 }
 
@@ -368,91 +304,88 @@ static bool must_end(void)
 	return signals_ending() != 0;
 }
 
-/* Waits for the readers of the rows.  Returns 0 or an errno; EINTR: a signal ended the wait. */
-static int close_output(struct session *s, struct output *output, int error)
+/* Waits for the readers of the rows. */
+static void close_output(struct session *s, struct output *output)
 {
+	struct outcome *outcome = &s->outcome;
 	int closing;
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	closing = output_close(output, error == 0);
-	if (error != 0)
-		return error;
+	closing = output_close(output, outcome->error == 0);
+	if (outcome->error != 0)
+		return;
+	outcome->error = closing;
 	if (closing == EINTR)
-		end_by(s, signals_ending());
-	else if (closing == 0 && !s->lost)
+		outcome->sig = signals_ending();
+	else if (closing == 0 && !outcome->ever_lost)
 		split_report_shares(&s->grp);
-	return closing;
 }
 
-/* Opens the output and tracks. */
-static void track(struct session *s)
+/* Opens the output and tracks.  Returns the exit status. */
+static int track(struct session *s)
 {
 	const struct config *cfg = s->cfg;
+	const struct outcome *outcome = &s->outcome;
 	struct output_config config = cfg->common.output;
 	struct opened opened = {0};
 	struct output *output;
-	int error = 0;
+	int status;
 	unsigned n = 0;
 
 	config.by_line = config.keeps = true;
 	backlog_on_signals(must_end);
-	if (cfg->common.top)
-		s->status = prepare_top(cfg, &config);
-	if (s->status != STATUS_OK)
-		return;
+	status = cfg->common.top ? prepare_top(cfg, &config) : STATUS_OK;
+	if (status != STATUS_OK)
+		return status;
 	output = output_open(&config);
-	if (output == NULL) {
-		s->status = STATUS_FAILED;
-		return;
-	}
+	if (output == NULL)
+		return STATUS_FAILED;
 	if (cfg->engine.choice.kind == CHOICE_NONE && !cfg->engine.descendants)
 		opened_watch(&opened, s->cpc, &s->grp, cfg->command == NULL ? &cfg->pids : NULL);
 	s->begin_ns = now_ns();
 	if (cfg->second != NULL)
-		track_pairs(s, output, &error);
+		track_pairs(s, output);
 	else
 		do {
 			show_progress(s, n, cfg->repeat);
-			track_run_of(s, output, &error);
-		} while (++n < cfg->repeat && goes_on(s, error));
+			track_run_of(s, output);
+		} while (++n < cfg->repeat && goes_on(s));
 	progress_erase();
 	report_missing(s);
-	if (!s->lost && (s->complete > 0 || cfg->command == NULL))
+	if (!outcome->ever_lost && (outcome->complete > 0 || cfg->command == NULL))
 		opened_report(&opened, s->cpc, &s->grp);
 	opened_free(&opened);
-	error = close_output(s, output, error);
-	if (s->track.hung_up && cfg->command == NULL)
-		die_of(SIGHUP);
-	if (error == EPIPE)
-		die_of(SIGPIPE); /* as other writers to the pipe end */
-	if ((error == 0 || error == EINTR) && s->status != STATUS_FAILED && s->interrupted)
-		die_of(SIGINT); /* else the shell would go on with its loop */
-	if ((error != 0 || s->lost) && error != EINTR)
-		s->status = STATUS_FAILED;
-	report_failures(s);
-	s->status = limit_status(&s->cfg->limit, s->status);
+	close_output(s, output);
+	status =
+		outcome_status(outcome, cfg->second != NULL || config.compare != NULL, &cfg->limit);
+	if (status < 0)
+		die_of(-status);
+	if (config.stats)
+		report_failures(s);
+	return status;
 }
 
 int run_count(void *config, cpc_t *cpc)
 {
 	struct config *cfg = config;
 	struct session s = {.cfg = cfg, .cpc = cpc, .grp.functions = true};
+	int status = STATUS_OK;
 
 	if (cfg->command != NULL)
-		s.status = mistakes_of_command(cpc, cfg->command, cfg->common.by_default);
+		status = mistakes_of_command(cpc, cfg->command, cfg->common.by_default);
 	if (cfg->second != NULL)
 		mistakes_of_second(cfg->second, cfg->limit.given);
-	if (s.status == STATUS_OK && cfg->second != NULL)
-		s.status = mistakes_of_command(cpc, cfg->second, cfg->common.by_default);
-	if (s.status == STATUS_OK)
-		s.status = program_sets(&cfg->common, cpc, &s.grp, &trial);
-	if (s.status == STATUS_OK)
-		s.status = check_turns(cfg, &s.grp);
-	if (s.status == STATUS_OK)
-		s.status = try_sets(&s.grp, cpc);
-	if (s.status == STATUS_OK)
-		track(&s);
+	if (status == STATUS_OK && cfg->second != NULL)
+		status = mistakes_of_command(cpc, cfg->second, cfg->common.by_default);
+	if (status == STATUS_OK)
+		status = program_sets(&cfg->common, cpc, &s.grp, &trial);
+	if (status == STATUS_OK)
+		status = check_turns(cfg, &s.grp);
+	if (status == STATUS_OK)
+		status = try_sets(&s.grp, cpc);
+	if (status == STATUS_OK)
+		status = track(&s);
 	setgrp_free(&s.grp);
-	return s.status;
+	return status;
 }

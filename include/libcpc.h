@@ -72,8 +72,8 @@ typedef struct {
 #define CPC_IS_RATIO 0x104     /* EINVAL: not an event but a ratio of events: cpc_ratio_find() */
 
 /*
- * Receives the name of the failed function, the subcode, and the message as a printf format
- * without newline and its arguments.  errno is already set and is kept.  Functions that may
+ * Receives the name of the failed function, the subcode, and the message, which ends in a newline,
+ * as a printf format and its arguments.  errno is already set and is kept.  Functions that may
  * be called in signal handlers (cpc_set_sample, cpc_enable, cpc_disable, cpc_set_restart,
  * cpc_request_preset, cpc_set_overflowed, cpc_set_sample_pcbuf, cpc_set_sample_ovf,
  * cpc_buf_get and the arithmetic of buffers) and cpc_open do not call it: they only set

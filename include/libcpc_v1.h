@@ -48,7 +48,7 @@ typedef struct {
 	uint_t ce_spec;			 /* private to the library: the spec */
 } cpc_event_t;
 
-/* Receives error messages, as a printf format without newline.  NULL: the default, to stderr. */
+/* Receives messages that end in a newline, as a printf format.  NULL: the default, to stderr. */
 typedef void(cpc_errfn_t)(const char *fn, const char *fmt, va_list ap);
 void cpc_seterrfn(cpc_errfn_t *errfn);
 

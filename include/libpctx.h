@@ -28,8 +28,8 @@ typedef struct pctx pctx_t;
 
 /*
  * Receives error messages: the function's name ("create", "capture", "run", "set_events"), a
- * printf format without newline, and its arguments.  If it is NULL, the library writes "libpctx:
- * pctx_<fn>: <text>" to stderr.
+ * printf format, and its arguments.  The message ends in a newline.  If it is NULL, the library
+ * writes "libpctx: pctx_<fn>: <text>" to stderr.
  */
 typedef void(pctx_errfn_t)(const char *fn, const char *fmt, va_list ap);
 

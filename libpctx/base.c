@@ -13,17 +13,28 @@ void pctxi_default_errfn(const char *fn, const char *fmt, va_list ap)
 {
 	fprintf(stderr, "libpctx: pctx_%s: ", fn);
 	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
 }
 
-void pctxi_error(pctx_errfn_t *errfn, const char *fn, const char *fmt, ...)
+/* A variadic wrapper, because the handler takes a va_list. */
+static void call(pctx_errfn_t *errfn, const char *fn, const char *fmt, ...)
 {
-	int saved = errno;
 	va_list ap;
 
 	va_start(ap, fmt);
 	errfn(fn, fmt, ap);
 	va_end(ap);
+}
+
+void pctxi_error(pctx_errfn_t *errfn, const char *fn, const char *fmt, ...)
+{
+	int saved = errno;
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	call(errfn, fn, "%s\n", text);
 	errno = saved;
 }
 

@@ -64,7 +64,7 @@ def _keep_message(function, subcode, fmt, args):
         return
     text = ctypes.create_string_buffer(1200)
     _vsnprintf(text, len(text), fmt, args)
-    _message.last = (function.decode(), subcode, text.value.decode(errors="replace"))
+    _message.last = (function.decode(), subcode, text.value.decode(errors="replace").rstrip("\n"))
 
 
 def _find():

@@ -125,7 +125,7 @@ const char *say_held(void)
 }
 
 /* Writes the line with one call, so that lines of several programs do not mix. */
-void vsay(const char *fmt, va_list ap)
+__attribute__((format(printf, 1, 0))) static void vsay(const char *fmt, va_list ap)
 {
 	char text[SAY_MAX], line[ESCAPED_SIZE(SAY_MAX)];
 	size_t n;

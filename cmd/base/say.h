@@ -20,7 +20,6 @@
 
 /* Writes the name of the program, ": " and the escaped message as one line to stderr. */
 __attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);
-__attribute__((format(printf, 1, 0))) void vsay(const char *fmt, va_list ap);
 
 /*
  * Messages wait in memory while the reader of stderr pauses.  Writes what it takes now; true: all.

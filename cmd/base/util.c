@@ -182,7 +182,7 @@ static void keep_message(const char *fn, int subcode, const char *fmt, va_list a
 
 	if (subcode == CPC_WARNING) {
 		vsnprintf(last_error.text, sizeof(last_error.text), fmt, ap);
-		say("warning: %s", last_error.text);
+		say("warning: %.*s", (int)strcspn(last_error.text, "\n"), last_error.text);
 		last_error.text[0] = '\0';
 		return;
 	}
@@ -190,6 +190,7 @@ static void keep_message(const char *fn, int subcode, const char *fmt, va_list a
 	if (last_error.debug)
 		n = snprintf(last_error.text, sizeof(last_error.text), "%s: ", fn);
 	vsnprintf(last_error.text + n, sizeof(last_error.text) - (size_t)n, fmt, ap);
+	last_error.text[strcspn(last_error.text, "\n")] = '\0';
 	strlcat(last_error.text, advice(subcode), sizeof(last_error.text));
 }
 

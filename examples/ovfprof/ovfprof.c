@@ -77,7 +77,8 @@ static void report_refusal(const char *fn, int subcode, const char *fmt, va_list
 {
 	(void)fn;
 	(void)subcode;
-	vwarnx(fmt, ap);
+	fprintf(stderr, "%s: ", getprogname());
+	vfprintf(stderr, fmt, ap);
 }
 
 static uint64_t to_period(const char *s)

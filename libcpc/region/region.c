@@ -53,8 +53,10 @@ __attribute__((format(printf, 3, 0))) static void keep_message(const char *fn, i
 							       const char *fmt, va_list ap)
 {
 	(void)fn;
-	if (subcode != CPC_WARNING)
-		vsnprintf(message, sizeof(message), fmt, ap);
+	if (subcode == CPC_WARNING)
+		return;
+	vsnprintf(message, sizeof(message), fmt, ap);
+	message[strcspn(message, "\n")] = '\0';
 }
 
 /* The message of libcpc since `message` was cleared, or else the text of `err`. */

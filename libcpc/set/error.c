@@ -12,10 +12,10 @@ static void default_errhndlr(const char *fn, int subcode, const char *fmt, va_li
 	(void)subcode;
 	fprintf(stderr, "libcpc: %s: ", fn);
 	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
 }
 
-/* A variadic wrapper, because the handler takes a va_list. */
+/* A variadic wrapper, because the handler takes a va_list.  As on Solaris, messages end in a
+ * newline. */
 static void report(cpc_t *cpc, const char *fn, int subcode, const char *fmt, ...)
 {
 	va_list ap;
@@ -28,7 +28,7 @@ static void report(cpc_t *cpc, const char *fn, int subcode, const char *fmt, ...
 int cpci_fail(cpc_t *cpc, const char *fn, const struct cpci_diag *diag)
 {
 	errno = diag->err;
-	report(cpc, fn, diag->subcode, "%s", diag->text);
+	report(cpc, fn, diag->subcode, "%s\n", diag->text);
 	return cpci_errno(diag->err);
 }
 
@@ -52,6 +52,6 @@ void cpci_warn(cpc_t *cpc, const char *fn, const char *text)
 {
 	int err = errno;
 
-	report(cpc, fn, CPC_WARNING, "%s", text);
+	report(cpc, fn, CPC_WARNING, "%s\n", text);
 	errno = err;
 }

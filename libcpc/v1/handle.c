@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 static cpc_t *handle;
 static int no_handle; /* why cpc_open() failed */
@@ -22,6 +23,7 @@ __attribute__((format(printf, 3, 0))) static void keep_message(const char *fn, i
 		return;
 	message_errno = errno;
 	vsnprintf(message, sizeof(message), fmt, ap);
+	message[strcspn(message, "\n")] = '\0';
 }
 
 static void open_handle(void)
@@ -48,17 +50,28 @@ __attribute__((format(printf, 2, 0))) static void default_errfn(const char *fn, 
 {
 	fprintf(stderr, "libcpc: %s: ", fn);
 	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
 }
 
-int cpci_v1_fail(const char *fn, const char *fmt, ...)
+/* A variadic wrapper, because the handler takes a va_list. */
+static void call(const char *fn, const char *fmt, ...)
 {
-	int err = errno;
 	va_list ap;
 
 	va_start(ap, fmt);
 	(errfn != NULL ? errfn : default_errfn)(fn, fmt, ap);
 	va_end(ap);
+}
+
+int cpci_v1_fail(const char *fn, const char *fmt, ...)
+{
+	int err = errno;
+	char text[sizeof(message)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	call(fn, "%s\n", text);
 	return cpci_errno(err);
 }
 

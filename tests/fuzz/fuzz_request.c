@@ -19,7 +19,7 @@ static void handler(const char *fn, int subcode, const char *fmt, va_list ap)
 	int n = vsnprintf(text, sizeof(text), fmt, ap);
 
 	must(strcmp(fn, "cpc_set_add_request") == 0 && subcode >= 0);
-	must(n > 0 && (size_t)n < sizeof(text));
+	must(n > 0 && (size_t)n < sizeof(text) && strchr(text, '\n') == &text[n - 1]);
 	told++;
 }
 

@@ -179,6 +179,7 @@ static void keep_error(const char *fn, const char *fmt, va_list ap)
 {
 	(void)fn;
 	vsnprintf(errors, sizeof(errors), fmt, ap);
+	end_message(errors);
 }
 
 static void watch(pctx_t *pctx)

@@ -28,6 +28,7 @@ static void keep_error(const char *fn, const char *fmt, va_list ap)
 {
 	(void)fn;
 	vsnprintf(errors, sizeof(errors), fmt, ap);
+	end_message(errors);
 }
 
 /* Ends a child by a signal, which it can take only if it is not stopped. */

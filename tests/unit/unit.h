@@ -89,6 +89,16 @@ static struct {
 	char fn[64], text[1200];
 } last_error;
 
+/* Removes the newline that a message of a library ends in. */
+static inline void end_message(char *text)
+{
+	char *end = strchr(text, '\n');
+
+	assert_non_null(end);
+	assert_string_equal(end, "\n");
+	*end = '\0';
+}
+
 /* An error handler for cpc_seterrhndlr(3). */
 __attribute__((format(printf, 3, 0))) static inline void hear(const char *fn, int subcode,
 							      const char *fmt, va_list ap)
@@ -97,6 +107,7 @@ __attribute__((format(printf, 3, 0))) static inline void hear(const char *fn, in
 	last_error.subcode = subcode;
 	snprintf(last_error.fn, sizeof(last_error.fn), "%s", fn);
 	vsnprintf(last_error.text, sizeof(last_error.text), fmt, ap);
+	end_message(last_error.text);
 	errno = 0; /* the caller sees the library's errno, whatever a handler does to it */
 }
 

@@ -20,6 +20,7 @@ __attribute__((format(printf, 2, 0))) static void hear_v1(const char *fn, const 
 {
 	snprintf(told_fn, sizeof(told_fn), "%s", fn);
 	vsnprintf(told, sizeof(told), fmt, ap);
+	end_message(told);
 	errno = 0;
 }
 

@@ -8,11 +8,16 @@
 #include "../../base/say.h"
 
 #include <stdio.h>
+#include <string.h>
 
+/* Messages of the library end in a newline. */
 static void print_error(const char *fn, const char *fmt, va_list ap)
 {
+	char text[SAY_MAX];
+
 	(void)fn;
-	vsay(fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	say("%.*s", (int)strcspn(text, "\n"), text);
 }
 
 static void print_debug(const char *fn, const char *fmt, va_list ap)
@@ -20,7 +25,7 @@ static void print_debug(const char *fn, const char *fmt, va_list ap)
 	char text[SAY_MAX];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	say("pctx_%s: %s", fn, text);
+	say("pctx_%s: %.*s", fn, (int)strcspn(text, "\n"), text);
 }
 
 pctx_errfn_t *engine_errors(const struct engine_config *config)

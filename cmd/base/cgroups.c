@@ -62,11 +62,9 @@ enum lwps_hierarchy cgroups_hierarchy(void)
 static FTS *open_tree(const char *root)
 {
 	char *const paths[] = {(char *)(uintptr_t)root, NULL};
-	FTS *tree = fts_open(paths, FTS_COMFOLLOW | FTS_PHYSICAL | FTS_NOSTAT | FTS_NOCHDIR, NULL);
 
-	if (tree == NULL)
-		die("%s", strerror(errno));
-	return tree;
+	return xmade(
+		fts_open(paths, FTS_COMFOLLOW | FTS_PHYSICAL | FTS_NOSTAT | FTS_NOCHDIR, NULL));
 }
 
 size_t cgroups_count(enum lwps_hierarchy hierarchy)

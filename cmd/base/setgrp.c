@@ -355,10 +355,8 @@ int setgrp_parse(struct setgrp *grp, cpc_t *cpc, const char *text, struct spec *
 
 cpc_set_t *setgrp_make(cpc_t *cpc, const struct spec *spec, size_t *bad)
 {
-	cpc_set_t *set = cpc_set_create(cpc);
+	cpc_set_t *set = xmade(cpc_set_create(cpc));
 
-	if (set == NULL)
-		die("%s", strerror(errno));
 	for (*bad = 0; *bad < spec->nreqs; ++*bad) {
 		if (add_request(cpc, set, &spec->req[*bad]) == -1) {
 			cpc_set_destroy(cpc, set);

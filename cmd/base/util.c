@@ -225,39 +225,26 @@ bool cpcerr_is_usage(void)
 	}
 }
 
-cpc_buf_t *xcpc_buf_create(cpc_t *cpc, cpc_set_t *set)
+void *xmade(const void *p)
 {
-	cpc_buf_t *buf = cpc_buf_create(cpc, set);
-
-	if (buf == NULL)
+	if (p == NULL)
 		die("%s", strerror(errno));
-	return buf;
+	return (void *)(uintptr_t)p;
 }
 
 void *xcalloc(size_t n, size_t size)
 {
-	void *p = calloc(n, size);
-
-	if (p == NULL)
-		die("%s", strerror(errno));
-	return p;
+	return xmade(calloc(n, size));
 }
 
 void *xrealloc(void *p, size_t size)
 {
-	p = realloc(p, size);
-	if (p == NULL)
-		die("%s", strerror(errno));
-	return p;
+	return xmade(realloc(p, size));
 }
 
 char *xstrdup(const char *text)
 {
-	char *copy = strdup(text);
-
-	if (copy == NULL)
-		die("%s", strerror(errno));
-	return copy;
+	return xmade(strdup(text));
 }
 
 char *copy_text(const char *text)
@@ -274,7 +261,5 @@ char *xasprintf(const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vasprintf(&text, fmt, ap);
 	va_end(ap);
-	if (n == -1)
-		die("%s", strerror(ENOMEM));
-	return text;
+	return xmade(n != -1 ? text : NULL);
 }

@@ -70,9 +70,8 @@ void raise_file_limit(void);
 /* Is there a file of that name where execvp(3) looks? */
 bool is_program(const char *name);
 
-/* As cpc_buf_create(3), but exits with a message if there is no memory. */
-cpc_buf_t *xcpc_buf_create(cpc_t *cpc, cpc_set_t *set);
-
+/* Returns `p`.  NULL, since there was no memory: exits with a message. */
+void *xmade(const void *p);
 /* As calloc(3), ..., but exit with a message if there is no memory. */
 void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t size);

@@ -55,11 +55,9 @@ static void make_cpus(struct counters *c, const struct cpus *cpus)
 		cpu->id = cpus->id[i];
 		cpu->set = xcalloc(c->grp->n, sizeof(*cpu->set));
 		for (size_t k = 0; k < c->grp->n; k++) {
-			cpu->set[k].set = cpc_set_dup(c->cpc, c->grp->set[k].set);
-			if (cpu->set[k].set == NULL)
-				die("%s", strerror(errno));
-			cpu->set[k].before = xcpc_buf_create(c->cpc, c->grp->set[k].set);
-			cpu->set[k].now = xcpc_buf_create(c->cpc, c->grp->set[k].set);
+			cpu->set[k].set = xmade(cpc_set_dup(c->cpc, c->grp->set[k].set));
+			cpu->set[k].before = xmade(cpc_buf_create(c->cpc, c->grp->set[k].set));
+			cpu->set[k].now = xmade(cpc_buf_create(c->cpc, c->grp->set[k].set));
 		}
 	}
 }
@@ -197,12 +195,13 @@ static void sample_one(struct counters *c, struct cpu *cpu, size_t k)
 }
 
 /* Samples all CPUs before their rows are put, so that the samples are close together. */
-static void counters_sample(struct meter *meter, size_t k)
+static int counters_sample(struct meter *meter, size_t k)
 {
 	struct counters *c = (struct counters *)meter;
 
 	for (size_t i = 0; i < meter->n; i++)
 		sample_one(c, &c->cpu[i], k);
+	return 0;
 }
 
 static bool counters_put(struct meter *meter, size_t k, struct sampler *sampler)

@@ -35,8 +35,11 @@ struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
 	cpu_set_t *mask = xcalloc(1, size); /* contains only online CPUs */
 	size_t left_out = 0;
 
-	if (sched_getaffinity(0, size, mask) == -1)
-		die("cannot get the affinity mask: %s", strerror(errno));
+	if (sched_getaffinity(0, size, mask) == -1) {
+		say("cannot get the affinity mask: %s", strerror(errno));
+		free(mask);
+		return cpus;
+	}
 	cpus.id = xcalloc((size_t)CPU_COUNT_S(size, mask), sizeof(*cpus.id));
 	for (size_t i = 0; i < MAX_CPUS; i++) {
 		if (!CPU_ISSET_S(i, size, mask))
@@ -51,8 +54,8 @@ struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
 	}
 	free(mask);
 	if (cpus.n == 0)
-		die("cannot count '%s' on any CPU that is allowed here", refused->text);
-	if (left_out > 0)
+		say("cannot count '%s' on any CPU that is allowed here", refused->text);
+	else if (left_out > 0)
 		say("cannot count '%s' on all CPUs: its PMU lacks %zu of them", refused->text,
 		    left_out);
 	return cpus;

@@ -239,15 +239,20 @@ static int sample(struct config *cfg, cpc_t *cpc, struct setgrp *grp, struct out
 {
 	const enum scope scope = cfg->common.output.keys;
 	struct cpus cpus = cpus_find(cpc, grp);
-	struct meter *meter;
+	struct meter *meter = NULL;
 	struct run run;
 	int status;
 
 	grp->times = grp->n > 1 || output_needs_cycles(output);
-	if (scope_has_keys(scope))
+	if (cpus.n > 0 && scope_has_keys(scope))
 		meter = keys_make(cpc, grp, &cpus, scope, cfg->depth, cfg->common.debug);
-	else
+	else if (cpus.n > 0)
 		meter = counters_make(cpc, grp, &cpus, cfg->shared, cfg->soak);
+	if (meter == NULL) {
+		free(cpus.id);
+		output_close(output, false);
+		return STATUS_FAILED;
+	}
 	run = source_run(cpc, grp, "cpustat", cfg->common.argv);
 	run.of_cpus = true;
 	run.scope = scope;
@@ -268,6 +273,8 @@ static int count(void *config, cpc_t *cpc)
 	struct cpus cpus = cpus_find(cpc, &grp); /* `grp` is empty: all allowed CPUs */
 	const struct split_trial trial = {.counts = cpus_count, .arg = &cpus};
 
+	if (status == STATUS_OK && cpus.n == 0)
+		status = STATUS_FAILED;
 	if (status == STATUS_OK)
 		status = program_sets(&cfg->common, cpc, &grp, &trial);
 	free(cpus.id);

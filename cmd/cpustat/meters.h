@@ -19,7 +19,7 @@ struct meter *counters_make(cpc_t *cpc, const struct setgrp *grp, const struct c
 /*
  * Divides the counts of all online CPUs among keys of this scope.  `cpus`: the CPUs expected
  * before a set is bound.  `depth`: SCOPE_CGROUP: the components of the paths; 0: all.  `debug`:
- * messages name the hierarchy of cgroups.
+ * messages name the hierarchy of cgroups.  NULL after a message: this program cannot divide them.
  */
 struct meter *keys_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus *cpus,
 			enum scope scope, unsigned depth, bool debug);

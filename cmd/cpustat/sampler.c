@@ -283,7 +283,11 @@ static void sample_all(struct sampler *s, size_t k)
 	int64_t read_ns;
 
 	s->meter->at = (struct read_time){0};
-	s->meter->ops->sample(s->meter, k);
+	if (s->meter->ops->sample(s->meter, k) == -1) {
+		turn->incomplete = s->done = true;
+		s->status = STATUS_FAILED;
+		return;
+	}
 	read_ns = mean_read_time(&s->meter->at);
 	s->last_ns = read_ns - s->start_ns;
 	s->last_wall_ns = wall_ns() - (now_ns() - read_ns);
@@ -363,7 +367,7 @@ int sampler_run(const struct sampler_config *config, cpc_t *cpc, struct setgrp *
 	s.sink = output_sink(output);
 	s.turn = xcalloc(grp->n, sizeof(*s.turn));
 	for (size_t k = 0; k < grp->n; k++)
-		s.turn[k].total = xcpc_buf_create(cpc, grp->set[k].set);
+		s.turn[k].total = xmade(cpc_buf_create(cpc, grp->set[k].set));
 	if (!catch_signals(&s))
 		fail(&s, "cannot handle signals");
 	else if (config->delay_ns == 0 || wait_until(&s, now_ns() + config->delay_ns))

@@ -28,8 +28,8 @@ struct meter_ops {
 	int (*bind)(struct meter *meter, size_t k);
 	/* Stops counting set `k`.  Some failures are noticed only here. */
 	void (*unbind)(struct meter *meter, size_t k);
-	/* Samples the counts of set `k` since the last sample, and sets `at`. */
-	void (*sample)(struct meter *meter, size_t k);
+	/* Samples the counts of set `k` since the last sample; sets `at`.  -1 after a message. */
+	int (*sample)(struct meter *meter, size_t k);
 	/* Puts the rows of the sample by sampler_put().  False: something was not counted. */
 	bool (*put)(struct meter *meter, size_t k, struct sampler *sampler);
 	/* Tries to count again where the only set has stopped counting; optional. */

@@ -129,7 +129,7 @@ static int import_one(struct import *import, const struct standard *standard, si
 static int import_all(const struct config *cfg, FILE *out, char **files)
 {
 	struct standard *standard = standard_read(files);
-	struct json_object *written = jsonwrite_made(json_object_new_object());
+	struct json_object *written = xmade(json_object_new_object());
 	int status = standard != NULL ? STATUS_OK : STATUS_FAILED;
 	size_t n = 0;
 
@@ -165,12 +165,9 @@ static int import(const struct config *cfg, char **files)
 	char *text;
 	int status, error;
 
-	memory = open_memstream(&text, &n);
-	if (memory == NULL)
-		die("%s", strerror(errno));
+	memory = xmade(open_memstream(&text, &n));
 	status = import_all(cfg, memory, files);
-	if (fclose(memory) != 0)
-		die("%s", strerror(errno));
+	xmade(fclose(memory) == 0 ? text : NULL);
 	if (status == STATUS_OK && open_output(&out, cfg->output) == -1)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK) {

@@ -8,7 +8,6 @@
  */
 #include "metric.h"
 
-#include "../base/say.h"
 #include "../base/util.h"
 #include "read.h"
 
@@ -100,7 +99,7 @@ static bool is_valid(const char *text)
 	cpc_ratio_t *ratio = cpc_ratio_parse(text);
 
 	if (ratio == NULL && errno == ENOMEM)
-		die("%s", strerror(errno));
+		xmade(ratio);
 	cpc_ratio_free(ratio);
 	return ratio != NULL;
 }
@@ -111,15 +110,12 @@ static char *translate(const char *expr, struct json_object *aliases)
 	bool numbers = false;
 	char *text, *whole;
 	size_t size, n = 1;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = xmade(open_memstream(&text, &size));
 
-	if (out == NULL)
-		die("%s", strerror(errno));
 	for (const char *p = expr + strspn(expr, " \t"); *p != '\0' && n > 0;
 	     p += n + strspn(p + n, " \t"))
 		n = put_word(out, p, aliases, &numbers);
-	if (fclose(out) != 0)
-		die("%s", strerror(errno));
+	xmade(fclose(out) == 0 ? text : NULL);
 	if (size > 0)
 		text[size - 1] = '\0'; /* the last blank */
 	if (n == 0 || !is_valid(text)) {
@@ -157,11 +153,9 @@ void metrics_add(struct metrics *metrics, const char *name, const char *expr,
 /* Does it refer to a dropped metric? */
 static bool is_dependent(const struct metrics *metrics, const struct metric *metric)
 {
-	cpc_ratio_t *ratio = cpc_ratio_parse(metric->text);
+	cpc_ratio_t *ratio = xmade(cpc_ratio_parse(metric->text));
 	bool dependent = false;
 
-	if (ratio == NULL)
-		die("%s", strerror(errno));
 	for (uint_t i = 0; i < cpc_ratio_nevents(ratio); i++) {
 		const char *event = cpc_ratio_event(ratio, i);
 

@@ -53,13 +53,11 @@ static size_t line_of(const char *text, size_t at)
 
 static bool parse(const char *file, const char *text, size_t size, struct json_object **value)
 {
-	struct json_tokener *tokener = json_tokener_new();
+	struct json_tokener *tokener = xmade(json_tokener_new());
 	enum json_tokener_error error;
 	const char *why = NULL;
 	size_t at;
 
-	if (tokener == NULL)
-		die("%s", strerror(ENOMEM));
 	/* Includes the NUL, since only this ends a number. */
 	*value = json_tokener_parse_ex(tokener, text, (int)size + 1);
 	error = json_tokener_get_error(tokener);

@@ -5,13 +5,11 @@
  */
 #include "standard.h"
 
-#include "../base/say.h"
 #include "../base/util.h"
 #include "../rows/jsonwrite.h"
 #include "read.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,7 +92,7 @@ static struct json_object *find(const struct standard *standard, const char *nam
 /* Copies `event`, with the members next to the reference. */
 static struct json_object *merge(struct json_object *event, struct json_object *reference)
 {
-	struct json_object *whole = jsonwrite_made(json_object_new_object());
+	struct json_object *whole = xmade(json_object_new_object());
 
 	json_object_object_foreach(event, key, value)
 	{
@@ -128,8 +126,8 @@ static void resolve(struct standard *standard, struct event_file *from)
 		}
 		if (&standard->file[where] != from)
 			jsonwrite_add(standard->file[where].used, name, NULL);
-		if (json_object_array_put_idx(list, i, merge(event, reference)) != 0)
-			die("%s", strerror(ENOMEM));
+		xmade(json_object_array_put_idx(list, i, merge(event, reference)) == 0 ? list
+										       : NULL);
 	}
 }
 
@@ -148,8 +146,8 @@ struct standard *standard_read(char **files)
 			standard_free(standard);
 			return NULL;
 		}
-		file->by_name = jsonwrite_made(json_object_new_object());
-		file->used = jsonwrite_made(json_object_new_object());
+		file->by_name = xmade(json_object_new_object());
+		file->used = xmade(json_object_new_object());
 		index_events(file);
 	}
 	for (size_t i = 0; i < standard->n; i++)

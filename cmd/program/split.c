@@ -12,7 +12,6 @@
 #include "../base/say.h"
 #include "../base/util.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,10 +90,8 @@ static char *write_spec(const struct spec *spec)
 	bool same = true;
 	size_t size;
 	char *text, word[16];
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = xmade(open_memstream(&text, &size));
 
-	if (f == NULL)
-		die("%s", strerror(errno));
 	for (size_t i = 0; i < spec->nreqs; i++) {
 		const struct spec_req *req = &spec->req[i];
 
@@ -115,8 +112,7 @@ static char *write_spec(const struct spec *spec)
 		snprintf(word, sizeof(word), "%d", slot[i]);
 		write_attrs(f, &spec->req[i], word);
 	}
-	if (fclose(f) != 0)
-		die("%s", strerror(errno));
+	xmade(fclose(f) == 0 ? text : NULL);
 	free(slot);
 	return text;
 }

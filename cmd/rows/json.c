@@ -28,17 +28,17 @@ static void put_line(FILE *f, json_object *object)
 /* replay.c computes the values again: write the expression and its events. */
 static json_object *ratios_of(const struct run_set *set)
 {
-	json_object *ratios = jsonwrite_made(json_object_new_array());
+	json_object *ratios = xmade(json_object_new_array());
 
 	for (unsigned i = 0; i < set->nratios; i++) {
 		const struct run_ratio *from = &set->ratio[i];
-		json_object *ratio = jsonwrite_made(json_object_new_object());
-		json_object *events = jsonwrite_made(json_object_new_array());
+		json_object *ratio = xmade(json_object_new_object());
+		json_object *events = xmade(json_object_new_array());
 
 		jsonwrite_add_text(ratio, "ratio", from->label);
 		jsonwrite_add_text(ratio, "expression", cpc_ratio_text(from->ratio));
 		for (unsigned k = 0; k < cpc_ratio_nevents(from->ratio); k++)
-			jsonwrite_append(events, jsonwrite_made(json_object_new_string(
+			jsonwrite_append(events, xmade(json_object_new_string(
 							 set->event[from->event[k]].label)));
 		jsonwrite_add(ratio, "events", events);
 		jsonwrite_append(ratios, ratio);
@@ -48,19 +48,19 @@ static json_object *ratios_of(const struct run_set *set)
 
 static json_object *set_object(const struct run_set *set)
 {
-	json_object *object = jsonwrite_made(json_object_new_object());
-	json_object *events = jsonwrite_made(json_object_new_array());
+	json_object *object = xmade(json_object_new_object());
+	json_object *events = xmade(json_object_new_array());
 
 	jsonwrite_add_text(object, "spec", set->spec);
 	for (unsigned i = 0; i < set->nevents; i++) {
 		const struct run_event *from = &set->event[i];
-		json_object *event = jsonwrite_made(json_object_new_object());
+		json_object *event = xmade(json_object_new_object());
 
 		jsonwrite_add_text(event, "event", from->label);
 		jsonwrite_add_text(event, "name", from->name);
 		jsonwrite_add_int(event, "pic", from->slot);
 		jsonwrite_add_text(event, "unit", from->unit);
-		jsonwrite_add(event, "scale", jsonwrite_made(json_object_new_double(from->scale)));
+		jsonwrite_add(event, "scale", xmade(json_object_new_double(from->scale)));
 		jsonwrite_add_flag(event, "signed", from->is_signed);
 		jsonwrite_append(events, event);
 	}
@@ -72,10 +72,10 @@ static json_object *set_object(const struct run_set *set)
 
 static json_object *cpus_of(const struct run *run)
 {
-	json_object *cpus = jsonwrite_made(json_object_new_array());
+	json_object *cpus = xmade(json_object_new_array());
 
 	for (size_t i = 0; i < run->ncpus; i++) {
-		json_object *cpu = jsonwrite_made(json_object_new_object());
+		json_object *cpu = xmade(json_object_new_object());
 
 		jsonwrite_add_int(cpu, "cpu", run->cpu[i].id);
 		jsonwrite_add_int(cpu, "core", run->cpu[i].core);
@@ -89,14 +89,14 @@ static json_object *cpus_of(const struct run *run)
 /* The members that runs and means have in common. */
 static json_object *head_object(const char *kind, const struct run *run)
 {
-	json_object *object = jsonwrite_made(json_object_new_object());
-	json_object *command = jsonwrite_made(json_object_new_array());
+	json_object *object = xmade(json_object_new_object());
+	json_object *command = xmade(json_object_new_array());
 
 	jsonwrite_add_text(object, "kind", kind);
 	jsonwrite_add_int(object, "schema", JSON_SCHEMA);
 	jsonwrite_add_text(object, "tool", run->tool);
 	for (char **arg = run->argv; arg != NULL && *arg != NULL; arg++)
-		jsonwrite_append(command, jsonwrite_made(json_object_new_string(*arg)));
+		jsonwrite_append(command, xmade(json_object_new_string(*arg)));
 	jsonwrite_add(object, "command", command);
 	jsonwrite_add_text(object, "host", run->host);
 	jsonwrite_add_time(object, "start", run->start_ns);
@@ -107,7 +107,7 @@ static void json_begin(struct sink *sink, const struct run *run)
 {
 	struct json *json = (struct json *)sink;
 	json_object *object = head_object("run", run);
-	json_object *sets = jsonwrite_made(json_object_new_array());
+	json_object *sets = xmade(json_object_new_array());
 
 	json->run = run;
 	json->nrows = 0;
@@ -131,7 +131,7 @@ static void json_begin(struct sink *sink, const struct run *run)
 static void add_ratios(json_object *object, const struct run *run, const struct row *row)
 {
 	const struct run_set *set = &run->set[row->set];
-	json_object *ratios = jsonwrite_made(json_object_new_object());
+	json_object *ratios = xmade(json_object_new_object());
 
 	for (unsigned i = 0; i < set->nratios; i++)
 		jsonwrite_add(ratios, set->ratio[i].label, jsonwrite_ratio(row_ratio(run, row, i)));
@@ -141,7 +141,7 @@ static void add_ratios(json_object *object, const struct run *run, const struct 
 static void add_counts(json_object *object, const struct run *run, const struct row *row)
 {
 	const struct run_set *set = &run->set[row->set];
-	json_object *counts = jsonwrite_made(json_object_new_object());
+	json_object *counts = xmade(json_object_new_object());
 
 	for (unsigned i = 0; i < set->nevents; i++) {
 		const struct run_event *event = &set->event[i];
@@ -180,7 +180,7 @@ static void add_key(json_object *object, const struct row *row)
 static void json_row(struct sink *sink, const struct row *row)
 {
 	struct json *json = (struct json *)sink;
-	json_object *object = jsonwrite_made(json_object_new_object());
+	json_object *object = xmade(json_object_new_object());
 
 	jsonwrite_add_text(object, "kind", row_kind_name(row->kind));
 	if (row->kind == ROW_SUM)
@@ -214,7 +214,7 @@ static void json_row(struct sink *sink, const struct row *row)
 	if (row->val != NULL)
 		add_counts(object, json->run, row);
 	if (row->shared)
-		jsonwrite_add(object, "share", jsonwrite_made(json_object_new_double(row->share)));
+		jsonwrite_add(object, "share", xmade(json_object_new_double(row->share)));
 	if (row->kind == ROW_FORK)
 		jsonwrite_add_int(object, "child", row->child);
 	if (row->kind == ROW_IMAGE)
@@ -233,7 +233,7 @@ static void json_row(struct sink *sink, const struct row *row)
 static void json_end(struct sink *sink)
 {
 	struct json *json = (struct json *)sink;
-	json_object *object = jsonwrite_made(json_object_new_object());
+	json_object *object = xmade(json_object_new_object());
 
 	jsonwrite_add_text(object, "kind", "end");
 	jsonwrite_add_int(object, "rows", (int64_t)json->nrows);
@@ -265,12 +265,12 @@ static json_object *real(double val)
 	if (!isfinite(val))
 		return NULL; /* null */
 	real_text(text, val);
-	return jsonwrite_made(json_object_new_double_s(val, text));
+	return xmade(json_object_new_double_s(val, text));
 }
 
 static void add_series(json_object *object, const struct series *series)
 {
-	json_object *values = jsonwrite_made(json_object_new_array());
+	json_object *values = xmade(json_object_new_array());
 
 	jsonwrite_add_int(object, "runs", (int64_t)series->n);
 	jsonwrite_add(object, "mean", real(series_mean(series)));
@@ -290,7 +290,7 @@ static void add_comparison(json_object *object, const struct means *means,
 			   const struct means_row *row)
 {
 	const struct comparison *c = &row->comparison;
-	json_object *old = jsonwrite_made(json_object_new_object());
+	json_object *old = xmade(json_object_new_object());
 
 	add_series(old, row->old);
 	jsonwrite_add(object, "old", old);
@@ -313,7 +313,7 @@ void means_json(FILE *f, const struct style *style, const struct means *means)
 	for (size_t i = 0; i < means->n; i++) {
 		const struct means_row *row = &means->row[i];
 
-		object = jsonwrite_made(json_object_new_object());
+		object = xmade(json_object_new_object());
 		jsonwrite_add_text(object, "kind", "mean");
 		jsonwrite_add_text(object, "event", row->now->label);
 		jsonwrite_add_text(object, "unit", row->now->unit);

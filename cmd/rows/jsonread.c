@@ -45,9 +45,7 @@ bool jsonread_open(struct jsonread *in, const char *path)
 		say("cannot read '%s': %s", path, strerror(errno));
 		return false;
 	}
-	in->tok = json_tokener_new_ex(MAX_DEPTH);
-	if (in->tok == NULL)
-		die("%s", strerror(ENOMEM));
+	in->tok = xmade(json_tokener_new_ex(MAX_DEPTH));
 	in->text = xcalloc(1, in->size);
 	json_tokener_set_flags(in->tok, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
 	return true;

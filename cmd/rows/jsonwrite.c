@@ -5,12 +5,10 @@
  */
 #include "jsonwrite.h"
 
-#include "../base/say.h"
+#include "../base/util.h"
 #include "row.h"
 
-#include <errno.h>
 #include <math.h>
-#include <string.h>
 
 /* ---- text ------------------------------------------------------------------ */
 
@@ -58,32 +56,24 @@ static void put_ascii(FILE *f, const char *text)
 /* ---- objects ----------------------------------------------------------------- */
 
 /* Calls of json-c fail here only if there is no memory. */
-json_object *jsonwrite_made(json_object *value)
-{
-	if (value == NULL)
-		die("%s", strerror(ENOMEM));
-	return value;
-}
-
 void jsonwrite_add(json_object *object, const char *key, json_object *value)
 {
-	if (json_object_object_add(object, key, value) != 0)
-		die("%s", strerror(ENOMEM));
+	xmade(json_object_object_add(object, key, value) == 0 ? object : NULL);
 }
 
 void jsonwrite_add_int(json_object *object, const char *key, int64_t val)
 {
-	jsonwrite_add(object, key, jsonwrite_made(json_object_new_int64(val)));
+	jsonwrite_add(object, key, xmade(json_object_new_int64(val)));
 }
 
 void jsonwrite_add_flag(json_object *object, const char *key, bool flag)
 {
-	jsonwrite_add(object, key, jsonwrite_made(json_object_new_boolean(flag)));
+	jsonwrite_add(object, key, xmade(json_object_new_boolean(flag)));
 }
 
 void jsonwrite_add_text(json_object *object, const char *key, const char *text)
 {
-	jsonwrite_add(object, key, jsonwrite_made(json_object_new_string(text)));
+	jsonwrite_add(object, key, xmade(json_object_new_string(text)));
 }
 
 void jsonwrite_add_time(json_object *object, const char *key, int64_t ns)
@@ -96,14 +86,12 @@ void jsonwrite_add_time(json_object *object, const char *key, int64_t ns)
 
 void jsonwrite_append(json_object *array, json_object *value)
 {
-	if (json_object_array_add(array, value) != 0)
-		die("%s", strerror(ENOMEM));
+	xmade(json_object_array_add(array, value) == 0 ? array : NULL);
 }
 
 json_object *jsonwrite_count(bool is_signed, uint64_t val)
 {
-	return jsonwrite_made(is_signed ? json_object_new_int64((int64_t)val)
-					: json_object_new_uint64(val));
+	return xmade(is_signed ? json_object_new_int64((int64_t)val) : json_object_new_uint64(val));
 }
 
 json_object *jsonwrite_ratio(double val)
@@ -113,16 +101,12 @@ json_object *jsonwrite_ratio(double val)
 	if (isnan(val))
 		return NULL;
 	snprintf(text, sizeof(text), RATIO_FORMAT, val);
-	return jsonwrite_made(json_object_new_double_s(val, text));
+	return xmade(json_object_new_double_s(val, text));
 }
 
 void jsonwrite_put(FILE *f, json_object *object)
 {
-	const char *text = json_object_to_json_string_ext(
-		object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-
-	if (text == NULL)
-		die("%s", strerror(ENOMEM));
-	put_ascii(f, text);
+	put_ascii(f, xmade(json_object_to_json_string_ext(
+			     object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)));
 	json_object_put(object);
 }

@@ -13,9 +13,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Checks and returns a new value of json-c. */
-json_object *jsonwrite_made(json_object *value);
-
 /* Add a member to `object`, which then owns `value`. */
 void jsonwrite_add(json_object *object, const char *key, json_object *value);
 void jsonwrite_add_int(json_object *object, const char *key, int64_t val);

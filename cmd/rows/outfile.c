@@ -79,9 +79,11 @@ int outfile_open(struct outfile *out, const char *path, bool append)
 		return -1;
 	}
 	out->file = path != NULL ? fdopen(fd, "w") : stdout;
-	if (out->file == NULL)
-		die("cannot write '%s': %s", path, strerror(errno));
-	return 0;
+	if (out->file != NULL)
+		return 0;
+	say("cannot write '%s': %s", path, strerror(errno));
+	close(fd);
+	return -1;
 }
 
 bool outfile_same(const char *path, const char *other)

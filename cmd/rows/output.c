@@ -117,6 +117,12 @@ static FILE *file_of(const struct branch *branch)
 
 static int flush(struct branch *branch)
 {
+	const struct sink *writer = branch->sink;
+
+	while (writer != NULL && writer->next != NULL)
+		writer = writer->next;
+	if (writer != NULL && writer->error != 0)
+		return writer->error;
 	if (branch->keeper == NULL)
 		return outfile_flush(&branch->out);
 	if (fflush(branch->keeper) != 0 && branch->backlog.error == 0)

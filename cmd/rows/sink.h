@@ -33,6 +33,7 @@ struct sink_ops {
 struct sink {
 	const struct sink_ops *ops;
 	struct sink *next; /* of a filter, and freed with it; NULL: a writer */
+	int error;	   /* of a writer: errno if it cannot write; its file can have one, too */
 };
 
 /* Makes an object of `size` that begins with a sink; the rest of it is zero. */
@@ -40,7 +41,7 @@ static inline void *sink_new(size_t size, const struct sink_ops *ops, struct sin
 {
 	struct sink *sink = xcalloc(1, size);
 
-	*sink = (struct sink){ops, next};
+	*sink = (struct sink){ops, next, 0};
 	return sink;
 }
 

@@ -5,10 +5,8 @@
  */
 #include "source.h"
 
-#include "../base/say.h"
 #include "../base/util.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,9 +55,7 @@ static void add_ratio(struct run_set *set, const struct setgrp *grp, const struc
 	const cpc_ratio_t *ratio = setgrp_ratio(grp, wanted->name);
 	struct run_ratio *to = &set->ratio[set->nratios++];
 
-	to->ratio = cpc_ratio_parse(cpc_ratio_text(ratio));
-	if (to->ratio == NULL)
-		die("%s", strerror(errno));
+	to->ratio = xmade(cpc_ratio_parse(cpc_ratio_text(ratio)));
 	to->label = xasprintf("%s%s", wanted->name, mode_of(&from->spec, wanted));
 	to->event = xcalloc(wanted->nevents, sizeof(*to->event));
 	for (size_t i = 0; i < wanted->nevents; i++)

@@ -59,14 +59,13 @@ static void add_us(json_object *event, const char *key, int64_t ns)
 	char text[64];
 
 	snprintf(text, sizeof(text), "%" PRId64 ".%03d", ns / 1000, (int)(ns % 1000));
-	jsonwrite_add(event, key,
-		      jsonwrite_made(json_object_new_double_s((double)ns / 1000, text)));
+	jsonwrite_add(event, key, xmade(json_object_new_double_s((double)ns / 1000, text)));
 }
 
 /* `phase` is the kind of event in the format. */
 static json_object *new_event(const char *phase, const char *name, pid_t pid, pid_t tid, int64_t ns)
 {
-	json_object *event = jsonwrite_made(json_object_new_object());
+	json_object *event = xmade(json_object_new_object());
 
 	jsonwrite_add_text(event, "ph", phase);
 	jsonwrite_add_text(event, "name", name);
@@ -87,7 +86,7 @@ static void put_event(struct trace *t, json_object *event, json_object *args)
 /* Names a process or an LWP. */
 static void put_name(struct trace *t, const char *what, pid_t pid, pid_t tid, const char *name)
 {
-	json_object *args = jsonwrite_made(json_object_new_object());
+	json_object *args = xmade(json_object_new_object());
 
 	jsonwrite_add_text(args, "name", name);
 	put_event(t, new_event("M", what, pid, tid, 0), args);
@@ -119,8 +118,8 @@ static json_object *value_of(const struct trace *t, const struct row *row, unsig
 	if ((row->valid >> i & 1) == 0)
 		return NULL;
 	if (set->event[i].scale != 1) /* a scale of exactly 1: no unit */
-		return jsonwrite_made(json_object_new_double(
-			count_real(&set->event[i], row->val[i]) * set->event[i].scale));
+		return xmade(json_object_new_double(count_real(&set->event[i], row->val[i]) *
+						    set->event[i].scale));
 	return jsonwrite_count(set->event[i].is_signed, row->val[i]);
 }
 
@@ -153,7 +152,7 @@ static bool is_open(const struct track *track)
 static void put_counter(struct trace *t, const struct row *row, pid_t pid, pid_t tid, unsigned i,
 			json_object *value)
 {
-	json_object *args = jsonwrite_made(json_object_new_object());
+	json_object *args = xmade(json_object_new_object());
 	char *label = label_of(t, row->set, i);
 	const char *unit = t->run->of_cpus ? scope_name(row->scope) : "lwp";
 	char *key = t->run->of_cpus && row->key != NULL ? row_key_text(row) : NULL;
@@ -176,7 +175,7 @@ static void end_counters(struct trace *t, const struct track *track, int64_t ns)
 	for (; track->has_counters && row.set < t->run->nsets; row.set++) {
 		for (unsigned i = 0; i < count_values(&t->run->set[row.set]); i++)
 			put_counter(t, &row, track->pid, track->tid, i,
-				    jsonwrite_made(json_object_new_int(0)));
+				    xmade(json_object_new_int(0)));
 	}
 }
 
@@ -282,7 +281,7 @@ static void put_fork(struct trace *t, const struct row *row)
 
 	if (!late) {
 		parent = track_of(t, row);
-		args = jsonwrite_made(json_object_new_object());
+		args = xmade(json_object_new_object());
 		jsonwrite_add_int(args, "child", row->child);
 		event = new_event("i", "fork", row->pid, row->tid, row->time_ns);
 		jsonwrite_add_text(event, "s", "t"); /* scope: this thread */
@@ -300,7 +299,7 @@ static void put_end(struct trace *t, const struct row *row)
 	json_object *args;
 
 	if (t->args == NULL)
-		t->args = jsonwrite_made(json_object_new_object());
+		t->args = xmade(json_object_new_object());
 	add_counts(t, t->args, row);
 	if (row->set + 1 < t->run->nsets)
 		return;
@@ -365,7 +364,7 @@ static void trace_free(struct sink *sink)
 static void trace_begin(struct sink *sink, const struct run *run)
 {
 	struct trace *t = (struct trace *)sink;
-	json_object *about = jsonwrite_made(json_object_new_object());
+	json_object *about = xmade(json_object_new_object());
 
 	t->run = run;
 	jsonwrite_add_text(about, "tool", run->tool);

@@ -31,6 +31,21 @@ teardown() {
 	PATH=$WORK:$PATH TMPDIR=$T go -0 ./keys.sh
 }
 
+@test "a sample that fails ends it, after the rows and totals of the samples before" {
+	need_keys
+	need_command strace
+	need_unsanitized "LeakSanitizer does not work under strace"
+	start cs cpustat -A command -c page-faults 0.02
+	eventually grep -q tick "$T/cs.out"
+	start fault strace -o "$T/strace" -p "${PIDS[cs]}" -e trace=bpf -e inject=bpf:error=EIO
+	finish cs
+	[ "$status" -eq 1 ]
+	[ "$(grep -v "unnoticed" "$T/cs.err")" = "cpustat: cannot read the counts of the CPUs: Input/output error" ]
+	awk '$3 == "tick" { sum += $4 } $3 == "total" { total = $4; marked = / # incomplete$/ }
+		END { exit total != sum || !marked }' "$T/cs.out"
+	finish fault
+}
+
 # Rows without alignment, and without those of names that are not UTF-8, which a record cannot have.
 comparable() {
 	awk '!/\\M/ { $1 = $1; print }'

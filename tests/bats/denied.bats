@@ -124,5 +124,6 @@ tracked() {
 	ends cpustat "ppoll 1 cannot wait for the next sample
 		rt_sigaction 1 cannot handle signals
 		rt_sigprocmask 0
+		sched_getaffinity 1 cannot get the affinity mask
 		wait4 0" cpustat --shared -c page-faults -o "$ROWS" 0.02 2
 }

@@ -34,6 +34,7 @@ static const struct {
 		CALL(ioctl),
 		CALL(kill),
 		CALL(lseek),
+		CALL(memfd_create),
 		CALL(mmap),
 		CALL(munmap),
 		CALL(openat),

@@ -195,10 +195,11 @@ static bool keys_put(struct meter *meter, size_t k, struct sampler *sampler)
 		row.late = key->late;
 		row.incomplete = key->flaws != 0 || row.key_kind == KEY_OTHERS;
 		if (key->counted) {
-			if (cpc_buf_fill(d->cpc, d->buf, d->grp->set[k].set, key->count,
-					 d->ncounters, key->count[d->ncounters], d->at_ns) == -1)
-				die("%s", strerror(errno));
-			sampler_put(sampler, &row, k, d->buf);
+			bool filled =
+				cpc_buf_fill(d->cpc, d->buf, d->grp->set[k].set, key->count,
+					     d->ncounters, key->count[d->ncounters], d->at_ns) == 0;
+
+			sampler_put(sampler, &row, k, filled ? d->buf : NULL);
 		}
 		whole &= (key->flaws & LOST_COUNTS) == 0;
 		key->counted = false;
@@ -233,7 +234,7 @@ static void find_time(struct divided *d, int64_t begin_ns)
 	read_time_add(&d->meter.at, d->at_ns);
 }
 
-static void keys_sample(struct meter *meter, size_t k)
+static int keys_sample(struct meter *meter, size_t k)
 {
 	struct divided *d = (struct divided *)meter;
 	int64_t begin_ns = now_ns();
@@ -243,8 +244,10 @@ static void keys_sample(struct meter *meter, size_t k)
 
 	(void)k;
 	d->clock_ns = 0;
-	if (account_flush(d->account, d->online) == -1)
-		die("cannot read the counts of the CPUs: %s", strerror(errno));
+	if (account_flush(d->account, d->online) == -1) {
+		say("cannot read the counts of the CPUs: %s", strerror(errno));
+		return -1;
+	}
 	bound_watch(&d->bound, d->account, d->online, d->buf);
 	report_crowd(d);
 	n = account_nslots(d->account);
@@ -261,6 +264,7 @@ static void keys_sample(struct meter *meter, size_t k)
 			recycle_slot(d, slot, stale);
 	}
 	find_time(d, begin_ns);
+	return 0;
 }
 
 static void keys_retry(struct meter *meter, size_t k)
@@ -421,7 +425,7 @@ static int keys_bind(struct meter *meter, size_t k)
 	    bound_bind(&d->bound, d->grp->set[k].set, why, sizeof(why)) &&
 	    open_account(d, why, sizeof(why))) {
 		d->before = xcalloc(d->nslots * d->ncolumns, sizeof(*d->before));
-		d->buf = xcpc_buf_create(d->cpc, d->grp->set[k].set);
+		d->buf = xmade(cpc_buf_create(d->cpc, d->grp->set[k].set));
 		d->online = xrealloc(d->online, d->bound.percpu.n * sizeof(*d->online));
 		d->at_ns = account_started(d->account);
 		read_time_add(&meter->at, d->at_ns);

@@ -12,10 +12,11 @@ struct meter *keys_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus 
 {
 	(void)cpc, (void)grp, (void)cpus, (void)depth, (void)debug;
 #if defined(__x86_64__) || defined(__aarch64__)
-	die("cannot divide the counts by %s: this program was built without BPF",
+	say("cannot divide the counts by %s: this program was built without BPF",
 	    scope_name(scope));
 #else
-	die("cannot divide the counts by %s: only x86-64 and Arm64 are supported",
+	say("cannot divide the counts by %s: only x86-64 and Arm64 are supported",
 	    scope_name(scope));
 #endif
+	return NULL;
 }

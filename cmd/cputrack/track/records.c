@@ -684,7 +684,7 @@ void records_init(struct records *records, struct engine *engine, const struct f
 	records->slot = xcalloc(records->nslots, sizeof(*records->slot));
 	for (size_t i = 0; i < grp->n; i++) {
 		records->set[i].fit = fit[i];
-		records->set[i].buf = xcpc_buf_create(engine->cpc, grp->set[i].set);
+		records->set[i].buf = xmade(cpc_buf_create(engine->cpc, grp->set[i].set));
 	}
 }
 

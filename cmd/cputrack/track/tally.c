@@ -24,13 +24,11 @@ static struct tally_model new_model(cpc_t *cpc, const struct setgrp_set *from)
 {
 	const size_t n = from->spec.nreqs;
 	struct tally_model model = {
-		.set = cpc_set_dup(cpc, from->set),
+		.set = xmade(cpc_set_dup(cpc, from->set)),
 		.calls = xcalloc(n, sizeof(*model.calls)),
 		.told = xcalloc(n, sizeof(*model.told)),
 	};
 
-	if (model.set == NULL)
-		die("%s", strerror(errno));
 	for (size_t i = 0; i < n; i++) {
 		model.calls[i] = cpc_set_add_calls(cpc, model.set, (int)i);
 		if (model.calls[i] == -1 && errno != ENOENT)
@@ -86,7 +84,7 @@ void tally_init(struct tally *tally, struct engine *engine)
 	tally->model = xcalloc(grp->n, sizeof(*tally->model));
 	for (size_t i = 0; i < grp->n; i++) {
 		tally->model[i] = new_model(cpc, &grp->set[i]);
-		tally->now[i] = xcpc_buf_create(cpc, tally->model[i].set);
+		tally->now[i] = xmade(cpc_buf_create(cpc, tally->model[i].set));
 		tally->symbols_wanted |= grp->set[i].symbols;
 	}
 }

@@ -77,7 +77,7 @@ bool terminal_open(struct terminal *t, int fd)
 {
 	int copy = -1;
 
-	*t = (struct terminal){.frame = memfd_create("screen", MFD_CLOEXEC)};
+	*t = (struct terminal){.frame = memfd_create("screen", MFD_CLOEXEC), .backlog.own = -1};
 	sigemptyset(&t->deadly);
 	if (t->frame != -1)
 		copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);

@@ -176,9 +176,11 @@ static void draw_help(const struct top *t)
 	mvaddstr(y, 0, "h ?    this help; any key ends it");
 }
 
-/* Draws nothing while the terminal is behind: top_act() will. */
+/* Draws nothing while the terminal is behind: top_act() will; nor if it could not be opened. */
 static void draw(struct top *t)
 {
+	if (current != t)
+		return;
 	t->stale = !terminal_show(&t->terminal);
 	if (t->stale)
 		return;
@@ -378,15 +380,18 @@ static void close_screen(void)
 
 	if (t == NULL)
 		return;
-	endwin();
-	terminal_leave(&t->terminal);
+	if (t->screen != NULL) {
+		endwin();
+		terminal_leave(&t->terminal);
+		delscreen(t->screen);
+	}
 	current = NULL;
 	sigaction(SIGTSTP, &t->stop, NULL);
 	sigaction(SIGWINCH, &t->resize, NULL);
 	sigprocmask(SIG_SETMASK, &t->mask, NULL);
-	delscreen(t->screen);
 	terminal_close(&t->terminal);
-	fclose(t->keys);
+	if (t->keys != NULL)
+		fclose(t->keys);
 	say_hold(false);
 }
 
@@ -418,14 +423,16 @@ static void open_screen(struct top *t)
 {
 	static bool registered;
 
+	current = t;
 	catch_signals(t);
 	use_env(FALSE); /* fit_screen() sets the size */
-	t->keys = open_keys(t);
-	if (t->keys != NULL && terminal_open(&t->terminal, fileno(t->file)))
-		t->screen = newterm(NULL, t->terminal.drawing, t->keys);
-	if (t->screen == NULL)
-		die("cannot use --top: the terminal cannot be opened: %s", strerror(errno));
-	current = t;
+	errno = 0;
+	if (!terminal_open(&t->terminal, fileno(t->file)) || (t->keys = open_keys(t)) == NULL ||
+	    (t->screen = newterm(NULL, t->terminal.drawing, t->keys)) == NULL) {
+		t->sink.error = errno != 0 ? errno : EIO;
+		close_screen();
+		return;
+	}
 	if (!registered)
 		atexit(close_screen); /* for die() */
 	registered = true;

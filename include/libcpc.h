@@ -247,7 +247,8 @@ int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu);
  * counting.  Either all requests count, or the set is refused and nothing changes.  There are two
  * exceptions: the sets that it would replace may already be unbound if another program holds the
  * counters (EAGAIN), or if the LWP cannot be moved to the CPU (CPC_PBIND_FAILED).  A bound set
- * restarts from its presets.  Another set of the calling LWP is unbound.
+ * restarts from its presets.  Another set of the calling LWP is unbound.  Several LWPs can bind one
+ * set to themselves: each has counters of its own.
  *
  * A CPU has one set at a time, over all processes.  While any CPU has one, no LWP can have
  * one, and the sets that LWPs had are invalidated: they can no longer be sampled.

@@ -253,7 +253,7 @@ static int make_holdings(struct holdings *hold, cpc_set_t *set, enum cpci_bound 
 	if (bound == CPCI_LWP)
 		hold->overflow = cpci_overflow_new(plan);
 	if ((flags & CPC_BIND_LWP_INHERIT) != 0)
-		hold->family = cpci_family_new(plan, set->preset);
+		hold->family = cpci_family_new(set);
 	if (hold->start != NULL && (hold->link != NULL || bound == CPCI_CPU_REMOTE) &&
 	    (hold->overflow != NULL || bound != CPCI_LWP) &&
 	    (hold->family != NULL || (flags & CPC_BIND_LWP_INHERIT) == 0)) {
@@ -494,6 +494,10 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 	int rc;
 
 	cpci_lock();
+	if (bound == CPCI_LWP && (set = cpci_twin(set)) == NULL) {
+		cpci_unlock();
+		return cpci_fail_nomem(cpc, fn);
+	}
 	if (make_holdings(&hold, set, bound, flags) == -1) {
 		cpci_unlock();
 		return cpci_failf(cpc, fn, errno, 0, "%s", strerror(errno));

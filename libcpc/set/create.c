@@ -14,6 +14,7 @@
 static void free_set(cpc_set_t *set)
 {
 	cpci_lock();
+	cpci_twins_free(set);
 	if (set->bound != CPCI_UNBOUND)
 		cpci_unbind(set);
 	LIST_REMOVE(set, entry);
@@ -98,7 +99,7 @@ static LIST_HEAD(handles, cpc) handles = LIST_HEAD_INITIALIZER(handles);
 static void forked(void)
 {
 	cpc_t *cpc;
-	cpc_set_t *set;
+	cpc_set_t *set, *twin;
 
 	cpci_unlock_in_child();
 	cpci_self_forget();
@@ -109,6 +110,10 @@ static void forked(void)
 		LIST_FOREACH(set, &cpc->sets, entry) {
 			if (set->bound != CPCI_UNBOUND)
 				cpci_unbind_forked(set);
+			LIST_FOREACH(twin, &set->twins, entry) {
+				if (twin->bound != CPCI_UNBOUND)
+					cpci_unbind_forked(twin);
+			}
 		}
 	}
 }

@@ -22,6 +22,7 @@
 /* The lock protects all members, unless stated otherwise. */
 struct cpci_family {
 	uint_t refs;		    /* of the set and of each copy */
+	const cpc_set_t *set;	    /* the bound set, which is no copy */
 	int end_file;		    /* a file that is at end of file; -1: the set is unbound */
 	atomic_bool lost;	    /* the counts of some LWP are missing */
 	uint64_t *preset;	    /* per request, as at the bind */
@@ -42,9 +43,10 @@ static LIST_HEAD(, cpci_copy) copies = LIST_HEAD_INITIALIZER(copies);
 
 /* ---- families ------------------------------------------------------------------------- */
 
-struct cpci_family *cpci_family_new(const struct cpci_plan *plan, const uint64_t *start)
+struct cpci_family *cpci_family_new(const cpc_set_t *set)
 {
-	size_t n = plan->nreqs;
+	const struct cpci_plan *plan = set->plan;
+	const size_t n = plan->nreqs;
 	struct cpci_family *family;
 
 	family = calloc(1, sizeof(*family) +
@@ -57,11 +59,12 @@ struct cpci_family *cpci_family_new(const struct cpci_plan *plan, const uint64_t
 		return NULL;
 	}
 	family->refs = 1;
+	family->set = set;
 	family->preset = (uint64_t *)(family + 1);
 	family->sum = family->preset + n;
 	family->raw = family->sum + n;
-	memcpy(family->preset, start, n * sizeof(*start));
-	memcpy(family->sum, start, n * sizeof(*start));
+	memcpy(family->preset, set->preset, n * sizeof(*family->preset));
+	memcpy(family->sum, set->preset, n * sizeof(*family->sum));
 	return family;
 }
 
@@ -194,6 +197,7 @@ static struct cpci_copy *copy_of(const cpc_set_t *own)
 	set = &copy->set;
 	set->cpc = own->cpc;
 	set->origin = own->origin;
+	set->copy = true;
 	set->off = own->off;
 	set->epoch = own->epoch;
 	set->epoch.taken = false; /* it ends when the original set is unbound */
@@ -269,7 +273,7 @@ static void clear_files(cpc_set_t *set)
 
 static int open_counters(cpc_set_t *set)
 {
-	const struct cpci_opening opening = {.bp = set->origin->bp,
+	const struct cpci_opening opening = {.bp = set->family->set->bp,
 					     .preset = set->family->preset,
 					     .sample_type = cpci_pcbuf_sample_type(set->plan)};
 	struct cpci_term_ref bad;
@@ -339,9 +343,17 @@ void cpci_copy_begin(struct cpci_copy *copy, int err, void *pc)
 
 /* ---- the sum ------------------------------------------------------------------------------ */
 
-static int count_all(cpc_t *cpc, const cpc_set_t *set, cpc_buf_t *buf)
+/* The calling LWP's family with that set, or that of the LWP that bound the set first; or NULL. */
+static struct cpci_family *family_of(const cpc_set_t *set)
 {
-	struct cpci_family *family = set->family;
+	struct cpci_family *own = cpci_link_copy(set)->family;
+
+	return own != NULL && own->end_file != -1 ? own : set->family;
+}
+
+static int count_all(cpc_t *cpc, struct cpci_family *family, cpc_buf_t *buf)
+{
+	const cpc_set_t *set = family->set;
 	const struct cpci_copy *copy;
 	uint64_t ns = family->ns;
 
@@ -368,12 +380,14 @@ static int count_all(cpc_t *cpc, const cpc_set_t *set, cpc_buf_t *buf)
 
 int cpc_set_sample_all(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 {
+	struct cpci_family *family = NULL;
 	int rc = -1;
 
 	cpci_lock();
-	if (cpci_is_set(cpc, set) && cpci_is_buf(cpc, buf) && set->bound == CPCI_LWP &&
-	    set->family != NULL && buf->nreqs == set->plan->nreqs)
-		rc = count_all(cpc, set, buf);
+	if (cpci_is_set(cpc, set) && cpci_is_buf(cpc, buf))
+		family = family_of(set);
+	if (family != NULL && buf->nreqs == family->set->plan->nreqs)
+		rc = count_all(cpc, family, buf);
 	else
 		errno = EINVAL;
 	cpci_unlock();
@@ -382,13 +396,15 @@ int cpc_set_sample_all(cpc_t *cpc, cpc_set_t *set, cpc_buf_t *buf)
 
 int cpc_set_ncopies(cpc_t *cpc, const cpc_set_t *set)
 {
+	const struct cpci_family *family;
 	int n = -1;
 
 	if (cpci_check_set(cpc, "cpc_set_ncopies", set) == -1)
 		return -1;
 	cpci_lock();
-	if (set->bound == CPCI_LWP && set->family != NULL)
-		n = (int)set->family->refs - 1;
+	family = family_of(set);
+	if (family != NULL)
+		n = (int)family->refs - 1;
 	cpci_unlock();
 	return n >= 0 ? n
 		      : cpci_failf(cpc, "cpc_set_ncopies", EINVAL, 0,

@@ -32,7 +32,8 @@ enum cpci_bound {
 
 struct cpc_set {
 	cpc_t *cpc;
-	cpc_set_t *origin; /* the set that it is an inherited copy of; else itself */
+	cpc_set_t *origin; /* the set that the program knows: of a copy or twin that; else itself */
+	bool copy;	   /* an LWP has inherited it: see inherit.c */
 	struct cpci_plan *plan;
 	uint64_t *preset;		/* per request: the value to start from at the next bind */
 	uint64_t *start;		/* the presets of the last bind; followed by the files */
@@ -55,6 +56,8 @@ struct cpc_set {
 	cpu_set_t *affinity; /* CPCI_CPU: the owner's CPUs before the bind (CPCI_AFFINITY_SIZE) */
 	struct cpci_claim *claim; /* of CPUs; NULL: none is held */
 	struct cpci_epoch epoch;  /* of a set that counts LWPs: a claim of a CPU ends it */
+	LIST_HEAD(, cpc_set)
+	twins; /* with which other LWPs have bound it to themselves: see twin.c */
 	LIST_ENTRY(cpc_set) entry;
 };
 
@@ -205,7 +208,7 @@ static inline cpc_set_t *cpci_link_own(void)
 	return link != NULL ? link->set : NULL;
 }
 
-/* The calling LWP's inherited copy of a set; if it has none, the set itself. */
+/* The calling LWP's copy or twin of a set; if it has none, the set itself. */
 cpc_set_t *cpci_link_copy(const cpc_set_t *set);
 /*
  * The same for a public call, which reads nothing of a pointer that is not a set of this handle:
@@ -378,8 +381,8 @@ int cpci_answer_lwp(pctx_t *pctx, id_t lwp, struct cpci_link *link);
 
 /* ---- inherit.c: a family is a set and the copies of it that other LWPs inherited ----------- */
 
-/* Makes the family of a set that is about to be bound with presets `start`.  NULL and errno. */
-struct cpci_family *cpci_family_new(const struct cpci_plan *plan, const uint64_t *start);
+/* Makes the family of a set that is about to be bound.  NULL and errno. */
+struct cpci_family *cpci_family_new(const cpc_set_t *set);
 /* The caller of the next three functions holds the lock. */
 void cpci_family_drop(struct cpci_family *family); /* NULL: nothing */
 /* Unbinds all copies of a set that is being unbound. */
@@ -409,6 +412,14 @@ void cpci_unbind(struct cpc_set *set);
 void cpci_unbind_forked(struct cpc_set *set);
 /* Makes the exit of the calling LWP unbind its set.  Call it before each bind.  -1 and errno. */
 int cpci_unbind_at_exit(void);
+
+/* ---- twin.c: the caller holds the lock ---------------------------------------------------------
+ */
+
+/* The set or twin that the calling LWP is to bind to itself for `set`.  NULL: out of memory. */
+cpc_set_t *cpci_twin(cpc_set_t *set);
+/* Unbinds and frees all twins of a set. */
+void cpci_twins_free(cpc_set_t *set);
 
 /* ---- births.c ----------------------------------------------------------------------------- */
 

@@ -40,7 +40,7 @@ void cpci_unbind(struct cpc_set *set)
 {
 	bool later = set->bound == CPCI_PCTX || set->bound == CPCI_CPU_REMOTE;
 
-	if (set->origin != set) {
+	if (set->copy) {
 		cpci_copy_unbind(set);
 		return;
 	}
@@ -104,7 +104,7 @@ static void on_exit_of_lwp(void *arg)
 	 * continue to count, and its counts are part of their sum.
 	 */
 	set = cpci_link_own();
-	if (set != NULL && set->origin == set && set->family == NULL)
+	if (set != NULL && !set->copy && set->family == NULL)
 		cpci_unbind(set);
 	cpci_unlock();
 	cpci_link_mine = NULL;

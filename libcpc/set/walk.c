@@ -10,6 +10,7 @@
 struct walk {
 	const struct cpci_defs *defs;
 	enum cpc_event_group group;
+	bool plain; /* leave out the groups that the walkers of Solaris do not pass */
 	bool only_hardware, only_software;
 	bool only_cpus;	     /* visit PMUs that count only CPUs, instead of the others */
 	bool asked, allowed; /* is it known whether tracepoints may be counted; may they */
@@ -221,6 +222,8 @@ static void walk_groups(struct walk *walk)
 	cpci_pfm_walk(walk, offer_named);
 	cpci_software_walk(walk, offer_named);
 	walk->only_software = false;
+	if (walk->plain)
+		return;
 	/* They are too many to open each, if the machine has the PMU that most of them need. */
 	walk->group = CPC_GROUP_VENDOR;
 	cpci_vendor_walk(walk, core ? visit_named : offer_named);
@@ -234,9 +237,8 @@ static void walk_groups(struct walk *walk)
 	cpci_sysfs_walk(walk, offer_pmu);
 }
 
-static int walk_all(cpc_t *cpc, const char *fn, int slot, void *arg, cpc_walk_desc_fn *action)
+static int walk_all(cpc_t *cpc, const char *fn, struct walk walk)
 {
-	struct walk walk = {.arg = arg, .action = action, .slot = slot};
 	struct cpci_diag diag;
 	int cancel;
 
@@ -254,10 +256,12 @@ static int walk_all(cpc_t *cpc, const char *fn, int slot, void *arg, cpc_walk_de
 
 int cpc_walk_events_desc(cpc_t *cpc, void *arg, cpc_walk_desc_fn *action)
 {
-	return walk_all(cpc, "cpc_walk_events_desc", -1, arg, action);
+	const struct walk walk = {.slot = -1, .arg = arg, .action = action};
+
+	return walk_all(cpc, "cpc_walk_events_desc", walk);
 }
 
-/* The walkers of Solaris pass fewer arguments. */
+/* The walkers of Solaris pass fewer arguments, and fewer groups. */
 struct plain {
 	void *arg;
 	bool generic;
@@ -271,9 +275,7 @@ static void visit_plain(void *arg, enum cpc_event_group group, const char *event
 	const struct plain *plain = arg;
 
 	(void)desc;
-	if ((group == CPC_GROUP_GENERIC) != plain->generic || group == CPC_GROUP_TRACEPOINT ||
-	    group == CPC_GROUP_VENDOR || group == CPC_GROUP_FUNCTION || group == CPC_GROUP_RATIO ||
-	    group == CPC_GROUP_CPUS)
+	if ((group == CPC_GROUP_GENERIC) != plain->generic)
 		return;
 	if (plain->all != NULL)
 		plain->all(plain->arg, event);
@@ -281,11 +283,18 @@ static void visit_plain(void *arg, enum cpc_event_group group, const char *event
 		plain->pic(plain->arg, plain->picno, event);
 }
 
+static void walk_plain(cpc_t *cpc, const char *fn, int slot, struct plain *plain)
+{
+	const struct walk walk = {.plain = true, .slot = slot, .arg = plain, .action = visit_plain};
+
+	walk_all(cpc, fn, walk);
+}
+
 void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *event))
 {
 	struct plain plain = {.arg = arg, .all = action};
 
-	walk_all(cpc, "cpc_walk_events_all", -1, &plain, visit_plain);
+	walk_plain(cpc, "cpc_walk_events_all", -1, &plain);
 }
 
 void cpc_walk_generic_events_all(cpc_t *cpc, void *arg,
@@ -293,7 +302,7 @@ void cpc_walk_generic_events_all(cpc_t *cpc, void *arg,
 {
 	struct plain plain = {.arg = arg, .all = action, .generic = true};
 
-	walk_all(cpc, "cpc_walk_generic_events_all", -1, &plain, visit_plain);
+	walk_plain(cpc, "cpc_walk_generic_events_all", -1, &plain);
 }
 
 static void walk_pic(cpc_t *cpc, const char *fn, struct plain *plain)
@@ -305,7 +314,7 @@ static void walk_pic(cpc_t *cpc, const char *fn, struct plain *plain)
 	cpci_lock();
 	general = cpci_group_slot_is_general(plain->picno);
 	cpci_unlock();
-	walk_all(cpc, fn, general ? -1 : (int)plain->picno, plain, visit_plain);
+	walk_plain(cpc, fn, general ? -1 : (int)plain->picno, plain);
 }
 
 void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,

@@ -21,6 +21,7 @@
 #include <stddef.h>
 
 /* Solaris programs expect these, too. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -33,6 +34,10 @@ extern "C" {
 #endif
 
 #define CPC_VER_CURRENT 2
+
+/* The lengths on Solaris, with which programs declare arrays.  Names may be longer here. */
+#define CPC_MAX_EVENT_LEN 512
+#define CPC_MAX_ATTR_LEN 32
 
 /*
  * An attribute of a request: "picnum" selects the slot; other attributes are fields of the

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# tests/stranger finds the libraries in any place, as an ordinary user, and counts.
+# tests/stranger and tests/clients find the libraries in any place, as an ordinary user, and count.
 
 # shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr, lines
 
@@ -18,8 +18,8 @@ setup() {
 	dpkg-deb -x "$(deb libcpc-dev)" "$PLACE/some where"
 	dpkg-deb -x "$(deb libcpc"${VERSION%.*}")" "$PLACE/some where"
 	mv "$PLACE/some where/usr" "$PLACE/opt"
-	cp -r "$BATS_TEST_DIRNAME/../stranger" "$WORK/probe" "$WORK/hot-functions" "$PLACE"
-	chmod -R a+rX "$PLACE"/{stranger,probe,hot-functions}
+	cp -r "$BATS_TEST_DIRNAME"/../{stranger,clients} "$WORK"/{probe,hot-functions,touch-pages} "$PLACE"
+	chmod -R a+rX "$PLACE"/{stranger,clients,probe,hot-functions,touch-pages}
 	LIB=$(echo "$PLACE"/opt/lib/*-linux-gnu)
 	AS_USER=(env HOME="$PLACE" TMPDIR="$PLACE" LD_LIBRARY_PATH="$LIB")
 	if [ "$(id -u)" = 0 ]; then
@@ -78,6 +78,32 @@ needs() {
 	compile gcc -std=c99 -static
 	go -0 readelf -lW faults
 	[[ $output != *INTERP* ]]
+}
+
+# client COMPILER STANDARD FILE: with strict options and the installed headers alone.
+client() {
+	local flags
+	read -ra flags < <("${PKG_CONFIG[@]}" --cflags --libs libcpc libpctx)
+	user "$1" "$2" "${STRICT[@]}" "clients/$3" -o client "${flags[@]}"
+}
+
+@test "programs as others wrote them for Solaris" {
+	pkg_config
+	client g++ -std=c++17 counter-class.cc
+	user ./client
+	[ "$output" = 4000 ]
+	client gcc -std=c11 substrate.c
+	user ./client
+	[ "$output" = "1000
+cpc_set_add_request (1): unknown event 'no-such-event'
+cpc_unbind (0): the set is not bound
+cpc_unbind (0): the set is not bound
+0
+-1" ]
+	client gcc -std=c11 tracker.c
+	user ./client ./touch-pages 1000
+	[ "$output" -ge 1000 ]
+	[ "$output" -lt 1500 ]
 }
 
 # bats test_tags=all

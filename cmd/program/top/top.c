@@ -77,8 +77,8 @@ static void draw_row(struct top *t, int y, const struct row *row, enum look look
 	bool first = true;
 
 	move(y, 0);
-	for (size_t c = 0; c < t->layout.n; c++) {
-		const struct layout_column *col = &t->layout.col[c];
+	for (size_t c = 0; c < t->layout.list.n; c++) {
+		const struct column *col = &t->layout.list.col[c];
 
 		if (col->shown == 0)
 			continue;
@@ -88,8 +88,8 @@ static void draw_row(struct top *t, int y, const struct row *row, enum look look
 		first = false;
 		if (row == NULL && layout_is_sorted(&t->layout, col))
 			attrset(look_of(t, SORTED));
-		layout_cell(&t->layout, col, row, &t->line);
-		if (col->kind == LAYOUT_NAME)
+		columns_cell(&t->layout.list, col, row, &t->line);
+		if (col->kind == COLUMN_NAME)
 			put_name(t, col->shown);
 		else
 			printw("%*s%.*s", (int)(col->shown - t->line.n), "", (int)t->line.n,
@@ -550,6 +550,7 @@ static void top_free(struct sink *sink)
 		close_screen();
 	view_free(&t->view);
 	line_free(&t->line);
+	free(t->layout.list.col);
 }
 
 static struct sink *top_open(FILE *file, const struct style *style)

@@ -104,11 +104,22 @@ static int compare_rows(const void *a, const void *b, void *arg)
 
 void view_sort(struct view *v, int step)
 {
+	const struct run_event *event = view_set(v)->event;
 	unsigned n = view_set(v)->nevents;
+	double whole;
 
 	v->sort = (v->sort + n + (unsigned)step) % n;
-	if (v->nrows > 0)
-		qsort_r(v->grouped.row, v->nrows, sizeof(*v->grouped.row), compare_rows, v);
+	if (view_is_empty(v))
+		return;
+	qsort_r(v->grouped.row, v->nrows, sizeof(*v->grouped.row), compare_rows, v);
+	whole = count_real(&event[v->sort], v->total.val[v->sort]);
+	for (size_t i = 0; i <= v->nrows; i++) {
+		struct row *row = &v->grouped.row[i];
+
+		row->shared = whole > 0 && (row->valid >> v->sort & 1) != 0;
+		row->share = count_real(&event[v->sort], row->val[v->sort]) / whole;
+	}
+	v->total = v->grouped.row[v->nrows];
 }
 
 void view_group(struct view *v, enum scope by)

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * columns.h - the columns of sums: of summaries, and of the screen.
+ */
+#ifndef COLUMNS_H
+#define COLUMNS_H
+
+#include "line.h"
+
+struct column {
+	enum column_kind {
+		COLUMN_TIME,
+		COLUMN_PID,
+		COLUMN_LWP,
+		COLUMN_NAME, /* of an LWP, process, command, owner or CPU */
+		COLUMN_RUNS,
+		COLUMN_SHARE,
+		COLUMN_CPU, /* time in per cent of a CPU */
+		COLUMN_CYCLES,
+		COLUMN_EVENT,
+		COLUMN_RATIO,
+		COLUMN_NOTE,
+	} kind;
+	size_t set;   /* the set of its rows */
+	unsigned i;   /* of the event or ratio */
+	size_t width; /* of its contents, */
+	size_t shown; /* and on the screen; 0: it does not fit */
+};
+
+struct columns {
+	const struct style *style;
+	bool screen; /* the columns of one set; names are commands, and a total has no ids */
+	const struct run *run;
+	enum scope by; /* of the rows */
+	size_t n, size;
+	struct column *col;
+};
+
+/* Finds the columns of rows by this unit.  `set`: of the screen; else 0. */
+void columns_find(struct columns *columns, const struct run *run, enum scope by, size_t set);
+
+/* Makes `line` the cell of a row; NULL: the title of the column. */
+void columns_cell(const struct columns *columns, const struct column *col, const struct row *row,
+		  struct line *line);
+
+#endif /* COLUMNS_H */

@@ -125,7 +125,7 @@ const char *say_held(void)
 }
 
 /* Writes the line with one call, so that lines of several programs do not mix. */
-__attribute__((format(printf, 1, 0))) static void vsay(const char *fmt, va_list ap)
+void vsay(const char *fmt, va_list ap)
 {
 	char text[SAY_MAX], line[ESCAPED_SIZE(SAY_MAX)];
 	size_t n;
@@ -134,6 +134,9 @@ __attribute__((format(printf, 1, 0))) static void vsay(const char *fmt, va_list 
 	if (len < 0 || (size_t)len >= sizeof(text) / 2)
 		len = 0; /* our parent can set any argv[0] */
 	vsnprintf(text + len, sizeof(text) - (size_t)len, fmt, ap);
+	n = strlen(text);
+	if (n > 0 && text[n - 1] == '\n')
+		text[n - 1] = '\0';
 	n = escape_text(line, sizeof(line), text, ESCAPE_LINE);
 	line[n++] = '\n'; /* replaces the NUL */
 	if (held.file != NULL) {

@@ -18,8 +18,12 @@
 /* Longer messages are cut.  In bytes, before escaping. */
 #define SAY_MAX 8192
 
-/* Writes the name of the program, ": " and the escaped message as one line to stderr. */
+/*
+ * Writes the name of the program, ": " and the escaped message as one line to stderr.  A newline
+ * at the end of the message is left out, as those of our libraries have one.
+ */
 __attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);
+__attribute__((format(printf, 1, 0))) void vsay(const char *fmt, va_list ap);
 
 /*
  * Messages wait in memory while the reader of stderr pauses.  Writes what it takes now; true: all.

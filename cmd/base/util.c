@@ -178,19 +178,21 @@ static const char *advice(int subcode)
 
 static void keep_message(const char *fn, int subcode, const char *fmt, va_list ap)
 {
-	int n = 0;
+	size_t n = 0;
 
 	if (subcode == CPC_WARNING) {
 		vsnprintf(last_error.text, sizeof(last_error.text), fmt, ap);
-		say("warning: %.*s", (int)strcspn(last_error.text, "\n"), last_error.text);
+		say("warning: %s", last_error.text);
 		last_error.text[0] = '\0';
 		return;
 	}
 	last_error.subcode = subcode;
 	if (last_error.debug)
-		n = snprintf(last_error.text, sizeof(last_error.text), "%s: ", fn);
-	vsnprintf(last_error.text + n, sizeof(last_error.text) - (size_t)n, fmt, ap);
-	last_error.text[strcspn(last_error.text, "\n")] = '\0';
+		n = (size_t)snprintf(last_error.text, sizeof(last_error.text), "%s: ", fn);
+	vsnprintf(last_error.text + n, sizeof(last_error.text) - n, fmt, ap);
+	n = strlen(last_error.text);
+	if (n > 0 && last_error.text[n - 1] == '\n')
+		last_error.text[n - 1] = '\0';
 	strlcat(last_error.text, advice(subcode), sizeof(last_error.text));
 }
 

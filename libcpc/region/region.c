@@ -52,11 +52,15 @@ int cpc_region_off;
 __attribute__((format(printf, 3, 0))) static void keep_message(const char *fn, int subcode,
 							       const char *fmt, va_list ap)
 {
+	size_t n;
+
 	(void)fn;
 	if (subcode == CPC_WARNING)
 		return;
 	vsnprintf(message, sizeof(message), fmt, ap);
-	message[strcspn(message, "\n")] = '\0';
+	n = strlen(message);
+	if (n > 0 && message[n - 1] == '\n')
+		message[n - 1] = '\0';
 }
 
 /* The message of libcpc since `message` was cleared, or else the text of `err`. */

@@ -18,12 +18,16 @@ static _Thread_local int message_errno;
 __attribute__((format(printf, 3, 0))) static void keep_message(const char *fn, int subcode,
 							       const char *fmt, va_list ap)
 {
+	size_t n;
+
 	(void)fn;
 	if (subcode == CPC_WARNING)
 		return;
 	message_errno = errno;
 	vsnprintf(message, sizeof(message), fmt, ap);
-	message[strcspn(message, "\n")] = '\0';
+	n = strlen(message);
+	if (n > 0 && message[n - 1] == '\n')
+		message[n - 1] = '\0';
 }
 
 static void open_handle(void)

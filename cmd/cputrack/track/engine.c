@@ -8,16 +8,11 @@
 #include "../../base/say.h"
 
 #include <stdio.h>
-#include <string.h>
 
-/* Messages of the library end in a newline. */
 static void print_error(const char *fn, const char *fmt, va_list ap)
 {
-	char text[SAY_MAX];
-
 	(void)fn;
-	vsnprintf(text, sizeof(text), fmt, ap);
-	say("%.*s", (int)strcspn(text, "\n"), text);
+	vsay(fmt, ap);
 }
 
 static void print_debug(const char *fn, const char *fmt, va_list ap)
@@ -25,7 +20,7 @@ static void print_debug(const char *fn, const char *fmt, va_list ap)
 	char text[SAY_MAX];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	say("pctx_%s: %.*s", fn, (int)strcspn(text, "\n"), text);
+	say("pctx_%s: %s", fn, text);
 }
 
 pctx_errfn_t *engine_errors(const struct engine_config *config)

@@ -27,6 +27,28 @@ static const struct setgrp_set *cannot_count(cpc_t *cpc, const struct setgrp *gr
 	return NULL;
 }
 
+/* Why is no CPU left? */
+static void say_why(cpc_t *cpc, const struct setgrp *grp, const cpu_set_t *mask, size_t size)
+{
+	for (size_t k = 0; k < grp->n; k++) {
+		const struct setgrp one = {.n = 1, .set = &grp->set[k]};
+		size_t i = 0;
+
+		while (i < MAX_CPUS &&
+		       (!CPU_ISSET_S(i, size, mask) || cannot_count(cpc, &one, (int)i) != NULL))
+			i++;
+		if (i == MAX_CPUS) {
+			say("cannot count '%s': none of the CPUs of its PMU is online and allowed "
+			    "here",
+			    grp->set[k].text);
+			return;
+		}
+	}
+	say("cannot count '%s' and the other specs: no CPU has the PMUs of all; events of several "
+	    "kinds of cores can be counted in one spec",
+	    grp->set[0].text);
+}
+
 struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
 {
 	const struct setgrp_set *set, *refused = NULL;
@@ -52,12 +74,12 @@ struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp)
 			left_out++;
 		}
 	}
-	free(mask);
 	if (cpus.n == 0)
-		say("cannot count '%s' on any CPU that is allowed here", refused->text);
+		say_why(cpc, grp, mask, size);
 	else if (left_out > 0)
 		say("cannot count '%s' on all CPUs: its PMU lacks %zu of them", refused->text,
 		    left_out);
+	free(mask);
 	return cpus;
 }
 

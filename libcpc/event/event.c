@@ -121,9 +121,46 @@ static void refuse_unknown(const char *name, struct cpci_event *event, struct cp
 			  "unknown event '%s' (did you mean %s'%s'?)", name, kind, meant);
 }
 
+/* Does the term count on all kinds of cores? */
+static bool is_on_all_kinds(const struct cpci_term *term)
+{
+	return !term->one_pmu &&
+	       (term->attr.type == PERF_TYPE_HARDWARE || term->attr.type == PERF_TYPE_HW_CACHE ||
+		term->attr.type == PERF_TYPE_RAW);
+}
+
+/* The term on one kind of cores. */
+static struct cpci_term on_kind(const struct cpci_term *term, const struct cpci_core *kind)
+{
+	struct cpci_term copy = *term;
+
+	if (term->attr.type == PERF_TYPE_RAW)
+		copy.attr.type = kind->type;
+	else
+		cpci_generic_for(&copy.attr, kind);
+	return copy;
+}
+
+/* Is this kind of cores known to lack a term of the event?  Then it has no part of the sum. */
+static bool kind_lacks(const struct cpci_event *event, const struct cpci_core *kind)
+{
+	for (uint_t i = 0; i < event->nterms; i++) {
+		int err = 0;
+
+		if (is_on_all_kinds(&event->term[i])) {
+			const struct cpci_term term = on_kind(&event->term[i], kind);
+
+			err = cpci_perf_probe(&term.attr);
+		}
+		if (err == ENOENT || err == EOPNOTSUPP)
+			return true;
+	}
+	return false;
+}
+
 /*
- * If there are several kinds of cores, makes an event of the core PMU the sum over all kinds:
- * each PMU counts on one kind only.  -1: see `diag`.
+ * If there are several kinds of cores, makes an event of the core PMU the sum over all kinds
+ * that have it: each PMU counts on one kind only.  -1: see `diag`.
  */
 static int sum_over_cores(struct cpci_event *event, struct cpci_diag *diag)
 {
@@ -133,22 +170,22 @@ static int sum_over_cores(struct cpci_event *event, struct cpci_diag *diag)
 
 	if (all->n < 2)
 		return 0;
+	for (size_t k = 0; k < all->n; k++)
+		event->lacking |= kind_lacks(&one, &all->core[k]) ? 1U << k : 0;
+	if (event->lacking == (1U << all->n) - 1)
+		event->lacking = 0; /* binding reports why */
 	event->nterms = 0;
 	event->term = NULL;
-	for (uint_t i = 0; i < one.nterms; i++) {
-		const struct cpci_term *term = &one.term[i];
-		uint32_t type = term->attr.type;
-		bool generic = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE;
-		size_t n = (generic || type == PERF_TYPE_RAW) && !term->one_pmu ? all->n : 1;
+	for (uint_t i = 0; rc == 0 && i < one.nterms; i++) {
+		if (!is_on_all_kinds(&one.term[i])) {
+			rc = cpci_event_add(event, &one.term[i], diag);
+			continue;
+		}
+		for (size_t k = 0; rc == 0 && k < all->n; k++) {
+			const struct cpci_term term = on_kind(&one.term[i], &all->core[k]);
 
-		for (size_t k = 0; rc == 0 && k < n; k++) {
-			struct cpci_term copy = *term;
-
-			if (generic)
-				cpci_generic_for(&copy.attr, &all->core[k]);
-			else if (n > 1)
-				copy.attr.type = all->core[k].type;
-			rc = cpci_event_add(event, &copy, diag);
+			if ((event->lacking & 1U << k) == 0)
+				rc = cpci_event_add(event, &term, diag);
 		}
 	}
 	cpci_event_free(&one);
@@ -196,6 +233,7 @@ int cpci_event_resolve(const char *given, uint_t flags, struct cpci_event *event
 	for (size_t i = 0; known == 0 && i < sizeof(resolvers) / sizeof(*resolvers); i++) {
 		cpci_event_free(event);
 		event->scale = 1;
+		event->lacking = 0;
 		event->unit[0] = '\0';
 		event->resolver = resolvers[i].name;
 		known = resolvers[i].resolve(name, flags, event, diag);

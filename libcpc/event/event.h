@@ -54,6 +54,7 @@ struct cpci_event {
 	struct cpci_def *redefined;   /* the user's definition that replaces another event... */
 	const char *replaced;	      /* ...of this kind; NULL: none */
 	const struct cpci_def *ratio; /* with CPC_IS_RATIO: the definition of the ratio */
+	uint_t lacking;		      /* the kinds of cores that lack it, a bit for each */
 	bool unknown;		      /* with CPC_INVALID_EVENT: not even a similar name is known */
 	uint_t nterms;
 	struct cpci_term *term; /* allocated: see cpci_event_free() */

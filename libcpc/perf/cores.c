@@ -147,14 +147,19 @@ bool cpci_pmu_name(uint32_t type, char *name)
 	return *name != '\0';
 }
 
+/* The kernel's generic events may contain the type of a kind of cores. */
+uint32_t cpci_pmu_type_of(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE
+		       ? (uint32_t)(attr->config >> CPCI_CORE_SHIFT)
+		       : attr->type;
+}
+
 bool cpci_pmu_counts_on(const struct perf_event_attr *attr, int cpu)
 {
 	char pmu[CPCI_PMU_NAME];
-	uint32_t type = attr->type;
+	const uint32_t type = cpci_pmu_type_of(attr);
 
-	/* The kernel's generic events may contain the type of a kind of cores. */
-	if (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE)
-		type = (uint32_t)(attr->config >> CPCI_CORE_SHIFT);
 	if (cpci_perf_is_software(attr) || type == 0 ||
 	    (type == PERF_TYPE_RAW && !cpci_cores_have_type(type)) || !cpci_pmu_name(type, pmu))
 		return true;

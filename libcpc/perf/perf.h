@@ -242,6 +242,8 @@ bool cpci_cores_have_cpu(int cpu); /* does any of them list it? */
 
 /* The name of the PMU of events of `type`; for PERF_TYPE_RAW: of the core PMU.  False: "". */
 bool cpci_pmu_name(uint32_t type, char *name);
+/* The type of an event's PMU; 0: a generic event of the only kind of cores. */
+uint32_t cpci_pmu_type_of(const struct perf_event_attr *attr);
 /* Does the PMU of an event count on that CPU itself, rather than on another one for it? */
 bool cpci_pmu_counts_on(const struct perf_event_attr *attr, int cpu);
 /*

@@ -3,6 +3,11 @@
 /* handle_defs.c - the event definitions of a handle, and warnings about them. */
 #include "set.h"
 
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *diag)
 {
 	struct cpci_defs *defs = cpc->defs;
@@ -41,5 +46,53 @@ void cpci_warn_redefined(cpc_t *cpc, const char *fn, const struct cpci_event *ev
 		return;
 	cpci_diag(&diag, 0, CPC_WARNING, "'%s' is the definition of %s:%d, not the %s of that name",
 		  def->name, def->file, def->line, event->replaced);
+	cpci_warn(cpc, fn, diag.text);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* Adds a name to those of which a warning was given.  False: it is there. */
+static bool note_name(const char *name)
+{
+	static void *names;
+	char *copy = strdup(name);
+	char *const *found;
+
+	cpci_lock();
+	found = copy != NULL ? tsearch(copy, &names, compare_names) : NULL;
+	cpci_unlock();
+	if (found != NULL && *found == copy)
+		return true;
+	free(copy);
+	return found == NULL;
+}
+
+/* Lists the kinds of cores that lack an event, or those that have it. */
+static void list_kinds(const struct cpci_event *event, bool lack, char *list, size_t size)
+{
+	const struct cpci_cores *all = cpci_cores();
+	size_t n = 0;
+
+	for (size_t k = 0; k < all->n && n < size; k++) {
+		if (((event->lacking >> k & 1) != 0) == lack)
+			n += (size_t)snprintf(list + n, size - n, "%s%s", n > 0 ? ", " : "",
+					      all->core[k].name);
+	}
+}
+
+void cpci_warn_kinds(cpc_t *cpc, const char *fn, const char *name, const struct cpci_event *event)
+{
+	char have[256] = "", lack[256] = "";
+	struct cpci_diag diag;
+
+	if (event->lacking == 0 || !note_name(name))
+		return;
+	list_kinds(event, false, have, sizeof(have));
+	list_kinds(event, true, lack, sizeof(lack));
+	cpci_diag(&diag, 0, CPC_WARNING, "'%s' is counted on %s only: %s does not have it", name,
+		  have, lack);
 	cpci_warn(cpc, fn, diag.text);
 }

@@ -177,6 +177,7 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 	if (rc == -1)
 		return cpci_fail(cpc, fn, &diag);
 	cpci_warn_redefined(cpc, fn, &req.event);
+	cpci_warn_kinds(cpc, fn, event, &req.event);
 	return (int)set->plan->nreqs - 1;
 }
 
@@ -297,27 +298,46 @@ int cpc_set_request_signed(cpc_t *cpc, const cpc_set_t *set, int index)
 	return 0;
 }
 
+/* If an event is a sum over the kinds of cores, one term suffices. */
+static bool counts_on(const struct cpci_event *event, int cpu)
+{
+	bool any = false;
+
+	for (uint_t i = 0; i < event->nterms; i++)
+		any |= cpci_pmu_counts_on(&event->term[i].attr, cpu);
+	return any;
+}
+
+/* Are there several kinds of cores, and does the event belong to one or more of them? */
+static bool is_of_kinds(const struct cpci_event *event)
+{
+	bool all = cpci_cores()->n > 1;
+
+	for (uint_t i = 0; i < event->nterms; i++)
+		all &= cpci_cores_have_type(cpci_pmu_type_of(&event->term[i].attr));
+	return all;
+}
+
 int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu)
 {
 	static const char fn[] = "cpc_set_counts_on";
-	const struct cpci_plan *plan;
+	bool has = false, lacks = false;
 
 	if (cpci_check_set(cpc, fn, set) == -1)
 		return -1;
-	plan = set->plan;
 	if (cpu < 0)
 		return cpci_failf(cpc, fn, EINVAL, 0, "no CPU %d", cpu);
-	/* If an event is a sum over the kinds of cores, one term suffices. */
-	for (uint_t i = 0; i < plan->nreqs; i++) {
-		const struct cpci_event *event = &plan->req[i].event;
-		bool any = false;
+	/* An event of another kind of cores is 0 there, if the set also has one of this kind. */
+	for (uint_t i = 0; i < set->plan->nreqs; i++) {
+		const struct cpci_event *event = &set->plan->req[i].event;
+		const bool counts = counts_on(event, cpu), kinds = is_of_kinds(event);
 
-		for (uint_t k = 0; k < event->nterms; k++)
-			any |= cpci_pmu_counts_on(&event->term[k].attr, cpu);
-		if (!any)
+		if (!counts && !kinds)
 			return 0;
+		has |= counts && kinds;
+		lacks |= !counts;
 	}
-	return 1;
+	return has || !lacks;
 }
 
 void cpc_walk_requests(cpc_t *cpc, cpc_set_t *set, void *arg,

@@ -149,6 +149,8 @@ const struct cpci_defs *cpci_defs(cpc_t *cpc, const char *fn, struct cpci_diag *
 void cpci_warn_vendor(cpc_t *cpc, const char *fn);
 /* Warns once if the event is a definition of the user that replaces an event of that name. */
 void cpci_warn_redefined(cpc_t *cpc, const char *fn, const struct cpci_event *event);
+/* Warns once for each name if some kinds of cores lack the event. */
+void cpci_warn_kinds(cpc_t *cpc, const char *fn, const char *name, const struct cpci_event *event);
 
 /* ---- ratio.c ------------------------------------------------------------------------------ */
 

@@ -57,6 +57,16 @@ for e in ptrace kernel; do
 		good = $4 == $5 + $6 && $5 > 10000 && $5 < 200000 && $6 >= 2000000 && $6 < 2600000
 	} END { exit !good }' "$out"
 done
+{
+	sleep 1
+	taskset -c 0 bare
+	taskset -c 1 bare
+} &
+run cpustat -c $kinds 2 1
+wait
+same "cpustat: each kind on its CPU" "$status $(awk '/tick/ {
+	printf "%s %s ", ($4 >= 1000000 && $4 < 1300000 ? "a53" : $4), ($5 >= 1000000 && $5 < 1300000 ? "a57" : $5)
+}' "$out")" "0 a53 0 0 a57 "
 for keys in "cpustat -A command -c $generic 2 1" "cputrack --all --by=command -c $generic --for 2"; do
 	{
 		sleep 1

@@ -8,7 +8,8 @@
 . ./x86.sh
 [ $# -gt 0 ] || set -- ptrace kernel
 
-walk="drive -m 0,1,2,3 -r 100 0xc0:1000 0x3c:2000 0xc4:40 0x81d0:3"
+walk="drive -m 0,1,2,3 -r 100 0xc0:1000 0x3c:2000 0xc4:40 0x81d0:3 0x151:5"
+lacks="warning: 'L1-dcache-load-misses' is counted on cpu_core only: cpu_atom does not have it"
 for e; do
 	exact $e
 	run cputrack --engine=$e -c cpu_core/instructions/,cpu_atom/instructions/,instructions,0xc4 $walk
@@ -17,6 +18,8 @@ for e; do
 	same "$e: one kind" "$status $(counts exit)" "0 50000"
 	run cputrack --engine=$e -c L1-dcache-loads $walk
 	same "$e: a cache event" "$status $(counts exit)" "0 300"
+	run cputrack --engine=$e -c L1-dcache-load-misses,instructions,L1-dcache-load-misses $walk
+	same "$e: an event that one kind lacks" "$status $(counts exit) $(cat "$err")" "0 250 100000 250 cputrack: $lacks"
 	# More events than cpu_atom has counters.
 	many=branches,branch-misses,cache-references,cache-misses,bus-cycles,0x4c4,0x8c4
 	run cputrack --engine=$e -c $many true
@@ -28,6 +31,23 @@ for e; do
 $err:0"
 done
 divided
+# An event of one kind is 0 on the other's CPUs, if the spec has an event for these.
+kinds=cpu_core/instructions/,cpu_atom/instructions/,L1-dcache-load-misses
+walk="drive -m 0,1,2,3 -r 100 0xc0:1000 0x151:5"
+start cpustat -c $kinds 0.5
+$walk
+end
+same "cpustat: each kind" "$(cat "$err") $(awk '/total/ { print $(NF - 2), $(NF - 1), $NF }' "$out")" \
+	"cpustat: $lacks 50000 50000 250"
+same "cpustat: each kind: CPUs" "$(ticks_of 1) $(ticks_of 3)" "25000 0 0 0 25000 0"
+start cpustat -A command -c $kinds 0.5
+$walk
+end
+same "cpustat -A: each kind" "$(ticks_of drive)" "50000 50000 0"
+run cpustat -c cpu_core/instructions/ -c cpu_atom/instructions/ 1 1
+reports "specs of different kinds" 1 "no CPU has the PMUs of all"
+run taskset 1 cpustat -c cpu_atom/instructions/ 1 1
+reports "no CPU of a kind" 1 "none of the CPUs of its PMU is online and allowed here"
 run cputrack -h
 check "as many counters as the smaller kind has" grep -q 'slots: pic0 to pic8$' "$out"
 run drive-cpus instructions 0 1 2 3

@@ -53,12 +53,14 @@ static inline bool known_has(const struct known *known, const void *p)
 {
 	struct known_table *t = atomic_load_explicit(&known->table, memory_order_acquire);
 	const struct known_bucket *b;
+	int n;
 
 	if (t == NULL || p == NULL)
 		return false;
 	b = known_bucket(t, p);
-	return (known_at(b, 0) == p) | (known_at(b, 1) == p) | (known_at(b, 2) == p) |
-	       (known_at(b, 3) == p);
+	n = (known_at(b, 0) == p) + (known_at(b, 1) == p) + (known_at(b, 2) == p) +
+	    (known_at(b, 3) == p);
+	return n > 0;
 }
 
 /* Replaces `from` by `to`, one of which is NULL, in the bucket of the other.  False: it is not

@@ -154,15 +154,54 @@ static int no_pmu(const struct lookup *l)
 		       : refuse(l, CPC_INVALID_EVENT, "unknown PMU '%s'", l->pmu);
 }
 
+/* Is `name` an event or a field of the PMU? */
+static bool is_own_term(const struct lookup *l, const char *name)
+{
+	char text[CPCI_PMU_TEXT];
+
+	return cpci_pmu_read(l->pmu, "events/", name, text) || cpci_pmu_format(l->pmu, name, text);
+}
+
+/* Adds a generic event of one kind of cores, such as cycles.  0: it is not one; -1: see diag. */
+static int add_generic(const struct lookup *l, uint32_t type, const char *name, uint_t flags)
+{
+	const struct cpci_cores *all = cpci_cores();
+	struct cpci_event event = {0};
+	struct cpci_diag diag;
+	struct cpci_term term;
+
+	if (strpbrk(name, ",=:.") != NULL || is_own_term(l, name) ||
+	    cpci_event_pfm(name, flags, &event, &diag) != 1)
+		return 0;
+	term = event.term[0];
+	cpci_event_free(&event);
+	if (term.attr.type != PERF_TYPE_HARDWARE && term.attr.type != PERF_TYPE_HW_CACHE)
+		return 0;
+	term.one_pmu = true;
+	for (size_t k = 0; all->n > 1 && k < all->n; k++) {
+		if (all->core[k].type == type)
+			cpci_generic_for(&term.attr, &all->core[k]);
+	}
+	return cpci_event_add(l->event, &term, l->diag) == 0 ? 1 : -1;
+}
+
+static bool is_core(const struct lookup *l, uint32_t type)
+{
+	return cpci_cores_have_type(type) || strcmp(l->pmu, "cpu") == 0;
+}
+
 /* Adds a term of the PMU.  -1: see diag. */
 static int add_term(const struct lookup *l, uint32_t type, const char *terms, uint_t flags)
 {
 	const struct cpci_term term = {.one_pmu = true, .attr.type = type};
+	int rc = is_core(l, type) ? add_generic(l, type, terms, flags) : 0;
 
+	if (rc != 0)
+		return rc == 1 ? 0 : -1;
 	if (cpci_event_add(l->event, &term, l->diag) == -1 || put_terms(l, terms, false) == -1)
 		return -1;
 	/* Only the PMUs of cores can separate user and kernel mode. */
-	if (cpci_cores_have_type(type) || strcmp(l->pmu, "cpu") == 0)
+	if (is_core(l, type))
 		cpci_perf_set_modes(&l->event->term[l->event->nterms - 1].attr, flags);
 	return 0;
 }

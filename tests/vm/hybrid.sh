@@ -34,8 +34,9 @@ for e in ptrace kernel; do
 	same "$e: both kinds on CPU 1" "$status $(bares)" "3 0+1 0+1 "
 	run taskset -c 1 cputrack --engine=$e -fe -T 0 -c armv8_cortex_a57/inst_retired/ sh -c "$twice"
 	same "$e: its own kind on CPU 1" "$status $(bares)" "3 1 1 "
-	run taskset -c 1 cputrack --engine=$e -fe -T 0 -c armv8_cortex_a53/inst_retired/ sh -c "$twice"
-	same "$e: the other kind on CPU 1" "$status $(bares)" "3 0 0 "
+	run taskset -c 1 cputrack --engine=$e -fe -T 0 -c armv8_cortex_a53/inst_retired/,armv8_cortex_a57/instructions/ \
+		sh -c "$twice"
+	same "$e: the other kind on CPU 1, and a generic event" "$status $(bares)" "3 0+1 0+1 "
 	run cputrack --engine=$e -fe -T 0 -c "$generic" sh -c 'for i in 1 2 3 4 5; do
 		taskset -c 0 bare; taskset -c 1 bare; done'
 	same "$e: $generic on both" "$status $(bares)" "0 1 1 1 1 1 1 1 1 1 1 "

@@ -18,6 +18,8 @@ for e; do
 	same "$e: one kind" "$status $(counts exit)" "0 50000"
 	run cputrack --engine=$e -c L1-dcache-loads $walk
 	same "$e: a cache event" "$status $(counts exit)" "0 300"
+	run cputrack --engine=$e -c cpu_core/L1-dcache-load-misses/,cpu_atom/cycles/,cpu_core/cycles/,cpu_core/branches/ $walk
+	same "$e: generic events of one kind" "$status $(counts exit)" "0 250 100000 100000 2000"
 	run cputrack --engine=$e -c L1-dcache-load-misses,instructions,L1-dcache-load-misses $walk
 	same "$e: an event that one kind lacks" "$status $(counts exit) $(cat "$err")" "0 250 100000 250 cputrack: $lacks"
 	# More events than cpu_atom has counters.
@@ -44,6 +46,8 @@ start cpustat -A command -c $kinds 0.5
 $walk
 end
 same "cpustat -A: each kind" "$(ticks_of drive)" "50000 50000 0"
+run cputrack -c cpu_atom/L1-dcache-load-misses/ true
+reports "a generic event that this kind lacks" 1 "the kernel does not support it"
 run cpustat -c cpu_core/instructions/ -c cpu_atom/instructions/ 1 1
 reports "specs of different kinds" 1 "no CPU has the PMUs of all"
 run taskset 1 cpustat -c cpu_atom/instructions/ 1 1

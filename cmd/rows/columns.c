@@ -7,6 +7,8 @@
 
 #include "../base/util.h"
 
+#define MIN_NAME 24 /* columns are left out before names get shorter than this */
+
 static void add(struct columns *c, enum column_kind kind, size_t set, unsigned i)
 {
 	if (c->n == c->size) {
@@ -188,4 +190,62 @@ void columns_cell(const struct columns *c, const struct column *col, const struc
 		put_note(row, line);
 		break;
 	}
+}
+
+/* ---- widths ----------------------------------------------------------------------- */
+
+/* Widths only grow: columns do not move at each sample. */
+static void measure(struct columns *c, const struct row *row, struct line *line)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		columns_cell(c, &c->col[i], row, line);
+		if (line->n > c->col[i].width)
+			c->col[i].width = line->n;
+	}
+}
+
+/* Names get room first, then the counts that the rows are sorted by, then columns from the left. */
+static unsigned priority(const struct columns *c, const struct column *col)
+{
+	return col->kind == COLUMN_NAME ? 0 : columns_is_sorted(c, col) ? 1 : 2;
+}
+
+void columns_fit(struct columns *c, const struct row *row, size_t nrows, const struct row *total,
+		 size_t width, struct line *line)
+{
+	struct column *name = NULL;
+	size_t used = 0;
+	bool full = false;
+
+	measure(c, NULL, line);
+	measure(c, total, line);
+	for (size_t i = 0; i < nrows; i++)
+		measure(c, &row[i], line);
+	c->nleft = 0;
+	for (unsigned pass = 0; pass < 3; pass++) {
+		for (size_t i = 0; i < c->n; i++) {
+			struct column *col = &c->col[i];
+
+			if (priority(c, col) != pass)
+				continue;
+			col->shown = col->width;
+			if (pass == 0) {
+				name = col;
+				col->shown = width < 2 * MIN_NAME ? width * 2 / 5 : MIN_NAME;
+				if (col->shown > col->width)
+					col->shown = col->width;
+			}
+			full |= used + col->shown > width;
+			c->nleft += full;
+			if (full)
+				col->shown = 0;
+			else
+				used += col->shown + 1;
+		}
+	}
+	/* `used` includes a blank behind the last column. */
+	if (name != NULL && used <= width + 1)
+		name->shown += width + 1 - used;
+	if (name != NULL && name->shown > name->width)
+		name->shown = name->width;
 }

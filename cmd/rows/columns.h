@@ -33,7 +33,9 @@ struct columns {
 	bool screen; /* the columns of one set; names are commands, and a total has no ids */
 	const struct run *run;
 	enum scope by; /* of the rows */
+	unsigned sort; /* of the screen: the event by which the rows are sorted */
 	size_t n, size;
+	size_t nleft; /* columns that do not fit */
 	struct column *col;
 };
 
@@ -43,5 +45,17 @@ void columns_find(struct columns *columns, const struct run *run, enum scope by,
 /* Makes `line` the cell of a row; NULL: the title of the column. */
 void columns_cell(const struct columns *columns, const struct column *col, const struct row *row,
 		  struct line *line);
+
+static inline bool columns_is_sorted(const struct columns *columns, const struct column *col)
+{
+	return col->kind == COLUMN_EVENT && col->i == columns->sort;
+}
+
+/*
+ * Fits the columns of these rows, the total and the titles into `width`.  A part of a number would
+ * be a wrong number: a column is shown as a whole or not at all.
+ */
+void columns_fit(struct columns *columns, const struct row *row, size_t nrows,
+		 const struct row *total, size_t width, struct line *line);
 
 #endif /* COLUMNS_H */

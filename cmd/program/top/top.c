@@ -7,7 +7,7 @@
 
 #include "../../base/say.h"
 #include "../../base/util.h"
-#include "layout.h"
+#include "../../rows/columns.h"
 #include "terminal.h"
 #include "view.h"
 
@@ -21,6 +21,8 @@
 #include <sys/ioctl.h>
 #include <term.h>
 #include <unistd.h>
+
+#undef columns /* a macro of term.h */
 
 enum { STATUS_LINE, TITLE_LINE, TOTAL_LINE, FIRST_LINE };
 
@@ -41,7 +43,7 @@ struct top {
 	struct sigaction stop, resize; /* the handlers before ours */
 	sigset_t mask;		       /* the signal mask before */
 	struct view view;
-	struct layout layout;
+	struct columns list;
 	struct line line;
 };
 
@@ -77,8 +79,8 @@ static void draw_row(struct top *t, int y, const struct row *row, enum look look
 	bool first = true;
 
 	move(y, 0);
-	for (size_t c = 0; c < t->layout.list.n; c++) {
-		const struct column *col = &t->layout.list.col[c];
+	for (size_t c = 0; c < t->list.n; c++) {
+		const struct column *col = &t->list.col[c];
 
 		if (col->shown == 0)
 			continue;
@@ -86,9 +88,9 @@ static void draw_row(struct top *t, int y, const struct row *row, enum look look
 		if (!first)
 			addch(' ');
 		first = false;
-		if (row == NULL && layout_is_sorted(&t->layout, col))
+		if (row == NULL && columns_is_sorted(&t->list, col))
 			attrset(look_of(t, SORTED));
-		columns_cell(&t->layout.list, col, row, &t->line);
+		columns_cell(&t->list, col, row, &t->line);
 		if (col->kind == COLUMN_NAME)
 			put_name(t, col->shown);
 		else
@@ -120,7 +122,7 @@ __attribute__((format(printf, 1, 2))) static void put_status(const char *fmt, ..
 static void draw_status(struct top *t, size_t shown)
 {
 	const struct view *v = &t->view;
-	const size_t left = t->layout.nleft;
+	const size_t left = t->list.nleft;
 
 	move(STATUS_LINE, 0);
 	put_status("%.3f s", (double)v->total.time_ns / NSEC);
@@ -145,7 +147,8 @@ static void draw_rows(struct top *t)
 
 	if (shown > v->nrows)
 		shown = v->nrows;
-	layout_fit(&t->layout, shown, (size_t)COLS, &t->line);
+	t->list.sort = v->sort;
+	columns_fit(&t->list, v->row, shown, &v->total, (size_t)COLS, &t->line);
 	draw_status(t, shown);
 	draw_row(t, TITLE_LINE, NULL, TITLE);
 	draw_row(t, TOTAL_LINE, &v->total, TOTAL);
@@ -197,12 +200,19 @@ static void draw(struct top *t)
 
 /* ---- keys ------------------------------------------------------------------------------ */
 
+static void find_columns(struct top *t)
+{
+	const struct view *v = &t->view;
+
+	columns_find(&t->list, v->run, v->run->of_cpus ? SCOPE_CPU : v->by, v->set);
+}
+
 static void regroup(struct top *t, enum scope by)
 {
 	if (t->view.run->of_cpus || view_is_empty(&t->view) || t->view.by == by)
 		return;
 	view_group(&t->view, by);
-	layout_find(&t->layout, &t->view, &t->style);
+	find_columns(t);
 }
 
 /* False: the user asks for the end. */
@@ -532,7 +542,7 @@ static void top_sampled(struct sink *sink)
 	if (!view_sampled(&t->view))
 		return;
 	if (was_empty || v->set != set)
-		layout_find(&t->layout, v, &t->style);
+		find_columns(t);
 	draw(t);
 }
 
@@ -550,7 +560,7 @@ static void top_free(struct sink *sink)
 		close_screen();
 	view_free(&t->view);
 	line_free(&t->line);
-	free(t->layout.list.col);
+	free(t->list.col);
 }
 
 static struct sink *top_open(FILE *file, const struct style *style)
@@ -564,6 +574,8 @@ static struct sink *top_open(FILE *file, const struct style *style)
 
 	t->file = file;
 	t->style = *style;
+	t->list.style = &t->style;
+	t->list.screen = true;
 	view_init(&t->view, style->group != SCOPE_NONE ? style->group : SCOPE_COMMAND);
 	return &t->sink;
 }

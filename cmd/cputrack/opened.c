@@ -103,18 +103,19 @@ void opened_watch(struct opened *opened, cpc_t *cpc, const struct setgrp *grp,
 /* Is one of the events of another process?  An overflow of their queue counts as one. */
 static bool was_opened(int group)
 {
-	_Alignas(struct fanotify_event_metadata) char buffer[4096];
-	const struct fanotify_event_metadata *event;
+	char buffer[4096];
+	struct fanotify_event_metadata event;
 	const pid_t self = getpid();
 	bool found = false;
 	ssize_t n;
 
 	while (!found && (n = read(group, buffer, sizeof(buffer))) > 0) {
-		event = (const struct fanotify_event_metadata *)buffer;
-		for (; FAN_EVENT_OK(event, n); event = FAN_EVENT_NEXT(event, n)) {
-			found |= event->pid != self;
-			if (event->fd >= 0)
-				close(event->fd);
+		/* The length of an event is not a multiple of its alignment. */
+		for (ssize_t at = 0; at < n; at += event.event_len) {
+			memcpy(&event, buffer + at, sizeof(event));
+			found |= event.pid != self;
+			if (event.fd >= 0)
+				close(event.fd);
 		}
 	}
 	return found;

@@ -298,6 +298,45 @@ static bool is_tracepoint(const char *name)
 	return tracefs != -1 && faccessat(tracefs, path, F_OK, 0) == 0;
 }
 
+/* The kernel's names of PMUs end in `kernel` where libpfm4's names begin with `pfm`. */
+static const struct {
+	const char *pfm, *kernel;
+} families[] = {
+	{"adl_glc", "cpu_core"},  {"adl_grt", "cpu_atom"},  {"arm_ac", "_cortex_a"},
+	{"arm_n", "_neoverse_n"}, {"arm_v", "_neoverse_v"},
+};
+
+/* Does libpfm4 call this kind of cores as the first `n` bytes of `prefix`? */
+static bool is_kind(const struct cpci_core *kind, const char *prefix, size_t n)
+{
+	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++) {
+		const size_t common = strlen(families[i].pfm);
+		const char *rest = strstr(kind->name, families[i].kernel);
+
+		if (n < common || rest == NULL || strncasecmp(prefix, families[i].pfm, common) != 0)
+			continue;
+		rest += strlen(families[i].kernel);
+		if (strlen(rest) == n - common &&
+		    strncasecmp(prefix + common, rest, n - common) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* An event with the name of a PMU, "arm_ac57::CPU_CYCLES", counts on this kind of cores only. */
+static void keep_kind(const char *name, struct cpci_term *term)
+{
+	const struct cpci_cores *all = cpci_cores();
+	const char *event = skip_pmu(name);
+
+	for (size_t k = 0; event != name && all->n > 1 && k < all->n; k++) {
+		if (!is_kind(&all->core[k], name, (size_t)(event - name) - 2))
+			continue;
+		term->attr.type = all->core[k].type;
+		term->one_pmu = true;
+	}
+}
+
 int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, struct cpci_diag *diag)
 {
 	struct cpci_term term;
@@ -321,8 +360,10 @@ int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, str
 	/* libpfm4 ignores case in tracepoints, unlike the kernel: leave them to tracepoint.c. */
 	if (rc == PFM_SUCCESS && term.attr.type == PERF_TYPE_TRACEPOINT)
 		return 0;
-	if (rc == PFM_SUCCESS)
+	if (rc == PFM_SUCCESS) {
+		keep_kind(name, &term);
 		return cpci_event_add(event, &term, diag) == 0 ? 1 : -1;
+	}
 	if (rc == PFM_ERR_NOTFOUND)
 		return 0;
 	return rc == PFM_ERR_NOMEM ? cpci_diag_nomem(diag) : explain(full, rc, diag);

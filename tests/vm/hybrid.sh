@@ -28,11 +28,11 @@ bares() {
 run cputrack -h
 check "the counters of each kind" grep -q 'slots: pic0 to pic6$' "$out"
 for e in ptrace kernel; do
-	run taskset -c 0 cputrack --engine=$e -fe -T 0 -c $kinds sh -c "$twice"
-	same "$e: both kinds on CPU 0" "$status $(bares)" "3 1+0 1+0 "
+	run taskset -c 0 cputrack --engine=$e -fe -T 0 -c $kinds,arm_ac57::INST_RETIRED sh -c "$twice"
+	same "$e: both kinds on CPU 0" "$status $(bares)" "3 1+0+0 1+0+0 "
 	run taskset -c 1 cputrack --engine=$e -fe -T 0 -c $kinds sh -c "$twice"
 	same "$e: both kinds on CPU 1" "$status $(bares)" "3 0+1 0+1 "
-	run taskset -c 1 cputrack --engine=$e -fe -T 0 -c armv8_cortex_a57/inst_retired/ sh -c "$twice"
+	run taskset -c 1 cputrack --engine=$e -fe -T 0 -c arm_ac57::INST_RETIRED sh -c "$twice"
 	same "$e: its own kind on CPU 1" "$status $(bares)" "3 1 1 "
 	run taskset -c 1 cputrack --engine=$e -fe -T 0 -c armv8_cortex_a53/inst_retired/,armv8_cortex_a57/instructions/ \
 		sh -c "$twice"

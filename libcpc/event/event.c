@@ -59,6 +59,14 @@ static void refuse_other_cpu(const char *name, const char *cpu, struct cpci_diag
 	const char *colons = strstr(name, "::");
 	struct cpci_suggest suggest;
 
+	if (colons == NULL && cpci_perf_have_core_pmu() && cpci_pfm_core()->name == NULL) {
+		cpci_diag(diag, EINVAL, CPC_RESOURCE_UNAVAIL,
+			  "cannot count '%s': libpfm4 does not know this CPU; use the names of the "
+			  "kernel, such as instructions, or of the vendor's event files "
+			  "(cpc-events(1))",
+			  name);
+		return;
+	}
 	cpci_suggest_start(&suggest, colons != NULL ? colons + 2 : name);
 	if (cpci_perf_have_core_pmu())
 		walk_hardware(&suggest, try_here);

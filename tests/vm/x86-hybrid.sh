@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# x86-hybrid.sh [ENGINE]... - the PMUs cpu_core and cpu_atom: vm -a x86_64 -n 4 -P "atom=2-3 general=8".
+# x86-hybrid.sh [ENGINE]... - the PMUs cpu_core and cpu_atom, on a CPU that libpfm4 does not know:
+# vm -a x86_64 -n 4 -c Skylake-Client,model=254 -P "atom=2-3 general=8".
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 # shellcheck disable=SC2086 # words
 . ./x86.sh
@@ -48,6 +49,8 @@ end
 same "cpustat -A: each kind" "$(ticks_of drive)" "50000 50000 0"
 run cputrack -c cpu_atom/L1-dcache-load-misses/ true
 reports "a generic event that this kind lacks" 1 "the kernel does not support it"
+run cputrack -c L1D:REPLACEMENT true
+reports "an event of libpfm4 for other CPUs" 1 "libpfm4 does not know this CPU; use the names of the kernel"
 run cpustat -c cpu_core/instructions/ -c cpu_atom/instructions/ 1 1
 reports "specs of different kinds" 1 "no CPU has the PMUs of all"
 run taskset 1 cpustat -c cpu_atom/instructions/ 1 1

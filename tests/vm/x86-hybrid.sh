@@ -23,6 +23,12 @@ for e; do
 	same "$e: generic events of one kind" "$status $(counts exit)" "0 250 100000 100000 2000"
 	run cputrack --engine=$e -c L1-dcache-load-misses,instructions,L1-dcache-load-misses $walk
 	same "$e: an event that one kind lacks" "$status $(counts exit) $(cat "$err")" "0 250 100000 250 cputrack: $lacks"
+	# Each kind has a counter 0, which is the only one for code 0x48.
+	run cputrack --engine=$e -c cpu_core/event=0x48,umask=0x1/,cpu_atom/event=0x48,umask=0x1/ \
+		drive -m 0,1,2,3 -r 100 0x148:11
+	same "$e: the same counter of each kind" "$status $(counts exit)" "0 550 550"
+	run cputrack --engine=$e -c cpu_core/event=0x48,umask=0x1/,cpu_atom/instructions/,cpu_core/event=0x48,umask=0x2/ true
+	reports "$e: the same counter of one kind" 1 "'cpu_core/event=0x48,umask=0x2/' together with 'cpu_core/event=0x48,umask=0x1/': they need"
 	# More events than cpu_atom has counters.
 	many=branches,branch-misses,cache-references,cache-misses,bus-cycles,0x4c4,0x8c4
 	run cputrack --engine=$e -c $many true

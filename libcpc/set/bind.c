@@ -490,7 +490,9 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 {
 	struct cpci_diag diag = {0};
 	struct holdings hold;
+	cpc_set_t *own;
 	sigset_t old;
+	bool masked;
 	int rc;
 
 	cpci_lock();
@@ -503,7 +505,8 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 		return cpci_failf(cpc, fn, errno, 0, "%s", strerror(errno));
 	}
 	/* An overflow that happens at once must be reported after the set is bound. */
-	if (set->plan->noverflows > 0)
+	masked = set->plan->noverflows > 0;
+	if (masked)
 		cpci_block_signals(&old);
 	if (bound == CPCI_PCTX)
 		cpci_group_keep(set->plan);
@@ -515,10 +518,14 @@ static int bind(cpc_t *cpc, const char *fn, cpc_set_t *set, struct cpci_target t
 	/* Only now, because releasing the set's old binding restores the old affinity. */
 	if (rc == 0 && bound == CPCI_CPU)
 		rc = stay_on_cpu(set, target.cpu, &diag);
+	/* The calling LWP's twin of a set that it has bound to something else. */
+	own = cpci_link_copy(set);
+	if (rc == 0 && own != set)
+		cpci_unbind(own);
 	if (set->start != hold.start)
 		free_holdings(set, &hold);
 	cpci_unlock();
-	if (set->plan->noverflows > 0)
+	if (masked)
 		cpci_unblock_signals(&old);
 	if (rc == 0 && diag.subcode == CPC_WARNING)
 		cpci_warn(cpc, fn, diag.text);

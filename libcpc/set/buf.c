@@ -9,6 +9,7 @@
 
 cpc_buf_t *cpc_buf_create(cpc_t *cpc, cpc_set_t *set)
 {
+	bool known = false;
 	cpc_buf_t *buf;
 	uint_t n;
 
@@ -16,31 +17,36 @@ cpc_buf_t *cpc_buf_create(cpc_t *cpc, cpc_set_t *set)
 		return NULL;
 	n = set->plan->nreqs;
 	buf = calloc(1, sizeof(*buf) + (n + cpci_raw_size(set->plan)) * sizeof(uint64_t));
-	if (buf == NULL || !cpci_add(&cpci_known_bufs, buf)) {
-		free(buf);
-		cpci_fail_nomem(cpc, "cpc_buf_create");
-		return NULL;
-	}
-	buf->cpc = cpc;
-	buf->plan = cpci_plan_hold(set->plan);
-	buf->nreqs = n;
-	buf->raw = buf->val + n;
 	cpci_lock();
-	LIST_INSERT_HEAD(&cpc->bufs, buf, entry);
+	if (buf != NULL && known_add(&cpci_known_bufs, buf)) {
+		known = true;
+		buf->cpc = cpc;
+		buf->plan = cpci_plan_hold(set->plan);
+		buf->nreqs = n;
+		buf->raw = buf->val + n;
+		LIST_INSERT_HEAD(&cpc->bufs, buf, entry);
+	}
 	cpci_unlock();
-	return buf;
+	if (known)
+		return buf;
+	free(buf);
+	cpci_fail_nomem(cpc, "cpc_buf_create");
+	return NULL;
 }
 
 /* If it succeeds, it keeps errno. */
 int cpc_buf_destroy(cpc_t *cpc, cpc_buf_t *buf)
 {
 	int err = errno;
+	bool known;
 
-	if (!cpci_is_buf(cpc, buf) || !cpci_remove(&cpci_known_bufs, buf))
-		return cpci_refuse(cpc, "cpc_buf_destroy", buf, "buffer");
 	cpci_lock();
-	LIST_REMOVE(buf, entry);
+	known = cpci_is_buf(cpc, buf) && known_remove(&cpci_known_bufs, buf);
+	if (known)
+		LIST_REMOVE(buf, entry);
 	cpci_unlock();
+	if (!known)
+		return cpci_refuse(cpc, "cpc_buf_destroy", buf, "buffer");
 	cpci_plan_drop(buf->plan);
 	free(buf);
 	errno = err;

@@ -10,15 +10,25 @@
 
 /* ---- sets ------------------------------------------------------------------------------- */
 
-/* Unbinds and frees a set that is no longer known. */
+/* Unbinds a set, and removes it from those that exist.  False: it is not one of them. */
+static bool remove_set(cpc_set_t *set)
+{
+	bool removed;
+
+	cpci_lock();
+	removed = known_remove(&cpci_known_sets, set);
+	if (removed) {
+		cpci_twins_free(set);
+		if (set->bound != CPCI_UNBOUND)
+			cpci_unbind(set);
+		LIST_REMOVE(set, entry);
+	}
+	cpci_unlock();
+	return removed;
+}
+
 static void free_set(cpc_set_t *set)
 {
-	cpci_lock();
-	cpci_twins_free(set);
-	if (set->bound != CPCI_UNBOUND)
-		cpci_unbind(set);
-	LIST_REMOVE(set, entry);
-	cpci_unlock();
 	cpci_plan_drop(set->plan);
 	free(set->preset);
 	free(set->start);
@@ -36,6 +46,7 @@ static cpc_set_t *new_set(cpc_t *cpc, const char *fn, struct cpci_plan *plan,
 	size_t n = plan != NULL ? plan->nreqs : 0;
 	uint64_t *own = reallocarray(NULL, n + 1, sizeof(*own));
 	cpc_set_t *set = calloc(1, sizeof(*set));
+	bool known;
 
 	if (plan == NULL || own == NULL || set == NULL) {
 		cpci_plan_drop(plan);
@@ -51,9 +62,11 @@ static cpc_set_t *new_set(cpc_t *cpc, const char *fn, struct cpci_plan *plan,
 	set->plan = plan;
 	set->preset = own;
 	cpci_lock();
-	LIST_INSERT_HEAD(&cpc->sets, set, entry);
+	known = known_add(&cpci_known_sets, set);
+	if (known)
+		LIST_INSERT_HEAD(&cpc->sets, set, entry);
 	cpci_unlock();
-	if (cpci_add(&cpci_known_sets, set))
+	if (known)
 		return set;
 	free_set(set);
 	cpci_fail_nomem(cpc, fn);
@@ -81,7 +94,7 @@ int cpc_set_destroy(cpc_t *cpc, cpc_set_t *set)
 {
 	int err = errno;
 
-	if (!cpci_is_set(cpc, set) || !cpci_remove(&cpci_known_sets, set))
+	if (!cpci_is_set(cpc, set) || !remove_set(set))
 		return cpci_refuse(cpc, "cpc_set_destroy", set, "set");
 	free_set(set);
 	errno = err;

@@ -24,6 +24,8 @@ static int switch_lwp(const cpc_t *cpc, bool on)
 {
 	cpc_set_t *set = cpci_link_own();
 
+	if (cpci_check_handle(cpc) == -1)
+		return -1;
 	if (set != NULL && set->cpc == cpc && set->bound == CPCI_LWP)
 		return switch_counters(set, on);
 	if (pctx_request(on ? CPC_REQUEST_ENABLE : CPC_REQUEST_DISABLE) == 0)

@@ -83,6 +83,11 @@ void cpci_family_drop(struct cpci_family *family)
 	free(family);
 }
 
+bool cpci_family_is_alone(const struct cpci_family *family)
+{
+	return family == NULL || family->refs == 1;
+}
+
 /* Frees the counters but keeps the file numbers, which the LWP may be using. */
 static void revoke_copy(struct cpci_copy *copy)
 {
@@ -343,12 +348,12 @@ void cpci_copy_begin(struct cpci_copy *copy, int err, void *pc)
 
 /* ---- the sum ------------------------------------------------------------------------------ */
 
-/* The calling LWP's family with that set, or that of the LWP that bound the set first; or NULL. */
+/* The family of the calling LWP's copy or twin; if it has none, of the set; or NULL. */
 static struct cpci_family *family_of(const cpc_set_t *set)
 {
-	struct cpci_family *own = cpci_link_copy(set)->family;
+	struct cpci_family *family = cpci_link_copy(set)->family;
 
-	return own != NULL && own->end_file != -1 ? own : set->family;
+	return family != NULL && family->end_file != -1 ? family : NULL;
 }
 
 static int count_all(cpc_t *cpc, struct cpci_family *family, cpc_buf_t *buf)

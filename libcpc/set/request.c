@@ -138,6 +138,16 @@ static int resolve_and_add(cpc_t *cpc, cpc_set_t *set, struct cpci_req *req, str
 	return rc;
 }
 
+static bool is_bound(const cpc_set_t *set)
+{
+	bool bound;
+
+	cpci_lock();
+	bound = cpci_is_bound(set);
+	cpci_unlock();
+	return bound;
+}
+
 int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t preset,
 			uint_t flags, uint_t nattrs, const cpc_attr_t *attrs)
 {
@@ -157,7 +167,7 @@ int cpc_set_add_request(cpc_t *cpc, cpc_set_t *set, const char *event, uint64_t 
 
 	if (cpci_check_set(cpc, fn, set) == -1)
 		return -1;
-	if (set->bound != CPCI_UNBOUND)
+	if (is_bound(set))
 		return cpci_failf(cpc, fn, EINVAL, 0, "the set is bound");
 	if (event == NULL || (nattrs > 0 && attrs == NULL))
 		return cpci_failf(cpc, fn, EINVAL, 0, "no event, or no attributes, where some are");
@@ -201,7 +211,7 @@ int cpc_set_add_calls(cpc_t *cpc, cpc_set_t *set, int index)
 	struct cpci_diag diag;
 	int rc = -1;
 
-	if (!cpci_is_set(cpc, set) || set->bound != CPCI_UNBOUND || index < 0 ||
+	if (!cpci_is_set(cpc, set) || is_bound(set) || index < 0 ||
 	    (uint_t)index >= set->plan->nreqs)
 		return cpci_errno(EINVAL);
 	if (cpci_req_copy(&req, &set->plan->req[index]) == -1)

@@ -210,6 +210,24 @@ static inline cpc_set_t *cpci_link_own(void)
 	return link != NULL ? link->set : NULL;
 }
 
+/* Has the LWP that bound it to itself ended?  Then it is bound for those that inherited it. */
+static inline bool cpci_owner_is_gone(const cpc_set_t *set)
+{
+	return set->link->refs == 1;
+}
+
+/* Does any LWP have it bound?  The caller holds the lock. */
+static inline bool cpci_is_bound(const cpc_set_t *set)
+{
+	const cpc_set_t *twin;
+
+	LIST_FOREACH(twin, &set->twins, entry) {
+		if (twin->bound != CPCI_UNBOUND)
+			return true;
+	}
+	return set->bound != CPCI_UNBOUND;
+}
+
 /* The calling LWP's copy or twin of a set; if it has none, the set itself. */
 cpc_set_t *cpci_link_copy(const cpc_set_t *set);
 /*
@@ -385,8 +403,10 @@ int cpci_answer_lwp(pctx_t *pctx, id_t lwp, struct cpci_link *link);
 
 /* Makes the family of a set that is about to be bound.  NULL and errno. */
 struct cpci_family *cpci_family_new(const cpc_set_t *set);
-/* The caller of the next three functions holds the lock. */
+/* The caller of the next four functions holds the lock. */
 void cpci_family_drop(struct cpci_family *family); /* NULL: nothing */
+/* Are there no copies?  NULL: none. */
+bool cpci_family_is_alone(const struct cpci_family *family);
 /* Unbinds all copies of a set that is being unbound. */
 void cpci_family_end(cpc_set_t *set);
 /* Unbinds a copy, in its LWP, and adds its counts to the sum of the family. */

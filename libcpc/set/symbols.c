@@ -139,6 +139,7 @@ void cpc_walk_symbols(cpc_t *cpc, const cpc_set_t *set, void *arg, cpc_walk_symb
 
 	if (!cpci_is_set(cpc, set))
 		return;
+	set = cpci_link_copy(set);
 	plan = set->plan;
 	for (uint_t i = 0; i < plan->nterms; i++) {
 		const struct cpci_term *term = cpci_plan_nth(plan, i);
@@ -165,6 +166,7 @@ static const struct cpci_term *term_of(const cpc_t *cpc, const cpc_set_t *set, c
 
 	if (!cpci_is_set(cpc, set))
 		return NULL;
+	set = cpci_link_copy(set);
 	plan = set->plan;
 	for (uint_t i = 0; set->bp != NULL && i < plan->nterms; i++) {
 		const struct cpci_term *term = cpci_plan_nth(plan, i);

@@ -13,13 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Does it count for no LWP? */
+static bool is_free(const cpc_set_t *set)
+{
+	return set->bound != CPCI_LWP ||
+	       (cpci_owner_is_gone(set) && cpci_family_is_alone(set->family));
+}
+
 /* A twin that no LWP uses, perhaps a new one; NULL: out of memory. */
 static cpc_set_t *free_twin(cpc_set_t *set)
 {
 	cpc_set_t *twin;
 
 	LIST_FOREACH(twin, &set->twins, entry) {
-		if (twin->bound == CPCI_UNBOUND)
+		if (is_free(twin))
 			return twin;
 	}
 	twin = calloc(1, sizeof(*twin));
@@ -50,9 +57,8 @@ cpc_set_t *cpci_twin(cpc_set_t *set)
 {
 	cpc_set_t *twin = cpci_link_copy(set);
 
-	/* A twin that is bound keeps its counters, and so its plan, until the new ones are open. */
-	if (twin == set || twin->copy || twin->plan != set->plan) {
-		if (set->bound != CPCI_LWP || set->owner == cpci_self())
+	if (twin == set || twin->copy) {
+		if (is_free(set) || set->owner == cpci_self())
 			return set;
 		twin = free_twin(set);
 	}

@@ -64,17 +64,22 @@ void cpci_unbind_forked(struct cpc_set *set)
 int cpc_unbind(cpc_t *cpc, cpc_set_t *set)
 {
 	static const char fn[] = "cpc_unbind";
-	bool bound;
+	bool bound, other;
 
 	if (cpci_check_set(cpc, fn, set) == -1)
 		return -1;
 	cpci_lock();
 	set = cpci_link_copy(set);
 	bound = set->bound != CPCI_UNBOUND;
-	if (bound)
+	/* A set of several LWPs is unbound by each for itself. */
+	other = set->bound == CPCI_LWP && !LIST_EMPTY(&set->twins) && set->owner != cpci_self() &&
+		!cpci_owner_is_gone(set);
+	if (bound && !other)
 		cpci_unbind(set);
 	cpci_unlock();
-	return bound ? 0 : cpci_failf(cpc, fn, EINVAL, 0, "the set is not bound");
+	return bound && !other ? 0
+			       : cpci_failf(cpc, fn, EINVAL, 0, "the set is not bound%s",
+					    other ? " to the calling LWP" : "");
 }
 
 /* ---- at the exit of an LWP --------------------------------------------------------------- */
@@ -104,8 +109,9 @@ static void on_exit_of_lwp(void *arg)
 	 * continue to count, and its counts are part of their sum.
 	 */
 	set = cpci_link_own();
-	if (set != NULL && !set->copy && set->family == NULL)
-		cpci_unbind(set);
+	if (set != NULL && !set->copy &&
+	    (set->family == NULL || (set->origin != set && cpci_family_is_alone(set->family))))
+		cpci_unbind(set); /* nobody can ask for the sum of a twin alone */
 	cpci_unlock();
 	cpci_link_mine = NULL;
 	if (link != NULL)

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 
 #define LWPS 4
@@ -244,6 +245,53 @@ static void families(void **state)
 	inherit((void *)3000);
 }
 
+static void *leave_family(void *arg)
+{
+	(void)arg;
+	bind(CPC_BIND_LWP_INHERIT);
+	touch(50);
+	return NULL;
+}
+
+/* Sets that LWPs could inherit, and that none has when their LWPs exit. */
+static void left_families(void **state)
+{
+	int files;
+
+	(void)state;
+	bind(CPC_BIND_LWP_INHERIT);
+	run(leave_family, LWPS);
+	files = count_files();
+	for (int i = 0; i < 100; i++)
+		run(leave_family, LWPS);
+	assert_int_equal(count_files(), files);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+	/* Now that of the set itself. */
+	run(leave_family, 1);
+	bind(0);
+	assert_count(count(100), 100);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+}
+
+static void *ask_for_sum(void *arg)
+{
+	cpc_buf_t *all = cpc_buf_create(cpc, set);
+
+	(void)arg;
+	assert_int_equal(cpc_set_sample_all(cpc, set, all), 0);
+	bind(0);
+	assert_int_equal(cpc_set_sample_all(cpc, set, all), -1);
+	assert_int_equal(errno, EINVAL);
+	return NULL;
+}
+
+static void sum_of_others(void **state)
+{
+	(void)state;
+	bind(CPC_BIND_LWP_INHERIT);
+	run(ask_for_sum, 1);
+}
+
 /* ---- ends ----------------------------------------------------------------------------------- */
 
 static void *leave(void *arg)
@@ -265,6 +313,112 @@ static void exits(void **state)
 		run(leave, LWPS);
 	assert_int_equal(count_files(), files);
 	assert_count(count(100), 100);
+}
+
+/* Unbinds twice, as some do, while the first LWP counts. */
+static void *unbind_twice(void *arg)
+{
+	(void)arg;
+	assert_int_equal(cpc_unbind(cpc, set), 0); /* that of the first LWP: nobody else has it */
+	bind(0);
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+	assert_int_equal(cpc_unbind(cpc, set), -1);
+	assert_int_equal(errno, EINVAL);
+	return NULL;
+}
+
+static void *bind_between(void *arg)
+{
+	(void)arg;
+	pthread_barrier_wait(&barrier);
+	bind(0);
+	assert_int_equal(cpc_set_add_request(cpc, set, "dummy", 0, CPC_COUNT_USER, 0, NULL), -1);
+	pthread_barrier_wait(&barrier);
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+	return NULL;
+}
+
+static void each_unbinds(void **state)
+{
+	pthread_t thread[2];
+
+	(void)state;
+	pthread_barrier_destroy(&barrier);
+	pthread_barrier_init(&barrier, NULL, 2);
+	bind(0);
+	pthread_create(&thread[0], NULL, unbind_twice, NULL);
+	pthread_create(&thread[1], NULL, bind_between, NULL);
+	pthread_join(thread[0], NULL);
+	pthread_join(thread[1], NULL);
+	bind(0);
+	run(leave, 1);
+	assert_count(count(10), 10);
+}
+
+static void *bind_to_cpu(void *arg)
+{
+	cpc_buf_t *buf = cpc_buf_create(cpc, set);
+
+	(void)arg;
+	bind(0);
+	if (cpc_bind_cpu(cpc, 0, set, CPC_BIND_CPU_REMOTE | CPC_BIND_CPU_SHARED) == -1)
+		return NULL; /* not permitted, or CPU 0 is offline */
+	touch(10);
+	assert_true(cpc_set_sample(cpc, set, buf) == 0);
+	/* It is one binding, the CPU's. */
+	assert_int_equal(cpc_unbind(cpc, set), 0);
+	assert_int_equal(cpc_set_sample(cpc, set, buf), -1);
+	assert_int_equal(cpc_unbind(cpc, set), -1);
+	return NULL;
+}
+
+static void to_cpu(void **state)
+{
+	(void)state;
+	bind(0);
+	run(bind_to_cpu, 1);
+}
+
+/* A child has exactly the sets and buffers that its parent had. */
+static atomic_bool ends;
+
+static void *create_and_destroy(void *arg)
+{
+	cpc_set_t *base = cpc_set_create(cpc);
+
+	(void)arg;
+	while (!ends) {
+		cpc_set_t *one = cpc_set_create(cpc);
+
+		cpc_buf_destroy(cpc, cpc_buf_create(cpc, base));
+		cpc_set_destroy(cpc, one);
+	}
+	return NULL;
+}
+
+static void forks_beside(void **state)
+{
+	pthread_t thread;
+	int status;
+
+	(void)state;
+	skip_under_tsan("knows no threads of a child");
+	ends = false;
+	assert_int_equal(pthread_create(&thread, NULL, create_and_destroy, NULL), 0);
+	for (int i = 0; i < 100; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			alarm(60);
+			_exit(cpc_close(cpc));
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+	ends = true;
+	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
 /* Destroys the set that all LWPs have bound. */
@@ -336,7 +490,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(enable, setup, teardown),
 		cmocka_unit_test_setup_teardown(overflows, setup, teardown),
 		cmocka_unit_test_setup_teardown(families, setup, teardown),
+		cmocka_unit_test_setup_teardown(left_families, setup, teardown),
+		cmocka_unit_test_setup_teardown(sum_of_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(exits, setup, teardown),
+		cmocka_unit_test_setup_teardown(each_unbinds, setup, teardown),
+		cmocka_unit_test_setup_teardown(to_cpu, setup, teardown),
+		cmocka_unit_test_setup_teardown(forks_beside, setup, teardown),
 		cmocka_unit_test_setup_teardown(destroyed, setup, teardown),
 		cmocka_unit_test_setup_teardown(forks, setup, teardown),
 	};

@@ -229,7 +229,7 @@ two_samples() {
 	mkdir -p "$CGROUP/$NAME/a.service"
 	for by in service process; do
 		: >"$T/csv"
-		start counting "${TRACEFS[@]}" "$CPC_BUILD/cputrack" --engine="$1" --by=$by -T 0.4 -N 2 --format=csv \
+		start counting "${TRACEFS[@]}" "$CPC_BUILD/cputrack" --engine="$1" --by=$by -T 0.8 -N 2 --format=csv \
 			-o "$T/csv" -c "$CALLS,task-clock" bash -c 'echo $$ >"$0"; "$1" -s 303 0; "$1" -s 14 0; read -r line' \
 			"$CGROUP/$NAME/a.service/cgroup.procs" "$WORK/touch-pages"
 		eventually two_ticks

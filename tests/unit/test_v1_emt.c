@@ -259,8 +259,10 @@ static void *outlive(void *arg)
 	if (cpc_take_sample(&before) == -1 || cpc_take_sample(&before) == -1)
 		return arg;
 	touch(30);
-	return cpc_take_sample(&after) == 0 && after.ce_pic[0] - before.ce_pic[0] == 30 ? NULL
-											: arg;
+	if (cpc_take_sample(&after) == -1)
+		return arg;
+	assert_count(after.ce_pic[0] - before.ce_pic[0], 30);
+	return NULL;
 }
 
 static void *bind_and_leave(void *arg)

@@ -109,6 +109,7 @@ totals() {
 }
 
 # There are not quite 31000 slots (TREE_SLOTS).
+# bats test_tags=all
 @test "too many LWPs for a slot each share rows, and none of their counts is lost" {
 	local n=33200 apart
 	gated "$WORK/threads" -s 3 $n

@@ -246,14 +246,16 @@ not_opened() {
 	need_root
 	lib=$T/libsymbols.so
 	cp "$WORK/libsymbols.so" "$WORK/symbols" "$T"
+	mkdir "$T/other"
+	cp "$WORK/libsymbols.so" "$WORK/probes" "$T/other" # other tests may open those of the build
 	ln "$lib" "$T/hard.so"
 	ln -s "$lib" "$T/soft.so"
 	need open
 	for engine in auto ptrace; do
 		use_engine "$engine"
-		not_opened "$WORK/libsymbols.so" "$(f "$WORK/libsymbols.so:lib_called")" "$T/symbols" 10
+		not_opened "$T/other/libsymbols.so" "$(f "$T/other/libsymbols.so:lib_called")" "$T/symbols" 10
 		not_opened "$T/symbols" "$(f "$T/symbols:called")" "$WORK/symbols" 10
-		not_opened "$WORK/probes" "sdt/$WORK/probes:cpc:twice/" true
+		not_opened "$T/other/probes" "sdt/$T/other/probes:cpc:twice/" true
 		for name in "$lib" "$T/hard.so" "$T/soft.so"; do
 			track -0 -T 0 -c "$(f "$name:lib_called")" "$T/symbols" 10
 			[ -z "$stderr" ]

@@ -63,8 +63,7 @@ static inline bool known_has(const struct known *known, const void *p)
 	return n > 0;
 }
 
-/* Replaces `from` by `to`, one of which is NULL, in the bucket of the other.  False: it is not
- * there. */
+/* Replaces `from` by `to`, one of which is NULL, in the bucket of the other.  False: no `from`. */
 static inline bool known_replace(struct known_table *t, const void *from, const void *to)
 {
 	struct known_bucket *b = known_bucket(t, from != NULL ? from : to);
@@ -78,6 +77,7 @@ static inline bool known_replace(struct known_table *t, const void *from, const 
 	return false;
 }
 
+/* Copies all handles to a larger table.  False: a bucket is too small. */
 static inline bool known_copy(struct known_table *to, const struct known_table *from)
 {
 	for (size_t b = 0; b < (size_t)1 << (64 - from->shift); b++) {
@@ -91,8 +91,10 @@ static inline bool known_copy(struct known_table *to, const struct known_table *
 	return true;
 }
 
-/* Adds a new handle.  If its bucket is full, a larger table takes the place of this one.  False:
- * out of memory. */
+/*
+ * Adds a new handle.  If its bucket is full, a larger table takes the place of this one.  False:
+ * out of memory.
+ */
 static inline bool known_add(struct known *known, const void *p)
 {
 	struct known_table *old = known->table, *t;

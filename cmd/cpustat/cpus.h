@@ -18,7 +18,7 @@ struct cpus {
 
 /*
  * Finds the online CPUs in our affinity mask that can count all sets, and reports how many cannot.
- * There is none after a message.
+ * If there is none, a message says why.
  */
 struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp);
 

@@ -14,8 +14,10 @@ static void default_errhndlr(const char *fn, int subcode, const char *fmt, va_li
 	vfprintf(stderr, fmt, ap);
 }
 
-/* A variadic wrapper, because the handler takes a va_list.  As on Solaris, messages end in a
- * newline. */
+/*
+ * A variadic wrapper, because the handler takes a va_list.  As on Solaris, messages end in a
+ * newline.
+ */
 static void report(cpc_t *cpc, const char *fn, int subcode, const char *fmt, ...)
 {
 	va_list ap;

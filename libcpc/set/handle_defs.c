@@ -60,14 +60,15 @@ static bool note_name(const char *name)
 	static void *names;
 	char *copy = strdup(name);
 	char *const *found;
+	bool there;
 
 	cpci_lock();
 	found = copy != NULL ? tsearch(copy, &names, compare_names) : NULL;
+	there = found != NULL && *found != copy;
 	cpci_unlock();
-	if (found != NULL && *found == copy)
-		return true;
-	free(copy);
-	return found == NULL;
+	if (there || found == NULL)
+		free(copy);
+	return !there;
 }
 
 /* Lists the kinds of cores that lack an event, or those that have it. */

@@ -129,7 +129,14 @@ cpc_ratio_t *cpci_ratio_find(const struct cpci_defs *defs, const char *name,
 /* Makes a ratio known to the public calls.  NULL and errno: `ratio` is NULL, or out of memory. */
 static cpc_ratio_t *publish(cpc_ratio_t *ratio)
 {
-	if (ratio == NULL || cpci_add(&cpci_known_ratios, ratio))
+	bool known;
+
+	if (ratio == NULL)
+		return NULL;
+	cpci_lock();
+	known = known_add(&cpci_known_ratios, ratio);
+	cpci_unlock();
+	if (known)
 		return ratio;
 	cpci_ratio_free(ratio);
 	errno = ENOMEM;
@@ -195,7 +202,12 @@ cpc_ratio_t *cpc_ratio_parse(const char *text)
 
 void cpc_ratio_free(cpc_ratio_t *ratio)
 {
-	if (cpci_remove(&cpci_known_ratios, ratio))
+	bool known;
+
+	cpci_lock();
+	known = known_remove(&cpci_known_ratios, ratio);
+	cpci_unlock();
+	if (known)
 		cpci_ratio_free(ratio);
 }
 

@@ -114,9 +114,6 @@ void cpci_warn(cpc_t *cpc, const char *fn, const char *text);
 extern struct known cpci_known_handles, cpci_known_sets, cpci_known_bufs, cpci_known_ratios;
 #pragma GCC visibility pop
 
-bool cpci_add(struct known *known, const void *p);    /* false: out of memory */
-bool cpci_remove(struct known *known, const void *p); /* false: it is not known */
-
 /* 0; or -1 and EINVAL: it is not a handle. */
 static inline int cpci_check_handle(const cpc_t *cpc)
 {

@@ -106,12 +106,13 @@ static void on_exit_of_lwp(void *arg)
 	cpci_lock();
 	/*
 	 * Now no LWP could sample the set.  But a set that LWPs inherited stays bound: they
-	 * continue to count, and its counts are part of their sum.
+	 * continue to count, and its counts are part of their sum.  The sum of a twin is known
+	 * only to LWPs with a copy of it.
 	 */
 	set = cpci_link_own();
 	if (set != NULL && !set->copy &&
 	    (set->family == NULL || (set->origin != set && cpci_family_is_alone(set->family))))
-		cpci_unbind(set); /* nobody can ask for the sum of a twin alone */
+		cpci_unbind(set);
 	cpci_unlock();
 	cpci_link_mine = NULL;
 	if (link != NULL)

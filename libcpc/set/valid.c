@@ -7,26 +7,6 @@
 
 struct known cpci_known_handles, cpci_known_sets, cpci_known_bufs, cpci_known_ratios;
 
-bool cpci_add(struct known *known, const void *p)
-{
-	bool added;
-
-	cpci_lock();
-	added = known_add(known, p);
-	cpci_unlock();
-	return added;
-}
-
-bool cpci_remove(struct known *known, const void *p)
-{
-	bool removed;
-
-	cpci_lock();
-	removed = known_remove(known, p);
-	cpci_unlock();
-	return removed;
-}
-
 int cpci_refuse(cpc_t *cpc, const char *fn, const void *p, const char *what)
 {
 	/* Programs destroy what they may not have made: that needs no message. */

@@ -34,7 +34,7 @@ static void add(int i, const char *event)
 	last[i] = cpc_buf_create(cpc, set[i]);
 }
 
-/* Writes into pages that nobody has written into: a page fault each. */
+/* Writes into pages for the first time: a page fault each. */
 static void touch(void)
 {
 	static char memory[(2 * PAGES + 2) * 65536L], *at = memory;

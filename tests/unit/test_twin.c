@@ -139,6 +139,25 @@ static void again(void **state)
 	assert_count(count(200), 200);
 }
 
+/* LWPs of a pool bind the set for each of their tasks. */
+static void *work(void *arg)
+{
+	const size_t pages = 10 + (uintptr_t)arg;
+
+	for (int task = 0; task < 20; task++) {
+		bind(0);
+		assert_count(count(pages), pages);
+		assert_int_equal(cpc_unbind(cpc, set), 0);
+	}
+	return NULL;
+}
+
+static void pool(void **state)
+{
+	(void)state;
+	run(work, LWPS);
+}
+
 /* ---- calls that act on the caller's counters ------------------------------------------------- */
 
 static void *switch_off(void *arg)
@@ -319,7 +338,7 @@ static void exits(void **state)
 static void *unbind_twice(void *arg)
 {
 	(void)arg;
-	assert_int_equal(cpc_unbind(cpc, set), 0); /* that of the first LWP: nobody else has it */
+	assert_int_equal(cpc_unbind(cpc, set), 0); /* of the first LWP, while no other has one */
 	bind(0);
 	pthread_barrier_wait(&barrier);
 	pthread_barrier_wait(&barrier);
@@ -487,6 +506,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(each_its_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(again, setup, teardown),
+		cmocka_unit_test_setup_teardown(pool, setup, teardown),
 		cmocka_unit_test_setup_teardown(enable, setup, teardown),
 		cmocka_unit_test_setup_teardown(overflows, setup, teardown),
 		cmocka_unit_test_setup_teardown(families, setup, teardown),

@@ -117,7 +117,8 @@ void view_sort(struct view *v, int step)
 		struct row *row = &v->grouped.row[i];
 
 		row->shared = whole > 0 && (row->valid >> v->sort & 1) != 0;
-		row->share = count_real(&event[v->sort], row->val[v->sort]) / whole;
+		row->share =
+			row->shared ? count_real(&event[v->sort], row->val[v->sort]) / whole : 0;
 	}
 	v->total = v->grouped.row[v->nrows];
 }

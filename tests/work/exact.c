@@ -97,10 +97,14 @@ static void new_pipe(void)
 	must(call(__NR_fcntl, own.pipe[1], SET_PIPE_SIZE, PAGE, 0) == PAGE);
 }
 
-/* Tells the reader of the pipe, and stays in this system call. */
+/*
+ * Tells the reader of the pipe, and stays in this system call, or in its second try: a tracer that
+ * attaches ends a write of which a part is done.
+ */
 static void stay(long slice)
 {
-	call(__NR_write, own.pipe[1], (long)slices[slice].pages, PAGE + 1, 0);
+	for (;;)
+		call(__NR_write, own.pipe[1], (long)slices[slice].pages, PAGE + 1, 0);
 }
 
 /* Wait until an LWP is in stay(). */

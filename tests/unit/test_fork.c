@@ -205,7 +205,7 @@ static void made_while_another_binds(void **state)
 	assert_null(failed);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(keeps_no_counters, open_handle, close_handle),
@@ -216,5 +216,7 @@ int main(void)
 						close_handle),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -513,7 +513,7 @@ static void refused(void **state)
 	assert_int_equal(cpc_set_destroy(cpc, other), 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(hundred, setup, close_handle),
@@ -534,5 +534,7 @@ int main(void)
 		nshort = 300;
 		rounds = 5;
 	}
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

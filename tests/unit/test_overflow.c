@@ -568,7 +568,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	_exit(2);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct sigaction trap = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
 	const struct CMUnitTest tests[] = {
@@ -593,5 +593,7 @@ int main(void)
 		nfaults = 24000;
 		turns = 10;
 	}
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -313,7 +313,7 @@ static void binder_ends(void **state)
 	assert_int_equal(count_files(), files);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(emt, setup, teardown),
@@ -326,5 +326,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(binder_ends, setup, teardown),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

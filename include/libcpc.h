@@ -115,8 +115,9 @@ void cpc_seterrhndlr(cpc_t *cpc, cpc_errhndlr_t *errhndlr);
 
 /*
  * cpc_npic(3CPC).  The number of slots: how many counters of the core PMU one set can have at
- * once, or 16 virtual ones on a machine without a PMU.  Some counters may count cycles only.
- * Software events and tracepoints take a slot but no hardware counter.
+ * once, or 16 virtual ones on a machine without a PMU, or where the caller may not count.  Some
+ * counters may count cycles only. Software events and tracepoints take a slot but no hardware
+ * counter.
  */
 uint_t cpc_npic(cpc_t *cpc);
 

@@ -107,13 +107,35 @@ static void list_attr(void *arg, const char *attr)
 		fill_word(arg, attr);
 }
 
+static const char *user_refusal(cpc_t *cpc)
+{
+	static const char *const user = "page-faults";
+
+	return trial_refusal(cpc, &user, 1, false);
+}
+
 /* Why this user cannot count in user mode, or in the kernel; NULL: both can be counted. */
 static const char *any_refusal(cpc_t *cpc)
 {
-	static const char *const user = "page-faults", *const kernel = "context-switches";
-	const char *reason = trial_refusal(cpc, &user, 1, false);
+	static const char *const kernel = "context-switches";
+	const char *reason = user_refusal(cpc);
 
 	return reason != NULL ? reason : trial_refusal(cpc, &kernel, 1, false);
+}
+
+/* Prints the slots of the machine, which only a user who may count can find. */
+static void print_slots(cpc_t *cpc)
+{
+	const uint_t n = cpc_npic(cpc);
+	char slots[64];
+
+	if (user_refusal(cpc) != NULL)
+		return;
+	if (n == 1)
+		snprintf(slots, sizeof(slots), "pic0");
+	else
+		snprintf(slots, sizeof(slots), "pic0 to pic%u", n - 1);
+	help_print_text("  slots: ", slots);
 }
 
 /* Prints what can be counted here, and the syntax.  -1: cpcerr_text() is the reason. */
@@ -121,15 +143,10 @@ static int print_events(cpc_t *cpc, bool of_cpus)
 {
 	struct listing l = {.fill = {.indent = 8}, .group = -1, .of_cpus = of_cpus};
 	const char *reason;
-	char slots[64];
 
 	printf("\nCPU performance counter interface:\n");
 	help_print_text("  name:  ", cpc_cciname(cpc));
-	if (cpc_npic(cpc) == 1)
-		snprintf(slots, sizeof(slots), "pic0");
-	else
-		snprintf(slots, sizeof(slots), "pic0 to pic%u", cpc_npic(cpc) - 1);
-	help_print_text("  slots: ", slots);
+	print_slots(cpc);
 	printf("\nevent specification syntax:\n"
 	       "  [picN=]event[,attr[N][=val]][,[picN=]event[,attr[N][=val]],...]\n");
 	if (cpc_walk_events_desc(cpc, &l, list_event) == -1)

@@ -252,7 +252,6 @@ struct cpci_core_pmu {
 	const char *name;  /* NULL: libpfm4 does not know it */
 	const char *alias; /* another PMU with the same events, for definitions; or NULL */
 	const char *desc;
-	uint_t ncounters; /* general and fixed counters; 0: unknown */
 };
 const struct cpci_core_pmu *cpci_pfm_core(void);
 /* Is it an event of another CPU?  `desc` is that CPU. */

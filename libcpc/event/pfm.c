@@ -54,7 +54,6 @@ static bool find_core(void)
 			continue;
 		core.name = core_info.name;
 		core.desc = standin != NULL ? standin->desc : core_info.desc;
-		core.ncounters = (uint_t)(core_info.num_cntrs + core_info.num_fixed_cntrs);
 		return true;
 	}
 	return false;

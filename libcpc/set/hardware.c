@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-#define VIRTUAL_SLOTS 16 /* without hardware that limits them */
+/* Without hardware that limits them, or where the caller may not count. */
+#define VIRTUAL_SLOTS 16
 
 /* Each counter has a file of its own, so the overflowing one is known. */
 static uint_t find_caps(bool hardware)
@@ -24,8 +25,9 @@ static uint_t find_caps(bool hardware)
 
 static void find_hardware(cpc_t *cpc)
 {
-	const struct cpci_core_pmu *core;
-	char pmu[CPCI_PMU_NAME];
+	char pmu[CPCI_PMU_NAME], counters[32] = "";
+	const char *cpu;
+	uint_t capacity;
 	bool hardware = cpci_perf_have_core_pmu();
 
 	cpc->caps = find_caps(hardware);
@@ -35,17 +37,20 @@ static void find_hardware(cpc_t *cpc)
 			 "Linux perf events (no hardware counters)");
 		return;
 	}
-	core = cpci_pfm_core();
-	cpc->npic = cpci_group_capacity();
-	if (cpc->npic == 0) /* no permission to count */
-		cpc->npic = core->ncounters > 0 ? core->ncounters : VIRTUAL_SLOTS;
+	cpu = cpci_pfm_core()->desc;
+	capacity = cpci_group_capacity();
+	/* 0: the caller may not count.  libpfm4 has the number of the largest CPU of a family. */
+	if (capacity > 0) {
+		cpc->npic = capacity;
+		snprintf(counters, sizeof(counters), ", %u counters", capacity);
+	}
 	if (cpci_cores()->n > 1)
 		snprintf(cpc->cciname, sizeof(cpc->cciname),
-			 "%s (%zu kinds of cores, counts are sums over them; %u counters)",
-			 core->desc, cpci_cores()->n, cpc->npic);
+			 "%s (%zu kinds of cores%s; counts are sums over them)", cpu,
+			 cpci_cores()->n, counters);
 	else
-		snprintf(cpc->cciname, sizeof(cpc->cciname), "%s (PMU %s, %u counters)", core->desc,
-			 cpci_pmu_name(PERF_TYPE_RAW, pmu) ? pmu : "cpu", cpc->npic);
+		snprintf(cpc->cciname, sizeof(cpc->cciname), "%s (PMU %s%s)", cpu,
+			 cpci_pmu_name(PERF_TYPE_RAW, pmu) ? pmu : "cpu", counters);
 }
 
 /* Determined at the first call: most programs that count never ask.  -1 and EINVAL: no handle. */

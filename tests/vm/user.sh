@@ -41,10 +41,13 @@ refused ' on a whole CPU' 0 cpustat -c Instr_cnt 0.1 1
 as_user cputrack -h
 check "level 3: -h tells why there are no events" \
 	grep -q "^no events: .*kernel.perf_event_paranoid is 3" "$out"
+same "level 3: -h says nothing of counters that it may not try" "$(grep -c 'counters)\|slots:' "$out")" 0
 as_user cputrack -h instr
 reports "level 3: -h instr" 1 "^cputrack: .*kernel.perf_event_paranoid is 3"
 paranoid 2
 as_user cputrack -h
+check "level 2: -h has the counters" grep -q ' 7 counters)' "$out"
+same "level 2: -h has the slots" "$(sed -n 's/ *slots: //p' "$out")" "pic0 to pic6"
 check "level 2: -h has events" [ "$(grep -c '^no events\|^generic events' "$out")" = 1 ]
 counted Instr_cnt,armv8_pmuv3/cpu_cycles/,0x08 '1000000 1000000 1000000'
 refused ' in kernel mode' 1 cputrack -c Instr_cnt,sys bare

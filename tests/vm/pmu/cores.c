@@ -403,15 +403,18 @@ static struct attribute *amd_format[] = {&amd_event_attr.attr,	  &format_attr_um
 					 &format_attr_edge.attr,  &format_attr_inv.attr,
 					 &format_attr_cmask.attr, NULL};
 
-PMU_EVENT_ATTR_STRING(cpu - cycles, intel_cycles, "event=0x3c");
+/* Their names have hyphens. */
+/* clang-format off */
+PMU_EVENT_ATTR_STRING(cpu-cycles, intel_cycles, "event=0x3c");
 PMU_EVENT_ATTR_STRING(instructions, intel_instructions, "event=0xc0");
-PMU_EVENT_ATTR_STRING(cache - references, intel_references, "event=0x2e,umask=0x4f");
-PMU_EVENT_ATTR_STRING(cache - misses, intel_misses, "event=0x2e,umask=0x41");
-PMU_EVENT_ATTR_STRING(branch - instructions, intel_branches, "event=0xc4");
-PMU_EVENT_ATTR_STRING(branch - misses, intel_branch_misses, "event=0xc5");
-PMU_EVENT_ATTR_STRING(bus - cycles, intel_bus, "event=0x3c,umask=0x01");
-PMU_EVENT_ATTR_STRING(ref - cycles, intel_ref, "event=0x00,umask=0x03");
-PMU_EVENT_ATTR_STRING(mem - loads, intel_loads, "event=0xcd,umask=0x1,ldlat=3");
+PMU_EVENT_ATTR_STRING(cache-references, intel_references, "event=0x2e,umask=0x4f");
+PMU_EVENT_ATTR_STRING(cache-misses, intel_misses, "event=0x2e,umask=0x41");
+PMU_EVENT_ATTR_STRING(branch-instructions, intel_branches, "event=0xc4");
+PMU_EVENT_ATTR_STRING(branch-misses, intel_branch_misses, "event=0xc5");
+PMU_EVENT_ATTR_STRING(bus-cycles, intel_bus, "event=0x3c,umask=0x01");
+PMU_EVENT_ATTR_STRING(ref-cycles, intel_ref, "event=0x00,umask=0x03");
+PMU_EVENT_ATTR_STRING(mem-loads, intel_loads, "event=0xcd,umask=0x1,ldlat=3");
+/* clang-format on */
 
 static struct attribute *intel_events[] = {
 	&intel_cycles.attr.attr,     &intel_instructions.attr.attr,
@@ -420,12 +423,14 @@ static struct attribute *intel_events[] = {
 	&intel_bus.attr.attr,	     &intel_ref.attr.attr,
 	&intel_loads.attr.attr,	     NULL};
 
-PMU_EVENT_ATTR_STRING(cpu - cycles, amd_cycles, "event=0x76");
+/* clang-format off */
+PMU_EVENT_ATTR_STRING(cpu-cycles, amd_cycles, "event=0x76");
 PMU_EVENT_ATTR_STRING(instructions, amd_instructions, "event=0xc0");
-PMU_EVENT_ATTR_STRING(cache - references, amd_references, "event=0x60,umask=0xff");
-PMU_EVENT_ATTR_STRING(cache - misses, amd_misses, "event=0x64,umask=0x09");
-PMU_EVENT_ATTR_STRING(branch - instructions, amd_branches, "event=0xc2");
-PMU_EVENT_ATTR_STRING(branch - misses, amd_branch_misses, "event=0xc3");
+PMU_EVENT_ATTR_STRING(cache-references, amd_references, "event=0x60,umask=0xff");
+PMU_EVENT_ATTR_STRING(cache-misses, amd_misses, "event=0x64,umask=0x09");
+PMU_EVENT_ATTR_STRING(branch-instructions, amd_branches, "event=0xc2");
+PMU_EVENT_ATTR_STRING(branch-misses, amd_branch_misses, "event=0xc3");
+/* clang-format on */
 
 static struct attribute *amd_events[] = {&amd_cycles.attr.attr,
 					 &amd_instructions.attr.attr,

@@ -14,6 +14,13 @@ set(CPC_SYSTEMD_DIR lib/systemd/system CACHE STRING "Where systemd(1) looks for 
 # ---- programs, libraries, headers ----------------------------------------------
 install(PROGRAMS ${PROJECT_BINARY_DIR}/cpcplot TYPE BIN COMPONENT plot)
 install(TARGETS cputrack cpustat cpc-events COMPONENT tools)
+# Scripts for Solaris call /usr/sbin/cpustat.
+if(NOT CMAKE_INSTALL_FULL_SBINDIR STREQUAL CMAKE_INSTALL_FULL_BINDIR)
+	file(RELATIVE_PATH to ${CMAKE_INSTALL_FULL_SBINDIR} ${CMAKE_INSTALL_FULL_BINDIR}/cpustat)
+	file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/sbin)
+	file(CREATE_LINK ${to} ${PROJECT_BINARY_DIR}/sbin/cpustat SYMBOLIC)
+	install(FILES ${PROJECT_BINARY_DIR}/sbin/cpustat TYPE SBIN COMPONENT tools)
+endif()
 if(TARGET ovfprof)
 	install(TARGETS ovfprof COMPONENT tools)
 	install(TARGETS ovfprof-preload DESTINATION ${CMAKE_INSTALL_LIBDIR}/cpc COMPONENT tools)

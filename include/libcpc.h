@@ -103,6 +103,13 @@ cpc_t *cpc_open(int ver);
 int cpc_close(cpc_t *cpc);
 
 /*
+ * Ends each pctx_run(3) that controls an LWP to which a set of `cpc` is bound, as
+ * pctx_terminate(3) does.  Signal handlers may call it, but not while another thread destroys sets
+ * of `cpc`.  cpc_open(3CPC); no manual page of Solaris has it, but its header and its cputrack(1).
+ */
+void cpc_terminate(cpc_t *cpc);
+
+/*
  * For programs that are about to exit.  The kernel takes 50 to 100 ms to close each counter
  * of function calls.  libcpc closes those of other processes in a thread of its own.  This
  * call leaves the remaining ones to a new process, so that the program need not wait.

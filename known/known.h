@@ -123,4 +123,20 @@ static inline bool known_remove(struct known *known, const void *p)
 	return known_has(known, p) && known_replace(known->table, p, NULL);
 }
 
+/* Calls `fn` for each handle.  Safe in signal handlers, if `fn` is. */
+static inline void known_each(const struct known *known, void (*fn)(const void *p, void *arg),
+			      void *arg)
+{
+	const struct known_table *t = atomic_load_explicit(&known->table, memory_order_acquire);
+
+	for (size_t b = 0; t != NULL && b < (size_t)1 << (64 - t->shift); b++) {
+		for (unsigned i = 0; i < sizeof(t->bucket->p) / sizeof(*t->bucket->p); i++) {
+			const void *p = known_at(&t->bucket[b], i);
+
+			if (p != NULL)
+				fn(p, arg);
+		}
+	}
+}
+
 #endif /* KNOWN_H */

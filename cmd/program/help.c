@@ -71,9 +71,10 @@ static const char *const titles[] = {
 /* The state of the listing of events.  A group without events gets no title. */
 struct listing {
 	struct fill fill;
-	int group;     /* of the last event; -1: none yet */
-	bool of_cpus;  /* the program counts CPUs */
-	bool hardware; /* there are hardware events of this CPU */
+	int group;	/* of the last event; -1: none yet */
+	bool of_cpus;	/* the program counts CPUs */
+	char slots[24]; /* the first word of a group, as on Solaris */
+	bool hardware;	/* there are hardware events of this CPU */
 };
 
 static void list_event(void *arg, enum cpc_event_group group, const char *event, const char *desc)
@@ -93,6 +94,8 @@ static void list_event(void *arg, enum cpc_event_group group, const char *event,
 		printf("\n%s%s:\n", group == CPC_GROUP_CPUS && l->of_cpus ? "events " : "",
 		       titles[group]);
 		l->group = (int)group;
+		if (group != CPC_GROUP_RATIO)
+			fill_word(&l->fill, l->slots);
 	}
 	fill_word(&l->fill, event);
 	if (group == CPC_GROUP_CPUS && *desc != '\0') {
@@ -142,11 +145,16 @@ static void print_slots(cpc_t *cpc)
 static int print_events(cpc_t *cpc, bool of_cpus)
 {
 	struct listing l = {.fill = {.indent = 8}, .group = -1, .of_cpus = of_cpus};
+	const unsigned npic = cpc_npic(cpc);
 	const char *reason;
 
 	printf("\nCPU performance counter interface:\n");
 	help_print_text("  name:  ", cpc_cciname(cpc));
 	print_slots(cpc);
+	if (npic == 1)
+		snprintf(l.slots, sizeof(l.slots), "event0:");
+	else
+		snprintf(l.slots, sizeof(l.slots), "event[0-%u]:", npic - 1);
 	printf("\nevent specification syntax:\n"
 	       "  [picN=]event[,attr[N][=val]][,[picN=]event[,attr[N][=val]],...]\n");
 	if (cpc_walk_events_desc(cpc, &l, list_event) == -1)

@@ -345,8 +345,10 @@ static int make_known(cpc_set_t *set, struct cpci_link *link, const struct contr
 	if (link == NULL)
 		return 0;
 	link->set = set;
-	if (controlled != NULL)
+	if (controlled != NULL) {
+		set->pctx = controlled->pctx;
 		return cpci_answer_lwp(controlled->pctx, controlled->lwp, link);
+	}
 	cpci_link_set_own(link);
 	return 0;
 }

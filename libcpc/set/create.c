@@ -196,6 +196,20 @@ int cpc_close(cpc_t *cpc)
 	return 0;
 }
 
+static void terminate(const void *known, void *arg)
+{
+	const cpc_set_t *set = known;
+
+	if (set->cpc == arg && set->bound == CPCI_PCTX)
+		pctx_terminate(set->pctx);
+}
+
+void cpc_terminate(cpc_t *cpc)
+{
+	if (cpci_check_handle(cpc) == 0)
+		known_each(&cpci_known_sets, terminate, cpc);
+}
+
 void cpc_seterrhndlr(cpc_t *cpc, cpc_errhndlr_t *errhndlr)
 {
 	if (cpci_check_handle(cpc) == 0)

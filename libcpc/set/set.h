@@ -41,6 +41,7 @@ struct cpc_set {
 	bool off;			/* switched off */
 	bool lwps;		/* bound to a CPU but counts for LWPs: see CPC_BIND_CPU_LWPS */
 	pid_t owner;		/* CPCI_LWP, CPCI_CPU: the thread that bound it */
+	pctx_t *pctx;		/* CPCI_PCTX: the handle of the LWP's process, or a former one */
 	struct cpci_link *link; /* how its LWP and its controller find it; NULL: they cannot */
 	struct cpci_overflow *overflow; /* while bound; NULL: not CPCI_LWP */
 	struct cpci_pcbuf *pcbuf;	/* while bound; NULL: no overflows are buffered */

@@ -24,7 +24,7 @@ with_tracepoints() {
 	cat >"$T/fake/cputrack" <<-'EOF'
 	#!/bin/sh
 	if [ "$#" = 1 ]; then
-		printf 'software events:\n        page-faults task-clock\n'
+		printf 'software events:\n        event[0-15]: page-faults task-clock\n'
 	else
 		printf '%s  about\n' page-faults page-mine task-clock task:newtask page_pool:release pagemap:insert | awk -v word="${2%?}" 'index($1, word) == 1'
 	fi

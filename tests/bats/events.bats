@@ -216,7 +216,7 @@ not_read() {
 	sed -n '/^software events:/,/^$/p' <<<"$output" | grep -qw page-faults
 	# Each name that is listed can be counted.
 	sed -n '/^software events:/,/^$/p; /^events of PMUs/,/^$/p' <<<"$output" |
-		grep '^ ' | tr -s ' ' '\n' | grep . >"$T/events"
+		grep '^ ' | tr -s ' ' '\n' | grep . | grep -v ':$' >"$T/events"
 	[ "$(wc -l <"$T/events")" -gt 5 ]
 	while read -r event; do
 		cputrack -c "$event" -o "$T/table" true

@@ -143,7 +143,9 @@ const char *cpc_cpuref(cpc_t *cpc);
  * Call `action` for each event that can be counted on this machine; for each generic event
  * (generic_events(3CPC)); for those that slot `picno` can count; and for each attribute that a
  * request may have.  Most slots can count all events, but some count only cycles, for example.
- * Only cpc_walk_events_desc() reports the groups from CPC_GROUP_VENDOR on.  cpc_npic(3CPC).
+ * The first call with a handle tries all events, later ones repeat what was found, except
+ * for cpc_walk_events_desc(), which tries them at each call.  Only cpc_walk_events_desc() reports
+ * the groups from CPC_GROUP_VENDOR on.  cpc_npic(3CPC).
  */
 void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *event));
 void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,

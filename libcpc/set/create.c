@@ -190,6 +190,7 @@ int cpc_close(cpc_t *cpc)
 	known_remove(&cpci_known_handles, cpc);
 	LIST_REMOVE(cpc, entry);
 	cpci_defs_free(cpc->defs);
+	cpci_walked_free(cpc->walked);
 	cpci_symfiles_free(&cpc->symfiles);
 	cpci_unlock();
 	free(cpc);

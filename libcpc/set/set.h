@@ -80,7 +80,8 @@ struct cpc {
 	uint_t npic, caps; /* npic 0: not determined yet */
 	char cciname[128];
 	struct cpci_clock clock;
-	_Atomic(struct cpci_defs *) defs; /* NULL: not read yet */
+	_Atomic(struct cpci_defs *) defs;     /* NULL: not read yet */
+	_Atomic(struct cpci_walked *) walked; /* see walk.c */
 	struct cpci_symfiles symfiles;
 	LIST_HEAD(cpci_sets, cpc_set) sets;
 	LIST_HEAD(cpci_bufs, cpc_buf) bufs;
@@ -149,6 +150,12 @@ void cpci_warn_vendor(cpc_t *cpc, const char *fn);
 void cpci_warn_redefined(cpc_t *cpc, const char *fn, const struct cpci_event *event);
 /* Warns once for each name if some kinds of cores lack the event. */
 void cpci_warn_kinds(cpc_t *cpc, const char *fn, const char *name, const struct cpci_event *event);
+
+/* ---- walk.c ------------------------------------------------------------------------------- */
+
+/* What the walkers of Solaris have found for a handle, by slot. */
+struct cpci_walked;
+void cpci_walked_free(struct cpci_walked *w);
 
 /* ---- ratio.c ------------------------------------------------------------------------------ */
 

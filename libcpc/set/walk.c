@@ -261,7 +261,81 @@ int cpc_walk_events_desc(cpc_t *cpc, void *arg, cpc_walk_desc_fn *action)
 	return walk_all(cpc, "cpc_walk_events_desc", walk);
 }
 
-/* The walkers of Solaris pass fewer arguments, and fewer groups. */
+/* ---- the walkers of Solaris, which pass fewer arguments, and fewer groups ----------------- */
+
+/* Programs call them for each LWP, so a handle remembers what it has found. */
+struct cpci_walked {
+	struct cpci_walked *next;
+	int slot;    /* -1, or a slot that cannot count everything */
+	char *names; /* of each event: 'g' if it is generic, else 'p'; its name; '\0' */
+	size_t size;
+};
+
+static void note_name(void *arg, enum cpc_event_group group, const char *event, const char *desc)
+{
+	(void)desc;
+	fprintf(arg, "%c%s%c", group == CPC_GROUP_GENERIC ? 'g' : 'p', event, '\0');
+}
+
+void cpci_walked_free(struct cpci_walked *w)
+{
+	while (w != NULL) {
+		struct cpci_walked *next = w->next;
+
+		free(w->names);
+		free(w);
+		w = next;
+	}
+}
+
+/* Finds the events of a slot.  NULL: the error handler got the reason. */
+static struct cpci_walked *find_names(cpc_t *cpc, const char *fn, int slot)
+{
+	struct cpci_walked *w = calloc(1, sizeof(*w));
+	FILE *f = w != NULL ? open_memstream(&w->names, &w->size) : NULL;
+	const struct walk walk = {.plain = true, .slot = slot, .arg = f, .action = note_name};
+	bool failed = f == NULL;
+	int rc = 0;
+
+	if (f != NULL) {
+		w->slot = slot;
+		rc = walk_all(cpc, fn, walk);
+		failed = fclose(f) != 0;
+	}
+	if (rc == 0 && !failed)
+		return w;
+	if (failed)
+		cpci_fail_nomem(cpc, fn);
+	cpci_walked_free(w);
+	return NULL;
+}
+
+static struct cpci_walked *of_slot(struct cpci_walked *w, int slot)
+{
+	while (w != NULL && w->slot != slot)
+		w = w->next;
+	return w;
+}
+
+static const struct cpci_walked *walked(cpc_t *cpc, const char *fn, int slot)
+{
+	struct cpci_walked *w = of_slot(cpc->walked, slot), *other;
+
+	if (w != NULL || (w = find_names(cpc, fn, slot)) == NULL)
+		return w;
+	cpci_lock();
+	other = of_slot(cpc->walked, slot);
+	if (other == NULL) {
+		w->next = cpc->walked;
+		cpc->walked = w;
+	}
+	cpci_unlock();
+	if (other == NULL)
+		return w;
+	cpci_walked_free(w);
+	return other;
+}
+
 struct plain {
 	void *arg;
 	bool generic;
@@ -270,29 +344,25 @@ struct plain {
 	void (*pic)(void *arg, uint_t picno, const char *event);
 };
 
-static void visit_plain(void *arg, enum cpc_event_group group, const char *event, const char *desc)
+static void walk_plain(cpc_t *cpc, const char *fn, int slot, const struct plain *plain)
 {
-	const struct plain *plain = arg;
+	const struct cpci_walked *w = cpci_check_handle(cpc) == 0 ? walked(cpc, fn, slot) : NULL;
 
-	(void)desc;
-	if ((group == CPC_GROUP_GENERIC) != plain->generic)
-		return;
-	if (plain->all != NULL)
-		plain->all(plain->arg, event);
-	else
-		plain->pic(plain->arg, plain->picno, event);
-}
+	for (size_t at = 0; w != NULL && at < w->size; at += strlen(w->names + at) + 1) {
+		const char *name = w->names + at + 1;
 
-static void walk_plain(cpc_t *cpc, const char *fn, int slot, struct plain *plain)
-{
-	const struct walk walk = {.plain = true, .slot = slot, .arg = plain, .action = visit_plain};
-
-	walk_all(cpc, fn, walk);
+		if ((w->names[at] == 'g') != plain->generic)
+			continue;
+		if (plain->all != NULL)
+			plain->all(plain->arg, name);
+		else
+			plain->pic(plain->arg, plain->picno, name);
+	}
 }
 
 void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *event))
 {
-	struct plain plain = {.arg = arg, .all = action};
+	const struct plain plain = {.arg = arg, .all = action};
 
 	walk_plain(cpc, "cpc_walk_events_all", -1, &plain);
 }
@@ -300,12 +370,12 @@ void cpc_walk_events_all(cpc_t *cpc, void *arg, void (*action)(void *arg, const 
 void cpc_walk_generic_events_all(cpc_t *cpc, void *arg,
 				 void (*action)(void *arg, const char *event))
 {
-	struct plain plain = {.arg = arg, .all = action, .generic = true};
+	const struct plain plain = {.arg = arg, .all = action, .generic = true};
 
 	walk_plain(cpc, "cpc_walk_generic_events_all", -1, &plain);
 }
 
-static void walk_pic(cpc_t *cpc, const char *fn, struct plain *plain)
+static void walk_pic(cpc_t *cpc, const char *fn, const struct plain *plain)
 {
 	bool general;
 
@@ -320,7 +390,7 @@ static void walk_pic(cpc_t *cpc, const char *fn, struct plain *plain)
 void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
 			 void (*action)(void *arg, uint_t picno, const char *event))
 {
-	struct plain plain = {.arg = arg, .pic = action, .picno = picno};
+	const struct plain plain = {.arg = arg, .pic = action, .picno = picno};
 
 	walk_pic(cpc, "cpc_walk_events_pic", &plain);
 }
@@ -328,7 +398,7 @@ void cpc_walk_events_pic(cpc_t *cpc, uint_t picno, void *arg,
 void cpc_walk_generic_events_pic(cpc_t *cpc, uint_t picno, void *arg,
 				 void (*action)(void *arg, uint_t picno, const char *event))
 {
-	struct plain plain = {.arg = arg, .pic = action, .picno = picno, .generic = true};
+	const struct plain plain = {.arg = arg, .pic = action, .picno = picno, .generic = true};
 
 	walk_pic(cpc, "cpc_walk_generic_events_pic", &plain);
 }

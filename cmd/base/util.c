@@ -88,6 +88,13 @@ int64_t wall_ns(void)
 	return clock_ns(CLOCK_REALTIME);
 }
 
+int64_t next_on_grid(int64_t last_ns, int64_t step_ns)
+{
+	const int64_t late_ns = now_ns() - (last_ns + step_ns);
+
+	return last_ns + step_ns + (late_ns > 0 ? (late_ns / step_ns + 1) * step_ns : 0);
+}
+
 /* The seconds of a unit, as in sleep(1), and of "ms"; 0: there is no such unit. */
 static double seconds_of(const char *unit)
 {

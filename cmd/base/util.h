@@ -25,6 +25,10 @@ enum {
 int64_t now_ns(void);  /* CLOCK_MONOTONIC */
 int64_t wall_ns(void); /* since the Epoch */
 
+/* The first time last + n * step in the future, n > 0, on CLOCK_MONOTONIC: missed ones are omitted.
+ */
+int64_t next_on_grid(int64_t last_ns, int64_t step_ns);
+
 /*
  * Parses seconds with a fraction, or a time with a unit: 100ms, 10s, 5m, 2h, 1d.  False: not
  * such a time, or not from 0 to a million seconds.

@@ -11,7 +11,6 @@
 #include "../base/backlog.h"
 #include "../base/say.h"
 #include "../base/util.h"
-#include "../program/top/top.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -189,47 +188,41 @@ static void fail(struct sampler *s, const char *what)
 	s->done = true;
 }
 
-/* Acts on keys of the screen.  If its terminal has gone, ends the run as SIGHUP does. */
-static void act(struct sampler *s)
+/*
+ * Acts on the keys of a screen, and offers kept rows and messages to their readers.  If the
+ * terminal has gone, ends the run as SIGHUP does.  Returns for how long to wait at most.
+ */
+static int64_t tend_output(struct sampler *s, int64_t left)
 {
-	enum top_result result = top_act();
+	unsigned wait_ms;
+	enum screen_asks asks = output_tend(s->output, &wait_ms);
 
-	if (result == TOP_GONE)
+	if (asks == SCREEN_GONE)
 		s->signal = SIGHUP; /* it may come a little later, or be ignored */
-	s->done |= result != TOP_GOES_ON;
-}
-
-/* Offers kept rows and messages to their readers.  Returns for how long to wait at most. */
-static int64_t push_kept(struct sampler *s, int64_t left)
-{
-	bool behind = top_is_behind();
-
-	behind |= !say_push();
+	s->done |= asks != SCREEN_NOTHING;
 	if (output_is_behind(s->output)) {
 		flush(s);
-		behind = true;
+		wait_ms = BACKLOG_MS;
 	}
 	if (left < 0)
 		return 0;
-	return behind && left > BACKLOG_MS * 1000000LL ? BACKLOG_MS * 1000000LL : left;
+	return wait_ms != 0 && left > wait_ms * 1000000LL ? wait_ms * 1000000LL : left;
 }
 
 /* Waits until `when_ns`.  False: a signal, a key or an error ended the wait. */
 static bool wait_until(struct sampler *s, int64_t when_ns)
 {
-	struct pollfd in = {.fd = top_keys_fd(), .events = POLLIN};
 	struct timespec ts;
 	int64_t left, wait;
 	int n;
 
 	while (!interrupted(s)) {
-		act(s);
 		left = when_ns - now_ns();
-		wait = push_kept(s, left);
+		wait = tend_output(s, left);
 		if (s->done)
 			return false;
 		ts = (struct timespec){.tv_sec = wait / NSEC, .tv_nsec = wait % NSEC};
-		n = ppoll(&in, 1, &ts, &s->open);
+		n = ppoll(NULL, 0, &ts, &s->open);
 		if (n == 0 && wait >= left)
 			return true;
 		if (n == -1 && errno != EINTR) {
@@ -238,14 +231,6 @@ static bool wait_until(struct sampler *s, int64_t when_ns)
 		}
 	}
 	return false;
-}
-
-/* The next time last + n * step in the future. */
-static int64_t next_deadline(int64_t last, int64_t step)
-{
-	int64_t late = now_ns() - (last + step);
-
-	return last + step + (late > 0 ? (late / step + 1) * step : 0);
 }
 
 static bool start_turn(struct sampler *s, size_t k)
@@ -329,7 +314,7 @@ static void sample_sets(struct sampler *s)
 	while (!s->done) {
 		bool round_over = k + 1 == s->grp->n;
 
-		deadline = next_deadline(deadline, config->interval_ns);
+		deadline = next_on_grid(deadline, config->interval_ns);
 		wait_until(s, deadline < end_ns ? deadline : end_ns);
 		sample_all(s, k);
 		s->done |= deadline >= end_ns;
@@ -344,7 +329,7 @@ static void sample_sets(struct sampler *s)
 		end_turn(s, k);
 		k = round_over ? 0 : k + 1;
 		if (round_over && rests) {
-			round = next_deadline(round, config->period_ns);
+			round = next_on_grid(round, config->period_ns);
 			if (!wait_until(s, round < end_ns ? round : end_ns) || round >= end_ns)
 				return;
 			deadline = round;

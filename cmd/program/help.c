@@ -94,7 +94,8 @@ static void list_event(void *arg, enum cpc_event_group group, const char *event,
 		printf("\n%s%s:\n", group == CPC_GROUP_CPUS && l->of_cpus ? "events " : "",
 		       titles[group]);
 		l->group = (int)group;
-		if (group != CPC_GROUP_RATIO)
+		/* Scripts would take ratios, and units, for events. */
+		if (group != CPC_GROUP_RATIO && group != CPC_GROUP_CPUS)
 			fill_word(&l->fill, l->slots);
 	}
 	fill_word(&l->fill, event);

@@ -34,18 +34,30 @@ struct style {
 
 struct means;
 
+/* What a screen asks of the source of its rows.  SCREEN_GONE: the terminal was closed. */
+enum screen_asks { SCREEN_NOTHING, SCREEN_QUIT, SCREEN_GONE };
+
+/* What a format does with its terminal while the source waits.  There can be one at a time. */
+struct screen {
+	/* Acts on keys, ^Z and a new size of the terminal, and draws what it has not taken yet. */
+	enum screen_asks (*act)(void);
+	/* Restores the terminal while the program is stopped, and draws again. */
+	void (*suspend)(void);
+	void (*resume)(void);
+};
+
 struct format {
 	const char *name;
 	/* Makes a writer, which copies `style` and does not close `file`. */
 	struct sink *(*open)(FILE *file, const struct style *style);
 	/* Writes means (means.h); NULL: it cannot. */
 	void (*means)(FILE *file, const struct style *style, const struct means *means);
-	bool comm;	/* always prints names of LWPs */
-	bool cycles;	/* always prints the cycles */
-	bool whole;	/* a document of one run: cannot be appended to */
-	bool renewed;	/* each sample replaces the file by a new document */
-	bool screen;	/* draws on a terminal, and waits for it by itself */
-	unsigned nkeys; /* number of keys that have rows without --keys; 0: all */
+	bool comm;		     /* always prints names of LWPs */
+	bool cycles;		     /* always prints the cycles */
+	bool whole;		     /* a document of one run: cannot be appended to */
+	bool renewed;		     /* each sample replaces the file by a new document */
+	const struct screen *screen; /* draws on a terminal; NULL: writes to a file */
+	unsigned nkeys;		     /* number of keys that have rows without --keys; 0: all */
 };
 
 /* NULL: unknown. */

@@ -12,6 +12,7 @@
 #include "outfile.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,7 +35,7 @@ struct output {
 	struct branch branch[NBRANCHES];
 	const char *failed; /* path of the file with the write error; NULL: standard output */
 	bool needs_comm, needs_cycles;
-	bool is_screen; /* it looks after its terminal by itself */
+	const struct screen *screen; /* it looks after its terminal by itself; or NULL */
 };
 
 static void output_begin(struct sink *sink, const struct run *run)
@@ -168,7 +169,7 @@ static int add_file(struct output *o, const struct output_config *config, const 
 	if (rc == -1)
 		return -1;
 	o->n++;
-	if (config->keeps && !format->screen && !keep(branch, by_line)) {
+	if (config->keeps && format->screen == NULL && !keep(branch, by_line)) {
 		say("cannot write '%s': %s", path, strerror(errno));
 		return -1;
 	}
@@ -190,7 +191,7 @@ static int add_writer(struct output *o, const struct output_config *config)
 	if (add_file(o, config, config->path, config->by_line, format) == -1)
 		return -1;
 	file = file_of(&o->branch[WRITER]);
-	o->is_screen = format->screen;
+	o->screen = format->screen;
 	style.replaced = o->branch[WRITER].out.replaced != NULL;
 	style.fd = style.replaced ? -1 : fileno(o->branch[WRITER].out.file);
 	style.terminal = !style.replaced && isatty(style.fd);
@@ -283,9 +284,27 @@ bool output_is_behind(const struct output *o)
 	return is_behind;
 }
 
+enum screen_asks output_tend(const struct output *o, unsigned *wait_ms)
+{
+	enum screen_asks asks = o->screen != NULL ? o->screen->act() : SCREEN_NOTHING;
+
+	/* A screen has keys, and a terminal that can be closed. */
+	*wait_ms = !say_push() || o->screen != NULL ? BACKLOG_MS : 0;
+	return asks;
+}
+
+void output_stop(const struct output *o)
+{
+	if (o->screen != NULL)
+		o->screen->suspend();
+	raise(SIGSTOP); /* until the shell continues the job */
+	if (o->screen != NULL)
+		o->screen->resume();
+}
+
 bool output_has_reader(const struct output *o)
 {
-	return !o->is_screen && outfile_has_reader(&o->branch[WRITER].out);
+	return o->screen == NULL && outfile_has_reader(&o->branch[WRITER].out);
 }
 
 int output_poll(struct output *o)

@@ -56,6 +56,15 @@ int output_flush(struct output *output);
 /* Are rows kept that their reader has not taken?  Then call output_flush() every BACKLOG_MS. */
 bool output_is_behind(const struct output *output);
 
+/*
+ * To be called while the source waits: acts on the keys of a screen, and offers kept messages to
+ * their reader.  `*wait_ms`: when to call it again; 0: no need.
+ */
+enum screen_asks output_tend(const struct output *output, unsigned *wait_ms);
+
+/* Stops the program by SIGSTOP, with the terminal as it was before. */
+void output_stop(const struct output *output);
+
 /* Is the output a pipe, a socket or a terminal? */
 bool output_has_reader(const struct output *output);
 

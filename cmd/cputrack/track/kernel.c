@@ -183,8 +183,7 @@ static uint_t sample_if_due(struct counting *k)
 		else if (has_turns(k) && !k->engine.waiting)
 			begin_next_turn(k);
 		now = now_ns();
-		/* Missed ticks are omitted. */
-		k->tick_ns += ((now - k->tick_ns) / interval_ns + 1) * interval_ns;
+		k->tick_ns = next_on_grid(k->tick_ns, interval_ns);
 	}
 	return (uint_t)((k->tick_ns - now + MS - 1) / MS);
 }

@@ -5,10 +5,7 @@
  */
 #include "pace.h"
 
-#include "../../base/backlog.h"
-#include "../../base/say.h"
 #include "../../base/util.h"
-#include "../../program/top/top.h"
 
 #define MS 1000000 /* ns */
 
@@ -45,15 +42,17 @@ static void stop_with_command(struct engine *engine)
 		pace_stop(engine);
 }
 
-/* If the terminal has gone, tracking ends as without a reader. */
-static void look_at_screen(struct engine *engine)
+/* If the terminal has gone, tracking ends as without a reader.  Returns when to look again. */
+static uint_t tend_output(struct engine *engine)
 {
 	const struct command *command = engine->track->command;
-	enum top_result result = top_act();
+	uint_t wait;
+	enum screen_asks asks = output_tend(engine->track->flusher.output, &wait);
 
-	engine->track->hung_up |= result == TOP_GONE;
-	if (result == TOP_QUIT || (result == TOP_GONE && (command == NULL || command->left)))
+	engine->track->hung_up |= asks == SCREEN_GONE;
+	if (asks == SCREEN_QUIT || (asks == SCREEN_GONE && (command == NULL || command->left)))
 		pace_stop(engine);
+	return wait;
 }
 
 uint_t pace_sooner(uint_t a, uint_t b)
@@ -72,19 +71,13 @@ uint_t pace_idle(struct engine *engine)
 
 	stop_with_command(engine);
 	due = begin_or_end(engine);
-	if (!say_push())
-		due = pace_sooner(due, BACKLOG_MS);
-	look_at_screen(engine);
-	if (top_active())
-		due = pace_sooner(due, TOP_ACT_MS);
+	due = pace_sooner(due, tend_output(engine));
 	if (engine->suspend && engine->ops->stopped(engine)) {
 		if (!flusher_flush(&track->flusher))
 			engine->ops->stop(engine);
 		if (engine->suspend) {
 			engine->suspend = 0;
-			top_suspend();
-			raise(SIGSTOP); /* until the shell continues the job: us and the command */
-			top_resume();
+			output_stop(track->flusher.output); /* as the command is */
 		}
 		return due;
 	}

@@ -14,32 +14,4 @@ bool top_possible(const char *path)
 	return false;
 }
 
-int top_keys_fd(void)
-{
-	return -1;
-}
-
-enum top_result top_act(void)
-{
-	return TOP_GOES_ON;
-}
-
-bool top_is_behind(void)
-{
-	return false;
-}
-
-bool top_active(void)
-{
-	return false;
-}
-
-void top_suspend(void)
-{
-}
-
-void top_resume(void)
-{
-}
-
 const struct format top_format = {.name = "top"}; /* never opened */

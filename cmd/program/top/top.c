@@ -179,7 +179,7 @@ static void draw_help(const struct top *t)
 	mvaddstr(y, 0, "h ?    this help; any key ends it");
 }
 
-/* Draws nothing while the terminal is behind: top_act() will; nor if it could not be opened. */
+/* Draws nothing while the terminal is behind: act() will; nor if it could not be opened. */
 static void draw(struct top *t)
 {
 	if (current != t)
@@ -285,6 +285,23 @@ static bool fit_screen(const struct top *t)
 	return true;
 }
 
+/* Restores the terminal while the program is stopped. */
+static void suspend(void)
+{
+	if (current == NULL)
+		return;
+	endwin();
+	terminal_leave(&current->terminal);
+}
+
+static void resume(void)
+{
+	if (current == NULL)
+		return;
+	terminal_enter(&current->terminal);
+	draw(current);
+}
+
 static volatile sig_atomic_t must_stop; /* ^Z */
 
 static void on_stop(int sig)
@@ -292,21 +309,21 @@ static void on_stop(int sig)
 	must_stop = sig == SIGTSTP;
 }
 
-enum top_result top_act(void)
+static enum screen_asks act(void)
 {
 	struct top *t = current;
 	bool changed, goes_on = true;
 	int key;
 
 	if (t == NULL)
-		return TOP_GOES_ON;
+		return SCREEN_NOTHING;
 	if (terminal_is_gone(&t->terminal))
-		return TOP_GONE;
+		return SCREEN_GONE;
 	if (must_stop) {
 		must_stop = 0;
-		top_suspend();
+		suspend();
 		raise(SIGSTOP);
-		top_resume();
+		resume();
 	}
 	changed = fit_screen(t) || t->stale;
 	while (goes_on && (key = getch()) != ERR) {
@@ -315,22 +332,9 @@ enum top_result top_act(void)
 	}
 	if (changed)
 		draw(t);
-	return goes_on ? TOP_GOES_ON : TOP_QUIT;
-}
-
-bool top_is_behind(void)
-{
-	return current != NULL && (current->stale || !terminal_show(&current->terminal));
-}
-
-bool top_active(void)
-{
-	return current != NULL;
-}
-
-int top_keys_fd(void)
-{
-	return current != NULL && current->has_keys ? fileno(current->keys) : -1;
+	else
+		terminal_show(&t->terminal); /* the rest of what was drawn */
+	return goes_on ? SCREEN_NOTHING : SCREEN_QUIT;
 }
 
 /* ---- the terminal ---------------------------------------------------------------------- */
@@ -364,7 +368,7 @@ static FILE *open_keys(struct top *t)
 
 static void on_resize(int sig)
 {
-	(void)sig; /* it ends a wait, and top_act() looks at the size */
+	(void)sig; /* it ends a wait, and act() looks at the size */
 }
 
 /* ncurses installs no handlers where there are some.  ^Z comes only where the program waits. */
@@ -457,22 +461,6 @@ static void open_screen(struct top *t)
 	find_leave();
 	terminal_begin(&t->terminal, leave.text, leave.n);
 	fit_screen(t);
-}
-
-void top_suspend(void)
-{
-	if (current == NULL)
-		return;
-	endwin();
-	terminal_leave(&current->terminal);
-}
-
-void top_resume(void)
-{
-	if (current == NULL)
-		return;
-	terminal_enter(&current->terminal);
-	draw(current);
 }
 
 /* Can the terminal do what the screen requires? */
@@ -580,5 +568,7 @@ static struct sink *top_open(FILE *file, const struct style *style)
 	return &t->sink;
 }
 
+static const struct screen screen = {.act = act, .suspend = suspend, .resume = resume};
+
 const struct format top_format = {
-	.name = "top", .open = top_open, .comm = true, .whole = true, .screen = true};
+	.name = "top", .open = top_open, .comm = true, .whole = true, .screen = &screen};

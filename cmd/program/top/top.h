@@ -24,23 +24,4 @@ bool top_possible(const char *path);
 /* The terminal, if the standard output and input are those of a command. */
 #define TOP_TERMINAL "/dev/tty"
 
-/* The descriptor to wait on for keys; -1: there is no screen, or it has no keys. */
-int top_keys_fd(void);
-
-enum top_result { TOP_GOES_ON, TOP_QUIT, TOP_GONE };
-
-/* Acts on keys, ^Z and a new size of the terminal.  TOP_GONE: the terminal was closed. */
-enum top_result top_act(void);
-
-/* Has the terminal not taken all of the screen yet?  Then call top_act() again soon. */
-bool top_is_behind(void);
-
-/* Is there a screen? */
-bool top_active(void);
-#define TOP_ACT_MS 50 /* how often to call top_act() where nothing waits on top_keys_fd() */
-
-/* Restores the terminal while the program is stopped, and draws again. */
-void top_suspend(void);
-void top_resume(void);
-
 #endif /* TOP_H */

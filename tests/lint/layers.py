@@ -5,7 +5,8 @@
 
 A line of a ```layers block names folders, which end in a slash, or files. What a folder includes
 must be on a lower line; what a file calls must not be on a higher one. All sources must be in a
-picture. A ```walk block names files, which must exist. Prints the differences, one per line.
+picture. Files that the text or a ```walk block names must exist. Prints the differences, one per
+line.
 """
 
 import glob
@@ -92,11 +93,14 @@ def check_files(rank):
         print(f"{PAGE}: there is no {path}")
 
 
-def check_walk():
-    for block in re.findall(r"^```walk\n(.*?)^```", open(PAGE).read(), re.M | re.S):
-        for line in block.splitlines():
-            if not os.path.exists(line.split()[0]):
-                print(f"{PAGE}: there is no {line.split()[0]}")
+def check_names():
+    """Files that the page names by their paths, in a walk or in its text, exist."""
+    text = open(PAGE).read()
+    walks = "\n".join(re.findall(r"^```walk\n(.*?)^```", text, re.M | re.S))
+    names = re.findall(r"^\S+", walks, re.M) + re.findall(r"`((?:%s)/[\w./*]+)`" % "|".join(ROOTS), text)
+    for name in names:
+        if not glob.glob(name):
+            print(f"{PAGE}: there is no {name}")
 
 
 for picture in pictures():
@@ -104,4 +108,4 @@ for picture in pictures():
         check_folders(picture)
     else:
         check_files(picture)
-check_walk()
+check_names()

@@ -64,7 +64,7 @@ function read_table(   row, n, i, part, has) {
 function words_of(arg,   words) {
 	if (arg == "FORMAT") { words = help; gsub(/,| or/, "", words) }
 	else if (arg == "ENGINE") words = "auto kernel ptrace"
-	else if (arg == "UNIT") words = "cpu core socket node all cgroup service container user command"
+	else if (arg == "UNIT") words = "cpu core socket node kind all cgroup service container user command"
 	else if (arg == "WHAT") words = program == "cputrack" ? "lwp process command cgroup service container user" : "cpu cgroup service container user command"
 	else if (arg ~ /\|/) { words = arg; gsub(/\|/, " ", words) }
 	return words

@@ -80,7 +80,7 @@ def checked(row):
 
 # The exceptions for values of wrong types or ranges.
 BAD = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError, csv.Error)
-UNITS = ("cpu", "core", "socket", "node", "all", "cgroup", "service", "container", "user")
+UNITS = ("cpu", "core", "socket", "node", "pmu", "all", "cgroup", "service", "container", "user")
 
 
 class Record:

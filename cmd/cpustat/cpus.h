@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * cpus.h - which CPUs are counted, and which of them form a core, a socket or a NUMA node.
+ * cpus.h - which CPUs are counted, and which of them form a core, a socket, a NUMA node or a kind.
  */
 #ifndef CPUS_H
 #define CPUS_H
@@ -35,7 +35,7 @@ void cpus_lost_reason(cpc_t *cpc, const cpc_set_t *set, int error, char *reason,
 bool cpus_count(void *arg, cpc_t *cpc, cpc_set_t *set, bool alone);
 
 /*
- * Returns the core, socket and node of each CPU; free the array.  `sysfs` is
+ * Returns the core, socket, node and PMU of each CPU; free these and the array.  `sysfs` is
  * /sys/devices/system/cpu, or a folder of a test.  A CPU whose core is unknown is a core of its
  * own; an unknown socket or node is 0.
  */

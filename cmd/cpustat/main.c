@@ -75,7 +75,7 @@ static const struct foreign_opt foreign[] = {
 
 static const char usage[] =
 	"usage: cpustat [-c SPEC]... [-p PERIOD] [-T u|d] [-sntD]\n"
-	"               [-A cpu|core|socket|node|all [-m]] [--shared]\n"
+	"               [-A cpu|core|socket|node|kind|all [-m]] [--shared]\n"
 	"               [-A cgroup|service|container|user|command [--keys=N]]\n"
 	"               [INTERVAL [COUNT]]\n"
 	"       cpustat -I FILE [-nt] [-A UNIT [-m]] [-o FILE] [--format FORMAT]\n"
@@ -106,7 +106,7 @@ static int parse_option(void *config, int c)
 			return usage_error("unsupported -A lwp and process: cpustat counts CPUs; "
 					   "use cputrack, or -A command");
 		if (scope == SCOPE_NONE) {
-			say("unknown -A '%s': expected cpu, core, socket, node, all, cgroup, service, "
+			say("unknown -A '%s': expected cpu, core, socket, node, kind, all, cgroup, service, "
 			    "container, user or command",
 			    optarg);
 			return STATUS_USAGE;
@@ -258,6 +258,7 @@ static int sample(struct config *cfg, cpc_t *cpc, struct setgrp *grp, struct out
 	run.scope = scope;
 	run.ncpus = cpus.n;
 	run.cpu = topology_find("/sys/devices/system/cpu", &cpus);
+	run_find_kinds(&run); /* fewer than libcpc finds */
 	status = sampler_run(&cfg->sampler, cpc, grp, meter, &run, output, &cfg->signal);
 	run_free(&run);
 	free(cpus.id);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * topology.c - which CPUs form a core, a socket or a NUMA node.
+ * topology.c - which CPUs form a core, a socket, a NUMA node or a kind of cores.
  */
 #include "cpus.h"
 
+#include "../../libcpc/set/counter.h"
 #include "../base/util.h"
 
 #include <dirent.h>
@@ -53,13 +54,16 @@ struct run_cpu *topology_find(const char *sysfs, const struct cpus *cpus)
 
 	for (size_t i = 0; i < cpus->n; i++) {
 		int id = cpus->id[i];
+		char pmu[NAME_MAX + 1];
 
+		cpc_cpu_pmu(id, pmu, sizeof(pmu));
 		cpu[i] = (struct run_cpu){
 			.id = id,
 			/* Its first CPU: unlike core_id, unique among all sockets and dies. */
 			.core = first_number(sysfs, id, "core_cpus_list", id),
 			.socket = first_number(sysfs, id, "physical_package_id", 0),
 			.node = node_of(sysfs, id),
+			.pmu = xstrdup(pmu),
 		};
 	}
 	return cpu;

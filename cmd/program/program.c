@@ -244,6 +244,8 @@ static char *check_run(void *arg, const struct run *run)
 	    (output->scope != SCOPE_CPU || output->cpus != NULL))
 		return xasprintf("cannot split the rows into CPUs: the record was made with -A %s",
 				 recorded);
+	if (output->scope == SCOPE_KIND && run->ncpus > 0 && run->cpu[0].pmu == NULL)
+		return xstrdup("unsupported -A kind: the record has no kinds of cores");
 	if (output->cpus != NULL && !aggregate_finds(run, output->cpus))
 		return xstrdup("invalid --cpus: the record has none of these CPUs");
 	return NULL;

@@ -22,6 +22,8 @@ static int group_id(enum scope scope, const struct run_cpu *cpu)
 		return cpu->socket;
 	case SCOPE_NODE:
 		return cpu->node;
+	case SCOPE_KIND:
+		return cpu->kind;
 	case SCOPE_ALL:
 		return 0;
 	default:
@@ -54,7 +56,8 @@ struct cpu_groups cpu_groups_find(enum scope scope, const struct run_cpu *cpu, s
 		const int id = group_id(scope, &cpu[i]);
 		struct cpu_group *own = bsearch(&id, group, groups.n, sizeof(*group), by_id);
 
-		own->ncpus++;
+		if (own->ncpus++ == 0)
+			own->pmu = cpu[i].pmu != NULL ? cpu[i].pmu : "";
 		groups.of[i] = (size_t)(own - group);
 	}
 	return groups;
@@ -173,6 +176,23 @@ static void aggregate_row(struct sink *sink, const struct row *row)
 	}
 }
 
+/* Kinds have names instead of numbers. */
+static void name_kind(const struct aggregate *a, const struct cpu_group *group, struct row *row)
+{
+	row->id = 0;
+	row->key_width = 0;
+	for (size_t i = 0; i < a->groups.n; i++) {
+		const size_t width = strlen(a->groups.group[i].pmu);
+
+		if (width > row->key_width)
+			row->key_width = (unsigned)width;
+	}
+	row->key = group->pmu;
+	row->key_kind = KEY_NAME;
+	if (*group->pmu == '\0')
+		row_set_fixed_key(row, KEY_NONE);
+}
+
 static void aggregate_sampled(struct sink *sink)
 {
 	struct aggregate *a = (struct aggregate *)sink;
@@ -184,6 +204,8 @@ static void aggregate_sampled(struct sink *sink)
 
 		row.scope = a->scope;
 		row.id = a->groups.group[i].id;
+		if (a->scope == SCOPE_KIND)
+			name_kind(a, &a->groups.group[i], &row);
 		sum_fill_row(sum, &row);
 		row.valid &= sum->all;
 		row.ncpus = sum->nrows;

@@ -10,7 +10,7 @@
 #include "sink.h"
 
 /*
- * Replaces the rows of single CPUs by a row per core, socket or node, or by one for all CPUs (-A).
+ * Replaces the rows of single CPUs by a row per core, socket, node or kind, or by one for all (-A).
  * `cpus`: a list of the CPUs to show (--cpus), some of which the run must have; NULL: all.
  */
 struct sink *aggregate_open(struct sink *next, enum scope scope, const char *cpus);
@@ -21,6 +21,7 @@ bool aggregate_finds(const struct run *run, const char *cpus);
 struct cpu_group {
 	int id; /* 0 for SCOPE_ALL */
 	unsigned ncpus;
+	const char *pmu; /* of its first CPU; "": none */
 };
 
 struct cpu_groups {

@@ -81,6 +81,8 @@ static json_object *cpus_of(const struct run *run)
 		jsonwrite_add_int(cpu, "core", run->cpu[i].core);
 		jsonwrite_add_int(cpu, "socket", run->cpu[i].socket);
 		jsonwrite_add_int(cpu, "node", run->cpu[i].node);
+		if (run->cpu[i].pmu != NULL)
+			jsonwrite_add_text(cpu, "pmu", run->cpu[i].pmu);
 		jsonwrite_append(cpus, cpu);
 	}
 	return cpus;
@@ -171,9 +173,9 @@ static void add_status(json_object *object, int wstatus)
 static void add_key(json_object *object, const struct row *row)
 {
 	if (row->key_kind == KEY_NAME)
-		jsonwrite_add_text(object, scope_name(row->scope), row->key);
+		jsonwrite_add_text(object, scope_member(row->scope), row->key);
 	else
-		jsonwrite_add(object, scope_name(row->scope), NULL); /* null */
+		jsonwrite_add(object, scope_member(row->scope), NULL); /* null */
 	jsonwrite_add_text(object, "key_kind", key_kind_name(row->key_kind));
 }
 

@@ -98,7 +98,7 @@ static void put_object_labels(const struct metrics *m, bool *first, const struct
 		put_label(m, first, "command", id->comm);
 	} else if (id->key != NULL) {
 		if (id->key_kind == KEY_NAME)
-			put_label(m, first, scope_name(id->scope), id->key);
+			put_label(m, first, scope_member(id->scope), id->key);
 		else
 			put_label(m, first, "kind", key_kind_name(id->key_kind));
 		if (id->container != NULL)

@@ -15,11 +15,12 @@ struct output_config {
 	const char *record;	     /* also write a record to this file; or NULL */
 	const struct format *format; /* NULL: tables */
 	struct style style;
-	enum scope scope; /* above SCOPE_CPU: a row per core, socket or node, or for all CPUs */
-	enum scope keys;  /* of the rows, or the owners of LWPs; SCOPE_CPU, SCOPE_NONE: without */
-	enum scope by;	  /* print a summary, not the rows; the record keeps the rows */
-	bool intervals;	  /* with `by`: also print a summary of each interval */
-	bool stats;	  /* print means and deviations over all runs, not the rows */
+	enum scope
+		scope; /* above SCOPE_CPU: a row per core, socket, node or kind, or for all CPUs */
+	enum scope keys; /* of the rows, or the owners of LWPs; SCOPE_CPU, SCOPE_NONE: without */
+	enum scope by;	 /* print a summary, not the rows; the record keeps the rows */
+	bool intervals;	 /* with `by`: also print a summary of each interval */
+	bool stats;	 /* print means and deviations over all runs, not the rows */
 	const char *compare; /* compare these means with those of a record; or NULL */
 	bool pair;	     /* compare the means of two commands */
 	const char *replay;  /* the record that is shown; NULL: count */

@@ -141,9 +141,12 @@ static void read_cpus(struct jsonread *in, struct run *run, json_object *object)
 		cpu->core = (int)jsonread_int(in, from, "core", 0, INT_MAX);
 		cpu->socket = (int)jsonread_int(in, from, "socket", 0, INT_MAX);
 		cpu->node = (int)jsonread_int(in, from, "node", 0, INT_MAX);
+		cpu->pmu = copy_text(read_optional_text(in, from, "pmu"));
 		if (i > 0 && cpu[-1].id >= cpu->id)
 			jsonread_bad(in, "invalid 'cpus': they are not in order");
 	}
+	if (!run_find_kinds(run))
+		jsonread_bad(in, "invalid 'cpus': they have too many kinds of cores");
 }
 
 static void read_argv(struct jsonread *in, struct run *run, json_object *object)
@@ -288,7 +291,7 @@ static void read_ids(struct jsonread *in, struct row *row, json_object *object)
 /* Old records have no kind: the texts of fixed keys are not names there. */
 static void read_key(struct jsonread *in, struct row *row, json_object *object)
 {
-	const char *name = scope_name(row->scope);
+	const char *name = scope_member(row->scope);
 	int kind = KEY_NAME;
 
 	if (jsonread_has(object, "key_kind"))
@@ -322,7 +325,7 @@ static void read_cpu_row(struct replay *r, struct row *row, json_object *object)
 	struct jsonread *in = &r->in;
 
 	row->scope = row->kind == ROW_TOTAL ? SCOPE_ALL : r->run.scope;
-	if (scope_has_keys(row->scope))
+	if (scope_has_names(row->scope))
 		read_key(in, row, object);
 	else
 		row->id = (int)jsonread_int(in, object, scope_name(row->scope), 0, INT_MAX);

@@ -24,10 +24,19 @@ static const char *const kind_names[ROW_KINDS] = {
 };
 
 static const char *const scope_names[SCOPES] = {
-	[SCOPE_NONE] = "",	   [SCOPE_LWP] = "lwp",		[SCOPE_PROCESS] = "process",
-	[SCOPE_CPU] = "cpu",	   [SCOPE_CORE] = "core",	[SCOPE_SOCKET] = "socket",
-	[SCOPE_NODE] = "node",	   [SCOPE_ALL] = "all",		[SCOPE_COMMAND] = "command",
-	[SCOPE_CGROUP] = "cgroup", [SCOPE_SERVICE] = "service", [SCOPE_CONTAINER] = "container",
+	[SCOPE_NONE] = "",
+	[SCOPE_LWP] = "lwp",
+	[SCOPE_PROCESS] = "process",
+	[SCOPE_CPU] = "cpu",
+	[SCOPE_CORE] = "core",
+	[SCOPE_SOCKET] = "socket",
+	[SCOPE_NODE] = "node",
+	[SCOPE_KIND] = "kind",
+	[SCOPE_ALL] = "all",
+	[SCOPE_COMMAND] = "command",
+	[SCOPE_CGROUP] = "cgroup",
+	[SCOPE_SERVICE] = "service",
+	[SCOPE_CONTAINER] = "container",
 	[SCOPE_USER] = "user",
 };
 
@@ -67,6 +76,11 @@ const char *scope_name(enum scope scope)
 	return scope_names[scope];
 }
 
+const char *scope_member(enum scope scope)
+{
+	return scope == SCOPE_KIND ? "pmu" : scope_names[scope];
+}
+
 enum scope scope_parse(const char *name)
 {
 	int scope = find_name(scope_names, SCOPES, name);
@@ -77,14 +91,22 @@ enum scope scope_parse(const char *name)
 const char *row_word(const char *word)
 {
 	static const struct synonym words[] = {
-		{"thread", "lwp"},	{"tid", "lwp"},
-		{"pid", "process"},	{"tgid", "process"},
-		{"comm", "command"},	{"cmd", "command"},
-		{"program", "command"}, {"uid", "user"},
-		{"unit", "service"},	{"docker", "container"},
+		{"thread", "lwp"},
+		{"tid", "lwp"},
+		{"pid", "process"},
+		{"tgid", "process"},
+		{"comm", "command"},
+		{"cmd", "command"},
+		{"program", "command"},
+		{"uid", "user"},
+		{"unit", "service"},
+		{"docker", "container"},
 		{"cor", "core"}, /* as on Solaris */
-		{"soc", "socket"},	{"package", "socket"},
-		{"numa", "node"},	{0},
+		{"soc", "socket"},
+		{"package", "socket"},
+		{"numa", "node"},
+		{"pmu", "kind"},
+		{0},
 	};
 	const char *here = synonym_find(words, word);
 
@@ -262,6 +284,26 @@ int row_compare(const struct row *a, const struct row *b)
 	return compare_texts(a->comm, b->comm);
 }
 
+bool run_find_kinds(struct run *run)
+{
+	const struct run_cpu *first[RUN_MAX_KINDS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < run->ncpus; i++) {
+		struct run_cpu *cpu = &run->cpu[i];
+		size_t k = 0;
+
+		while (k < n && compare_texts(first[k]->pmu, cpu->pmu) != 0)
+			k++;
+		if (k == RUN_MAX_KINDS)
+			return false;
+		if (k == n)
+			first[n++] = cpu;
+		cpu->kind = first[k]->id;
+	}
+	return true;
+}
+
 int run_find_event(const struct run_set *set, const char *label)
 {
 	for (unsigned i = 0; i < set->nevents; i++) {
@@ -320,6 +362,8 @@ void run_free(struct run *run)
 		free(*arg);
 	free(run->argv);
 	free(run->set);
+	for (size_t i = 0; i < run->ncpus; i++)
+		free(run->cpu[i].pmu);
 	free(run->cpu);
 	free(run->tool);
 	free(run->host);

@@ -48,7 +48,10 @@ struct run_set {
 /* A CPU and its place in the machine. */
 struct run_cpu {
 	int id, core, socket, node; /* the core is the number of its first CPU */
+	int kind;		    /* the number of the first CPU with this PMU */
+	char *pmu;		    /* of its kind of core; "": none; NULL: an old record */
 };
+#define RUN_MAX_KINDS 64 /* of cores */
 
 /*
  * The object that a row counts.  cpustat has rows of CPUs, of groups of them (-A core, ...), or of
@@ -63,6 +66,7 @@ enum scope {
 	SCOPE_CORE,
 	SCOPE_SOCKET,
 	SCOPE_NODE,
+	SCOPE_KIND, /* of cores; rows have the name of a PMU as key */
 	SCOPE_ALL,
 	SCOPE_COMMAND, /* the first one with keys */
 	SCOPE_CGROUP,  /* the first owner of LWPs */
@@ -97,6 +101,12 @@ enum key_kind key_kind_of_text(const char *text);
 static inline bool scope_has_keys(enum scope scope)
 {
 	return scope >= SCOPE_COMMAND;
+}
+
+/* Do rows have a key, of whatever kind, instead of a number? */
+static inline bool scope_has_names(enum scope scope)
+{
+	return scope_has_keys(scope) || scope == SCOPE_KIND;
 }
 
 static inline bool scope_is_owner(enum scope scope)
@@ -201,6 +211,8 @@ bool run_event_is_clock(const struct run_event *event);
 double row_ratio(const struct run *run, const struct row *row, unsigned i);
 #define RATIO_FORMAT "%.12g" /* for machines: all significant digits */
 
+/* Sets the kind of each CPU by its PMU.  False: there are too many. */
+bool run_find_kinds(struct run *run);
 /* The index of an event or a ratio in its set; -1: not in this set. */
 int run_find_event(const struct run_set *set, const char *label);
 int run_find_ratio(const struct run_set *set, const char *label);
@@ -224,6 +236,8 @@ int row_compare(const struct row *a, const struct row *b);
 const char *row_kind_name(enum row_kind kind);
 int row_kind_parse(const char *name);
 const char *scope_name(enum scope scope);
+/* Where "kind" has another meaning: in members of json and labels of OpenMetrics. */
+const char *scope_member(enum scope scope);
 enum scope scope_parse(const char *name);
 /* Our name for a word of other tools, such as "process" for "pid"; or the word itself. */
 const char *row_word(const char *word);

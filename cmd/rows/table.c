@@ -164,7 +164,7 @@ static void put_number(struct table *t, uint64_t val, size_t width)
 
 static bool has_keys(const struct table *t)
 {
-	return t->run->of_cpus && scope_has_keys(t->run->scope);
+	return t->run->of_cpus && scope_has_names(t->run->scope);
 }
 
 static void put_header(struct table *t)

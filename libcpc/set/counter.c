@@ -4,6 +4,7 @@
 #include "counter.h"
 #include "set.h"
 
+#include <bsd/string.h>
 #include <errno.h>
 #include <string.h>
 
@@ -75,4 +76,19 @@ const char *cpc_set_unprobed(cpc_t *cpc, const cpc_set_t *set, pid_t pid, const 
 	    cpci_symbols_check(set->plan, set->bp, pid, &name, why) == -1)
 		return NULL;
 	return name;
+}
+
+void cpc_cpu_pmu(int cpu, char *name, size_t size)
+{
+	const struct cpci_cores *cores = cpci_cores();
+	char only[CPCI_PMU_NAME] = "";
+	const char *found = only;
+
+	for (size_t i = 0; i < cores->n; i++) {
+		if (cpci_pmu_lists_cpu(cores->core[i].name, cpu))
+			found = cores->core[i].name;
+	}
+	if (cores->n == 0 && cpci_perf_have_core_pmu())
+		cpci_pmu_name(PERF_TYPE_RAW, only);
+	strlcpy(name, found, size);
 }

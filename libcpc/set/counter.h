@@ -97,6 +97,11 @@ int cpc_set_add_calls(cpc_t *cpc, cpc_set_t *set, int index);
  */
 int cpc_set_stripped(cpc_t *cpc, const cpc_set_t *set, const char *symbol);
 
+/*
+ * Writes the name of the core PMU of a CPU, such as cpu_atom: its kind of core.  "": it has none.
+ */
+void cpc_cpu_pmu(int cpu, char *name, size_t size);
+
 /* What cpc_disable() and cpc_enable() pass to pctx_request(3CPC) in an LWP without a set. */
 #define CPC_REQUEST_DISABLE 0x63706300
 #define CPC_REQUEST_ENABLE 0x63706301

@@ -75,6 +75,8 @@ static void expect(enum scope scope, int n, const int *of, const int *ids, size_
 	for (int i = 0; i < n; i++)
 		assert_int_equal(groups.group[groups.of[i]].id, of[i]);
 	cpu_groups_free(&groups);
+	for (int i = 0; i < n; i++)
+		free(cpu[i].pmu);
 	free(cpu);
 }
 

@@ -68,6 +68,17 @@ wait
 same "cpustat: each kind on its CPU" "$status $(awk '/tick/ {
 	printf "%s %s ", ($4 >= 1000000 && $4 < 1300000 ? "a53" : $4), ($5 >= 1000000 && $5 < 1300000 ? "a57" : $5)
 }' "$out")" "0 a53 0 0 a57 "
+{
+	sleep 1
+	taskset -c 0 bare
+	taskset -c 0 bare
+	taskset -c 1 bare
+} &
+run cpustat -A kind -c $generic,armv8_cortex_a57/inst_retired/ 2 1
+wait
+same "cpustat -A kind" "$status $(awk '$3 == "tick" && !/incomplete/ {
+	printf "%s %s %s\n", $2, ($4 >= 2000000 && $4 < 2600000 ? 2 : $4 >= 1000000 && $4 < 1300000 ? 1 : $4), \
+		($5 == $4 ? "same" : $5) }' "$out" | sort | xargs)" "0 armv8_cortex_a53 2 0 armv8_cortex_a57 1 same"
 for keys in "cpustat -A command -c $generic 2 1" "cputrack --all --by=command -c $generic --for 2"; do
 	{
 		sleep 1

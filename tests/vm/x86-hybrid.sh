@@ -49,6 +49,14 @@ end
 same "cpustat: each kind" "$(cat "$err") $(awk '/total/ { print $(NF - 2), $(NF - 1), $NF }' "$out")" \
 	"cpustat: $lacks 50000 50000 250"
 same "cpustat: each kind: CPUs" "$(ticks_of 1) $(ticks_of 3)" "25000 0 0 0 25000 0"
+start cpustat -A kind -c instructions,cycles,cpu_atom/instructions/ 0.5
+drive -m 0,2,3 -r 100 0xc0:1000 0x3c:2000
+end
+# Of three CPUs, one is of the first kind, which counts nothing of the other.
+for kind in cpu_core:"34000 68000 0" cpu_atom:"66000 132000 66000"; do
+	same "cpustat -A ${kind%%:*}" "$(awk -v kind="${kind%%:*}" '$2 == kind && $3 == "tick" && !/incomplete/ {
+		a += $4; b += $5; c += $6 } END { print a, b, c }' "$out")" "${kind#*:}"
+done
 start cpustat -A command -c $kinds 0.5
 $walk
 end

@@ -30,6 +30,11 @@ run cputrack --engine=ptrace -c 0xc0,sys,nouser $one
 same "kernel mode alone" "$(counts exit)" 9
 divided
 
+start cpustat -A kind -c instructions,cycles 0.5
+drive -m $list -r 100 0xc0:1000 0x3c:2000
+end
+same "cpustat -A kind: one kind" "$(ticks_of cpu) $(awk '$3 == "tick" { print $2 }' "$out" | sort -u)" "100000 200000 0 cpu"
+
 # Boxes outside the cores
 drive -w 2 uncore:0:0x1:16384 uncore:1:0x1:32768 &
 run cpustat -c uncore_fake/data_reads/ 3 1

@@ -156,6 +156,13 @@ void cpc_walk_generic_events_pic(cpc_t *cpc, uint_t picno, void *arg,
 				 void (*action)(void *arg, uint_t picno, const char *event));
 void cpc_walk_attrs(cpc_t *cpc, void *arg, void (*action)(void *arg, const char *attr));
 
+/*
+ * Extension.  The length of the first word of an event spec, as -c of cputrack(1) takes it: an
+ * event or an attribute.  A comma ends it, but not in "cpu/event=1,umask=2/" or
+ * "uprobe/func=/bin/sh:main,ret/", nor in double quotes between slashes.
+ */
+size_t cpc_word_length(const char *spec);
+
 /* Extension.  Is `name` an attribute of events, on this machine or on any other? */
 int cpc_is_attr(cpc_t *cpc, const char *name);
 

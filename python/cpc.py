@@ -85,6 +85,7 @@ class _Library:
         "cpc_npic": (_UINT, _VOID),
         "cpc_cciname": (_STR, _VOID),
         "cpc_walk_events_desc": (_INT, _VOID, _VOID, _ACTION),
+        "cpc_word_length": (_SIZE, _STR),
         "cpc_set_create": (_VOID, _VOID),
         "cpc_set_destroy": (_INT, _VOID, _VOID),
         "cpc_set_add_request": (_INT, _VOID, _VOID, _STR, _U64, _UINT, _UINT, _VOID),
@@ -160,8 +161,6 @@ class _Set:
     def _add(self, event):
         scale, unit = ctypes.c_double(), _STR()
         name, flags = event
-        if "\0" in name:
-            raise Error(errno.EINVAL, "invalid name of an event: it contains a NUL character")
         index = self.cpc.call(
             "cpc_set_add_request", self.set, name.encode(), 0, flags, 0, None)
         self.cpc.call("cpc_set_request_scale", self.set, index,
@@ -259,16 +258,16 @@ os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release,
 
 
 def _split(spec):
-    """The words of an event spec. A comma between slashes does not end a word."""
-    word, slashes = "", 0
-    for ch in spec:
-        if ch == "," and slashes % 2 == 0:
-            yield word
-            word = ""
-            continue
-        slashes += ch == "/"
-        word += ch
-    yield word
+    """The words of an event spec."""
+    if "\0" in spec:
+        raise Error(errno.EINVAL, "invalid name of an event: it contains a NUL character")
+    rest = spec.encode()
+    while True:
+        n = _cpc().cpc_word_length(rest)
+        yield rest[:n].decode()
+        if n == len(rest):
+            return
+        rest = rest[n + 1:]
 
 
 def _read(specs):

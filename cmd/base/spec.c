@@ -35,39 +35,6 @@ __attribute__((format(printf, 2, 3))) static int refuse(const struct parser *p, 
 	return -1;
 }
 
-/* As slashed_length(); `quotes`: not in double quotes.  0: a quote is missing. */
-static size_t find_last_slash(const char *s, bool quotes)
-{
-	bool quoted = false;
-	size_t n;
-
-	for (n = 1; s[n] != '\0'; n++) {
-		quoted ^= quotes && s[n] == '"';
-		if (!quoted && s[n] == '/' && (s[n + 1] == ',' || s[n + 1] == '\0'))
-			return n + 1;
-	}
-	return quoted ? 0 : n;
-}
-
-/*
- * The length of the part in slashes, as in "cpu/event=1,umask=2/" or
- * "uprobe/func=/bin/sh:main,ret/".  A comma or the end follows its last slash.
- */
-static size_t slashed_length(const char *s)
-{
-	size_t n = find_last_slash(s, true);
-
-	return n != 0 ? n : find_last_slash(s, false);
-}
-
-/* A token ends at a comma, but not between slashes. */
-static size_t token_length(const char *s)
-{
-	size_t n = strcspn(s, ",/");
-
-	return s[n] == '/' ? n + slashed_length(s + n) : n;
-}
-
 /* Parses all of `s` as a number; base 0 accepts the prefixes 0x and 0. */
 static bool parse_number(const char *s, int base, uint64_t *val)
 {
@@ -294,7 +261,7 @@ static int parse_token(struct parser *p, char *token, bool event_pass)
 static int parse_all(struct parser *p, const char *text, bool event_pass)
 {
 	for (;;) {
-		size_t n = token_length(text);
+		size_t n = cpc_word_length(text);
 		char *token = xasprintf("%.*s", (int)n, text);
 		int rc = n == 0 ? refuse(p, "missing event") : parse_token(p, token, event_pass);
 

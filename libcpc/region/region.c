@@ -198,17 +198,6 @@ static int add_event(struct cpci_region *region, const char *name, size_t n, uin
 	return 0;
 }
 
-/* The length of a word of an event list.  A comma between slashes does not end it. */
-static size_t word_length(const char *p)
-{
-	size_t n;
-	int slashes = 0;
-
-	for (n = 0; p[n] != '\0' && (p[n] != ',' || slashes % 2 != 0); n++)
-		slashes += p[n] == '/';
-	return n;
-}
-
 /* "event,event,sys,nouser".  The flags apply to all events, so a first pass reads them. */
 static int read_events(struct cpci_region *region)
 {
@@ -218,7 +207,7 @@ static int read_events(struct cpci_region *region)
 		const char *p = region->events;
 
 		while (*p != '\0') {
-			size_t n = word_length(p);
+			size_t n = cpc_word_length(p);
 
 			if (n == 3 && memcmp(p, "sys", n) == 0)
 				flags |= CPC_COUNT_SYSTEM;

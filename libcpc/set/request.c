@@ -361,3 +361,28 @@ void cpc_walk_requests(cpc_t *cpc, cpc_set_t *set, void *arg,
 		       req->attrs);
 	}
 }
+
+/* Where the part in slashes ends; `quotes`: not in double quotes.  0: a quote is missing. */
+static size_t find_last_slash(const char *s, bool quotes)
+{
+	bool quoted = false;
+	size_t n;
+
+	for (n = 1; s[n] != '\0'; n++) {
+		quoted ^= quotes && s[n] == '"';
+		if (!quoted && s[n] == '/' && (s[n + 1] == ',' || s[n + 1] == '\0'))
+			return n + 1;
+	}
+	return quoted ? 0 : n;
+}
+
+/* A comma or the end follows the last slash. */
+size_t cpc_word_length(const char *spec)
+{
+	size_t n = strcspn(spec, ",/"), slashed;
+
+	if (spec[n] != '/')
+		return n;
+	slashed = find_last_slash(spec + n, true);
+	return n + (slashed != 0 ? slashed : find_last_slash(spec + n, false));
+}

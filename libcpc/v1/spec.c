@@ -13,16 +13,14 @@ static _Atomic(struct cpci_v1_spec *) specs[MAX_SPECS];
 
 static const char strtoevent[] = "cpc_strtoevent";
 
-/* Cuts off the first word, up to a comma that is not between slashes; NULL: none. */
+/* Cuts off the first word; NULL: none. */
 static char *next_word(char **rest)
 {
 	char *word = *rest, *end;
-	bool inside = false;
 
 	if (word == NULL)
 		return NULL;
-	for (end = word; *end != '\0' && (*end != ',' || inside); end++)
-		inside ^= *end == '/';
+	end = word + cpc_word_length(word);
 	*rest = *end != '\0' ? end + 1 : NULL;
 	*end = '\0';
 	return word;

@@ -184,6 +184,13 @@ class TestErrors(unittest.TestCase):
                     pass
             self.assertEqual(caught.exception.strerror, text)
 
+    def test_words(self):
+        for spec, names in (("faults,cs", ["faults", "cs"]),
+                            ("uprobe/func=/bin/sh:main,ret/,faults",
+                             ["uprobe/func=/bin/sh:main,ret/", "faults"]),
+                            ('uprobe/func="a/,b"/,sys,faults', ['uprobe/func="a/,b"/', "faults"])):
+            self.assertEqual([name for name, _ in cpc._read([spec])], names)
+
     def test_library(self):
         env = dict(os.environ, CPC_LIBRARY="/no/such/library")
         run = subprocess.run([sys.executable, "-c", "import cpc; cpc.npic()"], env=env,

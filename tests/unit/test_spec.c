@@ -67,6 +67,8 @@ static void good_specs(void **state)
 		{"cpu/event=0xc0,umask=0x0/,b", "0:cpu/event=0xc0,umask=0x0/; 1:b"},
 		{"pic1=cpu/event=0xc0,umask=1/", "1=cpu/event=0xc0,umask=1/"},
 		{"msr/tsc/", "0:msr/tsc/"},
+		{"uprobe/func=/bin/sh:main,ret/,b", "0:uprobe/func=/bin/sh:main,ret/; 1:b"},
+		{"uprobe/func=\"a/,b\"/,c", "0:uprobe/func=\"a/,b\"/; 1:c"},
 		{"sched:sched_switch,sys", "0:sched:sched_switch+sys"},
 		{"0x11", "0:0x11"},
 		{"edge,a,b", "0:a edge=1; 1:b edge=1"},

@@ -67,6 +67,7 @@ static void specs(void **state)
 		{"page-faults,,faults", "an event is missing"},
 		{"pic0=EC_rfe", "unknown event 'EC_rfe' (did you mean 'EC_ref'?)"},
 		{"pic0=page-faults,pic0=faults", "the slot of 'faults' is taken"},
+		{"uprobe/func=/no/such:f/,pic0=faults", "the slot of 'faults' is taken"},
 		{"pic16=page-faults", "no slot for 'page-faults'"},
 		{"page-faults,sys=x", "the value of attribute 'sys' is not a number"},
 		{"page-faults,sys3", "attribute 'sys' is for a slot without an event"},

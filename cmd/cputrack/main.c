@@ -3,9 +3,9 @@
 /*
  * cputrack - count CPU events of a process, its LWPs and its children.
  */
-#include "../base/cgroups.h"
 #include "../base/say.h"
 #include "../base/util.h"
+#include "../program/cgroups.h"
 #include "mistakes.h"
 #include "run.h"
 

@@ -3,7 +3,7 @@
 /*
  * test_cgroup_name - services, containers and pods by the paths of their cgroups.
  */
-#include "../../cmd/base/cgroups.h"
+#include "../../cmd/program/cgroups.h"
 #include "../../cmd/rows/key_name.h"
 #include "unit.h"
 

@@ -11,9 +11,9 @@
 #include "bound.h"
 
 #include "../../../libcpc/set/counter.h"
-#include "../../base/cgroups.h"
 #include "../../base/say.h"
 #include "../../base/util.h"
+#include "../../program/cgroups.h"
 #include "../../rows/key_name.h"
 #include "../../rows/ledger.h"
 #include "../../rows/source.h"

@@ -13,9 +13,9 @@
 #include "../../../libpctx/untraced.h"
 #include "engine.h"
 
-#include "../../base/cgroups.h"
 #include "../../base/say.h"
 #include "../../base/util.h"
+#include "../../program/cgroups.h"
 #include "../../program/percpu.h"
 #include "children.h"
 #include "pace.h"

@@ -5,8 +5,8 @@
  */
 #include "owners.h"
 
-#include "../../base/cgroups.h"
 #include "../../base/util.h"
+#include "../../program/cgroups.h"
 #include "../../rows/key_name.h"
 #include "../pids.h"
 

@@ -6,9 +6,9 @@
 #include "records.h"
 #include "../../../libcpc/set/counter.h"
 
-#include "../../base/cgroups.h"
 #include "../../base/say.h"
 #include "../../base/util.h"
+#include "../../program/cgroups.h"
 #include "owners.h"
 
 #include <errno.h>

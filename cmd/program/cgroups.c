@@ -5,8 +5,8 @@
  */
 #include "cgroups.h"
 
-#include "say.h"
-#include "util.h"
+#include "../base/say.h"
+#include "../base/util.h"
 
 #include <errno.h>
 #include <fts.h>

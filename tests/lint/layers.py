@@ -76,16 +76,21 @@ def check_folders(rank):
 
 
 def check_files(rank):
-    """Functions that are not static have a prefix, so their names show calls between files."""
-    names, where = re.compile(r"\b(?:cpc|pctx)i?_\w+(?=\()"), {}
+    """A function belongs to the file that defines it, and is not seen where another is static."""
+    names, where, static = re.compile(r"\b[a-z]\w+(?=\()"), {}, {}
     paths = glob.glob(os.path.dirname(next(iter(rank))) + "/*.c")
     for path in paths:
         if path not in rank:
             print(f"{PAGE}: {path} is missing")
+        static[path] = set()
         for line in re.findall(r"^[a-z][^;{]*\)$", code(path), re.M):
-            where.update({name: path for name in names.findall(line)[:1]})
+            for name in names.findall(line)[:1]:
+                if line.startswith("static"):
+                    static[path].add(name)
+                else:
+                    where[name] = path
     for path in sorted(set(rank) & set(paths)):
-        for name in sorted(set(names.findall(code(path)))):
+        for name in sorted(set(names.findall(code(path))) - static[path]):
             used = where.get(name, path)
             if used != path and rank.get(used, 99) < rank[path]:
                 print(f"{path} calls {name}() of {used}, which is above it in {PAGE}")

@@ -16,18 +16,20 @@
 /* Is it an event, or a list of events, that could be counted? */
 static bool is_events(cpc_t *cpc, const char *text)
 {
-	char *list = xstrdup(text), *rest = list, *event;
 	bool known = *text != '\0' && strchr("0123456789-", *text) == NULL;
 
-	while (known && (event = strsep(&rest, ",")) != NULL) {
+	while (known) {
+		size_t n = cpc_word_length(text);
+		char *event = xasprintf("%.*s", (int)n, text);
 		cpc_set_t *set = cpc_set_create(cpc);
 
-		known = set != NULL &&
-			cpc_set_add_request(cpc, set, event, 0, CPC_COUNT_USER, 0, NULL) != -1;
-		if (set != NULL)
-			cpc_set_destroy(cpc, set);
+		known = cpc_set_add_request(cpc, set, event, 0, CPC_COUNT_USER, 0, NULL) != -1;
+		cpc_set_destroy(cpc, set);
+		free(event);
+		if (text[n] == '\0')
+			break;
+		text += n + 1;
 	}
-	free(list);
 	return known;
 }
 

@@ -41,7 +41,8 @@ void outcome_lost(struct outcome *outcome);
 bool outcome_goes_on(const struct outcome *outcome);
 
 /*
- * Returns the exit status of cputrack; -N: it is to die of signal N.  `compared`: with other runs.
+ * Returns the exit status of cputrack; or minus the signal that it is to die of.  `compared`: with
+ * other runs.
  */
 int outcome_status(const struct outcome *outcome, bool compared, const struct limit *limit);
 

@@ -134,7 +134,7 @@ static bool container_of(const char *path, struct cgroup_name *name)
 
 /*
  * The unit of the system's systemd, the container or the pod that the cgroup belongs to.  Other
- * cgroups are named after their first component, such as "/jobs".
+ * cgroups are named after their first component that is no slice, such as "/jobs".
  */
 static void name_service(const char *path, struct cgroup_name *name)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
-/* open.c - the only call of perf_event_open(2). */
+/* open.c - opens counters by perf_event_open(2), which libcpc calls here only. */
 #include "perf.h"
 
 #include <errno.h>

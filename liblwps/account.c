@@ -160,7 +160,7 @@ struct account *account_open(const struct account_config *config, char *why, siz
 	if (map_memory(account))
 		goto failed;
 	what = "adding events";
-	if (programs_add_events(account->skel->maps.events.map_fd, account->cpus->start,
+	if (programs_add_events(account->skel->maps.events.map_fd, account->cpus->slice.start,
 				sizeof(*account->cpus), config->column, config->ncolumns,
 				config->ncpus) ||
 	    find_events(account))
@@ -236,7 +236,7 @@ bool account_lost(const struct account *account, unsigned cpu)
 	const struct divide__rodata *constant = account->skel->rodata;
 
 	for (unsigned i = 0; i < constant->ncolumns; i++) {
-		if (programs_lost(&account->cpus[cpu].start[i], constant->kind[i]))
+		if (programs_lost(&account->cpus[cpu].slice.start[i], constant->kind[i]))
 			return true;
 	}
 	return false;
@@ -246,9 +246,9 @@ static int change_events(struct account *account, unsigned cpu, const int *fd, b
 {
 	const struct divide__rodata *constant = account->skel->rodata;
 
-	return programs_change_events(account->skel->maps.events.map_fd, account->cpus[cpu].start,
-				      constant->kind, constant->ncolumns, constant->ncpus, cpu, fd,
-				      removes);
+	return programs_change_events(account->skel->maps.events.map_fd,
+				      account->cpus[cpu].slice.start, constant->kind,
+				      constant->ncolumns, constant->ncpus, cpu, fd, removes);
 }
 
 /* As in lwps_renew(), the CPU finds no event between the old ones and the new ones. */
@@ -291,12 +291,12 @@ unsigned account_read(const struct account *account, unsigned slot, uint64_t *va
 	for (unsigned cpu = 0; cpu < constant->ncpus; cpu++) {
 		struct account_counts *counts = counts_at(account, slot, cpu);
 
-		if (load(counts->flaws)) {
-			of_cpu = __atomic_exchange_n(&counts->flaws, 0, __ATOMIC_RELAXED);
+		if (load(counts->head.flaws)) {
+			of_cpu = __atomic_exchange_n(&counts->head.flaws, 0, __ATOMIC_RELAXED);
 			flaws |= of_cpu % ACCOUNT_LATE;
 			*late += of_cpu / ACCOUNT_LATE;
 		}
-		programs_read(&counts->sequence, counts->total, constant->ncolumns, part);
+		programs_read(&counts->head, counts->total, constant->ncolumns, part);
 		for (unsigned i = 0; i < constant->ncolumns; i++)
 			values[i] += part[i];
 	}

@@ -48,8 +48,7 @@ struct account_owner {
  * lwps_line.
  */
 struct account_counts {
-	__u32 sequence; /* odd while totals change */
-	__u32 flaws;
+	struct lwps_head head;
 	__u64 total[];
 };
 
@@ -62,20 +61,15 @@ struct account_mark {
 	__u64 slot; /* ACCOUNT_IDLE, ACCOUNT_KERNEL, or 0 for tasks with a key */
 };
 
-/* A CPU and the slice that is counted there now.  Only that CPU changes it, except `moved`. */
+/* A CPU.  Only that CPU changes it, except `moved`. */
 struct account_cpu {
-	__u64 task; /* the running task, as of the last switch: an address; 0: no switch yet */
-	struct account_mark mark; /* of that task, when its slice began */
-	__u32 slot;		  /* of that task */
-	__u32 spare;		  /* a free slot, or 0 */
-	__u32 busy;		  /* 1: a program is changing this struct, with interrupts on */
-	__u32 changing; /* 1: the key of the task may have changed when this slice began */
+	struct account_mark mark; /* of the running task, when its slice began */
 	__u64 moved; /* the task that ran here when another CPU changed its key: settle_moved() */
-	__u64 switches; /* in this slice */
-	__u32 fence;
+	__u32 changing;		 /* 1: the key of the task may have changed when this slice began */
+	__u32 spare;		 /* a free slot, or 0 */
+	struct lwps_slice slice; /* charged to the slot of the task's key */
 	__u64 cgroup; /* for slot_of(): the kernfs node of the task's cgroup, an address... */
 	struct account_key key; /* ...and the key */
-	struct lwps_start start[LWPS_MAX_COLUMNS];
 } __attribute__((aligned(64)));
 
 #endif /* ACCOUNT_SHARED_H */

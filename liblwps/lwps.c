@@ -76,7 +76,7 @@ static int map_memory(struct lwps *lwps)
 	if (!lwps->lines || !lwps->recycled || !lwps->cpus)
 		return -1;
 	for (unsigned cpu = 0; cpu < skel->rodata->ncpus; cpu++)
-		lwps->cpus[cpu].slot = LWPS_NONE;
+		lwps->cpus[cpu].slice.slot = LWPS_NONE;
 	return ring_open(&lwps->ring, skel->maps.ring.map_fd, skel->maps.ring.max_entries);
 }
 
@@ -115,7 +115,7 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 	if (map_memory(lwps))
 		goto failed;
 	what = "adding events";
-	if (programs_add_events(lwps->skel->maps.events.map_fd, lwps->cpus->start,
+	if (programs_add_events(lwps->skel->maps.events.map_fd, lwps->cpus->slice.start,
 				sizeof(*lwps->cpus), config->column, config->ncolumns,
 				config->ncpus) ||
 	    find_events(lwps))
@@ -175,7 +175,7 @@ void lwps_track_next_child(struct lwps *lwps)
 static int refresh(struct lwps *lwps, bool all)
 {
 	for (unsigned cpu = 0; cpu < lwps->skel->rodata->ncpus; cpu++) {
-		if (!all && load(lwps->cpus[cpu].slot) == LWPS_NONE)
+		if (!all && load(lwps->cpus[cpu].slice.slot) == LWPS_NONE)
 			continue;
 		/* ENXIO: the CPU is offline. */
 		if (programs_run(lwps->skel->progs.on_call.prog_fd, LWPS_REFRESH, (int)cpu) &&
@@ -331,7 +331,7 @@ static int turn_cpu(struct lwps *lwps, unsigned cpu, unsigned turn)
 	if (rc != -1 || errno != ENXIO)
 		return rc;
 	/* The CPU is offline: this turn holds when it returns. */
-	store(lwps->cpus[cpu].turn, turn);
+	store(lwps->cpus[cpu].slice.turn, turn);
 	return 0;
 }
 
@@ -352,7 +352,7 @@ bool lwps_lost(struct lwps *lwps, unsigned cpu)
 
 	for (unsigned i = 0; i < constant->ncolumns; i++) {
 		if (constant->turn_of[i] == turn &&
-		    programs_lost(&lwps->cpus[cpu].start[i], constant->kind[i]))
+		    programs_lost(&lwps->cpus[cpu].slice.start[i], constant->kind[i]))
 			return true;
 	}
 	return false;
@@ -362,7 +362,7 @@ static int change_events(struct lwps *lwps, unsigned cpu, const int *fd, bool re
 {
 	const struct count__rodata *constant = lwps->skel->rodata;
 
-	return programs_change_events(lwps->skel->maps.events.map_fd, lwps->cpus[cpu].start,
+	return programs_change_events(lwps->skel->maps.events.map_fd, lwps->cpus[cpu].slice.start,
 				      constant->kind, constant->ncolumns, constant->ncpus, cpu, fd,
 				      removes);
 }
@@ -480,8 +480,8 @@ static const struct lwps_slot *shared_slot_of_cpu(const struct lwps *lwps, unsig
 /* Returns its flaws. */
 static unsigned read_slot(const struct lwps *lwps, const struct lwps_slot *s, uint64_t *values)
 {
-	programs_read(&s->sequence, s->total, lwps->skel->rodata->ncolumns, values);
-	return load(s->flaws);
+	programs_read(&s->head, s->total, lwps->skel->rodata->ncolumns, values);
+	return load(s->head.flaws);
 }
 
 static unsigned read_shared(const struct lwps *lwps, uint64_t *values)
@@ -507,7 +507,7 @@ bool lwps_changed(struct lwps *lwps, unsigned slot, uint64_t *state)
 	if (slot == LWPS_SHARED)
 		return true;
 	s = slot_at(lwps, slot);
-	*state = load(s->sequence) | (uint64_t)load(s->flaws) << 32;
+	*state = load(s->head.sequence) | (uint64_t)load(s->head.flaws) << 32;
 	return *state != before;
 }
 

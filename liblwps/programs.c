@@ -136,16 +136,16 @@ int programs_find_cgroup(enum lwps_hierarchy hierarchy, __u64 *offset)
 	return found < 0 ? -1 : 0;
 }
 
-void programs_read(const __u32 *sequence, const __u64 *total, unsigned n, uint64_t *values)
+void programs_read(const struct lwps_head *head, const __u64 *total, unsigned n, uint64_t *values)
 {
 	uint32_t before;
 
 	do {
-		before = load(*sequence);
+		before = load(head->sequence);
 		for (unsigned i = 0; i < n; i++)
 			values[i] = __atomic_load_n(&total[i], __ATOMIC_RELAXED);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	} while (before & 1 || before != __atomic_load_n(sequence, __ATOMIC_RELAXED));
+	} while (before & 1 || before != __atomic_load_n(&head->sequence, __ATOMIC_RELAXED));
 }
 
 /*

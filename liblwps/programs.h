@@ -84,8 +84,8 @@ int programs_change_events(int events, struct lwps_start *start, const __u8 *kin
  */
 int programs_find_cgroup(enum lwps_hierarchy hierarchy, __u64 *offset);
 
-/* Read `n` totals of a slot, all of the same moment.  `sequence` is odd while they change. */
-void programs_read(const __u32 *sequence, const __u64 *total, unsigned n, uint64_t *values);
+/* Read `n` totals of a slot, all of the same moment. */
+void programs_read(const struct lwps_head *head, const __u64 *total, unsigned n, uint64_t *values);
 
 /* Detach on_sched_exit() once this kernel turns out not to need it. */
 void programs_drop_sched_exit(int *link, const __u32 *saw_init_switch, const __u64 *repaired);

@@ -14,13 +14,15 @@
 
 /* Where the count of a column comes from. */
 enum lwps_kind {
+	/* Counted by the programs, in struct lwps_slice: */
+	LWPS_CLOCK,   /* ns on a CPU */
+	LWPS_SWITCH,  /* switches to another task */
+	LWPS_MIGRATE, /* migrations to another CPU */
+	LWPS_CGROUP,  /* switches to a task of another cgroup, in the hierarchy of perf_event */
+	/* Counted elsewhere: */
 	LWPS_CPU,      /* a perf event of each CPU, read at context switches */
 	LWPS_SOFTWARE, /* likewise, but the kernel keeps its count in memory up to date */
-	LWPS_CLOCK,    /* ns on a CPU */
-	LWPS_SWITCH,   /* switches to another task */
-	LWPS_MIGRATE,  /* migrations to another CPU */
 	LWPS_FUNCTION, /* calls of a function or their returns, by a uprobe on all CPUs */
-	LWPS_CGROUP,   /* switches to a task of another cgroup, in the hierarchy of perf_event */
 	LWPS_SLICE,    /* LWPS_SLICE_NS for each slice: shows cheaply that the LWP has run */
 };
 
@@ -104,13 +106,18 @@ enum lwps_request {
 
 #define LWPS_NO_STORAGE 256 /* LWPs without task storage, at most */
 
+/* Each slot begins with this. */
+struct lwps_head {
+	__u32 sequence; /* odd while totals change */
+	__u32 flaws;
+};
+
 /*
  * The counts of an LWP while it runs one program.  Only the CPU that it runs on changes them.
  * In memory a slot is an array of struct lwps_line, long enough for its columns.
  */
 struct lwps_slot {
-	__u32 sequence; /* odd while totals change */
-	__u32 flaws;
+	struct lwps_head head;
 	__u32 tid, tgid;
 	char comm[LWPS_COMM]; /* the name before the last rename; after the exit, the last name */
 	__u64 total[];
@@ -185,21 +192,26 @@ struct lwps_start {
 };
 
 /*
- * A CPU and the slice that is counted there now.  Only that CPU changes it; lwps_renew() also
- * changes start[].event and start[].reading.
+ * The slice that is counted on a CPU now.  Only that CPU changes it; to exchange events, user space
+ * also changes start[].event and start[].reading.
  */
+struct lwps_slice {
+	__u64 task; /* the running task, as of the last switch: an address; 0: no switch yet */
+	__u32 slot; /* the slice is charged to this slot */
+	__u32 busy; /* 1: a program is changing this CPU's data, with interrupts on */
+	__u32 fence;
+	__u32 turn;		    /* the columns that count now, if columns take turns */
+	__u64 now[LWPS_CGROUP + 1]; /* by kind: the time, and what the programs have counted */
+	struct lwps_start start[LWPS_MAX_COLUMNS];
+};
+
+/* A CPU.  Its slice is charged to the slot of the running LWP, or to none: LWPS_NONE. */
 struct lwps_cpu {
-	__u64 task;    /* the running task, as of the last switch: an address, only compared */
-	__u64 exec_id; /* of that task, if it is tracked: its self_exec_id at its last known exec */
+	__u64 exec_id; /* the running task's self_exec_id at its last known exec, if it is tracked
+			*/
 	__u64 cgroup;  /* of that task when it began to run: an address, for LWPS_CGROUP */
 	__u32 tracked; /* 1: that task is tracked */
-	__u32 slot;    /* its slice is charged to this slot, or to none: LWPS_NONE */
-	__u32 busy;    /* 1: a program is changing this struct, with interrupts on */
-	__u32 flaws;
-	__u32 migrated; /* 1: the task came from another CPU */
-	__u32 fence;
-	__u32 turn; /* the columns that count now, if columns take turns */
-	struct lwps_start start[LWPS_MAX_COLUMNS];
+	struct lwps_slice slice;
 	struct lwps_raw_exec exec; /* the record of an exec under construction, with its args */
 	char args[LWPS_ARGS];
 } __attribute__((aligned(64)));

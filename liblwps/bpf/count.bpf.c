@@ -25,8 +25,8 @@
  */
 #include "no_storage.bpf.h"
 #include "owner.bpf.h"
+#include "running.bpf.h"
 #include "select.bpf.h"
-#include "slice.bpf.h"
 #include "slot.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -356,7 +356,7 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 	const bool dead = prev->__state & TASK_DEAD;
 	struct lwps_cpu *c = this_cpu();
 	struct lwp *before, *after;
-	__u32 ending = SWITCHES;
+	struct lwps_slice *s;
 
 	if (unlikely(!c)) {
 		before = tracked(prev);
@@ -372,18 +372,20 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 	after = tracked(next);
 	if (select && !after)
 		after = enter(next);
-	if (unlikely(c->task != (__u64)prev)) {
+	s = &c->slice;
+	if (unlikely(s->task != (__u64)prev)) {
 		before = tracked(prev);
 		/* No switch is lost if @prev was attached to while it ran: see split_slice(). */
-		lose_switch(c, before && before->counted ? charged(before) : LWPS_NONE);
+		lose_switch(s, before && before->counted ? charged(before) : LWPS_NONE);
 	} else {
 		find_missed_exec(c, prev);
 	}
-	if (perf_cgroup_of(prev) != perf_cgroup_of(next))
-		ending |= LEAVES_CGROUP;
-	/* Do not count the last switch of a task, as perf(1) and getrusage(2) do not. */
-	if (c->slot != LWPS_NONE || after)
-		charge_slice(c, c->slot, dead ? GOES_ON : ending);
+	if (s->slot != LWPS_NONE || after) {
+		/* Do not count the last switch of a task, as perf(1) and getrusage(2) do not. */
+		if (!dead)
+			count_switch(s, perf_cgroup_of(prev), perf_cgroup_of(next));
+		charge_slice(s);
+	}
 	switch_in(c, next, after);
 out:
 	if (unlikely(dead))
@@ -391,39 +393,19 @@ out:
 	return 0;
 }
 
-/*
- * The kernels of some virtual machines run no programs at tracepoints while process 1 is the
- * current task, so that on_switch() misses its switches to other tasks.  This program runs after
- * the switch, in the next task, and makes up for it (since Linux 6.16).
- */
-SEC("raw_tp/sched_exit_tp")
-int BPF_PROG(on_sched_exit)
+static __always_inline void make_up(struct task_struct *t)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
-	struct lwps_cpu *c;
-	struct lwp *l;
+	struct lwps_cpu *c = this_cpu();
+	struct lwp *l = tracked(t);
 
-	if (!has_sched_exit)
-		return 0;
-	preempt_off();
-	c = this_cpu();
-	if (c && c->task != (__u64)t) {
-		/* Interrupts are on, as in split_slice(). */
-		c->busy = 1;
-		barrier();
-		l = tracked(t);
-		if (l || c->slot != LWPS_NONE) {
-			__sync_fetch_and_add(&repaired, 1);
-			charge_slice(c, c->slot,
-				     c->cgroup != perf_cgroup_of(t) ? SWITCHES | LEAVES_CGROUP
-								    : SWITCHES);
-		}
-		switch_in(c, t, l);
-		barrier();
-		c->busy = 0;
+	if (!c)
+		return;
+	if (l || c->slice.slot != LWPS_NONE) {
+		__sync_fetch_and_add(&repaired, 1);
+		count_switch(&c->slice, c->cgroup, perf_cgroup_of(t));
+		charge_slice(&c->slice);
 	}
-	preempt_on();
-	return 0;
+	switch_in(c, t, l);
 }
 
 /* ---- requests ---- */
@@ -483,29 +465,33 @@ static __always_inline void identify(struct task_struct *t)
  */
 static __always_inline void refresh(struct lwps_cpu *c, struct task_struct *t)
 {
+	struct lwps_slice *s = &c->slice;
 	struct lwp *l;
 
-	if (c->busy)
+	if (s->busy)
 		return;
-	if (c->slot != LWPS_NONE) {
-		if (c->task == (__u64)t)
-			charge_slice(c, c->slot, GOES_ON);
+	if (s->slot != LWPS_NONE) {
+		if (s->task == (__u64)t)
+			charge_slice(s);
 		return;
 	}
 	l = tracked(t);
 	if (!l)
 		return;
-	charge_slice(c, LWPS_NONE, GOES_ON);
+	charge_slice(s);
 	l->counted = 0;
 	switch_in(c, t, l);
 }
 
 /* Switch this CPU to the columns of another turn, or to columns with other events. */
-static __always_inline void begin_turn(struct lwps_cpu *c)
+static __always_inline void begin_turn(struct lwps_slice *s)
 {
-	c->turn = turn;
-	/* Charge their counts up to now to no LWP. */
-	charge_slice(c, LWPS_NONE, GOES_ON);
+	const __u32 slot = s->slot;
+
+	s->turn = turn;
+	s->slot = LWPS_NONE; /* charge their counts up to now to no LWP */
+	charge_slice(s);
+	s->slot = slot;
 }
 
 /*
@@ -526,9 +512,9 @@ int BPF_PROG(on_call, __u64 what)
 		refresh(c, t);
 	if (what != LWPS_TURN || !c)
 		return 0;
-	if (c->busy)
+	if (c->slice.busy)
 		return 1;
-	begin_turn(c);
+	begin_turn(&c->slice);
 	return 0;
 }
 
@@ -553,9 +539,11 @@ static __always_inline bool was_started(struct task_struct *t)
  */
 static __always_inline void check_nested(const struct lwps_cpu *c, struct task_struct *t)
 {
-	if (bpf_core_field_exists(t->utask) && c->task == (__u64)t && c->slot != LWPS_NONE &&
+	const struct lwps_slice *s = &c->slice;
+
+	if (bpf_core_field_exists(t->utask) && s->task == (__u64)t && s->slot != LWPS_NONE &&
 	    BPF_CORE_READ(t, utask, depth) >= MAX_NESTED)
-		flaw(c->slot, LWPS_TOO_DEEP);
+		flaw(s->slot, LWPS_TOO_DEEP);
 }
 
 /*
@@ -570,7 +558,7 @@ int on_function(void *ctx)
 
 	if (!c || column >= LWPS_MAX_COLUMNS)
 		return 0;
-	__sync_fetch_and_add(&c->start[column].calls, 1);
+	__sync_fetch_and_add(&c->slice.start[column].calls, 1);
 	/* The calls that are nested in this one have ended.  Were there more than are seen? */
 	if (returns[column])
 		check_nested(c, bpf_get_current_task_btf());
@@ -604,7 +592,7 @@ int on_session(void *ctx)
 
 	if (!sessions || !c)
 		return skip_return;
-	l = c->task == (__u64)t ? tracked(t) : NULL;
+	l = c->slice.task == (__u64)t ? tracked(t) : NULL;
 	if (!l)
 		return skip_return;
 	if (probed_ip(ctx) == bpf_get_func_ip(ctx)) {
@@ -618,7 +606,7 @@ int on_session(void *ctx)
 	l->pending--;
 	column = bpf_get_attach_cookie(ctx);
 	if (column < LWPS_MAX_COLUMNS)
-		__sync_fetch_and_add(&c->start[column].calls, 1);
+		__sync_fetch_and_add(&c->slice.start[column].calls, 1);
 	return 0;
 }
 

@@ -17,9 +17,12 @@
  * the other.
  */
 #include "event.bpf.h"
-#include "task.bpf.h"
 
 #include "../account_shared.h"
+
+#define HEADER_WORDS ACCOUNT_HEADER_WORDS
+#include "slice.bpf.h"
+#include "task.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -34,14 +37,6 @@ struct {
 	__u64 task;	/* an address; or 0 */
 	__u32 from, to; /* the slots of both cgroups */
 } moving;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct lwps_line);
-	__uint(max_entries, 1); /* nslots * ncpus * nlines */
-} slots SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -73,33 +68,16 @@ static __always_inline struct account_cpu *this_cpu(void)
 	return bpf_map_lookup_elem(&cpus, &key);
 }
 
-static __always_inline struct lwps_start *starts_of(__u32 cpu)
+static __always_inline struct lwps_slice *slice_of(__u32 cpu)
 {
 	struct account_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
 
-	return c ? c->start : NULL;
+	return c ? &c->slice : NULL;
 }
 
 static __always_inline __u32 first_line(__u32 slot)
 {
 	return (slot * ncpus + bpf_get_smp_processor_id()) * nlines;
-}
-
-/* Other CPUs see the stores before this one before those after it. */
-static __always_inline void fence(struct account_cpu *c)
-{
-	if (weak_order)
-		__sync_fetch_and_add(&c->fence, 1);
-	barrier();
-}
-
-static __always_inline void flaw(__u32 slot, __u32 flaws)
-{
-	__u32 key = first_line(slot);
-	struct account_counts *s = bpf_map_lookup_elem(&slots, &key);
-
-	if (s)
-		__sync_fetch_and_or(&s->flaws, flaws);
 }
 
 /* @n changes of keys were noticed late: the slot lacks counts, or has those of another key. */
@@ -109,7 +87,7 @@ static __always_inline void count_late(__u32 slot, __u32 n)
 	struct account_counts *s = bpf_map_lookup_elem(&slots, &key);
 
 	if (s)
-		__sync_fetch_and_add(&s->flaws, n * ACCOUNT_LATE);
+		__sync_fetch_and_add(&s->head.flaws, n * ACCOUNT_LATE);
 }
 
 /* ---- keys ---- */
@@ -193,72 +171,15 @@ static __always_inline __u32 slot_of(struct account_cpu *c, struct task_struct *
 
 /* ---- slices ---- */
 
-/* The counts of column @i on this CPU since the last call. */
-static __always_inline __u64 advance(struct account_cpu *c, __u32 i, __u64 now, __u32 *flaws)
-{
-	__u64 before = c->start[i].value;
-
-	switch (kind[i]) {
-	case LWPS_SOFTWARE:
-		return load_event(&c->start[i], i, flaws);
-	case LWPS_CPU:
-		return read_event(&c->start[i], i, flaws);
-	case LWPS_CLOCK:
-		c->start[i].value = now;
-		return now - before;
-	case LWPS_SLICE:
-		return LWPS_SLICE_NS;
-	default:
-		return c->switches;
-	}
-}
-
-/* End the slice of this CPU and charge it to its slot; another begins. */
-__noinline int charge_slice(struct account_cpu *c)
-{
-	/* Reading the clock takes 60 ns in some virtual machines. */
-	const __u64 now = reads_clock ? bpf_ktime_get_ns() : 0;
-	__u32 i, n, key, flaws = 0;
-	struct account_counts *s;
-	struct lwps_line *line;
-
-	if (!c)
-		return 0;
-	key = first_line(c->slot);
-	line = bpf_map_lookup_elem(&slots, &key);
-	s = (void *)line;
-	if (!s)
-		return 0;
-	s->sequence++;
-	fence(c);
-#pragma clang loop unroll(disable)
-	for (i = 0; i < LWPS_MAX_COLUMNS && i < ncolumns; i++) {
-		n = ACCOUNT_HEADER_WORDS + i;
-		if (n % LWPS_LINE_WORDS == 0) {
-			key++;
-			line = bpf_map_lookup_elem(&slots, &key);
-			if (!line)
-				return 0;
-		}
-		line->word[n % LWPS_LINE_WORDS] += advance(c, i, now, &flaws);
-	}
-	fence(c);
-	s->sequence++;
-	c->switches = 0;
-	if (unlikely(flaws))
-		__sync_fetch_and_or(&s->flaws, flaws);
-	return 0;
-}
-
 /* From here on this CPU counts for @t, whose mark is @m. */
 static __always_inline void count_for(struct account_cpu *c, struct task_struct *t,
 				      const struct account_mark *m)
 {
 	const __u32 slot = slot_of(c, t, m);
 
-	if (slot != c->slot)
-		charge_slice(c);
-	c->slot = slot;
+	if (slot != c->slice.slot)
+		charge_slice(&c->slice);
+	c->slice.slot = slot;
 	c->mark = *m;
 }
 
@@ -275,7 +196,7 @@ static __always_inline void resolve_change(struct account_cpu *c, struct task_st
 		return;
 	mark_of(t, &m);
 	c->changing = goes_on && same_mark(&m, &c->mark);
-	c->slot = slot_of(c, t, &m);
+	c->slice.slot = slot_of(c, t, &m);
 	c->mark = m;
 }
 
@@ -283,12 +204,10 @@ static __always_inline void resolve_change(struct account_cpu *c, struct task_st
 static __always_inline void lose_switch(struct account_cpu *c)
 {
 	c->changing = 0;
-	if (!c->task) {
-		c->slot = c->mark.slot = ACCOUNT_BEFORE; /* the mark of no task */
-		return;
-	}
-	__sync_fetch_and_add(&missed, 1);
-	flaw(c->slot, LWPS_NO_SWITCH);
+	if (c->slice.task)
+		miss_switch(c->slice.slot, LWPS_NO_SWITCH);
+	else
+		c->slice.slot = c->mark.slot = ACCOUNT_BEFORE; /* the mark of no task */
 }
 
 static __always_inline void mark_late(__u32 from, __u32 to)
@@ -325,7 +244,7 @@ static __always_inline bool settle_moved(struct account_cpu *c, struct task_stru
 	__sync_val_compare_and_swap(&c->moved, moved, 0);
 	if (moved != (__u64)t)
 		return false;
-	mark_late(c->slot, c->slot); /* mark_running() has marked the other slot */
+	mark_late(c->slice.slot, c->slice.slot); /* mark_running() has marked the other slot */
 	return true;
 }
 
@@ -338,8 +257,8 @@ static __always_inline void notice_late(struct account_cpu *c, struct task_struc
 {
 	const __u32 slot = slot_of(c, t, m);
 
-	if (slot != c->slot && !await_move(t, c->slot, slot))
-		mark_late(c->slot, slot);
+	if (slot != c->slice.slot && !await_move(t, c->slice.slot, slot))
+		mark_late(c->slice.slot, slot);
 }
 
 /* @t has run here up to now, and @goes_on or not: check that its slice has the right slot. */
@@ -347,7 +266,7 @@ static __always_inline void end_task(struct account_cpu *c, struct task_struct *
 {
 	struct account_mark m;
 
-	if (unlikely(c->task != (__u64)t)) {
+	if (unlikely(c->slice.task != (__u64)t)) {
 		lose_switch(c);
 		return;
 	}
@@ -366,23 +285,32 @@ static __always_inline void expect_change(void)
 
 	preempt_off();
 	c = this_cpu();
-	if (c && c->task == bpf_get_current_task()) {
-		c->busy = 1;
-		barrier();
+	if (c && c->slice.task == bpf_get_current_task()) {
+		begin_change(&c->slice);
 		end_task(c, bpf_get_current_task_btf(), false);
-		charge_slice(c);
+		charge_slice(&c->slice);
 		c->changing = 1;
-		barrier();
-		c->busy = 0;
+		end_change(&c->slice);
 	}
 	preempt_on();
+}
+
+/* This CPU switches to @t. */
+static __always_inline void switch_in(struct account_cpu *c, struct task_struct *t)
+{
+	struct account_mark m;
+
+	c->slice.task = (__u64)t;
+	c->slice.now[LWPS_SWITCH]++;
+	mark_of(t, &m);
+	if (!same_mark(&m, &c->mark))
+		count_for(c, t, &m);
 }
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_struct *next)
 {
 	struct account_cpu *c = this_cpu();
-	struct account_mark after;
 
 	if (unlikely(!c)) {
 		__sync_fetch_and_add(&many_cpus, 1);
@@ -391,53 +319,19 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 	if (unlikely(prev->tgid == INIT_TGID))
 		saw_init_switch = 1;
 	end_task(c, prev, false);
-	c->task = (__u64)next;
-	c->switches++;
-	mark_of(next, &after);
-	if (!same_mark(&after, &c->mark))
-		count_for(c, next, &after);
+	switch_in(c, next);
 	return 0;
 }
 
-/* May the kernel have hidden the last switch on @c, which runs @t now?  See on_sched_exit(). */
-static __always_inline bool is_hidden(struct account_cpu *c, struct task_struct *t)
+static __always_inline void make_up(struct task_struct *t)
 {
-	return has_sched_exit && c->task && c->task != (__u64)t && (!saw_init_switch || repaired);
-}
+	struct account_cpu *c = this_cpu();
 
-/* This CPU has switched to @t, and on_switch() was not called. */
-static __always_inline void make_up(struct account_cpu *c, struct task_struct *t)
-{
-	struct account_mark m;
-
+	/* The kernel hides switches from process 1 always or never. */
+	if (!c || !c->slice.task || (saw_init_switch && !repaired))
+		return;
 	__sync_fetch_and_add(&repaired, 1);
-	c->task = (__u64)t;
-	c->switches++;
-	mark_of(t, &m);
-	if (!same_mark(&m, &c->mark))
-		count_for(c, t, &m);
-}
-
-/* Make up for switches that on_switch() misses, as in count.bpf.c. */
-SEC("raw_tp/sched_exit_tp")
-int BPF_PROG(on_sched_exit)
-{
-	struct task_struct *t = bpf_get_current_task_btf();
-	struct account_cpu *c;
-
-	if (!has_sched_exit)
-		return 0;
-	preempt_off();
-	c = this_cpu();
-	if (c && is_hidden(c, t)) {
-		c->busy = 1;
-		barrier();
-		make_up(c, t);
-		barrier();
-		c->busy = 0;
-	}
-	preempt_on();
-	return 0;
+	switch_in(c, t);
 }
 
 /* ---- keys that change ---- */
@@ -450,14 +344,12 @@ static __always_inline void key_changed(struct task_struct *t)
 
 	preempt_off();
 	c = this_cpu();
-	if (c && c->task == (__u64)t) {
-		c->busy = 1;
-		barrier();
+	if (c && c->slice.task == (__u64)t) {
+		begin_change(&c->slice);
 		settle_moved(c, t);
 		mark_of(t, &m);
 		count_for(c, t, &m);
-		barrier();
-		c->busy = 0;
+		end_change(&c->slice);
 	}
 	preempt_on();
 }
@@ -487,7 +379,7 @@ static __always_inline __u32 mark_running(struct task_struct *changed, bool whol
 		c = bpf_map_lookup_elem(&cpus, &key);
 		if (!c)
 			break;
-		task = *(volatile __u64 *)&c->task;
+		task = *(volatile __u64 *)&c->slice.task;
 		if (!task || task == bpf_get_current_task() ||
 		    (task != (__u64)changed && !(whole_process && tgid_of(task) == tgid)))
 			continue;
@@ -505,14 +397,12 @@ static __always_inline __u32 mark_running(struct task_struct *changed, bool whol
 static __always_inline void count_late_in(struct account_cpu *c, const struct account_key *key,
 					  __u64 cgroup, __u32 n)
 {
-	c->busy = 1;
-	barrier();
+	begin_change(&c->slice);
 	c->key.word[0] = key->word[0];
 	c->key.word[1] = key->word[1];
 	c->cgroup = cgroup;
 	count_late(slot_of_key(c), n);
-	barrier();
-	c->busy = 0;
+	end_change(&c->slice);
 }
 
 /* The task that waits for a move, if any, was moved by @mover. */
@@ -630,15 +520,16 @@ int BPF_PROG(on_flush)
 
 	if (!c)
 		return 0;
-	if (c->busy)
+	if (c->slice.busy)
 		return ACCOUNT_BUSY;
-	if (unlikely(is_hidden(c, t))) /* the flush came before on_sched_exit() */
-		make_up(c, t);
+	/* Did this interrupt come before on_sched_exit()? */
+	if (has_sched_exit && unlikely(c->slice.task != (__u64)t))
+		make_up(t);
 	end_task(c, t, true);
-	charge_slice(c);
+	charge_slice(&c->slice);
 	mark_of(t, &m);
-	c->task = (__u64)t;
-	c->slot = slot_of(c, t, &m);
+	c->slice.task = (__u64)t;
+	c->slice.slot = slot_of(c, t, &m);
 	c->mark = m;
 	return 0;
 }

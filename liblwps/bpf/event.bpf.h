@@ -26,7 +26,9 @@ const volatile __u32 weak_order = 0;	 /* CPUs see each other's stores out of ord
 const volatile __u32 preemptible = 0;	 /* programs at tracepoints can be preempted */
 const volatile __u32 has_sched_exit = 1; /* the kernel has the tracepoint sched_exit_tp */
 const volatile __u8 kind[LWPS_MAX_COLUMNS];
-const volatile __u32 reads_clock = 1; /* a column is of kind LWPS_CLOCK */
+const volatile __u32 reads_clock = 1;	       /* a column is of kind LWPS_CLOCK */
+const volatile __u32 nturns = 1;	       /* the number of turns... */
+const volatile __u8 turn_of[LWPS_MAX_COLUMNS]; /* ...and by column: the turn in which it counts */
 
 __u32 saw_init_switch; /* sched_switch reports switches away from process 1 */
 /* Slots: those never used, then a queue of released ones, which user space alone fills. */
@@ -123,8 +125,8 @@ static __always_inline __u64 load_event(struct lwps_start *start, __u32 i, __u32
 	return start->value - before;
 }
 
-/* The array by column of a CPU; NULL: its number is out of range. */
-static __always_inline struct lwps_start *starts_of(__u32 cpu);
+/* The slice of a CPU; NULL: its number is out of range. */
+static __always_inline struct lwps_slice *slice_of(__u32 cpu);
 
 /* Where find_events() is in the list of perf events. */
 struct event_walk {
@@ -134,7 +136,7 @@ struct event_walk {
 static long find_next_event(__u32 n, struct event_walk *walk)
 {
 	void *last = walk->entry;
-	struct lwps_start *start;
+	struct lwps_slice *s;
 	struct perf_event *event;
 	__u64 id;
 	__u32 i;
@@ -147,10 +149,10 @@ static long find_next_event(__u32 n, struct event_walk *walk)
 		return 1;
 	event = walk->entry - bpf_core_field_offset(struct perf_event, owner_entry);
 	id = BPF_CORE_READ(event, id);
-	start = starts_of(BPF_CORE_READ(event, cpu));
-	for (i = 0; start && i < LWPS_MAX_COLUMNS && i < ncolumns; i++) {
-		if (start[i].event == id)
-			start[i].event = (__u64)event;
+	s = slice_of(BPF_CORE_READ(event, cpu));
+	for (i = 0; s && i < LWPS_MAX_COLUMNS && i < ncolumns; i++) {
+		if (s->start[i].event == id)
+			s->start[i].event = (__u64)event;
 	}
 	return 0;
 }

@@ -2,179 +2,152 @@
 /* Copyright (c) 2026 The cpc authors */
 /*
  * slice.bpf.h - slices: the counts of a CPU between two moments, charged to one slot.
+ *
+ * The programs that include it decide which slot to charge.  They define HEADER_WORDS, the words of
+ * a slot before its totals, and the functions that are declared here.
  */
 #ifndef SLICE_BPF_H
 #define SLICE_BPF_H
 
-#include "state.bpf.h"
+#include "event.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct lwps_line);
+	__uint(max_entries, 1);
+} slots SEC(".maps");
+
+/* The index in `slots` of the first line of a slot, as this CPU changes it. */
+static __always_inline __u32 first_line(__u32 slot);
+
+/* on_switch() was not called when this CPU switched to @t: do its work. */
+static __always_inline void make_up(struct task_struct *t);
 
 /* Other CPUs see the stores before this one before those after it. */
-static __always_inline void fence(struct lwps_cpu *c)
+static __always_inline void fence(struct lwps_slice *s)
 {
 	if (weak_order)
-		__sync_fetch_and_add(&c->fence, 1); /* it returns a value: a full barrier */
+		__sync_fetch_and_add(&s->fence, 1); /* it returns a value: a full barrier */
 	barrier();
 }
 
-/* How a slice ends: bits. */
-enum ending {
-	GOES_ON = 0,	  /* its LWP runs on */
-	SWITCHES = 1,	  /* another task follows... */
-	LEAVES_CGROUP = 2 /* ...of another cgroup */
-};
-
 /* The counts of column @i on this CPU since the last call. */
-static __always_inline __u64 advance(struct lwps_cpu *c, __u32 i, __u64 now, __u32 ending,
-				     __u32 *flaws)
+static __always_inline __u64 advance(struct lwps_slice *s, __u32 i, __u32 *flaws)
 {
-	__u64 before;
+	struct lwps_start *start = &s->start[i];
+	const __u64 before = start->value;
+	const __u8 k = kind[i];
 
-	switch (kind[i]) {
-	case LWPS_SOFTWARE:
-		return load_event(&c->start[i], i, flaws);
+	switch (k) {
+	case LWPS_CLOCK ... LWPS_CGROUP:
+		start->value = s->now[k];
+		break;
 	case LWPS_CPU:
-		return read_event(&c->start[i], i, flaws);
-	case LWPS_CLOCK:
-		before = c->start[i].value;
-		c->start[i].value = now;
-		return now - before;
+		return read_event(start, i, flaws);
+	case LWPS_SOFTWARE:
+		return load_event(start, i, flaws);
 	case LWPS_FUNCTION:
-		before = c->start[i].value;
-		c->start[i].value = *(volatile __u64 *)&c->start[i].calls;
-		return c->start[i].value - before;
-	case LWPS_SWITCH:
-		return !!(ending & SWITCHES);
-	case LWPS_CGROUP:
-		return !!(ending & LEAVES_CGROUP);
-	case LWPS_SLICE:
-		return LWPS_SLICE_NS;
+		start->value = *(volatile __u64 *)&start->calls;
+		break;
 	default:
-		return c->migrated;
+		return LWPS_SLICE_NS;
 	}
+	return start->value - before;
 }
 
-/* End the slice of this CPU, charge it to @slot (LWPS_NONE: to no LWP), and begin another. */
-__noinline int charge_slice(struct lwps_cpu *c, __u32 slot, __u32 ending)
+/* End the slice of this CPU and charge it to its slot; another begins. */
+__noinline int charge_slice(struct lwps_slice *s)
 {
-	__u32 i, n, flaws = 0, key = first_line(slot);
-	/* Reading the clock takes 60 ns in some virtual machines. */
-	const __u64 now = reads_clock ? bpf_ktime_get_ns() : 0;
+	const __u32 columns = ncolumns, turns = nturns; /* read once */
 	struct lwps_line *line;
-	struct lwps_slot *s;
+	struct lwps_head *head;
+	__u32 i, n, key, flaws = 0;
 
-	line = bpf_map_lookup_elem(&slots, &key);
-	s = (void *)line;
-	if (!c || !s)
+	if (!s)
 		return 0;
-	s->sequence++;
-	fence(c);
+	if (reads_clock) /* it takes 60 ns in some virtual machines */
+		s->now[LWPS_CLOCK] = bpf_ktime_get_ns();
+	key = first_line(s->slot);
+	line = bpf_map_lookup_elem(&slots, &key);
+	head = (void *)line;
+	if (!head)
+		return 0;
+	head->sequence++;
+	fence(s);
 #pragma clang loop unroll(disable)
-	for (i = 0; i < LWPS_MAX_COLUMNS && i < ncolumns; i++) {
-		n = LWPS_HEADER_WORDS + i;
+	for (i = 0; i < columns; i++) {
+		n = HEADER_WORDS + i;
 		if (n % LWPS_LINE_WORDS == 0) {
 			key++;
 			line = bpf_map_lookup_elem(&slots, &key);
 			if (!line)
 				return 0;
 		}
-		if (nturns > 1 && turn_of[i] != c->turn)
+		if (turns > 1 && turn_of[i] != s->turn)
 			continue;
-		line->word[n % LWPS_LINE_WORDS] += advance(c, i, now, ending, &flaws);
+		line->word[n % LWPS_LINE_WORDS] += advance(s, i, &flaws);
 	}
-	fence(c);
-	s->sequence++;
-	c->migrated = 0;
-	flaws |= c->flaws;
-	c->flaws = 0;
+	fence(s);
+	head->sequence++;
 	if (unlikely(flaws))
-		__sync_fetch_and_or(&s->flaws, flaws);
+		__sync_fetch_and_or(&head->flaws, flaws);
 	return 0;
 }
 
-/*
- * @t runs on this CPU from now on; it is tracked if @l is not NULL.  The kernel's own count of its
- * switches shows whether on_switch() has seen all of them.
- */
-static __always_inline void switch_in(struct lwps_cpu *c, struct task_struct *t, struct lwp *l)
+/* Not static, so that the verifier checks it once, and not again at each call. */
+__noinline int flaw(__u32 slot, __u32 flaws)
 {
-	__u64 switches;
-	__u32 cpu;
+	__u32 key = first_line(slot);
+	struct lwps_head *head = bpf_map_lookup_elem(&slots, &key);
 
-	c->task = (__u64)t;
-	c->cgroup = perf_cgroup_of(t);
-	c->tracked = l != NULL;
-	c->slot = LWPS_NONE;
-	if (!l)
-		return;
-	c->slot = charged(l);
-	c->exec_id = l->exec_id;
-	switches = t->nvcsw + t->nivcsw;
-	if (unlikely(l->counted && l->switches != switches)) {
-		__sync_fetch_and_add(&missed, 1);
-		c->flaws |= LWPS_NO_SWITCH;
-	}
-	l->counted = 1;
-	l->switches = switches + 1;
-	cpu = bpf_get_smp_processor_id();
-	c->migrated = l->cpu != cpu && l->cpu != LWPS_NONE;
-	l->cpu = cpu;
+	if (head)
+		__sync_fetch_and_or(&head->flaws, flaws);
+	return 0;
 }
 
-/*
- * The kernel did not report a switch: when this CPU's slice ended and that of @slot began is
- * unknown.
- */
-static __always_inline void lose_switch(struct lwps_cpu *c, __u32 slot)
+/* A switch that begins or ends a slice of @slot was missed. */
+static __always_inline void miss_switch(__u32 slot, enum lwps_flaw why)
 {
-	if (slot == LWPS_NONE && c->slot == LWPS_NONE)
-		return;
 	__sync_fetch_and_add(&missed, 1);
-	flaw(slot, LWPS_NO_SWITCH);
-	flaw(c->slot, LWPS_NO_SWITCH);
-	c->slot = LWPS_NONE;
+	flaw(slot, why);
 }
 
-/* This CPU's number is out of range: it does not count for @slot. */
-static __always_inline void lose_cpu(__u32 slot)
+/* Between these two, programs that user space runs in an interrupt leave the slice alone. */
+static __always_inline void begin_change(struct lwps_slice *s)
 {
-	if (slot == LWPS_NONE)
-		return;
-	__sync_fetch_and_add(&missed, 1);
-	flaw(slot, LWPS_NO_CPU);
+	s->busy = 1;
+	barrier();
+}
+
+static __always_inline void end_change(struct lwps_slice *s)
+{
+	barrier();
+	s->busy = 0;
 }
 
 /*
- * End the slice of the current task, whose slot was @before, and charge what follows to @next.
- * Interrupts are on: refresh() may run in the middle, and leaves a busy CPU alone.
+ * The kernels of some virtual machines run no programs at tracepoints while process 1 is the
+ * current task, so that on_switch() misses its switches to other tasks.  This program runs after
+ * the switch, in the next task, and makes up for it (since Linux 6.16).
  */
-__noinline int split_slice(struct lwp *l, __u32 before, __u32 next)
+SEC("raw_tp/sched_exit_tp")
+int BPF_PROG(on_sched_exit)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
-	struct lwps_cpu *c = this_cpu();
+	struct lwps_slice *s;
 
-	if (!l)
+	if (!has_sched_exit)
 		return 0;
-	if (!c) {
-		lose_cpu(before);
-		return 0;
+	preempt_off();
+	s = slice_of(bpf_get_smp_processor_id());
+	if (s && s->task != (__u64)t) {
+		begin_change(s);
+		make_up(t);
+		end_change(s);
 	}
-	if (unlikely(c->task != (__u64)t)) {
-		/* No switch is lost if @t was attached to while it runs: c->task is not set yet. */
-		lose_switch(c, l->counted ? before : LWPS_NONE);
-	} else if (unlikely(l->counted && l->switches != t->nvcsw + t->nivcsw + 1)) {
-		__sync_fetch_and_add(&missed, 1);
-		c->flaws |= LWPS_NO_SWITCH;
-	}
-	c->busy = 1;
-	barrier();
-	charge_slice(c, c->slot, GOES_ON);
-	c->task = (__u64)t;
-	c->cgroup = perf_cgroup_of(t);
-	c->tracked = l->state == LIVE;
-	c->exec_id = l->exec_id;
-	c->slot = next;
-	barrier();
-	c->busy = 0;
+	preempt_on();
 	return 0;
 }
 

@@ -6,7 +6,8 @@
 #ifndef STATE_BPF_H
 #define STATE_BPF_H
 
-#include "event.bpf.h"
+#define HEADER_WORDS LWPS_HEADER_WORDS
+#include "slice.bpf.h"
 #include "task.bpf.h"
 
 /* Constants, as in event.bpf.h. */
@@ -27,8 +28,6 @@ const volatile __u32 functions = 1; /* a column counts calls of a function */
 const volatile __u32 sessions = 0;  /* a column counts returns by on_session() */
 const volatile __u8 returns[LWPS_MAX_COLUMNS]; /* the column counts returns of a function */
 const volatile __u32 start_off = 0;	       /* LWPs are not counted until they ask for it */
-const volatile __u32 nturns = 1;	       /* the number of turns... */
-const volatile __u8 turn_of[LWPS_MAX_COLUMNS]; /* ...and by column: the turn in which it counts */
 
 /* Variables that user space reads or sets. */
 __u32 tool_tgid; /* in the initial PID namespace */
@@ -54,14 +53,6 @@ __u64 woken_ns;
 __u64 children; /* processes that tracked LWPs created, but that are not followed */
 /* Losses. */
 __u64 ring_full, errors, outside, late_execs, late_exits;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct lwps_line);
-	__uint(max_entries, 1); /* (nslots + LWPS_OF_CPU * ncpus) * nlines */
-} slots SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -127,11 +118,11 @@ static __always_inline __u32 charged(const struct lwp *l)
 	return l->off || waiting ? LWPS_NONE : l->slot;
 }
 
-static __always_inline struct lwps_start *starts_of(__u32 cpu)
+static __always_inline struct lwps_slice *slice_of(__u32 cpu)
 {
 	struct lwps_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
 
-	return c ? c->start : NULL;
+	return c ? &c->slice : NULL;
 }
 
 static __always_inline struct lwps_cpu *this_cpu(void)
@@ -211,16 +202,6 @@ static __always_inline __u32 visible_tid(struct task_struct *t)
 static __always_inline __u32 visible_tgid(struct task_struct *t)
 {
 	return initial ? (__u32)t->tgid : visible(BPF_CORE_READ(t, group_leader));
-}
-
-/* Not static, so that the verifier checks it once, and not again at each call. */
-__noinline int flaw(__u32 slot, __u32 flaws)
-{
-	struct lwps_slot *s = slot_of(slot);
-
-	if (s)
-		__sync_fetch_and_or(&s->flaws, flaws);
-	return 0;
 }
 
 #endif /* STATE_BPF_H */

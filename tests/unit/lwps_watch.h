@@ -96,6 +96,7 @@ static inline void watch(struct lwps_config config, unsigned nslots)
 	config.nturns = 1;
 	config.column[MINOR].kind = LWPS_SOFTWARE;
 	config.column[MINOR].fd = w.fds[MINOR];
+	config.column[MAJOR].kind = LWPS_CPU;
 	config.column[MAJOR].fd = w.fds[MAJOR];
 	config.column[CLOCK].kind = LWPS_CLOCK;
 	config.column[SWITCH].kind = LWPS_SWITCH;

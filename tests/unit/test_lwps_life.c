@@ -273,7 +273,7 @@ static void test_turns(void **state)
 	const struct lwps_config config = {
 		.ncolumns = NTURN_COLUMNS,
 		.nturns = 2,
-		.column = {[FAULTS_0] = {.fd = w.fds[0]},
+		.column = {[FAULTS_0] = {.kind = LWPS_CPU, .fd = w.fds[0]},
 			   [CLOCK_0] = {.kind = LWPS_CLOCK},
 			   [FAULTS_1] = {.kind = LWPS_SOFTWARE, .fd = w.fds[1], .turn = 1},
 			   [SWITCHES_1] = {.kind = LWPS_SWITCH, .turn = 1},

@@ -67,7 +67,24 @@ struct {
 	__uint(max_entries, 4096);
 } ring SEC(".maps");
 
-/* The state of a task: NEW until a birth or an attach claims it. */
+/*
+ * The state of a task.  A compare-and-swap decides which of several programs moves it:
+ *
+ *             claim              begin           exit, or an exec that is not followed
+ *        NEW -------> CLAIMED -----------> LIVE ---------------------------------------> ENDED
+ *         |              |                                                                 ^
+ *         |              +-- exit ---------------------------------------------------------+
+ *         +----------------- exit ---------------------------------------------------------+
+ *
+ * claim: born() for the creator, enter() at a switch to the task, enter_by_exec() in the task, or
+ *	on_task() at any moment.  The claimer allocates the slot and reports the birth.
+ * begin: the claimer.  Only for on_task() can an exit come first; then it reports the exit, too.
+ * exit: end_lwp(), for on_exit() or at the last switch.  It reports the exit of a LIVE task; it
+ *	keeps on_task() from claiming a NEW one.
+ *
+ * A task that no other program can claim is LIVE at once: the root of the tree, and a task of
+ * `no_storage` that gets its storage.
+ */
 enum state { NEW, CLAIMED, LIVE, ENDED };
 
 struct lwp {

@@ -5,11 +5,12 @@
 
 A line of a ```layers block names folders, which end in a slash, or files. What a folder includes
 must be on a lower line; what a file calls must not be on a higher one. All sources must be in a
-picture. Files that the text or a ```walk block names must exist. Prints the differences, one per
-line.
+picture. Files that the text or a ```walk block names must exist. Headers must not include each other
+in a circle. Prints the differences, one per line.
 """
 
 import glob
+import graphlib
 import os
 import re
 
@@ -98,6 +99,14 @@ def check_files(rank):
         print(f"{PAGE}: there is no {path}")
 
 
+def check_headers():
+    headers = [path for root in ROOTS for path in sources(root) if path.endswith(".h")]
+    try:
+        graphlib.TopologicalSorter({path: set(includes(path)) for path in headers}).prepare()
+    except graphlib.CycleError as error:
+        print("headers include each other in a circle:", *error.args[1])
+
+
 def check_names():
     """Files that the page names by their paths, in a walk or in its text, exist."""
     text = open(PAGE).read()
@@ -113,4 +122,5 @@ for picture in pictures():
         check_folders(picture)
     else:
         check_files(picture)
+check_headers()
 check_names()

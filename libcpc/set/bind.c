@@ -104,7 +104,24 @@ static int check_period(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t
 			  req->name, (unsigned long long)least);
 }
 
-/* A sum of counters has no overflow, because none of the counters knows the sum. */
+/*
+ * A sum of counters has no overflow, because none of the counters knows the sum.  That of the kinds
+ * of cores is such a sum: the kernel does not move the rest of a period with the LWP.
+ */
+static int refuse_sum(cpc_t *cpc, const char *fn, const struct cpci_req *req)
+{
+	const struct cpci_cores *cores = cpci_cores();
+
+	if (cpci_is_of_kinds(&req->event) && req->event.nterms <= cores->n)
+		return cpci_failf(cpc, fn, ENOTSUP, CPC_RESOURCE_UNAVAIL,
+				  "cannot report overflows of '%s': each of the %u kinds of cores "
+				  "counts a part of it; name one kind, as in '%s/instructions/'",
+				  req->name, req->event.nterms, cores->core[0].name);
+	return cpci_failf(cpc, fn, ENOTSUP, CPC_RESOURCE_UNAVAIL,
+			  "cannot report overflows of '%s': it is made of %u counters", req->name,
+			  req->event.nterms);
+}
+
 static int check_request(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_t i)
 {
 	const struct cpci_req *req = &set->plan->req[i];
@@ -112,9 +129,7 @@ static int check_request(cpc_t *cpc, const char *fn, const cpc_set_t *set, uint_
 	if ((req->flags & CPC_OVF_NOTIFY_EMT) == 0)
 		return 0;
 	if (req->event.nterms > 1)
-		return cpci_failf(cpc, fn, ENOTSUP, CPC_RESOURCE_UNAVAIL,
-				  "cannot report overflows of '%s': it is made of %u counters",
-				  req->name, req->event.nterms);
+		return refuse_sum(cpc, fn, req);
 	if (cpci_perf_overflow_hangs(&req->event.term[0].attr))
 		return cpci_failf(cpc, fn, ENOTSUP, CPC_RESOURCE_UNAVAIL,
 				  "cannot report overflows of '%s': they would hang this kernel; "

@@ -8,7 +8,10 @@
 /* Without hardware that limits them, or where the caller may not count. */
 #define VIRTUAL_SLOTS 16
 
-/* Each counter has a file of its own, so the overflowing one is known. */
+/*
+ * Each counter has a file of its own, so the overflowing one is known.  With several kinds of cores
+ * only events of one kind overflow: cpc_bind_curlwp() refuses all names that other machines have.
+ */
 static uint_t find_caps(bool hardware)
 {
 	const struct perf_event_attr attr = {
@@ -19,6 +22,8 @@ static uint_t find_caps(bool hardware)
 		.exclude_hv = 1,
 	};
 
+	if (hardware && cpci_cores()->n > 1)
+		return 0;
 	return cpci_perf_overflows(&attr) ? CPC_CAP_OVERFLOW_INTERRUPT | CPC_CAP_OVERFLOW_PRECISE
 					  : 0;
 }

@@ -318,8 +318,7 @@ static bool counts_on(const struct cpci_event *event, int cpu)
 	return any;
 }
 
-/* Are there several kinds of cores, and does the event belong to one or more of them? */
-static bool is_of_kinds(const struct cpci_event *event)
+bool cpci_is_of_kinds(const struct cpci_event *event)
 {
 	bool all = cpci_cores()->n > 1;
 
@@ -340,7 +339,7 @@ int cpc_set_counts_on(cpc_t *cpc, const cpc_set_t *set, processorid_t cpu)
 	/* An event of another kind of cores is 0 there, if the set also has one of this kind. */
 	for (uint_t i = 0; i < set->plan->nreqs; i++) {
 		const struct cpci_event *event = &set->plan->req[i].event;
-		const bool counts = counts_on(event, cpu), kinds = is_of_kinds(event);
+		const bool counts = counts_on(event, cpu), kinds = cpci_is_of_kinds(event);
 
 		if (!counts && !kinds)
 			return 0;

@@ -167,6 +167,8 @@ cpc_ratio_t *cpci_ratio_find(const struct cpci_defs *defs, const char *name,
 
 /* Refuses a set of another handle, and an index without a request.  0, or -1 and EINVAL. */
 int cpci_check_request(cpc_t *cpc, const char *fn, const cpc_set_t *set, int index);
+/* Are there several kinds of cores, and does the event belong to one or more of them? */
+bool cpci_is_of_kinds(const struct cpci_event *event);
 
 /* ---- symbols.c ---------------------------------------------------------------------------- */
 

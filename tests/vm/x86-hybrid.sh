@@ -73,8 +73,19 @@ run cputrack -h
 check "as many counters as the smaller kind has" grep -q 'slots: pic0 to pic8$' "$out"
 run drive-cpus instructions 0 1 2 3
 same "sets of CPUs" "$(grep -c 'counts on it 1; 1000' "$out")" 8
-run drive-overflows 1000 100000 100 1 cpu_core/event=0xc0/
-check "overflows of one kind" grep -q ', 0 bad' "$out"
+# Overflows of one kind, by which the LWP passes, and beside them the cycles of both.
+# Up to the last overflow: on cpu_atom, a step before the end.
+for event in cpu_core/event=0xc0/:200000 cpu_core/instructions/:200000 cpu_atom/instructions/:199800; do
+	run drive-overflows 1000 100000 100 3 ${event%:*} cycles 1 3 2 0
+	same "overflows of ${event%:*}" "$status $(sort -u "$out")" "0 50 signals, 0 bad, rest 0, beside ${event#*:}"
+done
+run drive-overflows 1000 100000 100 1 cpu_core/instructions/ cycles 1 2 3
+same "overflows of one kind: the rest of a period" "$(cat "$out")" "33 signals, 0 bad, rest 400, beside 197600"
+for event in instructions 0xc0; do
+	run drive-overflows 1000 1000 100 1 $event
+	check "overflows of $event: refused" grep -qF "cannot report overflows of '$event': each of the 2 kinds of cores counts a part of it; name one kind, as in 'cpu_core/instructions/'" "$err"
+	same "overflows of $event: no such capability" "$(cat "$out")" "capabilities 0"
+done
 run drive-inherited instructions 20 100
 same "an inherited set" "$(cat "$out")" 2100000
 

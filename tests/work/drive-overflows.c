@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * drive-overflows PERIOD TOTAL STEP THREADS EVENT [BESIDE] - each thread binds EVENT with an
- * overflow each PERIOD counts, and BESIDE, then lets TOTAL instructions and twice as many cycles
- * happen in steps of STEP, by /dev/fakepmu of tests/vm/pmu.
+ * drive-overflows PERIOD TOTAL STEP THREADS EVENT [BESIDE [CPU...]] - each thread binds EVENT with
+ * an overflow each PERIOD counts, and BESIDE, then lets TOTAL instructions and twice as many cycles
+ * happen in steps of STEP, by /dev/fakepmu of tests/vm/pmu.  Before each step it moves to the next
+ * of the CPUs.
  *
  * Known, if STEP divides PERIOD: each thread has TOTAL / PERIOD signals, and BESIDE counts all
- * cycles. Prints a line per thread.
+ * cycles. Prints a line per thread, or the capabilities if the set is refused.
  */
 #include "work.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libcpc.h>
+#include <sched.h>
 
 static uint64_t period, total, step;
 static const char *event, *beside;
-static int device;
+static int device, ncpus, cpu[16];
 static cpc_t *cpc;
 
 struct lwp {
@@ -53,6 +55,16 @@ static void drive(const char *text)
 		broken(text);
 }
 
+static void move(int to)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)to, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) == -1)
+		broken("sched_setaffinity");
+}
+
 static void bind_set(void)
 {
 	me.second = -1;
@@ -64,8 +76,11 @@ static void bind_set(void)
 	if (beside != NULL)
 		me.second = cpc_set_add_request(cpc, me.set, beside, 0, CPC_COUNT_USER, 0, NULL);
 	me.buf = cpc_buf_create(cpc, me.set);
-	if (me.buf == NULL || cpc_bind_curlwp(cpc, me.set, 0) == -1)
+	if (me.buf == NULL || cpc_bind_curlwp(cpc, me.set, 0) == -1) {
+		printf("capabilities %u\n", cpc_caps(cpc));
+		fflush(stdout);
 		broken("cpc_bind_curlwp");
+	}
 }
 
 static void *run(void *arg)
@@ -78,6 +93,8 @@ static void *run(void *arg)
 	snprintf(instructions, sizeof(instructions), "0xc0 %" PRIu64 " u", step);
 	snprintf(cycles, sizeof(cycles), "0x3c %" PRIu64 " u", 2 * step);
 	for (uint64_t n = 0; n < total; n += step) {
+		if (ncpus > 0)
+			move(cpu[n / step % (uint64_t)ncpus]);
 		drive(cycles);
 		drive(instructions);
 	}
@@ -103,6 +120,10 @@ int main(int argc, char *argv[])
 	period = (uint64_t)number(argv[1]), total = (uint64_t)number(argv[2]);
 	step = (uint64_t)number(argv[3]);
 	event = argv[5], beside = argc > 6 ? argv[6] : NULL;
+	while (ncpus < 16 && 7 + ncpus < argc) {
+		cpu[ncpus] = (int)number(argv[7 + ncpus]);
+		ncpus++;
+	}
 	sigaction(SIGEMT, &act, NULL);
 	for (n = 1; n < number(argv[4]) && n < 64; n++)
 		thread[n] = start_thread(run, NULL);

@@ -189,6 +189,64 @@ static void as_unbuffered(void **state)
 	}
 }
 
+/* Where a variable is in physical memory; 0: only root may know. */
+static uint64_t physical(const volatile void *p)
+{
+	const uint64_t at = (uint64_t)(uintptr_t)p;
+	uint64_t entry = 0;
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+
+	if (fd != -1) {
+		if (pread(fd, &entry, sizeof(entry), (off_t)(at / PAGE * sizeof(entry))) == -1)
+			entry = 0;
+		close(fd);
+	}
+	entry &= (1ULL << 55) - 1; /* the number of its page */
+	return entry != 0 ? entry * PAGE + at % PAGE : 0;
+}
+
+/* The address of an access, in virtual and in physical memory, and who did it. */
+static void accessed(void **state)
+{
+	char event[64];
+	uint64_t where;
+	sigset_t old;
+
+	(void)state;
+	skip_under_tsan("counts more");
+	snprintf(event, sizeof(event), "breakpoint/addr=%p,len=8,rw=w/",
+		 (void *)(uintptr_t)&watched);
+	self.set = cpc_set_create(cpc);
+	assert_int_equal(cpc_set_add_request(cpc, self.set, event, EVERY(1), FLAGS | CPC_OVF_RECORD,
+					     0, NULL),
+			 0);
+	self.buf = cpc_buf_create(cpc, self.set);
+	old = block();
+	if (cpc_bind_curlwp(cpc, self.set, 0) == -1) {
+		unblock(old);
+		skip_lacking("breakpoints");
+	}
+	do {
+		where = physical(&watched);
+		write_it(3);
+		see_all();
+	} while (physical(&watched) != where); /* the kernel may move a page */
+	assert_int_equal(cpc_unbind(cpc, self.set), 0);
+	unblock(old);
+	assert_int_equal(seen.n, 3);
+	for (unsigned i = 0; i < seen.n; i++) {
+		const cpc_ovf_t *ovf = &seen.ovf[i];
+
+		assert_true((ovf->co_valid & CPC_OVF_HAS_VADDR) != 0);
+		assert_int_equal(ovf->co_vaddr, (uintptr_t)&watched);
+		assert_true((ovf->co_valid & CPC_OVF_HAS_STACK) != 0);
+		if (where != 0) {
+			assert_true((ovf->co_valid & CPC_OVF_HAS_PADDR) != 0);
+			assert_int_equal(ovf->co_paddr, where);
+		}
+	}
+}
+
 /* 100,000 overflows, one for each fault: each has a record, or is counted as lost. */
 static void none_lost(void **state)
 {
@@ -419,6 +477,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(records, setup, teardown),
 		cmocka_unit_test_setup_teardown(call_stacks, setup, teardown),
 		cmocka_unit_test_setup_teardown(as_unbuffered, setup, teardown),
+		cmocka_unit_test_setup_teardown(accessed, setup, teardown),
 		cmocka_unit_test_setup_teardown(none_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(told_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(restarted, setup, teardown),

@@ -20,12 +20,13 @@ sums() {
 
 cpus=$(nproc)
 list=$(seq -s , 0 $((cpus - 1)))
+cycles=0x3c # its code
 
 # exact ENGINE: known counts on all CPUs at once, through threads, forks and execs.
 exact() {
 	e=$1
 	tool="cputrack --engine=$e --format=csv -T 0 -c instructions,cycles"
-	events="0xc0:1000 0x3c:2000"
+	events="0xc0:1000 $cycles:2000"
 	# shellcheck disable=SC2086 # words
 	{
 		run $tool drive -m "$list" -r 100 $events 0xc0:7:k
@@ -74,7 +75,7 @@ ticks_of() {
 
 # divided: known counts of each CPU, by command, and of all processes.
 divided() {
-	walk="drive -m $list -r 100 0xc0:1000 0x3c:2000"
+	walk="drive -m $list -r 100 0xc0:1000 $cycles:2000"
 	start cpustat -c instructions,cycles 0.5
 	$walk
 	end

@@ -51,6 +51,19 @@ char *escaped(const char *text, enum escape how)
 	return copy;
 }
 
+bool word_means(const char *word, const char *text)
+{
+	char *printed;
+	bool means = strcmp(word, text) == 0;
+
+	if (!means && strchr(word, '\\') != NULL) {
+		printed = escaped(text, ESCAPE_WORD);
+		means = strcmp(word, printed) == 0;
+		free(printed);
+	}
+	return means;
+}
+
 void put_escaped(FILE *f, const char *text)
 {
 	char *copy = escaped(text, ESCAPE_LINE);

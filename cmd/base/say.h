@@ -56,6 +56,9 @@ size_t escape_text(char *to, size_t size, const char *text, enum escape how);
 /* Returns escaped text; free it. */
 char *escaped(const char *text, enum escape how);
 
+/* Is a word the text, or what tables print for it? */
+bool word_means(const char *word, const char *text);
+
 /* Writes `text`; everything except printable ASCII is escaped as by vis(3). */
 void put_escaped(FILE *f, const char *text);
 

@@ -172,7 +172,7 @@ static bool is_named(const struct named *named, pid_t pid, const char *comm)
 {
 	char whole[NAME_MAX + 1];
 
-	if (strcmp(comm, named->pattern) == 0 ||
+	if (word_means(named->pattern, comm) ||
 	    (named->is_pattern && fnmatch(named->pattern, comm, 0) == 0))
 		return true;
 	if (strlen(comm) < COMM_SIZE - 1 ||

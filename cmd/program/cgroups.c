@@ -7,6 +7,7 @@
 
 #include "../base/say.h"
 #include "../base/util.h"
+#include "../rows/key_name.h"
 
 #include <errno.h>
 #include <fts.h>
@@ -127,36 +128,67 @@ static bool is_of_user(enum lwps_hierarchy hierarchy, const char *path)
 
 /* ---- look-ups ---------------------------------------------------------------------------- */
 
+/* Do rows by this unit name the cgroup so?  Other cgroups than those of root have no such names. */
+static bool has_key(enum scope unit, const char *path, const char *name)
+{
+	struct cgroup_name key;
+
+	key_name_cgroup(unit, 0, path, strlen(path), &key);
+	return key.kind == KEY_NAME && word_means(name, key.name);
+}
+
+/* Is it a cgroup of this name, or the upper one of a service, container or pod that rows name so?
+ */
+static bool is_named(const char *path, const char *last, const char *name)
+{
+	static const enum scope units[] = {SCOPE_SERVICE, SCOPE_CONTAINER};
+	bool is = word_means(name, last);
+	char *above = xstrdup(path), *slash = strrchr(above, '/');
+
+	if (slash != NULL)
+		*slash = '\0';
+	for (size_t i = 0; !is && slash != NULL && i < sizeof(units) / sizeof(*units); i++)
+		is = has_key(units[i], path, name) && !has_key(units[i], above, name);
+	free(above);
+	return is;
+}
+
+#define MAX_LISTED 4 /* paths in a message */
+
 /* The path of root's only cgroup of a name; free it.  NULL after a message. */
 static char *find_named(enum lwps_hierarchy hierarchy, const char *root, const char *name)
 {
 	const char *mount = mounts[hierarchy].root;
 	FTS *tree = open_tree(root);
-	char *path = NULL, *of_user = NULL;
+	char *path = NULL, *list = NULL, *of_user = NULL;
 	FTSENT *entry;
 	size_t n = 0;
 	int error = 0;
 
 	while ((entry = fts_read(tree)) != NULL) {
+		const char *below = entry->fts_path + strlen(root);
+
 		if (is_unread(entry))
 			error = entry->fts_errno;
-		if (entry->fts_info != FTS_D || strcmp(entry->fts_name, name) != 0)
+		if (entry->fts_info != FTS_D || !is_named(below, entry->fts_name, name))
 			continue;
-		if (is_of_user(hierarchy, entry->fts_path + strlen(root))) {
+		if (is_of_user(hierarchy, below)) {
 			if (of_user == NULL)
-				of_user = xstrdup(entry->fts_path + strlen(root));
+				of_user = xstrdup(below);
 		} else if (n++ == 0) {
 			path = xstrdup(entry->fts_path);
+			list = xasprintf("'%s'", below);
+		} else if (n <= MAX_LISTED + 1) {
+			char *longer = n <= MAX_LISTED ? xasprintf("%s, '%s'", list, below)
+						       : xasprintf("%s, ...", list);
+
+			free(list);
+			list = longer;
 		}
 	}
 	if (errno != 0) /* fts_read() clears it at the end of the tree */
 		error = errno;
 	fts_close(tree);
-	if (error == 0 && n == 1) {
-		free(of_user);
-		return path;
-	}
-	free(path);
 	if (error != 0)
 		say("--cgroup '%s': cannot read all cgroups below %s: %s; give the path of one",
 		    name, mount, strerror(error));
@@ -166,10 +198,14 @@ static char *find_named(enum lwps_hierarchy hierarchy, const char *root, const c
 		    name, of_user);
 	else if (n == 0)
 		say("--cgroup '%s': no cgroup below %s has this name", name, mount);
-	else
-		say("--cgroup '%s': %zu cgroups below %s have this name; give the path of one",
-		    name, n, mount);
+	else if (n > 1)
+		say("--cgroup '%s': %zu cgroups below %s have this name; give the path of one: %s",
+		    name, n, mount, list);
 	free(of_user);
+	free(list);
+	if (error == 0 && n == 1)
+		return path;
+	free(path);
 	return NULL;
 }
 

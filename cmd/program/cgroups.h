@@ -28,7 +28,8 @@ size_t cgroups_count(enum lwps_hierarchy hierarchy);
 
 /*
  * Find a cgroup by its path in the hierarchy, with or without the mount point, or by a name that
- * only one cgroup of root has (see cgroups_of_root()).  Returns its id, the id of the hierarchy's
+ * only one cgroup of root has (see cgroups_of_root()): the last part of its path, or the name of
+ * the service, container or pod in rows.  Returns its id, the id of the hierarchy's
  * root, and the number of levels from the root to the cgroup.  False after a message.
  */
 bool cgroups_find(const char *text, uint64_t *id, uint64_t *root_id, unsigned *depth);

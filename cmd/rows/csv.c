@@ -8,7 +8,7 @@
  * concatenated and imported into one table.  Columns whose fields can need quotes come last:
  * awk -F, finds all others.
  */
-#include "../base/say.h"
+#include "../base/utf8.h"
 #include "../base/util.h"
 #include "means.h"
 
@@ -38,10 +38,10 @@ static void csv_begin(struct sink *sink, const struct run *run)
 		fprintf(csv->file, "%s\n", header);
 }
 
-/* Escaped text has no newlines.  It is quoted if necessary. */
+/* A row is one line, also for awk(1).  Text is quoted if necessary. */
 static void put_text(FILE *f, const char *text)
 {
-	char *word = escaped(text, ESCAPE_LINE);
+	char *word = utf8_clean(text, '\0');
 	bool quotes = strpbrk(word, "\",") != NULL;
 
 	if (quotes)

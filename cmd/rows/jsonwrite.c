@@ -5,32 +5,13 @@
  */
 #include "jsonwrite.h"
 
+#include "../base/utf8.h"
 #include "../base/util.h"
 #include "row.h"
 
 #include <math.h>
 
 /* ---- text ------------------------------------------------------------------ */
-
-/* Decodes the character at `s` and returns its length.  Invalid UTF-8: U+FFFD and 1. */
-static size_t decode(const char *s, uint32_t *c)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	const unsigned char *u = (const unsigned char *)s;
-	size_t n = u[0] < 0x80 ? 1 : u[0] < 0xc2 ? 0 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
-
-	*c = n < 2 ? u[0] : u[0] & (0xffU >> (n + 1));
-	for (size_t i = 1; i < n; i++) {
-		if ((u[i] & 0xc0) != 0x80)
-			n = 0;
-		*c = *c << 6 | (u[i] & 0x3f);
-	}
-	if (n == 0 || *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000)) {
-		*c = 0xfffd;
-		return 1;
-	}
-	return n;
-}
 
 /* Writes JSON with \u escapes for all characters except ASCII. */
 static void put_ascii(FILE *f, const char *text)
@@ -45,7 +26,7 @@ static void put_ascii(FILE *f, const char *text)
 		text += n;
 		if (*text == '\0')
 			break;
-		text += decode(text, &c);
+		text += utf8_decode(text, &c);
 		if (c >= 0x10000)
 			fprintf(f, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
 		else

@@ -7,7 +7,7 @@
  * Every document is complete.  A CPU that was not counted in the last sample has no series, so
  * that Prometheus sees a gap; its total continues later.
  */
-#include "../base/say.h"
+#include "../base/utf8.h"
 #include "../base/util.h"
 #include "deltas.h"
 #include "format.h"
@@ -23,7 +23,8 @@ struct object {
 	uint64_t seen;	    /* bit i: event i was counted; for CPUs, in the last sample */
 	unsigned ncpus;
 	uint64_t incomplete; /* number of incomplete rows */
-	uint64_t last[];     /* counts of the last row */
+	int64_t last_ns;
+	uint64_t last[]; /* counts of the last sample, at `last_ns` */
 };
 
 struct objects {
@@ -74,16 +75,21 @@ static void family_name(const struct run_event *event, char *name, size_t size)
 		 *unit != '\0' ? "_" : "", unit);
 }
 
-/* Prints a label.  Its value is escaped first for terminals, then for OpenMetrics. */
+/* A name as a label: newlines are escaped. */
+static char *label_of(const char *name)
+{
+	return utf8_clean(name, '\n');
+}
+
 static void put_label(const struct metrics *m, bool *first, const char *label, const char *text)
 {
-	char *value = escaped(text, ESCAPE_LINE);
+	char *value = label_of(text);
 
 	fprintf(m->file, "%s%s=\"", *first ? "{" : ",", label);
 	for (const char *c = value; *c != '\0'; c++) {
-		if (*c == '"' || *c == '\\')
+		if (*c == '"' || *c == '\\' || *c == '\n')
 			fputc('\\', m->file);
-		fputc(*c, m->file);
+		fputc(*c != '\n' ? *c : 'n', m->file);
 	}
 	fputc('"', m->file);
 	*first = false;
@@ -316,14 +322,24 @@ static void put_document(struct metrics *m)
 
 /* ---- rows --------------------------------------------------------------------- */
 
-/* The CPUs or the command that a row counts. */
+/*
+ * The CPUs or the command that a row counts.  Names that are printed alike are one object: a second
+ * sample with the same labels would make the document invalid.
+ */
 static struct object *object_of(struct metrics *m, const struct row *row)
 {
 	struct row id = row_object(row);
+	const char **name = m->run->of_cpus ? &id.key : &id.comm;
+	struct object *object;
+	char *clean = NULL;
 
 	if (!m->run->of_cpus)
 		id = (struct row){.comm = row->comm != NULL ? row->comm : ""};
-	return ledger_get(&m->set[row->set].ledger, &id);
+	if (*name != NULL)
+		*name = clean = label_of(*name);
+	object = ledger_get(&m->set[row->set].ledger, &id);
+	free(clean);
+	return object;
 }
 
 /* Adds the counts of a row.  After an overflow, the total is never printed again. */
@@ -346,8 +362,12 @@ static void count_cpus(struct metrics *m, const struct row *row)
 	object->incomplete += row->incomplete || row->valid == 0;
 	set->incomplete += row->incomplete;
 	set->late += row->late;
-	for (unsigned i = 0; i < m->run->set[row->set].nevents; i++)
-		object->last[i] = row->valid >> i & 1 ? row->val[i] : 0;
+	for (unsigned i = 0; i < m->run->set[row->set].nevents; i++) {
+		if (object->last_ns != row->time_ns)
+			object->last[i] = 0;
+		object->last[i] += row->valid >> i & 1 ? row->val[i] : 0;
+	}
+	object->last_ns = row->time_ns;
 	add_counts(m, object, row);
 }
 
@@ -402,10 +422,12 @@ static void openmetrics_forget(struct sink *sink, size_t k, const char *key)
 {
 	struct metrics *m = (struct metrics *)sink;
 	struct ledger *ledger = &m->set[k].ledger;
-	struct row id = {.key = key}, row = {.set = k};
+	char *clean = label_of(key);
+	struct row id = {.key = clean}, row = {.set = k};
 	struct object *object = ledger_find(ledger, &id), *others;
 	uint64_t seen;
 
+	free(clean);
 	if (object == NULL)
 		return;
 	row_set_fixed_key(&id, KEY_OTHERS);

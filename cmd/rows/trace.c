@@ -149,13 +149,21 @@ static bool is_open(const struct track *track)
 	return track != NULL && track->name != NULL;
 }
 
+/* Only fixed keys begin with a parenthesis. */
+static char *name_of_key(const struct row *row)
+{
+	const bool plain = row->key_kind == KEY_NAME && *row->key != '\0' && *row->key != '(';
+
+	return plain ? xstrdup(row->key) : row_key_text(row);
+}
+
 static void put_counter(struct trace *t, const struct row *row, pid_t pid, pid_t tid, unsigned i,
 			json_object *value)
 {
 	json_object *args = xmade(json_object_new_object());
 	char *label = label_of(t, row->set, i);
 	const char *unit = t->run->of_cpus ? scope_name(row->scope) : "lwp";
-	char *key = t->run->of_cpus && row->key != NULL ? row_key_text(row) : NULL;
+	char *key = t->run->of_cpus && row->key != NULL ? name_of_key(row) : NULL;
 	char *name = key != NULL ? xasprintf("%s %s", label, key)
 				 : xasprintf("%s %s %d", label, unit,
 					     t->run->of_cpus ? row->id : row->lwp);

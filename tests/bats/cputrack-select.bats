@@ -196,6 +196,24 @@ mount_linked() {
 	[ "$(count_exits ct)" -eq 23 ] # with that shell, without the last program
 }
 
+@test "--cgroup: services, containers and pods as rows name them" {
+	need_cgroups
+	id=$(printf "%08x" $$)$(printf '%056x' 0)
+	uid=01234567-89ab-cdef-0123-$(printf '%012x' $$)
+	mkdir -p "$CGROUP/$NAME/docker-$id.scope/inner" "$CGROUP/$NAME/kubepods-pod${uid//-/_}.slice/cri-containerd-$id.scope" \
+		"$CGROUP/$NAME/a\\x2d$$.service"
+	for name in "docker-${id::12}" "cri-containerd-${id::12}" "pod-$uid" "a\\x2d$$.service" "a\\\\x2d$$.service"; do
+		"$CPC_BUILD/cputrack" --cgroup="$name" --for 0.01 -c page-faults
+	done
+	# The upper one of the container, not one of its own.
+	select_for ct --cgroup="docker-${id::12}"
+	traced 'echo $$ >"$1/cgroup.procs"; "$0" 300; "$0" 0' "$WORK/touch-pages" "$CGROUP/$NAME/docker-$id.scope"
+	stop_selecting ct
+	as_traced ct 2
+	[ "$(count_exits ct)" -eq 3 ] # with that shell
+	find "$CGROUP/$NAME" -mindepth 1 -depth -type d -exec rmdir {} +
+}
+
 @test "what cannot be selected is refused with the reason" {
 	mistake 2 "only one of a command, -p, --all, --cgroup and --user" cputrack --all true
 	mistake 2 "only one of" cputrack --all -p 1
@@ -207,7 +225,7 @@ mount_linked() {
 	mistake 2 "there is no such cgroup in $CGROUP" cputrack --cgroup=/none-$$
 	mistake 2 "has this name" cputrack --cgroup=none-$$
 	mkdir -p "$CGROUP/$NAME/sub/$NAME"
-	mistake 2 "2 cgroups below $CGROUP have this name" cputrack --cgroup="$NAME"
+	mistake 2 "2 cgroups below $CGROUP have this name; give the path of one: '/$NAME', '/$NAME/sub/$NAME'" cputrack --cgroup="$NAME"
 	# Only one of two is root's.
 	chown 65534 "$CGROUP/$NAME/sub"
 	"$CPC_BUILD/cputrack" --cgroup="$NAME" --for 0.01 -c page-faults

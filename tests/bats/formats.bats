@@ -230,7 +230,7 @@ ends() {
 	[[ $stderr == "cputrack: $R:2: not a record: it has a NUL" ]]
 }
 
-@test "names with newlines, escapes and bytes that are not UTF-8 are escaped in each format" {
+@test "names with newlines, escapes and bytes that are not UTF-8 stay on their line in each format" {
 	local format
 	cp "$WORK/set-comm" "$T/"$'b\n\033\xff\x7f\xc3\xa9",'
 	# the first name is that of the file, the second one is set by the program
@@ -239,17 +239,19 @@ ends() {
 		'exec "$0" "$@" </dev/null' "$T/"$'b\n\033\xff\x7f\xc3\xa9",' $'c\x9b\n'
 	for format in table csv json; do
 		go -0 cputrack -I "$R" --format=$format --comm -o "$T/$format"
-		if LC_ALL=C grep -n '[^ -~]' "$T/$format"; then
+		if LC_ALL=C grep -n '[[:cntrl:]]' "$T/$format"; then
 			false
 		fi
 	done
+	[ "$(wc -l <"$T/csv")" = 4 ]
 	python3 - "$T/json" "$T/csv" <<-'EOF'
 	import csv, json, sys
 	rows = [json.loads(line) for line in open(sys.argv[1])]
 	comm = [r["comm"] for r in rows if r["kind"] in ("image", "exit")]
 	assert comm == ["b\n\x1b\ufffd\x7f\xe9\",", "c\ufffd\n"], comm
 	rows = list(csv.DictReader(open(sys.argv[2])))
-	assert rows[-1]["comm"] == "c\\M-o\\M-?\\M-=\\n", rows[-1]
+	assert rows[-1]["comm"] == "c\ufffd\ufffd", rows[-1]
+	assert [r["comm"] for r in rows if r["kind"] == "image"] == ["b\ufffd\ufffd\ufffd\ufffd\u00e9\","], rows
 	assert all(None not in row for row in rows)
 	EOF
 }
@@ -441,7 +443,7 @@ record_fits() {
 	go -1 cpustat -t -I "$R"
 	[ "$stderr" = "cpustat: $R:1: invalid 'cycles': expected tsc or tick" ]
 	record 1 2 | sed 's/"name":"a","pic":0,"unit":""/"name":"a","pic":0,"unit":"M\\u001b[2J\\n B"/' >"$R"
-	for option in --human "--human --names" "--human --by=cpu" --format=csv; do
+	for option in --human "--human --names" "--human --by=cpu"; do
 		# shellcheck disable=SC2086 # words
 		go -0 cpustat $option -I "$R"
 		[[ $output == *'M\^[[2J\n'* ]]
@@ -449,6 +451,8 @@ record_fits() {
 			false
 		fi
 	done
+	go -0 cpustat --format=csv -I "$R"
+	[[ $output == *$',M\xef\xbf\xbd[2J\xef\xbf\xbd B,'* ]]
 	record 1 2 | sed 's/"events":\[.*\]}\],"unit"/"events":[]}],"unit"/' >"$R"
 	go -1 cpustat -I "$R"
 	[ "$stderr" = "cpustat: $R:1: invalid set: it has no events" ]

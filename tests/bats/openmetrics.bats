@@ -79,7 +79,7 @@ for labels, n in sums.items():
 	diff - <(printf '%s\n' "$output") <<-'EOF'
 	# HELP cpc_events Events since the start.
 	# TYPE cpc_events counter
-	cpc_events_total{event="a\"\\\\\\n",cpu="0"} 18446744073709551615
+	cpc_events_total{event="a\"\\\n",cpu="0"} 18446744073709551615
 	# HELP cpc_events_seconds Events since the start, in seconds.
 	# TYPE cpc_events_seconds counter
 	# UNIT cpc_events_seconds seconds
@@ -99,6 +99,38 @@ for labels, n in sums.items():
 	EOF
 	cpustat -I "$R" -A socket --format=openmetrics | grep -x 'cpc_events_joules_total{event="energy",socket="0"} 2'
 	cpustat -I "$R" -A all --format=openmetrics | grep -x 'cpc_counted_cpus{all="all"} 1'
+}
+
+# A record of two samples of five commands, of which three have one label.
+names() {
+	python3 - <<-'EOF'
+	import json
+	put = lambda **o: print(json.dumps(o))
+	put(kind="run", schema=1, tool="cpustat", command=["cpustat"], host="h", unit="command",
+	    start="2026-01-31T23:59:58.000000000Z", cycles="tsc", cpus=[dict(cpu=0, core=0, socket=0, node=0)],
+	    sets=[dict(spec="a", events=[dict(event="a", name="a", pic=0, unit="", scale=1, signed=False)])])
+	for sec in (1, 2):
+	    for n, name in enumerate(("caf\u00e9", "x\\x2d\"\n", "y\u0001", "y\u0002", "y\ufffd")):
+	        put(kind="tick", ns=sec * 10**9, time=f"2026-01-31T23:59:{58 + sec - 1}.000000000Z", set=0, cycles=1,
+	            command=name, key_kind="name", ncpus=1, counts=dict(a=10**n))
+	put(kind="end", rows=10)
+	EOF
+}
+
+@test "names are labels in UTF-8, and those that are printed alike are one series" {
+	need_parser
+	need_command jq
+	names >"$R"
+	go -0 cpustat -I "$R" --format=openmetrics
+	[ "$(grep ^cpc_events_total <<<"$output")" = 'cpc_events_total{event="a",command="café"} 2
+cpc_events_total{event="a",command="x\\x2d\"\n"} 20
+cpc_events_total{event="a",command="y�"} 22200' ]
+	[ "$(samples <<<"$output" | grep -c cpc_events_total)" -eq 3 ]
+	# Each sample is a document.
+	go -0 cpustat -I "$R" --format=openmetrics -o "$P"
+	[ "$(grep -c ^cpc_events_total "$P")" -eq 3 ]
+	[ "$(cpustat -I "$R" --format=csv | csv_awk '$key == "café" { n += $count } END { print n }')" -eq 2 ]
+	[ "$(cpustat -I "$R" --format=trace | jq '[.traceEvents[] | select(.name == "a café").args.count] | add')" -eq 2 ]
 }
 
 @test "the strict parser reads it, and every series has the sum of its rows" {

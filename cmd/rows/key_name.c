@@ -44,55 +44,90 @@ static bool begins_with(const struct part *part, const char *begin)
 	return part->n > n && memcmp(part->text, begin, n) == 0;
 }
 
+static bool is(const struct part *part, const char *text)
+{
+	return part->n == strlen(text) && memcmp(part->text, text, part->n) == 0;
+}
+
 /* The part without `end`, if it ends with that. */
 static struct part without_end(const struct part *part, const char *end)
 {
 	return (struct part){part->text, part->n - (ends_with(part, end) ? strlen(end) : 0)};
 }
 
-/* Parses docker-ID.scope, cri-containerd-ID.scope, or plain ID; not libpod-conmon-ID.scope. */
+/* The part up to its first character `c`, or all of it. */
+static struct part before(const struct part *part, char c)
+{
+	const char *end = memchr(part->text, c, part->n);
+
+	return (struct part){part->text, end != NULL ? (size_t)(end - part->text) : part->n};
+}
+
+/*
+ * Parses docker-ID.scope, cri-containerd-ID.scope, libpod-payload-ID, SLICE:cri-containerd:ID, or
+ * plain ID; not libpod-conmon-ID.scope.
+ */
 static bool parse_by_id(const struct part *part, struct cgroup_name *name)
 {
 	struct part rest = without_end(part, ".scope");
-	const char *id = rest.text + rest.n - ID_LENGTH;
+	const char *id = rest.text + rest.n - ID_LENGTH, *colon;
 
 	if (rest.n < ID_LENGTH || strspn(id, "0123456789abcdef") < ID_LENGTH)
 		return false;
 	rest.n -= ID_LENGTH;
-	if (rest.n > 0 && (id[-1] != '-' || ends_with(&rest, "conmon-")))
+	if (rest.n > 0 && (strchr("-:", id[-1]) == NULL || ends_with(&rest, "conmon-")))
 		return false;
-	snprintf(name->name, sizeof(name->name), "%.*s%.*s", (int)rest.n, rest.text, SHORT_LENGTH,
-		 id);
+	rest = without_end(&rest, "payload-");
+	colon = rest.n > 0 && id[-1] == ':' ? memrchr(rest.text, ':', rest.n - 1) : NULL;
+	if (colon != NULL)
+		snprintf(name->name, sizeof(name->name), "%.*s-%.*s", (int)(id - colon - 2),
+			 colon + 1, SHORT_LENGTH, id);
+	else
+		snprintf(name->name, sizeof(name->name), "%.*s%.*s", (int)rest.n, rest.text,
+			 SHORT_LENGTH, id);
 	snprintf(name->container, sizeof(name->container), "%.*s", ID_LENGTH, id);
 	return true;
 }
 
-/* Parses lxc.payload.NAME, or machine-NAME.scope of systemd-nspawn. */
-static bool parse_by_name(const struct part *part, struct cgroup_name *name)
+/*
+ * Parses lxc/NAME and lxc.payload/NAME at the top, with `above`, and lxc.payload.NAME;
+ * machine-NAME.scope and systemd-nspawn@NAME.service of systemd-nspawn.
+ */
+static bool parse_by_name(const struct part *part, const struct part *above,
+			  struct cgroup_name *name)
 {
-	static const char lxc[] = "lxc.payload.", machine[] = "machine-";
-	struct part rest = without_end(part, ".scope");
+	static const char lxc[] = "lxc.payload.", machine[] = "machine-",
+			  unit[] = "systemd-nspawn@";
+	const struct part scope = without_end(part, ".scope");
+	const struct part service = without_end(part, ".service");
 
 	if (begins_with(part, lxc))
 		snprintf(name->name, sizeof(name->name), "lxc-%.*s", (int)(part->n - strlen(lxc)),
 			 part->text + strlen(lxc));
-	else if (begins_with(part, machine) && rest.n < part->n)
-		snprintf(name->name, sizeof(name->name), "%.*s", (int)rest.n, rest.text);
+	else if (is(above, "lxc") || is(above, "lxc.payload"))
+		snprintf(name->name, sizeof(name->name), "lxc-%.*s", (int)part->n, part->text);
+	else if (begins_with(part, machine) && scope.n < part->n)
+		snprintf(name->name, sizeof(name->name), "%.*s", (int)scope.n, scope.text);
+	else if (begins_with(part, unit) && service.n < part->n)
+		snprintf(name->name, sizeof(name->name), "machine-%.*s",
+			 (int)(service.n - strlen(unit)), service.text + strlen(unit));
 	else
 		return false;
+	name->container[0] = '\0';
 	return true;
 }
 
 /*
- * Parses podUID, or kubepods-QOS-podUID.slice with "_" for "-".  The uid of a static pod is a hash
- * without "-".
+ * Parses podUID, or kubepods-QOS-podUID.slice with "_" for "-", also behind kubelet- and before
+ * :cri-containerd:ID.  The uid of a static pod is a hash without "-".
  */
 static bool parse_pod(const struct part *part, struct cgroup_name *name)
 {
-	struct part rest = without_end(part, ".slice");
+	const struct part slice = before(part, ':');
+	struct part rest = without_end(&slice, ".slice");
 	const char *uid = rest.text, *end = rest.text + rest.n;
 
-	if (begins_with(&rest, "kubepods-"))
+	if (begins_with(&rest, "kubepods-") || begins_with(&rest, "kubelet-kubepods-"))
 		for (uid = end; uid > rest.text && uid[-1] != '-';)
 			uid--;
 	if (end - uid < 3 + 32 || end - uid > 3 + 36 || memcmp(uid, "pod", 3) != 0)
@@ -118,16 +153,33 @@ static bool is_unit(const struct part *part)
 	       ends_with(part, ".socket") || ends_with(part, ".mount") || ends_with(part, ".swap");
 }
 
-/* The container that the cgroup belongs to.  False: it belongs to no container. */
+/* The innermost container that the cgroup belongs to.  False: it belongs to no container. */
 static bool container_of(const char *path, struct cgroup_name *name)
 {
-	struct part part;
+	struct part part, above = {"", 0};
+	bool found = false;
 
 	*name = (struct cgroup_name){0};
-	while (next_part(&path, &part)) {
-		if (parse_by_id(&part, name) || parse_by_name(&part, name))
-			return true;
+	for (bool top = true; next_part(&path, &part); top = false) {
+		found |= parse_by_id(&part, name) || parse_by_name(&part, &above, name);
 		parse_pod(&part, name);
+		above = top ? part : (struct part){"", 0};
+	}
+	return found;
+}
+
+/* The service of the machine, not of a container, that the cgroup belongs to. */
+static bool service_of(const char *path, struct part *service)
+{
+	struct part above = {"", 0};
+	struct cgroup_name name;
+
+	for (bool top = true; next_part(&path, service); top = false) {
+		if (ends_with(service, ".service"))
+			return true;
+		if (parse_by_id(service, &name) || parse_by_name(service, &above, &name))
+			return false;
+		above = top ? *service : (struct part){"", 0};
 	}
 	return false;
 }
@@ -139,19 +191,18 @@ static bool container_of(const char *path, struct cgroup_name *name)
 static void name_service(const char *path, struct cgroup_name *name)
 {
 	struct part part, first = {"", 0};
+	const bool contained = container_of(path, name);
 
-	if (container_of(path, name)) {
-		if (*name->pod == '\0')
-			return;
-		name->container[0] = '\0'; /* a pod has several */
-	}
 	if (*name->pod != '\0') {
+		name->container[0] = '\0'; /* a pod has several */
 		snprintf(name->name, sizeof(name->name), "pod-%s", name->pod);
 		return;
 	}
-	while (next_part(&path, &part) && is_slice(&part))
+	if (contained && !service_of(path, &first))
+		return;
+	while (!contained && next_part(&path, &part) && is_slice(&part))
 		first = part;
-	if (part.n > 0)
+	if (!contained && part.n > 0)
 		first = part;
 	snprintf(name->name, sizeof(name->name), "%s%.*s",
 		 is_unit(&first) || is_slice(&first) ? "" : "/", (int)first.n, first.text);

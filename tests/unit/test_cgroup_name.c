@@ -12,6 +12,7 @@
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define SHORT "0123456789ab"
+#define ID2 "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
 #define UID "12345678-9abc-def0-1234-56789abcdef0"
 #define UID_ "12345678_9abc_def0_1234_56789abcdef0"
 #define MANAGER "/user.slice/user-1000.slice/user@1000.service"
@@ -55,7 +56,7 @@ static const struct {
 	 "user@1000.service/lxc-web", "", ""},
 	{"/lxc.payload.web" MANAGER "/docker-" ID ".scope", "lxc-web", "lxc-web", "", ""},
 	{"/user@1000.service/x", "user@1000.service", "(none)", "", ""},
-	{"/system.slice/user@.service/docker-" ID ".scope", "docker-" SHORT, "docker-" SHORT, ID,
+	{"/system.slice/user@.service/docker-" ID ".scope", "user@.service", "docker-" SHORT, ID,
 	 ""},
 	{"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" UID_
 	 ".slice/cri-containerd-" ID ".scope",
@@ -68,6 +69,40 @@ static const struct {
 	{"/kubepods.slice/kubepods-besteffort.slice", "kubepods-besteffort.slice", "(none)", "",
 	 ""},
 	{"/lxc.payload.web/system.slice/cron.service", "lxc-web", "lxc-web", "", ""},
+	/* Proxmox, and older LXC and LXD. */
+	{"/lxc/101", "lxc-101", "lxc-101", "", ""},
+	{"/lxc/101/ns/system.slice/cron.service", "lxc-101", "lxc-101", "", ""},
+	{"/lxc/x1/system.slice/snapd.service", "lxc-x1", "lxc-x1", "", ""},
+	{"/lxc.payload/web/init.scope", "lxc-web", "lxc-web", "", ""},
+	{"/lxc", "/lxc", "(none)", "", ""},
+	{"/lxc.monitor.web", "/lxc.monitor.web", "(none)", "", ""},
+	/* systemd-nspawn as a service, Quadlet, snaps, template units. */
+	{"/machine.slice/systemd-nspawn@web.service/payload/system.slice/cron.service",
+	 "systemd-nspawn@web.service", "machine-web", "", ""},
+	{"/system.slice/quad.service/libpod-payload-" ID, "quad.service", "libpod-" SHORT, ID, ""},
+	{"/system.slice/snap.lxd.daemon.service", "snap.lxd.daemon.service", "(none)", "", ""},
+	{"/system.slice/system-postgresql.slice/postgresql@15-main.service",
+	 "postgresql@15-main.service", "(none)", "", ""},
+	{"/libpod_parent/libpod-" ID, "libpod-" SHORT, "libpod-" SHORT, ID, ""},
+	{"/ecs/" HASH "/" ID, SHORT, SHORT, ID, ""},
+	{"/nomad.slice/share.slice/1e2b.web.scope", "1e2b.web.scope", "(none)", "", ""},
+	/* Kubernetes: containerd with the cgroupfs driver and names of systemd; kind. */
+	{"/system.slice/containerd.service/kubepods-burstable-pod" UID_ ".slice:cri-containerd:" ID,
+	 "pod-" UID, "cri-containerd-" SHORT, ID, UID},
+	{"/kubepods-besteffort-pod" UID_ ".slice:cri-containerd:" ID, "pod-" UID,
+	 "cri-containerd-" SHORT, ID, UID},
+	{"/system.slice:docker:" ID, "docker-" SHORT, "docker-" SHORT, ID, ""},
+	{"/docker/" ID2 "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice/"
+	 "kubelet-kubepods-burstable-pod" UID_ ".slice/cri-containerd-" ID ".scope",
+	 "pod-" UID, "cri-containerd-" SHORT, ID, UID},
+	{"/system.slice/docker-" ID2 ".scope/kubelet.slice/kubelet-kubepods.slice/"
+	 "kubelet-kubepods-pod" UID_ ".slice",
+	 "pod-" UID, "docker-fedcba987654", ID2, UID},
+	/* Docker in Docker. */
+	{"/docker/" ID2 "/docker/" ID, SHORT, SHORT, ID, ""},
+	{"/docker/" ID2 "/system.slice/cron.service", "fedcba987654", "fedcba987654", ID2, ""},
+	{"/system.slice/docker-" ID2 ".scope/system.slice/web.service/libpod-payload-" ID,
+	 "libpod-" SHORT, "libpod-" SHORT, ID, ""},
 	{"/machine.slice/machine-web.scope/payload", "machine-web", "machine-web", "", ""},
 	/* These only look similar. */
 	{"/system.slice/docker-" SHORT ".scope", "docker-" SHORT ".scope", "(none)", "", ""},

@@ -10,6 +10,7 @@
 [ ! -x cputrack ] || PATH=/w:$PATH # a static one starts faster
 use_engine ptrace
 work=/cpc/tests/work
+few=${1-}
 
 # Calls of a function, and writes to a variable.
 x() {
@@ -151,7 +152,7 @@ echo 2 >/proc/sys/kernel/perf_event_paranoid
 run su -s /bin/sh nobody -c "cputrack -T 0 -c $(x called),$(x lib_called) symbols 10 1"
 same "an ordinary user" "$status $(exits)" "0 20 27"
 echo "$level" >/proc/sys/kernel/perf_event_paranoid
-if [ "${1-}" != few ]; then
+if [ "$few" != few ]; then
 	run cputrack -fev -T 0 -o rows -c "$(x $(clone-flags))" clone-flags all 7
 	followed=$(cut -d' ' -f2 "$out")
 	same "mixtures of clone flags and PTRACE_TRACEME" "$status $(ROWS=rows sum_of exit)" "0 $((followed * 7))"

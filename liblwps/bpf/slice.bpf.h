@@ -28,8 +28,9 @@ static __always_inline void make_up(struct task_struct *t);
 /* Other CPUs see the stores before this one before those after it. */
 static __always_inline void fence(struct lwps_slice *s)
 {
+	/* A full barrier.  An addition whose result is not used is none on Arm64. */
 	if (weak_order)
-		__sync_fetch_and_add(&s->fence, 1); /* it returns a value: a full barrier */
+		__sync_lock_test_and_set(&s->fence, 0);
 	barrier();
 }
 

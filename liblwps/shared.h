@@ -63,8 +63,8 @@ enum lwps_owners {
 
 #define LWPS_OWNER_WORDS 2u
 
-#define LWPS_PATH_PART 128 /* bytes of the name of a cgroup, with the NUL */
-#define LWPS_PATH 512	   /* bytes of the names of a cgroup and its ancestors */
+#define LWPS_PATH_PART 256 /* bytes of the name of a cgroup, with the NUL: NAME_MAX + 1 */
+#define LWPS_PATH 768	   /* bytes of the names of a cgroup and its ancestors */
 
 #define LWPS_PATHS 16384    /* paths of cgroups that the kernel keeps... */
 #define LWPS_CPU_PATHS 128u /* ...and free entries that each CPU may reserve */

@@ -12,7 +12,7 @@
 #include "row.h"
 
 struct cgroup_name {
-	char name[544];
+	char name[800]; /* as long as the paths of liblwps */
 	enum key_kind kind;
 	char container[65]; /* the full id of the container, or "" */
 	char pod[37];	    /* the uid of its pod, or "" */

@@ -67,8 +67,9 @@ static __always_inline __u64 parent_of(__u64 kn)
 /* Store the names of a cgroup and its ancestors, without the root. */
 static __always_inline void store_path(struct lwps_path *p, __u64 kn)
 {
-	__u32 depth, at = 0;
-	__u64 parent;
+	__u64 parent, to, at = 0;
+	const char *name;
+	__u32 depth;
 	long n;
 
 	p->nparts = 0;
@@ -79,10 +80,13 @@ static __always_inline void store_path(struct lwps_path *p, __u64 kn)
 			p->cut = 0;
 			return;
 		}
-		if (at > LWPS_PATH - LWPS_PATH_PART)
+		name = BPF_CORE_READ((struct kernfs_node *)kn, name);
+		/* Bounded here, in one register, as the verifier of Linux 6.1 requires. */
+		to = at;
+		barrier_var(to);
+		if (to > LWPS_PATH - LWPS_PATH_PART)
 			return;
-		n = bpf_probe_read_kernel_str(&p->parts[at], LWPS_PATH_PART,
-					      BPF_CORE_READ((struct kernfs_node *)kn, name));
+		n = bpf_probe_read_kernel_str(&p->parts[to], LWPS_PATH_PART, name);
 		if (n <= 0 || n >= LWPS_PATH_PART)
 			return;
 		at += n;

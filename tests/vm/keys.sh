@@ -53,7 +53,8 @@ slice=keys$$.slice
 service=$root/$slice/some-$$.service/part
 docker=$root/$slice/docker-$container.scope
 kube=$root/$slice/kubepods.slice/kubepods-pod$(echo "$pod" | tr - _).slice/cri-containerd-$container.scope
-long=$service/$(printf %0128d 0)
+name=$(printf %0250d 0)
+long=$service/$name/$name/$name
 made="$root/rest-$$ $root/a-$$ $root/b-$$ $long $docker $kube"
 # shellcheck disable=SC2086 # several words
 mkdir -p $made
@@ -125,8 +126,9 @@ by_path() {
 	while_counting "-A service" move "$service" "$docker"
 	same "a service with a cgroup below" "$(count some-$$.service 4)" 5000
 	same "a container of Docker" "$(count "docker-$id" 4)" 5000
-	while_counting "-A service" move "$long" $root/a-$$
+	while_counting "-A service" move "$long" "$service/$name/$name"
 	same "what has no known path is of no known service" "$(count ... 4)" 5000
+	same "...and long names have theirs" "$(count some-$$.service 4)" 5000
 	chown 1000 "$root/a-$$"
 	mkdir "$root/a-$$/docker-$container.scope"
 	while_counting "-A container" move "$root/a-$$/docker-$container.scope" "$docker"

@@ -53,8 +53,8 @@ slice=keys$$.slice
 service=$root/$slice/some-$$.service/part
 docker=$root/$slice/docker-$container.scope
 kube=$root/$slice/kubepods.slice/kubepods-pod$(echo "$pod" | tr - _).slice/cri-containerd-$container.scope
-name=$(printf %0250d 0)
-long=$service/$name/$name/$name
+part=$(printf %0250d 0)
+long=$service/$part/$part/$part
 made="$root/rest-$$ $root/a-$$ $root/b-$$ $long $docker $kube"
 # shellcheck disable=SC2086 # several words
 mkdir -p $made
@@ -126,7 +126,7 @@ by_path() {
 	while_counting "-A service" move "$service" "$docker"
 	same "a service with a cgroup below" "$(count some-$$.service 4)" 5000
 	same "a container of Docker" "$(count "docker-$id" 4)" 5000
-	while_counting "-A service" move "$long" "$service/$name/$name"
+	while_counting "-A service" move "$long" "$service/$part/$part"
 	same "what has no known path is of no known service" "$(count ... 4)" 5000
 	same "...and long names have theirs" "$(count some-$$.service 4)" 5000
 	chown 1000 "$root/a-$$"

@@ -126,7 +126,7 @@ by_path() {
 	while_counting "-A service" move "$service" "$docker"
 	same "a service with a cgroup below" "$(count some-$$.service 4)" 5000
 	same "a container of Docker" "$(count "docker-$id" 4)" 5000
-	while_counting "-A service" move "$long" "$service/$part/$part"
+	while_counting "-A service" move "$long" "$service/$part"
 	same "what has no known path is of no known service" "$(count ... 4)" 5000
 	same "...and long names have theirs" "$(count some-$$.service 4)" 5000
 	chown 1000 "$root/a-$$"

@@ -42,8 +42,15 @@ char *utf8_clean(const char *text, char keep)
 	uint32_t c;
 
 	while (*text != '\0') {
-		size_t n = utf8_decode(text, &c);
-		bool good = c != 0xfffd && (!is_control(c) || *text == keep);
+		size_t n;
+		bool good;
+
+		if (*text >= ' ' && *text <= '~') { /* most are */
+			*to++ = *text++;
+			continue;
+		}
+		n = utf8_decode(text, &c);
+		good = c != 0xfffd && (!is_control(c) || *text == keep);
 
 		memcpy(to, good ? text : REPLACEMENT, good ? n : strlen(REPLACEMENT));
 		to += good ? n : strlen(REPLACEMENT);

@@ -81,6 +81,14 @@ static char *label_of(const char *name)
 	return utf8_clean(name, '\n');
 }
 
+/* Is it printed as it is, but for quotes? */
+static bool is_plain(const char *name)
+{
+	while (*name >= ' ' && *name <= '~')
+		name++;
+	return *name == '\0';
+}
+
 static void put_label(const struct metrics *m, bool *first, const char *label, const char *text)
 {
 	char *value = label_of(text);
@@ -335,7 +343,7 @@ static struct object *object_of(struct metrics *m, const struct row *row)
 
 	if (!m->run->of_cpus)
 		id = (struct row){.comm = row->comm != NULL ? row->comm : ""};
-	if (*name != NULL)
+	if (*name != NULL && !is_plain(*name))
 		*name = clean = label_of(*name);
 	object = ledger_get(&m->set[row->set].ledger, &id);
 	free(clean);

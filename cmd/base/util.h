@@ -25,7 +25,9 @@ enum {
 int64_t now_ns(void);  /* CLOCK_MONOTONIC */
 int64_t wall_ns(void); /* since the Epoch */
 
-/* The first time last + n * step in the future, n > 0, on CLOCK_MONOTONIC: missed ones are omitted.
+/*
+ * The first time last + n * step, n > 0, that is in the future on CLOCK_MONOTONIC: missed times are
+ * omitted.
  */
 int64_t next_on_grid(int64_t last_ns, int64_t step_ns);
 

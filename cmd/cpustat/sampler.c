@@ -192,7 +192,7 @@ static void fail(struct sampler *s, const char *what)
  * Acts on the keys of a screen, and offers kept rows and messages to their readers.  If the
  * terminal has gone, ends the run as SIGHUP does.  Returns for how long to wait at most.
  */
-static int64_t tend_output(struct sampler *s, int64_t left)
+static int64_t tend_output(struct sampler *s)
 {
 	unsigned wait_ms;
 	enum screen_asks asks = output_tend(s->output, &wait_ms);
@@ -204,9 +204,7 @@ static int64_t tend_output(struct sampler *s, int64_t left)
 		flush(s);
 		wait_ms = BACKLOG_MS;
 	}
-	if (left < 0)
-		return 0;
-	return wait_ms != 0 && left > wait_ms * 1000000LL ? wait_ms * 1000000LL : left;
+	return wait_ms != 0 ? wait_ms * INT64_C(1000000) : INT64_MAX;
 }
 
 /* Waits until `when_ns`.  False: a signal, a key or an error ended the wait. */
@@ -217,10 +215,12 @@ static bool wait_until(struct sampler *s, int64_t when_ns)
 	int n;
 
 	while (!interrupted(s)) {
-		left = when_ns - now_ns();
-		wait = tend_output(s, left);
+		wait = tend_output(s);
 		if (s->done)
 			return false;
+		left = when_ns - now_ns(); /* ^Z may have stopped us */
+		if (wait > left)
+			wait = left > 0 ? left : 0;
 		ts = (struct timespec){.tv_sec = wait / NSEC, .tv_nsec = wait % NSEC};
 		n = ppoll(NULL, 0, &ts, &s->open);
 		if (n == 0 && wait >= left)

@@ -128,7 +128,7 @@ static bool is_of_user(enum lwps_hierarchy hierarchy, const char *path)
 
 /* ---- look-ups ---------------------------------------------------------------------------- */
 
-/* Do rows by this unit name the cgroup so?  Other cgroups than those of root have no such names. */
+/* Do rows by this unit name the cgroup so, if root has created it? */
 static bool has_key(enum scope unit, const char *path, const char *name)
 {
 	struct cgroup_name key;
@@ -137,7 +137,9 @@ static bool has_key(enum scope unit, const char *path, const char *name)
 	return key.kind == KEY_NAME && word_means(name, key.name);
 }
 
-/* Is it a cgroup of this name, or the upper one of a service, container or pod that rows name so?
+/*
+ * Is this the last part of its path?  Or is it the cgroup of the service, container or pod that
+ * rows name so, and not one below it?
  */
 static bool is_named(const char *path, const char *last, const char *name)
 {

@@ -28,7 +28,7 @@ static __always_inline void make_up(struct task_struct *t);
 /* Other CPUs see the stores before this one before those after it. */
 static __always_inline void fence(struct lwps_slice *s)
 {
-	/* A full barrier.  An addition whose result is not used is none on Arm64. */
+	/* An exchange is a full barrier; clang makes an addition whose result is unused without. */
 	if (weak_order)
 		__sync_lock_test_and_set(&s->fence, 0);
 	barrier();

@@ -126,12 +126,12 @@ cpc_strtoevent: unknown event 'no_such_event'" ]
 	# At SIGINT it leaves the command alone, as Solaris' cputrack does by cpc_terminate().
 	mkfifo -m 666 gate
 	"${AS_USER[@]}" ./client sh -c 'echo begun >begun; read -r line <gate; echo $line >ended' >out 3>&- &
-	until [ -s begun ]; do sleep 0.01; done
+	eventually test -s begun
 	kill -INT $!
 	wait $!
 	[[ $(<out) =~ ^[1-9][0-9]+$ ]]
 	echo open >gate
-	until [ -s ended ]; do sleep 0.01; done
+	eventually test -s ended
 }
 
 @test "programs as others wrote them for Solaris: a script" {

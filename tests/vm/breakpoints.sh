@@ -40,7 +40,7 @@ waiting() {
 	"$@" <in >said &
 	pid=$!
 	exec 4>in
-	until grep -q ready said; do sleep 0.05; done
+	until grep -q ready said || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
 }
 go() {
 	echo g >&4

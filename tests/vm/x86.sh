@@ -51,7 +51,7 @@ start() {
 	: >"$out"
 	"$@" >"$out" 2>"$err" 3>&- &
 	pid=$!
-	until grep -q tick "$out"; do sleep 0.1; done
+	until grep -q tick "$out" || ! kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
 }
 
 # await SECONDS PATTERN: up to that long, until a message matches.

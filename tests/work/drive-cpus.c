@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libcpc.h>
-#include <sched.h>
 
 static int device;
 
@@ -22,16 +21,6 @@ static void drive(void)
 
 	if (write(device, event, strlen(event)) == -1)
 		broken(event);
-}
-
-static void move(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) == -1)
-		broken("sched_setaffinity");
 }
 
 static void count_on(cpc_t *cpc, const char *event, int cpu, uint_t flags)
@@ -50,7 +39,7 @@ static void count_on(cpc_t *cpc, const char *event, int cpu, uint_t flags)
 		return;
 	}
 	if (flags != 0)
-		move(cpu);
+		move_to(cpu);
 	drive();
 	if (cpc_set_sample(cpc, set, buf) == -1)
 		printf("sample: %s\n", strerror(errno));

@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libcpc.h>
-#include <sched.h>
 
 static uint64_t period, total, step;
 static const char *event, *beside;
@@ -55,16 +54,6 @@ static void drive(const char *text)
 		broken(text);
 }
 
-static void move(int to)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET((size_t)to, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) == -1)
-		broken("sched_setaffinity");
-}
-
 static void bind_set(void)
 {
 	me.second = -1;
@@ -94,7 +83,7 @@ static void *run(void *arg)
 	snprintf(cycles, sizeof(cycles), "0x3c %" PRIu64 " u", 2 * step);
 	for (uint64_t n = 0; n < total; n += step) {
 		if (ncpus > 0)
-			move(cpu[n / step % (uint64_t)ncpus]);
+			move_to(cpu[n / step % (uint64_t)ncpus]);
 		drive(cycles);
 		drive(instructions);
 	}

@@ -18,7 +18,6 @@
 #include "work.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/wait.h>
 
 #define MAX_EVENTS 64
@@ -29,23 +28,13 @@ static int nevents, ncpus, cpu[MAX_CPUS], device;
 static bool yields;
 static long rounds = 1, sleep_us, busy;
 
-static void move(int to)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET((size_t)to, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) == -1)
-		broken("sched_setaffinity");
-}
-
 static void *run(void *first)
 {
 	long at = (long)first;
 
 	for (long r = 0; r < rounds; r++, at++) {
 		if (ncpus > 0)
-			move(cpu[at % ncpus]);
+			move_to(cpu[at % ncpus]);
 		for (int i = 0; i < nevents; i++) {
 			if (write(device, event[i], strlen(event[i])) == -1)
 				broken(event[i]);

@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -192,6 +193,17 @@ static inline pid_t fork_dependent(void)
 			_exit(WORK_BROKEN);
 	}
 	return pid;
+}
+
+/* The calling LWP runs on this CPU from now on. */
+static inline void move_to(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) == -1)
+		broken("sched_setaffinity");
 }
 
 /* Writes a line without buffering: a test waits for it. */

@@ -20,8 +20,8 @@ def shortened(string, most=60):
 
 
 def quoted(string, most=60):
-    """A string of gnuplot.  Single quotes prevent expansion; gnuplot misreads some that are doubled."""
-    return "'" + shortened(string, most).replace("'", "'.\"'\".'") + "'"
+    """A string of gnuplot.  Single quotes prevent expansion; gnuplot expands @name after some quotes within a string."""
+    return "'" + (shortened(string, most) if most else string).replace("'", "'.\"\\047\".'") + "'"
 
 
 def block(name, cells):
@@ -30,7 +30,8 @@ def block(name, cells):
 
 
 def tics(axis, marks):
-    return f"set {axis}tics (" + ", ".join(f"{quoted(text)} {value:.9g}" for value, text in marks) + ")"
+    """gnuplot takes the labels of tics, and no other strings, for formats of numbers."""
+    return f"set {axis}tics (" + ", ".join(f"{quoted(shortened(text).replace('%', '%%'), most=None)} {value:.9g}" for value, text in marks) + ")"
 
 
 def steps(samples):

@@ -46,7 +46,7 @@ block() {
 	go -0 cpcplot -g "$R"
 	[ "$(block line0_1)" = $'0 0.5\n1 0.5\n2 1\n3 1.5\n4 2\n5 2.5' ]
 	[ "$(block line0_0)" = $'0 50.5\n1 50.5\n2 51\n\n3 52\n4 52\n5 52.5' ]
-	grep -Fx "set title 'run.json on h: e'.\"'\".'v, Joules per sample'" <<<"$output"
+	grep -Fx "set title 'run.json on h: e'.\"\\047\".'v, Joules per sample'" <<<"$output"
 	json=$(grep -v '^set title' <<<"$output")
 	[ "$(cpustat -I "$R" --format=csv | cpcplot -g | grep -v '^set title')" = "$json" ]
 	[ "$(cpcplot -g - <"$R" | grep -v '^set title')" = "$json" ]
@@ -144,7 +144,7 @@ block() {
 	    red, green, blue = (int(line[i:i + 2], 16) for i in (2, 4, 6))
 	    assert min(red, green) - blue < 100, line
 	EOF
-	grep -F "set cblabel 'e'.\"'\".'v'" <<<"$output"
+	grep -F "set cblabel 'e'.\"\\047\".'v'" <<<"$output"
 	grep -F "set cbtics ('0' 0, '100 Joules' 100" <<<"$output"
 }
 

@@ -9,9 +9,10 @@ import shutil
 import sys
 
 from read import fail, printable, read, say
-from model import MAX_LINES, largest, natural, order_of, series_of, ticks, tree_of, walk
+from model import labels_of, largest, ticks, tree_of, units_of, walk
 from page import page_of
 from plot import KINDS, Lines, Map, gnuplot, script_of
+from series import MAX_KEYS, MAX_LINES, OTHERS, columns_of, order_of, samples_of
 from write import write
 
 MAX_NODES = 100  # of the tree in a picture
@@ -74,40 +75,65 @@ def parse():
     return args
 
 
-def shown_as(event, unit, lists):
+MAX_PLACES = 512  # CPUs in a map
+
+
+def shown_as(event, unit, values):
     """The event and its unit, with the prefix that the axis or colour bar has."""
-    counts = [n for own in lists for _, _, n in own if n is not None]
-    return f"{event}, {ticks(min(counts + [0]), max(counts + [0]), unit)[-1][1].split()[-1]}" if unit else event
+    return f"{event}, {ticks(min(values + [0]), max(values + [0]), unit.name)[-1][1].split()[-1]}" if unit.name else event
 
 
-def tree_panel(rows, event, end):
-    nodes = walk(tree_of(rows, event))
+def width_of(args):
+    """The width of a plot: in pixels, or in characters of the terminal."""
+    if args.output is not None or args.gnuplot:
+        return max(10, (args.size[0] if args.size else 1200) * 11 // 20)  # beside names and colours
+    return max(10, (args.size[0] if args.size else shutil.get_terminal_size((100, 30)).columns) - 45)
+
+
+def tree_panel(args, rows, event, end):
+    unit = units_of(rows)[event]
+    nodes = walk(tree_of(rows, event, unit))
     listed = largest(nodes, MAX_NODES)
-    unit = next((row["unit"] for row in rows if row["event"] == event), "")
     at = {node.key: i for i, (node, _) in enumerate(listed)}
     forks = [(node.born, at[node.parent.key], at[node.key]) for node, _ in listed if node.parent is not None]
-    least = end / 800  # makes the shortest bars visible
-    bars = [("  " * depth + node.label(), [(min(a, max(end - least, 0)), min(max(b, a + least), end), n) for a, b, n, *_ in node.bars])
-            for node, depth in listed]
+    least, width = end / 800, width_of(args)  # the least makes the shortest bars visible
+    bars = []
+    for node, depth in listed:
+        cells = [(min(a, max(end - least, 0)), min(max(b, a + least), end), n, lacks) for a, b, n, _, _, lacks in node.bars]
+        if len(cells) > width:
+            cells = [(a / width * end, b / width * end, n, lacks) for a, b, n, lacks in columns_of(cells, end, width)]
+        bars.append(("  " * depth + node.label(), cells))
     some = f" (the {len(listed)} largest of {len(nodes)})" if len(listed) < len(nodes) else ""
-    title = f"{shown_as(event, unit, [own for _, own in bars])}, total of each program{some}"
-    totals = [node.exact() for node, _ in listed]
-    return Map(title, event, unit, bars, forks, totals)
+    values = [n * unit.scale for _, cells in bars for _, _, n, _ in cells if n is not None]
+    title = f"{shown_as(event, unit, values)}, total of each program{some}"
+    totals = [(node.exact(), node.lacks()) for node, _ in listed]
+    if some:
+        known = {node.key for node, _ in nodes}
+        rest = [node for node, _ in nodes if node.key not in at and (node.key[1] == 1 or (node.key[0], 1) not in known)]
+        totals.append((OTHERS, sum(node.total() for node in rest), any(node.lacks() for node in rest)))
+    return Map(title, event, unit, bars, totals, forks)
 
 
 def sample_panels(args, rows):
-    series = {key: by_name for key, by_name in series_of(rows, args.by or "lwp", args.rate).items()
-              if args.event is None or key[0] in args.event}
-    if not any(samples for by_name in series.values() for samples in by_name.values()):
+    found = [samples.series(width_of(args)) for samples in samples_of(rows, args.by or "lwp", args.event).values()]
+    if not any(series.known(name) for series in found for name in series.names):
         fail("missing samples: use cputrack -T SECS, or --tree, which draws without samples")
-    order = order_of(series)
+    order = order_of(found)
     panels = []
-    for (event, unit), by_name in series.items():
-        title = f"{shown_as(event, unit, by_name.values())} per {'second' if args.rate else 'sample'}"
+    for series in found:
+        drawn = series.folded(MAX_PLACES if series.are_places() else MAX_KEYS) if len(order) > MAX_LINES else series
+        unit, cells = drawn.unit, {}
+        for name in drawn.names:
+            cells[name] = [(c.start, c.to, c.count / c.time if args.rate and c.time else c.count, c.lacks) for c in drawn.known(name)]
+        values = [n * unit.scale for own in cells.values() for _, _, n, _ in own]
+        title = f"{shown_as(series.event, unit, values)} {series.title(args.rate)}"
         if len(order) > MAX_LINES:
-            panels.append(Map(title, event, unit, [(name, by_name[name]) for name in sorted(by_name, key=natural)]))
+            names = labels_of(drawn.names, 40) if args.output or args.gnuplot else {name: name for name in drawn.names}
+            totals = [(drawn.total(name), drawn.lacks(name)) for name in drawn.names]
+            panels.append(Map(title, series.event, unit, [(names[name], cells[name]) for name in drawn.names], totals))
         else:
-            panels.append(Lines(title, unit, by_name, order))
+            scaled = {name: [(a, b, n * unit.scale, lacks) for a, b, n, lacks in own] for name, own in cells.items()}
+            panels.append(Lines(title, unit, scaled, order))
     return panels
 
 
@@ -129,22 +155,22 @@ def main():
     args = parse()
     record = read(args.file)
     rows = record.rows
-    known = list(dict.fromkeys(row["event"] for row in rows if row["event"]))
+    known = list(dict.fromkeys(row.event for row in rows if row.event))
     for event in args.event or ():
         if event not in known:
             fail(f"unknown event '{printable(event)}': the file has {', '.join(known) or 'none'}")
     if not known:
         fail("missing counts: nothing to draw" + (f" ({record.problem})" if record.problem else ""))
-    end = max(row["sec"] for row in rows)
-    ticks = any(row["kind"] == "tick" and row["event"] for row in rows)
-    owned = any(row["owner"] for row in rows) and (ticks or not any(row["pid"] for row in rows))
-    forks = any(row["kind"] == "fork" for row in rows)
-    if any(row["kind"] == "sum" for row in rows) and (args.html or args.tree or not ticks):
+    end = max(row.sec for row in rows)
+    ticks = any(row.kind == "tick" and row.event for row in rows)
+    owned = any(row.owner for row in rows) and (ticks or not any(row.pid for row in rows))
+    forks = any(row.kind == "fork" for row in rows)
+    if any(row.kind == "sum" for row in rows) and (args.html or args.tree or not ticks):
         fail("cannot draw a summary of --by; a record of -O of the same run can be drawn")
     if args.html:
         write(args.output, page_of(record, args.event or known, owned, end))
     elif args.tree or not (owned or args.samples or args.rate or args.by or (ticks and not forks)):
-        draw(args, record.title(), [tree_panel(rows, (args.event or known)[0], end)], end)
+        draw(args, record.title(), [tree_panel(args, rows, (args.event or known)[0], end)], end)
     else:
         draw(args, record.title(), sample_panels(args, rows), end)
     if record.problem:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
-"""Units, series over time, and the tree of processes."""
+"""Units, names, and the tree of processes."""
 import collections
 import math
+import os
+import re
 
-from read import fail
+from read import SECONDS, fail
 
 # ---- numbers for people ---------------------------------------------------------------------
 
@@ -44,69 +46,74 @@ def ticks(low, top, unit, most=6):
 
 
 def time_marks(end, most=10):
-    """ticks() of a time axis that ends at `end`."""
-    return [mark for mark in ticks(0, end, "s", most) if mark[0] <= end * 1.0001]
+    """ticks() of a time axis that ends at `end`, with a mark there."""
+    marks = ticks(0, end, "s", most)
+    name = marks[-1][1].split()[-1]
+    scaled = end / SECONDS[name]
+    last = f"{scaled:.0f}" if scaled >= 1000 else f"{float(f'{scaled:.3g}'):g}"
+    return [mark for mark in marks if mark[0] < end - marks[1][0] * 0.6] + [(end, f"{last} {name}" if end else "0")]
 
 
 def natural(name):
     """A sort key: cpu 10 comes after cpu 9."""
-    return [(0, int(part), "") if part.isdecimal() and len(part) < 20 else (1, 0, part) for part in name.replace("/", " ").split()]
+    return [(0, int(part), "") if part.isdecimal() and len(part) < 20 else (1, 0, part) for part in re.findall(r"\d+|\D+", name)]
 
 
-# ---- series: for each event and each LWP, command or CPU, samples (from, to, count) -----------
+class Unit:
+    """The unit of the counts of an event: a count times `scale` is in it."""
 
-MAX_LINES = 8  # of a plot: one for each colour; more series become a map
+    def __init__(self, name, scale):
+        self.name, self.scale = name, scale
 
+    def raw(self, count, scale):
+        """A count with another scale, in counts of this one."""
+        return count if scale == self.scale else count * scale / self.scale
 
-def name_of(row, by):
-    if row["owner"]:
-        return row["owner"]
-    if by == "command" or not row["pid"]:
-        return row["comm"] or "?"
-    return f"{row['comm'] or '?'} {row['pid']}/{row['lwp']}"
+    def human(self, count):
+        return human(None if count is None else count * self.scale, self.name)
 
-
-def series_of(rows, by, rate):
-    """{(event, unit): {name: [(from, to, count)]}}; unknown counts have no sample."""
-    times = collections.defaultdict(set)
-    sums = collections.defaultdict(lambda: collections.defaultdict(dict))
-    spans = collections.defaultdict(float)
-    for row in rows:
-        if row["kind"] != "tick" or not row["event"]:
-            continue
-        key = row["event"], row["unit"]
-        times[key].add(row["sec"])
-        name = name_of(row, by)
-        own = sums[key][name]
-        if row["count"] is not None:
-            own[row["sec"]] = own.get(row["sec"], 0) + row["count"] * row["scale"]
-            spans[key, name, row["sec"]] = max(spans[key, name, row["sec"]], row["span"])
-    series = {}
-    for key, by_name in sums.items():
-        order = sorted(times[key])
-        before = dict(zip(order, [0.0] + order[:-1]))
-        series[key] = {}
-        for name, own in by_name.items():
-            samples = []
-            for t, n in sorted(own.items()):
-                start = before[t]
-                span = min(spans[key, name, t], t)
-                if span and abs(t - span - start) > (t - start) * 0.05:
-                    start = t - span  # it was born in this interval, or other specs had their turns
-                samples.append((start, t, n / (t - start) if rate and t > start else n))
-            series[key][name] = samples
-    return series
+    def exact(self, count):
+        """All digits: 1460, 30100021 ns."""
+        if self.scale == 1:
+            return f"{count} {self.name}".rstrip()
+        small = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3} if self.name == "s" else {}
+        name = next((name for name, scale in small.items() if math.isclose(scale, self.scale)), None)
+        return f"{count} {name}" if name else f"{count} * {self.scale:g} {self.name}".rstrip()
 
 
-def order_of(series):
-    """The names of all series, in the order of the curves of the first event: the highest first."""
-    names = sorted({name for by_name in series.values() for name in by_name}, key=natural)
-    first = next(iter(series.values()))
+# ---- names ------------------------------------------------------------------------------------
 
-    def height(name):
-        samples = first.get(name, ())
-        return sum(n for _, _, n in samples) / len(samples) if samples else -math.inf
-    return sorted(names, key=height, reverse=True)
+def middle_cut(name, most):
+    """At most `most` characters, with more of the end than of the start: "/system.sl...nit-07.service"."""
+    head = (most - 1) // 3
+    return name if len(name) <= most else name[:head] + "\u2026" + name[len(name) - (most - 1 - head):]
+
+
+def common(names, ends):
+    """The length of the start that all names have in common, up to one of `ends`, if any is given."""
+    length = len(os.path.commonprefix(names))
+    while ends and length and names[0][length - 1] not in ends:
+        length -= 1
+    return length
+
+
+def labels_of(names, most, ends="/. "):
+    """{name: label}: at most `most` characters each; of long names, those that differ."""
+    labels = {name: name for name in names}
+    long = [name for name in names if len(name) > most]
+    start = common(long, ends.replace(".", "")) if len(long) > 1 else 0
+    rest = [name[start:][::-1] for name in long]
+    end = common(rest, ends) if len(long) > 1 else 0
+    end = min(end, min((len(name) - 1 for name in rest), default=0))
+    groups = collections.defaultdict(list)
+    for name in long:
+        core = middle_cut(name[start:len(name) - end], max(most - (start > 0) - (end > 0), 3))
+        labels[name] = "\u2026" * (start > 0) + core + "\u2026" * (end > 0)
+        groups[labels[name]].append(name)
+    for group in groups.values():
+        if len(group) > 1 and (ends or len(group) < len(names)):
+            labels.update(labels_of(group, most, ""))
+    return labels
 
 
 # ---- the tree of processes ----------------------------------------------------------------------
@@ -114,7 +121,7 @@ def order_of(series):
 class Node:
     """A process, or one of its LWPs from the second on.
 
-    A bar is (from, to, count, program, command line) of each program that it ran, for one event.
+    A bar is (from, to, count, program, command line, lacks) of each program that it ran, for one event.
     """
 
     def __init__(self, key, born):
@@ -124,9 +131,9 @@ class Node:
         self.bars = []
         self.open_at = born
 
-    def close(self, at, count):
+    def close(self, at, count, lacks=False):
         if self.open_at is not None:
-            self.bars.append((self.open_at, at, count, self.name, self.command))
+            self.bars.append((self.open_at, at, count, self.name, self.command, lacks or count is None))
             self.open_at = None
 
     def total(self):
@@ -137,12 +144,24 @@ class Node:
         """None if a count is unknown, else the sum."""
         return None if any(bar[2] is None for bar in self.bars) else self.total()
 
+    def lacks(self):
+        return any(bar[5] for bar in self.bars)
+
     def label(self):
         programs = list(dict.fromkeys(bar[3] for bar in self.bars))
         return " > ".join(programs[-2:]) + f" {self.key[0]}/{self.key[1]}"
 
 
-def tree_of(rows, event):
+def units_of(rows):
+    """{event: Unit}"""
+    units = {}
+    for row in rows:
+        if row.event and row.event not in units:
+            units[row.event] = Unit(row.unit, row.scale)
+    return units
+
+
+def tree_of(rows, event, unit):
     """The nodes by (pid, lwp), with the counts of one event."""
     nodes = {}
 
@@ -157,29 +176,28 @@ def tree_of(rows, event):
         return node
 
     for row in rows:
-        if row["event"] not in ("", event) or not row["pid"]:
+        if row.event not in ("", event) or not row.pid:
             continue
-        key, leader = (row["pid"], row["lwp"]), (row["pid"], 1)
+        key, leader = (row.pid, row.lwp), (row.pid, 1)
         node = nodes.get(key)
-        if node is None or (row["kind"] == "lwp_create" and node.open_at is None):
-            born = row["sec"] if row["kind"] == "lwp_create" else nodes[leader].born if leader in nodes else 0.0
+        if node is None or (row.kind == "lwp_create" and node.open_at is None):
+            born = row.sec if row.kind == "lwp_create" else nodes[leader].born if leader in nodes else 0.0
             node = add_node(key, born, nodes.get(leader))
-        node.name = row["comm"] or node.name
+        node.name = row.comm or node.name
         # The fork row of a killed parent can come after the rows of the child.
         late = bool(node.bars) and node.open_at is None
-        if row["kind"] == "fork" and not late:
-            add_node((row["child"], 1), row["sec"], node)
-        elif row["kind"] == "image":
-            first = nodes.get(leader) or add_node(leader, row["sec"])
-            first.name, first.command, first.open_at = row["comm"] or row["command"], row["command"], row["sec"]
-        elif row["kind"] in ("exec", "exit", "detach", "lwp_exit"):
-            ended = node if row["kind"] == "lwp_exit" else nodes.get(leader, node)
-            count = None if row["count"] is None else row["count"] * row["scale"]
-            ended.close(row["sec"], count)
+        if row.kind == "fork" and not late:
+            add_node((row.child, 1), row.sec, node)
+        elif row.kind == "image":
+            first = nodes.get(leader) or add_node(leader, row.sec)
+            first.name, first.command, first.open_at = row.comm or row.command, row.command, row.sec
+        elif row.kind in ("exec", "exit", "detach", "lwp_exit"):
+            ended = node if row.kind == "lwp_exit" else nodes.get(leader, node)
+            ended.close(row.sec, None if row.count is None else unit.raw(row.count, row.scale), row.lacks)
     if not nodes:
-        owned = any(row["owner"] for row in rows)
+        owned = any(row.owner for row in rows)
         fail(f"cannot draw the tree: the rows are {'of CPUs or services, ' if owned else ''}not of processes")
-    last = max((row["sec"] for row in rows), default=0)
+    last = max((row.sec for row in rows), default=0)
     for node in nodes.values():
         node.close(max(last, node.born), None)
         node.parent = nodes.get(node.parent.key) if node.parent is not None else None
@@ -224,6 +242,19 @@ def walk(nodes):
     return out
 
 
+def sums_of(listed):
+    """{key: (sum, lacks)} of walk(): the counts of a process and of all its descendants.
+
+    The count of an LWP is a part of that of its process.
+    """
+    sums, below = {}, {}
+    for node, _ in reversed(listed):
+        more = [(below if child.key[0] == node.key[0] else sums)[child.key] for child in node.children]
+        below[node.key] = sum(n for n, _ in more), any(lacks for _, lacks in more)
+        sums[node.key] = node.total() + below[node.key][0], node.lacks() or below[node.key][1]
+    return sums
+
+
 def largest(listed, most):
     """Of walk(): the nodes with the largest totals, and the nodes above them."""
     if len(listed) <= most:
@@ -240,46 +271,46 @@ def largest(listed, most):
 
 # ---- what each command counted, over time -----------------------------------------------------
 
-def pieces_of(rows, event):
+def pieces_of(rows, event, unit):
     """[(command, from, to, count)]: the samples of each LWP, and what it counted after the last of them.
 
     The total of a process is that of all its LWPs, so its pieces add up to it.
     """
     since = {}                              # start of the next piece, by LWP
-    own = collections.defaultdict(float)    # count of the pieces so far, by LWP
-    spent = collections.defaultdict(float)  # the same, by process
+    own = collections.defaultdict(int)      # count of the pieces so far, by LWP
+    spent = collections.defaultdict(int)    # the same, by process
     pieces = []
 
     def add_piece(row, key, start, n):
-        pieces.append((row["comm"] or "?", min(start, row["sec"]), row["sec"], n))
+        pieces.append((row.comm or "?", min(start, row.sec), row.sec, n))
         own[key] += n
-        spent[row["pid"]] += n
+        spent[row.pid] += n
 
     for row in rows:
-        if row["event"] not in ("", event):
+        if row.event not in ("", event):
             continue
-        key, leader = (row["pid"], row["lwp"]), (row["pid"], 1)
-        kind = row["kind"]
+        key, leader = (row.pid, row.lwp), (row.pid, 1)
+        kind = row.kind
         if kind == "fork":
-            since[row["child"], 1] = row["sec"]
-            spent[row["child"]] = 0.0
+            since[row.child, 1] = row.sec
+            spent[row.child] = 0
         elif kind == "lwp_create":
-            since[key] = row["sec"]
-            own[key] = 0.0
-        if row["count"] is None:
+            since[key] = row.sec
+            own[key] = 0
+        if row.count is None:
             continue
-        count = row["count"] * row["scale"]
+        count = unit.raw(row.count, row.scale)
         if kind == "tick":
             add_piece(row, key, since.get(key, 0.0), count)
-            since[key] = row["sec"]
+            since[key] = row.sec
         elif kind == "lwp_exit":
             add_piece(row, key, since.get(key, 0.0), count - own[key])
         elif kind in ("exec", "exit", "detach"):
-            add_piece(row, leader, since.get(leader, 0.0), count - spent[row["pid"]])
-            since[leader] = row["sec"]
-            spent[row["pid"]] = 0.0
+            add_piece(row, leader, since.get(leader, 0.0), count - spent[row.pid])
+            since[leader] = row.sec
+            spent[row.pid] = 0
             for lwp in [k for k in (key, leader) if k in own]:
-                own[lwp] = 0.0
+                own[lwp] = 0
     return pieces
 
 

@@ -3,12 +3,13 @@
 # Copyright (c) 2026 The cpc authors
 """cpcplot - draw what cputrack and cpustat counted.
 
-read.py turns csv or json into rows; model.py turns rows into series over time and into a tree of
-processes; plot.py draws these by gnuplot or in the terminal, page.py as a page of HTML.  CMake joins
-the parts, and page.html, into one program.
+read.py turns csv or json into rows; series.py turns rows into series over time, model.py into a tree of
+processes; plot.py draws these by gnuplot or in the terminal, page.py and chart.py as a page of HTML.
+CMake joins the parts, and page.html, into one program.
 """
 import csv
 import errno
+import functools
 import itertools
 import json
 import os
@@ -33,10 +34,12 @@ def fail(message, status=1):
 
 def printable(value):
     """Replaces unprintable characters: they could control a terminal."""
-    return "".join(c if c.isprintable() else "?" for c in value)
+    return value if value.isprintable() else "".join(c if c.isprintable() else "?" for c in value)
 
 
+@functools.lru_cache(1 << 16)
 def text(value):
+    """The cache also makes the rows share their strings: a record has millions of rows."""
     if not isinstance(value, str):
         raise ValueError
     return printable(value)
@@ -60,22 +63,29 @@ CLOCKS = ("task-clock", "cpu-clock")  # these count nanoseconds
 SECONDS = {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
-def checked(row):
-    """A file can be forged: checks the types and ranges of all values that are drawn."""
-    for key in ("kind", "comm", "command", "owner", "event", "unit"):
-        row[key] = text(row[key])
-    for key in ("pid", "lwp", "child"):
-        row[key] = whole(row[key], 0, 2**31 - 1)
-    row["sec"] = round(real(row["sec"], 0, 1e10), 9)
-    row["span"] = real(row["span"], 0, 1e10)
-    row["scale"] = real(row["scale"], 1e-12, 1e9)
-    if row["count"] is not None:
-        row["count"] = whole(row["count"], -2**63, 2**64 - 1)
-    if not row["unit"] and row["event"].split(":")[0] in CLOCKS:
-        row.update(unit="ns")
-    if row["unit"] in SECONDS:
-        row.update(unit="s", scale=row["scale"] * SECONDS[row["unit"]])
-    return row
+class Row:
+    """One count of an event, or a birth or exec without an event.
+
+    `owner`: the CPU, service, ... whose count it is, or "".  `lacks`: the count is incomplete.
+    A file can be forged: the types and ranges of all values that are drawn are checked.
+    """
+    __slots__ = ("kind", "sec", "span", "pid", "lwp", "comm", "child", "command", "owner", "event", "count", "unit", "scale", "lacks")
+
+    def __init__(self, row):
+        for key in ("kind", "comm", "command", "owner", "event", "unit"):
+            setattr(self, key, text(row[key]))
+        for key in ("pid", "lwp", "child"):
+            setattr(self, key, whole(row[key], 0, 2**31 - 1))
+        self.sec = round(real(row["sec"], 0, 1e10), 9)
+        self.span = real(row["span"], 0, 1e10)
+        self.scale = real(row["scale"], 1e-12, 1e9)
+        self.count = None if row["count"] is None else whole(row["count"], -2**63, 2**64 - 1)
+        self.lacks = bool(row["lacks"])
+        if not self.unit and self.event.split(":")[0] in CLOCKS:
+            self.unit = "ns"
+        if self.unit in SECONDS:
+            self.scale *= SECONDS[self.unit]
+            self.unit = "s"
 
 
 # The exceptions for values of wrong types or ranges.
@@ -84,11 +94,7 @@ UNITS = ("cpu", "core", "socket", "node", "pmu", "all", "cgroup", "service", "co
 
 
 class Record:
-    """The rows of a run, and what is known about it.
-
-    A row is a dict of kind, sec, span, pid, lwp, comm, child, command, event, count, unit, scale, and
-    owner: the CPU, service, ... whose counts it has, or "".
-    """
+    """The rows of a run, and what is known about it."""
 
     def __init__(self, name):
         self.name = name
@@ -144,12 +150,12 @@ def owner_of(row, units):
 def json_rows(row, sets, units):
     base = dict(kind=row["kind"], sec=row["ns"] / 1e9, span=row.get("span", 0) / 1e9, pid=row.get("pid", 0),
                 lwp=row.get("lwp", 0), comm=row.get("comm", ""), child=row.get("child", 0),
-                owner=owner_of(row, units), command=row.get("command", ""))
+                owner=owner_of(row, units), command=row.get("command", ""), lacks=row.get("incomplete", False))
     if "counts" not in row:
-        yield checked(dict(base, event="", count=None, unit="", scale=1))
+        yield Row(dict(base, event="", count=None, unit="", scale=1))
     for event, count in row.get("counts", {}).items():
         e = sets[row["set"]][event]
-        yield checked(dict(base, event=event, count=count, unit=e["unit"], scale=e["scale"]))
+        yield Row(dict(base, event=event, count=count, unit=e["unit"], scale=e["scale"]))
 
 
 def read_json(lines, record):
@@ -193,12 +199,12 @@ def read_csv(lines, record):
             if row.get("unit") == "ratio":
                 continue  # series are sums, and ratios cannot be added
             cpu = row["cpu"]
-            record.rows.append(checked(dict(
+            record.rows.append(Row(dict(
                 kind=row["kind"], sec=float(row["seconds"]), span=0, pid=int(row["pid"] or 0),
                 lwp=int(row["lwp"] or 0), comm=row["comm"], child=int(row["child"] or 0),
                 command=row["command"], owner=f"cpu {cpu}" if cpu.isdigit() else cpu or key_text(row.get("key_kind"), row.get("key") or ""),
                 event=row["event"], count=int(row["count"]) if row["count"] else None,
-                unit=row["unit"], scale=float(row["scale"] or 1))))
+                unit=row["unit"], scale=float(row["scale"] or 1), lacks=row.get("incomplete") == "1")))
         except BAD:
             fail(f"{record.name}:{reader.line_num}: invalid row of cputrack or cpustat")
 

@@ -55,7 +55,7 @@ def chunk(kind, data):
 def palette():
     """Not counted, 0, incomplete, and the levels: shades of blue that suit a light and a dark page."""
     colours = [(0, 0, 0, 0), (128, 128, 128, 40), (140, 140, 140, 255)]
-    colours += [(31, 111, 180, 60 + 195 * i // (LEVELS - 1)) for i in range(LEVELS)]
+    colours += [(31, 111, 180, 80 + 175 * i // (LEVELS - 1)) for i in range(LEVELS)]
     return colours
 
 
@@ -86,8 +86,8 @@ def heat(series, end, detail):
     """A row for each name, whose counts are shades."""
     rows = [(name, columns_of([(c.start, c.to, c.count, c.lacks) for c in series.known(name)], end, series.columns)) for name in series.names]
     top = top_of(rows)
-    labels = labels_of(series.names, 30)
-    out = ['<p class="scale">' + "".join(f'<i style="background:{css}"></i>{html.escape(text)} ' for css, text in (
+    labels = labels_of(series.names, 26)
+    out = ['<p class="scale">' + "".join(f'<span><i style="background:{css}"></i>{html.escape(text)}</span> ' for css, text in (
         ("none", "not counted"), (shade_css(1), "0"), (shade_css(3), "least"), (shade_css(-1), series.unit.human(top)), (shade_css(2), "incomplete"))) + "</p>",
         area("map", series.unit, end, series.columns, top)]
     for name, columns in rows:

@@ -12,7 +12,7 @@ from read import fail, printable, read, say
 from model import labels_of, largest, ticks, tree_of, units_of, walk
 from page import page_of
 from plot import KINDS, Lines, Map, gnuplot, script_of
-from series import MAX_KEYS, MAX_LINES, OTHERS, columns_of, order_of, samples_of
+from series import MAX_KEYS, MAX_LINES, OTHERS, columns_of, end_of, order_of, samples_of
 from write import write
 
 MAX_NODES = 100  # of the tree in a picture
@@ -168,11 +168,11 @@ def main():
     if any(row.kind == "sum" for row in rows) and (args.html or args.tree or not ticks):
         fail("cannot draw a summary of --by; a record of -O of the same run can be drawn")
     if args.html:
-        write(args.output, page_of(record, args.event or known, owned, end))
+        write(args.output, page_of(record, args.event or known, owned, end_of(rows) if owned else end))
     elif args.tree or not (owned or args.samples or args.rate or args.by or (ticks and not forks)):
         draw(args, record.title(), [tree_panel(args, rows, (args.event or known)[0], end)], end)
     else:
-        draw(args, record.title(), sample_panels(args, rows), end)
+        draw(args, record.title(), sample_panels(args, rows), end_of(rows))
     if record.problem:
         say(f"{record.name}: {record.problem}")
         return 1

@@ -65,7 +65,7 @@ class Table:
             if event in missing and n is not None:
                 share = "incomplete"
             title = "" if n is None else f' title="{html.escape(unit.exact(n))}"'
-            cells.append(f'<td data-v="{-1 if n is None else f"{n:.9g}"}"{title}>{html.escape(unit.human(n))} <small>{share}</small></td>')
+            cells.append(f'<td data-v="{-1 if n is None else n}"{title}>{html.escape(unit.human(n))} <small>{share}</small></td>')
         return "<tr>" + "".join(cells) + "</tr>"
 
     def missing_of(self, names):
@@ -118,11 +118,14 @@ def costs_of(trees):
 # ---- the tree ------------------------------------------------------------------------------------
 
 def argument_of(command):
-    """The argument that tells most: the last one that is neither an option nor its value, nor a temporary file."""
-    words = command.split()
-    ranked = [(not word.startswith("/tmp/"), not before.startswith("-"), i) for i, (before, word) in enumerate(zip(words, words[1:]), 1)
-              if not word.startswith("-")]
-    return words[max(ranked)[2]].rstrip("/").rsplit("/", 1)[-1] if ranked else ""
+    """The argument that tells most: the last one that is neither an option nor its value; of object files, the output."""
+    words = [word.strip("\"'();&|") for word in command.split()]
+    plain = [(not before.startswith("-"), i) for i, (before, word) in enumerate(zip(words, words[1:]), 1)
+             if word and word[0] not in "-<>" and ">" not in word]
+    argument = words[max(plain)[1]] if plain else ""
+    if argument.endswith((".o", ".s")) and "-o" in words[:-1]:
+        argument = words[words.index("-o") + 1]
+    return argument.rstrip("/").rsplit("/", 1)[-1]
 
 
 def label_of(node):

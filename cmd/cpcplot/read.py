@@ -72,10 +72,9 @@ class Row:
     __slots__ = ("kind", "sec", "span", "pid", "lwp", "comm", "child", "command", "owner", "event", "count", "unit", "scale", "lacks")
 
     def __init__(self, row):
-        for key in ("kind", "comm", "command", "owner", "event", "unit"):
-            setattr(self, key, text(row[key]))
-        for key in ("pid", "lwp", "child"):
-            setattr(self, key, whole(row[key], 0, 2**31 - 1))
+        self.kind, self.event, self.unit = text(row["kind"]), text(row["event"]), text(row["unit"])
+        self.comm, self.command, self.owner = text(row["comm"]), text(row["command"]), text(row["owner"])
+        self.pid, self.lwp, self.child = (whole(row[key], 0, 2**31 - 1) for key in ("pid", "lwp", "child"))
         self.sec = round(real(row["sec"], 0, 1e10), 9)
         self.span = real(row["span"], 0, 1e10)
         self.scale = real(row["scale"], 1e-12, 1e9)

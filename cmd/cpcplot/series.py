@@ -140,6 +140,11 @@ class Series:
         return "per second" if rate else "per sample" if self.per == 1 else f"per {self.per} samples"
 
 
+def end_of(rows):
+    """The time of the last sample, or of the last row."""
+    return max((row.sec for row in rows if row.kind == "tick" and row.event), default=0) or max(row.sec for row in rows)
+
+
 def top_of(rows):
     """The largest count of rows (name, [(..., ..., count, ...)]): the top of a scale, which the sum of the others may exceed."""
     named = [own for name, own in rows if name != OTHERS] or [own for _, own in rows]

@@ -267,6 +267,16 @@ record.write([t * 0.25 + 0.01 * (t % 3) for t in range(1, 7202)], 9, lambda t, k
 	    assert " ".join(text.replace(" ", "_") for _, text in time_marks(end)) == texts, time_marks(end)
 	    assert time_marks(end)[-1][0] == end
 	EOF
+	# A row of the total can be later than the last sample.
+	python3 -c 'import record
+record.begin("e")
+record.tick(4, "a", {"e": 1})
+record.put(kind="total", ns=5 * 10**9, service="a", key_kind="name", set=0, counts={"e": 1})
+record.put(kind="end")' >"$R"
+	go -0 cpcplot -g "$R"
+	grep -Fx 'set xrange [0:4]' <<<"$output"
+	go -0 cpcplot --html "$R"
+	[[ $output == *'data-end="4"'* ]]
 }
 
 @test "any record makes a page below 2 MB: long names, many events, execs and processes" {
@@ -342,7 +352,8 @@ record.write([t * 0.25 + 0.01 * (t % 3) for t in range(1, 7202)], 9, lambda t, k
 	for command, argument in (
 	        ("/usr/lib/gcc/x86_64-linux-gnu/12/cc1 -quiet -imultiarch x86_64-linux-gnu src/net.c -quiet -dumpbase net.c -dumpbase-ext .c -O2 -o /tmp/ccX.s", "net.c"),
 	        ("gcc -O2 -c -o net.o net.c", "net.c"), ("gcc -c net.c", "net.c"), ("as --64 -o net.o /tmp/ccX.s", "net.o"),
-	        ("sort /tmp/x", "x"), ("make -j2", ""), ("ls", ""), ("", ""), ("rm -rf build/", "build"), ("sh -c exit", "exit")):
+	        ("ld -plugin x -o build/prog /usr/lib/crt1.o a.o /usr/lib/crtn.o", "prog"), ("gcc a.o -o", "a.o"),
+	        ('sh -c cd "src" && make "all" >/dev/null 2>&1', "all"), ("sort /tmp/x", "x"), ("make -j2", ""), ("ls", ""), ("", ""), ("rm -rf build/", "build"), ("sh -c exit", "exit")):
 	    assert argument_of(command) == argument, (command, argument_of(command))
 	EOF
 	python3 - >"$R" <<-'EOF'
@@ -409,23 +420,23 @@ record.write([t * 0.25 + 0.01 * (t % 3) for t in range(1, 7202)], 9, lambda t, k
 	const rows = box => box.children.flatMap(item => item.tagName === "DETAILS" ? rows(item) : item.attributes["data-born"] ? [item] : []);
 	const shown = () => rows(tree).map(row => row.children[0].text).join(", ");
 	const values = (column, event) => rows(tree).map(row => +row.children[column].children[event].attributes["data-v"]);
-	assert.equal(shown(), "make 1, gcc a.c, cc1 a.c, gcc b.c, cc1 b.c, cc1 21/2, ld b.o");
+	assert.equal(shown(), "make 1, gcc a.c, cc1 a.c, gcc b.c, cc1 b.c, cc1 21/2, ld prog");
 	assert.deepEqual(values(1, 0), [5, 1, 20, 2, 40, 15, 7]);
 	assert.deepEqual(values(2, 0), [75, 21, 20, 42, 40, 15, 7]);
 	assert.deepEqual(values(2, 1), [525, 179, 80, 158, 60, 0, 93]);
 	buttons[2].click();
-	assert.equal(shown(), "make 1, gcc b.c, cc1 b.c, cc1 21/2, gcc a.c, cc1 a.c, ld b.o");
+	assert.equal(shown(), "make 1, gcc b.c, cc1 b.c, cc1 21/2, gcc a.c, cc1 a.c, ld prog");
 	buttons[1].click();
-	assert.equal(shown(), "make 1, ld b.o, gcc b.c, cc1 b.c, cc1 21/2, gcc a.c, cc1 a.c");
+	assert.equal(shown(), "make 1, ld prog, gcc b.c, cc1 b.c, cc1 21/2, gcc a.c, cc1 a.c");
 	buttons[1].click();
-	assert.equal(shown(), "make 1, gcc a.c, cc1 a.c, gcc b.c, cc1 b.c, cc1 21/2, ld b.o");
+	assert.equal(shown(), "make 1, gcc a.c, cc1 a.c, gcc b.c, cc1 b.c, cc1 21/2, ld prog");
 	inputs.reverse();
 	buttons[2].click();
-	assert.equal(shown(), "make 1, gcc a.c, cc1 a.c, gcc b.c, cc1 b.c, cc1 21/2, ld b.o");
+	assert.equal(shown(), "make 1, gcc a.c, cc1 a.c, gcc b.c, cc1 b.c, cc1 21/2, ld prog");
 	buttons[2].click();
-	assert.equal(shown(), "make 1, ld b.o, gcc b.c, cc1 b.c, cc1 21/2, gcc a.c, cc1 a.c");
+	assert.equal(shown(), "make 1, ld prog, gcc b.c, cc1 b.c, cc1 21/2, gcc a.c, cc1 a.c");
 	buttons[0].click();
-	assert.equal(shown(), "make 1, gcc a.c, cc1 a.c, gcc b.c, cc1 b.c, cc1 21/2, ld b.o");
+	assert.equal(shown(), "make 1, gcc a.c, cc1 a.c, gcc b.c, cc1 b.c, cc1 21/2, ld prog");
 	EOF
 	need_command node
 	node "$T/tree.js" "$T/p.html"

@@ -9,7 +9,7 @@ import shutil
 import sys
 
 from read import fail, printable, read, say
-from model import labels_of, largest, ticks, tree_of, units_of, walk
+from model import labels_of, largest, middle_cut, ticks, tree_of, units_of, walk
 from page import page_of
 from plot import KINDS, Lines, Map, gnuplot, script_of
 from series import MAX_KEYS, MAX_LINES, OTHERS, columns_of, end_of, order_of, samples_of
@@ -96,13 +96,14 @@ def tree_panel(args, rows, event, end):
     listed = largest(nodes, MAX_NODES)
     at = {node.key: i for i, (node, _) in enumerate(listed)}
     forks = [(node.born, at[node.parent.key], at[node.key]) for node, _ in listed if node.parent is not None]
+    drawn = args.output is not None or args.gnuplot
     least, width = end / 800, width_of(args)  # the least makes the shortest bars visible
     bars = []
     for node, depth in listed:
         cells = [(min(a, max(end - least, 0)), min(max(b, a + least), end), n, lacks) for a, b, n, _, _, lacks in node.bars]
         if len(cells) > width:
             cells = [(a / width * end, b / width * end, n, lacks) for a, b, n, lacks in columns_of(cells, end, width)]
-        bars.append(("  " * depth + node.label(), cells))
+        bars.append((middle_cut("  " * depth + node.label(), min(60, max(10, width // 12)) if drawn else 60), cells))
     some = f" (the {len(listed)} largest of {len(nodes)})" if len(listed) < len(nodes) else ""
     values = [n * unit.scale for _, cells in bars for _, _, n, _ in cells if n is not None]
     title = f"{shown_as(event, unit, values)}, total of each program{some}"
@@ -128,7 +129,7 @@ def sample_panels(args, rows):
         values = [n * unit.scale for own in cells.values() for _, _, n, _ in own]
         title = f"{shown_as(series.event, unit, values)} {series.title(args.rate)}"
         if len(order) > MAX_LINES:
-            names = labels_of(drawn.names, 40) if args.output or args.gnuplot else {name: name for name in drawn.names}
+            names = labels_of(drawn.names, min(40, max(10, width_of(args) // 12)) if args.output or args.gnuplot else 32)
             totals = [(drawn.total(name), drawn.lacks(name)) for name in drawn.names]
             panels.append(Map(title, series.event, unit, [(names[name], cells[name]) for name in drawn.names], totals))
         else:

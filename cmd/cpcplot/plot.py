@@ -7,7 +7,7 @@ import subprocess
 import textwrap
 
 from read import fail, printable
-from model import labels_of, ticks, time_marks
+from model import middle_cut, ticks, time_marks
 from series import columns_of, top_of
 
 SHADES = " .:-=+*#%@"  # not counted, 0, and the least to the most
@@ -108,8 +108,7 @@ class Map(Panel):
         return SHADES[2 + int(min(max(count, 0) / (max(self.top, 0) or 1), 1) * (len(SHADES) - 3))]
 
     def print_text(self, columns, end):
-        names = labels_of([name for name, _ in self.rows], 32)
-        lines = [(names[name], cells, *total) for (name, cells), total in zip(self.rows, self.totals)]
+        lines = [(middle_cut(name, 32), cells, *total) for (name, cells), total in zip(self.rows, self.totals)]
         lines += [(name, (), count, lacks) for name, count, lacks in self.totals[len(self.rows):]]
         left = max(len(name) for name, *_ in lines)
         last = [" " + self.unit.human(count) + " ?" * (lacks and count is not None) for _, _, count, lacks in lines]
@@ -171,7 +170,8 @@ def script_of(title, panels, end, path, size, names_output):
         out.append(f"set output {quoted(path, len(path))}")
     left = min(max(panel.left for panel in panels), room // 2)
     right = min(max(panel.right for panel in panels), room // 3)
-    out += [tics("x", time_marks(end, 10 if path is not None else 5)), f"set xrange [0:{end or 1:.9g}]", "set grid x", "set style fill solid noborder",
+    most = 5 if path is None else min(10, max(2, (size[0] - 8 * (left + right)) // 60))  # marks of the time
+    out += [tics("x", time_marks(end, most)), f"set xrange [0:{end or 1:.9g}]", "set grid x", "set style fill solid noborder",
             f"set lmargin {left}", f"set palette defined ({PALETTE})"]
     if path is None:
         out += ["set key outside top center horizontal noenhanced", "set rmargin 3"]

@@ -17,12 +17,13 @@ setup() {
 	class Page(html.parser.HTMLParser):
 	    def __init__(self, path):
 	        super().__init__(convert_charrefs=True)
-	        self.series, self.rows, self.cells, self.where = [], [], [], None
+	        self.series, self.rows, self.elements, self.where = [], [], 0, None
 	        text = open(path, encoding="utf-8").read()
 	        self.size = len(text.encode())
 	        self.feed(text)
 	    def handle_starttag(self, tag, attrs):
 	        attrs = dict(attrs)
+	        self.elements += 1
 	        if "data-columns" in attrs:
 	            self.series.append({})
 	            self.columns = int(attrs["data-columns"])
@@ -101,7 +102,7 @@ block() {
 	    if row["kind"] == "tick":
 	        sums[row["service"]] += row["counts"]["task-clock"] or 0
 	p = page.Page(sys.argv[2])
-	assert p.size < 2_000_000, p.size
+	assert p.size < 2_000_000 and p.elements < 1000, (p.size, p.elements)
 	[found] = p.series
 	assert {name: page.total(cells) for name, cells in found.items()} == sums
 	assert list(found) == sorted(sums, key=lambda name: -sums[name])
@@ -277,6 +278,11 @@ record.put(kind="end")' >"$R"
 	grep -Fx 'set xrange [0:4]' <<<"$output"
 	go -0 cpcplot --html "$R"
 	[[ $output == *'data-end="4"'* ]]
+	# A small picture has fewer marks, and shorter names.
+	python3 -c 'import record; record.write(range(1, 41), 12, lambda t, k: t)' | sed 's/"s\([0-9]\)/"\/system.slice\/a-service-of-a-long-name-\1/' >"$R"
+	go -0 cpcplot -g -o p.png -s 500x400 "$R"
+	grep -Fx "set xtics ('0' 0, '20 s' 20, '40 s' 40)" <<<"$output"
+	[ "$(grep -o "'[^']*long-name-[0-9]*' [0-9]*" <<<"$output" | awk '{ n++; if (length($0) > 36) exit 1 } END { print n }')" -eq 12 ]
 }
 
 @test "any record makes a page below 2 MB: long names, many events, execs and processes" {

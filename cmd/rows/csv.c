@@ -178,7 +178,8 @@ struct sink *csv_open(FILE *file, const struct style *style)
 
 static const char means_header[] =
 	"event,unit,runs,mean,deviation,least,most,incomplete,turns,"
-	"old_runs,old_mean,old_deviation,old_least,old_most,change,verdict,reason,above";
+	"old_runs,old_mean,old_deviation,old_least,old_most,change,verdict,reason,above,"
+	"median,outliers,old_median,old_outliers,median_change,p";
 
 static void put_real(FILE *f, double val)
 {
@@ -198,6 +199,12 @@ static void put_series(FILE *f, const struct series *series)
 	put_real(f, series_most(series));
 }
 
+static void put_robust(FILE *f, const struct series *series)
+{
+	put_real(f, series_median(series));
+	fprintf(f, ",%zu", series_outliers(series));
+}
+
 void means_csv(FILE *f, const struct style *style, const struct means *means)
 {
 	if (!style->no_header)
@@ -213,14 +220,21 @@ void means_csv(FILE *f, const struct style *style, const struct means *means)
 		put_series(f, row->now);
 		fprintf(f, ",%d,%d", row->now->incomplete, row->now->turns);
 		if (!means->compared) {
-			fputs(",,,,,,,,,\n", f);
+			fputs(",,,,,,,,,", f);
+			put_robust(f, row->now);
+			fputs(",,,,\n", f);
 			continue;
 		}
 		put_series(f, row->old);
 		put_real(f, c->change);
-		fprintf(f, ",%s,%s,%s\n", verdict_name(c->verdict), reason,
+		fprintf(f, ",%s,%s,%s", verdict_name(c->verdict), reason,
 			isnan(means->limit) ? ""
 			: c->above	    ? "1"
 					    : "0");
+		put_robust(f, row->now);
+		put_robust(f, row->old);
+		put_real(f, c->median_change);
+		put_real(f, c->p);
+		fputc('\n', f);
 	}
 }

@@ -276,12 +276,14 @@ static void add_series(json_object *object, const struct series *series)
 
 	jsonwrite_add_int(object, "runs", (int64_t)series->n);
 	jsonwrite_add(object, "mean", real(series_mean(series)));
+	jsonwrite_add(object, "median", real(series_median(series)));
 	jsonwrite_add(object, "deviation", real(series_deviation(series)));
 	jsonwrite_add(object, "least", real(series_least(series)));
 	jsonwrite_add(object, "most", real(series_most(series)));
 	for (size_t i = 0; i < series->n; i++)
 		jsonwrite_append(values, real(series->val[i]));
 	jsonwrite_add(object, "values", values);
+	jsonwrite_add_int(object, "outliers", (int64_t)series_outliers(series));
 	if (series->incomplete)
 		jsonwrite_add_flag(object, "incomplete", true);
 	if (series->turns)
@@ -297,6 +299,8 @@ static void add_comparison(json_object *object, const struct means *means,
 	add_series(old, row->old);
 	jsonwrite_add(object, "old", old);
 	jsonwrite_add(object, "change", real(c->change));
+	jsonwrite_add(object, "median_change", real(c->median_change));
+	jsonwrite_add(object, "p", real(c->p));
 	jsonwrite_add_text(object, "verdict", verdict_name(c->verdict));
 	if (c->reason != NULL)
 		jsonwrite_add_text(object, "reason", c->reason);

@@ -47,31 +47,52 @@ static char *spread_text(const struct series *series)
 	return xasprintf("%.2f%%", mean != 0 ? 100 * deviation / fabs(mean) : 0);
 }
 
+static char *notes_text(const struct series *series)
+{
+	size_t noutliers = series_outliers(series);
+	char outliers[64] = "", *text, *trimmed;
+
+	if (noutliers > 0)
+		snprintf(outliers, sizeof(outliers), " # outliers: %zu", noutliers);
+	text = xasprintf("%s%s%s", series->turns ? " # in turns" : "",
+			 series->incomplete ? " # incomplete" : "", outliers);
+	trimmed = xstrdup(*text != '\0' ? text + 1 : text);
+	free(text);
+	return trimmed;
+}
+
 static void add_means(struct cells *cells, const struct series *series, const struct style *style)
 {
 	cells_add(cells, escaped(series->label, ESCAPE_WORD));
 	cells_add(cells, xasprintf("%zu", series->n));
 	cells_add(cells, value_text(series, style, series_mean(series)));
+	cells_add(cells, value_text(series, style, series_median(series)));
 	cells_add(cells, value_text(series, style, series_deviation(series)));
 	cells_add(cells, spread_text(series));
 	cells_add(cells, value_text(series, style, series_least(series)));
 	cells_add(cells, value_text(series, style, series_most(series)));
-	cells_add(cells, xasprintf("%s%s", series->turns ? "# in turns" : "",
-				   !series->incomplete ? ""
-				   : series->turns     ? " # incomplete"
-						       : "# incomplete"));
+	cells_add(cells, notes_text(series));
+}
+
+static char *change_text(double change)
+{
+	return isnan(change) ? xstrdup("-") : xasprintf("%+.2f%%", 100 * change);
 }
 
 static char *verdict_text(const struct means *means, const struct means_row *row)
 {
 	const struct comparison *c = &row->comparison;
-	bool turns = row->now->turns || row->old->turns;
+	size_t old = series_outliers(row->old), now = series_outliers(row->now);
+	char outliers[64] = "";
 
 	if (c->reason != NULL)
 		return xasprintf(" %s: %s", verdict_name(c->verdict), c->reason);
+	if (old > 0 || now > 0)
+		snprintf(outliers, sizeof(outliers), " # outliers: %zu old, %zu new", old, now);
 	if (c->above)
-		return xasprintf(" more: above the limit of %g%%", 100 * means->limit);
-	return xasprintf(" %s%s", verdict_name(c->verdict), turns ? " # in turns" : "");
+		return xasprintf(" more: above the limit of %g%%%s", 100 * means->limit, outliers);
+	return xasprintf(" %s%s%s", verdict_name(c->verdict),
+			 row->now->turns || row->old->turns ? " # in turns" : "", outliers);
 }
 
 static void add_comparison(struct cells *cells, const struct means *means,
@@ -86,19 +107,18 @@ static void add_comparison(struct cells *cells, const struct means *means,
 	cells_add(cells, spread_text(row->old));
 	cells_add(cells, value_text(row->now, style, series_mean(row->now)));
 	cells_add(cells, spread_text(row->now));
-	cells_add(cells, isnan(row->comparison.change)
-				 ? xstrdup("-")
-				 : xasprintf("%+.2f%%", 100 * row->comparison.change));
+	cells_add(cells, change_text(row->comparison.change));
+	cells_add(cells, change_text(row->comparison.median_change));
 	cells_add(cells, verdict_text(means, row));
 }
 
 void means_table(FILE *file, const struct style *style, const struct means *means)
 {
-	static const char *const titles[] = {"event",  "runs",	"mean", "deviation",
+	static const char *const titles[] = {"event",  "runs",	"mean", "median", "deviation",
 					     "spread", "least", "most", ""};
-	static const char *const compared[] = {"event", "runs",	  "old",    "spread",
-					       "new",	"spread", "change", " verdict"};
-	struct cells cells = {.ncolumns = 8};
+	static const char *const compared[] = {"event",	 "runs",   "old",    "spread",	"new",
+					       "spread", "change", "median", " verdict"};
+	struct cells cells = {.ncolumns = 9};
 
 	if (means->n > 0 && !style->no_header)
 		add_titles(&cells, means->compared ? compared : titles);

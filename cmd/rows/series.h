@@ -29,11 +29,18 @@ void series_free(struct series *series);
 
 /* NaN: there is no value. */
 double series_mean(const struct series *series);
+double series_median(const struct series *series);
 double series_least(const struct series *series);
 double series_most(const struct series *series);
 /* The standard deviation of a sample, which divides by n - 1.  NaN: there are less than two values.
  */
 double series_deviation(const struct series *series);
+
+/*
+ * The number of values that are more than 10 standard deviations away from the median, as the
+ * median of the absolute deviations estimates them.
+ */
+size_t series_outliers(const struct series *series);
 
 enum verdict {
 	VERDICT_SAME, /* all values of both series are equal */
@@ -53,11 +60,14 @@ struct comparison {
 	enum verdict verdict;
 	const char *reason; /* of VERDICT_CANNOT_TELL; else NULL */
 	double change;	    /* of the mean, as a part of the old one; NaN: unknown */
-	bool above;	    /* it grew by more than the limit */
+	double median_change;
+	double p;     /* of the test of ranks: how likely is such a difference by chance?  Or NaN */
+	bool above;   /* it grew by more than the limit */
+	double grown; /* if so: by which part, in the test that shows it; NaN: from 0 */
 };
 
 /*
- * Compares the runs of an event with old ones.  `limit`: the part of the old mean by which the
+ * Compares the runs of an event with old ones.  `limit`: the part of the old value by which the
  * event may grow; NaN: there is no limit.
  */
 struct comparison series_compare(const struct series *old, const struct series *now, double limit);

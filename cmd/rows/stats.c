@@ -241,8 +241,8 @@ static void check_event(struct limit *limit, const struct means_row *row)
 	if (!c->above)
 		return;
 	limit->above = true;
-	if (!isnan(c->change))
-		snprintf(grown, sizeof(grown), "by %.2f%%", 100 * c->change);
+	if (!isnan(c->grown))
+		snprintf(grown, sizeof(grown), "by %.2f%%", 100 * c->grown);
 	say("%s grew %s, above the limit of %g%%", row->now->label, grown, 100 * limit->part);
 }
 

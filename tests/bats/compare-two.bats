@@ -39,17 +39,17 @@ script() {
 	[ -x "$WORK/exact" ] || skip "no workload with exact page faults for this machine"
 	# tests/work/exact.rows: 7 + 2 faults, and 7 * 7 + 11 of four processes
 	go -0 cputrack --compare -r 4 -c page-faults -- "$WORK/exact" plain -- "$WORK/exact" fork
-	[ "$(xargs <<<"${lines[0]}")" = "event runs old spread new spread change verdict" ]
-	[ "$(line_of page-faults)" = "4 9.0 0.00% 60.0 0.00% +566.67% more" ]
+	[ "$(xargs <<<"${lines[0]}")" = "event runs old spread new spread change median verdict" ]
+	[ "$(line_of page-faults)" = "4 9.0 0.00% 60.0 0.00% +566.67% +566.67% more" ]
 	[[ $(line_of seconds) == "4 "* ]]
 	[ "${#lines[@]}" -eq 3 ]
 	[ -z "$stderr" ]
 	go -0 cputrack --compare -r 2 -n -c page-faults -- "$WORK/exact" fork -- "$WORK/exact" plain
-	[ "$(line_of page-faults)" = "2 60.0 0.00% 9.0 0.00% -85.00% less" ]
+	[ "$(line_of page-faults)" = "2 60.0 0.00% 9.0 0.00% -85.00% -85.00% less" ]
 	[ "${#lines[@]}" -eq 2 ]
 	# ten runs of each by default
 	go -0 cputrack --compare -c page-faults -- "$WORK/exact" fork -- "$WORK/exact" fork
-	[ "$(line_of page-faults)" = "10 60.0 0.00% 60.0 0.00% +0.00% same" ]
+	[ "$(line_of page-faults)" = "10 60.0 0.00% 60.0 0.00% +0.00% +0.00% same" ]
 }
 
 @test "10 % more calls of a function: above limits up to 10 %, status 3" {
@@ -57,23 +57,46 @@ script() {
 	need breakpoint
 	go -3 cputrack --compare -r 3 --fail-above=3% -c "$spec" \
 		-- "$WORK/function-calls" 1000 -- "$WORK/function-calls" 1100
-	[ "$(line_of "$spec")" = "3 1000.0 0.00% 1100.0 0.00% +10.00% more: above the limit of 3%" ]
+	[ "$(line_of "$spec")" = "3 1000.0 0.00% 1100.0 0.00% +10.00% +10.00% more: above the limit of 3%" ]
 	[ "$stderr" = "cputrack: $spec grew by 10.00%, above the limit of 3%" ]
 	go -3 cputrack --compare -r 3 --fail-above=9.9 -c "$spec" \
 		-- "$WORK/function-calls" 1000 -- "$WORK/function-calls" 1100
 	go -0 cputrack --compare -r 3 --fail-above=10% -c "$spec" \
 		-- "$WORK/function-calls" 1000 -- "$WORK/function-calls" 1100
-	[ "$(line_of "$spec")" = "3 1000.0 0.00% 1100.0 0.00% +10.00% more" ]
+	[ "$(line_of "$spec")" = "3 1000.0 0.00% 1100.0 0.00% +10.00% +10.00% more" ]
 	go -0 cputrack --compare -r 3 --fail-above=0 -c "$spec" \
 		-- "$WORK/function-calls" 1100 -- "$WORK/function-calls" 1000
-	[ "$(line_of "$spec")" = "3 1100.0 0.00% 1000.0 0.00% -9.09% less" ]
+	[ "$(line_of "$spec")" = "3 1100.0 0.00% 1000.0 0.00% -9.09% -9.09% less" ]
 	[ -z "$stderr" ]
 	# a count that varies about the limit does not fail: 1000 and 1060 calls, in turns
 	script varies "n=1000; [ -e '$T/odd' ] && n=1060 && rm '$T/odd' || : >'$T/odd'" \
 		"exec '$WORK/function-calls' \$n"
 	go -0 cputrack --compare -r 4 --fail-above=2% -c "$spec" \
 		-- "$WORK/function-calls" 1000 -- "$T/varies"
-	[ "$(line_of "$spec")" = "4 1000.0 0.00% 1030.0 3.36% +3.00% no difference shown" ]
+	[ "$(line_of "$spec")" = "4 1000.0 0.00% 1030.0 3.36% +3.00% +3.00% no difference shown" ]
+}
+
+@test "9 % more calls, and an outlier: named, above the limit, and the same when replayed" {
+	local spec='breakpoint/addr=hit/' table
+	need breakpoint
+	script disturbed "echo >>'$T/n'" "n=1090; [ \$(wc -l <'$T/n') -ne 4 ] || n=5000" \
+		"exec '$WORK/function-calls' \$n"
+	go -3 cputrack --compare -r 5 --fail-above=3% -O "$R" -c "$spec" \
+		-- "$WORK/function-calls" 1000 -- "$T/disturbed"
+	table=$output
+	[ "$(line_of "$spec")" = "5 1000.0 0.00% 1872.0 93.41% +87.20% +9.00% more: above the limit of 3% # outliers: 0 old, 1 new" ]
+	[ "${stderr_lines[-1]}" = "cputrack: $spec grew by 9.00%, above the limit of 3%" ]
+	go -3 "$CPC_BUILD/cputrack" -I "$R" --compare --fail-above=3%
+	[ "$output" = "$table" ]
+	[ "$stderr" = "cputrack: $spec grew by 9.00%, above the limit of 3%" ]
+	go -0 "$CPC_BUILD/cputrack" -I "$R" --compare --fail-above=9% --format=json
+	json_has "mean['$spec']['median'] == 1090" "mean['$spec']['outliers'] == 1" \
+		"mean['$spec']['old']['outliers'] == 0" "mean['$spec']['median_change'] == 0.09" \
+		"abs(mean['$spec']['p'] - 2 / 252) < 1e-9" "mean['$spec']['above'] is False"
+	# the runs of one command
+	rm "$T/n"
+	go -0 cputrack -r 5 -c "$spec" "$T/disturbed"
+	[ "$(line_of "$spec")" = "5 1872.0 1090.0 1748.6 93.41% 1090.0 5000.0 # outliers: 1" ]
 }
 
 @test "json and csv: values of all runs, old and new" {
@@ -85,8 +108,8 @@ script() {
 		'list(mean) == ["page-faults", "seconds"]' \
 		'mean["page-faults"]["values"] == [60, 60, 60]' 'mean["page-faults"]["runs"] == 3' \
 		'mean["page-faults"]["mean"] == 60' 'mean["page-faults"]["deviation"] == 0' \
-		'mean["page-faults"]["old"] == {"runs": 3, "mean": 9, "deviation": 0, "least": 9, "most": 9, "values": [9, 9, 9]}' \
-		'mean["page-faults"]["verdict"] == "more"' 'mean["page-faults"]["above"] is True' \
+		'mean["page-faults"]["old"] == {"runs": 3, "mean": 9, "median": 9, "deviation": 0, "least": 9, "most": 9, "values": [9, 9, 9], "outliers": 0}' \
+		'mean["page-faults"]["verdict"] == "more"' 'mean["page-faults"]["p"] == 0.1' 'mean["page-faults"]["above"] is True' \
 		'abs(mean["page-faults"]["change"] - 51 / 9) < 1e-9' \
 		'mean["seconds"]["above"] is False' 'mean["seconds"]["unit"] == "s"'
 	go -0 cputrack --compare -r 1 --format=json -c page-faults -- "$WORK/exact" plain -- "$WORK/exact" fork
@@ -94,7 +117,7 @@ script() {
 		'mean["page-faults"]["reason"] == "one run is too few"' \
 		'mean["page-faults"]["deviation"] is None' '"above" not in mean["page-faults"]' '"limit" not in head'
 	go -0 cputrack --compare -r 2 --format=csv -c page-faults -- "$WORK/exact" plain -- "$WORK/exact" fork
-	[ "${lines[1]}" = "page-faults,,2,60,0,60,60,0,0,2,9,0,9,9,5.666666666666667,more,," ]
+	[[ ${lines[1]} == "page-faults,,2,60,0,60,60,0,0,2,9,0,9,9,5.666666666666667,more,,,60,0,9,0,5.666666666666667,0.333333333"* ]]
 	go -0 cputrack --compare -r 2 --human -c page-faults,task-clock -- true -- true
 	[[ $(line_of task-clock) =~ ^"2 "[0-9.]+[um]"s "[0-9.]+"% "[0-9.]+[um]"s " ]]
 }
@@ -216,12 +239,12 @@ script() {
 
 @test "the first -- may be left out behind an option; a record can follow --compare in both ways" {
 	go -0 cputrack --compare -r 2 -c page-faults "$WORK/bare" -- "$WORK/bare"
-	[ "$(line_of page-faults)" = "2 1.0 0.00% 1.0 0.00% +0.00% same" ]
+	[ "$(line_of page-faults)" = "2 1.0 0.00% 1.0 0.00% +0.00% +0.00% same" ]
 	go -0 cputrack -r 2 -O "$R" -c page-faults "$WORK/bare"
 	for how in "--compare=$R" "--compare $R" "--compare $R --"; do
 		# shellcheck disable=SC2086 # words
 		go -0 cputrack -r 2 -c page-faults $how "$WORK/bare"
-		[ "$(line_of page-faults)" = "2 1.0 0.00% 1.0 0.00% +0.00% same" ]
+		[ "$(line_of page-faults)" = "2 1.0 0.00% 1.0 0.00% +0.00% +0.00% same" ]
 	done
 	# an executable record is one, as all files are on some file systems
 	chmod +x "$R"
@@ -229,7 +252,7 @@ script() {
 	cp "$R" "$T/same"
 	go -0 "$CPC_BUILD/cputrack" -I - --compare "$R" <"$T/same"
 	go -0 "$CPC_BUILD/cputrack" -I "$R" --compare - <"$T/same"
-	[ "$(line_of page-faults)" = "2 1.0 0.00% 1.0 0.00% +0.00% same" ]
+	[ "$(line_of page-faults)" = "2 1.0 0.00% 1.0 0.00% +0.00% +0.00% same" ]
 }
 
 # The commands of step $1 of the workflow in docs/ci.md.
@@ -252,7 +275,7 @@ step() {
 	cp old program
 	line=$(sed -n 's/^    \$ cputrack/cputrack/p' "$page")
 	go -3 bash -c "$line"
-	[[ $(line_of page-faults) == "10 "*"more: above the limit of 3%" ]]
+	[[ $(line_of page-faults) == "10 "*"more: above the limit of 3%"* ]]
 	[ "$(xargs <<<"${lines[0]}")" = "$(grep -m 1 '^ *event runs' "$page" | xargs)" ]
 	# the step of a workflow, as GitHub runs it
 	step Compare >"$T/compare"
@@ -263,8 +286,8 @@ step() {
 	cp ../new new/program
 	export GITHUB_STEP_SUMMARY=$T/summary
 	go -3 bash -e "$T/compare"
-	[[ $(line_of page-faults) == "20 "*"more: above the limit of 3%" ]]
-	grep -q '^    page-faults .* more: above the limit of 3%$' "$GITHUB_STEP_SUMMARY"
+	[[ $(line_of page-faults) == "20 "*"more: above the limit of 3%"* ]]
+	grep -q '^    page-faults .* more: above the limit of 3%' "$GITHUB_STEP_SUMMARY"
 	[ "$(grep -c '"kind":"run"' runs.json)" -eq 40 ]
 	cp old/program new/program
 	go -0 bash -e "$T/compare"

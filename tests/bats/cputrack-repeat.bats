@@ -201,27 +201,27 @@ line_of() {
 	go -0 cputrack -r 2 -T 600 -c page-faults -c task-clock true
 	[[ $(line_of page-faults) =~ ^2\ [0-9] ]]
 	[[ $output != *"in turns"* ]]
-	[ "$(line_of task-clock)" = "0 - - - - -" ]
+	[ "$(line_of task-clock)" = "0 - - - - - -" ]
 	go -0 cputrack -r 2 --delay 600 -O "$R" -c page-faults,task-clock true
-	[ "$(line_of page-faults)$(line_of task-clock)" = "0 - - - - -0 - - - - -" ]
+	[ "$(line_of page-faults)$(line_of task-clock)" = "0 - - - - - -0 - - - - - -" ]
 	[[ $(line_of seconds) =~ ^2\ [0-9] ]]
 	# compared with one that counted, and the other way round
 	go -0 cputrack -r 2 -O "$T/counted" -o "$ROWS" -c page-faults true
 	go -0 "$CPC_BUILD/cputrack" -I "$R" --compare "$T/counted"
-	[[ $(line_of page-faults) =~ ^"2/0 "[0-9.]+" "[0-9.]+"% - - - cannot tell: not counted in new"$ ]]
+	[[ $(line_of page-faults) =~ ^"2/0 "[0-9.]+" "[0-9.]+"% - - - - cannot tell: not counted in new"$ ]]
 	go -0 "$CPC_BUILD/cputrack" -I "$T/counted" --compare "$R"
-	[[ $(line_of page-faults) =~ ^"0/2 - - "[0-9.]+" "[0-9.]+"% - cannot tell: not counted in old"$ ]]
+	[[ $(line_of page-faults) =~ ^"0/2 - - "[0-9.]+" "[0-9.]+"% - - cannot tell: not counted in old"$ ]]
 }
 
 @test "-r: one run has no deviation, and no comparison" {
 	local why="cannot tell: one run is too few"
 	go -0 cputrack -r 1 -O "$R" -c page-faults true
-	[[ $(line_of page-faults) =~ ^"1 "([0-9.]+)" - - "([0-9.]+)" "([0-9.]+)$ ]]
+	[[ $(line_of page-faults) =~ ^"1 "([0-9.]+)" "([0-9.]+)" - - "([0-9.]+)" "[0-9.]+$ ]]
 	[ "${BASH_REMATCH[1]} ${BASH_REMATCH[2]}" = "${BASH_REMATCH[2]} ${BASH_REMATCH[3]}" ]
-	[[ $(line_of seconds) =~ ^"1 "[0-9.]+"s - - " ]]
+	[[ $(line_of seconds) =~ ^"1 "[0-9.]+"s "[0-9.]+"s - - " ]]
 	# of one run before, of several, and without -r
 	go -0 "$CPC_BUILD/cputrack" -I "$R" --compare "$R"
-	[[ $(line_of page-faults) == "1 "*" - "*" - +0.00% $why" ]]
+	[[ $(line_of page-faults) == "1 "*" - "*" - +0.00% +0.00% $why" ]]
 	go -0 cputrack -r 2 -O "$T/two" -o "$ROWS" -c page-faults true
 	go -0 "$CPC_BUILD/cputrack" -I "$R" --compare "$T/two"
 	[[ $(line_of page-faults) == "2/1 "*" - "*"% $why" ]]

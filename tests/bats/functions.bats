@@ -80,7 +80,7 @@ both() {
 	few=$(printf ',page-faults%.0s' {1..61})
 	track -1 -r 3 -T 0 -c "$(both nested)$few" "$WORK/returns" nest 1000 1
 	[ "$(grep -c "^cputrack: .*: 936$lost$" <<<"$stderr")" = 3 ]
-	grep -q ":nested,ret/    3      64\.0       0\.0  0\.00%      64\.0      64\.0 # incomplete$" "$ROWS"
+	grep -q ":nested,ret/    3      64\.0      64\.0       0\.0  0\.00%      64\.0      64\.0 # incomplete$" "$ROWS"
 	track -0 -T 0 -c "$(both nested)$few,page-faults" "$WORK/returns" nest 1000 1
 	[ "$stderr" = "cputrack: caution: '$(ret "$WORK/returns:nested")': returns of deeply nested calls are lost unnoticed in a set of so many events" ]
 	by_kernel

@@ -319,7 +319,7 @@ runs_of() {
 	done
 }
 
-@test "-r: mean, deviation and range over the runs of a command" {
+@test "-r: mean, median, deviation and range over the runs of a command" {
 	local counts
 	go -0 cputrack -r 4 -O "$R" -c page-faults -o "$ROWS" sh -c "'$WORK/touch-pages' 300; echo run"
 	[ "$output" = $'run\nrun\nrun\nrun' ]
@@ -330,8 +330,8 @@ for row in map(json.loads, open(sys.argv[1])):
     n = 0 if row["kind"] == "run" else n
     n += row["counts"]["page-faults"] if row["kind"] in ("exec", "exit") else 0
     runs += [n] if row["kind"] == "end" else []
-print("%d %.1f %.1f %.1f %.1f" % (len(runs), statistics.mean(runs), statistics.stdev(runs), min(runs), max(runs)))' "$R")
-	[ "$(awk '$1 == "page-faults" { print $2, $3, $4, $6, $7 }' "$ROWS")" = "${counts[0]}" ]
+print("%d %.1f %.1f %.1f %.1f %.1f" % (len(runs), statistics.mean(runs), statistics.median(runs), statistics.stdev(runs), min(runs), max(runs)))' "$R")
+	[ "$(awk '$1 == "page-faults" { print $2, $3, $4, $5, $7, $8 }' "$ROWS")" = "${counts[0]}" ]
 	# what we set for ourselves is not for later runs
 	go -0 cputrack -r 3 -o "$ROWS" sh -c 'ulimit -Sn; trap | cat; grep SigIgn /proc/self/status'
 	[ "$(sort -u <<<"$output" | wc -l)" -eq 2 ]
@@ -350,17 +350,17 @@ words_of() {
 	echo "${lines[$1]}" | xargs
 }
 
-@test "--compare: change, and Welch's t-test" {
+@test "--compare: changes, and Welch's t-test of few runs" {
 	runs_of 20 22 24 >"$T/before"
 	runs_of 10 12 14 >"$R"
 	go -0 cputrack -I "$R" --compare "$T/before"
-	[ "$(words_of 0)" = "event runs old spread new spread change verdict" ]
-	[ "$(words_of 1)" = "a 3 22.0 9.09% 12.0 16.67% -45.45% less" ]
-	[ "$(words_of 2)" = "seconds 3 2.000000s 0.00% 2.000000s 0.00% +0.00% same" ]
+	[ "$(words_of 0)" = "event runs old spread new spread change median verdict" ]
+	[ "$(words_of 1)" = "a 3 22.0 9.09% 12.0 16.67% -45.45% -45.45% less" ]
+	[ "$(words_of 2)" = "seconds 3 2.000000s 0.00% 2.000000s 0.00% +0.00% +0.00% same" ]
 	go -0 cputrack -I "$T/before" --compare "$R"
-	[ "$(words_of 1)" = "a 3 12.0 16.67% 22.0 9.09% +83.33% more" ]
-	# the limit of t is 2.776 for 4 degrees: 2.694 is below, and 2.858 above
-	for n in 264/no\ difference\ shown 267/more; do
+	[ "$(words_of 1)" = "a 3 12.0 16.67% 22.0 9.09% +83.33% +83.33% more" ]
+	# the limit of t is 2.999 for 4 degrees: 2.939 is below, and 3.062 above
+	for n in 268/no\ difference\ shown 270/more; do
 		runs_of 200 220 240 >"$T/before"
 		runs_of $((${n%%/*} - 20)) "${n%%/*}" $((${n%%/*} + 20)) >"$R"
 		go -0 cputrack -I "$R" --compare "$T/before"
@@ -369,18 +369,18 @@ words_of() {
 	runs_of 20 22 24 >"$T/before"
 	runs_of 10 20 30 >"$R"
 	go -0 cputrack -I "$R" --compare "$T/before"
-	[ "$(words_of 1)" = "a 3 22.0 9.09% 20.0 50.00% -9.09% no difference shown" ]
+	[ "$(words_of 1)" = "a 3 22.0 9.09% 20.0 50.00% -9.09% -9.09% no difference shown" ]
 	runs_of 10 >"$R"
 	go -0 cputrack -I "$R" --compare "$T/before"
-	[ "$(words_of 1)" = "a 3/1 22.0 9.09% 10.0 - -54.55% cannot tell: one run is too few" ]
+	[ "$(words_of 1)" = "a 3/1 22.0 9.09% 10.0 - -54.55% -54.55% cannot tell: one run is too few" ]
 	# equal counts in all runs are exact
 	runs_of 10 10 >"$R"
 	runs_of 11 11 11 >"$T/before"
 	go -0 cputrack -I "$R" --compare "$T/before"
-	[ "$(words_of 1)" = "a 3/2 11.0 0.00% 10.0 0.00% -9.09% less" ]
+	[ "$(words_of 1)" = "a 3/2 11.0 0.00% 10.0 0.00% -9.09% -9.09% less" ]
 	runs_of 10 10 10 >"$T/before"
 	go -0 cputrack -I "$R" --compare "$T/before"
-	[ "$(words_of 1)" = "a 3/2 10.0 0.00% 10.0 0.00% +0.00% same" ]
+	[ "$(words_of 1)" = "a 3/2 10.0 0.00% 10.0 0.00% +0.00% +0.00% same" ]
 	go -0 cputrack -r 2 --compare "$T/before" -c page-faults true
 	[[ ${lines[1]} == *"cannot tell: not counted in old" ]]
 	go -1 cputrack --compare /dev/null true
@@ -392,13 +392,13 @@ words_of() {
 	runs_of 10 10 >"$R"
 	runs_of 20 20 | sed '2s/"cycles":7/"cycles":7,"incomplete":true/' >"$T/before"
 	go -0 cputrack -I "$R" --compare "$T/before"
-	[ "$(words_of 1)" = "a 2 20.0 0.00% 10.0 0.00% -50.00% cannot tell: counts are incomplete" ]
+	[ "$(words_of 1)" = "a 2 20.0 0.00% 10.0 0.00% -50.00% -50.00% cannot tell: counts are incomplete" ]
 	go -0 cputrack -I "$T/before" --compare "$R"
-	[[ $(words_of 1) == *"+100.00% cannot tell: counts are incomplete" ]]
+	[[ $(words_of 1) == *"+100.00% +100.00% cannot tell: counts are incomplete" ]]
 	# a run without the count
 	runs_of 20 20 20 | sed '2,3s/"counts":{"a":[0-9]*},"cycles":7/"counts":{"a":null},"cycles":null/' >"$T/before"
 	go -0 cputrack -I "$T/before" --compare "$R"
-	[ "$(words_of 1)" = "a 2 10.0 0.00% 20.0 0.00% +100.00% cannot tell: not counted in every run" ]
+	[ "$(words_of 1)" = "a 2 10.0 0.00% 20.0 0.00% +100.00% +100.00% cannot tell: not counted in every run" ]
 }
 
 @test "--fail-above: status 3 if a count grew by more than the limit and the spread" {
@@ -426,19 +426,19 @@ words_of() {
 		104,105,106 3% 0
 		104,105,106 2% 3
 		103,105,107 0.1 0
-		103,105,107 0 3
+		104,106,108 0 3
 	END
 	# from 0 any growth is above
 	runs_of 2 2 | sed 's/"a":1/"a":0/' >"$T/before"
 	runs_of 2 2 >"$R"
 	go -3 cputrack -I "$R" --compare="$T/before" --fail-above=100%
-	[ "$(words_of 1)" = "a 2 0.0 0.00% 2.0 0.00% - more: above the limit of 100%" ]
+	[ "$(words_of 1)" = "a 2 0.0 0.00% 2.0 0.00% - - more: above the limit of 100%" ]
 	[ "$stderr" = "cputrack: a grew from 0, above the limit of 100%" ]
 	# a ratio and the time have no limit
 	runs_of 2 2 >"$T/before"
 	sed 's/"ns":2000000000/"ns":9000000000/' "$T/before" >"$R"
 	go -0 cputrack -I "$R" --compare="$T/before" --fail-above=0
-	[ "$(words_of 2)" = "seconds 2 2.000000s 0.00% 9.000000s 0.00% +350.00% more" ]
+	[ "$(words_of 2)" = "seconds 2 2.000000s 0.00% 9.000000s 0.00% +350.00% +350.00% more" ]
 	# an event without a verdict is an error
 	runs_of 2 >"$R"
 	go -1 cputrack -I "$R" --compare="$T/before" --fail-above=3%
@@ -468,25 +468,25 @@ words_of() {
 	local from='"unit":"","scale":1'
 	runs_of 20000 24000 | sed 's/"a"/"task-clock"/g' >"$R"
 	go -0 cputrack -I "$R" --compare "$R"
-	[ "$(words_of 1)" = "task-clock 2 22000.0ns 12.86% 22000.0ns 12.86% +0.00% no difference shown" ]
+	[ "$(words_of 1)" = "task-clock 2 22000.0ns 12.86% 22000.0ns 12.86% +0.00% +0.00% no difference shown" ]
 	go -0 cputrack -I "$R" --compare "$R" --human
-	[ "$(words_of 1)" = "task-clock 2 22.0us 12.86% 22.0us 12.86% +0.00% no difference shown" ]
-	[[ $(words_of 2) == "seconds 2 2.00s 0.00% 2.00s 0.00% +0.00% same" ]]
+	[ "$(words_of 1)" = "task-clock 2 22.0us 12.86% 22.0us 12.86% +0.00% +0.00% no difference shown" ]
+	[[ $(words_of 2) == "seconds 2 2.00s 0.00% 2.00s 0.00% +0.00% +0.00% same" ]]
 	runs_of 20 24 | sed "s/$from/\"unit\":\"Joules\",\"scale\":0.5/" >"$R"
 	go -0 cputrack -I "$R" --compare "$R"
 	[[ $(words_of 1) == "a 2 11.0Joules "* ]]
 	go -0 cputrack -I "$R" --compare "$R" --format=csv
-	[ "${lines[0]}" = "event,unit,runs,mean,deviation,least,most,incomplete,turns,old_runs,old_mean,old_deviation,old_least,old_most,change,verdict,reason,above" ]
-	[[ ${lines[1]} == a,Joules,2,11,1.414*,10,12,0,0,2,11,1.414*,10,12,0,"no difference shown,," ]]
-	[ "${lines[2]}" = "seconds,s,2,2,0,2,2,0,0,2,2,0,2,2,0,same,," ]
+	[ "${lines[0]}" = "event,unit,runs,mean,deviation,least,most,incomplete,turns,old_runs,old_mean,old_deviation,old_least,old_most,change,verdict,reason,above,median,outliers,old_median,old_outliers,median_change,p" ]
+	[[ ${lines[1]} == a,Joules,2,11,1.414*,10,12,0,0,2,11,1.414*,10,12,0,"no difference shown,,,11,0,11,0,0,1" ]]
+	[ "${lines[2]}" = "seconds,s,2,2,0,2,2,0,0,2,2,0,2,2,0,same,,,2,0,2,0,0,1" ]
 	go -0 cputrack -I "$R" --compare "$R" -n --format=csv --fail-above=1
-	[[ ${lines[0]} == a,Joules,*,"no difference shown,,0" ]]
+	[[ ${lines[0]} == a,Joules,*,"no difference shown,,0,11,0,11,0,0,1" ]]
 	# as the table, from live runs
 	go -0 cputrack -r 3 -n -c page-faults,task-clock "$WORK/touch-pages" 100
 	[ "${#lines[@]}" -eq 3 ]
-	[[ $(words_of 0) =~ ^"page-faults 3 "[0-9]+\.[0-9]" "[0-9]+\.[0-9]" "[0-9.]+"% "[0-9]+\.0" "[0-9]+\.0$ ]]
-	[[ $(words_of 1) =~ ^"task-clock 3 "[0-9]+\.[0-9]"ns "[0-9]+\.[0-9]"ns "[0-9.]+"% "[0-9]+\.0"ns "[0-9]+\.0ns$ ]]
-	[[ $(words_of 2) =~ ^"seconds 3 "[0-9]+\.[0-9]{6}"s "[0-9]+\.[0-9]{6}"s "[0-9.]+"% " ]]
+	[[ $(words_of 0) =~ ^"page-faults 3 "[0-9]+\.[0-9]" "[0-9]+\.0" "[0-9]+\.[0-9]" "[0-9.]+"% "[0-9]+\.0" "[0-9]+\.0$ ]]
+	[[ $(words_of 1) =~ ^"task-clock 3 "[0-9]+\.[0-9]"ns "[0-9]+\.0"ns "[0-9]+\.[0-9]"ns "[0-9.]+"% "[0-9]+\.0"ns "[0-9]+\.0ns$ ]]
+	[[ $(words_of 2) =~ ^"seconds 3 "[0-9]+\.[0-9]{6}"s "[0-9]+\.[0-9]{6}"s "[0-9]+\.[0-9]{6}"s "[0-9.]+"% " ]]
 	go -0 cputrack -r 3 --format=json -c page-faults,task-clock "$WORK/touch-pages" 100
 	python3 -c '
 import json, statistics, sys
@@ -497,6 +497,7 @@ assert [(r["kind"], r["event"], r["unit"], r["runs"]) for r in rows] == [
 for r in rows:
     v = r["values"]
     assert len(v) == 3 and min(v) == r["least"] and max(v) == r["most"], r
+    assert abs(statistics.median(v) - r["median"]) < 1e-9 * r["mean"], r
     assert abs(statistics.mean(v) - r["mean"]) < 1e-9 * r["mean"], r
     assert abs(statistics.stdev(v) - r["deviation"]) <= 1e-6 * r["mean"], r
     assert "old" not in r and "verdict" not in r, r
@@ -562,8 +563,8 @@ counted_by() {
 	runs_of 20 22 | sed 's/"event":"a"/"event":"seconds"/; s/"counts":{"a"/"counts":{"seconds"/' >"$R"
 	go -0 cputrack -I "$R" --compare "$R"
 	[ "${#lines[@]}" -eq 3 ]
-	[[ $(words_of 1) == "seconds 2 21.0 "*" 21.0 "*" +0.00% no difference shown" ]]
-	[[ $(words_of 2) == "seconds 2 2.000000s "*" 2.000000s "*" +0.00% same" ]]
+	[[ $(words_of 1) == "seconds 2 21.0 "*" 21.0 "*" +0.00% +0.00% no difference shown" ]]
+	[[ $(words_of 2) == "seconds 2 2.000000s "*" 2.000000s "*" +0.00% +0.00% same" ]]
 }
 
 @test "--human: three digits, prefixes and units, in tables only" {

@@ -128,9 +128,9 @@ assert spans == [0.5, 8, None, None], spans' <<<"$output"
 	go -0 cputrack -I "$R" --compare "$T/before"
 	# 4 / 4 and 4 / 3
 	[ "$(awk '$1 == "r" { $1 = ""; print }' <<<"$output")" = \
-		" 2 1.0000 0.00% 1.1667 20.20% +16.67% no difference shown" ]
+		" 2 1.0000 0.00% 1.1667 20.20% +16.67% +16.67% no difference shown" ]
 	go -0 cputrack -r 2 -c one,never true
-	[ "$(awk '$1 == "one" { print $2, $3, $4 }' <<<"$output")" = "2 1.0000 0.0000" ]
+	[ "$(awk '$1 == "one" { print $2, $3, $5 }' <<<"$output")" = "2 1.0000 0.0000" ]
 	[ "$(awk '$1 == "never" { print $2, $3, $4, $5, $6, $7 }' <<<"$output")" = "0 - - - - -" ]
 }
 

@@ -15,9 +15,10 @@ from chart import axis, curves, heat, percent, stack
 from model import human, largest, middle_cut, natural, pieces_of, rates_of, sums_of, tree_of, units_of, walk
 from series import MAX_KEYS, MAX_LINES, OTHERS, name_of, order_of, samples_of
 
-MOST = 2_000_000  # bytes of a page
-MAX_DEPTH = 100   # of elements: browsers have a limit
-BINS = 240        # of rates
+MOST = 2_000_000    # bytes of a page
+MAX_DEPTH = 100     # of elements: browsers have a limit
+BINS = 240          # of rates
+MAX_COMMAND = 4095  # bytes of a command line in a record
 
 try:
     PAGE
@@ -120,6 +121,8 @@ def costs_of(trees):
 def argument_of(command):
     """The argument that tells most: the last one that is neither an option nor its value; of object files, the output."""
     words = [word.strip("\"'();&|") for word in command.split()]
+    if len(command.encode(errors="replace")) >= MAX_COMMAND:
+        words.pop()  # a part of a word
     plain = [(not before.startswith("-"), i) for i, (before, word) in enumerate(zip(words, words[1:]), 1)
              if word and word[0] not in "-<>" and ">" not in word]
     argument = words[max(plain)[1]] if plain else ""

@@ -145,6 +145,15 @@ record.write([t * 0.25 + 0.01 * (t % 3) for t in range(1, 7202)], 9, lambda t, k
 	done
 }
 
+@test "the rate of a point is that of all its samples" {
+	python3 -c 'import record; record.write([t / 4 for t in range(1, 2001)], 9, lambda t, k: 100 + k)' >"$R"
+	go -0 cpcplot -g -r -o p.png -s 400x300 "$R"
+	[[ $output == *"e per second'"* ]]
+	[ "$(block map0 | awk '{ print $5 }' | sort -n | uniq -c | awk '{ print $2, $1 }' | xargs)" = "$(
+		block map0 | wc -l | awk '{ for (k = 0; k < 9; k++) printf "%d %d ", 400 + 4 * k, $1 / 9 }' | xargs)" ]
+	[ "$(block map0 | wc -l)" -lt 2000 ]
+}
+
 @test "of many keys, the largest are drawn, and (others) is the exact sum of the rest for every event" {
 	python3 - >"$R" <<-'EOF'
 	import record
@@ -359,7 +368,7 @@ record.put(kind="end")' >"$R"
 	        ("/usr/lib/gcc/x86_64-linux-gnu/12/cc1 -quiet -imultiarch x86_64-linux-gnu src/net.c -quiet -dumpbase net.c -dumpbase-ext .c -O2 -o /tmp/ccX.s", "net.c"),
 	        ("gcc -O2 -c -o net.o net.c", "net.c"), ("gcc -c net.c", "net.c"), ("as --64 -o net.o /tmp/ccX.s", "net.o"),
 	        ("ld -plugin x -o build/prog /usr/lib/crt1.o a.o /usr/lib/crtn.o", "prog"), ("gcc a.o -o", "a.o"),
-	        ('sh -c cd "src" && make "all" >/dev/null 2>&1', "all"), ("sort /tmp/x", "x"), ("make -j2", ""), ("ls", ""), ("", ""), ("rm -rf build/", "build"), ("sh -c exit", "exit")):
+	        (f"cc1 src/net.c {'-I/include ' * 371}/cut"[:4095], "net.c"), ('sh -c cd "src" && make "all" >/dev/null 2>&1', "all"), ("sort /tmp/x", "x"), ("make -j2", ""), ("ls", ""), ("", ""), ("rm -rf build/", "build"), ("sh -c exit", "exit")):
 	    assert argument_of(command) == argument, (command, argument_of(command))
 	EOF
 	python3 - >"$R" <<-'EOF'

@@ -331,7 +331,7 @@ record.put(kind="end")' >"$R"
 	write("execs", ["e"], "user", execs)
 	EOF
 	for name in names events lines forged processes execs; do
-		go -0 timeout 60 cpcplot -o "$T/p.html" "$T/$name.json"
+		go -0 cpcplot -o "$T/p.html" "$T/$name.json"
 		[ "$(stat -c %s "$T/p.html")" -le 2000000 ]
 		[ -z "$stderr" ]
 		cp "$T/p.html" "$T/$name.html"

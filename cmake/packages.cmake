@@ -113,7 +113,9 @@ Nothing is multiplexed or scaled: what cannot be counted is refused with the
 reason.  Without hardware counters there are software events, tracepoints and
 breakpoints.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION admin)
-set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "cpcplot, libdebuginfod1t64 | libdebuginfod1") # of ovfprof
+# Of cpustat --listen, and of ovfprof; they are loaded when they are needed.
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS
+	"cpcplot, libmicrohttpd12t64 | libmicrohttpd12, libdebuginfod1t64 | libdebuginfod1")
 # It owns /usr/sbin/cpustat and completions of that name.
 set(CPACK_DEBIAN_TOOLS_PACKAGE_CONFLICTS cpustat)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_CONTROL_EXTRA

@@ -153,16 +153,6 @@ void setgrp_report_clones(cpc_t *cpc, const struct setgrp_set *set, const cpc_se
 		cpc_walk_symbols(cpc, bound, &clones, note_clone);
 }
 
-/* Is it a name in C? */
-static bool is_identifier(const char *name)
-{
-	const char *c = name;
-
-	while (isalnum((unsigned char)*c) || *c == '_')
-		c++;
-	return *c == '\0' && c > name && !isdigit((unsigned char)*name);
-}
-
 /*
  * Events of other tools begin with their kind: "tracepoint:sched:sched_switch".  Our event is the
  * name between `before` and `after`; `before` NULL: we cannot count this kind.

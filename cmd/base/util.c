@@ -49,6 +49,15 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
 }
 
+bool is_identifier(const char *name)
+{
+	const char *c = name;
+
+	while (isalnum((unsigned char)*c) || *c == '_')
+		c++;
+	return *c == '\0' && c > name && !isdigit((unsigned char)*name);
+}
+
 bool is_program(const char *name)
 {
 	const char *path = getenv("PATH");

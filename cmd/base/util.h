@@ -73,6 +73,9 @@ void guard_streams(void);
  */
 void raise_file_limit(void);
 
+/* Is it a name in C? */
+bool is_identifier(const char *name);
+
 /* Is there a file of that name where execvp(3) looks? */
 bool is_program(const char *name);
 

@@ -9,8 +9,10 @@
 #include "../program/program.h"
 #include "../program/top/top.h"
 #include "../rows/source.h"
+#include "http.h"
 #include "meters.h"
 
+#include <bsd/stdlib.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -18,12 +20,14 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { OPT_CPUS = OPT_OWN, OPT_DEPTH, OPT_KEYS };
+enum { OPT_CPUS = OPT_OWN, OPT_DEPTH, OPT_KEYS, OPT_LISTEN };
 
 struct config {
 	struct options common;
 	struct sampler_config sampler;
-	unsigned depth; /* SCOPE_CGROUP: components of the paths; 0: all */
+	unsigned depth;	  /* SCOPE_CGROUP: components of the paths; 0: all */
+	char *address;	  /* serve the counts there; or NULL */
+	const char *port; /* likewise */
 	bool soak;
 	bool shared; /* count without claims */
 	int signal;  /* the one that ended counting; or 0 */
@@ -42,6 +46,7 @@ static const struct opt opts[] = {
 	{OPT_CPUS, "cpus", "LIST", "with -I: only these CPUs", ALWAYS, 0},
 	{OPT_DEPTH, "depth", "N", "with -A cgroup: N components of the paths", TO_COUNT, 0},
 	{OPT_KEYS, "keys", "N", "the N largest services, ..., and (others)", ALWAYS, 0},
+	{OPT_LISTEN, "listen", "ADDR:PORT", "serve the counts to Prometheus there", TO_COUNT, 0},
 	OUTPUT_OPTS,
 	{0},
 };
@@ -77,10 +82,35 @@ static const char usage[] =
 	"usage: cpustat [-c SPEC]... [-p PERIOD] [-T u|d] [-sntD]\n"
 	"               [-A cpu|core|socket|node|kind|all [-m]] [--shared]\n"
 	"               [-A cgroup|service|container|user|command [--keys=N]]\n"
-	"               [INTERVAL [COUNT]]\n"
+	"               [--listen ADDRESS:PORT] [INTERVAL [COUNT]]\n"
 	"       cpustat -I FILE [-nt] [-A UNIT [-m]] [-o FILE] [--format FORMAT]\n"
 	"       cpustat -h [PATTERN]\n"
 	"       cpustat --check\n\n";
+
+/* ADDRESS:PORT, where an IPv6 address is in []. */
+static int parse_listen(struct config *cfg, const char *where)
+{
+	const char *colon = strrchr(where, ':'), *begin = where, *end = colon, *bad = "";
+
+	if (colon != NULL)
+		strtonum(colon + 1, 0, 65535, &bad);
+	if (bad == NULL && *begin == '[' && end[-1] == ']') {
+		begin++;
+		end--;
+	} else if (bad == NULL && memchr(begin, ':', (size_t)(end - begin)) != NULL) {
+		bad = "brackets are missing";
+	}
+	if (bad != NULL || begin >= end) {
+		say("invalid --listen '%s': expected ADDRESS:PORT, such as 127.0.0.1:10047 or "
+		    "[::]:10047",
+		    where);
+		return STATUS_USAGE;
+	}
+	free(cfg->address);
+	cfg->address = xasprintf("%.*s", (int)(end - begin), begin);
+	cfg->port = colon + 1;
+	return STATUS_OK;
+}
 
 static int parse_option(void *config, int c)
 {
@@ -124,6 +154,8 @@ static int parse_option(void *config, int c)
 		return parse_count("--depth", optarg, 1, 1000, &cfg->depth);
 	case OPT_KEYS:
 		return parse_count("--keys", optarg, 1, 1000000, &cfg->common.output.nkeys);
+	case OPT_LISTEN:
+		return parse_listen(cfg, optarg);
 	case OPT_CPUS:
 		cfg->common.output.cpus = optarg;
 		n = parse_cpu_list(optarg, &range);
@@ -204,6 +236,19 @@ static void warn_about_process(const struct config *cfg)
 		    (long long)s, (long long)s);
 }
 
+static int check_listen(struct config *cfg)
+{
+	struct output_config *output = &cfg->common.output;
+	const struct format *openmetrics = format_find("openmetrics");
+
+	if (output->path != NULL || output->by != SCOPE_NONE || cfg->common.top ||
+	    (output->format != NULL && output->format != openmetrics))
+		return usage_error("unsupported with --listen, which serves OpenMetrics: -o, --by, "
+				   "--top and other formats");
+	output->format = openmetrics;
+	return STATUS_OK;
+}
+
 static int check_output(void *config)
 {
 	struct config *cfg = config;
@@ -212,6 +257,10 @@ static int check_output(void *config)
 	if (status != STATUS_OK)
 		return status;
 	warn_about_process(cfg);
+	if (cfg->address != NULL)
+		status = check_listen(cfg);
+	if (status != STATUS_OK)
+		return status;
 	if (cfg->common.output.style.means && cfg->common.output.scope == SCOPE_CPU)
 		return usage_error("missing -A: -m prints means of its groups of CPUs");
 	if (cfg->common.output.cpus != NULL && cfg->common.output.replay == NULL)
@@ -295,7 +344,10 @@ static int count(void *config, cpc_t *cpc)
 		if (cfg->common.top)
 			cfg->common.output.format = &top_format;
 		cfg->common.output.keeps = true;
-		output = output_open(&cfg->common.output);
+		if (cfg->address != NULL)
+			cfg->common.output.listener = http_open(cfg->address, cfg->port);
+		if (cfg->address == NULL || cfg->common.output.listener != NULL)
+			output = output_open(&cfg->common.output);
 		status = output != NULL ? STATUS_OK : STATUS_FAILED;
 	}
 	if (output != NULL) {
@@ -333,6 +385,7 @@ int main(int argc, char **argv)
 	 */
 	prctl(PR_SET_DUMPABLE, 1);
 	status = program_main(&cpustat, &cfg.common, &cfg, argc, argv);
+	free(cfg.address);
 	if (cfg.signal != 0)
 		die_of(cfg.signal);
 	return status;

@@ -158,6 +158,11 @@ void sampler_put(struct sampler *s, struct row *row, size_t k, cpc_buf_t *buf)
 		cpc_buf_add(s->cpc, s->turn[k].total, s->turn[k].total, buf);
 }
 
+void sampler_end_key(struct sampler *s, size_t k, const char *key)
+{
+	sink_ended(s->sink, k, key);
+}
+
 /* The totals over all CPUs, with the number of CPUs that were counted to the end. */
 static void put_totals(struct sampler *s)
 {
@@ -210,6 +215,7 @@ static int64_t tend_output(struct sampler *s)
 /* Waits until `when_ns`.  False: a signal, a key or an error ended the wait. */
 static bool wait_until(struct sampler *s, int64_t when_ns)
 {
+	struct pollfd requests = {.fd = output_fd(s->output), .events = POLLIN};
 	struct timespec ts;
 	int64_t left, wait;
 	int n;
@@ -222,8 +228,8 @@ static bool wait_until(struct sampler *s, int64_t when_ns)
 		if (wait > left)
 			wait = left > 0 ? left : 0;
 		ts = (struct timespec){.tv_sec = wait / NSEC, .tv_nsec = wait % NSEC};
-		n = ppoll(NULL, 0, &ts, &s->open);
-		if (n == 0 && wait >= left)
+		n = ppoll(&requests, 1, &ts, &s->open); /* without a descriptor: a timer */
+		if ((n == 0 && wait >= left) || (n == 1 && left <= 0))
 			return true;
 		if (n == -1 && errno != EINTR) {
 			fail(s, "cannot wait for the next sample");

@@ -67,5 +67,7 @@ void read_time_add(struct read_time *at, int64_t ns);
 
 /* Puts a tick row of set `k`, and adds `buf` to the total.  NULL: the counts are unknown. */
 void sampler_put(struct sampler *sampler, struct row *row, size_t k, cpc_buf_t *buf);
+/* A key has ended. */
+void sampler_end_key(struct sampler *sampler, size_t k, const char *key);
 
 #endif /* SAMPLER_H */

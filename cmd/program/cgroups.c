@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #define MOUNT "/sys/fs/cgroup"
 
@@ -56,7 +57,7 @@ enum lwps_hierarchy cgroups_hierarchy(void)
 		if (is_mounted(mounts[hierarchy].root, CGROUP_SUPER_MAGIC))
 			return hierarchy;
 	}
-	return LWPS_UNIFIED;
+	die("cannot find the hierarchy of cgroups: it is not mounted; run mount -t cgroup2 cgroup2 " MOUNT);
 }
 
 /* The root may be a link: version 1 mounts cpu,cpuacct and links cpuacct to it. */
@@ -124,6 +125,14 @@ size_t cgroups_of_root(enum lwps_hierarchy hierarchy, const char *path)
 static bool is_of_user(enum lwps_hierarchy hierarchy, const char *path)
 {
 	return cgroups_of_root(hierarchy, path) < strlen(path);
+}
+
+bool cgroups_exists(enum lwps_hierarchy hierarchy, const char *path)
+{
+	char file[PATH_MAX];
+
+	snprintf(file, sizeof(file), "%s%s", mounts[hierarchy].root, path);
+	return *path != '/' || access(file, F_OK) == 0; /* else its beginning is unknown */
 }
 
 /* ---- look-ups ---------------------------------------------------------------------------- */

@@ -15,8 +15,8 @@
 
 /*
  * The hierarchy in which all services and containers have cgroups: of version 2 if it is mounted at
- * /sys/fs/cgroup, else of a controller of version 1.  Ends the program after a message if the
- * mounts are unknown.
+ * /sys/fs/cgroup, else of a controller of version 1.  Ends the program after a message if there is
+ * none.
  */
 enum lwps_hierarchy cgroups_hierarchy(void);
 
@@ -42,6 +42,9 @@ bool cgroups_find(const char *text, uint64_t *id, uint64_t *root_id, unsigned *d
  * exists has no owner; then the path decides.
  */
 size_t cgroups_of_root(enum lwps_hierarchy hierarchy, const char *path);
+
+/* False: there is no cgroup with this path, or it cannot be seen. */
+bool cgroups_exists(enum lwps_hierarchy hierarchy, const char *path);
 
 /* Writes the path of a cgroup.  "..." stands for an unknown beginning. */
 void cgroups_write_path(const struct lwps_path *path, uint64_t id, char *text, size_t size);

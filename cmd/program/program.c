@@ -65,6 +65,41 @@ static int parse_format(struct options *options, const char *name)
 	return STATUS_USAGE;
 }
 
+/* Do we use this label ourselves? */
+static bool is_own_label(const char *name)
+{
+	static const char *const own[] = {"event", "ratio",	   "set",
+					  "kind",  "container_id", "pod_id"};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+		if (strcmp(name, own[i]) == 0)
+			return true;
+	}
+	return scope_parse(name) != SCOPE_NONE;
+}
+
+/* Names: https://prometheus.io/docs/concepts/data_model. */
+static int parse_label(struct options *options, const char *text)
+{
+	struct style *style = &options->output.style;
+	const char *value = strchr(text, '=');
+	char *name = value != NULL ? xasprintf("%.*s", (int)(value - text), text) : xstrdup("");
+	bool taken = is_own_label(name);
+
+	for (size_t i = 0; i < style->nlabels; i++)
+		taken |= strcmp(options->label[i].name, name) == 0;
+	options->label[style->nlabels++] = (struct label){name, value != NULL ? value + 1 : ""};
+	if (!is_identifier(name) || strncmp(name, "__", 2) == 0)
+		say("invalid --label '%s': expected NAME=VALUE, with a name of letters, digits and "
+		    "_ that does not begin with __",
+		    text);
+	else if (taken)
+		say("invalid --label '%s': the samples have a label '%s' already", text, name);
+	else
+		return STATUS_OK;
+	return STATUS_USAGE;
+}
+
 static int parse_by(struct options *options, bool of_cpus, const char *name)
 {
 	enum scope by = scope_parse(row_word(name));
@@ -103,6 +138,8 @@ static int parse_common_option(struct options *options, bool of_cpus, int c)
 		return STATUS_OK;
 	case OPT_FORMAT:
 		return parse_format(options, optarg);
+	case OPT_LABEL:
+		return parse_label(options, optarg);
 	case OPT_BY:
 		return parse_by(options, of_cpus, optarg);
 	default:
@@ -115,6 +152,7 @@ static int check_output(const struct program *prog, const struct options *option
 {
 	const struct output_config *output = &options->output;
 	char word[OPT_WORD_SIZE];
+	int status;
 
 	if (options->output.replay != NULL && options->to_count != NULL) {
 		say("unsupported with -I, which counts nothing: %s",
@@ -135,7 +173,11 @@ static int check_output(const struct program *prog, const struct options *option
 	    output->format != format_find("table"))
 		return usage_error("unsupported %s: the format is not table",
 				   opts_word(options->for_tables, word));
-	return prog->check_output(config);
+	status = prog->check_output(config);
+	if (status == STATUS_OK && output->style.nlabels > 0 &&
+	    output->format != format_find("openmetrics"))
+		return usage_error("missing --format=openmetrics: --label is for its samples");
+	return status;
 }
 
 /* In other programs, -I sets the interval: refuse a number unless it names a file. */
@@ -174,6 +216,8 @@ static int parse(const struct program *prog, struct options *options, void *conf
 
 	options->argv = argv;
 	options->spec = xcalloc((size_t)argc, sizeof(*options->spec));
+	options->label = xcalloc((size_t)argc, sizeof(*options->label));
+	options->output.style.label = options->label;
 	while (status == STATUS_OK &&
 	       (opt = opts_next(argc, argv, prog->opts, prog->foreign, config)) != NULL) {
 		note_use(&options->to_count, opt, TO_COUNT);
@@ -357,6 +401,9 @@ int program_main(const struct program *prog, struct options *options, void *conf
 		leave_closing();
 	}
 	free(options->spec);
+	for (size_t i = 0; i < options->output.style.nlabels; i++)
+		free(options->label[i].name);
+	free(options->label);
 	return status;
 }
 

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 /* Codes of long options without a letter; a program's own begin at OPT_OWN. */
-enum { OPT_FLAG = OPT_LONG, OPT_FORMAT, OPT_BY, OPT_DELAY, OPT_FOR, OPT_OWN };
+enum { OPT_FLAG = OPT_LONG, OPT_FORMAT, OPT_LABEL, OPT_BY, OPT_DELAY, OPT_FOR, OPT_OWN };
 
 /* Common options.  The first member of each struct config is a struct options, `common`. */
 /* clang-format off */
@@ -34,6 +34,7 @@ enum { OPT_FLAG = OPT_LONG, OPT_FORMAT, OPT_BY, OPT_DELAY, OPT_FOR, OPT_OWN };
 	{OPT_FLAG, "append", NULL, "with -o and -O: append to the files", ALWAYS, \
 	 OPT_SETS(common.output.append)}, \
 	{OPT_FORMAT, "format", "FORMAT", "table, csv, json, openmetrics or trace", ALWAYS, 0}, \
+	{OPT_LABEL, "label", "NAME=VALUE", "a label of each sample of OpenMetrics", ALWAYS, 0}, \
 	{OPT_BY, "by", "WHAT", "a sorted summary by command, service, ...", ALWAYS, 0}, \
 	{OPT_FLAG, "changed", NULL, "omit rows of samples that counted nothing", FOR_ROWS, \
 	 OPT_SETS(common.output.changed)}, \
@@ -77,9 +78,10 @@ struct options {
 	char **argv;	   /* the whole command line */
 	const char **spec; /* one per -c */
 	size_t nspecs;
-	bool by_default; /* there was no -c: `spec` has default events */
-	bool split;	 /* events of a spec can take turns */
-	bool top;	 /* rows are shown on a screen */
+	struct label *label; /* one per --label */
+	bool by_default;     /* there was no -c: `spec` has default events */
+	bool split;	     /* events of a spec can take turns */
+	bool top;	     /* rows are shown on a screen */
 	bool debug, help, version, check;
 	const struct opt *to_count, *for_rows, *for_tables; /* the first given of each use */
 	struct output_config output;

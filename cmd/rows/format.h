@@ -10,6 +10,12 @@
 
 #include <stdio.h>
 
+/* A label of all samples of OpenMetrics (--label). */
+struct label {
+	char *name;
+	const char *value;
+};
+
 /* How rows are printed; a format ignores members that it does not use. */
 struct style {
 	bool no_header;
@@ -24,7 +30,9 @@ struct style {
 	bool terminal; /* the output is a terminal: fit its size */
 	int fd;	       /* the terminal */
 	bool replaced; /* each flush replaces the contents of `file` */
-	char stamp;    /* tables: 'u' or 'd': print the time before each sample; 0: do not */
+	const struct label *label;
+	size_t nlabels;
+	char stamp; /* tables: 'u' or 'd': print the time before each sample; 0: do not */
 	/* A screen: the first grouping of rows of LWPs. */
 	enum scope group;
 };
@@ -70,6 +78,9 @@ struct sink *summary_table_open(FILE *file, const struct style *style);
 struct sink *csv_open(FILE *file, const struct style *style);
 struct sink *json_open(FILE *file, const struct style *style);
 struct sink *openmetrics_open(FILE *file, const struct style *style);
+/* Serves the totals to each reader that asks for them. */
+struct listener;
+struct sink *openmetrics_serve(struct listener *listener, const struct style *style);
 struct sink *trace_open(FILE *file, const struct style *style);
 
 /* The version of records: json.c writes it, replay.c requires it. */

@@ -4,7 +4,8 @@
  * largest.c - rows of the largest keys, and one for all others.
  *
  * A key that has a row of its own should keep it, since running totals must not move from one key
- * to another.  So a key loses its row only to one that counts much more for some time.
+ * to another.  So a key that counts loses its row only to one that counts much more for some time.
+ * A key that does not count yields to any that does, from that sample on.
  */
 #include "filters.h"
 
@@ -24,6 +25,7 @@ struct key {
 	struct entry entry;
 	bool placed;  /* it has rows of its own */
 	bool counted; /* it has a row in this sample */
+	bool ended;   /* and has not counted since */
 	double count; /* of the first event, in this sample */
 	double mean;  /* of this count, faded */
 };
@@ -119,14 +121,30 @@ static void largest_row(struct sink *sink, const struct row *row)
 	if ((row->valid & 1) != 0)
 		key->count += count_real(&l->run->set[row->set].event[0], row->val[0]);
 	key->counted = true;
+	key->ended = false;
 	hold(l, row, key);
 }
 
-/* Largest first. */
+static void largest_ended(struct sink *sink, size_t k, const char *name)
+{
+	struct largest *l = (struct largest *)sink;
+	const struct row id = {.key = (char *)name};
+	struct key *key = l->has_keys ? ledger_find(&l->set[k].keys, &id) : NULL;
+
+	if (key != NULL)
+		key->ended = true;
+	sink_ended(l->sink.next, k, name);
+}
+
+/* Those that count first, those that have ended last; of these, the largest first. */
 static int by_mean(const void *a, const void *b)
 {
 	const struct key *x = *(struct key *const *)a, *y = *(struct key *const *)b;
 
+	if (x->counted != y->counted)
+		return x->counted ? -1 : 1;
+	if (x->ended != y->ended)
+		return x->ended ? 1 : -1;
 	return x->mean != y->mean ? (x->mean < y->mean) - (x->mean > y->mean)
 				  : row_compare(&x->entry.id, &y->entry.id);
 }
@@ -210,7 +228,10 @@ static void put_rows(struct largest *l)
 	l->nheld = 0;
 }
 
-/* Gives places to keys that have become much larger than those that had them. */
+/*
+ * Gives places of keys that do not count, or that have become much smaller, to the largest keys
+ * without one.  These count: free_quiet() frees the others.
+ */
 static void change_places(struct largest *l, size_t k, struct key **list)
 {
 	struct keys_of_set *set = &l->set[k];
@@ -221,7 +242,7 @@ static void change_places(struct largest *l, size_t k, struct key **list)
 	for (size_t i = 0; i < nwaiting && i < nplaced; i++) {
 		struct key *old = placed[nplaced - 1 - i];
 
-		if (list[i]->mean <= MARGIN * old->mean)
+		if (old->counted && list[i]->mean <= MARGIN * old->mean)
 			break;
 		list[i]->placed = true;
 		old->placed = false;
@@ -260,10 +281,10 @@ static void largest_sampled(struct sink *sink)
 	list = xcalloc(set->keys.n, sizeof(struct key *));
 	count_sample(set);
 	fill_places(l, set, list);
+	change_places(l, k, list);
 	add_others(l, k);
 	put_rows(l);
 	sink_sampled(l->sink.next);
-	change_places(l, k, list);
 	free_quiet(set);
 	free(list);
 }
@@ -273,6 +294,7 @@ struct sink *largest_open(struct sink *next, unsigned n)
 	static const struct sink_ops ops = {.begin = largest_begin,
 					    .row = largest_row,
 					    .sampled = largest_sampled,
+					    .ended = largest_ended,
 					    .free = clear};
 	struct largest *l = sink_new(sizeof(*l), &ops, next);
 

@@ -11,6 +11,7 @@
 #include "../base/util.h"
 #include "deltas.h"
 #include "format.h"
+#include "listener.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -23,8 +24,12 @@ struct object {
 	uint64_t seen;	    /* bit i: event i was counted; for CPUs, in the last sample */
 	unsigned ncpus;
 	uint64_t incomplete; /* number of incomplete rows */
+	/* Of what is served: since when it is counted, and when it lost its rows; 0: it has not. */
+	int64_t created_ns; /* since the Epoch */
+	int64_t ended_ns;   /* CLOCK_MONOTONIC */
 	int64_t last_ns;
-	uint64_t last[]; /* counts of the last sample, at `last_ns` */
+	/* By event: the count of the last sample, at `last_ns`; then born_of(). */
+	uint64_t last[];
 };
 
 struct objects {
@@ -33,12 +38,27 @@ struct objects {
 	uint64_t incomplete; /* number of incomplete rows */
 	uint64_t late;	     /* of all rows */
 	uint64_t printed;    /* bit i: event i is in the current document */
+	size_t nended;	     /* objects that have ended */
+};
+
+/* Objects that have ended are kept for their readers, but no more than these. */
+#define MAX_ENDED (4 * OPENMETRICS_KEYS)
+
+/* How a document is written. */
+struct view {
+	bool old;	 /* the text format 0.0.4, not OpenMetrics */
+	bool created;	 /* with the times at which totals were 0 */
+	int64_t seen_ns; /* series that began later are shown as 0 */
 };
 
 struct metrics {
 	struct sink sink;
 	FILE *file;
 	struct style style;
+	bool renewed; /* there is a document after each sample */
+	struct view view;
+	bool served; /* documents go to readers, not to the file */
+	struct readers readers;
 	const struct run *run;
 	size_t nsets;
 	struct objects *set;  /* by set */
@@ -104,6 +124,12 @@ static void put_label(const struct metrics *m, bool *first, const char *label, c
 	free(value);
 }
 
+static void put_own_labels(const struct metrics *m, bool *first)
+{
+	for (size_t i = 0; i < m->style.nlabels; i++)
+		put_label(m, first, m->style.label[i].name, m->style.label[i].value);
+}
+
 static void put_object_labels(const struct metrics *m, bool *first, const struct row *id)
 {
 	char number[32];
@@ -143,6 +169,7 @@ static void put_labels(const struct metrics *m, size_t k, const struct object *o
 		snprintf(number, sizeof(number), "%zu", k);
 		put_label(m, &first, "set", number);
 	}
+	put_own_labels(m, &first);
 	fputs(first ? " " : "} ", m->file);
 }
 
@@ -167,12 +194,27 @@ static void put_value(FILE *f, const struct run_event *event, uint64_t val)
 static void put_family_header(const struct metrics *m, const char *family, const char *type,
 			      const char *unit, const char *help)
 {
-	const char *suffix = m->style.replaced && strcmp(type, "counter") == 0 ? "_total" : "";
+	const char *suffix = m->view.old && strcmp(type, "counter") == 0 ? "_total" : "";
 
 	fprintf(m->file, "# HELP %s%s %s\n# TYPE %s%s %s\n", family, suffix, help, family, suffix,
 		type);
 	if (*unit != '\0')
 		fprintf(m->file, "# UNIT %s %s\n", family, unit);
+}
+
+/* When the series of each event began; 0: not yet. */
+static int64_t *born_of(const struct metrics *m, size_t k, const struct object *object)
+{
+	return (int64_t *)&object->last[m->run->set[k].nevents];
+}
+
+static void put_created(const struct metrics *m, const char *family, size_t k,
+			const struct object *object, const struct run_event *event)
+{
+	fprintf(m->file, "%s_created", family);
+	put_labels(m, k, object, "event", event->label);
+	fprintf(m->file, "%" PRId64 ".%03d\n", (int64_t)(object->created_ns / NSEC),
+		(int)(object->created_ns % NSEC / 1000000));
 }
 
 /* The samples of one event of a set. */
@@ -183,12 +225,15 @@ static void put_samples(const struct metrics *m, const char *family, size_t k, u
 
 	TAILQ_FOREACH(entry, &m->set[k].ledger.list, next) {
 		const struct object *object = (const struct object *)entry;
+		bool is_new = born_of(m, k, object)[i] > m->view.seen_ns;
 
 		if ((object->seen >> i & 1) == 0)
 			continue;
 		fprintf(m->file, "%s%s", family, event->is_signed ? "" : "_total");
 		put_labels(m, k, object, "event", event->label);
-		put_value(m->file, event, entry->sum->val[i]);
+		put_value(m->file, event, is_new ? 0 : entry->sum->val[i]);
+		if (m->view.created && !event->is_signed)
+			put_created(m, family, k, object, event);
 	}
 }
 
@@ -261,12 +306,10 @@ static void put_health(const struct metrics *m)
 {
 	if (m->run->of_cpus)
 		put_gauges(m, "cpc_counted_cpus", "CPUs counted in the last sample.", true);
-	if (has_keys(m))
+	if (has_keys(m) || !m->run->of_cpus)
 		put_gauges(m, "cpc_incomplete_rows",
 			   "Rows since the start whose counts lack something or have too much.",
 			   false);
-	else if (!m->run->of_cpus)
-		put_gauges(m, "cpc_incomplete_rows", "Totals that lack some thread.", false);
 	if (has_keys(m))
 		put_late(m);
 }
@@ -292,21 +335,19 @@ static void put_ratio(const struct metrics *m, size_t k, unsigned i, bool last)
 }
 
 /*
- * A gauge is a current value.  If each sample of CPUs replaces the document, this is the ratio of
- * the last sample; Prometheus can divide the counters for longer times.
+ * A gauge is a current value.  If there is a document after each sample of CPUs, this is the ratio
+ * of the last sample; Prometheus can divide the counters for longer times.
  */
 static void put_ratios(const struct metrics *m)
 {
-	bool last = m->run->of_cpus && m->style.replaced;
+	bool last = m->run->of_cpus && m->renewed;
 	unsigned n = 0;
 
 	for (size_t k = 0; k < m->run->nsets; k++)
 		n += m->run->set[k].nratios;
 	if (n == 0)
 		return;
-	put_family_header(m, "cpc_ratio", "gauge", "",
-			  last ? "Ratios of events in the last sample."
-			       : "Ratios of events since the start.");
+	put_family_header(m, "cpc_ratio", "gauge", "", "Ratios of events.");
 	for (size_t k = 0; k < m->run->nsets; k++) {
 		for (unsigned i = 0; i < m->run->set[k].nratios; i++)
 			put_ratio(m, k, i, last);
@@ -346,8 +387,21 @@ static struct object *object_of(struct metrics *m, const struct row *row)
 	if (*name != NULL && !is_plain(*name))
 		*name = clean = label_of(*name);
 	object = ledger_get(&m->set[row->set].ledger, &id);
+	if (object->created_ns == 0)
+		object->created_ns = row->wall_ns - row->span_ns;
+	if (object->ended_ns != 0)
+		m->set[row->set].nended--;
+	object->ended_ns = 0;
 	free(clean);
 	return object;
+}
+
+static void note_births(int64_t *born_ns, uint64_t seen)
+{
+	for (unsigned i = 0; seen >> i != 0; i++) {
+		if ((seen >> i & 1) != 0 && born_ns[i] == 0)
+			born_ns[i] = now_ns();
+	}
 }
 
 /* Adds the counts of a row.  After an overflow, the total is never printed again. */
@@ -359,6 +413,8 @@ static void add_counts(const struct metrics *m, struct object *object, const str
 	sum_add(sum, &m->run->set[row->set], row);
 	object->incomplete += (unsigned)__builtin_popcountll(sum->overflow & ~overflow);
 	object->seen = m->run->of_cpus ? row->valid & ~sum->overflow : sum->valid;
+	if (m->served)
+		note_births(born_of(m, row->set, object), object->seen);
 }
 
 static void count_cpus(struct metrics *m, const struct row *row)
@@ -389,13 +445,13 @@ static void openmetrics_row(struct sink *sink, const struct row *row)
 			count_cpus(m, row);
 		return;
 	}
-	if (m->style.replaced)
+	if (m->renewed)
 		deltas_add(&m->deltas, row);
 	if (!row_is_program_total(row))
 		return;
 	object = object_of(m, row);
 	object->incomplete += row->incomplete || row->valid == 0;
-	if (!m->style.replaced)
+	if (!m->renewed)
 		add_counts(m, object, row);
 }
 
@@ -422,31 +478,79 @@ static void take_deltas(struct metrics *m)
 		deltas_take(&m->deltas, &taker.sink);
 }
 
+/* A single document, which shows no times, adds the counts of a key without a row to (others). */
+static void move_to_others(const struct metrics *m, size_t k, const struct object *object)
+{
+	struct row id = {0}, row = {.set = k};
+	struct object *others;
+	uint64_t seen;
+
+	row_set_fixed_key(&id, KEY_OTHERS);
+	others = ledger_get(&m->set[k].ledger, &id);
+	sum_fill_row(object->entry.sum, &row);
+	seen = others->seen;
+	add_counts(m, others, &row);
+	others->seen = (seen | row.valid) & ~others->entry.sum->overflow;
+}
+
 /*
- * A key that loses its row is in no further document.  If (others) got its total, Prometheus would
- * see counts at a wrong time.  Only a single document, which shows no times, adds it there.
+ * A key that loses its row is in no further file.  If (others) got its total, Prometheus would see
+ * counts at a wrong time.  Readers of what is served get its last total first.
  */
 static void openmetrics_forget(struct sink *sink, size_t k, const char *key)
 {
 	struct metrics *m = (struct metrics *)sink;
-	struct ledger *ledger = &m->set[k].ledger;
+	struct objects *set = &m->set[k];
 	char *clean = label_of(key);
-	struct row id = {.key = clean}, row = {.set = k};
-	struct object *object = ledger_find(ledger, &id), *others;
-	uint64_t seen;
+	struct row id = {.key = clean};
+	struct object *object = ledger_find(&set->ledger, &id);
 
 	free(clean);
-	if (object == NULL)
+	if (object == NULL || object->ended_ns != 0)
 		return;
-	row_set_fixed_key(&id, KEY_OTHERS);
-	others = ledger_find(ledger, &id);
-	if (!m->style.replaced && others != NULL) {
-		sum_fill_row(object->entry.sum, &row);
-		seen = others->seen;
-		add_counts(m, others, &row);
-		others->seen = seen & ~others->entry.sum->overflow;
+	if (m->served) {
+		object->ended_ns = now_ns();
+		set->nended++;
+		return;
 	}
-	ledger_remove(ledger, &object->entry);
+	if (!m->renewed)
+		move_to_others(m, k, object);
+	ledger_remove(&set->ledger, &object->entry);
+}
+
+/* Its series stay in a file, which has no known readers. */
+static void openmetrics_ended(struct sink *sink, size_t k, const char *key)
+{
+	if (((struct metrics *)sink)->served)
+		openmetrics_forget(sink, k, key);
+}
+
+/* Frees objects that have ended and whose last totals all readers have read. */
+static void free_ended(struct metrics *m, size_t k)
+{
+	struct objects *set = &m->set[k];
+	struct entry *entry, *next;
+
+	if (set->nended == 0)
+		return;
+	TAILQ_FOREACH_SAFE(entry, &set->ledger.list, next, next)
+	{
+		const struct object *object = (const struct object *)entry;
+		const int64_t *born_ns = born_of(m, k, object);
+		int64_t last_ns = 0;
+		bool read;
+
+		if (object->ended_ns == 0)
+			continue;
+		for (unsigned i = 0; i < m->run->set[k].nevents; i++)
+			last_ns = born_ns[i] > last_ns ? born_ns[i] : last_ns;
+		read = readers_saw_end(&m->readers, last_ns, object->ended_ns);
+		if (!read && set->nended <= MAX_ENDED)
+			continue;
+		set->incomplete += !read;
+		set->nended--;
+		ledger_remove(&set->ledger, entry);
+	}
 }
 
 static void openmetrics_free(struct sink *sink)
@@ -454,6 +558,7 @@ static void openmetrics_free(struct sink *sink)
 	struct metrics *m = (struct metrics *)sink;
 
 	deltas_clear(&m->deltas);
+	readers_clear(&m->readers);
 	for (size_t k = 0; k < m->nsets; k++)
 		ledger_clear(&m->set[k].ledger);
 	free(m->set);
@@ -468,8 +573,10 @@ static void openmetrics_begin(struct sink *sink, const struct run *run)
 	m->set = xcalloc(run->nsets, sizeof(*m->set));
 	for (size_t k = 0; k < run->nsets; k++)
 		ledger_init(&m->set[k].ledger,
-			    sizeof(struct object) + run->set[k].nevents * sizeof(uint64_t), 1);
-	if (!run->of_cpus && m->style.replaced)
+			    sizeof(struct object) +
+				    run->set[k].nevents * (sizeof(uint64_t) + sizeof(int64_t)),
+			    1);
+	if (!run->of_cpus && m->renewed)
 		deltas_begin(&m->deltas, run);
 }
 
@@ -477,10 +584,16 @@ static void openmetrics_sampled(struct sink *sink)
 {
 	struct metrics *m = (struct metrics *)sink;
 
-	if (!m->style.replaced)
+	if (!m->renewed)
 		return;
 	take_deltas(m);
-	put_document(m);
+	if (!m->served) {
+		put_document(m);
+		return;
+	}
+	readers_expire(&m->readers, now_ns());
+	for (size_t k = 0; k < m->nsets; k++)
+		free_ended(m, k);
 }
 
 static void openmetrics_end(struct sink *sink)
@@ -488,20 +601,76 @@ static void openmetrics_end(struct sink *sink)
 	struct metrics *m = (struct metrics *)sink;
 
 	take_deltas(m);
-	put_document(m);
+	if (!m->served)
+		put_document(m);
 }
 
-struct sink *openmetrics_open(FILE *file, const struct style *style)
+static struct metrics *make(const struct style *style)
 {
 	static const struct sink_ops ops = {.begin = openmetrics_begin,
 					    .row = openmetrics_row,
 					    .sampled = openmetrics_sampled,
 					    .forget = openmetrics_forget,
+					    .ended = openmetrics_ended,
 					    .end = openmetrics_end,
 					    .free = openmetrics_free};
 	struct metrics *m = sink_new(sizeof(*m), &ops, NULL);
 
-	m->file = file;
 	m->style = *style;
+	return m;
+}
+
+struct sink *openmetrics_open(FILE *file, const struct style *style)
+{
+	struct metrics *m = make(style);
+
+	m->file = file;
+	m->renewed = style->replaced;
+	m->view = (struct view){.old = style->replaced, .seen_ns = INT64_MAX};
+	TAILQ_INIT(&m->readers.list);
+	return &m->sink;
+}
+
+/* ---- readers ------------------------------------------------------------------ */
+
+/* A document for one reader.  Before the first sample, it has no series. */
+static struct reading serve_document(void *arg, FILE *file, const struct document_request *request)
+{
+	struct metrics *m = arg;
+	struct reading reading =
+		readers_come(&m->readers, request->reader, request->connection, now_ns());
+
+	m->file = file;
+	m->view = (struct view){.old = !request->openmetrics,
+				.created = request->openmetrics,
+				.seen_ns = reading.seen_ns};
+	if (m->run != NULL)
+		put_document(m);
+	else if (request->openmetrics)
+		fputs("# EOF\n", file);
+	return reading;
+}
+
+static void served_document(void *arg, const struct reading *reading)
+{
+	readers_got(&((struct metrics *)arg)->readers, reading);
+}
+
+static void hung_up(void *arg, const void *connection)
+{
+	readers_hang_up(&((struct metrics *)arg)->readers, connection);
+}
+
+struct sink *openmetrics_serve(struct listener *listener, const struct style *style)
+{
+	static const struct document_ops ops = {
+		.write = serve_document, .sent = served_document, .hung_up = hung_up};
+	struct metrics *m = make(style);
+
+	m->served = true;
+	m->renewed = true;
+	readers_init(&m->readers, now_ns());
+	listener->document = &ops;
+	listener->arg = m;
 	return &m->sink;
 }

@@ -9,6 +9,7 @@
 #include "../base/say.h"
 #include "../base/util.h"
 #include "filters.h"
+#include "listener.h"
 #include "outfile.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@
 enum { WRITER, RECORD, NBRANCHES };
 
 struct branch {
-	struct outfile out;
+	struct outfile out; /* without a file: a listener serves the output */
 	struct sink *sink;
 	FILE *keeper; /* writes to it go to the backlog; NULL: no reader can pause */
 	char *buffer; /* of `keeper` */
@@ -35,6 +36,7 @@ struct output {
 	struct branch branch[NBRANCHES];
 	const char *failed; /* path of the file with the write error; NULL: standard output */
 	bool needs_comm, needs_cycles;
+	struct listener *listener;   /* or NULL */
 	const struct screen *screen; /* it looks after its terminal by itself; or NULL */
 };
 
@@ -43,7 +45,8 @@ static void output_begin(struct sink *sink, const struct run *run)
 	struct output *o = (struct output *)sink;
 
 	for (size_t i = 0; i < o->n; i++) {
-		outfile_begin(&o->branch[i].out);
+		if (o->branch[i].out.file != NULL)
+			outfile_begin(&o->branch[i].out);
 		/* A record can have several runs: append the following ones. */
 		o->branch[i].out.append = true;
 		sink_begin(o->branch[i].sink, run);
@@ -64,6 +67,14 @@ static void output_sampled(struct sink *sink)
 
 	for (size_t i = 0; i < o->n; i++)
 		sink_sampled(o->branch[i].sink);
+}
+
+static void output_ended(struct sink *sink, size_t set, const char *key)
+{
+	struct output *o = (struct output *)sink;
+
+	for (size_t i = 0; i < o->n; i++)
+		sink_ended(o->branch[i].sink, set, key);
 }
 
 static void output_end(struct sink *sink)
@@ -124,6 +135,8 @@ static int flush(struct branch *branch)
 		writer = writer->next;
 	if (writer != NULL && writer->error != 0)
 		return writer->error;
+	if (branch->out.file == NULL)
+		return 0;
 	if (branch->keeper == NULL)
 		return outfile_flush(&branch->out);
 	if (fflush(branch->keeper) != 0 && branch->backlog.error == 0)
@@ -179,6 +192,25 @@ static int add_file(struct output *o, const struct output_config *config, const 
 	return 0;
 }
 
+/* Opens the writer of a format with its file. */
+static struct sink *open_format(struct output *o, const struct output_config *config,
+				const struct format *format, struct style *style)
+{
+	struct branch *branch = &o->branch[WRITER];
+	FILE *file;
+
+	if (add_file(o, config, config->path, config->by_line, format) == -1)
+		return NULL;
+	file = file_of(branch);
+	o->screen = format->screen;
+	style->replaced = branch->out.replaced != NULL;
+	style->fd = style->replaced ? -1 : fileno(branch->out.file);
+	style->terminal = !style->replaced && isatty(style->fd);
+	style->names |= style->terminal;
+	return config->stats ? stats_open(&branch->out, file, format, style, config)
+			     : format->open(file, style);
+}
+
 static int add_writer(struct output *o, const struct output_config *config)
 {
 	const struct format *format =
@@ -186,23 +218,17 @@ static int add_writer(struct output *o, const struct output_config *config)
 	unsigned nkeys = config->nkeys > 0 ? config->nkeys : format->nkeys;
 	struct style style = config->style;
 	struct sink *sink;
-	FILE *file;
 
-	if (add_file(o, config, config->path, config->by_line, format) == -1)
-		return -1;
-	file = file_of(&o->branch[WRITER]);
-	o->screen = format->screen;
-	style.replaced = o->branch[WRITER].out.replaced != NULL;
-	style.fd = style.replaced ? -1 : fileno(o->branch[WRITER].out.file);
-	style.terminal = !style.replaced && isatty(style.fd);
-	style.names |= style.terminal;
 	style.summary = config->by != SCOPE_NONE;
 	o->needs_comm |= format->comm || style.comm || style.summary;
 	o->needs_cycles |= format->cycles || style.cycles;
-	if (config->stats)
-		sink = stats_open(&o->branch[WRITER].out, file, format, &style, config);
-	else
-		sink = format->open(file, &style);
+	if (config->listener != NULL) {
+		o->n++;
+		o->listener = config->listener;
+		sink = openmetrics_serve(o->listener, &style);
+	} else {
+		sink = open_format(o, config, format, &style);
+	}
 	if (sink == NULL)
 		return -1;
 	if (style.summary && config->intervals)
@@ -239,6 +265,7 @@ struct output *output_open(const struct output_config *config)
 	static const struct sink_ops ops = {.begin = output_begin,
 					    .row = output_row,
 					    .sampled = output_sampled,
+					    .ended = output_ended,
 					    .end = output_end,
 					    .free = output_free};
 	struct output *o = sink_new(sizeof(*o), &ops, NULL);
@@ -287,10 +314,21 @@ bool output_is_behind(const struct output *o)
 enum screen_asks output_tend(const struct output *o, unsigned *wait_ms)
 {
 	enum screen_asks asks = o->screen != NULL ? o->screen->act() : SCREEN_NOTHING;
+	unsigned listen_ms;
 
 	/* A screen has keys, and a terminal that can be closed. */
 	*wait_ms = !say_push() || o->screen != NULL ? BACKLOG_MS : 0;
+	if (o->listener != NULL) {
+		listen_ms = o->listener->tend(o->listener);
+		if (listen_ms != 0 && (*wait_ms == 0 || listen_ms < *wait_ms))
+			*wait_ms = listen_ms;
+	}
 	return asks;
+}
+
+int output_fd(const struct output *o)
+{
+	return o->listener != NULL ? o->listener->fd : -1;
 }
 
 void output_stop(const struct output *o)
@@ -304,7 +342,8 @@ void output_stop(const struct output *o)
 
 bool output_has_reader(const struct output *o)
 {
-	return o->screen == NULL && outfile_has_reader(&o->branch[WRITER].out);
+	return o->screen == NULL && o->listener == NULL &&
+	       outfile_has_reader(&o->branch[WRITER].out);
 }
 
 int output_poll(struct output *o)
@@ -317,13 +356,16 @@ int output_close(struct output *o, bool report)
 {
 	int error = 0;
 
+	if (o->listener != NULL)
+		o->listener->close(o->listener);
 	for (size_t i = 0; i < o->n; i++) {
-		int rc, closing;
+		int rc, closing = 0;
 
 		sink_free(o->branch[i].sink); /* a sink can write its last rows when it is freed */
 		o->branch[i].sink = NULL;
 		rc = finish(&o->branch[i]);
-		closing = outfile_close(&o->branch[i].out);
+		if (o->branch[i].out.file != NULL)
+			closing = outfile_close(&o->branch[i].out);
 		if (rc == 0)
 			rc = closing;
 		if (error != 0 || rc == 0)

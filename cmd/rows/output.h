@@ -11,6 +11,7 @@
 
 struct output_config {
 	const char *path;	     /* NULL: the standard output */
+	struct listener *listener;   /* serves the output instead; or NULL */
 	bool append;		     /* do not truncate the files */
 	const char *record;	     /* also write a record to this file; or NULL */
 	const struct format *format; /* NULL: tables */
@@ -58,10 +59,13 @@ int output_flush(struct output *output);
 bool output_is_behind(const struct output *output);
 
 /*
- * To be called while the source waits: acts on the keys of a screen, and offers kept messages to
- * their reader.  `*wait_ms`: when to call it again; 0: no need.
+ * To be called while the source waits: acts on the keys of a screen, offers kept messages to their
+ * reader, and answers requests.  `*wait_ms`: when to call it again; 0: no need.
  */
 enum screen_asks output_tend(const struct output *output, unsigned *wait_ms);
+
+/* If it is readable, output_tend() has something to do.  -1: there is none. */
+int output_fd(const struct output *output);
 
 /* Stops the program by SIGSTOP, with the terminal as it was before. */
 void output_stop(const struct output *output);

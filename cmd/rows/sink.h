@@ -23,8 +23,10 @@ struct sink_ops {
 	void (*begin)(struct sink *sink, const struct run *run);
 	void (*row)(struct sink *sink, const struct row *row);
 	void (*sampled)(struct sink *sink);
-	/* After a sample: `key` has no more rows of this set, since another key replaces it. */
+	/* Between samples: `key` has no more rows of this set, since another key replaces it. */
 	void (*forget)(struct sink *sink, size_t set, const char *key);
+	/* `key` has ended, though another one of that name may come. */
+	void (*ended)(struct sink *sink, size_t set, const char *key);
 	void (*end)(struct sink *sink);
 	/* Frees what the sink owns, except itself. */
 	void (*free)(struct sink *sink);
@@ -72,6 +74,14 @@ static inline void sink_forget(struct sink *sink, size_t set, const char *key)
 		sink = sink->next;
 	if (sink != NULL)
 		sink->ops->forget(sink, set, key);
+}
+
+static inline void sink_ended(struct sink *sink, size_t set, const char *key)
+{
+	while (sink != NULL && sink->ops->ended == NULL)
+		sink = sink->next;
+	if (sink != NULL)
+		sink->ops->ended(sink, set, key);
 }
 
 static inline void sink_end(struct sink *sink)

@@ -393,3 +393,17 @@ has_tick() {
 	go -1 setpriv --reuid=65534 --regid=65534 --clear-groups cpustat -A service -c page-faults 1 1
 	[[ $stderr == *"CAP_BPF and CAP_PERFMON"* ]]
 }
+
+@test "without a hierarchy of cgroups, only users and commands are counted" {
+	need_keys
+	# shellcheck disable=SC2016 # for the inner shell
+	bare=(unshare -m sh -c 'umount -R /sys/fs/cgroup 2>/dev/null || :; exec "$@"' sh)
+	for unit in cgroup service container; do
+		mistake 1 "the hierarchy of cgroups: it is not mounted; run mount -t cgroup2 cgroup2 /sys/fs/cgroup" \
+			"${bare[@]}" "$CPC_BUILD/cpustat" -A "$unit" -c page-faults 0.1 1
+		mistake 1 "the hierarchy of cgroups: it is not mounted" \
+			"${bare[@]}" "$CPC_BUILD/cputrack" --by="$unit" -c page-faults true
+	done
+	go -0 "${bare[@]}" "$CPC_BUILD/cpustat" -A user -c page-faults 0.1 1
+	go -0 "${bare[@]}" "$CPC_BUILD/cpustat" -A command -c page-faults 0.1 1
+}

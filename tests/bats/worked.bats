@@ -48,7 +48,7 @@ ours() {
 	sed -zE "s/-p 4242/-p ${PIDS[nginx]}/; s/--for 10/--for 0.2/; s/-T 10/-T 0.05/
 		s|/usr/lib/libplugin.so:work|$LIBC:malloc|g; s|/lib/x86_64-linux-gnu/libc.so.6|$LIBC|
 		s|/var/lib/prometheus/node-exporter|$T|; s|/etc/cpc|$T/home/.config/cpc|
-		/^. cpustat/s/-p 60/-p 0.2/
+		/^. cpustat/s/-p 60/-p 0.2/; s/:10047/:0/
 		/^. cpustat/s/ (1|5|10|15|60)( [0-9]+)?( *\\|| *>|\$)/ 0.05 2\\3/
 		/^. cpustat( -T d -c [a-z,0-9-]+)?\$/s/\$/ 0.05 2/
 		s/^. cpustat/cpustat/; s/^[\$#] //"
@@ -79,7 +79,7 @@ work() {
 			[ "$status" -lt 126 ] # the command line was one of cputrack
 			grep -qE "$MISSING" <<<"$stderr"
 			[[ $line =~ cycles|instructions|breakpoint|uprobe|: ]]
-		elif [[ $line != *" -o "* && $line != *">"* && $line != *mkdir* ]]; then
+		elif [[ $line != *" -o "* && $line != *--listen* && $line != *">"* && $line != *mkdir* ]]; then
 			[ -n "$output" ]
 		fi
 	done < <(examples "$1")

@@ -34,6 +34,8 @@
 
 /* Samples without counts after which a slot is forgotten, if slots are scarce. */
 #define QUIET_SAMPLES 2
+/* How often to look whether the cgroup of such a slot exists, in samples. */
+#define LOOK_SAMPLES 8
 
 struct key {
 	struct entry entry;
@@ -173,6 +175,20 @@ static void recycle_slot(struct divided *d, unsigned number, bool stale)
 	}
 }
 
+/* Has the cgroup of a quiet slot been removed?  This is looked up now and then. */
+static bool has_gone(const struct divided *d, unsigned number)
+{
+	const struct account_owner *owner;
+	char path[CGROUPS_PATH];
+
+	if (d->scope == SCOPE_USER || d->scope == SCOPE_COMMAND || d->slot[number].key == NULL ||
+	    d->slot[number].nquiet % LOOK_SAMPLES != QUIET_SAMPLES)
+		return false;
+	owner = account_owner(d->account, number);
+	cgroups_write_path(&owner->path, owner->key.word[0], path, sizeof(path));
+	return !cgroups_exists(d->hierarchy, path);
+}
+
 /* Puts the rows of all keys that counted. */
 static bool keys_put(struct meter *meter, size_t k, struct sampler *sampler)
 {
@@ -205,8 +221,10 @@ static bool keys_put(struct meter *meter, size_t k, struct sampler *sampler)
 		key->counted = false;
 		key->flaws = 0;
 		key->late = 0;
-		if (key->nslots == 0)
+		if (key->nslots == 0) {
+			sampler_end_key(sampler, k, entry->id.key);
 			ledger_remove(&d->keys, entry);
+		}
 	}
 	return whole && meter->nleft == meter->n;
 }
@@ -260,7 +278,8 @@ static int keys_sample(struct meter *meter, size_t k)
 		if (slot == ACCOUNT_BEFORE)
 			continue;
 		sample_slot(d, slot);
-		if (slot >= ACCOUNT_FIRST && (crowded || stale || d->slot[slot].forgotten))
+		if (slot >= ACCOUNT_FIRST &&
+		    (crowded || stale || d->slot[slot].forgotten || has_gone(d, slot)))
 			recycle_slot(d, slot, stale);
 	}
 	find_time(d, begin_ns);
@@ -477,17 +496,18 @@ struct meter *keys_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus 
 					     .retry = keys_retry,
 					     .free = keys_free};
 	struct divided *d = xcalloc(1, sizeof(*d));
+	const bool of_cgroups = scope != SCOPE_USER && scope != SCOPE_COMMAND;
 
 	*d = (struct divided){.meter = {.ops = &ops, .n = cpus->n, .nleft = cpus->n},
 			      .cpc = cpc,
 			      .grp = grp,
 			      .scope = scope,
 			      .depth = depth,
-			      .hierarchy = cgroups_hierarchy()};
+			      .hierarchy = of_cgroups ? cgroups_hierarchy() : LWPS_UNIFIED};
 	d->bound.meter = &d->meter;
 	d->bound.cpc = cpc;
 	ledger_init(&d->keys, sizeof(struct key), 0);
-	if (debug && scope != SCOPE_USER && scope != SCOPE_COMMAND)
+	if (debug && of_cgroups)
 		say("the cgroups are those of %s", cgroups_controller(d->hierarchy) != NULL
 							   ? cgroups_controller(d->hierarchy)
 							   : "version 2");

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+"""For listen.bats: readers of cpustat --listen.  The environment variable PORT says where it is."""
+import http.client, os, re, time
+
+PORT = int(os.environ["PORT"])
+LIMIT = 60  # seconds, for hangs only
+OPENMETRICS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"
+
+
+class Reader:
+    """A connection that stays open, as Prometheus' does."""
+
+    def __init__(self, agent="a", accept="*/*"):
+        self.headers = {"User-Agent": agent, "Accept": accept}
+        self.connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=LIMIT)
+
+    def ask(self, method="GET", path="/metrics"):
+        self.connection.request(method, path, headers=self.headers)
+        answer = self.connection.getresponse()
+        self.text = answer.read().decode()
+        return answer
+
+    def read(self, path="/metrics"):
+        """All samples, by name and labels."""
+        answer = self.ask(path=path)
+        assert answer.status == 200, answer.status
+        assert self.text.endswith("# EOF\n") or not self.text
+        return {k: float(v) for k, v in re.findall(r"^([^#\n].*) ([^ \n]+)$", self.text, re.M)}
+
+    def value(self, **labels):
+        """Of the only series of the events with these labels; None: there is none."""
+        want = {f'{k}="{v}"' for k, v in labels.items()}
+        found = [v for k, v in self.read().items() if "_total{" in k and want <= set(re.findall(r'\w+="[^"]*"', k))]
+        assert len(found) < 2, found
+        return found[0] if found else None
+
+    def close(self):
+        self.connection.close()
+
+
+def eventually(test):
+    end = time.monotonic() + LIMIT
+    while not (value := test()):
+        assert time.monotonic() < end, "never came true"
+        time.sleep(0.02)
+    return value

@@ -17,7 +17,7 @@
 
 struct account {
 	struct divide *skel;
-	int creds; /* the perf event of on_commit_creds(); -1: none */
+	int kprobe; /* the perf event of a program; -1: none */
 	struct lwps_line *lines;
 	struct account_owner *owners;
 	struct account_cpu *cpus;
@@ -91,15 +91,21 @@ static int attach_to_calls(const char *function, int program)
 	return -1;
 }
 
-/* Without kprobes, changes of user are noticed only at the next switch. */
+/*
+ * Without kprobes, changes of user are noticed only at the next switch, and so are moves of running
+ * tasks by others.
+ */
 static int attach(struct account *account, enum account_by by)
 {
 	struct divide *skel = account->skel;
 	struct timespec now;
 
 	if (by == ACCOUNT_BY_USER)
-		account->creds =
+		account->kprobe =
 			attach_to_calls("commit_creds", skel->progs.on_commit_creds.prog_fd);
+	if (by == ACCOUNT_BY_CGROUP && !skel->rodata->is_v1)
+		account->kprobe =
+			attach_to_calls("__perf_cgroup_move", skel->progs.on_moved_here.prog_fd);
 	if (by == ACCOUNT_BY_CGROUP && divide__on_move__attach(skel) < 0)
 		return -1;
 	if (by == ACCOUNT_BY_CGROUP && skel->rodata->is_v1 &&
@@ -150,7 +156,7 @@ struct account *account_open(const struct account_config *config, char *why, siz
 		snprintf(why, size, "%s", strerror(errno));
 		return NULL;
 	}
-	account->creds = -1;
+	account->kprobe = -1;
 	what = "loading the programs";
 	account->skel = divide__open();
 	if (!account->skel || configure(account->skel, config) ||
@@ -182,8 +188,8 @@ void account_close(struct account *account)
 {
 	if (!account)
 		return;
-	if (account->creds >= 0)
-		close(account->creds);
+	if (account->kprobe >= 0)
+		close(account->kprobe);
 	if (account->skel)
 		unmap_memory(account);
 	divide__destroy(account->skel);

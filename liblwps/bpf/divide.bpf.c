@@ -12,9 +12,9 @@
  *
  * From Linux 7.0 on the kernel may skip programs that run with preemption on: all except
  * on_switch().  The change of a key that they miss is noticed at the end of the slice, and the
- * counts are marked.  They are also marked if another task moves the running one to another cgroup,
- * or renames it.  on_move() is not among those that are skipped: the kernel moves tasks one after
- * the other.
+ * counts are marked.  They are also marked if another task renames the running one, or moves it to
+ * another cgroup and on_moved_here() is not called.  on_move() is not among those that are skipped:
+ * the kernel moves tasks one after the other.
  */
 #include "event.bpf.h"
 
@@ -214,8 +214,7 @@ static __always_inline void mark_late(__u32 from, __u32 to)
 {
 	__sync_fetch_and_add(&late, 1);
 	count_late(from, 1);
-	if (to != from)
-		count_late(to, 1);
+	count_late(to, 1);
 }
 
 /*
@@ -244,7 +243,7 @@ static __always_inline bool settle_moved(struct account_cpu *c, struct task_stru
 	__sync_val_compare_and_swap(&c->moved, moved, 0);
 	if (moved != (__u64)t)
 		return false;
-	mark_late(c->slice.slot, c->slice.slot); /* mark_running() has marked the other slot */
+	count_late(c->slice.slot, 1); /* mark_running() has marked the other slot */
 	return true;
 }
 
@@ -390,6 +389,7 @@ static __always_inline __u32 mark_running(struct task_struct *changed, bool whol
 			continue; /* it was moved before this slice began */
 		c->moved = task;
 	}
+	__sync_fetch_and_add(&late, n);
 	return n;
 }
 
@@ -443,6 +443,21 @@ int BPF_PROG(on_move, struct cgroup *to, const char *path, struct task_struct *m
 	mark_moved(to, moved, whole_process);
 	if (whole_process ? BPF_CORE_READ(moved, tgid) == t->tgid : moved == t)
 		key_changed(t);
+	return 0;
+}
+
+/*
+ * Called by a kprobe on the CPU of a task that runs and was just moved to another cgroup of version
+ * 2, where the kernel switches its own counters of cgroups.  on_move() follows.
+ */
+SEC("kprobe")
+int on_moved_here(void *registers)
+{
+	const struct account_cpu *c = this_cpu();
+
+	/* Did this interrupt come in the middle of a change?  Then on_move() marks it as late. */
+	if (by == ACCOUNT_BY_CGROUP && c && !c->slice.busy)
+		key_changed(bpf_get_current_task_btf());
 	return 0;
 }
 

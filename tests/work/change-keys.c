@@ -6,6 +6,8 @@
  * change-keys names FIRST LAST FAULTS - the same with the names FIRST to LAST, which are numbers.
  * change-keys renamed FIRST LAST FAULTS - a thread names itself a-N, another one renames it to b-N
  * and back while it runs; likewise for each N from FIRST to LAST.
+ * change-keys moved A B ROUNDS FAULTS - another process moves it between two cgroups while it runs,
+ * and between its page faults.
  *
  * REST, A and B are files cgroup.procs, user ids (REST is 0: root) or names.  It begins and ends
  * as REST.  Known: FAULTS page faults as A and as many as B in each of the rounds, or under each of
@@ -17,8 +19,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 
 #define PAGES 64UL
 
@@ -151,6 +155,45 @@ static void rename_other(void)
 	pthread_join(thread, NULL);
 }
 
+/* Whose turn it is, in memory that both processes share. */
+struct turn {
+	_Atomic bool to_move;
+};
+
+/* It is killed in the end: a call of _exit(2) would have page faults, too. */
+__attribute__((noreturn)) static void be_moved(struct turn *turn, unsigned long faults)
+{
+	fault(PAGES + 1);
+	for (;;) {
+		atomic_store(&turn->to_move, true);
+		while (atomic_load(&turn->to_move)) {}
+		fault(faults);
+	}
+}
+
+/* The first move is to A, and so is the last one. */
+static void move_other(char *const procs[2], long moves, unsigned long faults)
+{
+	struct turn *turn = mmap(NULL, sizeof(*turn), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid = turn != MAP_FAILED ? fork() : -1;
+	int fd;
+
+	must(pid != -1, "fork");
+	if (pid == 0)
+		be_moved(turn, faults);
+	for (long i = 0; i <= moves; i++) {
+		while (!atomic_load(&turn->to_move)) {}
+		fd = open(procs[i % 2], O_WRONLY | O_CLOEXEC);
+		must(fd != -1 && dprintf(fd, "%d", (int)pid) > 0, procs[i % 2]);
+		close(fd);
+		if (i < moves)
+			atomic_store(&turn->to_move, false);
+	}
+	must(kill(pid, SIGKILL) == 0, "kill");
+	must(waitpid(pid, NULL, 0) == pid, "waitpid");
+}
+
 int main(int argc, char *argv[])
 {
 	void (*be)(const char *);
@@ -167,6 +210,10 @@ int main(int argc, char *argv[])
 		renamed.last = number(argv[3]);
 		renamed.faults = (unsigned long)number(argv[4]);
 		rename_other();
+		return 0;
+	}
+	if (argc == 6 && strcmp(argv[1], "moved") == 0) {
+		move_other(&argv[2], 2 * number(argv[4]), (unsigned long)number(argv[5]));
 		return 0;
 	}
 	if (argc != 7)

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -35,6 +36,51 @@ static bool is_obstacle(int error)
 	       error == EXDEV || error == EOPNOTSUPP;
 }
 
+/* The process that has locked the file; 0: unknown. */
+static pid_t lock_holder(const struct stat *st)
+{
+	FILE *f = fopen("/proc/locks", "re");
+	unsigned major_id, minor_id;
+	unsigned long long inode;
+	char line[256];
+	pid_t holder = 0;
+	int pid;
+
+	/* Some file systems have another minor number in stat(2). */
+	while (f != NULL && holder == 0 && fgets(line, sizeof(line), f) != NULL) {
+		if (sscanf(line, "%*s FLOCK %*s WRITE %d %x:%x:%llu", &pid, &major_id, &minor_id,
+			   &inode) == 4 &&
+		    inode == st->st_ino && major_id == major(st->st_dev))
+			holder = pid;
+	}
+	if (f != NULL)
+		fclose(f);
+	return holder;
+}
+
+/* Says who writes the file; it may replace the file meanwhile. */
+static void name_writer(struct cpc_outpath *at, struct stat *st)
+{
+	char path[64], name[32] = "";
+	pid_t pid = lock_holder(st);
+	FILE *f;
+
+	for (int i = 0; i < 10 && pid == 0; i++) {
+		if (fstatat(at->dir, at->name, st, AT_SYMLINK_NOFOLLOW) == 0)
+			pid = lock_holder(st);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	f = pid != 0 ? fopen(path, "re") : NULL;
+	if (f != NULL && fgets(name, sizeof(name), f) != NULL)
+		name[strcspn(name, "\n")] = '\0';
+	if (f != NULL)
+		fclose(f);
+	if (*name != '\0')
+		snprintf(at->why, sizeof(at->why), "%s (pid %d) is writing it", name, (int)pid);
+	else
+		snprintf(at->why, sizeof(at->why), "another program is writing it");
+}
+
 int replace_lock(struct cpc_outpath *at, int fd)
 {
 	struct stat st;
@@ -43,7 +89,7 @@ int replace_lock(struct cpc_outpath *at, int fd)
 	if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode) || flock(fd, LOCK_EX | LOCK_NB) == 0 ||
 	    errno != EWOULDBLOCK)
 		return 0;
-	snprintf(at->why, sizeof(at->why), "another program is writing it");
+	name_writer(at, &st);
 	errno = EBUSY;
 	return -1;
 }

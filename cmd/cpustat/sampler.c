@@ -72,10 +72,15 @@ static int64_t mean_read_time(const struct read_time *at)
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 static volatile sig_atomic_t caught;
+static volatile sig_atomic_t reopens; /* SIGHUP asks to open the output again */
+static volatile sig_atomic_t reopen;  /* it has come */
 
 static void catch (int sig)
 {
-	caught = sig;
+	if (sig == SIGHUP && reopens)
+		reopen = 1;
+	else
+		caught = sig;
 }
 
 static bool was_signalled(void)
@@ -88,6 +93,7 @@ static bool catch_signals(struct sampler *s)
 {
 	struct sigaction sa = {.sa_handler = catch}, old;
 
+	reopens = output_reopens(s->output);
 	sigemptyset(&s->ours);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
 		/* If SIGHUP is ignored, as under nohup(1), keep it ignored. */
@@ -117,10 +123,9 @@ static bool interrupted(struct sampler *s)
 
 /* ---- rows ---------------------------------------------------------------- */
 
-static void flush(struct sampler *s)
+/* Ends the run if there is an error of the output. */
+static void check_output(struct sampler *s, int error)
 {
-	int error = output_flush(s->output);
-
 	if (error == 0)
 		return;
 	s->lost = s->done = true;
@@ -129,6 +134,11 @@ static void flush(struct sampler *s)
 	else
 		output_report(s->output, error);
 	s->status = STATUS_FAILED;
+}
+
+static void flush(struct sampler *s)
+{
+	check_output(s, output_flush(s->output));
 }
 
 /* Puts a row of set `k`; `buf` NULL: the counts are unknown. */
@@ -221,6 +231,10 @@ static bool wait_until(struct sampler *s, int64_t when_ns)
 	int n;
 
 	while (!interrupted(s)) {
+		if (reopen) { /* all rows of the last sample are written */
+			reopen = 0;
+			check_output(s, output_reopen(s->output));
+		}
 		wait = tend_output(s);
 		if (s->done)
 			return false;

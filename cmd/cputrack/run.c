@@ -187,6 +187,8 @@ static void track_run_of(struct session *s, struct output *output)
 	engine.comm = output_needs_comm(output);
 	s->grp.times = s->grp.n > 1 || output_needs_cycles(output);
 	engine.pids = cfg->command == NULL ? &cfg->pids : NULL;
+	/* A command gets the signal: it may read its files again. */
+	engine.reopens = cfg->command == NULL && output_reopens(output);
 	track.follow_exec = cfg->engine.follow_exec;
 	track_init(&s->track, &track, &run, &s->grp, output,
 		   cfg->command != NULL ? &s->command : NULL);

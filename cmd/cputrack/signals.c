@@ -85,6 +85,12 @@ static void on_end_signal(int sig, siginfo_t *info, void *context)
 	struct command *command;
 
 	(void)context;
+	if (sig == SIGHUP && engine != NULL && engine->config.reopens) {
+		engine->reopen = 1;
+		kill(getpid(), SIGCHLD); /* it ends the engine's sleep, now or when it begins */
+		errno = saved;
+		return;
+	}
 	note(&got, sig);
 	if (engine == NULL) {
 		note(&ending, sig);

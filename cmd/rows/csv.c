@@ -38,6 +38,14 @@ static void csv_begin(struct sink *sink, const struct run *run)
 		fprintf(csv->file, "%s\n", header);
 }
 
+static void csv_next_file(struct sink *sink, bool begins)
+{
+	const struct csv *csv = (const struct csv *)sink;
+
+	if (begins)
+		csv_begin(sink, csv->run);
+}
+
 /* A row is one line, also for awk(1).  Text is quoted if necessary. */
 static void put_text(FILE *f, const char *text)
 {
@@ -166,7 +174,8 @@ static void csv_row(struct sink *sink, const struct row *row)
 
 struct sink *csv_open(FILE *file, const struct style *style)
 {
-	static const struct sink_ops ops = {.begin = csv_begin, .row = csv_row};
+	static const struct sink_ops ops = {
+		.begin = csv_begin, .row = csv_row, .next_file = csv_next_file};
 	struct csv *csv = sink_new(sizeof(*csv), &ops, NULL);
 
 	csv->file = file;

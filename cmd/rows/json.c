@@ -248,9 +248,21 @@ static void json_end(struct sink *sink)
 	put_line(json->file, object);
 }
 
+/* Each file is a record. */
+static void json_next_file(struct sink *sink, bool begins)
+{
+	const struct json *json = (const struct json *)sink;
+
+	if (begins)
+		json_begin(sink, json->run);
+	else
+		json_end(sink);
+}
+
 struct sink *json_open(FILE *file, const struct style *style)
 {
-	static const struct sink_ops ops = {.begin = json_begin, .row = json_row, .end = json_end};
+	static const struct sink_ops ops = {
+		.begin = json_begin, .row = json_row, .end = json_end, .next_file = json_next_file};
 	struct json *json = sink_new(sizeof(*json), &ops, NULL);
 
 	(void)style; /* a record contains everything */

@@ -180,6 +180,40 @@ int outfile_close(struct outfile *out)
 	return error;
 }
 
+bool outfile_is_regular(const struct outfile *out)
+{
+	struct stat st;
+
+	return out->named && fstat(fileno(out->file), &st) == 0 && S_ISREG(st.st_mode);
+}
+
+int outfile_next(const struct outfile *out)
+{
+	struct cpc_outpath at = {0};
+	struct stat own, st;
+	int fd;
+
+	if (fstat(fileno(out->file), &own) == 0 && stat(out->path, &st) == 0 &&
+	    own.st_dev == st.st_dev && own.st_ino == st.st_ino)
+		return -1;
+	fd = open_path(&at, out->path);
+	if (fd != -1 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	if (fd != -1)
+		close(fd);
+	say("cannot open '%s' again: %s; the output goes on into the file that was renamed",
+	    out->path, fd == -1 ? at.why : "it is no longer a regular file");
+	return -1;
+}
+
+void outfile_change(struct outfile *out, int fd)
+{
+	/* It cannot fail: both are open. */
+	while (dup3(fd, fileno(out->file), O_CLOEXEC) == -1 && (errno == EINTR || errno == EBUSY))
+		;
+	close(fd);
+}
+
 bool outfile_has_reader(const struct outfile *out)
 {
 	struct stat st;

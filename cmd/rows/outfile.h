@@ -43,6 +43,16 @@ void outfile_begin(const struct outfile *out);
 /* Writes the buffer.  Returns 0, or an errno: some output is lost. */
 int outfile_flush(struct outfile *out);
 
+/*
+ * Opens the file that `path` names now, if it is another one: a program has renamed ours.  Returns
+ * its descriptor, for outfile_change(), or -1: it is the same file, or after a message.
+ */
+int outfile_next(const struct outfile *out);
+/* What is written from now on goes to `fd`, which it closes.  Call outfile_flush() before. */
+void outfile_change(struct outfile *out, int fd);
+/* Is it a regular file that outfile_next() can open again? */
+bool outfile_is_regular(const struct outfile *out);
+
 /* Flushes and closes; some file systems report errors only then.  Returns 0, or an errno. */
 int outfile_close(struct outfile *out);
 

@@ -13,18 +13,22 @@
 #include "outfile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define BUFFER_SIZE (1 << 16)
+#define LONG_ROW (1 << 14)
 
 enum { WRITER, RECORD, NBRANCHES };
 
 struct branch {
 	struct outfile out; /* without a file: a listener serves the output */
 	struct sink *sink;
+	bool begun;   /* the writer has a run */
 	FILE *keeper; /* writes to it go to the backlog; NULL: no reader can pause */
 	char *buffer; /* of `keeper` */
 	struct backlog backlog;
@@ -50,15 +54,28 @@ static void output_begin(struct sink *sink, const struct run *run)
 		/* A record can have several runs: append the following ones. */
 		o->branch[i].out.append = true;
 		sink_begin(o->branch[i].sink, run);
+		o->branch[i].begun = true;
 	}
+}
+
+/* Writes a full buffer between two rows, so that rows of several writers of a file stay whole. */
+static void flush_full(struct branch *branch)
+{
+	struct outfile *out = &branch->out;
+
+	if (branch->keeper == NULL && out->replaced == NULL &&
+	    __fpending(out->file) > BUFFER_SIZE - LONG_ROW)
+		outfile_flush(out);
 }
 
 static void output_row(struct sink *sink, const struct row *row)
 {
 	struct output *o = (struct output *)sink;
 
-	for (size_t i = 0; i < o->n; i++)
+	for (size_t i = 0; i < o->n; i++) {
 		sink_row(o->branch[i].sink, row);
+		flush_full(&o->branch[i]);
+	}
 }
 
 static void output_sampled(struct sink *sink)
@@ -129,10 +146,8 @@ static FILE *file_of(const struct branch *branch)
 
 static int flush(struct branch *branch)
 {
-	const struct sink *writer = branch->sink;
+	const struct sink *writer = sink_writer(branch->sink);
 
-	while (writer != NULL && writer->next != NULL)
-		writer = writer->next;
 	if (writer != NULL && writer->error != 0)
 		return writer->error;
 	if (branch->out.file == NULL)
@@ -298,6 +313,56 @@ int output_flush(struct output *o)
 	for (size_t i = 0; i < o->n && error == 0; i++) {
 		o->failed = o->branch[i].out.path;
 		error = flush(&o->branch[i]);
+	}
+	return error;
+}
+
+/* A process without a terminal gets no hangup, as a service: logrotate and the like send SIGHUP. */
+static bool has_terminal(void)
+{
+	int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+
+	if (fd != -1)
+		close(fd);
+	return fd != -1;
+}
+
+bool output_reopens(const struct output *o)
+{
+	const struct branch *writer = &o->branch[WRITER];
+
+	if (writer->out.replaced == NULL && (!outfile_is_regular(&writer->out) ||
+					     sink_writer(writer->sink)->ops->next_file == NULL))
+		return false;
+	return !has_terminal();
+}
+
+static int reopen(struct branch *branch)
+{
+	struct sink *writer = sink_writer(branch->sink);
+	struct outfile *out = &branch->out;
+	int fd, error;
+
+	/* Each flush finds a replaced file by its name. */
+	if (!outfile_is_regular(out) || (fd = outfile_next(out)) == -1)
+		return 0;
+	/* See output_begin(): until then the file is empty. */
+	if (branch->begun)
+		writer->ops->next_file(writer, false);
+	error = outfile_flush(out);
+	outfile_change(out, fd);
+	if (branch->begun)
+		writer->ops->next_file(writer, true);
+	return error != 0 ? error : outfile_flush(out);
+}
+
+int output_reopen(struct output *o)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < o->n && error == 0; i++) {
+		o->failed = o->branch[i].out.path;
+		error = reopen(&o->branch[i]);
 	}
 	return error;
 }

@@ -55,6 +55,15 @@ bool output_needs_cycles(const struct output *output);
  */
 int output_flush(struct output *output);
 
+/* Does SIGHUP ask to open the files again, and not report that the terminal has gone? */
+bool output_reopens(const struct output *output);
+
+/*
+ * Opens files that were renamed again by their names, between two rows: the old files are complete,
+ * and new ones begin.  Returns 0, or an errno as output_flush().
+ */
+int output_reopen(struct output *output);
+
 /* Are rows kept that their reader has not taken?  Then call output_flush() every BACKLOG_MS. */
 bool output_is_behind(const struct output *output);
 

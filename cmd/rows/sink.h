@@ -28,6 +28,11 @@ struct sink_ops {
 	/* `key` has ended, though another one of that name may come. */
 	void (*ended)(struct sink *sink, size_t set, const char *key);
 	void (*end)(struct sink *sink);
+	/*
+	 * Of a writer, during a run: what follows goes to another file.  Called before the change,
+	 * to complete the old file, and after it (`begins`), so that each file is valid by itself.
+	 */
+	void (*next_file)(struct sink *sink, bool begins);
 	/* Frees what the sink owns, except itself. */
 	void (*free)(struct sink *sink);
 };
@@ -90,6 +95,13 @@ static inline void sink_end(struct sink *sink)
 		sink = sink->next;
 	if (sink != NULL)
 		sink->ops->end(sink);
+}
+
+static inline struct sink *sink_writer(struct sink *sink)
+{
+	while (sink != NULL && sink->next != NULL)
+		sink = sink->next;
+	return sink;
 }
 
 static inline void sink_free(struct sink *sink)

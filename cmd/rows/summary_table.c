@@ -73,6 +73,13 @@ static void summary_table_end(struct sink *sink)
 	cells_write(&s->cells, s->file);
 }
 
+/* The next summary has its titles already. */
+static void summary_table_next_file(struct sink *sink, bool begins)
+{
+	(void)begins;
+	((struct summary_table *)sink)->more = false;
+}
+
 static void summary_table_free(struct sink *sink)
 {
 	struct summary_table *s = (struct summary_table *)sink;
@@ -87,6 +94,7 @@ struct sink *summary_table_open(FILE *file, const struct style *style)
 	static const struct sink_ops ops = {.begin = summary_table_begin,
 					    .row = summary_table_row,
 					    .end = summary_table_end,
+					    .next_file = summary_table_next_file,
 					    .free = summary_table_free};
 	struct summary_table *s = sink_new(sizeof(*s), &ops, NULL);
 

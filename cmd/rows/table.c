@@ -406,6 +406,16 @@ static void table_end(struct sink *sink)
 	put_due_header((struct table *)sink, NULL);
 }
 
+static void table_next_file(struct sink *sink, bool begins)
+{
+	struct table *t = (struct table *)sink;
+
+	if (begins)
+		table_begin(sink, t->run);
+	else
+		put_due_header(t, NULL);
+}
+
 static void table_free(struct sink *sink)
 {
 	struct table *t = (struct table *)sink;
@@ -420,6 +430,7 @@ struct sink *table_open(FILE *file, const struct style *style)
 					    .row = table_row,
 					    .sampled = table_sampled,
 					    .end = table_end,
+					    .next_file = table_next_file,
 					    .free = table_free};
 	struct table *t = sink_new(sizeof(*t), &ops, NULL);
 

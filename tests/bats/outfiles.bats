@@ -289,7 +289,7 @@ print((struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in
 		eventually test -s file
 		# shellcheck disable=SC2086 # words
 		go -1 cputrack $how file -c page-faults touch proof
-		[ "$stderr" = "cputrack: cannot write 'file': another program is writing it" ]
+		[ "$stderr" = "cputrack: cannot write 'file': cputrack (pid ${PIDS[ct]}) is writing it" ]
 		[ ! -e proof ]
 		hang_up ct
 		finish ct
@@ -300,6 +300,48 @@ print((struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in
 	# A descriptor is shared, by intent.
 	go -0 sh -c "cputrack -T 0 -n -o /dev/fd/3 -c page-faults sh -c 'cputrack -T 0 -n -o /dev/fd/3 -c page-faults true' 3>file"
 	[ "$(wc -l <file)" -eq 2 ]
+}
+
+@test "two that begin at the same time: one writes each row once, the other is refused" {
+	local n same
+	need cpu
+	for _ in {1..10}; do
+		rm -f file record*
+		for n in 1 2; do
+			start "cs$n" cpustat -n -o file -O "record$n" -c page-faults 0.05 4
+		done
+		same=0
+		for n in 1 2; do
+			finish "cs$n"
+			if [ "$status" -eq 1 ]; then
+				grep -qxE "cpustat: cannot write 'file': (cpustat \(pid [0-9]+\)|another program) is writing it" "$T/cs$n.err"
+				[ ! -e "record$n" ]
+				continue
+			fi
+			[ "$status" -eq 0 ]
+			go -0 "$CPC_BUILD/cpustat" -n -I "record$n"
+			[ "$(cat file)" != "$output" ] || same=$((same + 1))
+		done
+		# one of them, also if the second began after the end of the first
+		[ "$same" -eq 1 ]
+	done
+}
+
+@test "two that append to one descriptor, more than a buffer at a time: all rows are whole" {
+	local n
+	for n in 1 2; do
+		# shellcheck disable=SC2016 # for the inner shell
+		start "ct$n" sh -c 'exec 3>>file; exec cputrack --format=csv -n -T 0.05 -N 4 -o /dev/fd/3 -O "$0" \
+			-c page-faults,context-switches,task-clock,minor-faults ./thread-pool 500' "record$n"
+		hang_up "ct$n"
+	done
+	for n in 1 2; do
+		finish "ct$n"
+		[ "$status" -eq 0 ]
+		cputrack -I "record$n" --format=csv -n >>rows
+	done
+	[ "$(stat -c %s rows)" -gt $((2 * 65536)) ]
+	sort rows | cmp - <(sort file)
 }
 
 @test "a file that another program copies and truncates has no gap" {

@@ -40,6 +40,7 @@ struct engine_config {
 	struct owners *owners;	 /* events carry the owners of LWPs; NULL: they do not */
 	bool comm;		 /* events carry names of LWPs */
 	bool debug;		 /* report what is found, and how */
+	bool reopens;		 /* SIGHUP asks to open the output again */
 	uint_t interval_ms;	 /* between samples; 0: none are taken */
 	uint_t count;		 /* of samples; 0: no limit */
 };
@@ -79,6 +80,7 @@ struct engine {
 	bool lost;		       /* LWPs were not counted, or not to their end */
 	void *own;		       /* the engine's */
 	volatile sig_atomic_t suspend; /* ^Z: stop once the command has stopped */
+	volatile sig_atomic_t reopen;  /* open the output again */
 	uint64_t nchildren;	       /* processes that are not followed; after `release` */
 };
 

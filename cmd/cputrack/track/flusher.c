@@ -40,6 +40,11 @@ bool flusher_flush(struct flusher *flusher)
 	return check(flusher, output_flush(flusher->output));
 }
 
+bool flusher_reopen(struct flusher *flusher)
+{
+	return flusher_flush(flusher) && check(flusher, output_reopen(flusher->output));
+}
+
 /* Offers the rows to a reader that pauses, or writes new ones. */
 static bool offer(struct flusher *flusher, unsigned *wait_ms)
 {

@@ -24,6 +24,8 @@ struct flusher flusher_new(struct output *output);
 
 /* Writes the rows.  False: that failed, now or before. */
 bool flusher_flush(struct flusher *flusher);
+/* Opens renamed files again.  False: as flusher_flush(). */
+bool flusher_reopen(struct flusher *flusher);
 
 /*
  * To be called when no event is left: flushes rows that have waited long enough, so that many

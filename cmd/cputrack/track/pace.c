@@ -72,6 +72,11 @@ uint_t pace_idle(struct engine *engine)
 	stop_with_command(engine);
 	due = begin_or_end(engine);
 	due = pace_sooner(due, tend_output(engine));
+	if (engine->reopen) {
+		engine->reopen = 0;
+		if (!flusher_reopen(&track->flusher))
+			engine->ops->stop(engine);
+	}
 	if (engine->suspend && engine->ops->stopped(engine)) {
 		if (!flusher_flush(&track->flusher))
 			engine->ops->stop(engine);

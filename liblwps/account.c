@@ -22,6 +22,7 @@ struct account {
 	struct account_owner *owners;
 	struct account_cpu *cpus;
 	uint64_t *recycled;
+	const bool *is_counted; /* by number of the CPU */
 	int64_t started_ns;
 };
 
@@ -157,6 +158,7 @@ struct account *account_open(const struct account_config *config, char *why, siz
 		return NULL;
 	}
 	account->kprobe = -1;
+	account->is_counted = config->is_counted;
 	what = "loading the programs";
 	account->skel = divide__open();
 	if (!account->skel || configure(account->skel, config) ||
@@ -220,12 +222,12 @@ int account_flush(struct account *account, bool *online)
 	const struct divide__bss *bss = account->skel->bss;
 
 	for (unsigned cpu = 0; cpu < account->skel->rodata->ncpus; cpu++) {
-		const bool failed = flush_cpu(account, cpu) == -1;
+		const bool failed = account->is_counted[cpu] && flush_cpu(account, cpu) == -1;
 
 		if (failed && errno != ENXIO)
 			return -1;
 		if (online)
-			online[cpu] = !failed;
+			online[cpu] = account->is_counted[cpu] && !failed;
 	}
 	programs_drop_sched_exit(&account->skel->links.on_sched_exit_fd, &bss->saw_init_switch,
 				 &bss->repaired);
@@ -297,6 +299,8 @@ unsigned account_read(const struct account *account, unsigned slot, uint64_t *va
 	for (unsigned cpu = 0; cpu < constant->ncpus; cpu++) {
 		struct account_counts *counts = counts_at(account, slot, cpu);
 
+		if (!account->is_counted[cpu])
+			continue;
 		if (load(counts->head.flaws)) {
 			of_cpu = __atomic_exchange_n(&counts->head.flaws, 0, __ATOMIC_RELAXED);
 			flaws |= of_cpu % ACCOUNT_LATE;

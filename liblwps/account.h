@@ -24,8 +24,9 @@ struct account_config {
 	enum lwps_hierarchy hierarchy; /* of ACCOUNT_BY_CGROUP */
 	unsigned ncolumns;
 	struct lwps_column column[LWPS_MAX_COLUMNS];
-	unsigned ncpus;	 /* the highest number of a possible CPU, plus 1 */
-	unsigned nslots; /* one released slot per CPU stays unused */
+	unsigned ncpus;		/* the highest number of a possible CPU, plus 1 */
+	const bool *is_counted; /* by number, as long as it is open: leave the others out */
+	unsigned nslots;	/* one released slot per CPU stays unused */
 };
 
 struct account_losses {
@@ -41,8 +42,8 @@ struct account_losses {
 struct account *account_open(const struct account_config *config, char *why, size_t size);
 
 /*
- * Bring the counts of running tasks up to date.  -1: errno.  Sets online[cpu] for each possible
- * CPU, unless `online` is NULL.
+ * Bring the counts of running tasks up to date.  -1: errno.  Sets online[cpu] for each counted CPU,
+ * unless `online` is NULL.
  */
 int account_flush(struct account *account, bool *online);
 

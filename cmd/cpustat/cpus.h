@@ -13,14 +13,20 @@
 
 struct cpus {
 	size_t n;
-	int *id; /* ascending */
+	int *id;	  /* ascending */
+	bool *is_omitted; /* by number: do not count it, even if it comes online later */
+	size_t nomitted;  /* online CPUs that are not in our affinity mask */
 };
 
+#define CPUS_MAX (1 << 16) /* Linux has fewer */
+
 /*
- * Finds the online CPUs in our affinity mask that can count all sets, and reports how many cannot.
- * If there is none, a message says why.
+ * Finds the CPUs to count: the online ones of `list`, such as "0,2-5", all that are online
+ * ("all"), or those in our affinity mask (NULL); only those that can count all sets.  Reports how
+ * many cannot.  If there is none, a message says why.
  */
-struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp);
+struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp, const char *list);
+void cpus_free(struct cpus *cpus);
 
 #define CPUS_OFFLINE "the CPU went offline"
 #define CPUS_REASON 1100 /* room for a reason */

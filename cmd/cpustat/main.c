@@ -43,7 +43,7 @@ static const struct opt opts[] = {
 	{'m', "mean", NULL, "with -A: means over the CPUs, not sums", ALWAYS,
 	 OPT_SETS(common.output.style.means)},
 	{OPT_FLAG, "shared", NULL, "count without a claim on CPUs", TO_COUNT, OPT_SETS(shared)},
-	{OPT_CPUS, "cpus", "LIST", "with -I: only these CPUs", ALWAYS, 0},
+	{OPT_CPUS, "cpus", "LIST", "count, or show, these CPUs, or all that are online", ALWAYS, 0},
 	{OPT_DEPTH, "depth", "N", "with -A cgroup: N components of the paths", TO_COUNT, 0},
 	{OPT_KEYS, "keys", "N", "the N largest services, ..., and (others)", ALWAYS, 0},
 	{OPT_LISTEN, "listen", "ADDR:PORT", "serve the counts to Prometheus there", TO_COUNT, 0},
@@ -60,8 +60,8 @@ static const struct foreign_opt foreign[] = {
 	{"interval", "the interval is an argument, after the options"},
 	{"N", "the count is an argument, after the interval"},
 	{"count", "the count is an argument, after the interval"},
-	{"C", "taskset(1) selects CPUs: taskset -c 0,2-5 cpustat"},
-	{"P", "taskset(1) selects CPUs: taskset -c 0,2-5 cpustat"},
+	{"C", "--cpus=0,2-5 counts these CPUs"},
+	{"P", "--cpus=0,2-5 counts these CPUs"},
 	{"u", "--by=user has a row for each user"},
 	{"user", "--by=user has a row for each user"},
 	{"cgroup", "--by=cgroup has a row for each cgroup"},
@@ -158,11 +158,13 @@ static int parse_option(void *config, int c)
 		return parse_listen(cfg, optarg);
 	case OPT_CPUS:
 		cfg->common.output.cpus = optarg;
+		if (strcmp(optarg, "all") == 0)
+			return STATUS_OK;
 		n = parse_cpu_list(optarg, &range);
 		free(range);
 		if (n > 0)
 			return STATUS_OK;
-		say("invalid --cpus '%s': expected CPUs, such as 0,2-5", optarg);
+		say("invalid --cpus '%s': expected all, or CPUs such as 0,2-5", optarg);
 		return STATUS_USAGE;
 	default:
 		return STATUS_USAGE;
@@ -217,8 +219,8 @@ static int check_keys(struct config *cfg)
 	if (output->scope != SCOPE_CPU || output->style.means)
 		return usage_error(
 			"unsupported -m or a second -A: keys divide the sum of all CPUs");
-	if (output->cpus != NULL)
-		return usage_error("unsupported --cpus: keys divide the sum of all CPUs");
+	if (output->cpus != NULL && output->replay != NULL)
+		return usage_error("unsupported --cpus: the rows of keys are of all counted CPUs");
 	if (cfg->soak)
 		return usage_error("unsupported -s: soakers would be charged to cpustat itself");
 	return STATUS_OK;
@@ -263,9 +265,6 @@ static int check_output(void *config)
 		return status;
 	if (cfg->common.output.style.means && cfg->common.output.scope == SCOPE_CPU)
 		return usage_error("missing -A: -m prints means of its groups of CPUs");
-	if (cfg->common.output.cpus != NULL && cfg->common.output.replay == NULL)
-		return usage_error("missing -I: --cpus selects CPUs of a record; "
-				   "use taskset(1) to count only some CPUs");
 	if (cfg->common.top &&
 	    (cfg->common.output.path != NULL || cfg->common.output.format != NULL))
 		return usage_error("unsupported with --top: -o and --format");
@@ -287,18 +286,22 @@ static void unclaim(void)
 static int sample(struct config *cfg, cpc_t *cpc, struct setgrp *grp, struct output *output)
 {
 	const enum scope scope = cfg->common.output.keys;
-	struct cpus cpus = cpus_find(cpc, grp);
+	struct cpus cpus = cpus_find(cpc, grp, cfg->common.output.cpus);
 	struct meter *meter = NULL;
 	struct run run;
 	int status;
 
+	if (cpus.n > 0 && cpus.nomitted > 0)
+		say("counting %zu of %zu online CPUs: the others are not in the affinity mask; "
+		    "--cpus=all counts them",
+		    cpus.n, cpus.n + cpus.nomitted);
 	grp->times = grp->n > 1 || output_needs_cycles(output);
 	if (cpus.n > 0 && scope_has_keys(scope))
 		meter = keys_make(cpc, grp, &cpus, scope, cfg->depth, cfg->common.debug);
 	else if (cpus.n > 0)
 		meter = counters_make(cpc, grp, &cpus, cfg->shared, cfg->soak);
 	if (meter == NULL) {
-		free(cpus.id);
+		cpus_free(&cpus);
 		output_close(output, false);
 		return STATUS_FAILED;
 	}
@@ -310,7 +313,7 @@ static int sample(struct config *cfg, cpc_t *cpc, struct setgrp *grp, struct out
 	run_find_kinds(&run); /* fewer than libcpc finds */
 	status = sampler_run(&cfg->sampler, cpc, grp, meter, &run, output, &cfg->signal);
 	run_free(&run);
-	free(cpus.id);
+	cpus_free(&cpus);
 	return status;
 }
 
@@ -320,14 +323,15 @@ static int count(void *config, cpc_t *cpc)
 	struct setgrp grp = {0};
 	struct output *output = NULL;
 	int status = cfg->common.top && !top_possible(NULL) ? STATUS_USAGE : STATUS_OK;
-	struct cpus cpus = cpus_find(cpc, &grp); /* `grp` is empty: all allowed CPUs */
+	/* `grp` is empty: all that can be counted. */
+	struct cpus cpus = cpus_find(cpc, &grp, cfg->common.output.cpus);
 	const struct split_trial trial = {.counts = cpus_count, .arg = &cpus};
 
 	if (status == STATUS_OK && cpus.n == 0)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK)
 		status = program_sets(&cfg->common, cpc, &grp, &trial);
-	free(cpus.id);
+	cpus_free(&cpus);
 
 	for (size_t i = 0; status == STATUS_OK && i < grp.n; i++) {
 		if (grp.set[i].symbols) {

@@ -17,8 +17,8 @@ struct meter *counters_make(cpc_t *cpc, const struct setgrp *grp, const struct c
 			    bool shared, bool soak);
 
 /*
- * Divides the counts of all online CPUs among keys of this scope.  `cpus`: the CPUs expected
- * before a set is bound.  `depth`: SCOPE_CGROUP: the components of the paths; 0: all.  `debug`:
+ * Divides the counts of `cpus`, and of CPUs that come online later, among keys of this scope.
+ * `depth`: SCOPE_CGROUP: the components of the paths; 0: all.  `debug`:
  * messages name the hierarchy of cgroups.  NULL after a message: this program cannot divide them.
  */
 struct meter *keys_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus *cpus,

@@ -231,6 +231,9 @@ static int add_writer(struct output *o, const struct output_config *config)
 	const struct format *format =
 		config->format != NULL ? config->format : format_find("table");
 	unsigned nkeys = config->nkeys > 0 ? config->nkeys : format->nkeys;
+	/* A source that counts has rows of these CPUs only. */
+	const bool shows_cpus =
+		config->replay != NULL && config->cpus != NULL && strcmp(config->cpus, "all") != 0;
 	struct style style = config->style;
 	struct sink *sink;
 
@@ -256,8 +259,8 @@ static int add_writer(struct output *o, const struct output_config *config)
 		sink = total_open(sink);
 	if (config->changed && !style.summary)
 		sink = changed_open(sink);
-	if (config->scope > SCOPE_CPU || config->cpus != NULL)
-		sink = aggregate_open(sink, config->scope, config->cpus);
+	if (config->scope > SCOPE_CPU || shows_cpus)
+		sink = aggregate_open(sink, config->scope, shows_cpus ? config->cpus : NULL);
 	o->branch[WRITER].sink = sink;
 	return 0;
 }

@@ -29,7 +29,7 @@ struct output_config {
 	bool total;	     /* append a total of all processes */
 	bool changed;	     /* omit rows of samples that counted nothing */
 	unsigned nkeys;	     /* keys with rows of their own; (others) has the rest; 0: all */
-	const char *cpus;    /* only these CPUs; NULL: all */
+	const char *cpus;    /* only these CPUs; "all"; NULL: no choice */
 	bool by_line;	     /* on a terminal, print each row at once instead of at a flush */
 	bool keeps;	     /* keep rows in memory rather than wait for their reader */
 };

@@ -189,12 +189,39 @@ count_names() {
 	awk -v last="$1" '$3 == "tick" && $2 ~ /^[0-9]+$/ && $2 <= last { n += $4 } END { print n + 0 }' "$ROWS"
 }
 
-@test "the total has all CPUs, wherever cpustat itself may run" {
-	local cpu
+@test "only the CPUs that we may use, or those of --cpus: known counts" {
+	local first last options
 	need_keys
-	cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
-	go -0 taskset -c "$cpu" cpustat -A command -c task-clock 0.2 2
-	awk '$3 == "total" { exit /incomplete/ }' <<<"$output"
+	need_command taskset
+	first=$(cpus | head -n1) last=$(cpus | tail -n1)
+	[ "$first" != "$last" ] || skip "we may use one CPU only"
+	left_out="cpustat: counting 1 of * online CPUs: the others are not in the affinity mask; --cpus=all counts them"
+	for options in "" --cpus="$first" --cpus="$last" --cpus="$first,$last" --cpus=all; do
+		rm -f "$ROWS"
+		# shellcheck disable=SC2086 # none or one
+		start stat taskset -c "$first" cpustat -o "$ROWS" --format=json -A command -c page-faults,task-clock $options 0.2
+		eventually test -s "$ROWS"
+		for cpu in $first $last; do
+			taskset -c "$cpu" "$WORK/change-keys" names $((7000000 + cpu)) $((7000000 + cpu)) 1000
+		done
+		kill -INT "${PIDS[stat]}"
+		finish stat
+		case $options in
+		"") want="1000 0" ;;
+		"--cpus=$first") want="1000 0" ;;
+		"--cpus=$last") want="0 1000" ;;
+		*) want="1000 1000" ;;
+		esac
+		[ "$(for cpu in $first $last; do
+			jq -s "[.[] | select(.kind == \"tick\" and .command == \"$((7000000 + cpu))\").counts[\"page-faults\"]] | add // 0" "$ROWS"
+		done | xargs)" = "$want" ]
+		# shellcheck disable=SC2053 # a pattern
+		if [ -z "$options" ]; then
+			[[ $(grep counting "$T/stat.err") == $left_out ]]
+		else
+			no_message "$T/stat.err"
+		fi
+	done
 }
 
 count_samples() {

@@ -101,15 +101,28 @@ in_power() {
 	[ "$(awk '$3 == "total" { print $4 }' "$ROWS")" -ge 5000 ]
 }
 
-@test "only the CPUs that we may use" {
+@test "only the CPUs that we may use, or those of --cpus" {
 	need cpu
 	need_command taskset
-	cpu=$(cpus | tail -n1)
-	go -0 taskset -c "$cpu" cpustat -c page-faults 0.1 2
-	printf '%s\n' "$output" >"$ROWS"
-	[ "$(ticks)" -eq 2 ]
-	[ "$(awk '$3 == "tick" { print $2 }' "$ROWS" | sort -u)" = "$cpu" ]
-	check_totals "$ROWS" 1
+	first=$(cpus | head -n1) cpu=$(cpus | tail -n1) online=$(getconf _NPROCESSORS_ONLN)
+	for command in "taskset -c $cpu cpustat" "taskset -c $first cpustat --cpus=$cpu"; do
+		# shellcheck disable=SC2086 # several words
+		go -0 $command -c page-faults 0.1 2
+		printf '%s\n' "$output" >"$ROWS"
+		[ "$(ticks)" -eq 2 ]
+		[ "$(awk '$3 == "tick" { print $2 }' "$ROWS" | sort -u)" = "$cpu" ]
+		check_totals "$ROWS" 1
+		if [ "$online" -gt 1 ] && [[ $command != *--cpus* ]]; then
+			[ "$stderr" = "cpustat: counting 1 of $online online CPUs: the others are not in the affinity mask; --cpus=all counts them" ]
+		else
+			[ -z "$stderr" ]
+		fi
+	done
+	for unit in cpu core socket node all; do
+		go -0 taskset -c "$cpu" cpustat --cpus=all -A $unit -c task-clock 0.1 1
+		[ "$(awk '$3 == "total" { print $2 }' <<<"$output")" -eq "$online" ]
+	done
+	mistake 1 "cannot count CPU 65000 of --cpus '65000': it is not online" cpustat --cpus=65000 -c page-faults 1 1
 }
 
 @test "SIGINT and SIGTERM: a last sample, totals, and death of that signal" {

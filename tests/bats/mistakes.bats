@@ -62,7 +62,7 @@ setup() {
 	mistake 2 "unknown option '--tree'; cputrack has rows for processes" cpustat --tree 1 1
 	mistake 2 "unknown option '-A'; cpustat -A has sums of the whole machine" cputrack -A service ls
 	mistake 2 "unknown option '--interval'; the interval is an argument" cpustat --interval 1
-	mistake 2 "unknown option '-C'; taskset(1) selects CPUs" cpustat -C 0 1 1
+	mistake 2 "unknown option '-C'; --cpus=0,2-5 counts these CPUs" cpustat -C 0 1 1
 	mistake 2 "invalid argument '--human': options come before the interval" cpustat 1 1 --human
 	mistake 2 "unsupported -A lwp and process: cpustat counts CPUs; use cputrack" cpustat -A process 1 1
 	mistake 2 "unsupported --by lwp and process: cpustat counts CPUs; use cputrack" cpustat --by=pid 1 1

@@ -85,6 +85,8 @@ bool bound_bind(struct bound *b, cpc_set_t *set, char *why, size_t size)
 {
 	if (!percpu_find(&b->percpu, why, size))
 		return false;
+	for (unsigned cpu = 0; cpu < b->percpu.n; cpu++)
+		b->percpu.possible[cpu] &= !b->is_omitted[cpu];
 	if (b->state == NULL ? bind_first(b, set) : bind_later(b, set))
 		return b->meter->nleft > 0; /* of each lost CPU a message was printed */
 	strlcpy(why, errno == EACCES || errno == EPERM ? lwps_denied() : cpcerr_text(), size);

@@ -22,13 +22,14 @@ enum bound_state {
 struct bound {
 	struct meter *meter;
 	cpc_t *cpc;
+	const bool *is_omitted; /* by number of the CPU */
 	struct percpu percpu;
 	enum bound_state *state; /* by number of the CPU; NULL: no set was bound yet */
 };
 
 /*
- * Binds a set to all CPUs that are online.  False: it counts nowhere; see `why`, which stays empty
- * if a message has reported each CPU.
+ * Binds a set to the CPUs that are online and not omitted.  False: it counts nowhere; see `why`,
+ * which stays empty if a message has reported each CPU.
  */
 bool bound_bind(struct bound *bound, cpc_set_t *set, char *why, size_t size);
 void bound_unbind(struct bound *bound);

@@ -72,6 +72,7 @@ struct divided {
 	uint64_t *before;   /* their counts in the last sample, d->ncolumns of each */
 	struct ledger keys; /* without sums */
 	bool *online;	    /* by CPU number */
+	bool *is_omitted;   /* likewise */
 	int64_t at_ns;	    /* when the CPUs were read last, or the set was bound */
 	uint64_t clock_ns;  /* the time of all CPUs in the current sample */
 	struct account_losses losses;
@@ -373,6 +374,7 @@ static bool open_account(struct divided *d, char *why, size_t size)
 		.hierarchy = d->hierarchy,
 		.ncolumns = d->ncolumns,
 		.ncpus = ncpus,
+		.is_counted = d->bound.percpu.possible,
 		.nslots = (unsigned)d->nslots,
 	};
 	int *fd = xcalloc((size_t)ncpus * d->ncolumns, sizeof(*fd));
@@ -432,7 +434,6 @@ static void keys_unbind(struct meter *meter, size_t k)
 	forget_slots(d);
 }
 
-/* Keys count on all CPUs, not only in our affinity mask. */
 static int keys_bind(struct meter *meter, size_t k)
 {
 	struct divided *d = (struct divided *)meter;
@@ -482,6 +483,7 @@ static void keys_free(struct meter *meter)
 	print_losses(d);
 	ledger_clear(&d->keys);
 	free(d->online);
+	free(d->is_omitted);
 	bound_free(&d->bound);
 	free(d);
 }
@@ -506,6 +508,9 @@ struct meter *keys_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus 
 			      .hierarchy = of_cgroups ? cgroups_hierarchy() : LWPS_UNIFIED};
 	d->bound.meter = &d->meter;
 	d->bound.cpc = cpc;
+	d->is_omitted = xcalloc(CPUS_MAX, sizeof(*d->is_omitted));
+	memcpy(d->is_omitted, cpus->is_omitted, CPUS_MAX * sizeof(*d->is_omitted));
+	d->bound.is_omitted = d->is_omitted;
 	ledger_init(&d->keys, sizeof(struct key), 0);
 	if (debug && of_cgroups)
 		say("the cgroups are those of %s", cgroups_controller(d->hierarchy) != NULL

@@ -59,6 +59,7 @@ sampled() {
 		for signal in TERM INT HUP QUIT; do
 			full_pipe
 			start sleeper cat
+			eventually executes sleeper cat
 			into_pipe ct cputrack --engine="$engine" -n -T 0.02 -O "$T/record" -c page-faults -p "${PIDS[sleeper]}"
 			eventually sampled
 			kill -$signal "${PIDS[ct]}"
@@ -145,6 +146,7 @@ sampled() {
 @test "full pipes for both, rows and messages" {
 	need attach
 	start sleeper cat
+	eventually executes sleeper cat
 	full_pipe
 	for engine in "${ENGINES[@]}"; do
 		: >"$T/record"
@@ -164,6 +166,7 @@ sampled() {
 	local engine
 	need attach
 	start sleeper cat
+	eventually executes sleeper cat
 	export TERMINFO=/nonexistent
 	for engine in "${ENGINES[@]}"; do
 		: >"$T/record"

@@ -70,6 +70,7 @@ ends() {
 
 @test "an attached process runs on" {
 	start sleeper cat
+	eventually executes sleeper cat
 	for engine in "${ENGINES[@]}"; do
 		table="rt_sigaction 1 cannot handle signals
 			wait4 0"

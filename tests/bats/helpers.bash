@@ -296,6 +296,11 @@ start() {
 	CTL[$name]=$fd
 }
 
+# The started command $1 executes program $2.  Attached before, it would be lost at its exec.
+executes() {
+	[ "$(cat "/proc/${PIDS[$1]}/comm")" = "$2" ]
+}
+
 tell() {
 	printf '%s' "$2" >&"${CTL[$1]}"
 }

@@ -107,7 +107,8 @@ records() {
 	local engine part
 	need attach
 	for engine in auto ptrace; do
-		start target bash -c 'while :; do read -t 0.01 -r line; done'
+		start target bash -c 'echo ready; while :; do read -t 0.01 -r line; done'
+		eventually said target ready
 		detached ct cputrack --engine=$engine -T 0.02 --format=json -o log -O record \
 			-c page-faults,context-switches -p "${PIDS[target]}"
 		rotate log 2000 record
@@ -128,7 +129,8 @@ records() {
 @test "summaries of intervals: each file begins with one" {
 	local format part
 	need attach
-	start target bash -c 'while :; do read -t 0.01 -r line; done'
+	start target bash -c 'echo ready; while :; do read -t 0.01 -r line; done'
+	eventually said target ready
 	for format in table csv json; do
 		detached ct cputrack --format=$format --by=process -T 0.05 -o log -c page-faults -p "${PIDS[target]}"
 		rotate log 300
@@ -176,6 +178,7 @@ records() {
 	need cpu
 	need attach
 	start target cat
+	eventually executes target cat
 	for tool in "cpustat -o $T/log -c page-faults 0.02" \
 		"cputrack --engine=auto -T 0.02 -o $T/log -c page-faults -p ${PIDS[target]}"; do
 		: >log

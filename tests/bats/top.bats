@@ -184,6 +184,7 @@ sorted() {
 	local step tool
 	need cpu
 	start sleeper cat
+	eventually executes sleeper cat
 	for step in 'type:\x13' deaf; do
 		for tool in "cpustat --top --shared" "cputrack --engine=auto --top -p ${PIDS[sleeper]} -T" \
 			"cputrack --engine=ptrace --top -p ${PIDS[sleeper]} -T"; do
@@ -214,6 +215,7 @@ sorted() {
 		top_of_cpus "signal $(kill -l $signal)" 24 80 wait:rows kill:$signal -- -c page-faults 0.2
 	done
 	start sleeper cat
+	eventually executes sleeper cat
 	for signal in USR1 SEGV; do
 		grep -q __asan_init "$CPC_BUILD/cputrack" && break
 		terminal 24 80 wait:rows kill:$signal -- cputrack --top -T 0.2 -c page-faults -p "${PIDS[sleeper]}"
@@ -288,6 +290,7 @@ sorted() {
 	finish pool
 	# the end of all processes ends it
 	start sleeper cat
+	eventually executes sleeper cat
 	terminal 24 80 wait:rows "kill:TERM,${PIDS[sleeper]}" -- cputrack --top -T 0.2 -c page-faults -p "${PIDS[sleeper]}"
 	[[ $output == *"status 0"* ]]
 }

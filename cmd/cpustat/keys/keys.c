@@ -41,6 +41,7 @@ struct key {
 	struct entry entry;
 	unsigned nslots; /* slots that have this key */
 	bool counted;	 /* in the current sample */
+	bool gone;	 /* one of its cgroups has been removed, and none has counted since */
 	unsigned flaws;	 /* of the current sample */
 	uint64_t late;	 /* likewise: changes of keys that were noticed late */
 	uint64_t count[LWPS_MAX_COLUMNS];
@@ -151,6 +152,7 @@ static void sample_slot(struct divided *d, unsigned number)
 	slot->key->flaws |= flaws;
 	slot->key->late += late;
 	slot->key->counted = true;
+	slot->key->gone = false;
 }
 
 /*
@@ -176,18 +178,21 @@ static void recycle_slot(struct divided *d, unsigned number, bool stale)
 	}
 }
 
-/* Has the cgroup of a quiet slot been removed?  This is looked up now and then. */
-static bool has_gone(const struct divided *d, unsigned number)
+/* Has the cgroup of a quiet slot been removed?  This is looked up now and then, and noted. */
+static bool has_gone(struct divided *d, unsigned number)
 {
 	const struct account_owner *owner;
 	char path[CGROUPS_PATH];
+	bool gone;
 
 	if (d->scope == SCOPE_USER || d->scope == SCOPE_COMMAND || d->slot[number].key == NULL ||
 	    d->slot[number].nquiet % LOOK_SAMPLES != QUIET_SAMPLES)
 		return false;
 	owner = account_owner(d->account, number);
 	cgroups_write_path(&owner->path, owner->key.word[0], path, sizeof(path));
-	return !cgroups_exists(d->hierarchy, path);
+	gone = !cgroups_exists(d->hierarchy, path);
+	d->slot[number].key->gone |= gone;
+	return gone;
 }
 
 /* Puts the rows of all keys that counted. */
@@ -223,7 +228,8 @@ static bool keys_put(struct meter *meter, size_t k, struct sampler *sampler)
 		key->flaws = 0;
 		key->late = 0;
 		if (key->nslots == 0) {
-			sampler_end_key(sampler, k, entry->id.key);
+			if (key->gone)
+				sampler_end_key(sampler, k, entry->id.key);
 			ledger_remove(&d->keys, entry);
 		}
 	}

@@ -16,6 +16,7 @@
 #include <microhttpd.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -152,6 +153,28 @@ static void disconnect(struct client *client)
 {
 	client->closing = true;
 	shutdown(client->fd, SHUT_RDWR);
+}
+
+/*
+ * Has the other side ended the connection?  Its end can wait behind a request: the client of one
+ * that came while we were stopped has left.
+ */
+static bool has_left(const struct client *client, short events)
+{
+	struct pollfd end = {.fd = client->fd, .events = POLLRDHUP};
+
+	return poll(&end, 1, 0) == 1 && (end.revents & events) != 0;
+}
+
+/* Readers with connections that have ended come with new ones. */
+static void hang_up(const struct http *h)
+{
+	struct client *client;
+
+	TAILQ_FOREACH(client, &h->clients, next) {
+		if (has_left(client, POLLRDHUP))
+			h->listener.document->hung_up(h->listener.arg, client);
+	}
 }
 
 /* The client that has been idle for longest; those that never got an answer come first. */
@@ -309,8 +332,9 @@ static enum MHD_Result reply_document(struct http *h, struct MHD_Connection *con
 				      struct answer *answer)
 {
 	static const char *const vary[2] = {"Vary", "Accept"};
+	const struct client *client = client_of(connection);
 	struct document_request request = {
-		.connection = client_of(connection),
+		.connection = client,
 		.openmetrics = wants_openmetrics(header(connection, "Accept")),
 	};
 	char name[512], *text = NULL;
@@ -319,8 +343,9 @@ static enum MHD_Result reply_document(struct http *h, struct MHD_Connection *con
 
 	if (file == NULL)
 		return MHD_NO;
+	hang_up(h);
 	write_reader(connection, name, sizeof(name));
-	request.reader = name;
+	request.reader = has_left(client, POLLRDHUP) ? NULL : name;
 	answer->reading = h->listener.document->write(h->listener.arg, file, &request);
 	if (fclose(file) != 0) {
 		free(text);
@@ -373,7 +398,9 @@ static void on_end_of_request(void *arg, struct MHD_Connection *connection, void
 		client->served = true;
 		client->since_ns = now_ns();
 	}
-	if (answer != NULL && answer->is_document && code == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+	/* POLLERR: it left without reading it. */
+	if (answer != NULL && answer->is_document && code == MHD_REQUEST_TERMINATED_COMPLETED_OK &&
+	    client != NULL && !has_left(client, POLLERR))
 		h->listener.document->sent(h->listener.arg, &answer->reading);
 	free(answer);
 	*context = NULL;

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 struct document_request {
-	const char *reader;	/* the client's address and program */
+	const char *reader;	/* the client's address and program; NULL: none will ask again */
 	const void *connection; /* not NULL */
 	bool openmetrics;	/* wanted rather than the text format 0.0.4 */
 };

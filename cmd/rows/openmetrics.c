@@ -637,8 +637,10 @@ struct sink *openmetrics_open(FILE *file, const struct style *style)
 static struct reading serve_document(void *arg, FILE *file, const struct document_request *request)
 {
 	struct metrics *m = arg;
-	struct reading reading =
-		readers_come(&m->readers, request->reader, request->connection, now_ns());
+	struct reading reading = {.seen_ns = INT64_MAX};
+
+	if (request->reader != NULL)
+		reading = readers_come(&m->readers, request->reader, request->connection, now_ns());
 
 	m->file = file;
 	m->view = (struct view){.old = !request->openmetrics,

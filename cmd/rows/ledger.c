@@ -65,6 +65,12 @@ void ledger_close(struct ledger *ledger, struct entry *entry)
 	entry->closed = true;
 }
 
+void ledger_move_last(struct ledger *ledger, struct entry *entry)
+{
+	TAILQ_REMOVE(&ledger->list, entry, next);
+	TAILQ_INSERT_TAIL(&ledger->list, entry, next);
+}
+
 void ledger_remove(struct ledger *ledger, struct entry *entry)
 {
 	ledger_close(ledger, entry);

@@ -44,6 +44,8 @@ void *ledger_get(struct ledger *ledger, const struct row *id);
 void *ledger_add(struct ledger *ledger, const struct row *id);
 /* The object has ended: from now on its identity is that of another object. */
 void ledger_close(struct ledger *ledger, struct entry *entry);
+/* The entry becomes the last of the list. */
+void ledger_move_last(struct ledger *ledger, struct entry *entry);
 /* Frees an entry. */
 void ledger_remove(struct ledger *ledger, struct entry *entry);
 

@@ -41,7 +41,7 @@ struct objects {
 	size_t nended;	     /* objects that have ended */
 };
 
-/* Objects that have ended are kept for their readers, but no more than these. */
+/* Objects that have ended are kept for their readers, but no more than these, of each set. */
 #define MAX_ENDED (4 * OPENMETRICS_KEYS)
 
 /* How a document is written. */
@@ -511,6 +511,7 @@ static void openmetrics_forget(struct sink *sink, size_t k, const char *key)
 	if (m->served) {
 		object->ended_ns = now_ns();
 		set->nended++;
+		ledger_move_last(&set->ledger, &object->entry);
 		return;
 	}
 	if (!m->renewed)
@@ -525,7 +526,10 @@ static void openmetrics_ended(struct sink *sink, size_t k, const char *key)
 		openmetrics_forget(sink, k, key);
 }
 
-/* Frees objects that have ended and whose last totals all readers have read. */
+/*
+ * Frees objects that have ended and whose last totals all readers have read.  Of too many, frees
+ * those that ended first: readers that still come have most likely read them.
+ */
 static void free_ended(struct metrics *m, size_t k)
 {
 	struct objects *set = &m->set[k];

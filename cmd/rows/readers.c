@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than there can be connections; then the one that has not come for longest is forgotten. */
+/* More than there can be connections: those that have one are not forgotten. */
 #define READERS_MAX 256
 
 static struct reader *add(struct readers *readers, const char *name, int64_t seen_ns)
@@ -65,6 +65,18 @@ static struct reader *find(const struct readers *readers, const char *name, cons
 	return closed;
 }
 
+/* The reader without a connection that has not come for longest. */
+static struct reader *most_absent(const struct readers *readers)
+{
+	struct reader *reader;
+
+	TAILQ_FOREACH(reader, &readers->list, next) {
+		if (reader->connection == NULL)
+			return reader;
+	}
+	return TAILQ_FIRST(&readers->list);
+}
+
 struct reading readers_come(struct readers *readers, const char *name, const void *connection,
 			    int64_t now_ns)
 {
@@ -73,7 +85,7 @@ struct reading readers_come(struct readers *readers, const char *name, const voi
 	readers_expire(readers, now_ns);
 	reader = find(readers, name, connection);
 	if (reader == NULL && readers->n == READERS_MAX)
-		forget(readers, TAILQ_FIRST(&readers->list));
+		forget(readers, most_absent(readers));
 	if (reader == NULL)
 		reader = add(readers, name, now_ns - READERS_STAY_NS);
 	reader->connection = connection;

@@ -113,6 +113,68 @@ ends() {
 	ends INT 130
 }
 
+@test "readers that had left before they were answered have read nothing" {
+	need_keys
+	serve -A command -c page-faults 0.05
+	readers "$WORK/change-keys" "${PIDS[stat]}" <<-'EOF'
+	import os, signal, socket, subprocess, sys
+	from listen import *
+	pid = int(sys.argv[2])
+	change = lambda n: subprocess.run([sys.argv[1], "names", n, n, "1000"], check=True)
+	a = Reader()
+	a.read()
+	change("1")
+	eventually(lambda: a.value(command="1") == 1000)
+	# While cpustat is stopped, they ask, lose patience, and ask again by new connections.
+	os.kill(pid, signal.SIGSTOP)
+	change("2")
+	for r in (a, Reader(), Reader()):
+	    r.connection.request("GET", "/metrics", headers=r.headers)
+	    r.close()
+	os.kill(pid, signal.SIGCONT)
+	time.sleep(0.3)
+	for n in range(4):
+	    text = Reader().read()
+	    shown = [text[f'cpc_events_total{{event="page-faults",command="{c}"}}'] for c in "12"]
+	    assert shown == [1000, 1000 * (n > 0)], (n, shown)
+	# One that has ended its own direction still gets an answer, which is of no reader.
+	change("3")
+	eventually(lambda: b"3" in dict(ask_and_end()))
+	assert dict(ask_and_end())[b"3"] == b"1000"
+	assert [Reader().value(command="3") for _ in range(2)] == [0, 1000]
+	EOF
+	ends TERM 143
+}
+
+@test "of too many that have ended, those that ended first are forgotten" {
+	need_keys
+	serve -A command -c page-faults 0.02
+	readers "$WORK/change-keys" <<-'EOF'
+	import subprocess, sys
+	from listen import *
+	def change(first, last):
+	    subprocess.run([sys.argv[1], "names", str(first), str(last), "20"], check=True)
+	    eventually(lambda: b.value(command=str(last)))
+	a, b = Reader("a"), Reader("b")
+	# 1000 have series at a time, and 4000 that have ended.  The start is a reader that never comes.
+	a.read()
+	change(1, 1)
+	for first in range(2, 3602, 900):
+	    change(first, first + 899)
+	assert [a.value(command="1") for _ in range(2)] == [0, 20]
+	# It is the oldest, but has not ended before the others.
+	change(1, 1)
+	for first in range(3602, 6302, 900):
+	    change(first, first + 899)
+	shown = [a.read() for _ in range(2)]
+	of = lambda n: [s.get(f'cpc_events_total{{event="page-faults",command="{n}"}}') for s in shown]
+	assert of(1) == [40, 40], of(1)
+	assert [n for n in range(3602, 6302) if of(n) != [0, 20]] == []
+	assert len(shown[1]) < 5100, len(shown[1])
+	EOF
+	ends TERM 143
+}
+
 # What a reader gets of each format, by the parsers of Python's client of Prometheus.
 @test "the format is that of the Accept header" {
 	serve --label 'rack=r"1' -c page-faults,task-clock 0.05

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 """For listen.bats: readers of cpustat --listen.  The environment variable PORT says where it is."""
-import http.client, os, re, time
+import http.client, os, re, socket, time
 
 PORT = int(os.environ["PORT"])
 LIMIT = 60  # seconds, for hangs only
@@ -37,6 +37,14 @@ class Reader:
 
     def close(self):
         self.connection.close()
+
+
+def ask_and_end():
+    """The commands and counts that a client gets that ends its own direction of the connection."""
+    with socket.create_connection(("127.0.0.1", PORT), timeout=LIMIT) as s:
+        s.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        s.shutdown(socket.SHUT_WR)
+        return re.findall(rb'^cpc_events_total.*command="(.*)"} (\d+)$', s.makefile("rb").read(), re.M)
 
 
 def eventually(test):

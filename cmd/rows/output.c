@@ -63,7 +63,7 @@ static void flush_full(struct branch *branch)
 {
 	struct outfile *out = &branch->out;
 
-	if (branch->keeper == NULL && out->replaced == NULL &&
+	if (out->file != NULL && branch->keeper == NULL && out->replaced == NULL &&
 	    __fpending(out->file) > BUFFER_SIZE - LONG_ROW)
 		outfile_flush(out);
 }

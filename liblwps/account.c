@@ -217,6 +217,11 @@ static int flush_cpu(const struct account *account, unsigned cpu)
 	return -1;
 }
 
+int account_flush_cpu(const struct account *account, unsigned cpu)
+{
+	return flush_cpu(account, cpu);
+}
+
 int account_flush(struct account *account, bool *online)
 {
 	const struct divide__bss *bss = account->skel->bss;
@@ -311,6 +316,13 @@ unsigned account_read(const struct account *account, unsigned slot, uint64_t *va
 			values[i] += part[i];
 	}
 	return flaws;
+}
+
+void account_read_cpu(const struct account *account, unsigned slot, unsigned cpu, uint64_t *values)
+{
+	struct account_counts *counts = counts_at(account, slot, cpu);
+
+	programs_read(&counts->head, counts->total, account->skel->rodata->ncolumns, values);
 }
 
 const struct account_owner *account_owner(const struct account *account, unsigned slot)

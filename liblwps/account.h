@@ -47,6 +47,9 @@ struct account *account_open(const struct account_config *config, char *why, siz
  */
 int account_flush(struct account *account, bool *online);
 
+/* Likewise for one CPU. */
+int account_flush_cpu(const struct account *account, unsigned cpu);
+
 /*
  * When the slices began, in nanoseconds on CLOCK_MONOTONIC: those of no CPU began before, and as a
  * rule all within a millisecond.
@@ -76,6 +79,9 @@ unsigned account_nslots(const struct account *account);
  */
 unsigned account_read(const struct account *account, unsigned slot, uint64_t *values,
 		      uint64_t *late);
+
+/* Read the counts of a slot on one CPU, whatever is_counted says. */
+void account_read_cpu(const struct account *account, unsigned slot, unsigned cpu, uint64_t *values);
 
 /* The owner of a slot from ACCOUNT_FIRST on. */
 const struct account_owner *account_owner(const struct account *account, unsigned slot);

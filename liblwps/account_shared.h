@@ -11,7 +11,12 @@
 #include "shared.h"
 
 /* The kind of keys among which the counts of the CPUs are divided. */
-enum account_by { ACCOUNT_BY_CGROUP, ACCOUNT_BY_USER, ACCOUNT_BY_COMMAND };
+enum account_by {
+	ACCOUNT_BY_CGROUP,
+	ACCOUNT_BY_USER,
+	ACCOUNT_BY_COMMAND,
+	ACCOUNT_BY_NOTHING, /* all tasks are in ACCOUNT_KERNEL, but for the idle ones */
+};
 
 /* Slots with a fixed use.  Each slot from ACCOUNT_FIRST on belongs to one key. */
 enum account_slot {

@@ -42,7 +42,8 @@ struct counters {
 	const struct setgrp *grp;
 	uint_t flags; /* of cpc_bind_cpu(3) */
 	bool soak;
-	struct cpu *cpu; /* ascending */
+	struct busy *busy; /* or NULL */
+	struct cpu *cpu;   /* ascending */
 };
 
 static void make_cpus(struct counters *c, const struct cpus *cpus)
@@ -122,6 +123,18 @@ static int bind_failed(struct counters *c, struct cpu *cpu, size_t k, int error)
 	return 0;
 }
 
+/* Puts the busy time of a CPU into the counts of set `k`. */
+static void add_busy_time(struct counters *c, struct cpu *cpu, size_t k, cpc_buf_t *buf)
+{
+	const struct spec *spec = &c->grp->set[k].spec;
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < spec->nreqs; i++) {
+		if (spec_is_busy_time(&spec->req[i]) && busy_read(c->busy, cpu->id, &ns))
+			cpc_buf_set(c->cpc, buf, (int)i, ns);
+	}
+}
+
 /* Starts the soaker before the counters, so that they count no idle time. */
 static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 {
@@ -137,6 +150,7 @@ static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 			soaker_stop(cpu->soaker);
 		return bind_failed(c, cpu, k, error);
 	}
+	add_busy_time(c, cpu, k, cpu->set[k].before);
 	setgrp_report_clones(c->cpc, &c->grp->set[k], cpu->set[k].set);
 	if (cpu->state == CPU_LOST) {
 		say("cpu%d - counted again", cpu->id);
@@ -188,6 +202,7 @@ static void sample_one(struct counters *c, struct cpu *cpu, size_t k)
 		unbind_one(c, cpu, k);
 		return;
 	}
+	add_busy_time(c, cpu, k, set->now);
 	read_time_add(&c->meter.at, cpc_buf_hrtime(c->cpc, set->now));
 	cpc_buf_sub(c->cpc, set->now, set->now, set->before);
 	cpc_buf_add(c->cpc, set->before, set->before, set->now);
@@ -232,7 +247,7 @@ static void counters_unbind(struct meter *meter, size_t k)
 }
 
 struct meter *counters_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus *cpus,
-			    bool shared, bool soak)
+			    struct busy *busy, bool shared, bool soak)
 {
 	static const struct meter_ops ops = {.bind = counters_bind,
 					     .unbind = counters_unbind,
@@ -242,7 +257,8 @@ struct meter *counters_make(cpc_t *cpc, const struct setgrp *grp, const struct c
 					     .free = counters_free};
 	struct counters *c = xcalloc(1, sizeof(*c));
 
-	*c = (struct counters){.meter.ops = &ops, .cpc = cpc, .grp = grp, .soak = soak};
+	*c = (struct counters){
+		.meter.ops = &ops, .cpc = cpc, .grp = grp, .soak = soak, .busy = busy};
 	c->flags = CPC_BIND_CPU_REMOTE | (shared ? CPC_BIND_CPU_SHARED : 0);
 	make_cpus(c, cpus);
 	return &c->meter;

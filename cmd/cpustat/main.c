@@ -29,8 +29,9 @@ struct config {
 	char *address;	  /* serve the counts there; or NULL */
 	const char *port; /* likewise */
 	bool soak;
-	bool shared; /* count without claims */
-	int signal;  /* the one that ended counting; or 0 */
+	bool shared;	   /* count without claims */
+	int signal;	   /* the one that ended counting; or 0 */
+	struct busy *busy; /* counts busy-time; or NULL */
 };
 
 static const struct opt opts[] = {
@@ -282,6 +283,34 @@ static void unclaim(void)
 		cpc_close(claimant);
 }
 
+/* Where BPF programs cannot count busy time, no clock: task-clock is the interval on each CPU. */
+static const char *default_clock(void *config)
+{
+	struct config *cfg = config;
+	char why[1024];
+
+	if (scope_has_keys(cfg->common.output.keys))
+		return "task-clock";
+	cfg->busy = busy_open(why, sizeof(why));
+	return cfg->busy != NULL ? SPEC_BUSY_TIME : NULL;
+}
+
+/* False after a message: a set has busy-time, which cannot be counted here. */
+static bool open_busy(struct config *cfg, const struct setgrp *grp)
+{
+	char why[1024] = "";
+	bool wanted = false;
+
+	for (size_t k = 0; k < grp->n; k++)
+		wanted |= spec_has_busy_time(&grp->set[k].spec);
+	if (wanted && cfg->busy == NULL) {
+		cfg->busy = busy_open(why, sizeof(why));
+		if (cfg->busy == NULL)
+			say("cannot count '" SPEC_BUSY_TIME "': %s", why);
+	}
+	return !wanted || cfg->busy != NULL;
+}
+
 /* Samples CPUs, or the keys of -A.  Closes `output`. */
 static int sample(struct config *cfg, cpc_t *cpc, struct setgrp *grp, struct output *output)
 {
@@ -298,8 +327,8 @@ static int sample(struct config *cfg, cpc_t *cpc, struct setgrp *grp, struct out
 	grp->times = grp->n > 1 || output_needs_cycles(output);
 	if (cpus.n > 0 && scope_has_keys(scope))
 		meter = keys_make(cpc, grp, &cpus, scope, cfg->depth, cfg->common.debug);
-	else if (cpus.n > 0)
-		meter = counters_make(cpc, grp, &cpus, cfg->shared, cfg->soak);
+	else if (cpus.n > 0 && open_busy(cfg, grp))
+		meter = counters_make(cpc, grp, &cpus, cfg->busy, cfg->shared, cfg->soak);
 	if (meter == NULL) {
 		cpus_free(&cpus);
 		output_close(output, false);
@@ -371,6 +400,7 @@ static const struct program cpustat = {
 	.opts = opts,
 	.foreign = foreign,
 	.usage = usage,
+	.default_clock = default_clock,
 	.parse_option = parse_option,
 	.check_output = check_output,
 	.parse_operands = parse_operands,
@@ -389,6 +419,7 @@ int main(int argc, char **argv)
 	 */
 	prctl(PR_SET_DUMPABLE, 1);
 	status = program_main(&cpustat, &cfg.common, &cfg, argc, argv);
+	busy_close(cfg.busy);
 	free(cfg.address);
 	if (cfg.signal != 0)
 		die_of(cfg.signal);

@@ -7,14 +7,15 @@
 #define METERS_H
 
 #include "cpus.h"
+#include "keys/busy.h"
 #include "sampler.h"
 
 /*
- * Counts on these CPUs.  `shared`: without claims.  `soak`: soakers run while a set that counts
- * kernel mode only is bound.
+ * Counts on these CPUs.  `busy`: of sets with busy-time; or NULL.  `shared`: without claims.
+ * `soak`: soakers run while a set that counts kernel mode only is bound.
  */
 struct meter *counters_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus *cpus,
-			    bool shared, bool soak);
+			    struct busy *busy, bool shared, bool soak);
 
 /*
  * Divides the counts of `cpus`, and of CPUs that come online later, among keys of this scope.

@@ -333,11 +333,18 @@ static int parse_operands(void *config, int n, char **arg)
 	return STATUS_OK;
 }
 
+static const char *default_clock(void *config)
+{
+	(void)config;
+	return "task-clock";
+}
+
 static const struct program cputrack = {
 	.name = "cputrack",
 	.has = engine_names,
 	.opts = opts,
 	.foreign = foreign,
+	.default_clock = default_clock,
 	.usage = usage,
 	.parse_option = parse_option,
 	.check_output = check_output,

@@ -344,7 +344,7 @@ static int count(const struct program *prog, struct options *options, void *conf
 	char spec[TRIAL_SPEC_SIZE];
 
 	if (options->nspecs == 0) {
-		trial_choose(cpc, prog->of_cpus, spec, sizeof(spec));
+		trial_choose(cpc, prog->of_cpus, prog->default_clock(config), spec, sizeof(spec));
 		options->spec[options->nspecs++] = spec;
 		options->by_default = true;
 		options->output.style.names = true;

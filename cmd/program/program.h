@@ -95,6 +95,8 @@ struct program {
 	const struct opt *opts; /* ends with a zero code */
 	const struct foreign_opt *foreign;
 	const char *usage; /* the command lines */
+	/* The clock that is counted without -c; NULL: none. */
+	const char *(*default_clock)(void *config);
 	/* Parses an option of this program; optarg is its argument. */
 	int (*parse_option)(void *config, int c);
 	/* Checks the combination of the options of output, and completes it. */

@@ -6,6 +6,7 @@
 #include "row.h"
 
 #include "../base/say.h"
+#include "../base/spec.h"
 #include "../base/util.h"
 
 #include <math.h>
@@ -208,7 +209,8 @@ static bool is_named(const struct run_event *event, const char *name)
 bool run_event_is_clock(const struct run_event *event)
 {
 	return *event->unit == '\0' &&
-	       (is_named(event, "task-clock") || is_named(event, "cpu-clock"));
+	       (is_named(event, "task-clock") || is_named(event, "cpu-clock") ||
+		is_named(event, SPEC_BUSY_TIME));
 }
 
 double row_ratio(const struct run *run, const struct row *row, unsigned i)

@@ -98,7 +98,7 @@ static __always_inline void mark_of(struct task_struct *t, struct account_mark *
 	m->slot = 0;
 	if (t->pid == 0) {
 		m->slot = ACCOUNT_IDLE;
-	} else if (t->flags & PF_KTHREAD) {
+	} else if ((t->flags & PF_KTHREAD) || by == ACCOUNT_BY_NOTHING) {
 		m->slot = ACCOUNT_KERNEL;
 	} else if (by == ACCOUNT_BY_CGROUP) {
 		m->word[0] = (__u64)t->cgroups;

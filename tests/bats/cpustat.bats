@@ -125,6 +125,29 @@ in_power() {
 	mistake 1 "cannot count CPU 65000 of --cpus '65000': it is not online" cpustat --cpus=65000 -c page-faults 1 1
 }
 
+@test "busy-time: a CPU that spins is busy all the time, and no CPU more than that" {
+	local cpu
+	need cpu
+	why=$(cpustat --shared -c busy-time 0.01 1 2>&1 >/dev/null) || skip_kernel "$why" "busy time is not counted here"
+	cpu=$(cpus | tail -n1)
+	start spinner taskset -c "$cpu" sh -c 'while :; do :; done'
+	go -0 cpustat --shared --format=json -O "$T/record" -c busy-time,task-clock 0.2 5
+	kill "${PIDS[spinner]}"
+	finish spinner
+	# In nanoseconds; of each CPU both are read one after the other.
+	jq -e -s --argjson cpu "$cpu" 'map(select(.kind == "tick")) | length >= 5 and
+		all(.counts["busy-time"] <= .counts["task-clock"] + 20e6) and
+		(map(select(.cpu == $cpu) | .counts["busy-time"] / .counts["task-clock"]) | add / length > 0.97)' <<<"$output"
+	jq -e -s '(map(select(.kind == "tick").counts["busy-time"]) | add) == (map(select(.kind == "total"))[0].counts["busy-time"])' <<<"$output"
+	# Several sets take turns; a record shows the same; it is a clock.
+	go -0 cpustat --shared -c busy-time -c page-faults,busy-time 0.05 4
+	awk '$3 == "tick" { n++; bad += !/busy-time/ } END { exit n == 0 || bad }' <<<"$output"
+	go -0 cpustat -I "$T/record" --format=openmetrics
+	grep -q '^cpc_events_seconds_total{event="busy-time",cpu="' <<<"$output"
+	mistake 2 "cannot count 'busy-time' of LWPs" cputrack -c busy-time true
+	mistake 1 "'busy-time' is of CPUs; task-clock is the time of each service" cpustat -A service -c busy-time 0.1 1
+}
+
 @test "SIGINT and SIGTERM: a last sample, totals, and death of that signal" {
 	need cpu
 	for signal in 2 15; do

@@ -346,6 +346,12 @@ static bool find_columns(struct divided *d, const struct setgrp_set *set, char *
 	struct cpc_counter counter[LWPS_MAX_COLUMNS];
 	int n = cpc_set_counters(d->cpc, set->set, counter, LWPS_MAX_COLUMNS);
 
+	if (spec_has_busy_time(&set->spec)) {
+		snprintf(why, size,
+			 "'" SPEC_BUSY_TIME "' is of CPUs; task-clock is the time of each %s",
+			 scope_name(d->scope));
+		return false;
+	}
 	for (int i = 0; i < n && i < LWPS_MAX_COLUMNS; i++) {
 		const char *reason = cannot_divide(&counter[i]);
 

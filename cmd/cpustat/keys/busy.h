@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 The cpc authors */
+/*
+ * busy.h - the event busy-time: how long each CPU ran anything but its idle task.
+ */
+#ifndef BUSY_H
+#define BUSY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct busy;
+
+/* Begins to count, on all CPUs.  NULL: see `why`. */
+struct busy *busy_open(char *why, size_t size);
+void busy_close(struct busy *busy);
+/* The time since busy_open(), in nanoseconds.  False: the CPU is offline. */
+bool busy_read(struct busy *busy, int cpu, uint64_t *ns);
+
+#endif /* BUSY_H */

@@ -101,11 +101,14 @@ need_command() {
 	done
 }
 
+# Is this a sanitized build?
+is_sanitized() {
+	grep -q __asan_init "$CPC_BUILD/cputrack"
+}
+
 # need_unsanitized WHY: skip in a sanitized build.
 need_unsanitized() {
-	if grep -q __asan_init "$CPC_BUILD/cputrack"; then
-		skip "$1"
-	fi
+	! is_sanitized || skip "$1"
 }
 
 # with_comma COMMAND...: in a new locale that writes 1,5 for 1.5.

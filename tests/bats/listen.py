@@ -44,7 +44,7 @@ def ask_and_end():
     with socket.create_connection(("127.0.0.1", PORT), timeout=LIMIT) as s:
         s.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
         s.shutdown(socket.SHUT_WR)
-        return re.findall(rb'^cpc_events_total.*command="(.*)"} (\d+)$', s.makefile("rb").read(), re.M)
+        return dict(re.findall(rb'^cpc_events_total.*command="(.*)"} (\d+)$', s.makefile("rb").read(), re.M))
 
 
 def eventually(test):

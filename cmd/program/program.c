@@ -68,8 +68,8 @@ static int parse_format(struct options *options, const char *name)
 /* Do we use this label ourselves? */
 static bool is_own_label(const char *name)
 {
-	static const char *const own[] = {"event", "ratio",	   "set",
-					  "kind",  "container_id", "pod_id"};
+	static const char *const own[] = {"event",  "ratio",	      "set", "kind", "container_id",
+					  "pod_id", "outer_container"};
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
 		if (strcmp(name, own[i]) == 0)

@@ -46,13 +46,13 @@ static void take_owners(struct row *id, const struct row *row)
 		return;
 	replace_text(&id->key, row->key);
 	id->key_kind = row->key_kind;
-	if (row->container == NULL || row->pod == NULL) {
-		free((char *)id->container);
-		free((char *)id->pod);
-		id->container = id->pod = NULL;
-	}
+	free((char *)id->container);
+	free((char *)id->pod);
+	free((char *)id->outer);
+	id->container = id->pod = id->outer = NULL;
 	replace_text(&id->container, row->container);
 	replace_text(&id->pod, row->pod);
+	replace_text(&id->outer, row->outer);
 }
 
 static struct node *get(struct deltas *d, const struct row *row, int lwp)

@@ -203,6 +203,8 @@ static void json_row(struct sink *sink, const struct row *row)
 		jsonwrite_add_text(object, "container_id", row->container);
 	if (row->pod != NULL)
 		jsonwrite_add_text(object, "pod_id", row->pod);
+	if (row->outer != NULL)
+		jsonwrite_add_text(object, "outer_container", row->outer);
 	if (row->pid > 0)
 		jsonwrite_add_int(object, "pid", row->pid);
 	if (row->lwp > 0)

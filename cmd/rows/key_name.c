@@ -157,11 +157,19 @@ static bool is_unit(const struct part *part)
 static bool container_of(const char *path, struct cgroup_name *name)
 {
 	struct part part, above = {"", 0};
+	struct cgroup_name inner = {0};
 	bool found = false;
 
 	*name = (struct cgroup_name){0};
 	for (bool top = true; next_part(&path, &part); top = false) {
-		found |= parse_by_id(&part, name) || parse_by_name(&part, &above, name);
+		if (parse_by_id(&part, &inner) || parse_by_name(&part, &above, &inner)) {
+			/* Some runtimes have two cgroups for one container. */
+			if (found && strcmp(inner.name, name->name) != 0)
+				strlcpy(name->outer, name->name, sizeof(name->outer));
+			strlcpy(name->name, inner.name, sizeof(name->name));
+			strlcpy(name->container, inner.container, sizeof(name->container));
+			found = true;
+		}
 		parse_pod(&part, name);
 		above = top ? part : (struct part){"", 0};
 	}

@@ -16,6 +16,7 @@ struct cgroup_name {
 	enum key_kind kind;
 	char container[65]; /* the full id of the container, or "" */
 	char pod[37];	    /* the uid of its pod, or "" */
+	char outer[256];    /* the name of the container in which the container runs, or "" */
 };
 
 /*

@@ -196,6 +196,7 @@ static void add_others(struct largest *l, size_t k)
 		held->row.key = held->key->entry.id.key;
 		held->row.container = held->key->entry.id.container;
 		held->row.pod = held->key->entry.id.pod;
+		held->row.outer = held->key->entry.id.outer;
 		held->row.val = &l->val[i * l->run->set[k].nevents];
 		if (!held->key->placed)
 			sum_add(&l->others, &l->run->set[k], &held->row);
@@ -209,7 +210,7 @@ static void put_rows(struct largest *l)
 	bool left = l->others.nrows > 0;
 
 	row_set_fixed_key(&others, KEY_OTHERS);
-	others.container = others.pod = NULL;
+	others.container = others.pod = others.outer = NULL;
 	sum_fill_row(&l->others, &others);
 	others.valid &= l->others.all;
 	for (size_t i = 0; i < l->nheld; i++) {

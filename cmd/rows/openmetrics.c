@@ -145,6 +145,8 @@ static void put_object_labels(const struct metrics *m, bool *first, const struct
 			put_label(m, first, "container_id", id->container);
 		if (id->pod != NULL)
 			put_label(m, first, "pod_id", id->pod);
+		if (id->outer != NULL)
+			put_label(m, first, "outer_container", id->outer);
 	} else {
 		snprintf(number, sizeof(number), "%d", id->id);
 		put_label(m, first, scope_name(id->scope), id->scope == SCOPE_ALL ? "all" : number);

@@ -286,6 +286,7 @@ static void read_ids(struct jsonread *in, struct row *row, json_object *object)
 {
 	row->container = read_optional_text(in, object, "container_id");
 	row->pod = read_optional_text(in, object, "pod_id");
+	row->outer = read_optional_text(in, object, "outer_container");
 }
 
 /* Old records have no kind: the texts of fixed keys are not names there. */

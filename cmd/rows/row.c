@@ -239,6 +239,7 @@ void row_copy_texts(struct row *row)
 	row->user = copy_text(row->user);
 	row->container = copy_text(row->container);
 	row->pod = copy_text(row->pod);
+	row->outer = copy_text(row->outer);
 	row->command = copy_text(row->command);
 }
 
@@ -249,6 +250,7 @@ void row_free_texts(struct row *row)
 	free((char *)row->user);
 	free((char *)row->container);
 	free((char *)row->pod);
+	free((char *)row->outer);
 	free((char *)row->command);
 }
 
@@ -266,6 +268,7 @@ struct row row_object(const struct row *row)
 		.key_kind = row->key_kind,
 		.container = row->container,
 		.pod = row->pod,
+		.outer = row->outer,
 	};
 }
 

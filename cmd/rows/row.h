@@ -174,6 +174,7 @@ struct row {
 	const char *user;	     /* the name of an LWP's user; NULL: unknown */
 	unsigned key_width;	     /* of the longest key of this sample; 0: unknown */
 	const char *container, *pod; /* the ids of that service or container; NULL: it has none */
+	const char *outer;	     /* the container in which that container runs; NULL: none */
 	unsigned ncpus;		     /* number of CPUs whose counts are included; rows of LWPs: 0 */
 	uint64_t runs;		     /* ROW_SUM, ROW_TOTAL: number of LWPs or processes */
 	bool shared;		     /* `share` is known */

@@ -130,6 +130,35 @@ static void names(void **state)
 	}
 }
 
+/* Containers in containers. */
+static void outer(void **state)
+{
+	static const struct {
+		const char *path, *container, *outer;
+	} nested[] = {
+		{"/docker/" ID2 "/docker/" ID, SHORT, "fedcba987654"},
+		{"/system.slice/docker-" ID2 ".scope/docker/" ID, SHORT, "docker-fedcba987654"},
+		{"/system.slice/docker-" ID2 ".scope/kubelet-kubepods.slice/"
+		 "kubelet-kubepods-pod" UID_ ".slice/cri-containerd-" ID ".scope",
+		 "cri-containerd-" SHORT, "docker-fedcba987654"},
+		{"/lxc.payload.web/docker/" ID, SHORT, "lxc-web"},
+		{"/system.slice/docker-" ID ".scope", "docker-" SHORT, ""},
+		{"/machine.slice/libpod-" ID ".scope/container", "libpod-" SHORT, ""},
+		{"/machine.slice/libpod-" ID ".scope/libpod-payload-" ID, "libpod-" SHORT, ""},
+		{"/system.slice/nginx.service", "(none)", ""},
+	};
+	struct cgroup_name name;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(nested) / sizeof(*nested); i++) {
+		key_name_cgroup(SCOPE_CONTAINER, 0, nested[i].path, strlen(nested[i].path), &name);
+		assert_string_equal(name.name, nested[i].container);
+		assert_string_equal(name.outer, nested[i].outer);
+		key_name_cgroup(SCOPE_SERVICE, 0, nested[i].path, strlen(nested[i].path), &name);
+		assert_string_equal(name.outer, nested[i].outer);
+	}
+}
+
 static void cut(void **state)
 {
 	static const struct {
@@ -154,6 +183,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),
+		cmocka_unit_test(outer),
 		cmocka_unit_test(cut),
 	};
 

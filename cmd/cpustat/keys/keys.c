@@ -90,6 +90,7 @@ static struct key *find_key(struct divided *d, const struct cgroup_name *name)
 		.key_kind = name->kind,
 		.container = *name->container != '\0' ? name->container : NULL,
 		.pod = *name->pod != '\0' ? name->pod : NULL,
+		.outer = *name->outer != '\0' ? name->outer : NULL,
 	};
 
 	return ledger_get(&d->keys, &id);

@@ -97,6 +97,7 @@ const struct owner *owners_find(struct owners *owners, const char *path)
 	named->owner.kind = name.kind;
 	named->owner.container = text_or_null(name.container);
 	named->owner.pod = text_or_null(name.pod);
+	named->owner.outer = text_or_null(name.outer);
 	RB_INSERT(nameds, &owners->named, named);
 	return &named->owner;
 }
@@ -198,6 +199,7 @@ void owners_free(struct owners *owners)
 		free((char *)named->owner.name);
 		free((char *)named->owner.container);
 		free((char *)named->owner.pod);
+		free((char *)named->owner.outer);
 		free(named);
 	}
 	RB_FOREACH_SAFE(user, users, &owners->users, next_user)

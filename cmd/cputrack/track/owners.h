@@ -17,6 +17,7 @@ struct owner {
 	const char *name;
 	enum key_kind kind;
 	const char *container, *pod; /* ids; NULL: it has none */
+	const char *outer;	     /* the container in which it runs; NULL: none */
 };
 
 struct owners;

@@ -87,6 +87,7 @@ static void name_owner(struct row *row, const struct proc *proc)
 	row->key_kind = proc->owner != NULL ? proc->owner->kind : KEY_NAME;
 	row->container = proc->owner != NULL ? proc->owner->container : NULL;
 	row->pod = proc->owner != NULL ? proc->owner->pod : NULL;
+	row->outer = proc->owner != NULL ? proc->owner->outer : NULL;
 	row->user = proc->user;
 }
 

@@ -127,6 +127,9 @@ ends() {
 	a.read()
 	change("1")
 	eventually(lambda: a.value(command="1") == 1000)
+	# Its connection is found out within 20 seconds if its machine has gone: "02:" is the timer of keepalive, in 10 ms.
+	timers = lambda: [f[5] for f in map(str.split, open("/proc/net/tcp")) if f[1].endswith(f":{PORT:04X}") and f[3] == "01"]
+	eventually(lambda: [t[:3] == "02:" and int(t[3:], 16) <= 1000 for t in timers()] == [True])
 	# While cpustat is stopped, they ask, lose patience, and ask again by new connections.
 	os.kill(pid, signal.SIGSTOP)
 	change("2")

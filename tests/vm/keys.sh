@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# keys.sh [few] - counts of all CPUs, divided among cgroups, services, containers, users and commands;
+# keys.sh [few|moved] - counts of all CPUs, divided among cgroups, services, containers, users and commands;
 # as root.  It also runs on the machine of the tests.  few: without the cases that are the same on all kernels.
+# moved: those of a process that another one moves.
 # shellcheck disable=SC1091,SC2154 # a file of its own, and what it sets
 # shellcheck disable=SC2016 # for awk and other shells
 . ./check.sh
@@ -67,6 +68,20 @@ mkdir -p $made
 move() {
 	change-keys cgroup $root/rest-$$/cgroup.procs "$1/cgroup.procs" "$2/cgroup.procs" "${3:-100}" "${4:-50}"
 }
+
+moved_by_another() {
+	# The kernel tells its CPU.
+	while_counting "-A cgroup" change-keys moved $root/a-$$/cgroup.procs $root/b-$$/cgroup.procs 100 50
+	same "200 moves of a running process by another one: the one" "$(count /a-$$ 4)" 5000
+	same "...and the other" "$(count /b-$$ 4)" 5000
+	same "...and nothing is marked" "$(grep '#' "$out"; cat "$err")" ""
+}
+if [ "$few" = moved ]; then
+	moved_by_another
+	finish
+	exit # with its status
+fi
+
 while_counting "-A cgroup" move $root/a-$$ $root/b-$$
 same "100 moves between cgroups in the middle of a slice: the one" "$(count /a-$$ 4)" 5000
 same "...and the other" "$(count /b-$$ 4)" 5000
@@ -89,11 +104,7 @@ moved_by_us() {
 	wait $!
 }
 if [ "$(nproc)" -gt 1 ] && [ $root = /sys/fs/cgroup ] && [ -e /sys/bus/event_source/devices/kprobe ]; then
-	# The kernel tells its CPU.
-	while_counting "-A cgroup" change-keys moved $root/a-$$/cgroup.procs $root/b-$$/cgroup.procs 100 50
-	same "200 moves of a running process by another one: the one" "$(count /a-$$ 4)" 5000
-	same "...and the other" "$(count /b-$$ 4)" 5000
-	same "...and nothing is marked" "$(grep '#' "$out"; cat "$err")" ""
+	moved_by_another
 elif [ "$(nproc)" -gt 1 ]; then
 	while_counting "-A cgroup" moved_by_us
 	check "the cgroup that a running LWP is moved from is marked" grep -q "^ *[0-9.]* /a-$$ .* # late [1-9]" "$out"

@@ -312,8 +312,9 @@ static void write_reader(struct MHD_Connection *connection, char *name, size_t s
 						     : sizeof(struct sockaddr_in);
 
 	write_address(at, length, false, address);
-	snprintf(name, size, "%s %.100s %.100s", address, called != NULL ? called : "",
-		 agent != NULL ? agent : "");
+	/* Without its version, which an update changes. */
+	snprintf(name, size, "%s %.100s %.*s", address, called != NULL ? called : "",
+		 agent != NULL ? (int)strcspn(agent, "/") : 0, agent != NULL ? agent : "");
 }
 
 /* Sends a text, which the library frees.  `extra`: another header and its value; or NULL. */

@@ -398,9 +398,9 @@ static struct object *object_of(struct metrics *m, const struct row *row)
 	return object;
 }
 
-static void note_births(int64_t *born_ns, uint64_t seen)
+static void note_births(int64_t *born_ns, unsigned nevents, uint64_t seen)
 {
-	for (unsigned i = 0; seen >> i != 0; i++) {
+	for (unsigned i = 0; i < nevents; i++) {
 		if ((seen >> i & 1) != 0 && born_ns[i] == 0)
 			born_ns[i] = now_ns();
 	}
@@ -416,7 +416,8 @@ static void add_counts(const struct metrics *m, struct object *object, const str
 	object->incomplete += (unsigned)__builtin_popcountll(sum->overflow & ~overflow);
 	object->seen = m->run->of_cpus ? row->valid & ~sum->overflow : sum->valid;
 	if (m->served)
-		note_births(born_of(m, row->set, object), object->seen);
+		note_births(born_of(m, row->set, object), m->run->set[row->set].nevents,
+			    object->seen);
 }
 
 static void count_cpus(struct metrics *m, const struct row *row)

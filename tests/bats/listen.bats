@@ -47,33 +47,37 @@ ends() {
 	need_keys
 	serve -A command -c page-faults 0.05
 	readers "$WORK/change-keys" <<-'EOF'
-	import subprocess, sys
+	import sys
 	from listen import *
-	change = lambda first, last: subprocess.run([sys.argv[1], "names", str(first), str(last), "1000"], check=True)
+	change = lambda first, last: fault(sys.argv[1], first, last, 1000)
 	a, b = Reader(), Reader() # two connections of one program are two readers
 	for r in (a, b):
 	    r.read()
 	change(1, 3)
 	for r in (a, b):
 	    seen = []
-	    eventually(lambda: seen.append(r.value(command="3")) or seen[-1] == 1000)
+	    eventually(lambda: seen.append(r.value(command=3)) or seen[-1] == 1000)
 	    seen = [v for v in seen if v is not None]
 	    assert seen[0] == 0 and seen == sorted(seen), seen
-	    assert [r.value(command=n) for n in "12"] == [1000, 1000]
+	    assert [r.value(command=n) for n in (1, 2)] == [1000, 1000]
 	# It may have read before the program started.  So all is new to it.
 	c = Reader("c")
-	assert [c.value(command="2") for _ in range(2)] == [0, 1000]
+	assert [c.value(command=2) for _ in range(2)] == [0, 1000]
 	# A new connection continues for one that was closed, but not for one that is open.
 	change(2, 2)
-	eventually(lambda: a.value(command="2") == 2000)
+	eventually(lambda: a.value(command=2) == 2000)
 	b.close()
 	a.read()
 	e, f = Reader(), Reader()
-	assert e.value(command="2") == 2000
-	assert [f.value(command="2") for _ in range(2)] == [0, 2000]
+	assert e.value(command=2) == 2000
+	assert [f.value(command=2) for _ in range(2)] == [0, 2000]
+	# So it does for an older version of the program.
+	a.close()
+	e.read()
+	assert Reader("a/2").value(command=2) == 2000
 	# An argument of the address can distinguish them as well.
 	for n in range(2):
-	    shown = [Reader().read("/metrics?reader=x")['cpc_events_total{event="page-faults",command="2"}'] for _ in range(2)]
+	    shown = [Reader().value("/metrics?reader=x", command=2) for _ in range(2)]
 	    assert shown == [2000 * n, 2000], shown
 	EOF
 	ends TERM 143
@@ -119,29 +123,29 @@ ends() {
 	need_keys
 	serve -A command -c page-faults 0.05
 	readers "$WORK/change-keys" "${PIDS[stat]}" <<-'EOF'
-	import os, signal, socket, subprocess, sys
+	import os, signal, sys
 	from listen import *
 	pid = int(sys.argv[2])
-	change = lambda n: subprocess.run([sys.argv[1], "names", n, n, "1000"], check=True)
+	change = lambda n: fault(sys.argv[1], n, n, 1000)
 	a = Reader()
 	a.read()
-	change("1")
-	eventually(lambda: a.value(command="1") == 1000)
+	change(1)
+	eventually(lambda: a.value(command=1) == 1000)
 	# Its connection is found out within 20 seconds if its machine has gone: "02:" is the timer of keepalive, in 10 ms.
 	timers = lambda: [f[5] for f in map(str.split, open("/proc/net/tcp")) if f[1].endswith(f":{PORT:04X}") and f[3] == "01"]
 	eventually(lambda: [t[:3] == "02:" and int(t[3:], 16) <= 1000 for t in timers()] == [True])
 	# While cpustat is stopped, they ask, lose patience, and ask again by new connections.
 	os.kill(pid, signal.SIGSTOP)
-	change("2")
+	change(2)
 	for r in (a, Reader(), Reader()):
 	    r.connection.request("GET", "/metrics", headers=r.headers)
 	    r.close()
 	os.kill(pid, signal.SIGCONT)
 	# One that has ended its own direction gets an answer, which is of no reader.
-	eventually(lambda: ask_and_end().get(b"2") == b"1000")
+	eventually(lambda: ask_and_end().get(2) == 1000)
 	for n in range(4):
 	    text = Reader().read()
-	    shown = [text[f'cpc_events_total{{event="page-faults",command="{c}"}}'] for c in "12"]
+	    shown = [text[f'cpc_events_total{{event="page-faults",command="{BASE + c}"}}'] for c in (1, 2)]
 	    assert shown == [1000, 1000 * (n > 0)], (n, shown)
 	EOF
 	ends TERM 143
@@ -151,24 +155,24 @@ ends() {
 	need_keys
 	serve -A command -c page-faults 0.02
 	readers "$WORK/change-keys" <<-'EOF'
-	import subprocess, sys
+	import sys
 	from listen import *
 	def change(first, last, total=20):
-	    subprocess.run([sys.argv[1], "names", str(first), str(last), "20"], check=True)
-	    eventually(lambda: b.value(command=str(last)) == total)
+	    fault(sys.argv[1], first, last, 20)
+	    eventually(lambda: b.value(command=last) == total)
 	a, b = Reader("a"), Reader("b")
 	# 1000 have series at a time, and 4000 that have ended.  The start is a reader that never comes.
 	a.read()
 	change(1, 1)
 	for first in range(2, 3602, 900):
 	    change(first, first + 899)
-	assert [a.value(command="1") for _ in range(2)] == [0, 20]
+	assert [a.value(command=1) for _ in range(2)] == [0, 20]
 	# It is the oldest, but has not ended before the others.
 	change(1, 1, 40)
 	for first in range(3602, 6302, 900):
 	    change(first, first + 899)
 	shown = [a.read() for _ in range(2)]
-	of = lambda n: [s.get(f'cpc_events_total{{event="page-faults",command="{n}"}}') for s in shown]
+	of = lambda n: [s.get(f'cpc_events_total{{event="page-faults",command="{BASE + n}"}}') for s in shown]
 	assert of(1) == [40, 40], of(1)
 	assert [n for n in range(3602, 6302) if of(n) != [0, 20]] == []
 	assert len(shown[1]) < 5100, len(shown[1])
@@ -259,6 +263,21 @@ ends() {
 	eventually(lambda: a.read() and files() <= before + 1)
 	print("memory:", warm, memory())
 	assert memory() - warm < limit
+	EOF
+	ends TERM 143
+}
+
+@test "as many events as a set can have" {
+	need_keys
+	serve -A command -c "$(printf 'page-faults,%.0s' {1..63})page-faults" 0.05
+	readers "$WORK/change-keys" <<-'EOF'
+	import sys
+	from listen import *
+	a = Reader()
+	a.read()
+	fault(sys.argv[1], 1, 1, 1000)
+	counts = lambda: [v for k, v in a.read().items() if f'command="{BASE + 1}"' in k]
+	eventually(lambda: counts() == [1000] * 64)
 	EOF
 	ends TERM 143
 }

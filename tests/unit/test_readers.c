@@ -89,6 +89,7 @@ static void there_are_not_too_many(void **state)
 {
 	struct readers readers;
 	static char connections[10000];
+	char name[16];
 
 	(void)state;
 	readers_init(&readers, 0);
@@ -98,6 +99,17 @@ static void there_are_not_too_many(void **state)
 	/* The last ones are known. */
 	assert_int_equal(read_at(&readers, "x", &connections[9999], 2), 1);
 	assert_int_equal(read_at(&readers, "x", &connections[0], 2), 2 - STAY);
+	readers_clear(&readers);
+
+	/* So are those with a connection, whatever names come and go. */
+	readers_init(&readers, 0);
+	read_at(&readers, "x", &a, 1);
+	for (int i = 0; i < 10000; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		read_at(&readers, name, &b, 2);
+		readers_hang_up(&readers, &b);
+	}
+	assert_int_equal(read_at(&readers, "x", &a, 3), 1);
 	readers_clear(&readers);
 }
 

@@ -65,6 +65,7 @@ static const struct foreign_opt foreign[] = {
 	{"P", "--cpus=0,2-5 counts these CPUs"},
 	{"u", "--by=user has a row for each user"},
 	{"user", "--by=user has a row for each user"},
+	{"uid", "--by=user has a row for each user"},
 	{"cgroup", "--by=cgroup has a row for each cgroup"},
 	{"tree", "cputrack has rows for processes"},
 	{"d", "the interval is an argument, after the options; -c adds events"},
@@ -176,6 +177,8 @@ static int parse_operands(void *config, int n, char **arg)
 {
 	struct config *cfg = config;
 
+	if (n > 0 && strcmp(arg[0], "list") == 0)
+		return usage_error("invalid interval 'list': -h lists the events");
 	if (n > 0 && strchr("0123456789.+-", *arg[0]) == NULL) {
 		say("invalid interval '%s': cpustat counts CPUs; cputrack counts commands", arg[0]);
 		return STATUS_USAGE;

@@ -64,6 +64,7 @@ static const struct opt opts[] = {
 static const struct foreign_opt foreign[] = {
 	{"a", "--all tracks all processes"},
 	{"u", "--user=USER tracks the processes of a user"},
+	{"uid", "--user=USER tracks the processes of a user"},
 	{"i", "-T SECS sets the interval"},
 	{"F", "-f follows children"},
 	{"A", "cpustat -A has sums of the whole machine, --by=WHAT a summary"},
@@ -329,7 +330,9 @@ static int parse_operands(void *config, int n, char **arg)
 	if (cfg->engine.descendants && cfg->pids.n == 0)
 		return usage_error("--tree is for -p; -f follows the children of a command");
 	if (cfg->command != NULL && cfg->pids.n != 0)
-		return usage_error("either a command or -p, not both; -T sets the interval");
+		return usage_error(
+			"either a command or -p, not both; --for=SECS stops counting, -T sets "
+			"the interval");
 	return STATUS_OK;
 }
 

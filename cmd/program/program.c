@@ -124,7 +124,13 @@ static int parse_common_option(struct options *options, bool of_cpus, int c)
 	switch (c) {
 	case 'c':
 		options->spec[options->nspecs++] = optarg;
-		return STATUS_OK;
+		/* The parser knows no more than the list; a shell has split it at a blank. */
+		if (strlen(optarg) < 2 || optarg[strlen(optarg) - 1] != ',')
+			return STATUS_OK;
+		say("invalid event spec '%s': missing event after the last comma; write the list without "
+		    "blanks",
+		    optarg);
+		return STATUS_USAGE;
 	case 'o':
 		output->path = strcmp(optarg, "-") != 0 ? optarg : NULL;
 		return STATUS_OK;

@@ -62,6 +62,12 @@ setup() {
 	mistake 2 "unknown option '--tree'; cputrack has rows for processes" cpustat --tree 1 1
 	mistake 2 "unknown option '-A'; cpustat -A has sums of the whole machine" cputrack -A service ls
 	mistake 2 "unknown option '--interval'; the interval is an argument" cpustat --interval 1
+	mistake 2 "unknown option '--uid'; --user=USER tracks the processes of a user" cputrack --uid root
+	mistake 2 "unknown option '--uid'; --by=user has a row for each user" cpustat --uid root 1
+	mistake 2 "invalid interval 'list': -h lists the events" cpustat list
+	mistake 2 "invalid event spec 'page-faults,': missing event after the last comma; write the list without blanks" \
+		cputrack -c page-faults, task-clock true
+	mistake 2 "invalid event spec 'page-faults,': missing event" cpustat -c page-faults, task-clock 1 1
 	mistake 2 "unknown option '-C'; --cpus=0,2-5 counts these CPUs" cpustat -C 0 1 1
 	mistake 2 "invalid argument '--human': options come before the interval" cpustat 1 1 --human
 	mistake 2 "unsupported -A lwp and process: cpustat counts CPUs; use cputrack" cpustat -A process 1 1
@@ -86,7 +92,7 @@ setup() {
 	mistake 2 "unknown --format 'CSV' (did you mean 'csv'?)" cpustat --format=CSV 1 1
 	mistake 2 "unknown --format 'yaml': expected table, csv, json, openmetrics or trace" cpustat --format=yaml
 	mistake 2 "unsupported --by 'numa': --by=cpu -A node has a row for each" cpustat --by=numa 1 1
-	mistake 2 "either a command or -p, not both; -T sets the interval" cputrack -p 1 1 2
+	mistake 2 "either a command or -p, not both; --for=SECS stops counting, -T sets the interval" cputrack -p 1 1 2
 	mistake 2 "there is no program '5'; -p tracks a process, -T sets the interval" cputrack -n 5 ls
 	mistake 2 "env(1) sets variables: cputrack env LC_ALL=C COMMAND" cputrack LC_ALL=C ls
 	mistake 2 "there is no program 'trace=open'; events are given by -c" cputrack -e trace=open ls

@@ -336,6 +336,12 @@ static void keep_kind(const char *name, struct cpci_term *term)
 	}
 }
 
+/* libpfm4 takes "read" for the raw code 0xead.  A code without a digit is a word. */
+static bool is_word_of_hex(const char *name)
+{
+	return name[0] == 'r' && name[1 + strspn(name + 1, "abcdefABCDEF")] == '\0';
+}
+
 int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, struct cpci_diag *diag)
 {
 	struct cpci_term term;
@@ -346,7 +352,8 @@ int cpci_event_pfm(const char *name, uint_t flags, struct cpci_event *event, str
 	 * Skip names with a slash: other resolvers know them, but libpfm4 reports an error.
 	 * The same is true of patterns of tracepoints, where debugfs is mounted.
 	 */
-	if (strchr(name, '/') != NULL || is_tracepoint(name) || !is_usable())
+	if (strchr(name, '/') != NULL || is_tracepoint(name) || !is_usable() ||
+	    is_word_of_hex(name))
 		return 0;
 	/* Modes in the name itself (":k") override these. */
 	if ((flags & CPC_COUNT_USER) != 0)

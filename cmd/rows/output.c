@@ -334,8 +334,9 @@ bool output_reopens(const struct output *o)
 {
 	const struct branch *writer = &o->branch[WRITER];
 
-	if (writer->out.replaced == NULL && (!outfile_is_regular(&writer->out) ||
-					     sink_writer(writer->sink)->ops->next_file == NULL))
+	if (o->listener == NULL && writer->out.replaced == NULL &&
+	    (!outfile_is_regular(&writer->out) ||
+	     sink_writer(writer->sink)->ops->next_file == NULL))
 		return false;
 	return !has_terminal();
 }

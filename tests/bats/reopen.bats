@@ -103,6 +103,23 @@ records() {
 	done
 }
 
+@test "cpustat --listen: SIGHUP opens the record again" {
+	need cpu
+	detached cs cpustat --shared --listen=127.0.0.1:0 -O record -c page-faults,context-switches 0.02
+	eventually test -s cs.err
+	if grep -q "built without libmicrohttpd" cs.err; then
+		skip "this build has no libmicrohttpd"
+	fi
+	rotate record 2000
+	finish cs
+	[ "$(messages cs | grep -c 'listening on')" -eq "$(messages cs | wc -l)" ]
+	records record.1 record.2 record.3 record
+	for part in record.1 record.2 record.3 record; do
+		go -0 cpustat -I "$part"
+		[ -z "$stderr" ]
+	done
+}
+
 @test "cputrack -p: each row is in one file, with both engines" {
 	local engine part
 	need attach

@@ -181,9 +181,9 @@ nothing = 1 / 2' >"$CPC_EVENTS"
 	go -0 cpustat -I "$R" --by=cpu
 	[[ ${lines[-1]} == *" 1.000 "* ]]
 	go -0 cpustat -o "$T/now.prom" --format=openmetrics -c one 0.05 3
-	grep -x '# HELP cpc_ratio Ratios of events in the last sample.' "$T/now.prom"
+	grep -x '# HELP cpc_ratio Ratios of events.' "$T/now.prom"
 	go -0 cpustat -I "$R" --format=openmetrics
-	grep -x '# HELP cpc_ratio Ratios of events since the start.' <<<"$output"
+	grep -x '# HELP cpc_ratio Ratios of events.' <<<"$output"
 	[ "$(grep -c '^cpc_ratio{ratio="one",.*} 1$' <<<"$output")" -ge 1 ]
 }
 

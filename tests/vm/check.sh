@@ -70,6 +70,12 @@ exits_of_bare() {
 }
 
 # To be called last.
+# mount_cgroups FOLDER: of version 2, unless cgroups are mounted there.  It enables a controller, as systemd does:
+# only then has the kernel its own counters of cgroups.
+mount_cgroups() {
+	[ -e "$1/cgroup.procs" ] || { mount -t cgroup2 none "$1" && echo +pids >"$1/cgroup.subtree_control"; }
+}
+
 finish() {
 	rm -f "$out" "$err"
 	echo "$((checks - failed)) of $checks checks passed"

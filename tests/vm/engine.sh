@@ -32,7 +32,7 @@ storm() {
 }
 
 if [ "$engine" = kernel ]; then
-	[ -e /sys/fs/cgroup/cgroup.procs ] || mount -t cgroup2 none /sys/fs/cgroup
+	mount_cgroups /sys/fs/cgroup
 	for by in cgroup user command; do
 		run cpustat -A $by -c page-faults,context-switches,task-clock 0.1 1
 		same "cpustat -A $by: status and messages" "$status $(cat "$err")" "0 "

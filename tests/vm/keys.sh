@@ -46,11 +46,7 @@ while_counting() {
 # ---- cgroups: a program that moves itself, one that is moved while it sleeps, and short-lived ones -------
 root=/sys/fs/cgroup
 [ -d $root/memory ] && root=$root/memory
-if [ ! -e $root/cgroup.procs ]; then
-	mount -t cgroup2 none $root
-	# As on all machines with systemd.  Only then has the kernel its own counters of cgroups.
-	echo +pids >$root/cgroup.subtree_control
-fi
+mount_cgroups $root
 id=$(printf %012x $$)
 container=${id}0123456789abcdef0123456789abcdef0123456789abcdef0123
 pod=12345678-9abc-def0-1234-$id

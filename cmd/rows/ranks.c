@@ -104,7 +104,7 @@ struct ranks ranks_test(const double *a, size_t na, const double *b, size_t nb, 
 	const size_t n = na + nb, m = na < nb ? na : nb;
 	struct ranked *all = xcalloc(n, sizeof(*all));
 	struct ranks r = {0};
-	size_t sum_a = 0, sum = 0;
+	size_t sum_a = 0;
 	double ties;
 
 	/* The ranks of the smaller sample are added up. */
@@ -121,9 +121,9 @@ struct ranks ranks_test(const double *a, size_t na, const double *b, size_t nb, 
 	} else if (na <= nb) {
 		count_choices(&r, all, n, m, sum_a);
 	} else {
-		sum = n * (n + 1) - sum_a;
-		count_choices(&r, all, n, m, sum);
-		r = (struct ranks){r.u, r.less, r.more};
+		/* Many pairs in which `b` is larger are few in which `a` is. */
+		count_choices(&r, all, n, m, n * (n + 1) - sum_a);
+		r = (struct ranks){.u = r.u, .more = r.less, .less = r.more};
 	}
 	free(all);
 	return r;

@@ -294,16 +294,22 @@ static __always_inline void expect_change(void)
 	preempt_on();
 }
 
-/* This CPU switches to @t. */
+/*
+ * This CPU switches to @t.  A rename that begins now must find @t here.  A move has been done by
+ * the time that it looks for @t, and must find it with its new mark only.
+ */
 static __always_inline void switch_in(struct account_cpu *c, struct task_struct *t)
 {
 	struct account_mark m;
 
-	c->slice.task = (__u64)t;
+	c->slice.task = by != ACCOUNT_BY_CGROUP ? (__u64)t : 0;
+	barrier();
 	c->slice.now[LWPS_SWITCH]++;
 	mark_of(t, &m);
 	if (!same_mark(&m, &c->mark))
 		count_for(c, t, &m);
+	barrier();
+	c->slice.task = (__u64)t;
 }
 
 SEC("tp_btf/sched_switch")

@@ -318,11 +318,13 @@ unsigned account_read(const struct account *account, unsigned slot, uint64_t *va
 	return flaws;
 }
 
-void account_read_cpu(const struct account *account, unsigned slot, unsigned cpu, uint64_t *values)
+unsigned account_read_cpu(const struct account *account, unsigned slot, unsigned cpu,
+			  uint64_t *values)
 {
 	struct account_counts *counts = counts_at(account, slot, cpu);
 
 	programs_read(&counts->head, counts->total, account->skel->rodata->ncolumns, values);
+	return __atomic_exchange_n(&counts->head.flaws, 0, __ATOMIC_RELAXED) % ACCOUNT_LATE;
 }
 
 const struct account_owner *account_owner(const struct account *account, unsigned slot)

@@ -80,8 +80,9 @@ unsigned account_nslots(const struct account *account);
 unsigned account_read(const struct account *account, unsigned slot, uint64_t *values,
 		      uint64_t *late);
 
-/* Read the counts of a slot on one CPU, whatever is_counted says. */
-void account_read_cpu(const struct account *account, unsigned slot, unsigned cpu, uint64_t *values);
+/* Likewise on one CPU, whatever is_counted says. */
+unsigned account_read_cpu(const struct account *account, unsigned slot, unsigned cpu,
+			  uint64_t *values);
 
 /* The owner of a slot from ACCOUNT_FIRST on. */
 const struct account_owner *account_owner(const struct account *account, unsigned slot);

@@ -32,7 +32,8 @@ struct cpu {
 	enum cpu_state state;
 	struct bound_set *set; /* one per set of the group */
 	struct soaker *soaker;
-	bool known; /* it was counted in the current sample */
+	bool known;	 /* it was counted in the current sample */
+	bool incomplete; /* and some busy time in it is unknown */
 };
 
 /* Binds one set of the group at a time to all CPUs. */
@@ -123,16 +124,22 @@ static int bind_failed(struct counters *c, struct cpu *cpu, size_t k, int error)
 	return 0;
 }
 
-/* Puts the busy time of a CPU into the counts of set `k`. */
-static void add_busy_time(struct counters *c, struct cpu *cpu, size_t k, cpc_buf_t *buf)
+/* Puts the busy time of a CPU into the counts of set `k`.  -1: it is unknown; see errno. */
+static int add_busy_time(struct counters *c, struct cpu *cpu, size_t k, cpc_buf_t *buf)
 {
 	const struct spec *spec = &c->grp->set[k].spec;
-	uint64_t ns = 0;
+	uint64_t ns;
 
 	for (size_t i = 0; i < spec->nreqs; i++) {
-		if (spec_is_busy_time(&spec->req[i]) && busy_read(c->busy, cpu->id, &ns))
-			cpc_buf_set(c->cpc, buf, (int)i, ns);
+		if (!spec_is_busy_time(&spec->req[i]))
+			continue;
+		if (busy_read(c->busy, cpu->id, &ns, &cpu->incomplete) == -1) {
+			errno = errno == ENXIO ? ENOSYS : errno; /* offline, as libcpc says it */
+			return -1;
+		}
+		cpc_buf_set(c->cpc, buf, (int)i, ns);
 	}
+	return 0;
 }
 
 /* Starts the soaker before the counters, so that they count no idle time. */
@@ -150,7 +157,15 @@ static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 			soaker_stop(cpu->soaker);
 		return bind_failed(c, cpu, k, error);
 	}
-	add_busy_time(c, cpu, k, cpu->set[k].before);
+	if (add_busy_time(c, cpu, k, cpu->set[k].before) == -1) {
+		int error = errno;
+
+		cpc_unbind(c->cpc, cpu->set[k].set);
+		if (cpu->state != CPU_LOST)
+			drop_lost(c, cpu, cpu->set[k].set, error);
+		return 0;
+	}
+	cpu->incomplete = false; /* flaws before this moment do not matter */
 	setgrp_report_clones(c->cpc, &c->grp->set[k], cpu->set[k].set);
 	if (cpu->state == CPU_LOST) {
 		say("cpu%d - counted again", cpu->id);
@@ -197,12 +212,13 @@ static void sample_one(struct counters *c, struct cpu *cpu, size_t k)
 	cpu->known = false;
 	if (cpu->state != CPU_COUNTED)
 		return;
-	if (cpc_set_sample(c->cpc, set->set, set->now) == -1) {
+	cpu->incomplete = false;
+	if (cpc_set_sample(c->cpc, set->set, set->now) == -1 ||
+	    add_busy_time(c, cpu, k, set->now) == -1) {
 		drop_lost(c, cpu, set->set, errno);
 		unbind_one(c, cpu, k);
 		return;
 	}
-	add_busy_time(c, cpu, k, set->now);
 	read_time_add(&c->meter.at, cpc_buf_hrtime(c->cpc, set->now));
 	cpc_buf_sub(c->cpc, set->now, set->now, set->before);
 	cpc_buf_add(c->cpc, set->before, set->before, set->now);
@@ -226,9 +242,10 @@ static bool counters_put(struct meter *meter, size_t k, struct sampler *sampler)
 
 	for (size_t i = 0; i < meter->n; i++) {
 		const struct cpu *cpu = &c->cpu[i];
-		struct row row = {.id = cpu->id, .ncpus = cpu->known};
+		struct row row = {
+			.id = cpu->id, .ncpus = cpu->known, .incomplete = cpu->incomplete};
 
-		whole &= cpu->known;
+		whole &= cpu->known && !cpu->incomplete;
 		sampler_put(sampler, &row, k, cpu->known ? cpu->set[k].now : NULL);
 	}
 	return whole;

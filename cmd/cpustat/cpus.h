@@ -23,7 +23,7 @@ struct cpus {
 /*
  * Finds the CPUs to count: the online ones of `list`, such as "0,2-5", all that are online
  * ("all"), or those in our affinity mask (NULL); only those that can count all sets.  Reports how
- * many cannot.  If there is none, a message says why.
+ * many cannot.  If no CPU is left, a message says why.
  */
 struct cpus cpus_find(cpc_t *cpc, const struct setgrp *grp, const char *list);
 void cpus_free(struct cpus *cpus);

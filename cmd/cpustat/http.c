@@ -68,7 +68,7 @@ static int open_socket(const char *address, const char *port, char *why, size_t 
 
 #define ADDRESS_SIZE 128
 
-/* Writes an address and, if `port`, its port.  "unknown": there is none. */
+/* Writes an address and, if `port`, its port.  "unknown": it cannot be written. */
 static void write_address(const struct sockaddr *at, socklen_t length, bool port,
 			  char text[ADDRESS_SIZE])
 {

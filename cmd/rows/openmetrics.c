@@ -648,7 +648,6 @@ static struct reading serve_document(void *arg, FILE *file, const struct documen
 
 	if (request->reader != NULL)
 		reading = readers_come(&m->readers, request->reader, request->connection, now_ns());
-
 	m->file = file;
 	m->view = (struct view){.old = !request->openmetrics,
 				.created = request->openmetrics,

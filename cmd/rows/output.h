@@ -73,7 +73,7 @@ bool output_is_behind(const struct output *output);
  */
 enum screen_asks output_tend(const struct output *output, unsigned *wait_ms);
 
-/* If it is readable, output_tend() has something to do.  -1: there is none. */
+/* A descriptor to wait for: if it is readable, call output_tend().  -1: nothing to wait for. */
 int output_fd(const struct output *output);
 
 /* Stops the program by SIGSTOP, with the terminal as it was before. */

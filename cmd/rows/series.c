@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of each test: the probability that it shows a difference where there is none. */
+/* Of each test: how often it reports a difference between runs of the same program. */
 #define LEVEL 0.04
 /* Of fewer runs, too many would be outliers by chance. */
 #define MIN_FOR_OUTLIERS 5

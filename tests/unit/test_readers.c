@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * test_readers - which reader is told what as 0, and until when an ended total is kept.
+ * test_readers - which series a reader gets as 0, and how long the total of an ended one is kept.
  */
 #include "../../cmd/rows/readers.h"
 #include "unit.h"

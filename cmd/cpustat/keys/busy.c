@@ -12,7 +12,7 @@
 #include "../../base/util.h"
 #include "../../program/percpu.h"
 
-#include <bsd/string.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #define NSLOTS 8 /* those with a fixed use, and some */
@@ -54,10 +54,19 @@ void busy_close(struct busy *busy)
 	free(busy);
 }
 
-bool busy_read(struct busy *busy, int cpu, uint64_t *ns)
+int busy_read(struct busy *busy, int cpu, uint64_t *ns, bool *incomplete)
 {
-	if ((unsigned)cpu >= busy->cpus.n || account_flush_cpu(busy->account, (unsigned)cpu) == -1)
-		return false;
-	account_read_cpu(busy->account, ACCOUNT_KERNEL, (unsigned)cpu, ns);
-	return true;
+	unsigned flaws;
+	uint64_t idle_ns;
+
+	if ((unsigned)cpu >= busy->cpus.n) {
+		errno = ENXIO;
+		return -1;
+	}
+	if (account_flush_cpu(busy->account, (unsigned)cpu) == -1)
+		return -1;
+	flaws = account_read_cpu(busy->account, ACCOUNT_IDLE, (unsigned)cpu, &idle_ns);
+	flaws |= account_read_cpu(busy->account, ACCOUNT_KERNEL, (unsigned)cpu, ns);
+	*incomplete |= flaws != 0;
+	return 0;
 }

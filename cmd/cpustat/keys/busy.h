@@ -15,7 +15,10 @@ struct busy;
 /* Begins to count, on all CPUs.  NULL: see `why`. */
 struct busy *busy_open(char *why, size_t size);
 void busy_close(struct busy *busy);
-/* The time since busy_open(), in nanoseconds.  False: the CPU is offline. */
-bool busy_read(struct busy *busy, int cpu, uint64_t *ns);
+/*
+ * Reads the time since busy_open(), in nanoseconds.  Sets `*incomplete` if the kernel has not
+ * reported a switch since the last call.  -1: errno; ENXIO: the CPU is offline.
+ */
+int busy_read(struct busy *busy, int cpu, uint64_t *ns, bool *incomplete);
 
 #endif /* BUSY_H */

@@ -33,8 +33,8 @@ void busy_close(struct busy *busy)
 	(void)busy;
 }
 
-bool busy_read(struct busy *busy, int cpu, uint64_t *ns)
+int busy_read(struct busy *busy, int cpu, uint64_t *ns, bool *incomplete)
 {
-	(void)busy, (void)cpu, (void)ns;
-	return false;
+	(void)busy, (void)cpu, (void)ns, (void)incomplete;
+	return -1;
 }

@@ -423,6 +423,15 @@ const cpc_ratio_t *setgrp_ratio(const struct setgrp *grp, const char *name)
 	return NULL;
 }
 
+unsigned setgrp_events(const struct setgrp *grp)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < grp->n; i++)
+		n += grp->set[i].spec.nreqs;
+	return (unsigned)n;
+}
+
 void setgrp_free(struct setgrp *grp)
 {
 	for (size_t i = 0; i < grp->n; i++) {

@@ -50,6 +50,9 @@ cpc_set_t *setgrp_make(cpc_t *cpc, const struct spec *spec, size_t *bad);
  */
 int setgrp_add_spec(struct setgrp *grp, cpc_t *cpc, char *text, struct spec *spec, bool debug);
 
+/* The number of events of all sets. */
+unsigned setgrp_events(const struct setgrp *grp);
+
 /* Is it a symbol of a file, "/path:symbol", in all processes that map the file? */
 bool symbol_has_path(const char *symbol);
 /* The path in such a symbol, which the caller frees, and the file's status.  NULL: no such file. */

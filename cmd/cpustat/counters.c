@@ -5,6 +5,7 @@
  */
 #include "meters.h"
 
+#include "../base/progress.h"
 #include "../base/say.h"
 #include "../base/util.h"
 #include "../program/split.h"
@@ -149,6 +150,7 @@ static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 	int no_soaker = soak ? soaker_start(&cpu->soaker, cpu->id) : 0;
 
 	cpc_buf_zero(c->cpc, cpu->set[k].before);
+	progress_idle();
 	read_time_add(&c->meter.at, now_ns());
 	if (cpc_bind_cpu(c->cpc, cpu->id, cpu->set[k].set, c->flags) == -1) {
 		int error = errno;

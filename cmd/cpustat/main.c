@@ -3,6 +3,7 @@
 /*
  * cpustat - count CPU events per CPU.
  */
+#include "../base/progress.h"
 #include "../base/say.h"
 #include "../base/util.h"
 #include "../program/percpu.h"
@@ -274,6 +275,7 @@ static int check_output(void *config)
 		return usage_error("unsupported with --top: -o and --format");
 	if (cfg->common.top)
 		cfg->common.output.by = SCOPE_NONE; /* a key of --by is one of -A, too */
+	cfg->sampler.is_silent = cfg->common.output.by != SCOPE_NONE;
 	return STATUS_OK;
 }
 
@@ -328,6 +330,7 @@ static int sample(struct config *cfg, cpc_t *cpc, struct setgrp *grp, struct out
 		    "--cpus=all counts them",
 		    cpus.n, cpus.n + cpus.nomitted);
 	grp->times = grp->n > 1 || output_needs_cycles(output);
+	progress_open(setgrp_events(grp), (unsigned)cpus.n);
 	if (cpus.n > 0 && scope_has_keys(scope))
 		meter = keys_make(cpc, grp, &cpus, scope, cfg->depth, cfg->common.debug);
 	else if (cpus.n > 0 && open_busy(cfg, grp))

@@ -9,8 +9,10 @@
 #include "sampler.h"
 
 #include "../base/backlog.h"
+#include "../base/progress.h"
 #include "../base/say.h"
 #include "../base/util.h"
+#include "../program/program.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -256,9 +258,12 @@ static bool wait_until(struct sampler *s, int64_t when_ns)
 static bool start_turn(struct sampler *s, size_t k)
 {
 	int64_t bound_ns;
+	bool binds;
 
 	s->meter->at = (struct read_time){0};
-	if (s->meter->ops->bind(s->meter, k) == -1) {
+	binds = s->meter->ops->bind(s->meter, k) == 0;
+	progress_opened();
+	if (!binds) {
 		s->turn[k].incomplete = true;
 		return false;
 	}
@@ -266,6 +271,8 @@ static bool start_turn(struct sampler *s, size_t k)
 	if (!s->started) {
 		s->start_ns = bound_ns;
 		s->run->start_ns = wall_ns() - (now_ns() - bound_ns);
+		if (s->config->is_silent && s->config->for_ns == 0 && s->config->count == 0)
+			say_endless(false);
 		sink_begin(s->sink, s->run);
 		flush(s);
 	}

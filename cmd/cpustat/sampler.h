@@ -17,6 +17,7 @@ struct sampler_config {
 	int64_t delay_ns;  /* from the start to the beginning of counting */
 	int64_t for_ns;	   /* the length of counting, which ends with a sample; 0: no limit */
 	unsigned count;	   /* number of samples, or with a period of rounds; 0: no limit */
+	bool is_silent;	   /* nothing is printed before the end */
 };
 
 struct meter;

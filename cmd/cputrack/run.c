@@ -26,6 +26,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define WAIT_MS 500 /* waits for the command of this length need no message */
+
 struct session {
 	struct config *cfg;
 	cpc_t *cpc;
@@ -108,6 +110,9 @@ static void wait_for_end(struct session *s, struct run *run, bool has_failed)
 
 	if (s->cfg->command == NULL)
 		return;
+	if (s->cfg->repeat == 0 && isatty(STDERR_FILENO) && !signals_command_ends(WAIT_MS))
+		say("counting has ended; waiting for '%s' (pid %d)", words_of(s->cfg, s->side)[0],
+		    (int)s->command.pid);
 	if (s->engine->ops->wait(s->engine, &wstatus) == -1) {
 		if (!has_failed) /* else a message gave the reason */
 			say("cannot wait for the end of the command: %s", strerror(errno));
@@ -119,6 +124,17 @@ static void wait_for_end(struct session *s, struct run *run, bool has_failed)
 	outcome_ended(&s->outcome, s->side, wstatus);
 	run->ended = true;
 	run->status = wstatus;
+}
+
+/* Attached, will nothing be printed before the end, which no option sets? */
+static bool is_silent(const struct config *cfg)
+{
+	const struct output_config *output = &cfg->common.output;
+	bool ends = cfg->track.for_ns != 0 || cfg->engine.count != 0;
+	bool samples =
+		cfg->engine.interval_ms != 0 && (output->by == SCOPE_NONE || output->intervals);
+
+	return cfg->command == NULL && !ends && !samples;
 }
 
 /* Tracks a run to its end. */
@@ -147,6 +163,8 @@ static void track_once(struct session *s, struct run *run)
 	/* A failing write shall end the table, not us: the command needs its tracer. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	if (is_silent(cfg))
+		say_endless(cfg->engine.choice.kind == CHOICE_NONE);
 	sink_begin(s->track.sink, run);
 	rc = engine->ops->run(engine);
 	engine->waiting = false; /* nothing is left to count */
@@ -237,13 +255,6 @@ static void report_missing(struct session *s)
 	s->outcome.sig = sig;
 }
 
-/* Not if the commands can write to the terminal: our line would be between theirs. */
-static void show_progress(const struct session *s, unsigned done, unsigned total)
-{
-	if (!isatty(STDOUT_FILENO))
-		progress_show(done, total, now_ns() - s->begin_ns);
-}
-
 static bool goes_on(const struct session *s)
 {
 	return outcome_goes_on(&s->outcome) && signals_got() == 0;
@@ -260,7 +271,7 @@ static void track_pairs(struct session *s, struct output *output)
 	for (unsigned i = 0; i < n; i++) {
 		bool swapped = i >= 2 && i / 2 % 2 == 0;
 
-		show_progress(s, i, n);
+		progress_run(i + 1, n, s->begin_ns);
 		s->warm_up = i < 2;
 		s->side = (i % 2 != 0) != swapped ? SIDE_NEW : SIDE_OLD;
 		track_run_of(s, output);
@@ -362,10 +373,11 @@ static int track(struct session *s)
 		track_pairs(s, output);
 	else
 		do {
-			show_progress(s, n, cfg->repeat);
+			if (cfg->repeat > 1)
+				progress_run(n + 1, cfg->repeat, s->begin_ns);
 			track_run_of(s, output);
 		} while (++n < cfg->repeat && goes_on(s));
-	progress_erase();
+	progress_end();
 	report_missing(s);
 	if (!outcome->ever_lost && (outcome->complete > 0 || cfg->command == NULL))
 		opened_report(&opened, s->cpc, &s->grp);

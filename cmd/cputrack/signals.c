@@ -192,6 +192,13 @@ bool signals_kept(void)
 	return atomic_load(&early) != 0;
 }
 
+bool signals_command_ends(unsigned ms)
+{
+	struct pollfd pidfd = {.fd = atomic_load(&command_fd), .events = POLLIN};
+
+	return pidfd.fd == -1 || poll(&pidfd, 1, (int)ms) != 0;
+}
+
 void signals_forget(void)
 {
 	int pidfd;

@@ -23,6 +23,9 @@ void signals_act(void);
 /* Has a signal come that is to stop the tracking before it begins? */
 bool signals_kept(void);
 
+/* Does the command end within this time?  True if that is unknown. */
+bool signals_command_ends(unsigned ms);
+
 /* The run is over: only signals_got() notices signals from now on. */
 void signals_forget(void);
 

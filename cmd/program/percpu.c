@@ -7,6 +7,7 @@
 
 #include "../../libcpc/set/counter.h"
 #include "../../liblwps/lwps.h"
+#include "../base/progress.h"
 #include "../base/say.h"
 #include "../base/util.h"
 
@@ -55,6 +56,7 @@ bool percpu_find(struct percpu *cpus, char *why, size_t size)
 
 bool percpu_bind_cpu(struct percpu *cpus, cpc_t *cpc, cpc_set_t *set, uint_t flags, unsigned cpu)
 {
+	progress_idle();
 	if (!cpus->possible[cpu])
 		return false;
 	if (cpus->set[cpu] == NULL)

@@ -426,6 +426,13 @@ int program_sets(struct options *options, cpc_t *cpc, struct setgrp *grp,
 	return status;
 }
 
+/* ^C reaches the foreground only. */
+void say_endless(bool has_end)
+{
+	if (isatty(STDERR_FILENO) && tcgetpgrp(STDERR_FILENO) == getpgrp())
+		say("counting until ^C%s", has_end ? ", or until the processes have ended" : "");
+}
+
 /* This program or its parent can have blocked the signal. */
 void die_of(int sig)
 {

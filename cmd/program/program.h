@@ -130,6 +130,9 @@ __attribute__((format(printf, 1, 2))) int usage_error(const char *fmt, ...);
 int program_sets(struct options *options, cpc_t *cpc, struct setgrp *grp,
 		 const struct split_trial *trial);
 
+/* Says on a terminal that counting ends by ^C, for a run that prints nothing until its end. */
+void say_endless(bool has_end);
+
 /* Ends the program by a signal, so that its exit status shows the signal. */
 void die_of(int sig);
 

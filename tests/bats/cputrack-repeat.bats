@@ -266,17 +266,3 @@ line_of() {
 turns() {
 	[ "$(grep -c '"kind":"tick"' "$R")" -ge "$1" ]
 }
-
-@test "-r: a line on the terminal says how long it takes, and is erased" {
-	need_terminal
-	go -0 script -q -e -c "cputrack -r 4 -c page-faults sleep 1 >'$T/table'" "$T/terminal"
-	# After 2 s, so for the last two of four runs; then nothing is left of it.
-	tr '\r' '\n' <"$T/terminal" | grep -E '^run ' >"$T/shown"
-	[ "$(sed 's/, .*//' "$T/shown" | tr '\n' ' ')" = "run 3 of 4 run 4 of 4 " ]
-	grep -qE '^run 3 of 4, [0-9]+ s left$' "$T/shown"
-	[ "$(grep -v '^Script' "$T/terminal" | tr -d '\n' | sed -E 's/run [^\r]*\r\r +\r//g')" = "" ]
-	[ "$(awk '$1 == "page-faults" { print $2 }' "$T/table")" = 4 ]
-	# Where the command writes to the terminal, nothing is put between its lines.
-	go -0 script -q -e -c "cputrack -r 3 -c page-faults sleep 1.1" "$T/terminal"
-	[[ $(cat "$T/terminal") != *"run 3"* ]]
-}

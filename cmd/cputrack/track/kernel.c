@@ -13,6 +13,7 @@
 #include "../../../libpctx/untraced.h"
 #include "engine.h"
 
+#include "../../base/progress.h"
 #include "../../base/say.h"
 #include "../../base/util.h"
 #include "../../program/cgroups.h"
@@ -473,6 +474,7 @@ static bool bind_sets(struct counting *k, char *why, size_t size)
 {
 	const size_t n = k->engine.grp->n;
 
+	progress_open(setgrp_events(k->engine.grp), (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
 	for (size_t i = 0; i < n; i++) {
 		if (!bind_set(k, i, why, size))
 			return false;
@@ -617,6 +619,7 @@ static bool open_all(struct counting *k, char *why, size_t size)
 	getrlimit(RLIMIT_NOFILE, &limit);
 	raise_file_limit();
 	ok = ok && bind_sets(k, why, size) && load(k, why, size);
+	progress_opened();
 	setrlimit(RLIMIT_NOFILE, &limit);
 	while (n > 0)
 		close(spare[--n]);

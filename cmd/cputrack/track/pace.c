@@ -5,6 +5,7 @@
  */
 #include "pace.h"
 
+#include "../../base/progress.h"
 #include "../../base/util.h"
 
 #define MS 1000000 /* ns */
@@ -88,5 +89,5 @@ uint_t pace_idle(struct engine *engine)
 	}
 	if (!flusher_idle(&track->flusher, track->command == NULL || track->command->left, &wait))
 		engine->ops->stop(engine);
-	return pace_sooner(due, wait);
+	return pace_sooner(pace_sooner(due, wait), progress_idle());
 }

@@ -40,6 +40,7 @@ function read_table(   row, n, i, part, has) {
 		long = part[2]
 		arg = has ? part[4] : ""
 		help = has ? part[6] : part[4]
+		attached = sub(/^\[=/, "[", arg) # an argument only after =
 		optional = sub(/^\[/, "", arg) && sub(/\]$/, "", arg)
 		words = words_of(arg)
 		kind = !has ? "flag" : words != "" ? "words" : arg == "SPEC" ? "events" : \
@@ -71,11 +72,11 @@ function words_of(arg,   words) {
 }
 
 function to_bash(   action) {
-	options = options " --" long (arg != "" ? "=" : "") (letter != "" ? " -" letter : "")
+	options = options (attached ? " --" long : "") " --" long (arg != "" ? "=" : "") (letter != "" ? " -" letter : "")
 	if (arg == "")
 		return
-	if (optional) maybe = maybe "--" long " "
-	else longs = longs "--" long " "
+	if (optional && !attached) maybe = maybe "--" long " "
+	else if (!optional) longs = longs "--" long " "
 	letters = letters letter
 	if (kind == "pid") pids = "--" long " " letter
 	action = kind == "words" ? "_" program "_words '" words "'" : kind == "events" ? "_" program "_spec \"$1\"" : \
@@ -95,7 +96,7 @@ function to_zsh(   text, action, many) {
 	if (long == "help" && program !~ /^cpc/) action = "::pattern:_" program "_events"
 	block["@OPTIONS@"] = block["@OPTIONS@"] "  " (many ? "'*'" : \
 		letter != "" ? "'(-" letter " --" long ")'" : "") \
-		(letter == "" ? "'--" long (arg != "" ? "=" : "") : \
+		(letter == "" ? "'--" long (arg != "" ? "=" : "") (attached ? "-" : "") : \
 		"{-" letter (arg != "" ? "+" : "") ",--" long (arg != "" ? "=" : "") "}'") \
 		"[" text "]" action "' \\\n"
 }

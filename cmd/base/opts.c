@@ -79,12 +79,12 @@ static void report_error(char **argv, const struct opt *opts, const struct forei
 		say(UNKNOWN_OPTION, what, program_invocation_short_name);
 }
 
-/* Unlike getopt_long(3), an optional argument may be the next word. */
+/* Unlike for getopt_long(3), an optional argument in [] may be the next word. */
 static void take_optional(int argc, char **argv, const struct opt *opt)
 {
 	const char *next = optind < argc ? argv[optind] : "-?";
 
-	if (opt->arg == NULL || *opt->arg != '[' || optarg != NULL ||
+	if (opt->arg == NULL || *opt->arg != '[' || opt->arg[1] == '=' || optarg != NULL ||
 	    (*next == '-' && strcmp(next, "-") != 0))
 		return;
 	optarg = argv[optind++];
@@ -141,7 +141,8 @@ void opts_print(const struct opt *opts)
 		char words[64];
 
 		snprintf(words, sizeof(words), "%s%s%s%s", "--", opts->name,
-			 opts->arg != NULL ? " " : "", opts->arg != NULL ? opts->arg : "");
+			 opts->arg == NULL || opts->arg[1] == '=' ? "" : " ",
+			 opts->arg != NULL ? opts->arg : "");
 		if (opts->code < OPT_LONG)
 			printf("  -%c, %-22s %s\n", opts->code, words, opts->help);
 		else

@@ -17,7 +17,8 @@ enum opt_use { ALWAYS = 0, TO_COUNT = 1, FOR_ROWS = 2, FOR_TABLES = 4 };
 struct opt {
 	int code;	  /* the letter; OPT_LONG or above: the option has no letter */
 	const char *name; /* the long option */
-	const char *arg;  /* the name of its argument, in [] if optional; NULL: no argument */
+	const char *arg;  /* the name of its argument, in [] if optional, in [=] if that
+			   * must follow an =; NULL: no argument */
 	const char *help;
 	unsigned use; /* of enum opt_use */
 	size_t flag;  /* OPT_SETS() of the member that it sets; 0: the program acts on `code` */
@@ -35,9 +36,9 @@ struct foreign_opt {
 
 /*
  * As getopt_long(3), for a table that ends with code 0.  Stops at the first word that is not an
- * option.  An optional argument may follow as a word that is not an option.  Sets the flag of the
- * option in `config`.  Returns the option; after an error message, the end of the table, with code
- * 0; NULL: there is no further option.  `foreign` ends with a NULL name, or is NULL.
+ * option.  An optional argument in [] may follow as a word that is not an option.  Sets the flag of
+ * the option in `config`.  Returns the option; after an error message, the end of the table, with
+ * code 0; NULL: there is no further option.  `foreign` ends with a NULL name, or is NULL.
  */
 const struct opt *opts_next(int argc, char **argv, const struct opt *opts,
 			    const struct foreign_opt *foreign, void *config);

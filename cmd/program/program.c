@@ -65,6 +65,17 @@ static int parse_format(struct options *options, const char *name)
 	return STATUS_USAGE;
 }
 
+static int parse_human(struct options *options, const char *text)
+{
+	const bool yes = text == NULL || strcmp(text, "yes") == 0;
+
+	options->output.human = yes ? HUMAN_YES : HUMAN_NO;
+	if (yes || strcmp(text, "no") == 0)
+		return STATUS_OK;
+	say("unknown --human '%s': expected yes or no", text);
+	return STATUS_USAGE;
+}
+
 /* Do we use this label ourselves? */
 static bool is_own_label(const char *name)
 {
@@ -144,6 +155,8 @@ static int parse_common_option(struct options *options, bool of_cpus, int c)
 		return STATUS_OK;
 	case OPT_FORMAT:
 		return parse_format(options, optarg);
+	case OPT_HUMAN:
+		return parse_human(options, optarg);
 	case OPT_LABEL:
 		return parse_label(options, optarg);
 	case OPT_BY:

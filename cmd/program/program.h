@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 /* Codes of long options without a letter; a program's own begin at OPT_OWN. */
-enum { OPT_FLAG = OPT_LONG, OPT_FORMAT, OPT_LABEL, OPT_BY, OPT_DELAY, OPT_FOR, OPT_OWN };
+enum { OPT_FLAG = OPT_LONG, OPT_FORMAT, OPT_HUMAN, OPT_LABEL, OPT_BY, OPT_DELAY, OPT_FOR, OPT_OWN };
 
 /* Common options.  The first member of each struct config is a struct options, `common`. */
 /* clang-format off */
@@ -38,8 +38,7 @@ enum { OPT_FLAG = OPT_LONG, OPT_FORMAT, OPT_LABEL, OPT_BY, OPT_DELAY, OPT_FOR, O
 	{OPT_BY, "by", "WHAT", "a sorted summary by command, service, ...", ALWAYS, 0}, \
 	{OPT_FLAG, "changed", NULL, "omit rows of samples that counted nothing", FOR_ROWS, \
 	 OPT_SETS(common.output.changed)}, \
-	{OPT_FLAG, "human", NULL, "tables with counts such as 12.3M, 1.50ms", FOR_TABLES, \
-	 OPT_SETS(common.output.style.human)}, \
+	{OPT_HUMAN, "human", "[=yes|no]", "counts such as 12.3M, 1.50ms, or digits", FOR_TABLES, 0}, \
 	{OPT_FLAG, "rate", NULL, "tables with counts per second", FOR_ROWS | FOR_TABLES, \
 	 OPT_SETS(common.output.style.rate)}, \
 	{OPT_FLAG, "names", NULL, "tables with a column for each event name", FOR_ROWS | FOR_TABLES, \

@@ -134,10 +134,13 @@ static void put_percent(bool known, double part, const char *unit, struct line *
 	line_word(line, text, 0);
 }
 
-static void put_note(const struct row *row, struct line *line)
+static void put_note(const struct columns *c, const struct row *row, struct line *line)
 {
-	if (row->incomplete)
+	if (row->incomplete) {
+		line_word(line, style_mark(c->style, MARK_BAD), 0);
 		line_word(line, "# incomplete", 0);
+		line_word(line, style_mark(c->style, MARK_END), 0);
+	}
 	if (row->late == 0)
 		return;
 	line_word(line, row->incomplete ? " # late " : "# late ", 0);
@@ -187,7 +190,7 @@ void columns_cell(const struct columns *c, const struct column *col, const struc
 		line_ratio(line, c->run, row, col->i, 0);
 		break;
 	case COLUMN_NOTE:
-		put_note(row, line);
+		put_note(c, row, line);
 		break;
 	}
 }

@@ -24,7 +24,8 @@ struct style {
 	bool tids;     /* tables: print the kernel's thread ids of LWPs */
 	bool comm;     /* tables: print names of LWPs, and how processes ended */
 	bool means;    /* tables: the mean of the CPUs of a row, not the sum */
-	bool human;    /* tables: three digits, a prefix and a unit: 12.3M */
+	bool human;    /* tables: few digits, a prefix and a unit: 12.3M */
+	bool colour;   /* tables: mark what to look at by colours */
 	bool rate;     /* tables: counts per second */
 	bool summary;  /* the rows are a summary (--by) */
 	bool terminal; /* the output is a terminal: fit its size */

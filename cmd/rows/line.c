@@ -8,6 +8,7 @@
 #include "../base/say.h"
 #include "../base/util.h"
 
+#include <bsd/string.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,25 +104,33 @@ static void put_real(struct line *line, double val, size_t width)
 	line_word(line, text, width);
 }
 
-void human_text(char *text, size_t size, double val, bool clock, const char *with_unit)
+void human_text(char *text, size_t size, double val, double deviation, bool clock,
+		const char *with_unit)
 {
 	static const char *const prefixes[] = {"", "K", "M", "G", "T", "P", "E"};
 	static const char *const times[] = {"ns", "us", "ms", "s"};
 	const char *const *unit = clock ? times : prefixes;
 	size_t n = clock ? sizeof(times) / sizeof(*times) : sizeof(prefixes) / sizeof(*prefixes);
 	size_t i = 0, most = !clock && *with_unit != '\0' ? 1 : n; /* no prefix before a unit */
+	double scale = 1, most_digits = clock ? 999.5 : 99999.5;
 	char suffix[64];
-	int digits;
+	int digits, len;
 
 	/* %.0f would print 999.5 as 1000. */
-	for (; i + 1 < most && fabs(val) >= 999.5; i++)
-		val /= 1000;
+	for (; i + 1 < most && fabs(val / scale) >= most_digits; i++) {
+		scale *= 1000;
+		most_digits = 999.5;
+	}
+	val /= scale;
 	digits = (i == 0 && val == floor(val)) || fabs(val) >= 99.95 ? 0
 		 : fabs(val) >= 9.995				     ? 1
 								     : 2;
 	escape_text(suffix, sizeof(suffix), clock ? "" : with_unit,
 		    ESCAPE_WORD); /* records can have any unit */
-	snprintf(text, size, "%.*f%s%s", digits, val, unit[i], suffix);
+	len = snprintf(text, size, "%.*f%s%s", digits, val, unit[i], suffix);
+	if (!isnan(deviation))
+		snprintf(text + len, size - (size_t)len, " +- %.*f",
+			 digits == 0 && deviation != 0 ? 1 : digits, deviation / scale);
 }
 
 /* Nanoseconds of CPU time per second are CPUs. */
@@ -132,10 +141,20 @@ static void put_human(struct line *line, const struct style *style, double val,
 	bool clock = run_event_is_clock(event);
 
 	if (clock && style->rate)
-		human_text(text, sizeof(text), val / NSEC * 100, false, "%CPU");
+		human_text(text, sizeof(text), val / NSEC * 100, (double)NAN, false, "%CPU");
 	else
-		human_text(text, sizeof(text), val, clock, event->unit);
+		human_text(text, sizeof(text), val, (double)NAN, clock, event->unit);
+	if (!clock && style->rate)
+		strlcat(text, "/s", sizeof(text));
 	line_word(line, text, width);
+}
+
+const char *style_mark(const struct style *style, enum mark mark)
+{
+	static const char *const texts[] = {
+		[MARK_BAD] = "\033[31m", [MARK_GOOD] = "\033[32m", [MARK_END] = "\033[m"};
+
+	return style->colour ? texts[mark] : "";
 }
 
 /* For -m: the number of CPUs to divide counts by; 0: do not divide. */
@@ -191,13 +210,19 @@ void line_ratio(struct line *line, const struct run *run, const struct row *row,
 void line_cycles(struct line *line, const struct style *style, const struct row *row, size_t width)
 {
 	unsigned n = divisor(style, row);
+	char text[HUMAN_SIZE];
 
-	if (row->valid == 0)
+	if (row->valid == 0) {
 		line_word(line, "-", width);
-	else if (n > 0)
+	} else if (style->human) {
+		human_text(text, sizeof(text), (double)row->cycles / (n > 0 ? n : 1), (double)NAN,
+			   false, "");
+		line_word(line, text, width);
+	} else if (n > 0) {
 		put_real(line, (double)row->cycles / n, width);
-	else
+	} else {
 		line_number(line, row->cycles, false, width);
+	}
 }
 
 void line_label(struct line *line, const char *label, size_t width)
@@ -210,7 +235,7 @@ void line_label(struct line *line, const char *label, size_t width)
 
 void line_title(struct line *line, const struct style *style, const char *label, size_t width)
 {
-	char *title = xasprintf("%s%s", label, style->rate ? "/s" : "");
+	char *title = xasprintf("%s%s", label, style->rate && !style->human ? "/s" : "");
 
 	line_label(line, title, width);
 	free(title);

@@ -29,11 +29,21 @@ void line_write(struct line *line, FILE *f);
 void line_count(struct line *line, const struct style *style, const struct run *run,
 		const struct row *row, unsigned i, size_t width);
 
-/* At least three digits, as one escaped word: 999, 12.3K, 1.50ms, 45.6MiB, 1250Joules. */
-void human_text(char *text, size_t size, double val, bool clock, const char *unit);
-#define HUMAN_SIZE 480 /* the largest double has 309 digits */
+/*
+ * For people, as escaped text: 999, 12345, 123K, 1.50ms, 1250Joules.  A count below 100000 is
+ * complete, since 12.3K would be no shorter.  `deviation`: appends it in the same unit, as in
+ * 1.50ms +- 0.02; NaN: it does not.
+ */
+void human_text(char *text, size_t size, double val, double deviation, bool clock,
+		const char *unit);
+#define HUMAN_SIZE 800 /* the largest double has 309 digits */
+#define HUMAN_WIDTH 8  /* of most of them */
 
-/* Appends the label of an event as one escaped word, with "/s" for rates. */
+/* The escape sequence that begins or ends a mark; "" without colours. */
+enum mark { MARK_BAD, MARK_GOOD, MARK_END };
+const char *style_mark(const struct style *style, enum mark mark);
+
+/* Appends the label of an event as one escaped word, with "/s" for rates in digits. */
 void line_title(struct line *line, const struct style *style, const char *label, size_t width);
 /* Appends ratio `i` of a row, with four significant digits. */
 void line_ratio(struct line *line, const struct run *run, const struct row *row, unsigned i,

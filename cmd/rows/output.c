@@ -207,6 +207,15 @@ static int add_file(struct output *o, const struct output_config *config, const 
 	return 0;
 }
 
+/* https://no-color.org */
+static bool has_colours(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return (no == NULL || *no == '\0') && term != NULL && *term != '\0' &&
+	       strcmp(term, "dumb") != 0;
+}
+
 /* Opens the writer of a format with its file. */
 static struct sink *open_format(struct output *o, const struct output_config *config,
 				const struct format *format, struct style *style)
@@ -222,6 +231,8 @@ static struct sink *open_format(struct output *o, const struct output_config *co
 	style->fd = style->replaced ? -1 : fileno(branch->out.file);
 	style->terminal = !style->replaced && isatty(style->fd);
 	style->names |= style->terminal;
+	style->human = config->human == HUMAN_AUTO ? style->terminal : config->human == HUMAN_YES;
+	style->colour = style->terminal && has_colours();
 	return config->stats ? stats_open(&branch->out, file, format, style, config)
 			     : format->open(file, style);
 }

@@ -9,6 +9,9 @@
 #include "format.h"
 #include "stats.h"
 
+/* Are tables for people?  HUMAN_AUTO: on a terminal. */
+enum human { HUMAN_AUTO, HUMAN_YES, HUMAN_NO };
+
 struct output_config {
 	const char *path;	     /* NULL: the standard output */
 	struct listener *listener;   /* serves the output instead; or NULL */
@@ -16,6 +19,7 @@ struct output_config {
 	const char *record;	     /* also write a record to this file; or NULL */
 	const struct format *format; /* NULL: tables */
 	struct style style;
+	enum human human; /* decides style.human */
 	enum scope
 		scope; /* above SCOPE_CPU: a row per core, socket, node or kind, or for all CPUs */
 	enum scope keys; /* of the rows, or the owners of LWPs; SCOPE_CPU, SCOPE_NONE: without */
@@ -37,8 +41,8 @@ struct output_config {
 struct output;
 
 /*
- * Opens the files.  On a terminal, the columns are named after their events, not pic0, pic1, ...
- * Returns NULL after a message.
+ * Opens the files.  On a terminal, the columns are named after their events, not pic0, pic1, ...,
+ * and counts are for people.  Returns NULL after a message.
  */
 struct output *output_open(const struct output_config *config);
 

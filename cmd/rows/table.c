@@ -56,6 +56,8 @@ static size_t find_column(struct table *t, size_t first, char *title)
 	}
 	if (!t->style.names && width < COUNT_WIDTH)
 		width = COUNT_WIDTH;
+	else if (t->style.human && width < HUMAN_WIDTH)
+		width = HUMAN_WIDTH;
 	t->col = xrealloc(t->col, (t->ncols + 1) * sizeof(*t->col));
 	t->col[t->ncols] = (struct column){.title = title, .width = width};
 	return t->ncols++;
@@ -74,7 +76,8 @@ static char *make_title(struct table *t, const struct style *style, const char *
 
 static size_t column_of_slot(struct table *t, unsigned slot)
 {
-	return find_column(t, 0, xasprintf(t->style.rate ? "pic%u/s " : "pic%-2u", slot));
+	return find_column(
+		t, 0, xasprintf(t->style.rate && !t->style.human ? "pic%u/s " : "pic%-2u", slot));
 }
 
 static size_t column_of_event(struct table *t, const struct run_event *event)
@@ -341,8 +344,11 @@ static void put_notes(struct table *t, const struct row *row)
 		describe_end(row, text, sizeof(text));
 		put_note(t, &first, "", text);
 	}
-	if (row->incomplete)
+	if (row->incomplete) {
+		line_word(&t->line, style_mark(&t->style, MARK_BAD), 0);
 		put_note(t, &first, "", "incomplete");
+		line_word(&t->line, style_mark(&t->style, MARK_END), 0);
+	}
 	if (row->late > 0) {
 		snprintf(text, sizeof(text), "late %llu", (unsigned long long)row->late);
 		put_note(t, &first, "", text);

@@ -261,12 +261,12 @@ replaced() {
 	END
 	go -0 cpustat -I "$R" --changed --rate --human --names
 	diff <(awk '{ $1 = $1; print }' <<<"$output") - <<-'END'
-		time service event e/s f/s
-		1.000 (idle) tick 0 5
-		1.000 a tick 100 1
-		2.000 a tick 50 0
-		2.000 b tick 2.00M 1
-		2.000 all total 2.00M 7
+		time service event e f
+		1.000 (idle) tick 0/s 5/s
+		1.000 a tick 100/s 1/s
+		2.000 a tick 50/s 0/s
+		2.000 b tick 2.00M/s 1/s
+		2.000 all total 2.00M/s 7/s
 	END
 	go -0 cpustat -I "$R" --human --by=service
 	diff <(awk '{ $1 = $1; print }' <<<"$output") - <<-'END'

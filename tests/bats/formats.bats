@@ -330,7 +330,7 @@ assert len(ticks) == 5 and set(ticks.values()) == {51}, ticks' <<<"$output"
 @test "a narrow terminal cuts no counts" {
 	need_terminal
 	record 123456789012345 -1 >"$R"
-	script -q -e -c "stty cols 30 rows 10; cpustat -I '$R'" /dev/null </dev/null | tr -d '\r' >"$T/out"
+	script -q -e -c "stty cols 30 rows 10; NO_COLOR=1 cpustat -I '$R' --human=no" /dev/null </dev/null | tr -d '\r' >"$T/out"
 	cat "$T/out"
 	diff <(cpustat -I "$R" --names) "$T/out"
 }

@@ -567,7 +567,7 @@ counted_by() {
 	[[ $(words_of 2) == "seconds 2 2.000000s "*" 2.000000s "*" +0.00% +0.00% same" ]]
 }
 
-@test "--human: three digits, prefixes and units, in tables only" {
+@test "--human: few digits, prefixes and units, in tables only" {
 	local n want
 	while read -r n want; do
 		runs_of "$n" >"$R"
@@ -575,10 +575,11 @@ counted_by() {
 	done <<-EOF
 		1 1
 		999 999
-		1000 1.00K
-		12345 12.3K
-		99949 99.9K
-		99951 100K
+		1000 1000
+		12345 12345
+		99999 99999
+		100000 100K
+		100499 100K
 		999499 999K
 		999500 1.00M
 		12345678 12.3M
@@ -591,6 +592,11 @@ counted_by() {
 	[ "$(cputrack -I "$R" --by=process --human | awk '/total/ { print $4 }')" = 1500Joules ]
 	[ "$(cputrack -I "$R" --human | awk '$4 == "exit" { print $5 }')" = 1500Joules ]
 	mistake 2 "unsupported --human: the format is not table" cputrack --human --format=csv -I "$R"
+	mistake 2 "unknown --human 'often': expected yes or no" cputrack --human=often -I "$R"
+	# its argument follows an =: the next word is the command
+	go -0 cputrack --human -c page-faults true
+	go -0 cputrack --human=no -I "$R"
+	diff <(cputrack -I "$R") - <<<"$output"
 }
 
 @test "--check: what counts here, on one screen, and status 0 if hardware counts" {

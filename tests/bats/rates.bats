@@ -37,7 +37,7 @@ rates() {
 	# 400 from 0.5 to 2.5
 	[ "$(awk '/total/ { print $NF }' <<<"$output")" = 200.00 ]
 	go -0 cputrack --rate --by=process --human -I "$R"
-	[ "$(awk '{ print $4 }' <<<"$output" | tr '\n' ' ')" = "a/s 200 200 200 " ]
+	[ "$(awk '{ print $4 }' <<<"$output" | tr '\n' ' ')" = "a 200/s 200/s 200/s " ]
 	# A row without a span has no rate.
 	sed 's/,"span":[0-9]*//' "$R" >"$T/older"
 	go -0 cputrack --rate -I "$T/older"

@@ -52,7 +52,7 @@ sorted() {
 }
 
 @test "cpustat: rows and their sum, sorted by the event that a key chooses, help, and q" {
-	top_of_cpus "status 0" 24 80 wait:rows show type:q -- -c page-faults,context-switches 0.2
+	top_of_cpus "status 0" 24 80 wait:rows show type:q -- --human=no -c page-faults,context-switches 0.2
 	[[ ${lines[0]} =~ ^0\.[0-9]+\ s,\ ([0-9]+)\ of\ ([0-9]+)\ rows,\ sorted\ by\ page-faults\;\ h\ helps,\ q\ quits$ ]]
 	[ "${BASH_REMATCH[2]}" -eq "$(cpus | wc -l)" ]
 	[ "$(xargs <<<"${lines[1]}")" = "cpu share page-faults context-switches" ]
@@ -60,7 +60,7 @@ sorted() {
 	sorted 3
 	# each key acts at once, not at the next sample
 	top_of_cpus "status 0" 24 80 wait:rows "type:>" "wait:sorted by context" show type:q -- \
-		-c page-faults,context-switches 0.5
+		--human=no -c page-faults,context-switches 0.5
 	sorted 4
 	for key in '<' '\x1b[D' '>>>' '\x1b[C'; do
 		top_of_cpus "status 0" 24 80 wait:rows "type:$key" "wait:sorted by context" type:q -- \
@@ -84,17 +84,19 @@ sorted() {
 @test "cpustat: the share of the CPUs is that of the time, and rates are per second" {
 	local want
 	want=$(($(cpus | wc -l) * 100))
-	top_of_cpus "status 0" 24 80 wait:rows next show type:q -- -A all --rate -c cpu-clock 0.5
+	top_of_cpus "status 0" 24 80 wait:rows next show type:q -- -A all --rate --human=no -c cpu-clock 0.5
 	[ "$(awk -v want="$want" '$1 == "all" { d = $3 - want; print d * d < want * want / 2500, ($4 / 1e7 - $3) ^ 2 < 1 }' <<<"$output")" = "1 1" ]
-	top_of_cpus "status 0" 24 80 wait:rows show type:q -- -A all --human -c task-clock 0.5
+	top_of_cpus "status 0" 24 80 wait:rows show type:q -- -A all -c task-clock 0.5
 	[[ $(awk '$1 == "all" { print $4 }' <<<"$output") =~ ^[0-9.]+m?s$ ]]
+	top_of_cpus "status 0" 24 80 wait:rows show type:q -- -A all --rate -c page-faults,task-clock 0.5
+	[[ $(awk '$1 == "all" { print $4, $5 }' <<<"$output") =~ ^[0-9.]+K?/s\ [0-9.]+%CPU$ ]]
 }
 
 @test "cpustat: services: exact counts, and names that are cut where 80 columns are too few" {
 	local name count
 	need_keys
 	cpustat -A service -c page-faults 0.01 1 >/dev/null || skip "no keys here"
-	top_of_cpus "status 0" 1000 80 wait:rows show type:q -- -A service -O "$T/record" -c page-faults,task-clock,sys 0.3
+	top_of_cpus "status 0" 1000 80 wait:rows show type:q -- -A service --human=no -O "$T/record" -c page-faults,task-clock,sys 0.3
 	[[ ${lines[1]} =~ ^service\ +share\ +%CPU\ page-faults:uk\ task-clock:uk\ *$ ]]
 	sorted 4
 	# the record has the same counts
@@ -253,7 +255,7 @@ sorted() {
 	for engine in auto ptrace; do
 		terminal 24 80 "wait:^threads " show type:p wait:lwps show type:l "wait:lwp command" show type:q -- \
 			sh -c 'exec "$@" >"$0" 2>&1' "$T/out" \
-			"${STILL[@]}" cputrack --engine=$engine --top -T 1 -O "$T/record" -c page-faults \
+			"${STILL[@]}" cputrack --engine=$engine --top --human=no -T 1 -O "$T/record" -c page-faults \
 			sh -c "'$WORK/touch-pages' 1000; '$WORK/touch-pages' 500; '$WORK/threads' -i -p 100 3; sleep 1.9; exit 7"
 		[[ $output == *"status 7"* ]]
 		screen=$output

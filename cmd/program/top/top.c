@@ -341,9 +341,7 @@ static enum screen_asks act(void)
 
 static void start_colours(struct top *t)
 {
-	const char *no = getenv("NO_COLOR");
-
-	if ((no != NULL && *no != '\0') || !has_colors() || start_color() == ERR)
+	if (!t->style.colour || !has_colors() || start_color() == ERR)
 		return;
 	use_default_colors();
 	t->colours = init_pair(TITLE, COLOR_BLACK, COLOR_CYAN) == OK &&

@@ -198,6 +198,7 @@ def read_csv(lines, record):
             if row.get("unit") == "ratio":
                 continue  # series are sums, and ratios cannot be added
             cpu = row["cpu"]
+            record.host = record.host or text(row.get("host") or "")
             record.rows.append(Row(dict(
                 kind=row["kind"], sec=float(row["seconds"]), span=0, pid=int(row["pid"] or 0),
                 lwp=int(row["lwp"] or 0), comm=row["comm"], child=int(row["child"] or 0),

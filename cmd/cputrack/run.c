@@ -359,6 +359,9 @@ static int track(struct session *s)
 	unsigned n = 0;
 
 	config.by_line = config.keeps = true;
+	/* Lines of a command between the rows would make them useless for programs. */
+	config.apart = cfg->command != NULL && config.format != NULL &&
+		       config.format != format_find("table") && !isatty(STDOUT_FILENO);
 	backlog_on_signals(must_end);
 	status = cfg->common.top ? prepare_top(cfg, &config) : STATUS_OK;
 	if (status != STATUS_OK)

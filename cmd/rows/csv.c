@@ -5,8 +5,8 @@
  * with LF, since awk would treat a CR as a part of the last field.
  *
  * The lines of all events and sets have the same columns.  So files of several runs can be
- * concatenated and imported into one table.  Columns whose fields can need quotes come last:
- * awk -F, finds all others.
+ * concatenated and imported into one table.  awk -F, finds the columns before those whose fields
+ * can need quotes.  Scripts may find columns by their places: new ones are the last.
  */
 #include "../base/utf8.h"
 #include "../base/util.h"
@@ -27,7 +27,7 @@ struct csv {
 
 static const char header[] = "time,seconds,kind,pid,lwp,tid,cpu,cpus,count,scale,incomplete,"
 			     "status,signal,child,runs,share,unit,event,spec,comm,command,"
-			     "key,container_id,pod_id,key_kind,late";
+			     "key,container_id,pod_id,key_kind,late,host";
 
 static void csv_begin(struct sink *sink, const struct run *run)
 {
@@ -84,12 +84,17 @@ static void put_cpu(const struct csv *csv, const struct row *row)
 	fputc(',', csv->file);
 }
 
+static const char *unit_of(const struct run_event *event)
+{
+	return run_event_is_clock(event) ? "ns" : event->unit;
+}
+
 /* `event` NULL: the row has no counts; `count` "": unknown. */
 static void put_line(const struct csv *csv, const struct row *row, const struct run_event *event,
 		     const char *count)
 {
 	bool killed = row->ended && WIFSIGNALED(row->status);
-	const char *const texts[] = {event != NULL ? event->unit : NULL,
+	const char *const texts[] = {event != NULL ? unit_of(event) : NULL,
 				     event != NULL ? event->label : NULL,
 				     event != NULL ? csv->run->set[row->set].spec : NULL,
 				     row->comm,
@@ -128,6 +133,8 @@ static void put_line(const struct csv *csv, const struct row *row, const struct 
 	fprintf(f, ",%s,", row->key != NULL ? key_kind_name(row->key_kind) : "");
 	if (row->key != NULL && csv->run->of_cpus)
 		fprintf(f, "%" PRIu64, row->late);
+	fputc(',', f);
+	put_text(f, csv->run->host);
 	fputc('\n', f);
 }
 
@@ -188,7 +195,7 @@ struct sink *csv_open(FILE *file, const struct style *style)
 static const char means_header[] =
 	"event,unit,runs,mean,deviation,least,most,incomplete,turns,"
 	"old_runs,old_mean,old_deviation,old_least,old_most,change,verdict,reason,above,"
-	"median,outliers,old_median,old_outliers,median_change,p";
+	"median,outliers,old_median,old_outliers,median_change,p,host";
 
 static void put_real(FILE *f, double val)
 {
@@ -231,7 +238,9 @@ void means_csv(FILE *f, const struct style *style, const struct means *means)
 		if (!means->compared) {
 			fputs(",,,,,,,,,", f);
 			put_robust(f, row->now);
-			fputs(",,,,\n", f);
+			fputs(",,,,,", f);
+			put_text(f, means->about->host);
+			fputc('\n', f);
 			continue;
 		}
 		put_series(f, row->old);
@@ -244,6 +253,8 @@ void means_csv(FILE *f, const struct style *style, const struct means *means)
 		put_robust(f, row->old);
 		put_real(f, c->median_change);
 		put_real(f, c->p);
+		fputc(',', f);
+		put_text(f, means->about->host);
 		fputc('\n', f);
 	}
 }

@@ -86,6 +86,30 @@ int outfile_open(struct outfile *out, const char *path, bool append)
 	return -1;
 }
 
+/* False for a standard stream that was closed: see guard_streams(). */
+static bool is_writable(int fd)
+{
+	int mode = fcntl(fd, F_GETFL);
+
+	return mode != -1 && (mode & O_ACCMODE) != O_RDONLY;
+}
+
+int outfile_open_apart(struct outfile *out)
+{
+	int fd;
+
+	if (!is_writable(STDOUT_FILENO) || !is_writable(STDERR_FILENO))
+		return outfile_open(out, NULL, false);
+	fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	*out = (struct outfile){.file = fd != -1 ? fdopen(fd, "w") : NULL};
+	if (out->file == NULL) {
+		say("cannot write the standard output: %s", strerror(errno));
+		return -1;
+	}
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	return 0;
+}
+
 bool outfile_same(const char *path, const char *other)
 {
 	struct stat st, st2;

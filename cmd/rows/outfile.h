@@ -29,6 +29,11 @@ struct outfile {
  * has one writer.  Returns 0, or -1 after a message.
  */
 int outfile_open(struct outfile *out, const char *path, bool append);
+/*
+ * Opens the standard output for rows alone: the programs that are started from now on have the
+ * standard error output as theirs.  Returns 0, or -1 after a message.
+ */
+int outfile_open_apart(struct outfile *out);
 /* Are both paths the same file?  Either can be NULL or missing. */
 bool outfile_same(const char *path, const char *other);
 /*

@@ -191,9 +191,14 @@ static int add_file(struct output *o, const struct output_config *config, const 
 {
 	struct branch *branch = &o->branch[o->n];
 	struct outfile *out = &branch->out;
-	int rc = format->renewed && path != NULL ? outfile_open_replaced(out, path)
-						 : outfile_open(out, path, config->append);
+	int rc;
 
+	if (format->renewed && path != NULL)
+		rc = outfile_open_replaced(out, path);
+	else if (config->apart && path == NULL)
+		rc = outfile_open_apart(out);
+	else
+		rc = outfile_open(out, path, config->append);
 	if (rc == -1)
 		return -1;
 	o->n++;

@@ -16,6 +16,7 @@ struct output_config {
 	const char *path;	     /* NULL: the standard output */
 	struct listener *listener;   /* serves the output instead; or NULL */
 	bool append;		     /* do not truncate the files */
+	bool apart;		     /* see outfile_open_apart(), for the standard output */
 	const char *record;	     /* also write a record to this file; or NULL */
 	const struct format *format; /* NULL: tables */
 	struct style style;

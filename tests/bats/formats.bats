@@ -506,3 +506,55 @@ record_fits() {
 	done
 	[ "$(cpustat -I "$R" --cpus 0 | awk '$3 == "total" { print $2, $4, $5, NF }')" = "1 1 2 5" ]
 }
+
+@test "rows for programs are alone on the standard output of a command" {
+	local format run=("$CPC_BUILD/cputrack" -T 0 -c page-faults)
+	for format in csv json openmetrics trace "csv -r 2" "json -r 2"; do
+		# shellcheck disable=SC2086 # two words
+		go -0 "${run[@]}" --format=$format echo printed
+		[ "$(grep -c '^printed$' <<<"$output")" = 0 ]
+		[ "$(sort -u <<<"$stderr")" = printed ]
+	done
+	go -0 "${run[@]}" --format=json sh -c 'echo printed; echo errors >&2; echo "{"'
+	python3 -c 'import json, sys; [json.loads(line) for line in sys.stdin]' <<<"$output"
+	# Tables have them in between, as on Solaris; with -o, the command keeps its output.
+	go -0 "${run[@]}" echo printed
+	[ "$(grep -c '^printed$' <<<"$output")" = 1 ]
+	for format in "$R" /dev/fd/3 /dev/stderr; do
+		go -0 sh -c '"$@" echo printed 3>"$0"' "$R" "${run[@]}" --format=json -o "$format"
+		[ "$output" = printed ]
+	done
+	# One that reads the rows and the output of the command apart
+	"${run[@]}" --format=json -o /dev/fd/3 echo printed 3>&1 >"$T/printed" |
+		python3 -c 'import json, sys; assert [json.loads(line)["kind"] for line in sys.stdin][-1] == "end"'
+	[ "$(cat "$T/printed")" = printed ]
+	# Streams that are closed, or the same
+	go -1 sh -c 'exec "$@" >&-' sh "${run[@]}" --format=csv true
+	[ "$stderr" = "cputrack: cannot write: Bad file descriptor" ]
+	"${run[@]}" --format=csv echo printed 2>&- >"$T/both"
+	[ "$(grep -c '^printed$' "$T/both")" = 1 ]
+	"${run[@]}" --format=csv echo printed >"$T/both" 2>&1
+	[ "$(grep -c '^printed$' "$T/both")" = 1 ]
+	[ "$(grep -c '^time,\|,exit,' "$T/both")" = 2 ]
+}
+
+@test "csv: the machine, and the unit of clocks" {
+	go -0 cputrack -T 0 --format=csv -c task-clock,page-faults -O "$R" true
+	printf '%s\n' "$output" >"$T/csv"
+	[ "$(csv_awk '{ print $event, $unit, $host }' <"$T/csv" | sort -u)" = \
+		"page-faults  $(uname -n)"$'\n'"task-clock ns $(uname -n)" ]
+	# a record has it from the machine that counted
+	sed -i "s/\"host\":\"$(uname -n)\"/\"host\":\"a,b\"/" "$R"
+	go -0 cputrack -I "$R" --format=csv
+	[[ ${lines[1]} == *',"a,b"' ]]
+	go -0 cputrack -I "$R" --format=csv --by=process
+	[[ ${lines[1]} == *',"a,b"' ]]
+	go -0 cputrack -r 2 --format=csv -c page-faults true
+	[[ ${lines[1]} == *,"$(uname -n)" ]]
+	# cpcplot names it, and reads files without it
+	need_command cpcplot
+	go -0 cpcplot -o "$T/html" --html "$T/csv"
+	grep -q " on $(uname -n)" "$T/html"
+	sed 's/,[^,]*$//' "$T/csv" >"$T/old"
+	go -0 cpcplot -o "$T/html" --html "$T/old"
+}

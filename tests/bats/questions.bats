@@ -476,11 +476,11 @@ words_of() {
 	go -0 cputrack -I "$R" --compare "$R"
 	[[ $(words_of 1) == "a 2 11.0Joules "* ]]
 	go -0 cputrack -I "$R" --compare "$R" --format=csv
-	[ "${lines[0]}" = "event,unit,runs,mean,deviation,least,most,incomplete,turns,old_runs,old_mean,old_deviation,old_least,old_most,change,verdict,reason,above,median,outliers,old_median,old_outliers,median_change,p" ]
-	[[ ${lines[1]} == a,Joules,2,11,1.414*,10,12,0,0,2,11,1.414*,10,12,0,"no difference shown,,,11,0,11,0,0,1" ]]
-	[ "${lines[2]}" = "seconds,s,2,2,0,2,2,0,0,2,2,0,2,2,0,same,,,2,0,2,0,0,1" ]
+	[ "${lines[0]}" = "event,unit,runs,mean,deviation,least,most,incomplete,turns,old_runs,old_mean,old_deviation,old_least,old_most,change,verdict,reason,above,median,outliers,old_median,old_outliers,median_change,p,host" ]
+	[[ ${lines[1]} == a,Joules,2,11,1.414*,10,12,0,0,2,11,1.414*,10,12,0,"no difference shown,,,11,0,11,0,0,1,h" ]]
+	[ "${lines[2]}" = "seconds,s,2,2,0,2,2,0,0,2,2,0,2,2,0,same,,,2,0,2,0,0,1,h" ]
 	go -0 cputrack -I "$R" --compare "$R" -n --format=csv --fail-above=1
-	[[ ${lines[0]} == a,Joules,*,"no difference shown,,0,11,0,11,0,0,1" ]]
+	[[ ${lines[0]} == a,Joules,*,"no difference shown,,0,11,0,11,0,0,1,h" ]]
 	# as the table, from live runs
 	go -0 cputrack -r 3 -n -c page-faults,task-clock "$WORK/touch-pages" 100
 	[ "${#lines[@]}" -eq 3 ]

@@ -521,6 +521,7 @@ record_fits() {
 	go -0 "${run[@]}" echo printed
 	[ "$(grep -c '^printed$' <<<"$output")" = 1 ]
 	for format in "$R" /dev/fd/3 /dev/stderr; do
+		# shellcheck disable=SC2016 # for the inner shell
 		go -0 sh -c '"$@" echo printed 3>"$0"' "$R" "${run[@]}" --format=json -o "$format"
 		[ "$output" = printed ]
 	done

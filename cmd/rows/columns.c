@@ -103,7 +103,7 @@ static void put_title(const struct columns *c, const struct column *col, struct 
 
 static void put_id(const struct columns *c, const struct row *row, pid_t id, struct line *line)
 {
-	if (row->kind != ROW_TOTAL)
+	if (row->kind != ROW_TOTAL && row->pid != 0)
 		line_number(line, (uint64_t)id, false, 0);
 	else if (!c->screen)
 		line_word(line, "-", 0);
@@ -116,9 +116,9 @@ static void put_name(const struct columns *c, const struct row *row, struct line
 	if (row->kind == ROW_TOTAL)
 		line_word(line, "total", 0);
 	else if (c->by != SCOPE_CPU && !scope_is_owner(c->by))
-		line_comm(line, row->comm, 0);
+		line_comm(line, c->style, row->comm, 0);
 	else if (row->key != NULL)
-		line_key(line, row, &width);
+		line_key(line, c->style, row, &width);
 	else if (row->scope == SCOPE_ALL)
 		line_word(line, scope_name(SCOPE_ALL), 0);
 	else

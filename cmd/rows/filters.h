@@ -55,6 +55,12 @@ struct sink *largest_open(struct sink *next, unsigned n);
 struct sink *summary_open(struct sink *next, enum scope by, unsigned nkeys);
 
 /*
+ * Of a summary, replaces the rows of at least two objects whose counts are all 0 by one row, which
+ * says how many there are, such as "12 idle threads".  `cycles`: rows with cycles count something.
+ */
+struct sink *folded_open(struct sink *next, bool cycles);
+
+/*
  * Passes on a summary of each interval of a run of LWPs, and then one of the whole run.  `blocks`:
  * each summary is a run of its own.  Else the summaries of intervals are tick rows of the run.
  */

@@ -241,9 +241,17 @@ void line_title(struct line *line, const struct style *style, const char *label,
 	free(title);
 }
 
-void line_comm(struct line *line, const char *comm, size_t width)
+static enum escape how_of(const struct style *style)
 {
-	line_label(line, comm != NULL && *comm != '\0' ? comm : "-", width);
+	return style->terminal ? ESCAPE_LINE : ESCAPE_WORD;
+}
+
+void line_comm(struct line *line, const struct style *style, const char *comm, size_t width)
+{
+	char *text = escaped(comm != NULL && *comm != '\0' ? comm : "-", how_of(style));
+
+	line_word(line, text, width);
+	free(text);
 }
 
 void line_left(struct line *line, const char *word, size_t *width)
@@ -256,9 +264,9 @@ void line_left(struct line *line, const char *word, size_t *width)
 	line_word(line, "", *width - n);
 }
 
-void line_key(struct line *line, const struct row *row, size_t *width)
+void line_key(struct line *line, const struct style *style, const struct row *row, size_t *width)
 {
-	char *text = row_key_text(row);
+	char *text = row_key_text(row, how_of(style));
 
 	line_left(line, text, width);
 	free(text);

@@ -53,15 +53,18 @@ void line_cycles(struct line *line, const struct style *style, const struct row 
 /* Appends a label as one escaped word. */
 void line_label(struct line *line, const char *label, size_t width);
 
-/* Appends the name of an LWP as one escaped word, with blanks as \s; "-": unknown. */
-void line_comm(struct line *line, const char *comm, size_t width);
+/*
+ * Appends the name of an LWP, escaped; "-": unknown.  Only a terminal gets blanks: else \s stands
+ * for them, so that the name is one word.
+ */
+void line_comm(struct line *line, const struct style *style, const char *comm, size_t width);
 #define COMM_WIDTH 15 /* of the longest name */
 
 /*
  * Append the key of a row, as row_key_text() writes it, or another word, left-aligned.  `*width` is
  * the width of the column, which grows.
  */
-void line_key(struct line *line, const struct row *row, size_t *width);
+void line_key(struct line *line, const struct style *style, const struct row *row, size_t *width);
 void line_left(struct line *line, const char *word, size_t *width);
 
 /*

@@ -236,6 +236,8 @@ static struct sink *open_format(struct output *o, const struct output_config *co
 	style->fd = style->replaced ? -1 : fileno(branch->out.file);
 	style->terminal = !style->replaced && isatty(style->fd);
 	style->names |= style->terminal;
+	/* Not in rows, where the numbers of LWPs are those of Solaris. */
+	style->tids |= style->terminal && (style->summary || format->screen != NULL);
 	style->human = config->human == HUMAN_AUTO ? style->terminal : config->human == HUMAN_YES;
 	style->colour = style->terminal && has_colours();
 	return config->stats ? stats_open(&branch->out, file, format, style, config)
@@ -265,6 +267,8 @@ static int add_writer(struct output *o, const struct output_config *config)
 	}
 	if (sink == NULL)
 		return -1;
+	if (style.summary && style.terminal && format == format_find("table"))
+		sink = folded_open(sink, style.cycles);
 	if (style.summary && config->intervals)
 		sink = intervals_open(sink, config->by, format == format_find("table"));
 	else if (style.summary)

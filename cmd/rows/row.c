@@ -181,7 +181,7 @@ void row_set_fixed_key(struct row *row, enum key_kind kind)
 	row->key_kind = kind;
 }
 
-char *row_key_text(const struct row *row)
+char *row_key_text(const struct row *row, enum escape how)
 {
 	char *text, *rest;
 
@@ -190,8 +190,8 @@ char *row_key_text(const struct row *row)
 	if (*row->key == '\0')
 		return xstrdup("(empty)");
 	if (*row->key != '(')
-		return escaped(row->key, ESCAPE_WORD);
-	rest = escaped(row->key + 1, ESCAPE_WORD);
+		return escaped(row->key, how);
+	rest = escaped(row->key + 1, how);
 	text = xasprintf("\\050%s", rest); /* as vis(3) escapes it */
 	free(rest);
 	return text;

@@ -10,6 +10,8 @@
 #ifndef ROW_H
 #define ROW_H
 
+#include "../base/say.h"
+
 #include <libcpc.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -223,10 +225,10 @@ void row_copy_texts(struct row *row);
 void row_free_texts(struct row *row);
 void row_set_fixed_key(struct row *row, enum key_kind kind);
 /*
- * The key for people, as one escaped word; free it.  Fixed keys are in parentheses.  A "(" at the
+ * The key for people, escaped; free it.  Fixed keys are in parentheses.  A "(" at the
  * beginning of a name is escaped, so no name looks like a fixed key, or like "(empty)".
  */
-char *row_key_text(const struct row *row);
+char *row_key_text(const struct row *row, enum escape how);
 /* The CPU, the group of CPUs or the key that a row counts, as a row of its own. */
 struct row row_object(const struct row *row);
 /* Orders LWPs, processes, CPUs, keys and commands: by pid, id, lwp, key (fixed first) and comm. */

@@ -237,7 +237,7 @@ static void put_id(struct table *t, const struct row *row)
 		if (total)
 			line_left(&t->line, scope_name(SCOPE_ALL), &t->key_width);
 		else
-			line_key(&t->line, row, &t->key_width);
+			line_key(&t->line, &t->style, row, &t->key_width);
 		line_blank(&t->line);
 	} else if (t->run->of_cpus) {
 		if (total && !names)
@@ -257,7 +257,7 @@ static void put_id(struct table *t, const struct row *row)
 			put_number(t, (uint64_t)(t->style.tids ? row->tid : row->lwp),
 				   t->lwp_width);
 		if (t->style.comm) {
-			line_comm(&t->line, row->comm, COMM_WIDTH);
+			line_comm(&t->line, &t->style, row->comm, COMM_WIDTH);
 			line_blank(&t->line);
 		}
 	}

@@ -154,7 +154,7 @@ static char *name_of_key(const struct row *row)
 {
 	const bool plain = row->key_kind == KEY_NAME && *row->key != '\0' && *row->key != '(';
 
-	return plain ? xstrdup(row->key) : row_key_text(row);
+	return plain ? xstrdup(row->key) : row_key_text(row, ESCAPE_WORD);
 }
 
 static void put_counter(struct trace *t, const struct row *row, pid_t pid, pid_t tid, unsigned i,

@@ -37,8 +37,8 @@ lwps() {
 		{"kind":"run","schema":1,"tool":"cputrack","command":["x"],"host":"h","start":"2026-01-31T23:59:58.000000000Z","cycles":"tsc","sets":[{"spec":"a","events":[{"event":"task-clock","name":"task-clock","pic":0,"unit":"","scale":1,"signed":false},{"event":"page-faults","name":"page-faults","pic":1,"unit":"","scale":1,"signed":false}]}],"many":true}
 	END
 	for row in "$@"; do
-		read -r kind pid lwp comm clock faults <<<"${row//\\s/~}"
-		echo "{\"kind\":\"$kind\",\"ns\":1000000000,\"time\":\"2026-01-31T23:59:59.000000000Z\",\"pid\":$pid,\"lwp\":$lwp,\"tid\":$((pid + lwp)),\"comm\":\"${comm//\~/ }\",\"set\":0,\"counts\":{\"task-clock\":$clock,\"page-faults\":$faults},\"cycles\":1234567,\"span\":500000000}"
+		read -r kind pid lwp comm clock faults <<<"${row//\\s/+}"
+		echo "{\"kind\":\"$kind\",\"ns\":1000000000,\"time\":\"2026-01-31T23:59:59.000000000Z\",\"pid\":$pid,\"lwp\":$lwp,\"tid\":$((pid + lwp)),\"comm\":\"${comm//+/ }\",\"set\":0,\"counts\":{\"task-clock\":$clock,\"page-faults\":$faults},\"cycles\":1234567,\"span\":500000000}"
 	done
 	echo "{\"kind\":\"end\",\"rows\":$#}"
 }
@@ -131,6 +131,56 @@ lwps() {
 	[[ ${lines[2]} == *" ${green}less$off" ]]
 	shown cputrack -I "$R" --compare "$T/more" -o /dev/stdout
 	[[ ${lines[2]} == *" ${green}less$off" ]]
+}
+
+@test "threads: tids, blanks in names, and one line for the idle ones; files have numbers, \\s and all" {
+	lwps "fini_lwp 7 1 main 1500000 3" "fini_lwp 7 2 GC\\sThread#0 0 0" "fini_lwp 7 3 GC\\sThread#1 9000000 0" \
+		"fini_lwp 7 4 GC\\sThread#2 0 0" "fini_lwp 7 5 last 0 1" "fini_lwp 7 6 x 0 0" "exit 7 1 main 10500000 4" >"$R"
+	shown cputrack -I "$R" --by=lwp
+	[ "$(words_of 0)" = "pid tid comm task-clock page-faults share" ]
+	[ "$(words_of 1)" = "7 10 GC Thread#1 9.00ms 0 85.7%" ]
+	[ "$(words_of 2)" = "7 8 main 1.50ms 3 14.3%" ]
+	[ "$(words_of 3)" = "7 12 last 0ns 1 0.0%" ]
+	[ "$(words_of 4)" = "- - 3 idle threads 0ns 0 0.0%" ]
+	[ "$(words_of 5)" = "- - total 10.5ms 4 100.0%" ]
+	[ "${#lines[@]}" -eq 6 ]
+	# cycles are something
+	shown cputrack -I "$R" --by=lwp --rate --human=no
+	[ "${#lines[@]}" -eq 6 ]
+	cputrack -I "$R" --by=lwp >"$T/file"
+	[ "$(awk '{ print $2, $3 }' "$T/file" | paste -sd, -)" = \
+		'lwp comm,3 GC\sThread#1,1 main,2 GC\sThread#0,4 GC\sThread#2,5 last,6 x,- total' ]
+	[ "$(cputrack -I "$R" --by=lwp --human | wc -l)" -eq 8 ]
+	shown cputrack -I "$R" --by=lwp --format=csv
+	diff <(cputrack -I "$R" --by=lwp --format=csv) - <<<"$output"
+	# rows have the numbers of Solaris
+	shown cputrack -I "$R" --comm
+	[[ $(words_of 2) == "1.000 7 2 GC Thread#0 fini_lwp 0ns 0" ]]
+}
+
+@test "a single idle thread keeps its name, and so does what is not known to be idle" {
+	lwps "fini_lwp 7 1 main 1500000 3" "fini_lwp 7 2 a\\sb 0 0" "exit 7 1 main 1500000 3" >"$R"
+	shown cputrack -I "$R" --by=lwp
+	[ "$(words_of 2)" = "7 9 a b 0ns 0 0.0%" ]
+	lwps "fini_lwp 7 1 main 1500000 3" "fini_lwp 7 2 a null 0" "fini_lwp 7 3 b 0 null" "fini_lwp 7 4 c 0 0" \
+		"fini_lwp 7 5 d 0 0" "exit 7 1 main 1500000 3" >"$R"
+	shown cputrack -I "$R" --by=lwp
+	[ "$(awk '{ print $3 }' <<<"$output" | paste -sd ' ' -)" = "comm main b a 2 total" ]
+	lwps "exit 7 1 sh 0 0" "exit 8 1 ls 0 0" "exit 9 1 ls 0 0" >"$R"
+	shown cputrack -I "$R" --by=command
+	[ "$(words_of 1)" = "3 2 idle commands 0ns 0 -" ]
+	shown cputrack -I "$R" --by=process
+	[[ $(words_of 1) == "- "[03]" 3 idle processes 0ns 0 -" ]]
+}
+
+@test "threads that wait are one line, and a spinning one has its tid" {
+	start pool "$WORK/thread-pool" -p 50 3
+	eventually said pool ready
+	shown cputrack --by=lwp --for 0.3 -c task-clock,page-faults -p "${PIDS[pool]}"
+	[[ $output == *" - 4 idle threads "* ]]
+	[ "${#lines[@]}" -le 4 ] # a message, too
+	tell pool x
+	finish pool
 }
 
 @test "cpustat: units on a terminal" {

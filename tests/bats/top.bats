@@ -253,7 +253,7 @@ sorted() {
 	local screen faults
 	still
 	for engine in auto ptrace; do
-		terminal 24 80 "wait:^threads " show type:p wait:lwps show type:l "wait:lwp command" show type:q -- \
+		terminal 24 80 "wait:^threads " show type:p wait:lwps show type:l "wait:tid command" show type:q -- \
 			sh -c 'exec "$@" >"$0" 2>&1' "$T/out" \
 			"${STILL[@]}" cputrack --engine=$engine --top --human=no -T 1 -O "$T/record" -c page-faults \
 			sh -c "'$WORK/touch-pages' 1000; '$WORK/touch-pages' 500; '$WORK/threads' -i -p 100 3; sleep 1.9; exit 7"
@@ -268,7 +268,7 @@ sorted() {
 		[ "${#faults[@]}" -eq 2 ]
 		[ $((faults[0] - faults[1])) -ge 490 ] && [ $((faults[0] - faults[1])) -le 510 ]
 		# LWPs: the k-th touches 100 k pages
-		mapfile -t faults < <(awk '$3 == "threads" && $2 > 1 { print int($5 / 100) }' <<<"$screen" | sort -n)
+		mapfile -t faults < <(awk '$3 == "threads" && $2 ~ /^[0-9]+$/ && $2 > $1 { print int($5 / 100) }' <<<"$screen" | sort -n)
 		[ "${faults[*]}" = "1 2 3" ]
 	done
 }
@@ -276,11 +276,15 @@ sorted() {
 @test "cputrack -p: the processes go on, and --by is the first view" {
 	start pool "$WORK/thread-pool" -p 50 3
 	eventually said pool ready
-	terminal 24 80 wait:rows show type:q -- cputrack --top --by=lwp -T 0.2 -c page-faults,task-clock -p "${PIDS[pool]}"
+	# its threads wait
+	terminal 24 80 wait:rows next show type:i wait:thread-pool show type:q -- \
+		cputrack --top --by=lwp -T 0.2 -c page-faults,task-clock -p "${PIDS[pool]}"
 	[ "$status" -eq 0 ]
 	[[ $output == *"status 0"* ]]
-	[ "$(xargs <<<"${lines[1]}")" = "pid lwp command share %CPU page-faults task-clock" ]
-	[ "$(awk -v pid="${PIDS[pool]}" '$1 == pid' <<<"$output" | wc -l)" -eq 4 ]
+	[ "$(xargs <<<"${lines[1]}")" = "pid tid command share %CPU page-faults task-clock" ]
+	[ "$(xargs <<<"${lines[3]}")" = "4 idle threads - 0.0 0 0ns" ]
+	[ "$(awk -v pid="${PIDS[pool]}" '$1 == pid { print $2 }' <<<"$output" | sort -n)" = \
+		"$(printf '%s\n' /proc/"${PIDS[pool]}"/task/* | sed 's/.*task.//' | sort -n)" ]
 	terminal 24 80 wait:rows type:u "wait:^user +runs" show type:s "wait:^service +runs" show type:h \
 		"wait:by service, user" type:q -- cputrack --top -T 0.2 -c page-faults -p "${PIDS[pool]}"
 	[ "$(awk '$1 == "'"$(id -un)"'" { print $2 }' <<<"$output")" = 1 ]

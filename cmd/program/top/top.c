@@ -173,6 +173,7 @@ static void draw_help(const struct top *t)
 		mvaddstr(y++, 0, "c p l  by command, process, LWP");
 	if (has_owners(t))
 		mvprintw(y++, 0, "s u    by %s, user", scope_name(t->view.run->scope));
+	mvaddstr(y++, 0, "i      show idle rows, too");
 	mvaddstr(y++, 0, "space  pause, continue");
 	mvaddstr(y++, 0, "^L     draw again");
 	mvaddstr(y++, 0, "q      quit");
@@ -253,6 +254,11 @@ static bool act_on_key(struct top *t, int key)
 	case 'u':
 		if (has_owners(t))
 			regroup(t, key == 'u' ? SCOPE_USER : t->view.run->scope);
+		break;
+	case 'i':
+		t->view.unfolded = !t->view.unfolded;
+		if (!view_is_empty(&t->view))
+			view_group(&t->view, t->view.by);
 		break;
 	case 'L' & 0x1f:
 		clearok(curscr, TRUE);
@@ -562,7 +568,8 @@ static struct sink *top_open(FILE *file, const struct style *style)
 	t->style = *style;
 	t->list.style = &t->style;
 	t->list.screen = true;
-	view_init(&t->view, style->group != SCOPE_NONE ? style->group : SCOPE_COMMAND);
+	view_init(&t->view, style->group != SCOPE_NONE ? style->group : SCOPE_COMMAND,
+		  style->cycles);
 	return &t->sink;
 }
 

@@ -13,34 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- rows ------------------------------------------------------------------------- */
-
-static void rows_clear(struct rows *rows)
-{
-	for (size_t i = 0; i < rows->n; i++) {
-		row_free_texts(&rows->row[i]);
-		free((uint64_t *)(uintptr_t)rows->row[i].val);
-	}
-	rows->n = 0;
-}
-
-static void rows_add(const struct view *v, struct rows *rows, const struct row *row)
-{
-	size_t size = v->run->set[row->set].nevents * sizeof(*row->val);
-	uint64_t *val = xcalloc(1, size + 1);
-	struct row *copy;
-
-	if (rows->n == rows->size) {
-		rows->size = rows->size * 2 + 64;
-		rows->row = xrealloc(rows->row, rows->size * sizeof(*rows->row));
-	}
-	memcpy(val, row->val, size);
-	copy = &rows->row[rows->n++];
-	*copy = *row;
-	copy->val = val;
-	row_copy_texts(copy);
-}
-
 /* The last sink of a chain of filters, which frees it. */
 struct end {
 	struct sink sink;
@@ -52,7 +24,7 @@ static void sample_row(struct sink *sink, const struct row *row)
 	struct view *v = ((struct end *)sink)->view;
 
 	if (!v->paused)
-		rows_add(v, &v->sample, row);
+		rows_add(&v->sample, v->run, row);
 }
 
 static void grouped_row(struct sink *sink, const struct row *row)
@@ -60,7 +32,7 @@ static void grouped_row(struct sink *sink, const struct row *row)
 	struct view *v = ((struct end *)sink)->view;
 
 	if (row->set == v->set)
-		rows_add(v, &v->grouped, row);
+		rows_add(&v->grouped, v->run, row);
 }
 
 static struct sink *new_end(struct view *v, const struct sink_ops *ops)
@@ -126,7 +98,9 @@ void view_sort(struct view *v, int step)
 void view_group(struct view *v, enum scope by)
 {
 	static const struct sink_ops ops = {.row = grouped_row};
-	struct sink *summary = summary_open(new_end(v, &ops), v->run->of_cpus ? SCOPE_CPU : by, 0);
+	struct sink *end = new_end(v, &ops);
+	struct sink *summary = summary_open(v->unfolded ? end : folded_open(end, v->cycles),
+					    v->run->of_cpus ? SCOPE_CPU : by, 0);
 
 	v->by = by;
 	rows_clear(&v->grouped);
@@ -164,7 +138,7 @@ void view_put(struct view *v, const struct row *row)
 	if (!v->run->of_cpus)
 		deltas_add(&v->deltas, row);
 	else if (row->kind == ROW_TICK && row->ncpus > 0 && !v->paused)
-		rows_add(v, &v->sample, row);
+		rows_add(&v->sample, v->run, row);
 }
 
 bool view_sampled(struct view *v)
@@ -192,20 +166,18 @@ bool view_sampled(struct view *v)
 	return shows;
 }
 
-void view_init(struct view *v, enum scope by)
+void view_init(struct view *v, enum scope by, bool cycles)
 {
 	static const struct sink_ops sample = {.row = sample_row};
 
-	*v = (struct view){.by = by};
+	*v = (struct view){.by = by, .cycles = cycles};
 	v->taker = new_end(v, &sample);
 }
 
 void view_free(struct view *v)
 {
-	rows_clear(&v->sample);
-	rows_clear(&v->grouped);
-	free(v->sample.row);
-	free(v->grouped.row);
+	rows_free(&v->sample);
+	rows_free(&v->grouped);
 	deltas_clear(&v->deltas);
 	sink_free(v->taker);
 }

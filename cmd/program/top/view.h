@@ -7,19 +7,16 @@
 #define VIEW_H
 
 #include "../../rows/deltas.h"
-
-/* Rows with their own texts and counts. */
-struct rows {
-	size_t n, size;
-	struct row *row;
-};
+#include "../../rows/rows.h"
 
 struct view {
 	const struct run *run;
 	enum scope by; /* groups of LWPs */
+	bool cycles;   /* rows show cycles */
 	size_t set;    /* the set that the interval counted */
 	unsigned sort; /* index of an event of the set */
 	bool paused;   /* the rows stay as they are */
+	bool unfolded; /* idle rows are shown, too */
 	size_t nrows;  /* without the total */
 	const struct row *row;
 	struct row total;
@@ -33,7 +30,7 @@ struct view {
 	int64_t longest_ns;	  /* span of the rows since the last sample */
 };
 
-void view_init(struct view *view, enum scope by);
+void view_init(struct view *view, enum scope by, bool cycles);
 void view_free(struct view *view);
 
 /* For a sink. */

@@ -220,6 +220,8 @@ static const struct synonym words[] = {
 	{"forks", "sched:sched_process_fork"},
 	{"execs", "sched:sched_process_exec"},
 	{"wakeups", "sched:sched_wakeup"},
+	{"wakeup", "sched:sched_wakeup"},
+	{"cycles_user", "Cycle_cnt"},
 	{"signals", "signal:signal_generate"},
 	{"interrupts", "irq:irq_handler_entry"},
 	{"irq", "irq:irq_handler_entry"},
@@ -233,6 +235,14 @@ static const struct synonym words[] = {
 	{"syscalls", "raw_syscalls:sys_enter"},
 	{"kernel", "sys"},
 	{"k", "sys"},
+	{0},
+};
+
+/* What is said of such an event. */
+static const struct synonym notes[] = {
+	{"sched:sched_wakeup", " it counts for the LWP that wakes another one; context-switches "
+			       "counts for the one that waited"},
+	{"Cycle_cnt", " it counts user mode, if neither sys nor nouser is given"},
 	{0},
 };
 
@@ -281,6 +291,7 @@ static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 	struct nearest nearest = {.word = event};
 	const char *mode = cpc_nearest(event, modes, sizeof(modes) / sizeof(*modes));
 	const char *other = synonym_find(words, event), *name = event;
+	const char *note = other != NULL ? synonym_find(notes, other) : NULL;
 	const struct kind *kind = kind_of(event, functions, &name);
 	char *why = xstrdup(cpcerr_text());
 	int subcode = cpcerr_subcode();
@@ -307,8 +318,9 @@ static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 			say("unknown event '%s' (did you mean '%s%s%s'?)", event, kind->before,
 			    name, kind->after);
 	} else if (subcode == CPC_INVALID_EVENT && other != NULL) {
-		say("unknown event '%s' (did you mean %s'%s'?)", event,
-		    strchr(other, ':') != NULL ? "the tracepoint " : "", other);
+		say("unknown event '%s' (did you mean %s'%s'?%s)", event,
+		    strchr(other, ':') != NULL ? "the tracepoint " : "", other,
+		    note != NULL ? note : "");
 	} else if (unknown && functions && is_program(event)) {
 		say("unknown event '%s': it is a program, and -c is for events; cputrack -h lists "
 		    "them",

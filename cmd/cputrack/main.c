@@ -314,9 +314,10 @@ static int parse_operands(void *config, int n, char **arg)
 	cfg->engine.debug = cfg->common.debug;
 	if (cfg->engine.count > 0 && cfg->engine.interval_ms == 0)
 		say("-N has no effect: it counts samples, and -T 0 takes no samples");
-	if (cfg->engine.choice.kind != CHOICE_NONE &&
-	    (cfg->pids.n != 0 || cfg->command != NULL || cfg->engine.descendants))
+	if (cfg->engine.choice.kind != CHOICE_NONE && (cfg->pids.n != 0 || cfg->engine.descendants))
 		return usage_error(ONLY_ONE);
+	if (cfg->engine.choice.kind != CHOICE_NONE && cfg->command != NULL)
+		return mistakes_of_both(cfg->command, ONLY_ONE);
 	if (cfg->repeat > 0 && cfg->engine.choice.kind != CHOICE_NONE)
 		return usage_error("-r runs a command again; --all, --cgroup and --user cannot");
 	if (cfg->common.output.compare != NULL &&
@@ -330,9 +331,9 @@ static int parse_operands(void *config, int n, char **arg)
 	if (cfg->engine.descendants && cfg->pids.n == 0)
 		return usage_error("--tree is for -p; -f follows the children of a command");
 	if (cfg->command != NULL && cfg->pids.n != 0)
-		return usage_error(
-			"either a command or -p, not both; --for=SECS stops counting, -T sets "
-			"the interval");
+		return mistakes_of_both(cfg->command,
+					"either a command or -p, not both; --for=SECS stops "
+					"counting, -T sets the interval");
 	return STATUS_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include "../base/say.h"
 #include "../base/util.h"
+#include "../program/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,20 @@ int mistakes_of_command(cpc_t *cpc, char **command, bool no_events)
 		break;
 	}
 	return STATUS_OK;
+}
+
+int mistakes_of_both(char **command, const char *usage)
+{
+	const char *secs = command[1];
+	int64_t ns;
+
+	if (strcmp(command[0], "sleep") != 0 || secs == NULL || command[2] != NULL ||
+	    !parse_seconds(secs, &ns) || ns == 0)
+		return usage_error("%s", usage);
+	say("'sleep %s' is a command, and what is tracked already runs; --for=%s counts it for that "
+	    "time",
+	    secs, secs);
+	return STATUS_USAGE;
 }
 
 /* Is it a program instead of a record?  Reads regular files only: reading a pipe would empty it. */

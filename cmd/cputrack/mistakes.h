@@ -22,4 +22,10 @@ void mistakes_of_second(char **command, bool given);
 /* Refuses a program in place of the record for --compare.  Returns the exit status, likewise. */
 int mistakes_of_record(const char *path);
 
+/*
+ * Refuses a command beside -p, --all, ...; `usage` says why.  For sleep(1), which sets the time in
+ * other tools, it names --for.  Returns STATUS_USAGE.
+ */
+int mistakes_of_both(char **command, const char *usage);
+
 #endif /* MISTAKES_H */

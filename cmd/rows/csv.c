@@ -165,7 +165,8 @@ static void csv_row(struct sink *sink, const struct row *row)
 	const struct csv *csv = (const struct csv *)sink;
 	const struct run_set *set = &csv->run->set[row->set];
 	char unit[] = "";
-	struct run_event cycles = {.label = csv->run->cycles, .unit = unit, .scale = 1};
+	struct run_event cycles = {
+		.name = csv->run->cycles, .label = csv->run->cycles, .unit = unit, .scale = 1};
 
 	if (row->val == NULL) {
 		put_line(csv, row, NULL, "");

@@ -93,6 +93,11 @@ setup() {
 	mistake 2 "unknown --format 'yaml': expected table, csv, json, openmetrics or trace" cpustat --format=yaml
 	mistake 2 "unsupported --by 'numa': --by=cpu -A node has a row for each" cpustat --by=numa 1 1
 	mistake 2 "either a command or -p, not both; --for=SECS stops counting, -T sets the interval" cputrack -p 1 1 2
+	mistake 2 "'sleep 3' is a command, and what is tracked already runs; --for=3 counts it for that time" \
+		cputrack -p 1 sleep 3
+	mistake 2 "--for=0.5m counts it for that time" cputrack --all -- sleep 0.5m
+	mistake 2 "either a command or -p, not both" cputrack -p 1 sleep 1 2
+	mistake 2 "only one of a command, -p, --all, --cgroup and --user" cputrack --all ls
 	mistake 2 "there is no program '5'; -p tracks a process, -T sets the interval" cputrack -n 5 ls
 	mistake 2 "env(1) sets variables: cputrack env LC_ALL=C COMMAND" cputrack LC_ALL=C ls
 	mistake 2 "there is no program 'trace=open'; events are given by -c" cputrack -e trace=open ls
@@ -131,6 +136,10 @@ setup() {
 	for name in time cpu load user; do
 		mistake 2 "unknown event '$name' (did you mean 'task-clock'?)" cputrack -c "$name" true
 	done
+	mistake 2 "unknown event 'wakeups' (did you mean the tracepoint 'sched:sched_wakeup'? it counts for the LWP that wakes another one; context-switches counts for the one that waited)" \
+		cputrack -c wakeups true
+	mistake 2 "unknown event 'Cycles_user' (did you mean 'Cycle_cnt'? it counts user mode, if neither sys nor nouser is given)" \
+		cputrack -c pic0=Cycles_user,pic1=Instr_cnt true
 	mistake 2 "unknown event 'instr' (did you mean 'instructions'?)" cputrack -c pic1=instr true
 	mistake 2 "unknown event 'kernel' (did you mean 'sys'?)" cputrack -c page-faults,kernel true
 	mistake 2 "unknown event 'LLC-misses' (did you mean 'cache-misses'?)" cputrack -c LLC-misses true

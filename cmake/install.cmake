@@ -40,11 +40,14 @@ install(DIRECTORY include/ ${PROJECT_BINARY_DIR}/include/
 	TYPE INCLUDE COMPONENT dev FILES_MATCHING PATTERN "*.h")
 
 # ---- the Python module, and its library beside it ------------------------------
-set(CPC_PYTHON_DIR lib/python3/dist-packages CACHE STRING
-	"Where modules of Python are installed")
+set(CPC_PYTHON_DIR "" CACHE STRING
+	"Where modules of Python are installed, below the prefix; empty: where Python finds them")
 if(TARGET cpc_python)
-	install(TARGETS cpc_python DESTINATION ${CPC_PYTHON_DIR} COMPONENT python)
-	install(FILES python/cpc.py DESTINATION ${CPC_PYTHON_DIR} COMPONENT python)
+	# The prefix is known at the installation only, and so is the directory.
+	install(CODE "set(CPC_PYTHON_DIR \"${CPC_PYTHON_DIR}\")
+		include(\"${PROJECT_SOURCE_DIR}/cmake/python_dir.cmake\")" COMPONENT python)
+	install(TARGETS cpc_python DESTINATION "\${CPC_PYTHON_DIR}" COMPONENT python)
+	install(FILES python/cpc.py DESTINATION "\${CPC_PYTHON_DIR}" COMPONENT python)
 endif()
 
 # ---- pkg-config and CMake; both find the rest from where they are ---------------

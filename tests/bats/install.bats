@@ -103,6 +103,26 @@ files_in() {
 	[ "$output" = "$DESTDIR/usr/share/cpc" ]
 }
 
+@test "Python finds the module, or the installation says how" {
+	local count='import cpc
+with cpc.counting("page-faults") as c: pass
+print(cpc.__file__, c["page-faults"] >= 0)'
+	env -u DESTDIR cmake --install "$CPC_BUILD" --component python --prefix "$T/at" >"$T/out"
+	grep -qx -- "-- Python does not look for modules in this prefix; import cpc requires PYTHONPATH=$T/at/lib/python3/dist-packages" "$T/out"
+	PYTHONPATH=$T/at/lib/python3/dist-packages go -0 /usr/bin/python3 -c "$count"
+	[ "$output" = "$T/at/lib/python3/dist-packages/cpc.py True" ]
+	# In /usr/local it is found as it is; the machine's own directory is hidden meanwhile.
+	need_root
+	# shellcheck disable=SC2016 # for the inner shell
+	go unshare -m sh -c 'mount -t tmpfs none /usr/local/lib &&
+		cmake --install "$0" --component python --prefix /usr/local && cd / && /usr/bin/python3 -c "$1"' \
+		"$CPC_BUILD" "$count"
+	[[ $stderr != *unshare:* && $stderr != *mount:* ]] || skip "no mounts here: $stderr"
+	[ "$status" -eq 0 ]
+	[[ ${lines[-1]} == "/usr/local/lib/python3"*"-packages/cpc.py True" ]]
+	[[ $output != *PYTHONPATH* ]]
+}
+
 @test "a missing install_manifest.txt is reported" {
 	run cmake -DMANIFEST="$T/install_manifest.txt" -P "$BATS_TEST_DIRNAME/../../cmake/uninstall.cmake"
 	[ "$status" = 1 ]

@@ -21,7 +21,13 @@ TOP=$BATS_TEST_DIRNAME/../..
 	for file in "$TOP"/man?/*; do
 		[ -s "$T/site/$(basename "$file").html" ]
 	done
-	grep -q '<td><code>cputrack ls</code></td>' "$T/site/index.html"
+	grep -q '<td data-title=""><code>cputrack ls</code></td>' "$T/site/index.html"
+	# for phones: options stay whole, also with words after a hyphen, and cells have titles
+	grep -q '<code>cpustat <span class="word">--by=service</span> 10 1</code>' "$T/site/index.html"
+	grep -q '<td data-title="why">' "$T/site/comparison.html"
+	[ "$(grep -c 'class="word"' <(sed -n '/<pre>/,/<\/pre>/p' "$T/site/answers.html"))" = 0 ]
+	# what is new is for those who know the rest
+	[[ $(sed -n '/Guides/,/<\/ul>/p' "$T/site/pages.html" | grep '<li>' | tail -n1) == *CHANGELOG.html* ]]
 	# a function of another page, and a page of another project
 	grep -q '"cpc_enable.3.html">cpc_disable(3)<' "$T/site/cputrack.1.html"
 	grep -q '<span class="Xr">ptrace(2)</span>' "$T/site/cputrack.1.html"

@@ -48,12 +48,20 @@ static int configure(struct divide *skel, const struct account_config *config)
 	constant->has_sched_exit = programs_linux_is(6, 16);
 	constant->by = config->by;
 	constant->is_v1 = config->hierarchy != LWPS_UNIFIED;
+	constant->counts_delay = programs_counts(config->column, config->ncolumns, LWPS_DELAY);
+	constant->counts_preemptions =
+		programs_counts(config->column, config->ncolumns, LWPS_PREEMPT) ||
+		programs_counts(config->column, config->ncolumns, LWPS_OTHER);
+	/* As in count.bpf.c: commit 08a7ce384e33. */
+	constant->creates_at_switch = programs_linux_is(6, 4);
+	constant->outsiders = !programs_in_first_namespace();
 	constant->reads_clock = 0;
 	for (unsigned i = 0; i < config->ncolumns; i++) {
 		constant->kind[i] = (uint8_t)config->column[i].kind;
 		constant->reads_clock |= config->column[i].kind == LWPS_CLOCK;
 	}
 	skel->bss->fresh = ACCOUNT_FIRST;
+	skel->bss->finding = constant->counts_delay;
 	skel->maps.events.max_entries = config->ncolumns * config->ncpus;
 	skel->maps.slots.max_entries = config->nslots * config->ncpus * constant->nlines;
 	skel->maps.owners.max_entries = config->nslots;
@@ -116,6 +124,9 @@ static int attach(struct account *account, enum account_by by)
 		return -1;
 	if (skel->rodata->has_sched_exit && divide__on_sched_exit__attach(skel) < 0)
 		return -1;
+	if (skel->rodata->counts_delay && !skel->rodata->creates_at_switch &&
+	    divide__on_newtask__attach(skel) < 0)
+		return -1;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	account->started_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 	return divide__on_switch__attach(skel) < 0 ? -1 : 0;
@@ -147,11 +158,50 @@ static int find_events(const struct account *account)
 	return programs_run(account->skel->progs.on_find_events.prog_fd, 0, -1);
 }
 
+#define FIND_PASSES 500
+
+/* Note how long each task has waited before.  -1: errno. */
+static int find_tasks(struct divide *skel)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	uint64_t postponed;
+	int passes = 0;
+
+	if (!skel->rodata->counts_delay)
+		return 0;
+	if (divide__on_task__attach(skel) < 0)
+		return -1;
+	do {
+		if (passes > 0)
+			nanosleep(&pause, NULL);
+		postponed = load(skel->bss->postponed);
+		if (programs_iterate(skel->links.on_task_fd))
+			return -1;
+	} while (load(skel->bss->postponed) != postponed && ++passes < FIND_PASSES);
+	store(skel->bss->finding, 0);
+	errno = EAGAIN;
+	return passes < FIND_PASSES ? 0 : -1;
+}
+
+const char *account_no_delay(void)
+{
+	if (lwps_no_delay())
+		return lwps_no_delay();
+	if (!programs_linux_is(6, 4) && !programs_in_first_namespace())
+		return "in a PID namespace Linux before 6.4 does not show how long the tasks "
+		       "outside have waited";
+	return NULL;
+}
+
 struct account *account_open(const struct account_config *config, char *why, size_t size)
 {
 	struct account *account;
 	const char *what;
 
+	if (programs_counts(config->column, config->ncolumns, LWPS_DELAY) && account_no_delay()) {
+		snprintf(why, size, "%s", account_no_delay());
+		return NULL;
+	}
 	account = calloc(1, sizeof(*account));
 	if (!account) {
 		snprintf(why, size, "%s", strerror(errno));
@@ -175,6 +225,9 @@ struct account *account_open(const struct account_config *config, char *why, siz
 		goto failed;
 	what = "attaching to tracepoints";
 	if (attach(account, config->by))
+		goto failed;
+	what = "noting how long tasks have waited";
+	if (find_tasks(account->skel))
 		goto failed;
 	what = "running a program";
 	if (account_flush(account, NULL))

@@ -35,6 +35,9 @@ struct account_losses {
 	uint64_t skipped; /* switches that the kernel skipped: counts may be wrong */
 };
 
+/* Why no column can be of kind LWPS_DELAY; NULL: columns can. */
+const char *account_no_delay(void);
+
 /*
  * Load and attach the programs, and begin to count.  NULL: see `why`, a phrase without a full stop.
  * The perf events may be closed afterwards.

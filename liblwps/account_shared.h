@@ -69,7 +69,8 @@ struct account_mark {
 /* A CPU.  Only that CPU changes it, except `moved`. */
 struct account_cpu {
 	struct account_mark mark; /* of the running task, when its slice began */
-	__u64 moved; /* the task that ran here when another CPU changed its key: settle_moved() */
+	__u64 moved;  /* the task that ran here when another CPU changed its key: settle_moved() */
+	__u64 nivcsw; /* preemptions of the running task before this slice */
 	__u32 changing;		 /* 1: the key of the task may have changed when this slice began */
 	__u32 spare;		 /* a free slot, or 0 */
 	struct lwps_slice slice; /* charged to the slot of the task's key */

@@ -101,6 +101,11 @@ struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size)
 	const char *what;
 	int error;
 
+	if (programs_counts(config->column, config->ncolumns, LWPS_DELAY) && lwps_no_delay()) {
+		snprintf(why, size, "%s", lwps_no_delay());
+		errno = ENOTSUP;
+		return NULL;
+	}
 	lwps = calloc(1, sizeof(*lwps));
 	if (!lwps) {
 		snprintf(why, size, "%s", strerror(errno));
@@ -188,23 +193,9 @@ static int refresh(struct lwps *lwps, bool all)
 /* Let the kernel call on_task() for each existing task.  -1: errno. */
 static int run_iterator(struct count *skel)
 {
-	union bpf_attr attr;
-	ssize_t n;
-	char byte;
-	int fd;
-
 	if (!skel->links.on_task_fd && count__on_task__attach(skel) < 0)
 		return -1;
-	memset(&attr, 0, sizeof(attr));
-	attr.iter_create.link_fd = (uint32_t)skel->links.on_task_fd;
-	fd = skel_sys_bpf(BPF_ITER_CREATE, &attr, sizeof(attr));
-	if (fd < 0)
-		return -1;
-	do
-		n = read(fd, &byte, sizeof(byte));
-	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
-	close(fd);
-	return n < 0 ? -1 : 0;
+	return programs_iterate(skel->links.on_task_fd);
 }
 
 /*

@@ -31,6 +31,14 @@ static inline const char *lwps_denied(void)
 			 "forbids bpf(2) or perf_event_open(2)";
 }
 
+/* Why no column can be of kind LWPS_DELAY; NULL: columns can. */
+static inline const char *lwps_no_delay(void)
+{
+	return access("/proc/self/schedstat", F_OK) == 0
+		       ? NULL
+		       : "this kernel does not measure how long tasks wait (CONFIG_SCHED_INFO)";
+}
+
 struct lwps;
 
 struct lwps_column {

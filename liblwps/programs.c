@@ -114,6 +114,35 @@ int programs_change_events(int events, struct lwps_start *start, const __u8 *kin
 	return 0;
 }
 
+/* The inode of the initial PID namespace (PROC_PID_INIT_INO in include/linux/proc_ns.h). */
+#define INITIAL_NAMESPACE 0xeffffffcu
+
+bool programs_in_first_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == INITIAL_NAMESPACE;
+}
+
+int programs_iterate(int link)
+{
+	union bpf_attr attr;
+	ssize_t n;
+	char byte;
+	int fd;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.iter_create.link_fd = (uint32_t)link;
+	fd = skel_sys_bpf(BPF_ITER_CREATE, &attr, sizeof(attr));
+	if (fd < 0)
+		return -1;
+	do
+		n = read(fd, &byte, sizeof(byte));
+	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	close(fd);
+	return n < 0 ? -1 : 0;
+}
+
 static int load_cgroups(void *skel)
 {
 	return cgroups__load(skel);
@@ -310,16 +339,6 @@ bool lwps_has_sessions(void)
 
 /* ---- count.bpf.c ---- */
 
-/* The inode of the initial PID namespace (PROC_PID_INIT_INO in include/linux/proc_ns.h). */
-#define INITIAL_NAMESPACE 0xeffffffcu
-
-static bool is_initial_namespace(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == INITIAL_NAMESPACE;
-}
-
 /*
  * The ring has room for the records of all slots at once.  Its spare room is for arguments.  Execs
  * on all CPUs may take the last of it at the same time: reserve room for one exec per CPU, too.
@@ -400,11 +419,14 @@ static int configure(struct count *skel, const struct lwps_config *config)
 	constant->depth = config->depth;
 	constant->owners = config->owners;
 	constant->names = config->names;
-	constant->initial = is_initial_namespace();
+	constant->initial = programs_in_first_namespace();
 	constant->start_off = config->start_off;
 	constant->nturns = config->nturns;
 	constant->functions = programs_count_functions(config);
 	constant->reads_clock = constant->sessions = 0;
+	constant->counts_delay = programs_counts(config->column, config->ncolumns, LWPS_DELAY);
+	constant->counts_preemptions =
+		programs_counts(config->column, config->ncolumns, LWPS_PREEMPT);
 	for (i = 0; i < config->ncolumns; i++) {
 		constant->reads_clock |= config->column[i].kind == LWPS_CLOCK;
 		constant->kind[i] = (uint8_t)config->column[i].kind;

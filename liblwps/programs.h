@@ -50,6 +50,20 @@ int programs_try(int (*loader)(void *skel), void *skel);
  */
 int programs_run(int program, uint64_t argument, int cpu);
 
+static inline bool programs_counts(const struct lwps_column *column, unsigned ncolumns,
+				   enum lwps_kind kind)
+{
+	while (ncolumns > 0 && column[ncolumns - 1].kind != kind)
+		ncolumns--;
+	return ncolumns > 0;
+}
+
+/* Is this process in the PID namespace that has all tasks? */
+bool programs_in_first_namespace(void);
+
+/* Let the kernel call the linked iterator program for each object.  -1: errno. */
+int programs_iterate(int link);
+
 /* Does a column of this kind have a perf event on each CPU? */
 static inline bool programs_has_event(enum lwps_kind kind)
 {

@@ -19,6 +19,9 @@ enum lwps_kind {
 	LWPS_SWITCH,  /* switches to another task */
 	LWPS_MIGRATE, /* migrations to another CPU */
 	LWPS_CGROUP,  /* switches to a task of another cgroup, in the hierarchy of perf_event */
+	LWPS_DELAY,   /* ns that a task waited for a CPU; counted when it leaves the CPU */
+	LWPS_PREEMPT, /* switches away from a task that did not block */
+	LWPS_OTHER,   /* account.h: likewise, and to a task with another key, not the idle task */
 	/* Counted elsewhere: */
 	LWPS_CPU,      /* a perf event of each CPU, read at context switches */
 	LWPS_SOFTWARE, /* likewise, but the kernel keeps its count in memory up to date */
@@ -200,8 +203,8 @@ struct lwps_slice {
 	__u32 slot; /* the slice is charged to this slot */
 	__u32 busy; /* 1: a program is changing this CPU's data, with interrupts on */
 	__u32 fence;
-	__u32 turn;		    /* the columns that count now, if columns take turns */
-	__u64 now[LWPS_CGROUP + 1]; /* by kind: the time, and what the programs have counted */
+	__u32 turn;		   /* the columns that count now, if columns take turns */
+	__u64 now[LWPS_OTHER + 1]; /* by kind: the time, and what the programs have counted */
 	struct lwps_start start[LWPS_MAX_COLUMNS];
 };
 

@@ -157,6 +157,10 @@ struct uprobe_task {
 	int depth; /* the return addresses that are replaced now */
 };
 
+struct sched_info {
+	unsigned long long run_delay; /* ns on runqueues; with CONFIG_SCHED_INFO */
+};
+
 struct task_struct {
 	unsigned __state;
 	unsigned flags;
@@ -165,6 +169,8 @@ struct task_struct {
 	unsigned in_execve : 1;
 	__u64 self_exec_id;
 	unsigned long nvcsw, nivcsw;
+	__u64 start_time;
+	struct sched_info sched_info;
 	char comm[16];
 	struct task_struct *real_parent, *group_leader;
 	struct pid *thread_pid;

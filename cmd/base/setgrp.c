@@ -30,8 +30,7 @@ static int add_request(cpc_t *cpc, cpc_set_t *set, const struct spec_req *req)
 		flags |= CPC_COUNT_USER;
 	if (req->sys)
 		flags |= CPC_COUNT_SYSTEM;
-	rc = cpc_set_add_request(cpc, set, spec_is_busy_time(req) ? "cpu-clock" : req->event, 0,
-				 flags, n, attrs);
+	rc = cpc_set_add_request(cpc, set, req->event, 0, flags, n, attrs);
 	free(attrs);
 	return rc;
 }

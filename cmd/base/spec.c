@@ -333,17 +333,3 @@ void spec_free(struct spec *spec)
 	free(spec->ratio);
 	*spec = (struct spec){0};
 }
-
-bool spec_is_busy_time(const struct spec_req *req)
-{
-	return strcmp(req->event, SPEC_BUSY_TIME) == 0;
-}
-
-bool spec_has_busy_time(const struct spec *spec)
-{
-	bool has = false;
-
-	for (size_t i = 0; i < spec->nreqs; i++)
-		has |= spec_is_busy_time(&spec->req[i]);
-	return has;
-}

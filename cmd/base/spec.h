@@ -61,9 +61,4 @@ int spec_parse(const char *text, const struct spec_names *names, struct spec *sp
 	       size_t why_size);
 void spec_free(struct spec *spec);
 
-/* An event of cpustat alone, which libcpc does not know: the time that a CPU is not idle. */
-#define SPEC_BUSY_TIME "busy-time"
-bool spec_is_busy_time(const struct spec_req *req);
-bool spec_has_busy_time(const struct spec *spec);
-
 #endif /* SPEC_H */

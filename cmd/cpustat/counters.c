@@ -34,7 +34,13 @@ struct cpu {
 	struct bound_set *set; /* one per set of the group */
 	struct soaker *soaker;
 	bool known;	 /* it was counted in the current sample */
-	bool incomplete; /* and some busy time in it is unknown */
+	bool incomplete; /* and a count of the scheduler's events in it is unknown */
+};
+
+/* The counters of a set in the kernel. */
+struct kernel_counters {
+	unsigned n;
+	struct cpc_counter *counter;
 };
 
 /* Binds one set of the group at a time to all CPUs. */
@@ -44,8 +50,9 @@ struct counters {
 	const struct setgrp *grp;
 	uint_t flags; /* of cpc_bind_cpu(3) */
 	bool soak;
-	struct busy *busy; /* or NULL */
-	struct cpu *cpu;   /* ascending */
+	struct scheduled *scheduled;	  /* or NULL */
+	struct kernel_counters *counters; /* one per set of the group */
+	struct cpu *cpu;		  /* ascending */
 };
 
 static void make_cpus(struct counters *c, const struct cpus *cpus)
@@ -65,6 +72,19 @@ static void make_cpus(struct counters *c, const struct cpus *cpus)
 	}
 }
 
+static void find_counters(struct counters *c)
+{
+	c->counters = xcalloc(c->grp->n, sizeof(*c->counters));
+	for (size_t k = 0; k < c->grp->n; k++) {
+		struct kernel_counters *counters = &c->counters[k];
+		cpc_set_t *set = c->grp->set[k].set;
+
+		counters->n = (unsigned)cpc_set_counters(c->cpc, set, NULL, 0);
+		counters->counter = xcalloc(counters->n + 1, sizeof(*counters->counter));
+		cpc_set_counters(c->cpc, set, counters->counter, counters->n);
+	}
+}
+
 /* Soaker threads are not freed: they sleep until the program ends. */
 static void counters_free(struct meter *meter)
 {
@@ -78,6 +98,9 @@ static void counters_free(struct meter *meter)
 		}
 		free(c->cpu[i].set);
 	}
+	for (size_t k = 0; k < c->grp->n; k++)
+		free(c->counters[k].counter);
+	free(c->counters);
 	free(c->cpu);
 	free(c);
 }
@@ -125,20 +148,26 @@ static int bind_failed(struct counters *c, struct cpu *cpu, size_t k, int error)
 	return 0;
 }
 
-/* Puts the busy time of a CPU into the counts of set `k`.  -1: it is unknown; see errno. */
-static int add_busy_time(struct counters *c, struct cpu *cpu, size_t k, cpc_buf_t *buf)
+/* Adds the counts of the scheduler's events to those of set `k`.  -1: unknown; see errno. */
+static int add_scheduled(struct counters *c, struct cpu *cpu, size_t k, cpc_buf_t *buf)
 {
-	const struct spec *spec = &c->grp->set[k].spec;
-	uint64_t ns;
+	const struct kernel_counters *counters = &c->counters[k];
+	uint64_t count[SCHEDULED_N], part, sum;
 
-	for (size_t i = 0; i < spec->nreqs; i++) {
-		if (!spec_is_busy_time(&spec->req[i]))
+	if (c->scheduled == NULL)
+		return 0;
+	if (scheduled_read(c->scheduled, cpu->id, count, &cpu->incomplete) == -1) {
+		errno = errno == ENXIO ? ENOSYS : errno; /* offline, as libcpc says it */
+		return -1;
+	}
+	for (unsigned i = 0; i < counters->n; i++) {
+		const struct cpc_counter *counter = &counters->counter[i];
+
+		if (!cpc_is_sched_event(counter->attr))
 			continue;
-		if (busy_read(c->busy, cpu->id, &ns, &cpu->incomplete) == -1) {
-			errno = errno == ENXIO ? ENOSYS : errno; /* offline, as libcpc says it */
-			return -1;
-		}
-		cpc_buf_set(c->cpc, buf, (int)i, ns);
+		part = count[counter->attr->config - CPC_SCHED_BUSY_TIME];
+		cpc_buf_get(c->cpc, buf, counter->index, &sum);
+		cpc_buf_set(c->cpc, buf, counter->index, counter->minus ? sum - part : sum + part);
 	}
 	return 0;
 }
@@ -159,7 +188,7 @@ static int bind_one(struct counters *c, struct cpu *cpu, size_t k)
 			soaker_stop(cpu->soaker);
 		return bind_failed(c, cpu, k, error);
 	}
-	if (add_busy_time(c, cpu, k, cpu->set[k].before) == -1) {
+	if (add_scheduled(c, cpu, k, cpu->set[k].before) == -1) {
 		int error = errno;
 
 		cpc_unbind(c->cpc, cpu->set[k].set);
@@ -216,7 +245,7 @@ static void sample_one(struct counters *c, struct cpu *cpu, size_t k)
 		return;
 	cpu->incomplete = false;
 	if (cpc_set_sample(c->cpc, set->set, set->now) == -1 ||
-	    add_busy_time(c, cpu, k, set->now) == -1) {
+	    add_scheduled(c, cpu, k, set->now) == -1) {
 		drop_lost(c, cpu, set->set, errno);
 		unbind_one(c, cpu, k);
 		return;
@@ -266,7 +295,7 @@ static void counters_unbind(struct meter *meter, size_t k)
 }
 
 struct meter *counters_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus *cpus,
-			    struct busy *busy, bool shared, bool soak)
+			    struct scheduled *scheduled, bool shared, bool soak)
 {
 	static const struct meter_ops ops = {.bind = counters_bind,
 					     .unbind = counters_unbind,
@@ -277,8 +306,9 @@ struct meter *counters_make(cpc_t *cpc, const struct setgrp *grp, const struct c
 	struct counters *c = xcalloc(1, sizeof(*c));
 
 	*c = (struct counters){
-		.meter.ops = &ops, .cpc = cpc, .grp = grp, .soak = soak, .busy = busy};
+		.meter.ops = &ops, .cpc = cpc, .grp = grp, .soak = soak, .scheduled = scheduled};
 	c->flags = CPC_BIND_CPU_REMOTE | (shared ? CPC_BIND_CPU_SHARED : 0);
 	make_cpus(c, cpus);
+	find_counters(c);
 	return &c->meter;
 }

@@ -30,9 +30,9 @@ struct config {
 	char *address;	  /* serve the counts there; or NULL */
 	const char *port; /* likewise */
 	bool soak;
-	bool shared;	   /* count without claims */
-	int signal;	   /* the one that ended counting; or 0 */
-	struct busy *busy; /* counts busy-time; or NULL */
+	bool shared;		     /* count without claims */
+	int signal;		     /* the one that ended counting; or 0 */
+	struct scheduled *scheduled; /* or NULL */
 };
 
 static const struct opt opts[] = {
@@ -288,32 +288,44 @@ static void unclaim(void)
 		cpc_close(claimant);
 }
 
-/* Where BPF programs cannot count busy time, no clock: task-clock is the interval on each CPU. */
-static const char *default_clock(void *config)
+/*
+ * The times that are counted without -c.  Where BPF programs cannot count busy time, none:
+ * task-clock is the interval on each CPU.
+ */
+static const char *default_times(void *config)
 {
 	struct config *cfg = config;
 	char why[1024];
 
 	if (scope_has_keys(cfg->common.output.keys))
-		return "task-clock";
-	cfg->busy = busy_open(why, sizeof(why));
-	return cfg->busy != NULL ? SPEC_BUSY_TIME : NULL;
+		return keys_no_delay() == NULL ? "task-clock,run-delay" : "task-clock";
+	cfg->scheduled = scheduled_open(CPC_SCHED_BIT(CPC_SCHED_BUSY_TIME), why, sizeof(why));
+	return cfg->scheduled != NULL ? "busy-time" : NULL;
 }
 
-/* False after a message: a set has busy-time, which cannot be counted here. */
-static bool open_busy(struct config *cfg, const struct setgrp *grp)
+static unsigned sched_events(void *config)
 {
-	char why[1024] = "";
-	bool wanted = false;
+	const struct config *cfg = config;
 
-	for (size_t k = 0; k < grp->n; k++)
-		wanted |= spec_has_busy_time(&grp->set[k].spec);
-	if (wanted && cfg->busy == NULL) {
-		cfg->busy = busy_open(why, sizeof(why));
-		if (cfg->busy == NULL)
-			say("cannot count '" SPEC_BUSY_TIME "': %s", why);
-	}
-	return !wanted || cfg->busy != NULL;
+	return scope_has_keys(cfg->common.output.keys) ? KEYS_EVENTS : SCHEDULED_EVENTS;
+}
+
+/* False after a message: a set has events of the scheduler, which cannot be counted here. */
+static bool open_scheduled(struct config *cfg, cpc_t *cpc, const struct setgrp *grp)
+{
+	unsigned events = sched_events_of(grp, cpc, NULL);
+	char why[1024] = "";
+
+	if (cfg->scheduled != NULL && scheduled_events(cfg->scheduled) == events)
+		return true;
+	scheduled_close(cfg->scheduled);
+	cfg->scheduled = NULL;
+	if (events == 0)
+		return true;
+	cfg->scheduled = scheduled_open(events, why, sizeof(why));
+	if (cfg->scheduled == NULL)
+		say("cannot count events of the scheduler: %s", why);
+	return cfg->scheduled != NULL;
 }
 
 /* Samples CPUs, or the keys of -A.  Closes `output`. */
@@ -333,8 +345,8 @@ static int sample(struct config *cfg, cpc_t *cpc, struct setgrp *grp, struct out
 	progress_open(setgrp_events(grp), (unsigned)cpus.n);
 	if (cpus.n > 0 && scope_has_keys(scope))
 		meter = keys_make(cpc, grp, &cpus, scope, cfg->depth, cfg->common.debug);
-	else if (cpus.n > 0 && open_busy(cfg, grp))
-		meter = counters_make(cpc, grp, &cpus, cfg->busy, cfg->shared, cfg->soak);
+	else if (cpus.n > 0 && open_scheduled(cfg, cpc, grp))
+		meter = counters_make(cpc, grp, &cpus, cfg->scheduled, cfg->shared, cfg->soak);
 	if (meter == NULL) {
 		cpus_free(&cpus);
 		output_close(output, false);
@@ -406,7 +418,8 @@ static const struct program cpustat = {
 	.opts = opts,
 	.foreign = foreign,
 	.usage = usage,
-	.default_clock = default_clock,
+	.default_times = default_times,
+	.sched_events = sched_events,
 	.parse_option = parse_option,
 	.check_output = check_output,
 	.parse_operands = parse_operands,
@@ -425,7 +438,7 @@ int main(int argc, char **argv)
 	 */
 	prctl(PR_SET_DUMPABLE, 1);
 	status = program_main(&cpustat, &cfg.common, &cfg, argc, argv);
-	busy_close(cfg.busy);
+	scheduled_close(cfg.scheduled);
 	free(cfg.address);
 	if (cfg.signal != 0)
 		die_of(cfg.signal);

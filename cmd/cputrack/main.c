@@ -337,10 +337,16 @@ static int parse_operands(void *config, int n, char **arg)
 	return STATUS_OK;
 }
 
-static const char *default_clock(void *config)
+static const char *default_times(void *config)
 {
 	(void)config;
 	return "task-clock";
+}
+
+static unsigned sched_events(void *config)
+{
+	(void)config;
+	return CPC_SCHED_BIT(CPC_SCHED_RUN_DELAY) | CPC_SCHED_BIT(CPC_SCHED_PREEMPTIONS);
 }
 
 static const struct program cputrack = {
@@ -348,7 +354,8 @@ static const struct program cputrack = {
 	.has = engine_names,
 	.opts = opts,
 	.foreign = foreign,
-	.default_clock = default_clock,
+	.default_times = default_times,
+	.sched_events = sched_events,
 	.usage = usage,
 	.parse_option = parse_option,
 	.check_output = check_output,

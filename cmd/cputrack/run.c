@@ -62,18 +62,6 @@ static int try_sets(const struct setgrp *grp, cpc_t *cpc)
 	return STATUS_OK;
 }
 
-static int check_events(const struct setgrp *grp)
-{
-	for (size_t k = 0; k < grp->n; k++) {
-		if (!spec_has_busy_time(&grp->set[k].spec))
-			continue;
-		say("cannot count '" SPEC_BUSY_TIME "' of LWPs: it is the time that a CPU is not "
-		    "idle; task-clock is the time of an LWP on a CPU");
-		return STATUS_USAGE;
-	}
-	return STATUS_OK;
-}
-
 /* The parts of a split spec take turns at samples. */
 static int check_turns(const struct config *cfg, const struct setgrp *grp)
 {
@@ -409,8 +397,6 @@ int run_count(void *config, cpc_t *cpc)
 		status = mistakes_of_command(cpc, cfg->second, cfg->common.by_default);
 	if (status == STATUS_OK)
 		status = program_sets(&cfg->common, cpc, &s.grp, &trial);
-	if (status == STATUS_OK)
-		status = check_events(&s.grp);
 	if (status == STATUS_OK)
 		status = check_turns(cfg, &s.grp);
 	if (status == STATUS_OK)

@@ -169,8 +169,6 @@ static int print_events(cpc_t *cpc, bool of_cpus)
 		help_print_text("        ", reason);
 	}
 	printf("\nfurther events:\n");
-	if (of_cpus)
-		help_print_text("        ", SPEC_BUSY_TIME " (time that a CPU is not idle)");
 	help_print_text(
 		"        ",
 		"tracepoints (system:event; -h PATTERN finds them), breakpoints "

@@ -363,7 +363,7 @@ static int count(const struct program *prog, struct options *options, void *conf
 	char spec[TRIAL_SPEC_SIZE];
 
 	if (options->nspecs == 0) {
-		trial_choose(cpc, prog->of_cpus, prog->default_clock(config), spec, sizeof(spec));
+		trial_choose(cpc, prog->of_cpus, prog->default_times(config), spec, sizeof(spec));
 		options->spec[options->nspecs++] = spec;
 		options->by_default = true;
 		options->output.style.names = true;
@@ -414,6 +414,7 @@ int program_main(const struct program *prog, struct options *options, void *conf
 	} else if (status == STATUS_OK) {
 		cpc = open_counters();
 		cpcerr_install(cpc, options->debug);
+		cpc_sched_events(prog->sched_events(config));
 		status = informs ? inform(prog, options, cpc, argv[optind])
 				 : count(prog, options, config, cpc);
 		cpc_close(cpc);

@@ -9,6 +9,7 @@
 #include "../base/opts.h"
 #include "../base/setgrp.h"
 #include "../rows/output.h"
+#include "sched.h"
 #include "split.h"
 
 #include <libcpc.h>
@@ -94,8 +95,10 @@ struct program {
 	const struct opt *opts; /* ends with a zero code */
 	const struct foreign_opt *foreign;
 	const char *usage; /* the command lines */
-	/* The clock that is counted without -c; NULL: none. */
-	const char *(*default_clock)(void *config);
+	/* The scheduler's events that it counts: bits CPC_SCHED_BIT(). */
+	unsigned (*sched_events)(void *config);
+	/* The times that are counted without -c, separated by commas; NULL: none. */
+	const char *(*default_times)(void *config);
 	/* Parses an option of this program; optarg is its argument. */
 	int (*parse_option)(void *config, int c);
 	/* Checks the combination of the options of output, and completes it. */

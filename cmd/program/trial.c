@@ -31,17 +31,17 @@ const char *trial_refusal(cpc_t *cpc, const char *const *event, size_t n, bool o
 	return rc != -1 ? NULL : cpcerr_text();
 }
 
-void trial_choose(cpc_t *cpc, bool on_cpu, const char *clock, char *spec, size_t size)
+void trial_choose(cpc_t *cpc, bool on_cpu, const char *times, char *spec, size_t size)
 {
 	static const char *const events[] = {"context-switches", "page-faults", "cycles",
 					     "instructions"};
 	const char *chosen[sizeof(events) / sizeof(*events)];
 	size_t n = 0;
 
-	strlcpy(spec, clock != NULL ? clock : "", size);
+	strlcpy(spec, times != NULL ? times : "", size);
 	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {
 		chosen[n] = events[i];
-		if ((clock != NULL || i > 0) && trial_refusal(cpc, chosen, n + 1, on_cpu) != NULL)
+		if ((times != NULL || i > 0) && trial_refusal(cpc, chosen, n + 1, on_cpu) != NULL)
 			continue;
 		n++;
 		if (*spec != '\0')

@@ -17,10 +17,10 @@
 const char *trial_refusal(cpc_t *cpc, const char *const *event, size_t n, bool on_cpu);
 
 /*
- * Writes a spec of `clock`, unless it is NULL, and the default events that this user can count
+ * Writes a spec of `times`, unless it is NULL, and the default events that this user can count
  * together on this machine.  The first event is always in it; counting it can fail later.
  */
-void trial_choose(cpc_t *cpc, bool on_cpu, const char *clock, char *spec, size_t size);
+void trial_choose(cpc_t *cpc, bool on_cpu, const char *times, char *spec, size_t size);
 
 #define TRIAL_SPEC_SIZE 128
 

@@ -28,12 +28,13 @@ static void add_counts(struct columns *c, size_t set)
 		add(c, COLUMN_RATIO, set, i);
 }
 
-/* Of the first clock. */
-static void add_cpu(struct columns *c, size_t set)
+/* Of the first clock of its kind. */
+static void add_percent(struct columns *c, enum column_kind kind, size_t set,
+			bool (*is)(const struct run_event *event))
 {
 	for (unsigned i = 0; i < c->run->set[set].nevents; i++) {
-		if (run_event_is_clock(&c->run->set[set].event[i])) {
-			add(c, COLUMN_CPU, set, i);
+		if (is(&c->run->set[set].event[i])) {
+			add(c, kind, set, i);
 			return;
 		}
 	}
@@ -60,7 +61,8 @@ void columns_find(struct columns *c, const struct run *run, enum scope by, size_
 		add(c, COLUMN_NAME, set, 0);
 	if (c->screen) {
 		add(c, COLUMN_SHARE, set, 0);
-		add_cpu(c, set);
+		add_percent(c, COLUMN_CPU, set, run_event_is_cpu_time);
+		add_percent(c, COLUMN_WAIT, set, run_event_is_wait);
 		add_counts(c, set);
 		return;
 	}
@@ -89,6 +91,7 @@ static void put_title(const struct columns *c, const struct column *col, struct 
 		[COLUMN_RUNS] = c->by == SCOPE_PROCESS ? "lwps" : "runs",
 		[COLUMN_SHARE] = "share",
 		[COLUMN_CPU] = "%CPU",
+		[COLUMN_WAIT] = "%WAIT",
 		[COLUMN_CYCLES] = c->run->cycles,
 		[COLUMN_NOTE] = "",
 	};
@@ -177,6 +180,7 @@ void columns_cell(const struct columns *c, const struct column *col, const struc
 		put_percent(row->shared, row->share, "%", line);
 		break;
 	case COLUMN_CPU:
+	case COLUMN_WAIT:
 		put_percent((row->valid >> col->i & 1) != 0 && row->span_ns > 0,
 			    count_real(event, row->val[col->i]) / (double)row->span_ns, "", line);
 		break;

@@ -16,7 +16,8 @@ struct column {
 		COLUMN_NAME, /* of an LWP, process, command, owner or CPU */
 		COLUMN_RUNS,
 		COLUMN_SHARE,
-		COLUMN_CPU, /* time in per cent of a CPU */
+		COLUMN_CPU,  /* time in per cent of a CPU */
+		COLUMN_WAIT, /* likewise, the time of waiting for one */
 		COLUMN_CYCLES,
 		COLUMN_EVENT,
 		COLUMN_RATIO,

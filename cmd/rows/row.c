@@ -210,7 +210,17 @@ bool run_event_is_clock(const struct run_event *event)
 {
 	return *event->unit == '\0' &&
 	       (is_named(event, "task-clock") || is_named(event, "cpu-clock") ||
-		is_named(event, SPEC_BUSY_TIME));
+		is_named(event, "busy-time") || is_named(event, "run-delay"));
+}
+
+bool run_event_is_wait(const struct run_event *event)
+{
+	return run_event_is_clock(event) && is_named(event, "run-delay");
+}
+
+bool run_event_is_cpu_time(const struct run_event *event)
+{
+	return run_event_is_clock(event) && !run_event_is_wait(event);
 }
 
 double row_ratio(const struct run *run, const struct row *row, unsigned i)

@@ -209,6 +209,8 @@ static inline double count_real(const struct run_event *event, uint64_t val)
 
 /* Does it count nanoseconds, and has no unit?  Writers print seconds or the like. */
 bool run_event_is_clock(const struct run_event *event);
+bool run_event_is_cpu_time(const struct run_event *event); /* a clock of what runs on a CPU... */
+bool run_event_is_wait(const struct run_event *event);	   /* ...or waits for one */
 
 /* The value of ratio `i` of the row's set.  NaN: a count is unknown, or a division by 0. */
 double row_ratio(const struct run *run, const struct row *row, unsigned i);

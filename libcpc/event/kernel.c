@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * kernel.c - events by their names in the kernel and in perf(1): software events, and raw
- * codes of the core PMU.
+ * kernel.c - events by their names in the kernel and in perf(1): software events, events of the
+ * scheduler, and raw codes of the core PMU.
  *
  * libpfm4 knows most software events, too.  But starting it takes milliseconds, which
  * programs that count only page faults avoid.
@@ -35,6 +35,11 @@ static const struct software {
 	{"emulation-faults", "instructions that the kernel emulated",
 	 PERF_COUNT_SW_EMULATION_FAULTS},
 	{"dummy", "nothing, ever", PERF_COUNT_SW_DUMMY},
+	{"busy-time", "nanoseconds during which a CPU was not idle", CPC_SCHED_BUSY_TIME},
+	{"run-delay", "nanoseconds during which an LWP waited for a CPU", CPC_SCHED_RUN_DELAY},
+	{"preemptions", "switches away from an LWP that did not block", CPC_SCHED_PREEMPTIONS},
+	{"preemptions-by-others", "likewise, to another cgroup, user or command",
+	 CPC_SCHED_PREEMPTIONS_BY_OTHERS},
 };
 
 void cpci_software_walk(void *arg, cpci_walk_fn *action)

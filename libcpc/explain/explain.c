@@ -89,12 +89,29 @@ static int explain_no_files(struct cpci_diag *diag, int err, const char *name)
 		      "fs.file-max");
 }
 
+/* Why nobody counts this event of the scheduler here. */
+static const char *sched_reason(const struct perf_event_attr *attr)
+{
+	switch (attr->config) {
+	case CPC_SCHED_BUSY_TIME:
+		return "it is the time that a CPU is not idle; task-clock is the time of an LWP on "
+		       "a CPU";
+	case CPC_SCHED_PREEMPTIONS_BY_OTHERS:
+		return "it tells cgroups, users or commands apart; preemptions are those by all "
+		       "LWPs";
+	default:
+		return "perf_event_open(2) cannot, but BPF programs at context switches can";
+	}
+}
+
 static int explain_unsupported(struct cpci_diag *diag, const char *name,
 			       const struct cpci_term *term)
 {
 	const char *why = "the kernel does not support it on this machine";
 
-	if (cpci_perf_is_core(&term->attr) && !cpci_perf_have_core_pmu())
+	if (cpc_is_sched_event(&term->attr))
+		why = sched_reason(&term->attr);
+	else if (cpci_perf_is_core(&term->attr) && !cpci_perf_have_core_pmu())
 		why = "the kernel has no hardware counters on this machine (a virtual machine "
 		      "without a PMU, perhaps); software events and tracepoints can be counted";
 	else if (!cpci_pmu_implements(&term->attr))

@@ -78,11 +78,11 @@ void cpci_perf_finish(struct perf_event_attr *attr, uint_t flags)
 	if (cpci_perf_is_software(attr))
 		attr->exclude_guest = attr->exclude_host = 0;
 	/*
-	 * Clocks count in both modes regardless of these bits, and functions are called in
-	 * user mode; so set no bits, which would require privilege.  But overflows of clocks
-	 * happen only in the modes given here.
+	 * Clocks and the scheduler's events count in both modes regardless of these bits, and
+	 * functions are called in user mode; so set no bits, which would require privilege.  But
+	 * overflows of clocks happen only in the modes given here.
 	 */
-	if (cpci_perf_is_uprobe(attr) ||
+	if (cpci_perf_is_uprobe(attr) || cpc_is_sched_event(attr) ||
 	    (cpci_perf_is_clock(attr) && (flags & CPC_OVF_NOTIFY_EMT) == 0)) {
 		attr->exclude_user = 0;
 		attr->exclude_kernel = attr->exclude_hv = 1;

@@ -104,14 +104,29 @@ static bool breakpoints_fire(void)
 	return answer != NEVER_FIRE;
 }
 
+static unsigned counted_sched; /* bits CPC_SCHED_BIT() */
+
+void cpci_perf_count_sched(unsigned bits)
+{
+	__atomic_store_n(&counted_sched, bits, __ATOMIC_RELAXED);
+}
+
+static bool is_sched_counted(const struct perf_event_attr *attr)
+{
+	return (__atomic_load_n(&counted_sched, __ATOMIC_RELAXED) & CPC_SCHED_BIT(attr->config)) !=
+	       0;
+}
+
 int cpci_perf_open(const struct perf_event_attr *attr, struct cpci_target target, int leader,
 		   bool disabled)
 {
 	struct perf_event_attr here = complete(attr, leader == -1 && disabled, disabled);
 	union whole whole;
 
-	if (!cpci_pmu_implements(attr))
+	if (!cpci_pmu_implements(attr) || (cpc_is_sched_event(attr) && !is_sched_counted(attr)))
 		return cpci_errno(ENOENT);
+	if (cpc_is_sched_event(attr))
+		here.config = PERF_COUNT_SW_DUMMY;
 	if (attr->type == PERF_TYPE_BREAKPOINT && !breakpoints_fire())
 		return cpci_errno(CPCI_ENOBREAK);
 	if (target.tid == 0)

@@ -9,6 +9,7 @@
 
 #include "../diag/diag.h"
 #include "../sys/sys.h"
+#include "sched.h"
 
 #include <linux/perf_event.h>
 
@@ -23,11 +24,13 @@ struct cpci_target {
 /*
  * Opens an event, in the group of `leader` unless that is -1.  `disabled` applies to leaders,
  * which are also pinned.  Returns a file, or -1 and errno: that of perf_event_open(2), or
- * CPCI_ENOBREAK.
+ * CPCI_ENOBREAK.  ENOENT: also for events of the scheduler, see cpci_perf_count_sched().
  */
 #define CPCI_ENOBREAK ENXIO /* this machine accepts breakpoints but they never fire */
 int cpci_perf_open(const struct perf_event_attr *attr, struct cpci_target target, int leader,
 		   bool disabled);
+/* The program counts these events of the scheduler: see cpc_sched_events(). */
+void cpci_perf_count_sched(unsigned bits);
 /*
  * Changes the address of an open event (PERF_EVENT_IOC_MODIFY_ATTRIBUTES).  All other fields
  * must be those of opening it, and `disabled` its current state.  -1 and errno.

@@ -18,6 +18,11 @@ static bool is_core(const struct cpci_plan *plan, uint_t i)
 	return group->core;
 }
 
+void cpc_sched_events(unsigned bits)
+{
+	cpci_perf_count_sched(bits);
+}
+
 int cpc_set_counters(cpc_t *cpc, const cpc_set_t *set, struct cpc_counter *counter, uint_t n)
 {
 	const struct cpci_plan *plan;
@@ -30,6 +35,7 @@ int cpc_set_counters(cpc_t *cpc, const cpc_set_t *set, struct cpc_counter *count
 			.index = (int)plan->ref[i].req,
 			.core = is_core(plan, i),
 			.function = cpci_perf_is_uprobe(&cpci_plan_nth(plan, i)->attr),
+			.minus = cpci_plan_nth(plan, i)->minus,
 			.further = cpci_plan_nth(plan, i)->site > 1,
 			.returns = cpci_uprobe_returns(&cpci_plan_nth(plan, i)->attr),
 			.file = set->bp != NULL ? set->bp[i].file : -1,

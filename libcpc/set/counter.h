@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 The cpc authors */
 /*
- * counter.h - the kernel's counters behind a set, for cputrack's BPF programs.
+ * counter.h - the kernel's counters behind a set, for the BPF programs of cputrack and cpustat.
  *
  * cputrack binds a duplicate of a set to each CPU, reads the counters in the kernel whenever the
  * CPU switches between LWPs (bpf_perf_event_read_value(), bpf-helpers(7)), and makes of the
@@ -10,9 +10,17 @@
 #ifndef COUNTER_H
 #define COUNTER_H
 
+#include "../perf/sched.h"
+
 #include <libcpc.h>
 
 #pragma GCC visibility push(default)
+
+/*
+ * The caller counts these events: bits CPC_SCHED_BIT().  Their counters can be opened from now on,
+ * and count nothing.
+ */
+void cpc_sched_events(unsigned bits);
 
 /*
  * A flag of cpc_bind_cpu(), beside CPC_BIND_CPU_SHARED: the set counts for LWPs that run there.
@@ -49,6 +57,7 @@ struct cpc_counter {
 	int core;			    /* it is one of the core PMU's */
 	int function;			    /* it counts calls of a function of a file... */
 	int returns;			    /* ...or its returns */
+	int minus;			    /* its count is subtracted from that of the request */
 	int further;			    /* it counts the same function at a further place */
 	int file;			    /* CPC_BIND_CPU_SESSIONS: the open file; else -1 */
 	uint64_t offset;		    /* of the function in `file` */

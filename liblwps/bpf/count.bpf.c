@@ -379,6 +379,9 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 		lose_switch(s, before && before->counted ? charged(before) : LWPS_NONE);
 	} else {
 		find_missed_exec(c, prev);
+		before = (counts_delay || counts_preemptions) && c->tracked ? tracked(prev) : NULL;
+		if (before)
+			count_waits(s, before, prev);
 	}
 	if (s->slot != LWPS_NONE || after) {
 		/* Do not count the last switch of a task, as perf(1) and getrusage(2) do not. */
@@ -468,17 +471,15 @@ static __always_inline void refresh(struct lwps_cpu *c, struct task_struct *t)
 	struct lwps_slice *s = &c->slice;
 	struct lwp *l;
 
-	if (s->busy)
+	if (s->busy || (s->slot != LWPS_NONE && s->task != (__u64)t))
 		return;
-	if (s->slot != LWPS_NONE) {
-		if (s->task == (__u64)t)
-			charge_slice(s);
-		return;
-	}
 	l = tracked(t);
-	if (!l)
+	if (l)
+		count_waits(s, l, t);
+	if (l || s->slot != LWPS_NONE)
+		charge_slice(s);
+	if (!l || s->slot != LWPS_NONE)
 		return;
-	charge_slice(s);
 	l->counted = 0;
 	switch_in(c, t, l);
 }

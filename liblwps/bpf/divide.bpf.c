@@ -26,11 +26,16 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-const volatile __u32 by = 0; /* enum account_by */
+const volatile __u32 by = 0;		    /* enum account_by */
+const volatile __u32 creates_at_switch = 1; /* task storage can be created at a switch */
+const volatile __u32 outsiders = 1;	    /* there may be tasks that on_task() does not see */
 
 __u64 late;	 /* changes of keys that were noticed late */
 __u64 many_cpus; /* switches on CPUs whose number is out of range */
 __u64 renames;	 /* of cgroups of version 1 */
+__u64 opened_ns; /* when on_find_events() ran first: older tasks have waited before */
+__u64 postponed; /* tasks that on_task() could not note */
+__u32 finding;	 /* on_task() is being called: waits do not count yet */
 
 /* A task that is no longer in the cgroup of its slice, until on_move() tells the cause. */
 struct {
@@ -60,6 +65,14 @@ struct {
 	__type(value, __u32);	/* slot */
 	__uint(max_entries, 1); /* nslots */
 } keys SEC(".maps");
+
+/* With counts_delay: the delay_of() of each task when it was charged last. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, __u64);
+} delays SEC(".maps");
 
 static __always_inline struct account_cpu *this_cpu(void)
 {
@@ -169,16 +182,84 @@ static __always_inline __u32 slot_of(struct account_cpu *c, struct task_struct *
 	return slot_of_key(c);
 }
 
+/* ---- waits ---- */
+
+/*
+ * The entry of @t in `delays`.  It is created as 0 for a task that began after the tool did.  For
+ * others on_task() has created it, unless they are outside of the tool's PID namespace: then it is
+ * created when they first come to a CPU, before a wait is charged.  NULL: there is no entry, and it
+ * cannot be created now, as when another program was interrupted that uses task storage.
+ */
+static __always_inline __u64 *delay_charged(struct task_struct *t)
+{
+	__u64 begin = t->start_time < opened_ns ? delay_of(t) : 0;
+
+	return bpf_task_storage_get(&delays, t, &begin,
+				    creates_at_switch ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+}
+
+/*
+ * @t runs here up to now: count its waits since it was charged last.  Those that cannot be charged
+ * now are charged later, except at its last switch.
+ */
+static __always_inline void count_delay(struct account_cpu *c, struct task_struct *t)
+{
+	__u64 *charged, delay;
+
+	if (!counts_delay || t->pid == 0)
+		return;
+	delay = delay_of(t);
+	charged = delay_charged(t);
+	if (!charged) {
+		if (t->__state & TASK_DEAD)
+			flaw(c->slice.slot, LWPS_NO_MEMORY);
+		return;
+	}
+	if (!finding)
+		c->slice.now[LWPS_DELAY] += delay - *charged;
+	*charged = delay;
+}
+
+/* Called for each task that the tool sees: its waits up to now do not count. */
+SEC("iter/task")
+int on_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *t = ctx->task;
+	__u64 *charged;
+
+	if (!t || !counts_delay)
+		return 0;
+	charged = bpf_task_storage_get(&delays, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (charged)
+		*charged = delay_of(t);
+	else
+		__sync_fetch_and_add(&postponed, 1);
+	return 0;
+}
+
+/* Before Linux 6.4 task storage cannot be created at a switch. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(on_newtask, struct task_struct *t)
+{
+	if (counts_delay)
+		bpf_task_storage_get(&delays, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	return 0;
+}
+
 /* ---- slices ---- */
 
-/* From here on this CPU counts for @t, whose mark is @m. */
+/* From here on this CPU counts for @t, whose mark is @m.  @preempts: and not for a task that could
+ * have gone on. */
 static __always_inline void count_for(struct account_cpu *c, struct task_struct *t,
-				      const struct account_mark *m)
+				      const struct account_mark *m, bool preempts)
 {
 	const __u32 slot = slot_of(c, t, m);
 
-	if (slot != c->slice.slot)
+	if (slot != c->slice.slot) {
+		if (counts_preemptions && preempts && slot != ACCOUNT_IDLE)
+			c->slice.now[LWPS_OTHER]++;
 		charge_slice(&c->slice);
+	}
 	c->slice.slot = slot;
 	c->mark = *m;
 }
@@ -287,6 +368,7 @@ static __always_inline void expect_change(void)
 	if (c && c->slice.task == bpf_get_current_task()) {
 		begin_change(&c->slice);
 		end_task(c, bpf_get_current_task_btf(), false);
+		count_delay(c, bpf_get_current_task_btf());
 		charge_slice(&c->slice);
 		c->changing = 1;
 		end_change(&c->slice);
@@ -298,7 +380,7 @@ static __always_inline void expect_change(void)
  * This CPU switches to @t.  A rename that begins now must find @t here.  A move has been done by
  * the time that it looks for @t, and must find it with its new mark only.
  */
-static __always_inline void switch_in(struct account_cpu *c, struct task_struct *t)
+static __always_inline void switch_in(struct account_cpu *c, struct task_struct *t, bool preempts)
 {
 	struct account_mark m;
 
@@ -307,15 +389,30 @@ static __always_inline void switch_in(struct account_cpu *c, struct task_struct 
 	c->slice.now[LWPS_SWITCH]++;
 	mark_of(t, &m);
 	if (!same_mark(&m, &c->mark))
-		count_for(c, t, &m);
+		count_for(c, t, &m, preempts);
+	if (counts_delay && outsiders && t->pid != 0)
+		delay_charged(t);
+	c->nivcsw = t->nivcsw;
 	barrier();
 	c->slice.task = (__u64)t;
+}
+
+/* @t has run here, and leaves the CPU now: did it not block? */
+static __always_inline bool was_preempted(struct account_cpu *c, struct task_struct *t)
+{
+	if (!counts_preemptions || c->slice.task != (__u64)t || t->pid == 0)
+		return false;
+	if (t->nivcsw == c->nivcsw)
+		return false;
+	c->slice.now[LWPS_PREEMPT]++;
+	return true;
 }
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_struct *next)
 {
 	struct account_cpu *c = this_cpu();
+	bool preempts;
 
 	if (unlikely(!c)) {
 		__sync_fetch_and_add(&many_cpus, 1);
@@ -323,8 +420,10 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 	}
 	if (unlikely(prev->tgid == INIT_TGID))
 		saw_init_switch = 1;
+	preempts = was_preempted(c, prev);
 	end_task(c, prev, false);
-	switch_in(c, next);
+	count_delay(c, prev);
+	switch_in(c, next, preempts);
 	return 0;
 }
 
@@ -336,7 +435,7 @@ static __always_inline void make_up(struct task_struct *t)
 	if (!c || !c->slice.task || (saw_init_switch && !repaired))
 		return;
 	__sync_fetch_and_add(&repaired, 1);
-	switch_in(c, t);
+	switch_in(c, t, false);
 }
 
 /* ---- keys that change ---- */
@@ -353,7 +452,8 @@ static __always_inline void key_changed(struct task_struct *t)
 		begin_change(&c->slice);
 		settle_moved(c, t);
 		mark_of(t, &m);
-		count_for(c, t, &m);
+		count_delay(c, t);
+		count_for(c, t, &m, false);
 		end_change(&c->slice);
 	}
 	preempt_on();
@@ -528,6 +628,8 @@ SEC("raw_tp/account_find_events")
 int BPF_PROG(on_find_events)
 {
 	find_events();
+	if (!opened_ns)
+		opened_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -547,6 +649,7 @@ int BPF_PROG(on_flush)
 	if (has_sched_exit && unlikely(c->slice.task != (__u64)t))
 		make_up(t);
 	end_task(c, t, true);
+	count_delay(c, t);
 	charge_slice(&c->slice);
 	mark_of(t, &m);
 	c->slice.task = (__u64)t;

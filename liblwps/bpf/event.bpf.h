@@ -27,6 +27,8 @@ const volatile __u32 preemptible = 0;	 /* programs at tracepoints can be preempt
 const volatile __u32 has_sched_exit = 1; /* the kernel has the tracepoint sched_exit_tp */
 const volatile __u8 kind[LWPS_MAX_COLUMNS];
 const volatile __u32 reads_clock = 1;	       /* a column is of kind LWPS_CLOCK */
+const volatile __u32 counts_delay = 1;	       /* a column is of kind LWPS_DELAY */
+const volatile __u32 counts_preemptions = 1;   /* of kind LWPS_PREEMPT or LWPS_OTHER */
 const volatile __u32 nturns = 1;	       /* the number of turns... */
 const volatile __u8 turn_of[LWPS_MAX_COLUMNS]; /* ...and by column: the turn in which it counts */
 
@@ -68,6 +70,16 @@ static __always_inline void preempt_on(void)
 {
 	if (preemptible)
 		bpf_preempt_enable();
+}
+
+/*
+ * How long @t has waited for CPUs in its life: the second number of /proc/PID/task/TID/schedstat.
+ * The kernel adds a wait when the task comes to a CPU, after sched_switch, or when it is moved to
+ * the runqueue of another CPU.
+ */
+static __always_inline __u64 delay_of(struct task_struct *t)
+{
+	return bpf_core_field_exists(t->sched_info.run_delay) ? t->sched_info.run_delay : 0;
 }
 
 /* The counts of the event of column @i since the last call; 0 unless both reads succeeded. */

@@ -16,6 +16,26 @@ static __always_inline void count_switch(struct lwps_slice *s, __u64 prev_cgroup
 }
 
 /*
+ * @t runs here up to now: count its waits and preemptions since it was charged last.  The wait
+ * before a switch to @t is known only afterwards.
+ */
+static __always_inline void count_waits(struct lwps_slice *s, struct lwp *l, struct task_struct *t)
+{
+	if (counts_delay) {
+		const __u64 delay = delay_of(t);
+
+		s->now[LWPS_DELAY] += delay - l->delay;
+		l->delay = delay;
+	}
+	if (counts_preemptions) {
+		const __u64 nivcsw = t->nivcsw;
+
+		s->now[LWPS_PREEMPT] += nivcsw - l->nivcsw;
+		l->nivcsw = nivcsw;
+	}
+}
+
+/*
  * @t runs on this CPU from now on; it is tracked if @l is not NULL.  The kernel's own count of its
  * switches shows whether on_switch() has seen all of them.
  */
@@ -88,6 +108,8 @@ __noinline int split_slice(struct lwp *l, __u32 before, __u32 next)
 		miss_switch(s->slot, LWPS_NO_SWITCH);
 	}
 	begin_change(s);
+	if (s->task == (__u64)t)
+		count_waits(s, l, t);
 	charge_slice(s);
 	s->task = (__u64)t;
 	c->cgroup = perf_cgroup_of(t);

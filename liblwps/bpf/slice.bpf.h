@@ -42,7 +42,7 @@ static __always_inline __u64 advance(struct lwps_slice *s, __u32 i, __u32 *flaws
 	const __u8 k = kind[i];
 
 	switch (k) {
-	case LWPS_CLOCK ... LWPS_CGROUP:
+	case LWPS_CLOCK ... LWPS_OTHER:
 		start->value = s->now[k];
 		break;
 	case LWPS_CPU:

@@ -49,6 +49,8 @@ static __always_inline void init_lwp(struct lwp *l, struct task_struct *t, __u32
 	l->off = start_off;
 	l->exec_id = t->self_exec_id;
 	l->pending = 0;
+	l->delay = delay_of(t);
+	l->nivcsw = t->nivcsw;
 }
 
 #endif /* SLOT_BPF_H */

@@ -95,6 +95,8 @@ struct lwp {
 	__u16 off;	/* it has switched its counts off */
 	__u64 switches; /* the number of switches it should have when it next comes to a CPU */
 	__u64 exec_id;	/* its self_exec_id at its last known exec */
+	__u64 delay;	/* its delay_of()... */
+	__u64 nivcsw;	/* ...and its preemptions, when it was charged last */
 	__u64 pending;	/* calls whose returns are counted, and have not returned */
 };
 

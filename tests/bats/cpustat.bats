@@ -144,8 +144,8 @@ in_power() {
 	awk '$3 == "tick" { n++; bad += !/busy-time/ } END { exit n == 0 || bad }' <<<"$output"
 	go -0 cpustat -I "$T/record" --format=openmetrics
 	grep -q '^cpc_events_seconds_total{event="busy-time",cpu="' <<<"$output"
-	mistake 2 "cannot count 'busy-time' of LWPs" cputrack -c busy-time true
-	mistake 1 "'busy-time' is of CPUs; task-clock is the time of each service" cpustat -A service -c busy-time 0.1 1
+	mistake 1 "cannot count 'busy-time': it is the time that a CPU is not idle; task-clock is the time of an LWP on a CPU" cputrack -c busy-time true
+	mistake 1 "cannot count 'busy-time': it is the time that a CPU is not idle" cpustat -A service -c busy-time 0.1 1
 }
 
 @test "SIGINT and SIGTERM: a last sample, totals, and death of that signal" {

@@ -190,7 +190,7 @@ nothing = 1 / 2' >"$CPC_EVENTS"
 @test "-h lists ratios whose events can be counted" {
 	go -0 cputrack -h
 	[[ "$(sed -n '/^ratios of events:/,/^$/p' <<<"$output" | tail -n +2 | xargs)" == \
-		"one speed never twice "*"faults-per-ms switches-per-s" ]]
+		"one speed never twice "*"faults-per-ms switches-per-s wait-share" ]]
 	go -0 cputrack -h millisecond
 	[[ $output == speed\ *"faults per millisecond" ]]
 }

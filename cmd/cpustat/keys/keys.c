@@ -319,6 +319,12 @@ static enum lwps_kind kind_of(const struct perf_event_attr *attr)
 		return LWPS_CLOCK;
 	case PERF_COUNT_SW_CONTEXT_SWITCHES:
 		return LWPS_SWITCH;
+	case CPC_SCHED_RUN_DELAY:
+		return LWPS_DELAY;
+	case CPC_SCHED_PREEMPTIONS:
+		return LWPS_PREEMPT;
+	case CPC_SCHED_PREEMPTIONS_BY_OTHERS:
+		return LWPS_OTHER;
 	default:
 		return LWPS_SOFTWARE;
 	}
@@ -347,12 +353,6 @@ static bool find_columns(struct divided *d, const struct setgrp_set *set, char *
 	struct cpc_counter counter[LWPS_MAX_COLUMNS];
 	int n = cpc_set_counters(d->cpc, set->set, counter, LWPS_MAX_COLUMNS);
 
-	if (spec_has_busy_time(&set->spec)) {
-		snprintf(why, size,
-			 "'" SPEC_BUSY_TIME "' is of CPUs; task-clock is the time of each %s",
-			 scope_name(d->scope));
-		return false;
-	}
 	for (int i = 0; i < n && i < LWPS_MAX_COLUMNS; i++) {
 		const char *reason = cannot_divide(&counter[i]);
 
@@ -499,6 +499,11 @@ static void keys_free(struct meter *meter)
 	free(d->is_omitted);
 	bound_free(&d->bound);
 	free(d);
+}
+
+const char *keys_no_delay(void)
+{
+	return account_no_delay();
 }
 
 struct meter *keys_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus *cpus,

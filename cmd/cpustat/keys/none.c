@@ -4,7 +4,7 @@
  * none.c - refuses keys in builds without BPF.
  */
 #include "../meters.h"
-#include "busy.h"
+#include "scheduled.h"
 
 #include "../../base/say.h"
 
@@ -22,19 +22,32 @@ struct meter *keys_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus 
 	return NULL;
 }
 
-struct busy *busy_open(char *why, size_t size)
+const char *keys_no_delay(void)
 {
+	return WHY;
+}
+
+struct scheduled *scheduled_open(unsigned events, char *why, size_t size)
+{
+	(void)events;
 	snprintf(why, size, WHY);
 	return NULL;
 }
 
-void busy_close(struct busy *busy)
+void scheduled_close(struct scheduled *scheduled)
 {
-	(void)busy;
+	(void)scheduled;
 }
 
-int busy_read(struct busy *busy, int cpu, uint64_t *ns, bool *incomplete)
+unsigned scheduled_events(const struct scheduled *scheduled)
 {
-	(void)busy, (void)cpu, (void)ns, (void)incomplete;
+	(void)scheduled;
+	return 0;
+}
+
+int scheduled_read(struct scheduled *scheduled, int cpu, uint64_t count[SCHEDULED_N],
+		   bool *incomplete)
+{
+	(void)scheduled, (void)cpu, (void)count, (void)incomplete;
 	return -1;
 }

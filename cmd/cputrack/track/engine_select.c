@@ -4,6 +4,7 @@
  * engine_select.c - select the engine.
  */
 #include "../../base/say.h"
+#include "../../program/sched.h"
 #include "engine.h"
 
 #include <bsd/string.h>
@@ -54,7 +55,7 @@ struct engine *engine_new(enum engine_choice choice, const struct engine_config 
 		.waiting = track->config.delay_ns > 0,
 	};
 	struct engine *engine;
-	const char *chosen = config->choice.name;
+	const char *chosen = config->choice.name, *event = NULL;
 	char why[512] = "--engine=ptrace cannot";
 
 	if (choice != ENGINE_PTRACE) {
@@ -75,6 +76,12 @@ struct engine *engine_new(enum engine_choice choice, const struct engine_config 
 		say("%s requires counting in the kernel: %s (--tree -p PID tracks a tree of "
 		    "processes)",
 		    chosen, why);
+		return NULL;
+	}
+	if (sched_events_of(grp, cpc, &event) != 0) {
+		say("'%s' requires counting in the kernel, as the stops of ptrace(2) cause waits: "
+		    "%s",
+		    event, why);
 		return NULL;
 	}
 	return engine_ptrace(&common);

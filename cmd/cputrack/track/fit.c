@@ -33,6 +33,12 @@ static const char *cannot_count_software(const struct perf_event_attr *attr, enu
 	case PERF_COUNT_SW_CGROUP_SWITCHES:
 		*kind = LWPS_CGROUP;
 		break;
+	case CPC_SCHED_RUN_DELAY:
+		*kind = LWPS_DELAY;
+		return NULL;
+	case CPC_SCHED_PREEMPTIONS:
+		*kind = LWPS_PREEMPT;
+		return NULL;
 	case PERF_COUNT_SW_PAGE_FAULTS:
 	case PERF_COUNT_SW_PAGE_FAULTS_MIN:
 	case PERF_COUNT_SW_PAGE_FAULTS_MAJ:

@@ -1,0 +1,41 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright (c) 2026 The cpc authors
+#
+# The events of the scheduler: run-delay, preemptions and preemptions-by-others.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr
+
+load helpers
+
+@test "known waits and preemptions of LWPs and commands" {
+	need_keys
+	[ -e /proc/self/schedstat ] || skip_kernel "" "the kernel does not measure waits"
+	cp "$BATS_DIR/../vm/"{check,waits}.sh "$BATS_DIR/tables.sh" "$T"
+	cd "$T"
+	PATH=$WORK:$PATH TMPDIR=$T go -0 ./waits.sh
+}
+
+@test "each CPU: what waited there, and ratios of waits" {
+	need_keys
+	need cpu
+	go -0 cpustat --shared --format=json -O "$T/record" -c busy-time,run-delay,preemptions 0.1 3
+	# No task waits that does not run then: each wait ends with a switch to its task.
+	jq -e -s 'map(select(.kind == "tick") | .counts["busy-time"] >= 0 and .counts["run-delay"] >= 0) | length >= 3 and all' \
+		"$T/record"
+	go -0 cpustat -I "$T/record" --format=openmetrics
+	grep -q '^cpc_events_seconds_total{event="run-delay",cpu="' <<<"$output"
+	grep -q '^cpc_events_total{event="preemptions",cpu="' <<<"$output"
+	go -0 cputrack --format=json -o "$T/share" -c wait-share "$WORK/spin" 0.05
+	jq -e -s 'map(select(.kind == "exit"))[0] | (.counts["run-delay"] / (.counts["run-delay"] + .counts["task-clock"])
+		* 100 - .ratios["wait-share"]) | fabs < 1e-9' "$T/share"
+}
+
+@test "where they cannot be counted: the reason" {
+	mistake 1 "'run-delay' requires counting in the kernel, as the stops of ptrace(2) cause waits: --engine=ptrace cannot" \
+		cputrack --engine=ptrace -c run-delay true
+	mistake 1 "cannot count 'preemptions-by-others': it tells cgroups, users or commands apart" cputrack -c preemptions-by-others true
+	need cpu
+	mistake 1 "cannot count 'preemptions-by-others': it tells cgroups, users or commands apart" \
+		cpustat --shared -c preemptions-by-others 0.1 1
+}

@@ -13,7 +13,7 @@ TOP=$BATS_TEST_DIRNAME/../..
 # bats test_tags=all
 @test "docs/answers.md, docs/solaris.md: the commands succeed and print the headers on the page" {
 	need_command make gzip
-	[ "$(grep -c '^### .*?$' "$TOP/docs/answers.md")" -eq 31 ]
+	[ "$(grep -c '^### .*?$' "$TOP/docs/answers.md")" -eq 36 ]
 	go -0 "$TOP/scripts/answers" --check "$CPC_BUILD"
 	[[ ${lines[-1]} =~ ^[0-9]+\ commands$ ]]
 	[ "${lines[-1]% commands}" -ge 15 ]
@@ -29,6 +29,35 @@ TOP=$BATS_TEST_DIRNAME/../..
 	[ "$(grep -c 'answers.md:' <<<"$stderr")" -eq 2 ]
 	[[ $stderr == *"answers.md:4: cputrack --names -c page-faults true: missing the line: time lwp event picN"* ]]
 	[[ $stderr == *"answers.md:7: false: exit status 1"* ]]
+}
+
+# The indented lines below question $1 of answers.md.
+block() {
+	awk -v title="### $1" '/^### / { on = $0 == title } on && sub(/^    /, "")' "$TOP/docs/answers.md"
+}
+
+@test "docs/answers.md: many machines in one table, and what pandas does with it" {
+	need_keys
+	need_command unshare hostname
+	unshare -u hostname web01 || skip "no other host name here"
+	# Each machine is a UTS namespace of this one; ssh is not needed to get there.
+	mkdir "$T/bin"
+	# shellcheck disable=SC2016 # for the inner shell
+	printf '%s\n' '#!/bin/sh' 'host=${1#root@}; shift' 'exec unshare -u sh -c '"'hostname \"\$0\" && exec \"\$@\"'"' "$host" "$@"' >"$T/bin/ssh"
+	chmod +x "$T/bin/ssh"
+	block "How do I count ten machines into one table?" | sed 's/ 10 1 / -c task-clock,page-faults 0.2 1 /; s/{01..10}/{01..03}/' >"$T/fleet.sh"
+	cd "$T"
+	PATH=$T/bin:$PATH go -0 bash -e "$T/fleet.sh"
+	[ "$(csv_awk '{ print $host }' <"$T/fleet.csv" | sort -u | xargs)" = "web01 web02 web03" ]
+	[ "$(grep -c '^time,' "$T/fleet.csv")" = 1 ]
+	[ "$(csv_awk '$event == "task-clock" { print $unit }' <"$T/fleet.csv" | sort -u)" = ns ]
+	python3 -c 'import pandas' || skip "there is no pandas"
+	block "How do I read the counts with pandas?" | sed 's/^>>> //; $s/.*/table = &/' >"$T/read.py"
+	cat >>"$T/read.py" <<-'END'
+	assert list(table.columns) == [(event, f"web0{n}") for event in ("page-faults", "task-clock") for n in (1, 2, 3)], table
+	assert table.sum().sum() == sums[sums.key.notna()]["count"].sum() > 0, table
+	END
+	go -0 python3 "$T/read.py"
 }
 
 # The options, attributes and rows that DIFFERENCES FROM SOLARIS of page $1 names.

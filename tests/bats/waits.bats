@@ -109,7 +109,7 @@ is_erased() {
 	need cpu
 	need_command strace
 	need_unsanitized "the sanitizer cannot be traced"
-	[ "$(cpus | wc -l)" -gt 1 ] || skip "the line is shown between two CPUs"
+	[ "$(cpus | wc -l)" -gt 1 ] || skip "there is one CPU, and the line is shown between two"
 	on_terminal "strace -o '$T/strace' -e trace=perf_event_open -e inject=perf_event_open:delay_enter=1100000 \
 		cpustat -c page-faults 0.1 1"
 	[ "$status" -eq 0 ]

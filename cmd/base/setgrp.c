@@ -240,7 +240,7 @@ static const struct synonym words[] = {
 /* What is said of such an event. */
 static const struct synonym notes[] = {
 	{"sched:sched_wakeup", " it counts for the LWP that wakes another one; context-switches "
-			       "counts for the one that waited"},
+			       "and run-delay count for the one that waited"},
 	{"Cycle_cnt", " it counts user mode, if neither sys nor nouser is given"},
 	{0},
 };

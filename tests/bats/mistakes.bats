@@ -136,7 +136,7 @@ setup() {
 	for name in time cpu load user; do
 		mistake 2 "unknown event '$name' (did you mean 'task-clock'?)" cputrack -c "$name" true
 	done
-	mistake 2 "unknown event 'wakeups' (did you mean the tracepoint 'sched:sched_wakeup'? it counts for the LWP that wakes another one; context-switches counts for the one that waited)" \
+	mistake 2 "unknown event 'wakeups' (did you mean the tracepoint 'sched:sched_wakeup'? it counts for the LWP that wakes another one; context-switches and run-delay count for the one that waited)" \
 		cputrack -c wakeups true
 	mistake 2 "unknown event 'Cycles_user' (did you mean 'Cycle_cnt'? it counts user mode, if neither sys nor nouser is given)" \
 		cputrack -c pic0=Cycles_user,pic1=Instr_cnt true
